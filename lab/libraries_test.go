@@ -46,7 +46,8 @@ func TestLibrariesAreLightForOtherModules(t *testing.T) {
 		t.Fatal(err)
 	}
 	put("go.sum", string(sums))
-	put("go.mod", "module example.org/outside\n\ngo 1.26.0\n\nrequire (\n\t"+repository+"lab v0.0.0\n\t"+repository+"lab/batch v0.0.0\n)\n\n"+
+	put("go.mod", "module example.org/outside\n\ngo 1.26.0\n\nrequire (\n\t"+repository+"lab v0.0.0\n\t"+repository+
+		"lab/batch v0.0.0\n)\n\n"+
 		"replace "+repository+"lab => "+here+"\n\nreplace "+repository+"lab/batch => "+filepath.Join(here, "batch")+"\n")
 	// What a library brings with it: other libraries, and modules of others.
 	libraries := map[string][]string{
@@ -61,7 +62,8 @@ func TestLibrariesAreLightForOtherModules(t *testing.T) {
 	put("main.go", text+")\n\nfunc main() {}\n")
 	command(t, dir, "mod", "build", "-o", "outside", ".")
 	for name, brings := range libraries {
-		for _, dep := range command(t, dir, "mod", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", repository+name) {
+		for _, dep := range command(t, dir, "mod", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}",
+			repository+name) {
 			if dep != repository+name && !slices.Contains(brings, dep) {
 				t.Errorf("%s brings %s with it", name, dep)
 			}

@@ -79,7 +79,8 @@ func New[E any](send Send[E], opts ...Option) (*Batcher[E], error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Batcher[E]{config: c, send: send, closing: make(chan struct{}), over: make(chan struct{}), pointers: pointers(reflect.TypeFor[E]())}
+	b := &Batcher[E]{config: c, send: send, closing: make(chan struct{}), over: make(chan struct{}),
+		pointers: pointers(reflect.TypeFor[E]())}
 	if c.size != nil {
 		sizeOf, ok := c.size.(func(E) int)
 		if !ok {

@@ -120,7 +120,8 @@ func TestNothingIsLost(t *testing.T) {
 			}
 			accounted := m.delivered.Load() + m.failed.Load() + m.full.Load() - refused.Load() + int64(len(left))
 			if accounted != added.Load() {
-				t.Errorf("%d added; %d delivered, %d failed, %d dropped (%d of them refused), %d returned", added.Load(), m.delivered.Load(), m.failed.Load(), m.full.Load(), refused.Load(), len(left))
+				t.Errorf("%d added; %d delivered, %d failed, %d dropped (%d of them refused), %d returned", added.Load(),
+					m.delivered.Load(), m.failed.Load(), m.full.Load(), refused.Load(), len(left))
 			}
 			if !c.close && m.full.Load() == 0 && added.Load() != producers*each {
 				t.Errorf("%d of %d were added", added.Load(), producers*each)
@@ -198,7 +199,8 @@ func TestFullByPolicy(t *testing.T) {
 			return n
 		}
 		m := &tally{}
-		b := made(t, send, MaxCount(10), Capacity(30), Ordered(), Interval(time.Hour), WithMeter(m)) // no tick cuts a batch short
+		// no tick cuts a batch short
+		b := made(t, send, MaxCount(10), Capacity(30), Ordered(), Interval(time.Hour), WithMeter(m))
 		if n := fill(b); n != 30 {
 			t.Errorf("%d events fit in a capacity of 30", n)
 		}

@@ -50,7 +50,8 @@ func (b *Batcher[E]) deliver(buf *buffer[E]) {
 			return
 		}
 		if b.logger != nil {
-			b.logger.Warn("batch: sending failed, to be tried again", "events", len(buf.events), "attempt", attempt, "wait", wait, "error", err)
+			b.logger.Warn("batch: sending failed, to be tried again", "events", len(buf.events), "attempt", attempt, "wait",
+				wait, "error", err)
 		}
 		timer := time.NewTimer(wait)
 		select {

@@ -21,7 +21,8 @@ func TestPanicsAndFailuresAreSaid(t *testing.T) {
 			panic("made up")
 		}
 		return errSink
-	}, WithLogger(slog.New(slog.NewTextHandler(&log, nil))), WithMeter(m), WithRetry(Backoff(time.Microsecond, time.Millisecond, 3)))
+	}, WithLogger(slog.New(slog.NewTextHandler(&log, nil))), WithMeter(m),
+		WithRetry(Backoff(time.Microsecond, time.Millisecond, 3)))
 	if err := b.Add(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}

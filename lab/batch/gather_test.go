@@ -90,7 +90,8 @@ func TestAnIntervalIsOneBatch(t *testing.T) {
 // are locked, it waits.
 func TestATakenShardIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := made(t, func(context.Context, []int) error { return nil }, MaxCount(100), func(c *config) error { c.shards = 2; return nil })
+		b := made(t, func(context.Context, []int) error { return nil }, MaxCount(100),
+			func(c *config) error { c.shards = 2; return nil })
 		held := func(s *shard[int]) int {
 			if s.filled == nil {
 				return 0

@@ -16,7 +16,8 @@ func TestWhatIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		step := make(chan error)
 		m := &tally{}
-		b := made(t, func(context.Context, []int) error { return <-step }, MaxCount(10), Capacity(40), Ordered(), WhenFull(DropOldest), Interval(time.Hour), WithMeter(m))
+		b := made(t, func(context.Context, []int) error { return <-step }, MaxCount(10), Capacity(40), Ordered(),
+			WhenFull(DropOldest), Interval(time.Hour), WithMeter(m))
 		check := func(after string, held, queued int) {
 			t.Helper()
 			synctest.Wait()
@@ -45,7 +46,8 @@ func TestWhatIsHeld(t *testing.T) {
 		step <- nil
 		check("one delivered", 11, 0)
 		go func() { step <- nil; step <- nil }()
-		if left, err := b.Close(t.Context()); len(left) > 0 || fmt.Sprint(err) != "batch: 20 events lost: 10 to make room, and 10 since sending failed: made up" {
+		if left, err := b.Close(t.Context()); len(left) > 0 ||
+			fmt.Sprint(err) != "batch: 20 events lost: 10 to make room, and 10 since sending failed: made up" {
 			t.Fatal(left, err)
 		}
 		check("Close", 0, 0)
@@ -88,8 +90,10 @@ func TestWhatWasSentIsForgotten(t *testing.T) {
 	for _, c := range []struct {
 		value any
 		want  bool
-	}{{1, false}, {1.5, false}, {complex(1, 1), false}, {uintptr(1), false}, {[3]bool{}, false}, {[0]*int{}, false}, {event{}, false}, {struct{}{}, false},
-		{"a", true}, {[]int{}, true}, {new(int), true}, {[2]string{}, true}, {nested{}, true}, {map[int]int{}, true}, {struct{ e error }{}, true}, {make(chan int), true}, {unsafe.Pointer(nil), true}} {
+	}{{1, false}, {1.5, false}, {complex(1, 1), false}, {uintptr(1), false}, {[3]bool{}, false}, {[0]*int{}, false},
+		{event{}, false}, {struct{}{}, false},
+		{"a", true}, {[]int{}, true}, {new(int), true}, {[2]string{}, true}, {nested{}, true}, {map[int]int{}, true},
+		{struct{ e error }{}, true}, {make(chan int), true}, {unsafe.Pointer(nil), true}} {
 		if got := pointers(reflect.TypeOf(c.value)); got != c.want {
 			t.Errorf("%T has pointers: %v", c.value, got)
 		}

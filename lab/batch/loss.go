@@ -174,7 +174,8 @@ func (b *Batcher[E]) logLoss() {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("type", reflect.TypeFor[E]().String()), slog.Int("failed", t.failed), slog.Int("full", t.full), slog.Int64("refused", refused),
+		slog.String("type", reflect.TypeFor[E]().String()), slog.Int("failed", t.failed), slog.Int("full", t.full),
+		slog.Int64("refused", refused),
 	}
 	if t.failed > 0 {
 		attrs = append(attrs, slog.Any("error", last))

@@ -122,7 +122,8 @@ func TestAFlushThatIsCutShortSaysWhatWasLost(t *testing.T) {
 func TestAllThatFlushAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan bool)
-		b := made(t, func(context.Context, []int) error { <-answer; return errSink }, WithLogger(slog.New(slog.DiscardHandler)))
+		b := made(t, func(context.Context, []int) error { <-answer; return errSink },
+			WithLogger(slog.New(slog.DiscardHandler)))
 		addAll(t, b, 7)
 		var all sync.WaitGroup
 		for range 3 {
@@ -147,7 +148,8 @@ func TestTheLogIsSparing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out logbook
 		hold := make(chan bool)
-		b := made(t, func(context.Context, []int) error { <-hold; return errSink }, MaxCount(1), Capacity(3), Ordered(), WhenFull(DropNewest),
+		b := made(t, func(context.Context, []int) error { <-hold; return errSink }, MaxCount(1), Capacity(3), Ordered(),
+			WhenFull(DropNewest),
 			WithLogger(slog.New(slog.NewTextHandler(&out, nil))))
 		check := func(after string, failed, refused, lines int) {
 			t.Helper()
@@ -155,7 +157,8 @@ func TestTheLogIsSparing(t *testing.T) {
 			f, n := logged(out.String(), "failed")
 			r, _ := logged(out.String(), "refused")
 			if f != failed || r != refused || n != lines {
-				t.Errorf("%s: %d failed and %d refused in %d lines, want %d, %d and %d:\n%s", after, f, r, n, failed, refused, lines, &out)
+				t.Errorf("%s: %d failed and %d refused in %d lines, want %d, %d and %d:\n%s", after, f, r, n, failed, refused,
+					lines, &out)
 			}
 		}
 		addAll(t, b, 3)

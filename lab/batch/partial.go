@@ -46,7 +46,8 @@ func remaining(events int, err error) ([]int, error) {
 	slices.Sort(rest)
 	rest = slices.Compact(rest)
 	if rest[0] < 0 || rest[len(rest)-1] >= events {
-		return nil, fmt.Errorf("batch: a PartialError whose Rest goes from %d to %d in a batch of %d, so the whole batch is left: %w", rest[0], rest[len(rest)-1], events, err)
+		return nil, fmt.Errorf("batch: a PartialError whose Rest goes from %d to %d in a batch of %d, so the whole batch "+
+			"is left: %w", rest[0], rest[len(rest)-1], events, err)
 	}
 	return rest, err
 }

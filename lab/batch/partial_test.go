@@ -108,7 +108,8 @@ func TestARestThatCannotBe(t *testing.T) {
 			b := made(t, func(context.Context, []int) error { return c.err }, MaxCount(5), quiet)
 			addAll(t, b, 5)
 			_, err := b.Close(t.Context())
-			if lost, ok := errors.AsType[*LostError](err); !ok || lost.Failed != 5 || !strings.Contains(fmt.Sprint(err), c.want) {
+			if lost, ok := errors.AsType[*LostError](err); !ok || lost.Failed != 5 ||
+				!strings.Contains(fmt.Sprint(err), c.want) {
 				t.Errorf("Close: %v", err)
 			}
 		})
@@ -162,7 +163,8 @@ func TestNothingOfAPartIsLost(t *testing.T) {
 					return nil
 				}
 				m := &tally{}
-				b := made(t, send, MaxCount(100), Capacity(1000), InFlight(3), Interval(time.Millisecond), WhenFull(policy), WithMeter(m), quiet,
+				b := made(t, send, MaxCount(100), Capacity(1000), InFlight(3), Interval(time.Millisecond), WhenFull(policy),
+					WithMeter(m), quiet,
 					WithRetry(func(attempt int, _ error) (time.Duration, bool) { return 0, attempt < 3 }))
 				var added, refused, flushed atomic.Int64
 				count := func(err error) {
@@ -215,7 +217,8 @@ func TestNothingOfAPartIsLost(t *testing.T) {
 					t.Errorf("%d lost, %d told", lost, told)
 				}
 				if once != m.delivered.Load() || added.Load() != once+lost+int64(len(left)) || b.Held() != 0 {
-					t.Errorf("%d added; %d delivered, %d by the meter, %d lost, %d returned, %d held", added.Load(), once, m.delivered.Load(), lost, len(left), b.Held())
+					t.Errorf("%d added; %d delivered, %d by the meter, %d lost, %d returned, %d held", added.Load(), once,
+						m.delivered.Load(), lost, len(left), b.Held())
 				}
 			})
 		}
@@ -236,7 +239,8 @@ func FuzzRest(f *testing.F) {
 			rest = append(rest, int(int8(p)))
 		}
 		m := &tally{}
-		b := made(t, func(context.Context, []int) error { return &PartialError{rest, nil} }, MaxCount(events), Ordered(), quiet, WithMeter(m))
+		b := made(t, func(context.Context, []int) error { return &PartialError{rest, nil} }, MaxCount(events), Ordered(),
+			quiet, WithMeter(m))
 		addAll(t, b, events)
 		_, err := b.Close(t.Context())
 		left := map[int]bool{}

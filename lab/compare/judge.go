@@ -48,7 +48,8 @@ func Blocks(servers []string, margin float64, blocks [][]Figures) (*Outcome, err
 		}
 	}
 	level := (1 - Confidence) / float64(len(servers)-1)
-	out := &Outcome{SchemaVersion: Version, Margin: margin, Confidence: Confidence, Blocks: len(blocks), Trials: len(blocks) * len(servers), Says: []string{}, Comparisons: []Comparison{}}
+	out := &Outcome{SchemaVersion: Version, Margin: margin, Confidence: Confidence, Blocks: len(blocks),
+		Trials: len(blocks) * len(servers), Says: []string{}, Comparisons: []Comparison{}}
 	for i, name := range servers {
 		at := func(of func(Figures) float64) float64 {
 			var all []float64
@@ -75,7 +76,8 @@ func Blocks(servers []string, margin float64, blocks [][]Figures) (*Outcome, err
 			}
 			return Over(ratios, most, level)
 		}
-		c := Comparison{Name: name, Base: servers[0], CPUPerRequest: over(metrics[0]), Throughput: over(metrics[1]), P50: over(metrics[2]), P99: over(metrics[3])}
+		c := Comparison{Name: name, Base: servers[0], CPUPerRequest: over(metrics[0]), Throughput: over(metrics[1]),
+			P50: over(metrics[2]), P99: over(metrics[3])}
 		if c.Verdict = c.CPUPerRequest.Judge(margin); c.Verdict == Undecided {
 			c.Says = c.NotDecided(margin, level, "none has CPU time of both")
 		} else {
@@ -169,7 +171,8 @@ func Further(least, most []float64, level, margin, bar float64) int {
 	blocks := max(needs(func(l, _ float64) bool { return l >= low }), needs(func(_, m float64) bool { return m <= high }))
 	blocks = min(blocks, needs(func(l, _ float64) bool { return l > 1 }), needs(func(_, m float64) bool { return m < 1 }))
 	if bar > 0 {
-		blocks = max(blocks, min(needs(func(l, _ float64) bool { return l > bar }), needs(func(_, m float64) bool { return m <= bar })))
+		blocks = max(blocks, min(needs(func(l, _ float64) bool { return l > bar }),
+			needs(func(_, m float64) bool { return m <= bar })))
 	}
 	if math.IsInf(blocks, 1) {
 		return 0

@@ -27,7 +27,8 @@ func TestBlocksThatCannotBeAreRefused(t *testing.T) {
 		{[]string{"old", "new"}, 0.03, of(1, -1), "block 1: new has a figure of -1"},
 		{[]string{"old", "new"}, 0.03, of(math.NaN(), 1), "block 1: old has a figure of NaN"},
 	} {
-		if o, err := Blocks(c.servers, c.margin, [][]Figures{c.block}); err == nil || o != nil || !strings.Contains(err.Error(), c.want) {
+		if o, err := Blocks(c.servers, c.margin, [][]Figures{c.block}); err == nil || o != nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, %v: %v, want %q", c.servers, c.block, err, c.want)
 		}
 	}
@@ -64,7 +65,8 @@ func TestFalseAnswersAreRare(t *testing.T) {
 		wrong func(Verdict) bool
 	}{
 		{"equal servers that are told apart", 1, func(v Verdict) bool { return v == Dearer || v == Cheaper }},
-		{"servers beyond the margin that are called the same", 1.0301, func(v Verdict) bool { return v == Same || v == Cheaper }},
+		{"servers beyond the margin that are called the same", 1.0301,
+			func(v Verdict) bool { return v == Same || v == Cheaper }},
 	} {
 		wrong := 0
 		for range campaigns {

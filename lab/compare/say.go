@@ -34,7 +34,8 @@ func change(ratio, low, high float64) (by, from string) {
 		// An end that is not 0 must not be printed as if it were.
 	}
 	return fmt.Sprintf("%s %% %s", fixed(100*math.Abs(ratio-1), places), word),
-		fmt.Sprintf("%s to %s %%", fixed(outwards(least, places, math.Floor), places), fixed(outwards(most, places, math.Ceil), places))
+		fmt.Sprintf("%s to %s %%", fixed(outwards(least, places, math.Floor), places),
+			fixed(outwards(most, places, math.Ceil), places))
 }
 
 func nought(v float64, places int) bool {
@@ -75,11 +76,14 @@ func (c Comparison) NotDecided(margin, level float64, why string) string {
 	case r == nil:
 		return fmt.Sprintf("not decided: no block has valid trials of both %s and %s; %s", c.Name, c.Base, why)
 	case !r.Known():
-		return fmt.Sprintf("not decided: %d valid %s of both %s and %s, and %d are the least that tell%s", r.Blocks, blocks, c.Name, c.Base, fewest(level/2), c.More())
+		return fmt.Sprintf("not decided: %d valid %s of both %s and %s, and %d are the least that tell%s", r.Blocks, blocks,
+			c.Name, c.Base, fewest(level/2), c.More())
 	case c.FurtherS == 0 && r.Judge(margin) != Undecided:
-		return "not decided: the A/A control has not agreed; else " + Comparison{Name: c.Name, Base: c.Base, CPUPerRequest: r, Verdict: r.Judge(margin)}.Sentence(margin)
+		return "not decided: the A/A control has not agreed; else " +
+			Comparison{Name: c.Name, Base: c.Base, CPUPerRequest: r, Verdict: r.Judge(margin)}.Sentence(margin)
 	default:
-		return fmt.Sprintf("not decided: %s costs between %s and %s CPU a request than %s%s", c.Name, end(r.Low, math.Floor), end(r.High, math.Ceil), c.Base, c.More())
+		return fmt.Sprintf("not decided: %s costs between %s and %s CPU a request than %s%s", c.Name, end(r.Low, math.Floor),
+			end(r.High, math.Ceil), c.Base, c.More())
 	}
 }
 

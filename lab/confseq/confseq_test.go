@@ -108,7 +108,8 @@ func TestEValuesAreTheExactSums(t *testing.T) {
 }
 
 func TestLargeEValues(t *testing.T) {
-	for _, c := range []struct{ k, n int }{{30, 50}, {300, 500}, {260, 500}, {900, 1000}, {5000, 5000}, {2600, 5000}, {100, 1000}} {
+	for _, c := range []struct{ k, n int }{{30, 50}, {300, 500}, {260, 500}, {900, 1000}, {5000, 5000}, {2600, 5000},
+		{100, 1000}} {
 		a, b := float64(c.k+1), float64(c.n-c.k+1)
 		la, _ := math.Lgamma(a)
 		lb, _ := math.Lgamma(b)

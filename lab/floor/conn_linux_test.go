@@ -30,12 +30,16 @@ var exchanges = []struct {
 	{"GET /simple HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" + simple, []int{200}, true},
 	{"POST /simple HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello" + simple, []int{405, 200}, false},
 	{"DELETE /no HTTP/1.1\r\nHost: x\r\n\r\n" + simple, []int{404, 200}, false},
-	{"GET /simple HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n\r\n" + "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n12345" + simple, []int{200, 200}, false},
-	{"GET /simple HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5;a\r\nhello\r\n0\r\nA: b\r\n\r\n" + simple, []int{200, 200}, false},
+	{"GET /simple HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n\r\n" + "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n12345" +
+		simple, []int{200, 200}, false},
+	{"GET /simple HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5;a\r\nhello\r\n0\r\nA: b\r\n\r\n" + simple,
+		[]int{200, 200}, false},
 	{"GET /simple HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello!\r\n" + simple, []int{400}, true},
-	{simple + "GET /simple HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + simple, []int{200, 400}, true},
+	{simple + "GET /simple HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" +
+		simple, []int{200, 400}, true},
 	{"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n" + "OPTIONS /simple HTTP/1.1\r\nHost: x\r\n\r\n", []int{200, 405}, false},
-	{"BREW /simple HTTP/1.1\r\nHost: x\r\n\r\n" + "BREW /no HTTP/1.1\r\nHost: x\r\n\r\n" + simple, []int{501, 501, 200}, false},
+	{"BREW /simple HTTP/1.1\r\nHost: x\r\n\r\n" + "BREW /no HTTP/1.1\r\nHost: x\r\n\r\n" + simple, []int{501, 501, 200},
+		false},
 	{"CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n" + simple, []int{405}, true},
 	{"GET http://h/simple?q HTTP/1.1\r\nHost: x\r\n\r\n", []int{200}, false},
 	{"GET /%73imple HTTP/1.1\r\nHost: x\r\n\r\n", []int{200}, false},
@@ -118,7 +122,9 @@ func TestPipelines(t *testing.T) {
 	p.say(strings.Repeat(simple+read1+"HEAD /read HTTP/1.1\r\nHost: x\r\n\r\n"+"PUT / HTTP/1.1\r\nHost: x\r\n\r\n", 5))
 	got, _ := p.hears()
 	want := fmt.Sprintf("Content-Length: %d\r\n\r\n", len(pool().Body(7)))
-	if n := strings.Count(got, `{"message":"hi"}HTTP/1.1 200 OK`); n != 5 || strings.Count(got, want+string(pool().Body(7))+"HTTP/1.1 200 OK") != 5 || strings.Count(got, want+"HTTP/1.1 404 Not Found") != 5 {
+	if n := strings.Count(got, `{"message":"hi"}HTTP/1.1 200 OK`); n != 5 ||
+		strings.Count(got, want+string(pool().Body(7))+"HTTP/1.1 200 OK") != 5 ||
+		strings.Count(got, want+"HTTP/1.1 404 Not Found") != 5 {
 		t.Errorf("out of order: %d, %.2000q", n, got)
 	}
 }
@@ -228,7 +234,8 @@ func TestTimes(t *testing.T) {
 		r.now += 2
 		r.expire()
 		text, ended := p.hears()
-		if codes, _ := codesIn(t, text); !ended || c.says == 0 && text != "" || c.says > 0 && !slices.Equal(codes, []int{c.says}) {
+		if codes, _ := codesIn(t, text); !ended || c.says == 0 && text != "" || c.says > 0 &&
+			!slices.Equal(codes, []int{c.says}) {
 			t.Errorf("%s: %q, ended: %v", c.name, text, ended)
 		}
 		// The connection is closed at last, whatever the client does.
@@ -301,7 +308,8 @@ func TestHeadsOfAnswers(t *testing.T) {
 	} {
 		p := r.connect(unix.SOCK_STREAM)
 		p.say(c.text)
-		if text, _ := p.hears(); !strings.Contains(text, c.has) || strings.Contains(text, c.not) || !strings.Contains(text, "\r\nDate: ") {
+		if text, _ := p.hears(); !strings.Contains(text, c.has) || strings.Contains(text, c.not) ||
+			!strings.Contains(text, "\r\nDate: ") {
 			t.Errorf("%q: %q", c.text, text)
 		}
 		p.close()

@@ -169,7 +169,8 @@ func (l *loop) accept() error {
 		switch {
 		case errors.Is(err, unix.EAGAIN):
 			return nil
-		case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOBUFS), errors.Is(err, unix.ENOMEM):
+		case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOBUFS),
+			errors.Is(err, unix.ENOMEM):
 			// The listener stays ready, so it would be all that the loop does.
 			l.crowded = true
 			return unix.EpollCtl(l.epoll, unix.EPOLL_CTL_DEL, l.listener, nil)

@@ -152,7 +152,9 @@ func TestSlowReader(t *testing.T) {
 // Refusals reach clients that go on sending, and do not break with a reset.
 func TestRefusalsReachClientsThatGoOn(t *testing.T) {
 	v := serve(t)
-	for _, text := range []string{"GET / HTTP/1.1\nHost: x\n\n", "PUT /simple HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\n", "GET /simple HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"} {
+	for _, text := range []string{"GET / HTTP/1.1\nHost: x\n\n",
+		"PUT /simple HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\n",
+		"GET /simple HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"} {
 		c := v.dial()
 		c.say(text)
 		for range 100 {

@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 	var err error
 	if programs, err = os.MkdirTemp("", "floor"); err == nil {
 		var out []byte
-		if out, err = exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", filepath.Join(programs, "floor_server"), ".").CombinedOutput(); err != nil {
+		if out, err = exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o",
+			filepath.Join(programs, "floor_server"), ".").CombinedOutput(); err != nil {
 			err = fmt.Errorf("%w: %s", err, out)
 		}
 	}
@@ -101,7 +102,8 @@ func refusals(t *testing.T, name, addr string, more map[string]string) {
 	for _, c := range calls {
 		cmd := exec.Command(name, c.args...)
 		out, _ := cmd.CombinedOutput()
-		if code := cmd.ProcessState.ExitCode(); code != c.code || !strings.Contains(string(out), c.says) || code != 0 && bytes.Count(out, []byte("\n")) != 1 {
+		if code := cmd.ProcessState.ExitCode(); code != c.code || !strings.Contains(string(out), c.says) || code != 0 &&
+			bytes.Count(out, []byte("\n")) != 1 {
 			t.Errorf("%q: exit status %d, want %d: %s", c.args, code, c.code, out)
 		}
 	}
@@ -183,7 +185,8 @@ func TestServerInC(t *testing.T) {
 		t.Skip("there is no C compiler (cc)")
 	}
 	name := filepath.Join(programs, "c_floor")
-	if out, err := exec.Command(cc, "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-o", name, "c/c_floor.c").CombinedOutput(); err != nil {
+	if out, err := exec.Command(cc, "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-o", name,
+		"c/c_floor.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	var bodies bytes.Buffer
@@ -195,7 +198,8 @@ func TestServerInC(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd, v := start(t, name, "--addr", "127.0.0.1:0", "--bodies", file)
-	refusals(t, name, v.addr, map[string]string{"--bodies /dev/null": "no line", "--bodies /dev/no": "No such file", "--bodies": "has no value", "--addr localhost:1": "IPv4", "--workers 2": "one thread"})
+	refusals(t, name, v.addr, map[string]string{"--bodies /dev/null": "no line", "--bodies /dev/no": "No such file",
+		"--bodies": "has no value", "--addr localhost:1": "IPv4", "--workers 2": "one thread"})
 	contract.Server{
 		Addr: v.addr, Name: "c_floor", Answers: setting.Fiber, GetOnly: true,
 		Has: func(r catalog.Route) bool { return r.Null },
@@ -204,7 +208,8 @@ func TestServerInC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const round = simple + read1 + "GET /no HTTP/1.1\r\n\r\n" + "PUT /simple HTTP/1.1\r\n\r\n" + "GET /simpler HTTP/1.1\r\n\r\n"
+	const round = simple + read1 + "GET /no HTTP/1.1\r\n\r\n" + "PUT /simple HTTP/1.1\r\n\r\n" +
+		"GET /simpler HTTP/1.1\r\n\r\n"
 	for _, part := range []int{1 << 20, 1000, 7} {
 		rounds := 2000 // more than fit one write
 		if part < 1<<20 {
@@ -225,7 +230,8 @@ func TestServerInC(t *testing.T) {
 		}()
 		for i := range rounds * 5 {
 			a := c.next("GET")
-			if a.code != []int{200, 200, 404, 405, 404}[i%5] || i%5 == 0 && a.body != catalog.Simple || i%5 == 1 && set.Body([]byte(a.body)) != nil {
+			if a.code != []int{200, 200, 404, 405, 404}[i%5] || i%5 == 0 && a.body != catalog.Simple || i%5 == 1 &&
+				set.Body([]byte(a.body)) != nil {
 				t.Fatalf("by %d bytes, answer %d: %d, %.80q", part, i, a.code, a.body)
 			}
 		}

@@ -52,7 +52,8 @@ func parse(args []string) (settings, error) {
 	fs.Whole("max-head", &s.limits.Head, leastHead, mostHead)
 	fs.Whole("max-fields", &s.limits.Fields, 1, mostFields)
 	fs.Whole("max-body", &body, 0, mostBody)
-	for name, to := range map[string]*time.Duration{"idle-timeout": &s.times.idle, "head-timeout": &s.times.head, "body-timeout": &s.times.body, "write-timeout": &s.times.write} {
+	for name, to := range map[string]*time.Duration{"idle-timeout": &s.times.idle, "head-timeout": &s.times.head,
+		"body-timeout": &s.times.body, "write-timeout": &s.times.write} {
 		fs.Func(name, "", func(v string) (err error) {
 			if *to, err = time.ParseDuration(v); err != nil || *to < leastTime || *to > mostTime {
 				return fmt.Errorf("give a time from %v to %v, as in 10s", leastTime, mostTime)

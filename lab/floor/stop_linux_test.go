@@ -151,7 +151,8 @@ func TestNothingIsLeft(t *testing.T) {
 	deadline := time.Now().Add(patience)
 	for held(t) > descriptors || runtime.NumGoroutine() > goroutines {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d descriptors, before %d; %d goroutines, before %d", held(t), descriptors, runtime.NumGoroutine(), goroutines)
+			t.Fatalf("%d descriptors, before %d; %d goroutines, before %d", held(t), descriptors, runtime.NumGoroutine(),
+				goroutines)
 		}
 		time.Sleep(time.Millisecond)
 	}

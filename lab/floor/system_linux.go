@@ -12,12 +12,14 @@ import (
 // was a tenth of what a request costs.
 
 func read(fd int, p []byte) (int, syscall.Errno) {
-	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))),
+		uintptr(len(p)))
 	return int(n), errno
 }
 
 func write(fd int, p []byte) (int, syscall.Errno) {
-	n, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	n, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))),
+		uintptr(len(p)))
 	return int(n), errno
 }
 
@@ -29,7 +31,8 @@ func writev(fd int, pieces [][]byte, vector []unix.Iovec) (int, syscall.Errno) {
 		v.SetLen(len(p))
 		vector = append(vector, v)
 	}
-	n, _, errno := unix.RawSyscall(unix.SYS_WRITEV, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(vector))), uintptr(len(vector)))
+	n, _, errno := unix.RawSyscall(unix.SYS_WRITEV, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(vector))),
+		uintptr(len(vector)))
 	return int(n), errno
 }
 
@@ -39,7 +42,8 @@ func writev(fd int, pieces [][]byte, vector []unix.Iovec) (int, syscall.Errno) {
 // the thread keeps its right to run Go code while it waits. Every ten or twenty
 // milliseconds a signal of Go's ends the wait and makes it offer that to other goroutines.
 func wait(epoll int, events []unix.EpollEvent, ms int) ([]unix.EpollEvent, error) {
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), uintptr(ms), 0, 0)
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll),
+		uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), uintptr(ms), 0, 0)
 	switch errno {
 	case 0:
 		return events[:n], nil

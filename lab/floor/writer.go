@@ -203,7 +203,8 @@ var problems = func() map[int][]byte {
 	all := map[int][]byte{}
 	for _, status := range []int{
 		http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusRequestTimeout,
-		http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusExpectationFailed, http.StatusRequestHeaderFieldsTooLarge,
+		http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusExpectationFailed,
+		http.StatusRequestHeaderFieldsTooLarge,
 		http.StatusInternalServerError, http.StatusNotImplemented, http.StatusHTTPVersionNotSupported,
 	} {
 		all[status] = fmt.Appendf(nil, "{\"error\":%q}", http.StatusText(status))

@@ -108,7 +108,8 @@ var wrkCount = regexp.MustCompile(`(\d+) requests in ([\d.]+)s`)
 func wrkCost(b *testing.B, url, route string, depth int) (cost, rate float64, ok bool) {
 	b.Helper()
 	script := filepath.Join(b.TempDir(), "pipeline.lua")
-	text := fmt.Sprintf("init = function(args) local r = {} for i = 1, %d do r[i] = wrk.format('GET', '%s') end all = table.concat(r) end\nrequest = function() return all end\n", depth, route)
+	text := fmt.Sprintf("init = function(args) local r = {} for i = 1, %d do r[i] = wrk.format('GET', '%s') end all = "+
+		"table.concat(r) end\nrequest = function() return all end\n", depth, route)
 	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
 		b.Fatal(err)
 	}

@@ -39,7 +39,8 @@ func ExampleRun() {
 				client, rate = client+s.ClientCPUS, rate+s.Seconds
 			}
 		}
-		fmt.Println(t.Name, "answered", t.Requests > 0 && t.Latency.P99 > 0, "with faults", t.Errors+t.Non2xx+t.Mismatches, "at a known cost", client > 0 && rate >= 0.2)
+		fmt.Println(t.Name, "answered", t.Requests > 0 && t.Latency.P99 > 0, "with faults", t.Errors+t.Non2xx+t.Mismatches,
+			"at a known cost", client > 0 && rate >= 0.2)
 	}
 	// Output:
 	// old answered true with faults 0 at a known cost true

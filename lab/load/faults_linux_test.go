@@ -25,12 +25,17 @@ func TestFaults(t *testing.T) {
 		want   counts
 		text   string
 	}{
-		{"a wrong status", after(50, "HTTP/1.1 503 No\r\nContent-Length: 2\r\n\r\nno", true), counts{non2xx: 1}, "status 503"},
-		{"a redirection", after(50, "HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", true), counts{non2xx: 1}, "status 302"},
-		{"a body cut off", after(50, hello[:len(hello)-2], false), counts{errors: 1, resets: 1}, "within an answer, after 3 bytes"},
+		{"a wrong status", after(50, "HTTP/1.1 503 No\r\nContent-Length: 2\r\n\r\nno", true), counts{non2xx: 1},
+			"status 503"},
+		{"a redirection", after(50, "HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", true), counts{non2xx: 1},
+			"status 302"},
+		{"a body cut off", after(50, hello[:len(hello)-2], false), counts{errors: 1, resets: 1},
+			"within an answer, after 3 bytes"},
 		{"a head cut off", after(50, hello[:20], false), counts{errors: 1, resets: 1}, "within an answer, after 0 bytes"},
-		{"a wrong byte of the right length", after(50, strings.Replace(hello, "hello", "hallo", 1), true), counts{mismatches: 1}, "differs from the first 32 at byte 2"},
-		{"a shorter body", after(50, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell", true), counts{mismatches: 1}, "4 bytes of body, the first 32 had 5"},
+		{"a wrong byte of the right length", after(50, strings.Replace(hello, "hello", "hallo", 1), true),
+			counts{mismatches: 1}, "differs from the first 32 at byte 2"},
+		{"a shorter body", after(50, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell", true), counts{mismatches: 1},
+			"4 bytes of body, the first 32 had 5"},
 		{"no body", after(50, "HTTP/1.1 204 No Content\r\n\r\n", true), counts{mismatches: 1}, "0 bytes of body"},
 		{"it closes", after(50, "", false), counts{errors: 1, resets: 1}, "closed the connection, 1 requests in flight"},
 		{"it resets", func(i int64, c net.Conn) bool {
@@ -192,7 +197,8 @@ func TestWhatIsNotDrainedTimesOut(t *testing.T) {
 	p := once(s.target(2, 1), 0.05)
 	p.TimeoutS = 0.3
 	r := carry(t, p)
-	if sum := r.Summary.Targets[0]; sum.Timeouts != 1 || sum.Requests == 0 || !strings.Contains(sum.Fault, "no answer within") {
+	if sum := r.Summary.Targets[0]; sum.Timeouts != 1 || sum.Requests == 0 ||
+		!strings.Contains(sum.Fault, "no answer within") {
 		t.Errorf("%+v", sum)
 	}
 }

@@ -18,7 +18,8 @@ func TestPlaces(t *testing.T) {
 	last := int64(-1)
 	for p := range places {
 		if place(last+1) != p || place(upper(p)) != p || upper(p) <= last {
-			t.Fatalf("place %d is from %d to %d; they are counted at %d and %d", p, last+1, upper(p), place(last+1), place(upper(p)))
+			t.Fatalf("place %d is from %d to %d; they are counted at %d and %d", p, last+1, upper(p), place(last+1),
+				place(upper(p)))
 		}
 		if step := float64(upper(p)-last-1) / float64(upper(p)); step > LatencyStep {
 			t.Fatalf("place %d is from %d to %d, a step of %v", p, last+1, upper(p), step)

@@ -63,7 +63,8 @@ func (b *leader) step(now int64) error {
 		case all:
 			b.begin(l.clock.now())
 		case now >= b.deadline:
-			b.fail(now, fmt.Sprintf("%d of %d connections had no answer within %v", l.pending.Load(), l.plan.Targets[b.target()].Connections, l.plan.Timeout()))
+			b.fail(now, fmt.Sprintf("%d of %d connections had no answer within %v", l.pending.Load(),
+				l.plan.Targets[b.target()].Connections, l.plan.Timeout()))
 		}
 	case counting:
 		if now >= b.deadline {
@@ -79,7 +80,8 @@ func (b *leader) step(now int64) error {
 		}
 		if now >= b.deadline {
 			if b.failed[b.target()] == "" {
-				b.failed[b.target()] = fmt.Sprintf("what was in flight at the end of slot %d was not answered within %v", b.slot, drainTime(l.plan))
+				b.failed[b.target()] = fmt.Sprintf("what was in flight at the end of slot %d was not answered within %v", b.slot,
+					drainTime(l.plan))
 			}
 			b.set(cutting)
 		}

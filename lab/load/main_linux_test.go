@@ -18,7 +18,8 @@ import (
 func TestASignalEndsIt(t *testing.T) {
 	s := serve(t, polite)
 	for _, extra := range [][]string{nil, {"--rate", "10"}} {
-		cmd := exec.Command(filepath.Join(built, "http_load"), append([]string{"--url", s.url, "--connections", "1", "--warmup", "0.01", "--duration", "60"}, extra...)...)
+		cmd := exec.Command(filepath.Join(built, "http_load"),
+			append([]string{"--url", s.url, "--connections", "1", "--warmup", "0.01", "--duration", "60"}, extra...)...)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		out, _ := cmd.StdoutPipe()
@@ -31,7 +32,8 @@ func TestASignalEndsIt(t *testing.T) {
 		if lines.Scan() {
 			t.Errorf("printed %q", lines.Text())
 		}
-		if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != program.Failure || !strings.Contains(stderr.String(), "ended by a signal") {
+		if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != program.Failure ||
+			!strings.Contains(stderr.String(), "ended by a signal") {
 			t.Errorf("%v, %q", err, &stderr)
 		}
 	}
@@ -54,11 +56,13 @@ func TestTheWireIsReadOnBothSides(t *testing.T) {
 	if !lines.Scan() {
 		t.Skip("no wire can be made here")
 	}
-	if _, err := fmt.Sscanf(lines.Text(), "wire ready server_pid=%d client_pid=%d server_addr=%s client_addr=%s", &serverPID, &clientPID, &serverAddr, &clientAddr); err != nil {
+	if _, err := fmt.Sscanf(lines.Text(), "wire ready server_pid=%d client_pid=%d server_addr=%s client_addr=%s",
+		&serverPID, &clientPID, &serverAddr, &clientAddr); err != nil {
 		t.Fatalf("%q: %v", lines.Text(), err)
 	}
 	in := func(side string, pid int, argv ...string) *exec.Cmd {
-		return exec.Command(filepath.Join(scripts, "wire.sh"), append([]string{"in", side, fmt.Sprint(pid), "--"}, argv...)...)
+		return exec.Command(filepath.Join(scripts, "wire.sh"),
+			append([]string{"in", side, fmt.Sprint(pid), "--"}, argv...)...)
 	}
 	server := in("server", serverPID, filepath.Join(built, "null_server"), "--addr", serverAddr+":8083")
 	listens, _ := server.StderrPipe()
@@ -75,7 +79,8 @@ func TestTheWireIsReadOnBothSides(t *testing.T) {
 	}
 	var pid int
 	fmt.Sscan(string(children), &pid)
-	p := once(Target{Name: "wire", Processes: []int{pid}, URL: "http://" + serverAddr + ":8083/read", Connections: 4, Pipelining: 8, Answers: "null"}, 0.2)
+	p := once(Target{Name: "wire", Processes: []int{pid}, URL: "http://" + serverAddr + ":8083/read", Connections: 4,
+		Pipelining: 8, Answers: "null"}, 0.2)
 	p.Slots = append(p.Slots, p.Slots[0])
 	p.Wire = &Wire{ServerPID: serverPID, ServerDevice: "wire-server", ClientDevice: "wire-client"}
 	var plan bytes.Buffer
@@ -99,7 +104,8 @@ func TestTheWireIsReadOnBothSides(t *testing.T) {
 		if s.ServerCPUS[0] <= 0 || len(s.Unread) > 0 {
 			t.Errorf("the server's CPU clock is of its number inside the wire: %+v", s)
 		}
-		if s.Wire.TxBytes <= s.Bytes*9/10 || s.Wire.RxBytes <= 0 || s.Wire.TxBytes < 10*s.Wire.RxBytes || s.Wire.TxPackets <= 0 || s.Wire.RxPackets <= 0 {
+		if s.Wire.TxBytes <= s.Bytes*9/10 || s.Wire.RxBytes <= 0 || s.Wire.TxBytes < 10*s.Wire.RxBytes ||
+			s.Wire.TxPackets <= 0 || s.Wire.RxPackets <= 0 {
 			t.Errorf("%+v, %+v", s, s.Wire)
 		}
 	}

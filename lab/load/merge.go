@@ -47,7 +47,8 @@ func Merge(whole *Plan, parts []Part, apart time.Duration) (*Report, error) {
 		switch s := &p.Report.Summary; {
 		case err != nil:
 		case s.LatencyStep != first.LatencyStep || s.LatencyStep != LatencyStep:
-			err = fmt.Errorf("latencies in steps of %v, those of %s of %v, and only steps of %v can be merged", s.LatencyStep, parts[0].Name, first.LatencyStep, LatencyStep)
+			err = fmt.Errorf("latencies in steps of %v, those of %s of %v, and only steps of %v can be merged", s.LatencyStep,
+				parts[0].Name, first.LatencyStep, LatencyStep)
 		case s.Version != first.Version:
 			err = fmt.Errorf("http_load %.100q, and %s has %.100q", s.Version, parts[0].Name, first.Version)
 		}
@@ -61,7 +62,8 @@ func Merge(whole *Plan, parts []Part, apart time.Duration) (*Report, error) {
 		s := mergeSlot(i, parts, own, apart)
 		s.Slot, s.Target = i, whole.Slots[i].Target
 		if s.Failed == "" && s.AtNS < ended {
-			s = SlotReport{Slot: i, Target: s.Target, FillS: s.FillS, LateS: s.LateS, Failed: "it began before an earlier slot had ended", ServerCPUS: []float64{}}
+			s = SlotReport{Slot: i, Target: s.Target, FillS: s.FillS, LateS: s.LateS,
+				Failed: "it began before an earlier slot had ended", ServerCPUS: []float64{}}
 		}
 		if s.Failed == "" {
 			ended = s.AtNS + NS(s.Seconds)
@@ -93,7 +95,8 @@ func (p *Part) check(whole *Plan) ([]int, error) {
 			return nil, fmt.Errorf("its slot %d is slot %d of the whole, which there is not, or is another one already", i, s)
 		case one.Target >= len(p.Targets) || p.Targets[one.Target] != whole.Slots[s].Target:
 			return nil, fmt.Errorf("slot %d is of target %d, which is not that of slot %d of the whole", i, one.Target, s)
-		case one.Failed == "" && (one.AtNS < p.AheadNS || one.AtNS > 2*farNS || p.AheadNS < -farNS || one.Seconds > 2*MaxSeconds):
+		case one.Failed == "" && (one.AtNS < p.AheadNS || one.AtNS > 2*farNS || p.AheadNS < -farNS ||
+			one.Seconds > 2*MaxSeconds):
 			return nil, fmt.Errorf("slot %d counted %v s at %d ns, which no clock says", i, one.Seconds, one.AtNS)
 		}
 		own[s] = i

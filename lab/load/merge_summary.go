@@ -6,7 +6,8 @@ import "fmt"
 // merged slots that count.
 func mergeSummaries(whole *Plan, parts []Part, slots []SlotReport) (Summary, error) {
 	first := parts[0].Report.Summary
-	sum := Summary{Version: first.Version, Start: first.Start, Finish: first.Finish, LatencyStep: LatencyStep, Targets: []TargetSummary{}}
+	sum := Summary{Version: first.Version, Start: first.Start, Finish: first.Finish, LatencyStep: LatencyStep,
+		Targets: []TargetSummary{}}
 	latency, lags := make([]*Histogram, len(whole.Targets)), make([]*Histogram, len(whole.Targets))
 	for _, t := range whole.Targets {
 		sum.Targets = append(sum.Targets, TargetSummary{Name: t.Name})

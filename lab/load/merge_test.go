@@ -47,8 +47,10 @@ func partOf(name string, ahead, requests int64, slots ...int) Part {
 		}
 		t := &p.Report.Summary.Targets[own]
 		p.Slots = append(p.Slots, of)
-		p.Report.Slots = append(p.Report.Slots, SlotReport{Slot: i, Target: own, AtNS: s.AtNS + ahead, Seconds: s.Seconds, FillS: 0.05,
-			Requests: requests, Bytes: requests * 100, ServerCPUS: []float64{}, ClientCPUS: 0.04, BusiestThreadS: 0.03, SilenceS: 0.001, LateS: 0.0001})
+		p.Report.Slots = append(p.Report.Slots,
+			SlotReport{Slot: i, Target: own, AtNS: s.AtNS + ahead, Seconds: s.Seconds, FillS: 0.05,
+				Requests: requests, Bytes: requests * 100, ServerCPUS: []float64{}, ClientCPUS: 0.04, BusiestThreadS: 0.03,
+				SilenceS: 0.001, LateS: 0.0001})
 		if s.Counts {
 			t.Requests += requests
 			t.Bytes += requests * 100
@@ -106,7 +108,8 @@ func TestMergedReportsAddUp(t *testing.T) {
 	a.Report.Summary.Targets[0].Mismatches, a.Report.Summary.Targets[0].Mismatch = 2, "a byte"
 	r := merged(t, a, b)
 	for i, s := range r.Slots {
-		if s.Failed != "" || s.Requests != 40 || s.Bytes != 4000 || s.AtNS != wholePlan().Slots[i].AtNS || s.Seconds != 0.1 || s.ClientCPUS != 0.08 {
+		if s.Failed != "" || s.Requests != 40 || s.Bytes != 4000 || s.AtNS != wholePlan().Slots[i].AtNS || s.Seconds != 0.1 ||
+			s.ClientCPUS != 0.08 {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -116,7 +119,8 @@ func TestMergedReportsAddUp(t *testing.T) {
 	if !r.Held || r.Summary.Threads != 2 || r.Slots[3].LateS != 0.02 {
 		t.Errorf("%+v", r)
 	}
-	if one := r.Summary.Targets[0]; one.Requests != 80 || one.Mismatches != 2 || one.Mismatch != "client 1: a byte" || one.Latency.P50 != 0.00003 || one.Latency.Max != 0.00003 {
+	if one := r.Summary.Targets[0]; one.Requests != 80 || one.Mismatches != 2 || one.Mismatch != "client 1: a byte" ||
+		one.Latency.P50 != 0.00003 || one.Latency.Max != 0.00003 {
 		t.Errorf("%+v, %+v", one, one.Latency)
 	}
 	if one := r.Summary.Targets[1]; one.Errors != 3 || one.Fault != "client 2: closed" {
@@ -142,7 +146,8 @@ func TestEachCountAddsUp(t *testing.T) {
 	one := r.Summary.Targets[1]
 	one.Histogram, one.Latency, one.Lags = nil, nil, nil
 	want := TargetSummary{Name: "b", Requests: 40, Bytes: 4000, Non2xx: 30, Errors: 60, Timeouts: 90, Resets: 120,
-		Mismatches: 150, Mismatch: "client 1: x", Compared: 180, Unanswered: 21, SendLag: &SendLag{0.000001, 0.000002, 0.000002}}
+		Mismatches: 150, Mismatch: "client 1: x", Compared: 180, Unanswered: 21,
+		SendLag: &SendLag{0.000001, 0.000002, 0.000002}}
 	if !reflect.DeepEqual(one, want) {
 		t.Errorf("%+v, want %+v", one, want)
 	}
@@ -158,11 +163,13 @@ func TestEachCountAddsUp(t *testing.T) {
 func TestAPartMayLackSlotsAndTargets(t *testing.T) {
 	a, b := partOf("client 1", 0, 10, 0, 1, 2, 3, 4), partOf("client 2", 0, 30, 1, 3)
 	r := merged(t, a, b)
-	if r.Slots[0].Requests != 10 || r.Slots[1].Requests != 40 || r.Summary.Targets[0].Requests != 20 || r.Summary.Targets[1].Requests != 80 {
+	if r.Slots[0].Requests != 10 || r.Slots[1].Requests != 40 || r.Summary.Targets[0].Requests != 20 ||
+		r.Summary.Targets[1].Requests != 80 {
 		t.Errorf("%+v", r)
 	}
 	r = merged(t, b)
-	if r.Slots[0].Failed != "nobody loaded its target" || r.Slots[1].Requests != 30 || r.Summary.Targets[0].Latency != nil {
+	if r.Slots[0].Failed != "nobody loaded its target" || r.Slots[1].Requests != 30 ||
+		r.Summary.Targets[0].Latency != nil {
 		t.Errorf("%+v", r)
 	}
 }
@@ -197,7 +204,8 @@ func TestASlotThatNotAllCounted(t *testing.T) {
 	}
 	// However far apart they may be, they have to have counted together.
 	b.Report.Slots[0].AtNS += 150e6
-	if r, err := Merge(wholePlan(), []Part{a, b}, time.Second); err != nil || r.Slots[2].Failed != "client 2 began after client 1 had ended" {
+	if r, err := Merge(wholePlan(), []Part{a, b}, time.Second); err != nil ||
+		r.Slots[2].Failed != "client 2 began after client 1 had ended" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	// Slots do not overlap, whoever counted them.
@@ -237,7 +245,8 @@ func TestReportsThatDoNotBelongTogether(t *testing.T) {
 	} {
 		a, b := partOf("client 1", 0, 10, 0, 1, 2, 3, 4), partOf("client 2", 0, 30, 0, 1, 2, 3, 4)
 		change(&b)
-		if _, err := Merge(wholePlan(), []Part{a, b}, time.Second); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if _, err := Merge(wholePlan(), []Part{a, b}, time.Second); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

@@ -51,17 +51,25 @@ var streams = []struct {
 }{
 	{"Content-Length", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", []answered{{200, 5, 0, "hello"}}},
 	{"no body", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", []answered{{200, 0, 0, ""}}},
-	{"another case, blanks", "HTTP/1.1 200 OK\r\ncONTENT-length:\t 5 \r\nX: y\r\n\r\nhello", []answered{{200, 5, 0, "hello"}}},
+	{"another case, blanks", "HTTP/1.1 200 OK\r\ncONTENT-length:\t 5 \r\nX: y\r\n\r\nhello",
+		[]answered{{200, 5, 0, "hello"}}},
 	{"HTTP/1.0 without a reason", "HTTP/1.0 404\r\ncontent-length: 1\r\n\r\nx", []answered{{404, 1, 0, "x"}}},
-	{"two in a row", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\naHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nb", []answered{{200, 1, 0, "a"}, {200, 1, 0, "b"}}},
-	{"the same length twice", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na", []answered{{200, 1, 0, "a"}}},
-	{"chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nA;x=y\r\n0123456789\r\n0\r\n\r\n", []answered{{200, 15, 0, "hello0123456789"}}},
-	{"chunked with trailers", "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n1\r\nx\r\n0\r\nA: b\r\nC: d\r\n\r\n", []answered{{200, 1, 0, "x"}}},
+	{"two in a row", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\naHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nb",
+		[]answered{{200, 1, 0, "a"}, {200, 1, 0, "b"}}},
+	{"the same length twice", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na",
+		[]answered{{200, 1, 0, "a"}}},
+	{"chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nA;x=y\r\n0123456789\r\n0\r\n\r\n",
+		[]answered{{200, 15, 0, "hello0123456789"}}},
+	{"chunked with trailers", "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n1\r\nx\r\n0\r\nA: b\r\nC: d\r\n\r\n",
+		[]answered{{200, 1, 0, "x"}}},
 	{"chunked, nothing", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", []answered{{200, 0, 0, ""}}},
-	{"chunks between others", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\naHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nb\r\n0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nc",
+	{"chunks between others", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\naHTTP/1.1 200 OK\r\nTransfer-Encoding: " +
+		"chunked\r\n\r\n1\r\nb\r\n0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nc",
 		[]answered{{200, 1, 0, "a"}, {200, 1, 0, "b"}, {200, 1, 0, "c"}}},
-	{"interim answers", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na", []answered{{200, 1, 0, "a"}}},
-	{"204 and 304 have no body", "HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na",
+	{"interim answers", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 " +
+		"OK\r\nContent-Length: 1\r\n\r\na", []answered{{200, 1, 0, "a"}}},
+	{"204 and 304 have no body", "HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 304 Not Modified\r\nContent-Length: " +
+		"9\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na",
 		[]answered{{204, 0, 0, ""}, {304, 0, 0, ""}, {200, 1, 0, "a"}}},
 }
 
@@ -103,7 +111,8 @@ func TestAnswersHoweverTheyAreCut(t *testing.T) {
 			t.Errorf("%s, not kept: %+v, %v", s.name, got, err)
 		}
 		// An answer that is cut off is no answer.
-		if short, p, err := parseAll(s.text[:len(s.text)-1], true, entire); err == nil && (len(short) >= len(s.want) || p.between()) {
+		if short, p, err := parseAll(s.text[:len(s.text)-1], true, entire); err == nil &&
+			(len(short) >= len(s.want) || p.between()) {
 			t.Errorf("%s without its last byte: %+v", s.name, short)
 		}
 	}
@@ -135,7 +144,8 @@ func TestWhatIsNoAnswer(t *testing.T) {
 		{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;" + strings.Repeat("x", mostHead), "a head of more"},
 		{strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", mostHead/20), "a head of more"},
 	} {
-		for name, pieces := range map[string]func(int) int{"whole": entire, "in pieces": func(int) int { return 1000 }, "byte by byte": func(int) int { return 1 }} {
+		for name, pieces := range map[string]func(int) int{"whole": entire, "in pieces": func(int) int { return 1000 },
+			"byte by byte": func(int) int { return 1 }} {
 			if _, _, err := parseAll(c.text, true, pieces); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%.60q, %s: %v, want %q", c.text, name, err, c.want)
 			}
@@ -146,7 +156,8 @@ func TestWhatIsNoAnswer(t *testing.T) {
 // Bodies in many chunks are not taken for endless heads, and a body too long to keep is
 // still read.
 func TestLongBodies(t *testing.T) {
-	chunks := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1\r\nx\r\n", mostHead) + "0\r\n\r\n"
+	chunks := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1\r\nx\r\n", mostHead) +
+		"0\r\n\r\n"
 	got, _, err := parseAll(chunks, true, func(int) int { return 4096 })
 	if err != nil || len(got) != 1 || got[0].length != mostHead || len(got[0].body) != mostHead {
 		t.Errorf("%d answers, %v", len(got), err)
@@ -161,7 +172,8 @@ func TestLongBodies(t *testing.T) {
 // The hot path allocates no memory, whether the head is the same as the last one or not,
 // whole or cut.
 func TestParsingTakesNoMemory(t *testing.T) {
-	one, two := []byte("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"), []byte("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello!")
+	one, two := []byte("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
+		[]byte("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello!")
 	var p parser
 	var cache headCache
 	feed := func(in []byte) {

@@ -52,7 +52,8 @@ func TestMergedPercentilesAreThoseOfAllSamples(t *testing.T) {
 		exact := seconds(all[int(math.Ceil(c.q*float64(len(all))))-1])
 		off := func(v float64) float64 { return math.Abs(v-exact) / exact }
 		plain, weighed := (c.first+c.second)/2, c.first*(1-share)+c.second*share
-		t.Logf("%s of all samples is %.3g ms, merged %.3g ms (off by %.2g %%); averaged %.3g ms (off by %.0f %%), by requests %.3g ms (off by %.0f %%)",
+		t.Logf("%s of all samples is %.3g ms, merged %.3g ms (off by %.2g %%); averaged %.3g ms (off by %.0f %%), by "+
+			"requests %.3g ms (off by %.0f %%)",
 			c.name, exact*1e3, c.got*1e3, off(c.got)*100, plain*1e3, off(plain)*100, weighed*1e3, off(weighed)*100)
 		if c.got < exact || off(c.got) > 2*LatencyStep {
 			t.Errorf("%s is %v s, of all samples %v s", c.name, c.got, exact)

@@ -152,7 +152,8 @@ func (p *Plan) times(i int) error {
 	case s.AtNS-before.AtNS > MaxSeconds*1e9:
 		return fmt.Errorf("at_ns is more than %d s after that of the slot before", MaxSeconds)
 	case from < ended:
-		return fmt.Errorf("it loads its target from at_ns-fill_s, %v before the slot before it has ended", time.Duration(ended-from))
+		return fmt.Errorf("it loads its target from at_ns-fill_s, %v before the slot before it has ended",
+			time.Duration(ended-from))
 	}
 	return nil
 }

@@ -19,10 +19,14 @@ func realPlan(t *testing.T) *Plan {
 	null, nullPID := start(t, "null_server")
 	fiber, fiberPID := start(t, "fiber_server", "--prefork=false")
 	p := &Plan{Threads: 1, Targets: []Target{
-		{Name: "null", URL: "http://" + null + "/simple", Connections: 4, Pipelining: 8, Answers: "null", Processes: []int{nullPID}},
-		{Name: "read", URL: "http://" + fiber + "/read", Connections: 4, Pipelining: 2, Answers: "fiber", Processes: []int{fiberPID}},
-		{Name: "compute", URL: "http://" + fiber + "/compute", Connections: 2, Pipelining: 1, Answers: "fiber", Processes: []int{fiberPID}},
-		{Name: "list", URL: "http://" + fiber + "/list", Connections: 2, Pipelining: 1, Rate: 200, Answers: "fiber", Processes: []int{fiberPID}},
+		{Name: "null", URL: "http://" + null + "/simple", Connections: 4, Pipelining: 8, Answers: "null",
+			Processes: []int{nullPID}},
+		{Name: "read", URL: "http://" + fiber + "/read", Connections: 4, Pipelining: 2, Answers: "fiber",
+			Processes: []int{fiberPID}},
+		{Name: "compute", URL: "http://" + fiber + "/compute", Connections: 2, Pipelining: 1, Answers: "fiber",
+			Processes: []int{fiberPID}},
+		{Name: "list", URL: "http://" + fiber + "/list", Connections: 2, Pipelining: 1, Rate: 200, Answers: "fiber",
+			Processes: []int{fiberPID}},
 	}}
 	for i := range 12 {
 		p.Slots = append(p.Slots, Slot{Target: i % 4, Seconds: 0.1, Counts: i >= 4})
@@ -72,7 +76,8 @@ func TestAPlanOverRealServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, s := range r.Slots {
-		if s.Failed != "" || s.Requests == 0 || s.ServerCPUS[0] <= 0 || s.ClientCPUS <= 0 || s.BusiestThreadS <= 0 || s.BusiestThreadS > s.ClientCPUS || len(s.Unread) > 0 {
+		if s.Failed != "" || s.Requests == 0 || s.ServerCPUS[0] <= 0 || s.ClientCPUS <= 0 || s.BusiestThreadS <= 0 ||
+			s.BusiestThreadS > s.ClientCPUS || len(s.Unread) > 0 {
 			t.Errorf("slot %d: %+v", i, s)
 		}
 		// The idle server uses almost no CPU. The exception is Fiber in the turn of the

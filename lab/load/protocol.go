@@ -65,7 +65,8 @@ type SlotReport struct {
 	IdleCPUS       float64   `json:"idle_cpu_s"`       // all processes of all other targets together
 	ClientCPUS     float64   `json:"client_cpu_s"`     // the whole generator
 	BusiestThreadS float64   `json:"busiest_thread_s"` // CPU time of the generator's busiest thread
-	SilenceS       float64   `json:"silence_s"`        // longest time without an answer within the counted time, or to its ends
+	// longest time without an answer within the counted time, or to its ends
+	SilenceS float64 `json:"silence_s"`
 	// LateS is how late the generator came to the begin or the end of a slot that
 	// has a time, the worse of both. Requests and bytes are those of the planned time
 	// all the same; CPU times are of a time that is so much longer or later.
@@ -90,29 +91,31 @@ type WireReport struct {
 
 // A Summary is the whole plan's result, by target.
 type Summary struct {
-	Version     string          `json:"version"` // version and sources of the generator
-	Threads     int             `json:"threads"`
-	Start       time.Time       `json:"start"`
-	Finish      time.Time       `json:"finish"`
-	LatencyStep float64         `json:"latency_step"` // relative step of latencies: the true one is lower by up to this share
-	Targets     []TargetSummary `json:"targets"`      // in the plan's order
+	Version string    `json:"version"` // version and sources of the generator
+	Threads int       `json:"threads"`
+	Start   time.Time `json:"start"`
+	Finish  time.Time `json:"finish"`
+	// relative step of latencies: the true one is lower by up to this share
+	LatencyStep float64         `json:"latency_step"`
+	Targets     []TargetSummary `json:"targets"` // in the plan's order
 }
 
 // A TargetSummary is one target's result. Requests and bytes are from the counted
 // time of counted slots; faults are from the whole time.
 type TargetSummary struct {
-	Name       string   `json:"name"`
-	Requests   int64    `json:"requests"`
-	Bytes      int64    `json:"bytes"`
-	Non2xx     int64    `json:"non2xx"`
-	Errors     int64    `json:"errors"`               // requests without a valid answer, and refused connections
-	Timeouts   int64    `json:"timeouts"`             // requests
-	Resets     int64    `json:"resets"`               // connections ended by the server
-	Fault      string   `json:"fault,omitempty"`      // description of the first of these four
-	Mismatches int64    `json:"mismatches"`           // answers 2xx with a wrong body or head
-	Mismatch   string   `json:"mismatch,omitempty"`   // description of the first
-	Compared   int64    `json:"compared"`             // bodies compared in full
-	Unanswered int64    `json:"unanswered"`           // requests among the latencies that had no answer when the slot was drained
+	Name       string `json:"name"`
+	Requests   int64  `json:"requests"`
+	Bytes      int64  `json:"bytes"`
+	Non2xx     int64  `json:"non2xx"`
+	Errors     int64  `json:"errors"`             // requests without a valid answer, and refused connections
+	Timeouts   int64  `json:"timeouts"`           // requests
+	Resets     int64  `json:"resets"`             // connections ended by the server
+	Fault      string `json:"fault,omitempty"`    // description of the first of these four
+	Mismatches int64  `json:"mismatches"`         // answers 2xx with a wrong body or head
+	Mismatch   string `json:"mismatch,omitempty"` // description of the first
+	Compared   int64  `json:"compared"`           // bodies compared in full
+	// requests among the latencies that had no answer when the slot was drained
+	Unanswered int64    `json:"unanswered"`
 	Latency    *Latency `json:"latency_s,omitempty"`  // absent without answers
 	SendLag    *SendLag `json:"send_lag_s,omitempty"` // present if there is a rate and something was due
 	// Histogram and Lags are present if the plan asked for raw figures and there are

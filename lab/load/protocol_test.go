@@ -13,7 +13,8 @@ func plan() *Plan {
 	return &Plan{
 		Threads: 1, TimeoutS: 2,
 		Targets: []Target{
-			{Name: "a", URL: "http://127.0.0.1:1/simple", Connections: 2, Pipelining: 1, Answers: "fiber", Processes: []int{7, 8}},
+			{Name: "a", URL: "http://127.0.0.1:1/simple", Connections: 2, Pipelining: 1, Answers: "fiber",
+				Processes: []int{7, 8}},
 			{Name: "b", URL: "http://127.0.0.1:2/read", Connections: 1, Pipelining: 50, Rate: 0.5, Processes: []int{}},
 		},
 		Slots: []Slot{{Target: 0, Seconds: 0.1}, {Target: 1, Seconds: 0.1, Counts: true}},
@@ -25,14 +26,17 @@ func report() *Report {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	return &Report{
 		Slots: []SlotReport{
-			{Slot: 0, Target: 0, AtNS: 1e9, Seconds: 0.1, FillS: 0.01, Requests: 5, Bytes: 500, ServerCPUS: []float64{0.05, 0}, Wire: &WireReport{TxBytes: 1}},
-			{Slot: 1, Target: 1, AtNS: 2e9, Seconds: 0.1, FillS: 0.01, Requests: 6, Bytes: 600, ServerCPUS: []float64{}, Wire: &WireReport{RxBytes: 1}},
+			{Slot: 0, Target: 0, AtNS: 1e9, Seconds: 0.1, FillS: 0.01, Requests: 5, Bytes: 500, ServerCPUS: []float64{0.05, 0},
+				Wire: &WireReport{TxBytes: 1}},
+			{Slot: 1, Target: 1, AtNS: 2e9, Seconds: 0.1, FillS: 0.01, Requests: 6, Bytes: 600, ServerCPUS: []float64{},
+				Wire: &WireReport{RxBytes: 1}},
 		},
 		Held: true,
-		Summary: Summary{Version: "v", Threads: 1, Start: at, Finish: at.Add(time.Second), LatencyStep: 0.001, Targets: []TargetSummary{
-			{Name: "a", Errors: 2, Fault: "closed"},
-			{Name: "b", Requests: 6, Bytes: 600, Latency: &Latency{6, 2, 1, 2, 3, 4, 5}, SendLag: &SendLag{0, 1, 2}},
-		}},
+		Summary: Summary{Version: "v", Threads: 1, Start: at, Finish: at.Add(time.Second), LatencyStep: 0.001,
+			Targets: []TargetSummary{
+				{Name: "a", Errors: 2, Fault: "closed"},
+				{Name: "b", Requests: 6, Bytes: 600, Latency: &Latency{6, 2, 1, 2, 3, 4, 5}, SendLag: &SendLag{0, 1, 2}},
+			}},
 	}
 }
 
@@ -103,7 +107,8 @@ func TestPlansThatAreRefused(t *testing.T) {
 		if text == good {
 			t.Fatalf("%q is not in the plan", c.old)
 		}
-		if _, _, err := ReadPlan(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if _, _, err := ReadPlan(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, want %q", c.new, err, c.want)
 		}
 	}
@@ -121,7 +126,8 @@ func TestTimesOfSlots(t *testing.T) {
 			}
 		}},
 		{"", func(s []Slot) { s[1].AtNS = s[0].AtNS + 150e6 }}, // it begins to load as the one before ends
-		{"slots/1: it loads its target from at_ns-fill_s, 1ns before the slot before it has ended", func(s []Slot) { s[1].AtNS = s[0].AtNS + 150e6 - 1 }},
+		{"slots/1: it loads its target from at_ns-fill_s, 1ns before the slot before it has ended",
+			func(s []Slot) { s[1].AtNS = s[0].AtNS + 150e6 - 1 }},
 		{"slots/1: it loads", func(s []Slot) { s[1].AtNS = s[0].AtNS }},
 		{"slots/1: it loads", func(s []Slot) { s[1].AtNS = 1 }},
 		{"slots/0: at_ns is -1", func(s []Slot) { s[0].AtNS = -1 }},
@@ -190,7 +196,8 @@ func TestReportsThatAreRefused(t *testing.T) {
 		if text == good {
 			t.Fatalf("%q is not in the report", c.old)
 		}
-		if _, err := ReadReport(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if _, err := ReadReport(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, want %q", c.new, err, c.want)
 		}
 	}
@@ -256,7 +263,8 @@ func FuzzReadReport(f *testing.F) {
 				t.Errorf("accepted: %+v", s)
 			}
 		}
-		if again, err := ReadReport(strings.NewReader(lines(t, r))); err != nil || again.Held != r.Held || len(again.Slots) != len(r.Slots) {
+		if again, err := ReadReport(strings.NewReader(lines(t, r))); err != nil || again.Held != r.Held ||
+			len(again.Slots) != len(r.Slots) {
 			t.Errorf("%+v, %v", again, err)
 		}
 	})

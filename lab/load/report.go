@@ -193,7 +193,8 @@ func (r *Report) Fits(p *Plan) error {
 			return fmt.Errorf("target %d is %q, planned was %q", i, t.Name, p.Targets[i].Name)
 		}
 		if t.Requests != requests[i] || t.Bytes != bytes[i] {
-			return fmt.Errorf("target %d: %d requests and %d bytes, its slots have %d and %d", i, t.Requests, t.Bytes, requests[i], bytes[i])
+			return fmt.Errorf("target %d: %d requests and %d bytes, its slots have %d and %d", i, t.Requests, t.Bytes,
+				requests[i], bytes[i])
 		}
 	}
 	return nil

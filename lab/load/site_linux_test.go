@@ -35,8 +35,10 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(built)
-	for name, pkg := range map[string]string{"http_load": "../cmd/http_load", "null_server": "../null", "fiber_server": "../server"} {
-		build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", filepath.Join(built, name), ".")
+	for name, pkg := range map[string]string{"http_load": "../cmd/http_load", "null_server": "../null",
+		"fiber_server": "../server"} {
+		build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o",
+			filepath.Join(built, name), ".")
 		build.Dir = pkg
 		if out, err := build.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)

@@ -12,7 +12,8 @@ import (
 // call that might block. This one cannot, since the sockets are non-blocking. Calls for
 // sockets only cost the kernel a little less than read and write.
 func raw(call uintptr, fd int32, p []byte, flags uintptr) (int, syscall.Errno) {
-	n, _, errno := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), flags, 0, 0)
+	n, _, errno := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)),
+		flags, 0, 0)
 	return int(n), errno
 }
 
@@ -58,7 +59,8 @@ func (p *poller) close() {
 }
 
 func (p *poller) watch(fd, index, generation int32) error {
-	e := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET&(1<<32-1), Fd: index, Pad: generation}
+	e := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET&(1<<32-1), Fd: index,
+		Pad: generation}
 	return unix.EpollCtl(int(p.fd), unix.EPOLL_CTL_ADD, int(fd), &e)
 }
 
@@ -92,7 +94,8 @@ func (p *poller) waitUntil(at, nap int64) ([]unix.EpollEvent, error) {
 
 // poll waits for events for so many milliseconds.
 func (p *poller) poll(ms int) ([]unix.EpollEvent, error) {
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), atOnce, uintptr(ms), 0, 0)
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), atOnce,
+		uintptr(ms), 0, 0)
 	return p.came(n, errno)
 }
 
@@ -100,7 +103,8 @@ func (p *poller) poll(ms int) ([]unix.EpollEvent, error) {
 func (p *poller) waitFor(ns int64) ([]unix.EpollEvent, error) {
 	limit := unix.NsecToTimespec(max(ns, 0))
 	if !p.coarse {
-		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), atOnce, uintptr(unsafe.Pointer(&limit)), 0, 0)
+		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), atOnce,
+			uintptr(unsafe.Pointer(&limit)), 0, 0)
 		if errno != unix.ENOSYS && errno != unix.EPERM { // EPERM: a sandbox may answer this for a call that it does not know
 			return p.came(n, errno)
 		}
@@ -108,7 +112,8 @@ func (p *poller) waitFor(ns int64) ([]unix.EpollEvent, error) {
 	}
 	// ppoll takes nanoseconds on any kernel.
 	set := [1]unix.PollFd{{Fd: p.fd, Events: unix.POLLIN}}
-	if _, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&set[0])), 1, uintptr(unsafe.Pointer(&limit)), 0, 0, 0); errno != 0 {
+	if _, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&set[0])), 1,
+		uintptr(unsafe.Pointer(&limit)), 0, 0, 0); errno != 0 {
 		return p.came(0, errno)
 	}
 	return p.poll(0)

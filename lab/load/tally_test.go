@@ -30,7 +30,8 @@ func TestSlotsAndLatenciesAreOfTheSameRequests(t *testing.T) {
 		{"at a rate, those that waited", 1000, 222, 200, nil, false},
 		{"at a rate, fewer answers, which another gate judges", 1000, 20, 200, nil, false},
 	} {
-		p := &Plan{Targets: []Target{{Connections: 100, Pipelining: 1, Rate: c.rate}}, Slots: []Slot{{Seconds: 0.1, Counts: true}, {Seconds: 0.1, Counts: true}, {Seconds: 0.1}}}
+		p := &Plan{Targets: []Target{{Connections: 100, Pipelining: 1, Rate: c.rate}},
+			Slots: []Slot{{Seconds: 0.1, Counts: true}, {Seconds: 0.1, Counts: true}, {Seconds: 0.1}}}
 		r := &Report{Summary: Summary{Threads: 1, Targets: []TargetSummary{{Latency: &Latency{N: c.n, Max: 0.01}}}}}
 		for i := range p.Slots {
 			r.Slots = append(r.Slots, SlotReport{Slot: i, Seconds: 0.1, Requests: c.requests / 2})

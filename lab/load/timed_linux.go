@@ -62,7 +62,8 @@ func (b *leader) beginOnTime(all bool) {
 		b.lateNS = late
 		b.miss(now, began(late))
 	case !all:
-		b.miss(now, fmt.Sprintf("%d of %d connections had no answer by its time", max(b.load.pending.Load(), 1), b.load.plan.Targets[b.target()].Connections))
+		b.miss(now, fmt.Sprintf("%d of %d connections had no answer by its time", max(b.load.pending.Load(), 1),
+			b.load.plan.Targets[b.target()].Connections))
 	default:
 		b.begin(now)
 	}

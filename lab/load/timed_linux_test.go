@@ -73,12 +73,14 @@ func counted(t *testing.T, p *Plan, s SlotReport) bool {
 	t.Helper()
 	planned := p.Slots[s.Slot]
 	if s.Failed != "" {
-		if s.Requests != 0 || s.Seconds != 0 || !strings.Contains(s.Failed, " s late") && !strings.Contains(s.Failed, "no answer by its time") {
+		if s.Requests != 0 || s.Seconds != 0 || !strings.Contains(s.Failed, " s late") &&
+			!strings.Contains(s.Failed, "no answer by its time") {
 			t.Errorf("slot %d: %+v", s.Slot, s)
 		}
 		return false
 	}
-	if s.AtNS != planned.AtNS || s.Seconds != planned.Seconds || s.FillS <= 0 || s.LateS <= 0 || s.LateS > tooLate.Seconds() {
+	if s.AtNS != planned.AtNS || s.Seconds != planned.Seconds || s.FillS <= 0 || s.LateS <= 0 ||
+		s.LateS > tooLate.Seconds() {
 		t.Errorf("slot %d, planned %+v: %+v", s.Slot, planned, s)
 	}
 	return true
@@ -90,7 +92,8 @@ func TestGeneratorsWithTheSameTimes(t *testing.T) {
 	fiber, _ := start(t, "fiber_server", "--prefork=false")
 	null, _ := start(t, "null_server")
 	read := Target{Name: "read", URL: "http://" + fiber + "/read", Connections: 4, Pipelining: 2, Answers: "fiber"}
-	paced := Target{Name: "simple", URL: "http://" + null + "/simple", Connections: 4, Pipelining: 1, Rate: 500, Answers: "null"}
+	paced := Target{Name: "simple", URL: "http://" + null + "/simple", Connections: 4, Pipelining: 1, Rate: 500,
+		Answers: "null"}
 	p := timedPlan(700*time.Millisecond, 8, read, paced)
 	two := *p
 	two.Threads = 2
@@ -124,7 +127,8 @@ func TestGeneratorsWithTheSameTimes(t *testing.T) {
 		}
 		// In a closed loop each answer of the counted time has one latency, if no slot
 		// failed at its end.
-		if sum := r.Summary.Targets[0]; i < 2 && sum.Histogram.N() != sum.Requests && !strings.Contains(fmt.Sprint(r.Slots), "ended ") {
+		if sum := r.Summary.Targets[0]; i < 2 && sum.Histogram.N() != sum.Requests &&
+			!strings.Contains(fmt.Sprint(r.Slots), "ended ") {
 			t.Errorf("client %d: %d latencies of %d answers", i+1, sum.Histogram.N(), sum.Requests)
 		}
 		parts = append(parts, part)
@@ -170,7 +174,8 @@ func TestAGeneratorThatIsStopped(t *testing.T) {
 	for i, one := range r.Slots {
 		begin, end := p.Slots[i].AtNS, p.Slots[i].AtNS+NS(p.Slots[i].Seconds)
 		ok := counted(t, p, one)
-		if hit := begin >= stopped && begin <= until-int64(tooLate) || end >= stopped && end <= until-int64(tooLate); ok && hit {
+		if hit := begin >= stopped && begin <= until-int64(tooLate) || end >= stopped && end <= until-int64(tooLate); ok &&
+			hit {
 			t.Errorf("it was stopped in slot %d: %+v", i, one)
 		}
 		if ok {
@@ -204,7 +209,8 @@ func TestAConnectionWithoutAnAnswerByItsTime(t *testing.T) {
 			came++
 		}
 	}
-	if first := r.Slots[0].Failed; came == 0 || first != "1 of 3 connections had no answer by its time" && !strings.Contains(first, "late") {
+	if first := r.Slots[0].Failed; came == 0 || first != "1 of 3 connections had no answer by its time" &&
+		!strings.Contains(first, "late") {
 		t.Errorf("%+v", r.Slots)
 	}
 	clean(t, r.Summary.Targets[0])
@@ -226,7 +232,8 @@ func TestATargetThatStallsAtItsTime(t *testing.T) {
 	for i, one := range r.Slots {
 		switch ok := one.Failed == ""; {
 		case i == 0 && one.Failed != "2 of 2 connections had no answer by its time" && !strings.Contains(one.Failed, "late"),
-			i > 0 && i%2 == 0 && !strings.HasPrefix(one.Failed, "passed over: ") && !strings.Contains(one.Failed, "late") && !strings.Contains(one.Failed, "had no answer"),
+			i > 0 && i%2 == 0 && !strings.HasPrefix(one.Failed, "passed over: ") && !strings.Contains(one.Failed, "late") &&
+				!strings.Contains(one.Failed, "had no answer"),
 			i == 1 && !strings.HasPrefix(one.Failed, "began "):
 			t.Errorf("%+v", one)
 		case ok:

@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		binary = filepath.Join(dir, "null_server")
 		var out []byte
-		if out, err = exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", binary, ".").CombinedOutput(); err != nil {
+		if out, err = exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", binary,
+			".").CombinedOutput(); err != nil {
 			err = fmt.Errorf("%w: %s", err, out)
 		}
 	}
@@ -129,7 +130,8 @@ func TestBodies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if simple := a.to([]byte("GET /simple HTTP/1.1")); len(simple) != 124 || !bytes.HasSuffix(simple, []byte("\r\n\r\n{\"message\":\"hi\"}")) {
+	if simple := a.to([]byte("GET /simple HTTP/1.1")); len(simple) != 124 ||
+		!bytes.HasSuffix(simple, []byte("\r\n\r\n{\"message\":\"hi\"}")) {
 		t.Errorf("%d bytes: %s", len(simple), simple)
 	}
 	pool, err := catalog.NewPool(catalog.Seed)
@@ -168,7 +170,8 @@ func TestPipelined(t *testing.T) {
 		r := bufio.NewReader(conn)
 		for i := range 60 {
 			code, body := next(t, r)
-			if want := []int{200, 404, 200}[i%3]; code != want || i%3 == 0 && body != `{"message":"hi"}` || i%3 == 2 && len(body) < 4000 {
+			if want := []int{200, 404, 200}[i%3]; code != want || i%3 == 0 && body != `{"message":"hi"}` || i%3 == 2 &&
+				len(body) < 4000 {
 				t.Fatalf("by %d bytes, answer %d: status %d, %d bytes", size, i, code, len(body))
 			}
 		}
@@ -230,7 +233,8 @@ func TestExitStatuses(t *testing.T) {
 	} {
 		other := exec.Command(binary, c.args...)
 		out, _ := other.CombinedOutput()
-		if code := other.ProcessState.ExitCode(); code != c.code || !strings.Contains(string(out), c.says) || code != 0 && bytes.Count(out, []byte("\n")) != 1 {
+		if code := other.ProcessState.ExitCode(); code != c.code || !strings.Contains(string(out), c.says) || code != 0 &&
+			bytes.Count(out, []byte("\n")) != 1 {
 			t.Errorf("%q: exit status %d, want %d: %s", c.args, code, c.code, out)
 		}
 	}

@@ -116,11 +116,13 @@ func delivering(w io.Writer, rounds int, window time.Duration) {
 		rate.add(i, perSecond)
 		lost.add(i, gone)
 	})
-	fmt.Fprintf(w, "\nDelivered over loopback HTTP, 8 producers: million events a second, and as multiples of %s in the same round\n", ours)
+	fmt.Fprintf(w, "\nDelivered over loopback HTTP, 8 producers: million events a second, and as multiples of %s in "+
+		"the same round\n", ours)
 	fmt.Fprintf(w, "  %-24s %9s %9s %9s %9s %7s\n", "", "median", "least", "× median", "× least", "lost %")
 	for i, p := range peers {
 		if p.sink {
-			fmt.Fprintf(w, "  %-24s %9.2f %9.2f %9.2f %9.2f %7.1f\n", p.name, rate.median(i)/1e6, rate.least(i)/1e6, rate.ratio(i), rate.leastRatio(i), 100*lost.median(i))
+			fmt.Fprintf(w, "  %-24s %9.2f %9.2f %9.2f %9.2f %7.1f\n", p.name, rate.median(i)/1e6, rate.least(i)/1e6,
+				rate.ratio(i), rate.leastRatio(i), 100*lost.median(i))
 		}
 	}
 }

@@ -115,13 +115,15 @@ func enqueueing(w io.Writer, rounds int, slice time.Duration) {
 			lost.add(i, e.lost)
 		})
 		fmt.Fprintf(w, "\nEnqueue, %d producers: ns an event, and as multiples of %s in the same round\n", producers, ours)
-		fmt.Fprintf(w, "  %-24s %9s %9s %9s %9s %8s %9s %7s\n", "", "median", "least", "× median", "× least", "allocs", "heap KiB", "lost %")
+		fmt.Fprintf(w, "  %-24s %9s %9s %9s %9s %8s %9s %7s\n", "", "median", "least", "× median", "× least", "allocs",
+			"heap KiB", "lost %")
 		for i, p := range peers {
 			gone := fmt.Sprintf("%7.1f", 100*lost.median(i))
 			if !p.sink {
 				gone = "    all"
 			}
-			fmt.Fprintf(w, "  %-24s %9.1f %9.1f %9.2f %9.2f %8.2f %9.0f %s\n", p.name, ns.median(i), ns.least(i), ns.ratio(i), ns.leastRatio(i), allocs.median(i), heap[i]/1024, gone)
+			fmt.Fprintf(w, "  %-24s %9.1f %9.1f %9.2f %9.2f %8.2f %9.0f %s\n", p.name, ns.median(i), ns.least(i), ns.ratio(i),
+				ns.leastRatio(i), allocs.median(i), heap[i]/1024, gone)
 		}
 	}
 }

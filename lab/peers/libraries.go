@@ -22,7 +22,8 @@ func openBatch(s sink, opts ...batch.Option) queue {
 	b, err := batch.New(func(_ context.Context, events []event) error {
 		s.take(len(events), encode(events, same))
 		return nil
-	}, append([]batch.Option{batch.MaxCount(count), batch.Capacity(capacity), batch.InFlight(inFlight), batch.Interval(interval)}, opts...)...)
+	}, append([]batch.Option{batch.MaxCount(count), batch.Capacity(capacity), batch.InFlight(inFlight),
+		batch.Interval(interval)}, opts...)...)
 	if err != nil {
 		panic(err)
 	}
@@ -93,7 +94,8 @@ type records struct {
 
 func openLog(s sink) queue {
 	r := &records{sink: s}
-	r.BatchProcessor = sdklog.NewBatchProcessor(exporter{s}, sdklog.WithMaxQueueSize(capacity), sdklog.WithExportMaxBatchSize(count), sdklog.WithExportInterval(interval))
+	r.BatchProcessor = sdklog.NewBatchProcessor(exporter{s}, sdklog.WithMaxQueueSize(capacity),
+		sdklog.WithExportMaxBatchSize(count), sdklog.WithExportInterval(interval))
 	return r
 }
 
@@ -137,7 +139,8 @@ type spans struct {
 func openSpans(s sink) queue {
 	stub := tracetest.SpanStub{SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceFlags: trace.FlagsSampled})}
 	return &spans{
-		sdktrace.NewBatchSpanProcessor(spanExporter{s}, sdktrace.WithBlocking(), sdktrace.WithMaxQueueSize(capacity), sdktrace.WithMaxExportBatchSize(count), sdktrace.WithBatchTimeout(interval)),
+		sdktrace.NewBatchSpanProcessor(spanExporter{s}, sdktrace.WithBlocking(), sdktrace.WithMaxQueueSize(capacity),
+			sdktrace.WithMaxExportBatchSize(count), sdktrace.WithBatchTimeout(interval)),
 		stub.Snapshot(),
 	}
 }

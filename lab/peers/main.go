@@ -33,7 +33,8 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	fmt.Printf("Events of 56 bytes, batches of %d, queue of %d; %s, %d processors; %d rounds, in each of which all take turns\n", count, capacity, runtime.Version(), runtime.GOMAXPROCS(0), *rounds)
+	fmt.Printf("Events of 56 bytes, batches of %d, queue of %d; %s, %d processors; %d rounds, in each of which all "+
+		"take turns\n", count, capacity, runtime.Version(), runtime.GOMAXPROCS(0), *rounds)
 	enqueueing(os.Stdout, *rounds, *slice)
 	delivering(os.Stdout, *rounds, *window)
 	pacing(os.Stdout, *rounds, *paced)

@@ -79,11 +79,14 @@ func pacing(w io.Writer, rounds int, window time.Duration) {
 		p99.add(i, m.p99)
 		lost.add(i, m.lost)
 	})
-	fmt.Fprintf(w, "\n%d events a second over loopback HTTP, 8 producers: ns of processor time an event, 99th percentile of adding in ns, and as multiples of %s\n", perSecond, ours)
-	fmt.Fprintf(w, "  %-24s %9s %9s %9s %9s %9s %9s %9s %9s %7s\n", "", "CPU", "least", "× median", "× least", "p99", "least", "× median", "× least", "lost %")
+	fmt.Fprintf(w, "\n%d events a second over loopback HTTP, 8 producers: ns of processor time an event, 99th "+
+		"percentile of adding in ns, and as multiples of %s\n", perSecond, ours)
+	fmt.Fprintf(w, "  %-24s %9s %9s %9s %9s %9s %9s %9s %9s %7s\n", "", "CPU", "least", "× median", "× least", "p99",
+		"least", "× median", "× least", "lost %")
 	for i, p := range peers {
 		if takes(p) {
-			fmt.Fprintf(w, "  %-24s %9.0f %9.0f %9.2f %9.2f %9.0f %9.0f %9.2f %9.2f %7.1f\n", p.name, 1e9*used.median(i), 1e9*used.least(i), used.ratio(i), used.leastRatio(i),
+			fmt.Fprintf(w, "  %-24s %9.0f %9.0f %9.2f %9.2f %9.0f %9.0f %9.2f %9.2f %7.1f\n", p.name, 1e9*used.median(i),
+				1e9*used.least(i), used.ratio(i), used.leastRatio(i),
 				1e9*p99.median(i), 1e9*p99.least(i), p99.ratio(i), p99.leastRatio(i), 100*lost.median(i))
 		}
 	}

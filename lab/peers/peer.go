@@ -73,16 +73,23 @@ const ours = "lab/batch"
 
 var peers = []peer{
 	{name: ours, full: "waits", sink: true, open: func(s sink) queue { return openBatch(s) }},
-	{name: "lab/batch, ordered", full: "waits; one batch in flight", sink: true, open: func(s sink) queue { return openBatch(s, batch.Ordered(), batch.InFlight(1)) }},
-	{name: "no queue", full: "is sent by its producer, from a slice of its own: what there is to be had", sink: true, own: true, open: openSlice},
-	{name: "mutex and append", full: "overwrites another, and none is sent: the floor of what is shared", lose: true, open: openBare},
+	{name: "lab/batch, ordered", full: "waits; one batch in flight", sink: true,
+		open: func(s sink) queue { return openBatch(s, batch.Ordered(), batch.InFlight(1)) }},
+	{name: "no queue", full: "is sent by its producer, from a slice of its own: what there is to be had", sink: true,
+		own: true, open: openSlice},
+	{name: "mutex and append", full: "overwrites another, and none is sent: the floor of what is shared", lose: true,
+		open: openBare},
 	{name: "mutex, swapped buffers", full: "waits, and everybody with it", sink: true, open: openSwap},
-	{name: "channel, 10 workers", full: "waits; up to 10,000 more are in the workers' buffers", sink: true, open: openPool},
+	{name: "channel, 10 workers", full: "waits; up to 10,000 more are in the workers' buffers", sink: true,
+		open: openPool},
 	{name: "copying worker", full: "waits; what is in flight is not bounded", sink: true, open: openCopying},
 	{name: "bundler", full: "waits (AddWait)", sink: true, open: openBundler},
-	{name: "eapache batcher", full: "waits for its batch's answer, always; a batch is what came within 1 ms", each: true, sink: true, open: openBatcher},
-	{name: "OpenTelemetry log", full: "replaces the oldest, which is lost; carries no more than its number", lose: true, sink: true, open: openLog},
-	{name: "OpenTelemetry spans", full: "waits (WithBlocking); is a pointer to one and the same span", sink: true, open: openSpans},
+	{name: "eapache batcher", full: "waits for its batch's answer, always; a batch is what came within 1 ms", each: true,
+		sink: true, open: openBatcher},
+	{name: "OpenTelemetry log", full: "replaces the oldest, which is lost; carries no more than its number", lose: true,
+		sink: true, open: openLog},
+	{name: "OpenTelemetry spans", full: "waits (WithBlocking); is a pointer to one and the same span", sink: true,
+		open: openSpans},
 }
 
 // encode appends events, or the items made of them.

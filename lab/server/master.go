@@ -35,7 +35,8 @@ func runMaster(s Settings) int {
 	// As process 1 it would start and be lost half a second later, when the workers first
 	// check for their parent. So it is refused.
 	if os.Getpid() == 1 {
-		say("--prefork: not as process 1, which Fiber's workers take for the sign of a dead master; start it under an init or give --prefork=false")
+		say("--prefork: not as process 1, which Fiber's workers take for the sign of a dead master; start it under an " +
+			"init or give --prefork=false")
 		return program.Refused
 	}
 	addr, code := probe(s.Addr)

@@ -220,7 +220,8 @@ func TestPrefork(t *testing.T) {
 	seen := make(map[int]bool)
 	for range 500 {
 		h := p.health()
-		want := Health{Status: "ok", PID: h.PID, Role: "worker", GOMAXPROCS: 1, Stack: "fiber", Index: "pool", PoolDigest: pool().Digest()}
+		want := Health{Status: "ok", PID: h.PID, Role: "worker", GOMAXPROCS: 1, Stack: "fiber", Index: "pool",
+			PoolDigest: pool().Digest()}
 		if h != want || !slices.Contains(workers, h.PID) {
 			t.Fatalf("got %+v, want %+v with a pid of %v", h, want, workers)
 		}
@@ -266,7 +267,8 @@ func TestSingle(t *testing.T) {
 		if got := children(t, pid); len(got) > 0 {
 			t.Errorf("%s: children: %v", stack, got)
 		}
-		want := Health{Status: "ok", PID: pid, Role: "single", GOMAXPROCS: 3, Stack: stack, Index: "pool", PoolDigest: pool().Digest()}
+		want := Health{Status: "ok", PID: pid, Role: "single", GOMAXPROCS: 3, Stack: stack, Index: "pool",
+			PoolDigest: pool().Digest()}
 		if h := p.health(); h != want {
 			t.Errorf("%s: got %+v, want %+v", stack, h, want)
 		}

@@ -93,7 +93,8 @@ var settings = []setting{
 	{
 		flag: "index", env: "INDEX_SOURCE", def: indexPool, value: "SOURCE",
 		accept: "pool or gofakeit",
-		about:  "how a request gets its product: from indices drawn at start, or from gofakeit's global faker, behind its mutex",
+		about: "how a request gets its product: from indices drawn at start, or from gofakeit's global faker, behind its " +
+			"mutex",
 		set: func(s *Settings, v string) bool {
 			s.Index = v
 			return v == indexPool || v == indexGofakeit
@@ -153,8 +154,9 @@ var settings = []setting{
 	{
 		flag: "block-rate-ns", env: "BLOCK_RATE_NS", def: strconv.Itoa(entryBlockRateNs), value: "N",
 		accept: fmt.Sprintf("a whole number of nanoseconds from 1 to %d", maxBlockRateNs),
-		about:  "with pprof on, one blocking event is sampled for each N ns blocked, on average: shorter ones in proportion, scaled up; 1 is every one",
-		set:    func(s *Settings, v string) bool { return setInt(&s.BlockRateNs, v, 1, maxBlockRateNs) },
+		about: "with pprof on, one blocking event is sampled for each N ns blocked, on average: shorter ones in " +
+			"proportion, scaled up; 1 is every one",
+		set: func(s *Settings, v string) bool { return setInt(&s.BlockRateNs, v, 1, maxBlockRateNs) },
 	},
 }
 
@@ -201,7 +203,8 @@ func parseSettings(args []string, getenv func(string) string) (Settings, error) 
 		return s, fmt.Errorf("--stack: %s has no prefork; give --prefork=false", s.Stack)
 	}
 	if s.Stack == stackNetHTTP && s.WriteBuffer != fiber.DefaultWriteBufferSize {
-		return s, fmt.Errorf("--write-buffer: net-http has one of %d bytes and no setting for it", fiber.DefaultWriteBufferSize)
+		return s, fmt.Errorf("--write-buffer: net-http has one of %d bytes and no setting for it",
+			fiber.DefaultWriteBufferSize)
 	}
 	if s.Stack != stackFiber && s.Tuning != "" {
 		return s, fmt.Errorf("--tuning: %s has none; give --stack=fiber", s.Stack)
@@ -237,7 +240,8 @@ func parseFlags(args []string, version *bool) (map[string]string, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w; see --help", err)
 	case fs.NArg() > 0:
-		return nil, fmt.Errorf("unexpected argument %q; a value is joined with =, as in --prefork=false; see --help", fs.Arg(0))
+		return nil, fmt.Errorf("unexpected argument %q; a value is joined with =, as in --prefork=false; see --help",
+			fs.Arg(0))
 	}
 	return given, nil
 }

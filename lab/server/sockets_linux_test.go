@@ -208,7 +208,8 @@ func TestLongestProfile(t *testing.T) {
 	p.readLines(1, " single ")
 	path := pprofsock.Path(dir, p.cmd.Process.Pid)
 	for _, kind := range []string{"profile", "mutex", "trace"} {
-		if status, body := fetch(t, path, "/debug/pprof/"+kind+"?seconds=601"); status != 400 || !strings.Contains(string(body), "at most 600") {
+		if status, body := fetch(t, path, "/debug/pprof/"+kind+"?seconds=601"); status != 400 ||
+			!strings.Contains(string(body), "at most 600") {
 			t.Errorf("%s: status %d, %q", kind, status, body)
 		}
 	}
@@ -296,8 +297,10 @@ func TestSocketDirRefused(t *testing.T) {
 		for _, prefork := range []bool{true, false} {
 			p := start(t, freeAddr(t), nil, "--pprof-sockets="+tt.dir, "--prefork="+strconv.FormatBool(prefork))
 			code := p.exitCode()
-			if code != program.Refused || len(p.all) != 1 || !strings.HasPrefix(p.all[0], "fiber_server: --pprof-sockets: "+tt.dir+" "+tt.want) {
-				t.Errorf("prefork %v: exit code %d, stderr:\n%s\nwant one line with %q", prefork, code, strings.Join(p.all, "\n"), tt.want)
+			if code != program.Refused || len(p.all) != 1 ||
+				!strings.HasPrefix(p.all[0], "fiber_server: --pprof-sockets: "+tt.dir+" "+tt.want) {
+				t.Errorf("prefork %v: exit code %d, stderr:\n%s\nwant one line with %q", prefork, code, strings.Join(p.all, "\n"),
+					tt.want)
 			}
 		}
 	}

@@ -30,13 +30,18 @@ const smallReadBuffer = 1024
 var tunings = []tuning{
 	{tuneCopiedBody, "a body is copied into the answer, where Fiber's Send only refers to it", nil},
 	{tuneHeaderBytes, "the content type is set from bytes in place of a string", nil},
-	{"immutable", "Fiber copies what it takes from a request, its path for one", func(c *fiber.Config) { c.Immutable = true }},
-	{"no-date", "answers have no Date, which makes their heads 37 bytes shorter", func(c *fiber.Config) { c.DisableDefaultDate = true }},
+	{"immutable", "Fiber copies what it takes from a request, its path for one",
+		func(c *fiber.Config) { c.Immutable = true }},
+	{"no-date", "answers have no Date, which makes their heads 37 bytes shorter",
+		func(c *fiber.Config) { c.DisableDefaultDate = true }},
 	{tuneNoRouter, "the handler of --stack=fasthttp answers in Fiber's server, without Fiber's router and context", nil},
-	{"raw-headers", "names of headers stay as they are written", func(c *fiber.Config) { c.DisableHeaderNormalizing = true }},
-	{"reduce-memory", "connections hold no buffers between requests", func(c *fiber.Config) { c.ReduceMemoryUsage = true }},
+	{"raw-headers", "names of headers stay as they are written",
+		func(c *fiber.Config) { c.DisableHeaderNormalizing = true }},
+	{"reduce-memory", "connections hold no buffers between requests",
+		func(c *fiber.Config) { c.ReduceMemoryUsage = true }},
 	{"small-read-buffer", fmt.Sprintf("a connection's read buffer has %d bytes in place of %d", smallReadBuffer, fiber.DefaultReadBufferSize), func(c *fiber.Config) { c.ReadBufferSize = smallReadBuffer }},
-	{"strict-routes", "paths are matched as written, with their case and a slash at the end", func(c *fiber.Config) { c.StrictRouting, c.CaseSensitive = true, true }},
+	{"strict-routes", "paths are matched as written, with their case and a slash at the end",
+		func(c *fiber.Config) { c.StrictRouting, c.CaseSensitive = true, true }},
 }
 
 // Tunings are names of tunings, joined by commas, so that settings can be compared.

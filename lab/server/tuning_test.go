@@ -31,7 +31,8 @@ var seen = map[string]func(t *testing.T, v *service, url string) bool{
 	},
 	"reduce-memory": func(_ *testing.T, v *service, _ string) bool { return readsByteFirst(v) },
 	"small-read-buffer": func(t *testing.T, _ *service, url string) bool {
-		return ask(t, url+"/simple", http.Header{"Cookie": {strings.Repeat("x", 2*smallReadBuffer)}}).StatusCode == http.StatusRequestHeaderFieldsTooLarge
+		return ask(t, url+"/simple", http.Header{"Cookie": {strings.Repeat("x",
+			2*smallReadBuffer)}}).StatusCode == http.StatusRequestHeaderFieldsTooLarge
 	},
 	"strict-routes": func(t *testing.T, _ *service, url string) bool {
 		return ask(t, url+"/simple/", nil).StatusCode == 404 && ask(t, url+"/SIMPLE", nil).StatusCode == 404

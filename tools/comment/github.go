@@ -79,7 +79,8 @@ func (g *github) artifact(run int64) ([]byte, error) {
 			Expired bool   `json:"expired"`
 		} `json:"artifacts"`
 	}
-	if err := g.call("GET", fmt.Sprintf("/actions/runs/%d/artifacts?name=report&per_page=100", run), nil, &list); err != nil {
+	if err := g.call("GET", fmt.Sprintf("/actions/runs/%d/artifacts?name=report&per_page=100", run), nil,
+		&list); err != nil {
 		return nil, err
 	}
 	if len(list.Artifacts) == 0 {

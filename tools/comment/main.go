@@ -107,7 +107,8 @@ func (g *github) post(e event) (string, error) {
 		return "", fmt.Errorf("the report is refused: %w", err)
 	}
 	run := fmt.Sprintf("%s/%s/actions/runs/%d", g.server, g.repository, e.Run.ID)
-	return g.comment(number, fmt.Sprintf("%s\n%s\n\n---\nOf commit %s, by [this build](%s), which ran the code of the pull request: a change of `lab/` can change the report as well.\n",
+	return g.comment(number, fmt.Sprintf("%s\n%s\n\n---\nOf commit %s, by [this build](%s), which ran the code of the "+
+		"pull request: a change of `lab/` can change the report as well.\n",
 		marker, strings.TrimRight(report, "\n"), e.Run.Commit, run))
 }
 
@@ -139,7 +140,8 @@ func (g *github) pullRequest(e event) (int, error) {
 	case 1:
 		return numbers[0], nil
 	}
-	return 0, fmt.Errorf("several pull requests have this commit, and the event does not say which one was built: %v", numbers)
+	return 0, fmt.Errorf("several pull requests have this commit, and the event does not say which one was built: %v",
+		numbers)
 }
 
 // comment posts a comment, or updates the one that was posted before.
@@ -154,7 +156,8 @@ func (g *github) comment(number int, body string) (string, error) {
 				Type  string `json:"type"`
 			} `json:"user"`
 		}
-		if err := g.call("GET", fmt.Sprintf("/issues/%d/comments?per_page=100&page=%d", number, page), nil, &all); err != nil {
+		if err := g.call("GET", fmt.Sprintf("/issues/%d/comments?per_page=100&page=%d", number, page), nil,
+			&all); err != nil {
 			return "", err
 		}
 		for _, c := range all {

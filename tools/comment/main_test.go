@@ -19,7 +19,8 @@ import (
 const (
 	built  = "0123456789abcdef0123456789abcdef01234567"
 	newer  = "89abcdef0123456789abcdef0123456789abcdef"
-	honest = "### What moved since `85c8f8c177a4`\n\n1 claim has another verdict on 1 machine.\n\n**New runs**\n\n- `aa` on `a|<b>`: 1 run, 45 trials, 7 invalid (`other-load` 10)\n"
+	honest = "### What moved since `85c8f8c177a4`\n\n1 claim has another verdict on 1 machine.\n\n**New runs**\n\n- " +
+		"`aa` on `a|<b>`: 1 run, 45 trials, 7 invalid (`other-load` 10)\n"
 )
 
 // A stub stands for GitHub: it answers from what a case gives it and records what is
@@ -97,12 +98,14 @@ func post(t *testing.T, s *stub, changes ...string) (string, error) {
 	t.Helper()
 	server := httptest.NewServer(s)
 	defer server.Close()
-	text := strings.NewReplacer(changes...).Replace(`{"workflow_run":{"id":77,"event":"pull_request","head_sha":"` + built + `","head_branch":"a b&state=all","head_repository":{"id":9,"owner":{"login":"stranger"}},"pull_requests":[]}}`)
+	text := strings.NewReplacer(changes...).Replace(`{"workflow_run":{"id":77,"event":"pull_request","head_sha":"` +
+		built + `","head_branch":"a b&state=all","head_repository":{"id":9,"owner":{"login":"stranger"}},"pull_requests":[]}}`)
 	path := filepath.Join(t.TempDir(), "event.json")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	env := map[string]string{"GITHUB_EVENT_PATH": path, "GITHUB_API_URL": server.URL, "GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "line-rate/line-rate", "GITHUB_TOKEN": "token"}
+	env := map[string]string{"GITHUB_EVENT_PATH": path, "GITHUB_API_URL": server.URL,
+		"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "line-rate/line-rate", "GITHUB_TOKEN": "token"}
 	return run(func(name string) string { return env[name] })
 }
 
@@ -112,10 +115,12 @@ func TestOneCommentIsPostedWhereGitHubSaysNotWhereTheReportDoes(t *testing.T) {
 	if err != nil || said != "commented on pull request 12" {
 		t.Fatalf("%q, %v", said, err)
 	}
-	if len(s.wrote) != 1 || !strings.HasPrefix(s.wrote[0], "POST /issues/12/comments\n"+marker+"\n"+strings.TrimSpace(honest)) {
+	if len(s.wrote) != 1 || !strings.HasPrefix(s.wrote[0], "POST /issues/12/comments\n"+marker+"\n"+
+		strings.TrimSpace(honest)) {
 		t.Fatalf("wrote %q", s.wrote)
 	}
-	if want := "by [this build](https://github.com/line-rate/line-rate/actions/runs/77)"; !strings.Contains(s.wrote[0], want) || !strings.Contains(s.wrote[0], built) {
+	if want := "by [this build](https://github.com/line-rate/line-rate/actions/runs/77)"; !strings.Contains(s.wrote[0],
+		want) || !strings.Contains(s.wrote[0], built) {
 		t.Errorf("the comment does not say where it comes from: %q", s.wrote[0])
 	}
 	// A branch's name is a stranger's text: it stays one value of the question.
@@ -181,14 +186,17 @@ func TestAForgedArtifactIsRefused(t *testing.T) {
 		change func(*stub)
 		want   string
 	}{
-		{"a number beside the report", func(s *stub) { s.archive = zipped(t, "report.md", honest, "number", "1") }, "something else than the file report.md"},
-		{"two pull requests", func(s *stub) { s.pulls = "[" + pull(12, built, 9) + "," + pull(13, built, 9) + "]" }, "[12 13]"},
+		{"a number beside the report", func(s *stub) { s.archive = zipped(t, "report.md", honest, "number", "1") },
+			"something else than the file report.md"},
+		{"two pull requests", func(s *stub) { s.pulls = "[" + pull(12, built, 9) + "," + pull(13, built, 9) + "]" },
+			"[12 13]"},
 		{"another name in it", func(s *stub) { s.archive = zipped(t, "../report.md", honest) }, "something else"},
 		{"a directory", func(s *stub) { s.archive = zipped(t, "report.md/", "") }, "something else"},
 		{"no archive", func(s *stub) { s.archive = []byte(honest) }, "zip: not a valid zip file"},
 		{"too large, as GitHub says", func(s *stub) { s.artifacts = `{"artifacts":[{"id":5,"name":"report","size_in_bytes":300000}]}` }, "262144 are allowed"},
 		{"too large, as seen", func(s *stub) { s.archive = make([]byte, mostArchive+1) }, "more than 262144 bytes"},
-		{"large once unpacked", func(s *stub) { s.archive = zipped(t, "report.md", strings.Repeat("a", 2<<20)) }, "more than 60000 bytes"},
+		{"large once unpacked", func(s *stub) { s.archive = zipped(t, "report.md", strings.Repeat("a", 2<<20)) },
+			"more than 60000 bytes"},
 		{"another artifact", func(s *stub) { s.artifacts = `{"artifacts":[{"id":5,"name":"site"}]}` }, `named "site"`},
 		{"not UTF-8", func(s *stub) { s.archive = zipped(t, "report.md", "\xff") }, "not UTF-8"},
 	} {
@@ -248,7 +256,8 @@ func TestAReportWithMarkupIsRefused(t *testing.T) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
-	for _, text := range []string{honest, "`<b> @x #1 https://example.org $x$ [a](b) ![c](d) > \\`", "- `a`: `b` → `c` on 1 machine", "1 + 1 = 2, 5 %"} {
+	for _, text := range []string{honest, "`<b> @x #1 https://example.org $x$ [a](b) ![c](d) > \\`",
+		"- `a`: `b` → `c` on 1 machine", "1 + 1 = 2, 5 %"} {
 		if err := allowed(text); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -299,13 +308,15 @@ func TestARealReportIsPosted(t *testing.T) {
 		t.Fatal(err)
 	}
 	hostile := "`<img src=x>` @octocat $\\\\href{x}{y}$ [a](https://example.org)"
-	profile := `{"schema_version":1,"id":"hostile","name":"` + hostile + `","cpu":"CPU","arch":"amd64","cores":2,"os":"linux"}`
+	profile := `{"schema_version":1,"id":"hostile","name":"` + hostile +
+		`","cpu":"CPU","arch":"amd64","cores":2,"os":"linux"}`
 	if err := os.WriteFile(filepath.Join(root, "data/hosts/hostile.json"), []byte(profile), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	commit()
 	report := call(lab, "report", "--against", "HEAD^1", "--markdown")
-	for _, want := range []string{"### What moved since `", "\n**New runs**\n\n- `90-workers` on `", "- `hostile`: `\\u0060<img src=x>"} {
+	for _, want := range []string{"### What moved since `", "\n**New runs**\n\n- `90-workers` on `",
+		"- `hostile`: `\\u0060<img src=x>"} {
 		if !strings.Contains(report, want) {
 			t.Errorf("no %q in:\n%s", want, report)
 		}

@@ -56,7 +56,8 @@ func TestTheExampleFailsOnlyWhereThePageSaysSo(t *testing.T) {
 		made.Dir = dir
 		made.Env = append(os.Environ(), "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary"))
 		out, _ := made.CombinedOutput()
-		if got := strconv.Itoa(made.ProcessState.ExitCode()); got != c.step || !strings.HasPrefix(string(out), c.says) || c.says == "" && len(out) > 0 {
+		if got := strconv.Itoa(made.ProcessState.ExitCode()); got != c.step || !strings.HasPrefix(string(out), c.says) ||
+			c.says == "" && len(out) > 0 {
 			t.Errorf("lab exits with %s: the step exits with %s and says %q, want %s and %q", c.lab, got, out, c.step, c.says)
 		}
 	}

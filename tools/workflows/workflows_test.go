@@ -140,7 +140,8 @@ func TestEachWorkflowIsStartedByItsEventsOnly(t *testing.T) {
 func TestNoCommitOfMainIsCancelled(t *testing.T) {
 	all := files(t)
 	ci := all["ci"].Concurrency
-	if ci.Cancel != "${{ github.event_name == 'pull_request' }}" || ci.Group != "ci-${{ github.event_name == 'pull_request' && github.ref || github.run_id }}" {
+	if ci.Cancel != "${{ github.event_name == 'pull_request' }}" ||
+		ci.Group != "ci-${{ github.event_name == 'pull_request' && github.ref || github.run_id }}" {
 		t.Errorf("ci: %+v", ci)
 	}
 	for file, w := range all {
@@ -193,7 +194,8 @@ func TestTheCommentIsMadeByMain(t *testing.T) {
 	}
 	found := false
 	for _, s := range all["ci"].Jobs["history"].Steps {
-		found = found || strings.HasPrefix(s.Uses, "actions/upload-artifact@") && s.With["name"] == "report" && s.With["path"] == "report.md"
+		found = found || strings.HasPrefix(s.Uses, "actions/upload-artifact@") && s.With["name"] == "report" &&
+			s.With["path"] == "report.md"
 	}
 	if !found {
 		t.Error("ci.yml does not upload report.md as the artifact report, which tools/comment looks for")
@@ -283,7 +285,8 @@ func TestEachKindOfDependencyIsUpdated(t *testing.T) {
 			updated[u.Ecosystem+" "+dir] = true
 		}
 	}
-	out, err := exec.Command("git", "-C", "../..", "ls-files", "--", "*go.sum", "*Cargo.lock", "*package-lock.json", "*requirements*.txt").Output()
+	out, err := exec.Command("git", "-C", "../..", "ls-files", "--", "*go.sum", "*Cargo.lock", "*package-lock.json",
+		"*requirements*.txt").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

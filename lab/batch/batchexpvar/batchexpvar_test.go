@@ -34,7 +34,8 @@ func TestVars(t *testing.T) {
 	if err := json.Unmarshal([]byte(vars.String()), &got); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]int64{"attempts": 3, "attempted": 25, "queued": 0, "failed_attempts": 1, "delivered": 15, "dropped_failed": 10, "dropped_full": 0, "in_flight": 0} {
+	for name, want := range map[string]int64{"attempts": 3, "attempted": 25, "queued": 0, "failed_attempts": 1,
+		"delivered": 15, "dropped_failed": 10, "dropped_full": 0, "in_flight": 0} {
 		if got[name] != want {
 			t.Errorf("%s is %d, want %d", name, got[name], want)
 		}

@@ -30,7 +30,8 @@ func command(t *testing.T, stdin string, args ...string) (code int, stdout, stde
 
 func TestOneURL(t *testing.T) {
 	s := site(t)
-	code, out, stderr := command(t, "", "--url", s, "--connections", "2", "--pipelining", "3", "--warmup", "0.05", "--duration", "0.1", "--threads", "1")
+	code, out, stderr := command(t, "", "--url", s, "--connections", "2", "--pipelining", "3", "--warmup", "0.05",
+		"--duration", "0.1", "--threads", "1")
 	r, err := load.ReadReport(strings.NewReader(out))
 	if code != program.OK || stderr != "" || err != nil {
 		t.Fatalf("%d, %q, %v", code, stderr, err)
@@ -39,7 +40,8 @@ func TestOneURL(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	code, out, _ = command(t, "", "--url", s, "--connections", "2", "--rate", "100", "--duration", "0.2")
-	if r, err = load.ReadReport(strings.NewReader(out)); code != program.OK || err != nil || r.Summary.Targets[0].SendLag == nil {
+	if r, err = load.ReadReport(strings.NewReader(out)); code != program.OK || err != nil ||
+		r.Summary.Targets[0].SendLag == nil {
 		t.Errorf("%d, %v, %+v", code, err, r)
 	}
 }
@@ -68,7 +70,8 @@ func TestSettingsThatAreRefused(t *testing.T) {
 			t.Errorf("%v: %d, %q", c.args, code, stderr)
 		}
 	}
-	if code, _, stderr := command(t, `{"threads":1}`, "--plan", "-"); code != program.Refused || !strings.Contains(stderr, "/timeout_s is missing") {
+	if code, _, stderr := command(t, `{"threads":1}`, "--plan", "-"); code != program.Refused ||
+		!strings.Contains(stderr, "/timeout_s is missing") {
 		t.Errorf("%d, %q", code, stderr)
 	}
 	if code, out, _ := command(t, "", "--help"); code != program.OK || !strings.Contains(out, "--pipelining") {
@@ -83,14 +86,16 @@ func TestNobodyListens(t *testing.T) {
 	}
 	ln.Close()
 	code, out, stderr := command(t, "", "--url", "http://"+ln.Addr().String()+"/", "--duration", "0.1")
-	if code != program.NotReached || out != "" || !strings.Contains(stderr, "nothing listens there") || strings.Count(stderr, "\n") != 1 {
+	if code != program.NotReached || out != "" || !strings.Contains(stderr, "nothing listens there") ||
+		strings.Count(stderr, "\n") != 1 {
 		t.Errorf("%d, %q, %q", code, out, stderr)
 	}
 }
 
 func TestAnswersThatNobodyKnows(t *testing.T) {
 	s := site(t)
-	code, _, stderr := command(t, "", "--url", strings.Replace(s, "simple", "other", 1), "--answers", "fiber", "--duration", "0.1")
+	code, _, stderr := command(t, "", "--url", strings.Replace(s, "simple", "other", 1), "--answers", "fiber",
+		"--duration", "0.1")
 	if code != program.Failure || !strings.Contains(stderr, "does not know") {
 		t.Errorf("%d, %q", code, stderr)
 	}

@@ -48,7 +48,8 @@ func show(w io.Writer, a *audit.File, all bool) {
 	for _, f := range a.Findings {
 		n[f.Verdict]++
 	}
-	fmt.Fprintf(w, "entry %s: %d figures disagree with what others make of them, %d agree\n", a.Entry, n[audit.Disagrees], n[audit.Agrees])
+	fmt.Fprintf(w, "entry %s: %d figures disagree with what others make of them, %d agree\n", a.Entry, n[audit.Disagrees],
+		n[audit.Agrees])
 	fmt.Fprintln(w, "  place\tprinted\trecomputed\trounding allows\tverdict")
 	for _, f := range a.Findings {
 		if f.Verdict == audit.Agrees && !all {

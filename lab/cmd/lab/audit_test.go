@@ -27,7 +27,8 @@ func TestAuditPrintsFindingsAndLeavesTheStatusAlone(t *testing.T) {
 	if status != exitHeld || errs != "" {
 		t.Errorf("exit %d, %q", status, errs)
 	}
-	for _, want := range []string{"entry 10:", "standfirst: workers before", "129", "128.5 to 129.5", "disagrees", "refuted: All workers together"} {
+	for _, want := range []string{"entry 10:", "standfirst: workers before", "129", "128.5 to 129.5", "disagrees",
+		"refuted: All workers together"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -49,12 +50,14 @@ func TestAuditRefusesBadInputInOneLine(t *testing.T) {
 		old, new string
 		says     []string
 	}{
-		"syntax":           {`printed = "129"`, `printed = `, []string{text, "line "}},
-		"an unknown key":   {`printed = "129"`, `print = "129"`, []string{text, "line ", `unknown key "figures.print"`}},
-		"no figure":        {`printed = "129"`, `printed = "a lot"`, []string{text, `figures[0] "before"`, "such as"}},
-		"an unknown name":  {`equals = "t.c1.workers"`, `equals = "t.c1.wokers"`, []string{text, `checks "before_workers"`, `"wokers" is neither`}},
-		"a broken formula": {`equals = "workers * threads"`, `equals = "workers * "`, []string{text, `checks "threads_sum"`, "expected operand"}},
-		"no such row":      {`equals = "t.c1.workers"`, `equals = "t.c99.workers"`, []string{text, `no row "c99"`}},
+		"syntax":         {`printed = "129"`, `printed = `, []string{text, "line "}},
+		"an unknown key": {`printed = "129"`, `print = "129"`, []string{text, "line ", `unknown key "figures.print"`}},
+		"no figure":      {`printed = "129"`, `printed = "a lot"`, []string{text, `figures[0] "before"`, "such as"}},
+		"an unknown name": {`equals = "t.c1.workers"`, `equals = "t.c1.wokers"`,
+			[]string{text, `checks "before_workers"`, `"wokers" is neither`}},
+		"a broken formula": {`equals = "workers * threads"`, `equals = "workers * "`,
+			[]string{text, `checks "threads_sum"`, "expected operand"}},
+		"no such row": {`equals = "t.c1.workers"`, `equals = "t.c99.workers"`, []string{text, `no row "c99"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, _, errs := at(t, func(root string) {

@@ -77,7 +77,8 @@ func TestAloneRunOfBatches(t *testing.T) {
 		if m["arrived_share"] != 1 || m["unaccounted_events"] != 0 || m["duplicate_events"] != 0 {
 			t.Errorf("arrived %v, unaccounted %v, twice %v", m["arrived_share"], m["unaccounted_events"], m["duplicate_events"])
 		}
-		for _, name := range []string{"delivered_per_s", "offered_per_s", "logged_per_s", "delivery_p50_s", "server_cpu_per_event_s", "server_cores_busy", "client_thread_busy_max", "events_per_batch", "sink_in_flight_max"} {
+		for _, name := range []string{"delivered_per_s", "offered_per_s", "logged_per_s", "delivery_p50_s",
+			"server_cpu_per_event_s", "server_cores_busy", "client_thread_busy_max", "events_per_batch", "sink_in_flight_max"} {
 			if m[name] <= 0 {
 				t.Errorf("%s is %v", name, m[name])
 			}
@@ -115,7 +116,8 @@ func TestProducerOrSinkDies(t *testing.T) {
 			c.edit("[profile]\nseconds = 1\ncompare = \"variant\"\n", "")
 			cmd := c.run99()
 			end := begin(t, cmd)
-			eventually(t, 20*time.Second, "a block under way", func() bool { return c.pid("event_sink") != 0 && c.pid("event_producer") != 0 })
+			eventually(t, 20*time.Second, "a block under way",
+				func() bool { return c.pid("event_sink") != 0 && c.pid("event_producer") != 0 })
 			time.Sleep(700 * time.Millisecond) // into the window
 			if err := syscall.Kill(c.pid(victim), syscall.SIGKILL); err != nil {
 				t.Fatal(err)

@@ -86,7 +86,8 @@ func read(args []string, out io.Writer) (*kong.Context, error) {
 	for i, arg := range args {
 		switch last := len(words) - 1; {
 		case len(arg) > longestArgument:
-			return nil, fmt.Errorf("argument %d has %d characters, and none may have more than %d: %s", i+1, len(arg), longestArgument, strict.Visible(arg, 60))
+			return nil, fmt.Errorf("argument %d has %d characters, and none may have more than %d: %s", i+1, len(arg),
+				longestArgument, strict.Visible(arg, 60))
 		case last >= 0 && isFlag(words[last]) && negative.MatchString(arg):
 			words[last] += "=" + arg // so that what the flag takes is said, not how to write what it refuses
 		case len(arg) > 2 && arg[0] == '-' && arg[1] >= 'a' && arg[1] <= 'z':
@@ -120,7 +121,8 @@ var negative = regexp.MustCompile(`^-[0-9][^ ]*$`)
 
 // isFlag reports whether a word is a flag without its value.
 func isFlag(word string) bool {
-	return len(word) > 3 && strings.HasPrefix(word, "--") && word[2] >= 'a' && word[2] <= 'z' && !strings.Contains(word, "=")
+	return len(word) > 3 && strings.HasPrefix(word, "--") && word[2] >= 'a' && word[2] <= 'z' &&
+		!strings.Contains(word, "=")
 }
 
 // builtFrom says what this program was built from.

@@ -30,7 +30,8 @@ func TestHelpIsOfTheCommand(t *testing.T) {
 		{[]string{"tune", "rps", "--help"}, "irq-pin     --dev D --cpus LIST"},
 	} {
 		var out, errs bytes.Buffer
-		if status := command(context.Background(), c.args, &out, &errs); status != exitHeld || errs.Len() > 0 || !strings.Contains(out.String(), c.want) {
+		if status := command(context.Background(), c.args, &out, &errs); status != exitHeld || errs.Len() > 0 ||
+			!strings.Contains(out.String(), c.want) {
 			t.Errorf("%q: exit %d, %s\n%s", c.args, status, &errs, &out)
 		}
 		if strings.Contains(out.String(), "watch-") {
@@ -62,7 +63,8 @@ func TestACallThatIsWrongIsRefusedInOneLine(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		status := command(context.Background(), c.args, &out, &errs)
-		if status != exitFailed || !strings.Contains(errs.String(), c.says) || strings.Count(errs.String(), "\n") != 1 || errs.Len() > 500 || strings.ContainsAny(errs.String(), "\x1b\a") || out.Len() > 0 {
+		if status != exitFailed || !strings.Contains(errs.String(), c.says) || strings.Count(errs.String(), "\n") != 1 ||
+			errs.Len() > 500 || strings.ContainsAny(errs.String(), "\x1b\a") || out.Len() > 0 {
 			t.Errorf("%.60q: exit %d, %q, want %q", c.args, status, errs.String(), c.says)
 		}
 	}
@@ -75,7 +77,8 @@ func TestBashCompletesWords(t *testing.T) {
 		t.Skip("no bash")
 	}
 	lab := filepath.Join(t.TempDir(), "lab")
-	if err := os.WriteFile(lab, []byte("#!/bin/sh\necho '11-threads (entry 11, loopback): Why?'\necho '    c1 (order): So.'\necho '12-more (entry 12, netns): How?'\n"), 0o755); err != nil {
+	if err := os.WriteFile(lab, []byte("#!/bin/sh\necho '11-threads (entry 11, loopback): Why?'\necho '    c1 (order): "+
+		"So.'\necho '12-more (entry 12, netns): How?'\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	var script bytes.Buffer

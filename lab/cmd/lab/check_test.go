@@ -20,10 +20,12 @@ func (w *workshop) checked(args ...string) (int, string) {
 func TestCheckWithoutHistorySaysSoInALine(t *testing.T) {
 	w := newWorkshop(t)
 	status, says := w.checked()
-	if want := "written down before they ran: not checked: no git history here\n"; status != exitHeld || strings.Count(says, want) != 1 || strings.Count(says, "\n") != 2 {
+	if want := "written down before they ran: not checked: no git history here\n"; status != exitHeld ||
+		strings.Count(says, want) != 1 || strings.Count(says, "\n") != 2 {
 		t.Errorf("status %d: %s", status, says)
 	}
-	if status, says = w.checked("--against", "main"); status != exitFailed || says != "lab: cannot compare with main: no git history here\n" {
+	if status, says = w.checked("--against", "main"); status != exitFailed ||
+		says != "lab: cannot compare with main: no git history here\n" {
 		t.Errorf("status %d: %s", status, says)
 	}
 }
@@ -51,7 +53,8 @@ func TestCheckAgainstNamesTheCauseAlone(t *testing.T) {
 	w.git("commit", "-q", "--no-verify", "-m", "a run")
 	// The workshop's run says that it was made outside a checkout.
 	status, says := w.checked("--against", "main")
-	if status != exitHeld || !strings.Contains(says, ": not proved: made outside a git checkout") || !strings.Contains(says, "written down before they ran: 0 of 1 measured runs") {
+	if status != exitHeld || !strings.Contains(says, ": not proved: made outside a git checkout") ||
+		!strings.Contains(says, "written down before they ran: 0 of 1 measured runs") {
 		t.Errorf("status %d: %s", status, says)
 	}
 	runs, err := filepath.Glob(w.root.Path("data/results", counted, "*.json"))
@@ -73,7 +76,8 @@ func TestCheckAgainstNamesTheCauseAlone(t *testing.T) {
 	}
 	status, says = w.checked("--against", "main")
 	first, rest, _ := strings.Cut(says, "\n")
-	if status != exitFailed || !strings.HasPrefix(first, path+": /figures/server_rss_bytes") || rest != "lab: 1 change of what only grows\n" {
+	if status != exitFailed || !strings.HasPrefix(first, path+": /figures/server_rss_bytes") ||
+		rest != "lab: 1 change of what only grows\n" {
 		t.Errorf("status %d: %s", status, says)
 	}
 	if err := os.Remove(runs[0]); err != nil {
@@ -81,7 +85,8 @@ func TestCheckAgainstNamesTheCauseAlone(t *testing.T) {
 	}
 	status, says = w.checked("--against", "main")
 	first, rest, _ = strings.Cut(says, "\n")
-	if status != exitFailed || !strings.HasPrefix(first, path+": deleted; results are only ever added: git checkout ") || rest != "lab: 1 change of what only grows\n" {
+	if status != exitFailed || !strings.HasPrefix(first, path+": deleted; results are only ever added: git checkout ") ||
+		rest != "lab: 1 change of what only grows\n" {
 		t.Errorf("status %d: %s", status, says)
 	}
 }
@@ -91,7 +96,8 @@ func TestADesignThatCouldNotDecideIsRefused(t *testing.T) {
 	archivetest.Edit(t, w.root.Experiment(counted), "budget_s = 60", "budget_s = 1")
 	for _, command := range []string{"check", "audit"} {
 		status, out, errs := w.call(command)
-		if want := "lab/experiments/" + counted + ".toml: budget_s = 1: it holds 0 blocks"; status != exitFailed || !strings.Contains(out+errs, want) {
+		if want := "lab/experiments/" + counted + ".toml: budget_s = 1: it holds 0 blocks"; status != exitFailed ||
+			!strings.Contains(out+errs, want) {
 			t.Errorf("lab %s: exit %d, %s%s", command, status, out, errs)
 		}
 	}

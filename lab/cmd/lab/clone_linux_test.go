@@ -63,7 +63,8 @@ func programs(dir string) error {
 		{"../..", "./cmd/lab", "./cmd/http_load", "./server", "./internal/run/testdata/faulty"},
 		{"../../study", "./producer", "./sink"},
 	} {
-		build := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", into + "/"}, packages[1:]...)...)
+		build := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", into +
+			"/"}, packages[1:]...)...)
 		build.Dir = packages[0]
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("go build: %w\n%s", err, out)
@@ -75,7 +76,8 @@ func programs(dir string) error {
 		built, name string
 	}{
 		{&labBinary, "lab", "lab"}, {&serverBinary, "server", "fiber_server"}, {&loadBinary, "http_load", "http_load"},
-		{&producerBinary, "producer", "event_producer"}, {&sinkBinary, "sink", "event_sink"}, {&faultyBinary, "faulty", "faulty"},
+		{&producerBinary, "producer", "event_producer"}, {&sinkBinary, "sink", "event_sink"},
+		{&faultyBinary, "faulty", "faulty"},
 	} {
 		*program.path = filepath.Join(dir, program.name)
 		text, err := os.ReadFile(filepath.Join(built, program.built))
@@ -147,7 +149,8 @@ func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone 
 		t.Fatal("autocannon is not installed: run make setup first")
 	}
 	// The scripts find the repository from their own location, so they are copied.
-	if err := os.CopyFS(filepath.Join(c.root, "lab", "scripts"), os.DirFS(filepath.Join(top, "lab", "scripts"))); err != nil {
+	if err := os.CopyFS(filepath.Join(c.root, "lab", "scripts"),
+		os.DirFS(filepath.Join(top, "lab", "scripts"))); err != nil {
 		t.Fatal(err)
 	}
 	c.link(filepath.Join(top, "node_modules"), "node_modules")

@@ -219,7 +219,8 @@ func beside(dir, self string) (journal.Root, error) {
 	}
 	root, err := journal.Find(filepath.Dir(self))
 	if err != nil {
-		return "", errors.New("the lab's scripts and its load generator are not beside it; call .tools/bin/lab where make build put it, in the clone")
+		return "", errors.New("the lab's scripts and its load generator are not beside it; call .tools/bin/lab where make " +
+			"build put it, in the clone")
 	}
 	return root, nil
 }
@@ -295,7 +296,8 @@ func (s *comparison) shared() []string {
 	case s.Running():
 		return nil
 	case n == 0:
-		return []string{"server and client share one core here: throughput and latency are of both together, and each request costs what sharing adds"}
+		return []string{"server and client share one core here: throughput and latency are of both together, and each " +
+			"request costs what sharing adds"}
 	case n == 1:
 		return []string{s.where() + ": on one core, more workers or threads gain no throughput, whatever they gain on more"}
 	}
@@ -304,5 +306,6 @@ func (s *comparison) shared() []string {
 
 // where names the cores of both sides.
 func (s *comparison) where() string {
-	return fmt.Sprintf("all servers ran on CPU %s, in turns, and the client on CPU %s", cores.Format(s.split.Server), cores.Format(s.split.Client))
+	return fmt.Sprintf("all servers ran on CPU %s, in turns, and the client on CPU %s", cores.Format(s.split.Server),
+		cores.Format(s.split.Client))
 }

@@ -26,11 +26,13 @@ func TestAComparisonThatCannotBeMadeIsRefusedInOneLine(t *testing.T) {
 		{[]string{"--url", "/", "--margin", "3", a, b}, "--margin \"3\""},
 		{[]string{"--url", "/", "--line-rate", "fast", a, b}, "--line-rate \"fast\""},
 		{[]string{"--url", "/", "--budget", "60", a, b}, "with its unit"},
-		{[]string{"--url", "/", "--fail-above", "1.05", "a=http://h:1", "b=http://h:2"}, "cannot be read from a server that runs already"},
+		{[]string{"--url", "/", "--fail-above", "1.05", "a=http://h:1", "b=http://h:2"},
+			"cannot be read from a server that runs already"},
 	} {
 		var out, errs bytes.Buffer
 		status := command(context.Background(), append([]string{"compare"}, c.args...), &out, &errs)
-		if status != exitFailed || !strings.Contains(errs.String(), c.says) || strings.Count(errs.String(), "\n") != 1 || out.Len() > 0 {
+		if status != exitFailed || !strings.Contains(errs.String(), c.says) || strings.Count(errs.String(), "\n") != 1 ||
+			out.Len() > 0 {
 			t.Errorf("%q: exit %d, %q, want %q", c.args, status, errs.String(), c.says)
 		}
 	}
@@ -41,7 +43,8 @@ func TestTheHelpOfACompareListsItsExitStatuses(t *testing.T) {
 	if status := command(context.Background(), []string{"compare", "--help"}, &out, &errs); status != exitHeld {
 		t.Fatal(status, errs.String())
 	}
-	for _, want := range []string{"0  decided", "1  not decided", "2  the trials cannot", "3  the call was wrong", "4  decided, and above",
+	for _, want := range []string{"0  decided", "1  not decided", "2  the trials cannot", "3  the call was wrong",
+		"4  decided, and above",
 		"Your environment is not inherited", "env A=$A"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())

@@ -33,7 +33,8 @@ func (w *watched) Block(f *results.File, trials []results.Trial) {
 		for _, why := range t.Reasons {
 			if !w.told[why.Gate] {
 				w.told[why.Gate] = true
-				w.line.Say("  block %d: %s invalid: %s: %s", f.Provenance.Blocks, w.called(f, t), why.Gate, w.Named(cmp.Or(why.Here, why.Detail)))
+				w.line.Say("  block %d: %s invalid: %s: %s", f.Provenance.Blocks, w.called(f, t), why.Gate,
+					w.Named(cmp.Or(why.Here, why.Detail)))
 			}
 		}
 	}
@@ -52,7 +53,8 @@ func (w *watched) Block(f *results.File, trials []results.Trial) {
 // show is one line on a terminal, and now and then a line in a log.
 func (w *watched) show(text string) {
 	over := time.Since(w.began)
-	w.line.Show(fmt.Sprintf("  %s; %s, at most %s left", text, words.Duration(over), words.Duration(max(0, w.Budget-over))), false)
+	w.line.Show(fmt.Sprintf("  %s; %s, at most %s left", text, words.Duration(over),
+		words.Duration(max(0, w.Budget-over))), false)
 }
 
 // called is the server of a trial, as the caller calls it.

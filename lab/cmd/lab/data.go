@@ -102,7 +102,8 @@ func (c checkCall) do(_ context.Context, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	if list(faults); len(faults) > 0 {
-		return exitFailed, fmt.Errorf("%s not made with what git has at their commit", words.Count(len(faults), "run was", "runs were"))
+		return exitFailed, fmt.Errorf("%s not made with what git has at their commit",
+			words.Count(len(faults), "run was", "runs were"))
 	}
 	for _, f := range proof.Open {
 		fmt.Fprintf(out, "%s: not proved: %v\n", f.Path, f.Err)
@@ -110,7 +111,8 @@ func (c checkCall) do(_ context.Context, out io.Writer) (int, error) {
 	if proof.Unchecked != "" {
 		fmt.Fprintf(out, "written down before they ran: not checked: %s\n", proof.Unchecked)
 	} else {
-		fmt.Fprintf(out, "written down before they ran: %d of %d measured runs, as git shows\n", proof.Runs-len(proof.Open), proof.Runs)
+		fmt.Fprintf(out, "written down before they ran: %d of %d measured runs, as git shows\n", proof.Runs-len(proof.Open),
+			proof.Runs)
 	}
 	for _, line := range session.Holdings(j) {
 		fmt.Fprintln(out, line)

@@ -69,7 +69,8 @@ func overHosts(out io.Writer, root journal.Root) error {
 		}
 	}
 	if several > 0 {
-		fmt.Fprintf(out, "%s measured on more than one machine: on %d several decide alike, on %d they contradict each other, on %d fewer than two decide\n",
+		fmt.Fprintf(out, "%s measured on more than one machine: on %d several decide alike, on %d they contradict each "+
+			"other, on %d fewer than two decide\n",
 			words.Count(several, "claim"), alike, apart, several-alike-apart)
 	}
 	return nil

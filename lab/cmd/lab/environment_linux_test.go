@@ -17,14 +17,16 @@ func TestTheCallersEnvironmentIsNoPartOfATrial(t *testing.T) {
 	t.Parallel()
 	c := newClone(t, loopback, "/read", 1, 60)
 	tracer := filepath.Join(t.TempDir(), "sourced")
-	c.env = []string{"WRITE_BUFFER=65536", "SPIN_NS=20000", "GOGC=400", "GODEBUG=gctrace=1", "GOMAXPROCS=7", "GOMEMLIMIT=1GiB",
+	c.env = []string{"WRITE_BUFFER=65536", "SPIN_NS=20000", "GOGC=400", "GODEBUG=gctrace=1", "GOMAXPROCS=7",
+		"GOMEMLIMIT=1GiB",
 		"NODE_OPTIONS=--no-opt", "UV_THREADPOOL_SIZE=1", "BASH_ENV=" + tracer, "FIBER_SERVER=/nowhere"}
 	if err := os.WriteFile(tracer, []byte("export SPIN_NS=30000\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	cmd, end := c.underWay()
 	// Variables that bash and the server's master add themselves.
-	known := []string{"PATH", "LC_ALL", "PWD", "OLDPWD", "SHLVL", "_", "GOMAXPROCS", "FIBER_PREFORK_CHILD", "FIBER_SERVER_MASTER_PID", "FIBER_SERVER_GATE_FD"}
+	known := []string{"PATH", "LC_ALL", "PWD", "OLDPWD", "SHLVL", "_", "GOMAXPROCS", "FIBER_PREFORK_CHILD",
+		"FIBER_SERVER_MASTER_PID", "FIBER_SERVER_GATE_FD"}
 	seen := map[string]bool{}
 	for _, p := range c.processes() {
 		f := strings.Fields(p)
@@ -76,7 +78,8 @@ func TestARunNamesItsProgramsAndTheirEnvironment(t *testing.T) {
 	if len(p.Binaries) != 4 || p.Binaries["node"].SHA256 == "" || p.Binaries["autocannon"].SHA256 == "" {
 		t.Errorf("programs: %v", p.Binaries)
 	}
-	if p.Environment == nil || p.Environment.Set["LC_ALL"] != "C" || !slices.Equal(p.Environment.Passed, []string{"PATH"}) {
+	if p.Environment == nil || p.Environment.Set["LC_ALL"] != "C" ||
+		!slices.Equal(p.Environment.Passed, []string{"PATH"}) {
 		t.Errorf("environment: %v", p.Environment)
 	}
 }
@@ -97,7 +100,8 @@ func TestAloneServerIsReplacedDuringARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := end()
-	if line := s.complaint(t); s.status != exitFailed || !strings.Contains(line, "fiber_server was replaced during the run") {
+	if line := s.complaint(t); s.status != exitFailed ||
+		!strings.Contains(line, "fiber_server was replaced during the run") {
 		t.Errorf("exit %d, %q", s.status, line)
 	}
 	if files := c.files(); len(files) > 0 {

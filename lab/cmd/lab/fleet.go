@@ -37,7 +37,8 @@ func (f fleetFlags) inventory(root journal.Root) (string, error) {
 	}
 	own := root.Inventory()
 	if _, err := os.Stat(own); err != nil {
-		return "", fmt.Errorf("there is no %s; write one, as the page on fleets has it, or name one with --inventory", root.Rel(own))
+		return "", fmt.Errorf("there is no %s; write one, as the page on fleets has it, or name one with --inventory",
+			root.Rel(own))
 	}
 	return own, nil
 }
@@ -103,7 +104,8 @@ func (f fleetFlags) runRemote(ctx context.Context, call []string, o options, tri
 		switch there := all.Hellos()[0].Commit; {
 		case own == host.UnknownCommit:
 		case own != there:
-			all.Say("warning: this checkout is at commit %.12s, and the fleet's at %.12s, whose experiments and lab are used", own, there)
+			all.Say("warning: this checkout is at commit %.12s, and the fleet's at %.12s, whose experiments and lab are used",
+				own, there)
 		case len(differ) > 0 && !all.Hellos()[0].Dirty:
 			all.Say("warning: %s is not as committed here%s; the fleet has the commit, whose experiments and lab are used",
 				differ[0], session.AndMore(len(differ)-1))
@@ -169,7 +171,8 @@ func (c hostsCall) do(ctx context.Context, out io.Writer) (int, error) {
 	}
 	names := f.Names()
 	for i, h := range f.Hellos() {
-		parts := []string{h.Profile.Name, "CPUs " + cores.Format(h.CPUs), linkOf(h), "files " + strconv.FormatUint(h.Files, 10), "lab " + h.Commit[:min(len(h.Commit), 12)]}
+		parts := []string{h.Profile.Name, "CPUs " + cores.Format(h.CPUs), linkOf(h), "files " +
+			strconv.FormatUint(h.Files, 10), "lab " + h.Commit[:min(len(h.Commit), 12)]}
 		if i > 0 {
 			parts = append(parts, clockOf(clocks[i-1]))
 		}

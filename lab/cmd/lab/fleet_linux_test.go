@@ -34,7 +34,8 @@ func newCrew(t *testing.T, clients, blocks int) *crew {
 		h.fleets()
 		h.link(labBinary, ".tools/bin/lab")
 		c.hosts = append(c.hosts, h)
-		c.vars = append(c.vars, hostVar{"ansible_connection": "local", "line_rate_dir": h.root, "line_rate_bps": 1e9, "line_rate_cpus": strconv.Itoa(min(i, 1))})
+		c.vars = append(c.vars, hostVar{"ansible_connection": "local", "line_rate_dir": h.root, "line_rate_bps": 1e9,
+			"line_rate_cpus": strconv.Itoa(min(i, 1))})
 	}
 	return c
 }
@@ -59,7 +60,8 @@ func (c *crew) inventory() {
 			clients = append(clients, name)
 		}
 	}
-	text, err := json.Marshal(map[string]any{"_meta": map[string]any{"hostvars": vars}, "server": map[string]any{"hosts": []string{server}}, "clients": map[string]any{"hosts": clients}})
+	text, err := json.Marshal(map[string]any{"_meta": map[string]any{"hostvars": vars},
+		"server": map[string]any{"hosts": []string{server}}, "clients": map[string]any{"hosts": clients}})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -74,7 +76,8 @@ func (c *crew) inventory() {
 // fleet is the call that measures on the fleet.
 func (c *crew) fleet() []string {
 	c.inventory()
-	return []string{"run", "--topology", "fleet", "99-tiny", "--port", strconv.Itoa(c.port), "--blocks", strconv.Itoa(c.blocks)}
+	return []string{"run", "--topology", "fleet", "99-tiny", "--port", strconv.Itoa(c.port), "--blocks",
+		strconv.Itoa(c.blocks)}
 }
 
 // quiet waits until none of some hosts does anything.
@@ -126,10 +129,12 @@ func TestARunOnAFleetOfThisMachine(t *testing.T) {
 	if s := finish(t, c.command("check")); s.status != exitHeld {
 		t.Errorf("check exits %d", s.status)
 	}
-	if s := finish(t, c.command("fleet", "collect")); s.status != exitHeld || !strings.Contains(s.out, "nothing to collect") {
+	if s := finish(t, c.command("fleet", "collect")); s.status != exitHeld ||
+		!strings.Contains(s.out, "nothing to collect") {
 		t.Errorf("collect: %q", s.out)
 	}
-	if s := finish(t, c.command("fleet", "hosts")); s.status != exitHeld || strings.Count(s.out, "\n") != 3 || !strings.Contains(s.out, "client 2, host2.example: ") || !strings.Contains(s.out, "by round-trips") {
+	if s := finish(t, c.command("fleet", "hosts")); s.status != exitHeld || strings.Count(s.out, "\n") != 3 ||
+		!strings.Contains(s.out, "client 2, host2.example: ") || !strings.Contains(s.out, "by round-trips") {
 		t.Errorf("hosts: %q", s.out)
 	}
 	c.quiet(append(c.hosts, c.clone)...)
@@ -177,7 +182,8 @@ func withoutController(t *testing.T, sig syscall.Signal) {
 	c.quiet(append(c.hosts, c.clone)...)
 	switch sig {
 	case syscall.SIGINT:
-		if line := s.complaint(t); s.status != exitFailed || !strings.Contains(line, "interrupted; ") || !strings.Contains(line, "kept") {
+		if line := s.complaint(t); s.status != exitFailed || !strings.Contains(line, "interrupted; ") ||
+			!strings.Contains(line, "kept") {
 			t.Errorf("exit %d: %s", s.status, line)
 		}
 	default:
@@ -187,7 +193,8 @@ func withoutController(t *testing.T, sig syscall.Signal) {
 		if found := c.files(); sig == syscall.SIGKILL && len(found) > 0 {
 			t.Errorf("the controller has %v", found)
 		}
-		if s := finish(t, c.command("fleet", "collect")); s.status != exitHeld || !strings.Contains(s.out, "collected data/results/99-tiny/") {
+		if s := finish(t, c.command("fleet", "collect")); s.status != exitHeld ||
+			!strings.Contains(s.out, "collected data/results/99-tiny/") {
 			t.Errorf("exit %d: %q", s.status, s.out)
 		}
 	}
@@ -217,7 +224,8 @@ func TestFlagsOfAFleet(t *testing.T) {
 	}
 	c.write("lab/fleet/inventory.yml", "made up\n")
 	c.env = []string{"PATH=/nowhere"}
-	if line := finish(t, c.command("run", "99-tiny", "--topology", "fleet")).complaint(t); !strings.Contains(line, "run make ansible") {
+	if line := finish(t, c.command("run", "99-tiny", "--topology", "fleet")).complaint(t); !strings.Contains(line,
+		"run make ansible") {
 		t.Error(line)
 	}
 }

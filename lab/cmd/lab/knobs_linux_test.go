@@ -20,7 +20,8 @@ import (
 func turning(t *testing.T, c *clone) {
 	c.link(labBinary, ".tools/bin/lab")
 	c.env = append(c.env, "LINE_RATE_STATE="+t.TempDir())
-	c.edit("name = \"workers\"\nlevels = [1, 2]", "name = \"rps\"\nlevels = [false, true]\n[[factors]]\nname = \"rfs\"\nlevels = [false, true]")
+	c.edit("name = \"workers\"\nlevels = [1, 2]",
+		"name = \"rps\"\nlevels = [false, true]\n[[factors]]\nname = \"rfs\"\nlevels = [false, true]")
 	c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"http_load\"\nworkers = 1")
 }
 
@@ -76,7 +77,8 @@ func TestKnobsAreTurnedForATrialAndBack(t *testing.T) {
 	for _, cond := range f.Conditions {
 		rfs, _ := cond.Levels["rfs"].Bool()
 		lines := strings.Join(cond.Commands, "\n")
-		if !strings.Contains(lines, "tune-rps.sh hold") || strings.Count(lines, "tune-rfs.sh hold") != map[bool]int{true: 2}[rfs] {
+		if !strings.Contains(lines, "tune-rps.sh hold") ||
+			strings.Count(lines, "tune-rfs.sh hold") != map[bool]int{true: 2}[rfs] {
 			t.Errorf("%s: %s", cond.Levels.Key(), lines)
 		}
 	}
@@ -157,13 +159,16 @@ func until(t *testing.T, what string, done func() bool) {
 func TestADesignForAnotherMachine(t *testing.T) {
 	t.Parallel()
 	c := newClone(t, `kind = "fleet"`, "/simple", 1, 1)
-	c.edit("name = \"workers\"\nlevels = [1, 2]", "name = \"irq\"\nlevels = [\"default\", \"pinned\"]\n[[factors]]\nname = \"server_cpus\"\nlevels = [\"0-1000\", \"0-1023\"]")
+	c.edit("name = \"workers\"\nlevels = [1, 2]",
+		"name = \"irq\"\nlevels = [\"default\", \"pinned\"]\n[[factors]]\nname = \"server_cpus\"\nlevels = [\"0-1000\", "+
+			"\"0-1023\"]")
 	c.edit("pipelining = 1", "pipelining = 1\nworkers = 1")
 	if s := c.run(); s.status != exitHeld {
 		t.Errorf("status %d", s.status)
 	}
 	f := c.only()
-	if len(f.Trials) > 0 || !strings.Contains(f.NotApplicable, "needs 1024 cores; this machine has ") || !strings.Contains(f.NotApplicable, "needs other hosts to load this one from") {
+	if len(f.Trials) > 0 || !strings.Contains(f.NotApplicable, "needs 1024 cores; this machine has ") ||
+		!strings.Contains(f.NotApplicable, "needs other hosts to load this one from") {
 		t.Errorf("not applicable %q, %d trials", f.NotApplicable, len(f.Trials))
 	}
 }
@@ -199,7 +204,8 @@ func TestALaterRunDoesNotInheritASetting(t *testing.T) {
 	if flows(t) == before {
 		t.Fatal("the setting was restored, so nothing is shown")
 	}
-	if s := finish(t, c.command("doctor", "--no-watch")); !strings.Contains(s.out, flowTable) || !strings.Contains(s.out, "has died") {
+	if s := finish(t, c.command("doctor", "--no-watch")); !strings.Contains(s.out, flowTable) ||
+		!strings.Contains(s.out, "has died") {
 		t.Errorf("doctor does not say what became of %s:\n%s", flowTable, s.out)
 	}
 
@@ -209,7 +215,8 @@ func TestALaterRunDoesNotInheritASetting(t *testing.T) {
 		t.Errorf("the flow table is %q; it said\n%s", flows(t), s.err)
 	}
 	kernel := c.only().Provenance.Kernel
-	for name, want := range map[string]string{"net.core.rps_sock_flow_entries": strings.TrimSpace(before), "rps_cpus": kernel["rps_cpus"], "rps_flow_cnt": kernel["rps_flow_cnt"], "irqbalance": "does not run"} {
+	for name, want := range map[string]string{"net.core.rps_sock_flow_entries": strings.TrimSpace(before),
+		"rps_cpus": kernel["rps_cpus"], "rps_flow_cnt": kernel["rps_flow_cnt"], "irqbalance": "does not run"} {
 		if kernel[name] != want || want == "" {
 			t.Errorf("provenance says that %s is %q, want %q", name, kernel[name], want)
 		}
@@ -219,7 +226,8 @@ func TestALaterRunDoesNotInheritASetting(t *testing.T) {
 		t.Fatal("the flow table cannot be set")
 	}
 	s = c.run()
-	if said := s.complaint(t); s.status != exitFailed || !strings.Contains(said, flowTable) || !strings.Contains(said, "lab tune restore") {
+	if said := s.complaint(t); s.status != exitFailed || !strings.Contains(said, flowTable) ||
+		!strings.Contains(said, "lab tune restore") {
 		t.Errorf("exit %d: %s", s.status, said)
 	}
 	if flows(t) != "4096\n" {

@@ -37,7 +37,8 @@ func main() {
 	if len(os.Args) > 2 && os.Args[1] == run.HoldCall {
 		os.Exit(leash.Hold(os.Args[2:], os.Stdin, os.Stderr))
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP,
+		syscall.SIGQUIT)
 	context.AfterFunc(ctx, stop) // a second signal ends the lab at once
 	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }

@@ -139,7 +139,8 @@ func (c *newHost) do(_ context.Context, out io.Writer) (int, error) {
 	}
 	data, err := results.Encode(&host.Profile{
 		SchemaVersion: 1, ID: c.Name, Name: c.Name, Cores: c.Cores,
-		Note: "TODO: say where these figures come from, and what was not recorded. What the text does not say is left out: cpu, cores, memory_bytes, kernel, nic, nic_queues, line_rate_bps.",
+		Note: "TODO: say where these figures come from, and what was not recorded. What the text does not say is left " +
+			"out: cpu, cores, memory_bytes, kernel, nic, nic_queues, line_rate_bps.",
 	})
 	if err != nil {
 		return exitFailed, err
@@ -157,7 +158,8 @@ type newEntry struct {
 func (c *newEntry) do(_ context.Context, out io.Writer) (int, error) {
 	of, _, _ := strings.Cut(c.Name, "-")
 	if !slug.MatchString(c.Name) {
-		return exitFailed, fmt.Errorf("entry %q: give the number or the word, a hyphen, and words in lower case, as 12-compression", c.Name)
+		return exitFailed, fmt.Errorf("entry %q: give the number or the word, a hyphen, and words in lower case, as "+
+			"12-compression", c.Name)
 	}
 	if err := belongs(of); err != nil {
 		return exitFailed, err

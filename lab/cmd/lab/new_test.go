@@ -19,12 +19,19 @@ func TestWhatIsNewIsInOrder(t *testing.T) {
 		path string
 		says []string // in the file
 	}{
-		{[]string{"experiment", "12-tryout"}, "lab/experiments/12-tryout.toml", []string{"#:schema ../../derived/schema/experiment-1.json\n", `entry = "12"`, "\n# "}},
-		{[]string{"experiment", "slow-start", "--entry", "batch"}, "lab/experiments/slow-start.toml", []string{`entry = "batch"`}},
-		{[]string{"text", "12"}, "data/texts/12.toml", []string{"#:schema ../../derived/schema/text-1.json\n", `entry = "12"`, "\n# "}},
-		{[]string{"host", "some-machine", "--cores", "8"}, "data/hosts/some-machine.json", []string{`"id": "some-machine"`, `"cores": 8`, "TODO: say where"}},
-		{[]string{"entry", "12-tryout"}, "content/journal/12-tryout.md", []string{"+++\nnumber = \"12\"", `experiments = ["12-tryout"]`, `{{< outcomes exp="12-tryout" claims="same-cost longer-wait" >}}`}},
-		{[]string{"entry", "batch-again"}, "content/journal/batch-again.md", []string{"+++\nentry = \"batch\"", `chapter = "studies"`, `exp="slow-start"`}},
+		{[]string{"experiment", "12-tryout"}, "lab/experiments/12-tryout.toml",
+			[]string{"#:schema ../../derived/schema/experiment-1.json\n", `entry = "12"`, "\n# "}},
+		{[]string{"experiment", "slow-start", "--entry", "batch"}, "lab/experiments/slow-start.toml",
+			[]string{`entry = "batch"`}},
+		{[]string{"text", "12"}, "data/texts/12.toml",
+			[]string{"#:schema ../../derived/schema/text-1.json\n", `entry = "12"`, "\n# "}},
+		{[]string{"host", "some-machine", "--cores", "8"}, "data/hosts/some-machine.json",
+			[]string{`"id": "some-machine"`, `"cores": 8`, "TODO: say where"}},
+		{[]string{"entry", "12-tryout"}, "content/journal/12-tryout.md",
+			[]string{"+++\nnumber = \"12\"", `experiments = ["12-tryout"]`,
+				`{{< outcomes exp="12-tryout" claims="same-cost longer-wait" >}}`}},
+		{[]string{"entry", "batch-again"}, "content/journal/batch-again.md",
+			[]string{"+++\nentry = \"batch\"", `chapter = "studies"`, `exp="slow-start"`}},
 	} {
 		status, out, errs := w.call(append([]string{"new"}, c.args...)...)
 		if status != exitHeld || out != "wrote "+c.path+"\n" || errs != "" {
@@ -41,7 +48,8 @@ func TestWhatIsNewIsInOrder(t *testing.T) {
 		}
 		// What a person has to write is refused by file and line until it is written.
 		at := 1 + strings.Count(strings.SplitN(string(text), "TODO:", 2)[0], "\n")
-		if status, out, _ := w.call("check"); status != exitFailed || !strings.Contains(out, fmt.Sprintf("%s:%d: still to be written: ", c.path, at)) {
+		if status, out, _ := w.call("check"); status != exitFailed ||
+			!strings.Contains(out, fmt.Sprintf("%s:%d: still to be written: ", c.path, at)) {
 			t.Fatalf("after %v, lab check: exit %d, %s", c.args, status, out)
 		}
 		w.write(w.root.Path(c.path), strings.ReplaceAll(string(text), "TODO: ", ""))
@@ -52,7 +60,8 @@ func TestWhatIsNewIsInOrder(t *testing.T) {
 		// A second call finds it, and leaves it as it is.
 		status, _, errs = w.call(append([]string{"new"}, c.args...)...)
 		again, err := os.ReadFile(w.root.Path(c.path))
-		if status != exitFailed || errs != "lab: "+c.path+" is there already; it was not changed\n" || err != nil || !bytes.Equal(text, again) {
+		if status != exitFailed || errs != "lab: "+c.path+" is there already; it was not changed\n" || err != nil ||
+			!bytes.Equal(text, again) {
 			t.Errorf("%v again: exit %d, %q, %v", c.args, status, errs, err)
 		}
 	}
@@ -96,7 +105,8 @@ func TestNothingIsWrittenOfWhatWouldBeRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.write(broken, strings.Replace(string(text), "/read", "/raed", 1))
-	if status, _, errs := w.call("new", "text", "12"); status != exitFailed || !strings.Contains(errs, `no route "/raed"; did you mean "/read"?`) || strings.Count(errs, "\n") != 1 {
+	if status, _, errs := w.call("new", "text", "12"); status != exitFailed ||
+		!strings.Contains(errs, `no route "/raed"; did you mean "/read"?`) || strings.Count(errs, "\n") != 1 {
 		t.Errorf("exit %d, %q", status, errs)
 	}
 	after := w.holds()

@@ -53,7 +53,8 @@ func TestWhatNoRunCanDoWithoutIsAskedForFirst(t *testing.T) {
 		want  []string
 	}{
 		"few open files": {by: within("ulimit -n 60"),
-			want: []string{"99-tiny: server and client need 68 open files each, and the hard limit is 60", "prlimit --pid $$ --nofile=136:136"}},
+			want: []string{"99-tiny: server and client need 68 open files each, and the hard limit is 60",
+				"prlimit --pid $$ --nofile=136:136"}},
 		"no node": {spoil: func(c *clone) { c.without("node") },
 			want: []string{"99-tiny: the client cannot be started: trial.sh: node is not installed", "install Node.js"}},
 		"a node that does not start": {spoil: func(c *clone) {
@@ -75,7 +76,8 @@ func TestWhatNoRunCanDoWithoutIsAskedForFirst(t *testing.T) {
 		}, want: []string{"the client cannot be started: trial.sh: http_load is not built", "make .tools/bin/lab"}},
 		"data that is read-only": {by: mounts("mount --bind data data; mount -o remount,bind,ro data"),
 			want: []string{"99-tiny: nothing was measured: ", "data/results", "read-only file system", "make it writable"}},
-		"scratch that is read-only": {by: mounts("mkdir -p .tools/scratch; mount --bind .tools/scratch .tools/scratch; mount -o remount,bind,ro .tools/scratch"),
+		"scratch that is read-only": {by: mounts("mkdir -p .tools/scratch; mount --bind .tools/scratch .tools/scratch; " +
+			"mount -o remount,bind,ro .tools/scratch"),
 			want: []string{".tools/scratch", "read-only file system", "make it writable"}},
 		"a full disk": {by: mounts(`mkdir small; mount -t tmpfs -o size=1m tmpfs small; cp -a lab data .tools node_modules small; cd small`),
 			want: []string{"99-tiny: nothing was measured: ", ".tools/scratch", "no space left on device", "make room"}},

@@ -54,7 +54,8 @@ func (c *previewCall) do(ctx context.Context, out io.Writer) (int, error) {
 	}
 	defer os.RemoveAll(work)
 	segment := filepath.Join(work, "segment.toml")
-	if err := os.WriteFile(segment, fmt.Appendf(nil, "[[segments.preview.includes]]\npath = %q\n", "/journal/"+name), 0o644); err != nil {
+	if err := os.WriteFile(segment, fmt.Appendf(nil, "[[segments.preview.includes]]\npath = %q\n", "/journal/"+name),
+		0o644); err != nil {
 		return exitFailed, err
 	}
 	p := preview{root, hugo, name, []string{
@@ -118,7 +119,9 @@ func (p preview) build(ctx context.Context, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	said := &complaints{}
-	hugo, err := leash.Start(leash.Spec{Dir: string(p.root), Argv: append([]string{p.hugo, "--destination", to, "--baseURL", "http://127.0.0.1/"}, p.args...), Env: append(p.env, "HUGO_RELATIVEURLS=true"), Lines: said.hear})
+	hugo, err := leash.Start(leash.Spec{Dir: string(p.root),
+		Argv: append([]string{p.hugo, "--destination", to, "--baseURL", "http://127.0.0.1/"}, p.args...),
+		Env:  append(p.env, "HUGO_RELATIVEURLS=true"), Lines: said.hear})
 	if err != nil {
 		return exitFailed, err
 	}
@@ -160,7 +163,8 @@ func (p preview) serve(ctx context.Context, port int, out io.Writer) (int, error
 	site := fmt.Sprintf("http://127.0.0.1:%d", port)
 	up, said := make(chan struct{}, 1), &complaints{}
 	hugo, err := leash.Start(leash.Spec{Dir: string(p.root), Env: p.env, Argv: append([]string{
-		p.hugo, "server", "--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--baseURL", site + "/", "--appendPort=false", "--renderToMemory",
+		p.hugo, "server", "--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--baseURL", site + "/", "--appendPort=false",
+		"--renderToMemory",
 	}, p.args...), Lines: func(line string) {
 		said.hear(line)
 		if strings.Contains(line, "Web Server is available") {

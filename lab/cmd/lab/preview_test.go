@@ -27,8 +27,11 @@ func site(t *testing.T) *workshop {
 		t.Skip("no .tools/bin/hugo: make build installs it")
 	}
 	w := newWorkshop(t)
-	w.write(w.root.Path("config.toml"), "baseURL = \"https://example.org/journal/\"\ndisableKinds = [\"taxonomy\", \"term\", \"rss\"]\n")
-	w.write(w.root.Path("layouts", "page.html"), "<!DOCTYPE html><html lang=\"en\"><head><link href=\"{{ \"a.css\" | relURL }}\" integrity=\"sha256-x\"><title>{{ .Title }}</title></head><body>{{ .Content }}</body></html>\n")
+	w.write(w.root.Path("config.toml"), "baseURL = \"https://example.org/journal/\"\ndisableKinds = [\"taxonomy\", "+
+		"\"term\", \"rss\"]\n")
+	w.write(w.root.Path("layouts", "page.html"),
+		"<!DOCTYPE html><html lang=\"en\"><head><link href=\"{{ \"a.css\" | relURL }}\" integrity=\"sha256-x\"><title>{{ "+
+			".Title }}</title></head><body>{{ .Content }}</body></html>\n")
 	w.write(w.root.Path("layouts", "_shortcodes", "wrong.html"), "{{ errorf \"the shortcode is wrong\" }}")
 	w.entry("97-an-entry", "The entry.")
 	w.entry("98-a-draft", "The first words.")
@@ -120,7 +123,8 @@ func TestAPageIsBuilt(t *testing.T) {
 		t.Fatalf("exit %d, %q, %q, %v", status, out, errs, err)
 	}
 	// It is opened as a file, so links lead to files, and nothing has a digest.
-	if !strings.Contains(string(text), "The entry.") || !strings.Contains(string(text), `href="../../a.css"`) || strings.Contains(string(text), "integrity") {
+	if !strings.Contains(string(text), "The entry.") || !strings.Contains(string(text), `href="../../a.css"`) ||
+		strings.Contains(string(text), "integrity") {
 		t.Errorf("%s", text)
 	}
 	if other, _ := filepath.Glob(filepath.Join(filepath.Dir(filepath.Dir(file)), "98*")); len(other) > 0 {
@@ -162,7 +166,8 @@ func TestPreviewRefusesInOneLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if status, _, errs := w.call("preview", "98"); status != exitFailed || errs != "lab: hugo, which builds the pages, is not installed; run make setup\n" {
+	if status, _, errs := w.call("preview", "98"); status != exitFailed ||
+		errs != "lab: hugo, which builds the pages, is not installed; run make setup\n" {
 		t.Errorf("without hugo: exit %d, %q", status, errs)
 	}
 	w.leftBehind(before)

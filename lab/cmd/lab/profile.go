@@ -83,7 +83,8 @@ func (c *profileCall) started(ctx context.Context, out io.Writer) (int, error) {
 	end := wait()
 	err = run.Profiles(ctx, plan, func(p run.Profiled) error {
 		end()
-		fmt.Fprintf(out, "%s\n%.0f requests a second before, %.0f while profiled (%.1f %%); ", p.Levels.Key(), p.Before, p.During, 100*p.During/p.Before)
+		fmt.Fprintf(out, "%s\n%.0f requests a second before, %.0f while profiled (%.1f %%); ", p.Levels.Key(), p.Before,
+			p.During, 100*p.During/p.Before)
 		printProfiles(out, p.Set)
 		fmt.Fprintln(out)
 		done++
@@ -159,7 +160,8 @@ func sourcesOf(from string) ([]capture.Source, error) {
 	info, err := os.Stat(from)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("%s: no such directory; give http://127.0.0.1:PORT, or the directory of a server's --pprof-sockets", from)
+		return nil, fmt.Errorf("%s: no such directory; give http://127.0.0.1:PORT, or the directory of a server's "+
+			"--pprof-sockets", from)
 	case err != nil:
 		return nil, err
 	case info.IsDir():
@@ -173,7 +175,8 @@ func sourcesOf(from string) ([]capture.Source, error) {
 // printProfiles prints a summary of each kind of profile in a set.
 func printProfiles(out io.Writer, set *capture.Set) {
 	fmt.Fprintf(out, "%s, a window of %s from %s, starts within %.1f ms\n",
-		words.Count(set.Processes, "process", "processes"), set.Window, set.Started.UTC().Format("15:04:05 UTC"), set.Spread.Seconds()*1e3)
+		words.Count(set.Processes, "process", "processes"), set.Window, set.Started.UTC().Format("15:04:05 UTC"),
+		set.Spread.Seconds()*1e3)
 	for _, k := range profiles.Kinds() {
 		p := set.Merged[k]
 		total, err := profiles.Total(p, k)

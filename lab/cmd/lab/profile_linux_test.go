@@ -97,7 +97,8 @@ func beingTaken(t *testing.T, dir string) bool {
 		}
 	}
 	names := slices.DeleteFunc(dirNames(dir), func(name string) bool { return filepath.Ext(name) != ".sock" })
-	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return open[name] < len(profiles.Kinds()) })
+	return len(names) > 0 && !slices.ContainsFunc(names,
+		func(name string) bool { return open[name] < len(profiles.Kinds()) })
 }
 
 // labProfile runs the command and returns what it printed and its exit status.
@@ -193,7 +194,8 @@ func TestAProfileThatIsBrokenOffLeavesNothing(t *testing.T) {
 		hung.Stop()
 		lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
 		last := lines[len(lines)-1]
-		if cmd.ProcessState.ExitCode() != exitFailed || !strings.HasPrefix(last, "lab: profile: ") || !strings.Contains(last, name) {
+		if cmd.ProcessState.ExitCode() != exitFailed || !strings.HasPrefix(last, "lab: profile: ") ||
+			!strings.Contains(last, name) {
 			t.Errorf("%s: status %d, %q", name, cmd.ProcessState.ExitCode(), lines)
 		}
 		if got := dirNames(root); len(got) > 0 {

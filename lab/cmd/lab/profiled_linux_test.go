@@ -67,7 +67,8 @@ func TestAloneProfiledRun(t *testing.T) {
 		if !slices.Equal(kinds, profiles.Kinds()) {
 			t.Errorf("trial %d has profiles %v", trial.Seq, kinds)
 		}
-		for _, name := range []string{"profile_spread_s", "profiled_throughput_share", "goroutines_parked", "block_stacks", "live_heap_bytes"} {
+		for _, name := range []string{"profile_spread_s", "profiled_throughput_share", "goroutines_parked", "block_stacks",
+			"live_heap_bytes"} {
 			if v, ok := trial.Metrics[name]; !ok || v < 0 || name != "profile_spread_s" && v == 0 {
 				t.Errorf("trial %d: %s is %v", trial.Seq, name, v)
 			}
@@ -108,13 +109,15 @@ func TestAloneProfiledRun(t *testing.T) {
 		t.Fatal("no condition has a valid trial")
 	}
 	if i < 0 {
-		t.Skip("the machine is too disturbed to measure on: no condition has a valid trial, so there is no profile to be changed")
+		t.Skip("the machine is too disturbed to measure on: no condition has a valid trial, so there is no profile to be " +
+			"changed")
 	}
 	raw := filepath.Join(c.root, "data", "profiles", f.Conditions[i].Profiles[0].File)
 	if err := os.WriteFile(raw, []byte("another"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if s := finish(t, c.command("check")); s.status != exitFailed || !strings.Contains(s.err+s.out, fmt.Sprintf("/conditions/%d/profiles/0", i)) {
+	if s := finish(t, c.command("check")); s.status != exitFailed ||
+		!strings.Contains(s.err+s.out, fmt.Sprintf("/conditions/%d/profiles/0", i)) {
 		t.Error("lab check passes over a raw profile that was changed")
 	}
 }
@@ -239,6 +242,7 @@ func TestAloneServerDiesWhileProfiled(t *testing.T) {
 		}
 	}
 	if found != killed*len(f.Conditions) {
-		t.Errorf("%d trials are invalid for it, and the servers of %d blocks of %d were killed", found, killed, len(f.Conditions))
+		t.Errorf("%d trials are invalid for it, and the servers of %d blocks of %d were killed", found, killed,
+			len(f.Conditions))
 	}
 }

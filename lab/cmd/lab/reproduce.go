@@ -104,7 +104,8 @@ func (c *reproduceCall) words() []string {
 // measure has a session here carry out a call, or the lab on the server's host of a fleet.
 func (f fleetFlags) measure(
 	ctx context.Context, words []string, flags options, o session.Options, out io.Writer,
-	find func() (*archive.Journal, error), call func(context.Context, *session.Session, io.Writer) (session.Standing, error),
+	find func() (*archive.Journal, error), call func(context.Context, *session.Session, io.Writer) (session.Standing,
+		error),
 ) (int, error) {
 	if remote, err := f.remote(); err != nil {
 		return exitFailed, err

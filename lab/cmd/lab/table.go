@@ -110,10 +110,12 @@ func (c *tableCall) recorded(j *archive.Journal, xs []*experiment.Experiment) (c
 		return nil, err
 	}
 	if c.Host != "" && j.Hosts[c.Host] == nil {
-		return nil, fmt.Errorf("--host %q: %s", strict.Visible(c.Host, 60), strict.Instead(c.Host, slices.Sorted(maps.Keys(j.Hosts))))
+		return nil, fmt.Errorf("--host %q: %s", strict.Visible(c.Host, 60),
+			strict.Instead(c.Host, slices.Sorted(maps.Keys(j.Hosts))))
 	}
 	for _, x := range xs {
-		one := column{x: x, none: fmt.Sprintf("no run of this machine (%s) is in the journal; lab run %s makes one", w.ID, x.Name)}
+		one := column{x: x, none: fmt.Sprintf("no run of this machine (%s) is in the journal; lab run %s makes one", w.ID,
+			x.Name)}
 		if h := j.Hosts[w.ID]; h != nil {
 			var newest *results.File
 			if one.says, newest = session.Recorded(j, x, h); newest != nil {
@@ -132,7 +134,8 @@ type trier interface {
 
 // measure measures the experiments one after the other, each for its part of the budget.
 // Verdicts have no place in it.
-func (c *tableCall) measure(ctx context.Context, s trier, xs []*experiment.Experiment) (columns []column, failed error) {
+func (c *tableCall) measure(ctx context.Context, s trier, xs []*experiment.Experiment) (columns []column,
+	failed error) {
 	asked := 0.0
 	for _, x := range xs {
 		asked += x.BudgetS
@@ -241,9 +244,11 @@ func showTable(out io.Writer, columns []column) error {
 	}
 	if len(levels) > 0 {
 		m, _ := metric.Lookup(asked.Metric)
-		fmt.Fprintf(out, "\n%s, over that of %s: the median of the blocks' ratios, with an interval of\n95 %%, each taken alone. The table decides nothing; claims do.\n", m.Label, asked.Level())
+		fmt.Fprintf(out, "\n%s, over that of %s: the median of the blocks' ratios, with an interval of\n95 %%, each taken "+
+			"alone. The table decides nothing; claims do.\n", m.Label, asked.Level())
 		if asked.OwnWork {
-			fmt.Fprintln(out, "\"own\" is the ratio without the time in which the kernel handed packets to the client on the server's core.")
+			fmt.Fprintln(out, "\"own\" is the ratio without the time in which the kernel handed packets to the client on the "+
+				"server's core.")
 		}
 	}
 	for _, c := range columns {

@@ -23,7 +23,8 @@ func asking(t *testing.T) *workshop {
 	t.Helper()
 	w := newWorkshop(t)
 	for name, entry := range map[string]string{counted: "97", other: "98"} {
-		w.write(filepath.Join(w.root.Experiments(), name+".toml"), fmt.Sprintf(archivetest.CountedDesign, entry, true)+"[relative]\nmetric = \"workers\"\nover = \"workers\"\nto = 1\n")
+		w.write(filepath.Join(w.root.Experiments(), name+".toml"), fmt.Sprintf(archivetest.CountedDesign, entry, true)+
+			"[relative]\nmetric = \"workers\"\nover = \"workers\"\nto = 1\n")
 	}
 	return w
 }
@@ -50,7 +51,8 @@ func TestATableSaysWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	twice := &verdict.Relative{Rows: []verdict.RelativeRow{{Level: "1", Base: true}, {Level: "2", Effect: verdict.Effect{Ratio: 2, Pairs: 6}}}}
+	twice := &verdict.Relative{Rows: []verdict.RelativeRow{{Level: "1", Base: true},
+		{Level: "2", Effect: verdict.Effect{Ratio: 2, Pairs: 6}}}}
 	m := tried{other: {Relative: twice}}
 	columns, failed := (&tableCall{options: options{Budget: 70 * time.Second}}).measure(context.Background(), m, xs)
 	if !errors.Is(failed, errBroken) || m[other].Run != "30s" {
@@ -60,7 +62,8 @@ func TestATableSaysWhatIsMissing(t *testing.T) {
 	if err := showTable(&out, columns); err != nil {
 		t.Error(err)
 	}
-	for _, want := range []string{"WORKERS  97-counted  98-other\n1        -           1\n2        -           2.00\n", "97-counted has no figures: the run failed\n", "over that of 1: the median"} {
+	for _, want := range []string{"WORKERS  97-counted  98-other\n1        -           1\n2        -           2.00\n",
+		"97-counted has no figures: the run failed\n", "over that of 1: the median"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}
@@ -70,7 +73,8 @@ func TestATableSaysWhatIsMissing(t *testing.T) {
 func TestATableNeedsExperimentsThatAskForOne(t *testing.T) {
 	w := asking(t)
 	w.write(filepath.Join(w.root.Experiments(), "96-plain.toml"), fmt.Sprintf(archivetest.CountedDesign, "96", false))
-	w.write(filepath.Join(w.root.Experiments(), "95-else.toml"), fmt.Sprintf(archivetest.CountedDesign, "95", false)+"[relative]\nmetric = \"workers\"\nover = \"workers\"\nto = 2\n")
+	w.write(filepath.Join(w.root.Experiments(), "95-else.toml"), fmt.Sprintf(archivetest.CountedDesign, "95", false)+
+		"[relative]\nmetric = \"workers\"\nover = \"workers\"\nto = 2\n")
 	for want, names := range map[string][]string{
 		"96-plain asks for no table: its file has no [relative]":                  {counted, "96-plain"},
 		"97-counted and 95-else have no table in common: their [relative] differ": {counted, "95-else"},
@@ -86,13 +90,15 @@ func TestATableNeedsExperimentsThatAskForOne(t *testing.T) {
 // The cheapest level comes first, whatever the order of levels; below the table stands
 // what was left out, and where another wall was met.
 func TestTheRowsOfATable(t *testing.T) {
-	x := &experiment.Experiment{Name: "made-up", Relative: &experiment.Relative{Metric: "server_cpu_per_request_s", Over: setting.Server, To: "c"}}
+	x := &experiment.Experiment{Name: "made-up",
+		Relative: &experiment.Relative{Metric: "server_cpu_per_request_s", Over: setting.Server, To: "c"}}
 	row := func(level string, ratio, low, high float64) verdict.RelativeRow {
 		return verdict.RelativeRow{Level: level, Effect: verdict.Effect{Ratio: ratio, Low: low, High: high, Pairs: 8}}
 	}
 	slow := row("a", 3, 2.9, 3.1)
 	slow.Walls = "client-cpu 8"
-	c := column{x: x, left: []results.LeftOut{{Levels: setting.Levels{setting.Server: setting.String("d")}, Why: "cargo is not there"}}, says: &verdict.File{
+	c := column{x: x, left: []results.LeftOut{{Levels: setting.Levels{setting.Server: setting.String("d")},
+		Why: "cargo is not there"}}, says: &verdict.File{
 		Relative: &verdict.Relative{Rows: []verdict.RelativeRow{slow, row("b", 0.5, 0, 0), {Level: "c", Base: true}}},
 		Control:  &verdict.Control{Outcome: verdict.Differs, Reason: "the control differs"},
 	}}
@@ -116,7 +122,8 @@ func TestTheRowsOfATable(t *testing.T) {
 
 func TestATableOfAHostThatIsNotThereIsRefused(t *testing.T) {
 	w := asking(t)
-	if status, out, errs := w.call("table", counted, "--host", "nope"); status != exitFailed || out != "" || !strings.Contains(errs, `--host "nope": there`) {
+	if status, out, errs := w.call("table", counted, "--host", "nope"); status != exitFailed || out != "" ||
+		!strings.Contains(errs, `--host "nope": there`) {
 		t.Errorf("exit %d, %s%s", status, out, errs)
 	}
 }

@@ -33,7 +33,8 @@ func placeholders(root journal.Root) (faults []archive.Fault, err error) {
 				continue
 			}
 			line, _, _ := bytes.Cut(after, []byte("\n"))
-			faults = append(faults, archive.Fault{Path: fmt.Sprintf("%s:%d", root.Rel(path), bytes.Count(before, []byte("\n"))+1),
+			faults = append(faults, archive.Fault{Path: fmt.Sprintf("%s:%d", root.Rel(path), bytes.Count(before, []byte("\n"))+
+				1),
 				Err: fmt.Errorf("still to be written: %s", strict.Visible(string(bytes.TrimSpace(line)), 80))})
 		}
 	}

@@ -22,7 +22,8 @@ func TestAloneWholeWay(t *testing.T) {
 			blocks := map[string]int{loopback: 2, thin: 1}[topology]
 			c, s := undisturbed(t, func() *clone { return newClone(t, topology, "/read", blocks, 1) })
 			const want = exitNotHeld
-			verdict := "99-tiny/count  inconclusive  " + map[int]string{1: "1 block is too few", 2: "2 blocks are too few"}[blocks]
+			verdict := "99-tiny/count  inconclusive  " +
+				map[int]string{1: "1 block is too few", 2: "2 blocks are too few"}[blocks]
 			if s.status != want {
 				t.Fatalf("exit %d, want %d", s.status, want)
 			}
@@ -44,8 +45,10 @@ func TestAloneWholeWay(t *testing.T) {
 					t.Errorf("standard output lacks %q", want)
 				}
 			}
-			for _, m := range []string{"throughput_rps", "workers", "threads_per_worker", "server_cpu_per_request_s", "server_cores_busy", "client_thread_busy_max",
-				"connections_established", "server_foreign_load", "sampler_busy", "calibration_before_s", "calibration_after_s", "asked_in_flight"} {
+			for _, m := range []string{"throughput_rps", "workers", "threads_per_worker", "server_cpu_per_request_s",
+				"server_cores_busy", "client_thread_busy_max",
+				"connections_established", "server_foreign_load", "sampler_busy", "calibration_before_s", "calibration_after_s",
+				"asked_in_flight"} {
 				if _, ok := f.Trials[len(f.Trials)-1].Metrics[m]; !ok {
 					t.Errorf("the last trial lacks %s", m)
 				}
@@ -96,7 +99,8 @@ func undisturbed(t *testing.T, make func() *clone) (*clone, said) {
 			return c, s
 		}
 		if i == patience {
-			t.Skipf("the machine is too disturbed to measure on: %d runs had trials that only its weather made invalid", patience)
+			t.Skipf("the machine is too disturbed to measure on: %d runs had trials that only its weather made invalid",
+				patience)
 		}
 	}
 }

@@ -54,7 +54,8 @@ func (w *workshop) write(path, text string) {
 
 func (w *workshop) git(args ...string) {
 	w.t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", string(w.root), "-c", "user.name=a", "-c", "user.email=a@example.invalid"}, args...)...)
+	cmd := exec.Command("git", append([]string{"-C", string(w.root), "-c", "user.name=a", "-c",
+		"user.email=a@example.invalid"}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.t.Fatalf("git %v: %v\n%s", args, err, out)
 	}
@@ -70,12 +71,14 @@ func (w *workshop) measured(blocks int) {
 		w.t.Fatal(err)
 	}
 	f := madeup.Run(madeup.Plan{
-		Experiment: x, Hosts: results.Hosts{Server: "made-up", Client: "made-up"}, Started: time.Now().Add(-time.Hour).Truncate(time.Second),
-		Seed: 1, Blocks: blocks, Ended: results.Blocks,
+		Experiment: x, Hosts: results.Hosts{Server: "made-up", Client: "made-up"},
+		Started: time.Now().Add(-time.Hour).Truncate(time.Second),
+		Seed:    1, Blocks: blocks, Ended: results.Blocks,
 	})
 	f.Provenance.Commit, f.Provenance.Dirty = host.UnknownCommit, true
 	for path, v := range map[string]any{
-		w.root.Result(counted, f.Run): f, w.root.Host("made-up"): &host.Profile{SchemaVersion: 1, ID: "made-up", Name: "a made-up machine", Cores: 2},
+		w.root.Result(counted, f.Run): f, w.root.Host("made-up"): &host.Profile{SchemaVersion: 1, ID: "made-up",
+			Name: "a made-up machine", Cores: 2},
 	} {
 		text, err := results.Encode(v)
 		if err != nil {

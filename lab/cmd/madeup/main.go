@@ -62,7 +62,8 @@ func add(root journal.Root, plans io.Reader) error {
 			return err
 		}
 		f := madeup.Run(madeup.Plan{
-			Experiment: x, Hosts: results.Hosts{Server: p.Host, Client: p.Host}, Started: p.Started, Seed: p.Seed, Blocks: p.Blocks, Ended: p.Ended,
+			Experiment: x, Hosts: results.Hosts{Server: p.Host, Client: p.Host}, Started: p.Started, Seed: p.Seed,
+			Blocks: p.Blocks, Ended: p.Ended,
 			Trial: func(levels setting.Levels, _ int, _ bool) madeup.Came {
 				return madeup.Came{CostS: madeup.Usual.CostS * p.Costs[levels[x.Factors[0].Name].String()], Noise: 0.02}
 			},

@@ -97,7 +97,8 @@ func TestAClientStartsTwoSecondsLate(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	if err := errors.Join(os.Mkdir(bin, 0o755), os.WriteFile(filepath.Join(bin, "taskset"), []byte("#!/bin/sh\nsleep 5.5\nexec "+taskset+" \"$@\"\n"), 0o755),
+	if err := errors.Join(os.Mkdir(bin, 0o755),
+		os.WriteFile(filepath.Join(bin, "taskset"), []byte("#!/bin/sh\nsleep 5.5\nexec "+taskset+" \"$@\"\n"), 0o755),
 		r.Environment("client2", "PATH", bin+":"+os.Getenv("PATH"))); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +157,8 @@ func TestAHostHasAnotherCommit(t *testing.T) {
 	if err := os.WriteFile(script, append(text, "# another\n"...), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	must(t, exec.Command("git", "-C", r.Root("client2"), "-c", "user.name=test", "-c", "user.email=test@example.org", "commit", "-qam", "Another"))
+	must(t, exec.Command("git", "-C", r.Root("client2"), "-c", "user.name=test", "-c", "user.email=test@example.org",
+		"commit", "-qam", "Another"))
 	finish(t, r.run("--blocks", "1")).says(t, "client 2", "commit")
 	if found := r.data("controller"); len(found) > 0 {
 		t.Errorf("files in data/: %v", found)
@@ -169,7 +171,8 @@ func TestTheControllersDiskIsFull(t *testing.T) {
 	r := up(t, nil)
 	root := r.Root("controller")
 	// The whole checkout moves to a small disk, which is filled up.
-	must(t, r.On("controller", "bash", "-c", `mv "$0" "$0.away" && mkdir "$0" && mount -n -t tmpfs -o size=32m tmpfs "$0" && cp -a "$0.away/." "$0"
+	must(t, r.On("controller", "bash", "-c",
+		`mv "$0" "$0.away" && mkdir "$0" && mount -n -t tmpfs -o size=32m tmpfs "$0" && cp -a "$0.away/." "$0"
 		dd if=/dev/zero of="$0/filler" bs=64k status=none 2>/dev/null
 		dd if=/dev/zero of="$0/rest" bs=1 status=none 2>/dev/null
 		true`, root))

@@ -287,11 +287,13 @@ const cleanWithin = 10 * time.Second
 func (r *rig) clean() {
 	r.t.Helper()
 	left := func() []local.Process {
-		return slices.DeleteFunc(r.Processes("server", "client1", "client2", "client3", "controller"), func(p local.Process) bool {
-			// What fleet.sh started runs until the fleet is down. An sshd learns only after
-			// minutes that a link is gone; what it had started has ended by then.
-			return p.Program() == "sleep" || strings.HasPrefix(p.Args[0], "sshd") || len(p.Args) > 1 && filepath.Base(p.Args[1]) == "fleet.sh"
-		})
+		return slices.DeleteFunc(r.Processes("server", "client1", "client2", "client3", "controller"),
+			func(p local.Process) bool {
+				// What fleet.sh started runs until the fleet is down. An sshd learns only after
+				// minutes that a link is gone; what it had started has ended by then.
+				return p.Program() == "sleep" || strings.HasPrefix(p.Args[0], "sshd") || len(p.Args) > 1 &&
+					filepath.Base(p.Args[1]) == "fleet.sh"
+			})
 	}
 	for end := time.Now().Add(cleanWithin); ; time.Sleep(50 * time.Millisecond) {
 		found := left()

@@ -22,7 +22,8 @@ func turning(t *testing.T) *rig {
 	if os.Getuid() != 0 {
 		t.Skip("needs to be root: only root can turn RPS")
 	}
-	return up(t, []string{"name = \"workers\"\nlevels = [1, 2]", "name = \"rps\"\nlevels = [false, true]", "pipelining = 1", "pipelining = 1\nworkers = 1"}, "--as-root", "--clients", "2")
+	return up(t, []string{"name = \"workers\"\nlevels = [1, 2]", "name = \"rps\"\nlevels = [false, true]",
+		"pipelining = 1", "pipelining = 1\nworkers = 1"}, "--as-root", "--clients", "2")
 }
 
 func TestAKnobIsTurnedOnTheFarHostAndBack(t *testing.T) {
@@ -85,7 +86,8 @@ func TestAKilledRunLeavesItsSettingToNoOther(t *testing.T) {
 		t.Fatal("the setting was restored, so nothing is shown")
 	}
 	hosts := finish(t, r.lab("fleet", "hosts", "--inventory", r.Inventory()))
-	if said := hosts.complaint(t); hosts.status != 3 || !strings.Contains(said, "rps_cpus") || !strings.Contains(said, "make fleet-restore") {
+	if said := hosts.complaint(t); hosts.status != 3 || !strings.Contains(said, "rps_cpus") ||
+		!strings.Contains(said, "make fleet-restore") {
 		t.Errorf("exit %d: %s", hosts.status, said)
 	}
 	again := finish(t, r.run("--blocks", "1", "--scratch"))

@@ -20,13 +20,15 @@ import (
 
 func TestAloneTheClientsAreTheWall(t *testing.T) {
 	found(t, []string{`route = "/simple"`, `route = "/read"`}, []string{"--client-rates", "100000000"}, map[string]string{
-		"second-client-adds": "reproduced", "third-client-adds": "reproduced", "a-link-is-the-wall": "reproduced", "server-is-the-wall": "refuted",
+		"second-client-adds": "reproduced", "third-client-adds": "reproduced", "a-link-is-the-wall": "reproduced",
+		"server-is-the-wall": "refuted",
 	}, gate.BoundWire, "The clients' links are the wall: ")
 }
 
 func TestAloneTheServerIsTheWall(t *testing.T) {
 	found(t, []string{`route = "/simple"`, "route = \"/read\"\nworkers = 1\nspin_ns = 1_000_000"}, nil, map[string]string{
-		"second-client-adds": "refuted", "flat-at-the-server": "reproduced", "server-is-the-wall": "reproduced", "clients-are-the-wall": "refuted",
+		"second-client-adds": "refuted", "flat-at-the-server": "reproduced", "server-is-the-wall": "reproduced",
+		"clients-are-the-wall": "refuted",
 	}, gate.BoundServerCPU, "The server is the wall: ")
 }
 
@@ -52,7 +54,8 @@ func found(t *testing.T, edits, options []string, verdicts map[string]string, wa
 	for _, trial := range f.Trials {
 		wrong = append(wrong, faults(trial)...)
 		if trial.Valid && three(trial) && trial.Bound != wall {
-			wrong = append(wrong, fmt.Sprintf("trial %d with three clients is bounded by %s: %s", trial.Seq, trial.Bound, trial.BoundWhy))
+			wrong = append(wrong, fmt.Sprintf("trial %d with three clients is bounded by %s: %s", trial.Seq, trial.Bound,
+				trial.BoundWhy))
 		}
 	}
 	for claim, want := range verdicts {

@@ -42,7 +42,8 @@ func TestAWholeRun(t *testing.T) {
 			sum += c.Requests
 		}
 		if len(trial.Clients) != 3 || float64(sum) != trial.Metrics["requests"] {
-			t.Errorf("trial %d: %d clients with %d requests, of %v", trial.Seq, len(trial.Clients), sum, trial.Metrics["requests"])
+			t.Errorf("trial %d: %d clients with %d requests, of %v", trial.Seq, len(trial.Clients), sum,
+				trial.Metrics["requests"])
 		}
 		for _, why := range faults(trial) {
 			t.Error(why)
@@ -86,7 +87,8 @@ func (r *rig) private() {
 		r.t.Fatal(err)
 	}
 	machine, _ := os.Hostname()
-	secrets := []string{"198.51.100.", ".fleet.test", "labuser", r.Dir, filepath.Base(r.Dir), strings.Fields(string(key))[1], "client1", "client2", "client3"}
+	secrets := []string{"198.51.100.", ".fleet.test", "labuser", r.Dir, filepath.Base(r.Dir),
+		strings.Fields(string(key))[1], "client1", "client2", "client3"}
 	if len(machine) > 3 {
 		secrets = append(secrets, machine)
 	}

@@ -41,7 +41,8 @@ var accepted = []struct {
 	{"GET / HTTP/1.0\r\n\r\n", Request{Method: Get, Path: []byte("/"), Close: true}},
 	{"GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", Request{Method: Get, Path: []byte("/"), KeepAlive: true}},
 	{"GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n", Request{Method: Get, Path: []byte("/"), Close: true}},
-	{"GET / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n", Request{Method: Get, Path: []byte("/"), Length: 1, Close: true}},
+	{"GET / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n",
+		Request{Method: Get, Path: []byte("/"), Length: 1, Close: true}},
 	{get("Connection: close"), Request{Method: Get, Path: []byte("/"), Close: true}},
 	{get("Connection: a ,\t, CLOSE", "Connection: keep-alive"), Request{Method: Get, Path: []byte("/"), Close: true}},
 	{get("Connection: closed"), Request{Method: Get, Path: []byte("/")}},
@@ -225,7 +226,8 @@ func agree(t *testing.T, in []byte) {
 		if minor := in[bytes.IndexByte(in, '\n')-2]; minor > '1' && strings.Contains(err.Error(), "version") {
 			return
 		}
-		if strings.Contains(err.Error(), "unsupported transfer encoding") || strings.Contains(err.Error(), "invalid URI") || strings.Contains(err.Error(), "parse ") {
+		if strings.Contains(err.Error(), "unsupported transfer encoding") || strings.Contains(err.Error(), "invalid URI") ||
+			strings.Contains(err.Error(), "parse ") {
 			return // a list with empty elements; targets with characters that RFC 3986 leaves out
 		}
 		t.Fatalf("%q: taken, and Go's says %v", in[:used], err)
@@ -275,7 +277,8 @@ func TestHeadsAllocateNothing(t *testing.T) {
 // Bytes drawn at random, most of them such as heads have, break nothing.
 func TestHeadsAtRandom(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	parts := []string{"GET ", "/", " HTTP/1.1", "\r\n", "\r", "\n", "Host: x", "Content-Length: ", "Transfer-Encoding: chunked", ":", " ", "\x00", "5", ",", "http://", "%41", "?"}
+	parts := []string{"GET ", "/", " HTTP/1.1", "\r\n", "\r", "\n", "Host: x", "Content-Length: ",
+		"Transfer-Encoding: chunked", ":", " ", "\x00", "5", ",", "http://", "%41", "?"}
 	for range 20_000 {
 		var in []byte
 		for range 1 + rng.IntN(12) {

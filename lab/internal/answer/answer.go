@@ -59,7 +59,8 @@ func Of(server, route string) (*Set, error) {
 }
 
 func of(server, route string) (*Set, error) {
-	unknown := fmt.Errorf("the lab does not know what the %s server has to answer on %s, so its answers cannot be checked", server, route)
+	unknown := fmt.Errorf("the lab does not know what the %s server has to answer on %s, so its answers cannot be checked",
+		server, route)
 	if server != setting.Fiber && server != setting.Null {
 		return nil, unknown
 	}
@@ -225,5 +226,6 @@ func (s *Set) Bytes(t Traffic) error {
 	if t.Bytes >= low && t.Bytes <= high {
 		return nil
 	}
-	return fmt.Errorf("%.0f answers came to %.0f bytes, the route's and their heads to %.0f to %.0f", t.Answers, t.Bytes, low, high)
+	return fmt.Errorf("%.0f answers came to %.0f bytes, the route's and their heads to %.0f to %.0f", t.Answers, t.Bytes,
+		low, high)
 }

@@ -97,17 +97,20 @@ func TestSummariesThatCannotBe(t *testing.T) {
 	s := set(t, "fiber", "/compute")
 	body := bodies(t, "/compute")()
 	for name, change := range map[string]func(*catalog.Aggregate){
-		"fewer products":             func(a *catalog.Aggregate) { a.Count-- },
-		"a histogram of fewer":       func(a *catalog.Aggregate) { a.Histogram[0].Count-- },
-		"a histogram of none":        func(a *catalog.Aggregate) { a.Histogram = nil },
-		"a count below nought":       func(a *catalog.Aggregate) { a.Histogram[0].Count -= 101; a.Histogram[1].Count += 101 },
-		"other parts":                func(a *catalog.Aggregate) { a.Histogram[1].From = 300 },
-		"a median elsewhere":         func(a *catalog.Aggregate) { a.Median = 10 },
-		"an average elsewhere":       func(a *catalog.Aggregate) { a.Average = 900 },
-		"a deviation beyond all":     func(a *catalog.Aggregate) { a.Deviation = 700 },
-		"no brands":                  func(a *catalog.Aggregate) { a.TopBrands = a.TopBrands[:0] },
-		"a brand that is not there":  func(a *catalog.Aggregate) { a.TopBrands[0].Brand = "Nobody and Sons" },
-		"brands in another order":    func(a *catalog.Aggregate) { a.TopBrands[0], a.TopBrands[4] = a.TopBrands[4], a.TopBrands[0] },
+		"fewer products":            func(a *catalog.Aggregate) { a.Count-- },
+		"a histogram of fewer":      func(a *catalog.Aggregate) { a.Histogram[0].Count-- },
+		"a histogram of none":       func(a *catalog.Aggregate) { a.Histogram = nil },
+		"a count below nought":      func(a *catalog.Aggregate) { a.Histogram[0].Count -= 101; a.Histogram[1].Count += 101 },
+		"other parts":               func(a *catalog.Aggregate) { a.Histogram[1].From = 300 },
+		"a median elsewhere":        func(a *catalog.Aggregate) { a.Median = 10 },
+		"an average elsewhere":      func(a *catalog.Aggregate) { a.Average = 900 },
+		"a deviation beyond all":    func(a *catalog.Aggregate) { a.Deviation = 700 },
+		"no brands":                 func(a *catalog.Aggregate) { a.TopBrands = a.TopBrands[:0] },
+		"a brand that is not there": func(a *catalog.Aggregate) { a.TopBrands[0].Brand = "Nobody and Sons" },
+		"brands in another order": func(a *catalog.Aggregate) {
+			a.TopBrands[0], a.TopBrands[4] = a.TopBrands[4],
+				a.TopBrands[0]
+		},
 		"a brand twice":              func(a *catalog.Aggregate) { a.TopBrands[1] = a.TopBrands[0] },
 		"brands of too many":         func(a *catalog.Aggregate) { a.TopBrands[0].Count = 100 },
 		"brands of too few products": func(a *catalog.Aggregate) { a.TopBrands[4].Count = 0 },
@@ -180,7 +183,8 @@ func TestTheNullServerHasOneProduct(t *testing.T) {
 }
 
 func TestUnknownRoutes(t *testing.T) {
-	for _, c := range [][2]string{{"fiber", "/healthz"}, {"fiber", "/read?x"}, {"fiber", "@127.0.0.1:1/read"}, {"null", "/list"}, {"null", "/compute"}, {"null", "/read-gz"}, {"", "/read"}, {"producer", "/read"}} {
+	for _, c := range [][2]string{{"fiber", "/healthz"}, {"fiber", "/read?x"}, {"fiber", "@127.0.0.1:1/read"},
+		{"null", "/list"}, {"null", "/compute"}, {"null", "/read-gz"}, {"", "/read"}, {"producer", "/read"}} {
 		if _, err := Of(c[0], c[1]); err == nil || !strings.Contains(err.Error(), "does not know") {
 			t.Errorf("%v: %v", c, err)
 		}

@@ -50,7 +50,8 @@ const mostBody = 64 << 20
 func (a Asking) Run(ctx context.Context, out io.Writer) error {
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 1}
 	defer transport.CloseIdleConnections()
-	c := &http.Client{Transport: transport, Timeout: longestAsk, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	c := &http.Client{Transport: transport, Timeout: longestAsk,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	began := time.Now()
 	var refused time.Time // first answer that was not 2xx
 	for {
@@ -64,7 +65,8 @@ func (a Asking) Run(ctx context.Context, out io.Writer) error {
 			refused = time.Now()
 		case err == nil && time.Since(refused) > otherwise:
 			return fmt.Errorf("it answers with status %d", one.Status)
-		case err != nil && !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET) && !slow(err) && time.Since(began) > otherwise:
+		case err != nil && !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET) && !slow(err) &&
+			time.Since(began) > otherwise:
 			return err
 		}
 		if time.Since(began) > a.Within {
@@ -117,7 +119,8 @@ func get(ctx context.Context, c *http.Client, url string) (Given, error) {
 	case a.Close && a.StatusCode/100 == 2:
 		return Given{}, fmt.Errorf("it ends the connection after an answer (%s), and the load goes over connections that stay", a.Proto)
 	}
-	return Given{a.StatusCode, strings.Join(a.Header.Values("Content-Type"), ", "), strings.Join(a.Header.Values("Content-Encoding"), ", "), int(n), hex.EncodeToString(h.Sum(nil))}, nil
+	return Given{a.StatusCode, strings.Join(a.Header.Values("Content-Type"), ", "),
+		strings.Join(a.Header.Values("Content-Encoding"), ", "), int(n), hex.EncodeToString(h.Sum(nil))}, nil
 }
 
 // Differ says how the answers of a server differ from those of another to the

@@ -27,7 +27,8 @@ func TestHowAnswersDiffer(t *testing.T) {
 		{[]Given{a}, []Given{with(func(g *Given) { g.SHA256 = "bbbb" })}, "body SHA-256 bbbb, not SHA-256 aaaa"},
 		// What varies in the first server's own answers may vary, and nothing else.
 		{[]Given{a, with(func(g *Given) { g.SHA256 = "bbbb" })}, []Given{with(func(g *Given) { g.SHA256 = "cccc" })}, ""},
-		{[]Given{a, with(func(g *Given) { g.SHA256 = "bbbb" })}, []Given{with(func(g *Given) { g.Length = 6 })}, "length 6 bytes, not 5 bytes"},
+		{[]Given{a, with(func(g *Given) { g.SHA256 = "bbbb" })}, []Given{with(func(g *Given) { g.Length = 6 })},
+			"length 6 bytes, not 5 bytes"},
 	} {
 		if got := Differ(c.theirs, c.ours); got != c.says {
 			t.Errorf("%q, want %q", got, c.says)
@@ -55,15 +56,18 @@ func TestAskingAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var given []Given
-	if err := json.Unmarshal(out.Bytes(), &given); err != nil || len(given) != 3 || given[0] != given[2] || given[0].Status != 200 || given[0].Length != 5 || given[0].Type != "text/plain" || len(given[0].SHA256) != 64 {
+	if err := json.Unmarshal(out.Bytes(), &given); err != nil || len(given) != 3 || given[0] != given[2] ||
+		given[0].Status != 200 || given[0].Length != 5 || given[0].Type != "text/plain" || len(given[0].SHA256) != 64 {
 		t.Errorf("%v: %s", err, out.Bytes())
 	}
-	if err := (Asking{s.URL + "/moved", 50 * time.Millisecond, 3}).Run(t.Context(), &out); err == nil || !strings.Contains(err.Error(), "status 302") {
+	if err := (Asking{s.URL + "/moved", 50 * time.Millisecond, 3}).Run(t.Context(), &out); err == nil ||
+		!strings.Contains(err.Error(), "status 302") {
 		t.Errorf("%v", err)
 	}
 	url := s.URL
 	s.Close()
-	if err := (Asking{url + "/early", 50 * time.Millisecond, 3}).Run(t.Context(), &out); err == nil || !strings.HasPrefix(err.Error(), "no answer 2xx within 50ms (") || strings.Contains(err.Error(), "\n") {
+	if err := (Asking{url + "/early", 50 * time.Millisecond, 3}).Run(t.Context(), &out); err == nil ||
+		!strings.HasPrefix(err.Error(), "no answer 2xx within 50ms (") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
 }

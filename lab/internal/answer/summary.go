@@ -180,7 +180,8 @@ func (m *summary) top(a catalog.Aggregate) error {
 			return fmt.Errorf("a summary with a brand %.40q that the catalogue does not have", b.Brand)
 		}
 		if i > 0 {
-			if last := a.TopBrands[i-1]; b.Count > last.Count || b.Count == last.Count && strings.Compare(last.Brand, b.Brand) >= 0 {
+			if last := a.TopBrands[i-1]; b.Count > last.Count || b.Count == last.Count &&
+				strings.Compare(last.Brand, b.Brand) >= 0 {
 				return errors.New("a summary whose brands are out of order")
 			}
 		}

@@ -17,7 +17,8 @@ import (
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
-const okHead = "HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 05:00:00 GMT\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+const okHead = "HTTP/1.1 200 OK\r\nDate: Sun, 22 Nov 2026 05:00:00 GMT\r\nContent-Type: " +
+	"application/json\r\nContent-Length: %d\r\n\r\n"
 
 func whole(body string) string { return fmt.Sprintf(okHead, len(body)) + body }
 
@@ -71,22 +72,32 @@ func TestEachAnswerBeforeTheTrialIsLookedAt(t *testing.T) {
 		{"half of it", whole(simple[:8]), false, gate.WrongAnswer, "8 bytes of body, the route's have 16"},
 		{"107 bytes", whole(strings.Repeat("x", 107)), false, gate.WrongAnswer, "107 bytes of body, the route's have 16"},
 		{"a gigabyte, it says", fmt.Sprintf(okHead, 1<<30) + simple, false, gate.WrongAnswer, "of body"},
-		{"half of it, and the end", fmt.Sprintf(okHead, 16) + simple[:8], true, gate.WrongAnswer, "8 bytes of body (no more: unexpected EOF), its Content-Length is 16"},
-		{"a head only, and the end", fmt.Sprintf(okHead, 16), true, gate.WrongAnswer, "0 bytes of body (no more: EOF), its Content-Length is 16"},
+		{"half of it, and the end", fmt.Sprintf(okHead, 16) + simple[:8], true, gate.WrongAnswer,
+			"8 bytes of body (no more: unexpected EOF), its Content-Length is 16"},
+		{"a head only, and the end", fmt.Sprintf(okHead, 16), true, gate.WrongAnswer,
+			"0 bytes of body (no more: EOF), its Content-Length is 16"},
 		{"half a head, and the end", okHead[:30], true, gate.WrongAnswer, "a head that ends after 30 bytes"},
 		{"nothing, and the end", "", true, gate.Errors, "no answer: EOF"},
 		{"a byte changed", whole(`{"message":"ho"}`), false, gate.WrongAnswer, "differs from the route's at byte 14"},
 		{"a byte behind it", whole(simple) + "x", false, gate.WrongAnswer, ""},
-		{"HTML", strings.Replace(whole("<p>It works!</p>"), "application/json", "text/html", 1), false, gate.WrongAnswer, `Content-Type "text/html", the route's is "application/json"`},
-		{"another type", strings.Replace(whole(simple), "application/json", "application/json; charset=utf-8", 1), false, gate.WrongAnswer, "Content-Type"},
-		{"no type", strings.Replace(whole(simple), "Content-Type", "X-Content-Type", 1), false, gate.WrongAnswer, "Content-Type"},
-		{"compressed, it says", strings.Replace(whole(simple), "Date", "Content-Encoding: gzip\r\nDate", 1), false, gate.WrongAnswer, `Content-Encoding "gzip", the route's is ""`},
-		{"in chunks", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n10\r\n" + simple + "\r\n0\r\n\r\n", false, gate.WrongAnswer, "without Content-Length"},
-		{"the last of its connection", strings.Replace(whole(simple), "Date", "Connection: close\r\nDate", 1), true, gate.WrongAnswer, "ends the connection"},
-		{"another 2xx", strings.Replace(whole(simple), "200 OK", "203 Non-Authoritative", 1), false, gate.WrongAnswer, "status 203"},
+		{"HTML", strings.Replace(whole("<p>It works!</p>"), "application/json", "text/html", 1), false, gate.WrongAnswer,
+			`Content-Type "text/html", the route's is "application/json"`},
+		{"another type", strings.Replace(whole(simple), "application/json", "application/json; charset=utf-8", 1), false,
+			gate.WrongAnswer, "Content-Type"},
+		{"no type", strings.Replace(whole(simple), "Content-Type", "X-Content-Type", 1), false, gate.WrongAnswer,
+			"Content-Type"},
+		{"compressed, it says", strings.Replace(whole(simple), "Date", "Content-Encoding: gzip\r\nDate", 1), false,
+			gate.WrongAnswer, `Content-Encoding "gzip", the route's is ""`},
+		{"in chunks", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n10\r\n" +
+			simple + "\r\n0\r\n\r\n", false, gate.WrongAnswer, "without Content-Length"},
+		{"the last of its connection", strings.Replace(whole(simple), "Date", "Connection: close\r\nDate", 1), true,
+			gate.WrongAnswer, "ends the connection"},
+		{"another 2xx", strings.Replace(whole(simple), "200 OK", "203 Non-Authoritative", 1), false, gate.WrongAnswer,
+			"status 203"},
 		{"404", strings.Replace(whole(simple), "200 OK", "404 Not Found", 1), false, gate.Non2xx, "status 404"},
 		{"no HTTP", "hello\r\n\r\n", false, gate.WrongAnswer, "a head that is none"},
-		{"a head without end", strings.Repeat("x", mostHead-1) + "\n" + strings.Repeat("x", mostHead-1) + "\n", true, gate.WrongAnswer, "a head that ends"},
+		{"a head without end", strings.Repeat("x", mostHead-1) + "\n" + strings.Repeat("x", mostHead-1) + "\n", true,
+			gate.WrongAnswer, "a head that ends"},
 	} {
 		// Only the third answer differs from the others.
 		url := serve(t, func(n int64) (string, bool) {
@@ -106,7 +117,8 @@ func TestEachAnswerBeforeTheTrialIsLookedAt(t *testing.T) {
 		case c.gate == "":
 		case c.name == "a byte behind it" && f != nil && f.Gate == gate.WrongAnswer:
 			// The fault shows after this answer, or before the next.
-		case f == nil || f.Gate != c.gate || !strings.HasPrefix(f.Detail, "answer 3 of 20 before the trial: ") || !strings.Contains(f.Detail, c.says) || strings.Contains(f.Detail, "\n"):
+		case f == nil || f.Gate != c.gate || !strings.HasPrefix(f.Detail, "answer 3 of 20 before the trial: ") ||
+			!strings.Contains(f.Detail, c.says) || strings.Contains(f.Detail, "\n"):
 			t.Errorf("%s: %+v, want %s and %q", c.name, f, c.gate, c.says)
 		}
 		if f == nil && client.head != len(fmt.Sprintf(okHead, 16))-2 {
@@ -123,7 +135,8 @@ func TestHeadsOfOneLength(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := client.before(context.Background()); f == nil || !strings.Contains(f.Detail, "answer 2 of 20 before the trial: a head of ") {
+	if f := client.before(context.Background()); f == nil ||
+		!strings.Contains(f.Detail, "answer 2 of 20 before the trial: a head of ") {
 		t.Errorf("%+v", f)
 	}
 }
@@ -139,11 +152,13 @@ func TestWhatDoesNotAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	client.timeout = 50 * time.Millisecond
-	if f := client.before(context.Background()); f == nil || f.Gate != gate.Timeouts || !strings.Contains(f.Detail, "no answer within 50ms") {
+	if f := client.before(context.Background()); f == nil || f.Gate != gate.Timeouts ||
+		!strings.Contains(f.Detail, "no answer within 50ms") {
 		t.Errorf("%+v", f)
 	}
 	l.Close()
-	if f := client.before(context.Background()); f == nil || f.Gate != gate.Errors || !strings.Contains(f.Detail, "no connection") {
+	if f := client.before(context.Background()); f == nil || f.Gate != gate.Errors ||
+		!strings.Contains(f.Detail, "no connection") {
 		t.Errorf("%+v", f)
 	}
 	slow := serve(t, func(int64) (string, bool) { return fmt.Sprintf(okHead, 16) + "{", false })
@@ -151,7 +166,8 @@ func TestWhatDoesNotAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	client.timeout = 50 * time.Millisecond
-	if f := client.before(context.Background()); f == nil || f.Gate != gate.WrongAnswer || !strings.Contains(f.Detail, "1 bytes of body (no more within 50ms), its Content-Length is 16") {
+	if f := client.before(context.Background()); f == nil || f.Gate != gate.WrongAnswer ||
+		!strings.Contains(f.Detail, "1 bytes of body (no more within 50ms), its Content-Length is 16") {
 		t.Errorf("%+v", f)
 	}
 }
@@ -163,7 +179,8 @@ func TestAnUnknownRouteIsAFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := client.before(context.Background()); f == nil || f.Gate != gate.WrongAnswer || !strings.Contains(f.Detail, "does not know what the fiber server has to answer on /simplest") {
+	if f := client.before(context.Background()); f == nil || f.Gate != gate.WrongAnswer ||
+		!strings.Contains(f.Detail, "does not know what the fiber server has to answer on /simplest") {
 		t.Errorf("%+v", f)
 	}
 }
@@ -215,11 +232,14 @@ func TestWatch(t *testing.T) {
 func TestWatchEndsBeforeItBegan(t *testing.T) {
 	var out bytes.Buffer
 	w := Watch{"null", "http://127.0.0.1:1/simple", Every}
-	if err := w.Run(context.Background(), strings.NewReader(""), &out); err != nil || strings.Count(out.String(), "\n") != 1 {
+	if err := w.Run(context.Background(), strings.NewReader(""), &out); err != nil ||
+		strings.Count(out.String(), "\n") != 1 {
 		t.Errorf("%v: %s", err, &out)
 	}
-	for _, w := range []Watch{{"", "http://127.0.0.1/simple", Every}, {"fiber", "127.0.0.1:1", Every}, {"fiber", "http://127.0.0.1:1/simple", 0}} {
-		if err := w.Run(context.Background(), strings.NewReader(""), io.Discard); err == nil || !strings.HasPrefix(err.Error(), "watch-answers") {
+	for _, w := range []Watch{{"", "http://127.0.0.1/simple", Every}, {"fiber", "127.0.0.1:1", Every},
+		{"fiber", "http://127.0.0.1:1/simple", 0}} {
+		if err := w.Run(context.Background(), strings.NewReader(""), io.Discard); err == nil ||
+			!strings.HasPrefix(err.Error(), "watch-answers") {
 			t.Errorf("%q: %v", w, err)
 		}
 	}

@@ -249,7 +249,8 @@ func short(v any) string {
 
 // thenAndNow reads a file as the commit has it and as it is now. What cannot be read, or
 // is gone, is reported; ok is false then. mend ends the line for a file that is gone.
-func thenAndNow[T any](c *change, p, mend string, parse func(name string, text []byte) (T, error)) (was, now T, ok bool, err error) {
+func thenAndNow[T any](c *change, p, mend string, parse func(name string, text []byte) (T, error)) (was, now T, ok bool,
+	err error) {
 	name := strings.TrimSuffix(path.Base(p), ".toml")
 	text, err := c.one(c.files[p])
 	if err != nil {
@@ -289,12 +290,14 @@ func (c *change) experiment(p string) error {
 	}
 	for _, claim := range was.Claims {
 		if moved := now.Moved(was, claim); moved != "" && !withdrawn(now, claim.ID) {
-			c.fault(p, "claim %q: %s; a claim of an experiment that has runs stays as it is: give the changed one a new id, and name %q under [[withdrawn]] with the reason", claim.ID, moved, claim.ID)
+			c.fault(p, "claim %q: %s; a claim of an experiment that has runs stays as it is: give the changed one a new id, "+
+				"and name %q under [[withdrawn]] with the reason", claim.ID, moved, claim.ID)
 			continue
 		}
 		mine, stands := now.Claim(claim.ID)
 		if stands && mine.Text != claim.Text && reworded(now, claim) == reworded(was, claim) {
-			c.fault(p, "claim %q: text %q, before %q; runs were judged by the words: list the former text under [[corrected]] with id, was and why, or give the changed claim a new id",
+			c.fault(p, "claim %q: text %q, before %q; runs were judged by the words: list the former text under "+
+				"[[corrected]] with id, was and why, or give the changed claim a new id",
 				claim.ID, strict.Line(mine.Text, longestText), strict.Line(claim.Text, longestText))
 		}
 	}

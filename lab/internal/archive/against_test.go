@@ -19,21 +19,24 @@ func TestForgeriesAreRefusedInOneLine(t *testing.T) {
 	}{
 		{"a latency raised", func(r repository) { r.edit(r.measured(), `"latency_p50_s": [`, `"latency_p50_s": [1`) },
 			[]string{"data/results/11-threads/", "/figures/latency_p50_s/0: "}},
-		{"a run deleted", func(r repository) { r.remove(r.measured()) }, []string{"data/results/11-threads/", ": deleted; results are only ever added"}},
+		{"a run deleted", func(r repository) { r.remove(r.measured()) },
+			[]string{"data/results/11-threads/", ": deleted; results are only ever added"}},
 		{"all runs deleted, and a file where they were", func(r repository) {
 			r.remove("data/results")
 			r.remove("data/designs")
 			archivetest.Write(r.t, r.root.Path("data/results"), "")
 			r.remove("data/hosts")
 		}, nil},
-		{"a host changed", func(r repository) { r.edit(c6in, `"cores": 32`, `"cores": 64`) }, []string{c6in + ": /cores: 64, before 32; hosts are only ever added"}},
+		{"a host changed", func(r repository) { r.edit(c6in, `"cores": 32`, `"cores": 64`) },
+			[]string{c6in + ": /cores: 64, before 32; hosts are only ever added"}},
 		{"an added run that is called invalid", func(r repository) {
 			r.edit(r.measured(), `"of":"c1",`, `"of":"c1","reasons":[{"gate":"held-up","detail":"x"}],`)
 		}, []string{"/trials/0/reasons: "}},
 		{"a loosened bar", func(r repository) { r.edit(design, "margin = 0.25", "margin = 0.5") },
 			[]string{design + `: claim "threads-flat": margin 0.5, before margin 0.25; a claim of an experiment that has runs stays`, `name "threads-flat" under [[withdrawn]]`}},
 		{"a claim reversed in words", func(r repository) { r.edit(design, `text = "`, `text = "It is not so: `) },
-			[]string{design + `: claim "threads-flat": text "It is not so: `, `, before "`, `list the former text under [[corrected]]`}},
+			[]string{design + `: claim "threads-flat": text "It is not so: `, `, before "`,
+				`list the former text under [[corrected]]`}},
 		{"a claim reversed in words, with a correction of another claim's", func(r repository) {
 			r.edit(design, `text = "`, `text = "It is not so: `)
 			r.append(design, correctedText("threads-flat", "Other words."))
@@ -42,24 +45,37 @@ func TestForgeriesAreRefusedInOneLine(t *testing.T) {
 			text := strings.Replace(archivetest.Read(r.t, r.root.Path(design)), "core = true\n", "", 1)
 			archivetest.Write(r.t, r.root.Path(design), "planned = \"x\"\n"+text)
 		}, []string{design + ": planned: 1 run measured it, so the lab can; take planned away"}},
-		{"a need taken away", func(r repository) { r.edit(design, "margin = ", "needs = { cores = 2 }\nmargin = ") }, []string{"needs.cores 2, before needs.cores 0"}},
-		{"a claim of another metric", func(r repository) { r.edit(design, `metric = "threads_per_worker"`, `metric = "throughput_rps"`) }, []string{`metric "throughput_rps", before metric "threads_per_worker"`}},
+		{"a need taken away", func(r repository) { r.edit(design, "margin = ", "needs = { cores = 2 }\nmargin = ") },
+			[]string{"needs.cores 2, before needs.cores 0"}},
+		{"a claim of another metric", func(r repository) {
+			r.edit(design, `metric = "threads_per_worker"`,
+				`metric = "throughput_rps"`)
+		}, []string{`metric "throughput_rps", before metric "threads_per_worker"`}},
 		{"a claim reversed", func(r repository) {
 			r.edit(design, `kind = "flat"`, `kind = "ratio"`)
 			r.edit(design, "margin = 0.25", "at_least = 1.25")
 		}, []string{design + `: claim "threads-flat": margin absent, before margin 0.25`}},
-		{"a claim limited to some conditions", func(r repository) { r.edit(design, "margin = ", "at = { pipelining = 1 }\nmargin = ") }, []string{design + ": "}},
-		{"a claim dropped", func(r repository) { r.edit(design, `id = "threads-flat"`, `id = "threads-flatter"`) }, []string{`claim "threads-flat": it is gone`}},
-		{"an experiment deleted", func(r repository) { r.remove(design) }, []string{design + ": deleted, but runs were made with it"}},
+		{"a claim limited to some conditions",
+			func(r repository) { r.edit(design, "margin = ", "at = { pipelining = 1 }\nmargin = ") }, []string{design + ": "}},
+		{"a claim dropped", func(r repository) { r.edit(design, `id = "threads-flat"`, `id = "threads-flatter"`) },
+			[]string{`claim "threads-flat": it is gone`}},
+		{"an experiment deleted", func(r repository) { r.remove(design) },
+			[]string{design + ": deleted, but runs were made with it"}},
 		{"a figure of a text changed", func(r repository) { r.edit(text97, "800k", "950k") },
-			[]string{text97 + `: figure "rate": printed is "950k", before "800k"; a figure stays as it was printed`, `add [[corrects]] with entry = "97"`}},
-		{"a figure of a text taken for exact", func(r repository) { r.edit(text97, "unit", "exact = true\nunit") }, []string{`figure "rate": its unit, or how it was shortened`}},
+			[]string{text97 + `: figure "rate": printed is "950k", before "800k"; a figure stays as it was printed`,
+				`add [[corrects]] with entry = "97"`}},
+		{"a figure of a text taken for exact", func(r repository) { r.edit(text97, "unit", "exact = true\nunit") },
+			[]string{`figure "rate": its unit, or how it was shortened`}},
 		{"a figure of a text dropped", func(r repository) {
 			archivetest.Write(r.t, r.root.Path(text97), printed[:strings.Index(printed, "[[figures]]")])
 		}, []string{`figure "rate" is gone`}},
-		{"a figure of a table changed", func(r repository) { r.edit(text97, `throughput_rps = "790k"`, `throughput_rps = "795k"`) },
+		{"a figure of a table changed", func(r repository) {
+			r.edit(text97, `throughput_rps = "790k"`,
+				`throughput_rps = "795k"`)
+		},
 			[]string{text97 + `: table "t": row c1: its levels or figures were changed; a figure stays as it was printed`}},
-		{"a row of a table dropped", func(r repository) { r.edit(text97, rowAgain, "") }, []string{`table "t": row c2 is gone`}},
+		{"a row of a table dropped", func(r repository) { r.edit(text97, rowAgain, "") },
+			[]string{`table "t": row c2 is gone`}},
 		{"a text deleted", func(r repository) { r.remove(text97) }, []string{text97 + ": deleted"}},
 		{"a correction of another entry", func(r repository) {
 			r.edit(text97, "800k", "950k")
@@ -70,7 +86,8 @@ func TestForgeriesAreRefusedInOneLine(t *testing.T) {
 			r.edit("data/designs/"+designs[0].Name(), "margin = 0.25", "margin = 0.5")
 		}, []string{"data/designs/", ": line ", " was changed; designs are only ever added"}},
 		{"CRLF in a committed file", func(r repository) {
-			archivetest.Write(r.t, r.root.Path(r.measured()), strings.ReplaceAll(archivetest.Read(r.t, r.root.Path(r.measured())), "\n", "\r\n"))
+			archivetest.Write(r.t, r.root.Path(r.measured()),
+				strings.ReplaceAll(archivetest.Read(r.t, r.root.Path(r.measured())), "\n", "\r\n"))
 		}, []string{".json: its lines end with CRLF now"}},
 		{"a link in place of a committed file", func(r repository) {
 			archivetest.Write(r.t, r.root.Path("elsewhere.json"), archivetest.Read(r.t, r.root.Path(r.measured())))
@@ -170,12 +187,15 @@ func TestHonestContributionsAreInOrder(t *testing.T) {
 			r.append(archivetest.ThreadsDesign, correctedText("threads-flat", was))
 		}},
 		{"a claim withdrawn", func(r repository) {
-			text := strings.Replace(archivetest.Read(r.t, r.root.Path(archivetest.ThreadsDesign)), `id = "threads-flat"`, `id = "threads-flatter"`, 1)
-			archivetest.Write(r.t, r.root.Path(archivetest.ThreadsDesign), text+"\n[[withdrawn]]\nid = \"threads-flat\"\nwhy = \"Its margin was wide.\"\n")
+			text := strings.Replace(archivetest.Read(r.t, r.root.Path(archivetest.ThreadsDesign)), `id = "threads-flat"`,
+				`id = "threads-flatter"`, 1)
+			archivetest.Write(r.t, r.root.Path(archivetest.ThreadsDesign), text+
+				"\n[[withdrawn]]\nid = \"threads-flat\"\nwhy = \"Its margin was wide.\"\n")
 		}},
 		{"a figure more, and another place", func(r repository) {
 			r.edit(text97, "headline", "first line")
-			archivetest.Write(r.t, r.root.Path(text97), archivetest.Read(r.t, r.root.Path(text97))+"[[figures]]\nid = \"more\"\nplace = \"p\"\nprinted = \"1\"\n")
+			archivetest.Write(r.t, r.root.Path(text97), archivetest.Read(r.t, r.root.Path(text97))+
+				"[[figures]]\nid = \"more\"\nplace = \"p\"\nprinted = \"1\"\n")
 		}},
 		{"a figure that an entry corrects", func(r repository) {
 			r.edit(text97, "800k", "950k")
@@ -216,7 +236,8 @@ func TestAnExampleKeepsItsFigures(t *testing.T) {
 	r := newRepository(t)
 	const p, was = "data/examples/fleet-scale.json", `{"date": "2026-01-02", "cpus": 2}`
 	for now, says := range map[string]string{
-		was: "", `{"date": "2026-01-02", "cpus": 4}`: p + ": changed, though by its own words it was printed when ", `{"date": "2026-01-03", "cpus": 4}`: "",
+		was: "", `{"date": "2026-01-02", "cpus": 4}`: p + ": changed, though by its own words it was printed when ",
+		`{"date": "2026-01-03", "cpus": 4}`: "",
 	} {
 		archivetest.Write(t, r.root.Path(p), was)
 		r.commit()
@@ -242,7 +263,8 @@ func TestACorrectedTextIsLockedAgain(t *testing.T) {
 	}
 	r.edit(archivetest.ThreadsDesign, `text = "It is not so: `, `text = "As before: `)
 	r.edit(archivetest.ThreadsDesign, correctedText("threads-flat", was), "")
-	if got := r.judged(); len(got) != 1 || !strings.Contains(got[0], `claim "threads-flat": a correction of its text is no longer under [[corrected]]`) {
+	if got := r.judged(); len(got) != 1 || !strings.Contains(got[0],
+		`claim "threads-flat": a correction of its text is no longer under [[corrected]]`) {
 		t.Errorf("the correction dropped: %q", got)
 	}
 }
@@ -251,7 +273,8 @@ func TestACorrectedTextIsLockedAgain(t *testing.T) {
 func TestAWithdrawalStays(t *testing.T) {
 	r := newRepository(t)
 	const list = "\n[[withdrawn]]\nid = \"hasty\"\nwhy = \"It had no margin.\"\n"
-	archivetest.Write(t, r.root.Path(archivetest.ThreadsDesign), archivetest.Read(t, r.root.Path(archivetest.ThreadsDesign))+list)
+	archivetest.Write(t, r.root.Path(archivetest.ThreadsDesign),
+		archivetest.Read(t, r.root.Path(archivetest.ThreadsDesign))+list)
 	r.commit()
 	r.git("branch", "-f", "base")
 	r.edit(archivetest.ThreadsDesign, "It had no margin.", "It had no margin at all.")
@@ -270,7 +293,8 @@ func TestAClaimWithoutTrialsMayChange(t *testing.T) {
 	r.remove("data/results")
 	r.remove("data/designs")
 	f := r.run(2)
-	f.Conditions, f.Trials, f.Provenance.Blocks, f.NotApplicable = []results.Condition{}, []results.Trial{}, 0, "no wire here"
+	f.Conditions, f.Trials, f.Provenance.Blocks, f.NotApplicable = []results.Condition{}, []results.Trial{}, 0,
+		"no wire here"
 	f.Provenance.Binaries, f.Provenance.CalibrationS, f.Provenance.Ended = nil, 0, ""
 	r.add(f)
 	r.commit()
@@ -299,7 +323,8 @@ func TestAgainstNeedsARevision(t *testing.T) {
 		t.Errorf("an unrelated branch: %v", err)
 	}
 	r.remove(".git")
-	if _, err := Against(r.root, "base"); err == nil || !strings.Contains(err.Error(), "cannot compare with base: no git history") {
+	if _, err := Against(r.root, "base"); err == nil ||
+		!strings.Contains(err.Error(), "cannot compare with base: no git history") {
 		t.Errorf("no git: %v", err)
 	}
 }

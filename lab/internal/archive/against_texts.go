@@ -27,7 +27,8 @@ func (c *change) text(p string) error {
 		return err
 	}
 	for _, m := range moved {
-		c.fault(p, "%s; a figure stays as it was printed: put it back and give another reading a new id, or add [[corrects]] with entry = %q to the entry that found it wrong", m, was.Entry)
+		c.fault(p, "%s; a figure stays as it was printed: put it back and give another reading a new id, or add "+
+			"[[corrects]] with entry = %q to the entry that found it wrong", m, was.Entry)
 	}
 	return nil
 }

@@ -70,7 +70,8 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 		{"a file cut short", func(t *testing.T, r journal.Root) {
 			archivetest.Write(t, r.Path(threads), archivetest.Read(t, r.Path(threads))[:200])
 		}, threads, "the file ends in the middle"},
-		{"an empty file", func(t *testing.T, r journal.Root) { archivetest.Write(t, r.Path(threads), "") }, threads, "line 1: the file ends"},
+		{"an empty file", func(t *testing.T, r journal.Root) { archivetest.Write(t, r.Path(threads), "") }, threads,
+			"line 1: the file ends"},
 		{"an unknown field", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path(threads), `"experiment"`, `"best_of": 3, "experiment"`)
 		}, threads, "additional properties 'best_of' not allowed"},
@@ -87,7 +88,8 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 			archivetest.Edit(t, r.Path(threads), `"server": "c6in-8xlarge"`, `"server": "c6in-9xlarge"`)
 		}, threads, "/hosts/server: no profile data/hosts/c6in-9xlarge.json"},
 		{"a run of another name than its file", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(threads), `"run": "20260102t030405z-c6in-8xlarge"`, `"run": "20260102t030405z-c6in-9xlarge"`)
+			archivetest.Edit(t, r.Path(threads), `"run": "20260102t030405z-c6in-8xlarge"`,
+				`"run": "20260102t030405z-c6in-9xlarge"`)
 		}, threads, `/run: "20260102t030405z-c6in-9xlarge" differs from the file's name`},
 		{"a host of another name than its file", func(t *testing.T, r journal.Root) {
 			archivetest.Write(t, r.Host("new"), `{"schema_version": 1, "id": "old", "name": "N"}`)
@@ -110,12 +112,17 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 		{"a text with a word that means nothing", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Text("10"), `place = "opening: workers"`, `plaice = "opening: workers"`)
 		}, "data/texts/10.toml", `unknown key "figures.plaice"`},
-		{"a text that is no text", func(t *testing.T, r journal.Root) { archivetest.Write(t, r.Path("data/texts/notes.md"), "") },
+		{"a text that is no text", func(t *testing.T,
+			r journal.Root) {
+			archivetest.Write(t, r.Path("data/texts/notes.md"), "")
+		},
 			"data/texts/notes.md", "only texts belong there"},
 		// Its verdict file would overwrite that of the run in its place.
 		{"a run in a directory further down", func(t *testing.T, r journal.Root) {
-			archivetest.Write(t, r.Path("data/results/more/11-threads/20260102t030405z-c6in-8xlarge.json"), archivetest.Read(t, r.Path(threads)))
-		}, "data/results/more/11-threads/20260102t030405z-c6in-8xlarge.json", `/experiment: "11-threads", but the file lies in data/results/more/11-threads`},
+			archivetest.Write(t, r.Path("data/results/more/11-threads/20260102t030405z-c6in-8xlarge.json"),
+				archivetest.Read(t, r.Path(threads)))
+		}, "data/results/more/11-threads/20260102t030405z-c6in-8xlarge.json",
+			`/experiment: "11-threads", but the file lies in data/results/more/11-threads`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := cloned(t)
@@ -124,7 +131,8 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(faults) != 1 || faults[0].Path != filepath.FromSlash(c.path) || !strings.Contains(faults[0].Err.Error(), c.says) {
+			if len(faults) != 1 || faults[0].Path != filepath.FromSlash(c.path) ||
+				!strings.Contains(faults[0].Err.Error(), c.says) {
 				t.Errorf("faults %v, want %s: %s", faults, c.path, c.says)
 			}
 			for _, f := range faults {
@@ -205,7 +213,8 @@ func TestFaultsOfARunInTurns(t *testing.T) {
 }
 
 func TestAFileThatIsNoJSONIsNamed(t *testing.T) {
-	for _, stray := range []string{"data/results/11-threads/notes.txt", "data/hosts/README", "data/results/11-threads/run.json~"} {
+	for _, stray := range []string{"data/results/11-threads/notes.txt", "data/hosts/README",
+		"data/results/11-threads/run.json~"} {
 		root := archivetest.Clone(t)
 		archivetest.Write(t, root.Path(stray), "x")
 		_, _, err := Open(root)
@@ -243,7 +252,8 @@ func TestExperimentIsFoundByName(t *testing.T) {
 	if x, err := j.Experiment("11-threads"); err != nil || x.Name != "11-threads" {
 		t.Errorf("%v, %v", x, err)
 	}
-	if _, err := j.Experiment("11"); err == nil || !strings.Contains(err.Error(), `no experiment "11"; did you mean "11-pipelining-read", "11-pipelining-simple" or "11-threads"?`) {
+	if _, err := j.Experiment("11"); err == nil ||
+		!strings.Contains(err.Error(), `no experiment "11"; did you mean "11-pipelining-read", "11-pipelining-simple" or "11-threads"?`) {
 		t.Errorf("%v", err)
 	}
 }

@@ -98,16 +98,19 @@ func (j *Journal) moved() []Fault {
 			faults = append(faults, Fault{j.Root.Rel(path), fmt.Errorf(format, args...)})
 		}
 		if x.Planned != "" && made > 0 {
-			fault("planned: %s measured it, so the lab can; take planned away, since no command runs such a design", words.Count(made, "run"))
+			fault("planned: %s measured it, so the lab can; take planned away, since no command runs such a design",
+				words.Count(made, "run"))
 		}
 		for _, id := range order {
 			_, stands := x.Claim(id)
 			withdrawn := slices.ContainsFunc(x.Withdrawn, func(w experiment.Withdrawal) bool { return w.ID == id })
 			switch {
 			case stands:
-				fault("claim %q was changed after %s had been made with it; give the changed claim a new id, and name %q under [[withdrawn]] with the reason", id, words.Count(was[id], "run"), id)
+				fault("claim %q was changed after %s had been made with it; give the changed claim a new id, and name %q under "+
+					"[[withdrawn]] with the reason", id, words.Count(was[id], "run"), id)
 			case !withdrawn:
-				fault("claim %q is gone, but %s decided it; name it under [[withdrawn]] with the reason", id, words.Count(was[id], "run"))
+				fault("claim %q is gone, but %s decided it; name it under [[withdrawn]] with the reason", id,
+					words.Count(was[id], "run"))
 			}
 		}
 	}

@@ -21,7 +21,8 @@ func TestAClaimThatMovedAfterARunIsNamed(t *testing.T) {
 	withdraw := func(id string) func(*testing.T, journal.Root) {
 		return func(t *testing.T, r journal.Root) {
 			path := r.Path(archivetest.ThreadsDesign)
-			archivetest.Write(t, path, strings.Replace(archivetest.Read(t, path), `id = "threads-flat"`, `id = "threads-flatter"`, 1)+"\n[[withdrawn]]\nid = \""+id+"\"\nwhy = \"Its margin was wide.\"\n")
+			archivetest.Write(t, path, strings.Replace(archivetest.Read(t, path), `id = "threads-flat"`,
+				`id = "threads-flatter"`, 1)+"\n[[withdrawn]]\nid = \""+id+"\"\nwhy = \"Its margin was wide.\"\n")
 		}
 	}
 	for _, c := range []struct {
@@ -52,9 +53,13 @@ func TestAClaimThatMovedAfterARunIsNamed(t *testing.T) {
 			text := regexp.MustCompile(`"ended": "[a-z]+",`).ReplaceAllString(archivetest.Read(t, r.Path(run)), "")
 			text = regexp.MustCompile(`"blocks": [0-9]+`).ReplaceAllString(text, `"blocks": 0`)
 			from, to := strings.Index(text, `"conditions": [`), strings.LastIndex(text, "}")
-			archivetest.Write(t, r.Path(run), text[:from]+`"conditions": [], "trials": [], "not_applicable": "no wire here"`+"\n"+text[to:])
+			archivetest.Write(t, r.Path(run), text[:from]+`"conditions": [], "trials": [], "not_applicable": "no wire here"`+
+				"\n"+text[to:])
 		}, "", ""},
-		{"a design that was edited", func(t *testing.T, r journal.Root) { archivetest.Edit(t, r.Path(kept), "margin = 0.25", "margin = 0.5") }, run, "/provenance/experiment_sha256: " + kept + ": its SHA-256 is "},
+		{"a design that was edited", func(t *testing.T,
+			r journal.Root) {
+			archivetest.Edit(t, r.Path(kept), "margin = 0.25", "margin = 0.5")
+		}, run, "/provenance/experiment_sha256: " + kept + ": its SHA-256 is "},
 		{"a design that is gone", func(t *testing.T, r journal.Root) {
 			if err := os.Remove(r.Path(kept)); err != nil {
 				t.Fatal(err)
@@ -82,7 +87,8 @@ func TestAClaimThatMovedAfterARunIsNamed(t *testing.T) {
 				}
 				return
 			}
-			if len(faults) != 1 || faults[0].Path != filepath.FromSlash(c.path) || !strings.Contains(faults[0].Err.Error(), c.says) {
+			if len(faults) != 1 || faults[0].Path != filepath.FromSlash(c.path) ||
+				!strings.Contains(faults[0].Err.Error(), c.says) {
 				t.Errorf("faults %v, want %s: %s", faults, c.path, c.says)
 			}
 		})
@@ -116,8 +122,10 @@ func TestAClaimWhoseDesignMovedAfterARunIsNamed(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		j := &Journal{
-			Root: root, Experiments: []*experiment.Experiment{x}, designs: map[string]*experiment.Experiment{"11-threads " + was.SHA256: was},
-			Runs: []*results.File{{SchemaVersion: results.Version, Experiment: "11-threads", Provenance: &results.Provenance{ExperimentSHA256: was.SHA256}}},
+			Root: root, Experiments: []*experiment.Experiment{x},
+			designs: map[string]*experiment.Experiment{"11-threads " + was.SHA256: was},
+			Runs: []*results.File{{SchemaVersion: results.Version, Experiment: "11-threads",
+				Provenance: &results.Provenance{ExperimentSHA256: was.SHA256}}},
 		}
 		faults := j.moved()
 		switch {

@@ -37,7 +37,8 @@ func (c *change) example(p string) error {
 	}
 	now, _, err := c.now(p)
 	if err == nil && now != nil && printedAt(was) == printedAt(now) && !bytes.Equal(was, now) {
-		c.fault(p, "changed, though by its own words it was printed when %s was; print it again, or git checkout %s -- %s", c.base, c.base, p)
+		c.fault(p, "changed, though by its own words it was printed when %s was; print it again, or git checkout %s -- %s",
+			c.base, c.base, p)
 	}
 	return err
 }

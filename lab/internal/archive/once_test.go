@@ -19,7 +19,8 @@ func drawnRun(r repository, on string, started time.Time, seed uint64, blocks in
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return madeup.Run(madeup.Plan{Experiment: x, Hosts: results.Hosts{Server: on, Client: on}, Started: started, Seed: seed, Blocks: blocks, OneStay: true, Ended: results.Blocks})
+	return madeup.Run(madeup.Plan{Experiment: x, Hosts: results.Hosts{Server: on, Client: on}, Started: started,
+		Seed: seed, Blocks: blocks, OneStay: true, Ended: results.Blocks})
 }
 
 // shift moves a run in time, and names it by its new start.
@@ -48,7 +49,8 @@ func TestNothingCountsTwice(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		forge func(r repository, f *results.File) []*results.File // the run that stands, and what is added
-		says  []string                                            // of each that is added, after the run's path; "" if it is right
+		// of each that is added, after the run's path; "" if it is right
+		says []string
 	}{
 		{"copied six times, at other times", func(r repository, f *results.File) (all []*results.File) {
 			for i := range 6 {
@@ -63,7 +65,8 @@ func TestNothingCountsTwice(t *testing.T) {
 			for i := range again.Trials {
 				to := &again.Trials[i]
 				for k := range f.Trials {
-					if from := &f.Trials[k]; from.Block == to.Block && from.Condition == to.Condition && to.Condition < "c4" { // which is the control
+					// which is the control
+					if from := &f.Trials[k]; from.Block == to.Block && from.Condition == to.Condition && to.Condition < "c4" {
 						paste(to, from)
 					}
 				}
@@ -105,14 +108,16 @@ func TestNothingCountsTwice(t *testing.T) {
 		}, []string{""}},
 		{"in turn with another run", func(r repository, f *results.File) []*results.File {
 			last := f.Trials[len(f.Trials)-1]
-			again := drawnRun(r, server, last.StartedAt.Add(last.Took(f.Provenance)).Truncate(time.Second).Add(time.Second), 8, 5)
+			again := drawnRun(r, server, last.StartedAt.Add(last.Took(f.Provenance)).Truncate(time.Second).Add(time.Second), 8,
+				5)
 			f.Provenance.FinishedAt = again.Provenance.FinishedAt.Add(time.Minute)
 			return []*results.File{again}
 		}, []string{""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newJournal(t)
-			archivetest.Write(t, r.root.Host(elsewhere), strings.Replace(archivetest.Read(t, r.root.Host(server)), `"`+server+`"`, `"`+elsewhere+`"`, 1))
+			archivetest.Write(t, r.root.Host(elsewhere),
+				strings.Replace(archivetest.Read(t, r.root.Host(server)), `"`+server+`"`, `"`+elsewhere+`"`, 1))
 			first := drawnRun(r, server, began, 7, 5)
 			added := c.forge(r, first)
 			that := r.add(first)
@@ -124,7 +129,8 @@ func TestNothingCountsTwice(t *testing.T) {
 				path := r.add(f)
 				want := strings.ReplaceAll(c.says[i], "THAT", that)
 				err := j.Add(f)
-				if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n")) {
+				if (err == nil) != (want == "") || err != nil &&
+					(!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n")) {
 					t.Errorf("added: %v, want %q", err, want)
 				}
 				_, faults, broken := Open(r.root)

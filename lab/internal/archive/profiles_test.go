@@ -46,12 +46,17 @@ func TestOpenNamesFaultsOfProfiles(t *testing.T) {
 		{"a file that was changed", func(t *testing.T, r journal.Root) {
 			archivetest.Write(t, r.Path(raw), archivetest.Read(t, r.Path(raw))+"x")
 		}, archivetest.LockFile, at + "its SHA-256 is "},
-		{"a file that is no profile", func(t *testing.T, r journal.Root) { replace(t, r, []byte("no profile")) }, archivetest.LockFile, at + "parsing profile"},
+		{"a file that is no profile", func(t *testing.T, r journal.Root) { replace(t, r, []byte("no profile")) },
+			archivetest.LockFile, at + "parsing profile"},
 		{"a file cut short", func(t *testing.T, r journal.Root) {
 			data := []byte(archivetest.Read(t, r.Path(raw)))
 			replace(t, r, data[:len(data)/2])
 		}, archivetest.LockFile, at},
-		{"a file of more than any profile has", func(t *testing.T, r journal.Root) { replace(t, r, make([]byte, mostPacked+1)) }, archivetest.LockFile, at + "more than 4194304 bytes"},
+		{"a file of more than any profile has",
+			func(t *testing.T, r journal.Root) {
+				replace(t, r,
+					make([]byte, mostPacked+1))
+			}, archivetest.LockFile, at + "more than 4194304 bytes"},
 		{"a file that unpacks to more than any profile has", func(t *testing.T, r journal.Root) {
 			var b bytes.Buffer
 			z := gzip.NewWriter(&b)
@@ -66,8 +71,14 @@ func TestOpenNamesFaultsOfProfiles(t *testing.T) {
 			}
 			replace(t, r, b.Bytes())
 		}, archivetest.LockFile, at + "unpacks to more than 67108864 bytes"},
-		{"a profile of another kind", func(t *testing.T, r journal.Root) { replace(t, r, archivetest.RawLock(t, "heap", "gofakeit")) }, archivetest.LockFile, at + "profiles: block: the profile has no sample type"},
-		{"a profile of other trials", func(t *testing.T, r journal.Root) { replace(t, r, archivetest.RawLock(t, "block", "pool")) }, archivetest.LockFile, at + "it holds 6 s, but its trials 18"},
+		{"a profile of another kind", func(t *testing.T,
+			r journal.Root) {
+			replace(t, r, archivetest.RawLock(t, "heap", "gofakeit"))
+		}, archivetest.LockFile, at + "profiles: block: the profile has no sample type"},
+		{"a profile of other trials", func(t *testing.T,
+			r journal.Root) {
+			replace(t, r, archivetest.RawLock(t, "block", "pool"))
+		}, archivetest.LockFile, at + "it holds 6 s, but its trials 18"},
 		{"a profile of another window", func(t *testing.T, r journal.Root) {
 			p, err := profile.ParseData(archivetest.RawLock(t, "block", "gofakeit"))
 			if err != nil {
@@ -82,10 +93,12 @@ func TestOpenNamesFaultsOfProfiles(t *testing.T) {
 		}, archivetest.LockFile, at + "its window is 12 s, but its trials' are 6 s together"},
 		{"a package of a trial that the raw profile does not have", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path(archivetest.LockFile), `"net/http":0.333333333`, `"main/planted":0.333333333`)
-		}, archivetest.LockFile, "/conditions/0/profiles/0: " + strings.Replace(raw, "c2", "c1", 1) + ": packages/main/planted has a share of 0.000000 in it, but of 0.166667 in its trials"},
+		}, archivetest.LockFile, "/conditions/0/profiles/0: " + strings.Replace(raw, "c2", "c1", 1) +
+			": packages/main/planted has a share of 0.000000 in it, but of 0.166667 in its trials"},
 		{"kinds of work swapped", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path(archivetest.LockFile), `"lock":0.666666667`, `"read":0.666666667`)
-		}, archivetest.LockFile, "/conditions/0/profiles/0: " + strings.Replace(raw, "c2", "c1", 1) + ": work/lock has a share of 0.666667 in it, but of 0.333333 in its trials"},
+		}, archivetest.LockFile, "/conditions/0/profiles/0: " + strings.Replace(raw, "c2", "c1", 1) +
+			": work/lock has a share of 0.666667 in it, but of 0.333333 in its trials"},
 		{"a profile of no run", func(t *testing.T, r journal.Root) {
 			archivetest.Write(t, r.Path("data/profiles/"+archivetest.LockRun+"/c9-block.pb.gz"), "x")
 		}, "data/profiles/" + archivetest.LockRun + "/c9-block.pb.gz", "no run names it"},
@@ -110,7 +123,8 @@ func TestOpenNamesFaultsOfProfiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(faults) != 1 || faults[0].Path != filepath.FromSlash(c.path) || !strings.HasPrefix(faults[0].Err.Error(), c.says) {
+			if len(faults) != 1 || faults[0].Path != filepath.FromSlash(c.path) ||
+				!strings.HasPrefix(faults[0].Err.Error(), c.says) {
 				t.Fatalf("faults %v, want %s: %s", faults, c.path, c.says)
 			}
 			if text := faults[0].Err.Error(); strings.Contains(text, string(root)) || strings.Contains(text, "\n") {
@@ -124,7 +138,8 @@ func TestOnlyProfilesLieAmongProfiles(t *testing.T) {
 	root := archivetest.ProfiledClone(t)
 	stray := "data/profiles/" + archivetest.LockRun + "/notes.gz"
 	archivetest.Write(t, root.Path(stray), "x")
-	if _, _, err := Open(root); err == nil || !strings.Contains(err.Error(), filepath.FromSlash(stray)+": only .pb.gz files belong there") {
+	if _, _, err := Open(root); err == nil ||
+		!strings.Contains(err.Error(), filepath.FromSlash(stray)+": only .pb.gz files belong there") {
 		t.Errorf("%v", err)
 	}
 }
@@ -155,7 +170,8 @@ func TestARunIsAddedWithItsProfiles(t *testing.T) {
 		t.Errorf("without its design: %v", err)
 	}
 	archivetest.Write(t, design, archivetest.LockDesign)
-	if err := j.Add(f); err == nil || !strings.Contains(err.Error(), "/conditions/0/profiles/0: data/profiles/"+archivetest.LockRun+"/c1-block.pb.gz: missing") {
+	if err := j.Add(f); err == nil || !strings.Contains(err.Error(), "/conditions/0/profiles/0: data/profiles/"+
+		archivetest.LockRun+"/c1-block.pb.gz: missing") {
 		t.Errorf("without its profiles: %v", err)
 	}
 	if err := os.Rename(root.Path("away"), before); err != nil {

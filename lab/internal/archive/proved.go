@@ -46,7 +46,8 @@ func (j *Journal) Prove() (Proof, []Fault, error) {
 	if err != nil {
 		return p, nil, err
 	}
-	then := &past{history: h, designs: map[string]string{}, sources: map[string]string{}, sums: map[string][sha256.Size]byte{}}
+	then := &past{history: h, designs: map[string]string{}, sources: map[string]string{},
+		sums: map[string][sha256.Size]byte{}}
 	if then.commits, err = h.commits(); err != nil {
 		return p, nil, err
 	}
@@ -157,17 +158,20 @@ func (p *past) shows(f *results.File) error {
 	const written = "commit an experiment before it is run, and never edit what a run recorded"
 	made, ok := p.commits[v.Commit]
 	if !ok {
-		return fmt.Errorf("/provenance/commit: %.12s is not in the history of this checkout; git merge it, since a rebase or a squash loses it, or leave the run out", v.Commit)
+		return fmt.Errorf("/provenance/commit: %.12s is not in the history of this checkout; git merge it, since a rebase "+
+			"or a squash loses it, or leave the run out", v.Commit)
 	}
 	if made.After(v.StartedAt.Add(clocksDiffer)) {
-		return fmt.Errorf("/provenance/started_at: %s is before %s, when its commit %.12s was made; %s", v.StartedAt.UTC().Format(time.RFC3339), made.Format(time.RFC3339), v.Commit, written)
+		return fmt.Errorf("/provenance/started_at: %s is before %s, when its commit %.12s was made; %s",
+			v.StartedAt.UTC().Format(time.RFC3339), made.Format(time.RFC3339), v.Commit, written)
 	}
 	_, path, _ := strings.Cut(design(f), ":")
 	switch is := p.designs[design(f)]; {
 	case is == "":
 		return fmt.Errorf("/provenance/experiment_sha256: commit %.12s has no %s; %s", v.Commit, path, written)
 	case is != v.ExperimentSHA256:
-		return fmt.Errorf("/provenance/experiment_sha256: %.12s, but %s at commit %.12s has %.12s; %s", v.ExperimentSHA256, path, v.Commit, is, written)
+		return fmt.Errorf("/provenance/experiment_sha256: %.12s, but %s at commit %.12s has %.12s; %s", v.ExperimentSHA256,
+			path, v.Commit, is, written)
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Binaries)) {
 		b := v.Binaries[name]
@@ -176,7 +180,8 @@ func (p *past) shows(f *results.File) error {
 		case b.Sources == "" && host.Own(name):
 			return fmt.Errorf("%s: missing, though the lab's own programs say from which sources they were built", at)
 		case b.Sources != "" && b.Sources != p.sources[v.Commit]:
-			return fmt.Errorf("%s: %.12s, but lab/ at commit %.12s has %.12s; run again with programs built from a commit", at, b.Sources, v.Commit, p.sources[v.Commit])
+			return fmt.Errorf("%s: %.12s, but lab/ at commit %.12s has %.12s; run again with programs built from a commit", at,
+				b.Sources, v.Commit, p.sources[v.Commit])
 		}
 	}
 	return nil

@@ -42,7 +42,8 @@ func TestRunsAreComparedWithTheirCommit(t *testing.T) {
 			f.Provenance.Commit = r.git("rev-parse", "HEAD")
 			archivetest.Write(r.t, r.root.Path(archivetest.ThreadsDesign), text)
 		}, "has no lab/experiments/11-threads.toml", ""},
-		{"a commit that is nowhere", func(_ repository, f *results.File) { f.Provenance.Commit = strings.Repeat("12", 20) }, "/provenance/commit: 121212121212 is not in the history", ""},
+		{"a commit that is nowhere", func(_ repository, f *results.File) { f.Provenance.Commit = strings.Repeat("12", 20) },
+			"/provenance/commit: 121212121212 is not in the history", ""},
 		{"a commit that a squash lost", func(r repository, f *results.File) {
 			r.commit()
 			*f = *r.run(2)
@@ -57,12 +58,14 @@ func TestRunsAreComparedWithTheirCommit(t *testing.T) {
 				f.Trials[i].StartedAt = f.Trials[i].StartedAt.Add(-early)
 			}
 		}, "/provenance/started_at: 2026-03-01T10:00:00Z is before 2026-03-01T12:00:00Z", ""},
-		{"programs of other sources", func(_ repository, f *results.File) { sources(f, strings.Repeat("12", 32)) }, "/provenance/binaries/fiber_server/sources_sha256: 121212121212, but lab/ at commit", ""},
+		{"programs of other sources", func(_ repository, f *results.File) { sources(f, strings.Repeat("12", 32)) },
+			"/provenance/binaries/fiber_server/sources_sha256: 121212121212, but lab/ at commit", ""},
 		{"programs of sources that no commit has", func(r repository, f *results.File) {
 			r.edit("lab/main.go", "main", "other")
 			*f = *r.run(2)
 		}, "/provenance/binaries/fiber_server/sources_sha256: ", ""},
-		{"programs without sources", func(_ repository, f *results.File) { sources(f, "") }, "/provenance/binaries/fiber_server/sources_sha256: missing", ""},
+		{"programs without sources", func(_ repository, f *results.File) { sources(f, "") },
+			"/provenance/binaries/fiber_server/sources_sha256: missing", ""},
 		{"files that the digest of sources leaves out", func(r repository, f *results.File) {
 			archivetest.Write(r.t, r.root.Path("lab/main_test.go"), "package main\n")
 			archivetest.Write(r.t, r.root.Path("lab/testdata/x.go"), "package x\n")
@@ -74,14 +77,19 @@ func TestRunsAreComparedWithTheirCommit(t *testing.T) {
 			*f = *r.run(2)
 		}, "", ""},
 
-		{"dirty, with a committed experiment", func(_ repository, f *results.File) { f.Provenance.Dirty = true }, "", "its experiment was committed before, but other files"},
+		{"dirty, with a committed experiment", func(_ repository, f *results.File) { f.Provenance.Dirty = true }, "",
+			"its experiment was committed before, but other files"},
 		{"dirty, with an experiment of its own", func(r repository, f *results.File) {
 			r.edit(archivetest.ThreadsDesign, "budget_s = ", "budget_s = 1")
 			*f = *r.run(2)
 			f.Provenance.Dirty = true
 		}, "", "that no commit has, its experiment among them"},
-		{"outside a checkout", func(_ repository, f *results.File) { f.Provenance.Commit, f.Provenance.Dirty = "unknown", true }, "", "outside a git checkout"},
-		{"outside a checkout, yet clean", func(_ repository, f *results.File) { f.Provenance.Commit = "unknown" }, "", "outside a git checkout"},
+		{"outside a checkout", func(_ repository, f *results.File) {
+			f.Provenance.Commit, f.Provenance.Dirty = "unknown",
+				true
+		}, "", "outside a git checkout"},
+		{"outside a checkout, yet clean", func(_ repository, f *results.File) { f.Provenance.Commit = "unknown" }, "",
+			"outside a git checkout"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRepository(t)
@@ -100,7 +108,8 @@ func TestRunsAreComparedWithTheirCommit(t *testing.T) {
 				switch {
 				case said.want == "" && len(said.got) > 0:
 					t.Errorf("%s: %v", said.what, said.got)
-				case said.want != "" && (len(said.got) != 1 || said.got[0].Path != path || !strings.Contains(said.got[0].Err.Error(), said.want)):
+				case said.want != "" && (len(said.got) != 1 || said.got[0].Path != path ||
+					!strings.Contains(said.got[0].Err.Error(), said.want)):
 					t.Errorf("%s: %v, want %q", said.what, said.got, said.want)
 				}
 			}
@@ -136,7 +145,12 @@ func TestWithoutHistoryNothingIsChecked(t *testing.T) {
 			}
 			return journal.Root(to.root.Path("journal"))
 		}, "no git history here"},
-		{"a checkout without a commit", func(r repository) journal.Root { r.remove(".git"); r.git("init", "-q"); return r.root }, "no commit yet"},
+		{"a checkout without a commit", func(r repository) journal.Root {
+			r.remove(".git")
+			r.git("init",
+				"-q")
+			return r.root
+		}, "no commit yet"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := c.change(newRepository(t))

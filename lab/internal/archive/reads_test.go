@@ -71,7 +71,8 @@ func TestNoTestRestsOnAllThatTheJournalHolds(t *testing.T) {
 			return err
 		}
 		if found := whole.Find(text); found != nil && readers[name] == "" {
-			t.Errorf("%s reads the journal itself, by %s: use archivetest.Clone or made-up files, so that a new file cannot fail it", name, found)
+			t.Errorf("%s reads the journal itself, by %s: use archivetest.Clone or made-up files, so that a new file cannot "+
+				"fail it", name, found)
 		}
 		return nil
 	})

@@ -12,8 +12,10 @@ import (
 
 // began is a run with only its experiment, name, host and start.
 func began(x, name, host string, minute int) *results.File {
-	return &results.File{SchemaVersion: results.Version, Experiment: x, Run: name, Hosts: results.Hosts{Server: host, Client: host},
-		NotApplicable: "made up", Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC)}}
+	return &results.File{SchemaVersion: results.Version, Experiment: x, Run: name,
+		Hosts:         results.Hosts{Server: host, Client: host},
+		NotApplicable: "made up", Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, minute, 0, 0,
+			time.UTC)}}
 }
 
 func TestARecordIsOfTheRunsThatBeganBefore(t *testing.T) {
@@ -23,7 +25,8 @@ func TestARecordIsOfTheRunsThatBeganBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, second, third := began(x.Name, "first", "h", 1), began(x.Name, "second", "h", 2), began(x.Name, "third", "h", 3)
-	j.Runs = []*results.File{third, began(x.Name, "elsewhere", "other", 1), first, began("10-workers", "another", "h", 1), second}
+	j.Runs = []*results.File{third, began(x.Name, "elsewhere", "other", 1), first, began("10-workers", "another", "h", 1),
+		second}
 	for _, c := range []struct {
 		of   *results.File
 		want []string
@@ -62,10 +65,12 @@ func TestAFleetsBlocksCountWithNoOthers(t *testing.T) {
 		}
 		return f
 	}
-	all := []*results.File{in("alone"), in("two", "h", "h"), in("three", "h", "h", "h"), in("others", "i", "k"), in("turned", "k", "i"),
+	all := []*results.File{in("alone"), in("two", "h", "h"), in("three", "h", "h", "h"), in("others", "i", "k"),
+		in("turned", "k", "i"),
 		in("alone again"), in("two again", "h", "h"), in("others again", "i", "k")}
 	j.Runs = all
-	for i, want := range map[int]string{5: "alone, alone again", 6: "two, two again", 2: "three", 7: "others, others again", 4: "turned"} {
+	for i, want := range map[int]string{5: "alone, alone again", 6: "two, two again", 2: "three",
+		7: "others, others again", 4: "turned"} {
 		var got []string
 		for _, r := range j.Record(x, all[i]) {
 			got = append(got, r.File.Run)

@@ -29,12 +29,15 @@ type repository struct {
 const (
 	server  = "c6in-8xlarge"
 	text97  = "data/texts/97.toml"
-	printed = "entry = \"97\"\ndate = \"2026-01-01\"\n[[tables]]\nid = \"t\"\nplace = \"p\"\nexperiment = \"11-threads\"\nhost = \"c6in-8xlarge\"\n" +
-		"topology = \"fleet\"\nrows = [\n  { levels = { connections = 20 }, printed = { throughput_rps = \"790k\" } },\n" + rowAgain + "]\n[[figures]]\nid = \"rate\"\nplace = \"headline\"\nprinted = \"800k\"\nunit = \"1/s\"\n"
+	printed = "entry = \"97\"\ndate = \"2026-01-01\"\n[[tables]]\nid = \"t\"\nplace = \"p\"\nexperiment = " +
+		"\"11-threads\"\nhost = \"c6in-8xlarge\"\n" +
+		"topology = \"fleet\"\nrows = [\n  { levels = { connections = 20 }, printed = { throughput_rps = \"790k\" } },\n" +
+		rowAgain + "]\n[[figures]]\nid = \"rate\"\nplace = \"headline\"\nprinted = \"800k\"\nunit = \"1/s\"\n"
 	rowAgain = "  { levels = { connections = 200 }, printed = { throughput_rps = \"810k\" } },\n"
 	entry97  = "content/journal/97.md"
 	entry98  = "content/journal/98.md"
-	corrects = "+++\ntitle = \"Later\"\n[[corrects]]\nentry = \"97\"\nbelieved = \"790k\"\nfound = \"The client was the wall.\"\n+++\nText.\n"
+	corrects = "+++\ntitle = \"Later\"\n[[corrects]]\nentry = \"97\"\nbelieved = \"790k\"\nfound = \"The client was " +
+		"the wall.\"\n+++\nText.\n"
 )
 
 // committed is when the experiment was committed.
@@ -95,9 +98,11 @@ func (r repository) make() {
 // git runs git with nothing of the machine's settings.
 func (r repository) git(args ...string) string {
 	r.t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", string(r.root), "-c", "core.hooksPath=/dev/null", "-c", "user.name=x", "-c", "user.email=x@example.org"}, args...)...)
+	cmd := exec.Command("git", append([]string{"-C", string(r.root), "-c", "core.hooksPath=/dev/null", "-c", "user.name=x",
+		"-c", "user.email=x@example.org"}, args...)...)
 	at := committed.Format(time.RFC3339)
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_DATE="+at, "GIT_COMMITTER_DATE="+at)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_DATE="+at,
+		"GIT_COMMITTER_DATE="+at)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		r.t.Fatalf("git %v: %v\n%s", args, err, out)
@@ -119,8 +124,9 @@ func (r repository) run(seed uint64) *results.File {
 		r.t.Fatal(err)
 	}
 	f := madeup.Run(madeup.Plan{
-		Experiment: x, Hosts: results.Hosts{Server: server, Client: server}, Started: committed.Add(time.Duration(seed) * time.Hour),
-		Seed: seed, Blocks: 2, Ended: results.Blocks,
+		Experiment: x, Hosts: results.Hosts{Server: server, Client: server},
+		Started: committed.Add(time.Duration(seed) * time.Hour),
+		Seed:    seed, Blocks: 2, Ended: results.Blocks,
 	})
 	if _, err := os.Stat(r.root.Path(".git")); err != nil {
 		return f

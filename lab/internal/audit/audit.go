@@ -128,7 +128,8 @@ func Of(texts []*Text, experiments []*experiment.Experiment, hosts map[string]*h
 	}
 	files := []*File{}
 	for _, t := range texts {
-		f := &File{SchemaVersion: Version, Entry: t.Entry, Figures: map[string]Printed{}, Findings: []Finding{}, Claims: []Verdict{}}
+		f := &File{SchemaVersion: Version, Entry: t.Entry, Figures: map[string]Printed{}, Findings: []Finding{},
+			Claims: []Verdict{}}
 		for i := range t.Tables {
 			sheet, err := t.Tables[i].sheet(t.Date, experiments, hosts)
 			if err != nil {

@@ -14,7 +14,8 @@ var whole = regexp.MustCompile(`^[0-9]+ ?ms$`)
 
 // counted has the metrics that texts print in full, so that trailing zeros are
 // significant.
-var counted = map[string]bool{"workers": true, "workers_active": true, "processes": true, "requests": true, "connections_established": true}
+var counted = map[string]bool{"workers": true, "workers_active": true, "processes": true, "requests": true,
+	"connections_established": true}
 
 // answerOf gives the route of a row, if the series printed its size. The body
 // of /read is a mean over products drawn at start; two sets of products differ by less
@@ -82,7 +83,8 @@ func (a *auto) level(name string) (Quantity, bool) {
 
 func (a *auto) find(kind Kind, of string, stands Quantity, rel Relation, to Quantity, unit metric.Unit, note string) {
 	f := Finding{
-		ID: a.id + "-" + string(kind) + "-" + of, Kind: kind, Place: a.place, Printed: a.t.Rows[a.r.at].Printed[of], Unit: unit,
+		ID: a.id + "-" + string(kind) + "-" + of, Kind: kind, Place: a.place, Printed: a.t.Rows[a.r.at].Printed[of],
+		Unit:   unit,
 		Stands: stands, Relation: rel, Recomputed: to, Note: note, Automatic: true,
 	}
 	if m, ok := metric.Lookup(of); ok && f.Printed != "" {
@@ -124,7 +126,8 @@ func (a *auto) responses() {
 	}
 	if size, err := bytes.over(rate); err == nil {
 		a.find(ResponseSize, "response", size, Equals, answer, metric.Bytes,
-			fmt.Sprintf("Bytes read a second over answers a second, against %s's known body and its head.", a.levels[setting.Route]))
+			fmt.Sprintf("Bytes read a second over answers a second, against %s's known body and its head.",
+				a.levels[setting.Route]))
 	}
 }
 
@@ -147,10 +150,12 @@ func (a *auto) wire() {
 		of, what, bytes = "throughput_rps", "Answers a second times the size of one", rate.times(answer)
 	}
 	if share, ok := a.get("line_rate_share"); ok {
-		a.find(LineRate, "line_rate_share", share, Equals, bytes.times(Exactly(1/line)), metric.Ratio, what+" over the line rate.")
+		a.find(LineRate, "line_rate_share", share, Equals, bytes.times(Exactly(1/line)), metric.Ratio, what+
+			" over the line rate.")
 	}
 	a.find(LineRate, of, bytes, AtMost, Exactly(line/packing), metric.BytesPerSecond,
-		what+", against what the wire can carry for the client to read, once each full frame has given 40 bytes to TCP and IP.")
+		what+", against what the wire can carry for the client to read, once each full frame has given 40 bytes to TCP "+
+			"and IP.")
 }
 
 // little checks the mean latency against the quantiles. Half of all requests

@@ -10,7 +10,8 @@ import (
 // printedRow makes a text of one row over a wire of 8 Gbit/s, or 1 GB/s.
 func printedRow(t testing.TB, levels map[string]any, printed map[string]string) *Text {
 	t.Helper()
-	table := Table{ID: "t", Place: "p", Experiment: "99-x", Host: "h", Topology: "fleet", LineRateBps: 8e9, Rows: []Row{{levels, printed}}}
+	table := Table{ID: "t", Place: "p", Experiment: "99-x", Host: "h", Topology: "fleet", LineRateBps: 8e9,
+		Rows: []Row{{levels, printed}}}
 	if err := table.resolve(); err != nil {
 		t.Fatal(err)
 	}
@@ -18,36 +19,46 @@ func printedRow(t testing.TB, levels map[string]any, printed map[string]string) 
 }
 
 func TestEveryRowIsChecked(t *testing.T) {
-	simple := map[string]any{setting.Route: "/simple", setting.Connections: int64(100), setting.Pipelining: int64(1), setting.Workers: int64(4)}
+	simple := map[string]any{setting.Route: "/simple", setting.Connections: int64(100), setting.Pipelining: int64(1),
+		setting.Workers: int64(4)}
 	for _, c := range []struct {
 		name    string
 		printed map[string]string
 		kind    Kind
 		want    string // empty: the check cannot be made
 	}{
-		{"124 B an answer", map[string]string{"transfer_bytes_per_s": "124 MB/s", "throughput_rps": "1.00M"}, ResponseSize, Agrees},
-		{"16 B an answer: no room for a head", map[string]string{"transfer_bytes_per_s": "16.0 MB/s", "throughput_rps": "1.00M"}, ResponseSize, Disagrees},
+		{"124 B an answer", map[string]string{"transfer_bytes_per_s": "124 MB/s", "throughput_rps": "1.00M"}, ResponseSize,
+			Agrees},
+		{"16 B an answer: no room for a head",
+			map[string]string{"transfer_bytes_per_s": "16.0 MB/s", "throughput_rps": "1.00M"}, ResponseSize, Disagrees},
 		{"no throughput", map[string]string{"transfer_bytes_per_s": "16.0 MB/s"}, ResponseSize, ""},
-		{"a tenth of 1 GB/s", map[string]string{"transfer_bytes_per_s": "100.0 MB/s", "line_rate_share": "10%"}, LineRate, Agrees},
-		{"a tenth, printed a fifth", map[string]string{"transfer_bytes_per_s": "100.0 MB/s", "line_rate_share": "20%"}, LineRate, Disagrees},
+		{"a tenth of 1 GB/s", map[string]string{"transfer_bytes_per_s": "100.0 MB/s", "line_rate_share": "10%"}, LineRate,
+			Agrees},
+		{"a tenth, printed a fifth", map[string]string{"transfer_bytes_per_s": "100.0 MB/s", "line_rate_share": "20%"},
+			LineRate, Disagrees},
 		// 1M answers of 16 bytes and a head of 108 are 0.124 GB/s.
-		{"an eighth by rate and size", map[string]string{"throughput_rps": "1.00M", "line_rate_share": "12.4%"}, LineRate, Agrees},
-		{"a seventh, printed an eighth", map[string]string{"throughput_rps": "1.10M", "line_rate_share": "12.4%"}, LineRate, Disagrees},
+		{"an eighth by rate and size", map[string]string{"throughput_rps": "1.00M", "line_rate_share": "12.4%"}, LineRate,
+			Agrees},
+		{"a seventh, printed an eighth", map[string]string{"throughput_rps": "1.10M", "line_rate_share": "12.4%"}, LineRate,
+			Disagrees},
 		{"more than the line", map[string]string{"throughput_rps": "8.20M"}, LineRate, Disagrees},
 		{"0.995 GB/s and heads", map[string]string{"transfer_bytes_per_s": "0.995 GB/s"}, LineRate, Agrees},
 		{"1 GB/s and heads", map[string]string{"transfer_bytes_per_s": "1.000 GB/s"}, LineRate, Disagrees},
 		// 100 connections at 10,000/s have a mean latency of 10 ms, so the median can
 		// be at most 20 ms.
 		{"a median that fits", map[string]string{"throughput_rps": "10,001", "latency_p50_s": "19ms"}, InFlight, Agrees},
-		{"a median that does not", map[string]string{"throughput_rps": "10,001", "latency_p50_s": "21ms"}, InFlight, Disagrees},
+		{"a median that does not", map[string]string{"throughput_rps": "10,001", "latency_p50_s": "21ms"}, InFlight,
+			Disagrees},
 		// 0.49 × 15 ms + 0.01 × 300 ms = 10.35 ms
-		{"a tail that does not", map[string]string{"throughput_rps": "10,001", "latency_p50_s": "15ms", "latency_p99_s": "300ms"}, InFlight, Disagrees},
+		{"a tail that does not", map[string]string{"throughput_rps": "10,001", "latency_p50_s": "15ms",
+			"latency_p99_s": "300ms"}, InFlight, Disagrees},
 		{"nothing known of the median", map[string]string{"throughput_rps": "10,001", "latency_p50_s": "<1ms"}, InFlight, ""},
 		{"five processes of four workers", map[string]string{"processes": "5"}, Counts, Agrees},
 		{"four processes of four workers", map[string]string{"processes": "4"}, Counts, Disagrees},
 		{"25 connections a worker", map[string]string{"connections_per_worker": "25"}, PerWorker, Agrees},
 		{"26 connections a worker", map[string]string{"connections_per_worker": "26"}, PerWorker, Disagrees},
-		{"a quarter each", map[string]string{"throughput_rps": "8,004", "throughput_per_worker_rps": "2,001"}, PerWorker, Agrees},
+		{"a quarter each", map[string]string{"throughput_rps": "8,004", "throughput_per_worker_rps": "2,001"}, PerWorker,
+			Agrees},
 		{"a side of 28 times all", map[string]string{"server_cores_busy": "2823%"}, CPUSum, Disagrees},
 		{"a side that is full", map[string]string{"server_cores_busy": "100%"}, CPUSum, ""},
 		{"a median over the tail", map[string]string{"latency_p50_s": "5ms", "latency_p99_s": "3ms"}, Reading, Disagrees},

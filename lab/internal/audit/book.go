@@ -62,7 +62,8 @@ func (b book) find(t *Text, name string) (named, error) {
 				return named{r.Quantity, f.Place, f.Printed, r.Unit}, err
 			}
 		}
-		return named{}, fmt.Errorf("no figure %q in data/texts/%s.toml; %s", name, t.Entry, strict.Instead(name, t.figureNames()))
+		return named{}, fmt.Errorf("no figure %q in data/texts/%s.toml; %s", name, t.Entry,
+			strict.Instead(name, t.figureNames()))
 	}
 	if number, ok := strings.CutPrefix(first, "e"); ok && entry.MatchString(number) {
 		other := b[number]
@@ -79,5 +80,6 @@ func (b book) find(t *Text, name string) (named, error) {
 			return table.cell(row, what)
 		}
 	}
-	return named{}, fmt.Errorf("no table %q in data/texts/%s.toml; %s", first, t.Entry, strict.Instead(first, t.tableNames()))
+	return named{}, fmt.Errorf("no table %q in data/texts/%s.toml; %s", first, t.Entry,
+		strict.Instead(first, t.tableNames()))
 }

@@ -40,11 +40,16 @@ func TestABoundIsDecidedOnAPossibleFigure(t *testing.T) {
 		// By the printed sum the client was full, but its other figures do not allow
 		// so much use.
 		"needs = [\"repeats\"]\nruns = 1\nclient_busy = \"sum / 30\"": "inconclusive  one run of each has no interval",
-		"needs = [\"repeats\"]\nruns = 1\nclient_busy = \"sum / 29\"": "invalid  measures the client: its cores were 92.1 % busy",
-		"wall = \"sum / 30\"":     "inconclusive  what it calls the wall was 89.1 % busy at the most that fits its other figures, and 90 % is where this lab calls a wall",
-		"wall = \"sum / 29\"":     "inconclusive agrees its own figures bear it out",
-		"wall = \"1 - idle\"":     "inconclusive  what it calls the wall was 83.5 % busy at the most that fits its other figures, and 90 % is where this lab calls a wall",
-		"wall = \"mean + 0.002\"": "inconclusive  what it calls the wall was 90 % busy at the most that fits its other figures, and 90 % is where this lab calls a wall", // 89.95 to 90.05 %
+		"needs = [\"repeats\"]\nruns = 1\nclient_busy = \"sum / 29\"": "invalid  measures the client: its cores were 92.1 " +
+			"% busy",
+		"wall = \"sum / 30\"": "inconclusive  what it calls the wall was 89.1 % busy at the most that fits its other " +
+			"figures, and 90 % is where this lab calls a wall",
+		"wall = \"sum / 29\"": "inconclusive agrees its own figures bear it out",
+		"wall = \"1 - idle\"": "inconclusive  what it calls the wall was 83.5 % busy at the most that fits its other " +
+			"figures, and 90 % is where this lab calls a wall",
+		// 89.95 to 90.05 %
+		"wall = \"mean + 0.002\"": "inconclusive  what it calls the wall was 90 % busy at the most that fits its other " +
+			"figures, and 90 % is where this lab calls a wall",
 	} {
 		text, err := Parse("99", []byte(crowded+claim))
 		if err != nil {
@@ -66,7 +71,8 @@ func TestNoSideIsMoreThanBusy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = auditOf(text); err == nil || !strings.Contains(err.Error(), `claims "c": wall: "sum / 20" is 133.6 % or more, which no side can be`) {
+	if _, err = auditOf(text); err == nil ||
+		!strings.Contains(err.Error(), `claims "c": wall: "sum / 20" is 133.6 % or more, which no side can be`) {
 		t.Errorf("%v", err)
 	}
 }
@@ -88,7 +94,8 @@ func TestAnAnswerIsABodyAndItsServersHead(t *testing.T) {
 		if c.stack != "" {
 			levels[setting.Stack] = c.stack
 		}
-		files := audited(t, printedRow(t, levels, map[string]string{"transfer_bytes_per_s": c.bytes, "throughput_rps": "1.000M"}))
+		files := audited(t, printedRow(t, levels,
+			map[string]string{"transfer_bytes_per_s": c.bytes, "throughput_rps": "1.000M"}))
 		got := ""
 		for _, f := range files[0].Findings {
 			if f.Kind == ResponseSize {
@@ -118,7 +125,8 @@ of = "size"
 		t.Error(err)
 	}
 	for _, side := range []string{"at_most", "at_least"} {
-		if _, err := Parse("99", []byte(text+side+` = "4632"`)); err == nil || !strings.Contains(err.Error(), `checks[0] "size_body": a size needs equals`) {
+		if _, err := Parse("99", []byte(text+side+` = "4632"`)); err == nil ||
+			!strings.Contains(err.Error(), `checks[0] "size_body": a size needs equals`) {
 			t.Errorf("%s: %v", side, err)
 		}
 	}

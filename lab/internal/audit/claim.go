@@ -28,8 +28,9 @@ type Claim struct {
 	Runs       int    `toml:"runs"`        // of each compared condition
 	ClientBusy string `toml:"client_busy"` // formula; empty if the client's CPU was not recorded
 	ServerBusy string `toml:"server_busy"` // formula; empty if the server's CPU was not recorded
-	Wall       string `toml:"wall"`        // formula: how busy the part was that the claim calls the wall; empty if it names none
-	Comparison bool   `toml:"comparison"`  // whether the run to compare with was made
+	// formula: how busy the part was that the claim calls the wall; empty if it names none
+	Wall       string `toml:"wall"`
+	Comparison bool   `toml:"comparison"` // whether the run to compare with was made
 }
 
 // A Need is something without which a claim cannot be made.
@@ -124,7 +125,8 @@ func (b book) claim(t *Text, c Claim, found map[string]Finding) (Verdict, error)
 	}
 	var lacks []string
 	if c.Wall != "" && wall.Low < gate.CPUSaturated {
-		lacks = append(lacks, fmt.Sprintf("what it calls the wall was %.3g %% busy at the most that fits its other figures, and %v %% is where this lab calls a wall", wall.Value*100, gate.CPUSaturated*100))
+		lacks = append(lacks, fmt.Sprintf("what it calls the wall was %.3g %% busy at the most that fits its other "+
+			"figures, and %v %% is where this lab calls a wall", wall.Value*100, gate.CPUSaturated*100))
 	}
 	for _, n := range c.Needs {
 		switch {
@@ -170,7 +172,8 @@ func (b book) busy(t *Text, field, formula string, found map[string]Finding) (Qu
 		return n.Quantity, err
 	})
 	if err == nil && q.Low > 1 {
-		err = fmt.Errorf("%q is %.4g %% or more, which no side can be; check its figures against what there is, with a check of kind %s and at_most", formula, q.Low*100, CPUSum)
+		err = fmt.Errorf("%q is %.4g %% or more, which no side can be; check its figures against what there is, with a "+
+			"check of kind %s and at_most", formula, q.Low*100, CPUSum)
 	}
 	if err != nil {
 		return q, fmt.Errorf("%s: %w", field, err)

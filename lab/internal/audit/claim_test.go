@@ -9,18 +9,26 @@ import (
 func TestVerdictsOfClaims(t *testing.T) {
 	const about = "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nmetric = \"throughput_rps\"\n"
 	for more, want := range map[string]string{
-		"needs = [\"repeats\"]\nruns = 1":                                          "inconclusive  one run of each has no interval",
-		"needs = [\"repeats\"]\nruns = 5":                                          "inconclusive  5 runs of each has no interval",
-		"needs = [\"repeats\"]\nruns = 6":                                          "inconclusive agrees its own figures bear it out",
-		"needs = [\"client-cpu\", \"server-cpu\"]":                                 "inconclusive  the client's CPU was not recorded; the server's CPU was not recorded",
-		"needs = [\"comparison\"]":                                                 "inconclusive  the run it would be compared with was not made",
-		"needs = [\"comparison\"]\ncomparison = true":                              "inconclusive agrees its own figures bear it out",
-		"needs = [\"repeats\"]\nclient_busy = \"1 - idle\"":                        "invalid  measures the client: its cores were 100 % busy",
-		"needs = [\"client-cpu\"]\nclient_busy = \"0.5 - idle\"":                   "inconclusive agrees its own figures bear it out",
-		"checks = [\"half\"]":                                                      "inconclusive agrees its own figures bear it out",
-		"checks = [\"half\", \"off\"]\nneeds = [\"repeats\"]\nclient_busy = \"1\"": "refuted  the text's own figures contradict it: a sentence",
+		"needs = [\"repeats\"]\nruns = 1": "inconclusive  one run of each has no " +
+			"interval",
+		"needs = [\"repeats\"]\nruns = 5": "inconclusive  5 runs of each has no " +
+			"interval",
+		"needs = [\"repeats\"]\nruns = 6": "inconclusive agrees its own figures " +
+			"bear it out",
+		"needs = [\"client-cpu\", \"server-cpu\"]": "inconclusive  the client's CPU was " +
+			"not recorded; the server's CPU was not recorded",
+		"needs = [\"comparison\"]": "inconclusive  the run it would be " +
+			"compared with was not made",
+		"needs = [\"comparison\"]\ncomparison = true": "inconclusive agrees its own figures " +
+			"bear it out",
+		"needs = [\"repeats\"]\nclient_busy = \"1 - idle\"":      "invalid  measures the client: its cores were 100 % busy",
+		"needs = [\"client-cpu\"]\nclient_busy = \"0.5 - idle\"": "inconclusive agrees its own figures bear it out",
+		"checks = [\"half\"]": "inconclusive agrees its own figures bear it out",
+		"checks = [\"half\", \"off\"]\nneeds = [\"repeats\"]\nclient_busy = \"1\"": "refuted  the text's own figures " +
+			"contradict it: a sentence",
 	} {
-		text, err := Parse("99", []byte(small+"[[checks]]\nid = \"off\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"1\"\n"+about+more))
+		text, err := Parse("99", []byte(small+"[[checks]]\nid = \"off\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"1\"\n"+
+			about+more))
 		if err != nil {
 			t.Fatalf("%s: %v", more, err)
 		}
@@ -34,7 +42,8 @@ func TestVerdictsOfClaims(t *testing.T) {
 		}
 	}
 	// CPU time per request is valid whatever the wall was.
-	text, err := Parse("99", []byte(small+strings.Replace(about, "throughput_rps", "server_cpu_per_request_s", 1)+"needs = [\"client-cpu\"]\nclient_busy = \"1\""))
+	text, err := Parse("99", []byte(small+strings.Replace(about, "throughput_rps", "server_cpu_per_request_s", 1)+
+		"needs = [\"client-cpu\"]\nclient_busy = \"1\""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,8 @@ func TestFormulasThatMeanNothing(t *testing.T) {
 			t.Errorf("%s: %v, want %q", formula, err, says)
 		}
 	}
-	if _, err := evaluate(strings.Repeat("(", 1e6), names); err == nil || !strings.Contains(err.Error(), "exceeded max nesting depth") {
+	if _, err := evaluate(strings.Repeat("(", 1e6), names); err == nil ||
+		!strings.Contains(err.Error(), "exceeded max nesting depth") {
 		t.Errorf("a million parentheses: %.80v", err)
 	}
 	if _, err := evaluate(strings.Repeat("9", 400), names); err == nil {

@@ -30,8 +30,9 @@ var units = map[string]struct {
 	scale float64
 }{
 	"": {"", 1}, "%": {metric.Ratio, 0.01}, "×": {metric.Ratio, 1}, "x": {metric.Ratio, 1},
-	"s": {metric.Second, 1}, "ms": {metric.Second, 1e-3}, "µs": {metric.Second, 1e-6}, "ns": {metric.Second, 1e-9}, "min": {metric.Second, 60},
-	"B": {metric.Bytes, 1}, "B/s": {metric.BytesPerSecond, 1}, "bps": {metric.BitsPerSecond, 1},
+	"s": {metric.Second, 1}, "ms": {metric.Second, 1e-3}, "µs": {metric.Second, 1e-6}, "ns": {metric.Second, 1e-9},
+	"min": {metric.Second, 60},
+	"B":   {metric.Bytes, 1}, "B/s": {metric.BytesPerSecond, 1}, "bps": {metric.BitsPerSecond, 1},
 	"/s": {metric.PerSecond, 1}, "RPS": {metric.PerSecond, 1}, "/min": {metric.PerSecond, 1.0 / 60},
 }
 

@@ -64,7 +64,8 @@ func TestMannersOfPrinting(t *testing.T) {
 	for _, c := range []struct {
 		printed string
 		m       manner
-	}{{"~5", manner{exact: true}}, {"<1ms", manner{cut: true}}, {"5", manner{cut: true, exact: true}}, {"-5%", manner{cut: true}}, {"<-5%", manner{}}} {
+	}{{"~5", manner{exact: true}}, {"<1ms", manner{cut: true}}, {"5", manner{cut: true, exact: true}},
+		{"-5%", manner{cut: true}}, {"<-5%", manner{}}} {
 		if got, err := parse(c.printed, c.m); err == nil {
 			t.Errorf("%q, %+v: taken as %+v", c.printed, c.m, got)
 		}
@@ -72,7 +73,8 @@ func TestMannersOfPrinting(t *testing.T) {
 }
 
 func TestWhatIsNoFigure(t *testing.T) {
-	for _, printed := range []string{"", "~", "many", "1,32", "1.2.3", "1 2", "5 parsecs", "1e6", "0x10", "NaN", "12,3456", "5 %%", ".5", "5.", "٣"} {
+	for _, printed := range []string{"", "~", "many", "1,32", "1.2.3", "1 2", "5 parsecs", "1e6", "0x10", "NaN", "12,3456",
+		"5 %%", ".5", "5.", "٣"} {
 		if got, err := parse(printed, manner{}); err == nil {
 			t.Errorf("%q: taken as %+v", printed, got)
 		}

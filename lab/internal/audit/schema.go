@@ -28,12 +28,16 @@ func Schema() []byte {
 		"claims": "What the text says, in our own words, and what it would need.",
 	})
 	strict.Describe(s.Definitions["Table"], map[string]string{
-		"id": "*Its name in formulas.", "place": "*Where it is printed.", "experiment": "*The experiment that repeats what it shows.",
-		"host": "*The server's machine, of data/hosts.", "client": "The client's, if it is another.",
-		"topology": "*How the machines were joined: fleet, loopback or netns.", "line_rate_bps": "What the wire carried, in bits a second.",
-		"note": "What the text leaves open.", "settings": "What was set alike in every row.", "rows": "*A run each. Formulas call them c1, c2 and so on.",
+		"id": "*Its name in formulas.", "place": "*Where it is printed.",
+		"experiment": "*The experiment that repeats what it shows.",
+		"host":       "*The server's machine, of data/hosts.", "client": "The client's, if it is another.",
+		"topology":      "*How the machines were joined: fleet, loopback or netns.",
+		"line_rate_bps": "What the wire carried, in bits a second.",
+		"note":          "What the text leaves open.", "settings": "What was set alike in every row.",
+		"rows": "*A run each. Formulas call them c1, c2 and so on.",
 	})
-	strict.Describe(s.Definitions["Row"], map[string]string{"levels": "What was set in this row.", "printed": "*Its figures by metric, as printed."})
+	strict.Describe(s.Definitions["Row"], map[string]string{"levels": "What was set in this row.",
+		"printed": "*Its figures by metric, as printed."})
 	set("Figure", "unit", unit)
 	strict.Describe(s.Definitions["Figure"], map[string]string{
 		"id": "*Its name in formulas: lower-case letters, digits and _.", "place": "*Where it is printed.",
@@ -44,10 +48,13 @@ func Schema() []byte {
 	set("Check", "kind", strict.OneOf(meanings(Kinds)))
 	set("Check", "unit", unit)
 	strict.Describe(s.Definitions["Check"], map[string]string{
-		"id": "*Its name: lower-case letters, digits and _.", "kind": "*What is compared.", "of": "*A figure's name, or a formula.",
-		"equals": "The formula that should give the same.", "at_most": "The formula that should give as much or more.", "at_least": "The formula that should give as much or less.",
-		"within": "How far apart may be allowed beyond rounding, as a share; note says why.", "place": "Where it stands, if not where the figure does.",
-		"unit": "Its unit, if not the figure's.", "note": "What a reader should know of the comparison.",
+		"id": "*Its name: lower-case letters, digits and _.", "kind": "*What is compared.",
+		"of":     "*A figure's name, or a formula.",
+		"equals": "The formula that should give the same.", "at_most": "The formula that should give as much or more.",
+		"at_least": "The formula that should give as much or less.",
+		"within":   "How far apart may be allowed beyond rounding, as a share; note says why.",
+		"place":    "Where it stands, if not where the figure does.",
+		"unit":     "Its unit, if not the figure's.", "note": "What a reader should know of the comparison.",
 	})
 	sides := &jsonschema.Schema{}
 	for _, side := range []string{"equals", "at_most", "at_least"} {
@@ -61,11 +68,15 @@ func Schema() []byte {
 	set("Claim", "metric", strict.OneOf(metrics))
 	set("Claim", "needs", &jsonschema.Schema{Type: "array", Items: strict.OneOf(meanings(Needs))})
 	strict.Describe(s.Definitions["Claim"], map[string]string{
-		"id": "*Its name: lower-case letters, digits and _.", "place": "*Where the text says it.", "says": "*The claim, in our own words.",
-		"metric": "What it is about.", "needs": "What it takes to make the claim.", "checks": "The checks whose disagreement refutes it.",
-		"runs": "How many runs of each condition the text has.", "client_busy": "How busy the client was, as a formula; leave it out if that was not recorded.",
+		"id": "*Its name: lower-case letters, digits and _.", "place": "*Where the text says it.",
+		"says":   "*The claim, in our own words.",
+		"metric": "What it is about.", "needs": "What it takes to make the claim.",
+		"checks":      "The checks whose disagreement refutes it.",
+		"runs":        "How many runs of each condition the text has.",
+		"client_busy": "How busy the client was, as a formula; leave it out if that was not recorded.",
 		"server_busy": "How busy the server was, as a formula; leave it out if that was not recorded.",
-		"wall":        "How busy the part was that the text calls the wall, as a formula.", "comparison": "Whether the run to compare with was made.",
+		"wall":        "How busy the part was that the text calls the wall, as a formula.",
+		"comparison":  "Whether the run to compare with was made.",
 	})
 	return strict.EncodeSchema(s)
 }
@@ -79,5 +90,6 @@ func meanings[K ~string](of map[K]string) (words []strict.Word) {
 
 // Units lists the base units.
 func Units() []metric.Unit {
-	return []metric.Unit{metric.Second, metric.PerSecond, metric.BitsPerSecond, metric.BytesPerSecond, metric.Bytes, metric.Ratio, metric.Count}
+	return []metric.Unit{metric.Second, metric.PerSecond, metric.BitsPerSecond, metric.BytesPerSecond, metric.Bytes,
+		metric.Ratio, metric.Count}
 }

@@ -20,7 +20,8 @@ func TestQuantitiesAreRoundedWhereTheirWidthLeavesThemUncertain(t *testing.T) {
 		{Exactly(2), metric.PerSecond, "120/min", "120/min", "120/min", ""},
 	} {
 		a := amount{c.q, c.unit, c.printed}
-		if table, prose, limits := a.text(false), a.text(true), a.limits(); table != c.table || prose != c.prose || limits != c.limits {
+		if table, prose, limits := a.text(false), a.text(true), a.limits(); table != c.table || prose != c.prose ||
+			limits != c.limits {
 			t.Errorf("%+v: %q, %q, %q; want %q, %q, %q", c.q, table, prose, limits, c.table, c.prose, c.limits)
 		}
 	}

@@ -143,7 +143,8 @@ func (t *Table) cell(id, what string) (named, error) {
 	}
 	m, ok := metric.Lookup(what)
 	if !ok {
-		return named{}, fmt.Errorf("%q is neither a setting nor a metric; %s", what, strict.Instead(what, append(setting.Names(), metric.Names()...)))
+		return named{}, fmt.Errorf("%q is neither a setting nor a metric; %s", what,
+			strict.Instead(what, append(setting.Names(), metric.Names()...)))
 	}
 	f, ok := r.figures[what]
 	if !ok {
@@ -191,7 +192,8 @@ type Sheet struct {
 }
 
 // sheet lays the table out.
-func (t *Table) sheet(date string, experiments []*experiment.Experiment, hosts map[string]*host.Profile) (Sheet, error) {
+func (t *Table) sheet(date string, experiments []*experiment.Experiment, hosts map[string]*host.Profile) (Sheet,
+	error) {
 	i := slices.IndexFunc(experiments, func(x *experiment.Experiment) bool { return x.Name == t.Experiment })
 	if i < 0 {
 		return Sheet{}, fmt.Errorf("no experiment %q", t.Experiment)

@@ -147,7 +147,8 @@ func Parse(name string, data []byte) (*Text, error) {
 		return nil, err
 	}
 	if t.Entry != name || !entry.MatchString(name) && !study.MatchString(name) {
-		return nil, fmt.Errorf("entry: %q, but the file is called %s.toml; it is called by the entry's number, or by the study's word", t.Entry, name)
+		return nil, fmt.Errorf("entry: %q, but the file is called %s.toml; it is called by the entry's number, or by the "+
+			"study's word", t.Entry, name)
 	}
 	return t, t.resolve()
 }
@@ -209,7 +210,8 @@ func (t *Text) resolve() error {
 		case c.Of == "" || sides != 1:
 			return fmt.Errorf("%s %q: needs of, and one of equals, at_most and at_least", at, c.ID)
 		case c.Kind == ResponseSize && c.Equals == "":
-			return fmt.Errorf("%s %q: a size needs equals, since a limit on one side would agree with nearly everything", at, c.ID)
+			return fmt.Errorf("%s %q: a size needs equals, since a limit on one side would agree with nearly everything", at,
+				c.ID)
 		case !(c.Within >= 0 && c.Within < 1):
 			return fmt.Errorf("%s %q: within must be a share from 0 to 1", at, c.ID)
 		case c.Within > 0 && c.Note == "":

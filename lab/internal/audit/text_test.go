@@ -7,7 +7,8 @@ import (
 )
 
 // table begins a table, to which each case adds.
-const table = "entry = \"99\"\ndate = \"2026-01-01\"\n[[tables]]\nid = \"t\"\nplace = \"p\"\nexperiment = \"99-x\"\nhost = \"h\"\n"
+const table = "entry = \"99\"\ndate = \"2026-01-01\"\n[[tables]]\nid = \"t\"\nplace = \"p\"\nexperiment = " +
+	"\"99-x\"\nhost = \"h\"\n"
 
 // rowsOf is the rest of a table, with one row.
 func rowsOf(row string) string { return "topology = \"fleet\"\nrows = [{ " + row + " }]\n" }
@@ -18,34 +19,36 @@ func TestTextsThatAreRefused(t *testing.T) {
 		small + "x=1":                             `unknown key "checks.x"`,
 		small + "note = \"n\"\nNote = \"m\"":      `unknown key "checks[0].Note"`,
 		strings.Replace(small, `"99"`, `"98"`, 1): "called by the entry's number",
-		small + "[[figures]]\nid = \"rate\"\nplace = \"p\"\nprinted = \"1\"":                                          `id "rate" stands twice`,
-		small + "[[figures]]\nid = \"max\"\nplace = \"p\"\nprinted = \"1\"":                                           "is a function",
-		small + "[[figures]]\nid = \"floor\"\nplace = \"p\"\nprinted = \"1\"":                                         "is a function",
-		small + "[[figures]]\nid = \"A-b\"\nplace = \"p\"\nprinted = \"1\"":                                           "must be lower-case",
-		small + "[[figures]]\nid = \"c\"\nprinted = \"1\"":                                                            "place is missing",
-		small + "[[figures]]\nid = \"c\"\nplace = \"p\"\nprinted = \"lots\"":                                          "no printed figure",
-		small + "[[figures]]\nid = \"c\"\nplace = \"p\"\nprinted = \"1ms\"\nunit = \"B\"":                             `unit "B", but "1ms" is in "s"`,
-		small + "[[figures]]\nid = \"c\"\nplace = \"p\"\nprinted = \"1\"\nunit = \"furlong\"":                         "use one of",
-		small + "[[tables]]\nid = \"t\"\nplace = \"p\"":                                                               "needs place, experiment and host",
-		table + `topology = "fleet"`:                                                                                  "rows: none",
-		table + `topology = "wifi"`:                                                                                   `topology: "wifi"`,
-		table + rowsOf(`levels = { speed = 1 }, printed = {}`):                                                        "rows[0]: unknown setting",
-		table + rowsOf(`levels = { connections = "many" }, printed = {}`):                                             "rows[0]: ",
-		table + rowsOf(`levels = {}, printed = { speed = "1" }`):                                                      "rows[0]: printed: speed: no such metric",
-		table + rowsOf(`levels = {}, printed = { latency_p50_s = "5" }`):                                              `rows[0]: printed: latency_p50_s: "5" is no figure in s`,
-		table + rowsOf(`levels = {}, printed = { throughput_rps = "lots" }`):                                          "no printed figure",
-		strings.Replace(table, `date = "2026-01-01"`, `date = "2026-02-30"`, 1) + rowsOf(`levels = {}, printed = {}`): "give the day on which the tables were published",
-		table + rowsOf(`levels = {}, print = {}`):                                                                     `unknown key "tables.print"`,
-		small + "[[checks]]\nid = \"c\"\nkind = \"guess\"\nof = \"rate\"\nequals = \"1\"":                             `unknown kind "guess"`,
-		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"":                                             "one of equals",
-		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"1\"\nat_most = \"2\"":            "one of equals",
-		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"1\"\nwithin = 0.1":               "note must say why",
-		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"1\"\nwithin = nan":               "within must be a share",
-		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"":                                                 "nothing would decide it",
-		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nneeds = [\"luck\"]":                             `unknown need "luck"`,
-		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nchecks = [\"none\"]":                            `no check "none"`,
-		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nmetric = \"speed\"\nneeds = [\"repeats\"]":      `unknown metric "speed"`,
-		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nclient_busy = \"1\"\nneeds = [\"repeats\"]":     "without a metric",
+		small + "[[figures]]\nid = \"rate\"\nplace = \"p\"\nprinted = \"1\"":                  `id "rate" stands twice`,
+		small + "[[figures]]\nid = \"max\"\nplace = \"p\"\nprinted = \"1\"":                   "is a function",
+		small + "[[figures]]\nid = \"floor\"\nplace = \"p\"\nprinted = \"1\"":                 "is a function",
+		small + "[[figures]]\nid = \"A-b\"\nplace = \"p\"\nprinted = \"1\"":                   "must be lower-case",
+		small + "[[figures]]\nid = \"c\"\nprinted = \"1\"":                                    "place is missing",
+		small + "[[figures]]\nid = \"c\"\nplace = \"p\"\nprinted = \"lots\"":                  "no printed figure",
+		small + "[[figures]]\nid = \"c\"\nplace = \"p\"\nprinted = \"1ms\"\nunit = \"B\"":     `unit "B", but "1ms" is in "s"`,
+		small + "[[figures]]\nid = \"c\"\nplace = \"p\"\nprinted = \"1\"\nunit = \"furlong\"": "use one of",
+		small + "[[tables]]\nid = \"t\"\nplace = \"p\"": "needs place, experiment " +
+			"and host",
+		table + `topology = "fleet"`:                                         "rows: none",
+		table + `topology = "wifi"`:                                          `topology: "wifi"`,
+		table + rowsOf(`levels = { speed = 1 }, printed = {}`):               "rows[0]: unknown setting",
+		table + rowsOf(`levels = { connections = "many" }, printed = {}`):    "rows[0]: ",
+		table + rowsOf(`levels = {}, printed = { speed = "1" }`):             "rows[0]: printed: speed: no such metric",
+		table + rowsOf(`levels = {}, printed = { latency_p50_s = "5" }`):     `rows[0]: printed: latency_p50_s: "5" is no figure in s`,
+		table + rowsOf(`levels = {}, printed = { throughput_rps = "lots" }`): "no printed figure",
+		strings.Replace(table, `date = "2026-01-01"`, `date = "2026-02-30"`, 1) +
+			rowsOf(`levels = {}, printed = {}`): "give the day on which the tables were published",
+		table + rowsOf(`levels = {}, print = {}`):                                                                 `unknown key "tables.print"`,
+		small + "[[checks]]\nid = \"c\"\nkind = \"guess\"\nof = \"rate\"\nequals = \"1\"":                         `unknown kind "guess"`,
+		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"":                                         "one of equals",
+		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"1\"\nat_most = \"2\"":        "one of equals",
+		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"1\"\nwithin = 0.1":           "note must say why",
+		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"1\"\nwithin = nan":           "within must be a share",
+		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"":                                             "nothing would decide it",
+		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nneeds = [\"luck\"]":                         `unknown need "luck"`,
+		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nchecks = [\"none\"]":                        `no check "none"`,
+		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nmetric = \"speed\"\nneeds = [\"repeats\"]":  `unknown metric "speed"`,
+		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nclient_busy = \"1\"\nneeds = [\"repeats\"]": "without a metric",
 	} {
 		if _, err := Parse("99", []byte(text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("…%s: %v, want %q", text[max(0, len(text)-60):], err, says)
@@ -68,15 +71,19 @@ func TestAStudyIsCalledByItsWord(t *testing.T) {
 // Errors that show only when formulas are evaluated.
 func TestTextsThatLeanOnNothing(t *testing.T) {
 	for more, says := range map[string]string{
-		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rat\"\nequals = \"1\"":                                                                                                                                 `checks "c": of: "rat", character 1: no figure "rat" in data/texts/99.toml`,
-		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"e98.x\"":                                                                                                                            `there is no data/texts/98.toml`,
-		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"t.c1.x\"":                                                                                                                           `no table "t"`,
-		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate * 2\"\nequals = \"1\"":                                                                                                                            "place: missing",
-		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nplace = \"p\"\nof = \"rate * 2\"\nequals = \"1\"":                                                                                                             "unit: missing",
-		"[[tables]]\nid = \"unused\"\nplace = \"p\"\nexperiment = \"x\"\nhost = \"h\"\n" + rowsOf("levels = {}, printed = {}"):                                                                                   `tables "unused": no experiment "x"`,
-		"[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nmetric = \"throughput_rps\"\nneeds = [\"repeats\"]\nclient_busy = \"busy\"":                                                                        `claims "c": client_busy:`,
-		"[[tables]]\nid = \"t\"\nplace = \"p\"\nexperiment = \"99-x\"\nhost = \"nobody\"\n" + rowsOf("levels = {}, printed = {}"):                                                                                `tables "t": no host "nobody" in data/hosts`,
-		"[[tables]]\nid = \"t\"\nplace = \"p\"\nexperiment = \"99-x\"\nhost = \"h\"\n" + rowsOf("levels = {}, printed = {}") + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"t.c2.workers\"\nequals = \"1\"": `no row "c2"`,
+		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rat\"\nequals = \"1\"":                     `checks "c": of: "rat", character 1: no figure "rat" in data/texts/99.toml`,
+		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"e98.x\"":                `there is no data/texts/98.toml`,
+		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"t.c1.x\"":               `no table "t"`,
+		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate * 2\"\nequals = \"1\"":                "place: missing",
+		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nplace = \"p\"\nof = \"rate * 2\"\nequals = \"1\"": "unit: missing",
+		"[[tables]]\nid = \"unused\"\nplace = \"p\"\nexperiment = \"x\"\nhost = \"h\"\n" +
+			rowsOf("levels = {}, printed = {}"): `tables "unused": no experiment "x"`,
+		"[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nmetric = \"throughput_rps\"\nneeds = " +
+			"[\"repeats\"]\nclient_busy = \"busy\"": `claims "c": client_busy:`,
+		"[[tables]]\nid = \"t\"\nplace = \"p\"\nexperiment = \"99-x\"\nhost = \"nobody\"\n" +
+			rowsOf("levels = {}, printed = {}"): `tables "t": no host "nobody" in data/hosts`,
+		"[[tables]]\nid = \"t\"\nplace = \"p\"\nexperiment = \"99-x\"\nhost = \"h\"\n" + rowsOf("levels = {}, printed = {}") +
+			"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"t.c2.workers\"\nequals = \"1\"": `no row "c2"`,
 	} {
 		text, err := Parse("99", []byte(strings.Replace(small, "\n", "\ndate = \"2026-01-01\"\n", 1)+more))
 		if err != nil {

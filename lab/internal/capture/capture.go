@@ -117,7 +117,8 @@ func opening(k profiles.Kind) string {
 }
 
 // fetch requests a profile of the window, or of its first moment.
-func (p *part) fetch(ctx context.Context, client *http.Client, window time.Duration, at time.Time) (*profile.Profile, error) {
+func (p *part) fetch(ctx context.Context, client *http.Client, window time.Duration, at time.Time) (*profile.Profile,
+	error) {
 	what := string(p.kind)
 	if p.kind == profiles.CPU {
 		what = "profile"
@@ -160,7 +161,8 @@ func ask(ctx context.Context, client *http.Client, what string, within time.Dura
 		return nil, fmt.Errorf("answered %d: %.200q", status, line)
 	case ctx.Err() == nil && timed.Err() != nil:
 		return nil, fmt.Errorf("no whole answer within %v", within)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
+		errors.Is(err, syscall.EPIPE):
 		return nil, errEnded
 	default:
 		return nil, bare(err)

@@ -51,7 +51,8 @@ func captureNear(t *testing.T, sources []Source, window time.Duration) ([]part, 
 		}
 		if try == 3 {
 			if late, is := busy(); is {
-				t.Skipf("the machine is too busy: the starts are %v apart, and one that only sleeps wakes %v late", set.Spread, late)
+				t.Skipf("the machine is too busy: the starts are %v apart, and one that only sleeps wakes %v late", set.Spread,
+					late)
 			}
 			t.Fatalf("the starts are %v apart, in %d tries", set.Spread, try)
 		}
@@ -99,7 +100,8 @@ func TestSixProfilesOfOneWindow(t *testing.T) {
 			began := time.Now()
 			parts, set := captureNear(t, sources, 2*time.Second)
 			if set.Processes != processes || set.Window != 2*time.Second || set.Started.Before(began) || set.Spread <= 0 {
-				t.Errorf("got %d processes, window %v, started %v after the call, spread %v", set.Processes, set.Window, set.Started.Sub(began), set.Spread)
+				t.Errorf("got %d processes, window %v, started %v after the call, spread %v", set.Processes, set.Window,
+					set.Started.Sub(began), set.Spread)
 			}
 			for _, k := range profiles.Kinds() {
 				p := set.Merged[k]
@@ -151,7 +153,8 @@ func TestSixProfilesOfOneWindow(t *testing.T) {
 					t.Errorf("%s holds the taking of profiles", k)
 				}
 			}
-			if !has(set.Merged[profiles.CPU], "github.com/valyala/fasthttp.") || !has(set.Merged[profiles.Goroutine], "github.com/valyala/fasthttp.") {
+			if !has(set.Merged[profiles.CPU], "github.com/valyala/fasthttp.") ||
+				!has(set.Merged[profiles.Goroutine], "github.com/valyala/fasthttp.") {
 				t.Error("the profiles are not of the server")
 			}
 			// Each handler is a goroutine, and four of them wait for the end of the
@@ -180,7 +183,8 @@ func TestALockInEachRequestIsSeen(t *testing.T) {
 		seen = has(set.Merged[profiles.Mutex], lock) || has(set.Merged[profiles.Block], lock)
 	}
 	if !seen {
-		t.Errorf("neither profile has %s:\n%v\n%v", lock, symbols(set.Merged[profiles.Mutex]), symbols(set.Merged[profiles.Block]))
+		t.Errorf("neither profile has %s:\n%v\n%v", lock, symbols(set.Merged[profiles.Mutex]),
+			symbols(set.Merged[profiles.Block]))
 	}
 
 	s = startServer(t, 8, false, "--index=pool", "--mutex-fraction=1", "--block-rate-ns=1")
@@ -233,7 +237,8 @@ func TestAServerThatIsKilled(t *testing.T) {
 		if time.Since(began) > patience {
 			t.Errorf("prefork %v: it waited for the window's end", prefork)
 		}
-		if msg := err.Error(); strings.Contains(msg, "\n") || !strings.Contains(msg, " of "+s.dir+"/") || !strings.Contains(msg, "has probably ended") {
+		if msg := err.Error(); strings.Contains(msg, "\n") || !strings.Contains(msg, " of "+s.dir+"/") ||
+			!strings.Contains(msg, "has probably ended") {
 			t.Errorf("prefork %v: %q names neither process nor reason", prefork, msg)
 		}
 		kind, _, _ := strings.Cut(err.Error(), " ")

@@ -68,7 +68,8 @@ func TestAFaultIsOneLineThatNamesIt(t *testing.T) {
 		{"truncated", "mutex", func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write(whole.Bytes()[:whole.Len()/2])
 		}, `mutex of SOURCE: the 0 bytes it sent are no profile: `},
-		{"empty", "allocs", func(http.ResponseWriter, *http.Request) {}, `allocs of SOURCE: the 0 bytes it sent are no profile: `},
+		{"empty", "allocs", func(http.ResponseWriter, *http.Request) {},
+			`allocs of SOURCE: the 0 bytes it sent are no profile: `},
 		{"text", "goroutine", func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte("<html>\n"))
 		}, `goroutine of SOURCE: the 7 bytes it sent are no profile: `},
@@ -194,7 +195,8 @@ func TestURL(t *testing.T) {
 		}
 	}
 	for base, want := range map[string]string{
-		"http://192.0.2.7:6060":        "open a tunnel with ssh -N -L 127.0.0.1:6060:127.0.0.1:6060 192.0.2.7 and give http://127.0.0.1:6060",
+		"http://192.0.2.7:6060": "open a tunnel with ssh -N -L 127.0.0.1:6060:127.0.0.1:6060 192.0.2.7 and give " +
+			"http://127.0.0.1:6060",
 		"http://server.example:99":     "ssh -N -L 127.0.0.1:99:127.0.0.1:99 server.example",
 		"http://0.0.0.0:6060":          "on loopback only",
 		"http://127.0.0.1":             "the port is missing",
@@ -244,7 +246,8 @@ func TestAnotherConnectionIsNotMade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Capture(t.Context(), []Source{s}, time.Second); err == nil || !strings.Contains(err.Error(), "closed the connection") {
+	if _, err := Capture(t.Context(), []Source{s}, time.Second); err == nil ||
+		!strings.Contains(err.Error(), "closed the connection") {
 		t.Errorf("got %v", err)
 	}
 	if n := len(accepted); n > len(profiles.Kinds()) {
@@ -282,14 +285,20 @@ func TestClean(t *testing.T) {
 		start   int64
 		refused string
 	}{
-		{"a difference begins before its time", profiles.Block, sample([]string{"contentions", "delay"}, []int64{1, 7}), 7, 0, 3e9, ""},
-		{"a profiles.CPU profile begins at its time", profiles.CPU, sample([]string{"samples", "cpu"}, []int64{1, 7}), 7, 0, 5e9, ""},
+		{"a difference begins before its time", profiles.Block, sample([]string{"contentions", "delay"}, []int64{1, 7}), 7, 0,
+			3e9, ""},
+		{"a profiles.CPU profile begins at its time", profiles.CPU, sample([]string{"samples", "cpu"}, []int64{1, 7}), 7, 0,
+			5e9, ""},
 		{"a moment has no length", profiles.Heap, sample(memory, []int64{9, 90, 1, 7}), 7, 0, 5e9, ""},
-		{"what was collected is not what was allocated", profiles.Allocs, sample(memory, []int64{1, 7, -5, -50}), 7, 0, 3e9, ""},
+		{"what was collected is not what was allocated", profiles.Allocs, sample(memory, []int64{1, 7, -5, -50}), 7, 0, 3e9,
+			""},
 		{"what was freed before is not live", profiles.Heap, sample(memory, []int64{9, 90, 0, 0}), 0, 0, 5e9, ""},
-		{"a handler's wait", profiles.Block, sample([]string{"contentions", "delay"}, []int64{1, 7}, "runtime.selectgo", "net/http/pprof.sleep"), 0, 7, 3e9, ""},
-		{"the writer's work", profiles.CPU, sample([]string{"samples", "cpu"}, []int64{1, 7}, "compress/flate.write", "runtime/pprof.profileWriter"), 0, 7, 5e9, ""},
-		{"a server that labels its work", profiles.CPU, sample([]string{"samples", "cpu"}, []int64{1, 7}, "main.handle", "runtime/pprof.Do"), 7, 0, 5e9, ""},
+		{"a handler's wait", profiles.Block, sample([]string{"contentions", "delay"}, []int64{1, 7}, "runtime.selectgo",
+			"net/http/pprof.sleep"), 0, 7, 3e9, ""},
+		{"the writer's work", profiles.CPU, sample([]string{"samples", "cpu"}, []int64{1, 7}, "compress/flate.write",
+			"runtime/pprof.profileWriter"), 0, 7, 5e9, ""},
+		{"a server that labels its work", profiles.CPU,
+			sample([]string{"samples", "cpu"}, []int64{1, 7}, "main.handle", "runtime/pprof.Do"), 7, 0, 5e9, ""},
 		{"negative wait", profiles.Mutex, sample([]string{"contentions", "delay"}, []int64{1, -7}), 0, 0, 0, "negative"},
 		{"negative count", profiles.Mutex, sample([]string{"contentions", "delay"}, []int64{-1, 7}), 0, 0, 0, "negative"},
 		{"negative allocation", profiles.Allocs, sample(memory, []int64{0, -1, 0, 0}), 0, 0, 0, "negative"},
@@ -309,7 +318,8 @@ func TestClean(t *testing.T) {
 		}
 		left, err := profiles.Total(c.p, c.kind)
 		if err != nil || left != c.left || own != c.own || c.p.TimeNanos != c.start {
-			t.Errorf("%s: %d left (%v), %d own, starts at %d; want %d, %d, %d", c.name, left, err, own, c.p.TimeNanos, c.left, c.own, c.start)
+			t.Errorf("%s: %d left (%v), %d own, starts at %d; want %d, %d, %d", c.name, left, err, own, c.p.TimeNanos, c.left,
+				c.own, c.start)
 		}
 		if c.p.Mapping[0].File != "server" {
 			t.Errorf("%s: a path is left: %s", c.name, c.p.Mapping[0].File)
@@ -361,7 +371,8 @@ func TestMerge(t *testing.T) {
 	if set.Spread != time.Millisecond || set.Started.UnixNano() != 3e9 {
 		t.Errorf("started %d, spread %v", set.Started.UnixNano(), set.Spread)
 	}
-	for k, want := range map[profiles.Kind]int64{profiles.CPU: 21, profiles.Mutex: 21, profiles.Block: 21, profiles.Heap: 61, profiles.Allocs: 21, profiles.Goroutine: 1} {
+	for k, want := range map[profiles.Kind]int64{profiles.CPU: 21, profiles.Mutex: 21, profiles.Block: 21,
+		profiles.Heap: 61, profiles.Allocs: 21, profiles.Goroutine: 1} {
 		if got, err := profiles.Total(set.Merged[k], k); err != nil || got != want {
 			t.Errorf("%s: %d, %v; want %d", k, got, err, want)
 		}

@@ -32,7 +32,8 @@ func columns(k profiles.Kind) []string {
 // merge merges the parts into a set, and checks that no sample was lost or
 // counted twice.
 func merge(parts []part, processes int, window time.Duration) (*Set, error) {
-	set := &Set{Processes: processes, Window: window, Merged: map[profiles.Kind]*profile.Profile{}, Own: map[profiles.Kind]int64{}}
+	set := &Set{Processes: processes, Window: window, Merged: map[profiles.Kind]*profile.Profile{},
+		Own: map[profiles.Kind]int64{}}
 	var latest time.Time
 	for _, k := range profiles.Kinds() {
 		var of []*profile.Profile
@@ -94,7 +95,8 @@ func (p part) clean() (own int64, err error) {
 		return 0, err
 	}
 	if p.TimeNanos <= 0 || !p.kind.OfMoment() && p.DurationNanos <= 0 {
-		return 0, fmt.Errorf("the file says neither when nor how long (time %d ns, duration %d ns)", p.TimeNanos, p.DurationNanos)
+		return 0, fmt.Errorf("the file says neither when nor how long (time %d ns, duration %d ns)", p.TimeNanos,
+			p.DurationNanos)
 	}
 	// The time in a profile that is a difference of two states is that of the
 	// later one.

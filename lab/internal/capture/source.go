@@ -35,7 +35,8 @@ func Socket(path string) Source {
 // authentication, so it must not be open to a network.
 func URL(base string) (Source, error) {
 	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
+	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
+		strings.Trim(u.Path, "/") != "" {
 		return Source{}, fmt.Errorf("%s: give http://HOST:PORT, as in http://127.0.0.1:6060", base)
 	}
 	host, port := u.Hostname(), u.Port()
@@ -46,7 +47,8 @@ func URL(base string) (Source, error) {
 		host = "127.0.0.1" // as the server understands it
 	}
 	if ip, err := netip.ParseAddr(host); err != nil || !ip.Unmap().IsLoopback() {
-		return Source{}, fmt.Errorf("%s: pprof is asked on loopback only; open a tunnel with ssh -N -L 127.0.0.1:%s:127.0.0.1:%s %s and give http://127.0.0.1:%s",
+		return Source{}, fmt.Errorf("%s: pprof is asked on loopback only; open a tunnel with ssh -N -L "+
+			"127.0.0.1:%s:127.0.0.1:%s %s and give http://127.0.0.1:%s",
 			base, port, port, u.Hostname(), port)
 	}
 	return Source{name: strings.TrimRight(base, "/"), network: "tcp", address: net.JoinHostPort(host, port)}, nil

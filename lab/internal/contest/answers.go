@@ -86,7 +86,8 @@ func one(conn net.Conn, r *bufio.Reader, addr, path string, again bool) (Answer,
 	}
 	switch {
 	case a.StatusCode < 200 || a.StatusCode > 299:
-		return Answer{}, fmt.Errorf("it answers GET %s with status %d, and only 2xx can be measured; give another path with --url", path, a.StatusCode)
+		return Answer{}, fmt.Errorf("it answers GET %s with status %d, and only 2xx can be measured; give another path "+
+			"with --url", path, a.StatusCode)
 	case a.Close:
 		return Answer{}, fmt.Errorf("it closes the connection with each answer (%s); %s", a.Proto, kept)
 	}
@@ -101,7 +102,8 @@ func one(conn net.Conn, r *bufio.Reader, addr, path string, again bool) (Answer,
 }
 
 // kept says what the load needs of a connection.
-const kept = "the load keeps its connections open, so let it speak HTTP/1.1 with keep-alive (Python's http.server: --protocol HTTP/1.1)"
+const kept = "the load keeps its connections open, so let it speak HTTP/1.1 with keep-alive (Python's http.server: " +
+	"--protocol HTTP/1.1)"
 
 // varies tells whether a server's answers differ among themselves.
 func varies(as []Answer) bool {
@@ -151,10 +153,12 @@ func differ(base, other Server, a, b []Answer) string {
 		}
 		return fmt.Sprintf("the answers of %s change from one request to the next, and the other's do not", who)
 	case len(x.Body) != len(y.Body):
-		return says("a body of", lengths(least, most), lengths(low, high)) + fmt.Sprintf("; the first byte that differs is %d", first(x.Body, y.Body))
+		return says("a body of", lengths(least, most), lengths(low, high)) +
+			fmt.Sprintf("; the first byte that differs is %d", first(x.Body, y.Body))
 	}
 	at := first(x.Body, y.Body)
-	return fmt.Sprintf("the bodies of %s and %s, %d bytes each, differ from byte %d on (%q, %q)", other.Name, base.Name, len(x.Body), at, y.Body[at-1:at], x.Body[at-1:at])
+	return fmt.Sprintf("the bodies of %s and %s, %d bytes each, differ from byte %d on (%q, %q)", other.Name, base.Name,
+		len(x.Body), at, y.Body[at-1:at], x.Body[at-1:at])
 }
 
 func shown(v string) string {

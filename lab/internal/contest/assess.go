@@ -61,7 +61,8 @@ func (a *assessment) outcome() *compare.Outcome {
 	out := &compare.Outcome{
 		SchemaVersion: compare.Version, Path: o.Path, Connections: o.Connections, Pipelining: o.Pipelining, RateRPS: o.Rate,
 		LineRateBps: o.LineRate, Margin: o.Margin, FailAbove: o.FailAbove, Confidence: stats.Confidence,
-		DurationS: math.Round(a.took*10) / 10, Trials: len(f.Trials), Says: []string{}, Servers: []compare.Measured{}, Comparisons: []compare.Comparison{},
+		DurationS: math.Round(a.took*10) / 10, Trials: len(f.Trials), Says: []string{}, Servers: []compare.Measured{},
+		Comparisons: []compare.Comparison{},
 	}
 	for _, t := range f.Trials {
 		if !t.Valid {
@@ -75,7 +76,8 @@ func (a *assessment) outcome() *compare.Outcome {
 			out.SlotS, out.Rounds, out.WarmupS = p.Block.SlotS, p.Block.Rounds, p.Block.WarmupS
 		}
 		if a.failing() {
-			out.Notes = append(out.Notes, fmt.Sprintf("it ended before its budget was spent, after %.0f of %.0f s: %s", a.took, o.Budget.Seconds(), o.Named(p.StoppedEarly)))
+			out.Notes = append(out.Notes, fmt.Sprintf("it ended before its budget was spent, after %.0f of %.0f s: %s", a.took,
+				o.Budget.Seconds(), o.Named(p.StoppedEarly)))
 		}
 	}
 	return out
@@ -108,7 +110,8 @@ func (a *assessment) measured(i int) compare.Measured {
 		}
 		return words.Digits(stats.Median(figures[name]))
 	}
-	m.CPUPerRequest, m.Throughput, m.P50, m.P99, m.ResponseBytes = median(cost), median(throughput), median(p50), median(p99), median("response_bytes")
+	m.CPUPerRequest, m.Throughput, m.P50, m.P99, m.ResponseBytes = median(cost), median(throughput), median(p50),
+		median(p99), median("response_bytes")
 	m.Bound = "unknown"
 	for _, b := range slices.Sorted(maps.Keys(bounds)) {
 		if bounds[b] > m.Bounded {
@@ -173,7 +176,8 @@ func (a *assessment) undecided(c compare.Comparison, i int) string {
 func (a *assessment) comparison(i int, control *verdict.Control, table *verdict.Relative) compare.Comparison {
 	o := a.o
 	c := compare.Comparison{Name: o.Servers[i].Name, Base: o.Servers[0].Name, Verdict: compare.Undecided}
-	c.CPUPerRequest, c.Throughput, c.P50, c.P99 = a.ratio(i, cost), a.ratio(i, throughput), a.ratio(i, p50), a.ratio(i, p99)
+	c.CPUPerRequest, c.Throughput, c.P50, c.P99 = a.ratio(i, cost), a.ratio(i, throughput), a.ratio(i, p50),
+		a.ratio(i, p99)
 	c.OwnWork = ownWork(i, table)
 	if o.Running() {
 		c.Verdict, c.CPUPerRequest = compare.Uncosted, nil
@@ -205,7 +209,8 @@ func (a *assessment) comparison(i int, control *verdict.Control, table *verdict.
 	}
 	switch {
 	case c.Verdict == compare.Uncosted:
-		c.Says = "no CPU figures of servers that run already, so nothing is said of cost; throughput and latency follow, and what bounded them on the servers' side is not known"
+		c.Says = "no CPU figures of servers that run already, so nothing is said of cost; throughput and latency follow, " +
+			"and what bounded them on the servers' side is not known"
 		if !c.Settled(o.Margin) {
 			c.FurtherS = a.further(i, throughput)
 		}

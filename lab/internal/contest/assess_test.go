@@ -35,15 +35,18 @@ func made(o Options, ratios [][]float64) *results.File {
 			case i > 0:
 				r = of[i-1]
 			}
-			f.Trials = append(f.Trials, results.Trial{Condition: c.ID, Block: b + 1, Seq: len(f.Trials) + 1, Valid: true, Bound: gate.BoundServerCPU,
-				Metrics: map[string]float64{cost: 10e-6 * r, throughput: 1e5 / r, p50: 300e-6 * r, p99: 900e-6 * r, "client_thread_busy_max": 0.5, "client_cores_busy": 0.5, "server_cores_busy": 0.99}})
+			f.Trials = append(f.Trials, results.Trial{Condition: c.ID, Block: b + 1, Seq: len(f.Trials) + 1, Valid: true,
+				Bound: gate.BoundServerCPU,
+				Metrics: map[string]float64{cost: 10e-6 * r, throughput: 1e5 / r, p50: 300e-6 * r, p99: 900e-6 * r,
+					"client_thread_busy_max": 0.5, "client_cores_busy": 0.5, "server_cores_busy": 0.99}})
 		}
 	}
 	return f
 }
 
 func options(servers ...string) Options {
-	o := Options{Path: "/a", Connections: 4, Pipelining: 1, Margin: 0.03, Budget: time.Minute, Warmup: 100 * time.Millisecond}
+	o := Options{Path: "/a", Connections: 4, Pipelining: 1, Margin: 0.03, Budget: time.Minute,
+		Warmup: 100 * time.Millisecond}
 	for _, s := range servers {
 		o.Servers = append(o.Servers, Server{Name: s, Command: []string{"/bin/true", "{port}"}})
 	}
@@ -73,10 +76,12 @@ func each(n int, of ...float64) (out [][]float64) {
 func TestARunThatEndsBeforeItsBudgetSaysWhy(t *testing.T) {
 	o := options("old", "new")
 	f := made(o, each(8, 0.97, 1.04))
-	f.Provenance.Ended, f.Provenance.StoppedEarly = results.Failing, "4 blocks in a row had no valid trial; the last: compared-02 exited"
+	f.Provenance.Ended, f.Provenance.StoppedEarly = results.Failing,
+		"4 blocks in a row had no valid trial; the last: compared-02 exited"
 	out := assessed(t, o, f)
 	says := strings.Join(out.Says, "\n")
-	if !strings.Contains(says, "note: it ended before its budget was spent, after 16 of 60 s: 4 blocks in a row had no valid trial; the last: new exited") || strings.Contains(says, "would tell") {
+	if !strings.Contains(says, "note: it ended before its budget was spent, after 16 of 60 s: 4 blocks in a row had no "+
+		"valid trial; the last: new exited") || strings.Contains(says, "would tell") {
 		t.Error(says)
 	}
 }
@@ -97,7 +102,8 @@ func TestFiguresThatDoNotFitTheirRatioAreExplained(t *testing.T) {
 		}
 	}
 	out := assessed(t, o, f)
-	if c := out.Comparisons[0]; c.Verdict != compare.Dearer || len(out.Notes) != 1 || !strings.HasPrefix(out.Notes[0], "a ratio is taken within each block") {
+	if c := out.Comparisons[0]; c.Verdict != compare.Dearer || len(out.Notes) != 1 ||
+		!strings.HasPrefix(out.Notes[0], "a ratio is taken within each block") {
 		t.Errorf("%s: %s; %q; %v", c.Verdict, c.Says, out.Notes, out.Servers)
 	}
 	if out = assessed(t, o, made(o, each(12, 1.05))); len(out.Notes) != 0 {
@@ -115,23 +121,34 @@ func TestWhatBlocksSay(t *testing.T) {
 		exit    int
 		says    string
 	}{
-		{"dearer", each(7, 1.042, 1.031, 1.053), 0, compare.Dearer, "", compare.ExitDecided, "new costs 4.2 % more CPU a request than old (3.1 to 5.3 %)"},
-		{"cheaper", each(7, 0.72, 0.71, 0.73), 0, compare.Cheaper, "", compare.ExitDecided, "new costs 28.0 % less CPU a request than old (27.0 to 29.0 %)"},
-		{"same", each(7, 1.001, 0.99, 1.012), 0, compare.Same, "", compare.ExitDecided, "the same within 3 %: new costs 0.1 % more CPU a request than old (−1.0 to 1.2 %)"},
-		{"same and not equal", each(7, 1.015, 1.01, 1.02), 0, compare.Same, "", compare.ExitDecided, "the same within 3 %, though not equal: new costs 1.5 % more"},
-		{"six blocks are too few, however clear", each(6, 2), 0, compare.Undecided, "", compare.ExitUndecided, "not decided: 6 valid blocks of both new and old, and 7 are the least that tell"},
-		{"neither", each(9, 1.04, 0.99, 1.02), 0, compare.Undecided, "", compare.ExitUndecided, "not decided: new costs between 1.0 % less and 4.0 % more CPU a request than old"},
-		{"above the bar", each(7, 1.08, 1.07), 1.05, compare.Dearer, compare.AboveYes, compare.ExitAbove, "new costs 8.0 % more"},
-		{"dearer, not above the bar", each(7, 1.04, 1.041), 1.05, compare.Dearer, compare.AboveNo, compare.ExitDecided, "new costs 4.0 % more"},
-		{"dearer, the bar open", each(8, 1.04, 1.06), 1.05, compare.Dearer, compare.AboveOpen, compare.ExitUndecided, "whether that is above 1.05 is not decided"},
-		{"cheaper is not above", each(7, 0.9), 1.05, compare.Cheaper, compare.AboveNo, compare.ExitDecided, "new costs 10.0 % less"},
+		{"dearer", each(7, 1.042, 1.031, 1.053), 0, compare.Dearer, "", compare.ExitDecided,
+			"new costs 4.2 % more CPU a request than old (3.1 to 5.3 %)"},
+		{"cheaper", each(7, 0.72, 0.71, 0.73), 0, compare.Cheaper, "", compare.ExitDecided,
+			"new costs 28.0 % less CPU a request than old (27.0 to 29.0 %)"},
+		{"same", each(7, 1.001, 0.99, 1.012), 0, compare.Same, "", compare.ExitDecided,
+			"the same within 3 %: new costs 0.1 % more CPU a request than old (−1.0 to 1.2 %)"},
+		{"same and not equal", each(7, 1.015, 1.01, 1.02), 0, compare.Same, "", compare.ExitDecided,
+			"the same within 3 %, though not equal: new costs 1.5 % more"},
+		{"six blocks are too few, however clear", each(6, 2), 0, compare.Undecided, "", compare.ExitUndecided,
+			"not decided: 6 valid blocks of both new and old, and 7 are the least that tell"},
+		{"neither", each(9, 1.04, 0.99, 1.02), 0, compare.Undecided, "", compare.ExitUndecided,
+			"not decided: new costs between 1.0 % less and 4.0 % more CPU a request than old"},
+		{"above the bar", each(7, 1.08, 1.07), 1.05, compare.Dearer, compare.AboveYes, compare.ExitAbove,
+			"new costs 8.0 % more"},
+		{"dearer, not above the bar", each(7, 1.04, 1.041), 1.05, compare.Dearer, compare.AboveNo, compare.ExitDecided,
+			"new costs 4.0 % more"},
+		{"dearer, the bar open", each(8, 1.04, 1.06), 1.05, compare.Dearer, compare.AboveOpen, compare.ExitUndecided,
+			"whether that is above 1.05 is not decided"},
+		{"cheaper is not above", each(7, 0.9), 1.05, compare.Cheaper, compare.AboveNo, compare.ExitDecided,
+			"new costs 10.0 % less"},
 	} {
 		o := options("old", "new")
 		o.FailAbove = c.bar
 		out := assessed(t, o, made(o, c.ratios))
 		got := out.Comparisons[0]
 		if got.Verdict != c.verdict || got.Above != c.above || out.Exit != c.exit || !strings.Contains(got.Says, c.says) {
-			t.Errorf("%s: %s, above %q, exit %d: %s; want %s, %q, %d: %s", c.name, got.Verdict, got.Above, out.Exit, got.Says, c.verdict, c.above, c.exit, c.says)
+			t.Errorf("%s: %s, above %q, exit %d: %s; want %s, %q, %d: %s", c.name, got.Verdict, got.Above, out.Exit, got.Says,
+				c.verdict, c.above, c.exit, c.says)
 		}
 		if out.Settled() != (c.exit != compare.ExitUndecided) {
 			t.Errorf("%s: settled is %v", c.name, out.Settled())
@@ -163,7 +180,8 @@ func TestEachServerIsComparedWithTheFirst(t *testing.T) {
 		t.Errorf("two comparisons share the error, and seven blocks are too few for both: %s", v)
 	}
 	out = assessed(t, o, made(o, ratios))
-	if a, b := out.Comparisons[0], out.Comparisons[1]; a.Verdict != compare.Same || a.Name != "two" || b.Verdict != compare.Dearer || b.Name != "three" || b.Base != "one" {
+	if a, b := out.Comparisons[0], out.Comparisons[1]; a.Verdict != compare.Same || a.Name != "two" ||
+		b.Verdict != compare.Dearer || b.Name != "three" || b.Base != "one" {
 		t.Errorf("%+v, %+v", a, b)
 	}
 }
@@ -178,7 +196,8 @@ func TestRefusedTrialsAllowNoVerdict(t *testing.T) {
 	}
 	out := assessed(t, o, f)
 	c := out.Comparisons[0]
-	if c.Verdict != compare.Invalid || out.Exit != compare.ExitInvalid || !strings.Contains(c.Says, "new: 12 answers of new were not 2xx") {
+	if c.Verdict != compare.Invalid || out.Exit != compare.ExitInvalid ||
+		!strings.Contains(c.Says, "new: 12 answers of new were not 2xx") {
 		t.Errorf("%s, exit %d: %s", c.Verdict, out.Exit, c.Says)
 	}
 }
@@ -192,7 +211,8 @@ func TestAControlThatDiffersSuspendsTheVerdict(t *testing.T) {
 		}
 	}
 	out := assessed(t, o, f)
-	if c := out.Comparisons[0]; c.Verdict != compare.Undecided || out.Exit != compare.ExitUndecided || len(out.Notes) == 0 || !strings.Contains(out.Notes[0], "differed from itself") {
+	if c := out.Comparisons[0]; c.Verdict != compare.Undecided || out.Exit != compare.ExitUndecided ||
+		len(out.Notes) == 0 || !strings.Contains(out.Notes[0], "differed from itself") {
 		t.Errorf("%s, exit %d: %s; %q", c.Verdict, out.Exit, c.Says, out.Notes)
 	}
 }
@@ -203,7 +223,8 @@ func TestAClientThatWasTheWallIsSaidToBeMeasured(t *testing.T) {
 	for i := range f.Trials {
 		f.Trials[i].Bound = gate.BoundClientCPU
 	}
-	if says := strings.Join(assessed(t, o, f).Says, "\n"); !strings.Contains(says, "client CPU, so throughput and latency are the client's") {
+	if says := strings.Join(assessed(t, o, f).Says, "\n"); !strings.Contains(says,
+		"client CPU, so throughput and latency are the client's") {
 		t.Error(says)
 	}
 }
@@ -214,7 +235,8 @@ func TestAnswersOfOtherLengthsAreSaidToBe(t *testing.T) {
 	for i := range f.Trials {
 		f.Trials[i].Metrics["response_bytes"] = map[string]float64{"a": 1000, "b": 1200, "c": 1000}[f.Trials[i].Condition]
 	}
-	if says := assessed(t, o, f).Says; says[len(says)-1] != "note: an answer of new has 1,200 bytes with its head, one of old 1,000" {
+	if says := assessed(t, o, f).Says; says[len(says)-1] != "note: an answer of new has 1,200 bytes with its head, one "+
+		"of old 1,000" {
 		t.Errorf("%q", says)
 	}
 }

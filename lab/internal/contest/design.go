@@ -30,11 +30,13 @@ const (
 func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experiment.Experiment, error) {
 	margin := o.Margin
 	x := experiment.Experiment{
-		Name: "compare", Entry: "compare", Title: "A comparison of servers", Question: "Does one of these servers cost more than the first?",
-		Metrics: []string{cost, throughput, p50, p99}, BudgetS: o.Budget.Seconds(),
+		Name: "compare", Entry: "compare", Title: "A comparison of servers",
+		Question: "Does one of these servers cost more than the first?",
+		Metrics:  []string{cost, throughput, p50, p99}, BudgetS: o.Budget.Seconds(),
 		Topology: experiment.Topology{Kind: "loopback"},
-		Settings: map[string]any{"route": "/", "generator": "http_load", "connections": o.Connections, "pipelining": o.Pipelining, "client_workers": 0},
-		Block:    experiment.Block{SlotS: slot.Seconds(), Rounds: rounds, WarmupS: o.Warmup.Seconds()},
+		Settings: map[string]any{"route": "/", "generator": "http_load", "connections": o.Connections,
+			"pipelining": o.Pipelining, "client_workers": 0},
+		Block: experiment.Block{SlotS: slot.Seconds(), Rounds: rounds, WarmupS: o.Warmup.Seconds()},
 		Claims: []experiment.Claim{{
 			ID: "same-cost", Kind: experiment.Flat, Over: "server", Metric: cost, Margin: &margin,
 			Text: "A request costs all of these servers the same CPU time.", Why: "The margin was given with the command.",

@@ -73,7 +73,8 @@ func (c Client) carryOut(ctx context.Context, p load.Plan) (*load.Report, error)
 
 // target is a server as the generator is told of it.
 func (o Options) target(name, addr string, processes []int) load.Target {
-	return load.Target{Name: name, URL: "http://" + addr + o.Path, Connections: o.Connections, Pipelining: o.Pipelining, Rate: float64(o.Rate), Processes: processes}
+	return load.Target{Name: name, URL: "http://" + addr + o.Path, Connections: o.Connections, Pipelining: o.Pipelining,
+		Rate: float64(o.Rate), Processes: processes}
 }
 
 // fault says what went wrong with a target, in its own words; empty if nothing

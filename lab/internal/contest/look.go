@@ -52,7 +52,8 @@ func LookAt(ctx context.Context, o Options, c Client, dir string, port int) (loo
 			return nil, nil, err
 		}
 		if l.Chatty() {
-			notes = append(notes, s.Name+" prints a line for each request, which costs it CPU time that is counted, though what it prints goes to /dev/null; switch its log off if that is not meant")
+			notes = append(notes, s.Name+" prints a line for each request, which costs it CPU time that is counted, though "+
+				"what it prints goes to /dev/null; switch its log off if that is not meant")
 		}
 		looks = append(looks, l)
 	}
@@ -60,12 +61,14 @@ func LookAt(ctx context.Context, o Options, c Client, dir string, port int) (loo
 		why := differ(o.Servers[0], s, looks[0].Answers, looks[i+1].Answers)
 		switch {
 		case why == "" && varies(looks[0].Answers):
-			notes = append(notes, fmt.Sprintf("the bodies of %s and %s change from one request to the next, so only what stands in the heads and the lengths could be compared", o.Servers[0].Name, s.Name))
+			notes = append(notes, fmt.Sprintf("the bodies of %s and %s change from one request to the next, so only what "+
+				"stands in the heads and the lengths could be compared", o.Servers[0].Name, s.Name))
 		case why == "":
 		case o.Different:
 			notes = append(notes, "the answers are not the same: "+why)
 		default:
-			return nil, nil, fmt.Errorf("the answers are not the same, so their cost would say little: %s; --allow-different-answers goes on", why)
+			return nil, nil, fmt.Errorf("the answers are not the same, so their cost would say little: %s; "+
+				"--allow-different-answers goes on", why)
 		}
 	}
 	return looks, notes, nil
@@ -105,8 +108,9 @@ func (o Options) look(ctx context.Context, s Server, c Client, dir string, port 
 		time.Sleep(20 * time.Millisecond) // a log may lag behind its answers
 		l.Lines = int(on.lines.Load() - before)
 	}
-	r, err := c.carryOut(ctx, load.Plan{TimeoutS: answerWithin.Seconds(), Targets: []load.Target{o.target(s.Name, addr, nil)},
-		Slots: []load.Slot{{Seconds: pilot.Seconds()}, {Seconds: pilot.Seconds(), Counts: true}}})
+	r, err := c.carryOut(ctx, load.Plan{TimeoutS: answerWithin.Seconds(),
+		Targets: []load.Target{o.target(s.Name, addr, nil)},
+		Slots:   []load.Slot{{Seconds: pilot.Seconds()}, {Seconds: pilot.Seconds(), Counts: true}}})
 	if err != nil {
 		return l, on.or(fmt.Errorf("%s: under load: %w", s.Name, err))
 	}
@@ -122,7 +126,8 @@ func (o Options) look(ctx context.Context, s Server, c Client, dir string, port 
 	}
 	switch {
 	case why != "":
-		return l, on.or(fmt.Errorf("%s: under %d connections with %d requests in flight on each it failed: %s", s.Name, o.Connections, o.Pipelining, why))
+		return l, on.or(fmt.Errorf("%s: under %d connections with %d requests in flight on each it failed: %s", s.Name,
+			o.Connections, o.Pipelining, why))
 	case on != nil && on.gone(): // it answers, and goes into the background only now
 		return l, on.ended()
 	}
@@ -182,5 +187,6 @@ func Room(o Options, block, left time.Duration) error {
 		return nil
 	}
 	needs := (o.Budget - left + least*block).Round(time.Second) + time.Second
-	return fmt.Errorf("--budget %v holds fewer than %d blocks of about %.1f s, and no fewer can tell; use --budget %v or more, or less --warmup", o.Budget, least, block.Seconds(), needs)
+	return fmt.Errorf("--budget %v holds fewer than %d blocks of about %.1f s, and no fewer can tell; use --budget %v "+
+		"or more, or less --warmup", o.Budget, least, block.Seconds(), needs)
 }

@@ -183,7 +183,8 @@ func TestServersThatCannotBeComparedAreRefusedAndEnded(t *testing.T) {
 func TestAnswersThatDifferAreRefusedUnlessTheyMay(t *testing.T) {
 	fine, wrong := testServer(t, "old", "fine"), testServer(t, "new", "wrong")
 	_, _, err := look(t, nil, fine, wrong)
-	if err == nil || !strings.Contains(err.Error(), `differ from byte 8 on ("E", "e"); --allow-different-answers goes on`) {
+	if err == nil || !strings.Contains(err.Error(),
+		`differ from byte 8 on ("E", "e"); --allow-different-answers goes on`) {
 		t.Error(err)
 	}
 	_, notes, err := look(t, func(o *Options) { o.Different = true }, fine, wrong)
@@ -237,12 +238,14 @@ func TestServersThatRunAreMeasuredFromOutside(t *testing.T) {
 		t.Fatalf("%d blocks, %d trials: want one, of two servers and the control", f.Provenance.Blocks, len(f.Trials))
 	}
 	for _, tr := range f.Trials {
-		if _, costed := tr.Metrics[cost]; costed || !(tr.Metrics[throughput] > 0) || !(tr.Metrics[p99] > 0) || tr.Bound == "server-cpu" {
+		if _, costed := tr.Metrics[cost]; costed || !(tr.Metrics[throughput] > 0) || !(tr.Metrics[p99] > 0) ||
+			tr.Bound == "server-cpu" {
 			t.Errorf("%s: %v, bound %s", tr.Condition, tr.Metrics, tr.Bound)
 		}
 	}
 	out := assessed(t, o, f)
-	if c := out.Comparisons[0]; c.Verdict != compare.Uncosted || c.CPUPerRequest != nil || !strings.Contains(c.Says, "nothing is said of cost") {
+	if c := out.Comparisons[0]; c.Verdict != compare.Uncosted || c.CPUPerRequest != nil ||
+		!strings.Contains(c.Says, "nothing is said of cost") {
 		t.Errorf("%+v", c)
 	}
 }

@@ -44,11 +44,13 @@ const longestTarget = 2000
 func checkTarget(path string) error {
 	switch {
 	case !strings.HasPrefix(path, "/"):
-		return fmt.Errorf("--url %q: give the path that is asked of each server, as /read or /find?q=a%%20b", strict.Visible(path, 60))
+		return fmt.Errorf("--url %q: give the path that is asked of each server, as /read or /find?q=a%%20b",
+			strict.Visible(path, 60))
 	case len(path) > longestTarget:
 		return fmt.Errorf("--url %q: %d characters; give up to %d", strict.Visible(path, 60), len(path), longestTarget)
 	case !targetForm.MatchString(path):
-		return fmt.Errorf("--url %q: no request has that as it stands; write what is no letter, digit or sign of a URL as %%20 for a blank, and leave out # with what follows it", strict.Visible(path, 60))
+		return fmt.Errorf("--url %q: no request has that as it stands; write what is no letter, digit or sign of a URL as "+
+			"%%20 for a blank, and leave out # with what follows it", strict.Visible(path, 60))
 	}
 	return nil
 }
@@ -74,9 +76,11 @@ func (o Options) Check() error {
 	case o.Warmup < 0 || o.Warmup > time.Minute:
 		return fmt.Errorf("--warmup %v: use up to 1m", o.Warmup)
 	case o.Running() && o.FailAbove != 0:
-		return errors.New("--fail-above judges CPU a request, which cannot be read from a server that runs already; give commands for the lab to start")
+		return errors.New("--fail-above judges CPU a request, which cannot be read from a server that runs already; give " +
+			"commands for the lab to start")
 	case o.Running() && o.LineRate != 0:
-		return errors.New("--line-rate makes a wire between the lab and servers that it starts; servers that run already are not on it")
+		return errors.New("--line-rate makes a wire between the lab and servers that it starts; servers that run already " +
+			"are not on it")
 	}
 	return nil
 }

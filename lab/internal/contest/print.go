@@ -19,16 +19,19 @@ func lines(o *compare.Outcome) []string {
 		base, other := o.Servers[0], o.Servers[i+1]
 		bound := bounds(base, other)
 		if c.CPUPerRequest != nil {
-			out = append(out, fmt.Sprintf("  CPU a request  %s; %s against %s; %s", c.CPUPerRequest, words.Time(other.CPUPerRequest), words.Time(base.CPUPerRequest), bound))
+			out = append(out, fmt.Sprintf("  CPU a request  %s; %s against %s; %s", c.CPUPerRequest,
+				words.Time(other.CPUPerRequest), words.Time(base.CPUPerRequest), bound))
 		}
 		if c.OwnWork != "" {
 			out = append(out, "  own work       "+c.OwnWork)
 		}
 		if c.Throughput != nil {
-			out = append(out, fmt.Sprintf("  throughput     %s; %s against %s requests/s; %s", c.Throughput, words.Grouped(other.Throughput, 0), words.Grouped(base.Throughput, 0), bound))
+			out = append(out, fmt.Sprintf("  throughput     %s; %s against %s requests/s; %s", c.Throughput,
+				words.Grouped(other.Throughput, 0), words.Grouped(base.Throughput, 0), bound))
 		}
 		if c.P50 != nil && c.P99 != nil {
-			out = append(out, fmt.Sprintf("  latency        p50 %s, %s against %s; p99 %s, %s against %s; %s", c.P50, words.Time(other.P50), words.Time(base.P50), c.P99, words.Time(other.P99), words.Time(base.P99), bound))
+			out = append(out, fmt.Sprintf("  latency        p50 %s, %s against %s; p99 %s, %s against %s; %s", c.P50,
+				words.Time(other.P50), words.Time(base.P50), c.P99, words.Time(other.P99), words.Time(base.P99), bound))
 		}
 	}
 	for _, n := range o.Notes {
@@ -54,7 +57,8 @@ func wall(m compare.Measured) string {
 	if m.Bound == "unknown" {
 		return "unknown"
 	}
-	names := map[string]string{"server-cpu": "server CPU", "client-cpu": "client CPU, so throughput and latency are the client's", "wire": "the wire"}
+	names := map[string]string{"server-cpu": "server CPU",
+		"client-cpu": "client CPU, so throughput and latency are the client's", "wire": "the wire"}
 	var out []string
 	for _, b := range strings.Split(m.Bound, "+") {
 		out = append(out, names[b])
@@ -69,12 +73,15 @@ const unlike = 0.01
 // doubts are what to know before relying on figures that do not fit each other.
 func doubts(o *compare.Outcome) (notes []string) {
 	for _, m := range o.Servers[1:] {
-		if base := o.Servers[0]; m.ResponseBytes > 0 && base.ResponseBytes > 0 && math.Abs(m.ResponseBytes/base.ResponseBytes-1) > unlike {
-			notes = append(notes, fmt.Sprintf("an answer of %s has %s bytes with its head, one of %s %s", m.Name, words.Grouped(m.ResponseBytes, 0), base.Name, words.Grouped(base.ResponseBytes, 0)))
+		if base := o.Servers[0]; m.ResponseBytes > 0 && base.ResponseBytes > 0 &&
+			math.Abs(m.ResponseBytes/base.ResponseBytes-1) > unlike {
+			notes = append(notes, fmt.Sprintf("an answer of %s has %s bytes with its head, one of %s %s", m.Name,
+				words.Grouped(m.ResponseBytes, 0), base.Name, words.Grouped(base.ResponseBytes, 0)))
 		}
 	}
 	if slices.ContainsFunc(o.Comparisons, func(c compare.Comparison) bool { return crossed(o, c) }) {
-		notes = append(notes, "a ratio is taken within each block, and the two figures beside it over all blocks; where the core changed its speed from block to block, as here, they need not fit each other")
+		notes = append(notes, "a ratio is taken within each block, and the two figures beside it over all blocks; where "+
+			"the core changed its speed from block to block, as here, they need not fit each other")
 	}
 	return notes
 }
@@ -84,5 +91,6 @@ func doubts(o *compare.Outcome) (notes []string) {
 func crossed(o *compare.Outcome, c compare.Comparison) bool {
 	i := slices.IndexFunc(o.Servers, func(m compare.Measured) bool { return m.Name == c.Name })
 	r := c.CPUPerRequest
-	return r.Known() && (r.Low > 1 || r.High < 1) && (r.Ratio-1)*(o.Servers[i].CPUPerRequest-o.Servers[0].CPUPerRequest) < 0
+	return r.Known() && (r.Low > 1 || r.High < 1) &&
+		(r.Ratio-1)*(o.Servers[i].CPUPerRequest-o.Servers[0].CPUPerRequest) < 0
 }

@@ -49,8 +49,9 @@ func (r Remote) Measure(ctx context.Context) (*results.File, error) {
 		Topology: results.Topology{Kind: "fleet"}, // server and client are apart, or may be
 		Settings: setting.Levels{setting.Generator: setting.String(setting.HTTPLoad)},
 		Provenance: &results.Provenance{
-			StartedAt: began.UTC().Truncate(time.Second), Seed: r.Seed, Generator: setting.HTTPLoad, ClientCPUs: cores.Format(r.Client.CPUs),
-			Block: &results.BlockPlan{SlotS: r.Slot.Seconds(), Rounds: rounds, WarmupS: r.Warmup.Seconds()},
+			StartedAt: began.UTC().Truncate(time.Second), Seed: r.Seed, Generator: setting.HTTPLoad,
+			ClientCPUs: cores.Format(r.Client.CPUs),
+			Block:      &results.BlockPlan{SlotS: r.Slot.Seconds(), Rounds: rounds, WarmupS: r.Warmup.Seconds()},
 		},
 	}
 	twin := experiment.DrawControl(n, r.Seed)
@@ -59,7 +60,8 @@ func (r Remote) Measure(ctx context.Context) (*results.File, error) {
 		if i == n {
 			of = twin
 		}
-		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: setting.Levels{setting.Server: setting.String(serverID(of))}}
+		c := results.Condition{ID: fmt.Sprintf("c%d", i+1),
+			Levels: setting.Levels{setting.Server: setting.String(serverID(of))}}
 		if i == n {
 			c.ControlOf = f.Conditions[twin].ID
 		}
@@ -162,7 +164,8 @@ func (r Remote) trial(p load.Plan, report *load.Report, i int) results.Trial {
 	if why := report.Tally(&p, i); why != "" {
 		t.Reasons = append(t.Reasons, results.Reason{Gate: gate.Misreport, Detail: why})
 	}
-	asked := gate.Asked{Generator: setting.HTTPLoad, Connections: r.Connections, Pipelining: r.Pipelining, Rate: float64(r.Rate),
+	asked := gate.Asked{Generator: setting.HTTPLoad, Connections: r.Connections, Pipelining: r.Pipelining,
+		Rate:    float64(r.Rate),
 		WindowS: float64(rounds) * r.Slot.Seconds(), SlotS: r.Slot.Seconds(), Rounds: rounds}
 	for _, name := range []string{gate.RateShort, gate.SendLate, gate.Misreport, gate.Little, gate.Window} {
 		for _, found := range gate.Hold(name, m, asked) {

@@ -18,45 +18,62 @@ func Schema() []byte {
 		"typed":          "The command line, without --json.",
 		"says":           "The lines that the command prints without --json.",
 		"exit":           "Its exit status: 0 decided, 1 not decided, 2 no verdict possible, 4 above --fail-above.",
-		"path":           "What was asked of each server.", "connections": "To each server.", "pipelining": "Requests in flight on each connection.",
-		"rate_rps": "Requests a second asked for; absent in a closed loop.", "line_rate_bps": "Of the shaped wire; absent over loopback.",
-		"margin": "What counts as the same, as a share.", "fail_above": "The bar of --fail-above.", "confidence": "Of each interval, at whatever block one stops.",
-		"started_at": "UTC.", "duration_s": "With the look at each server before the first block.", "seed": "Of the order of slots.",
-		"blocks": "Times that all servers were started afresh and measured; of servers that ran already, times that they were measured.",
+		"path":           "What was asked of each server.", "connections": "To each server.",
+		"pipelining":    "Requests in flight on each connection.",
+		"rate_rps":      "Requests a second asked for; absent in a closed loop.",
+		"line_rate_bps": "Of the shaped wire; absent over loopback.",
+		"margin":        "What counts as the same, as a share.", "fail_above": "The bar of --fail-above.",
+		"confidence": "Of each interval, at whatever block one stops.",
+		"started_at": "UTC.", "duration_s": "With the look at each server before the first block.",
+		"seed": "Of the order of slots.",
+		"blocks": "Times that all servers were started afresh and measured; of servers that ran already, times that they " +
+			"were measured.",
 		"trials": "One a block for each server and for the control.", "invalid_trials": "Those that a gate refused.",
-		"slot_s": "Seconds of one turn.", "rounds": "Turns of each server in a block.", "warmup_s": "Seconds of load before the first turn.",
-		"machine": "Its name.", "kernel": "Its release.", "server_cpus": "Cores of the servers.", "client_cpus": "Cores of the client.", "lab": "Commit of the lab.",
-		"servers": "In the order given.", "comparisons": "Each other server with the first.", "notes": "What to know before relying on the figures.",
+		"slot_s": "Seconds of one turn.", "rounds": "Turns of each server in a block.",
+		"warmup_s": "Seconds of load before the first turn.",
+		"machine":  "Its name.", "kernel": "Its release.", "server_cpus": "Cores of the servers.",
+		"client_cpus": "Cores of the client.", "lab": "Commit of the lab.",
+		"servers": "In the order given.", "comparisons": "Each other server with the first.",
+		"notes": "What to know before relying on the figures.",
 	})
 	m := s.Definitions["Measured"]
 	needed := m.Required
 	strict.Describe(m, map[string]string{
-		"name": "As given.", "command": "Its words; absent for a server that ran already.", "url": "Of a server that ran already.",
-		cost: "Median over valid trials.", throughput: "Median over valid trials.", p50: "Median over valid trials.", p99: "Median over valid trials.",
+		"name": "As given.", "command": "Its words; absent for a server that ran already.",
+		"url": "Of a server that ran already.",
+		cost:  "Median over valid trials.", throughput: "Median over valid trials.", p50: "Median over valid trials.",
+		p99:              "Median over valid trials.",
 		"response_bytes": "Bytes of an answer with its head, median over valid trials.",
-		"bound":          "What limited most valid trials: walls joined by +, or unknown.", "bounded": "How many trials that were.",
-		"valid_trials": "Trials that count.", "invalid_trials": "Trials that a gate refused.",
+		"bound":          "What limited most valid trials: walls joined by +, or unknown.",
+		"bounded":        "How many trials that were.",
+		"valid_trials":   "Trials that count.", "invalid_trials": "Trials that a gate refused.",
 	})
 	c := s.Definitions["Comparison"]
 	compared := c.Required
 	strict.Describe(c, map[string]string{
-		"name": "The server.", "base": "The first server.", "verdict": "Of CPU time a request alone.", "says": "The verdict in words.",
-		"above":     "Whether CPU a request is above --fail-above.",
-		"own_work":  "CPU time a request over that of the first, without the client's part in either; absent where it was not gauged.",
+		"name": "The server.", "base": "The first server.", "verdict": "Of CPU time a request alone.",
+		"says":  "The verdict in words.",
+		"above": "Whether CPU a request is above --fail-above.",
+		"own_work": "CPU time a request over that of the first, without the client's part in either; absent where it was " +
+			"not gauged.",
 		"further_s": "About how many more seconds would decide; absent if unknown, and where nothing is open.",
-		cost:        "CPU time a request over that of the first.", throughput: "Requests a second over those of the first.", p50: "Median latency over that of the first.", p99: "99th percentile over that of the first.",
+		cost:        "CPU time a request over that of the first.", throughput: "Requests a second over those of the first.",
+		p50: "Median latency over that of the first.", p99: "99th percentile over that of the first.",
 	})
 	var verdicts []strict.Word
 	for _, v := range compare.Verdicts {
 		verdicts = append(verdicts, strict.Word{Name: string(v), Meaning: v.Meaning()})
 	}
 	c.Properties.Set("verdict", strict.OneOf(verdicts))
-	c.Properties.Set("above", strict.OneOf([]strict.Word{{Name: compare.AboveYes, Meaning: "The whole interval is above."}, {Name: compare.AboveNo, Meaning: "None of the interval is above."}, {Name: compare.AboveOpen, Meaning: "The interval holds the bar, or there is none."}}))
+	c.Properties.Set("above", strict.OneOf([]strict.Word{{Name: compare.AboveYes, Meaning: "The whole interval is above."},
+		{Name: compare.AboveNo, Meaning: "None of the interval is above."},
+		{Name: compare.AboveOpen, Meaning: "The interval holds the bar, or there is none."}}))
 	r := s.Definitions["Ratio"]
 	of := r.Required
 	strict.Describe(r, map[string]string{
 		"ratio": "Of the median block.", "blocks": "Blocks in which both have a valid trial.",
-		"low": "Least that the interval holds; absent while there are too few blocks.", "high": "Most that the interval holds; absent likewise.",
+		"low":  "Least that the interval holds; absent while there are too few blocks.",
+		"high": "Most that the interval holds; absent likewise.",
 	})
 	s.Required, m.Required, c.Required, r.Required = required, needed, compared, of
 	return strict.EncodeSchema(s)

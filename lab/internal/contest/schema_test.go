@@ -46,7 +46,8 @@ func TestTheSchemaIsOfWhatIsPrinted(t *testing.T) {
 	if err := fits(text); err != nil {
 		t.Error(err)
 	}
-	for _, c := range [][2]string{{`"verdict":"dearer"`, `"verdict":"worse"`}, {`"margin":0.03`, `"marign":0.03`}, {`"says":[`, `"says":[1,`}} {
+	for _, c := range [][2]string{{`"verdict":"dearer"`, `"verdict":"worse"`}, {`"margin":0.03`, `"marign":0.03`},
+		{`"says":[`, `"says":[1,`}} {
 		if wrong := bytes.Replace(text, []byte(c[0]), []byte(c[1]), 1); bytes.Equal(wrong, text) || fits(wrong) == nil {
 			t.Errorf("%s for %s is taken", c[1], c[0])
 		}

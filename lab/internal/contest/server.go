@@ -32,7 +32,8 @@ const mostServers = 16
 // The first is the one that the others are compared with.
 func ParseServers(args []string) ([]Server, error) {
 	if len(args) < 2 || len(args) > mostServers {
-		return nil, fmt.Errorf("%d servers: name two to %d, as 'old=./server-old --port {port}' 'new=./server-new --port {port}'", len(args), mostServers)
+		return nil, fmt.Errorf("%d servers: name two to %d, as 'old=./server-old --port {port}' 'new=./server-new --port "+
+			"{port}'", len(args), mostServers)
 	}
 	var out []Server
 	for _, arg := range args {
@@ -44,7 +45,8 @@ func ParseServers(args []string) ([]Server, error) {
 			return nil, fmt.Errorf("two servers are called %s; give each a name of its own", s.Name)
 		}
 		if len(out) > 0 && (s.URL == "") != (out[0].URL == "") {
-			return nil, fmt.Errorf("%s runs already and another is to be started; give all as commands, or all as URLs: they are not measured in the same way", running([]Server{out[0], s}))
+			return nil, fmt.Errorf("%s runs already and another is to be started; give all as commands, or all as URLs: they "+
+				"are not measured in the same way", running([]Server{out[0], s}))
 		}
 		out = append(out, s)
 	}
@@ -63,11 +65,13 @@ func running(of []Server) string {
 func parseServer(arg string) (Server, error) {
 	of, command, ok := strings.Cut(arg, "=")
 	if !ok || !name.MatchString(of) {
-		return Server{}, fmt.Errorf("%q has no name; write NAME=COMMAND, as 'old=./server-old --port {port}'; a name has letters, digits and ._+-", strict.Visible(arg, 60))
+		return Server{}, fmt.Errorf("%q has no name; write NAME=COMMAND, as 'old=./server-old --port {port}'; a name has "+
+			"letters, digits and ._+-", strict.Visible(arg, 60))
 	}
 	s := Server{Name: of}
 	if strings.HasPrefix(command, "unix:") {
-		return s, fmt.Errorf("%s: Unix sockets are not spoken here; let it listen on a port, and give its command with {port}, or http://HOST:PORT", of)
+		return s, fmt.Errorf("%s: Unix sockets are not spoken here; let it listen on a port, and give its command with "+
+			"{port}, or http://HOST:PORT", of)
 	}
 	if scheme, _, ok := strings.Cut(command, "://"); ok && !strings.ContainsAny(scheme, " /") {
 		return s.at(command)
@@ -82,11 +86,13 @@ func parseServer(arg string) (Server, error) {
 	s.Command = split
 	for _, field := range braces.FindAllString(command, -1) {
 		if !slices.Contains(filledIn, field) {
-			return s, fmt.Errorf("%s: nothing is filled in for %s; there are {port}, {host} and {addr}", of, strict.Visible(field, 60))
+			return s, fmt.Errorf("%s: nothing is filled in for %s; there are {port}, {host} and {addr}", of,
+				strict.Visible(field, 60))
 		}
 	}
 	if !strings.Contains(command, "{port}") && !strings.Contains(command, "{addr}") {
-		return s, fmt.Errorf("%s: its command has neither {port} nor {addr}, so it cannot be told where to listen; put one where the server's own option takes it, as --port {port} or --listen {addr}", of)
+		return s, fmt.Errorf("%s: its command has neither {port} nor {addr}, so it cannot be told where to listen; put "+
+			"one where the server's own option takes it, as --port {port} or --listen {addr}", of)
 	}
 	return s, nil
 }
@@ -98,7 +104,8 @@ func (s Server) at(raw string) (Server, error) {
 	case err != nil || u.Host == "" || u.User != nil:
 		return s, fmt.Errorf("%s: %q is no address of a server; write http://HOST:PORT", s.Name, strict.Visible(raw, 60))
 	case u.Scheme != "http":
-		return s, fmt.Errorf("%s: %s is not spoken here, only plain HTTP/1.1; give the address behind the proxy that ends it, as http://HOST:PORT", s.Name, strict.Visible(u.Scheme, 20))
+		return s, fmt.Errorf("%s: %s is not spoken here, only plain HTTP/1.1; give the address behind the proxy that ends "+
+			"it, as http://HOST:PORT", s.Name, strict.Visible(u.Scheme, 20))
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
 		return s, fmt.Errorf("%s: give the path by --url, and here only http://HOST:PORT", s.Name)
 	}
@@ -138,7 +145,8 @@ func wordsOf(command string) ([]string, error) {
 	}
 	for _, w := range out {
 		if forShell.MatchString(w) {
-			return nil, fmt.Errorf("%q is for a shell, and there is none here; write sh -c 'exec …' with the command in quotes", w)
+			return nil, fmt.Errorf("%q is for a shell, and there is none here; write sh -c 'exec …' with the command in quotes",
+				w)
 		}
 	}
 	return out, nil

@@ -15,14 +15,17 @@ import (
 )
 
 func TestServersAreReadAsTheyWereMeant(t *testing.T) {
-	got, err := ParseServers([]string{`old=./server --port {port} --name 'two words' "it's"`, "new-2.1=env A=1 ./server --addr {addr}"})
+	got, err := ParseServers([]string{`old=./server --port {port} --name 'two words' "it's"`,
+		"new-2.1=env A=1 ./server --addr {addr}"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"./server", "--port", "8083", "--name", "two words", "it's"}; got[0].Name != "old" || !slices.Equal(got[0].fill("127.0.0.1", 8083), want) {
+	if want := []string{"./server", "--port", "8083", "--name", "two words", "it's"}; got[0].Name != "old" ||
+		!slices.Equal(got[0].fill("127.0.0.1", 8083), want) {
 		t.Errorf("%s: %q, want %q", got[0].Name, got[0].fill("127.0.0.1", 8083), want)
 	}
-	if want := []string{"env", "A=1", "./server", "--addr", "127.0.0.1:8084"}; got[1].Name != "new-2.1" || !slices.Equal(got[1].fill("127.0.0.1", 8084), want) {
+	if want := []string{"env", "A=1", "./server", "--addr", "127.0.0.1:8084"}; got[1].Name != "new-2.1" ||
+		!slices.Equal(got[1].fill("127.0.0.1", 8084), want) {
 		t.Errorf("%s: %q, want %q", got[1].Name, got[1].fill("127.0.0.1", 8084), want)
 	}
 	got, err = ParseServers([]string{"a=http://10.0.0.5:8080", "b=http://example.org/"})
@@ -92,7 +95,8 @@ func TestSharesAndRatesTakeTheirUnits(t *testing.T) {
 }
 
 func TestOptionsThatCannotBeMeasuredAreRefused(t *testing.T) {
-	fine := Options{Path: "/a", Servers: make([]Server, 2), Connections: 4, Pipelining: 1, Margin: 0.03, Ready: time.Second}
+	fine := Options{Path: "/a", Servers: make([]Server, 2), Connections: 4, Pipelining: 1, Margin: 0.03,
+		Ready: time.Second}
 	if err := fine.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -160,27 +164,33 @@ func TestFreePortsAreNotThoseOfConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if got := Listenable(first, n); got == nil || !strings.HasPrefix(got.Error(), fmt.Sprintf("port %d is taken", first+1)) {
+	if got := Listenable(first, n); got == nil ||
+		!strings.HasPrefix(got.Error(), fmt.Sprintf("port %d is taken", first+1)) {
 		t.Errorf("%d is taken: %v", first+1, got)
 	}
 	// Nothing listens on a port that is for root only.
-	if got := unlistenable(80, &net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EACCES)}).Error(); strings.Contains(got, "taken") || !strings.Contains(got, "port 80 is for root only") {
+	if got := unlistenable(80, &net.OpError{Op: "listen",
+		Err: os.NewSyscallError("bind", syscall.EACCES)}).Error(); strings.Contains(got, "taken") ||
+		!strings.Contains(got, "port 80 is for root only") {
 		t.Error(got)
 	}
 }
 
 func TestWhatIsAskedIsTheTargetOfARequest(t *testing.T) {
-	for _, path := range []string{"/", "/a/b.html", "/a?x=1&y=2", "/a%20b", "/~u/a:b@c,d;e=f+g!$'()*", "/find?q=a%2Fb/c?d", "//a"} {
+	for _, path := range []string{"/", "/a/b.html", "/a?x=1&y=2", "/a%20b", "/~u/a:b@c,d;e=f+g!$'()*", "/find?q=a%2Fb/c?d",
+		"//a"} {
 		if err := checkTarget(path); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 	for path, says := range map[string]string{
 		"a": "give the path", "": "give the path", "http://h/a": "give the path",
-		"/a b": "as %20", "/a|b": "as %20", "/é": "as %20", "/a\x1b[2J": "as %20", "/a\r\nX: y": "as %20", "/100%": "as %20", "/a%zz": "as %20", "/a#b": "leave out #",
+		"/a b": "as %20", "/a|b": "as %20", "/é": "as %20", "/a\x1b[2J": "as %20", "/a\r\nX: y": "as %20", "/100%": "as %20",
+		"/a%zz": "as %20", "/a#b": "leave out #",
 		"/" + strings.Repeat("a", 100_000): "100001 characters",
 	} {
-		if err := checkTarget(path); err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 300 || strings.ContainsAny(err.Error(), "\x1b\r\n") {
+		if err := checkTarget(path); err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 300 ||
+			strings.ContainsAny(err.Error(), "\x1b\r\n") {
 			t.Errorf("%.20q: %v, want %q", path, err, says)
 		}
 	}
@@ -217,11 +227,13 @@ func TestABlockTakesAsLongAsItsServersStart(t *testing.T) {
 
 func TestWhatAServerPrintsForEachRequestGoesNowhere(t *testing.T) {
 	o := options("old", "new")
-	x, err := o.Design("/a dir", 50*time.Millisecond, []Look{{Answers: make([]Answer, 8), Lines: 1}, {Answers: make([]Answer, 8), Lines: 8}})
+	x, err := o.Design("/a dir", 50*time.Millisecond,
+		[]Look{{Answers: make([]Answer, 8), Lines: 1}, {Answers: make([]Answer, 8), Lines: 8}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"env --chdir /a dir /bin/true 8083", `sh -c exec "$@" >/dev/null 2>&1 sh env --chdir /a dir /bin/true 8084`} {
+	for i, want := range []string{"env --chdir /a dir /bin/true 8083",
+		`sh -c exec "$@" >/dev/null 2>&1 sh env --chdir /a dir /bin/true 8084`} {
 		words, _ := x.Server(x.Conditions()[i]).Line(experiment.Place{Host: loopback, Port: strconv.Itoa(8083 + i)}, nil)
 		if got := strings.Join(words, " "); got != want {
 			t.Errorf("%s, want %s", got, want)

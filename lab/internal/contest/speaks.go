@@ -16,9 +16,11 @@ const speaksWithin = time.Second
 func speaks(addr string) string {
 	switch {
 	case speaksTLS(addr):
-		return "it speaks TLS there, and the load is plain HTTP/1.1; start it without TLS, or give the address behind what ends TLS"
+		return "it speaks TLS there, and the load is plain HTTP/1.1; start it without TLS, or give the address behind " +
+			"what ends TLS"
 	case speaksHTTP2(addr):
-		return "it speaks HTTP/2 there, and the load is plain HTTP/1.1; let it speak that as well, or give the address of what translates"
+		return "it speaks HTTP/2 there, and the load is plain HTTP/1.1; let it speak that as well, or give the address of " +
+			"what translates"
 	}
 	return ""
 }

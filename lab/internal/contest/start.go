@@ -102,7 +102,8 @@ func (s Server) found(dir string) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", s.Name, err)
 	case info.IsDir() || info.Mode()&0o111 == 0:
-		return fmt.Errorf("%s: %s is no program that can be started; chmod +x it, or write what runs it before it", s.Name, s.Command[0])
+		return fmt.Errorf("%s: %s is no program that can be started; chmod +x it, or write what runs it before it", s.Name,
+			s.Command[0])
 	}
 	return nil
 }
@@ -148,7 +149,9 @@ func (on *started) own() error {
 	if slices.Contains(on.listens(), on.port) {
 		return nil
 	}
-	return fmt.Errorf("%s: something answers on %s, but no process of its command listens there (a container, or a service that it asked?), so its CPU time cannot be read; start it yourself and give its address as %s=http://%s", on.Name, on.addr, on.Name, on.addr)
+	return fmt.Errorf("%s: something answers on %s, but no process of its command listens there (a container, or a "+
+		"service that it asked?), so its CPU time cannot be read; start it yourself and give its address as %s=http://%s",
+		on.Name, on.addr, on.Name, on.addr)
 }
 
 // listens lists the ports on which the server's processes listen.
@@ -181,7 +184,8 @@ func (on *started) ended() error {
 // silent says where a server listens that does not answer where it should.
 func (on *started) silent(within time.Duration) error {
 	if ports := on.listens(); len(ports) > 0 {
-		return fmt.Errorf("%s: it listens on port %s and not on %s; put {port} or {addr} where its own option takes them", on.Name, strings.Trim(fmt.Sprint(ports), "[]"), on.addr)
+		return fmt.Errorf("%s: it listens on port %s and not on %s; put {port} or {addr} where its own option takes them",
+			on.Name, strings.Trim(fmt.Sprint(ports), "[]"), on.addr)
 	}
 	return fmt.Errorf("%s: it did not listen on %s within %v%s", on.Name, on.addr, within, on.words())
 }
@@ -252,7 +256,9 @@ func Listenable(first, n int) error {
 
 func unlistenable(port int, err error) error {
 	if errors.Is(err, syscall.EACCES) {
-		return fmt.Errorf("port %d is for root only, as low ports are; choose another with --port, or leave it out for free ones", port)
+		return fmt.Errorf("port %d is for root only, as low ports are; choose another with --port, or leave it out for "+
+			"free ones", port)
 	}
-	return fmt.Errorf("port %d is taken; stop what listens there, choose another with --port, or leave it out for free ones", port)
+	return fmt.Errorf("port %d is taken; stop what listens there, choose another with --port, or leave it out for free "+
+		"ones", port)
 }

@@ -27,7 +27,8 @@ func ThreadTime(tid int) (t time.Duration, ok bool) {
 // costs more than the reading.
 func readClock(clock int32) (time.Duration, bool) {
 	var t syscall.Timespec
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, uintptr(clock), uintptr(unsafe.Pointer(&t)), 0); errno != 0 {
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, uintptr(clock), uintptr(unsafe.Pointer(&t)),
+		0); errno != 0 {
 		return 0, false
 	}
 	return time.Duration(t.Nano()), true

@@ -24,7 +24,8 @@ func TestDivideGivesTheServerNeverTheLargerHalf(t *testing.T) {
 		{"three: the odd one is the client's", [][]int{{0}, {1}, {2}}, []int{0}, []int{1, 2}},
 		{"four", [][]int{{0}, {1}, {2}, {3}}, []int{0, 1}, []int{2, 3}},
 		{"eight", [][]int{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}}, []int{0, 1, 2, 3}, []int{4, 5, 6, 7}},
-		{"four of two threads, numbered apart", [][]int{{0, 4}, {1, 5}, {2, 6}, {3, 7}}, []int{0, 1, 4, 5}, []int{2, 3, 6, 7}},
+		{"four of two threads, numbered apart", [][]int{{0, 4}, {1, 5}, {2, 6}, {3, 7}}, []int{0, 1, 4, 5},
+			[]int{2, 3, 6, 7}},
 		{"two of two threads, numbered together", [][]int{{0, 1}, {2, 3}}, []int{0, 1}, []int{2, 3}},
 	} {
 		s := Divide(c.groups)
@@ -35,7 +36,8 @@ func TestDivideGivesTheServerNeverTheLargerHalf(t *testing.T) {
 		server, client := s.On()
 		all := slices.Concat(c.groups...)
 		slices.Sort(all)
-		if apart := len(c.server) > 0; apart && (!slices.Equal(server, c.server) || !slices.Equal(client, c.client)) || !apart && (!slices.Equal(server, all) || !slices.Equal(client, all)) {
+		if apart := len(c.server) > 0; apart && (!slices.Equal(server, c.server) || !slices.Equal(client, c.client)) ||
+			!apart && (!slices.Equal(server, all) || !slices.Equal(client, all)) {
 			t.Errorf("%s: the server is on %v, the client on %v", c.name, server, client)
 		}
 	}
@@ -67,7 +69,8 @@ func TestGroupsKeepsSiblingsTogether(t *testing.T) {
 		want     [][]int
 	}{
 		{"threads numbered apart", apart, []int{0, 1, 2, 3, 4, 5, 6, 7}, [][]int{{0, 4}, {1, 5}, {2, 6}, {3, 7}}},
-		{"threads numbered together", map[int]string{0: "0-1", 1: "0-1", 2: "2-3", 3: "2-3"}, []int{0, 1, 2, 3}, [][]int{{0, 1}, {2, 3}}},
+		{"threads numbered together", map[int]string{0: "0-1", 1: "0-1", 2: "2-3", 3: "2-3"}, []int{0, 1, 2, 3},
+			[][]int{{0, 1}, {2, 3}}},
 		{"one thread a core", map[int]string{0: "0", 1: "1"}, []int{0, 1}, [][]int{{0}, {1}}},
 		// A container may be given only one thread of a core.
 		{"siblings that are not allowed are left out", apart, []int{0, 1, 5}, [][]int{{0}, {1, 5}}},
@@ -90,7 +93,8 @@ func TestGroupsNamesTheFileItCannotRead(t *testing.T) {
 }
 
 func TestSiblingsStayOnOneSide(t *testing.T) {
-	groups, err := Groups(tree(t, map[int]string{0: "0,3", 1: "1,4", 2: "2,5", 3: "0,3", 4: "1,4", 5: "2,5"}), []int{0, 1, 2, 3, 4, 5})
+	groups, err := Groups(tree(t, map[int]string{0: "0,3", 1: "1,4", 2: "2,5", 3: "0,3", 4: "1,4", 5: "2,5"}),
+		[]int{0, 1, 2, 3, 4, 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,14 +106,16 @@ func TestSiblingsStayOnOneSide(t *testing.T) {
 
 func TestParseReadsTheKernelsLists(t *testing.T) {
 	for list, want := range map[string][]int{
-		"0": {0}, "0-3": {0, 1, 2, 3}, "0-1,8": {0, 1, 8}, "2,0": {2, 0}, "5-5": {5}, "0,2-3,7": {0, 2, 3, 7}, "65536": {65536},
+		"0": {0}, "0-3": {0, 1, 2, 3}, "0-1,8": {0, 1, 8}, "2,0": {2, 0}, "5-5": {5}, "0,2-3,7": {0, 2, 3, 7},
+		"65536": {65536},
 	} {
 		if got, err := Parse(list); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %v, %v; want %v", list, got, err, want)
 		}
 	}
 	for _, list := range []string{
-		"", " ", ",", "0,", ",0", "0,,1", "a", "0-", "-1", "-", "0--1", "3-1", "0-1-2", "0 1", "0, 1", "0\n", "1.5", "0x1", "65537", "0-4294967295", "99999999999999999999",
+		"", " ", ",", "0,", ",0", "0,,1", "a", "0-", "-1", "-", "0--1", "3-1", "0-1-2", "0 1", "0, 1", "0\n", "1.5", "0x1",
+		"65537", "0-4294967295", "99999999999999999999",
 	} {
 		if got, err := Parse(list); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", list)) {
 			t.Errorf("%q: %v, %v; want a refusal that quotes it", list, got, err)

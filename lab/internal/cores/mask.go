@@ -49,15 +49,18 @@ func ParseMask(mask string, possible int) ([]int, error) {
 	}
 	parts := strings.Split(mask, ",")
 	if len(parts) > groups(possible) {
-		return nil, fmt.Errorf("%q is not a mask of %d CPUs: it has %d groups, and %d at most fit", mask, possible, len(parts), groups(possible))
+		return nil, fmt.Errorf("%q is not a mask of %d CPUs: it has %d groups, and %d at most fit", mask, possible,
+			len(parts), groups(possible))
 	}
 	var cpus []int
 	for i, part := range slices.Backward(parts) {
 		switch {
 		case part == "" || len(part) > digits:
-			return nil, fmt.Errorf("%q is not a mask of CPUs: a group has 1 to %d digits, and %q has %d", mask, digits, part, len(part))
+			return nil, fmt.Errorf("%q is not a mask of CPUs: a group has 1 to %d digits, and %q has %d", mask, digits, part,
+				len(part))
 		case i > 0 && len(part) < digits:
-			return nil, fmt.Errorf("%q is not a mask of CPUs: group %q has %d digits; all but the first have %d", mask, part, len(part), digits)
+			return nil, fmt.Errorf("%q is not a mask of CPUs: group %q has %d digits; all but the first have %d", mask, part,
+				len(part), digits)
 		}
 		// Base 16 takes digits only; with base 0 ParseUint would take a prefix or
 		// underscores.

@@ -191,7 +191,8 @@ func (u *update) decide(x *experiment.Experiment, book *plot.Book) {
 		said.Each = pages.TrialsOf(r)
 		pages.Sizes(said, u.RawSize)
 		made = append(made, pages.Made{File: said, Then: u.Then(x, r)})
-		book.Runs[x.Name] = append(book.Runs[x.Name], plot.Run{File: said, Results: r, Fleet: pages.PageOf(said, r).Results.Fleet})
+		book.Runs[x.Name] = append(book.Runs[x.Name],
+			plot.Run{File: said, Results: r, Fleet: pages.PageOf(said, r).Results.Fleet})
 	}
 	book.Sums[x.Name] = pages.OverHosts(x, made)
 }
@@ -211,7 +212,8 @@ func (u *update) prune() (gone bool, err error) {
 	for _, x := range u.Experiments {
 		has[x.Name] = true
 	}
-	for _, dir := range append([][]string{{"data", "claims"}, {"inputs"}, {"pages", "ratios"}, {"pages", "figures", "*"}, {"pages", "cards", "*"}}, ofRuns...) {
+	for _, dir := range append([][]string{{"data", "claims"}, {"inputs"}, {"pages", "ratios"}, {"pages", "figures", "*"},
+		{"pages", "cards", "*"}}, ofRuns...) {
 		all, err := filepath.Glob(u.Root.Derived(append(dir, "*")...))
 		if err != nil {
 			return gone, err
@@ -288,8 +290,9 @@ func (u *update) whole() error {
 		ledger.Add(x, sum)
 	}
 	for path, v := range map[string]any{
-		u.Root.Metrics(): metric.Document(), u.Root.Names(): map[string][]glossary{"kinds": names()}, u.Root.Method(): pages.Rules(),
-		u.Root.Reach(): reach(u.Experiments), u.Root.Ledger(): ledger,
+		u.Root.Metrics(): metric.Document(), u.Root.Names(): map[string][]glossary{"kinds": names()},
+		u.Root.Method(): pages.Rules(),
+		u.Root.Reach():  reach(u.Experiments), u.Root.Ledger(): ledger,
 	} {
 		if err := encoded(path, v, put); err != nil {
 			return err

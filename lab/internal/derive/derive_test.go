@@ -120,13 +120,15 @@ func TestOnlyWhatChangedIsDerivedAnew(t *testing.T) {
 			archivetest.Edit(t, r.Text("10"), `printed = "~1,900"`, `printed = "~1,800"`)
 		}, append(others, threads)},
 		{"a derived file that is missing", func(t *testing.T, r journal.Root) { remove(t, verdictOf(r)) }, []string{threads}},
-		{"a derived file of no run", func(t *testing.T, r journal.Root) { archivetest.Write(t, r.Sheet(threads, "x"), "x") }, []string{threads}},
+		{"a derived file of no run", func(t *testing.T, r journal.Root) { archivetest.Write(t, r.Sheet(threads, "x"), "x") },
+			[]string{threads}},
 		{"derived files of no experiment", func(t *testing.T, r journal.Root) {
 			archivetest.Write(t, r.Run("x", "x"), "{}")
 			archivetest.Write(t, r.Hosts("x"), "{}")
 			archivetest.Write(t, r.Audit("x"), "{}")
 		}, nil},
-		{"what all experiments say, missing", func(t *testing.T, r journal.Root) { remove(t, r.LedgerSheet(), r.Method()) }, nil},
+		{"what all experiments say, missing", func(t *testing.T, r journal.Root) { remove(t, r.LedgerSheet(), r.Method()) },
+			nil},
 		{"an update that was killed", func(t *testing.T, r journal.Root) {
 			remove(t, r.Derived("inputs", threads+".json"))
 			archivetest.Write(t, verdictOf(r), "{")
@@ -146,7 +148,8 @@ func TestOnlyWhatChangedIsDerivedAnew(t *testing.T) {
 				dir := func(name string) bool {
 					return strings.Contains(path, "/"+name+"/") || strings.Contains(path, "/"+name+".json")
 				}
-				if is, there := after[path]; there && is != was && !slices.ContainsFunc(c.anew, dir) && strings.Contains(path, "/runs/") {
+				if is, there := after[path]; there && is != was && !slices.ContainsFunc(c.anew, dir) &&
+					strings.Contains(path, "/runs/") {
 					t.Errorf("%s was written again", path)
 				}
 			}
@@ -209,7 +212,8 @@ func TestAFaultIsNamed(t *testing.T) {
 	text, derived := archivetest.Read(t, path), archivetest.Read(t, was)
 	archivetest.Edit(t, path, `"experiment": "`, `"experiment": "x`)
 	for range 2 {
-		if _, err := Update(root); err == nil || !strings.HasPrefix(err.Error(), root.Rel(path)+": ") || strings.Contains(err.Error(), "\n") {
+		if _, err := Update(root); err == nil || !strings.HasPrefix(err.Error(), root.Rel(path)+": ") ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v", err)
 		}
 	}
@@ -227,7 +231,8 @@ func TestDerivedFilesEndInANewline(t *testing.T) {
 	updated(t, root)
 	ends := map[string]string{".json": "}\n", ".csv": "\n"}
 	for path, text := range says(t, root) {
-		if end, known := ends[filepath.Ext(path)]; !strings.HasPrefix(path, "derived/inputs/") && (!known || !strings.HasSuffix(text, end)) {
+		if end, known := ends[filepath.Ext(path)]; !strings.HasPrefix(path, "derived/inputs/") &&
+			(!known || !strings.HasSuffix(text, end)) {
 			t.Errorf("%s ends in %q", path, text[max(0, len(text)-5):])
 		}
 	}

@@ -113,7 +113,8 @@ func (u *update) together() error {
 
 // book is empty, but for the audits.
 func (u *update) book() *plot.Book {
-	return &plot.Book{Experiments: u.Experiments, Hosts: u.Hosts, Runs: map[string][]plot.Run{}, Sums: map[string]*pages.Hosts{}, Audits: u.byEntry}
+	return &plot.Book{Experiments: u.Experiments, Hosts: u.Hosts, Runs: map[string][]plot.Run{},
+		Sums: map[string]*pages.Hosts{}, Audits: u.byEntry}
 }
 
 // draw draws what pages declare of one experiment or, without one, of texts; or of several.

@@ -23,7 +23,8 @@ const foldChanges = 0.01
 
 // flames makes the trees that pages draw of a run's profiles: one for each
 // profile and, if the experiment compares profiles, one of each difference.
-func flames(j *archive.Journal, x *experiment.Experiment, f *results.File, add func(path string, data []byte) error) error {
+func flames(j *archive.Journal, x *experiment.Experiment, f *results.File,
+	add func(path string, data []byte) error) error {
 	trees := map[string]profiles.Tree{} // by raw file
 	for _, c := range f.Conditions {
 		for _, named := range c.Profiles {
@@ -71,7 +72,8 @@ func flames(j *archive.Journal, x *experiment.Experiment, f *results.File, add f
 
 // treeOf leaves out what the taking of the profiles added, and says how much
 // that was.
-func treeOf(x *experiment.Experiment, c results.Condition, named results.RawProfile, p *profile.Profile) (profiles.Tree, error) {
+func treeOf(x *experiment.Experiment, c results.Condition, named results.RawProfile, p *profile.Profile) (profiles.Tree,
+	error) {
 	kind := named.Kind
 	load, own, err := profiles.Load(kind, p)
 	if err != nil {
@@ -107,7 +109,8 @@ func treeOf(x *experiment.Experiment, c results.Condition, named results.RawProf
 	return t, nil
 }
 
-func diffOf(j *archive.Journal, x *experiment.Experiment, pair [2]results.Condition, before, after results.RawProfile) (profiles.DiffTree, error) {
+func diffOf(j *archive.Journal, x *experiment.Experiment, pair [2]results.Condition, before,
+	after results.RawProfile) (profiles.DiffTree, error) {
 	kind := before.Kind
 	var sides [2]profiles.Side
 	for i, named := range []results.RawProfile{before, after} {
@@ -143,7 +146,8 @@ func pairs(x *experiment.Experiment, f *results.File) [][2]results.Condition {
 	var out [][2]results.Condition
 	for _, b := range f.Conditions {
 		for _, a := range f.Conditions {
-			if b.ControlOf == "" && a.ControlOf == "" && !first.IsZero() && b.Levels[factor] == first && a.Levels[factor] == last &&
+			if b.ControlOf == "" && a.ControlOf == "" && !first.IsZero() && b.Levels[factor] == first &&
+				a.Levels[factor] == last &&
 				b.Levels.Without(factor).Key() == a.Levels.Without(factor).Key() {
 				out = append(out, [2]results.Condition{b, a})
 			}

@@ -50,11 +50,15 @@ func TestProfilesAreDrawn(t *testing.T) {
 	}
 	// Two trials of three seconds, with nine seconds blocked in each, three of them
 	// in taking the profiles.
-	if tree.Kind != "block" || tree.Condition != "c1" || tree.Trials != 2 || tree.Raw != archivetest.LockRun+"/c1-block.pb.gz" ||
-		tree.Total != 12 || tree.Profiler != 6 || tree.DurationS != 6 || tree.Over != 6 || tree.Parked != 2 || tree.Least != 0.005 || tree.SchemaVersion != 1 {
+	if tree.Kind != "block" || tree.Condition != "c1" || tree.Trials != 2 || tree.Raw != archivetest.LockRun+
+		"/c1-block.pb.gz" ||
+		tree.Total != 12 || tree.Profiler != 6 || tree.DurationS != 6 || tree.Over != 6 || tree.Parked != 2 ||
+		tree.Least != 0.005 || tree.SchemaVersion != 1 {
 		t.Errorf("the tree is %+v", tree)
 	}
-	if w := tree.Words; w.Condition != "Index gofakeit, route /list" || w.Total != "2 s a second of time blocked, so 2 goroutines parked on average" || w.Over != "over 6\u00a0s in all, 2 trials" || w.Profiler != "1 s a second" {
+	if w := tree.Words; w.Condition != "Index gofakeit, route /list" ||
+		w.Total != "2 s a second of time blocked, so 2 goroutines parked on average" ||
+		w.Over != "over 6\u00a0s in all, 2 trials" || w.Profiler != "1 s a second" {
 		t.Errorf("the tree is told as %+v", w)
 	}
 	if want := []profiles.WorkShare{{Work: "lock", Share: 1}}; !slices.Equal(tree.Work, want) {
@@ -78,10 +82,12 @@ func TestProfilesAreDrawn(t *testing.T) {
 
 	var d profiles.DiffTree
 	decodeFlame(t, root, "c2-c4-block", &d)
-	if d.Kind != "block" || d.Before != "c2" || d.After != "c4" || d.Unit != "s/s" || d.TotalBefore != 2 || d.TotalAfter != 0 || d.Root.Difference != -2 {
+	if d.Kind != "block" || d.Before != "c2" || d.After != "c4" || d.Unit != "s/s" || d.TotalBefore != 2 ||
+		d.TotalAfter != 0 || d.Root.Difference != -2 {
 		t.Errorf("the difference is %+v", d)
 	}
-	if w := d.Words; w.Before != "2 s a second" || w.After != "0 s a second" || d.Least != 0.01 || len(w.Sides) != 2 || w.Sides[0].Self[0] != "2.000" || d.Root.Change != "−100 %" {
+	if w := d.Words; w.Before != "2 s a second" || w.After != "0 s a second" || d.Least != 0.01 || len(w.Sides) != 2 ||
+		w.Sides[0].Self[0] != "2.000" || d.Root.Change != "−100 %" {
 		t.Errorf("the difference is told as %+v, folded below %v", w, d.Least)
 	}
 	if d.Name != "A lock in each request: block profile, route=/read index=gofakeit, then route=/read index=pool" {
@@ -105,7 +111,8 @@ func TestPagesAreToldWhereARunsProfilesAre(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(archivetest.Read(t, root.Derived("data/verdicts", archivetest.LockRun+".json"))), &of); err != nil {
+	if err := json.Unmarshal([]byte(archivetest.Read(t, root.Derived("data/verdicts", archivetest.LockRun+".json"))),
+		&of); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range of.Conditions {
@@ -123,7 +130,8 @@ func TestPagesAreToldWhereARunsProfilesAre(t *testing.T) {
 		t.Errorf("%+v", of)
 	}
 	_, run := filepath.Split(archivetest.LockRun)
-	if text := archivetest.Read(t, root.Derived("data/claims/98-made-lock.json")); !strings.Contains(text, "\"profiled\": [\n    \""+run+"\"\n  ]") {
+	if text := archivetest.Read(t, root.Derived("data/claims/98-made-lock.json")); !strings.Contains(text,
+		"\"profiled\": [\n    \""+run+"\"\n  ]") {
 		t.Errorf("%s is not among the runs with profiles:\n%s", run, text)
 	}
 }
@@ -159,10 +167,12 @@ func TestPairsDifferInNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(id, controlOf, index, route string) results.Condition {
-		return results.Condition{ID: id, ControlOf: controlOf, Levels: setting.Levels{"index": setting.String(index), "route": setting.String(route)}}
+		return results.Condition{ID: id, ControlOf: controlOf,
+			Levels: setting.Levels{"index": setting.String(index), "route": setting.String(route)}}
 	}
 	f := &results.File{Conditions: []results.Condition{
-		at("c1", "", "gofakeit", "/list"), at("c2", "", "gofakeit", "/read"), at("c3", "", "pool", "/list"), at("c4", "", "pool", "/read"),
+		at("c1", "", "gofakeit", "/list"), at("c2", "", "gofakeit", "/read"), at("c3", "", "pool", "/list"),
+		at("c4", "", "pool", "/read"),
 		at("c5", "c1", "gofakeit", "/list"), // the A/A control is in no pair
 	}}
 	ids := func() (out []string) {
@@ -202,7 +212,8 @@ func TestTreesAreDerivedWithTheirRun(t *testing.T) {
 	// Without the run its raw profiles are strays, and the trees drawn from them
 	// are removed.
 	design := sha256.Sum256([]byte(archivetest.LockDesign))
-	for _, p := range []string{root.Path(archivetest.LockFile), root.Path("data/profiles/98-made-lock"), root.Design(hex.EncodeToString(design[:]))} {
+	for _, p := range []string{root.Path(archivetest.LockFile), root.Path("data/profiles/98-made-lock"),
+		root.Design(hex.EncodeToString(design[:]))} {
 		if err := os.RemoveAll(p); err != nil {
 			t.Fatal(err)
 		}

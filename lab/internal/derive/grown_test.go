@@ -19,7 +19,8 @@ func TestAJournalMayGrow(t *testing.T) {
 	j := open(t, root)
 	updated(t, root)
 	for _, path := range []string{
-		root.Verdict("11-threads", "20260102t030405z-"+archivetest.NewHost), root.Sheet("11-threads", "20260102t030405z-"+archivetest.NewHost),
+		root.Verdict("11-threads", "20260102t030405z-"+archivetest.NewHost),
+		root.Sheet("11-threads", "20260102t030405z-"+archivetest.NewHost),
 		root.Hosts(archivetest.NewExperiment), root.Audit(archivetest.NewEntry),
 	} {
 		if _, err := os.Stat(path); err != nil {
@@ -30,13 +31,16 @@ func TestAJournalMayGrow(t *testing.T) {
 		t.Error("the ledger lacks the new experiment")
 	}
 	for _, a := range j.Audits {
-		if a.Entry == archivetest.NewEntry && (len(a.Findings) != 2 || a.Findings[0].Verdict != audit.Disagrees || a.Findings[1].Verdict != audit.Agrees || a.Claims[0].Verdict != "refuted") {
+		if a.Entry == archivetest.NewEntry && (len(a.Findings) != 2 || a.Findings[0].Verdict != audit.Disagrees ||
+			a.Findings[1].Verdict != audit.Agrees || a.Claims[0].Verdict != "refuted") {
 			t.Errorf("%+v", a)
 		}
 	}
 	after := tree(t, root)
 	for path, was := range before {
-		older := !strings.HasPrefix(path, "derived/inputs/") && !strings.HasPrefix(path, "derived/data/claims/") && !strings.HasPrefix(path, "derived/data/ledger") && !strings.HasPrefix(path, "derived/pages/ra") && !strings.HasPrefix(path, "derived/pages/re")
+		older := !strings.HasPrefix(path, "derived/inputs/") && !strings.HasPrefix(path, "derived/data/claims/") &&
+			!strings.HasPrefix(path, "derived/data/ledger") && !strings.HasPrefix(path, "derived/pages/ra") &&
+			!strings.HasPrefix(path, "derived/pages/re")
 		if older && after[path] != was {
 			t.Errorf("%s was written again", path)
 		}

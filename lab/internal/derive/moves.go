@@ -75,7 +75,8 @@ func moves(from, to map[string]*pages.Hosts, order []string) (out []Move) {
 					before = was.Claims[i]
 				}
 			}
-			m := Move{Experiment: name, Claim: now.ID, Says: now.Says, Apart: now.Verdicts[verdict.Reproduced] > 0 && now.Verdicts[verdict.Refuted] > 0}
+			m := Move{Experiment: name, Claim: now.ID, Says: now.Says, Apart: now.Verdicts[verdict.Reproduced] > 0 &&
+				now.Verdicts[verdict.Refuted] > 0}
 			if m.Hosts = hostMoves(before.Hosts, now.Hosts); len(m.Hosts) > 0 {
 				out = append(out, m)
 			}

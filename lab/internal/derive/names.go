@@ -64,17 +64,21 @@ func names() []glossary {
 	}
 	return []glossary{
 		{"settings", "Settings", "In an experiment: a key of [settings], or the name of a factor.", "", settings},
-		{"servers", "Servers", "In an experiment: a level of server, beside the names of its own tables [servers.NAME].", "", servers},
-		{"server-keys", "Keys of a server", "In lab/servers.toml and in an experiment: a key of [servers.NAME].", "", meant(experiment.ServerKeys())},
+		{"servers", "Servers", "In an experiment: a level of server, beside the names of its own tables [servers.NAME].", "",
+			servers},
+		{"server-keys", "Keys of a server", "In lab/servers.toml and in an experiment: a key of [servers.NAME].", "",
+			meant(experiment.ServerKeys())},
 		{"routes", "Routes", "In an experiment: a level of route.", "", routes},
 		{"topologies", "Topologies", "In an experiment: kind, of [topology].", "Also takes", docs(experiment.Topologies())},
-		{"claims", "Kinds of claim", "In an experiment: kind, of [[claims]]. Each claim also has an id, a text, and why its margin or bar is what it is.", "Takes", docs(experiment.Claims())},
+		{"claims", "Kinds of claim", "In an experiment: kind, of [[claims]]. Each claim also has an id, a text, and why " +
+			"its margin or bar is what it is.", "Takes", docs(experiment.Claims())},
 		{"walls", "Walls", "In an experiment: bound, of a claim or of what it needs.", "", walls},
 		{"profiles", "Kinds of profile", "In an experiment: profile, of a claim about a profile.", "", kinds},
 		{"works", "Kinds of work", "In an experiment: work, of a claim about a share.", "", works},
 		{"checks", "Kinds of check", "In a text: kind, of [[checks]].", "", meant(audit.Kinds)},
 		{"needs", "Needs of a text's claim", "In a text: needs, of [[claims]].", "", meant(audit.Needs)},
-		{"metrics", "Metrics", "In an experiment: metrics, and metric of a claim. In a text: metric of a claim.", "", metrics},
+		{"metrics", "Metrics", "In an experiment: metrics, and metric of a claim. In a text: metric of a claim.", "",
+			metrics},
 	}
 }
 

@@ -39,7 +39,8 @@ func TestRunsOfOneDesignOnOneHostAreARecord(t *testing.T) {
 		{other.Run, []string{other.Run}, 9},
 	} {
 		f := said(c.run)
-		if !slices.Equal(f.Record.Runs, c.record) || f.Record.Blocks != c.blocks || len(f.Claims) != 1 || f.Claims[0].Blocks != c.blocks || f.Claims[0].Runs != len(c.record) || len(f.Earlier) > 0 {
+		if !slices.Equal(f.Record.Runs, c.record) || f.Record.Blocks != c.blocks || len(f.Claims) != 1 ||
+			f.Claims[0].Blocks != c.blocks || f.Claims[0].Runs != len(c.record) || len(f.Earlier) > 0 {
 			t.Errorf("%s: %+v, %+v, earlier %+v", c.run, f.Record, f.Claims, f.Earlier)
 		}
 	}
@@ -92,7 +93,8 @@ func TestAWithdrawnClaimKeepsItsVerdicts(t *testing.T) {
 	root := archivetest.Clone(t)
 	archivetest.Edit(t, root.Path(archivetest.ThreadsDesign), `id = "threads-flat"`, `id = "threads-flatter"`)
 	path := root.Path(archivetest.ThreadsDesign)
-	archivetest.Write(t, path, archivetest.Read(t, path)+"\n[[withdrawn]]\nid = \"threads-flat\"\nwhy = \"Its margin was wide.\"\n")
+	archivetest.Write(t, path, archivetest.Read(t, path)+
+		"\n[[withdrawn]]\nid = \"threads-flat\"\nwhy = \"Its margin was wide.\"\n")
 	updated(t, root)
 	text := archivetest.Read(t, root.Verdict("11-threads", archivetest.Measured))
 	claims, withdrawn, ok := strings.Cut(text, `"withdrawn": [`)

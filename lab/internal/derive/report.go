@@ -76,7 +76,8 @@ type Print struct {
 
 // Empty tells whether nothing moved.
 func (r *Report) Empty() bool {
-	return len(r.Faults)+len(r.Changed)+len(r.Gone)+len(r.Moves)+len(r.ByCode)+len(r.Untold)+len(r.New)+len(r.Edited)+len(r.Reworded)+len(r.Withdrawn)+len(r.Dropped)+
+	return len(r.Faults)+len(r.Changed)+len(r.Gone)+len(r.Moves)+len(r.ByCode)+len(r.Untold)+len(r.New)+len(r.Edited)+
+		len(r.Reworded)+len(r.Withdrawn)+len(r.Dropped)+
 		len(r.Batches)+len(r.Hosts)+len(r.Findings)+len(r.Settled)+len(r.Texts)+len(r.Printed) == 0
 }
 
@@ -175,7 +176,8 @@ func (r *Report) runs(past, now *archive.Journal) {
 			}
 		}
 	}, func(a, b Batch) int {
-		return cmp.Or(b.ClientWalls-a.ClientWalls, b.Invalid-a.Invalid, cmp.Compare(a.Experiment, b.Experiment), cmp.Compare(a.Host, b.Host), b.Trials-a.Trials)
+		return cmp.Or(b.ClientWalls-a.ClientWalls, b.Invalid-a.Invalid, cmp.Compare(a.Experiment, b.Experiment),
+			cmp.Compare(a.Host, b.Host), b.Trials-a.Trials)
 	})
 	for _, id := range slices.Sorted(maps.Keys(now.Hosts)) {
 		if past.Hosts[id] != nil {
@@ -311,7 +313,8 @@ func printed(a *audit.File) map[string]string {
 // unsettled lists the disagreements of one audit that the other does not have.
 func unsettled(entry string, of, other *audit.File) (out []FindingOf) {
 	for _, f := range of.Findings {
-		if f.Verdict == audit.Disagrees && !slices.ContainsFunc(other.Findings, func(g audit.Finding) bool { return g.ID == f.ID && g.Verdict == audit.Disagrees }) {
+		if f.Verdict == audit.Disagrees && !slices.ContainsFunc(other.Findings,
+			func(g audit.Finding) bool { return g.ID == f.ID && g.Verdict == audit.Disagrees }) {
 			out = append(out, FindingOf{entry, f})
 		}
 	}

@@ -71,7 +71,8 @@ type changed struct {
 
 func (c changed) git(args ...string) {
 	c.t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", string(c.root), "-c", "core.hooksPath=/dev/null", "-c", "user.name=x", "-c", "user.email=x@example.org"}, args...)...)
+	cmd := exec.Command("git", append([]string{"-C", string(c.root), "-c", "core.hooksPath=/dev/null", "-c", "user.name=x",
+		"-c", "user.email=x@example.org"}, args...)...)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		c.t.Fatalf("git %v: %v\n%s", args, err, out)
@@ -106,7 +107,8 @@ func (c changed) run(hosts string, day int, text string, times float64, invalid 
 		c.t.Fatal(err)
 	}
 	f := madeup.Run(madeup.Plan{
-		Experiment: x, Hosts: results.Hosts{Server: hosts, Client: hosts}, Started: time.Date(2026, 3, day, 12, 0, 0, 0, time.UTC), Seed: uint64(day), Blocks: 8, Ended: results.Blocks,
+		Experiment: x, Hosts: results.Hosts{Server: hosts, Client: hosts},
+		Started: time.Date(2026, 3, day, 12, 0, 0, 0, time.UTC), Seed: uint64(day), Blocks: 8, Ended: results.Blocks,
 		Trial: func(ls setting.Levels, block int, _ bool) (came madeup.Came) {
 			if n, _ := ls[setting.Workers].Int(); n == 2 {
 				came.CostS = times * madeup.Usual.CostS
@@ -172,7 +174,8 @@ func TestReportSaysWhatAChangeMoves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if says := r.Text(false); !r.Empty() || !strings.HasPrefix(says, "Nothing moved since ") || strings.Count(says, "\n") != 1 {
+	if says := r.Text(false); !r.Empty() || !strings.HasPrefix(says, "Nothing moved since ") ||
+		strings.Count(says, "\n") != 1 {
 		t.Errorf("nothing changed: %s", says)
 	}
 
@@ -184,7 +187,8 @@ func TestReportSaysWhatAChangeMoves(t *testing.T) {
 		t.Fatal(err)
 	}
 	says := r.Text(false)
-	if len(r.Moves) > 0 || !strings.Contains(says, "1 verdict moved by the code alone") || !strings.Contains(says, "\n  97-cost/dearer: inconclusive → reproduced on 1 machine (one); now ") {
+	if len(r.Moves) > 0 || !strings.Contains(says, "1 verdict moved by the code alone") ||
+		!strings.Contains(says, "\n  97-cost/dearer: inconclusive → reproduced on 1 machine (one); now ") {
 		t.Errorf("the code moved: %s", says)
 	}
 
@@ -193,7 +197,8 @@ func TestReportSaysWhatAChangeMoves(t *testing.T) {
 	if r, err = c.report("main"); err != nil {
 		t.Fatal(err)
 	}
-	if says := r.Text(false); r.Empty() || !strings.Contains(says, "1 claim in other words") || !strings.Contains(says, "97-cost/dearer: Two workers cost less. Before: Two workers cost more.") {
+	if says := r.Text(false); r.Empty() || !strings.Contains(says, "1 claim in other words") ||
+		!strings.Contains(says, "97-cost/dearer: Two workers cost less. Before: Two workers cost more.") {
 		t.Errorf("reworded: %s", says)
 	}
 
@@ -235,9 +240,12 @@ equals = "two"
 	}
 	says = r.Text(false)
 	for _, want := range []string{
-		"1 claim has another verdict on 1 machine; 1 of them on which machines disagree; 1 file that only grows was changed; 1 verdict moved by the code alone; 2 new claims; 1 withdrawn claim; 2 new runs; 1 new host; 3 of 48 new trials invalid; the client was a wall in 0; 1 new audit finding; 1 published figure added.",
+		"1 claim has another verdict on 1 machine; 1 of them on which machines disagree; 1 file that only grows was " +
+			"changed; 1 verdict moved by the code alone; 2 new claims; 1 withdrawn claim; 2 new runs; 1 new host; 3 of 48 " +
+			"new trials invalid; the client was a wall in 0; 1 new audit finding; 1 published figure added.",
 		"\n  data/hosts/one.json: changed\n",
-		"\n  machines disagree: 97-cost/dearer: not measured → refuted on 1 machine (two); now reproduced on 1 of 2 machines, refuted on 1\n",
+		"\n  machines disagree: 97-cost/dearer: not measured → refuted on 1 machine (two); now reproduced on 1 of 2 " +
+			"machines, refuted on 1\n",
 		"\n  97-cost/new-one: Two workers cost less.\n  98-other/dearer: Two workers cost more.\n",
 		"\n  97-cost/cheaper: It was <b>wrong</b>.\n",
 		"\n  two: Two | @everyone, a CPU, 2 cores; nothing tells it apart from one, so they may be one machine\n",
@@ -251,12 +259,14 @@ equals = "two"
 		}
 	}
 	marked := r.Text(true)
-	if !strings.Contains(marked, "`Two | @everyone`") || strings.Contains(regexp.MustCompile("`[^`]+`").ReplaceAllString(marked, ""), "@everyone") {
+	if !strings.Contains(marked, "`Two | @everyone`") ||
+		strings.Contains(regexp.MustCompile("`[^`]+`").ReplaceAllString(marked, ""), "@everyone") {
 		t.Errorf("markup in:\n%s", marked)
 	}
 	archivetest.Write(t, c.root.Host("one"), before)
 
-	if _, err = c.report("no-such"); err == nil || err.Error() != `git has no revision "no-such"; name a branch, a tag or a commit` {
+	if _, err = c.report("no-such"); err == nil ||
+		err.Error() != `git has no revision "no-such"; name a branch, a tag or a commit` {
 		t.Error(err)
 	}
 	// A journal of before that today's lab cannot read is named without the place where
@@ -264,10 +274,12 @@ equals = "two"
 	c.experiment("98-other", "entry = ")
 	c.commit()
 	c.experiment("98-other", strings.Replace(reportedDesign, `"97"`, `"98"`, 1))
-	if _, err = c.report("HEAD"); err == nil || !strings.HasPrefix(err.Error(), "this lab cannot read the journal as ") || strings.Contains(err.Error(), temp) || strings.Contains(err.Error(), "\n") {
+	if _, err = c.report("HEAD"); err == nil || !strings.HasPrefix(err.Error(), "this lab cannot read the journal as ") ||
+		strings.Contains(err.Error(), temp) || strings.Contains(err.Error(), "\n") {
 		t.Error(err)
 	}
-	if left, err := os.ReadDir(temp); err != nil || slices.ContainsFunc(left, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), "lab-past-") }) {
+	if left, err := os.ReadDir(temp); err != nil ||
+		slices.ContainsFunc(left, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), "lab-past-") }) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }

@@ -57,7 +57,8 @@ type section struct {
 // wrote is markup.
 func (r *Report) Text(markdown bool) string {
 	if r.Empty() {
-		return line{"Nothing moved since ", theirs(r.Base), ": no verdict, claim, run, host, audit finding or published figure.\n"}.text(markdown)
+		return line{"Nothing moved since ", theirs(r.Base),
+			": no verdict, claim, run, host, audit finding or published figure.\n"}.text(markdown)
 	}
 	var b strings.Builder
 	head, item := "%s\n", "  %s\n"
@@ -91,7 +92,8 @@ func (r *Report) Text(markdown bool) string {
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "\n%d lines were left out for length; git diff --stat %s -- data lab/experiments names every file.\n", left, r.Base)
+		fmt.Fprintf(&b, "\n%d lines were left out for length; git diff --stat %s -- data lab/experiments names every file.\n",
+			left, r.Base)
 	}
 	return b.String()
 }
@@ -127,7 +129,8 @@ func (r *Report) Summary() string {
 		{len(r.Changed) + len(r.Gone), "file that only grows was changed", "files that only grow were changed"},
 		{len(r.ByCode), "verdict moved by the code alone", "verdicts moved by the code alone"},
 		{len(r.New), "new claim", "new claims"}, {len(r.Edited), "edited claim", "edited claims"},
-		{len(r.Reworded), "claim in other words", "claims in other words"}, {len(r.Withdrawn), "withdrawn claim", "withdrawn claims"},
+		{len(r.Reworded), "claim in other words", "claims in other words"},
+		{len(r.Withdrawn), "withdrawn claim", "withdrawn claims"},
 		{len(r.Dropped), "claim gone without withdrawal", "claims gone without withdrawal"},
 		{runs, "new run", "new runs"}, {len(r.Hosts), "new host", "new hosts"},
 	} {
@@ -161,7 +164,8 @@ func (r *Report) sections() []section {
 	add("Files of before that today's lab refuses; their runs are missing below", faults...)
 	add("Files that nothing may change", append(paths(r.Gone, "deleted"), paths(r.Changed, "changed")...)...)
 	add("Verdicts that moved", moveLines(r.Moves, "not measured", "no longer measured")...)
-	add("Verdicts that only the code moved: what the lab of before makes of the data of before, and what today's makes of the same", moveLines(r.ByCode, "not there", "not there")...)
+	add("Verdicts that only the code moved: what the lab of before makes of the data of before, and what today's makes "+
+		"of the same", moveLines(r.ByCode, "not there", "not there")...)
 	if r.Untold != "" {
 		add("The lab of before derives nothing, so nothing tells what only the code moved", line{theirs(r.Untold)})
 	}
@@ -214,7 +218,8 @@ func (r *Report) sections() []section {
 	add("Audit findings that are gone", findingLines(r.Settled)...)
 	var texts, printed []line
 	for _, t := range r.Texts {
-		texts = append(texts, line{"entry ", theirs(t.Entry), ": ", theirs(t.Says), ": ", theirs(t.From), " → ", theirs(t.To)})
+		texts = append(texts, line{"entry ", theirs(t.Entry), ": ", theirs(t.Says), ": ", theirs(t.From), " → ",
+			theirs(t.To)})
 	}
 	add("Claims of texts that their figures decide otherwise", texts...)
 	for _, p := range r.Printed {

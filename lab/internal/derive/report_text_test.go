@@ -22,14 +22,17 @@ import (
 func full(n int, text string) *Report {
 	r := &Report{Base: "0123456789ab"}
 	for i := range n {
-		move := Move{Experiment: text, Claim: text, Says: "reproduced on 1 of 1 machine", Apart: i == 0, Hosts: []HostMove{{text, text, verdict.Verdict(text), verdict.Reproduced}}}
+		move := Move{Experiment: text, Claim: text, Says: "reproduced on 1 of 1 machine", Apart: i == 0,
+			Hosts: []HostMove{{text, text, verdict.Verdict(text), verdict.Reproduced}}}
 		claim := ClaimOf{text, text, text}
 		finding := FindingOf{text, audit.Finding{ID: text, Place: text, Printed: text, Unit: metric.Unit(text)}}
 		r.Faults = append(r.Faults, archive.Fault{Path: text, Err: errors.New(text)})
 		r.Changed, r.Gone, r.Untold = append(r.Changed, text), append(r.Gone, text), text
 		r.Moves, r.ByCode = append(r.Moves, move), append(r.ByCode, move)
-		r.New, r.Edited, r.Withdrawn, r.Dropped = append(r.New, claim), append(r.Edited, claim), append(r.Withdrawn, claim), append(r.Dropped, claim)
-		r.Batches = append(r.Batches, Batch{Experiment: text, Host: text, Runs: 1, Trials: 20, Invalid: 2, Gates: map[string]int{text: 2}, Bounds: map[string]int{text: 18}, Unmade: []string{text}})
+		r.New, r.Edited, r.Withdrawn, r.Dropped = append(r.New, claim), append(r.Edited, claim), append(r.Withdrawn, claim),
+			append(r.Dropped, claim)
+		r.Batches = append(r.Batches, Batch{Experiment: text, Host: text, Runs: 1, Trials: 20, Invalid: 2,
+			Gates: map[string]int{text: 2}, Bounds: map[string]int{text: 18}, Unmade: []string{text}})
 		r.Hosts = append(r.Hosts, &host.Profile{ID: text, Name: text, CPU: text, Cores: 2})
 		r.Twins = map[string][]string{text: {text, text}}
 		r.Findings, r.Settled = append(r.Findings, finding), append(r.Settled, finding)
@@ -43,8 +46,10 @@ func full(n int, text string) *Report {
 func TestNothingOfOthersIsMarkup(t *testing.T) {
 	plain := full(1, "plain").Text(false)
 	for _, text := range []string{
-		"<script>alert(1)</script>", "</code><img src=x onerror=y>", "a | b |", "`` `x` ``", "one\ntwo\r\n# head\n- item\n```", "@line-rate/everyone #1", "![x](https://example.org)",
-		"https://example.org www.example.org", "\x1b[2J\x1b]0;title\x07", "\u009b31m", "left\u202eright", "\xff\x00", "&lt;b&gt;", "*b* __i__ ~~s~~", "<!--",
+		"<script>alert(1)</script>", "</code><img src=x onerror=y>", "a | b |", "`` `x` ``",
+		"one\ntwo\r\n# head\n- item\n```", "@line-rate/everyone #1", "![x](https://example.org)",
+		"https://example.org www.example.org", "\x1b[2J\x1b]0;title\x07", "\u009b31m", "left\u202eright", "\xff\x00",
+		"&lt;b&gt;", "*b* __i__ ~~s~~", "<!--",
 	} {
 		r := full(1, text)
 		says := r.Text(false)
@@ -63,7 +68,8 @@ func TestNothingOfOthersIsMarkup(t *testing.T) {
 		}
 		// What is shown of the text is the same in both, in as many places.
 		shown := strings.Trim(line{theirs(text)}.text(true), "`")
-		if got, want := strings.Count(marked, shown), strings.Count(plain, "plain"); got < want*3/4 || !strings.Contains(says, strings.ReplaceAll(shown, `\u0060`, "`")) {
+		if got, want := strings.Count(marked, shown), strings.Count(plain, "plain"); got < want*3/4 ||
+			!strings.Contains(says, strings.ReplaceAll(shown, `\u0060`, "`")) {
 			t.Errorf("%q stands in %d places, plain in %d", text, got, want)
 		}
 	}
@@ -74,7 +80,8 @@ var andMore = regexp.MustCompile(`… and ([0-9]+) more like these`)
 // GitHub refuses a comment of more than 65,536 characters.
 func TestReportOfAThousandRunsIsBounded(t *testing.T) {
 	for name, text := range map[string]string{
-		"usual": "11-threads", "long": strings.Repeat("x", 4000), "hostile": strings.Repeat("\U0010ffff", 4000), "marked": strings.Repeat("<", 4000),
+		"usual": "11-threads", "long": strings.Repeat("x", 4000), "hostile": strings.Repeat("\U0010ffff", 4000),
+		"marked": strings.Repeat("<", 4000),
 	} {
 		for _, markdown := range []bool{false, true} {
 			r := full(1000, text)
@@ -119,11 +126,13 @@ func TestDisagreementComesFirst(t *testing.T) {
 		return out
 	}
 	from := map[string]*pages.Hosts{"x": {Claims: []pages.Summed{
-		sum("still", one(verdict.Refuted, "a")), sum("wide", one(verdict.Inconclusive, "a"), one(verdict.Inconclusive, "b")), sum("apart", one(verdict.Reproduced, "a")), sum("gone", one(verdict.Reproduced, "a")),
+		sum("still", one(verdict.Refuted, "a")), sum("wide", one(verdict.Inconclusive, "a"), one(verdict.Inconclusive, "b")),
+		sum("apart", one(verdict.Reproduced, "a")), sum("gone", one(verdict.Reproduced, "a")),
 	}}}
 	two := pages.OnHost{Host: "c", ClientHost: "d", Verdict: verdict.Reproduced}
 	to := map[string]*pages.Hosts{"x": {Claims: []pages.Summed{
-		sum("still", one(verdict.Refuted, "a")), sum("new", one(verdict.Reproduced, "a")), sum("wide", one(verdict.Reproduced, "a"), one(verdict.Reproduced, "b"), one(verdict.Reproduced, "c"), two),
+		sum("still", one(verdict.Refuted, "a")), sum("new", one(verdict.Reproduced, "a")),
+		sum("wide", one(verdict.Reproduced, "a"), one(verdict.Reproduced, "b"), one(verdict.Reproduced, "c"), two),
 		sum("apart", one(verdict.Reproduced, "a"), one(verdict.Refuted, "b")), sum("gone"),
 	}}}
 	var got []string

@@ -39,10 +39,12 @@ type clone struct {
 // pages have around the entries.
 func newClone(t *testing.T) *clone {
 	c := &clone{t, t.TempDir(), map[string][]byte{}, map[string]int{}}
-	for _, dir := range []string{"layouts", "assets", "static", "content/claims", "content/runs", "content/hosts", "content/corrections"} {
+	for _, dir := range []string{"layouts", "assets", "static", "content/claims", "content/runs", "content/hosts",
+		"content/corrections"} {
 		c.must(os.CopyFS(filepath.Join(c.dir, dir), os.DirFS(filepath.Join(repository, dir))))
 	}
-	for _, page := range []string{"_index.md", "method.md", "reproduce.md", "contribute.md", "search.md", "journal/_index.md"} {
+	for _, page := range []string{"_index.md", "method.md", "reproduce.md", "contribute.md", "search.md",
+		"journal/_index.md"} {
 		c.write("content/"+page, c.file("test/site/fixture/content/"+page))
 	}
 	c.write("config.toml", c.file("config.toml"))
@@ -106,8 +108,10 @@ func (c *clone) plan(name, text string) madeup.Plan {
 		c.began[name] = len(c.began)
 	}
 	return madeup.Plan{
-		Experiment: x, Hosts: results.Hosts{Server: "small", Client: "small"}, Started: time.Date(2026, 11, 1+c.began[name]%20, 5*(c.began[name]/20), 0, 0, 0, time.UTC),
-		Seed: seedOf(name), Blocks: 16, Ended: results.Decided, Trial: func(levels setting.Levels, _ int, _ bool) madeup.Came { return gains(levels) },
+		Experiment: x, Hosts: results.Hosts{Server: "small", Client: "small"},
+		Started: time.Date(2026, 11, 1+c.began[name]%20, 5*(c.began[name]/20), 0, 0, 0, time.UTC),
+		Seed:    seedOf(name), Blocks: 16, Ended: results.Decided,
+		Trial: func(levels setting.Levels, _ int, _ bool) madeup.Came { return gains(levels) },
 	}
 }
 
@@ -259,12 +263,14 @@ bound = "server-cpu"
 // inOnePiece is the design with autocannon, which cannot take turns and cuts
 // latencies to whole milliseconds.
 func inOnePiece(name string) string {
-	return strings.NewReplacer(`generator = "http_load"`, `generator = "autocannon"`, "rounds = 2", "rounds = 1").Replace(design(name))
+	return strings.NewReplacer(`generator = "http_load"`, `generator = "autocannon"`, "rounds = 2",
+		"rounds = 1").Replace(design(name))
 }
 
 // overAWire is the design over a wire of known rate.
 func overAWire(name string) string {
-	return strings.Replace(design(name), `kind = "loopback"`, "kind = \"netns\"\nline_rate_bps = 500_000_000\nburst_bytes = 262_144\nqueue_s = 0.02", 1)
+	return strings.Replace(design(name), `kind = "loopback"`,
+		"kind = \"netns\"\nline_rate_bps = 500_000_000\nburst_bytes = 262_144\nqueue_s = 0.02", 1)
 }
 
 // word is an entry's name, in the characters that names of entries allow.

@@ -23,7 +23,8 @@ func (c *clone) others() []state {
 	c.withdrawn(page)
 	c.profiles()
 	return []state{
-		{name: "no-run", says: said{"entry": {"No host has run this experiment yet"}, "claim queue": {"No run yet", "lab run no-run"}}},
+		{name: "no-run", says: said{"entry": {"No host has run this experiment yet"},
+			"claim queue": {"No run yet", "lab run no-run"}}},
 		{name: "planned", says: said{"claim queue": {"This experiment is planned"}}},
 		{name: "published", says: said{
 			"claim queue": {"No run yet"},
@@ -38,17 +39,21 @@ func (c *clone) others() []state {
 			"claim queue": {"verdict changed, was inconclusive", "12 of 12", "Every run, newest first"},
 		}},
 		{name: "renamed", says: said{
-			"run 2": {"Two cores,", "19 blocks of 19 visits in 2 runs", "the machine changed between the runs of this record: kernel 6.1 and 6.2; memory 8 GiB and 16 GiB",
+			"run 2": {"Two cores,", "19 blocks of 19 visits in 2 runs",
+				"the machine changed between the runs of this record: kernel 6.1 and 6.2; memory 8 GiB and 16 GiB",
 				"Memory 17.2 GB", "Kernel 6.2", "most of it another process (0.40)"},
-			"claim queue": {"Reproduced on 1 of 1 machine", "19 of 20", "1 of 20 blocks was refused by a gate and counts for neither side",
+			"claim queue": {"Reproduced on 1 of 1 machine", "19 of 20",
+				"1 of 20 blocks was refused by a gate and counts for neither side",
 				"In other words before:", "A request waits twice.", "It waits longer, and once."},
-			"hosts/renamed": {"made/up", "2 in 1 socket, 2 threads a core", "L2 1M x1", "as each run records it", "0123456789abcdef is a keyed hash"},
+			"hosts/renamed": {"made/up", "2 in 1 socket, 2 threads a core", "L2 1M x1", "as each run records it",
+				"0123456789abcdef is a keyed hash"},
 		}},
 		{name: "rebuilt", says: said{
 			"run 2":       {"16 blocks of 16 visits in 1 run"},
 			"claim queue": {"Reproduced on 1 of 1 machine", "16 of 16", "of an earlier fiber_server"},
 		}},
-		{name: "hosts-differ", says: said{"claim cost": {"Reproduced on 1 of 2 machines, refuted on 1", "The 2 machines differ", "The ratio on each machine"}}},
+		{name: "hosts-differ", says: said{"claim cost": {"Reproduced on 1 of 2 machines, refuted on 1",
+			"The 2 machines differ", "The ratio on each machine"}}},
 		{name: "earlier", says: said{
 			"run 1":       {"Measured by an earlier design", "What it said"},
 			"run 2":       {"16 blocks of 16 visits in 1 run"},
@@ -60,9 +65,10 @@ func (c *clone) others() []state {
 			"hosts/early": {"made by an earlier design, and what they said counts in no record"},
 		}},
 		{name: "all-withdrawn", says: said{
-			"run":             {"withdrawn"},
-			"claim queue":     {"Withdrawn claim", "The bar was too low.", "What runs said of it, newest first"},
-			"entry":           {"Withdrawn, with what runs said of them", "No run yet: those of this experiment were made before the claim was written"},
+			"run":         {"withdrawn"},
+			"claim queue": {"Withdrawn claim", "The bar was too low.", "What runs said of it, newest first"},
+			"entry": {"Withdrawn, with what runs said of them",
+				"No run yet: those of this experiment were made before the claim was written"},
 			"claim new-queue": {"No run yet: those of this experiment were made before the claim was written"},
 		}},
 		{name: "changed", says: said{
@@ -75,8 +81,10 @@ func (c *clone) others() []state {
 		}},
 		{name: "changed-since", says: said{"claim queue": {"not applicable", "No right to make a namespace"}}},
 		{name: "profiles", says: said{"run": {"Profiles", "block"}, "entry": {"c2-cpu.pb.gz", "c1-block.pb.gz"}}},
-		{name: "profiles-lost", says: said{"run": {"made up"}, "entry": {"No host’s run of profiles-lost has a block profile yet"}}},
-		{name: "profiles-none", says: said{"claim lock-in-block": {"not applicable"}, "entry": {"No host’s run of profiles-none has a CPU profile yet", "not measured yet"}}},
+		{name: "profiles-lost", says: said{"run": {"made up"},
+			"entry": {"No host’s run of profiles-lost has a block profile yet"}}},
+		{name: "profiles-none", says: said{"claim lock-in-block": {"not applicable"},
+			"entry": {"No host’s run of profiles-none has a CPU profile yet", "not measured yet"}}},
 	}
 }
 
@@ -85,7 +93,8 @@ func (c *clone) others() []state {
 func (c *clone) unrun(page func(name, claim, source, status string)) {
 	c.experiment("no-run", design("no-run"))
 	page("no-run", "queue", "measured", "planned")
-	c.experiment("planned", strings.Replace(design("planned"), "metrics =", "planned = \"the lab lacks the knob\"\nmetrics =", 1))
+	c.experiment("planned", strings.Replace(design("planned"), "metrics =",
+		"planned = \"the lab lacks the knob\"\nmetrics =", 1))
 	page("planned", "queue", "measured", "planned")
 
 	c.experiment("published", design("published"))
@@ -132,7 +141,8 @@ func (c *clone) records(page func(name, claim, source, status string)) {
 	}
 	// A machine that is known got a new kernel and more memory between two runs, and
 	// another process ran beside the last block.
-	c.experiment("renamed", design("renamed")+"\n[[corrected]]\nid = \"queue\"\nwas = \"A request waits twice.\"\nwhy = \"It waits longer, and once.\"\n")
+	c.experiment("renamed", design("renamed")+
+		"\n[[corrected]]\nid = \"queue\"\nwas = \"A request waits twice.\"\nwhy = \"It waits longer, and once.\"\n")
 	page("renamed", "queue", "measured", "done")
 	for i := range 2 {
 		p := c.plan("renamed", design("renamed"))
@@ -144,7 +154,8 @@ func (c *clone) records(page func(name, claim, source, status string)) {
 		for k := range r.Trials {
 			if t := &r.Trials[k]; t.Block == 7 && t.Condition == "c1" {
 				t.Metrics["client_foreign_load"] = 0.42
-				t.Valid, t.Reasons = false, []results.Reason{{Gate: "other-load", Detail: "client_foreign_load 0.42; most of it chromium (0.40)"}}
+				t.Valid, t.Reasons = false, []results.Reason{{Gate: "other-load",
+					Detail: "client_foreign_load 0.42; most of it chromium (0.40)"}}
 			}
 		}
 		c.add(r, design("renamed"))
@@ -183,8 +194,10 @@ func (c *clone) records(page func(name, claim, source, status string)) {
 func (c *clone) withdrawn(page func(name, claim, source, status string)) {
 	// Of two designs: all claims of the first are withdrawn.
 	first := design("all-withdrawn")
-	now := strings.NewReplacer(`id = "threads"`, `id = "new-threads"`, `id = "queue"`, `id = "new-queue"`, `id = "cost"`, `id = "new-cost"`,
-		`id = "falls"`, `id = "new-falls"`, `id = "count"`, `id = "new-count"`, `id = "wall"`, `id = "new-wall"`, "at_least = 2.0", "at_least = 3.0").Replace(first)
+	now := strings.NewReplacer(`id = "threads"`, `id = "new-threads"`, `id = "queue"`, `id = "new-queue"`, `id = "cost"`,
+		`id = "new-cost"`,
+		`id = "falls"`, `id = "new-falls"`, `id = "count"`, `id = "new-count"`, `id = "wall"`, `id = "new-wall"`,
+		"at_least = 2.0", "at_least = 3.0").Replace(first)
 	for _, id := range []string{"threads", "queue", "cost", "falls", "count", "wall"} {
 		now += "\n[[withdrawn]]\nid = \"" + id + "\"\nwhy = \"The bar was too low.\"\n"
 	}
@@ -194,7 +207,8 @@ func (c *clone) withdrawn(page func(name, claim, source, status string)) {
 
 	// One claim was changed, another written after the run, and a third is missing
 	// from the newer run, which has an older design.
-	changed := strings.NewReplacer(`id = "queue"`, `id = "queue-thrice"`, "at_least = 2.0", "at_least = 3.0").Replace(design("changed")) + `
+	changed := strings.NewReplacer(`id = "queue"`, `id = "queue-thrice"`, "at_least = 2.0",
+		"at_least = 3.0").Replace(design("changed")) + `
 [[claims]]
 id = "later"
 kind = "count"
@@ -222,7 +236,8 @@ why = "Twice was too low a bar."
 	p = c.plan("changed-since", design("changed-since"))
 	p.Blocks, p.Ended = 0, ""
 	none := madeup.Run(p)
-	none.Trials, none.Conditions, none.NotApplicable = []results.Trial{}, []results.Condition{}, "no right to make a namespace"
+	none.Trials, none.Conditions, none.NotApplicable = []results.Trial{}, []results.Condition{},
+		"no right to make a namespace"
 	c.add(none, design("changed-since"))
 }
 
@@ -230,7 +245,8 @@ why = "Twice was too low a bar."
 func (c *clone) profiles() {
 	lock := string(c.file("test/site/fixture/lab/experiments/93-lock.toml"))
 	with := func(name string, change func(*results.File)) {
-		text := strings.NewReplacer(`entry = "93"`, `entry = "`+word(name)+`"`, "metrics = [", `metrics = ["errors", `).Replace(lock)
+		text := strings.NewReplacer(`entry = "93"`, `entry = "`+word(name)+`"`, "metrics = [",
+			`metrics = ["errors", `).Replace(lock)
 		p := c.plan(name, text)
 		p.Blocks, p.Ended, p.NoControl, p.Trial = 6, results.Blocks, true, nil
 		r := madeup.Run(p)

@@ -61,7 +61,8 @@ func all(change func(c *madeup.Came, block int, control bool)) func(*madeup.Plan
 
 // waits sets the latency of every request, in seconds.
 func waits(s float64) map[string]float64 {
-	return map[string]float64{"latency_p50_s": s, "latency_p90_s": s, "latency_p99_s": s, "latency_p999_s": s, "latency_max_s": s}
+	return map[string]float64{"latency_p50_s": s, "latency_p90_s": s, "latency_p99_s": s, "latency_p999_s": s,
+		"latency_max_s": s}
 }
 
 // closed gives the reasons of an invalid trial.
@@ -74,7 +75,8 @@ var unrecorded = math.NaN()
 // The states of a run of the design.
 var states = []state{
 	{name: "decided", says: said{
-		"run":         {"reproduced", "no difference seen", "server-cpu", "every claim was decided", "Slots", "16 blocks of 16 visits in 1 run", "Asked for", "design j = 1"},
+		"run": {"reproduced", "no difference seen", "server-cpu", "every claim was decided", "Slots",
+			"16 blocks of 16 visits in 1 run", "Asked for", "design j = 1"},
 		"claim queue": {"reproduced", "16 blocks"},
 		"entry":       {"reproduced"},
 	}},
@@ -89,13 +91,17 @@ var states = []state{
 			return c
 		}
 	}, says: said{"run": {"its time was spent", "inconclusive", "would decide it, and lab reproduce makes them"}}},
-	{name: "blocks-made", plan: ends(results.Blocks, 6, ""), says: said{"run": {"it had as many blocks as were asked for", "6 blocks of 6 visits in 1 run"}}},
+	{name: "blocks-made", plan: ends(results.Blocks, 6, ""),
+		says: said{"run": {"it had as many blocks as were asked for", "6 blocks of 6 visits in 1 run"}}},
 	{name: "interrupted", plan: ends(results.Interrupted, 3, "interrupted"), says: said{
-		"run": {"it was interrupted, and keeps its complete blocks", "Stopped early", "of 3 visits, and six are the least that decide"},
+		"run": {"it was interrupted, and keeps its complete blocks", "Stopped early",
+			"of 3 visits, and six are the least that decide"},
 	}},
-	{name: "interrupted-after-one-block", plan: ends(results.Interrupted, 1, "interrupted"), says: said{"run": {"of 1 visit, and six are the least that decide"}}},
+	{name: "interrupted-after-one-block", plan: ends(results.Interrupted, 1, "interrupted"),
+		says: said{"run": {"of 1 visit, and six are the least that decide"}}},
 	{name: "one-stay", plan: func(p *madeup.Plan) { p.OneStay, p.Ended = true, results.Budget }, says: said{
-		"run":         {"16 blocks of 1 visit in 1 run", "of 1 visit, and six are the least that decide", "more visits would decide it, and lab reproduce makes them"},
+		"run": {"16 blocks of 1 visit in 1 run", "of 1 visit, and six are the least that decide",
+			"more visits would decide it, and lab reproduce makes them"},
 		"claim queue": {"16 of 16 for, 0 against; 1 visit", "inconclusive"},
 	}},
 	{name: "failing", plan: func(p *madeup.Plan) {
@@ -132,7 +138,8 @@ var states = []state{
 		"claim wall":  {"not applicable", "No right to make a namespace"},
 		"hosts/small": {"cannot be asked of it"},
 	}},
-	{name: "no-control", plan: func(p *madeup.Plan) { p.NoControl = true }, says: said{"run": {"none in this run", "no A/A control in this run"}}},
+	{name: "no-control", plan: func(p *madeup.Plan) { p.NoControl = true },
+		says: said{"run": {"none in this run", "no A/A control in this run"}}},
 	{name: "control-differs", plan: all(func(c *madeup.Came, _ int, control bool) {
 		if control {
 			c.CostS *= 1.2
@@ -152,20 +159,22 @@ var states = []state{
 		"run":         {"client-cpu + server-cpu 12", "in 4 of 16 blocks the client's CPU was the wall"},
 		"claim falls": {"in 4 of 16 blocks the client's CPU was the wall"},
 	}},
-	{name: "client-wall", plan: all(func(c *madeup.Came, _ int, _ bool) { c.ClientBusy, c.ServerBusy = 0.97, 0.5 }), says: said{
-		"run":         {"client-cpu 48", "In 16 of 16 blocks the client's CPU was the wall"},
-		"claim falls": {"invalid"},
-		"claim wall":  {"refuted"},
-	}},
+	{name: "client-wall", plan: all(func(c *madeup.Came, _ int, _ bool) { c.ClientBusy, c.ServerBusy = 0.97, 0.5 }),
+		says: said{
+			"run":         {"client-cpu 48", "In 16 of 16 blocks the client's CPU was the wall"},
+			"claim falls": {"invalid"},
+			"claim wall":  {"refuted"},
+		}},
 	{name: "client-unseen", plan: all(func(c *madeup.Came, _ int, _ bool) {
 		c.Metrics = map[string]float64{"client_thread_busy_max": unrecorded}
 	}), says: said{"run": {"unknown 48", "the client's CPU was not recorded"}, "claim wall": {"it was not recorded"}}},
 	{name: "no-wall", plan: all(func(c *madeup.Came, _ int, _ bool) { c.ServerBusy = 0.5 }), says: said{
 		"claim falls": {"no wall was seen to be met"}, "claim wall": {"had room in a trial of"},
 	}},
-	{name: "metric-lost-in-a-condition", file: func(r *results.File) { lose(r, "threads_per_worker", of("c2")) }, says: said{
-		"run": {"not recorded", "Every trial"},
-	}},
+	{name: "metric-lost-in-a-condition", file: func(r *results.File) { lose(r, "threads_per_worker", of("c2")) },
+		says: said{
+			"run": {"not recorded", "Every trial"},
+		}},
 	{name: "metric-never-recorded", file: func(r *results.File) {
 		lose(r, "threads_per_worker", every)
 		lose(r, "latency_p50_s", every)
@@ -178,15 +187,16 @@ var states = []state{
 	{name: "all-below-the-clock", text: inOnePiece, plan: all(func(c *madeup.Came, _ int, _ bool) {
 		c.Below = map[string]float64{"latency_p50_s": 0.001}
 	}), says: said{"run": {"<1", "not known"}, "claim queue": {"inconclusive", "not known"}}},
-	{name: "some-below-the-clock", text: inOnePiece, plan: trials(func(levels setting.Levels, block int, _ bool) madeup.Came {
-		c := gains(levels)
-		n, _ := levels[setting.Connections].Int()
-		c.Metrics = waits(float64(n) / 2e4)
-		if n == 20 && block <= 8 {
-			c.Metrics, c.Below = nil, map[string]float64{"latency_p50_s": 0.001}
-		}
-		return c
-	}), says: said{"claim queue": {"or more"}, "entry": {"or more"}}},
+	{name: "some-below-the-clock", text: inOnePiece,
+		plan: trials(func(levels setting.Levels, block int, _ bool) madeup.Came {
+			c := gains(levels)
+			n, _ := levels[setting.Connections].Int()
+			c.Metrics = waits(float64(n) / 2e4)
+			if n == 20 && block <= 8 {
+				c.Metrics, c.Below = nil, map[string]float64{"latency_p50_s": 0.001}
+			}
+			return c
+		}), says: said{"claim queue": {"or more"}, "entry": {"or more"}}},
 	{name: "coarse", text: inOnePiece, plan: all(func(c *madeup.Came, _ int, _ bool) {
 		c.Metrics = waits(0.02)
 	}), says: said{"claim queue": {"0.952 to 1.050", "refuted"}}},
@@ -195,7 +205,10 @@ var states = []state{
 		"entry":      {"96"},
 		"claim wall": {"refuted"},
 	}},
-	{name: "one-core", plan: func(p *madeup.Plan) { p.Hosts, p.Shared = results.Hosts{Server: "single", Client: "single"}, true }, says: said{
+	{name: "one-core", plan: func(p *madeup.Plan) {
+		p.Hosts, p.Shared = results.Hosts{Server: "single", Client: "single"},
+			true
+	}, says: said{
 		"run":          {"server and client shared cores", "One core"},
 		"hosts/single": {"Cores 1", "server and client shared cores"},
 	}},
@@ -225,7 +238,8 @@ func TestTheSiteBuildsFromEveryStateOfARun(t *testing.T) {
 	c.host(&host.Profile{ID: "second", Name: "A second machine", Cores: 2, LineRateBps: 3.125e9})
 	c.host(&host.Profile{ID: "early", Name: "A machine that measured long ago", Cores: 2})
 	c.host(&host.Profile{ID: "idle", Name: "A machine without a run"})
-	c.host(&host.Profile{ID: "renamed", Name: "Two cores, later", Mark: "0123456789abcdef", Cores: 2, Sockets: 1, ThreadsPerCore: 2, Caches: "L2 1M x1", CPUVersion: "made/up"})
+	c.host(&host.Profile{ID: "renamed", Name: "Two cores, later", Mark: "0123456789abcdef", Cores: 2, Sockets: 1,
+		ThreadsPerCore: 2, Caches: "L2 1M x1", CPUVersion: "made/up"})
 
 	all := append(slices.Clone(states), c.others()...)
 	for _, s := range states {
@@ -246,7 +260,8 @@ func TestTheSiteBuildsFromEveryStateOfARun(t *testing.T) {
 		c.add(r, text)
 	}
 	c.derive()
-	out, err := exec.Command(hugo, "--panicOnWarning", "--noBuildLock", "--source", c.dir, "--destination", filepath.Join(c.dir, "public")).CombinedOutput()
+	out, err := exec.Command(hugo, "--panicOnWarning", "--noBuildLock", "--source", c.dir, "--destination",
+		filepath.Join(c.dir, "public")).CombinedOutput()
 	if err != nil {
 		t.Fatalf("hugo: %v\n%s", err, out)
 	}
@@ -284,7 +299,8 @@ func (c *clone) chart(entry, name string) string {
 func (c *clone) charts() {
 	c.t.Helper()
 	words := c.chart("profiles", "words")
-	if !strings.Contains(words, "gofakeit") || !strings.Contains(words, "pool") || strings.Count(words, "<title>Two cores, Index ") != 2 || strings.Contains(words, `class="line `) {
+	if !strings.Contains(words, "gofakeit") || !strings.Contains(words, "pool") ||
+		strings.Count(words, "<title>Two cores, Index ") != 2 || strings.Contains(words, `class="line `) {
 		c.t.Errorf("a chart over words: %s", words)
 	}
 	if printed := c.chart("published", "below"); !strings.Contains(printed, ">2.125</text>") {

@@ -45,7 +45,8 @@ func needsCPUBound(_ *experiment.Experiment, c experiment.Claim) bool {
 // rates, but not counts, sizes or shares.
 func timed(_ *experiment.Experiment, c experiment.Claim) bool {
 	def, ok := metric.Lookup(c.Metric)
-	return ok && slices.Contains([]metric.Unit{metric.Second, metric.PerSecond, metric.BitsPerSecond, metric.BytesPerSecond}, def.Unit)
+	return ok && slices.Contains([]metric.Unit{metric.Second, metric.PerSecond, metric.BitsPerSecond,
+		metric.BytesPerSecond}, def.Unit)
 }
 
 // perCPU selects claims on CPU time.
@@ -152,7 +153,8 @@ func (m Machine) Summary(fs []Finding) []string {
 		lines = append(lines, fmt.Sprintf("As it is now, trials are disturbed by: %s.", join(disturbs)))
 	}
 	if len(waits) > 0 {
-		lines = append(lines, fmt.Sprintf("Only the run shows whether its trials are bounded as they must be for %s.", m.name(waits)))
+		lines = append(lines, fmt.Sprintf("Only the run shows whether its trials are bounded as they must be for %s.",
+			m.name(waits)))
 	}
 	return lines
 }

@@ -18,7 +18,8 @@ func (m Machine) cpu(elem ...string) string {
 // division says how the cores would be divided, and which claims need more.
 func (m Machine) division() Finding {
 	s, n := m.Split, len(m.Allowed)
-	f := Finding{Level: Good, About: "cores", Seen: fmt.Sprintf("%d: server on %s, client on %s", n, cores.Format(s.Server), cores.Format(s.Client))}
+	f := Finding{Level: Good, About: "cores",
+		Seen: fmt.Sprintf("%d: server on %s, client on %s", n, cores.Format(s.Server), cores.Format(s.Client))}
 	switch {
 	case m.loads():
 		f.Seen = fmt.Sprintf("%d, all for the load", n)
@@ -33,7 +34,8 @@ func (m Machine) division() Finding {
 	if len(s.Server) == 0 && m.Fleet == nil {
 		f.Level, f.Seen = Limit, "one core, which server and client share"
 		f.Means = "each disturbs the other, and no trial can say whose CPU bounded it"
-		f.Bars = append(f.Bars, slices.DeleteFunc(m.claims(needsCPUBound), func(c Claim) bool { return slices.Contains(f.Bars, c) })...)
+		f.Bars = append(f.Bars, slices.DeleteFunc(m.claims(needsCPUBound),
+			func(c Claim) bool { return slices.Contains(f.Bars, c) })...)
 		if len(f.Bars) > 0 {
 			f.Means += "; not applicable: " + m.name(f.Bars)
 		}
@@ -151,7 +153,8 @@ func (m Machine) turbo() Finding {
 }
 
 // fast has the clock sources that are read without a system call.
-var fast = []string{"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "timebase", "riscv_clocksource", "xen"}
+var fast = []string{"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "timebase",
+	"riscv_clocksource", "xen"}
 
 func (m Machine) clock() Finding {
 	dir := filepath.Join(m.Sys, "devices", "system", "clocksource", "clocksource0")
@@ -161,7 +164,8 @@ func (m Machine) clock() Finding {
 		f.Seen = "source not shown here"
 	case !slices.Contains(fast, f.Seen):
 		f.Level = Limit
-		f.Means = "each look at the clock is a system call, which server and client pay for with each request: " + m.name(m.claims(perCPU))
+		f.Means = "each look at the clock is a system call, which server and client pay for with each request: " +
+			m.name(m.claims(perCPU))
 		for _, s := range strings.Fields(read(dir, "available_clocksource")) {
 			if slices.Contains(fast, s) {
 				f.Mend = fmt.Sprintf("echo %s | sudo tee %s", s, filepath.Join(dir, "current_clocksource"))
@@ -179,7 +183,8 @@ func (m Machine) schedstat() Finding {
 	f := Finding{Level: Good, About: "CPU time", Seen: "of processes and of threads"}
 	if first, _, _ := strings.Cut(read(m.Proc, "self", "schedstat"), " "); first == "" || first == "0" {
 		f.Level, f.Seen = Limit, "of processes, and not of threads: this kernel shows no schedstat"
-		f.Means = "how busy the client's busiest thread was is not known, and so whether the client was the wall: " + m.name(m.claims(needsCPUBound))
+		f.Means = "how busy the client's busiest thread was is not known, and so whether the client was the wall: " +
+			m.name(m.claims(needsCPUBound))
 		if first == "0" {
 			f.Mend = "sudo sysctl -w kernel.task_delayacct=1"
 		}

@@ -108,7 +108,9 @@ func (m Machine) identity() []Finding {
 		f.Seen += ". If it is " + m.Alike + ", which has the same parts, give it that name, by --host or in .lab-host"
 	}
 	if m.Alone != "" {
-		f.Seen += ". Nothing of its own tells it apart from others of its kind, because " + m.Alone + ". Its first run keeps the name in .lab-host; without that file it would count as another machine after its next start"
+		f.Seen += ". Nothing of its own tells it apart from others of its kind, because " + m.Alone +
+			". Its first run keeps the name in .lab-host; without that file it would count as another machine after its next " +
+			"start"
 		f.Mend = "echo NAME > .lab-host (a name that no other machine has)"
 	}
 	return []Finding{f}

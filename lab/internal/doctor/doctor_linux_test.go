@@ -19,7 +19,9 @@ func clone(t *testing.T, wire string, tr tree) Machine {
 	t.Helper()
 	m := madeUp(t, tr)
 	m.Root = t.TempDir()
-	tree{".tools/bin/fiber_server": "", ".tools/bin/http_load": "", ".tools/bin/null_server": "", ".tools/bin/event_producer": "", ".tools/bin/event_sink": "", "node_modules/autocannon/autocannon.js": "", "lab/scripts/wire.sh": "#!/bin/sh\n" + wire}.put(t, m.Root)
+	tree{".tools/bin/fiber_server": "", ".tools/bin/http_load": "", ".tools/bin/null_server": "",
+		".tools/bin/event_producer": "", ".tools/bin/event_sink": "", "node_modules/autocannon/autocannon.js": "",
+		"lab/scripts/wire.sh": "#!/bin/sh\n" + wire}.put(t, m.Root)
 	if err := os.Chmod(filepath.Join(m.Root, "lab/scripts/wire.sh"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -91,11 +93,16 @@ func TestTheWireIsTriedAndTakenDown(t *testing.T) {
 		bars              string
 	}{
 		{"it can be made", ready, Good, "can be made", "", "", ""},
-		{"no namespaces here", `echo "wire.sh: user namespaces are off" >&2; exit 4`, Limit, "user namespaces are off", "not applicable: far", "", "far/threads far/cost"},
-		{"a tool is missing", `echo "wire.sh: tc is missing" >&2; exit 3`, Limit, "tc is missing", "not applicable: far", "", "far/threads far/cost"},
-		{"it fails", `echo "wire.sh: out of luck" >&2; exit 1`, Fault, "out of luck", "with this error: far", "", "far/threads far/cost"},
-		{"the kernel has no tbf", `echo "Error: Specified qdisc kind is unknown." >&2; exit 2`, Fault, "qdisc", "far", "modprobe sch_tbf", "far/threads far/cost"},
-		{"it says nothing of use", `echo "wire ready server_addr=x" >&2; cat >/dev/null`, Fault, "server_pid", "far", "", "far/threads far/cost"},
+		{"no namespaces here", `echo "wire.sh: user namespaces are off" >&2; exit 4`, Limit, "user namespaces are off",
+			"not applicable: far", "", "far/threads far/cost"},
+		{"a tool is missing", `echo "wire.sh: tc is missing" >&2; exit 3`, Limit, "tc is missing", "not applicable: far", "",
+			"far/threads far/cost"},
+		{"it fails", `echo "wire.sh: out of luck" >&2; exit 1`, Fault, "out of luck", "with this error: far", "",
+			"far/threads far/cost"},
+		{"the kernel has no tbf", `echo "Error: Specified qdisc kind is unknown." >&2; exit 2`, Fault, "qdisc", "far",
+			"modprobe sch_tbf", "far/threads far/cost"},
+		{"it says nothing of use", `echo "wire ready server_addr=x" >&2; cat >/dev/null`, Fault, "server_pid", "far", "",
+			"far/threads far/cost"},
 	} {
 		fs := clone(t, c.script, nil).wires()
 		f := find(t, fs, "wire")
@@ -111,7 +118,8 @@ func TestAMissingToolIsNotLaidToNamespaces(t *testing.T) {
 	const lacks = `echo "wire.sh: tc is not installed" >&2; exit 3`
 	expect(t, "no setting forbids them", find(t, clone(t, lacks, nil).wires(), "namespaces"), Good, "not tried", "", "")
 	forbidden := sysctls("user/max_user_namespaces", "0")
-	expect(t, "a setting does", find(t, clone(t, lacks, forbidden).wires(), "namespaces"), Limit, "max_user_namespaces=0", "wire", "sysctl")
+	expect(t, "a setting does", find(t, clone(t, lacks, forbidden).wires(), "namespaces"), Limit, "max_user_namespaces=0",
+		"wire", "sysctl")
 }
 
 func TestTheWireIsGoneAfterwards(t *testing.T) {

@@ -29,7 +29,8 @@ func (m Machine) balancer() Finding {
 // service that was stopped is no fault: designs need it stopped.
 func (m Machine) turned() (fs []Finding) {
 	for _, l := range m.Left {
-		f := Finding{Level: Fault, About: "settings", Seen: l.String(), Means: "a run refuses to begin with it", Mend: Restore}
+		f := Finding{Level: Fault, About: "settings", Seen: l.String(), Means: "a run refuses to begin with it",
+			Mend: Restore}
 		switch {
 		case l.Service:
 			f.Level, f.Means = Good, ""

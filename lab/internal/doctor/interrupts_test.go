@@ -22,15 +22,19 @@ func TestTheDoctorOfALargeServersHost(t *testing.T) {
 	design := func(name, settings string) *experiment.Experiment {
 		text := strings.Replace(rest, "MOST", "100", 1)
 		text = strings.Replace(text, "[settings]", "[settings]\n"+settings, 1)
-		text = strings.Replace(text, `name = "connections"`+"\nlevels = [10, 100]", `name = "irq"`+"\nlevels = [\"default\", \"pinned\"]", 1)
+		text = strings.Replace(text, `name = "connections"`+"\nlevels = [10, 100]", `name = "irq"`+
+			"\nlevels = [\"default\", \"pinned\"]", 1)
 		text = strings.Replace(text, "over = \"connections\"", "over = \"irq\"\nneeds = { cores = 128 }", 1)
-		x, err := experiment.Parse(name, []byte("entry = \"3\"\ntitle = \"t\"\nquestion = \"q\"\n"+text+"[topology]\nkind = \"fleet\"\n"))
+		x, err := experiment.Parse(name, []byte("entry = \"3\"\ntitle = \"t\"\nquestion = \"q\"\n"+text+
+			"[topology]\nkind = \"fleet\"\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return x
 	}
-	m.Experiments = append(slices.Clone(m.Experiments), design("matched", "connections = 10\nserver_cpus = \"0-111\"\nirqbalance = false"), design("pinned", "connections = 10\nserver_cpus = \"0-111\""))
+	m.Experiments = append(slices.Clone(m.Experiments),
+		design("matched", "connections = 10\nserver_cpus = \"0-111\"\nirqbalance = false"),
+		design("pinned", "connections = 10\nserver_cpus = \"0-111\""))
 	expect(t, "cores", m.division(), Good, "128: server on 0-63, client on 64-127", "", "")
 	f := m.balancer()
 	expect(t, "irqbalance", f, Limit, "irqbalance runs", "pinned", "tune-irqbalance.sh apply")

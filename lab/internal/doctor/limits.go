@@ -20,7 +20,8 @@ func (m Machine) openFiles() Finding {
 	}
 	f.Seen = fmt.Sprintf("hard limit %d, to which server and client raise their own", hard)
 	if out, err := exec.Command("sh", "-c", "ulimit -Sn").Output(); err == nil {
-		f.Seen = fmt.Sprintf("soft limit %s, hard limit %d, to which server and client raise their own", strings.TrimSpace(string(out)), hard)
+		f.Seen = fmt.Sprintf("soft limit %s, hard limit %d, to which server and client raise their own",
+			strings.TrimSpace(string(out)), hard)
 	}
 	if names, largest := m.over("", hard-experiment.FilesBeside); len(names) > 0 {
 		f.Level, f.Bars = Limit, m.claims(of(names))
@@ -78,7 +79,8 @@ func (m Machine) synQueue() Finding {
 		}
 		return f
 	}
-	return m.queue("SYN backlog", name, 0.75, "without SYN cookies, connections that come at once are dropped and come again a second later")
+	return m.queue("SYN backlog", name, 0.75,
+		"without SYN cookies, connections that come at once are dropped and come again a second later")
 }
 
 func (m Machine) queue(about, name string, share float64, means string) Finding {

@@ -20,7 +20,8 @@ func (m Machine) quota(w *watch) Finding {
 		f.Spoils = true
 		f.Level, f.Seen = Limit, "not shown: no control group says whether a quota holds the lab back, and for how long"
 		f.Means = "a trial that may have been stopped unseen is invalid: " + m.name(m.claims(every))
-		f.Mend = "mount the control groups at " + m.Cgroup + ", or let a container see the host's (docker run --cgroupns=host)"
+		f.Mend = "mount the control groups at " + m.Cgroup +
+			", or let a container see the host's (docker run --cgroupns=host)"
 		return f
 	}
 	if math.IsInf(q.Cores, 1) {
@@ -34,7 +35,8 @@ func (m Machine) quota(w *watch) Finding {
 	if q.Cores >= float64(len(m.Allowed)) && !stopped {
 		return f
 	}
-	f.Level, f.Mend = Limit, "start the container or service without a CPU limit (docker run without --cpus; CPUQuota= in systemd)"
+	f.Level, f.Mend = Limit, "start the container or service without a CPU limit (docker run without --cpus; CPUQuota= "+
+		"in systemd)"
 	f.Means = "a trial that is stopped by it is invalid: " + m.name(m.claims(every))
 	f.Bars = m.claims(func(x *experiment.Experiment, c experiment.Claim) bool {
 		return float64(x.Needs(c).Cores) > q.Cores

@@ -13,11 +13,13 @@ func TestServersThatAreNotHere(t *testing.T) {
 	margin := 0.1
 	design := func(name string, servers map[string]*experiment.Server, levels ...any) *experiment.Experiment {
 		x, err := experiment.Make(experiment.Experiment{
-			Name: name, Entry: "9", Title: "t", Question: "q", Metrics: []string{"throughput_rps"}, BudgetS: 60, Servers: servers,
+			Name: name, Entry: "9", Title: "t", Question: "q", Metrics: []string{"throughput_rps"}, BudgetS: 60,
+			Servers:  servers,
 			Topology: experiment.Topology{Kind: "loopback"}, Block: experiment.Block{SlotS: 0.1, Rounds: 2, WarmupS: 0.1},
 			Settings: map[string]any{"route": "/read", "generator": "http_load", "connections": 8},
 			Factors:  []experiment.Factor{{Name: "server", Levels: levels}},
-			Claims:   []experiment.Claim{{ID: "c", Kind: experiment.Flat, Text: "t", Why: "w", Metric: "throughput_rps", Over: "server", Margin: &margin}},
+			Claims: []experiment.Claim{{ID: "c", Kind: experiment.Flat, Text: "t", Why: "w", Metric: "throughput_rps",
+				Over: "server", Margin: &margin}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -50,7 +52,8 @@ func TestServersThatAreNotHere(t *testing.T) {
 	}; !slices.Equal(said, want) {
 		t.Errorf("%q", said)
 	}
-	if summary := strings.Join(m.Summary(fs), "\n"); !strings.Contains(summary, "This machine can decide 1 of 2 claims;") || !strings.Contains(summary, "1 by the hyper server") {
+	if summary := strings.Join(m.Summary(fs), "\n"); !strings.Contains(summary,
+		"This machine can decide 1 of 2 claims;") || !strings.Contains(summary, "1 by the hyper server") {
 		t.Errorf("%s", summary)
 	}
 }

@@ -22,7 +22,8 @@ func TestTheSummaryCountsEachClaimOnce(t *testing.T) {
 			"As it is now, trials are disturbed by: turbo.",
 			"Only the run shows whether its trials are bounded as they must be for far (cost)."}},
 		// What makes every trial invalid is said before anything else.
-		{"other load", []Finding{{Level: Limit, About: "other load", Seen: "1.94 cores in 5s", Mend: "stop what is named", Spoils: true}}, []string{
+		{"other load", []Finding{{Level: Limit, About: "other load", Seen: "1.94 cores in 5s", Mend: "stop what is named",
+			Spoils: true}}, []string{
 			"As it is now, trials of every claim are invalid: other load: 1.94 cores in 5s; to mend it: stop what is named.",
 			"This machine can decide 5 of 5 claims.",
 			"Only the run shows whether its trials are bounded as they must be for far (cost)."}},
@@ -45,8 +46,10 @@ func TestAReportFitsItsColumns(t *testing.T) {
 	var b strings.Builder
 	const width = 80
 	fs := []Finding{
-		{Level: Good, About: "swap", Seen: "none"}, {Level: Limit, About: "open files", Seen: long, Means: long, Mend: command},
-		{Level: Limit, About: "the fiber-all server", Seen: "lacking x"}, {Level: Limit, About: "other load", Seen: "1.9 cores", Spoils: true},
+		{Level: Good, About: "swap", Seen: "none"},
+		{Level: Limit, About: "open files", Seen: long, Means: long, Mend: command},
+		{Level: Limit, About: "the fiber-all server", Seen: "lacking x"},
+		{Level: Limit, About: "other load", Seen: "1.9 cores", Spoils: true},
 		{Level: Fault, About: "event producer", Seen: "missing"},
 	}
 	if err := Print(&b, fs, []string{long}, width); err != nil {
@@ -61,13 +64,16 @@ func TestAReportFitsItsColumns(t *testing.T) {
 			t.Errorf("spaces at the end of %q", l)
 		}
 	}
-	if !strings.HasPrefix(lines[0], "word") || strings.Count(b.String(), "word") != 180 || !strings.Contains(b.String(), "to mend it: "+command+"\n") {
+	if !strings.HasPrefix(lines[0], "word") || strings.Count(b.String(), "word") != 180 ||
+		!strings.Contains(b.String(), "to mend it: "+command+"\n") {
 		t.Error(b.String())
 	}
 	// The summary comes first, then the worst; columns are apart.
 	at := 0
-	for _, want := range []string{"word\n\n", "fault  event producer        missing\n", "limit  other load            1.9 cores\n",
-		"limit  open files            word", "limit  the fiber-all server  lacking x\n", "ok     swap                  none\n"} {
+	for _, want := range []string{"word\n\n", "fault  event producer        missing\n",
+		"limit  other load            1.9 cores\n",
+		"limit  open files            word", "limit  the fiber-all server  lacking x\n",
+		"ok     swap                  none\n"} {
 		i := strings.Index(b.String()[at:], want)
 		if i < 0 {
 			t.Fatalf("no %q after byte %d of\n%s", want, at, b.String())
@@ -86,7 +92,8 @@ func TestAFleetDecidesWhatItsServersHostCan(t *testing.T) {
 	if f := server.division(); !strings.Contains(f.Seen, "all for the servers") || strings.Contains(f.Seen, "client on") {
 		t.Error(f.Seen)
 	}
-	if f := server.machines(); !strings.Contains(f.Seen, "fleet with 2 clients") || strings.Contains(f.Means, "from here alone") {
+	if f := server.machines(); !strings.Contains(f.Seen, "fleet with 2 clients") ||
+		strings.Contains(f.Means, "from here alone") {
 		t.Error(f)
 	}
 	server.Root = t.TempDir() // without any program
@@ -112,7 +119,8 @@ func TestAFleetDecidesWhatItsServersHostCan(t *testing.T) {
 
 func TestWhatIsTurnedIsAFaultUnlessARunRestoresIt(t *testing.T) {
 	m := madeUp(t, nil)
-	m.Left = []tune.Left{{Path: "/a", By: tune.ByHand}, {Path: "/b", By: tune.Orphan}, {Path: "/c", By: tune.Held}, {Path: "/d", By: tune.ByHand, Service: true}}
+	m.Left = []tune.Left{{Path: "/a", By: tune.ByHand}, {Path: "/b", By: tune.Orphan}, {Path: "/c", By: tune.Held},
+		{Path: "/d", By: tune.ByHand, Service: true}}
 	var levels []Level
 	for _, f := range m.turned() {
 		levels = append(levels, f.Level)

@@ -43,11 +43,16 @@ var tools = []tool{
 func (m Machine) programs() []Finding {
 	fs := []Finding{
 		file("server", filepath.Join(m.Root, ".tools", "bin", "fiber_server"), "no experiment can run", "make build"),
-		file("autocannon", filepath.Join(m.Root, "node_modules", "autocannon", "autocannon.js"), "no experiment with it can run", "make setup"),
-		file("http_load", filepath.Join(m.Root, ".tools", "bin", "http_load"), "no claim about a server can be decided", "make build"),
-		file("null server", filepath.Join(m.Root, ".tools", "bin", "null_server"), "the load generators' ceilings cannot be calibrated", "make build"),
-		file("event producer", filepath.Join(m.Root, ".tools", "bin", "event_producer"), "no experiment with batches can run", "make build"),
-		file("event sink", filepath.Join(m.Root, ".tools", "bin", "event_sink"), "no experiment with batches can run", "make build"),
+		file("autocannon", filepath.Join(m.Root, "node_modules", "autocannon", "autocannon.js"),
+			"no experiment with it can run", "make setup"),
+		file("http_load", filepath.Join(m.Root, ".tools", "bin", "http_load"), "no claim about a server can be decided",
+			"make build"),
+		file("null server", filepath.Join(m.Root, ".tools", "bin", "null_server"),
+			"the load generators' ceilings cannot be calibrated", "make build"),
+		file("event producer", filepath.Join(m.Root, ".tools", "bin", "event_producer"), "no experiment with batches can run",
+			"make build"),
+		file("event sink", filepath.Join(m.Root, ".tools", "bin", "event_sink"), "no experiment with batches can run",
+			"make build"),
 	}
 	var present []string
 	for _, t := range tools {
@@ -101,7 +106,8 @@ func (m Machine) servers() (fs []Finding) {
 		for _, absent := range x.Lacking(m.Root) {
 			f := all[absent.Server]
 			if f == nil {
-				f = &Finding{Level: Limit, About: "the " + absent.Server + " server", Seen: "lacking " + absent.What, Mend: absent.Mend}
+				f = &Finding{Level: Limit, About: "the " + absent.Server + " server", Seen: "lacking " + absent.What,
+					Mend: absent.Mend}
 				all[absent.Server] = f
 			}
 			// The others are measured without it, if there are enough of them.

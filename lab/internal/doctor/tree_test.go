@@ -130,10 +130,12 @@ func bars(f Finding) string {
 // expect compares a finding with the parts that a test names.
 func expect(t *testing.T, name string, f Finding, level Level, seen, means, mend string) {
 	t.Helper()
-	if f.Level != level || !strings.Contains(f.Seen, seen) || !strings.Contains(f.Means, means) || !strings.Contains(f.Mend, mend) {
+	if f.Level != level || !strings.Contains(f.Seen, seen) || !strings.Contains(f.Means, means) ||
+		!strings.Contains(f.Mend, mend) {
 		t.Errorf("%s: %+v", name, f)
 	}
-	if f.About == "" || f.Seen == "" || (f.Means == "") != (f.Level == Good) || f.Level == Good && (f.Mend != "" || f.Bars != nil) {
+	if f.About == "" || f.Seen == "" || (f.Means == "") != (f.Level == Good) || f.Level == Good &&
+		(f.Mend != "" || f.Bars != nil) {
 		t.Errorf("%s: what is ok means nothing and needs nothing, and all else says what it means: %+v", name, f)
 	}
 }

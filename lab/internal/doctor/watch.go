@@ -99,7 +99,8 @@ func swapped(vmstat string) (pages int64, ok bool) {
 // tasks that wait for a disk; and it does not say how much CPU is left.
 func (m Machine) watched(w *watch) []Finding {
 	if w == nil {
-		return []Finding{{Level: Good, About: "watch", Seen: "left out: steal, other load, paging and throttling were not looked at"}}
+		return []Finding{{Level: Good, About: "watch",
+			Seen: "left out: steal, other load, paging and throttling were not looked at"}}
 	}
 	return []Finding{m.steal(w), m.load(w), m.heat(w)}
 }
@@ -171,7 +172,8 @@ func (m Machine) load(w *watch) Finding {
 	}
 	if share > gate.ForeignLoad {
 		f.Level, f.Spoils = Limit, true
-		f.Means = fmt.Sprintf("trials beside more than %.2f cores of it are invalid: %s", gate.ForeignLoad, m.name(m.claims(every)))
+		f.Means = fmt.Sprintf("trials beside more than %.2f cores of it are invalid: %s", gate.ForeignLoad,
+			m.name(m.claims(every)))
 		f.Mend = "stop what is named, or wait for its end"
 	}
 	return f

@@ -12,9 +12,10 @@ import (
 // counts 500 ticks of a hundredth of a second.
 var before = tree{
 	"proc/stat":    stat([4]core{}),
-	"proc/10/stat": process(10, "postgres", 100), "proc/11/stat": process(11, "postgres", 100), "proc/12/stat": process(12, "idler", 900),
-	"proc/vmstat": "nr_free_pages 5\npswpin 100\npswpout 40",
-	"proc/swaps":  "Filename Type Size Used Priority\n/dev/sda2 partition 2097152 1024 -2",
+	"proc/10/stat": process(10, "postgres", 100), "proc/11/stat": process(11, "postgres", 100),
+	"proc/12/stat": process(12, "idler", 900),
+	"proc/vmstat":  "nr_free_pages 5\npswpin 100\npswpout 40",
+	"proc/swaps":   "Filename Type Size Used Priority\n/dev/sda2 partition 2097152 1024 -2",
 	"sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count": "3",
 	"sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count": "4",
 	"proc/self/cgroup":       "0::/",
@@ -35,7 +36,8 @@ func stat(cs [4]core) string {
 }
 
 func process(pid int, name string, ticks int) string {
-	return fmt.Sprintf("%d (%s) S 1 1 1 0 -1 4194304 0 0 0 0 %d 0 0 0 20 0 1 0 1 1 1 1 1 1 1 1 1 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0", pid, name, ticks)
+	return fmt.Sprintf("%d (%s) S 1 1 1 0 -1 4194304 0 0 0 0 %d 0 0 0 20 0 1 0 1 1 1 1 1 1 1 1 1 0 0 0 0 0 0 0 17 0 0 "+
+		"0 0 0 0 0 0 0 0 0 0 0 0", pid, name, ticks)
 }
 
 // watched examines a machine whose counters change during the watch.

@@ -15,7 +15,8 @@ import (
 // that forbids namespaces to users. Only the attempt decides, since containers
 // forbid them without any setting.
 func (m Machine) wires() []Finding {
-	wire := Finding{Level: Good, About: "wire", Seen: "a shaped wire between two namespaces can be made (ip, tc with tbf, nsenter)"}
+	wire := Finding{Level: Good, About: "wire",
+		Seen: "a shaped wire between two namespaces can be made (ip, tc with tbf, nsenter)"}
 	link, err := topology.Up(m.Wire, m.Root, filepath.Join("lab", "scripts", "wire.sh"), false)
 	if err == nil {
 		link.Down()
@@ -46,7 +47,8 @@ func (m Machine) machines() Finding {
 	}
 	f.Bars = m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Fleet })
 	if len(f.Bars) > 0 {
-		f.Level, f.Means = Limit, "not applicable from here alone; lab run --topology fleet loads this machine from others: "+m.name(f.Bars)
+		f.Level, f.Means = Limit, "not applicable from here alone; lab run --topology fleet loads this machine from others: "+
+			m.name(f.Bars)
 	}
 	return f
 }
@@ -58,7 +60,10 @@ func (m Machine) fleet() Finding {
 		return f
 	}
 	f.Seen = fmt.Sprintf("the servers' host of a fleet with %s", words.Count(m.Fleet.Clients, "client"))
-	few := m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Clients > m.Fleet.Clients })
+	few := m.claims(func(x *experiment.Experiment,
+		c experiment.Claim) bool {
+		return x.Needs(c).Clients > m.Fleet.Clients
+	})
 	events := m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Alone != "" })
 	var means []string
 	if len(few) > 0 {

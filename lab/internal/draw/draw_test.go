@@ -32,21 +32,30 @@ func cards(all ...Card) (out string) {
 }
 
 var drawings = map[string]string{
-	"lines-of-one": Lines{Frame: frame("lines"), YLabel: "Throughput, thousands a second", Factor: 1e-3, Series: []Series{{"One host", []Point{
-		{Figure: figure(900, 1000, 1100), X: 1, Level: "1", Text: "1,000", Short: "1"},
-		{Figure: figure(7800, 8000, 8200), X: 100, Level: "100", Text: "8,000", Short: "8", Client: true},
-		{Figure: Figure{Below: is(4000)}, X: 10, Level: "10", Text: "<4,000"}}}}}.SVG(),
-	"lines-with-names-at-their-ends": Lines{Frame: frame("ends"), YLabel: "Share, %", Factor: 100, Wall: 1, WallWords: "line rate", Series: []Series{
-		{"IRQs all", []Point{{Figure: figure(0.4, 0.5, 0.6), X: 0, Level: "0", Text: "50 %"}, {Figure: figure(0.8, 0.9, 0.95), X: 8, Level: "8", Text: "90 %"}}},
-		{"IRQs last", []Point{{Figure: figure(0.4, 0.5, 0.6), X: 0, Level: "0", Text: "50 %"}, {Figure: figure(0.8, 0.91, 0.95), X: 8, Level: "8", Text: "91 %"}}}}}.SVG(),
+	"lines-of-one": Lines{Frame: frame("lines"), YLabel: "Throughput, thousands a second", Factor: 1e-3,
+		Series: []Series{{"One host", []Point{
+			{Figure: figure(900, 1000, 1100), X: 1, Level: "1", Text: "1,000", Short: "1"},
+			{Figure: figure(7800, 8000, 8200), X: 100, Level: "100", Text: "8,000", Short: "8", Client: true},
+			{Figure: Figure{Below: is(4000)}, X: 10, Level: "10", Text: "<4,000"}}}}}.SVG(),
+	"lines-with-names-at-their-ends": Lines{Frame: frame("ends"), YLabel: "Share, %", Factor: 100, Wall: 1,
+		WallWords: "line rate", Series: []Series{
+			{"IRQs all", []Point{{Figure: figure(0.4, 0.5, 0.6), X: 0, Level: "0", Text: "50 %"},
+				{Figure: figure(0.8, 0.9, 0.95), X: 8, Level: "8", Text: "90 %"}}},
+			{"IRQs last", []Point{{Figure: figure(0.4, 0.5, 0.6), X: 0, Level: "0", Text: "50 %"},
+				{Figure: figure(0.8, 0.91, 0.95), X: 8, Level: "8", Text: "91 %"}}}}}.SVG(),
 	"lines-over-words": Lines{Frame: frame("words"), YLabel: "Cost, µs", Factor: 1e6, Series: []Series{
-		{"A machine of a long name", []Point{{Figure: figure(2e-6, 3e-6, 4e-6), Word: true, Level: "fiber", Text: "3 µs"}, {Figure: figure(5e-6, 6e-6, 7e-6), X: 1, Word: true, Level: "net-http", Text: "6 µs"}}},
+		{"A machine of a long name", []Point{{Figure: figure(2e-6, 3e-6, 4e-6), Word: true, Level: "fiber", Text: "3 µs"},
+			{Figure: figure(5e-6, 6e-6, 7e-6), X: 1, Word: true, Level: "net-http", Text: "6 µs"}}},
 		{"Another one", []Point{{Figure: figure(2e-6, 2e-6, 2e-6), Word: true, Level: "fiber", Text: "2 µs"}}}}}.SVG(),
 	"bars": Bars{Frame: frame("bars"), Hi: 5e4, Factor: 1e-3, Groups: []BarGroup{
-		{"Workers 1", []Bar{{Figure: figure(3e4, 4e4, 5e4), Label: "fiber", Text: "40,000 (30,000 to 50,000)", Short: "40,000", Client: true}, {Figure: Figure{Median: is(2e4)}, Label: "as printed", Text: "20k", Short: "20k", Open: true}}},
-		{"", []Bar{{Figure: Figure{Below: is(1e4)}, Label: "a label that is too long to stand beside its figure", Text: "<10k (as printed)", Short: "<10k"}}}}}.SVG(),
+		{"Workers 1", []Bar{{Figure: figure(3e4, 4e4, 5e4), Label: "fiber", Text: "40,000 (30,000 to 50,000)",
+			Short: "40,000", Client: true}, {Figure: Figure{Median: is(2e4)}, Label: "as printed", Text: "20k", Short: "20k",
+			Open: true}}},
+		{"", []Bar{{Figure: Figure{Below: is(1e4)}, Label: "a label that is too long to stand beside its figure",
+			Text: "<10k (as printed)", Short: "<10k"}}}}}.SVG(),
 	"dots": Dots{Frame: frame("dots"), Lo: 9e3, Hi: 1e4, Factor: 1e-3, Blocks: 3, Rows: []Strip{
-		{Figure: figure(9100, 9500, 9900), Label: "Workers 1", Text: "9,500 (9,100 to 9,900)", Short: "9,500", Trials: []Dot{{1, 9000, true, false}, {2, 9500, true, true}, {3, 10000, false, false}}},
+		{Figure: figure(9100, 9500, 9900), Label: "Workers 1", Text: "9,500 (9,100 to 9,900)", Short: "9,500",
+			Trials: []Dot{{1, 9000, true, false}, {2, 9500, true, true}, {3, 10000, false, false}}},
 		{Label: "Workers 1, control", Control: true, Trials: []Dot{{1, 9200, true, false}}}}}.SVG(),
 	"dots-of-many": Dots{Frame: frame("many"), Lo: 1, Hi: 1.25, Factor: 1, Blocks: 101, Rows: []Strip{
 		{Figure: figure(1, 1.1, 1.2), Label: "All", Text: "1.1", Short: "1.1", Trials: func() (all []Dot) {
@@ -56,43 +65,62 @@ var drawings = map[string]string{
 			return all
 		}()}}}.SVG(),
 	"wire": Wire{Frame: frame("wire"), Rate: 1e9, Factor: 1e-9, Wall: "line rate, 1 Gbit/s", Rows: []WireRow{
-		{"Pipelining 1", []Lane{{Figure: figure(9.6e8, 9.8e8, 1.01e9), Way: "sent", Share: "98 %", Text: "sent"}, {Figure: Figure{Median: is(1e8)}, Way: "received", Share: "10 %", Text: "received", Client: true}}},
-		{"A condition whose name takes two lines", []Lane{{Figure: Figure{Median: is(5e8)}, Way: "sent", Share: "50 %", Text: "half", Open: true}}}}}.SVG(),
+		{"Pipelining 1", []Lane{{Figure: figure(9.6e8, 9.8e8, 1.01e9), Way: "sent", Share: "98 %", Text: "sent"},
+			{Figure: Figure{Median: is(1e8)}, Way: "received", Share: "10 %", Text: "received", Client: true}}},
+		{"A condition whose name takes two lines",
+			[]Lane{{Figure: Figure{Median: is(5e8)}, Way: "sent", Share: "50 %", Text: "half", Open: true}}}}}.SVG(),
 	"cores": Cores{Frame: frame("cores"), Groups: []CoreGroup{{"A condition", []Core{
-		{"server 0", "server", "core 0", []State{{"user", 0.5, "user", "50 %"}, {"system", 0.2, "system", "20 %"}, {"softirq", 0.1, "soft", "10 %"}, {"idle", 0.2, "idle", "20 %"}}},
-		{"client 1", "client", "core 1", Rest([]State{{"steal", 0.25, "stolen", "25 %"}}, func(float64) string { return "75 %" })},
+		{"server 0", "server", "core 0", []State{{"user", 0.5, "user", "50 %"}, {"system", 0.2, "system", "20 %"},
+			{"softirq", 0.1, "soft", "10 %"}, {"idle", 0.2, "idle", "20 %"}}},
+		{"client 1", "client", "core 1", Rest([]State{{"steal", 0.25, "stolen", "25 %"}},
+			func(float64) string { return "75 %" })},
 		{"client 2", "client", "", nil}}}}}.SVG(),
 	"cores-of-many": Cores{Frame: frame("thin"), Groups: []CoreGroup{{"", func() (all []Core) {
 		for i := range 17 {
-			all = append(all, Core{"core", map[bool]string{true: "server", false: "client"}[i < 8], "", []State{{"user", 0.9, "user", "90 %"}, {"idle", 0.1, "idle", "10 %"}}})
+			all = append(all, Core{"core", map[bool]string{true: "server", false: "client"}[i < 8], "",
+				[]State{{"user", 0.9, "user", "90 %"}, {"idle", 0.1, "idle", "10 %"}}})
 		}
 		return all
 	}()}}}.SVG(),
 	"ratios": Ratios{Frame: frame("ratios"), BandLow: 0.95, BandHigh: 1.05, Groups: []RatioGroup{{"A host", []Ratio{
-		{Label: "8 over 1", Text: "1.02", Interval: "1.00 to 1.04", Seen: true, Exact: true, V: 1.02, Low: is(1), High: is(1.04)},
+		{Label: "8 over 1", Text: "1.02", Interval: "1.00 to 1.04", Seen: true, Exact: true, V: 1.02, Low: is(1),
+			High: is(1.04)},
 		{Label: "16 over 1", Text: "0.5 to 1.5", Seen: true, Low: is(0.5), High: is(1.5)},
 		{Label: "32 over 1", Text: "no complete block"}}}}}.SVG(),
 	"ratios-across": Ratios{Frame: frame("across"), BandLow: 2, Groups: []RatioGroup{{"", []Ratio{
 		{Label: "one", Text: "64", Seen: true, Exact: true, V: 64, Low: is(64), High: is(64), Series: 1},
 		{Label: "two", Text: "4+", Interval: "4 or more", Seen: true, Exact: true, V: 4, Low: is(4), Series: 2}}}}}.SVG(),
-	"setup": Picture("setup", "Where it was full", "A note.", []string{Stations{Panel: Panel{ID: "setup-0", Name: "The lab", Title: "T"}, Full: 0.9, One: "all on one machine",
-		All: []Station{{Name: "Client", Lines: []string{"100 connections"}, Gauge: &Gauge{Share: is(1.004), Text: "CPU 100 %", What: "CPU", Tick: true}, Flag: "wall: client", Full: true},
-			{Name: "Wire", Link: true, Gauge: &Gauge{What: "share of the line rate"}}, {Name: "Server"}, {Name: "Sink", Flag: "said"}}}.HTML()}),
-	"asked": Asked{Panel: Panel{ID: "a"}, Points: []Answered{{2e6, 1e6, "client", "2,000,000", "1,000,000"}, {1e5, 1e5, "room", "100,000", "100,000"}, {5e5, 5e5, "unseen", "500,000", "500k"}}}.HTML(),
+	"setup": Picture("setup", "Where it was full", "A note.",
+		[]string{Stations{Panel: Panel{ID: "setup-0", Name: "The lab", Title: "T"}, Full: 0.9, One: "all on one machine",
+			All: []Station{{Name: "Client", Lines: []string{"100 connections"},
+				Gauge: &Gauge{Share: is(1.004), Text: "CPU 100 %", What: "CPU", Tick: true}, Flag: "wall: client", Full: true},
+				{Name: "Wire", Link: true, Gauge: &Gauge{What: "share of the line rate"}}, {Name: "Server"},
+				{Name: "Sink", Flag: "said"}}}.HTML()}),
+	"asked": Asked{Panel: Panel{ID: "a"}, Points: []Answered{{2e6, 1e6, "client", "2,000,000", "1,000,000"},
+		{1e5, 1e5, "room", "100,000", "100,000"}, {5e5, 5e5, "unseen", "500,000", "500k"}}}.HTML(),
 	"processes": Processes{Panel: Panel{ID: "p"}, Workers: 18, Active: 5, Shown: "18", Threads: 60, Text: "60"}.HTML() +
 		Processes{Panel: Panel{ID: "q"}, Workers: 1, Active: -1, Shown: "1"}.HTML(),
-	"packets": Packets{Panel: Panel{ID: "p"}, Note: "note", Depths: []Depth{{"no pipelining", []Units{{"50 answers in 81 packets", "out", 81}, {"none", "in", 0}}}}}.HTML(),
-	"flushes": Flushes{Panel: Panel{ID: "f"}, Workers: 4, Every: 100, Wait: 50, Answer: "50", Ticks: [3]string{"0", "100", "200"}, Delivered: "50 %"}.HTML() +
-		Flushes{Panel: Panel{ID: "g"}, Workers: 4, Every: 100, Wait: 50, Apart: true, Answer: "50", Ticks: [3]string{"0", "100", "200"}, Delivered: "99 %"}.HTML(),
+	"packets": Packets{Panel: Panel{ID: "p"}, Note: "note",
+		Depths: []Depth{{"no pipelining", []Units{{"50 answers in 81 packets", "out", 81}, {"none", "in", 0}}}}}.HTML(),
+	"flushes": Flushes{Panel: Panel{ID: "f"}, Workers: 4, Every: 100, Wait: 50, Answer: "50",
+		Ticks: [3]string{"0", "100", "200"}, Delivered: "50 %"}.HTML() +
+		Flushes{Panel: Panel{ID: "g"}, Workers: 4, Every: 100, Wait: 50, Apart: true, Answer: "50",
+			Ticks: [3]string{"0", "100", "200"}, Delivered: "99 %"}.HTML(),
 	"steering": Steering(Panel{ID: "s", Title: "The way"}),
 	"spread": Spread{Frame: frame("spread"), BandLow: 1.5, Machines: []Machine{
-		{"open", "inconclusive", 1.2, 1.1, 0, "1.200"}, {"low", "refuted", 0.5, 0.4, 0.6, "0.500"}, {"alone", "reproduced", 2, 0, 0, "2.0"}}}.SVG(),
+		{"open", "inconclusive", 1.2, 1.1, 0, "1.200"}, {"low", "refuted", 0.5, 0.4, 0.6, "0.500"},
+		{"alone", "reproduced", 2, 0, 0, "2.0"}}}.SVG(),
 	"card": cards(CardOfBars("Requests a second by workers", "A host, measured", []Bar{
-		{Figure: figure(10, 20, 30), Label: "4", Text: "20"}, {Figure: Figure{Median: is(35)}, Label: "128", Text: "35"}, {Figure: Figure{Below: is(5)}, Label: "1", Text: "<5"}}),
-		CardOfRatios("Cost, ratio over workers; shaded: as claimed", "A host, measured", Ratios{BandLow: 0.9, BandHigh: 1.1, Groups: []RatioGroup{{"", []Ratio{
-			{Label: "8 over 1", Text: "1.02", Seen: true, Exact: true, V: 1.02, Low: is(1), High: is(1.2)}, {Label: "16 over 1", Text: "0.5 or more", Seen: true, Low: is(0.5)},
-			{Label: "32 over 1", Text: "no complete block"}, {Label: "64 over 1", Text: "3", Seen: true, Exact: true, V: 3, Low: is(3), High: is(3)}}}}})),
-	"box": Box("id", "A title", "A <note>.", []string{Named("One host", "<svg/>"), Named("Another", "<svg/>")}, false) + Box("id", "One", "", []string{"<svg/>"}, true),
+		{Figure: figure(10, 20, 30), Label: "4", Text: "20"}, {Figure: Figure{Median: is(35)}, Label: "128", Text: "35"},
+		{Figure: Figure{Below: is(5)}, Label: "1", Text: "<5"}}),
+		CardOfRatios("Cost, ratio over workers; shaded: as claimed", "A host, measured",
+			Ratios{BandLow: 0.9, BandHigh: 1.1, Groups: []RatioGroup{{"", []Ratio{
+				{Label: "8 over 1", Text: "1.02", Seen: true, Exact: true, V: 1.02, Low: is(1), High: is(1.2)},
+				{Label: "16 over 1", Text: "0.5 or more", Seen: true, Low: is(0.5)},
+				{Label: "32 over 1", Text: "no complete block"},
+				{Label: "64 over 1", Text: "3", Seen: true, Exact: true, V: 3, Low: is(3), High: is(3)}}}}})),
+	"box": Box("id", "A title", "A <note>.", []string{Named("One host", "<svg/>"), Named("Another", "<svg/>")}, false) +
+		Box("id", "One", "", []string{"<svg/>"}, true),
 }
 
 func TestDrawingsAreAsSomebodyLookedAtThem(t *testing.T) {
@@ -105,7 +133,8 @@ func TestDrawingsAreAsSomebodyLookedAtThem(t *testing.T) {
 		}
 		want, err := os.ReadFile(path)
 		if err != nil || string(want) != got {
-			t.Errorf("%s is drawn otherwise (%v); if that is meant: go test ./internal/draw -update, and look at it\n%s", name, err, got)
+			t.Errorf("%s is drawn otherwise (%v); if that is meant: go test ./internal/draw -update, and look at it\n%s", name,
+				err, got)
 		}
 	}
 }
@@ -121,7 +150,8 @@ func TestDrawingsAreWellFormedAndNamed(t *testing.T) {
 				t.Fatalf("%s: %v\n%s", name, err, got)
 			}
 		}
-		if strings.Contains(got, `role="img"`) && (!strings.Contains(got, "<title id=") || !strings.Contains(got, "<desc id=")) {
+		if strings.Contains(got, `role="img"`) &&
+			(!strings.Contains(got, "<title id=") || !strings.Contains(got, "<desc id=")) {
 			t.Errorf("%s has no name or no description", name)
 		}
 		if strings.Contains(got, "NaN") || strings.Contains(got, "Inf") || strings.Contains(got, "%!") {
@@ -138,7 +168,8 @@ func machines(n int) (all []Machine) {
 }
 
 func TestEachOfAThousandMachinesHasAMark(t *testing.T) {
-	s := Spread{Frame: frame("s"), Machines: append(machines(1000), Machine{"far", "reproduced", 9, 8, 10, "9"}), BandLow: 1.5}.SVG()
+	s := Spread{Frame: frame("s"), Machines: append(machines(1000), Machine{"far", "reproduced", 9, 8, 10, "9"}),
+		BandLow: 1.5}.SVG()
 	if got := strings.Count(s, "h3.8"); got != 1001 || strings.Contains(s, "host 1") {
 		t.Errorf("%d marks:\n%.300s", got, s)
 	}
@@ -151,7 +182,8 @@ func TestTicksOfRatiosAreRoundAndFew(t *testing.T) {
 	for _, c := range []struct {
 		low, high float64
 		want      string
-	}{{0.9, 1.12, "[0.9 0.95 1 1.05 1.1]"}, {0.55, 1.3, "[0.6 0.8 1 1.2]"}, {0.4, 9, "[0.5 1 2 4 8]"}, {0.001, 300, "[0.00390625 0.0625 1 16 256]"}} {
+	}{{0.9, 1.12, "[0.9 0.95 1 1.05 1.1]"}, {0.55, 1.3, "[0.6 0.8 1 1.2]"}, {0.4, 9, "[0.5 1 2 4 8]"},
+		{0.001, 300, "[0.00390625 0.0625 1 16 256]"}} {
 		a := logAxis{math.Log(c.low), math.Log(c.high / c.low)}
 		var got []float64
 		for _, v := range a.ticks() {
@@ -173,7 +205,8 @@ func TestAnAxisHasRoundTicksAroundItsFigures(t *testing.T) {
 		mayCut bool
 		want   string
 	}{
-		{0, 97, false, "0 50 100"}, {0, 1.01, false, "0 0.5 1.0"}, {0, 1.02, false, "0 0.5 1.0 1.5"}, {0, 0, false, "0 0.5 1.0"},
+		{0, 97, false, "0 50 100"}, {0, 1.01, false, "0 0.5 1.0"}, {0, 1.02, false, "0 0.5 1.0 1.5"},
+		{0, 0, false, "0 0.5 1.0"},
 		{9.1, 9.9, true, "9.0 9.5 10.0"}, {2, 9.9, true, "0 5 10"}, {0, 43000, false, "0 20,000 40,000 60,000"},
 	} {
 		a := axisOf(c.lo, c.hi, 0, 1000, c.mayCut)
@@ -195,7 +228,8 @@ func TestANameTakesTwoLinesAtTheMost(t *testing.T) {
 		text string
 		n    int
 		want string
-	}{{"short", 9, "short"}, {"two words", 5, "two|words"}, {"three long words here", 10, "three long|words here"}, {"three long words here and there", 10, "three long|words here …"}} {
+	}{{"short", 9, "short"}, {"two words", 5, "two|words"}, {"three long words here", 10, "three long|words here"},
+		{"three long words here and there", 10, "three long|words here …"}} {
 		if got := strings.Join(wrap(c.text, c.n), "|"); got != c.want {
 			t.Errorf("wrap(%q, %d) = %q, want %q", c.text, c.n, got, c.want)
 		}

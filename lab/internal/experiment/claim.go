@@ -102,7 +102,8 @@ type fields struct{ metric, margin, bar, bound, walls, equals, over, profile boo
 
 var takes = map[Kind]fields{
 	Flat: {metric: true, margin: true, over: true}, Monotonic: {metric: true, margin: true, over: true},
-	Ratio: {metric: true, bar: true, over: true}, Bound: {bound: true}, Moves: {walls: true, margin: true, over: true}, Count: {metric: true, equals: true},
+	Ratio: {metric: true, bar: true, over: true}, Bound: {bound: true}, Moves: {walls: true, margin: true, over: true},
+	Count: {metric: true, equals: true},
 	Share: {profile: true, bar: true}, Absent: {profile: true},
 }
 
@@ -120,7 +121,8 @@ func (c *Claim) check(factors map[string]bool) error {
 		return fmt.Errorf("about %q: use client, or leave it out for a claim about the server", c.About)
 	}
 	if m, _ := metric.Lookup(c.Metric); c.About != "" && !m.MeasuresClient {
-		return fmt.Errorf("about: %q is not what a client achieves, so the wall makes no difference to it; leave about out", c.Metric)
+		return fmt.Errorf("about: %q is not what a client achieves, so the wall makes no difference to it; leave about out",
+			c.Metric)
 	}
 	for _, said := range []struct{ field, v string }{{"text", c.Text}, {"why", c.Why}} {
 		if err := strict.CheckLine(said.v); err != nil {
@@ -140,15 +142,19 @@ func (c *Claim) check(factors map[string]bool) error {
 		}
 	}
 	if (c.Kind == Flat || c.Kind == Ratio || c.Kind == Monotonic || c.Kind == Moves) && !factors[c.Over] {
-		return fmt.Errorf("over %q: no factor of that name; %s", c.Over, strict.Instead(c.Over, slices.Sorted(maps.Keys(factors))))
+		return fmt.Errorf("over %q: no factor of that name; %s", c.Over,
+			strict.Instead(c.Over, slices.Sorted(maps.Keys(factors))))
 	}
 	want, ok := takes[c.Kind]
 	if !ok {
 		return fmt.Errorf("unknown kind %q; %s", c.Kind, strict.Instead(string(c.Kind), kindNames()))
 	}
-	has := fields{c.Metric != "", c.Margin != nil, c.AtLeast != nil || c.AtMost != nil, c.Bound != "", c.From != "" && c.To != "", c.Equals != "", c.Over != "", c.Profile != "" || c.Package != "" || c.Work != ""}
+	has := fields{c.Metric != "", c.Margin != nil, c.AtLeast != nil || c.AtMost != nil, c.Bound != "", c.From != "" &&
+		c.To != "", c.Equals != "", c.Over != "", c.Profile != "" || c.Package != "" || c.Work != ""}
 	if has != want || c.Plus != 0 && c.Kind != Count || (c.From != "" || c.To != "") && c.Kind != Moves {
-		return fmt.Errorf("kind %q does not take these fields (flat and monotonic: over, margin; ratio: over and one of at_least, at_most; bound: bound and no metric; moves: over, from, to, margin; count: equals, plus; share: profile, package or work, and one of at_least, at_most; absent: profile, package)", c.Kind)
+		return fmt.Errorf("kind %q does not take these fields (flat and monotonic: over, margin; ratio: over and one of "+
+			"at_least, at_most; bound: bound and no metric; moves: over, from, to, margin; count: equals, plus; share: "+
+			"profile, package or work, and one of at_least, at_most; absent: profile, package)", c.Kind)
 	}
 	if want.profile {
 		if err := c.checkProfile(); err != nil {
@@ -222,7 +228,8 @@ func (c *Claim) resolve(factors []Factor) error {
 		case name == c.Over:
 			return fmt.Errorf("at.%s: the claim compares its levels", name)
 		case !slices.Contains(factors[i].levels, l):
-			return fmt.Errorf("at.%s: %s is none of its levels; %s", name, l, strict.Instead(l.String(), levelNames(factors[i].levels)))
+			return fmt.Errorf("at.%s: %s is none of its levels; %s", name, l,
+				strict.Instead(l.String(), levelNames(factors[i].levels)))
 		}
 		if c.at == nil {
 			c.at = setting.Levels{}
@@ -240,7 +247,8 @@ func (c *Claim) resolveCompared(factors []Factor) error {
 		case err != nil:
 			return fmt.Errorf("levels[%d]: %w", n, err)
 		case !slices.Contains(factors[i].levels, l):
-			return fmt.Errorf("levels[%d]: %s is no level of %s; %s", n, l, c.Over, strict.Instead(l.String(), levelNames(factors[i].levels)))
+			return fmt.Errorf("levels[%d]: %s is no level of %s; %s", n, l, c.Over,
+				strict.Instead(l.String(), levelNames(factors[i].levels)))
 		case slices.Contains(c.levels, l):
 			return fmt.Errorf("levels[%d]: %s stands twice", n, l)
 		}

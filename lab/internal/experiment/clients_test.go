@@ -47,7 +47,8 @@ func TestAFleetMeasuresTheNumbersOfClientsThatItHas(t *testing.T) {
 	if n := x.leastClients(); n != 2 {
 		t.Errorf("%d clients are said to be enough, but one level compares nothing", n)
 	}
-	for clients, left := range map[int]string{1: "clients=1", 2: "clients=1 clients=2", 3: "clients=1 clients=2", 4: "clients=1 clients=2 clients=4", 9: "clients=1 clients=2 clients=4"} {
+	for clients, left := range map[int]string{1: "clients=1", 2: "clients=1 clients=2", 3: "clients=1 clients=2",
+		4: "clients=1 clients=2 clients=4", 9: "clients=1 clients=2 clients=4"} {
 		var keys []string
 		less := x.Without(x.Beyond(clients)...)
 		for _, c := range less.Conditions() {
@@ -61,13 +62,15 @@ func TestAFleetMeasuresTheNumbersOfClientsThatItHas(t *testing.T) {
 		}
 	}
 	// A claim about two clients does not apply where only one is there.
-	if !x.About(x.Claims[0], setting.Levels{setting.Clients: setting.Int(2)}) || x.About(x.Claims[0], setting.Levels{setting.Clients: setting.Int(4)}) {
+	if !x.About(x.Claims[0], setting.Levels{setting.Clients: setting.Int(2)}) ||
+		x.About(x.Claims[0], setting.Levels{setting.Clients: setting.Int(4)}) {
 		t.Error("the claim compares one client with two")
 	}
 }
 
 func TestADesignSaysHowManyClientsItTakes(t *testing.T) {
-	fixed := strings.Replace(ramp, "name = \"clients\"\nlevels = [1, 2, 4]", "name = \"route\"\nlevels = [\"/read\", \"/simple\"]", 1)
+	fixed := strings.Replace(ramp, "name = \"clients\"\nlevels = [1, 2, 4]",
+		"name = \"route\"\nlevels = [\"/read\", \"/simple\"]", 1)
 	fixed = strings.Replace(fixed, "route = \"/simple\"", "clients = 3", 1)
 	fixed = strings.NewReplacer("over = \"clients\"", "over = \"route\"", "levels = [1, 2]\n", "").Replace(fixed)
 	for text, least := range map[string]int{ramp: 2, fixed: 3, strings.Replace(fixed, "clients = 3\n", "", 1): 1} {
@@ -87,7 +90,8 @@ func TestRefusesClientsThatNobodyHas(t *testing.T) {
 		{"connections = 4", "connections = 3", "clients=4: 3 connections are too few for 4 clients"},
 		{"[1, 2, 4]", "[0, 2, 4]", `setting "clients"`},
 	} {
-		if _, err := Parse("x", []byte(strings.Replace(ramp, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := Parse("x", []byte(strings.Replace(ramp, c.old, c.new, 1))); err == nil ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.new, err, c.says)
 		}
 	}

@@ -26,7 +26,8 @@ type Place struct{ Host, Port, Workers, CPUs, Sockets string }
 func (p Place) Addr() string { return p.Host + ":" + p.Port }
 
 func (p Place) named() map[string]string {
-	return map[string]string{"addr": p.Addr(), "host": p.Host, "port": p.Port, "workers": p.Workers, "cpus": p.CPUs, "sockets": p.Sockets}
+	return map[string]string{"addr": p.Addr(), "host": p.Host, "port": p.Port, "workers": p.Workers, "cpus": p.CPUs,
+		"sockets": p.Sockets}
 }
 
 var (
@@ -65,7 +66,8 @@ func parseCommand(line string, env map[string]string) (command, error) {
 	for _, word := range slices.Concat(c.words, c.env) {
 		for _, name := range c.within(word) {
 			if !slices.Contains(known, name) {
-				return command{}, fmt.Errorf("command: nothing is filled in for {%s}; %s", name, strict.Instead(name, slices.Compact(slices.Sorted(slices.Values(known)))))
+				return command{}, fmt.Errorf("command: nothing is filled in for {%s}; %s", name,
+					strict.Instead(name, slices.Compact(slices.Sorted(slices.Values(known)))))
 			}
 		}
 	}
@@ -119,7 +121,8 @@ func (command) within(word string) (names []string) {
 }
 
 func (c command) has(name string) bool {
-	return slices.ContainsFunc(slices.Concat(c.words, c.env), func(word string) bool { return slices.Contains(c.within(word), name) })
+	return slices.ContainsFunc(slices.Concat(c.words, c.env),
+		func(word string) bool { return slices.Contains(c.within(word), name) })
 }
 
 // Line gives the words and the environment with which the server is started
@@ -145,7 +148,8 @@ func (s *Server) Line(at Place, levels setting.Levels) (words, env []string) {
 		switch {
 		case ok:
 			words = append(words, filled)
-		case i > 0 && placeholder.FindString(word) == word && strings.HasPrefix(s.template.words[i-1], "-") && len(words) > 0 && words[len(words)-1] == s.template.words[i-1]:
+		case i > 0 && placeholder.FindString(word) == word && strings.HasPrefix(s.template.words[i-1], "-") &&
+			len(words) > 0 && words[len(words)-1] == s.template.words[i-1]:
 			words = words[:len(words)-1] // the option whose value it would be
 		}
 	}

@@ -255,10 +255,12 @@ func (x *Experiment) resolve(has times) error {
 			return fmt.Errorf("claims[%d]: the id %q stands twice", i, c.ID)
 		}
 		if n := x.cores(); c.Needs.Cores > 0 && c.Needs.Cores < n {
-			return fmt.Errorf("claims[%d] %q: needs.cores = %d, but the design takes %d; ask for as many or leave it out", i, c.ID, c.Needs.Cores, n)
+			return fmt.Errorf("claims[%d] %q: needs.cores = %d, but the design takes %d; ask for as many or leave it out", i,
+				c.ID, c.Needs.Cores, n)
 		}
 		if _, fixed := x.fixed[c.Equals]; c.Kind == Count && !fixed && !seen[c.Equals] {
-			return fmt.Errorf("claims[%d] %q: equals %q: the experiment does not set it; %s", i, c.ID, c.Equals, strict.Instead(c.Equals, slices.Sorted(maps.Keys(x.fixed.With(x.Conditions()[0])))))
+			return fmt.Errorf("claims[%d] %q: equals %q: the experiment does not set it; %s", i, c.ID, c.Equals,
+				strict.Instead(c.Equals, slices.Sorted(maps.Keys(x.fixed.With(x.Conditions()[0])))))
 		}
 		ids[c.ID] = true
 	}
@@ -289,7 +291,8 @@ func (x *Experiment) resolve(has times) error {
 // profiled refuses a design whose profiles could not be taken.
 func (x *Experiment) profiled(factors map[string]bool) error {
 	if c := x.Profile.Compare; c != "" && !factors[c] {
-		return fmt.Errorf("profile.compare %q: no factor of that name; %s", c, strict.Instead(c, slices.Sorted(maps.Keys(factors))))
+		return fmt.Errorf("profile.compare %q: no factor of that name; %s", c,
+			strict.Instead(c, slices.Sorted(maps.Keys(factors))))
 	}
 	if name := x.Unprofiled(); name != "" {
 		return fmt.Errorf("profile: the %s server has no profiles", name)
@@ -323,7 +326,8 @@ func (t Topology) check() error {
 			return fmt.Errorf("topology: %s has no line rate to set", t.Kind)
 		}
 	case t.Kind == "netns":
-		if !(t.LineRateBps > 0) || t.BurstBytes <= 0 || !(t.QueueS > 0) || math.IsInf(t.LineRateBps, 0) || math.IsInf(t.QueueS, 0) {
+		if !(t.LineRateBps > 0) || t.BurstBytes <= 0 || !(t.QueueS > 0) || math.IsInf(t.LineRateBps, 0) ||
+			math.IsInf(t.QueueS, 0) {
 			return errors.New("topology: netns needs line_rate_bps, burst_bytes and queue_s, all positive")
 		}
 	default:

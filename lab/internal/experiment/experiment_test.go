@@ -167,7 +167,8 @@ var plan = strings.NewReplacer(
 
 func TestAPlannedExperimentMayNameWhatTheLabLacks(t *testing.T) {
 	x := parse(t, plan)
-	if x.Planned != "the lab cannot turn the knob" || x.Topology.Kind != "fleet" || x.Fixed().Key() != "prefork=true irq=pinned generator=http_load" {
+	if x.Planned != "the lab cannot turn the knob" || x.Topology.Kind != "fleet" ||
+		x.Fixed().Key() != "prefork=true irq=pinned generator=http_load" {
 		t.Errorf("planned %q, %s, %q", x.Planned, x.Topology.Kind, x.Fixed().Key())
 	}
 	if n := len(x.Conditions()); n != 6 {
@@ -175,17 +176,20 @@ func TestAPlannedExperimentMayNameWhatTheLabLacks(t *testing.T) {
 	}
 	// A design that is not planned must not leave out what plan does.
 	running := strings.Replace(plan, "planned = \"the lab cannot turn the knob\"\n", "", 1)
-	if _, err := Parse("made-up", []byte(running)); err == nil || !strings.Contains(err.Error(), "settings.route is missing") {
+	if _, err := Parse("made-up", []byte(running)); err == nil ||
+		!strings.Contains(err.Error(), "settings.route is missing") {
 		t.Errorf("%v, want that the route is missing", err)
 	}
 }
 
 // batches turns whole into a design with an event producer as the server.
 var batches = strings.NewReplacer(
-	"route = \"/read\"\n", "server = \"producer\"\n", "http_load", "sink", "rounds = 6", "rounds = 1", "connections = 100\n", "sink_latency_ms = 5\n", "prefork = true\n", "event_rate = 2000\n",
+	"route = \"/read\"\n", "server = \"producer\"\n", "http_load", "sink", "rounds = 6", "rounds = 1",
+	"connections = 100\n", "sink_latency_ms = 5\n", "prefork = true\n", "event_rate = 2000\n",
 	"name = \"workers\"\nlevels = [1, 2, 4]", "name = \"variant\"\nlevels = [\"async\", \"pool-10\"]",
 	"name = \"pipelining\"\nlevels = [1, 10]", "name = \"event_bytes\"\nlevels = [64, 256]",
-	`over = "workers"`, `over = "variant"`, `over = "pipelining"`, `over = "event_bytes"`, `equals = "workers"`, `equals = "event_bytes"`,
+	`over = "workers"`, `over = "variant"`, `over = "pipelining"`, `over = "event_bytes"`, `equals = "workers"`,
+	`equals = "event_bytes"`,
 	"{ workers = 4 }", "{ variant = \"async\" }",
 ).Replace(whole)
 
@@ -195,22 +199,29 @@ func TestBatchesAreWhatAProducerSends(t *testing.T) {
 	}
 	for _, c := range []struct{ name, old, new, says string }{
 		{"a sink without a producer", "server = \"producer\"\n", "", "settings.route is missing"},
-		{"a producer without a sink", "generator = \"sink\"\n", "", `server = "producer" and generator = "sink" belong together`},
+		{"a producer without a sink", "generator = \"sink\"\n", "",
+			`server = "producer" and generator = "sink" belong together`},
 		{"no rate", "event_rate = 2000\n", "", "settings.event_rate is missing"},
 		{"a request's setting", "sink_latency_ms = 5", "connections = 5", "a producer of events has no connections"},
-		{"a pool's setting", "sink_latency_ms = 5", "stagger = true", `stagger is about a pool's workers, and variant = "async" has none`},
+		{"a pool's setting", "sink_latency_ms = 5", "stagger = true",
+			`stagger is about a pool's workers, and variant = "async" has none`},
 		{"a limit by a ticker", "event_rate = 2000", "event_rate = 0\npacing = \"ticker\"", "takes pacing"},
-		{"a size that no event has", "levels = [64, 256]", "levels = [64, 100]", "event_bytes = 100; use 64, 256, 1024 or 4096"},
-		{"more errors than batches", "sink_latency_ms = 5", "sink_errors_permille = 1001", "sink_errors_permille = 1001 is more than all"},
+		{"a size that no event has", "levels = [64, 256]", "levels = [64, 100]",
+			"event_bytes = 100; use 64, 256, 1024 or 4096"},
+		{"more errors than batches", "sink_latency_ms = 5", "sink_errors_permille = 1001",
+			"sink_errors_permille = 1001 is more than all"},
 	} {
 		if !strings.Contains(batches, c.old) {
 			t.Fatalf("%s: %q does not stand in the design", c.name, c.old)
 		}
-		if _, err := Parse("made-up", []byte(strings.Replace(batches, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := Parse("made-up", []byte(strings.Replace(batches, c.old, c.new, 1))); err == nil ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)
 		}
 	}
-	if _, err := Parse("made-up", []byte(strings.Replace(whole, "prefork = true", "server = \"fiber\"\nvariant = \"async\"", 1))); err == nil || !strings.Contains(err.Error(), "variant is a producer's") {
+	if _, err := Parse("made-up", []byte(strings.Replace(whole, "prefork = true",
+		"server = \"fiber\"\nvariant = \"async\"", 1))); err == nil ||
+		!strings.Contains(err.Error(), "variant is a producer's") {
 		t.Errorf("Fiber was given a batch processor: %v", err)
 	}
 }
@@ -225,13 +236,15 @@ func TestAPlanIsCheckedLikeAnyDesign(t *testing.T) {
 		{"in the core set", reason, reason + "\ncore = true", "core: a planned experiment"},
 		{"a setting that nobody knows", `irq = "pinned"`, `irqs = "pinned"`, `settings.irqs: unknown setting "irqs"`},
 		{"a level that it has not", `irq = "pinned"`, `irq = "other"`, `settings.irq: setting "irq"`},
-		{"a fleet with a line rate", `kind = "fleet"`, "kind = \"fleet\"\nline_rate_bps = 1", "topology: fleet has no line rate"},
+		{"a fleet with a line rate", `kind = "fleet"`, "kind = \"fleet\"\nline_rate_bps = 1",
+			"topology: fleet has no line rate"},
 		{"a claim over what is no factor", `over = "pipelining"`, `over = "rate"`, `over "rate": no factor`},
 	} {
 		if !strings.Contains(plan, c.old) {
 			t.Fatalf("%s: %q does not stand in the plan", c.name, c.old)
 		}
-		if _, err := Parse("made-up", []byte(strings.Replace(plan, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := Parse("made-up", []byte(strings.Replace(plan, c.old, c.new, 1))); err == nil ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)
 		}
 	}
@@ -257,7 +270,8 @@ func TestRefusesAnExperimentThatDecidesNothing(t *testing.T) {
 		t.Errorf("without claims: %v", err)
 	}
 	start, end := strings.Index(whole, "[[factors]]"), strings.Index(whole, "[block]")
-	if _, err := Parse("made-up", []byte(whole[:start]+whole[end:])); err == nil || !strings.Contains(err.Error(), "factors is missing") {
+	if _, err := Parse("made-up", []byte(whole[:start]+whole[end:])); err == nil ||
+		!strings.Contains(err.Error(), "factors is missing") {
 		t.Errorf("without factors: %v", err)
 	}
 	if _, err := Parse("made-up", nil); err == nil {
@@ -352,7 +366,8 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	for _, s := range []string{"margin = nan", "margin = inf", "margin = 0x10", "margin = 1e400", "margin = \"0.1\"", "margin = 1979-05-27"} {
+	for _, s := range []string{"margin = nan", "margin = inf", "margin = 0x10", "margin = 1e400", "margin = \"0.1\"",
+		"margin = 1979-05-27"} {
 		f.Add([]byte(strings.Replace(whole, "margin = 0.1", s, 1)))
 	}
 	f.Add([]byte(strings.Replace(whole, "warmup_s = 0.2", "warmup_s = nan", 1)))

@@ -24,7 +24,8 @@ func TestTheFirstExperimentsNameTheirGenerator(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, fixed := x.Fixed()["generator"]; !fixed && !slices.ContainsFunc(x.Factors, func(f Factor) bool { return f.Name == "generator" }) {
+		if _, fixed := x.Fixed()["generator"]; !fixed &&
+			!slices.ContainsFunc(x.Factors, func(f Factor) bool { return f.Name == "generator" }) {
 			t.Errorf("%s does not say which generator it is measured with", x.Name)
 		}
 	}

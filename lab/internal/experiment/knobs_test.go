@@ -39,13 +39,15 @@ func TestTheCoresThatADesignTakes(t *testing.T) {
 		text := fleet(c.settings, c.factor)
 		x := parse(t, strings.Replace(text, "FOUR", "400", 1))
 		if got := x.Needs(x.Claims[1]).Cores; got != c.takes || x.Least().Cores != c.takes {
-			t.Errorf("%s%s: a claim that asks for none needs %d, the least is %d, want %d", c.settings, c.factor, got, x.Least().Cores, c.takes)
+			t.Errorf("%s%s: a claim that asks for none needs %d, the least is %d, want %d", c.settings, c.factor, got,
+				x.Least().Cores, c.takes)
 		}
 		if got := x.Needs(x.Claims[0]).Cores; got != 400 {
 			t.Errorf("%s%s: a claim that asks for 400 needs %d", c.settings, c.factor, got)
 		}
 		_, err := Parse("made-up", []byte(strings.Replace(text, "FOUR", "4", 1)))
-		if says := fmt.Sprintf(`"four": needs.cores = 4, but the design takes %d`, c.takes); (c.takes > 4) != (err != nil) || err != nil && !strings.Contains(err.Error(), says) {
+		if says := fmt.Sprintf(`"four": needs.cores = 4, but the design takes %d`, c.takes); (c.takes > 4) != (err != nil) ||
+			err != nil && !strings.Contains(err.Error(), says) {
 			t.Errorf("%s%s, where a claim asks for 4: %v", c.settings, c.factor, err)
 		}
 	}

@@ -54,7 +54,8 @@ func (x *Experiment) Lacking(root string) (all []Lack) {
 		if s.Build != "" && len(absent) == 0 {
 			continue
 		}
-		lacks := slices.DeleteFunc(slices.Clone(s.Needs), func(tool string) bool { _, err := exec.LookPath(tool); return err == nil })
+		lacks := slices.DeleteFunc(slices.Clone(s.Needs),
+			func(tool string) bool { _, err := exec.LookPath(tool); return err == nil })
 		switch {
 		case len(lacks) > 0:
 			all = append(all, Lack{s.Name, strings.Join(lacks, ", "), ""})

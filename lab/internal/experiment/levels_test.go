@@ -21,7 +21,8 @@ func TestAClaimNamesTheLevelsItCompares(t *testing.T) {
 		workers int64
 		covered bool
 	}{{1, true}, {2, false}, {4, true}} {
-		if got := c.Covers(setting.Levels{"workers": setting.Int(of.workers), "connections": setting.Int(100)}); got != of.covered {
+		if got := c.Covers(setting.Levels{"workers": setting.Int(of.workers),
+			"connections": setting.Int(100)}); got != of.covered {
 			t.Errorf("workers = %d is covered: %v", of.workers, got)
 		}
 	}
@@ -43,8 +44,9 @@ func TestRefusesLevelsThatCannotBeCompared(t *testing.T) {
 	}
 	of := func(old, new string) string { return strings.Replace(whole, old, new, 1) }
 	for text, says := range map[string]string{
-		of("at_least = 1.5", "at_least = 1.5\nlevels = [1, 10, 50]"): "a ratio is of two, the second over the first; there are 3",
-		of(`bound = "wire"`, "bound = \"wire\"\nlevels = [1, 2]"):    `kind "bound" compares none`,
+		of("at_least = 1.5", "at_least = 1.5\nlevels = [1, 10, 50]"): "a ratio is of two, the second over the first; " +
+			"there are 3",
+		of(`bound = "wire"`, "bound = \"wire\"\nlevels = [1, 2]"): `kind "bound" compares none`,
 	} {
 		if _, err := Parse("made-up", []byte(text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)

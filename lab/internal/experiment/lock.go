@@ -54,8 +54,9 @@ type bars struct {
 	At      setting.Levels `json:"at"`
 	Needs   Needs          `json:"needs"`
 	About   string         `json:"about"`
-	From    string         `json:"from,omitempty"` // absent without a wall that moves, so that older claims keep their digest
-	To      string         `json:"to,omitempty"`
+	// absent without a wall that moves, so that older claims keep their digest
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
 	// Levels are absent from a claim that compares all of a factor's, so that older
 	// claims keep their digest.
 	Levels []setting.Level `json:"levels,omitempty"`
@@ -68,9 +69,10 @@ type locked struct {
 	Settings setting.Levels `json:"settings"`
 	Factors  []lockedFactor `json:"factors"`
 	Profiled bool           `json:"profiled"`
-	ProfileS float64        `json:"profile_s,omitempty"` // absent if no profile is taken, so that older designs keep their digest
-	Block    *Block         `json:"block"`
-	Bars     bars           `json:"bars"`
+	// absent if no profile is taken, so that older designs keep their digest
+	ProfileS float64 `json:"profile_s,omitempty"`
+	Block    *Block  `json:"block"`
+	Bars     bars    `json:"bars"`
 	// Servers are those of the file's own that are loaded; absent without any, so
 	// that older designs keep their digest.
 	Servers map[string]lockedServer `json:"servers,omitempty"`
@@ -114,7 +116,8 @@ func (x *Experiment) Lock(c Claim) string { return x.lock(c.bars()) }
 func (x *Experiment) Design() string { return x.lock(bars{}) }
 
 func (x *Experiment) lock(b bars) string {
-	l := locked{Topology: x.Topology, Settings: x.fixed, Block: &x.Block, Profiled: x.Profile != nil, ProfileS: x.ProfileS(), Bars: b}
+	l := locked{Topology: x.Topology, Settings: x.fixed, Block: &x.Block, Profiled: x.Profile != nil,
+		ProfileS: x.ProfileS(), Bars: b}
 	for _, f := range x.Factors {
 		l.Factors = append(l.Factors, lockedFactor{f.Name, f.levels})
 	}

@@ -43,10 +43,13 @@ func TestTheLockIsOfAllThatDecides(t *testing.T) {
 // Claims without a wall that moves keep the lock that they had before there were such
 // claims; the test below has one from then.
 func TestTheLockIsOfTheWallThatMoves(t *testing.T) {
-	moves := strings.Replace(whole, "kind = \"bound\"\ntext = \"The wire is the wall.\"\nwhy = \"Made up.\"\nbound = \"wire\"\nneeds = { line_rate = true, cores = 4, bound = \"wire\" }",
-		"kind = \"moves\"\ntext = \"It moves.\"\nwhy = \"Made up.\"\nover = \"workers\"\nfrom = \"wire\"\nto = \"server-cpu\"\nmargin = 0.1\nneeds = { line_rate = true }", 1)
+	moves := strings.Replace(whole, "kind = \"bound\"\ntext = \"The wire is the wall.\"\nwhy = \"Made up.\"\nbound = "+
+		"\"wire\"\nneeds = { line_rate = true, cores = 4, bound = \"wire\" }",
+		"kind = \"moves\"\ntext = \"It moves.\"\nwhy = \"Made up.\"\nover = \"workers\"\nfrom = \"wire\"\nto = "+
+			"\"server-cpu\"\nmargin = 0.1\nneeds = { line_rate = true }", 1)
 	x := parse(t, moves)
-	for _, change := range [][2]string{{`to = "server-cpu"`, `to = "client-cpu"`}, {`from = "wire"`, `from = "client-cpu"`}} {
+	for _, change := range [][2]string{{`to = "server-cpu"`, `to = "client-cpu"`},
+		{`from = "wire"`, `from = "client-cpu"`}} {
 		y := parse(t, strings.Replace(moves, change[0], change[1], 1))
 		if x.Lock(x.Claims[4]) == y.Lock(y.Claims[4]) || x.Bars(x.Claims[4]) == y.Bars(y.Claims[4]) {
 			t.Errorf("%s leaves the lock as it was", change[1])
@@ -80,7 +83,8 @@ func TestWhatMovedIsNamed(t *testing.T) {
 		{"It is flat.", "It is even.", "is-flat", ""},
 		{"connections = 100", "connections = 101", "is-flat", ""},
 		{"margin = 0.1", "margin = 0.2", "is-flat", "margin 0.2, before margin 0.1"},
-		{"margin = 0.1", "margin = 0.1\nneeds = { bound = \"wire\", line_rate = true }", "is-flat", "needs.line_rate true, before needs.line_rate false"},
+		{"margin = 0.1", "margin = 0.1\nneeds = { bound = \"wire\", line_rate = true }", "is-flat",
+			"needs.line_rate true, before needs.line_rate false"},
 		{"margin = 0.1", "margin = 0.1\nat = { pipelining = 10 }", "is-flat", `at "pipelining=10", before at ""`},
 		{"margin = 0.1", "margin = 0.1\nabout = \"client\"", "is-flat", `about "client", before about ""`},
 		{`id = "is-flat"`, `id = "is-flatter"`, "is-flat", "it is gone"},

@@ -15,7 +15,8 @@ func duel(old, other string) (*Experiment, error) {
 		Servers:  map[string]*Server{"new": {Command: other}, "old": {Command: old}},
 		Settings: map[string]any{"route": "/index.html", "generator": "http_load", "connections": 8, "pipelining": 1},
 		Factors:  []Factor{{Name: "server", Levels: []any{"new", "old"}}},
-		Claims:   []Claim{{ID: "same", Kind: Flat, Text: "t", Why: "w", Metric: "server_cpu_per_request_s", Over: "server", Margin: &margin}},
+		Claims: []Claim{{ID: "same", Kind: Flat, Text: "t", Why: "w", Metric: "server_cpu_per_request_s", Over: "server",
+			Margin: &margin}},
 	})
 }
 
@@ -31,7 +32,8 @@ func TestAnExperimentInMemory(t *testing.T) {
 	if want := strings.Fields("python3 -m http.server 9000 --bind 127.0.0.1"); !slices.Equal(words, want) || len(env) > 0 {
 		t.Errorf("%q %q", words, env)
 	}
-	if _, err := duel("./server --port {prot}", "x"); err == nil || !strings.Contains(err.Error(), `servers.old: command: nothing is filled in for {prot}; did you mean "port"?`) {
+	if _, err := duel("./server --port {prot}", "x"); err == nil ||
+		!strings.Contains(err.Error(), `servers.old: command: nothing is filled in for {prot}; did you mean "port"?`) {
 		t.Errorf("%v", err)
 	}
 }

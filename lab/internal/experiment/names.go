@@ -16,11 +16,15 @@ func Claims() (docs []Doc) {
 		kind    Kind
 		meaning string
 	}{
-		{Flat, "The metric is the same at all levels of a factor, within a margin: each ratio lies between 1/(1+margin) and 1+margin."},
-		{Ratio, "The metric at the factor's last level, over that at its first, is at least or at most a bar. With levels, it is the second of the two over the first."},
-		{Monotonic, "The metric never falls by more than the margin from one level to the next, and the last level is above the first."},
+		{Flat, "The metric is the same at all levels of a factor, within a margin: each ratio lies between 1/(1+margin) " +
+			"and 1+margin."},
+		{Ratio, "The metric at the factor's last level, over that at its first, is at least or at most a bar. With " +
+			"levels, it is the second of the two over the first."},
+		{Monotonic, "The metric never falls by more than the margin from one level to the next, and the last level is " +
+			"above the first."},
 		{Bound, "Every trial was limited by the named wall and by no other."},
-		{Moves, "The wall is one at the factor's first level and another at its last, each met alone, and the use of both changes by the margin or more."},
+		{Moves, "The wall is one at the factor's first level and another at its last, each met alone, and the use of both " +
+			"changes by the margin or more."},
 		{Count, "A count equals a setting's level, or that level and a number more."},
 		{Share, "A package, or a kind of work, has at least or at most a share of a profile."},
 		{Absent, "No sample of a profile has the package anywhere on its stack."},
@@ -36,8 +40,10 @@ func (f fields) words() (words []string) {
 		taken bool
 		word  string
 	}{
-		{f.metric, "metric"}, {f.over, "over"}, {f.over && f.metric, "perhaps levels"}, {f.margin, "margin"}, {f.bound, "bound"}, {f.walls, "from"}, {f.walls, "to"}, {f.equals, "equals"}, {f.equals, "perhaps plus"},
-		{f.profile, "profile"}, {f.profile && f.bar, "package or work"}, {f.profile && !f.bar, "package"}, {f.bar, "at_least or at_most"},
+		{f.metric, "metric"}, {f.over, "over"}, {f.over && f.metric, "perhaps levels"}, {f.margin, "margin"},
+		{f.bound, "bound"}, {f.walls, "from"}, {f.walls, "to"}, {f.equals, "equals"}, {f.equals, "perhaps plus"},
+		{f.profile, "profile"}, {f.profile && f.bar, "package or work"}, {f.profile && !f.bar, "package"},
+		{f.bar, "at_least or at_most"},
 	} {
 		if of.taken {
 			words = append(words, of.word)
@@ -52,8 +58,11 @@ func kindNames() []string { return named(Claims()) }
 func Topologies() []Doc {
 	return []Doc{
 		{"loopback", "", "Client and server are on one machine and talk over its loopback interface: there is no wire."},
-		{"netns", "line_rate_bps, burst_bytes, queue_s", "Client and server are in two network namespaces of one machine, with a wire of the given rate between them. It takes root."},
-		{"fleet", "", "The server has a machine of its own, and so has each of any number of clients; the lab reaches them over SSH."},
+		{"netns", "line_rate_bps, burst_bytes, queue_s",
+			"Client and server are in two network namespaces of one machine, with a wire of the given rate between them. It " +
+				"takes root."},
+		{"fleet", "", "The server has a machine of its own, and so has each of any number of clients; the lab reaches " +
+			"them over SSH."},
 	}
 }
 

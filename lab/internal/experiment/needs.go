@@ -82,13 +82,15 @@ func (x *Experiment) demands() Demands {
 		Files: FilesBeside + x.Connections(), profiles: x.Profile != nil,
 	}
 	if x.Batches() {
-		d.Alone = "its servers send events to a receiver, which a fleet's clients do not run; it can be measured on one machine"
+		d.Alone = "its servers send events to a receiver, which a fleet's clients do not run; it can be measured on one " +
+			"machine"
 	}
 	for _, levels := range x.Conditions() {
 		all := x.fixed.With(levels)
 		d.Root = d.Root || len(Turns(all)) > 0
 		if name := Generator(all); name != setting.HTTPLoad {
-			d.unprofiled = fmt.Sprintf("it profiles servers that %s loads, which the lab does not do on several hosts; it can be measured on one machine", name)
+			d.unprofiled = fmt.Sprintf("it profiles servers that %s loads, which the lab does not do on several hosts; it "+
+				"can be measured on one machine", name)
 		}
 	}
 	return d

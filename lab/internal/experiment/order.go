@@ -28,7 +28,8 @@ func Groups(conditions []setting.Levels) [][]int {
 			groups = append(groups, []int{i})
 			continue
 		}
-		names := []string{setting.Generator, setting.IRQ, setting.IRQBalance, setting.Crond, setting.RPS, setting.RFS, setting.ClientWorkers}
+		names := []string{setting.Generator, setting.IRQ, setting.IRQBalance, setting.Crond, setting.RPS, setting.RFS,
+			setting.ClientWorkers}
 		if !turns { // one sampler watches one set of server cores
 			names = append(names, setting.ServerCPUs)
 		}

@@ -67,12 +67,20 @@ func TestGroupsAreOfWhatCanTakeTurns(t *testing.T) {
 		{"irqbalance", []setting.Levels{own("irqbalance", false), own("irqbalance", true)}, [][]int{{0}, {1}}},
 		{"crond", []setting.Levels{own("crond", false), own("crond", true)}, [][]int{{0}, {1}}},
 		{"cores are each server's own", []setting.Levels{own("server_cpus", "0"), own("server_cpus", "1")}, [][]int{{0, 1}}},
-		{"one process has one number of threads", []setting.Levels{own("client_workers", 1), own("client_workers", 2), own("client_workers", 1)}, [][]int{{0, 2}, {1}}},
-		{"others", []setting.Levels{levels(t, "generator", "autocannon"), own(), levels(t), own(), levels(t, "generator", "sink")}, [][]int{{0}, {1, 3}, {2}, {4}}},
-		{"events at a set rate are measured at once", []setting.Levels{events("variant", "async"), own(), events("variant", "batch"), own(), events("variant", "async")}, [][]int{{0, 2, 4}, {1, 3}}},
-		{"who looks for the limit is alone", []setting.Levels{events("event_rate", 0), events("event_rate", 10), events("event_rate", 20), events("event_rate", 0)}, [][]int{{0}, {1, 2}, {3}}},
-		{"events, and the machine's knobs", []setting.Levels{events("crond", false), events("crond", true), events("crond", false)}, [][]int{{0, 2}, {1}}},
-		{"events, and other cores", []setting.Levels{events("server_cpus", "0"), events("server_cpus", "1"), events("server_cpus", "0")}, [][]int{{0, 2}, {1}}},
+		{"one process has one number of threads",
+			[]setting.Levels{own("client_workers", 1), own("client_workers", 2), own("client_workers", 1)},
+			[][]int{{0, 2}, {1}}},
+		{"others", []setting.Levels{levels(t, "generator", "autocannon"), own(), levels(t), own(),
+			levels(t, "generator", "sink")}, [][]int{{0}, {1, 3}, {2}, {4}}},
+		{"events at a set rate are measured at once",
+			[]setting.Levels{events("variant", "async"), own(), events("variant", "batch"), own(), events("variant", "async")},
+			[][]int{{0, 2, 4}, {1, 3}}},
+		{"who looks for the limit is alone", []setting.Levels{events("event_rate", 0), events("event_rate", 10),
+			events("event_rate", 20), events("event_rate", 0)}, [][]int{{0}, {1, 2}, {3}}},
+		{"events, and the machine's knobs", []setting.Levels{events("crond", false), events("crond", true),
+			events("crond", false)}, [][]int{{0, 2}, {1}}},
+		{"events, and other cores", []setting.Levels{events("server_cpus", "0"), events("server_cpus", "1"),
+			events("server_cpus", "0")}, [][]int{{0, 2}, {1}}},
 	} {
 		if got := Groups(c.conditions); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
@@ -170,7 +178,8 @@ func TestEveryOrderIsAsLikely(t *testing.T) {
 
 // Committed files depend on these orders.
 func TestWhatABlockIsStaysForGood(t *testing.T) {
-	if got, want := DrawBlock([][]int{{0, 2, 4}, {1, 3}}, 2, 11, 1), [][]int{{3, 1, 3, 1}, {4, 2, 0, 2, 4, 0}}; !reflect.DeepEqual(got, want) {
+	if got, want := DrawBlock([][]int{{0, 2, 4}, {1, 3}}, 2, 11, 1),
+		[][]int{{3, 1, 3, 1}, {4, 2, 0, 2, 4, 0}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("seed 11 draws %v for the first block, want %v", got, want)
 	}
 }

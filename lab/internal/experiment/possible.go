@@ -30,7 +30,8 @@ func (x *Experiment) possible(s setting.Levels) error {
 	case setting.HTTPLoad:
 	case setting.Autocannon:
 		if server.Answers == "" {
-			return fmt.Errorf("beside autocannon the lab compares answers only with those that it knows, and the %s server's are its own; use http_load", server.Name)
+			return fmt.Errorf("beside autocannon the lab compares answers only with those that it knows, and the %s server's "+
+				"are its own; use http_load", server.Name)
 		}
 	case setting.Fortio:
 		return errors.New("the lab does not run fortio any more; use http_load or autocannon")
@@ -40,7 +41,8 @@ func (x *Experiment) possible(s setting.Levels) error {
 	if name := server.lacks(s); name != "" {
 		return fmt.Errorf("the %s server has no %s", server.Name, name)
 	}
-	if stack, ok := s[setting.Stack]; ok && stack != setting.String(setting.Fiber) && s[setting.Prefork] != setting.Bool(false) {
+	if stack, ok := s[setting.Stack]; ok && stack != setting.String(setting.Fiber) &&
+		s[setting.Prefork] != setting.Bool(false) {
 		return fmt.Errorf("%s has no prefork; set prefork = false", stack)
 	}
 	// A client without a connection would load nothing and count as one that does.
@@ -58,7 +60,8 @@ func (x *Experiment) possible(s setting.Levels) error {
 // batching has the settings of an event producer and its receiver. They share
 // only server, generator and replicate with other trials.
 var batching = []string{
-	setting.Variant, setting.EventRate, setting.Pacing, setting.EventBytes, setting.BatchEvents, setting.FlushMs, setting.QueueEvents,
+	setting.Variant, setting.EventRate, setting.Pacing, setting.EventBytes, setting.BatchEvents, setting.FlushMs,
+	setting.QueueEvents,
 	setting.WhenFull, setting.Stagger, setting.Attempts, setting.SinkLatencyMs, setting.SinkErrors,
 }
 

@@ -34,7 +34,8 @@ func (r *Relative) resolve(factors []Factor) (err error) {
 		return fmt.Errorf("unknown metric %q; %s", r.Metric, strict.Instead(r.Metric, metric.Names()))
 	}
 	if r.OwnWork && r.Metric != "server_cpu_per_request_s" {
-		return fmt.Errorf("own_work: the client has no part in %s; the metric is server_cpu_per_request_s, or leave own_work out", r.Metric)
+		return fmt.Errorf("own_work: the client has no part in %s; the metric is server_cpu_per_request_s, or leave "+
+			"own_work out", r.Metric)
 	}
 	i := slices.IndexFunc(factors, func(f Factor) bool { return f.Name == r.Over })
 	switch {
@@ -47,7 +48,8 @@ func (r *Relative) resolve(factors []Factor) (err error) {
 		return fmt.Errorf("to: %w", err)
 	}
 	if !slices.Contains(factors[i].levels, r.to) {
-		return fmt.Errorf("to: %s is no level of %s; %s", r.to, r.Over, strict.Instead(r.to.String(), levelNames(factors[i].levels)))
+		return fmt.Errorf("to: %s is no level of %s; %s", r.to, r.Over,
+			strict.Instead(r.to.String(), levelNames(factors[i].levels)))
 	}
 	return nil
 }

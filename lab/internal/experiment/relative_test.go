@@ -8,7 +8,8 @@ import (
 )
 
 func TestADesignAsksForATable(t *testing.T) {
-	asks := strings.Replace(whole, "[settings]", "[relative]\nmetric = \"throughput_rps\"\nover = \"workers\"\nto = 2\n[settings]", 1)
+	asks := strings.Replace(whole, "[settings]",
+		"[relative]\nmetric = \"throughput_rps\"\nover = \"workers\"\nto = 2\n[settings]", 1)
 	x := parse(t, asks)
 	if x.Relative.Level() != setting.Int(2) {
 		t.Errorf("it is relative to %s", x.Relative.Level())

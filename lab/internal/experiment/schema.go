@@ -21,12 +21,17 @@ func Schema() []byte {
 	s := strict.Schema(&Experiment{}, "toml")
 	s.ID, s.Title = SchemaURL, "Line Rate experiment"
 	set := func(of *jsonschema.Schema, field string, to *jsonschema.Schema) { of.Properties.Set(field, to) }
-	metrics, settings := words(metric.All(), func(m metric.Metric) strict.Word { return strict.Word{Name: m.Name, Meaning: m.Doc} }), setting.Docs()
+	metrics, settings := words(metric.All(),
+		func(m metric.Metric) strict.Word { return strict.Word{Name: m.Name, Meaning: m.Doc} }), setting.Docs()
 	names := words(settings, func(d setting.Doc) strict.Word { return strict.Word{Name: d.Name, Meaning: d.Meaning} })
-	wall := words(gate.WallNames(), func(name string) strict.Word { return strict.Word{Name: name, Meaning: gate.Bound(name).Meaning()} })
+	wall := words(gate.WallNames(), func(name string) strict.Word {
+		return strict.Word{Name: name,
+			Meaning: gate.Bound(name).Meaning()}
+	})
 
 	for name, of := range map[string]*jsonschema.Schema{
-		"Metric": strict.OneOf(metrics), "Setting": strict.OneOf(names), "Levels": table(settings), "Wall": strict.OneOf(wall),
+		"Metric": strict.OneOf(metrics), "Setting": strict.OneOf(names), "Levels": table(settings),
+		"Wall": strict.OneOf(wall),
 	} {
 		s.Definitions[name] = of
 	}
@@ -56,8 +61,10 @@ func Schema() []byte {
 	topology := s.Definitions["Topology"]
 	set(topology, "kind", strict.OneOf(words(Topologies(), Doc.word)))
 	strict.Describe(topology, map[string]string{
-		"kind": "*Loopback, a wire between two namespaces, or a fleet of machines.", "line_rate_bps": "The wire's rate in bits a second.",
-		"burst_bytes": "How many bytes may leave at once before the wire's rate holds them back.", "queue_s": "How long a packet may wait for the wire, in seconds.",
+		"kind":          "*Loopback, a wire between two namespaces, or a fleet of machines.",
+		"line_rate_bps": "The wire's rate in bits a second.",
+		"burst_bytes":   "How many bytes may leave at once before the wire's rate holds them back.",
+		"queue_s":       "How long a packet may wait for the wire, in seconds.",
 	})
 	factor := s.Definitions["Factor"]
 	set(factor, "name", see("Setting"))
@@ -66,17 +73,20 @@ func Schema() []byte {
 		levels := &jsonschema.Schema{Items: see("Levels/properties/" + d.Name)}
 		factor.AllOf = append(factor.AllOf, where("name", d.Name, one("levels", levels)))
 	}
-	strict.Describe(factor, map[string]string{"name": "*The setting that varies.", "levels": "*Two levels or more, in rising order."})
+	strict.Describe(factor, map[string]string{"name": "*The setting that varies.",
+		"levels": "*Two levels or more, in rising order."})
 	strict.Describe(s.Definitions["Block"], map[string]string{
 		"slot_s": "*Seconds of one slot that count, up to 60.", "rounds": "*How many slots each condition has, 1 to 100.",
 		"warmup_s": "*Seconds of load on each server before its first slot, up to 60.",
 	})
 	server := s.Definitions["Server"]
 	server.Required = append(server.Required, "command")
-	set(server, "answers", strict.OneOf(words(answering, func(name string) strict.Word { return strict.Word{Name: name, Meaning: answeringMeans[name]} })))
+	set(server, "answers", strict.OneOf(words(answering,
+		func(name string) strict.Word { return strict.Word{Name: name, Meaning: answeringMeans[name]} })))
 	strict.Describe(server, ServerKeys())
 	strict.Describe(s.Definitions["Profile"], map[string]string{
-		"seconds": "*Length of one profile, 1 to 60 whole seconds.", "compare": "The factor whose last level is drawn against its first.",
+		"seconds": "*Length of one profile, 1 to 60 whole seconds.",
+		"compare": "The factor whose last level is drawn against its first.",
 	})
 	relative := s.Definitions["Relative"]
 	set(relative, "metric", see("Metric"))
@@ -86,12 +96,15 @@ func Schema() []byte {
 		"to":       "*The level that all others are relative to.",
 		"own_work": "Gauge the client's part in the CPU time of each server, and show the ratios without it too.",
 	})
-	strict.Describe(s.Definitions["Withdrawal"], map[string]string{"id": "*The claim's id.", "why": "*What was wrong with the claim."})
-	strict.Describe(s.Definitions["Correction"], map[string]string{"id": "*The claim's id.", "was": "*Its text before.", "why": "*What was wrong with the words."})
+	strict.Describe(s.Definitions["Withdrawal"],
+		map[string]string{"id": "*The claim's id.", "why": "*What was wrong with the claim."})
+	strict.Describe(s.Definitions["Correction"],
+		map[string]string{"id": "*The claim's id.", "was": "*Its text before.", "why": "*What was wrong with the words."})
 	needs := s.Definitions["Needs"]
 	set(needs, "bound", see("Wall"))
 	strict.Describe(needs, map[string]string{
-		"bound": "Every trial met this wall.", "line_rate": "The wire has a line rate.", "cores": "The server's machine has so many logical CPUs.",
+		"bound": "Every trial met this wall.", "line_rate": "The wire has a line rate.",
+		"cores": "The server's machine has so many logical CPUs.",
 	})
 
 	claim := s.Definitions["Claim"]
@@ -102,9 +115,12 @@ func Schema() []byte {
 	for _, name := range []string{"bound", "from", "to"} {
 		set(claim, name, see("Wall"))
 	}
-	set(claim, "about", strict.OneOf([]strict.Word{{Name: AboutClient, Meaning: "The load generator is meant, which then may be the wall."}}))
-	set(claim, "profile", strict.OneOf(words(profiles.Kinds(), func(k profiles.Kind) strict.Word { return strict.Word{Name: string(k), Meaning: k.Meaning()} })))
-	set(claim, "work", strict.OneOf(words(profiles.Works(), func(w profiles.WorkDoc) strict.Word { return strict.Word{Name: string(w.Work), Meaning: w.Doc} })))
+	set(claim, "about", strict.OneOf([]strict.Word{{Name: AboutClient,
+		Meaning: "The load generator is meant, which then may be the wall."}}))
+	set(claim, "profile", strict.OneOf(words(profiles.Kinds(),
+		func(k profiles.Kind) strict.Word { return strict.Word{Name: string(k), Meaning: k.Meaning()} })))
+	set(claim, "work", strict.OneOf(words(profiles.Works(),
+		func(w profiles.WorkDoc) strict.Word { return strict.Word{Name: string(w.Work), Meaning: w.Doc} })))
 	set(claim, "at", see("Levels"))
 	for _, k := range Claims() {
 		claim.AllOf = append(claim.AllOf, where("kind", k.Name, takes[Kind(k.Name)].schema()))
@@ -129,8 +145,9 @@ func Schema() []byte {
 		"profile":  "The kind of profile.",
 		"package":  "The package to look for, by its path.",
 		"work":     "The kind of work to look for.",
-		"levels":   "The levels of that factor that are compared, in this order, if not all are: two for a ratio, which is of the second over the first.",
-		"at":       "Levels that the claim is limited to.",
+		"levels": "The levels of that factor that are compared, in this order, if not all are: two for a ratio, which " +
+			"is of the second over the first.",
+		"at": "Levels that the claim is limited to.",
 	})
 	return strict.EncodeSchema(s)
 }
@@ -139,8 +156,12 @@ func Schema() []byte {
 // file's own.
 func serverLevel(docs []setting.Doc) *jsonschema.Schema {
 	any := docs[slices.IndexFunc(docs, func(d setting.Doc) bool { return d.Name == setting.Server })].Schema
-	known := words(Shared(), func(s *Server) strict.Word { return strict.Word{Name: s.Name, Meaning: s.Title + ": " + s.About + "."} })
-	return &jsonschema.Schema{Description: any.Description, AnyOf: []*jsonschema.Schema{strict.OneOf(known), {Type: any.Type, Pattern: any.Pattern, MaxLength: any.MaxLength}}}
+	known := words(Shared(), func(s *Server) strict.Word {
+		return strict.Word{Name: s.Name, Meaning: s.Title + ": " +
+			s.About + "."}
+	})
+	return &jsonschema.Schema{Description: any.Description,
+		AnyOf: []*jsonschema.Schema{strict.OneOf(known), {Type: any.Type, Pattern: any.Pattern, MaxLength: any.MaxLength}}}
 }
 
 func see(definition string) *jsonschema.Schema {
@@ -158,7 +179,8 @@ func words[T any](of []T, word func(T) strict.Word) (out []strict.Word) {
 
 // table has a key for each setting.
 func table(docs []setting.Doc) *jsonschema.Schema {
-	s := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), AdditionalProperties: jsonschema.FalseSchema}
+	s := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(),
+		AdditionalProperties: jsonschema.FalseSchema}
 	for _, d := range docs {
 		s.Properties.Set(d.Name, d.Schema)
 	}
@@ -190,7 +212,8 @@ func (f fields) schema() *jsonschema.Schema {
 	for _, of := range []struct {
 		taken bool
 		name  string
-	}{{f.metric, "metric"}, {f.over, "over"}, {f.margin, "margin"}, {f.bound, "bound"}, {f.walls, "from"}, {f.walls, "to"}, {f.equals, "equals"}, {f.profile, "profile"}} {
+	}{{f.metric, "metric"}, {f.over, "over"}, {f.margin, "margin"}, {f.bound, "bound"}, {f.walls, "from"}, {f.walls, "to"},
+		{f.equals, "equals"}, {f.profile, "profile"}} {
 		if of.taken {
 			s.Required = append(s.Required, of.name)
 		} else {
@@ -201,7 +224,8 @@ func (f fields) schema() *jsonschema.Schema {
 		taken, choice bool
 		names         []string
 	}{
-		{f.bar, true, []string{"at_least", "at_most"}}, {f.profile, f.bar, []string{"package", "work"}}, {f.equals, false, []string{"plus"}},
+		{f.bar, true, []string{"at_least", "at_most"}}, {f.profile, f.bar, []string{"package", "work"}},
+		{f.equals, false, []string{"plus"}},
 	} {
 		switch {
 		case !of.taken:

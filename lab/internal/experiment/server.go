@@ -83,7 +83,8 @@ func ParseServers(data []byte) (map[string]*Server, error) {
 		}
 	}
 	if file.Servers[setting.DefaultServer] == nil {
-		return nil, fmt.Errorf("line 1: there is no table [servers.%s], the server of experiments that name none", setting.DefaultServer)
+		return nil, fmt.Errorf("line 1: there is no table [servers.%s], the server of experiments that name none",
+			setting.DefaultServer)
 	}
 	return file.Servers, resolveServers(file.Servers) // those that the file writes otherwise
 }
@@ -122,7 +123,8 @@ func (s *Server) resolve(id string) (err error) {
 	if s.Title == "" {
 		s.Title = id
 	}
-	for _, text := range []struct{ field, v string }{{"title", s.Title}, {"about", s.About}, {"ready", s.Ready}, {"process", s.Process}} {
+	for _, text := range []struct{ field, v string }{{"title", s.Title}, {"about", s.About}, {"ready", s.Ready},
+		{"process", s.Process}} {
 		if err := strict.CheckLine(text.v); err != nil {
 			return fmt.Errorf("%s %w", text.field, err)
 		}
@@ -142,7 +144,8 @@ func (s *Server) resolve(id string) (err error) {
 	case slices.ContainsFunc(s.Needs, func(tool string) bool { return !file.MatchString(tool) }):
 		return fmt.Errorf("needs %q: name each tool as a shell finds it", s.Needs)
 	case s.Answers != "" && !slices.Contains(answering, s.Answers):
-		return fmt.Errorf("answers %q: %s; leave it out for a server with answers of its own", s.Answers, strict.Instead(s.Answers, answering))
+		return fmt.Errorf("answers %q: %s; leave it out for a server with answers of its own", s.Answers,
+			strict.Instead(s.Answers, answering))
 	case s.Events && (s.Answers != "" || s.Prefork):
 		return errors.New("events: a server that sends events answers no requests, and is one process")
 	case s.Events && s.Ready == "":
@@ -175,11 +178,13 @@ var answeringMeans = map[string]string{
 // ServerKeys says what the keys of a table [servers.NAME] mean.
 func ServerKeys() map[string]string {
 	return map[string]string{
-		"title":   "What tables call it; by default its name.",
-		"about":   "How it is configured, in one line.",
-		"command": "Its words, which no shell reads. {addr}, {host}, {port}, {workers}, {cpus}, {sockets} and names of settings in braces are filled in; a word without a value is left out, with the option before it.",
-		"env":     "Variables that it starts with; values are filled in like words.",
-		"ready":   "Text of the line that each worker prints when it listens; without it, it is ready when it answers the route.",
+		"title": "What tables call it; by default its name.",
+		"about": "How it is configured, in one line.",
+		"command": "Its words, which no shell reads. {addr}, {host}, {port}, {workers}, {cpus}, {sockets} and names of " +
+			"settings in braces are filled in; a word without a value is left out, with the option before it.",
+		"env": "Variables that it starts with; values are filled in like words.",
+		"ready": "Text of the line that each worker prints when it listens; without it, it is ready when it answers the " +
+			"route.",
 		"process": "Command name of its own processes, where wrappers stand around them.",
 		"program": "The file whose digest a run records; by default the command's first word.",
 		"build":   "The make target that builds it.",
@@ -269,7 +274,8 @@ func (x *Experiment) twice() error {
 }
 
 // own are settings of a server, which it must take to have them set.
-var own = []string{setting.Stack, setting.Prefork, setting.Workers, setting.Index, setting.WriteBuffer, setting.SpinNs, setting.BlockRateNs}
+var own = []string{setting.Stack, setting.Prefork, setting.Workers, setting.Index, setting.WriteBuffer, setting.SpinNs,
+	setting.BlockRateNs}
 
 // lacks names a setting that is given and that the server does not take.
 func (s *Server) lacks(levels setting.Levels) string {

@@ -45,7 +45,8 @@ func TestServersThatAreRefused(t *testing.T) {
 	} {
 		table := "[servers." + c.name + "]\n" + c.table + "\n"
 		_, err := ParseServers([]byte("# one\n\n" + table))
-		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.HasPrefix(err.Error(), "line ") && !strings.Contains(err.Error(), "keys are written") {
+		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.HasPrefix(err.Error(), "line ") &&
+			!strings.Contains(err.Error(), "keys are written") {
 			t.Errorf("%s: %v, want %q", c.table, err, c.says)
 		}
 	}
@@ -66,10 +67,13 @@ func TestTheCommandLineOfAServer(t *testing.T) {
 		words  []string
 		env    []string
 	}{
-		{Place{Host: "127.0.0.1", Port: "80", Workers: "2"}, nil, []string{"./x", "--addr", "127.0.0.1:80", "two words", "--flag", ""}, []string{"A=1", "THREADS=2"}},
+		{Place{Host: "127.0.0.1", Port: "80", Workers: "2"}, nil,
+			[]string{"./x", "--addr", "127.0.0.1:80", "two words", "--flag", ""}, []string{"A=1", "THREADS=2"}},
 		{Place{Host: "h", Port: "1", Workers: "2", CPUs: "0-1", Sockets: "d"},
-			setting.Levels{"write_buffer": setting.Int(8), "prefork": setting.Bool(false), "stack": setting.String("fiber"), "index": setting.String("pool"), "workers": setting.Int(9)},
-			[]string{"./x", "--addr", "h:1", "-w", "8", "--cpus=0-1", "two words", "--flag", "--prefork=false", "--pprof", "d", "fiber", ""}, []string{"A=1", "LEVEL=pool", "THREADS=2"}},
+			setting.Levels{"write_buffer": setting.Int(8), "prefork": setting.Bool(false), "stack": setting.String("fiber"),
+				"index": setting.String("pool"), "workers": setting.Int(9)},
+			[]string{"./x", "--addr", "h:1", "-w", "8", "--cpus=0-1", "two words", "--flag", "--prefork=false", "--pprof", "d",
+				"fiber", ""}, []string{"A=1", "LEVEL=pool", "THREADS=2"}},
 	} {
 		words, env := s.Line(c.at, c.levels)
 		if !slices.Equal(words, c.words) || !slices.Equal(env, c.env) {
@@ -82,9 +86,11 @@ func TestTheCommandLineOfAServer(t *testing.T) {
 }
 
 // own has two servers of the design's own as levels of its last factor.
-var ownServers = strings.NewReplacer(`name = "pipelining"`, `name = "server"`, "levels = [1, 10]", `levels = ["fast", "slow"]`, `over = "pipelining"`, `over = "server"`).Replace
+var ownServers = strings.NewReplacer(`name = "pipelining"`, `name = "server"`, "levels = [1, 10]",
+	`levels = ["fast", "slow"]`, `over = "pipelining"`, `over = "server"`).Replace
 
-const ownTables = "\n[servers.fast]\ncommand = \"fast {addr} {workers} {prefork}\"\n[servers.slow]\ncommand = \"slow {addr} {workers} {prefork}\"\n"
+const ownTables = "\n[servers.fast]\ncommand = \"fast {addr} {workers} {prefork}\"\n[servers.slow]\ncommand = " +
+	"\"slow {addr} {workers} {prefork}\"\n"
 
 func TestServersOfAnExperiment(t *testing.T) {
 	text := ownServers(whole) + ownTables
@@ -105,10 +111,13 @@ func TestServersOfAnExperiment(t *testing.T) {
 	// The digest is of what decides a request's cost, and of loaded servers.
 	was := lock(text)
 	for change, differs := range map[string]bool{
-		"command = \"fast {addr} {workers} {prefork} --more\"": true, "command = \"fast {addr} {workers} {prefork}\"\nenv = { A = \"1\" }": true,
-		"command = \"fast {addr} {workers} {prefork}\"\nbuild = \"fast\"": true, "command = \"fast {addr} {workers} {prefork}\"\ntitle = \"The fast one\"": false,
+		"command = \"fast {addr} {workers} {prefork} --more\"":                    true,
+		"command = \"fast {addr} {workers} {prefork}\"\nenv = { A = \"1\" }":      true,
+		"command = \"fast {addr} {workers} {prefork}\"\nbuild = \"fast\"":         true,
+		"command = \"fast {addr} {workers} {prefork}\"\ntitle = \"The fast one\"": false,
 	} {
-		if now := lock(strings.Replace(text, "command = \"fast {addr} {workers} {prefork}\"", change, 1)); (now != was) != differs {
+		if now := lock(strings.Replace(text, "command = \"fast {addr} {workers} {prefork}\"", change,
+			1)); (now != was) != differs {
 			t.Errorf("%s: another lock %v", change, now != was)
 		}
 	}
@@ -120,7 +129,8 @@ func TestServersOfAnExperiment(t *testing.T) {
 		{"fast {addr} {workers} {prefork}", "fast {addr} {workers}", "the fast server has no prefork"},
 		{"http_load", "autocannon", "the fast server's are its own; use http_load"},
 	} {
-		if _, err := Parse("made-up", []byte(strings.Replace(text, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := Parse("made-up", []byte(strings.Replace(text, c.old, c.new, 1))); err == nil ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.new, err, c.says)
 		}
 	}
@@ -128,7 +138,8 @@ func TestServersOfAnExperiment(t *testing.T) {
 	mine := strings.ReplaceAll(text, "slow", "null")
 	if x, err := Parse("made-up", []byte(mine)); err != nil || x.Loaded()[1].Command != "null {addr} {workers} {prefork}" {
 		t.Errorf("%v", err)
-	} else if err := x.twice(); err == nil || err.Error() != "servers.null: lab/servers.toml has a server of that name; choose another name" {
+	} else if err := x.twice(); err == nil ||
+		err.Error() != "servers.null: lab/servers.toml has a server of that name; choose another name" {
 		t.Errorf("%v", err)
 	}
 }

@@ -121,7 +121,8 @@ func (a *agent) start(f frame) error {
 			return errors.New("a second load while the first goes on")
 		}
 	}
-	l := &carried{agent: a, id: f.ID, client: f.Client, Load: *f.Load, over: make(chan struct{}), ending: make(chan struct{})}
+	l := &carried{agent: a, id: f.ID, client: f.Client, Load: *f.Load, over: make(chan struct{}),
+		ending: make(chan struct{})}
 	a.load = l
 	go func() {
 		defer close(l.over)

@@ -61,7 +61,8 @@ func (a Asked) device() (on string, err error) {
 			return "", fmt.Errorf("its servers listen at an IPv4 address, and %q is none; set line_rate_address", a.Address)
 		}
 		if on = holds(ip.AsSlice()); on == "" {
-			return "", fmt.Errorf("it has no interface with the address %s, as behind NAT, so its servers cannot listen there; set line_rate_address to one that it has and the clients reach", ip)
+			return "", fmt.Errorf("it has no interface with the address %s, as behind NAT, so its servers cannot listen "+
+				"there; set line_rate_address to one that it has and the clients reach", ip)
 		}
 	}
 	switch {
@@ -80,7 +81,8 @@ func (a Asked) device() (on string, err error) {
 func leadsTo(address string) (string, error) {
 	c, err := net.Dial("udp", net.JoinHostPort(address, "9"))
 	if err != nil {
-		return "", fmt.Errorf("no route from there to the load's other end: %w; set line_rate_address and line_rate_device", err)
+		return "", fmt.Errorf("no route from there to the load's other end: %w; set line_rate_address and line_rate_device",
+			err)
 	}
 	defer c.Close()
 	return holds(c.LocalAddr().(*net.UDPAddr).IP), nil

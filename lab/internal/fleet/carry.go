@@ -113,8 +113,9 @@ func (l *carried) carryOut() (seen Seen, err error) {
 	}
 	defer func() { _ = proc.Stop(proc.Pid(), 0) }()
 	pid := proc.Pid()
-	sampler, err := telemetry.Start(telemetry.Targets{Pairs: []telemetry.Pair{{Client: func() int { return pid }}}, ClientCPUs: l.cpus(),
-		Ends: 1, NetDevice: a.hello.Device, Window: l.window()})
+	sampler, err := telemetry.Start(telemetry.Targets{Pairs: []telemetry.Pair{{Client: func() int { return pid }}},
+		ClientCPUs: l.cpus(),
+		Ends:       1, NetDevice: a.hello.Device, Window: l.window()})
 	if err != nil {
 		return seen, err
 	}
@@ -218,7 +219,8 @@ func (l *carried) command() (argv []string, input []byte, err error) {
 	if err := p.Write(&text); err != nil {
 		return nil, nil, err
 	}
-	return []string{trialScript, "--generator", "http_load", "--plan", "-", "--cpus", cores.Format(l.cpus())}, text.Bytes(), nil
+	return []string{trialScript, "--generator", "http_load", "--plan", "-", "--cpus", cores.Format(l.cpus())},
+		text.Bytes(), nil
 }
 
 // mostLine limits a line of a generator's output.

@@ -29,7 +29,8 @@ func clock() (now func() time.Time, note string) {
 		return time.Now, ""
 	}
 	ahead := time.Duration(s * 1e9)
-	return func() time.Time { return time.Now().Add(ahead) }, fmt.Sprintf("for a test, %s has its clock %v s ahead", ClockAhead, s)
+	return func() time.Time { return time.Now().Add(ahead) },
+		fmt.Sprintf("for a test, %s has its clock %v s ahead", ClockAhead, s)
 }
 
 // Monotonic is CLOCK_MONOTONIC in ns, which the generator goes by.
@@ -107,7 +108,8 @@ const localReference = "7F7F0101"
 
 func parseTracking(text string) *tracking {
 	f := strings.Split(strings.TrimSpace(text), ",")
-	if len(f) != columns || f[columnLeap] == "Not synchronised" || f[columnReference] == localReference || f[columnStratum] == "0" {
+	if len(f) != columns || f[columnLeap] == "Not synchronised" || f[columnReference] == localReference ||
+		f[columnStratum] == "0" {
 		return nil
 	}
 	var v [3]float64
@@ -142,7 +144,8 @@ func between(server, client reading, serverTrack, clientTrack *tracking) Clock {
 		surer, other = chrony, trips
 	}
 	if math.Abs(trips.OffsetS) > trips.UncertaintyS+chrony.UncertaintyS {
-		other.Note = fmt.Sprintf("chrony says that the clocks differ by at most %.3g ms, and round trips that it is %.3g ms, give or take %.3g ms",
+		other.Note = fmt.Sprintf("chrony says that the clocks differ by at most %.3g ms, and round trips that it is %.3g "+
+			"ms, give or take %.3g ms",
 			1e3*chrony.UncertaintyS, 1e3*trips.OffsetS, 1e3*trips.UncertaintyS)
 		return other
 	}

@@ -54,13 +54,17 @@ func TestTheSurerOfTwoMethodsCountsUnlessTheyContradict(t *testing.T) {
 		a, b *tracking
 		want Clock
 	}{
-		"without chrony":    {nil, &tracking{1e-4}, Clock{OffsetS: 0.003, UncertaintyS: 0.002, Method: "round-trips"}},
-		"chrony is unsure":  {&tracking{0.01}, &tracking{0.01}, Clock{OffsetS: 0.003, UncertaintyS: 0.002, Method: "round-trips"}},
-		"chrony is surer":   {&tracking{0.0006}, &tracking{0.0006}, Clock{UncertaintyS: 0.0012, Method: "chrony"}},
-		"they do not agree": {&tracking{1e-4}, &tracking{1e-4}, Clock{OffsetS: 0.003, UncertaintyS: 0.002, Method: "round-trips", Note: "chrony says that"}},
+		"without chrony": {nil, &tracking{1e-4}, Clock{OffsetS: 0.003, UncertaintyS: 0.002, Method: "round-trips"}},
+		"chrony is unsure": {&tracking{0.01}, &tracking{0.01},
+			Clock{OffsetS: 0.003, UncertaintyS: 0.002, Method: "round-trips"}},
+		"chrony is surer": {&tracking{0.0006}, &tracking{0.0006}, Clock{UncertaintyS: 0.0012, Method: "chrony"}},
+		"they do not agree": {&tracking{1e-4}, &tracking{1e-4},
+			Clock{OffsetS: 0.003, UncertaintyS: 0.002, Method: "round-trips", Note: "chrony says that"}},
 	} {
 		got := between(server, client, c.a, c.b)
-		if got.Method != c.want.Method || math.Abs(got.OffsetS-c.want.OffsetS) > 1e-9 || math.Abs(got.UncertaintyS-c.want.UncertaintyS) > 1e-9 || !strings.HasPrefix(got.Note, c.want.Note) || c.want.Note == "" && got.Note != "" {
+		if got.Method != c.want.Method || math.Abs(got.OffsetS-c.want.OffsetS) > 1e-9 ||
+			math.Abs(got.UncertaintyS-c.want.UncertaintyS) > 1e-9 || !strings.HasPrefix(got.Note, c.want.Note) ||
+			c.want.Note == "" && got.Note != "" {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

@@ -54,7 +54,8 @@ type received struct {
 // newConn begins to send and to receive. handle gets each frame but heartbeats, in
 // their order; an error from it ends the connection.
 func newConn(r io.Reader, w io.WriteCloser, clock func() time.Time, handle func(received) error) *conn {
-	c := &conn{w: w, clock: clock, queue: make(chan frame, mostQueued), drain: make(chan struct{}), done: make(chan struct{}), sent: make(chan struct{})}
+	c := &conn{w: w, clock: clock, queue: make(chan frame, mostQueued), drain: make(chan struct{}),
+		done: make(chan struct{}), sent: make(chan struct{})}
 	go c.write()
 	go c.read(r, handle)
 	go c.watch()

@@ -56,12 +56,13 @@ type Hello struct {
 	Tools    map[string]string      `json:"tools"`
 	Kernel   map[string]string      `json:"kernel"`
 	Memory   int64                  `json:"memory_bytes"`
-	CPUs     []int                  `json:"cpus"`          // that the load may use
-	Device   string                 `json:"device"`        // interface that leads to the server; of the server: to the clients
-	LineRate float64                `json:"line_rate_bps"` // of that interface; 0: unknown
-	Files    uint64                 `json:"files"`         // hard limit on open files
-	Note     string                 `json:"note,omitempty"`
-	Left     []string               `json:"left,omitempty"` // kernel settings that something turned and nothing has restored
+	CPUs     []int                  `json:"cpus"` // that the load may use
+	// interface that leads to the server; of the server: to the clients
+	Device   string   `json:"device"`
+	LineRate float64  `json:"line_rate_bps"` // of that interface; 0: unknown
+	Files    uint64   `json:"files"`         // hard limit on open files
+	Note     string   `json:"note,omitempty"`
+	Left     []string `json:"left,omitempty"` // kernel settings that something turned and nothing has restored
 }
 
 // A Clock says how far a client's wall clock is ahead of that of the server's
@@ -98,11 +99,13 @@ type Seen struct {
 	// client_rss_bytes, throttled_s, swap_pages, clock_step_s, sampler_busy and
 	// whatever else package telemetry gives of a client.
 	Metrics map[string]float64 `json:"metrics"`
-	Own     float64            `json:"own"`              // cores that the load itself used, as client_foreign_load counts cores
-	Cores   map[int]float64    `json:"cores"`            // share in which each of the client's cores was busy, with anything
-	Stopped bool               `json:"stopped"`          // a signal stopped the load for a while
-	GapS    float64            `json:"gap_s"`            // longest time without a sample
-	Others  string             `json:"others,omitempty"` // the other process that used most of the client's cores, as package gate may name it
+	// cores that the load itself used, as client_foreign_load counts cores
+	Own     float64         `json:"own"`
+	Cores   map[int]float64 `json:"cores"`   // share in which each of the client's cores was busy, with anything
+	Stopped bool            `json:"stopped"` // a signal stopped the load for a while
+	GapS    float64         `json:"gap_s"`   // longest time without a sample
+	// the other process that used most of the client's cores, as package gate may name it
+	Others string `json:"others,omitempty"`
 	// Bytes that the interface to the server received and sent from Load.FromNS to
 	// Load.ToNS; -1: not read.
 	RxBytes int64 `json:"rx_bytes"`

@@ -22,7 +22,8 @@ func TestClientsLoadAtTheSameTimeAndTheirLinesComeBack(t *testing.T) {
 		t.Errorf("status %d: %v", c.status, c.err)
 	}
 	for i := 1; i <= 3; i++ {
-		if want := fmt.Sprintf("client %d: 7 requests, held true, close true, busy true, rx true\n", i); strings.Count(c.out, want) != 2 {
+		if want := fmt.Sprintf("client %d: 7 requests, held true, close true, busy true, rx true\n", i); strings.Count(c.out,
+			want) != 2 {
 			t.Errorf("not twice: %q", want)
 		}
 	}
@@ -112,7 +113,8 @@ func TestAHostWithoutAnAnswerIsNamedInOneLine(t *testing.T) {
 				r.lab(2, "exec "+r.self()+" "+c.lab)
 			}
 			got := r.run(nil)
-			if got.err == nil || strings.Count(got.err.Error(), "\n") > 0 || !strings.HasPrefix(got.err.Error(), "client 2, h2.example: "+c.want) && !strings.Contains(got.err.Error(), c.want) {
+			if got.err == nil || strings.Count(got.err.Error(), "\n") > 0 ||
+				!strings.HasPrefix(got.err.Error(), "client 2, h2.example: "+c.want) && !strings.Contains(got.err.Error(), c.want) {
 				t.Errorf("%v, want %q", got.err, c.want)
 			}
 		})
@@ -124,7 +126,8 @@ func TestAHostWithoutAnAnswerIsNamedInOneLine(t *testing.T) {
 func TestAServerListensOnlyAtAnAddressOfItsHost(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
-		"192.0.2.7":    "it has no interface with the address 192.0.2.7, as behind NAT, so its servers cannot listen there; set line_rate_address",
+		"192.0.2.7": "it has no interface with the address 192.0.2.7, as behind NAT, so its servers cannot listen " +
+			"there; set line_rate_address",
 		"::1":          `its servers listen at an IPv4 address, and "::1" is none; set line_rate_address`,
 		"web.internal": `"web.internal" is none; set line_rate_address`,
 	} {
@@ -147,7 +150,8 @@ func TestAnotherBuildIsADifference(t *testing.T) {
 	r.write(r.inv.Hosts[2].Dir, ".tools/bin/http_load", "another build\n")
 	r.run(func(f *Fleet) {
 		got := f.Differences()
-		if len(got) != 1 || !strings.Contains(got[0], "client 2, h2.example: its http_load is another build") || !strings.Contains(got[0], "prepare") {
+		if len(got) != 1 || !strings.Contains(got[0], "client 2, h2.example: its http_load is another build") ||
+			!strings.Contains(got[0], "prepare") {
 			t.Errorf("%q", got)
 		}
 	}, "wait=300ms")
@@ -207,7 +211,8 @@ func TestAGarbledClientIsLost(t *testing.T) {
 	// Only the agent's hello is passed on, and then something else.
 	r.lab(1, r.self()+` "$@" | { grep -m 1 '"kind":"hello"'; sleep 0.5; echo '{"kind":"ended","id":77,"client":1}'; sleep 5; }`)
 	c := r.run(nil, "wait=1500ms", "load=well")
-	if !strings.Contains(c.out+c.errs, "not started: client 1 was lost in mid-run: what came from it is no frame") && !strings.Contains(c.errs, "client 1 was lost") {
+	if !strings.Contains(c.out+c.errs, "not started: client 1 was lost in mid-run: what came from it is no frame") &&
+		!strings.Contains(c.errs, "client 1 was lost") {
 		t.Errorf("%q", c.out)
 	}
 	if !strings.Contains(c.errs, "it speaks of a load that it was not given") {
@@ -277,7 +282,8 @@ func TestKeptFilesAreCollectedAndNoOtherIsOverwritten(t *testing.T) {
 		if text, _ := os.ReadFile(r.root.Path(one)); string(text) != "mine" {
 			t.Error("it was overwritten")
 		}
-		if c.err == nil || !strings.Contains(c.err.Error(), one+" differs from the one on the server's host; neither was changed") {
+		if c.err == nil || !strings.Contains(c.err.Error(), one+
+			" differs from the one on the server's host; neither was changed") {
 			t.Errorf("%v: %q", c.err, c.errs)
 		}
 	})
@@ -292,7 +298,8 @@ func TestKeptFilesAreCollectedAndNoOtherIsOverwritten(t *testing.T) {
 			return nil
 		}
 		c := r.run(nil, keep)
-		if c.err == nil || !strings.Contains(c.err.Error(), one+": it has h0.example in it") || !slices.Equal(c.collected, []string{two}) {
+		if c.err == nil || !strings.Contains(c.err.Error(), one+": it has h0.example in it") ||
+			!slices.Equal(c.collected, []string{two}) {
 			t.Errorf("%v, collected %v: %q", c.err, c.collected, c.errs)
 		}
 		if _, err := os.Stat(r.root.Path(one)); err == nil {
@@ -304,7 +311,8 @@ func TestKeptFilesAreCollectedAndNoOtherIsOverwritten(t *testing.T) {
 		r, keep := made(t)
 		r.write(string(r.root), "data", "a file where the directory would be")
 		c := r.run(nil, keep)
-		if c.err == nil || !strings.Contains(c.err.Error(), "could not be written there") || !strings.Contains(c.err.Error(), "lab fleet collect fetches it") {
+		if c.err == nil || !strings.Contains(c.err.Error(), "could not be written there") ||
+			!strings.Contains(c.err.Error(), "lab fleet collect fetches it") {
 			t.Errorf("%v: %q", c.err, c.errs)
 		}
 		if left, _ := filepath.Glob(r.root.Path(".tools", "scratch", "staged-*")); len(left) > 0 {

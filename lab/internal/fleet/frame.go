@@ -122,7 +122,8 @@ func notFrame(line []byte, err error) error {
 	if len(line) > 0 && line[0] == '{' {
 		return fmt.Errorf("no frame: %w", err)
 	}
-	return fmt.Errorf("no frame: %q; what prints this on that host, as a login shell's ~/.bashrc may, has to do so for people only ([[ $- = *i* ]] || return)", strict.Line(string(line[:min(len(line), 200)]), 60))
+	return fmt.Errorf("no frame: %q; what prints this on that host, as a login shell's ~/.bashrc may, has to do so for "+
+		"people only ([[ $- = *i* ]] || return)", strict.Line(string(line[:min(len(line), 200)]), 60))
 }
 
 func (f frame) check() error {
@@ -247,7 +248,8 @@ func (h Hello) check() error {
 	if h.Machine == "" {
 		return errors.New("it does not say on which machine it is")
 	}
-	if h.Memory < 0 || h.LineRate < 0 || len(h.CPUs) == 0 || slices.ContainsFunc(h.CPUs, func(c int) bool { return c < 0 || c > 8192 }) {
+	if h.Memory < 0 || h.LineRate < 0 || len(h.CPUs) == 0 ||
+		slices.ContainsFunc(h.CPUs, func(c int) bool { return c < 0 || c > 8192 }) {
 		return errors.New("an impossible machine")
 	}
 	return nil

@@ -31,13 +31,15 @@ type Owner struct {
 
 // Say gathers what this host says of itself.
 func (o Owner) Say(a Asked) (Hello, error) {
-	h := Hello{Version: protocol, Profile: o.Profile, Tools: host.Tools(o.Root), Kernel: host.Kernel("/"), Memory: host.Memory("/"), Binaries: map[string]host.Binary{}}
+	h := Hello{Version: protocol, Profile: o.Profile, Tools: host.Tools(o.Root), Kernel: host.Kernel("/"),
+		Memory: host.Memory("/"), Binaries: map[string]host.Binary{}}
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if h.Machine = strings.TrimSpace(string(boot)); err != nil {
 		return h, err
 	}
 	if !cores.ReadQuota("/proc", "/sys/fs/cgroup", "self").Seen {
-		return h, errors.New("no control group says whether the lab is held back there, and a trial that may have been stopped unseen is invalid; mount the control groups at /sys/fs/cgroup (on Alpine, rc-service cgroups start)")
+		return h, errors.New("no control group says whether the lab is held back there, and a trial that may have been " +
+			"stopped unseen is invalid; mount the control groups at /sys/fs/cgroup (on Alpine, rc-service cgroups start)")
 	}
 	left, err := tune.All()
 	if err != nil {
@@ -83,7 +85,8 @@ func (o Owner) Say(a Asked) (Hello, error) {
 func (o Owner) starts(cpus []int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	check := exec.CommandContext(ctx, filepath.Join(o.Root, trialScript), "--check", "--generator", "http_load", "--plan", "-", "--cpus", cores.Format(cpus))
+	check := exec.CommandContext(ctx, filepath.Join(o.Root, trialScript), "--check", "--generator", "http_load", "--plan",
+		"-", "--cpus", cores.Format(cpus))
 	check.Dir, check.Env, check.WaitDelay = o.Root, leash.Environment(), time.Second
 	out, err := check.CombinedOutput()
 	if err == nil {

@@ -91,7 +91,8 @@ func ReadInventory(ctx context.Context, root, path string) (*Inventory, error) {
 	var errs bytes.Buffer
 	list := exec.CommandContext(ctx, program, "-i", path, "--list")
 	list.Stderr, list.WaitDelay = &errs, time.Second
-	list.Env = append(os.Environ(), "ANSIBLE_DEPRECATION_WARNINGS=False", "ANSIBLE_NOCOLOR=1", "ANSIBLE_INVENTORY_UNPARSED_FAILED=True")
+	list.Env = append(os.Environ(), "ANSIBLE_DEPRECATION_WARNINGS=False", "ANSIBLE_NOCOLOR=1",
+		"ANSIBLE_INVENTORY_UNPARSED_FAILED=True")
 	out, err := list.Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s: ansible-inventory cannot read it: %s", path, lastLine(errs.String(), err))
@@ -234,8 +235,9 @@ func readHost(number int, name string, vars map[string]any) (h Host, err error) 
 		return ""
 	}
 	h = Host{Number: number, Name: name,
-		Address: value("ansible_host", "ansible_ssh_host"), Port: value("ansible_port", "ansible_ssh_port"), User: value("ansible_user", "ansible_ssh_user"),
-		Key: value("ansible_ssh_private_key_file", "ansible_private_key_file"), Dir: value(varDir)}
+		Address: value("ansible_host", "ansible_ssh_host"), Port: value("ansible_port", "ansible_ssh_port"),
+		User: value("ansible_user", "ansible_ssh_user"),
+		Key:  value("ansible_ssh_private_key_file", "ansible_private_key_file"), Dir: value(varDir)}
 	switch c := value("ansible_connection"); c {
 	case "local", "ansible.builtin.local":
 		h.Local = true
@@ -257,7 +259,8 @@ func readHost(number int, name string, vars map[string]any) (h Host, err error) 
 	}
 	if rate := value(varLineRate); rate != "" {
 		var wrong error
-		if h.asked.LineRate, wrong = strconv.ParseFloat(rate, 64); wrong != nil || !(h.asked.LineRate > 0) || h.asked.LineRate > 1e13 || math.IsInf(h.asked.LineRate, 0) {
+		if h.asked.LineRate, wrong = strconv.ParseFloat(rate, 64); wrong != nil || !(h.asked.LineRate > 0) ||
+			h.asked.LineRate > 1e13 || math.IsInf(h.asked.LineRate, 0) {
 			err = cmp.Or(err, fmt.Errorf("%s is %s; give bits a second, as 10000000000", varLineRate, rate))
 		}
 	}

@@ -29,15 +29,18 @@ func TestAnInventoryIsRead(t *testing.T) {
 		t.Fatal(err, inv)
 	}
 	a, g, b := inv.Hosts[0], inv.Hosts[1], inv.Hosts[2]
-	if want := (Host{0, "alpha", "192.0.2.1", "2222", "me", "~/.ssh/my key", []string{"-o", "UserKnownHostsFile=/a b", "-J", "jump"}, false, "~/line-rate",
+	if want := (Host{0, "alpha", "192.0.2.1", "2222", "me", "~/.ssh/my key",
+		[]string{"-o", "UserKnownHostsFile=/a b", "-J", "jump"}, false, "~/line-rate",
 		Asked{Version: 1, Server: true, Address: "198.51.100.1", CPUs: "0-1", Clients: 2}}); !reflect.DeepEqual(a, want) {
 		t.Errorf("%+v", a)
 	}
-	if !g.Local || g.Number != 1 || g.asked.Address != "198.51.100.1" || b.Number != 2 || b.asked.LineRate != 1e10 || b.Dir != "/srv/line rate" || b.asked.Device != "ens5" || b.Address != "beta" {
+	if !g.Local || g.Number != 1 || g.asked.Address != "198.51.100.1" || b.Number != 2 || b.asked.LineRate != 1e10 ||
+		b.Dir != "/srv/line rate" || b.asked.Device != "ens5" || b.Address != "beta" {
 		t.Errorf("%+v, %+v", g, b)
 	}
 	line := strings.Join(a.command("fleet-client", "it's"), " ")
-	for _, want := range []string{"ssh -T -o BatchMode=yes", "ControlPersist=no", "-p 2222 -l me -i ~/.ssh/my key", "-J jump -- 192.0.2.1 exec 'sh' '-c' ", `'~/line-rate' 'fleet-client' 'it'\''s'`} {
+	for _, want := range []string{"ssh -T -o BatchMode=yes", "ControlPersist=no", "-p 2222 -l me -i ~/.ssh/my key",
+		"-J jump -- 192.0.2.1 exec 'sh' '-c' ", `'~/line-rate' 'fleet-client' 'it'\''s'`} {
 		if !strings.Contains(line, want) {
 			t.Errorf("no %s in %s", want, line)
 		}
@@ -49,8 +52,10 @@ func TestAnInventoryIsRead(t *testing.T) {
 
 func TestAnInventoryThatIsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, want string }{
-		"a slip":             {"line_rate_dir", "line_rate_dri", `host beta: unknown variable line_rate_dri; did you mean "line_rate_dir"?`},
-		"two servers":        {`"server": {"hosts": ["alpha"]}`, `"server": {"hosts": ["alpha", "beta"]}`, "group server has 2 hosts; it needs exactly one"},
+		"a slip": {"line_rate_dir", "line_rate_dri",
+			`host beta: unknown variable line_rate_dri; did you mean "line_rate_dir"?`},
+		"two servers": {`"server": {"hosts": ["alpha"]}`, `"server": {"hosts": ["alpha", "beta"]}`,
+			"group server has 2 hosts; it needs exactly one"},
 		"no server":          {`"server": {"hosts": ["alpha"]},`, ``, "group server has 0 hosts"},
 		"no clients":         {`"clients": {"hosts": ["gamma"], "children": ["rack"]},`, ``, "group clients has no hosts"},
 		"both":               {`["gamma"], "children"`, `["alpha"], "children"`, "alpha is in both groups"},
@@ -60,14 +65,16 @@ func TestAnInventoryThatIsRefused(t *testing.T) {
 		"an open quote":      {"='/a b'", "='/a b", "host alpha: ansible_ssh_common_args: a quote is not closed"},
 		"a port":             {"2222", "0", "host alpha: ansible_port is 0"},
 		"an option":          {"192.0.2.1", "-oProxyCommand=x", "begins with a hyphen"},
-		"a client's address": {`"line_rate_device": "ens5"`, `"line_rate_address": "x"`, "host beta: line_rate_address is of the server alone"},
-		"a list":             {`"0-1"`, `[0, 1]`, "host alpha: line_rate_cpus is neither a text nor a number"},
-		"no JSON":            {listed, "oops", "line 1"},
+		"a client's address": {`"line_rate_device": "ens5"`, `"line_rate_address": "x"`,
+			"host beta: line_rate_address is of the server alone"},
+		"a list":  {`"0-1"`, `[0, 1]`, "host alpha: line_rate_cpus is neither a text nor a number"},
+		"no JSON": {listed, "oops", "line 1"},
 	} {
 		if !strings.Contains(listed, c.old) {
 			t.Fatalf("%s: no %q", name, c.old)
 		}
-		if _, err := parseInventory([]byte(strings.Replace(listed, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := parseInventory([]byte(strings.Replace(listed, c.old, c.new, 1))); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
@@ -84,7 +91,8 @@ func TestAnsibleInventoryReadsTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", "/nowhere")
-	if _, err := read(); err == nil || err.Error() != "ansible-inventory, which reads inventories, is not installed; run make ansible" {
+	if _, err := read(); err == nil || err.Error() != "ansible-inventory, which reads inventories, is not installed; "+
+		"run make ansible" {
 		t.Error(err)
 	}
 	t.Setenv("PATH", "/usr/bin:/bin")
@@ -114,8 +122,11 @@ func TestRefusalsOfSSHAreOneLine(t *testing.T) {
 		lines string
 		want  string
 	}{
-		{255, "@@@@@\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\nHost key for [h]:22 has changed and you have requested strict checking.\nHost key verification failed.", "its SSH host key is not the one in known_hosts;"},
-		{255, "No ED25519 host key is known for [127.0.0.1]:22 and you have requested strict checking.\nHost key verification failed.", "its SSH host key is not in known_hosts;"},
+		{255, "@@@@@\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\nHost key for [h]:22 has changed and " +
+			"you have requested strict checking.\nHost key verification failed.",
+			"its SSH host key is not the one in known_hosts;"},
+		{255, "No ED25519 host key is known for [127.0.0.1]:22 and you have requested strict checking.\nHost key " +
+			"verification failed.", "its SSH host key is not in known_hosts;"},
 		{255, "Host key verification failed.", "its SSH host key is not in known_hosts;"},
 		{255, "me@h: Permission denied (publickey).", "SSH refused the user or the key;"},
 		{255, "ssh: connect to host h port 22: Connection refused", "nothing answers SSH there;"},
@@ -126,7 +137,8 @@ func TestRefusalsOfSSHAreOneLine(t *testing.T) {
 		{3, "warning: a\nlab: http_load is not built; run make build", "http_load is not built; run make build"},
 		{3, "", ""},
 	} {
-		if got := h.refusal(c.code, strings.Split(c.lines, "\n")); !strings.HasPrefix(got, c.want) || strings.Contains(got, "\n") || c.want == "" && got != "" {
+		if got := h.refusal(c.code, strings.Split(c.lines, "\n")); !strings.HasPrefix(got, c.want) ||
+			strings.Contains(got, "\n") || c.want == "" && got != "" {
 			t.Errorf("%d, %q: %q, want %q", c.code, c.lines, got, c.want)
 		}
 	}

@@ -48,7 +48,8 @@ const knocks = 8
 // on each client's an agent. Whatever they print for people goes to errs, with
 // what belongs to standard output to out. If a host cannot be reached, the error
 // has a line for each such host, and nothing is left running.
-func Reach(ctx context.Context, inv *Inventory, root journal.Root, server []string, terminal bool, out, errs io.Writer) (*Fleet, error) {
+func Reach(ctx context.Context, inv *Inventory, root journal.Root, server []string, terminal bool, out,
+	errs io.Writer) (*Fleet, error) {
 	hosts := slices.Clone(inv.Hosts)
 	hosts[0].asked.Terminal = terminal
 	f := &Fleet{root: root, out: out, errs: errs, printer: newPrinter(), hosts: make([]*remote, len(hosts))}
@@ -279,9 +280,11 @@ func (h Hello) differs(server Hello) string {
 	short := func(commit string) string { return commit[:min(len(commit), 12)] }
 	var what []string
 	if h.Commit != server.Commit {
-		what = append(what, fmt.Sprintf("its lab is at commit %s, and that of the server's host at %s", short(h.Commit), short(server.Commit)))
+		what = append(what, fmt.Sprintf("its lab is at commit %s, and that of the server's host at %s", short(h.Commit),
+			short(server.Commit)))
 	} else if h.Dirty != server.Dirty {
-		what = append(what, map[bool]string{true: "its checkout differs from its commit, and that of the server's host does not", false: "its checkout does not differ from its commit, and that of the server's host does"}[h.Dirty])
+		what = append(what, map[bool]string{true: "its checkout differs from its commit, and that of the server's host " +
+			"does not", false: "its checkout does not differ from its commit, and that of the server's host does"}[h.Dirty])
 	}
 	for _, name := range []string{"lab", "http_load"} {
 		a, b := h.Binaries[name], server.Binaries[name]
@@ -289,7 +292,8 @@ func (h Hello) differs(server Hello) string {
 		case a.SHA256 == "":
 			what = append(what, name+" is missing")
 		case b.SHA256 != "" && a.SHA256 != b.SHA256:
-			what = append(what, fmt.Sprintf("its %s is another build (SHA-256 %.12s, and %.12s on the server's host)", name, a.SHA256, b.SHA256))
+			what = append(what, fmt.Sprintf("its %s is another build (SHA-256 %.12s, and %.12s on the server's host)", name,
+				a.SHA256, b.SHA256))
 		}
 	}
 	return strings.Join(what, ", ")
@@ -327,9 +331,11 @@ func (f *Fleet) Run(ctx context.Context) (status int, err error) {
 	f.mu.Unlock()
 	switch {
 	case !ended || code < 0 || code == sshFailed && !server.Local:
-		return 0, fmt.Errorf("%v is lost: %s; its complete blocks are there, and lab fleet collect fetches them", server.Host, server.why())
+		return 0, fmt.Errorf("%v is lost: %s; its complete blocks are there, and lab fleet collect fetches them", server.Host,
+			server.why())
 	case uncollected != nil:
-		return 0, fmt.Errorf("%w; what was not collected stays on the server's host, and lab fleet collect fetches it", uncollected)
+		return 0, fmt.Errorf("%w; what was not collected stays on the server's host, and lab fleet collect fetches it",
+			uncollected)
 	}
 	return code, nil
 }

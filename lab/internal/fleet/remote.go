@@ -120,7 +120,8 @@ func (r *remote) greet(within time.Duration) error {
 		return fmt.Errorf("%v: it did not answer within %v", r.Host, within)
 	}
 	if r.hello.Version != protocol {
-		return fmt.Errorf("%v: its lab speaks version %d of the fleet's frames, and this one version %d; %s", r.Host, r.hello.Version, protocol, prepare)
+		return fmt.Errorf("%v: its lab speaks version %d of the fleet's frames, and this one version %d; %s", r.Host,
+			r.hello.Version, protocol, prepare)
 	}
 	return nil
 }

@@ -46,7 +46,8 @@ func TestMain(m *testing.M) {
 
 func owner() Owner {
 	root, _ := os.Getwd()
-	return Owner{Root: root, Self: filepath.Join(root, ".tools/bin/lab"), Allowed: []int{0}, Profile: host.Profile{SchemaVersion: host.Version, ID: "made-up", Name: "Made up"}}
+	return Owner{Root: root, Self: filepath.Join(root, ".tools/bin/lab"), Allowed: []int{0},
+		Profile: host.Profile{SchemaVersion: host.Version, ID: "made-up", Name: "Made up"}}
 }
 
 func asAgent() int {
@@ -134,7 +135,8 @@ func engineLoads(ctx context.Context, s *Server, does string) error {
 	var all []Running
 	for i, c := range clocks {
 		at := begin.Add(time.Duration(c.OffsetS * 1e9)).UnixNano()
-		p := &load.Plan{TimeoutS: 1, Targets: []load.Target{{Name: does, URL: "http://127.0.0.1:1/", Connections: 1, Pipelining: 1}},
+		p := &load.Plan{TimeoutS: 1, Targets: []load.Target{{Name: does, URL: "http://127.0.0.1:1/", Connections: 1,
+			Pipelining: 1}},
 			Slots: []load.Slot{{Seconds: 0.3, Counts: true, AtNS: at, FillS: 0.05}}}
 		from, to := p.Counted()
 		r, err := s.Start(ctx, i+1, Load{Plan: p, LimitNS: int64(20 * time.Second), FromNS: from, ToNS: to})
@@ -170,7 +172,8 @@ func engineLoads(ctx context.Context, s *Server, does string) error {
 			return err
 		}
 		late := time.Duration(report.Slots[0].AtNS - begin.UnixNano() - int64(clocks[i].OffsetS*1e9))
-		fmt.Fprintf(s.Out(), "client %d: %d requests, held %v, close %v, busy %v, rx %v\n", i+1, report.Summary.Targets[0].Requests, report.Held,
+		fmt.Fprintf(s.Out(), "client %d: %d requests, held %v, close %v, busy %v, rx %v\n", i+1,
+			report.Summary.Targets[0].Requests, report.Held,
 			late.Abs() < 200*time.Millisecond, seen.Metrics["client_thread_busy_max"] >= 0, seen.RxBytes >= 0)
 	}
 	return nil
@@ -203,12 +206,14 @@ func asGenerator() int {
 	}
 	slot := p.Slots[0]
 	time.Sleep(time.Duration(slot.AtNS + int64(slot.Seconds*1e9) - Monotonic()))
-	_ = load.Line{Slot: &load.SlotReport{AtNS: slot.AtNS, Seconds: slot.Seconds, Requests: 7, ServerCPUS: []float64{}}}.Write(os.Stdout)
+	_ = load.Line{Slot: &load.SlotReport{AtNS: slot.AtNS, Seconds: slot.Seconds, Requests: 7,
+		ServerCPUS: []float64{}}}.Write(os.Stdout)
 	_ = load.Line{Held: true}.Write(os.Stdout)
 	one := make([]byte, 4)
 	_, _ = rest.Read(one)
-	_ = load.Line{Summary: &load.Summary{Version: "1", Threads: 1, Start: time.Now(), Finish: time.Now().Add(1), LatencyStep: 0.01,
-		Targets: []load.TargetSummary{{Name: does, Requests: 7}}}}.Write(os.Stdout)
+	_ = load.Line{Summary: &load.Summary{Version: "1", Threads: 1, Start: time.Now(), Finish: time.Now().Add(1),
+		LatencyStep: 0.01,
+		Targets:     []load.TargetSummary{{Name: does, Requests: 7}}}}.Write(os.Stdout)
 	return 0
 }
 

@@ -73,7 +73,8 @@ func (s *Server) Asked(ctx context.Context) (Asked, error) {
 	case a := <-s.asked:
 		if a.Version != protocol {
 			s.conn.send(frame{Kind: kindHello, Hello: &Hello{Version: protocol}})
-			return a, fmt.Errorf("it speaks version %d of the fleet's frames, and this lab version %d; run prepare", a.Version, protocol)
+			return a, fmt.Errorf("it speaks version %d of the fleet's frames, and this lab version %d; run prepare", a.Version,
+				protocol)
 		}
 		return a, nil
 	case <-ctx.Done():
@@ -279,7 +280,8 @@ func (s *Server) Start(ctx context.Context, client int, l Load) (Running, error)
 		return nil, lost
 	}
 	s.last++
-	r := &running{server: s, id: s.last, client: client, load: l, started: make(chan struct{}), held: make(chan struct{}), done: make(chan struct{})}
+	r := &running{server: s, id: s.last, client: client, load: l, started: make(chan struct{}), held: make(chan struct{}),
+		done: make(chan struct{})}
 	s.loads[r.id] = r
 	s.mu.Unlock()
 	s.conn.send(frame{Kind: kindLoad, ID: r.id, Client: client, Load: &l})

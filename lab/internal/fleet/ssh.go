@@ -60,14 +60,20 @@ const prepare = "make fleet-prepare mends it"
 // out. The first that fits counts.
 type sign struct{ has, says string }
 
-const closed = "its SSH server, or that of a bastion before it, closed the connection; if that happens at random, raise MaxStartups there"
+const closed = "its SSH server, or that of a bastion before it, closed the connection; if that happens at random, " +
+	"raise MaxStartups there"
 
 var signs = []sign{
-	{"REMOTE HOST IDENTIFICATION HAS CHANGED", "its SSH host key is not the one in known_hosts; if the host was set up anew, remove the old key (ssh-keygen -R) and compare the new one before you accept it: else another host may answer in its place"},
-	{"has changed and you have requested strict checking", "its SSH host key is not the one in known_hosts; compare it before you accept it"},
-	{"Host key verification failed", "its SSH host key is not in known_hosts; log in once with ssh, and compare the key's fingerprint before you accept it"},
+	{"REMOTE HOST IDENTIFICATION HAS CHANGED",
+		"its SSH host key is not the one in known_hosts; if the host was set up anew, remove the old key (ssh-keygen -R) " +
+			"and compare the new one before you accept it: else another host may answer in its place"},
+	{"has changed and you have requested strict checking",
+		"its SSH host key is not the one in known_hosts; compare it before you accept it"},
+	{"Host key verification failed", "its SSH host key is not in known_hosts; log in once with ssh, and compare the " +
+		"key's fingerprint before you accept it"},
 	{"Permission denied", "SSH refused the user or the key; check ansible_user and ansible_ssh_private_key_file"},
-	{"Too many authentication failures", "SSH refused all keys that were offered; name the right one in ansible_ssh_private_key_file"},
+	{"Too many authentication failures", "SSH refused all keys that were offered; name the right one in " +
+		"ansible_ssh_private_key_file"},
 	{"No route to host", "there is no route to it"},
 	{"Network is unreachable", "there is no route to it"},
 	{"Connection refused", "nothing answers SSH there; check ansible_host and ansible_port"},

@@ -29,7 +29,8 @@ func startSSHD(t *testing.T, more ...string) *daemon {
 	dir := t.TempDir()
 	d := &daemon{dir: dir}
 	for _, name := range []string{"host", "key", "other", "other_host"} {
-		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", filepath.Join(dir, name)).CombinedOutput(); err != nil {
+		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f",
+			filepath.Join(dir, name)).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
@@ -40,8 +41,10 @@ func startSSHD(t *testing.T, more ...string) *daemon {
 	_, d.port, _ = net.SplitHostPort(l.Addr().String())
 	l.Close()
 	key, _ := os.ReadFile(filepath.Join(dir, "key.pub"))
-	config := fmt.Sprintf("ListenAddress 127.0.0.1:%s\nHostKey %s/host\nAuthorizedKeysFile %s/authorized\nPidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n%s\n", d.port, dir, dir, strings.Join(more, "\n"))
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "authorized"), key, 0o600), os.WriteFile(filepath.Join(dir, "config"), []byte(config), 0o600)); err != nil {
+	config := fmt.Sprintf("ListenAddress 127.0.0.1:%s\nHostKey %s/host\nAuthorizedKeysFile %s/authorized\nPidFile "+
+		"none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\n%s\n", d.port, dir, dir, strings.Join(more, "\n"))
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "authorized"), key, 0o600),
+		os.WriteFile(filepath.Join(dir, "config"), []byte(config), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	// As root, sshd wants a directory below /run, which it gets in a mount namespace of
@@ -49,7 +52,8 @@ func startSSHD(t *testing.T, more ...string) *daemon {
 	command := func(args ...string) *exec.Cmd {
 		argv := append([]string{sshd, "-f", filepath.Join(dir, "config")}, args...)
 		if os.Geteuid() == 0 {
-			argv = append([]string{"unshare", "--mount", "sh", "-c", `mount -t tmpfs none /run && mkdir /run/sshd && exec "$@"`, "sh"}, argv...)
+			argv = append([]string{"unshare", "--mount", "sh", "-c", `mount -t tmpfs none /run && mkdir /run/sshd && exec "$@"`,
+				"sh"}, argv...)
 		}
 		return exec.Command(argv[0], argv[1:]...)
 	}
@@ -68,7 +72,8 @@ func startSSHD(t *testing.T, more ...string) *daemon {
 		}
 		return err == nil
 	})
-	d.args = []string{"-F", "none", "-o", "IdentitiesOnly=yes", "-o", "UserKnownHostsFile=" + d.known("host"), "-o", "GlobalKnownHostsFile=/dev/null", "-o", "StrictHostKeyChecking=yes"}
+	d.args = []string{"-F", "none", "-o", "IdentitiesOnly=yes", "-o", "UserKnownHostsFile=" + d.known("host"), "-o",
+		"GlobalKnownHostsFile=/dev/null", "-o", "StrictHostKeyChecking=yes"}
 	return d
 }
 
@@ -120,11 +125,13 @@ func TestWhatSSHRefusesIsNamed(t *testing.T) {
 			h.Args = append([]string{"-o", "UserKnownHostsFile=" + d.known("other_host")}, h.Args...)
 		},
 			"its SSH host key is not the one in known_hosts; if the host was set up anew, remove the old key"},
-		"an unknown host key": {func(h *Host) { h.Args = append([]string{"-o", "UserKnownHostsFile=/dev/null"}, h.Args...) }, "its SSH host key is not in known_hosts;"},
-		"another key":         {func(h *Host) { h.Key = filepath.Join(d.dir, "other") }, "SSH refused the user or the key;"},
-		"nobody there":        {func(h *Host) { h.Port = "1" }, "nothing answers SSH there;"},
-		"no such host":        {func(h *Host) { h.Address = "nowhere.invalid" }, "its name cannot be looked up; set ansible_host"},
-		"no lab":              {func(h *Host) { h.Dir = "~/no such directory" }, "there is no checkout at ~/no such directory (line_rate_dir);"},
+		"an unknown host key": {func(h *Host) { h.Args = append([]string{"-o", "UserKnownHostsFile=/dev/null"}, h.Args...) },
+			"its SSH host key is not in known_hosts;"},
+		"another key":  {func(h *Host) { h.Key = filepath.Join(d.dir, "other") }, "SSH refused the user or the key;"},
+		"nobody there": {func(h *Host) { h.Port = "1" }, "nothing answers SSH there;"},
+		"no such host": {func(h *Host) { h.Address = "nowhere.invalid" }, "its name cannot be looked up; set ansible_host"},
+		"no lab": {func(h *Host) { h.Dir = "~/no such directory" },
+			"there is no checkout at ~/no such directory (line_rate_dir);"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +139,8 @@ func TestWhatSSHRefusesIsNamed(t *testing.T) {
 			d.leads(&r.inv.Hosts[2])
 			c.change(&r.inv.Hosts[2])
 			got := r.run(nil)
-			if got.err == nil || strings.Contains(got.err.Error(), "\n") || !strings.HasPrefix(got.err.Error(), "client 2, h2.example: "+c.want) {
+			if got.err == nil || strings.Contains(got.err.Error(), "\n") ||
+				!strings.HasPrefix(got.err.Error(), "client 2, h2.example: "+c.want) {
 				t.Errorf("%v, want %q", got.err, c.want)
 			}
 		})

@@ -33,7 +33,8 @@ func WallNames() (names []string) {
 func (b Bound) Meaning() string {
 	switch b {
 	case BoundClientCPU:
-		return fmt.Sprintf("The load generator's cores, or its busiest thread, were busy for %v %% of the time or more.", CPUSaturated*100)
+		return fmt.Sprintf("The load generator's cores, or its busiest thread, were busy for %v %% of the time or more.",
+			CPUSaturated*100)
 	case BoundServerCPU:
 		return fmt.Sprintf("The server's cores, or its workers, were busy for %v %% of the time or more.", CPUSaturated*100)
 	case BoundWire:

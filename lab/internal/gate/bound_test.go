@@ -29,12 +29,16 @@ func TestDecideNamesTheWall(t *testing.T) {
 		{"server cores", map[string]float64{"server_cores_busy": 0.99}, BoundServerCPU},
 
 		// All walls that were met are named: any of them may have limited throughput.
-		{"client and server", map[string]float64{"client_thread_busy_max": 0.95, "server_workers_busy": 1}, "client-cpu+server-cpu"},
-		{"server at 98 % beside a client at 94 %", map[string]float64{"client_thread_busy_max": 0.94, "server_cores_busy": 0.98}, "client-cpu+server-cpu"},
-		{"client's cores and server's", map[string]float64{"client_cores_busy": 0.95, "server_cores_busy": 1}, "client-cpu+server-cpu"},
+		{"client and server", map[string]float64{"client_thread_busy_max": 0.95, "server_workers_busy": 1},
+			"client-cpu+server-cpu"},
+		{"server at 98 % beside a client at 94 %",
+			map[string]float64{"client_thread_busy_max": 0.94, "server_cores_busy": 0.98}, "client-cpu+server-cpu"},
+		{"client's cores and server's", map[string]float64{"client_cores_busy": 0.95, "server_cores_busy": 1},
+			"client-cpu+server-cpu"},
 		{"wire and client", map[string]float64{"line_rate_share": 0.91, "client_thread_busy_max": 1}, "client-cpu+wire"},
 		{"wire and server", map[string]float64{"line_rate_share": 0.95, "server_workers_busy": 1}, "server-cpu+wire"},
-		{"all", map[string]float64{"line_rate_share": 1, "client_thread_busy_max": 1, "client_cores_busy": 1, "server_workers_busy": 1, "server_cores_busy": 1}, "client-cpu+server-cpu+wire"},
+		{"all", map[string]float64{"line_rate_share": 1, "client_thread_busy_max": 1, "client_cores_busy": 1,
+			"server_workers_busy": 1, "server_cores_busy": 1}, "client-cpu+server-cpu+wire"},
 
 		// Each resource has its own threshold.
 		{"wire at the threshold", map[string]float64{"line_rate_share": 0.90}, BoundWire},
@@ -51,15 +55,25 @@ func TestDecideNamesTheWall(t *testing.T) {
 		// A missing figure is never guessed. The server is named only if the client
 		// is known to have had room.
 		{"no wire, nothing saturated", map[string]float64{"line_rate_share": absent}, BoundUnknown},
-		{"no wire, server saturated", map[string]float64{"line_rate_share": absent, "server_workers_busy": 1}, BoundServerCPU},
-		{"no client thread, server saturated", map[string]float64{"client_thread_busy_max": absent, "server_workers_busy": 1}, BoundUnknown},
-		{"no client cores, server saturated", map[string]float64{"client_cores_busy": absent, "server_workers_busy": 1}, BoundUnknown},
-		{"no client at all, server saturated", map[string]float64{"client_thread_busy_max": absent, "client_cores_busy": absent, "server_cores_busy": 1}, BoundUnknown},
-		{"no client thread, client cores saturated", map[string]float64{"client_thread_busy_max": absent, "client_cores_busy": 1}, BoundClientCPU},
-		{"no client cores, client thread saturated", map[string]float64{"client_cores_busy": absent, "client_thread_busy_max": 1}, BoundClientCPU},
-		{"no client at all, wire full", map[string]float64{"client_thread_busy_max": absent, "client_cores_busy": absent, "line_rate_share": 1}, BoundWire},
-		{"no workers, cores saturated", map[string]float64{"server_workers_busy": absent, "server_cores_busy": 1}, BoundServerCPU},
-		{"no server cores, workers saturated", map[string]float64{"server_cores_busy": absent, "server_workers_busy": 1}, BoundServerCPU},
+		{"no wire, server saturated", map[string]float64{"line_rate_share": absent, "server_workers_busy": 1},
+			BoundServerCPU},
+		{"no client thread, server saturated", map[string]float64{"client_thread_busy_max": absent, "server_workers_busy": 1},
+			BoundUnknown},
+		{"no client cores, server saturated", map[string]float64{"client_cores_busy": absent, "server_workers_busy": 1},
+			BoundUnknown},
+		{"no client at all, server saturated",
+			map[string]float64{"client_thread_busy_max": absent, "client_cores_busy": absent, "server_cores_busy": 1},
+			BoundUnknown},
+		{"no client thread, client cores saturated",
+			map[string]float64{"client_thread_busy_max": absent, "client_cores_busy": 1}, BoundClientCPU},
+		{"no client cores, client thread saturated",
+			map[string]float64{"client_cores_busy": absent, "client_thread_busy_max": 1}, BoundClientCPU},
+		{"no client at all, wire full", map[string]float64{"client_thread_busy_max": absent, "client_cores_busy": absent,
+			"line_rate_share": 1}, BoundWire},
+		{"no workers, cores saturated", map[string]float64{"server_workers_busy": absent, "server_cores_busy": 1},
+			BoundServerCPU},
+		{"no server cores, workers saturated", map[string]float64{"server_cores_busy": absent, "server_workers_busy": 1},
+			BoundServerCPU},
 		{"no server at all", map[string]float64{"server_workers_busy": absent, "server_cores_busy": absent}, BoundUnknown},
 	} {
 		m := quiet()
@@ -92,10 +106,14 @@ func TestWallsTellRoomFromUnseen(t *testing.T) {
 	}{
 		{"all seen", quiet(), 1e9, []Bound{BoundClientCPU, BoundServerCPU, BoundWire}, nil},
 		{"no line rate is no wall", without("line_rate_share"), 0, []Bound{BoundClientCPU, BoundServerCPU, BoundWire}, nil},
-		{"a wire that was not read", without("line_rate_share"), 1e9, []Bound{BoundClientCPU, BoundServerCPU}, []Bound{BoundWire}},
-		{"a client without its threads", without("client_thread_busy_max"), 0, []Bound{BoundServerCPU, BoundWire}, []Bound{BoundClientCPU}},
-		{"a client without its cores", without("client_cores_busy"), 0, []Bound{BoundServerCPU, BoundWire}, []Bound{BoundClientCPU}},
-		{"no server", without("server_cores_busy", "server_workers_busy"), 0, []Bound{BoundClientCPU, BoundWire}, []Bound{BoundServerCPU}},
+		{"a wire that was not read", without("line_rate_share"), 1e9, []Bound{BoundClientCPU, BoundServerCPU},
+			[]Bound{BoundWire}},
+		{"a client without its threads", without("client_thread_busy_max"), 0, []Bound{BoundServerCPU, BoundWire},
+			[]Bound{BoundClientCPU}},
+		{"a client without its cores", without("client_cores_busy"), 0, []Bound{BoundServerCPU, BoundWire},
+			[]Bound{BoundClientCPU}},
+		{"no server", without("server_cores_busy", "server_workers_busy"), 0, []Bound{BoundClientCPU, BoundWire},
+			[]Bound{BoundServerCPU}},
 		{"nothing", nil, 1e9, nil, []Bound{BoundClientCPU, BoundServerCPU, BoundWire}},
 	} {
 		w := EvidenceOf(c.m, c.rate).Walls()
@@ -119,7 +137,8 @@ func TestNoEvidenceIsUnknown(t *testing.T) {
 
 func TestTheFiguresAreSaid(t *testing.T) {
 	_, why := DecideBound(EvidenceOf(map[string]float64{
-		"line_rate_share": 0.954, "client_thread_busy_max": 0.421, "client_cores_busy": 0.2, "server_workers_busy": 0.31, "server_cores_busy": 0.3,
+		"line_rate_share": 0.954, "client_thread_busy_max": 0.421, "client_cores_busy": 0.2, "server_workers_busy": 0.31,
+		"server_cores_busy": 0.3,
 	}, 0))
 	if want := "wire 95 %, busiest client thread 42 %, client cores 20 %, server workers 31 %, server cores 30 %"; why != want {
 		t.Errorf("%q, want %q", why, want)
@@ -180,14 +199,16 @@ func TestTransferIsALowerBoundOfTheWire(t *testing.T) {
 // How much of a resource was in use is the larger of its figures, and is not known where
 // one that could have been larger is missing.
 func TestUse(t *testing.T) {
-	all := map[string]float64{"line_rate_share": 0.6, "client_thread_busy_max": 0.7, "client_cores_busy": 0.4, "server_workers_busy": 0.8, "server_cores_busy": 0.9}
+	all := map[string]float64{"line_rate_share": 0.6, "client_thread_busy_max": 0.7, "client_cores_busy": 0.4,
+		"server_workers_busy": 0.8, "server_cores_busy": 0.9}
 	for _, c := range []struct {
 		without string
 		of      Bound
 		want    float64
 		known   bool
 	}{
-		{"", BoundWire, 0.6, true}, {"", BoundClientCPU, 0.7, true}, {"", BoundServerCPU, 0.9, true}, {"", BoundUnknown, 0, false},
+		{"", BoundWire, 0.6, true}, {"", BoundClientCPU, 0.7, true}, {"", BoundServerCPU, 0.9, true},
+		{"", BoundUnknown, 0, false},
 		{"line_rate_share", BoundWire, 0, false}, {"client_thread_busy_max", BoundClientCPU, 0.4, false},
 		{"server_cores_busy", BoundServerCPU, 0.8, true}, {"server_workers_busy", BoundServerCPU, 0.9, true},
 	} {

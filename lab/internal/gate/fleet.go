@@ -64,13 +64,16 @@ func JudgeClock(c ClientClock) (found []Finding) {
 		found = append(found, Finding{gate, metric, fmt.Sprintf(format, args...)})
 	}
 	if c.UncertaintyS > ClockUnsure.Seconds() || math.IsNaN(c.UncertaintyS) {
-		add(ClocksUnsure, "uncertainty_s", "the offset of its clock was known to %.1f ms only, more than %s", c.UncertaintyS*1e3, millis(ClockUnsure))
+		add(ClocksUnsure, "uncertainty_s", "the offset of its clock was known to %.1f ms only, more than %s",
+			c.UncertaintyS*1e3, millis(ClockUnsure))
 	}
 	if off := max(math.Abs(c.OffsetS), math.Abs(c.OffsetS+c.MovedS)); off > ClockOff.Seconds() || math.IsNaN(off) {
-		add(ClocksOff, "offset_s", "its clock was %.0f ms from that of the server's host, more than %s", off*1e3, millis(ClockOff))
+		add(ClocksOff, "offset_s", "its clock was %.0f ms from that of the server's host, more than %s", off*1e3,
+			millis(ClockOff))
 	}
 	if math.Abs(c.MovedS) > ClockMoved.Seconds() {
-		add(ClocksOff, "moved_s", "its clock moved by %.1f ms against that of the server's host, more than %s", math.Abs(c.MovedS)*1e3, millis(ClockMoved))
+		add(ClocksOff, "moved_s", "its clock moved by %.1f ms against that of the server's host, more than %s",
+			math.Abs(c.MovedS)*1e3, millis(ClockMoved))
 	}
 	return found
 }

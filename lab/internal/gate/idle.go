@@ -29,7 +29,8 @@ func idle(t *trial) {
 			return
 		}
 		if p := chance(idle); p < IdleChance {
-			t.close(metric, "%.0f of %d workers took part; the hash of %d connections leaves so many out in fewer than one of %.0f trials", v, workers, t.Connections, 1/IdleChance)
+			t.close(metric, "%.0f of %d workers took part; the hash of %d connections leaves so many out in fewer than one "+
+				"of %.0f trials", v, workers, t.Connections, 1/IdleChance)
 		}
 	}
 	hold("workers_serving", func(idle int) float64 { return leftOut(t.Connections, workers, idle, 0) })

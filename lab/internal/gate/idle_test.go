@@ -64,7 +64,8 @@ func TestChanceAloneLeavesNoWorkerIdle(t *testing.T) {
 			for range 200 {
 				serving, active := deal(r, connections, workers)
 				a := Asked{Workers: workers, Connections: connections}
-				for _, f := range Hold(IdleWorker, map[string]float64{"workers_serving": float64(serving), "workers_active": float64(active)}, a) {
+				for _, f := range Hold(IdleWorker, map[string]float64{"workers_serving": float64(serving),
+					"workers_active": float64(active)}, a) {
 					t.Fatalf("%d connections, %d workers: %+v", connections, workers, f)
 				}
 			}

@@ -26,7 +26,8 @@ var published = map[string]string{
 
 // kernels has the classes of the kernel's own threads. They show what the kernel
 // was busy with. The rest of such a name is left out: it may name a device.
-var kernels = []string{"ksoftirqd", "kworker", "kswapd", "kcompactd", "khugepaged", "kthreadd", "migration", "rcu_preempt", "rcu_sched", "ksmd", "jbd2", "irq"}
+var kernels = []string{"ksoftirqd", "kworker", "kswapd", "kcompactd", "khugepaged", "kthreadd", "migration",
+	"rcu_preempt", "rcu_sched", "ksmd", "jbd2", "irq"}
 
 // Process gives the name under which results and pages may show a process.
 func Process(name string) string {

@@ -8,8 +8,10 @@ import (
 func TestOnlyListedProcessesAreNamed(t *testing.T) {
 	for name, want := range map[string]string{
 		"lab": "lab", "fiber_server": "fiber_server", "http_load": "http_load", "node": "node",
-		"ksoftirqd/1": "ksoftirqd", "kworker/u8:2-events_unbound": "kworker", "kswapd0": "kswapd", "irq/123-nvme0q1": "irq", "jbd2/vda-8": "jbd2",
-		"chromium": Another, "chrome": Another, "acme-agent": Another, "": Another, "bash": Another, "go": Another, "lab.test": Another,
+		"ksoftirqd/1": "ksoftirqd", "kworker/u8:2-events_unbound": "kworker", "kswapd0": "kswapd", "irq/123-nvme0q1": "irq",
+		"jbd2/vda-8": "jbd2",
+		"chromium":   Another, "chrome": Another, "acme-agent": Another, "": Another, "bash": Another, "go": Another,
+		"lab.test": Another,
 		// What only begins like a listed name is not it.
 		"labrador": Another, "node-acme": Another, "kworkeracme": Another, "irqacme/1": Another, "lab/acme": Another,
 	} {

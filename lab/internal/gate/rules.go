@@ -118,8 +118,10 @@ var rules = map[string]rule{
 		}
 		// autocannon does not report when it sent a request; fortio, used in earlier
 		// runs, did.
-		if lag, ok := t.see("send_lag_p99_s", t.Generator == setting.HTTPLoad || t.Generator == setting.Fortio); ok && lag > SendLag.Seconds() {
-			t.close("send_lag_p99_s", "the load generator itself sent a hundredth of its requests more than %.1f ms late", lag*1e3)
+		if lag, ok := t.see("send_lag_p99_s", t.Generator == setting.HTTPLoad || t.Generator == setting.Fortio); ok &&
+			lag > SendLag.Seconds() {
+			t.close("send_lag_p99_s", "the load generator itself sent a hundredth of its requests more than %.1f ms late",
+				lag*1e3)
 		}
 	},
 	Misreport: misreport,
@@ -146,13 +148,15 @@ var rules = map[string]rule{
 	Silent: silent,
 	IdleServers: func(t *trial) {
 		if v, ok := t.see("idle_servers_busy", t.SlotS > 0); ok && v > IdleServer {
-			t.close("idle_servers_busy", "servers that were not loaded used %.3f of a core in the trial's slots, more than %.2f", v, IdleServer)
+			t.close("idle_servers_busy", "servers that were not loaded used %.3f of a core in the trial's slots, more than %.2f",
+				v, IdleServer)
 		}
 	},
 	Slot: slot,
 	ClientsApart: func(t *trial) {
 		if v, ok := t.see("server_edge_late_s", false); ok && v > Edge(t.SlotS) {
-			t.close("server_edge_late_s", "the server's CPU time was read up to %.1f ms after a slot's begin or end, more than %.4g ms", v*1e3, Edge(t.SlotS)*1e3)
+			t.close("server_edge_late_s", "the server's CPU time was read up to %.1f ms after a slot's begin or end, more "+
+				"than %.4g ms", v*1e3, Edge(t.SlotS)*1e3)
 		}
 	},
 	EndsDiffer: func(t *trial) {
@@ -172,7 +176,8 @@ var rules = map[string]rule{
 		for _, when := range []string{"before", "after"} {
 			name := "calibration_" + when + "_s"
 			if v, ok := t.see(name, true); ok && cores.Slow(since(t.ReferenceS), since(v)) {
-				t.close(name, "the server's core took %v for what it did in %v at its best of the block, %s the trial", since(v), since(t.ReferenceS), when)
+				t.close(name, "the server's core took %v for what it did in %v at its best of the block, %s the trial", since(v),
+					since(t.ReferenceS), when)
 			}
 		}
 	},
@@ -277,7 +282,8 @@ func little(t *trial) {
 		over = 0
 	}
 	if rps*high < asked*(1-LittleOff-late) || rps*low > asked*(1+LittleOff+over) {
-		t.close(metric, "rate times mean latency is %.0f to %.0f requests, %.0f were kept in flight", rps*low, rps*high, asked)
+		t.close(metric, "rate times mean latency is %.0f to %.0f requests, %.0f were kept in flight", rps*low, rps*high,
+			asked)
 	}
 }
 

@@ -13,9 +13,12 @@ import (
 func inSlots() (map[string]float64, Asked) {
 	return map[string]float64{
 		"requests": 60_000, "throughput_rps": 100_000, "duration_s": 0.6, "latency_mean_s": 0.001,
-		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0, "workers": 0, "connections_established": 100, "client_thread_busy_max": 0.5,
-		"server_steal": 0, "client_steal": 0, "server_foreign_load": 0, "client_foreign_load": 0, "swap_pages": 0, "throttled_s": 0, "clock_step_s": 0,
-		"idle_servers_busy": 0.02, "silence_s": 0.05, "slots": 6, "slot_requests_least": 1, "slot_off_s": 0.02, "slot_server_busy_max": 1.1,
+		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0, "workers": 0, "connections_established": 100,
+		"client_thread_busy_max": 0.5,
+		"server_steal":           0, "client_steal": 0, "server_foreign_load": 0, "client_foreign_load": 0, "swap_pages": 0,
+		"throttled_s": 0, "clock_step_s": 0,
+		"idle_servers_busy": 0.02, "silence_s": 0.05, "slots": 6, "slot_requests_least": 1, "slot_off_s": 0.02,
+		"slot_server_busy_max": 1.1,
 	}, Asked{Generator: setting.HTTPLoad, Connections: 100, Pipelining: 1, WindowS: 0.6, SlotS: 0.1, Rounds: 6}
 }
 
@@ -80,7 +83,8 @@ func TestGatesOfSlotsShutStayOpenAndAreSeen(t *testing.T) {
 		{"late at a rate", func(m map[string]float64, a *Asked) {
 			a.Rate, m["send_lag_p99_s"] = 100_000, 0.0011
 		}, SendLate, "send_lag_p99_s", false},
-		{"late at a rate, missing", func(m map[string]float64, a *Asked) { a.Rate = 100_000 }, SendLate, "send_lag_p99_s", true},
+		{"late at a rate, missing", func(m map[string]float64, a *Asked) { a.Rate = 100_000 }, SendLate, "send_lag_p99_s",
+			true},
 
 		// Each slot begins with requests in flight, a latency's worth, that are in no
 		// mean.
@@ -134,7 +138,8 @@ func TestGatesOfSlotsShutStayOpenAndAreSeen(t *testing.T) {
 		switch {
 		case r.gate == "" && len(found) > 0:
 			t.Errorf("%s: %+v", r.what, found)
-		case r.gate != "" && (len(found) != 1 || found[0].Gate != r.gate || found[0].Metric != r.metric || found[0].Missing() != r.lacks):
+		case r.gate != "" && (len(found) != 1 || found[0].Gate != r.gate || found[0].Metric != r.metric ||
+			found[0].Missing() != r.lacks):
 			t.Errorf("%s: %+v, want %s by %s (missing: %v)", r.what, found, r.gate, r.metric, r.lacks)
 		}
 	}

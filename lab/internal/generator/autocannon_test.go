@@ -150,7 +150,8 @@ func TestLatenciesAreWholeMillisecondsCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]bool{"latency_p50_s": true, "latency_p90_s": true, "latency_p99_s": false, "latency_max_s": false} {
+	for name, want := range map[string]bool{"latency_p50_s": true, "latency_p90_s": true, "latency_p99_s": false,
+		"latency_max_s": false} {
 		_, below := r.Below[name]
 		_, known := r.Metrics[name]
 		if below != want || known == want {
@@ -170,11 +171,13 @@ func TestFaults(t *testing.T) {
 		// autocannon counts timeouts among the errors too.
 		{"timeouts only", []string{`"errors":3`, `"timeouts":3`}, []Fault{fault(gate.Timeouts, "3 requests timed out")}},
 		{"errors only", []string{`"errors":3`}, []Fault{fault(gate.Errors, "3 connection errors")}},
-		{"errors and timeouts", []string{`"errors":5`, `"timeouts":3`}, []Fault{fault(gate.Timeouts, "3 requests timed out"), fault(gate.Errors, "2 connection errors")}},
+		{"errors and timeouts", []string{`"errors":5`, `"timeouts":3`},
+			[]Fault{fault(gate.Timeouts, "3 requests timed out"), fault(gate.Errors, "2 connection errors")}},
 		{"resets", []string{`"resets":2`}, []Fault{fault(gate.Resets, "2 connections were reset")}},
 		{"mismatches", []string{`"mismatches":2`}, []Fault{fault(gate.Mismatches, "2 bodies were not as expected")}},
 		{"nothing answered", []string{`"2xx":0`}, []Fault{fault(gate.NoRequests, "no request was answered")}},
-		{"nothing answered, with errors", []string{`"2xx":0`, `"errors":1`}, []Fault{fault(gate.Errors, "1 connection errors"), fault(gate.NoRequests, "no request was answered")}},
+		{"nothing answered, with errors", []string{`"2xx":0`, `"errors":1`},
+			[]Fault{fault(gate.Errors, "1 connection errors"), fault(gate.NoRequests, "no request was answered")}},
 	} {
 		r, err := ParseAutocannon(made(c.change...))
 		if err != nil {
@@ -188,7 +191,8 @@ func TestFaults(t *testing.T) {
 }
 
 func TestWithoutAnswersThereIsNoFigureOfOne(t *testing.T) {
-	r, err := ParseAutocannon(made(`"2xx":0`, `"throughput":{"total":0}`, `"latency":{"mean":1.5,"p50":0,"p90":0,"p99":0,"max":0}`))
+	r, err := ParseAutocannon(made(`"2xx":0`, `"throughput":{"total":0}`,
+		`"latency":{"mean":1.5,"p50":0,"p90":0,"p99":0,"max":0}`))
 	if err != nil {
 		t.Fatal(err)
 	}

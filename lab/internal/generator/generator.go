@@ -72,16 +72,17 @@ type Counts struct {
 // Of computes all metrics that follow from a trial's counts.
 func Of(start, finish time.Time, c Counts) *Result {
 	done, window := c.OK+c.Non2xx, finish.Sub(start).Seconds()
-	r := &Result{Start: start, Finish: finish, Counts: c, Below: map[string]float64{}, Resolution: map[string]float64{}, Metrics: map[string]float64{
-		"requests":             done,
-		"duration_s":           window,
-		"throughput_rps":       done / window,
-		"transfer_bytes_per_s": c.Bytes / window,
-		"errors":               c.Errors + c.Timeouts,
-		"timeouts":             c.Timeouts,
-		"resets":               c.Resets,
-		"non_2xx":              c.Non2xx,
-	}}
+	r := &Result{Start: start, Finish: finish, Counts: c, Below: map[string]float64{}, Resolution: map[string]float64{},
+		Metrics: map[string]float64{
+			"requests":             done,
+			"duration_s":           window,
+			"throughput_rps":       done / window,
+			"transfer_bytes_per_s": c.Bytes / window,
+			"errors":               c.Errors + c.Timeouts,
+			"timeouts":             c.Timeouts,
+			"resets":               c.Resets,
+			"non_2xx":              c.Non2xx,
+		}}
 	r.count(gate.Non2xx, c.Non2xx)
 	r.count(gate.Timeouts, c.Timeouts)
 	r.count(gate.Errors, c.Errors)

@@ -59,8 +59,9 @@ func (o sinkOutput) complete() error {
 		return errors.New(`event_sink's output has no "end"`)
 	}
 	counts := map[string]*float64{
-		"requests": o.Requests, "refused": o.Refused, "bytes": o.Bytes, "events": o.Events, "duplicates": o.Duplicates, "in_flight_max": o.InFlightMax,
-		"offered": o.Offered, "added": o.Added, "dropped": o.Dropped, "failed": o.Failed, "logged": o.Logged,
+		"requests": o.Requests, "refused": o.Refused, "bytes": o.Bytes, "events": o.Events, "duplicates": o.Duplicates,
+		"in_flight_max": o.InFlightMax,
+		"offered":       o.Offered, "added": o.Added, "dropped": o.Dropped, "failed": o.Failed, "logged": o.Logged,
 		"end.added": o.End.Added, "end.arrived": o.End.Arrived, "end.dropped": o.End.Dropped, "end.failed": o.End.Failed,
 		"end.returned": o.End.Returned, "end.unaccounted": o.End.Unaccounted,
 	}
@@ -79,7 +80,8 @@ func (o sinkOutput) complete() error {
 		return fmt.Errorf("event_sink's output has %.0f batches that were refused, of %.0f", *o.Refused, *o.Requests)
 	}
 	if *o.End.Arrived > *o.End.Added {
-		return fmt.Errorf("event_sink's output has %.0f events that arrived, of %.0f that were added", *o.End.Arrived, *o.End.Added)
+		return fmt.Errorf("event_sink's output has %.0f events that arrived, of %.0f that were added", *o.End.Arrived,
+			*o.End.Added)
 	}
 	if o.Limit != nil && *o.Limit <= 0 {
 		return errors.New(`event_sink's output has no usable "limit_per_s"`)
@@ -95,7 +97,8 @@ func (o sinkOutput) complete() error {
 		if q == nil {
 			return fmt.Errorf("event_sink's output has no %q", name)
 		}
-		if err := Usable(sinkProgram, map[string]*float64{name + ".p50": q.P50, name + ".p99": q.P99, name + ".max": q.Max}); err != nil {
+		if err := Usable(sinkProgram, map[string]*float64{name + ".p50": q.P50, name + ".p99": q.P99, name +
+			".max": q.Max}); err != nil {
 			return err
 		}
 		if *q.P50 > *q.P99 || *q.P99 > *q.Max {

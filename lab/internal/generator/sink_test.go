@@ -17,8 +17,10 @@ func printed(change ...string) []byte {
 	fields := []string{
 		`"generator":"event_sink"`, `"start":"2026-01-01T00:00:00Z"`, `"finish":"2026-01-01T00:00:02Z"`,
 		`"requests":11`, `"refused":1`, `"bytes":192000`, `"events":3000`, `"duplicates":7`, `"in_flight_max":4`,
-		`"offered":4000`, `"added":3900`, `"dropped":50`, `"failed":100`, `"logged":2900`, `"backlog_start":10`, `"backlog_finish":860`,
-		`"add_s":{"p50":0.000001,"p99":0.002,"max":0.4}`, `"pace_lag_s":{"p50":0.0001,"p99":0.0003,"max":0.001}`, `"delivery_s":{"p50":0.1,"p99":0.5,"max":0.6}`,
+		`"offered":4000`, `"added":3900`, `"dropped":50`, `"failed":100`, `"logged":2900`, `"backlog_start":10`,
+		`"backlog_finish":860`,
+		`"add_s":{"p50":0.000001,"p99":0.002,"max":0.4}`, `"pace_lag_s":{"p50":0.0001,"p99":0.0003,"max":0.001}`,
+		`"delivery_s":{"p50":0.1,"p99":0.5,"max":0.6}`,
 		`"end":{"added":5000,"arrived":4500,"dropped":100,"failed":300,"returned":90,"unaccounted":10}`,
 	}
 	for _, c := range change {
@@ -32,15 +34,18 @@ func printed(change ...string) []byte {
 }
 
 func TestFiguresComeFromCountsAndTheWindow(t *testing.T) {
-	r, err := ParseSink(printed(`"limit_per_s":64000`, `"steps":[{"per_second":64000,"kept_up":true},{"per_second":128000,"kept_up":false}]`))
+	r, err := ParseSink(printed(`"limit_per_s":64000`,
+		`"steps":[{"per_second":64000,"kept_up":true},{"per_second":128000,"kept_up":false}]`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]float64{
 		"requests": 10, "duration_s": 2, "throughput_rps": 5, "non_2xx": 1,
 		"delivered_per_s": 1500, "offered_per_s": 2000, "delivered_share": 0.75, "logged_per_s": 1450, "lost_per_s": 75,
-		"duplicate_events": 7, "unaccounted_events": 10, "arrived_share": 0.9, "backlog_growth_per_s": 425, "events_per_batch": 300,
-		"sink_in_flight_max": 4, "add_p99_s": 0.002, "pace_lag_p99_s": 0.0003, "delivery_p50_s": 0.1, "delivery_p99_s": 0.5, "limit_per_s": 64000,
+		"duplicate_events": 7, "unaccounted_events": 10, "arrived_share": 0.9, "backlog_growth_per_s": 425,
+		"events_per_batch":   300,
+		"sink_in_flight_max": 4, "add_p99_s": 0.002, "pace_lag_p99_s": 0.0003, "delivery_p50_s": 0.1, "delivery_p99_s": 0.5,
+		"limit_per_s": 64000,
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
 		if v, ok := want[name]; !ok || math.Abs(v-r.Metrics[name]) > 1e-12 {
@@ -64,7 +69,8 @@ func TestWhatWasNotSeenIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"pace_lag_p99_s", "delivery_p50_s", "delivery_p99_s", "events_per_batch", "limit_per_s", "response_bytes", "errors", "timeouts", "resets"} {
+	for _, name := range []string{"pace_lag_p99_s", "delivery_p50_s", "delivery_p99_s", "events_per_batch", "limit_per_s",
+		"response_bytes", "errors", "timeouts", "resets"} {
 		if v, ok := r.Metrics[name]; ok {
 			t.Errorf("%s is %v", name, v)
 		}
@@ -96,7 +102,8 @@ func TestASinkTrialThatIsNoneIsRefused(t *testing.T) {
 		{"no backlog", printed(`"backlog_finish"`), `"backlog_finish"`},
 		{"no end", printed(`"end"`), `no "end"`},
 		{"half an end", printed(`"end":{"added":1,"arrived":1,"dropped":0,"failed":0,"returned":0}`), `"end.unaccounted"`},
-		{"more than was added", printed(`"end":{"added":1,"arrived":2,"dropped":0,"failed":0,"returned":0,"unaccounted":0}`), "2 events that arrived, of 1"},
+		{"more than was added", printed(`"end":{"added":1,"arrived":2,"dropped":0,"failed":0,"returned":0,"unaccounted":0}`),
+			"2 events that arrived, of 1"},
 		{"more refused than came", printed(`"refused":12`), "12 batches that were refused, of 11"},
 		{"no time to add", printed(`"add_s"`), `no "add_s"`},
 		{"no time to deliver", printed(`"delivery_s"`), `no "delivery_s"`},

@@ -23,7 +23,8 @@ func TestClientsThatBeginApartHaveTheSumOfTheirRates(t *testing.T) {
 		t.Errorf("%v apart", apart)
 	}
 	for name, want := range map[string]float64{
-		"throughput_rps": 6003, "duration_s": 3, "requests": 18_009, "transfer_bytes_per_s": 800_000, "response_bytes": 2_400_000. / 18_009,
+		"throughput_rps": 6003, "duration_s": 3, "requests": 18_009, "transfer_bytes_per_s": 800_000,
+		"response_bytes": 2_400_000. / 18_009,
 	} {
 		if got := r.Metrics[name]; math.Abs(got-want) > 1e-9*want {
 			t.Errorf("%s is %v, want %v", name, got, want)

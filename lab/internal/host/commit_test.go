@@ -14,14 +14,28 @@ func TestCommitSaysWhetherTheLabDiffers(t *testing.T) {
 		differ []string
 	}{
 		{"nothing changed", func(string, func(...string) string) {}, nil},
-		{"a tracked file changed", func(dir string, _ func(...string) string) { write(t, dir, "lab/main.go", "two") }, []string{"lab/main.go"}},
-		{"a tracked file deleted", func(dir string, _ func(...string) string) { os.Remove(filepath.Join(dir, "lab/main.go")) }, []string{"lab/main.go"}},
-		{"a change that is staged", func(dir string, git func(...string) string) { write(t, dir, "lab/main.go", "two"); git("add", ".") }, []string{"lab/main.go"}},
-		{"a file written anew as it was", func(dir string, _ func(...string) string) { write(t, dir, "lab/main.go", "one") }, nil},
+		{"a tracked file changed", func(dir string, _ func(...string) string) { write(t, dir, "lab/main.go", "two") },
+			[]string{"lab/main.go"}},
+		{"a tracked file deleted", func(dir string,
+			_ func(...string) string) {
+			os.Remove(filepath.Join(dir, "lab/main.go"))
+		}, []string{"lab/main.go"}},
+		{"a change that is staged", func(dir string,
+			git func(...string) string) {
+			write(t, dir, "lab/main.go", "two")
+			git("add", ".")
+		}, []string{"lab/main.go"}},
+		{"a file written anew as it was", func(dir string, _ func(...string) string) { write(t, dir, "lab/main.go", "one") },
+			nil},
 		// Untracked files are run, compiled or installed all the same.
-		{"an untracked experiment", func(dir string, _ func(...string) string) { write(t, dir, "lab/experiments/x.toml", "x") }, []string{"lab/experiments/x.toml"}},
-		{"an untracked source", func(dir string, _ func(...string) string) { write(t, dir, "lab/server/default.pgo", "x") }, []string{"lab/server/default.pgo"}},
-		{"untracked settings of npm", func(dir string, _ func(...string) string) { write(t, dir, ".npmrc", "x") }, []string{".npmrc"}},
+		{"an untracked experiment", func(dir string,
+			_ func(...string) string) {
+			write(t, dir, "lab/experiments/x.toml", "x")
+		}, []string{"lab/experiments/x.toml"}},
+		{"an untracked source", func(dir string, _ func(...string) string) { write(t, dir, "lab/server/default.pgo", "x") },
+			[]string{"lab/server/default.pgo"}},
+		{"untracked settings of npm", func(dir string, _ func(...string) string) { write(t, dir, ".npmrc", "x") },
+			[]string{".npmrc"}},
 		{"an experiment that git is told to ignore", func(dir string, _ func(...string) string) {
 			write(t, dir, ".git/info/exclude", "*.toml\n")
 			write(t, dir, "lab/experiments/x.toml", "x")
@@ -44,11 +58,17 @@ func TestCommitSaysWhetherTheLabDiffers(t *testing.T) {
 		}, []string{"lab/main.go"}},
 		// Files that a run itself leaves behind, and texts about it.
 		{"a result added", func(dir string, _ func(...string) string) { write(t, dir, "data/results/new.json", "{}") }, nil},
-		{"a data file changed", func(dir string, _ func(...string) string) { write(t, dir, "data/results/r.json", "{ }") }, nil},
-		{"the inventory of a fleet", func(dir string, _ func(...string) string) { write(t, dir, "lab/fleet/inventory.yml", "x") }, nil},
-		{"a playbook of a fleet", func(dir string, _ func(...string) string) { write(t, dir, "lab/fleet/own.yml", "x") }, []string{"lab/fleet/own.yml"}},
+		{"a data file changed", func(dir string, _ func(...string) string) { write(t, dir, "data/results/r.json", "{ }") },
+			nil},
+		{"the inventory of a fleet", func(dir string,
+			_ func(...string) string) {
+			write(t, dir, "lab/fleet/inventory.yml", "x")
+		}, nil},
+		{"a playbook of a fleet", func(dir string, _ func(...string) string) { write(t, dir, "lab/fleet/own.yml", "x") },
+			[]string{"lab/fleet/own.yml"}},
 		{"a file beside the lab", func(dir string, _ func(...string) string) { write(t, dir, "notes.txt", "x") }, nil},
-		{"an entry's text changed", func(dir string, _ func(...string) string) { write(t, dir, "content/journal/x.md", "x") }, nil},
+		{"an entry's text changed", func(dir string, _ func(...string) string) { write(t, dir, "content/journal/x.md", "x") },
+			nil},
 		// Only the data directory at the top is the journal's.
 		{"another data directory changed", func(dir string, git func(...string) string) {
 			write(t, dir, "lab/data/x", "1")

@@ -52,7 +52,8 @@ func (p Profile) Alike(q Profile) bool {
 	number := func(a, b int) bool { return a == 0 || b == 0 || a == b }
 	return p.CPU == q.CPU && p.Arch == q.Arch && p.Cores == q.Cores && p.OS == q.OS && p.Virtual == q.Virtual &&
 		p.NIC == q.NIC && p.NICQueues == q.NICQueues && p.LineRateBps == q.LineRateBps &&
-		text(p.CPUVersion, q.CPUVersion) && number(p.Sockets, q.Sockets) && number(p.ThreadsPerCore, q.ThreadsPerCore) && text(p.Caches, q.Caches)
+		text(p.CPUVersion, q.CPUVersion) && number(p.Sockets, q.Sockets) && number(p.ThreadsPerCore, q.ThreadsPerCore) &&
+		text(p.Caches, q.Caches)
 }
 
 // Same tells whether nothing says that two profiles of one name are of different

@@ -15,10 +15,12 @@ func TestAProgramIsToldByWhatItIsMadeOf(t *testing.T) {
 	write(t, dir, "lab/go.mod", "module "+module+"\n\ngo 1.26\n")
 	const beside = " v0.0.0\n\nreplace " + module
 	write(t, dir, "lab/null/go.mod", "module "+module+"/null\n\ngo 1.26\n\nrequire "+module+beside+" => ../\n")
-	write(t, dir, "lab/study/go.mod", "module "+module+"/study\n\ngo 1.26\n\nrequire "+module+"/batch"+beside+"/batch => ../batch\n")
+	write(t, dir, "lab/study/go.mod", "module "+module+"/study\n\ngo 1.26\n\nrequire "+module+"/batch"+beside+
+		"/batch => ../batch\n")
 	write(t, dir, "lab/batch/go.mod", "module "+module+"/batch\n\ngo 1.26\n")
 	write(t, dir, "lab/batch/batch.go", "package batch\n")
-	write(t, dir, "lab/server/catalog/catalog.go", "package catalog\n\nimport _ \"embed\"\n\n//go:embed body.txt\nvar Body string\n")
+	write(t, dir, "lab/server/catalog/catalog.go",
+		"package catalog\n\nimport _ \"embed\"\n\n//go:embed body.txt\nvar Body string\n")
 	write(t, dir, "lab/server/catalog/body.txt", "a body\n")
 	write(t, dir, "lab/server/main.go", "package main\n\nimport _ \""+module+"/server/catalog\"\n\nfunc main() {}\n")
 	write(t, dir, "lab/server/main_test.go", "package main\n")
@@ -45,11 +47,13 @@ func TestAProgramIsToldByWhatItIsMadeOf(t *testing.T) {
 		file, text string
 		changes    []string
 	}{
-		{"lab/server/main.go", "package main\n\nimport _ \"" + module + "/server/catalog\"\n\nfunc main() { println() }\n", []string{"server"}},
+		{"lab/server/main.go", "package main\n\nimport _ \"" + module + "/server/catalog\"\n\nfunc main() { println() }\n",
+			[]string{"server"}},
 		{"lab/server/other_windows.go", "package main\n", []string{"server"}},
 		{"lab/server/main_test.go", "package main\n\n// Another.\n", nil},
 		{"lab/cmd/lab/main.go", "package main\n\nfunc main() { println() }\n", nil},
-		{"lab/null/main.go", "package main\n\nimport _ \"" + module + "/server/catalog\"\n\nfunc main() { println() }\n", []string{"null"}},
+		{"lab/null/main.go", "package main\n\nimport _ \"" + module + "/server/catalog\"\n\nfunc main() { println() }\n",
+			[]string{"null"}},
 		{"lab/server/catalog/body.txt", "another body\n", []string{"null", "server"}},
 		{"lab/batch/batch.go", "package batch\n\nconst Size = 1\n", []string{"producer"}},
 		{"lab/server/pgo/one.pgo", "another profile\n", []string{"one.pgo"}},

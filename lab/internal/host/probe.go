@@ -53,7 +53,8 @@ func Probe(root string) (*Machine, error) {
 	} else {
 		m.Mark, m.Kind = p.mark(root, own)
 	}
-	parts := []string{p.Arch, p.CPU, p.CPUVersion, strconv.Itoa(p.Cores), strconv.Itoa(p.Sockets), strconv.Itoa(p.ThreadsPerCore), p.Caches}
+	parts := []string{p.Arch, p.CPU, p.CPUVersion, strconv.Itoa(p.Cores), strconv.Itoa(p.Sockets),
+		strconv.Itoa(p.ThreadsPerCore), p.Caches}
 	m.ID = fmt.Sprintf("%s-%dc-%s", slug(model), p.Cores, keyed(key, parts...)[:8])
 	m.From = strings.Join(append(p.parts(), of), "; ")
 	return m, nil

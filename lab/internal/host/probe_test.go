@@ -17,9 +17,11 @@ type texts map[string]string
 // rack is a machine of two sockets with four CPUs, two threads a core.
 func rack() texts {
 	t := texts{
-		"etc/machine-id":                                                  "0123456789abcdef0123456789abcdef",
-		"proc/self/mountinfo":                                             "22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n23 22 0:20 / /run rw - tmpfs tmpfs rw",
-		"proc/meminfo":                                                    "MemTotal:       16314900 kB\nMemFree:        1000 kB",
+		"etc/machine-id": "0123456789abcdef0123456789abcdef",
+		"proc/self/mountinfo": "22 1 8:1 / / rw,relatime - ext4 /dev/sda1 " +
+			"rw\n23 22 0:20 / /run rw - tmpfs tmpfs rw",
+		"proc/meminfo": "MemTotal:       16314900 kB\nMemFree:        " +
+			"1000 kB",
 		"proc/sys/kernel/osrelease":                                       "6.1.0-1-amd64",
 		"proc/sys/kernel/hostname":                                        "acme-build-7",
 		"proc/sys/kernel/random/boot_id":                                  "11111111-2222-3333-4444-555555555555",
@@ -32,14 +34,16 @@ func rack() texts {
 	}
 	var cpuinfo []string
 	for i := range 4 {
-		cpuinfo = append(cpuinfo, fmt.Sprintf("processor\t: %d\nvendor_id\t: MadeUp\ncpu family\t: 6\nmodel\t\t: 9\nmodel name\t: MadeUp(R) 3000 CPU @ 2.00GHz\n"+
+		cpuinfo = append(cpuinfo, fmt.Sprintf("processor\t: %d\nvendor_id\t: MadeUp\ncpu family\t: 6\nmodel\t\t: 9\nmodel "+
+			"name\t: MadeUp(R) 3000 CPU @ 2.00GHz\n"+
 			"stepping\t: 4\nmicrocode\t: 0x10\ncpu MHz\t\t: %d\nflags\t\t: fpu hypervisor\n", i, 2000+i))
 		cpu := fmt.Sprintf("sys/devices/system/cpu/cpu%d/", i)
 		t[cpu+"topology/physical_package_id"] = fmt.Sprint(i / 2)
 		t[cpu+"topology/thread_siblings_list"] = fmt.Sprintf("%d-%d", i/2*2, i/2*2+1)
 		for index, c := range [][3]string{{"1", "Data", "48K"}, {"1", "Instruction", "32K"}, {"2", "Unified", "1024K"}} {
 			at := fmt.Sprintf("%scache/index%d/", cpu, index)
-			t[at+"level"], t[at+"type"], t[at+"size"], t[at+"shared_cpu_list"] = c[0], c[1], c[2], fmt.Sprintf("%d-%d", i/2*2, i/2*2+1)
+			t[at+"level"], t[at+"type"], t[at+"size"], t[at+"shared_cpu_list"] = c[0], c[1], c[2],
+				fmt.Sprintf("%d-%d", i/2*2, i/2*2+1)
 		}
 	}
 	t["proc/cpuinfo"] = strings.Join(cpuinfo, "\n")
@@ -102,16 +106,20 @@ func TestAProfileHasWhatTheMachineComputesWith(t *testing.T) {
 	rig := build(t)
 	m := rig.probe(nil)
 	want := Profile{
-		SchemaVersion: 2, ID: m.ID, Name: "MadeUp 3000, 4 cores", Mark: m.Mark, CPU: "MadeUp(R) 3000 CPU @ 2.00GHz", CPUVersion: "MadeUp/6/9/4",
-		Arch: runtime.GOARCH, Cores: 4, Sockets: 2, ThreadsPerCore: 2, Caches: "L1d 48K x2, L1i 32K x2, L2 1024K x2", OS: runtime.GOOS, Virtual: "yes",
+		SchemaVersion: 2, ID: m.ID, Name: "MadeUp 3000, 4 cores", Mark: m.Mark, CPU: "MadeUp(R) 3000 CPU @ 2.00GHz",
+		CPUVersion: "MadeUp/6/9/4",
+		Arch:       runtime.GOARCH, Cores: 4, Sockets: 2, ThreadsPerCore: 2, Caches: "L1d 48K x2, L1i 32K x2, L2 1024K x2",
+		OS: runtime.GOOS, Virtual: "yes",
 	}
 	if m.Profile != want {
 		t.Errorf("%+v, want %+v", m.Profile, want)
 	}
-	if !regexp.MustCompile(`^madeup-3000-4c-[0-9a-f]{8}$`).MatchString(m.ID) || !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(m.Mark) || m.Alone != "" {
+	if !regexp.MustCompile(`^madeup-3000-4c-[0-9a-f]{8}$`).MatchString(m.ID) ||
+		!regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(m.Mark) || m.Alone != "" {
 		t.Errorf("id %q, mark %q, alone %q", m.ID, m.Mark, m.Alone)
 	}
-	for _, part := range []string{"MadeUp 3000 (MadeUp/6/9/4)", "4 cores in 2 sockets, 2 threads a core", "L2 1024K x2", "machine-id"} {
+	for _, part := range []string{"MadeUp 3000 (MadeUp/6/9/4)", "4 cores in 2 sockets, 2 threads a core", "L2 1024K x2",
+		"machine-id"} {
 		if !strings.Contains(m.From, part) {
 			t.Errorf("%q does not say %q", m.From, part)
 		}
@@ -159,8 +167,9 @@ func TestTheIDTellsMachinesApart(t *testing.T) {
 		"model":      in("proc/cpuinfo", "3000", "4000"),
 		"stepping":   in("proc/cpuinfo", "stepping\t: 4", "stepping\t: 5"),
 		"cache":      {"sys/devices/system/cpu/cpu0/cache/index2/size": "2048K"},
-		"sockets":    {"sys/devices/system/cpu/cpu2/topology/physical_package_id": "0", "sys/devices/system/cpu/cpu3/topology/physical_package_id": "0"},
-		"cores":      {"proc/cpuinfo": strings.SplitAfter(rack()["proc/cpuinfo"], "hypervisor\n\n")[0]},
+		"sockets": {"sys/devices/system/cpu/cpu2/topology/physical_package_id": "0",
+			"sys/devices/system/cpu/cpu3/topology/physical_package_id": "0"},
+		"cores": {"proc/cpuinfo": strings.SplitAfter(rack()["proc/cpuinfo"], "hypervisor\n\n")[0]},
 	} {
 		id := rig.probe(changed).ID
 		if other, ok := seen[id]; ok {
@@ -194,7 +203,8 @@ func TestAMachineIsKnownOrNot(t *testing.T) {
 	}{
 		{"bare metal", metal, ""},
 		{"bare metal, for another user", with(texts{board: ""}), "bare metal"},
-		{"bare metal, started again", with(texts{"proc/sys/kernel/random/boot_id": "99999999-2222-3333-4444-555555555555"}), "bare metal"},
+		{"bare metal, started again", with(texts{"proc/sys/kernel/random/boot_id": "99999999-2222-3333-4444-555555555555"}),
+			"bare metal"},
 		{"bare metal, installed again", with(texts{"etc/machine-id": strings.Repeat("f", 32)}), ""},
 		{"a guest, for root", nil, ""},
 		{"a guest of the same image", texts{board: "eeeeeeee-0000-1111-2222-333333333333"}, ""},
@@ -209,7 +219,8 @@ func TestAMachineIsKnownOrNot(t *testing.T) {
 			t.Errorf("%s: mark %q, because %q", c.name, m.Mark, m.Kind)
 		}
 		for other, mark := range marks {
-			if same := mark == m.Mark; same != (other == c.like) && !(other == "bare metal, for another user" || other == "bare metal, started again") {
+			if same := mark == m.Mark; same != (other == c.like) &&
+				!(other == "bare metal, for another user" || other == "bare metal, started again") {
 				t.Errorf("%s and %s have one mark: %v", c.name, other, same)
 			}
 		}
@@ -219,7 +230,8 @@ func TestAMachineIsKnownOrNot(t *testing.T) {
 	}
 	first := Boot(rig.root)
 	rig.put(texts{"proc/sys/kernel/random/boot_id": "99999999-2222-3333-4444-555555555555"})
-	if second := Boot(rig.root); first == second || !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(first) || strings.Contains(second, "9999") {
+	if second := Boot(rig.root); first == second || !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(first) ||
+		strings.Contains(second, "9999") {
 		t.Errorf("two starts are %q and %q", first, second)
 	}
 	if none := Boot(t.TempDir()); none != "" {
@@ -235,20 +247,25 @@ func TestAnIDThatIsNotTheMachinesOwnIsNotUsed(t *testing.T) {
 		changed texts
 		says    string // why; empty if the id is used
 	}{
-		"no file":                 {texts{"etc/machine-id": ""}, "no /etc/machine-id"},
-		"an older place":          {texts{"etc/machine-id": "", "var/lib/dbus/machine-id": rack()["etc/machine-id"]}, ""},
-		"not set yet":             {texts{"etc/machine-id": "uninitialized"}, "has no id"},
-		"zeros":                   {texts{"etc/machine-id": strings.Repeat("0", 32)}, "has no id"},
-		"an image's":              {texts{"proc/self/mountinfo": overlay}, "container's image"},
-		"an image's on a disk":    {texts{".dockerenv": ""}, "container's image"},
-		"an image's, Podman":      {texts{"run/.containerenv": "x"}, "container's image"},
-		"mounted from the host":   {texts{".dockerenv": "", "proc/self/mountinfo": overlay + "\n30 22 8:1 /etc/machine-id /etc/machine-id ro - ext4 /dev/sda1 rw"}, ""},
-		"an /etc of its own":      {texts{"proc/self/mountinfo": overlay + "\n30 22 8:1 /etc /etc rw - xfs /dev/sda1 rw"}, ""},
-		"a mount of another name": {texts{"proc/self/mountinfo": overlay + "\n30 22 8:1 / /etc/machine ro - ext4 /dev/sda1 rw"}, "container's image"},
-		"made anew at each start": {texts{"proc/self/mountinfo": ext4 + "\n30 22 0:9 /machine-id /etc/machine-id ro - tmpfs tmpfs rw"}, "each start"},
+		"no file":              {texts{"etc/machine-id": ""}, "no /etc/machine-id"},
+		"an older place":       {texts{"etc/machine-id": "", "var/lib/dbus/machine-id": rack()["etc/machine-id"]}, ""},
+		"not set yet":          {texts{"etc/machine-id": "uninitialized"}, "has no id"},
+		"zeros":                {texts{"etc/machine-id": strings.Repeat("0", 32)}, "has no id"},
+		"an image's":           {texts{"proc/self/mountinfo": overlay}, "container's image"},
+		"an image's on a disk": {texts{".dockerenv": ""}, "container's image"},
+		"an image's, Podman":   {texts{"run/.containerenv": "x"}, "container's image"},
+		"mounted from the host": {texts{".dockerenv": "", "proc/self/mountinfo": overlay +
+			"\n30 22 8:1 /etc/machine-id /etc/machine-id ro - ext4 /dev/sda1 rw"}, ""},
+		"an /etc of its own": {texts{"proc/self/mountinfo": overlay + "\n30 22 8:1 /etc /etc rw - xfs /dev/sda1 rw"},
+			""},
+		"a mount of another name": {texts{"proc/self/mountinfo": overlay +
+			"\n30 22 8:1 / /etc/machine ro - ext4 /dev/sda1 rw"}, "container's image"},
+		"made anew at each start": {texts{"proc/self/mountinfo": ext4 +
+			"\n30 22 0:9 /machine-id /etc/machine-id ro - tmpfs tmpfs rw"}, "each start"},
 	} {
 		m := rig.probe(c.changed)
-		if used := m.Mark != ""; used != (c.says == "") || used != (m.ID == own.ID) || used != (m.Alone == "") || !strings.Contains(m.Alone, c.says) {
+		if used := m.Mark != ""; used != (c.says == "") || used != (m.ID == own.ID) || used != (m.Alone == "") ||
+			!strings.Contains(m.Alone, c.says) {
 			t.Errorf("%s: id %s, mark %q, because %q; want %q", name, m.ID, m.Mark, m.Alone, c.says)
 		}
 		// It is drawn, and lasts for all containers until the next start.
@@ -271,7 +288,8 @@ func TestNothingRawIsRecorded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"etc/machine-id", "proc/sys/kernel/hostname", "proc/sys/kernel/random/boot_id", "sys/class/net/eth0/address", "sys/class/dmi/id/product_uuid"} {
+		for _, name := range []string{"etc/machine-id", "proc/sys/kernel/hostname", "proc/sys/kernel/random/boot_id",
+			"sys/class/net/eth0/address", "sys/class/dmi/id/product_uuid"} {
 			raw := rack()[name]
 			for _, part := range []string{raw, raw[:8], strings.ReplaceAll(raw, "-", "")[:8]} {
 				if strings.Contains(string(text)+string(m.Local()), part) {

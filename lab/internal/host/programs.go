@@ -170,7 +170,8 @@ func (p *Programs) Changed() error {
 			now, err = digest(found.path)
 		}
 		if err != nil || now != found.binary.SHA256 {
-			return fmt.Errorf("%s was replaced during the run, so its figures are of two programs; run again and build nothing meanwhile", name)
+			return fmt.Errorf("%s was replaced during the run, so its figures are of two programs; run again and build "+
+				"nothing meanwhile", name)
 		}
 	}
 	return nil
@@ -250,14 +251,16 @@ func (p *Programs) built(path, sources string) (installed, error) {
 	case sources == "" || s.Sources == sources:
 		return found, nil
 	case s.Sources == "":
-		return found, fmt.Errorf("%s does not say of which sources it was built, as make build has it do; remove it and run make build", name)
+		return found, fmt.Errorf("%s does not say of which sources it was built, as make build has it do; remove it and "+
+			"run make build", name)
 	}
 	return found, fmt.Errorf("%s was built from other sources than lab/ holds now; remove it and run make build", name)
 }
 
 // compiler names the build settings that change the code of the same sources.
 // None of them contains a directory: the programs are built with -trimpath.
-var compiler = []string{"-race", "-msan", "-asan", "-gcflags", "-asmflags", "-pgo", "CGO_ENABLED", "GOAMD64", "GOARM64", "GOEXPERIMENT", "GOFIPS140", "DefaultGODEBUG"}
+var compiler = []string{"-race", "-msan", "-asan", "-gcflags", "-asmflags", "-pgo", "CGO_ENABLED", "GOAMD64", "GOARM64",
+	"GOEXPERIMENT", "GOFIPS140", "DefaultGODEBUG"}
 
 // node asks node for its own file: the one in PATH may be a script that chooses
 // a version.
@@ -266,7 +269,8 @@ func node() (installed, error) {
 	cmd.Env = leash.Environment()
 	out, err := cmd.Output()
 	if errors.Is(err, exec.ErrNotFound) {
-		return installed{}, errors.New("node is not installed; install Node.js 20.11 or newer, from nodejs.org or by your distribution")
+		return installed{}, errors.New("node is not installed; install Node.js 20.11 or newer, from nodejs.org or by your " +
+			"distribution")
 	}
 	if err != nil {
 		return installed{}, fmt.Errorf("node does not run: %w", err)
@@ -356,7 +360,8 @@ func packagesDigest(dir string) (string, error) {
 		if err := files(h, top, dir); err != nil {
 			return err
 		}
-		names := slices.Concat(slices.Collect(maps.Keys(about.Dependencies)), slices.Collect(maps.Keys(about.OptionalDependencies)))
+		names := slices.Concat(slices.Collect(maps.Keys(about.Dependencies)),
+			slices.Collect(maps.Keys(about.OptionalDependencies)))
 		slices.Sort(names)
 		for _, name := range slices.Compact(names) {
 			if at := lookUp(top, dir, name); at != "" {

@@ -20,7 +20,8 @@ func workshop(t *testing.T) (dir string, git func(...string) string, build func(
 		t.Skip("no go here")
 	}
 	dir, git = checkout(t)
-	write(t, dir, "lab/go.mod", "module example.invalid/lab\n\ngo 1.26\n\nrequire example.invalid/lab/batch v0.0.0\n\nreplace example.invalid/lab/batch => ./batch\n")
+	write(t, dir, "lab/go.mod", "module example.invalid/lab\n\ngo 1.26\n\nrequire example.invalid/lab/batch "+
+		"v0.0.0\n\nreplace example.invalid/lab/batch => ./batch\n")
 	write(t, dir, "lab/batch/go.mod", "module example.invalid/lab/batch\n\ngo 1.26\n")
 	write(t, dir, "lab/batch/library.go", "package library\n")
 	write(t, dir, "lab/main.go", "package main\n\nfunc main() {}\n")
@@ -45,7 +46,8 @@ func goBuild(t *testing.T, dir string, flags ...string) {
 
 func goBuildOf(t *testing.T, dir, of string, flags ...string) {
 	t.Helper()
-	cmd := exec.Command("go", append(append([]string{"build", "-trimpath", "-buildvcs=false"}, flags...), "-o", "../.tools/bin/fiber_server", of)...)
+	cmd := exec.Command("go", append(append([]string{"build", "-trimpath", "-buildvcs=false"}, flags...), "-o",
+		"../.tools/bin/fiber_server", of)...)
 	cmd.Dir = filepath.Join(dir, "lab")
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -135,11 +137,17 @@ func TestAProgramOfOtherSourcesIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, other},
-		{"a module that lab uses changed", func(dir string, _ func()) { write(t, dir, "lab/batch/library.go", "package library\n\nvar X int\n") }, other},
+		{"a module that lab uses changed", func(dir string,
+			_ func()) {
+			write(t, dir, "lab/batch/library.go", "package library\n\nvar X int\n")
+		}, other},
 		{"its go.mod changed", func(dir string, _ func()) {
 			write(t, dir, "lab/batch/go.mod", "module example.invalid/lab/batch\n\ngo 1.25\n")
 		}, other},
-		{"a test of it changed", func(dir string, _ func()) { write(t, dir, "lab/batch/library_test.go", "package library\n") }, ""},
+		{"a test of it changed", func(dir string,
+			_ func()) {
+			write(t, dir, "lab/batch/library_test.go", "package library\n")
+		}, ""},
 		{"a module changed", func(dir string, _ func()) { write(t, dir, "lab/go.sum", "x") }, other},
 		// A file's time depends on how it was copied or checked out.
 		{"an older program copied back", func(dir string, build func()) {
@@ -149,7 +157,8 @@ func TestAProgramOfOtherSourcesIsRefused(t *testing.T) {
 			write(t, dir, server, old)
 		}, other},
 		{"a program built without make", func(dir string, _ func()) { goBuild(t, dir) }, "does not say of which sources"},
-		{"a script in its place", func(dir string, _ func()) { write(t, dir, server, "#!/bin/sh\n") }, "does not say of which sources"},
+		{"a script in its place", func(dir string, _ func()) { write(t, dir, server, "#!/bin/sh\n") },
+			"does not say of which sources"},
 		{"no program", func(dir string, _ func()) { os.Remove(filepath.Join(dir, server)) }, "is not built"},
 	} {
 		dir, _, build := workshop(t)
@@ -162,7 +171,8 @@ func TestAProgramOfOtherSourcesIsRefused(t *testing.T) {
 			}
 			continue
 		}
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "make build") || !strings.Contains(err.Error(), server) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "make build") ||
+			!strings.Contains(err.Error(), server) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v; want one line with %q, the file and the way out", c.name, err, c.want)
 		}
 	}
@@ -226,7 +236,8 @@ func TestAutocannonIsNamedWithAllThatItRuns(t *testing.T) {
 		for _, n := range needs {
 			on[n] = "1"
 		}
-		text, err := json.Marshal(map[string]any{"name": name, "dependencies": on, "optionalDependencies": map[string]string{"absent": "1"}})
+		text, err := json.Marshal(map[string]any{"name": name, "dependencies": on,
+			"optionalDependencies": map[string]string{"absent": "1"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +277,8 @@ func TestAutocannonIsNamedWithAllThatItRuns(t *testing.T) {
 			t.Errorf("%s: the digest is another: %v", c.name, after != before)
 		}
 	}
-	if _, err := FindPrograms(t.TempDir(), "", []string{"autocannon"}); err == nil || !strings.Contains(err.Error(), "autocannon is not installed; run make setup") {
+	if _, err := FindPrograms(t.TempDir(), "", []string{"autocannon"}); err == nil ||
+		!strings.Contains(err.Error(), "autocannon is not installed; run make setup") {
 		t.Errorf("%v", err)
 	}
 }
@@ -296,7 +308,8 @@ func TestNodeIsTheFileThatRuns(t *testing.T) {
 		t.Errorf("%v, %v", p, err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := FindPrograms(t.TempDir(), "", []string{"node"}); err == nil || !strings.Contains(err.Error(), "node is not installed") {
+	if _, err := FindPrograms(t.TempDir(), "", []string{"node"}); err == nil ||
+		!strings.Contains(err.Error(), "node is not installed") {
 		t.Errorf("%v", err)
 	}
 }
@@ -353,7 +366,8 @@ func TestProgramsOfOthers(t *testing.T) {
 	if err := p.Changed(); err == nil || !strings.Contains(err.Error(), "lab/x.js was replaced") {
 		t.Errorf("%v", err)
 	}
-	for name, says := range map[string]string{"nowhere": "nowhere is not installed", "lab/nowhere": "lab/nowhere is not there"} {
+	for name, says := range map[string]string{"nowhere": "nowhere is not installed",
+		"lab/nowhere": "lab/nowhere is not there"} {
 		if _, err := FindPrograms(root, "", []string{name}); err == nil || err.Error() != says {
 			t.Errorf("%v", err)
 		}

@@ -108,7 +108,8 @@ func compiled(rel string) bool {
 	if name == "go.mod" || name == "go.sum" {
 		return true
 	}
-	return !hidden(name) && !strings.HasSuffix(name, "_test.go") && slices.Contains([]string{".go", ".s", ".pgo"}, path.Ext(name))
+	return !hidden(name) && !strings.HasSuffix(name, "_test.go") &&
+		slices.Contains([]string{".go", ".s", ".pgo"}, path.Ext(name))
 }
 
 // BuildTags gives the build tags for a root's programs, given those of the last

@@ -33,7 +33,8 @@ func Find(dir string) (Root, error) {
 			return Root(d), nil
 		}
 		if d == filepath.Dir(d) {
-			return "", fmt.Errorf("%s is not inside a clone of the journal (no lab/experiments above it); run lab from inside the clone", dir)
+			return "", fmt.Errorf("%s is not inside a clone of the journal (no lab/experiments above it); run lab from "+
+				"inside the clone", dir)
 		}
 	}
 }

@@ -25,7 +25,8 @@ func TestFindLooksUpwards(t *testing.T) {
 
 func TestRelShortensWhatIsInside(t *testing.T) {
 	root := Root(filepath.FromSlash("/a/b"))
-	for path, want := range map[string]string{"/a/b/data/x.json": "data/x.json", "/a/b": ".", "/a/c/x.json": "/a/c/x.json", "/x": "/x"} {
+	for path, want := range map[string]string{"/a/b/data/x.json": "data/x.json", "/a/b": ".", "/a/c/x.json": "/a/c/x.json",
+		"/x": "/x"} {
 		if got := root.Rel(filepath.FromSlash(path)); got != filepath.FromSlash(want) {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}

@@ -49,7 +49,8 @@ func Hold(argv []string, lifeline io.ReadWriter, errs io.Writer) int {
 	path, err := exec.LookPath(argv[0])
 	var p *os.Process
 	if err == nil {
-		p, err = os.StartProcess(path, argv, &os.ProcAttr{Files: []*os.File{nil, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}})
+		p, err = os.StartProcess(path, argv, &os.ProcAttr{Files: []*os.File{nil, os.Stdout, os.Stderr},
+			Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}})
 	}
 	if err != nil {
 		fmt.Fprintln(errs, err)

@@ -19,7 +19,8 @@ const holding = "LEASH_TEST_HOLD"
 func held(t *testing.T, script string) (p *Proc, dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	p, err := Start(Spec{Dir: dir, Argv: []string{os.Args[0], "sh", "-c", script}, Env: []string{holding + "=1"}, Held: true})
+	p, err := Start(Spec{Dir: dir, Argv: []string{os.Args[0], "sh", "-c", script}, Env: []string{holding + "=1"},
+		Held: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,8 @@ func TestWhatIsHeldEndsAsItDoes(t *testing.T) {
 		code   int
 		err    string
 	}{
-		{"exit 0", 0, ""}, {"echo no >&2; exit 3", 3, "exit status 3"}, {"kill -9 $$", -1, "signal: killed"}, {"kill -11 $$", 139, "exit status 139"},
+		{"exit 0", 0, ""}, {"echo no >&2; exit 3", 3, "exit status 3"}, {"kill -9 $$", -1, "signal: killed"},
+		{"kill -11 $$", 139, "exit status 139"},
 	} {
 		p, _ := held(t, c.script)
 		err := p.Err()
@@ -61,7 +63,8 @@ func TestWhatIsHeldEndsAsItDoes(t *testing.T) {
 
 func TestWhatForksAwayIsNamedAndEnded(t *testing.T) {
 	p, dir := held(t, detached+"exit 0")
-	if code, line := p.ExitCode(), p.LastLine(); code != Forked || line != `the command ended and left a process "sleep" running; have it stay in the foreground` {
+	if code, line := p.ExitCode(), p.LastLine(); code != Forked ||
+		line != `the command ended and left a process "sleep" running; have it stay in the foreground` {
 		t.Errorf("%d: %s", code, line)
 	}
 	if alive(pidIn(t, filepath.Join(dir, "child"))) {

@@ -129,7 +129,8 @@ func TestStopEndsAProcessAndItsChildren(t *testing.T) {
 
 func TestStopAsksBeforeItKills(t *testing.T) {
 	var said lines
-	p := start(t, Spec{Argv: []string{"sh", "-c", `trap 'echo goodbye; exit 7' TERM; echo ready; while :; do sleep 0.05; done`}, Lines: said.add})
+	p := start(t, Spec{Argv: []string{"sh", "-c",
+		`trap 'echo goodbye; exit 7' TERM; echo ready; while :; do sleep 0.05; done`}, Lines: said.add})
 	said.wait(t, 1)
 	if err := p.Stop(p.Pid(), 30*time.Second); err != nil {
 		t.Fatal(err)
@@ -141,7 +142,8 @@ func TestStopAsksBeforeItKills(t *testing.T) {
 
 func TestStopKillsWhatIgnoresTheRequest(t *testing.T) {
 	var said lines
-	p := start(t, Spec{Argv: []string{"sh", "-c", `trap '' TERM; echo ready; while :; do sleep 0.05; done`}, Lines: said.add})
+	p := start(t, Spec{Argv: []string{"sh", "-c", `trap '' TERM; echo ready; while :; do sleep 0.05; done`},
+		Lines: said.add})
 	said.wait(t, 1)
 	if err := p.Stop(p.Pid(), 50*time.Millisecond); err != nil {
 		t.Fatal(err)
@@ -153,7 +155,8 @@ func TestStopKillsWhatIgnoresTheRequest(t *testing.T) {
 
 func TestStopAsksTheProcessThatDoesTheWork(t *testing.T) {
 	var said lines
-	p := start(t, Spec{Argv: []string{"sh", "-c", `trap 'echo wrapper asked' TERM; sh -c 'trap "echo worker done; exit 0" TERM; echo $$; while :; do sleep 0.05; done'; echo wrapper done`}, Lines: said.add})
+	p := start(t, Spec{Argv: []string{"sh", "-c",
+		`trap 'echo wrapper asked' TERM; sh -c 'trap "echo worker done; exit 0" TERM; echo $$; while :; do sleep 0.05; done'; echo wrapper done`}, Lines: said.add})
 	worker := pid(t, said.wait(t, 1)[0])
 	if err := p.Stop(worker, 30*time.Second); err != nil {
 		t.Fatal(err)
@@ -221,7 +224,8 @@ func TestHowAProcessEnded(t *testing.T) {
 		p := start(t, Spec{Argv: []string{"sh", "-c", c.script}})
 		<-p.Done()
 		if p.ExitCode() != c.status || (p.Err() != nil) != c.failed || p.LastLine() != c.last {
-			t.Errorf("%s: status %d, %v, last line %q; want %d, failed %v, %q", c.name, p.ExitCode(), p.Err(), p.LastLine(), c.status, c.failed, c.last)
+			t.Errorf("%s: status %d, %v, last line %q; want %d, failed %v, %q", c.name, p.ExitCode(), p.Err(), p.LastLine(),
+				c.status, c.failed, c.last)
 		}
 		if len(p.tail) > keep {
 			t.Errorf("%s: %d lines are kept", c.name, len(p.tail))
@@ -252,7 +256,8 @@ func TestOutputErrorDirectoryAndEnvironment(t *testing.T) {
 
 // The caller's variables must not affect a trial.
 func TestTheCallersEnvironmentDoesNotReachAProcess(t *testing.T) {
-	for _, name := range []string{"WRITE_BUFFER", "SPIN_NS", "GOGC", "GODEBUG", "GOMAXPROCS", "NODE_OPTIONS", "BASH_ENV", "LC_MESSAGES"} {
+	for _, name := range []string{"WRITE_BUFFER", "SPIN_NS", "GOGC", "GODEBUG", "GOMAXPROCS", "NODE_OPTIONS", "BASH_ENV",
+		"LC_MESSAGES"} {
 		t.Setenv(name, "1")
 	}
 	t.Setenv("LC_ALL", "tlh")
@@ -273,7 +278,8 @@ func TestTheCallersEnvironmentDoesNotReachAProcess(t *testing.T) {
 func TestInputIsHandedOn(t *testing.T) {
 	r, w := io.Pipe()
 	var said lines
-	p := start(t, Spec{Argv: []string{"sh", "-c", `read -r line; echo "got $line"; cat; echo end`}, Stdin: r, Lines: said.add})
+	p := start(t, Spec{Argv: []string{"sh", "-c", `read -r line; echo "got $line"; cat; echo end`}, Stdin: r,
+		Lines: said.add})
 	fmt.Fprintln(w, "hello")
 	if got := said.wait(t, 1); got[0] != "got hello" {
 		t.Errorf("%q", got)
@@ -285,7 +291,8 @@ func TestInputIsHandedOn(t *testing.T) {
 }
 
 func TestWhatCannotBeStartedIsAnError(t *testing.T) {
-	for _, argv := range [][]string{{"no-such-program-anywhere"}, {filepath.Join(t.TempDir(), "nothing")}, {os.TempDir()}} {
+	for _, argv := range [][]string{{"no-such-program-anywhere"}, {filepath.Join(t.TempDir(), "nothing")},
+		{os.TempDir()}} {
 		if p, err := Start(Spec{Argv: argv}); err == nil {
 			t.Errorf("%v started as %d", argv, p.Pid())
 		}

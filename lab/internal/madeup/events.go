@@ -60,10 +60,12 @@ func (m *maker) received(all setting.Levels, c Came) map[string]float64 {
 	wait := 0.0005 + number(setting.SinkLatencyMs)/1e3
 	out := map[string]float64{
 		"requests": batches, "duration_s": duration, "throughput_rps": batches / duration, "non_2xx": 0,
-		"delivered_per_s": events / duration, "offered_per_s": events / duration, "logged_per_s": events / duration, "lost_per_s": 0,
+		"delivered_per_s": events / duration, "offered_per_s": events / duration, "logged_per_s": events / duration,
+		"lost_per_s":    0,
 		"arrived_share": 1, "events_per_batch": events / batches,
 		"duplicate_events": 0, "unaccounted_events": 0, "backlog_growth_per_s": 0, "sink_in_flight_max": 1,
-		"add_p99_s": m.about(4e-7, 0.1), "pace_lag_p99_s": m.about(1e-3, 0.1), "delivery_p50_s": m.about(wait, 0.01), "delivery_p99_s": m.about(2*wait, 0.01),
+		"add_p99_s": m.about(4e-7, 0.1), "pace_lag_p99_s": m.about(1e-3, 0.1), "delivery_p50_s": m.about(wait, 0.01),
+		"delivery_p99_s":           m.about(2*wait, 0.01),
 		"server_cpu_s":             0.8 * c.CostS * batches, // of the samples within the window
 		"server_cpu_per_request_s": c.CostS, "client_cpu_per_request_s": client,
 		"client_thread_busy_max": client * batches / duration, "server_rss_bytes": 15245312, "client_rss_bytes": 10043392,

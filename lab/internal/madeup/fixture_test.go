@@ -29,17 +29,20 @@ func TestTheFixturesRunsAreMadeUpHere(t *testing.T) {
 		{Blocks: 7, Ended: results.Budget, Trial: pipelines(0.45, 0.135, 0, nil)},
 		// The record's second run lost a trial, and in its last blocks the client was
 		// the wall.
-		{Blocks: 9, Ended: results.Interrupted, Stopped: "interrupted by a signal; its complete blocks are kept", Trial: pipelines(0.45, 0.135, 0, func(depth int64, block int, c *Came) {
-			if depth == 50 && block == 3 {
-				c.Metrics = map[string]float64{"server_foreign_load": 0.31}
-				c.Reasons = []results.Reason{{Gate: "other-load", Detail: "others ran on the server's cores for 0.31 of a core, more than 0.10"}}
-			}
-			if block > 7 {
-				c.ClientBusy = 0.96
-			}
-		})},
+		{Blocks: 9, Ended: results.Interrupted, Stopped: "interrupted by a signal; its complete blocks are kept",
+			Trial: pipelines(0.45, 0.135, 0, func(depth int64, block int, c *Came) {
+				if depth == 50 && block == 3 {
+					c.Metrics = map[string]float64{"server_foreign_load": 0.31}
+					c.Reasons = []results.Reason{{Gate: "other-load",
+						Detail: "others ran on the server's cores for 0.31 of a core, more than 0.10"}}
+				}
+				if block > 7 {
+					c.ClientBusy = 0.96
+				}
+			})},
 		// On another machine deep pipelining gains less.
-		{Blocks: 10, Ended: results.Decided, Hosts: results.Hosts{Server: wide, Client: wide}, Trial: pipelines(0.72, 0.62, 2, nil)},
+		{Blocks: 10, Ended: results.Decided, Hosts: results.Hosts{Server: wide, Client: wide},
+			Trial: pipelines(0.72, 0.62, 2, nil)},
 	} {
 		p.Experiment, p.Started, p.Seed = x, time.Date(2026, 11, 21, 8+i, 0, 0, 0, time.UTC), 12345678901234567891+uint64(i)
 		if p.Hosts.Server == "" {
@@ -54,15 +57,20 @@ func TestTheFixturesRunsAreMadeUpHere(t *testing.T) {
 func TestTheFixturesFleetsAreMadeUpHere(t *testing.T) {
 	x := designed(t, "95-clients")
 	for i, p := range []Plan{
-		{Blocks: 16, Ended: results.Decided, Hosts: results.Hosts{Server: wide, Client: small, Clients: []string{small, "client-cpu-4c-0000cccc", "client-cpu-4c-0000dddd"}}, Trial: func(levels setting.Levels, block int, _ bool) Came {
-			n, _ := levels[setting.Clients].Int()
-			c := Came{ServerBusy: 0.22 * float64(n), Parts: []Part{{1, 0.98, 0.991, 0.31}, {1, 0.62, 0.64, 0.3}, {0.9, 0.6, 0.63, 0.28}}[:n]}
-			if n == 3 && block == 5 {
-				c.Reasons = []results.Reason{{Gate: "client-lost", Detail: "client 3 was lost in mid-run: it has not answered for 5 s"}}
-			}
-			return c
-		}},
-		{Blocks: 12, Ended: results.Decided, Hosts: results.Hosts{Server: small, Client: small, Clients: []string{small, small, small}}, Trial: func(levels setting.Levels, _ int, _ bool) Came {
+		{Blocks: 16, Ended: results.Decided, Hosts: results.Hosts{Server: wide, Client: small,
+			Clients: []string{small, "client-cpu-4c-0000cccc", "client-cpu-4c-0000dddd"}},
+			Trial: func(levels setting.Levels, block int, _ bool) Came {
+				n, _ := levels[setting.Clients].Int()
+				c := Came{ServerBusy: 0.22 * float64(n),
+					Parts: []Part{{1, 0.98, 0.991, 0.31}, {1, 0.62, 0.64, 0.3}, {0.9, 0.6, 0.63, 0.28}}[:n]}
+				if n == 3 && block == 5 {
+					c.Reasons = []results.Reason{{Gate: "client-lost",
+						Detail: "client 3 was lost in mid-run: it has not answered for 5 s"}}
+				}
+				return c
+			}},
+		{Blocks: 12, Ended: results.Decided, Hosts: results.Hosts{Server: small, Client: small,
+			Clients: []string{small, small, small}}, Trial: func(levels setting.Levels, _ int, _ bool) Came {
 			n, _ := levels[setting.Clients].Int()
 			part := Part{1, 0.6 / float64(n), 0.6 / float64(n), 0.2 / float64(n)}
 			return Came{ServerBusy: 0.97, Parts: []Part{part, part, part}[:n]}
@@ -121,7 +129,8 @@ func same(t *testing.T, name string, want []byte) {
 
 // pipelines gives the cost of a request at pipelining 10 and 50, as shares of
 // its cost without pipelining, and the additional threads at 50.
-func pipelines(ten, fifty, threads float64, more func(depth int64, block int, c *Came)) func(setting.Levels, int, bool) Came {
+func pipelines(ten, fifty, threads float64, more func(depth int64, block int, c *Came)) func(setting.Levels, int,
+	bool) Came {
 	return func(levels setting.Levels, block int, _ bool) Came {
 		depth, _ := levels[setting.Pipelining].Int()
 		c := Came{CostS: 8e-6 * map[int64]float64{1: 1, 10: ten, 50: fifty}[depth], Noise: 0.015, ResponseBytes: 132}

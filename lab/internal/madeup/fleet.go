@@ -33,7 +33,8 @@ func (m *maker) fleet(f *results.File) {
 		f.Provenance.Fleet.Machines = append(f.Provenance.Fleet.Machines, slices.Index(seen, id))
 		if i > 0 {
 			f.Provenance.Fleet.Clients = append(f.Provenance.Fleet.Clients, results.OfFleet{
-				CPUs: fmt.Sprint(i), LineRateBps: linkRate, Clock: "round-trips", Tools: f.Provenance.Tools, Kernel: f.Provenance.Kernel})
+				CPUs: fmt.Sprint(i), LineRateBps: linkRate, Clock: "round-trips", Tools: f.Provenance.Tools,
+				Kernel: f.Provenance.Kernel})
 		}
 	}
 }

@@ -65,7 +65,8 @@ func (c Came) whole() Came {
 	for _, f := range []struct {
 		v     *float64
 		usual float64
-	}{{&c.CostS, Usual.CostS}, {&c.ServerBusy, Usual.ServerBusy}, {&c.ClientBusy, Usual.ClientBusy}, {&c.ResponseBytes, Usual.ResponseBytes}, {&c.Noise, Usual.Noise}} {
+	}{{&c.CostS, Usual.CostS}, {&c.ServerBusy, Usual.ServerBusy}, {&c.ClientBusy, Usual.ClientBusy},
+		{&c.ResponseBytes, Usual.ResponseBytes}, {&c.Noise, Usual.Noise}} {
 		if *f.v == 0 {
 			*f.v = f.usual
 		}
@@ -92,9 +93,12 @@ func Run(p Plan) *results.File {
 		SchemaVersion: results.Version, Experiment: x.Name, Run: Name(p.Started, p.Hosts.Server), Hosts: p.Hosts,
 		Provenance: &results.Provenance{
 			StartedAt: p.Started, Commit: commit, ExperimentSHA256: x.SHA256,
-			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS, ProfileS: x.ProfileS()}, BudgetS: x.BudgetS,
-			Blocks: p.Blocks, Ended: p.Ended, StoppedEarly: p.Stopped, Seed: p.Seed, Generator: "http_load " + setting.HTTPLoadVersion, ServerCPUs: "0", ClientCPUs: "1",
-			Tools: map[string]string{"go": "go1.26.8", "http_load": setting.HTTPLoadVersion}, Kernel: map[string]string{"net.core.somaxconn": "4096"}, CalibrationS: calibration,
+			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS,
+				ProfileS: x.ProfileS()}, BudgetS: x.BudgetS,
+			Blocks: p.Blocks, Ended: p.Ended, StoppedEarly: p.Stopped, Seed: p.Seed, Generator: "http_load " +
+				setting.HTTPLoadVersion, ServerCPUs: "0", ClientCPUs: "1",
+			Tools:  map[string]string{"go": "go1.26.8", "http_load": setting.HTTPLoadVersion},
+			Kernel: map[string]string{"net.core.somaxconn": "4096"}, CalibrationS: calibration,
 			Binaries: map[string]host.Binary{},
 		},
 		Topology: results.Topology(x.Topology), Settings: x.Fixed(),
@@ -113,11 +117,13 @@ func Run(p Plan) *results.File {
 	}
 	m.fleet(f)
 	for i, levels := range x.Conditions() {
-		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: commands(levels, f.Settings.With(levels))})
+		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels,
+			Commands: commands(levels, f.Settings.With(levels))})
 	}
 	if n := len(f.Conditions); !p.NoControl {
 		twin := f.Conditions[experiment.DrawControl(n, p.Seed)]
-		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", n+1), Levels: twin.Levels, ControlOf: twin.ID, Commands: twin.Commands})
+		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", n+1), Levels: twin.Levels,
+			ControlOf: twin.ID, Commands: twin.Commands})
 	}
 	m.f = f
 	for b := 1; b <= p.Blocks; b++ {
@@ -217,10 +223,12 @@ func (m *maker) slot(s *results.Slots, c Came, serverCores float64) {
 	server := min(1, busy*(1+0.005*(m.r.Float64()-0.5))) * length * serverCores
 	requests := math.Round(server / c.CostS)
 	s.DurationS, s.Requests = append(s.DurationS, length), append(s.Requests, int64(requests))
-	s.ServerCPUS, s.ClientCPUS = append(s.ServerCPUS, server), append(s.ClientCPUS, min(1, c.ClientBusy*(1+0.005*(m.r.Float64()-0.5)))*length)
+	s.ServerCPUS, s.ClientCPUS = append(s.ServerCPUS, server),
+		append(s.ClientCPUS, min(1, c.ClientBusy*(1+0.005*(m.r.Float64()-0.5)))*length)
 	s.IdleCPUS = append(s.IdleCPUS, 0.001*m.r.Float64()*length)
 	if m.f.Topology.LineRateBps > 0 {
-		s.TxBytes, s.RxBytes = append(s.TxBytes, int64(requests*(c.ResponseBytes+Overhead))), append(s.RxBytes, int64(requests*110))
+		s.TxBytes, s.RxBytes = append(s.TxBytes, int64(requests*(c.ResponseBytes+Overhead))),
+			append(s.RxBytes, int64(requests*110))
 	}
 	m.at += fill + length + 0.002
 }
@@ -230,18 +238,23 @@ func (m *maker) machine() map[string]float64 {
 	steal := math.Round(m.r.Float64()*10) / 1e4
 	return map[string]float64{
 		"calibration_before_s": m.about(calibration*1.05, 0.005), "calibration_after_s": m.about(calibration*1.05, 0.005),
-		"server_steal": steal, "client_steal": steal, "server_foreign_load": 0.01 * m.r.Float64(), "client_foreign_load": 0.01 * m.r.Float64(),
-		"sampler_busy": 0.004 * m.r.Float64(), "clock_step_s": 4e-9, "throttled_s": 0, "swap_pages": 0, "interrupts_per_s": m.about(5000, 0.1),
-		"tcp_retransmits": 0, "listen_drops": 0, "listen_overflows": 0, "softnet_drops": 0, "softnet_squeezes": 0,
+		"server_steal": steal, "client_steal": steal, "server_foreign_load": 0.01 * m.r.Float64(),
+		"client_foreign_load": 0.01 * m.r.Float64(),
+		"sampler_busy":        0.004 * m.r.Float64(), "clock_step_s": 4e-9, "throttled_s": 0, "swap_pages": 0,
+		"interrupts_per_s": m.about(5000, 0.1),
+		"tcp_retransmits":  0, "listen_drops": 0, "listen_overflows": 0, "softnet_drops": 0, "softnet_squeezes": 0,
 	}
 }
 
-func (m *maker) trial(block, condition int, all setting.Levels, c Came, s *results.Slots, machine map[string]float64) results.Trial {
+func (m *maker) trial(block, condition int, all setting.Levels, c Came, s *results.Slots,
+	machine map[string]float64) results.Trial {
 	t := results.Trial{
-		Seq: len(m.f.Trials) + 1, Block: block, Condition: m.f.Conditions[condition].ID, Reasons: c.Reasons, Below: c.Below, Slots: s,
+		Seq: len(m.f.Trials) + 1, Block: block, Condition: m.f.Conditions[condition].ID, Reasons: c.Reasons, Below: c.Below,
+		Slots:     s,
 		StartedAt: m.Started.Add(time.Duration(s.AtS[0] * float64(time.Second))),
 	}
-	on := results.Setup{SlotS: m.Experiment.Block.SlotS, ServerCores: int(ServerCores(all)), ClientCores: 1, LineRateBps: m.f.Topology.LineRateBps}
+	on := results.Setup{SlotS: m.Experiment.Block.SlotS, ServerCores: int(ServerCores(all)), ClientCores: 1,
+		LineRateBps: m.f.Topology.LineRateBps}
 	if m.Shared {
 		on.ServerCores, on.ClientCores = 0, 0
 	}
@@ -252,14 +265,16 @@ func (m *maker) trial(block, condition int, all setting.Levels, c Came, s *resul
 		figures["server_cores_busy"], figures["client_cores_busy"] = 1, 1
 	}
 	t.Cores = m.cores(c, machine["server_steal"])
-	if all[setting.Generator] != setting.String(setting.HTTPLoad) { // in one piece, and the kernel's ticks give the use of its cores
+	// in one piece, and the kernel's ticks give the use of its cores
+	if all[setting.Generator] != setting.String(setting.HTTPLoad) {
 		t.Slots = nil
 		for i, name := range []string{"server_cores_busy", "client_cores_busy"} {
 			if !m.Shared {
 				figures[name] = 1 - t.Cores[i].Idle
 			}
 		}
-		for _, name := range []string{"slots", "slot_requests_least", "slot_off_s", "slot_server_busy_max", "idle_servers_busy", "silence_s"} {
+		for _, name := range []string{"slots", "slot_requests_least", "slot_off_s", "slot_server_busy_max",
+			"idle_servers_busy", "silence_s"} {
 			delete(figures, name)
 		}
 	}
@@ -304,14 +319,17 @@ func (m *maker) served(all setting.Levels, c Came, of map[string]float64) map[st
 	workers := number(setting.Workers, ServerCores(all))
 	out := map[string]float64{
 		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0, "response_bytes": c.ResponseBytes,
-		"silence_s": m.about(0.002, 0.1), "client_thread_busy_max": of["client_cpu_per_request_s"] * rps, "server_rss_bytes": 45424640, "client_rss_bytes": 15286272,
+		"silence_s": m.about(0.002, 0.1), "client_thread_busy_max": of["client_cpu_per_request_s"] * rps,
+		"server_rss_bytes": 45424640, "client_rss_bytes": 15286272,
 		"connections_established": connections, "processes": 1, "workers": 0,
 	}
 	// A server that does not fork serves in its only process.
 	if prefork, ok := all[setting.Prefork].Bool(); !ok || prefork {
 		maps.Copy(out, map[string]float64{
-			"processes": workers + 1, "workers": workers, "workers_active": workers, "workers_serving": workers, "threads_per_worker": 6 + math.Round(2*m.r.Float64())/2,
-			"connections_per_worker": connections / workers, "server_workers_busy": of["server_cpu_s"] / of["duration_s"] / workers * 0.99,
+			"processes": workers + 1, "workers": workers, "workers_active": workers, "workers_serving": workers,
+			"threads_per_worker":     6 + math.Round(2*m.r.Float64())/2,
+			"connections_per_worker": connections / workers,
+			"server_workers_busy":    of["server_cpu_s"] / of["duration_s"] / workers * 0.99,
 		})
 	}
 	mean := m.about(asked/rps, 0.002)
@@ -333,7 +351,8 @@ func (m *maker) cores(c Came, steal float64) []results.Core {
 			busy = 1 - steal
 		}
 		round := func(v float64) float64 { return math.Round(v*1e4) / 1e4 }
-		core := results.Core{CPU: i, User: round(0.45 * busy), System: round(0.4 * busy), SoftIRQ: max(0, round(0.15*busy-0.01)), Steal: steal}
+		core := results.Core{CPU: i, User: round(0.45 * busy), System: round(0.4 * busy),
+			SoftIRQ: max(0, round(0.15*busy-0.01)), Steal: steal}
 		core.Idle = round(1 - core.User - core.System - core.SoftIRQ - core.Steal)
 		if out = append(out, core); m.Shared {
 			break

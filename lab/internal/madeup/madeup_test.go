@@ -17,8 +17,9 @@ func TestMadeUpRunsPassTheChecks(t *testing.T) {
 		design string
 		change func(*Plan)
 	}{
-		"loopback":    {`topology = { kind = "loopback" }`, func(*Plan) {}},
-		"a wire":      {`topology = { kind = "netns", line_rate_bps = 500000000, burst_bytes = 65536, queue_s = 0.01 }`, func(p *Plan) {}},
+		"loopback": {`topology = { kind = "loopback" }`, func(*Plan) {}},
+		"a wire": {`topology = { kind = "netns", line_rate_bps = 500000000, burst_bytes = 65536, queue_s = 0.01 }`,
+			func(p *Plan) {}},
 		"no control":  {`topology = { kind = "loopback" }`, func(p *Plan) { p.NoControl = true }},
 		"shared core": {`topology = { kind = "loopback" }`, func(p *Plan) { p.Shared = true }},
 		"invalid trials": {`topology = { kind = "loopback" }`, func(p *Plan) {
@@ -29,9 +30,12 @@ func TestMadeUpRunsPassTheChecks(t *testing.T) {
 				return Came{Lost: control, Reasons: []results.Reason{{Gate: "held-up", Detail: "made up"}}}
 			}
 		}},
-		"a fleet of two machines": {`topology = { kind = "loopback" }`, func(p *Plan) { p.Hosts = results.Hosts{Server: "h", Client: "i", Clients: []string{"i", "i"}} }},
-		"a fleet on one machine":  {`topology = { kind = "fleet" }`, func(p *Plan) { p.Hosts = results.Hosts{Server: "h", Client: "h", Clients: []string{"h", "h", "h"}} }},
-		"interrupted":             {`topology = { kind = "loopback" }`, func(p *Plan) { p.Ended, p.Stopped = results.Interrupted, "interrupted" }},
+		"a fleet of two machines": {`topology = { kind = "loopback" }`,
+			func(p *Plan) { p.Hosts = results.Hosts{Server: "h", Client: "i", Clients: []string{"i", "i"}} }},
+		"a fleet on one machine": {`topology = { kind = "fleet" }`,
+			func(p *Plan) { p.Hosts = results.Hosts{Server: "h", Client: "h", Clients: []string{"h", "h", "h"}} }},
+		"interrupted": {`topology = { kind = "loopback" }`,
+			func(p *Plan) { p.Ended, p.Stopped = results.Interrupted, "interrupted" }},
 	} {
 		x, err := experiment.Parse("made-up", []byte(`
 entry = "7"
@@ -48,7 +52,8 @@ claims = [{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "ser
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := Plan{Experiment: x, Hosts: results.Hosts{Server: "h", Client: "h"}, Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Seed: 11, Blocks: 7, Ended: results.Decided}
+		p := Plan{Experiment: x, Hosts: results.Hosts{Server: "h", Client: "h"},
+			Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Seed: 11, Blocks: 7, Ended: results.Decided}
 		c.change(&p)
 		text, err := results.Encode(Run(p))
 		if err != nil {
@@ -122,16 +127,19 @@ func TestRunsMeasuredAtOnceAreChecked(t *testing.T) {
 			}
 		}, "/trials/"},
 		"turns": {func(f *results.File) {
-			f.Trials[2].Slots = &results.Slots{AtS: []float64{1}, DurationS: []float64{1}, FillS: []float64{0}, Requests: []int64{1}, ServerCPUS: []float64{0}, ClientCPUS: []float64{0}, IdleCPUS: []float64{0}}
+			f.Trials[2].Slots = &results.Slots{AtS: []float64{1}, DurationS: []float64{1}, FillS: []float64{0},
+				Requests: []int64{1}, ServerCPUS: []float64{0}, ClientCPUS: []float64{0}, IdleCPUS: []float64{0}}
 		}, "/trials/2/"},
 		"a group of the next block as part of this": {func(f *results.File) { f.Trials[7].Block = 1 }, "/trials/7: "},
 	} {
-		f := Run(Plan{Experiment: x, Hosts: results.Hosts{Server: "h", Client: "h"}, Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Seed: 11, Blocks: 5, Ended: results.Decided})
+		f := Run(Plan{Experiment: x, Hosts: results.Hosts{Server: "h", Client: "h"},
+			Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Seed: 11, Blocks: 5, Ended: results.Decided})
 		if len(f.Trials) != 5*7 {
 			t.Fatalf("%d trials, want 35", len(f.Trials))
 		}
 		c.change(f)
-		if err := f.Check(x); c.says == "" && err != nil || c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)) {
+		if err := f.Check(x); c.says == "" && err != nil || c.says != "" &&
+			(err == nil || !strings.HasPrefix(err.Error(), c.says)) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
 	}

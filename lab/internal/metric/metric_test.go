@@ -45,8 +45,10 @@ func TestNamesAgreeWithUnits(t *testing.T) {
 // time per request and counts of processes are always the server's own.
 func TestWhatMeasuresTheClient(t *testing.T) {
 	for name, want := range map[string]bool{
-		"throughput_rps": true, "latency_p99_s": true, "transfer_bytes_per_s": true, "line_rate_share": true, "throughput_per_worker_rps": true, "delivered_per_s": true, "limit_per_s": true,
-		"server_cpu_per_request_s": false, "client_cpu_per_request_s": false, "workers": false, "threads_per_worker": false, "response_bytes": false, "arrived_share": false, "server_cpu_per_event_s": false,
+		"throughput_rps": true, "latency_p99_s": true, "transfer_bytes_per_s": true, "line_rate_share": true,
+		"throughput_per_worker_rps": true, "delivered_per_s": true, "limit_per_s": true,
+		"server_cpu_per_request_s": false, "client_cpu_per_request_s": false, "workers": false, "threads_per_worker": false,
+		"response_bytes": false, "arrived_share": false, "server_cpu_per_event_s": false,
 	} {
 		if m, ok := Lookup(name); !ok || m.MeasuresClient != want {
 			t.Errorf("%s (known: %v) measures the client: %v, want %v", name, ok, m.MeasuresClient, want)
@@ -79,7 +81,8 @@ func TestLookupNamesAndDocumentAgree(t *testing.T) {
 
 // A limit was found by a rate that failed, so that no wall has to show that it is one.
 func TestWhatAWallCanLimit(t *testing.T) {
-	for name, want := range map[string]bool{"throughput_rps": true, "delivered_per_s": true, "line_rate_share": true, "limit_per_s": false, "latency_p99_s": false, "server_cpu_per_request_s": false} {
+	for name, want := range map[string]bool{"throughput_rps": true, "delivered_per_s": true, "line_rate_share": true,
+		"limit_per_s": false, "latency_p99_s": false, "server_cpu_per_request_s": false} {
 		if m, ok := Lookup(name); !ok || m.Throughput() != want {
 			t.Errorf("%s: %v, want %v", name, m.Throughput(), want)
 		}

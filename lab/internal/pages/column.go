@@ -85,7 +85,8 @@ func scaledColumn(unit string, figures []*verdict.Figure) *shownColumn {
 	shown := most * in.Factor
 	low, high := shown-half*in.Factor, shown+half*in.Factor
 	at := words.LastPlace(shown, &low, &high)
-	switch broken := slices.ContainsFunc(figures, func(f *verdict.Figure) bool { return f != nil && !isWhole(value(f)*in.Factor) }); {
+	switch broken := slices.ContainsFunc(figures,
+		func(f *verdict.Figure) bool { return f != nil && !isWhole(value(f)*in.Factor) }); {
 	case broken:
 	case in.Factor == 1 && shown < 1000:
 		at = 0 // counts

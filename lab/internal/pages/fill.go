@@ -69,7 +69,8 @@ func figureWords(f verdict.Figure, unit string) words.Words {
 	by := words.UnitFor(unit, *f.Median).Factor
 	low, high := *f.Low*by, *f.High*by
 	at := words.Place(*f.Median*by, &low, &high)
-	return words.Words{Text: words.Figure(unit, *f.Median, f.Low, f.High), Interval: words.Grouped(low, at) + " to " + words.Grouped(high, at)}
+	return words.Words{Text: words.Figure(unit, *f.Median, f.Low, f.High), Interval: words.Grouped(low, at) + " to " +
+		words.Grouped(high, at)}
 }
 
 // clientFull tells whether a condition's figures are those of a client at its

@@ -59,7 +59,8 @@ func TestFiguresOfTheWireAsSharesOfItsLineRate(t *testing.T) {
 	}}}}
 	fillWords(f, &experiment.Experiment{})
 	m := f.Conditions[0].Metrics
-	if got := [3]string{m["wire_tx_bps"].LineShare, m["wire_rx_bps"].LineShare, m[rps].LineShare}; got != [3]string{"96.4", "", ""} {
+	if got := [3]string{m["wire_tx_bps"].LineShare, m["wire_rx_bps"].LineShare, m[rps].LineShare}; got != [3]string{"96.4",
+		"", ""} {
 		t.Errorf("%q", got)
 	}
 }
@@ -112,7 +113,8 @@ func TestSeveralComparisonsAreSummedUpAsARange(t *testing.T) {
 		{[]verdict.Effect{fine(1.03), fine(0.98), fine(1.01)}, &verdict.Span{Of: 3, Text: "0.980 to 1.030"}},
 		{[]verdict.Effect{fine(1.03), {Blocks: 3}}, &verdict.Span{Of: 1, Text: "1.030 to 1.030"}},
 		{[]verdict.Effect{{Blocks: 3}, {}}, &verdict.Span{Of: 0, Text: ""}},
-		{[]verdict.Effect{fine(2), {Pairs: 9, RatioLow: 2.0 / 3, RatioHigh: 1.5}}, &verdict.Span{Of: 2, Text: "0.67 to 2.00"}},
+		{[]verdict.Effect{fine(2), {Pairs: 9, RatioLow: 2.0 / 3, RatioHigh: 1.5}},
+			&verdict.Span{Of: 2, Text: "0.67 to 2.00"}},
 		{[]verdict.Effect{fine(9), {Pairs: 9, RatioLow: 7}}, &verdict.Span{Of: 2, Text: "7.0 or more"}},
 		{[]verdict.Effect{fine(0.5), {Pairs: 9, RatioHigh: 1.5}}, &verdict.Span{Of: 2, Text: "1.5 or less"}},
 	} {

@@ -66,7 +66,8 @@ type figures = map[string]float64
 func bounded(t *results.Trial, b gate.Bound) {
 	m := figures{}
 	for name, v := range t.Metrics {
-		if name != "client_thread_busy_max" && name != "client_cores_busy" && name != "server_cores_busy" && name != "line_rate_share" {
+		if name != "client_thread_busy_max" && name != "client_cores_busy" && name != "server_cores_busy" &&
+			name != "line_rate_share" {
 			m[name] = v
 		}
 	}
@@ -90,8 +91,10 @@ func bounded(t *results.Trial, b gate.Bound) {
 func made(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block int) figures) *results.File {
 	r := &results.File{
 		SchemaVersion: results.Version, Experiment: x.Name, Run: "r", Hosts: results.Hosts{Server: "h", Client: "h"},
-		Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ExperimentSHA256: x.SHA256, Blocks: blocks,
-			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS}, ServerCPUs: "0-1", ClientCPUs: "2-3"},
+		Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ExperimentSHA256: x.SHA256,
+			Blocks:     blocks,
+			Block:      &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS},
+			ServerCPUs: "0-1", ClientCPUs: "2-3"},
 		Topology: results.Topology{Kind: "loopback"}, Settings: x.Fixed(),
 	}
 	for i, ls := range x.Conditions() {
@@ -99,7 +102,8 @@ func made(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block 
 	}
 	for b := 1; b <= blocks; b++ {
 		for _, c := range r.Conditions {
-			t := results.Trial{Seq: len(r.Trials) + 1, Block: b, Condition: c.ID, Valid: true, Metrics: f(c.Levels, b), StartedAt: r.Provenance.StartedAt.Add(time.Duration(b-1) * time.Minute)}
+			t := results.Trial{Seq: len(r.Trials) + 1, Block: b, Condition: c.ID, Valid: true, Metrics: f(c.Levels, b),
+				StartedAt: r.Provenance.StartedAt.Add(time.Duration(b-1) * time.Minute)}
 			bounded(&t, gate.BoundServerCPU)
 			r.Trials = append(r.Trials, t)
 		}
@@ -196,7 +200,8 @@ func named(claim, id string) string { return strings.Replace(claim, `"c"`, fmt.S
 // controlled adds an A/A control of the first condition: its figures times the
 // given factor of each block; 0 leaves the block's trial invalid.
 func controlled(r *results.File, by ...float64) *results.File {
-	r.Conditions = append(r.Conditions, results.Condition{ID: "again", Levels: r.Conditions[0].Levels, ControlOf: r.Conditions[0].ID})
+	r.Conditions = append(r.Conditions, results.Condition{ID: "again", Levels: r.Conditions[0].Levels,
+		ControlOf: r.Conditions[0].ID})
 	for _, of := range slices.Clone(r.Trials) {
 		if of.Condition != r.Conditions[0].ID {
 			continue
@@ -252,13 +257,15 @@ func shares(x *experiment.Experiment, of ...float64) *results.File {
 	r := made(x, len(of), func(setting.Levels, int) figures { return figures{rps: 1} })
 	for i := range r.Trials {
 		t := &r.Trials[i]
-		p := profiles.Profile{Kind: profiles.Block, Unit: "s", Total: 2, DurationS: 1, Packages: map[string]float64{"runtime": 1}}
+		p := profiles.Profile{Kind: profiles.Block, Unit: "s", Total: 2, DurationS: 1,
+			Packages: map[string]float64{"runtime": 1}}
 		if v := of[t.Block-1]; t.Condition == "c1" && v > 0 {
 			p.Packages[lock] = v
 		} else if t.Condition == "c2" {
 			p.Packages[lock] = 0.2
 		}
-		cpu := profiles.Profile{Kind: profiles.CPU, Unit: "s", Total: 1, DurationS: 1, Work: map[string]float64{"write": 0.5, "http": 0.5}, Packages: map[string]float64{}}
+		cpu := profiles.Profile{Kind: profiles.CPU, Unit: "s", Total: 1, DurationS: 1,
+			Work: map[string]float64{"write": 0.5, "http": 0.5}, Packages: map[string]float64{}}
 		t.Profiles = []profiles.Profile{cpu, p}
 	}
 	return r

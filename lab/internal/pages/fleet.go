@@ -95,12 +95,14 @@ func fleetWords(machines []int) (says, with string) {
 	clients := words.Count(n, "client")
 	switch {
 	case all == 1:
-		return "1 server and " + clients + " in network namespaces of one machine", "with " + clients + " in namespaces of one machine"
+		return "1 server and " + clients + " in network namespaces of one machine", "with " + clients +
+			" in namespaces of one machine"
 	case beside > 0:
 		says = fmt.Sprintf("1 server and %s on %d machines, %d of them on the server's own", clients, all, beside)
 		return says, fmt.Sprintf("with %s, %d of them on the same machine", clients, beside)
 	}
-	return fmt.Sprintf("1 server and %s on %d machines", clients, all), fmt.Sprintf("with %s on %s", clients, words.Count(others, "machine"))
+	return fmt.Sprintf("1 server and %s on %d machines", clients, all),
+		fmt.Sprintf("with %s on %s", clients, words.Count(others, "machine"))
 }
 
 // fleetCondition sums up the valid trials of a condition, client by client.

@@ -41,8 +41,9 @@ type Summed struct {
 	Needs     string                  `json:"needs,omitempty"` // its preconditions
 	Verdicts  map[verdict.Verdict]int `json:"verdicts"`        // number of hosts by their record's verdict
 	Says      string                  `json:"says"`            // the same in a sentence
-	Agree     string                  `json:"agree,omitempty"` // how far the hosts' ratios agree; absent where fewer than two have an interval
-	Apart     []string                `json:"apart,omitempty"` // hosts whose interval is disjoint from those of most others
+	// how far the hosts' ratios agree; absent where fewer than two have an interval
+	Agree string   `json:"agree,omitempty"`
+	Apart []string `json:"apart,omitempty"` // hosts whose interval is disjoint from those of most others
 	// Outliers are the hosts that a reader wants by name, at most a dozen of them;
 	// OutliersLeft counts the others.
 	Outliers     []Outlier `json:"outliers,omitempty"`
@@ -56,10 +57,11 @@ type Summed struct {
 	// runs of an earlier design.
 	Own        string   `json:"own,omitempty"`
 	OwnEarlier string   `json:"own_earlier,omitempty"`
-	Hosts      []OnHost `json:"hosts"`             // sorted by name
-	Written    *Written `json:"written,omitempty"` // absent where no run decides it, or no commit had it before its first run
-	History    []Past   `json:"history,omitempty"` // runs of the present design, oldest first
-	Earlier    []Past   `json:"earlier,omitempty"` // runs of an earlier design, oldest first; no count has them
+	Hosts      []OnHost `json:"hosts"` // sorted by name
+	// absent where no run decides it, or no commit had it before its first run
+	Written *Written `json:"written,omitempty"`
+	History []Past   `json:"history,omitempty"` // runs of the present design, oldest first
+	Earlier []Past   `json:"earlier,omitempty"` // runs of an earlier design, oldest first; no count has them
 }
 
 // An OnHost is what one host's record says about a claim. The ratio is that of
@@ -131,7 +133,8 @@ func Over(claim string, newest []*verdict.File) Summed {
 func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
 	runs = slices.Clone(runs)
 	slices.SortFunc(runs, func(a, b Made) int { return byStart(a.File, b.File) })
-	out := &Hosts{SchemaVersion: verdict.Version, Experiment: x.Name, Machines: []string{}, Shown: shown(runs), Profiled: withProfiles(runs), Claims: []Summed{}}
+	out := &Hosts{SchemaVersion: verdict.Version, Experiment: x.Name, Machines: []string{}, Shown: shown(runs),
+		Profiled: withProfiles(runs), Claims: []Summed{}}
 	machines, fleets := map[string]bool{}, map[string]InFleet{}
 	var files []*verdict.File
 	for _, r := range runs {
@@ -187,7 +190,8 @@ func (s Summed) says() string {
 	for _, v := range []struct {
 		is  verdict.Verdict
 		how string
-	}{{verdict.Reproduced, "reproduced"}, {verdict.Refuted, "refuted"}, {verdict.Inconclusive, "inconclusive"}, {verdict.Invalid, "invalid"}, {verdict.NotApplicable, "not applicable"}} {
+	}{{verdict.Reproduced, "reproduced"}, {verdict.Refuted, "refuted"}, {verdict.Inconclusive, "inconclusive"},
+		{verdict.Invalid, "invalid"}, {verdict.NotApplicable, "not applicable"}} {
 		switch k := s.Verdicts[v.is]; {
 		case k == 0:
 		case len(parts) == 0:
@@ -254,11 +258,14 @@ func agreement(names []string, effects [][]verdict.Effect) (says string, apart [
 	case len(apart) == 0:
 		return fmt.Sprintf("the intervals of all %s machines overlap those of most others", words.Thousands(n)), nil
 	case len(apart) == n:
-		return fmt.Sprintf("the %s machines differ: the interval of each lies apart from those of most others", words.Thousands(n)), apart
+		return fmt.Sprintf("the %s machines differ: the interval of each lies apart from those of most others",
+			words.Thousands(n)), apart
 	case len(apart) > 3:
-		return fmt.Sprintf("of %s machines, %s lie apart from most others", words.Thousands(n), words.Thousands(len(apart))), apart
+		return fmt.Sprintf("of %s machines, %s lie apart from most others", words.Thousands(n), words.Thousands(len(apart))),
+			apart
 	}
-	return fmt.Sprintf("of %s machines, %s %s apart from most others", words.Thousands(n), words.List(apart), words.Plural(len(apart), "lies", "lie")), apart
+	return fmt.Sprintf("of %s machines, %s %s apart from most others", words.Thousands(n), words.List(apart),
+		words.Plural(len(apart), "lies", "lie")), apart
 }
 
 // upper is the interval's upper end, or a number above all ratios if it has

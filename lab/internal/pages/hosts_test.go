@@ -23,7 +23,8 @@ func crowd(n int, others ...*verdict.File) []*verdict.File {
 }
 
 func TestAThousandHostsAreSummedUpAndTheOddOnesNamed(t *testing.T) {
-	got := Over("c", crowd(1000, file("odd", verdict.Refuted, 1, 0.9, 1.1), file("far", verdict.Reproduced, 9, 8, 10), file("open", verdict.Inconclusive, 2, 1, 3)))
+	got := Over("c", crowd(1000, file("odd", verdict.Refuted, 1, 0.9, 1.1), file("far", verdict.Reproduced, 9, 8, 10),
+		file("open", verdict.Inconclusive, 2, 1, 3)))
 	if want := "reproduced on 1,001 of 1,003 machines, refuted on 1, inconclusive on 1"; got.Says != want {
 		t.Errorf("%q", got.Says)
 	}
@@ -31,7 +32,8 @@ func TestAThousandHostsAreSummedUpAndTheOddOnesNamed(t *testing.T) {
 		t.Errorf("%q", got.Agree)
 	}
 	// The one that decides otherwise comes before the one that is farther away.
-	want := []Outlier{{"odd", "run-odd", "refuted, ratio 1.000 (0.900 to 1.100)"}, {"far", "run-far", "far from the others, ratio 9.0 (8.0 to 10.0)"}}
+	want := []Outlier{{"odd", "run-odd", "refuted, ratio 1.000 (0.900 to 1.100)"},
+		{"far", "run-far", "far from the others, ratio 9.0 (8.0 to 10.0)"}}
 	if !reflect.DeepEqual(got.Outliers, want) || got.OutliersLeft != 0 {
 		t.Errorf("%+v, %d left", got.Outliers, got.OutliersLeft)
 	}
@@ -42,7 +44,8 @@ func TestAThousandHostsAreSummedUpAndTheOddOnesNamed(t *testing.T) {
 func TestWhereAClaimStoodBeforeItRan(t *testing.T) {
 	x := design(t, "", isFlat)
 	run := func(name string, change func(*verdict.File)) Made {
-		f := &verdict.File{Run: name, Started: name, Trials: 4, Written: "commit-" + name, Design: "design-" + name, Claims: []verdict.Claim{{ID: "c"}}}
+		f := &verdict.File{Run: name, Started: name, Trials: 4, Written: "commit-" + name, Design: "design-" + name,
+			Claims: []verdict.Claim{{ID: "c"}}}
 		change(f)
 		return Made{f, x}
 	}
@@ -57,8 +60,11 @@ func TestWhereAClaimStoodBeforeItRan(t *testing.T) {
 		{"two runs, the first last", []Made{run("2", usual), run("1", usual)}, &Written{"commit-1", "design-1", "1"}},
 		{"a first run of a dirty tree", []Made{run("1", unwritten), run("2", usual)}, nil},
 		{"a later run of a dirty tree", []Made{run("1", usual), run("2", unwritten)}, &Written{"commit-1", "design-1", "1"}},
-		{"a first run that could not be made", []Made{run("1", func(f *verdict.File) { f.Trials, f.Written = 0, "" }), run("2", usual)}, &Written{"commit-2", "design-2", "2"}},
-		{"a run with another claim", []Made{run("1", func(f *verdict.File) { f.Claims[0].ID = "other" }), run("2", usual)}, &Written{"commit-2", "design-2", "2"}},
+		{"a first run that could not be made",
+			[]Made{run("1", func(f *verdict.File) { f.Trials, f.Written = 0, "" }), run("2", usual)},
+			&Written{"commit-2", "design-2", "2"}},
+		{"a run with another claim", []Made{run("1", func(f *verdict.File) { f.Claims[0].ID = "other" }), run("2", usual)},
+			&Written{"commit-2", "design-2", "2"}},
 	} {
 		if got := OverHosts(x, c.runs).Claims[0].Written; !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
@@ -108,7 +114,8 @@ func TestNoMoreThanADozenOddHostsAreNamed(t *testing.T) {
 
 // run is a verdict file as a run leaves it.
 func madeBy(x *experiment.Experiment, host, started string, claims ...verdict.Claim) Made {
-	return Made{&verdict.File{Host: host, ClientHost: host, Run: started + "-" + host, Started: started, Claims: claims, Conditions: []verdict.Summary{{}}}, x}
+	return Made{&verdict.File{Host: host, ClientHost: host, Run: started + "-" + host, Started: started, Claims: claims,
+		Conditions: []verdict.Summary{{}}}, x}
 }
 
 func TestHistoriesAndWhichRunsCount(t *testing.T) {
@@ -118,7 +125,9 @@ func TestHistoriesAndWhichRunsCount(t *testing.T) {
 	earlier.EarlierDesign, earlier.Earlier = true, []verdict.Claim{c(verdict.Reproduced)}
 	refused := madeBy(x, "b", "9", c(verdict.NotApplicable))
 	refused.Conditions = nil
-	got := OverHosts(x, []Made{refused, madeBy(x, "a", "4", c(verdict.Refuted)), madeBy(x, "a", "3", c(verdict.Inconclusive)), earlier, madeBy(x, "b", "5", c(verdict.Refuted), verdict.Claim{ID: "later", Verdict: verdict.Reproduced})})
+	got := OverHosts(x, []Made{refused, madeBy(x, "a", "4", c(verdict.Refuted)),
+		madeBy(x, "a", "3", c(verdict.Inconclusive)), earlier,
+		madeBy(x, "b", "5", c(verdict.Refuted), verdict.Claim{ID: "later", Verdict: verdict.Reproduced})})
 	// The newest run could not be made, so the entry shows the one before.
 	if want := []string{"5-b"}; !slices.Equal(got.Shown, want) {
 		t.Errorf("shown: %v", got.Shown)
@@ -144,7 +153,8 @@ func TestHistoriesAndWhichRunsCount(t *testing.T) {
 		}
 	}
 	sum := got.Claims[0]
-	want := []Past{{Run: "3-a", First: true}, {Run: "4-a", Was: verdict.Inconclusive, Changed: true}, {Run: "5-b", First: true}, {Run: "9-b", Was: verdict.Refuted, Changed: true}}
+	want := []Past{{Run: "3-a", First: true}, {Run: "4-a", Was: verdict.Inconclusive, Changed: true},
+		{Run: "5-b", First: true}, {Run: "9-b", Was: verdict.Refuted, Changed: true}}
 	if !slices.Equal(sum.History, want) || !slices.Equal(sum.Earlier, []Past{{Run: "0-a", First: true}}) {
 		t.Errorf("%+v, earlier %+v", sum.History, sum.Earlier)
 	}
@@ -167,15 +177,19 @@ func TestAWithdrawnClaimKeepsItsWordingAndAllItsCriteria(t *testing.T) {
 		m.Withdrawn = []verdict.Claim{{ID: "c", Verdict: v}}
 		return m
 	}
-	got := OverHosts(now, []Made{of(old, "1", verdict.Refuted), of(newer, "2", verdict.Reproduced), of(newer, "3", verdict.Reproduced)}).Withdrawn
-	if len(got) != 2 || got[0].ID != "never-run" || got[0].Text != "never-run" || got[0].Withdrawn != "No use." || got[0].Bar != "criterion" {
+	got := OverHosts(now, []Made{of(old, "1", verdict.Refuted), of(newer, "2", verdict.Reproduced),
+		of(newer, "3", verdict.Reproduced)}).Withdrawn
+	if len(got) != 2 || got[0].ID != "never-run" || got[0].Text != "never-run" || got[0].Withdrawn != "No use." ||
+		got[0].Bar != "criterion" {
 		t.Fatalf("%+v", got)
 	}
 	c := got[1]
-	if c.Text != "newer" || c.Kind != "flat" || c.Bar != "margin" || c.Withdrawn != "Too wide." || len(c.History) != 3 || !c.History[1].Changed {
+	if c.Text != "newer" || c.Kind != "flat" || c.Bar != "margin" || c.Withdrawn != "Too wide." || len(c.History) != 3 ||
+		!c.History[1].Changed {
 		t.Errorf("%+v", c)
 	}
-	if len(c.Criteria) != 2 || !strings.Contains(c.Criteria[0], "20\u00a0%") || !strings.Contains(c.Criteria[1], "10\u00a0%") {
+	if len(c.Criteria) != 2 || !strings.Contains(c.Criteria[0], "20\u00a0%") ||
+		!strings.Contains(c.Criteria[1], "10\u00a0%") {
 		t.Errorf("%q", c.Criteria)
 	}
 }
@@ -183,7 +197,8 @@ func TestAWithdrawnClaimKeepsItsWordingAndAllItsCriteria(t *testing.T) {
 func TestTheLedgerHasALineForEachClaimAndMachine(t *testing.T) {
 	x := design(t, "", isFlat, named(atLeast, "d"))
 	l := NewLedger()
-	l.Add(x, OverHosts(x, []Made{{file("b", verdict.Refuted, 1, 0.9, 0), x}, {file("a", verdict.Reproduced, 2, 1.9, 2.1), x}}))
+	l.Add(x, OverHosts(x, []Made{{file("b", verdict.Refuted, 1, 0.9, 0), x},
+		{file("a", verdict.Reproduced, 2, 1.9, 2.1), x}}))
 	got, err := l.CSV()
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +211,8 @@ func TestTheLedgerHasALineForEachClaimAndMachine(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("%s", got)
 	}
-	if c := l.Claims[0]; c.Says != "reproduced on 1 of 2 machines, refuted on 1" || len(c.Machines) != 2 || len(l.Claims[1].Machines) != 0 {
+	if c := l.Claims[0]; c.Says != "reproduced on 1 of 2 machines, refuted on 1" || len(c.Machines) != 2 ||
+		len(l.Claims[1].Machines) != 0 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -213,11 +229,13 @@ func TestAFleetIsARecordOfItsOwn(t *testing.T) {
 		}
 		return Made{f, x}
 	}
-	got := OverHosts(x, []Made{in("1", verdict.Reproduced), in("2", verdict.Refuted, "a", "a"), in("3", verdict.Inconclusive, "b", "c"), in("4", verdict.Reproduced, "a", "a")}).Claims[0]
+	got := OverHosts(x, []Made{in("1", verdict.Reproduced), in("2", verdict.Refuted, "a", "a"),
+		in("3", verdict.Inconclusive, "b", "c"), in("4", verdict.Reproduced, "a", "a")}).Claims[0]
 	if len(got.Hosts) != 3 || got.Says != "reproduced on 2 of 3 machines and fleets, inconclusive on 1" {
 		t.Errorf("%s: %+v", got.Says, got.Hosts)
 	}
-	for i, want := range []Past{{Run: "run-1", First: true}, {Run: "run-2", First: true}, {Run: "run-3", First: true}, {Run: "run-4", Was: verdict.Refuted, Changed: true}} {
+	for i, want := range []Past{{Run: "run-1", First: true}, {Run: "run-2", First: true}, {Run: "run-3", First: true},
+		{Run: "run-4", Was: verdict.Refuted, Changed: true}} {
 		if got.History[i] != want {
 			t.Errorf("%+v, want %+v", got.History[i], want)
 		}

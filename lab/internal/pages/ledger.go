@@ -69,7 +69,9 @@ func (l *Ledger) Add(x *experiment.Experiment, h *Hosts) {
 		claim := LedgerClaim{Entry: x.Entry, Experiment: x.Name, Claim: c.ID, Kind: string(c.Kind), Text: c.Text,
 			Criterion: of.Criterion, Says: of.Says, Verdicts: of.Verdicts, Machines: []LedgerLine{}, Corrected: of.Corrected}
 		for _, on := range of.Hosts {
-			claim.Machines = append(claim.Machines, LedgerLine{on.Host, on.ClientHost, on.Fleet, on.Run, on.Verdict, on.Blocks, on.For, on.Against, on.Ratio, on.Low, on.High})
+			claim.Machines = append(claim.Machines,
+				LedgerLine{on.Host, on.ClientHost, on.Fleet, on.Run, on.Verdict, on.Blocks, on.For, on.Against, on.Ratio, on.Low,
+					on.High})
 		}
 		l.Claims = append(l.Claims, claim)
 	}
@@ -81,7 +83,8 @@ func (l *Ledger) CSV() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	// Writing to a buffer cannot fail by itself; Error reports anything else.
-	_ = w.Write([]string{"entry", "experiment", "claim", "kind", "text", "host", "client_host", "run", "verdict", "blocks", "for", "against", "ratio", "low", "high"})
+	_ = w.Write([]string{"entry", "experiment", "claim", "kind", "text", "host", "client_host", "run", "verdict", "blocks",
+		"for", "against", "ratio", "low", "high"})
 	for _, c := range l.Claims {
 		head := []string{c.Entry, c.Experiment, c.Claim, c.Kind, c.Text}
 		lines := c.Machines
@@ -89,7 +92,8 @@ func (l *Ledger) CSV() ([]byte, error) {
 			_ = w.Write(strict.Cells(append(head, make([]string, 10)...)))
 		}
 		for _, m := range lines {
-			row := append(head[:len(head):len(head)], m.Host, m.clients(), m.Run, string(m.Verdict), strconv.Itoa(m.Blocks), strconv.Itoa(m.For), strconv.Itoa(m.Against))
+			row := append(head[:len(head):len(head)], m.Host, m.clients(), m.Run, string(m.Verdict), strconv.Itoa(m.Blocks),
+				strconv.Itoa(m.For), strconv.Itoa(m.Against))
 			for _, v := range []float64{m.Ratio, m.Low, m.High} {
 				cell := ""
 				if v > 0 {

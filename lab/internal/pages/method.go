@@ -17,26 +17,27 @@ import (
 // A Method has the thresholds of the verdicts, so that pages print the ones in
 // force.
 type Method struct {
-	WireSaturated float64                    `json:"wire_saturated"`
-	CPUSaturated  float64                    `json:"cpu_saturated"`
-	Confidence    float64                    `json:"confidence"` // of the intervals of single figures' medians
-	MinVisits     int                        `json:"min_visits"`
-	Alpha         float64                    `json:"alpha"`         // probability of a wrong verdict, per experiment
-	ControlAlpha  float64                    `json:"control_alpha"` // probability that a control differs by chance, per record
-	Bold          float64                    `json:"bold"`          // share of blocks on which half of each bet is placed
-	MaxVisits     int                        `json:"max_visits"`    // most further visits that an estimate considers
-	VisitGapS     float64                    `json:"visit_gap_s"`   // between the blocks of one visit
-	VisitSpanS    float64                    `json:"visit_span_s"`  // between the beginnings of its first block and its last
-	Verdicts      map[verdict.Verdict]string `json:"verdicts"`
-	Warnings      map[stats.Warning]string   `json:"warnings"`
-	SlowBy        float64                    `json:"slow_by"`
-	SamplerShare  float64                    `json:"sampler_share"`
-	Gates         []Gate                     `json:"gates"`
-	Works         []profiles.WorkDoc         `json:"works"`
-	Settings      map[string]string          `json:"settings"` // what pages call each
-	Profiles      []profiles.KindDoc         `json:"profiles"`
-	Simulation    simulated                  `json:"simulation"`
-	Shown         Values                     `json:"shown"` // the numbers above as pages print them
+	WireSaturated float64 `json:"wire_saturated"`
+	CPUSaturated  float64 `json:"cpu_saturated"`
+	Confidence    float64 `json:"confidence"` // of the intervals of single figures' medians
+	MinVisits     int     `json:"min_visits"`
+	Alpha         float64 `json:"alpha"` // probability of a wrong verdict, per experiment
+	// probability that a control differs by chance, per record
+	ControlAlpha float64                    `json:"control_alpha"`
+	Bold         float64                    `json:"bold"`         // share of blocks on which half of each bet is placed
+	MaxVisits    int                        `json:"max_visits"`   // most further visits that an estimate considers
+	VisitGapS    float64                    `json:"visit_gap_s"`  // between the blocks of one visit
+	VisitSpanS   float64                    `json:"visit_span_s"` // between the beginnings of its first block and its last
+	Verdicts     map[verdict.Verdict]string `json:"verdicts"`
+	Warnings     map[stats.Warning]string   `json:"warnings"`
+	SlowBy       float64                    `json:"slow_by"`
+	SamplerShare float64                    `json:"sampler_share"`
+	Gates        []Gate                     `json:"gates"`
+	Works        []profiles.WorkDoc         `json:"works"`
+	Settings     map[string]string          `json:"settings"` // what pages call each
+	Profiles     []profiles.KindDoc         `json:"profiles"`
+	Simulation   simulated                  `json:"simulation"`
+	Shown        Values                     `json:"shown"` // the numbers above as pages print them
 }
 
 // A Gate describes one gate for pages.
@@ -58,9 +59,11 @@ func Rules() Method {
 		Alpha: stats.Alpha, ControlAlpha: verdict.ControlAlpha, Bold: confseq.Bold, MaxVisits: confseq.MaxNeeded,
 		VisitGapS: results.VisitGap.Seconds(), VisitSpanS: results.VisitSpan.Seconds(),
 		Verdicts: map[verdict.Verdict]string{}, Warnings: map[stats.Warning]string{}, Settings: map[string]string{},
-		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: profiles.Works(), Profiles: profiles.KindDocs(), Simulation: simulation(),
+		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: profiles.Works(), Profiles: profiles.KindDocs(),
+		Simulation: simulation(),
 	}
-	for _, v := range []verdict.Verdict{verdict.Reproduced, verdict.Refuted, verdict.Inconclusive, verdict.Invalid, verdict.NotApplicable} {
+	for _, v := range []verdict.Verdict{verdict.Reproduced, verdict.Refuted, verdict.Inconclusive, verdict.Invalid,
+		verdict.NotApplicable} {
 		m.Verdicts[v] = v.Meaning()
 	}
 	for _, w := range stats.AllWarnings {

@@ -9,7 +9,8 @@ import (
 func TestEveryVerdictHasItsSentence(t *testing.T) {
 	rules := Rules()
 	seen := map[string]bool{}
-	for _, v := range []verdict.Verdict{verdict.Reproduced, verdict.Refuted, verdict.Inconclusive, verdict.Invalid, verdict.NotApplicable} {
+	for _, v := range []verdict.Verdict{verdict.Reproduced, verdict.Refuted, verdict.Inconclusive, verdict.Invalid,
+		verdict.NotApplicable} {
 		if s := rules.Verdicts[v]; s == "" || s != v.Meaning() || seen[s] {
 			t.Errorf("%s: %q", v, s)
 		}

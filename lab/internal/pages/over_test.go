@@ -10,8 +10,10 @@ import (
 )
 
 func file(host string, v verdict.Verdict, ratio, low, high float64) *verdict.File {
-	return &verdict.File{Host: host, ClientHost: host, Run: "run-" + host, Claims: []verdict.Claim{{ID: "c", Verdict: v, Reason: "r", Blocks: 9, Runs: 2, For: 8, Against: 1,
-		Effects: []verdict.Effect{{Metric: rps, A: setting.Levels{"workers": setting.Int(2)}, B: setting.Levels{"workers": setting.Int(1)}, Ratio: ratio, Low: low, High: high, Decides: true}}}}}
+	return &verdict.File{Host: host, ClientHost: host, Run: "run-" + host,
+		Claims: []verdict.Claim{{ID: "c", Verdict: v, Reason: "r", Blocks: 9, Runs: 2, For: 8, Against: 1,
+			Effects: []verdict.Effect{{Metric: rps, A: setting.Levels{"workers": setting.Int(2)},
+				B: setting.Levels{"workers": setting.Int(1)}, Ratio: ratio, Low: low, High: high, Decides: true}}}}}
 }
 
 func TestAClaimOverHosts(t *testing.T) {
@@ -24,30 +26,41 @@ func TestAClaimOverHosts(t *testing.T) {
 	}{
 		{"none", nil, "no machine has measured it yet", "", nil},
 		{"one", []*verdict.File{file("a", verdict.Reproduced, 2, 1.9, 2.1)}, "reproduced on 1 of 1 machine", "", nil},
-		{"two that agree", []*verdict.File{file("a", verdict.Reproduced, 2, 1.9, 2.1), file("b", verdict.Inconclusive, 2.1, 1.5, 2.5)},
-			"reproduced on 1 of 2 machines, inconclusive on 1", "the intervals of all 2 machines overlap those of most others", nil},
-		{"two that do not", []*verdict.File{file("a", verdict.Reproduced, 2, 1.9, 2.1), file("b", verdict.Refuted, 1, 0.9, 1.1)},
-			"reproduced on 1 of 2 machines, refuted on 1", "the 2 machines differ: the interval of each lies apart from those of most others", []string{"a", "b"}},
-		{"one of three apart", []*verdict.File{file("a", verdict.Reproduced, 2, 1.9, 2.1), file("b", verdict.Reproduced, 2, 1.9, 2.1), file("c", verdict.Refuted, 1, 0.9, 1.1)},
+		{"two that agree", []*verdict.File{file("a", verdict.Reproduced, 2, 1.9, 2.1),
+			file("b", verdict.Inconclusive, 2.1, 1.5, 2.5)},
+			"reproduced on 1 of 2 machines, inconclusive on 1", "the intervals of all 2 machines overlap those of most others",
+			nil},
+		{"two that do not", []*verdict.File{file("a", verdict.Reproduced, 2, 1.9, 2.1),
+			file("b", verdict.Refuted, 1, 0.9, 1.1)},
+			"reproduced on 1 of 2 machines, refuted on 1",
+			"the 2 machines differ: the interval of each lies apart from those of most others", []string{"a", "b"}},
+		{"one of three apart", []*verdict.File{file("a", verdict.Reproduced, 2, 1.9, 2.1),
+			file("b", verdict.Reproduced, 2, 1.9, 2.1), file("c", verdict.Refuted, 1, 0.9, 1.1)},
 			"reproduced on 2 of 3 machines, refuted on 1", "of 3 machines, c lies apart from most others", []string{"c"}},
-		{"without an interval", []*verdict.File{file("a", verdict.Reproduced, 2, 1.9, 2.1), file("b", verdict.NotApplicable, 0, 0, 0)},
+		{"without an interval", []*verdict.File{file("a", verdict.Reproduced, 2, 1.9, 2.1),
+			file("b", verdict.NotApplicable, 0, 0, 0)},
 			"reproduced on 1 of 2 machines, not applicable on 1", "", nil},
-		{"with an open end", []*verdict.File{file("a", verdict.Reproduced, 2, 1.9, 2.1), file("b", verdict.Reproduced, 3, 1.5, 0)},
+		{"with an open end", []*verdict.File{file("a", verdict.Reproduced, 2, 1.9, 2.1),
+			file("b", verdict.Reproduced, 3, 1.5, 0)},
 			"reproduced on 2 of 2 machines", "the intervals of all 2 machines overlap those of most others", nil},
 	} {
 		got := Over("c", c.files)
-		if got.Says != c.says || got.Agree != c.agree || !slices.Equal(got.Apart, c.apart) || len(got.Hosts) != len(c.files) || got.Hosts == nil {
+		if got.Says != c.says || got.Agree != c.agree || !slices.Equal(got.Apart, c.apart) ||
+			len(got.Hosts) != len(c.files) || got.Hosts == nil {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
 	got := Over("c", []*verdict.File{file("b", verdict.Refuted, 1, 0.9, 1.1), file("a", verdict.Reproduced, 2, 1.9, 2.1)})
-	want := OnHost{Host: "a", ClientHost: "a", Run: "run-a", Verdict: verdict.Reproduced, Reason: "r", Blocks: 9, Runs: 2, For: 8, Against: 1, Ratio: 2, Low: 1.9, High: 2.1, Text: "2.00", Interval: "1.90 to 2.10"}
-	if !reflect.DeepEqual(got.Hosts[0], want) || got.Verdicts[verdict.Reproduced] != 1 || got.Verdicts[verdict.Refuted] != 1 {
+	want := OnHost{Host: "a", ClientHost: "a", Run: "run-a", Verdict: verdict.Reproduced, Reason: "r", Blocks: 9, Runs: 2,
+		For: 8, Against: 1, Ratio: 2, Low: 1.9, High: 2.1, Text: "2.00", Interval: "1.90 to 2.10"}
+	if !reflect.DeepEqual(got.Hosts[0], want) || got.Verdicts[verdict.Reproduced] != 1 ||
+		got.Verdicts[verdict.Refuted] != 1 {
 		t.Errorf("%+v", got)
 	}
 	x := design(t, "", isFlat, named(atLeast, "d"))
 	all := OverHosts(x, []Made{{file("a", verdict.Reproduced, 2, 1.9, 2.1), x}})
-	if len(all.Claims) != 2 || all.Claims[1].Says != "no machine has measured it yet" || all.Claims[0].ID != "c" || all.Experiment != x.Name {
+	if len(all.Claims) != 2 || all.Claims[1].Says != "no machine has measured it yet" || all.Claims[0].ID != "c" ||
+		all.Experiment != x.Name {
 		t.Errorf("%+v", all)
 	}
 }

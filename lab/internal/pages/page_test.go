@@ -34,7 +34,8 @@ func TestAPageHasTheFiguresInWordsAndNamesTheOthers(t *testing.T) {
 	r := ratios(x, 1, 1, 1, 1, 1, 1)
 	f := verdict.Decide(x, machine, []verdict.Run{{File: r, Then: x}})
 	Fill(f, x)
-	f.Control = &verdict.Control{Of: "c1", Condition: verdict.Summary{ID: "c3", Metrics: map[string]verdict.Figure{rps: {N: 6}}}}
+	f.Control = &verdict.Control{Of: "c1", Condition: verdict.Summary{ID: "c3",
+		Metrics: map[string]verdict.Figure{rps: {N: 6}}}}
 	before := asJSON(t, f)
 	p := PageOf(f, r)
 	if asJSON(t, f) != before {
@@ -103,9 +104,11 @@ func TestAPageHasWhatIsShownOfTheResults(t *testing.T) {
 // Early results name processes that no page does. The results stay as they are.
 func TestAPageNamesOnlyListedProcesses(t *testing.T) {
 	const detail = "client_foreign_load 0.42; most of it chromium (0.40)"
-	trials := []results.Trial{{Reasons: []results.Reason{{Gate: gate.OtherLoad, Detail: detail}, {Gate: gate.Errors, Detail: "1 error"}}}}
+	trials := []results.Trial{{Reasons: []results.Reason{{Gate: gate.OtherLoad, Detail: detail},
+		{Gate: gate.Errors, Detail: "1 error"}}}}
 	got := pageTrials(trials)[0].Reasons
-	if got[0].Detail != "client_foreign_load 0.42; most of it another process (0.40)" || got[1].Detail != "1 error" || trials[0].Reasons[0].Detail != detail {
+	if got[0].Detail != "client_foreign_load 0.42; most of it another process (0.40)" || got[1].Detail != "1 error" ||
+		trials[0].Reasons[0].Detail != detail {
 		t.Errorf("%+v of %+v", got, trials)
 	}
 }

@@ -188,7 +188,8 @@ func withdrawn(x *experiment.Experiment, runs []Made) []Gone {
 				continue
 			}
 			if c, ok := r.Then.Claim(id); ok {
-				g.Text, g.Kind, g.Bar, g.Edge, g.Why, g.Needs = c.Text, string(c.Kind), barOf(c), edgeOf(c), c.Why, verdict.NeedsWords(c.Needs)
+				g.Text, g.Kind, g.Bar, g.Edge, g.Why, g.Needs = c.Text, string(c.Kind), barOf(c), edgeOf(c), c.Why,
+					verdict.NeedsWords(c.Needs)
 				said := verdict.Criterion(c)
 				g.Criteria = append([]string{said}, slices.DeleteFunc(g.Criteria, func(s string) bool { return s == said })...)
 			}

@@ -26,7 +26,8 @@ func OfText(x *experiment.Experiment, rows []PrintedRow) (conds []verdict.Summar
 		i := slices.IndexFunc(conds, func(c verdict.Summary) bool { return c.Levels.Key() == r.Levels.Key() })
 		if i < 0 {
 			i = len(conds)
-			conds = append(conds, verdict.Summary{ID: r.ID, Levels: r.Levels, Bounds: map[string]int{}, Metrics: map[string]verdict.Figure{}})
+			conds = append(conds, verdict.Summary{ID: r.ID, Levels: r.Levels, Bounds: map[string]int{},
+				Metrics: map[string]verdict.Figure{}})
 			name(&conds[i], x)
 		}
 		c := &conds[i]

@@ -17,7 +17,8 @@ func withRaw(f *results.File) *results.File {
 	for i := range f.Conditions {
 		c := &f.Conditions[i]
 		for _, k := range []profiles.Kind{profiles.CPU, profiles.Block} {
-			c.Profiles = append(c.Profiles, results.RawProfile{Kind: k, File: fmt.Sprintf("made-up/r/%s-%s.pb.gz", c.ID, k), SHA256: "5a", Trials: 6})
+			c.Profiles = append(c.Profiles, results.RawProfile{Kind: k, File: fmt.Sprintf("made-up/r/%s-%s.pb.gz", c.ID, k),
+				SHA256: "5a", Trials: 6})
 		}
 	}
 	return f
@@ -35,13 +36,16 @@ func TestAConditionSaysWhatItsProfilesCameTo(t *testing.T) {
 	Fill(f, x)
 	Sizes(f, func(file string) int { return len(file) })
 	got := f.Conditions[slices.IndexFunc(f.Conditions, func(s verdict.Summary) bool { return s.ID == "c1" })].Profiles
-	if cpu := got[0]; cpu.Amount != "750.0 ms/s" || cpu.Parked != "" || cpu.Most != "writing 50 %, HTTP 30 %, garbage collection 10 %" || cpu.Shares["work lock"] != "10 %" {
+	if cpu := got[0]; cpu.Amount != "750.0 ms/s" || cpu.Parked != "" ||
+		cpu.Most != "writing 50 %, HTTP 30 %, garbage collection 10 %" || cpu.Shares["work lock"] != "10 %" {
 		t.Errorf("%+v", cpu)
 	}
-	if want := (verdict.RawFile{File: "made-up/r/c1-cpu.pb.gz", SHA256: "5a", Trials: 6, Size: "22 B"}); *got[0].Raw != want {
+	if want := (verdict.RawFile{File: "made-up/r/c1-cpu.pb.gz", SHA256: "5a", Trials: 6,
+		Size: "22 B"}); *got[0].Raw != want {
 		t.Errorf("%+v, want %+v", *got[0].Raw, want)
 	}
-	if block := got[1]; block.Amount != "2.000 s/s" || block.Parked != "2" || block.Most != "" || block.Shares[lock] != "20 %" || block.Shares["runtime"] != "100 %" {
+	if block := got[1]; block.Amount != "2.000 s/s" || block.Parked != "2" || block.Most != "" ||
+		block.Shares[lock] != "20 %" || block.Shares["runtime"] != "100 %" {
 		t.Errorf("%+v", block)
 	}
 }
@@ -63,7 +67,8 @@ func TestAProfileWithoutSamplesSaysSo(t *testing.T) {
 func TestATableOfWorkHasTheLargestShareFirst(t *testing.T) {
 	profile := func(id string, total float64, raw *verdict.RawFile, work map[string]float64) verdict.Summary {
 		p := profiles.Profile{Kind: profiles.CPU, Unit: "s", Total: total, DurationS: 2, Work: work}
-		return verdict.Summary{ID: id, Levels: setting.Levels{"index": setting.String(id)}, Profiles: []verdict.Profiled{{Profile: p, Raw: raw}}}
+		return verdict.Summary{ID: id, Levels: setting.Levels{"index": setting.String(id)},
+			Profiles: []verdict.Profiled{{Profile: p, Raw: raw}}}
 	}
 	f := &verdict.File{Conditions: []verdict.Summary{
 		profile("c1", 3, &verdict.RawFile{}, map[string]float64{"write": 0.6, "gc": 0.4}),
@@ -71,7 +76,9 @@ func TestATableOfWorkHasTheLargestShareFirst(t *testing.T) {
 		profile("c3", 100, nil, map[string]float64{"read": 1}), // without a file, so in no table
 	}}
 	tabulate(f, "index")
-	want := map[profiles.Kind]verdict.WorkTable{profiles.CPU: {Unit: "s/s", Rows: []verdict.WorkRow{{Work: "http", Label: "HTTP"}, {Work: "write", Label: "Writing"}, {Work: "gc", Label: "Garbage collection"}}}}
+	want := map[profiles.Kind]verdict.WorkTable{profiles.CPU: {Unit: "s/s",
+		Rows: []verdict.WorkRow{{Work: "http", Label: "HTTP"}, {Work: "write", Label: "Writing"},
+			{Work: "gc", Label: "Garbage collection"}}}}
 	if !reflect.DeepEqual(f.WorkTables, want) {
 		t.Errorf("%+v, want %+v", f.WorkTables, want)
 	}

@@ -93,13 +93,15 @@ func TellDifference(d *profiles.DiffTree, before, after profiles.Tree) {
 			most = append(most, strings.TrimSpace(r.Symbol+" from "+became(scale, r.Before, r.After)))
 		}
 	}
-	d.Words.Doc = fmt.Sprintf("From %s to %s. Most changed: %s. The table below has more.", d.Words.Before, d.Words.After, strings.Join(most, ", "))
+	d.Words.Doc = fmt.Sprintf("From %s to %s. Most changed: %s. The table below has more.", d.Words.Before, d.Words.After,
+		strings.Join(most, ", "))
 	tellFrames(&d.Root, scale)
 }
 
 // became writes two values, the second without a sign that only rounding gave it.
 func became(s profiles.Scale, before, after float64) string {
-	return strings.TrimSpace(fmt.Sprintf("%.*f to %.*f %s", s.Digits, s.Factor*before, s.Digits, max(0, s.Factor*after), s.Unit))
+	return strings.TrimSpace(fmt.Sprintf("%.*f to %.*f %s", s.Digits, s.Factor*before, s.Digits, max(0, s.Factor*after),
+		s.Unit))
 }
 
 // tellChange is false for a symbol whose figures are the same once rounded. It gets no

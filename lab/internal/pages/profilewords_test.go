@@ -49,12 +49,15 @@ func TestSmallerValuesStandOnTheScaleOfTheLargest(t *testing.T) {
 
 func TestAConditionIsNamedWithTheComparedFactorFirst(t *testing.T) {
 	levels := setting.Levels{
-		"connections": setting.Int(1000), "index": setting.String("pool"), "prefork": setting.Bool(true), "rps": setting.Bool(false), "block_rate_ns": setting.Int(5),
+		"connections": setting.Int(1000), "index": setting.String("pool"), "prefork": setting.Bool(true),
+		"rps": setting.Bool(false), "block_rate_ns": setting.Int(5),
 	}
-	if got, want := conditionWords(levels, "index"), "Index pool, block rate ns 5, connections 1,000, prefork yes, RPS no"; got != want {
+	if got, want := conditionWords(levels, "index"),
+		"Index pool, block rate ns 5, connections 1,000, prefork yes, RPS no"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := conditionWords(levels, ""), "Block rate ns 5, connections 1,000, index pool, prefork yes, RPS no"; got != want {
+	if got, want := conditionWords(levels, ""),
+		"Block rate ns 5, connections 1,000, index pool, prefork yes, RPS no"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if got := conditionWords(nil, "index"); got != "All trials" {

@@ -40,11 +40,15 @@ func TestARecordHoldsOneSetOfPrograms(t *testing.T) {
 		{"another file of the same", []map[string]string{{"fiber_server": "1 a"}, {"fiber_server": "2 a"}}, "a, b"},
 		{"made of something else", []map[string]string{{"fiber_server": "1 a"}, {"fiber_server": "2 b"}}, "b"},
 		{"the same file, before it told", []map[string]string{{"fiber_server": "1"}, {"fiber_server": "1 a"}}, "a, b"},
-		{"another load generator", []map[string]string{{"fiber_server": "1 a", "http_load": "1 a"}, {"fiber_server": "1 a", "http_load": "2 b"}}, "b"},
-		{"another lab and another node", []map[string]string{{"lab": "1", "node": "1", "fiber_server": "1"}, {"lab": "2", "node": "2", "fiber_server": "1"}}, "a, b"},
-		{"back to the first", []map[string]string{{"fiber_server": "1"}, {"fiber_server": "2"}, {"fiber_server": "1"}}, "a, c"},
+		{"another load generator", []map[string]string{{"fiber_server": "1 a", "http_load": "1 a"},
+			{"fiber_server": "1 a", "http_load": "2 b"}}, "b"},
+		{"another lab and another node", []map[string]string{{"lab": "1", "node": "1", "fiber_server": "1"},
+			{"lab": "2", "node": "2", "fiber_server": "1"}}, "a, b"},
+		{"back to the first", []map[string]string{{"fiber_server": "1"}, {"fiber_server": "2"}, {"fiber_server": "1"}},
+			"a, c"},
 		{"a server more", []map[string]string{{"fiber_server": "1"}, {"fiber_server": "1", "c_floor": "3"}}, "a, b"},
-		{"one that names none does not join two", []map[string]string{{"fiber_server": "1"}, {"fiber_server": "2"}, nil}, "b, c"},
+		{"one that names none does not join two", []map[string]string{{"fiber_server": "1"}, {"fiber_server": "2"}, nil},
+			"b, c"},
 	} {
 		var runs []verdict.Run
 		var files []Made
@@ -53,7 +57,8 @@ func TestARecordHoldsOneSetOfPrograms(t *testing.T) {
 			files = append(files, Made{verdict.Decide(x, machine, runs), x})
 		}
 		newest := files[len(files)-1]
-		if got := strings.Join(newest.Record.Runs, ", "); got != c.want || newest.Claims[0].Blocks != 3*len(newest.Record.Runs) {
+		if got := strings.Join(newest.Record.Runs, ", "); got != c.want ||
+			newest.Claims[0].Blocks != 3*len(newest.Record.Runs) {
 			t.Errorf("%s: the record has %s with %d blocks, want %s", c.name, got, newest.Claims[0].Blocks, c.want)
 		}
 		for _, p := range OverHosts(x, files).Claims[0].History {
@@ -63,8 +68,10 @@ func TestARecordHoldsOneSetOfPrograms(t *testing.T) {
 		}
 	}
 	first, second := of("a", map[string]string{"fiber_server": "1 a"}), of("b", map[string]string{"fiber_server": "2 b"})
-	history := OverHosts(x, []Made{{verdict.Decide(x, machine, []verdict.Run{first}), x}, {verdict.Decide(x, machine, []verdict.Run{first, second}), x}}).Claims[0].History
-	if want := []Past{{Run: "a", First: true, Apart: "of an earlier fiber_server"}, {Run: "b", First: true}}; !slices.Equal(history, want) {
+	history := OverHosts(x, []Made{{verdict.Decide(x, machine, []verdict.Run{first}), x},
+		{verdict.Decide(x, machine, []verdict.Run{first, second}), x}}).Claims[0].History
+	if want := []Past{{Run: "a", First: true, Apart: "of an earlier fiber_server"},
+		{Run: "b", First: true}}; !slices.Equal(history, want) {
 		t.Errorf("%+v, want %+v", history, want)
 	}
 }
@@ -109,7 +116,8 @@ func TestBlocksOfTwoStartsCountTogetherOnAKnownMachineOnly(t *testing.T) {
 			t.Errorf("%s: the record has %s, want %s", c.name, got, c.want)
 		}
 		past := OverHosts(x, files).Claims[0].History
-		if apart := strings.HasPrefix(past[0].Apart, "of an earlier start"); apart != (c.want == "b") || past[1].First != apart {
+		if apart := strings.HasPrefix(past[0].Apart, "of an earlier start"); apart != (c.want == "b") ||
+			past[1].First != apart {
 			t.Errorf("%s: %+v", c.name, past)
 		}
 	}

@@ -20,7 +20,8 @@ var everywhere = []string{
 
 // tableOf lays out the figures of conditions; nil without any. It shows the metrics
 // that the experiment names, and others. again is a run's A/A control, if it has one.
-func tableOf(x *experiment.Experiment, conds []verdict.Summary, again *verdict.Summary, others []string) *verdict.Table {
+func tableOf(x *experiment.Experiment, conds []verdict.Summary, again *verdict.Summary,
+	others []string) *verdict.Table {
 	if len(conds) == 0 {
 		return nil
 	}

@@ -32,7 +32,8 @@ func textUnder(s string, v float64) verdict.Figure {
 // rowsOf makes a condition for each figure of a metric, under 1, 2, … workers.
 func rowsOf(name string, figures ...verdict.Figure) (out []verdict.Summary) {
 	for i, f := range figures {
-		c := verdict.Summary{ID: string(rune('a' + i)), Levels: setting.Levels{setting.Workers: setting.Int(int64(i + 1))}, Trials: 6, Metrics: map[string]verdict.Figure{}}
+		c := verdict.Summary{ID: string(rune('a' + i)), Levels: setting.Levels{setting.Workers: setting.Int(int64(i + 1))},
+			Trials: 6, Metrics: map[string]verdict.Figure{}}
 		if f.N > 0 {
 			c.Metrics[name] = f
 		}
@@ -86,7 +87,8 @@ func TestFiguresOfAColumn(t *testing.T) {
 		{"counts below a thousand are whole", "workers",
 			[]verdict.Figure{measured(4, 4, 5), measured(16, 16, 16)}, "", []string{"4 (4 to 5)", "16"}},
 		{"large counts are rounded like rates, but have no point", "requests",
-			[]verdict.Figure{measured(1002, 1001, 1003), measured(2000, 1999, 2001)}, "", []string{"1,002 (1,001 to 1,003)", "2,000 (1,999 to 2,001)"}},
+			[]verdict.Figure{measured(1002, 1001, 1003), measured(2000, 1999, 2001)}, "",
+			[]string{"1,002 (1,001 to 1,003)", "2,000 (1,999 to 2,001)"}},
 		{"a low end of zero is an end", busy,
 			[]verdict.Figure{measured(0.01, 0, 0.02), measured(0.5, 0.49, 0.51)}, "%",
 			[]string{"1.0 (0.0 to 2.0)", "50.0 (49.0 to 51.0)"}},
@@ -103,7 +105,8 @@ func TestFiguresOfAColumn(t *testing.T) {
 		{"bytes a second", transfer,
 			[]verdict.Figure{point(6.13e9), point(250e6)}, "GB/s", []string{"6.13", "0.25"}},
 		{"nothing but zeros keeps the base unit", p50, []verdict.Figure{point(0), point(0)}, "s", []string{"0", "0"}},
-		{"a metric that one condition lacks", rps, []verdict.Figure{point(100), {}, point(300)}, "/s", []string{"100", "", "300"}},
+		{"a metric that one condition lacks", rps, []verdict.Figure{point(100), {}, point(300)}, "/s",
+			[]string{"100", "", "300"}},
 	} {
 		x.Metrics = []string{c.metric}
 		unit, cells := column(t, tableOf(x, rowsOf(c.metric, c.figures...), nil, everywhere), c.metric)
@@ -122,7 +125,8 @@ func TestPrintedFiguresKeepTheirDigits(t *testing.T) {
 		cells        []string
 	}{
 		{"a unit that all have goes to the head", p50,
-			[]verdict.Figure{text("163ms", 0.163), text("430 ms", 0.43), textUnder("<1ms", 0.001)}, "ms", []string{"163", "430", "<1"}},
+			[]verdict.Figure{text("163ms", 0.163), text("430 ms", 0.43), textUnder("<1ms", 0.001)}, "ms",
+			[]string{"163", "430", "<1"}},
 		{"several units stay with their figures", p50,
 			[]verdict.Figure{text("493.28µs", 493.28e-6), text("2.88ms", 0.00288)}, "", []string{"493.28µs", "2.88ms"}},
 		{"needless zeros stay", busy,
@@ -151,7 +155,8 @@ func condition(id string, levels setting.Levels, bounds map[string]int) verdict.
 func TestRowsOfATable(t *testing.T) {
 	x := design(t, `{ name = "workers", levels = [2, 16] }, { name = "pipelining", levels = [100, 2000] }`, isFlat)
 	level := func(workers, pipelining int64, prefork bool) setting.Levels {
-		return setting.Levels{setting.Workers: setting.Int(workers), setting.Pipelining: setting.Int(pipelining), setting.Prefork: setting.Bool(prefork)}
+		return setting.Levels{setting.Workers: setting.Int(workers), setting.Pipelining: setting.Int(pipelining),
+			setting.Prefork: setting.Bool(prefork)}
 	}
 	alone := setting.Levels{setting.Workers: setting.Int(16)}
 	invalid := verdict.Summary{ID: "c4", Levels: level(2, 2000, true), Trials: 3, Invalid: 3}
@@ -168,11 +173,14 @@ func TestRowsOfATable(t *testing.T) {
 		Columns: []verdict.TableHead{{Metric: rps, Unit: "/s"}},
 		Rows: []verdict.TableRow{
 			{ID: "c3", Levels: []string{"2", "100", "yes"}, Medians: []string{"100"}},
-			{ID: "c2", Levels: []string{"2", "2,000", "no"}, Medians: []string{"100"}, Bounds: "server-cpu 3, wire 3", Trials: 6},
+			{ID: "c2", Levels: []string{"2", "2,000", "no"}, Medians: []string{"100"}, Bounds: "server-cpu 3, wire 3",
+				Trials: 6},
 			{ID: "c4", Levels: []string{"2", "2,000", "yes"}, Medians: []string{""}, Invalid: 3},
 			{ID: "c5", Levels: []string{"16", "", ""}, Medians: []string{"100"}, Bounds: "wire 2", Trials: 2},
-			{ID: "c1", Levels: []string{"16", "100", "yes"}, Medians: []string{"100"}, Bounds: "client-cpu + wire 4, wire 1", Trials: 5},
-			{ID: "control", Control: true, Levels: []string{"2", "100", "yes"}, Medians: []string{"100"}, Bounds: "unknown 6", Trials: 6},
+			{ID: "c1", Levels: []string{"16", "100", "yes"}, Medians: []string{"100"}, Bounds: "client-cpu + wire 4, wire 1",
+				Trials: 5},
+			{ID: "control", Control: true, Levels: []string{"2", "100", "yes"}, Medians: []string{"100"}, Bounds: "unknown 6",
+				Trials: 6},
 		},
 	}
 	for i, row := range got.Rows {
@@ -186,7 +194,8 @@ func TestRowsOfATable(t *testing.T) {
 }
 
 func TestTheTableOfATextSaysWhichWallButCountsNoTrials(t *testing.T) {
-	got := tableOf(design(t, "", isFlat), []verdict.Summary{condition("c1", setting.Levels{}, map[string]int{"client-cpu+wire": 1})}, nil, metric.Names())
+	got := tableOf(design(t, "", isFlat), []verdict.Summary{condition("c1", setting.Levels{},
+		map[string]int{"client-cpu+wire": 1})}, nil, metric.Names())
 	if got.Rows[0].Bounds != "client-cpu + wire" {
 		t.Errorf("bounds are %q", got.Rows[0].Bounds)
 	}
@@ -246,7 +255,8 @@ func TestAnotherRunsControlIsNotInTheTable(t *testing.T) {
 	if got := rows(filled(x, verdict.Run{File: first, Then: x})); !slices.Equal(got, []string{"c1", "c2", "control"}) {
 		t.Errorf("rows %q of the run with a control", got)
 	}
-	if got := rows(filled(x, verdict.Run{File: first, Then: x}, verdict.Run{File: second, Then: x})); !slices.Equal(got, []string{"c1", "c2"}) {
+	if got := rows(filled(x, verdict.Run{File: first, Then: x}, verdict.Run{File: second, Then: x})); !slices.Equal(got,
+		[]string{"c1", "c2"}) {
 		t.Errorf("rows %q of the run without one", got)
 	}
 }

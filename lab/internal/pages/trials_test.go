@@ -17,8 +17,9 @@ func TestTrialsAreListedInTheirOrderWithWhatWasRecorded(t *testing.T) {
 	}
 	got := TrialsOf(&results.File{Trials: trials})
 	want := &verdict.Trials{
-		Columns: []verdict.TableHead{{Metric: rps, Unit: "/s"}, {Metric: cost, Unit: "µs"}, {Metric: "calibration_before_s", Unit: "ms"}},
-		Cells:   []string{"151,234 6.4 100", "- - -", "99 21.8 100"},
+		Columns: []verdict.TableHead{{Metric: rps, Unit: "/s"}, {Metric: cost, Unit: "µs"},
+			{Metric: "calibration_before_s", Unit: "ms"}},
+		Cells: []string{"151,234 6.4 100", "- - -", "99 21.8 100"},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)

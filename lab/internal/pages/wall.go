@@ -40,9 +40,11 @@ func Wall(f *verdict.File, x *experiment.Experiment) string {
 			bounds = said.Bounds // of all runs of the record
 		}
 	}
-	rises, stays := adds.Verdict == verdict.Reproduced, flat.Verdict == verdict.Reproduced || adds.Verdict == verdict.Refuted
+	rises, stays := adds.Verdict == verdict.Reproduced, flat.Verdict == verdict.Reproduced ||
+		adds.Verdict == verdict.Refuted
 	if !rises && !stays {
-		return fmt.Sprintf("Whether the server or its clients are the wall is open: it is not decided whether %s clients reach more than %s.", more, fewer)
+		return fmt.Sprintf("Whether the server or its clients are the wall is open: it is not decided whether %s clients "+
+			"reach more than %s.", more, fewer)
 	}
 	times := ""
 	for _, c := range []verdict.Claim{adds, flat} {
@@ -55,17 +57,20 @@ func Wall(f *verdict.File, x *experiment.Experiment) string {
 	in := fmt.Sprintf("in %d of %d trials", of, all)
 	switch has := func(b gate.Bound) bool { return strings.Contains(met, string(b)) }; {
 	case rises && has(gate.BoundServerCPU) && !has(gate.BoundClientCPU):
-		return fmt.Sprintf("With %s clients the server's CPU is the wall, and %s are too few for it: %s, and with %s of them the server's CPU was full %s.", more, fewer, step, more, in)
+		return fmt.Sprintf("With %s clients the server's CPU is the wall, and %s are too few for it: %s, and with %s of "+
+			"them the server's CPU was full %s.", more, fewer, step, more, in)
 	case rises && has(gate.BoundClientCPU):
 		return fmt.Sprintf("The clients are the wall: %s, and the CPU of the fullest was full %s.", step, in)
 	case rises && has(gate.BoundWire):
 		return fmt.Sprintf("The clients' links are the wall: %s, and the fullest link was full %s.", step, in)
 	case rises:
-		return fmt.Sprintf("More clients still add throughput, so the server is not the wall: %s. No wall was seen to be met in most trials.", step)
+		return fmt.Sprintf("More clients still add throughput, so the server is not the wall: %s. No wall was seen to be "+
+			"met in most trials.", step)
 	case has(gate.BoundServerCPU) && !has(gate.BoundClientCPU):
 		return fmt.Sprintf("The server is the wall: %s, its CPU was full %s, and no client was full there.", step, in)
 	case has(gate.BoundClientCPU):
-		return fmt.Sprintf("A further client adds nothing, though one was full %s: %s. The clients share what is full, as cores of one machine, or wait for the fullest of them.", in, step)
+		return fmt.Sprintf("A further client adds nothing, though one was full %s: %s. The clients share what is full, as "+
+			"cores of one machine, or wait for the fullest of them.", in, step)
 	case has(gate.BoundWire):
 		return fmt.Sprintf("The server's link is the wall: %s, though the fullest link was full %s.", step, in)
 	}

@@ -52,7 +52,8 @@ func (f fleet) on(t *testing.T, x *experiment.Experiment, clients ...string) (*v
 		},
 	})
 	for _, levels := range x.Beyond(len(clients)) {
-		r.Provenance.LeftOut = append(r.Provenance.LeftOut, results.LeftOut{Levels: levels, Why: "the fleet has fewer clients"})
+		r.Provenance.LeftOut = append(r.Provenance.LeftOut,
+			results.LeftOut{Levels: levels, Why: "the fleet has fewer clients"})
 	}
 	if err := r.Check(x); err != nil {
 		t.Fatalf("the made-up run is none that the lab could make: %v", err)
@@ -76,10 +77,13 @@ func TestTheWallIsFoundBothWays(t *testing.T) {
 	}{
 		{"the clients' CPU", func(n int64) madeup.Came {
 			return madeup.Came{ServerBusy: 0.25 * float64(n), Parts: alike(n, 0.97, 0.2)}
-		}, three, "second-adds third-adds clients", []string{"The clients are the wall: 3 clients reach 1.5", "times the throughput of 2, and the CPU of the fullest was full in 12 of 12 trials"}},
+		}, three, "second-adds third-adds clients",
+			[]string{"The clients are the wall: 3 clients reach 1.5",
+				"times the throughput of 2, and the CPU of the fullest was full in 12 of 12 trials"}},
 		{"the clients' links", func(n int64) madeup.Came {
 			return madeup.Came{ServerBusy: 0.2 * float64(n), Parts: alike(n, 0.4, 0.96)}
-		}, three, "second-adds third-adds link", []string{"The clients' links are the wall: 3 clients reach 1.5", "the fullest link was full in 12 of 12 trials"}},
+		}, three, "second-adds third-adds link",
+			[]string{"The clients' links are the wall: 3 clients reach 1.5", "the fullest link was full in 12 of 12 trials"}},
 		{"one full client of three", func(n int64) madeup.Came {
 			parts := alike(n, 0.5, 0.2)
 			parts[0].Cores, parts[0].Thread = 0.98, 0.98
@@ -87,25 +91,29 @@ func TestTheWallIsFoundBothWays(t *testing.T) {
 		}, three, "second-adds third-adds clients", []string{"The clients are the wall", "the CPU of the fullest"}},
 		{"the server's CPU", func(n int64) madeup.Came {
 			return madeup.Came{ServerBusy: 0.97, Parts: alike(n, 0.8/float64(n), 0.1)}
-		}, three, "flat server", []string{"The server is the wall: 3 clients reach", "its CPU was full in 12 of 12 trials, and no client was full there"}},
+		}, three, "flat server", []string{"The server is the wall: 3 clients reach",
+			"its CPU was full in 12 of 12 trials, and no client was full there"}},
 		{"the server's CPU, once there are two clients", func(n int64) madeup.Came {
 			return madeup.Came{ServerBusy: min(0.97, 0.6*float64(n)), Parts: alike(n, []float64{0, 0.97, 0.8, 0.6}[n], 0.1)}
 		}, three, "second-adds flat server", []string{"The server is the wall"}},
 		{"the server's CPU, once there are three", func(n int64) madeup.Came {
 			return madeup.Came{ServerBusy: min(0.97, 0.36*float64(n)), Parts: alike(n, []float64{0, 0.97, 0.97, 0.85}[n], 0.1)}
-		}, three, "second-adds third-adds server", []string{"With 3 clients the server's CPU is the wall, and 2 are too few for it"}},
+		}, three, "second-adds third-adds server",
+			[]string{"With 3 clients the server's CPU is the wall, and 2 are too few for it"}},
 		{"the server's link", func(n int64) madeup.Came {
 			return madeup.Came{ServerBusy: 0.5, Parts: alike(n, 0.4/float64(n), 0.96)}
 		}, three, "link", []string{"The server's link is the wall: 3 clients reach", "though the fullest link was full"}},
 		{"clients on shared cores", func(n int64) madeup.Came {
 			return madeup.Came{ServerBusy: 0.5, Parts: alike(n, 0.97, 0.1)}
-		}, []string{"s", "s", "s"}, "clients", []string{"A further client adds nothing, though one was full in 12 of 12 trials"}},
+		}, []string{"s", "s", "s"}, "clients",
+			[]string{"A further client adds nothing, though one was full in 12 of 12 trials"}},
 		{"nothing that is looked at", func(n int64) madeup.Came {
 			return madeup.Came{ServerBusy: 0.5, Parts: alike(n, 0.3, 0.1)}
 		}, three, "", []string{"A further client adds nothing, and no wall was seen to be met in most trials"}},
 		{"two clients, the clients' CPU", func(n int64) madeup.Came {
 			return madeup.Came{ServerBusy: 0.25 * float64(n), Parts: alike(n, 0.97, 0.2)}
-		}, three[:2], "second-adds", []string{"The clients are the wall: 2 clients reach", "times the throughput of 1, and the CPU of the fullest was full in 12 of 12 trials"}},
+		}, three[:2], "second-adds", []string{"The clients are the wall: 2 clients reach",
+			"times the throughput of 1, and the CPU of the fullest was full in 12 of 12 trials"}},
 		{"two clients, the server's CPU", func(n int64) madeup.Came {
 			return madeup.Came{ServerBusy: 0.97, Parts: alike(n, 0.8/float64(n), 0.1)}
 		}, three[:2], "", []string{"The server is the wall: 2 clients reach"}},
@@ -135,7 +143,8 @@ func TestTheWallIsFoundBothWays(t *testing.T) {
 					t.Errorf("%q does not say %q", f.Wall, want)
 				}
 			}
-			if sum := OverHosts(x, []Made{{f, x}}); len(sum.Fleets) != 1 || sum.Claims[0].Hosts[0].Who != sum.Fleets[0].Who || sum.Fleets[0].Who == "s" {
+			if sum := OverHosts(x, []Made{{f, x}}); len(sum.Fleets) != 1 || sum.Claims[0].Hosts[0].Who != sum.Fleets[0].Who ||
+				sum.Fleets[0].Who == "s" {
 				t.Errorf("the fleet is not told from its server alone: %+v", sum.Fleets)
 			}
 			if fl := fleetOf(r); len(fl.Conditions) != len(r.Conditions) {
@@ -174,8 +183,10 @@ func TestAFleetOnOneMachineIsCalledThat(t *testing.T) {
 		{[]int{0, 1, 2, 3}, "1 server and 3 clients on 4 machines", "with 3 clients on 3 machines"},
 		{[]int{0, 1}, "1 server and 1 client on 2 machines", "with 1 client on 1 machine"},
 		{[]int{0, 1, 1, 2}, "1 server and 3 clients on 3 machines", "with 3 clients on 2 machines"},
-		{[]int{0, 0, 0, 0}, "1 server and 3 clients in network namespaces of one machine", "with 3 clients in namespaces of one machine"},
-		{[]int{0, 0, 1}, "1 server and 2 clients on 2 machines, 1 of them on the server's own", "with 2 clients, 1 of them on the same machine"},
+		{[]int{0, 0, 0, 0}, "1 server and 3 clients in network namespaces of one machine",
+			"with 3 clients in namespaces of one machine"},
+		{[]int{0, 0, 1}, "1 server and 2 clients on 2 machines, 1 of them on the server's own",
+			"with 2 clients, 1 of them on the same machine"},
 	} {
 		if says, with := fleetWords(c.machines); says != c.says || with != c.with {
 			t.Errorf("%v: %q, %q", c.machines, says, with)
@@ -194,7 +205,8 @@ func TestEachClientOfAConditionHasItsRow(t *testing.T) {
 	_, r := one.on(t, x, "a", "b", "c", "d", "e", "f", "g", "h")
 	f := fleetOf(r)
 	three := f.Conditions[2]
-	want := FleetClient{Client: 1, Share: "50.0 %", Cores: "97.0 %", Thread: "99.1 %", Link: "25.0 %", Bound: "client-cpu 12", Clock: "+0.00 ± 0.40 ms"}
+	want := FleetClient{Client: 1, Share: "50.0 %", Cores: "97.0 %", Thread: "99.1 %", Link: "25.0 %",
+		Bound: "client-cpu 12", Clock: "+0.00 ± 0.40 ms"}
 	if len(three.Clients) != 3 || three.Clients[0] != want {
 		t.Errorf("%+v", three.Clients)
 	}
@@ -214,9 +226,12 @@ func TestEachClientOfAConditionHasItsRow(t *testing.T) {
 		want       string
 	}{
 		{[]string{"3"}, []string{"client-cpu"}, 8, 8, "Client 3 of 8 was full, by its CPU; the others were not seen to be."},
-		{[]string{"1", "3"}, []string{"wire"}, 8, 8, "Clients 1 and 3 of 8 were full, each by its link; the others were not seen to be."},
-		{[]string{"1", "2"}, []string{"wire", "client-cpu"}, 2, 2, "All of the clients were full, each by its CPU or its link."},
-		{[]string{"2"}, []string{"wire"}, 2, 3, "Client 2 of 2 that loaded was full, by its link; the other one was not seen to be."},
+		{[]string{"1", "3"}, []string{"wire"}, 8, 8,
+			"Clients 1 and 3 of 8 were full, each by its link; the others were not seen to be."},
+		{[]string{"1", "2"}, []string{"wire", "client-cpu"}, 2, 2,
+			"All of the clients were full, each by its CPU or its link."},
+		{[]string{"2"}, []string{"wire"}, 2, 3,
+			"Client 2 of 2 that loaded was full, by its link; the other one was not seen to be."},
 		{nil, nil, 8, 8, "No client was seen to be full."},
 	} {
 		walls := map[string]bool{}

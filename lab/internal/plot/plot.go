@@ -140,7 +140,8 @@ func (b *Book) tables(exp string) (out []Run) {
 	for _, entry := range slices.Sorted(maps.Keys(b.Audits)) {
 		for _, t := range b.Audits[entry].Tables {
 			if t.Experiment == exp {
-				printed := &results.File{Topology: results.Topology{Kind: t.Topology, LineRateBps: t.LineRateBps}, Settings: t.Settings}
+				printed := &results.File{Topology: results.Topology{Kind: t.Topology, LineRateBps: t.LineRateBps},
+					Settings: t.Settings}
 				out = append(out, Run{table: true, Results: printed, File: &verdict.File{
 					Experiment: exp, Entry: entry, Run: entry + "-" + t.ID, Host: t.Host, ClientHost: t.ClientHost, Date: t.Date,
 					Topology: t.Topology, LineRateBps: t.LineRateBps, Conditions: t.Conditions, Table: t.Table,

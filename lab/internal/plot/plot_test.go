@@ -20,16 +20,19 @@ func book() *Book {
 	run := func(name, host string, rps float64) Run {
 		levels := setting.Levels{"workers": setting.Int(4)}
 		f := &verdict.File{Experiment: "90-workers", Entry: "90", Run: name, Host: host, Date: "2026-11-19", Blocks: 1,
-			Conditions: []verdict.Summary{{ID: "c1", Name: "Workers <4>", Levels: levels, Shown: map[string]string{"workers": "4"},
-				Metrics: map[string]verdict.Figure{"throughput_rps": {Median: &rps, Words: words.Words{Text: "1,000"}}, "errors": {Median: &rps}}}},
+			Conditions: []verdict.Summary{{ID: "c1", Name: "Workers <4>", Levels: levels,
+				Shown: map[string]string{"workers": "4"},
+				Metrics: map[string]verdict.Figure{"throughput_rps": {Median: &rps, Words: words.Words{Text: "1,000"}},
+					"errors": {Median: &rps}}}},
 			Table: &verdict.Table{Keys: []string{"workers"}, Rows: []verdict.TableRow{{ID: "c1", Levels: []string{"4"}}}}}
 		return Run{File: f, Results: &results.File{}}
 	}
 	x := &experiment.Experiment{Name: "90-workers", Claims: []experiment.Claim{{ID: "one", Kind: "count"}}}
 	return &Book{Experiments: []*experiment.Experiment{x},
-		Hosts: map[string]*host.Profile{"cpu-0000aaaa": {ID: "cpu-0000aaaa", Name: "A CPU"}, "cpu-0000bbbb": {ID: "cpu-0000bbbb", Name: "A CPU"}},
-		Runs:  map[string][]Run{x.Name: {run("first", "cpu-0000aaaa", 1000), run("second", "cpu-0000bbbb", 2000)}},
-		Sums:  map[string]*pages.Hosts{x.Name: {Shown: []string{"second"}}}}
+		Hosts: map[string]*host.Profile{"cpu-0000aaaa": {ID: "cpu-0000aaaa", Name: "A CPU"},
+			"cpu-0000bbbb": {ID: "cpu-0000bbbb", Name: "A CPU"}},
+		Runs: map[string][]Run{x.Name: {run("first", "cpu-0000aaaa", 1000), run("second", "cpu-0000bbbb", 2000)}},
+		Sums: map[string]*pages.Hosts{x.Name: {Shown: []string{"second"}}}}
 }
 
 func page(figures string) []byte {
@@ -57,7 +60,8 @@ metric = "throughput_rps"`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`<figure id="figure-all"`, "A CPU (0000bbbb), 19 November 2026, measured, 1 block", "Workers &lt;4&gt;", "1,000"} {
+	for _, want := range []string{`<figure id="figure-all"`, "A CPU (0000bbbb), 19 November 2026, measured, 1 block",
+		"Workers &lt;4&gt;", "1,000"} {
 		if !strings.Contains(got["all"], want) {
 			t.Errorf("the figure lacks %q:\n%s", want, got["all"])
 		}
@@ -95,7 +99,9 @@ func TestAFaultyFigureIsNamed(t *testing.T) {
 		"name = \"a\"\nkind = \"ratios\"\nexp = \"90-workers\"\nclaim = \"two\"":                                     `lab/experiments/90-workers.toml has no claim "two"`,
 		"name = \"a\"\nkind = \"cores\"\nentry = \"90\"\nserver = [\"user\"]":                                        `derived/data/audits/90.json has no figure "user"`,
 		"name = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"throughput_rps\"\nlevels = {workers = 1.5}": "levels: workers: 1.5 is not a level",
-		"name = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"throughput_rps\"\n[[figures]]\nname = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"throughput_rps\"": "the page has another figure of this name",
+		"name = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"throughput_rps\"\n[[figures]]\nname = " +
+			"\"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"throughput_rps\"": "the page has another figure of " +
+			"this name",
 	} {
 		if _, err := drawn("p.md", page(figure)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\ngave %v, want %s", figure, err, want)
@@ -114,7 +120,8 @@ func TestAPictureOfWhatNobodyMeasuredSaysHowTo(t *testing.T) {
 	for more, want := range map[string]string{
 		"kind = \"askt\"":  `panel "askt" is not known; did you mean "asked"?`,
 		"kind = \"setup\"": "0 of 90-workers answer to \"the table of a text\"",
-		"kind = \"setup\"\nrun = \"first\"\nlevels = {workers = 8}":     "no run of 90-workers has throughput_rps at these levels",
+		"kind = \"setup\"\nrun = \"first\"\nlevels = {workers = 8}": "no run of 90-workers has throughput_rps at " +
+			"these levels",
 		"kind = \"setup\"\nrun = \"first\"\nclient = [\"idle\"]":        "derived/data/audits/90.json is missing",
 		"kind = \"flushes\"\nsource = \"measured\"\nlevels = {a = 1.5}": "levels: a: 1.5 is not a level",
 	} {
@@ -136,7 +143,8 @@ func carded(path string, text []byte) (*draw.Card, error) {
 func TestACardIsDrawnOfThePublishedRunOrTheOneNamed(t *testing.T) {
 	entry := func(card string) []byte { return []byte("+++\ncard = {" + card + "}\n+++\n") }
 	card, err := carded("p.md", entry(`exp = "90-workers", run = "first", metric = "throughput_rps", x = "workers"`))
-	if err != nil || card == nil || !strings.Contains(card.Ink, "Requests a second by workers\n4 ") || card.Says != "Requests a second by workers. 4: 1,000." {
+	if err != nil || card == nil || !strings.Contains(card.Ink, "Requests a second by workers\n4 ") ||
+		card.Says != "Requests a second by workers. 4: 1,000." {
 		t.Errorf("%+v, %v", card, err)
 	}
 	if card, err := carded("p.md", entry("finding = true")); card != nil || err != nil {

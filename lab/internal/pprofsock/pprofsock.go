@@ -95,7 +95,8 @@ func bounded(next http.Handler) http.Handler {
 			http.Error(w, "profiles are asked for with GET", http.StatusMethodNotAllowed)
 			return
 		}
-		if sec, err := strconv.ParseFloat(r.URL.Query().Get("seconds"), 64); err == nil && !(sec <= longestProfile.Seconds()) {
+		if sec, err := strconv.ParseFloat(r.URL.Query().Get("seconds"), 64); err == nil &&
+			!(sec <= longestProfile.Seconds()) {
 			http.Error(w, fmt.Sprintf("seconds: at most %.0f", longestProfile.Seconds()), http.StatusBadRequest)
 			return
 		}

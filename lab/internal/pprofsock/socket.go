@@ -39,7 +39,8 @@ func Check(dir string) error {
 		return fmt.Errorf("%s is not a directory", dir)
 	}
 	if owner := info.Sys().(*syscall.Stat_t).Uid; int(owner) != os.Geteuid() {
-		return fmt.Errorf("%s belongs to user %d and this process to %d; give a directory of your own", dir, owner, os.Geteuid())
+		return fmt.Errorf("%s belongs to user %d and this process to %d; give a directory of your own", dir, owner,
+			os.Geteuid())
 	}
 	if mode := info.Mode().Perm(); mode != 0o700 {
 		return fmt.Errorf("%s has mode %04o, not 0700, which keeps others out; change it with chmod 700", dir, mode)

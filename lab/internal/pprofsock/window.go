@@ -77,7 +77,8 @@ func (ws *windows) handler(next http.Handler) http.Handler {
 		case <-win.begun:
 		case <-late.C:
 			ws.leave(win)
-			http.Error(w, fmt.Sprintf("together: not all of %s came within %v", strings.Join(windowKinds, ", "), formWithin), http.StatusRequestTimeout)
+			http.Error(w, fmt.Sprintf("together: not all of %s came within %v", strings.Join(windowKinds, ", "), formWithin),
+				http.StatusRequestTimeout)
 			return
 		case <-r.Context().Done():
 			ws.leave(win)

@@ -104,12 +104,15 @@ func TestAWindowBeginsWhenItIsTold(t *testing.T) {
 		}
 		cpu := got["profile"]
 		if began := time.Unix(0, cpu.TimeNanos); began.Before(begins) || time.Unix(0, got["heap"].TimeNanos).Before(began) {
-			t.Errorf("told %v: it began %v after, and its heap is of %v after", off, began.Sub(begins), time.Unix(0, got["heap"].TimeNanos).Sub(begins))
+			t.Errorf("told %v: it began %v after, and its heap is of %v after", off, began.Sub(begins),
+				time.Unix(0, got["heap"].TimeNanos).Sub(begins))
 		}
 		// Without correction the CPU profile would start when its writer woke up.
 		mutex := got["mutex"]
-		if began := mutex.TimeNanos - mutex.DurationNanos; began < cpu.TimeNanos || mutex.TimeNanos > cpu.TimeNanos+cpu.DurationNanos {
-			t.Errorf("told %v: the states of the window are not of the CPU profile's time: %d to %d, %d to %d", off, began, mutex.TimeNanos, cpu.TimeNanos, cpu.TimeNanos+cpu.DurationNanos)
+		if began := mutex.TimeNanos - mutex.DurationNanos; began < cpu.TimeNanos || mutex.TimeNanos > cpu.TimeNanos+
+			cpu.DurationNanos {
+			t.Errorf("told %v: the states of the window are not of the CPU profile's time: %d to %d, %d to %d", off, began,
+				mutex.TimeNanos, cpu.TimeNanos, cpu.TimeNanos+cpu.DurationNanos)
 		}
 	}
 }
@@ -155,7 +158,8 @@ func TestAWindowIsRefusedByWhatItLacks(t *testing.T) {
 		"mutex?together&at=x":        `at: "x" is no moment in nanoseconds since 1970`,
 		"mutex?together&at=9e18":     `at: "9e18" is no moment`,
 
-		fmt.Sprintf("mutex?together&at=%d", time.Now().Add(time.Minute).UnixNano()): "is no moment in nanoseconds since 1970, up to 10s from now",
+		fmt.Sprintf("mutex?together&at=%d", time.Now().Add(time.Minute).UnixNano()): "is no moment in nanoseconds since " +
+			"1970, up to 10s from now",
 	} {
 		if w := asked(t.Context(), ws, target); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), says) {
 			t.Errorf("%s: %d %q", target, w.Code, w.Body)
@@ -167,10 +171,12 @@ func TestAWindowIsRefusedByWhatItLacks(t *testing.T) {
 	for ws.come() < 1 {
 		time.Sleep(time.Millisecond)
 	}
-	if w := asked(t.Context(), ws, "mutex?together&seconds=1"); !strings.Contains(w.Body.String(), "mutex is asked for twice") {
+	if w := asked(t.Context(), ws, "mutex?together&seconds=1"); !strings.Contains(w.Body.String(),
+		"mutex is asked for twice") {
 		t.Errorf("twice: %q", w.Body)
 	}
-	if w := asked(t.Context(), ws, "block?together&seconds=2"); !strings.Contains(w.Body.String(), "block is to take 2 s, another 1 s") {
+	if w := asked(t.Context(), ws, "block?together&seconds=2"); !strings.Contains(w.Body.String(),
+		"block is to take 2 s, another 1 s") {
 		t.Errorf("of two lengths: %q", w.Body)
 	}
 	// A client that leaves ends the window that is forming; the next request forms

@@ -12,7 +12,8 @@ import (
 
 // events is the sample type that counts a kind's events; none for kinds whose
 // values are counts themselves.
-var events = map[Kind]string{CPU: "samples", Mutex: "contentions", Block: "contentions", Heap: "inuse_objects", Allocs: "alloc_objects"}
+var events = map[Kind]string{CPU: "samples", Mutex: "contentions", Block: "contentions", Heap: "inuse_objects",
+	Allocs: "alloc_objects"}
 
 // Analyse sums up a profile. A profile without samples is valid: a server in
 // which no lock was contended has such a mutex profile.
@@ -44,7 +45,8 @@ func Analyse(kind Kind, p *profile.Profile) (Profile, error) {
 	for _, s := range p.Sample {
 		v := s.Value[col.At]
 		if v < 0 || counted >= 0 && s.Value[counted] < 0 {
-			return out, fmt.Errorf("profiles: %s: a sample is negative, as in a difference of profiles; shares cannot show that", kind)
+			return out, fmt.Errorf("profiles: %s: a sample is negative, as in a difference of profiles; shares cannot show that",
+				kind)
 		}
 		if v == 0 {
 			continue

@@ -65,15 +65,17 @@ func TestAnalyse(t *testing.T) {
 			Packages: map[string]float64{"net": 0.42, "syscall": 0.42, "runtime": 0.57, Repository: 0.01},
 		}},
 		// Memory that was freed is in the file with no byte in use; it is not live.
-		{"heap, which is of one moment", Heap, made("alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes", map[string][]int64{
-			"main.pool": {9, 4096, 4, 2048}, "main.freed encoding/json.Marshal": {9, 4096, 0, 0},
-		}), Profile{
-			Kind: "heap", Unit: "B", Total: 2048, Events: 4, Stacks: 1,
-			Work: map[string]float64{"handler": 1}, Packages: map[string]float64{Repository: 1},
-		}},
-		{"what was allocated", Allocs, made("alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes", map[string][]int64{
-			"main.pool": {9, 4096, 4, 2048}, "main.freed encoding/json.Marshal": {9, 4096, 0, 0},
-		}), Profile{
+		{"heap, which is of one moment", Heap,
+			made("alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes", map[string][]int64{
+				"main.pool": {9, 4096, 4, 2048}, "main.freed encoding/json.Marshal": {9, 4096, 0, 0},
+			}), Profile{
+				Kind: "heap", Unit: "B", Total: 2048, Events: 4, Stacks: 1,
+				Work: map[string]float64{"handler": 1}, Packages: map[string]float64{Repository: 1},
+			}},
+		{"what was allocated", Allocs, made("alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes",
+			map[string][]int64{
+				"main.pool": {9, 4096, 4, 2048}, "main.freed encoding/json.Marshal": {9, 4096, 0, 0},
+			}), Profile{
 			Kind: "allocs", Unit: "B", Total: 8192, Events: 18, Stacks: 2, DurationS: 3.001,
 			Work: map[string]float64{"handler": 1}, Packages: map[string]float64{Repository: 1, "encoding/json": 0.5},
 		}},
@@ -82,12 +84,14 @@ func TestAnalyse(t *testing.T) {
 			"net.(*conn).Read runtime.gopark": {3}, "": {1},
 		}), Profile{
 			Kind: "goroutine", Unit: "count", Total: 4, Stacks: 2,
-			Work: map[string]float64{"read": 0.75, "other": 0.25}, Packages: map[string]float64{"net": 0.75, "runtime": 0.75, NoSymbol: 0.25},
+			Work:     map[string]float64{"read": 0.75, "other": 0.25},
+			Packages: map[string]float64{"net": 0.75, "runtime": 0.75, NoSymbol: 0.25},
 		}},
 		{"nothing contended", Mutex, made(delays, nil), Profile{
 			Kind: "mutex", Unit: "s", DurationS: 3.001, Work: map[string]float64{}, Packages: map[string]float64{},
 		}},
-		{"a frame that has no symbol", CPU, made("samples/count cpu/milliseconds", map[string][]int64{"main.f " + strings.ReplaceAll(NoSymbol, " ", "_"): {1, 10}}), Profile{
+		{"a frame that has no symbol", CPU, made("samples/count cpu/milliseconds",
+			map[string][]int64{"main.f " + strings.ReplaceAll(NoSymbol, " ", "_"): {1, 10}}), Profile{
 			Kind: "cpu", Unit: "s", Total: 0.01, Events: 1, Stacks: 1, DurationS: 3.001,
 			Work: map[string]float64{"handler": 1}, Packages: map[string]float64{Repository: 1, NoSymbol: 1},
 		}},
@@ -109,7 +113,8 @@ func TestAnalyse(t *testing.T) {
 }
 
 func same(a, b Profile) bool {
-	return a.Kind == b.Kind && a.Unit == b.Unit && a.Total == b.Total && a.Events == b.Events && a.Stacks == b.Stacks && a.DurationS == b.DurationS &&
+	return a.Kind == b.Kind && a.Unit == b.Unit && a.Total == b.Total && a.Events == b.Events && a.Stacks == b.Stacks &&
+		a.DurationS == b.DurationS &&
 		maps.Equal(a.Work, b.Work) && maps.Equal(a.Packages, b.Packages) && a.Work != nil && a.Packages != nil
 }
 
@@ -138,12 +143,15 @@ func TestAnalyseRefuses(t *testing.T) {
 		says string
 	}{
 		{"a difference", Block, made(delays, map[string][]int64{"main.f": {1, -1}}), "block: a sample is negative"},
-		{"a difference in what was counted", Block, made(delays, map[string][]int64{"main.f": {-1, 1}}), "block: a sample is negative"},
-		{"a profile of another kind", CPU, made(delays, nil), `cpu: the profile has no sample type "cpu"; it has contentions, delay`},
+		{"a difference in what was counted", Block, made(delays, map[string][]int64{"main.f": {-1, 1}}),
+			"block: a sample is negative"},
+		{"a profile of another kind", CPU, made(delays, nil),
+			`cpu: the profile has no sample type "cpu"; it has contentions, delay`},
 		{"one that counts nothing", CPU, made("cpu/nanoseconds", nil), `the profile has no sample type "samples"`},
 		{"an unknown unit", CPU, made("samples/count cpu/fortnights", nil), `cpu is in "fortnights"`},
 		{"an unknown kind", "wall", made(delays, nil), `unknown kind "wall"`},
-		{"more than can be added", Block, made(delays, map[string][]int64{"main.f": {1, math.MaxInt64}, "main.g": {1, 1}}), "beyond 64 bits"},
+		{"more than can be added", Block, made(delays, map[string][]int64{"main.f": {1, math.MaxInt64}, "main.g": {1, 1}}),
+			"beyond 64 bits"},
 	} {
 		if _, err := Analyse(c.kind, c.p); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)

@@ -53,9 +53,10 @@ type DiffWords struct {
 
 // SideWords are what a page writes of one of two trees.
 type SideWords struct {
-	Against   string   `json:"against,omitempty"`   // "113 times less than", if it is the second
-	Magnified string   `json:"magnified,omitempty"` // how many times smaller than the larger one, if less than half as large
-	Self      []string `json:"self"`                // of the tree's top symbols, on the scale of both
+	Against string `json:"against,omitempty"` // "113 times less than", if it is the second
+	// how many times smaller than the larger one, if less than half as large
+	Magnified string   `json:"magnified,omitempty"`
+	Self      []string `json:"self"` // of the tree's top symbols, on the scale of both
 }
 
 // A DiffNode is a symbol as called along one path.
@@ -172,7 +173,8 @@ func nearest(r *big.Rat) float64 {
 // compare makes a node of a frame of the first profile and the frame at the
 // same path in the second, which is nil if it is gone.
 func compare(b, a rated, f, then *frame, least float64) DiffNode {
-	n := DiffNode{Symbol: f.symbol, Group: f.group, Value: b.rate(f.value), Difference: nearest(difference(b, a, f.value, then.total()))}
+	n := DiffNode{Symbol: f.symbol, Group: f.group, Value: b.rate(f.value),
+		Difference: nearest(difference(b, a, f.value, then.total()))}
 	var other, became int64
 	for _, c := range f.children {
 		if float64(c.value) < least {
@@ -184,7 +186,8 @@ func compare(b, a rated, f, then *frame, least float64) DiffNode {
 	}
 	slices.SortFunc(n.Children, func(a, b DiffNode) int { return strings.Compare(a.Symbol, b.Symbol) })
 	if other > 0 {
-		n.Children = append(n.Children, DiffNode{Symbol: Other, Group: GroupRest, Value: b.rate(other), Difference: nearest(difference(b, a, other, became))})
+		n.Children = append(n.Children, DiffNode{Symbol: Other, Group: GroupRest, Value: b.rate(other),
+			Difference: nearest(difference(b, a, other, became))})
 	}
 	return n
 }
@@ -213,7 +216,8 @@ func changed(b, a rated) []DiffRow {
 	add := func(name string, group Group) {
 		d := difference(b, a, b.cumulative[name], a.cumulative[name])
 		if d.Sign() != 0 {
-			all = append(all, change{DiffRow{Symbol: name, Group: group, Before: b.rate(b.cumulative[name]), After: a.rate(a.cumulative[name])}, d.Abs(d)})
+			all = append(all, change{DiffRow{Symbol: name, Group: group, Before: b.rate(b.cumulative[name]),
+				After: a.rate(a.cumulative[name])}, d.Abs(d)})
 		}
 	}
 	for name, group := range b.groups {

@@ -136,7 +136,8 @@ func TestDiffFoldsWhatIsSmallBefore(t *testing.T) {
 	for _, least := range []float64{0, 0.005, 0.02, 0.3, 0.9} {
 		d := diff(t, Side{Profile: locked()}, Side{Profile: free()}, least)
 		if !near(d.Root.Difference, d.TotalAfter-d.TotalBefore) || d.Root.Value != d.TotalBefore {
-			t.Errorf("least %v: root %v differs by %v; totals are %v and %v", least, d.Root.Value, d.Root.Difference, d.TotalBefore, d.TotalAfter)
+			t.Errorf("least %v: root %v differs by %v; totals are %v and %v", least, d.Root.Value, d.Root.Difference,
+				d.TotalBefore, d.TotalAfter)
 		}
 		var walk func(DiffNode) float64
 		walk = func(n DiffNode) (leaves float64) {
@@ -215,7 +216,8 @@ func TestDiffJSON(t *testing.T) {
 
 func TestDiffOfNothing(t *testing.T) {
 	d := diff(t, Side{Profile: newBuilder().p}, Side{Profile: locked()}, 0.005)
-	if d.TotalBefore != 0 || d.TotalAfter != 1 || d.Root.Difference != 1 || len(d.Root.Children) != 0 || d.Top[0].Before != 0 {
+	if d.TotalBefore != 0 || d.TotalAfter != 1 || d.Root.Difference != 1 || len(d.Root.Children) != 0 ||
+		d.Top[0].Before != 0 {
 		t.Errorf("%+v", d)
 	}
 }
@@ -231,10 +233,13 @@ func TestWhatCannotBeCompared(t *testing.T) {
 		least         float64
 		says          string
 	}{
-		"sample type":          {Side{Profile: locked()}, Side{Profile: free()}, "delay", 0, `before: flame: the profile has no sample type "delay"`},
-		"negative":             {Side{Profile: locked()}, Side{Profile: negative.p}, "cpu", 0, "after: flame: a sample is negative"},
-		"share":                {Side{Profile: locked()}, Side{Profile: free()}, "cpu", math.NaN(), "least share"},
-		"without a length":     {Side{Profile: endless}, Side{Profile: free()}, "cpu", 0, "before: flame: the profile does not say how long its window was"},
+		"sample type": {Side{Profile: locked()}, Side{Profile: free()}, "delay", 0,
+			`before: flame: the profile has no sample type "delay"`},
+		"negative": {Side{Profile: locked()}, Side{Profile: negative.p}, "cpu", 0,
+			"after: flame: a sample is negative"},
+		"share": {Side{Profile: locked()}, Side{Profile: free()}, "cpu", math.NaN(), "least share"},
+		"without a length": {Side{Profile: endless}, Side{Profile: free()}, "cpu", 0,
+			"before: flame: the profile does not say how long its window was"},
 		"a window and moments": {Side{Profile: locked()}, Side{free(), 2}, "cpu", 0, "cannot be compared"},
 	} {
 		if _, err := Diff(c.before, c.after, c.kind, c.least); err == nil || !strings.Contains(err.Error(), c.says) {

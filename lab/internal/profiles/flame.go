@@ -25,26 +25,28 @@ const topRows = 20
 // A Tree is a profile as pages read it. Values are in base units, as in every
 // data file: seconds, bytes, or a count.
 type Tree struct {
-	SchemaVersion int         `json:"schema_version"`
-	Name          string      `json:"name"` // what was profiled, in words
-	Kind          string      `json:"kind,omitempty"`
-	Condition     string      `json:"condition,omitempty"` // its id in the run
-	Trials        int         `json:"trials,omitempty"`    // number of trials whose windows, or moments, are added up
-	Raw           string      `json:"raw,omitempty"`       // raw profile it was made from, below data/profiles
-	SampleType    string      `json:"sample_type"`
-	Unit          string      `json:"unit"` // s, B or count
-	Total         float64     `json:"total"`
-	Samples       int64       `json:"samples,omitempty"`    // number of samples, if the profile has it
-	DurationS     float64     `json:"duration_s,omitempty"` // length of the profile in seconds
-	Over          float64     `json:"over,omitempty"`       // what values are divided by to compare trees: seconds of window, or moments
-	Profiler      float64     `json:"profiler,omitempty"`   // what taking the profiles added; it is in no other figure here
-	Parked        float64     `json:"parked,omitempty"`     // for a block profile: total over duration, the mean number of blocked goroutines
-	Work          []WorkShare `json:"work,omitempty"`       // largest first
-	Least         float64     `json:"least"`                // share of the total below which a frame is folded
-	Depth         int         `json:"depth"`                // frames on the deepest path, including the root
-	Words         Words       `json:"words,omitzero"`
-	Root          Node        `json:"root"`
-	Top           []Row       `json:"top"`
+	SchemaVersion int     `json:"schema_version"`
+	Name          string  `json:"name"` // what was profiled, in words
+	Kind          string  `json:"kind,omitempty"`
+	Condition     string  `json:"condition,omitempty"` // its id in the run
+	Trials        int     `json:"trials,omitempty"`    // number of trials whose windows, or moments, are added up
+	Raw           string  `json:"raw,omitempty"`       // raw profile it was made from, below data/profiles
+	SampleType    string  `json:"sample_type"`
+	Unit          string  `json:"unit"` // s, B or count
+	Total         float64 `json:"total"`
+	Samples       int64   `json:"samples,omitempty"`    // number of samples, if the profile has it
+	DurationS     float64 `json:"duration_s,omitempty"` // length of the profile in seconds
+	// what values are divided by to compare trees: seconds of window, or moments
+	Over     float64 `json:"over,omitempty"`
+	Profiler float64 `json:"profiler,omitempty"` // what taking the profiles added; it is in no other figure here
+	// for a block profile: total over duration, the mean number of blocked goroutines
+	Parked float64     `json:"parked,omitempty"`
+	Work   []WorkShare `json:"work,omitempty"` // largest first
+	Least  float64     `json:"least"`          // share of the total below which a frame is folded
+	Depth  int         `json:"depth"`          // frames on the deepest path, including the root
+	Words  Words       `json:"words,omitzero"`
+	Root   Node        `json:"root"`
+	Top    []Row       `json:"top"`
 }
 
 // Words are what a page writes of a tree, by the second or as the mean of moments.
@@ -223,7 +225,8 @@ func Costliest(p *profile.Profile, sampleType string, most int) ([]Row, error) {
 func (g grown) rows(most int, first func(a, b Row) int) []Row {
 	var rows []Row
 	for name, c := range g.cumulative {
-		rows = append(rows, Row{Symbol: name, Group: g.groups[name], Self: base(g.self[name], g.per), Cumulative: base(c, g.per)})
+		rows = append(rows, Row{Symbol: name, Group: g.groups[name], Self: base(g.self[name], g.per),
+			Cumulative: base(c, g.per)})
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(first(a, b), cmp.Compare(b.Cumulative, a.Cumulative), strings.Compare(a.Symbol, b.Symbol))

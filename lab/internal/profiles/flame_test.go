@@ -131,7 +131,8 @@ func TestTheSmallAreFoldedIntoOther(t *testing.T) {
 	if last := serve.Children[len(serve.Children)-1]; last.Symbol != Other {
 		t.Errorf("the last sibling is %s", last.Symbol)
 	}
-	if whole := prune(t, server(), 0); len(find(t, whole.Root, "runtime.goexit", "github.com/valyala/fasthttp.serve").Children) != 4 {
+	if whole := prune(t, server(), 0); len(find(t, whole.Root, "runtime.goexit",
+		"github.com/valyala/fasthttp.serve").Children) != 4 {
 		t.Error("with nothing to fold, four callees are left")
 	}
 	// Frames: all, goexit, serve, read, read.

@@ -30,8 +30,11 @@ var packages = []struct {
 // The runtime's own system calls, and the collector, which is not a package,
 // are known by name.
 var (
-	runtimeSyscalls  = []string{"runtime.futex", "runtime.epollwait", "runtime.epollctl", "runtime.usleep", "runtime.tgkill"}
-	collectorStarts  = []string{"runtime.gc", "runtime.(*gc", "runtime.bgsweep", "runtime.bgscavenge", "runtime.markroot", "runtime.scan", "runtime.greyobject", "runtime.sweepone", "runtime.(*sweep", "runtime.wbBuf", "gcWriteBarrier", "runtime._GC"}
+	runtimeSyscalls = []string{"runtime.futex", "runtime.epollwait", "runtime.epollctl", "runtime.usleep",
+		"runtime.tgkill"}
+	collectorStarts = []string{"runtime.gc", "runtime.(*gc", "runtime.bgsweep", "runtime.bgscavenge", "runtime.markroot",
+		"runtime.scan", "runtime.greyobject", "runtime.sweepone", "runtime.(*sweep", "runtime.wbBuf", "gcWriteBarrier",
+		"runtime._GC"}
 	collectorForeign = []string{"runtime.gcenable", "runtime.gcount"}
 )
 

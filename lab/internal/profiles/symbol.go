@@ -92,7 +92,8 @@ func PackageOf(symbol string) string {
 	// On hosts with many owners the root has three parts; on a host of one owner
 	// the repository is the second part.
 	n := 2
-	if slices.Contains([]string{"github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "golang.org", "git.sr.ht"}, parts[0]) {
+	if slices.Contains([]string{"github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "golang.org", "git.sr.ht"},
+		parts[0]) {
 		n = 3
 	}
 	// gopkg.in has the version after a dot, in the second part or the third.

@@ -31,38 +31,50 @@ func TestPackage(t *testing.T) {
 		// Type arguments have paths of their own.
 		{"cmp.Compare[go.shape.string]", "cmp", "cmp"},
 		{"slices.SortFunc[...]", "slices", "slices"},
-		{"slices.pdqsortCmpFunc[go.shape.struct { github.com/line-rate/line-rate/lab/server/catalog.Price github.com/line-rate/line-rate/lab/server/catalog.Cents; Brand string }]", "slices", "slices"},
+		{"slices.pdqsortCmpFunc[go.shape.struct { github.com/line-rate/line-rate/lab/server/catalog.Price " +
+			"github.com/line-rate/line-rate/lab/server/catalog.Cents; Brand string }]", "slices", "slices"},
 		{"sync/atomic.(*Pointer[go.shape.struct { net/http.x int }]).Load", "sync/atomic", "sync/atomic"},
-		{"github.com/gofiber/utils/v2.Trim[go.shape.[]uint8].func1", "github.com/gofiber/utils/v2", "github.com/gofiber/utils"},
+		{"github.com/gofiber/utils/v2.Trim[go.shape.[]uint8].func1", "github.com/gofiber/utils/v2",
+			"github.com/gofiber/utils"},
 
 		// Modules are kept by their root, without the major version.
 		{"github.com/brianvoe/gofakeit/v7.(*Faker).IntN", "github.com/brianvoe/gofakeit/v7", "github.com/brianvoe/gofakeit"},
-		{"github.com/brianvoe/gofakeit/v7/data.map.init.31", "github.com/brianvoe/gofakeit/v7/data", "github.com/brianvoe/gofakeit"},
-		{"github.com/brianvoe/gofakeit/v6.(*lockedSource).Int63", "github.com/brianvoe/gofakeit/v6", "github.com/brianvoe/gofakeit"},
-		{"github.com/valyala/fasthttp.(*workerPool).getCh.func1", "github.com/valyala/fasthttp", "github.com/valyala/fasthttp"},
-		{"github.com/valyala/fasthttp/reuseport.Listen", "github.com/valyala/fasthttp/reuseport", "github.com/valyala/fasthttp"},
+		{"github.com/brianvoe/gofakeit/v7/data.map.init.31", "github.com/brianvoe/gofakeit/v7/data",
+			"github.com/brianvoe/gofakeit"},
+		{"github.com/brianvoe/gofakeit/v6.(*lockedSource).Int63", "github.com/brianvoe/gofakeit/v6",
+			"github.com/brianvoe/gofakeit"},
+		{"github.com/valyala/fasthttp.(*workerPool).getCh.func1", "github.com/valyala/fasthttp",
+			"github.com/valyala/fasthttp"},
+		{"github.com/valyala/fasthttp/reuseport.Listen", "github.com/valyala/fasthttp/reuseport",
+			"github.com/valyala/fasthttp"},
 		{"github.com/valyala/fasthttp.(*Server).serveConn-fm", "github.com/valyala/fasthttp", "github.com/valyala/fasthttp"},
-		{"github.com/gofiber/fiber/v3/middleware/cors.New.func1", "github.com/gofiber/fiber/v3/middleware/cors", "github.com/gofiber/fiber"},
+		{"github.com/gofiber/fiber/v3/middleware/cors.New.func1", "github.com/gofiber/fiber/v3/middleware/cors",
+			"github.com/gofiber/fiber"},
 		{"gopkg.in/yaml%2ev3.(*decoder).unmarshal", "gopkg.in/yaml.v3", "gopkg.in/yaml"},
 		{"gopkg.in/yaml%2ev3.Unmarshal", "gopkg.in/yaml.v3", "gopkg.in/yaml"},
-		{"gopkg.in/natefinch/lumberjack%2ev2.(*Logger).Write", "gopkg.in/natefinch/lumberjack.v2", "gopkg.in/natefinch/lumberjack"},
+		{"gopkg.in/natefinch/lumberjack%2ev2.(*Logger).Write", "gopkg.in/natefinch/lumberjack.v2",
+			"gopkg.in/natefinch/lumberjack"},
 		{"gopkg.in/square/go-jose.v2/cipher.KeyWrap", "gopkg.in/square/go-jose.v2/cipher", "gopkg.in/square/go-jose"},
 		{"gopkg.in/check.v1/sub.F", "gopkg.in/check.v1/sub", "gopkg.in/check"},
 		{"go.yaml.in/yaml/v4.Load", "go.yaml.in/yaml/v4", "go.yaml.in/yaml"},
 		{"github.com/a/b%2ego.F", "github.com/a/b.go", "github.com/a/b.go"},
 		{"golang.org/x/sys/unix.Write", "golang.org/x/sys/unix", "golang.org/x/sys"},
 		{"fortio.org/fortio/fhttp.(*FastClient).Fetch", "fortio.org/fortio/fhttp", "fortio.org/fortio"},
-		{"google.golang.org/grpc/internal/transport.(*http2Client).reader", "google.golang.org/grpc/internal/transport", "google.golang.org/grpc"},
+		{"google.golang.org/grpc/internal/transport.(*http2Client).reader", "google.golang.org/grpc/internal/transport",
+			"google.golang.org/grpc"},
 
 		// The standard library's own vendored modules, and a program's.
 		{"vendor/golang.org/x/net/http/httpguts.ValidHeaderFieldName", "golang.org/x/net/http/httpguts", "golang.org/x/net"},
-		{"example.com/app/vendor/github.com/valyala/fasthttp.Serve", "github.com/valyala/fasthttp", "github.com/valyala/fasthttp"},
+		{"example.com/app/vendor/github.com/valyala/fasthttp.Serve", "github.com/valyala/fasthttp",
+			"github.com/valyala/fasthttp"},
 
 		// This repository, whose servers are main packages.
 		{"main.main.func1", "main", Repository},
 		{"main.(*service).routes.func2", "main", Repository},
-		{"github.com/line-rate/line-rate/lab/server/catalog.Faker.Next", "github.com/line-rate/line-rate/lab/server/catalog", Repository},
-		{"github.com/line-rate/line-rate/lab/internal/symbol_test.F", "github.com/line-rate/line-rate/lab/internal/symbol_test", Repository},
+		{"github.com/line-rate/line-rate/lab/server/catalog.Faker.Next", "github.com/line-rate/line-rate/lab/server/catalog",
+			Repository},
+		{"github.com/line-rate/line-rate/lab/internal/symbol_test.F",
+			"github.com/line-rate/line-rate/lab/internal/symbol_test", Repository},
 
 		// Names without a package, and those made by the compiler.
 		{"aeshashbody", "runtime", "runtime"},
@@ -88,7 +100,8 @@ func TestPackage(t *testing.T) {
 }
 
 func FuzzPackage(f *testing.F) {
-	for _, s := range []string{"", ".", "/", "a/", "a/.b", "%", "%2", "%2e", "gopkg.in/.v1", "gopkg.in/a.v1", "github.com/v2", "v2", "x.y/v2/v3.F", "vendor/", "/vendor/", "type:.eq.", "[", "main", "main.", "a.b/%zz.F"} {
+	for _, s := range []string{"", ".", "/", "a/", "a/.b", "%", "%2", "%2e", "gopkg.in/.v1", "gopkg.in/a.v1",
+		"github.com/v2", "v2", "x.y/v2/v3.F", "vendor/", "/vendor/", "type:.eq.", "[", "main", "main.", "a.b/%zz.F"} {
 		f.Add(s)
 	}
 	f.Add("github.com/brianvoe/gofakeit/v7.(*Faker).IntN")
@@ -99,7 +112,8 @@ func FuzzPackage(f *testing.F) {
 			t.Fatalf("%q counts for no package", symbol)
 		}
 		// Apart from these exceptions, a symbol's path begins with its key.
-		if path := PathOf(symbol); key != Repository && !strings.HasPrefix(path, "gopkg.in/") && !strings.HasPrefix(path, key) {
+		if path := PathOf(symbol); key != Repository && !strings.HasPrefix(path, "gopkg.in/") &&
+			!strings.HasPrefix(path, key) {
 			t.Fatalf("%q is of %q, and counts for %q", symbol, path, key)
 		}
 		WorkOf([]string{symbol})
@@ -116,7 +130,8 @@ func TestStackIsFromTheCallerDownWithInlinedCalls(t *testing.T) {
 		{Line: []profile.Line{{}, {Function: name("")}}},
 		{Line: []profile.Line{{Function: name("main.main")}}},
 	}}
-	if got, want := StackOf(s), []string{"main.main", NoSymbol, NoSymbol, NoSymbol, "outer", "inner", "syscall.write"}; !slices.Equal(got, want) {
+	if got, want := StackOf(s), []string{"main.main", NoSymbol, NoSymbol, NoSymbol, "outer", "inner",
+		"syscall.write"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -48,7 +48,8 @@ func TestOnlyTheWidestHaveADrawing(t *testing.T) {
 		b.add(int64(100+10*i), "serve "+name+" end")
 	}
 	names, numbers := zooms(prune(t, b.p, 0).Root)
-	if want := []string{"c", "d", "e", "f", "g"}; !slices.Equal(names, want) || !slices.Equal(numbers, []int{1, 2, 3, 4, 5}) {
+	if want := []string{"c", "d", "e", "f", "g"}; !slices.Equal(names, want) ||
+		!slices.Equal(numbers, []int{1, 2, 3, 4, 5}) {
 		t.Errorf("drawn are %q with numbers %v, want %q", names, numbers, want)
 	}
 }

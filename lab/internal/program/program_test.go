@@ -26,9 +26,12 @@ func TestACallIsOverOrGoesOn(t *testing.T) {
 		{[]string{"--n", "3", "--addr", "localhost:80"}, OK, false, "", ""},
 		{[]string{"--help"}, OK, true, "help\n", ""},
 		{[]string{"-h"}, OK, true, "help\n", ""},
-		{[]string{"--n", "0"}, Refused, true, "", `made_up: invalid value "0" for flag -n: give a whole number from 1 to 9; see --help` + "\n"},
-		{[]string{"--n", "1.5"}, Refused, true, "", `made_up: invalid value "1.5" for flag -n: give a whole number from 1 to 9; see --help` + "\n"},
-		{[]string{"--addr", "192.0.2.1:80"}, Refused, true, "", `made_up: invalid value "192.0.2.1:80" for flag -addr: give HOST:PORT with a loopback host: 127.0.0.1, [::1] or localhost; see --help` + "\n"},
+		{[]string{"--n", "0"}, Refused, true, "",
+			`made_up: invalid value "0" for flag -n: give a whole number from 1 to 9; see --help` + "\n"},
+		{[]string{"--n", "1.5"}, Refused, true, "",
+			`made_up: invalid value "1.5" for flag -n: give a whole number from 1 to 9; see --help` + "\n"},
+		{[]string{"--addr", "192.0.2.1:80"}, Refused, true, "",
+			`made_up: invalid value "192.0.2.1:80" for flag -addr: give HOST:PORT with a loopback host: 127.0.0.1, [::1] or localhost; see --help` + "\n"},
 		{[]string{"--m"}, Refused, true, "", "made_up: flag provided but not defined: -m; see --help\n"},
 		{[]string{"more"}, Refused, true, "", `made_up: unexpected argument "more"; join it with =; see --help` + "\n"},
 	} {
@@ -66,12 +69,15 @@ func TestAnAddressThatCannotBeHadIsTold(t *testing.T) {
 	}
 	defer ln.Close()
 	other, status := p.Listen("tcp", ln.Addr().String(), "pprof-addr")
-	if want := "made_up: " + ln.Addr().String() + " is already in use; stop the other server or choose another with --pprof-addr\n"; other != nil || status != InUse || errs.String() != want {
+	if want := "made_up: " + ln.Addr().String() +
+		" is already in use; stop the other server or choose another with --pprof-addr\n"; other != nil || status != InUse ||
+		errs.String() != want {
 		t.Errorf("%d, %q", status, errs)
 	}
 	errs.Reset()
 	// An address for documentation, which no machine has.
-	if other, status := p.Listen("tcp", "192.0.2.1:80", "addr"); other != nil || status != Failure || !strings.HasPrefix(errs.String(), "made_up: --addr: ") {
+	if other, status := p.Listen("tcp", "192.0.2.1:80", "addr"); other != nil || status != Failure ||
+		!strings.HasPrefix(errs.String(), "made_up: --addr: ") {
 		t.Errorf("%d, %q", status, errs)
 	}
 }
@@ -83,7 +89,8 @@ func TestServingEndsWhenAskedOrWhenItFails(t *testing.T) {
 	}
 	defer ln.Close()
 	p, _, errs := made()
-	if status := p.Serve(ln, nil, func() error { return errors.New("too much") }); status != Failure || !strings.HasSuffix(errs.String(), " listening addr="+ln.Addr().String()+"\nmade_up: serve: too much\n") {
+	if status := p.Serve(ln, nil, func() error { return errors.New("too much") }); status != Failure ||
+		!strings.HasSuffix(errs.String(), " listening addr="+ln.Addr().String()+"\nmade_up: serve: too much\n") {
 		t.Errorf("%d, %q", status, errs)
 	}
 	asked := Asked()

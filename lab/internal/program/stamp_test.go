@@ -7,11 +7,13 @@ import (
 )
 
 func TestAStampIsReadAsItWasWritten(t *testing.T) {
-	for _, s := range []Stamp{{"ab", "cd", false, nil}, {"ab", "cd", true, nil}, {"ab", "", true, map[string]string{"server": "ef", "a.pgo": "01"}}} {
+	for _, s := range []Stamp{{"ab", "cd", false, nil}, {"ab", "cd", true, nil},
+		{"ab", "", true, map[string]string{"server": "ef", "a.pgo": "01"}}} {
 		if got := ParseStamp("netgo," + s.String()); !reflect.DeepEqual(got, s) {
 			t.Errorf("%+v became %+v", s, got)
 		}
-		if got := StampOf(&debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "-trimpath", Value: "true"}, {Key: "-tags", Value: s.String()}}}); !reflect.DeepEqual(got, s) {
+		if got := StampOf(&debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "-trimpath", Value: "true"},
+			{Key: "-tags", Value: s.String()}}}); !reflect.DeepEqual(got, s) {
 			t.Errorf("of a build: %+v became %+v", s, got)
 		}
 	}

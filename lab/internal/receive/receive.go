@@ -76,7 +76,8 @@ func Of(ctx context.Context, dir string, pids []int, window time.Duration) (g Ga
 		list = append(list, strconv.Itoa(pid))
 	}
 	data := filepath.Join(own, "data")
-	if _, err := perf(ctx, window+10*time.Second, "record", "--quiet", "--event", "cpu-clock", "--freq", strconv.Itoa(hertz),
+	if _, err := perf(ctx, window+10*time.Second, "record", "--quiet", "--event", "cpu-clock", "--freq",
+		strconv.Itoa(hertz),
 		"-g", "--no-buildid", "--no-buildid-cache", "--pid", strings.Join(list, ","), "--output", data,
 		"--", "sleep", strconv.FormatFloat(window.Seconds(), 'f', 3, 64)); err != nil {
 		return g, err

@@ -11,7 +11,8 @@ import (
 // packet to the receiver at once, and a read.
 const (
 	parsing = "\t  4a1b2c main.parse\n"
-	writing = "\tffffffff81a1 tcp_v4_rcv\n\tffffffff81a2 __netif_receive_skb_one_core\n\tffffffff81a3 tcp_sendmsg\n\t  4a1b2d syscall.Write\n"
+	writing = "\tffffffff81a1 tcp_v4_rcv\n\tffffffff81a2 __netif_receive_skb_one_core\n\tffffffff81a3 tcp_sendmsg\n\t  " +
+		"4a1b2d syscall.Write\n"
 	reading = "\tffffffff81a4 tcp_recvmsg\n\t  4a1b2e syscall.Read\n"
 )
 
@@ -37,9 +38,10 @@ func TestAGaugeThatCannotTellIsAnError(t *testing.T) {
 		script []byte
 		says   string
 	}{
-		"nothing":  {nil, "0 samples"},
-		"too few":  {script(repeat(writing, leastSamples-1)...), "are the least that tell"},
-		"no names": {script(repeat("\tffffffff81a1 [unknown]\n\t4a1b2c main.parse\n", 2*leastSamples)...), "kernel.kptr_restrict=0"},
+		"nothing": {nil, "0 samples"},
+		"too few": {script(repeat(writing, leastSamples-1)...), "are the least that tell"},
+		"no names": {script(repeat("\tffffffff81a1 [unknown]\n\t4a1b2c main.parse\n", 2*leastSamples)...),
+			"kernel.kptr_restrict=0"},
 	} {
 		if g, err := parse(c.script); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %+v, %v; want an error with %q", name, g, err, c.says)

@@ -63,7 +63,8 @@ func (f *File) checkBlocks(x *experiment.Experiment) error {
 	}
 	p := f.Provenance
 	if want := p.Blocks * len(f.Conditions); len(f.Trials) != want {
-		return fmt.Errorf("/trials: %d, but %d complete blocks of %d conditions have %d", len(f.Trials), p.Blocks, len(f.Conditions), want)
+		return fmt.Errorf("/trials: %d, but %d complete blocks of %d conditions have %d", len(f.Trials), p.Blocks,
+			len(f.Conditions), want)
 	}
 	groups := f.Groups()
 	clock := &clock{at: p.StartedAt, of: "the run began"}
@@ -74,14 +75,19 @@ func (f *File) checkBlocks(x *experiment.Experiment) error {
 			for k, c := range conditions {
 				t := f.Trials[next+k]
 				if want := (turn{b, f.Conditions[c].ID}); t.turn() != want {
-					return fmt.Errorf("/trials/%d: %q in block %d, but the seed draws %q in block %d next", next+k, t.Condition, t.Block, want.condition, want.block)
+					return fmt.Errorf("/trials/%d: %q in block %d, but the seed draws %q in block %d next", next+k, t.Condition,
+						t.Block, want.condition, want.block)
 				}
-				if rotates := f.Settings.With(f.Conditions[c].Levels)[setting.Generator] == setting.String(setting.HTTPLoad); t.Slots == nil && rotates && t.Valid {
+				if rotates := f.Settings.With(f.Conditions[c].Levels)[setting.Generator] == setting.String(
+					setting.HTTPLoad); t.Slots == nil && rotates && t.Valid {
 					return fmt.Errorf("/trials/%d/slots: missing; http_load takes turns", next+k)
 				} else if t.Slots != nil && !rotates {
 					return fmt.Errorf("/trials/%d/slots: only http_load takes turns", next+k)
-				} else if first := f.Trials[next]; !rotates && !t.StartedAt.Equal(first.StartedAt) && !t.StartedAt.IsZero() && !first.StartedAt.IsZero() {
-					return fmt.Errorf("/trials/%d/started_at: %s, but %q began at %s, and what takes no turns is up together only to be measured at once", next+k, t.StartedAt.Format(time.RFC3339Nano), first.Condition, first.StartedAt.Format(time.RFC3339Nano))
+				} else if first := f.Trials[next]; !rotates && !t.StartedAt.Equal(first.StartedAt) && !t.StartedAt.IsZero() &&
+					!first.StartedAt.IsZero() {
+					return fmt.Errorf("/trials/%d/started_at: %s, but %q began at %s, and what takes no turns is up together only "+
+						"to be measured at once", next+k, t.StartedAt.Format(time.RFC3339Nano), first.Condition,
+						first.StartedAt.Format(time.RFC3339Nano))
 				}
 			}
 			if err := clock.group(f, next, len(conditions)); err != nil {
@@ -126,7 +132,8 @@ func (c *clock) group(f *File, first, n int) error {
 			return fmt.Errorf("/trials/%d/started_at: %s is before %s", first+i, t.StartedAt.Format(time.RFC3339Nano), c.of)
 		}
 		if end := t.StartedAt.Add(t.Took(f.Provenance)); !end.Before(latest) {
-			latest, of = end, fmt.Sprintf("the trial of %q before it ended, which ran for %.4g s", t.Condition, t.Took(f.Provenance).Seconds())
+			latest, of = end, fmt.Sprintf("the trial of %q before it ended, which ran for %.4g s", t.Condition,
+				t.Took(f.Provenance).Seconds())
 		}
 	}
 	c.at, c.of = latest, of
@@ -159,7 +166,8 @@ func (c *clock) slots(f *File, places []int) error {
 	for _, one := range all {
 		s, at := f.Trials[one.of].Slots, slices.Index(places, one.of)
 		if begun := s.AtS[one.k] - s.FillS[one.k]; at < 0 || begun < c.slotS-edge {
-			return fmt.Errorf("/trials/%d/slots/at_s/%d: %v, filled for %v s, but the slot that the seed draws before it ended at %.9g", one.of, one.k, s.AtS[one.k], s.FillS[one.k], c.slotS)
+			return fmt.Errorf("/trials/%d/slots/at_s/%d: %v, filled for %v s, but the slot that the seed draws before it "+
+				"ended at %.9g", one.of, one.k, s.AtS[one.k], s.FillS[one.k], c.slotS)
 		}
 		c.slotS = s.AtS[one.k] + s.DurationS[one.k]
 		places = places[at+1:]
@@ -189,9 +197,11 @@ func (s *Slots) shape(at string) error {
 	for _, err := range []error{
 		column("at_s", len(s.AtS), true, real(s.AtS)), column("duration_s", len(s.DurationS), true, real(s.DurationS)),
 		column("fill_s", len(s.FillS), true, real(s.FillS)), column("requests", len(s.Requests), true, whole(s.Requests)),
-		column("server_cpu_s", len(s.ServerCPUS), true, real(s.ServerCPUS)), column("client_cpu_s", len(s.ClientCPUS), true, real(s.ClientCPUS)),
+		column("server_cpu_s", len(s.ServerCPUS), true, real(s.ServerCPUS)),
+		column("client_cpu_s", len(s.ClientCPUS), true, real(s.ClientCPUS)),
 		column("idle_servers_cpu_s", len(s.IdleCPUS), true, real(s.IdleCPUS)),
-		column("wire_tx_bytes", len(s.TxBytes), len(s.RxBytes) > 0, whole(s.TxBytes)), column("wire_rx_bytes", len(s.RxBytes), len(s.TxBytes) > 0, whole(s.RxBytes)),
+		column("wire_tx_bytes", len(s.TxBytes), len(s.RxBytes) > 0, whole(s.TxBytes)),
+		column("wire_rx_bytes", len(s.RxBytes), len(s.TxBytes) > 0, whole(s.RxBytes)),
 	} {
 		if err != nil {
 			return err

@@ -55,12 +55,14 @@ func (t Trial) cpu() *wrong {
 	used := m["server_cpu_per_request_s"] * m["throughput_rps"] // in cores
 	if sampled := m["server_cpu_s"] / used; used > 0 && sampled > m["duration_s"]*(1+moments) {
 		return &wrong{"metrics/server_cpu_per_request_s", "server_cpu_per_request_s",
-			fmt.Sprintf("%v; with server_cpu_s it was seen for %.3g s of a window of %v s", m["server_cpu_per_request_s"], sampled, m["duration_s"])}
+			fmt.Sprintf("%v; with server_cpu_s it was seen for %.3g s of a window of %v s", m["server_cpu_per_request_s"],
+				sampled, m["duration_s"])}
 	}
 	if known(m, "server_workers_busy", "workers") {
 		if workers := m["server_workers_busy"] * m["workers"]; workers > used*(1+moments) {
 			return &wrong{"metrics/server_workers_busy", "server_workers_busy",
-				fmt.Sprintf("%v; %v workers then used %.3g cores, and the server all in all %.3g", m["server_workers_busy"], m["workers"], workers, used)}
+				fmt.Sprintf("%v; %v workers then used %.3g cores, and the server all in all %.3g", m["server_workers_busy"],
+					m["workers"], workers, used)}
 		}
 	}
 	return nil
@@ -73,7 +75,8 @@ func (t Trial) busyCores(f *File, levels setting.Levels) *wrong {
 	for _, c := range t.Cores {
 		byCPU[c.CPU] = c
 	}
-	for _, side := range []struct{ name, cpus string }{{"server", f.serverCPUs(levels)}, {"client", f.Provenance.ClientCPUs}} {
+	for _, side := range []struct{ name, cpus string }{{"server", f.serverCPUs(levels)},
+		{"client", f.Provenance.ClientCPUs}} {
 		cpus, err := cores.Parse(side.cpus)
 		if side.cpus == "" || err != nil {
 			continue
@@ -96,7 +99,8 @@ func (t Trial) busyCores(f *File, levels setting.Levels) *wrong {
 				continue
 			}
 			if got, there := t.Metrics[mean.name]; there && seen && math.Abs(got-mean.want) > printed {
-				return &wrong{"metrics/" + mean.name, mean.name, fmt.Sprintf("%v, but cores %s give %.4g", got, side.cpus, mean.want)}
+				return &wrong{"metrics/" + mean.name, mean.name,
+					fmt.Sprintf("%v, but cores %s give %.4g", got, side.cpus, mean.want)}
 			}
 		}
 	}
@@ -119,12 +123,15 @@ func (t Trial) threads() *wrong {
 		case !(v >= 0 && v <= most["client_thread_busy_max"]):
 			return &wrong{at, "client_threads", fmt.Sprintf("%v is not a share of a core", v)}
 		case i > 0 && v > t.ClientThreads[i-1]:
-			return &wrong{at, "client_threads", fmt.Sprintf("%v comes after %v; the busiest stands first", v, t.ClientThreads[i-1])}
+			return &wrong{at, "client_threads", fmt.Sprintf("%v comes after %v; the busiest stands first", v,
+				t.ClientThreads[i-1])}
 		}
 	}
 	const name = "client_thread_busy_max"
-	if busiest, there := t.Metrics[name]; there && len(t.ClientThreads) > 0 && math.Abs(busiest-t.ClientThreads[0]) > printed {
-		return &wrong{"metrics/" + name, name, fmt.Sprintf("%v, but the busiest of client_threads has %v", busiest, t.ClientThreads[0])}
+	if busiest, there := t.Metrics[name]; there && len(t.ClientThreads) > 0 &&
+		math.Abs(busiest-t.ClientThreads[0]) > printed {
+		return &wrong{"metrics/" + name, name,
+			fmt.Sprintf("%v, but the busiest of client_threads has %v", busiest, t.ClientThreads[0])}
 	}
 	return nil
 }

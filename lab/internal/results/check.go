@@ -106,7 +106,8 @@ func (p *Provenance) checkDigests() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Binaries)) {
 		b := p.Binaries[name]
-		for _, d := range []struct{ field, v string }{{"sha256", b.SHA256}, {"sources_sha256", b.Sources}, {"commit", b.Commit}} {
+		for _, d := range []struct{ field, v string }{{"sha256", b.SHA256}, {"sources_sha256", b.Sources},
+			{"commit", b.Commit}} {
 			if zeros(d.v) {
 				return fmt.Errorf("/provenance/binaries/%s/%s: zeros are no digest", name, d.field)
 			}
@@ -138,13 +139,15 @@ func (f *File) made(x *experiment.Experiment) (*experiment.Experiment, error) {
 // another route, topology or order must not decide claims about this design.
 func (f *File) follows(x *experiment.Experiment) error {
 	if want := x.Fixed(); f.Settings.Key() != want.Key() {
-		return fmt.Errorf("/settings: %q, but the design of %s that the run was made with has %q", f.Settings.Key(), x.Name, want.Key())
+		return fmt.Errorf("/settings: %q, but the design of %s that the run was made with has %q", f.Settings.Key(), x.Name,
+			want.Key())
 	}
 	if want := f.joined(x.Topology); f.Topology != want {
 		return fmt.Errorf("/topology: %+v, but the design of %s that the run was made with has %+v", f.Topology, x.Name, want)
 	}
 	if want := (BlockPlan{x.Block.SlotS, x.Block.Rounds, x.Block.WarmupS, x.ProfileS()}); *f.Provenance.Block != want {
-		return fmt.Errorf("/provenance/block: %+v, but the design of %s that the run was made with has %+v", *f.Provenance.Block, x.Name, want)
+		return fmt.Errorf("/provenance/block: %+v, but the design of %s that the run was made with has %+v",
+			*f.Provenance.Block, x.Name, want)
 	}
 	if f.NotApplicable != "" {
 		return nil
@@ -156,7 +159,8 @@ func (f *File) follows(x *experiment.Experiment) error {
 	}
 	for i, c := range f.Conditions {
 		if !designed[c.Levels.Key()] {
-			return fmt.Errorf("/conditions/%d/levels: %q is no condition of the design of %s that the run was made with", i, c.Levels.Key(), x.Name)
+			return fmt.Errorf("/conditions/%d/levels: %q is no condition of the design of %s that the run was made with", i,
+				c.Levels.Key(), x.Name)
 		}
 	}
 	if n := f.controls(); n > 1 {

@@ -37,8 +37,9 @@ const anyCommand = " --command -- "
 
 // options are those of the scripts whose values are settings of the condition.
 var options = map[string]string{
-	"--connections": setting.Connections, "--pipelining": setting.Pipelining, "--rate": setting.Rate, "--generator": setting.Generator,
-	"--index": setting.Index, "--stack": setting.Stack, "--variant": setting.Variant,
+	"--connections": setting.Connections, "--pipelining": setting.Pipelining, "--rate": setting.Rate,
+	"--generator": setting.Generator,
+	"--index":     setting.Index, "--stack": setting.Stack, "--variant": setting.Variant,
 }
 
 // FleetServer stands in command lines and reasons for the address of a fleet's
@@ -79,7 +80,8 @@ func (f *File) checkCommands() error {
 }
 
 func notOurs(at, line string) error {
-	return fmt.Errorf("%s: %.80q is no line of the lab's: a script of lab/scripts/ and plain words, without what a shell acts on", at, line)
+	return fmt.Errorf("%s: %.80q is no line of the lab's: a script of lab/scripts/ and plain words, without what a "+
+		"shell acts on", at, line)
 }
 
 // follow compares a line's options with a condition's settings. A setting that

@@ -275,7 +275,8 @@ func (f File) gathered() File {
 		p.Binaries = maps.Clone(p.Binaries)
 		lab := p.Binaries[labProgram]
 		for name, b := range p.Binaries {
-			if name != labProgram && b.MadeOf != "" && b.Sources == lab.Sources && b.Commit == lab.Commit && b.Modified == lab.Modified && maps.Equal(b.Build, lab.Build) {
+			if name != labProgram && b.MadeOf != "" && b.Sources == lab.Sources && b.Commit == lab.Commit &&
+				b.Modified == lab.Modified && maps.Equal(b.Build, lab.Build) {
 				b.Sources, b.Commit, b.Modified, b.Build = "", "", false, nil
 				p.Binaries[name] = b
 			}
@@ -311,7 +312,8 @@ func (f File) gathered() File {
 	f.Conditions = slices.Clone(f.Conditions)
 	for i := range f.Conditions {
 		c := &f.Conditions[i]
-		if of := f.condition(c.ControlOf); of != nil && of.ControlOf == "" && c.Levels.Key() == of.Levels.Key() && c.Generator == of.Generator && slices.Equal(c.Commands, of.Commands) {
+		if of := f.condition(c.ControlOf); of != nil && of.ControlOf == "" && c.Levels.Key() == of.Levels.Key() &&
+			c.Generator == of.Generator && slices.Equal(c.Commands, of.Commands) {
 			c.Levels, c.Generator, c.Commands = nil, "", nil
 		}
 	}

@@ -131,7 +131,8 @@ func TestFiguresOfAMeasuredRunStandInColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(encoded)
-	if strings.Contains(text, `"metrics"`) || strings.Contains(text, `"resolution"`) || !strings.Contains(text, `"workers": [`) {
+	if strings.Contains(text, `"metrics"`) || strings.Contains(text, `"resolution"`) ||
+		!strings.Contains(text, `"workers": [`) {
 		t.Errorf("figures stand beside their trials:\n%.2000s", text)
 	}
 	if f.Figures != nil || f.Trials[0].Metrics["slots"] != 6 {
@@ -141,7 +142,8 @@ func TestFiguresOfAMeasuredRunStandInColumns(t *testing.T) {
 	if err := Decode(encoded, SchemaURL, read); err != nil {
 		t.Fatal(err)
 	}
-	if _, there := read.Trials[1].Metrics["latency_p50_s"]; there || read.Trials[0].Metrics["latency_p50_s"] != f.Trials[0].Metrics["latency_p50_s"] ||
+	if _, there := read.Trials[1].Metrics["latency_p50_s"]; there ||
+		read.Trials[0].Metrics["latency_p50_s"] != f.Trials[0].Metrics["latency_p50_s"] ||
 		read.Trials[0].Resolution["latency_p50_s"] != 1.5e-5 || len(read.Trials[1].Resolution) != 4 {
 		t.Errorf("read as %+v and %+v", read.Trials[0], read.Trials[1])
 	}
@@ -151,17 +153,22 @@ func TestFiguresOfAMeasuredRunStandInColumns(t *testing.T) {
 		{"a metric that is none", `"workers": [1,`, `"turns": [1,`, `/figures: no metric "turns"`},
 		{"a resolution of none", `"latency_max_s": 0.00024`, `"max": 0.00024`, `/resolutions: no metric "max"`},
 		{"an entry that is a text", `"workers": [1,`, `"workers": ["1",`, "/figures/workers: got array, want number"},
-		{"figures beside the trial", `{"of":"c4",`, `{"of":"c4","metrics": {},`, "/trials/1/metrics: that of a measured run stands in columns, in /figures"},
-		{"a resolution beside the trial", `{"of":"c4",`, `{"of":"c4","resolution": {},`, "/trials/1/resolution: that of a measured run stands in columns, in /resolutions"},
-		{"a size", `"budget_s": 60`, `"budget_s": 60, "size": "full"`, "/provenance: additional properties 'size' not allowed"},
-		{"a window", `"budget_s": 60`, `"budget_s": 60, "duration_s": 1`, "/provenance: additional properties 'duration_s' not allowed"},
+		{"figures beside the trial", `{"of":"c4",`, `{"of":"c4","metrics": {},`,
+			"/trials/1/metrics: that of a measured run stands in columns, in /figures"},
+		{"a resolution beside the trial", `{"of":"c4",`, `{"of":"c4","resolution": {},`,
+			"/trials/1/resolution: that of a measured run stands in columns, in /resolutions"},
+		{"a size", `"budget_s": 60`, `"budget_s": 60, "size": "full"`,
+			"/provenance: additional properties 'size' not allowed"},
+		{"a window", `"budget_s": 60`, `"budget_s": 60, "duration_s": 1`,
+			"/provenance: additional properties 'duration_s' not allowed"},
 		{"no plan", `"block": {"slot_s":0.1,"rounds":6,"warmup_s":0.2},`, ``, "/provenance: missing property 'block'"},
 		{"no budget", `"budget_s": 60,`, ``, "/provenance: missing property 'budget_s'"},
 		{"another end", `"ended": "decided"`, `"ended": "bored"`, "/provenance/ended: "},
 		{"a slot that is none", `"slots":[[`, `"slots":[[null,`, "/trials/0/slots/0: "},
 		{"a number of a slot left out", `"slots":[[`, `"slots":[[1,2,3,4,5,6],[`, "/trials/0/slots/0: "},
 		{"half a request", `"slots":[[`, `"slots":[[0.5,`, "/trials/0/slots/0: "},
-		{"another version", `"schema_version": 3`, `"schema_version": 2`, "/schema_version: version 2 is not known to this lab, which reads version 3"},
+		{"another version", `"schema_version": 3`, `"schema_version": 2`,
+			"/schema_version: version 2 is not known to this lab, which reads version 3"},
 	} {
 		if strings.Count(text, c.old) == 0 {
 			t.Fatalf("%s: %q does not stand in the run", c.name, c.old)

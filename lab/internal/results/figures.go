@@ -36,7 +36,8 @@ var (
 	}
 
 	// Shares of cores that are computed from a trial's slots.
-	ofSlots = map[string]bool{"server_cores_busy": true, "client_cores_busy": true, "idle_servers_busy": true, "slot_server_busy_max": true}
+	ofSlots = map[string]bool{"server_cores_busy": true, "client_cores_busy": true, "idle_servers_busy": true,
+		"slot_server_busy_max": true}
 
 	// Items due in the warm-up can be answered in the window.
 	carried = map[string]bool{"answered_share": true, "delivered_share": true}
@@ -95,7 +96,8 @@ func (t Trial) figures(at string, f *File, levels setting.Levels) error {
 	if err := check(t.cores()); err != nil {
 		return err
 	}
-	for _, found := range []*wrong{t.complete(), t.parts(), t.near(f, levels), t.busyCores(f, levels), t.threads(), t.calibrated(f.Provenance)} {
+	for _, found := range []*wrong{t.complete(), t.parts(), t.near(f, levels), t.busyCores(f, levels), t.threads(),
+		t.calibrated(f.Provenance)} {
 		if err := check(found); err != nil {
 			return err
 		}
@@ -226,7 +228,8 @@ func (t Trial) near(f *File, levels setting.Levels) *wrong {
 		low, top float64
 		how      string
 	}{
-		{"client_thread_busy_max", onClient > 0, used / float64(max(int(threads), onClient, 1)), used, "client_cores_busy, and its threads"},
+		{"client_thread_busy_max", onClient > 0, used / float64(max(int(threads), onClient, 1)), used,
+			"client_cores_busy, and its threads"},
 		{"server_workers_busy", onServer > 0 && m["workers"] > 0, workers, workers, "server_cores_busy over workers"},
 		{"connections_established", connections > 0, 0, float64(connections), "the connections asked for"},
 	} {
@@ -242,7 +245,8 @@ func (t Trial) near(f *File, levels setting.Levels) *wrong {
 func (t Trial) calibrated(p *Provenance) *wrong {
 	for _, name := range []string{"calibration_before_s", "calibration_after_s"} {
 		if v, there := t.Metrics[name]; there && v < p.CalibrationS*(1-halfDigit) {
-			return &wrong{"metrics/" + name, name, fmt.Sprintf("%v, faster than the run's fastest, calibration_s of %v", v, p.CalibrationS)}
+			return &wrong{"metrics/" + name, name,
+				fmt.Sprintf("%v, faster than the run's fastest, calibration_s of %v", v, p.CalibrationS)}
 		}
 	}
 	return nil

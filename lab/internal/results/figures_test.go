@@ -25,8 +25,10 @@ func full(t *testing.T) *File {
 	tr := &f.Trials[0]
 	tr.Below = map[string]float64{"latency_p50_s": 0.001}
 	maps.Copy(tr.Metrics, map[string]float64{
-		"response_bytes": 124, "transfer_bytes_per_s": 124 * 1000.25, "asked_rate_rps": 2000, "answered_share": 1000.25 / 2000, "asked_in_flight": 100,
-		"latency_p90_s": 0.002, "latency_p95_s": 0.003, "latency_p99_s": 0.003, "latency_p999_s": 0.004, "latency_max_s": 0.005,
+		"response_bytes": 124, "transfer_bytes_per_s": 124 * 1000.25, "asked_rate_rps": 2000,
+		"answered_share": 1000.25 / 2000, "asked_in_flight": 100,
+		"latency_p90_s": 0.002, "latency_p95_s": 0.003, "latency_p99_s": 0.003, "latency_p999_s": 0.004,
+		"latency_max_s":  0.005,
 		"latency_mean_s": 0.002, "in_flight": 2.0005, "errors": 0, "timeouts": 0, "non_2xx": 0,
 		"wire_tx_bps": 2e6, "wire_rx_bps": 1e6, "line_rate_share": 0.02,
 		"workers": 2, "workers_active": 2, "processes": 3,
@@ -66,7 +68,8 @@ func TestFiguresThatFollowFromOthers(t *testing.T) {
 			f.Trials[0].Metrics["non_2xx"] = 5000
 		}, "/trials/0/metrics/non_2xx: 5000, more than the 4001 of requests"},
 		{"timeouts that are no errors", set("timeouts", 1), "/trials/0/metrics/timeouts: 1, more than the 0 of errors"},
-		{"more active than there are", set("workers_active", 3), "/trials/0/metrics/workers_active: 3, more than the 2 of workers"},
+		{"more active than there are", set("workers_active", 3),
+			"/trials/0/metrics/workers_active: 3, more than the 2 of workers"},
 		{"more workers than processes", set("workers", 4), "/trials/0/metrics/workers: 4, more than the 3 of processes"},
 
 		// With half the CPU time per request, the time seen would be twice the
@@ -75,26 +78,36 @@ func TestFiguresThatFollowFromOthers(t *testing.T) {
 			delete(f.Trials[0].Metrics, "server_cpu_per_event_s")
 			f.Trials[0].Metrics["server_cpu_per_request_s"] = 0.5 / 1000.25
 		}, "/trials/0/metrics/server_cpu_per_request_s: "},
-		{"busier workers than their server", set("server_workers_busy", 0.95), "/trials/0/metrics/server_workers_busy: 0.95; 2 workers then used 1.9 cores, and the server all in all 1"},
-		{"a busier server", set("server_cores_busy", 0.95), "/trials/0/metrics/server_cores_busy: 0.95, but cores 0-1 give 0.6"},
+		{"busier workers than their server", set("server_workers_busy", 0.95),
+			"/trials/0/metrics/server_workers_busy: 0.95; 2 workers then used 1.9 cores, and the server all in all 1"},
+		{"a busier server", set("server_cores_busy", 0.95),
+			"/trials/0/metrics/server_cores_busy: 0.95, but cores 0-1 give 0.6"},
 		{"more of it stolen", set("server_steal", 0), "/trials/0/metrics/server_steal: 0, but cores 0-1 give 0.01"},
 		{"an idler client", set("client_cores_busy", 0.1), "/trials/0/metrics/client_cores_busy: 0.1, but cores 2 give 0.25"},
-		{"another core's state", func(f *File) { f.Trials[0].Cores[2].User, f.Trials[0].Cores[2].Idle = 0.9, 0.05 }, "/trials/0/metrics/client_cores_busy: 0.25, but"},
+		{"another core's state", func(f *File) { f.Trials[0].Cores[2].User, f.Trials[0].Cores[2].Idle = 0.9, 0.05 },
+			"/trials/0/metrics/client_cores_busy: 0.25, but"},
 		{"cores that the condition sets", func(f *File) {
 			f.Settings[setting.ServerCPUs] = setting.String("0")
 			f.Trials[0].Metrics["server_cores_busy"] = 0.7
 		}, ""},
 		{"a core that was not seen", func(f *File) { f.Trials[0].Cores = f.Trials[0].Cores[:2] }, ""},
 		{"an idle counter that ran back", func(f *File) { f.Trials[0].Cores[0].User = 0.31 }, ""},
-		{"an idler client thread", set("client_thread_busy_max", 0.1), "/trials/0/metrics/client_thread_busy_max: 0.1, but the busiest of client_threads has 0.2222"},
-		{"a thread of a dozen cores", func(f *File) { f.Trials[0].ClientThreads[0] = 12 }, "/trials/0/client_threads/0: 12 is not a share of a core"},
+		{"an idler client thread", set("client_thread_busy_max", 0.1),
+			"/trials/0/metrics/client_thread_busy_max: 0.1, but the busiest of client_threads has 0.2222"},
+		{"a thread of a dozen cores", func(f *File) { f.Trials[0].ClientThreads[0] = 12 },
+			"/trials/0/client_threads/0: 12 is not a share of a core"},
 		{"threads not recorded", func(f *File) { f.Trials[0].ClientThreads = nil }, ""},
-		{"faster than the fastest", set("calibration_after_s", 8e-7), "/trials/0/metrics/calibration_after_s: 8e-07, faster than the run's fastest"},
+		{"faster than the fastest", set("calibration_after_s", 8e-7),
+			"/trials/0/metrics/calibration_after_s: 8e-07, faster than the run's fastest"},
 
 		{"no requests", func(f *File) { delete(f.Trials[0].Metrics, "requests") }, "/trials/0/metrics/requests: missing"},
 		{"no window", func(f *File) { delete(f.Trials[0].Metrics, "duration_s") }, "/trials/0/metrics/duration_s: missing"},
-		{"no rate", func(f *File) { delete(f.Trials[0].Metrics, "throughput_rps") }, "/trials/0/metrics/throughput_rps: missing"},
-		{"nothing, and it does not count", func(f *File) { f.Trials[0] = Trial{Seq: 1, Block: 1, Condition: "c1", Bound: gate.BoundUnknown} }, ""},
+		{"no rate", func(f *File) { delete(f.Trials[0].Metrics, "throughput_rps") },
+			"/trials/0/metrics/throughput_rps: missing"},
+		{"nothing, and it does not count", func(f *File) {
+			f.Trials[0] = Trial{Seq: 1, Block: 1, Condition: "c1",
+				Bound: gate.BoundUnknown}
+		}, ""},
 	} {
 		f := full(t)
 		c.set(f)
@@ -119,15 +132,19 @@ func TestEveryMetricHasItsRange(t *testing.T) {
 			t.Errorf("%s of -1: %v", m.Name, err)
 		}
 		f.Trials[0].Metrics[m.Name] = 98 // percent
-		several := m.Name == "profiled_throughput_share" || m.Name == "sampler_busy" || strings.HasSuffix(m.Name, "_foreign_load")
-		if err := figuresOf(f); m.Unit == metric.Ratio && !several && (err == nil || !strings.Contains(err.Error(), "98 is a share of more than all")) {
+		several := m.Name == "profiled_throughput_share" || m.Name == "sampler_busy" ||
+			strings.HasSuffix(m.Name, "_foreign_load")
+		if err := figuresOf(f); m.Unit == metric.Ratio && !several &&
+			(err == nil || !strings.Contains(err.Error(), "98 is a share of more than all")) {
 			t.Errorf("%s of 98: %v", m.Name, err)
 		}
 	}
-	for _, name := range []string{"requests", "errors", "workers", "connections_established", "tcp_retransmits", "swap_pages"} {
+	for _, name := range []string{"requests", "errors", "workers", "connections_established", "tcp_retransmits",
+		"swap_pages"} {
 		f := full(t)
 		f.Trials[0] = Trial{Metrics: map[string]float64{name: 1.5}}
-		if err := figuresOf(f); err == nil || !strings.HasPrefix(err.Error(), "/trials/0/metrics/"+name+": 1.5 is no whole number") {
+		if err := figuresOf(f); err == nil || !strings.HasPrefix(err.Error(), "/trials/0/metrics/"+name+
+			": 1.5 is no whole number") {
 			t.Errorf("%s of 1.5: %v", name, err)
 		}
 	}
@@ -149,12 +166,20 @@ func TestQuantilesRiseAndStatesAreOfAWhole(t *testing.T) {
 		set  func(*Trial)
 		says string
 	}{
-		{"the median above the 90th", metrics("latency_p90_s", 0.0005, "latency_p50_s", 0.001), "/trials/0/metrics/latency_p90_s: 0.0005 is less than latency_p50_s, 0.001"},
-		{"one left out between them", func(t *Trial) { delete(t.Metrics, "latency_p95_s"); t.Metrics["latency_p99_s"] = 0.001 }, "/trials/0/metrics/latency_p99_s: 0.001 is less than latency_p90_s"},
-		{"the longest is not", metrics("latency_max_s", 0.0035), "/trials/0/metrics/latency_max_s: 0.0035 is less than latency_p999_s"},
-		{"a mean above the longest", metrics("latency_mean_s", 0.006), "/trials/0/metrics/latency_max_s: 0.005 is less than latency_mean_s"},
+		{"the median above the 90th", metrics("latency_p90_s", 0.0005, "latency_p50_s", 0.001),
+			"/trials/0/metrics/latency_p90_s: 0.0005 is less than latency_p50_s, 0.001"},
+		{"one left out between them", func(t *Trial) {
+			delete(t.Metrics,
+				"latency_p95_s")
+			t.Metrics["latency_p99_s"] = 0.001
+		}, "/trials/0/metrics/latency_p99_s: 0.001 is less than latency_p90_s"},
+		{"the longest is not", metrics("latency_max_s", 0.0035),
+			"/trials/0/metrics/latency_max_s: 0.0035 is less than latency_p999_s"},
+		{"a mean above the longest", metrics("latency_mean_s", 0.006),
+			"/trials/0/metrics/latency_max_s: 0.005 is less than latency_mean_s"},
 		{"two the same", metrics("latency_p90_s", 0.003), ""},
-		{"less than one before it", below("latency_p99_s", 0.003), "/trials/0/below/latency_p99_s: less than 0.003 is less than latency_p95_s, 0.003"},
+		{"less than one before it", below("latency_p99_s", 0.003),
+			"/trials/0/below/latency_p99_s: less than 0.003 is less than latency_p95_s, 0.003"},
 		{"less than enough", below("latency_p99_s", 0.0031), ""},
 		{"less than nothing", below("latency_p99_s", 0), "/trials/0/below/latency_p99_s: 0; nothing is less than that"},
 		{"deliveries", metrics("delivery_p99_s", 0.05), "/trials/0/metrics/delivery_p99_s: 0.05 is less than delivery_p50_s"},
@@ -183,7 +208,8 @@ func TestQuantilesRiseAndStatesAreOfAWhole(t *testing.T) {
 	}
 	f = full(t)
 	f.Trials[0].ClientThreads = []float64{0.1, 0.2222}
-	if err := figuresOf(f); err == nil || !strings.HasPrefix(err.Error(), "/trials/0/client_threads/1: 0.2222 comes after 0.1") {
+	if err := figuresOf(f); err == nil || !strings.HasPrefix(err.Error(),
+		"/trials/0/client_threads/1: 0.2222 comes after 0.1") {
 		t.Errorf("threads out of order: %v", err)
 	}
 }
@@ -221,7 +247,8 @@ func TestBurstsOfTurns(t *testing.T) {
 	if got := in.bursts("line_rate_share", f); got != 0.1 { // 4 Mbit of 40
 		t.Errorf("two bursts add %v of the line rate, want 0.1", got)
 	}
-	for name, other := range map[string]Trial{"one piece": {Metrics: in.Metrics}, "no time": {Metrics: map[string]float64{}, Slots: in.Slots}} {
+	for name, other := range map[string]Trial{"one piece": {Metrics: in.Metrics},
+		"no time": {Metrics: map[string]float64{}, Slots: in.Slots}} {
 		if got := other.bursts("line_rate_share", f); got != 0 {
 			t.Errorf("%s: %v", name, got)
 		}

@@ -141,7 +141,8 @@ func version(doc any, known map[int]string) (string, error) {
 	if text, ok := v.(string); ok {
 		v = strconv.Quote(text)
 	}
-	return "", fmt.Errorf("/schema_version: version %v is not known to this lab, which reads version %s; use the lab that wrote the file", v, strings.Join(numbers, " and "))
+	return "", fmt.Errorf("/schema_version: version %v is not known to this lab, which reads version %s; use the lab "+
+		"that wrote the file", v, strings.Join(numbers, " and "))
 }
 
 // deepest reduces the validator's tree of errors to the first innermost one.
@@ -158,7 +159,8 @@ func deepest(err error, doc any) error {
 		}
 		v = v.Causes[0]
 	}
-	return fmt.Errorf("/%s: %s", strings.Join(v.InstanceLocation, "/"), v.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
+	return fmt.Errorf("/%s: %s", strings.Join(v.InstanceLocation, "/"),
+		v.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
 }
 
 // named gives the pointer to the first object of figures that has the name.

@@ -58,7 +58,8 @@ func (c Client) Clock() gate.ClientClock {
 // where several load one server, the fullest is the first to hold all back.
 func Fullest(m map[string]float64, clients []Client) {
 	for _, c := range clients {
-		for name, v := range map[string]*float64{"client_cores_busy": c.CoresBusy, "client_thread_busy_max": c.ThreadBusyMax, "line_rate_share": c.LineRateShare} {
+		for name, v := range map[string]*float64{"client_cores_busy": c.CoresBusy, "client_thread_busy_max": c.ThreadBusyMax,
+			"line_rate_share": c.LineRateShare} {
 			if before, there := m[name]; v != nil && (!there || *v > before) {
 				m[name] = *v
 			}
@@ -81,7 +82,8 @@ func (f *File) Evidence(t Trial) gate.Evidence {
 // ClientEvidence is what the bound of client i, from 0, is decided from. It has
 // nothing of the server.
 func (f *File) ClientEvidence(i int, c Client) gate.Evidence {
-	return gate.Evidence{LineRateShare: c.LineRateShare, ClientThreadBusy: c.ThreadBusyMax, ClientCoresBusy: c.CoresBusy, WireUnread: f.linkUnread(i, c)}
+	return gate.Evidence{LineRateShare: c.LineRateShare, ClientThreadBusy: c.ThreadBusyMax, ClientCoresBusy: c.CoresBusy,
+		WireUnread: f.linkUnread(i, c)}
 }
 
 // linkUnread tells whether the link between the server and client i may have been
@@ -208,7 +210,8 @@ func (f *File) checkFleet() error {
 		}
 		switch {
 		case m > next || m < 0:
-			return fmt.Errorf("/provenance/fleet/machines/%d: %d where machines are numbered in order, the next as %d", i, m, next)
+			return fmt.Errorf("/provenance/fleet/machines/%d: %d where machines are numbered in order, the next as %d", i, m,
+				next)
 		case m == next:
 			next++
 			ids[m] = id
@@ -238,7 +241,8 @@ func (f *File) checkClients(t Trial, at string) error {
 	for i, c := range t.Clients {
 		at := fmt.Sprintf("%s/clients/%d", at, i)
 		all += c.Requests
-		for name, v := range map[string]*float64{"cores_busy": c.CoresBusy, "thread_busy_max": c.ThreadBusyMax, "line_rate_share": c.LineRateShare} {
+		for name, v := range map[string]*float64{"cores_busy": c.CoresBusy, "thread_busy_max": c.ThreadBusyMax,
+			"line_rate_share": c.LineRateShare} {
 			switch {
 			case v != nil && !(*v <= mostOfClient):
 				return fmt.Errorf("%s/%s: %v is a share of more than all", at, name, *v)
@@ -257,11 +261,13 @@ func (f *File) checkClients(t Trial, at string) error {
 		}
 		for _, found := range gate.JudgeClock(c.Clock()) {
 			if t.Valid {
-				return fmt.Errorf("%s: %s, and so the gate %s makes the trial invalid; it is called valid", at, found.Detail, found.Gate)
+				return fmt.Errorf("%s: %s, and so the gate %s makes the trial invalid; it is called valid", at, found.Detail,
+					found.Gate)
 			}
 		}
 		if t.Valid && c.LateS > gate.ClientLate.Seconds() {
-			return fmt.Errorf("%s/late_s: %v, and so the gate %s makes the trial invalid; it is called valid", at, c.LateS, gate.ClientsApart)
+			return fmt.Errorf("%s/late_s: %v, and so the gate %s makes the trial invalid; it is called valid", at, c.LateS,
+				gate.ClientsApart)
 		}
 	}
 	if requests, there := t.Metrics["requests"]; there && math.Abs(float64(all)-requests) > 0.5 {

@@ -33,7 +33,8 @@ func fleetRun(t *testing.T, text string, clients ...string) (*results.File, *exp
 	if err != nil {
 		t.Fatal(err)
 	}
-	return madeup.Run(madeup.Plan{Experiment: x, Hosts: results.Hosts{Server: "h", Client: clients[0], Clients: clients}, Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Seed: 11, Blocks: 2, Ended: results.Blocks}), x
+	return madeup.Run(madeup.Plan{Experiment: x, Hosts: results.Hosts{Server: "h", Client: clients[0], Clients: clients},
+		Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Seed: 11, Blocks: 2, Ended: results.Blocks}), x
 }
 
 // Any design can be measured on a fleet, and what a file says of the clients is
@@ -52,19 +53,24 @@ func TestAFleetsFileAddsUp(t *testing.T) {
 		says   string
 	}{
 		"an answer that nobody counted": {func(f *results.File) { of(f).Requests-- }, "/trials/1/clients: "},
-		"a client that is not there":    {func(f *results.File) { f.Trials[1].Clients = f.Trials[1].Clients[:2] }, "/trials/1/clients: 2 of a fleet of 3"},
-		"no clients":                    {func(f *results.File) { f.Trials[1].Clients = nil }, "/trials/1/clients: 0 of a fleet of 3"},
-		"a clock that is not known":     {func(f *results.File) { of(f).UncertaintyS = 0.006 }, "the gate clocks-unsure makes"},
-		"a clock that is off":           {func(f *results.File) { of(f).OffsetS = -0.2 }, "the gate clocks-off makes"},
-		"a clock that moved":            {func(f *results.File) { of(f).MovedS = 0.0051 }, "the gate clocks-off makes"},
-		"a client that was late":        {func(f *results.File) { of(f).LateS = 0.5 }, "the gate clients-apart makes"},
-		"a host that is not there":      {func(f *results.File) { f.Hosts.Clients = f.Hosts.Clients[:2] }, "/provenance/fleet/clients: 3, but"},
-		"another first client":          {func(f *results.File) { f.Hosts.Client = "h" }, "/hosts/client: "},
-		"a machine of two names":        {func(f *results.File) { f.Provenance.Fleet.Machines[3] = 1 }, `/provenance/fleet/machines/3: one machine as "i" and as "h"`},
-		"machines out of order":         {func(f *results.File) { f.Provenance.Fleet.Machines[1] = 2 }, "/provenance/fleet/machines/1: "},
-		"another topology":              {func(f *results.File) { f.Topology.Kind = "loopback" }, "/topology/kind: "},
-		"a shaper's burst":              {func(f *results.File) { f.Topology.BurstBytes = 1 }, "/topology: "},
-		"no fleet":                      {func(f *results.File) { f.Provenance.Fleet = nil }, "the run had no fleet"},
+		"a client that is not there": {func(f *results.File) { f.Trials[1].Clients = f.Trials[1].Clients[:2] },
+			"/trials/1/clients: 2 of a fleet of 3"},
+		"no clients": {func(f *results.File) { f.Trials[1].Clients = nil },
+			"/trials/1/clients: 0 of a fleet of 3"},
+		"a clock that is not known": {func(f *results.File) { of(f).UncertaintyS = 0.006 }, "the gate clocks-unsure makes"},
+		"a clock that is off":       {func(f *results.File) { of(f).OffsetS = -0.2 }, "the gate clocks-off makes"},
+		"a clock that moved":        {func(f *results.File) { of(f).MovedS = 0.0051 }, "the gate clocks-off makes"},
+		"a client that was late":    {func(f *results.File) { of(f).LateS = 0.5 }, "the gate clients-apart makes"},
+		"a host that is not there": {func(f *results.File) { f.Hosts.Clients = f.Hosts.Clients[:2] },
+			"/provenance/fleet/clients: 3, but"},
+		"another first client": {func(f *results.File) { f.Hosts.Client = "h" }, "/hosts/client: "},
+		"a machine of two names": {func(f *results.File) { f.Provenance.Fleet.Machines[3] = 1 },
+			`/provenance/fleet/machines/3: one machine as "i" and as "h"`},
+		"machines out of order": {func(f *results.File) { f.Provenance.Fleet.Machines[1] = 2 },
+			"/provenance/fleet/machines/1: "},
+		"another topology": {func(f *results.File) { f.Topology.Kind = "loopback" }, "/topology/kind: "},
+		"a shaper's burst": {func(f *results.File) { f.Topology.BurstBytes = 1 }, "/topology: "},
+		"no fleet":         {func(f *results.File) { f.Provenance.Fleet = nil }, "the run had no fleet"},
 	} {
 		f, x := fleetRun(t, overLoopback, "i", "i", "h")
 		c.break_(f)
@@ -77,7 +83,8 @@ func TestAFleetsFileAddsUp(t *testing.T) {
 // A link whose rate nobody knows may have been the wall.
 func TestALinkOfUnknownRateIsNoLinkWithRoom(t *testing.T) {
 	f, x := fleetRun(t, overLoopback, "i", "i")
-	if b := f.Trials[0].Bound; b != gate.BoundServerCPU || !strings.Contains(f.Trials[0].BoundWhy, "the fullest client is 1 of 2: ") {
+	if b := f.Trials[0].Bound; b != gate.BoundServerCPU ||
+		!strings.Contains(f.Trials[0].BoundWhy, "the fullest client is 1 of 2: ") {
 		t.Errorf("%s (%s)", b, f.Trials[0].BoundWhy)
 	}
 	f.Provenance.Fleet.Clients[1].LineRateBps = 0
@@ -106,13 +113,15 @@ func TestClientsOnTheServersCoresShareThem(t *testing.T) {
 }
 
 func TestAConditionSaysHowManyClientsLoad(t *testing.T) {
-	text := strings.NewReplacer(`kind = "loopback"`, `kind = "fleet"`, `"workers", levels = [1, 2]`, `"clients", levels = [1, 2]`, `over = "workers"`, `over = "clients"`).Replace(overLoopback)
+	text := strings.NewReplacer(`kind = "loopback"`, `kind = "fleet"`, `"workers", levels = [1, 2]`,
+		`"clients", levels = [1, 2]`, `over = "workers"`, `over = "clients"`).Replace(overLoopback)
 	f, x := fleetRun(t, text, "i", "k")
 	if err := f.Check(x); err != nil {
 		t.Fatal(err)
 	}
 	for _, trial := range f.Trials {
-		one := f.Conditions[0].ID == trial.Condition || f.Conditions[len(f.Conditions)-1].ControlOf == "c1" && trial.Condition == "c3"
+		one := f.Conditions[0].ID == trial.Condition || f.Conditions[len(f.Conditions)-1].ControlOf == "c1" &&
+			trial.Condition == "c3"
 		if trial.Clients[1].Loads() == one {
 			t.Errorf("%s: %+v", trial.Condition, trial.Clients[1])
 		}
@@ -134,7 +143,8 @@ func TestAConditionSaysHowManyClientsLoad(t *testing.T) {
 		if err := results.Decode(written, results.SchemaURL, read); err != nil {
 			t.Fatal(err)
 		}
-		if err := read.Check(x); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("/trials/%d/clients/1/%s: ", idle, name)) {
+		if err := read.Check(x); err == nil ||
+			!strings.Contains(err.Error(), fmt.Sprintf("/trials/%d/clients/1/%s: ", idle, name)) {
 			t.Errorf("%s of a client that does not load: %v", name, err)
 		}
 	}

@@ -40,7 +40,8 @@ func (f *File) following(t *Trial) map[string]float64 {
 	}
 	levels := f.levelsOf(*t)
 	if t.Slots != nil {
-		m = t.Slots.Metrics(Setup{f.Provenance.Block.SlotS, count(f.serverCPUs(levels)), count(f.Provenance.ClientCPUs), f.Topology.LineRateBps, t.Clients})
+		m = t.Slots.Metrics(Setup{f.Provenance.Block.SlotS, count(f.serverCPUs(levels)), count(f.Provenance.ClientCPUs),
+			f.Topology.LineRateBps, t.Clients})
 	}
 	// of finds figures that are all known, counted or following.
 	of := func(names ...string) (v [2]float64, known bool) {
@@ -91,7 +92,8 @@ func (f *File) following(t *Trial) map[string]float64 {
 	quotient("delivered_share", "delivered_per_s", "offered_per_s")
 	quotient("server_cpu_per_event_s", "server_cpu_per_request_s", "events_per_batch")
 	if block, ok := t.Profile(profiles.Block); ok && block.DurationS > 0 {
-		m["goroutines_parked"], m["block_events"], m["block_stacks"] = profiles.Parked(block), block.Events, float64(block.Stacks)
+		m["goroutines_parked"], m["block_events"], m["block_stacks"] = profiles.Parked(block), block.Events,
+			float64(block.Stacks)
 	}
 	if heap, ok := t.Profile(profiles.Heap); ok {
 		m["live_heap_bytes"] = heap.Total

@@ -81,7 +81,8 @@ func (f *File) checkGates(x *experiment.Experiment) error {
 		}
 		for _, found := range gate.Judge(t.Metrics, a) {
 			if !found.Missing() {
-				return fmt.Errorf("/trials/%d/metrics/%s: %s, and so the gate %s makes the trial invalid; it is called valid", i, found.Metric, found.Detail, found.Gate)
+				return fmt.Errorf("/trials/%d/metrics/%s: %s, and so the gate %s makes the trial invalid; it is called valid", i,
+					found.Metric, found.Detail, found.Gate)
 			}
 		}
 	}

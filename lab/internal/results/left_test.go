@@ -10,7 +10,8 @@ import (
 
 // A host that lacks one of three servers measures the others, and says so.
 func TestARunMayLeaveOutWhatItsHostLacks(t *testing.T) {
-	x, err := experiment.Parse("turning", []byte(strings.NewReplacer(`{ name = "rps", levels = [false, true] }, `, "", "levels = [1, 2]", "levels = [1, 2, 4]").Replace(string(turning(t).Text))))
+	x, err := experiment.Parse("turning", []byte(strings.NewReplacer(`{ name = "rps", levels = [false, true] }, `, "",
+		"levels = [1, 2]", "levels = [1, 2, 4]").Replace(string(turning(t).Text))))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,8 @@ func (t Trial) Profile(kind profiles.Kind) (profiles.Profile, bool) {
 }
 
 // profileUnits has the unit of each kind of profile.
-var profileUnits = map[profiles.Kind]string{"cpu": "s", "mutex": "s", "block": "s", "heap": "B", "allocs": "B", "goroutine": "count"}
+var profileUnits = map[profiles.Kind]string{"cpu": "s", "mutex": "s", "block": "s", "heap": "B", "allocs": "B",
+	"goroutine": "count"}
 
 // taken identifies a profile by its condition and kind.
 type taken struct {
@@ -78,10 +79,12 @@ func (f *File) checkProfiles(x *experiment.Experiment) error {
 			named[key] = true
 			want := path.Join(f.Experiment, f.Run, c.ID+"-"+string(p.Kind)+".pb.gz")
 			if p.File != want || strings.Count(want, "/") != 2 {
-				return fmt.Errorf("%s/file: %q, but it lies in %s/%s and is named %s-%s.pb.gz", at, p.File, f.Experiment, f.Run, c.ID, p.Kind)
+				return fmt.Errorf("%s/file: %q, but it lies in %s/%s and is named %s-%s.pb.gz", at, p.File, f.Experiment, f.Run,
+					c.ID, p.Kind)
 			}
 			if p.Trials != have[key] {
-				return fmt.Errorf("%s/trials: %d, but %d valid trials of %q have a %s profile", at, p.Trials, have[key], c.ID, p.Kind)
+				return fmt.Errorf("%s/trials: %d, but %d valid trials of %q have a %s profile", at, p.Trials, have[key], c.ID,
+					p.Kind)
 			}
 		}
 	}

@@ -15,8 +15,11 @@ const digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 // lock, the profiler's own waiting, and live memory.
 func profiled(f *File) {
 	f.Trials[0].Profiles = []profiles.Profile{
-		{Kind: "block", Unit: "s", Total: 3, Events: 31, Stacks: 2, DurationS: 1, Work: map[string]float64{"lock": 0.333333333, "profiler": 0.666666667}, Packages: map[string]float64{"sync": 0.333333333, "net/http/pprof": 0.666666667}},
-		{Kind: "heap", Unit: "B", Total: 4096, Events: 2, Stacks: 1, Work: map[string]float64{"handler": 1}, Packages: map[string]float64{"encoding/json": 1}},
+		{Kind: "block", Unit: "s", Total: 3, Events: 31, Stacks: 2, DurationS: 1,
+			Work:     map[string]float64{"lock": 0.333333333, "profiler": 0.666666667},
+			Packages: map[string]float64{"sync": 0.333333333, "net/http/pprof": 0.666666667}},
+		{Kind: "heap", Unit: "B", Total: 4096, Events: 2, Stacks: 1, Work: map[string]float64{"handler": 1},
+			Packages: map[string]float64{"encoding/json": 1}},
 	}
 	f.Conditions[0].Profiles = []RawProfile{
 		{Kind: "block", File: "made-up/20260102t030405z-h/c1-block.pb.gz", SHA256: digest, Trials: 1},
@@ -40,32 +43,50 @@ func TestCheckOfProfiles(t *testing.T) {
 		}, ""},
 		{"an invalid trial too", func(f *File) { f.Trials[1].Profiles = f.Trials[0].Profiles[:1] }, ""},
 
-		{"a kind twice in a trial", func(f *File) { heap(f).Kind = "block" }, `/trials/0/profiles/1/kind: "block" stands twice`},
-		{"a kind twice in a condition", func(f *File) { f.Conditions[0].Profiles[1] = *raw(f) }, `/conditions/0/profiles/1/kind: "block" stands twice`},
-		{"another kind of work", func(f *File) { block(f).Work = map[string]float64{"locks": 1} }, "/trials/0/profiles/0/work/locks: no such kind of work"},
-		{"a share beyond all", func(f *File) { block(f).Packages["sync"] = 1.00001 }, "/trials/0/profiles/0/packages/sync: 1.00001 is not a share"},
-		{"a share below none", func(f *File) { block(f).Work["lock"] = -0.1 }, "/trials/0/profiles/0/work/lock: -0.1 is not a share"},
-		{"a share that is none", func(f *File) { block(f).Packages["sync"] = math.NaN() }, "/trials/0/profiles/0/packages/sync: NaN is not a share"},
-		{"work counted twice", func(f *File) { block(f).Work["lock"] = 0.5 }, "/trials/0/profiles/0/work: the shares sum to 1.16"},
-		{"work left out", func(f *File) { delete(block(f).Work, "profiler") }, "/trials/0/profiles/0/work: the shares sum to 0.33"},
+		{"a kind twice in a trial", func(f *File) { heap(f).Kind = "block" },
+			`/trials/0/profiles/1/kind: "block" stands twice`},
+		{"a kind twice in a condition", func(f *File) { f.Conditions[0].Profiles[1] = *raw(f) },
+			`/conditions/0/profiles/1/kind: "block" stands twice`},
+		{"another kind of work", func(f *File) { block(f).Work = map[string]float64{"locks": 1} },
+			"/trials/0/profiles/0/work/locks: no such kind of work"},
+		{"a share beyond all", func(f *File) { block(f).Packages["sync"] = 1.00001 },
+			"/trials/0/profiles/0/packages/sync: 1.00001 is not a share"},
+		{"a share below none", func(f *File) { block(f).Work["lock"] = -0.1 },
+			"/trials/0/profiles/0/work/lock: -0.1 is not a share"},
+		{"a share that is none", func(f *File) { block(f).Packages["sync"] = math.NaN() },
+			"/trials/0/profiles/0/packages/sync: NaN is not a share"},
+		{"work counted twice", func(f *File) { block(f).Work["lock"] = 0.5 },
+			"/trials/0/profiles/0/work: the shares sum to 1.16"},
+		{"work left out", func(f *File) { delete(block(f).Work, "profiler") },
+			"/trials/0/profiles/0/work: the shares sum to 0.33"},
 		{"no work at all", func(f *File) { heap(f).Work = nil }, "/trials/0/profiles/1/work: the shares sum to 0"},
-		{"packages left out", func(f *File) { heap(f).Packages = map[string]float64{} }, "/trials/0/profiles/1/packages: empty"},
+		{"packages left out", func(f *File) { heap(f).Packages = map[string]float64{} },
+			"/trials/0/profiles/1/packages: empty"},
 		{"shares of nothing", func(f *File) { block(f).Total = 0 }, "/trials/0/profiles/0/total: 0, but there are shares"},
-		{"an endless total", func(f *File) { block(f).Total = math.Inf(1) }, "/trials/0/profiles/0/total: +Inf is not a figure"},
-		{"another unit", func(f *File) { heap(f).Unit = "s" }, `/trials/0/profiles/1/unit: "s", but a heap profile is in "B"`},
+		{"an endless total", func(f *File) { block(f).Total = math.Inf(1) },
+			"/trials/0/profiles/0/total: +Inf is not a figure"},
+		{"another unit", func(f *File) { heap(f).Unit = "s" },
+			`/trials/0/profiles/1/unit: "s", but a heap profile is in "B"`},
 		{"a window without a length", func(f *File) { block(f).DurationS = 0 }, "/trials/0/profiles/0/duration_s: missing"},
-		{"a moment with a length", func(f *File) { heap(f).DurationS = 1 }, "/trials/0/profiles/1/duration_s: a heap profile is of one moment"},
+		{"a moment with a length", func(f *File) { heap(f).DurationS = 1 },
+			"/trials/0/profiles/1/duration_s: a heap profile is of one moment"},
 
-		{"of another run", func(f *File) { raw(f).File = "made-up/s/c1-block.pb.gz" }, `/conditions/0/profiles/0/file: "made-up/s/c1-block.pb.gz", but it lies in made-up/20260102t030405z-h and is named c1-block.pb.gz`},
-		{"of another condition", func(f *File) { raw(f).File = "made-up/20260102t030405z-h/c2-block.pb.gz" }, "/conditions/0/profiles/0/file: "},
-		{"of another kind", func(f *File) { raw(f).File = "made-up/20260102t030405z-h/c1-cpu.pb.gz" }, "/conditions/0/profiles/0/file: "},
+		{"of another run", func(f *File) { raw(f).File = "made-up/s/c1-block.pb.gz" },
+			`/conditions/0/profiles/0/file: "made-up/s/c1-block.pb.gz", but it lies in made-up/20260102t030405z-h and is named c1-block.pb.gz`},
+		{"of another condition", func(f *File) { raw(f).File = "made-up/20260102t030405z-h/c2-block.pb.gz" },
+			"/conditions/0/profiles/0/file: "},
+		{"of another kind", func(f *File) { raw(f).File = "made-up/20260102t030405z-h/c1-cpu.pb.gz" },
+			"/conditions/0/profiles/0/file: "},
 		{"outside data/profiles", func(f *File) {
 			f.Conditions[0].ID, f.Trials[0].Condition = "../../c1", "../../c1"
 			raw(f).File = "c1-block.pb.gz"
 		}, "/conditions/0/profiles/0/file: "},
-		{"fewer trials than it holds", func(f *File) { raw(f).Trials = 2 }, `/conditions/0/profiles/0/trials: 2, but 1 valid trials of "c1" have a block profile`},
-		{"raw, of no trial", func(f *File) { f.Trials[0].Profiles = f.Trials[0].Profiles[1:] }, "/conditions/0/profiles/0/trials: 1, but 0 valid trials"},
-		{"measured, without raw files", func(f *File) { f.Conditions[0].Profiles = f.Conditions[0].Profiles[:1] }, "/conditions/0/profiles: no heap profile, though 1 valid trials have one"},
+		{"fewer trials than it holds", func(f *File) { raw(f).Trials = 2 },
+			`/conditions/0/profiles/0/trials: 2, but 1 valid trials of "c1" have a block profile`},
+		{"raw, of no trial", func(f *File) { f.Trials[0].Profiles = f.Trials[0].Profiles[1:] },
+			"/conditions/0/profiles/0/trials: 1, but 0 valid trials"},
+		{"measured, without raw files", func(f *File) { f.Conditions[0].Profiles = f.Conditions[0].Profiles[:1] },
+			"/conditions/0/profiles: no heap profile, though 1 valid trials have one"},
 	} {
 		f, err := decode(t, made)
 		if err != nil {
@@ -89,7 +110,8 @@ func TestOnlyAnExperimentThatProfilesHasProfiles(t *testing.T) {
 		says string
 	}{
 		{"of a trial", func(*File) {}, "/trials/0/profiles/0: made-up profiles nothing"},
-		{"of a condition", func(f *File) { f.Trials[0].Profiles = nil }, "/conditions/0/profiles/0: made-up profiles nothing"},
+		{"of a condition", func(f *File) { f.Trials[0].Profiles = nil },
+			"/conditions/0/profiles/0: made-up profiles nothing"},
 	} {
 		f, err := decode(t, made)
 		if err != nil {
@@ -122,7 +144,8 @@ func TestDecodeOfProfiles(t *testing.T) {
 		{`"cpu"`, `"cpu", "unit": "ns"`, "/trials/0/profiles/0/unit: "},
 		{`"total": 0`, `"total": -1`, "/trials/0/profiles/0/total: "},
 		{`, "packages": {}`, ``, "/trials/0/profiles/0: missing property 'packages'"},
-		{`"packages": {}`, `"packages": {}, "symbols": {}`, "/trials/0/profiles/0: additional properties 'symbols' not allowed"},
+		{`"packages": {}`, `"packages": {}, "symbols": {}`,
+			"/trials/0/profiles/0: additional properties 'symbols' not allowed"},
 	} {
 		_, err := decode(t, strings.Replace(run, with, strings.Replace(with, c.old, c.new, 1), 1))
 		if err == nil || !strings.HasPrefix(err.Error(), c.says) {

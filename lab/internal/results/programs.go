@@ -9,7 +9,8 @@ import (
 )
 
 // Clients has the programs of each load generator.
-var Clients = map[string][]string{setting.Autocannon: {"node", "autocannon"}, setting.HTTPLoad: {"http_load"}, setting.Sink: {"event_sink"}}
+var Clients = map[string][]string{setting.Autocannon: {"node", "autocannon"}, setting.HTTPLoad: {"http_load"},
+	setting.Sink: {"event_sink"}}
 
 // Programs names what a design cannot be measured without, as a run's file calls
 // it: the lab, and the programs of servers and load generators. A run may name
@@ -36,7 +37,8 @@ func (f *File) checkPrograms(x *experiment.Experiment) error {
 	}
 	for _, name := range Programs(x) {
 		if _, there := f.Provenance.Binaries[name]; !there {
-			return fmt.Errorf("/provenance/binaries: %q is missing, without which %s cannot be measured; keep what the run recorded", name, x.Name)
+			return fmt.Errorf("/provenance/binaries: %q is missing, without which %s cannot be measured; keep what the run "+
+				"recorded", name, x.Name)
 		}
 	}
 	return nil

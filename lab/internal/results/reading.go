@@ -23,7 +23,8 @@ var steps = map[string]func(v float64) (below, above float64){
 
 // cut has the metrics to which these steps apply.
 var cut = map[string]bool{
-	"latency_p50_s": true, "latency_p90_s": true, "latency_p95_s": true, "latency_p99_s": true, "latency_p999_s": true, "latency_max_s": true,
+	"latency_p50_s": true, "latency_p90_s": true, "latency_p95_s": true, "latency_p99_s": true, "latency_p999_s": true,
+	"latency_max_s": true,
 }
 
 // Reading gives the range that a trial's figure may stand for; false where the

@@ -10,7 +10,8 @@ import (
 func TestAFigureIsReadWithItsResolution(t *testing.T) {
 	nominal := func(v float64) *float64 { return &v }
 	f := &File{Provenance: &Provenance{Generator: "autocannon 8.0.0"}, Conditions: []Condition{
-		{ID: "a", Levels: setting.Levels{}}, {ID: "b", Levels: setting.Levels{}, Generator: "fortio 1.75.2"}, {ID: "c", Levels: setting.Levels{}, Generator: "another 1"},
+		{ID: "a", Levels: setting.Levels{}}, {ID: "b", Levels: setting.Levels{}, Generator: "fortio 1.75.2"},
+		{ID: "c", Levels: setting.Levels{}, Generator: "another 1"},
 		{ID: "d", Levels: setting.Levels{}, Generator: "http_load 1"},
 	}}
 	for _, c := range []struct {
@@ -19,20 +20,30 @@ func TestAFigureIsReadWithItsResolution(t *testing.T) {
 		of   string
 		want Reading
 	}{
-		{"whole milliseconds", Trial{Condition: "a", Metrics: map[string]float64{"latency_p50_s": 0.002}}, "latency_p50_s", Reading{0.002, 0.003, nominal(0.002)}},
-		{"its own step goes first", Trial{Condition: "a", Metrics: map[string]float64{"latency_p50_s": 0.002}, Resolution: map[string]float64{"latency_p50_s": 0.0005}}, "latency_p50_s", Reading{0.002, 0.0025, nominal(0.002)}},
+		{"whole milliseconds", Trial{Condition: "a", Metrics: map[string]float64{"latency_p50_s": 0.002}}, "latency_p50_s",
+			Reading{0.002, 0.003, nominal(0.002)}},
+		{"its own step goes first", Trial{Condition: "a", Metrics: map[string]float64{"latency_p50_s": 0.002},
+			Resolution: map[string]float64{"latency_p50_s": 0.0005}}, "latency_p50_s", Reading{0.002, 0.0025, nominal(0.002)}},
 		// The lab's own generator records its step in each trial.
-		{"a step of a histogram", Trial{Condition: "d", Metrics: map[string]float64{"latency_p99_s": 0.5}, Resolution: map[string]float64{"latency_p99_s": 0.0039}}, "latency_p99_s", Reading{0.5, 0.5039, nominal(0.5)}},
-		{"below a limit", Trial{Condition: "a", Below: map[string]float64{"latency_p50_s": 0.001}}, "latency_p50_s", Reading{0, 0.001, nil}},
-		{"three digits", Trial{Condition: "b", Metrics: map[string]float64{"latency_p99_s": 0.5}}, "latency_p99_s", Reading{0.4995, 0.500001, nominal(0.5)}},
-		{"a microsecond", Trial{Condition: "b", Metrics: map[string]float64{"latency_p99_s": 0.0001}}, "latency_p99_s", Reading{0.000099, 0.000101, nominal(0.0001)}},
-		{"no latency", Trial{Condition: "a", Metrics: map[string]float64{"throughput_rps": 7}}, "throughput_rps", Reading{7, 7, nominal(7)}},
-		{"an exact mean", Trial{Condition: "b", Metrics: map[string]float64{"latency_mean_s": 0.5}}, "latency_mean_s", Reading{0.5, 0.5, nominal(0.5)}},
-		{"a generator of which nothing is known", Trial{Condition: "c", Metrics: map[string]float64{"latency_p50_s": 0.5}}, "latency_p50_s", Reading{0.5, 0.5, nominal(0.5)}},
+		{"a step of a histogram", Trial{Condition: "d", Metrics: map[string]float64{"latency_p99_s": 0.5},
+			Resolution: map[string]float64{"latency_p99_s": 0.0039}}, "latency_p99_s", Reading{0.5, 0.5039, nominal(0.5)}},
+		{"below a limit", Trial{Condition: "a", Below: map[string]float64{"latency_p50_s": 0.001}}, "latency_p50_s",
+			Reading{0, 0.001, nil}},
+		{"three digits", Trial{Condition: "b", Metrics: map[string]float64{"latency_p99_s": 0.5}}, "latency_p99_s",
+			Reading{0.4995, 0.500001, nominal(0.5)}},
+		{"a microsecond", Trial{Condition: "b", Metrics: map[string]float64{"latency_p99_s": 0.0001}}, "latency_p99_s",
+			Reading{0.000099, 0.000101, nominal(0.0001)}},
+		{"no latency", Trial{Condition: "a", Metrics: map[string]float64{"throughput_rps": 7}}, "throughput_rps",
+			Reading{7, 7, nominal(7)}},
+		{"an exact mean", Trial{Condition: "b", Metrics: map[string]float64{"latency_mean_s": 0.5}}, "latency_mean_s",
+			Reading{0.5, 0.5, nominal(0.5)}},
+		{"a generator of which nothing is known", Trial{Condition: "c", Metrics: map[string]float64{"latency_p50_s": 0.5}},
+			"latency_p50_s", Reading{0.5, 0.5, nominal(0.5)}},
 	} {
 		got, ok := f.Reading(c.t, c.of)
 		near := func(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
-		if !ok || !near(got.Low, c.want.Low) || !near(got.High, c.want.High) || (got.Nominal == nil) != (c.want.Nominal == nil) || got.Nominal != nil && *got.Nominal != *c.want.Nominal {
+		if !ok || !near(got.Low, c.want.Low) || !near(got.High, c.want.High) ||
+			(got.Nominal == nil) != (c.want.Nominal == nil) || got.Nominal != nil && *got.Nominal != *c.want.Nominal {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}

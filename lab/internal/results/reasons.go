@@ -16,7 +16,8 @@ func (f *File) checkReasons(i int, x *experiment.Experiment, a gate.Asked) error
 	t := f.Trials[i]
 	for k, r := range t.Reasons {
 		if !closes(gate.Hold(r.Gate, t.Metrics, a)) && !f.unrecorded(t, r, x, a) {
-			return fmt.Errorf("/trials/%d/reasons/%d: %q, but the trial's own figures leave that gate open; keep it as it was measured", i, k, r.Gate)
+			return fmt.Errorf("/trials/%d/reasons/%d: %q, but the trial's own figures leave that gate open; keep it as it "+
+				"was measured", i, k, r.Gate)
 		}
 	}
 	return nil
@@ -54,7 +55,8 @@ func (f *File) unrecorded(t Trial, r Reason, x *experiment.Experiment, a gate.As
 	case gate.ClientLost, gate.ClientsApart:
 		return f.OnFleet()
 	case gate.NoTelemetry: // a figure that another gate needs, or a body to compare
-		return t.Slots == nil || t.Metrics["non_2xx"] > 0 || slices.ContainsFunc(gate.Judge(t.Metrics, a), gate.Finding.Missing)
+		return t.Slots == nil || t.Metrics["non_2xx"] > 0 ||
+			slices.ContainsFunc(gate.Judge(t.Metrics, a), gate.Finding.Missing)
 	}
 	return false
 }

@@ -251,5 +251,6 @@ type Reason struct {
 // never counted together with today's.
 func (f *File) EarlierDesign() bool {
 	p := f.Provenance
-	return p != nil && (strings.Contains(p.Generator, setting.HTTPLoad) && p.Tools[setting.HTTPLoad] != setting.HTTPLoadVersion || f.otherServers())
+	return p != nil && (strings.Contains(p.Generator, setting.HTTPLoad) &&
+		p.Tools[setting.HTTPLoad] != setting.HTTPLoadVersion || f.otherServers())
 }

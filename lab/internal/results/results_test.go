@@ -28,7 +28,8 @@ func committed(t testing.TB, pattern ...string) (ends []string) {
 		t.Fatalf("no files %v (%v)", pattern, err)
 	}
 	for i, p := range paths {
-		if i == 0 || i == len(paths)-1 || filepath.Dir(p) != filepath.Dir(paths[i-1]) || filepath.Dir(p) != filepath.Dir(paths[i+1]) {
+		if i == 0 || i == len(paths)-1 || filepath.Dir(p) != filepath.Dir(paths[i-1]) ||
+			filepath.Dir(p) != filepath.Dir(paths[i+1]) {
 			ends = append(ends, p)
 		}
 	}
@@ -129,13 +130,15 @@ func TestDecodeReadsEveryField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Provenance.Seed != math.MaxUint64-12 || !f.Provenance.StartedAt.Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) {
+	if f.Provenance.Seed != math.MaxUint64-12 ||
+		!f.Provenance.StartedAt.Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) {
 		t.Errorf("provenance %+v", f.Provenance)
 	}
 	if f.Conditions[1].Levels[setting.Workers] != setting.Int(2) || f.Settings[setting.Prefork] != setting.Bool(true) {
 		t.Errorf("levels %v, settings %v", f.Conditions[1].Levels, f.Settings)
 	}
-	if f.Trials[0].Metrics["throughput_rps"] != 1000.25 || f.Trials[0].Below["latency_p50_s"] != 0.001 || f.Trials[1].Reasons[0].Gate != "errors" {
+	if f.Trials[0].Metrics["throughput_rps"] != 1000.25 || f.Trials[0].Below["latency_p50_s"] != 0.001 ||
+		f.Trials[1].Reasons[0].Gate != "errors" {
 		t.Errorf("trials %+v", f.Trials)
 	}
 }
@@ -146,33 +149,44 @@ func TestDecodeRefuses(t *testing.T) {
 		says           string // the message begins with it
 	}{
 		// The version is reported before any other error.
-		{"an unknown version", `"schema_version": 3`, `"schema_version": 99`, "/schema_version: version 99 is not known to this lab, which reads version 3"},
-		{"an unknown version with unknown fields", `"schema_version": 3,`, `"schema_version": 99, "new_field": {}, "trials_2": [],`, "/schema_version: version 99 is not known"},
+		{"an unknown version", `"schema_version": 3`, `"schema_version": 99`,
+			"/schema_version: version 99 is not known to this lab, which reads version 3"},
+		{"an unknown version with unknown fields", `"schema_version": 3,`,
+			`"schema_version": 99, "new_field": {}, "trials_2": [],`, "/schema_version: version 99 is not known"},
 		{"version 0", `"schema_version": 3`, `"schema_version": 0`, "/schema_version: version 0 is not known"},
-		{"a version that is a text", `"schema_version": 3`, `"schema_version": "1"`, `/schema_version: version "1" is not known`},
+		{"a version that is a text", `"schema_version": 3`, `"schema_version": "1"`,
+			`/schema_version: version "1" is not known`},
 		{"a half version", `"schema_version": 3`, `"schema_version": 1.5`, "/schema_version: version 1.5 is not known"},
 		{"version null", `"schema_version": 3`, `"schema_version": null`, "/schema_version: "},
 		{"no version", `"schema_version": 3,`, ``, "/schema_version: missing"},
 
 		// Errors that JSON decoders accept name the line.
-		{"a key that stands twice", `"block": 1, "of": "c1"`, "\"block\": 1,\n\"block\": 2, \"of\": \"c1\"", `line 22: /trials/0/block: key "block" stands twice`},
+		{"a key that stands twice", `"block": 1, "of": "c1"`, "\"block\": 1,\n\"block\": 2, \"of\": \"c1\"",
+			`line 22: /trials/0/block: key "block" stands twice`},
 		{"text after it", "null]}\n}\n", "null]}\n}\n{}", "line 26: text after the end"},
 		{"a comma too many", `"dirty": true,`, "\"dirty\": true,,", "line 8: "},
 
 		// Errors of shape name the JSON pointer of the object with the unknown key.
-		{"an unknown field at the top", `"run": "20260102t030405z-h",`, `"run": "20260102t030405z-h", "best_of": 3,`, "/: additional properties 'best_of' not allowed"},
-		{"an unknown field in a trial", `"of": "c2",`, `"of": "c2", "note": "x",`, "/trials/1: additional properties 'note' not allowed"},
-		{"an unknown field in provenance", `"dirty": true,`, `"dirty": true, "user": "x",`, "/provenance: additional properties 'user' not allowed"},
-		{"a field in another case", `"run": "20260102t030405z-h",`, `"run": "20260102t030405z-h", "Run": "s",`, "/: additional properties 'Run' not allowed"},
+		{"an unknown field at the top", `"run": "20260102t030405z-h",`, `"run": "20260102t030405z-h", "best_of": 3,`,
+			"/: additional properties 'best_of' not allowed"},
+		{"an unknown field in a trial", `"of": "c2",`, `"of": "c2", "note": "x",`,
+			"/trials/1: additional properties 'note' not allowed"},
+		{"an unknown field in provenance", `"dirty": true,`, `"dirty": true, "user": "x",`,
+			"/provenance: additional properties 'user' not allowed"},
+		{"a field in another case", `"run": "20260102t030405z-h",`, `"run": "20260102t030405z-h", "Run": "s",`,
+			"/: additional properties 'Run' not allowed"},
 		{"a missing field", `"run": "20260102t030405z-h",`, ``, "/: missing property 'run'"},
 		{"a missing field in a trial", `"of": "c2", `, ``, "/trials/1: missing property 'of'"},
 		{"an unknown metric", `"requests": [`, `"asked": [`, `/figures: no metric "asked"`},
 		{"an unknown metric below", `"latency_p50_s": 0.001`, `"latency_s": 0.001`, `/trials/0/below: no metric "latency_s"`},
 		{"a metric that is a text", `[4001, null]`, `"4001"`, "/figures/requests: got string, want number"},
 		{"a metric that is null", `[4001, null]`, `null`, "/figures/requests: got null, want number"},
-		{"a metric that follows", `"requests": [4001, null]`, `"requests": [4001, null], "throughput_rps": [1000.25, null]`, "/figures/throughput_rps/0: it follows from other figures of the trial; leave it out"},
-		{"a bound of its own", `"of": "c1",`, `"of": "c1", "bound": "unknown",`, "/trials/0: additional properties 'bound' not allowed"},
-		{"a word of its own on validity", `"of": "c1",`, `"of": "c1", "valid": false,`, "/trials/0: additional properties 'valid' not allowed"},
+		{"a metric that follows", `"requests": [4001, null]`, `"requests": [4001, null], "throughput_rps": [1000.25, null]`,
+			"/figures/throughput_rps/0: it follows from other figures of the trial; leave it out"},
+		{"a bound of its own", `"of": "c1",`, `"of": "c1", "bound": "unknown",`,
+			"/trials/0: additional properties 'bound' not allowed"},
+		{"a word of its own on validity", `"of": "c1",`, `"of": "c1", "valid": false,`,
+			"/trials/0: additional properties 'valid' not allowed"},
 		{"a first trial of no block", `"block": 1, "of"`, `"of"`, "/trials/0/block: missing"},
 		{"an unknown topology", `"kind": "loopback"`, `"kind": "wifi"`, "/topology/kind: "},
 		{"a checksum that is none", `0123456789abcdef0123`, `0123456789abcdef012g`, "/provenance/experiment_sha256: "},
@@ -239,9 +253,11 @@ func TestHostProfilesAreChecked(t *testing.T) {
 		{"an unknown field", `"cores": 4`, `"owner": "x"`, "/: additional properties 'owner' not allowed"},
 		{"no core", `"cores": 4`, `"cores": 0`, "/cores: "},
 		{"an id that is no file name", `"made-up"`, `"../made-up"`, "/id: "},
-		{"an unknown version", `"schema_version": 1`, `"schema_version": 3`, "/schema_version: version 3 is not known to this lab, which reads version 1 and 2"},
+		{"an unknown version", `"schema_version": 1`, `"schema_version": 3`,
+			"/schema_version: version 3 is not known to this lab, which reads version 1 and 2"},
 		{"no name", `"name": "Made up", `, ``, "/: missing property 'name'"},
-		{"a field of version 2 in version 1", `"cores": 4`, `"mark": "0123456789abcdef"`, "/: additional properties 'mark' not allowed"},
+		{"a field of version 2 in version 1", `"cores": 4`, `"mark": "0123456789abcdef"`,
+			"/: additional properties 'mark' not allowed"},
 		{"a raw id", `1, "id"`, `2, "mark": "0123456789abcdef0123456789abcdef", "id"`, "/mark: "},
 	} {
 		err := Decode([]byte(strings.Replace(good, c.old, c.new, 1)), HostSchemaURL, &host.Profile{})

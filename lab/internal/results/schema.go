@@ -79,7 +79,8 @@ func HostSchema() []byte {
 var compiled = sync.OnceValue(func() map[string]*validator.Schema {
 	c := validator.NewCompiler()
 	out := map[string]*validator.Schema{}
-	for url, text := range map[string][]byte{SchemaURL: Schema(), HostSchemaURL: HostSchema(), EarlierHostSchemaURL: earlierHost} {
+	for url, text := range map[string][]byte{SchemaURL: Schema(), HostSchemaURL: HostSchema(),
+		EarlierHostSchemaURL: earlierHost} {
 		var doc any
 		if err := json.Unmarshal(text, &doc); err != nil {
 			panic(err)

@@ -36,7 +36,8 @@ func (f *File) checkTimes() error {
 	p := f.Provenance
 	switch {
 	case p.FinishedAt.After(now().Add(ahead)), p.StartedAt.After(now().Add(ahead)):
-		return fmt.Errorf("/provenance/finished_at: %s is in the future; set this machine's clock, or that of the one that measured", p.FinishedAt.Format(time.RFC3339))
+		return fmt.Errorf("/provenance/finished_at: %s is in the future; set this machine's clock, or that of the one "+
+			"that measured", p.FinishedAt.Format(time.RFC3339))
 	case p.FinishedAt.Before(p.StartedAt):
 		return fmt.Errorf("/provenance/finished_at: %s is before the run began", p.FinishedAt.Format(time.RFC3339))
 	}

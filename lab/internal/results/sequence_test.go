@@ -31,7 +31,8 @@ func TestNothingIsFromTheFuture(t *testing.T) {
 			t.Fatal(err)
 		}
 		now = func() time.Time { return at }
-		if err := f.checkTimes(); (err == nil) != c.ok || err != nil && !strings.HasPrefix(err.Error(), "/provenance/finished_at: 2026-01-02T03:05:05Z is in the future") {
+		if err := f.checkTimes(); (err == nil) != c.ok || err != nil &&
+			!strings.HasPrefix(err.Error(), "/provenance/finished_at: 2026-01-02T03:05:05Z is in the future") {
 			t.Errorf("at %s: %v", c.now, err)
 		}
 	}
@@ -48,7 +49,8 @@ func TestARunIsNamedByItsStartAndHost(t *testing.T) {
 		{"by another start", "20260102t030406z-h", func(*File) {}, false},
 		{"by another host", "20260102t030405z-g", func(*File) {}, false},
 		{"by the client's host", "20260102t030405z-h", func(f *File) { f.Hosts.Server = "g" }, false},
-		{"by a time of another zone", "20260102t040405z-h", func(f *File) { f.Provenance.StartedAt = f.Provenance.StartedAt.In(time.FixedZone("", 3600)) }, false},
+		{"by a time of another zone", "20260102t040405z-h",
+			func(f *File) { f.Provenance.StartedAt = f.Provenance.StartedAt.In(time.FixedZone("", 3600)) }, false},
 	} {
 		f, err := decode(t, made)
 		if err != nil {
@@ -100,7 +102,8 @@ func TestDecodeRefusesOtherSigns(t *testing.T) {
 		if strings.Count(made, f.old) == 0 {
 			t.Fatalf("%s: %q does not stand in the made-up run", f.field, f.old)
 		}
-		for _, sign := range []string{`<img src=x onerror=alert(1)>`, `\"'&`, "../../x", "a b\u00e9", "", "a\\u000ab", "\\u202ec1", "\u200b"} {
+		for _, sign := range []string{`<img src=x onerror=alert(1)>`, `\"'&`, "../../x", "a b\u00e9", "", "a\\u000ab",
+			"\\u202ec1", "\u200b"} {
 			// Slashes and blanks are allowed in routes.
 			if (f.field == "/settings/route" || strings.Contains(f.field, "/levels/")) && sign == "../../x" {
 				continue
@@ -130,7 +133,8 @@ func TestDecodeRefusesWhatIsNoLine(t *testing.T) {
 			_, err := decode(t, strings.Replace(made, f.old, f.before+text+f.after, 1))
 			return err
 		}
-		for _, text := range []string{"a\\u000ab", "\\u001b[31m", "a\\u202eb", "\\u0085", "\\u2028", strings.Repeat("x", 4097)} {
+		for _, text := range []string{"a\\u000ab", "\\u001b[31m", "a\\u202eb", "\\u0085", "\\u2028",
+			strings.Repeat("x", 4097)} {
 			if err := put(text); err == nil || !strings.HasPrefix(err.Error(), f.field+": the text ") {
 				t.Errorf("%s of %.20q: %v", f.field, text, err)
 			}
@@ -163,7 +167,8 @@ func TestFilesHaveASize(t *testing.T) {
 		if err := os.Truncate(path, c.most+1); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.read(path); err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("%s: more than %d bytes", path, c.most)) {
+		if err := c.read(path); err == nil || !strings.HasPrefix(err.Error(),
+			fmt.Sprintf("%s: more than %d bytes", path, c.most)) {
 			t.Errorf("%s, a byte over: %v", c.name, err)
 		}
 		// A file of a terabyte is refused without being read whole.

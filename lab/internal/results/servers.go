@@ -125,7 +125,8 @@ func (f *File) alike(name string, a, b Server) bool {
 	for i, s := range []Server{a, b} {
 		var err error
 		// What it prints when it listens has no effect on its command line.
-		if of[i], err = experiment.NewServer(name, experiment.Server{Command: s.Command, Env: s.Env, Ready: "-"}); err != nil {
+		if of[i], err = experiment.NewServer(name,
+			experiment.Server{Command: s.Command, Env: s.Env, Ready: "-"}); err != nil {
 			return false // it names a setting that there is no more
 		}
 	}

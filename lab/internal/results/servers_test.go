@@ -71,21 +71,25 @@ func TestCommandLinesCanBeTyped(t *testing.T) {
 		argv []string
 		want string
 	}{
-		{[]string{"lab/scripts/server.sh", "--cpus", "0-1", "--command", "--", "nginx", "-g", "daemon off;", ""}, "lab/scripts/server.sh --cpus 0-1 --command -- nginx -g 'daemon off;' ''"},
+		{[]string{"lab/scripts/server.sh", "--cpus", "0-1", "--command", "--", "nginx", "-g", "daemon off;", ""},
+			"lab/scripts/server.sh --cpus 0-1 --command -- nginx -g 'daemon off;' ''"},
 		{[]string{"lab/scripts/server.sh", "--env", "A=$HOME `x`"}, "lab/scripts/server.sh --env 'A=$HOME `x`'"},
 	} {
 		if got := CommandLine(c.argv); got != c.want || !commandLine.MatchString(got) {
 			t.Errorf("%s", got)
 		}
 	}
-	for _, line := range []string{"lab/scripts/server.sh 'a", "lab/scripts/server.sh 'a'b", "lab/scripts/server.sh 'a' $(b)", "lab/scripts/server.sh 'a\nb'"} {
+	for _, line := range []string{"lab/scripts/server.sh 'a", "lab/scripts/server.sh 'a'b",
+		"lab/scripts/server.sh 'a' $(b)", "lab/scripts/server.sh 'a\nb'"} {
 		if commandLine.MatchString(line) {
 			t.Errorf("%q is taken", line)
 		}
 	}
 	// The options behind --command are the server's own.
 	s := setting.Levels{"connections": setting.Int(100)}
-	f := &File{Provenance: &Provenance{}, Settings: s, Conditions: []Condition{{Commands: []string{"lab/scripts/server.sh --command -- ./x --connections 5", "lab/scripts/trial.sh --connections 100"}}}}
+	f := &File{Provenance: &Provenance{}, Settings: s,
+		Conditions: []Condition{{Commands: []string{"lab/scripts/server.sh --command -- ./x --connections 5",
+			"lab/scripts/trial.sh --connections 100"}}}}
 	if err := f.checkCommands(); err != nil {
 		t.Error(err)
 	}

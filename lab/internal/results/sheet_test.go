@@ -58,14 +58,16 @@ or 3",wire,,-1e+21,,1e-9
 
 	// A trial has several profiles with many shares each: none is a column.
 	f.Conditions[0].Profiles = []RawProfile{{Kind: "cpu", File: "x/r/c1-cpu.pb.gz", Trials: 1}}
-	f.Trials[0].Profiles = []profiles.Profile{{Kind: "cpu", Unit: "s", Total: 1, Work: map[string]float64{"write": 1}, Packages: map[string]float64{"net": 1}}}
+	f.Trials[0].Profiles = []profiles.Profile{{Kind: "cpu", Unit: "s", Total: 1, Work: map[string]float64{"write": 1},
+		Packages: map[string]float64{"net": 1}}}
 	if got := of(t, f); got != want {
 		t.Errorf("with profiles:\n%s\nwant\n%s", got, want)
 	}
 }
 
 func TestARunWithoutTrialsHasItsNames(t *testing.T) {
-	if got, want := of(t, &File{NotApplicable: "no wire"}), "seq,block,condition,control_of,valid,reasons,bound,bound_why\n"; got != want {
+	if got, want := of(t, &File{NotApplicable: "no wire"}),
+		"seq,block,condition,control_of,valid,reasons,bound,bound_why\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -78,7 +80,8 @@ func TestTheSheetNamesOnlyListedProcesses(t *testing.T) {
 		reasons = append(reasons, Reason{Gate: gate.OtherLoad, Detail: fmt.Sprintf(detail, name)})
 	}
 	text := of(t, &File{Conditions: []Condition{{ID: "c1"}}, Trials: []Trial{{Condition: "c1", Reasons: reasons}}})
-	if strings.Contains(text, "chromium") || !strings.Contains(text, "most of it another process (0.40)") || !strings.Contains(text, "most of it fiber_server (0.40)") {
+	if strings.Contains(text, "chromium") || !strings.Contains(text, "most of it another process (0.40)") ||
+		!strings.Contains(text, "most of it fiber_server (0.40)") {
 		t.Error(text)
 	}
 }
@@ -209,7 +212,8 @@ func anyRun(r *rand.Rand) *File {
 	}
 	for i := range r.IntN(8) {
 		t := Trial{
-			Seq: i + 1, Block: r.IntN(100), Condition: f.Conditions[r.IntN(len(f.Conditions))].ID, Valid: r.IntN(2) > 0, Bound: "wire", BoundWhy: text(),
+			Seq: i + 1, Block: r.IntN(100), Condition: f.Conditions[r.IntN(len(f.Conditions))].ID, Valid: r.IntN(2) > 0,
+			Bound: "wire", BoundWhy: text(),
 			Metrics: map[string]float64{}, Below: map[string]float64{},
 		}
 		for range r.IntN(3) {

@@ -35,12 +35,17 @@ const (
 // JSONSchema is that of the rows.
 func (Slots) JSONSchema() *jsonschema.Schema {
 	least, most := uint64(rowTx), uint64(rowLength)
-	row := &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "integer", Minimum: "0"}, MinItems: &least, MaxItems: &most}
-	return &jsonschema.Schema{Type: "array", Items: row, Description: "A row for each turn that the trial's time lies in, in the order of time; " +
-		"absent where it lay in one piece. A row has: when what counts began, since the run began, by the monotonic clock; the length of what counts; " +
-		"the time from the slot's first request to there; answers that came within what counts; CPU time of the server's processes by their CPU clocks; " +
-		"of the load generator (on a fleet of all of them); of all the other servers of the block together, none of which was loaded; " +
-		"and over a wire the bytes from server to client and from client to server. All times are in microseconds."}
+	row := &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "integer", Minimum: "0"}, MinItems: &least,
+		MaxItems: &most}
+	return &jsonschema.Schema{Type: "array", Items: row,
+		Description: "A row for each turn that the trial's time lies in, in the order of time; " +
+			"absent where it lay in one piece. A row has: when what counts began, since the run began, by the monotonic " +
+			"clock; the length of what counts; " +
+			"the time from the slot's first request to there; answers that came within what counts; CPU time of the server's " +
+			"processes by their CPU clocks; " +
+			"of the load generator (on a fleet of all of them); of all the other servers of the block together, none of " +
+			"which was loaded; " +
+			"and over a wire the bytes from server to client and from client to server. All times are in microseconds."}
 }
 
 // MarshalJSON writes the rows.
@@ -48,8 +53,9 @@ func (s Slots) MarshalJSON() ([]byte, error) {
 	rows := [][]int64{}
 	for i := range s.AtS {
 		row := []int64{
-			rowAt: micros(s.AtS[i]), rowDuration: micros(s.DurationS[i]), rowFill: micros(s.FillS[i]), rowRequests: s.Requests[i],
-			rowServer: micros(s.ServerCPUS[i]), rowClient: micros(s.ClientCPUS[i]), rowIdle: micros(s.IdleCPUS[i]),
+			rowAt: micros(s.AtS[i]), rowDuration: micros(s.DurationS[i]), rowFill: micros(s.FillS[i]),
+			rowRequests: s.Requests[i],
+			rowServer:   micros(s.ServerCPUS[i]), rowClient: micros(s.ClientCPUS[i]), rowIdle: micros(s.IdleCPUS[i]),
 		}
 		if s.TxBytes != nil {
 			row = append(row, s.TxBytes[i], s.RxBytes[i])
@@ -70,9 +76,11 @@ func (s *Slots) UnmarshalJSON(text []byte) error {
 		if n := len(row); n != rowTx && n != rowLength || n != len(rows[0]) {
 			return fmt.Errorf("slot %d has %d numbers; each has %d, and over a wire %d", i, n, rowTx, rowLength)
 		}
-		s.AtS, s.DurationS, s.FillS = append(s.AtS, seconds(row[rowAt])), append(s.DurationS, seconds(row[rowDuration])), append(s.FillS, seconds(row[rowFill]))
+		s.AtS, s.DurationS, s.FillS = append(s.AtS, seconds(row[rowAt])), append(s.DurationS, seconds(row[rowDuration])),
+			append(s.FillS, seconds(row[rowFill]))
 		s.Requests = append(s.Requests, row[rowRequests])
-		s.ServerCPUS, s.ClientCPUS, s.IdleCPUS = append(s.ServerCPUS, seconds(row[rowServer])), append(s.ClientCPUS, seconds(row[rowClient])), append(s.IdleCPUS, seconds(row[rowIdle]))
+		s.ServerCPUS, s.ClientCPUS, s.IdleCPUS = append(s.ServerCPUS, seconds(row[rowServer])),
+			append(s.ClientCPUS, seconds(row[rowClient])), append(s.IdleCPUS, seconds(row[rowIdle]))
 		if len(row) == rowLength {
 			s.TxBytes, s.RxBytes = append(s.TxBytes, row[rowTx]), append(s.RxBytes, row[rowRx])
 		}
@@ -98,7 +106,8 @@ type Setup struct {
 func (s *Slots) Metrics(on Setup) map[string]float64 {
 	duration, requests, server := sum(s.DurationS), float64(sum(s.Requests)), sum(s.ServerCPUS)
 	client, idle := sum(s.ClientCPUS), sum(s.IdleCPUS)
-	m := map[string]float64{"requests": requests, "duration_s": duration, "server_cpu_s": server, "slots": float64(len(s.Requests))}
+	m := map[string]float64{"requests": requests, "duration_s": duration, "server_cpu_s": server,
+		"slots": float64(len(s.Requests))}
 	if len(s.Requests) > 0 {
 		least, off, busiest := s.Requests[0], 0.0, 0.0
 		for i, n := range s.Requests {

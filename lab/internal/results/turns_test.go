@@ -43,17 +43,21 @@ func turned(t testing.TB, x *experiment.Experiment, blocks int, control bool) *F
 		SchemaVersion: Version, Experiment: x.Name, Run: "20260102t030405z-h", Hosts: Hosts{Server: "h", Client: "h"},
 		Provenance: &Provenance{
 			StartedAt: began, Commit: "unknown", Dirty: true, ExperimentSHA256: digest,
-			Block: &BlockPlan{x.Block.SlotS, x.Block.Rounds, x.Block.WarmupS, x.ProfileS()}, BudgetS: x.BudgetS, Blocks: blocks, Ended: Decided, Seed: 11,
-			Generator: "http_load 1", ServerCPUs: "0", ClientCPUs: "1", Tools: map[string]string{}, Kernel: map[string]string{}, CalibrationS: 9e-7,
+			Block: &BlockPlan{x.Block.SlotS, x.Block.Rounds, x.Block.WarmupS, x.ProfileS()}, BudgetS: x.BudgetS, Blocks: blocks,
+			Ended: Decided, Seed: 11,
+			Generator: "http_load 1", ServerCPUs: "0", ClientCPUs: "1", Tools: map[string]string{}, Kernel: map[string]string{},
+			CalibrationS: 9e-7,
 		},
 		Topology: Topology(x.Topology), Settings: x.Fixed(),
 	}
 	for i, levels := range x.Conditions() {
-		f.Conditions = append(f.Conditions, Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: []string{"lab/scripts/server.sh", "lab/scripts/trial.sh"}})
+		f.Conditions = append(f.Conditions, Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels,
+			Commands: []string{"lab/scripts/server.sh", "lab/scripts/trial.sh"}})
 	}
 	if n := len(f.Conditions); control {
 		twin := f.Conditions[experiment.DrawControl(n, 11)]
-		f.Conditions = append(f.Conditions, Condition{ID: fmt.Sprintf("c%d", n+1), Levels: twin.Levels, ControlOf: twin.ID, Commands: twin.Commands})
+		f.Conditions = append(f.Conditions, Condition{ID: fmt.Sprintf("c%d", n+1), Levels: twin.Levels, ControlOf: twin.ID,
+			Commands: twin.Commands})
 	}
 	var all []setting.Levels
 	for _, c := range f.Conditions {
@@ -104,14 +108,21 @@ func (f *File) trial(block, condition int, s *Slots, r *rand.Rand) Trial {
 	workers, _ := f.Conditions[condition].Levels[setting.Workers].Int()
 	maps.Copy(m, map[string]float64{
 		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0,
-		"latency_mean_s": 100 / m["throughput_rps"] * (1 + 0.01*r.Float64()), "silence_s": 0.004 + 0.001*r.Float64(), "latency_max_s": 0.05 + 0.01*r.Float64(),
-		"workers": float64(workers), "workers_active": float64(workers), "workers_serving": float64(workers), "processes": float64(workers + 1),
+		"latency_mean_s": 100 / m["throughput_rps"] * (1 + 0.01*r.Float64()), "silence_s": 0.004 + 0.001*r.Float64(),
+		"latency_max_s": 0.05 + 0.01*r.Float64(),
+		"workers":       float64(workers), "workers_active": float64(workers), "workers_serving": float64(workers),
+		"processes":          float64(workers + 1),
 		"threads_per_worker": 6.5, "connections_per_worker": 100 / float64(workers), "connections_established": 100,
-		"server_workers_busy": m["server_cores_busy"] / float64(workers) * 0.99, "client_thread_busy_max": m["client_cores_busy"],
-		"server_rss_bytes": 45424640, "client_rss_bytes": 15286272, "calibration_before_s": 9.58e-7, "calibration_after_s": 9.95e-7,
-		"server_steal": 0.001 * r.Float64(), "client_steal": 0.001 * r.Float64(), "server_foreign_load": 0.01 * r.Float64(), "client_foreign_load": 0.01 * r.Float64(),
-		"sampler_busy": 0.005 * r.Float64(), "interrupts_per_s": 5000 * r.Float64(), "clock_step_s": 4e-9, "throttled_s": 0, "swap_pages": 0,
-		"tcp_retransmits": 0, "listen_drops": 0, "listen_overflows": 0, "softnet_drops": 0, "softnet_squeezes": 0, "wire_drops": 0,
+		"server_workers_busy":    m["server_cores_busy"] / float64(workers) * 0.99,
+		"client_thread_busy_max": m["client_cores_busy"],
+		"server_rss_bytes":       45424640, "client_rss_bytes": 15286272, "calibration_before_s": 9.58e-7,
+		"calibration_after_s": 9.95e-7,
+		"server_steal":        0.001 * r.Float64(), "client_steal": 0.001 * r.Float64(),
+		"server_foreign_load": 0.01 * r.Float64(), "client_foreign_load": 0.01 * r.Float64(),
+		"sampler_busy": 0.005 * r.Float64(), "interrupts_per_s": 5000 * r.Float64(), "clock_step_s": 4e-9, "throttled_s": 0,
+		"swap_pages":      0,
+		"tcp_retransmits": 0, "listen_drops": 0, "listen_overflows": 0, "softnet_drops": 0, "softnet_squeezes": 0,
+		"wire_drops":            0,
 		"wire_tx_packets_per_s": 80000 * r.Float64(), "wire_rx_packets_per_s": 20000 * r.Float64(),
 		"response_bytes": 4631.798730754293,
 	})

@@ -57,14 +57,16 @@ func (l load) compare() (*comparison, error) {
 	if l.route == "" {
 		return nil, nil
 	}
-	argv := append(slices.Clone(l.lab), "watch-answers", "--server", l.serves.Answers, "--url", "http://"+l.addr+l.route, "--every", l.compareEvery().String())
+	argv := append(slices.Clone(l.lab), "watch-answers", "--server", l.serves.Answers, "--url", "http://"+l.addr+l.route,
+		"--every", l.compareEvery().String())
 	in, stdin, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
 	c := &comparison{in: stdin, ready: make(chan struct{}), before: make(chan struct{})}
-	c.proc, err = leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(l.beside(argv)), Env: []string{"GOMAXPROCS=1"}, Stdin: in, Lines: c.read})
+	c.proc, err = leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(l.beside(argv)), Env: []string{"GOMAXPROCS=1"},
+		Stdin: in, Lines: c.read})
 	if err != nil {
 		stdin.Close()
 		return nil, fmt.Errorf("the comparison of answers did not start: %w", err)

@@ -20,8 +20,9 @@ import (
 func (p place) atOnce(n int) *engine {
 	p.t.Helper()
 	x := design{
-		settings: "server = \"producer\"\ngenerator = \"sink\"\nflush_interval_ms = 100\nbatch_events = 100\nevent_bytes = 64\nqueue_events = 1000\nsink_latency_ms = 5\nvariant = \"async\"",
-		factor:   "event_rate", levels: "[1000, 2000]", block: "slot_s = 1\nrounds = 1\nwarmup_s = 0.5"}.parse(p.t)
+		settings: "server = \"producer\"\ngenerator = \"sink\"\nflush_interval_ms = 100\nbatch_events = 100\nevent_bytes " +
+			"= 64\nqueue_events = 1000\nsink_latency_ms = 5\nvariant = \"async\"",
+		factor: "event_rate", levels: "[1000, 2000]", block: "slot_s = 1\nrounds = 1\nwarmup_s = 0.5"}.parse(p.t)
 	var conditions []setting.Levels
 	for i := range n {
 		conditions = append(conditions, setting.Levels{setting.EventRate: whole(int64(1000 * (i + 1)))})
@@ -66,8 +67,10 @@ func TestABlockIsMeasuredAtOnce(t *testing.T) {
 			if one.Slots != nil || !one.StartedAt.Equal(trials[0].StartedAt) {
 				t.Errorf("%s began at %v, the first at %v", one.Condition, one.StartedAt, trials[0].StartedAt)
 			}
-			if rate := float64(1000 * (i + 1)); !(math.Abs(m["delivered_per_s"]-rate) < 0.2*rate && m["processes"] == 1 && m["unaccounted_events"] == 0) {
-				t.Logf("%s: %v events a second, want about %v, of %v processes", one.Condition, m["delivered_per_s"], rate, m["processes"])
+			if rate := float64(1000 * (i + 1)); !(math.Abs(m["delivered_per_s"]-rate) < 0.2*rate && m["processes"] == 1 &&
+				m["unaccounted_events"] == 0) {
+				t.Logf("%s: %v events a second, want about %v, of %v processes", one.Condition, m["delivered_per_s"], rate,
+					m["processes"])
 				shows = false
 			}
 			// Far from a whole core, which reading other processes could give.
@@ -138,7 +141,8 @@ func TestABlockAtOnceEndsWithItsRun(t *testing.T) {
 	nothingRuns(t)
 	// A client that cannot start ends the run and the other clients.
 	p.without("event_sink")
-	if trials, err := p.atOnce(3).block(t.Context(), 1, &watching{}); err == nil || !strings.Contains(err.Error(), "the client did not start") || trials != nil {
+	if trials, err := p.atOnce(3).block(t.Context(), 1, &watching{}); err == nil ||
+		!strings.Contains(err.Error(), "the client did not start") || trials != nil {
 		t.Errorf("%v, %+v", err, trials)
 	}
 	nothingRuns(t)

@@ -24,8 +24,10 @@ func searches(s setting.Levels) bool { return s[setting.EventRate] == setting.In
 
 // receiver is the command line of the sink, which receives the batches.
 func receiver(addr string, s setting.Levels, warmup, counts time.Duration) []string {
-	argv := []string{scriptPath("sink.sh"), "--producer", "http://" + addr, "--duration", number(counts.Seconds()), "--warmup", number(warmup.Seconds())}
-	for _, o := range []struct{ setting, flag string }{{setting.SinkLatencyMs, "--latency-ms"}, {setting.SinkErrors, "--errors-permille"}} {
+	argv := []string{scriptPath("sink.sh"), "--producer", "http://" + addr, "--duration", number(counts.Seconds()),
+		"--warmup", number(warmup.Seconds())}
+	for _, o := range []struct{ setting, flag string }{{setting.SinkLatencyMs, "--latency-ms"},
+		{setting.SinkErrors, "--errors-permille"}} {
 		if v, ok := s[o.setting]; ok {
 			argv = append(argv, o.flag, v.String())
 		}

@@ -59,7 +59,8 @@ func TestATurnAtAnotherSpeedIsInvalid(t *testing.T) {
 		{"apart, slow throughout", oneByOne, []time.Duration{slowCore}, "yes yes yes"},
 		{"apart, slow at first", oneByOne, append(times(loopsFirst+1, slowCore), fastCore), "no yes yes"},
 		{"apart, slow at last", oneByOne, append(times(loopsFirst+3, fastCore), slowCore), "yes yes no"},
-		{"apart, slow for a while", oneByOne, append(times(loopsFirst+1, fastCore), slowCore, slowCore, fastCore), "yes yes yes"},
+		{"apart, slow for a while", oneByOne, append(times(loopsFirst+1, fastCore), slowCore, slowCore, fastCore),
+			"yes yes yes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMadeUp(t, c.plan(t), always(good(1))).speeds(c.speeds...)
@@ -68,7 +69,8 @@ func TestATurnAtAnotherSpeedIsInvalid(t *testing.T) {
 			for _, g := range m.sequences {
 				valid := true
 				for _, i := range experiment.Members(g) {
-					one := f.Trials[slices.IndexFunc(f.Trials, func(t results.Trial) bool { return t.Condition == f.Conditions[i].ID })]
+					one := f.Trials[slices.IndexFunc(f.Trials,
+						func(t results.Trial) bool { return t.Condition == f.Conditions[i].ID })]
 					if valid = valid && one.Valid; !one.Valid && !slices.Contains(gatesOf(one), gate.SlowCore) {
 						t.Errorf("%+v", one)
 					}
@@ -88,11 +90,13 @@ func TestATurnAtAnotherSpeedIsInvalid(t *testing.T) {
 // Each block is compared with its own best, so that a faster block does not
 // invalidate others; the file has the times of each.
 func TestBlocksAreHeldToThemselves(t *testing.T) {
-	speeds := slices.Concat(times(loopsFirst+1, slowCore), times(2, fastCore), times(loopsFirst, slowCore)) // the third waits for these in vain
+	// the third waits for these in vain
+	speeds := slices.Concat(times(loopsFirst+1, slowCore), times(2, fastCore), times(loopsFirst, slowCore))
 	m := newMadeUp(t, Plan{MaxBlocks: 3}, always(good(1))).speeds(speeds...)
 	f := m.all(t)
 	for _, got := range f.Trials {
-		if want := map[int]time.Duration{1: slowCore, 2: fastCore, 3: slowCore}[got.Block]; !got.Valid || got.Metrics["calibration_before_s"] != want.Seconds() || got.Metrics["calibration_after_s"] != want.Seconds() {
+		if want := map[int]time.Duration{1: slowCore, 2: fastCore, 3: slowCore}[got.Block]; !got.Valid ||
+			got.Metrics["calibration_before_s"] != want.Seconds() || got.Metrics["calibration_after_s"] != want.Seconds() {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -100,7 +104,8 @@ func TestBlocksAreHeldToThemselves(t *testing.T) {
 		t.Errorf("%d loops are left for waiting, want %d", m.spare, loopsSpare-2*(loopsFirst-1))
 	}
 	if f.Provenance.CalibrationS != fastCore.Seconds() || m.kept[0].Provenance.CalibrationS != slowCore.Seconds() {
-		t.Errorf("the run's fastest calibration is %v, and was %v", f.Provenance.CalibrationS, m.kept[0].Provenance.CalibrationS)
+		t.Errorf("the run's fastest calibration is %v, and was %v", f.Provenance.CalibrationS,
+			m.kept[0].Provenance.CalibrationS)
 	}
 }
 

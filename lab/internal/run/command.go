@@ -65,8 +65,9 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 	}
 	server := x.Server(s)
 	l := load{
-		dir: string(p.Root), found: p.found, link: link, split: p.Split, lineRate: p.topology().LineRateBps, lab: p.Lab, clock: p.clock,
-		addr: link.Host + ":" + strconv.Itoa(port), port: port, serves: server, generator: experiment.Generator(s),
+		dir: string(p.Root), found: p.found, link: link, split: p.Split, lineRate: p.topology().LineRateBps, lab: p.Lab,
+		clock: p.clock,
+		addr:  link.Host + ":" + strconv.Itoa(port), port: port, serves: server, generator: experiment.Generator(s),
 		connections: int(whole(setting.Connections, 0)), pipelining: int(whole(setting.Pipelining, 1)),
 		rate: float64(whole(setting.Rate, 0)), threads: int(whole(setting.ClientWorkers, 0)),
 		slot: seconds(x.Block.SlotS), rounds: x.Block.Rounds, warmup: seconds(x.Block.WarmupS),
@@ -89,7 +90,8 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 		l.route = cmp.Or(p.Path, s[setting.Route].String())
 		l.compares = slices.ContainsFunc(x.Loaded(), func(s *experiment.Server) bool { return s.Answers == "" })
 	}
-	l.at = experiment.Place{Host: link.Host, Port: strconv.Itoa(port), Workers: strconv.FormatInt(whole(setting.Workers, int64(each)), 10), CPUs: cores.Format(l.split.Server)}
+	l.at = experiment.Place{Host: link.Host, Port: strconv.Itoa(port),
+		Workers: strconv.FormatInt(whole(setting.Workers, int64(each)), 10), CPUs: cores.Format(l.split.Server)}
 	if l.profile > 0 {
 		l.at.Sockets = l.pprof()
 	}

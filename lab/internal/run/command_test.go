@@ -22,7 +22,8 @@ var (
 
 // Every path is a path on the server under test, whatever it contains.
 func TestNoPathLeadsToAnotherServer(t *testing.T) {
-	for _, path := range []string{"/read", "@127.0.0.1:19999/x", ":1@127.0.0.1/x", "//127.0.0.1:19999/x", "/x?y", ".evil.example/x", "19999/x"} {
+	for _, path := range []string{"/read", "@127.0.0.1:19999/x", ":1@127.0.0.1/x", "//127.0.0.1:19999/x", "/x?y",
+		".evil.example/x", "19999/x"} {
 		u, err := url.Parse(address("127.0.0.1:8083", path))
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
@@ -38,7 +39,8 @@ func TestNoPathLeadsToAnotherServer(t *testing.T) {
 	// What is asked in place of the design's route.
 	x := design{}.parse(t)
 	p := Plan{Experiment: x, Path: "/find?q=a%20b", Split: apart}
-	if got := p.load(loopback, x.Fixed().With(x.Conditions()[0]), 9000).target(nil).URL; got != "http://127.0.0.1:9000/find?q=a%20b" {
+	if got := p.load(loopback, x.Fixed().With(x.Conditions()[0]),
+		9000).target(nil).URL; got != "http://127.0.0.1:9000/find?q=a%20b" {
 		t.Error(got)
 	}
 }
@@ -61,8 +63,10 @@ func TestEverySettingReachesTheCommandLines(t *testing.T) {
 	inPieces := design{settings: "connections = 10", block: "slot_s = 1.5\nrounds = 1\nwarmup_s = 0.3"}.parse(t)
 	base := setting.Levels{"generator": text("http_load"), "route": text("/read"), "connections": whole(10)}
 	batches := setting.Levels{"server": text("producer"), "generator": text("sink"), "variant": text("pool-10"),
-		"event_rate": whole(2000), "pacing": text("ticker"), "event_bytes": whole(64), "batch_events": whole(500), "flush_interval_ms": whole(250),
-		"queue_events": whole(0), "when_full": text("block"), "stagger": either(true), "attempts": whole(3), "sink_latency_ms": whole(20), "sink_errors_permille": whole(5)}
+		"event_rate": whole(2000), "pacing": text("ticker"), "event_bytes": whole(64), "batch_events": whole(500),
+		"flush_interval_ms": whole(250),
+		"queue_events":      whole(0), "when_full": text("block"), "stagger": either(true), "attempts": whole(3),
+		"sink_latency_ms": whole(20), "sink_errors_permille": whole(5)}
 	for _, c := range []struct {
 		name           string
 		x              *experiment.Experiment
@@ -72,34 +76,45 @@ func TestEverySettingReachesTheCommandLines(t *testing.T) {
 		workers        int // number of workers to wait for
 		program        string
 	}{
-		{"turns", x, base.With(setting.Levels{"workers": whole(2), "prefork": either(false), "index": text("gofakeit"), "write_buffer": whole(8192), "pipelining": whole(7), "client_workers": whole(3)}), apart,
+		{"turns", x, base.With(setting.Levels{"workers": whole(2), "prefork": either(false), "index": text("gofakeit"),
+			"write_buffer": whole(8192), "pipelining": whole(7), "client_workers": whole(3)}), apart,
 			"server.sh --workers 2 --cpus 0-1 -- --addr 127.0.0.1:9000 --prefork=false --index gofakeit --write-buffer 8192",
-			"trial.sh --url http://127.0.0.1:9000/read --generator http_load --connections 10 --pipelining 7 --duration 1.5 --warmup 0.3 --workers 3 --answers fiber --cpus 2-3",
+			"trial.sh --url http://127.0.0.1:9000/read --generator http_load --connections 10 --pipelining 7 --duration 1.5 " +
+				"--warmup 0.3 --workers 3 --answers fiber --cpus 2-3",
 			0, "fiber_server"},
 		{"one piece", inPieces, base.With(setting.Levels{"generator": text("autocannon"), "rate": whole(1_000_000)}), apart,
 			"server.sh --workers 2 --cpus 0-1 -- --addr 127.0.0.1:9000",
-			"trial.sh --url http://127.0.0.1:9000/read --generator autocannon --connections 10 --pipelining 1 --duration 1.5 --warmup 0.3 --workers 0 --rate 1000000 --cpus 2-3",
+			"trial.sh --url http://127.0.0.1:9000/read --generator autocannon --connections 10 --pipelining 1 --duration 1.5 " +
+				"--warmup 0.3 --workers 0 --rate 1000000 --cpus 2-3",
 			2, "fiber_server"},
 		{"the null server", x, base.With(setting.Levels{"server": text("null")}), apart,
 			"server.sh --server null --cpus 0-1 -- --addr 127.0.0.1:9000",
-			"trial.sh --url http://127.0.0.1:9000/read --generator http_load --connections 10 --pipelining 1 --duration 1.5 --warmup 0.3 --workers 0 --answers null --cpus 2-3",
+			"trial.sh --url http://127.0.0.1:9000/read --generator http_load --connections 10 --pipelining 1 --duration 1.5 " +
+				"--warmup 0.3 --workers 0 --answers null --cpus 2-3",
 			0, "null_server"},
-		{"another stack", x, base.With(setting.Levels{"stack": text("net-http"), "prefork": either(true), "workers": whole(3), "spin_ns": whole(200)}), cores.Split{},
+		{"another stack", x, base.With(setting.Levels{"stack": text("net-http"), "prefork": either(true), "workers": whole(3),
+			"spin_ns": whole(200)}), cores.Split{},
 			"server.sh --workers 3 -- --addr 127.0.0.1:9000 --prefork=true --stack net-http --spin-ns 200",
-			"trial.sh --url http://127.0.0.1:9000/read --generator http_load --connections 10 --pipelining 1 --duration 1.5 --warmup 0.3 --workers 0 --answers fiber",
+			"trial.sh --url http://127.0.0.1:9000/read --generator http_load --connections 10 --pipelining 1 --duration 1.5 " +
+				"--warmup 0.3 --workers 0 --answers fiber",
 			3, "fiber_server"},
 		{"cores of its own", x, base.With(setting.Levels{"server_cpus": text("0-2"), "prefork": either(false)}), apart,
 			"server.sh --workers 3 --cpus 0-2 -- --addr 127.0.0.1:9000 --prefork=false",
-			"trial.sh --url http://127.0.0.1:9000/read --generator http_load --connections 10 --pipelining 1 --duration 1.5 --warmup 0.3 --workers 0 --answers fiber --cpus 2-3",
+			"trial.sh --url http://127.0.0.1:9000/read --generator http_load --connections 10 --pipelining 1 --duration 1.5 " +
+				"--warmup 0.3 --workers 0 --answers fiber --cpus 2-3",
 			0, "fiber_server"},
 		{"batches", inPieces, batches, apart,
-			"server.sh --server producer --cpus 0-1 -- --addr 127.0.0.1:9000 --variant pool-10 --pacing ticker --event-bytes 64 --batch-size 500 --interval-ms 250 --queue 0 --when-full block --event-rate 2000 --stagger=true",
+			"server.sh --server producer --cpus 0-1 -- --addr 127.0.0.1:9000 --variant pool-10 --pacing ticker --event-bytes " +
+				"64 --batch-size 500 --interval-ms 250 --queue 0 --when-full block --event-rate 2000 --stagger=true",
 			"sink.sh --producer http://127.0.0.1:9000 --duration 1.5 --warmup 0.3 --latency-ms 20 --errors-permille 5 --cpus 2-3",
 			0, "event_producer"},
 		// The library retries, and without a rate the sink searches for one.
-		{"batches at no rate", inPieces, batches.With(setting.Levels{"variant": text("batch"), "event_rate": whole(0), "stagger": either(false)}), apart,
-			"server.sh --server producer --cpus 0-1 -- --addr 127.0.0.1:9000 --variant batch --pacing ticker --event-bytes 64 --batch-size 500 --interval-ms 250 --queue 0 --when-full block --stagger=false --attempts 3",
-			"sink.sh --producer http://127.0.0.1:9000 --duration 1.5 --warmup 0.3 --latency-ms 20 --errors-permille 5 --find-limit --cpus 2-3",
+		{"batches at no rate", inPieces, batches.With(setting.Levels{"variant": text("batch"), "event_rate": whole(0),
+			"stagger": either(false)}), apart,
+			"server.sh --server producer --cpus 0-1 -- --addr 127.0.0.1:9000 --variant batch --pacing ticker --event-bytes " +
+				"64 --batch-size 500 --interval-ms 250 --queue 0 --when-full block --stagger=false --attempts 3",
+			"sink.sh --producer http://127.0.0.1:9000 --duration 1.5 --warmup 0.3 --latency-ms 20 --errors-permille 5 " +
+				"--find-limit --cpus 2-3",
 			0, "event_producer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -117,9 +132,11 @@ func TestEverySettingReachesTheCommandLines(t *testing.T) {
 // Over a wire a reader types the same lines inside its namespaces.
 func TestCommandLinesOverAWire(t *testing.T) {
 	x := design{}.parse(t)
-	over := Plan{Experiment: x}.load(&topology.Link{Host: "192.0.2.1", NetPID: 7}, x.Fixed().With(x.Conditions()[0]), 9000).commands()
+	over := Plan{Experiment: x}.load(&topology.Link{Host: "192.0.2.1", NetPID: 7}, x.Fixed().With(x.Conditions()[0]),
+		9000).commands()
 	if !strings.HasPrefix(over[0], "lab/scripts/wire.sh in server PID -- lab/scripts/server.sh ") ||
-		!strings.HasPrefix(over[1], "lab/scripts/wire.sh in client PID -- lab/scripts/trial.sh --url http://192.0.2.1:9000/read ") {
+		!strings.HasPrefix(over[1], "lab/scripts/wire.sh in client PID -- lab/scripts/trial.sh --url "+
+			"http://192.0.2.1:9000/read ") {
 		t.Errorf("%q", over)
 	}
 }
@@ -128,7 +145,8 @@ func TestCommandLinesOverAWire(t *testing.T) {
 // intended.
 func TestOverloadReachesTheGates(t *testing.T) {
 	x := design{}.parse(t)
-	l := Plan{Experiment: x, Split: apart}.load(loopback, x.Fixed().With(x.Conditions()[0]).With(setting.Levels{"rate": whole(500), "overload": either(true)}), 9000)
+	l := Plan{Experiment: x, Split: apart}.load(loopback,
+		x.Fixed().With(x.Conditions()[0]).With(setting.Levels{"rate": whole(500), "overload": either(true)}), 9000)
 	if !l.asked.Overload || l.asked.Rate != 500 || l.asked.WindowS != 0.1 || l.rate != 500 {
 		t.Errorf("%+v", l.asked)
 	}
@@ -136,17 +154,21 @@ func TestOverloadReachesTheGates(t *testing.T) {
 
 // The file says what is measured and how before the first trial.
 func TestTheHeadOfAFile(t *testing.T) {
-	x := design{settings: "connections = 4\nprefork = false\nroute = \"/read\"", factor: "generator", levels: `["autocannon", "http_load"]`,
-		block: "slot_s = 0.5\nrounds = 1\nwarmup_s = 0.1"}.parse(t)
-	p := Plan{Root: "/nowhere", Experiment: x, Seed: 11, Port: 9000, Split: apart, Host: &host.Profile{ID: "here", Cores: 4}, Budget: time.Minute, clock: newClock()}
+	x := design{settings: "connections = 4\nprefork = false\nroute = \"/read\"", factor: "generator",
+		levels: `["autocannon", "http_load"]`,
+		block:  "slot_s = 0.5\nrounds = 1\nwarmup_s = 0.1"}.parse(t)
+	p := Plan{Root: "/nowhere", Experiment: x, Seed: 11, Port: 9000, Split: apart,
+		Host: &host.Profile{ID: "here", Cores: 4}, Budget: time.Minute, clock: newClock()}
 	f := p.file()
 	f.Provenance.Tools = map[string]string{"autocannon": "8.0.0"}
 	p.conditions(f, loopback)
 	pr := f.Provenance
-	if f.SchemaVersion != results.Version || f.Experiment != "x" || f.Hosts.Server != "here" || !strings.HasSuffix(f.Run, "z-here") {
+	if f.SchemaVersion != results.Version || f.Experiment != "x" || f.Hosts.Server != "here" ||
+		!strings.HasSuffix(f.Run, "z-here") {
 		t.Errorf("%+v", f)
 	}
-	if *pr.Block != (results.BlockPlan{SlotS: 0.5, Rounds: 1, WarmupS: 0.1}) || pr.BudgetS != 60 || pr.Seed != 11 || pr.ServerCPUs != "0-1" || pr.ClientCPUs != "2-3" || pr.ExperimentSHA256 != x.SHA256 {
+	if *pr.Block != (results.BlockPlan{SlotS: 0.5, Rounds: 1, WarmupS: 0.1}) || pr.BudgetS != 60 || pr.Seed != 11 ||
+		pr.ServerCPUs != "0-1" || pr.ClientCPUs != "2-3" || pr.ExperimentSHA256 != x.SHA256 {
 		t.Errorf("%+v", pr)
 	}
 	if !strings.Contains(pr.Generator, "autocannon") || !strings.Contains(pr.Generator, "http_load") {
@@ -159,7 +181,8 @@ func TestTheHeadOfAFile(t *testing.T) {
 		if want == "autocannon" {
 			want += " 8.0.0"
 		}
-		if c.Generator != want || len(c.Commands) != 2 || !strings.Contains(c.Commands[1], "--generator "+c.Levels["generator"].String()+" ") {
+		if c.Generator != want || len(c.Commands) != 2 ||
+			!strings.Contains(c.Commands[1], "--generator "+c.Levels["generator"].String()+" ") {
 			t.Errorf("%s: generator %q, want %q; %q", c.ID, c.Generator, want, c.Commands)
 		}
 	}
@@ -190,14 +213,17 @@ func TestBlockTime(t *testing.T) {
 	if least := 3*1100*time.Millisecond + 3*groupOverhead; alone < least || alone > 2*least {
 		t.Errorf("three conditions in pieces take %v, and what counts with what comes to it %v", alone, least)
 	}
-	events := design{settings: "server = \"producer\"\ngenerator = \"sink\"\nflush_interval_ms = 100\nbatch_events = 100\nevent_bytes = 64\nqueue_events = 1000\nsink_latency_ms = 5\npacing = \"open\"\nvariant = \"async\"",
+	events := design{settings: "server = \"producer\"\ngenerator = \"sink\"\nflush_interval_ms = 100\nbatch_events = " +
+		"100\nevent_bytes = 64\nqueue_events = 1000\nsink_latency_ms = 5\npacing = \"open\"\nvariant = \"async\"",
 		factor: "event_rate", levels: "[1000, 2000, 3000, 4000]", block: pieces.block}
-	if got, least := BlockTime(events.parse(t)), 1100*time.Millisecond; got < least || got > least+groupOverhead+fillLoopback {
+	if got, least := BlockTime(events.parse(t)), 1100*time.Millisecond; got < least || got > least+groupOverhead+
+		fillLoopback {
 		t.Errorf("four conditions at once take %v, and what counts and its warm-up %v", got, least)
 	}
 	events.levels = "[0, 1000, 2000]"
 	// The control may be another search.
-	if got, least := BlockTime(events.parse(t)), 2*1100*time.Millisecond+2*groupOverhead+searching; got < least || got > 2*least {
+	if got, least := BlockTime(events.parse(t)), 2*1100*time.Millisecond+2*groupOverhead+searching; got < least ||
+		got > 2*least {
 		t.Errorf("one alone that searches and two at once take %v, and what counts with what comes to it %v", got, least)
 	}
 	if with < alone+3*2100*time.Millisecond || with > alone+3*3500*time.Millisecond {
@@ -205,7 +231,8 @@ func TestBlockTime(t *testing.T) {
 	}
 	// Servers that take turns are profiled one after the other too.
 	profiled = design{more: "[profile]\nseconds = 2"}
-	if got, alone := BlockTime(profiled.parse(t)), BlockTime(turns); got < alone+3*2050*time.Millisecond || got > alone+3*3*time.Second {
+	if got, alone := BlockTime(profiled.parse(t)), BlockTime(turns); got < alone+3*2050*time.Millisecond || got > alone+
+		3*3*time.Second {
 		t.Errorf("in turns with three profiles of 2 s %v, without %v", got, alone)
 	}
 	if got := ProfileTime(turns); got < 1150*time.Millisecond || got >= BlockTime(profiled.parse(t)) {

@@ -33,7 +33,8 @@ func (d design) parse(t *testing.T) *experiment.Experiment {
 		"[settings]", or(d.settings, "generator = \"http_load\"\nconnections = 4\nprefork = false"),
 		"[[factors]]", `name = "` + factor + `"`, "levels = " + or(d.levels, `["/read", "/simple"]`),
 		"[block]", or(d.block, "slot_s = 0.05\nrounds = 2\nwarmup_s = 0.05"),
-		"[[claims]]", `id = "c"`, `kind = "flat"`, `text = "t"`, `metric = "throughput_rps"`, `over = "` + factor + `"`, "margin = 0.1", `why = "w"`,
+		"[[claims]]", `id = "c"`, `kind = "flat"`, `text = "t"`, `metric = "throughput_rps"`, `over = "` + factor + `"`,
+		"margin = 0.1", `why = "w"`,
 		d.more,
 	}, "\n")))
 	if err != nil {

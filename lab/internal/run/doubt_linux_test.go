@@ -55,11 +55,13 @@ func TestReportsThatCannotBe(t *testing.T) {
 		closes string
 		says   string
 	}{
-		"an honest client, in a closed loop":   {loop, nil, "", ""},
-		"requests":                             {fleetBlock, twice(false, false), gate.WrongAnswer, "answers came to"},
-		"requests and bytes":                   {fleetBlock, twice(true, false), gate.Misreport, "were due"},
-		"requests, bytes and latencies":        {fleetBlock, twice(true, true), gate.Misreport, "due in its slots, and its latencies are of"},
-		"requests and bytes, in a closed loop": {loop, twice(true, false), gate.Misreport, "its slots, and its latencies are of"},
+		"an honest client, in a closed loop": {loop, nil, "", ""},
+		"requests":                           {fleetBlock, twice(false, false), gate.WrongAnswer, "answers came to"},
+		"requests and bytes":                 {fleetBlock, twice(true, false), gate.Misreport, "were due"},
+		"requests, bytes and latencies": {fleetBlock, twice(true, true), gate.Misreport,
+			"due in its slots, and its latencies are of"},
+		"requests and bytes, in a closed loop": {loop, twice(true, false), gate.Misreport,
+			"its slots, and its latencies are of"},
 		"a tenth of the CPU, in a closed loop": {loop, aTenth, gate.Misreport, "its host saw it use"},
 	} {
 		t.Run(name, func(t *testing.T) {

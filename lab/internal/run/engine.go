@@ -44,7 +44,8 @@ type measured struct {
 }
 
 func newEngine(p Plan, link *topology.Link, f *results.File) *engine {
-	e := &engine{plan: p, link: link, file: f, groups: f.Groups(), spare: loopsSpare, taken: taken{}, lead: cmp.Or(p.lead, leadFirst), pause: loopPause, loop: cores.TimeLoop}
+	e := &engine{plan: p, link: link, file: f, groups: f.Groups(), spare: loopsSpare, taken: taken{},
+		lead: cmp.Or(p.lead, leadFirst), pause: loopPause, loop: cores.TimeLoop}
 	e.turn = e.group
 	return e
 }
@@ -193,7 +194,8 @@ func (e *engine) turnOf(ctx context.Context, sequence []int, best *time.Duration
 		return e.calibrated(ctx, sequence, best)
 	}
 	for _, c := range experiment.Members(sequence) {
-		m.trials = append(m.trials, results.Trial{Condition: e.file.Conditions[c].ID, Bound: gate.BoundUnknown, Metrics: map[string]float64{},
+		m.trials = append(m.trials, results.Trial{Condition: e.file.Conditions[c].ID, Bound: gate.BoundUnknown,
+			Metrics: map[string]float64{},
 			Reasons: []results.Reason{reason(gate.ClientLost, "not measured, since %v", e.lost)}})
 	}
 	return m, nil

@@ -137,12 +137,15 @@ func TestARunEnds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMadeUp(t, c.plan, always(good(1)))
 			f := m.all(t)
-			if f.Provenance.Ended != c.why || f.Provenance.Blocks != c.blocks || len(f.Trials) != 3*c.blocks || len(m.told) != c.blocks {
-				t.Errorf("ended %q after %d blocks, %d trials, %d told of; want %q after %d", f.Provenance.Ended, f.Provenance.Blocks, len(f.Trials), len(m.told), c.why, c.blocks)
+			if f.Provenance.Ended != c.why || f.Provenance.Blocks != c.blocks || len(f.Trials) != 3*c.blocks ||
+				len(m.told) != c.blocks {
+				t.Errorf("ended %q after %d blocks, %d trials, %d told of; want %q after %d", f.Provenance.Ended,
+					f.Provenance.Blocks, len(f.Trials), len(m.told), c.why, c.blocks)
 			}
 			for i, k := range m.kept {
 				if k.Provenance.Blocks != i+1 || len(k.Trials) != 3*(i+1) || (k.Provenance.Ended != "") != (i == c.blocks-1) {
-					t.Errorf("kept after block %d: %d blocks, %d trials, ended %q", i+1, k.Provenance.Blocks, len(k.Trials), k.Provenance.Ended)
+					t.Errorf("kept after block %d: %d blocks, %d trials, ended %q", i+1, k.Provenance.Blocks, len(k.Trials),
+						k.Provenance.Ended)
 				}
 			}
 			if len(m.kept) != c.blocks {
@@ -169,7 +172,8 @@ func TestARunTakesTurns(t *testing.T) {
 	m = newMadeUp(t, p, always(good(1)))
 	f := m.all(t)
 	last := m.kept[len(m.kept)-1].Provenance
-	if f.Provenance.Ended != results.Interrupted || f.Provenance.Blocks != 4 || asked != 4 || len(m.kept) != 4 || !f.Provenance.FinishedAt.Equal(last.FinishedAt) {
+	if f.Provenance.Ended != results.Interrupted || f.Provenance.Blocks != 4 || asked != 4 || len(m.kept) != 4 ||
+		!f.Provenance.FinishedAt.Equal(last.FinishedAt) {
 		t.Errorf("asked %d times: %+v", asked, f.Provenance)
 	}
 	asked = 10
@@ -203,15 +207,17 @@ func TestARunThatCannotBeKeptEnds(t *testing.T) {
 // group of the condition that it repeats.
 func TestTheOrderIsTheOneDrawn(t *testing.T) {
 	// Two groups, since a client has one number of threads.
-	x := design{settings: "generator = \"http_load\"\nconnections = 4\nroute = \"/read\"", factor: "client_workers", levels: "[1, 2]",
-		more: "[[factors]]\nname = \"pipelining\"\nlevels = [1, 7]"}.parse(t)
+	x := design{settings: "generator = \"http_load\"\nconnections = 4\nroute = \"/read\"", factor: "client_workers",
+		levels: "[1, 2]",
+		more:   "[[factors]]\nname = \"pipelining\"\nlevels = [1, 7]"}.parse(t)
 	for seed := range uint64(8) {
 		m := newMadeUp(t, Plan{Experiment: x, Seed: seed, MaxBlocks: 3}, always(good(1)))
 		f := m.all(t)
 		twin := experiment.DrawControl(4, seed)
 		groups := [][]int{{0, 1}, {2, 3}}
 		groups[twin/2] = append(groups[twin/2], 4)
-		if f.Conditions[4].ControlOf != f.Conditions[twin].ID || f.Conditions[4].Levels.Key() != f.Conditions[twin].Levels.Key() {
+		if f.Conditions[4].ControlOf != f.Conditions[twin].ID ||
+			f.Conditions[4].Levels.Key() != f.Conditions[twin].Levels.Key() {
 			t.Fatalf("seed %d: the control is %+v, drawn was %s", seed, f.Conditions[4], f.Conditions[twin].ID)
 		}
 		var want [][]int
@@ -234,7 +240,8 @@ func TestTheOrderIsTheOneDrawn(t *testing.T) {
 		if !slices.Equal(got, trials) {
 			t.Errorf("seed %d: trials %q, want %q", seed, got, trials)
 		}
-		if told := []string{"1: 1 of 2", "1: 2 of 2", "2: 1 of 2", "2: 2 of 2", "3: 1 of 2", "3: 2 of 2"}; !slices.Equal(m.turns, told) {
+		if told := []string{"1: 1 of 2", "1: 2 of 2", "2: 1 of 2", "2: 2 of 2", "3: 1 of 2",
+			"3: 2 of 2"}; !slices.Equal(m.turns, told) {
 			t.Errorf("told of %q, want %q", m.turns, told)
 		}
 	}
@@ -243,7 +250,8 @@ func TestTheOrderIsTheOneDrawn(t *testing.T) {
 // Every trial is in the file: the slowest, the invalid ones, and those beside
 // them. None is repeated.
 func TestNothingDropsTheWorst(t *testing.T) {
-	outcomes := [][]results.Trial{{good(1000), good(0.001), bad(gate.Steal)}, {bad(gate.LostWorker), good(2000), bad(gate.ServerExited)}}
+	outcomes := [][]results.Trial{{good(1000), good(0.001), bad(gate.Steal)},
+		{bad(gate.LostWorker), good(2000), bad(gate.ServerExited)}}
 	m := newMadeUp(t, Plan{MaxBlocks: 2}, func(block, cond int) results.Trial { return outcomes[block-1][cond] })
 	f := m.all(t)
 	if len(f.Trials) != 6 || len(m.sequences) != 2 {
@@ -251,7 +259,8 @@ func TestNothingDropsTheWorst(t *testing.T) {
 	}
 	for i, got := range f.Trials {
 		want := outcomes[i/3][i%3]
-		if got.Valid != want.Valid || !slices.Equal(gatesOf(got), gatesOf(want)) || got.Metrics["throughput_rps"] != want.Metrics["throughput_rps"] {
+		if got.Valid != want.Valid || !slices.Equal(gatesOf(got), gatesOf(want)) ||
+			got.Metrics["throughput_rps"] != want.Metrics["throughput_rps"] {
 			t.Errorf("trial %d: %+v, want %+v", i+1, got, want)
 		}
 	}
@@ -280,7 +289,8 @@ func TestWhatIsBrokenEndsTheRun(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f := newMadeUp(t, Plan{}, c.outcome).all(t)
 			p := f.Provenance
-			if p.Ended != results.Failing || p.Blocks != c.blocks || !strings.Contains(p.StoppedEarly, "blocks in a row had no valid trial; the last: made up") {
+			if p.Ended != results.Failing || p.Blocks != c.blocks ||
+				!strings.Contains(p.StoppedEarly, "blocks in a row had no valid trial; the last: made up") {
 				t.Errorf("ended %q after %d blocks: %q; want failing after %d", p.Ended, p.Blocks, p.StoppedEarly, c.blocks)
 			}
 		})
@@ -309,7 +319,8 @@ func TestWhatIsBrokenEndsTheRun(t *testing.T) {
 // of such trials would say nothing about the server.
 func TestAClientThatCannotRunLeavesNoFile(t *testing.T) {
 	m := newMadeUp(t, Plan{}, always(bad(gate.ClientFailed)))
-	if made, err := m.blocks(t.Context(), &m.watching); made != nil || err == nil || !strings.Contains(err.Error(), "in each of the first 12 trials made up") {
+	if made, err := m.blocks(t.Context(), &m.watching); made != nil || err == nil ||
+		!strings.Contains(err.Error(), "in each of the first 12 trials made up") {
 		t.Errorf("%v, %v", made, err)
 	}
 	// One valid trial, or another failure, makes it a run that is kept.
@@ -366,7 +377,8 @@ func TestAnInterruptedRunKeepsItsBlocks(t *testing.T) {
 			if made == nil {
 				t.Fatal("the complete blocks are lost")
 			}
-			if p := made.File.Provenance; p.Ended != results.Interrupted || p.Blocks != c.blocks || len(made.File.Trials) != 3*c.blocks || p.FinishedAt.Before(p.StartedAt) {
+			if p := made.File.Provenance; p.Ended != results.Interrupted || p.Blocks != c.blocks ||
+				len(made.File.Trials) != 3*c.blocks || p.FinishedAt.Before(p.StartedAt) {
 				t.Errorf("%d trials, %+v", len(made.File.Trials), p)
 			}
 		})

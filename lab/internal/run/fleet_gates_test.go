@@ -36,7 +36,8 @@ var fleetRows = map[string][]row[*joined]{
 		{"100 ms ahead", second(func(c *results.Client) { c.OffsetS = 0.1 }), none},
 		{"more", second(func(c *results.Client) { c.OffsetS = 0.1001 }), gate.ClocksOff},
 		{"as much behind", second(func(c *results.Client) { c.OffsetS = -0.1001 }), gate.ClocksOff},
-		{"it drifts as far", both(second(func(c *results.Client) { c.OffsetS = 0.098 }), second(func(c *results.Client) { c.MovedS = 0.004 })), gate.ClocksOff},
+		{"it drifts as far", both(second(func(c *results.Client) { c.OffsetS = 0.098 }),
+			second(func(c *results.Client) { c.MovedS = 0.004 })), gate.ClocksOff},
 		{"it moved by 5 ms", second(func(c *results.Client) { c.MovedS = -0.005 }), none},
 		{"it moved by more", second(func(c *results.Client) { c.MovedS = -0.00501 }), gate.ClocksOff},
 		{"missing: it cannot be told", second(func(c *results.Client) { c.OffsetS = math.NaN() }), gate.ClocksOff},
@@ -67,7 +68,8 @@ func TestFleetsCloseGates(t *testing.T) {
 		for _, r := range rows {
 			j := &joined{figures: map[string]float64{"server_edge_late_s": 0.001, "wire_ends_off": 0.001}}
 			for range 2 {
-				j.clients = append(j.clients, results.Client{Bound: gate.BoundUnknown, OffsetS: 0.03, UncertaintyS: 0.001, LateS: 0.002})
+				j.clients = append(j.clients, results.Client{Bound: gate.BoundUnknown, OffsetS: 0.03, UncertaintyS: 0.001,
+					LateS: 0.002})
 			}
 			r.spoil(j)
 			g := &group{engine: &engine{}, trials: []results.Trial{{Clients: j.clients}}}
@@ -98,7 +100,8 @@ func TestHostsOfOneMachineHaveOneName(t *testing.T) {
 	hello := func(id, machine string) fleet.Hello {
 		return fleet.Hello{Profile: host.Profile{ID: id}, Machine: machine}
 	}
-	got := FleetOf("s", []fleet.Hello{hello("other", "0"), hello("a", "0"), hello("b", "1"), hello("c", "1"), hello("d", "")})
+	got := FleetOf("s", []fleet.Hello{hello("other", "0"), hello("a", "0"), hello("b", "1"), hello("c", "1"),
+		hello("d", "")})
 	if want := (results.Hosts{Server: "s", Client: "s", Clients: []string{"s", "b", "b", "d"}}); !got.Same(want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -114,10 +117,12 @@ func TestALateClientIsGivenTime(t *testing.T) {
 		fill  time.Duration
 		drain time.Duration
 	}{
-		"in time":             {[]httpload.SlotReport{{LateS: 0.01}, {}}, time.Second, 0, 0},
-		"late to the first":   {[]httpload.SlotReport{{LateS: 0.3, Failed: "began 0.3 s late"}, {}}, 2 * time.Second, 0, 0},
-		"late to a later one": {[]httpload.SlotReport{{}, {LateS: 0.3, Failed: "began 0.3 s late"}}, time.Second, 0, fillWire},
-		"not answered":        {[]httpload.SlotReport{{}, {Failed: "3 of 5 connections had no answer by its time"}}, time.Second, fillWire, 0},
+		"in time":           {[]httpload.SlotReport{{LateS: 0.01}, {}}, time.Second, 0, 0},
+		"late to the first": {[]httpload.SlotReport{{LateS: 0.3, Failed: "began 0.3 s late"}, {}}, 2 * time.Second, 0, 0},
+		"late to a later one": {[]httpload.SlotReport{{}, {LateS: 0.3, Failed: "began 0.3 s late"}}, time.Second, 0,
+			fillWire},
+		"not answered": {[]httpload.SlotReport{{}, {Failed: "3 of 5 connections had no answer by its time"}}, time.Second,
+			fillWire, 0},
 	} {
 		e := &engine{lead: time.Second}
 		e.learn(&sweep{shares: []portion{{}, {report: &httpload.Report{Slots: c.slots}}}})
@@ -126,8 +131,10 @@ func TestALateClientIsGivenTime(t *testing.T) {
 		}
 	}
 	e := &engine{lead: leadLongest, fillMore: longestFill, drainMore: longestFill}
-	e.learn(&sweep{shares: []portion{{report: &httpload.Report{Slots: []httpload.SlotReport{{LateS: 9, Failed: "late"}, {Failed: "no answer"}}}}}})
-	if fill := e.fillOf(load{connections: 1, pipelining: 1}); e.lead != leadLongest || fill != longestFill || e.drainOf(load{}) != longestFill {
+	e.learn(&sweep{shares: []portion{{report: &httpload.Report{Slots: []httpload.SlotReport{{LateS: 9, Failed: "late"},
+		{Failed: "no answer"}}}}}})
+	if fill := e.fillOf(load{connections: 1, pipelining: 1}); e.lead != leadLongest || fill != longestFill ||
+		e.drainOf(load{}) != longestFill {
 		t.Errorf("%v, %v and %v grow without end", e.lead, fill, e.drainOf(load{}))
 	}
 }

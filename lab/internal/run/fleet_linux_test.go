@@ -30,7 +30,8 @@ func (p place) onFleet(d design, f *madeUpFleet) Plan {
 
 // fleetBlock has enough load for a few answers of each client, and little of the
 // cores.
-var fleetBlock = design{settings: "generator = \"http_load\"\nconnections = 5\nprefork = false\nrate = 400", block: "slot_s = 0.2\nrounds = 2\nwarmup_s = 0.05"}
+var fleetBlock = design{settings: "generator = \"http_load\"\nconnections = 5\nprefork = false\nrate = 400",
+	block: "slot_s = 0.2\nrounds = 2\nwarmup_s = 0.05"}
 
 // What two clients count adds up, by clocks of their own; the file is one that the
 // journal takes, and verdicts come of it.
@@ -50,23 +51,28 @@ func TestARunOfTwoClients(t *testing.T) {
 	x := plan.Experiment
 	sound(t, x, made.File)
 	pr := made.File.Provenance
-	if made.File.Topology.Kind != "fleet" || !slices.Equal(made.File.Hosts.Clients, []string{"client-1", "client-2"}) || made.File.Machines() != 3 || pr.Fleet.Clients[1].Clock != "round-trips" || pr.Blocks != 2 {
+	if made.File.Topology.Kind != "fleet" || !slices.Equal(made.File.Hosts.Clients, []string{"client-1", "client-2"}) ||
+		made.File.Machines() != 3 || pr.Fleet.Clients[1].Clock != "round-trips" || pr.Blocks != 2 {
 		t.Errorf("%+v, %+v, %+v", made.File.Hosts, made.File.Topology, pr.Fleet)
 	}
-	if text, _ := results.Encode(made.File); bytes.Contains(text, []byte("127.0.0.1")) || !bytes.Contains(text, []byte("http://SERVER:")) {
+	if text, _ := results.Encode(made.File); bytes.Contains(text, []byte("127.0.0.1")) ||
+		!bytes.Contains(text, []byte("http://SERVER:")) {
 		t.Error("the file has the server's address, or its commands have none in its place")
 	}
 	for _, one := range made.File.Trials {
 		if disturbed(one) || closed(one, gate.SendLate) {
 			continue
 		}
-		if closed(one, gate.ClientFailed, gate.Connections, gate.NoRequests, gate.Mismatches, gate.ClocksOff, gate.ClocksUnsure, gate.Misreport,
+		if closed(one, gate.ClientFailed, gate.Connections, gate.NoRequests, gate.Mismatches, gate.ClocksOff,
+			gate.ClocksUnsure, gate.Misreport,
 			gate.WrongAnswer) {
 			t.Errorf("%s: %q", one.Condition, one.Reasons)
 			continue
 		}
-		if one.Metrics["connections_established"] != 5 || len(one.Clients) != 2 || one.Clients[0].Requests == 0 || one.Clients[1].Requests == 0 ||
-			float64(one.Clients[0].Requests+one.Clients[1].Requests) != one.Metrics["requests"] || one.Metrics["server_cpu_s"] <= 0 {
+		if one.Metrics["connections_established"] != 5 || len(one.Clients) != 2 || one.Clients[0].Requests == 0 ||
+			one.Clients[1].Requests == 0 ||
+			float64(one.Clients[0].Requests+one.Clients[1].Requests) != one.Metrics["requests"] ||
+			one.Metrics["server_cpu_s"] <= 0 {
 			t.Errorf("%s: %+v, %v", one.Condition, one.Clients, one.Metrics)
 		}
 		if rps := one.Metrics["throughput_rps"]; one.Valid && math.Abs(rps-400) > 40 {
@@ -79,7 +85,8 @@ func TestARunOfTwoClients(t *testing.T) {
 		}
 	}
 	said := verdict.Decide(x, plan.Host, []verdict.Run{{File: made.File, Then: x}})
-	if len(said.Claims) != 1 || said.Control == nil || !slices.Equal(said.Fleet, []string{"client-1", "client-2"}) || said.Machines != 3 {
+	if len(said.Claims) != 1 || said.Control == nil || !slices.Equal(said.Fleet, []string{"client-1", "client-2"}) ||
+		said.Machines != 3 {
 		t.Errorf("%+v", said)
 	}
 	nothingRuns(t)
@@ -104,7 +111,8 @@ func TestClientsThatLoadInSomeConditions(t *testing.T) {
 		t.Errorf("left out: %+v", left)
 	}
 	for _, one := range made.File.Trials {
-		n, _ := made.File.Conditions[slices.IndexFunc(made.File.Conditions, func(c results.Condition) bool { return c.ID == one.Condition })].Levels[setting.Clients].Int()
+		n, _ := made.File.Conditions[slices.IndexFunc(made.File.Conditions,
+			func(c results.Condition) bool { return c.ID == one.Condition })].Levels[setting.Clients].Int()
 		if one.Slots == nil {
 			continue // disturbed
 		}
@@ -112,7 +120,8 @@ func TestClientsThatLoadInSomeConditions(t *testing.T) {
 		if one.Clients[1].Loads() != (n == 2) || (one.Clients[1].Requests > 0) != (n == 2) || n == 2 && !full {
 			t.Errorf("%d clients: %s, %+v", n, one.Bound, one.Clients)
 		}
-		if n == 2 && !strings.Contains(one.BoundWhy, "the fullest client is 2 of 2: busiest client thread 100 %, client cores 100 %") {
+		if n == 2 && !strings.Contains(one.BoundWhy,
+			"the fullest client is 2 of 2: busiest client thread 100 %, client cores 100 %") {
 			t.Errorf("%s", one.BoundWhy)
 		}
 	}
@@ -129,8 +138,10 @@ func TestTroublesOfClients(t *testing.T) {
 		closes string
 		says   string
 	}{
-		"a client that starts late": {func(f *madeUpFleet) { f.clients[1].late = 5 * time.Second }, gate.ClientsApart, "client 2 came "},
-		"a clock 200 ms off":        {func(f *madeUpFleet) { f.clients[1].ahead = 200 * time.Millisecond }, gate.ClocksOff, "client 2: its clock was 200 ms from that of the server's host"},
+		"a client that starts late": {func(f *madeUpFleet) { f.clients[1].late = 5 * time.Second }, gate.ClientsApart,
+			"client 2 came "},
+		"a clock 200 ms off": {func(f *madeUpFleet) { f.clients[1].ahead = 200 * time.Millisecond }, gate.ClocksOff,
+			"client 2: its clock was 200 ms from that of the server's host"},
 		"a clock that is not known": {func(f *madeUpFleet) { f.clients[0].clock = func(c *fleet.Clock, _ int) { c.UncertaintyS = 0.007 } }, gate.ClocksUnsure, "client 1: the offset of its clock was known to 7.0 ms only"},
 		"a clock that moved": {func(f *madeUpFleet) {
 			f.clients[1].clock = func(c *fleet.Clock, asked int) { c.OffsetS += 0.008 * float64(asked-1) }
@@ -178,7 +189,8 @@ func TestALostClientEndsTheRun(t *testing.T) {
 		t.Skip("this machine is too disturbed for a valid block")
 	}
 	sound(t, plan.Experiment, made.File)
-	if pr := made.File.Provenance; pr.Ended != results.Interrupted || pr.StoppedEarly != says || pr.Blocks != 2 || kept != 2 {
+	if pr := made.File.Provenance; pr.Ended != results.Interrupted || pr.StoppedEarly != says || pr.Blocks != 2 ||
+		kept != 2 {
 		t.Errorf("%+v, %d kept", pr, kept)
 	}
 	for _, one := range made.File.Trials {
@@ -203,7 +215,8 @@ func TestWhatAFleetCannotCarryOutIsSaid(t *testing.T) {
 		"too few connections": {func(q *Plan) {
 			q.Experiment = design{settings: "generator = \"http_load\"\nconnections = 1\nprefork = false"}.parse(t)
 		}, "1 connections are too few for 2 clients, each of which needs one"},
-		"no address": {func(q *Plan) { q.Address = "lab.example" }, `"lab.example" is none; set line_rate_address in the inventory`},
+		"no address": {func(q *Plan) { q.Address = "lab.example" },
+			`"lab.example" is none; set line_rate_address in the inventory`},
 	} {
 		plan := p.onFleet(fleetBlock, f)
 		c.spoil(&plan)
@@ -212,16 +225,19 @@ func TestWhatAFleetCannotCarryOutIsSaid(t *testing.T) {
 		}
 	}
 	f.clients[0].refuse = "http_load is not built"
-	if _, err := Do(t.Context(), p.onFleet(fleetBlock, f), &watching{}); err == nil || !strings.Contains(err.Error(), "client 1 cannot load: http_load is not built") {
+	if _, err := Do(t.Context(), p.onFleet(fleetBlock, f), &watching{}); err == nil ||
+		!strings.Contains(err.Error(), "client 1 cannot load: http_load is not built") {
 		t.Errorf("refused: %v", err)
 	}
-	few := p.onFleet(design{topology: `kind = "fleet"`, factor: "clients", levels: "[3, 4]", settings: fleetBlock.settings + "\nroute = \"/simple\""}, f)
+	few := p.onFleet(design{topology: `kind = "fleet"`, factor: "clients", levels: "[3, 4]",
+		settings: fleetBlock.settings + "\nroute = \"/simple\""}, f)
 	if why := few.Unreachable(); why != "needs 4 clients; the fleet has 2" {
 		t.Errorf("%q", why)
 	}
 	profiled := profiling
 	profiled.settings = inPieces.settings
-	for says, x := range map[string]*experiment.Experiment{"it profiles servers that autocannon loads": profiled.parse(t), "its servers send events": committed(t, "batch-pacing")} {
+	for says, x := range map[string]*experiment.Experiment{"it profiles servers that autocannon loads": profiled.parse(t),
+		"its servers send events": committed(t, "batch-pacing")} {
 		plan := p.onFleet(fleetBlock, f)
 		plan.Experiment = x
 		if why := plan.Unreachable(); !strings.Contains(why, says) {
@@ -245,9 +261,11 @@ func TestAnInterruptedFleetLeavesNothing(t *testing.T) {
 }
 
 func TestAFileTellsNoName(t *testing.T) {
-	f := &results.File{Experiment: "x", NotApplicable: "Zeus.example is not reached, nor 10.0.0.7: the server", Hosts: results.Hosts{Server: "zeus-2c", Client: "zeus-2c"},
+	f := &results.File{Experiment: "x", NotApplicable: "Zeus.example is not reached, nor 10.0.0.7: the server",
+		Hosts:      results.Hosts{Server: "zeus-2c", Client: "zeus-2c"},
 		Conditions: []results.Condition{{ID: "c1"}}, Trials: []results.Trial{{Condition: "c1"}}}
-	for word, private := range map[string]bool{"zeus.example": true, "10.0.0.7": true, "0.0.7": false, "zeus": false, "zeus-2c": true, "server": false, "": false, "hosts": false, "c1": false} {
+	for word, private := range map[string]bool{"zeus.example": true, "10.0.0.7": true, "0.0.7": false, "zeus": false,
+		"zeus-2c": true, "server": false, "": false, "hosts": false, "c1": false} {
 		if err := Private(f, word); (err != nil) != private {
 			t.Errorf("%q: %v", word, err)
 		}
@@ -267,7 +285,8 @@ func TestProfilesUnderAFleetsLoad(t *testing.T) {
 	e := newEngine(plan, link, file)
 	l := plan.load(link, plan.Experiment.Fixed().With(file.Conditions[0].Levels), plan.Port)
 	p.until(func() []results.Trial {
-		g := &group{engine: e, conds: []int{0}, sequence: []int{0}, loads: []load{l}, profiles: taken{}, trials: []results.Trial{{Condition: "c1", Metrics: map[string]float64{"throughput_rps": 400}}}}
+		g := &group{engine: e, conds: []int{0}, sequence: []int{0}, loads: []load{l}, profiles: taken{},
+			trials: []results.Trial{{Condition: "c1", Metrics: map[string]float64{"throughput_rps": 400}}}}
 		if err := freshSockets(g.loads); err != nil {
 			t.Fatal(err)
 		}
@@ -315,7 +334,9 @@ func TestAutocannonOnTwoClients(t *testing.T) {
 		if one.Clients == nil {
 			continue
 		}
-		if one.Clients[0].Requests == 0 || one.Clients[1].Requests == 0 || float64(one.Clients[0].Requests+one.Clients[1].Requests) != one.Metrics["requests"] || one.Metrics["client_thread_busy_max"] != 0.3 {
+		if one.Clients[0].Requests == 0 || one.Clients[1].Requests == 0 ||
+			float64(one.Clients[0].Requests+one.Clients[1].Requests) != one.Metrics["requests"] ||
+			one.Metrics["client_thread_busy_max"] != 0.3 {
 			t.Errorf("%s: %+v, %v", one.Condition, one.Clients, one.Metrics)
 		}
 	}

@@ -88,12 +88,16 @@ func (g *group) volley(ctx context.Context) (s *sweep, faults []fault, err error
 	for k := range s.shares {
 		one := portion{number: k + 1, aheadNS: int64(s.before[k].OffsetS * 1e9)}
 		if k < l.clients {
-			one.argv = append(l.dealt(k), "--raw", "--at", strconv.FormatFloat(float64(at+wall+one.aheadNS)/1e9, 'f', 3, 64), "--cpus", cores.Format(hellos[k+1].CPUs))
+			one.argv = append(l.dealt(k), "--raw", "--at", strconv.FormatFloat(float64(at+wall+one.aheadNS)/1e9, 'f', 3, 64),
+				"--cpus", cores.Format(hellos[k+1].CPUs))
 		}
 		s.shares[k] = one
 	}
 	limit := e.lead + nodeStarts + l.warmup + time.Duration(l.rounds)*l.slot + l.grace
-	if faults, err = s.load(ctx, limit, func(one *portion) fleet.Load { return fleet.Load{Argv: one.argv, LimitNS: int64(limit)} }); err != nil || len(faults) > 0 {
+	if faults, err = s.load(ctx, limit, func(one *portion) fleet.Load {
+		return fleet.Load{Argv: one.argv,
+			LimitNS: int64(limit)}
+	}); err != nil || len(faults) > 0 {
 		return s, faults, err
 	}
 	s.after, err = e.clocks(ctx)
@@ -188,9 +192,11 @@ func (s *sweep) judgePiece(ctx context.Context, answers *comparison) error {
 
 // ownPiece fills in what one client did of a piece. Its link has its share of what
 // passed the server's interface.
-func (s *sweep) ownPiece(c *results.Client, one *portion, r *generator.Result, all float64, m map[string]float64, rate float64) {
+func (s *sweep) ownPiece(c *results.Client, one *portion, r *generator.Result, all float64, m map[string]float64,
+	rate float64) {
 	c.Requests = int64(r.Metrics["requests"])
-	for to, name := range map[**float64]string{&c.CoresBusy: "client_cores_busy", &c.ThreadBusyMax: "client_thread_busy_max"} {
+	for to, name := range map[**float64]string{&c.CoresBusy: "client_cores_busy",
+		&c.ThreadBusyMax: "client_thread_busy_max"} {
 		if v, ok := one.seen.Metrics[name]; ok {
 			v = fine(v)
 			*to = &v

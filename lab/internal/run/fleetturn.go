@@ -27,7 +27,8 @@ func (g *group) onFleet(ctx context.Context) (err error) {
 	}
 	g.heads(ctx)
 	plan := g.plan(g.loads[0].slot)
-	if err := g.watch(lasts(plan)+time.Duration(len(plan.Slots))*fillWire, g.pair(func() int { return 0 }, g.servers...)); err != nil {
+	if err := g.watch(lasts(plan)+time.Duration(len(plan.Slots))*fillWire,
+		g.pair(func() int { return 0 }, g.servers...)); err != nil {
 		return err
 	}
 	defer g.sampler.Stop()
@@ -66,7 +67,8 @@ func (g *group) without(err error) error {
 		return err
 	}
 	e := g.engine
-	e.lost = fmt.Errorf("client %d was lost in mid-run: %s", lost.Client, e.plan.scrubbed(cmp.Or(lost.Why, "nothing more is known")))
+	e.lost = fmt.Errorf("client %d was lost in mid-run: %s", lost.Client,
+		e.plan.scrubbed(cmp.Or(lost.Why, "nothing more is known")))
 	g.blame([]fault{{reason(gate.ClientLost, "%v", e.lost), -1}})
 	return nil
 }
@@ -117,11 +119,13 @@ func (s *sweep) withClients(w telemetry.Window, from, to time.Time) telemetry.Wi
 		}
 		w.Gap = max(w.Gap, seconds(one.seen.GapS))
 	}
-	for _, name := range []string{"client_steal", "client_foreign_load", "client_rss_bytes", "throttled_s", "swap_pages", "clock_step_s"} {
+	for _, name := range []string{"client_steal", "client_foreign_load", "client_rss_bytes", "throttled_s", "swap_pages",
+		"clock_step_s"} {
 		s.worst(w.Metrics, name)
 	}
 	if most := s.strangest(); most != nil {
-		w.Others = append(w.Others, telemetry.Load{Name: gate.Process(most.seen.Others), Core: clientsCore, Cores: most.seen.Metrics["client_foreign_load"]})
+		w.Others = append(w.Others, telemetry.Load{Name: gate.Process(most.seen.Others), Core: clientsCore,
+			Cores: most.seen.Metrics["client_foreign_load"]})
 	}
 	return w
 }
@@ -151,7 +155,8 @@ func (s *sweep) worst(m map[string]float64, name string) {
 // strangest is the client on which others ran most.
 func (s *sweep) strangest() (most *portion) {
 	for k := range s.shares {
-		if one := &s.shares[k]; one.loads() && (most == nil || one.seen.Metrics["client_foreign_load"] > most.seen.Metrics["client_foreign_load"]) {
+		if one := &s.shares[k]; one.loads() &&
+			(most == nil || one.seen.Metrics["client_foreign_load"] > most.seen.Metrics["client_foreign_load"]) {
 			most = one
 		}
 	}
@@ -308,7 +313,8 @@ func (s *sweep) endsOff() (off float64, ok bool) {
 // together closes the gates on clients that did not measure at the same time. It
 // gives the slots of which something else is to be said, and the gates of which
 // nothing more is.
-func (g *group) together(t *results.Trial, slots []httpload.SlotReport, fail failer) ([]httpload.SlotReport, map[string]bool) {
+func (g *group) together(t *results.Trial, slots []httpload.SlotReport, fail failer) ([]httpload.SlotReport,
+	map[string]bool) {
 	for k, c := range t.Clients {
 		if !c.Loads() {
 			continue

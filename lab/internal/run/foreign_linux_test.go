@@ -93,9 +93,11 @@ func pair(t *testing.T, first, second string) *experiment.Experiment {
 func pairOver(t *testing.T, topology, first, second string) *experiment.Experiment {
 	t.Helper()
 	table := func(name, how string) string {
-		return fmt.Sprintf("[servers.%s]\ncommand = \"%s {addr} %s\"\nenv = { %s = \"{addr}\" }\n", name, os.Args[0], how, foreign)
+		return fmt.Sprintf("[servers.%s]\ncommand = \"%s {addr} %s\"\nenv = { %s = \"{addr}\" }\n", name, os.Args[0], how,
+			foreign)
 	}
-	return design{topology: topology, settings: "generator = \"http_load\"\nconnections = 4\nroute = \"/any/path\"", factor: "server", levels: `["first", "second"]`,
+	return design{topology: topology, settings: "generator = \"http_load\"\nconnections = 4\nroute = \"/any/path\"",
+		factor: "server", levels: `["first", "second"]`,
 		more: table("first", first) + table("second", second)}.parse(t)
 }
 
@@ -172,7 +174,8 @@ func TestServersThatCannotBeMeasured(t *testing.T) {
 				t.Fatalf("%v, %v", made, err)
 			}
 			said := strings.NewReplacer(strconv.Itoa(plan.Port), "PORT", strconv.Itoa(plan.Port+1), "PORT").Replace(err.Error())
-			if !strings.Contains(said, strings.ReplaceAll(c.says, "second does", "second on 127.0.0.1:PORT does")) || strings.Contains(said, "\n") {
+			if !strings.Contains(said, strings.ReplaceAll(c.says, "second does", "second on 127.0.0.1:PORT does")) ||
+				strings.Contains(said, "\n") {
 				t.Errorf("%s", said)
 			}
 			endedAll(t, plan.Port)
@@ -195,11 +198,13 @@ func TestServersOfAnyProgramOverAWire(t *testing.T) {
 		t.Skip(made.File.NotApplicable)
 	}
 	for _, one := range made.File.Trials[:2] {
-		if want := map[string]float64{"c1": 1, "c2": 2}[one.Condition]; want > 0 && one.Metrics["processes"] != want && !disturbed(one) {
+		if want := map[string]float64{"c1": 1, "c2": 2}[one.Condition]; want > 0 && one.Metrics["processes"] != want &&
+			!disturbed(one) {
 			t.Errorf("%s: %v processes, %v", one.Condition, one.Metrics["processes"], one.Reasons)
 		}
 	}
-	if made, err := Do(t.Context(), p.plan(pairOver(t, shaped, "plain", "forks")), &watching{}); made != nil || err == nil || !strings.Contains(err.Error(), "the command ended and left a process ") {
+	if made, err := Do(t.Context(), p.plan(pairOver(t, shaped, "plain", "forks")), &watching{}); made != nil ||
+		err == nil || !strings.Contains(err.Error(), "the command ended and left a process ") {
 		t.Errorf("%v, %v", made, err)
 	}
 }
@@ -224,12 +229,14 @@ func TestServersThatGoWrongUnderLoad(t *testing.T) {
 	p := newPlace(t)
 	for _, c := range []struct{ how, gate, says string }{
 		{"dies=100", gate.ServerExited, "the server exited in mid-trial"},
-		{"later=500", gate.Mismatches, "answers were not as expected, the first: a body that differs from the first 32 at byte 8"},
+		{"later=500", gate.Mismatches, "answers were not as expected, the first: a body that differs from the first 32 at " +
+			"byte 8"},
 	} {
 		t.Run(c.how, func(t *testing.T) {
 			e := p.engine(pair(t, "plain", c.how), loopback)
 			p.until(func() []results.Trial { return p.block(e) }, func(trials []results.Trial) bool {
-				return slices.ContainsFunc(trials[1].Reasons, func(r results.Reason) bool { return r.Gate == c.gate && strings.Contains(r.Detail, c.says) })
+				return slices.ContainsFunc(trials[1].Reasons,
+					func(r results.Reason) bool { return r.Gate == c.gate && strings.Contains(r.Detail, c.says) })
 			})
 		})
 	}
@@ -246,7 +253,8 @@ func TestAPortThatAnotherProgramHas(t *testing.T) {
 	}
 	go http.Serve(ln, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "Hello, world.") }))
 	defer ln.Close()
-	if _, err := Do(t.Context(), plan, &watching{}); err == nil || !strings.Contains(err.Error(), "is already in use: another program than second answers there") {
+	if _, err := Do(t.Context(), plan, &watching{}); err == nil ||
+		!strings.Contains(err.Error(), "is already in use: another program than second answers there") {
 		t.Errorf("%v", err)
 	}
 }
@@ -256,14 +264,18 @@ func TestAPortThatAnotherProgramHas(t *testing.T) {
 func TestServersThatAreNotHere(t *testing.T) {
 	at := t.TempDir()
 	one := func(keys string) Plan {
-		x := design{settings: "generator = \"http_load\"\nconnections = 4", factor: "server", levels: `["fiber", "peer"]`, more: "[servers.peer]\nanswers = \"fiber\"\n" + keys}
+		x := design{settings: "generator = \"http_load\"\nconnections = 4", factor: "server", levels: `["fiber", "peer"]`,
+			more: "[servers.peer]\nanswers = \"fiber\"\n" + keys}
 		x.settings += "\nroute = \"/read\""
 		return Plan{Root: journal.Root(at), Experiment: x.parse(t), Host: &host.Profile{ID: "here", Cores: 1 << 10}}
 	}
 	for _, c := range []struct{ keys, says string }{
-		{"command = \".tools/bin/peer --addr {addr}\"\nbuild = \"peers\"", "the peer server is not built (.tools/bin/peer is not there); make peers builds it"},
-		{"command = \".tools/bin/peer --addr {addr}\"\nbuild = \"peers\"\nneeds = [\"sh\", \"no-such-tool\"]", "the peer server needs no-such-tool, which is not installed"},
-		{"command = \"no-such-tool {port}\"\nneeds = [\"no-such-tool\"]", "the peer server needs no-such-tool, which is not installed"},
+		{"command = \".tools/bin/peer --addr {addr}\"\nbuild = \"peers\"",
+			"the peer server is not built (.tools/bin/peer is not there); make peers builds it"},
+		{"command = \".tools/bin/peer --addr {addr}\"\nbuild = \"peers\"\nneeds = [\"sh\", \"no-such-tool\"]",
+			"the peer server needs no-such-tool, which is not installed"},
+		{"command = \"no-such-tool {port}\"\nneeds = [\"no-such-tool\"]",
+			"the peer server needs no-such-tool, which is not installed"},
 		{"command = \"sh {port}\"\nneeds = [\"sh\"]", ""},
 		{"command = \"no-such-tool {port}\"", ""},
 	} {
@@ -274,7 +286,8 @@ func TestServersThatAreNotHere(t *testing.T) {
 	p := newPlace(t)
 	plan := one("command = \"no-such-tool {port}\"")
 	plan.Root, plan.Split = p.plan(plan.Experiment).Root, p.plan(plan.Experiment).Split
-	if err := plan.Ready(); err == nil || err.Error() != "the server cannot be started: server.sh: no-such-tool is not there, or cannot be run" {
+	if err := plan.Ready(); err == nil || err.Error() != "the server cannot be started: server.sh: no-such-tool is not "+
+		"there, or cannot be run" {
 		t.Errorf("%v", err)
 	}
 }

@@ -39,7 +39,8 @@ type failer func(name, format string, args ...any)
 // faults are the faults in the load generator's output. A rate that was not met
 // is no fault where the trial is meant to overload the server.
 func (l load) faults(r *generator.Result) []generator.Fault {
-	return slices.DeleteFunc(slices.Clone(r.Faults), func(f generator.Fault) bool { return l.asked.Overload && f.Gate == gate.RateShort })
+	return slices.DeleteFunc(slices.Clone(r.Faults),
+		func(f generator.Fault) bool { return l.asked.Overload && f.Gate == gate.RateShort })
 }
 
 // shut closes the gates that judge a trial's figures, except those in said,
@@ -110,7 +111,8 @@ func (s stranger) as(name string) string {
 // in one window, or not of all serving processes.
 func (l load) apart(set *capture.Set, r loaded, fail failer) {
 	if end := set.Started.Add(set.Window); set.Started.Before(r.start) || end.After(r.finish) {
-		fail(gate.ProfileApart, "the profiles were taken from %s to %s, the load was on from %s to %s", clockOf(set.Started), clockOf(end), clockOf(r.start), clockOf(r.finish))
+		fail(gate.ProfileApart, "the profiles were taken from %s to %s, the load was on from %s to %s", clockOf(set.Started),
+			clockOf(end), clockOf(r.start), clockOf(r.finish))
 	}
 	for _, f := range gate.Hold(gate.ProfileApart, map[string]float64{"profile_spread_s": set.Spread.Seconds()}, l.asked) {
 		fail(f.Gate, "%s", f.Detail)

@@ -50,15 +50,18 @@ func of[T any](rows []row[T]) (all []told) {
 func TestEveryGateHasItsRows(t *testing.T) {
 	for _, g := range gate.All {
 		var shuts, stays, missing bool
-		for _, r := range slices.Concat(of(turnRows[g.Name]), of(pieceRows[g.Name]), of(profileRows[g.Name]), of(slowRows[g.Name]), of(processRows[g.Name]), of(fleetRows[g.Name])) {
+		for _, r := range slices.Concat(of(turnRows[g.Name]), of(pieceRows[g.Name]), of(profileRows[g.Name]),
+			of(slowRows[g.Name]), of(processRows[g.Name]), of(fleetRows[g.Name])) {
 			shuts, stays = shuts || strings.HasPrefix(r.closes+" ", g.Name+" "), stays || r.closes == none
 			missing = missing || strings.Contains(r.what, "missing")
 		}
 		if !shuts || !stays || !missing {
-			t.Errorf("%s: a row that closes it %v, one that does not %v, one with something missing %v", g.Name, shuts, stays, missing)
+			t.Errorf("%s: a row that closes it %v, one that does not %v, one with something missing %v", g.Name, shuts, stays,
+				missing)
 		}
 	}
-	for _, name := range slices.Concat(slices.Collect(maps.Keys(turnRows)), slices.Collect(maps.Keys(pieceRows)), slices.Collect(maps.Keys(profileRows)), slices.Collect(maps.Keys(processRows))) {
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(turnRows)), slices.Collect(maps.Keys(pieceRows)),
+		slices.Collect(maps.Keys(profileRows)), slices.Collect(maps.Keys(processRows))) {
 		if _, ok := gate.Of(name); !ok {
 			t.Errorf("%s has rows and is no gate", name)
 		}
@@ -68,7 +71,8 @@ func TestEveryGateHasItsRows(t *testing.T) {
 // A run goes on for longer through disturbances that may pass than through
 // faults and their consequences.
 func TestOnlyWeatherPasses(t *testing.T) {
-	for _, name := range []string{gate.Errors, gate.Timeouts, gate.Resets, gate.NoTelemetry, gate.Steal, gate.SlowCore, gate.OtherLoad, gate.Stopped, gate.Silent, gate.IdleServers, gate.Slot} {
+	for _, name := range []string{gate.Errors, gate.Timeouts, gate.Resets, gate.NoTelemetry, gate.Steal, gate.SlowCore,
+		gate.OtherLoad, gate.Stopped, gate.Silent, gate.IdleServers, gate.Slot} {
 		if !mayHavePassed(bad(name)) {
 			t.Errorf("%s does not pass", name)
 		}
@@ -79,7 +83,8 @@ func TestOnlyWeatherPasses(t *testing.T) {
 			t.Errorf("what follows from %s does not pass with it", name)
 		}
 	}
-	for _, name := range []string{gate.LostWorker, gate.ServerExited, gate.ClientFailed, gate.ClientHung, gate.Little, gate.WrongAnswer,
+	for _, name := range []string{gate.LostWorker, gate.ServerExited, gate.ClientFailed, gate.ClientHung, gate.Little,
+		gate.WrongAnswer,
 		gate.Non2xx, gate.Mismatches, gate.NoRequests, gate.RateShort, "a gate of the future"} {
 		if mayHavePassed(bad(name)) {
 			t.Errorf("%s passes", name)
@@ -103,7 +108,8 @@ var profileRows = map[string][]row[*profiledWindow]{
 	},
 	gate.ProfileApart: {
 		{"apart", func(p *profiledWindow) { p.set.Spread = 51 * time.Millisecond }, gate.ProfileApart},
-		{"begun before the load", func(p *profiledWindow) { p.set.Started = p.on.start.Add(-time.Millisecond) }, gate.ProfileApart},
+		{"begun before the load", func(p *profiledWindow) { p.set.Started = p.on.start.Add(-time.Millisecond) },
+			gate.ProfileApart},
 		{"ended after it", func(p *profiledWindow) { p.set.Window = time.Second }, gate.ProfileApart},
 		{"together, within the load", func(*profiledWindow) {}, none},
 		{"missing: begun at no time", func(p *profiledWindow) { p.set.Started = time.Time{} }, gate.ProfileApart},
@@ -114,7 +120,9 @@ func TestProfilesAreOfOneWindow(t *testing.T) {
 	start := time.Unix(1, 0)
 	for name, rows := range profileRows {
 		for _, r := range rows {
-			p := &profiledWindow{load{workers: 4}, capture.Set{Processes: 4, Started: start.Add(100 * time.Millisecond), Window: 800 * time.Millisecond, Spread: 50 * time.Millisecond},
+			p := &profiledWindow{load{workers: 4},
+				capture.Set{Processes: 4, Started: start.Add(100 * time.Millisecond), Window: 800 * time.Millisecond,
+					Spread: 50 * time.Millisecond},
 				loaded{start: start, finish: start.Add(time.Second)}}
 			r.spoil(p)
 			closes(t, name+", "+r.what, r.closes, func(fail failer) { p.apart(&p.set, p.on, fail) })
@@ -159,7 +167,8 @@ var slowRows = map[string][]row[*calibrated]{gate.SlowCore: {
 
 func TestSlowCores(t *testing.T) {
 	for _, r := range slowRows[gate.SlowCore] {
-		c := &calibrated{results.Trial{Valid: true, Metrics: map[string]float64{"calibration_before_s": 1e-6, "calibration_after_s": 1.25e-6}}, time.Microsecond}
+		c := &calibrated{results.Trial{Valid: true,
+			Metrics: map[string]float64{"calibration_before_s": 1e-6, "calibration_after_s": 1.25e-6}}, time.Microsecond}
 		r.spoil(c)
 		slow(&c.Trial, c.reference)
 		closes(t, r.what, r.closes, c.say)
@@ -180,9 +189,11 @@ func (c *calibrated) say(fail failer) {
 // machine. The file has its name only if it is a listed one.
 func TestOtherLoadIsNamed(t *testing.T) {
 	l := load{split: cores.Split{Server: []int{0}, Client: []int{1}}}
-	w := telemetry.Window{Others: []telemetry.Load{{Name: "chromium", Core: 1, Cores: 0.4}, {Name: "ksoftirqd/0", Core: 0, Cores: 0.3}}}
+	w := telemetry.Window{Others: []telemetry.Load{{Name: "chromium", Core: 1, Cores: 0.4},
+		{Name: "ksoftirqd/0", Core: 0, Cores: 0.3}}}
 	for metric, want := range map[string]struct{ file, here string }{
-		"server_foreign_load": {"ksoftirqd (0.30)", "ksoftirqd/0 (0.30)"}, "client_foreign_load": {"another process (0.40)", "chromium (0.40)"},
+		"server_foreign_load": {"ksoftirqd (0.30)", "ksoftirqd/0 (0.30)"},
+		"client_foreign_load": {"another process (0.40)", "chromium (0.40)"},
 	} {
 		var said results.Reason
 		l.shut(map[string]float64{metric: 0.5}, w, map[string]bool{}, func(name, format string, args ...any) {
@@ -190,7 +201,8 @@ func TestOtherLoadIsNamed(t *testing.T) {
 				said = reason(name, format, args...)
 			}
 		})
-		if !strings.HasSuffix(said.Detail, "most of it "+want.file) || !strings.HasSuffix(said.Here, "most of it "+want.here) {
+		if !strings.HasSuffix(said.Detail, "most of it "+want.file) ||
+			!strings.HasSuffix(said.Here, "most of it "+want.here) {
 			t.Errorf("%s: %q and here %q, want %q in the end", metric, said.Detail, said.Here, want)
 		}
 		if text, err := json.Marshal(said); err != nil || strings.Contains(string(text), "chromium") {

@@ -58,7 +58,8 @@ func TestWhatIsNotGaugedIsAbsent(t *testing.T) {
 	g.trials[0].Reasons = nil
 	t.Setenv("PATH", t.TempDir())
 	err := g.gauged(t.Context())
-	if said := strings.Join(g.engine.file.Warnings, "; "); err != nil || len(g.trials[0].Metrics) > 0 || !strings.Contains(said, "was not gauged: perf is not installed") {
+	if said := strings.Join(g.engine.file.Warnings, "; "); err != nil || len(g.trials[0].Metrics) > 0 ||
+		!strings.Contains(said, "was not gauged: perf is not installed") {
 		t.Errorf("without perf: %v, %v, warnings %q", g.trials[0].Metrics, err, said)
 	}
 }

@@ -52,7 +52,8 @@ func (e *engine) group(ctx context.Context, sequence []int) (m measured, err err
 		return m, err
 	}
 	for _, c := range g.conds {
-		g.trials = append(g.trials, results.Trial{Condition: e.file.Conditions[c].ID, Bound: gate.BoundUnknown, Metrics: map[string]float64{}})
+		g.trials = append(g.trials, results.Trial{Condition: e.file.Conditions[c].ID, Bound: gate.BoundUnknown,
+			Metrics: map[string]float64{}})
 	}
 	if err := g.measure(ctx); err != nil {
 		return m, err
@@ -193,7 +194,8 @@ func unwell(w telemetry.Window, window time.Duration, fail failer) {
 func take(t *results.Trial, w telemetry.Window) {
 	for _, c := range w.Cores {
 		t.Cores = append(t.Cores, results.Core{
-			CPU: c.CPU, User: share(c.User), System: share(c.System), SoftIRQ: share(c.SoftIRQ), Steal: share(c.Steal), Idle: share(c.Idle),
+			CPU: c.CPU, User: share(c.User), System: share(c.System), SoftIRQ: share(c.SoftIRQ), Steal: share(c.Steal),
+			Idle: share(c.Idle),
 		})
 	}
 	for _, busy := range w.ClientThreads {

@@ -12,7 +12,8 @@ import (
 func hold(at int64) {
 	t := unix.NsecToTimespec(at)
 	for {
-		if _, _, errno := syscall.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&t)), 0, 0, 0); errno != syscall.EINTR {
+		if _, _, errno := syscall.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME,
+			uintptr(unsafe.Pointer(&t)), 0, 0, 0); errno != syscall.EINTR {
 			return
 		}
 	}

@@ -156,11 +156,12 @@ func (l load) hold(ctx context.Context, k knob) (held, error) {
 	}
 	ready := make(chan struct{}, 1)
 	// The caller's environment says where the original values are kept.
-	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: argv, Env: leash.Caller("HOME", "XDG_STATE_HOME", "LINE_RATE_STATE"), Stdin: r, Lines: func(line string) {
-		if line == "tune ready" {
-			ready <- struct{}{}
-		}
-	}})
+	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: argv,
+		Env: leash.Caller("HOME", "XDG_STATE_HOME", "LINE_RATE_STATE"), Stdin: r, Lines: func(line string) {
+			if line == "tune ready" {
+				ready <- struct{}{}
+			}
+		}})
 	r.Close()
 	if err != nil {
 		w.Close()
@@ -199,10 +200,12 @@ func (h held) release() error {
 	case <-h.proc.Done():
 	case <-time.After(turnedWithin):
 		_ = h.proc.Stop(h.proc.Pid(), time.Second)
-		return Unrestored{fmt.Sprintf("tune-%s.sh did not end; lab/scripts/tune-%s.sh restore brings back what it changed", h.name, h.name)}
+		return Unrestored{fmt.Sprintf("tune-%s.sh did not end; lab/scripts/tune-%s.sh restore brings back what it changed",
+			h.name, h.name)}
 	}
 	if err := h.proc.Err(); err != nil {
-		return Unrestored{fmt.Sprintf("what tune-%s.sh changed was not brought back (%s); lab/scripts/tune-%s.sh restore does it", h.name, h.proc.LastLine(), h.name)}
+		return Unrestored{fmt.Sprintf("what tune-%s.sh changed was not brought back (%s); lab/scripts/tune-%s.sh restore "+
+			"does it", h.name, h.proc.LastLine(), h.name)}
 	}
 	if early {
 		return fmt.Errorf("tune-%s.sh ended before the trial did, and its knob was back for a part of it", h.name)
@@ -242,7 +245,8 @@ func (p Plan) outOfReach() []string {
 		for _, k := range all {
 			args := k.args
 			if k.inside || k.name == "irq-pin" && stopped {
-				args = nil // the device does not exist yet, or irqbalance will not run; but whether this user may change it is known
+				// the device does not exist yet, or irqbalance will not run; but whether this user may change it is known
+				args = nil
 			}
 			if err := tune.Reach(k.name, args); err != nil && !slices.Contains(why, err.Error()) {
 				why = append(why, err.Error())

@@ -42,7 +42,8 @@ func knobScripts(t *testing.T, names ...string) load {
 func TestAKnobThatDoesNotComeBackIsSaid(t *testing.T) {
 	wasLeft := func(t *testing.T, err error, also string) {
 		t.Helper()
-		if !errors.As(err, new(Unrestored)) || !strings.Contains(err.Error(), "tune-") || !strings.Contains(err.Error(), also) || strings.Contains(err.Error(), "\n") {
+		if !errors.As(err, new(Unrestored)) || !strings.Contains(err.Error(), "tune-") ||
+			!strings.Contains(err.Error(), also) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v; want one line that says what was not brought back, and %q", err, also)
 		}
 	}
@@ -88,13 +89,16 @@ func TestAKnobThatDoesNotComeBackIsSaid(t *testing.T) {
 // happened, and the trials do not count: the machine is changed.
 func TestARunWhoseKnobDoesNotComeBack(t *testing.T) {
 	p := newPlace(t)
-	x := design{topology: shaped, settings: "generator = \"http_load\"\nconnections = 4\nprefork = false\nroute = \"/read\"", factor: "rps", levels: "[false, true]",
+	x := design{topology: shaped, settings: "generator = \"http_load\"\nconnections = 4\nprefork = false\nroute = " +
+		"\"/read\"", factor: "rps", levels: "[false, true]",
 		block: "slot_s = 0.05\nrounds = 1\nwarmup_s = 0.05"}.parse(t)
 	script := filepath.Join(p.root, "lab", "scripts", "tune-rps.sh")
 	for does, says := range map[string]string{
-		`echo tune ready; cat; echo "the kernel would not have it" >&2; exit 1`: "what tune-rps.sh changed was not brought back (the kernel would not have it); lab/scripts/tune-rps.sh restore does it",
-		`echo "this kernel has none" >&2; exit 3`:                               "this kernel has none",
-		`echo tune ready; exit 0`:                                               "tune-rps.sh ended before the trial did, and its knob was back for a part of it",
+		`echo tune ready; cat; echo "the kernel would not have it" >&2; exit 1`: "what tune-rps.sh changed was not " +
+			"brought back (the kernel would not have it); lab/scripts/tune-rps.sh restore does it",
+		`echo "this kernel has none" >&2; exit 3`: "this kernel has none",
+		`echo tune ready; exit 0`: "tune-rps.sh ended before the trial did, and its knob was back for a " +
+			"part of it",
 	} {
 		if err := os.WriteFile(script, []byte("#!/bin/sh\n"+does+"\n"), 0o755); err != nil {
 			t.Fatal(err)
@@ -108,7 +112,8 @@ func TestARunWhoseKnobDoesNotComeBack(t *testing.T) {
 		nothingRuns(t)
 	}
 	// A setting that is restored lets the run go on, for any number of groups.
-	if err := os.WriteFile(script, []byte("#!/bin/sh\necho tune ready; cat >/dev/null; echo back >>"+filepath.Join(p.root, "back")+"\n"), 0o755); err != nil {
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho tune ready; cat >/dev/null; echo back >>"+
+		filepath.Join(p.root, "back")+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if trials := p.block(p.engine(x, loopback)); len(trials) != 3 {

@@ -85,7 +85,8 @@ func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if left := p.knobs("ens5", x.Fixed().With(setting.Levels{setting.IRQ: setting.String("default"), setting.IRQBalance: setting.Bool(true), setting.RPS: setting.Bool(false)})); len(left) > 0 {
+	if left := p.knobs("ens5", x.Fixed().With(setting.Levels{setting.IRQ: setting.String("default"),
+		setting.IRQBalance: setting.Bool(true), setting.RPS: setting.Bool(false)})); len(left) > 0 {
 		t.Errorf("a machine as it is has %v turned", left)
 	}
 }
@@ -96,7 +97,8 @@ func TestAServerOnFewerCoresHasFewerWorkers(t *testing.T) {
 	x := committed(t, "06-irq-factorial")
 	p := Plan{Experiment: x, Host: &host.Profile{Cores: 8}, Split: cores.Split{Server: []int{0, 1, 2, 3, 4, 5, 6, 7}}}
 	for list, workers := range map[string]int{"0-5": 6, "0-7": 8} {
-		s := x.Fixed().With(setting.Levels{setting.Route: setting.String("/simple"), setting.ServerCPUs: setting.String(list)})
+		s := x.Fixed().With(setting.Levels{setting.Route: setting.String("/simple"),
+			setting.ServerCPUs: setting.String(list)})
 		l := p.load(&topology.Link{Host: "127.0.0.1"}, s, 9000)
 		if l.workers != workers || l.asked.Workers != workers || l.at.CPUs != list {
 			t.Errorf("on %s: %d workers, gates ask for %d, on cores %s", list, l.workers, l.asked.Workers, l.at.CPUs)
@@ -111,9 +113,11 @@ func TestInterruptsGoToTheCoresThatTheDesignsLeave(t *testing.T) {
 		cores  int
 		want   string
 	}{
-		{"06-irq-factorial", 8, "6-7"}, {"06-irq-factorial", 128, "6-7"}, {"06b-irq", 128, "112-127"}, {"07-irq-matched", 128, "112-127"}, {"08-irq-pinning", 32, "16-31"},
+		{"06-irq-factorial", 8, "6-7"}, {"06-irq-factorial", 128, "6-7"}, {"06b-irq", 128, "112-127"},
+		{"07-irq-matched", 128, "112-127"}, {"08-irq-pinning", 32, "16-31"},
 	} {
-		if got := (Plan{Experiment: committed(t, c.design), Host: &host.Profile{Cores: c.cores}}).interruptCores(); got != c.want {
+		if got := (Plan{Experiment: committed(t, c.design),
+			Host: &host.Profile{Cores: c.cores}}).interruptCores(); got != c.want {
 			t.Errorf("%s on %d cores: %s, want %s", c.design, c.cores, got, c.want)
 		}
 	}
@@ -150,12 +154,14 @@ func TestADesignForALargerMachineSaysWhatIsMissing(t *testing.T) {
 
 // A design that names a setting and leaves it off changes nothing.
 func TestADesignNeedsRootIfItTurnsAKnob(t *testing.T) {
-	for name, want := range map[string]bool{"03-rps-rfs": true, "06-irq-factorial": true, "11-pipelining-read": false, "05-littles-law": false} {
+	for name, want := range map[string]bool{"03-rps-rfs": true, "06-irq-factorial": true, "11-pipelining-read": false,
+		"05-littles-law": false} {
 		if got := committed(t, name).Least().Root; got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
-	off := setting.Levels{setting.RPS: setting.Bool(false), setting.RFS: setting.Bool(false), setting.IRQ: setting.String("default"), setting.IRQBalance: setting.Bool(true)}
+	off := setting.Levels{setting.RPS: setting.Bool(false), setting.RFS: setting.Bool(false),
+		setting.IRQ: setting.String("default"), setting.IRQBalance: setting.Bool(true)}
 	if names := experiment.Turns(off); len(names) > 0 {
 		t.Errorf("a machine as it is has %v turned", names)
 	}
@@ -164,7 +170,9 @@ func TestADesignNeedsRootIfItTurnsAKnob(t *testing.T) {
 // On a fleet knobs act on the host of the servers, outside of any wire, and on the
 // interface that leads to the clients.
 func TestAFleetsKnobsAreOfTheServersInterface(t *testing.T) {
-	p := Plan{Experiment: committed(t, "03-rps-rfs"), Clients: elsewhere{{Device: "ens5", CPUs: []int{0, 1}}, {CPUs: []int{0}}}, Address: "10.0.0.7", Host: &host.Profile{ID: "h", Cores: 8}}.onFleet()
+	p := Plan{Experiment: committed(t, "03-rps-rfs"),
+		Clients: elsewhere{{Device: "ens5", CPUs: []int{0, 1}}, {CPUs: []int{0}}}, Address: "10.0.0.7",
+		Host: &host.Profile{ID: "h", Cores: 8}}.onFleet()
 	link, err := p.up()
 	if err != nil || link.Host != "10.0.0.7" {
 		t.Fatalf("%+v, %v", link, err)

@@ -16,14 +16,16 @@ func lacking(t *testing.T, absent ...string) *experiment.Experiment {
 	t.Helper()
 	more := ""
 	for _, name := range []string{"first", "second", "third"} {
-		more += fmt.Sprintf("[servers.%s]\ncommand = \"%s {addr} plain\"\nenv = { %s = \"{addr}\" }\n", name, os.Args[0], foreign)
+		more += fmt.Sprintf("[servers.%s]\ncommand = \"%s {addr} plain\"\nenv = { %s = \"{addr}\" }\n", name, os.Args[0],
+			foreign)
 		for _, a := range absent {
 			if a == name {
 				more += "needs = [\"a-tool-of-nowhere\"]\n"
 			}
 		}
 	}
-	return design{settings: "generator = \"http_load\"\nconnections = 4\nroute = \"/any/path\"", factor: "server", levels: `["first", "second", "third"]`, more: more}.parse(t)
+	return design{settings: "generator = \"http_load\"\nconnections = 4\nroute = \"/any/path\"", factor: "server",
+		levels: `["first", "second", "third"]`, more: more}.parse(t)
 }
 
 // A machine that lacks one of three servers measures the two others, in a file that says
@@ -42,7 +44,8 @@ func TestARunLeavesOutAServerThatIsNotThere(t *testing.T) {
 	}
 	f := made.File
 	left := f.Provenance.LeftOut
-	if len(left) != 1 || left[0].Levels[setting.Server] != setting.String("second") || !strings.Contains(left[0].Why, "a-tool-of-nowhere") {
+	if len(left) != 1 || left[0].Levels[setting.Server] != setting.String("second") ||
+		!strings.Contains(left[0].Why, "a-tool-of-nowhere") {
 		t.Errorf("left out: %v", left)
 	}
 	var servers []string
@@ -67,7 +70,9 @@ func TestARunOfOneServerIsNotApplicable(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := made.File
-	if f.Provenance.LeftOut != nil || len(f.Trials) > 0 || !strings.Contains(f.NotApplicable, "the second server needs a-tool-of-nowhere") || !strings.Contains(f.NotApplicable, "the third server") {
+	if f.Provenance.LeftOut != nil || len(f.Trials) > 0 ||
+		!strings.Contains(f.NotApplicable, "the second server needs a-tool-of-nowhere") ||
+		!strings.Contains(f.NotApplicable, "the third server") {
 		t.Errorf("left out %v, not applicable: %s", f.Provenance.LeftOut, f.NotApplicable)
 	}
 }

@@ -23,7 +23,8 @@ func (s *server) elsewhere() string {
 	if len(on) == 0 || slices.Contains(on, s.port) {
 		return ""
 	}
-	return fmt.Sprintf("%s listens on port %s, and not on %d; its command has to take {port} or {addr}", s.calls(), strings.Trim(fmt.Sprint(on), "[]"), s.port)
+	return fmt.Sprintf("%s listens on port %s, and not on %d; its command has to take {port} or {addr}", s.calls(),
+		strings.Trim(fmt.Sprint(on), "[]"), s.port)
 }
 
 // anothers is an error if what answers on the server's port is not the server. A
@@ -35,5 +36,6 @@ func (s *server) anothers() error {
 	if where := s.elsewhere(); where != "" {
 		return fmt.Errorf("%s, where another program answers", where)
 	}
-	return fmt.Errorf("%s is already in use: another program than %s answers there; stop it, or choose another port with --port", s.addr, s.calls())
+	return fmt.Errorf("%s is already in use: another program than %s answers there; stop it, or choose another port "+
+		"with --port", s.addr, s.calls())
 }

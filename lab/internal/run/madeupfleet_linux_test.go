@@ -56,7 +56,8 @@ func (f *madeUpFleet) Hellos() []fleet.Hello {
 	server, client := f.cpus.On()
 	all := []fleet.Hello{{Profile: host.Profile{ID: "here"}, Machine: "0", CPUs: server, Device: "lo", LineRate: 1e12}}
 	for i := range f.clients {
-		all = append(all, fleet.Hello{Profile: host.Profile{ID: fmt.Sprintf("client-%d", i+1)}, Machine: fmt.Sprint(i + 1), CPUs: client, Device: "eth0",
+		all = append(all, fleet.Hello{Profile: host.Profile{ID: fmt.Sprintf("client-%d", i+1)}, Machine: fmt.Sprint(i + 1),
+			CPUs: client, Device: "eth0",
 			Tools: map[string]string{"http_load": setting.HTTPLoadVersion}, Kernel: map[string]string{"release": "6.1"}})
 	}
 	return all
@@ -121,9 +122,11 @@ func (r *madeUpLoad) Release() {
 func (r *madeUpLoad) Result() ([]byte, fleet.Seen, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.printed.Bytes(), fleet.Seen{RxBytes: -1, TxBytes: -1, Own: r.used / max(r.loaded, 0.001), GapS: 0.25, Metrics: map[string]float64{
-		"client_steal": 0, "client_foreign_load": 0, "client_rss_bytes": 1 << 20, "throttled_s": 0, "swap_pages": 0, "clock_step_s": 0,
-		"client_cores_busy": 0.2, "client_thread_busy_max": 0.3}}, r.err
+	return r.printed.Bytes(), fleet.Seen{RxBytes: -1, TxBytes: -1, Own: r.used / max(r.loaded, 0.001), GapS: 0.25,
+		Metrics: map[string]float64{
+			"client_steal": 0, "client_foreign_load": 0, "client_rss_bytes": 1 << 20, "throttled_s": 0, "swap_pages": 0,
+			"clock_step_s":      0,
+			"client_cores_busy": 0.2, "client_thread_busy_max": 0.3}}, r.err
 }
 
 func (r *madeUpLoad) Stop(time.Duration) {
@@ -188,7 +191,9 @@ func (r *madeUpLoad) run(l fleet.Load) {
 		}
 		_ = one.Write(&r.printed)
 	}
-	proc, err := leash.Start(leash.Spec{Dir: c.fleet.root, Argv: []string{"lab/scripts/trial.sh", "--generator", "http_load", "--plan", "-"}, Stdin: in, Stdout: &byLine{each: line}})
+	proc, err := leash.Start(leash.Spec{Dir: c.fleet.root,
+		Argv: []string{"lab/scripts/trial.sh", "--generator", "http_load", "--plan", "-"}, Stdin: in,
+		Stdout: &byLine{each: line}})
 	if err != nil {
 		r.finish(err)
 		return

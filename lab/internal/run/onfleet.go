@@ -61,7 +61,8 @@ func (p Plan) describe(f *results.File) {
 	f.Provenance.ClientCPUs = ""
 	fl := &results.Fleet{Machines: machines(hellos), Clients: []results.OfFleet{}}
 	for _, h := range hellos[1:] {
-		fl.Clients = append(fl.Clients, results.OfFleet{CPUs: cores.Format(h.CPUs), LineRateBps: h.LineRate, Tools: h.Tools, Kernel: h.Kernel, MemoryBytes: h.Memory})
+		fl.Clients = append(fl.Clients, results.OfFleet{CPUs: cores.Format(h.CPUs), LineRateBps: h.LineRate, Tools: h.Tools,
+			Kernel: h.Kernel, MemoryBytes: h.Memory})
 	}
 	f.Provenance.Fleet = fl
 }
@@ -107,7 +108,8 @@ func (p Plan) fits() error {
 		return nil
 	}
 	if a, err := netip.ParseAddr(p.Address); err != nil || !a.Is4() {
-		return fmt.Errorf("the clients reach the server by an IPv4 address, and %q is none; set line_rate_address in the inventory", p.Address)
+		return fmt.Errorf("the clients reach the server by an IPv4 address, and %q is none; set line_rate_address in the "+
+			"inventory", p.Address)
 	}
 	return p.fewConnections()
 }

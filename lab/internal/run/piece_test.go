@@ -29,18 +29,22 @@ type pieced struct {
 func newPieced() *pieced {
 	start := time.Unix(1, 0)
 	p := &pieced{
-		load: load{connections: 100, pipelining: 1, workers: 4, slot: time.Second, rounds: 1, generator: setting.Autocannon, split: cores.Split{Server: []int{0}, Client: []int{1}}},
+		load: load{connections: 100, pipelining: 1, workers: 4, slot: time.Second, rounds: 1, generator: setting.Autocannon,
+			split: cores.Split{Server: []int{0}, Client: []int{1}}},
 		said: generator.Result{Start: start, Finish: start.Add(time.Second), CutMeanS: 0.0999},
 		w:    telemetry.Window{WorkersMin: 4, WorkersMax: 4, Gap: 300 * time.Millisecond},
 		m: map[string]float64{
 			"requests": 1000, "throughput_rps": 1000, "duration_s": 1,
 			"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0,
-			"workers": 4, "workers_active": 4, "workers_serving": 4, "connections_established": 100, "client_thread_busy_max": 0.5,
-			"server_steal": 0.03, "client_steal": 0, "server_foreign_load": 0, "client_foreign_load": 0.1,
-			"swap_pages": 0, "throttled_s": 0, "clock_step_s": 0.01, "calibration_before_s": 1e-6, "calibration_after_s": 1.25e-6,
+			"workers": 4, "workers_active": 4, "workers_serving": 4, "connections_established": 100,
+			"client_thread_busy_max": 0.5,
+			"server_steal":           0.03, "client_steal": 0, "server_foreign_load": 0, "client_foreign_load": 0.1,
+			"swap_pages": 0, "throttled_s": 0, "clock_step_s": 0.01, "calibration_before_s": 1e-6,
+			"calibration_after_s": 1.25e-6,
 		},
 	}
-	p.asked = gate.Asked{Generator: setting.Autocannon, Connections: 100, Pipelining: 1, Workers: 4, WindowS: 1, ResolutionS: 0.001}
+	p.asked = gate.Asked{Generator: setting.Autocannon, Connections: 100, Pipelining: 1, Workers: 4, WindowS: 1,
+		ResolutionS: 0.001}
 	return p
 }
 
@@ -63,7 +67,8 @@ func (p *pieced) events() {
 // lost removes everything but the load generator's report and the calibrations.
 func (p *pieced) lost() {
 	p.w = telemetry.Window{}
-	for _, name := range []string{"workers", "workers_active", "workers_serving", "connections_established", "client_thread_busy_max", "server_steal",
+	for _, name := range []string{"workers", "workers_active", "workers_serving", "connections_established",
+		"client_thread_busy_max", "server_steal",
 		"client_steal", "server_foreign_load", "client_foreign_load", "swap_pages", "throttled_s", "clock_step_s"} {
 		delete(p.m, name)
 	}
@@ -91,7 +96,8 @@ func comparedWith(bytes float64, said ...*answer.Fault) func(*pieced) {
 		p.said.Counts = generator.Counts{OK: 1000, Bytes: bytes}
 		p.connections, p.asked.Connections, p.m["connections_established"], p.said.CutMeanS = 0, 0, 0, 0
 		p.compared = &comparison{head: 106, all: []answer.Report{{}}, // the first report is before the trial
-			sockets: &socketWatch{all: []holding{{from: p.said.Start.Add(100 * time.Millisecond)}, {from: p.said.Start.Add(200 * time.Millisecond)}}}}
+			sockets: &socketWatch{all: []holding{{from: p.said.Start.Add(100 * time.Millisecond)},
+				{from: p.said.Start.Add(200 * time.Millisecond)}}}}
 		for _, fault := range said {
 			p.compared.all = append(p.compared.all, answer.Report{At: p.said.Start.Add(time.Millisecond), Fault: fault})
 		}
@@ -100,30 +106,37 @@ func comparedWith(bytes float64, said ...*answer.Fault) func(*pieced) {
 
 // figure gives the rows of a gate on one figure that is always needed.
 func figure(name, metric string, shuts, stays float64) []row[*pieced] {
-	return []row[*pieced]{{"over", set(metric, shuts), name}, {"at the bar", set(metric, stays), none}, {"missing", lack(metric), gate.NoTelemetry}}
+	return []row[*pieced]{{"over", set(metric, shuts), name}, {"at the bar", set(metric, stays), none},
+		{"missing", lack(metric), gate.NoTelemetry}}
 }
 
 // optional gives the rows of a gate on a figure that a receiver of events does
 // not count.
 func optional(name, metric string) []row[*pieced] {
-	return append(figure(name, metric, 1, 0), row[*pieced]{"of events, missing", (*pieced).events, none}, row[*pieced]{"of events", both((*pieced).events, set(metric, 1)), name})
+	return append(figure(name, metric, 1, 0), row[*pieced]{"of events, missing", (*pieced).events, none},
+		row[*pieced]{"of events", both((*pieced).events, set(metric, 1)), name})
 }
 
 // pieceRows has the rows of the gates on trials in one piece.
 var pieceRows = map[string][]row[*pieced]{
 	gate.Non2xx: append(figure(gate.Non2xx, "non_2xx", 5000, 0),
-		row[*pieced]{"of a receiver that was told to refuse", func(p *pieced) { p.events(); p.asked.Refuses = true; p.m["non_2xx"] = 3 }, none},
+		row[*pieced]{"of a receiver that was told to refuse",
+			func(p *pieced) { p.events(); p.asked.Refuses = true; p.m["non_2xx"] = 3 }, none},
 		row[*pieced]{"of a receiver that was not", both((*pieced).events, set("non_2xx", 3)), gate.Non2xx}),
-	gate.Errors:   append(optional(gate.Errors, "errors"), row[*pieced]{"that were timeouts", both(set("errors", 2), set("timeouts", 2)), gate.Timeouts}),
+	gate.Errors: append(optional(gate.Errors, "errors"),
+		row[*pieced]{"that were timeouts", both(set("errors", 2), set("timeouts", 2)), gate.Timeouts}),
 	gate.Timeouts: optional(gate.Timeouts, "timeouts"),
 	gate.Resets:   optional(gate.Resets, "resets"),
 	gate.WrongAnswer: {
-		{"one that was compared", comparedWith(124_000, nil, &answer.Fault{Gate: gate.WrongAnswer, Detail: "107 bytes"}), gate.WrongAnswer},
+		{"one that was compared", comparedWith(124_000, nil, &answer.Fault{Gate: gate.WrongAnswer, Detail: "107 bytes"}),
+			gate.WrongAnswer},
 		{"none that was compared", comparedWith(124_000, nil), none},
 		{"a byte too few in all of them", comparedWith(123_999, nil), gate.WrongAnswer},
 		{"a byte too many", comparedWith(124_001, nil), gate.WrongAnswer},
-		{"a route that the lab does not know", both(comparedWith(124_000, nil), func(p *pieced) { p.route = "/healthz" }), gate.WrongAnswer},
-		{"of answers that were no success the bytes are not known", both(comparedWith(1, nil), func(p *pieced) { p.said.Counts.Non2xx = 1 }), none},
+		{"a route that the lab does not know", both(comparedWith(124_000, nil), func(p *pieced) { p.route = "/healthz" }),
+			gate.WrongAnswer},
+		{"of answers that were no success the bytes are not known",
+			both(comparedWith(1, nil), func(p *pieced) { p.said.Counts.Non2xx = 1 }), none},
 		{"missing: none was compared", comparedWith(124_000), gate.NoTelemetry},
 	},
 	gate.NoRequests: figure(gate.NoRequests, "requests", 0, 1),
@@ -143,7 +156,8 @@ var pieceRows = map[string][]row[*pieced]{
 	},
 	gate.LostWorker: {
 		{"one ended", func(p *pieced) { p.w.WorkersMin = 3 }, gate.LostWorker},
-		{"one was never there", func(p *pieced) { p.m["workers"], p.w.WorkersMin, p.w.WorkersMax = 3, 3, 3 }, gate.LostWorker},
+		{"one was never there", func(p *pieced) { p.m["workers"], p.w.WorkersMin, p.w.WorkersMax = 3, 3, 3 },
+			gate.LostWorker},
 		{"none was seen", func(p *pieced) { p.m["workers"], p.w.WorkersMin, p.w.WorkersMax = 0, 0, 0 }, gate.LostWorker},
 		{"how many there are is a claim's", func(p *pieced) {
 			p.asked.Claimed = []string{"workers"}
@@ -152,7 +166,8 @@ var pieceRows = map[string][]row[*pieced]{
 				p.m[name] = 3
 			}
 		}, none},
-		{"how many there are is a claim's, and one ended", func(p *pieced) { p.asked.Claimed = []string{"workers"}; p.w.WorkersMin = 3 }, gate.LostWorker},
+		{"how many there are is a claim's, and one ended",
+			func(p *pieced) { p.asked.Claimed = []string{"workers"}; p.w.WorkersMin = 3 }, gate.LostWorker},
 		{"missing", lack("workers"), gate.NoTelemetry},
 	},
 	gate.IdleWorker: {
@@ -181,19 +196,25 @@ var pieceRows = map[string][]row[*pieced]{
 		{"the client was", func(p *pieced) { p.w.Stopped = []string{"client"} }, gate.Stopped},
 		{"missing: no samples", (*pieced).lost, gate.NoTelemetry},
 	},
-	gate.OtherLoad: append(append(figure(gate.OtherLoad, "server_foreign_load", 0.11, 0.1), figure(gate.OtherLoad, "client_foreign_load", 0.11, 0.1)...),
-		row[*pieced]{"on a core that both share", func(p *pieced) { p.split = cores.Split{}; p.m["server_foreign_load"] = 0.5 }, gate.OtherLoad},
-		row[*pieced]{"on a core that both share, missing", func(p *pieced) { p.split = cores.Split{}; delete(p.m, "server_foreign_load") }, gate.NoTelemetry}),
-	gate.Steal:     append(figure(gate.Steal, "server_steal", 0.031, 0.03), figure(gate.Steal, "client_steal", 0.031, 0.03)...),
+	gate.OtherLoad: append(append(figure(gate.OtherLoad, "server_foreign_load", 0.11, 0.1),
+		figure(gate.OtherLoad, "client_foreign_load", 0.11, 0.1)...),
+		row[*pieced]{"on a core that both share",
+			func(p *pieced) { p.split = cores.Split{}; p.m["server_foreign_load"] = 0.5 }, gate.OtherLoad},
+		row[*pieced]{"on a core that both share, missing",
+			func(p *pieced) { p.split = cores.Split{}; delete(p.m, "server_foreign_load") }, gate.NoTelemetry}),
+	gate.Steal: append(figure(gate.Steal, "server_steal", 0.031, 0.03),
+		figure(gate.Steal, "client_steal", 0.031, 0.03)...),
 	gate.Throttled: figure(gate.Throttled, "throttled_s", 0.001, 0),
 	gate.Swap:      figure(gate.Swap, "swap_pages", 1, 0),
 	gate.Clock:     figure(gate.Clock, "clock_step_s", 0.011, 0.01),
 	gate.HeldUp: {
-		{"longer than a second and a fifth of the window", func(p *pieced) { p.w.Gap = 1201 * time.Millisecond }, gate.HeldUp},
+		{"longer than a second and a fifth of the window", func(p *pieced) { p.w.Gap = 1201 * time.Millisecond },
+			gate.HeldUp},
 		{"just so long", func(p *pieced) { p.w.Gap = 1200 * time.Millisecond }, none},
 		{"missing: no samples", (*pieced).lost, gate.NoTelemetry},
 	},
-	gate.Window: append(figure(gate.Window, "duration_s", 1.31, 1.29), row[*pieced]{"too short", set("duration_s", 0.69), gate.Window},
+	gate.Window: append(figure(gate.Window, "duration_s", 1.31, 1.29),
+		row[*pieced]{"too short", set("duration_s", 0.69), gate.Window},
 		row[*pieced]{"of a long one", func(p *pieced) { p.asked.WindowS = 10; p.m["duration_s"] = 8.9 }, gate.Window},
 		row[*pieced]{"a tenth of a long one", func(p *pieced) { p.asked.WindowS = 10; p.m["duration_s"] = 9 }, none}),
 	gate.NoTelemetry: {
@@ -235,7 +256,9 @@ func TestHowOftenAnswersAreCompared(t *testing.T) {
 		rate float64
 		slot time.Duration
 		want time.Duration
-	}{{0, 10 * time.Second, answer.Every}, {100, 10 * time.Second, 2 * time.Second}, {1000, 10 * time.Second, 500 * time.Millisecond}, {0, 100 * time.Millisecond, 20 * time.Millisecond}, {0, 0, time.Millisecond}} {
+	}{{0, 10 * time.Second, answer.Every}, {100, 10 * time.Second, 2 * time.Second},
+		{1000, 10 * time.Second, 500 * time.Millisecond}, {0, 100 * time.Millisecond, 20 * time.Millisecond},
+		{0, 0, time.Millisecond}} {
 		if got := (load{rate: c.rate, slot: c.slot}).compareEvery(); got != c.want {
 			t.Errorf("at %v requests a second, in %v: every %v, want %v", c.rate, c.slot, got, c.want)
 		}
@@ -279,7 +302,8 @@ func TestComparingCanBeInterrupted(t *testing.T) {
 	why := errors.New("a signal came")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	if err := (load{serves: &experiment.Server{Answers: setting.Fiber}, route: "/read", slot: time.Second, link: loopback, lab: []string{"sleep", "60", "#"}}).interrupted(ctx, t); !errors.Is(err, why) {
+	if err := (load{serves: &experiment.Server{Answers: setting.Fiber}, route: "/read", slot: time.Second, link: loopback,
+		lab: []string{"sleep", "60", "#"}}).interrupted(ctx, t); !errors.Is(err, why) {
 		t.Errorf("%v, want %v", err, why)
 	}
 }

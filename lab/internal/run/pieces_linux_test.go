@@ -12,7 +12,8 @@ import (
 )
 
 // inPieces is a design with trials in one piece: autocannon takes no turns.
-var inPieces = design{settings: "generator = \"autocannon\"\nconnections = 4\nprefork = false", block: "slot_s = 0.7\nrounds = 1\nwarmup_s = 0.1"}
+var inPieces = design{settings: "generator = \"autocannon\"\nconnections = 4\nprefork = false",
+	block: "slot_s = 0.7\nrounds = 1\nwarmup_s = 0.1"}
 
 // The lab's own server answers correctly with autocannon too.
 func TestRightAnswersInOnePiece(t *testing.T) {
@@ -20,11 +21,13 @@ func TestRightAnswersInOnePiece(t *testing.T) {
 	type levels = setting.Levels
 	e := p.engine(inPieces.parse(t), loopback,
 		levels{setting.Route: text("/simple"), setting.Pipelining: whole(4)},
-		levels{setting.Route: text("/read"), setting.Prefork: either(true), setting.Workers: whole(2), setting.ClientWorkers: whole(2), setting.Rate: whole(200)})
+		levels{setting.Route: text("/read"), setting.Prefork: either(true), setting.Workers: whole(2),
+			setting.ClientWorkers: whole(2), setting.Rate: whole(200)})
 	p.until(func() []results.Trial { return p.block(e) }, func(trials []results.Trial) bool {
 		seen := true
 		for i, one := range trials {
-			if closed(one, gate.WrongAnswer, gate.Mismatches, gate.Resets, gate.Errors, gate.Non2xx) || one.Metrics["requests"] == 0 || one.Slots != nil {
+			if closed(one, gate.WrongAnswer, gate.Mismatches, gate.Resets, gate.Errors, gate.Non2xx) ||
+				one.Metrics["requests"] == 0 || one.Slots != nil {
 				t.Errorf("%s: %q", e.file.Conditions[i].Levels.Key(), one.Reasons)
 			}
 			seen = seen && !closed(one, gate.NoTelemetry) && len(one.Cores) > 0
@@ -44,7 +47,8 @@ func TestWrongAnswersInOnePiece(t *testing.T) {
 		gates        []string // one of these closes
 		says         string
 	}{
-		{"half", "/simple", []string{gate.WrongAnswer}, "answer 1 of 20 before the trial: 8 bytes of body, the route's have 16"},
+		{"half", "/simple", []string{gate.WrongAnswer},
+			"answer 1 of 20 before the trial: 8 bytes of body, the route's have 16"},
 		{"type", "/read", []string{gate.WrongAnswer}, "Content-Type"},
 		{"a-byte", "/read", []string{gate.WrongAnswer}, "none of the route's 500"},
 		{"half 2", "/simple", []string{gate.WrongAnswer}, "answer 3 of 20 before the trial"},
@@ -91,9 +95,10 @@ func TestAnswersThatWereNotCompared(t *testing.T) {
 	}
 	// It reports that all is well before the trial, and nothing during it.
 	mute := []string{"sh", "-c", `echo '{"ready":true}'; read -r _; echo '{"head":106}'; cat`}
-	if one := p.block(only(mute, "/simple"))[0]; one.Valid || !slices.ContainsFunc(one.Reasons, func(r results.Reason) bool {
-		return r.Gate == gate.NoTelemetry && strings.Contains(r.Detail, "no answer was compared")
-	}) {
+	if one := p.block(only(mute, "/simple"))[0]; one.Valid ||
+		!slices.ContainsFunc(one.Reasons, func(r results.Reason) bool {
+			return r.Gate == gate.NoTelemetry && strings.Contains(r.Detail, "no answer was compared")
+		}) {
 		t.Errorf("%q", one.Reasons)
 	}
 	// A route that only the server knows, and one that the server lacks.
@@ -121,12 +126,14 @@ func TestAServerThatIsGoneBeforeItsTrial(t *testing.T) {
 func TestBatchesOfEvents(t *testing.T) {
 	p := newPlace(t)
 	x := design{
-		settings: "server = \"producer\"\ngenerator = \"sink\"\nevent_rate = 2000\nflush_interval_ms = 100\nbatch_events = 100\nevent_bytes = 64\nqueue_events = 1000\nsink_latency_ms = 5",
-		factor:   "variant", levels: `["batch", "pool-10"]`, block: "slot_s = 1.1\nrounds = 1\nwarmup_s = 0.2"}.parse(t)
+		settings: "server = \"producer\"\ngenerator = \"sink\"\nevent_rate = 2000\nflush_interval_ms = 100\nbatch_events " +
+			"= 100\nevent_bytes = 64\nqueue_events = 1000\nsink_latency_ms = 5",
+		factor: "variant", levels: `["batch", "pool-10"]`, block: "slot_s = 1.1\nrounds = 1\nwarmup_s = 0.2"}.parse(t)
 	e := p.engine(x, loopback, setting.Levels{setting.Variant: text("batch")})
 	p.until(func() []results.Trial { return p.block(e) }, func(trials []results.Trial) bool {
 		m := trials[0].Metrics
-		return !closed(trials[0], gate.ClientFailed) && m["requests"] > 0 && m["events_per_batch"] > 1 && m["server_cpu_per_event_s"] > 0 && m["server_cpu_per_event_s"] < m["server_cpu_per_request_s"]
+		return !closed(trials[0], gate.ClientFailed) && m["requests"] > 0 && m["events_per_batch"] > 1 &&
+			m["server_cpu_per_event_s"] > 0 && m["server_cpu_per_event_s"] < m["server_cpu_per_request_s"]
 	})
 	nothingRuns(t)
 }

@@ -50,13 +50,15 @@ var programsOnce = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	names := map[string]string{"server": "fiber_server", "null": "null_server", "sink": "event_sink", "producer": "event_producer", "faulty": "faulty/fiber_server", "lab": "the-lab"}
+	names := map[string]string{"server": "fiber_server", "null": "null_server", "sink": "event_sink",
+		"producer": "event_producer", "faulty": "faulty/fiber_server", "lab": "the-lab"}
 	for _, packages := range [][]string{
 		{"../..", "./server", "./cmd/http_load", "./cmd/lab", "./internal/run/testdata/faulty"},
 		{"../../null", "."},
 		{"../../study", "./sink", "./producer"},
 	} {
-		build := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir + "/"}, packages[1:]...)...)
+		build := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir +
+			"/"}, packages[1:]...)...)
 		build.Dir = packages[0]
 		if out, err := build.CombinedOutput(); err != nil {
 			return dir, fmt.Errorf("go build: %w\n%s", err, out)
@@ -100,7 +102,8 @@ func newPlace(t *testing.T) place {
 		t.Fatal(err)
 	}
 	// The scripts find the programs relative to themselves, so they are copied.
-	if err := os.CopyFS(filepath.Join(p.root, "lab", "scripts"), os.DirFS(filepath.Join(top, "lab", "scripts"))); err != nil {
+	if err := os.CopyFS(filepath.Join(p.root, "lab", "scripts"),
+		os.DirFS(filepath.Join(top, "lab", "scripts"))); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(filepath.Join(p.root, ".tools", "bin"), 0o755); err != nil {
@@ -119,7 +122,8 @@ func newPlace(t *testing.T) place {
 func (p place) use(name string) {
 	p.t.Helper()
 	p.without(filepath.Base(name))
-	if err := os.Link(filepath.Join(p.built, name), filepath.Join(p.root, ".tools", "bin", filepath.Base(name))); err != nil {
+	if err := os.Link(filepath.Join(p.built, name),
+		filepath.Join(p.root, ".tools", "bin", filepath.Base(name))); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -139,7 +143,8 @@ func (p place) faulty(fault string) {
 // plan is the plan of a run here.
 func (p place) plan(x *experiment.Experiment) Plan {
 	p.t.Helper()
-	return Plan{Root: journal.Root(p.root), Experiment: x, Port: freePorts(p.t, 30), Lab: []string{filepath.Join(p.built, "the-lab")}, Split: sides(p.t),
+	return Plan{Root: journal.Root(p.root), Experiment: x, Port: freePorts(p.t, 30),
+		Lab: []string{filepath.Join(p.built, "the-lab")}, Split: sides(p.t),
 		Host: &host.Profile{ID: "here", Cores: 1 << 10}, clock: newClock()}
 }
 
@@ -196,7 +201,8 @@ func (p place) until(make func() []results.Trial, shows func([]results.Trial) bo
 
 // disturbed reports whether a trial was invalid because of the machine.
 func disturbed(t results.Trial) bool {
-	return closed(t, gate.Steal, gate.OtherLoad, gate.SlowCore, gate.HeldUp, gate.Throttled, gate.Swap, gate.Clock, gate.NoTelemetry, gate.ProfileApart, gate.Silent, gate.Slot, gate.IdleServers)
+	return closed(t, gate.Steal, gate.OtherLoad, gate.SlowCore, gate.HeldUp, gate.Throttled, gate.Swap, gate.Clock,
+		gate.NoTelemetry, gate.ProfileApart, gate.Silent, gate.Slot, gate.IdleServers)
 }
 
 func closed(t results.Trial, names ...string) bool {
@@ -269,7 +275,8 @@ func listening(name string, port int) (pids []int) {
 // nothingRuns fails if a run left a process behind.
 func nothingRuns(t *testing.T) {
 	t.Helper()
-	for _, name := range []string{"fiber_server", "null_server", "http_load", "node", "event_sink", "event_producer", "the-lab"} {
+	for _, name := range []string{"fiber_server", "null_server", "http_load", "node", "event_sink", "event_producer",
+		"the-lab"} {
 		if left := children(name); len(left) > 0 {
 			t.Errorf("%s runs on: %v", name, left)
 		}

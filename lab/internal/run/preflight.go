@@ -63,7 +63,8 @@ func enough(needs int64, limit uint64) error {
 	if limit >= uint64(needs) {
 		return nil
 	}
-	return fmt.Errorf("server and client need %d open files each, and the hard limit is %d; raise it: sudo prlimit --pid $$ --nofile=%d:%d", needs, limit, 2*needs, 2*needs)
+	return fmt.Errorf("server and client need %d open files each, and the hard limit is %d; raise it: sudo prlimit "+
+		"--pid $$ --nofile=%d:%d", needs, limit, 2*needs, 2*needs)
 }
 
 // startsWithin bounds the wait for a program that only prints its version.

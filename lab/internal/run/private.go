@@ -33,7 +33,8 @@ func Private(f *results.File, words ...string) error {
 	}
 	for _, word := range words {
 		if word = trim(strings.ToLower(word)); word != "" && there[word] && !vocabulary()[word] {
-			return fmt.Errorf("the run's file would have %q in it, a name or an address of the fleet, and is not kept; this is a fault of the lab", word)
+			return fmt.Errorf("the run's file would have %q in it, a name or an address of the fleet, and is not kept; this "+
+				"is a fault of the lab", word)
 		}
 	}
 	return nil
@@ -71,7 +72,8 @@ func trim(word string) string { return strings.Trim(word, ".-_@") }
 
 // vocabulary has the lab's own words.
 var vocabulary = sync.OnceValue(func() map[string]bool {
-	texts := []string{"client clients server servers fiber host lab linux localhost node go fleet", strings.Join(setting.Names(), " ")}
+	texts := []string{"client clients server servers fiber host lab linux localhost node go fleet",
+		strings.Join(setting.Names(), " ")}
 	for _, g := range gate.All {
 		texts = append(texts, g.Name, g.Closes)
 	}

@@ -49,11 +49,15 @@ func (s *scripted) group(t *testing.T) *group {
 	g := &group{engine: &engine{plan: Plan{clock: c}, file: &results.File{}}, profiles: taken{}}
 	for i, does := range s.servers {
 		g.sequence = append(g.sequence, i)
-		g.loads = append(g.loads, load{dir: dir, addr: "nowhere:" + string(rune('1'+i)), link: &topology.Link{}, serves: &experiment.Server{Process: "sh", Ready: "listening addr=nowhere"}, generator: setting.HTTPLoad, clock: c, connections: 1,
-			slot: 100 * time.Millisecond, rounds: 1, grace: s.grace, ready: time.Minute, server: []string{"sh", "-c", "mkfifo fifo$$; echo 'it is listening addr=nowhere' >&2; " + does}})
+		g.loads = append(g.loads, load{dir: dir, addr: "nowhere:" + string(rune('1'+i)), link: &topology.Link{},
+			serves: &experiment.Server{Process: "sh", Ready: "listening addr=nowhere"}, generator: setting.HTTPLoad, clock: c,
+			connections: 1,
+			slot:        100 * time.Millisecond, rounds: 1, grace: s.grace, ready: time.Minute,
+			server: []string{"sh", "-c", "mkfifo fifo$$; echo 'it is listening addr=nowhere' >&2; " + does}})
 		g.trials = append(g.trials, results.Trial{Metrics: map[string]float64{}})
 	}
-	if err := os.WriteFile(filepath.Join(scripts, "trial.sh"), []byte("#!/bin/sh\nread -r plan\n"+s.client+"\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(scripts, "trial.sh"), []byte("#!/bin/sh\nread -r plan\n"+s.client+"\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "said"), []byte(said(t, len(s.servers))), 0o644); err != nil {
@@ -70,7 +74,8 @@ func said(t *testing.T, servers int) string {
 	at := newClock().mono
 	for i := range servers {
 		at += 1e8
-		if err := (httpload.Line{Slot: &httpload.SlotReport{Slot: i, Target: i, AtNS: at, Seconds: 0.1, Requests: 10, ServerCPUS: []float64{0.01}}}).Write(&out); err != nil {
+		if err := (httpload.Line{Slot: &httpload.SlotReport{Slot: i, Target: i, AtNS: at, Seconds: 0.1, Requests: 10,
+			ServerCPUS: []float64{0.01}}}).Write(&out); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,9 +97,11 @@ var processRows = map[string][]row[*scripted]{
 	gate.ServerExited: {
 		{"it exits", both(serving("sleep 0.2; exit 1"), loading(endless)), gate.ServerExited},
 		{"it is killed", both(serving("sleep 0.2; kill -9 $$"), loading(endless)), gate.ServerExited},
-		{"missing: it ends without a word or a status", both(serving("sleep 0.2; exit 0"), loading(endless)), gate.ServerExited},
+		{"missing: it ends without a word or a status", both(serving("sleep 0.2; exit 0"), loading(endless)),
+			gate.ServerExited},
 		{"it serves to the end", func(*scripted) {}, none},
-		{"it exits, and the client fails for that", both(serving("sleep 0.2; exit 1"), loading("sleep 0.6; exit 1")), gate.ServerExited},
+		{"it exits, and the client fails for that", both(serving("sleep 0.2; exit 1"), loading("sleep 0.6; exit 1")),
+			gate.ServerExited},
 	},
 	gate.LostWorker: {
 		{"its master ends with it", both(serving("sleep 0.2; exit 4"), loading(endless)), gate.LostWorker},
@@ -106,12 +113,14 @@ var processRows = map[string][]row[*scripted]{
 		{"it talks nonsense", loading("echo nonsense"), gate.ClientFailed},
 		{"it lacks a figure", loading(`echo '{"slot":0}'`), gate.ClientFailed},
 		{"it ends without its summary", loading("cat said"), gate.ClientFailed},
-		{"it measured another plan", loading("cat said; sed s/nowhere:1/elsewhere/ <<END\n" + strings.Trim(strings.TrimPrefix(summed, "echo "), "'") + "\nEND"), gate.ClientFailed},
+		{"it measured another plan", loading("cat said; sed s/nowhere:1/elsewhere/ <<END\n" +
+			strings.Trim(strings.TrimPrefix(summed, "echo "), "'") + "\nEND"), gate.ClientFailed},
 		{"it measures", func(*scripted) {}, none},
 	},
 	gate.ClientHung: {
 		{"it does not end", func(s *scripted) { s.client, s.grace = endless, -4*time.Second }, gate.ClientHung},
-		{"missing: it has said all and does not end", func(s *scripted) { s.client, s.grace = measures+"; "+endless, -4*time.Second }, gate.ClientHung},
+		{"missing: it has said all and does not end",
+			func(s *scripted) { s.client, s.grace = measures+"; "+endless, -4*time.Second }, gate.ClientHung},
 		{"it ends", func(*scripted) {}, none},
 	},
 }
@@ -130,7 +139,8 @@ func TestProcessesCloseGates(t *testing.T) {
 				}
 				closes(t, r.what, r.closes, func(fail failer) {
 					for _, one := range g.trials[0].Reasons {
-						if processRows[one.Gate] != nil && one.Gate != gate.LostWorker || r.closes == gate.LostWorker && one.Gate == gate.LostWorker {
+						if processRows[one.Gate] != nil && one.Gate != gate.LostWorker || r.closes == gate.LostWorker &&
+							one.Gate == gate.LostWorker {
 							fail(one.Gate, "%s", one.Detail)
 						}
 					}
@@ -173,7 +183,8 @@ func over(t *testing.T, g *group) {
 // If a client cannot start, it cannot in the next block either: the run ends
 // with the program's own message.
 func TestAClientThatDoesNotStartEndsTheRun(t *testing.T) {
-	for code, says := range map[string]string{"2": "unknown option", "3": "trial.sh: http_load is not built; run 'make build'", "126": "not a program", "127": "no such file"} {
+	for code, says := range map[string]string{"2": "unknown option",
+		"3": "trial.sh: http_load is not built; run 'make build'", "126": "not a program", "127": "no such file"} {
 		g := (&scripted{[]string{serve}, "echo \"" + says + "\" >&2; exit " + code, time.Minute}).group(t)
 		if err := g.rotate(t.Context()); err == nil || err.Error() != "the client did not start: "+says {
 			t.Errorf("exit status %s: %v", code, err)
@@ -192,7 +203,8 @@ func TestAClientThatDoesNotStartEndsTheRun(t *testing.T) {
 // A run of a few seconds does not wait for a server for longer than it may last.
 func TestAServerIsNotWaitedForLongerThanTheBudget(t *testing.T) {
 	t.Parallel()
-	for budget, want := range map[time.Duration]time.Duration{15 * time.Second: 12 * time.Second, time.Minute: readyWithin, time.Second: readyLeast} {
+	for budget, want := range map[time.Duration]time.Duration{15 * time.Second: 12 * time.Second, time.Minute: readyWithin,
+		time.Second: readyLeast} {
 		if got := (Plan{Budget: budget}).patience(); got != want {
 			t.Errorf("of %v, %v; want %v", budget, got, want)
 		}
@@ -203,12 +215,18 @@ func TestAServerIsNotWaitedForLongerThanTheBudget(t *testing.T) {
 func TestServersThatDoNotStart(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct{ does, want string }{
-		"it says why":                 {"echo 'sh: no such option' >&2; exit 2", "the server did not start: no such option (exit status 2)"},
-		"the port is taken":           {"echo 'sh: nowhere:1 is already in use; stop the other' >&2; exit 3", "nowhere:1 is already in use; stop what listens there, or choose another with --port"},
-		"a port of its own is taken":  {"echo 'sh: nowhere:999 is already in use' >&2; exit 3", "the server did not start: nowhere:999 is already in use (exit status 3)"},
-		"it never listens":            {"echo 'still at it' >&2; exec sleep 60", "the server was not listening after 200ms: still at it; start it by hand to see why: "},
-		"it says nothing":             {"exec sleep 60", "the server was not listening after 200ms: it printed nothing; start it by hand"},
-		"its profiles listen, not it": {"echo 'pprof pid=1 is listening addr=/a/1.sock' >&2; exec sleep 60", "the server was not listening after 200ms: pprof pid=1 is listening addr=/a/1.sock"},
+		"it says why": {"echo 'sh: no such option' >&2; exit 2",
+			"the server did not start: no such option (exit status 2)"},
+		"the port is taken": {"echo 'sh: nowhere:1 is already in use; stop the other' >&2; exit 3",
+			"nowhere:1 is already in use; stop what listens there, or choose another with --port"},
+		"a port of its own is taken": {"echo 'sh: nowhere:999 is already in use' >&2; exit 3",
+			"the server did not start: nowhere:999 is already in use (exit status 3)"},
+		"it never listens": {"echo 'still at it' >&2; exec sleep 60",
+			"the server was not listening after 200ms: still at it; start it by hand to see why: "},
+		"it says nothing": {"exec sleep 60",
+			"the server was not listening after 200ms: it printed nothing; start it by hand"},
+		"its profiles listen, not it": {"echo 'pprof pid=1 is listening addr=/a/1.sock' >&2; exec sleep 60",
+			"the server was not listening after 200ms: pprof pid=1 is listening addr=/a/1.sock"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -222,14 +240,16 @@ func TestServersThatDoNotStart(t *testing.T) {
 	}
 	g := (&scripted{[]string{serve}, measures, time.Minute}).group(t)
 	g.loads[0].server = []string{"/nonexistent/server"}
-	if _, err := startServers(t.Context(), g.loads); err == nil || !strings.HasPrefix(err.Error(), "the server did not start: ") {
+	if _, err := startServers(t.Context(), g.loads); err == nil ||
+		!strings.HasPrefix(err.Error(), "the server did not start: ") {
 		t.Errorf("%v", err)
 	}
 }
 
 // A server counts as up when all its workers listen.
 func TestEveryWorkerHasToListen(t *testing.T) {
-	g := (&scripted{[]string{"echo 'so is the second listening addr=nowhere' >&2; " + serve}, measures, time.Minute}).group(t)
+	g := (&scripted{[]string{"echo 'so is the second listening addr=nowhere' >&2; " + serve}, measures,
+		time.Minute}).group(t)
 	for workers, up := range map[int]bool{2: true, 3: false} {
 		l := g.loads[0]
 		l.workers, l.ready = workers, 300*time.Millisecond
@@ -276,7 +296,8 @@ func TestInterruptedWhileWaiting(t *testing.T) {
 // The line that says that connections are held is recognised once, however it
 // is split over reads.
 func TestHeldIsSeen(t *testing.T) {
-	for _, parts := range [][]string{{"{\"held\":true}\n"}, {"{\"slot\":0}\n{\"he", "ld\":tr", "ue}\n"}, {"{\"held\":true}", "\n{\"held\":true}\n"}} {
+	for _, parts := range [][]string{{"{\"held\":true}\n"}, {"{\"slot\":0}\n{\"he", "ld\":tr", "ue}\n"},
+		{"{\"held\":true}", "\n{\"held\":true}\n"}} {
 		o := &output{first: make(chan struct{}), held: make(chan struct{})}
 		for _, p := range parts {
 			if n, err := o.Write([]byte(p)); n != len(p) || err != nil {
@@ -327,7 +348,8 @@ func TestThePlanOfAGroup(t *testing.T) {
 	up(t, g)
 	g.sequence = []int{1, 0, 0, 1}
 	for i := range g.loads {
-		g.loads[i].warmup, g.loads[i].threads, g.loads[i].split = 50*time.Millisecond, 3, cores.Split{Server: []int{0}, Client: []int{1}}
+		g.loads[i].warmup, g.loads[i].threads, g.loads[i].split = 50*time.Millisecond, 3,
+			cores.Split{Server: []int{0}, Client: []int{1}}
 		g.loads[i].link = &topology.Link{NetPID: 7, NetDevice: "s", PeerDevice: "c"}
 	}
 	p := g.plan(100 * time.Millisecond)
@@ -338,18 +360,21 @@ func TestThePlanOfAGroup(t *testing.T) {
 	for _, i := range g.sequence {
 		slots = append(slots, httpload.Slot{Target: i, Seconds: 0.1, Counts: true})
 	}
-	if !slices.Equal(p.Slots, slots) || p.Threads != 3 || p.TimeoutS != longestFill.Seconds() || *p.Wire != (httpload.Wire{ServerPID: 7, ServerDevice: "s", ClientDevice: "c"}) {
+	if !slices.Equal(p.Slots, slots) || p.Threads != 3 || p.TimeoutS != longestFill.Seconds() ||
+		*p.Wire != (httpload.Wire{ServerPID: 7, ServerDevice: "s", ClientDevice: "c"}) {
 		t.Errorf("%+v", p)
 	}
 	for i, target := range p.Targets {
-		if target.Name != g.loads[i].addr || !slices.Equal(target.Processes, g.servers[i].processes()) || len(target.Processes) != 1 {
+		if target.Name != g.loads[i].addr || !slices.Equal(target.Processes, g.servers[i].processes()) ||
+			len(target.Processes) != 1 {
 			t.Errorf("target %d: %+v", i, target)
 		}
 	}
 	if got := lasts(p); got != 500*time.Millisecond {
 		t.Errorf("it lasts %v", got)
 	}
-	if got, want := g.rotating(p).argv, []string{"lab/scripts/trial.sh", "--generator", "http_load", "--plan", "-", "--cpus", "1"}; !slices.Equal(got, want) {
+	if got, want := g.rotating(p).argv, []string{"lab/scripts/trial.sh", "--generator", "http_load", "--plan", "-",
+		"--cpus", "1"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -195,7 +195,8 @@ func (g *group) profile(ctx context.Context, i int) (taken *capture.Set, faults 
 // alone loads one member's server alone. begin is called as soon as it is known
 // after what time profiles may be taken: lead after the load counts. What the load
 // came to is read later, since profiles are awaited first.
-func (g *group) alone(ctx context.Context, i int, lead, counts time.Duration, begin func(after time.Duration)) (load func() (loaded, error), found []fault, err error) {
+func (g *group) alone(ctx context.Context, i int, lead, counts time.Duration,
+	begin func(after time.Duration)) (load func() (loaded, error), found []fault, err error) {
 	l, warmup := g.loads[i], max(g.loads[i].warmup, leastWarmup)
 	if l.clients > 0 {
 		return g.aloneOnFleet(ctx, i, warmup, counts, func(at time.Time) { go begin(time.Until(at) + lead) })
@@ -248,7 +249,8 @@ const leastWarmup = 50 * time.Millisecond
 func (g *group) again(i int, warmup, counts time.Duration) (client, httpload.Plan) {
 	l := g.loads[i]
 	if !l.rotates() {
-		return client{dir: l.dir, link: l.link, argv: l.lasting(warmup, counts), limit: warmup + counts + l.grace}, httpload.Plan{}
+		return client{dir: l.dir, link: l.link, argv: l.lasting(warmup, counts), limit: warmup + counts + l.grace},
+			httpload.Plan{}
 	}
 	p := g.planAlone(i, warmup, counts)
 	return g.rotating(p), p
@@ -299,8 +301,10 @@ func (l load) window(r round) (loaded, error) {
 		out.rps = out.requests / s.Seconds
 	}
 	t := r.report.Summary.Targets[0]
-	out.faults = generator.Of(out.start, out.finish, generator.Counts{OK: out.requests, Non2xx: float64(t.Non2xx), Errors: float64(t.Errors),
-		Timeouts: float64(t.Timeouts), Resets: float64(t.Resets), Mismatches: float64(t.Mismatches), Mismatch: t.Mismatch}).Faults
+	out.faults = generator.Of(out.start, out.finish,
+		generator.Counts{OK: out.requests, Non2xx: float64(t.Non2xx), Errors: float64(t.Errors),
+			Timeouts: float64(t.Timeouts), Resets: float64(t.Resets), Mismatches: float64(t.Mismatches),
+			Mismatch: t.Mismatch}).Faults
 	return out, nil
 }
 
@@ -349,7 +353,8 @@ func (e *engine) raw() (map[string][]byte, error) {
 			sum := sha256.Sum256(b.Bytes())
 			name := fmt.Sprintf("%s/%s/%s-%s.pb.gz", e.file.Experiment, e.file.Run, cond.ID, kind)
 			out[name] = b.Bytes()
-			cond.Profiles = append(cond.Profiles, results.RawProfile{Kind: kind, File: name, SHA256: hex.EncodeToString(sum[:]), Trials: len(of)})
+			cond.Profiles = append(cond.Profiles,
+				results.RawProfile{Kind: kind, File: name, SHA256: hex.EncodeToString(sum[:]), Trials: len(of)})
 		}
 	}
 	return out, nil

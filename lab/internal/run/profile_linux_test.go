@@ -20,12 +20,14 @@ import (
 )
 
 // profiling is a design that takes profiles.
-var profiling = design{settings: longBlock.settings, block: "slot_s = 0.5\nrounds = 1\nwarmup_s = 0.1", more: "[profile]\nseconds = 1"}
+var profiling = design{settings: longBlock.settings, block: "slot_s = 0.5\nrounds = 1\nwarmup_s = 0.1",
+	more: "[profile]\nseconds = 1"}
 
 // The null server serves no profiles.
 func TestTheNullServerHasNoProfiles(t *testing.T) {
 	x := design{settings: "generator = \"http_load\"\nserver = \"null\"\nconnections = 4"}.parse(t)
-	if err := Profiles(t.Context(), Plan{Experiment: x}, nil); err == nil || err.Error() != "the null server has no profiles" {
+	if err := Profiles(t.Context(), Plan{Experiment: x}, nil); err == nil ||
+		err.Error() != "the null server has no profiles" {
 		t.Errorf("%v", err)
 	}
 }
@@ -42,7 +44,8 @@ func TestTakingProfiles(t *testing.T) {
 			p := p
 			p.t = t
 			p.until(func() []results.Trial {
-				g := &group{engine: e, conds: []int{0}, sequence: []int{0}, loads: []load{l}, profiles: taken{}, trials: []results.Trial{{Condition: "c1", Metrics: map[string]float64{"throughput_rps": 1000}}}}
+				g := &group{engine: e, conds: []int{0}, sequence: []int{0}, loads: []load{l}, profiles: taken{},
+					trials: []results.Trial{{Condition: "c1", Metrics: map[string]float64{"throughput_rps": 1000}}}}
 				if err := freshSockets(g.loads); err != nil {
 					t.Fatal(err)
 				}
@@ -54,14 +57,16 @@ func TestTakingProfiles(t *testing.T) {
 				if err := g.profiled(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				if one := g.trials[0]; len(one.Reasons) == 0 && g.profiles[0] == nil || closed(one, gate.ProfileFailed, gate.ClientFailed) {
+				if one := g.trials[0]; len(one.Reasons) == 0 && g.profiles[0] == nil ||
+					closed(one, gate.ProfileFailed, gate.ClientFailed) {
 					t.Errorf("%q, %v", one.Reasons, g.profiles)
 				}
 				e.file.Conclude(&g.trials[0])
 				return g.trials
 			}, func(trials []results.Trial) bool {
 				one := trials[0]
-				return len(one.Reasons) == 0 && len(one.Profiles) == len(profiles.Kinds()) && one.Metrics["profiled_throughput_share"] > 0 && one.Metrics["live_heap_bytes"] > 0
+				return len(one.Reasons) == 0 && len(one.Profiles) == len(profiles.Kinds()) &&
+					one.Metrics["profiled_throughput_share"] > 0 && one.Metrics["live_heap_bytes"] > 0
 			})
 			nothingRuns(t)
 		})
@@ -72,8 +77,10 @@ func TestTakingProfiles(t *testing.T) {
 // is reported for that window.
 func TestAClientThatEndsBeforeItsProfiles(t *testing.T) {
 	for what, c := range map[string]struct{ client, gate, says string }{
-		"at once":              {measures, gate.ProfileFailed, "the client ended before the profiles of its window were taken"},
-		"with an error":        {"echo no luck >&2; exit 1", gate.ClientFailed, "in the profiled window: the client failed (exit status 1): no luck"},
+		"at once": {measures, gate.ProfileFailed,
+			"the client ended before the profiles of its window were taken"},
+		"with an error": {"echo no luck >&2; exit 1", gate.ClientFailed,
+			"in the profiled window: the client failed (exit status 1): no luck"},
 		"with the server gone": {endless, gate.ServerExited, "in the profiled window: the server exited in mid-trial: "},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -97,7 +104,8 @@ func TestAClientThatEndsBeforeItsProfiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer stopServers(g.servers)
-			if err := g.profiled(t.Context()); err != nil || len(g.trials[0].Reasons) != 1 || g.trials[0].Reasons[0].Gate != c.gate || !strings.HasPrefix(g.trials[0].Reasons[0].Detail, c.says) {
+			if err := g.profiled(t.Context()); err != nil || len(g.trials[0].Reasons) != 1 ||
+				g.trials[0].Reasons[0].Gate != c.gate || !strings.HasPrefix(g.trials[0].Reasons[0].Detail, c.says) {
 				t.Errorf("%v, %v", err, g.trials[0].Reasons)
 			}
 		})
@@ -109,7 +117,8 @@ func TestAClientThatEndsBeforeItsProfiles(t *testing.T) {
 func TestAGroupsProfiles(t *testing.T) {
 	p := newPlace(t)
 	d := profiling
-	d.settings, d.factor, d.levels = "generator = \"http_load\"\nconnections = 4\nprefork = false\nroute = \"/read\"", "stack", `["fasthttp", "net-http"]`
+	d.settings, d.factor, d.levels = "generator = \"http_load\"\nconnections = 4\nprefork = false\nroute = \"/read\"",
+		"stack", `["fasthttp", "net-http"]`
 	d.block = "slot_s = 0.1\nrounds = 5\nwarmup_s = 0.05"
 	e := p.engine(d.parse(t), loopback)
 	if len(e.groups) != 1 {
@@ -135,7 +144,8 @@ func TestAGroupsProfiles(t *testing.T) {
 			}
 			stack := e.file.Conditions[k].Levels["stack"].String()
 			cpu, _ := one.Profile(profiles.CPU)
-			if set == nil || set.Processes != 1 || cpu.Total == 0 || (cpu.Packages[only] > 0) != (stack == "fasthttp") || (cpu.Packages["net/http"] > 0) != (stack == "net-http") {
+			if set == nil || set.Processes != 1 || cpu.Total == 0 || (cpu.Packages[only] > 0) != (stack == "fasthttp") ||
+				(cpu.Packages["net/http"] > 0) != (stack == "net-http") {
 				t.Errorf("trial %d, %s: %v of %.3g s, %v", k, stack, set, cpu.Total, cpu.Packages)
 			}
 			if one.Metrics["slots"] != 5 || one.Metrics["duration_s"] > 0.7 || one.Metrics["profiled_throughput_share"] <= 0 {
@@ -143,7 +153,8 @@ func TestAGroupsProfiles(t *testing.T) {
 			}
 			// No server is profiled in another's window or during the slots.
 			for j, other := range trials {
-				if o := e.taken[other.Seq]; j != k && o != nil && set != nil && set.Started.Before(o.Started.Add(o.Window)) && o.Started.Before(set.Started.Add(set.Window)) {
+				if o := e.taken[other.Seq]; j != k && o != nil && set != nil && set.Started.Before(o.Started.Add(o.Window)) &&
+					o.Started.Before(set.Started.Add(set.Window)) {
 					t.Errorf("trials %d and %d were profiled at once", k, j)
 				}
 			}
@@ -157,8 +168,11 @@ func TestAGroupsProfiles(t *testing.T) {
 // typed.
 func TestEachServerHasItsOwnSockets(t *testing.T) {
 	x := profiling.parse(t)
-	first, second := Plan{Experiment: x}.load(loopback, x.Fixed().With(x.Conditions()[0]), 9000), Plan{Experiment: x}.load(loopback, x.Fixed().With(x.Conditions()[1]), 9001)
-	if first.profile != time.Second || !strings.HasSuffix(strings.Join(first.server, " "), " --pprof-sockets .tools/scratch/pprof/9000") || !strings.HasSuffix(strings.Join(second.server, " "), " --pprof-sockets .tools/scratch/pprof/9001") {
+	first, second := Plan{Experiment: x}.load(loopback, x.Fixed().With(x.Conditions()[0]), 9000),
+		Plan{Experiment: x}.load(loopback, x.Fixed().With(x.Conditions()[1]), 9001)
+	if first.profile != time.Second || !strings.HasSuffix(strings.Join(first.server, " "),
+		" --pprof-sockets .tools/scratch/pprof/9000") ||
+		!strings.HasSuffix(strings.Join(second.server, " "), " --pprof-sockets .tools/scratch/pprof/9001") {
 		t.Errorf("%q, %q", first.server, second.server)
 	}
 	dir := t.TempDir()
@@ -191,7 +205,9 @@ func TestHowLongAProfileLasts(t *testing.T) {
 	for _, c := range []struct {
 		plan Plan
 		want time.Duration
-	}{{Plan{Experiment: none}, 0}, {Plan{Experiment: none, Profile: true}, time.Second}, {Plan{Experiment: long.parse(t)}, 3 * time.Second}, {Plan{Experiment: long.parse(t), Profile: true}, 3 * time.Second}} {
+	}{{Plan{Experiment: none}, 0}, {Plan{Experiment: none, Profile: true}, time.Second},
+		{Plan{Experiment: long.parse(t)}, 3 * time.Second},
+		{Plan{Experiment: long.parse(t), Profile: true}, 3 * time.Second}} {
 		if got := c.plan.profileFor(); got != c.want {
 			t.Errorf("%v, want %v", got, c.want)
 		}
@@ -217,7 +233,8 @@ func profileAll(t *testing.T, g *group) {
 // Only the profiled server is loaded, but all must be up to the end: a server
 // that dies in another's window is reported there and invalidates the block.
 func TestAServerThatDiesInAnothersProfiledWindow(t *testing.T) {
-	g := (&scripted{[]string{serve, serve, "sleep 1; exit 7"}, "case $plan in *nowhere:1*nowhere:2*) exit 9;; esac; " + endless, time.Minute}).group(t)
+	g := (&scripted{[]string{serve, serve, "sleep 1; exit 7"}, "case $plan in *nowhere:1*nowhere:2*) exit 9;; esac; " +
+		endless, time.Minute}).group(t)
 	g.sequence = []int{1, 0, 2, 0, 1, 2}
 	g.trials[0].Reasons = []results.Reason{{Gate: gate.Steal, Detail: "it was stolen"}}
 	for i := range g.loads {
@@ -229,10 +246,12 @@ func TestAServerThatDiesInAnothersProfiledWindow(t *testing.T) {
 	if one := g.trials[0].Reasons; len(one) != 1 {
 		t.Errorf("a trial that was invalid before was looked at again: %v", one)
 	}
-	if one := g.trials[1].Reasons; len(one) != 1 || one[0].Gate != gate.ServerExited || !strings.HasPrefix(one[0].Detail, "beside it, sh on nowhere:3: "+says) {
+	if one := g.trials[1].Reasons; len(one) != 1 || one[0].Gate != gate.ServerExited ||
+		!strings.HasPrefix(one[0].Detail, "beside it, sh on nowhere:3: "+says) {
 		t.Errorf("the one that was profiled: %v", one)
 	}
-	if one := g.trials[2].Reasons; len(one) != 1 || one[0].Gate != gate.ServerExited || !strings.HasPrefix(one[0].Detail, says) {
+	if one := g.trials[2].Reasons; len(one) != 1 || one[0].Gate != gate.ServerExited ||
+		!strings.HasPrefix(one[0].Detail, says) {
 		t.Errorf("the one that exited: %v", one)
 	}
 	if len(g.profiles) > 0 {
@@ -243,12 +262,15 @@ func TestAServerThatDiesInAnothersProfiledWindow(t *testing.T) {
 // A client's error in one server's profiled window does not affect the windows
 // of the others.
 func TestAClientThatFailsInOneProfiledWindow(t *testing.T) {
-	g := (&scripted{[]string{serve, serve}, "case $plan in *nowhere:1*) echo no luck >&2; exit 1;; esac; exit 0", time.Minute}).group(t)
+	g := (&scripted{[]string{serve, serve}, "case $plan in *nowhere:1*) echo no luck >&2; exit 1;; esac; exit 0",
+		time.Minute}).group(t)
 	for i := range g.loads {
 		g.loads[i].profile, g.loads[i].port = time.Second, 9000+i
 	}
 	profileAll(t, g)
-	for i, want := range []results.Reason{{Gate: gate.ClientFailed, Detail: "in the profiled window: the client failed (exit status 1): no luck"}, {Gate: gate.ProfileFailed, Detail: "the client ended before the profiles of its window were taken"}} {
+	for i, want := range []results.Reason{{Gate: gate.ClientFailed,
+		Detail: "in the profiled window: the client failed (exit status 1): no luck"},
+		{Gate: gate.ProfileFailed, Detail: "the client ended before the profiles of its window were taken"}} {
 		if one := g.trials[i].Reasons; len(one) != 1 || one[0] != want {
 			t.Errorf("trial %d: %v, want %v", i, one, want)
 		}
@@ -261,7 +283,8 @@ func TestThePlanOfAProfiledWindow(t *testing.T) {
 	up(t, g)
 	g.sequence = []int{1, 0, 0, 1}
 	_, p := g.again(1, 50*time.Millisecond, 3*time.Second)
-	if len(p.Targets) != 1 || p.Targets[0].Name != "nowhere:2" || !slices.Equal(p.Targets[0].Processes, g.servers[1].processes()) {
+	if len(p.Targets) != 1 || p.Targets[0].Name != "nowhere:2" ||
+		!slices.Equal(p.Targets[0].Processes, g.servers[1].processes()) {
 		t.Errorf("targets %+v", p.Targets)
 	}
 	if want := []httpload.Slot{{Seconds: 0.05}, {Seconds: 3, Counts: true}}; !slices.Equal(p.Slots, want) {
@@ -291,7 +314,8 @@ func TestRawProfiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := made.File.Conditions[0]
-	if len(made.Raw) != len(profiles.Kinds()) || len(first.Profiles) != len(profiles.Kinds()) || len(made.File.Conditions[1].Profiles) > 0 {
+	if len(made.Raw) != len(profiles.Kinds()) || len(first.Profiles) != len(profiles.Kinds()) ||
+		len(made.File.Conditions[1].Profiles) > 0 {
 		t.Fatalf("%d raw profiles, %+v", len(made.Raw), made.File.Conditions)
 	}
 	for _, raw := range first.Profiles {
@@ -322,8 +346,10 @@ func aSet(t *testing.T) *capture.Set {
 	for _, kind := range profiles.Kinds() {
 		f := &profile.Function{ID: 1, Name: "f"}
 		l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
-		set.Merged[kind] = &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}}, PeriodType: &profile.ValueType{Type: "samples", Unit: "count"}, Function: []*profile.Function{f}, Location: []*profile.Location{l},
-			Sample: []*profile.Sample{{Location: []*profile.Location{l}, Value: []int64{3}}}}
+		set.Merged[kind] = &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}},
+			PeriodType: &profile.ValueType{Type: "samples", Unit: "count"}, Function: []*profile.Function{f},
+			Location: []*profile.Location{l},
+			Sample:   []*profile.Sample{{Location: []*profile.Location{l}, Value: []int64{3}}}}
 	}
 	return set
 }

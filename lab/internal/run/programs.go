@@ -38,7 +38,8 @@ func (p Plan) find() (*host.Programs, error) {
 	}
 	for _, levels := range p.Experiment.Conditions() {
 		s := p.Experiment.Fixed().With(levels)
-		names = append(append(names, programsOf(string(p.Root), p.Experiment.Server(s))...), results.Clients[experiment.Generator(s)]...)
+		names = append(append(names, programsOf(string(p.Root), p.Experiment.Server(s))...),
+			results.Clients[experiment.Generator(s)]...)
 	}
 	slices.Sort(names)
 	return host.FindPrograms(string(p.Root), lab, slices.Compact(names))

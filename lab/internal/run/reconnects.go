@@ -87,12 +87,14 @@ const warmupClosedWithin = 50 * time.Millisecond
 func (s *socketWatch) judge(r *generator.Result, fail failer) {
 	var in []holding
 	for _, h := range s.all {
-		if h.from.After(r.Start.Add(warmupClosedWithin)) && h.to.Before(r.Finish) && (len(in) > 0 || len(h.inodes) >= s.connections) {
+		if h.from.After(r.Start.Add(warmupClosedWithin)) && h.to.Before(r.Finish) &&
+			(len(in) > 0 || len(h.inodes) >= s.connections) {
 			in = append(in, h)
 		}
 	}
 	if len(in) < 2 {
-		fail(gate.NoTelemetry, "the client's %d connections were not seen twice in the measured window, so that none can be said to have lasted", s.connections)
+		fail(gate.NoTelemetry, "the client's %d connections were not seen twice in the measured window, so that none can "+
+			"be said to have lasted", s.connections)
 		return
 	}
 	anew := 0
@@ -102,6 +104,7 @@ func (s *socketWatch) judge(r *generator.Result, fail failer) {
 		}
 	}
 	if anew > 0 {
-		fail(gate.Resets, "%d of the client's %d connections were opened anew within the measured window: the server had ended them", anew, s.connections)
+		fail(gate.Resets, "%d of the client's %d connections were opened anew within the measured window: the server had "+
+			"ended them", anew, s.connections)
 	}
 }

@@ -197,9 +197,11 @@ func (l load) columns(slots []httpload.SlotReport) *results.Slots {
 		for _, v := range one.ServerCPUS {
 			cpu += v
 		}
-		s.AtS, s.DurationS, s.FillS = append(s.AtS, l.clock.since(one.AtNS)), append(s.DurationS, one.Seconds), append(s.FillS, one.FillS)
+		s.AtS, s.DurationS, s.FillS = append(s.AtS, l.clock.since(one.AtNS)), append(s.DurationS, one.Seconds),
+			append(s.FillS, one.FillS)
 		s.Requests = append(s.Requests, one.Requests)
-		s.ServerCPUS, s.ClientCPUS, s.IdleCPUS = append(s.ServerCPUS, cpu), append(s.ClientCPUS, one.ClientCPUS), append(s.IdleCPUS, one.IdleCPUS)
+		s.ServerCPUS, s.ClientCPUS, s.IdleCPUS = append(s.ServerCPUS, cpu), append(s.ClientCPUS, one.ClientCPUS),
+			append(s.IdleCPUS, one.IdleCPUS)
 		if one.Wire != nil {
 			s.TxBytes, s.RxBytes = append(s.TxBytes, one.Wire.TxBytes), append(s.RxBytes, one.Wire.RxBytes)
 		}
@@ -284,7 +286,8 @@ func attended(t *results.Trial, h telemetry.Held, slots []httpload.SlotReport) {
 	}
 	m["connections_established"] = float64(h.Connections)
 	if planned := slots; len(planned) > 0 && len(planned[0].ServerCPUS) != len(h.Processes) {
-		t.Reasons = append(t.Reasons, reason(gate.LostWorker, "the server had %d processes at first and %d at last", len(planned[0].ServerCPUS), len(h.Processes)))
+		t.Reasons = append(t.Reasons, reason(gate.LostWorker, "the server had %d processes at first and %d at last",
+			len(planned[0].ServerCPUS), len(h.Processes)))
 	}
 }
 
@@ -301,7 +304,8 @@ func complain(s httpload.TargetSummary, slots []httpload.SlotReport, m map[strin
 			fail(gate.NoRequests, "a slot of %.4g s gave nothing: %s", one.Seconds, one.Failed)
 			return
 		case len(one.Unread) > 0:
-			fail(gate.LostWorker, "%d processes of the servers had ended, or their CPU clocks could not be read", len(one.Unread))
+			fail(gate.LostWorker, "%d processes of the servers had ended, or their CPU clocks could not be read",
+				len(one.Unread))
 			return
 		}
 	}

@@ -183,7 +183,8 @@ func (p Plan) file() *results.File {
 	f.Provenance = &results.Provenance{
 		StartedAt: p.clock.now().Truncate(time.Second), Commit: commit, Dirty: dirty,
 		ExperimentSHA256: x.SHA256, Seed: p.Seed, Generator: generators(x, tools),
-		Block:      &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS, ProfileS: x.ProfileS()},
+		Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS,
+			ProfileS: x.ProfileS()},
 		BudgetS:    p.budget().Seconds(),
 		Servers:    results.SharedServers(x),
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),

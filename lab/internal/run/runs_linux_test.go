@@ -64,7 +64,8 @@ func TestAWholeRun(t *testing.T) {
 	}
 	f := made.File
 	sound(t, x, f)
-	if pr := f.Provenance; pr.Ended != results.Decided || pr.Blocks != 2 || len(f.Trials) != 6 || pr.CalibrationS <= 0 || pr.FinishedAt.Before(pr.StartedAt) {
+	if pr := f.Provenance; pr.Ended != results.Decided || pr.Blocks != 2 || len(f.Trials) != 6 || pr.CalibrationS <= 0 ||
+		pr.FinishedAt.Before(pr.StartedAt) {
 		t.Errorf("%d trials, %+v", len(f.Trials), pr)
 	}
 	for _, name := range []string{"fiber_server", "http_load", "lab"} {
@@ -72,7 +73,8 @@ func TestAWholeRun(t *testing.T) {
 			t.Errorf("nothing says which %s ran", name)
 		}
 	}
-	if !slices.Equal(kept, []int{1, 2}) || w.begun != "x" || w.budget != 600*time.Second || !slices.Equal(w.turns, []string{"1: 1 of 1", "2: 1 of 1"}) || !slices.Equal(w.told, []int{3, 3}) {
+	if !slices.Equal(kept, []int{1, 2}) || w.begun != "x" || w.budget != 600*time.Second ||
+		!slices.Equal(w.turns, []string{"1: 1 of 1", "2: 1 of 1"}) || !slices.Equal(w.told, []int{3, 3}) {
 		t.Errorf("kept %v, told %+v", kept, w)
 	}
 	for _, one := range f.Trials {
@@ -149,7 +151,8 @@ func TestARunWhoseServerDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	sound(t, x, made.File)
-	if pr := made.File.Provenance; pr.Ended != results.Failing || pr.Blocks != giveUp || !strings.Contains(pr.StoppedEarly, "the server exited") {
+	if pr := made.File.Provenance; pr.Ended != results.Failing || pr.Blocks != giveUp ||
+		!strings.Contains(pr.StoppedEarly, "the server exited") {
 		t.Errorf("%+v", pr)
 	}
 	for _, one := range made.File.Trials {
@@ -178,7 +181,8 @@ func TestARunWhoseServerStalls(t *testing.T) {
 	}
 	sound(t, x, made.File)
 	for _, one := range made.File.Trials {
-		if stalls := one.Condition == "c1"; stalls && (one.Valid || !closed(one, gate.Timeouts)) || !stalls && (len(one.Slots.AtS) != 2 || closed(one, gate.Timeouts, gate.NoRequests)) {
+		if stalls := one.Condition == "c1"; stalls && (one.Valid || !closed(one, gate.Timeouts)) || !stalls &&
+			(len(one.Slots.AtS) != 2 || closed(one, gate.Timeouts, gate.NoRequests)) {
 			t.Errorf("%s: %q, %+v", one.Condition, one.Reasons, one.Slots)
 		}
 	}
@@ -204,7 +208,8 @@ func TestAnInterruptedRun(t *testing.T) {
 		}
 		if made != nil {
 			sound(t, x, made.File)
-			if pr := made.File.Provenance; pr.Ended != results.Interrupted || pr.Blocks != c.blocks || len(made.File.Trials) != 3*c.blocks {
+			if pr := made.File.Provenance; pr.Ended != results.Interrupted || pr.Blocks != c.blocks ||
+				len(made.File.Trials) != 3*c.blocks {
 				t.Errorf("%d trials, %+v", len(made.File.Trials), pr)
 			}
 		}
@@ -251,7 +256,8 @@ func TestWhatKeepsARunFromBeginning(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		if got, want := begin(t, plan), fmt.Sprintf("127.0.0.1:%d is already in use; stop what listens there, or choose another with --port", plan.Port+1); got != want {
+		if got, want := begin(t, plan), fmt.Sprintf("127.0.0.1:%d is already in use; stop what listens there, or choose "+
+			"another with --port", plan.Port+1); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	})
@@ -299,7 +305,8 @@ func TestAProgramThatIsReplaced(t *testing.T) {
 		plan.Decided = func(*results.File) bool { return false }
 		w := &replacing{p: p, name: name}
 		made, err := Do(t.Context(), plan, w)
-		if made != nil || err == nil || err.Error() != name+" was replaced during the run, so its figures are of two programs; run again and build nothing meanwhile" {
+		if made != nil || err == nil || err.Error() != name+
+			" was replaced during the run, so its figures are of two programs; run again and build nothing meanwhile" {
 			t.Errorf("%+v, %v", made, err)
 		}
 		p.use(name)
@@ -344,13 +351,15 @@ func TestADesignThatCannotBeCarriedOut(t *testing.T) {
 	x := design{topology: `kind = "fleet"`}.parse(t)
 	w := &watching{}
 	made, err := Do(t.Context(), p.plan(x), w)
-	if err != nil || !strings.Contains(made.File.NotApplicable, "needs other hosts to load this one from") || w.begun != "x" || w.block+w.budget != 0 {
+	if err != nil || !strings.Contains(made.File.NotApplicable, "needs other hosts to load this one from") ||
+		w.begun != "x" || w.block+w.budget != 0 {
 		t.Errorf("%+v, %v, told %+v", made, err, w)
 	}
 	if err := p.plan(x).Ready(); err != nil {
 		t.Errorf("it is asked for programs: %v", err)
 	}
-	if err := Profiles(t.Context(), p.plan(x), nil); err == nil || !strings.Contains(err.Error(), "needs other hosts to load this one from") {
+	if err := Profiles(t.Context(), p.plan(x), nil); err == nil ||
+		!strings.Contains(err.Error(), "needs other hosts to load this one from") {
 		t.Errorf("%v", err)
 	}
 }
@@ -359,10 +368,13 @@ func TestOpenFiles(t *testing.T) {
 	if err := enough(100, 100); err != nil {
 		t.Error(err)
 	}
-	if err := enough(100, 99); err == nil || !strings.Contains(err.Error(), "need 100 open files each, and the hard limit is 99; raise it: sudo prlimit --pid $$ --nofile=200:200") {
+	if err := enough(100, 99); err == nil ||
+		!strings.Contains(err.Error(), "need 100 open files each, and the hard limit is 99; raise it: sudo prlimit --pid "+
+			"$$ --nofile=200:200") {
 		t.Errorf("%v", err)
 	}
-	x := design{factor: "connections", levels: "[5, 70]", settings: "route = \"/read\"\ngenerator = \"http_load\""}.parse(t)
+	x := design{factor: "connections", levels: "[5, 70]",
+		settings: "route = \"/read\"\ngenerator = \"http_load\""}.parse(t)
 	if got := x.Connections(); got != 70 {
 		t.Errorf("%d connections at once", got)
 	}

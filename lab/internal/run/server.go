@@ -225,7 +225,8 @@ func (s *server) own() error {
 	}
 	for _, pid := range s.processes() {
 		if s.found.Other(name, pid) {
-			return fmt.Errorf("%s was replaced during the run, so its figures are of two programs; run again and build nothing meanwhile", name)
+			return fmt.Errorf("%s was replaced during the run, so its figures are of two programs; run again and build "+
+				"nothing meanwhile", name)
 		}
 	}
 	return nil

@@ -88,7 +88,8 @@ func (p Plan) fewConnections() error {
 		all := x.Fixed().With(levels)
 		n, set := all[setting.Connections].Int()
 		if clients := results.Loading(all, p.clients()); set && int(n) < clients {
-			return fmt.Errorf("%s at %s: %d connections are too few for %d clients, each of which needs one; leave clients out of the inventory", x.Name, levels.Key(), n, clients)
+			return fmt.Errorf("%s at %s: %d connections are too few for %d clients, each of which needs one; leave clients "+
+				"out of the inventory", x.Name, levels.Key(), n, clients)
 		}
 	}
 	return nil
@@ -99,7 +100,8 @@ func (p Plan) fewConnections() error {
 // counts.
 // Faults are those of servers and clients; an error ends the run, and is fleet.Lost
 // where a client was lost.
-func (g *group) sweep(ctx context.Context, plan httpload.Plan, begins func(time.Time), held func()) (s *sweep, faults []fault, err error) {
+func (g *group) sweep(ctx context.Context, plan httpload.Plan, begins func(time.Time), held func()) (s *sweep,
+	faults []fault, err error) {
 	e := g.engine
 	s = &sweep{g: g, plan: plan, shares: make([]portion, e.plan.clients()), held: held}
 	if s.before, err = e.clocks(ctx); err != nil {
@@ -127,7 +129,8 @@ func (g *group) sweep(ctx context.Context, plan httpload.Plan, begins func(time.
 }
 
 // load starts the clients' loads and waits for their end.
-func (s *sweep) load(ctx context.Context, limit time.Duration, of func(*portion) fleet.Load) (faults []fault, err error) {
+func (s *sweep) load(ctx context.Context, limit time.Duration, of func(*portion) fleet.Load) (faults []fault,
+	err error) {
 	defer s.stop()
 	if err := atOnce(ctx, len(s.shares), func(ctx context.Context, k int) (err error) {
 		if one := &s.shares[k]; one.loads() {
@@ -218,7 +221,8 @@ func (s *sweep) wait(ctx context.Context, limit time.Duration) (faults []fault, 
 		case <-lost:
 			return nil, nil
 		case <-timeout.C:
-			return []fault{{reason(gate.ClientHung, "%s had not ended %v after its start", s.laggards(), limit.Round(time.Second/10)), -1}}, nil
+			return []fault{{reason(gate.ClientHung, "%s had not ended %v after its start", s.laggards(),
+				limit.Round(time.Second/10)), -1}}, nil
 		case n := <-heard:
 			if !n.ended {
 				if holding++; holding == all {
@@ -337,7 +341,8 @@ func (s *sweep) merged() (round, error) {
 	var parts []httpload.Part
 	for k := range s.shares {
 		if one := &s.shares[k]; one.loads() {
-			parts = append(parts, httpload.Part{Name: one.name(), Report: one.report, Slots: one.slots, Targets: one.targets, AheadNS: one.aheadNS})
+			parts = append(parts, httpload.Part{Name: one.name(), Report: one.report, Slots: one.slots, Targets: one.targets,
+				AheadNS: one.aheadNS})
 		}
 	}
 	slot := 0.0

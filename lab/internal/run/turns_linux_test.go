@@ -14,10 +14,12 @@ import (
 
 // longBlock has slots that are long enough together for a few samples of the
 // machine.
-var longBlock = design{settings: "generator = \"http_load\"\nconnections = 4\nprefork = false", block: "slot_s = 0.1\nrounds = 5\nwarmup_s = 0.05"}
+var longBlock = design{settings: "generator = \"http_load\"\nconnections = 4\nprefork = false",
+	block: "slot_s = 0.1\nrounds = 5\nwarmup_s = 0.05"}
 
 // twoWorkers has enough connections for either worker to get some.
-var twoWorkers = design{settings: "generator = \"http_load\"\nconnections = 40\nprefork = true\nworkers = 2", block: longBlock.block}
+var twoWorkers = design{settings: "generator = \"http_load\"\nconnections = 40\nprefork = true\nworkers = 2",
+	block: longBlock.block}
 
 // paced is a design at a rate that leaves the cores to the tests beside it.
 func paced(d design) design {
@@ -31,7 +33,8 @@ func TestRightAnswersInTurns(t *testing.T) {
 	p := newPlace(t)
 	type levels = setting.Levels
 	off := levels{setting.Prefork: either(false)}
-	e := p.engine(design{settings: "generator = \"http_load\"\nconnections = 4", block: "slot_s = 0.1\nrounds = 2\nwarmup_s = 0.05"}.parse(t), loopback,
+	e := p.engine(design{settings: "generator = \"http_load\"\nconnections = 4",
+		block: "slot_s = 0.1\nrounds = 2\nwarmup_s = 0.05"}.parse(t), loopback,
 		levels{setting.Route: text("/simple"), setting.Server: text(setting.Null), setting.Pipelining: whole(8)},
 		levels{setting.Route: text("/read"), setting.Server: text(setting.Null)},
 		off.With(levels{setting.Route: text("/simple")}),
@@ -42,21 +45,25 @@ func TestRightAnswersInTurns(t *testing.T) {
 		off.With(levels{setting.Route: text("/read"), setting.Stack: text("net-http"), setting.Pipelining: whole(4)}),
 		off.With(levels{setting.Route: text("/read"), setting.Index: text("gofakeit")}),
 		off.With(levels{setting.Route: text("/simple"), setting.Rate: whole(200)}),
-		levels{setting.Route: text("/read"), setting.Prefork: either(true), setting.Workers: whole(2), setting.Connections: whole(40)})
+		levels{setting.Route: text("/read"), setting.Prefork: either(true), setting.Workers: whole(2),
+			setting.Connections: whole(40)})
 	p.until(func() []results.Trial { return p.block(e) }, func(trials []results.Trial) bool {
 		right := true
 		for i, one := range trials {
-			if closed(one, gate.Mismatches, gate.Resets, gate.Errors, gate.Timeouts, gate.Non2xx, gate.NoRequests, gate.LostWorker, gate.IdleWorker, gate.Connections) || one.Metrics["requests"] == 0 {
+			if closed(one, gate.Mismatches, gate.Resets, gate.Errors, gate.Timeouts, gate.Non2xx, gate.NoRequests,
+				gate.LostWorker, gate.IdleWorker, gate.Connections) || one.Metrics["requests"] == 0 {
 				t.Errorf("%s: %q", e.file.Conditions[i].Levels.Key(), one.Reasons)
 			}
-			if one.Metrics["slots"] != 2 || len(one.Slots.AtS) != 2 || one.Metrics["server_cpu_s"] <= 0 || one.Metrics["client_cpu_per_request_s"] <= 0 {
+			if one.Metrics["slots"] != 2 || len(one.Slots.AtS) != 2 || one.Metrics["server_cpu_s"] <= 0 ||
+				one.Metrics["client_cpu_per_request_s"] <= 0 {
 				t.Errorf("%s: %+v, %v", e.file.Conditions[i].Levels.Key(), one.Slots, one.Metrics)
 			}
 			// A hundredth of a few dozen requests is one request, which any machine may
 			// delay.
 			right = right && (one.Valid || closed(one, gate.SendLate))
 		}
-		if last := trials[len(trials)-1].Metrics; last["workers"] != 2 || last["processes"] != 3 || last["workers_serving"] != 2 || last["connections_established"] != 40 {
+		if last := trials[len(trials)-1].Metrics; last["workers"] != 2 || last["processes"] != 3 ||
+			last["workers_serving"] != 2 || last["connections_established"] != 40 {
 			t.Errorf("two workers and 40 connections: %v", last)
 		}
 		return right
@@ -130,11 +137,16 @@ func TestFaultsInMidBlock(t *testing.T) {
 		first   string // closes on the first condition's trial
 		others  string // closes on the others, and must be in their details
 	}{
-		{"the client is stopped", false, func(int) { stop(children("http_load")...) }, gate.Stopped, "a signal stopped the client"},
-		{"a server is stopped", false, func(port int) { stop(listening("fiber_server", port)...) }, gate.Stopped, "a signal stopped the server"},
-		{"a worker is killed", true, func(port int) { signal(syscall.SIGKILL, listening("fiber_server", port)[1]) }, gate.LostWorker, "beside it, fiber_server on 127.0.0.1:"},
-		{"a server is killed", false, func(port int) { signal(syscall.SIGKILL, listening("fiber_server", port)...) }, gate.ServerExited, "beside it, fiber_server on 127.0.0.1:"},
-		{"the client is killed", false, func(int) { signal(syscall.SIGKILL, children("http_load")...) }, gate.ClientFailed, "the client failed (signal: killed)"},
+		{"the client is stopped", false, func(int) { stop(children("http_load")...) }, gate.Stopped,
+			"a signal stopped the client"},
+		{"a server is stopped", false, func(port int) { stop(listening("fiber_server", port)...) }, gate.Stopped,
+			"a signal stopped the server"},
+		{"a worker is killed", true, func(port int) { signal(syscall.SIGKILL, listening("fiber_server", port)[1]) },
+			gate.LostWorker, "beside it, fiber_server on 127.0.0.1:"},
+		{"a server is killed", false, func(port int) { signal(syscall.SIGKILL, listening("fiber_server", port)...) },
+			gate.ServerExited, "beside it, fiber_server on 127.0.0.1:"},
+		{"the client is killed", false, func(int) { signal(syscall.SIGKILL, children("http_load")...) }, gate.ClientFailed,
+			"the client failed (signal: killed)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := p

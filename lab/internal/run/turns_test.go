@@ -38,12 +38,16 @@ func newTurned() *turned {
 	t := &turned{group: &group{engine: &engine{plan: Plan{clock: c}}, conds: []int{0, 1}, profiles: taken{}}}
 	plan := httpload.Plan{}
 	for i := range 2 {
-		l := load{addr: fmt.Sprintf("127.0.0.1:900%d", i), serves: &experiment.Server{Process: "fiber_server"}, connections: 100, pipelining: 1, workers: 4, generator: setting.HTTPLoad,
+		l := load{addr: fmt.Sprintf("127.0.0.1:900%d", i), serves: &experiment.Server{Process: "fiber_server"},
+			connections: 100, pipelining: 1, workers: 4, generator: setting.HTTPLoad,
 			slot: seconds(slotS), rounds: rounds, split: cores.Split{Server: []int{0}, Client: []int{1}}, clock: c}
-		l.asked = gate.Asked{Generator: setting.HTTPLoad, Connections: 100, Pipelining: 1, Workers: 4, WindowS: rounds * slotS, SlotS: slotS, Rounds: rounds}
+		l.asked = gate.Asked{Generator: setting.HTTPLoad, Connections: 100, Pipelining: 1, Workers: 4,
+			WindowS: rounds * slotS, SlotS: slotS, Rounds: rounds}
 		t.loads = append(t.loads, l)
-		t.trials = append(t.trials, results.Trial{Condition: fmt.Sprintf("c%d", i+1), Metrics: map[string]float64{}, StartedAt: c.now()})
-		plan.Targets = append(plan.Targets, httpload.Target{Name: l.addr, Connections: 100, Pipelining: 1, Processes: []int{1, 2, 3, 4, 5}})
+		t.trials = append(t.trials, results.Trial{Condition: fmt.Sprintf("c%d", i+1), Metrics: map[string]float64{},
+			StartedAt: c.now()})
+		plan.Targets = append(plan.Targets, httpload.Target{Name: l.addr, Connections: 100, Pipelining: 1,
+			Processes: []int{1, 2, 3, 4, 5}})
 		h := telemetry.Held{Connections: 100, RSS: 5 << 20}
 		for pid := range 5 {
 			one := telemetry.HeldBy{PID: pid + 1, Threads: 4, Connections: 25}
@@ -59,24 +63,31 @@ func newTurned() *turned {
 		plan.Slots = append(plan.Slots, httpload.Slot{Target: i, Seconds: slotS, Counts: true})
 	}
 	t.engine.file = &results.File{
-		Settings:   setting.Levels{setting.Generator: setting.String(setting.HTTPLoad), setting.Connections: setting.Int(100), setting.Pipelining: setting.Int(1)},
+		Settings: setting.Levels{setting.Generator: setting.String(setting.HTTPLoad), setting.Connections: setting.Int(100),
+			setting.Pipelining: setting.Int(1)},
 		Conditions: []results.Condition{{ID: "c1"}, {ID: "c2"}},
-		Provenance: &results.Provenance{Block: &results.BlockPlan{SlotS: slotS, Rounds: rounds}, ServerCPUs: "0", ClientCPUs: "1"},
+		Provenance: &results.Provenance{Block: &results.BlockPlan{SlotS: slotS, Rounds: rounds}, ServerCPUs: "0",
+			ClientCPUs: "1"},
 	}
 	t.said = round{plan, &httpload.Report{Held: true}}
 	at := c.mono
 	for i, s := range plan.Slots {
 		at += int64(fillS * 1e9)
-		t.said.report.Slots = append(t.said.report.Slots, httpload.SlotReport{Slot: i, Target: s.Target, AtNS: at, Seconds: s.Seconds, FillS: fillS, Requests: int64(1e4 * s.Seconds), Bytes: int64(1e6 * s.Seconds),
-			ServerCPUS: []float64{0, s.Seconds / 5, s.Seconds / 5, s.Seconds / 5, s.Seconds / 5}, IdleCPUS: s.Seconds / 100, ClientCPUS: s.Seconds / 2, BusiestThreadS: s.Seconds / 2, SilenceS: 0.001})
+		t.said.report.Slots = append(t.said.report.Slots,
+			httpload.SlotReport{Slot: i, Target: s.Target, AtNS: at, Seconds: s.Seconds, FillS: fillS,
+				Requests: int64(1e4 * s.Seconds), Bytes: int64(1e6 * s.Seconds),
+				ServerCPUS: []float64{0, s.Seconds / 5, s.Seconds / 5, s.Seconds / 5, s.Seconds / 5}, IdleCPUS: s.Seconds / 100,
+				ClientCPUS: s.Seconds / 2, BusiestThreadS: s.Seconds / 2, SilenceS: 0.001})
 		at += int64(s.Seconds * 1e9)
 	}
 	for i := range 2 {
-		t.said.report.Summary.Targets = append(t.said.report.Summary.Targets, httpload.TargetSummary{Name: plan.Targets[i].Name, Requests: 2000, Bytes: 200_000, Compared: 200,
-			Latency: &httpload.Latency{N: 2000, Mean: 0.01, P50: 0.01, P90: 0.01, P99: 0.01, P999: 0.01, Max: 0.02}})
+		t.said.report.Summary.Targets = append(t.said.report.Summary.Targets,
+			httpload.TargetSummary{Name: plan.Targets[i].Name, Requests: 2000, Bytes: 200_000, Compared: 200,
+				Latency: &httpload.Latency{N: 2000, Mean: 0.01, P50: 0.01, P90: 0.01, P99: 0.01, P999: 0.01, Max: 0.02}})
 	}
 	t.w = telemetry.Window{Gap: 300 * time.Millisecond, Metrics: map[string]float64{
-		"server_steal": 0.03, "client_steal": 0, "server_foreign_load": 0, "client_foreign_load": 0.1, "swap_pages": 0, "throttled_s": 0, "clock_step_s": 0.01,
+		"server_steal": 0.03, "client_steal": 0, "server_foreign_load": 0, "client_foreign_load": 0.1, "swap_pages": 0,
+		"throttled_s": 0, "clock_step_s": 0.01,
 		"server_cpu_s": 77, "workers": 77, // not of one server, so not to be copied
 	}}
 	return t
@@ -157,7 +168,8 @@ func sampled(metric string, v float64) func(*turned) {
 // ofMachine gives the rows of a gate on one figure of the machine, which all
 // trials of a block share.
 func ofMachine(name, metric string, shuts, stays float64) []row[*turned] {
-	return []row[*turned]{{metric + " over", sampled(metric, shuts), name}, {metric + " at the bar", sampled(metric, stays), none}, {metric + " missing", unseen(metric), gate.NoTelemetry}}
+	return []row[*turned]{{metric + " over", sampled(metric, shuts), name},
+		{metric + " at the bar", sampled(metric, stays), none}, {metric + " missing", unseen(metric), gate.NoTelemetry}}
 }
 
 // turnRows has the rows of the gates on trials with slots.
@@ -165,7 +177,8 @@ var turnRows = map[string][]row[*turned]{
 	gate.Non2xx: {
 		{"one", saw(func(s *httpload.TargetSummary) { s.Non2xx = 1 }), gate.Non2xx},
 		{"none", func(*turned) {}, none},
-		{"of a receiver that was told to refuse", func(t *turned) { t.first().Non2xx = 1; t.loads[0].asked.Refuses = true }, none},
+		{"of a receiver that was told to refuse", func(t *turned) { t.first().Non2xx = 1; t.loads[0].asked.Refuses = true },
+			none},
 	},
 	gate.Errors: {
 		{"one", saw(func(s *httpload.TargetSummary) { s.Errors = 1 }), gate.Errors},
@@ -184,36 +197,46 @@ var turnRows = map[string][]row[*turned]{
 	gate.RateShort: {
 		{"a hundredth and more is unanswered", func(t *turned) { t.rated(); t.slots()[0].Requests -= 21 }, gate.RateShort},
 		{"a hundredth is", func(t *turned) { t.rated(); t.slots()[0].Requests -= 20 }, none},
-		{"that it cannot be met is what the trial is about", func(t *turned) { t.rated(); t.loads[0].asked.Overload = true; t.slots()[0].Requests -= 900 }, none},
+		{"that it cannot be met is what the trial is about",
+			func(t *turned) { t.rated(); t.loads[0].asked.Overload = true; t.slots()[0].Requests -= 900 }, none},
 		{"missing: no slot came to anything", func(t *turned) { t.rated(); all(gone)(t) }, nothing},
 	},
 	gate.SendLate: {
 		{"over a millisecond", func(t *turned) { t.rated(); t.first().SendLag.P99 = 0.0011 }, gate.SendLate},
 		{"a millisecond", (*turned).rated, none},
 		{"missing", func(t *turned) { t.rated(); t.first().SendLag = nil }, gate.NoTelemetry},
-		{"the rate cannot be met", func(t *turned) { t.rated(); t.loads[0].asked.Overload = true; t.first().SendLag.P99 = 1 }, none},
+		{"the rate cannot be met", func(t *turned) { t.rated(); t.loads[0].asked.Overload = true; t.first().SendLag.P99 = 1 },
+			none},
 	},
 	gate.Misreport: {
 		{"more requests than latencies", all(func(s *httpload.SlotReport) { s.Requests += 101 }), gate.Misreport},
 		{"as many more as were in flight", all(func(s *httpload.SlotReport) { s.Requests += 100 }), none},
 		{"fewer requests than latencies", all(func(s *httpload.SlotReport) { s.Requests -= 101 }), gate.Misreport},
-		{"of slots that were longer than asked", all(func(s *httpload.SlotReport) { s.Seconds += 0.015; s.Requests += 250 }), none},
-		{"faults have gates of their own", both(saw(func(s *httpload.TargetSummary) { s.Errors = 1 }), all(func(s *httpload.SlotReport) { s.Requests -= 101 })), gate.Errors},
-		{"at a rate, more requests than were due", func(t *turned) { t.rated(); all(func(s *httpload.SlotReport) { s.Requests = 1240 })(t) }, gate.Misreport},
-		{"as many more as came due in the longest latency", func(t *turned) { t.rated(); all(func(s *httpload.SlotReport) { s.Requests = 1200 })(t) }, none},
-		{"at a rate, more latencies than were due", func(t *turned) { t.rated(); t.first().Latency.N = 2003 }, gate.Misreport},
+		{"of slots that were longer than asked", all(func(s *httpload.SlotReport) { s.Seconds += 0.015; s.Requests += 250 }),
+			none},
+		{"faults have gates of their own", both(saw(func(s *httpload.TargetSummary) { s.Errors = 1 }),
+			all(func(s *httpload.SlotReport) { s.Requests -= 101 })), gate.Errors},
+		{"at a rate, more requests than were due",
+			func(t *turned) { t.rated(); all(func(s *httpload.SlotReport) { s.Requests = 1240 })(t) }, gate.Misreport},
+		{"as many more as came due in the longest latency",
+			func(t *turned) { t.rated(); all(func(s *httpload.SlotReport) { s.Requests = 1200 })(t) }, none},
+		{"at a rate, more latencies than were due", func(t *turned) { t.rated(); t.first().Latency.N = 2003 },
+			gate.Misreport},
 		{"that the rate cannot be met explains no more", func(t *turned) {
 			t.rated()
 			t.loads[0].asked.Overload = true
 			all(func(s *httpload.SlotReport) { s.Requests = 1240 })(t)
 		}, gate.Misreport},
-		{"missing: none is counted", saw(func(s *httpload.TargetSummary) { s.Latency = nil }), gate.NoTelemetry + " " + gate.Misreport},
+		{"missing: none is counted", saw(func(s *httpload.TargetSummary) { s.Latency = nil }), gate.NoTelemetry + " " +
+			gate.Misreport},
 		{"more bytes than the server sent", func(t *turned) { t.wired(8e4) }, gate.Misreport},
 		{"as many as it sent, and those in flight", func(t *turned) { t.wired(9e4) }, none},
 	},
 	gate.LostWorker: {
-		{"one ended, and its clock could not be read", one(func(s *httpload.SlotReport) { s.Unread = []int{3} }), gate.LostWorker},
-		{"one ended before the connections were counted", func(t *turned) { t.lose() }, gate.LostWorker + " " + gate.IdleWorker},
+		{"one ended, and its clock could not be read", one(func(s *httpload.SlotReport) { s.Unread = []int{3} }),
+			gate.LostWorker},
+		{"one ended before the connections were counted", func(t *turned) { t.lose() }, gate.LostWorker + " " +
+			gate.IdleWorker},
 		{"one was never there", func(t *turned) {
 			t.lose()
 			for i := range t.said.report.Slots {
@@ -241,8 +264,10 @@ var turnRows = map[string][]row[*turned]{
 			}
 			t.seen[0].Processes[2].Connections = 100
 		}, gate.IdleWorker},
-		{"all hold some and one uses CPU time", all(func(s *httpload.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0.001, 0} }), gate.IdleWorker},
-		{"one works in each slot, and all in one of them", one(func(s *httpload.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0, 0} }), none},
+		{"all hold some and one uses CPU time",
+			all(func(s *httpload.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0.001, 0} }), gate.IdleWorker},
+		{"one works in each slot, and all in one of them",
+			one(func(s *httpload.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0, 0} }), none},
 		{"that they all serve is a claim's to decide", func(t *turned) {
 			t.loads[0].asked.Claimed = []string{"workers_active"}
 			all(func(s *httpload.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0, 0} })(t)
@@ -250,13 +275,15 @@ var turnRows = map[string][]row[*turned]{
 		{"missing: nobody looked", func(t *turned) { t.seen = nil }, gate.NoTelemetry},
 	},
 	gate.Connections: {
-		{"one too few", func(t *turned) { t.seen[0].Connections, t.seen[0].Processes[1].Connections = 99, 24 }, gate.Connections},
+		{"one too few", func(t *turned) { t.seen[0].Connections, t.seen[0].Processes[1].Connections = 99, 24 },
+			gate.Connections},
 		{"all", func(*turned) {}, none},
 		{"missing: nobody looked", func(t *turned) { t.seen = nil }, gate.NoTelemetry},
 	},
 	gate.Little: {
 		{"more in flight than there can be", saw(func(s *httpload.TargetSummary) { s.Latency.Mean = 0.0131 }), gate.Little},
-		{"as many as answers behind the slots' ends explain", saw(func(s *httpload.TargetSummary) { s.Latency.Mean = 0.0129 }), none},
+		{"as many as answers behind the slots' ends explain",
+			saw(func(s *httpload.TargetSummary) { s.Latency.Mean = 0.0129 }), none},
 		{"fewer than the slots' ends explain", saw(func(s *httpload.TargetSummary) { s.Latency.Mean = 0.0069 }), gate.Little},
 		{"as few as they explain", saw(func(s *httpload.TargetSummary) { s.Latency.Mean = 0.0071 }), none},
 		{"missing", saw(func(s *httpload.TargetSummary) { s.Latency = nil }), gate.NoTelemetry + " " + gate.Misreport},
@@ -278,12 +305,17 @@ var turnRows = map[string][]row[*turned]{
 		{"missing: no slot came to anything", all(gone), nothing},
 	},
 	gate.Slot: {
-		{"too short", both(one(func(s *httpload.SlotReport) { s.Seconds -= 0.021; s.Requests -= 210 }), saw(func(s *httpload.TargetSummary) { s.Latency.N -= 210 })), gate.Slot},
+		{"too short", both(one(func(s *httpload.SlotReport) { s.Seconds -= 0.021; s.Requests -= 210 }),
+			saw(func(s *httpload.TargetSummary) { s.Latency.N -= 210 })), gate.Slot},
 		{"too long", one(func(s *httpload.SlotReport) { s.Seconds += 0.021 }), gate.Slot},
 		{"a little too long", one(func(s *httpload.SlotReport) { s.Seconds += 0.019 }), none},
-		{"its ends were not read in one moment", one(func(s *httpload.SlotReport) { s.ServerCPUS = []float64{0, 0.111, 0, 0, 0} }), gate.Slot},
+		{"its ends were not read in one moment",
+			one(func(s *httpload.SlotReport) { s.ServerCPUS = []float64{0, 0.111, 0, 0, 0} }), gate.Slot},
 		{"missing: one", one(gone), gate.Slot + " " + gate.NoRequests},
-		{"a server that works at all it has", all(func(s *httpload.SlotReport) { s.ServerCPUS = []float64{0, 0.025, 0.025, 0.025, 0.025} }), none},
+		{"a server that works at all it has", all(func(s *httpload.SlotReport) {
+			s.ServerCPUS = []float64{0, 0.025, 0.025,
+				0.025, 0.025}
+		}), none},
 	},
 	gate.Stopped: {
 		{"the server was", func(t *turned) { t.w.Stopped = []string{"server"} }, gate.Stopped},
@@ -295,8 +327,10 @@ var turnRows = map[string][]row[*turned]{
 		{"a second", func(t *turned) { t.w.Gap = time.Second }, none},
 		{"missing: no samples", func(t *turned) { t.w = telemetry.Window{Metrics: map[string]float64{}} }, gate.NoTelemetry},
 	},
-	gate.OtherLoad: append(ofMachine(gate.OtherLoad, "server_foreign_load", 0.11, 0.1), ofMachine(gate.OtherLoad, "client_foreign_load", 0.11, 0.1)...),
-	gate.Steal:     append(ofMachine(gate.Steal, "server_steal", 0.031, 0.03), ofMachine(gate.Steal, "client_steal", 0.031, 0.03)...),
+	gate.OtherLoad: append(ofMachine(gate.OtherLoad, "server_foreign_load", 0.11, 0.1),
+		ofMachine(gate.OtherLoad, "client_foreign_load", 0.11, 0.1)...),
+	gate.Steal: append(ofMachine(gate.Steal, "server_steal", 0.031, 0.03),
+		ofMachine(gate.Steal, "client_steal", 0.031, 0.03)...),
 	gate.Throttled: ofMachine(gate.Throttled, "throttled_s", 0.001, 0),
 	gate.Swap:      ofMachine(gate.Swap, "swap_pages", 1, 0),
 	gate.Clock:     ofMachine(gate.Clock, "clock_step_s", 0.011, 0.01),
@@ -337,16 +371,21 @@ func TestFiguresOfTurns(t *testing.T) {
 	}
 	got := block.trials[0]
 	for name, want := range map[string]float64{
-		"requests": 1900, "duration_s": 0.2, "throughput_rps": 9500, "server_cpu_s": 0.17, "client_cpu_per_request_s": 0.1 / 1900, "silence_s": 0.004, "slots": 2,
-		"response_bytes": 200_000. / 1900, "transfer_bytes_per_s": 1e6, "client_thread_busy_max": 0.5, "processes": 5, "workers": 4, "workers_serving": 4, "workers_active": 4,
-		"threads_per_worker": 4, "connections_per_worker": 25, "connections_established": 100, "server_rss_bytes": 5 << 20, "latency_mean_s": 0.01, "latency_max_s": 0.02,
-		"asked_in_flight": 100, "in_flight": 95, "server_workers_busy": 0.17 / 4 / 0.2, "server_steal": 0.03, "clock_step_s": 0.01, "idle_servers_busy": 0.01,
+		"requests": 1900, "duration_s": 0.2, "throughput_rps": 9500, "server_cpu_s": 0.17,
+		"client_cpu_per_request_s": 0.1 / 1900, "silence_s": 0.004, "slots": 2,
+		"response_bytes": 200_000. / 1900, "transfer_bytes_per_s": 1e6, "client_thread_busy_max": 0.5, "processes": 5,
+		"workers": 4, "workers_serving": 4, "workers_active": 4,
+		"threads_per_worker": 4, "connections_per_worker": 25, "connections_established": 100, "server_rss_bytes": 5 << 20,
+		"latency_mean_s": 0.01, "latency_max_s": 0.02,
+		"asked_in_flight": 100, "in_flight": 95, "server_workers_busy": 0.17 / 4 / 0.2, "server_steal": 0.03,
+		"clock_step_s": 0.01, "idle_servers_busy": 0.01,
 	} {
 		if v, ok := got.Metrics[name]; !ok || v < want*(1-5e-6) || v > want*(1+5e-6) {
 			t.Errorf("%s is %v, want %v", name, v, want)
 		}
 	}
-	if s := got.Slots; !slices.Equal(s.Requests, []int64{1000, 900}) || !slices.Equal(s.DurationS, []float64{slotS, slotS}) || !slices.Equal(s.FillS, []float64{fillS, fillS}) ||
+	if s := got.Slots; !slices.Equal(s.Requests, []int64{1000, 900}) ||
+		!slices.Equal(s.DurationS, []float64{slotS, slotS}) || !slices.Equal(s.FillS, []float64{fillS, fillS}) ||
 		!slices.Equal(s.AtS, []float64{0.16, 0.52}) || len(s.TxBytes) > 0 {
 		t.Errorf("%+v", s)
 	}
@@ -362,7 +401,8 @@ func TestFiguresOfTurns(t *testing.T) {
 // are not known.
 func TestLatenciesThatAreCutAreAbsent(t *testing.T) {
 	for unanswered, known := range map[int64][]string{
-		0: {"mean", "p50", "p90", "p99", "p999", "max"}, 2: {"p50", "p90", "p99", "p999"}, 3: {"p50", "p90", "p99"}, 201: {"p50"},
+		0: {"mean", "p50", "p90", "p99", "p999", "max"}, 2: {"p50", "p90", "p99", "p999"}, 3: {"p50", "p90", "p99"},
+		201: {"p50"},
 	} {
 		block := newTurned()
 		block.first().Unanswered = unanswered
@@ -383,7 +423,8 @@ func TestLatenciesThatAreCutAreAbsent(t *testing.T) {
 func TestFiguresOfTurnsOverAWire(t *testing.T) {
 	block := newTurned()
 	for i := range block.said.report.Slots {
-		block.said.report.Slots[i].Wire = &httpload.WireReport{TxBytes: 1_000_000, TxPackets: 700, RxBytes: 100_000, RxPackets: 300, Drops: 1}
+		block.said.report.Slots[i].Wire = &httpload.WireReport{TxBytes: 1_000_000, TxPackets: 700, RxBytes: 100_000,
+			RxPackets: 300, Drops: 1}
 	}
 	for i := range block.loads {
 		block.loads[i].lineRate = 100e6
@@ -392,12 +433,14 @@ func TestFiguresOfTurnsOverAWire(t *testing.T) {
 	block.w.Metrics["wire_drops"] = 99 // at other times than the slots'
 	block.closed()
 	m := block.trials[0].Metrics
-	for name, want := range map[string]float64{"wire_tx_bps": 80e6, "wire_rx_bps": 8e6, "line_rate_share": 0.8, "wire_tx_packets_per_s": 7000, "wire_rx_packets_per_s": 3000, "wire_drops": 2} {
+	for name, want := range map[string]float64{"wire_tx_bps": 80e6, "wire_rx_bps": 8e6, "line_rate_share": 0.8,
+		"wire_tx_packets_per_s": 7000, "wire_rx_packets_per_s": 3000, "wire_drops": 2} {
 		if v := m[name]; v < want*(1-1e-8) || v > want*(1+1e-8) {
 			t.Errorf("%s is %v, want %v", name, v, want)
 		}
 	}
-	if s := block.trials[0].Slots; !slices.Equal(s.TxBytes, []int64{1_000_000, 1_000_000}) || !slices.Equal(s.RxBytes, []int64{100_000, 100_000}) {
+	if s := block.trials[0].Slots; !slices.Equal(s.TxBytes, []int64{1_000_000, 1_000_000}) ||
+		!slices.Equal(s.RxBytes, []int64{100_000, 100_000}) {
 		t.Errorf("%+v", s)
 	}
 }
@@ -409,7 +452,8 @@ func TestASlotThatFailedHasNoFigures(t *testing.T) {
 	gone(block.slots()[1])
 	block.closed()
 	got := block.trials[0]
-	if got.Slots == nil || len(got.Slots.AtS) != 1 || got.Metrics["slots"] != 1 || got.Metrics["requests"] != 1000 || got.Metrics["duration_s"] != slotS {
+	if got.Slots == nil || len(got.Slots.AtS) != 1 || got.Metrics["slots"] != 1 || got.Metrics["requests"] != 1000 ||
+		got.Metrics["duration_s"] != slotS {
 		t.Errorf("%+v, %v", got.Slots, got.Metrics)
 	}
 	block = newTurned()
@@ -429,13 +473,17 @@ func TestASlotThatFailedHasNoFigures(t *testing.T) {
 func TestFaultsAreBlamedWhereTheyBelong(t *testing.T) {
 	block := newTurned()
 	block.blame([]fault{{reason(gate.ServerExited, "it exited"), 0}})
-	if first, second := block.trials[0].Reasons, block.trials[1].Reasons; len(first) != 1 || first[0].Detail != "it exited" ||
-		len(second) != 1 || second[0].Gate != gate.ServerExited || second[0].Detail != "beside it, fiber_server on 127.0.0.1:9000: it exited" {
+	if first, second := block.trials[0].Reasons, block.trials[1].Reasons; len(first) != 1 ||
+		first[0].Detail != "it exited" ||
+		len(second) != 1 || second[0].Gate != gate.ServerExited ||
+		second[0].Detail != "beside it, fiber_server on 127.0.0.1:9000: it exited" {
 		t.Errorf("%v, %v", first, second)
 	}
 	block = newTurned()
 	block.blame([]fault{{reason(gate.LostWorker, "a worker ended"), 1}, {reason(gate.ClientHung, "it hung"), -1}})
-	if first, second := gatesOf(block.trials[0]), gatesOf(block.trials[1]); !slices.Equal(first, []string{gate.LostWorker, gate.ClientHung}) || !slices.Equal(second, first) {
+	if first, second := gatesOf(block.trials[0]),
+		gatesOf(block.trials[1]); !slices.Equal(first, []string{gate.LostWorker, gate.ClientHung}) ||
+		!slices.Equal(second, first) {
 		t.Errorf("%v, %v", first, second)
 	}
 }

@@ -50,7 +50,10 @@ func TestARunOverAWire(t *testing.T) {
 				t.Errorf("%s: %q", one.Condition, one.Reasons)
 			}
 			m := one.Metrics
-			if s := one.Slots; len(s.TxBytes) != 3 || slices.Min(s.TxBytes) <= 0 || slices.Min(s.RxBytes) <= 0 || m["wire_tx_bps"] <= 0 || m["wire_tx_packets_per_s"] <= 0 || m["line_rate_share"] <= 0 || m["line_rate_share"] > 1.5 { // each slot may begin with a burst
+			// each slot may begin with a burst
+			if s := one.Slots; len(s.TxBytes) != 3 || slices.Min(s.TxBytes) <= 0 || slices.Min(s.RxBytes) <= 0 ||
+				m["wire_tx_bps"] <= 0 || m["wire_tx_packets_per_s"] <= 0 || m["line_rate_share"] <= 0 ||
+				m["line_rate_share"] > 1.5 {
 				t.Errorf("%s: %+v, %v", one.Condition, s, m)
 			}
 		}

@@ -56,7 +56,8 @@ func (s *Session) ConnectClients(ctx context.Context, out io.Writer) (io.Writer,
 func (s *Session) client(h fleet.Hello) (*host.Profile, error) {
 	if known := s.j.Hosts[h.Profile.ID]; known != nil {
 		if !known.Same(h.Profile) {
-			return nil, fmt.Errorf("%s describes another machine; give the client another name in its .lab-host", s.j.Root.Rel(s.j.Root.Host(known.ID)))
+			return nil, fmt.Errorf("%s describes another machine; give the client another name in its .lab-host",
+				s.j.Root.Rel(s.j.Root.Host(known.ID)))
 		}
 		return known, nil
 	}
@@ -82,7 +83,8 @@ func checkFileLimits(x *experiment.Experiment, clients []fleet.Hello) error {
 		connections, _ := of[setting.Connections].Int()
 		for i := range min(loads, int64(len(clients))) {
 			if needs := (connections+loads-1)/loads + experiment.FilesBeside; clients[i].Files < uint64(needs) {
-				return fmt.Errorf("client %d needs %d open files, and its hard limit is %d; raise it there (ulimit -Hn, or nofile in limits.conf)", i+1, needs, clients[i].Files)
+				return fmt.Errorf("client %d needs %d open files, and its hard limit is %d; raise it there (ulimit -Hn, or "+
+					"nofile in limits.conf)", i+1, needs, clients[i].Files)
 			}
 		}
 	}

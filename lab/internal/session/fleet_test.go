@@ -20,7 +20,8 @@ func TestAClientsLimitOnOpenFiles(t *testing.T) {
 		t.Error(err)
 	}
 	err = checkFileLimits(x, []fleet.Hello{{Files: each}, {Files: each - 1}})
-	if want := fmt.Sprintf("client 2 needs %d open files, and its hard limit is %d", each, each-1); err == nil || !strings.Contains(err.Error(), want) {
+	if want := fmt.Sprintf("client 2 needs %d open files, and its hard limit is %d", each, each-1); err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}
 }

@@ -32,7 +32,8 @@ func (u unfitError) Unwrap() error { return u.error }
 // again: files that are there already are taken as they are.
 func keep(j *archive.Journal, h *host.Profile, design []byte, made *run.Made, clients ...*host.Profile) (err error) {
 	f, scratch := made.File, j.Root.Scratch()
-	hosts := slices.DeleteFunc(append([]*host.Profile{h}, clients...), func(h *host.Profile) bool { return j.Hosts[h.ID] != nil || !names(f, h) })
+	hosts := slices.DeleteFunc(append([]*host.Profile{h}, clients...),
+		func(h *host.Profile) bool { return j.Hosts[h.ID] != nil || !names(f, h) })
 	if slices.ContainsFunc(j.Runs, func(r *results.File) bool {
 		return r.Provenance != nil && r.Provenance.ExperimentSHA256 == f.Provenance.ExperimentSHA256
 	}) {
@@ -139,7 +140,8 @@ func (s *Session) keep(x *experiment.Experiment, made *run.Made) error {
 }
 
 // keepTrial writes a run with its verdicts and its CSV, and what it names.
-func keepTrial(into journal.Root, h *host.Profile, x *experiment.Experiment, made *run.Made, clients ...*host.Profile) error {
+func keepTrial(into journal.Root, h *host.Profile, x *experiment.Experiment, made *run.Made,
+	clients ...*host.Profile) error {
 	f := made.File
 	all, err := files(into, x.Text, made, append([]*host.Profile{h}, clients...)...)
 	if err != nil {

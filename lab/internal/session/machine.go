@@ -79,7 +79,8 @@ func Profile(j *archive.Journal, root, given string, say func(format string, arg
 	}
 	if known, ok := j.Hosts[w.ID]; ok {
 		if !known.Same(w.Profile) {
-			return nil, fmt.Errorf("%s describes another machine; choose another name with --host", j.Root.Rel(j.Root.Host(w.ID)))
+			return nil, fmt.Errorf("%s describes another machine; choose another name with --host",
+				j.Root.Rel(j.Root.Host(w.ID)))
 		}
 		return known, nil
 	}
@@ -94,13 +95,15 @@ func Profile(j *archive.Journal, root, given string, say func(format string, arg
 		return nil, fmt.Errorf("this machine's profile: %w", err)
 	}
 	if alike := w.Lookalikes(j); given == "" && alike != "" {
-		say("this machine is new here, as %s. If it is %s, which has the same parts, stop and add --host with that name: else it would count as two machines", w.ID, alike)
+		say("this machine is new here, as %s. If it is %s, which has the same parts, stop and add --host with that name: "+
+			"else it would count as two machines", w.ID, alike)
 	}
 	if w.drawn {
 		if err := results.Replace(j.Root.Scratch(), j.Root.LocalName(), w.Local()); err != nil {
 			return nil, err
 		}
-		say("nothing tells this machine apart from others of its kind for good, because %s: its name was drawn and is kept in %s", w.Alone, j.Root.Rel(j.Root.LocalName()))
+		say("nothing tells this machine apart from others of its kind for good, because %s: its name was drawn and is "+
+			"kept in %s", w.Alone, j.Root.Rel(j.Root.LocalName()))
 	}
 	return &w.Profile, nil
 }

@@ -82,7 +82,8 @@ func TestAMachineWithoutAnIDKeepsItsDrawnName(t *testing.T) {
 	root := madeUpMachine(t, "")
 	w := newWorkshop(t)
 	a, said, err := w.profile(root, "")
-	if err != nil || a.Mark != "" || !strings.Contains(said, "no /etc/machine-id: its name was drawn and is kept in .lab-host") {
+	if err != nil || a.Mark != "" || !strings.Contains(said,
+		"no /etc/machine-id: its name was drawn and is kept in .lab-host") {
 		t.Fatalf("%+v, %v, said %q", a, err, said)
 	}
 	// The machine starts again.
@@ -96,14 +97,16 @@ func TestAMachineWithoutAnIDKeepsItsDrawnName(t *testing.T) {
 	other := newWorkshop(t)
 	other.has(*a)
 	b, said, err := other.profile(root, "")
-	if err != nil || b.ID == a.ID || !strings.Contains(said, "If it is "+a.ID+", which has the same parts, stop and add --host") {
+	if err != nil || b.ID == a.ID || !strings.Contains(said, "If it is "+a.ID+
+		", which has the same parts, stop and add --host") {
 		t.Errorf("in another clone, after the next start: %+v, %v, said %q", b, err, said)
 	}
 	if b, said, err = other.profile(root, a.ID); err != nil || b.ID != a.ID || said != "" {
 		t.Errorf("with the name given: %+v, %v, said %q", b, err, said)
 	}
 	other.write(other.root.LocalName(), "No Name\n")
-	if _, _, err := other.profile(root, ""); err == nil || !strings.HasPrefix(err.Error(), `.lab-host: "No Name" cannot name a host`) {
+	if _, _, err := other.profile(root, ""); err == nil ||
+		!strings.HasPrefix(err.Error(), `.lab-host: "No Name" cannot name a host`) {
 		t.Errorf("a file with no name: %v", err)
 	}
 }
@@ -124,7 +127,8 @@ func TestAPersonsNameGoesBeforeTheLabs(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.has(*kind)
-	if h, said, err := w.profile(madeUpMachine(t, strings.Repeat("2", 32)), "my-kind"); err != nil || *h != *kind || said != "" {
+	if h, said, err := w.profile(madeUpMachine(t, strings.Repeat("2", 32)), "my-kind"); err != nil || *h != *kind ||
+		said != "" {
 		t.Errorf("another of the kind: %+v, %v, said %q", h, err, said)
 	}
 	for _, name := range []string{"My rack", "../rack"} {
@@ -142,7 +146,8 @@ func TestAMachineOfAnEarlierProfileIsKnownByName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := host.Profile{SchemaVersion: 1, ID: "made-up-2c-00000000", Name: "N", CPU: now.CPU, Arch: now.Arch, Cores: 2, OS: now.OS, MemoryBytes: 1 << 30, Kernel: "5.0"}
+	before := host.Profile{SchemaVersion: 1, ID: "made-up-2c-00000000", Name: "N", CPU: now.CPU, Arch: now.Arch, Cores: 2,
+		OS: now.OS, MemoryBytes: 1 << 30, Kernel: "5.0"}
 	w.has(before)
 	if _, said, err := w.profile(root, ""); err != nil || !strings.Contains(said, before.ID) {
 		t.Errorf("%v, said %q", err, said)
@@ -153,7 +158,8 @@ func TestAMachineOfAnEarlierProfileIsKnownByName(t *testing.T) {
 }
 
 func TestNamesAreAFewInASentence(t *testing.T) {
-	for names, want := range map[string]string{"a": "a", "a b": "a or b", "a b c": "a or b or c", "a b c d e": "a, b, c or one of 2 more"} {
+	for names, want := range map[string]string{"a": "a", "a b": "a or b", "a b c": "a or b or c",
+		"a b c d e": "a, b, c or one of 2 more"} {
 		if got := either(strings.Fields(names)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

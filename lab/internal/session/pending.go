@@ -32,7 +32,8 @@ func version(root journal.Root, f *results.File) journal.Root {
 }
 
 // setAside writes the run so far.
-func setAside(root journal.Root, h *host.Profile, x *experiment.Experiment, made *run.Made, clients ...*host.Profile) error {
+func setAside(root journal.Root, h *host.Profile, x *experiment.Experiment, made *run.Made,
+	clients ...*host.Profile) error {
 	f := made.File
 	own := filepath.Join(root.Pending(), f.Experiment)
 	beside := journal.Root(filepath.Join(own, halfWritten))

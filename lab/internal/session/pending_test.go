@@ -88,7 +88,8 @@ func TestWhatAKilledLabLeftIsKept(t *testing.T) {
 			w.write(w.root.Design(sum), string(text))
 		},
 		"when all but the results were in place": func(w *workshop, f *results.File) {
-			if err := os.CopyFS(filepath.Join(string(w.root), "data"), os.DirFS(filepath.Join(string(in(w, f)), "data"))); err != nil {
+			if err := os.CopyFS(filepath.Join(string(w.root), "data"),
+				os.DirFS(filepath.Join(string(in(w, f)), "data"))); err != nil {
 				w.t.Fatal(err)
 			}
 			if err := os.Remove(w.root.Result(counted, f.Run)); err != nil {
@@ -185,7 +186,8 @@ func TestWhatTheJournalWouldRefuseIsMovedAside(t *testing.T) {
 			w.write(path, strings.Replace(string(text), `equals = "workers"`, "equals = \"workers\"\nplus = 1", 1))
 		}, `claim "count" was changed after`},
 		"of an experiment that is gone": {func(w *workshop, at journal.Root, f *results.File) {
-			os.Rename(filepath.Join(w.root.Experiments(), counted+".toml"), filepath.Join(w.root.Experiments(), "96-renamed.toml"))
+			os.Rename(filepath.Join(w.root.Experiments(), counted+".toml"),
+				filepath.Join(w.root.Experiments(), "96-renamed.toml"))
 		}, `no experiment "97-counted"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -201,7 +203,9 @@ func TestWhatTheJournalWouldRefuseIsMovedAside(t *testing.T) {
 				t.Errorf("pending: %v", got)
 			}
 			said := w.said()
-			if !strings.HasPrefix(said, "a run of 97-counted that was cut short cannot be kept: ") || !strings.HasSuffix(said, "; it lies in .tools/scratch/pending/"+aside+"\n") || !strings.Contains(said, c.want) || strings.Count(said, "\n") != 1 {
+			if !strings.HasPrefix(said, "a run of 97-counted that was cut short cannot be kept: ") ||
+				!strings.HasSuffix(said, "; it lies in .tools/scratch/pending/"+aside+"\n") || !strings.Contains(said, c.want) ||
+				strings.Count(said, "\n") != 1 {
 				t.Errorf("said %q, want %q", said, c.want)
 			}
 			// Nothing of it is in the journal, and it is not tried again.
@@ -241,11 +245,13 @@ func TestAnInterruptedRunKeepsItsCompleteBlocks(t *testing.T) {
 		if err == nil || len(runs) != min(n, 1) {
 			t.Fatalf("after %d: %v, %d runs", n, err, len(runs))
 		}
-		want := map[int]string{0: "97-counted: interrupted; this experiment left nothing behind", 3: "97-counted: interrupted; 3 complete blocks are kept"}[n]
+		want := map[int]string{0: "97-counted: interrupted; this experiment left nothing behind",
+			3: "97-counted: interrupted; 3 complete blocks are kept"}[n]
 		if err.Error() != want {
 			t.Errorf("%q, want %q", err, want)
 		}
-		if n > 0 && (!slices.Equal(blocks(runs), []int{n}) || runs[0].Provenance.Ended != results.Interrupted || !strings.Contains(out, "0 of 1 claim decided here")) {
+		if n > 0 && (!slices.Equal(blocks(runs), []int{n}) || runs[0].Provenance.Ended != results.Interrupted ||
+			!strings.Contains(out, "0 of 1 claim decided here")) {
 			t.Errorf("blocks %v, %s", blocks(runs), out)
 		}
 		// The next run goes on from there.
@@ -299,7 +305,9 @@ func victim(root string) {
 			fmt.Println("fault", err, faults)
 			os.Exit(1)
 		}
-		b := &Session{Options: Options{Again: true, Budget: 10 * time.Minute}, Progress: newProgress(nobody), j: j, profile: machine(j), self: "lab", ready: func(run.Plan) error { return nil }, now: func() time.Time { return w.at }, sleep: w.sleep}
+		b := &Session{Options: Options{Again: true, Budget: 10 * time.Minute}, Progress: newProgress(nobody), j: j,
+			profile: machine(j), self: "lab", ready: func(run.Plan) error { return nil }, now: func() time.Time { return w.at },
+			sleep: w.sleep}
 		b.do = func(ctx context.Context, p run.Plan, watch run.Watcher) (*run.Made, error) {
 			keep := p.Keep
 			p.Keep = func(made *run.Made) error {
@@ -326,7 +334,8 @@ func TestAKillLosesNoCompleteBlock(t *testing.T) {
 	cut := 0
 	for i := range 25 {
 		cmd := exec.Command(self)
-		cmd.Env = append(os.Environ(), victimRoot+"="+string(w.root), fmt.Sprintf("%s_AT=%d", victimRoot, w.at.Add(time.Duration(i)*20*time.Minute).Unix()))
+		cmd.Env = append(os.Environ(), victimRoot+"="+string(w.root),
+			fmt.Sprintf("%s_AT=%d", victimRoot, w.at.Add(time.Duration(i)*20*time.Minute).Unix()))
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)

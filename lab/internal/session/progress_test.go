@@ -47,8 +47,11 @@ func TestTheTerminalNamesEveryProcess(t *testing.T) {
 	r.Whole(time.Minute, func() (int, int) { return 0, 1 })
 	r.Begin(progressed, time.Second, time.Minute)
 	out.Reset()
-	r.Block(after(1, ""), []results.Trial{{Condition: "c1", Reasons: []results.Reason{{Gate: "other-load", Detail: "most of it another process (0.40)", Here: "most of it chromium (0.40)"}}}})
-	if got := out.String(); !strings.Contains(got, "invalid: other-load: most of it chromium (0.40)") || strings.Contains(got, "another process") {
+	r.Block(after(1, ""), []results.Trial{{Condition: "c1",
+		Reasons: []results.Reason{{Gate: "other-load", Detail: "most of it another process (0.40)",
+			Here: "most of it chromium (0.40)"}}}})
+	if got := out.String(); !strings.Contains(got, "invalid: other-load: most of it chromium (0.40)") ||
+		strings.Contains(got, "another process") {
 		t.Error(got)
 	}
 }
@@ -88,8 +91,10 @@ func TestLogHasALineABlockOrTenSeconds(t *testing.T) {
 func TestWhatMadeTrialsInvalidIsToldOnceARun(t *testing.T) {
 	r, out, c := reporting(false)
 	r.Whole(time.Minute, nil)
-	bad := []results.Trial{{Condition: "c1", Reasons: []results.Reason{{Gate: "non-2xx", Detail: "3 answers were not 2xx"}, {Gate: "errors", Detail: "1 error"}}}}
-	const told = "  7-made-up block 1  workers=2: invalid: non-2xx: 3 answers were not 2xx\n  7-made-up block 1  workers=2: invalid: errors: 1 error\n"
+	bad := []results.Trial{{Condition: "c1",
+		Reasons: []results.Reason{{Gate: "non-2xx", Detail: "3 answers were not 2xx"}, {Gate: "errors", Detail: "1 error"}}}}
+	const told = "  7-made-up block 1  workers=2: invalid: non-2xx: 3 answers were not 2xx\n  7-made-up block 1  " +
+		"workers=2: invalid: errors: 1 error\n"
 	for range 2 {
 		r.Begin(progressed, time.Second, time.Minute)
 		out.Reset()
@@ -119,7 +124,8 @@ func TestRoundsAreNamed(t *testing.T) {
 		c.at = c.at.Add(10 * time.Second)
 		r.Block(after(1, ""), bad)
 	}
-	wrote(t, out, "  8-other block 1  workers=2: invalid: errors: 1 error\n  round 1, 8-other block 1: 20 s, at most 1 min 40 s left, 1 of 5 claims decided\n")
+	wrote(t, out, "  8-other block 1  workers=2: invalid: errors: 1 error\n  round 1, 8-other block 1: 20 s, at most 1 "+
+		"min 40 s left, 1 of 5 claims decided\n")
 	r.Visit(progressed, 2)
 	r.Turn(2, 1, 1)
 	c.at = c.at.Add(10 * time.Second)

@@ -24,7 +24,8 @@ func TestARecordBeginsAnewWithOtherProgramsOrAnotherStart(t *testing.T) {
 	archivetest.Write(t, w.root.Path(".tools/bin/fiber_server"), "a server")
 	digest := func(text string) map[string]host.Binary {
 		sum := sha256.Sum256([]byte(text))
-		return map[string]host.Binary{"fiber_server": {SHA256: hex.EncodeToString(sum[:])}, "lab": {SHA256: strings.Repeat("1", 64)}}
+		return map[string]host.Binary{"fiber_server": {SHA256: hex.EncodeToString(sum[:])},
+			"lab": {SHA256: strings.Repeat("1", 64)}}
 	}
 	for _, c := range []struct {
 		name     string
@@ -35,7 +36,8 @@ func TestARecordBeginsAnewWithOtherProgramsOrAnotherStart(t *testing.T) {
 		{"as it was", digest("a server"), "", ""},
 		{"a run that names no program", nil, "", ""},
 		{"another server", digest("another server"), "", "(made of something else now: fiber_server)"},
-		{"another start", digest("a server"), "0123456789abcdef", "(the machine has started again, and nothing tells it apart"},
+		{"another start", digest("a server"), "0123456789abcdef",
+			"(the machine has started again, and nothing tells it apart"},
 	} {
 		b := w.session(Options{})
 		b.boot = c.boot
@@ -49,10 +51,12 @@ func TestARecordBeginsAnewWithOtherProgramsOrAnotherStart(t *testing.T) {
 		rec := b.record(x, func(*results.File) bool { return true })
 		b.sayNewRecords()
 		said := w.said()
-		if (len(rec.runs) > 0) != (c.says == "") || (said == "") != (c.says == "") || !strings.Contains(said, c.says) || strings.Count(said, "\n") > 1 {
+		if (len(rec.runs) > 0) != (c.says == "") || (said == "") != (c.says == "") || !strings.Contains(said, c.says) ||
+			strings.Count(said, "\n") > 1 {
 			t.Errorf("%s: %d runs count, said %q, want %q", c.name, len(rec.runs), said, c.says)
 		}
-		if got := strings.Join(Holdings(b.j), "\n"); c.binaries != nil && got != "fiber_server "+c.binaries["fiber_server"].SHA256[:8]+": what records hold of "+counted {
+		if got := strings.Join(Holdings(b.j), "\n"); c.binaries != nil && got != "fiber_server "+
+			c.binaries["fiber_server"].SHA256[:8]+": what records hold of "+counted {
 			t.Errorf("%s: records hold %q", c.name, got)
 		}
 	}

@@ -24,7 +24,8 @@ func report(out io.Writer, root, into journal.Root, outcomes []*Outcome) {
 	for _, o := range outcomes {
 		if o.Verdicts == nil {
 			for _, c := range o.Experiment.Claims {
-				rows = append(rows, [3]string{o.Experiment.Name + "/" + c.ID, string(verdict.Inconclusive), "not measured: " + o.Unmade})
+				rows = append(rows, [3]string{o.Experiment.Name + "/" + c.ID, string(verdict.Inconclusive), "not measured: " +
+					o.Unmade})
 			}
 			continue
 		}
@@ -125,7 +126,8 @@ func showClaims(out io.Writer, rows [][3]string, width int) {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", r[0], r[1], r[2])
 	}
 	w.Flush()
-	if width > 0 && slices.ContainsFunc(strings.Split(b.String(), "\n"), func(line string) bool { return len(line) > width }) {
+	if width > 0 && slices.ContainsFunc(strings.Split(b.String(), "\n"),
+		func(line string) bool { return len(line) > width }) {
 		b.Reset()
 		for _, r := range rows {
 			fmt.Fprintf(&b, "%s\n%s\n", terminal.Fit(r[0]+": "+r[1], width), terminal.Fit("    "+r[2], width))

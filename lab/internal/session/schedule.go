@@ -185,7 +185,8 @@ func Decidable(x *experiment.Experiment, measured bool) error {
 	if holds >= least {
 		return nil
 	}
-	return fmt.Errorf("budget_s = %v: it holds %s of about %.1f s, and %d are the least that tell; give %.0f s or more, or shorten [block]",
+	return fmt.Errorf("budget_s = %v: it holds %s of about %.1f s, and %d are the least that tell; give %.0f s or "+
+		"more, or shorten [block]",
 		x.BudgetS, words.Count(holds, "block"), block.Seconds(), least, math.Ceil(float64(least)*block.Seconds()))
 }
 

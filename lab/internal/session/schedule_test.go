@@ -23,7 +23,8 @@ type walk struct {
 
 // walked follows a schedule to its end. block makes each chosen block: how long it takes, and
 // the verdicts after it, of which nil says that all is decided.
-func walked(t *testing.T, budget time.Duration, s *schedule, block func(at, made int) (time.Duration, *verdict.File)) (w walk) {
+func walked(t *testing.T, budget time.Duration, s *schedule,
+	block func(at, made int) (time.Duration, *verdict.File)) (w walk) {
 	t.Helper()
 	w.began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	now, left := w.began, map[int]time.Time{}
@@ -150,7 +151,8 @@ func TestBlocksThatTakeLongerAreReckonedSo(t *testing.T) {
 // not begun: the budget would not carry all three to the end.
 func TestWhatWasNeverMadeTakesLongerToo(t *testing.T) {
 	s := &schedule{parts: []*part{
-		{block: 3 * time.Second, claims: 4, clear: 8}, {block: 3 * time.Second, claims: 2, clear: 7}, {block: 3 * time.Second, claims: 1, clear: 7},
+		{block: 3 * time.Second, claims: 4, clear: 8}, {block: 3 * time.Second, claims: 2, clear: 7},
+		{block: 3 * time.Second, claims: 1, clear: 7},
 	}}
 	w := walked(t, 122*time.Second, s, func(at, made int) (time.Duration, *verdict.File) {
 		_, says := clearly(s)(at, made)
@@ -226,7 +228,10 @@ func TestARunThatIsAskedForByNameHasNoBreaks(t *testing.T) {
 		{0, 10, 1, time.Second}, // once, however little time there is
 	} {
 		s := &schedule{single: true, parts: []*part{{block: 10 * time.Second, claims: 1, clear: 6, most: c.most}}}
-		w := walked(t, c.budget, s, func(int, int) (time.Duration, *verdict.File) { return 10 * time.Second, stillOpen(1, 0) })
+		w := walked(t, c.budget, s, func(int, int) (time.Duration, *verdict.File) {
+			return 10 * time.Second,
+				stillOpen(1, 0)
+		})
 		if len(w.order) != c.want || len(w.waits) > 0 {
 			t.Errorf("%+v: %d blocks, waits %v", c, len(w.order), w.waits)
 		}
@@ -235,7 +240,8 @@ func TestARunThatIsAskedForByNameHasNoBreaks(t *testing.T) {
 
 func TestAPartKnowsWhatIsOpen(t *testing.T) {
 	says := &verdict.File{Claims: []verdict.Claim{
-		{Verdict: verdict.Reproduced}, {Open: true, Blocks: 4, VisitsNeeded: 3}, {Open: true, Blocks: 7}, {Open: true, Blocks: 2},
+		{Verdict: verdict.Reproduced}, {Open: true, Blocks: 4, VisitsNeeded: 3}, {Open: true, Blocks: 7},
+		{Open: true, Blocks: 2},
 		{Verdict: verdict.Invalid, Open: true, Blocks: 9},
 	}}
 	p := &part{clear: 6}
@@ -251,7 +257,8 @@ func TestAPartKnowsWhatIsOpen(t *testing.T) {
 func TestAClearCaseTakesMoreBlocksForMoreClaims(t *testing.T) {
 	var got []string
 	for _, claims := range []int{0, 1, 3, 9} {
-		x := &experiment.Experiment{Claims: []experiment.Claim{{Kind: experiment.Count}, {Kind: experiment.Flat, Needs: experiment.Needs{Cores: 4}}}}
+		x := &experiment.Experiment{Claims: []experiment.Claim{{Kind: experiment.Count},
+			{Kind: experiment.Flat, Needs: experiment.Needs{Cores: 4}}}}
 		for i := range claims {
 			x.Claims = append(x.Claims, experiment.Claim{Kind: experiment.Flat, Metric: fmt.Sprint(i)})
 		}
@@ -274,7 +281,8 @@ func TestADesignHasRoomForWhatItsClaimsTake(t *testing.T) {
 		x.BudgetS = c.budget
 		for measured, fits := range map[bool]bool{false: c.fresh, true: c.further} {
 			err := Decidable(x, measured)
-			if (err == nil) != fits || err != nil && !strings.HasPrefix(err.Error(), fmt.Sprintf("budget_s = %v: it holds ", c.budget)) {
+			if (err == nil) != fits || err != nil &&
+				!strings.HasPrefix(err.Error(), fmt.Sprintf("budget_s = %v: it holds ", c.budget)) {
 				t.Errorf("%v s, measured %v: %v", c.budget, measured, err)
 			}
 		}

@@ -59,7 +59,8 @@ func TestARunForTrialStaysOutOfTheJournal(t *testing.T) {
 	design := strings.Replace(fmt.Sprintf(archivetest.CountedDesign, "97", true), "connections = 4", "connections = 8", 1)
 	w.write(filepath.Join(w.root.Experiments(), counted+".toml"), design)
 	w.seen = nil
-	if status, out, err := w.run(context.Background(), Options{}); err != nil || status != Held || !strings.Contains(out, counted+"/count  reproduced") {
+	if status, out, err := w.run(context.Background(), Options{}); err != nil || status != Held ||
+		!strings.Contains(out, counted+"/count  reproduced") {
 		t.Errorf("status %d, %v\n%s", status, err, out)
 	}
 	if got := w.inOrder(); len(got) != 1 {
@@ -99,7 +100,8 @@ func TestATrialOfATableAddsNothing(t *testing.T) {
 		switch {
 		case fails && (!errors.Is(err, errBroken) || o.Unmade != "the run failed"):
 			t.Errorf("%v, %+v", err, o)
-		case !fails && (err != nil || len(o.Runs) != 1 || o.Verdicts.Claims[0].Verdict != verdict.Reproduced || w.plan[0].Budget != 35*time.Second):
+		case !fails && (err != nil || len(o.Runs) != 1 || o.Verdicts.Claims[0].Verdict != verdict.Reproduced ||
+			w.plan[0].Budget != 35*time.Second):
 			t.Errorf("%v, %+v", err, o)
 		}
 	}

@@ -106,7 +106,8 @@ func (s *Session) Close() { s.release() }
 // reserve reserves this machine for a load, or says why it cannot, and divides its cores.
 func reserve(j *archive.Journal) (split cores.Split, release func(), err error) {
 	if runtime.GOOS != "linux" {
-		return split, nil, errors.New("the lab measures on Linux only: it reads /proc and pins cores; the site can be built anywhere")
+		return split, nil, errors.New("the lab measures on Linux only: it reads /proc and pins cores; the site can be " +
+			"built anywhere")
 	}
 	release, err = Lock(j.Root.Scratch())
 	if why := syscall.Errno(0); errors.As(err, &why) {
@@ -187,7 +188,8 @@ const leastBlocks = 2
 // this host.
 func (s *Session) Run(ctx context.Context, x *experiment.Experiment, out io.Writer) (Standing, error) {
 	if s.Trial {
-		s.Say("for trial: the run goes to %s, is not added to the journal, and its verdicts rest on it alone", s.j.Root.Rel(string(s.destination())))
+		s.Say("for trial: the run goes to %s, is not added to the journal, and its verdicts rest on it alone",
+			s.j.Root.Rel(string(s.destination())))
 	} else if err := s.adopt(ctx); err != nil {
 		return Invalid, err
 	}
@@ -201,7 +203,8 @@ func (s *Session) Run(ctx context.Context, x *experiment.Experiment, out io.Writ
 		budget = budgetOf(x)
 	}
 	if o.Verdicts = o.record.verdicts(); o.Verdicts != nil && verdict.Decided(o.Verdicts) {
-		s.Say("further blocks are not needed to decide %s on %s; %s are made all the same", x.Name, s.profile.ID, words.Count(leastBlocks, "block"))
+		s.Say("further blocks are not needed to decide %s on %s; %s are made all the same", x.Name, s.profile.ID,
+			words.Count(leastBlocks, "block"))
 	}
 	s.Say("on %s, for %s at the most", s.profile.Name, budget.Round(time.Second))
 	return s.measure(ctx, []*Outcome{o}, budget, true, nil, out)
@@ -209,7 +212,8 @@ func (s *Session) Run(ctx context.Context, x *experiment.Experiment, out io.Writ
 
 // Try measures an experiment for trial. What went wrong is in the outcome too.
 func (s *Session) Try(ctx context.Context, x *experiment.Experiment, budget time.Duration) (*Outcome, error) {
-	o := &Outcome{Experiment: x, least: leastBlocks, record: recordOf(s.j, x, s.profile, s.hosts(), func(*results.File) bool { return false })}
+	o := &Outcome{Experiment: x, least: leastBlocks,
+		record: recordOf(s.j, x, s.profile, s.hosts(), func(*results.File) bool { return false })}
 	if err := s.check(x); err != nil {
 		o.Unmade = "it cannot be run here"
 		return o, err
@@ -290,7 +294,8 @@ func (s *Session) measure(
 
 // make makes one run and keeps it. It can return a run together with an error: an
 // interrupted run with the blocks that were complete.
-func (s *Session) make(ctx context.Context, o *Outcome, budget time.Duration, blocks int, turn func() results.Ended) (*results.File, error) {
+func (s *Session) make(ctx context.Context, o *Outcome, budget time.Duration, blocks int,
+	turn func() results.Ended) (*results.File, error) {
 	x := o.Experiment
 	p := s.Plan(x)
 	p.Budget, p.MaxBlocks, p.Turn = budget, blocks, turn

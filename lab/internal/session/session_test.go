@@ -20,15 +20,18 @@ func TestARunStopsWhenItsClaimsAreDecided(t *testing.T) {
 	w := newWorkshop(t)
 	status, out, err := w.run(context.Background(), Options{})
 	runs := w.inOrder()
-	if err != nil || status != Held || !slices.Equal(blocks(runs), []int{6}) || runs[0].Provenance.Ended != results.Decided {
+	if err != nil || status != Held || !slices.Equal(blocks(runs), []int{6}) ||
+		runs[0].Provenance.Ended != results.Decided {
 		t.Fatalf("exit %d, %v; blocks %v\n%s", status, err, blocks(runs), out)
 	}
-	for _, want := range []string{counted + "/count  reproduced", "results: data/results/" + counted + "/" + runs[0].Run + ".json\n", "\n1 of 1 claim decided here; 0 not applicable\n"} {
+	for _, want := range []string{counted + "/count  reproduced", "results: data/results/" + counted + "/" + runs[0].Run +
+		".json\n", "\n1 of 1 claim decided here; 0 not applicable\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	if said := w.said(); !strings.Contains(said, "block 6, the last (decided): ") || !strings.Contains(said, " left, 1 of 1 claims decided\n") {
+	if said := w.said(); !strings.Contains(said, "block 6, the last (decided): ") ||
+		!strings.Contains(said, " left, 1 of 1 claims decided\n") {
 		t.Error(said)
 	}
 	// An experiment that is asked for by name is measured anyway; its blocks add up.
@@ -36,7 +39,8 @@ func TestARunStopsWhenItsClaimsAreDecided(t *testing.T) {
 	if runs := w.inOrder(); err != nil || status != Held || !slices.Equal(blocks(runs), []int{6, 2}) {
 		t.Errorf("exit %d, %v; blocks %v", status, err, blocks(runs))
 	}
-	if said := w.said(); !strings.Contains(said, "further blocks are not needed to decide 97-counted on made-up; 2 blocks are made all the same\n") {
+	if said := w.said(); !strings.Contains(said,
+		"further blocks are not needed to decide 97-counted on made-up; 2 blocks are made all the same\n") {
 		t.Error(said)
 	}
 }
@@ -72,7 +76,8 @@ func TestTheStatusIsThatOfTheVerdicts(t *testing.T) {
 	}
 	w = newWorkshop(t)
 	w.broken = true
-	if status, out, _ := w.run(context.Background(), Options{Blocks: 6}); status != Invalid || !strings.Contains(out, "(18 of 18 trials invalid)") {
+	if status, out, _ := w.run(context.Background(), Options{Blocks: 6}); status != Invalid ||
+		!strings.Contains(out, "(18 of 18 trials invalid)") {
 		t.Errorf("invalid: exit %d\n%s", status, out)
 	}
 	w.broken = false
@@ -86,7 +91,8 @@ func TestReproducePassesOverWhatThisCloneDecided(t *testing.T) {
 	w.git("init", "-q")
 	o := Options{Budget: 10 * time.Minute}
 	status, out, err := w.reproduce(o)
-	if runs := w.inOrder(); err != nil || status != Held || !slices.Equal(blocks(runs), []int{6, 6}) || !strings.Contains(out, "2 of 2 claims decided here") {
+	if runs := w.inOrder(); err != nil || status != Held || !slices.Equal(blocks(runs), []int{6, 6}) ||
+		!strings.Contains(out, "2 of 2 claims decided here") {
 		t.Fatalf("exit %d, %v; blocks %v\n%s", status, err, blocks(runs), out)
 	}
 	if said := w.said(); strings.Contains(said, "passed over") || strings.Contains(said, "earlier") {
@@ -94,11 +100,13 @@ func TestReproducePassesOverWhatThisCloneDecided(t *testing.T) {
 	}
 	// Called again, there is nothing to measure, and it prints the verdicts.
 	status, out, err = w.reproduce(o)
-	if runs := w.inOrder(); err != nil || status != Held || len(runs) != 2 || !strings.Contains(out, "2 of 2 claims decided here") {
+	if runs := w.inOrder(); err != nil || status != Held || len(runs) != 2 ||
+		!strings.Contains(out, "2 of 2 claims decided here") {
 		t.Errorf("exit %d, %v; blocks %v\n%s", status, err, blocks(runs), out)
 	}
 	said := w.said()
-	for _, want := range []string{"runs that this clone made earlier count: 97-counted 1, 98-other 1 (--again leaves them out)\n", "passed over, since further blocks are not needed: 97-counted, 98-other\n"} {
+	for _, want := range []string{"runs that this clone made earlier count: 97-counted 1, 98-other 1 (--again leaves " +
+		"them out)\n", "passed over, since further blocks are not needed: 97-counted, 98-other\n"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in\n%s", want, said)
 		}
@@ -131,7 +139,8 @@ func TestReproduceLeavesOutWhatTheBudgetHasNoRoomFor(t *testing.T) {
 	if err != nil || status != NotHeld || len(w.inOrder()) != 1 {
 		t.Errorf("exit %d, %v, %d runs", status, err, len(w.inOrder()))
 	}
-	for _, want := range []string{"inconclusive  not measured: it takes about ", "for which the budget has no room", "\n1 of 2 claims decided here; 0 not applicable\n"} {
+	for _, want := range []string{"inconclusive  not measured: it takes about ", "for which the budget has no room",
+		"\n1 of 2 claims decided here; 0 not applicable\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -152,7 +161,8 @@ func TestTheWeathersCostIsSaid(t *testing.T) {
 	}
 	for _, want := range []string{
 		"\n13 of 13 blocks were refused, since this machine was restless: other-load 13\n",
-		"open because of that: 97-counted/count, 98-other/count\n", "lab reproduce goes on from here: the blocks made in this clone count.\n",
+		"open because of that: 97-counted/count, 98-other/count\n",
+		"lab reproduce goes on from here: the blocks made in this clone count.\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
@@ -160,14 +170,17 @@ func TestTheWeathersCostIsSaid(t *testing.T) {
 	}
 	// A fault of the server is no weather.
 	w.gate = ""
-	if _, out, err := w.reproduce(Options{Budget: 100 * time.Second, Again: true}); err != nil || strings.Contains(out, "restless") {
+	if _, out, err := w.reproduce(Options{Budget: 100 * time.Second, Again: true}); err != nil ||
+		strings.Contains(out, "restless") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	w = newWorkshop(t)
-	if _, out, err := w.reproduce(Options{Budget: 10 * time.Minute}); err != nil || strings.Contains(out, "restless") || strings.Contains(out, "goes on") {
+	if _, out, err := w.reproduce(Options{Budget: 10 * time.Minute}); err != nil || strings.Contains(out, "restless") ||
+		strings.Contains(out, "goes on") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if _, out, err := w.run(context.Background(), Options{}); err != nil || !strings.Contains(out, "\nin this stay, of 2 blocks 2 were for count and 0 against\n") {
+	if _, out, err := w.run(context.Background(), Options{}); err != nil ||
+		!strings.Contains(out, "\nin this stay, of 2 blocks 2 were for count and 0 against\n") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -196,9 +209,10 @@ func TestTheTableOfClaimsFitsATerminal(t *testing.T) {
 		width int
 		has   string
 	}{
-		"a file":            {"11-threads/c1", 0, "11-threads/c1  reproduced  " + reason + "\n"},
-		"a wide terminal":   {"11-threads/c1", 400, "11-threads/c1  reproduced  " + reason + "\n"},
-		"one that is small": {"11-pipelining-simple/rises-to-the-line-rate", 80, "11-pipelining-simple/rises-to-the-line-rate: reproduced\n    some figures"},
+		"a file":          {"11-threads/c1", 0, "11-threads/c1  reproduced  " + reason + "\n"},
+		"a wide terminal": {"11-threads/c1", 400, "11-threads/c1  reproduced  " + reason + "\n"},
+		"one that is small": {"11-pipelining-simple/rises-to-the-line-rate", 80,
+			"11-pipelining-simple/rises-to-the-line-rate: reproduced\n    some figures"},
 	} {
 		var b bytes.Buffer
 		showClaims(&b, [][3]string{{c.claim, "reproduced", reason}, {"x/y", "refuted", "short"}}, c.width)

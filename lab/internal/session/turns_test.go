@@ -58,7 +58,8 @@ func TestRunsOfACallAreMeasuredInTurns(t *testing.T) {
 				t.Error(err)
 			}
 			runs := w.inOrder()
-			if !slices.Equal(blocks(runs), c.want) || !slices.Equal(order, slices.Repeat([]string{"97", "98"}, 6)[:c.want[0]+c.want[1]]) {
+			if !slices.Equal(blocks(runs), c.want) ||
+				!slices.Equal(order, slices.Repeat([]string{"97", "98"}, 6)[:c.want[0]+c.want[1]]) {
 				t.Errorf("blocks %v in the order %v", blocks(runs), order)
 			}
 			for _, f := range runs {
@@ -66,7 +67,9 @@ func TestRunsOfACallAreMeasuredInTurns(t *testing.T) {
 					t.Errorf("%s ended: %s", f.Experiment, f.Provenance.Ended)
 				}
 			}
-			if said := w.said(); strings.Contains(said, "kept 3 blocks of a run of 98-other that was cut short") != (c.fail > 0) || !strings.Contains(said, "  round 1, 98-other block 1: ") {
+			if said := w.said(); strings.Contains(said,
+				"kept 3 blocks of a run of 98-other that was cut short") != (c.fail > 0) ||
+				!strings.Contains(said, "  round 1, 98-other block 1: ") {
 				t.Error(said)
 			}
 		})

@@ -100,7 +100,8 @@ func machine(j *archive.Journal) *host.Profile {
 	if known, ok := j.Hosts["made-up"]; ok {
 		return known
 	}
-	return &host.Profile{SchemaVersion: 1, ID: "made-up", Name: "a made-up machine", Arch: "amd64", CPU: "made up", Cores: 2, MemoryBytes: 1 << 30, Kernel: "6.1"}
+	return &host.Profile{SchemaVersion: 1, ID: "made-up", Name: "a made-up machine", Arch: "amd64", CPU: "made up",
+		Cores: 2, MemoryBytes: 1 << 30, Kernel: "6.1"}
 }
 
 // said returns what was reported since the last call.
@@ -124,9 +125,11 @@ func (w *workshop) blank(p run.Plan) *results.File {
 		Hosts: results.Hosts{Server: p.Host.ID, Client: p.Host.ID}, Topology: results.Topology(x.Topology),
 		Settings: x.Fixed(), Conditions: []results.Condition{}, Trials: []results.Trial{},
 		Provenance: &results.Provenance{
-			StartedAt: w.at, FinishedAt: w.at, Commit: "unknown", Dirty: true, ExperimentSHA256: x.SHA256, Seed: p.Seed, Generator: "autocannon 8.0.0",
-			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS}, BudgetS: p.Budget.Seconds(),
-			Tools: map[string]string{}, Kernel: map[string]string{}, Binaries: map[string]host.Binary{},
+			StartedAt: w.at, FinishedAt: w.at, Commit: "unknown", Dirty: true, ExperimentSHA256: x.SHA256, Seed: p.Seed,
+			Generator: "autocannon 8.0.0",
+			Block:     &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS},
+			BudgetS:   p.Budget.Seconds(),
+			Tools:     map[string]string{}, Kernel: map[string]string{}, Binaries: map[string]host.Binary{},
 		},
 	}
 	for _, name := range results.Programs(x) {
@@ -136,7 +139,8 @@ func (w *workshop) blank(p run.Plan) *results.File {
 	all := x.Conditions()
 	twin := experiment.DrawControl(len(all), p.Seed)
 	for i, levels := range append(all, all[twin]) {
-		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: []string{"lab/scripts/server.sh", "lab/scripts/trial.sh"}}
+		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels,
+			Commands: []string{"lab/scripts/server.sh", "lab/scripts/trial.sh"}}
 		if i == len(all) {
 			c.ControlOf = f.Conditions[twin].ID
 		}
@@ -156,7 +160,8 @@ func (w *workshop) block(f *results.File) []results.Trial {
 	first := len(f.Trials)
 	for _, sequence := range experiment.DrawBlock(experiment.Groups(all), 1, p.Seed, p.Blocks) {
 		c := f.Conditions[sequence[0]]
-		t := results.Trial{Seq: len(f.Trials) + 1, Block: p.Blocks, Condition: c.ID, StartedAt: w.at, Valid: !w.broken, Bound: gate.BoundUnknown, Metrics: map[string]float64{"requests": 100, "duration_s": 1, "throughput_rps": 100}}
+		t := results.Trial{Seq: len(f.Trials) + 1, Block: p.Blocks, Condition: c.ID, StartedAt: w.at, Valid: !w.broken,
+			Bound: gate.BoundUnknown, Metrics: map[string]float64{"requests": 100, "duration_s": 1, "throughput_rps": 100}}
 		n, _ := c.Levels[setting.Workers].Int()
 		t.Metrics["workers"] = float64(n)
 		if w.seen != nil {
@@ -236,7 +241,8 @@ func (w *workshop) inOrder() []*results.File {
 
 func (w *workshop) git(args ...string) {
 	w.t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", string(w.root), "-c", "user.name=a", "-c", "user.email=a@example.invalid"}, args...)...)
+	cmd := exec.Command("git", append([]string{"-C", string(w.root), "-c", "user.name=a", "-c",
+		"user.email=a@example.invalid"}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.t.Fatalf("git %v: %v\n%s", args, err, out)
 	}

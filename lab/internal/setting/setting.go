@@ -21,23 +21,26 @@ import (
 
 // Names of the settings.
 const (
-	Route         = "route"          // path requested, e.g. "/read"
-	Connections   = "connections"    // open TCP connections of all client workers together
-	Clients       = "clients"        // hosts of a fleet that load the server, among which connections and rate are dealt out; absent: all
-	Pipelining    = "pipelining"     // requests in flight on each connection
-	ClientWorkers = "client_workers" // load generator threads; 0: one for each core in http_load, one event loop in autocannon
-	Generator     = "generator"      // load generator: "http_load" or "autocannon", "sink" for events, and others in texts and earlier runs
-	Rate          = "rate"           // requests per second asked for; 0 is a closed loop
-	Overload      = "overload"       // whether the trial is meant to show that the rate cannot be met
-	Workers       = "workers"        // the server's prefork workers, which is its GOMAXPROCS
-	Prefork       = "prefork"        // whether the server forks workers at all
-	Index         = "index"          // how the server picks a product: "pool" or "gofakeit"
-	WriteBuffer   = "write_buffer"   // bytes of the server's write buffer per connection
-	Stack         = "stack"          // server software: "fiber", "fasthttp" or "net-http"
-	Server        = "server"         // a server of lab/servers.toml or of the experiment's file
-	SpinNs        = "spin_ns"        // nanoseconds that the server burns for each request, as an effect to be detected
-	BlockRateNs   = "block_rate_ns"  // the block profile samples one event for each so many nanoseconds blocked
-	Replicate     = "replicate"      // a number without effect: the same condition again
+	Route       = "route"       // path requested, e.g. "/read"
+	Connections = "connections" // open TCP connections of all client workers together
+	// hosts of a fleet that load the server, among which connections and rate are dealt out; absent: all
+	Clients    = "clients"
+	Pipelining = "pipelining" // requests in flight on each connection
+	// load generator threads; 0: one for each core in http_load, one event loop in autocannon
+	ClientWorkers = "client_workers"
+	// load generator: "http_load" or "autocannon", "sink" for events, and others in texts and earlier runs
+	Generator   = "generator"
+	Rate        = "rate"          // requests per second asked for; 0 is a closed loop
+	Overload    = "overload"      // whether the trial is meant to show that the rate cannot be met
+	Workers     = "workers"       // the server's prefork workers, which is its GOMAXPROCS
+	Prefork     = "prefork"       // whether the server forks workers at all
+	Index       = "index"         // how the server picks a product: "pool" or "gofakeit"
+	WriteBuffer = "write_buffer"  // bytes of the server's write buffer per connection
+	Stack       = "stack"         // server software: "fiber", "fasthttp" or "net-http"
+	Server      = "server"        // a server of lab/servers.toml or of the experiment's file
+	SpinNs      = "spin_ns"       // nanoseconds that the server burns for each request, as an effect to be detected
+	BlockRateNs = "block_rate_ns" // the block profile samples one event for each so many nanoseconds blocked
+	Replicate   = "replicate"     // a number without effect: the same condition again
 )
 
 // Names of settings of the kernel and of services. Each name is one setting, so
@@ -55,9 +58,10 @@ const (
 // Names of the settings for a producer of events with a batch processor as the
 // server, and the receiver of its batches as the client.
 const (
-	Variant       = "variant"              // which batch processor
-	EventRate     = "event_rate"           // events per second offered; 0 searches for the highest rate that is delivered
-	Pacing        = "pacing"               // "open": events are due at fixed times; "ticker": late events are never offered
+	Variant   = "variant"    // which batch processor
+	EventRate = "event_rate" // events per second offered; 0 searches for the highest rate that is delivered
+	// "open": events are due at fixed times; "ticker": late events are never offered
+	Pacing        = "pacing"
 	EventBytes    = "event_bytes"          // bytes of one event
 	BatchEvents   = "batch_events"         // events in a full batch
 	FlushMs       = "flush_interval_ms"    // milliseconds after which an incomplete batch is sent
@@ -175,8 +179,10 @@ func IsPath(l Level) bool {
 // Names returns every setting in the order in which tables show them.
 func Names() []string {
 	return []string{
-		Server, Stack, Route, Prefork, Workers, Index, WriteBuffer, SpinNs, BlockRateNs, ServerCPUs, IRQ, IRQBalance, Crond, RPS, RFS,
-		Variant, EventRate, Pacing, EventBytes, BatchEvents, FlushMs, QueueEvents, WhenFull, Stagger, Attempts, SinkLatencyMs, SinkErrors,
+		Server, Stack, Route, Prefork, Workers, Index, WriteBuffer, SpinNs, BlockRateNs, ServerCPUs, IRQ, IRQBalance, Crond,
+		RPS, RFS,
+		Variant, EventRate, Pacing, EventBytes, BatchEvents, FlushMs, QueueEvents, WhenFull, Stagger, Attempts, SinkLatencyMs,
+		SinkErrors,
 		Generator, Clients, Connections, Pipelining, ClientWorkers, Rate, Overload, Replicate,
 	}
 }

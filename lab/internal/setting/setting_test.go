@@ -73,8 +73,10 @@ func TestRoutesAndCoresHaveNoOtherMeaning(t *testing.T) {
 		}
 	}
 	for _, route := range []string{
-		"", "read", "@127.0.0.1:19999/x", "/@127.0.0.1:19999/x", "//127.0.0.1:19999/x", "/a//b", ":80/x", "http://127.0.0.1/x", "/read?n=1", "/read#x", "/a b", "/a\n",
-		"/%2e", "\\\\x", "/<img src=x>", `/"x"`, "/'x'", "/a&b", "/é", "60 % /read", "60 % @x + 40 % /y", "60 % /read + 40 % /<b>", "/" + strings.Repeat("a", 100),
+		"", "read", "@127.0.0.1:19999/x", "/@127.0.0.1:19999/x", "//127.0.0.1:19999/x", "/a//b", ":80/x",
+		"http://127.0.0.1/x", "/read?n=1", "/read#x", "/a b", "/a\n",
+		"/%2e", "\\\\x", "/<img src=x>", `/"x"`, "/'x'", "/a&b", "/é", "60 % /read", "60 % @x + 40 % /y",
+		"60 % /read + 40 % /<b>", "/" + strings.Repeat("a", 100),
 	} {
 		if err := Check(Route, String(route)); err == nil {
 			t.Errorf("%q is taken for a route", route)
@@ -114,13 +116,15 @@ func TestOfTakesScalarsOnly(t *testing.T) {
 		in   any
 		want Level
 	}{
-		{int64(3), Int(3)}, {3, Int(3)}, {3.0, Int(3)}, {math.Copysign(0, -1), Int(0)}, {"x", String("x")}, {true, Bool(true)},
+		{int64(3), Int(3)}, {3, Int(3)}, {3.0, Int(3)}, {math.Copysign(0, -1), Int(0)}, {"x", String("x")},
+		{true, Bool(true)},
 	} {
 		if got, err := Of(c.in); err != nil || got != c.want {
 			t.Errorf("%v (%T): %v, %v", c.in, c.in, got, err)
 		}
 	}
-	for _, in := range []any{nil, 1.5, math.NaN(), math.Inf(1), math.Inf(-1), 1e300, []any{1}, map[string]any{}, uint8(1)} {
+	for _, in := range []any{nil, 1.5, math.NaN(), math.Inf(1), math.Inf(-1), 1e300, []any{1}, map[string]any{},
+		uint8(1)} {
 		if got, err := Of(in); err == nil {
 			t.Errorf("%v (%T) became the level %v", in, in, got)
 		}
@@ -138,7 +142,8 @@ func TestLessOrdersNumbersBySizeAndFalseFirst(t *testing.T) {
 		{"strings by letter", String("gofakeit"), String("pool")},
 	} {
 		if !c.a.Less(c.b) || c.b.Less(c.a) || c.a.Less(c.a) {
-			t.Errorf("%s: %v before %v: %v, the other way: %v, before itself: %v", c.name, c.a, c.b, c.a.Less(c.b), c.b.Less(c.a), c.a.Less(c.a))
+			t.Errorf("%s: %v before %v: %v, the other way: %v, before itself: %v", c.name, c.a, c.b, c.a.Less(c.b),
+				c.b.Less(c.a), c.a.Less(c.a))
 		}
 	}
 }
@@ -164,7 +169,8 @@ func TestAccessorsTellWhatALevelIs(t *testing.T) {
 func TestJSONRoundTrip(t *testing.T) {
 	// Some JSON readers lose digits of whole numbers above 2^53; no setting gets
 	// near.
-	for _, l := range []Level{Int(0), Int(1), Int(1 << 53), String("/read"), String("4"), String("true"), String(`"<&>`), Bool(true), Bool(false)} {
+	for _, l := range []Level{Int(0), Int(1), Int(1 << 53), String("/read"), String("4"), String("true"), String(`"<&>`),
+		Bool(true), Bool(false)} {
 		data, err := json.Marshal(l)
 		if err != nil {
 			t.Fatal(err)
@@ -174,7 +180,8 @@ func TestJSONRoundTrip(t *testing.T) {
 			t.Errorf("%v became %s and then %v (%v)", l, data, back, err)
 		}
 	}
-	if data, _ := json.Marshal(Levels{Workers: Int(4), Route: String("/read")}); string(data) != `{"route":"/read","workers":4}` {
+	if data, _ := json.Marshal(Levels{Workers: Int(4),
+		Route: String("/read")}); string(data) != `{"route":"/read","workers":4}` {
 		t.Errorf("levels are written as %s, not as bare scalars", data)
 	}
 	for _, bad := range []string{`null`, `1.5`, `[1]`, `{}`, `1e300`, `"`} {

@@ -17,7 +17,8 @@ func TestOtherLinesAreNoReadings(t *testing.T) {
 	if _, ok, err := Parse("lab: wire-server: no such network interface"); ok || err != nil {
 		t.Errorf("a complaint was read: %v, %v", ok, err)
 	}
-	for _, line := range []string{"shaper ", "shaper {", `shaper {"bytes":1}`, `shaper {"at":"2026-01-02T03:04:05Z","bytes":-1}`} {
+	for _, line := range []string{"shaper ", "shaper {", `shaper {"bytes":1}`,
+		`shaper {"at":"2026-01-02T03:04:05Z","bytes":-1}`} {
 		if r, ok, err := Parse(line); ok || err == nil {
 			t.Errorf("%q became %+v", line, r)
 		}

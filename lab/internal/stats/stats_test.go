@@ -176,7 +176,8 @@ func TestAgreesWithBenchmathWhereThatIsSymmetric(t *testing.T) {
 		}
 		agreed++
 		if s.Low != float64(c.low) || s.High != float64(c.high) || math.Abs(s.Coverage-c.confidence) > 1e-12 {
-			t.Errorf("n=%d: %v to %v at %v, benchmath gives %d to %d at %v", c.n, s.Low, s.High, s.Coverage, c.low, c.high, c.confidence)
+			t.Errorf("n=%d: %v to %v at %v, benchmath gives %d to %d at %v", c.n, s.Low, s.High, s.Coverage, c.low, c.high,
+				c.confidence)
 		}
 	}
 	if agreed < 10 {

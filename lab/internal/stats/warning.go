@@ -22,7 +22,8 @@ func (w Warning) Meaning() string {
 	case NoSpread:
 		return "every block gave the same ratio, so nothing is known of its noise"
 	case Coarse:
-		return "the figures are known only to the step in which they were recorded, and the answer has to hold for all that they may stand for"
+		return "the figures are known only to the step in which they were recorded, and the answer has to hold for all " +
+			"that they may stand for"
 	}
 	return ""
 }

@@ -76,13 +76,17 @@ func Near(name string, known []string) []string {
 
 // fold makes names that differ in case or in what joins their words alike.
 func fold(name string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("_-. /", r) }), " ")
+	return strings.Join(strings.FieldsFunc(strings.ToLower(name),
+		func(r rune) bool { return strings.ContainsRune("_-. /", r) }), " ")
 }
 
 // has tells whether each word begins one of the others.
 func has(words, begun []string) bool {
 	for _, b := range begun {
-		if !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, b) || len(w) > 2 && strings.HasPrefix(b, w) }) {
+		if !slices.ContainsFunc(words, func(w string) bool {
+			return strings.HasPrefix(w, b) || len(w) > 2 &&
+				strings.HasPrefix(b, w)
+		}) {
 			return false
 		}
 	}

@@ -8,7 +8,8 @@ import (
 )
 
 func TestNear(t *testing.T) {
-	metrics := []string{"throughput_rps", "latency_p50_s", "latency_p99_s", "latency_p999_s", "server_cpu_per_request_s", "client_cpu_per_request_s", "errors"}
+	metrics := []string{"throughput_rps", "latency_p50_s", "latency_p99_s", "latency_p999_s", "server_cpu_per_request_s",
+		"client_cpu_per_request_s", "errors"}
 	for _, c := range []struct {
 		name string
 		want []string

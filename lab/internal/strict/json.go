@@ -85,13 +85,15 @@ func Mistyped(err error, data []byte) error {
 	if !errors.As(err, &m) {
 		return err
 	}
-	return fmt.Errorf("line %d: /%s takes %s, not a JSON %s", line(data, m.Offset), strings.ReplaceAll(m.Field, ".", "/"), wanted(m.Type), m.Value)
+	return fmt.Errorf("line %d: /%s takes %s, not a JSON %s", line(data, m.Offset), strings.ReplaceAll(m.Field, ".", "/"),
+		wanted(m.Type), m.Value)
 }
 
 // checkLineEnds refuses CRLF: a file whose lines end in two ways has two digests.
 func checkLineEnds(data []byte) error {
 	if at := bytes.IndexByte(data, '\r'); at >= 0 {
-		return fmt.Errorf("line %d: a carriage return; lines end with a line feed alone (git config core.autocrlf input)", line(data, int64(at)))
+		return fmt.Errorf("line %d: a carriage return; lines end with a line feed alone (git config core.autocrlf input)",
+			line(data, int64(at)))
 	}
 	return nil
 }

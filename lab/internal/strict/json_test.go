@@ -75,8 +75,10 @@ func TestNamesTheLineOfASyntaxError(t *testing.T) {
 		{"a comment", "[1,\n// two\n2]", "line 2: invalid character '/'"},
 		{"a leading zero", "[1,\n01]", "line 2: invalid character '1'"},
 		{"NaN", "{\n\"a\": NaN}", "line 2: invalid character 'N'"},
-		{"a misspelt word deep in the file", front.String() + "  \"b\": tru,\n  \"c\": 1\n}", "line 41: invalid character ','"},
-		{"a bad escape deep in the file", front.String() + "  \"b\": \"\\q\",\n  \"c\": 1\n}", "line 41: invalid escape sequence `\\q` in string, in /b"},
+		{"a misspelt word deep in the file", front.String() + "  \"b\": tru,\n  \"c\": 1\n}",
+			"line 41: invalid character ','"},
+		{"a bad escape deep in the file", front.String() + "  \"b\": \"\\q\",\n  \"c\": 1\n}",
+			"line 41: invalid escape sequence `\\q` in string, in /b"},
 		{"a missing colon deep in the file", front.String() + "  \"b\" 1,\n  \"c\": 1\n}", "line 41: invalid character '1'"},
 		{"a line break in a text", front.String() + "  \"b\": \"x\ny\",\n  \"c\": 1\n}", "line 41: invalid character '\\n'"},
 	} {
@@ -139,7 +141,9 @@ func TestRefusesEndlessNesting(t *testing.T) {
 
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{
-		`{"a":1,"b":[true,null,"x"]}`, `{"a":1,"\u0061":2}`, `[1,]`, `{"a"`, `{} {}`, "\xff", `"\ud800"`, `{"\ud800":1,"\udc00":2}`, `1e999`, `[[[]]]`, `[ 1 , {"a" : [ ] , "b/~" : {"c\\"d":[-1.5e+3,1e999]} } ]`, "[1,\n{\"x\":\n1,\"x\":2}]", `{"":{},"":1}`,
+		`{"a":1,"b":[true,null,"x"]}`, `{"a":1,"\u0061":2}`, `[1,]`, `{"a"`, `{} {}`, "\xff", `"\ud800"`,
+		`{"\ud800":1,"\udc00":2}`, `1e999`, `[[[]]]`, `[ 1 , {"a" : [ ] , "b/~" : {"c\\"d":[-1.5e+3,1e999]} } ]`,
+		"[1,\n{\"x\":\n1,\"x\":2}]", `{"":{},"":1}`,
 	} {
 		f.Add([]byte(seed))
 	}

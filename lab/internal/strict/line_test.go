@@ -7,14 +7,17 @@ import (
 )
 
 func TestCheckRefusesWhatCannotBeSeen(t *testing.T) {
-	for _, s := range []string{"", "plain", "4.4 % of the server’s cores · 1 µs → 2 µs", "a b", "<b>&\"'", "日本語", "\uFFFD", strings.Repeat("é", LongestLine)} {
+	for _, s := range []string{"", "plain", "4.4 % of the server’s cores · 1 µs → 2 µs", "a b", "<b>&\"'", "日本語", "\uFFFD",
+		strings.Repeat("é", LongestLine)} {
 		if err := CheckLine(s); err != nil {
 			t.Errorf("%.40q: %v", s, err)
 		}
 	}
 	for _, c := range []struct{ s, says string }{
-		{"two\nlines", "U+000A"}, {"\ta", "U+0009"}, {"a\r", "U+000D"}, {"\x1b[31mred", "U+001B"}, {"a\x00", "U+0000"}, {"a\x7f", "U+007F"},
-		{"a\u0085b", "U+0085"}, {"a\u2028b", "U+2028"}, {"a\u202eb", "U+202E"}, {"a\u2066b", "U+2066"}, {"a\u200bb", "U+200B"}, {"\ufeffa", "U+FEFF"},
+		{"two\nlines", "U+000A"}, {"\ta", "U+0009"}, {"a\r", "U+000D"}, {"\x1b[31mred", "U+001B"}, {"a\x00", "U+0000"},
+		{"a\x7f", "U+007F"},
+		{"a\u0085b", "U+0085"}, {"a\u2028b", "U+2028"}, {"a\u202eb", "U+202E"}, {"a\u2066b", "U+2066"},
+		{"a\u200bb", "U+200B"}, {"\ufeffa", "U+FEFF"},
 		{"a\xffb", "not UTF-8"}, {strings.Repeat("é", LongestLine+1), "longer than 4096"},
 	} {
 		if err := CheckLine(c.s); err == nil || !strings.Contains(err.Error(), c.says) {

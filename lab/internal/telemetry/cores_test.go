@@ -13,7 +13,8 @@ func TestWhereEachCoresTimeWent(t *testing.T) {
 	p[1].cpus[0] = procfs.CPUStat{User: 150, Nice: 20, System: 70, IRQ: 10, SoftIRQ: 25, Steal: 20, Idle: 790, Iowait: 15}
 	got := whole(sampler(p), 1000, 0).Cores
 	// Of 200 ticks: user 50 and 10, system 20, 5 and 5, steal 10, idle 90 and 10.
-	if want := (Core{CPU: 0, User: 0.3, System: 0.1, SoftIRQ: 0.05, Steal: 0.05, Idle: 0.5}); len(got) != 3 || got[0] != want {
+	if want := (Core{CPU: 0, User: 0.3, System: 0.1, SoftIRQ: 0.05, Steal: 0.05, Idle: 0.5}); len(got) != 3 ||
+		got[0] != want {
 		t.Errorf("%+v, want %+v first of three", got, want)
 	}
 	if got[1].CPU != 1 || got[2].CPU != 2 {

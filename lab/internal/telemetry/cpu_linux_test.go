@@ -95,7 +95,8 @@ func TestWhatEndedWithinTheWindowIsCounted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &Sampler{fs: fs, began: time.Now(), kernels: map[int]bool{}, targets: Targets{Pairs: []Pair{{[]int{pid}, func() int { return pid }}}, NetPID: pid}}
+			s := &Sampler{fs: fs, began: time.Now(), kernels: map[int]bool{},
+				targets: Targets{Pairs: []Pair{{[]int{pid}, func() int { return pid }}}, NetPID: pid}}
 			s.look()
 			a := s.take(nil)[0]
 			fmt.Fprintln(in, how)
@@ -112,7 +113,8 @@ func TestWhatEndedWithinTheWindowIsCounted(t *testing.T) {
 			d.client(&w, s.targets, 1)
 			// Times of children are in ticks.
 			for name, got := range map[string]float64{
-				"server_cpu_s": w.Metrics["server_cpu_s"], "client_cpu_per_request_s": w.Metrics["client_cpu_per_request_s"] * d.seconds,
+				"server_cpu_s":             w.Metrics["server_cpu_s"],
+				"client_cpu_per_request_s": w.Metrics["client_cpu_per_request_s"] * d.seconds,
 			} {
 				if least := (spent - 3*tick).Seconds(); got < least {
 					t.Errorf("%s: %v s, and %v were spent", name, got, spent)

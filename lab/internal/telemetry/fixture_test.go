@@ -61,7 +61,8 @@ func pair() []sample {
 			survey:  kernel(10, 4, 11), interrupts: 1000, own: seconds(1),
 		},
 		{
-			at: at(12), mono: seconds(2), server: server(1.2, 3.6, 4.2, 8), client: []process{{pid: 20, parent: 1, cpu: seconds(6.5)}},
+			at: at(12), mono: seconds(2), server: server(1.2, 3.6, 4.2, 8),
+			client:  []process{{pid: 20, parent: 1, cpu: seconds(6.5)}},
 			threads: map[int]time.Duration{20: seconds(5.4), 21: seconds(1.1), 22: seconds(0.02)},
 			cpus:    map[int64]procfs.CPUStat{0: ticks(250, 80, 860, 10), 1: ticks(50, 0, 1150, 0), 2: ticks(90, 30, 80, 30)},
 			survey:  kernel(12, 10, 41), interrupts: 3000, own: seconds(1.01),
@@ -70,7 +71,8 @@ func pair() []sample {
 }
 
 func sampler(samples []sample) *Sampler {
-	return &Sampler{targets: Targets{Pairs: make([]Pair, 1), ServerCPUs: []int{0, 1}, ClientCPUs: []int{2}, Wire: bothWays}, samples: [][]sample{samples}}
+	return &Sampler{targets: Targets{Pairs: make([]Pair, 1), ServerCPUs: []int{0, 1}, ClientCPUs: []int{2},
+		Wire: bothWays}, samples: [][]sample{samples}}
 }
 
 func whole(s *Sampler, rps, lineRate float64) Window {

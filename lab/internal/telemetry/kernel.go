@@ -101,7 +101,8 @@ func (s *Sampler) throttled() (seconds float64, ok bool) {
 }
 
 func (s *Sampler) heatFiles() []string {
-	files, _ := filepath.Glob(filepath.Join(s.sys, "devices", "system", "cpu", "cpu[0-9]*", "thermal_throttle", "core_throttle_total_time_ms"))
+	files, _ := filepath.Glob(filepath.Join(s.sys, "devices", "system", "cpu", "cpu[0-9]*", "thermal_throttle",
+		"core_throttle_total_time_ms"))
 	return files
 }
 

@@ -36,8 +36,11 @@ func within(all []time.Duration, from, to time.Duration) (n int) {
 // wherever it begins.
 func TestEveryWindowHasTwoSurveys(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, window := range []time.Duration{700 * time.Millisecond, time.Second, 1100 * time.Millisecond, 1200 * time.Millisecond, 1500 * time.Millisecond, 2 * time.Second, 2500 * time.Millisecond, 5 * time.Second, 10 * time.Second} {
-		for _, cost := range []time.Duration{100 * time.Microsecond, 2 * time.Millisecond, 6 * time.Millisecond, 20 * time.Millisecond} {
+	for _, window := range []time.Duration{700 * time.Millisecond, time.Second, 1100 * time.Millisecond,
+		1200 * time.Millisecond, 1500 * time.Millisecond, 2 * time.Second, 2500 * time.Millisecond, 5 * time.Second,
+		10 * time.Second} {
+		for _, cost := range []time.Duration{100 * time.Microsecond, 2 * time.Millisecond, 6 * time.Millisecond,
+			20 * time.Millisecond} {
 			samples, surveys := paced(window, cost/2, cost, 20*window, r)
 			for range 300 {
 				from := time.Duration(r.Int64N(int64(18 * window)))
@@ -69,7 +72,8 @@ func TestLongWindowsHaveNoMoreSurveysThanTheyNeed(t *testing.T) {
 		const lasts = 100 * time.Second
 		samples, surveys := paced(c.window, c.sample, c.look, lasts, r)
 		if n, most := len(surveys), int(lasts/c.most)+1; n > most {
-			t.Errorf("%d surveys in %v, want %d at the most; a window of %v, and each costs %v", n, lasts, most, c.window, c.look)
+			t.Errorf("%d surveys in %v, want %d at the most; a window of %v, and each costs %v", n, lasts, most, c.window,
+				c.look)
 		}
 		if spent := time.Duration(len(samples)) * c.sample; spent > lasts/100+c.sample {
 			t.Errorf("samples cost %v in %v", spent, lasts)

@@ -12,7 +12,8 @@ func beside() []sample {
 	both := pair()
 	for i := range both {
 		used := float64(i)
-		both[i].server = []process{{pid: 30, parent: 3, threads: 4, cpu: seconds(1 + used/2), switches: int64(100 * used), rss: 500}}
+		both[i].server = []process{{pid: 30, parent: 3, threads: 4, cpu: seconds(1 + used/2), switches: int64(100 * used),
+			rss: 500}}
 		both[i].client = []process{{pid: 40, parent: 1, cpu: seconds(used / 10), rss: 70}}
 		both[i].threads = map[int]time.Duration{40: seconds(used / 10)}
 	}
@@ -30,11 +31,13 @@ func TestEachPairHasItsOwnFigures(t *testing.T) {
 	delete(want, "connections_established")
 	expect(t, s.Between(0, at(9.5), at(100), 1000, 1e6).Metrics, want)
 
-	for _, name := range []string{"server_workers_busy", "workers_active", "threads_per_worker"} { // a server without workers
+	// a server without workers
+	for _, name := range []string{"server_workers_busy", "workers_active", "threads_per_worker"} {
 		delete(want, name)
 	}
 	for name, v := range map[string]float64{
-		"workers": 0, "processes": 1, "server_cpu_s": 0.5, "server_cpu_per_request_s": 0.5 / 2 / 50, "server_context_switches_per_s": 50, "server_rss_bytes": 500,
+		"workers": 0, "processes": 1, "server_cpu_s": 0.5, "server_cpu_per_request_s": 0.5 / 2 / 50,
+		"server_context_switches_per_s": 50, "server_rss_bytes": 500,
 		"client_cpu_per_request_s": 0.1 / 2 / 50, "client_thread_busy_max": 0.05, "client_rss_bytes": 70,
 	} {
 		want[name] = v
@@ -46,7 +49,8 @@ func TestEachPairHasItsOwnFigures(t *testing.T) {
 	}
 	// A stopped process is reported for its own pair only.
 	s.samples[1][0].server[0].stopped = true
-	if a, b := s.Between(0, at(9.5), at(100), 1, 0).Stopped, s.Between(1, at(9.5), at(100), 1, 0).Stopped; len(a) != 0 || !slices.Equal(b, []string{"server"}) {
+	if a, b := s.Between(0, at(9.5), at(100), 1, 0).Stopped, s.Between(1, at(9.5), at(100), 1, 0).Stopped; len(a) != 0 ||
+		!slices.Equal(b, []string{"server"}) {
 		t.Errorf("stopped: %v of the first, %v of the second", a, b)
 	}
 }

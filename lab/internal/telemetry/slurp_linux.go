@@ -18,7 +18,8 @@ func slurp(path string, buf []byte) ([]byte, error) {
 	}
 	const here = -0x64 // AT_FDCWD
 	at := here
-	fd, _, errno := syscall.RawSyscall6(syscall.SYS_OPENAT, uintptr(at), uintptr(unsafe.Pointer(name)), syscall.O_RDONLY|syscall.O_CLOEXEC, 0, 0, 0)
+	fd, _, errno := syscall.RawSyscall6(syscall.SYS_OPENAT, uintptr(at), uintptr(unsafe.Pointer(name)),
+		syscall.O_RDONLY|syscall.O_CLOEXEC, 0, 0, 0)
 	if errno != 0 {
 		return nil, fmt.Errorf("%s: %w", path, errno)
 	}

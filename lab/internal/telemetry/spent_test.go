@@ -35,7 +35,8 @@ func TestCPUTimeOfATree(t *testing.T) {
 		{"one was started and ended", []process{root}, []process{waited(0.2)}, 0.7},
 		{"one ended, and nobody waited for it", []process{root, child(2, 1, 4, 9)}, []process{grown}, -1},
 		{"one ended with its child", []process{root, child(2, 1, 4, 9), child(3, 2, 1, 9)}, []process{waited(5.1)}, 0.6},
-		{"of two that ended one was waited for", []process{root, child(2, 1, 4, 9), child(3, 1, 4, 9)}, []process{waited(4.1)}, -1},
+		{"of two that ended one was waited for", []process{root, child(2, 1, 4, 9), child(3, 1, 4, 9)},
+			[]process{waited(4.1)}, -1},
 	} {
 		got, ok := spent(c.a, c.b, seconds(100))
 		if ok != (c.want >= 0) || ok && math.Abs(got.Seconds()-c.want) > 1e-9 {

@@ -6,18 +6,21 @@ import (
 )
 
 // A line as the kernel writes it, with a name that looks like more fields.
-const line = "1234 (a) R 9 (b) S 77 1234 1234 0 -1 4194560 10 20 0 0 150 50 30 20 20 0 7 0 999 123456 25 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+const line = "1234 (a) R 9 (b) S 77 1234 1234 0 -1 4194560 10 20 0 0 150 50 30 20 20 0 7 0 999 123456 25 " +
+	"18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
 
 func TestStatIsReadBehindTheName(t *testing.T) {
 	got, err := parseStat([]byte(line))
-	want := stat{name: "a) R 9 (b", state: 'S', parent: 77, flags: 4194560, cpu: 200, children: 50, threads: 7, began: 999, rss: 25 * os.Getpagesize(), processor: 3}
+	want := stat{name: "a) R 9 (b", state: 'S', parent: 77, flags: 4194560, cpu: 200, children: 50, threads: 7, began: 999,
+		rss: 25 * os.Getpagesize(), processor: 3}
 	if err != nil || got != want {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
 }
 
 func TestStatRefusesWhatIsNone(t *testing.T) {
-	for _, text := range []string{"", "1 sh S", ")(", "1 (sh)", "1 (sh) S 1 2", "1 (sh) S x 1234 1234 0 -1 4194560 10 20 0 0 150 50 30 20 20 0 7 0 999 123456 25 1 1 1 0 0 0 0 0 0 0 0 0 0 17 3"} {
+	for _, text := range []string{"", "1 sh S", ")(", "1 (sh)", "1 (sh) S 1 2",
+		"1 (sh) S x 1234 1234 0 -1 4194560 10 20 0 0 150 50 30 20 20 0 7 0 999 123456 25 1 1 1 0 0 0 0 0 0 0 0 0 0 17 3"} {
 		if s, err := parseStat([]byte(text)); err == nil {
 			t.Errorf("%q became %+v", text, s)
 		}

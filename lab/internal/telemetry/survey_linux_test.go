@@ -134,7 +134,8 @@ func TestAStoppedProcessIsSeen(t *testing.T) {
 	if err := syscall.Kill(-shell.Process.Pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	w := watched(t, Targets{Pairs: []Pair{{Servers: []int{shell.Process.Pid}}}}, func(w Window) bool { return len(w.Stopped) > 0 })
+	w := watched(t, Targets{Pairs: []Pair{{Servers: []int{shell.Process.Pid}}}},
+		func(w Window) bool { return len(w.Stopped) > 0 })
 	// The test itself is the client, and the shell is its child too.
 	if !slices.Contains(w.Stopped, "server") {
 		t.Errorf("stopped: %v, want the server", w.Stopped)
@@ -143,7 +144,8 @@ func TestAStoppedProcessIsSeen(t *testing.T) {
 
 func TestTheKernelsCountersAreRead(t *testing.T) {
 	w := watched(t, Targets{}, func(w Window) bool { _, ok := w.Metrics["swap_pages"]; return ok })
-	for _, name := range []string{"interrupts_per_s", "softnet_drops", "softnet_squeezes", "tcp_retransmits", "listen_overflows", "listen_drops", "swap_pages", "sampler_busy", "clock_step_s"} {
+	for _, name := range []string{"interrupts_per_s", "softnet_drops", "softnet_squeezes", "tcp_retransmits",
+		"listen_overflows", "listen_drops", "swap_pages", "sampler_busy", "clock_step_s"} {
 		if v, ok := w.Metrics[name]; !ok || v < 0 {
 			t.Errorf("%s is %v (there: %v)", name, v, ok)
 		}
@@ -254,7 +256,8 @@ func TestWorkersThatHoldAConnectionServe(t *testing.T) {
 	}{
 		{"both", began, []*survey{look(map[int]int{10: 5, 11: 20, 12: 9})}, 2, true},
 		{"one", began, []*survey{look(map[int]int{10: 5, 11: 20, 12: 8})}, 1, true},
-		{"one, and only for a while", began, []*survey{look(map[int]int{11: 8, 12: 8}), look(map[int]int{11: 9, 12: 8}), look(map[int]int{11: 8, 12: 8})}, 1, true},
+		{"one, and only for a while", began, []*survey{look(map[int]int{11: 8, 12: 8}), look(map[int]int{11: 9, 12: 8}),
+			look(map[int]int{11: 8, 12: 8})}, 1, true},
 		{"none; the master's files are not a worker's", began, []*survey{look(map[int]int{10: 99, 11: 8, 12: 8})}, 0, true},
 		{"one cannot be seen", began, []*survey{look(map[int]int{11: 20})}, 0, false},
 		{"one came later", look(map[int]int{11: 8}), []*survey{look(map[int]int{11: 20, 12: 20})}, 0, false},

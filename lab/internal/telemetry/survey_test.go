@@ -80,7 +80,8 @@ func TestOneSurveyTellsNoLoad(t *testing.T) {
 	p := pair()
 	p[0].survey = nil
 	w := whole(sampler(p), 1000, 0)
-	for _, name := range []string{"server_foreign_load", "client_foreign_load", "swap_pages", "tcp_retransmits", "connections_established"} {
+	for _, name := range []string{"server_foreign_load", "client_foreign_load", "swap_pages", "tcp_retransmits",
+		"connections_established"} {
 		if v, ok := w.Metrics[name]; ok {
 			t.Errorf("%s is %v", name, v)
 		}

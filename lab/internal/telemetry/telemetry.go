@@ -109,7 +109,8 @@ func Start(t Targets) (*Sampler, error) {
 	if t.NetPID == 0 {
 		t.NetPID = os.Getpid()
 	}
-	s := &Sampler{fs: fs, proc: "/proc", sys: "/sys", targets: t, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{}), first: make(chan struct{}),
+	s := &Sampler{fs: fs, proc: "/proc", sys: "/sys", targets: t, began: time.Now(), stop: make(chan struct{}),
+		done: make(chan struct{}), first: make(chan struct{}),
 		kernels: map[int]bool{}, samples: make([][]sample, len(t.Pairs))}
 	s.heat = s.heatFiles()
 	go s.loop()

@@ -164,7 +164,8 @@ func TestPairsOfRealProcesses(t *testing.T) {
 	slices.Sort(seen)
 	want := named(pids, "sleep")
 	slices.Sort(want)
-	if !slices.Equal(seen, want) || slices.ContainsFunc(all[0].server, func(p process) bool { return slices.Contains(want, p.pid) }) {
+	if !slices.Equal(seen, want) || slices.ContainsFunc(all[0].server,
+		func(p process) bool { return slices.Contains(want, p.pid) }) {
 		t.Errorf("of the second %v, want %v; of the first %v", seen, want, all[0].server)
 	}
 	for _, pid := range append(pids, first.Process.Pid) {

@@ -27,7 +27,8 @@ func TestLoadOfHiddenProcessesIsForeign(t *testing.T) {
 			one := &s.samples[0][i]
 			used := c.user * float64(i) / float64(last)
 			one.server, one.own = server(1, 1, 1, 6), 0 // which used nothing meanwhile
-			one.cpus = map[int64]procfs.CPUStat{0: {User: used, Idle: 100 + 2*float64(i)/float64(last) - used}, 1: {Idle: 100 + 2*float64(i)/float64(last)}}
+			one.cpus = map[int64]procfs.CPUStat{0: {User: used, Idle: 100 + 2*float64(i)/float64(last) - used},
+				1: {Idle: 100 + 2*float64(i)/float64(last)}}
 			if one.survey != nil {
 				one.survey.others = nil
 			}

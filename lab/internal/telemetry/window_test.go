@@ -51,9 +51,11 @@ func TestWindowIsTheDifferenceOfItsEnds(t *testing.T) {
 func TestWindowIsCutToItsTimes(t *testing.T) {
 	// The warm-up before and the time after cost a hundred times as much. Samples
 	// exactly at the window's ends belong to it.
-	warm := sample{at: at(9.9), mono: seconds(-0.1), survey: kernel(9.9, 0, 11), server: server(0, 0, 0, 1), threads: map[int]time.Duration{20: 0}}
+	warm := sample{at: at(9.9), mono: seconds(-0.1), survey: kernel(9.9, 0, 11), server: server(0, 0, 0, 1),
+		threads: map[int]time.Duration{20: 0}}
 	middle := sample{at: at(11), server: server(1.1, 2.1, 3.1, 7)}
-	late := sample{at: at(12.1), mono: seconds(2.1), server: server(100, 100, 100, 99), threads: map[int]time.Duration{20: seconds(99)}}
+	late := sample{at: at(12.1), mono: seconds(2.1), server: server(100, 100, 100, 99),
+		threads: map[int]time.Duration{20: seconds(99)}}
 	p := pair()
 	got := sampler([]sample{warm, p[0], middle, p[1], late}).Between(0, at(10), at(12), 1000, 1e6)
 	want := whole(sampler(pair()), 1000, 1e6)
@@ -63,9 +65,10 @@ func TestWindowIsCutToItsTimes(t *testing.T) {
 func TestTooFewSamplesSayNothing(t *testing.T) {
 	p := pair()
 	for name, s := range map[string]*Sampler{
-		"none":       sampler(nil),
-		"one":        sampler(p[:1]),
-		"one inside": sampler([]sample{{at: at(-5), server: server(0, 0, 0, 1)}, p[0], {at: at(200), server: server(9, 9, 9, 1)}}),
+		"none": sampler(nil),
+		"one":  sampler(p[:1]),
+		"one inside": sampler([]sample{{at: at(-5), server: server(0, 0, 0, 1)}, p[0],
+			{at: at(200), server: server(9, 9, 9, 1)}}),
 	} {
 		if w := whole(s, 1000, 1e6); len(w.Metrics) != 0 || w.WorkersMin != 0 || w.WorkersMax != 0 {
 			t.Errorf("%s: %+v", name, w)
@@ -74,7 +77,8 @@ func TestTooFewSamplesSayNothing(t *testing.T) {
 }
 
 func TestWhatWasNotReadIsLeftOut(t *testing.T) {
-	serverNames := []string{"workers", "workers_active", "processes", "threads_per_worker", "server_cpu_s", "server_cpu_per_request_s", "server_workers_busy", "server_context_switches_per_s", "server_rss_bytes"}
+	serverNames := []string{"workers", "workers_active", "processes", "threads_per_worker", "server_cpu_s",
+		"server_cpu_per_request_s", "server_workers_busy", "server_context_switches_per_s", "server_rss_bytes"}
 	for _, c := range []struct {
 		name   string
 		change func(a, b *sample)
@@ -90,13 +94,18 @@ func TestWhatWasNotReadIsLeftOut(t *testing.T) {
 				}
 			}
 		}, []string{"server_context_switches_per_s"}},
-		{"no cores", func(a, b *sample) { a.cpus, b.cpus = nil, nil }, []string{"server_cores_busy", "server_steal", "client_cores_busy", "client_steal"}},
+		{"no cores", func(a, b *sample) { a.cpus, b.cpus = nil, nil },
+			[]string{"server_cores_busy", "server_steal", "client_cores_busy", "client_steal"}},
 		// The mean over one core would cover less than was asked.
 		{"one server core missing", func(a, b *sample) { delete(b.cpus, 1) }, []string{"server_cores_busy", "server_steal"}},
-		{"the client's core missing at first", func(a, b *sample) { delete(a.cpus, 2) }, []string{"client_cores_busy", "client_steal"}},
-		{"a core whose counters stand still", func(a, b *sample) { b.cpus[1] = a.cpus[1] }, []string{"server_cores_busy", "server_steal"}},
-		{"no client", func(a, b *sample) { a.client, b.client, a.threads, b.threads = nil, nil, nil, nil }, []string{"client_cpu_per_request_s", "client_thread_busy_max"}},
-		{"another client than before", func(a, b *sample) { a.client[0].pid = 99; a.threads = map[int]time.Duration{99: 0} }, []string{"client_cpu_per_request_s", "client_thread_busy_max"}},
+		{"the client's core missing at first", func(a, b *sample) { delete(a.cpus, 2) },
+			[]string{"client_cores_busy", "client_steal"}},
+		{"a core whose counters stand still", func(a, b *sample) { b.cpus[1] = a.cpus[1] },
+			[]string{"server_cores_busy", "server_steal"}},
+		{"no client", func(a, b *sample) { a.client, b.client, a.threads, b.threads = nil, nil, nil, nil },
+			[]string{"client_cpu_per_request_s", "client_thread_busy_max"}},
+		{"another client than before", func(a, b *sample) { a.client[0].pid = 99; a.threads = map[int]time.Duration{99: 0} },
+			[]string{"client_cpu_per_request_s", "client_thread_busy_max"}},
 		{"threads not readable", func(a, b *sample) { b.threads = nil }, []string{"client_thread_busy_max"}},
 		// The ended thread's CPU time is lost, and it may have been the busiest.
 		{"a thread has ended", func(a, b *sample) { delete(b.threads, 20) }, []string{"client_thread_busy_max"}},
@@ -108,7 +117,8 @@ func TestWhatWasNotReadIsLeftOut(t *testing.T) {
 }
 
 func TestWithoutAWireThereIsNoneToReport(t *testing.T) {
-	names := []string{"wire_tx_bps", "wire_rx_bps", "wire_tx_packets_per_s", "wire_rx_packets_per_s", "line_rate_share", "wire_drops"}
+	names := []string{"wire_tx_bps", "wire_rx_bps", "wire_tx_packets_per_s", "wire_rx_packets_per_s", "line_rate_share",
+		"wire_drops"}
 	for what, both := range map[string]func() (server, client []shaper.Reading){
 		"none":                   nil,
 		"not read yet":           func() (server, client []shaper.Reading) { return nil, nil },

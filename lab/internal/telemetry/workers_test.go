@@ -10,7 +10,8 @@ func TestAWorkerThatVanishesIsSeen(t *testing.T) {
 	p[1].server = p[1].server[:2]
 	w := whole(sampler(p), 1000, 0)
 	if w.WorkersMin != 1 || w.WorkersMax != 2 || w.Metrics["workers"] != 1 {
-		t.Errorf("workers from %d to %d, metric %v; want 1 to 2, and the least", w.WorkersMin, w.WorkersMax, w.Metrics["workers"])
+		t.Errorf("workers from %d to %d, metric %v; want 1 to 2, and the least", w.WorkersMin, w.WorkersMax,
+			w.Metrics["workers"])
 	}
 	// Its time until then is unknown, unless its master has waited for it.
 	if got, ok := w.Metrics["server_cpu_s"]; ok {

@@ -156,7 +156,8 @@ func (l *Line) Wait(what string, length time.Duration) (end func()) {
 
 // waited shows how far it is.
 func (l *Line) waited(what string, over, length time.Duration) {
-	text := fmt.Sprintf("%s: %s of %s, %s left", what, words.Duration(min(over, length)), words.Duration(length), words.Duration(length-over))
+	text := fmt.Sprintf("%s: %s of %s, %s left", what, words.Duration(min(over, length)), words.Duration(length),
+		words.Duration(length-over))
 	if over >= length {
 		text = what + ": waiting for the last answers"
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 func TestLinesBreakBetweenWords(t *testing.T) {
-	text := "  11-threads block 3  workers=1: invalid: other-load: others ran on the server's cores for 0.94 of a core, more than 0.10"
+	text := "  11-threads block 3  workers=1: invalid: other-load: others ran on the server's cores for 0.94 of a " +
+		"core, more than 0.10"
 	for _, width := range []int{40, 60, 80, 200, 0} {
 		got := Fit(text, width)
 		if !slices.Equal(strings.Fields(got), strings.Fields(text)) {
@@ -30,7 +31,8 @@ func TestProgressStaysOneLine(t *testing.T) {
 	var b bytes.Buffer
 	r := &Line{Out: &b, Terminal: true, Columns: 40}
 	r.rewrite("  11-pipelining-simple block 12 (2/3): 1 min 20 s, at most 2 min 05 s left, 0 of 3 claims decided")
-	if got := strings.Trim(b.String(), "\r "); strings.Contains(got, "\n") || len([]rune(got)) > 39 || !strings.HasSuffix(got, " …") {
+	if got := strings.Trim(b.String(), "\r "); strings.Contains(got, "\n") || len([]rune(got)) > 39 ||
+		!strings.HasSuffix(got, " …") {
 		t.Errorf("%q", got)
 	}
 }

@@ -54,12 +54,15 @@ func TestTheDesignsOfAFleetFitTheirMachines(t *testing.T) {
 			"rps --dev enp95s0", "rfs --table-only --entries 32768", "rfs --queues-only --dev enp95s0 --entries 32768",
 		}, steering("enp95s0", "ffffffff,ffffffff,ffffffff,ffffffff", "2048", 16)},
 		{"06", c6i2xlarge, false, []string{
-			"irq-pin --dev ens5 --cpus 6-7", "rps --dev ens5", "rfs --table-only --entries 32768", "rfs --queues-only --dev ens5 --entries 32768",
+			"irq-pin --dev ens5 --cpus 6-7", "rps --dev ens5", "rfs --table-only --entries 32768",
+			"rfs --queues-only --dev ens5 --entries 32768",
 		}, append(irqs(28, 6, 8, 2), steering("ens5", "ff", "4096", 8)...)},
 		{"06b", c8i32xlarge, false, []string{
-			"irq-pin --dev enp95s0 --cpus 112-127", "rps --dev enp95s0", "rfs --table-only --entries 32768", "rfs --queues-only --dev enp95s0 --entries 32768",
+			"irq-pin --dev enp95s0 --cpus 112-127", "rps --dev enp95s0", "rfs --table-only --entries 32768",
+			"rfs --queues-only --dev enp95s0 --entries 32768",
 		}, append(irqs(143, 112, 16, 16), steering("enp95s0", "ffffffff,ffffffff,ffffffff,ffffffff", "2048", 16)...)},
-		{"07", c8i32xlarge, true, []string{"irqbalance", "crond", "irq-pin --dev enp95s0 --cpus 112-127"}, irqs(143, 112, 16, 16)},
+		{"07", c8i32xlarge, true, []string{"irqbalance", "crond", "irq-pin --dev enp95s0 --cpus 112-127"},
+			irqs(143, 112, 16, 16)},
 		{"08", c6in8xlarge, false, []string{"irq-pin --dev ens5 --cpus 16-31"}, irqs(40, 16, 16, 16)},
 	} {
 		t.Run(c.design, func(t *testing.T) {
@@ -106,12 +109,14 @@ func TestDesignsThatPinSayWhatStandsInTheirWay(t *testing.T) {
 	root := d.tree(t)
 	put(t, root, "/proc/812/comm", "irqbalance\n")
 	err := Reach("irq-pin", []string{"--dev", d.dev, "--cpus", "112-127"})
-	if err == nil || !strings.Contains(err.Error(), "irqbalance runs (process 812)") || !strings.Contains(err.Error(), "tune-irqbalance.sh apply") {
+	if err == nil || !strings.Contains(err.Error(), "irqbalance runs (process 812)") ||
+		!strings.Contains(err.Error(), "tune-irqbalance.sh apply") {
 		t.Errorf("%v", err)
 	}
 	// The interface's name is found and not assumed: enp95s0 here, where a c6i has
 	// ens5.
-	if err := Reach("rps", []string{"--dev", "ens5"}); err == nil || !strings.Contains(err.Error(), "no interface ens5 here") {
+	if err := Reach("rps", []string{"--dev", "ens5"}); err == nil ||
+		!strings.Contains(err.Error(), "no interface ens5 here") {
 		t.Errorf("%v", err)
 	}
 }

@@ -96,9 +96,10 @@ func (c *Call) work(m *machine, changes []change, out, errs io.Writer) error {
 	}
 	defer s.close()
 	_, err = s.restore(func(r original) bool {
-		return r.Boot == m.boot && slices.Contains(r.Knobs, c.knob.name) && slices.ContainsFunc(changes, func(ch change) bool {
-			return ch.target == r.Target && (r.Target.Scope != scopeNamespace || r.Net.is(m.net))
-		})
+		return r.Boot == m.boot && slices.Contains(r.Knobs, c.knob.name) &&
+			slices.ContainsFunc(changes, func(ch change) bool {
+				return ch.target == r.Target && (r.Target.Scope != scopeNamespace || r.Net.is(m.net))
+			})
 	}, errs)
 	return err
 }

@@ -77,7 +77,10 @@ func TestAHoldEndsHoweverItsCallerEnds(t *testing.T) {
 		"SIGINT":                func(h *holder) error { return h.cmd.Process.Signal(syscall.SIGINT) },
 		// A leash does this to a process whose lab was killed.
 		"kill -9 of the process that was started": func(h *holder) error { return h.cmd.Process.Kill() },
-		"kill -9 of its whole group":              func(h *holder) error { return syscall.Kill(-h.cmd.Process.Pid, syscall.SIGKILL) },
+		"kill -9 of its whole group": func(h *holder) error {
+			return syscall.Kill(-h.cmd.Process.Pid,
+				syscall.SIGKILL)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := d.tree(t)
@@ -108,7 +111,8 @@ func TestAHoldEndsWithACallerThatIsKilled(t *testing.T) {
 	before := snapshot(t, root)
 	// The caller keeps the hold's input open and prints its own pid.
 	said := filepath.Join(t.TempDir(), "pid")
-	cmd := exec.Command("bash", "-c", fmt.Sprintf(`{ echo $BASHPID >"%s"; exec sleep 300; } | "%s" tune mtu hold --dev %s --entries 1500`, said, os.Args[0], d.dev))
+	cmd := exec.Command("bash", "-c", fmt.Sprintf(
+		`{ echo $BASHPID >"%s"; exec sleep 300; } | "%s" tune mtu hold --dev %s --entries 1500`, said, os.Args[0], d.dev))
 	cmd.Env = process().Env
 	h := startHold(t, cmd)
 	if line, _ := h.out.ReadString('\n'); line != Ready+"\n" {
@@ -134,7 +138,8 @@ func TestAHoldRefusesWhatIsHeld(t *testing.T) {
 	must(t, "rps", "apply", "--dev", d.dev)
 	applied := snapshot(t, root)
 	out, err := process("rps", "hold", "--dev", d.dev, "--cpus", "2").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "an apply is in force; restore it first: tune-rps.sh restore") || strings.Count(string(out), "\n") != 1 {
+	if err == nil || !strings.Contains(string(out), "an apply is in force; restore it first: tune-rps.sh restore") ||
+		strings.Count(string(out), "\n") != 1 {
 		t.Errorf("%v: %s", err, out)
 	}
 	if !maps.Equal(applied, snapshot(t, root)) {
@@ -165,7 +170,8 @@ func TestTheEndOfAHoldLeavesOtherHoldsOfItsKnobAlone(t *testing.T) {
 	root := d.tree(t)
 	put(t, root, netDir+"ens6/ifindex", "3\n")
 	put(t, root, netDir+"ens6/mtu", "9001\n")
-	first, second := hold(t, "mtu", "hold", "--dev", "ens5", "--entries", "1500"), hold(t, "mtu", "hold", "--dev", "ens6", "--entries", "1600")
+	first, second := hold(t, "mtu", "hold", "--dev", "ens5", "--entries", "1500"),
+		hold(t, "mtu", "hold", "--dev", "ens6", "--entries", "1600")
 	first.in.Close()
 	if err := first.cmd.Wait(); err != nil {
 		t.Error(err)
@@ -217,7 +223,8 @@ func TestAHoldThatIsKilledIsRestoredByHand(t *testing.T) {
 		cmd := process("rps", "hold", "--dev", d.dev)
 		cmd.Env = append(cmd.Env, stopVariable+"="+writes)
 		out, err := cmd.CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "was killed; restore brings them back") || cmd.ProcessState.ExitCode() != 3 {
+		if err == nil || !strings.Contains(string(out), "was killed; restore brings them back") ||
+			cmd.ProcessState.ExitCode() != 3 {
 			t.Errorf("killed before write %s: %v, %s", writes, err, out)
 		}
 		if out := must(t, "show"); strings.Count(out, "rps_cpus") != 8 {

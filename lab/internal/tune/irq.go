@@ -16,7 +16,8 @@ import (
 // interrupts again within ten seconds.
 func noBalancer(m *machine) error {
 	if pid := m.process("irqbalance"); pid != 0 {
-		return unavailable("irqbalance runs (process %d) and would move the interrupts again; stop it first: tune-irqbalance.sh apply", pid)
+		return unavailable("irqbalance runs (process %d) and would move the interrupts again; stop it first: "+
+			"tune-irqbalance.sh apply", pid)
 	}
 	return nil
 }

@@ -18,7 +18,8 @@ func TestInterruptsAreNotPinnedWhileIrqbalanceRuns(t *testing.T) {
 		t.Errorf("Reach: %v", err)
 	}
 	// The plan is printed, with the reason why apply would refuse it.
-	if out := must(t, "irq-pin", "--dev", d.dev, "--cpus", "0"); !strings.Contains(out, "apply would refuse: irqbalance runs") {
+	if out := must(t, "irq-pin", "--dev", d.dev, "--cpus", "0"); !strings.Contains(out,
+		"apply would refuse: irqbalance runs") {
 		t.Errorf("%s", out)
 	}
 }
@@ -79,7 +80,8 @@ func TestQueuesAreToldFromManagementByName(t *testing.T) {
 }
 
 func FuzzInterrupts(f *testing.F) {
-	f.Add("           CPU0       CPU1       \n 38:          0     138430 PCI-MSIX-0000:00:05.0   1-edge      virtio2-input.0\n", "eth0")
+	f.Add("           CPU0       CPU1       \n 38:          0     138430 PCI-MSIX-0000:00:05.0   1-edge      "+
+		"virtio2-input.0\n", "eth0")
 	f.Add("\n1: 2 3 4", "")
 	f.Fuzz(func(t *testing.T, text, dev string) {
 		for n, action := range interrupts(text) {

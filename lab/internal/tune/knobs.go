@@ -146,7 +146,8 @@ func (t target) knob() *knob {
 func (t target) sound() error {
 	name := map[kind]string{kindFile: path.Clean(t.Path), kindUnit: unitName(t.Unit)}[t.Kind]
 	k := t.knob()
-	if k == nil || k.kind != t.Kind || name != t.Path || !slices.Contains([]string{scopeMachine, scopeNamespace}, t.Scope) {
+	if k == nil || k.kind != t.Kind || name != t.Path ||
+		!slices.Contains([]string{scopeMachine, scopeNamespace}, t.Scope) {
 		return fmt.Errorf("%q is no target of a knob", t.Path)
 	}
 	return nil

@@ -49,17 +49,23 @@ func TestWhatEachKnobWrites(t *testing.T) {
 		args string
 		want []string
 	}{
-		{c8i32xlarge, "rps --dev enp95s0 --cpus 112-127", queue("enp95s0", "rx-%d/rps_cpus", slices.Repeat([]string{"ffff0000,00000000,00000000,00000000"}, 16)...)},
-		{c8i32xlarge, "rps --dev enp95s0", queue("enp95s0", "rx-%d/rps_cpus", slices.Repeat([]string{"ffffffff,ffffffff,ffffffff,ffffffff"}, 16)...)},
+		{c8i32xlarge, "rps --dev enp95s0 --cpus 112-127",
+			queue("enp95s0", "rx-%d/rps_cpus", slices.Repeat([]string{"ffff0000,00000000,00000000,00000000"}, 16)...)},
+		{c8i32xlarge, "rps --dev enp95s0", queue("enp95s0", "rx-%d/rps_cpus",
+			slices.Repeat([]string{"ffffffff,ffffffff,ffffffff,ffffffff"}, 16)...)},
 		{c6i2xlarge, "rps --dev ens5", queue("ens5", "rx-%d/rps_cpus", slices.Repeat([]string{"ff"}, 8)...)},
 		{c6i2xlarge, "rps --dev ens5 --cpus 0,2-3", queue("ens5", "rx-%d/rps_cpus", slices.Repeat([]string{"0d"}, 8)...)},
-		{c8i32xlarge, "rfs --dev enp95s0", append([]string{tableFile + " 32768"}, queue("enp95s0", "rx-%d/rps_flow_cnt", slices.Repeat([]string{"2048"}, 16)...)...)},
-		{c6i2xlarge, "rfs --dev ens5 --entries 65536 --queues-only", queue("ens5", "rx-%d/rps_flow_cnt", slices.Repeat([]string{"8192"}, 8)...)},
+		{c8i32xlarge, "rfs --dev enp95s0", append([]string{tableFile + " 32768"},
+			queue("enp95s0", "rx-%d/rps_flow_cnt", slices.Repeat([]string{"2048"}, 16)...)...)},
+		{c6i2xlarge, "rfs --dev ens5 --entries 65536 --queues-only",
+			queue("ens5", "rx-%d/rps_flow_cnt", slices.Repeat([]string{"8192"}, 8)...)},
 		{c6i2xlarge, "rfs --table-only", []string{tableFile + " 32768"}},
 		{c8i32xlarge, "irq-pin --dev enp95s0 --cpus 112-127", pinned},
 		{c6i2xlarge, "irq-pin --dev ens5 --cpus 7,6", []string{
-			"/proc/irq/28/smp_affinity_list 7", "/proc/irq/29/smp_affinity_list 6", "/proc/irq/30/smp_affinity_list 7", "/proc/irq/31/smp_affinity_list 6",
-			"/proc/irq/32/smp_affinity_list 7", "/proc/irq/33/smp_affinity_list 6", "/proc/irq/34/smp_affinity_list 7", "/proc/irq/35/smp_affinity_list 6",
+			"/proc/irq/28/smp_affinity_list 7", "/proc/irq/29/smp_affinity_list 6", "/proc/irq/30/smp_affinity_list 7",
+			"/proc/irq/31/smp_affinity_list 6",
+			"/proc/irq/32/smp_affinity_list 7", "/proc/irq/33/smp_affinity_list 6", "/proc/irq/34/smp_affinity_list 7",
+			"/proc/irq/35/smp_affinity_list 6",
 		}},
 		{c6i2xlarge, "irqbalance", []string{"systemctl:irqbalance.service inactive"}},
 		{c6i2xlarge, "crond", []string{"systemctl:crond.service inactive"}},
@@ -166,7 +172,9 @@ func TestServicesWithoutSystemd(t *testing.T) {
 	bin := t.TempDir()
 	t.Setenv("PATH", bin)
 	refused(t, root, "there is no systemctl here", "irqbalance", "apply")
-	if err := os.WriteFile(bin+"/systemctl", []byte("#!/bin/sh\necho 'System has not been booted with systemd as init system (PID 1). Can'\"'\"'t operate.\nFailed to connect' >&2\nexit 1\n"), 0o755); err != nil {
+	if err := os.WriteFile(bin+"/systemctl",
+		[]byte("#!/bin/sh\necho 'System has not been booted with systemd as init system (PID 1). Can'\"'\"'t "+
+			"operate.\nFailed to connect' >&2\nexit 1\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":/bin:/usr/bin")

@@ -86,14 +86,17 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 		turn       []string
 		change     func(root string) error
 	}{
-		{"an interface that is gone", "no interface ens5 any more", []string{"mtu", "--dev", d.dev, "--entries", "1500"}, func(root string) error { return os.Remove(root + netDir + d.dev) }},
-		{"an interface of the same name", "ens5 is another one now", []string{"mtu", "--dev", d.dev, "--entries", "1500"}, func(root string) error {
-			return os.WriteFile(root+netDir+d.dev+"/ifindex", []byte("9\n"), 0o644)
-		}},
-		{"a namespace that is gone", "network namespace 4026532000 is gone", []string{"rps", "--dev", d.dev}, func(root string) error {
-			comeBack(t, root)
-			return nil
-		}},
+		{"an interface that is gone", "no interface ens5 any more", []string{"mtu", "--dev", d.dev, "--entries", "1500"},
+			func(root string) error { return os.Remove(root + netDir + d.dev) }},
+		{"an interface of the same name", "ens5 is another one now", []string{"mtu", "--dev", d.dev, "--entries", "1500"},
+			func(root string) error {
+				return os.WriteFile(root+netDir+d.dev+"/ifindex", []byte("9\n"), 0o644)
+			}},
+		{"a namespace that is gone", "network namespace 4026532000 is gone", []string{"rps", "--dev", d.dev},
+			func(root string) error {
+				comeBack(t, root)
+				return nil
+			}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := d.tree(t)
@@ -122,7 +125,8 @@ func TestWhatLivesElsewhereIsKept(t *testing.T) {
 	must(t, "mtu", "apply", "--dev", d.dev, "--entries", "1500")
 	// In another namespace, the initial one's originals cannot be restored.
 	leave(t, root, 4026532001)
-	if _, _, err := lab("restore"); err == nil || !strings.Contains(err.Error(), "belongs to the initial network namespace") {
+	if _, _, err := lab("restore"); err == nil ||
+		!strings.Contains(err.Error(), "belongs to the initial network namespace") {
 		t.Errorf("%v", err)
 	}
 	// Originals of a namespace with a living process cannot be restored from

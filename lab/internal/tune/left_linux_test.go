@@ -124,7 +124,8 @@ func TestValuesNameWhatTheKnobsTurn(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
 	v := Values(root)
-	for name, want := range map[string]string{"rps_cpus": "00", "rps_flow_cnt": "0", "queues": "rx 8 tx 8", "irqbalance": "does not run", "crond": "does not run"} {
+	for name, want := range map[string]string{"rps_cpus": "00", "rps_flow_cnt": "0", "queues": "rx 8 tx 8",
+		"irqbalance": "does not run", "crond": "does not run"} {
 		if v[name] != want {
 			t.Errorf("%s: %q, want %q", name, v[name], want)
 		}
@@ -136,7 +137,8 @@ func TestValuesNameWhatTheKnobsTurn(t *testing.T) {
 	must(t, "irq-pin", "apply", "--dev", d.dev, "--cpus", "6-7")
 	withProcess(t, root, "irqbalance", 600)
 	then := Values(root)
-	if then["rps_cpus"] != "06" || !strings.HasPrefix(then["smp_affinity_list"], "6; 7") && !strings.Contains(then["smp_affinity_list"], "; 6; 7") || then["irqbalance"] != "runs" {
+	if then["rps_cpus"] != "06" || !strings.HasPrefix(then["smp_affinity_list"], "6; 7") &&
+		!strings.Contains(then["smp_affinity_list"], "; 6; 7") || then["irqbalance"] != "runs" {
 		t.Errorf("turned: %v", then)
 	}
 	for _, text := range then {

@@ -31,7 +31,8 @@ func TestReadRefusesWhatIsNoCall(t *testing.T) {
 
 func TestOptionsAndActionsStandInAnyOrder(t *testing.T) {
 	for _, args := range [][]string{
-		{"rps", "verify", "--dev", "x", "--cpus", "0"}, {"rps", "--dev", "x", "verify", "--cpus", "0"}, {"rps", "--dev=x", "--cpus=0", "verify"},
+		{"rps", "verify", "--dev", "x", "--cpus", "0"}, {"rps", "--dev", "x", "verify", "--cpus", "0"},
+		{"rps", "--dev=x", "--cpus=0", "verify"},
 	} {
 		c, err := Read(args)
 		if err != nil || c.action != "verify" || c.options.dev != "x" || c.options.cpus != "0" {

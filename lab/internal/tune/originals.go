@@ -133,7 +133,8 @@ func (s *session) file() string { return filepath.Join(s.dir, "originals.json") 
 func safe(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && (owner(info) != os.Geteuid() || info.Mode().Perm()&0o022 != 0) {
-		err = fmt.Errorf("%s belongs to another user or can be written to by others, who could have anything restored; name another directory with --state DIR", path)
+		err = fmt.Errorf("%s belongs to another user or can be written to by others, who could have anything restored; "+
+			"name another directory with --state DIR", path)
 	}
 	return err
 }
@@ -161,7 +162,8 @@ func (s *session) read() error {
 		return err
 	}
 	if s.originals, err = decode(data); err != nil {
-		return fmt.Errorf("%s: %s; nothing was written. Mend the file, or move it away and set the values by hand", s.file(), strings.ReplaceAll(err.Error(), "\n", " "))
+		return fmt.Errorf("%s: %s; nothing was written. Mend the file, or move it away and set the values by hand", s.file(),
+			strings.ReplaceAll(err.Error(), "\n", " "))
 	}
 	return nil
 }

@@ -35,10 +35,11 @@ func TestAJournalThatCannotBeReadIsOneLineAndNothingIsWritten(t *testing.T) {
 		return strings.Replace(string(good), old, new, 1)
 	}
 	for name, c := range map[string]struct{ text, words string }{
-		"cut off":                  {string(good[:len(good)/2]), "the file ends in the middle"},
-		"empty":                    {"", "line 1"},
-		"no JSON":                  {"originals\n", "line 1"},
-		"a later version":          {edit(`"version": 1`, `"version": 2`), "a journal of version 2, and this lab knows version 1"},
+		"cut off": {string(good[:len(good)/2]), "the file ends in the middle"},
+		"empty":   {"", "line 1"},
+		"no JSON": {"originals\n", "line 1"},
+		"a later version": {edit(`"version": 1`, `"version": 2`),
+			"a journal of version 2, and this lab knows version 1"},
 		"no version":               {`{"records":[]}`, "version 0"},
 		"a key that stands twice":  {edit(`"version": 1,`, `"version": 1, "version": 1,`), "stands twice"},
 		"a key nobody knows":       {edit(`"boot_id"`, `"boot"`), "unknown field"},
@@ -58,14 +59,16 @@ func TestAJournalThatCannotBeReadIsOneLineAndNothingIsWritten(t *testing.T) {
 			}
 			before := snapshot(t, root, os.Getenv("LINE_RATE_STATE"))
 			for _, args := range [][]string{
-				{"restore"}, {"mtu", "restore"}, {"rps", "apply", "--dev", d.dev}, {"mtu", worker, "--dev", d.dev, "--entries", "1400"}, {"show"}, {"mtu", "show", "--dev", d.dev},
+				{"restore"}, {"mtu", "restore"}, {"rps", "apply", "--dev", d.dev},
+				{"mtu", worker, "--dev", d.dev, "--entries", "1400"}, {"show"}, {"mtu", "show", "--dev", d.dev},
 			} {
 				out, errs, err := lab(args...)
 				if err == nil || strings.Contains(err.Error(), "\n") || errs != "" || out != "" {
 					t.Errorf("%q: %q, %q, %v; want one line", args, out, errs, err)
 					continue
 				}
-				if !strings.Contains(err.Error(), c.words) || !strings.Contains(err.Error(), journal(t)+": ") || !strings.Contains(err.Error(), "nothing was written. Mend the file") {
+				if !strings.Contains(err.Error(), c.words) || !strings.Contains(err.Error(), journal(t)+": ") ||
+					!strings.Contains(err.Error(), "nothing was written. Mend the file") {
 					t.Errorf("%q: %v; want the file and %q", args, err, c.words)
 				}
 			}
@@ -84,7 +87,8 @@ func TestTheStateDirectoryIsTheOwnersAlone(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
 	must(t, "mtu", "apply", "--dev", d.dev, "--entries", "1500")
-	for path, want := range map[string]os.FileMode{os.Getenv("LINE_RATE_STATE"): 0o755, journal(t): 0o644, filepath.Join(os.Getenv("LINE_RATE_STATE"), "lock"): 0o600} {
+	for path, want := range map[string]os.FileMode{os.Getenv("LINE_RATE_STATE"): 0o755, journal(t): 0o644,
+		filepath.Join(os.Getenv("LINE_RATE_STATE"), "lock"): 0o600} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, want)
 		}
@@ -98,7 +102,8 @@ func TestTheStateDirectoryIsTheOwnersAlone(t *testing.T) {
 		if err := os.Chmod(path, loose); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := lab("restore"); err == nil || !strings.Contains(err.Error(), path+" belongs to another user or can be written to by others") {
+		if _, _, err := lab("restore"); err == nil ||
+			!strings.Contains(err.Error(), path+" belongs to another user or can be written to by others") {
 			t.Errorf("%s of %v: %v", path, loose, err)
 		}
 		if err := os.Chmod(path, info.Mode().Perm()); err != nil {
@@ -183,9 +188,11 @@ func TestWhatTheJournalSays(t *testing.T) {
 	}
 	net := namespace{Inode: initialNet, Initial: true}
 	want := []original{
-		{Knobs: []string{"sysctl"}, Target: target{Kind: kindFile, Scope: scopeNamespace, Path: sysctlDir + "net/ipv4/ip_local_port_range"},
+		{Knobs: []string{"sysctl"}, Target: target{Kind: kindFile, Scope: scopeNamespace, Path: sysctlDir +
+			"net/ipv4/ip_local_port_range"},
 			Original: "32768\t60999\n", Wanted: "1024 65535\n", Boot: madeUpBoot, Net: net},
-		{Knobs: []string{"mtu"}, Target: target{Kind: kindFile, Scope: scopeNamespace, Path: netDir + "ens5/mtu", Dev: "ens5", Index: 2},
+		{Knobs: []string{"mtu"}, Target: target{Kind: kindFile, Scope: scopeNamespace, Path: netDir + "ens5/mtu", Dev: "ens5",
+			Index: 2},
 			Original: "9001\n", Wanted: "1500\n", Boot: madeUpBoot, Net: net},
 	}
 	if !reflect.DeepEqual(all.Records, want) {
@@ -270,7 +277,8 @@ func FuzzJournal(f *testing.F) {
 		}
 		for _, r := range all.Records {
 			p := r.Target.Path
-			if r.Target.Kind == kindFile && (!slices.ContainsFunc([]string{netDir, sysctlDir, "/proc/irq/"}, func(d string) bool { return strings.HasPrefix(p, d) }) || strings.Contains(p, "..")) {
+			if r.Target.Kind == kindFile && (!slices.ContainsFunc([]string{netDir, sysctlDir, "/proc/irq/"},
+				func(d string) bool { return strings.HasPrefix(p, d) }) || strings.Contains(p, "..")) {
 				t.Fatalf("it would write to %q", p)
 			}
 		}

@@ -114,7 +114,8 @@ func (p place) killed(t *testing.T, writes int, args ...string) bool {
 	if err == nil {
 		return false
 	}
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGKILL {
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() ||
+		status.Signal() != syscall.SIGKILL {
 		t.Fatalf("%q: %v\n%s", args, err, out)
 	}
 	return true
@@ -127,7 +128,8 @@ func (p place) bytes(t *testing.T) string {
 	script := `for f in /sys/class/net/[ab]/queues/*/*ps_* /sys/class/net/[ab]/mtu /proc/sys/net/core/somaxconn \
   /proc/sys/net/ipv4/tcp_max_syn_backlog /proc/sys/net/ipv4/ip_local_port_range /proc/sys/net/ipv4/tcp_tw_reuse /proc/sys/net/ipv4/tcp_fin_timeout
 do echo "$f"; od -An -c "$f"; done 2>&1`
-	out, err := exec.Command("nsenter", "--target", strconv.Itoa(p.pid), "--net", "--mount", "sh", "-c", script).CombinedOutput()
+	out, err := exec.Command("nsenter", "--target", strconv.Itoa(p.pid), "--net", "--mount", "sh", "-c",
+		script).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -147,12 +149,14 @@ func TestRealKnobsAreTurnedAndTurnedBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := exec.Command("nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", p.pid), "test", "-e", "/sys/class/net/a").Run(); err == nil {
+	if err := exec.Command("nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", p.pid), "test", "-e",
+		"/sys/class/net/a").Run(); err == nil {
 		t.Fatal("/sys shows the namespace already: what is to be tested here is when it does not")
 	}
 	before := p.bytes(t)
 	for _, turn := range realTurns {
-		if out := p.must(t, turn...); !strings.Contains(out, "nothing was changed") || strings.Contains(out, "refuse") || p.bytes(t) != before {
+		if out := p.must(t, turn...); !strings.Contains(out, "nothing was changed") || strings.Contains(out, "refuse") ||
+			p.bytes(t) != before {
 			t.Errorf("plan changed something, or would be refused:\n%s", out)
 		}
 		p.must(t, do("apply", turn)...)
@@ -243,8 +247,11 @@ func TestRealHoldsEndWithTheirCaller(t *testing.T) {
 func TestRealRefusalHalfWayIsPutBack(t *testing.T) {
 	p := namespaceOf(t)
 	before := p.bytes(t)
-	out, err := p.process("sysctl", "apply", "--cpus", "net.core.somaxconn=77,net.ipv4.tcp_fin_timeout=soon").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "tcp_fin_timeout: invalid argument; what was written before it is put back") || strings.Count(string(out), "\n") != 1 {
+	out, err := p.process("sysctl", "apply", "--cpus",
+		"net.core.somaxconn=77,net.ipv4.tcp_fin_timeout=soon").CombinedOutput()
+	if err == nil || !strings.Contains(string(out),
+		"tcp_fin_timeout: invalid argument; what was written before it is put back") ||
+		strings.Count(string(out), "\n") != 1 {
 		t.Errorf("%v: %s", err, out)
 	}
 	if p.bytes(t) != before || !strings.Contains(p.must(t, "show"), "no originals") {
@@ -264,7 +271,8 @@ func TestRealRefusalHalfWayIsPutBack(t *testing.T) {
 func TestRealSharesAreRoundedAsTheKernelRounds(t *testing.T) {
 	needRoot(t)
 	// Three queues do not divide a power of two. "user" leaves the queues as they are.
-	p := makePlace(t, "unshare", "--net", "--mount", "sh", "-c", strings.ReplaceAll(veth, "rxqueues 4", "rxqueues 3"), "sh", "user")
+	p := makePlace(t, "unshare", "--net", "--mount", "sh", "-c", strings.ReplaceAll(veth, "rxqueues 4", "rxqueues 3"),
+		"sh", "user")
 	before := p.bytes(t)
 	p.must(t, "rfs", "apply", "--dev", "a", "--queues-only", "--entries", "1024")
 	if out := p.must(t, "rfs", "show", "--dev", "a", "--queues-only"); strings.Count(out, "rps_flow_cnt  512 ") != 3 {
@@ -282,14 +290,16 @@ func TestRealOriginalsGoWithTheirNamespace(t *testing.T) {
 	state := os.Getenv("LINE_RATE_STATE")
 	p.must(t, "mtu", "apply", "--dev", "a", "--entries", "9000")
 	// From outside the namespace still exists, and restore says how to enter it.
-	if out, err := process("restore").CombinedOutput(); err == nil || !strings.Contains(string(out), fmt.Sprintf("restore it there (nsenter --net --target %d)", p.pid)) {
+	if out, err := process("restore").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), fmt.Sprintf("restore it there (nsenter --net --target %d)", p.pid)) {
 		t.Errorf("%v: %s", err, out)
 	}
 	p.end()
 	// A later namespace may have the same inode, and interfaces of the same names.
 	q := namespaceOf(t)
 	before := q.bytes(t)
-	if out := q.must(t, "restore", "--state", state); !strings.Contains(out, "forgotten: /sys/class/net/a/mtu: network namespace ") || !strings.Contains(out, "0 originals restored") {
+	if out := q.must(t, "restore", "--state", state); !strings.Contains(out,
+		"forgotten: /sys/class/net/a/mtu: network namespace ") || !strings.Contains(out, "0 originals restored") {
 		t.Errorf("%s", out)
 	}
 	if q.bytes(t) != before {
@@ -306,7 +316,8 @@ func TestRealUserNamespace(t *testing.T) {
 	p := makePlace(t, append(args, "sh", "-c", veth, "sh", "user")...)
 	lab := func(args ...string) (string, error) {
 		inner := process(args...)
-		cmd := exec.Command("nsenter", append([]string{"--target", strconv.Itoa(p.pid), "--user", "--preserve-credentials", "--net", "--"}, inner.Args...)...)
+		cmd := exec.Command("nsenter", append([]string{"--target", strconv.Itoa(p.pid), "--user", "--preserve-credentials",
+			"--net", "--"}, inner.Args...)...)
 		cmd.Env = inner.Env
 		out, err := cmd.CombinedOutput()
 		return string(out), err
@@ -316,16 +327,20 @@ func TestRealUserNamespace(t *testing.T) {
 		if knob == "rfs" {
 			args = append(args, "--queues-only")
 		}
-		if out, err := lab(args...); err != nil || !strings.Contains(out, "apply would refuse: needs root: run with sudo (/sys/class/net/a/queues/") {
+		if out, err := lab(args...); err != nil ||
+			!strings.Contains(out, "apply would refuse: needs root: run with sudo (/sys/class/net/a/queues/") {
 			t.Errorf("plan: %v: %s", err, out)
 		}
-		if out, err := lab(do("apply", args)...); err == nil || !strings.Contains(out, "needs root: run with sudo (/sys/class/net/a/queues/") || strings.Count(out, "\n") != 1 {
+		if out, err := lab(do("apply", args)...); err == nil ||
+			!strings.Contains(out, "needs root: run with sudo (/sys/class/net/a/queues/") || strings.Count(out, "\n") != 1 {
 			t.Errorf("apply: %v: %s", err, out)
 		}
 	}
 	for _, args := range [][]string{
-		{"mtu", "apply", "--dev", "a", "--entries", "9000"}, {"mtu", "verify", "--dev", "a", "--entries", "9000"}, {"mtu", "restore"}, {"mtu", "verify", "--dev", "a", "--entries", "1400"},
-		{"sysctl", "apply", "--cpus", "net.core.somaxconn=9"}, {"sysctl", "restore"}, {"sysctl", "verify", "--cpus", "net.core.somaxconn=1111"},
+		{"mtu", "apply", "--dev", "a", "--entries", "9000"}, {"mtu", "verify", "--dev", "a", "--entries", "9000"},
+		{"mtu", "restore"}, {"mtu", "verify", "--dev", "a", "--entries", "1400"},
+		{"sysctl", "apply", "--cpus", "net.core.somaxconn=9"}, {"sysctl", "restore"},
+		{"sysctl", "verify", "--cpus", "net.core.somaxconn=1111"},
 	} {
 		if out, err := lab(args...); err != nil {
 			t.Errorf("%q: %v: %s", args, err, out)

@@ -97,7 +97,8 @@ func (d model) tree(t *testing.T) string {
 	}
 	enter(t, root, initialNet)
 	put(t, root, fmt.Sprintf("/proc/%d/comm", madeUpShell), "bash\n")
-	put(t, root, fmt.Sprintf("/proc/%d/stat", madeUpShell), fmt.Sprintf("%d (ba) sh) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 8128 0 0\n", madeUpShell))
+	put(t, root, fmt.Sprintf("/proc/%d/stat", madeUpShell),
+		fmt.Sprintf("%d (ba) sh) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 8128 0 0\n", madeUpShell))
 
 	t.Setenv(treeVariable, root)
 	t.Setenv("LINE_RATE_STATE", filepath.Join(t.TempDir(), "state"))

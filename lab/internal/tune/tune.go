@@ -179,7 +179,8 @@ func (c *Call) run(out, errs io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%s: %s written, all read back; originals are in %s\n", c.knob.name, words.Count(n, "value"), s.file())
+		fmt.Fprintf(out, "%s: %s written, all read back; originals are in %s\n", c.knob.name, words.Count(n, "value"),
+			s.file())
 		return nil
 	}
 	return c.work(m, changes, out, errs)

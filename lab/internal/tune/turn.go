@@ -30,7 +30,8 @@ func (c *Call) apply(m *machine, changes []change, errs io.Writer) (written int,
 	for _, ch := range changes {
 		if h := s.held(ch.target); c.action == worker && h >= 0 {
 			r := s.Records[h]
-			return 0, nil, fmt.Errorf("the original of %s is held since %s (%s): an apply is in force; restore it first: tune-%s.sh restore",
+			return 0, nil, fmt.Errorf("the original of %s is held since %s (%s): an apply is in force; restore it first: "+
+				"tune-%s.sh restore",
 				r.Target.Path, r.Time.Format(time.RFC3339), strings.Join(r.Knobs, ", "), r.Knobs[0])
 		}
 	}

@@ -143,7 +143,8 @@ func TestAWriteThatIsNotKeptIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = call.run1(t, ask)
-	if err == nil || !strings.Contains(err.Error(), `/mtu: "1500" was written, and the kernel made "" of it; what was written before it is put back`) {
+	if err == nil || !strings.Contains(err.Error(),
+		`/mtu: "1500" was written, and the kernel made "" of it; what was written before it is put back`) {
 		t.Errorf("%v", err)
 	}
 	if got := get(t, root, netDir+d.dev+"/mtu"); got != "9001\n" {

@@ -49,9 +49,11 @@ func (k absent) decide(rec *record, c experiment.Claim) (finding, error) {
 	case held < len(shares):
 		return f, nil
 	case !rec.couldShow(c):
-		doubt = fmt.Sprintf("no %s of these runs shows %s at all, so nothing shows that it is gone", words.Profile(c.Profile), c.Package)
+		doubt = fmt.Sprintf("no %s of these runs shows %s at all, so nothing shows that it is gone", words.Profile(c.Profile),
+			c.Package)
 	case unnamed > 0:
-		doubt = fmt.Sprintf("%d of %d %s profiles have frames without a symbol, which could be of %s", unnamed, len(shares), c.Profile, c.Package)
+		doubt = fmt.Sprintf("%d of %d %s profiles have frames without a symbol, which could be of %s", unnamed, len(shares),
+			c.Profile, c.Package)
 	default:
 		return f, nil
 	}
@@ -97,5 +99,6 @@ func (absent) says(c experiment.Claim, shares []float64, held int) string {
 	if held == len(shares) {
 		return fmt.Sprintf("no sample of %s in the %s profiles of %s", what, c.Profile, words.Count(len(shares), "trial"))
 	}
-	return fmt.Sprintf("%s is in the %s profiles of %d of %d trials, with up to %.3g %%", what, c.Profile, len(shares)-held, len(shares), 100*slices.Max(shares))
+	return fmt.Sprintf("%s is in the %s profiles of %d of %d trials, with up to %.3g %%", what, c.Profile,
+		len(shares)-held, len(shares), 100*slices.Max(shares))
 }

@@ -160,7 +160,8 @@ func (s sight) tooBlind(rec *record, c experiment.Claim, few bool) (Verdict, str
 		if few {
 			v = Inconclusive
 		}
-		return v, fmt.Sprintf("only %d of %s complete: %s", complete, words.Count(len(s.blocks), "block is", "blocks are"), gates(rec.invalid())), true
+		return v, fmt.Sprintf("only %d of %s complete: %s", complete, words.Count(len(s.blocks), "block is", "blocks are"),
+			gates(rec.invalid())), true
 	}
 	return blindnesses[most].verdict, s.says(most, c), true
 }

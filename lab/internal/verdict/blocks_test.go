@@ -35,7 +35,8 @@ func TestFiveBlocksAreNeverReproduced(t *testing.T) {
 		x, r := good(t, blocks)
 		f := Decide(x, machine, []Run{{r, x}})
 		for _, c := range f.Claims {
-			if c.Verdict != Inconclusive || !strings.Contains(c.Reason, "six are the least that decide") || !c.Open || c.VisitsNeeded < 6-blocks {
+			if c.Verdict != Inconclusive || !strings.Contains(c.Reason, "six are the least that decide") || !c.Open ||
+				c.VisitsNeeded < 6-blocks {
 				t.Errorf("%d blocks, %s: %s (%s)", blocks, c.ID, c.Verdict, c.Reason)
 			}
 			for _, e := range c.Effects {
@@ -76,7 +77,8 @@ func TestRefusedBlocksCountForNeitherSide(t *testing.T) {
 		spoil(&r.Trials[2*i])
 	}
 	for _, c := range Decide(x, machine, []Run{{r, x}}).Claims {
-		if c.Verdict != Reproduced || c.Blocks != 24 || c.For != 21 || !strings.Contains(c.Reason, "3 of 24 blocks were refused by a gate and count for neither side") {
+		if c.Verdict != Reproduced || c.Blocks != 24 || c.For != 21 ||
+			!strings.Contains(c.Reason, "3 of 24 blocks were refused by a gate and count for neither side") {
 			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
 		}
 	}
@@ -87,7 +89,8 @@ func TestRefusedBlocksCountForNeitherSide(t *testing.T) {
 		}
 	}
 	for _, c := range Decide(x, machine, []Run{{r, x}}).Claims {
-		if c.Verdict != Invalid || !c.Open || c.VisitsNeeded != 0 || !strings.Contains(c.Reason, "only 5 of 12 blocks are complete: 7 trials invalid (errors 7)") {
+		if c.Verdict != Invalid || !c.Open || c.VisitsNeeded != 0 ||
+			!strings.Contains(c.Reason, "only 5 of 12 blocks are complete: 7 trials invalid (errors 7)") {
 			t.Errorf("%s: %s (%s)", c.ID, c.Verdict, c.Reason)
 		}
 	}
@@ -144,8 +147,10 @@ func TestAnInvalidTrialChangesNothingButItsCount(t *testing.T) {
 		r.Trials = append(append([]results.Trial{great}, r.Trials...), great)
 	}
 	after := Decide(x, machine, []Run{{r, x}})
-	if after.Trials != 24 || after.InvalidTrials != 12 || after.Conditions[1].Trials != 18 || after.Conditions[1].Invalid != 12 {
-		t.Errorf("counts: %d trials, %d invalid; of c2 %d and %d", after.Trials, after.InvalidTrials, after.Conditions[1].Trials, after.Conditions[1].Invalid)
+	if after.Trials != 24 || after.InvalidTrials != 12 || after.Conditions[1].Trials != 18 ||
+		after.Conditions[1].Invalid != 12 {
+		t.Errorf("counts: %d trials, %d invalid; of c2 %d and %d", after.Trials, after.InvalidTrials,
+			after.Conditions[1].Trials, after.Conditions[1].Invalid)
 	}
 	after.BoundsNow = nil // the bounds named in the file, which do not follow from the figures
 	after.Trials, after.InvalidTrials, after.Conditions[1].Trials, after.Conditions[1].Invalid = 12, 0, 6, 0

@@ -16,10 +16,13 @@ func TestBoundClaims(t *testing.T) {
 		want Verdict
 		says string
 	}{
-		{"all", 20, Reproduced, "the wire alone was full in every trial of 10 of 10 blocks (20 of 20 trials); the least full wire was at 93.0 %"},
-		{"all but one", 19, Inconclusive, "the wire alone was full in every trial of 9 of 10 blocks (19 of 20 trials), and had room in a trial of 1"},
+		{"all", 20, Reproduced, "the wire alone was full in every trial of 10 of 10 blocks (20 of 20 trials); the least " +
+			"full wire was at 93.0 %"},
+		{"all but one", 19, Inconclusive, "the wire alone was full in every trial of 9 of 10 blocks (19 of 20 trials), " +
+			"and had room in a trial of 1"},
 		{"half", 10, Inconclusive, "every trial of 5 of 10"},
-		{"one", 1, Refuted, "the wire alone was full in every trial of 0 of 10 blocks (1 of 20 trials), and had room in a trial of 10"},
+		{"one", 1, Refuted, "the wire alone was full in every trial of 0 of 10 blocks (1 of 20 trials), and had room in a " +
+			"trial of 10"},
 		{"none", 0, Refuted, "0 of 20"},
 	} {
 		x := design(t, "", wireWall)
@@ -52,7 +55,8 @@ func TestAWallMetBesideAnotherIsNotRefuted(t *testing.T) {
 				r.Trials[i].Metrics["server_cores_busy"] = 0.98
 			}
 		}
-		if got := one(t, x, r, machine); got.Verdict != want || both > 0 && !strings.Contains(got.Reason, fmt.Sprintf("in %d more", both)) {
+		if got := one(t, x, r, machine); got.Verdict != want || both > 0 &&
+			!strings.Contains(got.Reason, fmt.Sprintf("in %d more", both)) {
 			t.Errorf("%d of 24: %s (%s), want %s", both, got.Verdict, got.Reason, want)
 		}
 	}

@@ -110,8 +110,12 @@ func regimes(by float64) func(r *rand.Rand) func(int) []float64 {
 
 var noises = []noise{
 	{"independent blocks, normal", true, each(func(r *rand.Rand) float64 { return blockSD * r.NormFloat64() })},
-	{"independent, heavy tails (Student's t, 2 degrees)", true, each(func(r *rand.Rand) float64 { return blockSD * r.NormFloat64() / math.Sqrt(r.ExpFloat64()) })},
-	{"independent, skewed", true, each(func(r *rand.Rand) float64 { return blockSD * (math.Exp(0.8*r.NormFloat64()) - 1) })},
+	{"independent, heavy tails (Student's t, 2 degrees)", true,
+		each(func(r *rand.Rand) float64 { return blockSD * r.NormFloat64() / math.Sqrt(r.ExpFloat64()) })},
+	{"independent, skewed", true, each(func(r *rand.Rand) float64 {
+		return blockSD * (math.Exp(
+			0.8*r.NormFloat64()) - 1)
+	})},
 	{"a core of two speeds", true, each(func(r *rand.Rand) float64 {
 		return 0.01*r.NormFloat64() + math.Ln2*float64(r.IntN(2)*(1-2*r.IntN(2)))
 	})},
@@ -207,7 +211,8 @@ func simulated(n noise, campaigns int) SimulatedNoise {
 // is wrong. A few of the campaigns are made again, to see that the file is theirs.
 func TestSimulation(t *testing.T) {
 	if *simulate {
-		s := Simulation{Campaigns: campaigns, Visits: longest, OpenVisits: openAfter, BlockSD: blockSD, Blocks: visitBlocks, Off: offEdge[:]}
+		s := Simulation{Campaigns: campaigns, Visits: longest, OpenVisits: openAfter, BlockSD: blockSD, Blocks: visitBlocks,
+			Off: offEdge[:]}
 		for _, n := range noises {
 			s.Rows = append(s.Rows, simulated(n, campaigns))
 			t.Logf("%+v", s.Rows[len(s.Rows)-1])
@@ -223,7 +228,8 @@ func TestSimulation(t *testing.T) {
 		return
 	}
 	s := Simulated()
-	if len(s.Rows) != len(noises) || s.Control > ControlAlpha || s.Campaigns != campaigns || s.Visits != longest || s.OpenVisits != openAfter {
+	if len(s.Rows) != len(noises) || s.Control > ControlAlpha || s.Campaigns != campaigns || s.Visits != longest ||
+		s.OpenVisits != openAfter {
 		t.Fatalf("%d rows of %d campaigns, a control that differs in %v", len(s.Rows), s.Campaigns, s.Control)
 	}
 	for i, n := range noises {

@@ -114,8 +114,9 @@ func in(x *experiment.Experiment, c experiment.Claim, w world, blocks int) *resu
 		all[cond.ID] = r.Settings.With(cond.Levels)
 		for _, kind := range taken {
 			if x.Profile != nil {
-				cond.Profiles = append(cond.Profiles, results.RawProfile{Kind: kind, SHA256: strings.Repeat("0", 64), Trials: blocks,
-					File: fmt.Sprintf("%s/%s/%s-%s.pb.gz", x.Name, r.Run, cond.ID, kind)})
+				cond.Profiles = append(cond.Profiles,
+					results.RawProfile{Kind: kind, SHA256: strings.Repeat("0", 64), Trials: blocks,
+						File: fmt.Sprintf("%s/%s/%s-%s.pb.gz", x.Name, r.Run, cond.ID, kind)})
 			}
 		}
 	}
@@ -169,7 +170,8 @@ func inFlight(all setting.Levels) float64 {
 
 // cameIn gives the use of server, client and wire in a trial, and the cost of a
 // request on either side that results in the throughput.
-func cameIn(x *experiment.Experiment, c experiment.Claim, spare bool, wall gate.Bound, all setting.Levels, effect float64) madeup.Came {
+func cameIn(x *experiment.Experiment, c experiment.Claim, spare bool, wall gate.Bound, all setting.Levels,
+	effect float64) madeup.Came {
 	serverBusy, clientBusy, wire := 0.5, 0.5, 0.5
 	switch {
 	case spare:
@@ -203,7 +205,8 @@ func cameIn(x *experiment.Experiment, c experiment.Claim, spare bool, wall gate.
 }
 
 // figuresIn gives the other figures of a trial.
-func figuresIn(x *experiment.Experiment, c experiment.Claim, w world, all setting.Levels, at, effect float64, m figures) {
+func figuresIn(x *experiment.Experiment, c experiment.Claim, w world, all setting.Levels, at, effect float64,
+	m figures) {
 	rps, rate := m["throughput_rps"], number(all, setting.Rate, 0)
 	switch off := float64(w.off); c.Metric {
 	case "workers":
@@ -247,7 +250,9 @@ func figuresIn(x *experiment.Experiment, c experiment.Claim, w world, all settin
 	}
 	m["threads_per_worker"] = 8
 	if x.Batches() {
-		for _, name := range []string{"errors", "timeouts", "resets", "workers", "workers_active", "workers_serving", "server_workers_busy", "threads_per_worker", "connections_established", "connections_per_worker", "asked_in_flight", "in_flight",
+		for _, name := range []string{"errors", "timeouts", "resets", "workers", "workers_active", "workers_serving",
+			"server_workers_busy", "threads_per_worker", "connections_established", "connections_per_worker", "asked_in_flight",
+			"in_flight",
 			"offered_per_s", "delivered_share", "events_per_batch"} { // from these the world's figures would be recomputed
 			delete(m, name)
 		}
@@ -261,7 +266,8 @@ func figuresIn(x *experiment.Experiment, c experiment.Claim, w world, all settin
 		m["block_stacks"], m["goroutines_parked"] = 50000, 100
 	}
 	switch c.Metric {
-	case "threads_per_worker", "block_stacks", "goroutines_parked", "delivered_per_s", "limit_per_s", "logged_per_s", "server_cpu_per_event_s":
+	case "threads_per_worker", "block_stacks", "goroutines_parked", "delivered_per_s", "limit_per_s", "logged_per_s",
+		"server_cpu_per_event_s":
 		m[c.Metric] *= effect
 	case "arrived_share":
 		m[c.Metric] = min(effect, 1)

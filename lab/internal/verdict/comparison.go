@@ -33,7 +33,8 @@ const fine = 0.005
 
 // compare computes the ratio of two conditions for each block and counts it in
 // the band. It takes no readings of blocks that cannot tell.
-func compare(e Effect, within band, blocks []block, blind []blindness, readings func(block) (a, b results.Reading)) (*comparison, error) {
+func compare(e Effect, within band, blocks []block, blind []blindness,
+	readings func(block) (a, b results.Reading)) (*comparison, error) {
 	c := &comparison{effect: e, band: within, fine: true, edges: within.edges()}
 	if within.low > 0 {
 		c.effect.BandLow = words.Digits(within.low)
@@ -46,7 +47,8 @@ func compare(e Effect, within band, blocks []block, blind []blindness, readings 
 		if blind[i] == none {
 			a, b := readings(bl)
 			if a.High <= 0 || b.High <= 0 {
-				return c, fmt.Errorf("in block %d of %d the %s is zero, so there is no ratio", i+1, len(blocks), words.Metric(e.Metric))
+				return c, fmt.Errorf("in block %d of %d the %s is zero, so there is no ratio", i+1, len(blocks),
+					words.Metric(e.Metric))
 			}
 			at = span{least: a.Low / b.High, most: a.High / b.Low, later: bl.later}
 			c.effect.Pairs++

@@ -75,7 +75,8 @@ func (b band) says(v Verdict, e Effect) string {
 	}
 	blocks := words.Plural(e.Blocks, "block")
 	if v == Refuted {
-		what := map[string]string{"outside": "outside " + words.Bar(b.low) + " to " + words.Bar(b.high), "below": "below " + words.Bar(b.low), "above": "above " + words.Bar(b.high)}[out]
+		what := map[string]string{"outside": "outside " + words.Bar(b.low) + " to " + words.Bar(b.high), "below": "below " +
+			words.Bar(b.low), "above": "above " + words.Bar(b.high)}[out]
 		return fmt.Sprintf("%d of %d %s lie %s", e.Against, e.Blocks, blocks, what)
 	}
 	said := fmt.Sprintf("%d of %d %s lie %s", e.For, e.Blocks, blocks, in)
@@ -116,7 +117,8 @@ func (e Effect) says(figure string) string {
 	what := words.Metric(e.Metric)
 	out := fmt.Sprintf("%s is %s that of its repetition", what, figure)
 	for factor, a := range e.A { // there is exactly one
-		out = fmt.Sprintf("%s with %s is %s that with %s", what, words.With(factor, a), figure, words.Again(factor, e.B[factor]))
+		out = fmt.Sprintf("%s with %s is %s that with %s", what, words.With(factor, a), figure,
+			words.Again(factor, e.B[factor]))
 	}
 	if at := words.Where(e.At); at != "" {
 		return at + ", " + out

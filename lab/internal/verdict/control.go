@@ -50,11 +50,12 @@ func (d *decider) evaluateControl() *Control {
 				blocks[i].visit, blocks[i].later = i, false
 			}
 		}
-		c, err := compare(Effect{Metric: name}, band{1, 1}, blocks, make([]blindness, len(blocks)), func(b block) (x, y results.Reading) {
-			x, _ = b.of.Reading(b.trials[0], name)
-			y, _ = b.of.Reading(b.trials[1], name)
-			return x, y
-		})
+		c, err := compare(Effect{Metric: name}, band{1, 1}, blocks, make([]blindness, len(blocks)),
+			func(b block) (x, y results.Reading) {
+				x, _ = b.of.Reading(b.trials[0], name)
+				y, _ = b.of.Reading(b.trials[1], name)
+				return x, y
+			})
 		// Figures of 0 and unrecorded metrics have no ratio. No claim can be decided
 		// by such a metric.
 		if err == nil && len(blocks) > 0 {
@@ -70,7 +71,8 @@ func (d *decider) evaluateControl() *Control {
 	}
 	out.Outcome, out.Reason = judgeControl(found)
 	if out.Outcome == Undecided {
-		out.Reason = fmt.Sprintf("only %d visits have its A/A control complete, and %d are the least", out.least(), stats.MinSamples)
+		out.Reason = fmt.Sprintf("only %d visits have its A/A control complete, and %d are the least", out.least(),
+			stats.MinSamples)
 	}
 	return out
 }
@@ -104,7 +106,8 @@ func judgeControl(found []*comparison) (Outcome, string) {
 		}
 		for side, e := range c.edges {
 			if differsBy(e, len(found)) {
-				return Differs, fmt.Sprintf("its A/A control differed (%s; %d of %d blocks lie %s 1)", c.figures(), e.beyond, e.all, [2]string{"below", "above"}[side])
+				return Differs, fmt.Sprintf("its A/A control differed (%s; %d of %d blocks lie %s 1)", c.figures(), e.beyond, e.all,
+					[2]string{"below", "above"}[side])
 			}
 		}
 	}
@@ -117,7 +120,8 @@ func judgeControl(found []*comparison) (Outcome, string) {
 // differsBy tells whether one metric differs in one direction. The error is
 // divided by the number of metrics and by two for the directions.
 func differsBy(side votes, metrics int) bool {
-	return side.first.all >= stats.MinSamples && confseq.Shown(side.first.beyond, side.first.all, ControlAlpha/float64(2*metrics))
+	return side.first.all >= stats.MinSamples &&
+		confseq.Shown(side.first.beyond, side.first.all, ControlAlpha/float64(2*metrics))
 }
 
 // least is the smallest number of visits of a comparison.

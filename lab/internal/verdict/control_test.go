@@ -28,11 +28,13 @@ func TestAControlTakesNoPartInClaims(t *testing.T) {
 		}
 	}
 	got := Decide(x, machine, []Run{{r, x}})
-	if !reflect.DeepEqual(got.Claims, want.Claims) || !reflect.DeepEqual(got.Conditions, want.Conditions) || got.Warnings != nil {
+	if !reflect.DeepEqual(got.Claims, want.Claims) || !reflect.DeepEqual(got.Conditions, want.Conditions) ||
+		got.Warnings != nil {
 		t.Errorf("%+v\nwant %+v", got.Claims, want.Claims)
 	}
 	c := got.Control
-	if c == nil || c.Outcome != Same || c.Of != "c1" || c.Condition.ID != "again" || c.Condition.Trials != 9 || got.Trials != 27 {
+	if c == nil || c.Outcome != Same || c.Of != "c1" || c.Condition.ID != "again" || c.Condition.Trials != 9 ||
+		got.Trials != 27 {
 		t.Errorf("%+v", c)
 	}
 	// A claim ignores the control's lost trials too.
@@ -49,12 +51,15 @@ func TestAControlThatDiffersMakesTheRunSuspect(t *testing.T) {
 		outcome Outcome
 		says    string
 	}{
-		{"the same", asBefore, Same, "no difference seen in 2 metrics; server CPU per request is 1.000 times that of its repetition"},
+		{"the same", asBefore, Same, "no difference seen in 2 metrics; server CPU per request is 1.000 times that of its " +
+			"repetition"},
 		// Two metrics, two sides and 0.01 need an e-value of 400: ten of ten have
 		// 490, nine of ten 19.
-		{"slower", slower, Differs, "its A/A control differed (server CPU per request is 1.080 times that of its repetition (1.060 to 1.100); 10 of 10 blocks lie above 1)"},
+		{"slower", slower, Differs, "its A/A control differed (server CPU per request is 1.080 times that of its " +
+			"repetition (1.060 to 1.100); 10 of 10 blocks lie above 1)"},
 		{"slower, but for one block", append([]float64{0.999}, slower[1:]...), Same, ""},
-		{"too little left", []float64{1, 1, 1, 1, 1, 0, 0, 0, 0, 0}, Undecided, "only 5 visits have its A/A control complete, and 6 are the least"},
+		{"too little left", []float64{1, 1, 1, 1, 1, 0, 0, 0, 0, 0}, Undecided,
+			"only 5 visits have its A/A control complete, and 6 are the least"},
 		{"nothing left", make([]float64, 10), Undecided, "only 0 visits"},
 	} {
 		x := design(t, "", isFlat, named(atLeast, "d"), named(asMany, "e"))
@@ -69,7 +74,8 @@ func TestAControlThatDiffersMakesTheRunSuspect(t *testing.T) {
 			want[0], want[1] = Inconclusive, Inconclusive
 		}
 		for i, v := range want {
-			if got := f.Claims[i]; got.Verdict != v || v == Inconclusive && !strings.HasPrefix(got.Reason, "the record is suspect: "+f.Control.Reason) {
+			if got := f.Claims[i]; got.Verdict != v || v == Inconclusive &&
+				!strings.HasPrefix(got.Reason, "the record is suspect: "+f.Control.Reason) {
 				t.Errorf("%s: claim %s is %s (%s), want %s", c.name, got.ID, got.Verdict, got.Reason, v)
 			}
 		}

@@ -13,7 +13,8 @@ import (
 type count struct{ plain }
 
 func (count) criterion(c experiment.Claim) string {
-	said := fmt.Sprintf("in every trial the count of %s is the level set for %s", words.Metric(c.Metric), words.Setting(c.Equals))
+	said := fmt.Sprintf("in every trial the count of %s is the level set for %s", words.Metric(c.Metric),
+		words.Setting(c.Equals))
 	if c.Plus != 0 {
 		said += fmt.Sprintf(" plus %d", c.Plus)
 	}
@@ -35,7 +36,8 @@ func (count) decide(rec *record, c experiment.Claim) (finding, error) {
 	}
 	f := finding{}
 	if len(conds) == 0 {
-		return f, fmt.Errorf("the run does not say its %s, with which %s is compared", words.Setting(c.Equals), words.Metric(c.Metric))
+		return f, fmt.Errorf("the run does not say its %s, with which %s is compared", words.Setting(c.Equals),
+			words.Metric(c.Metric))
 	}
 	f.seen = rec.look(c, rec.begun(conds))
 	trials, odd := 0, ""
@@ -54,7 +56,8 @@ func (count) decide(rec *record, c experiment.Claim) (finding, error) {
 			if got != float64(want+c.Plus) {
 				exact = false
 				if odd == "" {
-					odd = fmt.Sprintf("%s, the count of %s was %v, not %d", words.Where(levels), words.Metric(c.Metric), got, want+c.Plus)
+					odd = fmt.Sprintf("%s, the count of %s was %v, not %d", words.Where(levels), words.Metric(c.Metric), got, want+
+						c.Plus)
 				}
 			}
 		}

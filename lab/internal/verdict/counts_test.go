@@ -21,16 +21,20 @@ func TestCountClaims(t *testing.T) {
 	}{
 		{"exact", asMany, func(*results.File) {}, Reproduced, "exact in all of 12 trials"},
 		{"exact, one more", oneMore, func(*results.File) {}, Reproduced, "exact in all of 12 trials"},
-		{"one off in one trial", asMany, func(r *results.File) { r.Trials[11].Metrics["workers"] = 3 }, Refuted, "where workers is 2, the count of workers was 3, not 2"},
-		{"a fraction off", asMany, func(r *results.File) { r.Trials[0].Metrics["workers"] = 1.5 }, Refuted, "where workers is 1, the count of workers was 1.5, not 1"},
-		{"the master missing", oneMore, func(r *results.File) { r.Trials[0].Metrics["processes"] = 1 }, Refuted, "where workers is 1, the count of processes was 1, not 2"},
+		{"one off in one trial", asMany, func(r *results.File) { r.Trials[11].Metrics["workers"] = 3 }, Refuted,
+			"where workers is 2, the count of workers was 3, not 2"},
+		{"a fraction off", asMany, func(r *results.File) { r.Trials[0].Metrics["workers"] = 1.5 }, Refuted,
+			"where workers is 1, the count of workers was 1.5, not 1"},
+		{"the master missing", oneMore, func(r *results.File) { r.Trials[0].Metrics["processes"] = 1 }, Refuted,
+			"where workers is 1, the count of processes was 1, not 2"},
 		{"an invalid trial that is off", asMany, func(r *results.File) {
 			again := r.Trials[0]
 			r.Trials[0].Metrics = figures{"workers": 7}
 			spoil(&r.Trials[0])
 			r.Trials = append(r.Trials, again)
 		}, Reproduced, "exact in all of 12 trials"},
-		{"one trial without the figure", asMany, func(r *results.File) { delete(r.Trials[0].Metrics, "workers") }, Inconclusive, "only 5 of 6 blocks can tell"},
+		{"one trial without the figure", asMany, func(r *results.File) { delete(r.Trials[0].Metrics, "workers") },
+			Inconclusive, "only 5 of 6 blocks can tell"},
 		// Without the setting's level there is nothing to compare the count with, so
 		// it is not exact.
 		{"the setting is nowhere recorded", asMany, func(r *results.File) {

@@ -61,7 +61,8 @@ func (d *decider) decideAll(x *experiment.Experiment) *File {
 		f.Warnings = append(f.Warnings, "no A/A control in this run")
 	}
 	if n := r.slowBlocks(); n > 0 {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%d of %d blocks on a core that was slow all along: claims about full CPUs pass them over", n, len(r.fastest)))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%d of %d blocks on a core that was slow all along: claims about full "+
+			"CPUs pass them over", n, len(r.fastest)))
 	}
 	if what := changed(d.like()); what != "" {
 		f.Warnings = append(f.Warnings, "the machine changed between the runs of this record: "+what)
@@ -112,9 +113,10 @@ func Needed(f *File) (visits int, ok bool) {
 
 // A decider has the runs that may belong to a record, indexed for claims.
 type decider struct {
-	h       *host.Profile
-	last    *source
-	runs    []*source                                    // runs that may be counted with the last one, which is the last element
+	h    *host.Profile
+	last *source
+	// runs that may be counted with the last one, which is the last element
+	runs    []*source
 	locks   map[*experiment.Experiment]map[string]string // by experiment and claim
 	nth     int                                          // of the designs of the question, the last run's
 	sharing int                                          // number of claims that divide its part of stats.Alpha
@@ -141,7 +143,8 @@ func newDecider(q *Question, h *host.Profile, runs []Run) *decider {
 // of describes what the verdicts rest on: the runs that share a claim with the
 // last one.
 func (d *decider) of() *Record {
-	out := &Record{Runs: []string{}, Nth: d.nth, Claims: d.sharing, Asks: rough(1 / stats.Level(d.nth, d.sharing)), Programs: d.last.Programs()}
+	out := &Record{Runs: []string{}, Nth: d.nth, Claims: d.sharing, Asks: rough(1 / stats.Level(d.nth, d.sharing)),
+		Programs: d.last.Programs()}
 	var all []block
 	for _, s := range d.like() {
 		out.Runs = append(out.Runs, s.Run)
@@ -159,7 +162,8 @@ func (d *decider) of() *Record {
 // and a claim's lock covers the whole design.
 func (d *decider) like() (out []*source) {
 	for _, s := range d.runs {
-		if s == d.last || slices.ContainsFunc(d.last.then.Claims, func(c experiment.Claim) bool { return d.same(s.then, c) }) {
+		if s == d.last || slices.ContainsFunc(d.last.then.Claims,
+			func(c experiment.Claim) bool { return d.same(s.then, c) }) {
 			out = append(out, s)
 		}
 	}
@@ -184,8 +188,10 @@ func (s *source) boundsNow() map[int]gate.Bound {
 // decide gives a claim's verdict, which the A/A control may suspend.
 func (d *decider) decide(c experiment.Claim, control *Control) Claim {
 	out := d.assess(c)
-	if decided := out.Verdict == Reproduced || out.Verdict == Refuted; decided && kinds[c.Kind].bets() && control != nil && control.Outcome != Same {
-		out.Reason = fmt.Sprintf("the record is suspect: %s; otherwise the claim would be %s: %s", control.Reason, out.Verdict, out.Reason)
+	if decided := out.Verdict == Reproduced || out.Verdict == Refuted; decided && kinds[c.Kind].bets() && control != nil &&
+		control.Outcome != Same {
+		out.Reason = fmt.Sprintf("the record is suspect: %s; otherwise the claim would be %s: %s", control.Reason,
+			out.Verdict, out.Reason)
 		out.Verdict, out.Open, out.VisitsNeeded = Inconclusive, true, 0
 		if n := control.least(); control.Outcome == Undecided && n < stats.MinSamples {
 			out.VisitsNeeded = stats.MinSamples - n

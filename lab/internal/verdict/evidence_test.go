@@ -33,7 +33,8 @@ func TestWhatWasNotSeenDecidesNothingAboutThroughput(t *testing.T) {
 		{"the client's threads", []string{"client_thread_busy_max"}, "blocks the client's CPU was not recorded"},
 		{"the client's cores", []string{"client_cores_busy"}, "blocks the client's CPU was not recorded"},
 		{"the client", []string{"client_thread_busy_max", "client_cores_busy"}, "blocks the client's CPU was not recorded"},
-		{"the server, so that no wall is known", []string{"server_cores_busy"}, "blocks no wall was seen to be met, so what limited throughput is not known"},
+		{"the server, so that no wall is known", []string{"server_cores_busy"},
+			"blocks no wall was seen to be met, so what limited throughput is not known"},
 	} {
 		for _, ratio := range []float64{1, 2} { // flat, and not flat
 			want := map[float64]Verdict{1: Reproduced, 2: Refuted}[ratio]
@@ -47,7 +48,8 @@ func TestWhatWasNotSeenDecidesNothingAboutThroughput(t *testing.T) {
 				says := fmt.Sprintf("in %d of 16 %s", blind, c.says)
 				switch {
 				// Fifteen of sixteen have an e-value of over 400.
-				case blind == 1 && (got[0].Verdict != want || got[0].For+got[0].Against != 15 || !strings.Contains(got[0].Reason, says)):
+				case blind == 1 && (got[0].Verdict != want || got[0].For+got[0].Against != 15 ||
+					!strings.Contains(got[0].Reason, says)):
 					t.Errorf("%s in one block: %+v", c.name, got[0])
 				case blind > 4 && (got[0].Verdict != Inconclusive || !strings.Contains(got[0].Reason, says)):
 					t.Errorf("%s in %d blocks: %s (%s)", c.name, blind, got[0].Verdict, got[0].Reason)
@@ -76,7 +78,8 @@ func TestThroughputWithoutAWallIsUnknown(t *testing.T) {
 		}
 		return one(t, x, f, machine)
 	}
-	if c := run(""); c.Verdict != Inconclusive || !strings.Contains(c.Reason, "in 7 of 7 blocks no wall was seen to be met, so what limited throughput is not known") {
+	if c := run(""); c.Verdict != Inconclusive ||
+		!strings.Contains(c.Reason, "in 7 of 7 blocks no wall was seen to be met, so what limited throughput is not known") {
 		t.Errorf("a closed loop: %s (%s)", c.Verdict, c.Reason)
 	}
 	for _, set := range []string{setting.Rate, setting.EventRate} {
@@ -94,7 +97,8 @@ func TestTwoWallsAreBothLookedAt(t *testing.T) {
 		m["line_rate_share"], m["client_cores_busy"], m["server_cores_busy"] = 0.91, 1, 0.5
 	}
 	got := Decide(x, machine, []Run{{r, x}}).Claims
-	if got[0].Verdict != Invalid || !strings.Contains(got[0].Reason, "the figures measure the client") || got[0].Bounds["client-cpu+wire"] != 12 {
+	if got[0].Verdict != Invalid || !strings.Contains(got[0].Reason, "the figures measure the client") ||
+		got[0].Bounds["client-cpu+wire"] != 12 {
 		t.Errorf("a wire at 91 %% beside a client at 100 %%: %s (%s), %v", got[0].Verdict, got[0].Reason, got[0].Bounds)
 	}
 	if got[1].Verdict != Inconclusive {
@@ -111,7 +115,8 @@ func TestTwoWallsAreBothLookedAt(t *testing.T) {
 }
 
 func TestAnUnreadWallIsEvidenceOfNothing(t *testing.T) {
-	for _, claim := range []string{wireWall, strings.Replace(wireWall, `"wire"`, `"server-cpu"`, 1), strings.Replace(wireWall, `"wire"`, `"client-cpu"`, 1)} {
+	for _, claim := range []string{wireWall, strings.Replace(wireWall, `"wire"`, `"server-cpu"`, 1),
+		strings.Replace(wireWall, `"wire"`, `"client-cpu"`, 1)} {
 		x := design(t, "", claim)
 		r := ratios(x, 1, 1, 1, 1, 1, 1, 1)
 		r.Topology = results.Topology{Kind: "netns", LineRateBps: 5e8}
@@ -123,7 +128,8 @@ func TestAnUnreadWallIsEvidenceOfNothing(t *testing.T) {
 		}
 		// In seven of seven blocks one trial recorded the wall, and had room.
 		for i := 0; i < 14; i += 2 {
-			r.Trials[i].Metrics = figures{"line_rate_share": 0.1, "client_cores_busy": 0.1, "client_thread_busy_max": 0.1, "server_cores_busy": 0.1}
+			r.Trials[i].Metrics = figures{"line_rate_share": 0.1, "client_cores_busy": 0.1, "client_thread_busy_max": 0.1,
+				"server_cores_busy": 0.1}
 		}
 		if c := one(t, x, r, machine); c.Verdict != Refuted || c.Against != 7 {
 			t.Errorf("%s, with room: %s (%s)", x.Claims[0].Bound, c.Verdict, c.Reason)
@@ -173,7 +179,9 @@ func TestAVerdictHoldsForAllThatAFigureMayStandFor(t *testing.T) {
 		says                   string
 	}{
 		// 2.05 and 2.9 ms are both cut to 2.
-		{"flat by whole milliseconds", flatWait, cannon, ten(0.002), ten(0.002), Inconclusive, "is 0.67 to 1.50 times that with 1, as far as coarse figures tell (0.67 to 1.50); 0 of 10 blocks lie between 0.9091 and 1.1"},
+		{"flat by whole milliseconds", flatWait, cannon, ten(0.002), ten(0.002), Inconclusive,
+			"is 0.67 to 1.50 times that with 1, as far as coarse figures tell (0.67 to 1.50); 0 of 10 blocks lie between " +
+				"0.9091 and 1.1"},
 		{"flat by microseconds", flatWait, fortio, ten(0.002), ten(0.002), Reproduced, ""},
 		{"flat by whole milliseconds, where they are many", flatWait, cannon, ten(0.100), ten(0.100), Reproduced, ""},
 		{"not flat, whatever was cut off", flatWait, cannon, ten(0.002), ten(0.009), Refuted, ""},
@@ -182,13 +190,17 @@ func TestAVerdictHoldsForAllThatAFigureMayStandFor(t *testing.T) {
 		{"thirteen times at the least", longer, cannon, ten(0.002), ten(0.040), Reproduced, ""},
 		// Figures below the clock's resolution are kept as ranges, not dropped.
 		{"below the resolution, at least eight times", longer, cannon, ten(0), ten(0.009), Reproduced, ""},
-		{"below the resolution, at least seven times", longer, cannon, ten(0), ten(0.007), Inconclusive, "is 7.0 or more times"},
+		{"below the resolution, at least seven times", longer, cannon, ten(0), ten(0.007), Inconclusive,
+			"is 7.0 or more times"},
 		{"below it at either level", flatWait, cannon, ten(0), ten(0), Inconclusive, ""},
 		{"below it now, four before", shorter, cannon, ten(0.004), ten(0), Reproduced, ""},
 		{"below it now, one before", shorter, cannon, ten(0.001), ten(0), Inconclusive, ""},
-		{"below it in one block of ten, at either level", longer, cannon, append(ten(0.002)[:9], 0), append(ten(0.040)[:9], 0), Inconclusive, "9 of 10 blocks lie at 8 or above"},
+		{"below it in one block of ten, at either level", longer, cannon, append(ten(0.002)[:9], 0),
+			append(ten(0.040)[:9], 0), Inconclusive, "9 of 10 blocks lie at 8 or above"},
 		{"three blocks below it, which say nothing", longer, cannon,
-			[]float64{0.002, 0.002, 0.002, 0.002, 0.002, 0.002, 0, 0, 0}, []float64{0.040, 0.040, 0.040, 0.040, 0.040, 0.040, 0.001, 0.001, 0.001}, Inconclusive, "6 of 9 blocks lie at 8 or above"},
+			[]float64{0.002, 0.002, 0.002, 0.002, 0.002, 0.002, 0, 0, 0},
+			[]float64{0.040, 0.040, 0.040, 0.040, 0.040, 0.040, 0.001, 0.001, 0.001}, Inconclusive,
+			"6 of 9 blocks lie at 8 or above"},
 	} {
 		x := design(t, "", c.claim)
 		got := one(t, x, waits(x, c.generator, c.at1, c.at2), machine)
@@ -219,11 +231,13 @@ func TestSharedCoresSayNothingOfThroughput(t *testing.T) {
 		"on one core":     func(p *results.Provenance) { p.ServerCPUs, p.ClientCPUs = "0", "0" },
 		"with one shared": func(p *results.Provenance) { p.ServerCPUs, p.ClientCPUs = "0-2", "2-3" },
 	} {
-		x := design(t, "", isFlat, strings.Replace(flatCost, `"c"`, `"cost"`, 1), strings.Replace(flatWait, `"c"`, `"wait"`, 1))
+		x := design(t, "", isFlat, strings.Replace(flatCost, `"c"`, `"cost"`, 1),
+			strings.Replace(flatWait, `"c"`, `"wait"`, 1))
 		r := ratios(x, 1, 1, 1, 1, 1, 1, 1, 1)
 		set(r.Provenance)
 		got := Decide(x, machine, []Run{{r, x}}).Claims
-		if got[0].Verdict != NotApplicable || !strings.Contains(got[0].Reason, "server and client shared cores") || got[2].Verdict != NotApplicable {
+		if got[0].Verdict != NotApplicable || !strings.Contains(got[0].Reason, "server and client shared cores") ||
+			got[2].Verdict != NotApplicable {
 			t.Errorf("%s: %s (%s), %s", name, got[0].Verdict, got[0].Reason, got[2].Verdict)
 		}
 		if got[1].Verdict != Reproduced {
@@ -235,7 +249,8 @@ func TestSharedCoresSayNothingOfThroughput(t *testing.T) {
 // A core slowed by another program is full sooner. Such blocks still compare
 // conditions, and the file gives their number.
 func TestASlowCoreIsNoWallOfTheServersOwn(t *testing.T) {
-	x := design(t, "", strings.Replace(wireWall, `"wire"`, `"server-cpu"`, 1), named(isFlat, "flat"), named(fmt.Sprintf(flatNeeds, `bound = "server-cpu"`), "needs"))
+	x := design(t, "", strings.Replace(wireWall, `"wire"`, `"server-cpu"`, 1), named(isFlat, "flat"),
+		named(fmt.Sprintf(flatNeeds, `bound = "server-cpu"`), "needs"))
 	for _, c := range []struct {
 		slow             int // slow blocks of eight
 		cpu, flat, needs Verdict
@@ -264,7 +279,8 @@ func TestASlowCoreIsNoWallOfTheServersOwn(t *testing.T) {
 		if got := f.Claims[0]; c.warns && !strings.Contains(got.Reason, fmt.Sprintf("in %d of 8 block", c.slow)) {
 			t.Errorf("%d of 8 slow: %s", c.slow, got.Reason)
 		}
-		said := slices.ContainsFunc(f.Warnings, func(w string) bool { return strings.HasPrefix(w, fmt.Sprintf("%d of 8 blocks on a core", c.slow)) })
+		said := slices.ContainsFunc(f.Warnings,
+			func(w string) bool { return strings.HasPrefix(w, fmt.Sprintf("%d of 8 blocks on a core", c.slow)) })
 		if said != c.warns {
 			t.Errorf("%d of 8 slow: warnings %q", c.slow, f.Warnings)
 		}
@@ -292,7 +308,8 @@ func TestARunDecidesTheClaimsItWasMadeWith(t *testing.T) {
 	if len(f.Claims) != 1 || f.Claims[0].ID != "keeps" {
 		t.Errorf("claims %+v; only the one that is as it was is decided", f.Claims)
 	}
-	if len(f.Withdrawn) != 2 || f.Withdrawn[0].ID != "c" || f.Withdrawn[0].Verdict != Inconclusive || f.Withdrawn[1].ID != "gone" {
+	if len(f.Withdrawn) != 2 || f.Withdrawn[0].ID != "c" || f.Withdrawn[0].Verdict != Inconclusive ||
+		f.Withdrawn[1].ID != "gone" {
 		t.Errorf("withdrawn %+v", f.Withdrawn)
 	}
 	if f.Design != r.Provenance.ExperimentSHA256 {

@@ -26,7 +26,8 @@ func named(claim, id string) string { return strings.Replace(claim, `"c"`, fmt.S
 // controlled adds an A/A control of the first condition: its figures times the
 // given factor of each block; 0 leaves the block's trial invalid.
 func controlled(r *results.File, by ...float64) *results.File {
-	r.Conditions = append(r.Conditions, results.Condition{ID: "again", Levels: r.Conditions[0].Levels, ControlOf: r.Conditions[0].ID})
+	r.Conditions = append(r.Conditions, results.Condition{ID: "again", Levels: r.Conditions[0].Levels,
+		ControlOf: r.Conditions[0].ID})
 	for _, of := range slices.Clone(r.Trials) {
 		if of.Condition != r.Conditions[0].ID {
 			continue
@@ -82,13 +83,15 @@ func shares(x *experiment.Experiment, of ...float64) *results.File {
 	r := made(x, len(of), func(setting.Levels, int) figures { return figures{rps: 1} })
 	for i := range r.Trials {
 		t := &r.Trials[i]
-		p := profiles.Profile{Kind: profiles.Block, Unit: "s", Total: 2, DurationS: 1, Packages: map[string]float64{"runtime": 1}}
+		p := profiles.Profile{Kind: profiles.Block, Unit: "s", Total: 2, DurationS: 1,
+			Packages: map[string]float64{"runtime": 1}}
 		if v := of[t.Block-1]; t.Condition == "c1" && v > 0 {
 			p.Packages[lock] = v
 		} else if t.Condition == "c2" {
 			p.Packages[lock] = 0.2
 		}
-		cpu := profiles.Profile{Kind: profiles.CPU, Unit: "s", Total: 1, DurationS: 1, Work: map[string]float64{"write": 0.5, "http": 0.5}, Packages: map[string]float64{}}
+		cpu := profiles.Profile{Kind: profiles.CPU, Unit: "s", Total: 1, DurationS: 1,
+			Work: map[string]float64{"write": 0.5, "http": 0.5}, Packages: map[string]float64{}}
 		t.Profiles = []profiles.Profile{cpu, p}
 	}
 	return r

@@ -62,7 +62,8 @@ type figures = map[string]float64
 func bounded(t *results.Trial, b gate.Bound) {
 	m := figures{}
 	for name, v := range t.Metrics {
-		if name != "client_thread_busy_max" && name != "client_cores_busy" && name != "server_cores_busy" && name != "line_rate_share" {
+		if name != "client_thread_busy_max" && name != "client_cores_busy" && name != "server_cores_busy" &&
+			name != "line_rate_share" {
 			m[name] = v
 		}
 	}
@@ -86,8 +87,10 @@ func bounded(t *results.Trial, b gate.Bound) {
 func made(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block int) figures) *results.File {
 	r := &results.File{
 		SchemaVersion: results.Version, Experiment: x.Name, Run: "r", Hosts: results.Hosts{Server: "h", Client: "h"},
-		Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ExperimentSHA256: x.SHA256, Blocks: blocks,
-			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS}, ServerCPUs: "0-1", ClientCPUs: "2-3"},
+		Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ExperimentSHA256: x.SHA256,
+			Blocks:     blocks,
+			Block:      &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS},
+			ServerCPUs: "0-1", ClientCPUs: "2-3"},
 		Topology: results.Topology{Kind: "loopback"}, Settings: x.Fixed(),
 	}
 	for i, ls := range x.Conditions() {
@@ -95,7 +98,8 @@ func made(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block 
 	}
 	for b := 1; b <= blocks; b++ {
 		for _, c := range r.Conditions {
-			t := results.Trial{Seq: len(r.Trials) + 1, Block: b, Condition: c.ID, Valid: true, Metrics: f(c.Levels, b), StartedAt: r.Provenance.StartedAt.Add(time.Duration(b-1) * time.Minute)}
+			t := results.Trial{Seq: len(r.Trials) + 1, Block: b, Condition: c.ID, Valid: true, Metrics: f(c.Levels, b),
+				StartedAt: r.Provenance.StartedAt.Add(time.Duration(b-1) * time.Minute)}
 			bounded(&t, gate.BoundServerCPU)
 			r.Trials = append(r.Trials, t)
 		}

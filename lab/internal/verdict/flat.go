@@ -14,7 +14,8 @@ type flat struct{ comparing }
 
 func (flat) criterion(c experiment.Claim) string {
 	what := words.Metric(c.Metric)
-	return fmt.Sprintf("between any two %s, %s at the one is at most %s above that at the other", levelsWords(c), what, words.Percent(*c.Margin))
+	return fmt.Sprintf("between any two %s, %s at the one is at most %s above that at the other", levelsWords(c), what,
+		words.Percent(*c.Margin))
 }
 
 // blind refuses a trial that says what the client can do where the server limited it.

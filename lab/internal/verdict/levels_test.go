@@ -14,7 +14,8 @@ import (
 func TestClaimsCompareTheLevelsTheyName(t *testing.T) {
 	costs := map[int64]float64{1: 1, 2: 2, 4: 4, 8: 3}
 	claim := func(rest string) string {
-		return `{ id = "c", text = "t", why = "Made up.", metric = "server_cpu_per_request_s", over = "workers", ` + rest + ` }`
+		return `{ id = "c", text = "t", why = "Made up.", metric = "server_cpu_per_request_s", over = "workers", ` + rest +
+			` }`
 	}
 	for _, c := range []struct {
 		rest    string
@@ -39,7 +40,8 @@ func TestClaimsCompareTheLevelsTheyName(t *testing.T) {
 		})
 		got := Decide(x, machine, []Run{{r, x}}).Claims[0]
 		if got.Verdict != c.verdict || len(got.Effects) != c.pairs {
-			t.Errorf("%s: %s of %d comparisons, want %s of %d: %s", c.rest, got.Verdict, len(got.Effects), c.verdict, c.pairs, got.Reason)
+			t.Errorf("%s: %s of %d comparisons, want %s of %d: %s", c.rest, got.Verdict, len(got.Effects), c.verdict, c.pairs,
+				got.Reason)
 			continue
 		}
 		e := got.Effects[c.pairs-1]
@@ -73,11 +75,15 @@ func TestLevelsThatAClaimLeavesOutDoNotMatterToIt(t *testing.T) {
 
 func TestACriterionNamesItsLevels(t *testing.T) {
 	for rest, says := range map[string]string{
-		`kind = "ratio", levels = [4, 1], at_most = 1.2`:        "throughput where workers is 1, over that where it is 4, is at most 1.2",
-		`kind = "flat", levels = [1, 4], margin = 0.05`:         "between any two of the levels 1 and 4 of workers, throughput at the one is at most 5\u00a0% above that at the other",
-		`kind = "monotonic", levels = [2, 1, 4], margin = 0.05`: "at no step of workers from 2 to 1 to 4 was throughput more than 5\u00a0% higher on the level before, and the last is above the first",
+		`kind = "ratio", levels = [4, 1], at_most = 1.2`: "throughput where workers is 1, over that where it is 4, " +
+			"is at most 1.2",
+		`kind = "flat", levels = [1, 4], margin = 0.05`: "between any two of the levels 1 and 4 of workers, " +
+			"throughput at the one is at most 5\u00a0% above that at the other",
+		`kind = "monotonic", levels = [2, 1, 4], margin = 0.05`: "at no step of workers from 2 to 1 to 4 was throughput " +
+			"more than 5\u00a0% higher on the level before, and the last is above the first",
 	} {
-		x := design(t, `{ name = "workers", levels = [1, 2, 4] }`, `{ id = "c", text = "t", why = "Made up.", metric = "throughput_rps", over = "workers", `+rest+` }`)
+		x := design(t, `{ name = "workers", levels = [1, 2, 4] }`,
+			`{ id = "c", text = "t", why = "Made up.", metric = "throughput_rps", over = "workers", `+rest+` }`)
 		if got := Criterion(x.Claims[0]); got != says {
 			t.Errorf("%q, want %q", got, says)
 		}
@@ -95,7 +101,8 @@ func TestWhatARunLeftOutDoesNotApply(t *testing.T) {
 	claim := func(id, rest string) string {
 		return fmt.Sprintf(`{ id = %q, text = "t", why = "Made up.", metric = "server_cpu_per_request_s", over = "workers", kind = "flat", margin = 0.1%s }`, id, rest)
 	}
-	x := design(t, `{ name = "workers", levels = [1, 2, 4] }`, claim("all", ""), claim("two", ", levels = [1, 4]"), claim("gone", ", levels = [1, 2]"))
+	x := design(t, `{ name = "workers", levels = [1, 2, 4] }`, claim("all", ""), claim("two", ", levels = [1, 4]"),
+		claim("gone", ", levels = [1, 2]"))
 	same := func(setting.Levels, int) figures { return figures{cost: 1, rps: 1} }
 	out := setting.Levels{setting.Workers: setting.Int(2)}
 	whole, less := made(x, enough, same), made(x.Without(out), enough, same)
@@ -112,9 +119,11 @@ func TestWhatARunLeftOutDoesNotApply(t *testing.T) {
 	} {
 		for i, got := range Decide(x, machine, c.runs).Claims {
 			if got.Verdict != c.want[i] || got.Blocks != c.of[i] {
-				t.Errorf("%s after %d runs: %s of %d blocks, want %s of %d: %s", got.ID, len(c.runs), got.Verdict, got.Blocks, c.want[i], c.of[i], got.Reason)
+				t.Errorf("%s after %d runs: %s of %d blocks, want %s of %d: %s", got.ID, len(c.runs), got.Verdict, got.Blocks,
+					c.want[i], c.of[i], got.Reason)
 			}
-			if says := "the run measured nothing where workers is 2: cargo is not there"; got.Verdict == NotApplicable && got.Reason != says {
+			if says := "the run measured nothing where workers is 2: cargo is not there"; got.Verdict == NotApplicable &&
+				got.Reason != says {
 				t.Errorf("%s: %q, want %q", got.ID, got.Reason, says)
 			}
 		}

@@ -15,7 +15,8 @@ type monotonic struct{ comparing }
 
 func (monotonic) criterion(c experiment.Claim) string {
 	what := words.Metric(c.Metric)
-	return fmt.Sprintf("at no step of %s was %s more than %s higher on the level before, and the last is above the first", stepsWords(c), what, words.Percent(*c.Margin))
+	return fmt.Sprintf("at no step of %s was %s more than %s higher on the level before, and the last is above the first",
+		stepsWords(c), what, words.Percent(*c.Margin))
 }
 
 func (monotonic) pairs(c experiment.Claim, n int) (all []pair) {

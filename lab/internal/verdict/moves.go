@@ -58,7 +58,8 @@ func moveOf(s *source, c experiment.Claim, first, last results.Trial) move {
 type moves struct{ plain }
 
 func (moves) criterion(c experiment.Claim) string {
-	return fmt.Sprintf("%s alone is full at the first level of %s, and %s alone at the last; between the two the use of the one falls, and that of the other rises, by at least %s of what it can carry",
+	return fmt.Sprintf("%s alone is full at the first level of %s, and %s alone at the last; between the two the use "+
+		"of the one falls, and that of the other rises, by at least %s of what it can carry",
 		words.Wall(c.From), words.Setting(c.Over), words.Wall(c.To), words.Percent(*c.Margin))
 }
 
@@ -111,17 +112,21 @@ func (moves) decide(rec *record, c experiment.Claim) (finding, error) {
 		count[worst]++
 	}
 	first, last := c.Ends(rec.x)
-	f.why = fmt.Sprintf("the wall moved from %s to %s in %d of %d %s (where %s is %s, %s alone was full in %d of %d trials, and where it is %s, %s alone in %d)",
+	f.why = fmt.Sprintf("the wall moved from %s to %s in %d of %d %s (where %s is %s, %s alone was full in %d of %d "+
+		"trials, and where it is %s, %s alone in %d)",
 		words.Wall(c.From), words.Wall(c.To), v.inside, v.all, words.Plural(v.all, "block"),
-		words.Setting(c.Over), words.Level(first), words.Wall(c.From), met[0], trials, words.Level(last), words.Wall(c.To), met[1])
+		words.Setting(c.Over), words.Level(first), words.Wall(c.From), met[0], trials, words.Level(last), words.Wall(c.To),
+		met[1])
 	if n := count[elsewhere]; n > 0 {
 		f.why += fmt.Sprintf("; in %d a wall had room where it was to be met, and so had the client", n)
 	}
 	if n := count[slight]; n > 0 {
-		f.why += fmt.Sprintf("; in %d both ends are as claimed, but their use changed by less than %s", n, words.Percent(*c.Margin))
+		f.why += fmt.Sprintf("; in %d both ends are as claimed, but their use changed by less than %s", n,
+			words.Percent(*c.Margin))
 	}
 	if n := count[unsettled]; n > 0 {
-		f.why += fmt.Sprintf("; %d cannot tell, since a wall was not recorded, was full beside another, or the client was in the way", n)
+		f.why += fmt.Sprintf("; %d cannot tell, since a wall was not recorded, was full beside another, or the client was "+
+			"in the way", n)
 	}
 	f.tellBy(v, rec.level)
 	return f, nil

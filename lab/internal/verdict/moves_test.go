@@ -25,7 +25,8 @@ var (
 
 func (u used) give(t *results.Trial) {
 	bounded(t, gate.BoundUnknown)
-	for name, v := range map[string]float64{"line_rate_share": u.wire, "server_cores_busy": u.server, "client_cores_busy": u.client, "client_thread_busy_max": u.client} {
+	for name, v := range map[string]float64{"line_rate_share": u.wire, "server_cores_busy": u.server,
+		"client_cores_busy": u.client, "client_thread_busy_max": u.client} {
 		if v >= 0 {
 			t.Metrics[name] = v
 		}
@@ -37,7 +38,9 @@ func walls(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block
 	r := made(x, blocks, func(setting.Levels, int) figures { return figures{rps: 1000} })
 	r.Topology = results.Topology{Kind: "netns", LineRateBps: 5e8}
 	for i := range r.Trials {
-		f(r.Conditions[slices.IndexFunc(r.Conditions, func(c results.Condition) bool { return c.ID == r.Trials[i].Condition })].Levels, r.Trials[i].Block).give(&r.Trials[i])
+		f(r.Conditions[slices.IndexFunc(r.Conditions,
+			func(c results.Condition) bool { return c.ID == r.Trials[i].Condition })].Levels,
+			r.Trials[i].Block).give(&r.Trials[i])
 	}
 	return r
 }
@@ -52,7 +55,8 @@ func TestAWallThatMoves(t *testing.T) {
 		says        string
 	}{
 		{"from the wire to the server", atTheWire, atTheServer, Reproduced,
-			"the wall moved from the wire to the server's CPU in 10 of 10 blocks (where workers is 1, the wire alone was full in 10 of 10 trials, and where it is 2, the server's CPU alone in 10)"},
+			"the wall moved from the wire to the server's CPU in 10 of 10 blocks (where workers is 1, the wire alone was " +
+				"full in 10 of 10 trials, and where it is 2, the server's CPU alone in 10)"},
 
 		// What was not seen, or was seen beside another wall, is evidence of nothing.
 		{"to nobody knows where", atTheWire, used{unread, unread, unread}, Inconclusive, "10 cannot tell"},
@@ -64,21 +68,27 @@ func TestAWallThatMoves(t *testing.T) {
 		{"to a server beside the wire", atTheWire, used{0.95, 0.97, 0.5}, Inconclusive, "10 cannot tell"},
 		{"from a wire beside the server", used{0.95, 0.97, 0.5}, atTheServer, Inconclusive, "10 cannot tell"},
 		{"both at both", used{0.95, 0.97, 0.5}, used{0.95, 0.97, 0.5}, Inconclusive, "10 cannot tell"},
-		{"to a server beside a client that was not recorded", atTheWire, used{0.6, 0.97, unread}, Inconclusive, "10 cannot tell"},
-		{"from a wire beside a client that was not recorded", used{0.95, 0.7, unread}, atTheServer, Inconclusive, "10 cannot tell"},
+		{"to a server beside a client that was not recorded", atTheWire, used{0.6, 0.97, unread}, Inconclusive,
+			"10 cannot tell"},
+		{"from a wire beside a client that was not recorded", used{0.95, 0.7, unread}, atTheServer, Inconclusive,
+			"10 cannot tell"},
 
 		// A full client keeps the server from its wall: this refutes nothing.
 		{"to the client", atTheWire, used{0.6, 0.7, 0.95}, Inconclusive, "10 cannot tell"},
 		{"from the client", used{0.6, 0.7, 0.95}, atTheServer, Inconclusive, "10 cannot tell"},
-		{"to a server with room beside a client that was not recorded", atTheWire, used{0.6, 0.7, unread}, Inconclusive, "10 cannot tell"},
+		{"to a server with room beside a client that was not recorded", atTheWire, used{0.6, 0.7, unread}, Inconclusive,
+			"10 cannot tell"},
 
 		// The threshold is crossed, but nothing has moved.
-		{"on both sides of the threshold", used{0.91, 0.89, 0.5}, used{0.89, 0.91, 0.5}, Inconclusive, "in 10 both ends are as claimed, but their use changed by less than 10\u00a0%"},
+		{"on both sides of the threshold", used{0.91, 0.89, 0.5}, used{0.89, 0.91, 0.5}, Inconclusive,
+			"in 10 both ends are as claimed, but their use changed by less than 10\u00a0%"},
 		{"to a server that was nearly full", used{0.95, 0.88, 0.5}, used{0.6, 0.97, 0.5}, Inconclusive, "by less than"},
 		{"from a wire that stays nearly full", used{0.95, 0.7, 0.5}, used{0.88, 0.97, 0.5}, Inconclusive, "by less than"},
 		{"by a little more than the margin", used{0.92, 0.85, 0.5}, used{0.81, 0.96, 0.5}, Reproduced, "in 10 of 10"},
 
-		{"it stays", atTheWire, atTheWire, Refuted, "in 0 of 10 blocks (where workers is 1, the wire alone was full in 10 of 10 trials, and where it is 2, the server's CPU alone in 0); in 10 a wall had room where it was to be met, and so had the client"},
+		{"it stays", atTheWire, atTheWire, Refuted,
+			"in 0 of 10 blocks (where workers is 1, the wire alone was full in 10 of 10 trials, and where it is 2, the " +
+				"server's CPU alone in 0); in 10 a wall had room where it was to be met, and so had the client"},
 		{"it was the server all along", atTheServer, atTheServer, Refuted, "in 10 a wall had room"},
 		{"the other way", atTheServer, atTheWire, Refuted, "in 10 a wall had room"},
 		{"to none", atTheWire, used{0.6, 0.7, 0.5}, Refuted, "in 10 a wall had room"},
@@ -108,7 +118,8 @@ func TestAWallThatMovesInSomeBlocks(t *testing.T) {
 		blocks, full, stays int // of the blocks, in how many the client is full too, and in how many the wire stays the wall
 		want                Verdict
 	}{
-		{5, 0, 0, Inconclusive}, {10, 0, 0, Reproduced}, {12, 1, 0, Reproduced}, {11, 1, 0, Inconclusive}, {12, 0, 1, Reproduced}, {11, 0, 1, Inconclusive},
+		{5, 0, 0, Inconclusive}, {10, 0, 0, Reproduced}, {12, 1, 0, Reproduced}, {11, 1, 0, Inconclusive},
+		{12, 0, 1, Reproduced}, {11, 0, 1, Inconclusive},
 		{10, 10, 0, Inconclusive}, {12, 1, 11, Refuted}, {11, 1, 10, Inconclusive}, {10, 0, 5, Inconclusive},
 	} {
 		x := design(t, "", wallMoves)
@@ -122,7 +133,8 @@ func TestAWallThatMovesInSomeBlocks(t *testing.T) {
 			}
 			return u
 		})
-		if got := one(t, x, r, machine); got.Verdict != c.want || got.For != c.blocks-c.full-c.stays || got.Against != c.stays {
+		if got := one(t, x, r, machine); got.Verdict != c.want || got.For != c.blocks-c.full-c.stays ||
+			got.Against != c.stays {
 			t.Errorf("%+v: %s, %d for, %d against (%s)", c, got.Verdict, got.For, got.Against, got.Reason)
 		}
 	}
@@ -184,7 +196,11 @@ func TestAWallThatCannotBeSeenToMove(t *testing.T) {
 				r.Trials[i].Metrics["calibration_before_s"], r.Trials[i].Metrics["calibration_after_s"] = 1.6e-6, 1.7e-6
 			}
 		}, Inconclusive},
-		"loopback":      {func(r *results.File) { r.Topology = results.Topology{Kind: "loopback"}; forget(r, "line_rate_share") }, NotApplicable},
+		"loopback": {func(r *results.File) {
+			r.Topology = results.Topology{Kind: "loopback"}
+			forget(r,
+				"line_rate_share")
+		}, NotApplicable},
 		"one condition": {func(r *results.File) { r.Conditions = r.Conditions[1:] }, NotApplicable},
 	} {
 		r := moves()

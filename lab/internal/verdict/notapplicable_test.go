@@ -19,7 +19,8 @@ func TestAMetricAtOneLevelOnlyIsNotApplicable(t *testing.T) {
 			delete(t.Metrics, rps)
 		}
 	}
-	if c := one(t, x, r, machine); c.Verdict != NotApplicable || !strings.Contains(c.Reason, "at one level of workers only") {
+	if c := one(t, x, r, machine); c.Verdict != NotApplicable ||
+		!strings.Contains(c.Reason, "at one level of workers only") {
 		t.Errorf("%s (%s)", c.Verdict, c.Reason)
 	}
 	for _, t := range r.Trials {
@@ -38,7 +39,8 @@ func TestAMetricThatWasNotRecordedIsNotTheTrialsFault(t *testing.T) {
 	}
 	// One trial of twelve is invalid; the eleven valid ones lack the metric.
 	spoil(&r.Trials[0])
-	if c := one(t, x, r, machine); c.Verdict != NotApplicable || c.Reason != "the run did not record server CPU per request" {
+	if c := one(t, x, r, machine); c.Verdict != NotApplicable ||
+		c.Reason != "the run did not record server CPU per request" {
 		t.Errorf("%s (%s)", c.Verdict, c.Reason)
 	}
 	// A figure known only to be below a limit is recorded, and its ratio may be
@@ -61,15 +63,18 @@ func TestUnmetNeedsAreNotApplicable(t *testing.T) {
 		says        string
 	}{
 		{"enough cores", "cores = 4", func(*results.File, *host.Profile) {}, Refuted, ""},
-		{"too few cores", "cores = 4", func(_ *results.File, h *host.Profile) { h.Cores = 2 }, NotApplicable, "the claim needs 4 cores; this machine has 2"},
-		{"cores not known", "cores = 4", func(_ *results.File, h *host.Profile) { h.Cores = 0 }, NotApplicable, "needs 4 cores"},
+		{"too few cores", "cores = 4", func(_ *results.File, h *host.Profile) { h.Cores = 2 }, NotApplicable,
+			"the claim needs 4 cores; this machine has 2"},
+		{"cores not known", "cores = 4", func(_ *results.File, h *host.Profile) { h.Cores = 0 }, NotApplicable,
+			"needs 4 cores"},
 		{"a line rate", "line_rate = true", func(r *results.File, _ *host.Profile) {
 			r.Topology.LineRateBps = 1e9
 			for i := range r.Trials {
 				r.Trials[i].Metrics["line_rate_share"] = 0.5
 			}
 		}, Refuted, ""},
-		{"no line rate", "line_rate = true", func(*results.File, *host.Profile) {}, NotApplicable, "needs a wire of known line rate; this run went over loopback"},
+		{"no line rate", "line_rate = true", func(*results.File, *host.Profile) {}, NotApplicable,
+			"needs a wire of known line rate; this run went over loopback"},
 		{"every trial so bounded", `bound = "wire"`, func(r *results.File, _ *host.Profile) {
 			for i := range r.Trials {
 				bounded(&r.Trials[i], gate.BoundWire)
@@ -93,7 +98,10 @@ func TestUnmetNeedsAreNotApplicable(t *testing.T) {
 				bounded(&r.Trials[i], gate.BoundClientCPU)
 			}
 		}, NotApplicable, "in 10 of 10 blocks the wire was not seen to be the wall"},
-		{"no such run here", "cores = 1", func(r *results.File, _ *host.Profile) { r.Trials, r.NotApplicable = nil, "no wire here" }, NotApplicable, "no wire here"},
+		{"no such run here", "cores = 1", func(r *results.File, _ *host.Profile) {
+			r.Trials, r.NotApplicable = nil,
+				"no wire here"
+		}, NotApplicable, "no wire here"},
 	} {
 		x := design(t, "", fmt.Sprintf(flatNeeds, c.needs))
 		r, h := ratios(x, bad...), *machine

@@ -13,9 +13,11 @@ type ratio struct{ comparing }
 
 func (ratio) criterion(c experiment.Claim) string {
 	what := words.Metric(c.Metric)
-	said := fmt.Sprintf("%s at the last level of %s over that at the first is %s", what, words.Setting(c.Over), bars(c, words.Number))
+	said := fmt.Sprintf("%s at the last level of %s over that at the first is %s", what, words.Setting(c.Over),
+		bars(c, words.Number))
 	if two := c.Compared(); two != nil {
-		said = fmt.Sprintf("%s where %s is %s, over that where it is %s, is %s", what, words.Setting(c.Over), words.Level(two[1]), words.Level(two[0]), bars(c, words.Number))
+		said = fmt.Sprintf("%s where %s is %s, over that where it is %s, is %s", what, words.Setting(c.Over),
+			words.Level(two[1]), words.Level(two[0]), bars(c, words.Number))
 	}
 	return said
 }

@@ -32,31 +32,50 @@ func TestRatiosAgainstTheClaim(t *testing.T) {
 	}{
 		{"flat", isFlat, []float64{1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1.00, 1}, Reproduced, 1, 0.98, 1.03,
 			"throughput with 2 workers is 1.000 times that with 1 (0.980 to 1.030); 8 of 8 blocks lie between 0.9091 and 1.1"},
-		{"flat, of seven, which have no interval yet", isFlat, []float64{1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1.005}, Reproduced, 1.005, 0, 0,
+		{"flat, of seven, which have no interval yet", isFlat, []float64{1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1.005},
+			Reproduced, 1.005, 0, 0,
 			"is 1.005 times that with 1 (blocks from 0.980 to 1.030); 7 of 7 blocks lie between 0.9091 and 1.1"},
-		{"flat, refuted above", isFlat, []float64{1.22, 1.21, 1.24, 1.23, 1.26, 1.25, 1.24, 1.24}, Refuted, 1.24, 1.21, 1.26, "is 1.240 times that with 1 (1.210 to 1.260); 8 of 8 blocks lie outside 0.9091 to 1.1"},
-		{"flat, refuted below", isFlat, []float64{0.55, 0.54, 0.53, 0.52, 0.51, 0.50, 0.54, 0.53}, Refuted, 0.53, 0.50, 0.55, ""},
-		{"flat, seven above: either edge could have refuted it", isFlat, []float64{1.22, 1.21, 1.24, 1.23, 1.26, 1.25, 1.235}, Inconclusive, 1.235, 0, 0, "about 1 more visit would decide it"},
-		{"flat, crossing the upper margin", isFlat, []float64{1.05, 1.06, 1.07, 1.08, 1.09, 1.09, 1.20, 1.08}, Inconclusive, 1.08, 1.05, 1.20, "is 1.080 times that with 1 (1.050 to 1.200); 7 of 8 blocks lie between 0.9091 and 1.1, 1 outside; about "},
-		{"flat, crossing the lower margin", isFlat, []float64{0.80, 0.95, 0.96, 0.97, 0.98, 0.99, 0.99, 0.97}, Inconclusive, 0.97, 0.80, 0.99, ""},
-		{"flat, wider than the margin on both sides", isFlat, []float64{0.5, 0.9, 1, 1, 1, 1.1, 2, 1}, Inconclusive, 1, 0.5, 2, ""},
-		{"flat, at its very margins", flatWide, []float64{0.8, 0.8, 0.8, 1, 1.25, 1.25, 1.25, 1}, Reproduced, 1, 0.8, 1.25, ""},
+		{"flat, refuted above", isFlat, []float64{1.22, 1.21, 1.24, 1.23, 1.26, 1.25, 1.24, 1.24}, Refuted, 1.24, 1.21, 1.26,
+			"is 1.240 times that with 1 (1.210 to 1.260); 8 of 8 blocks lie outside 0.9091 to 1.1"},
+		{"flat, refuted below", isFlat, []float64{0.55, 0.54, 0.53, 0.52, 0.51, 0.50, 0.54, 0.53}, Refuted, 0.53, 0.50, 0.55,
+			""},
+		{"flat, seven above: either edge could have refuted it", isFlat, []float64{1.22, 1.21, 1.24, 1.23, 1.26, 1.25, 1.235},
+			Inconclusive, 1.235, 0, 0, "about 1 more visit would decide it"},
+		{"flat, crossing the upper margin", isFlat, []float64{1.05, 1.06, 1.07, 1.08, 1.09, 1.09, 1.20, 1.08}, Inconclusive,
+			1.08, 1.05, 1.20, "is 1.080 times that with 1 (1.050 to 1.200); 7 of 8 blocks lie between 0.9091 and 1.1, 1 " +
+				"outside; about "},
+		{"flat, crossing the lower margin", isFlat, []float64{0.80, 0.95, 0.96, 0.97, 0.98, 0.99, 0.99, 0.97}, Inconclusive,
+			0.97, 0.80, 0.99, ""},
+		{"flat, wider than the margin on both sides", isFlat, []float64{0.5, 0.9, 1, 1, 1, 1.1, 2, 1}, Inconclusive, 1, 0.5,
+			2, ""},
+		{"flat, at its very margins", flatWide, []float64{0.8, 0.8, 0.8, 1, 1.25, 1.25, 1.25, 1}, Reproduced, 1, 0.8, 1.25,
+			""},
 		// At each edge, eleven of twelve are inside.
-		{"twelve blocks bear one that is off on each side", isFlat, []float64{1.02, 0.2, 0.96, 0.97, 5, 0.98, 0.99, 1.00, 1.01, 1, 1, 1}, Reproduced, 1, 0.2, 5, "10 of 12 blocks lie between"},
-		{"but not two on one side", isFlat, []float64{1.02, 5, 0.96, 0.97, 5, 0.98, 0.99, 1.00, 1.01, 1, 1, 1}, Inconclusive, 1, 0.96, 5, ""},
+		{"twelve blocks bear one that is off on each side", isFlat,
+			[]float64{1.02, 0.2, 0.96, 0.97, 5, 0.98, 0.99, 1.00, 1.01, 1, 1, 1}, Reproduced, 1, 0.2, 5,
+			"10 of 12 blocks lie between"},
+		{"but not two on one side", isFlat, []float64{1.02, 5, 0.96, 0.97, 5, 0.98, 0.99, 1.00, 1.01, 1, 1, 1}, Inconclusive,
+			1, 0.96, 5, ""},
 
-		{"at least", atLeast, []float64{1.5, 1.6, 1.7, 1.8, 1.9, 2, 2, 1.8}, Reproduced, 1.8, 1.5, 2, "is 1.80 times that with 1 (1.50 to 2.00); 8 of 8 blocks lie at 1.5 or above"},
-		{"at least, refuted", atLeast, []float64{1, 1.1, 1.2, 1.3, 1.4, 1.45, 1.49, 1.3}, Refuted, 1.3, 1, 1.49, "8 of 8 blocks lie below 1.5"},
-		{"at least, open", atLeast, []float64{1.4, 1.6, 1.7, 1.8, 1.9, 2, 2, 1.8}, Inconclusive, 1.8, 1.4, 2, "7 of 8 blocks lie at 1.5 or above, 1 below"},
-		{"at most", atMost, []float64{0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.5, 0.4}, Reproduced, 0.4, 0.1, 0.5, "8 of 8 blocks lie at 0.5 or below"},
-		{"at most, refuted", atMost, []float64{0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 0.9}, Refuted, 0.9, 0.6, 1.2, "8 of 8 blocks lie above 0.5"},
+		{"at least", atLeast, []float64{1.5, 1.6, 1.7, 1.8, 1.9, 2, 2, 1.8}, Reproduced, 1.8, 1.5, 2,
+			"is 1.80 times that with 1 (1.50 to 2.00); 8 of 8 blocks lie at 1.5 or above"},
+		{"at least, refuted", atLeast, []float64{1, 1.1, 1.2, 1.3, 1.4, 1.45, 1.49, 1.3}, Refuted, 1.3, 1, 1.49,
+			"8 of 8 blocks lie below 1.5"},
+		{"at least, open", atLeast, []float64{1.4, 1.6, 1.7, 1.8, 1.9, 2, 2, 1.8}, Inconclusive, 1.8, 1.4, 2,
+			"7 of 8 blocks lie at 1.5 or above, 1 below"},
+		{"at most", atMost, []float64{0.1, 0.2, 0.3, 0.4, 0.45, 0.5, 0.5, 0.4}, Reproduced, 0.4, 0.1, 0.5,
+			"8 of 8 blocks lie at 0.5 or below"},
+		{"at most, refuted", atMost, []float64{0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 0.9}, Refuted, 0.9, 0.6, 1.2,
+			"8 of 8 blocks lie above 0.5"},
 		{"at most, open", atMost, []float64{0.1, 0.2, 0.3, 0.4, 0.45, 0.45, 0.6, 0.4}, Inconclusive, 0.4, 0.1, 0.6, ""},
 
 		// With two levels the single step is also the whole: as a step it may fall by
 		// the margin, but as the whole it may not fall at all.
 		{"rises", rises, []float64{1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.5, 1.3}, Reproduced, 1.3, 1, 1.5, "all 2 comparisons hold"},
-		{"rises, a little lower all through", rises, []float64{0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.99, 0.98}, Refuted, 0.98, 0.95, 0.99, "8 of 8 blocks lie below 1"},
-		{"rises, by nothing that can be seen", rises, []float64{0.98, 0.99, 1, 1.01, 1.02, 1.03, 1, 1}, Inconclusive, 1, 0.98, 1.03, "6 of 8 blocks lie at 1 or above, 2 below"},
+		{"rises, a little lower all through", rises, []float64{0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.99, 0.98}, Refuted,
+			0.98, 0.95, 0.99, "8 of 8 blocks lie below 1"},
+		{"rises, by nothing that can be seen", rises, []float64{0.98, 0.99, 1, 1.01, 1.02, 1.03, 1, 1}, Inconclusive, 1, 0.98,
+			1.03, "6 of 8 blocks lie at 1 or above, 2 below"},
 	} {
 		x := design(t, "", c.claim)
 		got := one(t, x, ratios(x, c.ratios...), machine)
@@ -71,7 +90,8 @@ func TestRatiosAgainstTheClaim(t *testing.T) {
 		if e.A.Key() != "workers=2" || e.B.Key() != "workers=1" || e.At != nil {
 			t.Errorf("%s: %v over %v at %v", c.name, e.A, e.B, e.At)
 		}
-		if open := got.Verdict == Inconclusive; got.Open != open || got.VisitsNeeded > 0 && !open || got.Blocks != len(c.ratios) || got.Runs != 1 {
+		if open := got.Verdict == Inconclusive; got.Open != open || got.VisitsNeeded > 0 && !open ||
+			got.Blocks != len(c.ratios) || got.Runs != 1 {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
@@ -95,7 +115,8 @@ func TestEveryComparisonHasToAgree(t *testing.T) {
 		{"flat: each pair of three levels", isFlat, 1, 1.04, 1.08, Reproduced, 3, "all 3 comparisons hold"},
 		// Each step is within the margin; the ends are not.
 		{"flat: the ends drift apart", isFlat, 1, 1.08, 1.17, Refuted, 3, "throughput with 4 workers is "},
-		{"flat: the middle stands out", isFlat, 1, 1.5, 1.02, Refuted, 3, "throughput with 2 workers is 1.50 times that with 1 (1.50 to 1.50); 10 of 10 blocks lie outside 0.9091 to 1.1"},
+		{"flat: the middle stands out", isFlat, 1, 1.5, 1.02, Refuted, 3,
+			"throughput with 2 workers is 1.50 times that with 1 (1.50 to 1.50); 10 of 10 blocks lie outside 0.9091 to 1.1"},
 		{"rises at each step", rises, 1, 1.5, 3, Reproduced, 3, "all 3 comparisons hold"},
 		{"rises, with a step down within the margin", rises, 1, 0.95, 3, Reproduced, 3, "all 3"},
 		{"rises, but for one step", rises, 1, 0.8, 3, Refuted, 3, "throughput with 2 workers is "},
@@ -106,7 +127,8 @@ func TestEveryComparisonHasToAgree(t *testing.T) {
 		x := design(t, three, c.claim)
 		got := one(t, x, made(x, 10, by(c.v1, c.v2, c.v4)), machine)
 		if got.Verdict != c.want || len(got.Effects) != c.effects || !strings.Contains(got.Reason, c.says) {
-			t.Errorf("%s: %s (%s) of %d effects, want %s (%s) of %d", c.name, got.Verdict, got.Reason, len(got.Effects), c.want, c.says, c.effects)
+			t.Errorf("%s: %s (%s) of %d effects, want %s (%s) of %d", c.name, got.Verdict, got.Reason, len(got.Effects), c.want,
+				c.says, c.effects)
 		}
 	}
 }
@@ -182,13 +204,15 @@ func TestAFigureWithoutARatioSaysNothing(t *testing.T) {
 	x := design(t, "", isFlat)
 	r := ratios(x, slices.Repeat([]float64{1}, 12)...)
 	r.Trials[4].Metrics[rps] = 0
-	if c := one(t, x, r, machine); c.Verdict != Reproduced || c.For != 11 || !strings.Contains(c.Reason, "in 1 of 12 blocks a figure is zero, so there is no ratio") {
+	if c := one(t, x, r, machine); c.Verdict != Reproduced || c.For != 11 ||
+		!strings.Contains(c.Reason, "in 1 of 12 blocks a figure is zero, so there is no ratio") {
 		t.Errorf("%s (%s)", c.Verdict, c.Reason)
 	}
 	for i := range 14 {
 		r.Trials[i].Metrics[rps] = 0
 	}
-	if c := one(t, x, r, machine); c.Verdict != Invalid || !strings.HasPrefix(c.Reason, "in 7 of 12 blocks a figure is zero") {
+	if c := one(t, x, r, machine); c.Verdict != Invalid ||
+		!strings.HasPrefix(c.Reason, "in 7 of 12 blocks a figure is zero") {
 		t.Errorf("%s (%s)", c.Verdict, c.Reason)
 	}
 }

@@ -27,7 +27,8 @@ type source struct {
 }
 
 func newSource(run Run) *source {
-	s := &source{File: run.File, then: run.Then, valid: map[string]map[int]results.Trial{}, ids: map[string]string{}, fastest: run.File.Calibrations(), stays: run.File.Stays()}
+	s := &source{File: run.File, then: run.Then, valid: map[string]map[int]results.Trial{}, ids: map[string]string{},
+		fastest: run.File.Calibrations(), stays: run.File.Stays()}
 	for _, c := range s.Conditions {
 		if c.ControlOf == "" {
 			s.conds = append(s.conds, c)

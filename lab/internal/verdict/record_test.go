@@ -23,10 +23,12 @@ func TestBlocksOfSeveralRunsCountTogether(t *testing.T) {
 		}
 	}
 	f := Decide(x, machine, []Run{a, b})
-	if c := f.Claims[0]; c.Verdict != Reproduced || c.Blocks != 8 || c.Visits != 8 || c.Runs != 2 || c.For != 8 || c.Effects[0].Low != 0.98 || c.Effects[0].High != 1.02 {
+	if c := f.Claims[0]; c.Verdict != Reproduced || c.Blocks != 8 || c.Visits != 8 || c.Runs != 2 || c.For != 8 ||
+		c.Effects[0].Low != 0.98 || c.Effects[0].High != 1.02 {
 		t.Errorf("together: %+v", c)
 	}
-	if f.Record == nil || !slices.Equal(f.Record.Runs, []string{"a", "b"}) || f.Record.Blocks != 8 || f.Record.Visits != 8 || f.Record.Nth != 1 || f.Record.Claims != 1 {
+	if f.Record == nil || !slices.Equal(f.Record.Runs, []string{"a", "b"}) || f.Record.Blocks != 8 ||
+		f.Record.Visits != 8 || f.Record.Nth != 1 || f.Record.Claims != 1 {
 		t.Errorf("record %+v", f.Record)
 	}
 	// Figures of the run alone are not pooled.
@@ -41,7 +43,8 @@ func TestAClaimOfMoreCoresHasNoPartOfTheLevel(t *testing.T) {
 	for cores, want := range map[int]Verdict{4: Inconclusive, 8: Inconclusive, 2: Reproduced} {
 		x := design(t, "", isFlat, strings.Replace(fmt.Sprintf(flatNeeds, "cores = 4"), `"c"`, `"d"`, 1))
 		f := Decide(x, &host.Profile{ID: "h", Cores: cores}, []Run{{ratios(x, 1, 1, 1, 1, 1, 1, 1), x}})
-		if got := f.Claims[0].Verdict; got != want || f.Record.Claims != map[Verdict]int{Inconclusive: 2, Reproduced: 1}[want] {
+		if got := f.Claims[0].Verdict; got != want ||
+			f.Record.Claims != map[Verdict]int{Inconclusive: 2, Reproduced: 1}[want] {
 			t.Errorf("%d cores: %s, of %d claims, want %s", cores, got, f.Record.Claims, want)
 		}
 	}
@@ -93,7 +96,8 @@ func TestOnlyRunsOfTheSameClaimCount(t *testing.T) {
 	if f := Decide(x, machine, []Run{woke, now}); f.EarlierDesign || f.Claims[0].Blocks != 6 {
 		t.Errorf("beside a run of an earlier load generator: %+v", f.Claims[0])
 	}
-	if f := Decide(x, machine, []Run{now, woke}); !f.EarlierDesign || len(f.Claims) != 0 || len(f.Earlier) != 2 || f.Earlier[0].Blocks != 6 {
+	if f := Decide(x, machine, []Run{now, woke}); !f.EarlierDesign || len(f.Claims) != 0 || len(f.Earlier) != 2 ||
+		f.Earlier[0].Blocks != 6 {
 		t.Errorf("a run of an earlier load generator: %+v", f)
 	}
 }
@@ -153,7 +157,8 @@ func TestWhatChangedOnTheMachineBetweenRunsIsSaid(t *testing.T) {
 	on := func(name, kernel, governor string, gib int64, v float64) Run {
 		r := runOf(x, name, slices.Repeat([]float64{v}, 6)...)
 		p := *r.File.Provenance
-		p.Kernel, p.MemoryBytes, p.Tools = map[string]string{"osrelease": kernel}, gib<<30, map[string]string{"go": "1.26.8", "http_load": name}
+		p.Kernel, p.MemoryBytes, p.Tools = map[string]string{"osrelease": kernel}, gib<<30,
+			map[string]string{"go": "1.26.8", "http_load": name}
 		if governor != "" {
 			p.Kernel["scaling_governor"] = governor
 		}
@@ -170,7 +175,8 @@ func TestWhatChangedOnTheMachineBetweenRunsIsSaid(t *testing.T) {
 	}{
 		{"nothing", []Run{on("a", "6.1", "", 8, 2), on("b", "6.1", "", 8, 2)}, ""},
 		{"what only one recorded", []Run{on("a", "6.1", "", 0, 2), on("b", "6.1", "powersave", 8, 2)}, ""},
-		{"all", []Run{on("a", "6.1", "powersave", 8, 2), on("b", "6.9", "performance", 16, 2), on("c", "6.1", "performance", 16, 2)},
+		{"all", []Run{on("a", "6.1", "powersave", 8, 2), on("b", "6.9", "performance", 16, 2),
+			on("c", "6.1", "performance", 16, 2)},
 			"kernel 6.1 and 6.9; memory 8 GiB and 16 GiB; scaling_governor powersave and performance"},
 	} {
 		f := Decide(x, &known, c.runs)
@@ -192,7 +198,8 @@ func TestControlsOfSeveralRunsCountTogether(t *testing.T) {
 	if c := Decide(x, machine, []Run{a}).Control; c.Outcome != Undecided {
 		t.Errorf("one: %+v", c)
 	}
-	if c := Decide(x, machine, []Run{a, b}).Control; c.Outcome != Differs || c.Effects[0].Blocks != 10 || c.Condition.Trials != 5 {
+	if c := Decide(x, machine, []Run{a, b}).Control; c.Outcome != Differs || c.Effects[0].Blocks != 10 ||
+		c.Condition.Trials != 5 {
 		t.Errorf("both: %+v", c)
 	}
 }
@@ -200,7 +207,8 @@ func TestControlsOfSeveralRunsCountTogether(t *testing.T) {
 // Whatever a run has lost, each claim has a verdict with a reason.
 func TestRunsThatLostAnythingHaveVerdicts(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(8, 8))
-	x := profiled(t, aTenth, named(gone, "gone"), named(writing, "writing"), named(strings.ReplaceAll(isFlat, "workers", "index"), "flat"),
+	x := profiled(t, aTenth, named(gone, "gone"), named(writing, "writing"),
+		named(strings.ReplaceAll(isFlat, "workers", "index"), "flat"),
 		named(wireWall, "wall"), `{ id = "count", kind = "count", text = "t", why = "Made up.", metric = "workers", equals = "connections" }`)
 	lose := []func(*results.Trial){
 		func(t *results.Trial) { spoil(t) },

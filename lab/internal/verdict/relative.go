@@ -80,7 +80,8 @@ func (d *decider) relative() *Relative {
 	out := &Relative{Metric: asked.Metric, Over: asked.Over, To: words.LevelCell(asked.Level())}
 	for _, levels := range x.Conditions() {
 		base := levels.With(setting.Levels{asked.Over: asked.Level()})
-		row := RelativeRow{Level: words.LevelCell(levels[asked.Over]), Base: levels.Key() == base.Key(), Bounds: map[string]int{}}
+		row := RelativeRow{Level: words.LevelCell(levels[asked.Over]), Base: levels.Key() == base.Key(),
+			Bounds: map[string]int{}}
 		if row.Base {
 			row.Metric, row.A = asked.Metric, only(levels, asked.Over)
 		} else if e, ok := rec.over(asked, levels, base); ok {

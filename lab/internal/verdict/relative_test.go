@@ -59,7 +59,8 @@ func TestATableRelativeToOneLevel(t *testing.T) {
 	if got == nil {
 		t.Fatal("there is no table")
 	}
-	if want := "1 0.500 (0.500 to 0.500) of 8 server-cpu 7, client-cpu 1; 2 base ; 4 3.00 (2.90 to 3.10) of 8 "; said(got) != want || got.To != "2" {
+	if want := "1 0.500 (0.500 to 0.500) of 8 server-cpu 7, client-cpu 1; 2 base ; 4 3.00 (2.90 to 3.10) of 8 "; said(
+		got) != want || got.To != "2" {
 		t.Errorf("%s\nwant %s", said(got), want)
 	}
 

@@ -16,7 +16,8 @@ import (
 type share struct{ profiling }
 
 func (share) criterion(c experiment.Claim) string {
-	return fmt.Sprintf("the %s gives %s %s of its %s", words.Profile(c.Profile), subject(c), bars(c, words.Percent), words.ProfilePer(c.Profile))
+	return fmt.Sprintf("the %s gives %s %s of its %s", words.Profile(c.Profile), subject(c), bars(c, words.Percent),
+		words.ProfilePer(c.Profile))
 }
 
 func (share) blind(c experiment.Claim, s *source, t results.Trial) blindness {
@@ -75,10 +76,12 @@ func (share) says(c experiment.Claim, shares []float64, held int) string {
 		claimed = fmt.Sprintf("at least %.3g %%", 100**c.AtLeast)
 	}
 	if len(shares) == 1 {
-		return fmt.Sprintf("%s has %.3g %% of the %s; the claim is %s", what, 100*shares[0], words.Profile(c.Profile), claimed)
+		return fmt.Sprintf("%s has %.3g %% of the %s; the claim is %s", what, 100*shares[0], words.Profile(c.Profile),
+			claimed)
 	}
 	return fmt.Sprintf("%s has a median of %.3g %% of the %s (%.3g to %.3g %%) in %d trials; the claim is %s",
-		what, 100*stats.Median(shares), words.Profile(c.Profile), 100*slices.Min(shares), 100*slices.Max(shares), len(shares), claimed)
+		what, 100*stats.Median(shares), words.Profile(c.Profile), 100*slices.Min(shares), 100*slices.Max(shares), len(shares),
+		claimed)
 }
 
 // subject is the package or the kind of work that a claim about a profile is

@@ -35,7 +35,8 @@ func (s *source) shareOf(c experiment.Claim, t results.Trial) (share float64, wh
 // profiled gives the blocks of a claim about profiles, and the shares of all
 // trials in them. Trials are not averaged, so that a long window does not hide
 // a short one.
-func (rec *record) profiled(c experiment.Claim, holds func(share float64) bool) (f finding, shares []float64, held int) {
+func (rec *record) profiled(c experiment.Claim, holds func(share float64) bool) (f finding, shares []float64,
+	held int) {
 	f = finding{seen: rec.look(c, rec.begun(rec.conds))}
 	for _, b := range f.seen.blocks {
 		if b.refused {
@@ -76,7 +77,8 @@ func nextToNothing(p profiles.Profile) string {
 	if have == 0 && len(p.Packages) > 0 || have >= least {
 		return ""
 	}
-	return fmt.Sprintf("the whole %s is %.3g %s, and less than %.3g is too little to take shares of", words.Profile(string(p.Kind)), have, of, least)
+	return fmt.Sprintf("the whole %s is %.3g %s, and less than %.3g is too little to take shares of",
+		words.Profile(string(p.Kind)), have, of, least)
 }
 
 // profilesOf gives the medians of a condition's profiles, by kind, with the run's files.

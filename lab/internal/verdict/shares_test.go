@@ -17,14 +17,19 @@ func TestSharesAreHeldAgainstEveryTrial(t *testing.T) {
 		want        Verdict
 		says        string
 	}{
-		{"all above", aTenth, []float64{0.2, 0.3, 0.1, 0.4, 0.5, 0.9, 0.35}, Reproduced, "median of 35 % of the block profile (10 to 90 %) in 7 trials; the claim is at least 10 %"},
+		{"all above", aTenth, []float64{0.2, 0.3, 0.1, 0.4, 0.5, 0.9, 0.35}, Reproduced,
+			"median of 35 % of the block profile (10 to 90 %) in 7 trials; the claim is at least 10 %"},
 		{"one below", aTenth, []float64{0.2, 0.3, 0.1, 0.4, 0.5, 0.09}, Inconclusive, "(9 to 50 %)"},
 		{"all below", aTenth, []float64{0.01, 0, 0.05, 0.09, 0.02, 0.03, 0.03}, Refuted, "(0 to 9 %)"},
-		{"at most, all below", atMost10, []float64{0.01, 0, 0.05, 0.1, 0.02, 0.03, 0.03}, Reproduced, "the claim is at most 10 %"},
+		{"at most, all below", atMost10, []float64{0.01, 0, 0.05, 0.1, 0.02, 0.03, 0.03}, Reproduced,
+			"the claim is at most 10 %"},
 		{"at most, all above", atMost10, []float64{0.2, 0.3, 0.4, 0.11, 0.5, 0.6, 0.6}, Refuted, ""},
-		{"absent", gone, []float64{0, 0, 0, 0, 0, 0}, Reproduced, "no sample of " + lock + " in the block profiles of 6 trials"},
-		{"one sample in one trial", gone, []float64{0, 0, 0, 1e-6, 0, 0}, Refuted, "is in the block profiles of 1 of 6 trials, with up to 0.0001 %"},
-		{"a kind of work, at all levels", writing, []float64{0, 0, 0, 0, 0, 0, 0}, Reproduced, "writing has a median of 50 % of the CPU profile (50 to 50 %) in 14 trials"},
+		{"absent", gone, []float64{0, 0, 0, 0, 0, 0}, Reproduced, "no sample of " + lock +
+			" in the block profiles of 6 trials"},
+		{"one sample in one trial", gone, []float64{0, 0, 0, 1e-6, 0, 0}, Refuted,
+			"is in the block profiles of 1 of 6 trials, with up to 0.0001 %"},
+		{"a kind of work, at all levels", writing, []float64{0, 0, 0, 0, 0, 0, 0}, Reproduced,
+			"writing has a median of 50 % of the CPU profile (50 to 50 %) in 14 trials"},
 	} {
 		x := profiled(t, c.claim)
 		got := one(t, x, shares(x, c.of...), machine)
@@ -46,12 +51,14 @@ func TestAbsenceNeedsProfiles(t *testing.T) {
 	}
 	some := shares(x, 0, 0, 0, 0, 0, 0)
 	some.Trials[0].Profiles = nil
-	if got := one(t, x, some, machine); got.Verdict != Inconclusive || !strings.HasPrefix(got.Reason, "only 5 of 6 blocks can tell") {
+	if got := one(t, x, some, machine); got.Verdict != Inconclusive ||
+		!strings.HasPrefix(got.Reason, "only 5 of 6 blocks can tell") {
 		t.Errorf("with one missing: %s (%s)", got.Verdict, got.Reason)
 	}
 	lost := shares(x, 0, 0, 0, 0, 0, 0)
 	spoil(&lost.Trials[0])
-	if got := one(t, x, lost, machine); got.Verdict != Inconclusive || !strings.Contains(got.Reason, "; 1 of 6 blocks was refused by a gate") {
+	if got := one(t, x, lost, machine); got.Verdict != Inconclusive ||
+		!strings.Contains(got.Reason, "; 1 of 6 blocks was refused by a gate") {
 		t.Errorf("with an invalid trial: %s (%s)", got.Verdict, got.Reason)
 	}
 	// A frame without a name could belong to any package.
@@ -60,7 +67,8 @@ func TestAbsenceNeedsProfiles(t *testing.T) {
 		p, _ := t.Profile(profiles.Block)
 		p.Packages["[no symbol]"] = 0.1
 	}
-	if got := one(t, x, unnamed, machine); got.Verdict != Inconclusive || !strings.Contains(got.Reason, "1 of 6 block profiles have frames without a symbol") {
+	if got := one(t, x, unnamed, machine); got.Verdict != Inconclusive ||
+		!strings.Contains(got.Reason, "1 of 6 block profiles have frames without a symbol") {
 		t.Errorf("with a frame without a symbol: %s (%s)", got.Verdict, got.Reason)
 	}
 	five := shares(x, 0, 0, 0, 0, 0)
@@ -78,7 +86,8 @@ func TestGoneTakesAProfileThatShowsIt(t *testing.T) {
 			delete(p.Packages, lock)
 		}
 	}
-	if got := one(t, x, r, machine); got.Verdict != Inconclusive || !strings.Contains(got.Reason, "no block profile of these runs shows "+lock) {
+	if got := one(t, x, r, machine); got.Verdict != Inconclusive ||
+		!strings.Contains(got.Reason, "no block profile of these runs shows "+lock) {
 		t.Errorf("%s (%s)", got.Verdict, got.Reason)
 	}
 }
@@ -94,7 +103,8 @@ func TestAShareNeedsAWhole(t *testing.T) {
 			r := shares(x, of, of, of, of, of, of, of)
 			last := &r.Trials[12] // in one block only
 			last.Profiles[1].Total = c.total
-			if got := one(t, x, r, machine); got.Verdict != c.want || c.want == Inconclusive && !strings.Contains(got.Reason, "too little to take shares of") {
+			if got := one(t, x, r, machine); got.Verdict != c.want || c.want == Inconclusive &&
+				!strings.Contains(got.Reason, "too little to take shares of") {
 				t.Errorf("%v of %v s a second: %s (%s), want %s", of, c.total, got.Verdict, got.Reason, c.want)
 			}
 		}
@@ -140,9 +150,11 @@ func TestASummaryHasMediansOfProfiles(t *testing.T) {
 		got = append(got, p.Profile)
 	}
 	want := []profiles.Profile{
-		{Kind: profiles.CPU, Unit: "s", Total: 1, DurationS: 1, Work: map[string]float64{"write": 0.5, "http": 0.5}, Packages: map[string]float64{}},
+		{Kind: profiles.CPU, Unit: "s", Total: 1, DurationS: 1, Work: map[string]float64{"write": 0.5, "http": 0.5},
+			Packages: map[string]float64{}},
 		// In two trials of six: its median is 0, which does not mean absent.
-		{Kind: profiles.Block, Unit: "s", Total: 2, DurationS: 1, Work: map[string]float64{}, Packages: map[string]float64{"runtime": 1, lock: 0}},
+		{Kind: profiles.Block, Unit: "s", Total: 2, DurationS: 1, Work: map[string]float64{},
+			Packages: map[string]float64{"runtime": 1, lock: 0}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)

@@ -28,9 +28,10 @@ type TableRow struct {
 	Levels    []string `json:"levels"`            // one per key; empty where the condition lacks it
 	Medians   []string `json:"medians"`
 	Intervals []string `json:"intervals,omitempty"` // absent if no figure of the row has one
-	Bounds    string   `json:"bounds,omitempty"`    // what the trials were bounded by, and for measured runs how many of them
-	Trials    int      `json:"trials"`              // those that count
-	Invalid   int      `json:"invalid,omitempty"`   // those that do not
+	// what the trials were bounded by, and for measured runs how many of them
+	Bounds  string `json:"bounds,omitempty"`
+	Trials  int    `json:"trials"`            // those that count
+	Invalid int    `json:"invalid,omitempty"` // those that do not
 }
 
 // Trials has a few figures of each of a run's trials as pages print them. Cells

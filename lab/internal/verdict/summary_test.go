@@ -82,7 +82,8 @@ func TestSummariesStandInTheOrderOfLevels(t *testing.T) {
 	for _, s := range Decide(x, machine, []Run{{r, x}}).Conditions {
 		got = append(got, s.Levels.Key())
 	}
-	want := []string{"prefork=false workers=2", "prefork=false workers=10", "prefork=true workers=2", "prefork=true workers=10"}
+	want := []string{"prefork=false workers=2", "prefork=false workers=10", "prefork=true workers=2",
+		"prefork=true workers=10"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

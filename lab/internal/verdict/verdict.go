@@ -85,11 +85,14 @@ const (
 func (v Verdict) Meaning() string {
 	switch v {
 	case Reproduced:
-		return "in so many visits the blocks lie on the claim's side of every edge that chance would bring it about in one experiment of twenty at the most"
+		return "in so many visits the blocks lie on the claim's side of every edge that chance would bring it about in " +
+			"one experiment of twenty at the most"
 	case Refuted:
-		return "in so many visits the blocks lie beyond an edge of what is claimed, or a count or a profile is another than claimed"
+		return "in so many visits the blocks lie beyond an edge of what is claimed, or a count or a profile is another " +
+			"than claimed"
 	case Inconclusive:
-		return "the blocks so far cannot tell: too few lie on either side, the control differs, or they are of fewer than six visits"
+		return "the blocks so far cannot tell: too few lie on either side, the control differs, or they are of fewer than " +
+			"six visits"
 	case Invalid:
 		return "the trials cannot bear the claim: a gate refused too many, or the client was the wall"
 	case NotApplicable:
@@ -103,13 +106,14 @@ func (v Verdict) Meaning() string {
 // it. It is derived: `lab derive` makes it from the results files. The file of a
 // host's newest run has the present state of the record.
 type File struct {
-	SchemaVersion int       `json:"schema_version"`
-	Experiment    string    `json:"experiment"`
-	Entry         string    `json:"entry"`
-	Run           string    `json:"run"`
-	Host          string    `json:"host"` // the server's host
-	ClientHost    string    `json:"client_host"`
-	Fleet         []string  `json:"fleet,omitempty"`    // the clients' hosts, where the lab reached them; client_host is the first
+	SchemaVersion int    `json:"schema_version"`
+	Experiment    string `json:"experiment"`
+	Entry         string `json:"entry"`
+	Run           string `json:"run"`
+	Host          string `json:"host"` // the server's host
+	ClientHost    string `json:"client_host"`
+	// the clients' hosts, where the lab reached them; client_host is the first
+	Fleet         []string  `json:"fleet,omitempty"`
 	Machines      int       `json:"machines,omitempty"` // of a fleet: how many its hosts were on
 	Date          string    `json:"date"`               // day the run started
 	Started       string    `json:"started"`            // for ordering
@@ -200,7 +204,8 @@ type Effect struct {
 	For     int            `json:"for,omitempty"`     // blocks with the whole range in the band
 	Against int            `json:"against,omitempty"` // blocks with the whole range beyond an edge
 	Decides bool           `json:"decides,omitempty"` // whether the claim's counts are those of this comparison
-	Ratio   float64        `json:"ratio,omitempty"`   // median of the per-block ratios; absent without a pair, or if only a range is known
+	// median of the per-block ratios; absent without a pair, or if only a range is known
+	Ratio float64 `json:"ratio,omitempty"`
 	// RatioLow and RatioHigh replace Ratio where figures are coarse: the medians
 	// of the smallest and of the largest ratios that the figures allow. An absent
 	// RatioHigh, or High below, means no upper end.
@@ -243,7 +248,8 @@ type Control struct {
 	Reason    string   `json:"reason"`
 	Condition Summary  `json:"condition"`
 	Effects   []Effect `json:"effects,omitempty"` // the control over the repeated condition
-	InRun     bool     `json:"-"`                 // whether the run itself has one, and not only earlier ones of its record
+	// whether the run itself has one, and not only earlier ones of its record
+	InRun bool `json:"-"`
 }
 
 // A Summary has the medians of one condition's valid trials.

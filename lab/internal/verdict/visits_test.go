@@ -19,14 +19,17 @@ func TestOneStayDecidesNothing(t *testing.T) {
 	if c.Verdict != Inconclusive || !c.Open || c.Blocks != 18 || c.Visits != 1 || c.For != 18 || c.VisitsNeeded != 6 {
 		t.Errorf("%+v", c)
 	}
-	const says = "throughput with 2 workers is 2.00 times that with 1 (blocks from 2.000 to 2.000); 18 of 18 blocks lie at 1.5 or above; " +
-		"that is of 1 visit, and six are the least that decide; about 6 more visits would decide it, and lab reproduce makes them"
+	const says = "throughput with 2 workers is 2.00 times that with 1 (blocks from 2.000 to 2.000); 18 of 18 blocks " +
+		"lie at 1.5 or above; " +
+		"that is of 1 visit, and six are the least that decide; about 6 more visits would decide it, and lab reproduce " +
+		"makes them"
 	if c.Reason != says {
 		t.Errorf("%q, want %q", c.Reason, says)
 	}
 	// The same blocks in stays of two, three and six: it is the visits that count.
 	for each, want := range map[int]Verdict{1: Reproduced, 2: Reproduced, 3: Inconclusive, 6: Inconclusive} {
-		if got := one(t, x, stay(ratios(x, slices.Repeat([]float64{2}, 18)...), each), machine); got.Verdict != want || got.Visits != 18/each {
+		if got := one(t, x, stay(ratios(x, slices.Repeat([]float64{2}, 18)...), each), machine); got.Verdict != want ||
+			got.Visits != 18/each {
 			t.Errorf("visits of %d: %s of %d visits (%s)", each, got.Verdict, got.Visits, got.Reason)
 		}
 	}
@@ -86,11 +89,13 @@ func TestWithdrawnClaimsKeepTheirPartOfTheError(t *testing.T) {
 	then := design(t, "", atLeast, named(flatCost, "gone"), named(asMany, "count"))
 	now := design(t, "", atLeast)
 	old, seven := runOf(then, "old", 2), runOf(now, "now", slices.Repeat([]float64{2}, 7)...)
-	if f := Decide(now, machine, []Run{seven}); f.Claims[0].Verdict != Reproduced || f.Record.Claims != 1 || f.Record.Asks != 40 {
+	if f := Decide(now, machine, []Run{seven}); f.Claims[0].Verdict != Reproduced || f.Record.Claims != 1 ||
+		f.Record.Asks != 40 {
 		t.Fatalf("%+v, %+v", f.Claims[0], f.Record)
 	}
 	f := Asked([]Run{old}).Decide(now, machine, []Run{seven})
-	if f.Claims[0].Verdict != Inconclusive || f.Record.Claims != 2 || f.Record.Nth != 1 || f.Record.Asks != 80 || f.Claims[0].VisitsNeeded != 1 {
+	if f.Claims[0].Verdict != Inconclusive || f.Record.Claims != 2 || f.Record.Nth != 1 || f.Record.Asks != 80 ||
+		f.Claims[0].VisitsNeeded != 1 {
 		t.Errorf("%+v, %+v", f.Claims[0], f.Record)
 	}
 	// A bar that was moved is another claim; the same claim under another name is not.
@@ -103,7 +108,8 @@ func TestWithdrawnClaimsKeepTheirPartOfTheError(t *testing.T) {
 // Each further design of a question has less of the error, in the order in which
 // they were measured first. Runs that measured nothing ask nothing.
 func TestLaterDesignsOfAQuestionHaveLess(t *testing.T) {
-	one, two, three := design(t, "", atLeast), design(t, `{ name = "workers", levels = [1, 2, 4] }`, atLeast), design(t, `{ name = "workers", levels = [1, 2, 8] }`, atLeast)
+	one, two, three := design(t, "", atLeast), design(t, `{ name = "workers", levels = [1, 2, 4] }`, atLeast),
+		design(t, `{ name = "workers", levels = [1, 2, 8] }`, atLeast)
 	none := runOf(three, "none")
 	none.File.Trials = nil
 	q := Asked([]Run{none, runOf(one, "a", 2), runOf(two, "b", 2), runOf(one, "c", 2)})
@@ -132,7 +138,8 @@ func TestTheFirstBlockOfAVisitIsBetOn(t *testing.T) {
 		r := stay(ratios(x, slices.Repeat([]float64{c.first, c.second}, 8)...), 2)
 		got := one(t, x, r, machine)
 		if got.Verdict != c.want || got.Visits != 8 || got.Blocks != 16 || got.For != 8 || got.Against != 8 {
-			t.Errorf("%v first: %s of %d visits, %d for, %d against (%s)", c.first, got.Verdict, got.Visits, got.For, got.Against, got.Reason)
+			t.Errorf("%v first: %s of %d visits, %d for, %d against (%s)", c.first, got.Verdict, got.Visits, got.For,
+				got.Against, got.Reason)
 		}
 		slices.Reverse(r.Trials) // as whatever stands first in a file
 		if again := one(t, x, r, machine); again.Verdict != c.want {

@@ -8,8 +8,9 @@ import (
 
 // Words are a figure as pages print it.
 type Words struct {
-	Text     string `json:"text,omitempty"`     // with its unit: "39,850", "24.2 µs"
-	Interval string `json:"interval,omitempty"` // to the same digits, without the unit: "24.1 to 24.4"; absent without a width
+	Text string `json:"text,omitempty"` // with its unit: "39,850", "24.2 µs"
+	// to the same digits, without the unit: "24.1 to 24.4"; absent without a width
+	Interval string `json:"interval,omitempty"`
 }
 
 // unbroken is the space that keeps a figure and its unit on one line.

@@ -33,7 +33,8 @@ func TestAValueHasTheUnitThatItsNameEndsWith(t *testing.T) {
 	for name, c := range map[string]struct {
 		level setting.Level
 		want  string
-	}{"route": {setting.String("/read"), "/read"}, "prefork": {setting.Bool(true), "yes"}, "rate": {setting.Int(16000), "16,000"}} {
+	}{"route": {setting.String("/read"), "/read"}, "prefork": {setting.Bool(true), "yes"},
+		"rate": {setting.Int(16000), "16,000"}} {
 		if got := SettingCell(name, c.level); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
@@ -41,7 +42,8 @@ func TestAValueHasTheUnitThatItsNameEndsWith(t *testing.T) {
 }
 
 func TestAChosenNumberBelowOneIsAShare(t *testing.T) {
-	for v, want := range map[float64]string{0.9: "90\u00a0%", 0.1125: "11.25\u00a0%", 6: "6", 7200: "7,200", 1.05: "1.05"} {
+	for v, want := range map[float64]string{0.9: "90\u00a0%", 0.1125: "11.25\u00a0%", 6: "6", 7200: "7,200",
+		1.05: "1.05"} {
 		if got := Chosen(v); got != want {
 			t.Errorf("%v: %q, want %q", v, got, want)
 		}

@@ -99,7 +99,8 @@ func inUse(t *testing.T, s contract.Server) {
 	if !errors.As(err, &status) || status.ExitCode() != 3 {
 		t.Errorf("%v, want exit status 3", err)
 	}
-	want := fmt.Sprintf("%s_server: %s is already in use; stop the other server or choose another with --addr\n", s.Name, s.Addr)
+	want := fmt.Sprintf("%s_server: %s is already in use; stop the other server or choose another with --addr\n", s.Name,
+		s.Addr)
 	if string(out) != want {
 		t.Errorf("%q, want %q", out, want)
 	}

@@ -29,8 +29,9 @@ const walkMask = WalkLen - 1
 // products in the same proportions. A seed from the clock would only make a run that
 // cannot be repeated.
 type Walk struct {
-	table  *[WalkLen]uint16 // 2 MB; int32 would double that in each of 128 workers
-	_      [64]byte         // keeps the cursor, which every core writes, off the cache line of the pointer, which is only read
+	table *[WalkLen]uint16 // 2 MB; int32 would double that in each of 128 workers
+	// keeps the cursor, which every core writes, off the cache line of the pointer, which is only read
+	_      [64]byte
 	cursor atomic.Uint64
 	_      [56]byte
 }

@@ -217,7 +217,8 @@ func TestRoutes(t *testing.T) {
 				ways++
 			}
 		}
-		if ways != 1 || (r.Body != nil) != (r.Count > 0) || r.Null && r.Make != nil || r.About == "" || !strings.HasPrefix(r.Path, "/") || seen[r.Path] {
+		if ways != 1 || (r.Body != nil) != (r.Count > 0) || r.Null && r.Make != nil || r.About == "" ||
+			!strings.HasPrefix(r.Path, "/") || seen[r.Path] {
 			t.Errorf("%+v", r)
 		}
 		if r.Body != nil && Size%r.Count != 0 {
@@ -231,7 +232,8 @@ func TestRoutes(t *testing.T) {
 	if _, ok := RouteOf("/nothing"); ok {
 		t.Error("a route that is not there is found")
 	}
-	if all, null := route.Paths(false), route.Paths(true); len(all) != len(seen) || !slices.Contains(null, "/simple") || slices.Contains(null, "/list") {
+	if all, null := route.Paths(false), route.Paths(true); len(all) != len(seen) || !slices.Contains(null, "/simple") ||
+		slices.Contains(null, "/list") {
 		t.Errorf("%v, %v", all, null)
 	}
 }

@@ -55,7 +55,8 @@ func RouteOf(path string) (Route, bool) {
 // as every server of the lab sends it: status line, date, content type, content length and
 // the empty line, and the content encoding where there is one.
 func (r Route) Head(body int) int {
-	const plain = len("HTTP/1.1 200 OK\r\nDate: Mon, 02 Jan 2006 15:04:05 GMT\r\nContent-Type: " + ContentType + "\r\nContent-Length: \r\n\r\n")
+	const plain = len("HTTP/1.1 200 OK\r\nDate: Mon, 02 Jan 2006 15:04:05 GMT\r\nContent-Type: " + ContentType +
+		"\r\nContent-Length: \r\n\r\n")
 	n := plain + len(strconv.Itoa(body))
 	if r.Encoding != "" {
 		n += len("Content-Encoding: \r\n") + len(r.Encoding)

@@ -22,9 +22,10 @@ type Route struct {
 
 // The routes.
 var (
-	Simple  = Route{Path: "/simple", About: "a fixed 16-byte object", Null: true, Printed: 16, Within: 0.01}
-	Read    = Route{Path: "/read", About: "one product of 500, near 4.5 kB", Null: true, Printed: 4522, Within: 0.02}
-	ReadGz  = Route{Path: "/read-gz", About: "the same products, compressed once in each process, near 1.8 kB", Encoding: "gzip", Printed: 2289, Within: 0.02}
+	Simple = Route{Path: "/simple", About: "a fixed 16-byte object", Null: true, Printed: 16, Within: 0.01}
+	Read   = Route{Path: "/read", About: "one product of 500, near 4.5 kB", Null: true, Printed: 4522, Within: 0.02}
+	ReadGz = Route{Path: "/read-gz", About: "the same products, compressed once in each process, near 1.8 kB",
+		Encoding: "gzip", Printed: 2289, Within: 0.02}
 	List    = Route{Path: "/list", About: "a batch of 20 to 30 products, near 115 kB"}
 	Compute = Route{Path: "/compute", About: "an aggregate over 100 products, computed for each request"}
 )

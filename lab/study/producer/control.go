@@ -41,7 +41,8 @@ func (c *control) handler() http.Handler {
 }
 
 func (c *control) serve(ln net.Listener) error {
-	srv := &http.Server{Handler: c.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: 10 * time.Minute}
+	srv := &http.Server{Handler: c.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		IdleTimeout: 10 * time.Minute}
 	return srv.Serve(ln)
 }
 

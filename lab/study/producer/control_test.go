@@ -32,14 +32,18 @@ func TestControl(t *testing.T) {
 		says         string
 	}{
 		{"GET", "/start", 405, ""}, {"GET", "/stop", 405, ""}, {"POST", "/figures", 405, ""}, {"GET", "/", 404, ""},
-		{"POST", "/stop", 409, "nothing runs"}, {"GET", "/figures", 409, "nothing was started"}, {"POST", "/rate?per_second=5", 409, "nothing runs"},
-		{"POST", "/start", 400, "give http://"}, {"POST", "/start?sink=http://192.0.2.1:80/", 400, "loopback"}, {"POST", "/start?sink=x", 400, "loopback"},
-		{"POST", "/rate?per_second=0", 400, "whole number from 1"}, {"POST", "/rate?per_second=64000001", 400, "64000000"}, {"POST", "/rate", 400, "whole number"}, {"POST", "/rate?per_second=1&for_ms=0", 400, "for_ms"},
+		{"POST", "/stop", 409, "nothing runs"}, {"GET", "/figures", 409, "nothing was started"},
+		{"POST", "/rate?per_second=5", 409, "nothing runs"},
+		{"POST", "/start", 400, "give http://"}, {"POST", "/start?sink=http://192.0.2.1:80/", 400, "loopback"},
+		{"POST", "/start?sink=x", 400, "loopback"},
+		{"POST", "/rate?per_second=0", 400, "whole number from 1"}, {"POST", "/rate?per_second=64000001", 400, "64000000"},
+		{"POST", "/rate", 400, "whole number"}, {"POST", "/rate?per_second=1&for_ms=0", 400, "for_ms"},
 		{"POST", start, 204, ""},
 		{"POST", start, 409, "a run is under way"},
 		{"POST", "/rate?per_second=5000", 204, ""},
 	} {
-		if code, _, said := ask(t, h, c.method, c.path); code != c.code || !strings.Contains(said, c.says) || strings.Count(said, "\n") > 1 {
+		if code, _, said := ask(t, h, c.method, c.path); code != c.code || !strings.Contains(said, c.says) ||
+			strings.Count(said, "\n") > 1 {
 			t.Errorf("%s %s: %d %q, want %d and %q", c.method, c.path, code, said, c.code, c.says)
 		}
 	}

@@ -45,7 +45,8 @@ func TestBody(t *testing.T) {
 		event.Put(events[i].Raw(), uint64(i), int64(i))
 		want = append(want, events[i].Raw()...)
 	}
-	for name, reader := range map[string]func(io.Reader) io.Reader{"whole": func(r io.Reader) io.Reader { return r }, "one byte": iotest.OneByteReader, "half": iotest.HalfReader} {
+	for name, reader := range map[string]func(io.Reader) io.Reader{"whole": func(r io.Reader) io.Reader { return r },
+		"one byte": iotest.OneByteReader, "half": iotest.HalfReader} {
 		b := &body[event.Of64, *event.Of64]{rest: events, closed: make(chan struct{})}
 		got, err := io.ReadAll(reader(b))
 		if err != nil || !bytes.Equal(got, want) {

@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		built = filepath.Join(dir, "event_producer")
 		var out []byte
-		if out, err = exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", built, ".").CombinedOutput(); err != nil {
+		if out, err = exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", built,
+			".").CombinedOutput(); err != nil {
 			err = fmt.Errorf("%w: %s", err, out)
 		}
 	}
@@ -163,7 +164,8 @@ func TestExitStatuses(t *testing.T) {
 	} {
 		other := exec.Command(built, c.args...)
 		out, _ := other.CombinedOutput()
-		if code := other.ProcessState.ExitCode(); code != c.code || !strings.Contains(string(out), c.says) || code != 0 && bytes.Count(out, []byte("\n")) != 1 {
+		if code := other.ProcessState.ExitCode(); code != c.code || !strings.Contains(string(out), c.says) || code != 0 &&
+			bytes.Count(out, []byte("\n")) != 1 {
 			t.Errorf("%q: exit status %d, want %d: %s", c.args, code, c.code, out)
 		}
 	}

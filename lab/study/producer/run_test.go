@@ -17,7 +17,8 @@ func TestWhatIsAddedArrives(t *testing.T) {
 				t.Run(fmt.Sprint(pacing, size, variant), func(t *testing.T) {
 					t.Parallel()
 					sink := takes(t, willing)
-					s := settings(t, "--variant", variant, "--event-bytes", fmt.Sprint(size), "--pacing", pacing, "--batch-size", "50", "--interval-ms", "20")
+					s := settings(t, "--variant", variant, "--event-bytes", fmt.Sprint(size), "--pacing", pacing, "--batch-size", "50",
+						"--interval-ms", "20")
 					began := time.Now().UnixNano()
 					r, err := begin(s, sink.URL+"/")
 					if err != nil {
@@ -29,7 +30,8 @@ func TestWhatIsAddedArrives(t *testing.T) {
 						time.Sleep(10 * time.Millisecond)
 					}
 					f := r.stop()
-					if f.Added == 0 || f.Delivered != f.Added || f.Queued+f.Failed+f.Dropped+f.Returned != 0 || !*f.Drained || f.Logged != f.Added || f.Offered == 0 {
+					if f.Added == 0 || f.Delivered != f.Added || f.Queued+f.Failed+f.Dropped+f.Returned != 0 || !*f.Drained ||
+						f.Logged != f.Added || f.Offered == 0 {
 						t.Errorf("%+v", f)
 					}
 					if f.Add == nil || f.PaceLag == nil || f.Interval != 0.02 {
@@ -58,7 +60,8 @@ func TestWhoWaitsIsOwed(t *testing.T) {
 	for _, pacing := range []string{pacingOpen, pacingTicker} {
 		release := make(chan struct{})
 		sink := takes(t, func() int { <-release; return 0 })
-		s := settings(t, "--variant", "pool-1", "--batch-size", "1", "--queue", "0", "--pacing", pacing, "--event-rate", "1000")
+		s := settings(t, "--variant", "pool-1", "--batch-size", "1", "--queue", "0", "--pacing", pacing, "--event-rate",
+			"1000")
 		r, err := begin(s, sink.URL+"/")
 		if err != nil {
 			t.Fatal(err)
@@ -94,7 +97,8 @@ func TestNoMoreIsAddedThanWasOffered(t *testing.T) {
 	for _, pacing := range []string{pacingOpen, pacingTicker} {
 		sink := takes(t, willing)
 		for range 50 {
-			r, err := begin(settings(t, "--pacing", pacing, "--event-rate", "500000", "--batch-size", "1000", "--queue", "100000"), sink.URL+"/")
+			r, err := begin(settings(t, "--pacing", pacing, "--event-rate", "500000", "--batch-size", "1000", "--queue",
+				"100000"), sink.URL+"/")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,12 +8,14 @@ import (
 func TestSchedule(t *testing.T) {
 	// Three a second, and ten a second from 2 s on.
 	s := newSchedule(3).changed(2*time.Second, 10)
-	for n, want := range []time.Duration{333333334, 666666667, time.Second, 1333333334, 1666666667, 2 * time.Second, 2100 * time.Millisecond, 2200 * time.Millisecond} {
+	for n, want := range []time.Duration{333333334, 666666667, time.Second, 1333333334, 1666666667, 2 * time.Second,
+		2100 * time.Millisecond, 2200 * time.Millisecond} {
 		if got := s.due(int64(n)); got != want {
 			t.Errorf("event %d is due at %v, want %v", n, got, want)
 		}
 	}
-	for now, want := range map[time.Duration]int64{-1: 0, 0: 0, 333333333: 0, 333333334: 1, time.Second: 3, 2 * time.Second: 6, 2099 * time.Millisecond: 6, 3 * time.Second: 16} {
+	for now, want := range map[time.Duration]int64{-1: 0, 0: 0, 333333333: 0, 333333334: 1, time.Second: 3,
+		2 * time.Second: 6, 2099 * time.Millisecond: 6, 3 * time.Second: 16} {
 		if got := s.offered(now); got != want {
 			t.Errorf("%d are due by %v, want %d", got, now, want)
 		}
@@ -51,7 +53,8 @@ func TestADueEventIsOffered(t *testing.T) {
 func TestARateForAWhile(t *testing.T) {
 	s := newSchedule(10)
 	s = s.changed(time.Second, 1000).changed(3*time.Second, 10)
-	for at, want := range map[time.Duration]int64{time.Second: 10, 2 * time.Second: 1010, 3 * time.Second: 2010, 5 * time.Second: 2030} {
+	for at, want := range map[time.Duration]int64{time.Second: 10, 2 * time.Second: 1010, 3 * time.Second: 2010,
+		5 * time.Second: 2030} {
 		if got := s.offered(at); got != want {
 			t.Errorf("%d offered by %v, want %d", got, at, want)
 		}

@@ -42,7 +42,8 @@ func (t *ticker) reset(period time.Duration) error {
 	}
 	each := unix.NsecToTimespec(int64(period))
 	t.period, t.since, t.expired = period, time.Now(), 0
-	return os.NewSyscallError("timerfd_settime", unix.TimerfdSettime(t.fd, 0, &unix.ItimerSpec{Interval: each, Value: each}, nil))
+	return os.NewSyscallError("timerfd_settime",
+		unix.TimerfdSettime(t.fd, 0, &unix.ItimerSpec{Interval: each, Value: each}, nil))
 }
 
 // wait waits for a tick and returns its time, or false once the ticker is stopped.

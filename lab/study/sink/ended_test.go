@@ -19,7 +19,8 @@ func TestSignals(t *testing.T) {
 			p := begin(t, sinkProgram, append([]string{"--producer", url}, args...)...)
 			until(t, url, "delivered", func(f event.Figures) bool { return f.Delivered > 0 })
 			_ = p.Process.Signal(sig)
-			if code := p.exit(t); code != program.Failure || p.stdout.Len() > 0 || p.stderr.String() != "event_sink: ended by a signal; nothing was measured\n" {
+			if code := p.exit(t); code != program.Failure || p.stdout.Len() > 0 ||
+				p.stderr.String() != "event_sink: ended by a signal; nothing was measured\n" {
 				t.Errorf("%v, %v: exit status %d, %q, %q", sig, args, code, &p.stdout, &p.stderr)
 			}
 			if _, f := asked(t, http.MethodGet, url+"/figures"); f.Drained == nil || !*f.Drained || f.Delivered != f.Added {

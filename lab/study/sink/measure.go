@@ -141,7 +141,8 @@ func watch(ctx context.Context, s Settings, p *producer, r *receiver) (from, to 
 	if s.FindLimit {
 		t := newTrier(ctx, s, p, r, from.producer.Interval, time.Now().Add(longestSearch))
 		if s.Duration < 3*t.judged {
-			return from, to, nil, fmt.Errorf("--duration %v is too short for a limit: judging one takes %v with these settings", s.Duration, 3*t.judged)
+			return from, to, nil, fmt.Errorf("--duration %v is too short for a limit: judging one takes %v with these settings",
+				s.Duration, 3*t.judged)
 		}
 		if out.Limit, out.Steps, err = search(t); err != nil {
 			return

@@ -158,7 +158,8 @@ type trier struct {
 var _ system = (*trier)(nil)
 
 func newTrier(ctx context.Context, s Settings, p *producer, r *receiver, interval float64, until time.Time) *trier {
-	t := &trier{ctx: ctx, p: p, r: r, window: s.Duration, until: until, normal: time.Duration(interval*float64(time.Second)) + s.Latency}
+	t := &trier{ctx: ctx, p: p, r: r, window: s.Duration, until: until,
+		normal: time.Duration(interval*float64(time.Second)) + s.Latency}
 	t.step, t.judged = stepOf(t.normal)
 	return t
 }

@@ -36,7 +36,8 @@ func TestHold(t *testing.T) {
 			got = *limit
 		}
 		if got != c.want || began != c.begins || m.recovered-searched != c.recoveries {
-			t.Errorf("%s: limit %d, %d windows, %d recoveries after the search; want %d, %d, %d; %+v", c.name, got, began, m.recovered-searched, c.want, c.begins, c.recoveries, steps)
+			t.Errorf("%s: limit %d, %d windows, %d recoveries after the search; want %d, %d, %d; %+v", c.name, got, began,
+				m.recovered-searched, c.want, c.begins, c.recoveries, steps)
 		}
 		if last := steps[len(steps)-1]; limit != nil && (!last.KeptUp || last.PerSecond != *limit) {
 			t.Errorf("%s: the last step is %+v", c.name, last)

@@ -55,7 +55,8 @@ func TestSearch(t *testing.T) {
 	for _, c := range []struct {
 		limit, growing int
 	}{
-		{1999, 1}, {2000, 2}, {3999, 2}, {9000, 3}, {100_000, 4}, {3_999_999, 7}, {63_999_999, 9}, {mostRate, 9}, {math.MaxInt, 9},
+		{1999, 1}, {2000, 2}, {3999, 2}, {9000, 3}, {100_000, 4}, {3_999_999, 7}, {63_999_999, 9}, {mostRate, 9},
+		{math.MaxInt, 9},
 	} {
 		m := &madeUp{limit: c.limit}
 		limit, steps, err := search(m)
@@ -91,7 +92,8 @@ func TestSearch(t *testing.T) {
 		default:
 			// Never above the rate that it keeps up with, and less than the last
 			// bisection below.
-			if limit == nil || *limit != best || *limit > c.limit || float64(*limit)*math.Pow(4, 1.0/32)*1.001 < float64(c.limit) || len(steps) != c.growing+bisections {
+			if limit == nil || *limit != best || *limit > c.limit ||
+				float64(*limit)*math.Pow(4, 1.0/32)*1.001 < float64(c.limit) || len(steps) != c.growing+bisections {
 				t.Errorf("limit %d: found %d by %v", c.limit, best, tried)
 			}
 			failed := 0
@@ -107,7 +109,8 @@ func TestSearch(t *testing.T) {
 	}
 	// A search whose window is over returns what it has found so far.
 	for _, c := range []struct{ limit, want int }{{1 << 30, 8000}, {2500, 2000}} {
-		if limit, steps, err := search(&madeUp{limit: c.limit, fails: errTimeUp}); err != nil || limit == nil || *limit != c.want || len(steps) != 2 {
+		if limit, steps, err := search(&madeUp{limit: c.limit, fails: errTimeUp}); err != nil || limit == nil ||
+			*limit != c.want || len(steps) != 2 {
 			t.Errorf("limit %d: found %v in %v, %v", c.limit, limit, steps, err)
 		}
 	}
@@ -201,14 +204,17 @@ func TestReceiver(t *testing.T) {
 		events  int64
 		twice   int64
 	}{
-		{[]uint64{0, 1, 2}, 204, 3, 0}, {[]uint64{2, 3, 2}, 204, 4, 2}, {[]uint64{64, 63, 1000_000}, 204, 7, 2}, {[]uint64{1000_000}, 204, 7, 3},
+		{[]uint64{0, 1, 2}, 204, 3, 0}, {[]uint64{2, 3, 2}, 204, 4, 2}, {[]uint64{64, 63, 1000_000}, 204, 7, 2},
+		{[]uint64{1000_000}, 204, 7, 3},
 		{[]uint64{maxNumber}, 400, 7, 3},
 	} {
-		if code := post(r, "64", batchOf(64, time.Second, c.numbers...)); code != c.code || r.Events != c.events || r.Duplicates != c.twice {
+		if code := post(r, "64", batchOf(64, time.Second, c.numbers...)); code != c.code || r.Events != c.events ||
+			r.Duplicates != c.twice {
 			t.Errorf("%v: %d, %+v", c.numbers, code, r.counters)
 		}
 	}
-	if got, _ := r.now(); got.Bytes != 10*64 || got.Requests != 5 || got.InFlightMax != 1 || got.Refused+got.Late+got.Doubted != 0 {
+	if got, _ := r.now(); got.Bytes != 10*64 || got.Requests != 5 || got.InFlightMax != 1 || got.Refused+got.Late+
+		got.Doubted != 0 {
 		t.Errorf("%+v", got)
 	}
 	for _, size := range []string{"", "x", "0", "15", "-64", "100"} {
@@ -304,12 +310,14 @@ func TestRefusals(t *testing.T) {
 		{[]string{"--producer", producer, "more"}, `"more"`},
 	} {
 		var stdout, stderr bytes.Buffer
-		if code := run(c.args, &stdout, &stderr); code != program.Refused || stdout.Len() > 0 || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), c.says) {
+		if code := run(c.args, &stdout, &stderr); code != program.Refused || stdout.Len() > 0 ||
+			strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), c.says) {
 			t.Errorf("%q: exit status %d, stdout %q, stderr %q; want %q", c.args, code, &stdout, &stderr, c.says)
 		}
 	}
 	var stdout, stderr bytes.Buffer
-	if code := run([]string{"--help"}, &stdout, &stderr); code != program.OK || !strings.Contains(stdout.String(), "--find-limit") || stderr.Len() > 0 {
+	if code := run([]string{"--help"}, &stdout, &stderr); code != program.OK ||
+		!strings.Contains(stdout.String(), "--find-limit") || stderr.Len() > 0 {
 		t.Errorf("--help: %d", code)
 	}
 }
@@ -317,7 +325,8 @@ func TestRefusals(t *testing.T) {
 // Each field is in the line under its name.
 func TestTheLine(t *testing.T) {
 	limit, p50 := 4000, 0.5
-	line, err := json.Marshal(output{Generator: "event_sink", Limit: &limit, Steps: []step{{2000, true, &p50}}, Add: &event.Spread{}, PaceLag: &event.Spread{}, Delivery: &event.Spread{}})
+	line, err := json.Marshal(output{Generator: "event_sink", Limit: &limit, Steps: []step{{2000, true, &p50}},
+		Add: &event.Spread{}, PaceLag: &event.Spread{}, Delivery: &event.Spread{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +334,9 @@ func TestTheLine(t *testing.T) {
 	if err := json.Unmarshal(line, &got); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range strings.Fields("generator start finish requests refused late bytes events duplicates offered added dropped failed logged log_lines backlog_start backlog_finish in_flight_max add_s pace_lag_s delivery_s end limit_per_s steps") {
+	for _, name := range strings.Fields("generator start finish requests refused late bytes events duplicates offered " +
+		"added dropped failed logged log_lines backlog_start backlog_finish in_flight_max add_s pace_lag_s delivery_s end " +
+		"limit_per_s steps") {
 		if _, ok := got[name]; !ok {
 			t.Errorf("no %s in %s", name, line)
 		}

@@ -33,7 +33,8 @@ func buildAndRun(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	for program, from := range map[*string]string{&sinkProgram: ".", &producerProgram: "../producer"} {
 		*program = filepath.Join(dir, "event_"+filepath.Base(from))
-		if out, err := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", *program, from).CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", *program,
+			from).CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 			return 1
 		}
@@ -87,7 +88,8 @@ func producing(t *testing.T, args ...string) (p *process, url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p = &process{Cmd: exec.Command(producerProgram, append([]string{"--addr", "127.0.0.1:0"}, args...)...), ended: make(chan struct{})}
+	p = &process{Cmd: exec.Command(producerProgram, append([]string{"--addr", "127.0.0.1:0"}, args...)...),
+		ended: make(chan struct{})}
 	p.Stderr = w
 	err = p.Start()
 	w.Close()
@@ -160,10 +162,12 @@ func TestTogether(t *testing.T) {
 	for _, variant := range []string{"pool-10", "async", "swap", "batch"} {
 		t.Run(variant, func(t *testing.T) {
 			t.Parallel()
-			_, url := producing(t, "--variant", variant, "--event-rate", "5000", "--interval-ms", "50", "--event-bytes", "256", "--queue", "100")
+			_, url := producing(t, "--variant", variant, "--event-rate", "5000", "--interval-ms", "50", "--event-bytes", "256",
+				"--queue", "100")
 			for range 2 { // the second is another run of the same producer
 				out := measured(t, url, "--warmup", "0.3", "--duration", "0.7", "--latency-ms", "20")
-				if out.Events == 0 || out.Events != out.Bytes/256 || out.Duplicates+out.Refused+out.Late+out.Dropped+out.Failed > 0 || out.Requests == 0 || out.Logged == 0 || out.Lines == 0 {
+				if out.Events == 0 || out.Events != out.Bytes/256 || out.Duplicates+out.Refused+out.Late+out.Dropped+
+					out.Failed > 0 || out.Requests == 0 || out.Logged == 0 || out.Lines == 0 {
 					t.Errorf("%+v", out)
 				}
 				if took := out.Finish.Sub(out.Start); took < 700*time.Millisecond || out.Offered < 5000*7/10 {
@@ -190,13 +194,15 @@ func TestABadSinkIsAccountedFor(t *testing.T) {
 	for _, variant := range []string{"pool-3", "async", "swap", "batch"} {
 		t.Run(variant, func(t *testing.T) {
 			t.Parallel()
-			_, url := producing(t, "--variant", variant, "--event-rate", "20000", "--interval-ms", "20", "--batch-size", "100", "--attempts", "20")
+			_, url := producing(t, "--variant", variant, "--event-rate", "20000", "--interval-ms", "20", "--batch-size", "100",
+				"--attempts", "20")
 			out := measured(t, url, "--duration", "1", "--errors-permille", "100", "--late-permille", "100", "--latency-ms", "1")
 			e := out.End
 			if out.Refused == 0 || out.Late == 0 || e.Unaccounted > 0 || e.Returned+e.Dropped > 0 {
 				t.Errorf("%+v", out)
 			}
-			if again := variant == "batch"; again != (e.Failed == 0) || again != (out.Duplicates > 0) || again != (e.Arrived == e.Added) {
+			if again := variant == "batch"; again != (e.Failed == 0) || again != (out.Duplicates > 0) ||
+				again != (e.Arrived == e.Added) {
 				t.Errorf("%+v", out)
 			}
 		})
@@ -206,7 +212,8 @@ func TestABadSinkIsAccountedFor(t *testing.T) {
 // Events that a full queue drops are counted, and the rest arrives.
 func TestDrops(t *testing.T) {
 	t.Parallel()
-	_, url := producing(t, "--variant", "pool-1", "--when-full", "drop", "--queue", "10", "--batch-size", "10", "--event-rate", "10000")
+	_, url := producing(t, "--variant", "pool-1", "--when-full", "drop", "--queue", "10", "--batch-size", "10",
+		"--event-rate", "10000")
 	out := measured(t, url, "--warmup", "0.1", "--duration", "0.4", "--latency-ms", "50")
 	e := out.End
 	if out.Dropped == 0 || e.Dropped < out.Dropped || e.Added != e.Arrived+e.Dropped || e.Unaccounted > 0 {

@@ -104,7 +104,8 @@ func TestEachEventIsAccountedFor(t *testing.T) {
 						t.Errorf("%d taken or dropped, %d refused, of %d: %+v", tried.Load(), refused.Load(), producers*each, a)
 					}
 					balanced(t, a)
-					if a.Delivered == 0 || a.Returned != 0 || whenFull == Block && a.Failed == 0 || whenFull == Block && a.Dropped > 0 {
+					if a.Delivered == 0 || a.Returned != 0 || whenFull == Block && a.Failed == 0 || whenFull == Block &&
+						a.Dropped > 0 {
 						t.Errorf("%+v", a)
 					}
 					if int64(len(seen)) != a.Delivered || a.Logged != a.Delivered {
@@ -129,10 +130,11 @@ func TestCloseDoesNotWaitForever(t *testing.T) {
 	for _, name := range all {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := made(t, name, Options{Queue: 100, BatchSize: 10, Interval: time.Second}, func(ctx context.Context, _ []int) error {
-					<-ctx.Done()
-					return ctx.Err()
-				})
+				p := made(t, name, Options{Queue: 100, BatchSize: 10, Interval: time.Second},
+					func(ctx context.Context, _ []int) error {
+						<-ctx.Done()
+						return ctx.Err()
+					})
 				for i := range 75 {
 					if err := p.Add(t.Context(), i); err != nil {
 						t.Fatal(err)
@@ -162,13 +164,15 @@ func TestAPoolThatSendsTakesNothing(t *testing.T) {
 		name    string
 		stagger bool
 		waits   bool
-	}{{"pool-10", false, true}, {"pool-100", false, true}, {"pool-10", true, false}, {"async", false, false}, {"swap", false, false}} {
+	}{{"pool-10", false, true}, {"pool-100", false, true}, {"pool-10", true, false}, {"async", false, false},
+		{"swap", false, false}} {
 		t.Run(fmt.Sprint(c.name, c.stagger), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := made(t, c.name, Options{BatchSize: 1000, Interval: time.Second, Stagger: c.stagger}, func(context.Context, []int) error {
-					time.Sleep(latency)
-					return nil
-				})
+				p := made(t, c.name, Options{BatchSize: 1000, Interval: time.Second, Stagger: c.stagger},
+					func(context.Context, []int) error {
+						time.Sleep(latency)
+						return nil
+					})
 				// Each worker has some events by the time of the tick, because workers
 				// that wait are served in the order in which they came.
 				for n := range 200 {
@@ -201,12 +205,13 @@ func TestStagger(t *testing.T) {
 			began := time.Now()
 			var mu sync.Mutex
 			var at []time.Duration
-			p := made(t, "pool-4", Options{BatchSize: 1000, Interval: time.Second, Stagger: stagger}, func(context.Context, []int) error {
-				mu.Lock()
-				defer mu.Unlock()
-				at = append(at, time.Since(began))
-				return nil
-			})
+			p := made(t, "pool-4", Options{BatchSize: 1000, Interval: time.Second, Stagger: stagger},
+				func(context.Context, []int) error {
+					mu.Lock()
+					defer mu.Unlock()
+					at = append(at, time.Since(began))
+					return nil
+				})
 			for n := range 40 { // some events for each tick, of which each worker gets a part
 				synctest.Wait()
 				if err := p.Add(t.Context(), n); err != nil {
@@ -240,12 +245,13 @@ func TestBySizeAndByTick(t *testing.T) {
 				var mu sync.Mutex
 				var sent []string
 				var log bytes.Buffer
-				p := made(t, name, Options{Queue: 100, BatchSize: 20, Interval: time.Second, Log: &log}, func(_ context.Context, events []int) error {
-					mu.Lock()
-					defer mu.Unlock()
-					sent = append(sent, fmt.Sprint(len(events), " at ", time.Since(began)))
-					return nil
-				})
+				p := made(t, name, Options{Queue: 100, BatchSize: 20, Interval: time.Second, Log: &log},
+					func(_ context.Context, events []int) error {
+						mu.Lock()
+						defer mu.Unlock()
+						sent = append(sent, fmt.Sprint(len(events), " at ", time.Since(began)))
+						return nil
+					})
 				for n := range 25 {
 					if err := p.Add(t.Context(), n); err != nil {
 						t.Fatal(err)
@@ -275,13 +281,14 @@ func TestCopiesDoNotAlias(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex
 			var kept [][]int
-			p := made(t, name, Options{Queue: 10, BatchSize: 4, Interval: time.Second}, func(_ context.Context, events []int) error {
-				time.Sleep(time.Minute) // while others are sent
-				mu.Lock()
-				defer mu.Unlock()
-				kept = append(kept, slices.Clone(events))
-				return nil
-			})
+			p := made(t, name, Options{Queue: 10, BatchSize: 4, Interval: time.Second},
+				func(_ context.Context, events []int) error {
+					time.Sleep(time.Minute) // while others are sent
+					mu.Lock()
+					defer mu.Unlock()
+					kept = append(kept, slices.Clone(events))
+					return nil
+				})
 			for n := range 40 {
 				if err := p.Add(t.Context(), n); err != nil {
 					t.Fatal(err)
@@ -343,7 +350,8 @@ func TestAttempts(t *testing.T) {
 func TestAddEndsWithItsContext(t *testing.T) {
 	for _, name := range []string{"pool-1", "async", "swap", "batch"} {
 		hold := make(chan struct{})
-		p := made(t, name, Options{BatchSize: 1, Interval: time.Hour}, func(context.Context, []int) error { <-hold; return nil })
+		p := made(t, name, Options{BatchSize: 1, Interval: time.Hour},
+			func(context.Context, []int) error { <-hold; return nil })
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		n := int64(0)
 		var err error
@@ -371,7 +379,8 @@ func TestRefusals(t *testing.T) {
 		o    Options
 		says string
 	}{
-		{"pool", good, "no variant"}, {"pool-0", good, "no variant"}, {"pool-1001", good, "no variant"}, {"pool-007", good, "no variant"}, {"", good, "no variant"},
+		{"pool", good, "no variant"}, {"pool-0", good, "no variant"}, {"pool-1001", good, "no variant"},
+		{"pool-007", good, "no variant"}, {"", good, "no variant"},
 		{"async", with(func(o *Options) { o.Queue = -1 }), "queue of -1"},
 		{"async", with(func(o *Options) { o.BatchSize = 0 }), "batch of 0"},
 		{"async", with(func(o *Options) { o.Interval = 0 }), "interval"},

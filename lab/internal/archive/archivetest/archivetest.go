@@ -138,7 +138,8 @@ func AddRun(t *testing.T, root journal.Root, host string, started time.Time, blo
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := madeup.Run(madeup.Plan{Experiment: x, Hosts: results.Hosts{Server: host, Client: host}, Started: started, Seed: uint64(started.Unix()), Blocks: blocks, Ended: results.Blocks})
+	f := madeup.Run(madeup.Plan{Experiment: x, Hosts: results.Hosts{Server: host, Client: host}, Started: started,
+		Seed: uint64(started.Unix()), Blocks: blocks, Ended: results.Blocks})
 	data, err := results.Encode(f)
 	if err != nil {
 		t.Fatal(err)

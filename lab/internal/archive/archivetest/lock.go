@@ -64,8 +64,9 @@ margin = 0.1
 // milliseconds blocked or bytes live.
 var lockSamples = map[string]map[string]map[string]int64{
 	"block": {
-		"gofakeit": {"main.run github.com/brianvoe/gofakeit/v7.Number sync.(*Mutex).Lock": 6000, "net/http.(*conn).serve net/http/pprof.Profile runtime.selectgo": 3000},
-		"pool":     {"net/http.(*conn).serve net/http/pprof.Profile runtime.selectgo": 3000},
+		"gofakeit": {"main.run github.com/brianvoe/gofakeit/v7.Number sync.(*Mutex).Lock": 6000,
+			"net/http.(*conn).serve net/http/pprof.Profile runtime.selectgo": 3000},
+		"pool": {"net/http.(*conn).serve net/http/pprof.Profile runtime.selectgo": 3000},
 	},
 	"mutex": {
 		"gofakeit": {"main.run github.com/brianvoe/gofakeit/v7.Number sync.(*Mutex).Unlock": 600},
@@ -82,7 +83,8 @@ func RawLock(t *testing.T, kind, index string) []byte { return rawLock(t, kind, 
 
 func rawLock(t *testing.T, kind, index string, trials int64) []byte {
 	t.Helper()
-	p := &profile.Profile{DurationNanos: trials * 3e9, SampleType: []*profile.ValueType{{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"}}}
+	p := &profile.Profile{DurationNanos: trials * 3e9,
+		SampleType: []*profile.ValueType{{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"}}}
 	factor := int64(1e6)
 	if kind == "heap" {
 		p.SampleType = []*profile.ValueType{{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}
@@ -131,8 +133,9 @@ func ProfiledClone(t *testing.T) journal.Root {
 		t.Fatal(err)
 	}
 	f := madeup.Run(madeup.Plan{
-		Experiment: x, Hosts: results.Hosts{Server: "c6in-8xlarge", Client: "c6in-8xlarge"}, Started: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		Seed: 1, Blocks: 2, Ended: results.Blocks, NoControl: true,
+		Experiment: x, Hosts: results.Hosts{Server: "c6in-8xlarge", Client: "c6in-8xlarge"},
+		Started: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		Seed:    1, Blocks: 2, Ended: results.Blocks, NoControl: true,
 	})
 	index := map[string]string{}
 	for i := range f.Conditions {
@@ -143,7 +146,8 @@ func ProfiledClone(t *testing.T) journal.Root {
 			file := fmt.Sprintf("%s/%s-%s.pb.gz", LockRun, c.ID, kind)
 			Write(t, root.Profile(file), string(data))
 			sum := sha256.Sum256(data)
-			c.Profiles = append(c.Profiles, results.RawProfile{Kind: profiles.Kind(kind), File: file, SHA256: hex.EncodeToString(sum[:]), Trials: 2})
+			c.Profiles = append(c.Profiles, results.RawProfile{Kind: profiles.Kind(kind), File: file,
+				SHA256: hex.EncodeToString(sum[:]), Trials: 2})
 		}
 	}
 	for i := range f.Trials {

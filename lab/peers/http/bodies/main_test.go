@@ -30,7 +30,8 @@ func TestTheFilesAreTheCatalogues(t *testing.T) {
 		t.Errorf("read.jsonl has the digest %s, %s was said, and the catalogue has %s", got, digest, pool.Digest())
 	}
 	route, _ := catalog.RouteOf("/read")
-	for name, want := range map[string]string{"simple.jsonl": catalog.Simple + "\n", "read-middle.jsonl": string(route.Middle(pool)) + "\n"} {
+	for name, want := range map[string]string{"simple.jsonl": catalog.Simple + "\n",
+		"read-middle.jsonl": string(route.Middle(pool)) + "\n"} {
 		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
 			t.Errorf("%s: %v, %.80q", name, err, got)
 		}

@@ -143,7 +143,8 @@ func (a got) faults(r catalog.Route, set *answer.Set, more int, bodiless bool) (
 	if a.code != http.StatusOK || a.closes || len(a.transfer) > 0 {
 		say("status %d, closes: %v, transfer encodings %v", a.code, a.closes, a.transfer)
 	}
-	for name, want := range map[string]string{"Content-Type": catalog.ContentType, "Content-Encoding": r.Encoding, "Content-Length": strconv.FormatInt(a.length, 10)} {
+	for name, want := range map[string]string{"Content-Type": catalog.ContentType, "Content-Encoding": r.Encoding,
+		"Content-Length": strconv.FormatInt(a.length, 10)} {
 		values := []string{want}
 		if want == "" {
 			values = nil
@@ -255,7 +256,8 @@ func (c *client) next(method string) got {
 	if err != nil {
 		c.t.Fatalf("%s: %v", method, err)
 	}
-	a := got{code: resp.StatusCode, head: len(head), header: resp.Header, transfer: resp.TransferEncoding, closes: resp.Close, length: resp.ContentLength}
+	a := got{code: resp.StatusCode, head: len(head), header: resp.Header, transfer: resp.TransferEncoding,
+		closes: resp.Close, length: resp.ContentLength}
 	if method != "HEAD" {
 		a.body = make([]byte, max(resp.ContentLength, 0))
 		if _, err := io.ReadFull(c.r, a.body); err != nil {

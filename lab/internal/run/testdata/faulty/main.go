@@ -152,7 +152,8 @@ func answer(fault string, body []byte) []byte {
 	if length < 0 {
 		length = len(body)
 	}
-	return fmt.Appendf(nil, "HTTP/1.1 %s\r\nDate: Sun, 22 Nov 2026 05:00:00 GMT\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", status, kind, length, body)
+	return fmt.Appendf(nil, "HTTP/1.1 %s\r\nDate: Sun, 22 Nov 2026 05:00:00 GMT\r\nContent-Type: %s\r\nContent-Length: "+
+		"%d\r\n\r\n%s", status, kind, length, body)
 }
 
 func check(err error) {
