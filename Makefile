@@ -164,14 +164,15 @@ sources:
 # mostly Go's own library. Go names a program after its directory.
 .tools/stamp/compiled: .tools/stamp/sources
 	@mkdir -p .tools/compiled
-	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab ./cmd/http_load ./server
+	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab ./cmd/http_load
+	cd lab/fiber && $(GO_BUILD) -o ../../.tools/compiled/ .
 	cd lab/null && $(GO_BUILD) -o ../../.tools/compiled/ .
 	cd lab/floor && $(GO_BUILD) -o ../../.tools/compiled/ .
 	cd lab/study && $(GO_BUILD) -o ../../.tools/compiled/ ./producer ./sink
 	@touch $@
 
 $(LAB): DIRECTORY = lab
-$(SERVER): DIRECTORY = server
+$(SERVER): DIRECTORY = fiber
 $(NULL_SERVER): DIRECTORY = null
 $(FLOOR_SERVER): DIRECTORY = floor
 $(LOAD): DIRECTORY = http_load
@@ -188,7 +189,7 @@ $(LAB): $(LOAD)
 # everything anew, so make build leaves them out. They keep the program's name, by which the
 # lab finds a server's processes.
 ROAD := .tools/road
-ROAD_PROFILE := server/pgo/read-and-simple.pgo
+ROAD_PROFILE := pgo/read-and-simple.pgo
 
 .PHONY: road
 road: $(ROAD)/pgo/fiber_server $(ROAD)/v3/fiber_server $(ROAD)/pgo-v3/fiber_server ## build the variants of the server that entry road compares
@@ -197,7 +198,7 @@ $(ROAD)/pgo/fiber_server $(ROAD)/pgo-v3/fiber_server: FLAGS = -pgo=$(ROAD_PROFIL
 $(ROAD)/v3/fiber_server $(ROAD)/pgo-v3/fiber_server: export GOAMD64 = v3
 $(ROAD)/pgo/fiber_server $(ROAD)/v3/fiber_server $(ROAD)/pgo-v3/fiber_server: .tools/stamp/sources
 	@mkdir -p $(@D)
-	cd lab && $(GO_BUILD) $(FLAGS) -o ../$@ ./server
+	cd lab/fiber && $(GO_BUILD) $(FLAGS) -o ../../$@ .
 
 # What drives a fleet's hosts. Only the targets that need it depend on it.
 ANSIBLE := .tools/ansible/bin/ansible-playbook
@@ -247,7 +248,7 @@ fleet-programs:
 	@cat $(PREPARE)/digests
 $(PREPARE)/%/compiled: .tools/stamp/sources
 	@mkdir -p $(@D)
-	@export CGO_ENABLED=0 GOOS=linux GOARCH=$* && for program in lab:lab/cmd/lab fiber_server:lab/server null_server:lab/null \
+	@export CGO_ENABLED=0 GOOS=linux GOARCH=$* && for program in lab:lab/cmd/lab fiber_server:lab/fiber null_server:lab/null \
 	  floor_server:lab/floor http_load:lab/cmd/http_load event_producer:lab/study/producer event_sink:lab/study/sink; do \
 	  (cd $${program#*:} && $(GO_BUILD) -o $(CURDIR)/$(@D)/$${program%:*} .); done
 	@touch $@

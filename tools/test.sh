@@ -18,7 +18,7 @@ go_format() {
 }
 # The lab's module and those beside it; ./... does not enter other modules. Those of the
 # peers have a step of their own.
-modules=(lab lab/batch lab/floor lab/null lab/study)
+modules=(lab lab/batch lab/fiber lab/floor lab/null lab/study)
 peers=(lab/peers lab/peers/http)
 
 # The same flags as make build uses, so that nothing is compiled twice.
@@ -76,7 +76,7 @@ go_races() {
     race=(-race -vet=off)
     status=0
     elsewhere="/cmd/lab$|/fleet/endtoend$|/lab/($(IFS='|' && echo "${calm[*]}|${calm_beside[*]}"))$"
-    go list ./internal/run ./server ./load ./... | grep -vE "$elsewhere" | xargs go test "${race[@]}" -p 2 || status=$?
+    go list ./internal/run ./load ./... | grep -vE "$elsewhere" | xargs go test "${race[@]}" -p 2 || status=$?
     for module in "${modules[@]:1}"; do
       (cd "../$module" && go list ./... | { grep -vE "$elsewhere" || true; } | xargs -r go test "${race[@]}" -p 2) || status=$?
     done

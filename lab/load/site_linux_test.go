@@ -36,7 +36,7 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer os.RemoveAll(built)
 	for name, pkg := range map[string]string{"http_load": "../cmd/http_load", "null_server": "../null",
-		"fiber_server": "../server"} {
+		"fiber_server": "../fiber"} {
 		build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o",
 			filepath.Join(built, name), ".")
 		build.Dir = pkg

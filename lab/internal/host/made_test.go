@@ -15,6 +15,7 @@ func TestAProgramIsToldByWhatItIsMadeOf(t *testing.T) {
 	write(t, dir, "lab/go.mod", "module "+module+"\n\ngo 1.26\n")
 	const beside = " v0.0.0\n\nreplace " + module
 	write(t, dir, "lab/null/go.mod", "module "+module+"/null\n\ngo 1.26\n\nrequire "+module+beside+" => ../\n")
+	write(t, dir, "lab/fiber/go.mod", "module "+module+"/fiber\n\ngo 1.26\n\nrequire "+module+beside+" => ../\n")
 	write(t, dir, "lab/study/go.mod", "module "+module+"/study\n\ngo 1.26\n\nrequire "+module+"/batch"+beside+
 		"/batch => ../batch\n")
 	write(t, dir, "lab/batch/go.mod", "module "+module+"/batch\n\ngo 1.26\n")
@@ -22,9 +23,9 @@ func TestAProgramIsToldByWhatItIsMadeOf(t *testing.T) {
 	write(t, dir, "lab/server/catalog/catalog.go",
 		"package catalog\n\nimport _ \"embed\"\n\n//go:embed body.txt\nvar Body string\n")
 	write(t, dir, "lab/server/catalog/body.txt", "a body\n")
-	write(t, dir, "lab/server/main.go", "package main\n\nimport _ \""+module+"/server/catalog\"\n\nfunc main() {}\n")
-	write(t, dir, "lab/server/main_test.go", "package main\n")
-	write(t, dir, "lab/server/pgo/one.pgo", "profile\n")
+	write(t, dir, "lab/fiber/main.go", "package main\n\nimport _ \""+module+"/server/catalog\"\n\nfunc main() {}\n")
+	write(t, dir, "lab/fiber/main_test.go", "package main\n")
+	write(t, dir, "lab/fiber/pgo/one.pgo", "profile\n")
 	write(t, dir, "lab/null/main.go", "package main\n\nimport _ \""+module+"/server/catalog\"\n\nfunc main() {}\n")
 	write(t, dir, "lab/study/producer/main.go", "package main\n\nimport _ \""+module+"/batch\"\n\nfunc main() {}\n")
 	write(t, dir, "lab/cmd/lab/main.go", "package main\n\nfunc main() {}\n")
@@ -40,23 +41,23 @@ func TestAProgramIsToldByWhatItIsMadeOf(t *testing.T) {
 		return program.ParseStamp(tags).Parts
 	}
 	before := told()
-	if names := slices.Sorted(maps.Keys(before)); !slices.Equal(names, []string{"null", "one.pgo", "producer", "server"}) {
+	if names := slices.Sorted(maps.Keys(before)); !slices.Equal(names, []string{"fiber", "null", "one.pgo", "producer"}) {
 		t.Fatalf("parts %q", names)
 	}
 	for _, c := range []struct {
 		file, text string
 		changes    []string
 	}{
-		{"lab/server/main.go", "package main\n\nimport _ \"" + module + "/server/catalog\"\n\nfunc main() { println() }\n",
-			[]string{"server"}},
-		{"lab/server/other_windows.go", "package main\n", []string{"server"}},
-		{"lab/server/main_test.go", "package main\n\n// Another.\n", nil},
+		{"lab/fiber/main.go", "package main\n\nimport _ \"" + module + "/server/catalog\"\n\nfunc main() { println() }\n",
+			[]string{"fiber"}},
+		{"lab/fiber/other_windows.go", "package main\n", []string{"fiber"}},
+		{"lab/fiber/main_test.go", "package main\n\n// Another.\n", nil},
 		{"lab/cmd/lab/main.go", "package main\n\nfunc main() { println() }\n", nil},
 		{"lab/null/main.go", "package main\n\nimport _ \"" + module + "/server/catalog\"\n\nfunc main() { println() }\n",
 			[]string{"null"}},
-		{"lab/server/catalog/body.txt", "another body\n", []string{"null", "server"}},
+		{"lab/server/catalog/body.txt", "another body\n", []string{"fiber", "null"}},
 		{"lab/batch/batch.go", "package batch\n\nconst Size = 1\n", []string{"producer"}},
-		{"lab/server/pgo/one.pgo", "another profile\n", []string{"one.pgo"}},
+		{"lab/fiber/pgo/one.pgo", "another profile\n", []string{"one.pgo"}},
 	} {
 		write(t, dir, c.file, c.text)
 		now := told()
@@ -78,8 +79,8 @@ func TestAProgramIsToldByWhatItIsMadeOf(t *testing.T) {
 func TestABuildsSettingsArePartOfAProgram(t *testing.T) {
 	dir, git := checkout(t)
 	write(t, dir, "lab/go.mod", "module "+module+"\n\ngo 1.26\n")
-	write(t, dir, "lab/server/main.go", "package main\n\nfunc main() {}\n")
-	write(t, dir, "lab/server/pgo/one.pgo", "")
+	write(t, dir, "lab/fiber/main.go", "package main\n\nfunc main() {}\n")
+	write(t, dir, "lab/fiber/pgo/one.pgo", "")
 	write(t, dir, ".gitignore", "/.tools/\n")
 	git("add", ".")
 	git("commit", "--quiet", "--no-verify", "-m", "a program")
@@ -89,7 +90,7 @@ func TestABuildsSettingsArePartOfAProgram(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		goBuildOf(t, dir, "./server", append(flags, "-tags", tags)...)
+		goBuildOf(t, dir, "./fiber", append(flags, "-tags", tags)...)
 		p, err := FindPrograms(dir, "", []string{"fiber_server"})
 		if err != nil {
 			t.Fatal(err)

@@ -50,10 +50,11 @@ var programsOnce = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	names := map[string]string{"server": "fiber_server", "null": "null_server", "sink": "event_sink",
+	names := map[string]string{"fiber": "fiber_server", "null": "null_server", "sink": "event_sink",
 		"producer": "event_producer", "faulty": "faulty/fiber_server", "lab": "the-lab"}
 	for _, packages := range [][]string{
-		{"../..", "./server", "./cmd/http_load", "./cmd/lab", "./internal/run/testdata/faulty"},
+		{"../..", "./cmd/http_load", "./cmd/lab", "./internal/run/testdata/faulty"},
+		{"../../fiber", "."},
 		{"../../null", "."},
 		{"../../study", "./sink", "./producer"},
 	} {
