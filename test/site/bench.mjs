@@ -76,8 +76,8 @@ function plan (n, k) {
 
 function entry (n) {
   const exp = experiment(n)
-  const value = (m) => `{{< value exp="${exp}" run="${runName(n, 0)}" metric="${m}" connections=${pick(levelsOf(n))} >}}`
-  const ratio = (m) => `{{< ratio exp="${exp}" run="${runName(n, 1)}" metric="${m}" a="connections=${levelsOf(n).at(-1)}" b="connections=20" >}}`
+  const value = (m) => `{{< value exp="${exp}" metric="${m}" connections=${pick(levelsOf(n))} >}}`
+  const ratio = (m) => `{{< ratio exp="${exp}" metric="${m}" a="connections=${levelsOf(n).at(-1)}" b="connections=20" >}}`
   const said = () => `${prose(2)} It was ${value('throughput_rps')} at ${value('server_cpu_per_request_s')}, or ${ratio('server_cpu_per_request_s')} of it. ${prose(3)} Then ${value('latency_p99_s')}, and ${value('threads_per_worker')} threads. ${prose(2)}`
   return `+++
 number = "${pad(n)}"

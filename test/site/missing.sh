@@ -59,7 +59,7 @@ each() {
   checked=$((checked + $#))
 }
 
-runs=$(grep -rhoE 'run="[0-9]{8}t[^"]+' content/journal | cut -d'"' -f2 | sort -u)
+runs=$(grep -rhoE '"record": "[^"]+' derived/data/claims | cut -d'"' -f4 | sort -u)
 for kind in derived/data/verdicts data/results derived/data/results derived/pages/runs; do
   mapfile -t files < <(find "$kind" -type f | grep -F "$runs" | sort)
   each "${files[@]}"

@@ -45,6 +45,7 @@ type update struct {
 	program  string                            // digest of the lab
 	declared map[string][]drawing              // by experiment
 	cards    map[string]map[string]plot.CardOf // by experiment and page
+	beside   map[string][]string               // the experiments of an experiment's page
 	byEntry  map[string]*audit.File            // audits
 	done     Done
 }
@@ -56,7 +57,7 @@ func Update(root journal.Root) (Done, error) {
 	if err = refuse(faults, err); err != nil {
 		return Done{}, err
 	}
-	u := &update{Journal: j, cards: map[string]map[string]plot.CardOf{}}
+	u := &update{Journal: j, cards: map[string]map[string]plot.CardOf{}, beside: map[string][]string{}}
 	if u.program, err = program(); err != nil {
 		return Done{}, err
 	}
@@ -71,11 +72,19 @@ func Update(root journal.Root) (Done, error) {
 	}
 	changed := false
 	for _, x := range j.Experiments {
-		anew, err := u.experiment(x)
+		anew, err := u.experiment(x, false)
 		if err != nil {
 			return Done{}, err
 		}
 		changed = changed || anew
+	}
+	for _, x := range j.Experiments { // pages of which another machine has the most blocks now
+		if was := u.inputs(x.Name); was.Shown != was.Blocks.Shown(u.others(x.Name)) {
+			if _, err := u.experiment(x, true); err != nil {
+				return Done{}, err
+			}
+			changed = true
+		}
 	}
 	gone, err := u.prune()
 	if err == nil {
@@ -116,15 +125,15 @@ func (u *update) begin() error {
 var ofRuns = [][]string{{"data", "verdicts"}, {"data", "results"}, {"data", "flames"}, {"pages", "runs"}}
 
 // experiment derives what follows from an experiment and its runs, if any of that has
-// changed.
-func (u *update) experiment(x *experiment.Experiment) (anew bool, err error) {
+// changed, or anyway.
+func (u *update) experiment(x *experiment.Experiment, anyway bool) (anew bool, err error) {
 	was := u.inputs(x.Name)
 	is, err := u.digest(x, was.Hosts)
 	if err != nil {
 		return false, err
 	}
 	had, err := u.files(x.Name)
-	if err != nil || is == was.Digest && namesOf(had) == was.Files {
+	if err != nil || !anyway && is == was.Digest && namesOf(had) == was.Files {
 		return false, err
 	}
 	if err := refuse(u.Load(x)); err != nil {
@@ -134,16 +143,18 @@ func (u *update) experiment(x *experiment.Experiment) (anew bool, err error) {
 		return false, err
 	}
 	made := map[string]bool{}
-	if err := u.runs(x, func(path string, data []byte) error {
+	sum, err := u.runs(x, func(path string, data []byte) error {
 		made[path] = true
 		return put(path, data)
-	}); err != nil {
+	})
+	if err != nil {
 		return false, err
 	}
 	if err := remove(made, had...); err != nil {
 		return false, err
 	}
-	now := inputs{Hosts: u.hosts(), Files: namesOf(slices.Collect(maps.Keys(made)))}
+	now := inputs{Hosts: u.hosts(), Files: namesOf(slices.Collect(maps.Keys(made))), Blocks: sum.Blocks,
+		Shown: sum.Blocks.Shown(u.others(x.Name))}
 	if now.Digest, err = u.digest(x, now.Hosts); err != nil {
 		return false, err
 	}
@@ -158,28 +169,29 @@ func (u *update) experiment(x *experiment.Experiment) (anew bool, err error) {
 
 // runs derives the files of the runs that are loaded, all of one experiment, and its
 // claims over all hosts.
-func (u *update) runs(x *experiment.Experiment, add func(path string, data []byte) error) error {
+func (u *update) runs(x *experiment.Experiment, add func(path string, data []byte) error) (*pages.Hosts, error) {
 	book := u.book()
 	u.decide(x, book)
+	sum := book.Sums[x.Name]
 	for _, of := range book.Runs[x.Name] {
 		r := of.Results
 		verdicts, err := results.Encode(of.File)
 		page, broken := encodePage(pages.PageOf(of.File, r))
 		sheet, bad := r.Sheet()
 		if err := errors.Join(err, broken, bad); err != nil {
-			return fmt.Errorf("%s: %w", u.Root.Rel(u.Root.Result(r.Experiment, r.Run)), err)
+			return nil, fmt.Errorf("%s: %w", u.Root.Rel(u.Root.Result(r.Experiment, r.Run)), err)
 		}
 		err = errors.Join(add(u.Root.Verdict(r.Experiment, r.Run), verdicts), add(u.Root.Run(r.Experiment, r.Run), page),
 			add(u.Root.Sheet(r.Experiment, r.Run), sheet), flames(u.Journal, u.Then(x, r), r, add))
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	ratios, err := book.Claims(x.Name)
 	if err == nil && len(ratios) > 0 {
 		err = encoded(u.Root.Ratios(x.Name), ratios, add)
 	}
-	return errors.Join(err, u.draw(book, x.Name, add), encoded(u.Root.Hosts(x.Name), book.Sums[x.Name], add))
+	return sum, errors.Join(err, u.draw(book, x.Name, add), encoded(u.Root.Hosts(x.Name), sum, add))
 }
 
 // decide adds what is said of the runs that are loaded, all of one experiment, to a book.
@@ -194,7 +206,7 @@ func (u *update) decide(x *experiment.Experiment, book *plot.Book) {
 		book.Runs[x.Name] = append(book.Runs[x.Name],
 			plot.Run{File: said, Results: r, Fleet: pages.PageOf(said, r).Results.Fleet})
 	}
-	book.Sums[x.Name] = pages.OverHosts(x, made)
+	book.Sums[x.Name] = pages.OverHosts(x, made, u.others(x.Name))
 }
 
 // encoded adds a value as JSON.

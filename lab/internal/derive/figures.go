@@ -36,9 +36,15 @@ func (u *update) drawings() (map[string][]drawing, error) {
 			if err != nil {
 				return nil, err
 			}
-			figures, card, err := plot.Declared(u.Root.Rel(path), text)
+			figures, card, experiments, err := plot.Declared(u.Root.Rel(path), text)
 			if err != nil {
 				return nil, err
+			}
+			if err := pins(text, figures, card); err != nil {
+				return nil, fmt.Errorf("%s: %w", u.Root.Rel(path), err)
+			}
+			for _, name := range experiments {
+				u.beside[name] = experiments
 			}
 			if card.Exp != "" {
 				name := strings.TrimSuffix(filepath.Base(path), ".md")
@@ -76,7 +82,8 @@ func (u *update) together() error {
 	}{u.declared[several], map[string]string{}}
 	for _, d := range is.Figures {
 		for _, name := range d.Figure.Experiments() {
-			is.Of[name] = u.inputs(name).Digest
+			was := u.inputs(name)
+			is.Of[name] = was.Digest + " " + was.Shown
 		}
 	}
 	now, err := json.Marshal(is)

@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/pages"
 	labprogram "github.com/line-rate/line-rate/lab/internal/program"
 )
 
@@ -26,6 +27,9 @@ type inputs struct {
 	Digest string   `json:"digest"`
 	Hosts  []string `json:"hosts"`
 	Files  string   `json:"files"` // digest of the derived files' names
+
+	Blocks pages.Blocks `json:"blocks"` // of each machine's record
+	Shown  string       `json:"shown"`  // the machine whose record pages show
 }
 
 // inputs reads what an experiment was last derived from; nothing if that is not known.
@@ -35,6 +39,17 @@ func (u *update) inputs(name string) (in inputs) {
 		return inputs{}
 	}
 	return in
+}
+
+// others has the blocks of the other experiments of an experiment's page, as they were last derived.
+func (u *update) others(name string) pages.Blocks {
+	all := pages.Blocks{}
+	for _, other := range u.beside[name] {
+		if other != name {
+			all.Add(u.inputs(other).Blocks)
+		}
+	}
+	return all
 }
 
 // digest is that of all an experiment's inputs, as they are now.

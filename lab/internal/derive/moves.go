@@ -55,7 +55,7 @@ func overHosts(j *archive.Journal) (map[string]*pages.Hosts, error) {
 	}
 	out := map[string]*pages.Hosts{}
 	for _, x := range j.Experiments {
-		out[x.Name] = pages.OverHosts(x, made[x.Name])
+		out[x.Name] = pages.OverHosts(x, made[x.Name], nil)
 	}
 	return out, nil
 }

@@ -2,6 +2,7 @@ package derive
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -103,5 +104,33 @@ func TestAWithdrawnClaimKeepsItsVerdicts(t *testing.T) {
 	}
 	if strings.Contains(text, "threads-flatter") {
 		t.Error("a claim that was made after the run is decided by it")
+	}
+}
+
+// The machine with the most blocks of a page is shown of each of its experiments, also if another
+// experiment's new runs make it that one.
+func TestAPageShowsOneMachine(t *testing.T) {
+	root := archivetest.ProfiledClone(t)
+	day := time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC)
+	most := archivetest.AddRun(t, root, "c6i-4xlarge", day, 30)
+	other := archivetest.AddRun(t, root, "c6in-8xlarge", day.Add(time.Hour), 29)
+	shown := func(want string) {
+		t.Helper()
+		updated(t, root)
+		var hosts pages.Hosts
+		if err := json.Unmarshal([]byte(archivetest.Read(t, root.Hosts("11-threads"))), &hosts); err != nil {
+			t.Fatal(err)
+		}
+		if hosts.Shown != want || hosts.Claims[0].Own != want {
+			t.Errorf("%s is shown, and %s of the claim, want %s", hosts.Shown, hosts.Claims[0].Own, want)
+		}
+	}
+	shown(most.Run)
+	archivetest.Write(t, root.Path("content", "journal", "both.md"), "+++\nexperiments = [\"11-threads\", \"98-made-lock\"]\n+++\n")
+	shown(other.Run)
+	before := tree(t, root)
+	updated(t, root)
+	if after := tree(t, root); !maps.Equal(before, after) {
+		t.Error("what had not changed was derived again")
 	}
 }

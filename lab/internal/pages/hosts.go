@@ -19,11 +19,13 @@ type Hosts struct {
 	Experiment    string    `json:"experiment"`
 	Machines      []string  `json:"machines"`            // the hosts with a record of any claim, sorted
 	Fleets        []InFleet `json:"fleets,omitempty"`    // the fleets with a record of any claim, sorted
-	Shown         []string  `json:"shown"`               // the run that an entry shows; empty without one
-	Profiled      []string  `json:"profiled,omitempty"`  // the runs that an entry may show profiles of, newest first
+	Shown         string    `json:"record,omitempty"`    // the run whose record pages show; empty without one
+	Profiled      []string  `json:"profiled,omitempty"`  // the runs to show profiles of, the first that has them
 	Claims        []Summed  `json:"claims"`              // in the experiment's order
 	Withdrawn     []Gone    `json:"withdrawn,omitempty"` // the claims that no longer stand
 	Design        Values    `json:"design"`              // the experiment's settings, levels and block
+
+	Blocks Blocks `json:"-"` // of each machine's record
 }
 
 // An InFleet is a fleet, whose records are apart from those of its server alone.
@@ -52,9 +54,8 @@ type Summed struct {
 	// Corrected has its former words, by which runs were judged.
 	Corrected []experiment.Correction `json:"corrected,omitempty"`
 
-	// Own is the run whose record an entry shows: the newest with figures or,
-	// without one, the newest to which the claim applies. OwnEarlier is the same of
-	// runs of an earlier design.
+	// Own is the run whose record pages show: that of the experiment's shown machine or, if the
+	// claim does not apply to it, of another. OwnEarlier is the same of runs of an earlier design.
 	Own        string   `json:"own,omitempty"`
 	OwnEarlier string   `json:"own_earlier,omitempty"`
 	Hosts      []OnHost `json:"hosts"` // sorted by name
@@ -93,8 +94,9 @@ type Made struct {
 }
 
 // Over sums up a claim over hosts, from the newest verdict file of each that
-// has the claim: a run decides only the claims that it was made with.
-func Over(claim string, newest []*verdict.File) Summed {
+// has the claim: a run decides only the claims that it was made with. shown is the machine whose
+// record pages show.
+func Over(claim, shown string, newest []*verdict.File) Summed {
 	out := Summed{ID: claim, Verdicts: map[verdict.Verdict]int{}, Hosts: []OnHost{}}
 	newest = slices.Clone(newest)
 	slices.SortFunc(newest, func(a, b *verdict.File) int { return strings.Compare(a.Pair(), b.Pair()) })
@@ -121,7 +123,7 @@ func Over(claim string, newest []*verdict.File) Summed {
 		out.Verdicts[c.Verdict]++
 		effects, names = append(effects, c.Effects), append(names, f.Pair())
 	}
-	out.Own = own(newest, claim, func(f *verdict.File) []verdict.Claim { return f.Claims })
+	out.Own = own(newest, claim, shown, func(f *verdict.File) []verdict.Claim { return f.Claims })
 	out.Says = out.says()
 	out.Agree, out.Apart = agreement(names, effects)
 	out.Outliers, out.OutliersLeft = out.outliers()
@@ -129,12 +131,17 @@ func Over(claim string, newest []*verdict.File) Summed {
 }
 
 // OverHosts sums up all claims of an experiment as it is now, from the verdict
-// files of all its runs.
-func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
+// files of all its runs. others has the blocks of the page's other experiments.
+func OverHosts(x *experiment.Experiment, runs []Made, others Blocks) *Hosts {
 	runs = slices.Clone(runs)
 	slices.SortFunc(runs, func(a, b Made) int { return byStart(a.File, b.File) })
-	out := &Hosts{SchemaVersion: verdict.Version, Experiment: x.Name, Machines: []string{}, Shown: shown(runs),
-		Profiled: withProfiles(runs), Claims: []Summed{}}
+	records, blocks := records(runs)
+	shown := blocks.Shown(others)
+	out := &Hosts{SchemaVersion: verdict.Version, Experiment: x.Name, Machines: []string{}, Blocks: blocks,
+		Profiled: withProfiles(runs, shown), Claims: []Summed{}}
+	if f := records[shown]; f != nil {
+		out.Shown = f.Run
+	}
 	machines, fleets := map[string]bool{}, map[string]InFleet{}
 	var files []*verdict.File
 	for _, r := range runs {
@@ -151,11 +158,11 @@ func OverHosts(x *experiment.Experiment, runs []Made) *Hosts {
 				}
 			}
 		}
-		sum := Over(c.ID, slices.Collect(maps.Values(newest)))
+		sum := Over(c.ID, shown, slices.Collect(maps.Values(newest)))
 		sum.Criterion, sum.Needs, sum.Edge = verdict.Criterion(c), verdict.NeedsWords(c.Needs), edgeOf(c)
 		sum.Written, sum.Corrected = written(runs, c.ID), x.Corrections(c.ID)
 		sum.History = past(runs, c.ID, func(f *verdict.File) []verdict.Claim { return f.Claims })
-		sum.OwnEarlier = own(files, c.ID, func(f *verdict.File) []verdict.Claim { return f.Earlier })
+		sum.OwnEarlier = own(files, c.ID, shown, func(f *verdict.File) []verdict.Claim { return f.Earlier })
 		sum.Earlier = past(runs, c.ID, func(f *verdict.File) []verdict.Claim { return f.Earlier })
 		out.Claims = append(out.Claims, sum)
 	}

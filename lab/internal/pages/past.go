@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -114,60 +113,32 @@ func written(runs []Made, id string) *Written {
 	return nil
 }
 
-// shown names the run that an entry shows, the newest. A run that measured something goes before one that
-// could not be made, and one of the present design before one of an earlier. If
-// the newest has fewer blocks than an interval needs, it is a short addition to
-// its record, and the newest run of that record with enough blocks is shown.
-func shown(runs []Made) []string {
-	out := []string{}
-	worth := func(f *verdict.File) int {
+// own names the run whose record is shown of a claim: that of the machine that the page shows, if
+// the claim applies to it. Else it is the one with figures or, without any, to which the claim
+// applies, with the most blocks; the newest of several. of gives the claims of a file among which
+// to look.
+func own(files []*verdict.File, id, shown string, of func(*verdict.File) []verdict.Claim) string {
+	worth := func(f *verdict.File, c verdict.Claim) int {
 		switch {
-		case len(f.Conditions) == 0:
-			return 1
-		case f.EarlierDesign:
-			return 2
-		}
-		return 3
-	}
-	var own *verdict.File
-	for _, r := range runs {
-		if own == nil || worth(r.File) >= worth(own) {
-			own = r.File
-		}
-	}
-	if own == nil {
-		return out
-	}
-	if own.Record != nil && own.Blocks < stats.MinSamples {
-		for _, r := range slices.Backward(runs) {
-			if r.Blocks >= stats.MinSamples && slices.Contains(own.Record.Runs, r.Run) {
-				own = r.File
-				break
-			}
-		}
-	}
-	return append(out, own.Run)
-}
-
-// own names the newest run that has figures on a claim. Without any it is the
-// newest to which the claim applies and, without that, the newest that has it.
-// of gives the claims of a file among which to look.
-func own(files []*verdict.File, id string, of func(*verdict.File) []verdict.Claim) string {
-	worth := func(c verdict.Claim) int {
-		switch {
+		case c.Verdict == verdict.NotApplicable:
+			return 0
+		case f.Pair() == shown:
+			return 3
 		case len(c.Effects) > 0:
 			return 2
-		case c.Verdict != verdict.NotApplicable:
-			return 1
 		}
-		return 0
+		return 1
 	}
 	var out *verdict.File
-	best := 0
+	var best verdict.Claim
 	for _, f := range files {
 		c, ok := verdict.ClaimIn(of(f), id)
-		if w := worth(c); ok && (out == nil || w > best || w == best && byStart(out, f) < 0) {
-			out, best = f, w
+		if !ok {
+			continue
+		}
+		if out == nil || cmp.Or(cmp.Compare(worth(f, c), worth(out, best)), cmp.Compare(c.Blocks, best.Blocks),
+			byStart(f, out)) > 0 {
+			out, best = f, c
 		}
 	}
 	if out == nil {

@@ -128,15 +128,16 @@ func tabulate(f *verdict.File, compared string) {
 	}
 }
 
-// withProfiles lists the runs that pages may show profiles of, newest first: a
-// run is left out if, for each kind, a newer one of its host has all its conditions.
-func withProfiles(runs []Made) []string {
+// withProfiles lists the runs that pages may show profiles of, newest first, those of the machine
+// that is shown before others: a run is left out if, for each kind, a newer one of its host has
+// all its conditions.
+func withProfiles(runs []Made, shown string) []string {
 	type place struct {
 		host string
 		kind profiles.Kind
 	}
 	newer := map[place][]map[string]bool{}
-	var out []string
+	var out, after []string
 	for _, r := range slices.Backward(runs) {
 		has := map[place]map[string]bool{}
 		for _, c := range r.Conditions {
@@ -158,11 +159,14 @@ func withProfiles(runs []Made) []string {
 				newer[at] = append(newer[at], conditions)
 			}
 		}
-		if adds {
+		switch {
+		case adds && r.Pair() == shown:
 			out = append(out, r.Run)
+		case adds:
+			after = append(after, r.Run)
 		}
 	}
-	return out
+	return append(out, after...)
 }
 
 func within(a, b map[string]bool) bool {

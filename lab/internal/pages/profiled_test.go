@@ -115,7 +115,7 @@ func TestOnlyRunsWithProfilesThatNoNewerOneHasAreShown(t *testing.T) {
 		run("block", "a", has{profiles.Block: {"pool", "gofakeit"}}),
 		run("one", "a", has{profiles.CPU: {"pool"}}),
 		run("none", "a", nil),
-	})
+	}, "")
 	if want := []string{"one", "block", "other host", "both"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

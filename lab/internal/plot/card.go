@@ -20,6 +20,7 @@ type CardOf struct {
 	Run    string `toml:"run"`
 	Table  string `toml:"table"`
 	Host   string `toml:"host"`
+	Source string `toml:"source"`
 	Metric string `toml:"metric"`
 	Over   any    `toml:"x"`
 	// At keeps some levels, and Labels names them; Caption says what the bars are.
@@ -31,7 +32,7 @@ type CardOf struct {
 
 // Card draws a page's card; nil if it declares no chart.
 func (b *Book) Card(of CardOf) (*draw.Card, error) {
-	f := Figure{Exp: of.Exp, Run: of.Run, Table: of.Table, Host: of.Host, Keep: of.At}
+	f := Figure{Exp: of.Exp, Run: of.Run, Table: of.Table, Host: of.Host, Source: of.Source, Keep: of.At, Claim: of.Claim}
 	if of.Metric == "" && of.Claim == "" {
 		return nil, nil
 	}

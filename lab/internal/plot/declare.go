@@ -86,36 +86,38 @@ func (f Figure) Experiments() (names []string) {
 	return names
 }
 
-// Declared reads the figures and the card of a page's front matter. Hugo refuses what else is
-// wrong in it.
-func Declared(path string, text []byte) (figures []Figure, card CardOf, err error) {
-	figures, card, err = declared(text)
+// Declared reads the figures, the card and the experiments of a page's front matter. Hugo refuses
+// what else is wrong in it.
+func Declared(path string, text []byte) (figures []Figure, card CardOf, experiments []string, err error) {
+	figures, card, experiments, err = declared(text)
 	for i, f := range figures {
 		if err == nil && slices.ContainsFunc(figures[:i], func(g Figure) bool { return g.Name == f.Name }) {
 			err = fmt.Errorf("figure %q: the page has another figure of this name", f.Name)
 		}
 	}
 	if err != nil {
-		return nil, card, fmt.Errorf("%s: %w", path, err)
+		return nil, card, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return figures, card, nil
+	return figures, card, experiments, nil
 }
 
-func declared(text []byte) (figures []Figure, card CardOf, err error) {
+func declared(text []byte) (figures []Figure, card CardOf, experiments []string, err error) {
 	parts := bytes.SplitN(text, []byte("+++\n"), 3)
 	var front struct {
 		Figures any    `toml:"figures"`
 		Card    CardOf `toml:"card"`
+
+		Experiments []string `toml:"experiments"`
 	}
 	if len(parts) < 3 || len(parts[0]) > 0 || toml.Unmarshal(parts[1], &front) != nil {
-		return nil, card, nil
+		return nil, card, nil, nil
 	}
 	if front.Figures == nil {
-		return nil, front.Card, nil
+		return nil, front.Card, front.Experiments, nil
 	}
 	alone, err := toml.Marshal(map[string]any{"figures": front.Figures})
 	if err != nil {
-		return nil, card, err
+		return nil, card, nil, err
 	}
 	var of struct {
 		Figures []Figure `toml:"figures"`
@@ -124,11 +126,11 @@ func declared(text []byte) (figures []Figure, card CardOf, err error) {
 	if err := d.Decode(&of); err != nil {
 		if unknown := (*toml.StrictMissingError)(nil); errors.As(err, &unknown) {
 			key := unknown.Errors[0].Key()
-			return nil, card, fmt.Errorf("[[figures]] has no key %q", key[len(key)-1])
+			return nil, card, nil, fmt.Errorf("[[figures]] has no key %q", key[len(key)-1])
 		}
-		return nil, card, fmt.Errorf("[[figures]]: %w", err)
+		return nil, card, nil, fmt.Errorf("[[figures]]: %w", err)
 	}
-	return of.Figures, front.Card, nil
+	return of.Figures, front.Card, front.Experiments, nil
 }
 
 // Draw draws a figure. A measured one that no run has yet is empty: the table beside it says so.

@@ -152,35 +152,45 @@ func (b *Book) tables(exp string) (out []Run) {
 	return out
 }
 
-// chosen gives the runs and tables of a figure: one by run, table or host, or all tables and
-// the newest run. If it is about a claim, only a run that has the claim.
+// chosen gives the runs and tables of a figure: one by run, table or host, or all tables and the
+// record that pages show. If it is about a claim, only a run that has the claim.
 func (b *Book) chosen(f Figure) (out []Run, err error) {
 	if f.Run != "" || f.Table != "" || f.Host != "" {
 		r, err := b.pick(f)
 		return []Run{r}, err
 	}
-	sum := b.Sums[f.Exp]
-	if sum == nil {
-		_, err := b.experiment(f.Exp)
+	if _, err := b.experiment(f.Exp); err != nil {
 		return nil, err
 	}
-	names := sum.Shown
-	if f.Claim != "" {
-		names = nil
-		for _, c := range sum.Claims {
-			if c.ID == f.Claim {
-				names = append(names, first(c.Own, c.OwnEarlier))
-			}
-		}
-	} else if f.Source != "measured" {
+	if f.Claim == "" && f.Source != "measured" {
 		out = b.tables(f.Exp)
 	}
-	for _, r := range b.Runs[f.Exp] {
-		if f.Source != "published" && slices.Contains(names, r.Run) {
-			out = append(out, r)
-		}
+	if r, ok := b.record(f); ok && f.Source != "published" {
+		out = append(out, r)
 	}
 	return out, nil
+}
+
+// record is the run whose record pages show of an experiment or a claim; false without one.
+func (b *Book) record(f Figure) (Run, bool) {
+	sum := b.Sums[f.Exp]
+	if sum == nil {
+		return Run{}, false
+	}
+	name := sum.Shown
+	if f.Claim != "" {
+		name = ""
+		for _, c := range sum.Claims {
+			if c.ID == f.Claim {
+				name = first(c.Own, c.OwnEarlier)
+			}
+		}
+	}
+	i := slices.IndexFunc(b.Runs[f.Exp], func(r Run) bool { return r.Run == name })
+	if i < 0 {
+		return Run{}, false
+	}
+	return b.Runs[f.Exp][i], true
 }
 
 func first(a, b string) string {
@@ -190,19 +200,22 @@ func first(a, b string) string {
 	return b
 }
 
-// pick is the run or the table that is named, or else the only table, of a host if one is named.
-// Prose may refer only to runs that no newer one replaces, since that one may lack what the
-// prose mentions.
+// pick is the run or the table that is named, the record of a claim or with source = "measured", or
+// else the only table, of a host if one is named.
 func (b *Book) pick(f Figure) (Run, error) {
+	named := first(f.Run, f.Table)
+	if r, ok := b.record(f); ok && named == "" && f.Host == "" && (f.Claim != "" || f.Source == "measured") {
+		return r, nil
+	}
 	var found []Run
 	for _, r := range slices.Concat(b.Runs[f.Exp], b.tables(f.Exp)) {
-		if r.Run == first(f.Run, f.Table) || first(f.Run, f.Table) == "" && r.published() && first(f.Host, r.Host) == r.Host {
+		if r.Run == named || named == "" && r.published() && first(f.Host, r.Host) == r.Host {
 			found = append(found, r)
 		}
 	}
 	if len(found) != 1 {
 		return Run{}, fmt.Errorf("%d of %s answer to %q; name a run by run, or a text's table by table",
-			len(found), f.Exp, first(first(f.Run, f.Table), first(f.Host, "the table of a text")))
+			len(found), f.Exp, first(named, first(f.Host, "the table of a text")))
 	}
 	return found[0], nil
 }

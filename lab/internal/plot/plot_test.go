@@ -32,7 +32,7 @@ func book() *Book {
 		Hosts: map[string]*host.Profile{"cpu-0000aaaa": {ID: "cpu-0000aaaa", Name: "A CPU"},
 			"cpu-0000bbbb": {ID: "cpu-0000bbbb", Name: "A CPU"}},
 		Runs: map[string][]Run{x.Name: {run("first", "cpu-0000aaaa", 1000), run("second", "cpu-0000bbbb", 2000)}},
-		Sums: map[string]*pages.Hosts{x.Name: {Shown: []string{"second"}}}}
+		Sums: map[string]*pages.Hosts{x.Name: {Shown: "second"}}}
 }
 
 func page(figures string) []byte {
@@ -41,7 +41,7 @@ func page(figures string) []byte {
 
 // drawn has the figures that a page declares, by name.
 func drawn(path string, text []byte) (map[string]string, error) {
-	figures, _, err := Declared(path, text)
+	figures, _, _, err := Declared(path, text)
 	out := map[string]string{}
 	for _, f := range figures {
 		if out[f.Name], err = book().Draw(f); err != nil {
@@ -133,7 +133,7 @@ func TestAPictureOfWhatNobodyMeasuredSaysHowTo(t *testing.T) {
 
 // carded has the card that a page declares.
 func carded(path string, text []byte) (*draw.Card, error) {
-	_, of, err := Declared(path, text)
+	_, of, _, err := Declared(path, text)
 	if err != nil {
 		return nil, err
 	}

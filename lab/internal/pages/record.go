@@ -1,0 +1,67 @@
+package pages
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// Blocks has how many blocks the record of each machine has of an experiment, by the machine's
+// Pair: of those that measured it, or that could not, if none did.
+type Blocks map[string]int
+
+// Shown is the machine whose record a page shows, for prose, figures, tables and badges alike: of
+// those with blocks of the experiment, the one with the most blocks of the whole page. others has
+// those of the page's other experiments. It is empty without any record.
+func (b Blocks) Shown(others Blocks) string {
+	machines := slices.Sorted(maps.Keys(b))
+	if len(machines) == 0 {
+		return ""
+	}
+	return slices.MaxFunc(machines, func(x, y string) int {
+		return cmp.Or(cmp.Compare(min(b[x], 1), min(b[y], 1)), cmp.Compare(b[x]+others[x], b[y]+others[y]),
+			cmp.Compare(b[x], b[y]), strings.Compare(y, x))
+	})
+}
+
+// Add adds the blocks of another experiment.
+func (b Blocks) Add(other Blocks) {
+	for machine, n := range other {
+		b[machine] += n
+	}
+}
+
+// records gives the newest run of each machine's record, and how many blocks it has, from runs
+// oldest first. A run that measured something goes before one that could not be made, and one of
+// the present design before one of an earlier.
+func records(runs []Made) (newest map[string]*verdict.File, blocks Blocks) {
+	newest, blocks = map[string]*verdict.File{}, Blocks{}
+	worth := func(f *verdict.File) int {
+		switch {
+		case len(f.Conditions) == 0:
+			return 0
+		case f.EarlierDesign:
+			return 1
+		}
+		return 2
+	}
+	most := 0
+	for _, r := range runs {
+		most = max(most, worth(r.File))
+	}
+	for _, r := range runs {
+		if worth(r.File) == most {
+			newest[r.Pair()] = r.File
+		}
+	}
+	for machine, f := range newest {
+		blocks[machine] = f.Blocks
+		if f.Record != nil {
+			blocks[machine] = f.Record.Blocks
+		}
+	}
+	return newest, blocks
+}
