@@ -300,7 +300,6 @@ experiments = [%q]
 		say("figure %q", id)
 	}
 	over := fmt.Sprintf("over = %q", x)
-	const shared = "scale = \"shared\""
 	of := fmt.Sprintf("exp=%q source=%q", name, source)
 	say(`results %s name="all" title="All" metrics="threads_per_worker throughput_rps latency_p50_s"`, of)
 	for _, kind := range []string{"bars", "dots"} {
@@ -308,12 +307,11 @@ experiments = [%q]
 			break
 		}
 		figure(kind, kind, metric, "")
-		figure("many-"+kind, kind, metric, shared)
 	}
 	if x != "" { // lines need numbers
 		figure("chart", "lines", metric, over)
 		figure("below", "lines", "latency_p50_s", over)
-		figure("many-lines", "lines", metric, over+"\neach = \"run\"\n"+shared)
+		figure("many-lines", "lines", metric, over+"\neach = \"run\"")
 	}
 	if source == "measured" {
 		say(`results %s name="one" title="One metric" metrics="threads_per_worker"`, of)

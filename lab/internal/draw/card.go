@@ -42,11 +42,7 @@ func CardOfBars(caption, source string, bars []Bar) Card {
 	width := room(labels, texts)
 	var rows []cardRow
 	for _, b := range bars {
-		v := b.Median
-		if v == nil {
-			v = b.Below
-		}
-		halves := int(math.Round(float64(2*width) * (*v / most)))
+		halves := int(math.Round(float64(2*width) * (b.Value() / most)))
 		row := cardRow{label: b.Label, text: b.Text, bar: strings.Repeat("█", halves/2) + strings.Repeat("▌", halves%2)}
 		if b.Low != nil && b.High != nil {
 			from, to := int(float64(width-1)**b.Low/most), int(float64(width-1)**b.High/most)
@@ -73,7 +69,8 @@ func CardOfRatios(caption, source string, r Ratios) Card {
 	width := room(labels, texts)
 	// A tenth of the axis stays free at either end, so that an edge of the band is visible.
 	pad := math.Pow(hi/lo, 0.1)
-	at := func(v float64) int { return int(math.Round(place(v, lo/pad, hi*pad, 0, float64(width-1), true))) }
+	a := span(lo/pad, hi*pad, 0, float64(width-1), true)
+	at := func(v float64) int { return int(math.Round(a.px(v))) }
 	from, to := 0, width-1
 	if r.BandLow > 0 {
 		from = at(r.BandLow)
@@ -85,7 +82,7 @@ func CardOfRatios(caption, source string, r Ratios) Card {
 	var rows []cardRow
 	for _, row := range all {
 		mark := ""
-		if row.Seen {
+		if row.Known() {
 			a, b := 0, width-1
 			first, last := "─", "─"
 			if row.Low != nil {
@@ -94,7 +91,7 @@ func CardOfRatios(caption, source string, r Ratios) Card {
 			if row.High != nil {
 				b, last = at(*row.High), "┤"
 			}
-			if row.Exact {
+			if row.V > 0 {
 				x := at(row.V)
 				mark = strings.Repeat(" ", min(a, x))
 				if x > a {

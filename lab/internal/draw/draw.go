@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"html"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -33,6 +34,16 @@ type Figure struct {
 // Most is the largest value that a figure needs room for.
 func (f Figure) Most() float64 {
 	for _, v := range []*float64{f.High, f.Median, f.Below} {
+		if v != nil {
+			return *v
+		}
+	}
+	return 0
+}
+
+// Value is the median, or else the limit.
+func (f Figure) Value() float64 {
+	for _, v := range []*float64{f.Median, f.Below} {
 		if v != nil {
 			return *v
 		}
@@ -132,35 +143,6 @@ func wrap(text string, n int) []string {
 	return []string{cut(a, n), cut(b, n)}
 }
 
-// lineRoom is how many letters fit on a line of the narrowest screen.
-const lineRoom = 43
-
-// A head is the line above a row's marks: its label on the left, its figure on the right. A
-// label that would touch the figure gets a second line.
-type head struct {
-	lines []string
-	text  string
-	down  int // by how much the row is higher
-}
-
-func headOf(label, text string) head {
-	lines := wrap(label, lineRoom-letters(text))
-	return head{lines, text, 16 * (len(lines) - 1)}
-}
-
-func (p *pen) head(h head, y int) {
-	p.add(`<text class="over" y="%d">%s`, y+14, esc(h.lines[0]))
-	if len(h.lines) > 1 {
-		p.add(`<tspan x="0" dy="16">%s</tspan>`, esc(h.lines[1]))
-	}
-	p.add(`</text><text class="over value" x="100%%" y="%d" text-anchor="end">%s</text>`, y+14, esc(h.text))
-}
-
-// interval is the path of a bar with two ends.
-func interval(from, to float64, y, half int) string {
-	return fmt.Sprintf("M%v %dH%vM%v %dv%dM%v %dv%d", from, y, to, from, y-half, 2*half, to, y-half, 2*half)
-}
-
 // A mark is the sign of a series. Shapes differ, so that nothing is shown by colour alone.
 var shapes = [5]string{2: "M0-5l5 9h-10z", 3: "M0-5l5 5-5 5-5-5z", 4: "M0 5l5-9h-10z"}
 
@@ -200,43 +182,98 @@ type tick struct {
 	text string
 }
 
-// An axis is linear: px = at + by × value.
+// An axis says where values lie: px = at + by × value, or × its logarithm.
 type axis struct {
 	at, by float64
+	log    bool
 	cut    bool // whether it starts above zero
 	places int  // digits after the point of its ticks
 	ticks  []tick
 }
 
-func (a axis) px(v float64) float64 { return a.at + a.by*v }
+func (a axis) px(v float64) float64 {
+	if a.log {
+		v = math.Log(v)
+	}
+	return tenth(a.at + a.by*v)
+}
 
-// axisOf lays out an axis from zero; where it may be cut, it starts higher if all figures are in
-// its upper half.
-func axisOf(lo, hi, start, end float64, mayCut bool) axis {
+// span is an axis from one value to another, without ticks. One value alone is in its middle.
+func span(from, to, start, end float64, log bool) axis {
+	a := axis{log: log}
+	if log {
+		from, to = math.Log(from), math.Log(to)
+	}
+	if to <= from {
+		return axis{at: (start + end) / 2}
+	}
+	a.by = (end - start) / (to - from)
+	a.at = start - a.by*from
+	return a
+}
+
+// linear lays out an axis from zero; where it may be cut, it starts higher if all values are in
+// its upper half. Its ticks are values times a factor.
+func linear(lo, hi, factor, start, end float64, mayCut bool) axis {
+	lo, hi = lo*factor, hi*factor
 	if hi <= 0 {
 		hi = 1
 	}
-	a := axis{cut: mayCut && lo > 0.5*hi}
-	span := hi
-	if a.cut {
-		span = max(hi-lo, 0.02*hi)
+	cut := mayCut && lo > 0.5*hi
+	whole := hi
+	if cut {
+		whole = max(hi-lo, 0.02*hi)
 	}
-	by := step(span, 4)
+	by := step(whole, 4)
 	first := 0.0
-	if a.cut {
+	if cut {
 		first = math.Floor(lo / by)
 	}
 	// A figure slightly above the last tick is drawn above it; the axis gets no further step.
 	last := max(math.Ceil(hi/by-0.03), first+1)
-	a.by = (end - start) / (by*last - by*first)
-	a.at = start - a.by*by*first
-	a.places = int(max(0, -math.Floor(1e-9+math.Log10(by))))
+	a := span(by*first/factor, by*last/factor, start, end, false)
+	a.cut, a.places = cut, int(max(0, -math.Floor(1e-9+math.Log10(by))))
 	for i := first; i <= last; i++ {
 		text := "0"
 		if i != 0 {
 			text = number(by*i, a.places)
 		}
-		a.ticks = append(a.ticks, tick{tenth(a.px(by * i)), text})
+		a.ticks = append(a.ticks, tick{a.px(by * i / factor), text})
+	}
+	return a
+}
+
+// logarithmic lays out an axis of ratios, with room at its ends. It has 1 on it, and other round
+// ratios where they have room.
+func logarithmic(lo, hi, start, end float64) axis {
+	lo, hi = min(lo, 1), max(hi, 1)
+	if hi/lo < 1.02 {
+		lo, hi = lo*0.98, hi*1.02
+	}
+	pad := math.Pow(hi/lo, 0.08)
+	lo, hi = lo/pad, hi*pad
+	a := span(lo, hi, start, end, true)
+	a.ticks = []tick{{a.px(1), "1"}}
+	var round []float64
+	if hi/lo <= 3 {
+		by := step(hi-lo, 6)
+		for i := math.Ceil(lo / by); i <= math.Floor(hi/by); i++ {
+			round = append(round, i*by)
+		}
+	} else {
+		by := 2.0
+		for ; math.Log(hi/lo) > 6*math.Log(by); by *= 2 {
+		}
+		for v := by; v < max(hi, 1/lo); v *= by {
+			round = append(round, 1/v, v)
+		}
+	}
+	for _, v := range round {
+		t := tick{a.px(v), strconv.FormatFloat(v, 'g', 4, 64)}
+		near := func(o tick) bool { return math.Abs(t.px-o.px) < 11.5*float64(2+len(t.text)+len(o.text)) }
+		if v >= lo && v <= hi && t.px < 970 && !slices.ContainsFunc(a.ticks, near) {
+			a.ticks = append(a.ticks, t)
+		}
 	}
 	return a
 }

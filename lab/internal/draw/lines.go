@@ -17,8 +17,8 @@ type Lines struct {
 	Frame
 	Series []Series
 	YLabel string
-	// Factor is from the base unit to the axis, and YTop the least top of the axis, in its unit.
-	Factor, YTop float64
+	// Factor is from the base unit to the axis.
+	Factor float64
 	// Wall is a line across, with its words; 0 for none.
 	Wall      float64
 	WallWords string
@@ -75,7 +75,7 @@ func (l Lines) SVG() string {
 	bottom := top + 190
 	height := bottom + 44
 
-	texts, said, ymax := map[float64]string{}, 1, max(l.YTop, l.Factor*Top(l.Series), l.Factor*l.Wall)
+	texts, said, ymax := map[float64]string{}, 1, max(Top(l.Series), l.Wall)
 	var xs []float64
 	for _, s := range l.Series {
 		for _, q := range s.Points {
@@ -86,8 +86,7 @@ func (l Lines) SVG() string {
 	slices.Sort(xs)
 	xs = slices.Compact(xs)
 	x0, x1 := xs[0], xs[len(xs)-1]
-	y := axisOf(0, ymax, float64(bottom), float64(top), false)
-	y.by *= l.Factor
+	y := linear(0, ymax, l.Factor, float64(bottom), float64(top), false)
 	wide := 1
 	for _, t := range y.ticks {
 		wide = max(wide, letters(t.text))
@@ -103,10 +102,7 @@ func (l Lines) SVG() string {
 		end = right - 34
 	}
 	log := x0 > 0 // a level of zero has no logarithm: such a factor gets a linear axis
-	px := map[float64]float64{}
-	for _, x := range xs {
-		px[x] = place(x, x0, x1, left+half, end, log)
-	}
+	over := span(x0, x1, left+half, end, log)
 	words := l.XLabel
 	if log && len(xs) > 2 {
 		words += ", log scale"
@@ -131,23 +127,23 @@ func (l Lines) SVG() string {
 	}
 	p.add("</g>\n<g class=\"tick\" text-anchor=\"middle\">")
 	// The last level is always written; those before it only if there is room.
-	lastx, edge := 0.0, px[x1]-0.5*letter*float64(len(texts[x1]))
+	lastx, edge := 0.0, over.px(x1)-0.5*letter*float64(len(texts[x1]))
 	for _, x := range xs {
-		half := 0.5 * letter * float64(len(texts[x]))
-		if x == x1 || px[x]-half-15 > lastx && px[x]+half+15 < edge {
-			p.add(`<text x="%s" y="%d">%s</text>`, across(px[x]), bottom+18, esc(texts[x]))
-			lastx = px[x] + half
+		at, half := over.px(x), 0.5*letter*float64(len(texts[x]))
+		if x == x1 || at-half-15 > lastx && at+half+15 < edge {
+			p.add(`<text x="%s" y="%d">%s</text>`, across(at), bottom+18, esc(texts[x]))
+			lastx = at + half
 		}
 	}
 	p.add("</g>")
-	strokes, marks, labels, figures := l.strokes(y, px)
+	strokes, marks, labels, figures := l.strokes(over, y)
 	p.plot(height)
 	p.ln(`<path class="grid" fill="none" stroke="currentColor" d="`)
 	for _, t := range y.ticks {
 		p.add("M%v %vH%v", left, t.px, right)
 	}
 	p.add(`"/>`)
-	wall := tenth(y.px(l.Wall))
+	wall := y.px(l.Wall)
 	if l.Wall > 0 {
 		p.add(`<path class="wall" fill="none" stroke="currentColor" d="M%v %vH%v"/>`, left, wall, right)
 	}
@@ -166,18 +162,6 @@ func (l Lines) SVG() string {
 	return p.String()
 }
 
-// place is where a value lies between two others, on a log axis or a linear one.
-func place(v, from, to, start, end float64, log bool) float64 {
-	t := 0.5
-	if to > from {
-		t = (v - from) / (to - from)
-		if log {
-			t = (math.Log(v) - math.Log(from)) / (math.Log(to) - math.Log(from))
-		}
-	}
-	return tenth(start + t*(end-start))
-}
-
 // A label is a series' name at the end of its line, or a figure at its mark.
 type label struct {
 	x, y, peak, v float64
@@ -186,7 +170,7 @@ type label struct {
 }
 
 // strokes draws lines, intervals and marks, and lists the names and figures to write.
-func (l Lines) strokes(y axis, px map[float64]float64) (strokes, marks string, names, figures []label) {
+func (l Lines) strokes(over, y axis) (strokes, marks string, names, figures []label) {
 	var s, m pen
 	for i, series := range l.Series {
 		var line, bars pen
@@ -194,21 +178,21 @@ func (l Lines) strokes(y axis, px map[float64]float64) (strokes, marks string, n
 		points := slices.Clone(series.Points)
 		slices.SortStableFunc(points, func(a, b Point) int { return cmp.Compare(a.X, b.X) })
 		for _, q := range points {
-			x, v := px[q.X], q.Median
+			x, v := over.px(q.X), q.Median
 			if v == nil {
 				v = q.Below
 			}
 			if v == nil {
 				continue
 			}
-			at = tenth(y.px(*v))
+			at = y.px(*v)
 			if !q.Word {
 				line.add("%s%v %v", map[bool]string{true: "M", false: "L"}[line.Len() == 0], x, at)
 			}
 			peak := at
 			if q.Low != nil && q.High != nil {
-				peak = tenth(y.px(*q.High))
-				bars.add("M%v %vV%v", x, tenth(y.px(*q.Low)), peak)
+				peak = y.px(*q.High)
+				bars.add("M%v %vV%v", x, y.px(*q.Low), peak)
 			}
 			under := ""
 			if q.Median == nil {

@@ -192,8 +192,7 @@ func (a Asked) HTML() string {
 	case most >= 1e4:
 		factor, unit = 1e-3, "thousands "
 	}
-	axis := axisOf(0, factor*most, left, right, false)
-	by := axis.by * factor
+	axis := linear(0, most, factor, left, right, false)
 	for i, t := range axis.ticks {
 		if y := bottom - (t.px - left); i > 0 {
 			p.path("grid", fmt.Sprintf("M%d %vH%dM%v %dV%d", left, y, right, t.px, top, bottom))
@@ -210,7 +209,7 @@ func (a Asked) HTML() string {
 	var words []string
 	seen := map[string]bool{}
 	for i, q := range a.Points {
-		x, y := tenth(axis.at+by*q.X), tenth(bottom-by*q.Y)
+		x, y := axis.px(q.X), bottom+left-axis.px(q.Y)
 		said := fmt.Sprintf("asked %s a second, answered %s", q.Asked, q.Text)
 		words, seen[q.Kind] = append(words, said), true
 		p.add("<g><title>%s</title>%s</g>", esc(said), point(q.Kind, x, y))

@@ -3,14 +3,15 @@ package draw
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strconv"
 )
 
-// Ratios are a claim's comparisons on a log axis, one row each, in groups, over the band that
-// the claim wants. Each group has its mark, or each row that of its series. If only a range is
-// known of a ratio, it has its interval and no mark; an open end is drawn to the edge. The axis
-// always has the marks, the band's edges and 1 on it.
+// Ratios lie on a log axis, one row each, in groups, over the band that a claim wants. Each
+// group has its mark, or each row that of its series. If only a range is known of a ratio, it
+// has its interval and no mark; an open end is drawn to the edge. The axis always has the marks,
+// the band's edges and 1 on it.
+//
+// Of more than a row can be had for, as of all machines, each has a small mark, stacked where
+// they are alike.
 type Ratios struct {
 	Frame
 	Groups []RatioGroup
@@ -24,167 +25,102 @@ type RatioGroup struct {
 	Rows []Ratio
 }
 
-// Ratio is one comparison. A missing end is open.
+// Ratio is one comparison. V is the ratio, or 0 if only a range is known. Low and High are the
+// ends of its interval or range; a missing end is open, and nothing is known without any.
 type Ratio struct {
-	Label, Text, Interval string
-	// Seen reports whether any block has both levels, Exact whether the ratio is one figure.
-	Seen, Exact bool
-	// V is the ratio; Low and High are the ends of its interval, or of the range that is known.
-	V         float64
-	Low, High *float64
+	Label, Text string
+	V           float64
+	Low, High   *float64
 	// Series is that of the row, counted from 1, where rows of a group have marks of their own.
 	Series int
+	// Verdict gives the row its colour, where it has one.
+	Verdict string
 }
 
-// A ratioAxis is logarithmic: px = at + by × log of the ratio.
-type ratioAxis struct {
-	lo, hi, at, by float64
-	left, right    int
-	stacked        bool // long labels and figures stand above their marks, short ones beside them
-}
+// Known reports whether anything is known of the ratio.
+func (r Ratio) Known() bool { return r.V > 0 || r.Low != nil || r.High != nil }
 
-func (a ratioAxis) px(v float64) float64 { return tenth(a.at + a.by*math.Log(v)) }
-
-func (r Ratios) axis() ratioAxis {
-	a := ratioAxis{left: 14, right: 986}
-	a.lo, a.hi = r.ends()
-	label, text := 0, 0
-	for _, g := range r.Groups {
-		for _, row := range g.Rows {
-			label, text = max(label, letters(row.Label)), max(text, letters(row.Text))
-		}
-	}
-	if a.hi/a.lo < 1.02 {
-		a.lo, a.hi = a.lo*0.98, a.hi*1.02
-	}
-	pad := math.Pow(a.hi/a.lo, 0.08)
-	a.lo, a.hi = a.lo/pad, a.hi*pad
-	if a.stacked = label+text > 19; !a.stacked {
-		a.left, a.right = int(38+letter*float64(label)), int(962-letter*float64(text))
-	}
-	a.by = float64(a.right-a.left) / (math.Log(a.hi) - math.Log(a.lo))
-	a.at = float64(a.left) - a.by*math.Log(a.lo)
-	return a
+// whisker reports whether the ratio has an interval with a width.
+func (r Ratio) whisker() bool {
+	return r.Known() && (r.Low == nil || r.High == nil || *r.Low != *r.High)
 }
 
 // ends are the smallest and the largest ratio that need room.
 func (r Ratios) ends() (lo, hi float64) {
 	lo, hi = 1, 1
-	reach := func(v float64) { lo, hi = min(lo, v), max(hi, v) }
-	for _, g := range r.Groups {
-		for _, row := range g.Rows {
-			if !row.Seen {
-				continue
-			}
-			// An open end of a range is drawn with some room beyond the other end.
-			low, high := row.Low, row.High
-			switch {
-			case low != nil:
-				reach(*low)
-			case high != nil:
-				reach(*high / 2)
-			}
-			switch {
-			case high != nil:
-				reach(*high)
-			case low != nil:
-				reach(*low * 2)
-			}
+	reach := func(v *float64, by float64) {
+		if v != nil && *v > 0 {
+			lo, hi = min(lo, *v*by), max(hi, *v*by)
 		}
 	}
-	for _, edge := range []float64{r.BandLow, r.BandHigh} {
-		if edge > 0 {
-			reach(edge)
+	reach(&r.BandLow, 1)
+	reach(&r.BandHigh, 1)
+	for _, g := range r.Groups {
+		for _, row := range g.Rows {
+			reach(&row.V, 1)
+			reach(row.Low, 1)
+			reach(row.High, 1)
+			// An open end is drawn with some room beyond the other end.
+			if row.Low == nil {
+				reach(row.High, 0.5)
+			}
+			if row.High == nil {
+				reach(row.Low, 2)
+			}
 		}
 	}
 	return lo, hi
 }
 
-// ticks writes 1 always, and other round ratios if they have room.
-func (a ratioAxis) ticks() []tick {
-	out := []tick{{a.px(1), "1"}}
-	round := []float64{0.5, 2, 0.25, 4, 0.125, 8, 0.0625, 16, 32, 64, 128, 256, 512, 1024}
-	if a.hi/a.lo <= 3 {
-		by := step(a.hi-a.lo, 4)
-		round = nil
-		for i := math.Ceil(a.lo / by); i <= math.Floor(a.hi/by); i++ {
-			round = append(round, i*by)
-		}
+const (
+	mostRows = 24
+	columns  = 64  // in which marks are stacked
+	tall     = 150 // pixels of the tallest stack
+)
+
+func (r Ratios) len() (n int) {
+	for _, g := range r.Groups {
+		n += len(g.Rows)
 	}
-	for _, v := range round {
-		t := tick{a.px(v), strconv.FormatFloat(v, 'g', 4, 64)}
-		near := func(o tick) bool { return math.Abs(t.px-o.px) < 11.5*float64(2+len(t.text)+len(o.text)) }
-		if v >= a.lo && v <= a.hi && t.px < 970 && !slices.ContainsFunc(out, near) {
-			out = append(out, t)
-		}
-	}
-	return out
+	return n
 }
+
+// Few reports whether each ratio has a row.
+func (r Ratios) Few() bool { return r.len() <= mostRows }
 
 // SVG draws the ratios.
 func (r Ratios) SVG() string {
-	a := r.axis()
-	one, from, to := a.px(1), float64(a.left), float64(a.right)
-	claimed := "claimed"
+	lo, hi := r.ends()
+	c := &rows{axis: logarithmic(lo, hi, 14, 986), top: 24, y: 24}
+	if r.Few() {
+		for i, g := range r.Groups {
+			c.group(g.Name)
+			for _, row := range g.Rows {
+				c.head(row.Label, row.Text, "")
+				c.ratio(row, i)
+			}
+		}
+	} else {
+		c.stack(r)
+	}
+	from, to, claimed, edges := 14.0, 986.0, "claimed", ""
 	if r.BandLow > 0 {
-		from, claimed = a.px(r.BandLow), fmt.Sprintf("claimed: %.4g or more", r.BandLow)
+		from, claimed = c.px(r.BandLow), fmt.Sprintf("claimed: %.4g or more", r.BandLow)
+		edges += fmt.Sprintf("M%v 24V%d", from, c.y)
 	}
 	if r.BandHigh > 0 {
-		to, claimed = a.px(r.BandHigh), fmt.Sprintf("claimed: %.4g or less", r.BandHigh)
+		to, claimed = c.px(r.BandHigh), fmt.Sprintf("claimed: %.4g or less", r.BandHigh)
+		edges += fmt.Sprintf("M%v 24V%d", to, c.y)
 	}
 	if r.BandLow > 0 && r.BandHigh > 0 {
 		claimed = fmt.Sprintf("claimed: %.3g to %.4g", r.BandLow, r.BandHigh)
 	}
-	var band, edges, ones, bars, marks, words pen
-	y := 24
-	for i, g := range r.Groups {
-		if g.Name != "" {
-			words.ln(`<text class="group" y="%d">%s</text>`, y+16, esc(cut(g.Name, 46)))
-			y += 24
-		}
-		for _, row := range g.Rows {
-			cy, base, high := y+12, y+16, 24
-			if a.stacked {
-				cy, base, high = y+32, y+14, 47
-			}
-			band.add("M%v %dH%vV%dH%vz", from, cy-12, to, cy+12, from)
-			if r.BandLow > 0 {
-				edges.add("M%v %dV%d", from, cy-12, cy+12)
-			}
-			if r.BandHigh > 0 {
-				edges.add("M%v %dV%d", to, cy-12, cy+12)
-			}
-			ones.add("M%v %dV%d", one, cy-12, cy+12)
-			series := i
-			if row.Series > 0 {
-				series = row.Series - 1
-			}
-			if row.Seen && (!row.Exact || row.Interval != "") {
-				bars.path(fmt.Sprintf("bar s%d", series%5), a.whisker(row, cy))
-			}
-			dot := ""
-			if row.Exact {
-				dot = mark(series, row.Interval == "", a.at+a.by*math.Log(row.V), float64(cy))
-			}
-			said := row.Label + ": " + row.Text
-			if g.Name != "" {
-				said = g.Name + ", " + said
-			}
-			marks.ln(`<g><title>%s</title><text class="tick" y="%d">%s</text>%s`,
-				esc(said), base, esc(cut(row.Label, 50-len(row.Text))), dot)
-			marks.add(`<text class="value" x="100%%" y="%d" text-anchor="end">%s</text></g>`, base, esc(row.Text))
-			y += high
-		}
-	}
-	p := &pen{}
-	height := y + 44
-	p.open(r.Frame, "chart strip", height)
-	p.plot(height)
-	p.ln(`<path class="band" fill="currentColor" fill-opacity="0.1" d="%s"/>`, band.String())
-	if edges.Len() > 0 {
-		p.path("bandedge", edges.String())
-	}
-	p.add("<path class=\"one\" fill=\"none\" stroke=\"currentColor\" d=\"%s\"/>%s\n</svg>", ones.String(), bars.String())
+	marks := c.under.String()
+	c.under.Reset()
+	c.under.add(`<path class="band" fill="currentColor" fill-opacity="0.1" d="M%v 24H%vV%dH%vz"/>`, from, to, c.y, from)
+	c.under.path("bandedge", edges)
+	c.under.path("one", fmt.Sprintf("M%v 24V%d", c.px(1), c.y))
+	c.under.WriteString(marks)
 	// The words stand over the band, or at the edge of the chart if they would leave it.
 	half, mid, anchor := 10.5*float64(len(claimed)), (from+to)/2, "middle"
 	switch {
@@ -193,28 +129,71 @@ func (r Ratios) SVG() string {
 	case mid < half:
 		mid, anchor = 0, "start"
 	}
-	p.ln(`<text class="walltext" x="%s" y="14" text-anchor="%s">%s</text>`, across(mid), anchor, claimed)
-	p.ln(`<g class="tick" text-anchor="middle">`)
-	for _, t := range a.ticks() {
-		p.add(`<text x="%s" y="%d">%s</text>`, across(t.px), height-26, t.text)
-	}
-	p.add("</g>")
-	p.below(r.XLabel, "50%", height-7)
-	p.add("%s%s\n</svg>\n", words.String(), marks.String())
-	return p.String()
+	c.words.ln(`<text class="walltext" x="%s" y="14" text-anchor="%s">%s</text>`, across(mid), anchor, claimed)
+	return c.chart(r.Frame, "")
 }
 
-// whisker is the path of an interval; an open end has an arrow.
-func (a ratioAxis) whisker(row Ratio, cy int) string {
-	from, to := float64(a.left), float64(a.right)
-	first, last := fmt.Sprintf("M%v %dl-15 4l15 4", from+15, cy-4), fmt.Sprintf("M%v %dl15 4l-15 4", to-15, cy-4)
-	if row.Low != nil {
-		from = a.px(*row.Low)
-		first = fmt.Sprintf("M%v %dv8", from, cy-4)
+// ratio draws a mark and its interval; an open end has an arrow.
+func (r *rows) ratio(row Ratio, series int) {
+	if row.Series > 0 {
+		series = row.Series - 1
 	}
-	if row.High != nil {
-		to = a.px(*row.High)
-		last = fmt.Sprintf("M%v %dv8", to, cy-4)
+	class, y := fmt.Sprintf("s%d", series%5), r.y+11
+	if row.Verdict != "" {
+		class = "is-" + row.Verdict
 	}
-	return fmt.Sprintf("M%v %dH%v%s%s", from, cy, to, first, last)
+	if row.whisker() {
+		from, to := 14.0, 986.0
+		first, last := fmt.Sprintf("M29 %dl-15 4l15 4", y-4), fmt.Sprintf("M971 %dl15 4l-15 4", y-4)
+		if row.Low != nil {
+			from = r.px(*row.Low)
+			first = fmt.Sprintf("M%v %dv8", from, y-4)
+		}
+		if row.High != nil {
+			to = r.px(*row.High)
+			last = fmt.Sprintf("M%v %dv8", to, y-4)
+		}
+		r.under.path("bar "+class, fmt.Sprintf("M%v %dH%v%s%s", from, y, to, first, last))
+	}
+	switch {
+	case row.V > 0 && row.Verdict != "":
+		r.words.add(`<circle class="mark %s" cx="%s" cy="%d" r="4.5"/>`, class, across(r.px(row.V)), y)
+	case row.V > 0:
+		r.words.WriteString(mark(series, !row.whisker(), r.px(row.V), float64(y)))
+	}
+	r.y += 24
+}
+
+var verdicts = []string{"reproduced", "inconclusive", "refuted", "invalid", "not-applicable"}
+
+// stack draws a mark a ratio, on those of its part of the axis, ordered by verdict.
+func (r *rows) stack(of Ratios) {
+	var high, most [columns]int
+	column := func(row Ratio) int { return min(int((r.px(row.V)-14)/972*columns), columns-1) }
+	for _, g := range of.Groups {
+		for _, row := range g.Rows {
+			most[column(row)]++
+		}
+	}
+	n := 0
+	for _, k := range most {
+		n = max(n, k)
+	}
+	each := math.Min(5, float64(tall-8)/float64(n))
+	r.y += tall
+	for _, verdict := range verdicts {
+		var d pen
+		for _, g := range of.Groups {
+			for _, row := range g.Rows {
+				if i := column(row); row.Verdict == verdict {
+					d.add("M%.1f %.1fh11", 14+972*(float64(i)+0.15)/columns, float64(r.y)-1-each*(float64(high[i])+0.5))
+					high[i]++
+				}
+			}
+		}
+		if d.Len() > 0 {
+			r.under.ln(`<path class="dots is-%s" fill="none" stroke="currentColor" stroke-width="%v" d="%s"/>`,
+				verdict, tenth(min(3.8, each*0.8)), d.String())
+		}
+	}
 }

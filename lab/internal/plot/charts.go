@@ -14,14 +14,51 @@ import (
 
 // frame names the chart of one run.
 func (f Figure) frame(i int, name string) draw.Frame {
-	return draw.Frame{ID: fmt.Sprintf("%s-%d", f.Name, i), Title: f.Title + ": " + name}
+	return draw.Frame{ID: fmt.Sprintf("%s-%d", f.Name, i), Title: f.Title + when(name != "", ": "+name)}
+}
+
+// each draws a chart for each run that has rows of a metric, under the name of the run.
+func (b *Book) each(f Figure, runs []Run, metrics []string,
+	chart func(Run, draw.Frame, []verdict.Summary, []string) (string, error),
+) (charts []string, err error) {
+	for _, r := range runs {
+		rows, keys := r.rows(f.Levels, metrics...)
+		if len(rows) == 0 {
+			continue
+		}
+		svg, err := chart(r, f.frame(len(charts), b.caption(r)), rows, keys)
+		if err != nil {
+			return nil, err
+		}
+		if svg != "" {
+			charts = append(charts, draw.Named(b.caption(r), svg))
+		}
+	}
+	return charts, nil
+}
+
+// box puts charts under their title, with how to read them; nothing without any.
+func (f Figure) box(charts []string, how ...string) (string, error) {
+	if len(charts) == 0 {
+		return "", nil
+	}
+	how = append(how, when(len(charts) > 1, "Each run has a scale of its own."))
+	return draw.Box(f.Name, f.Title, f.note(how...), charts, false), nil
+}
+
+// when is words that are only said if something is so.
+func when(so bool, words string) string {
+	if so {
+		return words
+	}
+	return ""
 }
 
 // lines are a metric over a factor, in one chart with a series per run or per level of `by`, or
 // with each = "run" in small multiples, for figures whose size differs between machines.
 func (b *Book) lines(f Figure, runs []Run) (string, error) {
 	m, _ := metric.Lookup(f.Metric)
-	each := f.Each == "run"
+	one := f.Each != "run"
 	var groups [][]draw.Series
 	var names []string
 	var all []draw.Series
@@ -30,16 +67,15 @@ func (b *Book) lines(f Figure, runs []Run) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if len(s) > 0 {
-			groups, names, all = append(groups, s), append(names, b.caption(r)), append(all, s...)
+		if all = append(all, s...); len(s) > 0 && !(one && len(groups) > 0) {
+			groups, names = append(groups, s), append(names, b.caption(r))
 		}
 	}
 	if len(groups) == 0 {
 		return "", nil
 	}
-	several := each && len(groups) > 1
-	if !each {
-		groups = [][]draw.Series{all}
+	if one {
+		groups[0], names[0] = all, ""
 	}
 	below, client := false, false
 	for _, s := range all {
@@ -47,30 +83,12 @@ func (b *Book) lines(f Figure, runs []Run) (string, error) {
 			below, client = below || q.Median == nil, client || q.Client
 		}
 	}
-	var how []string
-	if below {
-		how = append(how, "An arrow down: known only to be below.")
-	}
-	if client {
-		how = append(how, "Hollow: the client was the wall, so the point measures the client.")
-	}
 	var charts []string
 	for i, series := range groups {
-		top := draw.Top(series)
-		if f.Scale == "shared" {
-			top = draw.Top(all)
-		}
-		l := draw.Lines{Frame: f.frame(i, names[min(i, len(names)-1)]), Named: each}
-		if !each {
-			l.Title = f.Title
-		}
-		l.Factor, l.YLabel = axisOf(m, top)
+		l := draw.Lines{Frame: f.frame(i, names[i]), Named: !one, Series: placed(series)}
+		l.Factor, l.YLabel = axisOf(m, draw.Top(series))
 		l.Desc, l.XLabel = describe(series, f.Over), words.SettingName(f.Over)
-		l.Series = placed(series)
-		if f.Scale == "shared" {
-			l.YTop = l.Factor * top
-		}
-		if f.Ref == "line_rate" {
+		if f.Metric == "line_rate_share" {
 			l.Wall, l.WallWords = 1, "line rate"
 		}
 		if len(series) == 1 {
@@ -80,13 +98,14 @@ func (b *Book) lines(f Figure, runs []Run) (string, error) {
 				}
 			}
 		}
-		chart := l.SVG()
-		if each {
-			chart = draw.Named(names[i], chart)
+		svg := l.SVG()
+		if !one {
+			svg = draw.Named(names[i], svg)
 		}
-		charts = append(charts, chart)
+		charts = append(charts, svg)
 	}
-	return draw.Box(f.Name, f.Title, f.note(strings.Join(how, " "), several), charts, false), nil
+	return f.box(charts, when(below, "An arrow down: known only to be below."),
+		when(client, "Hollow: the client was the wall, so the point measures the client."))
 }
 
 // atMark prints a figure at its mark. One that a text printed keeps its digits, if it has four at
@@ -195,49 +214,28 @@ func describe(series []draw.Series, over string) string {
 // bars are a metric's figures, one chart per run.
 func (b *Book) bars(f Figure, runs []Run) (string, error) {
 	m, _ := metric.Lookup(f.Metric)
-	var all []draw.Bars
-	var names []string
-	top, client, open, filled := 0.0, false, false, false
-	for _, r := range runs {
-		rows, keys := r.rows(f.Levels, f.Metric)
-		if len(rows) == 0 {
-			continue
-		}
-		chart := draw.Bars{Frame: f.frame(len(all), b.caption(r))}
+	client, open, filled := false, false, false
+	one := func(r Run, frame draw.Frame, rows []verdict.Summary, keys []string) (string, error) {
+		chart := draw.Bars{Frame: frame}
 		var said []string
 		for _, c := range rows {
 			bar, group, err := f.bar(r, c, keys, m)
 			if err != nil {
 				return "", err
 			}
-			label := bar.Label
-			if group != "" {
-				label = group + ", " + label
-			}
-			said = append(said, label+": "+bar.Text+".")
-			i := slices.IndexFunc(chart.Groups, func(g draw.BarGroup) bool { return g.Name == group })
-			if i < 0 {
-				i, chart.Groups = len(chart.Groups), append(chart.Groups, draw.BarGroup{Name: group})
-			}
-			chart.Groups[i].Rows = append(chart.Groups[i].Rows, bar)
+			said = append(said, fmt.Sprintf("%s%s: %s.", when(group != "", group+", "), bar.Label, bar.Text))
+			chart.Groups = add(chart.Groups, group, bar)
 			chart.Hi = max(chart.Hi, bar.Most())
 			client = client || bar.Client
 		}
-		chart.Desc = strings.Join(said, " ")
-		top, open, filled = max(top, chart.Hi), open || r.published(), filled || !r.published()
-		all, names = append(all, chart), append(names, b.caption(r))
-	}
-	if len(all) == 0 {
-		return "", nil
-	}
-	var charts []string
-	for i, chart := range all {
-		if f.Scale == "shared" {
-			chart.Hi = top
-		}
+		open, filled = open || r.published(), filled || !r.published()
 		chart.Factor, chart.XLabel = axisOf(m, chart.Hi)
-		chart.Desc = chart.XLabel + ". " + chart.Desc
-		charts = append(charts, draw.Named(names[i], chart.SVG()))
+		chart.Desc = chart.XLabel + ". " + strings.Join(said, " ")
+		return chart.SVG(), nil
+	}
+	charts, err := b.each(f, runs, []string{f.Metric}, one)
+	if err != nil {
+		return "", err
 	}
 	how := "Bars are medians with their intervals."
 	switch {
@@ -246,10 +244,17 @@ func (b *Book) bars(f Figure, runs []Run) (string, error) {
 	case open:
 		how = "Hollow bars are published single runs."
 	}
-	if client {
-		how = "Hatched: the client was the wall, so the bar measures the client. " + how
+	return f.box(charts, when(client, "Hatched: the client was the wall, so the bar measures the client."), how)
+}
+
+// add puts a bar into the group of a name.
+func add(groups []draw.BarGroup, name string, bar draw.Bar) []draw.BarGroup {
+	i := slices.IndexFunc(groups, func(g draw.BarGroup) bool { return g.Name == name })
+	if i < 0 {
+		return append(groups, draw.BarGroup{Name: name, Rows: []draw.Bar{bar}})
 	}
-	return draw.Box(f.Name, f.Title, f.note(how, len(all) > 1), charts, false), nil
+	groups[i].Rows = append(groups[i].Rows, bar)
+	return groups
 }
 
 // bar is one condition's, and the name of its group. Levels that the page or the group says
@@ -287,12 +292,9 @@ func (f Figure) bar(r Run, c verdict.Summary, keys []string, m metric.Metric) (b
 // without a median, since it is in no statistics.
 func (b *Book) dots(f Figure, runs []Run) (string, error) {
 	m, _ := metric.Lookup(f.Metric)
-	var all []draw.Dots
-	var names []string
-	lo, hi, client := 0.0, 0.0, false
-	for _, r := range runs {
-		rows, _ := r.rows(f.Levels, f.Metric)
-		chart := draw.Dots{Frame: f.frame(len(all), b.caption(r)), Blocks: 1}
+	client := false
+	one := func(r Run, frame draw.Frame, rows []verdict.Summary, _ []string) (string, error) {
+		chart := draw.Dots{Frame: frame, Blocks: 1}
 		var said []string
 		for _, c := range rows {
 			fig := c.Metrics[f.Metric]
@@ -301,8 +303,8 @@ func (b *Book) dots(f Figure, runs []Run) (string, error) {
 				return "", err
 			}
 			strip := draw.Strip{Figure: marks(fig), Label: c.Name, Text: full, Short: short, Trials: r.dots(m, c.ID)}
-			chart.Rows = append(chart.Rows, strip)
 			said = append(said, fmt.Sprintf("%s: %s, %d of %d trials counted.", c.Name, full, strip.Valid(), len(strip.Trials)))
+			chart.Rows = append(chart.Rows, strip)
 			for _, again := range r.Results.Conditions {
 				if again.ControlOf == c.ID {
 					strip := draw.Strip{Label: c.Name + ", control", Control: true, Trials: r.dots(m, again.ID)}
@@ -310,45 +312,29 @@ func (b *Book) dots(f Figure, runs []Run) (string, error) {
 				}
 			}
 		}
-		n := 0
-		for _, row := range chart.Rows {
-			for _, d := range row.Trials {
-				if n++; n == 1 {
-					chart.Lo, chart.Hi = d.V, d.V
-				}
-				chart.Lo, chart.Hi = min(chart.Lo, d.V), max(chart.Hi, d.V)
-				chart.Blocks, client = max(chart.Blocks, d.Block), client || d.Client
+		var all []float64
+		for _, strip := range chart.Rows {
+			for _, d := range strip.Trials {
+				all, client = append(all, d.V), client || d.Client
+				chart.Blocks = max(chart.Blocks, d.Block)
 			}
 		}
-		if n == 0 {
-			continue
+		if len(all) == 0 {
+			return "", nil
 		}
 		unit := string(m.Unit)
+		chart.Lo, chart.Hi = slices.Min(all), slices.Max(all)
+		chart.Factor, chart.XLabel = axisOf(m, chart.Hi)
 		chart.Desc = fmt.Sprintf("Every trial from %s to %s. %s",
 			words.Figure(unit, chart.Lo, nil, nil), words.Figure(unit, chart.Hi, nil, nil), strings.Join(said, " "))
-		if len(all) == 0 || chart.Lo < lo {
-			lo = chart.Lo
-		}
-		hi = max(hi, chart.Hi)
-		all, names = append(all, chart), append(names, b.caption(r))
+		return chart.SVG(), nil
 	}
-	if len(all) == 0 {
-		return "", nil
+	charts, err := b.each(f, runs, []string{f.Metric}, one)
+	if err != nil {
+		return "", err
 	}
-	var charts []string
-	for i, chart := range all {
-		if f.Scale == "shared" {
-			chart.Lo, chart.Hi = lo, hi
-		}
-		chart.Factor, chart.XLabel = axisOf(m, chart.Hi)
-		charts = append(charts, draw.Named(names[i], chart.SVG()))
-	}
-	how := "A dot is a trial, the first block’s at the top of its strip; a cross did not count."
-	if client {
-		how += " In a hollow one the client was the wall."
-	}
-	how += " A diamond and its bar are the median and its interval."
-	return draw.Box(f.Name, f.Title, f.note(how, len(all) > 1), charts, false), nil
+	return f.box(charts, "A dot is a trial, the first block’s at the top of its strip; a cross did not count.",
+		when(client, "In a hollow one the client was the wall."), "A diamond and its bar are the median and its interval.")
 }
 
 // dots gives the trials of a condition.
@@ -369,72 +355,55 @@ func (r Run) dots(m metric.Metric, condition string) (out []draw.Dot) {
 // lab reads the shaping queue's counters both ways. A text printed only a share, of what its
 // client read: that is drawn hollow, and the words name it so.
 func (b *Book) wire(f Figure, runs []Run) (string, error) {
-	var charts []string
-	client, hollow, counted := false, false, false
-	for _, r := range runs {
+	client, hollow := false, false
+	one := func(r Run, frame draw.Frame, rows []verdict.Summary, _ []string) (string, error) {
 		rate := r.Results.Topology.LineRateBps
-		rows, _ := r.rows(f.Levels, "wire_tx_bps", "wire_rx_bps", "line_rate_share")
 		if rate == 0 {
-			continue
+			return "", nil
 		}
 		in := words.UnitFor("bit/s", rate)
-		chart := draw.Wire{Frame: f.frame(len(charts), b.caption(r)), Rate: rate, Factor: in.Factor}
-		chart.Wall, chart.XLabel = "line rate, "+words.Figure("bit/s", rate, nil, nil), "On the wire, "+in.Name
+		chart := draw.Bars{Frame: frame, Wall: rate, Factor: in.Factor}
+		chart.WallWords, chart.XLabel = "line rate, "+words.Figure("bit/s", rate, nil, nil), "On the wire, "+in.Name
 		var said []string
 		for _, c := range rows {
-			row := draw.WireRow{Label: c.Name}
-			for _, way := range [][2]string{{"wire_tx_bps", "sent"}, {"wire_rx_bps", "received"}} {
+			for _, way := range [][2]string{{"wire_tx_bps", "sent"}, {"wire_rx_bps", "received"}, {"line_rate_share", "sent"}} {
 				fig, ok := c.Metrics[way[0]]
-				if !ok {
+				_, counted := c.Metrics["wire_tx_bps"]
+				share := way[0] == "line_rate_share"
+				if !ok || fig.Median == nil || share && counted {
 					continue
 				}
-				text, _, err := r.text(fig, way[0])
+				short, full, err := r.text(fig, way[0])
 				if err != nil {
 					return "", err
 				}
-				lane := draw.Lane{Figure: marks(fig), Way: way[1], Share: fig.LineShare + " %", Client: c.ClientWall}
-				lane.Text = fmt.Sprintf("%s, %s by the server: %s, %s of the line rate", c.Name, way[1], text, lane.Share)
-				counted, client = true, client || c.ClientWall
-				row.Lanes = append(row.Lanes, lane)
-			}
-			if fig := c.Metrics["line_rate_share"]; len(row.Lanes) == 0 && fig.Median != nil {
-				share, _, err := r.text(fig, "line_rate_share")
-				if err != nil {
-					return "", err
+				bar := draw.Bar{Figure: marks(fig), Label: way[1], Text: full, Short: short, Open: share, Client: c.ClientWall}
+				if share {
+					at := *fig.Median * rate
+					bar.Figure = draw.Figure{Median: &at}
+				} else {
+					bar.Short = fig.LineShare + " %"
+					bar.Text = short + ", " + bar.Short
 				}
-				hollow = true
-				at := *fig.Median * rate
-				row.Lanes = []draw.Lane{{Figure: draw.Figure{Median: &at}, Way: "sent", Share: share, Open: true,
-					Text: fmt.Sprintf("%s: %s of the line rate", c.Name, share)}}
-			}
-			for _, lane := range row.Lanes {
-				said = append(said, lane.Text)
-			}
-			if len(row.Lanes) > 0 {
-				chart.Rows = append(chart.Rows, row)
+				hollow, client = hollow || share, client || bar.Client
+				said = append(said, fmt.Sprintf("%s, %s by the server: %s of the line rate", c.Name, way[1], bar.Text))
+				chart.Groups, chart.Hi = add(chart.Groups, c.Name, bar), max(chart.Hi, bar.Most())
 			}
 		}
-		if len(chart.Rows) == 0 {
-			continue
+		if len(said) == 0 {
+			return "", nil
 		}
-		chart.Desc = fmt.Sprintf("Against a %s. %s.", chart.Wall, strings.Join(said, "; "))
-		charts = append(charts, draw.Named(b.caption(r), chart.SVG()))
+		chart.Desc = fmt.Sprintf("Against a %s. %s.", chart.WallWords, strings.Join(said, "; "))
+		return chart.SVG(), nil
 	}
-	if len(charts) == 0 {
-		return "", nil
+	charts, err := b.each(f, runs, []string{"wire_tx_bps", "wire_rx_bps", "line_rate_share"}, one)
+	if err != nil {
+		return "", err
 	}
-	var how []string
-	if counted {
-		how = append(how, "Round marks are what the server sent, square ones what it received, "+
-			"by the counters of the queue that shapes the wire, with intervals.")
-	}
-	if client {
-		how = append(how, "Hollow: the client was the wall, so nothing pushed towards the line rate.")
-	}
-	if hollow {
-		how = append(how, "A hollow mark is a text’s own share, of what its client read.")
-	}
-	return draw.Box(f.Name, f.Title, f.note(strings.Join(how, " "), len(charts) > 1), charts, false), nil
+	return f.box(charts,
+		"What the server sent and received, by the counters of the queue that shapes the wire, with intervals.",
+		when(client, "Hatched: the client was the wall, so nothing pushed towards the line rate."),
+		when(hollow, "A hollow bar is a text’s own share, of what its client read."))
 }
 
 // ratios draws a claim's comparisons against its band: those of each run together or, across
@@ -467,7 +436,7 @@ func (b *Book) ratios(f Figure, runs []Run, across bool) (string, error) {
 				chart.BandLow, chart.BandHigh, banded = e.BandLow, e.BandHigh, true
 			}
 			row := ratio(e, c.Over, over)
-			any, coarse = any || row.Seen, coarse || row.Seen && !row.Exact
+			any, coarse = any || row.Known(), coarse || row.Known() && row.V == 0
 			said = append(said, fmt.Sprintf("%s, %s: %s.", b.server(r), row.Label, row.Text))
 			group.Rows = append(group.Rows, row)
 		}
@@ -497,8 +466,8 @@ func (b *Book) ratios(f Figure, runs []Run, across bool) (string, error) {
 // ratio is one comparison as drawn.
 func ratio(e verdict.Effect, factor, over string) draw.Ratio {
 	a := words.LevelCell(e.A[factor])
-	row := draw.Ratio{Label: a + " over " + words.LevelCell(e.B[factor]), Text: e.Words.Text, Interval: e.Words.Interval,
-		Seen: e.Ratio > 0 || e.Pairs > 0, Exact: e.Ratio > 0, V: e.Ratio, Low: words.Known(e.Low), High: words.Known(e.High)}
+	row := draw.Ratio{Label: a + " over " + words.LevelCell(e.B[factor]), Text: e.Words.Text, V: e.Ratio,
+		Low: words.Known(e.Low), High: words.Known(e.High)}
 	if a == "yes" || a == "no" {
 		row.Label = over + " " + row.Label
 	}
@@ -511,7 +480,7 @@ func ratio(e verdict.Effect, factor, over string) draw.Ratio {
 	}
 	if e.Low == 0 && e.High == 0 {
 		row.Low, row.High = words.Known(e.Ratio), words.Known(e.Ratio)
-		if !row.Exact {
+		if row.V == 0 {
 			row.Low, row.High = words.Known(e.RatioLow), words.Known(e.RatioHigh)
 		}
 	}

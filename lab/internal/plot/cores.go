@@ -58,7 +58,7 @@ func (b *Book) cores(f Figure, runs []Run) (string, error) {
 	}
 	how := "For each condition, the trial that is the middle one by throughput of those that count. " +
 		"Cores have their side and their number."
-	return draw.Box(f.Name, f.Title, f.note(how, false), charts, true), nil
+	return draw.Box(f.Name, f.Title, f.note(how), charts, true), nil
 }
 
 // middle is the trial of a condition with the median throughput, of those that count.
@@ -159,6 +159,6 @@ func (b *Book) printedCores(f Figure) (string, error) {
 		chart.Groups[0].Rows = append(chart.Groups[0].Rows, row)
 	}
 	chart.Desc = strings.Join(all, " ")
-	note := f.note("Means over all cores of a side, as printed.", false)
+	note := f.note("Means over all cores of a side, as printed.")
 	return draw.Box(f.Name, f.Title, note, []string{chart.SVG()}, true), nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // Figure is one that a page declares.
@@ -39,11 +40,8 @@ type Figure struct {
 	// Over is the factor of lines, and By that of their series or of groups of bars.
 	Over string `toml:"over"`
 	By   string `toml:"by"`
-	// Each is "run" for a chart a run, Scale "shared" for one scale of them all, and Ref
-	// "line_rate" for a line there.
+	// Each is "run" for a chart a run.
 	Each  string `toml:"each"`
-	Scale string `toml:"scale"`
-	Ref   string `toml:"ref"`
 	Claim string `toml:"claim"`
 	// Entry has the figures that Server and Client name, of cores that a text printed.
 	Entry  string   `toml:"entry"`
@@ -240,41 +238,42 @@ func (b *Book) Claims(name string) (map[string]OfClaim, error) {
 	return out, nil
 }
 
-// spread draws a claim's ratios on all machines.
+// spread draws a claim's ratios on all machines, the smallest first.
 func (b *Book) spread(name string, c experiment.Claim, sum pages.Summed) string {
 	m, _ := metric.Lookup(c.Metric)
-	over := strings.ReplaceAll(c.Over, "_", " ")
-	if slices.Contains([]string{setting.RPS, setting.RFS, setting.IRQ}, over) {
-		over = strings.ToUpper(over)
-	}
-	s := draw.Spread{Frame: draw.Frame{ID: "spread-" + c.ID, Title: "The ratio on each machine",
-		Desc: upper(sum.Says) + ".", XLabel: m.Label + ", ratio over " + over}}
+	s := draw.Ratios{Frame: draw.Frame{ID: "spread-" + c.ID, Title: "The ratio on each machine",
+		Desc: upper(sum.Says) + "."}}
 	if sum.Agree != "" {
 		s.Desc += " " + upper(sum.Agree) + "."
 	}
 	var each []string
+	var all []draw.Ratio
 	hosts := slices.Clone(sum.Hosts)
 	slices.SortStableFunc(hosts, func(a, b pages.OnHost) int { return cmp.Compare(a.Ratio, b.Ratio) })
 	for _, h := range hosts {
-		if h.Ratio <= 0 {
-			continue
-		}
 		at := slices.IndexFunc(b.Runs[name], func(r Run) bool { return r.Run == h.Run })
-		if at < 0 {
+		if h.Ratio <= 0 || at < 0 {
 			continue
 		}
 		r := b.Runs[name][at]
 		said, _ := r.said(c.ID)
 		for _, e := range said.Effects {
-			if e.Decides && len(s.Machines) == 0 {
+			if e.Decides && len(all) == 0 {
 				s.BandLow, s.BandHigh = e.BandLow, e.BandHigh
 			}
 		}
-		machine := draw.Machine{Name: b.server(r), Verdict: string(h.Verdict), Text: h.Text,
-			Ratio: h.Ratio, Low: h.Low, High: h.High}
-		s.Machines, each = append(s.Machines, machine), append(each, machine.Name+": "+h.Text+".")
+		row := draw.Ratio{Label: b.server(r), Verdict: string(h.Verdict), Text: h.Text,
+			V: h.Ratio, Low: words.Known(h.Low), High: words.Known(h.High)}
+		if h.Low == 0 && h.High == 0 {
+			row.Low, row.High = &row.V, &row.V
+		}
+		all, each = append(all, row), append(each, row.Label+": "+h.Text+".")
 	}
-	if s.Few() {
+	if len(all) == 0 {
+		return ""
+	}
+	s.XLabel = fmt.Sprintf("%s, ratio over %s", m.Label, lower(words.SettingName(c.Over)))
+	if s.Groups = []draw.RatioGroup{{Rows: all}}; s.Few() {
 		s.Desc += " " + strings.Join(each, " ")
 	}
 	return s.SVG()

@@ -36,15 +36,10 @@ func (b *Book) picture(f Figure, _ []Run) (string, error) {
 		}
 		panels = append(panels, cmp.Or(drawn, b.nothing(p.Exp)))
 	}
-	var how []string
 	all := strings.Join(panels, "")
-	if strings.Contains(all, `class="tick`) {
-		how = append(how, "From a gauge’s tick on, the lab calls it full.")
-	}
-	if strings.Contains(all, `class="gauge none"`) {
-		how = append(how, "Hollow gauges were not recorded.")
-	}
-	return draw.Picture(f.Name, f.Title, f.note(strings.Join(how, " "), false), panels), nil
+	note := f.note(when(strings.Contains(all, `class="tick`), "From a gauge’s tick on, the lab calls it full."),
+		when(strings.Contains(all, `class="gauge none"`), "Hollow gauges were not recorded."))
+	return draw.Picture(f.Name, f.Title, note, panels), nil
 }
 
 // panelKinds are those of a picture's panels.

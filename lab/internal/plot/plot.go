@@ -291,20 +291,8 @@ func axisOf(m metric.Metric, most float64) (factor float64, label string) {
 	return in.Factor, m.Label + ", " + in.Name
 }
 
-// note is the words under a figure's title: what the text says, how to read it, and which scale
-// it has.
-func (f Figure) note(how string, several bool) string {
-	var out []string
-	for _, s := range []string{f.Note, how} {
-		if s != "" {
-			out = append(out, s)
-		}
-	}
-	switch {
-	case several && f.Scale == "shared":
-		out = append(out, "All runs have one scale.")
-	case several:
-		out = append(out, "Each run has a scale of its own.")
-	}
-	return strings.Join(out, " ")
+// note is the words under a figure's title: what the text says, and how to read it.
+func (f Figure) note(how ...string) string {
+	all := append([]string{f.Note}, how...)
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), " ")
 }
