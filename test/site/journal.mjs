@@ -50,7 +50,7 @@ export function copy (dir) {
   }
 }
 
-export const addHost = (dir, id, name) => write(join(dir, `data/hosts/${id}.json`), JSON.stringify({ schema_version: 1, id, name, cpu: 'None', arch: 'amd64', cores: 2, memory_bytes: 8e9, os: 'linux', kernel: '6.1.0' }))
+export const addHost = (dir, id, name) => write(join(dir, `data/hosts/${id}.json`), JSON.stringify({ schema_version: 2, id, name, cpu: 'None', arch: 'amd64', cores: 2, memory_bytes: 8e9, os: 'linux', kernel: '6.1.0' }))
 
 // figures are what an entry about such an experiment declares.
 export const figures = (exp) => `

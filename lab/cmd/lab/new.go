@@ -138,7 +138,7 @@ func (c *newHost) do(_ context.Context, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	data, err := results.Encode(&host.Profile{
-		SchemaVersion: 1, ID: c.Name, Name: c.Name, Cores: c.Cores,
+		SchemaVersion: host.Version, ID: c.Name, Name: c.Name, Cores: c.Cores,
 		Note: "TODO: say where these figures come from, and what was not recorded. What the text does not say is left " +
 			"out: cpu, cores, memory_bytes, kernel, nic, nic_queues, line_rate_bps.",
 	})

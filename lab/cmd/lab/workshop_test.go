@@ -77,7 +77,7 @@ func (w *workshop) measured(blocks int) {
 	})
 	f.Provenance.Commit, f.Provenance.Dirty = host.UnknownCommit, true
 	for path, v := range map[string]any{
-		w.root.Result(counted, f.Run): f, w.root.Host("made-up"): &host.Profile{SchemaVersion: 1, ID: "made-up",
+		w.root.Result(counted, f.Run): f, w.root.Host("made-up"): &host.Profile{SchemaVersion: host.Version, ID: "made-up",
 			Name: "a made-up machine", Cores: 2},
 	} {
 		text, err := results.Encode(v)

@@ -92,7 +92,7 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 				`"run": "20260102t030405z-c6in-9xlarge"`)
 		}, threads, `/run: "20260102t030405z-c6in-9xlarge" differs from the file's name`},
 		{"a host of another name than its file", func(t *testing.T, r journal.Root) {
-			archivetest.Write(t, r.Host("new"), `{"schema_version": 1, "id": "old", "name": "N"}`)
+			archivetest.Write(t, r.Host("new"), `{"schema_version": 2, "id": "old", "name": "N"}`)
 		}, "data/hosts/new.json", `/id: "old" differs from the file's name`},
 		{"a trial that contradicts itself", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path(threads), `"client_threads":[0.`, `"client_threads":[0.1`)
@@ -168,7 +168,7 @@ func TestOnePassNamesAllFaults(t *testing.T) {
 
 func TestARunOfAFaultyHostIsFaultyToo(t *testing.T) {
 	root := cloned(t)
-	archivetest.Edit(t, root.Path(c6in), `"schema_version": 1`, `"schema_version": 3`)
+	archivetest.Edit(t, root.Path(c6in), `"schema_version": 2`, `"schema_version": 3`)
 	_, faults, err := Open(root)
 	if err != nil {
 		t.Fatal(err)

@@ -286,7 +286,7 @@ func remove(made map[string]bool, names ...string) error {
 // lab.
 func (u *update) whole() error {
 	for name, schema := range map[string][]byte{
-		"results-3": results.Schema(), "host-1": results.EarlierHostSchema(), "host-2": results.HostSchema(),
+		"results-3": results.Schema(), "host-2": results.HostSchema(),
 		"experiment-1": experiment.Schema(), "text-1": audit.Schema(), "compare-1": contest.Schema(),
 	} {
 		if err := put(u.Root.Schema(name), schema); err != nil {

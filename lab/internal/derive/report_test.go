@@ -91,7 +91,7 @@ func (c changed) experiment(name, text string) {
 
 func (c changed) host(id, name string) {
 	c.t.Helper()
-	data, err := results.Encode(&host.Profile{SchemaVersion: 1, ID: id, Name: name, CPU: "a CPU", Cores: 2})
+	data, err := results.Encode(&host.Profile{SchemaVersion: host.Version, ID: id, Name: name, CPU: "a CPU", Cores: 2})
 	if err != nil {
 		c.t.Fatal(err)
 	}

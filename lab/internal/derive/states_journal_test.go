@@ -151,9 +151,7 @@ func (c *clone) add(r *results.File, text string) {
 
 func (c *clone) host(p *host.Profile) {
 	c.t.Helper()
-	if p.SchemaVersion = host.Earlier; p.Mark != "" {
-		p.SchemaVersion = host.Version
-	}
+	p.SchemaVersion = host.Version
 	c.encode("data/hosts/"+p.ID+".json", p)
 }
 

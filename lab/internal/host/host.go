@@ -13,12 +13,8 @@
 // are not recorded.
 package host
 
-// Version is the schema version of new profiles. Those of version Earlier are
-// read too: in them the id was a digest that had the kernel and the memory in it.
-const (
-	Version = 2
-	Earlier = 1
-)
+// Version is the schema version of profiles.
+const Version = 2
 
 // A Profile is one machine, or one kind of rented machine, in data/hosts.
 // Unknown fields are absent.

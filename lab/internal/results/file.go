@@ -57,8 +57,7 @@ func read(path, schema string, into any) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// Decode checks a document against a schema and decodes it. SchemaURL stands
-// for results files of any known version, HostSchemaURL for host profiles.
+// Decode checks a document against a schema, SchemaURL or HostSchemaURL, and decodes it.
 func Decode(data []byte, schema string, into any) error {
 	if n := int64(len(data)); n > mostBytes[schema] {
 		return fmt.Errorf("%d bytes, where such a file has %d at the most", n, mostBytes[schema])
@@ -72,14 +71,13 @@ func Decode(data []byte, schema string, into any) error {
 	}
 	// The version is checked first: any other complaint about a file of an unknown
 	// version would mislead.
-	shape, err := version(doc, versions[schema])
-	if err != nil {
+	if err := isVersion(doc, versions[schema]); err != nil {
 		return err
 	}
 	if err := texts(doc, ""); err != nil {
 		return err
 	}
-	if err := compiled()[shape].Validate(doc); err != nil {
+	if err := compiled()[schema].Validate(doc); err != nil {
 		return deepest(err, doc)
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -120,29 +118,24 @@ func texts(v any, at string) error {
 	return nil
 }
 
-// version gives the name of the schema for a document's version, out of the
-// known ones.
-func version(doc any, known map[int]string) (string, error) {
+// isVersion refuses a document of another version.
+func isVersion(doc any, known int) error {
 	obj, ok := doc.(map[string]any)
 	if !ok {
-		return "", errors.New("not a JSON object")
+		return errors.New("not a JSON object")
 	}
 	v, ok := obj["schema_version"]
 	if !ok {
-		return "", errors.New("/schema_version: missing")
+		return errors.New("/schema_version: missing")
 	}
-	var numbers []string
-	for _, n := range slices.Sorted(maps.Keys(known)) {
-		if v == float64(n) {
-			return known[n], nil
-		}
-		numbers = append(numbers, strconv.Itoa(n))
+	if v == float64(known) {
+		return nil
 	}
 	if text, ok := v.(string); ok {
 		v = strconv.Quote(text)
 	}
-	return "", fmt.Errorf("/schema_version: version %v is not known to this lab, which reads version %s; use the lab "+
-		"that wrote the file", v, strings.Join(numbers, " and "))
+	return fmt.Errorf("/schema_version: version %v is not known to this lab, which reads version %d; use the lab that "+
+		"wrote the file", v, known)
 }
 
 // deepest reduces the validator's tree of errors to the first innermost one.

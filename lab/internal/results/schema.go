@@ -1,9 +1,7 @@
 package results
 
 import (
-	_ "embed"
 	"encoding/json"
-	"slices"
 	"sync"
 
 	"github.com/invopop/jsonschema"
@@ -19,25 +17,10 @@ import (
 const (
 	SchemaURL     = "https://line-rate.github.io/line-rate/schema/results-3.json"
 	HostSchemaURL = "https://line-rate.github.io/line-rate/schema/host-2.json"
-
-	EarlierHostSchemaURL = "https://line-rate.github.io/line-rate/schema/host-1.json"
 )
 
-// earlierHost is the schema of host profiles of version 1 as it was when the last one
-// was written. It is a fixed copy because the types go on changing.
-//
-//go:embed host-1.json
-var earlierHost []byte
-
-// EarlierHostSchema returns the JSON Schema of host profiles of version 1.
-func EarlierHostSchema() []byte { return slices.Clone(earlierHost) }
-
-// versions has the schema for each version of a file, by the name that is
-// passed to Decode.
-var versions = map[string]map[int]string{
-	SchemaURL:     {Version: SchemaURL},
-	HostSchemaURL: {host.Earlier: EarlierHostSchemaURL, host.Version: HostSchemaURL},
-}
+// versions has the version of the files that a schema is for.
+var versions = map[string]int{SchemaURL: Version, HostSchemaURL: host.Version}
 
 // Schema returns the JSON Schema of a new results file, made from the Go types.
 func Schema() []byte {
@@ -79,8 +62,7 @@ func HostSchema() []byte {
 var compiled = sync.OnceValue(func() map[string]*validator.Schema {
 	c := validator.NewCompiler()
 	out := map[string]*validator.Schema{}
-	for url, text := range map[string][]byte{SchemaURL: Schema(), HostSchemaURL: HostSchema(),
-		EarlierHostSchemaURL: earlierHost} {
+	for url, text := range map[string][]byte{SchemaURL: Schema(), HostSchemaURL: HostSchema()} {
 		var doc any
 		if err := json.Unmarshal(text, &doc); err != nil {
 			panic(err)

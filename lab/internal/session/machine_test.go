@@ -146,7 +146,7 @@ func TestAMachineOfAnEarlierProfileIsKnownByName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := host.Profile{SchemaVersion: 1, ID: "made-up-2c-00000000", Name: "N", CPU: now.CPU, Arch: now.Arch, Cores: 2,
+	before := host.Profile{SchemaVersion: host.Version, ID: "made-up-2c-00000000", Name: "N", CPU: now.CPU, Arch: now.Arch, Cores: 2,
 		OS: now.OS, MemoryBytes: 1 << 30, Kernel: "5.0"}
 	w.has(before)
 	if _, said, err := w.profile(root, ""); err != nil || !strings.Contains(said, before.ID) {

@@ -100,7 +100,7 @@ func machine(j *archive.Journal) *host.Profile {
 	if known, ok := j.Hosts["made-up"]; ok {
 		return known
 	}
-	return &host.Profile{SchemaVersion: 1, ID: "made-up", Name: "a made-up machine", Arch: "amd64", CPU: "made up",
+	return &host.Profile{SchemaVersion: host.Version, ID: "made-up", Name: "a made-up machine", Arch: "amd64", CPU: "made up",
 		Cores: 2, MemoryBytes: 1 << 30, Kernel: "6.1"}
 }
 

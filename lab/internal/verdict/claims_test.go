@@ -315,7 +315,7 @@ batch-sink-latency batch-waiting
 // Every claim of the first experiments can get each verdict from a run of valid
 // trials. A claim that cannot fail, or cannot hold, would test nothing.
 func TestEveryClaimCanBeReproducedRefutedAndLeftOpen(t *testing.T) {
-	large := &host.Profile{SchemaVersion: 1, ID: "h", Name: "H", Cores: 256}
+	large := &host.Profile{SchemaVersion: host.Version, ID: "h", Name: "H", Cores: 256}
 	for _, name := range strings.Fields(first) {
 		x, err := experiment.Load("../../experiments/" + name + ".toml")
 		if err != nil {

@@ -143,7 +143,7 @@ func ratios(x *experiment.Experiment, rs ...float64) *results.File {
 	})
 }
 
-var machine = &host.Profile{SchemaVersion: 1, ID: "h", Name: "H", Cores: 4}
+var machine = &host.Profile{SchemaVersion: host.Version, ID: "h", Name: "H", Cores: 4}
 
 func one(t *testing.T, x *experiment.Experiment, r *results.File, h *host.Profile) Claim {
 	t.Helper()

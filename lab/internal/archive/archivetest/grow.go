@@ -112,7 +112,7 @@ Nothing.
 // experiment, a run of another one, a text, and an entry that corrects another.
 func Grow(t *testing.T, root journal.Root) {
 	t.Helper()
-	Write(t, root.Host(NewHost), `{"schema_version": 1, "id": "`+NewHost+`", "name": "Made up", "cores": 2}`)
+	Write(t, root.Host(NewHost), `{"schema_version": 2, "id": "`+NewHost+`", "name": "Made up", "cores": 2}`)
 	Write(t, root.Path("lab", "experiments", NewExperiment+".toml"), newDesign)
 	AddRun(t, root, NewHost, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), 2)
 	Write(t, root.Text(NewEntry), newText)
