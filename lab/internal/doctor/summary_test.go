@@ -98,8 +98,8 @@ func TestAFleetDecidesWhatItsServersHostCan(t *testing.T) {
 	}
 	server.Root = t.TempDir() // without any program
 	for _, f := range server.programs() {
-		if f.About == "autocannon" && (f.Level != Limit || len(f.Bars) == 0 || !strings.Contains(f.Mend, "autocannon=true")) {
-			t.Errorf("a fleet without autocannon: %+v", f)
+		if f.About == "autocannon" {
+			t.Errorf("a fleet loads without autocannon: %+v", f)
 		}
 	}
 	if got := server.Summary(nil); len(got) == 0 || !strings.HasPrefix(got[0], "This fleet can decide") {

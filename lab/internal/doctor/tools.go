@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -17,25 +16,27 @@ type tool struct {
 	name, means, mend string
 	level             Level
 	wire              bool // needed for the wire only
+	alone             bool // needed by a machine that loads itself, and not by a fleet's
 }
 
 const (
 	utilLinux = "sudo apt-get install util-linux"
 	iproute   = "sudo apt-get install iproute2"
-	nodeMend  = "install Node.js 20 or newer, from nodejs.org or by your distribution"
 	noWire    = "there is no wire: not applicable: "
 )
 
 // tools are searched for in this order.
 var tools = []tool{
-	{"node", "no experiment can run", nodeMend, Fault, false},
-	{"taskset", "server and client cannot be pinned, and no trial starts", utilLinux, Fault, false},
-	{"git", "a run names no commit, and cannot be contributed", "sudo apt-get install git", Limit, false},
-	{"ip", noWire, iproute, Limit, true},
-	{"tc", noWire, iproute, Limit, true},
-	{"unshare", noWire, utilLinux, Limit, true},
-	{"nsenter", noWire, utilLinux, Limit, true},
-	{"setpriv", noWire, utilLinux, Limit, true},
+	{name: "node", means: "no experiment can run", level: Fault, alone: true,
+		mend: "install Node.js 20 or newer, from nodejs.org or by your distribution"},
+	{name: "taskset", means: "server and client cannot be pinned, and no trial starts", mend: utilLinux, level: Fault},
+	{name: "git", means: "a run names no commit, and cannot be contributed", mend: "sudo apt-get install git",
+		level: Limit},
+	{name: "ip", means: noWire, mend: iproute, level: Limit, wire: true, alone: true},
+	{name: "tc", means: noWire, mend: iproute, level: Limit, wire: true, alone: true},
+	{name: "unshare", means: noWire, mend: utilLinux, level: Limit, wire: true, alone: true},
+	{name: "nsenter", means: noWire, mend: utilLinux, level: Limit, wire: true, alone: true},
+	{name: "setpriv", means: noWire, mend: utilLinux, level: Limit, wire: true, alone: true},
 }
 
 // programs searches for the programs that the lab calls. Those present share
@@ -43,8 +44,6 @@ var tools = []tool{
 func (m Machine) programs() []Finding {
 	fs := []Finding{
 		file("server", filepath.Join(m.Root, ".tools", "bin", "fiber_server"), "no experiment can run", "make build"),
-		file("autocannon", filepath.Join(m.Root, "node_modules", "autocannon", "autocannon.js"),
-			"no experiment with it can run", "make setup"),
 		file("http_load", filepath.Join(m.Root, ".tools", "bin", "http_load"), "no claim about a server can be decided",
 			"make build"),
 		file("null server", filepath.Join(m.Root, ".tools", "bin", "null_server"),
@@ -54,6 +53,10 @@ func (m Machine) programs() []Finding {
 		file("event sink", filepath.Join(m.Root, ".tools", "bin", "event_sink"), "no experiment with batches can run",
 			"make build"),
 	}
+	if m.Fleet == nil {
+		fs = append(fs, file("autocannon", filepath.Join(m.Root, "node_modules", "autocannon", "autocannon.js"),
+			"no experiment with it can run", "make setup"))
+	}
 	var present []string
 	for _, t := range tools {
 		if _, err := exec.LookPath(t.name); err == nil {
@@ -61,7 +64,7 @@ func (m Machine) programs() []Finding {
 			continue
 		}
 		f := Finding{Level: t.level, About: t.name, Seen: "missing", Means: t.means, Mend: t.mend}
-		if t.wire && m.Fleet != nil {
+		if t.alone && m.Fleet != nil {
 			continue
 		}
 		if t.wire {
@@ -71,32 +74,10 @@ func (m Machine) programs() []Finding {
 		fs = append(fs, f)
 	}
 	fs = append(fs, Finding{Level: Good, About: "tools", Seen: join(present)})
-	if m.Fleet != nil {
-		m.optional(fs)
-	}
 	if m.loads() {
 		return fs
 	}
 	return append(append(fs, tracers()), m.servers()...)
-}
-
-// optional has a fleet lack only what loads with autocannon where that is missing:
-// prepare sends it if it is asked to.
-func (m Machine) optional(fs []Finding) {
-	mend := map[string]string{"node": nodeMend, "autocannon": "make fleet-prepare ARGS='-e autocannon=true'"}
-	for i := range fs {
-		if f := &fs[i]; f.Level == Fault && mend[f.About] != "" {
-			f.Level, f.Mend, f.Bars = Limit, mend[f.About], m.claims(byAutocannon)
-			f.Means = "not applicable: " + m.name(f.Bars)
-		}
-	}
-}
-
-// byAutocannon selects claims of designs that autocannon loads.
-func byAutocannon(x *experiment.Experiment, _ experiment.Claim) bool {
-	return slices.ContainsFunc(x.Conditions(), func(levels setting.Levels) bool {
-		return experiment.Generator(x.Fixed().With(levels)) == setting.Autocannon
-	})
 }
 
 // servers names the servers of experiments that lack a tool or a program here.

@@ -10,17 +10,14 @@ import (
 
 // Demands are what it takes to measure a design and to decide a claim of it.
 type Demands struct {
-	Cores    int   // logical CPUs of the server's host; 0 if any number will do
-	Clients  int   // hosts of a fleet that load it
-	Fleet    bool  // whether one machine is not enough
-	Wire     bool  // whether it is for a wire between two network namespaces
-	LineRate bool  // whether the claim needs a known line rate
-	Root     bool  // whether it changes kernel settings that only root may change
-	Files    int64 // that server and client each have open
-	// Alone says why no fleet can measure it, and unprofiled why none can profile it;
-	// empty if one can.
-	Alone, unprofiled string
-	profiles          bool
+	Cores    int    // logical CPUs of the server's host; 0 if any number will do
+	Clients  int    // hosts of a fleet that load it
+	Fleet    bool   // whether one machine is not enough
+	Wire     bool   // whether it is for a wire between two network namespaces
+	LineRate bool   // whether the claim needs a known line rate
+	Root     bool   // whether it changes kernel settings that only root may change
+	Files    int64  // that server and client each have open
+	Alone    string // why no fleet can measure it; empty if one can
 }
 
 // FilesBeside is how many files a process of the lab has open apart from
@@ -59,9 +56,8 @@ func (d Demands) Lacks(cores int, link Topology) (why []string) {
 }
 
 // LacksClients says why a fleet with so many clients cannot load it, or one machine
-// without a fleet, which has none; empty if it can. profiles asks for profiles of the
-// servers, as a design may on its own.
-func (d Demands) LacksClients(clients int, profiles bool) string {
+// without a fleet, which has none; empty if it can.
+func (d Demands) LacksClients(clients int) string {
 	switch {
 	case clients == 0 && d.Fleet:
 		return "needs other hosts to load this one from: lab run --topology fleet"
@@ -69,8 +65,6 @@ func (d Demands) LacksClients(clients int, profiles bool) string {
 		return ""
 	case d.Clients > clients:
 		return fmt.Sprintf("needs %d clients; the fleet has %d", d.Clients, clients)
-	case d.Alone == "" && (d.profiles || profiles):
-		return d.unprofiled
 	}
 	return d.Alone
 }
@@ -79,7 +73,7 @@ func (d Demands) LacksClients(clients int, profiles bool) string {
 func (x *Experiment) demands() Demands {
 	d := Demands{
 		Cores: x.cores(), Clients: x.leastClients(), Fleet: x.Topology.Kind == "fleet", Wire: x.Topology.Kind == "netns",
-		Files: FilesBeside + x.Connections(), profiles: x.Profile != nil,
+		Files: FilesBeside + x.Connections(),
 	}
 	if x.Batches() {
 		d.Alone = "its servers send events to a receiver, which a fleet's clients do not run; it can be measured on one " +
@@ -88,9 +82,9 @@ func (x *Experiment) demands() Demands {
 	for _, levels := range x.Conditions() {
 		all := x.fixed.With(levels)
 		d.Root = d.Root || len(Turns(all)) > 0
-		if name := Generator(all); name != setting.HTTPLoad {
-			d.unprofiled = fmt.Sprintf("it profiles servers that %s loads, which the lab does not do on several hosts; it "+
-				"can be measured on one machine", name)
+		if name := Generator(all); name != setting.HTTPLoad && d.Alone == "" {
+			d.Alone = fmt.Sprintf("its servers are loaded by %s, which a fleet's clients do not run; it can be measured on "+
+				"one machine", name)
 		}
 	}
 	return d

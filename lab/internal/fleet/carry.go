@@ -7,14 +7,11 @@ import (
 	"io"
 	"math"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
@@ -36,7 +33,6 @@ type carried struct {
 	grace time.Duration
 	input *os.File // the generator's
 	wrong error    // a line that is not the generator's
-	last  []byte   // line of a load without a plan
 }
 
 // grace bounds how long another host may ask to wait.
@@ -80,17 +76,6 @@ func (l *carried) carryOut() (seen Seen, err error) {
 	}
 	timeout := time.NewTimer(limit)
 	defer timeout.Stop()
-	if l.AtNS > 0 && l.Plan == nil {
-		wait := time.NewTimer(time.Duration(l.AtNS - now().UnixNano()))
-		defer wait.Stop()
-		select {
-		case <-wait.C:
-		case <-l.ending:
-			return seen, errStopped
-		case <-timeout.C:
-			return seen, errors.New("its time to start is beyond its limit")
-		}
-	}
 	in, w, err := os.Pipe()
 	if err != nil {
 		return seen, err
@@ -122,12 +107,7 @@ func (l *carried) carryOut() (seen Seen, err error) {
 	defer sampler.Stop()
 	a.conn.send(frame{Kind: kindStarted, ID: l.id, Client: l.client})
 	// Written beside the rest: a generator that reads none of it must still end.
-	go func() {
-		_, _ = w.Write(input)
-		if l.Plan == nil {
-			w.Close()
-		}
-	}()
+	go func() { _, _ = w.Write(input) }()
 	first, last := int64(0), int64(0)
 	if l.ToNS > l.FromNS && l.FromNS > 0 {
 		first, last = l.FromNS-l.ahead, l.ToNS-l.ahead
@@ -200,10 +180,7 @@ func (l *carried) command() (argv []string, input []byte, err error) {
 		}
 	}
 	if l.Plan == nil {
-		if len(l.Argv) == 0 || l.Argv[0] != trialScript {
-			return nil, nil, fmt.Errorf("a client starts %s and nothing else", trialScript)
-		}
-		return l.Argv, nil, nil
+		return nil, nil, errors.New("a load without a plan")
 	}
 	p := *l.Plan
 	p.Slots = append([]load.Slot(nil), p.Slots...)
@@ -229,27 +206,20 @@ const mostLine = mostFrame / 2
 // line passes on a line that the load printed. A slot's time becomes one of the
 // wall clock, which the other hosts can relate to theirs.
 func (l *carried) line(text []byte) error {
-	if l.Plan != nil {
-		one, err := load.ParseLine(text)
-		if err == nil && one.Slot != nil && one.Slot.AtNS != 0 {
-			one.Slot.AtNS += l.ahead
-			var again bytes.Buffer
-			if err = one.Write(&again); err == nil {
-				text = bytes.TrimSuffix(again.Bytes(), []byte("\n"))
-			}
-		}
-		if err != nil {
-			l.mu.Lock()
-			l.wrong = fmt.Errorf("http_load's output: %w", err)
-			l.mu.Unlock()
-			l.stop(0)
-			return err
+	one, err := load.ParseLine(text)
+	if err == nil && one.Slot != nil && one.Slot.AtNS != 0 {
+		one.Slot.AtNS += l.ahead
+		var again bytes.Buffer
+		if err = one.Write(&again); err == nil {
+			text = bytes.TrimSuffix(again.Bytes(), []byte("\n"))
 		}
 	}
-	if l.Plan == nil {
+	if err != nil {
 		l.mu.Lock()
-		l.last = append(l.last[:0], text...)
+		l.wrong = fmt.Errorf("http_load's output: %w", err)
 		l.mu.Unlock()
+		l.stop(0)
+		return err
 	}
 	l.agent.conn.send(frame{Kind: kindLine, ID: l.id, Client: l.client, Text: string(text)})
 	return nil
@@ -258,9 +228,6 @@ func (l *carried) line(text []byte) error {
 // counted is when the first counted slot of the plan begins and the last ends, by
 // CLOCK_MONOTONIC; both are 0 without such times.
 func (l *carried) counted() (first, last int64) {
-	if l.Plan == nil {
-		return 0, 0
-	}
 	if first, last = l.Plan.Counted(); last > 0 {
 		first, last = first-l.ahead, last-l.ahead
 	}
@@ -272,11 +239,6 @@ func (l *carried) window() time.Duration {
 	if first, last := l.counted(); last > 0 {
 		return time.Duration(last - first)
 	}
-	if at := slices.Index(l.Argv, "--duration"); at >= 0 && at+1 < len(l.Argv) {
-		if s, err := strconv.ParseFloat(l.Argv[at+1], 64); err == nil && s > 0 && s < load.MaxSeconds {
-			return time.Duration(s * 1e9)
-		}
-	}
 	return time.Duration(l.LimitNS) / 2
 }
 
@@ -284,7 +246,7 @@ func (l *carried) window() time.Duration {
 // load to the last; of a plan so short that none fall into it, of the whole.
 func (l *carried) look(seen *Seen, s *telemetry.Sampler, began time.Time) {
 	from, to := began, time.Now()
-	if l.Plan != nil && len(l.Plan.Slots) > 0 && l.Plan.Slots[0].AtNS != 0 {
+	if len(l.Plan.Slots) > 0 && l.Plan.Slots[0].AtNS != 0 {
 		_, last := l.counted()
 		mono := Monotonic()
 		begin := to.Add(time.Duration(l.Plan.Slots[0].AtNS - l.ahead - mono))
@@ -293,18 +255,10 @@ func (l *carried) look(seen *Seen, s *telemetry.Sampler, began time.Time) {
 			from, to = begin, end
 		}
 	}
-	if l.Plan == nil { // what autocannon counted, without its start and its warm-up
-		l.mu.Lock()
-		begin, end, err := generator.RawTrial{Printed: l.last}.Window()
-		l.mu.Unlock()
-		if err == nil && begin.After(from) && !end.After(to) {
-			from, to = begin, end
-		}
-	}
 	// At one request a second the CPU time of a request is that of a second.
 	const perSecond = "client_cpu_per_request_s"
 	w := s.Between(0, from, to, 1, 0)
-	if len(w.Metrics) == 0 && l.Plan != nil {
+	if len(w.Metrics) == 0 {
 		w = s.Between(0, began, time.Now(), 1, 0)
 	}
 	for name, v := range w.Metrics {

@@ -77,19 +77,15 @@ type Clock struct {
 // A Load is what one client is to do.
 type Load struct {
 	// Plan is for the lab's own generator; its slots begin at times of the
-	// client's own wall clock, in ns since 1970. nil: Argv is run instead.
-	Plan *load.Plan `json:"plan,omitempty"`
-	// Argv is a command line from the root of the client's checkout, such as
-	// trial.sh's, that prints one result.
-	Argv    []string `json:"argv,omitempty"`
-	CPUs    []int    `json:"cpus,omitempty"` // to pin the load to; empty: as the host's inventory says
-	LimitNS int64    `json:"limit_ns"`       // after which it counts as hung
-	// With Plan, the bytes at the client's interface are counted between these times
-	// of its wall clock. They are the same for all clients, of which one may have
+	// client's own wall clock, in ns since 1970.
+	Plan    *load.Plan `json:"plan,omitempty"`
+	CPUs    []int      `json:"cpus,omitempty"` // to pin the load to; empty: as the host's inventory says
+	LimitNS int64      `json:"limit_ns"`       // after which it counts as hung
+	// The bytes at the client's interface are counted between these times of its wall
+	// clock. They are the same for all clients, of which one may have
 	// fewer slots: what is sent to it between slots passes the server's interface.
 	FromNS int64 `json:"from_ns,omitempty"`
 	ToNS   int64 `json:"to_ns,omitempty"`
-	AtNS   int64 `json:"at_ns,omitempty"` // with Argv: the client's wall-clock time to start it
 }
 
 // Seen is what a client's own telemetry saw while a load ran.

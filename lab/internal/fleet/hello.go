@@ -51,7 +51,7 @@ func (o Owner) Say(a Asked) (Hello, error) {
 		}
 	}
 	h.Commit, h.Dirty = host.Commit(o.Root)
-	for _, name := range []string{"lab", "http_load", "node", "autocannon"} {
+	for _, name := range []string{"lab", "http_load"} {
 		found, err := host.FindPrograms(o.Root, o.Self, []string{name})
 		switch {
 		case err == nil:

@@ -285,9 +285,6 @@ func (s *Server) Start(ctx context.Context, client int, l Load) (Running, error)
 	s.loads[r.id] = r
 	s.mu.Unlock()
 	s.conn.send(frame{Kind: kindLoad, ID: r.id, Client: client, Load: &l})
-	if l.AtNS > 0 {
-		return r, nil // it starts when its time has come
-	}
 	late := time.NewTimer(startWithin)
 	defer late.Stop()
 	select {

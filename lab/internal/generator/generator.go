@@ -3,8 +3,7 @@
 //
 // A generator's own averages and summaries are not used. Its parser takes counts and times
 // from the output, and all figures are computed the same way. A figure that a generator cannot
-// give is missing, not 0. What several of autocannon measured together, each on a host of its
-// own, AggregateAutocannon adds up; load.Merge does so for http_load.
+// give is missing, not 0.
 package generator
 
 import (
@@ -97,29 +96,6 @@ func Of(start, finish time.Time, c Counts) *Result {
 		r.fault(gate.NoRequests, "no request was answered")
 	}
 	return r
-}
-
-// Together gives the sum of several clients' results the rate that they had together:
-// the sum of each client's own, over its own time. They begin and end some milliseconds
-// apart, and over all of that time the rate would be too low. Start and Finish become
-// those of the time in which all of them loaded. It returns how far apart the clients
-// began or ended.
-func (r *Result) Together(clients []*Result) (apart time.Duration) {
-	rps, first, last := 0.0, r.Start, r.Finish
-	for _, c := range clients {
-		rps += c.Metrics["throughput_rps"]
-		if c.Start.After(r.Start) {
-			r.Start = c.Start
-		}
-		if c.Finish.Before(r.Finish) {
-			r.Finish = c.Finish
-		}
-	}
-	if m := r.Metrics; rps > 0 {
-		m["throughput_rps"], m["duration_s"] = rps, m["requests"]/rps
-		m["transfer_bytes_per_s"] = r.Counts.Bytes / m["duration_s"]
-	}
-	return max(r.Start.Sub(first), last.Sub(r.Finish))
 }
 
 // Asked records the rate that was asked for, and closes the gate if the trial

@@ -315,7 +315,7 @@ func (p *Programs) packages(name string) (installed, error) {
 }
 
 // driven is what stands for a program of node packages in a record: its version, and
-// the scripts of the lab that drive it. What it depends on is in its digest alone.
+// the script of the lab that drives it. What it depends on is in its digest alone.
 func (p *Programs) driven(dir string) (string, error) {
 	var about struct{ Version string }
 	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
@@ -327,13 +327,11 @@ func (p *Programs) driven(dir string) (string, error) {
 	}
 	h := sha256.New()
 	fmt.Fprintln(h, about.Version)
-	for _, script := range []string{"trial.sh", "autocannon.mjs"} {
-		sum, err := digest(filepath.Join(p.root, "lab", "scripts", script))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", err
-		}
-		fmt.Fprintln(h, sum)
+	sum, err := digest(filepath.Join(p.root, "lab", "scripts", "trial.sh"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
 	}
+	fmt.Fprintln(h, sum)
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 

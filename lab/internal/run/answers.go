@@ -193,9 +193,7 @@ func (c *comparison) judge(l load, r *generator.Result, fail failer) {
 		fail(gate.NoTelemetry, "no answer was compared in the measured window")
 	}
 	l.bytes(c.head, r, fail)
-	if c.sockets != nil { // else the client is on another host
-		c.sockets.judge(r, fail)
-	}
+	c.sockets.judge(r, fail)
 }
 
 // bytes compares the load generator's byte count with the size of the route's

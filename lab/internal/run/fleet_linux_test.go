@@ -234,9 +234,7 @@ func TestWhatAFleetCannotCarryOutIsSaid(t *testing.T) {
 	if why := few.Unreachable(); why != "needs 4 clients; the fleet has 2" {
 		t.Errorf("%q", why)
 	}
-	profiled := profiling
-	profiled.settings = inPieces.settings
-	for says, x := range map[string]*experiment.Experiment{"it profiles servers that autocannon loads": profiled.parse(t),
+	for says, x := range map[string]*experiment.Experiment{"its servers are loaded by autocannon": inPieces.parse(t),
 		"its servers send events": committed(t, "batch-pacing")} {
 		plan := p.onFleet(fleetBlock, f)
 		plan.Experiment = x
@@ -308,43 +306,6 @@ func TestProfilesUnderAFleetsLoad(t *testing.T) {
 	})
 	if f.clients[0].loads == 0 || f.clients[1].loads != f.clients[0].loads {
 		t.Errorf("the clients loaded %d and %d times", f.clients[0].loads, f.clients[1].loads)
-	}
-	nothingRuns(t)
-}
-
-// autocannon on two clients begins at one time, and its own sum is the trial's.
-func TestAutocannonOnTwoClients(t *testing.T) {
-	p := newPlace(t)
-	f := newFleet(p, 2)
-	for _, c := range f.clients {
-		c.ahead = 0 // the generator goes by this machine's clock
-	}
-	d := inPieces
-	d.settings = "generator = \"autocannon\"\nconnections = 5\nprefork = false"
-	plan := p.onFleet(d, f)
-	made, err := Do(t.Context(), plan, &watching{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sound(t, plan.Experiment, made.File)
-	for _, one := range made.File.Trials {
-		if closed(one, gate.ClientFailed, gate.WrongAnswer, gate.Mismatches, gate.Non2xx) {
-			t.Errorf("%s: %q", one.Condition, one.Reasons)
-		}
-		if one.Clients == nil {
-			continue
-		}
-		if one.Clients[0].Requests == 0 || one.Clients[1].Requests == 0 ||
-			float64(one.Clients[0].Requests+one.Clients[1].Requests) != one.Metrics["requests"] ||
-			one.Metrics["client_thread_busy_max"] != 0.3 {
-			t.Errorf("%s: %+v, %v", one.Condition, one.Clients, one.Metrics)
-		}
-	}
-	line := strings.Join(f.clients[1].argvs[0], " ")
-	for _, want := range []string{"--connections 2 ", " --raw --at "} {
-		if !strings.Contains(line, want) {
-			t.Errorf("%q, want %q", line, want)
-		}
 	}
 	nothingRuns(t)
 }

@@ -74,9 +74,6 @@ func (g *group) measure(ctx context.Context) error {
 	}
 	switch {
 	case g.engine.plan.Clients != nil:
-		if !g.loads[0].rotates() {
-			return g.pieceOnFleet(ctx)
-		}
 		return g.onFleet(ctx)
 	case g.loads[0].rotates():
 		return g.rotate(ctx)

@@ -228,7 +228,7 @@ func (p Plan) Unreachable() string {
 	for _, l := range x.Lacking(string(p.Root)) {
 		why = append(why, l.Why())
 	}
-	if no := needs.LacksClients(p.clients(), p.Profile); no != "" {
+	if no := needs.LacksClients(p.clients()); no != "" {
 		why = append(why, no)
 	}
 	return strings.Join(why, "; ")

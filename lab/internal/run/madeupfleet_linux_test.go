@@ -41,7 +41,6 @@ type madeUpClient struct {
 	lies   func(*httpload.Line)            // changes what its generator reports
 	loads  int
 	plans  []*httpload.Plan
-	argvs  [][]string
 }
 
 func newFleet(p place, clients int) *madeUpFleet {
@@ -78,7 +77,7 @@ func (f *madeUpFleet) Clocks(context.Context) (all []fleet.Clock, err error) {
 func (f *madeUpFleet) Start(_ context.Context, client int, l fleet.Load) (fleet.Running, error) {
 	c := f.clients[client-1]
 	c.loads++
-	c.plans, c.argvs = append(c.plans, l.Plan), append(c.argvs, l.Argv)
+	c.plans = append(c.plans, l.Plan)
 	if c.refuse != "" {
 		return nil, fleet.Refused{Client: client, Why: c.refuse}
 	}
@@ -147,10 +146,6 @@ func (r *madeUpLoad) finish(err error) {
 func (r *madeUpLoad) run(l fleet.Load) {
 	c := r.client
 	ahead := fleet.Ahead(time.Now) + int64(c.ahead)
-	if l.Plan == nil {
-		r.piece(l)
-		return
-	}
 	p := *l.Plan
 	p.Slots = slices.Clone(p.Slots)
 	for i := range p.Slots {
@@ -210,30 +205,6 @@ func (r *madeUpLoad) run(l fleet.Load) {
 		r.finish(err)
 		return
 	}
-	r.finish(nil)
-}
-
-// piece runs a generator that takes no plan.
-func (r *madeUpLoad) piece(l fleet.Load) {
-	var out bytes.Buffer
-	proc, err := leash.Start(leash.Spec{Dir: r.client.fleet.root, Argv: l.Argv, Stdout: &out})
-	if err != nil {
-		r.finish(err)
-		return
-	}
-	select {
-	case <-proc.Done():
-	case <-r.ending:
-		_ = proc.Stop(proc.Pid(), 0)
-		<-proc.Done()
-	}
-	if err := proc.Err(); err != nil {
-		r.finish(fmt.Errorf("%w: %s", err, proc.LastLine()))
-		return
-	}
-	r.mu.Lock()
-	r.printed = out
-	r.mu.Unlock()
 	r.finish(nil)
 }
 

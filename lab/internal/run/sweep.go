@@ -31,16 +31,15 @@ type sweep struct {
 type portion struct {
 	number  int // of the client, from 1
 	plan    httpload.Plan
-	argv    []string // of a generator without plans, in place of one
-	targets []int    // by its own target: that of the whole
-	slots   []int    // by its own slot: that of the whole
-	aheadNS int64    // its wall clock's time less the whole's
+	targets []int // by its own target: that of the whole
+	slots   []int // by its own slot: that of the whole
+	aheadNS int64 // its wall clock's time less the whole's
 	running fleet.Running
 	report  *httpload.Report
 	seen    fleet.Seen
 }
 
-func (s *portion) loads() bool { return len(s.plan.Slots) > 0 || s.argv != nil }
+func (s *portion) loads() bool { return len(s.plan.Slots) > 0 }
 
 func (s *portion) name() string { return fmt.Sprintf("client %d", s.number) }
 
@@ -117,9 +116,7 @@ func (g *group) sweep(ctx context.Context, plan httpload.Plan, begins func(time.
 	defer s.edges.stop()
 	limit := time.Duration(to-fleet.Monotonic()) + time.Duration(2*len(plan.Targets))*longestFill + g.loads[0].grace
 	from, until := s.plan.Counted()
-	if faults, err = s.load(ctx, limit, func(one *portion) fleet.Load {
-		return fleet.Load{Plan: &one.plan, LimitNS: int64(limit), FromNS: from + one.aheadNS, ToNS: until + one.aheadNS}
-	}); err != nil || len(faults) > 0 {
+	if faults, err = s.load(ctx, limit, from, until); err != nil || len(faults) > 0 {
 		return s, faults, err
 	}
 	if s.after, err = e.clocks(ctx); err != nil {
@@ -128,13 +125,14 @@ func (g *group) sweep(ctx context.Context, plan httpload.Plan, begins func(time.
 	return s, s.read(), nil
 }
 
-// load starts the clients' loads and waits for their end.
-func (s *sweep) load(ctx context.Context, limit time.Duration, of func(*portion) fleet.Load) (faults []fault,
-	err error) {
+// load starts the clients' loads and waits for their end. The bytes at the clients'
+// interfaces are counted between from and until.
+func (s *sweep) load(ctx context.Context, limit time.Duration, from, until int64) (faults []fault, err error) {
 	defer s.stop()
 	if err := atOnce(ctx, len(s.shares), func(ctx context.Context, k int) (err error) {
 		if one := &s.shares[k]; one.loads() {
-			one.running, err = s.g.engine.plan.Clients.Start(ctx, one.number, of(one))
+			one.running, err = s.g.engine.plan.Clients.Start(ctx, one.number, fleet.Load{Plan: &one.plan,
+				LimitNS: int64(limit), FromNS: from + one.aheadNS, ToNS: until + one.aheadNS})
 		}
 		return err
 	}); err != nil {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/leash"
-	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
 // Unavailable says that this machine cannot make the topology. It is not a
@@ -33,12 +32,9 @@ type Link struct {
 
 	PeerDevice string      // the client's interface
 	wrap       [2][]string // prefixes for a command of the server and of the client
-	// Counters gives the readings of the interface's counters in place of those of
-	// shapers, where it is the interface of a fleet; nil where nobody reads them.
-	Counters func() (server, client []shaper.Reading)
-	holder   *leash.Proc
-	watches  []*watch // of the server's shaper and the client's
-	lifeln   *os.File // closing it ends the wire
+	holder     *leash.Proc
+	watches    []*watch // of the server's shaper and the client's
+	lifeln     *os.File // closing it ends the wire
 }
 
 // Up makes the topology. dir is the repository's root, and script the path of
