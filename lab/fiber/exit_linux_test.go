@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -8,9 +10,9 @@ import (
 func TestAddressInUse(t *testing.T) {
 	for _, first := range []string{"--prefork=true", "--prefork=false"} {
 		for _, second := range []string{"--prefork=true", "--prefork=false"} {
-			p := start(t, freeAddr(t), nil, first)
+			p := start(t, freeAddr(t), first)
 			p.readLines(map[string]int{"--prefork=true": 3, "--prefork=false": 1}[first], " listening ")
-			other := start(t, p.addr, nil, second)
+			other := start(t, p.addr, second)
 			if code := other.exitCode(); code != 3 {
 				t.Errorf("%s after %s: exit code %d, want 3", second, first, code)
 			}
@@ -25,23 +27,25 @@ func TestAddressInUse(t *testing.T) {
 
 func TestAddressNotOurs(t *testing.T) {
 	// 192.0.2.0/24 is for documentation: no interface has it.
-	p := start(t, "192.0.2.1:8083", nil)
+	p := start(t, "192.0.2.1:8083")
 	if code := p.exitCode(); code != 1 || len(p.all) != 1 || !strings.Contains(p.all[0], "--addr") {
 		t.Errorf("exit code %d, stderr:\n%s", code, strings.Join(p.all, "\n"))
 	}
 }
 
 func TestRefusedSetting(t *testing.T) {
-	p := start(t, freeAddr(t), []string{"INDEX_SOURCE=dice"})
-	want := `fiber_server: INDEX_SOURCE: "dice" is not accepted; give pool or gofakeit`
+	p := start(t, freeAddr(t), "--index=dice")
+	want := `fiber_server: invalid value "dice" for flag -index: give pool or gofakeit; see --help`
 	if code := p.exitCode(); code != 2 || len(p.all) != 1 || p.all[0] != want {
 		t.Errorf("exit code %d, stderr:\n%s\nwant 2 and %q", code, strings.Join(p.all, "\n"), want)
 	}
 }
 
 func TestWorkerWithoutMaster(t *testing.T) {
-	p := start(t, freeAddr(t), []string{"FIBER_PREFORK_CHILD=1"})
-	if code := p.exitCode(); code != 1 || len(p.all) != 1 || !strings.Contains(p.all[0], "FIBER_PREFORK_CHILD") {
-		t.Errorf("exit code %d, stderr:\n%s", code, strings.Join(p.all, "\n"))
+	cmd := exec.Command(binary, "--addr="+freeAddr(t))
+	cmd.Env = append(os.Environ(), "FIBER_PREFORK_CHILD=1")
+	out, _ := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); code != 1 || strings.Count(string(out), "FIBER_PREFORK_CHILD") != 1 {
+		t.Errorf("exit code %d, stderr:\n%s", code, out)
 	}
 }

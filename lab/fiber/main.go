@@ -26,8 +26,6 @@
 package main
 
 import (
-	"errors"
-	"flag"
 	"fmt"
 	"os"
 
@@ -44,15 +42,11 @@ func main() {
 // run decides what this process is: one that prints something and exits, a worker, the
 // workers' master, or a single server.
 func run(args []string) int {
-	s, err := parseSettings(args, os.Getenv)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		writeHelp(os.Stdout)
-		return program.OK
-	case err != nil:
-		say("%v", err)
-		return program.Refused
-	case s.Version:
+	s, err := parseSettings(args, os.Getenv("GOMAXPROCS"))
+	if status, over := self.Over(err, help()); over {
+		return status
+	}
+	if s.Version {
 		fmt.Println(version())
 		return program.OK
 	}

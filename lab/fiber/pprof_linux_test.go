@@ -11,7 +11,7 @@ import (
 )
 
 func TestPprof(t *testing.T) {
-	p := start(t, freeAddr(t), []string{"PPROF_ENABLE=1", "PPROF_ADDR=127.0.0.1:0", "INDEX_SOURCE=gofakeit"})
+	p := start(t, freeAddr(t), "--pprof", "--pprof-addr=127.0.0.1:0", "--index=gofakeit")
 	pid := p.cmd.Process.Pid
 	line := p.readLines(1, fmt.Sprintf("fiber_server: pprof pid=%d listening addr=", pid))[0]
 	addr := line[strings.LastIndexByte(line, '=')+1:]
@@ -74,9 +74,9 @@ func TestPprof(t *testing.T) {
 }
 
 func TestPprofAddressInUse(t *testing.T) {
-	p := start(t, freeAddr(t), nil, "--prefork=false")
+	p := start(t, freeAddr(t), "--prefork=false")
 	p.readLines(1, " listening ")
-	other := start(t, freeAddr(t), nil, "--pprof", "--pprof-addr="+p.addr)
+	other := start(t, freeAddr(t), "--pprof", "--pprof-addr="+p.addr)
 	want := "fiber_server: " + p.addr + " is already in use; stop the other server or choose another with --pprof-addr"
 	if code := other.exitCode(); code != 3 || len(other.all) != 1 || other.all[0] != want {
 		t.Errorf("exit code %d, stderr:\n%s\nwant 3 and %q", code, strings.Join(other.all, "\n"), want)

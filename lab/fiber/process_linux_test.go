@@ -44,17 +44,16 @@ func freeAddr(t *testing.T) string {
 }
 
 // start runs the binary on addr with three workers, and ends it with the test.
-func start(t *testing.T, addr string, env []string, args ...string) *process {
+func start(t *testing.T, addr string, args ...string) *process {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &process{t: t, addr: addr, lines: make(chan string, 100), done: make(chan struct{})}
-	p.cmd = exec.Command(binary, args...)
+	p.cmd = exec.Command(binary, append([]string{"--addr=" + addr}, args...)...)
 	p.cmd.Stderr = w
-	// No setting in this process's own environment may reach the server.
-	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "GOMAXPROCS=3", "LISTEN_ADDR=" + addr}, env...)
+	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "GOMAXPROCS=3"}
 	err = p.cmd.Start()
 	w.Close()
 	if err != nil {
@@ -170,7 +169,7 @@ func anyRunning(pids []int) bool { return slices.ContainsFunc(pids, running) }
 // startMaster starts a server with three workers and waits until all listen.
 func startMaster(t *testing.T, args ...string) (p *process, workers []int) {
 	t.Helper()
-	p = start(t, freeAddr(t), nil, args...)
+	p = start(t, freeAddr(t), args...)
 	p.readLines(3, " worker ")
 	workers = children(t, p.cmd.Process.Pid)
 	if len(workers) != 3 {
@@ -261,7 +260,7 @@ func keepAlive(t *testing.T, addr string) net.Conn {
 
 func TestSingle(t *testing.T) {
 	for _, stack := range []string{"fiber", "fasthttp", "net-http"} {
-		p := start(t, freeAddr(t), []string{"PREFORK=false", "STACK=" + stack})
+		p := start(t, freeAddr(t), "--prefork=false", "--stack="+stack)
 		pid := p.cmd.Process.Pid
 		p.readLines(1, fmt.Sprintf("fiber_server: single pid=%d listening addr=%s", pid, p.addr))
 		if got := children(t, pid); len(got) > 0 {
@@ -282,7 +281,7 @@ func TestSingle(t *testing.T) {
 }
 
 func TestPrinted(t *testing.T) {
-	for flag, want := range map[string]string{"--help": "INDEX_SOURCE", "--version": "fiber v3"} {
+	for flag, want := range map[string]string{"--help": "GOMAXPROCS", "--version": "fiber v3"} {
 		out, err := exec.Command(binary, flag).Output()
 		if err != nil || !strings.Contains(string(out), want) {
 			t.Errorf("%s: %v: %s", flag, err, out)

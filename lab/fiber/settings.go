@@ -2,9 +2,7 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"net"
 	"strconv"
 
@@ -38,11 +36,10 @@ const (
 	indexGofakeit = "gofakeit"
 )
 
-// A setting is one row of the table from which the flags, the environment
-// variables and the help text are all made, so that the three cannot disagree.
+// A setting is one row of the table from which the flags and the help text are made, so
+// that the two cannot disagree.
 type setting struct {
 	flag   string // without the dashes
-	env    string
 	def    string
 	value  string // the placeholder for the value in the help
 	accept string // the accepted values, in the words of the refusal and of the help
@@ -67,7 +64,7 @@ const (
 
 var settings = []setting{
 	{
-		flag: "addr", env: "LISTEN_ADDR", def: "127.0.0.1:8083", value: "HOST:PORT",
+		flag: "addr", def: "127.0.0.1:8083", value: "HOST:PORT",
 		accept: "HOST:PORT, as in 127.0.0.1:8083 or :8083 for every interface",
 		about:  "address to listen on",
 		set: func(s *Settings, v string) bool {
@@ -76,7 +73,7 @@ var settings = []setting{
 		},
 	},
 	{
-		flag: "stack", env: "STACK", def: stackFiber, value: "STACK",
+		flag: "stack", def: stackFiber, value: "STACK",
 		accept: "fiber, fasthttp or net-http",
 		about:  "what serves the routes: Fiber, the fasthttp it stands on, or Go's own net/http; prefork is Fiber's",
 		set: func(s *Settings, v string) bool {
@@ -85,13 +82,13 @@ var settings = []setting{
 		},
 	},
 	{
-		flag: "prefork", env: "PREFORK", def: "true", value: "BOOL", isBool: true,
+		flag: "prefork", def: "true", value: "BOOL", isBool: true,
 		accept: "true or false",
 		about:  "one worker process for each of GOMAXPROCS, behind a master",
 		set:    func(s *Settings, v string) bool { return setBool(&s.Prefork, v) },
 	},
 	{
-		flag: "index", env: "INDEX_SOURCE", def: indexPool, value: "SOURCE",
+		flag: "index", def: indexPool, value: "SOURCE",
 		accept: "pool or gofakeit",
 		about: "how a request gets its product: from indices drawn at start, or from gofakeit's global faker, behind its " +
 			"mutex",
@@ -101,7 +98,7 @@ var settings = []setting{
 		},
 	},
 	{
-		flag: "write-buffer", env: "WRITE_BUFFER", def: strconv.Itoa(fiber.DefaultWriteBufferSize), value: "BYTES",
+		flag: "write-buffer", def: strconv.Itoa(fiber.DefaultWriteBufferSize), value: "BYTES",
 		accept: fmt.Sprintf("a whole number of bytes from %d to %d", minWriteBuffer, maxWriteBuffer),
 		about:  "buffer of each connection; a response that does not fit takes more than one write",
 		set: func(s *Settings, v string) bool {
@@ -109,25 +106,25 @@ var settings = []setting{
 		},
 	},
 	{
-		flag: "tuning", env: "TUNING", def: "", value: "NAMES",
+		flag: "tuning", def: "", value: "NAMES",
 		accept: "names from the list of tunings in --help, each once, joined by commas",
 		about:  "what Fiber, fasthttp and the handlers do otherwise than as they come; Fiber only",
 		set:    func(s *Settings, v string) bool { return s.Tuning.parse(v) },
 	},
 	{
-		flag: "spin-ns", env: "SPIN_NS", def: "0", value: "NS",
+		flag: "spin-ns", def: "0", value: "NS",
 		accept: fmt.Sprintf("a whole number of nanoseconds from 0 to %d", maxSpinNs),
 		about:  "processor time to burn on each request before its answer: a slower server, to see that a lab notices",
 		set:    func(s *Settings, v string) bool { return setInt(&s.SpinNs, v, 0, maxSpinNs) },
 	},
 	{
-		flag: "pprof", env: "PPROF_ENABLE", def: "false", value: "BOOL", isBool: true,
+		flag: "pprof", def: "false", value: "BOOL", isBool: true,
 		accept: "true or false",
 		about:  "serve net/http/pprof, and turn prefork off so that every request is in the profiled process",
 		set:    func(s *Settings, v string) bool { return setBool(&s.Pprof, v) },
 	},
 	{
-		flag: "pprof-addr", env: "PPROF_ADDR", def: "127.0.0.1:6060", value: "HOST:PORT",
+		flag: "pprof-addr", def: "127.0.0.1:6060", value: "HOST:PORT",
 		accept: program.AcceptLoopback,
 		about:  "address of net/http/pprof, loopback only",
 		set: func(s *Settings, v string) bool {
@@ -137,7 +134,7 @@ var settings = []setting{
 		},
 	},
 	{
-		flag: "pprof-sockets", env: "PPROF_SOCKETS", def: "", value: "DIR",
+		flag: "pprof-sockets", def: "", value: "DIR",
 		accept: "a directory of your own that is closed to others (mode 0700)",
 		about:  "every process that answers requests serves net/http/pprof on DIR/<pid>.sock; prefork stays as it is",
 		set: func(s *Settings, v string) bool {
@@ -146,13 +143,13 @@ var settings = []setting{
 		},
 	},
 	{
-		flag: "mutex-fraction", env: "MUTEX_FRACTION", def: strconv.Itoa(entryMutexFraction), value: "N",
+		flag: "mutex-fraction", def: strconv.Itoa(entryMutexFraction), value: "N",
 		accept: fmt.Sprintf("a whole number from 1 to %d", maxMutexFraction),
 		about:  "with pprof on, one in N contended mutex events is sampled, on average; 1 is every one",
 		set:    func(s *Settings, v string) bool { return setInt(&s.MutexFraction, v, 1, maxMutexFraction) },
 	},
 	{
-		flag: "block-rate-ns", env: "BLOCK_RATE_NS", def: strconv.Itoa(entryBlockRateNs), value: "N",
+		flag: "block-rate-ns", def: strconv.Itoa(entryBlockRateNs), value: "N",
 		accept: fmt.Sprintf("a whole number of nanoseconds from 1 to %d", maxBlockRateNs),
 		about: "with pprof on, one blocking event is sampled for each N ns blocked, on average: shorter ones in " +
 			"proportion, scaled up; 1 is every one",
@@ -160,36 +157,32 @@ var settings = []setting{
 	},
 }
 
-// parseSettings reads the flags, then the environment for those not given, then the
-// defaults. An empty variable counts as not set: that is how a shell script passes on a
-// variable that it was not given. Every error is one line.
-func parseSettings(args []string, getenv func(string) string) (Settings, error) {
+// parseSettings reads the flags. Every error is one line.
+func parseSettings(args []string, gomaxprocs string) (Settings, error) {
 	var s Settings
-	given, err := parseFlags(args, &s.Version)
-	if err != nil || s.Version {
+	fs := program.NewFlags()
+	fs.BoolVar(&s.Version, "version", false, "")
+	for _, st := range settings {
+		st.set(&s, st.def)
+		set := func(v string) error {
+			if !st.set(&s, v) {
+				return errors.New("give " + st.accept)
+			}
+			return nil
+		}
+		if st.isBool {
+			fs.BoolFunc(st.flag, "", set)
+		} else {
+			fs.Func(st.flag, "", set)
+		}
+	}
+	if err := fs.Read(args, "a value is joined with =, as in --prefork=false; "); err != nil || s.Version {
 		return s, err
 	}
-	for _, st := range settings {
-		name, v := "--"+st.flag, ""
-		if f, ok := given[st.flag]; ok {
-			v = f
-		} else if e := getenv(st.env); e != "" {
-			name, v = st.env, e
-		} else {
-			v = st.def
-		}
-		if !st.set(&s, v) {
-			return s, refusal(name, v, st.accept)
-		}
-	}
-
 	// The Go runtime ignores a GOMAXPROCS that it cannot read. Here that would change the
 	// number of workers without notice.
-	if v := getenv("GOMAXPROCS"); v != "" {
-		var n int
-		if !setInt(&n, v, 1, maxWorkers) {
-			return s, refusal("GOMAXPROCS", v, fmt.Sprintf("a whole number from 1 to %d", maxWorkers))
-		}
+	if n := 0; gomaxprocs != "" && !setInt(&n, gomaxprocs, 1, maxWorkers) {
+		return s, fmt.Errorf("GOMAXPROCS: %q is not accepted; give a whole number from 1 to %d", gomaxprocs, maxWorkers)
 	}
 	if s.Pprof && s.PprofSockets != "" {
 		return s, errors.New("--pprof-sockets: not with --pprof, which turns prefork off; give one of the two")
@@ -213,41 +206,6 @@ func parseSettings(args []string, getenv func(string) string) (Settings, error) 
 		return s, errors.New("--addr: port 0 needs --prefork=false, since each worker would get a port of its own")
 	}
 	return s, nil
-}
-
-// parseFlags returns the given flags as text. It does not use the conversions of the flag
-// package, whose errors name neither the accepted values nor the environment variable.
-func parseFlags(args []string, version *bool) (map[string]string, error) {
-	given := make(map[string]string)
-	fs := flag.NewFlagSet("fiber_server", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fs.BoolVar(version, "version", false, "")
-	for _, st := range settings {
-		keep := func(v string) error {
-			given[st.flag] = v
-			return nil
-		}
-		if st.isBool {
-			fs.BoolFunc(st.flag, "", keep)
-		} else {
-			fs.Func(st.flag, "", keep)
-		}
-	}
-	err := fs.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return nil, err
-	case err != nil:
-		return nil, fmt.Errorf("%w; see --help", err)
-	case fs.NArg() > 0:
-		return nil, fmt.Errorf("unexpected argument %q; a value is joined with =, as in --prefork=false; see --help",
-			fs.Arg(0))
-	}
-	return given, nil
-}
-
-func refusal(name, value, accept string) error {
-	return fmt.Errorf("%s: %q is not accepted; give %s", name, value, accept)
 }
 
 // setBool takes fewer spellings than strconv.ParseBool: the help can list these.

@@ -115,7 +115,7 @@ func serving(t *testing.T, dir string, pids []int) {
 
 func TestSocketOfEachWorker(t *testing.T) {
 	dir := socketDir(t)
-	p := start(t, freeAddr(t), []string{"PPROF_SOCKETS=" + dir})
+	p := start(t, freeAddr(t), "--pprof-sockets="+dir)
 	p.readLines(3, ": worker ")
 	workers := children(t, p.cmd.Process.Pid)
 	serving(t, dir, workers)
@@ -146,7 +146,7 @@ func TestSocketOfEachWorker(t *testing.T) {
 func TestSocketOfASingleProcess(t *testing.T) {
 	for _, stack := range []string{"fiber", "fasthttp", "net-http"} {
 		dir := socketDir(t)
-		p := start(t, freeAddr(t), nil, "--prefork=false", "--stack="+stack, "--pprof-sockets="+dir)
+		p := start(t, freeAddr(t), "--prefork=false", "--stack="+stack, "--pprof-sockets="+dir)
 		pid := p.cmd.Process.Pid
 		p.readLines(1, " single ")
 		if want := fmt.Sprintf("fiber_server: pprof pid=%d listening addr=%s/%d.sock", pid, dir, pid); p.all[0] != want {
@@ -168,7 +168,7 @@ func TestSocketOfASingleProcess(t *testing.T) {
 
 func TestRatesReachWorkers(t *testing.T) {
 	dir := socketDir(t)
-	p := start(t, freeAddr(t), nil, "--pprof-sockets="+dir, "--mutex-fraction=3", "--block-rate-ns=1")
+	p := start(t, freeAddr(t), "--pprof-sockets="+dir, "--mutex-fraction=3", "--block-rate-ns=1")
 	p.readLines(3, ": worker ")
 	for _, name := range sockets(t, dir) {
 		path := filepath.Join(dir, name)
@@ -204,7 +204,7 @@ func TestRatesReachWorkers(t *testing.T) {
 // The window of a profile is bounded, whatever net/http/pprof would accept.
 func TestLongestProfile(t *testing.T) {
 	dir := socketDir(t)
-	p := start(t, freeAddr(t), nil, "--prefork=false", "--pprof-sockets="+dir)
+	p := start(t, freeAddr(t), "--prefork=false", "--pprof-sockets="+dir)
 	p.readLines(1, " single ")
 	path := pprofsock.Path(dir, p.cmd.Process.Pid)
 	for _, kind := range []string{"profile", "mutex", "trace"} {
@@ -222,7 +222,7 @@ func TestLongestProfile(t *testing.T) {
 // the same directory works.
 func TestSocketsLeftByTheDead(t *testing.T) {
 	dir := socketDir(t)
-	first := start(t, freeAddr(t), nil, "--pprof-sockets="+dir)
+	first := start(t, freeAddr(t), "--pprof-sockets="+dir)
 	first.readLines(3, ": worker ")
 	workers := children(t, first.cmd.Process.Pid)
 	first.signal(syscall.SIGKILL)
@@ -232,7 +232,7 @@ func TestSocketsLeftByTheDead(t *testing.T) {
 		t.Fatalf("left behind: %v; the test is of three", stale)
 	}
 
-	second := start(t, freeAddr(t), nil, "--pprof-sockets="+dir)
+	second := start(t, freeAddr(t), "--pprof-sockets="+dir)
 	second.readLines(3, ": worker ")
 	for _, pid := range children(t, second.cmd.Process.Pid) {
 		if status, _ := fetch(t, pprofsock.Path(dir, pid), "/debug/pprof/goroutine"); status != 200 {
@@ -251,7 +251,7 @@ func TestSocketsLeftByTheDead(t *testing.T) {
 // A lost worker ends its siblings before they can remove their sockets.
 func TestSocketsOfALostWorker(t *testing.T) {
 	dir := socketDir(t)
-	p := start(t, freeAddr(t), nil, "--pprof-sockets="+dir)
+	p := start(t, freeAddr(t), "--pprof-sockets="+dir)
 	p.readLines(3, ": worker ")
 	if err := syscall.Kill(children(t, p.cmd.Process.Pid)[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -295,7 +295,7 @@ func TestSocketDirRefused(t *testing.T) {
 		{long, "is too long by 1: a socket's path has at most 107 bytes"},
 	} {
 		for _, prefork := range []bool{true, false} {
-			p := start(t, freeAddr(t), nil, "--pprof-sockets="+tt.dir, "--prefork="+strconv.FormatBool(prefork))
+			p := start(t, freeAddr(t), "--pprof-sockets="+tt.dir, "--prefork="+strconv.FormatBool(prefork))
 			code := p.exitCode()
 			if code != program.Refused || len(p.all) != 1 ||
 				!strings.HasPrefix(p.all[0], "fiber_server: --pprof-sockets: "+tt.dir+" "+tt.want) {
@@ -310,7 +310,7 @@ func TestSocketDirRefused(t *testing.T) {
 func TestStopDuringAProfile(t *testing.T) {
 	for _, prefork := range []string{"true", "false"} {
 		dir := socketDir(t)
-		p := start(t, freeAddr(t), nil, "--pprof-sockets="+dir, "--prefork="+prefork)
+		p := start(t, freeAddr(t), "--pprof-sockets="+dir, "--prefork="+prefork)
 		p.readLines(map[string]int{"true": 4, "false": 1}[prefork], "addr="+p.addr) // the master prints the address too
 		conn, err := net.Dial("unix", filepath.Join(dir, sockets(t, dir)[0]))
 		if err != nil {

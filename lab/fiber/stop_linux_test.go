@@ -40,7 +40,7 @@ func TestStop(t *testing.T) {
 // after text, unfinished. The connection ends with the test.
 func halfAsked(t *testing.T, mode, text string) (*process, net.Conn) {
 	t.Helper()
-	p := start(t, freeAddr(t), nil, strings.Fields(mode)...)
+	p := start(t, freeAddr(t), strings.Fields(mode)...)
 	listeners := 1
 	if mode == "--prefork=true" {
 		listeners = 3
@@ -98,7 +98,7 @@ func TestStopAnswersRequestInFlight(t *testing.T) {
 // Clients that never pause get every answer, and are told to close.
 func TestStopUnderLoad(t *testing.T) {
 	for _, mode := range []string{"--prefork=true", "--prefork=false"} {
-		p := start(t, freeAddr(t), nil, mode)
+		p := start(t, freeAddr(t), mode)
 		p.readLines(map[string]int{"--prefork=true": 3, "--prefork=false": 1}[mode], " listening ")
 
 		const clients = 12
@@ -176,7 +176,7 @@ func TestStopWithStuckRequest(t *testing.T) {
 
 func TestStopWhileStarting(t *testing.T) {
 	for _, delay := range []time.Duration{0, 5, 20, 50, 80} {
-		p := start(t, freeAddr(t), nil)
+		p := start(t, freeAddr(t))
 		p.readLines(1, " master ")
 		time.Sleep(delay * time.Millisecond)
 		p.signal(syscall.SIGTERM)

@@ -5,7 +5,7 @@
 // order before that. A process that its scripts put into a wire's namespaces
 // also dies with the wire. The lab decides a process's environment: of the
 // caller's it passes on only the variables in Passed, since any other (GOGC,
-// NODE_OPTIONS, WRITE_BUFFER) could change a figure without leaving a trace.
+// NODE_OPTIONS) could change a figure without leaving a trace.
 //
 // A server may be any program, with children that leave its group or lose their
 // parent. It is started by Hold, in a process of its own, which has all of them

@@ -7,8 +7,7 @@
 // from everything else. Servers under test import this package, so it imports
 // only the standard library.
 //
-// The lab's own command line, and the environment that fiber_server reads, have
-// parsers of their own. A stamp cannot be checked: a person who builds a program
+// The lab's own command line has a parser of its own. A stamp cannot be checked: a person who builds a program
 // can write any stamp.
 package program
 
