@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 )
 
 func TestAddressInUse(t *testing.T) {
@@ -42,7 +44,7 @@ func TestRefusedSetting(t *testing.T) {
 }
 
 func TestWorkerWithoutMaster(t *testing.T) {
-	cmd := exec.Command(binary, "--addr="+freeAddr(t))
+	cmd := exec.Command(programtest.Path("fiber_server"), "--addr="+freeAddr(t))
 	cmd.Env = append(os.Environ(), "FIBER_PREFORK_CHILD=1")
 	out, _ := cmd.CombinedOutput()
 	if code := cmd.ProcessState.ExitCode(); code != 1 || strings.Count(string(out), "FIBER_PREFORK_CHILD") != 1 {

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 )
 
 // patience is how long a test waits for what should take moments. It does not test speed;
@@ -51,7 +53,7 @@ func start(t *testing.T, addr string, args ...string) *process {
 		t.Fatal(err)
 	}
 	p := &process{t: t, addr: addr, lines: make(chan string, 100), done: make(chan struct{})}
-	p.cmd = exec.Command(binary, append([]string{"--addr=" + addr}, args...)...)
+	p.cmd = exec.Command(programtest.Path("fiber_server"), append([]string{"--addr=" + addr}, args...)...)
 	p.cmd.Stderr = w
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "GOMAXPROCS=3"}
 	err = p.cmd.Start()
@@ -282,7 +284,7 @@ func TestSingle(t *testing.T) {
 
 func TestPrinted(t *testing.T) {
 	for flag, want := range map[string]string{"--help": "GOMAXPROCS", "--version": "fiber v3"} {
-		out, err := exec.Command(binary, flag).Output()
+		out, err := exec.Command(programtest.Path("fiber_server"), flag).Output()
 		if err != nil || !strings.Contains(string(out), want) {
 			t.Errorf("%s: %v: %s", flag, err, out)
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -18,77 +17,27 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 	"github.com/line-rate/line-rate/lab/server/catalog/contract"
 )
 
-// programs are built once, in one directory.
-var programs string
-
-func TestMain(m *testing.M) {
-	var err error
-	if programs, err = os.MkdirTemp("", "floor"); err == nil {
-		var out []byte
-		if out, err = exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o",
-			filepath.Join(programs, "floor_server"), ".").CombinedOutput(); err != nil {
-			err = fmt.Errorf("%w: %s", err, out)
-		}
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(programs)
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { programtest.Main(m, map[string]string{"floor_server": "."}) }
 
 // start runs a program on a free port and waits until it listens.
 func start(t *testing.T, words ...string) (cmd *exec.Cmd, v *serving) {
 	t.Helper()
-	cmd = exec.Command(words[0], words[1:]...)
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	r := bufio.NewReader(stderr)
-	for {
-		line, err := r.ReadString('\n')
-		if err != nil {
-			t.Fatalf("%q: %v", words, err)
-		}
-		if before, addr, ok := strings.Cut(strings.TrimSpace(line), ": worker pid="); ok {
-			if want := filepath.Base(words[0]); before != want && words[0] != "sh" {
-				t.Errorf("said %q, want %s", before, want)
-			}
-			var pid int
-			if _, err := fmt.Sscanf(addr, "%d listening addr=%s", &pid, &addr); err != nil || pid != cmd.Process.Pid {
-				t.Fatalf("%q, %v; its pid is %d", line, err, cmd.Process.Pid)
-			}
-			return cmd, &serving{t: t, addr: addr}
-		}
-	}
+	cmd, addr := programtest.Start(t, words...)
+	return cmd, &serving{t: t, addr: addr}
 }
 
-func floor() string { return filepath.Join(programs, "floor_server") }
+func floor() string { return programtest.Path("floor_server") }
 
 // refusals checks what a program says to wrong calls, in one line, and its exit status.
 func refusals(t *testing.T, name, addr string, more map[string]string) {
 	t.Helper()
-	type call struct {
-		args []string
-		code int
-		says string
-	}
-	calls := []call{
+	calls := programtest.Calls{
 		{[]string{"--addr", addr}, program.InUse, addr + " is already in use; stop the other server"},
 		{[]string{"--addr", "192.0.2.1:80"}, program.Failure, "--addr"}, // an address reserved for documentation
 		{[]string{"--addr", "8083"}, program.Refused, "as in 127.0.0.1:8083"},
@@ -97,16 +46,9 @@ func refusals(t *testing.T, name, addr string, more map[string]string) {
 		{[]string{"--help"}, program.OK, "/simple"},
 	}
 	for args, says := range more {
-		calls = append(calls, call{strings.Fields(args), program.Refused, says})
+		calls = append(calls, programtest.Calls{{strings.Fields(args), program.Refused, says}}...)
 	}
-	for _, c := range calls {
-		cmd := exec.Command(name, c.args...)
-		out, _ := cmd.CombinedOutput()
-		if code := cmd.ProcessState.ExitCode(); code != c.code || !strings.Contains(string(out), c.says) || code != 0 &&
-			bytes.Count(out, []byte("\n")) != 1 {
-			t.Errorf("%q: exit status %d, want %d: %s", c.args, code, c.code, out)
-		}
-	}
+	calls.Check(t, name)
 }
 
 // ended sends SIGTERM and checks that the program ends well.
@@ -184,7 +126,7 @@ func TestServerInC(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no C compiler (cc)")
 	}
-	name := filepath.Join(programs, "c_floor")
+	name := programtest.Path("c_floor")
 	if out, err := exec.Command(cc, "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-o", name,
 		"c/c_floor.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -193,7 +135,7 @@ func TestServerInC(t *testing.T) {
 	for i := range catalog.Size {
 		bodies.Write(append(bytes.Clone(pool().Body(i)), '\n'))
 	}
-	file := filepath.Join(programs, "read.jsonl")
+	file := programtest.Path("read.jsonl")
 	if err := os.WriteFile(file, bodies.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 )
 
 // BenchmarkBesideWrk prints what a request costs the client, how much of its core each
@@ -60,7 +62,7 @@ func median(v []float64) float64 {
 func pinned(b *testing.B) (addr string, pid int) {
 	b.Helper()
 	addr = "127.0.0.1:18390"
-	cmd := exec.Command("taskset", "-c", "0", filepath.Join(built, "fiber_server"), "--prefork=false", "--addr", addr)
+	cmd := exec.Command("taskset", "-c", "0", programtest.Path("fiber_server"), "--prefork=false", "--addr", addr)
 	stderr, _ := cmd.StderrPipe()
 	if err := cmd.Start(); err != nil {
 		b.Skip(err)
@@ -87,7 +89,7 @@ func ownCost(b *testing.B, url string, depth, server int) (cost, rate, busy floa
 	if err := plan.Write(&input); err != nil {
 		b.Fatal(err)
 	}
-	cmd := exec.Command("taskset", "-c", "1", filepath.Join(built, "http_load"), "--plan", "-")
+	cmd := exec.Command("taskset", "-c", "1", programtest.Path("http_load"), "--plan", "-")
 	input.WriteString("end\n")
 	cmd.Stdin = &input
 	out, err := cmd.Output()

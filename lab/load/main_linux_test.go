@@ -12,13 +12,14 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 )
 
 // A signal ends the load at once, and no measurement is printed.
 func TestASignalEndsIt(t *testing.T) {
 	s := serve(t, polite)
 	for _, extra := range [][]string{nil, {"--rate", "10"}} {
-		cmd := exec.Command(filepath.Join(built, "http_load"),
+		cmd := exec.Command(programtest.Path("http_load"),
 			append([]string{"--url", s.url, "--connections", "1", "--warmup", "0.01", "--duration", "60"}, extra...)...)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
@@ -64,7 +65,7 @@ func TestTheWireIsReadOnBothSides(t *testing.T) {
 		return exec.Command(filepath.Join(scripts, "wire.sh"),
 			append([]string{"in", side, fmt.Sprint(pid), "--"}, argv...)...)
 	}
-	server := in("server", serverPID, filepath.Join(built, "null_server"), "--addr", serverAddr+":8083")
+	server := in("server", serverPID, programtest.Path("null_server"), "--addr", serverAddr+":8083")
 	listens, _ := server.StderrPipe()
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
@@ -85,7 +86,7 @@ func TestTheWireIsReadOnBothSides(t *testing.T) {
 	p.Wire = &Wire{ServerPID: serverPID, ServerDevice: "wire-server", ClientDevice: "wire-client"}
 	var plan bytes.Buffer
 	_ = p.Write(&plan)
-	client := in("client", clientPID, filepath.Join(built, "http_load"), "--plan", "-")
+	client := in("client", clientPID, programtest.Path("http_load"), "--plan", "-")
 	var stderr bytes.Buffer
 	client.Stdin, client.Stderr = &plan, &stderr // the program ends at the end of its input
 	out, err := client.Output()

@@ -8,10 +8,11 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 )
 
 // realPlan loads two of the lab's own servers in turn.
@@ -38,7 +39,7 @@ func realPlan(t *testing.T) *Plan {
 // connections that stay open until it is told to end.
 func TestAPlanOverRealServers(t *testing.T) {
 	p := realPlan(t)
-	cmd := exec.Command(filepath.Join(built, "http_load"), "--plan", "-")
+	cmd := exec.Command(programtest.Path("http_load"), "--plan", "-")
 	stdin, _ := cmd.StdinPipe()
 	stdout, _ := cmd.StdoutPipe()
 	var stderr bytes.Buffer

@@ -4,48 +4,24 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/answer"
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 )
 
-// built is the directory of the programs, built for tests that need processes.
-var built string
-
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
-
-func buildAndRun(m *testing.M) int {
+func TestMain(m *testing.M) {
 	// A thread that waits occupies one of Go's processors, and the servers of these tests
 	// run in the same process.
 	runtime.GOMAXPROCS(8)
-	var err error
-	if built, err = os.MkdirTemp("", "http_load"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(built)
-	for name, pkg := range map[string]string{"http_load": "../cmd/http_load", "null_server": "../null",
-		"fiber_server": "../fiber"} {
-		build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o",
-			filepath.Join(built, name), ".")
-		build.Dir = pkg
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
-			return 1
-		}
-	}
-	return m.Run()
+	programtest.Main(m, map[string]string{"http_load": "../cmd/http_load", "null_server": "../null",
+		"fiber_server": "../fiber"})
 }
 
 // A site is a server that does what a test tells it to. Requests are numbered from 1.
@@ -181,31 +157,6 @@ func clean(t *testing.T, s TargetSummary) {
 // start starts one of the lab's servers and returns its address and pid.
 func start(t *testing.T, program string, args ...string) (addr string, pid int) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr = ln.Addr().String()
-	ln.Close()
-	cmd := exec.Command(filepath.Join(built, program), append(args, "--addr", addr)...)
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	lines := bufio.NewScanner(stderr)
-	for lines.Scan() {
-		if strings.Contains(lines.Text(), "listening") {
-			go io.Copy(io.Discard, stderr)
-			return addr, cmd.Process.Pid
-		}
-	}
-	t.Fatalf("%s does not listen", program)
-	return "", 0
+	cmd, addr := programtest.Start(t, append([]string{programtest.Path(program), "--addr", "127.0.0.1:0"}, args...)...)
+	return addr, cmd.Process.Pid
 }

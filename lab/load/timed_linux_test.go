@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"net"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 )
 
 // A process is http_load, carrying out a plan.
@@ -24,7 +25,7 @@ type process struct {
 // launch starts http_load with a plan.
 func launch(t *testing.T, p *Plan) *process {
 	t.Helper()
-	g := &process{plan: p, cmd: exec.Command(filepath.Join(built, "http_load"), "--plan", "-")}
+	g := &process{plan: p, cmd: exec.Command(programtest.Path("http_load"), "--plan", "-")}
 	var input bytes.Buffer
 	if err := p.Write(&input); err != nil {
 		t.Fatal(err)

@@ -9,66 +9,24 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 	"github.com/line-rate/line-rate/lab/server/catalog/contract"
 )
 
-var binary string
-
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "null_server")
-	if err == nil {
-		binary = filepath.Join(dir, "null_server")
-		var out []byte
-		if out, err = exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", binary,
-			".").CombinedOutput(); err != nil {
-			err = fmt.Errorf("%w: %s", err, out)
-		}
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
-
-// patience ends a test that would hang; it does not test speed.
-const patience = 20 * time.Second
+func TestMain(m *testing.M) { programtest.Main(m, map[string]string{"null_server": "."}) }
 
 // start runs the server on a free port and returns its address.
 func start(t *testing.T) (cmd *exec.Cmd, addr string) {
 	t.Helper()
-	cmd = exec.Command(binary, "--addr", "127.0.0.1:0")
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	line, err := bufio.NewReader(stderr).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	line, addr, _ = strings.Cut(strings.TrimSpace(line), " listening addr=")
-	if want := fmt.Sprintf("null_server: worker pid=%d", cmd.Process.Pid); line != want {
-		t.Fatalf("said %q, want %q", line, want)
-	}
-	return cmd, addr
+	return programtest.Start(t, programtest.Path("null_server"), "--addr", "127.0.0.1:0")
 }
 
 func dial(t *testing.T, addr string) net.Conn {
@@ -77,7 +35,7 @@ func dial(t *testing.T, addr string) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	_ = conn.SetDeadline(time.Now().Add(programtest.Patience))
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
@@ -218,11 +176,7 @@ func TestExitStatuses(t *testing.T) {
 	if err != nil || string(comm) != "null_server\n" {
 		t.Errorf("the process is called %q, %v", comm, err)
 	}
-	for _, c := range []struct {
-		args []string
-		code int
-		says string
-	}{
+	programtest.Calls{
 		{[]string{"--addr", addr}, program.InUse, addr + " is already in use; stop the other server"},
 		{[]string{"--addr", "192.0.2.1:80"}, program.Failure, "--addr"}, // an address reserved for documentation
 		{[]string{"--addr", "8083"}, program.Refused, "give HOST:PORT"},
@@ -230,14 +184,7 @@ func TestExitStatuses(t *testing.T) {
 		{[]string{"--prefork"}, program.Refused, "-prefork"},
 		{[]string{"serve"}, program.Refused, `"serve"`},
 		{[]string{"--help"}, program.OK, "/simple"},
-	} {
-		other := exec.Command(binary, c.args...)
-		out, _ := other.CombinedOutput()
-		if code := other.ProcessState.ExitCode(); code != c.code || !strings.Contains(string(out), c.says) || code != 0 &&
-			bytes.Count(out, []byte("\n")) != 1 {
-			t.Errorf("%q: exit status %d, want %d: %s", c.args, code, c.code, out)
-		}
-	}
+	}.Check(t, programtest.Path("null_server"))
 	conn := dial(t, addr) // an open connection does not keep the server from ending
 	fmt.Fprintf(conn, get, "simple")
 	next(t, bufio.NewReader(conn))

@@ -9,34 +9,15 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 )
 
-// binary is the lab's server, built for the tests.
-var binary string
-
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
-
-func buildAndRun(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "profiles")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "fiber_server")
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", binary, ".")
-	build.Dir = "../../fiber"
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { programtest.Main(m, map[string]string{"fiber_server": "../../fiber"}) }
 
 // patience ends a test that hangs; it asserts no speed.
 const patience = 20 * time.Second
@@ -69,7 +50,7 @@ func startServer(t *testing.T, procs int, prefork bool, args ...string) *server 
 		listeners, role = procs, ": worker "
 	}
 	args = append([]string{"--addr=" + s.addr, fmt.Sprintf("--prefork=%v", prefork), "--pprof-sockets=" + dir}, args...)
-	s.cmd = exec.Command(binary, args...)
+	s.cmd = exec.Command(programtest.Path("fiber_server"), args...)
 	s.cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", procs))
 	stderr, err := s.cmd.StderrPipe()
 	if err != nil {

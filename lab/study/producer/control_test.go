@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 	"github.com/line-rate/line-rate/lab/study/event"
 )
 
@@ -47,7 +48,7 @@ func TestControl(t *testing.T) {
 			t.Errorf("%s %s: %d %q, want %d and %q", c.method, c.path, code, said, c.code, c.says)
 		}
 	}
-	for by := time.Now().Add(patience); time.Now().Before(by); {
+	for by := time.Now().Add(programtest.Patience); time.Now().Before(by); {
 		if _, f, _ := ask(t, h, "GET", "/figures"); f.Delivered > 100 {
 			break
 		}

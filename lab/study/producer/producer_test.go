@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -12,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -20,33 +17,11 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 	"github.com/line-rate/line-rate/lab/study/event"
 )
 
-// built is event_producer, built for the tests that need the process.
-var built string
-
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "event_producer")
-	if err == nil {
-		built = filepath.Join(dir, "event_producer")
-		var out []byte
-		if out, err = exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", built,
-			".").CombinedOutput(); err != nil {
-			err = fmt.Errorf("%w: %s", err, out)
-		}
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
-
-// patience ends a test that would hang; it does not test speed.
-const patience = 20 * time.Second
+func TestMain(m *testing.M) { programtest.Main(m, map[string]string{"event_producer": "."}) }
 
 func settings(t *testing.T, args ...string) Settings {
 	t.Helper()
@@ -107,38 +82,13 @@ func willing() int { return 0 }
 // start runs the real program and returns where its control listens.
 func start(t *testing.T, args ...string) (cmd *exec.Cmd, addr string) {
 	t.Helper()
-	cmd = exec.Command(built, append([]string{"--addr", "127.0.0.1:0"}, args...)...)
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	r := bufio.NewReader(stderr)
-	for {
-		line, err := r.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
-		said, at, found := strings.Cut(strings.TrimSpace(line), " listening addr=")
-		if found && said == fmt.Sprintf("event_producer: worker pid=%d", cmd.Process.Pid) {
-			return cmd, at
-		}
-	}
+	words := append([]string{programtest.Path("event_producer"), "--addr", "127.0.0.1:0"}, args...)
+	return programtest.Start(t, words...)
 }
 
 func TestExitStatuses(t *testing.T) {
 	cmd, addr := start(t)
-	for _, c := range []struct {
-		args []string
-		code int
-		says string
-	}{
+	programtest.Calls{
 		{[]string{"--addr", addr}, program.InUse, addr + " is already in use"},
 		{[]string{"--addr", "0.0.0.0:8083"}, program.Refused, "loopback host"},
 		{[]string{"--addr", "192.0.2.1:80"}, program.Refused, "loopback host"},
@@ -161,14 +111,7 @@ func TestExitStatuses(t *testing.T) {
 		{[]string{"--nonsense"}, program.Refused, "-nonsense"},
 		{[]string{"now"}, program.Refused, `"now"`},
 		{[]string{"--help"}, program.OK, "POST /start"},
-	} {
-		other := exec.Command(built, c.args...)
-		out, _ := other.CombinedOutput()
-		if code := other.ProcessState.ExitCode(); code != c.code || !strings.Contains(string(out), c.says) || code != 0 &&
-			bytes.Count(out, []byte("\n")) != 1 {
-			t.Errorf("%q: exit status %d, want %d: %s", c.args, code, c.code, out)
-		}
-	}
+	}.Check(t, programtest.Path("event_producer"))
 	if conn, err := net.Dial("tcp", addr); err != nil {
 		t.Errorf("the first one has gone: %v", err)
 	} else {
@@ -202,7 +145,7 @@ func TestSignals(t *testing.T) {
 		resp.Body.Close()
 		time.Sleep(50 * time.Millisecond) // time to send, and to wait for the answer
 		_ = cmd.Process.Signal(sig)
-		late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+		late := time.AfterFunc(programtest.Patience, func() { _ = cmd.Process.Kill() })
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("after %v: %v", sig, err)
 		}

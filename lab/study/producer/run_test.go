@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 	"github.com/line-rate/line-rate/lab/study/event"
 )
 
@@ -26,7 +27,7 @@ func TestWhatIsAddedArrives(t *testing.T) {
 					}
 					time.Sleep(100 * time.Millisecond)
 					// A busy machine may have given the producer nothing of a core so far.
-					for by := time.Now().Add(patience); r.figures(false).Added == 0 && time.Now().Before(by); {
+					for by := time.Now().Add(programtest.Patience); r.figures(false).Added == 0 && time.Now().Before(by); {
 						time.Sleep(10 * time.Millisecond)
 					}
 					f := r.stop()
@@ -66,7 +67,7 @@ func TestWhoWaitsIsOwed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for by := time.Now().Add(patience); r.figures(false).Offered < 300 && time.Now().Before(by); {
+		for by := time.Now().Add(programtest.Patience); r.figures(false).Offered < 300 && time.Now().Before(by); {
 			time.Sleep(10 * time.Millisecond)
 		}
 		if f := r.figures(false); f.Added > 2 {
@@ -78,7 +79,8 @@ func TestWhoWaitsIsOwed(t *testing.T) {
 		before := r.figures(true)
 		close(release)
 		owed := func(f event.Figures) bool { return f.Added >= before.Offered }
-		for by := time.Now().Add(patience); !owed(r.figures(false)) && time.Now().Before(by) && pacing == pacingOpen; {
+		by := time.Now().Add(programtest.Patience)
+		for !owed(r.figures(false)) && time.Now().Before(by) && pacing == pacingOpen {
 			time.Sleep(10 * time.Millisecond)
 		}
 		f := r.figures(false)
@@ -102,7 +104,7 @@ func TestNoMoreIsAddedThanWasOffered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for by := time.Now().Add(patience); r.figures(false).Added < 2000 && time.Now().Before(by); {
+			for by := time.Now().Add(programtest.Patience); r.figures(false).Added < 2000 && time.Now().Before(by); {
 				time.Sleep(100 * time.Microsecond)
 			}
 			if f := r.stop(); f.Added > f.Offered {
@@ -125,7 +127,7 @@ func TestARateIsChanged(t *testing.T) {
 		if !r.rate(1000, 0) {
 			t.Error("refused")
 		}
-		for by := time.Now().Add(patience); r.figures(false).Delivered < 50 && time.Now().Before(by); {
+		for by := time.Now().Add(programtest.Patience); r.figures(false).Delivered < 50 && time.Now().Before(by); {
 			time.Sleep(time.Millisecond)
 		}
 		if f := r.stop(); f.Delivered < 50 || f.Offered < f.Added {
@@ -144,7 +146,7 @@ func TestASinkThatGoesAway(t *testing.T) {
 			t.Fatal(err)
 		}
 		until := func(what string, ok func(event.Figures) bool) {
-			for by := time.Now().Add(patience); !ok(r.figures(false)); time.Sleep(time.Millisecond) {
+			for by := time.Now().Add(programtest.Patience); !ok(r.figures(false)); time.Sleep(time.Millisecond) {
 				if time.Now().After(by) {
 					t.Fatalf("%s: not %s: %+v", variant, what, r.figures(false))
 				}

@@ -16,7 +16,7 @@ func TestSignals(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		for _, args := range [][]string{{"--warmup", "600"}, {"--duration", "600"}, {"--find-limit", "--duration", "600"}} {
 			_, url := producing(t, "--interval-ms", "10")
-			p := begin(t, sinkProgram, append([]string{"--producer", url}, args...)...)
+			p := begin(t, append([]string{"--producer", url}, args...)...)
 			until(t, url, "delivered", func(f event.Figures) bool { return f.Delivered > 0 })
 			_ = p.Process.Signal(sig)
 			if code := p.exit(t); code != program.Failure || p.stdout.Len() > 0 ||
@@ -37,7 +37,7 @@ func TestTheSinkIsKilled(t *testing.T) {
 		t.Run(variant, func(t *testing.T) {
 			t.Parallel()
 			_, url := producing(t, "--variant", variant, "--interval-ms", "10")
-			p := begin(t, sinkProgram, "--producer", url, "--duration", "600", "--latency-ms", "5")
+			p := begin(t, "--producer", url, "--duration", "600", "--latency-ms", "5")
 			until(t, url, "delivered", func(f event.Figures) bool { return f.Delivered > 0 })
 			_ = p.Process.Kill()
 			p.exit(t)
@@ -58,10 +58,10 @@ func TestTheProducerIsKilled(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"--duration", "1"}, {"--duration", "1", "--find-limit"}} {
 		producer, url := producing(t, "--interval-ms", "10")
-		p := begin(t, sinkProgram, append([]string{"--producer", url}, args...)...)
+		p := begin(t, append([]string{"--producer", url}, args...)...)
 		until(t, url, "delivered", func(f event.Figures) bool { return f.Delivered > 0 })
 		_ = producer.Process.Kill()
-		<-producer.ended
+		_ = producer.Wait()
 		if code := p.exit(t); code != program.Failure || p.stdout.Len() > 0 || strings.Count(p.stderr.String(), "\n") != 1 {
 			t.Errorf("%v: exit status %d, %q, %q", args, code, &p.stdout, &p.stderr)
 		}

@@ -18,7 +18,7 @@ func TestNoProducer(t *testing.T) {
 	}
 	nobody := ln.Addr().String()
 	ln.Close()
-	p := begin(t, sinkProgram, "--producer", "http://"+nobody)
+	p := begin(t, "--producer", "http://"+nobody)
 	if code := p.exit(t); code != program.NotReached || p.stdout.Len() > 0 ||
 		p.stderr.String() != "event_sink: no producer is there: nothing listens at http://"+nobody+"\n" {
 		t.Errorf("exit status %d, %q, %q", code, &p.stdout, &p.stderr)
@@ -32,7 +32,7 @@ func TestPortInUse(t *testing.T) {
 	}
 	defer ln.Close()
 	_, url := producing(t)
-	p := begin(t, sinkProgram, "--producer", url, "--listen", ln.Addr().String())
+	p := begin(t, "--producer", url, "--listen", ln.Addr().String())
 	if code := p.exit(t); code != program.Failure || strings.Count(p.stderr.String(), "\n") != 1 ||
 		!strings.Contains(p.stderr.String(), "--listen: ") {
 		t.Errorf("exit status %d, %q", code, &p.stderr)
@@ -52,7 +52,7 @@ func TestNotAProducer(t *testing.T) {
 	srv := &http.Server{Handler: other}
 	go srv.Serve(ln)
 	defer srv.Close()
-	p := begin(t, sinkProgram, "--producer", "http://"+ln.Addr().String(), "--duration", "0.1")
+	p := begin(t, "--producer", "http://"+ln.Addr().String(), "--duration", "0.1")
 	if code := p.exit(t); code != program.Failure || p.stdout.Len() > 0 || strings.Count(p.stderr.String(), "\n") != 1 ||
 		!strings.Contains(p.stderr.String(), "refuses /start") {
 		t.Errorf("exit status %d, %q", code, &p.stderr)
@@ -61,9 +61,9 @@ func TestNotAProducer(t *testing.T) {
 
 func TestASecondSinkIsRefused(t *testing.T) {
 	_, url := producing(t, "--interval-ms", "10")
-	first := begin(t, sinkProgram, "--producer", url, "--duration", "600")
+	first := begin(t, "--producer", url, "--duration", "600")
 	until(t, url, "delivered", func(f event.Figures) bool { return f.Delivered > 0 })
-	second := begin(t, sinkProgram, "--producer", url, "--duration", "0.1")
+	second := begin(t, "--producer", url, "--duration", "0.1")
 	if code := second.exit(t); code != program.Failure || second.stdout.Len() > 0 ||
 		strings.Count(second.stderr.String(), "\n") != 1 || !strings.Contains(second.stderr.String(), "409") {
 		t.Errorf("exit status %d, %q, %q", code, &second.stdout, &second.stderr)
@@ -79,7 +79,7 @@ func TestASecondSinkIsRefused(t *testing.T) {
 // stops the producer that it has started.
 func TestAWindowTooShortForALimit(t *testing.T) {
 	_, url := producing(t, "--interval-ms", "100")
-	p := begin(t, sinkProgram, "--producer", url, "--find-limit", "--latency-ms", "20", "--warmup", "0", "--duration",
+	p := begin(t, "--producer", url, "--find-limit", "--latency-ms", "20", "--warmup", "0", "--duration",
 		"0.3")
 	if code := p.exit(t); code != program.Failure || p.stdout.Len() > 0 {
 		t.Errorf("exit status %d, %q", code, &p.stdout)

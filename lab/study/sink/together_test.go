@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -9,41 +8,19 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 	"github.com/line-rate/line-rate/lab/study/event"
 )
 
-// The two programs, built for the tests that run them together.
-var sinkProgram, producerProgram string
-
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
-
-func buildAndRun(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "event_sink")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	for program, from := range map[*string]string{&sinkProgram: ".", &producerProgram: "../producer"} {
-		*program = filepath.Join(dir, "event_"+filepath.Base(from))
-		if out, err := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", *program,
-			from).CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
-			return 1
-		}
-	}
-	return m.Run()
+func TestMain(m *testing.M) {
+	programtest.Main(m, map[string]string{"event_sink": ".", "event_producer": "../producer"})
 }
-
-// patience ends a test that would hang; it does not test speed.
-const patience = 30 * time.Second
 
 // A process is a running program, which ends with the test.
 type process struct {
@@ -52,9 +29,9 @@ type process struct {
 	ended          chan struct{}
 }
 
-func begin(t *testing.T, program string, args ...string) *process {
+func begin(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{Cmd: exec.Command(program, args...), ended: make(chan struct{})}
+	p := &process{Cmd: exec.Command(programtest.Path("event_sink"), args...), ended: make(chan struct{})}
 	p.Stdout, p.Stderr = &p.stdout, &p.stderr
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
@@ -75,48 +52,24 @@ func (p *process) exit(t *testing.T) int {
 	t.Helper()
 	select {
 	case <-p.ended:
-	case <-time.After(patience):
+	case <-time.After(programtest.Patience):
 		t.Fatal("a process does not end")
 	}
 	return p.ProcessState.ExitCode()
 }
 
 // producing starts a producer and returns its control's URL.
-func producing(t *testing.T, args ...string) (p *process, url string) {
+func producing(t *testing.T, args ...string) (p *exec.Cmd, url string) {
 	t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p = &process{Cmd: exec.Command(producerProgram, append([]string{"--addr", "127.0.0.1:0"}, args...)...),
-		ended: make(chan struct{})}
-	p.Stderr = w
-	err = p.Start()
-	w.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		_ = p.Wait()
-		close(p.ended)
-	}()
-	t.Cleanup(func() {
-		_ = p.Process.Kill()
-		<-p.ended
-		r.Close()
-	})
-	line, err := bufio.NewReader(r).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, addr, _ := strings.Cut(strings.TrimSpace(line), " listening addr=")
+	words := append([]string{programtest.Path("event_producer"), "--addr", "127.0.0.1:0"}, args...)
+	p, addr := programtest.Start(t, words...)
 	return p, "http://" + addr
 }
 
 // measured runs a sink to its end and reads its line.
 func measured(t *testing.T, url string, args ...string) output {
 	t.Helper()
-	p := begin(t, sinkProgram, append([]string{"--producer", url}, args...)...)
+	p := begin(t, append([]string{"--producer", url}, args...)...)
 	if code := p.exit(t); code != program.OK || p.stderr.Len() > 0 || strings.Count(p.stdout.String(), "\n") != 1 {
 		t.Fatalf("exit status %d, %q, %q", code, &p.stdout, &p.stderr)
 	}
@@ -147,7 +100,7 @@ func asked(t *testing.T, method, url string) (int, event.Figures) {
 // until waits until a producer's figures are as expected.
 func until(t *testing.T, url, what string, ok func(event.Figures) bool) {
 	t.Helper()
-	for by := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+	for by := time.Now().Add(programtest.Patience); ; time.Sleep(5 * time.Millisecond) {
 		code, f := asked(t, http.MethodGet, url+"/figures")
 		if code == 200 && ok(f) {
 			return
@@ -237,13 +190,13 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		measured(t, url, "--duration", "0.2", "--latency-ms", "10")
 	}
 	// The last request's connection may take a moment to be closed.
-	for by := time.Now().Add(patience); files() > before+2; time.Sleep(10 * time.Millisecond) {
+	for by := time.Now().Add(programtest.Patience); files() > before+2; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(by) {
 			t.Fatalf("%d open files before, %d after", before, files())
 		}
 	}
 	_ = producer.Process.Signal(syscall.SIGTERM)
-	if code := producer.exit(t); code != 0 {
-		t.Errorf("exit status %d", code)
+	if err := producer.Wait(); err != nil {
+		t.Error(err)
 	}
 }
