@@ -182,7 +182,7 @@ func (u *update) runs(x *experiment.Experiment, add func(path string, data []byt
 			return nil, fmt.Errorf("%s: %w", u.Root.Rel(u.Root.Result(r.Experiment, r.Run)), err)
 		}
 		err = errors.Join(add(u.Root.Verdict(r.Experiment, r.Run), verdicts), add(u.Root.Run(r.Experiment, r.Run), page),
-			add(u.Root.Sheet(r.Experiment, r.Run), sheet), flames(u.Journal, u.Then(x, r), r, add))
+			add(u.Root.Sheet(r.Experiment, r.Run), sheet), flames(u.Journal, book, u.Then(x, r), r, add))
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/plot"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 )
 
 // A drawing is a figure that a page declares.
@@ -121,7 +123,8 @@ func (u *update) together() error {
 // book is empty, but for the audits.
 func (u *update) book() *plot.Book {
 	return &plot.Book{Experiments: u.Experiments, Hosts: u.Hosts, Runs: map[string][]plot.Run{},
-		Sums: map[string]*pages.Hosts{}, Audits: u.byEntry}
+		Sums: map[string]*pages.Hosts{}, Audits: u.byEntry,
+		Trees: map[string]profiles.Tree{}, Diffs: map[string]profiles.DiffTree{}}
 }
 
 // draw draws what pages declare of one experiment or, without one, of texts; or of several.
@@ -137,7 +140,7 @@ func (u *update) draw(book *plot.Book, experiment string, add func(path string, 
 		if all[name] == nil {
 			all[name] = map[string]string{}
 		}
-		all[name][d.Figure.Name] = drawn
+		maps.Copy(all[name], drawn)
 	}
 	for name, of := range u.cards[experiment] {
 		card, err := book.Card(of)

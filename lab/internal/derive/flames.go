@@ -10,6 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/pages"
+	"github.com/line-rate/line-rate/lab/internal/plot"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
@@ -23,7 +24,7 @@ const foldChanges = 0.01
 
 // flames makes the trees that pages draw of a run's profiles: one for each
 // profile and, if the experiment compares profiles, one of each difference.
-func flames(j *archive.Journal, x *experiment.Experiment, f *results.File,
+func flames(j *archive.Journal, book *plot.Book, x *experiment.Experiment, f *results.File,
 	add func(path string, data []byte) error) error {
 	trees := map[string]profiles.Tree{} // by raw file
 	for _, c := range f.Conditions {
@@ -37,6 +38,7 @@ func flames(j *archive.Journal, x *experiment.Experiment, f *results.File,
 				return fmt.Errorf("%s: %w", named.File, err)
 			}
 			trees[named.File] = t
+			book.Trees[f.Run+"/"+c.ID+"-"+string(named.Kind)] = t
 			data, err := encodeTree(t)
 			if err != nil {
 				return fmt.Errorf("%s: %w", named.File, err)
@@ -58,6 +60,7 @@ func flames(j *archive.Journal, x *experiment.Experiment, f *results.File,
 				return fmt.Errorf("%s/%s/%s: %w", f.Experiment, f.Run, name, err)
 			}
 			pages.TellDifference(&t, trees[before.File], trees[pair[1].Profiles[at].File])
+			book.Diffs[f.Run+"/"+name] = t
 			data, err := encodeTree(t)
 			if err != nil {
 				return fmt.Errorf("%s/%s/%s: %w", f.Experiment, f.Run, name, err)

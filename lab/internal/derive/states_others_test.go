@@ -258,9 +258,9 @@ func (c *clone) profiles() {
 
 {{< share exp="NAME" kind="cpu" work="write" index="pool" >}}
 
-{{< profiles exp="NAME" kind="block" compare="index" name="block" title="Blocked" >}}
+{{< figure "block" >}}
 
-{{< flame exp="NAME" kind="cpu" index="pool" name="flame" title="CPU" >}}
+{{< figure "flame" >}}
 
 {{< figure "words" >}}
 `
@@ -274,6 +274,21 @@ title = "Over words"
 exp = "NAME"
 metric = "throughput_rps"
 over = "index"
+
+[[figures]]
+name = "block"
+kind = "profiles"
+title = "Blocked"
+exp = "NAME"
+profile = "block"
+
+[[figures]]
+name = "flame"
+kind = "flame"
+title = "CPU"
+exp = "NAME"
+profile = "cpu"
+levels = {index = "pool"}
 +++
 `, 1)
 		c.write("content/journal/"+name+".md", []byte(strings.ReplaceAll(text, "NAME", name)))

@@ -43,6 +43,8 @@ type Figure struct {
 	// Each is "run" for a chart a run.
 	Each  string `toml:"each"`
 	Claim string `toml:"claim"`
+	// Profile is the kind of profile of flame graphs.
+	Profile string `toml:"profile"`
 	// Entry has the figures that Server and Client name, of cores that a text printed.
 	Entry  string   `toml:"entry"`
 	Server []string `toml:"server"`
@@ -72,6 +74,9 @@ var kinds = map[string]struct {
 	"ratios": {[]string{"exp", "claim"}, (*Book).together},
 
 	"picture": {nil, (*Book).picture},
+
+	"flame":    {[]string{"exp", "profile"}, nil},
+	"profiles": {[]string{"exp", "profile"}, nil},
 }
 
 // Experiments are those that a figure or its panels are of.
@@ -131,37 +136,41 @@ func declared(text []byte) (figures []Figure, card CardOf, experiments []string,
 	return of.Figures, front.Card, front.Experiments, nil
 }
 
-// Draw draws a figure. A measured one that no run has yet is empty: the table beside it says so.
-func (b *Book) Draw(f Figure) (string, error) {
+// Draw draws a figure, by its name. A measured one that no run has yet is empty: the table beside
+// it says so. Flame graphs are several drawings, by their ids, and the page has words about each.
+func (b *Book) Draw(f Figure) (map[string]string, error) {
 	kind, ok := kinds[f.Kind]
 	if !ok {
-		return "", unknown("kind", f.Kind, kinds)
+		return nil, unknown("kind", f.Kind, kinds)
 	}
-	has := map[string]string{"exp": f.Exp, "metric": f.Metric, "over": f.Over, "claim": f.Claim}
+	has := map[string]string{"exp": f.Exp, "metric": f.Metric, "over": f.Over, "claim": f.Claim, "profile": f.Profile}
 	for _, need := range kind.needs {
 		if has[need] == "" {
-			return "", fmt.Errorf("%s need %q", f.Kind, need)
+			return nil, fmt.Errorf("%s need %q", f.Kind, need)
 		}
 	}
 	if _, known := metric.Lookup(f.Metric); f.Metric != "" && !known {
-		return "", fmt.Errorf("metric %q is not known; %s", f.Metric, strict.Instead(f.Metric, metric.Names()))
+		return nil, fmt.Errorf("metric %q is not known; %s", f.Metric, strict.Instead(f.Metric, metric.Names()))
 	}
 	if err := f.keep(); err != nil {
-		return "", err
+		return nil, err
 	}
 	var runs []Run
 	if f.Exp != "" {
 		var err error
 		if runs, err = b.chosen(f); err != nil {
-			return "", err
+			return nil, err
 		}
+	}
+	if kind.draw == nil {
+		return b.flames(f)
 	}
 	drawn, err := kind.draw(b, f, runs)
 	if err == nil && drawn == "" && f.Source != "measured" {
-		return "", fmt.Errorf("no run of %s has %s; for what nobody has measured yet, say source = \"measured\"",
+		return nil, fmt.Errorf("no run of %s has %s; for what nobody has measured yet, say source = \"measured\"",
 			f.Exp, first(f.Metric, "such figures"))
 	}
-	return strings.TrimSpace(drawn), err
+	return map[string]string{f.Name: strings.TrimSpace(drawn)}, err
 }
 
 // unknown says which kind may have been meant.

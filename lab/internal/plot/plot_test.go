@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -44,9 +45,11 @@ func drawn(path string, text []byte) (map[string]string, error) {
 	figures, _, _, err := Declared(path, text)
 	out := map[string]string{}
 	for _, f := range figures {
-		if out[f.Name], err = book().Draw(f); err != nil {
+		drawn, err := book().Draw(f)
+		if err != nil {
 			return nil, fmt.Errorf("%s: figure %q: %w", path, f.Name, err)
 		}
+		maps.Copy(out, drawn)
 	}
 	return out, err
 }
