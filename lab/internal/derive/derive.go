@@ -24,7 +24,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/audit"
-	"github.com/line-rate/line-rate/lab/internal/contest"
+	"github.com/line-rate/line-rate/lab/internal/contest/schema"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/metric"
@@ -287,7 +287,7 @@ func remove(made map[string]bool, names ...string) error {
 func (u *update) whole() error {
 	for name, schema := range map[string][]byte{
 		"results-3": results.Schema(), "host-2": results.HostSchema(),
-		"experiment-1": experiment.Schema(), "text-1": audit.Schema(), "compare-1": contest.Schema(),
+		"experiment-1": experiment.Schema(), "text-1": audit.Schema(), "compare-1": schema.JSON(),
 	} {
 		if err := put(u.Root.Schema(name), schema); err != nil {
 			return err

@@ -1,17 +1,19 @@
-package contest
+// Package schema has the published schema of what lab compare --json prints. It is apart from
+// package contest, since what writes the schema needs nothing that measures.
+package schema
 
 import (
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// SchemaURL identifies the published schema. Nothing is fetched from it.
-const SchemaURL = "https://line-rate.github.io/line-rate/schema/compare-1.json"
+// URL identifies the published schema. Nothing is fetched from it.
+const URL = "https://line-rate.github.io/line-rate/schema/compare-1.json"
 
-// Schema returns the JSON Schema of what --json prints, made from the Go type.
-func Schema() []byte {
+// JSON returns the JSON Schema of what --json prints, made from the Go type.
+func JSON() []byte {
 	s := strict.Schema(&compare.Outcome{}, "json")
-	s.ID, s.Title = SchemaURL, "Line Rate comparison of servers, version 1"
+	s.ID, s.Title = URL, "Line Rate comparison of servers, version 1"
 	required := s.Required
 	strict.Describe(s, map[string]string{
 		"schema_version": "Version of this schema.",
@@ -40,9 +42,9 @@ func Schema() []byte {
 	needed := m.Required
 	strict.Describe(m, map[string]string{
 		"name": "As given.", "command": "Its words; absent for a server that ran already.",
-		"url": "Of a server that ran already.",
-		cost:  "Median over valid trials.", throughput: "Median over valid trials.", p50: "Median over valid trials.",
-		p99:              "Median over valid trials.",
+		"url":                      "Of a server that ran already.",
+		"server_cpu_per_request_s": "Median over valid trials.", "throughput_rps": "Median over valid trials.",
+		"latency_p50_s": "Median over valid trials.", "latency_p99_s": "Median over valid trials.",
 		"response_bytes": "Bytes of an answer with its head, median over valid trials.",
 		"bound":          "What limited most valid trials: walls joined by +, or unknown.",
 		"bounded":        "How many trials that were.",
@@ -56,9 +58,11 @@ func Schema() []byte {
 		"above": "Whether CPU a request is above --fail-above.",
 		"own_work": "CPU time a request over that of the first, without the client's part in either; absent where it was " +
 			"not gauged.",
-		"further_s": "About how many more seconds would decide; absent if unknown, and where nothing is open.",
-		cost:        "CPU time a request over that of the first.", throughput: "Requests a second over those of the first.",
-		p50: "Median latency over that of the first.", p99: "99th percentile over that of the first.",
+		"further_s":                "About how many more seconds would decide; absent if unknown, and where nothing is open.",
+		"server_cpu_per_request_s": "CPU time a request over that of the first.",
+		"throughput_rps":           "Requests a second over those of the first.",
+		"latency_p50_s":            "Median latency over that of the first.",
+		"latency_p99_s":            "99th percentile over that of the first.",
 	})
 	var verdicts []strict.Word
 	for _, v := range compare.Verdicts {
