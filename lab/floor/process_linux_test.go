@@ -18,7 +18,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 	"github.com/line-rate/line-rate/lab/server/catalog/contract"
 )
@@ -143,10 +142,10 @@ func TestServerInC(t *testing.T) {
 	refusals(t, name, v.addr, map[string]string{"--bodies /dev/null": "no line", "--bodies /dev/no": "No such file",
 		"--bodies": "has no value", "--addr localhost:1": "IPv4", "--workers 2": "one thread"})
 	contract.Server{
-		Addr: v.addr, Name: "c_floor", Answers: setting.Fiber, GetOnly: true,
+		Addr: v.addr, Name: "c_floor", Answers: answer.Fiber, GetOnly: true,
 		Has: func(r catalog.Route) bool { return r.Null },
 	}.Keeps(t)
-	set, err := answer.Of(setting.Fiber, "/read")
+	set, err := answer.Of(answer.Fiber, "/read")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,15 +7,6 @@ require (
 	golang.org/x/sys v0.49.0
 )
 
-require (
-	github.com/bahlo/generic-list-go v0.2.0 // indirect
-	github.com/brianvoe/gofakeit/v7 v7.18.1 // indirect
-	github.com/buger/jsonparser v1.1.2 // indirect
-	github.com/go-json-experiment/json v1.27.2 // indirect
-	github.com/invopop/jsonschema v0.14.0 // indirect
-	github.com/pb33f/ordered-map/v2 v2.3.1 // indirect
-	github.com/pelletier/go-toml/v2 v2.4.3 // indirect
-	go.yaml.in/yaml/v4 v4.0.0-rc.2 // indirect
-)
+require github.com/brianvoe/gofakeit/v7 v7.18.1 // indirect
 
 replace github.com/line-rate/line-rate/lab => ../

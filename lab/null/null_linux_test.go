@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 	"github.com/line-rate/line-rate/lab/server/catalog/contract"
 )
@@ -78,7 +78,7 @@ func TestAnswers(t *testing.T) {
 
 func TestContract(t *testing.T) {
 	_, addr := start(t)
-	contract.Contract(t, setting.Null, addr)
+	contract.Contract(t, answer.Null, addr)
 }
 
 // The bodies are those of the Fiber server: the same /simple, 124 bytes with its head,

@@ -5,13 +5,13 @@ import (
 	"io"
 	"os"
 
-	"github.com/line-rate/line-rate/lab/internal/answer"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 )
 
 // An answersCall compares a server's answers with those of its catalogue. The lab calls
 // it beside each trial, on the client's side of the wire; it has no other use.
 type answersCall struct {
-	answer.Watch
+	probe.Watch
 }
 
 func (c *answersCall) do(ctx context.Context, out io.Writer) (int, error) {
@@ -24,7 +24,7 @@ func (c *answersCall) do(ctx context.Context, out io.Writer) (int, error) {
 // An askCall waits for a server's first answer and asks it a few times more. The lab calls
 // it before trials, like an answersCall.
 type askCall struct {
-	answer.Asking
+	probe.Asking
 }
 
 func (c *askCall) do(ctx context.Context, out io.Writer) (int, error) {

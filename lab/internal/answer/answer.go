@@ -18,7 +18,6 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
@@ -31,8 +30,16 @@ type Set struct {
 	draws    func() []int // lengths of bodies that are drawn with equal probability
 	round    float64      // number of answers after which a process repeats its sequence of draws
 	estimate bool         // draws returns a sample of the possible lengths
-	encoding string       // the answers' Content-Encoding; empty: none
+
+	// Encoding is the answers' Content-Encoding; empty if they have none.
+	Encoding string
 }
+
+// The servers of whose answers the lab knows each byte.
+const (
+	Fiber = "fiber"
+	Null  = "null"
+)
 
 // pool is the catalogue, which takes tens of milliseconds to make.
 var pool = sync.OnceValues(func() (*catalog.Pool, error) { return catalog.NewPool(catalog.Seed) })
@@ -61,16 +68,16 @@ func Of(server, route string) (*Set, error) {
 func of(server, route string) (*Set, error) {
 	unknown := fmt.Errorf("the lab does not know what the %s server has to answer on %s, so its answers cannot be checked",
 		server, route)
-	if server != setting.Fiber && server != setting.Null {
+	if server != Fiber && server != Null {
 		return nil, unknown
 	}
 	r, ok := catalog.RouteOf(route)
-	if !ok || server == setting.Null && !r.Null {
+	if !ok || server == Null && !r.Null {
 		return nil, unknown
 	}
-	s, err := setOf(r, server == setting.Null)
+	s, err := setOf(r, server == Null)
 	if err == nil {
-		s.encoding = r.Encoding
+		s.Encoding = r.Encoding
 	}
 	return s, err
 }
@@ -130,20 +137,21 @@ const (
 
 // Share says that one in so many answers should be compared in full.
 func (s *Set) Share() int {
-	if s.summary == nil && (len(s.bodies) == 1 || s.most() <= shortBody) {
+	if s.summary == nil && (len(s.bodies) == 1 || s.Most() <= shortBody) {
 		return 1
 	}
 	return oneIn
 }
 
-func (s *Set) most() int { return s.least + len(s.lengths) - 1 }
+// Most is the length in bytes of the longest body.
+func (s *Set) Most() int { return s.least + len(s.lengths) - 1 }
 
 // Length says what is wrong with a body's length in bytes; nil if nothing is.
 func (s *Set) Length(n int) error {
 	if i := n - s.least; i >= 0 && i < len(s.lengths) && s.lengths[i] {
 		return nil
 	}
-	switch least, most := s.least, s.most(); {
+	switch least, most := s.least, s.Most(); {
 	case least == most:
 		return fmt.Errorf("%d bytes of body, the route's have %d", n, least)
 	case n < least || n > most:

@@ -17,6 +17,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -33,7 +34,7 @@ type comparison struct {
 
 	mu   sync.Mutex
 	head int
-	all  []answer.Report // one report before the trial, then one for each answer compared
+	all  []probe.Report // one report before the trial, then one for each answer compared
 
 	sockets *socketWatch // the client's sockets, once the client runs
 }
@@ -42,7 +43,7 @@ type comparison struct {
 // is longer, so that comparing adds little load, but a few answers in the
 // window are compared in any case.
 func (l load) compareEvery() time.Duration {
-	every := answer.Every
+	every := probe.Every
 	if l.rate > 0 {
 		const share = 500 // one compared answer to this many of the load's
 		every = max(every, time.Duration(share/l.rate*float64(time.Second)))
@@ -85,7 +86,7 @@ func (l load) beside(argv []string) []string {
 // read parses a line of the comparison. A line that is no report is an error
 // message and is kept as the last line.
 func (c *comparison) read(line string) {
-	var r answer.Report
+	var r probe.Report
 	if json.Unmarshal([]byte(line), &r) != nil {
 		return
 	}
@@ -174,7 +175,7 @@ func (c *comparison) judge(l load, r *generator.Result, fail failer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	compared, wrong := 0, map[string]int{}
-	var first []answer.Report
+	var first []probe.Report
 	for _, one := range c.all[1:] {
 		switch {
 		case one.Fault != nil:

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 )
 
 // askedOf says what came of asking a server.
 type askedOf struct {
-	given []answer.Given
+	given []probe.Given
 	err   error
 }
 
@@ -36,7 +36,7 @@ func (l load) ask(ctx context.Context) <-chan askedOf {
 	return done
 }
 
-func (l load) given(ctx context.Context) ([]answer.Given, error) {
+func (l load) given(ctx context.Context) ([]probe.Given, error) {
 	var out bytes.Buffer
 	argv := append(slices.Clone(l.lab), "ask-server", "--url", address(l.addr, l.route), "--within", l.ready.String())
 	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(l.beside(argv)), Stdout: &out})
@@ -52,7 +52,7 @@ func (l load) given(ctx context.Context) ([]answer.Given, error) {
 	if proc.Err() != nil {
 		return nil, errors.New(strings.TrimPrefix(proc.LastLine(), "lab: "))
 	}
-	var given []answer.Given
+	var given []probe.Given
 	if err := json.Unmarshal(out.Bytes(), &given); err != nil || len(given) == 0 {
 		return nil, fmt.Errorf("what it answered cannot be read: %w", err)
 	}
@@ -67,7 +67,7 @@ func (s *server) silent(why error) error {
 // varies reports whether the server's bodies change from one request to the next,
 // so that there is none to compare the load's answers with.
 func (s *server) varies() bool {
-	return slices.ContainsFunc(s.given, func(g answer.Given) bool { return g.SHA256 != s.given[0].SHA256 })
+	return slices.ContainsFunc(s.given, func(g probe.Given) bool { return g.SHA256 != s.given[0].SHA256 })
 }
 
 // sameAnswers is an error if servers that were asked the same differ in what
@@ -83,7 +83,7 @@ func sameAnswers(servers []*server) error {
 			first[s.route] = s
 			continue
 		}
-		if why := answer.Differ(of.given, s.given); why != "" {
+		if why := probe.Differ(of.given, s.given); why != "" {
 			return fmt.Errorf("%s answers %s otherwise than %s: %s", s.name(), s.route, of.name(), why)
 		}
 	}

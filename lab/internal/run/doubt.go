@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 )
 
 // heads asks the servers whose answers the lab knows, so that the bytes that clients
@@ -17,8 +17,8 @@ func (g *group) heads(ctx context.Context) {
 		if s.serves.Answers == "" {
 			continue
 		}
-		var fault *answer.Fault
-		if s.head, fault = answer.Head(ctx, s.serves.Answers, address(s.addr, s.route)); fault != nil {
+		var fault *probe.Fault
+		if s.head, fault = probe.Head(ctx, s.serves.Answers, address(s.addr, s.route)); fault != nil {
 			g.failer(i)(fault.Gate, "before the load: %s", fault.Detail)
 		}
 	}

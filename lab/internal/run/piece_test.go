@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
@@ -90,16 +90,16 @@ func lack(metric string) func(*pieced)           { return func(p *pieced) { dele
 // comparedWith sets the number of bytes counted for /simple, whose answers have
 // a body of 16 bytes after a head of 108, and what the lab found in each answer
 // that it compared.
-func comparedWith(bytes float64, said ...*answer.Fault) func(*pieced) {
+func comparedWith(bytes float64, said ...*probe.Fault) func(*pieced) {
 	return func(p *pieced) {
 		p.serves, p.route = &experiment.Server{Answers: setting.Fiber}, "/simple"
 		p.said.Counts = generator.Counts{OK: 1000, Bytes: bytes}
 		p.connections, p.asked.Connections, p.m["connections_established"], p.said.CutMeanS = 0, 0, 0, 0
-		p.compared = &comparison{head: 106, all: []answer.Report{{}}, // the first report is before the trial
+		p.compared = &comparison{head: 106, all: []probe.Report{{}}, // the first report is before the trial
 			sockets: &socketWatch{all: []holding{{from: p.said.Start.Add(100 * time.Millisecond)},
 				{from: p.said.Start.Add(200 * time.Millisecond)}}}}
 		for _, fault := range said {
-			p.compared.all = append(p.compared.all, answer.Report{At: p.said.Start.Add(time.Millisecond), Fault: fault})
+			p.compared.all = append(p.compared.all, probe.Report{At: p.said.Start.Add(time.Millisecond), Fault: fault})
 		}
 	}
 }
@@ -128,7 +128,7 @@ var pieceRows = map[string][]row[*pieced]{
 	gate.Timeouts: optional(gate.Timeouts, "timeouts"),
 	gate.Resets:   optional(gate.Resets, "resets"),
 	gate.WrongAnswer: {
-		{"one that was compared", comparedWith(124_000, nil, &answer.Fault{Gate: gate.WrongAnswer, Detail: "107 bytes"}),
+		{"one that was compared", comparedWith(124_000, nil, &probe.Fault{Gate: gate.WrongAnswer, Detail: "107 bytes"}),
 			gate.WrongAnswer},
 		{"none that was compared", comparedWith(124_000, nil), none},
 		{"a byte too few in all of them", comparedWith(123_999, nil), gate.WrongAnswer},
@@ -256,7 +256,7 @@ func TestHowOftenAnswersAreCompared(t *testing.T) {
 		rate float64
 		slot time.Duration
 		want time.Duration
-	}{{0, 10 * time.Second, answer.Every}, {100, 10 * time.Second, 2 * time.Second},
+	}{{0, 10 * time.Second, probe.Every}, {100, 10 * time.Second, 2 * time.Second},
 		{1000, 10 * time.Second, 500 * time.Millisecond}, {0, 100 * time.Millisecond, 20 * time.Millisecond},
 		{0, 0, time.Millisecond}} {
 		if got := (load{rate: c.rate, slot: c.slot}).compareEvery(); got != c.want {

@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
@@ -29,8 +29,8 @@ const (
 type server struct {
 	load
 	proc  *leash.Proc
-	given []answer.Given // what it answered before the trial; nil if it was not asked
-	head  int            // length of its answers' heads; 0 if it was not asked
+	given []probe.Given // what it answered before the trial; nil if it was not asked
+	head  int           // length of its answers' heads; 0 if it was not asked
 }
 
 // readyWithin bounds the wait for a server, even on a machine whose cores are

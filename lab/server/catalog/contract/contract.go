@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/answer"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
@@ -38,12 +37,12 @@ type Server struct {
 	More    int                        // bytes that its heads have beyond those of the lab's servers
 }
 
-// Contract checks every route of a server of the lab that listens at addr. server is
-// its name among the levels of [setting.Server].
+// Contract checks every route of a server of the lab that listens at addr, by its name in
+// package answer.
 func Contract(t *testing.T, server, addr string) {
 	t.Helper()
 	s := Server{Addr: addr, Name: server, Answers: server}
-	if server == setting.Null {
+	if server == answer.Null {
 		s.GetOnly, s.Has = true, func(r catalog.Route) bool { return r.Null }
 	}
 	s.Keeps(t)

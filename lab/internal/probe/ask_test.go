@@ -1,4 +1,4 @@
-package answer
+package probe
 
 import (
 	"bytes"

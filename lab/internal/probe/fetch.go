@@ -1,4 +1,7 @@
-package answer
+// Package probe asks a server on the client's side of the wire, beside a load that looks at
+// no answer itself: it compares what comes with what package answer knows, and the answers
+// of servers that nobody knows with each other.
+package probe
 
 import (
 	"bufio"
@@ -15,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
@@ -33,10 +37,10 @@ func wrong(format string, args ...any) *Fault {
 type client struct {
 	addr    string
 	request string
-	set     *Set  // nil if the lab does not know the answers
-	unknown error // why set is nil
+	set     *answer.Set // nil if the lab does not know the answers
+	unknown error       // why set is nil
 	timeout time.Duration
-	head    int // of the first answer, as in Traffic; 0 before it
+	head    int // of the first answer, as in answer.Traffic; 0 before it
 }
 
 // newClient makes a client for a URL of the form http://HOST:PORT/ROUTE, as a
@@ -48,11 +52,11 @@ func newClient(server, rawURL string) (*client, error) {
 	}
 	c := &client{addr: u.Host, timeout: patienceBefore,
 		request: "GET " + u.RequestURI() + " HTTP/1.1\r\nHost: " + u.Host + "\r\nConnection: keep-alive\r\n\r\n"}
-	c.set, c.unknown = Of(server, u.RequestURI())
+	c.set, c.unknown = answer.Of(server, u.RequestURI())
 	return c, nil
 }
 
-// Head asks a server once, and gives the length of the answer's head, as in Traffic.
+// Head asks a server once, and gives the length of the answer's head, as in answer.Traffic.
 func Head(ctx context.Context, server, rawURL string) (int, *Fault) {
 	c, err := newClient(server, rawURL)
 	if err != nil {
@@ -132,8 +136,8 @@ func (c *client) one(conn net.Conn, r *bufio.Reader) *Fault {
 	if got := a.Header.Values("Content-Type"); len(got) != 1 || got[0] != catalog.ContentType {
 		return wrong("Content-Type %.60q, the route's is %q", strings.Join(got, ", "), catalog.ContentType)
 	}
-	if got := strings.Join(a.Header.Values("Content-Encoding"), ", "); got != c.set.encoding {
-		return wrong("Content-Encoding %.60q, the route's is %q", got, c.set.encoding)
+	if got := strings.Join(a.Header.Values("Content-Encoding"), ", "); got != c.set.Encoding {
+		return wrong("Content-Encoding %.60q, the route's is %q", got, c.set.Encoding)
 	}
 	if a.ContentLength < 0 {
 		return wrong("a head without Content-Length")
@@ -141,7 +145,7 @@ func (c *client) one(conn net.Conn, r *bufio.Reader) *Fault {
 	if a.Close {
 		return wrong("a head that ends the connection")
 	}
-	body := make([]byte, min(a.ContentLength, int64(c.set.most())+1))
+	body := make([]byte, min(a.ContentLength, int64(c.set.Most())+1))
 	if n, err := io.ReadFull(r, body); err != nil {
 		return wrong("%d bytes of body (%v), its Content-Length is %d", n, c.broken("no more", err).Detail, a.ContentLength)
 	}

@@ -1,4 +1,4 @@
-package answer
+package probe
 
 import (
 	"bufio"
@@ -34,7 +34,7 @@ type Report struct {
 	At time.Time `json:"at"`
 	// Ready says that the catalogue has been made, which takes some time.
 	Ready bool `json:"ready,omitempty"`
-	// Head is set in the report before the trial: see Traffic.
+	// Head is set in the report before the trial: see answer.Traffic.
 	Head int `json:"head,omitempty"`
 	// Fault is what was wrong; nil if the answers were right.
 	Fault *Fault `json:"fault,omitempty"`
