@@ -63,9 +63,7 @@ func (j *Journal) Then(x *experiment.Experiment, f *results.File) *experiment.Ex
 }
 
 // moved reports, by experiment file, claims that differ from those their runs
-// were made with and are not withdrawn. For runs of an earlier design of the
-// lab, which decide nothing now, only a claim's bars must be unchanged; for
-// later runs also how it is measured.
+// were made with and are not withdrawn.
 func (j *Journal) moved() []Fault {
 	var faults []Fault
 	for _, x := range j.Experiments {
@@ -81,11 +79,7 @@ func (j *Journal) moved() []Fault {
 			}
 			then := j.Then(x, f)
 			for _, c := range then.Claims {
-				stands := x.Holds
-				if f.EarlierDesign() {
-					stands = x.Asks
-				}
-				if stands(then, c) {
+				if x.Holds(then, c) {
 					continue
 				}
 				if was[c.ID]++; was[c.ID] == 1 {

@@ -54,16 +54,6 @@ func (c *clone) others() []state {
 		}},
 		{name: "hosts-differ", says: said{"claim cost": {"Reproduced on 1 of 2 machines, refuted on 1",
 			"The 2 machines differ", "The ratio on each machine"}}},
-		{name: "earlier", says: said{
-			"run 1":       {"Measured by an earlier design", "What it said"},
-			"run 2":       {"16 blocks of 16 visits in 1 run"},
-			"claim queue": {"Measured by an earlier design", "1 run of an earlier design", "16 blocks"},
-		}},
-		{name: "only-earlier", says: said{
-			"run":         {"Measured by an earlier design", "earlier design"},
-			"claim queue": {"Measured by an earlier design"},
-			"hosts/early": {"made by an earlier design, and what they said counts in no record"},
-		}},
 		{name: "all-withdrawn", says: said{
 			"run":         {"withdrawn"},
 			"claim queue": {"Withdrawn claim", "The bar was too low.", "What runs said of it, newest first"},
@@ -171,23 +161,6 @@ func (c *clone) records(page func(name, claim, source, status string)) {
 		dear(2)(p)
 		p.Hosts = results.Hosts{Server: "second", Client: "second"}
 	})
-
-	// Runs with an earlier load generator: beside a run of today, and alone.
-	for name, now := range map[string]bool{"earlier": true, "only-earlier": false} {
-		c.experiment(name, design(name))
-		page(name, "queue", "measured", "done")
-		p := c.plan(name, design(name))
-		p.Hosts, p.Seed = results.Hosts{Server: "early", Client: "early"}, p.Seed+1
-		if now {
-			p.Hosts = results.Hosts{Server: "small", Client: "small"}
-			today := c.plan(name, design(name))
-			today.Started = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) // later than the earlier one
-			c.add(madeup.Run(today), design(name))
-		}
-		r := madeup.Run(p)
-		r.Provenance.Generator, r.Provenance.Tools["http_load"] = "http_load 1", "1"
-		c.add(r, design(name))
-	}
 }
 
 // withdrawn adds runs with claims that were withdrawn or changed.

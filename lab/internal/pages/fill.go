@@ -30,7 +30,7 @@ func fillWords(f *verdict.File, x *experiment.Experiment) {
 			}
 		}
 	}
-	for _, claims := range [][]verdict.Claim{f.Claims, f.Earlier, f.Withdrawn} {
+	for _, claims := range [][]verdict.Claim{f.Claims, f.Withdrawn} {
 		for i := range claims {
 			claims[i].Span = spanOf(claims[i].Effects)
 		}

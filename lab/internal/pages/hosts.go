@@ -55,14 +55,12 @@ type Summed struct {
 	Corrected []experiment.Correction `json:"corrected,omitempty"`
 
 	// Own is the run whose record pages show: that of the experiment's shown machine or, if the
-	// claim does not apply to it, of another. OwnEarlier is the same of runs of an earlier design.
-	Own        string   `json:"own,omitempty"`
-	OwnEarlier string   `json:"own_earlier,omitempty"`
-	Hosts      []OnHost `json:"hosts"` // sorted by name
+	// claim does not apply to it, of another.
+	Own   string   `json:"own,omitempty"`
+	Hosts []OnHost `json:"hosts"` // sorted by name
 	// absent where no run decides it, or no commit had it before its first run
 	Written *Written `json:"written,omitempty"`
-	History []Past   `json:"history,omitempty"` // runs of the present design, oldest first
-	Earlier []Past   `json:"earlier,omitempty"` // runs of an earlier design, oldest first; no count has them
+	History []Past   `json:"history,omitempty"` // oldest first
 }
 
 // An OnHost is what one host's record says about a claim. The ratio is that of
@@ -123,7 +121,7 @@ func Over(claim, shown string, newest []*verdict.File) Summed {
 		out.Verdicts[c.Verdict]++
 		effects, names = append(effects, c.Effects), append(names, f.Pair())
 	}
-	out.Own = own(newest, claim, shown, func(f *verdict.File) []verdict.Claim { return f.Claims })
+	out.Own = own(newest, claim, shown)
 	out.Says = out.says()
 	out.Agree, out.Apart = agreement(names, effects)
 	out.Outliers, out.OutliersLeft = out.outliers()
@@ -143,10 +141,6 @@ func OverHosts(x *experiment.Experiment, runs []Made, others Blocks) *Hosts {
 		out.Shown = f.Run
 	}
 	machines, fleets := map[string]bool{}, map[string]InFleet{}
-	var files []*verdict.File
-	for _, r := range runs {
-		files = append(files, r.File)
-	}
 	for _, c := range x.Claims {
 		newest := map[string]*verdict.File{}
 		for _, r := range runs {
@@ -162,8 +156,6 @@ func OverHosts(x *experiment.Experiment, runs []Made, others Blocks) *Hosts {
 		sum.Criterion, sum.Needs, sum.Edge = verdict.Criterion(c), verdict.NeedsWords(c.Needs), edgeOf(c)
 		sum.Written, sum.Corrected = written(runs, c.ID), x.Corrections(c.ID)
 		sum.History = past(runs, c.ID, func(f *verdict.File) []verdict.Claim { return f.Claims })
-		sum.OwnEarlier = own(files, c.ID, shown, func(f *verdict.File) []verdict.Claim { return f.Earlier })
-		sum.Earlier = past(runs, c.ID, func(f *verdict.File) []verdict.Claim { return f.Earlier })
 		out.Claims = append(out.Claims, sum)
 	}
 	out.Machines = append(out.Machines, slices.Sorted(maps.Keys(machines))...)

@@ -121,12 +121,10 @@ func madeBy(x *experiment.Experiment, host, started string, claims ...verdict.Cl
 func TestHistoriesAndWhichRunsCount(t *testing.T) {
 	x := design(t, "", isFlat, named(atLeast, "later"))
 	c := func(v verdict.Verdict) verdict.Claim { return verdict.Claim{ID: "c", Verdict: v} }
-	earlier := madeBy(x, "a", "0")
-	earlier.EarlierDesign, earlier.Earlier = true, []verdict.Claim{c(verdict.Reproduced)}
 	refused := madeBy(x, "b", "9", c(verdict.NotApplicable))
 	refused.Conditions = nil
 	got := OverHosts(x, []Made{refused, madeBy(x, "a", "4", c(verdict.Refuted)),
-		madeBy(x, "a", "3", c(verdict.Inconclusive)), earlier,
+		madeBy(x, "a", "3", c(verdict.Inconclusive)),
 		madeBy(x, "b", "5", c(verdict.Refuted), verdict.Claim{ID: "later", Verdict: verdict.Reproduced})}, nil)
 	// The newest run could not be made, and the others have no block, so their names decide.
 	if got.Shown != "4-a" {
@@ -138,10 +136,10 @@ func TestHistoriesAndWhichRunsCount(t *testing.T) {
 	sum := got.Claims[0]
 	want := []Past{{Run: "3-a", First: true}, {Run: "4-a", Was: verdict.Inconclusive, Changed: true},
 		{Run: "5-b", First: true}, {Run: "9-b", Was: verdict.Refuted, Changed: true}}
-	if !slices.Equal(sum.History, want) || !slices.Equal(sum.Earlier, []Past{{Run: "0-a", First: true}}) {
-		t.Errorf("%+v, earlier %+v", sum.History, sum.Earlier)
+	if !slices.Equal(sum.History, want) {
+		t.Errorf("%+v", sum.History)
 	}
-	if sum.Says != "refuted on 1 of 2 machines, not applicable on 1" || sum.Own != "4-a" || sum.OwnEarlier != "0-a" {
+	if sum.Says != "refuted on 1 of 2 machines, not applicable on 1" || sum.Own != "4-a" {
 		t.Errorf("%+v", sum)
 	}
 	// A run decides only the claims that it was made with.

@@ -115,9 +115,8 @@ func written(runs []Made, id string) *Written {
 
 // own names the run whose record is shown of a claim: that of the machine that the page shows, if
 // the claim applies to it. Else it is the one with figures or, without any, to which the claim
-// applies, with the most blocks; the newest of several. of gives the claims of a file among which
-// to look.
-func own(files []*verdict.File, id, shown string, of func(*verdict.File) []verdict.Claim) string {
+// applies, with the most blocks; the newest of several.
+func own(files []*verdict.File, id, shown string) string {
 	worth := func(f *verdict.File, c verdict.Claim) int {
 		switch {
 		case c.Verdict == verdict.NotApplicable:
@@ -132,7 +131,7 @@ func own(files []*verdict.File, id, shown string, of func(*verdict.File) []verdi
 	var out *verdict.File
 	var best verdict.Claim
 	for _, f := range files {
-		c, ok := verdict.ClaimIn(of(f), id)
+		c, ok := f.Claim(id)
 		if !ok {
 			continue
 		}

@@ -35,25 +35,13 @@ func (b Blocks) Add(other Blocks) {
 }
 
 // records gives the newest run of each machine's record, and how many blocks it has, from runs
-// oldest first. A run that measured something goes before one that could not be made, and one of
-// the present design before one of an earlier.
+// oldest first. A run that measured something goes before one that could not be made.
 func records(runs []Made) (newest map[string]*verdict.File, blocks Blocks) {
 	newest, blocks = map[string]*verdict.File{}, Blocks{}
-	worth := func(f *verdict.File) int {
-		switch {
-		case len(f.Conditions) == 0:
-			return 0
-		case f.EarlierDesign:
-			return 1
-		}
-		return 2
-	}
-	most := 0
+	measured := func(r Made) bool { return len(r.Conditions) > 0 }
+	any := slices.ContainsFunc(runs, measured)
 	for _, r := range runs {
-		most = max(most, worth(r.File))
-	}
-	for _, r := range runs {
-		if worth(r.File) == most {
+		if measured(r) == any {
 			newest[r.Pair()] = r.File
 		}
 	}

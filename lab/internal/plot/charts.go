@@ -428,9 +428,6 @@ func (b *Book) ratios(f Figure, runs []Run, across bool) (string, error) {
 	for _, r := range runs {
 		of, _ := r.said(c.ID)
 		group := draw.RatioGroup{Name: b.server(r)}
-		if r.EarlierDesign {
-			group.Name += ", earlier design"
-		}
 		for _, e := range of.Effects {
 			if !banded { // every comparison of such a claim has the same
 				chart.BandLow, chart.BandHigh, banded = e.BandLow, e.BandHigh, true

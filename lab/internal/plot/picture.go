@@ -82,14 +82,9 @@ func (b *Book) at(f Figure, name string) (r Run, rows []verdict.Summary, err err
 	}
 	runs := slices.Clone(b.Runs[f.Exp])
 	slices.SortStableFunc(runs, func(a, b Run) int { return cmp.Compare(b.Started, a.Started) })
-	for _, earlier := range []bool{false, true} {
-		for _, r := range runs {
-			if r.EarlierDesign != earlier {
-				continue
-			}
-			if rows, _ := r.rows(f.Levels, name); len(rows) > 0 {
-				return r, rows, nil
-			}
+	for _, r := range runs {
+		if rows, _ := r.rows(f.Levels, name); len(rows) > 0 {
+			return r, rows, nil
 		}
 	}
 	return Run{}, nil, nil

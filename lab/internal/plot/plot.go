@@ -111,11 +111,7 @@ func (b *Book) caption(r Run) string {
 	if r.published() {
 		return name + ", published single run"
 	}
-	name += ", measured, " + words.Count(r.Blocks, "block")
-	if r.EarlierDesign {
-		name += ", earlier design"
-	}
-	return name
+	return name + ", measured, " + words.Count(r.Blocks, "block")
 }
 
 func day(r Run) string {
@@ -126,17 +122,9 @@ func day(r Run) string {
 	return t.Format("2 January 2006")
 }
 
-// said is what a run says of a claim; of an earlier design, what it said then.
+// said is what a run says of a claim.
 func (r Run) said(claim string) (verdict.Claim, bool) {
-	all := r.Claims
-	if r.EarlierDesign && r.Earlier != nil {
-		all = r.Earlier
-	}
-	i := slices.IndexFunc(all, func(c verdict.Claim) bool { return c.ID == claim })
-	if i < 0 {
-		return verdict.Claim{}, false
-	}
-	return all[i], true
+	return verdict.ClaimIn(r.Claims, claim)
 }
 
 // tables are those of all texts that an experiment repeats.
@@ -186,7 +174,7 @@ func (b *Book) record(f Figure) (Run, bool) {
 		name = ""
 		for _, c := range sum.Claims {
 			if c.ID == f.Claim {
-				name = first(c.Own, c.OwnEarlier)
+				name = c.Own
 			}
 		}
 	}

@@ -30,9 +30,9 @@ func Programs(x *experiment.Experiment) []string {
 
 // checkPrograms refuses a run that leaves out a program that it needed. What the
 // lab was built from is compared with the run's commit by these programs, and a
-// program left out would escape that. Runs of an earlier design did not name all.
+// program left out would escape that.
 func (f *File) checkPrograms(x *experiment.Experiment) error {
-	if f.EarlierDesign() || len(f.Trials) == 0 {
+	if len(f.Trials) == 0 {
 		return nil
 	}
 	for _, name := range Programs(x) {

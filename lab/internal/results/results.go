@@ -25,7 +25,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/invopop/jsonschema"
@@ -243,14 +242,4 @@ type Reason struct {
 	// Here is the detail as a person at the machine may see it, with the names of
 	// other processes; empty where it is the same. It is never written.
 	Here string `json:"-"`
-}
-
-// EarlierDesign tells whether a run was measured by an earlier design of the lab: a
-// load generator of the lab's own under which a request costs the server a different
-// amount, or a shared server that is defined otherwise today. Such a run stays, but is
-// never counted together with today's.
-func (f *File) EarlierDesign() bool {
-	p := f.Provenance
-	return p != nil && (strings.Contains(p.Generator, setting.HTTPLoad) &&
-		p.Tools[setting.HTTPLoad] != setting.HTTPLoadVersion || f.otherServers())
 }

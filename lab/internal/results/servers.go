@@ -37,18 +37,6 @@ func SharedServers(x *experiment.Experiment) map[string]Server {
 
 func definitionOf(s *experiment.Server) Server { return Server{s.Command, s.Env, s.Build, s.Prefork} }
 
-// otherServers tells whether a shared server of the run is another today: gone,
-// or with another command line for a condition of the run.
-func (f *File) otherServers() bool {
-	for name, was := range f.Provenance.Servers {
-		now := experiment.SharedServer(name)
-		if now == nil || !f.alike(name, was, definitionOf(now)) {
-			return true
-		}
-	}
-	return false
-}
-
 // CountsWith reports whether the blocks of two measured runs of one experiment, design
 // and host may count together: they are of the same programs, and surely of one machine.
 // marked is whether the host's profile has a mark. It is the one place that says what a

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -46,7 +47,7 @@ func turned(t testing.TB, x *experiment.Experiment, blocks int, control bool) *F
 			Block: &BlockPlan{x.Block.SlotS, x.Block.Rounds, x.Block.WarmupS, x.ProfileS()}, BudgetS: x.BudgetS, Blocks: blocks,
 			Ended: Decided, Seed: 11,
 			Generator: "http_load 1", ServerCPUs: "0", ClientCPUs: "1", Tools: map[string]string{}, Kernel: map[string]string{},
-			CalibrationS: 9e-7,
+			CalibrationS: 9e-7, Binaries: map[string]host.Binary{},
 		},
 		Topology: Topology(x.Topology), Settings: x.Fixed(),
 	}
@@ -82,6 +83,9 @@ func turned(t testing.TB, x *experiment.Experiment, blocks int, control bool) *F
 				f.Trials = append(f.Trials, f.trial(b, c, slots[c], r))
 			}
 		}
+	}
+	for _, name := range Programs(x) {
+		f.Provenance.Binaries[name] = host.Binary{SHA256: digest}
 	}
 	f.Provenance.FinishedAt = began.Add(time.Duration((at + 1) * float64(time.Second)))
 	return f

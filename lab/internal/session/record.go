@@ -125,9 +125,6 @@ func (r *record) verdicts() *verdict.File {
 			return nil
 		}
 	}
-	if newest.File.EarlierDesign() {
-		return nil
-	}
 	return r.asked.Decide(r.x, r.h, r.runs)
 }
 
@@ -136,7 +133,7 @@ func (r *record) verdicts() *verdict.File {
 func Holdings(j *archive.Journal) (lines []string) {
 	newest, of := map[string]*results.File{}, map[string][]string{}
 	for _, f := range j.Runs { // of each experiment in the order of their times
-		if len(f.Trials) > 0 && !f.EarlierDesign() {
+		if len(f.Trials) > 0 {
 			newest[f.Experiment+" "+verdict.PairOf(f.Hosts.Server, f.Hosts.Client, f.Hosts.Clients)] = f
 		}
 	}

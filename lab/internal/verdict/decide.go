@@ -24,8 +24,7 @@ type Run struct {
 // experiment as it is now, h the profile of the server's host.
 //
 // Blocks are counted together over all runs that were measured like the last
-// one and whose claim has the same lock; runs of an earlier design are kept
-// apart. A run decides only the claims of its own
+// one and whose claim has the same lock. A run decides only the claims of its own
 // design: a claim made later could have been read off the run. Claims that the
 // experiment no longer has, or has with other bars, are listed separately as
 // withdrawn.
@@ -67,20 +66,15 @@ func (d *decider) decideAll(x *experiment.Experiment) *File {
 	if what := changed(d.like()); what != "" {
 		f.Warnings = append(f.Warnings, "the machine changed between the runs of this record: "+what)
 	}
-	f.EarlierDesign = r.EarlierDesign()
 	for _, c := range r.then.Claims {
 		said := d.decide(c, f.Control)
-		_, named := x.Claim(c.ID)
-		switch {
-		case f.EarlierDesign && named:
-			f.Earlier = append(f.Earlier, said)
-		case !f.EarlierDesign && x.Holds(r.then, c):
+		if x.Holds(r.then, c) {
 			f.Claims = append(f.Claims, said)
-		default:
+		} else {
 			f.Withdrawn = append(f.Withdrawn, said)
 		}
 	}
-	for _, claims := range [][]Claim{f.Claims, f.Earlier, f.Withdrawn} {
+	for _, claims := range [][]Claim{f.Claims, f.Withdrawn} {
 		for i := range claims {
 			printEffects(claims[i].Effects)
 		}
@@ -129,8 +123,7 @@ func newDecider(q *Question, h *host.Profile, runs []Run) *decider {
 	for _, r := range slices.Backward(runs) {
 		// A run that names few programs counts with others only if those count together.
 		other := slices.ContainsFunc(d.runs, func(s *source) bool { return !r.File.CountsWith(s.File, h.Mark != "") })
-		if r == last || !other && r.File.SchemaVersion == last.File.SchemaVersion &&
-			r.File.EarlierDesign() == last.File.EarlierDesign() {
+		if r == last || !other {
 			d.runs = append(d.runs, newSource(r))
 		}
 	}

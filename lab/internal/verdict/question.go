@@ -11,9 +11,6 @@ import (
 // name, and so what divides stats.Alpha. A design that was changed after its first
 // run is a second try at the question, and a claim that was withdrawn could have
 // been decided wrongly all the same: neither leaves the account.
-//
-// Runs of an earlier version of the lab are an account of their own. Their verdicts
-// are on pages of their own and in no count.
 type Question struct {
 	nth    map[string]int            // by digest of the design, from 1
 	claims map[string]map[string]int // cores needed, by design and digest of the claim's bars

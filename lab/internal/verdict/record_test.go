@@ -88,38 +88,6 @@ func TestOnlyRunsOfTheSameClaimCount(t *testing.T) {
 	if !slices.Equal(f.Record.Runs, []string{"was", "now"}) {
 		t.Errorf("record %v", f.Record.Runs)
 	}
-	// A run with a load generator under which a server has other costs does not
-	// count.
-	woke := runOf(x, "woke", six...)
-	woke.File.Provenance.Generator, woke.File.Provenance.Tools = "http_load", nil
-	now.File.Provenance.Generator, now.File.Provenance.Tools = "http_load 2", map[string]string{"http_load": "2"}
-	if f := Decide(x, machine, []Run{woke, now}); f.EarlierDesign || f.Claims[0].Blocks != 6 {
-		t.Errorf("beside a run of an earlier load generator: %+v", f.Claims[0])
-	}
-	if f := Decide(x, machine, []Run{now, woke}); !f.EarlierDesign || len(f.Claims) != 0 || len(f.Earlier) != 2 ||
-		f.Earlier[0].Blocks != 6 {
-		t.Errorf("a run of an earlier load generator: %+v", f)
-	}
-}
-
-// A run with an earlier load generator was measured in another way: its verdicts are
-// listed separately under the claims' names, decided by the same rule from runs of its
-// own kind.
-func TestRunsOfAnEarlierGeneratorAreKeptApart(t *testing.T) {
-	then := design(t, "", isFlat, named(atLeast, "gone"))
-	now := design(t, "", strings.Replace(isFlat, "margin = 0.1", "margin = 0.2", 1))
-	a, b := runOf(then, "a", 1, 1, 1, 1), runOf(then, "b", 1, 1, 1, 1)
-	a.File.Provenance.Generator, b.File.Provenance.Generator = "http_load", "http_load"
-	f := Decide(now, machine, []Run{a, b})
-	if f.SchemaVersion != 2 || f.Claims == nil || len(f.Claims) != 0 {
-		t.Errorf("version %d, claims %v", f.SchemaVersion, f.Claims)
-	}
-	if len(f.Earlier) != 1 || f.Earlier[0].ID != "c" || f.Earlier[0].Verdict != Reproduced || f.Earlier[0].Blocks != 8 {
-		t.Errorf("earlier %+v", f.Earlier)
-	}
-	if len(f.Withdrawn) != 1 || f.Withdrawn[0].ID != "gone" {
-		t.Errorf("withdrawn %+v", f.Withdrawn)
-	}
 }
 
 // A run that could not be made leaves the record unchanged.

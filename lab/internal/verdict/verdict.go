@@ -141,13 +141,8 @@ type File struct {
 	// Written is the commit that had the experiment's file before the run, by what
 	// the run recorded. It is absent for a run without trials, and for one that says
 	// that files differed from its commit. `lab check` asks git whether it is true.
-	Written string `json:"written,omitempty"`
-	// EarlierDesign marks a run measured by an earlier design of the lab. Earlier
-	// then has the claims whose names the experiment still has. They are not
-	// verdicts on today's claims, and Claims is empty.
-	EarlierDesign bool    `json:"earlier_design,omitempty"`
-	Earlier       []Claim `json:"earlier,omitempty"`
-	Withdrawn     []Claim `json:"withdrawn,omitempty"`
+	Written   string  `json:"written,omitempty"`
+	Withdrawn []Claim `json:"withdrawn,omitempty"`
 	// BoundsNow gives, by the trial's place, the bounds of trials for which the
 	// results file names only the first of several walls.
 	BoundsNow map[int]gate.Bound `json:"bounds_now,omitempty"`
