@@ -16,8 +16,7 @@ type Doc struct {
 
 // Docs describes every setting, in the order of Names.
 func Docs() (docs []Doc) {
-	for _, name := range Names() {
-		d := defs[name]
+	for _, d := range table {
 		s := &jsonschema.Schema{Type: "string", Description: sentence(d.doc)}
 		switch {
 		case d.kind == number:
@@ -29,9 +28,9 @@ func Docs() (docs []Doc) {
 				s.Enum = append(s.Enum, w)
 			}
 		default:
-			s.Pattern, s.MaxLength = patterns[name].String(), ptr(uint64(longest))
+			s.Pattern, s.MaxLength = d.pattern.String(), ptr(uint64(longest))
 		}
-		docs = append(docs, Doc{name, d.form(name), sentence(d.doc), s})
+		docs = append(docs, Doc{d.name, d.form(), sentence(d.doc), s})
 	}
 	return docs
 }
@@ -40,9 +39,9 @@ func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
 // Numeric lists the settings whose levels are numbers.
 func Numeric() (names []string) {
-	for _, name := range Names() {
-		if defs[name].kind == number {
-			names = append(names, name)
+	for _, d := range table {
+		if d.kind == number {
+			names = append(names, d.name)
 		}
 	}
 	return names

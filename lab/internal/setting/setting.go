@@ -9,6 +9,7 @@ package setting
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,58 +20,54 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// Names of the settings.
+// Names of the settings; the table says what they mean.
 const (
-	Route       = "route"       // path requested, e.g. "/read"
-	Connections = "connections" // open TCP connections of all client workers together
-	// hosts of a fleet that load the server, among which connections and rate are dealt out; absent: all
-	Clients    = "clients"
-	Pipelining = "pipelining" // requests in flight on each connection
-	// load generator threads; 0: one for each core in http_load, one event loop in autocannon
+	Route         = "route"
+	Connections   = "connections"
+	Clients       = "clients"
+	Pipelining    = "pipelining"
 	ClientWorkers = "client_workers"
-	// load generator: "http_load" or "autocannon", "sink" for events, and others in texts and earlier runs
-	Generator   = "generator"
-	Rate        = "rate"          // requests per second asked for; 0 is a closed loop
-	Overload    = "overload"      // whether the trial is meant to show that the rate cannot be met
-	Workers     = "workers"       // the server's prefork workers, which is its GOMAXPROCS
-	Prefork     = "prefork"       // whether the server forks workers at all
-	Index       = "index"         // how the server picks a product: "pool" or "gofakeit"
-	WriteBuffer = "write_buffer"  // bytes of the server's write buffer per connection
-	Stack       = "stack"         // server software: "fiber", "fasthttp" or "net-http"
-	Server      = "server"        // a server of lab/servers.toml or of the experiment's file
-	SpinNs      = "spin_ns"       // nanoseconds that the server burns for each request, as an effect to be detected
-	BlockRateNs = "block_rate_ns" // the block profile samples one event for each so many nanoseconds blocked
-	Replicate   = "replicate"     // a number without effect: the same condition again
+	Generator     = "generator"
+	Rate          = "rate"
+	Overload      = "overload"
+	Workers       = "workers"
+	Prefork       = "prefork"
+	Index         = "index"
+	WriteBuffer   = "write_buffer"
+	Stack         = "stack"
+	Server        = "server"
+	SpinNs        = "spin_ns"
+	BlockRateNs   = "block_rate_ns"
+	Replicate     = "replicate"
 )
 
 // Names of settings of the kernel and of services. Each name is one setting, so
 // that a design cannot change two as one. If a machine or a topology lacks one,
 // the run says so and its claims are not applicable.
 const (
-	ServerCPUs = "server_cpus" // cores that the server may use, as a list: "0-5"
-	IRQ        = "irq"         // where the interface's interrupts are handled: "default" or "pinned"
-	IRQBalance = "irqbalance"  // whether irqbalance runs, which moves interrupts
-	Crond      = "crond"       // whether crond runs
-	RPS        = "rps"         // receive packet steering: any core handles packets
-	RFS        = "rfs"         // receive flow steering: the core that reads the flow handles its packets
+	ServerCPUs = "server_cpus"
+	IRQ        = "irq"
+	IRQBalance = "irqbalance"
+	Crond      = "crond"
+	RPS        = "rps"
+	RFS        = "rfs"
 )
 
 // Names of the settings for a producer of events with a batch processor as the
 // server, and the receiver of its batches as the client.
 const (
-	Variant   = "variant"    // which batch processor
-	EventRate = "event_rate" // events per second offered; 0 searches for the highest rate that is delivered
-	// "open": events are due at fixed times; "ticker": late events are never offered
+	Variant       = "variant"
+	EventRate     = "event_rate"
 	Pacing        = "pacing"
-	EventBytes    = "event_bytes"          // bytes of one event
-	BatchEvents   = "batch_events"         // events in a full batch
-	FlushMs       = "flush_interval_ms"    // milliseconds after which an incomplete batch is sent
-	QueueEvents   = "queue_events"         // capacity of the processor's channel, in events
-	WhenFull      = "when_full"            // "block" or "drop", when the channel is full
-	Stagger       = "stagger"              // whether a pool's workers flush at different times
-	Attempts      = "attempts"             // how often the library's own processor tries to send a batch
-	SinkLatencyMs = "sink_latency_ms"      // milliseconds that the receiver takes to answer
-	SinkErrors    = "sink_errors_permille" // how many of a thousand batches the receiver refuses
+	EventBytes    = "event_bytes"
+	BatchEvents   = "batch_events"
+	FlushMs       = "flush_interval_ms"
+	QueueEvents   = "queue_events"
+	WhenFull      = "when_full"
+	Stagger       = "stagger"
+	Attempts      = "attempts"
+	SinkLatencyMs = "sink_latency_ms"
+	SinkErrors    = "sink_errors_permille"
 )
 
 // HTTPLoadVersion is the version of the lab's own load generator. It is raised
@@ -103,69 +100,85 @@ const (
 	boolean
 )
 
+// A def is what a setting can be set to.
 type def struct {
+	name  string
 	kind  kind
 	least int64 // least value of a number
 	doc   string
 	words []string // all possible texts; nil if there is a pattern
+	// Pattern is the form of a text of which there are many, and example is one.
+	pattern *regexp.Regexp
+	example string
 }
 
 // EventSizes are the sizes of an event, in bytes, that the batch study's producer can send.
 var EventSizes = []int64{64, 256, 1024, 4096}
 
-var defs = map[string]def{
-	Route:         {text, 0, "path requested", nil},
-	Connections:   {number, 1, "open TCP connections", nil},
-	Clients:       {number, 1, "hosts of a fleet that load the server, which share the connections and the rate", nil},
-	Pipelining:    {number, 1, "requests in flight on each connection", nil},
-	ClientWorkers: {number, 0, "load generator threads; 0 leaves it to the generator", nil},
-	Workers:       {number, 1, "prefork workers, the server's GOMAXPROCS", nil},
-	Prefork:       {boolean, 0, "whether the server forks workers", nil},
-	Index:         {text, 0, "how the server picks a product", []string{"pool", "gofakeit"}},
-	WriteBuffer:   {number, 1, "bytes of the server's write buffer", nil},
-	Generator:     {text, 0, "which load generator", []string{HTTPLoad, Autocannon, Fortio, Sink, "vegeta", "wrk"}},
-	Rate:          {number, 0, "requests a second asked for; 0 is a closed loop", nil},
-	Overload:      {boolean, 0, "whether a rate that cannot be met is what the trial is about", nil},
-	Stack:         {text, 0, "what serves the routes", []string{Fiber, "fasthttp", "net-http"}},
-	Server:        {text, 0, "which server", nil},
-	SpinNs:        {number, 0, "nanoseconds the server burns on each request", nil},
-	BlockRateNs:   {number, 1, "one event of the block profile for each so many nanoseconds blocked", nil},
-	Replicate:     {number, 1, "a number that changes nothing", nil},
-	ServerCPUs:    {text, 0, "cores the server may use", nil},
-	IRQ:           {text, 0, "where the interface's interrupts fire", []string{"default", "pinned"}},
-	IRQBalance:    {boolean, 0, "whether irqbalance runs", nil},
-	Crond:         {boolean, 0, "whether crond runs", nil},
-	RPS:           {boolean, 0, "receive packet steering", nil},
-	RFS:           {boolean, 0, "receive flow steering", nil},
-	Variant:       {text, 0, "which batch processor", []string{"async", Library, "pool-10", "pool-100", "swap"}},
-	EventRate:     {number, 0, "events a second offered; 0 looks for the limit", nil},
-	Pacing:        {text, 0, "how events are offered", []string{"open", "ticker"}},
-	EventBytes:    {number, 1, "bytes of one event", nil},
-	BatchEvents:   {number, 1, "events of a full batch", nil},
-	FlushMs:       {number, 1, "milliseconds after which a batch leaves", nil},
-	QueueEvents:   {number, 0, "events that the processor's channel holds", nil},
-	WhenFull:      {text, 0, "what becomes of an event for which there is no room", []string{"block", "drop"}},
-	Stagger:       {boolean, 0, "whether a pool's workers flush at different times", nil},
-	Attempts:      {number, 1, "how often the library tries a batch", nil},
-	SinkLatencyMs: {number, 0, "milliseconds that the receiver takes to answer", nil},
-	SinkErrors:    {number, 0, "of a thousand batches, how many the receiver refuses", nil},
-}
-
 // Paths and lists of cores are put on command lines and into addresses. Other
 // characters could change the meaning there, as in "@127.0.0.1:1/x". Published
 // texts also have loads of several paths, with the share of each.
+const path = `/([A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*/?)?`
+
 var (
-	path     = `/([A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*/?)?`
-	onePath  = regexp.MustCompile(`^` + path + `$`)
-	patterns = map[string]*regexp.Regexp{
-		Route:      regexp.MustCompile(`^(` + path + `|[0-9]{1,2} % /[a-z0-9 ]+( \+ [0-9]{1,2} % /[a-z0-9 ]+)+)$`),
-		Server:     regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`),
-		ServerCPUs: regexp.MustCompile(`^[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*$`),
-	}
+	onePath = regexp.MustCompile(`^` + path + `$`)
+	paths   = regexp.MustCompile(`^(` + path + `|[0-9]{1,2} % /[a-z0-9 ]+( \+ [0-9]{1,2} % /[a-z0-9 ]+)+)$`)
+	servers = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	cores   = regexp.MustCompile(`^[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*$`)
 )
 
-// examples has a level for each setting whose texts have a pattern.
-var examples = map[string]string{Route: "/read", Server: DefaultServer, ServerCPUs: "0-5"}
+// table has every setting, in the order in which tables show them.
+var table = []def{
+	{name: Server, kind: text, doc: "which server", pattern: servers, example: DefaultServer},
+	{name: Stack, kind: text, doc: "what serves the routes", words: []string{Fiber, "fasthttp", "net-http"}},
+	{name: Route, kind: text, doc: "path requested", pattern: paths, example: "/read"},
+	{name: Prefork, kind: boolean, doc: "whether the server forks workers"},
+	{name: Workers, least: 1, doc: "prefork workers, the server's GOMAXPROCS"},
+	{name: Index, kind: text, doc: "how the server picks a product", words: []string{"pool", "gofakeit"}},
+	{name: WriteBuffer, least: 1, doc: "bytes of the server's write buffer"},
+	{name: SpinNs, doc: "nanoseconds the server burns on each request"},
+	{name: BlockRateNs, least: 1, doc: "one event of the block profile for each so many nanoseconds blocked"},
+	{name: ServerCPUs, kind: text, doc: "cores the server may use", pattern: cores, example: "0-5"},
+	{name: IRQ, kind: text, doc: "where the interface's interrupts fire", words: []string{"default", "pinned"}},
+	{name: IRQBalance, kind: boolean, doc: "whether irqbalance runs"},
+	{name: Crond, kind: boolean, doc: "whether crond runs"},
+	{name: RPS, kind: boolean, doc: "receive packet steering"},
+	{name: RFS, kind: boolean, doc: "receive flow steering"},
+	{name: Variant, kind: text, doc: "which batch processor",
+		words: []string{"async", Library, "pool-10", "pool-100", "swap"}},
+	{name: EventRate, doc: "events a second offered; 0 looks for the limit"},
+	{name: Pacing, kind: text, doc: "how events are offered", words: []string{"open", "ticker"}},
+	{name: EventBytes, least: 1, doc: "bytes of one event"},
+	{name: BatchEvents, least: 1, doc: "events of a full batch"},
+	{name: FlushMs, least: 1, doc: "milliseconds after which a batch leaves"},
+	{name: QueueEvents, doc: "events that the processor's channel holds"},
+	{name: WhenFull, kind: text, doc: "what becomes of an event for which there is no room",
+		words: []string{"block", "drop"}},
+	{name: Stagger, kind: boolean, doc: "whether a pool's workers flush at different times"},
+	{name: Attempts, least: 1, doc: "how often the library tries a batch"},
+	{name: SinkLatencyMs, doc: "milliseconds that the receiver takes to answer"},
+	{name: SinkErrors, doc: "of a thousand batches, how many the receiver refuses"},
+	{name: Generator, kind: text, doc: "which load generator",
+		words: []string{HTTPLoad, Autocannon, Fortio, Sink, "vegeta", "wrk"}},
+	{name: Clients, least: 1, doc: "hosts of a fleet that load the server, which share the connections and the rate"},
+	{name: Connections, least: 1, doc: "open TCP connections"},
+	{name: Pipelining, least: 1, doc: "requests in flight on each connection"},
+	{name: ClientWorkers, doc: "load generator threads; 0 leaves it to the generator"},
+	{name: Rate, doc: "requests a second asked for; 0 is a closed loop"},
+	{name: Overload, kind: boolean, doc: "whether a rate that cannot be met is what the trial is about"},
+	{name: Replicate, least: 1, doc: "a number that changes nothing"},
+}
+
+var defs, names = func() (map[string]def, []string) {
+	defs, names := map[string]def{}, []string(nil)
+	for _, d := range table {
+		defs[d.name], names = d, append(names, d.name)
+	}
+	return defs, names
+}()
+
+// Names returns every setting in the order in which tables show them.
+func Names() []string { return slices.Clone(names) }
 
 // longest is how many characters a level may have.
 const longest = 100
@@ -174,17 +187,6 @@ const longest = 100
 func IsPath(l Level) bool {
 	s, ok := l.v.(string)
 	return ok && len(s) <= longest && onePath.MatchString(s)
-}
-
-// Names returns every setting in the order in which tables show them.
-func Names() []string {
-	return []string{
-		Server, Stack, Route, Prefork, Workers, Index, WriteBuffer, SpinNs, BlockRateNs, ServerCPUs, IRQ, IRQBalance, Crond,
-		RPS, RFS,
-		Variant, EventRate, Pacing, EventBytes, BatchEvents, FlushMs, QueueEvents, WhenFull, Stagger, Attempts, SinkLatencyMs,
-		SinkErrors,
-		Generator, Clients, Connections, Pipelining, ClientWorkers, Rate, Overload, Replicate,
-	}
 }
 
 // A Level is the value of one setting: a whole number, a string or a bool. The
@@ -223,8 +225,8 @@ func Check(name string, l Level) error {
 	case string:
 		s := l.v.(string)
 		ok = d.kind == text && len(s) <= longest
-		if pattern := patterns[name]; pattern != nil {
-			ok = ok && pattern.MatchString(s)
+		if d.pattern != nil {
+			ok = ok && d.pattern.MatchString(s)
 		} else {
 			ok = ok && slices.Contains(d.words, s)
 		}
@@ -237,7 +239,7 @@ func Check(name string, l Level) error {
 		return fmt.Errorf("setting %q (%s) cannot be \"%s\"; %s", name, d.doc, shown(s), strict.Instead(s, d.words))
 	}
 	if !ok {
-		return fmt.Errorf("setting %q (%s) cannot be %s; give %s", name, d.doc, shown(l.String()), d.form(name))
+		return fmt.Errorf("setting %q (%s) cannot be %s; give %s", name, d.doc, shown(l.String()), d.form())
 	}
 	return nil
 }
@@ -246,7 +248,7 @@ func Check(name string, l Level) error {
 func shown(v string) string { return strict.Visible(v, 60) }
 
 // form says what levels the setting takes, if not one of some words.
-func (d def) form(name string) string {
+func (d def) form() string {
 	switch {
 	case d.kind == number:
 		return fmt.Sprintf("a whole number, %d or more", d.least)
@@ -255,7 +257,7 @@ func (d def) form(name string) string {
 	case d.words != nil:
 		return `"` + strings.Join(d.words, `", "`) + `"`
 	}
-	return fmt.Sprintf("a text such as %q", examples[name])
+	return fmt.Sprintf("a text such as %q", d.example)
 }
 
 // Int returns the level as a number; ok is false if it is not one.
@@ -329,7 +331,7 @@ type Levels map[string]Level
 // give the same key, and it is readable ("workers=4 connections=100").
 func (ls Levels) Key() string {
 	key := ""
-	for _, name := range Names() {
+	for _, name := range names {
 		if l, ok := ls[name]; ok {
 			if key != "" {
 				key += " "
@@ -343,23 +345,15 @@ func (ls Levels) Key() string {
 // Without returns the levels without one setting: what stays the same when that
 // setting varies.
 func (ls Levels) Without(name string) Levels {
-	rest := Levels{}
-	for k, v := range ls {
-		if k != name {
-			rest[k] = v
-		}
-	}
+	rest := maps.Clone(ls)
+	delete(rest, name)
 	return rest
 }
 
 // With returns these levels, overridden by others.
 func (ls Levels) With(over Levels) Levels {
 	sum := Levels{}
-	for k, v := range ls {
-		sum[k] = v
-	}
-	for k, v := range over {
-		sum[k] = v
-	}
+	maps.Copy(sum, ls)
+	maps.Copy(sum, over)
 	return sum
 }

@@ -8,19 +8,9 @@ import (
 	"testing"
 )
 
-func TestNamesListsEverySettingOnce(t *testing.T) {
-	names := Names()
-	seen := map[string]bool{}
-	for _, n := range names {
-		if _, ok := defs[n]; !ok || seen[n] {
-			t.Errorf("%q is unknown or stands twice", n)
-		}
-		seen[n] = true
-	}
-	// A setting missing from Names would be missing from every key, and two
-	// conditions would have the same key.
-	if len(names) != len(defs) {
-		t.Errorf("%d names of %d settings", len(names), len(defs))
+func TestEachSettingStandsOnce(t *testing.T) {
+	if len(table) != len(defs) {
+		t.Errorf("%d rows of %d settings", len(table), len(defs))
 	}
 }
 
@@ -105,8 +95,8 @@ func TestRoutesAndCoresHaveNoOtherMeaning(t *testing.T) {
 // A text setting without limits could be markup on some page.
 func TestEachTextHasItsWordsOrAPattern(t *testing.T) {
 	for name, d := range defs {
-		if has := len(d.words) > 0 || patterns[name] != nil; has != (d.kind == text) {
-			t.Errorf("%s: words %v, pattern %v", name, d.words, patterns[name])
+		if has := len(d.words) > 0 || d.pattern != nil; has != (d.kind == text) {
+			t.Errorf("%s: words %v, pattern %v", name, d.words, d.pattern)
 		}
 	}
 }
