@@ -91,7 +91,11 @@ func (r Ratios) Few() bool { return r.len() <= mostRows }
 // SVG draws the ratios.
 func (r Ratios) SVG() string {
 	lo, hi := r.ends()
-	c := &rows{axis: logarithmic(lo, hi, 14, 986), top: 24, y: 24}
+	banded := r.BandLow > 0 || r.BandHigh > 0
+	c := &rows{axis: logarithmic(lo, hi, 14, 986), top: 4, y: 4}
+	if banded {
+		c.top, c.y = 24, 24
+	}
 	if r.Few() {
 		for i, g := range r.Groups {
 			c.group(g.Name)
@@ -103,24 +107,33 @@ func (r Ratios) SVG() string {
 	} else {
 		c.stack(r)
 	}
-	from, to, claimed, edges := 14.0, 986.0, "claimed", ""
-	if r.BandLow > 0 {
-		from, claimed = c.px(r.BandLow), fmt.Sprintf("claimed: %.4g or more", r.BandLow)
-		edges += fmt.Sprintf("M%v 24V%d", from, c.y)
-	}
-	if r.BandHigh > 0 {
-		to, claimed = c.px(r.BandHigh), fmt.Sprintf("claimed: %.4g or less", r.BandHigh)
-		edges += fmt.Sprintf("M%v 24V%d", to, c.y)
-	}
-	if r.BandLow > 0 && r.BandHigh > 0 {
-		claimed = fmt.Sprintf("claimed: %.3g to %.4g", r.BandLow, r.BandHigh)
-	}
 	marks := c.under.String()
 	c.under.Reset()
-	c.under.add(`<path class="band" fill="currentColor" fill-opacity="0.1" d="M%v 24H%vV%dH%vz"/>`, from, to, c.y, from)
-	c.under.path("bandedge", edges)
-	c.under.path("one", fmt.Sprintf("M%v 24V%d", c.px(1), c.y))
+	if banded {
+		c.band(r.BandLow, r.BandHigh)
+	}
+	c.under.path("one", fmt.Sprintf("M%v %dV%d", c.px(1), c.top, c.y))
 	c.under.WriteString(marks)
+	return c.chart(r.Frame, "")
+}
+
+// band is what a claim wants.
+func (r *rows) band(low, high float64) {
+	from, to, claimed, edges := 14.0, 986.0, "", ""
+	if low > 0 {
+		from, claimed = r.px(low), fmt.Sprintf("claimed: %.4g or more", low)
+		edges += fmt.Sprintf("M%v %dV%d", from, r.top, r.y)
+	}
+	if high > 0 {
+		to, claimed = r.px(high), fmt.Sprintf("claimed: %.4g or less", high)
+		edges += fmt.Sprintf("M%v %dV%d", to, r.top, r.y)
+	}
+	if low > 0 && high > 0 {
+		claimed = fmt.Sprintf("claimed: %.3g to %.4g", low, high)
+	}
+	r.under.add(`<path class="band" fill="currentColor" fill-opacity="0.1" d="M%v %dH%vV%dH%vz"/>`,
+		from, r.top, to, r.y, from)
+	r.under.path("bandedge", edges)
 	// The words stand over the band, or at the edge of the chart if they would leave it.
 	half, mid, anchor := 10.5*float64(len(claimed)), (from+to)/2, "middle"
 	switch {
@@ -129,8 +142,7 @@ func (r Ratios) SVG() string {
 	case mid < half:
 		mid, anchor = 0, "start"
 	}
-	c.words.ln(`<text class="walltext" x="%s" y="14" text-anchor="%s">%s</text>`, across(mid), anchor, claimed)
-	return c.chart(r.Frame, "")
+	r.words.ln(`<text class="walltext" x="%s" y="14" text-anchor="%s">%s</text>`, across(mid), anchor, claimed)
 }
 
 // ratio draws a mark and its interval; an open end has an arrow.

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -497,4 +498,44 @@ func turned(groups []draw.RatioGroup) (out []draw.RatioGroup) {
 		}
 	}
 	return out
+}
+
+// relative draws the ratios that a design asks for by [relative], least first, each with its
+// figure itself.
+func (b *Book) relative(f Figure, runs []Run) (string, error) {
+	var charts []string
+	for _, r := range runs {
+		of := r.Relative
+		if of == nil {
+			continue
+		}
+		m, _ := metric.Lookup(of.Metric)
+		var all []draw.Ratio
+		var said []string
+		rows, _ := r.rows(f.Levels, of.Metric)
+		for _, row := range of.Rows {
+			at := slices.IndexFunc(rows, func(c verdict.Summary) bool { return c.Shown[of.Over] == row.Level })
+			if at < 0 {
+				continue
+			}
+			short, _, err := r.text(rows[at].Metrics[of.Metric], of.Metric)
+			if err != nil {
+				return "", err
+			}
+			base := 1.0
+			one := draw.Ratio{V: base, Low: &base, High: &base, Text: "1"}
+			if !row.Base {
+				one = ratio(row.Effect, of.Over, "")
+			}
+			one.Label, one.Series = row.Level, 1
+			one.Text += ", " + short
+			all, said = append(all, one), append(said, one.Label+": "+one.Text+".")
+		}
+		slices.SortStableFunc(all, func(a, b draw.Ratio) int { return cmp.Compare(a.V, b.V) })
+		chart := draw.Ratios{Frame: f.frame(len(charts), b.caption(r)), Groups: []draw.RatioGroup{{Rows: all}}}
+		chart.XLabel = fmt.Sprintf("%s, ratio to %s", m.Label, of.To)
+		chart.Desc = chart.XLabel + ". " + strings.Join(said, " ")
+		charts = append(charts, draw.Named(b.caption(r), chart.SVG()))
+	}
+	return f.box(charts, "Ratios with their intervals, and the figures themselves.")
 }

@@ -73,6 +73,8 @@ var kinds = map[string]struct {
 	"cores":  {nil, (*Book).cores},
 	"ratios": {[]string{"exp", "claim"}, (*Book).together},
 
+	"relative": {[]string{"exp"}, (*Book).relative},
+
 	"picture": {nil, (*Book).picture},
 
 	"flame":    {[]string{"exp", "profile"}, nil},
