@@ -72,13 +72,3 @@ func TestPprof(t *testing.T) {
 		t.Errorf("pprof on the server's own address: status %d", resp.StatusCode)
 	}
 }
-
-func TestPprofAddressInUse(t *testing.T) {
-	p := start(t, freeAddr(t), "--prefork=false")
-	p.readLines(1, " listening ")
-	other := start(t, freeAddr(t), "--pprof", "--pprof-addr="+p.addr)
-	want := "fiber_server: " + p.addr + " is already in use; stop the other server or choose another with --pprof-addr"
-	if code := other.exitCode(); code != 3 || len(other.all) != 1 || other.all[0] != want {
-		t.Errorf("exit code %d, stderr:\n%s\nwant 3 and %q", code, strings.Join(other.all, "\n"), want)
-	}
-}
