@@ -17,7 +17,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
-	"github.com/line-rate/line-rate/lab/server/catalog"
 	"github.com/line-rate/line-rate/lab/server/catalog/contract"
 )
 
@@ -79,32 +78,6 @@ func TestAnswers(t *testing.T) {
 func TestContract(t *testing.T) {
 	_, addr := start(t)
 	contract.Contract(t, answer.Null, addr)
-}
-
-// The bodies are those of the Fiber server: the same /simple, 124 bytes with its head,
-// and one of its products.
-func TestBodies(t *testing.T) {
-	a, err := newAnswers(time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if simple := a.to([]byte("GET /simple HTTP/1.1")); len(simple) != 124 ||
-		!bytes.HasSuffix(simple, []byte("\r\n\r\n{\"message\":\"hi\"}")) {
-		t.Errorf("%d bytes: %s", len(simple), simple)
-	}
-	pool, err := catalog.NewPool(catalog.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, body, _ := bytes.Cut(a.to([]byte("GET /read HTTP/1.1")), endOfHead)
-	known := false
-	for i := range catalog.Size {
-		known = known || bytes.Equal(pool.Body(i), body)
-	}
-	// The lengths of products differ by a few hundred bytes; one of 500 is near the mean.
-	if off := float64(len(body)) - pool.MeanBody(); !known || off < -10 || off > 10 {
-		t.Errorf("in the catalogue: %v, %v bytes off the mean", known, off)
-	}
 }
 
 // However requests are cut into packets, each gets its answer, in order.

@@ -105,14 +105,3 @@ func (p *Pool) Item(i int) Item { return p.items[i] }
 // Digest is the SHA-256, in hexadecimal, of every body in order, each followed
 // by a newline.
 func (p *Pool) Digest() string { return p.digest }
-
-// MeanBody is the mean length of a body in bytes.
-func (p *Pool) MeanBody() float64 { return mean(p.bodies) }
-
-func mean(bodies [][]byte) float64 {
-	total := 0
-	for _, b := range bodies {
-		total += len(b)
-	}
-	return float64(total) / float64(len(bodies))
-}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -71,18 +72,13 @@ func (r Route) Middle(p *Pool) []byte {
 		return r.Fixed
 	}
 	var bodies [][]byte
+	sum := 0.0
 	for i := range r.Count {
 		bodies = append(bodies, r.Body(p, i))
+		sum += float64(len(bodies[i]))
 	}
-	middle := mean(bodies)
-	off := func(b []byte) float64 { return math.Abs(float64(len(b)) - middle) }
-	nearest := bodies[0]
-	for _, b := range bodies {
-		if off(b) < off(nearest) {
-			nearest = b
-		}
-	}
-	return nearest
+	off := func(b []byte) float64 { return math.Abs(float64(len(b)) - sum/float64(r.Count)) }
+	return slices.MinFunc(bodies, func(a, b []byte) int { return cmp.Compare(off(a), off(b)) })
 }
 
 func summarise(p *Pool, src Source) ([]byte, error) {
