@@ -3,19 +3,18 @@ package main
 import (
 	"context"
 	"io"
-	"os"
 
 	"github.com/line-rate/line-rate/lab/internal/probe"
 )
 
-// An answersCall compares a server's answers with those of its catalogue. The lab calls
-// it beside each trial, on the client's side of the wire; it has no other use.
+// An answersCall compares some of a server's answers with those of its catalogue. The lab
+// calls it before and after a trial, on the client's side of the wire; it has no other use.
 type answersCall struct {
-	probe.Watch
+	probe.Check
 }
 
 func (c *answersCall) do(ctx context.Context, out io.Writer) (int, error) {
-	if err := c.Run(ctx, os.Stdin, out); err != nil {
+	if err := c.Run(ctx, out); err != nil {
 		return exitFailed, err
 	}
 	return exitHeld, nil

@@ -44,7 +44,7 @@ type subcommands struct {
 	Fleet        fleetCall     `cmd:"" help:"Look at the hosts of a fleet, or fetch the runs that it kept."`
 	Completion   completion    `cmd:"" help:"Print a script that has a shell complete the lab's commands, flags and experiments."`
 	WatchShaper  shaperCall    `cmd:"" hidden:""`
-	WatchAnswers answersCall   `cmd:"" hidden:""`
+	CheckAnswers answersCall   `cmd:"" hidden:""`
 	AskServer    askCall       `cmd:"" hidden:""`
 	FleetClient  agentCall     `cmd:"" hidden:""`
 	FleetFiles   offerCall     `cmd:"" hidden:""`

@@ -50,7 +50,7 @@ func newClient(server, rawURL string) (*client, error) {
 	if err != nil || u.Scheme != "http" || u.Port() == "" {
 		return nil, fmt.Errorf("%q is not http://HOST:PORT/ROUTE", rawURL)
 	}
-	c := &client{addr: u.Host, timeout: patienceBefore,
+	c := &client{addr: u.Host, timeout: patience,
 		request: "GET " + u.RequestURI() + " HTTP/1.1\r\nHost: " + u.Host + "\r\nConnection: keep-alive\r\n\r\n"}
 	c.set, c.unknown = answer.Of(server, u.RequestURI())
 	return c, nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/probe"
 )
@@ -37,26 +38,39 @@ func (l load) ask(ctx context.Context) <-chan askedOf {
 }
 
 func (l load) given(ctx context.Context) ([]probe.Given, error) {
+	var given []probe.Given
+	err := l.called(ctx, &given, "ask-server", "--url", address(l.addr, l.route), "--within", l.ready.String())
+	if err == nil && len(given) == 0 {
+		err = errors.New("it gave no answer")
+	}
+	return given, err
+}
+
+// called gives what a call of the lab prints as JSON. It runs on the client's side of
+// the wire and on the client's cores, so that it takes no CPU time from the server.
+func (l load) called(ctx context.Context, into any, call ...string) error {
 	var out bytes.Buffer
-	argv := append(slices.Clone(l.lab), "ask-server", "--url", address(l.addr, l.route), "--within", l.ready.String())
-	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(l.beside(argv)), Stdout: &out})
+	argv := slices.Concat(l.lab, call)
+	if len(l.split.Client) > 0 {
+		argv = append([]string{"taskset", "--cpu-list", cores.Format(l.split.Client)}, argv...)
+	}
+	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(argv), Stdout: &out})
 	if err != nil {
-		return nil, fmt.Errorf("it cannot be asked: %w", err)
+		return fmt.Errorf("%s did not start: %w", call[0], err)
 	}
 	select {
 	case <-ctx.Done():
 		_ = proc.Stop(proc.Pid(), time.Second)
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	case <-proc.Done():
 	}
 	if proc.Err() != nil {
-		return nil, errors.New(strings.TrimPrefix(proc.LastLine(), "lab: "))
+		return errors.New(strings.TrimPrefix(proc.LastLine(), "lab: "))
 	}
-	var given []probe.Given
-	if err := json.Unmarshal(out.Bytes(), &given); err != nil || len(given) == 0 {
-		return nil, fmt.Errorf("what it answered cannot be read: %w", err)
+	if err := json.Unmarshal(out.Bytes(), into); err != nil {
+		return fmt.Errorf("what %s printed cannot be read: %w", call[0], err)
 	}
-	return given, nil
+	return nil
 }
 
 // silent says that a server was started and does not answer as it should.

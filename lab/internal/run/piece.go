@@ -16,7 +16,8 @@ import (
 
 // A piece is one condition measured in one piece, without slots.
 type piece struct {
-	answers *comparison
+	head    int          // length of its server's answers' heads; 0 if no route is loaded
+	sockets *socketWatch // of its client, where a route is loaded
 	pid     atomic.Int64 // process id of its client
 	printed []byte
 }
@@ -27,18 +28,7 @@ type piece struct {
 // disturbance of the machine meets all of them.
 func (g *group) pieces(ctx context.Context) error {
 	pieces := make([]piece, len(g.loads))
-	compared := func() {
-		for i := range pieces {
-			pieces[i].answers.stop()
-		}
-	}
-	defer compared()
 	var err error
-	for i, l := range g.loads {
-		if pieces[i].answers, err = l.compare(); err != nil {
-			return err
-		}
-	}
 	if g.servers, err = startServers(ctx, g.loads); err != nil {
 		return err
 	}
@@ -53,8 +43,8 @@ func (g *group) pieces(ctx context.Context) error {
 		return err
 	}
 	defer g.sampler.Stop()
-	for i := range pieces {
-		if err := pieces[i].answers.begin(ctx, g.failer(i)); err != nil {
+	for i, l := range g.loads {
+		if pieces[i].head, err = l.check(ctx, "before", g.failer(i)); err != nil {
 			return err
 		}
 	}
@@ -64,15 +54,17 @@ func (g *group) pieces(ctx context.Context) error {
 	}
 	faults, err := g.drive(ctx, pieces)
 	g.sampler.Stop()
-	compared()
 	if err != nil {
 		return err
 	}
 	if g.blame(faults); len(faults) > 0 {
 		return nil
 	}
-	for i := range pieces {
+	for i, l := range g.loads {
 		g.judgePiece(i, &pieces[i])
+		if _, err := l.check(ctx, "after", g.failer(i)); err != nil {
+			return err
+		}
 	}
 	return g.profiled(ctx)
 }
@@ -99,9 +91,12 @@ func (g *group) drive(ctx context.Context, pieces []piece) ([]fault, error) {
 	found := make([][]fault, len(pieces))
 	if err := atOnce(ctx, len(pieces), func(ctx context.Context, i int) (err error) {
 		p, l := &pieces[i], g.loads[i]
+		defer func() { p.sockets.end() }()
 		c := client{dir: l.dir, link: l.link, argv: l.client, limit: l.warmup + l.slot + l.grace, began: func(pid int) {
 			p.pid.Store(int64(pid))
-			p.answers.sees(pid, l)
+			if l.route != "" {
+				p.sockets = watchSockets(pid, l.connections, l.slot)
+			}
 		}}
 		p.printed, found[i], err = c.drive(ctx, g.servers[i:i+1])
 		return err
@@ -144,7 +139,10 @@ func (g *group) judgePiece(i int, p *piece) {
 	take(t, w)
 	g.engine.file.Follow(t)
 	l.gates(r, w, t.Metrics, fail)
-	p.answers.judge(l, r, fail)
+	if l.route != "" {
+		l.bytes(p.head, r, fail)
+		p.sockets.judge(r, fail)
+	}
 }
 
 func (l load) parse(stdout []byte) (*generator.Result, error) {

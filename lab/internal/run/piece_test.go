@@ -11,7 +11,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
-	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
@@ -20,10 +19,10 @@ import (
 // autocannon reported, and the samples. A correct one closes no gate.
 type pieced struct {
 	load
-	said     generator.Result
-	w        telemetry.Window
-	m        map[string]float64
-	compared *comparison // nil if no answers were compared
+	said generator.Result
+	w    telemetry.Window
+	m    map[string]float64
+	head int // of the answers
 }
 
 func newPieced() *pieced {
@@ -81,26 +80,21 @@ func (p *pieced) judge(fail failer) {
 		p.m["answered_share"] = p.m["throughput_rps"] / rate
 	}
 	p.gates(&p.said, p.w, p.m, fail)
-	p.compared.judge(p.load, &p.said, fail)
+	if p.route != "" {
+		p.bytes(p.head, &p.said, fail)
+	}
 }
 
 func set(metric string, v float64) func(*pieced) { return func(p *pieced) { p.m[metric] = v } }
 func lack(metric string) func(*pieced)           { return func(p *pieced) { delete(p.m, metric) } }
 
 // comparedWith sets the number of bytes counted for /simple, whose answers have
-// a body of 16 bytes after a head of 108, and what the lab found in each answer
-// that it compared.
-func comparedWith(bytes float64, said ...*probe.Fault) func(*pieced) {
+// a body of 16 bytes after a head of 108.
+func comparedWith(bytes float64) func(*pieced) {
 	return func(p *pieced) {
-		p.serves, p.route = &experiment.Server{Answers: setting.Fiber}, "/simple"
+		p.serves, p.route, p.head = &experiment.Server{Answers: setting.Fiber}, "/simple", 106
 		p.said.Counts = generator.Counts{OK: 1000, Bytes: bytes}
 		p.connections, p.asked.Connections, p.m["connections_established"], p.said.CutMeanS = 0, 0, 0, 0
-		p.compared = &comparison{head: 106, all: []probe.Report{{}}, // the first report is before the trial
-			sockets: &socketWatch{all: []holding{{from: p.said.Start.Add(100 * time.Millisecond)},
-				{from: p.said.Start.Add(200 * time.Millisecond)}}}}
-		for _, fault := range said {
-			p.compared.all = append(p.compared.all, probe.Report{At: p.said.Start.Add(time.Millisecond), Fault: fault})
-		}
 	}
 }
 
@@ -128,16 +122,14 @@ var pieceRows = map[string][]row[*pieced]{
 	gate.Timeouts: optional(gate.Timeouts, "timeouts"),
 	gate.Resets:   optional(gate.Resets, "resets"),
 	gate.WrongAnswer: {
-		{"one that was compared", comparedWith(124_000, nil, &probe.Fault{Gate: gate.WrongAnswer, Detail: "107 bytes"}),
-			gate.WrongAnswer},
-		{"none that was compared", comparedWith(124_000, nil), none},
-		{"a byte too few in all of them", comparedWith(123_999, nil), gate.WrongAnswer},
-		{"a byte too many", comparedWith(124_001, nil), gate.WrongAnswer},
-		{"a route that the lab does not know", both(comparedWith(124_000, nil), func(p *pieced) { p.route = "/healthz" }),
+		{"missing: how long heads are", both(comparedWith(124_000), func(p *pieced) { p.head = 0 }), gate.WrongAnswer},
+		{"as many bytes as right answers have", comparedWith(124_000), none},
+		{"a byte too few in all of them", comparedWith(123_999), gate.WrongAnswer},
+		{"a byte too many", comparedWith(124_001), gate.WrongAnswer},
+		{"a route that the lab does not know", both(comparedWith(124_000), func(p *pieced) { p.route = "/healthz" }),
 			gate.WrongAnswer},
 		{"of answers that were no success the bytes are not known",
-			both(comparedWith(1, nil), func(p *pieced) { p.said.Counts.Non2xx = 1 }), none},
-		{"missing: none was compared", comparedWith(124_000), gate.NoTelemetry},
+			both(comparedWith(1), func(p *pieced) { p.said.Counts.Non2xx = 1 }), none},
 	},
 	gate.NoRequests: figure(gate.NoRequests, "requests", 0, 1),
 	gate.RateShort: {
@@ -250,21 +242,6 @@ func TestAReasonIsSaidOnce(t *testing.T) {
 	}
 }
 
-// Answers are compared less often at a low rate, but a few times in any case.
-func TestHowOftenAnswersAreCompared(t *testing.T) {
-	for _, c := range []struct {
-		rate float64
-		slot time.Duration
-		want time.Duration
-	}{{0, 10 * time.Second, probe.Every}, {100, 10 * time.Second, 2 * time.Second},
-		{1000, 10 * time.Second, 500 * time.Millisecond}, {0, 100 * time.Millisecond, 20 * time.Millisecond},
-		{0, 0, time.Millisecond}} {
-		if got := (load{rate: c.rate, slot: c.slot}).compareEvery(); got != c.want {
-			t.Errorf("at %v requests a second, in %v: every %v, want %v", c.rate, c.slot, got, c.want)
-		}
-	}
-}
-
 // Only looks at the client's sockets within the window count, and a single look
 // is not enough.
 func TestConnectionsOpenedAnew(t *testing.T) {
@@ -302,19 +279,9 @@ func TestComparingCanBeInterrupted(t *testing.T) {
 	why := errors.New("a signal came")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	if err := (load{serves: &experiment.Server{Answers: setting.Fiber}, route: "/read", slot: time.Second, link: loopback,
-		lab: []string{"sleep", "60", "#"}}).interrupted(ctx, t); !errors.Is(err, why) {
+	l := load{serves: &experiment.Server{Answers: setting.Fiber}, route: "/read", link: loopback,
+		lab: []string{"sh", "-c", "sleep 60"}}
+	if _, err := l.check(ctx, "before", func(string, string, ...any) {}); !errors.Is(err, why) {
 		t.Errorf("%v, want %v", err, why)
 	}
-}
-
-func (l load) interrupted(ctx context.Context, t *testing.T) error {
-	t.Helper()
-	l.lab = []string{"sh", "-c", "sleep 60"}
-	c, err := l.compare()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.stop()
-	return c.begin(ctx, func(string, string, ...any) {})
 }

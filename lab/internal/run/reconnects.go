@@ -1,7 +1,6 @@
 package run
 
 import (
-	"sync"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -24,7 +23,6 @@ type holding struct {
 type socketWatch struct {
 	connections int
 	stop, done  chan struct{}
-	once        sync.Once
 	all         []holding
 }
 
@@ -71,10 +69,12 @@ func look(pids []int) holding {
 	return h
 }
 
-// end stops the watch. It may be called twice.
+// end stops the watch. There may be none.
 func (s *socketWatch) end() {
-	s.once.Do(func() { close(s.stop) })
-	<-s.done
+	if s != nil {
+		close(s.stop)
+		<-s.done
+	}
 }
 
 // warmupClosedWithin is how long after the window's begin all sockets of the warm-up,

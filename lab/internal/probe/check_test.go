@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -59,7 +58,7 @@ func serve(t *testing.T, answer func(n int64) (text string, hangUp bool)) (url s
 	return "http://" + l.Addr().String() + "/simple"
 }
 
-func TestEachAnswerBeforeTheTrialIsLookedAt(t *testing.T) {
+func TestEachAnswerIsLookedAt(t *testing.T) {
 	simple := catalog.Simple
 	for _, c := range []struct {
 		name   string
@@ -110,14 +109,14 @@ func TestEachAnswerBeforeTheTrialIsLookedAt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := client.before(context.Background())
+		f := client.check(context.Background())
 		switch {
 		case c.gate == "" && f != nil:
 			t.Errorf("%s: %v", c.name, f)
 		case c.gate == "":
 		case c.name == "a byte behind it" && f != nil && f.Gate == gate.WrongAnswer:
 			// The fault shows after this answer, or before the next.
-		case f == nil || f.Gate != c.gate || !strings.HasPrefix(f.Detail, "answer 3 of 20 before the trial: ") ||
+		case f == nil || f.Gate != c.gate || !strings.HasPrefix(f.Detail, "answer 3 of 20: ") ||
 			!strings.Contains(f.Detail, c.says) || strings.Contains(f.Detail, "\n"):
 			t.Errorf("%s: %+v, want %s and %q", c.name, f, c.gate, c.says)
 		}
@@ -135,8 +134,8 @@ func TestHeadsOfOneLength(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := client.before(context.Background()); f == nil ||
-		!strings.Contains(f.Detail, "answer 2 of 20 before the trial: a head of ") {
+	if f := client.check(context.Background()); f == nil ||
+		!strings.Contains(f.Detail, "answer 2 of 20: a head of ") {
 		t.Errorf("%+v", f)
 	}
 }
@@ -152,12 +151,12 @@ func TestWhatDoesNotAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	client.timeout = 50 * time.Millisecond
-	if f := client.before(context.Background()); f == nil || f.Gate != gate.Timeouts ||
+	if f := client.check(context.Background()); f == nil || f.Gate != gate.Timeouts ||
 		!strings.Contains(f.Detail, "no answer within 50ms") {
 		t.Errorf("%+v", f)
 	}
 	l.Close()
-	if f := client.before(context.Background()); f == nil || f.Gate != gate.Errors ||
+	if f := client.check(context.Background()); f == nil || f.Gate != gate.Errors ||
 		!strings.Contains(f.Detail, "no connection") {
 		t.Errorf("%+v", f)
 	}
@@ -166,7 +165,7 @@ func TestWhatDoesNotAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	client.timeout = 50 * time.Millisecond
-	if f := client.before(context.Background()); f == nil || f.Gate != gate.WrongAnswer ||
+	if f := client.check(context.Background()); f == nil || f.Gate != gate.WrongAnswer ||
 		!strings.Contains(f.Detail, "1 bytes of body (no more within 50ms), its Content-Length is 16") {
 		t.Errorf("%+v", f)
 	}
@@ -179,68 +178,30 @@ func TestAnUnknownRouteIsAFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := client.before(context.Background()); f == nil || f.Gate != gate.WrongAnswer ||
+	if f := client.check(context.Background()); f == nil || f.Gate != gate.WrongAnswer ||
 		!strings.Contains(f.Detail, "does not know what the fiber server has to answer on /simplest") {
 		t.Errorf("%+v", f)
 	}
 }
 
-// The whole command: it gets ready, waits, compares answers before the trial,
-// then one at a time, each on its own connection, and ends with its input.
-func TestWatch(t *testing.T) {
-	const good = 30
-	url := serve(t, func(n int64) (string, bool) {
-		if n > good {
-			return whole(`{"message":"ha"}`), false
-		}
-		return whole(catalog.Simple), false
-	})
-	in, stdin := io.Pipe()
-	stdout, out := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		ended <- Watch{"fiber", url, time.Millisecond}.Run(context.Background(), in, out)
-		out.Close()
-	}()
-	d := json.NewDecoder(stdout)
-	next := func() (r Report) {
-		t.Helper()
-		if err := d.Decode(&r); err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
-	if r := next(); !r.Ready || r.Fault != nil {
-		t.Errorf("first %+v", r)
-	}
-	fmt.Fprintln(stdin, "begin")
-	if r := next(); r.Head != len(okHead)-2 || r.Fault != nil {
-		t.Errorf("before the trial %+v", r)
-	}
-	for i := range good - 20 + 3 {
-		if r := next(); (r.Fault != nil) != (i >= good-20) || r.At.IsZero() {
-			t.Errorf("answer %d of the trial: %+v, %+v", i+1, r, r.Fault)
+// The whole command says how long the answers' heads are, or what was wrong.
+func TestCheck(t *testing.T) {
+	for wrong, want := range map[int64]string{0: fmt.Sprintf(`{"head":%d}`, len(okHead)-2),
+		18: `"fault":{"gate":"wrong-answer","detail":"answer 18 of 20: a body of the right length that differs`} {
+		url := serve(t, func(n int64) (string, bool) {
+			if n == wrong {
+				return whole(`{"message":"ha"}`), false
+			}
+			return whole(catalog.Simple), false
+		})
+		var out bytes.Buffer
+		if err := (Check{"fiber", url}).Run(t.Context(), &out); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%v: %s, want %s", err, &out, want)
 		}
 	}
-	stdin.Close()
-	go io.Copy(io.Discard, stdout)
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-}
-
-func TestWatchEndsBeforeItBegan(t *testing.T) {
-	var out bytes.Buffer
-	w := Watch{"null", "http://127.0.0.1:1/simple", Every}
-	if err := w.Run(context.Background(), strings.NewReader(""), &out); err != nil ||
-		strings.Count(out.String(), "\n") != 1 {
-		t.Errorf("%v: %s", err, &out)
-	}
-	for _, w := range []Watch{{"", "http://127.0.0.1/simple", Every}, {"fiber", "127.0.0.1:1", Every},
-		{"fiber", "http://127.0.0.1:1/simple", 0}} {
-		if err := w.Run(context.Background(), strings.NewReader(""), io.Discard); err == nil ||
-			!strings.HasPrefix(err.Error(), "watch-answers") {
-			t.Errorf("%q: %v", w, err)
+	for _, c := range []Check{{"", "http://127.0.0.1/simple"}, {"fiber", "127.0.0.1:1"}} {
+		if err := c.Run(t.Context(), io.Discard); err == nil || !strings.Contains(err.Error(), "is not http://HOST:PORT") {
+			t.Errorf("%q: %v", c, err)
 		}
 	}
 }
