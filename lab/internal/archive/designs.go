@@ -17,11 +17,7 @@ import (
 )
 
 // design reads the design that a measured run names, and checks its digest.
-// It is nil for a run without provenance.
 func (j *Journal) design(f *results.File) (*experiment.Experiment, error) {
-	if f.Provenance == nil {
-		return nil, nil
-	}
 	sum := f.Provenance.ExperimentSHA256
 	at := "/provenance/experiment_sha256: " + filepath.ToSlash(j.Root.Rel(j.Root.Design(sum)))
 	key := f.Experiment + " " + sum
@@ -56,7 +52,7 @@ func (j *Journal) Then(x *experiment.Experiment, f *results.File) *experiment.Ex
 	if f.NotApplicable != "" {
 		return x
 	}
-	if then, err := j.design(f); err == nil && then != nil {
+	if then, err := j.design(f); err == nil {
 		return then
 	}
 	return x
@@ -71,7 +67,7 @@ func (j *Journal) moved() []Fault {
 		was := map[string]int{} // number of runs with a claim that the experiment no longer has unchanged, by claim
 		var order []string
 		for _, f := range j.Runs {
-			if f.Experiment != x.Name || f.Provenance == nil {
+			if f.Experiment != x.Name {
 				continue
 			}
 			if f.NotApplicable == "" {
@@ -127,7 +123,7 @@ func (j *Journal) strayDesigns() ([]string, error) {
 		}
 		sum := strings.TrimSuffix(filepath.Base(p), ".toml")
 		return p == j.Root.Design(sum) && slices.ContainsFunc(j.Runs, func(f *results.File) bool {
-			return f.Provenance != nil && f.Provenance.ExperimentSHA256 == sum
+			return f.Provenance.ExperimentSHA256 == sum
 		})
 	}), nil
 }

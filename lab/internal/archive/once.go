@@ -63,9 +63,6 @@ const slack = time.Second
 // add notes what a run measured, and says what of it is there already. A run with an error
 // is noted as well, as far as it is new.
 func (s *seen) add(j *Journal, f *results.File) (err error) {
-	if f.Provenance == nil {
-		return nil
-	}
 	if s.hashes == nil {
 		*s = seen{map[uint64]place{}, map[string][]stretch{}}
 	}
@@ -95,9 +92,6 @@ func (s *seen) add(j *Journal, f *results.File) (err error) {
 
 // remove forgets a run.
 func (s *seen) remove(f *results.File) {
-	if f.Provenance == nil {
-		return
-	}
 	each(f, func(hash uint64, _ place) {
 		if s.hashes[hash].run == f {
 			delete(s.hashes, hash)

@@ -51,17 +51,11 @@ func (j *Journal) Prove() (Proof, []Fault, error) {
 	if then.commits, err = h.commits(); err != nil {
 		return p, nil, err
 	}
-	var measured []*results.File
-	for _, f := range j.Runs {
-		if f.Provenance != nil {
-			measured = append(measured, f)
-		}
-	}
-	if err := then.look(measured); err != nil {
+	if err := then.look(j.Runs); err != nil {
 		return p, nil, err
 	}
 	var faults []Fault
-	for _, f := range measured {
+	for _, f := range j.Runs {
 		p.Runs++
 		at := j.Root.Rel(j.Root.Result(f.Experiment, f.Run))
 		if open := then.open(f); open != "" {

@@ -28,7 +28,7 @@ func (j *Journal) Record(x *experiment.Experiment, f *results.File) []verdict.Ru
 func (j *Journal) Question(x *experiment.Experiment) *verdict.Question {
 	var runs []verdict.Run
 	for _, r := range j.Runs {
-		if r.Experiment == x.Name && r.Provenance != nil {
+		if r.Experiment == x.Name {
 			runs = append(runs, verdict.Run{File: r, Then: j.Then(x, r)})
 		}
 	}
@@ -40,7 +40,7 @@ func (j *Journal) Question(x *experiment.Experiment) *verdict.Question {
 // machines: with a fleet's clients both, the same ones, or without. A server's
 // blocks never count together with those of a fleet that it is the server of.
 func (j *Journal) alike(a, b *results.File) bool {
-	return a.Experiment == b.Experiment && a.Hosts.Same(b.Hosts) && a.Provenance != nil && b.Provenance != nil
+	return a.Experiment == b.Experiment && a.Hosts.Same(b.Hosts)
 }
 
 // byStart orders runs by start, then by name.

@@ -235,10 +235,7 @@ func (b *Batch) add(f *results.File) {
 			b.Gates[why.Gate]++
 		}
 	}
-	why := f.NotApplicable
-	if f.Provenance != nil {
-		why = cmp.Or(why, f.Provenance.StoppedEarly)
-	}
+	why := cmp.Or(f.NotApplicable, f.Provenance.StoppedEarly)
 	if why != "" && !slices.Contains(b.Unmade, why) {
 		b.Unmade = append(b.Unmade, why)
 	}

@@ -145,17 +145,15 @@ func recordedOf(r *results.File) PageRecorded {
 		SchemaVersion: r.SchemaVersion, Topology: r.Topology, Settings: r.Settings, Shown: valuesOf(r),
 		NotApplicable: r.NotApplicable, Warnings: r.Warnings, Fleet: fleetOf(r),
 	}
-	if r.Provenance != nil {
-		if fleet := r.Provenance.Fleet; fleet != nil {
-			for _, c := range fleet.Clients {
-				v := Values{}
-				v.number("line_rate_bps", c.LineRateBps)
-				v.number("memory_bytes", float64(c.MemoryBytes))
-				out.ClientsShown = append(out.ClientsShown, v)
-			}
+	if fleet := r.Provenance.Fleet; fleet != nil {
+		for _, c := range fleet.Clients {
+			v := Values{}
+			v.number("line_rate_bps", c.LineRateBps)
+			v.number("memory_bytes", float64(c.MemoryBytes))
+			out.ClientsShown = append(out.ClientsShown, v)
 		}
-		out.Provenance = &PageProvenance{*r.Provenance, strconv.FormatUint(r.Provenance.Seed, 10)}
 	}
+	out.Provenance = &PageProvenance{*r.Provenance, strconv.FormatUint(r.Provenance.Seed, 10)}
 	for _, c := range r.Conditions {
 		out.Commands = append(out.Commands, c.Commands...)
 		out.Profiled = out.Profiled || c.Profiles != nil

@@ -16,14 +16,12 @@ import (
 // itself or the design that the run was made with.
 func (f *File) Check(x *experiment.Experiment) error {
 	switch {
-	case f.Provenance == nil:
-		return fmt.Errorf("/provenance: missing")
 	case f.NotApplicable != "" && len(f.Trials) > 0:
 		return fmt.Errorf("/not_applicable: there are trials all the same")
 	case f.NotApplicable == "" && len(f.Trials) == 0:
 		return fmt.Errorf("/trials: empty")
 	}
-	if err := f.checkVersion(); err != nil {
+	if err := f.checkEnd(); err != nil {
 		return err
 	}
 	if err := f.checkName(); err != nil {
@@ -97,9 +95,6 @@ func (f *File) Check(x *experiment.Experiment) error {
 
 // checkDigests refuses zeros, which no content has as its digest.
 func (p *Provenance) checkDigests() error {
-	if p == nil {
-		return nil
-	}
 	zeros := func(s string) bool { return s != "" && strings.Trim(s, "0") == "" }
 	if zeros(p.Commit) {
 		return fmt.Errorf("/provenance/commit: zeros name no commit")

@@ -68,7 +68,6 @@ func TestCheckFindsContradictions(t *testing.T) {
 	}{
 		{"nothing", func(*File) {}, ""},
 
-		{"without provenance", func(f *File) { f.Provenance = nil }, "/provenance: missing"},
 		{"not applicable, with trials", func(f *File) { f.NotApplicable = "no wire" }, "/not_applicable: "},
 		{"not applicable, without", func(f *File) {
 			f.NotApplicable, f.Trials, f.Provenance.Ended, f.Provenance.Blocks = "no wire", nil, "", 0

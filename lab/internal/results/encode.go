@@ -175,9 +175,9 @@ func (f *File) spread() error {
 		if t.Metrics == nil {
 			t.Metrics = map[string]float64{}
 		}
-		if p := f.Provenance; p != nil && t.AtS != nil {
+		if p := f.Provenance; t.AtS != nil {
 			t.StartedAt, t.AtS = p.StartedAt.Add(inMicros(*t.AtS)), nil
-		} else if p != nil && t.Slots != nil && len(t.Slots.AtS) > 0 {
+		} else if t.Slots != nil && len(t.Slots.AtS) > 0 {
 			t.StartedAt = t.slotsBegan(p)
 		}
 		for name := range f.following(t) {
@@ -217,9 +217,6 @@ func (f *File) fill() {
 			}
 		}
 	}
-	if f.Provenance == nil {
-		return
-	}
 	lab := f.Provenance.Binaries[labProgram]
 	for name, b := range f.Provenance.Binaries {
 		if name != labProgram && b.MadeOf != "" && b.Sources == "" {
@@ -242,15 +239,12 @@ func (f *File) condition(id string) *Condition {
 
 // gathered is a copy of the file as its text has it: what spread adds is left out.
 func (f File) gathered() File {
-	var p Provenance
-	if f.Provenance != nil {
-		p = *f.Provenance
-		p.ClockS = 0
-		f.Provenance = &p
-	}
+	p := *f.Provenance
+	p.ClockS = 0
+	f.Provenance = &p
 	f.Trials = slices.Clone(f.Trials)
 	for i := range f.Trials {
-		if t := &f.Trials[i]; f.Provenance != nil && !t.StartedAt.IsZero() {
+		if t := &f.Trials[i]; !t.StartedAt.IsZero() {
 			at := seconds(micros(t.StartedAt.Sub(p.StartedAt).Seconds()))
 			if t.Slots != nil && p.ClockS == 0 {
 				p.ClockS = seconds(micros(at - t.Slots.AtS[0]))
@@ -271,15 +265,13 @@ func (f File) gathered() File {
 			t.Profiles[k].Unit = ""
 		}
 	}
-	if f.Provenance != nil {
-		p.Binaries = maps.Clone(p.Binaries)
-		lab := p.Binaries[labProgram]
-		for name, b := range p.Binaries {
-			if name != labProgram && b.MadeOf != "" && b.Sources == lab.Sources && b.Commit == lab.Commit &&
-				b.Modified == lab.Modified && maps.Equal(b.Build, lab.Build) {
-				b.Sources, b.Commit, b.Modified, b.Build = "", "", false, nil
-				p.Binaries[name] = b
-			}
+	p.Binaries = maps.Clone(p.Binaries)
+	lab := p.Binaries[labProgram]
+	for name, b := range p.Binaries {
+		if name != labProgram && b.MadeOf != "" && b.Sources == lab.Sources && b.Commit == lab.Commit &&
+			b.Modified == lab.Modified && maps.Equal(b.Build, lab.Build) {
+			b.Sources, b.Commit, b.Modified, b.Build = "", "", false, nil
+			p.Binaries[name] = b
 		}
 	}
 	for _, c := range f.columned() {

@@ -117,9 +117,6 @@ func (f *File) Bound(t Trial) (gate.Bound, string) {
 }
 
 func (f *File) fleet() *Fleet {
-	if f.Provenance == nil {
-		return nil
-	}
 	return f.Provenance.Fleet
 }
 
@@ -141,7 +138,7 @@ func (f *File) Machines() int {
 func (f *File) SharedCores() bool {
 	p := f.Provenance
 	fl := f.fleet()
-	if p == nil || f.Topology.Kind == "fleet" && fl == nil {
+	if f.Topology.Kind == "fleet" && fl == nil {
 		return false
 	}
 	if fl == nil {

@@ -35,9 +35,6 @@ func (f *File) Follow(t *Trial) {
 
 func (f *File) following(t *Trial) map[string]float64 {
 	m := map[string]float64{}
-	if f.Provenance == nil || f.Provenance.Block == nil {
-		return m
-	}
 	levels := f.levelsOf(*t)
 	if t.Slots != nil {
 		m = t.Slots.Metrics(Setup{f.Provenance.Block.SlotS, count(f.serverCPUs(levels)), count(f.Provenance.ClientCPUs),

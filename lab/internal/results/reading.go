@@ -51,10 +51,7 @@ func (f *File) Reading(t Trial, name string) (Reading, bool) {
 
 // generator is the name of a condition's load generator, without the version.
 func (f *File) generator(condition string) string {
-	name := ""
-	if f.Provenance != nil {
-		name = f.Provenance.Generator
-	}
+	name := f.Provenance.Generator
 	for _, c := range f.Conditions {
 		if c.ID == condition && c.Generator != "" {
 			name = c.Generator

@@ -44,7 +44,7 @@ type File struct {
 	Experiment    string         `json:"experiment" jsonschema:"pattern=^[a-z0-9]+(-[a-z0-9]+)*$,maxLength=100,description=Name of the experiment's file without its ending."`
 	Run           string         `json:"run" jsonschema:"pattern=^[0-9]{8}t[0-9]{6}z-[a-z0-9][a-z0-9-]*$,maxLength=120,description=Name of this file without its ending: when the run began and on which host."`
 	Hosts         Hosts          `json:"hosts"`
-	Provenance    *Provenance    `json:"provenance,omitempty" jsonschema:"description=How a measured run came about."`
+	Provenance    *Provenance    `json:"provenance" jsonschema:"description=How a measured run came about."`
 	Topology      Topology       `json:"topology"`
 	Settings      setting.Levels `json:"settings" jsonschema:"description=What was the same in every trial."`
 	Conditions    []Condition    `json:"conditions"`

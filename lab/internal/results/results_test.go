@@ -75,11 +75,7 @@ func TestEveryCommittedFileIsOfItsSchema(t *testing.T) {
 // madeWith is the design of a committed run.
 func madeWith(t testing.TB, f *File) *experiment.Experiment {
 	t.Helper()
-	path := filepath.Join("../../experiments", f.Experiment+".toml")
-	if f.Provenance != nil {
-		path = filepath.Join(data, "designs", f.Provenance.ExperimentSHA256+".toml")
-	}
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(filepath.Join(data, "designs", f.Provenance.ExperimentSHA256+".toml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,6 +145,9 @@ func TestDecodeRefuses(t *testing.T) {
 		says           string // the message begins with it
 	}{
 		// The version is reported before any other error.
+		{"no provenance", `"provenance": {`, `"origin": {`, "/: missing property 'provenance'"},
+		{"no plan", `"block": {`, `"blocked": {`, "/provenance: missing property 'block'"},
+		{"no budget", `"budget_s"`, `"budgeted_s"`, "/provenance: missing property 'budget_s'"},
 		{"an unknown version", `"schema_version": 3`, `"schema_version": 99`,
 			"/schema_version: version 99 is not known to this lab, which reads version 3"},
 		{"an unknown version with unknown fields", `"schema_version": 3,`,

@@ -49,9 +49,6 @@ func (f *File) CountsWith(g *File, marked bool) bool {
 // both read its mark, or it did not start again in between. Runs that do not say when it
 // started are of the machine if its profile has a mark, and otherwise of their kernel.
 func (f *File) SameMachine(g *File, marked bool) bool {
-	if f.Provenance == nil || g.Provenance == nil {
-		return true
-	}
 	p, q := f.Provenance, g.Provenance
 	known := func(p *Provenance) bool { return p.Known || marked && p.Boot == "" }
 	return known(p) && known(q) || p.Boot == q.Boot && (p.Boot != "" || p.Kernel["osrelease"] == q.Kernel["osrelease"])
@@ -60,9 +57,6 @@ func (f *File) SameMachine(g *File, marked bool) bool {
 // SamePrograms reports whether two measured runs of one experiment loaded the same
 // programs with the same ones, defined alike, as far as both name them.
 func (f *File) SamePrograms(g *File) bool {
-	if f.Provenance == nil || g.Provenance == nil {
-		return true
-	}
 	for name, one := range f.Provenance.Servers {
 		if other, ok := g.Provenance.Servers[name]; ok && !f.alike(name, one, other) {
 			return false
@@ -74,9 +68,6 @@ func (f *File) SamePrograms(g *File) bool {
 // Programs tells the measured programs of a run by name, as SamePrograms compares
 // them; nil where it names none.
 func (f *File) Programs() map[string]string {
-	if f.Provenance == nil {
-		return nil
-	}
 	var out map[string]string
 	for name, b := range f.Provenance.Binaries {
 		if host.Measured(name) {
@@ -119,7 +110,7 @@ func (f *File) alike(name string, a, b Server) bool {
 		}
 	}
 	at := experiment.Place{Host: "127.0.0.1", Port: "1", Workers: "1", CPUs: "0"}
-	if plan := f.Provenance.Block; plan != nil && plan.ProfileS > 0 {
+	if f.Provenance.Block.ProfileS > 0 {
 		at.Sockets = "sockets"
 	}
 	for _, c := range f.Conditions {

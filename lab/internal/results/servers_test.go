@@ -17,7 +17,7 @@ func TestDefinitionsOfServersTellDesignsApart(t *testing.T) {
 		change(&s)
 		return &File{SchemaVersion: Version, Settings: setting.Levels{"route": setting.String("/read")},
 			Conditions: []Condition{{ID: "c1", Levels: setting.Levels{"prefork": setting.Bool(false)}}},
-			Provenance: &Provenance{Servers: map[string]Server{"fiber": s}}}
+			Provenance: &Provenance{Block: &BlockPlan{}, Servers: map[string]Server{"fiber": s}}}
 	}
 	as := func(old, new string) func(*Server) {
 		return func(s *Server) {

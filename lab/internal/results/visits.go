@@ -31,13 +31,7 @@ type Stay struct{ Began, Ended time.Time }
 func (f *File) Stays() map[int]Stay {
 	out := map[int]Stay{}
 	p := f.Provenance
-	if p == nil {
-		return out
-	}
-	at, profiled := p.StartedAt, 0.0
-	if p.Block != nil {
-		profiled = p.Block.ProfileS
-	}
+	at, profiled := p.StartedAt, p.Block.ProfileS
 	for _, t := range f.Trials {
 		began := t.StartedAt
 		if began.IsZero() {

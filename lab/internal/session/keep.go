@@ -35,7 +35,7 @@ func keep(j *archive.Journal, h *host.Profile, design []byte, made *run.Made, cl
 	hosts := slices.DeleteFunc(append([]*host.Profile{h}, clients...),
 		func(h *host.Profile) bool { return j.Hosts[h.ID] != nil || !names(f, h) })
 	if slices.ContainsFunc(j.Runs, func(r *results.File) bool {
-		return r.Provenance != nil && r.Provenance.ExperimentSHA256 == f.Provenance.ExperimentSHA256
+		return r.Provenance.ExperimentSHA256 == f.Provenance.ExperimentSHA256
 	}) {
 		design = nil
 	}

@@ -43,14 +43,13 @@ func (d *decider) decideAll(x *experiment.Experiment) *File {
 		Topology: r.Topology.Kind, LineRateBps: r.Topology.LineRateBps,
 		Trials: len(r.Trials), Claims: []Claim{}, Conditions: r.summaries(), Control: d.evaluateControl(),
 	}
-	if p := r.Provenance; p != nil {
-		f.Started = p.StartedAt.UTC().Format("2006-01-02T15:04:05Z")
-		f.Date, f.Blocks, f.Design = f.Started[:10], p.Blocks, p.ExperimentSHA256
-		if !p.Dirty && p.Commit != host.UnknownCommit && f.Trials > 0 {
-			f.Written = p.Commit
-		}
-		f.Record = d.of()
+	p := r.Provenance
+	f.Started = p.StartedAt.UTC().Format("2006-01-02T15:04:05Z")
+	f.Date, f.Blocks, f.Design = f.Started[:10], p.Blocks, p.ExperimentSHA256
+	if !p.Dirty && p.Commit != host.UnknownCommit && f.Trials > 0 {
+		f.Written = p.Commit
 	}
+	f.Record = d.of()
 	for _, t := range r.Trials {
 		if !t.Valid {
 			f.InvalidTrials++

@@ -92,7 +92,7 @@ func (s *source) begun() []int {
 // without calibrations is not slow.
 func (s *source) slow(block int) bool {
 	seen, ok := s.fastest[block]
-	return ok && s.Provenance != nil && seen > cores.SlowBy*s.Provenance.CalibrationS
+	return ok && seen > cores.SlowBy*s.Provenance.CalibrationS
 }
 
 // slowBlocks counts the blocks with a valid trial in which the core was slow
@@ -149,9 +149,6 @@ func (d *decider) record(c experiment.Claim) *record {
 // leftOut is what a run left out of the conditions that a claim is about; nil
 // if it has them all.
 func (s *source) leftOut(c experiment.Claim) *results.LeftOut {
-	if s.Provenance == nil {
-		return nil
-	}
 	for i, out := range s.Provenance.LeftOut {
 		if s.then.About(c, out.Levels) {
 			return &s.Provenance.LeftOut[i]
