@@ -134,6 +134,8 @@ var drawings = map[string]string{
 				{Label: "16 over 1", Text: "0.5 or more", Low: is(0.5)},
 				{Label: "32 over 1", Text: "no complete block"},
 				{Label: "64 over 1", Text: "3", V: 3, Low: is(3), High: is(3)}}}}})),
+	"zooms": Zooms([]Zoom{{Share: 0.8, Of: "index pool", Back: "flame", Graph: Flame{Frame: frame("z-2-flame"), Full: 80,
+		Zooms: "z-", Patterns: "flame", Root: FlameFrame{Symbol: "net/http.serve", Pattern: "http", Value: 80, Zoom: 2}}}}),
 	"flame": flame(false), "flame-of-a-difference": flame(true),
 	"box": Box("id", "A title", "A <note>.", []string{Named("One host", "<svg/>"), Named("Another", "<svg/>")}, false) +
 		Box("id", "One", "", []string{"<svg/>"}, true),

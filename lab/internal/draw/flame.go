@@ -150,6 +150,35 @@ func (d *flamePen) draw(n FlameFrame, at float64, y int) {
 	}
 }
 
+// Zoom is the drawing of one frame at full width, with its share of the whole, the name of the
+// whole, and the id of that.
+type Zoom struct {
+	Graph    Flame
+	Share    float64
+	Of, Back string
+}
+
+// Zooms lists the frames that have a drawing of their own, each of which is shown once it is asked
+// for; nothing without any.
+func Zooms(all []Zoom) string {
+	if len(all) == 0 {
+		return ""
+	}
+	var links []string
+	p := &pen{}
+	for _, z := range all {
+		root := z.Graph.Root
+		id := fmt.Sprintf("%s%d", z.Graph.Zooms, root.Zoom)
+		links = append(links, fmt.Sprintf(`<a href="#%s"><code>%s</code></a> %.0f&#160;%%`,
+			id, esc(fitted(root.Symbol, "", 300)), 100*z.Share))
+		p.ln(`<div class="zoom" id="%s" hidden="" data-pagefind-ignore="">`, id)
+		p.ln(`<p><code>%s</code> with all it called: %.1f %% of %s, here at full width. <a href="#%s">Back to the whole</a></p>`,
+			strings.ReplaceAll(esc(root.Symbol), "/", "/<wbr/>"), 100*z.Share, esc(z.Of), z.Back)
+		p.ln("<div class=\"drawing\">%s\n</div>\n</div>", z.Graph.SVG())
+	}
+	return `<p class="zooms">Zoom in: ` + strings.Join(links, ", ") + "</p>" + p.String()
+}
+
 var (
 	typeArguments = regexp.MustCompile(`\[.*\]`)
 	majorVersion  = regexp.MustCompile(`^v[0-9]+\.`)

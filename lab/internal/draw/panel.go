@@ -2,6 +2,7 @@ package draw
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"math"
 	"slices"
@@ -440,55 +441,14 @@ func (s Flushes) HTML() string {
 	return p.html()
 }
 
-// A way is how a packet goes with some settings: what each of three cores does, and the hops.
-type way struct {
-	name, says string
-	cores      [3][]string
-	hops       [][2]int
-}
-
-var ways = []way{
-	{"Neither", "the interrupted core runs TCP as well",
-		[3][]string{{"interrupt", "TCP"}, nil, {"worker"}}, [][2]int{{100, 228}}},
-	{"RPS", "TCP moves to a core by the flow’s hash",
-		[3][]string{{"interrupt"}, {"TCP"}, {"worker"}}, [][2]int{{100, 114}, {214, 228}}},
-	{"RPS and RFS", "TCP moves to the core of its reader",
-		[3][]string{{"interrupt"}, nil, {"TCP", "worker"}}, [][2]int{{100, 228}}},
-}
+//go:embed steering.svg
+var steering string
 
 // Steering draws the cores that a packet passes on its way to the worker that reads it, with the
 // interface's queues alone, with RPS, and with RFS as well. It shows how Linux works and no figure.
 func Steering(p Panel) string {
-	for i, head := range [][2]string{
-		{"core that the", "queue interrupts"}, {"core that the", "flow’s hash gives"}, {"core where its", "reader last ran"},
-	} {
-		p.side("soft", "middle", 50+114*i, 14, head[0])
-		p.side("soft", "middle", 50+114*i, 29, head[1])
-	}
-	y := 40
-	for _, w := range ways {
-		p.say("head", 0, y+16, w.name)
-		p.side("soft", "end", 320, y+16, w.says)
-		for i, does := range w.cores {
-			class, more := "core", ` rx="4"`
-			if len(does) == 0 {
-				class, more = "core idle", ` rx="4" stroke-dasharray="4 3"`
-			}
-			p.box(class, 114*i, y+24, 100, 46, more)
-			for j, word := range does {
-				at := y + 52
-				if len(does) > 1 {
-					at = y + 43 + 18*j
-				}
-				p.side(map[bool]string{true: "flag"}[word == "TCP"], "middle", 114*i+50, at, word)
-			}
-		}
-		for _, hop := range w.hops {
-			p.path("hop", fmt.Sprintf("M%d %dH%dm-6 -4l6 4l-6 4", hop[0], y+47, hop[1]))
-		}
-		y += 84
-	}
-	p.height = y - 6
+	p.WriteString(strings.TrimSuffix(steering, "\n"))
+	p.height = 286
 	p.Desc = "A queue of the interface interrupts one core. With neither setting that core runs TCP as well, " +
 		"and the worker reads on a core of its own. With RPS the interrupted core hands the packet to a core chosen " +
 		"by the hash of its flow, which runs TCP and wakes the worker on a third core. With RPS and RFS it hands the " +

@@ -140,18 +140,21 @@ func (s side) draw(out map[string]string) {
 		out[s.id+"-large"] = of(s.id+"-large", name+", magnified", desc, root, s.t.Total).SVG()
 	}
 	out[s.id] = whole.SVG()
+	var all []draw.Zoom
 	var zoom func(n draw.FlameFrame)
 	zoom = func(n draw.FlameFrame) {
 		for _, c := range n.Children {
 			if c.Zoom > 0 {
-				id := fmt.Sprintf("%s%d-flame", zooms, c.Zoom)
-				share := fmt.Sprintf("%.1f %% of the whole", 100*c.Value/s.t.Total)
-				out[id] = of(id, c.Symbol+" of "+name, share, c, c.Value).SVG()
+				share := c.Value / s.t.Total
+				graph := of(fmt.Sprintf("%s%d-flame", zooms, c.Zoom), c.Symbol+" of "+name,
+					fmt.Sprintf("%.1f %% of the whole", 100*share), c, c.Value)
+				all = append(all, draw.Zoom{Graph: graph, Share: share, Of: name, Back: s.id})
 			}
 			zoom(c)
 		}
 	}
 	zoom(root)
+	out[s.id+"-zooms"] = draw.Zooms(all)
 }
 
 // changes are the frames of a difference.

@@ -67,27 +67,22 @@ func (b *Book) nothing(exp string) string {
 }
 
 // at is the run of a panel, and its conditions with the wanted levels: the run, table or host that
-// is named, the only table, or the newest run that has such conditions, on whichever machine; none
-// if nobody has measured it. Newest runs may lack figures: a machine that cannot hold the experiment
-// has none.
+// is named, the only table, or the record that pages show; none if nobody has measured it.
 func (b *Book) at(f Figure, name string) (r Run, rows []verdict.Summary, err error) {
-	if f.Source != "measured" || f.Run != "" {
-		if r, err = b.pick(f); err != nil {
-			return r, nil, err
-		}
-		if rows, _ = r.rows(f.Levels, name); len(rows) == 0 {
-			err = fmt.Errorf("no run of %s has %s at these levels", f.Exp, name)
-		}
-		return r, rows, err
-	}
-	runs := slices.Clone(b.Runs[f.Exp])
-	slices.SortStableFunc(runs, func(a, b Run) int { return cmp.Compare(b.Started, a.Started) })
-	for _, r := range runs {
-		if rows, _ := r.rows(f.Levels, name); len(rows) > 0 {
+	if f.Source == "measured" && f.Run == "" {
+		if r, ok := b.record(f); ok {
+			rows, _ = r.rows(f.Levels, name)
 			return r, rows, nil
 		}
+		return r, nil, nil
 	}
-	return Run{}, nil, nil
+	if r, err = b.pick(f); err != nil {
+		return r, nil, err
+	}
+	if rows, _ = r.rows(f.Levels, name); len(rows) == 0 {
+		err = fmt.Errorf("no run of %s has %s at these levels", f.Exp, name)
+	}
+	return r, rows, err
 }
 
 // one is a run's only condition with the wanted levels.
