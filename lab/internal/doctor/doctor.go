@@ -87,15 +87,14 @@ func (m Machine) Examine() []Finding {
 	if m.Cgroup == "" {
 		m.Cgroup = filepath.Join(m.Sys, "fs", "cgroup")
 	}
-	w := m.watch()
 	fs := append(m.identity(), m.programs()...)
-	fs = append(fs, m.division(), m.siblings(), m.quota(w), m.governor(), m.turbo(), m.clock(), m.schedstat())
+	fs = append(fs, m.division(), m.siblings(), m.quota(), m.governor(), m.turbo(), m.clock(), m.schedstat())
 	fs = append(append(fs, m.machines(), m.balancer()), m.turned()...)
 	if m.Fleet == nil { // its links are wires enough
 		fs = append(fs, m.wires()...)
 	}
-	fs = append(fs, m.openFiles(), m.ports(), m.acceptQueue(), m.synQueue(), m.memory(), m.swap(w))
-	return append(fs, m.watched(w)...)
+	fs = append(fs, m.openFiles(), m.ports(), m.acceptQueue(), m.synQueue(), m.memory(), m.swap())
+	return append(fs, m.watched()...)
 }
 
 // identity says under which name this machine's results are kept, and why.

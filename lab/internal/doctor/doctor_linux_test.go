@@ -140,7 +140,7 @@ func TestTheWireIsGoneAfterwards(t *testing.T) {
 func TestNothingIsFoundTwice(t *testing.T) {
 	for name, m := range map[string]Machine{
 		"made up, and bare":  clone(t, `exit 4`, nil),
-		"made up, and quiet": clone(t, ready, before),
+		"made up, and quiet": clone(t, ready, limits("1024", "524288")),
 		"this one":           {Root: t.TempDir(), Allowed: []int{0}, Watch: 10 * time.Millisecond, Experiments: designs(t)},
 	} {
 		seen := map[string]bool{}

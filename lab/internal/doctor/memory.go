@@ -26,7 +26,7 @@ func (m Machine) memory() Finding {
 
 // swap matters when pages move. Unused swap costs nothing, but it is named all
 // the same: watching an idle machine says little about a loaded one.
-func (m Machine) swap(w *watch) Finding {
+func (m Machine) swap() Finding {
 	f := Finding{Level: Good, About: "swap", Seen: "not shown here"}
 	fs, err := m.procfs()
 	if err != nil {
@@ -45,16 +45,6 @@ func (m Machine) swap(w *watch) Finding {
 		all, used = all+uint64(s.Size)<<10, used+uint64(s.Used)<<10
 	}
 	f.Seen = fmt.Sprintf("%s, of which %s used", size(all), size(used))
-	if w == nil || !w.b.pages {
-		return f
-	}
-	moved := w.b.paged - w.a.paged
-	f.Seen += fmt.Sprintf("; %d pages moved in %v", moved, w.over)
-	if moved > 0 {
-		f.Level, f.Mend = Limit, "sudo swapoff -a, for the time of the run"
-		f.Spoils = true
-		f.Means = "a trial that swaps measures the disk, and is invalid: " + m.name(m.claims(every))
-	}
 	return f
 }
 

@@ -13,7 +13,7 @@ import (
 func (m Machine) cpuQuota() cores.Quota { return cores.ReadQuota(m.Proc, m.Cgroup, "self") }
 
 // quota reports the CPU that the limit of a container or service leaves.
-func (m Machine) quota(w *watch) Finding {
+func (m Machine) quota() Finding {
 	f := Finding{Level: Good, About: "CPU quota", Seen: "none"}
 	q := m.cpuQuota()
 	if !q.Seen {
@@ -28,11 +28,7 @@ func (m Machine) quota(w *watch) Finding {
 		return f
 	}
 	f.Seen = fmt.Sprintf("%.2g cores, used up in %d periods so far", q.Cores, q.Stops)
-	stopped := w != nil && w.b.quota > w.a.quota
-	if stopped {
-		f.Seen += fmt.Sprintf(", %d of them in the last %v", w.b.quota-w.a.quota, w.over)
-	}
-	if q.Cores >= float64(len(m.Allowed)) && !stopped {
+	if q.Cores >= float64(len(m.Allowed)) {
 		return f
 	}
 	f.Level, f.Mend = Limit, "start the container or service without a CPU limit (docker run without --cpus; CPUQuota= "+

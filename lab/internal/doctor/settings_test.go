@@ -175,7 +175,7 @@ func TestTheQuotaIsTheLeastOfAllGroupsAbove(t *testing.T) {
 			"sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"}, Good, "none", ""},
 		{"not shown", nil, Limit, "not shown", ""},
 	} {
-		f := madeUp(t, c.tree).quota(nil)
+		f := madeUp(t, c.tree).quota()
 		if f.Level != c.level || !strings.Contains(f.Seen, c.seen) || bars(f) != c.bars ||
 			(f.Means == "") != (c.level == Good) {
 			t.Errorf("%s: %+v", c.name, f)
