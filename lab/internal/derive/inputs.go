@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	labprogram "github.com/line-rate/line-rate/lab/internal/program"
 )
@@ -56,7 +56,7 @@ func (u *update) others(name string) pages.Blocks {
 func (u *update) digest(x *experiment.Experiment, hosts []string) (string, error) {
 	h := sha256.New()
 	add := func(path string) error {
-		sum, err := digestOf(path)
+		sum, err := host.Digest(path)
 		fmt.Fprintf(h, "%s  %s\n", sum, u.Root.Rel(path))
 		return err
 	}
@@ -119,17 +119,6 @@ func walk(visit func(path string) error, dirs ...string) error {
 	return nil
 }
 
-func digestOf(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return hex.EncodeToString(h.Sum(nil)), err
-}
-
 // program is the digest of this lab: that of its sources where make built it, so that a
 // commit which changes none of them changes nothing, and otherwise that of the program.
 var program = sync.OnceValues(func() (string, error) {
@@ -143,5 +132,5 @@ var program = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return digestOf(self)
+	return host.Digest(self)
 })

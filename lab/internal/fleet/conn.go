@@ -3,6 +3,7 @@ package fleet
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -41,8 +42,16 @@ type conn struct {
 	err    error // why it ended, once done is closed
 	once   sync.Once
 
-	mu   sync.Mutex
-	seen time.Time
+	mu      sync.Mutex
+	seen    time.Time
+	last    int64 // id of a question
+	waiting map[question]chan received
+}
+
+// A question is one that waits for a frame of a kind with its id.
+type question struct {
+	answer kind
+	id     int64
 }
 
 // A received frame has the time at which its line was complete.
@@ -55,7 +64,7 @@ type received struct {
 // their order; an error from it ends the connection.
 func newConn(r io.Reader, w io.WriteCloser, clock func() time.Time, handle func(received) error) *conn {
 	c := &conn{w: w, clock: clock, queue: make(chan frame, mostQueued), drain: make(chan struct{}),
-		done: make(chan struct{}), sent: make(chan struct{})}
+		done: make(chan struct{}), sent: make(chan struct{}), waiting: map[question]chan received{}}
 	go c.write()
 	go c.read(r, handle)
 	go c.watch()
@@ -70,6 +79,41 @@ func (c *conn) send(f frame) {
 	default:
 		c.fail(errors.New("it does not take what it is sent"))
 	}
+}
+
+// ask sends a question with an id of its own, and waits for its answer.
+func (c *conn) ask(ctx context.Context, f frame, answer kind, within time.Duration) (received, error) {
+	came := make(chan received, 1)
+	c.mu.Lock()
+	c.last++
+	f.ID = c.last
+	c.waiting[question{answer, f.ID}] = came
+	c.mu.Unlock()
+	c.send(f)
+	late := time.NewTimer(within)
+	defer late.Stop()
+	select {
+	case a := <-came:
+		return a, nil
+	case <-c.done:
+		return received{}, c.err
+	case <-ctx.Done():
+		return received{}, context.Cause(ctx)
+	case <-late.C:
+		return received{}, fmt.Errorf("it did not answer %s within %v", f.Kind, within)
+	}
+}
+
+// answered hands a frame to whoever waits for it, and reports whether somebody does.
+func (c *conn) answered(f received) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	to, asked := c.waiting[question{f.Kind, f.ID}]
+	if asked {
+		delete(c.waiting, question{f.Kind, f.ID})
+		to <- f
+	}
+	return asked
 }
 
 // close sends what is queued, and ends the connection.
@@ -163,8 +207,8 @@ func (c *conn) read(r io.Reader, handle func(received) error) {
 		c.seen = at
 		c.mu.Unlock()
 		f, err := parse(line)
-		if err == nil && f.Kind != kindBeat {
-			err = handle(received{f, at})
+		if from := (received{f, at}); err == nil && f.Kind != kindBeat && !c.answered(from) {
+			err = handle(from)
 		}
 		if err != nil {
 			c.fail(err)

@@ -70,13 +70,12 @@ func KeptAt(root journal.Root, paths []string) ([]Kept, error) {
 
 // An offer is files that the other end may fetch.
 type offer struct {
-	id    int64
 	root  journal.Root
 	files map[string]bool
 }
 
-func newOffer(id int64, root journal.Root, files []Kept) *offer {
-	o := &offer{id, root, map[string]bool{}}
+func newOffer(root journal.Root, files []Kept) *offer {
+	o := &offer{root, map[string]bool{}}
 	for _, k := range files {
 		o.files[k.Path] = true
 	}
@@ -85,7 +84,7 @@ func newOffer(id int64, root journal.Root, files []Kept) *offer {
 
 // give sends one file of the offer.
 func (o *offer) give(f frame, send func(frame)) error {
-	if o == nil || f.ID != o.id || !o.files[f.Path] {
+	if o == nil || !o.files[f.Path] {
 		return fmt.Errorf("%q was not offered", said(f.Path))
 	}
 	text, err := os.ReadFile(o.root.Path(filepath.FromSlash(f.Path)))

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
@@ -148,22 +149,13 @@ func megabits(text string) float64 {
 // counters are the bytes that an interface of this network namespace has received
 // and sent; -1 if they cannot be read.
 func counters(device string) (rx, tx int64) {
-	text, err := os.ReadFile("/proc/self/net/dev")
-	if err != nil || device == "" {
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
 		return -1, -1
 	}
-	for line := range strings.Lines(string(text)) {
-		name, figures, ok := strings.Cut(strings.TrimSpace(line), ":")
-		f := strings.Fields(figures)
-		if !ok || name != device || len(f) < 9 {
-			continue
-		}
-		rx, err := strconv.ParseInt(f[0], 10, 64)
-		tx, err2 := strconv.ParseInt(f[8], 10, 64)
-		if err != nil || err2 != nil {
-			break
-		}
-		return rx, tx
+	all, err := fs.NetDev()
+	if line, ok := all[device]; ok && err == nil {
+		return int64(line.RxBytes), int64(line.TxBytes)
 	}
 	return -1, -1
 }

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,12 +22,10 @@ type remote struct {
 
 	hello Hello
 
-	mu      sync.Mutex
-	errs    []string // lines of standard error, the last ones
-	show    func(line string)
-	last    int64
-	answers map[int64]chan received
-	given   map[int64]bool // loads that it was given
+	mu    sync.Mutex
+	errs  []string // lines of standard error, the last ones
+	show  func(line string)
+	given map[int64]bool // loads that it was given
 }
 
 // mostLines is how many lines of standard error are kept.
@@ -46,7 +45,7 @@ func (h Host) start(args []string, show func(string), handle func(*remote, recei
 		return nil, err
 	}
 	defer out.Close()
-	r := &remote{Host: h, came: make(chan Hello, 1), answers: map[int64]chan received{}, given: map[int64]bool{}}
+	r := &remote{Host: h, came: make(chan Hello, 1), given: map[int64]bool{}}
 	env := leash.Caller("HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK", "KRB5CCNAME", "SUDO_UID", "SUDO_GID")
 	r.proc, err = leash.Start(leash.Spec{Argv: h.command(args...), Env: env, Stdin: in, Stdout: out, Lines: r.heard})
 	if err != nil {
@@ -75,13 +74,7 @@ func (h Host) start(args []string, show func(string), handle func(*remote, recei
 			default:
 				return errors.New("it says hello twice")
 			}
-		case kindClock, kindTrack:
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			if to := r.answers[f.ID]; to != nil {
-				delete(r.answers, f.ID)
-				to <- f
-			}
+		case kindClock, kindTrack: // too late for whoever asked
 			return nil
 		}
 		return handle(r, f)
@@ -154,41 +147,20 @@ func (r *remote) kindOfEnd() string {
 	return "what came from it is no frame"
 }
 
-// ask sends a question and waits for its answer; sent is just before it was
-// queued.
-func (r *remote) ask(k kind, within time.Duration) (sent time.Time, f received, err error) {
-	answer := make(chan received, 1)
-	r.mu.Lock()
-	r.last++
-	id := r.last
-	r.answers[id] = answer
-	r.mu.Unlock()
-	sent = time.Now()
-	r.conn.send(frame{Kind: k, ID: id})
-	late := time.NewTimer(within)
-	defer late.Stop()
-	select {
-	case f = <-answer:
-		return sent, f, nil
-	case <-r.conn.done:
-		return sent, f, r.conn.err
-	case <-late.C:
-		return sent, f, fmt.Errorf("it did not answer within %v", within)
-	}
-}
-
 // trips is how many round trips a clock is measured by. The least counts, since
 // whatever else a round trip meets only makes it longer.
 const trips = 20
 
 // clock measures a host's clock against this one's.
 func (r *remote) clock() (best reading, known *tracking, err error) {
-	_, f, err := r.ask(kindTrack, goneWithin)
+	ctx := context.Background()
+	chrony, err := r.conn.ask(ctx, frame{Kind: kindTrack}, kindTrack, goneWithin)
 	if err != nil {
 		return best, nil, err
 	}
 	for i := range trips {
-		sent, f, err := r.ask(kindClock, goneWithin)
+		sent := time.Now()
+		f, err := r.conn.ask(ctx, frame{Kind: kindClock}, kindClock, goneWithin)
 		if err != nil {
 			return best, nil, err
 		}
@@ -196,7 +168,7 @@ func (r *remote) clock() (best reading, known *tracking, err error) {
 			best = one
 		}
 	}
-	return best, f.Track, nil
+	return best, chrony.Track, nil
 }
 
 // end closes the connection and waits for the lab there to end, and ends what

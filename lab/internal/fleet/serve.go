@@ -22,12 +22,11 @@ type Server struct {
 	asked  chan Asked
 	first  chan []Hello
 
-	mu      sync.Mutex
-	last    int64 // id of a load or a question
-	loads   map[int64]*running
-	lost    map[int]Lost
-	answers map[int64]chan frame
-	offer   *offer
+	mu    sync.Mutex
+	last  int64 // id of a load
+	loads map[int64]*running
+	lost  map[int]Lost
+	offer *offer
 }
 
 // Gone is why a run ends whose controller says nothing any more.
@@ -47,7 +46,7 @@ var ErrAsked = errors.New("the host that started the run asked for its end")
 func Serve(ctx context.Context, in io.Reader, out io.WriteCloser) (*Server, context.Context) {
 	ctx, end := context.WithCancelCause(ctx)
 	s := &Server{end: end, asked: make(chan Asked, 1), first: make(chan []Hello, 1),
-		loads: map[int64]*running{}, lost: map[int]Lost{}, answers: map[int64]chan frame{}}
+		loads: map[int64]*running{}, lost: map[int]Lost{}}
 	now, _ := clock()
 	ready := make(chan struct{})
 	s.conn = newConn(in, out, now, func(f received) error {
@@ -158,11 +157,7 @@ func (s *Server) handle(f frame) error {
 		s.end(ErrAsked)
 	case kindFetch:
 		return s.offer.give(f, s.conn.send)
-	case kindClocks, kindTaken:
-		if to := s.answers[f.ID]; to != nil {
-			delete(s.answers, f.ID)
-			to <- f
-		}
+	case kindClocks, kindTaken: // too late for whoever asked
 	case kindLost:
 		lost := Lost{f.Client, said(f.Text)}
 		s.lost[f.Client] = lost
@@ -189,30 +184,17 @@ func (s *Server) handle(f frame) error {
 	return nil
 }
 
-// ask sends a question and waits for its answer.
-func (s *Server) ask(ctx context.Context, f frame, within time.Duration) (frame, error) {
-	answer := make(chan frame, 1)
-	s.mu.Lock()
-	s.last++
-	f.ID = s.last
-	s.answers[f.ID] = answer
-	if f.Kind == kindKept {
-		s.offer.id = f.ID
+// ask asks the host that started the run.
+func (s *Server) ask(ctx context.Context, f frame, answer kind, within time.Duration) (received, error) {
+	a, err := s.conn.ask(ctx, f, answer, within)
+	if err != nil {
+		select {
+		case <-s.conn.done:
+			err = Gone{s.conn.err}
+		default:
+		}
 	}
-	s.mu.Unlock()
-	s.conn.send(f)
-	late := time.NewTimer(within)
-	defer late.Stop()
-	select {
-	case a := <-answer:
-		return a, nil
-	case <-s.conn.done:
-		return frame{}, Gone{s.conn.err}
-	case <-ctx.Done():
-		return frame{}, context.Cause(ctx)
-	case <-late.C:
-		return frame{}, fmt.Errorf("no answer to %s within %v", f.Kind, within)
-	}
+	return a, err
 }
 
 // clocksWithin bounds the wait for the clocks of all clients.
@@ -220,12 +202,12 @@ const clocksWithin = time.Minute
 
 // Clocks measures the clocks of all clients, in their order.
 func (s *Server) Clocks(ctx context.Context) ([]Clock, error) {
-	a, err := s.ask(ctx, frame{Kind: kindClocks}, clocksWithin)
+	a, err := s.ask(ctx, frame{Kind: kindClocks}, kindClocks, clocksWithin)
 	switch {
 	case err != nil:
 		return nil, err
 	case a.Text != "":
-		return nil, s.lostOf(a)
+		return nil, lostOf(a.frame)
 	case len(a.Clocks) != len(s.hellos)-1:
 		return nil, fmt.Errorf("%d clocks came of %d clients", len(a.Clocks), len(s.hellos)-1)
 	}
@@ -233,7 +215,7 @@ func (s *Server) Clocks(ctx context.Context) ([]Clock, error) {
 }
 
 // lostOf is why an answer could not be given.
-func (s *Server) lostOf(a frame) error {
+func lostOf(a frame) error {
 	if a.Client > 0 {
 		return Lost{a.Client, said(a.Text)}
 	}
@@ -251,10 +233,11 @@ func (s *Server) Keep(ctx context.Context, root journal.Root, tried bool, paths 
 		return err
 	}
 	s.mu.Lock()
-	s.offer = newOffer(0, root, files)
+	s.offer = newOffer(root, files)
 	s.mu.Unlock()
 	// A run that was interrupted is collected as well.
-	a, err := s.ask(context.WithoutCancel(ctx), frame{Kind: kindKept, Files: files, Tried: tried}, takenWithin)
+	a, err := s.ask(context.WithoutCancel(ctx), frame{Kind: kindKept, Files: files, Tried: tried}, kindTaken,
+		takenWithin)
 	if err == nil && a.Text != "" {
 		err = ErrNotTaken
 	}

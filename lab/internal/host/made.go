@@ -68,7 +68,7 @@ func parts(root string) (map[string]string, error) {
 				if strings.HasSuffix(file, "_test.go") {
 					continue
 				}
-				sum, err := digest(filepath.Join(of.Dir, file))
+				sum, err := Digest(filepath.Join(of.Dir, file))
 				if err != nil {
 					return nil, err
 				}
@@ -79,7 +79,7 @@ func parts(root string) (map[string]string, error) {
 	}
 	profiles, _ := filepath.Glob(filepath.Join(top, "*", "pgo", "*.pgo"))
 	for _, profile := range profiles {
-		if out[filepath.Base(profile)], err = digest(profile); err != nil {
+		if out[filepath.Base(profile)], err = Digest(profile); err != nil {
 			return nil, err
 		}
 	}

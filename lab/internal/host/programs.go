@@ -167,7 +167,7 @@ func (p *Programs) Changed() error {
 		if name == autocannon {
 			now, err = packagesDigest(found.path)
 		} else {
-			now, err = digest(found.path)
+			now, err = Digest(found.path)
 		}
 		if err != nil || now != found.binary.SHA256 {
 			return fmt.Errorf("%s was replaced during the run, so its figures are of two programs; run again and build "+
@@ -283,11 +283,12 @@ func file(path string) (installed, error) {
 	if err != nil {
 		return installed{}, err
 	}
-	sum, err := digest(path)
+	sum, err := Digest(path)
 	return installed{path, info, Binary{SHA256: sum}}, err
 }
 
-func digest(path string) (string, error) {
+// Digest is the SHA-256 of a file.
+func Digest(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -327,7 +328,7 @@ func (p *Programs) driven(dir string) (string, error) {
 	}
 	h := sha256.New()
 	fmt.Fprintln(h, about.Version)
-	sum, err := digest(filepath.Join(p.root, "lab", "scripts", "trial.sh"))
+	sum, err := Digest(filepath.Join(p.root, "lab", "scripts", "trial.sh"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
@@ -400,7 +401,7 @@ func files(to io.Writer, top, dir string) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		sum, err := digest(path)
+		sum, err := Digest(path)
 		if err != nil {
 			return err
 		}
