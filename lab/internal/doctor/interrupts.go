@@ -13,7 +13,7 @@ import (
 // compare interrupts alone, and cannot be carried out while it runs.
 func (m Machine) balancer() Finding {
 	f := Finding{Level: Good, About: "interrupts", Seen: "irqbalance does not run"}
-	if !m.runs("irqbalance") {
+	if !tune.Runs("irqbalance") {
 		return f
 	}
 	f.Seen = "irqbalance runs, and moves them"
@@ -53,22 +53,4 @@ func pins(x *experiment.Experiment) bool {
 		all := x.Fixed().With(levels)
 		return all[setting.IRQ] == setting.String("pinned") && all[setting.IRQBalance] != setting.Bool(false)
 	})
-}
-
-// runs tells whether a process of that name runs.
-func (m Machine) runs(name string) bool {
-	fs, err := m.procfs()
-	if err != nil {
-		return false
-	}
-	all, err := fs.AllProcs()
-	if err != nil {
-		return false
-	}
-	for _, p := range all {
-		if comm, err := p.Comm(); err == nil && comm == name {
-			return true
-		}
-	}
-	return false
 }

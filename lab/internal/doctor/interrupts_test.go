@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +14,9 @@ import (
 // suffice for designs of 128, and irqbalance is in the way of the one that does not
 // stop it.
 func TestTheDoctorOfALargeServersHost(t *testing.T) {
+	runs := func(m Machine) { t.Setenv("LINE_RATE_TUNE_ROOT", filepath.Dir(m.Proc)) }
 	m := madeUp(t, tree{"sys/devices/system/cpu/online": "0-127", "proc/812/comm": "irqbalance", "proc/813/comm": "crond"})
+	runs(m)
 	m.Allowed = nil
 	for c := range 128 {
 		m.Allowed = append(m.Allowed, c)
@@ -44,5 +47,6 @@ func TestTheDoctorOfALargeServersHost(t *testing.T) {
 	m.Experiments = m.Experiments[:len(m.Experiments)-1]
 	expect(t, "irqbalance beside no design that it disturbs", m.balancer(), Good, "irqbalance runs", "", "")
 	quiet := madeUp(t, tree{"proc/813/comm": "crond"})
+	runs(quiet)
 	expect(t, "without irqbalance", quiet.balancer(), Good, "does not run", "", "")
 }

@@ -126,34 +126,28 @@ func notFrame(line []byte, err error) error {
 		"people only ([[ $- = *i* ]] || return)", strict.Line(string(line[:min(len(line), 200)]), 60))
 }
 
+// needed has the fields without which a frame of a kind is none.
+var needed = map[kind][]string{
+	kindAsk: {"ask"}, kindHello: nil, kindBeat: nil, kindEnd: nil, kindPrint: nil, kindClients: nil,
+	kindClock: {"id"}, kindTrack: {"id"}, kindClocks: {"id"}, kindTaken: {"id"}, kindKept: {"id"},
+	kindLoad: {"id", "load"}, kindStarted: {"id"}, kindLine: {"id"}, kindRelease: {"id"}, kindStop: {"id"},
+	kindEnded: {"id"}, kindLost: {"client"}, kindFetch: {"id", "path"}, kindData: {"id", "path"},
+}
+
 func (f frame) check() error {
-	needs := map[string]bool{}
-	switch f.Kind {
-	case kindAsk:
-		needs["ask"] = f.Ask != nil
-	case kindHello, kindBeat, kindEnd:
-	case kindClients: // none, where files are collected
-		needs["hellos"] = len(f.Hellos) <= mostClients
-	case kindClock, kindTrack, kindClocks, kindTaken:
-		needs["id"] = f.ID > 0
-	case kindLoad:
-		needs["id"], needs["load"] = f.ID > 0, f.Load != nil
-	case kindStarted, kindLine, kindRelease, kindStop, kindEnded:
-		needs["id"] = f.ID > 0
-	case kindLost:
-		needs["client"] = f.Client > 0
-	case kindPrint:
-	case kindKept:
-		needs["id"], needs["files"] = f.ID > 0, len(f.Files) <= mostFiles
-	case kindFetch, kindData:
-		needs["id"], needs["path"] = f.ID > 0, f.Path != ""
-	default:
+	needs, known := needed[f.Kind]
+	if !known {
 		return errors.New("no such kind")
 	}
-	for name, has := range needs {
-		if !has {
+	has := map[string]bool{"ask": f.Ask != nil, "id": f.ID > 0, "load": f.Load != nil, "client": f.Client > 0,
+		"path": f.Path != ""}
+	for _, name := range needs {
+		if !has[name] {
 			return fmt.Errorf("it has no usable %s", name)
 		}
+	}
+	if len(f.Hellos) > mostClients || len(f.Files) > mostFiles {
+		return errors.New("more of them than there are")
 	}
 	if f.Client < 0 || f.Client > mostClients || f.NS < 0 {
 		return errors.New("a number out of its bounds")

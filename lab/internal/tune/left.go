@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 // A Left is a kernel setting that something turned and nothing has restored.
@@ -55,23 +57,29 @@ type keeper struct {
 
 // itself is this process as a keeper. A made-up tree has no processes.
 func itself() *keeper {
-	start, err := (&machine{}).started(os.Getpid())
+	s, err := stat(os.Getpid())
 	if err != nil {
 		return nil
 	}
-	return &keeper{os.Getpid(), start}
+	return &keeper{s.PID, s.Starttime}
+}
+
+func stat(pid int) (procfs.ProcStat, error) {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return procfs.ProcStat{}, err
+	}
+	return p.Stat()
 }
 
 func (r original) by(m *machine) By {
 	if r.Holder == nil {
 		return ByHand
 	}
-	start, err := (&machine{}).started(r.Holder.PID)
+	s, err := stat(r.Holder.PID)
 	// A process that was killed keeps its number until its parent asks for its end, which
 	// the first process of a container may never do.
-	stat, _ := (&machine{}).text(fmt.Sprintf("/proc/%d/stat", r.Holder.PID))
-	dead := strings.HasPrefix(stat[strings.LastIndexByte(stat, ')')+1:], " Z")
-	if err == nil && start == r.Holder.Start && r.Boot == m.boot && !dead {
+	if dead := err != nil || s.State == "Z"; !dead && s.Starttime == r.Holder.Start && r.Boot == m.boot {
 		return Held
 	}
 	return Orphan

@@ -197,20 +197,3 @@ func (m *machine) process(name string) int {
 	}
 	return 0
 }
-
-// started is when a process was started, in ticks since boot. Together with it,
-// a pid identifies one process.
-func (m *machine) started(pid int) (uint64, error) {
-	text, err := m.text(fmt.Sprintf("/proc/%d/stat", pid))
-	if pid < 1 || errors.Is(err, fs.ErrNotExist) {
-		return 0, unavailable("there is no process %d", pid)
-	} else if err != nil {
-		return 0, err
-	}
-	// The name is in parentheses and may contain anything, parentheses too.
-	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	if len(fields) < 20 {
-		return 0, fmt.Errorf("/proc/%d/stat is shorter than the kernel writes it", pid)
-	}
-	return strconv.ParseUint(fields[19], 10, 64)
-}
