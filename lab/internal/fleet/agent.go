@@ -24,24 +24,11 @@ type agent struct {
 func Agent(ctx context.Context, o Owner, in io.Reader, out io.WriteCloser) error {
 	a := &agent{Owner: o}
 	now, _ := clock()
-	asked := make(chan Asked, 1)
-	begun := make(chan struct{}) // closed when conn is set
-	a.conn = newConn(in, out, now, func(f received) error {
-		<-begun
-		if f.Kind == kindAsk {
-			select {
-			case asked <- *f.Ask:
-				return nil
-			default:
-				return errors.New("it asks twice")
-			}
-		}
-		return a.handle(f.frame)
-	})
-	close(begun)
+	a.conn = newConn(out, now)
+	a.conn.begin(in, func(f received) error { return a.handle(f.frame) })
 	defer a.end()
 	select {
-	case q := <-asked:
+	case q := <-a.conn.asked:
 		if q.Version != protocol {
 			a.conn.send(frame{Kind: kindHello, Hello: &Hello{Version: protocol}})
 			a.conn.close()
@@ -83,11 +70,10 @@ func (a *agent) end() {
 }
 
 func (a *agent) handle(f frame) error {
+	if is, err := a.conn.told(f); is {
+		return err
+	}
 	switch f.Kind {
-	case kindClock:
-		a.conn.send(frame{Kind: kindClock, ID: f.ID, WallNS: 1}) // filled in as it is sent
-	case kindTrack:
-		go func() { a.conn.send(frame{Kind: kindTrack, ID: f.ID, Track: track()}) }()
 	case kindLoad:
 		return a.start(f)
 	case kindRelease, kindStop:

@@ -37,6 +37,7 @@ type conn struct {
 	drain chan struct{} // closed to send what is queued and then end
 	done  chan struct{}
 	sent  chan struct{} // closed when the writer has ended
+	asked chan Asked    // has what the host that started the run asks
 
 	ending sync.Once
 	err    error // why it ended, once done is closed
@@ -60,15 +61,40 @@ type received struct {
 	at time.Time
 }
 
-// newConn begins to send and to receive. handle gets each frame but heartbeats, in
-// their order; an error from it ends the connection.
-func newConn(r io.Reader, w io.WriteCloser, clock func() time.Time, handle func(received) error) *conn {
-	c := &conn{w: w, clock: clock, queue: make(chan frame, mostQueued), drain: make(chan struct{}),
-		done: make(chan struct{}), sent: make(chan struct{}), waiting: map[question]chan received{}}
+// newConn is a connection that is yet to begin. Its clock is the wall clock that it
+// answers with.
+func newConn(w io.WriteCloser, clock func() time.Time) *conn {
+	return &conn{w: w, clock: clock, queue: make(chan frame, mostQueued), drain: make(chan struct{}),
+		done: make(chan struct{}), sent: make(chan struct{}), waiting: map[question]chan received{},
+		asked: make(chan Asked, 1)}
+}
+
+// begin begins to send and to receive. handle gets each frame but heartbeats and
+// answers, in their order; an error from it ends the connection.
+func (c *conn) begin(r io.Reader, handle func(received) error) {
 	go c.write()
 	go c.read(r, handle)
 	go c.watch()
-	return c
+}
+
+// told does what the host that started a run asks of any other, and reports whether a
+// frame was that.
+func (c *conn) told(f frame) (is bool, err error) {
+	switch f.Kind {
+	case kindAsk:
+		select {
+		case c.asked <- *f.Ask:
+		default:
+			err = errors.New("it asks twice")
+		}
+	case kindClock:
+		c.send(frame{Kind: kindClock, ID: f.ID, WallNS: 1}) // filled in as it is sent
+	case kindTrack:
+		go func() { c.send(frame{Kind: kindTrack, ID: f.ID, Track: track()}) }()
+	default:
+		return false, nil
+	}
+	return true, err
 }
 
 // send queues a frame. It is lost if the connection has ended.

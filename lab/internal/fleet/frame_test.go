@@ -118,7 +118,8 @@ func FuzzParse(f *testing.F) {
 // frame may.
 func TestAnEndlessLineEndsTheConnection(t *testing.T) {
 	r, w := io.Pipe()
-	c := newConn(r, discard{}, time.Now, func(received) error { return nil })
+	c := newConn(discard{}, time.Now)
+	c.begin(r, func(received) error { return nil })
 	go func() {
 		block := bytes.Repeat([]byte("x"), 1<<20)
 		for {

@@ -53,9 +53,8 @@ func (h Host) start(args []string, show func(string), handle func(*remote, recei
 		fromHost.Close()
 		return nil, fmt.Errorf("%v: %w", h, err)
 	}
-	ready := make(chan struct{})
-	r.conn = newConn(fromHost, toHost, time.Now, func(f received) error {
-		<-ready
+	r.conn = newConn(toHost, time.Now)
+	r.conn.begin(fromHost, func(f received) error {
 		switch f.Kind {
 		case kindHello:
 			if f.Hello == nil {
@@ -79,7 +78,6 @@ func (h Host) start(args []string, show func(string), handle func(*remote, recei
 		}
 		return handle(r, f)
 	})
-	close(ready)
 	go func() {
 		<-r.conn.done
 		_ = fromHost.SetReadDeadline(time.Now()) // so that a reader of one that has gone ends

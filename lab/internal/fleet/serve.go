@@ -19,7 +19,6 @@ type Server struct {
 	conn   *conn
 	end    context.CancelCauseFunc
 	hellos []Hello
-	asked  chan Asked
 	first  chan []Hello
 
 	mu    sync.Mutex
@@ -45,15 +44,11 @@ var ErrAsked = errors.New("the host that started the run asked for its end")
 // returns ends with that host: with Gone, or ErrAsked.
 func Serve(ctx context.Context, in io.Reader, out io.WriteCloser) (*Server, context.Context) {
 	ctx, end := context.WithCancelCause(ctx)
-	s := &Server{end: end, asked: make(chan Asked, 1), first: make(chan []Hello, 1),
+	s := &Server{end: end, first: make(chan []Hello, 1),
 		loads: map[int64]*running{}, lost: map[int]Lost{}}
 	now, _ := clock()
-	ready := make(chan struct{})
-	s.conn = newConn(in, out, now, func(f received) error {
-		<-ready
-		return s.handle(f.frame)
-	})
-	close(ready)
+	s.conn = newConn(out, now)
+	s.conn.begin(in, func(f received) error { return s.handle(f.frame) })
 	go func() {
 		<-s.conn.done
 		end(Gone{s.conn.err})
@@ -69,7 +64,7 @@ func Serve(ctx context.Context, in io.Reader, out io.WriteCloser) (*Server, cont
 // Asked waits for what the host that started the run asks.
 func (s *Server) Asked(ctx context.Context) (Asked, error) {
 	select {
-	case a := <-s.asked:
+	case a := <-s.conn.asked:
 		if a.Version != protocol {
 			s.conn.send(frame{Kind: kindHello, Hello: &Hello{Version: protocol}})
 			return a, fmt.Errorf("it speaks version %d of the fleet's frames, and this lab version %d; run prepare", a.Version,
@@ -129,15 +124,12 @@ func (p prints) Write(b []byte) (int, error) {
 }
 
 func (s *Server) handle(f frame) error {
+	if is, err := s.conn.told(f); is {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch f.Kind {
-	case kindAsk:
-		select {
-		case s.asked <- *f.Ask:
-		default:
-			return errors.New("it asks twice")
-		}
 	case kindClients:
 		for _, h := range f.Hellos {
 			if h.Version != protocol {
@@ -149,10 +141,6 @@ func (s *Server) handle(f frame) error {
 		default:
 			return errors.New("the clients come twice")
 		}
-	case kindClock:
-		s.conn.send(frame{Kind: kindClock, ID: f.ID, WallNS: 1})
-	case kindTrack:
-		go func() { s.conn.send(frame{Kind: kindTrack, ID: f.ID, Track: track()}) }()
 	case kindEnd:
 		s.end(ErrAsked)
 	case kindFetch:

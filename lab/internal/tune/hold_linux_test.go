@@ -3,12 +3,10 @@ package tune
 import (
 	"bufio"
 	"bytes"
-	"fmt"
 	"io"
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -96,33 +94,6 @@ func TestAHoldEndsHoweverItsCallerEnds(t *testing.T) {
 			within(t, "no original is held", func() bool { return strings.Contains(must(t, "show"), "no originals") })
 		})
 	}
-}
-
-// The caller starts a hold, as the lab does, and is killed.
-func TestAHoldEndsWithACallerThatIsKilled(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	before := snapshot(t, root)
-	// The caller keeps the hold's input open and prints its own pid.
-	said := filepath.Join(t.TempDir(), "pid")
-	cmd := exec.Command("bash", "-c", fmt.Sprintf(
-		`{ echo $BASHPID >"%s"; exec sleep 300; } | "%s" tune mtu hold --dev %s --entries 1500`, said, os.Args[0], d.dev))
-	cmd.Env = process().Env
-	h := startHold(t, cmd)
-	if line, _ := h.out.ReadString('\n'); line != Ready+"\n" {
-		t.Fatalf("it said %q", line)
-	}
-	var pid int
-	within(t, "the caller says its pid", func() bool {
-		text, _ := os.ReadFile(said)
-		n, _ := fmt.Sscan(string(text), &pid)
-		return n == 1 && strings.HasSuffix(string(text), "\n")
-	})
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	within(t, "the value is back", func() bool { return maps.Equal(before, snapshot(t, root)) })
-	_ = cmd.Wait()
 }
 
 func TestAHoldRefusesWhatIsHeld(t *testing.T) {
