@@ -56,16 +56,6 @@ func newClient(server, rawURL string) (*client, error) {
 	return c, nil
 }
 
-// Head asks a server once, and gives the length of the answer's head, as in answer.Traffic.
-func Head(ctx context.Context, server, rawURL string) (int, *Fault) {
-	c, err := newClient(server, rawURL)
-	if err != nil {
-		return 0, wrong("%v", err)
-	}
-	_, fault := c.fetch(ctx, 1)
-	return c.head, fault
-}
-
 // fetch makes n requests one after the other on a new connection and stops at
 // the first wrong answer. It returns how many were right.
 func (c *client) fetch(ctx context.Context, n int) (right int, fault *Fault) {

@@ -21,7 +21,7 @@ func (l load) check(ctx context.Context, when string, fail failer) (head int, er
 	}
 	var r probe.Report
 	if err := l.called(ctx, &r, "check-answers", "--server", l.serves.Answers, "--url",
-		"http://"+l.addr+l.route); err != nil {
+		address(l.addr, l.route)); err != nil {
 		return 0, fmt.Errorf("the answers cannot be compared: %w", err)
 	}
 	if r.Fault != nil {

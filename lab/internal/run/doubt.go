@@ -7,21 +7,17 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
-	"github.com/line-rate/line-rate/lab/internal/probe"
 )
 
-// heads asks the servers whose answers the lab knows, so that the bytes that clients
+// heads checks the servers whose answers the lab knows, so that the bytes that clients
 // report of them can be checked.
-func (g *group) heads(ctx context.Context) {
-	for i, s := range g.servers {
-		if s.serves.Answers == "" {
-			continue
+func (g *group) heads(ctx context.Context) error {
+	return atOnce(ctx, len(g.servers), func(ctx context.Context, i int) (err error) {
+		if s := g.servers[i]; s.serves.Answers != "" {
+			s.head, err = s.check(ctx, "before", g.failer(i))
 		}
-		var fault *probe.Fault
-		if s.head, fault = probe.Head(ctx, s.serves.Answers, address(s.addr, s.route)); fault != nil {
-			g.failer(i)(fault.Gate, "before the load: %s", fault.Detail)
-		}
-	}
+		return err
+	})
 }
 
 // doubt closes the gates on what client k, from 0, reported of trial i and what cannot

@@ -25,7 +25,9 @@ func (g *group) onFleet(ctx context.Context) (err error) {
 	if err := sameAnswers(g.servers); err != nil && !g.engine.plan.AnswersMayDiffer {
 		return err
 	}
-	g.heads(ctx)
+	if err := g.heads(ctx); err != nil {
+		return err
+	}
 	plan := g.plan(g.loads[0].slot)
 	if err := g.watch(lasts(plan)+time.Duration(len(plan.Slots))*fillWire,
 		g.pair(func() int { return 0 }, g.servers...)); err != nil {

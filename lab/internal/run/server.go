@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -53,16 +54,11 @@ func (p Plan) patience() time.Duration {
 // all of them run or none.
 func startServers(ctx context.Context, loads []load) ([]*server, error) {
 	servers, errs := make([]*server, len(loads)), make([]error, len(loads))
-	done := make(chan struct{})
+	var all sync.WaitGroup
 	for i, l := range loads {
-		go func() {
-			servers[i], errs[i] = l.start(ctx)
-			done <- struct{}{}
-		}()
+		all.Go(func() { servers[i], errs[i] = l.start(ctx) })
 	}
-	for range loads {
-		<-done
-	}
+	all.Wait()
 	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
 		stopServers(servers)
 		return nil, errs[i]
@@ -71,18 +67,13 @@ func startServers(ctx context.Context, loads []load) ([]*server, error) {
 }
 
 func stopServers(servers []*server) {
-	done := make(chan struct{})
+	var all sync.WaitGroup
 	for _, s := range servers {
-		go func() {
-			if s != nil {
-				s.stop()
-			}
-			done <- struct{}{}
-		}()
+		if s != nil {
+			all.Go(s.stop)
+		}
 	}
-	for range servers {
-		<-done
-	}
+	all.Wait()
 }
 
 // start starts the server and waits until it listens: until each worker has
