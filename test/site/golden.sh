@@ -20,6 +20,7 @@ mkdir "$out/pages"
     sed -E 's/(\.min)\.[0-9a-f]{64}/\1/g; s/sha256-([A-Za-z0-9/=+]|&#43;)+/sha256-DIGEST/g' "$f" >"$out/pages/$f"
   done
 )
+node test/site/feed.mjs "$out/pages"
 if [ "${1-}" = --update ]; then
   rm -rf test/site/golden
   cp -R "$out/pages" test/site/golden
