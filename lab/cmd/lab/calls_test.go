@@ -3,10 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -66,38 +62,6 @@ func TestACallThatIsWrongIsRefusedInOneLine(t *testing.T) {
 		if status != exitFailed || !strings.Contains(errs.String(), c.says) || strings.Count(errs.String(), "\n") != 1 ||
 			errs.Len() > 500 || strings.ContainsAny(errs.String(), "\x1b\a") || out.Len() > 0 {
 			t.Errorf("%.60q: exit %d, %q, want %q", c.args, status, errs.String(), c.says)
-		}
-	}
-}
-
-// The script is called as bash calls it, with a lab that knows two experiments.
-func TestBashCompletesWords(t *testing.T) {
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("no bash")
-	}
-	lab := filepath.Join(t.TempDir(), "lab")
-	if err := os.WriteFile(lab, []byte("#!/bin/sh\necho '11-threads (entry 11, loopback): Why?'\necho '    c1 (order): "+
-		"So.'\necho '12-more (entry 12, netns): How?'\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	var script bytes.Buffer
-	if status := command(context.Background(), []string{"completion", "bash"}, &script, &script); status != exitHeld {
-		t.Fatal(&script)
-	}
-	script.WriteString("COMP_WORDS=(\"$@\") COMP_CWORD=$(($# - 1))\n_lab\necho \"${COMPREPLY[*]}\"\n")
-	for _, c := range []struct{ words, want []string }{
-		{[]string{"re"}, []string{"reproduce", "report"}},
-		{[]string{"run", "1"}, []string{"11-threads", "12-more"}},
-		{[]string{"run", "11-threads", "--b"}, []string{"--blocks", "--budget"}},
-		{[]string{"check", "-"}, []string{"--help", "--against"}},
-		{[]string{"tune", "rp"}, []string{"rps"}},
-		{[]string{"wat"}, nil},
-		{[]string{"nothing", ""}, nil},
-	} {
-		out, err := exec.Command(bash, slices.Concat([]string{"-c", script.String(), "bash", lab}, c.words)...).Output()
-		if err != nil || !slices.Equal(strings.Fields(string(out)), c.want) {
-			t.Errorf("%q: %q, %v; want %q", c.words, out, err, c.want)
 		}
 	}
 }
