@@ -10,6 +10,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	"github.com/line-rate/line-rate/lab/load"
@@ -108,7 +109,7 @@ func (o Options) look(ctx context.Context, s Server, c Client, dir string, port 
 		time.Sleep(20 * time.Millisecond) // a log may lag behind its answers
 		l.Lines = int(on.lines.Load() - before)
 	}
-	r, err := c.carryOut(ctx, load.Plan{TimeoutS: answerWithin.Seconds(),
+	r, err := run.CarryOut(ctx, c.Root, c.CPUs, load.Plan{TimeoutS: answerWithin.Seconds(),
 		Targets: []load.Target{o.target(s.Name, addr, nil)},
 		Slots:   []load.Slot{{Seconds: pilot.Seconds()}, {Seconds: pilot.Seconds(), Counts: true}}})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -117,7 +118,7 @@ func (r Remote) block(ctx context.Context, block, twin int) ([]results.Trial, er
 	for _, i := range experiment.DrawBlock([][]int{group}, rounds, r.Seed, block)[0] {
 		p.Slots = append(p.Slots, load.Slot{Target: i, Seconds: r.Slot.Seconds(), Counts: true})
 	}
-	report, err := r.Client.carryOut(ctx, p)
+	report, err := run.CarryOut(ctx, r.Client.Root, r.Client.CPUs, p)
 	if err != nil {
 		return nil, err
 	}

@@ -3,15 +3,19 @@ package run
 import (
 	"bytes"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
+	"github.com/line-rate/line-rate/lab/internal/topology"
 	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
@@ -107,6 +111,22 @@ func (g *group) rotating(p httpload.Plan) client {
 	argv := l.onCores([]string{scriptPath("trial.sh"), "--generator", l.generator, "--plan", "-"})
 	return client{dir: l.dir, link: l.link, argv: argv, input: input.Bytes(),
 		limit: lasts(p) + time.Duration(len(p.Slots))*longestFill/4 + time.Duration(2*len(p.Targets))*longestFill + l.grace}
+}
+
+// CarryOut has the lab's own generator carry out a plan, on some cores or wherever it is
+// put, with servers that no run has started. root is that of the repository.
+func CarryOut(ctx context.Context, root string, cpus []int, p httpload.Plan) (*httpload.Report, error) {
+	g := group{loads: []load{{dir: root, generator: setting.HTTPLoad, link: &topology.Link{}, grace: grace,
+		split: cores.Split{Client: cpus}}}}
+	printed, faults, err := g.rotating(p).drive(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(faults) > 0 {
+		return nil, errors.New(faults[0].Detail)
+	}
+	r, err := read(p, printed)
+	return r.report, err
 }
 
 // census looks at the servers while the client still holds its connections.
