@@ -38,7 +38,7 @@ func (m Machine) watch() (telemetry.Window, error) {
 		time.Sleep(min(left, time.Second))
 	}
 	s.Stop()
-	return s.Between(0, began, time.Now(), 0, 0), nil
+	return s.Between(0, began, time.Now(), 0), nil
 }
 
 // watched reports what went on during the watch. The load average is not used:

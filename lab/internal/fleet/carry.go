@@ -257,9 +257,9 @@ func (l *carried) look(seen *Seen, s *telemetry.Sampler, began time.Time) {
 	}
 	// At one request a second the CPU time of a request is that of a second.
 	const perSecond = "client_cpu_per_request_s"
-	w := s.Between(0, from, to, 1, 0)
+	w := s.Between(0, from, to, 1)
 	if len(w.Metrics) == 0 {
-		w = s.Between(0, began, time.Now(), 1, 0)
+		w = s.Between(0, began, time.Now(), 1)
 	}
 	for name, v := range w.Metrics {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) && v >= 0 {

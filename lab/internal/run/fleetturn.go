@@ -81,7 +81,7 @@ func (s *sweep) window() telemetry.Window {
 	g, clock := s.g, s.g.engine.plan.clock
 	first, last := s.plan.Slots[0], s.plan.Slots[len(s.plan.Slots)-1]
 	from, to := clock.at(first.AtNS-httpload.NS(first.FillS)), clock.at(last.AtNS+httpload.NS(last.Seconds))
-	w := g.sampler.Between(0, from, to, 0, 0)
+	w := g.sampler.Between(0, from, to, 0)
 	if w.Metrics == nil {
 		w.Metrics = map[string]float64{}
 	}

@@ -126,7 +126,7 @@ func (g *group) judgePiece(i int, p *piece) {
 		fail(gate.ClientFailed, "%v", err)
 		return
 	}
-	w := g.sampler.Between(i, r.Start, r.Finish, r.Metrics["throughput_rps"], l.lineRate)
+	w := g.sampler.Between(i, r.Start, r.Finish, r.Metrics["throughput_rps"])
 	maps.Copy(t.Metrics, r.Metrics)
 	maps.Copy(t.Metrics, w.Metrics)
 	l.cutMean(r, t.Metrics)

@@ -57,7 +57,7 @@ func (g *group) rotate(ctx context.Context) error {
 	if _, to := done.counted(); to > 0 { // else no slot counted, and a disturbance of the machine changed nothing
 		// The whole time that the servers were up together, which is long enough for
 		// samples however short the slots are.
-		w = g.sampler.Between(0, began, time.Now(), 0, 0)
+		w = g.sampler.Between(0, began, time.Now(), 0)
 	}
 	g.judge(done, seen, w)
 	if err := g.profiled(ctx); err != nil {

@@ -75,8 +75,8 @@ func sampler(samples []sample) *Sampler {
 		Wire: bothWays}, samples: [][]sample{samples}}
 }
 
-func whole(s *Sampler, rps, lineRate float64) Window {
-	return s.Between(0, at(9.5), at(100), rps, lineRate)
+func whole(s *Sampler, rps float64) Window {
+	return s.Between(0, at(9.5), at(100), rps)
 }
 
 func expect(t *testing.T, got map[string]float64, want map[string]float64) {
@@ -97,7 +97,7 @@ func expect(t *testing.T, got map[string]float64, want map[string]float64) {
 // left.
 func lacking(t *testing.T, change func(a, b *sample), gone ...string) map[string]float64 {
 	t.Helper()
-	want := whole(sampler(pair()), 1000, 1e6).Metrics
+	want := whole(sampler(pair()), 1000).Metrics
 	for _, name := range gone {
 		if _, ok := want[name]; !ok {
 			t.Fatalf("%s was never there", name)
@@ -106,7 +106,7 @@ func lacking(t *testing.T, change func(a, b *sample), gone ...string) map[string
 	}
 	p := pair()
 	change(&p[0], &p[1])
-	got := whole(sampler(p), 1000, 1e6).Metrics
+	got := whole(sampler(p), 1000).Metrics
 	expect(t, got, want)
 	return got
 }

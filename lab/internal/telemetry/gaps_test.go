@@ -8,11 +8,11 @@ import (
 func TestWhoWasHeldAndForHowLongNothingWasSeen(t *testing.T) {
 	p := pair()
 	middle := sample{at: at(10.4), client: []process{{pid: 20, stopped: true}}}
-	w := sampler([]sample{p[0], middle, p[1]}).Between(0, at(10), at(12), 1000, 0)
+	w := sampler([]sample{p[0], middle, p[1]}).Between(0, at(10), at(12), 1000)
 	if len(w.Stopped) != 1 || w.Stopped[0] != "client" || w.Gap != seconds(1.6) {
 		t.Errorf("stopped %v, gap %v; want the client, 1.6 s", w.Stopped, w.Gap)
 	}
-	if w := whole(sampler(p), 1000, 0); w.Stopped != nil {
+	if w := whole(sampler(p), 1000); w.Stopped != nil {
 		t.Errorf("stopped %v", w.Stopped)
 	}
 }
@@ -42,7 +42,7 @@ func TestAGapAtTheWindowsEdge(t *testing.T) {
 			t.Errorf("%s: a gap of %v, want %v s", c.name, got, c.want)
 		}
 		if len(samples) > 0 {
-			if got := sampler(samples).Between(0, at(10), at(12), 1, 0).Gap; got != seconds(c.want) {
+			if got := sampler(samples).Between(0, at(10), at(12), 1).Gap; got != seconds(c.want) {
 				t.Errorf("%s: the window has a gap of %v, want %v s", c.name, got, c.want)
 			}
 		}
@@ -53,7 +53,7 @@ func TestAStepOfTheClockIsSeen(t *testing.T) {
 	for _, c := range []struct{ wall, monotonic, want float64 }{{2, 2, 0}, {2.5, 2, 0.5}, {1, 2, 1}} {
 		p := pair()
 		p[1].at, p[1].mono = at(10+c.wall), seconds(c.monotonic)
-		if got := whole(sampler(p), 1000, 0).Metrics["clock_step_s"]; math.Abs(got-c.want) > 1e-9 {
+		if got := whole(sampler(p), 1000).Metrics["clock_step_s"]; math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%v s on the wall in %v s: a step of %v, want %v", c.wall, c.monotonic, got, c.want)
 		}
 	}
@@ -61,7 +61,7 @@ func TestAStepOfTheClockIsSeen(t *testing.T) {
 	p := pair()
 	p[0].mono, p[1].mono = seconds(5), seconds(7)
 	warm := sample{at: at(4), mono: 0}
-	if got := sampler([]sample{warm, p[0], p[1]}).Between(0, at(10), at(12), 1, 0).Metrics["clock_step_s"]; got != 1 {
+	if got := sampler([]sample{warm, p[0], p[1]}).Between(0, at(10), at(12), 1).Metrics["clock_step_s"]; got != 1 {
 		t.Errorf("a step of %v, want the second by which it was set before", got)
 	}
 }

@@ -23,13 +23,13 @@ func beside() []sample {
 // Each of several pairs has its own processes' figures; all other figures are
 // the machine's, and the same for all pairs.
 func TestEachPairHasItsOwnFigures(t *testing.T) {
-	alone := whole(sampler(pair()), 1000, 1e6).Metrics
+	alone := whole(sampler(pair()), 1000).Metrics
 	s := sampler(pair())
 	s.targets.Pairs, s.samples = make([]Pair, 2), append(s.samples, beside())
 	// The namespace's connections are of both pairs and cannot be divided.
 	want := alone
 	delete(want, "connections_established")
-	expect(t, s.Between(0, at(9.5), at(100), 1000, 1e6).Metrics, want)
+	expect(t, s.Between(0, at(9.5), at(100), 1000).Metrics, want)
 
 	// a server without workers
 	for _, name := range []string{"server_workers_busy", "workers_active", "threads_per_worker"} {
@@ -42,14 +42,14 @@ func TestEachPairHasItsOwnFigures(t *testing.T) {
 	} {
 		want[name] = v
 	}
-	w := s.Between(1, at(9.5), at(100), 50, 1e6)
+	w := s.Between(1, at(9.5), at(100), 50)
 	expect(t, w.Metrics, want)
 	if w.WorkersMin != 0 || w.WorkersMax != 0 || len(w.ClientThreads) != 1 {
 		t.Errorf("workers from %d to %d, threads of the client %v", w.WorkersMin, w.WorkersMax, w.ClientThreads)
 	}
 	// A stopped process is reported for its own pair only.
 	s.samples[1][0].server[0].stopped = true
-	if a, b := s.Between(0, at(9.5), at(100), 1, 0).Stopped, s.Between(1, at(9.5), at(100), 1, 0).Stopped; len(a) != 0 ||
+	if a, b := s.Between(0, at(9.5), at(100), 1).Stopped, s.Between(1, at(9.5), at(100), 1).Stopped; len(a) != 0 ||
 		!slices.Equal(b, []string{"server"}) {
 		t.Errorf("stopped: %v of the first, %v of the second", a, b)
 	}

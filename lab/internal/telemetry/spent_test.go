@@ -7,7 +7,7 @@ import (
 )
 
 func TestClientThreadsStandBusiestFirst(t *testing.T) {
-	w := whole(sampler(pair()), 1000, 0)
+	w := whole(sampler(pair()), 1000)
 	// The last thread was started in between.
 	want := []float64{0.7, 0.05, 0.01}
 	if !slices.EqualFunc(w.ClientThreads, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {

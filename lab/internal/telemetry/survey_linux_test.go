@@ -48,7 +48,7 @@ func watched(t *testing.T, targets Targets, enough func(Window) bool) Window {
 	defer s.Stop()
 	var w Window
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if w = s.Between(0, time.Time{}, end, 1, 0); enough(w) {
+		if w = s.Between(0, time.Time{}, end, 1); enough(w) {
 			return w
 		}
 	}

@@ -14,7 +14,7 @@ func TestInterruptsByQueue(t *testing.T) {
 	p := pair()
 	p[0].survey.irqs = map[string]float64{"eth0-0": 100, "eth0-1": 0, "gone": 1}
 	p[1].survey.irqs = map[string]float64{"eth0-0": 2100, "eth0-1": 10, "new": 9}
-	if got := whole(sampler(p), 1000, 0).Interrupts; len(got) != 2 || got["eth0-0"] != 1000 || got["eth0-1"] != 5 {
+	if got := whole(sampler(p), 1000).Interrupts; len(got) != 2 || got["eth0-0"] != 1000 || got["eth0-1"] != 5 {
 		t.Errorf("%v", got)
 	}
 }
@@ -42,7 +42,7 @@ func TestLoadOfOthersIsTheirsByCore(t *testing.T) {
 	p[0].survey = surveyed(10, theOthers(1, 5, 100, true))
 	p[1].survey = surveyed(12, theOthers(1, 6, 100.5, true))
 	middle := sample{at: at(11), survey: surveyed(11, theOthers(1, 5.5, 100, true))}
-	w := whole(sampler([]sample{p[0], middle, p[1]}), 1000, 0)
+	w := whole(sampler([]sample{p[0], middle, p[1]}), 1000)
 	want := []Load{{"cc", 1, 0.5}, {"backup", 2, 0.25}}
 	if !slices.Equal(w.Others, want) {
 		t.Errorf("%v, want %v", w.Others, want)
@@ -70,7 +70,7 @@ func TestWhatEndedChildrenHadUsedBeforeIsNotCounted(t *testing.T) {
 	} {
 		p := pair()
 		p[0].survey, p[1].survey = surveyed(10, before), surveyed(12, c.after)
-		if w := whole(sampler(p), 1000, 0); !slices.Equal(w.Others, c.want) {
+		if w := whole(sampler(p), 1000); !slices.Equal(w.Others, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, w.Others, c.want)
 		}
 	}
@@ -79,7 +79,7 @@ func TestWhatEndedChildrenHadUsedBeforeIsNotCounted(t *testing.T) {
 func TestOneSurveyTellsNoLoad(t *testing.T) {
 	p := pair()
 	p[0].survey = nil
-	w := whole(sampler(p), 1000, 0)
+	w := whole(sampler(p), 1000)
 	for _, name := range []string{"server_foreign_load", "client_foreign_load", "swap_pages", "tcp_retransmits",
 		"connections_established"} {
 		if v, ok := w.Metrics[name]; ok {
@@ -97,7 +97,7 @@ func TestConnectionsAreThoseBeyondTheFirstCount(t *testing.T) {
 	for ends, want := range map[int]float64{1: 200, 2: 100, 3: 67} {
 		s := sampler(append(slices.Clone(samples), p[1]))
 		s.targets.Ends = ends
-		if got := s.Between(0, at(10), at(11.9), 1, 0).Metrics["connections_established"]; got != want {
+		if got := s.Between(0, at(10), at(11.9), 1).Metrics["connections_established"]; got != want {
 			t.Errorf("%d ends of each: %v connections, want %v", ends, got, want)
 		}
 	}

@@ -33,7 +33,7 @@ func TestLoadOfHiddenProcessesIsForeign(t *testing.T) {
 				one.survey.others = nil
 			}
 		}
-		m := whole(s, 1000, 1e6).Metrics
+		m := whole(s, 1000).Metrics
 		v, seen := m["server_foreign_load"]
 		if !seen || v < c.least || v > c.most {
 			t.Errorf("%s: foreign load of the server's core %v (seen: %v), want %v to %v", c.name, v, seen, c.least, c.most)

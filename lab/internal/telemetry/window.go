@@ -36,8 +36,8 @@ type Core struct {
 
 // Between computes the figures of a window for one pair, given by its index.
 // rps is the requests completed per second in the window, for figures per
-// request; lineRate is in bits per second, 0 for none.
-func (s *Sampler) Between(pair int, from, to time.Time, rps, lineRate float64) Window {
+// request.
+func (s *Sampler) Between(pair int, from, to time.Time, rps float64) Window {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	samples := s.samples[pair]
@@ -60,7 +60,7 @@ func (s *Sampler) Between(pair int, from, to time.Time, rps, lineRate float64) W
 	d.server(w.Metrics, s.targets, rps)
 	d.client(&w, s.targets, rps)
 	d.machine(&w)
-	d.watching(&w, in, s.wire(w.Metrics, from, to, lineRate))
+	d.watching(&w, in, s.wire(w.Metrics, from, to))
 	d.surveys(&w, in, samples[0].survey, s.targets)
 	if s.blind {
 		own := s.ownOf(within)
@@ -211,11 +211,11 @@ func sum(c procfs.CPUStat) float64 {
 // wire computes the wire's figures between its first and last reading in the
 // window, since readings have times of their own. It returns the cost of taking
 // them.
-func (s *Sampler) wire(m map[string]float64, from, to time.Time, lineRate float64) (cost float64) {
+func (s *Sampler) wire(m map[string]float64, from, to time.Time) (cost float64) {
 	if s.targets.Wire == nil {
 		return 0
 	}
-	busier, drops := 0.0, 0.0
+	drops := 0.0
 	server, client := s.targets.Wire()
 	for name, all := range map[string][]shaper.Reading{"tx": server, "rx": client} {
 		in := slices.DeleteFunc(slices.Clone(all), func(r shaper.Reading) bool { return r.At.Before(from) || r.At.After(to) })
@@ -224,16 +224,12 @@ func (s *Sampler) wire(m map[string]float64, from, to time.Time, lineRate float6
 		}
 		x, y := in[0], in[len(in)-1]
 		seconds := y.At.Sub(x.At).Seconds()
-		bps := float64(y.Bytes-x.Bytes) * 8 / seconds
-		m["wire_"+name+"_bps"] = bps
+		m["wire_"+name+"_bps"] = float64(y.Bytes-x.Bytes) * 8 / seconds
 		m["wire_"+name+"_packets_per_s"] = float64(y.Packets-x.Packets) / seconds
-		busier, drops = max(busier, bps), drops+float64(y.Drops-x.Drops)
+		drops += float64(y.Drops - x.Drops)
 		cost += (y.CPUS - x.CPUS) / seconds
 	}
 	m["wire_drops"] = drops
-	if lineRate > 0 {
-		m["line_rate_share"] = busier / lineRate
-	}
 	return cost
 }
 

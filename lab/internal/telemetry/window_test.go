@@ -8,7 +8,7 @@ import (
 )
 
 func TestWindowIsTheDifferenceOfItsEnds(t *testing.T) {
-	w := whole(sampler(pair()), 1000, 1e6)
+	w := whole(sampler(pair()), 1000)
 	expect(t, w.Metrics, map[string]float64{
 		"workers": 2, "workers_active": 2, "processes": 3,
 		// Means of 6 and 8 threads, and of 8 and 10.
@@ -29,7 +29,7 @@ func TestWindowIsTheDifferenceOfItsEnds(t *testing.T) {
 		// 93,750 and 187,500 bytes in the second and a half between the readings.
 		"wire_tx_bps": 500_000, "wire_rx_bps": 1_000_000, "wire_tx_packets_per_s": 50, "wire_rx_packets_per_s": 100,
 		// The busier direction.
-		"line_rate_share": 1, "wire_drops": 5,
+		"wire_drops": 5,
 		// 20, 160 and 120 in two seconds.
 		"server_context_switches_per_s": 150,
 		// The larger of two samples: 1000, 2000 and 8000.
@@ -57,8 +57,8 @@ func TestWindowIsCutToItsTimes(t *testing.T) {
 	late := sample{at: at(12.1), mono: seconds(2.1), server: server(100, 100, 100, 99),
 		threads: map[int]time.Duration{20: seconds(99)}}
 	p := pair()
-	got := sampler([]sample{warm, p[0], middle, p[1], late}).Between(0, at(10), at(12), 1000, 1e6)
-	want := whole(sampler(pair()), 1000, 1e6)
+	got := sampler([]sample{warm, p[0], middle, p[1], late}).Between(0, at(10), at(12), 1000)
+	want := whole(sampler(pair()), 1000)
 	expect(t, got.Metrics, want.Metrics)
 }
 
@@ -70,7 +70,7 @@ func TestTooFewSamplesSayNothing(t *testing.T) {
 		"one inside": sampler([]sample{{at: at(-5), server: server(0, 0, 0, 1)}, p[0],
 			{at: at(200), server: server(9, 9, 9, 1)}}),
 	} {
-		if w := whole(s, 1000, 1e6); len(w.Metrics) != 0 || w.WorkersMin != 0 || w.WorkersMax != 0 {
+		if w := whole(s, 1000); len(w.Metrics) != 0 || w.WorkersMin != 0 || w.WorkersMax != 0 {
 			t.Errorf("%s: %+v", name, w)
 		}
 	}
@@ -117,8 +117,7 @@ func TestWhatWasNotReadIsLeftOut(t *testing.T) {
 }
 
 func TestWithoutAWireThereIsNoneToReport(t *testing.T) {
-	names := []string{"wire_tx_bps", "wire_rx_bps", "wire_tx_packets_per_s", "wire_rx_packets_per_s", "line_rate_share",
-		"wire_drops"}
+	names := []string{"wire_tx_bps", "wire_rx_bps", "wire_tx_packets_per_s", "wire_rx_packets_per_s", "wire_drops"}
 	for what, both := range map[string]func() (server, client []shaper.Reading){
 		"none":                   nil,
 		"not read yet":           func() (server, client []shaper.Reading) { return nil, nil },
@@ -127,7 +126,7 @@ func TestWithoutAWireThereIsNoneToReport(t *testing.T) {
 	} {
 		s := sampler(pair())
 		s.targets.Wire = both
-		got := whole(s, 1000, 1e6).Metrics
+		got := whole(s, 1000).Metrics
 		for _, name := range names {
 			if v, ok := got[name]; ok {
 				t.Errorf("%s: %s is %v", what, name, v)
@@ -137,8 +136,8 @@ func TestWithoutAWireThereIsNoneToReport(t *testing.T) {
 }
 
 func TestWithoutARateThereIsNoFigurePerRequest(t *testing.T) {
-	w := whole(sampler(pair()), 0, 0)
-	for _, name := range []string{"server_cpu_per_request_s", "client_cpu_per_request_s", "line_rate_share"} {
+	w := whole(sampler(pair()), 0)
+	for _, name := range []string{"server_cpu_per_request_s", "client_cpu_per_request_s"} {
 		if v, ok := w.Metrics[name]; ok {
 			t.Errorf("%s is %v, over nothing", name, v)
 		}

@@ -8,7 +8,7 @@ import (
 func TestAWorkerThatVanishesIsSeen(t *testing.T) {
 	p := pair()
 	p[1].server = p[1].server[:2]
-	w := whole(sampler(p), 1000, 0)
+	w := whole(sampler(p), 1000)
 	if w.WorkersMin != 1 || w.WorkersMax != 2 || w.Metrics["workers"] != 1 {
 		t.Errorf("workers from %d to %d, metric %v; want 1 to 2, and the least", w.WorkersMin, w.WorkersMax,
 			w.Metrics["workers"])
@@ -18,13 +18,13 @@ func TestAWorkerThatVanishesIsSeen(t *testing.T) {
 		t.Errorf("server CPU %v, of the others alone", got)
 	}
 	p[1].server[0].waited = seconds(3.5)
-	if got := whole(sampler(p), 1000, 0).Metrics["server_cpu_s"]; math.Abs(got-2.3) > 1e-9 {
+	if got := whole(sampler(p), 1000).Metrics["server_cpu_s"]; math.Abs(got-2.3) > 1e-9 {
 		t.Errorf("server CPU %v, want 0.2 of the master, 1.6 of the worker that stayed and 0.5 of the one that ended", got)
 	}
 	// A process that came and went in between is seen too.
 	p = pair()
 	extra := sample{at: at(11), server: append(server(1.1, 2.1, 3.1, 6), process{pid: 13, parent: 10})}
-	if w := whole(sampler([]sample{p[0], extra, p[1]}), 1000, 0); w.WorkersMin != 2 || w.WorkersMax != 3 {
+	if w := whole(sampler([]sample{p[0], extra, p[1]}), 1000); w.WorkersMin != 2 || w.WorkersMax != 3 {
 		t.Errorf("workers from %d to %d, want 2 to 3", w.WorkersMin, w.WorkersMax)
 	}
 }
@@ -32,7 +32,7 @@ func TestAWorkerThatVanishesIsSeen(t *testing.T) {
 func TestAServerWithoutWorkersHasNone(t *testing.T) {
 	p := pair()
 	p[0].server, p[1].server = p[0].server[:1], p[1].server[:1]
-	w := whole(sampler(p), 1000, 0)
+	w := whole(sampler(p), 1000)
 	if w.Metrics["workers"] != 0 || w.Metrics["processes"] != 1 {
 		t.Errorf("%v workers, %v processes", w.Metrics["workers"], w.Metrics["processes"])
 	}
@@ -58,7 +58,7 @@ func TestActiveWorkersAreThoseThatTookPart(t *testing.T) {
 	} {
 		p := pair()
 		p[0].server, p[1].server = server(0, 0, 0, 6), server(9, c.first, c.second, 6)
-		if got, ok := whole(sampler(p), 1000, 0).Metrics["workers_active"]; !ok || got != c.want {
+		if got, ok := whole(sampler(p), 1000).Metrics["workers_active"]; !ok || got != c.want {
 			t.Errorf("%s: %v active (there: %v), want %v", c.name, got, ok, c.want)
 		}
 	}
