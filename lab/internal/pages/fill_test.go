@@ -6,6 +6,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -55,11 +56,12 @@ func TestFiguresArePrintedAsTheirIntervalsJustify(t *testing.T) {
 
 func TestFiguresOfTheWireAsSharesOfItsLineRate(t *testing.T) {
 	f := &verdict.File{LineRateBps: 5e8, Conditions: []verdict.Summary{{Metrics: map[string]verdict.Figure{
-		"wire_tx_bps": {Median: ptr(4.8213e8)}, "wire_rx_bps": {N: 1}, rps: {Median: ptr(1e8)},
+		"wire_tx_bps": {Median: ptr(4.8213e8)}, "wire_rx_bps": {N: 1}, sample.Rps: {Median: ptr(1e8)},
 	}}}}
 	fillWords(f, &experiment.Experiment{})
 	m := f.Conditions[0].Metrics
-	if got := [3]string{m["wire_tx_bps"].LineShare, m["wire_rx_bps"].LineShare, m[rps].LineShare}; got != [3]string{"96.4",
+	if got := [3]string{m["wire_tx_bps"].LineShare, m["wire_rx_bps"].LineShare,
+		m[sample.Rps].LineShare}; got != [3]string{"96.4",
 		"", ""} {
 		t.Errorf("%q", got)
 	}
@@ -67,19 +69,19 @@ func TestFiguresOfTheWireAsSharesOfItsLineRate(t *testing.T) {
 
 // Of a run, pages can print only what its experiment names and what the wire carried.
 func TestWhichFiguresHaveWords(t *testing.T) {
-	x := &experiment.Experiment{Metrics: []string{rps}}
+	x := &experiment.Experiment{Metrics: []string{sample.Rps}}
 	f := &verdict.File{Conditions: []verdict.Summary{{Metrics: map[string]verdict.Figure{}}}}
-	for _, name := range []string{"errors", rps, "wire_tx_bps"} {
+	for _, name := range []string{"errors", sample.Rps, "wire_tx_bps"} {
 		f.Conditions[0].Metrics[name] = verdict.Figure{Median: ptr(1.0)}
 	}
 	fillWords(f, x)
 	var got []string
-	for _, name := range []string{"errors", rps, "wire_tx_bps"} {
+	for _, name := range []string{"errors", sample.Rps, "wire_tx_bps"} {
 		if f.Conditions[0].Metrics[name].Text != "" {
 			got = append(got, name)
 		}
 	}
-	if strings.Join(got, " ") != rps+" wire_tx_bps" {
+	if strings.Join(got, " ") != sample.Rps+" wire_tx_bps" {
 		t.Errorf("words for %v", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 // crowd are n hosts that reproduce a claim at ratios about 2, and others.
@@ -42,7 +43,7 @@ func TestAThousandHostsAreSummedUpAndTheOddOnesNamed(t *testing.T) {
 // A claim was written down before it ran if the commit of its first run with
 // trials had it. Runs that could not be made are no runs of it.
 func TestWhereAClaimStoodBeforeItRan(t *testing.T) {
-	x := design(t, "", isFlat)
+	x := sample.Design(t, "", sample.IsFlat)
 	run := func(name string, change func(*verdict.File)) Made {
 		f := &verdict.File{Run: name, Started: name, Trials: 4, Written: "commit-" + name, Design: "design-" + name,
 			Claims: []verdict.Claim{{ID: "c"}}}
@@ -81,13 +82,13 @@ func TestARunSaysWhichCommitHadItsExperiment(t *testing.T) {
 		dirty  bool
 		want   string
 	}{{commit, false, commit}, {commit, true, ""}, {host.UnknownCommit, false, ""}, {host.UnknownCommit, true, ""}} {
-		x, r := good(t, 2)
+		x, r := sample.Good(t, 2)
 		r.Provenance.Commit, r.Provenance.Dirty = c.commit, c.dirty
-		if got := verdict.Decide(x, machine, []verdict.Run{{File: r, Then: x}}).Written; got != c.want {
+		if got := verdict.Decide(x, sample.Machine, []verdict.Run{{File: r, Then: x}}).Written; got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}
 		r.Trials, r.NotApplicable = nil, "no wire here"
-		if got := verdict.Decide(x, machine, []verdict.Run{{File: r, Then: x}}).Written; got != "" {
+		if got := verdict.Decide(x, sample.Machine, []verdict.Run{{File: r, Then: x}}).Written; got != "" {
 			t.Errorf("%+v, without trials: %q", c, got)
 		}
 	}
@@ -119,7 +120,7 @@ func madeBy(x *experiment.Experiment, host, started string, claims ...verdict.Cl
 }
 
 func TestHistoriesAndWhichRunsCount(t *testing.T) {
-	x := design(t, "", isFlat, named(atLeast, "later"))
+	x := sample.Design(t, "", sample.IsFlat, sample.Rename(sample.AtLeast, "later"))
 	c := func(v verdict.Verdict) verdict.Claim { return verdict.Claim{ID: "c", Verdict: v} }
 	refused := madeBy(x, "b", "9", c(verdict.NotApplicable))
 	refused.Conditions = nil
@@ -149,9 +150,10 @@ func TestHistoriesAndWhichRunsCount(t *testing.T) {
 }
 
 func TestAWithdrawnClaimKeepsItsWordingAndAllItsCriteria(t *testing.T) {
-	old := design(t, "", strings.Replace(isFlat, `text = "t"`, `text = "old"`, 1))
-	newer := design(t, "", strings.Replace(strings.Replace(isFlat, `text = "t"`, `text = "newer"`, 1), "0.1", "0.2", 1))
-	now := design(t, "", named(atLeast, "d"))
+	old := sample.Design(t, "", strings.Replace(sample.IsFlat, `text = "t"`, `text = "old"`, 1))
+	newer := sample.Design(t, "", strings.Replace(strings.Replace(sample.IsFlat, `text = "t"`, `text = "newer"`, 1),
+		"0.1", "0.2", 1))
+	now := sample.Design(t, "", sample.Rename(sample.AtLeast, "d"))
 	now.Withdrawn = []experiment.Withdrawal{{ID: "never-run", Why: "No use."}, {ID: "c", Why: "Too wide."}}
 	of := func(x *experiment.Experiment, started string, v verdict.Verdict) Made {
 		m := madeBy(x, "h", started)
@@ -176,7 +178,7 @@ func TestAWithdrawnClaimKeepsItsWordingAndAllItsCriteria(t *testing.T) {
 }
 
 func TestTheLedgerHasALineForEachClaimAndMachine(t *testing.T) {
-	x := design(t, "", isFlat, named(atLeast, "d"))
+	x := sample.Design(t, "", sample.IsFlat, sample.Rename(sample.AtLeast, "d"))
 	l := NewLedger()
 	l.Add(x, OverHosts(x, []Made{{file("b", verdict.Refuted, 1, 0.9, 0), x},
 		{file("a", verdict.Reproduced, 2, 1.9, 2.1), x}}, nil))
@@ -201,7 +203,7 @@ func TestTheLedgerHasALineForEachClaimAndMachine(t *testing.T) {
 // One host's server alone and in two fleets are three records, and no count of a
 // claim takes one for another.
 func TestAFleetIsARecordOfItsOwn(t *testing.T) {
-	x := design(t, "", isFlat)
+	x := sample.Design(t, "", sample.IsFlat)
 	in := func(started string, v verdict.Verdict, clients ...string) Made {
 		f := file("a", v, 1, 0.98, 1.02)
 		f.Started, f.Run = started, "run-"+started

@@ -8,6 +8,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 func asJSON(t *testing.T, v any) string {
@@ -30,12 +31,12 @@ func read(t *testing.T, v any) map[string]any {
 }
 
 func TestAPageHasTheFiguresInWordsAndNamesTheOthers(t *testing.T) {
-	x := design(t, "", isFlat)
-	r := ratios(x, 1, 1, 1, 1, 1, 1)
-	f := verdict.Decide(x, machine, []verdict.Run{{File: r, Then: x}})
+	x := sample.Design(t, "", sample.IsFlat)
+	r := sample.Ratios(x, 1, 1, 1, 1, 1, 1)
+	f := verdict.Decide(x, sample.Machine, []verdict.Run{{File: r, Then: x}})
 	Fill(f, x)
 	f.Control = &verdict.Control{Of: "c1", Condition: verdict.Summary{ID: "c3",
-		Metrics: map[string]verdict.Figure{rps: {N: 6}}}}
+		Metrics: map[string]verdict.Figure{sample.Rps: {N: 6}}}}
 	before := asJSON(t, f)
 	p := PageOf(f, r)
 	if asJSON(t, f) != before {
@@ -45,7 +46,7 @@ func TestAPageHasTheFiguresInWordsAndNamesTheOthers(t *testing.T) {
 		t.Fatalf("%d conditions, %d metrics recorded", len(p.Conditions), p.Recorded)
 	}
 	for i, c := range p.Conditions {
-		if len(c.Metrics) != 1 || c.Metrics[rps].Text == "" || c.ID != f.Conditions[i].ID {
+		if len(c.Metrics) != 1 || c.Metrics[sample.Rps].Text == "" || c.ID != f.Conditions[i].ID {
 			t.Errorf("figures of %s: %+v", c.ID, c.Metrics)
 		}
 		if want := "client_cores_busy client_thread_busy_max processes server_cores_busy server_cpu_per_request_s workers"; c.Others != want {
@@ -61,16 +62,16 @@ func TestAPageHasTheFiguresInWordsAndNamesTheOthers(t *testing.T) {
 }
 
 func TestAPageHasWhatIsShownOfTheResults(t *testing.T) {
-	x := design(t, "", isFlat)
-	r := ratios(x, 1, 1, 1, 1, 1, 1)
+	x := sample.Design(t, "", sample.IsFlat)
+	r := sample.Ratios(x, 1, 1, 1, 1, 1, 1)
 	r.Provenance.Seed, r.Provenance.Generator = 1<<63+1, "g"
 	r.Conditions[0].Commands, r.Conditions[1].Commands = []string{"a", "b"}, []string{"c"}
 	r.Conditions[0].Profiles = []results.RawProfile{{File: "f"}}
 	r.Warnings = []string{"w"}
-	spoil(&r.Trials[0])
+	sample.Spoil(&r.Trials[0])
 	r.Trials[1].BoundWhy = "why"
 	r.Trials[1].Slots = &results.Slots{AtS: []float64{0.5, 1.5}, Requests: []int64{7, 8}, ServerCPUS: []float64{1, 1}}
-	f := verdict.Decide(x, machine, []verdict.Run{{File: r, Then: x}})
+	f := verdict.Decide(x, sample.Machine, []verdict.Run{{File: r, Then: x}})
 	Fill(f, x)
 	f.Each = TrialsOf(r)
 	got := read(t, PageOf(f, r))["results"].(map[string]any)
@@ -92,8 +93,10 @@ func TestAPageHasWhatIsShownOfTheResults(t *testing.T) {
 		{got["profiled"], `true`},
 		{got["topology"], `{"kind":"loopback"}`},
 		{got["settings"], asJSON(t, r.Settings)},
-		{trials[0], `{"block":1,"bound":"server-cpu","condition":"c1","reasons":[{"detail":"1 connection errors","gate":"errors"}],"seq":1,"valid":false}`},
-		{trials[1], `{"block":1,"bound":"server-cpu","bound_why":"why","condition":"c2","seq":2,"slots":{"at_s":[0.5],"requests":[7,8]},"valid":true}`},
+		{trials[0],
+			`{"block":1,"bound":"server-cpu","condition":"c1","reasons":[{"detail":"1 connection errors","gate":"errors"}],"seq":1,"valid":false}`},
+		{trials[1],
+			`{"block":1,"bound":"server-cpu","bound_why":"why","condition":"c2","seq":2,"slots":{"at_s":[0.5],"requests":[7,8]},"valid":true}`},
 	} {
 		if got := asJSON(t, c.got); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)

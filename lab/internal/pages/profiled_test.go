@@ -10,6 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 // withRaw names a file for each condition's CPU and block profiles.
@@ -25,14 +26,14 @@ func withRaw(f *results.File) *results.File {
 }
 
 func TestAConditionSaysWhatItsProfilesCameTo(t *testing.T) {
-	x := profiled(t, aTenth)
-	run := withRaw(shares(x, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2))
+	x := sample.ProfileDesign(t, sample.ATenth)
+	run := withRaw(sample.Shares(x, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2))
 	for i := range run.Trials {
 		cpu := &run.Trials[i].Profiles[0]
 		cpu.Total, cpu.DurationS = 1.5, 2
 		cpu.Work = map[string]float64{"write": 0.5, "http": 0.3, "gc": 0.1, "lock": 0.1}
 	}
-	f := verdict.Decide(x, machine, []verdict.Run{{File: run, Then: x}})
+	f := verdict.Decide(x, sample.Machine, []verdict.Run{{File: run, Then: x}})
 	Fill(f, x)
 	Sizes(f, func(file string) int { return len(file) })
 	got := f.Conditions[slices.IndexFunc(f.Conditions, func(s verdict.Summary) bool { return s.ID == "c1" })].Profiles
@@ -45,7 +46,7 @@ func TestAConditionSaysWhatItsProfilesCameTo(t *testing.T) {
 		t.Errorf("%+v, want %+v", *got[0].Raw, want)
 	}
 	if block := got[1]; block.Amount != "2.000 s/s" || block.Parked != "2" || block.Most != "" ||
-		block.Shares[lock] != "20 %" || block.Shares["runtime"] != "100 %" {
+		block.Shares[sample.Lock] != "20 %" || block.Shares["runtime"] != "100 %" {
 		t.Errorf("%+v", block)
 	}
 }

@@ -7,11 +7,12 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 // A record holds one set of programs: the newest run's. Runs of others are named apart.
 func TestARecordHoldsOneSetOfPrograms(t *testing.T) {
-	x := design(t, "", isFlat)
+	x := sample.Design(t, "", sample.IsFlat)
 	at := 0
 	of := func(name string, made map[string]string) verdict.Run {
 		r := runOf(x, name, 1.01, 0.99, 1)
@@ -54,7 +55,7 @@ func TestARecordHoldsOneSetOfPrograms(t *testing.T) {
 		var files []Made
 		for i, made := range c.runs {
 			runs = append(runs, of(string(rune('a'+i)), made))
-			files = append(files, Made{verdict.Decide(x, machine, runs), x})
+			files = append(files, Made{verdict.Decide(x, sample.Machine, runs), x})
 		}
 		newest := files[len(files)-1]
 		if got := strings.Join(newest.Record.Runs, ", "); got != c.want ||
@@ -68,8 +69,8 @@ func TestARecordHoldsOneSetOfPrograms(t *testing.T) {
 		}
 	}
 	first, second := of("a", map[string]string{"fiber_server": "1 a"}), of("b", map[string]string{"fiber_server": "2 b"})
-	history := OverHosts(x, []Made{{verdict.Decide(x, machine, []verdict.Run{first}), x},
-		{verdict.Decide(x, machine, []verdict.Run{first, second}), x}}, nil).Claims[0].History
+	history := OverHosts(x, []Made{{verdict.Decide(x, sample.Machine, []verdict.Run{first}), x},
+		{verdict.Decide(x, sample.Machine, []verdict.Run{first, second}), x}}, nil).Claims[0].History
 	if want := []Past{{Run: "a", First: true, Apart: "of an earlier fiber_server"},
 		{Run: "b", First: true}}; !slices.Equal(history, want) {
 		t.Errorf("%+v, want %+v", history, want)
@@ -78,8 +79,8 @@ func TestARecordHoldsOneSetOfPrograms(t *testing.T) {
 
 // A machine without a mark is surely one only until it starts again.
 func TestBlocksOfTwoStartsCountTogetherOnAKnownMachineOnly(t *testing.T) {
-	x := design(t, "", isFlat)
-	marked := *machine
+	x := sample.Design(t, "", sample.IsFlat)
+	marked := *sample.Machine
 	marked.Mark = "0123456789abcdef"
 	type start struct {
 		boot, kernel string
@@ -91,15 +92,15 @@ func TestBlocksOfTwoStartsCountTogetherOnAKnownMachineOnly(t *testing.T) {
 		starts []start
 		want   string
 	}{
-		{"one start", machine, []start{{boot: "1"}, {boot: "1"}}, "a, b"},
-		{"two starts", machine, []start{{boot: "1"}, {boot: "2"}}, "b"},
+		{"one start", sample.Machine, []start{{boot: "1"}, {boot: "1"}}, "a, b"},
+		{"two starts", sample.Machine, []start{{boot: "1"}, {boot: "2"}}, "b"},
 		{"two starts of a known machine", &marked, []start{{boot: "1", known: true}, {boot: "2", known: true}}, "a, b"},
 		{"two starts, the mark not read in one", &marked, []start{{boot: "1", known: true}, {boot: "2"}}, "b"},
 		{"one start, the mark not read in one run", &marked, []start{{boot: "1", known: true}, {boot: "1"}}, "a, b"},
-		{"two kernels, before runs told", machine, []start{{kernel: "6.1"}, {kernel: "6.2"}}, "b"},
-		{"one kernel, before runs told", machine, []start{{kernel: "6.1"}, {kernel: "6.1"}}, "a, b"},
+		{"two kernels, before runs told", sample.Machine, []start{{kernel: "6.1"}, {kernel: "6.2"}}, "b"},
+		{"one kernel, before runs told", sample.Machine, []start{{kernel: "6.1"}, {kernel: "6.1"}}, "a, b"},
 		{"two kernels of a known machine, before runs told", &marked, []start{{kernel: "6.1"}, {kernel: "6.2"}}, "a, b"},
-		{"before and after runs told", machine, []start{{kernel: "6.1"}, {boot: "1", kernel: "6.1"}}, "b"},
+		{"before and after runs told", sample.Machine, []start{{kernel: "6.1"}, {boot: "1", kernel: "6.1"}}, "b"},
 	} {
 		var runs []verdict.Run
 		var files []Made

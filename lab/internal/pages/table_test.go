@@ -10,6 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 const (
@@ -60,7 +61,7 @@ func column(t *testing.T, table *verdict.Table, name string) (unit string, cells
 }
 
 func TestFiguresOfAColumn(t *testing.T) {
-	x := design(t, "", isFlat)
+	x := sample.Design(t, "", sample.IsFlat)
 	for _, c := range []struct {
 		what, metric string
 		figures      []verdict.Figure
@@ -68,7 +69,7 @@ func TestFiguresOfAColumn(t *testing.T) {
 		cells        []string
 	}{
 		// The half-widths are 50 and 5000, their geometric middle 500: two of its digits end at the tens.
-		{"the middle of the first and the last interval sets the last digit", rps,
+		{"the middle of the first and the last interval sets the last digit", sample.Rps,
 			[]verdict.Figure{measured(39848, 39800, 39900), measured(61234, 61000, 61500), measured(80126, 75000, 85000)}, "/s",
 			[]string{"39,850 (39,800 to 39,900)", "61,230 (61,000 to 61,500)", "80,130 (75,000 to 85,000)"}},
 		// Half of 0.0002 is 0.0001, so without the rule of four digits 81.2346 would be printed.
@@ -92,7 +93,7 @@ func TestFiguresOfAColumn(t *testing.T) {
 		{"a low end of zero is an end", busy,
 			[]verdict.Figure{measured(0.01, 0, 0.02), measured(0.5, 0.49, 0.51)}, "%",
 			[]string{"1.0 (0.0 to 2.0)", "50.0 (49.0 to 51.0)"}},
-		{"an interval narrower than the last digit is left out", rps,
+		{"an interval narrower than the last digit is left out", sample.Rps,
 			[]verdict.Figure{measured(5000, 4000, 6000), measured(5001, 5000, 5002), measured(7000, 6000, 8000)}, "/s",
 			[]string{"5,000 (4,000 to 6,000)", "5,000", "7,000 (6,000 to 8,000)"}},
 		{"below a limit", p50,
@@ -105,7 +106,7 @@ func TestFiguresOfAColumn(t *testing.T) {
 		{"bytes a second", transfer,
 			[]verdict.Figure{point(6.13e9), point(250e6)}, "GB/s", []string{"6.13", "0.25"}},
 		{"nothing but zeros keeps the base unit", p50, []verdict.Figure{point(0), point(0)}, "s", []string{"0", "0"}},
-		{"a metric that one condition lacks", rps, []verdict.Figure{point(100), {}, point(300)}, "/s",
+		{"a metric that one condition lacks", sample.Rps, []verdict.Figure{point(100), {}, point(300)}, "/s",
 			[]string{"100", "", "300"}},
 	} {
 		x.Metrics = []string{c.metric}
@@ -117,7 +118,7 @@ func TestFiguresOfAColumn(t *testing.T) {
 }
 
 func TestPrintedFiguresKeepTheirDigits(t *testing.T) {
-	x := design(t, "", isFlat)
+	x := sample.Design(t, "", sample.IsFlat)
 	for _, c := range []struct {
 		what, metric string
 		figures      []verdict.Figure
@@ -131,10 +132,11 @@ func TestPrintedFiguresKeepTheirDigits(t *testing.T) {
 			[]verdict.Figure{text("493.28µs", 493.28e-6), text("2.88ms", 0.00288)}, "", []string{"493.28µs", "2.88ms"}},
 		{"needless zeros stay", busy,
 			[]verdict.Figure{text("100.00%", 1), text("3.88%", 0.0388)}, "%", []string{"100.00", "3.88"}},
-		{"a rate without a unit is by the second", rps,
+		{"a rate without a unit is by the second", sample.Rps,
 			[]verdict.Figure{text("542,904", 542904), text("~600k", 600000)}, "/s", []string{"542,904", "~600k"}},
-		{"a rate by the minute is not", rps, []verdict.Figure{text("84,042/min", 1400.7)}, "/min", []string{"84,042"}},
-		{"words stay as they are", rps, []verdict.Figure{text("about a million", 1e6)}, "/s", []string{"about a million"}},
+		{"a rate by the minute is not", sample.Rps, []verdict.Figure{text("84,042/min", 1400.7)}, "/min", []string{"84,042"}},
+		{"words stay as they are", sample.Rps, []verdict.Figure{text("about a million", 1e6)}, "/s",
+			[]string{"about a million"}},
 	} {
 		unit, cells := column(t, tableOf(x, rowsOf(c.metric, c.figures...), nil, metric.Names()), c.metric)
 		if unit != c.unit || !slices.Equal(cells, c.cells) {
@@ -145,7 +147,8 @@ func TestPrintedFiguresKeepTheirDigits(t *testing.T) {
 
 // condition has levels, and as many trials as its bounds have.
 func condition(id string, levels setting.Levels, bounds map[string]int) verdict.Summary {
-	c := verdict.Summary{ID: id, Levels: levels, Bounds: bounds, Metrics: map[string]verdict.Figure{rps: point(100)}}
+	c := verdict.Summary{ID: id, Levels: levels, Bounds: bounds,
+		Metrics: map[string]verdict.Figure{sample.Rps: point(100)}}
 	for _, n := range bounds {
 		c.Trials += n
 	}
@@ -153,7 +156,8 @@ func condition(id string, levels setting.Levels, bounds map[string]int) verdict.
 }
 
 func TestRowsOfATable(t *testing.T) {
-	x := design(t, `{ name = "workers", levels = [2, 16] }, { name = "pipelining", levels = [100, 2000] }`, isFlat)
+	x := sample.Design(t, `{ name = "workers", levels = [2, 16] }, { name = "pipelining", levels = [100, 2000] }`,
+		sample.IsFlat)
 	level := func(workers, pipelining int64, prefork bool) setting.Levels {
 		return setting.Levels{setting.Workers: setting.Int(workers), setting.Pipelining: setting.Int(pipelining),
 			setting.Prefork: setting.Bool(prefork)}
@@ -170,7 +174,7 @@ func TestRowsOfATable(t *testing.T) {
 	}, &control, everywhere)
 	want := &verdict.Table{
 		Keys:    []string{"workers", "pipelining", "prefork"},
-		Columns: []verdict.TableHead{{Metric: rps, Unit: "/s"}},
+		Columns: []verdict.TableHead{{Metric: sample.Rps, Unit: "/s"}},
 		Rows: []verdict.TableRow{
 			{ID: "c3", Levels: []string{"2", "100", "yes"}, Medians: []string{"100"}},
 			{ID: "c2", Levels: []string{"2", "2,000", "no"}, Medians: []string{"100"}, Bounds: "server-cpu 3, wire 3",
@@ -194,7 +198,7 @@ func TestRowsOfATable(t *testing.T) {
 }
 
 func TestTheTableOfATextSaysWhichWallButCountsNoTrials(t *testing.T) {
-	got := tableOf(design(t, "", isFlat), []verdict.Summary{condition("c1", setting.Levels{},
+	got := tableOf(sample.Design(t, "", sample.IsFlat), []verdict.Summary{condition("c1", setting.Levels{},
 		map[string]int{"client-cpu+wire": 1})}, nil, metric.Names())
 	if got.Rows[0].Bounds != "client-cpu + wire" {
 		t.Errorf("bounds are %q", got.Rows[0].Bounds)
@@ -202,8 +206,8 @@ func TestTheTableOfATextSaysWhichWallButCountsNoTrials(t *testing.T) {
 }
 
 func TestMetricsOfATable(t *testing.T) {
-	x := design(t, "", isFlat)
-	x.Metrics = []string{"workers", rps}
+	x := sample.Design(t, "", sample.IsFlat)
+	x.Metrics = []string{"workers", sample.Rps}
 	c := condition("c1", setting.Levels{}, nil)
 	for _, name := range []string{"workers", transfer, "processes", "errors"} {
 		c.Metrics[name] = text("1", 1)
@@ -226,14 +230,14 @@ func TestMetricsOfATable(t *testing.T) {
 }
 
 func TestARunWithoutConditionsHasNoTable(t *testing.T) {
-	if got := tableOf(design(t, "", isFlat), nil, nil, everywhere); got != nil {
+	if got := tableOf(sample.Design(t, "", sample.IsFlat), nil, nil, everywhere); got != nil {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestAnotherRunsControlIsNotInTheTable(t *testing.T) {
-	x := design(t, "", isFlat)
-	first := ratios(x, 1, 1, 1, 1, 1, 1)
+	x := sample.Design(t, "", sample.IsFlat)
+	first := sample.Ratios(x, 1, 1, 1, 1, 1, 1)
 	of := first.Conditions[0]
 	first.Conditions = append(first.Conditions, of)
 	again := &first.Conditions[len(first.Conditions)-1]
@@ -244,7 +248,7 @@ func TestAnotherRunsControlIsNotInTheTable(t *testing.T) {
 			first.Trials = append(first.Trials, tr)
 		}
 	}
-	second := ratios(x, 1, 1, 1, 1, 1, 1)
+	second := sample.Ratios(x, 1, 1, 1, 1, 1, 1)
 	second.Run, second.Provenance.StartedAt = "s", second.Provenance.StartedAt.AddDate(0, 0, 1)
 	rows := func(f *verdict.File) (ids []string) {
 		for _, r := range f.Table.Rows {
@@ -262,7 +266,7 @@ func TestAnotherRunsControlIsNotInTheTable(t *testing.T) {
 }
 
 func filled(x *experiment.Experiment, runs ...verdict.Run) *verdict.File {
-	f := verdict.Decide(x, machine, runs)
+	f := verdict.Decide(x, sample.Machine, runs)
 	Fill(f, x)
 	return f
 }

@@ -7,17 +7,20 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 func TestTrialsAreListedInTheirOrderWithWhatWasRecorded(t *testing.T) {
 	trials := []results.Trial{
-		{Seq: 1, Valid: true, Metrics: figures{rps: 151234.4, cost: 6.3649e-6, "calibration_before_s": 0.1}},
-		{Seq: 2, Metrics: figures{"errors": 1}},
-		{Seq: 3, Valid: true, Metrics: figures{rps: 98.5, cost: 21.75e-6, "calibration_before_s": 0.0995}},
+		{Seq: 1, Valid: true, Metrics: sample.Figures{sample.Rps: 151234.4, sample.Cost: 6.3649e-6,
+			"calibration_before_s": 0.1}},
+		{Seq: 2, Metrics: sample.Figures{"errors": 1}},
+		{Seq: 3, Valid: true, Metrics: sample.Figures{sample.Rps: 98.5, sample.Cost: 21.75e-6,
+			"calibration_before_s": 0.0995}},
 	}
 	got := TrialsOf(&results.File{Trials: trials})
 	want := &verdict.Trials{
-		Columns: []verdict.TableHead{{Metric: rps, Unit: "/s"}, {Metric: cost, Unit: "µs"},
+		Columns: []verdict.TableHead{{Metric: sample.Rps, Unit: "/s"}, {Metric: sample.Cost, Unit: "µs"},
 			{Metric: "calibration_before_s", Unit: "ms"}},
 		Cells: []string{"151,234 6.4 100", "- - -", "99 21.8 100"},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 var update = flag.Bool("update", false, "write the golden file anew")
@@ -21,37 +22,37 @@ var update = flag.Bool("update", false, "write the golden file anew")
 // wire full at the deeper level. `go test ./internal/pages -update` writes it
 // again; each changed line changes what the journal says.
 func TestAWholeVerdictFile(t *testing.T) {
-	x := design(t, `{ name = "workers", levels = [1, 2] }, { name = "pipelining", levels = [1, 10] }`,
-		strings.Replace(isFlat, `"c"`, `"is-flat"`, 1),
-		strings.Replace(atMost, `"c"`, `"halves"`, 1),
-		strings.Replace(wireWall, `"c"`, `"wire-is-the-wall"`, 1),
-		strings.Replace(asMany, `"c"`, `"as-many"`, 1),
-		strings.Replace(fmt.Sprintf(flatNeeds, "cores = 64"), `"c"`, `"on-a-large-machine"`, 1),
-		strings.Replace(strings.Replace(flatCost, `"c"`, `"cost"`, 1), cost, "latency_p50_s", 1))
+	x := sample.Design(t, `{ name = "workers", levels = [1, 2] }, { name = "pipelining", levels = [1, 10] }`,
+		strings.Replace(sample.IsFlat, `"c"`, `"is-flat"`, 1),
+		strings.Replace(sample.AtMost, `"c"`, `"halves"`, 1),
+		strings.Replace(sample.WireWall, `"c"`, `"wire-is-the-wall"`, 1),
+		strings.Replace(sample.AsMany, `"c"`, `"as-many"`, 1),
+		strings.Replace(fmt.Sprintf(sample.FlatNeeds, "cores = 64"), `"c"`, `"on-a-large-machine"`, 1),
+		strings.Replace(strings.Replace(sample.FlatCost, `"c"`, `"cost"`, 1), sample.Cost, "latency_p50_s", 1))
 	jitter := []float64{1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1.01, 0.99, 1, 1.02}
-	r := made(x, 10, func(ls setting.Levels, b int) figures {
+	r := sample.Run(x, 10, func(ls setting.Levels, b int) sample.Figures {
 		n, _ := ls[setting.Workers].Int()
-		v := base(b)
+		v := sample.Base(b)
 		if n == 2 {
 			v *= jitter[b-1]
 		}
-		return figures{rps: v, "workers": float64(n), "line_rate_share": 0.5}
+		return sample.Figures{sample.Rps: v, "workers": float64(n), "line_rate_share": 0.5}
 	})
 	r.Topology = results.Topology{Kind: "netns", LineRateBps: 5e8}
 	for i := range r.Trials {
 		tr := &r.Trials[i]
-		tr.Below = figures{"latency_p50_s": 0.001}
-		bounded(tr, gate.BoundServerCPU)
+		tr.Below = sample.Figures{"latency_p50_s": 0.001}
+		sample.Bound(tr, gate.BoundServerCPU)
 		tr.Metrics["line_rate_share"] = 0.5
 		if tr.Condition == "c2" || tr.Condition == "c4" {
-			bounded(tr, gate.BoundWire)
+			sample.Bound(tr, gate.BoundWire)
 			tr.Metrics["line_rate_share"] = 0.96
 		}
 	}
 	again := r.Trials[7]
-	spoil(&r.Trials[7])
+	sample.Spoil(&r.Trials[7])
 	r.Trials = append(r.Trials, again)
-	f := verdict.Decide(x, machine, []verdict.Run{{File: r, Then: x}})
+	f := verdict.Decide(x, sample.Machine, []verdict.Run{{File: r, Then: x}})
 	Fill(f, x)
 	got, err := results.Encode(f)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 func TestBoundClaims(t *testing.T) {
@@ -25,17 +26,17 @@ func TestBoundClaims(t *testing.T) {
 			"trial of 10"},
 		{"none", 0, Refuted, "0 of 20"},
 	} {
-		x := design(t, "", wireWall)
-		r := ratios(x, slices.Repeat([]float64{1}, 10)...)
+		x := sample.Design(t, "", sample.WireWall)
+		r := sample.Ratios(x, slices.Repeat([]float64{1}, 10)...)
 		for i := range r.Trials {
-			bounded(&r.Trials[i], gate.BoundServerCPU)
+			sample.Bound(&r.Trials[i], gate.BoundServerCPU)
 			r.Trials[i].Metrics["line_rate_share"] = 0.5
 			if i < c.hits {
-				bounded(&r.Trials[i], gate.BoundWire)
+				sample.Bound(&r.Trials[i], gate.BoundWire)
 				r.Trials[i].Metrics["line_rate_share"] = 0.93 + float64(i)/1000
 			}
 		}
-		if got := one(t, x, r, machine); got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
+		if got := one(t, x, r, sample.Machine); got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
 			t.Errorf("%s: %s (%s), want %s (%s)", c.name, got.Verdict, got.Reason, c.want, c.says)
 		}
 	}
@@ -47,15 +48,15 @@ func TestAWallMetBesideAnotherIsNotRefuted(t *testing.T) {
 	// If one block of twelve cannot tell, eleven against are enough; if two cannot,
 	// they are not.
 	for both, want := range map[int]Verdict{0: Refuted, 2: Refuted, 4: Inconclusive, 24: Inconclusive} {
-		x := design(t, "", `{ id = "c", kind = "bound", text = "t", why = "Made up.", bound = "server-cpu" }`)
-		r := ratios(x, slices.Repeat([]float64{1}, 12)...)
+		x := sample.Design(t, "", `{ id = "c", kind = "bound", text = "t", why = "Made up.", bound = "server-cpu" }`)
+		r := sample.Ratios(x, slices.Repeat([]float64{1}, 12)...)
 		for i := range r.Trials {
-			bounded(&r.Trials[i], gate.BoundClientCPU)
+			sample.Bound(&r.Trials[i], gate.BoundClientCPU)
 			if i < both {
 				r.Trials[i].Metrics["server_cores_busy"] = 0.98
 			}
 		}
-		if got := one(t, x, r, machine); got.Verdict != want || both > 0 &&
+		if got := one(t, x, r, sample.Machine); got.Verdict != want || both > 0 &&
 			!strings.Contains(got.Reason, fmt.Sprintf("in %d more", both)) {
 			t.Errorf("%d of 24: %s (%s), want %s", both, got.Verdict, got.Reason, want)
 		}
@@ -64,12 +65,12 @@ func TestAWallMetBesideAnotherIsNotRefuted(t *testing.T) {
 
 func TestWhereTheClientIsTheWallItsFiguresAreInvalid(t *testing.T) {
 	for n, want := range map[int]Verdict{1: Reproduced, 7: Inconclusive, 8: Invalid, 14: Invalid} {
-		x := design(t, "", isFlat, named(flatCost, "cost"))
-		r := ratios(x, slices.Repeat([]float64{1}, 14)...)
+		x := sample.Design(t, "", sample.IsFlat, sample.Rename(sample.FlatCost, "cost"))
+		r := sample.Ratios(x, slices.Repeat([]float64{1}, 14)...)
 		for i := range n { // in one trial of n blocks
-			bounded(&r.Trials[2*i], gate.BoundClientCPU)
+			sample.Bound(&r.Trials[2*i], gate.BoundClientCPU)
 		}
-		f := Decide(x, machine, []Run{{r, x}})
+		f := Decide(x, sample.Machine, []Run{{r, x}})
 		says := fmt.Sprintf("in %d of 14 blocks the client's CPU was the wall, so the figures measure the client", n)
 		if c := f.Claims[0]; c.Verdict != want || !strings.Contains(c.Reason, says) || c.Bounds["client-cpu"] != n {
 			t.Errorf("throughput, %d blocks: %s (%s), bounds %v; want %s", n, c.Verdict, c.Reason, c.Bounds, want)
@@ -80,13 +81,13 @@ func TestWhereTheClientIsTheWallItsFiguresAreInvalid(t *testing.T) {
 		}
 	}
 	// A wall that an invalid trial met does not count.
-	x := design(t, "", isFlat)
-	r := ratios(x, 1, 1, 1, 1, 1, 1, 1)
+	x := sample.Design(t, "", sample.IsFlat)
+	r := sample.Ratios(x, 1, 1, 1, 1, 1, 1, 1)
 	spoiled := r.Trials[0]
-	bounded(&spoiled, gate.BoundClientCPU)
-	spoil(&spoiled)
+	sample.Bound(&spoiled, gate.BoundClientCPU)
+	sample.Spoil(&spoiled)
 	r.Trials = append(r.Trials, spoiled)
-	if c := one(t, x, r, machine); c.Verdict != Reproduced {
+	if c := one(t, x, r, sample.Machine); c.Verdict != Reproduced {
 		t.Errorf("%s (%s)", c.Verdict, c.Reason)
 	}
 }

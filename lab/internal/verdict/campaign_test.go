@@ -13,6 +13,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 // Whole campaigns on made-up machines: a claim is measured visit by visit, and
@@ -303,7 +304,8 @@ func TestEndingVisitsAtWillGainsNothing(t *testing.T) {
 // Campaigns and runs decide alike: the same ratios in results files, pooled over runs
 // of any length, get the same verdicts.
 func TestCampaignsDecideAsRunsDo(t *testing.T) {
-	x := design(t, "", `{ id = "c", text = "t", why = "Made up.", metric = "server_cpu_per_request_s", over = "workers", kind = "ratio", at_least = 1.1 }`)
+	x := sample.Design(t, "",
+		`{ id = "c", text = "t", why = "Made up.", metric = "server_cpu_per_request_s", over = "workers", kind = "ratio", at_least = 1.1 }`)
 	seen := map[Verdict]int{}
 	for round := range 90 {
 		r := rand.New(rand.NewPCG(uint64(round), 1))
@@ -321,17 +323,17 @@ func TestCampaignsDecideAsRunsDo(t *testing.T) {
 				}
 				visit++
 			}
-			f := made(x, len(drawn), func(ls setting.Levels, b int) figures {
-				v := base(b)
+			f := sample.Run(x, len(drawn), func(ls setting.Levels, b int) sample.Figures {
+				v := sample.Base(b)
 				if workers, _ := ls[setting.Workers].Int(); workers == 2 {
 					v *= drawn[b-1]
 				}
-				return figures{cost: v}
+				return sample.Figures{sample.Cost: v}
 			})
 			f.Run = fmt.Sprintf("run-%d", at)
-			runs = append(runs, Run{day(stay(f, blocks), at), x})
+			runs = append(runs, Run{sample.Day(sample.Stay(f, blocks), at), x})
 		}
-		got := Decide(x, machine, runs).Claims[0]
+		got := Decide(x, sample.Machine, runs).Claims[0]
 		if want := judge(edges, stats.Level(1, 1)); got.Verdict != want || got.Visits != visit {
 			t.Errorf("round %d: %s of %d visits (%s), want %s of %d", round, got.Verdict, got.Visits, got.Reason, want, visit)
 		}

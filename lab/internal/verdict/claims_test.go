@@ -18,6 +18,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 // A world is a possible state of a machine: the effect that a claim asks about,
@@ -206,7 +207,7 @@ func cameIn(x *experiment.Experiment, c experiment.Claim, spare bool, wall gate.
 
 // figuresIn gives the other figures of a trial.
 func figuresIn(x *experiment.Experiment, c experiment.Claim, w world, all setting.Levels, at, effect float64,
-	m figures) {
+	m sample.Figures) {
 	rps, rate := m["throughput_rps"], number(all, setting.Rate, 0)
 	switch off := float64(w.off); c.Metric {
 	case "workers":
@@ -241,7 +242,8 @@ func figuresIn(x *experiment.Experiment, c experiment.Claim, w world, all settin
 	case "latency_p99_s":
 		p99 *= effect
 	}
-	m["latency_mean_s"], m["latency_p50_s"], m["latency_p90_s"], m["latency_p99_s"], m["latency_p999_s"], m["latency_max_s"] = mean, p50, max(p50, p99/2), p99, 2*p99, 4*p99
+	m["latency_mean_s"], m["latency_p50_s"], m["latency_p90_s"], m["latency_p99_s"], m["latency_p999_s"],
+		m["latency_max_s"] = mean, p50, max(p50, p99/2), p99, 2*p99, 4*p99
 	m["in_flight"] = rps * mean
 	if rate > 0 {
 		m["asked_rate_rps"], m["answered_share"], m["send_lag_p99_s"] = rate, rps/rate, 1e-5
@@ -278,7 +280,7 @@ var taken = []profiles.Kind{profiles.CPU, profiles.Mutex, profiles.Block}
 
 // profilesIn gives profiles of each kind, with the share that the claim looks
 // for, consistent with the trial's figures.
-func profilesIn(c experiment.Claim, w world, block int, m figures) (out []profiles.Profile) {
+func profilesIn(c experiment.Claim, w world, block int, m sample.Figures) (out []profiles.Profile) {
 	share := w.share
 	if block%2 == 0 {
 		share = w.rest

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 var (
@@ -15,19 +16,19 @@ var (
 )
 
 func TestAControlTakesNoPartInClaims(t *testing.T) {
-	x, r := good(t, 9)
-	want := Decide(x, machine, []Run{{r, x}})
+	x, r := sample.Good(t, 9)
+	want := Decide(x, sample.Machine, []Run{{r, x}})
 	if want.Control != nil || !slices.Equal(want.Warnings, []string{"no A/A control in this run"}) {
 		t.Fatalf("%+v, %v", want.Control, want.Warnings)
 	}
 	// A claim ignores the control's counts and bounds.
-	controlled(r, 1, 1, 1, 1, 1, 1, 1, 1, 1)
+	sample.AddControl(r, 1, 1, 1, 1, 1, 1, 1, 1, 1)
 	for i := range r.Trials {
 		if r.Trials[i].Condition == "again" {
 			r.Trials[i].Bound, r.Trials[i].Metrics["workers"] = gate.BoundUnknown, 7
 		}
 	}
-	got := Decide(x, machine, []Run{{r, x}})
+	got := Decide(x, sample.Machine, []Run{{r, x}})
 	if !reflect.DeepEqual(got.Claims, want.Claims) || !reflect.DeepEqual(got.Conditions, want.Conditions) ||
 		got.Warnings != nil {
 		t.Errorf("%+v\nwant %+v", got.Claims, want.Claims)
@@ -38,8 +39,8 @@ func TestAControlTakesNoPartInClaims(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	// A claim ignores the control's lost trials too.
-	spoil(&r.Trials[18])
-	if c := Decide(x, machine, []Run{{r, x}}).Claims[0]; c.Blocks != 9 || c.Verdict != Reproduced {
+	sample.Spoil(&r.Trials[18])
+	if c := Decide(x, sample.Machine, []Run{{r, x}}).Claims[0]; c.Blocks != 9 || c.Verdict != Reproduced {
 		t.Errorf("%s (%s), %d blocks", c.Verdict, c.Reason, c.Blocks)
 	}
 }
@@ -62,9 +63,9 @@ func TestAControlThatDiffersMakesTheRunSuspect(t *testing.T) {
 			"only 5 visits have its A/A control complete, and 6 are the least"},
 		{"nothing left", make([]float64, 10), Undecided, "only 0 visits"},
 	} {
-		x := design(t, "", isFlat, named(atLeast, "d"), named(asMany, "e"))
-		r := ratios(x, 1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1, 1, 1, 1.01)
-		f := Decide(x, machine, []Run{{controlled(r, c.by...), x}})
+		x := sample.Design(t, "", sample.IsFlat, sample.Rename(sample.AtLeast, "d"), sample.Rename(sample.AsMany, "e"))
+		r := sample.Ratios(x, 1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1, 1, 1, 1.01)
+		f := Decide(x, sample.Machine, []Run{{sample.AddControl(r, c.by...), x}})
 		if f.Control == nil || f.Control.Outcome != c.outcome || !strings.Contains(f.Control.Reason, c.says) {
 			t.Errorf("%s: %+v", c.name, f.Control)
 			continue
@@ -83,12 +84,12 @@ func TestAControlThatDiffersMakesTheRunSuspect(t *testing.T) {
 }
 
 func TestAClientAtItsLimitComesBeforeASuspectRun(t *testing.T) {
-	x := design(t, "", isFlat)
-	r := ratios(x, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
+	x := sample.Design(t, "", sample.IsFlat)
+	r := sample.Ratios(x, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
 	for i := range r.Trials {
-		bounded(&r.Trials[i], gate.BoundClientCPU)
+		sample.Bound(&r.Trials[i], gate.BoundClientCPU)
 	}
-	if c := one(t, x, controlled(r, slower...), machine); c.Verdict != Invalid {
+	if c := one(t, x, sample.AddControl(r, slower...), sample.Machine); c.Verdict != Invalid {
 		t.Errorf("%s (%s)", c.Verdict, c.Reason)
 	}
 }

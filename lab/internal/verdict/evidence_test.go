@@ -9,6 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 // Runs whose figures look as the claim wants but cannot support it: something
@@ -38,13 +39,13 @@ func TestWhatWasNotSeenDecidesNothingAboutThroughput(t *testing.T) {
 	} {
 		for _, ratio := range []float64{1, 2} { // flat, and not flat
 			want := map[float64]Verdict{1: Reproduced, 2: Refuted}[ratio]
-			x := design(t, "", isFlat, named(flatCost, "cost"))
-			f := ratios(x, slices.Repeat([]float64{ratio}, 16)...)
+			x := sample.Design(t, "", sample.IsFlat, sample.Rename(sample.FlatCost, "cost"))
+			f := sample.Ratios(x, slices.Repeat([]float64{ratio}, 16)...)
 			for blind := 1; blind <= 9; blind++ {
 				for _, name := range c.lose { // of one trial of the block
 					delete(f.Trials[2*blind-1].Metrics, name)
 				}
-				got := Decide(x, machine, []Run{{f, x}}).Claims
+				got := Decide(x, sample.Machine, []Run{{f, x}}).Claims
 				says := fmt.Sprintf("in %d of 16 %s", blind, c.says)
 				switch {
 				// Fifteen of sixteen have an e-value of over 400.
@@ -68,15 +69,15 @@ func TestWhatWasNotSeenDecidesNothingAboutThroughput(t *testing.T) {
 // was asked for and kept.
 func TestThroughputWithoutAWallIsUnknown(t *testing.T) {
 	run := func(set string) Claim {
-		x := design(t, "", isFlat)
-		f := ratios(x, 1, 1, 1, 1, 1, 1, 1)
+		x := sample.Design(t, "", sample.IsFlat)
+		f := sample.Ratios(x, 1, 1, 1, 1, 1, 1, 1)
 		if set != "" {
 			f.Settings = f.Settings.With(setting.Levels{set: setting.Int(1000)})
 		}
 		for i := range f.Trials {
 			f.Trials[i].Metrics["server_cores_busy"] = 0.5
 		}
-		return one(t, x, f, machine)
+		return one(t, x, f, sample.Machine)
 	}
 	if c := run(""); c.Verdict != Inconclusive ||
 		!strings.Contains(c.Reason, "in 7 of 7 blocks no wall was seen to be met, so what limited throughput is not known") {
@@ -90,13 +91,13 @@ func TestThroughputWithoutAWallIsUnknown(t *testing.T) {
 }
 
 func TestTwoWallsAreBothLookedAt(t *testing.T) {
-	x := design(t, "", isFlat, strings.Replace(wireWall, `"c"`, `"wall"`, 1))
-	r := ratios(x, 1, 1, 1, 1, 1, 1)
+	x := sample.Design(t, "", sample.IsFlat, strings.Replace(sample.WireWall, `"c"`, `"wall"`, 1))
+	r := sample.Ratios(x, 1, 1, 1, 1, 1, 1)
 	for i := range r.Trials {
 		m := r.Trials[i].Metrics
 		m["line_rate_share"], m["client_cores_busy"], m["server_cores_busy"] = 0.91, 1, 0.5
 	}
-	got := Decide(x, machine, []Run{{r, x}}).Claims
+	got := Decide(x, sample.Machine, []Run{{r, x}}).Claims
 	if got[0].Verdict != Invalid || !strings.Contains(got[0].Reason, "the figures measure the client") ||
 		got[0].Bounds["client-cpu+wire"] != 12 {
 		t.Errorf("a wire at 91 %% beside a client at 100 %%: %s (%s), %v", got[0].Verdict, got[0].Reason, got[0].Bounds)
@@ -104,44 +105,44 @@ func TestTwoWallsAreBothLookedAt(t *testing.T) {
 	if got[1].Verdict != Inconclusive {
 		t.Errorf("the wire as the only wall: %s (%s)", got[1].Verdict, got[1].Reason)
 	}
-	needs := design(t, "", strings.Replace(flatCost, " }", `, needs = { bound = "server-cpu" } }`, 1))
+	needs := sample.Design(t, "", strings.Replace(sample.FlatCost, " }", `, needs = { bound = "server-cpu" } }`, 1))
 	for i := range r.Trials {
 		m := r.Trials[i].Metrics
 		m["line_rate_share"], m["client_cores_busy"], m["server_cores_busy"] = 0, 0.94, 0.98
 	}
-	if c := one(t, needs, r, machine); c.Verdict != NotApplicable {
+	if c := one(t, needs, r, sample.Machine); c.Verdict != NotApplicable {
 		t.Errorf("a server at 98 %% beside a client at 94 %%: %s (%s)", c.Verdict, c.Reason)
 	}
 }
 
 func TestAnUnreadWallIsEvidenceOfNothing(t *testing.T) {
-	for _, claim := range []string{wireWall, strings.Replace(wireWall, `"wire"`, `"server-cpu"`, 1),
-		strings.Replace(wireWall, `"wire"`, `"client-cpu"`, 1)} {
-		x := design(t, "", claim)
-		r := ratios(x, 1, 1, 1, 1, 1, 1, 1)
+	for _, claim := range []string{sample.WireWall, strings.Replace(sample.WireWall, `"wire"`, `"server-cpu"`, 1),
+		strings.Replace(sample.WireWall, `"wire"`, `"client-cpu"`, 1)} {
+		x := sample.Design(t, "", claim)
+		r := sample.Ratios(x, 1, 1, 1, 1, 1, 1, 1)
 		r.Topology = results.Topology{Kind: "netns", LineRateBps: 5e8}
 		for i := range r.Trials {
-			r.Trials[i].Metrics = figures{rps: 1}
+			r.Trials[i].Metrics = sample.Figures{sample.Rps: 1}
 		}
-		if c := one(t, x, r, machine); c.Verdict != Inconclusive || c.Bounds["unknown"] != 14 {
+		if c := one(t, x, r, sample.Machine); c.Verdict != Inconclusive || c.Bounds["unknown"] != 14 {
 			t.Errorf("%s: %s (%s)", x.Claims[0].Bound, c.Verdict, c.Reason)
 		}
 		// In seven of seven blocks one trial recorded the wall, and had room.
 		for i := 0; i < 14; i += 2 {
-			r.Trials[i].Metrics = figures{"line_rate_share": 0.1, "client_cores_busy": 0.1, "client_thread_busy_max": 0.1,
+			r.Trials[i].Metrics = sample.Figures{"line_rate_share": 0.1, "client_cores_busy": 0.1, "client_thread_busy_max": 0.1,
 				"server_cores_busy": 0.1}
 		}
-		if c := one(t, x, r, machine); c.Verdict != Refuted || c.Against != 7 {
+		if c := one(t, x, r, sample.Machine); c.Verdict != Refuted || c.Against != 7 {
 			t.Errorf("%s, with room: %s (%s)", x.Claims[0].Bound, c.Verdict, c.Reason)
 		}
 	}
 	// The claimed wall was met, and another may have been.
-	x := design(t, "", strings.Replace(wireWall, `"wire"`, `"server-cpu"`, 1))
-	r := ratios(x, 1, 1, 1, 1, 1, 1)
+	x := sample.Design(t, "", strings.Replace(sample.WireWall, `"wire"`, `"server-cpu"`, 1))
+	r := sample.Ratios(x, 1, 1, 1, 1, 1, 1)
 	for i := range r.Trials {
 		delete(r.Trials[i].Metrics, "client_cores_busy")
 	}
-	if c := one(t, x, r, machine); c.Verdict != Inconclusive {
+	if c := one(t, x, r, sample.Machine); c.Verdict != Inconclusive {
 		t.Errorf("a full server beside a client that was not looked at: %s (%s)", c.Verdict, c.Reason)
 	}
 }
@@ -149,7 +150,7 @@ func TestAnUnreadWallIsEvidenceOfNothing(t *testing.T) {
 // waits makes a run of a generator with these latencies by level; 0 means below
 // a millisecond.
 func waits(x *experiment.Experiment, generator string, at1, at2 []float64) *results.File {
-	r := made(x, len(at1), func(setting.Levels, int) figures { return figures{rps: 1} })
+	r := sample.Run(x, len(at1), func(setting.Levels, int) sample.Figures { return sample.Figures{sample.Rps: 1} })
 	r.Provenance.Generator = generator
 	for i := range r.Trials {
 		tr := &r.Trials[i]
@@ -202,8 +203,8 @@ func TestAVerdictHoldsForAllThatAFigureMayStandFor(t *testing.T) {
 			[]float64{0.040, 0.040, 0.040, 0.040, 0.040, 0.040, 0.001, 0.001, 0.001}, Inconclusive,
 			"6 of 9 blocks lie at 8 or above"},
 	} {
-		x := design(t, "", c.claim)
-		got := one(t, x, waits(x, c.generator, c.at1, c.at2), machine)
+		x := sample.Design(t, "", c.claim)
+		got := one(t, x, waits(x, c.generator, c.at1, c.at2), sample.Machine)
 		if got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
 			t.Errorf("%s: %s (%s), want %s (%s)", c.name, got.Verdict, got.Reason, c.want, c.says)
 		}
@@ -215,12 +216,12 @@ func TestAVerdictHoldsForAllThatAFigureMayStandFor(t *testing.T) {
 
 // A trial may record its own resolution.
 func TestATrialsOwnResolutionGoesFirst(t *testing.T) {
-	x := design(t, "", flatWait)
+	x := sample.Design(t, "", flatWait)
 	r := waits(x, "autocannon 8.0.0", ten(0.002), ten(0.002))
 	for i := range r.Trials {
 		r.Trials[i].Resolution = map[string]float64{p50: 1e-6}
 	}
-	if c := one(t, x, r, machine); c.Verdict != Reproduced {
+	if c := one(t, x, r, sample.Machine); c.Verdict != Reproduced {
 		t.Errorf("%s (%s)", c.Verdict, c.Reason)
 	}
 }
@@ -231,11 +232,11 @@ func TestSharedCoresSayNothingOfThroughput(t *testing.T) {
 		"on one core":     func(p *results.Provenance) { p.ServerCPUs, p.ClientCPUs = "0", "0" },
 		"with one shared": func(p *results.Provenance) { p.ServerCPUs, p.ClientCPUs = "0-2", "2-3" },
 	} {
-		x := design(t, "", isFlat, strings.Replace(flatCost, `"c"`, `"cost"`, 1),
+		x := sample.Design(t, "", sample.IsFlat, strings.Replace(sample.FlatCost, `"c"`, `"cost"`, 1),
 			strings.Replace(flatWait, `"c"`, `"wait"`, 1))
-		r := ratios(x, 1, 1, 1, 1, 1, 1, 1, 1)
+		r := sample.Ratios(x, 1, 1, 1, 1, 1, 1, 1, 1)
 		set(r.Provenance)
-		got := Decide(x, machine, []Run{{r, x}}).Claims
+		got := Decide(x, sample.Machine, []Run{{r, x}}).Claims
 		if got[0].Verdict != NotApplicable || !strings.Contains(got[0].Reason, "server and client shared cores") ||
 			got[2].Verdict != NotApplicable {
 			t.Errorf("%s: %s (%s), %s", name, got[0].Verdict, got[0].Reason, got[2].Verdict)
@@ -249,8 +250,9 @@ func TestSharedCoresSayNothingOfThroughput(t *testing.T) {
 // A core slowed by another program is full sooner. Such blocks still compare
 // conditions, and the file gives their number.
 func TestASlowCoreIsNoWallOfTheServersOwn(t *testing.T) {
-	x := design(t, "", strings.Replace(wireWall, `"wire"`, `"server-cpu"`, 1), named(isFlat, "flat"),
-		named(fmt.Sprintf(flatNeeds, `bound = "server-cpu"`), "needs"))
+	x := sample.Design(t, "", strings.Replace(sample.WireWall, `"wire"`, `"server-cpu"`, 1), sample.Rename(sample.IsFlat,
+		"flat"),
+		sample.Rename(fmt.Sprintf(sample.FlatNeeds, `bound = "server-cpu"`), "needs"))
 	for _, c := range []struct {
 		slow             int // slow blocks of eight
 		cpu, flat, needs Verdict
@@ -261,7 +263,7 @@ func TestASlowCoreIsNoWallOfTheServersOwn(t *testing.T) {
 		{1, Inconclusive, Reproduced, Inconclusive, 7, true}, // seven of eight
 		{5, Inconclusive, Reproduced, Inconclusive, 3, true},
 	} {
-		r := ratios(x, 1, 1, 1, 1, 1, 1, 1, 1)
+		r := sample.Ratios(x, 1, 1, 1, 1, 1, 1, 1, 1)
 		r.Provenance.CalibrationS = 1e-6
 		for i, one := range r.Trials {
 			took := 1.2e-6
@@ -270,7 +272,7 @@ func TestASlowCoreIsNoWallOfTheServersOwn(t *testing.T) {
 			}
 			r.Trials[i].Metrics["calibration_before_s"], r.Trials[i].Metrics["calibration_after_s"] = took, 1.1*took
 		}
-		f := Decide(x, machine, []Run{{r, x}})
+		f := Decide(x, sample.Machine, []Run{{r, x}})
 		for i, want := range []Verdict{c.cpu, c.flat, c.needs} {
 			if got := f.Claims[i]; got.Verdict != want {
 				t.Errorf("%d of 8 slow, %s: %s (%s), want %s", c.slow, got.ID, got.Verdict, got.Reason, want)
@@ -285,12 +287,12 @@ func TestASlowCoreIsNoWallOfTheServersOwn(t *testing.T) {
 			t.Errorf("%d of 8 slow: warnings %q", c.slow, f.Warnings)
 		}
 		// A slow core does not explain a full wire.
-		wired := design(t, "", wireWall)
+		wired := sample.Design(t, "", sample.WireWall)
 		r.Topology = results.Topology{Kind: "netns", LineRateBps: 5e8}
 		for i := range r.Trials {
 			r.Trials[i].Metrics["line_rate_share"], r.Trials[i].Metrics["server_cores_busy"] = 0.97, 0.5
 		}
-		if got := one(t, wired, r, machine); got.Verdict != Reproduced {
+		if got := one(t, wired, r, sample.Machine); got.Verdict != Reproduced {
 			t.Errorf("%d of 8 slow, a full wire: %s (%s)", c.slow, got.Verdict, got.Reason)
 		}
 	}
@@ -299,12 +301,12 @@ func TestASlowCoreIsNoWallOfTheServersOwn(t *testing.T) {
 // A run decides the claims that it was made with. A claim that was changed
 // since has an empty record, and its old form is listed as withdrawn.
 func TestARunDecidesTheClaimsItWasMadeWith(t *testing.T) {
-	strict := strings.Replace(flatCost, "margin = 0.1", "margin = 0.01", 1)
-	keeps := strings.Replace(isFlat, `"c"`, `"keeps"`, 1)
-	then := design(t, "", strict, keeps, strings.Replace(atLeast, `"c"`, `"gone"`, 1))
-	now := design(t, "", flatCost, keeps, strings.Replace(flatWide, `"c"`, `"new"`, 1))
-	r := ratios(then, 1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1, 1)
-	f := Decide(now, machine, []Run{{r, then}})
+	strict := strings.Replace(sample.FlatCost, "margin = 0.1", "margin = 0.01", 1)
+	keeps := strings.Replace(sample.IsFlat, `"c"`, `"keeps"`, 1)
+	then := sample.Design(t, "", strict, keeps, strings.Replace(sample.AtLeast, `"c"`, `"gone"`, 1))
+	now := sample.Design(t, "", sample.FlatCost, keeps, strings.Replace(sample.FlatWide, `"c"`, `"new"`, 1))
+	r := sample.Ratios(then, 1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1, 1)
+	f := Decide(now, sample.Machine, []Run{{r, then}})
 	if len(f.Claims) != 1 || f.Claims[0].ID != "keeps" {
 		t.Errorf("claims %+v; only the one that is as it was is decided", f.Claims)
 	}
@@ -316,7 +318,7 @@ func TestARunDecidesTheClaimsItWasMadeWith(t *testing.T) {
 		t.Errorf("design %s", f.Design)
 	}
 	// The loosened claim would have been reproduced.
-	if c := Decide(now, machine, []Run{{r, now}}).Claims[0]; c.Verdict != Reproduced {
+	if c := Decide(now, sample.Machine, []Run{{r, now}}).Claims[0]; c.Verdict != Reproduced {
 		t.Errorf("%s (%s): the test shows nothing", c.Verdict, c.Reason)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 // Of the levels 1, 2, 4 and 8, one request costs 1, 2, 4 and 3. Claims that name levels
@@ -33,12 +34,12 @@ func TestClaimsCompareTheLevelsTheyName(t *testing.T) {
 		{`kind = "flat", levels = [8, 4], margin = 0.4`, Reproduced, 1, 4, 8, 1.33333333},
 		{`kind = "flat", margin = 0.4`, Refuted, 6, 8, 4, 0.75},
 	} {
-		x := design(t, `{ name = "workers", levels = [1, 2, 4, 8] }`, claim(c.rest))
-		r := made(x, enough, func(ls setting.Levels, b int) figures {
+		x := sample.Design(t, `{ name = "workers", levels = [1, 2, 4, 8] }`, claim(c.rest))
+		r := sample.Run(x, enough, func(ls setting.Levels, b int) sample.Figures {
 			n, _ := ls[setting.Workers].Int()
-			return figures{cost: base(b) * costs[n], rps: 1}
+			return sample.Figures{sample.Cost: sample.Base(b) * costs[n], sample.Rps: 1}
 		})
-		got := Decide(x, machine, []Run{{r, x}}).Claims[0]
+		got := Decide(x, sample.Machine, []Run{{r, x}}).Claims[0]
 		if got.Verdict != c.verdict || len(got.Effects) != c.pairs {
 			t.Errorf("%s: %s of %d comparisons, want %s of %d: %s", c.rest, got.Verdict, len(got.Effects), c.verdict, c.pairs,
 				got.Reason)
@@ -56,18 +57,18 @@ func TestClaimsCompareTheLevelsTheyName(t *testing.T) {
 // What bounded the other levels, or that they gave nothing, is no matter of a claim that
 // names two.
 func TestLevelsThatAClaimLeavesOutDoNotMatterToIt(t *testing.T) {
-	x := design(t, `{ name = "workers", levels = [1, 2, 4] }`,
+	x := sample.Design(t, `{ name = "workers", levels = [1, 2, 4] }`,
 		`{ id = "c", kind = "ratio", text = "t", why = "Made up.", metric = "server_cpu_per_request_s", over = "workers", levels = [1, 4], at_least = 1.5 }`)
-	r := made(x, enough, func(ls setting.Levels, b int) figures {
+	r := sample.Run(x, enough, func(ls setting.Levels, b int) sample.Figures {
 		n, _ := ls[setting.Workers].Int()
-		return figures{cost: base(b) * float64(n)}
+		return sample.Figures{sample.Cost: sample.Base(b) * float64(n)}
 	})
 	for i := range r.Trials {
 		if r.Trials[i].Condition == "c2" {
 			r.Trials[i].Valid = false
 		}
 	}
-	got := Decide(x, machine, []Run{{r, x}}).Claims[0]
+	got := Decide(x, sample.Machine, []Run{{r, x}}).Claims[0]
 	if got.Verdict != Reproduced || got.Blocks != enough || got.Bounds["server-cpu"] != 2*enough {
 		t.Errorf("%s of %d blocks, %v: %s", got.Verdict, got.Blocks, got.Bounds, got.Reason)
 	}
@@ -82,7 +83,7 @@ func TestACriterionNamesItsLevels(t *testing.T) {
 		`kind = "monotonic", levels = [2, 1, 4], margin = 0.05`: "at no step of workers from 2 to 1 to 4 was throughput " +
 			"more than 5\u00a0% higher on the level before, and the last is above the first",
 	} {
-		x := design(t, `{ name = "workers", levels = [1, 2, 4] }`,
+		x := sample.Design(t, `{ name = "workers", levels = [1, 2, 4] }`,
 			`{ id = "c", text = "t", why = "Made up.", metric = "throughput_rps", over = "workers", `+rest+` }`)
 		if got := Criterion(x.Claims[0]); got != says {
 			t.Errorf("%q, want %q", got, says)
@@ -101,11 +102,13 @@ func TestWhatARunLeftOutDoesNotApply(t *testing.T) {
 	claim := func(id, rest string) string {
 		return fmt.Sprintf(`{ id = %q, text = "t", why = "Made up.", metric = "server_cpu_per_request_s", over = "workers", kind = "flat", margin = 0.1%s }`, id, rest)
 	}
-	x := design(t, `{ name = "workers", levels = [1, 2, 4] }`, claim("all", ""), claim("two", ", levels = [1, 4]"),
+	x := sample.Design(t, `{ name = "workers", levels = [1, 2, 4] }`, claim("all", ""), claim("two", ", levels = [1, 4]"),
 		claim("gone", ", levels = [1, 2]"))
-	same := func(setting.Levels, int) figures { return figures{cost: 1, rps: 1} }
+	same := func(setting.Levels, int) sample.Figures {
+		return sample.Figures{sample.Cost: 1, sample.Rps: 1}
+	}
 	out := setting.Levels{setting.Workers: setting.Int(2)}
-	whole, less := made(x, enough, same), made(x.Without(out), enough, same)
+	whole, less := sample.Run(x, enough, same), sample.Run(x.Without(out), enough, same)
 	whole.Run = "earlier"
 	less.Provenance.LeftOut = []results.LeftOut{{Levels: out, Why: "cargo is not there"}}
 
@@ -117,7 +120,7 @@ func TestWhatARunLeftOutDoesNotApply(t *testing.T) {
 		{[]Run{{less, x}}, []Verdict{NotApplicable, Reproduced, NotApplicable}, []int{0, enough, 0}},
 		{[]Run{{whole, x}, {less, x}}, []Verdict{Reproduced, Reproduced, Reproduced}, []int{enough, 2 * enough, enough}},
 	} {
-		for i, got := range Decide(x, machine, c.runs).Claims {
+		for i, got := range Decide(x, sample.Machine, c.runs).Claims {
 			if got.Verdict != c.want[i] || got.Blocks != c.of[i] {
 				t.Errorf("%s after %d runs: %s of %d blocks, want %s of %d: %s", got.ID, len(c.runs), got.Verdict, got.Blocks,
 					c.want[i], c.of[i], got.Reason)

@@ -9,6 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 const wallMoves = `{ id = "c", kind = "moves", text = "t", why = "Made up.", over = "workers", from = "wire", to = "server-cpu", margin = 0.1, needs = { line_rate = true } }`
@@ -24,7 +25,7 @@ var (
 )
 
 func (u used) give(t *results.Trial) {
-	bounded(t, gate.BoundUnknown)
+	sample.Bound(t, gate.BoundUnknown)
 	for name, v := range map[string]float64{"line_rate_share": u.wire, "server_cores_busy": u.server,
 		"client_cores_busy": u.client, "client_thread_busy_max": u.client} {
 		if v >= 0 {
@@ -35,7 +36,7 @@ func (u used) give(t *results.Trial) {
 
 // walls makes a run over a wire. f says what a trial used.
 func walls(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block int) used) *results.File {
-	r := made(x, blocks, func(setting.Levels, int) figures { return figures{rps: 1000} })
+	r := sample.Run(x, blocks, func(setting.Levels, int) sample.Figures { return sample.Figures{sample.Rps: 1000} })
 	r.Topology = results.Topology{Kind: "netns", LineRateBps: 5e8}
 	for i := range r.Trials {
 		f(r.Conditions[slices.IndexFunc(r.Conditions,
@@ -94,14 +95,14 @@ func TestAWallThatMoves(t *testing.T) {
 		{"to none", atTheWire, used{0.6, 0.7, 0.5}, Refuted, "in 10 a wall had room"},
 		{"from none", used{0.6, 0.7, 0.5}, atTheServer, Refuted, "in 10 a wall had room"},
 	} {
-		x := design(t, "", wallMoves)
+		x := sample.Design(t, "", wallMoves)
 		r := walls(x, 10, func(ls setting.Levels, _ int) used {
 			if ls[setting.Workers] == setting.Int(1) {
 				return c.first
 			}
 			return c.last
 		})
-		got := one(t, x, r, machine)
+		got := one(t, x, r, sample.Machine)
 		if got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
 			t.Errorf("%s: %s (%s), want %s (%s)", c.name, got.Verdict, got.Reason, c.want, c.says)
 		}
@@ -122,7 +123,7 @@ func TestAWallThatMovesInSomeBlocks(t *testing.T) {
 		{12, 0, 1, Reproduced}, {11, 0, 1, Inconclusive},
 		{10, 10, 0, Inconclusive}, {12, 1, 11, Refuted}, {11, 1, 10, Inconclusive}, {10, 0, 5, Inconclusive},
 	} {
-		x := design(t, "", wallMoves)
+		x := sample.Design(t, "", wallMoves)
 		r := walls(x, c.blocks, func(ls setting.Levels, b int) used {
 			u := atTheServer
 			if ls[setting.Workers] == setting.Int(1) || b > c.blocks-c.stays {
@@ -133,7 +134,7 @@ func TestAWallThatMovesInSomeBlocks(t *testing.T) {
 			}
 			return u
 		})
-		if got := one(t, x, r, machine); got.Verdict != c.want || got.For != c.blocks-c.full-c.stays ||
+		if got := one(t, x, r, sample.Machine); got.Verdict != c.want || got.For != c.blocks-c.full-c.stays ||
 			got.Against != c.stays {
 			t.Errorf("%+v: %s, %d for, %d against (%s)", c, got.Verdict, got.For, got.Against, got.Reason)
 		}
@@ -143,7 +144,7 @@ func TestAWallThatMovesInSomeBlocks(t *testing.T) {
 // The wall has to move at every level of the other factors, and levels between
 // the first and the last do not matter.
 func TestAWallThatMovesAmongOtherFactors(t *testing.T) {
-	x := design(t, `{ name = "workers", levels = [1, 2, 4] }, { name = "pipelining", levels = [1, 10] }`, wallMoves)
+	x := sample.Design(t, `{ name = "workers", levels = [1, 2, 4] }, { name = "pipelining", levels = [1, 10] }`, wallMoves)
 	for _, c := range []struct {
 		deep, between used
 		want          Verdict
@@ -164,7 +165,7 @@ func TestAWallThatMovesAmongOtherFactors(t *testing.T) {
 			}
 			return atTheServer
 		})
-		if got := one(t, x, r, machine); got.Verdict != c.want {
+		if got := one(t, x, r, sample.Machine); got.Verdict != c.want {
 			t.Errorf("%+v: %s (%s)", c, got.Verdict, got.Reason)
 		}
 	}
@@ -173,7 +174,7 @@ func TestAWallThatMovesAmongOtherFactors(t *testing.T) {
 // What keeps every other claim from being decided keeps this one too: trials that
 // are not valid, a core slowed by another program, cores that both sides share.
 func TestAWallThatCannotBeSeenToMove(t *testing.T) {
-	x := design(t, "", wallMoves)
+	x := sample.Design(t, "", wallMoves)
 	moves := func() *results.File {
 		return walls(x, 10, func(ls setting.Levels, _ int) used {
 			if ls[setting.Workers] == setting.Int(1) {
@@ -205,7 +206,7 @@ func TestAWallThatCannotBeSeenToMove(t *testing.T) {
 	} {
 		r := moves()
 		c.change(r)
-		if got := one(t, x, r, machine); got.Verdict != c.want {
+		if got := one(t, x, r, sample.Machine); got.Verdict != c.want {
 			t.Errorf("%s: %s (%s), want %s", name, got.Verdict, got.Reason, c.want)
 		}
 	}
@@ -214,7 +215,7 @@ func TestAWallThatCannotBeSeenToMove(t *testing.T) {
 // spoilAll makes one of each two trials invalid.
 func spoilAll(r *results.File, of int) {
 	for i := of; i < len(r.Trials); i += 2 {
-		spoil(&r.Trials[i])
+		sample.Spoil(&r.Trials[i])
 	}
 }
 

@@ -10,19 +10,22 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
-func claimsOf(x *experiment.Experiment, runs ...Run) []Claim { return Decide(x, machine, runs).Claims }
+func claimsOf(x *experiment.Experiment, runs ...Run) []Claim {
+	return Decide(x, sample.Machine, runs).Claims
+}
 
 func TestBlocksOfSeveralRunsCountTogether(t *testing.T) {
-	x := design(t, "", isFlat)
+	x := sample.Design(t, "", sample.IsFlat)
 	a, b := runOf(x, "a", 1.01, 0.99, 1, 1), runOf(x, "b", 1.02, 0.98, 1, 1)
 	for _, r := range []Run{a, b} {
 		if c := claimsOf(x, r)[0]; c.Verdict != Inconclusive || c.Runs != 1 {
 			t.Errorf("%s alone: %+v", r.File.Run, c)
 		}
 	}
-	f := Decide(x, machine, []Run{a, b})
+	f := Decide(x, sample.Machine, []Run{a, b})
 	if c := f.Claims[0]; c.Verdict != Reproduced || c.Blocks != 8 || c.Visits != 8 || c.Runs != 2 || c.For != 8 ||
 		c.Effects[0].Low != 0.98 || c.Effects[0].High != 1.02 {
 		t.Errorf("together: %+v", c)
@@ -41,8 +44,8 @@ func TestBlocksOfSeveralRunsCountTogether(t *testing.T) {
 // claim that needs more cores than the host has takes no part of the error.
 func TestAClaimOfMoreCoresHasNoPartOfTheLevel(t *testing.T) {
 	for cores, want := range map[int]Verdict{4: Inconclusive, 8: Inconclusive, 2: Reproduced} {
-		x := design(t, "", isFlat, strings.Replace(fmt.Sprintf(flatNeeds, "cores = 4"), `"c"`, `"d"`, 1))
-		f := Decide(x, &host.Profile{ID: "h", Cores: cores}, []Run{{ratios(x, 1, 1, 1, 1, 1, 1, 1), x}})
+		x := sample.Design(t, "", sample.IsFlat, strings.Replace(fmt.Sprintf(sample.FlatNeeds, "cores = 4"), `"c"`, `"d"`, 1))
+		f := Decide(x, &host.Profile{ID: "h", Cores: cores}, []Run{{sample.Ratios(x, 1, 1, 1, 1, 1, 1, 1), x}})
 		if got := f.Claims[0].Verdict; got != want ||
 			f.Record.Claims != map[Verdict]int{Inconclusive: 2, Reproduced: 1}[want] {
 			t.Errorf("%d cores: %s, of %d claims, want %s", cores, got, f.Record.Claims, want)
@@ -51,7 +54,7 @@ func TestAClaimOfMoreCoresHasNoPartOfTheLevel(t *testing.T) {
 }
 
 func TestRunsAreJoinedByLevelsAndNotByNames(t *testing.T) {
-	x := design(t, "", atLeast)
+	x := sample.Design(t, "", sample.AtLeast)
 	a, b := runOf(x, "a", 2, 2, 2), runOf(x, "b", 2, 2, 2, 2)
 	want := claimsOf(x, a, b)[0]
 	if want.Verdict != Reproduced {
@@ -70,15 +73,16 @@ func TestRunsAreJoinedByLevelsAndNotByNames(t *testing.T) {
 }
 
 func TestOnlyRunsOfTheSameClaimCount(t *testing.T) {
-	x := design(t, "", atLeast, named(flatCost, "cost"))
+	x := sample.Design(t, "", sample.AtLeast, sample.Rename(sample.FlatCost, "cost"))
 	// One claim has another bar; the other claim is the same.
-	other := design(t, "", strings.Replace(atLeast, "1.5", "1.4", 1), named(flatCost, "cost"))
+	other := sample.Design(t, "", strings.Replace(sample.AtLeast, "1.5", "1.4", 1), sample.Rename(sample.FlatCost, "cost"))
 	// Another level makes another design for both claims.
-	third := design(t, `{ name = "workers", levels = [1, 2, 4] }`, atLeast, named(flatCost, "cost"))
+	third := sample.Design(t, `{ name = "workers", levels = [1, 2, 4] }`, sample.AtLeast, sample.Rename(sample.FlatCost,
+		"cost"))
 	six := slices.Repeat([]float64{2}, 6)
 	now := runOf(x, "now", six...)
 	was, more := runOf(other, "was", six...), runOf(third, "more", six...)
-	f := Decide(x, machine, []Run{was, more, now})
+	f := Decide(x, sample.Machine, []Run{was, more, now})
 	if c := f.Claims[0]; c.Blocks != 6 || c.Runs != 1 {
 		t.Errorf("the claim that was changed: %+v", c)
 	}
@@ -92,7 +96,7 @@ func TestOnlyRunsOfTheSameClaimCount(t *testing.T) {
 
 // A run that could not be made leaves the record unchanged.
 func TestARunThatCouldNotBeMadeLeavesTheRecord(t *testing.T) {
-	x := design(t, "", atLeast)
+	x := sample.Design(t, "", sample.AtLeast)
 	not := runOf(x, "not")
 	not.File.Trials, not.File.Conditions, not.File.NotApplicable = nil, nil, "no root"
 	if c := claimsOf(x, not)[0]; c.Verdict != NotApplicable || c.Reason != "no root" || c.Open {
@@ -108,7 +112,7 @@ func TestARunThatCouldNotBeMadeLeavesTheRecord(t *testing.T) {
 
 // A decided claim may become open again: the present figure counts.
 func TestADecidedClaimMayBecomeOpenAgain(t *testing.T) {
-	x := design(t, "", atLeast)
+	x := sample.Design(t, "", sample.AtLeast)
 	a, b := runOf(x, "a", slices.Repeat([]float64{2}, 7)...), runOf(x, "b", 1, 1, 1)
 	if c := claimsOf(x, a)[0]; c.Verdict != Reproduced || c.Open {
 		t.Fatalf("%+v", c)
@@ -121,7 +125,7 @@ func TestADecidedClaimMayBecomeOpenAgain(t *testing.T) {
 // Kernel, memory and tools belong to a run: blocks are added up over them, and the
 // page says that they changed.
 func TestWhatChangedOnTheMachineBetweenRunsIsSaid(t *testing.T) {
-	x := design(t, "", atLeast)
+	x := sample.Design(t, "", sample.AtLeast)
 	on := func(name, kernel, governor string, gib int64, v float64) Run {
 		r := runOf(x, name, slices.Repeat([]float64{v}, 6)...)
 		p := *r.File.Provenance
@@ -133,7 +137,7 @@ func TestWhatChangedOnTheMachineBetweenRunsIsSaid(t *testing.T) {
 		r.File.Provenance = &p
 		return r
 	}
-	known := *machine
+	known := *sample.Machine
 	known.Mark = "0123456789abcdef" // else runs of two kernels would not count together
 	const warning = "the machine changed between the runs of this record: "
 	for _, c := range []struct {
@@ -160,13 +164,14 @@ func TestWhatChangedOnTheMachineBetweenRunsIsSaid(t *testing.T) {
 
 // The controls of all runs are pooled, whichever conditions they repeated.
 func TestControlsOfSeveralRunsCountTogether(t *testing.T) {
-	x := design(t, "", named(asMany, "d"))
-	a := Run{controlled(ratios(x, slices.Repeat([]float64{1}, 5)...), 1.08, 1.07, 1.09, 1.1, 1.06), x}
-	b := Run{day(controlled(ratios(x, slices.Repeat([]float64{1}, 5)...), 1.08, 1.07, 1.09, 1.1, 1.06), 1), x}
-	if c := Decide(x, machine, []Run{a}).Control; c.Outcome != Undecided {
+	x := sample.Design(t, "", sample.Rename(sample.AsMany, "d"))
+	a := Run{sample.AddControl(sample.Ratios(x, slices.Repeat([]float64{1}, 5)...), 1.08, 1.07, 1.09, 1.1, 1.06), x}
+	b := Run{sample.Day(sample.AddControl(sample.Ratios(x, slices.Repeat([]float64{1}, 5)...), 1.08, 1.07, 1.09, 1.1,
+		1.06), 1), x}
+	if c := Decide(x, sample.Machine, []Run{a}).Control; c.Outcome != Undecided {
 		t.Errorf("one: %+v", c)
 	}
-	if c := Decide(x, machine, []Run{a, b}).Control; c.Outcome != Differs || c.Effects[0].Blocks != 10 ||
+	if c := Decide(x, sample.Machine, []Run{a, b}).Control; c.Outcome != Differs || c.Effects[0].Blocks != 10 ||
 		c.Condition.Trials != 5 {
 		t.Errorf("both: %+v", c)
 	}
@@ -175,21 +180,25 @@ func TestControlsOfSeveralRunsCountTogether(t *testing.T) {
 // Whatever a run has lost, each claim has a verdict with a reason.
 func TestRunsThatLostAnythingHaveVerdicts(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(8, 8))
-	x := profiled(t, aTenth, named(gone, "gone"), named(writing, "writing"),
-		named(strings.ReplaceAll(isFlat, "workers", "index"), "flat"),
-		named(wireWall, "wall"), `{ id = "count", kind = "count", text = "t", why = "Made up.", metric = "workers", equals = "connections" }`)
+	x := sample.ProfileDesign(t, sample.ATenth, sample.Rename(sample.NoLock, "gone"), sample.Rename(sample.Writing,
+		"writing"),
+		sample.Rename(strings.ReplaceAll(sample.IsFlat, "workers", "index"), "flat"),
+		sample.Rename(sample.WireWall, "wall"),
+		`{ id = "count", kind = "count", text = "t", why = "Made up.", metric = "workers", equals = "connections" }`)
 	lose := []func(*results.Trial){
-		func(t *results.Trial) { spoil(t) },
+		func(t *results.Trial) { sample.Spoil(t) },
 		func(t *results.Trial) { t.Profiles = nil },
-		func(t *results.Trial) { delete(t.Metrics, rps) },
-		func(t *results.Trial) { t.Metrics[rps] = 0 },
-		func(t *results.Trial) { t.Metrics, t.Below = figures{}, figures{rps: 1} },
+		func(t *results.Trial) { delete(t.Metrics, sample.Rps) },
+		func(t *results.Trial) { t.Metrics[sample.Rps] = 0 },
+		func(t *results.Trial) {
+			t.Metrics, t.Below = sample.Figures{}, sample.Figures{sample.Rps: 1}
+		},
 		func(t *results.Trial) { t.Metrics["workers"] = 100 },
 	}
 	for range 300 {
 		var runs []Run
 		for range 1 + rnd.IntN(3) {
-			f := shares(x, make([]float64, 1+rnd.IntN(8))...)
+			f := sample.Shares(x, make([]float64, 1+rnd.IntN(8))...)
 			for i := range f.Trials {
 				for k, how := range lose {
 					if rnd.IntN(6) < k%3 {
@@ -205,7 +214,7 @@ func TestRunsThatLostAnythingHaveVerdicts(t *testing.T) {
 			}
 			runs = append(runs, Run{f, x})
 		}
-		f := Decide(x, machine, runs)
+		f := Decide(x, sample.Machine, runs)
 		for _, c := range f.Claims {
 			if c.Reason == "" || c.Verdict.Meaning() == "" || c.For+c.Against > c.Blocks && c.Blocks > 0 {
 				t.Fatalf("%+v", c)
@@ -219,7 +228,7 @@ func TestRunsThatLostAnythingHaveVerdicts(t *testing.T) {
 
 // The confidence sequence is never narrower than the rule that decides.
 func TestAnIntervalBeyondAnEdgeIsDecided(t *testing.T) {
-	x := design(t, "", atLeast, named(isFlat, "d"))
+	x := sample.Design(t, "", sample.AtLeast, sample.Rename(sample.IsFlat, "d"))
 	for n := 6; n < 40; n += 3 {
 		for odd := range n / 2 {
 			rs := slices.Repeat([]float64{2}, n-odd)

@@ -8,6 +8,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 // asking is a design that asks for a table of what a request costs, over two workers.
@@ -24,7 +25,7 @@ settings = { route = "/read", connections = 100 }
 factors = [{ name = "workers", levels = [1, 2, 4] }`+more+`]
 block = { slot_s = 0.1, rounds = 1, warmup_s = 0.1 }
 relative = { metric = "server_cpu_per_request_s", over = "workers", to = 2 }
-claims = [`+flatCost+`]
+claims = [`+sample.FlatCost+`]
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -48,14 +49,14 @@ func said(r *Relative) string {
 // much. With eight blocks the interval is from the least to the greatest.
 func TestATableRelativeToOneLevel(t *testing.T) {
 	x := asking(t, "")
-	r := made(x, 8, func(ls setting.Levels, b int) figures {
+	r := sample.Run(x, 8, func(ls setting.Levels, b int) sample.Figures {
 		n, _ := ls[setting.Workers].Int()
 		v := map[int64]float64{1: 0.5, 2: 1, 4: []float64{2.9, 2.95, 3, 3, 3, 3, 3.05, 3.1}[b-1]}[n]
-		return figures{cost: base(b) * v, rps: 1}
+		return sample.Figures{sample.Cost: sample.Base(b) * v, sample.Rps: 1}
 	})
 	r.SchemaVersion = 2
-	bounded(&r.Trials[0], gate.BoundClientCPU)
-	got := Decide(x, machine, []Run{{r, x}}).Relative
+	sample.Bound(&r.Trials[0], gate.BoundClientCPU)
+	got := Decide(x, sample.Machine, []Run{{r, x}}).Relative
 	if got == nil {
 		t.Fatal("there is no table")
 	}
@@ -70,19 +71,20 @@ func TestATableRelativeToOneLevel(t *testing.T) {
 			trial.Valid = false
 		}
 	}
-	if got, want := said(Decide(x, machine, []Run{{r, x}}).Relative), "2 base ; 4 3.00 (2.90 to 3.10) of 7 "; got != want {
+	if got, want := said(Decide(x, sample.Machine, []Run{{r, x}}).Relative),
+		"2 base ; 4 3.00 (2.90 to 3.10) of 7 "; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
 
 func TestNoTableWithoutRatios(t *testing.T) {
 	x := asking(t, "")
-	r := made(x, 8, func(setting.Levels, int) figures { return figures{rps: 1} })
-	if got := Decide(x, machine, []Run{{r, x}}).Relative; got != nil {
+	r := sample.Run(x, 8, func(setting.Levels, int) sample.Figures { return sample.Figures{sample.Rps: 1} })
+	if got := Decide(x, sample.Machine, []Run{{r, x}}).Relative; got != nil {
 		t.Errorf("a run that did not record the metric has the table %s", said(got))
 	}
-	y := design(t, "", flatCost)
-	if got := Decide(y, machine, []Run{{ratios(y, 1, 1, 1, 1, 1, 1), y}}).Relative; got != nil {
+	y := sample.Design(t, "", sample.FlatCost)
+	if got := Decide(y, sample.Machine, []Run{{sample.Ratios(y, 1, 1, 1, 1, 1, 1), y}}).Relative; got != nil {
 		t.Errorf("a design that asks for none has the table %s", said(got))
 	}
 }
@@ -91,15 +93,16 @@ func TestNoTableWithoutRatios(t *testing.T) {
 func TestTheTableIsOfTheRecord(t *testing.T) {
 	x := asking(t, "")
 	of := func(four float64) Run {
-		return Run{made(x, 4, func(ls setting.Levels, b int) figures {
+		return Run{sample.Run(x, 4, func(ls setting.Levels, b int) sample.Figures {
 			n, _ := ls[setting.Workers].Int()
-			return figures{cost: base(b) * map[int64]float64{1: 1, 2: 1, 4: four}[n], rps: 1}
+			return sample.Figures{sample.Cost: sample.Base(b) * map[int64]float64{1: 1, 2: 1, 4: four}[n], sample.Rps: 1}
 		}), x}
 	}
 	first, second := of(2), of(4)
-	day(second.File, 1)
+	sample.Day(second.File, 1)
 	second.File.Run = "s"
-	if got := Decide(x, machine, []Run{first, second}).Relative.Rows[2]; got.Pairs != 8 || got.Low != 2 || got.High != 4 {
+	if got := Decide(x, sample.Machine, []Run{first,
+		second}).Relative.Rows[2]; got.Pairs != 8 || got.Low != 2 || got.High != 4 {
 		t.Errorf("%d blocks from %v to %v, want 8 from 2 to 4", got.Pairs, got.Low, got.High)
 	}
 }
@@ -108,16 +111,16 @@ func TestTheTableIsOfTheRecord(t *testing.T) {
 // quarter is. The server's own work is then 1.5 over 0.75, so twice as much.
 func TestTheClientsPartIsTakenOut(t *testing.T) {
 	x := asking(t, "")
-	r := made(x, 8, func(ls setting.Levels, b int) figures {
+	r := sample.Run(x, 8, func(ls setting.Levels, b int) sample.Figures {
 		n, _ := ls[setting.Workers].Int()
-		m := figures{cost: base(b) * map[int64]float64{1: 1, 2: 1, 4: 3}[n], rps: 1}
+		m := sample.Figures{sample.Cost: sample.Base(b) * map[int64]float64{1: 1, 2: 1, 4: 3}[n], sample.Rps: 1}
 		if b == 1 && n > 1 { // only the run's first block is gauged, and one server could not be
 			m[receiveShare] = map[int64]float64{2: 0.25, 4: 0.5}[n]
 		}
 		return m
 	})
 	own := func() (all []string) {
-		for _, row := range Decide(x, machine, []Run{{r, x}}).Relative.Rows {
+		for _, row := range Decide(x, sample.Machine, []Run{{r, x}}).Relative.Rows {
 			all = append(all, row.Level+" "+row.ClientText+" "+row.OwnText)
 		}
 		return all

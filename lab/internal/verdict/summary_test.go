@@ -6,12 +6,13 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
 func TestFiguresWithSomeBelowALimit(t *testing.T) {
 	const name = "latency_p99_s"
-	below := func(v float64) results.Trial { return results.Trial{Below: figures{name: v}} }
-	known := func(v float64) results.Trial { return results.Trial{Metrics: figures{name: v}} }
+	below := func(v float64) results.Trial { return results.Trial{Below: sample.Figures{name: v}} }
+	known := func(v float64) results.Trial { return results.Trial{Metrics: sample.Figures{name: v}} }
 	for _, c := range []struct {
 		name   string
 		trials []results.Trial
@@ -58,28 +59,29 @@ func deref(p *float64) any {
 func TestFiguresFromSixOnHaveAnInterval(t *testing.T) {
 	var trials []results.Trial
 	for n := 1; n <= 9; n++ {
-		trials = append(trials, results.Trial{Metrics: figures{rps: float64(n)}})
-		got, _ := figure(rps, trials)
+		trials = append(trials, results.Trial{Metrics: sample.Figures{sample.Rps: float64(n)}})
+		got, _ := figure(sample.Rps, trials)
 		if (got.Low != nil) != (n >= 6) || (got.High != nil) != (n >= 6) {
 			t.Errorf("n=%d: %v to %v", n, deref(got.Low), deref(got.High))
 		}
 	}
-	if got, _ := figure(rps, trials); *got.Median != 5 || *got.Low != 2 || *got.High != 8 {
+	if got, _ := figure(sample.Rps, trials); *got.Median != 5 || *got.Low != 2 || *got.High != 8 {
 		t.Errorf("of 1 to 9: %v, %v to %v; want 5, ranks 2 to 8", *got.Median, *got.Low, *got.High)
 	}
 	// An interval would need the value that is known only to be below a limit.
-	trials = append(trials, results.Trial{Below: figures{rps: 0.5}})
-	if got, _ := figure(rps, trials); got.Low != nil || got.Median == nil {
+	trials = append(trials, results.Trial{Below: sample.Figures{sample.Rps: 0.5}})
+	if got, _ := figure(sample.Rps, trials); got.Low != nil || got.Median == nil {
 		t.Errorf("with one below: %v to %v, median %v", deref(got.Low), deref(got.High), deref(got.Median))
 	}
 }
 
 func TestSummariesStandInTheOrderOfLevels(t *testing.T) {
-	x := design(t, `{ name = "workers", levels = [2, 10] }, { name = "prefork", levels = [false, true] }`, isFlat)
-	r := made(x, 1, func(setting.Levels, int) figures { return figures{rps: 1} })
+	x := sample.Design(t, `{ name = "workers", levels = [2, 10] }, { name = "prefork", levels = [false, true] }`,
+		sample.IsFlat)
+	r := sample.Run(x, 1, func(setting.Levels, int) sample.Figures { return sample.Figures{sample.Rps: 1} })
 	slices.Reverse(r.Conditions)
 	var got []string
-	for _, s := range Decide(x, machine, []Run{{r, x}}).Conditions {
+	for _, s := range Decide(x, sample.Machine, []Run{{r, x}}).Conditions {
 		got = append(got, s.Levels.Key())
 	}
 	want := []string{"prefork=false workers=2", "prefork=false workers=10", "prefork=true workers=2",

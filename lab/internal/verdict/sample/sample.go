@@ -1,0 +1,270 @@
+// Package sample makes up designs and runs for tests of what a record decides and of
+// what pages show of it.
+package sample
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// Names of metrics.
+const (
+	Rps  = "throughput_rps"
+	Cost = "server_cpu_per_request_s"
+)
+
+// head begins a claim.
+const head = `{ id = "c", text = "t", why = "Made up.", `
+
+// Claims over the levels of workers, 1 and 2 unless a test says otherwise.
+const (
+	IsFlat    = head + `kind = "flat", metric = "throughput_rps", over = "workers", margin = 0.1 }`
+	FlatCost  = head + `kind = "flat", metric = "server_cpu_per_request_s", over = "workers", margin = 0.1 }`
+	FlatWide  = head + `kind = "flat", metric = "throughput_rps", over = "workers", margin = 0.25 }`
+	AtLeast   = head + `kind = "ratio", metric = "throughput_rps", over = "workers", at_least = 1.5 }`
+	AtMost    = head + `kind = "ratio", metric = "throughput_rps", over = "workers", at_most = 0.5 }`
+	Rises     = head + `kind = "monotonic", metric = "throughput_rps", over = "workers", margin = 0.1 }`
+	WireWall  = head + `kind = "bound", bound = "wire" }`
+	AsMany    = head + `kind = "count", metric = "workers", equals = "workers" }`
+	OneMore   = head + `kind = "count", metric = "processes", equals = "workers", plus = 1 }`
+	FlatNeeds = head + `kind = "flat", metric = "throughput_rps", over = "workers", margin = 0.1, needs = { %s } }`
+)
+
+// Design makes a design with these factors, or workers if there are none, and claims.
+func Design(t testing.TB, factors string, claims ...string) *experiment.Experiment {
+	t.Helper()
+	if factors == "" {
+		factors = `{ name = "workers", levels = [1, 2] }`
+	}
+	x, err := experiment.Parse("made-up", []byte(`
+entry = "7"
+title = "A made-up comparison"
+question = "q"
+metrics = ["throughput_rps"]
+topology = { kind = "loopback" }
+settings = { route = "/read", connections = 100 }
+factors = [`+factors+`]
+budget_s = 60
+block = { slot_s = 1, rounds = 1, warmup_s = 0 }
+claims = [`+strings.Join(claims, ",")+`]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// Figures are those of a trial, by metric.
+type Figures = map[string]float64
+
+// Bound gives a trial the figures of one wall, and room at the others. For
+// gate.BoundUnknown it removes the figures of all walls.
+func Bound(t *results.Trial, b gate.Bound) {
+	m := Figures{}
+	for name, v := range t.Metrics {
+		if name != "client_thread_busy_max" && name != "client_cores_busy" && name != "server_cores_busy" &&
+			name != "line_rate_share" {
+			m[name] = v
+		}
+	}
+	if t.Metrics, t.Bound = m, b; b == gate.BoundUnknown {
+		return
+	}
+	m["client_thread_busy_max"], m["client_cores_busy"], m["server_cores_busy"] = 0.5, 0.5, 0.5
+	switch b {
+	case gate.BoundClientCPU:
+		m["client_thread_busy_max"] = 0.95
+	case gate.BoundServerCPU:
+		m["server_cores_busy"] = 0.95
+	case gate.BoundWire:
+		m["line_rate_share"] = 0.95
+	}
+}
+
+// Run makes up a measured run: every condition once a block, with the
+// figures that the function gives. All trials are valid and bounded by the
+// server, and each block is a visit.
+func Run(x *experiment.Experiment, blocks int, f func(ls setting.Levels, block int) Figures) *results.File {
+	r := &results.File{
+		SchemaVersion: results.Version, Experiment: x.Name, Run: "r", Hosts: results.Hosts{Server: "h", Client: "h"},
+		Provenance: &results.Provenance{StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ExperimentSHA256: x.SHA256,
+			Blocks:     blocks,
+			Block:      &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS},
+			ServerCPUs: "0-1", ClientCPUs: "2-3"},
+		Topology: results.Topology{Kind: "loopback"}, Settings: x.Fixed(),
+	}
+	for i, ls := range x.Conditions() {
+		r.Conditions = append(r.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: ls})
+	}
+	for b := 1; b <= blocks; b++ {
+		for _, c := range r.Conditions {
+			t := results.Trial{Seq: len(r.Trials) + 1, Block: b, Condition: c.ID, Valid: true, Metrics: f(c.Levels, b),
+				StartedAt: r.Provenance.StartedAt.Add(time.Duration(b-1) * time.Minute)}
+			Bound(&t, gate.BoundServerCPU)
+			r.Trials = append(r.Trials, t)
+		}
+	}
+	return r
+}
+
+// Day moves a run to another day, so that its blocks share no visit with those of
+// another run.
+func Day(r *results.File, n int) *results.File {
+	by := time.Duration(n) * 24 * time.Hour
+	r.Provenance.StartedAt = r.Provenance.StartedAt.Add(by)
+	for i := range r.Trials {
+		r.Trials[i].StartedAt = r.Trials[i].StartedAt.Add(by)
+	}
+	return r
+}
+
+// Stay moves the blocks of a run together, so that so many of them are one visit.
+func Stay(r *results.File, each int) *results.File {
+	for i, t := range r.Trials {
+		at := time.Duration((t.Block-1)/each)*time.Hour + time.Duration((t.Block-1)%each)*time.Second
+		r.Trials[i].StartedAt = r.Provenance.StartedAt.Add(at)
+	}
+	return r
+}
+
+// Base is the result of one worker in a block. The machine's speed differs
+// twofold and fourfold between blocks, which must not affect comparisons within
+// blocks.
+func Base(block int) float64 { return []float64{100, 200, 400}[block%3] }
+
+// Ratios makes a run of two conditions with these per-block ratios.
+func Ratios(x *experiment.Experiment, rs ...float64) *results.File {
+	return Run(x, len(rs), func(ls setting.Levels, b int) Figures {
+		v := Base(b)
+		if n, _ := ls[setting.Workers].Int(); n == 2 {
+			v *= rs[b-1]
+		}
+		return Figures{Rps: v, Cost: v, "workers": 1, "processes": 2}
+	})
+}
+
+// Machine is the host of all runs.
+var Machine = &host.Profile{SchemaVersion: host.Version, ID: "h", Name: "H", Cores: 4}
+
+// Spoil makes a trial invalid.
+func Spoil(t *results.Trial) {
+	t.Valid, t.Reasons = false, []results.Reason{{Gate: "errors", Detail: "1 connection errors"}}
+}
+
+// Every has one claim of each kind, all of which Good reproduces.
+var Every = []string{
+	IsFlat,
+	strings.Replace(AtLeast, "1.5", "0.9", 1),
+	strings.Replace(AtMost, "0.5", "1.1", 1),
+	Rises, WireWall, AsMany,
+}
+
+// Good makes a design with all claims of Every, and a run that reproduces them.
+func Good(t *testing.T, blocks int) (*experiment.Experiment, *results.File) {
+	t.Helper()
+	var claims []string
+	for i, c := range Every {
+		claims = append(claims, strings.Replace(c, `id = "c"`, fmt.Sprintf(`id = "c-%d"`, i), 1))
+	}
+	x := Design(t, "", claims...)
+	r := Run(x, blocks, func(ls setting.Levels, b int) Figures {
+		n, _ := ls[setting.Workers].Int()
+		return Figures{Rps: Base(b) * (1 + 0.05*float64(n-1)), "workers": float64(n)}
+	})
+	for i := range r.Trials {
+		Bound(&r.Trials[i], gate.BoundWire)
+	}
+	return x, r
+}
+
+// Rename gives a claim another id.
+func Rename(claim, id string) string { return strings.Replace(claim, `"c"`, fmt.Sprintf("%q", id), 1) }
+
+// AddControl adds an A/A control of the first condition: its figures times the
+// given factor of each block; 0 leaves the block's trial invalid.
+func AddControl(r *results.File, by ...float64) *results.File {
+	r.Conditions = append(r.Conditions, results.Condition{ID: "again", Levels: r.Conditions[0].Levels,
+		ControlOf: r.Conditions[0].ID})
+	for _, of := range slices.Clone(r.Trials) {
+		if of.Condition != r.Conditions[0].ID {
+			continue
+		}
+		again := of
+		again.Condition, again.Metrics = "again", Figures{}
+		for name, v := range of.Metrics {
+			again.Metrics[name] = v * by[of.Block-1]
+		}
+		if by[of.Block-1] == 0 {
+			Spoil(&again)
+		}
+		r.Trials = append(r.Trials, again)
+	}
+	return r
+}
+
+// Lock is the package whose lock is waited for.
+const Lock = "github.com/brianvoe/gofakeit"
+
+// ofLock begins a claim of what the lock had of the block profile.
+const ofLock = head + `profile = "block", package = "` + Lock + `", at = { index = "gofakeit" }, `
+
+// Claims of what a profile shows.
+const (
+	ATenth   = ofLock + `kind = "share", at_least = 0.1 }`
+	AtMost10 = ofLock + `kind = "share", at_most = 0.1 }`
+	NoLock   = ofLock + `kind = "absent" }`
+	Writing  = head + `kind = "share", profile = "cpu", work = "write", at_least = 0.4 }`
+)
+
+// ProfileDesign is a design that takes profiles.
+func ProfileDesign(t *testing.T, claims ...string) *experiment.Experiment {
+	t.Helper()
+	x, err := experiment.Parse("made-up", []byte(`
+entry = "7"
+title = "A made-up lock"
+question = "q"
+metrics = ["throughput_rps"]
+topology = { kind = "loopback" }
+settings = { route = "/read", connections = 100 }
+factors = [{ name = "index", levels = ["gofakeit", "pool"] }]
+profile = { seconds = 1, compare = "index" }
+budget_s = 60
+block = { slot_s = 1, rounds = 1, warmup_s = 0 }
+claims = [`+strings.Join(claims, ",")+`]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// Shares makes a run whose trials with the lock have these shares in the block
+// profile; a share of 0 is left out, as in real profiles. At the other level
+// the lock has a fifth, so that the profiles are known to show it.
+func Shares(x *experiment.Experiment, of ...float64) *results.File {
+	r := Run(x, len(of), func(setting.Levels, int) Figures { return Figures{Rps: 1} })
+	for i := range r.Trials {
+		t := &r.Trials[i]
+		p := profiles.Profile{Kind: profiles.Block, Unit: "s", Total: 2, DurationS: 1,
+			Packages: map[string]float64{"runtime": 1}}
+		if v := of[t.Block-1]; t.Condition == "c1" && v > 0 {
+			p.Packages[Lock] = v
+		} else if t.Condition == "c2" {
+			p.Packages[Lock] = 0.2
+		}
+		cpu := profiles.Profile{Kind: profiles.CPU, Unit: "s", Total: 1, DurationS: 1,
+			Work: map[string]float64{"write": 0.5, "http": 0.5}, Packages: map[string]float64{}}
+		t.Profiles = []profiles.Profile{cpu, p}
+	}
+	return r
+}
