@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 )
 
 // An agent is a client's host, as the one that started the run talks to it.
@@ -108,7 +109,7 @@ func (a *agent) start(f frame) error {
 		}
 	}
 	l := &carried{agent: a, id: f.ID, client: f.Client, Load: *f.Load, over: make(chan struct{}),
-		ending: make(chan struct{})}
+		ending: make(chan time.Duration, 1)}
 	a.load = l
 	go func() {
 		defer close(l.over)

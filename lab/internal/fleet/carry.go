@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -24,13 +25,11 @@ type carried struct {
 	agent  *agent
 	id     int64
 	client int
-	ahead  int64         // ns by which the wall clock is ahead of CLOCK_MONOTONIC
-	ending chan struct{} // closed to end the load
-	once   sync.Once
-	over   chan struct{} // closed when nothing of it is left
+	ahead  int64              // ns by which the wall clock is ahead of CLOCK_MONOTONIC
+	ending chan time.Duration // has the grace with which the load is to end
+	over   chan struct{}      // closed when nothing of it is left
 
 	mu    sync.Mutex
-	grace time.Duration
 	input *os.File // the generator's
 	wrong error    // a line that is not the generator's
 }
@@ -38,14 +37,12 @@ type carried struct {
 // grace bounds how long another host may ask to wait.
 func grace(ns int64) time.Duration { return min(time.Duration(ns), 10*time.Second) }
 
-// stop has the load end, and kills it after the grace.
+// stop has the load end, and kills it after the grace; the first call counts.
 func (l *carried) stop(grace time.Duration) {
-	l.once.Do(func() {
-		l.mu.Lock()
-		l.grace = grace
-		l.mu.Unlock()
-		close(l.ending)
-	})
+	select {
+	case l.ending <- grace:
+	default:
+	}
 }
 
 // release lets a generator end that is held.
@@ -112,14 +109,14 @@ func (l *carried) carryOut() (seen Seen, err error) {
 	if l.ToNS > l.FromNS && l.FromNS > 0 {
 		first, last = l.FromNS-l.ahead, l.ToNS-l.ahead
 	}
-	traffic := watch(a.hello.Device, first, last)
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	var passing sync.WaitGroup
+	passing.Go(func() { seen.RxBytes, seen.TxBytes = traffic(ctx, a.hello.Device, first, last) })
 	ended := error(nil)
 	select {
 	case <-proc.Done():
-	case <-l.ending:
-		l.mu.Lock()
-		grace := l.grace
-		l.mu.Unlock()
+	case grace := <-l.ending:
 		_ = proc.Stop(pid, grace)
 		ended = errStopped
 	case <-timeout.C:
@@ -128,7 +125,8 @@ func (l *carried) carryOut() (seen Seen, err error) {
 	}
 	sampler.Stop()
 	l.look(&seen, sampler, began)
-	seen.RxBytes, seen.TxBytes = traffic.stop()
+	end()
+	passing.Wait()
 	l.mu.Lock()
 	if l.wrong != nil {
 		ended = l.wrong
@@ -279,46 +277,31 @@ func (l *carried) look(seen *Seen, s *telemetry.Sampler, began time.Time) {
 	}
 }
 
-// A traffic reads an interface's counters at two times of CLOCK_MONOTONIC.
-type traffic struct {
-	device string
-	end    chan struct{}
-	done   chan struct{}
-	rx, tx int64
+// traffic is the bytes that an interface received and sent between two times of
+// CLOCK_MONOTONIC; -1 if they cannot be read, or ctx ends before.
+func traffic(ctx context.Context, device string, first, last int64) (rx, tx int64) {
+	if last == 0 || !until(ctx, first) {
+		return -1, -1
+	}
+	rx, tx = counters(device)
+	if !until(ctx, last) {
+		return -1, -1
+	}
+	rx2, tx2 := counters(device)
+	if rx < 0 || rx2 < rx || tx2 < tx {
+		return -1, -1
+	}
+	return rx2 - rx, tx2 - tx
 }
 
-func watch(device string, first, last int64) *traffic {
-	t := &traffic{device: device, end: make(chan struct{}), done: make(chan struct{}), rx: -1, tx: -1}
-	go func() {
-		defer close(t.done)
-		if last == 0 || !t.until(first) {
-			return
-		}
-		rx, tx := counters(device)
-		if !t.until(last) {
-			return
-		}
-		if rx2, tx2 := counters(device); rx >= 0 && rx2 >= rx && tx2 >= tx {
-			t.rx, t.tx = rx2-rx, tx2-tx
-		}
-	}()
-	return t
-}
-
-func (t *traffic) until(at int64) bool {
+// until waits for a time of CLOCK_MONOTONIC, and reports whether it came before ctx ended.
+func until(ctx context.Context, at int64) bool {
 	wait := time.NewTimer(time.Duration(at - Monotonic()))
 	defer wait.Stop()
 	select {
 	case <-wait.C:
 		return true
-	case <-t.end:
+	case <-ctx.Done():
 		return false
 	}
-}
-
-// stop ends the watch and gives the bytes; -1 if it ended early.
-func (t *traffic) stop() (rx, tx int64) {
-	close(t.end)
-	<-t.done
-	return t.rx, t.tx
 }
