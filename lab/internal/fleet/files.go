@@ -58,8 +58,7 @@ func KeptAt(root journal.Root, paths []string) ([]Kept, error) {
 		if err != nil {
 			return nil, err
 		}
-		sum := sha256.Sum256(text)
-		k := Kept{filepath.ToSlash(rel), hex.EncodeToString(sum[:]), int64(len(text))}
+		k := Kept{filepath.ToSlash(rel), sumOf(text), int64(len(text))}
 		if err := k.check(); err != nil {
 			return nil, err
 		}

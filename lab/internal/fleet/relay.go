@@ -54,32 +54,25 @@ func Reach(ctx context.Context, inv *Inventory, root journal.Root, server []stri
 	hosts[0].asked.Terminal = terminal
 	f := &Fleet{root: root, out: out, errs: errs, printer: newPrinter(), hosts: make([]*remote, len(hosts))}
 	wrong := make([]error, len(hosts))
-	var wait sync.WaitGroup
-	places := make(chan struct{}, knocks)
-	for i, h := range hosts {
+	atOnce(knocks, len(hosts), func(i int) {
+		if ctx.Err() != nil {
+			return
+		}
 		args, handle := []string{AgentCall}, f.fromClient
 		if i == 0 {
 			args, handle = server, f.fromServer
 		}
-		wait.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			if ctx.Err() != nil {
-				return
-			}
-			r, err := h.start(args, func(line string) { f.heard(h, line) }, handle)
-			if err == nil {
-				f.mu.Lock()
-				f.hosts[i] = r
-				f.mu.Unlock()
-				stop := context.AfterFunc(ctx, func() { r.conn.fail(errors.New("interrupted")) })
-				err = r.greet(answerWithin)
-				stop()
-			}
-			wrong[i] = err
-		})
-	}
-	wait.Wait()
+		r, err := hosts[i].start(args, func(line string) { f.heard(hosts[i], line) }, handle)
+		if err == nil {
+			f.mu.Lock()
+			f.hosts[i] = r
+			f.mu.Unlock()
+			stop := context.AfterFunc(ctx, func() { r.conn.fail(errors.New("interrupted")) })
+			err = r.greet(answerWithin)
+			stop()
+		}
+		wrong[i] = err
+	})
 	err := errors.Join(wrong...)
 	if ctx.Err() != nil {
 		err = errors.New("interrupted before all hosts had answered")
@@ -98,6 +91,20 @@ func Reach(ctx context.Context, inv *Inventory, root journal.Root, server []stri
 		go f.mourn(r)
 	}
 	return f, nil
+}
+
+// atOnce calls f with each number below n, for up to so many of them at once.
+func atOnce(most, n int, f func(i int)) {
+	var all sync.WaitGroup
+	places := make(chan struct{}, most)
+	for i := range n {
+		places <- struct{}{}
+		all.Go(func() {
+			f(i)
+			<-places
+		})
+	}
+	all.Wait()
 }
 
 // AgentCall is the lab's call that Agent answers.
@@ -240,16 +247,7 @@ const mostAtOnce = 16
 // failure lost is the host that did not answer.
 func (f *Fleet) Clocks() (clocks []Clock, lost int, err error) {
 	readings, known, wrong := make([]reading, len(f.hosts)), make([]*tracking, len(f.hosts)), make([]error, len(f.hosts))
-	var wait sync.WaitGroup
-	places := make(chan struct{}, mostAtOnce)
-	for i, r := range f.hosts {
-		places <- struct{}{}
-		wait.Go(func() {
-			readings[i], known[i], wrong[i] = r.clock()
-			<-places
-		})
-	}
-	wait.Wait()
+	atOnce(mostAtOnce, len(f.hosts), func(i int) { readings[i], known[i], wrong[i] = f.hosts[i].clock() })
 	for i, err := range wrong {
 		if err != nil {
 			return nil, i, fmt.Errorf("%v: its clock: %w", f.hosts[i].Host, err)
@@ -354,18 +352,14 @@ func (f *Fleet) Close() {
 	f.closing = true
 	f.mu.Unlock()
 	f.refused.Store(!f.ran.Load())
-	var wait sync.WaitGroup
-	for i, r := range f.hosts {
-		if r != nil {
-			wait.Go(func() {
-				if i == 0 {
-					r.end(endWithin)
-				} else {
-					r.end(goneWithin)
-				}
-			})
+	atOnce(len(f.hosts), len(f.hosts), func(i int) {
+		switch {
+		case f.hosts[i] == nil:
+		case i == 0:
+			f.hosts[i].end(endWithin)
+		default:
+			f.hosts[i].end(goneWithin)
 		}
-	}
-	wait.Wait()
+	})
 	f.printer.flush()
 }

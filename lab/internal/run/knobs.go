@@ -30,9 +30,6 @@ type knob struct {
 // flowEntries is the size of the RFS flow table in entry 03.
 const flowEntries = "32768"
 
-// services are the processes that a knob stops.
-var services = map[string][]string{"irqbalance": {"irqbalance"}, "crond": {"crond", "cron"}}
-
 // knobs are the settings that a condition changes, in the order of changing
 // them.
 func (p Plan) knobs(dev string, s setting.Levels) (ks []knob) {
@@ -49,7 +46,7 @@ func (p Plan) knobs(dev string, s setting.Levels) (ks []knob) {
 				knob{name, []string{"--queues-only", "--dev", dev, "--entries", flowEntries}, inside})
 		default:
 			// A service that does not run, or is not installed, needs no stopping.
-			if tune.Runs(services[name]...) {
+			if tune.Runs(name) {
 				ks = append(ks, knob{name: name})
 			}
 		}

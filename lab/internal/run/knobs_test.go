@@ -75,7 +75,7 @@ func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
 	if tune.Runs("irqbalance") { // a service that does not run is not stopped
 		want = append(want, "lab/scripts/tune-irqbalance.sh ")
 	}
-	if tune.Runs("crond", "cron") {
+	if tune.Runs("crond") {
 		want = append(want, "lab/scripts/tune-crond.sh ")
 	}
 	want = append(want,

@@ -28,7 +28,10 @@ type knob struct {
 	paths []string
 	same  func(m *machine, a, b string) bool // whether two different texts mean the same value
 	plan  plan
-	ready func(m *machine) error // checks other conditions; nil where there are none
+	// services are the names of the service that it stops, and of its process; the first that
+	// exists counts.
+	services []string
+	ready    func(m *machine) error // checks other conditions; nil where there are none
 	// Only root of the machine may change it, and root of a user namespace may not. For an
 	// interface, rights is the capability that changing it takes, and where the paths.
 	rights int
@@ -51,15 +54,19 @@ var knobs = []*knob{
 		says: "each queue's interrupt on a core, in turn",
 		kind: kindFile, paths: []string{"/proc/irq/*/smp_affinity_list"}, same: sameList,
 		plan: planInterrupts, ready: noBalancer, rights: capDACOverride, where: "/proc/irq",
-	}, {
-		name: "irqbalance", of: theMachine, says: "stop the service",
-		kind: kindUnit, paths: []string{unitName("irqbalance")}, same: sameWords,
-		plan: planStop("irqbalance"),
-	}, {
-		name: "crond", of: theMachine, says: "stop the service",
-		kind: kindUnit, paths: []string{unitName("crond"), unitName("cron")}, same: sameWords,
-		plan: planStop("crond", "cron"),
 	},
+	stops("irqbalance", "irqbalance"),
+	stops("crond", "crond", "cron"),
+}
+
+// stops is a knob that stops a service, of which distributions have these names.
+func stops(name string, services ...string) *knob {
+	k := &knob{name: name, of: theMachine, says: "stop the service", kind: kindUnit, same: sameWords,
+		plan: planStop(services...), services: services}
+	for _, s := range services {
+		k.paths = append(k.paths, unitName(s))
+	}
+	return k
 }
 
 // Knobs lists the knobs' names.

@@ -234,10 +234,13 @@ func Values(root string) map[string]string {
 		set["queues"] = fmt.Sprintf("rx %d tx %d", rx, tx)
 	}
 	add("smp_affinity_list", interrupts)
-	for name, processes := range map[string][]string{"irqbalance": {"irqbalance"}, "crond": {"crond", "cron"}} {
-		set[name] = "does not run"
-		if slices.ContainsFunc(processes, func(p string) bool { return m.process(p) != 0 }) {
-			set[name] = "runs"
+	for _, k := range knobs {
+		switch {
+		case len(k.services) == 0:
+		case k.runs(m):
+			set[k.name] = "runs"
+		default:
+			set[k.name] = "does not run"
 		}
 	}
 	return set

@@ -200,10 +200,14 @@ func Reach(name string, args []string) error {
 	})
 }
 
-// Runs tells whether a process with one of these names runs on this machine.
-func Runs(names ...string) bool {
-	m := &machine{tree: os.Getenv(treeVariable)}
-	return slices.ContainsFunc(names, func(n string) bool { return m.process(n) != 0 })
+// Runs reports whether the service that a knob stops runs on this machine.
+func Runs(name string) bool {
+	k, err := find(name)
+	return err == nil && k.runs(&machine{tree: os.Getenv(treeVariable)})
+}
+
+func (k *knob) runs(m *machine) bool {
+	return slices.ContainsFunc(k.services, func(n string) bool { return m.process(n) != 0 })
 }
 
 // inside runs f on a thread that ends with it, because f may give the thread
