@@ -45,6 +45,15 @@ func TestRunsOfOneDesignOnOneHostAreARecord(t *testing.T) {
 			t.Errorf("%s: %+v, %+v", c.run, f.Record, f.Claims)
 		}
 	}
+	// Pages show the figures of all blocks of a record.
+	if f := said(first.Run); f.Together != nil {
+		t.Errorf("%+v", f.Together)
+	}
+	if f := said(later.Run); f.Together == nil || len(f.Together.Conditions) != len(f.Conditions) ||
+		f.Together.Conditions[0].Trials != 13 || f.Conditions[0].Trials != 7 ||
+		f.Together.Table.Rows[0].Trials+f.Together.Table.Rows[0].Invalid != 13 {
+		t.Errorf("%+v beside %+v", f.Together, f.Conditions)
+	}
 	// Each host counts with its newest record.
 	var hosts pages.Hosts
 	if err := json.Unmarshal([]byte(archivetest.Read(t, root.Hosts("11-threads"))), &hosts); err != nil {

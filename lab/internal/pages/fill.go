@@ -16,23 +16,30 @@ import (
 
 // words adds to a file what pages print of it.
 func fillWords(f *verdict.File, x *experiment.Experiment) {
-	for i := range f.Conditions {
-		c := &f.Conditions[i]
+	figureConditions(f.Conditions, f.LineRateBps, x)
+	if f.Together != nil {
+		figureConditions(f.Together.Conditions, f.LineRateBps, x)
+	}
+	for _, claims := range [][]verdict.Claim{f.Claims, f.Withdrawn} {
+		for i := range claims {
+			claims[i].Span = spanOf(claims[i].Effects)
+		}
+	}
+}
+
+func figureConditions(conds []verdict.Summary, lineRate float64, x *experiment.Experiment) {
+	for i := range conds {
+		c := &conds[i]
 		name(c, x)
 		c.ClientWall = clientFull(c.Bounds)
 		for name, fig := range c.Metrics {
 			if m, ok := metric.Lookup(name); ok && shows(x, name) {
 				fig.Words = figureWords(fig, string(m.Unit))
-				if m.Unit == metric.BitsPerSecond && f.LineRateBps > 0 && fig.Median != nil {
-					fig.LineShare = fmt.Sprintf("%.3g", 100*(*fig.Median/f.LineRateBps))
+				if m.Unit == metric.BitsPerSecond && lineRate > 0 && fig.Median != nil {
+					fig.LineShare = fmt.Sprintf("%.3g", 100*(*fig.Median/lineRate))
 				}
 				c.Metrics[name] = fig
 			}
-		}
-	}
-	for _, claims := range [][]verdict.Claim{f.Claims, f.Withdrawn} {
-		for i := range claims {
-			claims[i].Span = spanOf(claims[i].Effects)
 		}
 	}
 }

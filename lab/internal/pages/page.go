@@ -26,6 +26,15 @@ type Page struct {
 	// Recorded is how many metrics the condition with most of them has.
 	Recorded int          `json:"recorded,omitempty"`
 	Results  PageRecorded `json:"results"`
+	// Together is what entries show of a record of several runs.
+	Together *PageTogether `json:"together,omitempty"`
+}
+
+// A PageTogether has the figures of all blocks of a record.
+type PageTogether struct {
+	Conditions []PageCondition `json:"conditions"`
+	Table      *verdict.Table  `json:"table"`
+	Blocks     int             `json:"blocks"`
 }
 
 // A PageCondition has the figures of a condition that pages print in words.
@@ -89,6 +98,12 @@ func PageOf(f *verdict.File, r *results.File) *Page {
 		p.Recorded = max(p.Recorded, len(c.Metrics))
 		p.Conditions = append(p.Conditions, pageCondition(c))
 	}
+	if of := f.Together; of != nil {
+		p.Together = &PageTogether{Table: of.Table, Blocks: f.Record.Blocks}
+		for _, c := range of.Conditions {
+			p.Together.Conditions = append(p.Together.Conditions, pageCondition(c))
+		}
+	}
 	if f.Control != nil {
 		// Pages have the control's figures from the table.
 		control := *f.Control
@@ -117,6 +132,9 @@ func Fill(f *verdict.File, x *experiment.Experiment) {
 		}
 	}
 	f.Table = tableOf(x, f.Conditions, again, everywhere)
+	if f.Together != nil {
+		f.Together.Table = tableOf(x, f.Together.Conditions, nil, everywhere)
+	}
 	compared := ""
 	if x.Profile != nil {
 		compared = x.Profile.Compare

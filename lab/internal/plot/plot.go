@@ -163,7 +163,8 @@ func (b *Book) chosen(f Figure) (out []Run, err error) {
 	return out, nil
 }
 
-// record is the run whose record pages show of an experiment or a claim; false without one.
+// record is the run whose record pages show of an experiment or a claim, with the figures of all its
+// blocks unless each trial is drawn; false without one.
 func (b *Book) record(f Figure) (Run, bool) {
 	sum := b.Sums[f.Exp]
 	if sum == nil {
@@ -182,7 +183,13 @@ func (b *Book) record(f Figure) (Run, bool) {
 	if i < 0 {
 		return Run{}, false
 	}
-	return b.Runs[f.Exp][i], true
+	r := b.Runs[f.Exp][i]
+	if all := r.Together; all != nil && f.Kind != "dots" {
+		file := *r.File
+		file.Conditions, file.Table, file.Blocks = all.Conditions, all.Table, r.Record.Blocks
+		r.File = &file
+	}
+	return r, true
 }
 
 func first(a, b string) string {

@@ -50,6 +50,9 @@ func (d *decider) decideAll(x *experiment.Experiment) *File {
 		f.Written = p.Commit
 	}
 	f.Record = d.of()
+	if like := d.like(); len(r.Trials) > 0 {
+		f.Together = r.together(like[:len(like)-1])
+	}
 	for _, t := range r.Trials {
 		if !t.Valid {
 			f.InvalidTrials++

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/line-rate/line-rate/lab/internal/metric"
@@ -18,24 +19,48 @@ func (s *source) summaries() []Summary {
 	return out
 }
 
-func (s *source) summary(cond results.Condition) Summary {
+// together gives each condition's medians over all blocks of a record, of which s is the newest run.
+func (s *source) together(earlier []*source) *Together {
+	if len(earlier) == 0 {
+		return nil
+	}
+	out := &Together{}
+	for _, cond := range s.conds {
+		of := s.summary(cond, earlier...)
+		of.Profiles = nil
+		out.Conditions = append(out.Conditions, of)
+	}
+	return out
+}
+
+// summary gives a condition's medians, over the trials of earlier runs as well. Its profiles are
+// those of s alone.
+func (s *source) summary(cond results.Condition, earlier ...*source) Summary {
 	out := Summary{Bounds: map[string]int{}, ID: cond.ID, Levels: cond.Levels, Metrics: map[string]Figure{}}
-	for _, t := range s.Trials {
-		if t.Condition == cond.ID {
-			out.Trials++
-			if !t.Valid {
-				out.Invalid++
+	var all, valid []results.Trial
+	for _, of := range append(slices.Clone(earlier), s) {
+		id := cond.ID
+		if of != s {
+			id = of.ids[cond.Levels.Key()]
+		}
+		for _, t := range of.Trials {
+			if t.Condition == id {
+				out.Trials++
+				if !t.Valid {
+					out.Invalid++
+				}
 			}
 		}
-	}
-	var valid []results.Trial
-	for _, b := range blocksOf(s.valid[cond.ID]) {
-		t := s.valid[cond.ID][b]
-		valid = append(valid, t)
-		out.Bounds[string(s.walls(t).Bound())]++
+		valid = nil
+		for _, b := range blocksOf(of.valid[id]) {
+			t := of.valid[id][b]
+			valid = append(valid, t)
+			out.Bounds[string(of.walls(t).Bound())]++
+		}
+		all = append(all, valid...)
 	}
 	for _, m := range metric.All() {
-		if f, ok := figure(m.Name, valid); ok {
+		if f, ok := figure(m.Name, all); ok {
 			out.Metrics[m.Name] = f
 		}
 	}

@@ -129,6 +129,8 @@ type File struct {
 	Control       *Control  `json:"control,omitempty"`  // absent where the record has no control
 	Table         *Table    `json:"table,omitempty"`    // of this run alone; absent where it has no condition
 	Relative      *Relative `json:"relative,omitempty"` // absent where the design asks for none
+	// Together has the figures of all blocks of the record; absent where that is this run alone.
+	Together *Together `json:"together,omitempty"`
 	// Wall says whether the server or its clients are the wall, where the design
 	// adds clients of a fleet.
 	Wall string `json:"wall,omitempty"`
@@ -148,6 +150,12 @@ type File struct {
 	BoundsNow map[int]gate.Bound `json:"bounds_now,omitempty"`
 	// WorkTables are those of profiles by kind of work.
 	WorkTables map[profiles.Kind]WorkTable `json:"work_tables,omitempty"`
+}
+
+// A Together has the figures of all blocks of a record, without profiles.
+type Together struct {
+	Conditions []Summary `json:"conditions"`
+	Table      *Table    `json:"table,omitempty"`
 }
 
 // A Record describes what verdicts rest on.
