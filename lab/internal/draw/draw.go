@@ -10,6 +10,7 @@
 package draw
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"math"
@@ -32,21 +33,15 @@ type Figure struct {
 }
 
 // Most is the largest value that a figure needs room for.
-func (f Figure) Most() float64 {
-	for _, v := range []*float64{f.High, f.Median, f.Below} {
-		if v != nil {
-			return *v
-		}
-	}
-	return 0
-}
+func (f Figure) Most() float64 { return known(f.High, f.Median, f.Below) }
 
 // Value is the median, or else the limit.
-func (f Figure) Value() float64 {
-	for _, v := range []*float64{f.Median, f.Below} {
-		if v != nil {
-			return *v
-		}
+func (f Figure) Value() float64 { return known(f.Median, f.Below) }
+
+// known is the first value that is there, or 0.
+func known(all ...*float64) float64 {
+	if v := cmp.Or(all...); v != nil {
+		return *v
 	}
 	return 0
 }

@@ -171,7 +171,7 @@ func Zooms(all []Zoom) string {
 		id := fmt.Sprintf("%s%d", z.Graph.Zooms, root.Zoom)
 		links = append(links, fmt.Sprintf(`<a href="#%s"><code>%s</code></a> %.0f&#160;%%`,
 			id, esc(fitted(root.Symbol, "", 300)), 100*z.Share))
-		p.ln(`<div class="zoom" id="%s" hidden="" data-pagefind-ignore="">`, id)
+		p.ln(`<div class="zoom" id="%s" hidden data-pagefind-ignore="">`, id)
 		p.ln(`<p><code>%s</code> with all it called: %.1f %% of %s, here at full width. <a href="#%s">Back to the whole</a></p>`,
 			strings.ReplaceAll(esc(root.Symbol), "/", "/<wbr/>"), 100*z.Share, esc(z.Of), z.Back)
 		p.ln("<div class=\"drawing\">%s\n</div>\n</div>", z.Graph.SVG())

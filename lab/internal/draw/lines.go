@@ -178,10 +178,7 @@ func (l Lines) strokes(over, y axis) (strokes, marks string, names, figures []la
 		points := slices.Clone(series.Points)
 		slices.SortStableFunc(points, func(a, b Point) int { return cmp.Compare(a.X, b.X) })
 		for _, q := range points {
-			x, v := over.px(q.X), q.Median
-			if v == nil {
-				v = q.Below
-			}
+			x, v := over.px(q.X), cmp.Or(q.Median, q.Below)
 			if v == nil {
 				continue
 			}

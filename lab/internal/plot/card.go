@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -120,7 +121,7 @@ func (b *Book) cardOfBars(of CardOf, keep setting.Levels, r Run, source string) 
 	if of.Metric == "throughput_rps" {
 		what = "Requests a second"
 	}
-	card := draw.CardOfBars(first(of.Caption, what+" by "+words.List(over)), source, bars)
+	card := draw.CardOfBars(cmp.Or(of.Caption, what+" by "+words.List(over)), source, bars)
 	return &card, nil
 }
 
@@ -143,7 +144,7 @@ func (of CardOf) label(c verdict.Summary, keys []string) (string, bool) {
 			}
 			said = append(said, name)
 		default:
-			said = append(said, first(of.Labels[l.String()], c.Shown[k]))
+			said = append(said, cmp.Or(of.Labels[l.String()], c.Shown[k]))
 		}
 	}
 	return draw.Short(strings.Join(said, ", "), 28), true

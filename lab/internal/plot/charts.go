@@ -453,7 +453,7 @@ func (b *Book) ratios(f Figure, runs []Run, across bool) (string, error) {
 		axis = strings.ToLower(over)
 	}
 	chart.Desc, chart.XLabel = strings.Join(said, " "), fmt.Sprintf("%s, ratio over %s", m.Label, axis)
-	note := first(f.Note,
+	note := cmp.Or(f.Note,
 		"Shaded where the claim wants the ratio; bars are intervals, and open marks are runs without one.")
 	if coarse {
 		note += " A bar without a mark is of figures recorded in coarse steps: all that the ratio may be."

@@ -153,7 +153,7 @@ func (b *Book) printedCores(f Figure) (string, error) {
 		for _, s := range row.States {
 			said = append(said, s.Name+" "+s.Shown)
 		}
-		text := first(strings.Join(said, ", "), "not recorded")
+		text := cmp.Or(strings.Join(said, ", "), "not recorded")
 		row.Text = side.name + ": " + text
 		all = append(all, upper(side.name)+": "+text+".")
 		chart.Groups[0].Rows = append(chart.Groups[0].Rows, row)

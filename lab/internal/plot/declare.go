@@ -170,7 +170,7 @@ func (b *Book) Draw(f Figure) (map[string]string, error) {
 	drawn, err := kind.draw(b, f, runs)
 	if err == nil && drawn == "" && f.Source != "measured" {
 		return nil, fmt.Errorf("no run of %s has %s; for what nobody has measured yet, say source = \"measured\"",
-			f.Exp, first(f.Metric, "such figures"))
+			f.Exp, cmp.Or(f.Metric, "such figures"))
 	}
 	return map[string]string{f.Name: strings.TrimSpace(drawn)}, err
 }

@@ -54,7 +54,7 @@ func (b *Book) flames(f Figure) (map[string]string, error) {
 		}
 		s.draw(out)
 	}
-	if both && diff.TotalBefore > 0 {
+	if both && diff.TotalBefore > 0 && diff.TotalAfter > 0 {
 		id := f.Name + "-d"
 		d := draw.Flame{Frame: draw.Frame{ID: id, Title: f.Title + ": the difference", Desc: diff.Words.Doc},
 			Root: changes(diff.Root), Full: diff.TotalBefore, Differs: true, Patterns: id}

@@ -306,7 +306,7 @@ func (b *Book) planned(f Figure) (string, error) {
 
 // machine is that of a side: its name, and its cores, or those of them that it may use.
 func (b *Book) machine(r Run, id, side string) string {
-	name, cpus := b.host(id), ""
+	name, cpus := b.Host(id), ""
 	if p := r.Results.Provenance; p != nil {
 		cpus = map[string]string{"client": p.ClientCPUs, "server": p.ServerCPUs}[side]
 	}

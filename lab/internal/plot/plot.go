@@ -7,6 +7,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -63,9 +64,9 @@ func (b *Book) experiment(name string) (*experiment.Experiment, error) {
 
 var ending = regexp.MustCompile(`[0-9a-f]{8}$`)
 
-// host names a host. Two machines of one model have the same name; each of them then has the
+// Host names a host as pages do. Two machines of one model have the same name; each of them then has the
 // end of its id beside it, or the whole id where that end is not enough.
-func (b *Book) host(id string) string {
+func (b *Book) Host(id string) string {
 	if b.names == nil {
 		b.names = map[string]string{}
 		count := map[string]int{}
@@ -94,15 +95,12 @@ func (b *Book) host(id string) string {
 	return b.names[id]
 }
 
-// Host is what pages call a host, which depends on how the others are called.
-func (b *Book) Host(id string) string { return b.host(id) }
-
 // server names the host of a run, with the clients of its fleet.
 func (b *Book) server(r Run) string {
 	if r.Fleet != nil {
-		return b.host(r.Host) + ", " + r.Fleet.With
+		return b.Host(r.Host) + ", " + r.Fleet.With
 	}
-	return b.host(r.Host)
+	return b.Host(r.Host)
 }
 
 // caption names a run: machine, day, and how many blocks it has.
@@ -192,29 +190,22 @@ func (b *Book) record(f Figure) (Run, bool) {
 	return r, true
 }
 
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
 // pick is the run or the table that is named, the record of a claim or with source = "measured", or
 // else the only table, of a host if one is named.
 func (b *Book) pick(f Figure) (Run, error) {
-	named := first(f.Run, f.Table)
+	named := cmp.Or(f.Run, f.Table)
 	if r, ok := b.record(f); ok && named == "" && f.Host == "" && (f.Claim != "" || f.Source == "measured") {
 		return r, nil
 	}
 	var found []Run
 	for _, r := range slices.Concat(b.Runs[f.Exp], b.tables(f.Exp)) {
-		if r.Run == named || named == "" && r.published() && first(f.Host, r.Host) == r.Host {
+		if r.Run == named || named == "" && r.published() && cmp.Or(f.Host, r.Host) == r.Host {
 			found = append(found, r)
 		}
 	}
 	if len(found) != 1 {
 		return Run{}, fmt.Errorf("%d of %s answer to %q; name a run by run, or a text's table by table",
-			len(found), f.Exp, first(named, first(f.Host, "the table of a text")))
+			len(found), f.Exp, cmp.Or(named, cmp.Or(f.Host, "the table of a text")))
 	}
 	return found[0], nil
 }
@@ -259,7 +250,7 @@ func matches(levels, wanted setting.Levels) bool {
 
 // text is a figure as pages print it, with its interval if there is room.
 func (r Run) text(f verdict.Figure, name string) (short, full string, err error) {
-	if short = first(f.Printed, f.Text); short == "" {
+	if short = cmp.Or(f.Printed, f.Text); short == "" {
 		return "", "", fmt.Errorf("derived/data/verdicts/%s/%s.json has no words for a figure of %s: "+
 			"add that metric to `metrics` in lab/experiments/%s.toml", r.Experiment, r.Run, name, r.Experiment)
 	}
