@@ -96,15 +96,87 @@ type Needs struct {
 	Cores    int    `toml:"cores"`     // logical CPUs of the server's host; see CoresFor
 }
 
-// The fields that some kinds take and others do not. Each kind has its own and
-// allows no others, so that no field is ignored.
-type fields struct{ metric, margin, bar, bound, walls, equals, over, profile bool }
+// A form is what one kind of claim says, which of the fields in kindFields it takes, and
+// what it asks of them beyond what all kinds ask. No other of these fields may be given, so
+// that none is ignored. A kind is a row here and a file in verdict.
+type form struct {
+	kind     Kind
+	meaning  string
+	requires []string
+	either   [][2]string // one of each two
+	may      []string
+	check    func(c *Claim) error // nil if it asks no more
+}
 
-var takes = map[Kind]fields{
-	Flat: {metric: true, margin: true, over: true}, Monotonic: {metric: true, margin: true, over: true},
-	Ratio: {metric: true, bar: true, over: true}, Bound: {bound: true}, Moves: {walls: true, margin: true, over: true},
-	Count: {metric: true, equals: true},
-	Share: {profile: true, bar: true}, Absent: {profile: true},
+// barOf is the choice of kinds that hold a figure against a bar.
+var barOf = [][2]string{{"at_least", "at_most"}}
+
+// forms has all kinds of claim.
+var forms = []form{
+	{Flat, "The metric is the same at all levels of a factor, within a margin: each ratio lies between 1/(1+margin) " +
+		"and 1+margin.", []string{"metric", "over", "margin"}, nil, []string{"levels"}, (*Claim).marginAboveNought},
+	{Ratio, "The metric at the factor's last level, over that at its first, is at least or at most a bar. With " +
+		"levels, it is the second of the two over the first.", []string{"metric", "over"}, barOf, []string{"levels"},
+		(*Claim).checkRatio},
+	{Monotonic, "The metric never falls by more than the margin from one level to the next, and the last level is " +
+		"above the first.", []string{"metric", "over", "margin"}, nil, []string{"levels"}, nil},
+	{Bound, "Every trial was limited by the named wall and by no other.", []string{"bound"}, nil, nil,
+		(*Claim).checkBound},
+	{Moves, "The wall is one at the factor's first level and another at its last, each met alone, and the use of both " +
+		"changes by the margin or more.", []string{"over", "margin", "from", "to"}, nil, nil, (*Claim).checkMoves},
+	{Count, "A count equals a setting's level, or that level and a number more.", []string{"metric", "equals"}, nil,
+		[]string{"plus"}, (*Claim).checkCount},
+	{Share, "A package, or a kind of work, has at least or at most a share of a profile.", []string{"profile"},
+		append([][2]string{{"package", "work"}}, barOf...), nil, (*Claim).checkProfile},
+	{Absent, "No sample of a profile has the package anywhere on its stack.", []string{"profile", "package"}, nil, nil,
+		(*Claim).checkProfile},
+}
+
+// kindFields are the fields that some kinds take and others do not.
+var kindFields = []string{"metric", "over", "levels", "margin", "bound", "from", "to", "equals", "plus", "profile",
+	"package", "work", "at_least", "at_most"}
+
+// given says which of kindFields a claim has.
+func (c *Claim) given() map[string]bool {
+	return map[string]bool{"metric": c.Metric != "", "over": c.Over != "", "levels": c.Levels != nil,
+		"margin": c.Margin != nil, "bound": c.Bound != "", "from": c.From != "", "to": c.To != "", "equals": c.Equals != "",
+		"plus": c.Plus != 0, "profile": c.Profile != "", "package": c.Package != "", "work": c.Work != "",
+		"at_least": c.AtLeast != nil, "at_most": c.AtMost != nil}
+}
+
+// words lists what the form takes.
+func (f form) words() string {
+	words := slices.Clone(f.requires)
+	for _, two := range f.either {
+		words = append(words, two[0]+" or "+two[1])
+	}
+	for _, name := range f.may {
+		words = append(words, "perhaps "+name)
+	}
+	return strings.Join(words, ", ")
+}
+
+// fits reports a field that the form takes and the claim lacks, or the other way round. Of
+// each two, the first stands for either.
+func (f form) fits(c *Claim) error {
+	given := c.given()
+	for _, two := range f.either {
+		if given[two[0]] && given[two[1]] {
+			return fmt.Errorf("%s and %s exclude each other", two[0], two[1])
+		}
+		given[two[0]], given[two[1]] = given[two[0]] || given[two[1]], false
+	}
+	for _, name := range kindFields {
+		wants := slices.Contains(f.requires, name) ||
+			slices.ContainsFunc(f.either, func(two [2]string) bool { return two[0] == name })
+		switch {
+		case wants && !given[name]:
+			return fmt.Errorf("kind %q lacks %s; it takes %s", f.kind, name, f.words())
+		case given[name] && !wants && !slices.Contains(f.may, name):
+			return fmt.Errorf("kind %q does not take %s; it takes %s", f.kind, name, f.words())
+		}
+	}
+	return nil
 }
 
 func (c *Claim) check(factors map[string]bool) error {
@@ -132,63 +204,84 @@ func (c *Claim) check(factors map[string]bool) error {
 	if c.Needs.Cores < 0 {
 		return fmt.Errorf("needs.cores = %d: give the least number of logical CPUs, or leave it out", c.Needs.Cores)
 	}
-	known := func(b string) bool { return slices.Contains(gate.WallNames(), b) }
-	if c.Needs.Bound != "" && !known(c.Needs.Bound) {
+	if c.Needs.Bound != "" && !isWall(c.Needs.Bound) {
 		return fmt.Errorf("needs.bound %q: no such wall; %s", c.Needs.Bound, strict.Instead(c.Needs.Bound, gate.WallNames()))
 	}
-	if c.Kind != Bound && c.Kind != Moves && c.Kind != Share && c.Kind != Absent {
-		if _, ok := metric.Lookup(c.Metric); !ok {
-			return fmt.Errorf("unknown metric %q; %s", c.Metric, strict.Instead(c.Metric, metric.Names()))
-		}
-	}
-	if (c.Kind == Flat || c.Kind == Ratio || c.Kind == Monotonic || c.Kind == Moves) && !factors[c.Over] {
-		return fmt.Errorf("over %q: no factor of that name; %s", c.Over,
-			strict.Instead(c.Over, slices.Sorted(maps.Keys(factors))))
-	}
-	want, ok := takes[c.Kind]
-	if !ok {
+	i := slices.IndexFunc(forms, func(f form) bool { return f.kind == c.Kind })
+	if i < 0 {
 		return fmt.Errorf("unknown kind %q; %s", c.Kind, strict.Instead(string(c.Kind), kindNames()))
 	}
-	has := fields{c.Metric != "", c.Margin != nil, c.AtLeast != nil || c.AtMost != nil, c.Bound != "", c.From != "" &&
-		c.To != "", c.Equals != "", c.Over != "", c.Profile != "" || c.Package != "" || c.Work != ""}
-	if has != want || c.Plus != 0 && c.Kind != Count || (c.From != "" || c.To != "") && c.Kind != Moves {
-		return fmt.Errorf("kind %q does not take these fields (flat and monotonic: over, margin; ratio: over and one of "+
-			"at_least, at_most; bound: bound and no metric; moves: over, from, to, margin; count: equals, plus; share: "+
-			"profile, package or work, and one of at_least, at_most; absent: profile, package)", c.Kind)
+	of := forms[i]
+	if err := of.fits(c); err != nil {
+		return err
 	}
-	if want.profile {
-		if err := c.checkProfile(); err != nil {
-			return err
-		}
-	}
-	switch some := c.Levels != nil; {
-	case some && c.Kind != Flat && c.Kind != Ratio && c.Kind != Monotonic:
-		return fmt.Errorf("levels: kind %q compares none; they are for flat, ratio and monotonic", c.Kind)
-	case some && c.Kind == Ratio && len(c.Levels) != 2:
-		return fmt.Errorf("levels: a ratio is of two, the second over the first; there are %d", len(c.Levels))
-	case some && len(c.Levels) < 2:
+	_, measured := metric.Lookup(c.Metric)
+	switch {
+	case c.Metric != "" && !measured:
+		return fmt.Errorf("unknown metric %q; %s", c.Metric, strict.Instead(c.Metric, metric.Names()))
+	case c.Over != "" && !factors[c.Over]:
+		return fmt.Errorf("over %q: no factor of that name; %s", c.Over,
+			strict.Instead(c.Over, slices.Sorted(maps.Keys(factors))))
+	case c.Levels != nil && len(c.Levels) < 2:
 		return errors.New("levels: name two or more, or leave them out to compare all")
-	case c.Margin != nil && !(*c.Margin >= 0 && *c.Margin < 10), (c.Kind == Flat || c.Kind == Moves) && *c.Margin == 0:
-		return errors.New("margin must be above 0 (monotonic: 0 or more) and below 10")
-	case c.Kind == Moves && *c.Margin >= 1:
-		return errors.New("margin is a share of what a wall can carry, and must be below 1")
-	case c.Kind == Moves && (!known(c.From) || !known(c.To) || c.From == c.To):
-		return fmt.Errorf("from %q and to %q: use two of wire, client-cpu and server-cpu", c.From, c.To)
-	case c.Kind == Moves && (c.From == string(gate.BoundWire) || c.To == string(gate.BoundWire)) && !c.Needs.LineRate:
-		return errors.New("a wall moves from or to a wire only where its line rate is known: needs.line_rate = true")
-	case c.Kind == Moves && c.Needs.Bound != "":
-		return errors.New("needs.bound is one wall of all trials, and moves names two; leave it out")
-	case c.AtLeast != nil && c.AtMost != nil:
-		return errors.New("at_least and at_most exclude each other")
+	case c.Margin != nil && !(*c.Margin >= 0 && *c.Margin < 10):
+		return errMargin
 	case c.AtLeast != nil && !bar(*c.AtLeast), c.AtMost != nil && !bar(*c.AtMost):
 		return errors.New("a ratio's bar, as a share's, must be a number above 0")
-	case c.Kind == Bound && !known(c.Bound):
+	case of.check != nil:
+		return of.check(c)
+	}
+	return nil
+}
+
+var errMargin = errors.New("margin must be above 0 (monotonic: 0 or more) and below 10")
+
+func (c *Claim) marginAboveNought() error {
+	if *c.Margin == 0 {
+		return errMargin
+	}
+	return nil
+}
+
+func (c *Claim) checkRatio() error {
+	if n := len(c.Levels); n != 0 && n != 2 {
+		return fmt.Errorf("levels: a ratio is of two, the second over the first; there are %d", n)
+	}
+	return nil
+}
+
+func (c *Claim) checkBound() error {
+	if !isWall(c.Bound) {
 		return fmt.Errorf("bound %q: no such wall; %s", c.Bound, strict.Instead(c.Bound, gate.WallNames()))
-	case c.Kind == Count && setting.Check(c.Equals, setting.Int(1)) != nil:
+	}
+	return nil
+}
+
+func (c *Claim) checkMoves() error {
+	wire := string(gate.BoundWire)
+	switch {
+	case *c.Margin == 0:
+		return errMargin
+	case *c.Margin >= 1:
+		return errors.New("margin is a share of what a wall can carry, and must be below 1")
+	case !isWall(c.From) || !isWall(c.To) || c.From == c.To:
+		return fmt.Errorf("from %q and to %q: use two of wire, client-cpu and server-cpu", c.From, c.To)
+	case (c.From == wire || c.To == wire) && !c.Needs.LineRate:
+		return errors.New("a wall moves from or to a wire only where its line rate is known: needs.line_rate = true")
+	case c.Needs.Bound != "":
+		return errors.New("needs.bound is one wall of all trials, and moves names two; leave it out")
+	}
+	return nil
+}
+
+func (c *Claim) checkCount() error {
+	if setting.Check(c.Equals, setting.Int(1)) != nil {
 		return fmt.Errorf("equals %q: no such numeric setting; %s", c.Equals, strict.Instead(c.Equals, setting.Numeric()))
 	}
 	return nil
 }
+
+func isWall(name string) bool { return slices.Contains(gate.WallNames(), name) }
 
 // checkProfile refuses what no profile can show.
 func (c *Claim) checkProfile() error {
@@ -196,10 +289,6 @@ func (c *Claim) checkProfile() error {
 		return fmt.Errorf("profile %q: no such kind of profile; %s", c.Profile, strict.Instead(c.Profile, profiles.Names()))
 	}
 	switch {
-	case (c.Package == "") == (c.Work == ""):
-		return errors.New("say either package or work")
-	case c.Kind == Absent && c.Work != "":
-		return errors.New("absent is about a package: a kind of work covers too much to be gone")
 	case c.Work != "" && !profiles.IsWork(c.Work):
 		return fmt.Errorf("work %q: no such kind of work; %s", c.Work, strict.Instead(c.Work, profiles.WorkNames()))
 	case c.Package != "" && profiles.PackageOf(c.Package+".F") != c.Package:

@@ -46,7 +46,7 @@ func TestRefusesLevelsThatCannotBeCompared(t *testing.T) {
 	for text, says := range map[string]string{
 		of("at_least = 1.5", "at_least = 1.5\nlevels = [1, 10, 50]"): "a ratio is of two, the second over the first; " +
 			"there are 3",
-		of(`bound = "wire"`, "bound = \"wire\"\nlevels = [1, 2]"): `kind "bound" compares none`,
+		of(`bound = "wire"`, "bound = \"wire\"\nlevels = [1, 2]"): `kind "bound" does not take levels`,
 	} {
 		if _, err := Parse("made-up", []byte(text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)

@@ -145,24 +145,24 @@ needs = { line_rate = true, cores = 4, bound = "wire" }`
 			`claims[0] "is-flat": at.workers: the claim compares`},
 		{"at no scalar", "over = \"workers\"\nmargin = 0.1", "over = \"workers\"\nmargin = 0.1\nat = { pipelining = [1] }",
 			`claims[0] "is-flat": at.pipelining`},
-		{"over nothing", "over = \"workers\"\nmargin = 0.1", "margin = 0.1", `claims[0] "is-flat": over "": no factor`},
-		{"flat without a margin", "margin = 0.1\n", "", `claims[0] "is-flat": kind "flat" does not take`},
+		{"over nothing", "over = \"workers\"\nmargin = 0.1", "margin = 0.1", `claims[0] "is-flat": kind "flat" lacks over`},
+		{"flat without a margin", "margin = 0.1\n", "", `claims[0] "is-flat": kind "flat" lacks`},
 		{"flat with a bar", "margin = 0.1", "margin = 0.1\nat_least = 1.0", `claims[0] "is-flat": kind "flat" does not take`},
 		{"flat with a bound", "margin = 0.1", "margin = 0.1\nbound = \"wire\"",
 			`claims[0] "is-flat": kind "flat" does not take`},
 		{"flat with plus", "margin = 0.1", "margin = 0.1\nplus = 1", `claims[0] "is-flat": kind "flat" does not take`},
 		{"ratio with a margin", "at_least = 1.5", "at_least = 1.5\nmargin = 0.1",
 			`claims[1] "more": kind "ratio" does not take`},
-		{"ratio without a bar", "at_least = 1.5\n", "", `claims[1] "more": kind "ratio" does not take`},
+		{"ratio without a bar", "at_least = 1.5\n", "", `claims[1] "more": kind "ratio" lacks`},
 		{"ratio with both bars", "at_least = 1.5", "at_least = 1.5\nat_most = 2.0",
 			`claims[1] "more": at_least and at_most exclude each other`},
-		{"monotonic without a margin", "margin = 0\n", "", `claims[3] "rises": kind "monotonic" does not take`},
+		{"monotonic without a margin", "margin = 0\n", "", `claims[3] "rises": kind "monotonic" lacks`},
 		{"bound over a factor", `bound = "wire"`, "bound = \"wire\"\nover = \"workers\"",
 			`claims[4] "wall": kind "bound" does not take`},
 		{"bound with a metric", `bound = "wire"`, "bound = \"wire\"\nmetric = \"throughput_rps\"",
 			`claims[4] "wall": kind "bound" does not take`},
 		{"bound with an unknown metric", `bound = "wire"`, "bound = \"wire\"\nmetric = \"speed\"", `claims[4] "wall": `},
-		{"count without equals", "equals = \"workers\"\n", "", `claims[5] "exact": kind "count" does not take`},
+		{"count without equals", "equals = \"workers\"\n", "", `claims[5] "exact": kind "count" lacks`},
 		{"count over a factor", "plus = 1", "over = \"workers\"", `claims[5] "exact": kind "count" does not take`},
 		{"count of what is no setting", `equals = "workers"`, `equals = "worker"`, `claims[5] "exact": equals "worker"`},
 		{"count of a text", `equals = "workers"`, `equals = "route"`, `claims[5] "exact": equals "route"`},
@@ -185,13 +185,13 @@ text = "It moves."
 why = "Made up."
 over = "workers"
 from = "wire"
-margin = 0.1`, `claims[4] "wall": kind "moves" does not take`},
+margin = 0.1`, `claims[4] "wall": kind "moves" lacks`},
 		{"a wall that moves, and has none to leave", bounded, `kind = "moves"
 text = "It moves."
 why = "Made up."
 over = "workers"
 to = "wire"
-margin = 0.1`, `claims[4] "wall": kind "moves" does not take`},
+margin = 0.1`, `claims[4] "wall": kind "moves" lacks`},
 		{"a wall that moves to itself", bounded, `kind = "moves"
 text = "It moves."
 why = "Made up."
@@ -211,7 +211,7 @@ text = "It moves."
 why = "Made up."
 over = "workers"
 from = "wire"
-to = "server-cpu"`, `claims[4] "wall": kind "moves" does not take`},
+to = "server-cpu"`, `claims[4] "wall": kind "moves" lacks`},
 		{"a wall that moves by nothing", bounded, `kind = "moves"
 text = "It moves."
 why = "Made up."

@@ -122,8 +122,8 @@ func Schema() []byte {
 	set(claim, "work", strict.OneOf(words(profiles.Works(),
 		func(w profiles.WorkDoc) strict.Word { return strict.Word{Name: string(w.Work), Meaning: w.Doc} })))
 	set(claim, "at", see("Levels"))
-	for _, k := range Claims() {
-		claim.AllOf = append(claim.AllOf, where("kind", k.Name, takes[Kind(k.Name)].schema()))
+	for _, f := range forms {
+		claim.AllOf = append(claim.AllOf, where("kind", string(f.kind), f.schema()))
 	}
 	strict.Describe(claim, map[string]string{
 		"id":       "*The claim's name: lower-case words joined by hyphens. It never changes once a run has been made.",
@@ -200,43 +200,17 @@ func where(field, value string, then *jsonschema.Schema) *jsonschema.Schema {
 }
 
 // schema asks for the kind's own fields and refuses those of others.
-func (f fields) schema() *jsonschema.Schema {
-	s := &jsonschema.Schema{Properties: jsonschema.NewProperties()}
-	either := func(names []string) {
-		choice := &jsonschema.Schema{}
-		for _, name := range names {
-			choice.OneOf = append(choice.OneOf, &jsonschema.Schema{Required: []string{name}})
-		}
-		s.AllOf = append(s.AllOf, choice)
+func (f form) schema() *jsonschema.Schema {
+	s := &jsonschema.Schema{Properties: jsonschema.NewProperties(), Required: f.requires}
+	takes := slices.Concat(f.requires, f.may)
+	for _, two := range f.either {
+		s.AllOf = append(s.AllOf, &jsonschema.Schema{OneOf: []*jsonschema.Schema{
+			{Required: two[:1]}, {Required: two[1:]}}})
+		takes = append(takes, two[:]...)
 	}
-	for _, of := range []struct {
-		taken bool
-		name  string
-	}{{f.metric, "metric"}, {f.over, "over"}, {f.margin, "margin"}, {f.bound, "bound"}, {f.walls, "from"}, {f.walls, "to"},
-		{f.equals, "equals"}, {f.profile, "profile"}} {
-		if of.taken {
-			s.Required = append(s.Required, of.name)
-		} else {
-			s.Properties.Set(of.name, jsonschema.FalseSchema)
-		}
-	}
-	for _, of := range []struct {
-		taken, choice bool
-		names         []string
-	}{
-		{f.bar, true, []string{"at_least", "at_most"}}, {f.profile, f.bar, []string{"package", "work"}},
-		{f.equals, false, []string{"plus"}},
-	} {
-		switch {
-		case !of.taken:
-			for _, name := range of.names {
-				s.Properties.Set(name, jsonschema.FalseSchema)
-			}
-		case of.choice:
-			either(of.names)
-		case of.names[0] == "package": // absent is about a package
-			s.Required = append(s.Required, "package")
-			s.Properties.Set("work", jsonschema.FalseSchema)
+	for _, name := range kindFields {
+		if !slices.Contains(takes, name) {
+			s.Properties.Set(name, jsonschema.FalseSchema)
 		}
 	}
 	return s
