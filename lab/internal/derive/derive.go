@@ -175,8 +175,8 @@ func (u *update) runs(x *experiment.Experiment, add func(path string, data []byt
 	sum := book.Sums[x.Name]
 	for _, of := range book.Runs[x.Name] {
 		r := of.Results
-		verdicts, err := results.Encode(of.File)
-		page, broken := encodePage(pages.PageOf(of.File, r))
+		verdicts, err := encodeLines(of.File, "id")
+		page, broken := encodeLines(pages.PageOf(of.File, r), "id", "seq")
 		sheet, bad := r.Sheet()
 		if err := errors.Join(err, broken, bad); err != nil {
 			return nil, fmt.Errorf("%s: %w", u.Root.Rel(u.Root.Result(r.Experiment, r.Run)), err)

@@ -4,17 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
-
-	"github.com/line-rate/line-rate/lab/internal/pages"
 )
 
-// encodePage writes a run's page with one line for each claim, condition, row
-// and trial.
-func encodePage(p *pages.Page) ([]byte, error) { return encodeLines(p, "id", "seq") }
-
-// encodeLines writes JSON without blanks, with a line for each object whose first
-// field has one of the names. With the usual indentation most of a deep value
-// would be blanks; on a single line no change could be read.
+// encodeLines writes JSON without blanks, with a line for each object whose first field
+// has one of the names, such as a claim or a trial. With the usual indentation most of a
+// deep value would be blanks; on a single line no change could be read.
 func encodeLines(v any, names ...string) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

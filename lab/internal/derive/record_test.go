@@ -107,8 +107,8 @@ func TestAWithdrawnClaimKeepsItsVerdicts(t *testing.T) {
 		"\n[[withdrawn]]\nid = \"threads-flat\"\nwhy = \"Its margin was wide.\"\n")
 	updated(t, root)
 	text := archivetest.Read(t, root.Verdict("11-threads", archivetest.Measured))
-	claims, withdrawn, ok := strings.Cut(text, `"withdrawn": [`)
-	if !ok || !strings.Contains(withdrawn, `"id": "threads-flat"`) || strings.Contains(claims, `"id": "threads-flat"`) {
+	claims, withdrawn, ok := strings.Cut(text, `"withdrawn":[`)
+	if !ok || !strings.Contains(withdrawn, `"id":"threads-flat"`) || strings.Contains(claims, `"id":"threads-flat"`) {
 		t.Errorf("the verdicts of the run:\n%s", text)
 	}
 	if strings.Contains(text, "threads-flatter") {
