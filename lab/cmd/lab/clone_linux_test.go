@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -113,21 +114,11 @@ budget_s = 3600
 route = "%s"
 connections = 4
 pipelining = 1
-[[factors]]
-name = "workers"
-levels = [1, 2]
 [block]
 slot_s = %d
 rounds = 1
 warmup_s = 0.1
-[[claims]]
-id = "count"
-kind = "count"
-text = "Workers are counted."
-why = "Made up."
-metric = "workers"
-equals = "workers"
-`
+` + archivetest.CountedWorkers
 
 const (
 	loopback = `kind = "loopback"`

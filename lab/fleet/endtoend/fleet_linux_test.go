@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/fleet/local"
+	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -43,21 +44,11 @@ generator = "http_load"
 connections = 12
 pipelining = 1
 client_workers = 0
-[[factors]]
-name = "workers"
-levels = [1, 2]
 [block]
 slot_s = 0.3
 rounds = 1
 warmup_s = 0.1
-[[claims]]
-id = "count"
-kind = "count"
-text = "Workers are counted."
-why = "Made up."
-metric = "workers"
-equals = "workers"
-`
+` + archivetest.CountedWorkers
 
 const experiment = "lab/experiments/99-tiny.toml"
 

@@ -13,13 +13,16 @@ kind = "loopback"
 route = "/read"
 connections = 4
 pipelining = 1
-[[factors]]
-name = "workers"
-levels = [1, 2]
 [block]
 slot_s = 1
 rounds = 1
 warmup_s = 0
+` + CountedWorkers
+
+// CountedWorkers is what small experiments compare and claim.
+const CountedWorkers = `[[factors]]
+name = "workers"
+levels = [1, 2]
 [[claims]]
 id = "count"
 kind = "count"
