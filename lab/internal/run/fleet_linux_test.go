@@ -261,7 +261,8 @@ func TestAnInterruptedFleetLeavesNothing(t *testing.T) {
 func TestAFileTellsNoName(t *testing.T) {
 	f := &results.File{Experiment: "x", NotApplicable: "Zeus.example is not reached, nor 10.0.0.7: the server",
 		Hosts:      results.Hosts{Server: "zeus-2c", Client: "zeus-2c"},
-		Conditions: []results.Condition{{ID: "c1"}}, Trials: []results.Trial{{Condition: "c1"}}}
+		Conditions: []results.Condition{{ID: "c1"}}, Trials: []results.Trial{{Condition: "c1"}},
+		Provenance: &results.Provenance{}}
 	for word, private := range map[string]bool{"zeus.example": true, "10.0.0.7": true, "0.0.7": false, "zeus": false,
 		"zeus-2c": true, "server": false, "": false, "hosts": false, "c1": false} {
 		if err := Private(f, word); (err != nil) != private {
