@@ -260,9 +260,3 @@ func known(m map[string]float64, names ...string) bool {
 	}
 	return true
 }
-
-// same tells whether two figures are equal within a relative difference. If
-// either is NaN, as for a rate that is not set, they are not the same.
-func same(a, b, part float64) bool {
-	return math.Abs(a-b) <= part*max(math.Abs(a), math.Abs(b), part)
-}
