@@ -114,7 +114,7 @@ fleet_tests() {
 fleet() { fleet_tests -short -parallel 4; }
 fleet_whole() { fleet_tests -parallel 4 -v; }
 playbooks() { node_modules/bats/bin/bats test/fleet/playbooks.bats; }
-data() { GOGC=400 .tools/bin/lab check; }
+data() { GOGC=400 .tools/bin/lab check && .tools/bin/lab derive --check; }
 shell() {
   command -v shellcheck >/dev/null || { echo "skip: no shellcheck for this platform"; return 0; }
   shellcheck --external-sources lab/scripts/*.sh lab/fleet/*.sh tools/*.sh test/*/*.sh test/workflows/{bin,made}/* .ci/run && shellcheck --shell=bash test/scripts/helper.bash

@@ -3,6 +3,7 @@
 // opens it, and no table hides a part of itself.
 
 const words = 1500 // at most, in the story of an entry
+const chapter = 1800 // at most, where a page tells several entries
 const screens = 12 // fewer, before the evidence of the median entry begins
 const phone = { width: 360, height: 780 }
 
@@ -20,13 +21,15 @@ export async function story (v) {
     const named = new Set([...document.querySelectorAll('.story a[href], .evidence .badge, .evidence .fold > p a[href]')].map((a) => a.hash && a.pathname === location.pathname ? a.hash.slice(1) : a.pathname))
     return {
       before: at.getBoundingClientRect().top + scrollY,
+      several: told.querySelectorAll('h2[id^="entry-"]').length > 1,
       words: told.textContent.split(/\s+/).filter((w) => /[\p{L}\p{N}]/u.test(w)).length,
       unnamed: claims.filter((h) => !named.has(h.id) && !named.has(h.querySelector('a').pathname)).map((h) => h.id),
       inside: claims[0]?.id
     }
   })
   if (!found) { v.say('an entry without a part for its evidence'); return NaN }
-  if (found.words > words) v.say(`the story has ${found.words} words, and at most ${words} are meant`)
+  const most = found.several ? chapter : words
+  if (found.words > most) v.say(`the story has ${found.words} words, and at most ${most} are meant`)
   for (const id of found.unnamed) v.say(`the claim #${id} is named neither in the story nor in its evidence`)
   if (found.inside) {
     await v.page.evaluate((id) => { location.hash = id }, found.inside)

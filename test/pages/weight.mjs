@@ -19,7 +19,7 @@ const budgets = [
   ['runs/*/*', 80, 1, 'a run carries every trial'],
   ['runs', 80, 1, 'a line for every experiment there is, with its newest runs'],
   ['hosts/*', 80, 1, 'a machine answers to every claim that it was held to'],
-  ['method', 70, 1, 'every rule, gate, warning and metric on one page'],
+  ['reference', 70, 1, 'every rule, gate, warning and metric on one page'],
   ['', 60, 1, 'any other page is words and a table, and the faces are most of it']
 ]
 const budgetOf = (kind) => budgets.find(([k]) => k === kind) ?? budgets.at(-1)

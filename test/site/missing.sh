@@ -14,7 +14,7 @@ trap 'rm -rf "$copy"' EXIT
 cp -R content layouts assets data derived "$copy/"
 # Files that the site only passes on make no difference, and each build would copy them.
 mkdir -p "$copy/lab" "$copy/aside" "$copy/test/site"
-cp -R lab/experiments "$copy/lab/"
+cp -R lab/experiments lab/servers.toml "$copy/lab/"
 cp -R test/site/fixture "$copy/test/site/"
 for f in config.toml test/site/config.toml; do
   awk '/^\[\[module.mounts\]\]/ { getline source; getline target; if (target ~ /"static/) next; $0 = $0 "\n" source "\n" target } 1' "$f" >"$copy/$f"
@@ -59,7 +59,8 @@ each() {
   checked=$((checked + $#))
 }
 
-runs=$(grep -rhoE '"record": "[^"]+' derived/data/claims | cut -d'"' -f4 | sort -u)
+# The lab's own experiments are on the method page, which is no entry.
+runs=$(grep -rhoE --exclude='aa-*' '"record": "[^"]+' derived/data/claims | cut -d'"' -f4 | sort -u)
 for kind in derived/data/verdicts data/results derived/data/results derived/pages/runs; do
   mapfile -t files < <(find "$kind" -type f | grep -F "$runs" | sort)
   each "${files[@]}"

@@ -14,6 +14,7 @@ import (
 )
 
 type deriveCall struct {
+	Check bool `help:"Fail where a page's words say more than the record that it shows."`
 	Hosts bool `help:"Also print the claims that several machines measured, and on how many of them the machines agree."`
 }
 
@@ -34,6 +35,16 @@ func (c deriveCall) do(_ context.Context, out io.Writer) (int, error) {
 	}
 	fmt.Fprintf(out, "%s with %s derived anew in %.1f s; %d had not changed\n", words.Count(done.Anew, "experiment"),
 		words.Count(done.Runs, "run"), time.Since(began).Seconds(), done.Experiments-done.Anew)
+	wrong := 0
+	for _, s := range done.Moved {
+		fmt.Fprintln(out, s)
+		if s.Wrong() {
+			wrong++
+		}
+	}
+	if c.Check && wrong > 0 {
+		return exitFailed, fmt.Errorf("%s more than the record", words.Count(wrong, "page says", "pages say"))
+	}
 	return exitHeld, nil
 }
 

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pelletier/go-toml/v2"
+
 	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/leash"
@@ -68,8 +70,8 @@ func (c *previewCall) do(ctx context.Context, out io.Writer) (int, error) {
 	return p.serve(ctx, c.Port, out)
 }
 
-// entryNamed finds the file of an entry by its name or by what stands before its first
-// hyphen.
+// entryNamed finds the file of an entry by its name, by what stands before its first hyphen, or, of
+// an entry that a chapter tells as well, by its number or its former name.
 func entryNamed(root journal.Root, asked string) (string, error) {
 	files, err := os.ReadDir(root.Path("content", "journal"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -83,7 +85,7 @@ func entryNamed(root journal.Root, asked string) (string, error) {
 			continue
 		}
 		names = append(names, name)
-		if number, _, _ := strings.Cut(name, "-"); number == asked {
+		if number, _, _ := strings.Cut(name, "-"); number == asked || slices.Contains(alsoTold(root.Entry(name)), asked) {
 			of = append(of, name)
 		}
 	}
@@ -96,6 +98,22 @@ func entryNamed(root journal.Root, asked string) (string, error) {
 		return "", fmt.Errorf("%d entries are called %s: %s", len(of), asked, strings.Join(of, ", "))
 	}
 	return "", fmt.Errorf("no entry %q in content/journal; %s", asked, strict.Instead(asked, names))
+}
+
+// alsoTold gives the numbers and former names of the entries under [[also]] in a page's front matter.
+func alsoTold(page string) (names []string) {
+	text, err := os.ReadFile(page)
+	parts := strings.SplitN(string(text), "+++\n", 3)
+	var front struct {
+		Also []struct{ Number, Was string } `toml:"also"`
+	}
+	if err != nil || len(parts) < 3 || toml.Unmarshal([]byte(parts[1]), &front) != nil {
+		return nil
+	}
+	for _, a := range front.Also {
+		names = append(names, a.Number, a.Was)
+	}
+	return names
 }
 
 // A preview is one page, and how Hugo is called for it.

@@ -133,6 +133,16 @@ func TestAPageIsBuilt(t *testing.T) {
 	w.leftBehind(before)
 }
 
+func TestAChapterIsFoundByEachOfItsNumbers(t *testing.T) {
+	w := newWorkshop(t)
+	w.write(w.root.Entry("95-a-chapter"), "+++\ntitle = \"A chapter\"\n\n[[also]]\nnumber = \"95b\"\nwas = \"95b-alone\"\n+++\n")
+	for _, asked := range []string{"95", "95-a-chapter", "95b", "95b-alone"} {
+		if name, err := entryNamed(w.root, asked); name != "95-a-chapter" || err != nil {
+			t.Errorf("%s: %q, %v", asked, name, err)
+		}
+	}
+}
+
 func TestPreviewRefusesInOneLine(t *testing.T) {
 	w := site(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

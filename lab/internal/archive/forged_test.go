@@ -183,7 +183,7 @@ func TestABrokenContributionIsRefusedInOneLine(t *testing.T) {
 			`/experiment: no experiment "11-thread"; did you mean "11-threads"?`},
 
 		{"a claim without a margin", claim("margin = 0.25\n", ""), archivetest.ThreadsDesign,
-			`claims[0] "threads-flat": kind "flat" does not take`},
+			`claims[0] "threads-flat": kind "flat" lacks margin`},
 		{"a claim without why", claim("why = \"A thread", "# \""), archivetest.ThreadsDesign,
 			`claims[0] "threads-flat": why is missing`},
 

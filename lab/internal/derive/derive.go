@@ -35,8 +35,9 @@ import (
 
 // A Done is what Update had to do.
 type Done struct {
-	Experiments, Anew int // all, and those that were derived anew
-	Runs              int // of the latter
+	Experiments, Anew int       // all, and those that were derived anew
+	Runs              int       // of the latter
+	Moved             []Summary // pages whose words do not go with their record
 }
 
 // An update brings the derived files of one journal up to date.
@@ -47,6 +48,7 @@ type update struct {
 	cards    map[string]map[string]plot.CardOf // by experiment and page
 	beside   map[string][]string               // the experiments of an experiment's page
 	byEntry  map[string]*audit.File            // audits
+	whose    map[string]pages.Whose            // claims that are not the journal's own, by EXPERIMENT/ID
 	done     Done
 }
 
@@ -57,7 +59,8 @@ func Update(root journal.Root) (Done, error) {
 	if err = refuse(faults, err); err != nil {
 		return Done{}, err
 	}
-	u := &update{Journal: j, cards: map[string]map[string]plot.CardOf{}, beside: map[string][]string{}}
+	u := &update{Journal: j, cards: map[string]map[string]plot.CardOf{}, beside: map[string][]string{},
+		whose: map[string]pages.Whose{}}
 	if u.program, err = program(); err != nil {
 		return Done{}, err
 	}
@@ -92,6 +95,9 @@ func Update(root journal.Root) (Done, error) {
 	}
 	if _, none := os.Stat(root.LedgerSheet()); err == nil && (changed || gone || none != nil) {
 		err = u.whole()
+	}
+	if err == nil {
+		err = u.moved()
 	}
 	u.done.Experiments = len(j.Experiments)
 	return u.done, err
@@ -299,12 +305,13 @@ func (u *update) whole() error {
 		if err != nil {
 			return err
 		}
-		ledger.Add(x, sum)
+		ledger.Add(x, sum, u.whose)
 	}
 	for path, v := range map[string]any{
 		u.Root.Metrics(): metric.Document(), u.Root.Names(): map[string][]glossary{"kinds": names()},
 		u.Root.Method(): pages.Rules(),
 		u.Root.Reach():  reach(u.Experiments), u.Root.Ledger(): ledger,
+		u.Root.Derived("pages", "score.json"): ledger.Score(),
 	} {
 		if err := encoded(path, v, put); err != nil {
 			return err

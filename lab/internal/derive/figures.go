@@ -45,6 +45,16 @@ func (u *update) drawings() (map[string][]drawing, error) {
 			if err := pins(text, figures, card); err != nil {
 				return nil, fmt.Errorf("%s: %w", u.Root.Rel(path), err)
 			}
+			front, err := frontOf(text)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", u.Root.Rel(path), err)
+			}
+			for _, claim := range front.Series {
+				u.whose[claim] = pages.Series
+			}
+			for _, claim := range front.Controls {
+				u.whose[claim] = pages.Control
+			}
 			for _, name := range experiments {
 				u.beside[name] = experiments
 			}

@@ -43,8 +43,8 @@ func newClone(t *testing.T) *clone {
 		"content/corrections"} {
 		c.must(os.CopyFS(filepath.Join(c.dir, dir), os.DirFS(filepath.Join(repository, dir))))
 	}
-	for _, page := range []string{"_index.md", "method.md", "reproduce.md", "contribute.md", "search.md",
-		"journal/_index.md"} {
+	for _, page := range []string{"_index.md", "method.md", "reference.md", "errata.md", "reproduce.md", "contribute.md",
+		"search.md", "journal/_index.md"} {
 		c.write("content/"+page, c.file("test/site/fixture/content/"+page))
 	}
 	c.write("config.toml", c.file("config.toml"))

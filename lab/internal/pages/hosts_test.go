@@ -181,15 +181,15 @@ func TestTheLedgerHasALineForEachClaimAndMachine(t *testing.T) {
 	x := sample.Design(t, "", sample.IsFlat, sample.Rename(sample.AtLeast, "d"))
 	l := NewLedger()
 	l.Add(x, OverHosts(x, []Made{{file("b", verdict.Refuted, 1, 0.9, 0), x},
-		{file("a", verdict.Reproduced, 2, 1.9, 2.1), x}}, nil))
+		{file("a", verdict.Reproduced, 2, 1.9, 2.1), x}}, nil), map[string]Whose{"made-up/d": Series})
 	got, err := l.CSV()
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `entry,experiment,claim,kind,text,host,client_host,run,verdict,blocks,for,against,ratio,low,high
-7,made-up,c,flat,t,a,a,run-a,reproduced,9,8,1,2,1.9,2.1
-7,made-up,c,flat,t,b,b,run-b,refuted,9,8,1,1,0.9,
-7,made-up,d,ratio,t,,,,,,,,,,
+	const want = `entry,experiment,claim,kind,whose,text,host,client_host,run,verdict,blocks,for,against,ratio,low,high
+7,made-up,c,flat,journal,t,a,a,run-a,reproduced,9,8,1,2,1.9,2.1
+7,made-up,c,flat,journal,t,b,b,run-b,refuted,9,8,1,1,0.9,
+7,made-up,d,ratio,series,t,,,,,,,,,,
 `
 	if string(got) != want {
 		t.Errorf("%s", got)

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"strconv"
 	"strings"
@@ -25,6 +26,7 @@ type LedgerClaim struct {
 	Claim      string                  `json:"claim"`
 	Kind       string                  `json:"kind"`
 	Text       string                  `json:"text"`
+	Whose      Whose                   `json:"whose"`
 	Criterion  string                  `json:"criterion"`
 	Says       string                  `json:"says"`
 	Verdicts   map[verdict.Verdict]int `json:"verdicts"`
@@ -62,11 +64,13 @@ const LedgerVersion = 1
 // NewLedger is an empty ledger.
 func NewLedger() *Ledger { return &Ledger{SchemaVersion: LedgerVersion, Claims: []LedgerClaim{}} }
 
-// Add adds the claims of an experiment.
-func (l *Ledger) Add(x *experiment.Experiment, h *Hosts) {
+// Add adds the claims of an experiment. whose has the claims, as EXPERIMENT/ID, that are not the
+// journal's own.
+func (l *Ledger) Add(x *experiment.Experiment, h *Hosts, whose map[string]Whose) {
 	for i, c := range x.Claims {
 		of := h.Claims[i]
 		claim := LedgerClaim{Entry: x.Entry, Experiment: x.Name, Claim: c.ID, Kind: string(c.Kind), Text: c.Text,
+			Whose:     cmp.Or(whose[x.Name+"/"+c.ID], Own),
 			Criterion: of.Criterion, Says: of.Says, Verdicts: of.Verdicts, Machines: []LedgerLine{}, Corrected: of.Corrected}
 		for _, on := range of.Hosts {
 			claim.Machines = append(claim.Machines,
@@ -83,10 +87,10 @@ func (l *Ledger) CSV() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	// Writing to a buffer cannot fail by itself; Error reports anything else.
-	_ = w.Write([]string{"entry", "experiment", "claim", "kind", "text", "host", "client_host", "run", "verdict", "blocks",
+	_ = w.Write([]string{"entry", "experiment", "claim", "kind", "whose", "text", "host", "client_host", "run", "verdict", "blocks",
 		"for", "against", "ratio", "low", "high"})
 	for _, c := range l.Claims {
-		head := []string{c.Entry, c.Experiment, c.Claim, c.Kind, c.Text}
+		head := []string{c.Entry, c.Experiment, c.Claim, c.Kind, string(c.Whose), c.Text}
 		lines := c.Machines
 		if len(lines) == 0 {
 			_ = w.Write(strict.Cells(append(head, make([]string, 10)...)))

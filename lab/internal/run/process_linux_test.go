@@ -46,7 +46,8 @@ func (s *scripted) group(t *testing.T) *group {
 		t.Fatal(err)
 	}
 	c := newClock()
-	g := &group{engine: &engine{plan: Plan{clock: c}, file: &results.File{}}, profiles: taken{}}
+	g := &group{engine: &engine{plan: Plan{clock: c}, file: &results.File{Provenance: &results.Provenance{Block: &results.BlockPlan{}}}},
+		profiles: taken{}}
 	for i, does := range s.servers {
 		g.sequence = append(g.sequence, i)
 		g.loads = append(g.loads, load{dir: dir, addr: "nowhere:" + string(rune('1'+i)), link: &topology.Link{},

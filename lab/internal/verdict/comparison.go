@@ -162,6 +162,7 @@ func (f *finding) effects() ([]Effect, []stats.Warning) {
 	var out []Effect
 	var all, kept []stats.Warning
 	for _, c := range f.comparisons {
+		c.effect.Spread = c.spread()
 		out, all = append(out, c.effect), append(all, c.warnings()...)
 	}
 	for _, w := range stats.AllWarnings {

@@ -97,18 +97,27 @@ func (c *comparison) figures() string {
 	if !c.fine {
 		said += ", as far as coarse figures tell"
 	}
-	switch low, high := math.Inf(1), 0.0; {
-	case e.HasInterval():
-		said += " (" + e.Interval() + ")"
-	case e.Pairs > 1:
-		for _, s := range c.spans {
-			if !s.blind {
-				low, high = min(low, s.least), max(high, s.most)
-			}
-		}
-		said += " (blocks from " + words.Range(low, words.Known(finite(high))) + ")"
+	if e.HasInterval() {
+		return said + " (" + e.Interval() + ")"
+	}
+	if spread := c.spread(); spread != "" {
+		said += " (" + spread + ")"
 	}
 	return said
+}
+
+// spread is the range of the ratios of several blocks without an interval, else empty.
+func (c *comparison) spread() string {
+	if c.effect.HasInterval() || c.effect.Pairs < 2 {
+		return ""
+	}
+	low, high := math.Inf(1), 0.0
+	for _, s := range c.spans {
+		if !s.blind {
+			low, high = min(low, s.least), max(high, s.most)
+		}
+	}
+	return "blocks from " + words.Range(low, words.Known(finite(high)))
 }
 
 // says makes the sentence of a comparison around its figure: "where RFS is off,

@@ -231,6 +231,8 @@ type Effect struct {
 	// Percent and Change are the ratio in percent, "135", and as a change, "+35".
 	Percent string `json:"percent,omitempty"`
 	Change  string `json:"change,omitempty"`
+	// Spread says how far the blocks' ratios lie apart, where they are too few for an interval.
+	Spread string `json:"spread,omitempty"`
 }
 
 // An Outcome is what an A/A control showed.

@@ -1,0 +1,206 @@
+package derive
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/pages"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+)
+
+// A Summary is a title, lede or line on the home page whose words go with another verdict than
+// the record has, or a sentence that counts blocks otherwise than the record does.
+type Summary struct {
+	Page    string          // its path in the repository
+	Claim   string          // as EXPERIMENT/ID
+	Assumes verdict.Verdict // by its words; empty of a sentence
+	Says    verdict.Verdict // by the record that the page shows; empty without one
+	Counts  string          // a sentence's word for blocks, as "every block"
+	For     int             // blocks of the record on the claim's side
+	Blocks  int
+}
+
+// Wrong reports whether the words say more than the record: they hold something for decided that it
+// does not, or count blocks wrongly. An open question that further blocks have decided is no fault.
+func (s Summary) Wrong() bool {
+	return s.Counts != "" || s.Assumes == verdict.Reproduced || s.Assumes == verdict.Refuted
+}
+
+// String is a line for the author.
+func (s Summary) String() string {
+	if s.Counts != "" {
+		return fmt.Sprintf("%s: a sentence with the verdict on %s has the words %q, and %d of %d blocks of the record lie "+
+			"on the claim's side: say how many", s.Page, s.Claim, s.Counts, s.For, s.Blocks)
+	}
+	return fmt.Sprintf("%s: [[rests]]: its title, lede and found assume that %s is %s, and the record says %s: write them anew",
+		s.Page, s.Claim, plain(s.Assumes), plain(s.Says))
+}
+
+// plain is a verdict in a sentence.
+func plain(v verdict.Verdict) string {
+	if v == "" {
+		return "nothing"
+	}
+	return strings.ReplaceAll(string(v), "-", " ")
+}
+
+// A rest is what a summary rests on.
+type rest struct {
+	Claim   string          `toml:"claim"`
+	Verdict verdict.Verdict `toml:"verdict"`
+}
+
+var (
+	judged = regexp.MustCompile(`\{\{< verdict exp="([^"]*)" claim="([^"]*)"[^>]*>\}\}`)
+	call   = regexp.MustCompile(`\{\{[<%].*?[>%]\}\}`)
+	counts = regexp.MustCompile(`(?i)\b(every|all|no|none)( of)?( the| its)? blocks?\b`)
+)
+
+// Summaries compares what pages say in short, and their counts of blocks, with the records that they
+// show. It needs what Update derives of each experiment.
+func Summaries(root journal.Root, xs []*experiment.Experiment) ([]Summary, error) {
+	records := map[string]pages.OnHost{} // by claim; empty without one
+	for _, x := range xs {
+		sum, err := OverHosts(root, x)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range sum.Claims {
+			records[x.Name+"/"+c.ID] = pages.OnHost{}
+			for _, on := range c.Hosts {
+				if on.Run == c.Own {
+					records[x.Name+"/"+c.ID] = on
+				}
+			}
+		}
+	}
+	var out []Summary
+	for _, dir := range []string{"", "journal"} {
+		all, err := filepath.Glob(root.Path("content", dir, "*.md"))
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range all {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			of, err := summaries(root.Rel(path), text, records)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, of...)
+		}
+	}
+	return out, nil
+}
+
+// summaries compares one page with the records of claims, by EXPERIMENT/ID.
+func summaries(page string, text []byte, records map[string]pages.OnHost) (out []Summary, err error) {
+	front, err := frontOf(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", page, err)
+	}
+	for _, r := range front.Rests {
+		on, known := records[r.Claim]
+		if !known {
+			return nil, fmt.Errorf("%s: [[rests]]: there is no claim %q; name one as EXPERIMENT/ID", page, r.Claim)
+		}
+		if on.Verdict != r.Verdict {
+			out = append(out, Summary{Page: page, Claim: r.Claim, Assumes: r.Verdict, Says: on.Verdict})
+		}
+	}
+	for _, claim := range slices.Concat(front.Series, front.Controls) {
+		if _, known := records[claim]; !known {
+			return nil, fmt.Errorf("%s: series or controls: there is no claim %q; name one as EXPERIMENT/ID", page, claim)
+		}
+	}
+	for _, s := range sentences(text) {
+		word := counts.FindString(call.ReplaceAllString(s, ""))
+		for _, of := range judged.FindAllStringSubmatch(s, -1) {
+			claim := of[1] + "/" + of[2]
+			if on := records[claim]; word != "" && 0 < on.For && on.For < on.Blocks {
+				out = append(out, Summary{Page: page, Claim: claim, Counts: word, For: on.For, Blocks: on.Blocks})
+			}
+		}
+	}
+	return out, nil
+}
+
+// A front is what a page's front matter says of claims, each as EXPERIMENT/ID.
+type front struct {
+	Rests    []rest   `toml:"rests"`    // those that title, lede and found rest on
+	Series   []string `toml:"series"`   // those of the text that the page tests
+	Controls []string `toml:"controls"` // those by which the lab tests itself
+}
+
+// frontOf reads what a page's front matter says of claims. It is empty without any.
+func frontOf(text []byte) (f front, err error) {
+	parts := bytes.SplitN(text, []byte("+++\n"), 3)
+	if len(parts) < 3 || len(parts[0]) > 0 {
+		return f, nil
+	}
+	if err := toml.Unmarshal(parts[1], &f); err != nil {
+		return f, fmt.Errorf("front matter: %w", err)
+	}
+	for _, r := range f.Rests {
+		switch r.Verdict {
+		case verdict.Reproduced, verdict.Refuted, verdict.Inconclusive, verdict.Invalid, verdict.NotApplicable:
+		default:
+			return f, fmt.Errorf("[[rests]]: verdict %q of %s is none: reproduced, refuted, inconclusive, invalid or "+
+				"not-applicable", r.Verdict, r.Claim)
+		}
+	}
+	return f, nil
+}
+
+// sentences splits a page at the ends of sentences and paragraphs. A stop within a shortcode is none.
+func sentences(text []byte) []string {
+	var out, calls []string
+	masked := call.ReplaceAllStringFunc(string(text), func(c string) string {
+		calls = append(calls, c)
+		return fmt.Sprintf("\x00%d\x00", len(calls)-1)
+	})
+	for _, s := range ends.Split(masked, -1) {
+		out = append(out, masks.ReplaceAllStringFunc(s, func(m string) string {
+			i, _ := strconv.Atoi(strings.Trim(m, "\x00"))
+			return calls[i]
+		}))
+	}
+	return out
+}
+
+var (
+	ends  = regexp.MustCompile(`[.!?:;]\s|\n\s*\n`)
+	masks = regexp.MustCompile("\x00[0-9]+\x00")
+)
+
+// moved derives, for each page whose words assume another verdict than the record has, what it says
+// above them.
+func (u *update) moved() error {
+	all, err := Summaries(u.Root, u.Experiments)
+	if err != nil {
+		return err
+	}
+	u.done.Moved = all
+	notices := map[string][]string{}
+	for _, s := range all {
+		if s.Assumes == "" {
+			continue
+		}
+		name := strings.TrimSuffix(filepath.Base(s.Page), ".md")
+		notices[name] = append(notices[name], fmt.Sprintf("The record has moved since this title and summary were written. "+
+			"They take %s for %s; it is %s now.", s.Claim, plain(s.Assumes), plain(s.Says)))
+	}
+	return encoded(u.Root.Derived("pages", "moved.json"), notices, put)
+}
