@@ -145,7 +145,9 @@ vnu() { node test/pages/vnu.mjs .tools/pages; }
 same() { GOGC=400 test/pages/same.sh; }
 links() { node test/pages/links.mjs .tools/pages; }
 weight() { node test/pages/weight.mjs .tools/pages; }
-machines() { node test/pages/machines.mjs .tools/pages && node test/pages/names.mjs .tools/pages; }
+machines() {
+  node test/pages/machines.mjs .tools/pages && node test/pages/names.mjs .tools/pages && python3 test/site/recompute.py .tools/pages
+}
 scripted() { node test/pages/scripts.mjs .tools/pages; }
 pages() { node test/pages/browse.mjs .tools/pages; }
 

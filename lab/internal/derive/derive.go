@@ -89,12 +89,22 @@ func Update(root journal.Root) (Done, error) {
 			changed = true
 		}
 	}
+	owners, err := json.Marshal(u.whose)
+	if err != nil {
+		return Done{}, err
+	}
+	owned := root.Derived("inputs", "whose.json")
+	if was, _ := os.ReadFile(owned); !bytes.Equal(was, owners) {
+		changed = true
+	}
 	gone, err := u.prune()
 	if err == nil {
 		err = u.together()
 	}
 	if _, none := os.Stat(root.LedgerSheet()); err == nil && (changed || gone || none != nil) {
-		err = u.whole()
+		if err = u.whole(); err == nil {
+			err = put(owned, owners)
+		}
 	}
 	if err == nil {
 		err = u.moved()
@@ -226,7 +236,7 @@ func encoded(path string, v any, add func(path string, data []byte) error) error
 
 // prune removes what was derived of experiments that are gone.
 func (u *update) prune() (gone bool, err error) {
-	has := map[string]bool{"lab": true, "texts": true, several: true}
+	has := map[string]bool{"lab": true, "texts": true, "whose": true, several: true}
 	for _, x := range u.Experiments {
 		has[x.Name] = true
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
@@ -70,5 +71,19 @@ func TestAPageIsReadBySentences(t *testing.T) {
 	got := sentences([]byte("One. Two {{< a b=\"1. 2\" >}}: three\n\nFour"))
 	if want := []string{"One", "Two {{< a b=\"1. 2\" >}}", "three", "Four"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// Whose a claim is stands in a page's front matter: the ledger follows it, though no run has changed.
+func TestTheLedgerFollowsWhoseClaimsAre(t *testing.T) {
+	root := archivetest.Clone(t)
+	updated(t, root)
+	page := root.Path("content", "journal", "11-three-flat-levers.md")
+	archivetest.Write(t, page, "+++\nseries = [\"11-threads/threads-flat\"]\n+++\n")
+	if done := updated(t, root); done.Anew != 0 {
+		t.Errorf("%+v", done)
+	}
+	if ledger := archivetest.Read(t, root.LedgerSheet()); !strings.Contains(ledger, "threads-flat,flat,series,") {
+		t.Error("the claim is the journal's own still")
 	}
 }
