@@ -308,7 +308,7 @@ func TestARealReportIsPosted(t *testing.T) {
 		t.Fatal(err)
 	}
 	hostile := "`<img src=x>` @octocat $\\\\href{x}{y}$ [a](https://example.org)"
-	profile := `{"schema_version":1,"id":"hostile","name":"` + hostile +
+	profile := `{"schema_version":2,"id":"hostile","name":"` + hostile +
 		`","cpu":"CPU","arch":"amd64","cores":2,"os":"linux"}`
 	if err := os.WriteFile(filepath.Join(root, "data/hosts/hostile.json"), []byte(profile), 0o644); err != nil {
 		t.Fatal(err)

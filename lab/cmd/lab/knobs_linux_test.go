@@ -179,7 +179,7 @@ func (c *clone) killed() {
 	for range 3 {
 		all := c.processes()
 		slices.SortStableFunc(all, func(a, b string) int {
-			restores := func(p string) int { return strings.Count(p, "tune") }
+			restores := func(p string) int { return strings.Count(p, "hold-worker") }
 			return restores(b) - restores(a)
 		})
 		for _, p := range all {

@@ -27,9 +27,12 @@ func (c tuneCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, fmt.Errorf("tune: %w; see lab tune -h", err)
 	}
+	var ended tune.Ended
 	switch err := call.Run(out, os.Stderr); {
 	case errors.Is(err, tune.ErrDiffers):
 		return exitNotHeld, nil
+	case errors.As(err, &ended) && ended.Status > 0:
+		return ended.Status, nil // the script has printed why
 	case err != nil:
 		return exitFailed, err
 	}

@@ -97,5 +97,5 @@ func TestAKilledRunLeavesItsSettingToNoOther(t *testing.T) {
 	r.clean()
 }
 
-// restores is 1 of a process of the lab that would turn a setting back.
-func restores(p local.Process) int { return strings.Count(strings.Join(p.Args, " "), "tune") }
+// restores tells how directly a process of the lab would turn a setting back.
+func restores(p local.Process) int { return strings.Count(strings.Join(p.Args, " "), "hold-worker") }

@@ -57,7 +57,7 @@ func (r *rows) chart(f Frame, defs string) string {
 	for _, t := range r.ticks {
 		anchor := ""
 		switch {
-		case t.px < 10:
+		case t.px < 9*float64(len(t.text)): // its half would leave the drawing
 			anchor = ` text-anchor="start"`
 		case t.px > 970:
 			anchor = ` text-anchor="end"`

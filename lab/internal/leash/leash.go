@@ -39,9 +39,6 @@ type Spec struct {
 	// Held says that the command is one that calls Hold, and so ends with its
 	// input, which is then the lab's: Stdin is not used.
 	Held bool
-	// Lasting says that the command ends by itself when its input does, however the lab
-	// ends, and so has time to put back what it has changed.
-	Lasting bool
 }
 
 // A Proc is a started process.
@@ -94,9 +91,6 @@ func Start(s Spec) (*Proc, error) {
 		p.cmd.Stdout = s.Stdout
 	}
 	p.cmd.SysProcAttr = attributes()
-	if s.Held || s.Lasting {
-		p.cmd.SysProcAttr = heldAttributes()
-	}
 	// A grandchild may keep the pipes open after the child has ended.
 	p.cmd.WaitDelay = 2 * time.Second
 	if s.Held {
@@ -106,6 +100,7 @@ func Start(s Spec) (*Proc, error) {
 		}
 		defer theirs.Close()
 		p.cmd.Stdin, p.lifeline = theirs, ours
+		p.cmd.SysProcAttr = heldAttributes()
 	}
 	started := make(chan error)
 	starter() <- func() { started <- p.cmd.Start() }

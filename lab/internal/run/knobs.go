@@ -154,7 +154,7 @@ func (l load) hold(ctx context.Context, k knob) (held, error) {
 	ready := make(chan struct{}, 1)
 	// The caller's environment says where the original values are kept.
 	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: argv,
-		Env: leash.Caller("HOME", "XDG_STATE_HOME", "LINE_RATE_STATE"), Stdin: r, Lasting: true, Lines: func(line string) {
+		Env: leash.Caller("HOME", "XDG_STATE_HOME", "LINE_RATE_STATE"), Stdin: r, Lines: func(line string) {
 			if line == "tune ready" {
 				ready <- struct{}{}
 			}

@@ -73,6 +73,12 @@ func TestAHoldEndsHoweverItsCallerEnds(t *testing.T) {
 		"standard input closes": func(h *holder) error { return h.in.Close() },
 		"SIGTERM":               func(h *holder) error { return h.cmd.Process.Signal(syscall.SIGTERM) },
 		"SIGINT":                func(h *holder) error { return h.cmd.Process.Signal(syscall.SIGINT) },
+		// A leash does this to a process whose lab was killed.
+		"kill -9 of the process that was started": func(h *holder) error { return h.cmd.Process.Kill() },
+		"kill -9 of its whole group": func(h *holder) error {
+			return syscall.Kill(-h.cmd.Process.Pid,
+				syscall.SIGKILL)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := d.tree(t)
@@ -87,7 +93,7 @@ func TestAHoldEndsHoweverItsCallerEnds(t *testing.T) {
 			if err := end(h); err != nil {
 				t.Fatal(err)
 			}
-			if err := h.cmd.Wait(); err != nil {
+			if err := h.cmd.Wait(); err != nil && !strings.HasPrefix(name, "kill") {
 				t.Errorf("it ended with %v\n%s", err, h.errs.String())
 			}
 			within(t, "the values are back", func() bool { return maps.Equal(before, snapshot(t, root)) })
@@ -188,8 +194,9 @@ func TestAHoldThatIsKilledIsRestoredByHand(t *testing.T) {
 		cmd := process("rps", "hold", "--dev", d.dev)
 		cmd.Env = append(cmd.Env, stopVariable+"="+writes)
 		out, err := cmd.CombinedOutput()
-		if cmd.ProcessState.ExitCode() >= 0 {
-			t.Errorf("not killed before write %s: %v, %s", writes, err, out)
+		if err == nil || !strings.Contains(string(out), "was killed; restore brings them back") ||
+			cmd.ProcessState.ExitCode() != 3 {
+			t.Errorf("killed before write %s: %v, %s", writes, err, out)
 		}
 		if out := must(t, "show"); strings.Count(out, "rps_cpus") != 8 {
 			t.Errorf("held:\n%s", out)

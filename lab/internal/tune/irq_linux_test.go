@@ -13,7 +13,7 @@ func TestInterruptsAreNotPinnedWhileIrqbalanceRuns(t *testing.T) {
 	root := d.tree(t)
 	put(t, root, "/proc/812/comm", "irqbalance\n")
 	refused(t, root, "irqbalance runs (process 812)", "irq-pin", "apply", "--dev", d.dev, "--cpus", "0")
-	refused(t, root, "tune-irqbalance.sh apply", "irq-pin", "hold", "--dev", d.dev, "--cpus", "0")
+	refused(t, root, "tune-irqbalance.sh apply", "irq-pin", worker, "--dev", d.dev, "--cpus", "0")
 	if err := Reach("irq-pin", []string{"--dev", d.dev, "--cpus", "0"}); !errors.As(err, new(Unavailable)) {
 		t.Errorf("Reach: %v", err)
 	}

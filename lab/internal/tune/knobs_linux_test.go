@@ -107,7 +107,7 @@ func TestWhatDoesNotFitIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 			args := strings.Fields(c.args)
 			refused(t, root, c.words, args...)
 			hold := slices.Clone(args)
-			hold[1] = "hold"
+			hold[1] = worker
 			refused(t, root, c.words, hold...)
 			err := Reach(args[0], args[2:])
 			if c.words == "--dev is missing" {

@@ -3,6 +3,7 @@ package tune
 import (
 	"errors"
 	"flag"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -36,6 +37,11 @@ func TestOptionsAndActionsStandInAnyOrder(t *testing.T) {
 		c, err := Read(args)
 		if err != nil || c.action != "verify" || c.options.dev != "x" || c.options.cpus != "0" {
 			t.Errorf("%q: %+v, %v", args, c, err)
+		}
+		// A hold passes these on to its worker.
+		again, err := Read(append([]string{"rps", worker}, c.args...))
+		if err != nil || !reflect.DeepEqual(again.options, c.options) {
+			t.Errorf("%q became %q: %v", args, c.args, err)
 		}
 	}
 }

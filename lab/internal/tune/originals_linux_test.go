@@ -60,7 +60,7 @@ func TestAJournalThatCannotBeReadIsOneLineAndNothingIsWritten(t *testing.T) {
 			before := snapshot(t, root, os.Getenv("LINE_RATE_STATE"))
 			for _, args := range [][]string{
 				{"restore"}, {"mtu", "restore"}, {"rps", "apply", "--dev", d.dev},
-				{"mtu", "hold", "--dev", d.dev, "--entries", "1400"}, {"show"}, {"mtu", "show", "--dev", d.dev},
+				{"mtu", worker, "--dev", d.dev, "--entries", "1400"}, {"show"}, {"mtu", "show", "--dev", d.dev},
 			} {
 				out, errs, err := lab(args...)
 				if err == nil || strings.Contains(err.Error(), "\n") || errs != "" || out != "" {

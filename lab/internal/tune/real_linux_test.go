@@ -235,7 +235,7 @@ func TestRealHoldsEndWithTheirCaller(t *testing.T) {
 	for i, h := range all {
 		if i%2 == 0 {
 			h.in.Close()
-		} else if err := h.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		} else if err := h.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -30,11 +30,11 @@
 // # Hold
 //
 // "hold" is for programs: it applies, prints "tune ready", and restores what it
-// applied when its standard input closes or it gets a signal. The kernel closes
-// its input however the caller ends. If the hold itself is killed, the next run
-// restores what it has left. A target whose original is held already is refused,
-// since another apply is in force there. Several holds may run at once on
-// different targets.
+// applied when its standard input closes or it gets a signal. A second process
+// does the work and watches the first, so the values are restored however the
+// caller ends. A target whose original is held already is refused, since
+// another apply is in force there. Several holds may run at once on different
+// targets.
 //
 // # Limits
 //
@@ -72,12 +72,13 @@ func unavailable(format string, args ...any) error { return Unavailable{fmt.Spri
 var ErrDiffers = errors.New("some values differ from what these arguments set")
 
 // actions are what can be done with a knob.
-var actions = []string{"show", "plan", "apply", "verify", "restore", "hold", "reach"}
+var actions = []string{"show", "plan", "apply", "verify", "restore", "hold", "reach", worker}
 
 // A Call is one parsed command line.
 type Call struct {
 	knob    *knob // nil for all knobs
 	action  string
+	args    []string // as given, without knob and action
 	options options
 	fs      *flag.FlagSet
 }
@@ -107,6 +108,7 @@ func Read(args []string) (c *Call, err error) {
 		} else if err != nil {
 			return nil, fmt.Errorf("%w; see -h", err)
 		}
+		c.args = append(c.args, left[:len(left)-c.fs.NArg()]...)
 		if c.fs.NArg() == 0 {
 			break
 		}
@@ -116,14 +118,14 @@ func Read(args []string) (c *Call, err error) {
 			c.action = word
 			continue
 		}
-		rest = append(rest, word)
+		rest, c.args = append(rest, word), append(c.args, word)
 	}
 	if c.action == "" {
 		c.action = "plan"
 	}
 	if c.knob != nil {
 		if len(rest) > 0 {
-			err = fmt.Errorf("%q is neither an option nor one of %s", rest[0], strings.Join(actions, ", "))
+			err = fmt.Errorf("%q is neither an option nor one of %s", rest[0], strings.Join(actions[:6], ", "))
 		}
 	} else if len(rest) > 0 {
 		err = fmt.Errorf("%s of all knobs takes no %q", c.action, rest[0])
@@ -137,7 +139,13 @@ func Read(args []string) (c *Call, err error) {
 // Run does what the call says. Results are written to out, remarks to errs. The
 // error is ErrDiffers where verify found differences, which are listed in out.
 func (c *Call) Run(out, errs io.Writer) error {
-	err := inside(func() error { return c.run(out, errs) })
+	var err error
+	if c.action == "hold" {
+		// The front needs no view of /sys: its worker makes one.
+		err = c.front(out, errs)
+	} else {
+		err = inside(func() error { return c.run(out, errs) })
+	}
 	if err != nil && c.knob != nil && !errors.Is(err, ErrDiffers) {
 		return fmt.Errorf("tune %s: %w", c.knob.name, err)
 	}
@@ -175,7 +183,7 @@ func (c *Call) run(out, errs io.Writer) error {
 			s.file())
 		return nil
 	}
-	return c.hold(m, changes, out, errs)
+	return c.work(m, changes, out, errs)
 }
 
 // Reach tells beforehand whether a setting can be changed here: nil, or

@@ -43,11 +43,14 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		err = call.Run(os.Stdout, os.Stderr)
 	}
+	var ended Ended
 	switch {
 	case err == nil:
 		os.Exit(0)
 	case errors.Is(err, ErrDiffers):
 		os.Exit(1)
+	case errors.As(err, &ended) && ended.Status > 0:
+		os.Exit(ended.Status)
 	}
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(3)

@@ -14,7 +14,7 @@ import (
 
 // apply saves the originals of all changes and then writes. If it fails
 // half-way, it restores what it wrote and forgets what it saved; records of an
-// earlier apply stay. A hold refuses a target whose original is held.
+// earlier apply stay. A hold's worker refuses a target whose original is held.
 func (c *Call) apply(m *machine, changes []change, errs io.Writer) (written int, s *session, err error) {
 	// Checked before a state directory is made, which may not be allowed.
 	if err := c.knob.reach(m, changes); err != nil {
@@ -28,7 +28,7 @@ func (c *Call) apply(m *machine, changes []change, errs io.Writer) (written int,
 		return 0, nil, err
 	}
 	for _, ch := range changes {
-		if h := s.held(ch.target); c.action == "hold" && h >= 0 {
+		if h := s.held(ch.target); c.action == worker && h >= 0 {
 			r := s.Records[h]
 			return 0, nil, fmt.Errorf("the original of %s is held since %s (%s): an apply is in force; restore it first: "+
 				"tune-%s.sh restore",
@@ -38,7 +38,7 @@ func (c *Call) apply(m *machine, changes []change, errs io.Writer) (written int,
 	s.forget(errs)
 	saved := slices.Clone(s.Records)
 	var by *keeper
-	if c.action == "hold" {
+	if c.action == worker {
 		by = itself()
 	}
 	for _, ch := range changes {
