@@ -2,7 +2,7 @@
 // evidence, every claim of the entry is named in the text, a link into a folded part
 // opens it, and no table hides a part of itself.
 
-const words = 1500 // at most, in the story of an entry
+const words = 1200 // at most, in the story of an entry
 const chapter = 1800 // at most, where a page tells several entries
 const screens = 12 // fewer, before the evidence of the median entry begins
 const phone = { width: 360, height: 780 }

@@ -141,7 +141,7 @@ func (on *started) or(err error) error {
 	if on == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	for range 10 {
+	for range 50 {
 		if on.gone() && on.proc.ExitCode() == leash.Forked {
 			return on.ended()
 		}

@@ -143,7 +143,7 @@ func look(t *testing.T, change func(*Options), servers ...Server) ([]Look, []str
 
 func TestServersThatCannotBeComparedAreRefusedAndEnded(t *testing.T) {
 	t.Setenv("COMPARED_DATABASE", "db:1")
-	soon := func(o *Options) { o.Ready = 300 * time.Millisecond }
+	soon := func(o *Options) { o.Ready = 2 * time.Second }
 	for _, c := range []struct {
 		how    string
 		change func(*Options)

@@ -66,24 +66,27 @@ func TestReportsThatCannotBe(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(p, 2)
-			f.clients[1].lies = c.lies
-			plan := p.onFleet(c.block, f)
-			made, err := Do(t.Context(), plan, &watching{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			told := c.closes == ""
-			for _, one := range made.File.Trials {
-				told = told || slices.ContainsFunc(one.Reasons, func(r results.Reason) bool {
-					return r.Gate == c.closes && strings.HasPrefix(r.Detail, "client 2: ") && strings.Contains(r.Detail, c.says)
-				})
-				if c.closes != "" && one.Valid || c.closes == "" && closed(one, gate.Misreport, gate.WrongAnswer) {
-					t.Errorf("%s: %q", one.Condition, one.Reasons)
+			// A client that came late to a slot is told of that instead: on a busy machine perhaps to each.
+			told, file := false, (*results.File)(nil)
+			for try := 0; try < 3 && !told; try++ {
+				f := newFleet(p, 2)
+				f.clients[1].lies = c.lies
+				made, err := Do(t.Context(), p.onFleet(c.block, f), &watching{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				told, file = c.closes == "", made.File
+				for _, one := range file.Trials {
+					told = told || slices.ContainsFunc(one.Reasons, func(r results.Reason) bool {
+						return r.Gate == c.closes && strings.HasPrefix(r.Detail, "client 2: ") && strings.Contains(r.Detail, c.says)
+					})
+					if c.closes != "" && one.Valid || c.closes == "" && closed(one, gate.Misreport, gate.WrongAnswer) {
+						t.Errorf("%s: %q", one.Condition, one.Reasons)
+					}
 				}
 			}
-			if !told { // a client that came late to a slot is told of that instead, but not to each
-				t.Errorf("no trial is invalid by %s: %+v", c.closes, made.File.Trials)
+			if !told {
+				t.Errorf("no trial is invalid by %s: %+v", c.closes, file.Trials)
 			}
 		})
 	}
