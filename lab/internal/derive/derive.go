@@ -48,6 +48,7 @@ type update struct {
 	cards    map[string]map[string]plot.CardOf // by experiment and page
 	beside   map[string][]string               // the experiments of an experiment's page
 	byEntry  map[string]*audit.File            // audits
+	pages    []page                            // of content
 	whose    map[string]pages.Whose            // claims that are not the journal's own, by EXPERIMENT/ID
 	done     Done
 }

@@ -25,7 +25,14 @@ type drawing struct {
 // several is where figures of more than one experiment are, among those of each.
 const several = "several"
 
-// drawings reads what all pages declare, by the experiment that a figure is of.
+// A page is a file of content, with what its front matter says of claims.
+type page struct {
+	path  string // in the repository
+	text  []byte
+	front front
+}
+
+// drawings reads all pages, and what they declare by the experiment that a figure is of.
 func (u *update) drawings() (map[string][]drawing, error) {
 	out := map[string][]drawing{}
 	for _, dir := range []string{"", "journal"} {
@@ -49,6 +56,7 @@ func (u *update) drawings() (map[string][]drawing, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", u.Root.Rel(path), err)
 			}
+			u.pages = append(u.pages, page{u.Root.Rel(path), text, front})
 			for _, claim := range front.Series {
 				u.whose[claim] = pages.Series
 			}

@@ -1,9 +1,7 @@
 package derive
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,9 +10,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/pages"
+	"github.com/line-rate/line-rate/lab/internal/plot"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -42,8 +39,8 @@ func (s Summary) String() string {
 		return fmt.Sprintf("%s: a sentence with the verdict on %s has the words %q, and %d of %d blocks of the record lie "+
 			"on the claim's side: say how many", s.Page, s.Claim, s.Counts, s.For, s.Blocks)
 	}
-	return fmt.Sprintf("%s: [[rests]]: its title, lede and found assume that %s is %s, and the record says %s: write them anew",
-		s.Page, s.Claim, plain(s.Assumes), plain(s.Says))
+	return fmt.Sprintf("%s: [[rests]]: its title, lede and found assume that %s is %s, and the record says %s: write "+
+		"them anew", s.Page, s.Claim, plain(s.Assumes), plain(s.Says))
 }
 
 // plain is a verdict in a sentence.
@@ -66,12 +63,12 @@ var (
 	counts = regexp.MustCompile(`(?i)\b(every|all|no|none)( of)?( the| its)? blocks?\b`)
 )
 
-// Summaries compares what pages say in short, and their counts of blocks, with the records that they
-// show. It needs what Update derives of each experiment.
-func Summaries(root journal.Root, xs []*experiment.Experiment) ([]Summary, error) {
+// summaries compares what pages say in short, and their counts of blocks, with the records that they
+// show. It needs what is derived of each experiment.
+func (u *update) summaries() (out []Summary, err error) {
 	records := map[string]pages.OnHost{} // by claim; empty without one
-	for _, x := range xs {
-		sum, err := OverHosts(root, x)
+	for _, x := range u.Experiments {
+		sum, err := OverHosts(u.Root, x)
 		if err != nil {
 			return nil, err
 		}
@@ -84,53 +81,38 @@ func Summaries(root journal.Root, xs []*experiment.Experiment) ([]Summary, error
 			}
 		}
 	}
-	var out []Summary
-	for _, dir := range []string{"", "journal"} {
-		all, err := filepath.Glob(root.Path("content", dir, "*.md"))
+	for _, p := range u.pages {
+		of, err := p.summaries(records)
 		if err != nil {
 			return nil, err
 		}
-		for _, path := range all {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				return nil, err
-			}
-			of, err := summaries(root.Rel(path), text, records)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, of...)
-		}
+		out = append(out, of...)
 	}
 	return out, nil
 }
 
-// summaries compares one page with the records of claims, by EXPERIMENT/ID.
-func summaries(page string, text []byte, records map[string]pages.OnHost) (out []Summary, err error) {
-	front, err := frontOf(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", page, err)
-	}
-	for _, r := range front.Rests {
+// summaries compares a page with the records of claims, by EXPERIMENT/ID.
+func (p page) summaries(records map[string]pages.OnHost) (out []Summary, err error) {
+	for _, r := range p.front.Rests {
 		on, known := records[r.Claim]
 		if !known {
-			return nil, fmt.Errorf("%s: [[rests]]: there is no claim %q; name one as EXPERIMENT/ID", page, r.Claim)
+			return nil, fmt.Errorf("%s: [[rests]]: there is no claim %q; name one as EXPERIMENT/ID", p.path, r.Claim)
 		}
 		if on.Verdict != r.Verdict {
-			out = append(out, Summary{Page: page, Claim: r.Claim, Assumes: r.Verdict, Says: on.Verdict})
+			out = append(out, Summary{Page: p.path, Claim: r.Claim, Assumes: r.Verdict, Says: on.Verdict})
 		}
 	}
-	for _, claim := range slices.Concat(front.Series, front.Controls) {
+	for _, claim := range slices.Concat(p.front.Series, p.front.Controls) {
 		if _, known := records[claim]; !known {
-			return nil, fmt.Errorf("%s: series or controls: there is no claim %q; name one as EXPERIMENT/ID", page, claim)
+			return nil, fmt.Errorf("%s: series or controls: there is no claim %q; name one as EXPERIMENT/ID", p.path, claim)
 		}
 	}
-	for _, s := range sentences(text) {
+	for _, s := range sentences(p.text) {
 		word := counts.FindString(call.ReplaceAllString(s, ""))
 		for _, of := range judged.FindAllStringSubmatch(s, -1) {
 			claim := of[1] + "/" + of[2]
 			if on := records[claim]; word != "" && 0 < on.For && on.For < on.Blocks {
-				out = append(out, Summary{Page: page, Claim: claim, Counts: word, For: on.For, Blocks: on.Blocks})
+				out = append(out, Summary{Page: p.path, Claim: claim, Counts: word, For: on.For, Blocks: on.Blocks})
 			}
 		}
 	}
@@ -146,17 +128,11 @@ type front struct {
 
 // frontOf reads what a page's front matter says of claims. It is empty without any.
 func frontOf(text []byte) (f front, err error) {
-	parts := bytes.SplitN(text, []byte("+++\n"), 3)
-	if len(parts) < 3 || len(parts[0]) > 0 {
-		return f, nil
-	}
-	if err := toml.Unmarshal(parts[1], &f); err != nil {
+	if err := toml.Unmarshal(plot.FrontMatter(text), &f); err != nil {
 		return f, fmt.Errorf("front matter: %w", err)
 	}
 	for _, r := range f.Rests {
-		switch r.Verdict {
-		case verdict.Reproduced, verdict.Refuted, verdict.Inconclusive, verdict.Invalid, verdict.NotApplicable:
-		default:
+		if r.Verdict.Meaning() == "" {
 			return f, fmt.Errorf("[[rests]]: verdict %q of %s is none: reproduced, refuted, inconclusive, invalid or "+
 				"not-applicable", r.Verdict, r.Claim)
 		}
@@ -188,7 +164,7 @@ var (
 // moved derives, for each page whose words assume another verdict than the record has, what it says
 // above them.
 func (u *update) moved() error {
-	all, err := Summaries(u.Root, u.Experiments)
+	all, err := u.summaries()
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,11 @@ func TestASummaryGoesWithItsRecord(t *testing.T) {
 			text: `All blocks, {{< value exp="x" at="rate=0. 5" >}}, say {{< verdict exp="x" claim="most" >}}.`},
 		{name: "a word in a shortcode is no word", text: `{{< claim title="every block" >}} {{< verdict exp="x" claim="most" >}}.`},
 	} {
-		got, err := summaries("page", []byte(c.text), records)
+		front, err := frontOf([]byte(c.text))
+		var got []Summary
+		if err == nil {
+			got, err = page{"page", []byte(c.text), front}.summaries(records)
+		}
 		if c.err != "" {
 			if err == nil || !strings.Contains(err.Error(), c.err) {
 				t.Errorf("%s: error %v", c.name, err)

@@ -91,6 +91,15 @@ func (f Figure) Experiments() (names []string) {
 	return names
 }
 
+// FrontMatter is the TOML before a page's text; empty without any.
+func FrontMatter(text []byte) []byte {
+	parts := bytes.SplitN(text, []byte("+++\n"), 3)
+	if len(parts) < 3 || len(parts[0]) > 0 {
+		return nil
+	}
+	return parts[1]
+}
+
 // Declared reads the figures, the card and the experiments of a page's front matter. Hugo refuses
 // what else is wrong in it.
 func Declared(path string, text []byte) (figures []Figure, card CardOf, experiments []string, err error) {
@@ -107,14 +116,13 @@ func Declared(path string, text []byte) (figures []Figure, card CardOf, experime
 }
 
 func declared(text []byte) (figures []Figure, card CardOf, experiments []string, err error) {
-	parts := bytes.SplitN(text, []byte("+++\n"), 3)
 	var front struct {
 		Figures any    `toml:"figures"`
 		Card    CardOf `toml:"card"`
 
 		Experiments []string `toml:"experiments"`
 	}
-	if len(parts) < 3 || len(parts[0]) > 0 || toml.Unmarshal(parts[1], &front) != nil {
+	if toml.Unmarshal(FrontMatter(text), &front) != nil {
 		return nil, card, nil, nil
 	}
 	if front.Figures == nil {
