@@ -89,7 +89,9 @@ print(all['server']['hosts'], all['clients']['hosts'], all['_meta']['hostvars'][
 @test "two fleets are up at once, and a directory holds one" {
   up --clients 1
   coproc OTHER { exec "$scripts/fleet.sh" up --clients 1 --dir "$dir-2" 3>&-; }
-  # shellcheck disable=SC2154 # OTHER is made by coproc
+  # The shell unsets OTHER_PID as soon as it reaps the coprocess, which may be before the wait.
+  # shellcheck disable=SC2154 # OTHER_PID is set by coproc
+  other=$OTHER_PID
   read -r -t 10 line <&"${OTHER[0]}"
   [[ $line == "fleet ready"* ]]
   run "$scripts/fleet.sh" up --dir "$dir"
@@ -97,7 +99,7 @@ print(all['server']['hosts'], all['clients']['hosts'], all['_meta']['hostvars'][
   [[ $output == *"already up in $dir"* ]]
   run over client1 hostname; [ "$output" = client1.fleet.test ]
   exec {OTHER[1]}>&-
-  wait "$OTHER_PID"
+  wait "$other"
 }
 
 @test "all that runs inside ends with the fleet, what was started over SSH too" {
