@@ -4,7 +4,7 @@
 
 const words = 1200 // at most, in the story of an entry
 const chapter = 1800 // at most, where a page tells several entries
-const screens = 12 // fewer, before the evidence of the median entry begins
+const screens = 10 // fewer, before the evidence of the median entry begins
 const phone = { width: 360, height: 780 }
 
 // story measures an entry as it is first shown, and opens a part by a link into it.
