@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -162,8 +163,8 @@ type comparison struct {
 }
 
 func newComparison(o contest.Options, c *compareCall) (s *comparison, err error) {
-	if err := contest.Usable(); err != nil {
-		return nil, err
+	if runtime.GOOS != "linux" {
+		return nil, errors.New("the lab measures on Linux only: it reads /proc and pins cores")
 	}
 	s = &comparison{Options: o, port: c.Port, seed: c.Seed, line: terminal.NewLine(os.Stderr)}
 	if s.dir, err = os.Getwd(); err != nil {
@@ -253,40 +254,29 @@ func (s *comparison) measure(ctx context.Context) (*compare.Outcome, error) {
 		return contest.Assess(s.Options, x, &s.machine.Profile, f, time.Since(began).Seconds())
 	}
 	watch.assess = assess
-	var f *results.File
+	p := run.Plan{Root: s.root, Experiment: x, Seed: s.seed, Port: s.port, Split: s.split, Host: &s.machine.Profile,
+		Lab: []string{s.self}, Path: s.Path, Running: s.Addresses(), Persistent: true, Budget: left,
+		AnswersMayDiffer: s.Different,
+		Decided:          func(f *results.File) bool { return assess(f).Settled() }}
 	if s.Running() {
-		watch.Begin(x, run.BlockTime(x), left)
-		r := contest.Remote{Options: s.Options, Client: client, Seed: s.seed, Slot: slot, Block: watch.Block,
-			Decided: func(f *results.File) bool { o := assess(f); return o.Settled() }}
-		r.Budget = left
-		f, err = r.Measure(ctx)
-		if f != nil && f.Provenance.Blocks == 0 {
-			f = nil
-		}
-	} else {
-		p := run.Plan{Root: s.root, Experiment: x, Seed: s.seed, Port: s.port, Split: s.split, Host: &s.machine.Profile,
-			Lab: []string{s.self}, Path: s.Path, Persistent: true, Budget: left, AnswersMayDiffer: s.Different,
-			Decided: func(f *results.File) bool { o := assess(f); return o.Settled() }}
-		if err := p.Ready(); err != nil {
-			return nil, err
-		}
-		var made *run.Made
-		if made, err = run.Do(ctx, p, watch); made != nil {
-			f = made.File
-		}
+		p.Split = cores.Split{Client: on}
 	}
+	if err := p.Ready(); err != nil {
+		return nil, err
+	}
+	made, err := run.Do(ctx, p, watch)
 	s.line.End()
 	switch {
-	case f == nil:
+	case made == nil:
 		return nil, err
-	case f.NotApplicable != "":
-		return nil, fmt.Errorf("nothing was measured: %s", f.NotApplicable)
+	case made.File.NotApplicable != "":
+		return nil, fmt.Errorf("nothing was measured: %s", made.File.NotApplicable)
 	}
-	made := assess(f)
-	made.Notes = append(s.notes, made.Notes...)
-	made.Machine, made.Kernel = s.machine.Name, host.Kernel("/")["osrelease"]
-	contest.Seal(made)
-	return made, err
+	out := assess(made.File)
+	out.Notes = append(s.notes, out.Notes...)
+	out.Machine, out.Kernel = s.machine.Name, host.Kernel("/")["osrelease"]
+	contest.Seal(out)
+	return out, err
 }
 
 // shared is what to know of the cores that the servers share.

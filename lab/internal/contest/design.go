@@ -75,6 +75,19 @@ func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experime
 // their order, whatever the caller calls them.
 func serverID(i int) string { return fmt.Sprintf("compared-%02d", i+1) }
 
+// Addresses are where servers that run already listen, by their names in the design; nil
+// where the run starts them.
+func (o Options) Addresses() map[string]string {
+	if !o.Running() {
+		return nil
+	}
+	at := map[string]string{}
+	for i, s := range o.Servers {
+		at[serverID(i)] = s.address()
+	}
+	return at
+}
+
 // Named puts the servers' own names in place of those in the design.
 func (o Options) Named(text string) string {
 	var pairs []string

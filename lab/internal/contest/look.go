@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
@@ -76,7 +75,7 @@ func LookAt(ctx context.Context, o Options, c Client, dir string, port int) (loo
 }
 
 func (o Options) look(ctx context.Context, s Server, c Client, dir string, port int) (l Look, err error) {
-	addr := strings.TrimPrefix(s.URL, "http://")
+	addr := s.address()
 	var on *started
 	if s.URL == "" {
 		began := time.Now()

@@ -16,7 +16,13 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
@@ -218,6 +224,12 @@ func TestALookSaysWhatAServerPrintsAndHowFastItIs(t *testing.T) {
 	}
 }
 
+type quiet struct{}
+
+func (quiet) Begin(*experiment.Experiment, time.Duration, time.Duration) {}
+func (quiet) Turn(int, int, int)                                         {}
+func (quiet) Block(*results.File, []results.Trial)                       {}
+
 func TestServersThatRunAreMeasuredFromOutside(t *testing.T) {
 	o := options("old", "new")
 	for i := range o.Servers {
@@ -230,10 +242,17 @@ func TestServersThatRunAreMeasuredFromOutside(t *testing.T) {
 		o.Servers[i].Command, o.Servers[i].URL = nil, "http://"+l.Addr().String()
 	}
 	o.Path, o.Budget, o.Warmup = "/", time.Millisecond, 0
-	f, err := Remote{Options: o, Client: client(t), Seed: 3, Slot: 20 * time.Millisecond}.Measure(context.Background())
+	x, err := o.Design("/", 20*time.Millisecond, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	made, err := run.Do(t.Context(), run.Plan{Root: journal.Root(client(t).Root), Experiment: x, Seed: 3, Port: 1,
+		Host: &host.Profile{ID: "a"}, Path: o.Path, Running: o.Addresses(), Budget: o.Budget,
+		Split: cores.Split{Client: []int{0}}}, quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := made.File
 	if f.Provenance.Blocks != 1 || len(f.Trials) != 3 {
 		t.Fatalf("%d blocks, %d trials: want one, of two servers and the control", f.Provenance.Blocks, len(f.Trials))
 	}

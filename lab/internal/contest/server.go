@@ -116,6 +116,9 @@ func (s Server) at(raw string) (Server, error) {
 	return s, nil
 }
 
+// address is HOST:PORT of a server that runs already.
+func (s Server) address() string { return strings.TrimPrefix(s.URL, "http://") }
+
 // braces finds what looks as if it were to be filled in.
 var (
 	braces   = regexp.MustCompile(`\{[A-Za-z_]+\}`)

@@ -51,6 +51,7 @@ type load struct {
 	profile     time.Duration // length of the profiled window; 0: no profiles
 	ready       time.Duration // how long the server may take to listen
 	grace       time.Duration // how long the client may take beyond its load
+	outside     bool          // whether the server runs already, and only its client can be watched
 }
 
 // load gives the condition with these settings and a server that listens on
@@ -72,6 +73,9 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 		rate: float64(whole(setting.Rate, 0)), threads: int(whole(setting.ClientWorkers, 0)),
 		slot: seconds(x.Block.SlotS), rounds: x.Block.Rounds, warmup: seconds(x.Block.WarmupS),
 		knobs: p.knobs(link.NetDevice, s), profile: p.profileFor(), ready: p.patience(), grace: graceOf(s),
+	}
+	if at, ok := p.Running[server.Name]; ok {
+		l.addr, l.outside = at, true
 	}
 	if list, ok := s[setting.ServerCPUs]; ok {
 		cpus, err := cores.Parse(list.String())

@@ -190,7 +190,10 @@ func (e *engine) broken(trials []results.Trial) (string, error) {
 // turnOf measures a group, or says of each of its trials that a client was lost
 // before.
 func (e *engine) turnOf(ctx context.Context, sequence []int, best *time.Duration) (m measured, err error) {
-	if e.lost == nil {
+	switch {
+	case e.plan.Running != nil: // whose cores are another's
+		return e.turn(ctx, sequence)
+	case e.lost == nil:
 		return e.calibrated(ctx, sequence, best)
 	}
 	for _, c := range experiment.Members(sequence) {
@@ -224,8 +227,8 @@ func (e *engine) block(ctx context.Context, block int, w Watcher) ([]results.Tri
 		}
 	}
 	for i := range trials {
-		if e.lost != nil {
-			break // the block does not count, and parts of it have no calibration
+		if e.lost != nil || e.plan.Running != nil {
+			break // parts of the block have no calibration
 		}
 		slow(&trials[i], best) // only now, since a later group may have been faster
 	}

@@ -56,7 +56,9 @@ func (l load) shut(m map[string]float64, w telemetry.Window, said map[string]boo
 			fail(f.Gate, "%s", f.Detail)
 		}
 	}
-	missing(found, fail)
+	if !l.outside {
+		missing(found, fail)
+	}
 }
 
 // missing closes one gate for each figure that a gate needs and that was not

@@ -75,6 +75,8 @@ func (g *group) measure(ctx context.Context) error {
 	switch {
 	case g.engine.plan.Clients != nil:
 		return g.onFleet(ctx)
+	case g.engine.plan.Running != nil:
+		return g.fromOutside(ctx)
 	case g.loads[0].rotates():
 		return g.rotate(ctx)
 	}

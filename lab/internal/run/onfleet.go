@@ -44,7 +44,10 @@ func (p Plan) device() string {
 // topology is how server and clients are joined: as the design says, or by a
 // fleet's own links, on which any design can be measured.
 func (p Plan) topology() results.Topology {
-	if p.Clients == nil {
+	switch {
+	case p.Running != nil:
+		return results.Topology{Kind: "fleet"} // server and client are apart, or may be
+	case p.Clients == nil:
 		return results.Topology(p.Experiment.Topology)
 	}
 	return results.Topology{Kind: "fleet", LineRateBps: p.Clients.Hellos()[0].LineRate}

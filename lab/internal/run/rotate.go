@@ -66,12 +66,35 @@ func (g *group) rotate(ctx context.Context) error {
 	return g.gauged(ctx)
 }
 
+// fromOutside has one client go round servers that run already.
+func (g *group) fromOutside(ctx context.Context) error {
+	plan := g.plan(g.loads[0].slot)
+	printed, faults, err := g.rotating(plan).drive(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if g.blame(faults); len(faults) > 0 {
+		return nil
+	}
+	done, err := read(plan, printed)
+	if err != nil {
+		g.blame([]fault{{reason(gate.ClientFailed, "%v", err), -1}})
+		return nil
+	}
+	g.judge(done, nil, telemetry.Window{})
+	return nil
+}
+
 // plan is the client's plan: a warm-up of each server, then the counted slots
 // of the given length.
 func (g *group) plan(slot time.Duration) httpload.Plan {
 	p := httpload.Plan{Threads: g.loads[0].threads, TimeoutS: longestFill.Seconds()}
-	for i, s := range g.servers {
-		p.Targets = append(p.Targets, g.loads[i].target(s.processes()))
+	for i, l := range g.loads {
+		var processes []int
+		if !l.outside {
+			processes = g.servers[i].processes()
+		}
+		p.Targets = append(p.Targets, l.target(processes))
 	}
 	if warmup := g.loads[0].warmup; warmup > 0 {
 		for _, i := range experiment.Members(g.sequence) {
@@ -152,6 +175,9 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 		if i < len(seen) {
 			attended(t, seen[i], came)
 		}
+		if l.outside {
+			l.clientsOwn(t)
+		}
 		shared(t.Metrics, w.Metrics)
 		g.engine.file.Follow(t)
 		if len(came) > 0 {
@@ -160,7 +186,7 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 			t.Slots = nil
 		}
 		unwell(w, clock.at(to).Sub(clock.at(from)), fail)
-		varies := i < len(g.servers) && g.servers[i].varies()
+		varies := l.outside || i < len(g.servers) && g.servers[i].varies()
 		var said map[string]bool
 		if t.Clients != nil {
 			slots, said = g.together(t, slots, fail)
@@ -275,6 +301,19 @@ func (l load) figures(t *results.Trial, slots []httpload.SlotReport, s httpload.
 	m["resets"], m["non_2xx"] = float64(s.Resets), float64(s.Non2xx)
 	m["answers_compared"] = float64(s.Compared)
 	l.latencies(t, s)
+}
+
+// clientsOwn takes from a trial's slots what its client counted. The servers' CPU
+// clocks were not read, so slots of the trial would have figures that are none.
+func (l load) clientsOwn(t *results.Trial) {
+	m := t.Slots.Metrics(results.Setup{ClientCores: len(l.split.Client)})
+	for _, name := range []string{"requests", "duration_s", "throughput_rps", "client_cores_busy"} {
+		if v, ok := m[name]; ok {
+			t.Metrics[name] = v
+		}
+	}
+	t.Slots = nil
+	delete(t.Metrics, "silence_s") // the network between may pause as well
 }
 
 func (l load) latencies(t *results.Trial, s httpload.TargetSummary) {

@@ -81,6 +81,11 @@ type Plan struct {
 	// so only a caller may set it whose runs are in no journal.
 	Path string
 
+	// Running has the addresses of servers that run already, HOST:PORT by their names in
+	// the design. They are loaded from outside: none is started, watched or ended, and a
+	// trial has the figures of its client alone. nil: the run starts its servers.
+	Running map[string]string
+
 	// Persistent goes on through any number of blocks in a row without a valid trial,
 	// as long as disturbances of the machine alone are to blame.
 	Persistent bool
