@@ -42,7 +42,6 @@ type subcommands struct {
 	Tune         tuneCall      `cmd:"" passthrough:"" help:"Turn a knob of the kernel, and back."`
 	List         listCall      `cmd:"" help:"List experiments and their claims."`
 	Fleet        fleetCall     `cmd:"" help:"Look at the hosts of a fleet, or fetch the runs that it kept."`
-	WatchShaper  shaperCall    `cmd:"" hidden:""`
 	CheckAnswers answersCall   `cmd:"" hidden:""`
 	AskServer    askCall       `cmd:"" hidden:""`
 	FleetClient  agentCall     `cmd:"" hidden:""`

@@ -105,7 +105,7 @@ func (e *engine) blocks(ctx context.Context, w Watcher) (*Made, error) {
 }
 
 // rest takes down what the run has up until it is its turn again. A wire is made
-// anew: an idle one has processes that read its counters all the time.
+// anew.
 func (e *engine) rest() (results.Ended, error) {
 	left := e.plan.clock.passed()
 	e.link.Down()
@@ -117,7 +117,6 @@ func (e *engine) rest() (results.Ended, error) {
 	link, err := e.plan.up()
 	if err == nil {
 		*e.link = *link // whoever has the link has the new one
-		err = e.plan.watch(e.link)
 	}
 	return "", err
 }

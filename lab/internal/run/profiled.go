@@ -67,9 +67,6 @@ func (p Plan) alone(do func(*engine) error) error {
 	if p.found, err = p.find(); err != nil {
 		return err
 	}
-	if err := p.watch(link); err != nil {
-		return err
-	}
 	f := p.file()
 	p.conditions(f, link)
 	return do(newEngine(p, link, f))

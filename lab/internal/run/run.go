@@ -166,9 +166,6 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	if link.Command != "" {
 		f.Provenance.Commands = []string{link.Command}
 	}
-	if err := p.watch(link); err != nil {
-		return nil, err
-	}
 	p.conditions(f, link)
 	w.Begin(x, p.BlockTime(), p.budget())
 	return newEngine(p, link, f).blocks(ctx, w)
@@ -243,17 +240,16 @@ func (p Plan) up() (*topology.Link, error) {
 	x := p.Experiment
 	turns := false
 	for _, levels := range x.Conditions() {
+		if name := experiment.Generator(x.Fixed().With(levels)); p.onWire() && name != setting.HTTPLoad {
+			return nil, topology.Unavailable{Why: fmt.Sprintf("the shapers of a wire are read by %s in its slots; %s loads "+
+				"over loopback only", setting.HTTPLoad, name)}
+		}
 		turns = turns || slices.ContainsFunc(p.knobs("", x.Fixed().With(levels)), func(k knob) bool { return k.inside })
 	}
 	if p.Clients != nil {
 		return topology.Fleet(p.Address, p.device()), nil
 	}
 	return topology.Up(x.Topology, string(p.Root), scriptPath("wire.sh"), turns)
-}
-
-// watch begins to read the wire's own counters.
-func (p Plan) watch(link *topology.Link) error {
-	return link.Watch(string(p.Root), append(slices.Clone(p.Lab), "watch-shaper"))
 }
 
 // Time to start and stop the servers of a group and a client, with the

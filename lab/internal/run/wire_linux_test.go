@@ -4,12 +4,12 @@ import (
 	"errors"
 	"os/exec"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
@@ -63,28 +63,20 @@ func TestARunOverAWire(t *testing.T) {
 	nothingRuns(t)
 }
 
-// Over a wire the comparison must reach the server from the client's side too.
-func TestPiecesOverAWire(t *testing.T) {
-	needsWire(t)
+// Only the lab's own generator reads a wire's shapers.
+func TestAWireTakesTheGeneratorThatReadsIt(t *testing.T) {
 	p := newPlace(t)
-	// The wire's shapers are read twice a second.
-	x := design{topology: shaped, settings: inPieces.settings, block: "slot_s = 1.2\nrounds = 1\nwarmup_s = 0.1"}.parse(t)
-	wire, err := topology.Up(x.Topology, p.root, scriptPath("wire.sh"), false)
+	d := inPieces
+	d.topology = shaped
+	x := d.parse(t)
+	made, err := Do(t.Context(), p.plan(x), &watching{})
 	if err != nil {
-		t.Skip(err)
-	}
-	defer wire.Down()
-	if err := wire.Watch(p.root, append(p.plan(x).Lab, "watch-shaper")); err != nil {
 		t.Fatal(err)
 	}
-	levels := setting.Levels{setting.Route: text("/read")}
-	p.until(func() []results.Trial { return p.block(p.engine(x, wire, levels)) }, func(trials []results.Trial) bool {
-		one := trials[0]
-		if closed(one, gate.WrongAnswer, gate.Resets, gate.Errors) || one.Metrics["requests"] == 0 {
-			t.Errorf("%q", one.Reasons)
-		}
-		return one.Metrics["line_rate_share"] > 0.5
-	})
+	if why := made.File.NotApplicable; !strings.Contains(why, "read by http_load") || len(made.File.Trials) > 0 {
+		t.Errorf("%q", why)
+	}
+	nothingRuns(t)
 }
 
 // A wire that ends by itself ends the run.

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
-
-	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -30,18 +28,6 @@ func server(master, first, second float64, threads int) []process {
 func ticks(user, system, idle, steal float64) procfs.CPUStat {
 	return procfs.CPUStat{User: user, System: system, Idle: idle, Steal: steal}
 }
-
-// wire has a shaper's readings a second and a half apart within the window, and
-// one from before it, which must not count.
-func wire(bytes, packets, drops uint64) []shaper.Reading {
-	return []shaper.Reading{
-		{At: at(5), CPUS: 0},
-		{At: at(10), Bytes: 1000, Packets: 10, Drops: 3, CPUS: 1},
-		{At: at(11.5), Bytes: 1000 + bytes, Packets: 10 + packets, Drops: 3 + drops, CPUS: 1.0015},
-	}
-}
-
-func bothWays() (server, client []shaper.Reading) { return wire(93_750, 75, 5), wire(187_500, 150, 0) }
 
 // kernel is a survey with the kernel's other counters.
 func kernel(s, retransmits, established float64) *survey {
@@ -71,8 +57,8 @@ func pair() []sample {
 }
 
 func sampler(samples []sample) *Sampler {
-	return &Sampler{targets: Targets{Pairs: make([]Pair, 1), ServerCPUs: []int{0, 1}, ClientCPUs: []int{2},
-		Wire: bothWays}, samples: [][]sample{samples}}
+	return &Sampler{targets: Targets{Pairs: make([]Pair, 1), ServerCPUs: []int{0, 1}, ClientCPUs: []int{2}},
+		samples: [][]sample{samples}}
 }
 
 func whole(s *Sampler, rps float64) Window {

@@ -1,6 +1,6 @@
 // Package telemetry samples what a trial cost and what else went on: CPU of the
 // server's and the client's processes and threads, of every core and of all
-// other processes, memory, the wire, connections, and the kernel's counters of
+// other processes, memory, connections, and the kernel's counters of
 // losses and delays.
 //
 // Counters are sampled through the whole trial and afterwards cut to the window
@@ -22,8 +22,6 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
-
-	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
 // Targets says what to sample.
@@ -37,9 +35,6 @@ type Targets struct {
 	Ends       int    // ends of each connection in the loaded namespace: 2 over loopback
 	NetPID     int    // a process in the server's network namespace; 0: the lab's own namespace
 	NetDevice  string // loaded interface, whose interrupts are counted
-	// Wire gives all readings so far of the shapers of both directions, oldest
-	// first; nil where there is no wire.
-	Wire func() (server, client []shaper.Reading)
 	// Window is the length of the measured window. However costly sampling is, a
 	// few samples fall into a window of this length.
 	Window time.Duration
@@ -64,7 +59,6 @@ type sample struct {
 	client     []process
 	threads    map[int]time.Duration // CPU time of the client's threads, by thread id
 	interrupts float64               // handled since boot, all cores
-	wire       *[2]shaper.Reading    // server to client, client to server; nil without a wire
 	own        time.Duration         // CPU time the lab itself has used
 	survey     *survey               // nil in most samples
 }

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
-
-	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
 // A Window has the figures of the samples within one stretch of time.
@@ -60,7 +58,7 @@ func (s *Sampler) Between(pair int, from, to time.Time, rps float64) Window {
 	d.server(w.Metrics, s.targets, rps)
 	d.client(&w, s.targets, rps)
 	d.machine(&w)
-	d.watching(&w, in, s.wire(w.Metrics, from, to))
+	d.watching(&w, in)
 	d.surveys(&w, in, samples[0].survey, s.targets)
 	if s.blind {
 		own := s.ownOf(within)
@@ -208,31 +206,6 @@ func sum(c procfs.CPUStat) float64 {
 	return c.User + c.Nice + c.System + c.Idle + c.Iowait + c.IRQ + c.SoftIRQ + c.Steal
 }
 
-// wire computes the wire's figures between its first and last reading in the
-// window, since readings have times of their own. It returns the cost of taking
-// them.
-func (s *Sampler) wire(m map[string]float64, from, to time.Time) (cost float64) {
-	if s.targets.Wire == nil {
-		return 0
-	}
-	drops := 0.0
-	server, client := s.targets.Wire()
-	for name, all := range map[string][]shaper.Reading{"tx": server, "rx": client} {
-		in := slices.DeleteFunc(slices.Clone(all), func(r shaper.Reading) bool { return r.At.Before(from) || r.At.After(to) })
-		if len(in) < 2 {
-			return cost
-		}
-		x, y := in[0], in[len(in)-1]
-		seconds := y.At.Sub(x.At).Seconds()
-		m["wire_"+name+"_bps"] = float64(y.Bytes-x.Bytes) * 8 / seconds
-		m["wire_"+name+"_packets_per_s"] = float64(y.Packets-x.Packets) / seconds
-		drops += float64(y.Drops - x.Drops)
-		cost += (y.CPUS - x.CPUS) / seconds
-	}
-	m["wire_drops"] = drops
-	return cost
-}
-
 // machine computes where each core's time went, and the interrupts.
 func (d delta) machine(w *Window) {
 	if d.a.interrupts > 0 {
@@ -261,9 +234,9 @@ func (d delta) step() time.Duration {
 
 // watching computes the cost of sampling, and finds the sides that were stopped
 // by a signal.
-func (d delta) watching(w *Window, in []sample, shapers float64) {
+func (d delta) watching(w *Window, in []sample) {
 	if d.b.own > 0 {
-		w.Metrics["sampler_busy"] = (d.b.own-d.a.own).Seconds()/d.seconds + shapers
+		w.Metrics["sampler_busy"] = (d.b.own - d.a.own).Seconds() / d.seconds
 	}
 	held := map[string]bool{}
 	most := map[string]float64{}

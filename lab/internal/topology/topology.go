@@ -33,7 +33,6 @@ type Link struct {
 	PeerDevice string      // the client's interface
 	wrap       [2][]string // prefixes for a command of the server and of the client
 	holder     *leash.Proc
-	watches    []*watch // of the server's shaper and the client's
 	lifeln     *os.File // closing it ends the wire
 }
 
@@ -135,18 +134,10 @@ func (l *Link) Lost() bool {
 }
 
 // Down removes the topology. It may be called twice.
-//
-// The wire ends first: its namespaces kill the watches inside, and their wrappers reap
-// them. If the wrappers ended first, the machine's first process would have to, and the
-// namespaces wait for that, on some machines a second.
 func (l *Link) Down() {
 	if l.holder == nil {
 		return
 	}
 	l.lifeln.Close()
 	_ = l.holder.Stop(l.holder.Pid(), time.Second)
-	for _, w := range l.watches {
-		_ = w.proc.Stop(w.proc.Pid(), 0)
-	}
-	l.watches = nil
 }
