@@ -26,7 +26,7 @@ func (m Machine) watch() (telemetry.Window, error) {
 	began := time.Now()
 	none := func() int { return 0 }
 	s, err := telemetry.Start(telemetry.Targets{Pairs: []telemetry.Pair{{Client: none}}, ServerCPUs: m.Split.Server,
-		ClientCPUs: m.Split.Client, Ends: 1, Window: m.Watch})
+		ClientCPUs: m.Split.Client, Window: m.Watch})
 	if err != nil {
 		return telemetry.Window{}, err
 	}

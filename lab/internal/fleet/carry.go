@@ -96,8 +96,7 @@ func (l *carried) carryOut() (seen Seen, err error) {
 	defer func() { _ = proc.Stop(proc.Pid(), 0) }()
 	pid := proc.Pid()
 	sampler, err := telemetry.Start(telemetry.Targets{Pairs: []telemetry.Pair{{Client: func() int { return pid }}},
-		ClientCPUs: l.cpus(),
-		Ends:       1, NetDevice: a.hello.Device, Window: l.window()})
+		ClientCPUs: l.cpus(), NetDevice: a.hello.Device, Window: l.window()})
 	if err != nil {
 		return seen, err
 	}
@@ -266,7 +265,6 @@ func (l *carried) look(seen *Seen, s *telemetry.Sampler, began time.Time) {
 	}
 	seen.Own = seen.Metrics[perSecond]
 	delete(seen.Metrics, perSecond)
-	delete(seen.Metrics, "connections_established") // of the whole host, which the server's knows better
 	for _, c := range w.Cores {
 		seen.Cores[c.CPU] = min(max(1-c.Idle, 0), 1)
 	}

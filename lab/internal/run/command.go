@@ -211,15 +211,6 @@ func (l load) lasting(warmup, counts time.Duration) []string {
 	return argv
 }
 
-// ends is how many ends of each connection are in the server's network
-// namespace: both on loopback, one on a wire or where the client is elsewhere.
-func (l load) ends() int {
-	if l.link.NetPID == 0 && (l.clients == 0 || l.link.NetDevice == "lo") {
-		return 2
-	}
-	return 1
-}
-
 // name identifies the condition in messages.
 func (l load) name() string { return fmt.Sprintf("%s on %s", l.calls(), l.addr) }
 

@@ -120,7 +120,7 @@ func (g *group) watch(window time.Duration, pairs ...telemetry.Pair) error {
 	g.sampler, err = telemetry.Start(telemetry.Targets{
 		Pairs:      pairs,
 		ServerCPUs: serverOn, ClientCPUs: clientOn,
-		Ends: l.ends(), NetPID: l.link.NetPID, NetDevice: l.link.NetDevice,
+		NetPID: l.link.NetPID, NetDevice: l.link.NetDevice,
 		Window: window,
 	})
 	return err

@@ -95,7 +95,9 @@ func (g *group) drive(ctx context.Context, pieces []piece) ([]fault, error) {
 		c := client{dir: l.dir, link: l.link, argv: l.client, limit: l.warmup + l.slot + l.grace, began: func(pid int) {
 			p.pid.Store(int64(pid))
 			if l.route != "" {
-				p.sockets = watchSockets(pid, l.connections, l.slot)
+				p.sockets = watchSockets(pid, l.connections, l.warmup, l.slot, func() telemetry.Held {
+					return telemetry.Census(telemetry.Listening{PIDs: g.servers[i].processes(), Port: l.port})[0]
+				})
 			}
 		}}
 		p.printed, found[i], err = c.drive(ctx, g.servers[i:i+1])
@@ -135,6 +137,9 @@ func (g *group) judgePiece(i int, p *piece) {
 	}
 	if len(r.Resolution) > 0 {
 		t.Resolution = r.Resolution
+	}
+	if p.sockets != nil && len(p.sockets.held.Processes) > 0 {
+		connected(t.Metrics, p.sockets.held)
 	}
 	take(t, w)
 	g.engine.file.Follow(t)

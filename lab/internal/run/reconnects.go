@@ -24,6 +24,7 @@ type socketWatch struct {
 	connections int
 	stop, done  chan struct{}
 	all         []holding
+	held        telemetry.Held // what the server's processes held once the client had all its connections
 }
 
 // How often the client's sockets are listed: listing a hundred takes two tenths
@@ -34,12 +35,15 @@ const (
 	socketsShare = 200 // pause after a look, in multiples of the look's duration
 )
 
-// watchSockets lists the sockets of a process and its descendants.
-func watchSockets(client, connections int, window time.Duration) *socketWatch {
+// watchSockets lists the sockets of a process and its descendants. In the middle of the
+// window, which follows a warm-up, it takes a census of the server.
+func watchSockets(client, connections int, warmup, window time.Duration, census func() telemetry.Held) *socketWatch {
+	began := time.Now()
 	s := &socketWatch{connections: connections, stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		var pids []int
+		counted := false
 		for {
 			// The client may still be starting the processes that open connections.
 			if n := len(s.all); n == 0 || len(s.all[n-1].inodes) < connections {
@@ -47,6 +51,10 @@ func watchSockets(client, connections int, window time.Duration) *socketWatch {
 			}
 			h := look(pids)
 			s.all = append(s.all, h)
+			// A client without all its connections may still be opening them.
+			if all := len(h.inodes) >= connections; !counted && h.to.Sub(began) > warmup+window/2 {
+				s.held, counted = census(), all
+			}
 			select {
 			case <-s.stop:
 				return

@@ -333,20 +333,30 @@ func attended(t *results.Trial, h telemetry.Held, slots []httpload.SlotReport) {
 	m["processes"], m["server_rss_bytes"] = float64(len(h.Processes)), float64(h.RSS)
 	m["workers"] = float64(len(h.Processes) - 1)
 	if n := len(h.Processes) - 1; n > 0 {
-		threads, serving := 0, 0
+		threads := 0
 		for _, p := range h.Processes[1:] {
 			threads += p.Threads
-			if p.Connections > 0 {
-				serving++
-			}
 		}
-		m["threads_per_worker"], m["workers_serving"] = float64(threads)/float64(n), float64(serving)
+		m["threads_per_worker"] = float64(threads) / float64(n)
 		m["connections_per_worker"] = float64(h.Connections) / float64(n)
 	}
-	m["connections_established"] = float64(h.Connections)
+	connected(m, h)
 	if planned := slots; len(planned) > 0 && len(planned[0].ServerCPUS) != len(h.Processes) {
 		t.Reasons = append(t.Reasons, reason(gate.LostWorker, "the server had %d processes at first and %d at last",
 			len(planned[0].ServerCPUS), len(h.Processes)))
+	}
+}
+
+// connected adds the connections that the server's processes held.
+func connected(m map[string]float64, h telemetry.Held) {
+	m["connections_established"] = float64(h.Connections)
+	if len(h.Processes) > 1 {
+		m["workers_serving"] = 0
+		for _, p := range h.Processes[1:] {
+			if p.Connections > 0 {
+				m["workers_serving"]++
+			}
+		}
 	}
 }
 

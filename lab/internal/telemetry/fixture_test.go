@@ -30,8 +30,8 @@ func ticks(user, system, idle, steal float64) procfs.CPUStat {
 }
 
 // kernel is a survey with the kernel's other counters.
-func kernel(s, retransmits, established float64) *survey {
-	return &survey{at: at(s), established: established, counters: map[string]float64{
+func kernel(s, retransmits float64) *survey {
+	return &survey{at: at(s), counters: map[string]float64{
 		"tcp_retransmits": retransmits, "listen_overflows": 5, "listen_drops": 7,
 		"softnet_drops": 1, "softnet_squeezes": 2, "swap_pages": 100, "throttled_s": 0.5,
 	}}
@@ -44,14 +44,14 @@ func pair() []sample {
 			at: at(10), server: server(1, 2, 3, 6), client: []process{{pid: 20, parent: 1, cpu: seconds(5)}},
 			threads: map[int]time.Duration{20: seconds(4), 21: seconds(1)},
 			cpus:    map[int64]procfs.CPUStat{0: ticks(100, 50, 850, 0), 1: ticks(0, 0, 1000, 0), 2: ticks(10, 10, 10, 10)},
-			survey:  kernel(10, 4, 11), interrupts: 1000, own: seconds(1),
+			survey:  kernel(10, 4), interrupts: 1000, own: seconds(1),
 		},
 		{
 			at: at(12), mono: seconds(2), server: server(1.2, 3.6, 4.2, 8),
 			client:  []process{{pid: 20, parent: 1, cpu: seconds(6.5)}},
 			threads: map[int]time.Duration{20: seconds(5.4), 21: seconds(1.1), 22: seconds(0.02)},
 			cpus:    map[int64]procfs.CPUStat{0: ticks(250, 80, 860, 10), 1: ticks(50, 0, 1150, 0), 2: ticks(90, 30, 80, 30)},
-			survey:  kernel(12, 10, 41), interrupts: 3000, own: seconds(1.01),
+			survey:  kernel(12, 10), interrupts: 3000, own: seconds(1.01),
 		},
 	}
 }

@@ -10,10 +10,9 @@ import (
 )
 
 // kernel reads the counters of the whole machine and of the loaded network
-// namespace, and the number of connections established in that namespace; -1 if
-// unknown.
-func (s *Sampler) kernel() (counters map[string]float64, established float64) {
-	counters, established = map[string]float64{}, -1
+// namespace.
+func (s *Sampler) kernel() map[string]float64 {
+	counters := map[string]float64{}
 	put := func(name string, v *float64) {
 		if v != nil {
 			counters[name] = *v
@@ -31,9 +30,6 @@ func (s *Sampler) kernel() (counters map[string]float64, established float64) {
 	if p, err := s.fs.Proc(s.targets.NetPID); err == nil {
 		if snmp, err := p.Snmp(); err == nil {
 			put("tcp_retransmits", snmp.RetransSegs)
-			if snmp.CurrEstab != nil {
-				established = *snmp.CurrEstab
-			}
 		}
 		if net, err := p.Netstat(); err == nil {
 			put("listen_overflows", net.ListenOverflows)
@@ -50,7 +46,7 @@ func (s *Sampler) kernel() (counters map[string]float64, established float64) {
 	if v, ok := s.throttled(); ok {
 		put("throttled_s", &v)
 	}
-	return counters, established
+	return counters
 }
 
 // field gives the value of a line "name value".

@@ -26,9 +26,7 @@ func TestEachPairHasItsOwnFigures(t *testing.T) {
 	alone := whole(sampler(pair()), 1000).Metrics
 	s := sampler(pair())
 	s.targets.Pairs, s.samples = make([]Pair, 2), append(s.samples, beside())
-	// The namespace's connections are of both pairs and cannot be divided.
 	want := alone
-	delete(want, "connections_established")
 	expect(t, s.Between(0, at(9.5), at(100), 1000).Metrics, want)
 
 	// a server without workers

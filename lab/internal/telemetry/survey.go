@@ -15,10 +15,6 @@ type survey struct {
 	others   map[int]other
 	counters map[string]float64 // counters that only rise, by the name of their metric
 	irqs     map[string]float64 // interrupts of the loaded interface, by queue
-	files    map[int]int        // open files of each of the servers' own processes
-	// established counts the connections of the loaded network namespace, both
-	// ends of each if both are in it; -1 if unknown.
-	established float64
 }
 
 // An other is a process that belongs neither to the server, nor to the client,
@@ -47,7 +43,7 @@ func (s *Sampler) look() *survey {
 		s.found[i].pid = p.Client()
 		roots = append(append(roots, s.found[i].pid), p.Servers...)
 	}
-	v.counters, v.established = s.kernel()
+	v.counters = s.kernel()
 	// Only a real interface has a device, and so interrupts.
 	if d := s.targets.NetDevice; d != "" {
 		if _, err := os.Stat(filepath.Join(s.sys, "class", "net", d, "device")); err == nil {
@@ -66,7 +62,6 @@ func (s *Sampler) look() *survey {
 		}
 		f.client = members(below(f.pid, tree))
 	}
-	v.files = s.files(all)
 	// A process that entered a wire's namespaces need not be a descendant of the
 	// lab.
 	own := map[int]bool{}

@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"net"
 	"os"
 	"os/exec"
 	"slices"
@@ -95,37 +94,6 @@ func TestOwnChildrenAreNoStrangers(t *testing.T) {
 	}
 	if len(v.others) == 0 {
 		t.Error("nobody else runs on this machine, not even its first process")
-	}
-}
-
-func TestConnectionsAreCounted(t *testing.T) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	fs, err := procfs.NewDefaultFS()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Sampler{fs: fs, targets: Targets{NetPID: os.Getpid()}}
-	_, before := s.kernel()
-	const n = 200
-	for range n {
-		c, err := net.Dial("tcp4", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-	}
-	// Both ends are in this namespace. Other programs may open and close
-	// connections meanwhile, but hardly a hundred.
-	if _, after := s.kernel(); after-before < 2*n-100 || after-before > 2*n+100 {
-		t.Errorf("from %v to %v with %d connections more", before, after, n)
-	}
-	s.targets.NetPID = 1 << 30
-	if counters, n := s.kernel(); n != -1 || counters["tcp_retransmits"] != 0 {
-		t.Errorf("%v connections of a process that is not there", n)
 	}
 }
 
@@ -238,109 +206,5 @@ func TestSharedCoresAreLookedAt(t *testing.T) {
 		if _, ok := w.Metrics[name]; !ok {
 			t.Errorf("%s is missing", name)
 		}
-	}
-}
-
-// A worker that never gets a connection is told from one that does, even if both
-// do very little.
-func TestWorkersThatHoldAConnectionServe(t *testing.T) {
-	look := func(files map[int]int) *survey { return &survey{files: files} }
-	workers := []process{{pid: 10}, {pid: 11, parent: 10}, {pid: 12, parent: 10}}
-	began := look(map[int]int{10: 5, 11: 8, 12: 8})
-	for _, c := range []struct {
-		name  string
-		began *survey
-		found []*survey
-		want  int
-		ok    bool
-	}{
-		{"both", began, []*survey{look(map[int]int{10: 5, 11: 20, 12: 9})}, 2, true},
-		{"one", began, []*survey{look(map[int]int{10: 5, 11: 20, 12: 8})}, 1, true},
-		{"one, and only for a while", began, []*survey{look(map[int]int{11: 8, 12: 8}), look(map[int]int{11: 9, 12: 8}),
-			look(map[int]int{11: 8, 12: 8})}, 1, true},
-		{"none; the master's files are not a worker's", began, []*survey{look(map[int]int{10: 99, 11: 8, 12: 8})}, 0, true},
-		{"one cannot be seen", began, []*survey{look(map[int]int{11: 20})}, 0, false},
-		{"one came later", look(map[int]int{11: 8}), []*survey{look(map[int]int{11: 20, 12: 20})}, 0, false},
-		{"nobody looked before", nil, []*survey{look(map[int]int{11: 20, 12: 20})}, 0, false},
-		{"nobody looked", began, nil, 0, false},
-	} {
-		if n, ok := serving(c.began, c.found, workers, 10); n != c.want || ok != c.ok {
-			t.Errorf("%s: %d (%v), want %d (%v)", c.name, n, ok, c.want, c.ok)
-		}
-	}
-	if n, ok := serving(began, []*survey{began}, workers[:1], 10); n != 0 || ok {
-		t.Errorf("without workers there are %d (%v)", n, ok)
-	}
-}
-
-// Two real workers: one opens files, as a worker does that takes connections,
-// the other never does. The file descriptor on which the worker waits is
-// allocated before its open returns, so the first file opened is an additional
-// one.
-func TestOneWorkerOfTwoServes(t *testing.T) {
-	fifo := t.TempDir() + "/fifo"
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	server := exec.Command("sh", "-c", "sleep 60 & sh -c 'exec 3<"+fifo+" 4</dev/null; exec sleep 60' & wait")
-	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = syscall.Kill(-server.Process.Pid, syscall.SIGKILL)
-		_ = server.Wait()
-	}()
-	// The first count is taken once both wait.
-	waits := func() bool {
-		all := Descendants(server.Process.Pid)
-		if len(all) != 3 || Command(all[1]) != "sleep" {
-			return false
-		}
-		line, _ := os.ReadFile("/proc/" + strconv.Itoa(all[2]) + "/cmdline")
-		st, _ := readStat(all[2])
-		return strings.Contains(string(line), "\x00exec 3<") && st.state == 'S'
-	}
-	for end := time.Now().Add(10 * time.Second); !waits() && time.Now().Before(end); {
-		time.Sleep(10 * time.Millisecond)
-	}
-	var opened *os.File
-	w := watched(t, Targets{Pairs: []Pair{{Servers: []int{server.Process.Pid}}}}, func(w Window) bool {
-		if n, ok := w.Metrics["workers_serving"]; opened == nil && ok {
-			if n != 0 {
-				t.Errorf("%v serve before any has opened a file", n)
-			}
-			// Fails until the worker waits for the other end.
-			opened, _ = os.OpenFile(fifo, os.O_WRONLY|syscall.O_NONBLOCK, 0)
-		}
-		return w.Metrics["workers_serving"] == 1
-	})
-	if opened != nil {
-		opened.Close()
-	}
-	if w.Metrics["workers_serving"] != 1 || w.Metrics["workers"] != 2 {
-		t.Errorf("%v of %v workers serve, want 1 of 2", w.Metrics["workers_serving"], w.Metrics["workers"])
-	}
-}
-
-func TestOpenFilesAreCounted(t *testing.T) {
-	before, ok := openFiles(os.Getpid())
-	var held []*os.File
-	for range 5 {
-		f, err := os.Open(os.DevNull)
-		if err != nil {
-			t.Fatal(err)
-		}
-		held = append(held, f)
-	}
-	after, also := openFiles(os.Getpid())
-	for _, f := range held {
-		f.Close()
-	}
-	if !ok || !also || after < before+5 {
-		t.Errorf("%d (%v), then %d (%v)", before, ok, after, also)
-	}
-	if n, ok := openFiles(1 << 30); ok {
-		t.Errorf("a process that does not exist has %d", n)
 	}
 }

@@ -34,7 +34,7 @@ func theOthers(shell, child, third float64, childThere bool) map[int]other {
 
 // surveyed is a survey with other processes and nothing else.
 func surveyed(s float64, os map[int]other) *survey {
-	return &survey{at: at(s), others: os, established: -1}
+	return &survey{at: at(s), others: os}
 }
 
 func TestLoadOfOthersIsTheirsByCore(t *testing.T) {
@@ -80,25 +80,9 @@ func TestOneSurveyTellsNoLoad(t *testing.T) {
 	p := pair()
 	p[0].survey = nil
 	w := whole(sampler(p), 1000)
-	for _, name := range []string{"server_foreign_load", "client_foreign_load", "swap_pages", "tcp_retransmits",
-		"connections_established"} {
+	for _, name := range []string{"server_foreign_load", "client_foreign_load", "swap_pages", "tcp_retransmits"} {
 		if v, ok := w.Metrics[name]; ok {
 			t.Errorf("%s is %v", name, v)
-		}
-	}
-}
-
-func TestConnectionsAreThoseBeyondTheFirstCount(t *testing.T) {
-	p := pair()
-	samples := []sample{{at: at(8), mono: seconds(-2), survey: kernel(8, 0, 11)}}
-	for i, n := range []float64{50, 211, 211} { // still connecting at the first
-		samples = append(samples, sample{at: at(10.2 + float64(i)/2), survey: kernel(10, 0, n)})
-	}
-	for ends, want := range map[int]float64{1: 200, 2: 100, 3: 67} {
-		s := sampler(append(slices.Clone(samples), p[1]))
-		s.targets.Ends = ends
-		if got := s.Between(0, at(10), at(11.9), 1).Metrics["connections_established"]; got != want {
-			t.Errorf("%d ends of each: %v connections, want %v", ends, got, want)
 		}
 	}
 }

@@ -26,13 +26,11 @@ import (
 
 // Targets says what to sample.
 type Targets struct {
-	Pairs      []Pair
-	ServerName string // command name of the servers' own processes; wrappers around them have other names and are ignored
+	Pairs []Pair
 	// ServerCPUs and ClientCPUs are the cores of each side, possibly the same
 	// ones. Disturbances of a side are looked for on its cores.
 	ServerCPUs []int
 	ClientCPUs []int
-	Ends       int    // ends of each connection in the loaded namespace: 2 over loopback
 	NetPID     int    // a process in the server's network namespace; 0: the lab's own namespace
 	NetDevice  string // loaded interface, whose interrupts are counted
 	// Window is the length of the measured window. However costly sampling is, a
@@ -175,8 +173,8 @@ func (s *Sampler) take(v *survey) []sample {
 	for i, f := range s.found {
 		one := machine
 		one.threads = map[int]time.Duration{}
-		one.server = processes(f.server, s.targets.ServerName, nil)
-		one.client = processes(f.client, "", one.threads)
+		one.server = processes(f.server, nil)
+		one.client = processes(f.client, one.threads)
 		all[i] = one
 	}
 	return all

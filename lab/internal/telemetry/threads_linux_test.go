@@ -24,7 +24,7 @@ func TestThreadsThatTheSurveyDidNotSee(t *testing.T) {
 	}()
 	<-started
 	threads := map[int]time.Duration{}
-	one := processes(known, "", threads)
+	one := processes(known, threads)
 	if _, seen := threads[id]; !seen || len(one) != 1 || len(threads) < one[0].threads-1 {
 		t.Errorf("thread %d seen: %v; %d of %d threads were read", id, seen, len(threads), one[0].threads)
 	}

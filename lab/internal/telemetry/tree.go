@@ -59,15 +59,14 @@ func newMember(pid int) member {
 	return m
 }
 
-// processes reads some processes; with a name, only those of that command name.
-// threads, if not nil, gets each thread's CPU time.
-func processes(members []member, name string, threads map[int]time.Duration) []process {
+// processes reads some processes. threads, if not nil, gets each thread's CPU time.
+func processes(members []member, threads map[int]time.Duration) []process {
 	var out []process
 	for i := range members {
 		m := &members[i]
 		st, err := readStat(m.pid)
-		if err != nil || name != "" && st.name != name {
-			continue // it has ended meanwhile, or is a wrapper
+		if err != nil {
+			continue // it has ended meanwhile
 		}
 		// A script becomes the program that it starts, and a program starts threads.
 		// Until the next survey the busiest thread could be missed.

@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -59,7 +58,7 @@ func (s *Sampler) Between(pair int, from, to time.Time, rps float64) Window {
 	d.client(&w, s.targets, rps)
 	d.machine(&w)
 	d.watching(&w, in)
-	d.surveys(&w, in, samples[0].survey, s.targets)
+	d.surveys(&w, in, s.targets)
 	if s.blind {
 		own := s.ownOf(within)
 		for side, cpus := range map[string][]int{"server": s.targets.ServerCPUs, "client": s.targets.ClientCPUs} {
@@ -260,31 +259,13 @@ func (d delta) watching(w *Window, in []sample) {
 	}
 }
 
-// surveys computes what changed between the first and the last survey in the
-// window. Connections are those beyond the ones at the start of sampling,
-// before the client. They are the median over the surveys, since the client may
-// still have been connecting at the first.
-func (d delta) surveys(w *Window, in []sample, began *survey, t Targets) {
+// surveys computes what changed between the first and the last survey in the window.
+func (d delta) surveys(w *Window, in []sample, t Targets) {
 	var found []*survey
-	var established []float64
 	for _, one := range in {
-		if one.survey == nil {
-			continue
+		if one.survey != nil {
+			found = append(found, one.survey)
 		}
-		found = append(found, one.survey)
-		if began != nil && began.established >= 0 && one.survey.established >= 0 {
-			established = append(established, one.survey.established-began.established)
-		}
-	}
-	// With several pairs it is unknown whose connections they are.
-	if len(established) > 0 && len(t.Pairs) == 1 {
-		slices.Sort(established)
-		// Other programs may have closed connections since the start, so the
-		// difference may be negative.
-		w.Metrics["connections_established"] = max(0, math.Ceil(established[len(established)/2]/float64(max(t.Ends, 1))))
-	}
-	if n, ok := serving(began, found, d.b.server, master(d.b.server)); ok {
-		w.Metrics["workers_serving"] = float64(n)
 	}
 	if len(found) < 2 {
 		return
