@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/line-rate/line-rate/lab/internal/check"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -35,7 +36,7 @@ func TestRunsAreWrittenWhereTheJournalReadsThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Check(x); err != nil {
+	if err := check.File(f, x); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(root.Design(x.SHA256)); err != nil {

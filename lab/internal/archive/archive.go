@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/audit"
+	"github.com/line-rate/line-rate/lab/internal/check"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
@@ -271,7 +272,7 @@ func (j *Journal) consistent(path string, f *results.File) error {
 	if err != nil {
 		return err
 	}
-	return f.Check(then)
+	return check.File(f, then)
 }
 
 // Read reads a run from any place and checks it against its design, which the
@@ -286,7 +287,7 @@ func (j *Journal) Read(path string) (*results.File, error) {
 		x, err = j.design(f)
 	}
 	if err == nil {
-		err = f.Check(x)
+		err = check.File(f, x)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -155,7 +155,7 @@ func (c *collector) one(root journal.Root, id int64, k Kept) error {
 	case err == nil && !strings.HasPrefix(root.Rel(at), "data"):
 		// Of a run for trial only the newest is kept.
 	case err == nil && strings.HasPrefix(k.Path, "data/hosts/"):
-		return nil // the journal's own, in which a person may have written a name; results.Check compares
+		return nil // the journal's own, in which a person may have written a name; package check compares
 	case err == nil:
 		return fmt.Errorf("%s differs from the one on the server's host; neither was changed. Move one of them away",
 			c.root.Rel(at))

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/check"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -98,7 +99,7 @@ func designed(t *testing.T, name string) *experiment.Experiment {
 
 func made(t *testing.T, x *experiment.Experiment, f *results.File) {
 	t.Helper()
-	if err := f.Check(x); err != nil {
+	if err := check.File(f, x); err != nil {
 		t.Errorf("%s: %v", f.Run, err)
 	}
 	data, err := results.Encode(f)

@@ -2,9 +2,8 @@
 // design, and of designs with a receiver of events. They have everything that
 // the lab records of a trial, in the order that the seed draws.
 //
-// A made-up run is one that the lab could have made. It passes results.File's
-// Check, so figures that follow from others are consistent, and slots do not
-// overlap. The caller says how trials come out; noise is drawn from the run's
+// A made-up run is one that the lab could have made. It passes
+// package check, so its figures agree with each other, and slots do not overlap. The caller says how trials come out; noise is drawn from the run's
 // seed, so that the same plan gives the same bytes.
 //
 // There is one host on each side, one thread of the client, no fixed rates of

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/check"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -62,7 +63,7 @@ claims = [{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "ser
 		f := &results.File{}
 		if err := results.Decode(text, results.SchemaURL, f); err != nil {
 			t.Errorf("%s: %v", name, err)
-		} else if err := f.Check(x); err != nil {
+		} else if err := check.File(f, x); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if again, _ := results.Encode(Run(p)); !bytes.Equal(again, text) {
@@ -138,7 +139,7 @@ func TestRunsMeasuredAtOnceAreChecked(t *testing.T) {
 			t.Fatalf("%d trials, want 35", len(f.Trials))
 		}
 		c.change(f)
-		if err := f.Check(x); c.says == "" && err != nil || c.says != "" &&
+		if err := check.File(f, x); c.says == "" && err != nil || c.says != "" &&
 			(err == nil || !strings.HasPrefix(err.Error(), c.says)) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}

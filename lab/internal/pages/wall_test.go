@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/check"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/madeup"
@@ -55,7 +56,7 @@ func (f fleet) on(t *testing.T, x *experiment.Experiment, clients ...string) (*v
 		r.Provenance.LeftOut = append(r.Provenance.LeftOut,
 			results.LeftOut{Levels: levels, Why: "the fleet has fewer clients"})
 	}
-	if err := r.Check(x); err != nil {
+	if err := check.File(r, x); err != nil {
 		t.Fatalf("the made-up run is none that the lab could make: %v", err)
 	}
 	said := verdict.Decide(x, &host.Profile{ID: "s", Cores: 16}, []verdict.Run{{File: r, Then: x}})

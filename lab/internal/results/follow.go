@@ -3,6 +3,7 @@ package results
 import (
 	"maps"
 
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -37,7 +38,7 @@ func (f *File) following(t *Trial) map[string]float64 {
 	m := map[string]float64{}
 	levels := f.levelsOf(*t)
 	if t.Slots != nil {
-		m = t.Slots.Metrics(Setup{f.Provenance.Block.SlotS, count(f.serverCPUs(levels)), count(f.Provenance.ClientCPUs),
+		m = t.Slots.Metrics(Setup{f.Provenance.Block.SlotS, Count(f.ServerCPUs(levels)), Count(f.Provenance.ClientCPUs),
 			f.Topology.LineRateBps, t.Clients})
 	}
 	// of finds figures that are all known, counted or following.
@@ -100,4 +101,21 @@ func (f *File) following(t *Trial) map[string]float64 {
 	}
 	round(m, followingDigits)
 	return m
+}
+
+// Count is the number of cores in a list; 0 where there is none.
+func Count(cpus string) int {
+	list, err := cores.Parse(cpus)
+	if cpus == "" || err != nil {
+		return 0
+	}
+	return len(list)
+}
+
+// ServerCPUs gives the cores that a condition's server was pinned to.
+func (f *File) ServerCPUs(levels setting.Levels) string {
+	if l, ok := levels[setting.ServerCPUs]; ok {
+		return l.String()
+	}
+	return f.Provenance.ServerCPUs
 }

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
@@ -48,45 +47,6 @@ func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, win
 		}
 	}
 	return a
-}
-
-// checkGates judges each trial again by its recorded figures: they may close no
-// gate on a valid trial, and have to close those that an invalid one names. A
-// valid trial may lack figures: older labs did not record all of them.
-func (f *File) checkGates(x *experiment.Experiment) error {
-	p := f.Provenance
-	serverCores := 0
-	if p.ServerCPUs != "" {
-		cpus, err := cores.Parse(p.ServerCPUs)
-		if err != nil {
-			return fmt.Errorf("/provenance/server_cpus: %w", err)
-		}
-		serverCores = len(cpus)
-	}
-	asked := map[string]gate.Asked{}
-	for _, c := range f.Conditions {
-		a := Asked(x, f.Settings.With(c.Levels), serverCores, p.Block.WindowS())
-		a.Clients = Loading(f.Settings.With(c.Levels), len(f.Hosts.Clients))
-		asked[c.ID] = a
-	}
-	fastest := f.Calibrations()
-	for i, t := range f.Trials {
-		a := asked[t.Condition]
-		a.ReferenceS = fastest[t.Block]
-		if !t.Valid {
-			if err := f.checkReasons(i, x, a); err != nil {
-				return err
-			}
-			continue
-		}
-		for _, found := range gate.Judge(t.Metrics, a) {
-			if !found.Missing() {
-				return fmt.Errorf("/trials/%d/metrics/%s: %s, and so the gate %s makes the trial invalid; it is called valid", i,
-					found.Metric, found.Detail, found.Gate)
-			}
-		}
-	}
-	return nil
 }
 
 // Calibrations gives the fastest calibration of each block, in seconds, by

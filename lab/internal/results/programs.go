@@ -1,8 +1,6 @@
 package results
 
 import (
-	"fmt"
-
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -26,20 +24,4 @@ func Programs(x *experiment.Experiment) []string {
 		names = append(append(names, host.Called(x.Server(all).Program)), Clients[generator]...)
 	}
 	return names
-}
-
-// checkPrograms refuses a run that leaves out a program that it needed. What the
-// lab was built from is compared with the run's commit by these programs, and a
-// program left out would escape that.
-func (f *File) checkPrograms(x *experiment.Experiment) error {
-	if len(f.Trials) == 0 {
-		return nil
-	}
-	for _, name := range Programs(x) {
-		if _, there := f.Provenance.Binaries[name]; !there {
-			return fmt.Errorf("/provenance/binaries: %q is missing, without which %s cannot be measured; keep what the run "+
-				"recorded", name, x.Name)
-		}
-	}
-	return nil
 }

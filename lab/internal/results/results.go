@@ -13,8 +13,8 @@
 // those of the fullest client or of the most disturbed host.
 //
 // Every trial is kept, an invalid one with its reasons. A figure that was not
-// measured is absent rather than zero. Files are not trusted: Check recomputes what it can,
-// from the order of trials to each figure that follows from others.
+// measured is absent rather than zero. Files are not trusted: figures
+// that follow from others are computed when a file is read, and package check compares the rest.
 //
 // The file says what was seen, not what it means: verdicts are derived from it
 // and kept elsewhere, so that a better rule can be applied to old runs. Figures

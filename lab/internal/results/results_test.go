@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"math"
 	"os"
@@ -11,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -53,13 +53,8 @@ func readOnce(path string) (*File, error) {
 
 func TestEveryCommittedFileIsOfItsSchema(t *testing.T) {
 	for _, p := range committed(t, "results", "*", "*.json") {
-		f, err := readOnce(p)
-		if err != nil {
+		if _, err := readOnce(p); err != nil {
 			t.Error(err)
-			continue
-		}
-		if err := f.Check(madeWith(t, f)); err != nil {
-			t.Errorf("%s: %v", p, err)
 		}
 	}
 	for _, p := range committed(t, "hosts", "*.json") {
@@ -72,47 +67,10 @@ func TestEveryCommittedFileIsOfItsSchema(t *testing.T) {
 	}
 }
 
-// madeWith is the design of a committed run.
-func madeWith(t testing.TB, f *File) *experiment.Experiment {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(data, "designs", f.Provenance.ExperimentSHA256+".toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := experiment.Parse(f.Experiment, text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
-}
-
 // made is a made-up measured run of two conditions. Tests replace parts of it.
-const made = `{
-  "schema_version": 3,
-  "experiment": "made-up",
-  "run": "20260102t030405z-h",
-  "hosts": {"server": "h", "client": "h"},
-  "provenance": {
-    "started_at": "2026-01-02T03:04:05Z", "finished_at": "2026-01-02T03:05:05Z",
-    "commit": "unknown", "dirty": true,
-    "experiment_sha256": "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-    "block": {"slot_s": 4, "rounds": 1, "warmup_s": 0.3}, "budget_s": 60, "blocks": 1, "ended": "decided", "seed": 18446744073709551603,
-    "generator": "autocannon", "tools": {}, "kernel": {},
-    "binaries": {"lab": {"sha256": "1111111111111111111111111111111111111111111111111111111111111111"}, "fiber_server": {"sha256": "2222222222222222222222222222222222222222222222222222222222222222"}, "node": {"sha256": "2222222222222222222222222222222222222222222222222222222222222222"}, "autocannon": {"sha256": "2222222222222222222222222222222222222222222222222222222222222222"}}
-  },
-  "topology": {"kind": "loopback"},
-  "settings": {"route": "/read", "prefork": true, "connections": 100},
-  "conditions": [
-    {"id": "c1", "levels": {"workers": 1}, "commands": ["lab/scripts/server.sh", "lab/scripts/trial.sh"]},
-    {"id": "c2", "levels": {"workers": 2}, "commands": ["lab/scripts/server.sh", "lab/scripts/trial.sh"]}
-  ],
-  "trials": [
-    {"block": 1, "of": "c1", "at": 1.5, "below": {"latency_p50_s": 0.001}},
-    {"of": "c2", "reasons": [{"gate": "errors", "detail": "1 connection errors"}]}
-  ],
-  "figures": {"requests": [4001, null], "duration_s": [4, null]}
-}
-`
+//
+//go:embed testdata/made-up.json
+var made string
 
 func decode(t *testing.T, text string) (*File, error) {
 	t.Helper()
@@ -317,14 +275,10 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(strings.Replace(made, `{"workers": 1}`, `{"workers": 9007199254740993}`, 1)))
 	f.Add([]byte(strings.Replace(made, `"at": 1.5`, `"at": -1.5`, 1)))
 	f.Add([]byte(strings.Replace(made, `"topology"`, `"warnings": [], "topology"`, 1)))
-	piece, turns := design(f), turning(f)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var first File
 		if Decode(text, SchemaURL, &first) != nil {
 			return
-		}
-		for _, x := range []*experiment.Experiment{piece, turns} {
-			_ = first.Check(x) // any finding will do, as long as it returns
 		}
 		once, err := Encode(&first)
 		if err != nil {

@@ -80,16 +80,4 @@ func TestCommandLinesCanBeTyped(t *testing.T) {
 			t.Errorf("%q is taken", line)
 		}
 	}
-	// The options behind --command are the server's own.
-	s := setting.Levels{"connections": setting.Int(100)}
-	f := &File{Provenance: &Provenance{}, Settings: s,
-		Conditions: []Condition{{Commands: []string{"lab/scripts/server.sh --command -- ./x --connections 5",
-			"lab/scripts/trial.sh --connections 100"}}}}
-	if err := f.checkCommands(); err != nil {
-		t.Error(err)
-	}
-	f.Conditions[0].Commands[1] = "lab/scripts/trial.sh --connections 5"
-	if f.checkCommands() == nil {
-		t.Error("a load's connections are not compared")
-	}
 }

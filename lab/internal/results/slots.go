@@ -101,8 +101,7 @@ type Setup struct {
 	Clients                  []Client // of a fleet; nil without one
 }
 
-// Metrics computes a trial's figures from its slots, each rounded. The
-// run records these, and Check compares a file with them.
+// Metrics computes a trial's figures from its slots, each rounded.
 func (s *Slots) Metrics(on Setup) map[string]float64 {
 	duration, requests, server := sum(s.DurationS), float64(sum(s.Requests)), sum(s.ServerCPUS)
 	client, idle := sum(s.ClientCPUS), sum(s.IdleCPUS)

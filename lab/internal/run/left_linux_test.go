@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/line-rate/line-rate/lab/internal/check"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -57,7 +58,7 @@ func TestARunLeavesOutAServerThatIsNotThere(t *testing.T) {
 	if got := strings.Join(servers, " "); got != "first third" {
 		t.Errorf("measured %s", got)
 	}
-	if err := f.Check(x); err != nil {
+	if err := check.File(f, x); err != nil {
 		t.Error(err)
 	}
 }

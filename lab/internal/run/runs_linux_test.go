@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/check"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -30,7 +31,7 @@ func sound(t *testing.T, x *experiment.Experiment, f *results.File) {
 	if err := results.Decode(text, results.SchemaURL, again); err != nil {
 		t.Fatalf("%v\n%.2000s", err, text)
 	}
-	if err := again.Check(x); err != nil {
+	if err := check.File(again, x); err != nil {
 		t.Errorf("%v", err)
 	}
 }

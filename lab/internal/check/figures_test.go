@@ -1,4 +1,4 @@
-package results
+package check
 
 import (
 	"maps"
@@ -8,17 +8,15 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
 // full is the made-up run with every derived figure in its first trial, all
 // consistent.
-func full(t *testing.T) *File {
+func full(t *testing.T) *results.File {
 	t.Helper()
-	f, err := decode(t, made)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := made(t)
 	f.Provenance.ServerCPUs, f.Provenance.ClientCPUs, f.Provenance.CalibrationS = "0-1", "2", 9e-7
 	f.Settings[setting.Rate] = setting.Int(2000)
 	f.Topology.LineRateBps = 1e8
@@ -40,30 +38,34 @@ func full(t *testing.T) *File {
 		"events_per_batch": 4, "server_cpu_per_event_s": 1 / 1000.25 / 4, "backlog_growth_per_s": -3,
 		"goroutines_parked": 2.5, "block_events": 7, "live_heap_bytes": 4096,
 	})
-	tr.Cores = []Core{{0, 0.3, 0.29, 0.1, 0.01, 0.3}, {1, 0.2, 0.2, 0.09, 0.01, 0.5}, {2, 0.2, 0.05, 0, 0, 0.75}}
+	tr.Cores = []results.Core{
+		{CPU: 0, User: 0.3, System: 0.29, SoftIRQ: 0.1, Steal: 0.01, Idle: 0.3},
+		{CPU: 1, User: 0.2, System: 0.2, SoftIRQ: 0.09, Steal: 0.01, Idle: 0.5},
+		{CPU: 2, User: 0.2, System: 0.05, Idle: 0.75},
+	}
 	tr.ClientThreads = []float64{0.2222, 0.01}
 	tr.Profiles = []profiles.Profile{{Kind: "block", Total: 10, DurationS: 4, Events: 7}, {Kind: "heap", Total: 4096}}
 	return f
 }
 
-func figuresOf(f *File) error {
-	return f.Trials[0].figures("/trials/0", f, f.Settings)
+func figuresOf(f *results.File) error {
+	return (trial{f.Trials[0]}).figures("/trials/0", &file{File: f}, f.Settings)
 }
 
 func TestFiguresThatFollowFromOthers(t *testing.T) {
 	if err := figuresOf(full(t)); err != nil {
 		t.Fatalf("the run that this test breaks is broken itself: %v", err)
 	}
-	set := func(name string, v float64) func(*File) {
-		return func(f *File) { f.Trials[0].Metrics[name] = v }
+	set := func(name string, v float64) func(*results.File) {
+		return func(f *results.File) { f.Trials[0].Metrics[name] = v }
 	}
 	for _, c := range []struct {
 		name string
-		set  func(*File)
+		set  func(*results.File)
 		says string // empty: accepted
 	}{
 		{"more failed than were answered", set("non_2xx", 5000), ""}, // a sink counts its refusals separately
-		{"more failed than were answered, without a sink", func(f *File) {
+		{"more failed than were answered, without a sink", func(f *results.File) {
 			delete(f.Trials[0].Metrics, "delivered_per_s")
 			f.Trials[0].Metrics["non_2xx"] = 5000
 		}, "/trials/0/metrics/non_2xx: 5000, more than the 4001 of requests"},
@@ -74,7 +76,7 @@ func TestFiguresThatFollowFromOthers(t *testing.T) {
 
 		// With half the CPU time per request, the time seen would be twice the
 		// window.
-		{"a cheaper request, and no events", func(f *File) {
+		{"a cheaper request, and no events", func(f *results.File) {
 			delete(f.Trials[0].Metrics, "server_cpu_per_event_s")
 			f.Trials[0].Metrics["server_cpu_per_request_s"] = 0.5 / 1000.25
 		}, "/trials/0/metrics/server_cpu_per_request_s: "},
@@ -84,28 +86,30 @@ func TestFiguresThatFollowFromOthers(t *testing.T) {
 			"/trials/0/metrics/server_cores_busy: 0.95, but cores 0-1 give 0.6"},
 		{"more of it stolen", set("server_steal", 0), "/trials/0/metrics/server_steal: 0, but cores 0-1 give 0.01"},
 		{"an idler client", set("client_cores_busy", 0.1), "/trials/0/metrics/client_cores_busy: 0.1, but cores 2 give 0.25"},
-		{"another core's state", func(f *File) { f.Trials[0].Cores[2].User, f.Trials[0].Cores[2].Idle = 0.9, 0.05 },
+		{"another core's state", func(f *results.File) { f.Trials[0].Cores[2].User, f.Trials[0].Cores[2].Idle = 0.9, 0.05 },
 			"/trials/0/metrics/client_cores_busy: 0.25, but"},
-		{"cores that the condition sets", func(f *File) {
+		{"cores that the condition sets", func(f *results.File) {
 			f.Settings[setting.ServerCPUs] = setting.String("0")
 			f.Trials[0].Metrics["server_cores_busy"] = 0.7
 		}, ""},
-		{"a core that was not seen", func(f *File) { f.Trials[0].Cores = f.Trials[0].Cores[:2] }, ""},
-		{"an idle counter that ran back", func(f *File) { f.Trials[0].Cores[0].User = 0.31 }, ""},
+		{"a core that was not seen", func(f *results.File) { f.Trials[0].Cores = f.Trials[0].Cores[:2] }, ""},
+		{"an idle counter that ran back", func(f *results.File) { f.Trials[0].Cores[0].User = 0.31 }, ""},
 		{"an idler client thread", set("client_thread_busy_max", 0.1),
 			"/trials/0/metrics/client_thread_busy_max: 0.1, but the busiest of client_threads has 0.2222"},
-		{"a thread of a dozen cores", func(f *File) { f.Trials[0].ClientThreads[0] = 12 },
+		{"a thread of a dozen cores", func(f *results.File) { f.Trials[0].ClientThreads[0] = 12 },
 			"/trials/0/client_threads/0: 12 is not a share of a core"},
-		{"threads not recorded", func(f *File) { f.Trials[0].ClientThreads = nil }, ""},
+		{"threads not recorded", func(f *results.File) { f.Trials[0].ClientThreads = nil }, ""},
 		{"faster than the fastest", set("calibration_after_s", 8e-7),
 			"/trials/0/metrics/calibration_after_s: 8e-07, faster than the run's fastest"},
 
-		{"no requests", func(f *File) { delete(f.Trials[0].Metrics, "requests") }, "/trials/0/metrics/requests: missing"},
-		{"no window", func(f *File) { delete(f.Trials[0].Metrics, "duration_s") }, "/trials/0/metrics/duration_s: missing"},
-		{"no rate", func(f *File) { delete(f.Trials[0].Metrics, "throughput_rps") },
+		{"no requests", func(f *results.File) { delete(f.Trials[0].Metrics, "requests") },
+			"/trials/0/metrics/requests: missing"},
+		{"no window", func(f *results.File) { delete(f.Trials[0].Metrics, "duration_s") },
+			"/trials/0/metrics/duration_s: missing"},
+		{"no rate", func(f *results.File) { delete(f.Trials[0].Metrics, "throughput_rps") },
 			"/trials/0/metrics/throughput_rps: missing"},
-		{"nothing, and it does not count", func(f *File) {
-			f.Trials[0] = Trial{Seq: 1, Block: 1, Condition: "c1",
+		{"nothing, and it does not count", func(f *results.File) {
+			f.Trials[0] = results.Trial{Seq: 1, Block: 1, Condition: "c1",
 				Bound: gate.BoundUnknown}
 		}, ""},
 	} {
@@ -122,7 +126,7 @@ func TestFiguresThatFollowFromOthers(t *testing.T) {
 func TestEveryMetricHasItsRange(t *testing.T) {
 	for _, m := range metric.All() {
 		f := full(t)
-		f.Trials[0] = Trial{Metrics: map[string]float64{m.Name: -1}}
+		f.Trials[0] = results.Trial{Metrics: map[string]float64{m.Name: -1}}
 		err := figuresOf(f)
 		if m.Name == "backlog_growth_per_s" {
 			if err != nil {
@@ -142,7 +146,7 @@ func TestEveryMetricHasItsRange(t *testing.T) {
 	for _, name := range []string{"requests", "errors", "workers", "connections_established", "tcp_retransmits",
 		"swap_pages"} {
 		f := full(t)
-		f.Trials[0] = Trial{Metrics: map[string]float64{name: 1.5}}
+		f.Trials[0] = results.Trial{Metrics: map[string]float64{name: 1.5}}
 		if err := figuresOf(f); err == nil || !strings.HasPrefix(err.Error(), "/trials/0/metrics/"+name+
 			": 1.5 is no whole number") {
 			t.Errorf("%s of 1.5: %v", name, err)
@@ -151,24 +155,24 @@ func TestEveryMetricHasItsRange(t *testing.T) {
 }
 
 func TestQuantilesRiseAndStatesAreOfAWhole(t *testing.T) {
-	metrics := func(kv ...any) func(*Trial) {
-		return func(t *Trial) {
+	metrics := func(kv ...any) func(*results.Trial) {
+		return func(t *results.Trial) {
 			for i := 0; i < len(kv); i += 2 {
 				t.Metrics[kv[i].(string)] = kv[i+1].(float64)
 			}
 		}
 	}
-	below := func(name string, v float64) func(*Trial) {
-		return func(t *Trial) { delete(t.Metrics, name); t.Below[name] = v }
+	below := func(name string, v float64) func(*results.Trial) {
+		return func(t *results.Trial) { delete(t.Metrics, name); t.Below[name] = v }
 	}
 	for _, c := range []struct {
 		name string
-		set  func(*Trial)
+		set  func(*results.Trial)
 		says string
 	}{
 		{"the median above the 90th", metrics("latency_p90_s", 0.0005, "latency_p50_s", 0.001),
 			"/trials/0/metrics/latency_p90_s: 0.0005 is less than latency_p50_s, 0.001"},
-		{"one left out between them", func(t *Trial) {
+		{"one left out between them", func(t *results.Trial) {
 			delete(t.Metrics,
 				"latency_p95_s")
 			t.Metrics["latency_p99_s"] = 0.001
@@ -184,10 +188,13 @@ func TestQuantilesRiseAndStatesAreOfAWhole(t *testing.T) {
 		{"less than nothing", below("latency_p99_s", 0), "/trials/0/below/latency_p99_s: 0; nothing is less than that"},
 		{"deliveries", metrics("delivery_p99_s", 0.05), "/trials/0/metrics/delivery_p99_s: 0.05 is less than delivery_p50_s"},
 
-		{"a state of more than all", func(t *Trial) { t.Cores[1].User = 1.2 }, "/trials/0/cores/1/user: 1.2 is not a share"},
-		{"a state below none", func(t *Trial) { t.Cores[1].Idle = -0.1 }, "/trials/0/cores/1/idle: -0.1 is not a share"},
-		{"states of more than all", func(t *Trial) { t.Cores[1].User = 0.9 }, "/trials/0/cores/1: its states sum to 1.7 of"},
-		{"a core twice", func(t *Trial) { t.Cores[1].CPU = 0 }, "/trials/0/cores/1/cpu: 0 comes after 0"},
+		{"a state of more than all", func(t *results.Trial) { t.Cores[1].User = 1.2 },
+			"/trials/0/cores/1/user: 1.2 is not a share"},
+		{"a state below none", func(t *results.Trial) { t.Cores[1].Idle = -0.1 },
+			"/trials/0/cores/1/idle: -0.1 is not a share"},
+		{"states of more than all", func(t *results.Trial) { t.Cores[1].User = 0.9 },
+			"/trials/0/cores/1: its states sum to 1.7 of"},
+		{"a core twice", func(t *results.Trial) { t.Cores[1].CPU = 0 }, "/trials/0/cores/1/cpu: 0 comes after 0"},
 	} {
 		f := full(t)
 		tr := &f.Trials[0]
@@ -229,7 +236,7 @@ func TestMoreThanAllThatWasOfferedArrives(t *testing.T) {
 		{1000, 1700, 0, "/trials/0/metrics/delivered_share: 1.7 is a share of more than all"},
 	} {
 		f := full(t)
-		f.Provenance.Block = &BlockPlan{SlotS: 4, Rounds: 1, WarmupS: 2}
+		f.Provenance.Block = &results.BlockPlan{SlotS: 4, Rounds: 1, WarmupS: 2}
 		f.Settings[setting.EventRate] = setting.Int(int64(c.rate))
 		m := f.Trials[0].Metrics
 		m["offered_per_s"], m["delivered_per_s"], m["delivered_share"] = c.offered, c.delivered, c.delivered/c.offered
@@ -242,13 +249,13 @@ func TestMoreThanAllThatWasOfferedArrives(t *testing.T) {
 // Each slot may begin with a burst of the shaper, while a trial in one piece
 // has at most one.
 func TestBurstsOfTurns(t *testing.T) {
-	f := &File{Topology: Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 250_000}}
-	in := Trial{Metrics: map[string]float64{"duration_s": 0.4}, Slots: &Slots{AtS: []float64{1, 2}}}
+	f := &file{File: &results.File{Topology: results.Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 250_000}}}
+	in := trial{results.Trial{Metrics: map[string]float64{"duration_s": 0.4}, Slots: &results.Slots{AtS: []float64{1, 2}}}}
 	if got := in.bursts("line_rate_share", f); got != 0.1 { // 4 Mbit of 40
 		t.Errorf("two bursts add %v of the line rate, want 0.1", got)
 	}
-	for name, other := range map[string]Trial{"one piece": {Metrics: in.Metrics},
-		"no time": {Metrics: map[string]float64{}, Slots: in.Slots}} {
+	for name, other := range map[string]trial{"one piece": {results.Trial{Metrics: in.Metrics}},
+		"no time": {results.Trial{Metrics: map[string]float64{}, Slots: in.Slots}}} {
 		if got := other.bursts("line_rate_share", f); got != 0 {
 			t.Errorf("%s: %v", name, got)
 		}

@@ -1,10 +1,11 @@
-package results
+package check
 
 import (
 	"fmt"
 	"math"
 
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -76,7 +77,7 @@ type wrong struct {
 // figures reports a trial's first figure that cannot be true: a negative one,
 // one above its limit, quantiles out of order, or a figure that does not follow from
 // the figures that it is computed from.
-func (t Trial) figures(at string, f *File, levels setting.Levels) error {
+func (t trial) figures(at string, f *file, levels setting.Levels) error {
 	check := func(found *wrong) error {
 		if found == nil {
 			return nil
@@ -105,7 +106,7 @@ func (t Trial) figures(at string, f *File, levels setting.Levels) error {
 	return nil
 }
 
-func (t Trial) inRange(name string, f *File, levels setting.Levels) *wrong {
+func (t trial) inRange(name string, f *file, levels setting.Levels) *wrong {
 	if limit, ok := t.Below[name]; ok && !(limit > 0) {
 		return &wrong{"below/" + name, name, fmt.Sprintf("%v; nothing is less than that", limit)}
 	}
@@ -129,7 +130,7 @@ func (t Trial) inRange(name string, f *File, levels setting.Levels) *wrong {
 // bursts is how much of the line rate the shaper's bursts can add to a trial
 // with slots: the trial's wire rests during the slots of others, so each of its
 // own slots may begin with a full burst.
-func (t Trial) bursts(name string, f *File) float64 {
+func (t trial) bursts(name string, f *file) float64 {
 	duration := t.Metrics["duration_s"]
 	if name != "line_rate_share" || t.Slots == nil || f.Topology.LineRateBps == 0 || duration == 0 {
 		return 0
@@ -138,7 +139,7 @@ func (t Trial) bursts(name string, f *File) float64 {
 }
 
 // most is the largest value that a trial's figure of a metric can have.
-func (f *File) most(m metric.Metric, t Trial, levels setting.Levels) float64 {
+func (f *file) most(m metric.Metric, t trial, levels setting.Levels) float64 {
 	// Shares computed from slots are checked against the slots instead. In a
 	// single slot, whose clocks are read at different moments, they may exceed 1.
 	if m.Unit != metric.Ratio || t.Slots != nil && ofSlots[m.Name] {
@@ -150,7 +151,9 @@ func (f *File) most(m metric.Metric, t Trial, levels setting.Levels) float64 {
 	if carried[m.Name] {
 		before := f.Provenance.Block.WarmupS
 		if t.Slots != nil {
-			before += sum(t.Slots.FillS)
+			for _, fill := range t.Slots.FillS {
+				before += fill
+			}
 		}
 		limit := most["line_rate_share"] + before/f.Provenance.Block.WindowS()
 		// A producer that is held up offers fewer events in the window than were
@@ -166,7 +169,7 @@ func (f *File) most(m metric.Metric, t Trial, levels setting.Levels) float64 {
 
 // inOrder reports the first quantile that is less than a lower one. A quantile
 // known only to be less than a limit is taken as that limit.
-func (t Trial) inOrder(names []string) *wrong {
+func (t trial) inOrder(names []string) *wrong {
 	least, of := 0.0, ""
 	for _, name := range names {
 		if v, ok := t.Metrics[name]; ok {
@@ -184,7 +187,7 @@ func (t Trial) inOrder(names []string) *wrong {
 
 // complete reports a figure that every valid trial must have and this one
 // lacks.
-func (t Trial) complete() *wrong {
+func (t trial) complete() *wrong {
 	for _, name := range []string{"requests", "duration_s", "throughput_rps"} {
 		if v, ok := t.Metrics[name]; t.Valid && !(ok && v > 0) {
 			return &wrong{"metrics/" + name, name, "missing, or nought; a trial that counts has answered something"}
@@ -194,7 +197,7 @@ func (t Trial) complete() *wrong {
 }
 
 // parts reports a number of some that is larger than the number of all.
-func (t Trial) parts() *wrong {
+func (t trial) parts() *wrong {
 	m := t.Metrics
 	for _, r := range []struct{ part, whole string }{
 		{"non_2xx", "requests"}, {"timeouts", "errors"}, {"workers_active", "workers"}, {"workers", "processes"},
@@ -213,11 +216,11 @@ func (t Trial) parts() *wrong {
 
 // near reports a figure of a trial in turns that lies further from others than two
 // clocks or counters of the same thing do.
-func (t Trial) near(f *File, levels setting.Levels) *wrong {
+func (t trial) near(f *file, levels setting.Levels) *wrong {
 	if !t.Valid || t.Slots == nil || t.Clients != nil {
 		return nil
 	}
-	m, onServer, onClient := t.Metrics, count(f.serverCPUs(levels)), count(f.Provenance.ClientCPUs)
+	m, onServer, onClient := t.Metrics, results.Count(f.ServerCPUs(levels)), results.Count(f.Provenance.ClientCPUs)
 	threads, _ := levels[setting.ClientWorkers].Int()
 	connections, _ := levels[setting.Connections].Int()
 	used := m["client_cores_busy"] * float64(onClient)
@@ -242,7 +245,7 @@ func (t Trial) near(f *File, levels setting.Levels) *wrong {
 
 // calibrated checks that no calibration of the trial is faster than the run's
 // fastest.
-func (t Trial) calibrated(p *Provenance) *wrong {
+func (t trial) calibrated(p *results.Provenance) *wrong {
 	for _, name := range []string{"calibration_before_s", "calibration_after_s"} {
 		if v, there := t.Metrics[name]; there && v < p.CalibrationS*(1-halfDigit) {
 			return &wrong{"metrics/" + name, name,

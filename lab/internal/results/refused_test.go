@@ -6,79 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/line-rate/line-rate/lab/internal/gate"
 )
-
-func TestNothingIsFromTheFuture(t *testing.T) {
-	defer func() { now = time.Now }()
-	f, err := decode(t, made)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		now string
-		ok  bool
-	}{
-		{"2026-01-02T03:06:00Z", true},
-		{"2026-01-01T03:06:00Z", true}, // a clock of another time zone
-		{"2026-01-01T03:04:00Z", false},
-		{"2025-12-31T03:06:00Z", false},
-	} {
-		at, err := time.Parse(time.RFC3339, c.now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		now = func() time.Time { return at }
-		if err := f.checkTimes(); (err == nil) != c.ok || err != nil &&
-			!strings.HasPrefix(err.Error(), "/provenance/finished_at: 2026-01-02T03:05:05Z is in the future") {
-			t.Errorf("at %s: %v", c.now, err)
-		}
-	}
-}
-
-func TestARunIsNamedByItsStartAndHost(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		run  string
-		set  func(*File)
-		ok   bool
-	}{
-		{"by both", "20260102t030405z-h", func(*File) {}, true},
-		{"by another start", "20260102t030406z-h", func(*File) {}, false},
-		{"by another host", "20260102t030405z-g", func(*File) {}, false},
-		{"by the client's host", "20260102t030405z-h", func(f *File) { f.Hosts.Server = "g" }, false},
-		{"by a time of another zone", "20260102t040405z-h",
-			func(f *File) { f.Provenance.StartedAt = f.Provenance.StartedAt.In(time.FixedZone("", 3600)) }, false},
-	} {
-		f, err := decode(t, made)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.set(f)
-		f.Run = c.run
-		if err := f.checkName(); (err == nil) != c.ok || err != nil && !strings.HasPrefix(err.Error(), "/run: ") {
-			t.Errorf("%s: %v", c.name, err)
-		}
-	}
-}
-
-func TestReasonsNameGatesThatThereAre(t *testing.T) {
-	for _, g := range gate.All {
-		if err := (Trial{Reasons: []Reason{{Gate: g.Name, Detail: "x"}}}).gates("/trials/0"); err != nil {
-			t.Error(err)
-		}
-	}
-	f, err := decode(t, made)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Trials[1].Reasons = append(f.Trials[1].Reasons, Reason{Gate: "bad-mood", Detail: "x"})
-	if err := f.Check(design(t)); err == nil || err.Error() != `/trials/1/reasons/1/gate: no gate "bad-mood"` {
-		t.Errorf("%v", err)
-	}
-}
 
 // Names and ids become file names, addresses and HTML attributes, so other
 // characters are refused here.

@@ -1,13 +1,16 @@
-package results
+package check
 
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
 // wentRound makes the slots of three trials that went round in turns. drop leaves some out.
-func wentRound(places []int, drop func(at int) bool) *File {
-	f := &File{Trials: []Trial{{Slots: &Slots{}}, {Slots: &Slots{}}, {Slots: &Slots{}}}}
+func wentRound(places []int, drop func(at int) bool) *results.File {
+	f := &results.File{Trials: []results.Trial{{Slots: &results.Slots{}}, {Slots: &results.Slots{}},
+		{Slots: &results.Slots{}}}}
 	for at, i := range places {
 		if drop(at) {
 			continue
@@ -33,7 +36,7 @@ func TestSlotsMayBeMissingAnywhere(t *testing.T) {
 		}
 		share := r.Float64()
 		f := wentRound(places, func(int) bool { return r.Float64() < share })
-		if err := (&clock{}).slots(f, places); err != nil {
+		if err := (&clock{}).slots(&file{File: f}, places); err != nil {
 			t.Fatalf("%v: %v", places, err)
 		}
 	}
@@ -43,7 +46,7 @@ func TestSlotsOutOfTheirOrderAreFound(t *testing.T) {
 	places := []int{0, 1, 2, 0, 1, 2}
 	for name, c := range map[string][]int{"all are there": {1, 0, 2, 0, 1, 2}, "one is missing": {1, 0, 2, 1, 0}} {
 		f := wentRound(c, func(int) bool { return false })
-		if err := (&clock{}).slots(f, places); err == nil {
+		if err := (&clock{}).slots(&file{File: f}, places); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

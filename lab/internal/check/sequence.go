@@ -1,4 +1,4 @@
-package results
+package check
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
 // now is the time at which a file is read; tests replace it.
@@ -22,8 +22,28 @@ const (
 	stamp = "20060102t150405z"
 )
 
+// checkEnd reports what a file says of its run's end that no such run has.
+func (f *file) checkEnd() error {
+	p := f.Provenance
+	switch ran := f.NotApplicable == ""; {
+	case !ran && len(f.Trials) > 0:
+		return fmt.Errorf("/not_applicable: there are trials all the same")
+	case ran && len(f.Trials) == 0:
+		return fmt.Errorf("/trials: empty")
+	case ran && p.Ended == "":
+		return fmt.Errorf("/provenance/ended: missing")
+	case !ran && p.Ended != "":
+		return fmt.Errorf("/provenance/ended: %q, but the run could not be made", p.Ended)
+	case ran != (p.Blocks > 0):
+		return fmt.Errorf("/provenance/blocks: %d; a run has at least one, and one that could not be made has none", p.Blocks)
+	case p.StoppedEarly != "" && p.Ended != results.Failing && p.Ended != results.Interrupted:
+		return fmt.Errorf("/provenance/stopped_early: the run ended by itself, %q", p.Ended)
+	}
+	return nil
+}
+
 // checkName compares a run's name with its parts: the start of the run and the host.
-func (f *File) checkName() error {
+func (f *file) checkName() error {
 	if want := f.Provenance.StartedAt.UTC().Format(stamp) + "-" + f.Hosts.Server; f.Run != want {
 		return fmt.Errorf("/run: %q, but by its start and host it is %q", f.Run, want)
 	}
@@ -32,7 +52,7 @@ func (f *File) checkName() error {
 
 // checkTimes reports a run in the future, and slots that take longer than the run's
 // budget. checkBlocks does the rest.
-func (f *File) checkTimes() error {
+func (f *file) checkTimes() error {
 	p := f.Provenance
 	switch {
 	case p.FinishedAt.After(now().Add(ahead)), p.StartedAt.After(now().Add(ahead)):
@@ -44,7 +64,7 @@ func (f *File) checkTimes() error {
 	measured := 0.0
 	for _, t := range f.Trials {
 		if t.Slots != nil {
-			measured += sum(t.Slots.DurationS)
+			measured += t.Metrics["duration_s"]
 		}
 	}
 	// A run makes one block, whatever it takes.
@@ -54,27 +74,8 @@ func (f *File) checkTimes() error {
 	return nil
 }
 
-// Took is the least time that a trial took: its span, or 0 for an invalid one, which
-// may have been cut short or have met a clock that was set.
-func (t Trial) Took(p *Provenance) time.Duration {
-	if !t.Valid {
-		return 0
-	}
-	return t.span(p)
-}
-
-// span is the time from a trial's first slot to the end of its last, or its warm-up
-// and window.
-func (t Trial) span(p *Provenance) time.Duration {
-	if s := t.Slots; s != nil && len(s.AtS) > 0 && len(s.DurationS) == len(s.AtS) {
-		last := len(s.AtS) - 1
-		return time.Duration((s.AtS[last] + s.DurationS[last] - s.AtS[0]) * float64(time.Second))
-	}
-	return time.Duration((p.Block.WarmupS + t.Metrics["duration_s"]) * float64(time.Second))
-}
-
 // checkControl reports an A/A control other than the one that the seed draws.
-func (f *File) checkControl() error {
+func (f *file) checkControl() error {
 	n := len(f.Conditions)
 	if f.controls() != 1 {
 		return nil
@@ -85,16 +86,6 @@ func (f *File) checkControl() error {
 		return errors.New("/conditions: the A/A control stands last")
 	case f.Conditions[n-1].ControlOf != drawn:
 		return fmt.Errorf("/conditions/%d/control_of: %q, but the seed draws %q", n-1, f.Conditions[n-1].ControlOf, drawn)
-	}
-	return nil
-}
-
-// gates reports a reason with an unknown gate.
-func (t Trial) gates(at string) error {
-	for i, r := range t.Reasons {
-		if _, known := gate.Of(r.Gate); !known {
-			return fmt.Errorf("%s/reasons/%d/gate: no gate %q", at, i, r.Gate)
-		}
 	}
 	return nil
 }

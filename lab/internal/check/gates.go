@@ -1,21 +1,22 @@
-package results
+package check
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
 // checkReasons refuses a reason of an invalid trial whose gate the trial's own
 // figures leave open. Otherwise a block that speaks against a claim could be
 // called disturbed.
-func (f *File) checkReasons(i int, x *experiment.Experiment, a gate.Asked) error {
+func (f *file) checkReasons(i int, a gate.Asked) error {
 	t := f.Trials[i]
 	for k, r := range t.Reasons {
-		if !closes(gate.Hold(r.Gate, t.Metrics, a)) && !f.unrecorded(t, r, x, a) {
+		if !closes(gate.Hold(r.Gate, t.Metrics, a)) && !f.unrecorded(t, r, a) {
 			return fmt.Errorf("/trials/%d/reasons/%d: %q, but the trial's own figures leave that gate open; keep it as it "+
 				"was measured", i, k, r.Gate)
 		}
@@ -29,10 +30,10 @@ func closes(found []gate.Finding) bool {
 
 // unrecorded reports whether a gate may have closed on something that no results
 // file holds. Where a trial broke off, the evidence is that it has no figures.
-func (f *File) unrecorded(t Trial, r Reason, x *experiment.Experiment, a gate.Asked) bool {
+func (f *file) unrecorded(t results.Trial, r results.Reason, a gate.Asked) bool {
 	_, answered := t.Metrics["throughput_rps"]
 	// Profiles are taken in a window of its own, whose load leaves no figures.
-	profiled := x.Profile != nil
+	profiled := f.design.Profile != nil
 	inWindow := profiled && strings.HasPrefix(r.Detail, "in the profiled window: ")
 	switch r.Gate {
 	case gate.Mismatches, gate.WrongAnswer, gate.Stopped, gate.HeldUp, gate.Misreport:
@@ -49,7 +50,7 @@ func (f *File) unrecorded(t Trial, r Reason, x *experiment.Experiment, a gate.As
 	case gate.NoRequests: // in one of the slots
 		return closes(gate.Hold(gate.Slot, t.Metrics, a)) || inWindow
 	case gate.ClocksUnsure, gate.ClocksOff:
-		return slices.ContainsFunc(t.Clients, func(c Client) bool {
+		return slices.ContainsFunc(t.Clients, func(c results.Client) bool {
 			return slices.ContainsFunc(gate.JudgeClock(c.Clock()), func(g gate.Finding) bool { return g.Gate == r.Gate })
 		})
 	case gate.ClientLost, gate.ClientsApart:
@@ -59,4 +60,43 @@ func (f *File) unrecorded(t Trial, r Reason, x *experiment.Experiment, a gate.As
 			slices.ContainsFunc(gate.Judge(t.Metrics, a), gate.Finding.Missing)
 	}
 	return false
+}
+
+// checkGates judges each trial again by its recorded figures: they may close no
+// gate on a valid trial, and have to close those that an invalid one names. A
+// valid trial may lack figures: older labs did not record all of them.
+func (f *file) checkGates() error {
+	p := f.Provenance
+	serverCores := 0
+	if p.ServerCPUs != "" {
+		cpus, err := cores.Parse(p.ServerCPUs)
+		if err != nil {
+			return fmt.Errorf("/provenance/server_cpus: %w", err)
+		}
+		serverCores = len(cpus)
+	}
+	asked := map[string]gate.Asked{}
+	for _, c := range f.Conditions {
+		a := results.Asked(f.design, f.Settings.With(c.Levels), serverCores, p.Block.WindowS())
+		a.Clients = results.Loading(f.Settings.With(c.Levels), len(f.Hosts.Clients))
+		asked[c.ID] = a
+	}
+	fastest := f.Calibrations()
+	for i, t := range f.Trials {
+		a := asked[t.Condition]
+		a.ReferenceS = fastest[t.Block]
+		if !t.Valid {
+			if err := f.checkReasons(i, a); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, found := range gate.Judge(t.Metrics, a) {
+			if !found.Missing() {
+				return fmt.Errorf("/trials/%d/metrics/%s: %s, and so the gate %s makes the trial invalid; it is called valid", i,
+					found.Metric, found.Detail, found.Gate)
+			}
+		}
+	}
+	return nil
 }

@@ -1,9 +1,8 @@
-package results
+package check
 
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -15,38 +14,12 @@ import (
 // times of both are rounded to microseconds.
 const edge = 3e-6
 
-// checkEnd reports what a file says of its run's end that no such run has.
-func (f *File) checkEnd() error {
-	p := f.Provenance
-	switch ran := f.NotApplicable == ""; {
-	case ran && p.Ended == "":
-		return fmt.Errorf("/provenance/ended: missing")
-	case !ran && p.Ended != "":
-		return fmt.Errorf("/provenance/ended: %q, but the run could not be made", p.Ended)
-	case ran != (p.Blocks > 0):
-		return fmt.Errorf("/provenance/blocks: %d; a run has at least one, and one that could not be made has none", p.Blocks)
-	case p.StoppedEarly != "" && p.Ended != Failing && p.Ended != Interrupted:
-		return fmt.Errorf("/provenance/stopped_early: the run ended by itself, %q", p.Ended)
-	}
-	return nil
-}
-
-// Groups gives the conditions that are up together within a block, as indexes
-// into Conditions. The control is among them.
-func (f *File) Groups() [][]int {
-	var all []setting.Levels
-	for _, c := range f.Conditions {
-		all = append(all, f.Settings.With(c.Levels))
-	}
-	return experiment.Groups(all)
-}
-
 // checkBlocks draws each block's order again from the run's seed and compares
 // the trials and their slots with it. Trials are listed by block, within a
 // block by group in the order drawn, and within a group by condition. Groups
 // must follow one another without overlap, and so must the slots of a group.
 // The trials of a group that takes no turns must all have started at once.
-func (f *File) checkBlocks(x *experiment.Experiment) error {
+func (f *file) checkBlocks() error {
 	if err := f.checkControl(); err != nil {
 		return err
 	}
@@ -63,9 +36,9 @@ func (f *File) checkBlocks(x *experiment.Experiment) error {
 			conditions := experiment.Members(sequence)
 			for k, c := range conditions {
 				t := f.Trials[next+k]
-				if want := (turn{b, f.Conditions[c].ID}); t.turn() != want {
+				if want := f.Conditions[c].ID; t.Block != b || t.Condition != want {
 					return fmt.Errorf("/trials/%d: %q in block %d, but the seed draws %q in block %d next", next+k, t.Condition,
-						t.Block, want.condition, want.block)
+						t.Block, want, b)
 				}
 				if rotates := f.Settings.With(f.Conditions[c].Levels)[setting.Generator] == setting.String(
 					setting.HTTPLoad); t.Slots == nil && rotates && t.Valid {
@@ -108,7 +81,7 @@ type clock struct {
 
 // group checks that no trial of a group started before what came before it had
 // ended.
-func (c *clock) group(f *File, first, n int) error {
+func (c *clock) group(f *file, first, n int) error {
 	latest, of := c.at, c.of
 	for i, t := range f.Trials[first : first+n] {
 		if t.StartedAt.IsZero() {
@@ -132,7 +105,7 @@ func (c *clock) group(f *File, first, n int) error {
 // slots compares the slots of a group with the order drawn for them. A trial
 // that was cut short has fewer slots, and one of a fleet also where a client missed
 // one: whichever are there follow one another as drawn.
-func (c *clock) slots(f *File, places []int) error {
+func (c *clock) slots(f *file, places []int) error {
 	type slot struct{ of, k int }
 	var all []slot
 	drawn := map[int]int{}
@@ -160,41 +133,6 @@ func (c *clock) slots(f *File, places []int) error {
 		}
 		c.slotS = s.AtS[one.k] + s.DurationS[one.k]
 		places = places[at+1:]
-	}
-	return nil
-}
-
-// shape reports columns of different lengths, and values that no slot can have.
-func (s *Slots) shape(at string) error {
-	n := len(s.AtS)
-	if n == 0 {
-		return fmt.Errorf("%s: none; leave it out", at)
-	}
-	column := func(name string, have int, wanted bool, v func(int) float64) error {
-		if have != n && (wanted || have > 0) {
-			return fmt.Errorf("%s/%s: %d entries of %d slots", at, name, have, n)
-		}
-		for i := range have {
-			if v := v(i); !(v >= 0) || math.IsInf(v, 0) {
-				return fmt.Errorf("%s/%s/%d: %v cannot be of a slot", at, name, i, v)
-			}
-		}
-		return nil
-	}
-	real := func(c []float64) func(int) float64 { return func(i int) float64 { return c[i] } }
-	whole := func(c []int64) func(int) float64 { return func(i int) float64 { return float64(c[i]) } }
-	for _, err := range []error{
-		column("at_s", len(s.AtS), true, real(s.AtS)), column("duration_s", len(s.DurationS), true, real(s.DurationS)),
-		column("fill_s", len(s.FillS), true, real(s.FillS)), column("requests", len(s.Requests), true, whole(s.Requests)),
-		column("server_cpu_s", len(s.ServerCPUS), true, real(s.ServerCPUS)),
-		column("client_cpu_s", len(s.ClientCPUS), true, real(s.ClientCPUS)),
-		column("idle_servers_cpu_s", len(s.IdleCPUS), true, real(s.IdleCPUS)),
-		column("wire_tx_bytes", len(s.TxBytes), len(s.RxBytes) > 0, whole(s.TxBytes)),
-		column("wire_rx_bytes", len(s.RxBytes), len(s.TxBytes) > 0, whole(s.RxBytes)),
-	} {
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -1,15 +1,16 @@
-package results
+package check
 
 import (
 	"fmt"
 	"math"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
 // cores reports shares of a core's time that cannot be true.
-func (t Trial) cores() *wrong {
+func (t trial) cores() *wrong {
 	last := -1
 	for i, c := range t.Cores {
 		at := fmt.Sprintf("cores/%d", i)
@@ -25,29 +26,19 @@ func (t Trial) cores() *wrong {
 				return &wrong{at + "/" + s.name, "cores", fmt.Sprintf("%v is not a share", s.v)}
 			}
 		}
-		switch sum := c.sum(); {
-		case math.Abs(sum-1) > ranBack:
+		if sum := sum(c); math.Abs(sum-1) > ranBack {
 			return &wrong{at, "cores", fmt.Sprintf("its states sum to %.4g of the core's time", sum)}
 		}
 	}
 	return nil
 }
 
-func (c Core) sum() float64 { return c.User + c.System + c.SoftIRQ + c.Steal + c.Idle }
-
-// count is the number of cores in a list; 0 where there is none.
-func count(cpus string) int {
-	list, err := cores.Parse(cpus)
-	if cpus == "" || err != nil {
-		return 0
-	}
-	return len(list)
-}
+func sum(c results.Core) float64 { return c.User + c.System + c.SoftIRQ + c.Steal + c.Idle }
 
 // cpu compares the server's CPU time with the window, the requests and the
 // workers. CPU is sampled within the window, at a distance from its edges that
 // varies, so the comparison allows a range.
-func (t Trial) cpu() *wrong {
+func (t trial) cpu() *wrong {
 	m := t.Metrics
 	if !t.Valid || !known(m, "server_cpu_s", "server_cpu_per_request_s", "throughput_rps", "duration_s") {
 		return nil
@@ -70,12 +61,12 @@ func (t Trial) cpu() *wrong {
 
 // busyCores compares the mean use of a side's cores with the use recorded for
 // each core.
-func (t Trial) busyCores(f *File, levels setting.Levels) *wrong {
-	byCPU := map[int]Core{}
+func (t trial) busyCores(f *file, levels setting.Levels) *wrong {
+	byCPU := map[int]results.Core{}
 	for _, c := range t.Cores {
 		byCPU[c.CPU] = c
 	}
-	for _, side := range []struct{ name, cpus string }{{"server", f.serverCPUs(levels)},
+	for _, side := range []struct{ name, cpus string }{{"server", f.ServerCPUs(levels)},
 		{"client", f.Provenance.ClientCPUs}} {
 		cpus, err := cores.Parse(side.cpus)
 		if side.cpus == "" || err != nil {
@@ -87,7 +78,7 @@ func (t Trial) busyCores(f *File, levels setting.Levels) *wrong {
 			c, there := byCPU[cpu]
 			// Where an idle counter ran backwards, the mean and the single cores were
 			// corrected differently.
-			seen = seen && there && math.Abs(c.sum()-1) <= 5*printed
+			seen = seen && there && math.Abs(sum(c)-1) <= 5*printed
 			busy += (1 - c.Idle) / float64(len(cpus))
 			steal += c.Steal / float64(len(cpus))
 		}
@@ -107,16 +98,8 @@ func (t Trial) busyCores(f *File, levels setting.Levels) *wrong {
 	return nil
 }
 
-// serverCPUs gives the cores that a condition's server was pinned to.
-func (f *File) serverCPUs(levels setting.Levels) string {
-	if l, ok := levels[setting.ServerCPUs]; ok {
-		return l.String()
-	}
-	return f.Provenance.ServerCPUs
-}
-
 // threads compares the load generator's threads with the recorded busiest one.
-func (t Trial) threads() *wrong {
+func (t trial) threads() *wrong {
 	for i, v := range t.ClientThreads {
 		at := fmt.Sprintf("client_threads/%d", i)
 		switch {

@@ -1,0 +1,151 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+func TestARunInTurnsFitsItsDesign(t *testing.T) {
+	x := turning(t)
+	for _, control := range []bool{false, true} {
+		f := turned(x, 3, control)
+		if err := File(f, x); err != nil {
+			t.Errorf("control %v: %v", control, err)
+		}
+		read := again(t, f)
+		if err := File(read, x); err != nil {
+			t.Errorf("control %v, read again: %v", control, err)
+		}
+		if fmt.Sprintf("%+v", read.Trials[0].Metrics) != fmt.Sprintf("%+v", f.Trials[0].Metrics) || !read.Complete() ||
+			read.Figures != nil {
+			t.Errorf("it was read as\n%+v, written was\n%+v", read.Trials[0], f.Trials[0])
+		}
+	}
+}
+
+func TestCheckFindsWhatNoRunInTurnsHas(t *testing.T) {
+	x := turning(t)
+	slots := func(i int, set func(*results.Slots)) func(*results.File) {
+		return func(f *results.File) { set(f.Trials[i].Slots) }
+	}
+	for _, c := range []struct {
+		name string
+		set  func(*results.File)
+		says string // empty: accepted
+	}{
+		{"no end", func(f *results.File) { f.Provenance.Ended = "" }, "/provenance/ended: missing"},
+		{"a reason for the end, though it ended by itself", func(f *results.File) { f.Provenance.StoppedEarly = "x" },
+			"/provenance/stopped_early: the run ended by itself"},
+		{"a reason for the end", func(f *results.File) {
+			f.Provenance.StoppedEarly, f.Provenance.Ended = "x",
+				results.Failing
+		}, ""},
+		{"another plan", func(f *results.File) { f.Provenance.Block.Rounds = 5 },
+			"/provenance/block: {SlotS:0.1 Rounds:5 WarmupS:0.2 ProfileS:0}, but the design of turning that"},
+		{"profiles that the design does not take", func(f *results.File) { f.Provenance.Block.ProfileS = 2 },
+			"/provenance/block: {SlotS:0.1 Rounds:6 WarmupS:0.2 ProfileS:2}, but the design of turning that"},
+		{"not applicable, with blocks", func(f *results.File) {
+			f.NotApplicable, f.Trials, f.Provenance.Ended = "x", nil,
+				""
+		},
+			"/provenance/blocks: 2;"},
+		{"not applicable", func(f *results.File) {
+			f.NotApplicable, f.Trials, f.Provenance.Ended, f.Provenance.Blocks = "x", nil, "", 0
+		}, ""},
+		{"not applicable, and it ended", func(f *results.File) {
+			f.NotApplicable, f.Trials, f.Provenance.Blocks = "x", nil,
+				0
+		},
+			"/provenance/ended: \"decided\", but the run could not be made"},
+
+		{"half a block", func(f *results.File) { f.Trials = f.Trials[:8] },
+			"/trials: 8, but 2 complete blocks of 5 conditions have 10"},
+		{"a block less than said", func(f *results.File) { f.Trials = f.Trials[:5] }, "/trials: 5, but 2 complete"},
+		{"a repeat", func(f *results.File) {
+			again := f.Trials[9]
+			again.Seq = 11
+			f.Trials = append(f.Trials, again)
+		}, "/trials: 11, but"},
+		{"another seed", func(f *results.File) { f.Provenance.Seed = 12 }, "/conditions/4/control_of: "},
+		{"two of a group swapped", func(f *results.File) {
+			f.Trials[0].Condition, f.Trials[1].Condition = f.Trials[1].Condition, f.Trials[0].Condition
+		}, `/trials/0: "c4" in block 1, but the seed draws "c3" in block 1 next`},
+		{"started before the run", func(f *results.File) { f.Trials[0].StartedAt = f.Provenance.StartedAt.Add(-1) },
+			"/trials/0/started_at: 2026-01-02T03:04:04.999999999Z is before the run began"},
+		{"started during the group before", func(f *results.File) { f.Trials[9].StartedAt = f.Trials[0].StartedAt },
+			"/trials/9/started_at: "},
+		{"started before others of its group", func(f *results.File) {
+			f.Trials[0].StartedAt, f.Trials[1].StartedAt = f.Trials[1].StartedAt, f.Trials[0].StartedAt
+		}, ""},
+		{"started at no time", func(f *results.File) { f.Trials[0].StartedAt = time.Time{} },
+			"/trials/0/started_at: missing"},
+		{"ended after the run", func(f *results.File) { f.Provenance.FinishedAt = f.Trials[9].StartedAt },
+			"/provenance/finished_at: "},
+
+		{"no slots", func(f *results.File) { f.Trials[0].Slots, f.Trials[0].Cores = nil, nil },
+			"/trials/0/slots: missing; http_load takes turns"},
+		{"empty slots", func(f *results.File) { f.Trials[0].Slots = &results.Slots{} },
+			"/trials/0/slots: none; leave it out"},
+		{"two slots swapped", slots(0, func(s *results.Slots) { s.AtS[0], s.AtS[1] = s.AtS[1], s.AtS[0] }), "/trials/"},
+		{"slots that overlap", slots(1, func(s *results.Slots) { s.AtS[3] -= 0.05 }), "/trials/1/slots/at_s/3: "},
+		{"a slot that filled while another counted", slots(1, func(s *results.Slots) { s.FillS[3] += 0.05 }),
+			"/trials/1/slots/at_s/3: "},
+
+		{"a server of others that worked", func(f *results.File) {
+			spoil(f, 2,
+				func(s *results.Slots) { s.IdleCPUS[0] = 0.02 })
+		},
+			"/trials/2/metrics/idle_servers_busy: servers that were not loaded"},
+		{"a slot without an answer", func(f *results.File) { spoil(f, 2, func(s *results.Slots) { s.Requests[4] = 0 }) },
+			"/trials/2/metrics/slot_requests_least: "},
+		{"a slot that was too short", func(f *results.File) { spoil(f, 2, func(s *results.Slots) { s.DurationS[4] = 0.07 }) },
+			"/trials/2/metrics/slot_off_s: "},
+		{"a slot too few", func(f *results.File) { spoil(f, 2, func(s *results.Slots) { cut(s, 5) }) },
+			"/trials/2/metrics/slots: 5 slots of 6"},
+		{"a slot too few, and it does not count", func(f *results.File) {
+			spoil(f, 2, func(s *results.Slots) { cut(s, 5) })
+			f.Trials[2].Valid, f.Trials[2].Reasons = false, []results.Reason{{Gate: gate.Slot, Detail: "x"}}
+		}, ""},
+		{"nothing, and it does not count", func(f *results.File) {
+			f.Trials[2] = results.Trial{Seq: 3, Block: 1, Condition: f.Trials[2].Condition,
+				Reasons: []results.Reason{{Gate: gate.ServerExited, Detail: "x"}}, Bound: "unknown", Metrics: map[string]float64{}}
+		}, ""},
+		{"slots in a piece", func(f *results.File) { f.Settings[setting.Generator] = setting.String(setting.Autocannon) },
+			"/settings: "},
+	} {
+		f := turned(x, 2, true)
+		c.set(f)
+		err := File(f, x)
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.HasPrefix(err.Error(), c.says)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.says)
+		}
+	}
+}
+
+// spoil changes a trial's slots and recomputes its figures.
+func spoil(f *results.File, i int, set func(*results.Slots)) {
+	t := &f.Trials[i]
+	set(t.Slots)
+	for name, v := range t.Slots.Metrics(results.Setup{SlotS: f.Provenance.Block.SlotS, ServerCores: 1, ClientCores: 1,
+		LineRateBps: f.Topology.LineRateBps}) {
+		t.Metrics[name] = v
+	}
+	t.Metrics["latency_mean_s"] = 100 / t.Metrics["throughput_rps"]
+	t.Metrics["in_flight"] = 100
+	t.Metrics["transfer_bytes_per_s"] = t.Metrics["throughput_rps"] * t.Metrics["response_bytes"]
+	_, t.BoundWhy = f.Bound(*t)
+}
+
+// cut keeps the first n slots.
+func cut(s *results.Slots, n int) {
+	for _, c := range []*[]float64{&s.AtS, &s.DurationS, &s.FillS, &s.ServerCPUS, &s.ClientCPUS, &s.IdleCPUS} {
+		*c = (*c)[:n]
+	}
+	s.Requests, s.TxBytes, s.RxBytes = s.Requests[:n], s.TxBytes[:n], s.RxBytes[:n]
+}

@@ -1,0 +1,227 @@
+// Package check holds a run's file against itself and against the design that the
+// run was made with. Files are not trusted: what was counted is compared with what
+// else the file says of it, and what the seed draws is drawn again.
+//
+// Figures that follow from others are computed when a file is read, by package
+// results, and so cannot contradict them. Figures that agree with each other may
+// still be wrong.
+package check
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+)
+
+// A file is a run's file with the design that the run was made with.
+type file struct {
+	*results.File
+	design *experiment.Experiment
+}
+
+// A trial is one of its trials.
+type trial struct{ results.Trial }
+
+// File reports, by JSON pointer, the first place where a run's file contradicts
+// itself or the design that the run was made with.
+func File(of *results.File, x *experiment.Experiment) error {
+	f := &file{of, x}
+	for _, check := range []func() error{
+		f.checkEnd, f.checkName, f.checkDigests, f.checkFleet, f.checkConditions, f.checkTrials, f.checkTimes,
+		f.checkProfiles, f.leaveOut, f.checkDesign, f.checkCommands, f.checkPrograms, f.checkGates,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkConditions reports settings that no lab knows, conditions that differ in
+// nothing, and levels of what is no factor of the design.
+func (f *file) checkConditions() error {
+	if err := levels("/settings", f.Settings); err != nil {
+		return err
+	}
+	factors := map[string]bool{}
+	for _, factor := range f.design.Factors {
+		factors[factor.Name] = true
+	}
+	ids, keys := map[string]bool{}, map[string]string{}
+	for i, c := range f.Conditions {
+		at := fmt.Sprintf("/conditions/%d", i)
+		if err := levels(at+"/levels", c.Levels); err != nil {
+			return err
+		}
+		other, again := keys[c.Levels.Key()]
+		switch {
+		case ids[c.ID]:
+			return fmt.Errorf("%s/id: %q stands twice", at, c.ID)
+		case c.ControlOf == "" && again:
+			return fmt.Errorf("%s/levels: the same as those of %q", at, other)
+		case c.ControlOf != "" && c.ControlOf != other:
+			return fmt.Errorf("%s/control_of: %q is no condition before it with the same levels", at, c.ControlOf)
+		case c.ControlOf == "":
+			keys[c.Levels.Key()] = c.ID
+		}
+		ids[c.ID] = true
+		for name := range c.Levels {
+			if !factors[name] {
+				return fmt.Errorf("%s/levels/%s: not a factor of %s", at, name, f.design.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// checkDigests refuses zeros, which no content has as its digest.
+func (f *file) checkDigests() error {
+	p := f.Provenance
+	zeros := func(s string) bool { return s != "" && strings.Trim(s, "0") == "" }
+	if zeros(p.Commit) {
+		return fmt.Errorf("/provenance/commit: zeros name no commit")
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Binaries)) {
+		b := p.Binaries[name]
+		for _, d := range []struct{ field, v string }{{"sha256", b.SHA256}, {"sources_sha256", b.Sources},
+			{"commit", b.Commit}} {
+			if zeros(d.v) {
+				return fmt.Errorf("/provenance/binaries/%s/%s: zeros are no digest", name, d.field)
+			}
+		}
+	}
+	return nil
+}
+
+// leaveOut takes from the design what the run says that it left out. What is left
+// must still compare something.
+func (f *file) leaveOut() error {
+	whole := f.design
+	for i, out := range f.Provenance.LeftOut {
+		before := len(f.design.Conditions())
+		if f.design = f.design.Without(out.Levels); len(out.Levels) == 0 || len(f.design.Conditions()) == before {
+			return fmt.Errorf("/provenance/left_out/%d/levels: no further condition of %s has these levels", i, whole.Name)
+		}
+		if err := strict.CheckLine(out.Why); err != nil || out.Why == "" {
+			return fmt.Errorf("/provenance/left_out/%d/why: give the reason in one line", i)
+		}
+	}
+	if len(f.Provenance.LeftOut) > 0 && len(f.design.Conditions()) < 2 {
+		return fmt.Errorf("/provenance/left_out: what is left of %s compares nothing", whole.Name)
+	}
+	return nil
+}
+
+// checkDesign checks that a measured run has its experiment's design. A run with
+// another route, topology or order must not decide claims about this design.
+func (f *file) checkDesign() error {
+	x := f.design
+	if want := x.Fixed(); f.Settings.Key() != want.Key() {
+		return fmt.Errorf("/settings: %q, but the design of %s that the run was made with has %q", f.Settings.Key(), x.Name,
+			want.Key())
+	}
+	if want := f.joined(x.Topology); f.Topology != want {
+		return fmt.Errorf("/topology: %+v, but the design of %s that the run was made with has %+v", f.Topology, x.Name, want)
+	}
+	want := results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS,
+		ProfileS: x.ProfileS()}
+	if *f.Provenance.Block != want {
+		return fmt.Errorf("/provenance/block: %+v, but the design of %s that the run was made with has %+v",
+			*f.Provenance.Block, x.Name, want)
+	}
+	if f.NotApplicable != "" {
+		return nil
+	}
+	conditions := x.Conditions()
+	designed := map[string]bool{}
+	for _, levels := range conditions {
+		designed[levels.Key()] = true
+	}
+	for i, c := range f.Conditions {
+		if !designed[c.Levels.Key()] {
+			return fmt.Errorf("/conditions/%d/levels: %q is no condition of the design of %s that the run was made with", i,
+				c.Levels.Key(), x.Name)
+		}
+	}
+	if n := f.controls(); n > 1 {
+		return fmt.Errorf("/conditions: %d A/A controls; a run has one at most", n)
+	}
+	if n := len(f.Conditions) - f.controls(); n != len(conditions) {
+		return fmt.Errorf("/conditions: %d, but %s has %d", n, x.Name, len(conditions))
+	}
+	return f.checkBlocks()
+}
+
+// joined is how client and server are joined in a run of a design: as the design
+// says, but that any design can be measured on a fleet, over whose links nobody
+// decides.
+func (f *file) joined(t experiment.Topology) results.Topology {
+	if f.OnFleet() {
+		return results.Topology{Kind: "fleet", LineRateBps: f.Topology.LineRateBps}
+	}
+	return results.Topology(t)
+}
+
+// controls counts the conditions that are A/A controls.
+func (f *file) controls() int {
+	n := 0
+	for _, c := range f.Conditions {
+		if c.ControlOf != "" {
+			n++
+		}
+	}
+	return n
+}
+
+func levels(at string, ls setting.Levels) error {
+	for name, l := range ls {
+		if err := setting.Check(name, l); err != nil {
+			return fmt.Errorf("%s/%s: %w", at, name, err)
+		}
+	}
+	return nil
+}
+
+// checkTrials reports a trial of no condition, a reason of no gate, and figures
+// that cannot be true.
+func (f *file) checkTrials() error {
+	conditions := map[string]results.Condition{}
+	for _, c := range f.Conditions {
+		conditions[c.ID] = c
+	}
+	for i, t := range f.Trials {
+		at := fmt.Sprintf("/trials/%d", i)
+		condition, there := conditions[t.Condition]
+		if !there {
+			return fmt.Errorf("%s/condition: no condition %q", at, t.Condition)
+		}
+		if t.Slots != nil && len(t.Slots.AtS) == 0 {
+			return fmt.Errorf("%s/slots: none; leave it out", at)
+		}
+		for name, v := range t.Metrics {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("%s/metrics/%s: %v is not a figure", at, name, v)
+			}
+			if _, ok := t.Below[name]; ok {
+				return fmt.Errorf("%s/below/%s: the figure is known as well", at, name)
+			}
+		}
+		for k, r := range t.Reasons {
+			if _, known := gate.Of(r.Gate); !known {
+				return fmt.Errorf("%s/reasons/%d/gate: no gate %q", at, k, r.Gate)
+			}
+		}
+		if err := (trial{t}).figures(at, f, f.Settings.With(condition.Levels)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

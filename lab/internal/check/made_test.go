@@ -1,0 +1,106 @@
+package check
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/madeup"
+	"github.com/line-rate/line-rate/lab/internal/results"
+)
+
+const data = "../../../data"
+
+// made reads a made-up run of two conditions, measured in one piece.
+func made(t testing.TB) *results.File {
+	t.Helper()
+	f, err := results.Read("../results/testdata/made-up.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// turning is a design of four conditions in two groups of two.
+func turning(t testing.TB) *experiment.Experiment {
+	t.Helper()
+	x, err := experiment.Parse("turning", []byte(`
+entry = "7"
+title = "t"
+question = "q"
+metrics = ["server_cpu_per_request_s"]
+topology = { kind = "netns", line_rate_bps = 500000000, burst_bytes = 65536, queue_s = 0.01 }
+settings = { route = "/read", generator = "http_load", connections = 100 }
+factors = [{ name = "rps", levels = [false, true] }, { name = "workers", levels = [1, 2] }]
+budget_s = 60
+block = { slot_s = 0.1, rounds = 6, warmup_s = 0.2 }
+claims = [{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "server_cpu_per_request_s",
+	over = "workers", margin = 0.1 }]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// turned is a made-up run of a design in turns, with or without a control.
+func turned(x *experiment.Experiment, blocks int, control bool) *results.File {
+	return madeup.Run(madeup.Plan{Experiment: x, Hosts: results.Hosts{Server: "h", Client: "h"},
+		Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Seed: 11, Blocks: blocks, Ended: results.Decided, OneStay: true,
+		NoControl: !control})
+}
+
+// again is the run as it is read from its own text.
+func again(t *testing.T, f *results.File) *results.File {
+	t.Helper()
+	text, err := results.Encode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := &results.File{}
+	if err := results.Decode(text, results.SchemaURL, read); err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+// madeWith is the design of a committed run.
+func madeWith(t testing.TB, f *results.File) *experiment.Experiment {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(data, "designs", f.Provenance.ExperimentSHA256+".toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := experiment.Parse(f.Experiment, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func FuzzFile(f *testing.F) {
+	for blocks := range 3 {
+		text, err := results.Encode(turned(turning(f), blocks, blocks > 1))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	text, err := results.Encode(made(f))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	piece, turns := design(f), turning(f)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var read results.File
+		if results.Decode(text, results.SchemaURL, &read) != nil {
+			return
+		}
+		for _, x := range []*experiment.Experiment{piece, turns} {
+			_ = File(&read, x) // any finding will do, as long as it returns
+		}
+	})
+}
