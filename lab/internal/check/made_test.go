@@ -1,8 +1,6 @@
 package check
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -10,8 +8,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/madeup"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
-
-const data = "../../../data"
 
 // made reads a made-up run of two conditions, measured in one piece.
 func made(t testing.TB) *results.File {
@@ -64,20 +60,6 @@ func again(t *testing.T, f *results.File) *results.File {
 		t.Fatal(err)
 	}
 	return read
-}
-
-// madeWith is the design of a committed run.
-func madeWith(t testing.TB, f *results.File) *experiment.Experiment {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(data, "designs", f.Provenance.ExperimentSHA256+".toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := experiment.Parse(f.Experiment, text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
 }
 
 func FuzzFile(f *testing.F) {

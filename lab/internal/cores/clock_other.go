@@ -6,6 +6,3 @@ import "time"
 
 // ProcessTime always fails on this system.
 func ProcessTime(int) (time.Duration, bool) { return 0, false }
-
-// ThreadTime always fails on this system.
-func ThreadTime(int) (time.Duration, bool) { return 0, false }

@@ -61,10 +61,6 @@ func Shared() (all []*Server) {
 	return all
 }
 
-// SharedServer gives a server of lab/servers.toml; nil if it has none of that
-// name.
-func SharedServer(name string) *Server { return shared()[name] }
-
 // ParseServers parses a file that holds nothing but tables [servers.NAME]. It names the
 // line of a fault, or that of the table that has it.
 func ParseServers(data []byte) (map[string]*Server, error) {

@@ -345,7 +345,7 @@ func (r Run) dots(m metric.Metric, condition string) (out []draw.Dot) {
 		if t.Condition != condition || !ok {
 			continue
 		}
-		bound := string(r.bound(t.Seq, t.Bound))
+		bound := string(t.Bound)
 		full := strings.Contains(bound, "client-cpu") && !strings.Contains(bound, "server-cpu")
 		out = append(out, draw.Dot{Block: t.Block, V: v, Valid: t.Valid, Client: m.MeasuresClient && t.Valid && full})
 	}

@@ -9,19 +9,9 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/draw"
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
-
-// bound is a trial's by the rule in force now: an early results file names only the first of
-// several walls.
-func (r Run) bound(seq int, then gate.Bound) gate.Bound {
-	if now, ok := r.BoundsNow[seq]; ok {
-		return now
-	}
-	return then
-}
 
 // cores are those of one trial per condition, the one with the median throughput among those that
 // count; a mean over trials would show a core that no trial had.
@@ -40,7 +30,7 @@ func (b *Book) cores(f Figure, runs []Run) (string, error) {
 			if !ok {
 				continue
 			}
-			bound := strings.ReplaceAll(string(r.bound(t.Seq, t.Bound)), "+", " + ")
+			bound := strings.ReplaceAll(string(t.Bound), "+", " + ")
 			name := fmt.Sprintf("%s: trial %d, block %d, bound %s", c.Name, t.Seq, t.Block, bound)
 			group := draw.CoreGroup{Name: name, Rows: r.coresOf(t)}
 			for _, row := range group.Rows[:min(16, len(group.Rows))] {

@@ -4,14 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
 // What a shared server's definition changes about a run's own command lines
 // tells designs apart, and nothing else does.
 func TestDefinitionsOfServersTellDesignsApart(t *testing.T) {
-	fiber := definitionOf(experiment.SharedServer("fiber"))
+	fiber := definitionOf(design(t).Server(nil))
 	run := func(change func(*Server)) *File {
 		s := fiber
 		change(&s)

@@ -59,7 +59,7 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 	m, _ := metric.Lookup(c.Metric)
 	trials := rec.about(c, b)
 	any := func(holds func(gate.Walls) bool) bool {
-		return slices.ContainsFunc(trials, func(t results.Trial) bool { return holds(b.of.walls(t)) })
+		return slices.ContainsFunc(trials, func(t results.Trial) bool { return holds(b.of.Evidence(t).Walls()) })
 	}
 	if (m.MeasuresClient || c.From != "") && b.of.sharedCores() {
 		return sharedCores
@@ -85,7 +85,7 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 			return clientUnseen
 		}
 		if m.Throughput() && slices.ContainsFunc(trials, func(t results.Trial) bool {
-			return b.of.walls(t).Bound() == gate.BoundUnknown && !b.of.offered(t)
+			return b.of.Evidence(t).Walls().Bound() == gate.BoundUnknown && !b.of.offered(t)
 		}) {
 			return noWall
 		}

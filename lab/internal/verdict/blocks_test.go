@@ -25,8 +25,8 @@ func TestNineGoodVisitsReproduceEveryKind(t *testing.T) {
 				t.Errorf("%d blocks: %s: %s (%s)", blocks, c.ID, c.Verdict, c.Reason)
 			}
 		}
-		if n, ok := Needed(f); Decided(f) != (blocks == 9) || ok != (blocks == 8) || ok && n != 1 {
-			t.Errorf("%d blocks: decided %v, needed %d, %v", blocks, Decided(f), n, ok)
+		if Decided(f) != (blocks == 9) {
+			t.Errorf("%d blocks: decided %v", blocks, Decided(f))
 		}
 	}
 }
@@ -46,8 +46,8 @@ func TestFiveBlocksAreNeverReproduced(t *testing.T) {
 				}
 			}
 		}
-		if n, ok := Needed(f); !ok || n != 6-blocks || Decided(f) {
-			t.Errorf("%d blocks: %d more, %v", blocks, n, ok)
+		if Decided(f) {
+			t.Errorf("%d blocks decide", blocks)
 		}
 	}
 }
@@ -156,7 +156,6 @@ func TestAnInvalidTrialChangesNothingButItsCount(t *testing.T) {
 		t.Errorf("counts: %d trials, %d invalid; of c2 %d and %d", after.Trials, after.InvalidTrials,
 			after.Conditions[1].Trials, after.Conditions[1].Invalid)
 	}
-	after.BoundsNow = nil // the bounds named in the file, which do not follow from the figures
 	after.Trials, after.InvalidTrials, after.Conditions[1].Trials, after.Conditions[1].Invalid = 12, 0, 6, 0
 	if !reflect.DeepEqual(before, after) {
 		t.Errorf("before %+v\nafter  %+v", before, after)

@@ -29,7 +29,7 @@ const (
 
 // wallStateOf gives what a trial says about a wall.
 func wallStateOf(s *source, t results.Trial, claimed gate.Bound) wallState {
-	w := s.walls(t)
+	w := s.Evidence(t).Walls()
 	switch {
 	case w.Bound() == claimed && len(w.Unseen) == 0:
 		return alone

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -85,7 +84,6 @@ func (d *decider) decideAll(x *experiment.Experiment) *File {
 		printEffects(f.Control.Effects)
 		f.Control.InRun = r.control != nil
 	}
-	f.BoundsNow = r.boundsNow()
 	f.Relative = d.relative()
 	return f
 }
@@ -94,17 +92,6 @@ func (d *decider) decideAll(x *experiment.Experiment) *File {
 // each is decided, or cannot be by this design on this host.
 func Decided(f *File) bool {
 	return !slices.ContainsFunc(f.Claims, func(c Claim) bool { return c.Open })
-}
-
-// Needed is about how many further visits decide one more of a file's claims;
-// false where no claim is open, or no number can be estimated.
-func Needed(f *File) (visits int, ok bool) {
-	for _, c := range f.Claims {
-		if c.Open && c.VisitsNeeded > 0 && (!ok || c.VisitsNeeded < visits) {
-			visits, ok = c.VisitsNeeded, true
-		}
-	}
-	return visits, ok
 }
 
 // A decider has the runs that may belong to a record, indexed for claims.
@@ -163,21 +150,6 @@ func (d *decider) like() (out []*source) {
 		}
 	}
 	return out
-}
-
-// boundsNow gives the bounds of trials whose bound in the file differs by
-// today's rule.
-func (s *source) boundsNow() map[int]gate.Bound {
-	var now map[int]gate.Bound
-	for _, t := range s.Trials {
-		if b := s.walls(t).Bound(); b != t.Bound {
-			if now == nil {
-				now = map[int]gate.Bound{}
-			}
-			now[t.Seq] = b
-		}
-	}
-	return now
 }
 
 // decide gives a claim's verdict, which the A/A control may suspend.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -106,11 +105,6 @@ func (s *source) slowBlocks() int {
 	}
 	return len(slow)
 }
-
-// walls are the walls that a trial met, by today's rule.
-func (s *source) walls(t results.Trial) gate.Walls { return s.evidence(t).Walls() }
-
-func (s *source) evidence(t results.Trial) gate.Evidence { return s.Evidence(t) }
 
 // A record is everything that one claim rests on: the runs of its design, and
 // the conditions that the claim is about.
@@ -316,7 +310,7 @@ func (rec *record) tallyBounds(c experiment.Claim) map[string]int {
 		if out == nil {
 			out = map[string]int{}
 		}
-		out[string(s.walls(t).Bound())]++
+		out[string(s.Evidence(t).Walls().Bound())]++
 	})
 	return out
 }

@@ -90,7 +90,7 @@ func (d *decider) relative() *Relative {
 			continue
 		}
 		rec.conds = []setting.Levels{levels}
-		rec.each(func(s *source, t results.Trial) { row.Bounds[string(s.walls(t).Bound())]++ })
+		rec.each(func(s *source, t results.Trial) { row.Bounds[string(s.Evidence(t).Walls().Bound())]++ })
 		if asked.OwnWork {
 			row.own(rec.gauged(levels), rec.gauged(base))
 		}

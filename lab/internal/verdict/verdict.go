@@ -59,7 +59,6 @@
 package verdict
 
 import (
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -145,9 +144,6 @@ type File struct {
 	// that files differed from its commit. `lab check` asks git whether it is true.
 	Written   string  `json:"written,omitempty"`
 	Withdrawn []Claim `json:"withdrawn,omitempty"`
-	// BoundsNow gives, by the trial's place, the bounds of trials for which the
-	// results file names only the first of several walls.
-	BoundsNow map[int]gate.Bound `json:"bounds_now,omitempty"`
 	// WorkTables are those of profiles by kind of work.
 	WorkTables map[profiles.Kind]WorkTable `json:"work_tables,omitempty"`
 }
