@@ -215,7 +215,7 @@ func (c *conn) write() {
 func (c *conn) read(r io.Reader, handle func(received) error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	for {
-		line, err := readLine(in)
+		line, err := readLine(in, c.hear)
 		at := time.Now()
 		if err != nil {
 			if len(bytes.TrimSpace(line)) > 0 || !errors.Is(err, io.EOF) {
@@ -229,9 +229,7 @@ func (c *conn) read(r io.Reader, handle func(received) error) {
 			c.fail(err)
 			return
 		}
-		c.mu.Lock()
-		c.seen = at
-		c.mu.Unlock()
+		c.hear()
 		f, err := parse(line)
 		if from := (received{f, at}); err == nil && f.Kind != kindBeat && !c.answered(from) {
 			err = handle(from)
@@ -243,8 +241,16 @@ func (c *conn) read(r io.Reader, handle func(received) error) {
 	}
 }
 
-// readLine reads a line of bounded length.
-func readLine(in *bufio.Reader) ([]byte, error) {
+// hear notes that something came.
+func (c *conn) hear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = time.Now()
+}
+
+// readLine reads a line of bounded length. A long line may take long to come: hear is
+// called for each part of it but the last.
+func readLine(in *bufio.Reader, hear func()) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := in.ReadSlice('\n')
@@ -254,6 +260,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 		if err == nil || !errors.Is(err, bufio.ErrBufferFull) {
 			return line, err
 		}
+		hear()
 	}
 }
 

@@ -1,7 +1,7 @@
 package fleet
 
 import (
-	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -29,7 +29,7 @@ type Kept struct {
 // Limits of what is collected: a run has one results file and a few others.
 const (
 	mostFiles     = 100_000
-	mostFileBytes = 64 << 20
+	mostFileBytes = 32 << 20 // which fits into a frame
 )
 
 // collected has the paths that a run may add. Nothing else is written because
@@ -81,49 +81,27 @@ func newOffer(root journal.Root, files []Kept) *offer {
 	return o
 }
 
-// give sends one file of the offer.
-func (o *offer) give(f frame, send func(frame)) error {
+// give answers a question for one file of the offer.
+func (o *offer) give(f frame) (frame, error) {
 	if o == nil || !o.files[f.Path] {
-		return fmt.Errorf("%q was not offered", said(f.Path))
+		return frame{}, fmt.Errorf("%q was not offered", said(f.Path))
 	}
 	text, err := os.ReadFile(o.root.Path(filepath.FromSlash(f.Path)))
 	if err != nil {
 		text = nil // the digest will tell
 	}
-	for {
-		n := min(len(text), chunk)
-		send(frame{Kind: kindData, ID: f.ID, Path: f.Path, Data: text[:n], More: len(text) > n})
-		if text = text[n:]; len(text) == 0 {
-			return nil
-		}
-	}
+	return frame{Kind: kindData, ID: f.ID, Path: f.Path, Data: text}, nil
 }
 
 // A collector writes what the server's host has kept into the checkout of the host
 // that started the run.
 type collector struct {
 	root journal.Root
-	send func(frame)
-	data chan frame
-	done <-chan struct{} // of the connection
+	conn *conn // to the server's host
 	// check refuses a file by its path from the root; nil: none.
 	check func(path string, text []byte) error
 
 	added []string // paths from the root, without those of runs for trial
-}
-
-func newCollector(root journal.Root, send func(frame), done <-chan struct{}) *collector {
-	return &collector{root: root, send: send, done: done, data: make(chan frame, 2*mostFileBytes/chunk)}
-}
-
-// came takes a part of a file.
-func (c *collector) came(f frame) error {
-	select {
-	case c.data <- f:
-		return nil
-	default:
-		return errors.New("it sends files that nobody fetches")
-	}
 }
 
 // collect fetches what is not there yet, checks it and writes it. What cannot be
@@ -135,7 +113,7 @@ func (c *collector) collect(kept frame) error {
 	}
 	var err error
 	for _, k := range kept.Files {
-		if err = c.one(root, kept.ID, k); err != nil {
+		if err = c.one(root, k); err != nil {
 			break
 		}
 	}
@@ -143,11 +121,11 @@ func (c *collector) collect(kept frame) error {
 	if err != nil {
 		answer.Text = "not collected"
 	}
-	c.send(answer)
+	c.conn.send(answer)
 	return err
 }
 
-func (c *collector) one(root journal.Root, id int64, k Kept) error {
+func (c *collector) one(root journal.Root, k Kept) error {
 	at := root.Path(filepath.FromSlash(k.Path))
 	switch there, err := os.ReadFile(at); {
 	case err == nil && sumOf(there) == k.SHA256:
@@ -162,7 +140,7 @@ func (c *collector) one(root journal.Root, id int64, k Kept) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return c.unwritable(at, err)
 	}
-	text, err := c.fetch(id, k)
+	text, err := c.fetch(k)
 	if err != nil {
 		return err
 	}
@@ -192,28 +170,20 @@ func (c *collector) unwritable(at string, err error) error {
 	return err
 }
 
-func (c *collector) fetch(id int64, k Kept) ([]byte, error) {
-	c.send(frame{Kind: kindFetch, ID: id, Path: k.Path})
-	var text bytes.Buffer
-	for {
-		select {
-		case f := <-c.data:
-			text.Write(f.Data)
-			switch {
-			case f.Path != k.Path || f.ID != id || int64(text.Len()) > k.Bytes:
-				return nil, fmt.Errorf("%s: another file came than the one that was asked for", k.Path)
-			case f.More:
-				continue
-			case sumOf(text.Bytes()) != k.SHA256:
-				return nil, fmt.Errorf("%s: what came is not the file that the server's host has: its digest differs", k.Path)
-			}
-			return text.Bytes(), nil
-		case <-c.done:
-			return nil, fmt.Errorf("%s: the connection ended", k.Path)
-		case <-time.After(30 * time.Second):
-			return nil, fmt.Errorf("%s: it did not come within 30 s", k.Path)
-		}
+// fetchWithin bounds the wait for one file.
+const fetchWithin = 30 * time.Second
+
+func (c *collector) fetch(k Kept) ([]byte, error) {
+	a, err := c.conn.ask(context.Background(), frame{Kind: kindFetch, Path: k.Path}, kindData, fetchWithin)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", k.Path, err)
+	case a.Path != k.Path || int64(len(a.Data)) > k.Bytes:
+		return nil, fmt.Errorf("%s: another file came than the one that was asked for", k.Path)
+	case sumOf(a.Data) != k.SHA256:
+		return nil, fmt.Errorf("%s: what came is not the file that the server's host has: its digest differs", k.Path)
 	}
+	return a.Data, nil
 }
 
 func sumOf(text []byte) string {

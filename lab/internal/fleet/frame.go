@@ -30,7 +30,6 @@ type frame struct {
 	Files  []Kept    `json:"files,omitempty"`
 	Path   string    `json:"path,omitempty"`
 	Data   []byte    `json:"data,omitempty"`
-	More   bool      `json:"more,omitempty"`  // of a file's data: there is more to come
 	Tried  bool      `json:"tried,omitempty"` // files of a run for trial, which are kept apart
 	Text   string    `json:"text,omitempty"`  // a line of output, or why something failed
 	Why    failure   `json:"why,omitempty"`
@@ -61,7 +60,7 @@ const (
 	kindPrint   kind = "print"   // from the engine: Text for standard output, or with ID 2 for standard error
 	kindKept    kind = "kept"    // files to collect: ID, Files, Tried
 	kindFetch   kind = "fetch"   // ID, Path: one of them
-	kindData    kind = "data"    // ID, Path, Data, More
+	kindData    kind = "data"    // ID, Path, Data: the answer
 	kindTaken   kind = "taken"   // ID: all files were collected, or Text says why not
 )
 
@@ -79,9 +78,6 @@ const mostFrame = 64 << 20
 
 // mostClients limits a fleet.
 const mostClients = 1000
-
-// chunk is how much of a file goes into a frame.
-const chunk = 256 << 10
 
 // line gives the frame as it is sent.
 func (f frame) line() ([]byte, error) {

@@ -83,8 +83,7 @@ func Reach(ctx context.Context, inv *Inventory, root journal.Root, server []stri
 	}
 	all := f.hosts
 	f.mu.Lock()
-	f.collector = newCollector(root, all[0].conn.send, all[0].conn.done)
-	f.collector.check = inv.Check
+	f.collector = &collector{root: root, conn: all[0].conn, check: inv.Check}
 	f.met = true
 	f.mu.Unlock()
 	for _, r := range all[1:] {
@@ -231,8 +230,7 @@ func (f *Fleet) fromServer(r *remote, from received) error {
 				f.mu.Unlock()
 			}
 		})
-	case kindData:
-		return collector.came(from.frame)
+	case kindData: // too late for whoever asked
 	default:
 		return fmt.Errorf("the server's host sends no %s", from.Kind)
 	}

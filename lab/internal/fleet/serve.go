@@ -144,7 +144,11 @@ func (s *Server) handle(f frame) error {
 	case kindEnd:
 		s.end(ErrAsked)
 	case kindFetch:
-		return s.offer.give(f, s.conn.send)
+		file, err := s.offer.give(f)
+		if err != nil {
+			return err
+		}
+		s.conn.send(file)
 	case kindClocks, kindTaken: // too late for whoever asked
 	case kindLost:
 		lost := Lost{f.Client, said(f.Text)}
