@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # RFS: a flow's packets go to the core that last read from it. One table for the machine,
-# with a share for every receive queue. RFS only works where RPS is on.
+# with a share for every receive queue. It works without RPS too: packets of a flow that
+# the table does not know then stay on the core that the queue interrupted.
 #
 #   lab/scripts/tune-rfs.sh --dev eth0                           (what would be written)
 #   sudo lab/scripts/tune-rfs.sh apply --dev eth0 --entries 65536

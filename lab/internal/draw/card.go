@@ -2,15 +2,19 @@ package draw
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
-// Card is a chart out of letters, for the picture that links to a page show: the site's font has
-// block and line characters, which make bars and intervals out of plain text. Ink is what is
-// written, and Wall what stands behind it.
+// Card is a chart for the picture that links to a page show. Its marks are letters, since the font
+// of code has block and line characters, which make bars and intervals out of plain text. Line by
+// line, Words are what stands on the left and Texts what stands on the right; Ink are the marks and
+// Wall the bars behind them, both from the card's left edge.
 type Card struct {
-	Ink  string `json:"ink"`
-	Wall string `json:"wall"`
+	Words string `json:"words"`
+	Texts string `json:"texts"`
+	Ink   string `json:"ink"`
+	Wall  string `json:"wall"`
 	// Says has the same figures for readers who cannot see it.
 	Says string `json:"says"`
 }
@@ -20,11 +24,45 @@ const (
 	cardRows  = 6
 )
 
-// A cardRow is a row of letters: what it is about, its mark, and the bar behind it.
-type cardRow struct{ label, text, bar, mark string }
+// A cardRow is what a row is about, its figure, its mark, and the bar behind it.
+type cardRow struct{ label, text, mark, bar string }
 
-// room is the width that is left for marks, beside labels and texts.
-func room(labels, texts int) int { return max(4, cardWidth-labels-texts) }
+// card lays out rows, whose marks are drawn for the width that labels and texts leave.
+func card(caption, source string, rows []cardRow, draw func(i, width int) (mark, bar string)) Card {
+	labels, texts := 0, 0
+	for _, r := range rows {
+		labels, texts = max(labels, letters(r.label)), max(texts, letters(r.text))
+	}
+	width, margin := max(4, cardWidth-labels-texts), strings.Repeat(" ", labels+1)
+	lines := []cardRow{{label: Short(caption, 72)}}
+	var says []string
+	for i, r := range rows {
+		mark, bar := draw(i, width)
+		lines = append(lines, cardRow{r.label, r.text, margin + mark, margin + bar})
+		if len(rows) <= 3 {
+			lines = append(lines, cardRow{})
+		}
+		says = append(says, r.label+": "+r.text)
+	}
+	lines = append(lines, cardRow{label: Short(source, 72)})
+	column := func(of func(cardRow) string) string {
+		var all []string
+		for _, l := range lines {
+			all = append(all, strings.TrimRight(of(l), " "))
+		}
+		return strings.TrimRight(strings.Join(all, "\n"), "\n")
+	}
+	return Card{
+		Words: column(func(r cardRow) string { return r.label }), Texts: column(func(r cardRow) string { return r.text }),
+		Ink: column(func(r cardRow) string { return r.mark }), Wall: column(func(r cardRow) string { return r.bar }),
+		Says: lines[0].label + ". " + strings.Join(says, ", ") + ".",
+	}
+}
+
+// line draws letters from one column to another, with its ends.
+func line(from, to int, first, last string) string {
+	return strings.Repeat(" ", from) + first + strings.Repeat("─", max(0, to-from-1)) + last
+}
 
 // CardOfBars has bars from zero, with intervals; of more than fit, the ends and some spread between.
 func CardOfBars(caption, source string, bars []Bar) Card {
@@ -35,24 +73,22 @@ func CardOfBars(caption, source string, bars []Bar) Card {
 		}
 		bars = some
 	}
-	most, labels, texts := 1e-300, 0, 0
-	for _, b := range bars {
-		most, labels, texts = max(most, b.Most()), max(labels, letters(b.Label)), max(texts, letters(b.Text))
-	}
-	width := room(labels, texts)
+	most := 1e-300
 	var rows []cardRow
 	for _, b := range bars {
+		most, rows = max(most, b.Most()), append(rows, cardRow{label: b.Label, text: b.Text})
+	}
+	return card(caption, source, rows, func(i, width int) (mark, bar string) {
+		b := bars[i]
 		halves := int(math.Round(float64(2*width) * (b.Value() / most)))
-		row := cardRow{label: b.Label, text: b.Text, bar: strings.Repeat("█", halves/2) + strings.Repeat("▌", halves%2)}
 		if b.Low != nil && b.High != nil {
 			from, to := int(float64(width-1)**b.Low/most), int(float64(width-1)**b.High/most)
 			if to-from > 1 { // an interval of one letter would look like a smudge
-				row.mark = strings.Repeat(" ", from) + "├" + strings.Repeat("─", to-from-1) + "┤"
+				mark = line(from, to, "├", "┤")
 			}
 		}
-		rows = append(rows, row)
-	}
-	return card(caption, source, rows, labels, width)
+		return mark, strings.Repeat("█", halves/2) + strings.Repeat("▌", halves%2)
+	})
 }
 
 // CardOfRatios has ratios on a log axis, over the band that a claim wants: a dot for each, with
@@ -62,66 +98,42 @@ func CardOfRatios(caption, source string, r Ratios) Card {
 	all = all[:min(len(all), cardRows)]
 	r.Groups = []RatioGroup{{Rows: all}}
 	lo, hi := r.ends()
-	labels, texts := 0, 0
-	for _, row := range all {
-		labels, texts = max(labels, letters(row.Label)), max(texts, letters(row.Text))
-	}
-	width := room(labels, texts)
-	// A tenth of the axis stays free at either end, so that an edge of the band is visible.
-	pad := math.Pow(hi/lo, 0.1)
-	a := span(lo/pad, hi*pad, 0, float64(width-1), true)
-	at := func(v float64) int { return int(math.Round(a.px(v))) }
-	from, to := 0, width-1
-	if r.BandLow > 0 {
-		from = at(r.BandLow)
-	}
-	if r.BandHigh > 0 {
-		to = at(r.BandHigh)
-	}
-	bar := strings.Repeat(" ", from) + strings.Repeat("█", 1+to-from)
 	var rows []cardRow
 	for _, row := range all {
-		mark := ""
-		if row.Known() {
-			a, b := 0, width-1
-			first, last := "─", "─"
-			if row.Low != nil {
-				a, first = at(*row.Low), "├"
-			}
-			if row.High != nil {
-				b, last = at(*row.High), "┤"
-			}
-			if row.V > 0 {
-				x := at(row.V)
-				mark = strings.Repeat(" ", min(a, x))
-				if x > a {
-					mark += "├" + strings.Repeat("─", x-a-1)
-				}
-				mark += "●"
-				if b > x {
-					mark += strings.Repeat("─", b-x-1) + "┤"
-				}
-			} else {
-				mark = strings.Repeat(" ", a) + first + strings.Repeat("─", max(0, b-a-1)) + last
-			}
-		}
-		rows = append(rows, cardRow{row.Label, row.Text, bar, mark})
+		rows = append(rows, cardRow{label: row.Label, text: row.Text})
 	}
-	return card(caption, source, rows, labels, width)
-}
-
-func card(caption, source string, rows []cardRow, labels, width int) Card {
-	caption = Short(caption, 60)
-	ink, wall, says := []string{caption}, []string{""}, []string{}
-	for _, r := range rows {
-		fill := strings.Repeat(" ", labels-letters(r.label))
-		ink = append(ink, fill+r.label+" "+r.mark+strings.Repeat(" ", max(0, width-letters(r.mark)))+" "+r.text)
-		wall = append(wall, strings.Repeat(" ", labels+1)+r.bar)
-		says = append(says, r.label+": "+r.text)
-		if len(rows) <= 3 {
-			ink, wall = append(ink, ""), append(wall, "")
+	// A tenth of the axis stays free at either end, so that an edge of the band is visible.
+	pad := math.Pow(hi/lo, 0.1)
+	return card(caption, source, rows, func(i, width int) (mark, bar string) {
+		a := span(lo/pad, hi*pad, 0, float64(width-1), true)
+		at := func(v *float64, open int) int {
+			if v == nil || *v <= 0 {
+				return open
+			}
+			return int(math.Round(a.px(*v)))
 		}
-	}
-	ink = append(ink, Short(source, 60))
-	return Card{strings.Join(ink, "\n"), strings.Join(wall, "\n"), caption + ". " + strings.Join(says, ", ") + "."}
+		from, to := at(&r.BandLow, 0), at(&r.BandHigh, width-1)
+		bar = strings.Repeat(" ", from) + strings.Repeat("█", 1+to-from)
+		row := all[i]
+		if !row.Known() {
+			return "", bar
+		}
+		first, last := "├", "┤"
+		if row.V == 0 && row.Low == nil {
+			first = "─"
+		}
+		if row.V == 0 && row.High == nil {
+			last = "─"
+		}
+		from, to = at(row.Low, 0), at(row.High, width-1)
+		x := at(&row.V, from)
+		runes := []rune(line(min(from, x), max(to, x), first, last))
+		if row.V > 0 {
+			if to <= x {
+				runes = runes[:x+1]
+			}
+			runes = slices.Replace(runes, x, x+1, '●')
+		}
+		return string(runes), bar
+	})
 }

@@ -42,7 +42,7 @@ func flame(differs bool) string {
 
 func cards(all ...Card) (out string) {
 	for _, c := range all {
-		out += "<pre>" + c.Ink + "\n----\n" + c.Wall + "\n----\n" + c.Says + "</pre>\n"
+		out += "<pre>" + c.Words + "\n----\n" + c.Texts + "\n----\n" + c.Ink + "\n----\n" + c.Wall + "\n----\n" + c.Says + "</pre>\n"
 	}
 	return strings.ReplaceAll(out, "<5", "&lt;5")
 }

@@ -60,7 +60,7 @@ func Picture(id, title, note string, panels []string) string {
 type Stations struct {
 	Panel
 	All []Station
-	// Full is the share from which the lab calls something full, and One are words if all of it
+	// Full is the share from which a side is the wall of a trial, and One are words if all of it
 	// is one machine.
 	Full float64
 	One  string
@@ -80,7 +80,7 @@ type Station struct {
 type Gauge struct {
 	Share      *float64
 	Text, What string
-	Tick       bool // whether it has a tick where the lab calls it full
+	Tick       bool // whether it has a tick at the share of a wall
 }
 
 // HTML draws the stations.
@@ -445,13 +445,15 @@ func (s Flushes) HTML() string {
 var steering string
 
 // Steering draws the cores that a packet passes on its way to the worker that reads it, with the
-// interface's queues alone, with RPS, and with RFS as well. It shows how Linux works and no figure.
+// interface's queues alone, with RPS, with RFS, and with both. It shows how Linux works and no figure.
 func Steering(p Panel) string {
 	p.WriteString(strings.TrimSuffix(steering, "\n"))
-	p.height = 286
+	p.height = 370
 	p.Desc = "A queue of the interface interrupts one core. With neither setting that core runs TCP as well, " +
 		"and the worker reads on a core of its own. With RPS the interrupted core hands the packet to a core chosen " +
-		"by the hash of its flow, which runs TCP and wakes the worker on a third core. With RPS and RFS it hands the " +
-		"packet to the core where the worker that reads the flow last ran, and TCP and worker run there."
+		"by the hash of its flow, which runs TCP and wakes the worker on a third core. With RFS it hands the packet " +
+		"to the core where the worker that reads the flow last ran, and TCP and worker run there; a flow without a " +
+		"known reader stays where it is. With both the way is the same, and a flow without a known reader goes to the " +
+		"core of its hash."
 	return p.html()
 }

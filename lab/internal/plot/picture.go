@@ -37,7 +37,7 @@ func (b *Book) picture(f Figure, _ []Run) (string, error) {
 		panels = append(panels, cmp.Or(drawn, b.nothing(p.Exp)))
 	}
 	all := strings.Join(panels, "")
-	note := f.note(when(strings.Contains(all, `class="tick`), "From a gauge’s tick on, the lab calls it full."),
+	note := f.note(when(strings.Contains(all, `class="tick`), "A side whose gauge reaches its tick in a trial is the wall of that trial."),
 		when(strings.Contains(all, `class="gauge none"`), "Hollow gauges were not recorded."))
 	return draw.Picture(f.Name, f.Title, note, panels), nil
 }
@@ -534,7 +534,7 @@ func (s *setup) server() []string {
 // batch are the stations of a batch experiment: the producer, the batcher in the same process,
 // and the sink. A pool's gauge is how many of its workers waited for an answer at once.
 func (s *setup) batch(producer, sink draw.Station) []draw.Station {
-	producer.Name, producer.Gauge.What = "Producer", "CPU, with the batcher"
+	producer.Name = "Producer"
 	producer.Lines = []string{words.LevelCell(s.set[setting.EventRate]) + " events a second"}
 	switch s.set[setting.Pacing].String() {
 	case "open":
@@ -545,6 +545,13 @@ func (s *setup) batch(producer, sink draw.Station) []draw.Station {
 	sink.Name = "Sink"
 	if n := s.number(setting.SinkLatencyMs); n != "" {
 		sink.Lines = []string{fmt.Sprintf("answers after %s ms", n)}
+	}
+	// All producers of a block share the measured cores, as all sinks do.
+	for _, side := range []*draw.Station{&producer, &sink} {
+		if g, all := side.Gauge, "the cores of all "+strings.ToLower(side.Name)+"s"; g.Share != nil {
+			g.What, g.Text = "mean of "+all, "cores "+share(*g.Share)
+			side.Lines = append(side.Lines, "measured: "+all)
+		}
 	}
 	batcher := draw.Station{Name: "Batcher", Lines: []string{"one worker, sends in the background"}}
 	if pool, is := strings.CutPrefix(s.set[setting.Variant].String(), "pool-"); is {

@@ -146,7 +146,7 @@ func carded(path string, text []byte) (*draw.Card, error) {
 func TestACardIsDrawnOfThePublishedRunOrTheOneNamed(t *testing.T) {
 	entry := func(card string) []byte { return []byte("+++\ncard = {" + card + "}\n+++\n") }
 	card, err := carded("p.md", entry(`exp = "90-workers", run = "first", metric = "throughput_rps", x = "workers"`))
-	if err != nil || card == nil || !strings.Contains(card.Ink, "Requests a second by workers\n4 ") ||
+	if err != nil || card == nil || !strings.HasPrefix(card.Words, "Requests a second by workers\n4\n") ||
 		card.Says != "Requests a second by workers. 4: 1,000." {
 		t.Errorf("%+v, %v", card, err)
 	}
