@@ -37,11 +37,8 @@ func (c reportCall) do(ctx context.Context, out io.Writer) (int, error) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		r, err := derive.ReportOn(past, j)
-		if err == nil {
-			text = r.Text(c.Markdown)
-		}
-		return err
+		text = derive.ReportOn(past, j).Text(c.Markdown)
+		return nil
 	})
 	if err != nil {
 		return exitFailed, err

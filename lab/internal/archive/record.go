@@ -15,7 +15,7 @@ import (
 func (j *Journal) Record(x *experiment.Experiment, f *results.File) []verdict.Run {
 	var out []verdict.Run
 	for _, r := range j.Runs {
-		if j.alike(r, f) && byStart(r, f) < 0 {
+		if r.Experiment == f.Experiment && r.Hosts.Same(f.Hosts) && byStart(r, f) < 0 {
 			out = append(out, verdict.Run{File: r, Then: j.Then(x, r)})
 		}
 	}
@@ -34,13 +34,6 @@ func (j *Journal) Question(x *experiment.Experiment) *verdict.Question {
 	}
 	slices.SortFunc(runs, func(a, b verdict.Run) int { return byStart(a.File, b.File) })
 	return verdict.Asked(runs)
-}
-
-// alike tells whether two runs are of one experiment on the same
-// machines: with a fleet's clients both, the same ones, or without. A server's
-// blocks never count together with those of a fleet that it is the server of.
-func (j *Journal) alike(a, b *results.File) bool {
-	return a.Experiment == b.Experiment && a.Hosts.Same(b.Hosts)
 }
 
 // byStart orders runs by start, then by name.

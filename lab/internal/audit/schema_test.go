@@ -1,28 +1,17 @@
 package audit
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/pelletier/go-toml/v2"
-	validator "github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 func TestTheSchemaIsOfTheTextsThatTheLabReads(t *testing.T) {
-	doc, err := validator.UnmarshalJSON(bytes.NewReader(Schema()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := validator.NewCompiler()
-	if err := c.AddResource(SchemaURL, doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile(SchemaURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := strict.CompileSchema(SchemaURL, Schema())
 	fits := func(text string) error {
 		var v map[string]any
 		if err := toml.Unmarshal([]byte(text), &v); err != nil {

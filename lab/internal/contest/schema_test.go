@@ -7,30 +7,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/contest/schema"
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/line-rate/line-rate/lab/internal/contest/schema"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// published is the schema of what is printed, ready to judge files.
-func published(t *testing.T) *validator.Schema {
-	t.Helper()
-	doc, err := validator.UnmarshalJSON(bytes.NewReader(schema.JSON()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := validator.NewCompiler()
-	if err := c.AddResource(schema.URL, doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile(schema.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 func TestTheSchemaIsOfWhatIsPrinted(t *testing.T) {
-	s := published(t)
+	s := strict.CompileSchema(schema.URL, schema.JSON())
 	o := options("old", "new")
 	out := assessed(t, o, made(o, each(7, 1.042, 1.031, 1.053)))
 	text, err := json.Marshal(out)
@@ -57,7 +41,7 @@ func TestTheSchemaIsOfWhatIsPrinted(t *testing.T) {
 
 // The examples that pages show are what the command printed.
 func TestTheExamplesOfPagesFitTheSchema(t *testing.T) {
-	s := published(t)
+	s := strict.CompileSchema(schema.URL, schema.JSON())
 	paths, err := filepath.Glob("../../../data/examples/compare-*.json")
 	if err != nil || len(paths) == 0 {
 		t.Fatal(err, paths)

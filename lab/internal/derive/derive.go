@@ -213,15 +213,13 @@ func (u *update) runs(x *experiment.Experiment, add func(path string, data []byt
 
 // decide adds what is said of the runs that are loaded, all of one experiment, to a book.
 func (u *update) decide(x *experiment.Experiment, book *plot.Book) {
-	asked, made := u.Question(x), []pages.Made{}
-	for _, r := range u.Runs {
-		said := asked.Decide(x, u.Hosts[r.Hosts.Server], u.Record(x, r))
-		pages.Fill(said, x)
-		said.Each = pages.TrialsOf(r)
-		pages.Sizes(said, u.RawSize)
-		made = append(made, pages.Made{File: said, Then: u.Then(x, r)})
-		book.Runs[x.Name] = append(book.Runs[x.Name],
-			plot.Run{File: said, Results: r, Fleet: pages.PageOf(said, r).Results.Fleet})
+	made := said(u.Journal, x)
+	for i, r := range u.Runs {
+		f := made[i].File
+		pages.Fill(f, x)
+		f.Each = pages.TrialsOf(r)
+		pages.Sizes(f, u.RawSize)
+		book.Runs[x.Name] = append(book.Runs[x.Name], plot.Run{File: f, Results: r, Fleet: pages.PageOf(f, r).Results.Fleet})
 	}
 	book.Sums[x.Name] = pages.OverHosts(x, made, u.others(x.Name))
 }

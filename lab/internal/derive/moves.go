@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
@@ -39,25 +40,25 @@ func (m Move) Machines() int {
 	return len(seen)
 }
 
-// overHosts decides every claim on every host, by experiment.
-func overHosts(j *archive.Journal) (map[string]*pages.Hosts, error) {
-	made, asked := map[string][]pages.Made{}, map[string]*verdict.Question{}
+// said is what each run of an experiment says, in the journal's order.
+func said(j *archive.Journal, x *experiment.Experiment) (made []pages.Made) {
+	asked := j.Question(x)
 	for _, r := range j.Runs {
-		x, err := j.Experiment(r.Experiment)
-		if err != nil {
-			return nil, err
+		if r.Experiment == x.Name {
+			f := asked.Decide(x, j.Hosts[r.Hosts.Server], j.Record(x, r))
+			made = append(made, pages.Made{File: f, Then: j.Then(x, r)})
 		}
-		if asked[x.Name] == nil {
-			asked[x.Name] = j.Question(x)
-		}
-		said := asked[x.Name].Decide(x, j.Hosts[r.Hosts.Server], j.Record(x, r))
-		made[x.Name] = append(made[x.Name], pages.Made{File: said, Then: j.Then(x, r)})
 	}
+	return made
+}
+
+// overHosts decides every claim on every host, by experiment.
+func overHosts(j *archive.Journal) map[string]*pages.Hosts {
 	out := map[string]*pages.Hosts{}
 	for _, x := range j.Experiments {
-		out[x.Name] = pages.OverHosts(x, made[x.Name], nil)
+		out[x.Name] = pages.OverHosts(x, said(j, x), nil)
 	}
-	return out, nil
+	return out
 }
 
 // moves lists the claims that both have and whose verdict differs on a host, those on
@@ -95,7 +96,7 @@ func moves(from, to map[string]*pages.Hosts, order []string) (out []Move) {
 }
 
 func hostMoves(was, is []pages.OnHost) (out []HostMove) {
-	pair := func(h pages.OnHost) string { return verdict.PairOf(h.Host, h.ClientHost, h.Fleet) }
+	pair := func(h pages.OnHost) string { return h.Hosts().String() }
 	from := map[string]verdict.Verdict{}
 	for _, h := range was {
 		from[pair(h)] = h.Verdict

@@ -82,17 +82,10 @@ func (r *Report) Empty() bool {
 }
 
 // ReportOn compares a journal with a past state of it.
-func ReportOn(past *archive.Past, now *archive.Journal) (*Report, error) {
+func ReportOn(past *archive.Past, now *archive.Journal) *Report {
 	r := &Report{Base: past.Commit, Faults: past.Faults, Changed: past.Changed, Gone: past.Gone}
-	from, err := overHosts(past.Journal)
-	if err != nil {
-		return nil, err
-	}
-	to, err := overHosts(now)
-	if err != nil {
-		return nil, err
-	}
-	r.Moves = moves(from, to, inOrder(now))
+	from := overHosts(past.Journal)
+	r.Moves = moves(from, overHosts(now), inOrder(now))
 	if past.Recoded {
 		if was, err := byItsLab(past); err != nil {
 			r.Untold = err.Error()
@@ -103,7 +96,7 @@ func ReportOn(past *archive.Past, now *archive.Journal) (*Report, error) {
 	r.claims(past.Journal, now)
 	r.runs(past.Journal, now)
 	r.audits(past.Journal, now)
-	return r, nil
+	return r
 }
 
 // inOrder lists the names of the experiments.

@@ -1,29 +1,18 @@
 package experiment
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/pelletier/go-toml/v2"
-	validator "github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 func TestTheSchemaIsOfTheFilesThatTheLabReads(t *testing.T) {
-	doc, err := validator.UnmarshalJSON(bytes.NewReader(Schema()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := validator.NewCompiler()
-	if err := c.AddResource(SchemaURL, doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile(SchemaURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := strict.CompileSchema(SchemaURL, Schema())
 	fits := func(text []byte) error {
 		var v map[string]any
 		if err := toml.Unmarshal(text, &v); err != nil {

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strconv"
@@ -49,7 +48,7 @@ func fleetOf(r *results.File) *Fleet {
 	if !r.OnFleet() {
 		return nil
 	}
-	f := &Fleet{Who: whoOf(r.Hosts.Server, r.Hosts.Clients), Hosts: r.Hosts.Clients}
+	f := &Fleet{Who: r.Hosts.Word(), Hosts: r.Hosts.Clients}
 	f.Says, f.With = fleetWords(r.Provenance.Fleet.Machines)
 	for _, c := range r.Conditions {
 		var valid []results.Trial
@@ -63,16 +62,6 @@ func fleetOf(r *results.File) *Fleet {
 		}
 	}
 	return f
-}
-
-// whoOf tells the hosts of a run from others in a word that fits into an address or
-// an attribute, however many clients there are: the server's id if it ran alone.
-func whoOf(host string, fleet []string) string {
-	if len(fleet) == 0 {
-		return host
-	}
-	sum := sha256.Sum256([]byte(strings.Join(fleet, " ")))
-	return fmt.Sprintf("%s-fleet-%x", host, sum[:3])
 }
 
 // fleetWords says how many hosts there were and on how many machines, from the

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -85,6 +86,11 @@ type OnHost struct {
 	Of         string          `json:"of,omitempty"`       // name of the comparison, where the claim has several
 }
 
+// Hosts are those of the record.
+func (h OnHost) Hosts() results.Hosts {
+	return results.Hosts{Server: h.Host, Client: h.ClientHost, Clients: h.Fleet}
+}
+
 // A Made is a run's verdict file with the design that the run was made with.
 type Made struct {
 	*verdict.File
@@ -108,7 +114,7 @@ func Over(claim, shown string, newest []*verdict.File) Summed {
 		on := OnHost{Host: f.Host, ClientHost: f.ClientHost, Fleet: f.Fleet, Run: f.Run, Verdict: c.Verdict, Reason: c.Reason,
 			Blocks: c.Blocks, Runs: c.Runs, For: c.For, Against: c.Against}
 		if len(f.Fleet) > 0 {
-			on.Who = whoOf(f.Host, f.Fleet)
+			on.Who = f.Hosts().Word()
 		}
 		if e, ok := verdict.Deciding(c); ok {
 			on.Ratio, on.Low, on.High = e.Ratio, e.Low, e.High
@@ -147,7 +153,7 @@ func OverHosts(x *experiment.Experiment, runs []Made, others Blocks) *Hosts {
 			if _, ok := r.Claim(c.ID); ok {
 				newest[r.Pair()] = r.File
 				machines[r.Host] = true
-				if who := whoOf(r.Host, r.Fleet); len(r.Fleet) > 0 {
+				if who := r.Hosts().Word(); len(r.Fleet) > 0 {
 					fleets[who] = InFleet{who, r.Host, r.Run}
 				}
 			}

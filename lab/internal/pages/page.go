@@ -92,7 +92,7 @@ type PageSlots struct {
 func PageOf(f *verdict.File, r *results.File) *Page {
 	p := &Page{File: *f, Conditions: make([]PageCondition, 0, len(f.Conditions)), Results: recordedOf(r)}
 	if p.Results.Fleet != nil { // by the names that the hosts have now
-		p.Results.Fleet.Who, p.Results.Fleet.Hosts = whoOf(f.Host, f.Fleet), f.Fleet
+		p.Results.Fleet.Who, p.Results.Fleet.Hosts = f.Hosts().Word(), f.Fleet
 	}
 	for _, c := range f.Conditions {
 		p.Recorded = max(p.Recorded, len(c.Metrics))

@@ -56,7 +56,7 @@ func (s Summed) outliers() (named []Outlier, left int) {
 	}
 	var of []OnHost
 	for _, h := range s.Hosts {
-		if h.Verdict == minority || apart[verdict.PairOf(h.Host, h.ClientHost, h.Fleet)] {
+		if h.Verdict == minority || apart[h.Hosts().String()] {
 			of = append(of, h)
 		}
 	}

@@ -24,7 +24,6 @@ package results
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/invopop/jsonschema"
@@ -56,21 +55,6 @@ type File struct {
 	Resolutions   map[string]Column `json:"resolutions,omitempty" jsonschema:"description=The trials' resolutions in a measured run\\, in columns like figures."`
 	NotApplicable string            `json:"not_applicable,omitempty" jsonschema:"description=Why the experiment could not be run on this host; there are no trials then."`
 	Warnings      []string          `json:"warnings,omitempty"`
-}
-
-// Hosts names the machines by their profiles in data/hosts.
-type Hosts struct {
-	Server string `json:"server" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,maxLength=100"`
-	Client string `json:"client" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,maxLength=100"`
-	// Clients are those of a fleet in their order, of which Client is the first; nil
-	// where the lab reached no client on another host.
-	Clients []string `json:"clients,omitempty" jsonschema:"minItems=1,maxItems=1000,description=The hosts of all clients of a fleet; one that has several clients stands several times."`
-}
-
-// Same tells whether two runs had the same hosts, joined alike: a fleet is never
-// the same as its server alone, or as another fleet of that server's.
-func (h Hosts) Same(o Hosts) bool {
-	return h.Server == o.Server && h.Client == o.Client && slices.Equal(h.Clients, o.Clients)
 }
 
 // Provenance is what a reader needs to run the experiment again or to question

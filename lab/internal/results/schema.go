@@ -1,7 +1,6 @@
 package results
 
 import (
-	"encoding/json"
 	"sync"
 
 	"github.com/invopop/jsonschema"
@@ -60,17 +59,8 @@ func HostSchema() []byte {
 }
 
 var compiled = sync.OnceValue(func() map[string]*validator.Schema {
-	c := validator.NewCompiler()
-	out := map[string]*validator.Schema{}
-	for url, text := range map[string][]byte{SchemaURL: Schema(), HostSchemaURL: HostSchema()} {
-		var doc any
-		if err := json.Unmarshal(text, &doc); err != nil {
-			panic(err)
-		}
-		if err := c.AddResource(url, doc); err != nil {
-			panic(err)
-		}
-		out[url] = c.MustCompile(url)
+	return map[string]*validator.Schema{
+		SchemaURL:     strict.CompileSchema(SchemaURL, Schema()),
+		HostSchemaURL: strict.CompileSchema(HostSchemaURL, HostSchema()),
 	}
-	return out
 })

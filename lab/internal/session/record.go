@@ -134,7 +134,7 @@ func Holdings(j *archive.Journal) (lines []string) {
 	newest, of := map[string]*results.File{}, map[string][]string{}
 	for _, f := range j.Runs { // of each experiment in the order of their times
 		if len(f.Trials) > 0 {
-			newest[f.Experiment+" "+verdict.PairOf(f.Hosts.Server, f.Hosts.Client, f.Hosts.Clients)] = f
+			newest[f.Experiment+" "+f.Hosts.String()] = f
 		}
 	}
 	for _, on := range slices.Sorted(maps.Keys(newest)) {

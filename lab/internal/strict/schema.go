@@ -1,9 +1,11 @@
 package strict
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/invopop/jsonschema"
+	validator "github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // Schema describes a Go type as a JSON Schema. Fields are named by their tag,
@@ -46,6 +48,20 @@ func EncodeSchema(s *jsonschema.Schema) []byte {
 		panic(err) // a schema is made of this module's own types
 	}
 	return append(b, '\n')
+}
+
+// CompileSchema makes a schema's file ready to judge documents. It panics on what is no
+// schema, since each is made of this module's own types.
+func CompileSchema(url string, text []byte) *validator.Schema {
+	doc, err := validator.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		panic(err)
+	}
+	c := validator.NewCompiler()
+	if err := c.AddResource(url, doc); err != nil {
+		panic(err)
+	}
+	return c.MustCompile(url)
 }
 
 // A Word is a name with its meaning, for OneOf.

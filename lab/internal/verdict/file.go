@@ -2,23 +2,17 @@ package verdict
 
 import (
 	"slices"
-	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-// Pair names a file's host, and the client's host if it is another, or those of a
-// fleet. Records of different names are never counted together.
-func (f *File) Pair() string { return PairOf(f.Host, f.ClientHost, f.Fleet) }
-
-// PairOf names the hosts of a record.
-func PairOf(host, client string, fleet []string) string {
-	switch {
-	case len(fleet) > 0:
-		return host + " in a fleet with " + strings.Join(fleet, ", ")
-	case client == host || client == "":
-		return host
-	}
-	return host + " with " + client
+// Hosts are those of the file's record.
+func (f *File) Hosts() results.Hosts {
+	return results.Hosts{Server: f.Host, Client: f.ClientHost, Clients: f.Fleet}
 }
+
+// Pair names them.
+func (f *File) Pair() string { return f.Hosts().String() }
 
 // Claim is what a file says about a claim that stands.
 func (f *File) Claim(id string) (Claim, bool) { return ClaimIn(f.Claims, id) }
