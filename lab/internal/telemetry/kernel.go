@@ -3,10 +3,12 @@ package telemetry
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
 // kernel reads the counters of the whole machine and of the loaded network
@@ -114,11 +116,16 @@ func (s *Sampler) interrupts(device string) map[string]float64 {
 	if err != nil {
 		return nil
 	}
-	mine := s.messages(device)
+	mine, _ := tune.Messages(filepath.Dir(s.sys), device)
 	found := map[string]float64{}
 	for number, irq := range all {
 		words := strings.Fields(irq.Devices) // the hardware's name comes first
-		if len(words) == 0 || len(mine) > 0 && !mine[number] || len(mine) == 0 && !strings.Contains(irq.Devices, device) {
+		n, err := strconv.Atoi(number)
+		is := err == nil && slices.Contains(mine, n)
+		if len(mine) == 0 {
+			is = strings.Contains(irq.Devices, device)
+		}
+		if len(words) == 0 || !is {
 			continue
 		}
 		for _, v := range irq.Values {
@@ -128,24 +135,4 @@ func (s *Sampler) interrupts(device string) map[string]float64 {
 		}
 	}
 	return found
-}
-
-// messages has the numbers of the message-signalled interrupts of an interface's
-// device or of its parent: a virtio interface is a child of the PCI device that has
-// them.
-func (s *Sampler) messages(device string) map[string]bool {
-	dir, err := filepath.EvalSymlinks(filepath.Join(s.sys, "class", "net", device, "device"))
-	if err != nil {
-		return nil
-	}
-	for _, dir := range []string{dir, filepath.Dir(dir)} {
-		if entries, err := os.ReadDir(filepath.Join(dir, "msi_irqs")); err == nil {
-			mine := map[string]bool{}
-			for _, e := range entries {
-				mine[e.Name()] = true
-			}
-			return mine
-		}
-	}
-	return nil
 }
