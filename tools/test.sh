@@ -15,6 +15,9 @@ go_format() {
   local unformatted
   unformatted=$(gofmt -l lab tools)
   [ -z "$unformatted" ] || { printf 'not gofmt-ed:\n%s\n' "$unformatted"; return 1; }
+  # A line break inside of an action, or next to {{- or -}}, does not reach the page.
+  unformatted=$(find layouts -type f -exec awk 'length($0) > 120 { print FILENAME ":" FNR }' {} +)
+  [ -z "$unformatted" ] || { printf 'lines of more than 120 bytes:\n%s\n' "$unformatted"; return 1; }
 }
 # The lab's module and those beside it; ./... does not enter other modules. Those of the
 # peers have a step of their own.
