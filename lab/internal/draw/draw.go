@@ -66,8 +66,13 @@ func (p *pen) path(class, d string) {
 // open begins a chart of so many pixels in height, with its name and description.
 func (p *pen) open(f Frame, class string, height int) {
 	p.ln(`<svg width="100%%" height="%d" class="%s" role="img" aria-labelledby="%s-t %s-d">`, height, class, f.ID, f.ID)
-	p.ln("")
-	p.add("<title id=\"%s-t\">%s</title>\n<desc id=\"%s-d\">%s</desc>", f.ID, esc(f.Title), f.ID, esc(f.Desc))
+	p.named(f.ID, f.Title, f.Desc)
+}
+
+// named writes a drawing's name and description.
+func (p *pen) named(id, title, desc string) {
+	p.ln(`<title id="%s-t">%s</title>`, id, esc(title))
+	p.ln(`<desc id="%s-d">%s</desc>`, id, esc(desc))
 }
 
 // plot begins the nested svg that is stretched to the width.

@@ -42,7 +42,7 @@ func flame(differs bool) string {
 
 func cards(all ...Card) (out string) {
 	for _, c := range all {
-		out += "<pre>" + c.Words + "\n----\n" + c.Texts + "\n----\n" + c.Ink + "\n----\n" + c.Wall + "\n----\n" + c.Says + "</pre>\n"
+		out += "<pre>" + strings.Join([]string{c.Words, c.Texts, c.Ink, c.Wall, c.Says}, "\n----\n") + "</pre>\n"
 	}
 	return strings.ReplaceAll(out, "<5", "&lt;5")
 }
@@ -220,7 +220,8 @@ func TestASymbolIsFittedToItsFrame(t *testing.T) {
 		want         string
 	}{
 		{whole, "", 300, "fiber.(*App).handler"}, {whole, "", 110, "(*App).handler"}, {whole, "", 60, "handler"},
-		{whole, "", 40, "hand…"}, {whole, "", 20, ""}, {whole, "+", 20, "+"}, {whole, "+", 10, ""}, {"main", "≈ ", 60, "≈ main"},
+		{whole, "", 40, "hand…"}, {whole, "", 20, ""}, {whole, "+", 20, "+"}, {whole, "+", 10, ""},
+		{"main", "≈ ", 60, "≈ main"},
 	} {
 		if got := fitted(c.symbol, c.mark, c.room); got != c.want {
 			t.Errorf("fitted(%q, %q, %v) = %q, want %q", c.symbol, c.mark, c.room, got, c.want)

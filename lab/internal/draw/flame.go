@@ -76,8 +76,7 @@ func (f Flame) SVG() string {
 	p := &pen{}
 	p.ln(`<svg class="flame" width="100%%" height="%d">`, top+1)
 	p.ln(`<g role="img" aria-labelledby="%s-t %s-d">`, f.ID, f.ID)
-	p.ln(`<title id="%s-t">%s</title>`, f.ID, esc(f.Title))
-	p.ln(`<desc id="%s-d">%s</desc>`, f.ID, esc(f.Desc))
+	p.named(f.ID, f.Title, f.Desc)
 	if f.Patterns == f.ID {
 		p.ln("<defs>")
 		for _, t := range flamePatterns[f.Differs] {
@@ -172,7 +171,8 @@ func Zooms(all []Zoom) string {
 		links = append(links, fmt.Sprintf(`<a href="#%s"><code>%s</code></a> %.0f&#160;%%`,
 			id, esc(fitted(root.Symbol, "", 300)), 100*z.Share))
 		p.ln(`<div class="zoom" id="%s" hidden data-pagefind-ignore="">`, id)
-		p.ln(`<p><code>%s</code> with all it called: %.1f %% of %s, here at full width. <a href="#%s">Back to the whole</a></p>`,
+		p.ln(`<p><code>%s</code> with all it called: %.1f %% of %s, here at full width. `+
+			`<a href="#%s">Back to the whole</a></p>`,
 			strings.ReplaceAll(esc(root.Symbol), "/", "/<wbr/>"), 100*z.Share, esc(z.Of), z.Back)
 		p.ln("<div class=\"drawing\">%s\n</div>\n</div>", z.Graph.SVG())
 	}

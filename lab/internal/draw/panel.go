@@ -24,26 +24,23 @@ func (p *Panel) html() string {
 		out.add("<p>%s</p>", esc(p.Name))
 	}
 	out.ln(`<svg viewBox="0 0 328 %d" role="img" aria-labelledby="%s-t %s-d">`, p.height, p.ID, p.ID)
-	out.ln(`<title id="%s-t">%s</title>`, p.ID, esc(p.Title))
-	out.ln(`<desc id="%s-d">%s</desc>`, p.ID, esc(p.Desc))
+	out.named(p.ID, p.Title, p.Desc)
 	out.add("%s\n</svg></div>\n", p.String())
 	return out.String()
 }
 
 // say writes words at a place.
-func (p *Panel) say(class string, x, y int, words string) {
-	if class != "" {
-		class = fmt.Sprintf(` class="%s"`, class)
-	}
-	p.add(`<text%s x="%d" y="%d">%s</text>`, class, x, y, esc(words))
-}
+func (p *Panel) say(class string, x, y int, words string) { p.side(class, "", x, y, words) }
 
 // side writes words that end at a place, or have it in their middle.
 func (p *Panel) side(class, anchor string, x, y int, words string) {
 	if class != "" {
 		class = fmt.Sprintf(` class="%s"`, class)
 	}
-	p.add(`<text%s x="%d" y="%d" text-anchor="%s">%s</text>`, class, x, y, anchor, esc(words))
+	if anchor != "" {
+		anchor = fmt.Sprintf(` text-anchor="%s"`, anchor)
+	}
+	p.add(`<text%s x="%d" y="%d"%s>%s</text>`, class, x, y, anchor, esc(words))
 }
 
 // Picture is a figure of panels, which stand beside each other where there is room. Its caption

@@ -47,6 +47,11 @@ func (f Figure) box(charts []string, how ...string) (string, error) {
 	return draw.Box(f.Name, f.Title, f.note(how...), charts, false), nil
 }
 
+// where is words that explain a mark, said if some chart has the mark.
+func where(charts []string, mark, words string) string {
+	return when(strings.Contains(strings.Join(charts, ""), mark), words)
+}
+
 // when is words that are only said if something is so.
 func when(so bool, words string) string {
 	if so {
@@ -78,12 +83,6 @@ func (b *Book) lines(f Figure, runs []Run) (string, error) {
 	if one {
 		groups[0], names[0] = all, ""
 	}
-	below, client := false, false
-	for _, s := range all {
-		for _, q := range s.Points {
-			below, client = below || q.Median == nil, client || q.Client
-		}
-	}
 	var charts []string
 	for i, series := range groups {
 		l := draw.Lines{Frame: f.frame(i, names[i]), Named: !one, Series: placed(series)}
@@ -105,8 +104,8 @@ func (b *Book) lines(f Figure, runs []Run) (string, error) {
 		}
 		charts = append(charts, svg)
 	}
-	return f.box(charts, when(below, "An arrow down: known only to be below."),
-		when(client, "Hollow: the client was the wall, so the point measures the client."))
+	return f.box(charts, where(charts, `<svg class="bar`, "An arrow down: known only to be below."),
+		where(charts, ` open"`, "Hollow: the client was the wall, so the point measures the client."))
 }
 
 // atMark prints a figure at its mark. One that a text printed keeps its digits, if it has four at
@@ -215,7 +214,6 @@ func describe(series []draw.Series, over string) string {
 // bars are a metric's figures, one chart per run.
 func (b *Book) bars(f Figure, runs []Run) (string, error) {
 	m, _ := metric.Lookup(f.Metric)
-	client, open, filled := false, false, false
 	one := func(r Run, frame draw.Frame, rows []verdict.Summary, keys []string) (string, error) {
 		chart := draw.Bars{Frame: frame}
 		var said []string
@@ -227,9 +225,7 @@ func (b *Book) bars(f Figure, runs []Run) (string, error) {
 			said = append(said, fmt.Sprintf("%s%s: %s.", when(group != "", group+", "), bar.Label, bar.Text))
 			chart.Groups = add(chart.Groups, group, bar)
 			chart.Hi = max(chart.Hi, bar.Most())
-			client = client || bar.Client
 		}
-		open, filled = open || r.published(), filled || !r.published()
 		chart.Factor, chart.XLabel = axisOf(m, chart.Hi)
 		chart.Desc = chart.XLabel + ". " + strings.Join(said, " ")
 		return chart.SVG(), nil
@@ -239,13 +235,14 @@ func (b *Book) bars(f Figure, runs []Run) (string, error) {
 		return "", err
 	}
 	how := "Bars are medians with their intervals."
-	switch {
-	case open && filled:
-		how = "Filled bars are medians with their intervals, hollow ones published single runs."
-	case open:
+	if all := strings.Join(charts, ""); strings.Contains(all, ", published single run") {
 		how = "Hollow bars are published single runs."
+		if strings.Contains(all, ", measured, ") {
+			how = "Filled bars are medians with their intervals, hollow ones published single runs."
+		}
 	}
-	return f.box(charts, when(client, "Hatched: the client was the wall, so the bar measures the client."), how)
+	client := where(charts, "-client)", "Hatched: the client was the wall, so the bar measures the client.")
+	return f.box(charts, client, how)
 }
 
 // add puts a bar into the group of a name.
@@ -293,7 +290,6 @@ func (f Figure) bar(r Run, c verdict.Summary, keys []string, m metric.Metric) (b
 // without a median, since it is in no statistics.
 func (b *Book) dots(f Figure, runs []Run) (string, error) {
 	m, _ := metric.Lookup(f.Metric)
-	client := false
 	one := func(r Run, frame draw.Frame, rows []verdict.Summary, _ []string) (string, error) {
 		chart := draw.Dots{Frame: frame, Blocks: 1}
 		var said []string
@@ -316,7 +312,7 @@ func (b *Book) dots(f Figure, runs []Run) (string, error) {
 		var all []float64
 		for _, strip := range chart.Rows {
 			for _, d := range strip.Trials {
-				all, client = append(all, d.V), client || d.Client
+				all = append(all, d.V)
 				chart.Blocks = max(chart.Blocks, d.Block)
 			}
 		}
@@ -335,7 +331,8 @@ func (b *Book) dots(f Figure, runs []Run) (string, error) {
 		return "", err
 	}
 	return f.box(charts, "A dot is a trial, the first block’s at the top of its strip; a cross did not count.",
-		when(client, "In a hollow one the client was the wall."), "A diamond and its bar are the median and its interval.")
+		where(charts, `class="hole"`, "In a hollow one the client was the wall."),
+		"A diamond and its bar are the median and its interval.")
 }
 
 // dots gives the trials of a condition.
@@ -356,7 +353,6 @@ func (r Run) dots(m metric.Metric, condition string) (out []draw.Dot) {
 // lab reads the shaping queue's counters both ways. A text printed only a share, of what its
 // client read: that is drawn hollow, and the words name it so.
 func (b *Book) wire(f Figure, runs []Run) (string, error) {
-	client, hollow := false, false
 	one := func(r Run, frame draw.Frame, rows []verdict.Summary, _ []string) (string, error) {
 		rate := r.Results.Topology.LineRateBps
 		if rate == 0 {
@@ -386,7 +382,6 @@ func (b *Book) wire(f Figure, runs []Run) (string, error) {
 					bar.Short = fig.LineShare + " %"
 					bar.Text = short + ", " + bar.Short
 				}
-				hollow, client = hollow || share, client || bar.Client
 				said = append(said, fmt.Sprintf("%s, %s by the server: %s of the line rate", c.Name, way[1], bar.Text))
 				chart.Groups, chart.Hi = add(chart.Groups, c.Name, bar), max(chart.Hi, bar.Most())
 			}
@@ -403,8 +398,8 @@ func (b *Book) wire(f Figure, runs []Run) (string, error) {
 	}
 	return f.box(charts,
 		"What the server sent and received, by the counters of the queue that shapes the wire, with intervals.",
-		when(client, "Hatched: the client was the wall, so nothing pushed towards the line rate."),
-		when(hollow, "A hollow bar is a text’s own share, of what its client read."))
+		where(charts, "-client)", "Hatched: the client was the wall, so nothing pushed towards the line rate."),
+		where(charts, "block open", "A hollow bar is a text’s own share, of what its client read."))
 }
 
 // ratios draws a claim's comparisons against its band: those of each run together or, across

@@ -228,20 +228,13 @@ func (b *Book) Claims(name string) (map[string]OfClaim, error) {
 		if c.Kind != "flat" && c.Kind != "ratio" {
 			continue
 		}
-		var names []string
-		if len(sum.Hosts) <= mostHosts {
-			for _, h := range sum.Hosts {
-				names = append(names, h.Run)
-			}
-		}
 		var runs []Run
 		some := false
-		for _, run := range names {
+		for _, h := range sum.Hosts {
 			for _, r := range b.Runs[name] {
-				if r.Run == run {
+				if r.Run == h.Run && len(sum.Hosts) <= mostHosts {
 					said, _ := r.said(sum.ID)
-					some = some || len(said.Effects) > 1
-					runs = append(runs, r)
+					some, runs = some || len(said.Effects) > 1, append(runs, r)
 				}
 			}
 		}

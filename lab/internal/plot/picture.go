@@ -36,9 +36,9 @@ func (b *Book) picture(f Figure, _ []Run) (string, error) {
 		}
 		panels = append(panels, cmp.Or(drawn, b.nothing(p.Exp)))
 	}
-	all := strings.Join(panels, "")
-	note := f.note(when(strings.Contains(all, `class="tick`), "A side whose gauge reaches its tick in a trial is the wall of that trial."),
-		when(strings.Contains(all, `class="gauge none"`), "Hollow gauges were not recorded."))
+	note := f.note(
+		where(panels, `class="tick`, "A side whose gauge reaches its tick in a trial is the wall of that trial."),
+		where(panels, `class="gauge none"`, "Hollow gauges were not recorded."))
 	return draw.Picture(f.Name, f.Title, note, panels), nil
 }
 

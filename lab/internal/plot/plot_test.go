@@ -90,22 +90,27 @@ func TestAFigureThatNobodyMeasuredIsEmptyIfItSaysMeasured(t *testing.T) {
 }
 
 func TestAFaultyFigureIsNamed(t *testing.T) {
+	const bars = `kind = "bars", exp = "90-workers", metric = "throughput_rps"`
 	for figure, want := range map[string]string{
-		`name = "a"` + "\n" + `kind = "linez"`:                                                                       `p.md: figure "a": kind "linez" is not known; did you mean "lines"?`,
-		`name = "a"` + "\n" + `colour = "red"`:                                                                       `p.md: [[figures]] has no key "colour"`,
-		`name = "a"` + "\n" + `kind = "lines"`:                                                                       `p.md: figure "a": lines need "exp"`,
-		"name = \"a\"\nkind = \"bars\"\nexp = \"x\"\nmetric = \"throughput_rbs\"":                                    `metric "throughput_rbs" is not known`,
-		"name = \"a\"\nkind = \"bars\"\nexp = \"x\"\nmetric = \"errors\"":                                            "lab/experiments/x.toml is missing",
-		"name = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"errors\"":                                   "has no words for a figure of errors: add that metric to `metrics`",
-		"name = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"errors\"\nrun = \"third\"":                  `0 of 90-workers answer to "third"`,
-		"name = \"a\"\nkind = \"ratios\"\nexp = \"90-workers\"\nclaim = \"one\"":                                     "ratios draws flat and ratio claims; one is count",
-		"name = \"a\"\nkind = \"ratios\"\nexp = \"90-workers\"\nclaim = \"two\"":                                     `lab/experiments/90-workers.toml has no claim "two"`,
-		"name = \"a\"\nkind = \"cores\"\nentry = \"90\"\nserver = [\"user\"]":                                        `derived/data/audits/90.json has no figure "user"`,
-		"name = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"throughput_rps\"\nlevels = {workers = 1.5}": "levels: workers: 1.5 is not a level",
-		"name = \"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"throughput_rps\"\n[[figures]]\nname = " +
-			"\"a\"\nkind = \"bars\"\nexp = \"90-workers\"\nmetric = \"throughput_rps\"": "the page has another figure of " +
-			"this name",
+		`kind = "linez"`: `p.md: figure "a": kind "linez" is not known; did you mean "lines"?`,
+		`colour = "red"`: `p.md: [[figures]] has no key "colour"`,
+		`kind = "lines"`: `p.md: figure "a": lines need "exp"`,
+
+		`kind = "bars", exp = "x", metric = "throughput_rbs"`: `metric "throughput_rbs" is not known`,
+		`kind = "bars", exp = "x", metric = "errors"`:         "lab/experiments/x.toml is missing",
+
+		`kind = "bars", exp = "90-workers", metric = "errors"`: "has no words for a figure of errors: add that metric " +
+			"to `metrics`",
+		`kind = "bars", exp = "90-workers", metric = "errors", run = "third"`: `0 of 90-workers answer to "third"`,
+
+		`kind = "ratios", exp = "90-workers", claim = "one"`: "ratios draws flat and ratio claims; one is count",
+		`kind = "ratios", exp = "90-workers", claim = "two"`: `lab/experiments/90-workers.toml has no claim "two"`,
+		`kind = "cores", entry = "90", server = ["user"]`:    `derived/data/audits/90.json has no figure "user"`,
+
+		bars + `, levels = {workers = 1.5}`:         "levels: workers: 1.5 is not a level",
+		bars + `, [[figures]], name = "a", ` + bars: "the page has another figure of this name",
 	} {
+		figure = strings.ReplaceAll(`name = "a", `+figure, ", ", "\n")
 		if _, err := drawn("p.md", page(figure)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\ngave %v, want %s", figure, err, want)
 		}
@@ -154,8 +159,10 @@ func TestACardIsDrawnOfThePublishedRunOrTheOneNamed(t *testing.T) {
 		t.Errorf("words alone: %+v, %v", card, err)
 	}
 	for of, want := range map[string]string{
-		`exp = "90-workers", metric = "throughput_rps", x = "workers"`:               `0 of 90-workers answer to "the table of a text"`,
-		`exp = "90-workers", run = "first", claim = "one"`:                           "data/verdicts/90-workers/first.json has no ratio of one",
+		`exp = "90-workers", metric = "throughput_rps", x = "workers"`: `0 of 90-workers answer to "the table of a text"`,
+
+		`exp = "90-workers", run = "first", claim = "one"`: "data/verdicts/90-workers/first.json has no ratio of one",
+
 		`exp = "90-workers", run = "first", metric = "throughput_rps", x = ["rate"]`: "no figure of throughput_rps over rate",
 	} {
 		if _, err := carded("p.md", entry(of)); err == nil || !strings.Contains(err.Error(), want) {
