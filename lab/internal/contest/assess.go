@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -29,18 +28,17 @@ const (
 // with, whose conditions are the servers in their order, and whose first claim is
 // about cost; h is the machine.
 func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.File, took float64) *compare.Outcome {
-	a := &assessment{o: o, f: f, level: o.level(), took: took}
+	a := &assessment{o: o, f: f, level: o.level(), took: took, stay: verdict.StayOf(h, verdict.Run{File: f, Then: x})}
 	out := a.outcome()
-	control, table := verdict.Stay(h, verdict.Run{File: f, Then: x})
 	for i := range o.Servers {
 		out.Servers = append(out.Servers, a.measured(i))
 	}
 	for i := 1; i < len(o.Servers); i++ {
-		out.Comparisons = append(out.Comparisons, a.comparison(i, control, table))
+		out.Comparisons = append(out.Comparisons, a.comparison(i))
 	}
 	out.Notes = append(out.Notes, f.Warnings...)
 	out.Notes = append(out.Notes, doubts(out)...)
-	if control != nil && control.Outcome == verdict.Differs {
+	if control := a.stay.Control; control != nil && control.Outcome == verdict.Differs {
 		out.Notes = append(out.Notes, "one server measured twice under two names differed from itself: "+control.Reason)
 	}
 	return out
@@ -52,6 +50,7 @@ func (o Options) level() float64 { return stats.Alpha / float64(len(o.Servers)-1
 type assessment struct {
 	o     Options
 	f     *results.File
+	stay  *verdict.Stay
 	level float64
 	took  float64 // seconds so far
 }
@@ -83,78 +82,32 @@ func (a *assessment) outcome() *compare.Outcome {
 	return out
 }
 
-// condition is the id of a server's condition. The run measures them in the
-// order of the servers, with the control last.
-func (a *assessment) condition(i int) string { return a.f.Conditions[i].ID }
+// condition is the id of a server's condition. Levels rise with the servers' order.
+func (a *assessment) condition(i int) string { return a.stay.Conditions[i].ID }
 
 func (a *assessment) measured(i int) compare.Measured {
 	s := a.o.Servers[i]
-	m := compare.Measured{Name: s.Name, Command: s.Command, URL: s.URL}
-	figures, bounds := map[string][]float64{}, map[string]int{}
-	for _, t := range a.f.Trials {
-		switch {
-		case t.Condition != a.condition(i):
-		case !t.Valid:
-			m.Refused++
-		default:
-			m.Valid++
-			bounds[string(t.Bound)]++
-			for name, v := range t.Metrics {
-				figures[name] = append(figures[name], v)
-			}
-		}
-	}
+	of := a.stay.Conditions[i]
 	median := func(name string) float64 {
-		if len(figures[name]) == 0 {
-			return 0
+		if m := of.Metrics[name].Median; m != nil {
+			return *m
 		}
-		return words.Digits(stats.Median(figures[name]))
+		return 0
 	}
-	m.CPUPerRequest, m.Throughput, m.P50, m.P99, m.ResponseBytes = median(cost), median(throughput), median(p50),
-		median(p99), median("response_bytes")
-	m.Bound = "unknown"
-	for _, b := range slices.Sorted(maps.Keys(bounds)) {
-		if bounds[b] > m.Bounded {
-			m.Bound, m.Bounded = b, bounds[b]
+	m := compare.Measured{Name: s.Name, Command: s.Command, URL: s.URL, CPUPerRequest: median(cost),
+		Throughput: median(throughput), P50: median(p50), P99: median(p99), ResponseBytes: median("response_bytes"),
+		Bound: "unknown", Valid: of.Trials - of.Invalid, Refused: of.Invalid}
+	for _, b := range slices.Sorted(maps.Keys(of.Bounds)) {
+		if of.Bounds[b] > m.Bounded {
+			m.Bound, m.Bounded = b, of.Bounds[b]
 		}
 	}
 	return m
 }
 
-// ratios gives a metric of a server over the first server's, as the least and
-// the most that it may be in each block in which both have a valid trial. A
-// block without the figure, or with one of 0, may have any ratio: it counts, and
-// so makes every answer harder to reach.
+// ratios gives a metric of a server over the first server's, block by block.
 func (a *assessment) ratios(i int, metric string) (least, most []float64) {
-	base, other := a.valid(0), a.valid(i)
-	var blocks []int
-	for b := range base {
-		if _, ok := other[b]; ok {
-			blocks = append(blocks, b)
-		}
-	}
-	sort.Ints(blocks)
-	for _, b := range blocks {
-		x, ok := a.f.Reading(other[b], metric)
-		y, ok2 := a.f.Reading(base[b], metric)
-		if !ok || !ok2 || x.High <= 0 || y.High <= 0 {
-			least, most = append(least, 0), append(most, math.Inf(1))
-			continue
-		}
-		least, most = append(least, x.Low/y.High), append(most, x.High/y.Low)
-	}
-	return least, most
-}
-
-// valid has a server's valid trials by block.
-func (a *assessment) valid(i int) map[int]results.Trial {
-	out := map[int]results.Trial{}
-	for _, t := range a.f.Trials {
-		if t.Valid && t.Condition == a.condition(i) {
-			out[t.Block] = t
-		}
-	}
-	return out
+	return a.stay.Ratios(i, 0, metric)
 }
 
 // ratio is nil where no block has the metric.
@@ -173,22 +126,21 @@ func (a *assessment) undecided(c compare.Comparison, i int) string {
 }
 
 // comparison judges a server against the first.
-func (a *assessment) comparison(i int, control *verdict.Control, table *verdict.Relative) compare.Comparison {
-	o := a.o
+func (a *assessment) comparison(i int) compare.Comparison {
+	o, control := a.o, a.stay.Control
 	c := compare.Comparison{Name: o.Servers[i].Name, Base: o.Servers[0].Name, Verdict: compare.Undecided}
 	c.CPUPerRequest, c.Throughput, c.P50, c.P99 = a.ratio(i, cost), a.ratio(i, throughput), a.ratio(i, p50),
 		a.ratio(i, p99)
-	c.OwnWork = ownWork(i, table)
+	c.OwnWork = ownWork(i, a.stay.Relative)
 	if o.Running() {
 		c.Verdict, c.CPUPerRequest = compare.Uncosted, nil
 	}
 	if o.FailAbove > 0 {
 		c.Above = compare.AboveOpen
 	}
-	begun, complete := a.begun(), 0
-	if least, _ := a.ratios(i, cost); least != nil {
-		complete = len(least)
-	}
+	begun := a.stay.Begun
+	least, _ := a.ratios(i, cost)
+	complete := len(least)
 	if (begun >= stats.MinSamples || a.failing()) && 2*complete < begun {
 		c.Verdict, c.Says = compare.Invalid, "no verdict: "+a.refusals(i)
 		return c
@@ -250,15 +202,6 @@ func ownWork(i int, r *verdict.Relative) string {
 // failing reports whether the run ended because it failed again and again.
 func (a *assessment) failing() bool {
 	return a.f.Provenance != nil && a.f.Provenance.Ended == results.Failing
-}
-
-// begun counts the blocks that have any trial.
-func (a *assessment) begun() int {
-	seen := map[int]bool{}
-	for _, t := range a.f.Trials {
-		seen[t.Block] = true
-	}
-	return len(seen)
 }
 
 // refusals says why so many blocks have no two valid trials, by the first reason

@@ -50,7 +50,8 @@ func compare(e Effect, within band, blocks []block, blind []blindness,
 				return c, fmt.Errorf("in block %d of %d the %s is zero, so there is no ratio", i+1, len(blocks),
 					words.Metric(e.Metric))
 			}
-			at = span{least: a.Low / b.High, most: a.High / b.Low, later: bl.later}
+			at = ratioOf(a, b)
+			at.later = bl.later
 			c.effect.Pairs++
 			if a.Nominal != nil && b.Nominal != nil {
 				c.nominal = append(c.nominal, *a.Nominal / *b.Nominal)

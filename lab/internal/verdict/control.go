@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/confseq"
-	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -86,14 +85,6 @@ func (d *decider) controlled() []string {
 		}
 	}
 	return names
-}
-
-// Stay judges the A/A control of one run, and makes its table of ratios. It bets block
-// by block, as if each were a visit: what it says is of this stay alone.
-func Stay(h *host.Profile, r Run) (*Control, *Relative) {
-	d := newDecider(Asked(nil), h, []Run{r})
-	d.oneStay = true
-	return d.evaluateControl(), d.relative()
 }
 
 // judgeControl reports whether any of the comparisons differs. The error is
