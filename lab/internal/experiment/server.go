@@ -204,10 +204,7 @@ func (s *Server) Workers(levels setting.Levels, otherwise int) int {
 	if prefork, ok := levels[setting.Prefork].Bool(); !s.Prefork || ok && !prefork {
 		return 0
 	}
-	if n, ok := levels[setting.Workers].Int(); ok {
-		return int(n)
-	}
-	return otherwise
+	return levels.Whole(setting.Workers, otherwise)
 }
 
 // Server gives the server of a condition with all its levels.

@@ -165,10 +165,7 @@ func overlap(a, b string) bool {
 // Loading is how many of a fleet's clients load in a condition with these
 // settings: all but where a setting says fewer.
 func Loading(levels setting.Levels, clients int) int {
-	if n, ok := levels[setting.Clients].Int(); ok {
-		return int(n)
-	}
-	return clients
+	return levels.Whole(setting.Clients, clients)
 }
 
 // levelsOf are all settings of a trial's condition.

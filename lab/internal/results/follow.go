@@ -71,20 +71,14 @@ func (f *File) following(t *Trial) map[string]float64 {
 		Fullest(m, t.Clients)
 	}
 	product("transfer_bytes_per_s", "throughput_rps", "response_bytes")
-	whole := func(name string, otherwise float64) float64 {
-		if n, ok := levels[name].Int(); ok {
-			return float64(n)
-		}
-		return otherwise
-	}
-	rate, connections := whole(setting.Rate, 0), whole(setting.Connections, 0)
+	rate, connections := levels.Whole(setting.Rate, 0), levels.Whole(setting.Connections, 0)
 	requests, _ := of("requests")
 	switch _, answered := of("throughput_rps"); {
 	case rate > 0 && answered:
-		m["asked_rate_rps"] = rate
+		m["asked_rate_rps"] = float64(rate)
 		quotient("answered_share", "throughput_rps", "asked_rate_rps")
 	case rate == 0 && connections > 0 && requests[0] > 0: // a closed loop
-		m["asked_in_flight"] = connections * whole(setting.Pipelining, 1)
+		m["asked_in_flight"] = float64(connections * levels.Whole(setting.Pipelining, 1))
 		product("in_flight", "throughput_rps", "latency_mean_s")
 	}
 	quotient("delivered_share", "delivered_per_s", "offered_per_s")

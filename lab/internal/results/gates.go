@@ -15,15 +15,10 @@ import (
 // prefork starts one worker on each unless a setting says otherwise. windowS is
 // the measured time of the trial in seconds, all slots together.
 func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, windowS float64) gate.Asked {
-	whole := func(name string, otherwise int) int {
-		if n, ok := levels[name].Int(); ok {
-			return int(n)
-		}
-		return otherwise
-	}
 	a := gate.Asked{
-		Generator: setting.Autocannon, Connections: whole(setting.Connections, 0), Pipelining: whole(setting.Pipelining, 1),
-		Rate: float64(whole(setting.Rate, 0)), Refuses: whole(setting.SinkErrors, 0) > 0, WindowS: windowS,
+		Generator: setting.Autocannon, Connections: levels.Whole(setting.Connections, 0),
+		Pipelining: levels.Whole(setting.Pipelining, 1), Rate: float64(levels.Whole(setting.Rate, 0)),
+		Refuses: levels.Whole(setting.SinkErrors, 0) > 0, WindowS: windowS,
 	}
 	if name, ok := levels[setting.Generator]; ok {
 		a.Generator = name.String()

@@ -58,19 +58,13 @@ type load struct {
 // port.
 func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 	x := p.Experiment
-	whole := func(name string, otherwise int64) int64 {
-		if n, ok := s[name].Int(); ok {
-			return n
-		}
-		return otherwise
-	}
 	server := x.Server(s)
 	l := load{
 		dir: string(p.Root), found: p.found, link: link, split: p.Split, lineRate: p.topology().LineRateBps, lab: p.Lab,
 		clock: p.clock,
 		addr:  link.Host + ":" + strconv.Itoa(port), port: port, serves: server, generator: experiment.Generator(s),
-		connections: int(whole(setting.Connections, 0)), pipelining: int(whole(setting.Pipelining, 1)),
-		rate: float64(whole(setting.Rate, 0)), threads: int(whole(setting.ClientWorkers, 0)),
+		connections: s.Whole(setting.Connections, 0), pipelining: s.Whole(setting.Pipelining, 1),
+		rate: float64(s.Whole(setting.Rate, 0)), threads: s.Whole(setting.ClientWorkers, 0),
 		slot: seconds(x.Block.SlotS), rounds: x.Block.Rounds, warmup: seconds(x.Block.WarmupS),
 		knobs: p.knobs(link.NetDevice, s), profile: p.profileFor(), ready: p.patience(), grace: graceOf(s),
 	}
@@ -95,7 +89,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 		l.compares = slices.ContainsFunc(x.Loaded(), func(s *experiment.Server) bool { return s.Answers == "" })
 	}
 	l.at = experiment.Place{Host: link.Host, Port: strconv.Itoa(port),
-		Workers: strconv.FormatInt(whole(setting.Workers, int64(each)), 10), CPUs: cores.Format(l.split.Server)}
+		Workers: strconv.Itoa(s.Whole(setting.Workers, each)), CPUs: cores.Format(l.split.Server)}
 	if l.profile > 0 {
 		l.at.Sockets = l.pprof()
 	}

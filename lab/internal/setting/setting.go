@@ -350,6 +350,14 @@ func (ls Levels) Without(name string) Levels {
 	return rest
 }
 
+// Whole is the whole number that a setting is at, or another where it has none.
+func (ls Levels) Whole(name string, otherwise int) int {
+	if n, ok := ls[name].Int(); ok {
+		return int(n)
+	}
+	return otherwise
+}
+
 // With returns these levels, overridden by others.
 func (ls Levels) With(over Levels) Levels {
 	sum := Levels{}
