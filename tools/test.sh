@@ -68,24 +68,31 @@ go_tests() {
     for package in "${calm_beside[@]}"; do (cd "$package" && GOGC=400 go test -trimpath -vet=off .) || exit; done
   )
 }
-# The tests of runs and of servers mostly wait, so they come first, while the others are
-# compiled. Two packages at a time: two other lanes need the cores as well, and many of
-# these tests fail if their processes get no CPU time.
+# The tests of runs mostly wait, so four of them run at a time; beside them one other
+# package: two other lanes need the cores as well, and many of these tests fail if their
+# processes get no CPU time.
 # A race is reported when it is seen, so no test has to wait a second at its end.
+race=(-race -vet=off)
+elsewhere="/cmd/lab$|/fleet/endtoend$|/internal/run$|/lab/($(IFS='|' && echo "${calm[*]}|${calm_beside[*]}"))$"
 go_races() {
   (
     cd lab || exit
     export GORACE=atexit_sleep_ms=0
-    race=(-race -vet=off)
     status=0
-    elsewhere="/cmd/lab$|/fleet/endtoend$|/lab/($(IFS='|' && echo "${calm[*]}|${calm_beside[*]}"))$"
-    go list ./internal/run ./load ./... | grep -vE "$elsewhere" | xargs go test "${race[@]}" -p 2 || status=$?
-    for module in "${modules[@]:1}"; do
-      (cd "../$module" && go list ./... | { grep -vE "$elsewhere" || true; } | xargs -r go test "${race[@]}" -p 2) || status=$?
-    done
+    go test "${race[@]}" -parallel 4 ./internal/run &
+    go list ./... | grep -vE "$elsewhere" | xargs go test "${race[@]}" -p 1 || status=$?
     for file in "${threaded[@]}"; do these=$(names "$file") && go test "${race[@]}" -run "$these" "./${file%/*}" || status=$?; done
+    wait $! || status=$?
     exit "$status"
   )
+}
+# The same in the modules beside the lab's.
+go_beside() {
+  local module status=0
+  for module in "${modules[@]:1}"; do
+    (cd "$module" && export GORACE=atexit_sleep_ms=0 && go list ./... | { grep -vE "$elsewhere" || true; } | xargs -r go test "${race[@]}" -p 2) || status=$?
+  done
+  return "$status"
 }
 # Without the test cache: Go does not know which files Hugo reads.
 states() { (cd lab && these=$(names "$every_state") && GOGC=400 go test -trimpath -vet=off -count=1 -run "$these" "./${every_state%/*}"); }
@@ -114,7 +121,7 @@ fleet_tests() {
   case $status in 3 | 4) echo "skip: ${why#fleet.sh: }"; return 0 ;; esac
   (cd lab && go test -trimpath -vet=off -count=1 "$@" ./fleet/endtoend)
 }
-fleet() { fleet_tests -short -parallel 4; }
+fleet() { fleet_tests -short -parallel 6; }
 fleet_whole() { fleet_tests -parallel 4 -v; }
 playbooks() { node_modules/bats/bin/bats test/fleet/playbooks.bats; }
 data() { GOGC=400 .tools/bin/lab check && .tools/bin/lab derive --check; }
@@ -161,7 +168,7 @@ pages() { node test/pages/browse.mjs .tools/pages; }
 # them would make their trials invalid.
 races=(go_races)
 site=(golden html pages vnu data same scripted scripts escape links weight machines prose)
-code=(go_vet go_tests go_breaks missing workflows go_peers states go_modules written shell go_format)
+code=(go_vet go_tests go_beside go_breaks missing workflows go_peers states go_modules written shell go_format)
 alone=(go_runs fleet)
 # What a step needs of another: pages that html builds, or the browser, which golden unpacks.
 needs() {

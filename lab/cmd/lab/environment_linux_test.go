@@ -83,28 +83,3 @@ func TestARunNamesItsProgramsAndTheirEnvironment(t *testing.T) {
 		t.Errorf("environment: %v", p.Environment)
 	}
 }
-
-// A program that is rebuilt during a run would mix the figures of two programs.
-func TestAloneServerIsReplacedDuringARun(t *testing.T) {
-	c := newClone(t, loopback, "/read", 1, 3)
-	_, end := c.underWay()
-	text, err := os.ReadFile(serverBinary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	link := filepath.Join(c.root, ".tools/bin/fiber_server")
-	if err := os.Remove(link); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(link, append(text, 0), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	s := end()
-	if line := s.complaint(t); s.status != exitFailed ||
-		!strings.Contains(line, "fiber_server was replaced during the run") {
-		t.Errorf("exit %d, %q", s.status, line)
-	}
-	if files := c.files(); len(files) > 0 {
-		t.Errorf("files in data/: %v", files)
-	}
-}

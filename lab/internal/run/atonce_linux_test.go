@@ -35,7 +35,7 @@ func (p place) once(clients int, do func()) (done chan bool) {
 	done = make(chan bool, 1)
 	go func() {
 		for began := time.Now(); time.Since(began) < 30*time.Second; time.Sleep(5 * time.Millisecond) {
-			if len(children("event_sink")) == clients {
+			if len(p.children("event_sink")) == clients {
 				do()
 				done <- true
 				return
@@ -89,12 +89,13 @@ func TestABlockIsMeasuredAtOnce(t *testing.T) {
 		}
 		return shows
 	})
-	nothingRuns(t)
+	p.nothingRuns(t)
 }
 
 // A fault of one producer is recorded with its trial, and named in the others
 // of its block.
 func TestOneOfABlockIsLost(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	const n, victim = 3, 1
 	for _, c := range []struct {
@@ -104,7 +105,7 @@ func TestOneOfABlockIsLost(t *testing.T) {
 		e := p.atOnce(n)
 		lost := p.once(n, func() {
 			// Both command lines have the producer's port.
-			for _, pid := range listening(c.program, e.plan.Port+victim) {
+			for _, pid := range p.listening(c.program, e.plan.Port+victim) {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
 		})
@@ -120,7 +121,7 @@ func TestOneOfABlockIsLost(t *testing.T) {
 				t.Errorf("%s that was killed beside place %d: %q", c.name, i, one.Reasons)
 			}
 		}
-		nothingRuns(t)
+		p.nothingRuns(t)
 	}
 }
 
@@ -130,6 +131,7 @@ func (e *engine) loadOf(i int) load {
 }
 
 func TestABlockAtOnceEndsWithItsRun(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	why := errors.New("a signal came")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -138,12 +140,12 @@ func TestABlockAtOnceEndsWithItsRun(t *testing.T) {
 	if trials, err := e.block(ctx, 1, &watching{}); !errors.Is(err, why) || trials != nil || !<-there {
 		t.Errorf("%v, %+v", err, trials)
 	}
-	nothingRuns(t)
+	p.nothingRuns(t)
 	// A client that cannot start ends the run and the other clients.
 	p.without("event_sink")
 	if trials, err := p.atOnce(3).block(t.Context(), 1, &watching{}); err == nil ||
 		!strings.Contains(err.Error(), "the client did not start") || trials != nil {
 		t.Errorf("%v, %+v", err, trials)
 	}
-	nothingRuns(t)
+	p.nothingRuns(t)
 }

@@ -45,8 +45,9 @@ func aTenth(l *httpload.Line) {
 // A client that reports what cannot be is named, and its trials are invalid. TestARunOfTwoClients has
 // honest ones at a rate.
 func TestReportsThatCannotBe(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
-	t.Cleanup(func() { nothingRuns(t) })
+	t.Cleanup(func() { p.nothingRuns(t) })
 	loop := fleetBlock
 	loop.settings = strings.Replace(loop.settings, "\nrate = 400", "", 1)
 	for name, c := range map[string]struct {

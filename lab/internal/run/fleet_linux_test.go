@@ -36,6 +36,7 @@ var fleetBlock = design{settings: "generator = \"http_load\"\nconnections = 5\np
 // What two clients count adds up, by clocks of their own; the file is one that the
 // journal takes, and verdicts come of it.
 func TestARunOfTwoClients(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	f := newFleet(p, 2)
 	plan := p.onFleet(fleetBlock, f)
@@ -89,12 +90,13 @@ func TestARunOfTwoClients(t *testing.T) {
 		said.Machines != 3 {
 		t.Errorf("%+v", said)
 	}
-	nothingRuns(t)
+	p.nothingRuns(t)
 }
 
 // Conditions with different numbers of clients share a rotation, and the client
 // that is full is named.
 func TestClientsThatLoadInSomeConditions(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	f := newFleet(p, 2)
 	f.clients[1].full = true
@@ -125,14 +127,15 @@ func TestClientsThatLoadInSomeConditions(t *testing.T) {
 			t.Errorf("%s", one.BoundWhy)
 		}
 	}
-	nothingRuns(t)
+	p.nothingRuns(t)
 }
 
 // Each trouble of a client or its clock makes trials invalid by its own gate, and
 // the run goes on.
 func TestTroublesOfClients(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
-	t.Cleanup(func() { nothingRuns(t) })
+	t.Cleanup(func() { p.nothingRuns(t) })
 	for name, c := range map[string]struct {
 		spoil  func(f *madeUpFleet)
 		closes string
@@ -173,6 +176,7 @@ func TestTroublesOfClients(t *testing.T) {
 // The loss of a client ends the run with the block in which it was lost, and the
 // blocks before it are kept.
 func TestALostClientEndsTheRun(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	f := newFleet(p, 2)
 	f.clients[1].lost = func(load int) bool { return load == 2 }
@@ -202,10 +206,11 @@ func TestALostClientEndsTheRun(t *testing.T) {
 	if made, err := Do(t.Context(), plan, &watching{}); made != nil || err == nil || err.Error() != says {
 		t.Errorf("lost in the first block: %v, %v", made, err)
 	}
-	nothingRuns(t)
+	p.nothingRuns(t)
 }
 
 func TestWhatAFleetCannotCarryOutIsSaid(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	f := newFleet(p, 2)
 	for name, c := range map[string]struct {
@@ -242,11 +247,12 @@ func TestWhatAFleetCannotCarryOutIsSaid(t *testing.T) {
 			t.Errorf("%q, want %q", why, says)
 		}
 	}
-	nothingRuns(t)
+	p.nothingRuns(t)
 }
 
 // A controller that dies ends the run as a signal does.
 func TestAnInterruptedFleetLeavesNothing(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	f := newFleet(p, 2)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -255,7 +261,7 @@ func TestAnInterruptedFleetLeavesNothing(t *testing.T) {
 	if made, err := Do(ctx, p.onFleet(fleetBlock, f), &watching{}); made != nil || !errors.Is(err, gone) {
 		t.Errorf("%v, %v", made, err)
 	}
-	nothingRuns(t)
+	p.nothingRuns(t)
 }
 
 func TestAFileTellsNoName(t *testing.T) {
@@ -273,6 +279,7 @@ func TestAFileTellsNoName(t *testing.T) {
 
 // A profiled window is loaded from the clients too, and lies within their load.
 func TestProfilesUnderAFleetsLoad(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	f := newFleet(p, 2)
 	d := profiling
@@ -308,5 +315,5 @@ func TestProfilesUnderAFleetsLoad(t *testing.T) {
 	if f.clients[0].loads == 0 || f.clients[1].loads != f.clients[0].loads {
 		t.Errorf("the clients loaded %d and %d times", f.clients[0].loads, f.clients[1].loads)
 	}
-	nothingRuns(t)
+	p.nothingRuns(t)
 }

@@ -262,6 +262,7 @@ func TestAPortThatAnotherProgramHas(t *testing.T) {
 // Without its tools or its build an experiment is not applicable, by name and
 // with the way out. A program that nothing builds is an error.
 func TestServersThatAreNotHere(t *testing.T) {
+	t.Parallel()
 	at := t.TempDir()
 	one := func(keys string) Plan {
 		x := design{settings: "generator = \"http_load\"\nconnections = 4", factor: "server", levels: `["fiber", "peer"]`,

@@ -88,6 +88,7 @@ func TestAKnobThatDoesNotComeBackIsSaid(t *testing.T) {
 // A setting that is not restored ends the run with that message, whatever else
 // happened, and the trials do not count: the machine is changed.
 func TestARunWhoseKnobDoesNotComeBack(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	x := design{topology: shaped, settings: "generator = \"http_load\"\nconnections = 4\nprefork = false\nroute = " +
 		"\"/read\"", factor: "rps", levels: "[false, true]",
@@ -109,7 +110,7 @@ func TestARunWhoseKnobDoesNotComeBack(t *testing.T) {
 		if made != nil || err == nil || err.Error() != says {
 			t.Errorf("%v, %v; want %q", made, err, says)
 		}
-		nothingRuns(t)
+		p.nothingRuns(t)
 	}
 	// A setting that is restored lets the run go on, for any number of groups.
 	if err := os.WriteFile(script, []byte("#!/bin/sh\necho tune ready; cat >/dev/null; echo back >>"+

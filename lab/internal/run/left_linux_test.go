@@ -32,6 +32,7 @@ func lacking(t *testing.T, absent ...string) *experiment.Experiment {
 // A machine that lacks one of three servers measures the two others, in a file that says
 // so and passes Check.
 func TestARunLeavesOutAServerThatIsNotThere(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	x := lacking(t, "second")
 	plan := p.plan(x)
@@ -65,6 +66,7 @@ func TestARunLeavesOutAServerThatIsNotThere(t *testing.T) {
 
 // With one server there is nothing to compare.
 func TestARunOfOneServerIsNotApplicable(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	made, err := Do(t.Context(), p.plan(lacking(t, "second", "third")), &watching{})
 	if err != nil {

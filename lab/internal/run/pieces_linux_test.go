@@ -4,7 +4,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -17,6 +19,7 @@ var inPieces = design{settings: "generator = \"autocannon\"\nconnections = 4\npr
 
 // The lab's own server answers correctly with autocannon too.
 func TestRightAnswersInOnePiece(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	type levels = setting.Levels
 	e := p.engine(inPieces.parse(t), loopback,
@@ -34,12 +37,13 @@ func TestRightAnswersInOnePiece(t *testing.T) {
 		}
 		return seen
 	})
-	nothingRuns(t)
+	p.nothingRuns(t)
 }
 
 // A server with wrong answers gets no valid trial, whether they are wrong from
 // the start or only under load.
 func TestWrongAnswersInOnePiece(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	x := inPieces.parse(t)
 	for _, c := range []struct {
@@ -67,11 +71,12 @@ func TestWrongAnswersInOnePiece(t *testing.T) {
 			})
 		})
 	}
-	nothingRuns(t)
+	p.nothingRuns(t)
 }
 
 // A failed comparison closes a gate, or ends the run.
 func TestAnswersThatWereNotCompared(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	x := inPieces.parse(t)
 	only := func(lab []string, route string) *engine {
@@ -100,12 +105,13 @@ func TestAnswersThatWereNotCompared(t *testing.T) {
 	if one := p.block(only(nil, "/nothing"))[0]; one.Valid || !closed(one, gate.Non2xx) {
 		t.Errorf("%q", one.Reasons)
 	}
-	nothingRuns(t)
+	p.nothingRuns(t)
 }
 
 // A server that is gone when its answers are to be compared is reported as
 // gone.
 func TestAServerThatIsGoneBeforeItsTrial(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.faulty("dies 2")
 	one := p.block(p.engine(inPieces.parse(t), loopback, setting.Levels{setting.Route: text("/simple")}))[0]
@@ -114,8 +120,57 @@ func TestAServerThatIsGoneBeforeItsTrial(t *testing.T) {
 	}
 }
 
+// What befalls a server or autocannon in mid-trial closes its own gate.
+func TestFaultsInMidPiece(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	kill := func(pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) }
+	d := inPieces
+	d.block = "slot_s = 2.5\nrounds = 1\nwarmup_s = 0.1"
+	x := d.parse(t)
+	levels := setting.Levels{setting.Route: text("/read"), setting.Prefork: either(true), setting.Workers: whole(2),
+		setting.Rate: whole(400)}
+	for _, c := range []struct {
+		name    string
+		befalls func(servers []int, client int)
+		gate    string
+	}{
+		{"the server is killed", func(servers []int, _ int) { kill(servers[0]) }, gate.ServerExited},
+		{"a worker is killed", func(servers []int, _ int) { kill(servers[len(servers)-1]) }, gate.LostWorker},
+		{"the client is stopped", func(_ []int, client int) {
+			_ = syscall.Kill(client, syscall.SIGSTOP)
+			time.Sleep(700 * time.Millisecond)
+			_ = syscall.Kill(client, syscall.SIGCONT)
+		}, gate.Stopped},
+		{"the client is killed", func(_ []int, client int) { kill(client) }, gate.ClientFailed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := p
+			p.t = t
+			p.until(func() []results.Trial {
+				e := p.engine(x, loopback, levels)
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					for len(p.children("node")) == 0 && t.Context().Err() == nil {
+						time.Sleep(10 * time.Millisecond)
+					}
+					time.Sleep(1200 * time.Millisecond)
+					if clients := p.children("node"); len(clients) > 0 {
+						c.befalls(p.listening("fiber_server", e.plan.Port), clients[0])
+					}
+				}()
+				defer func() { <-done }()
+				return p.block(e)
+			}, func(trials []results.Trial) bool { return !trials[0].Valid && closed(trials[0], c.gate) })
+			p.nothingRuns(t)
+		})
+	}
+}
+
 // Batches of events are received, not requested, and the receiver checks them.
 func TestBatchesOfEvents(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	x := design{
 		settings: "server = \"producer\"\ngenerator = \"sink\"\nevent_rate = 2000\nflush_interval_ms = 100\nbatch_events " +
@@ -127,5 +182,5 @@ func TestBatchesOfEvents(t *testing.T) {
 		return !closed(trials[0], gate.ClientFailed) && m["requests"] > 0 && m["events_per_batch"] > 1 &&
 			m["server_cpu_per_event_s"] > 0 && m["server_cpu_per_event_s"] < m["server_cpu_per_request_s"]
 	})
-	nothingRuns(t)
+	p.nothingRuns(t)
 }

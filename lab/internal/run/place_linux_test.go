@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,7 +99,11 @@ func newPlace(t *testing.T) place {
 	if _, err := os.Stat(filepath.Join(top, "node_modules", "autocannon")); err != nil {
 		t.Fatal("autocannon is not installed: run make setup first")
 	}
-	p := place{t: t, root: t.TempDir()}
+	root, err := filepath.EvalSymlinks(t.TempDir()) // the name that the kernel reports
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := place{t: t, root: root}
 	if p.built, err = programsOnce(); err != nil {
 		t.Fatal(err)
 	}
@@ -179,11 +184,11 @@ func (p place) block(e *engine) []results.Trial {
 	return trials
 }
 
-// until makes blocks until one is as expected, a few times at most. If the
+// until makes blocks until one is as expected, twice at most. If the
 // trials show that the machine was disturbed, the test is skipped instead.
 func (p place) until(make func() []results.Trial, shows func([]results.Trial) bool) {
 	p.t.Helper()
-	const patience = 3
+	const patience = 2
 	for try := 1; ; try++ {
 		trials := make()
 		if shows(trials) {
@@ -210,12 +215,17 @@ func closed(t results.Trial, names ...string) bool {
 	return slices.ContainsFunc(t.Reasons, func(r results.Reason) bool { return slices.Contains(names, r.Gate) })
 }
 
+// nextPort is where freePorts looks next, below the range for clients, of which some are
+// always taken. No two tests get the same ports.
+var nextPort atomic.Int64
+
+func init() { nextPort.Store(rand.Int64N(20_000)) }
+
 // freePorts gives the first of n consecutive free ports.
 func freePorts(t *testing.T, n int) int {
 	t.Helper()
 	for range 100 {
-		// Below the range for clients, of which some are always taken.
-		port := 10_000 + rand.IntN(20_000)
+		port := 10_000 + int(nextPort.Add(int64(n))%20_000)
 		free := 0
 		for ; free < n; free++ {
 			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+free))
@@ -252,7 +262,18 @@ func sides(t *testing.T) cores.Split {
 	return cores.Divide(groups)
 }
 
-// children lists the test's descendants with a command name, parents first.
+// children lists the descendants with a command name that run in this place, parents
+// first. Those of other places are of tests beside this one.
+func (p place) children(name string) (pids []int) {
+	for _, pid := range children(name) {
+		if at, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err == nil && strings.HasPrefix(at+"/", p.root+"/") {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// children lists the tests' descendants with a command name, parents first.
 func children(name string) (pids []int) {
 	for _, pid := range telemetry.Descendants(os.Getpid()) {
 		if telemetry.Command(pid) == name {
@@ -263,8 +284,8 @@ func children(name string) (pids []int) {
 }
 
 // listening lists the processes that were told to listen on a port.
-func listening(name string, port int) (pids []int) {
-	for _, pid := range children(name) {
+func (p place) listening(name string, port int) (pids []int) {
+	for _, pid := range p.children(name) {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		if strings.Contains(string(line), fmt.Sprintf(":%d\x00", port)) {
 			pids = append(pids, pid)
@@ -274,11 +295,11 @@ func listening(name string, port int) (pids []int) {
 }
 
 // nothingRuns fails if a run left a process behind.
-func nothingRuns(t *testing.T) {
+func (p place) nothingRuns(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"fiber_server", "null_server", "http_load", "node", "event_sink", "event_producer",
 		"the-lab"} {
-		if left := children(name); len(left) > 0 {
+		if left := p.children(name); len(left) > 0 {
 			t.Errorf("%s runs on: %v", name, left)
 		}
 	}

@@ -68,7 +68,7 @@ func TestTakingProfiles(t *testing.T) {
 				return len(one.Reasons) == 0 && len(one.Profiles) == len(profiles.Kinds()) &&
 					one.Metrics["profiled_throughput_share"] > 0 && one.Metrics["live_heap_bytes"] > 0
 			})
-			nothingRuns(t)
+			p.nothingRuns(t)
 		})
 	}
 }
@@ -76,6 +76,7 @@ func TestTakingProfiles(t *testing.T) {
 // A client that ends at once leaves no time for profiles; a client that fails
 // is reported for that window.
 func TestAClientThatEndsBeforeItsProfiles(t *testing.T) {
+	t.Parallel()
 	for what, c := range map[string]struct{ client, gate, says string }{
 		"at once": {measures, gate.ProfileFailed,
 			"the client ended before the profiles of its window were taken"},
@@ -161,7 +162,7 @@ func TestAGroupsProfiles(t *testing.T) {
 		}
 		return whole
 	})
-	nothingRuns(t)
+	p.nothingRuns(t)
 }
 
 // Each server has its own directory of sockets, and its command line can be
@@ -233,6 +234,7 @@ func profileAll(t *testing.T, g *group) {
 // Only the profiled server is loaded, but all must be up to the end: a server
 // that dies in another's window is reported there and invalidates the block.
 func TestAServerThatDiesInAnothersProfiledWindow(t *testing.T) {
+	t.Parallel()
 	g := (&scripted{[]string{serve, serve, "sleep 1; exit 7"}, "case $plan in *nowhere:1*nowhere:2*) exit 9;; esac; " +
 		endless, time.Minute}).group(t)
 	g.sequence = []int{1, 0, 2, 0, 1, 2}

@@ -39,6 +39,7 @@ func sound(t *testing.T, x *experiment.Experiment, f *results.File) {
 // A whole run of real servers: two blocks of two routes and a control, each
 // kept, in a file that passes Check.
 func TestAWholeRun(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	x := design{}.parse(t)
 	plan := p.plan(x)
@@ -83,12 +84,13 @@ func TestAWholeRun(t *testing.T) {
 			t.Errorf("%s in block %d: %+v", one.Condition, one.Block, one.Metrics)
 		}
 	}
-	nothingRuns(t)
+	p.nothingRuns(t)
 }
 
 // Two runs take turns block by block, one of them over a wire. While one has its turn,
 // nothing of the other is up; both files pass Check, though the blocks of each lie apart.
 func TestRunsTakeTurns(t *testing.T) {
+	t.Parallel()
 	needsWire(t)
 	p := newPlace(t)
 	xs := []*experiment.Experiment{design{}.parse(t), design{topology: shaped}.parse(t)}
@@ -122,7 +124,7 @@ func TestRunsTakeTurns(t *testing.T) {
 			if got := <-back; got.err != nil || got.made != nil {
 				t.Fatalf("run %d ended: %v", i, got.err)
 			}
-			if nothingRuns(t); len(children("wire.sh")) > 0 {
+			if p.nothingRuns(t); len(p.children("wire.sh")) > 0 {
 				t.Errorf("the wire of run %d is up", i)
 			}
 		}
@@ -138,12 +140,13 @@ func TestRunsTakeTurns(t *testing.T) {
 		}
 		sound(t, x, got.made.File)
 	}
-	nothingRuns(t)
+	p.nothingRuns(t)
 }
 
 // A run with a server that dies in each block gives a file that passes Check,
 // and ends.
 func TestARunWhoseServerDies(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.faulty("dies 300")
 	x := design{}.parse(t)
@@ -161,7 +164,7 @@ func TestARunWhoseServerDies(t *testing.T) {
 			t.Errorf("%s in block %d: %v", one.Condition, one.Block, one.Reasons)
 		}
 	}
-	nothingRuns(t)
+	p.nothingRuns(t)
 }
 
 // A server that stalls has fewer slots, in a file that passes Check, and the
@@ -192,12 +195,13 @@ func TestARunWhoseServerStalls(t *testing.T) {
 // An interrupted run keeps its complete blocks, in a file that passes Check,
 // and leaves nothing running.
 func TestAnInterruptedRun(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	x := design{}.parse(t)
 	why := errors.New("a signal came")
 	for _, c := range []struct{ during, blocks int }{{1, 0}, {2, 1}} {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		w := &interrupting{during: c.during, then: func() { cancel(why) }}
+		w := &interrupting{p: p, during: c.during, then: func() { cancel(why) }}
 		made, err := Do(ctx, p.plan(x), w)
 		w.Wait()
 		cancel(nil)
@@ -214,7 +218,7 @@ func TestAnInterruptedRun(t *testing.T) {
 				t.Errorf("%d trials, %+v", len(made.File.Trials), pr)
 			}
 		}
-		nothingRuns(t)
+		p.nothingRuns(t)
 	}
 }
 
@@ -222,6 +226,7 @@ func TestAnInterruptedRun(t *testing.T) {
 type interrupting struct {
 	watching
 	sync.WaitGroup
+	p      place
 	during int
 	then   func()
 }
@@ -229,7 +234,7 @@ type interrupting struct {
 func (w *interrupting) Turn(block, _, _ int) {
 	if block == w.during {
 		w.Go(func() {
-			for end := time.Now().Add(time.Minute); len(children("http_load")) == 0 && time.Now().Before(end); {
+			for end := time.Now().Add(time.Minute); len(w.p.children("http_load")) == 0 && time.Now().Before(end); {
 				time.Sleep(5 * time.Millisecond)
 			}
 			w.then()
@@ -239,6 +244,7 @@ func (w *interrupting) Turn(block, _, _ int) {
 
 // What prevents the first trial gives one clear line and no run.
 func TestWhatKeepsARunFromBeginning(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	x := design{}.parse(t)
 	begin := func(t *testing.T, plan Plan) string {
@@ -247,7 +253,7 @@ func TestWhatKeepsARunFromBeginning(t *testing.T) {
 		if made != nil || err == nil || strings.Contains(err.Error(), "\n") {
 			t.Fatalf("%+v, %v", made, err)
 		}
-		nothingRuns(t)
+		p.nothingRuns(t)
 		return err.Error()
 	}
 	t.Run("a port in use", func(t *testing.T) {
@@ -299,19 +305,25 @@ func TestWhatKeepsARunFromBeginning(t *testing.T) {
 // If a program is replaced during a run, its figures would be of two programs:
 // the run ends.
 func TestAProgramThatIsReplaced(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	x := design{}.parse(t)
 	for _, name := range []string{"http_load", "fiber_server"} {
 		plan := p.plan(x)
 		plan.Decided = func(*results.File) bool { return false }
+		kept := 0
+		plan.Keep = func(*Made) error { kept++; return nil }
 		w := &replacing{p: p, name: name}
 		made, err := Do(t.Context(), plan, w)
+		if name == "fiber_server" && kept > 0 {
+			t.Errorf("a block of two programs was kept")
+		}
 		if made != nil || err == nil || err.Error() != name+
 			" was replaced during the run, so its figures are of two programs; run again and build nothing meanwhile" {
 			t.Errorf("%+v, %v", made, err)
 		}
 		p.use(name)
-		nothingRuns(t)
+		p.nothingRuns(t)
 	}
 }
 
@@ -348,6 +360,7 @@ func (w *replacing) replace() {
 
 // A design that cannot be carried out here gives a file that says so.
 func TestADesignThatCannotBeCarriedOut(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	x := design{topology: `kind = "fleet"`}.parse(t)
 	w := &watching{}

@@ -68,12 +68,13 @@ func TestRightAnswersInTurns(t *testing.T) {
 		}
 		return right
 	})
-	nothingRuns(t)
+	p.nothingRuns(t)
 }
 
 // A server with wrong answers gets no valid trial, whether they are wrong from
 // the start or only under load.
 func TestWrongAnswersInTurns(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	x := design{}.parse(t)
 	wrong := []string{gate.Mismatches, gate.Errors}
@@ -117,6 +118,7 @@ func TestAServerThatNeverEndsItsAnswers(t *testing.T) {
 // Each fault of a server or the client in mid-block closes its own gate, and
 // leaves nothing running.
 func TestFaultsInMidBlock(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	signal := func(sig syscall.Signal, pids ...int) {
 		for _, pid := range pids {
@@ -137,15 +139,15 @@ func TestFaultsInMidBlock(t *testing.T) {
 		first   string // closes on the first condition's trial
 		others  string // closes on the others, and must be in their details
 	}{
-		{"the client is stopped", false, func(int) { stop(children("http_load")...) }, gate.Stopped,
+		{"the client is stopped", false, func(int) { stop(p.children("http_load")...) }, gate.Stopped,
 			"a signal stopped the client"},
-		{"a server is stopped", false, func(port int) { stop(listening("fiber_server", port)...) }, gate.Stopped,
+		{"a server is stopped", false, func(port int) { stop(p.listening("fiber_server", port)...) }, gate.Stopped,
 			"a signal stopped the server"},
-		{"a worker is killed", true, func(port int) { signal(syscall.SIGKILL, listening("fiber_server", port)[1]) },
+		{"a worker is killed", true, func(port int) { signal(syscall.SIGKILL, p.listening("fiber_server", port)[1]) },
 			gate.LostWorker, "beside it, fiber_server on 127.0.0.1:"},
-		{"a server is killed", false, func(port int) { signal(syscall.SIGKILL, listening("fiber_server", port)...) },
+		{"a server is killed", false, func(port int) { signal(syscall.SIGKILL, p.listening("fiber_server", port)...) },
 			gate.ServerExited, "beside it, fiber_server on 127.0.0.1:"},
-		{"the client is killed", false, func(int) { signal(syscall.SIGKILL, children("http_load")...) }, gate.ClientFailed,
+		{"the client is killed", false, func(int) { signal(syscall.SIGKILL, p.children("http_load")...) }, gate.ClientFailed,
 			"the client failed (signal: killed)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -160,7 +162,7 @@ func TestFaultsInMidBlock(t *testing.T) {
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
-					for len(children("http_load")) == 0 && t.Context().Err() == nil {
+					for len(p.children("http_load")) == 0 && t.Context().Err() == nil {
 						time.Sleep(10 * time.Millisecond)
 					}
 					time.Sleep(500 * time.Millisecond)
@@ -179,7 +181,7 @@ func TestFaultsInMidBlock(t *testing.T) {
 				}
 				return len(trials) == 3
 			})
-			nothingRuns(t)
+			p.nothingRuns(t)
 		})
 	}
 }
@@ -187,6 +189,7 @@ func TestFaultsInMidBlock(t *testing.T) {
 // A stranger that listens on a server's port takes connections from it; a
 // worker that does not listen leaves its connections to the others.
 func TestConnectionsThatTheServerDoesNotHave(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	x := paced(twoWorkers).parse(t)
 	for fault, want := range map[string]string{"stranger": gate.Connections, "one-of-two": gate.IdleWorker} {
@@ -202,7 +205,7 @@ func TestConnectionsThatTheServerDoesNotHave(t *testing.T) {
 				}
 				return true
 			})
-			nothingRuns(t)
+			p.nothingRuns(t)
 		})
 	}
 }

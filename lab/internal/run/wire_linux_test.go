@@ -26,6 +26,7 @@ func needsWire(t *testing.T) {
 // Over a wire both sides start in its namespaces, and each slot has the bytes
 // that went over the wire.
 func TestARunOverAWire(t *testing.T) {
+	t.Parallel()
 	needsWire(t)
 	p := newPlace(t)
 	x := design{topology: shaped, block: "slot_s = 0.1\nrounds = 3\nwarmup_s = 0.05"}.parse(t)
@@ -60,11 +61,12 @@ func TestARunOverAWire(t *testing.T) {
 		// Answers of 4.5 kB fill a wire of 100 Mbit/s.
 		return trials[0].Metrics["line_rate_share"] > 0.5
 	})
-	nothingRuns(t)
+	p.nothingRuns(t)
 }
 
 // Only the lab's own generator reads a wire's shapers.
 func TestAWireTakesTheGeneratorThatReadsIt(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	d := inPieces
 	d.topology = shaped
@@ -76,11 +78,12 @@ func TestAWireTakesTheGeneratorThatReadsIt(t *testing.T) {
 	if why := made.File.NotApplicable; !strings.Contains(why, "read by http_load") || len(made.File.Trials) > 0 {
 		t.Errorf("%q", why)
 	}
-	nothingRuns(t)
+	p.nothingRuns(t)
 }
 
 // A wire that ends by itself ends the run.
 func TestAWireThatIsGone(t *testing.T) {
+	t.Parallel()
 	needsWire(t)
 	p := newPlace(t)
 	x := design{topology: shaped, block: longBlock.block}.parse(t)
@@ -90,8 +93,8 @@ func TestAWireThatIsGone(t *testing.T) {
 	}
 	defer wire.Down()
 	e := p.engine(x, wire)
-	w := &interrupting{during: 1, then: func() {
-		for _, pid := range children("unshare") {
+	w := &interrupting{p: p, during: 1, then: func() {
+		for _, pid := range p.children("unshare") {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}}
@@ -100,5 +103,5 @@ func TestAWireThatIsGone(t *testing.T) {
 	if !errors.Is(err, errWireGone) || len(trials) > 0 {
 		t.Errorf("%v, %v", trials, err)
 	}
-	nothingRuns(t)
+	p.nothingRuns(t)
 }
