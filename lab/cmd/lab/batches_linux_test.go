@@ -1,15 +1,10 @@
 package main
 
 import (
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
-	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
 const batches = `entry = "99"
@@ -100,46 +95,5 @@ func TestAloneRunOfBatches(t *testing.T) {
 	}
 	if !strings.HasPrefix(f.Provenance.Generator, "sink") {
 		t.Errorf("generator %q", f.Provenance.Generator)
-	}
-}
-
-// The service of one condition is killed in the middle of a block, and in another run its
-// receiver. That trial gives its own reason; the trials beside it say that a neighbour
-// died. No process is left behind.
-func TestProducerOrSinkDies(t *testing.T) {
-	t.Parallel()
-	for victim, want := range map[string]string{"event_producer": gate.ServerExited, "event_sink": gate.ClientFailed} {
-		t.Run(victim, func(t *testing.T) {
-			t.Parallel()
-			c := batching(t)
-			c.edit("slot_s = 1", "slot_s = 2")
-			c.edit("[profile]\nseconds = 1\ncompare = \"variant\"\n", "")
-			cmd := c.run99()
-			end := begin(t, cmd)
-			eventually(t, 20*time.Second, "a block under way",
-				func() bool { return c.pid("event_sink") != 0 && c.pid("event_producer") != 0 })
-			time.Sleep(700 * time.Millisecond) // into the window
-			if err := syscall.Kill(c.pid(victim), syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
-			s := end()
-			f := c.only()
-			if s.status == exitFailed || len(f.Trials) != 3 {
-				t.Fatalf("status %d, %d trials", s.status, len(f.Trials))
-			}
-			own := 0
-			for i, trial := range f.Trials {
-				said := slices.IndexFunc(trial.Reasons, func(r results.Reason) bool { return r.Gate == want })
-				if said < 0 {
-					t.Errorf("trial %d: %+v, want %s", i+1, trial.Reasons, want)
-				} else if !strings.HasPrefix(trial.Reasons[said].Detail, "beside it, ") {
-					own++
-				}
-			}
-			if own != 1 {
-				t.Errorf("%d trials blame their own, want one", own)
-			}
-			eventually(t, 5*time.Second, "all processes gone", func() bool { return len(c.processes()) == 0 })
-		})
 	}
 }

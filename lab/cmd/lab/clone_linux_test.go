@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +14,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -132,7 +131,7 @@ func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &clone{t: t, root: dir, port: freePort(t), blocks: blocks}
+	c := &clone{t: t, root: dir, port: programtest.FreePorts(t, 8), blocks: blocks}
 	top, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
@@ -323,30 +322,6 @@ func (c *clone) processes() []string {
 		}
 	}
 	return out
-}
-
-// freePort finds a port with free ones above it, since the servers of a block listen on
-// neighbouring ports.
-func freePort(t *testing.T) int {
-	t.Helper()
-	const needed = 8
-	for range 100 {
-		// Below the range from which the kernel gives clients their ports.
-		first := 10000 + rand.IntN(20000)
-		free := 0
-		for ; free < needed; free++ {
-			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+free))
-			if err != nil {
-				break
-			}
-			l.Close()
-		}
-		if free == needed {
-			return first
-		}
-	}
-	t.Fatalf("no %d free ports in a row", needed)
-	return 0
 }
 
 // eventually waits for a condition until a limit; it does not test speed. Many conditions

@@ -14,10 +14,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
 // profiling changes a clone's experiment into one that takes profiles. The window of the
@@ -209,40 +207,5 @@ func TestAloneProfilingIsInterrupted(t *testing.T) {
 				t.Errorf("left in data: %v", left)
 			}
 		})
-	}
-}
-
-// The servers of a block are killed while profiles of one of them are taken.
-func TestAloneServerDiesWhileProfiled(t *testing.T) {
-	r := startProfiled(t)
-	killed := 0
-	for r.window(t) {
-		for _, pid := range telemetry.Descendants(r.cmd.Process.Pid) {
-			if telemetry.Command(pid) == "fiber_server" {
-				_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended with its master
-			}
-		}
-		killed++
-		until(t, "the server is dead", func() bool { return !r.profilesTaken(t) })
-	}
-	r.end(t)
-	if killed == 0 {
-		t.Skip(noWindow)
-	}
-	found := 0
-	f := r.c.only()
-	for _, trial := range f.Trials {
-		if trial.Valid || len(trial.Profiles) > 0 {
-			t.Errorf("a trial in which the server died has profiles: %+v", trial)
-		}
-		if slices.ContainsFunc(trial.Reasons, func(r results.Reason) bool {
-			return slices.Contains([]string{gate.ServerExited, gate.LostWorker, gate.ProfileFailed}, r.Gate)
-		}) {
-			found++
-		}
-	}
-	if found != killed*len(f.Conditions) {
-		t.Errorf("%d trials are invalid for it, and the servers of %d blocks of %d were killed", found, killed,
-			len(f.Conditions))
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 )
 
 func TestSingleWrongAnswerInvalidates(t *testing.T) {
@@ -143,7 +145,7 @@ func TestSecondLabWaitsItsTurn(t *testing.T) {
 	t.Parallel()
 	c := newClone(t, loopback, "/read", 1, 60)
 	cmd, end := c.underWay()
-	s := finish(t, c.command("run", "99-tiny", "--port", strconv.Itoa(freePort(t))))
+	s := finish(t, c.command("run", "99-tiny", "--port", strconv.Itoa(programtest.FreePorts(t, 8))))
 	if s.status != exitFailed || !strings.Contains(s.complaint(t), "another lab is measuring") {
 		t.Errorf("exit %d", s.status)
 	}

@@ -3,15 +3,12 @@ package run
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +19,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
@@ -149,7 +147,7 @@ func (p place) faulty(fault string) {
 // plan is the plan of a run here.
 func (p place) plan(x *experiment.Experiment) Plan {
 	p.t.Helper()
-	return Plan{Root: journal.Root(p.root), Experiment: x, Port: freePorts(p.t, 30),
+	return Plan{Root: journal.Root(p.root), Experiment: x, Port: programtest.FreePorts(p.t, 30),
 		Lab: []string{filepath.Join(p.built, "the-lab")}, Split: sides(p.t),
 		Host: &host.Profile{ID: "here", Cores: 1 << 10}, clock: newClock()}
 }
@@ -213,33 +211,6 @@ func disturbed(t results.Trial) bool {
 
 func closed(t results.Trial, names ...string) bool {
 	return slices.ContainsFunc(t.Reasons, func(r results.Reason) bool { return slices.Contains(names, r.Gate) })
-}
-
-// nextPort is where freePorts looks next, below the range for clients, of which some are
-// always taken. No two tests get the same ports.
-var nextPort atomic.Int64
-
-func init() { nextPort.Store(rand.Int64N(20_000)) }
-
-// freePorts gives the first of n consecutive free ports.
-func freePorts(t *testing.T, n int) int {
-	t.Helper()
-	for range 100 {
-		port := 10_000 + int(nextPort.Add(int64(n))%20_000)
-		free := 0
-		for ; free < n; free++ {
-			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+free))
-			if err != nil {
-				break
-			}
-			l.Close()
-		}
-		if free == n {
-			return port
-		}
-	}
-	t.Fatal("no ports are free")
-	return 0
 }
 
 // sides divides the cores as the lab does.
