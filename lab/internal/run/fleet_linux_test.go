@@ -279,7 +279,6 @@ func TestAFileTellsNoName(t *testing.T) {
 
 // A profiled window is loaded from the clients too, and lies within their load.
 func TestProfilesUnderAFleetsLoad(t *testing.T) {
-	t.Parallel()
 	p := newPlace(t)
 	f := newFleet(p, 2)
 	d := profiling

@@ -148,7 +148,7 @@ func TestRunsTakeTurns(t *testing.T) {
 func TestARunWhoseServerDies(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.faulty("dies 300")
+	p.faulty("dies 100") // few enough for a server that gets little of a core
 	x := design{}.parse(t)
 	made, err := Do(t.Context(), p.plan(x), &watching{})
 	if err != nil {
