@@ -72,12 +72,12 @@ go_tests() {
 # package: two other lanes need the cores as well, and many of these tests fail if their
 # processes get no CPU time.
 # A race is reported when it is seen, so no test has to wait a second at its end.
+export GORACE=atexit_sleep_ms=0
 race=(-race -vet=off)
 elsewhere="/cmd/lab$|/fleet/endtoend$|/internal/run$|/lab/($(IFS='|' && echo "${calm[*]}|${calm_beside[*]}"))$"
 go_races() {
   (
     cd lab || exit
-    export GORACE=atexit_sleep_ms=0
     status=0
     go test "${race[@]}" -parallel 4 ./internal/run &
     go list ./... | grep -vE "$elsewhere" | xargs go test "${race[@]}" -p 1 || status=$?
@@ -90,7 +90,7 @@ go_races() {
 go_beside() {
   local module status=0
   for module in "${modules[@]:1}"; do
-    (cd "$module" && export GORACE=atexit_sleep_ms=0 && go list ./... | { grep -vE "$elsewhere" || true; } | xargs -r go test "${race[@]}" -p 2) || status=$?
+    (cd "$module" && go list ./... | { grep -vE "$elsewhere" || true; } | xargs -r go test "${race[@]}" -p 2) || status=$?
   done
   return "$status"
 }

@@ -153,6 +153,9 @@ func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone 
 		}
 	}
 	c.write("lab/experiments/99-tiny.toml", fmt.Sprintf(tiny, topology, route, seconds))
+	if topology != loopback { // only http_load reads a wire's shapers
+		c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"http_load\"")
+	}
 	t.Cleanup(func() {
 		for _, p := range c.processes() {
 			t.Errorf("left behind: %s", p)

@@ -22,7 +22,7 @@ func turning(t *testing.T, c *clone) {
 	c.env = append(c.env, "LINE_RATE_STATE="+t.TempDir())
 	c.edit("name = \"workers\"\nlevels = [1, 2]",
 		"name = \"rps\"\nlevels = [false, true]\n[[factors]]\nname = \"rfs\"\nlevels = [false, true]")
-	c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"http_load\"\nworkers = 1")
+	c.edit("pipelining = 1", "pipelining = 1\nworkers = 1")
 }
 
 // flowTable is the only one of these knobs with a value for the whole machine.

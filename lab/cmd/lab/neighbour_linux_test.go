@@ -128,7 +128,7 @@ func TestWireFarBelowTheAskedRate(t *testing.T) {
 		t.Skip("this machine lets no user make namespaces")
 	}
 	c := brief(t, thin)
-	c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"http_load\"\nrate = 2000")
+	c.edit("pipelining = 1", "pipelining = 1\nrate = 2000")
 	if s := c.run(); s.status != exitInvalid {
 		t.Errorf("exit %d, want %d", s.status, exitInvalid)
 	}

@@ -208,7 +208,7 @@ func (p place) until(make func() []results.Trial, shows func([]results.Trial) bo
 func disturbed(t results.Trial) bool {
 	return slices.ContainsFunc(t.Reasons, func(r results.Reason) bool { return strings.HasSuffix(r.Detail, " s late") }) ||
 		closed(t, gate.Steal, gate.OtherLoad, gate.SlowCore, gate.HeldUp, gate.Throttled, gate.Swap, gate.Clock,
-		gate.NoTelemetry, gate.ProfileApart, gate.Silent, gate.Slot, gate.IdleServers)
+			gate.NoTelemetry, gate.ProfileApart, gate.Silent, gate.Slot, gate.IdleServers)
 }
 
 func closed(t results.Trial, names ...string) bool {
