@@ -91,12 +91,12 @@ try {
 
   // The sum is in words, every machine has its mark, those that differ have their names,
   // and the entry names one machine only.
-  const sum = /reproduced on [\d,]+ of 1,000 machines, refuted on (\d+)/i.exec(claim)
+  const sum = /confirmed on [\d,]+ of 1,000 machines, refuted on (\d+)/i.exec(claim)
   expect(sum !== null && entries.many.toLowerCase().includes(sum[0].toLowerCase()), 'the sum over machines is not on both pages')
   const marks = [...claim.matchAll(/<path class="dots[^>]*d="([^"]*)"/g)].reduce((n, [, d]) => n + d.split('M').length - 1, 0)
   expect(marks === machines.many, `${marks} marks for ${machines.many} machines`)
   const named = /<ul class="outliers">([\s\S]*?)<\/ul>/.exec(claim)?.[1] ?? ''
-  expect(named.split('<li>').length - 1 === 12 && !/reproduced/.test(named), `the machines that differ are not named: ${named}`)
+  expect(named.split('<li>').length - 1 === 12 && !/confirmed/.test(named), `the machines that differ are not named: ${named}`)
   const on = new Set([...entries.many.matchAll(/href="[^"]*\/hosts\/(made-up-\d+)\/"/g)].map((m) => m[1]))
   expect(on.size <= 6, `the entry names ${on.size} machines`)
   expect(page(`claims/${nameOf('few')}/cost-falls`).split('<circle').length - 1 === machines.few, 'not one row for each of few machines')

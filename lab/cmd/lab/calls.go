@@ -56,7 +56,7 @@ track. An interrupted run keeps its complete blocks. So does one that was killed
 the next run or reproduce adds them.
 
 Exit status
-  0  every claim was reproduced or is not applicable here
+  0  every claim holds here (reproduced or confirmed), or is not applicable
   1  some claim was refuted, or is not decided
   2  some claim is invalid: its trials cannot bear a verdict
   3  a run failed, a check found faults, or the call was wrong

@@ -26,7 +26,7 @@ import (
 // Exit statuses, from good to bad. A run that had several outcomes exits with
 // the worst.
 const (
-	exitHeld    = 0 // every claim reproduced or not applicable
+	exitHeld    = 0 // every claim holds or is not applicable
 	exitNotHeld = 1 // some claim refuted or inconclusive
 	exitInvalid = 2 // the trials of some claim allow no verdict
 	exitFailed  = 3 // a run failed, a check found faults, or the call was wrong

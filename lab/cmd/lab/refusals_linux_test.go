@@ -47,7 +47,7 @@ func TestNamespacesOff(t *testing.T) {
 	if f := c.only(); len(f.Trials) != 0 || !strings.Contains(f.NotApplicable, "no user make namespaces") {
 		t.Errorf("trials %d, not applicable %q", len(f.Trials), f.NotApplicable)
 	}
-	if !strings.Contains(s.out, "not-applicable  no netns topology here:") {
+	if !strings.Contains(s.out, "not applicable  no netns topology here:") {
 		t.Error("the table does not say why")
 	}
 	if got := finish(t, c.command("check")); got.status != exitHeld {

@@ -60,8 +60,11 @@ func Update(root journal.Root) (Done, error) {
 	if err = refuse(faults, err); err != nil {
 		return Done{}, err
 	}
-	u := &update{Journal: j, cards: map[string]map[string]plot.CardOf{}, beside: map[string][]string{},
-		whose: map[string]pages.Whose{}}
+	u := &update{Journal: j, cards: map[string]map[string]plot.CardOf{}, beside: map[string][]string{}}
+	if u.pages, err = pagesOf(root); err != nil {
+		return Done{}, err
+	}
+	u.whose = whose(u.pages)
 	if u.program, err = program(); err != nil {
 		return Done{}, err
 	}
@@ -90,22 +93,12 @@ func Update(root journal.Root) (Done, error) {
 			changed = true
 		}
 	}
-	owners, err := json.Marshal(u.whose)
-	if err != nil {
-		return Done{}, err
-	}
-	owned := root.Derived("inputs", "whose.json")
-	if was, _ := os.ReadFile(owned); !bytes.Equal(was, owners) {
-		changed = true
-	}
 	gone, err := u.prune()
 	if err == nil {
 		err = u.together()
 	}
 	if _, none := os.Stat(root.LedgerSheet()); err == nil && (changed || gone || none != nil) {
-		if err = u.whole(); err == nil {
-			err = put(owned, owners)
-		}
+		err = u.whole()
 	}
 	if err == nil {
 		err = u.moved()
@@ -221,7 +214,7 @@ func (u *update) decide(x *experiment.Experiment, book *plot.Book) {
 		pages.Sizes(f, u.RawSize)
 		book.Runs[x.Name] = append(book.Runs[x.Name], plot.Run{File: f, Results: r, Fleet: pages.PageOf(f, r).Results.Fleet})
 	}
-	book.Sums[x.Name] = pages.OverHosts(x, made, u.others(x.Name))
+	book.Sums[x.Name] = pages.OverHosts(x, u.whose, made, u.others(x.Name))
 }
 
 // encoded adds a value as JSON.
@@ -235,7 +228,7 @@ func encoded(path string, v any, add func(path string, data []byte) error) error
 
 // prune removes what was derived of experiments that are gone.
 func (u *update) prune() (gone bool, err error) {
-	has := map[string]bool{"lab": true, "texts": true, "whose": true, several: true}
+	has := map[string]bool{"lab": true, "texts": true, several: true}
 	for _, x := range u.Experiments {
 		has[x.Name] = true
 	}
@@ -314,7 +307,7 @@ func (u *update) whole() error {
 		if err != nil {
 			return err
 		}
-		ledger.Add(x, sum, u.whose)
+		ledger.Add(x, sum)
 	}
 	for path, v := range map[string]any{
 		u.Root.Metrics(): metric.Document(), u.Root.Names(): map[string][]glossary{"kinds": names()},

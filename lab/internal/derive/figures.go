@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/plot"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
@@ -32,11 +33,10 @@ type page struct {
 	front front
 }
 
-// drawings reads all pages, and what they declare by the experiment that a figure is of.
-func (u *update) drawings() (map[string][]drawing, error) {
-	out := map[string][]drawing{}
+// pagesOf reads all pages of content.
+func pagesOf(root journal.Root) (out []page, err error) {
 	for _, dir := range []string{"", "journal"} {
-		all, err := filepath.Glob(u.Root.Path("content", dir, "*.md"))
+		all, err := filepath.Glob(root.Path("content", dir, "*.md"))
 		if err != nil {
 			return nil, err
 		}
@@ -45,50 +45,71 @@ func (u *update) drawings() (map[string][]drawing, error) {
 			if err != nil {
 				return nil, err
 			}
-			figures, card, experiments, err := plot.Declared(u.Root.Rel(path), text)
-			if err != nil {
-				return nil, err
-			}
-			if err := pins(text, figures, card); err != nil {
-				return nil, fmt.Errorf("%s: %w", u.Root.Rel(path), err)
-			}
 			front, err := frontOf(text)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", u.Root.Rel(path), err)
+				return nil, fmt.Errorf("%s: %w", root.Rel(path), err)
 			}
-			u.pages = append(u.pages, page{u.Root.Rel(path), text, front})
-			for _, claim := range front.Series {
-				u.whose[claim] = pages.Series
+			out = append(out, page{root.Rel(path), text, front})
+		}
+	}
+	return out, nil
+}
+
+// Whose reads from the pages which claims are not the journal's own, by EXPERIMENT/ID.
+func Whose(root journal.Root) (map[string]pages.Whose, error) {
+	all, err := pagesOf(root)
+	return whose(all), err
+}
+
+func whose(all []page) map[string]pages.Whose {
+	out := map[string]pages.Whose{}
+	for _, p := range all {
+		for _, claim := range p.front.Series {
+			out[claim] = pages.Series
+		}
+		for _, claim := range p.front.Controls {
+			out[claim] = pages.Control
+		}
+	}
+	return out
+}
+
+// drawings has what the pages declare, by the experiment that a figure is of.
+func (u *update) drawings() (map[string][]drawing, error) {
+	out := map[string][]drawing{}
+	for _, p := range u.pages {
+		figures, card, experiments, err := plot.Declared(p.path, p.text)
+		if err != nil {
+			return nil, err
+		}
+		if err := pins(p.text, figures, card); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.path, err)
+		}
+		for _, name := range experiments {
+			u.beside[name] = experiments
+		}
+		if card.Exp != "" {
+			name := strings.TrimSuffix(filepath.Base(p.path), ".md")
+			if _, err := u.Experiment(card.Exp); err != nil {
+				return nil, fmt.Errorf("%s: card: %w", p.path, err)
 			}
-			for _, claim := range front.Controls {
-				u.whose[claim] = pages.Control
+			if u.cards[card.Exp] == nil {
+				u.cards[card.Exp] = map[string]plot.CardOf{}
 			}
-			for _, name := range experiments {
-				u.beside[name] = experiments
-			}
-			if card.Exp != "" {
-				name := strings.TrimSuffix(filepath.Base(path), ".md")
-				if _, err := u.Experiment(card.Exp); err != nil {
-					return nil, fmt.Errorf("%s: card: %w", u.Root.Rel(path), err)
+			u.cards[card.Exp][name] = card
+		}
+		for _, f := range figures {
+			of, in := f.Experiments(), ""
+			for _, name := range of {
+				if _, err := u.Experiment(name); err != nil {
+					return nil, fmt.Errorf("%s: figure %q: %w", p.path, f.Name, err)
 				}
-				if u.cards[card.Exp] == nil {
-					u.cards[card.Exp] = map[string]plot.CardOf{}
-				}
-				u.cards[card.Exp][name] = card
+				in = name
 			}
-			for _, f := range figures {
-				of, in := f.Experiments(), ""
-				for _, name := range of {
-					if _, err := u.Experiment(name); err != nil {
-						return nil, fmt.Errorf("%s: figure %q: %w", u.Root.Rel(path), f.Name, err)
-					}
-					in = name
-				}
-				if len(of) > 1 {
-					in = several
-				}
-				out[in] = append(out[in], drawing{u.Root.Rel(path), f})
+			if len(of) > 1 {
+				in = several
 			}
+			out[in] = append(out[in], drawing{p.path, f})
 		}
 	}
 	return out, nil

@@ -21,7 +21,8 @@ import (
 )
 
 // The inputs are what an experiment's files were derived from: the experiment, its runs and
-// their profiles, the hosts that they name, the figures of it that pages declare, and the audits, whose tables and figures these may show. Designs have their digests as names, so
+// their profiles, the hosts that they name, the figures of it that pages declare, whose its claims are, and the audits, whose
+// tables and figures these may show. Designs have their digests as names, so
 // runs that name the same ones have the same.
 type inputs struct {
 	Digest string   `json:"digest"`
@@ -63,7 +64,11 @@ func (u *update) digest(x *experiment.Experiment, hosts []string) (string, error
 	if err := add(u.Root.Experiment(x.Name)); err != nil {
 		return "", err
 	}
-	if err := json.NewEncoder(h).Encode([]any{u.called(hosts), u.declared[x.Name], u.cards[x.Name]}); err != nil {
+	whose := map[string]pages.Whose{}
+	for _, c := range x.Claims {
+		whose[c.ID] = u.whose[x.Name+"/"+c.ID]
+	}
+	if err := json.NewEncoder(h).Encode([]any{u.called(hosts), u.declared[x.Name], u.cards[x.Name], whose}); err != nil {
 		return "", err
 	}
 	for _, id := range hosts {

@@ -18,6 +18,7 @@ import (
 type Move struct {
 	Experiment string
 	Claim      string
+	Whose      pages.Whose
 	Hosts      []HostMove
 	Says       string // what all machines say now
 	// Apart says that one machine reproduces the claim and another refutes it.
@@ -54,9 +55,10 @@ func said(j *archive.Journal, x *experiment.Experiment) (made []pages.Made) {
 
 // overHosts decides every claim on every host, by experiment.
 func overHosts(j *archive.Journal) map[string]*pages.Hosts {
+	whose, _ := Whose(j.Root) // lab derive tells what is wrong with a page
 	out := map[string]*pages.Hosts{}
 	for _, x := range j.Experiments {
-		out[x.Name] = pages.OverHosts(x, said(j, x), nil)
+		out[x.Name] = pages.OverHosts(x, whose, said(j, x), nil)
 	}
 	return out
 }
@@ -76,8 +78,8 @@ func moves(from, to map[string]*pages.Hosts, order []string) (out []Move) {
 					before = was.Claims[i]
 				}
 			}
-			m := Move{Experiment: name, Claim: now.ID, Says: now.Says, Apart: now.Verdicts[verdict.Reproduced] > 0 &&
-				now.Verdicts[verdict.Refuted] > 0}
+			m := Move{Experiment: name, Claim: now.ID, Whose: now.Whose, Says: now.Says,
+				Apart: now.Verdicts[verdict.Reproduced] > 0 && now.Verdicts[verdict.Refuted] > 0}
 			if m.Hosts = hostMoves(before.Hosts, now.Hosts); len(m.Hosts) > 0 {
 				out = append(out, m)
 			}

@@ -188,7 +188,7 @@ func TestReportSaysWhatAChangeMoves(t *testing.T) {
 	}
 	says := r.Text(false)
 	if len(r.Moves) > 0 || !strings.Contains(says, "1 verdict moved by the code alone") ||
-		!strings.Contains(says, "\n  97-cost/dearer: inconclusive → reproduced on 1 machine (one); now ") {
+		!strings.Contains(says, "\n  97-cost/dearer: inconclusive → confirmed on 1 machine (one); now ") {
 		t.Errorf("the code moved: %s", says)
 	}
 
@@ -244,7 +244,7 @@ equals = "two"
 			"changed; 1 verdict moved by the code alone; 2 new claims; 1 withdrawn claim; 2 new runs; 1 new host; 3 of 48 " +
 			"new trials invalid; the client was a wall in 0; 1 new audit finding; 1 published figure added.",
 		"\n  data/hosts/one.json: changed\n",
-		"\n  machines disagree: 97-cost/dearer: not measured → refuted on 1 machine (two); now reproduced on 1 of 2 " +
+		"\n  machines disagree: 97-cost/dearer: not measured → refuted on 1 machine (two); now confirmed on 1 of 2 " +
 			"machines, refuted on 1\n",
 		"\n  97-cost/new-one: Two workers cost less.\n  98-other/dearer: Two workers cost more.\n",
 		"\n  97-cost/cheaper: It was <b>wrong</b>.\n",

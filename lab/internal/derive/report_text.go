@@ -286,7 +286,7 @@ func moveLines(moves []Move, before, after string) (out []line) {
 				l = append(l, "; ")
 			}
 			// The verdicts of before may come from a file.
-			l = append(l, theirs(cmp.Or(string(w.from), before)), " → ", theirs(cmp.Or(string(w.to), after)),
+			l = append(l, theirs(cmp.Or(m.Whose.Word(w.from), before)), " → ", theirs(cmp.Or(m.Whose.Word(w.to), after)),
 				" on ", words.Count(ways[w].Machines(), "machine"), " (", named(ways[w].Hosts), ")")
 		}
 		out = append(out, append(l, "; now ", m.Says))

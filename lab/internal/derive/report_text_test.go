@@ -142,9 +142,9 @@ func TestDisagreementComesFirst(t *testing.T) {
 	// c with itself and c with d are two records of one machine.
 	want := []string{
 		"machines disagree: x/apart: not measured → refuted on 1 machine (b); now s",
-		"x/wide: inconclusive → reproduced on 2 machines (a, b); not measured → reproduced on 1 machine (c, c with d); now s",
-		"x/new: not measured → reproduced on 1 machine (a); now s",
-		"x/gone: reproduced → no longer measured on 1 machine (a); now s",
+		"x/wide: inconclusive → confirmed on 2 machines (a, b); not measured → confirmed on 1 machine (c, c with d); now s",
+		"x/new: not measured → confirmed on 1 machine (a); now s",
+		"x/gone: confirmed → no longer measured on 1 machine (a); now s",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

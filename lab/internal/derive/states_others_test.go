@@ -35,14 +35,14 @@ func (c *clone) others() []state {
 		}},
 		{name: "record", says: said{
 			"run 1":       {"of 5 visits, and six are the least that decide", "5 blocks of 5 visits in 1 run"},
-			"run 2":       {"12 blocks of 12 visits in 2 runs", "this one", "reproduced"},
+			"run 2":       {"12 blocks of 12 visits in 2 runs", "this one", "confirmed"},
 			"claim queue": {"verdict changed, was inconclusive", "12 of 12", "Every run, newest first"},
 		}},
 		{name: "renamed", says: said{
 			"run 2": {"Two cores,", "19 blocks of 19 visits in 2 runs",
 				"the machine changed between the runs of this record: kernel 6.1 and 6.2; memory 8 GiB and 16 GiB",
 				"Memory 17.2 GB", "Kernel 6.2", "most of it another process (0.40)"},
-			"claim queue": {"Reproduced on 1 of 1 machine", "19 of 20",
+			"claim queue": {"Confirmed on 1 of 1 machine", "19 of 20",
 				"1 of 20 blocks was refused by a gate and counts for neither side",
 				"In other words before:", "A request waits twice.", "It waits longer, and once."},
 			"hosts/renamed": {"made/up", "2 in 1 socket, 2 threads a core", "L2 1M x1", "as each run records it",
@@ -50,9 +50,9 @@ func (c *clone) others() []state {
 		}},
 		{name: "rebuilt", says: said{
 			"run 2":       {"16 blocks of 16 visits in 1 run"},
-			"claim queue": {"Reproduced on 1 of 1 machine", "16 of 16", "of an earlier fiber_server"},
+			"claim queue": {"Confirmed on 1 of 1 machine", "16 of 16", "of an earlier fiber_server"},
 		}},
-		{name: "hosts-differ", says: said{"claim cost": {"Reproduced on 1 of 2 machines, refuted on 1",
+		{name: "hosts-differ", says: said{"claim cost": {"Confirmed on 1 of 2 machines, refuted on 1",
 			"The 2 machines differ", "The ratio on each machine"}}},
 		{name: "all-withdrawn", says: said{
 			"run":         {"withdrawn"},
@@ -65,7 +65,7 @@ func (c *clone) others() []state {
 			"run":                {"withdrawn"},
 			"claim later":        {"No run yet: those of this experiment were made before the claim was written"},
 			"claim queue-thrice": {"No run yet: those of this experiment were made before the claim was written"},
-			"claim wall":         {"reproduced"},
+			"claim wall":         {"confirmed"},
 			"claim queue":        {"Withdrawn claim", "Twice was too low a bar.", "32 of 32 for"},
 			"entry":              {"Withdrawn, with what runs said of it"},
 		}},

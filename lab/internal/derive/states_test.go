@@ -75,10 +75,10 @@ var unrecorded = math.NaN()
 // The states of a run of the design.
 var states = []state{
 	{name: "decided", says: said{
-		"run": {"reproduced", "no difference seen", "server-cpu", "every claim was decided", "Slots",
+		"run": {"confirmed", "no difference seen", "server-cpu", "every claim was decided", "Slots",
 			"16 blocks of 16 visits in 1 run", "Asked for", "design j = 1"},
-		"claim queue": {"reproduced", "16 blocks"},
-		"entry":       {"reproduced"},
+		"claim queue": {"confirmed", "16 blocks"},
+		"entry":       {"confirmed"},
 	}},
 	{name: "budget-spent", plan: func(p *madeup.Plan) {
 		p.Ended = results.Budget
@@ -183,7 +183,7 @@ var states = []state{
 		"claim threads": {"not applicable", "The run did not record threads per worker"},
 		"entry":         {"No host’s run of"},
 	}},
-	{name: "in-one-piece", text: inOnePiece, says: said{"run": {"one turn of", "reproduced"}}},
+	{name: "in-one-piece", text: inOnePiece, says: said{"run": {"one turn of", "confirmed"}}},
 	{name: "all-below-the-clock", text: inOnePiece, plan: all(func(c *madeup.Came, _ int, _ bool) {
 		c.Below = map[string]float64{"latency_p50_s": 0.001}
 	}), says: said{"run": {"<1", "not known"}, "claim queue": {"inconclusive", "not known"}}},

@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -174,9 +175,9 @@ func (u *update) moved() error {
 		if s.Assumes == "" {
 			continue
 		}
-		name := strings.TrimSuffix(filepath.Base(s.Page), ".md")
+		name, of := strings.TrimSuffix(filepath.Base(s.Page), ".md"), u.whose[s.Claim]
 		notices[name] = append(notices[name], fmt.Sprintf("The record has moved since this title and summary were written. "+
-			"They take %s for %s; it is %s now.", s.Claim, plain(s.Assumes), plain(s.Says)))
+			"They take %s for %s; it is %s now.", s.Claim, of.Word(s.Assumes), cmp.Or(of.Word(s.Says), "nothing")))
 	}
 	return encoded(u.Root.Derived("pages", "moved.json"), notices, put)
 }

@@ -270,6 +270,8 @@ func (x *Experiment) resolve(has times) error {
 			return fmt.Errorf("withdrawn[%d]: id must be lower-case words joined by hyphens", i)
 		case strings.TrimSpace(w.Why) == "":
 			return fmt.Errorf("withdrawn[%d] %q: why is missing: say what was wrong with the claim", i, w.ID)
+		case strict.CheckLine(w.Text) != nil:
+			return fmt.Errorf("withdrawn[%d] %q: text: give the claim's words in one line", i, w.ID)
 		case ids[w.ID]:
 			return fmt.Errorf("withdrawn[%d]: the id %q stands twice; a new claim takes a new id", i, w.ID)
 		}

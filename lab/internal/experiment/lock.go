@@ -13,8 +13,9 @@ import (
 // A Withdrawal says why a claim that runs were judged by is no longer part of
 // the experiment. The claim itself is kept with the design of those runs.
 type Withdrawal struct {
-	ID  string `toml:"id"`
-	Why string `toml:"why"`
+	ID   string `toml:"id"`
+	Text string `toml:"text"` // its words, where no run that counts has them
+	Why  string `toml:"why"`
 }
 
 // A Correction says that a claim that runs were judged by is worded otherwise now.

@@ -97,7 +97,8 @@ func Schema() []byte {
 		"own_work": "Gauge the client's part in the CPU time of each server, and show the ratios without it too.",
 	})
 	strict.Describe(s.Definitions["Withdrawal"],
-		map[string]string{"id": "*The claim's id.", "why": "*What was wrong with the claim."})
+		map[string]string{"id": "*The claim's id.", "why": "*What was wrong with the claim.",
+			"text": "Its words, if no run that is kept was judged by it."})
 	strict.Describe(s.Definitions["Correction"],
 		map[string]string{"id": "*The claim's id.", "was": "*Its text before.", "why": "*What was wrong with the words."})
 	needs := s.Definitions["Needs"]

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -39,6 +40,7 @@ type InFleet struct {
 // A Summed is one claim over all hosts that measured it.
 type Summed struct {
 	ID        string                  `json:"id"`
+	Whose     Whose                   `json:"whose"`
 	Criterion string                  `json:"criterion"`       // what makes it hold
 	Edge      string                  `json:"edge,omitempty"`  // its margin or bar
 	Needs     string                  `json:"needs,omitempty"` // its preconditions
@@ -100,8 +102,8 @@ type Made struct {
 // Over sums up a claim over hosts, from the newest verdict file of each that
 // has the claim: a run decides only the claims that it was made with. shown is the machine whose
 // record pages show.
-func Over(claim, shown string, newest []*verdict.File) Summed {
-	out := Summed{ID: claim, Verdicts: map[verdict.Verdict]int{}, Hosts: []OnHost{}}
+func Over(claim string, whose Whose, shown string, newest []*verdict.File) Summed {
+	out := Summed{ID: claim, Whose: cmp.Or(whose, Own), Verdicts: map[verdict.Verdict]int{}, Hosts: []OnHost{}}
 	newest = slices.Clone(newest)
 	slices.SortFunc(newest, func(a, b *verdict.File) int { return strings.Compare(a.Pair(), b.Pair()) })
 	var effects [][]verdict.Effect
@@ -135,8 +137,9 @@ func Over(claim, shown string, newest []*verdict.File) Summed {
 }
 
 // OverHosts sums up all claims of an experiment as it is now, from the verdict
-// files of all its runs. others has the blocks of the page's other experiments.
-func OverHosts(x *experiment.Experiment, runs []Made, others Blocks) *Hosts {
+// files of all its runs. whose has the claims, as EXPERIMENT/ID, that are not the journal's own, and
+// others the blocks of the page's other experiments.
+func OverHosts(x *experiment.Experiment, whose map[string]Whose, runs []Made, others Blocks) *Hosts {
 	runs = slices.Clone(runs)
 	slices.SortFunc(runs, func(a, b Made) int { return byStart(a.File, b.File) })
 	records, blocks := records(runs)
@@ -158,7 +161,7 @@ func OverHosts(x *experiment.Experiment, runs []Made, others Blocks) *Hosts {
 				}
 			}
 		}
-		sum := Over(c.ID, shown, slices.Collect(maps.Values(newest)))
+		sum := Over(c.ID, whose[x.Name+"/"+c.ID], shown, slices.Collect(maps.Values(newest)))
 		sum.Criterion, sum.Needs, sum.Edge = verdict.Criterion(c), verdict.NeedsWords(c.Needs), edgeOf(c)
 		sum.Written, sum.Corrected = written(runs, c.ID), x.Corrections(c.ID)
 		sum.History = past(runs, c.ID, func(f *verdict.File) []verdict.Claim { return f.Claims })
@@ -192,17 +195,14 @@ func (s Summed) says() string {
 		return "no machine has measured it yet"
 	}
 	var parts []string
-	for _, v := range []struct {
-		is  verdict.Verdict
-		how string
-	}{{verdict.Reproduced, "reproduced"}, {verdict.Refuted, "refuted"}, {verdict.Inconclusive, "inconclusive"},
-		{verdict.Invalid, "invalid"}, {verdict.NotApplicable, "not applicable"}} {
-		switch k := s.Verdicts[v.is]; {
+	for _, v := range order {
+		switch k := s.Verdicts[v]; {
 		case k == 0:
 		case len(parts) == 0:
-			parts = append(parts, fmt.Sprintf("%s on %s of %s %s", v.how, words.Thousands(k), words.Thousands(n), s.counted(n)))
+			parts = append(parts, fmt.Sprintf("%s on %s of %s %s", s.Whose.Word(v), words.Thousands(k), words.Thousands(n),
+				s.counted(n)))
 		default:
-			parts = append(parts, fmt.Sprintf("%s on %s", v.how, words.Thousands(k)))
+			parts = append(parts, fmt.Sprintf("%s on %s", s.Whose.Word(v), words.Thousands(k)))
 		}
 	}
 	return strings.Join(parts, ", ")

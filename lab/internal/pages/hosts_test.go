@@ -24,7 +24,7 @@ func crowd(n int, others ...*verdict.File) []*verdict.File {
 }
 
 func TestAThousandHostsAreSummedUpAndTheOddOnesNamed(t *testing.T) {
-	got := Over("c", "", crowd(1000, file("odd", verdict.Refuted, 1, 0.9, 1.1), file("far", verdict.Reproduced, 9, 8, 10),
+	got := Over("c", Series, "", crowd(1000, file("odd", verdict.Refuted, 1, 0.9, 1.1), file("far", verdict.Reproduced, 9, 8, 10),
 		file("open", verdict.Inconclusive, 2, 1, 3)))
 	if want := "reproduced on 1,001 of 1,003 machines, refuted on 1, inconclusive on 1"; got.Says != want {
 		t.Errorf("%q", got.Says)
@@ -67,7 +67,7 @@ func TestWhereAClaimStoodBeforeItRan(t *testing.T) {
 		{"a run with another claim", []Made{run("1", func(f *verdict.File) { f.Claims[0].ID = "other" }), run("2", usual)},
 			&Written{"commit-2", "design-2", "2"}},
 	} {
-		if got := OverHosts(x, c.runs, nil).Claims[0].Written; !reflect.DeepEqual(got, c.want) {
+		if got := OverHosts(x, nil, c.runs, nil).Claims[0].Written; !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
@@ -99,16 +99,16 @@ func TestNoMoreThanADozenOddHostsAreNamed(t *testing.T) {
 	for i := range 15 {
 		odd = append(odd, file(fmt.Sprintf("odd%02d", i), verdict.Refuted, 1, 0.9, 1.1))
 	}
-	got := Over("c", "", crowd(40, odd...))
+	got := Over("c", Series, "", crowd(40, odd...))
 	if len(got.Outliers) != 12 || got.OutliersLeft != 3 || !strings.Contains(got.Agree, "15 lie apart") {
 		t.Errorf("%d named, %d left; %s", len(got.Outliers), got.OutliersLeft, got.Agree)
 	}
 	// Two of three are no majority worth naming the third.
-	if got := Over("c", "", crowd(2, odd[0])); got.Outliers != nil {
+	if got := Over("c", Series, "", crowd(2, odd[0])); got.Outliers != nil {
 		t.Errorf("%+v", got.Outliers)
 	}
 	// Nor is either half of a draw.
-	if got := Over("c", "", crowd(3, odd[:3]...)); got.Outliers != nil {
+	if got := Over("c", Series, "", crowd(3, odd[:3]...)); got.Outliers != nil {
 		t.Errorf("%+v", got.Outliers)
 	}
 }
@@ -124,7 +124,7 @@ func TestHistoriesAndWhichRunsCount(t *testing.T) {
 	c := func(v verdict.Verdict) verdict.Claim { return verdict.Claim{ID: "c", Verdict: v} }
 	refused := madeBy(x, "b", "9", c(verdict.NotApplicable))
 	refused.Conditions = nil
-	got := OverHosts(x, []Made{refused, madeBy(x, "a", "4", c(verdict.Refuted)),
+	got := OverHosts(x, nil, []Made{refused, madeBy(x, "a", "4", c(verdict.Refuted)),
 		madeBy(x, "a", "3", c(verdict.Inconclusive)),
 		madeBy(x, "b", "5", c(verdict.Refuted), verdict.Claim{ID: "later", Verdict: verdict.Reproduced})}, nil)
 	// The newest run could not be made, and the others have no block, so their names decide.
@@ -154,19 +154,19 @@ func TestAWithdrawnClaimKeepsItsWordingAndAllItsCriteria(t *testing.T) {
 	newer := sample.Design(t, "", strings.Replace(strings.Replace(sample.IsFlat, `text = "t"`, `text = "newer"`, 1),
 		"0.1", "0.2", 1))
 	now := sample.Design(t, "", sample.Rename(sample.AtLeast, "d"))
-	now.Withdrawn = []experiment.Withdrawal{{ID: "never-run", Why: "No use."}, {ID: "c", Why: "Too wide."}}
+	now.Withdrawn = []experiment.Withdrawal{{ID: "never-run", Why: "No use."}, {ID: "worded", Text: "It was so.", Why: "No run is left."}, {ID: "c", Why: "Too wide."}}
 	of := func(x *experiment.Experiment, started string, v verdict.Verdict) Made {
 		m := madeBy(x, "h", started)
 		m.Withdrawn = []verdict.Claim{{ID: "c", Verdict: v}}
 		return m
 	}
-	got := OverHosts(now, []Made{of(old, "1", verdict.Refuted), of(newer, "2", verdict.Reproduced),
+	got := OverHosts(now, nil, []Made{of(old, "1", verdict.Refuted), of(newer, "2", verdict.Reproduced),
 		of(newer, "3", verdict.Reproduced)}, nil).Withdrawn
-	if len(got) != 2 || got[0].ID != "never-run" || got[0].Text != "never-run" || got[0].Withdrawn != "No use." ||
+	if len(got) != 3 || got[1].Text != "It was so." || got[0].ID != "never-run" || got[0].Text != "never-run" || got[0].Withdrawn != "No use." ||
 		got[0].Bar != "criterion" {
 		t.Fatalf("%+v", got)
 	}
-	c := got[1]
+	c := got[2]
 	if c.Text != "newer" || c.Kind != "flat" || c.Bar != "margin" || c.Withdrawn != "Too wide." || len(c.History) != 3 ||
 		!c.History[1].Changed {
 		t.Errorf("%+v", c)
@@ -180,8 +180,8 @@ func TestAWithdrawnClaimKeepsItsWordingAndAllItsCriteria(t *testing.T) {
 func TestTheLedgerHasALineForEachClaimAndMachine(t *testing.T) {
 	x := sample.Design(t, "", sample.IsFlat, sample.Rename(sample.AtLeast, "d"))
 	l := NewLedger()
-	l.Add(x, OverHosts(x, []Made{{file("b", verdict.Refuted, 1, 0.9, 0), x},
-		{file("a", verdict.Reproduced, 2, 1.9, 2.1), x}}, nil), map[string]Whose{"made-up/d": Series})
+	l.Add(x, OverHosts(x, map[string]Whose{"made-up/d": Series}, []Made{{file("b", verdict.Refuted, 1, 0.9, 0), x},
+		{file("a", verdict.Reproduced, 2, 1.9, 2.1), x}}, nil))
 	got, err := l.CSV()
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func TestTheLedgerHasALineForEachClaimAndMachine(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("%s", got)
 	}
-	if c := l.Claims[0]; c.Says != "reproduced on 1 of 2 machines, refuted on 1" || len(c.Machines) != 2 ||
+	if c := l.Claims[0]; c.Says != "confirmed on 1 of 2 machines, refuted on 1" || len(c.Machines) != 2 ||
 		len(l.Claims[1].Machines) != 0 {
 		t.Errorf("%+v", c)
 	}
@@ -212,9 +212,9 @@ func TestAFleetIsARecordOfItsOwn(t *testing.T) {
 		}
 		return Made{f, x}
 	}
-	got := OverHosts(x, []Made{in("1", verdict.Reproduced), in("2", verdict.Refuted, "a", "a"),
+	got := OverHosts(x, nil, []Made{in("1", verdict.Reproduced), in("2", verdict.Refuted, "a", "a"),
 		in("3", verdict.Inconclusive, "b", "c"), in("4", verdict.Reproduced, "a", "a")}, nil).Claims[0]
-	if len(got.Hosts) != 3 || got.Says != "reproduced on 2 of 3 machines and fleets, inconclusive on 1" {
+	if len(got.Hosts) != 3 || got.Says != "confirmed on 2 of 3 machines and fleets, inconclusive on 1" {
 		t.Errorf("%s: %+v", got.Says, got.Hosts)
 	}
 	for i, want := range []Past{{Run: "run-1", First: true}, {Run: "run-2", First: true}, {Run: "run-3", First: true},

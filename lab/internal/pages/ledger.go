@@ -2,7 +2,6 @@ package pages
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/csv"
 	"strconv"
 	"strings"
@@ -64,13 +63,12 @@ const LedgerVersion = 1
 // NewLedger is an empty ledger.
 func NewLedger() *Ledger { return &Ledger{SchemaVersion: LedgerVersion, Claims: []LedgerClaim{}} }
 
-// Add adds the claims of an experiment. whose has the claims, as EXPERIMENT/ID, that are not the
-// journal's own.
-func (l *Ledger) Add(x *experiment.Experiment, h *Hosts, whose map[string]Whose) {
+// Add adds the claims of an experiment.
+func (l *Ledger) Add(x *experiment.Experiment, h *Hosts) {
 	for i, c := range x.Claims {
 		of := h.Claims[i]
 		claim := LedgerClaim{Entry: x.Entry, Experiment: x.Name, Claim: c.ID, Kind: string(c.Kind), Text: c.Text,
-			Whose:     cmp.Or(whose[x.Name+"/"+c.ID], Own),
+			Whose:     of.Whose,
 			Criterion: of.Criterion, Says: of.Says, Verdicts: of.Verdicts, Machines: []LedgerLine{}, Corrected: of.Corrected}
 		for _, on := range of.Hosts {
 			claim.Machines = append(claim.Machines,

@@ -23,21 +23,23 @@ type Method struct {
 	MinVisits     int     `json:"min_visits"`
 	Alpha         float64 `json:"alpha"` // probability of a wrong verdict, per experiment
 	// probability that a control differs by chance, per record
-	ControlAlpha float64                    `json:"control_alpha"`
-	Bold         float64                    `json:"bold"`         // share of blocks on which half of each bet is placed
-	MaxVisits    int                        `json:"max_visits"`   // most further visits that an estimate considers
-	VisitGapS    float64                    `json:"visit_gap_s"`  // between the blocks of one visit
-	VisitSpanS   float64                    `json:"visit_span_s"` // between the beginnings of its first block and its last
-	Verdicts     map[verdict.Verdict]string `json:"verdicts"`
-	Warnings     map[stats.Warning]string   `json:"warnings"`
-	SlowBy       float64                    `json:"slow_by"`
-	SamplerShare float64                    `json:"sampler_share"`
-	Gates        []Gate                     `json:"gates"`
-	Works        []profiles.WorkDoc         `json:"works"`
-	Settings     map[string]string          `json:"settings"` // what pages call each
-	Profiles     []profiles.KindDoc         `json:"profiles"`
-	Simulation   simulated                  `json:"simulation"`
-	Shown        Values                     `json:"shown"` // the numbers above as pages print them
+	ControlAlpha float64                              `json:"control_alpha"`
+	Bold         float64                              `json:"bold"`         // share of blocks on which half of each bet is placed
+	MaxVisits    int                                  `json:"max_visits"`   // most further visits that an estimate considers
+	VisitGapS    float64                              `json:"visit_gap_s"`  // between the blocks of one visit
+	VisitSpanS   float64                              `json:"visit_span_s"` // between the beginnings of its first block and its last
+	Verdicts     map[verdict.Verdict]string           `json:"verdicts"`
+	Words        map[Whose]map[verdict.Verdict]string `json:"words"`  // what pages call each verdict
+	Called       []Called                             `json:"called"` // the same in the order of a tally
+	Warnings     map[stats.Warning]string             `json:"warnings"`
+	SlowBy       float64                              `json:"slow_by"`
+	SamplerShare float64                              `json:"sampler_share"`
+	Gates        []Gate                               `json:"gates"`
+	Works        []profiles.WorkDoc                   `json:"works"`
+	Settings     map[string]string                    `json:"settings"` // what pages call each
+	Profiles     []profiles.KindDoc                   `json:"profiles"`
+	Simulation   simulated                            `json:"simulation"`
+	Shown        Values                               `json:"shown"` // the numbers above as pages print them
 }
 
 // A Gate describes one gate for pages.
@@ -60,10 +62,9 @@ func Rules() Method {
 		VisitGapS: results.VisitGap.Seconds(), VisitSpanS: results.VisitSpan.Seconds(),
 		Verdicts: map[verdict.Verdict]string{}, Warnings: map[stats.Warning]string{}, Settings: map[string]string{},
 		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: profiles.Works(), Profiles: profiles.KindDocs(),
-		Simulation: simulation(),
+		Simulation: simulation(), Words: verdictWords(), Called: called(),
 	}
-	for _, v := range []verdict.Verdict{verdict.Reproduced, verdict.Refuted, verdict.Inconclusive, verdict.Invalid,
-		verdict.NotApplicable} {
+	for _, v := range order {
 		m.Verdicts[v] = v.Meaning()
 	}
 	for _, w := range stats.AllWarnings {

@@ -45,13 +45,13 @@ func TestAClaimOverHosts(t *testing.T) {
 			file("b", verdict.Reproduced, 3, 1.5, 0)},
 			"reproduced on 2 of 2 machines", "the intervals of all 2 machines overlap those of most others", nil},
 	} {
-		got := Over("c", "", c.files)
+		got := Over("c", Series, "", c.files)
 		if got.Says != c.says || got.Agree != c.agree || !slices.Equal(got.Apart, c.apart) ||
 			len(got.Hosts) != len(c.files) || got.Hosts == nil {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
-	got := Over("c", "", []*verdict.File{file("b", verdict.Refuted, 1, 0.9, 1.1), file("a", verdict.Reproduced, 2, 1.9,
+	got := Over("c", Series, "", []*verdict.File{file("b", verdict.Refuted, 1, 0.9, 1.1), file("a", verdict.Reproduced, 2, 1.9,
 		2.1)})
 	want := OnHost{Host: "a", ClientHost: "a", Run: "run-a", Verdict: verdict.Reproduced, Reason: "r", Blocks: 9, Runs: 2,
 		For: 8, Against: 1, Ratio: 2, Low: 1.9, High: 2.1, Text: "2.00", Interval: "1.90 to 2.10"}
@@ -60,7 +60,7 @@ func TestAClaimOverHosts(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	x := sample.Design(t, "", sample.IsFlat, sample.Rename(sample.AtLeast, "d"))
-	all := OverHosts(x, []Made{{file("a", verdict.Reproduced, 2, 1.9, 2.1), x}}, nil)
+	all := OverHosts(x, nil, []Made{{file("a", verdict.Reproduced, 2, 1.9, 2.1), x}}, nil)
 	if len(all.Claims) != 2 || all.Claims[1].Says != "no machine has measured it yet" || all.Claims[0].ID != "c" ||
 		all.Experiment != x.Name {
 		t.Errorf("%+v", all)

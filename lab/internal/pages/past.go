@@ -150,8 +150,8 @@ func own(files []*verdict.File, id, shown string) string {
 // names, in its order, and others that runs were judged by.
 func withdrawn(x *experiment.Experiment, runs []Made) []Gone {
 	var out []Gone
-	add := func(id, why string) {
-		g := Gone{ID: id, Text: id, Bar: "criterion", Withdrawn: why}
+	add := func(id, text, why string) {
+		g := Gone{ID: id, Text: cmp.Or(text, id), Bar: "criterion", Withdrawn: why}
 		g.History = past(runs, id, func(f *verdict.File) []verdict.Claim { return f.Withdrawn })
 		for _, r := range runs {
 			if _, judged := verdict.ClaimIn(r.Withdrawn, id); !judged {
@@ -167,7 +167,7 @@ func withdrawn(x *experiment.Experiment, runs []Made) []Gone {
 		out = append(out, g)
 	}
 	for _, w := range x.Withdrawn {
-		add(w.ID, w.Why)
+		add(w.ID, w.Text, w.Why)
 	}
 	var others []string
 	for _, r := range runs {
@@ -179,7 +179,7 @@ func withdrawn(x *experiment.Experiment, runs []Made) []Gone {
 	}
 	slices.Sort(others)
 	for _, id := range slices.Compact(others) {
-		add(id, "")
+		add(id, "", "")
 	}
 	return out
 }

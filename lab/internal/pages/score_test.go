@@ -36,3 +36,26 @@ func TestTheTallyTellsWhoseClaimsTheyAre(t *testing.T) {
 		t.Errorf("without a verdict there is a title, %q", empty.Title)
 	}
 }
+
+func TestWhatHoldsIsReproducedOnlyIfOthersClaimedIt(t *testing.T) {
+	for _, c := range []struct {
+		whose Whose
+		is    verdict.Verdict
+		want  string
+	}{
+		{Series, verdict.Reproduced, "reproduced"}, {Own, verdict.Reproduced, "confirmed"},
+		{Control, verdict.Reproduced, "confirmed"}, {"", verdict.Reproduced, "confirmed"},
+		{Series, verdict.NotApplicable, "not applicable"}, {Own, verdict.Refuted, "refuted"}, {Own, "", ""},
+	} {
+		if got := c.whose.Word(c.is); got != c.want {
+			t.Errorf("%s %s: %q", c.whose, c.is, got)
+		}
+	}
+	var all []string
+	for _, c := range called() {
+		all = append(all, c.Word)
+	}
+	if got := strings.Join(all, ", "); got != "reproduced, confirmed, refuted, inconclusive, invalid, not applicable" {
+		t.Error(got)
+	}
+}

@@ -67,7 +67,7 @@ func (s Summed) outliers() (named []Outlier, left int) {
 		return cmp.Compare(far(b), far(a))
 	})
 	for _, h := range of[:min(len(of), mostOutliers)] {
-		why := string(h.Verdict)
+		why := s.Whose.Word(h.Verdict)
 		if h.Verdict != minority {
 			why = "far from the others"
 		}

@@ -144,7 +144,7 @@ func TestTheWallIsFoundBothWays(t *testing.T) {
 					t.Errorf("%q does not say %q", f.Wall, want)
 				}
 			}
-			if sum := OverHosts(x, []Made{{f, x}},
+			if sum := OverHosts(x, nil, []Made{{f, x}},
 				nil); len(sum.Fleets) != 1 || sum.Claims[0].Hosts[0].Who != sum.Fleets[0].Who ||
 				sum.Fleets[0].Who == "s" {
 				t.Errorf("the fleet is not told from its server alone: %+v", sum.Fleets)

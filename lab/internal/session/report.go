@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/line-rate/line-rate/lab/internal/derive"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/pages"
@@ -21,16 +23,23 @@ import (
 // went into, and how many claims are decided.
 func report(out io.Writer, root, into journal.Root, outcomes []*Outcome) {
 	var rows [][3]string
+	whose, err := derive.Whose(root)
+	if err != nil {
+		fmt.Fprintf(out, "warning: %v; so what holds is called confirmed here, whoever claimed it\n", err)
+	}
+	add := func(x *experiment.Experiment, claim string, v verdict.Verdict, why string) {
+		name := x.Name + "/" + claim
+		rows = append(rows, [3]string{name, whose[name].Word(v), why})
+	}
 	for _, o := range outcomes {
 		if o.Verdicts == nil {
 			for _, c := range o.Experiment.Claims {
-				rows = append(rows, [3]string{o.Experiment.Name + "/" + c.ID, string(verdict.Inconclusive), "not measured: " +
-					o.Unmade})
+				add(o.Experiment, c.ID, verdict.Inconclusive, "not measured: "+o.Unmade)
 			}
 			continue
 		}
 		for _, c := range o.Verdicts.Claims {
-			rows = append(rows, [3]string{o.Experiment.Name + "/" + c.ID, string(c.Verdict), c.Reason})
+			add(o.Experiment, c.ID, c.Verdict, c.Reason)
 		}
 	}
 	showClaims(out, rows, terminal.Columns(out))
@@ -72,7 +81,7 @@ func report(out io.Writer, root, into journal.Root, outcomes []*Outcome) {
 type Standing int
 
 const (
-	Held    Standing = iota // each is reproduced or not applicable
+	Held    Standing = iota // each holds or is not applicable
 	NotHeld                 // some is refuted or inconclusive
 	Invalid                 // the trials of some allow no verdict
 )

@@ -60,7 +60,7 @@ func TestARunForTrialStaysOutOfTheJournal(t *testing.T) {
 	w.write(filepath.Join(w.root.Experiments(), counted+".toml"), design)
 	w.seen = nil
 	if status, out, err := w.run(context.Background(), Options{}); err != nil || status != Held ||
-		!strings.Contains(out, counted+"/count  reproduced") {
+		!strings.Contains(out, counted+"/count  confirmed") {
 		t.Errorf("status %d, %v\n%s", status, err, out)
 	}
 	if got := w.inOrder(); len(got) != 1 {

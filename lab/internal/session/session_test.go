@@ -24,7 +24,7 @@ func TestARunStopsWhenItsClaimsAreDecided(t *testing.T) {
 		runs[0].Provenance.Ended != results.Decided {
 		t.Fatalf("exit %d, %v; blocks %v\n%s", status, err, blocks(runs), out)
 	}
-	for _, want := range []string{counted + "/count  reproduced", "results: data/results/" + counted + "/" + runs[0].Run +
+	for _, want := range []string{counted + "/count  confirmed", "results: data/results/" + counted + "/" + runs[0].Run +
 		".json\n", "\n1 of 1 claim decided here; 0 not applicable\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
