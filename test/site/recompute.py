@@ -35,9 +35,10 @@ def blocks(path, metric):
 
 
 def programs(path):
-    """What decides whether runs count together: host, design, and what its programs are made of."""
+    """What decides whether runs count together: host, design, and what its programs are made of, or
+    are, where they do not say what they are made of."""
     p = json.load(open(path))
-    made = {n: b.get("made_of") for n, b in p["provenance"]["binaries"].items() if n != "lab"}
+    made = {n: b.get("made_of") or b["sha256"] for n, b in p["provenance"]["binaries"].items() if n != "lab"}
     return json.dumps([p["hosts"], p["settings"], p["conditions"] and [c.get("levels") for c in p["conditions"]], made])
 
 
