@@ -6,19 +6,16 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A Claim names one claim of one experiment.
 type Claim struct{ Experiment, ID string }
 
-// claims lists the claims whose demands pick selects.
-func (m Machine) claims(pick func(experiment.Demands) bool) []Claim {
-	return m.claimsOf(func(x *experiment.Experiment, c experiment.Claim) bool { return pick(x.Needs(c)) })
-}
-
-// claimsOf lists the claims that pick selects.
-func (m Machine) claimsOf(pick func(*experiment.Experiment, experiment.Claim) bool) []Claim {
+// claims lists the claims that pick selects.
+func (m Machine) claims(pick func(*experiment.Experiment, experiment.Claim) bool) []Claim {
 	var cs []Claim
 	for _, x := range m.Experiments {
 		for _, c := range x.Claims {
@@ -30,21 +27,47 @@ func (m Machine) claimsOf(pick func(*experiment.Experiment, experiment.Claim) bo
 	return cs
 }
 
-func every(experiment.Demands) bool { return true }
+func every(*experiment.Experiment, experiment.Claim) bool { return true }
 
-func overWire(d experiment.Demands) bool { return d.Wire }
+func overWire(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Wire }
 
-// over lists the claims of a topology's experiments ("" for any) that open more than n
-// connections, and the largest number that any of them opens.
-func (m Machine) over(topology string, n int64) (cs []Claim, largest int64) {
-	cs = m.claimsOf(func(x *experiment.Experiment, _ experiment.Claim) bool {
-		is := x.Connections() > n && (topology == "" || topology == x.Topology.Kind)
-		if is {
-			largest = max(largest, x.Connections())
+// needsCPUBound selects claims about which side's CPU was the wall.
+func needsCPUBound(_ *experiment.Experiment, c experiment.Claim) bool {
+	for _, b := range []string{c.Bound, c.Needs.Bound} {
+		if b == string(gate.BoundServerCPU) || b == string(gate.BoundClientCPU) {
+			return true
 		}
-		return is
-	})
-	return cs, largest
+	}
+	return false
+}
+
+// timed selects claims on a figure that depends on a core's speed: times and
+// rates, but not counts, sizes or shares.
+func timed(_ *experiment.Experiment, c experiment.Claim) bool {
+	def, ok := metric.Lookup(c.Metric)
+	return ok && slices.Contains([]metric.Unit{metric.Second, metric.PerSecond, metric.BitsPerSecond,
+		metric.BytesPerSecond}, def.Unit)
+}
+
+// perCPU selects claims on CPU time.
+func perCPU(_ *experiment.Experiment, c experiment.Claim) bool {
+	return strings.Contains(c.Metric, "_cpu_")
+}
+
+// over lists the experiments of a topology ("" for any) that open more than n
+// connections, and the largest number that any of them opens.
+func (m Machine) over(topology string, n int64) (names []string, largest int64) {
+	for _, x := range m.Experiments {
+		if c := x.Connections(); c > n && (topology == "" || topology == x.Topology.Kind) {
+			names, largest = append(names, x.Name), max(largest, c)
+		}
+	}
+	return names, largest
+}
+
+// of selects all claims of the named experiments.
+func of(names []string) func(*experiment.Experiment, experiment.Claim) bool {
+	return func(x *experiment.Experiment, _ experiment.Claim) bool { return slices.Contains(names, x.Name) }
 }
 
 // name lists claims for a reader, by experiment, and without the claims' names
@@ -110,17 +133,24 @@ func (m Machine) Summary(fs []Finding) []string {
 	if len(why) > 0 {
 		lines[0] = strings.TrimSuffix(lines[0], ".") + "; the others are prevented, " + strings.Join(why, ", ") + "."
 	}
-	waits := m.claimsOf(func(x *experiment.Experiment, c experiment.Claim) bool {
+	waits := m.claims(func(x *experiment.Experiment, c experiment.Claim) bool {
 		return c.Needs.Bound != "" && !barred[Claim{x.Name, c.ID}]
 	})
+	var disturbs []string
 	for _, f := range fs {
-		if f.Level == Limit && f.Spoils {
+		switch {
+		case f.Level == Limit && f.Spoils:
 			says := fmt.Sprintf("As it is now, trials of every claim are invalid: %s: %s", f.About, f.Seen)
 			if f.Mend != "" {
 				says += "; to mend it: " + f.Mend
 			}
 			lines = slices.Insert(lines, 0, says+".")
+		case f.Level == Limit && len(f.Bars) == 0:
+			disturbs = append(disturbs, f.About)
 		}
+	}
+	if len(disturbs) > 0 {
+		lines = append(lines, fmt.Sprintf("As it is now, trials are disturbed by: %s.", join(disturbs)))
 	}
 	if len(waits) > 0 {
 		lines = append(lines, fmt.Sprintf("Only the run shows whether its trials are bounded as they must be for %s.",

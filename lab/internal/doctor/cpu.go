@@ -27,14 +27,15 @@ func (m Machine) division() Finding {
 	case m.Fleet != nil:
 		f.Seen = fmt.Sprintf("%d, all for the servers: the clients have their own", n)
 	}
-	f.Bars = m.claims(func(d experiment.Demands) bool { return d.Cores > n })
+	f.Bars = m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Cores > n })
 	if len(f.Bars) > 0 {
 		f.Level, f.Means = Limit, "not applicable: "+m.byCores(n)
 	}
 	if len(s.Server) == 0 && m.Fleet == nil {
 		f.Level, f.Seen = Limit, "one core, which server and client share"
 		f.Means = "each disturbs the other, and no trial can say whose CPU bounded it"
-		f.Bars = append(f.Bars, m.claims(func(d experiment.Demands) bool { return d.CPUWall && d.Cores <= n })...)
+		f.Bars = append(f.Bars, slices.DeleteFunc(m.claims(needsCPUBound),
+			func(c Claim) bool { return slices.Contains(f.Bars, c) })...)
 		if len(f.Bars) > 0 {
 			f.Means += "; not applicable: " + m.name(f.Bars)
 		}
@@ -70,6 +71,111 @@ func (m Machine) byCores(n int) string {
 	return strings.Join(parts, "; ")
 }
 
+// siblings looks for hardware threads of one core that are on both sides, or
+// half used by others. A virtual machine may show hardware threads as cores;
+// the host's layout is then not visible.
+func (m Machine) siblings() Finding {
+	f := Finding{Level: Good, About: "SMT", Seen: "no core has threads on both sides"}
+	var both, outside []string
+	shown := false
+	for _, c := range m.Split.Server {
+		ts, err := cores.Parse(read(m.cpu(fmt.Sprintf("cpu%d", c), "topology", "thread_siblings_list")))
+		if err != nil {
+			continue
+		}
+		shown = true
+		for _, t := range ts {
+			switch {
+			case slices.Contains(m.Split.Client, t):
+				both = append(both, fmt.Sprintf("%d and %d", c, t))
+			case !slices.Contains(m.Allowed, t):
+				outside = append(outside, fmt.Sprint(t))
+			}
+		}
+	}
+	switch {
+	case len(both) > 0:
+		f.Level, f.Seen = Limit, "server and client share cores: CPUs "+join(both)
+		f.Means = "one slows the other by up to a half: " + m.name(m.claims(timed))
+		f.Mend = "echo off | sudo tee " + m.cpu("smt", "control")
+	case len(outside) > 0:
+		f.Level, f.Seen = Limit, "the server's cores have threads that the lab may not use: "+join(outside)
+		f.Means = "whoever runs there slows the server: " + m.name(m.claims(timed))
+		f.Mend = "allow whole cores, in taskset or in the container's --cpuset-cpus"
+	case len(m.Split.Server) == 0:
+		f.Seen = "one core: nothing is divided"
+	case !shown:
+		f.Seen = notVisible
+	}
+	return f
+}
+
+// governor finds out what sets the clock of the cores in use.
+func (m Machine) governor() Finding {
+	f := Finding{Level: Good, About: "governor", Seen: notVisible}
+	var seen []string
+	for _, c := range m.Allowed {
+		if g := read(m.cpu(fmt.Sprintf("cpu%d", c), "cpufreq", "scaling_governor")); g != "" && !slices.Contains(seen, g) {
+			seen = append(seen, g)
+		}
+	}
+	if len(seen) == 0 {
+		return f
+	}
+	f.Seen = join(seen)
+	if len(seen) > 1 || seen[0] != "performance" {
+		f.Level = Limit
+		f.Means = "the clock follows the load, so that a light load costs more CPU time a request: " + m.name(m.claims(timed))
+		f.Mend = "echo performance | sudo tee " + m.cpu("cpu*", "cpufreq", "scaling_governor")
+	}
+	return f
+}
+
+// turbo tells whether the clock may rise while few cores are busy and cool.
+func (m Machine) turbo() Finding {
+	f := Finding{Level: Good, About: "turbo", Seen: notVisible}
+	for _, s := range []struct{ path, on, off string }{
+		{m.cpu("intel_pstate", "no_turbo"), "0", "1"},
+		{m.cpu("cpufreq", "boost"), "1", "0"},
+	} {
+		switch read(s.path) {
+		case s.off:
+			f.Seen = "off"
+			return f
+		case s.on:
+			f.Level, f.Seen = Limit, "on"
+			f.Means = "the clock depends on how many cores are busy and how warm they are: " + m.name(m.claims(timed))
+			f.Mend = fmt.Sprintf("echo %s | sudo tee %s", s.off, s.path)
+			return f
+		}
+	}
+	return f
+}
+
+// fast has the clock sources that are read without a system call.
+var fast = []string{"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "timebase",
+	"riscv_clocksource", "xen"}
+
+func (m Machine) clock() Finding {
+	dir := filepath.Join(m.Sys, "devices", "system", "clocksource", "clocksource0")
+	f := Finding{Level: Good, About: "clock", Seen: read(dir, "current_clocksource")}
+	switch {
+	case f.Seen == "":
+		f.Seen = "source not shown here"
+	case !slices.Contains(fast, f.Seen):
+		f.Level = Limit
+		f.Means = "each look at the clock is a system call, which server and client pay for with each request: " +
+			m.name(m.claims(perCPU))
+		for _, s := range strings.Fields(read(dir, "available_clocksource")) {
+			if slices.Contains(fast, s) {
+				f.Mend = fmt.Sprintf("echo %s | sudo tee %s", s, filepath.Join(dir, "current_clocksource"))
+				break
+			}
+		}
+	}
+	return f
+}
+
 // schedstat checks whether the kernel keeps the CPU time of threads; every
 // kernel keeps that of processes. A kernel that does not has no file, or zeros
 // in it.
@@ -77,9 +183,8 @@ func (m Machine) schedstat() Finding {
 	f := Finding{Level: Good, About: "CPU time", Seen: "of processes and of threads"}
 	if first, _, _ := strings.Cut(read(m.Proc, "self", "schedstat"), " "); first == "" || first == "0" {
 		f.Level, f.Seen = Limit, "of processes, and not of threads: this kernel shows no schedstat"
-		f.Bars = m.claims(func(d experiment.Demands) bool { return d.CPUWall })
 		f.Means = "how busy the client's busiest thread was is not known, and so whether the client was the wall: " +
-			m.name(f.Bars)
+			m.name(m.claims(needsCPUBound))
 		if first == "0" {
 			f.Mend = "sudo sysctl -w kernel.task_delayacct=1"
 		}

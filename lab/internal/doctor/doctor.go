@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/procfs"
+
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/tune"
@@ -23,7 +25,7 @@ import (
 type Level string
 
 // Good findings need nothing; limits prevent some claims from being decided, or
-// make trials invalid; faults end runs before they begin.
+// make trials noisier or invalid; faults end runs before they begin.
 const (
 	Good  Level = "ok"
 	Limit Level = "limit"
@@ -86,12 +88,13 @@ func (m Machine) Examine() []Finding {
 		m.Cgroup = filepath.Join(m.Sys, "fs", "cgroup")
 	}
 	fs := append(m.identity(), m.programs()...)
-	fs = append(fs, m.division(), m.quota(), m.schedstat())
+	fs = append(fs, m.division(), m.siblings(), m.quota(), m.governor(), m.turbo(), m.clock(), m.schedstat())
 	fs = append(append(fs, m.machines(), m.balancer()), m.turned()...)
 	if m.Fleet == nil { // its links are wires enough
 		fs = append(fs, m.wires()...)
 	}
-	return append(append(fs, m.openFiles(), m.ports()), m.watched()...)
+	fs = append(fs, m.openFiles(), m.ports(), m.acceptQueue(), m.synQueue(), m.memory(), m.swap())
+	return append(fs, m.watched()...)
 }
 
 // identity says under which name this machine's results are kept, and why.
@@ -126,3 +129,9 @@ func read(elem ...string) string {
 func (m Machine) sysctl(name string) string {
 	return read(m.Proc, "sys", strings.ReplaceAll(name, ".", "/"))
 }
+
+func (m Machine) procfs() (procfs.FS, error) { return procfs.NewFS(m.Proc) }
+
+// notVisible is the text for what this machine does not show; for a virtual
+// machine the host decides it.
+const notVisible = "not visible here, as in most virtual machines"

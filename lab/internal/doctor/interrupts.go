@@ -1,7 +1,10 @@
 package doctor
 
 import (
+	"slices"
+
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
@@ -14,7 +17,7 @@ func (m Machine) balancer() Finding {
 		return f
 	}
 	f.Seen = "irqbalance runs, and moves them"
-	f.Bars = m.claims(func(d experiment.Demands) bool { return d.Pins })
+	f.Bars = m.claims(func(x *experiment.Experiment, _ experiment.Claim) bool { return pins(x) })
 	if len(f.Bars) > 0 {
 		f.Level, f.Means = Limit, "not applicable while it runs, since interrupts are pinned in "+m.name(f.Bars)
 		f.Mend = "sudo lab/scripts/tune-irqbalance.sh apply, and restore afterwards"
@@ -43,3 +46,11 @@ func (m Machine) turned() (fs []Finding) {
 
 // Restore is the command that turns every setting back.
 const Restore = "sudo .tools/bin/lab tune restore"
+
+// pins tells whether a design pins interrupts and leaves irqbalance alone.
+func pins(x *experiment.Experiment) bool {
+	return slices.ContainsFunc(x.Conditions(), func(levels setting.Levels) bool {
+		all := x.Fixed().With(levels)
+		return all[setting.IRQ] == setting.String("pinned") && all[setting.IRQBalance] != setting.Bool(false)
+	})
+}

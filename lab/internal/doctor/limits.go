@@ -23,8 +23,8 @@ func (m Machine) openFiles() Finding {
 		f.Seen = fmt.Sprintf("soft limit %s, hard limit %d, to which server and client raise their own",
 			strings.TrimSpace(string(out)), hard)
 	}
-	if bars, largest := m.over("", hard-experiment.FilesBeside); len(bars) > 0 {
-		f.Level, f.Bars = Limit, bars
+	if names, largest := m.over("", hard-experiment.FilesBeside); len(names) > 0 {
+		f.Level, f.Bars = Limit, m.claims(of(names))
 		f.Means = fmt.Sprintf("up to %d connections do not fit, and their trials are invalid: %s", largest, m.name(f.Bars))
 		f.Mend = fmt.Sprintf("sudo prlimit --pid $$ --nofile=%d:%d", 2*largest, 2*largest)
 	}
@@ -54,10 +54,45 @@ func (m Machine) ports() Finding {
 	}
 	n := to - from + 1
 	f.Seen = fmt.Sprintf("%d to %d: %d connections of a client to a server at most", from, to, n)
-	if bars, largest := m.over("loopback", n); len(bars) > 0 {
-		f.Level, f.Bars = Limit, bars
+	if names, largest := m.over("loopback", n); len(names) > 0 {
+		f.Level, f.Bars = Limit, m.claims(of(names))
 		f.Means = fmt.Sprintf("up to %d connections find no port, and their trials are invalid: %s", largest, m.name(f.Bars))
 		f.Mend = `sudo sysctl -w net.ipv4.ip_local_port_range="10240 65000"`
+	}
+	return f
+}
+
+// acceptQueue concerns the moment when all connections of a trial are opened.
+func (m Machine) acceptQueue() Finding {
+	return m.queue("somaxconn", "net.core.somaxconn", 1,
+		"connections that come at once overflow the accept queue and come again a second later")
+}
+
+// synQueue is limited by tcp_max_syn_backlog only if SYN cookies are off, and
+// then to three quarters of it. Otherwise it is as long as the accept queue.
+func (m Machine) synQueue() Finding {
+	const name = "net.ipv4.tcp_max_syn_backlog"
+	if m.sysctl("net.ipv4.tcp_syncookies") != "0" {
+		f := Finding{Level: Good, About: "SYN backlog", Seen: "not shown here"}
+		if n := m.sysctl(name); n != "" {
+			f.Seen = n + ", which does not bind while SYN cookies are on"
+		}
+		return f
+	}
+	return m.queue("SYN backlog", name, 0.75,
+		"without SYN cookies, connections that come at once are dropped and come again a second later")
+}
+
+func (m Machine) queue(about, name string, share float64, means string) Finding {
+	f := Finding{Level: Good, About: about, Seen: "not shown here"}
+	n, err := strconv.ParseInt(m.sysctl(name), 10, 64)
+	if err != nil {
+		return f
+	}
+	f.Seen = strconv.FormatInt(n, 10)
+	if names, largest := m.over("loopback", int64(share*float64(n))); len(names) > 0 {
+		f.Level, f.Means = Limit, means+": "+m.name(m.claims(of(names)))
+		f.Mend = fmt.Sprintf("sudo sysctl -w %s=%d", name, 2*largest)
 	}
 	return f
 }

@@ -34,7 +34,9 @@ func (m Machine) quota() Finding {
 	f.Level, f.Mend = Limit, "start the container or service without a CPU limit (docker run without --cpus; CPUQuota= "+
 		"in systemd)"
 	f.Means = "a trial that is stopped by it is invalid: " + m.name(m.claims(every))
-	f.Bars = m.claims(func(d experiment.Demands) bool { return float64(d.Cores) > q.Cores })
+	f.Bars = m.claims(func(x *experiment.Experiment, c experiment.Claim) bool {
+		return float64(x.Needs(c).Cores) > q.Cores
+	})
 	if len(f.Bars) > 0 {
 		f.Means += "; not applicable: " + m.name(f.Bars)
 	}

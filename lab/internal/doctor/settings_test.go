@@ -25,6 +25,13 @@ func sysctls(pairs ...string) tree {
 
 // All machines here are made up.
 func TestSettingsAreHeldAgainstTheExperiments(t *testing.T) {
+	const cpu = "sys/devices/system/cpu/"
+	clock := func(current string) tree {
+		return tree{
+			"sys/devices/system/clocksource/clocksource0/current_clocksource":   current,
+			"sys/devices/system/clocksource/clocksource0/available_clocksource": "hpet tsc acpi_pm",
+		}
+	}
 	for _, c := range []struct {
 		name              string
 		tree              tree
@@ -49,12 +56,48 @@ func TestSettingsAreHeldAgainstTheExperiments(t *testing.T) {
 			"near/threads near/more-cores near/at-the-wall"},
 		{"ports not shown", nil, Machine.ports, Good, "not shown", "", "", ""},
 
+		{"a short accept queue", sysctls("net/core/somaxconn", "128"), Machine.acceptQueue, Limit, "128", "near",
+			"net.core.somaxconn=2000", ""},
+		{"a long accept queue", sysctls("net/core/somaxconn", "4096"), Machine.acceptQueue, Good, "4096", "", "", ""},
+		{"SYN cookies", sysctls("net/ipv4/tcp_max_syn_backlog", "128", "net/ipv4/tcp_syncookies", "1"), Machine.synQueue,
+			Good, "does not bind", "", "", ""},
+		{"no SYN cookies", sysctls("net/ipv4/tcp_max_syn_backlog", "1024", "net/ipv4/tcp_syncookies", "0"), Machine.synQueue,
+			Limit, "1024", "near", "=2000", ""},
+
+		{"a governor of performance", tree{cpu + "cpu0/cpufreq/scaling_governor": "performance"}, Machine.governor, Good,
+			"performance", "", "", ""},
+		{"two governors", tree{cpu + "cpu0/cpufreq/scaling_governor": "performance", cpu +
+			"cpu3/cpufreq/scaling_governor": "powersave"}, Machine.governor,
+			Limit, "performance, powersave", "far (cost), near (more-cores)", "tee", ""},
+		{"a governor of a core that is not ours", tree{cpu + "cpu9/cpufreq/scaling_governor": "powersave"}, Machine.governor,
+			Good, "not visible", "", "", ""},
+		{"Intel's turbo", tree{cpu + "intel_pstate/no_turbo": "0"}, Machine.turbo, Limit, "on", "near (more-cores)",
+			"echo 1 | sudo tee", ""},
+		{"Intel's turbo off", tree{cpu + "intel_pstate/no_turbo": "1"}, Machine.turbo, Good, "off", "", "", ""},
+		{"AMD's boost", tree{cpu + "cpufreq/boost": "1"}, Machine.turbo, Limit, "on", "far (cost)", "echo 0 | sudo tee", ""},
+		{"no turbo to be seen", nil, Machine.turbo, Good, "not visible", "", "", ""},
+
+		{"a clock without system calls", clock("tsc"), Machine.clock, Good, "tsc", "", "", ""},
+		{"a clock with system calls", clock("hpet"), Machine.clock, Limit, "hpet", "far (cost)", "echo tsc | sudo tee", ""},
+		{"no clock shown", nil, Machine.clock, Good, "not shown", "", "", ""},
 		{"times of threads", tree{"proc/self/schedstat": "821153 100964 2"}, Machine.schedstat, Good, "of threads", "", "",
 			""},
-		{"no times of threads", nil, Machine.schedstat, Limit, "no schedstat", "near (at-the-wall)", "",
-			"near/at-the-wall"},
+		{"no times of threads", nil, Machine.schedstat, Limit, "no schedstat", "near (at-the-wall)", "", ""},
 		{"noughts", tree{"proc/self/schedstat": "0 0 0"}, Machine.schedstat, Limit, "no schedstat", "near (at-the-wall)",
-			"task_delayacct=1", "near/at-the-wall"},
+			"task_delayacct=1", ""},
+
+		{"threads apart", tree{cpu + "cpu0/topology/thread_siblings_list": "0-1", cpu +
+			"cpu1/topology/thread_siblings_list": "0-1"}, Machine.siblings, Good, "no core", "", "", ""},
+		{"threads on both sides", tree{cpu + "cpu1/topology/thread_siblings_list": "1-2"}, Machine.siblings, Limit, "1 and 2",
+			"near (more-cores)", "echo off", ""},
+		{"threads of others", tree{cpu + "cpu1/topology/thread_siblings_list": "1,5"}, Machine.siblings, Limit, "5",
+			"near (more-cores)", "cpuset", ""},
+		{"no topology", nil, Machine.siblings, Good, "not visible", "", "", ""},
+
+		{"much memory", tree{"proc/meminfo": "MemTotal: 9000000 kB\nMemAvailable: 8388608 kB"}, Machine.memory, Good,
+			"8.0 GiB", "", "", ""},
+		{"little memory", tree{"proc/meminfo": "MemTotal: 9000000 kB\nMemAvailable: 102400 kB"}, Machine.memory, Limit,
+			"100 MiB", "every claim", "ps ", ""},
 	} {
 		f := c.find(madeUp(t, c.tree))
 		expect(t, c.name, f, c.level, c.seen, c.means, c.mend)

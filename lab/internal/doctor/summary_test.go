@@ -17,8 +17,9 @@ func TestTheSummaryCountsEachClaimOnce(t *testing.T) {
 		fs   []Finding
 		want []string
 	}{
-		{"nothing bars any", []Finding{{Level: Good}, {Level: Limit, About: "git", Means: "no commit"}}, []string{
+		{"nothing bars any", []Finding{{Level: Good}, {Level: Limit, About: "turbo", Means: "noise"}}, []string{
 			"This machine can decide 5 of 5 claims.",
+			"As it is now, trials are disturbed by: turbo.",
 			"Only the run shows whether its trials are bounded as they must be for far (cost)."}},
 		// What makes every trial invalid is said before anything else.
 		{"other load", []Finding{{Level: Limit, About: "other load", Seen: "1.94 cores in 5s", Mend: "stop what is named",
@@ -45,7 +46,7 @@ func TestAReportFitsItsColumns(t *testing.T) {
 	var b strings.Builder
 	const width = 80
 	fs := []Finding{
-		{Level: Good, About: "quota", Seen: "none"},
+		{Level: Good, About: "swap", Seen: "none"},
 		{Level: Limit, About: "open files", Seen: long, Means: long, Mend: command},
 		{Level: Limit, About: "the fiber-all server", Seen: "lacking x"},
 		{Level: Limit, About: "other load", Seen: "1.9 cores", Spoils: true},
@@ -72,7 +73,7 @@ func TestAReportFitsItsColumns(t *testing.T) {
 	for _, want := range []string{"word\n\n", "fault  event producer        missing\n",
 		"limit  other load            1.9 cores\n",
 		"limit  open files            word", "limit  the fiber-all server  lacking x\n",
-		"ok     quota                 none\n"} {
+		"ok     swap                  none\n"} {
 		i := strings.Index(b.String()[at:], want)
 		if i < 0 {
 			t.Fatalf("no %q after byte %d of\n%s", want, at, b.String())

@@ -77,7 +77,7 @@ func (m Machine) programs() []Finding {
 	if m.loads() {
 		return fs
 	}
-	return append(fs, m.servers()...)
+	return append(append(fs, tracers()), m.servers()...)
 }
 
 // servers names the servers of experiments that lack a tool or a program here.
@@ -116,6 +116,23 @@ func file(about, path, means, mend string) Finding {
 		return Finding{Level: Fault, About: about, Seen: "missing", Means: means, Mend: mend}
 	}
 	return Finding{Level: Good, About: about, Seen: "present"}
+}
+
+// tracers searches for programs that count system calls. No claim needs them:
+// that probe must be asked for, since it slows the server.
+func tracers() Finding {
+	f := Finding{Level: Good, About: "tracers"}
+	var present []string
+	for _, name := range []string{"perf", "strace"} {
+		if _, err := exec.LookPath(name); err == nil {
+			present = append(present, name)
+		}
+	}
+	f.Seen = join(present) + ", for the optional count of system calls"
+	if len(present) == 0 {
+		f.Seen = "none, so system calls cannot be counted; no claim needs that"
+	}
+	return f
 }
 
 func join(names []string) string {

@@ -45,7 +45,7 @@ func (m Machine) machines() Finding {
 	if m.Fleet != nil {
 		return m.fleet()
 	}
-	f.Bars = m.claims(func(d experiment.Demands) bool { return d.Fleet })
+	f.Bars = m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Fleet })
 	if len(f.Bars) > 0 {
 		f.Level, f.Means = Limit, "not applicable from here alone; lab run --topology fleet loads this machine from others: "+
 			m.name(f.Bars)
@@ -60,8 +60,11 @@ func (m Machine) fleet() Finding {
 		return f
 	}
 	f.Seen = fmt.Sprintf("the servers' host of a fleet with %s", words.Count(m.Fleet.Clients, "client"))
-	few := m.claims(func(d experiment.Demands) bool { return d.Clients > m.Fleet.Clients })
-	events := m.claims(func(d experiment.Demands) bool { return d.Alone != "" })
+	few := m.claims(func(x *experiment.Experiment,
+		c experiment.Claim) bool {
+		return x.Needs(c).Clients > m.Fleet.Clients
+	})
+	events := m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Alone != "" })
 	var means []string
 	if len(few) > 0 {
 		means = append(means, "more clients are needed by "+m.name(few))

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -17,8 +16,6 @@ type Demands struct {
 	Wire     bool   // whether it is for a wire between two network namespaces
 	LineRate bool   // whether the claim needs a known line rate
 	Root     bool   // whether it changes kernel settings that only root may change
-	Pins     bool   // whether it pins interrupts, and leaves irqbalance alone, which would move them
-	CPUWall  bool   // whether the claim is about which side's CPU was the wall
 	Files    int64  // that server and client each have open
 	Alone    string // why no fleet can measure it; empty if one can
 }
@@ -31,9 +28,6 @@ const FilesBeside = 64
 func (x *Experiment) Needs(c Claim) Demands {
 	d := x.demands()
 	d.Cores, d.LineRate = max(d.Cores, c.Needs.Cores), c.Needs.LineRate
-	for _, wall := range []string{c.Bound, c.Needs.Bound} {
-		d.CPUWall = d.CPUWall || wall == string(gate.BoundServerCPU) || wall == string(gate.BoundClientCPU)
-	}
 	return d
 }
 
@@ -87,9 +81,7 @@ func (x *Experiment) demands() Demands {
 	}
 	for _, levels := range x.Conditions() {
 		all := x.fixed.With(levels)
-		turned := Turns(all)
-		d.Root = d.Root || len(turned) > 0
-		d.Pins = d.Pins || slices.Contains(turned, "irq-pin") && !slices.Contains(turned, "irqbalance")
+		d.Root = d.Root || len(Turns(all)) > 0
 		if name := Generator(all); name != setting.HTTPLoad && d.Alone == "" {
 			d.Alone = fmt.Sprintf("its servers are loaded by %s, which a fleet's clients do not run; it can be measured on "+
 				"one machine", name)
