@@ -42,7 +42,7 @@ try {
       ['site', hugo, ['--panicOnWarning', '--noBuildLock', '--ignoreCache', '--destination', join(dir, 'public')]]
     ]
     for (const [name, command, args] of steps) {
-      const b = await timed(command, args, { cwd: dir, env: { GOGC: '200', ...process.env } })
+      const b = await timed(command, args, { cwd: dir, env: { GOGC: '200', GOMEMLIMIT: '4GiB', ...process.env } })
       row([[n, 8], [name, 8], [b.seconds.toFixed(1), 9], [b.cpu.toFixed(1), 8], [(b.memory / 1e6).toFixed(0), 9],
         [name === 'check' ? megabytes(join(dir, 'data')).toFixed(1) : '', 12], [name === 'site' ? megabytes(join(dir, 'public')).toFixed(0) : '', 8]])
     }

@@ -11,10 +11,13 @@ import (
 )
 
 // A seen is what was measured, to find what stands twice: blocks that count twice make a
-// verdict out of nothing. Two runs of an experiment draw one seed, two slots take the same
-// nanoseconds of two programs, or two trials have the same figures, only if one was copied;
-// and one machine cannot measure two blocks at once. All measured runs are compared,
-// whatever they are of and wherever they were made.
+// verdict out of nothing. Two runs of an experiment draw one seed, two slots and those that
+// follow them take the same microseconds of two programs, or two trials have the same figures,
+// only if one was copied; and one machine cannot measure two blocks at once. All measured runs
+// are compared, whatever they are of and wherever they were made.
+//
+// One slot alone tells nothing: among the millions of slots of many machines, some two are
+// alike to the microsecond by chance.
 //
 // A copy whose figures were all changed is not found. Nor are trials that measured next to
 // nothing, such as those of a server that never answered: their figures are the machine's,
@@ -164,10 +167,13 @@ func each(f *results.File, found func(hash uint64, at place)) {
 			found(all, place{f, i, -1})
 		}
 		if s := t.Slots; s != nil {
-			for k, n := range s.Requests {
-				if n > 0 && s.ServerCPUS[k] > 0 && s.ClientCPUS[k] > 0 {
-					figures := [4]float64{float64(n), s.DurationS[k], s.ServerCPUS[k], s.ClientCPUS[k]}
-					found(maphash.Comparable(hashSeed, figures), place{f, i, k})
+			one := func(k int) [4]float64 {
+				return [4]float64{float64(s.Requests[k]), s.DurationS[k], s.ServerCPUS[k], s.ClientCPUS[k]}
+			}
+			for k := range len(s.Requests) - 1 {
+				two := [2][4]float64{one(k), one(k + 1)}
+				if !slices.Contains(two[0][:], 0) && !slices.Contains(two[1][:], 0) {
+					found(maphash.Comparable(hashSeed, two), place{f, i, k})
 				}
 			}
 		}

@@ -31,6 +31,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/plot"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
 // A Done is what Update had to do.
@@ -183,16 +184,28 @@ func (u *update) runs(x *experiment.Experiment, add func(path string, data []byt
 	book := u.book()
 	u.decide(x, book)
 	sum := book.Sums[x.Name]
+	var files []*verdict.File
+	for _, of := range book.Runs[x.Name] {
+		files = append(files, of.File)
+	}
+	shown := sum.Shows(files)
 	for _, of := range book.Runs[x.Name] {
 		r := of.Results
-		verdicts, err := encodeLines(of.File, "id")
-		page, broken := encodeLines(pages.PageOf(of.File, r), "id", "seq")
+		shows, publish := pages.PageOf(of.File, r), add
+		if !shown[of.File.Pair()] {
+			shows.Pack()
+			publish = func(path string, data []byte) error { return add(path+".gz", compressed(data)) }
+		}
+		verdicts, err := encodeLines(pages.Said(of.File), "id")
+		page, broken := encodeLines(shows, "id", "seq")
 		sheet, bad := r.Sheet()
-		if err := errors.Join(err, broken, bad); err != nil {
+		text, unread := os.ReadFile(u.Root.Result(r.Experiment, r.Run))
+		if err := errors.Join(err, broken, bad, unread); err != nil {
 			return nil, fmt.Errorf("%s: %w", u.Root.Rel(u.Root.Result(r.Experiment, r.Run)), err)
 		}
-		err = errors.Join(add(u.Root.Verdict(r.Experiment, r.Run), verdicts), add(u.Root.Run(r.Experiment, r.Run), page),
-			add(u.Root.Sheet(r.Experiment, r.Run), sheet), flames(u.Journal, book, u.Then(x, r), r, add))
+		err = errors.Join(publish(u.Root.Verdict(r.Experiment, r.Run), verdicts),
+			publish(u.Root.Sheet(r.Experiment, r.Run), sheet), publish(u.Root.Published(r.Experiment, r.Run), text),
+			add(u.Root.Run(r.Experiment, r.Run), page), flames(u.Journal, book, u.Then(x, r), r, add))
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package derive
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"strings"
 )
@@ -23,4 +24,14 @@ func encodeLines(v any, names ...string) ([]byte, error) {
 		text = strings.ReplaceAll(text, head, "\n"+head)
 	}
 	return []byte(text), nil
+}
+
+// compressed is data as gzip has it: the same bytes each time, since no time is in them.
+func compressed(data []byte) []byte {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	// Writing to a buffer cannot fail.
+	_, _ = w.Write(data)
+	_ = w.Close()
+	return b.Bytes()
 }

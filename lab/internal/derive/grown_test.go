@@ -19,8 +19,8 @@ func TestAJournalMayGrow(t *testing.T) {
 	j := open(t, root)
 	updated(t, root)
 	for _, path := range []string{
-		root.Verdict("11-threads", "20260102t030405z-"+archivetest.NewHost),
-		root.Sheet("11-threads", "20260102t030405z-"+archivetest.NewHost),
+		root.Verdict("11-threads", "20260102t030405z-"+archivetest.NewHost) + ".gz",
+		root.Sheet("11-threads", "20260102t030405z-"+archivetest.NewHost) + ".gz",
 		root.Hosts(archivetest.NewExperiment), root.Audit(archivetest.NewEntry),
 	} {
 		if _, err := os.Stat(path); err != nil {

@@ -1,9 +1,12 @@
 package derive
 
 import (
+	"compress/gzip"
 	"encoding/json"
+	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +28,7 @@ func TestRunsOfOneDesignOnOneHostAreARecord(t *testing.T) {
 	updated(t, root)
 	said := func(run string) (f verdict.File) {
 		t.Helper()
-		if err := json.Unmarshal([]byte(archivetest.Read(t, root.Verdict("11-threads", run))), &f); err != nil {
+		if err := json.Unmarshal([]byte(published(t, root.Verdict("11-threads", run))), &f); err != nil {
 			t.Fatal(err)
 		}
 		return f
@@ -50,9 +53,15 @@ func TestRunsOfOneDesignOnOneHostAreARecord(t *testing.T) {
 		t.Errorf("%+v", f.Together)
 	}
 	if f := said(later.Run); f.Together == nil || len(f.Together.Conditions) != len(f.Conditions) ||
-		f.Together.Conditions[0].Trials != 13 || f.Conditions[0].Trials != 7 ||
-		f.Together.Table.Rows[0].Trials+f.Together.Table.Rows[0].Invalid != 13 {
+		f.Together.Conditions[0].Trials != 13 || f.Conditions[0].Trials != 7 {
 		t.Errorf("%+v beside %+v", f.Together, f.Conditions)
+	}
+	var page pages.Page
+	if err := json.Unmarshal([]byte(archivetest.Read(t, root.Run("11-threads", later.Run))), &page); err != nil {
+		t.Fatal(err)
+	}
+	if all := page.Together.Table.Rows[0]; all.Trials+all.Invalid != 13 {
+		t.Errorf("%+v", all)
 	}
 	// Each host counts with its newest record.
 	var hosts pages.Hosts
@@ -123,7 +132,7 @@ func TestAPageShowsOneMachine(t *testing.T) {
 	day := time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC)
 	most := archivetest.AddRun(t, root, "c6i-4xlarge", day, 30)
 	other := archivetest.AddRun(t, root, "c6in-8xlarge", day.Add(time.Hour), 29)
-	shown := func(want string) {
+	shown := func(want, packed string) {
 		t.Helper()
 		updated(t, root)
 		var hosts pages.Hosts
@@ -133,13 +142,48 @@ func TestAPageShowsOneMachine(t *testing.T) {
 		if hosts.Shown != want || hosts.Claims[0].Own != want {
 			t.Errorf("%s is shown, and %s of the claim, want %s", hosts.Shown, hosts.Claims[0].Own, want)
 		}
+		for run, end := range map[string]string{want: "", packed: ".gz"} {
+			var page pages.Page
+			if err := json.Unmarshal([]byte(archivetest.Read(t, root.Run("11-threads", run))), &page); err != nil {
+				t.Fatal(err)
+			}
+			if page.Packed != (end != "") || (page.Results.Trials == nil) != page.Packed || (page.Each == nil) != page.Packed {
+				t.Errorf("%s is packed: %v, with %d trials", run, page.Packed, len(page.Results.Trials))
+			}
+			paths := []string{root.Verdict("11-threads", run), root.Sheet("11-threads", run), root.Published("11-threads", run)}
+			for _, path := range paths {
+				if all, err := filepath.Glob(path + "*"); err != nil || !slices.Equal(all, []string{path + end}) {
+					t.Errorf("%v, %v; want %s", all, err, path+end)
+				}
+			}
+			if published(t, paths[2]) != archivetest.Read(t, root.Result("11-threads", run)) {
+				t.Errorf("%s is not published as it was measured", run)
+			}
+		}
 	}
-	shown(most.Run)
+	shown(most.Run, other.Run)
 	archivetest.Write(t, root.Path("content", "journal", "both.md"), "+++\nexperiments = [\"11-threads\", \"98-made-lock\"]\n+++\n")
-	shown(other.Run)
+	shown(other.Run, most.Run)
 	before := tree(t, root)
 	updated(t, root)
 	if after := tree(t, root); !maps.Equal(before, after) {
 		t.Error("what had not changed was derived again")
 	}
+}
+
+// published is a run's published file, which may be compressed.
+func published(t *testing.T, path string) string {
+	t.Helper()
+	if _, err := os.Stat(path); err == nil {
+		return archivetest.Read(t, path)
+	}
+	r, err := gzip.NewReader(strings.NewReader(archivetest.Read(t, path+".gz")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

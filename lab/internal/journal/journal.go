@@ -72,11 +72,15 @@ func (r Root) Derived(parts ...string) string {
 	return r.Path(append([]string{"derived"}, parts...)...)
 }
 
-// What is derived of a run: its verdicts, its CSV, what pages show of it, and the trees of
-// its profiles.
+// What is derived of a run: its verdicts, its CSV and the copy of its results file that are
+// published (each with .gz after its name if the run is packed), what pages show of it, and the
+// trees of its profiles.
 func (r Root) Verdict(x, run string) string { return r.Derived("data", "verdicts", x, run+".json") }
 func (r Root) Sheet(x, run string) string   { return r.Derived("data", "results", x, run+".csv") }
-func (r Root) Run(x, run string) string     { return r.Derived("pages", "runs", x, run+".json") }
+func (r Root) Published(x, run string) string {
+	return r.Derived("data", "results", x, run+".json")
+}
+func (r Root) Run(x, run string) string { return r.Derived("pages", "runs", x, run+".json") }
 func (r Root) Flame(x, run, name string) string {
 	return r.Derived("data", "flames", x, run, name+".json")
 }

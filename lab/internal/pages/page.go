@@ -28,7 +28,23 @@ type Page struct {
 	Results  PageRecorded `json:"results"`
 	// Together is what entries show of a record of several runs.
 	Together *PageTogether `json:"together,omitempty"`
+	// Packed tells that the page is without trials and the run's files are compressed; Hosts.Shows
+	// says which are.
+	Packed bool `json:"packed,omitempty"`
 }
+
+// Said is the verdict file without what pages lay out anew from it and from the results.
+func Said(f *verdict.File) *verdict.File {
+	said := *f
+	said.Each, said.Table = nil, nil
+	if f.Together != nil {
+		said.Together = &verdict.Together{Conditions: f.Together.Conditions}
+	}
+	return &said
+}
+
+// Pack leaves out the trials.
+func (p *Page) Pack() { p.Packed, p.Each, p.Results.Trials = true, nil, nil }
 
 // A PageTogether has the figures of all blocks of a record.
 type PageTogether struct {

@@ -34,6 +34,25 @@ func (b Blocks) Add(other Blocks) {
 	}
 }
 
+// Shows lists the machines whose records pages show, of the experiment or of one of its claims.
+//
+// All other runs are packed: their pages say how many trials there are and leave them out, and
+// their files are published compressed. Otherwise a thousand machines would make a site of
+// gigabytes.
+func (h *Hosts) Shows(runs []*verdict.File) map[string]bool {
+	named := map[string]bool{h.Shown: true}
+	for _, c := range h.Claims {
+		named[c.Own] = true
+	}
+	machines := map[string]bool{}
+	for _, f := range runs {
+		if named[f.Run] {
+			machines[f.Pair()] = true
+		}
+	}
+	return machines
+}
+
 // records gives the newest run of each machine's record, and how many blocks it has, from runs
 // oldest first. A run that measured something goes before one that could not be made.
 func records(runs []Made) (newest map[string]*verdict.File, blocks Blocks) {
