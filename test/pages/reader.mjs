@@ -14,9 +14,9 @@ export async function story (v) {
   const found = await v.page.evaluate(() => {
     const at = document.getElementById('evidence')
     if (!at) return null
-    // Captions and words in charts are looked at, not read from start to end.
+    // Captions, words in charts and tips that open are looked at, not read from start to end.
     const told = document.querySelector('.story').cloneNode(true)
-    for (const e of told.querySelectorAll('figure, figure ~ .scroll, section.scroll, svg, pre, aside')) e.remove()
+    for (const e of told.querySelectorAll('figure, figure ~ .scroll, section.scroll, svg, pre, aside, .tip')) e.remove()
     const claims = [...document.querySelectorAll('.claims section.claim h4[id]')]
     const named = new Set([...document.querySelectorAll('.story a[href], .evidence .badge, .evidence .fold > p a[href]')].map((a) => a.hash && a.pathname === location.pathname ? a.hash.slice(1) : a.pathname))
     return {
