@@ -39,7 +39,7 @@ medians=$(node -e '
   const at = (n) => d.conditions.find((c) => c.levels.workers === n).metrics.server_cpu_per_request_s.median
   const e = d.claims.flatMap((c) => c.effects ?? []).find((e) => e.metric === "server_cpu_per_request_s" && e.a.workers === 4)
   if ((at(4) / at(1)).toFixed(3) === e.ratio.toFixed(3)) process.exit(1)
-  console.log(e.ratio)' "$fixture/derived/data/verdicts/90-workers/$run.json") || { echo "the run does not tell the two ratios apart"; exit 1; }
+  console.log(e.ratio)' "$fixture/derived/pages/runs/90-workers/$run.json") || { echo "the run does not tell the two ratios apart"; exit 1; }
 cat >>"$entry" <<EOF
 
 Rests on {{< ratio exp="90-workers" run="$run" metric="server_cpu_per_request_s" a="workers=4" b="workers=1" >}}, so much more: {{< ratio exp="90-workers" run="$run" metric="server_cpu_per_request_s" a="workers=4" b="workers=1" as="percent" >}}.
@@ -53,7 +53,7 @@ shows journal/90-workers "value=\"$medians\""
 # if its experiment names the metric.
 cat >>"$entry" <<EOF
 
-Nobody asked {{< ratio exp="90-workers" run="$run" metric="latency_p50_s" a="workers=4" b="workers=1" >}} or {{< value exp="90-workers" run="$run" metric="requests" workers=4 >}}.
+Nobody asked {{< ratio exp="90-workers" run="$run" metric="latency_p50_s" a="workers=4" b="workers=1" >}} or {{< value exp="90-workers" metric="requests" workers=4 >}}.
 EOF
 if build; then echo "a ratio that no claim rests on is shown, or a figure without words"; exit 1; fi
 for why in 'its claims compare' 'has no words for a figure of requests'; do
