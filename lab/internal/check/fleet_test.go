@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,19 +14,15 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-const overLoopback = `
-entry = "7"
-title = "t"
-question = "q"
-metrics = ["throughput_rps"]
-topology = { kind = "loopback" }
-settings = { route = "/read", generator = "http_load", connections = 100 }
-factors = [{ name = "workers", levels = [1, 2] }]
-budget_s = 60
-block = { slot_s = 0.4, rounds = 2, warmup_s = 0.1 }
-claims = [{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "server_cpu_per_request_s",
-	over = "workers", margin = 0.1 }]
-`
+// overLoopback is a design of two conditions in turns.
+func overLoopback(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile("../experiment/testdata/over-loopback.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
 
 func fleetRun(t *testing.T, text string, clients ...string) (*results.File, *experiment.Experiment) {
 	t.Helper()
@@ -40,7 +37,7 @@ func fleetRun(t *testing.T, text string, clients ...string) (*results.File, *exp
 // Any design can be measured on a fleet, and what a file says of the clients is
 // held against the rest of it.
 func TestAFleetsFileAddsUp(t *testing.T) {
-	f, x := fleetRun(t, overLoopback, "i", "i", "h")
+	f, x := fleetRun(t, overLoopback(t), "i", "i", "h")
 	if err := File(f, x); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +69,7 @@ func TestAFleetsFileAddsUp(t *testing.T) {
 		"a shaper's burst": {func(f *results.File) { f.Topology.BurstBytes = 1 }, "/topology: "},
 		"no fleet":         {func(f *results.File) { f.Provenance.Fleet = nil }, "the run had no fleet"},
 	} {
-		f, x := fleetRun(t, overLoopback, "i", "i", "h")
+		f, x := fleetRun(t, overLoopback(t), "i", "i", "h")
 		c.break_(f)
 		if err := File(f, x); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
@@ -82,7 +79,7 @@ func TestAFleetsFileAddsUp(t *testing.T) {
 
 func TestAConditionSaysHowManyClientsLoad(t *testing.T) {
 	text := strings.NewReplacer(`kind = "loopback"`, `kind = "fleet"`, `"workers", levels = [1, 2]`,
-		`"clients", levels = [1, 2]`, `over = "workers"`, `over = "clients"`).Replace(overLoopback)
+		`"clients", levels = [1, 2]`, `over = "workers"`, `over = "clients"`).Replace(overLoopback(t))
 	f, x := fleetRun(t, text, "i", "k")
 	if err := File(f, x); err != nil {
 		t.Fatal(err)

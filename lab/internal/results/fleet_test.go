@@ -1,6 +1,7 @@
 package results_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,18 +12,15 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
-const overLoopback = `
-entry = "7"
-title = "t"
-question = "q"
-metrics = ["throughput_rps"]
-topology = { kind = "loopback" }
-settings = { route = "/read", generator = "http_load", connections = 100 }
-factors = [{ name = "workers", levels = [1, 2] }]
-budget_s = 60
-block = { slot_s = 0.4, rounds = 2, warmup_s = 0.1 }
-claims = [{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "server_cpu_per_request_s", over = "workers", margin = 0.1 }]
-`
+// overLoopback is a design of two conditions in turns.
+func overLoopback(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile("../experiment/testdata/over-loopback.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
 
 func fleetRun(t *testing.T, text string, clients ...string) (*results.File, *experiment.Experiment) {
 	t.Helper()
@@ -36,7 +34,7 @@ func fleetRun(t *testing.T, text string, clients ...string) (*results.File, *exp
 
 // A link whose rate nobody knows may have been the wall.
 func TestALinkOfUnknownRateIsNoLinkWithRoom(t *testing.T) {
-	f, _ := fleetRun(t, overLoopback, "i", "i")
+	f, _ := fleetRun(t, overLoopback(t), "i", "i")
 	if b := f.Trials[0].Bound; b != gate.BoundServerCPU ||
 		!strings.Contains(f.Trials[0].BoundWhy, "the fullest client is 1 of 2: ") {
 		t.Errorf("%s (%s)", b, f.Trials[0].BoundWhy)
@@ -52,7 +50,7 @@ func TestALinkOfUnknownRateIsNoLinkWithRoom(t *testing.T) {
 }
 
 func TestClientsOnTheServersCoresShareThem(t *testing.T) {
-	f, _ := fleetRun(t, overLoopback, "h", "h")
+	f, _ := fleetRun(t, overLoopback(t), "h", "h")
 	f.Provenance.Fleet.Clients[1].CPUs = "0"
 	if !f.SharedCores() {
 		t.Error("the second client ran on the server's core")

@@ -11,18 +11,7 @@ import (
 
 func design(t testing.TB) *experiment.Experiment {
 	t.Helper()
-	x, err := experiment.Parse("made-up", []byte(`
-entry = "7"
-title = "t"
-question = "q"
-metrics = ["throughput_rps"]
-topology = { kind = "loopback" }
-settings = { route = "/read", prefork = true, connections = 100 }
-factors = [{ name = "workers", levels = [1, 2] }]
-budget_s = 60
-block = { slot_s = 4, rounds = 1, warmup_s = 0.3 }
-claims = [{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "throughput_rps", over = "workers", margin = 0.1 }]
-`))
+	x, err := experiment.Load("../experiment/testdata/made-up.toml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,18 +16,7 @@ import (
 // turning is a design of four conditions in two groups of two.
 func turning(t testing.TB) *experiment.Experiment {
 	t.Helper()
-	x, err := experiment.Parse("turning", []byte(`
-entry = "7"
-title = "t"
-question = "q"
-metrics = ["server_cpu_per_request_s"]
-topology = { kind = "netns", line_rate_bps = 500000000, burst_bytes = 65536, queue_s = 0.01 }
-settings = { route = "/read", generator = "http_load", connections = 100 }
-factors = [{ name = "rps", levels = [false, true] }, { name = "workers", levels = [1, 2] }]
-budget_s = 60
-block = { slot_s = 0.1, rounds = 6, warmup_s = 0.2 }
-claims = [{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "server_cpu_per_request_s", over = "workers", margin = 0.1 }]
-`))
+	x, err := experiment.Load("../experiment/testdata/turning.toml")
 	if err != nil {
 		t.Fatal(err)
 	}

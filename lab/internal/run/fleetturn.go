@@ -40,12 +40,8 @@ func (g *group) onFleet(ctx context.Context) (err error) {
 	if err != nil {
 		return g.without(err)
 	}
-	if g.blame(faults); len(faults) > 0 {
-		return nil
-	}
-	done, err := s.merged()
-	if err != nil {
-		g.blame([]fault{{reason(gate.ClientFailed, "%v", err), -1}})
+	done, ok := g.finished(faults, s.merged)
+	if !ok {
 		return nil
 	}
 	g.engine.learn(s)

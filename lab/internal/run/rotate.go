@@ -45,12 +45,8 @@ func (g *group) rotate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if g.blame(faults); len(faults) > 0 {
-		return nil
-	}
-	done, err := read(plan, printed)
-	if err != nil {
-		g.blame([]fault{{reason(gate.ClientFailed, "%v", err), -1}})
+	done, ok := g.finished(faults, func() (round, error) { return read(plan, printed) })
+	if !ok {
 		return nil
 	}
 	var w telemetry.Window
@@ -73,16 +69,25 @@ func (g *group) fromOutside(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if g.blame(faults); len(faults) > 0 {
-		return nil
-	}
-	done, err := read(plan, printed)
-	if err != nil {
-		g.blame([]fault{{reason(gate.ClientFailed, "%v", err), -1}})
+	done, ok := g.finished(faults, func() (round, error) { return read(plan, printed) })
+	if !ok {
 		return nil
 	}
 	g.judge(done, nil, telemetry.Window{})
 	return nil
+}
+
+// finished reads a round. It reports false where there were faults or what the client said
+// cannot be read; the trials have the reason then.
+func (g *group) finished(faults []fault, read func() (round, error)) (round, bool) {
+	if g.blame(faults); len(faults) > 0 {
+		return round{}, false
+	}
+	done, err := read()
+	if err != nil {
+		g.blame([]fault{{reason(gate.ClientFailed, "%v", err), -1}})
+	}
+	return done, err == nil
 }
 
 // plan is the client's plan: a warm-up of each server, then the counted slots
