@@ -64,8 +64,7 @@ func Blocks(servers []string, margin float64, blocks [][]Figures) (*Outcome, err
 			CPUPerRequest: at(metrics[0]), Throughput: at(metrics[1]), P50: at(metrics[2]), P99: at(metrics[3])})
 	}
 	for i, name := range servers[1:] {
-		over := func(of func(Figures) float64) *Ratio {
-			var ratios, most []float64
+		ratiosOf := func(of func(Figures) float64) (ratios, most []float64) {
 			for _, b := range blocks {
 				x, y := of(b[i+1]), of(b[0])
 				if x > 0 && y > 0 {
@@ -74,10 +73,18 @@ func Blocks(servers []string, margin float64, blocks [][]Figures) (*Outcome, err
 					ratios, most = append(ratios, 0), append(most, math.Inf(1))
 				}
 			}
-			return Over(ratios, most, level)
+			return ratios, most
+		}
+		over := func(of func(Figures) float64) *Ratio {
+			least, most := ratiosOf(of)
+			return Over(least, most, level)
 		}
 		c := Comparison{Name: name, Base: servers[0], CPUPerRequest: over(metrics[0]), Throughput: over(metrics[1]),
 			P50: over(metrics[2]), P99: over(metrics[3])}
+		if least, most := ratiosOf(metrics[0]); c.CPUPerRequest != nil {
+			c.Evidence = Weigh(least, most, margin, 0)
+			c.Evidence.Agreed = true
+		}
 		if c.Verdict = c.CPUPerRequest.Judge(margin); c.Verdict == Undecided {
 			c.Says = c.NotDecided(margin, level, "none has CPU time of both")
 		} else {

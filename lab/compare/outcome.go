@@ -105,6 +105,9 @@ type Comparison struct {
 	// where nothing is open.
 	FurtherS float64 `json:"further_s,omitempty"`
 
+	// Evidence is absent where no block tells of cost.
+	Evidence *Evidence `json:"evidence,omitempty"`
+
 	CPUPerRequest *Ratio `json:"server_cpu_per_request_s,omitempty"`
 	Throughput    *Ratio `json:"throughput_rps,omitempty"`
 	P50           *Ratio `json:"latency_p50_s,omitempty"`

@@ -139,8 +139,11 @@ func (a *assessment) comparison(i int) compare.Comparison {
 		c.Above = compare.AboveOpen
 	}
 	begun := a.stay.Begun
-	least, _ := a.ratios(i, cost)
+	least, most := a.ratios(i, cost)
 	complete := len(least)
+	if c.CPUPerRequest != nil {
+		c.Evidence = compare.Weigh(least, most, o.Margin, o.FailAbove)
+	}
 	if (begun >= stats.MinSamples || a.failing()) && 2*complete < begun {
 		c.Verdict, c.Says = compare.Invalid, "no verdict: "+a.refusals(i)
 		return c
@@ -152,6 +155,9 @@ func (a *assessment) comparison(i int) compare.Comparison {
 		}
 		c.Says = a.undecided(c, i)
 		return c
+	}
+	if c.Evidence != nil {
+		c.Evidence.Agreed = true
 	}
 	if r := c.CPUPerRequest; r.Known() && c.Verdict != compare.Uncosted {
 		c.Verdict = r.Judge(o.Margin)

@@ -58,6 +58,7 @@ func JSON() []byte {
 		"above": "Whether CPU a request is above --fail-above.",
 		"own_work": "CPU time a request over that of the first, without the client's part in either; absent where it was " +
 			"not gauged.",
+		"evidence":                 "For each answer about CPU time a request; absent where no block tells of it.",
 		"further_s":                "About how many more seconds would decide; absent if unknown, and where nothing is open.",
 		"server_cpu_per_request_s": "CPU time a request over that of the first.",
 		"throughput_rps":           "Requests a second over those of the first.",
@@ -79,6 +80,18 @@ func JSON() []byte {
 		"low":  "Least that the interval holds; absent while there are too few blocks.",
 		"high": "Most that the interval holds; absent likewise.",
 	})
+	e := s.Definitions["Evidence"]
+	weighed := e.Required
+	strict.Describe(e, map[string]string{
+		"agreed": "Whether the A/A control agreed and gates left enough trials; else the run decides nothing, and beside " +
+			"others it counts only against an answer.",
+		"more": "That the ratio is above 1: natural logarithm of an e-value, as all that follow.", "less": "That it is below 1.",
+		"at_most":   "That it is not above 1 + margin.",
+		"at_least":  "That it is not below 1 / (1 + margin).",
+		"above":     "That it is above --fail-above; absent if that was not asked.",
+		"not_above": "That it is not; absent likewise.",
+	})
+	e.Required = weighed
 	s.Required, m.Required, c.Required, r.Required = required, needed, compared, of
 	return strict.EncodeSchema(s)
 }
