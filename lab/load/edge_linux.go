@@ -18,7 +18,7 @@ import (
 type edge struct {
 	at              int64
 	requests, bytes int64
-	processes       []int64 // CPU time in ns, in the order of gauges.pids; -1: cannot be read
+	processes       []int64 // CPU time in ns, in the order of gauges.clocks; -1: cannot be read
 	client          int64
 	threads         []int64
 	server, own     Passed
@@ -26,11 +26,19 @@ type edge struct {
 
 // gauges read the edges.
 type gauges struct {
-	load  *load
-	pids  []int   // of all targets, each once, as the plan numbers them
-	here  []int   // the same as this process's PID namespace numbers them
-	of    [][]int // by target: the indices of its processes in pids
-	wires []Queue
+	load   *load
+	clocks []cpuOf // of all targets, each once
+	of     [][]int // by target: the indices of its own in clocks
+	text   [4096]byte
+	wires  []Queue
+}
+
+// A cpuOf has CPU time: a process, or a cgroup.
+type cpuOf struct {
+	pid  int      // as the plan numbers it; 0 for a cgroup
+	here int      // as this process's PID namespace numbers it
+	path string   // of a cgroup's file
+	file *os.File // which stays open
 }
 
 func newGauges(l *load) (*gauges, error) {
@@ -39,21 +47,27 @@ func newGauges(l *load) (*gauges, error) {
 	for _, t := range l.plan.Targets {
 		places := []int{}
 		for _, pid := range t.Processes {
-			at := slices.Index(g.pids, pid)
-			if at < 0 {
-				at = len(g.pids)
-				g.pids = append(g.pids, pid)
-				// Inside a wire's namespaces, /proc is still that of the outside, and so
-				// are the numbers of the plan; a process's CPU clock needs the inner
-				// number.
-				if all := numbers(strconv.Itoa(pid)); own > 0 && len(all) >= own {
-					pid = all[own-1]
-				}
-				g.here = append(g.here, pid)
+			c := cpuOf{pid: pid, here: pid}
+			// Inside a wire's namespaces, /proc is still that of the outside, and so are
+			// the numbers of the plan; a process's CPU clock needs the inner number.
+			if all := numbers(strconv.Itoa(pid)); own > 0 && len(all) >= own {
+				c.here = all[own-1]
 			}
-			places = append(places, at)
+			places = append(places, g.clock(c))
+		}
+		if t.CPUFile != "" {
+			places = append(places, g.clock(cpuOf{path: t.CPUFile}))
 		}
 		g.of = append(g.of, places)
+	}
+	for i := range g.clocks {
+		if c := &g.clocks[i]; c.path != "" {
+			var err error
+			if c.file, err = os.Open(c.path); err != nil {
+				g.close()
+				return nil, fmt.Errorf("cpu_file: %w", err)
+			}
+		}
 	}
 	if w := l.plan.Wire; w != nil {
 		if l.options.Queue == nil {
@@ -71,6 +85,26 @@ func newGauges(l *load) (*gauges, error) {
 		g.wires = append(g.wires, own)
 	}
 	return g, nil
+}
+
+// clock is the index of a clock, which is added unless another target has it.
+func (g *gauges) clock(c cpuOf) int {
+	at := slices.IndexFunc(g.clocks, func(o cpuOf) bool { return o.pid == c.pid && o.path == c.path })
+	if at < 0 {
+		at, g.clocks = len(g.clocks), append(g.clocks, c)
+	}
+	return at
+}
+
+func (g *gauges) close() {
+	for _, c := range g.clocks {
+		if c.file != nil {
+			c.file.Close()
+		}
+	}
+	for _, q := range g.wires {
+		q.Close()
+	}
 }
 
 // numbers returns a process's number in each PID namespace, from that of /proc to its
@@ -119,7 +153,7 @@ func openIn(pid int, device string, open func(string) (Queue, error)) (Queue, er
 }
 
 func (g *gauges) newEdge() edge {
-	return edge{processes: make([]int64, len(g.pids)), threads: make([]int64, len(g.load.threads))}
+	return edge{processes: make([]int64, len(g.clocks)), threads: make([]int64, len(g.load.threads))}
 }
 
 // read reads an edge of a target's slot, beginning with what the target's own figures
@@ -138,7 +172,7 @@ func (g *gauges) read(e *edge, target int) (err error) {
 	for _, i := range g.of[target] {
 		e.processes[i] = g.process(i)
 	}
-	for i := range g.pids {
+	for i := range g.clocks {
 		if !slices.Contains(g.of[target], i) {
 			e.processes[i] = g.process(i)
 		}
@@ -156,11 +190,37 @@ func (g *gauges) read(e *edge, target int) (err error) {
 }
 
 func (g *gauges) process(i int) int64 {
-	t, ok := processTime(g.here[i])
+	c := &g.clocks[i]
+	if c.file != nil {
+		n, _ := c.file.ReadAt(g.text[:], 0)
+		return groupTime(g.text[:n])
+	}
+	t, ok := processTime(c.here)
 	if !ok {
 		return -1
 	}
 	return t
+}
+
+// usage is the key of a cgroup's CPU time in microseconds, in its cpu.stat.
+const usage = "usage_usec "
+
+// groupTime is the CPU time in ns that a cgroup's file tells: cpu.stat, or cpuacct.usage of
+// version 1, which has nothing but ns. It is -1 if neither can be read.
+func groupTime(text []byte) (t int64) {
+	unit := int64(1)
+	if len(text) >= len(usage) && string(text[:len(usage)]) == usage {
+		text, unit = text[len(usage):], 1000
+	}
+	digits := 0
+	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
+		t = 10*t + int64(text[digits]-'0')
+		digits++
+	}
+	if digits == 0 {
+		return -1
+	}
+	return t * unit
 }
 
 // between computes the figures between two edges.
@@ -171,8 +231,8 @@ func (g *gauges) between(a, b *edge, target int) SlotReport {
 	}
 	used := func(i int) float64 {
 		if a.processes[i] < 0 || b.processes[i] < a.processes[i] {
-			if !slices.Contains(r.Unread, g.pids[i]) {
-				r.Unread = append(r.Unread, g.pids[i])
+			if !slices.Contains(r.Unread, g.clocks[i].pid) {
+				r.Unread = append(r.Unread, g.clocks[i].pid)
 			}
 			return 0
 		}
@@ -181,7 +241,7 @@ func (g *gauges) between(a, b *edge, target int) SlotReport {
 	for _, i := range g.of[target] {
 		r.ServerCPUS = append(r.ServerCPUS, used(i))
 	}
-	for i := range g.pids {
+	for i := range g.clocks {
 		if !slices.Contains(g.of[target], i) {
 			r.IdleCPUS += used(i)
 		}

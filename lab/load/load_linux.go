@@ -249,8 +249,6 @@ func (l *load) close() {
 		unix.Close(w.wakeFD)
 	}
 	if l.leader != nil {
-		for _, q := range l.leader.gauges.wires {
-			q.Close()
-		}
+		l.leader.gauges.close()
 	}
 }

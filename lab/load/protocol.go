@@ -27,6 +27,17 @@ type Target struct {
 	Rate        float64 `json:"rate"`       // requests per second; 0: a closed loop
 	Answers     string  `json:"answers"`    // server whose answers to compare with: "fiber", "null", or "" for none
 	Processes   []int   `json:"processes"`  // process ids of the server, whose CPU clocks are read at the slots' edges
+	// CPUFile tells the CPU time of a cgroup, which is read beside the processes' clocks and
+	// stands behind them: its cpu.stat, or cpuacct.usage of version 1.
+	CPUFile string `json:"cpu_file,omitempty"`
+}
+
+// Clocks is how many CPU times of a target a slot has.
+func (t *Target) Clocks() int {
+	if t.CPUFile != "" {
+		return len(t.Processes) + 1
+	}
+	return len(t.Processes)
 }
 
 // A Slot is a turn of one target.
@@ -70,8 +81,10 @@ type SlotReport struct {
 	// LateS is how late the generator came to the begin or the end of a slot that
 	// has a time, the worse of both. Requests and bytes are those of the planned time
 	// all the same; CPU times are of a time that is so much longer or later.
-	LateS  float64     `json:"late_s,omitempty"`
-	Unread []int       `json:"unread,omitempty"` // process ids whose CPU clock could not be read; their time is 0
+	LateS float64 `json:"late_s,omitempty"`
+	// Unread has the processes whose CPU clock could not be read, and 0 for a cgroup;
+	// their time is 0.
+	Unread []int       `json:"unread,omitempty"`
 	Wire   *WireReport `json:"wire,omitempty"`
 	// Failed says why the slot does not count: its target stalled, died, or had
 	// failed before, or its time was missed. All figures but FillS and LateS are then

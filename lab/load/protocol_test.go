@@ -208,7 +208,7 @@ func TestReportsOfAnotherPlan(t *testing.T) {
 		"1 slots of 2":         func(r *Report) { r.Slots = r.Slots[:1] },
 		"summary of 1 targets": func(r *Report) { r.Summary.Targets = r.Summary.Targets[:1] },
 		"planned was 0":        func(r *Report) { r.Slots[0].Target = 1 },
-		"of 1 processes":       func(r *Report) { r.Slots[0].ServerCPUS = []float64{1} },
+		"has 1 CPU times":      func(r *Report) { r.Slots[0].ServerCPUS = []float64{1} },
 		"has a wire":           func(r *Report) { r.Slots[0].Wire = nil },
 		`planned was "a"`:      func(r *Report) { r.Summary.Targets[0].Name = "x" },
 		"its slots have 6":     func(r *Report) { r.Summary.Targets[1].Requests++ },

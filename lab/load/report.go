@@ -181,8 +181,8 @@ func (r *Report) Fits(p *Plan) error {
 		if s.Failed != "" {
 			continue
 		}
-		if n := len(p.Targets[s.Target].Processes); len(s.ServerCPUS) != n {
-			return fmt.Errorf("slot %d has CPU times of %d processes, planned were %d", i, len(s.ServerCPUS), n)
+		if n := p.Targets[s.Target].Clocks(); len(s.ServerCPUS) != n {
+			return fmt.Errorf("slot %d has %d CPU times of its target, planned were %d", i, len(s.ServerCPUS), n)
 		}
 		if (s.Wire != nil) != (p.Wire != nil) {
 			return fmt.Errorf("slot %d has a wire and the plan has none, or the other way round", i)
