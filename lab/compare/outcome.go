@@ -73,6 +73,9 @@ type Outcome struct {
 	Servers     []Measured   `json:"servers"`
 	Comparisons []Comparison `json:"comparisons"` // each other server with the first
 	Notes       []string     `json:"notes,omitempty"`
+
+	// Parts are the runs that were combined; none in the outcome of one run.
+	Parts []Part `json:"parts,omitempty"`
 }
 
 // Measured is one server with the medians over its valid trials. What was not
@@ -81,6 +84,8 @@ type Measured struct {
 	Name          string   `json:"name"`
 	Command       []string `json:"command,omitempty"`
 	URL           string   `json:"url,omitempty"`
+	SHA256        string   `json:"sha256,omitempty"`   // of the files that the command names
+	Revision      string   `json:"revision,omitempty"` // the commit that it was built from, where --base and --head name it
 	CPUPerRequest float64  `json:"server_cpu_per_request_s,omitempty"`
 	Throughput    float64  `json:"throughput_rps,omitempty"`
 	P50           float64  `json:"latency_p50_s,omitempty"`

@@ -1,12 +1,16 @@
 package contest
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -40,8 +44,34 @@ func lines(o *compare.Outcome) []string {
 	return out
 }
 
-// Seal fills in what the call prints and how it exits.
-func Seal(o *compare.Outcome) { o.Says, o.Exit = lines(o), o.Status() }
+// Seal fills in what the call prints, how it exits, and of which files the servers are.
+func Seal(o *compare.Outcome) {
+	o.Says, o.Exit = lines(o), o.Status()
+	for i := range o.Servers {
+		o.Servers[i].SHA256 = digest(o.Servers[i].Command)
+	}
+}
+
+// digest is that of all files that a command names, the program and perhaps its script; empty
+// where there are none.
+func digest(command []string) string {
+	var sums []string
+	for i, word := range command {
+		if at, err := exec.LookPath(word); i == 0 && err == nil {
+			word = at
+		}
+		if info, err := os.Stat(word); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if sum, err := host.Digest(word); err == nil {
+			sums = append(sums, sum)
+		}
+	}
+	if len(sums) < 2 {
+		return strings.Join(sums, "")
+	}
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(sums, "\n"))))
+}
 
 // bounds says what limited two servers' trials.
 func bounds(base, other compare.Measured) string {

@@ -37,12 +37,15 @@ func JSON() []byte {
 		"client_cpus": "Cores of the client.", "lab": "Commit of the lab.",
 		"servers": "In the order given.", "comparisons": "Each other server with the first.",
 		"notes": "What to know before relying on the figures.",
+		"parts": "The runs that were combined; absent for one run.",
 	})
 	m := s.Definitions["Measured"]
 	needed := m.Required
 	strict.Describe(m, map[string]string{
 		"name": "As given.", "command": "Its words; absent for a server that ran already.",
 		"url":                      "Of a server that ran already.",
+		"sha256":                   "Digest of the files that the command names: of one its own, of several that of their list.",
+		"revision":                 "The commit that it was built from, where --base and --head name it.",
 		"server_cpu_per_request_s": "Median over valid trials.", "throughput_rps": "Median over valid trials.",
 		"latency_p50_s": "Median over valid trials.", "latency_p99_s": "Median over valid trials.",
 		"response_bytes": "Bytes of an answer with its head, median over valid trials.",
@@ -80,6 +83,13 @@ func JSON() []byte {
 		"low":  "Least that the interval holds; absent while there are too few blocks.",
 		"high": "Most that the interval holds; absent likewise.",
 	})
+	p := s.Definitions["Part"]
+	part := p.Required
+	strict.Describe(p, map[string]string{
+		"file": "Its name.", "machine": "Its name.", "started_at": "UTC.", "duration_s": "Of that run.", "blocks": "Of that run.",
+		"comparisons": "What that run says alone.",
+	})
+	p.Required = part
 	e := s.Definitions["Evidence"]
 	weighed := e.Required
 	strict.Describe(e, map[string]string{
