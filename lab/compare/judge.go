@@ -101,15 +101,17 @@ func Blocks(servers []string, margin float64, blocks [][]Figures) (*Outcome, err
 // probability of error that its interval may have.
 func Over(least, most []float64, level float64) *Ratio {
 	var middle []float64
+	each := make([]float64, len(least))
 	for n := range least {
 		if !math.IsInf(most[n], 1) {
-			middle = append(middle, (least[n]+most[n])/2)
+			each[n] = (least[n] + most[n]) / 2
+			middle = append(middle, each[n])
 		}
 	}
 	if len(middle) == 0 {
 		return nil
 	}
-	r := &Ratio{Ratio: median(middle), Blocks: len(least)}
+	r := &Ratio{Ratio: median(middle), Blocks: len(least), Each: each}
 	if low, high, ok := confseq.Median(least, most, level); ok && low > 0 && !math.IsInf(high, 1) {
 		r.Low, r.High = low, high
 	}

@@ -71,7 +71,9 @@ type Outcome struct {
 	Lab        string  `json:"lab"` // the commit that the lab was built from
 
 	Servers     []Measured   `json:"servers"`
-	Comparisons []Comparison `json:"comparisons"` // each other server with the first
+	Comparisons []Comparison `json:"comparisons"`             // each other server with the first
+	Curve       *Curve       `json:"latency_curve,omitempty"` // present with --rates
+	Highest     []Highest    `json:"highest_rates,omitempty"` // by server, present with --p99
 	Notes       []string     `json:"notes,omitempty"`
 
 	// Parts are the runs that were combined; none in the outcome of one run.
@@ -127,6 +129,8 @@ type Comparison struct {
 type Ratio struct {
 	Ratio  float64 `json:"ratio"` // of the median block
 	Blocks int     `json:"blocks"`
+	// Each has the ratio of each block in its order; 0 is a block that cannot tell.
+	Each []float64 `json:"each,omitempty"`
 	// Low and High are the confidence sequence of the median ratio: valid at
 	// whatever block one stops. Both are absent while there are too few blocks.
 	Low  float64 `json:"low,omitempty"`

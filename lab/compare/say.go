@@ -11,7 +11,7 @@ import (
 func (c Comparison) Sentence(margin float64) string {
 	r := c.CPUPerRequest
 	by, from := change(r.Ratio, r.Low, r.High)
-	within := strconv.FormatFloat(100*margin, 'g', 10, 64) + " %"
+	within := share(margin)
 	says := fmt.Sprintf("%s costs %s CPU a request than %s (%s)", c.Name, by, c.Base, from)
 	switch {
 	case c.Verdict != Same:
@@ -21,6 +21,24 @@ func (c Comparison) Sentence(margin float64) string {
 	}
 	return fmt.Sprintf("the same within %s: %s", within, says)
 }
+
+// Brief is the verdict in the few words that a badge has room for.
+func (c Comparison) Brief(margin float64) string {
+	switch c.Verdict {
+	case Same:
+		return "the same within " + share(margin)
+	case Dearer, Cheaper:
+		by, from := change(c.CPUPerRequest.Ratio, c.CPUPerRequest.Low, c.CPUPerRequest.High)
+		return by + " (" + from + ")"
+	case Undecided:
+		return "not decided"
+	case Uncosted:
+		return "not measured"
+	}
+	return "no verdict"
+}
+
+func share(margin float64) string { return strconv.FormatFloat(100*margin, 'g', 10, 64) + " %" }
 
 // change is a ratio as "4.2 % more" and "3.1 to 5.3 %". Ends are rounded outwards,
 // so that no more is said than the interval holds.

@@ -116,6 +116,9 @@ func (a *assessment) ratio(i int, metric string) *compare.Ratio {
 	r := compare.Over(least, most, a.level)
 	if r != nil {
 		r.Ratio, r.Low, r.High = words.Digits(r.Ratio), words.Digits(r.Low), words.Digits(r.High)
+		for n, v := range r.Each {
+			r.Each[n] = words.Significant(v, 6)
+		}
 	}
 	return r
 }

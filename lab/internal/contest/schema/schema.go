@@ -3,6 +3,8 @@
 package schema
 
 import (
+	"github.com/invopop/jsonschema"
+
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -36,8 +38,10 @@ func JSON() []byte {
 		"machine":  "Its name.", "kernel": "Its release.", "server_cpus": "Cores of the servers.",
 		"client_cpus": "Cores of the client.", "lab": "Commit of the lab.",
 		"servers": "In the order given.", "comparisons": "Each other server with the first.",
-		"notes": "What to know before relying on the figures.",
-		"parts": "The runs that were combined; absent for one run.",
+		"latency_curve": "Latency at fixed rates, in an open loop; absent without --rates.",
+		"highest_rates": "The highest rate of each server that keeps a p99; absent without --p99.",
+		"notes":         "What to know before relying on the figures.",
+		"parts":         "The runs that were combined; absent for one run.",
 	})
 	m := s.Definitions["Measured"]
 	needed := m.Required
@@ -80,6 +84,7 @@ func JSON() []byte {
 	of := r.Required
 	strict.Describe(r, map[string]string{
 		"ratio": "Of the median block.", "blocks": "Blocks in which both have a valid trial.",
+		"each": "The ratio of each block in its order; 0 is a block that cannot tell.",
 		"low":  "Least that the interval holds; absent while there are too few blocks.",
 		"high": "Most that the interval holds; absent likewise.",
 	})
@@ -102,6 +107,44 @@ func JSON() []byte {
 		"not_above": "That it is not; absent likewise.",
 	})
 	e.Required = weighed
+	rates(s)
 	s.Required, m.Required, c.Required, r.Required = required, needed, compared, of
 	return strict.EncodeSchema(s)
+}
+
+// rates describes what was measured at fixed rates.
+func rates(s *jsonschema.Schema) {
+	for name, meanings := range map[string]map[string]string{
+		"Curve": {
+			"closed_loop_rps": "Lowest throughput of the servers in a closed loop, of which shares are; absent if unknown.",
+			"slowest":         "The server that has it.", "slot_s": "Seconds at one rate in one block.",
+			"blocks": "Times that all servers were started afresh and measured at all rates.",
+			"points": "By rate, then in the servers' order.",
+		},
+		"Point": {
+			"server": "Its name.", "rate_rps": "Requests a second that were due.",
+			"latency_p50_s": "From when a request was due; absent if not known.", "latency_p90_s": "Likewise.",
+			"latency_p99_s": "Likewise.", "latency_p999_s": "Likewise.", "refused": "Why nothing is said of this point.",
+		},
+		"Latency": {
+			"s": "Of the median block.", "low_s": "Least that the interval of that median holds; absent while there are too " +
+				"few blocks.", "high_s": "Most that it holds; absent likewise.",
+		},
+		"Highest": {
+			"server": "Its name.", "p99_s": "The p99 to be kept.",
+			"kept":       "The highest rate that was shown to keep it in more than half of its slots.",
+			"not_kept":   "The lowest that was shown not to keep it in more than half of them.",
+			"client_rps": "From this rate on the client was late itself; absent if that was not met.",
+			"says":       "The result in words.",
+		},
+		"Shown": {
+			"rate_rps": "Requests a second; 0 if none was shown.", "kept": "Slots that kept the p99.",
+			"slots": "Slots that confirmed it.",
+		},
+	} {
+		of := s.Definitions[name]
+		needed := of.Required
+		strict.Describe(of, meanings)
+		of.Required = needed
+	}
 }

@@ -1,0 +1,57 @@
+package compare
+
+// A Curve is the latency of servers at rates that do not wait for them: each request is due at
+// a time that was fixed before the first was sent, and its latency counts from then.
+type Curve struct {
+	// ClosedLoopRPS is the lowest throughput of the servers in a closed loop, measured in the same
+	// run, and Slowest is whose it is. Rates given as shares are shares of it.
+	ClosedLoopRPS float64 `json:"closed_loop_rps,omitempty"`
+	Slowest       string  `json:"slowest,omitempty"`
+	SlotS         float64 `json:"slot_s"` // seconds at one rate in one block
+	Blocks        int     `json:"blocks"`
+	Points        []Point `json:"points"` // by rate, then in the servers' order
+}
+
+// A Point is one server at one rate. What is not known is absent: a percentile that too few
+// requests lie beyond, and all of them where the point is refused.
+type Point struct {
+	Server  string   `json:"server"`
+	RateRPS float64  `json:"rate_rps"`
+	P50     *Latency `json:"latency_p50_s,omitempty"`
+	P90     *Latency `json:"latency_p90_s,omitempty"`
+	P99     *Latency `json:"latency_p99_s,omitempty"`
+	P999    *Latency `json:"latency_p999_s,omitempty"`
+	Refused string   `json:"refused,omitempty"` // why nothing is said
+}
+
+// Percentiles are those of a point, from the lowest: p50, p90, p99, p999.
+func (p *Point) Percentiles() [4]**Latency { return [4]**Latency{&p.P50, &p.P90, &p.P99, &p.P999} }
+
+// A Latency is a percentile in seconds, of the median block. Low and High are the confidence
+// sequence of that median; both are absent while there are too few blocks.
+type Latency struct {
+	Seconds float64 `json:"s"`
+	Low     float64 `json:"low_s,omitempty"`
+	High    float64 `json:"high_s,omitempty"`
+}
+
+// A Highest is between which rates a server stops to keep a p99: in more than half of the slots
+// of a rate it does, and in more than half of those of a higher rate it does not. Both are any-time
+// valid, and all those of a call share an error of one in twenty. A rate of 0 was not shown.
+type Highest struct {
+	Server  string  `json:"server"`
+	P99S    float64 `json:"p99_s"` // to be kept
+	Kept    Shown   `json:"kept"`
+	NotKept Shown   `json:"not_kept"`
+	// ClientRPS is the rate from which on the client was late itself, so that nothing is known of
+	// the server there; absent if it was not met.
+	ClientRPS float64 `json:"client_rps,omitempty"`
+	Says      string  `json:"says"`
+}
+
+// Shown is a rate, and in how many of the slots that confirmed it the p99 was kept.
+type Shown struct {
+	RateRPS float64 `json:"rate_rps"` // 0: none was shown
+	Kept    int     `json:"kept"`
+	Slots   int     `json:"slots"`
+}

@@ -1,0 +1,93 @@
+package tell
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// lines are a table in the terminal, in columns.
+func (t Table) lines() []string {
+	var wide []int
+	rows := append([][]string{t.Head}, t.Rows...)
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(wide) {
+				wide = append(wide, 0)
+			}
+			if len(row) < len(t.Head) && i == len(row)-1 {
+				break // its last cell reaches to the end
+			}
+			wide[i] = max(wide[i], utf8.RuneCountInString(cell))
+		}
+	}
+	out := []string{t.Name + ": " + t.Says}
+	for _, row := range rows {
+		line := " "
+		for i, cell := range row {
+			line += " " + cell + strings.Repeat(" ", max(0, wide[i]-utf8.RuneCountInString(cell))+1)
+		}
+		out = append(out, strings.TrimRight(line, " "))
+	}
+	return out
+}
+
+// A Table is what was measured at fixed rates.
+type Table struct {
+	Name string
+	Head []string
+	Rows [][]string
+	Says string // what to know of it
+}
+
+// Tables are the latency curve and the highest rates, if they were asked for.
+func Tables(o *compare.Outcome) (all []Table) {
+	if c := o.Curve; c != nil {
+		t := Table{Name: "Latency at fixed rates", Head: []string{"requests/s", "server", "p50", "p90", "p99", "p999"},
+			Says: fmt.Sprintf("open loop, %s of %s s at each rate", words.Count(c.Blocks, "block"), words.Number(c.SlotS))}
+		if c.ClosedLoopRPS > 0 {
+			t.Says += fmt.Sprintf("; shares are of %s requests/s, the closed loop of %s", words.Grouped(c.ClosedLoopRPS, 0),
+				c.Slowest)
+		}
+		for _, p := range c.Points {
+			row := []string{words.Grouped(p.RateRPS, 0), p.Server}
+			for _, l := range p.Percentiles() {
+				row = append(row, latency(*l))
+			}
+			if p.Refused != "" {
+				row = append(row[:2], "refused: "+p.Refused)
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		all = append(all, t)
+	}
+	if len(o.Highest) > 0 {
+		t := Table{Name: fmt.Sprintf("Highest rate with a p99 of %s", words.Time(o.Highest[0].P99S)),
+			Head: []string{"server", "kept at", "in", "not kept at", "in"}, Says: "in each slot the p99 was kept, or it was not"}
+		for _, h := range o.Highest {
+			t.Rows = append(t.Rows, append(append([]string{h.Server}, shown(h.Kept)...), shown(h.NotKept)...))
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+func shown(s compare.Shown) []string {
+	if s.RateRPS == 0 {
+		return []string{"not shown", ""}
+	}
+	return []string{words.Grouped(s.RateRPS, 0) + " requests/s", fmt.Sprintf("%d of %d slots", s.Kept, s.Slots)}
+}
+
+func latency(l *compare.Latency) string {
+	switch {
+	case l == nil:
+		return "–"
+	case l.High == 0:
+		return words.Time(l.Seconds)
+	}
+	return fmt.Sprintf("%s (%s to %s)", words.Time(l.Seconds), words.Time(l.Low), words.Time(l.High))
+}

@@ -1,0 +1,115 @@
+package tell
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/compare"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew; then look at them")
+
+// golden compares text with a file.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s is not what it was; -update writes it anew:\n%s", path, got)
+	}
+}
+
+// outcome is what a run of three servers might have come to, with all that can be asked.
+func outcome() *compare.Outcome {
+	bytes, err := os.ReadFile("../../../data/examples/compare-write-buffer.json")
+	if err != nil {
+		panic(err)
+	}
+	o := &compare.Outcome{}
+	if err := json.Unmarshal(bytes, o); err != nil {
+		panic(err)
+	}
+	c := &o.Comparisons[0]
+	c.OwnWork = "× 0.612 (0.581 to 0.634) without the client's part, which is 21 % of the CPU time against 16 %"
+	c.CPUPerRequest.Each = []float64{0.66, 0.659, 0.64, 0, 0.688, 0.635, 0.67, 0.65, 0.661, 0.655, 0.66}
+	o.Servers = append(o.Servers, compare.Measured{Name: "a_b", URL: "http://10.0.0.1:80", Bound: "client-cpu"})
+	o.Comparisons = append(o.Comparisons, compare.Comparison{Name: "a_b", Base: o.Servers[0].Name, Verdict: compare.Invalid,
+		Says: "no verdict: gates refused 7 of 14 trials (a_b: <b>@you</b> `#1`)"})
+	at := func(s, low, high float64) *compare.Latency { return &compare.Latency{Seconds: s, Low: low, High: high} }
+	o.Curve = &compare.Curve{ClosedLoopRPS: 78775, Slowest: "buffer-4096", SlotS: 0.5, Blocks: 7, Points: []compare.Point{
+		{Server: "buffer-4096", RateRPS: 7878, P50: at(91e-6, 88e-6, 95e-6), P90: at(150e-6, 140e-6, 160e-6),
+			P99: at(320e-6, 290e-6, 410e-6), P999: at(1.1e-3, 0, 0)},
+		{Server: "buffer-8192", RateRPS: 7878, P50: at(71e-6, 68e-6, 75e-6), P90: at(110e-6, 100e-6, 120e-6),
+			P99: at(220e-6, 190e-6, 310e-6)},
+		{Server: "buffer-4096", RateRPS: 70898, P50: at(491e-6, 388e-6, 695e-6), P90: at(2e-3, 1e-3, 3e-3),
+			P99: at(9e-3, 6e-3, 12e-3), P999: at(20e-3, 15e-3, 31e-3)},
+		{Server: "buffer-8192", RateRPS: 70898, Refused: "the client sent a hundredth of its requests more than 1.4 ms late"},
+	}}
+	o.Highest = []compare.Highest{
+		{Server: "buffer-4096", P99S: 5e-3, Kept: compare.Shown{RateRPS: 64000, Kept: 9, Slots: 9},
+			NotKept: compare.Shown{RateRPS: 67200, Kept: 0, Slots: 9},
+			Says:    "buffer-4096 keeps a p99 of 5.00 ms at 64,000 requests/s, and not at 67,200"},
+		{Server: "buffer-8192", P99S: 5e-3, Kept: compare.Shown{RateRPS: 90000, Kept: 9, Slots: 9}, ClientRPS: 94500,
+			Says: "buffer-8192 keeps a p99 of 5.00 ms at 90,000 requests/s; the client was the wall above that"},
+	}
+	o.Notes = append(o.Notes, "it answered <script>alert(1)</script>\n```\n# and more")
+	return o
+}
+
+func TestWhatIsPrintedStaysWhatItWas(t *testing.T) {
+	golden(t, "lines.txt", strings.Join(Lines(outcome()), "\n")+"\n")
+	golden(t, "comment.md", Markdown(outcome()))
+}
+
+// The example that pages show has the lines that its call printed.
+func TestTheLinesOfTheExampleAreThoseOfItsFigures(t *testing.T) {
+	bytes, err := os.ReadFile("../../../data/examples/compare-write-buffer.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o compare.Outcome
+	if err := json.Unmarshal(bytes, &o); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(Lines(&o), "\n"), strings.Join(o.Says, "\n"); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// A badge has no more than the verdict: nothing of figures where none was reached.
+func TestABadgeSaysNoMoreThanTheVerdict(t *testing.T) {
+	ratio := &compare.Ratio{Ratio: 1.087, Low: 1.055, High: 1.106, Blocks: 9}
+	for _, c := range []struct {
+		of             compare.Comparison
+		message, color string
+	}{
+		{compare.Comparison{Verdict: compare.Dearer}, "8.7 % more (5.5 to 10.6 %)", "orange"},
+		{compare.Comparison{Verdict: compare.Dearer, Above: compare.AboveYes}, "8.7 % more (5.5 to 10.6 %)", "red"},
+		{compare.Comparison{Verdict: compare.Same}, "the same within 3 %", "brightgreen"},
+		{compare.Comparison{Verdict: compare.Undecided}, "not decided", "lightgrey"},
+		{compare.Comparison{Verdict: compare.Invalid}, "no verdict", "lightgrey"},
+		{compare.Comparison{Verdict: compare.Uncosted}, "not measured", "lightgrey"},
+	} {
+		c.of.CPUPerRequest = ratio
+		b := BadgeOf(&compare.Outcome{Margin: 0.03, Comparisons: []compare.Comparison{c.of}})
+		if b.Message != c.message || b.Color != c.color || b.SchemaVersion != 1 {
+			t.Errorf("%s: %+v", c.of.Verdict, b)
+		}
+	}
+	o := outcome()
+	if b := BadgeOf(o); b.Message != "buffer-8192: 34.1 % less (31.2 to 36.5 %); a_b: no verdict" || b.Color != "lightgrey" {
+		t.Errorf("%+v", b)
+	}
+}
