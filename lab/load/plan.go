@@ -21,6 +21,7 @@ const (
 	MaxSeconds     = 3600
 	maxTargets     = 1000
 	maxSlots       = 1_000_000
+	maxUnix        = 107 // bytes, as the kernel has room for
 )
 
 // ReadPlan reads a plan, and returns a reader for the rest of the stream. It
@@ -165,6 +166,23 @@ func (t *Target) check() error {
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.User != nil {
 		return fmt.Errorf("url is %q; give http://HOST:PORT/PATH", t.URL)
+	}
+	switch {
+	case t.Protocol != "" && t.Protocol != "h2":
+		return fmt.Errorf("protocol is %q; give h2, or none for HTTP/1.1", t.Protocol)
+	case t.Protocol != "":
+		return errors.New("protocol: HTTP/2 is not spoken yet; leave it out for HTTP/1.1")
+	case t.Insecure && u.Scheme != "https":
+		return errors.New("insecure: without https there is no certificate to check")
+	case t.Unix != "" && (t.Unix[0] != '/' || len(t.Unix) > maxUnix):
+		return fmt.Errorf("unix is %.120q; give the whole path of a socket, of up to %d bytes", t.Unix, maxUnix)
+	case t.Close && t.Pipelining > 1:
+		return fmt.Errorf("pipelining is %d; with close each connection takes one request", t.Pipelining)
+	case t.Unix != "", t.Close, len(t.Requests) > 0:
+		if err := t.checkRequests(); err != nil {
+			return err
+		}
+		return errors.New("unix, close and requests are not carried out yet; leave them out")
 	}
 	if err := whole("connections", t.Connections, 1, MaxConnections); err != nil {
 		return err

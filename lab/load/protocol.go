@@ -13,6 +13,8 @@ type Plan struct {
 	// Raw asks for histograms, so that the reports of several generators can be
 	// merged.
 	Raw bool `json:"raw,omitempty"`
+	// Seed draws the order in which a target's requests are sent.
+	Seed uint64 `json:"seed,omitempty"`
 }
 
 // DefaultTimeoutS is the timeout in seconds of a plan that names none.
@@ -30,6 +32,12 @@ type Target struct {
 	// CPUFile tells the CPU time of a cgroup, which is read beside the processes' clocks and
 	// stands behind them: its cpu.stat, or cpuacct.usage of version 1.
 	CPUFile string `json:"cpu_file,omitempty"`
+
+	Unix     string    `json:"unix,omitempty"`     // path of a socket; of the URL, host and port are then only the Host header
+	Protocol string    `json:"protocol,omitempty"` // "": HTTP/1.1; "h2": HTTP/2, by ALPN over https, with prior knowledge over http
+	Close    bool      `json:"close,omitempty"`    // a new connection for each request
+	Insecure bool      `json:"insecure,omitempty"` // https without checking the certificate
+	Requests []Request `json:"requests,omitempty"` // by weight; none: GET of the URL
 }
 
 // Clocks is how many CPU times of a target a slot has.

@@ -41,10 +41,13 @@ func keys(data []byte, t reflect.Type, at string) error {
 		return nil // it checks itself
 	case t == reflect.TypeFor[[]byte]():
 		return nil // base64, which the decoder checks
-	case t.Kind() == reflect.Slice:
+	case t.Kind() == reflect.Slice, t.Kind() == reflect.Array:
 		var parts []json.RawMessage
 		if err := json.Unmarshal(data, &parts); err != nil {
 			return fmt.Errorf("%s is no list", here)
+		}
+		if t.Kind() == reflect.Array && len(parts) != t.Len() {
+			return fmt.Errorf("%s is a list of %d, not of %d", here, len(parts), t.Len())
 		}
 		for i, part := range parts {
 			if err := keys(part, t.Elem(), fmt.Sprintf("%s/%d", at, i)); err != nil {

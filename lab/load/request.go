@@ -1,0 +1,324 @@
+package load
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Request is one of those that a target is asked for.
+type Request struct {
+	Name    string      `json:"name,omitempty"` // in tables; the names of a target differ
+	Method  string      `json:"method"`
+	Path    string      `json:"path"` // origin form, with query
+	Headers [][2]string `json:"headers,omitempty"`
+	Body    []byte      `json:"body,omitempty"`
+	Weight  float64     `json:"weight,omitempty"` // share of all requests, over the sum of weights; 0: 1
+	Status  []int       `json:"status,omitempty"` // expected; none: any 2xx
+	Check   *Check      `json:"check,omitempty"`
+}
+
+// A Check says what an answer with an expected status has to be. With a body, a part of one or
+// JSON in it, that alone says whether a body is right, so bodies may vary; else they are
+// compared with each other.
+type Check struct {
+	Headers  [][2]string `json:"headers,omitempty"`  // name and value; "": any value
+	Body     []byte      `json:"body,omitempty"`     // the whole body
+	Contains string      `json:"contains,omitempty"` // somewhere in the body
+	JSON     []Field     `json:"json,omitempty"`     // values in a body that is JSON
+}
+
+// A Field is a value that has to be in a JSON document.
+type Field struct {
+	Pointer string `json:"pointer"` // RFC 6901, as /items/0/id
+	Value   string `json:"value"`   // as JSON; "": any value
+}
+
+// Limits of a target's requests.
+const (
+	MaxRequests = 64
+	MaxBodies   = 16 << 20 // bytes of all of a target's bodies
+	maxTarget   = 8000     // characters of a path with its query
+	maxWeight   = 1e6
+)
+
+var (
+	token = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$")
+	// RFC 9112, 3.2.1: an absolute path and perhaps a query, of the characters of RFC 3986.
+	originForm = regexp.MustCompile(`^/([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*$`)
+	fieldValue = regexp.MustCompile(`^([^\x00-\x20\x7f]([^\x00-\x08\x0a-\x1f\x7f]*[^\x00-\x20\x7f])?)?$`)
+)
+
+// ours are headers that follow from what else is asked.
+var ours = map[string]string{"content-length": "it follows from the body", "transfer-encoding": "a body is sent whole",
+	"connection": "close says whether it stays open", "upgrade": "no other protocol can be measured",
+	"keep-alive": "close says whether it stays open", "proxy-connection": "close says whether it stays open"}
+
+func (t *Target) checkRequests() error {
+	names, bodies := map[string]bool{}, 0
+	if len(t.Requests) > MaxRequests {
+		return fmt.Errorf("requests: there are %d; give up to %d", len(t.Requests), MaxRequests)
+	}
+	if len(t.Requests) > 0 && t.Answers != "" {
+		return errors.New("requests: answers are known of a lone GET; give each request a check")
+	}
+	for i := range t.Requests {
+		r := &t.Requests[i]
+		if err := r.Valid(); err != nil {
+			return fmt.Errorf("requests/%d: %w", i, err)
+		}
+		if r.Name != "" && names[r.Name] {
+			return fmt.Errorf("requests/%d: two are named %q", i, r.Name)
+		}
+		names[r.Name] = true
+		bodies += len(r.Body)
+	}
+	if bodies > MaxBodies {
+		return fmt.Errorf("requests: their bodies have %d bytes; give up to %d", bodies, MaxBodies)
+	}
+	return nil
+}
+
+// Valid says what is wrong with a request, by field.
+func (r *Request) Valid() error {
+	switch {
+	case len(r.Name) > 64 || strings.ContainsFunc(r.Name, func(c rune) bool { return c < ' ' || c == 0x7f }):
+		return fmt.Errorf("name is %.80q; give up to 64 characters that can be seen", r.Name)
+	case !token.MatchString(r.Method) || r.Method == "CONNECT":
+		return fmt.Errorf("method is %.80q; give one such as GET or POST", r.Method)
+	case len(r.Path) > maxTarget:
+		return fmt.Errorf("path has %d characters; give up to %d", len(r.Path), maxTarget)
+	case !originForm.MatchString(r.Path):
+		return fmt.Errorf("path is %.80q; give what follows the host, as /find?q=a%%20b, with %%20 for a blank", r.Path)
+	case r.Weight != 0 && !(r.Weight > 0 && r.Weight <= maxWeight):
+		return fmt.Errorf("weight is %v; give a number above 0, up to %v", r.Weight, maxWeight)
+	}
+	if err := r.validHeaders(); err != nil {
+		return err
+	}
+	for i, s := range r.Status {
+		if s < 200 || s > 599 || slices.Contains(r.Status[:i], s) {
+			return fmt.Errorf("status: %d is none that ends an answer, or there twice; give some of 200 to 599", s)
+		}
+	}
+	if r.Check == nil {
+		return nil
+	}
+	return r.Check.valid(r.Method)
+}
+
+func (r *Request) validHeaders() error {
+	hosts, size := 0, 0
+	for _, h := range r.Headers {
+		name := strings.ToLower(h[0])
+		size += len(h[0]) + len(h[1])
+		if name == "host" {
+			hosts++
+		}
+		switch {
+		case !token.MatchString(h[0]):
+			return fmt.Errorf("headers: %.80q is no name of a header", h[0])
+		case !fieldValue.MatchString(h[1]):
+			return fmt.Errorf("headers: %s: %.80q is no value; it has a line break or a blank at its end", h[0], h[1])
+		case ours[name] != "":
+			return fmt.Errorf("headers: %s cannot be given: %s", h[0], ours[name])
+		case hosts > 1:
+			return errors.New("headers: Host is there twice")
+		case size > mostHead:
+			return fmt.Errorf("headers: they have more than %d bytes", mostHead)
+		}
+	}
+	return nil
+}
+
+func (c *Check) valid(method string) error {
+	for _, h := range c.Headers {
+		if !token.MatchString(h[0]) || !fieldValue.MatchString(h[1]) {
+			return fmt.Errorf("check: %.80q is no header that can come", h[0]+": "+h[1])
+		}
+	}
+	for _, f := range c.JSON {
+		if f.Pointer != "" && f.Pointer[0] != '/' || !jsontext.Pointer(f.Pointer).IsValid() {
+			return fmt.Errorf("check: json: %.80q is no pointer; give one such as /items/0/id", f.Pointer)
+		}
+		if f.Value != "" && !json.Valid([]byte(f.Value)) {
+			return fmt.Errorf("check: json: %s: %.80q is no JSON; give a text as %q", f.Pointer, f.Value, `"text"`)
+		}
+	}
+	switch {
+	case c.OfBody() && method == "HEAD":
+		return errors.New("check: an answer to HEAD has no body; check its headers")
+	case c.Body != nil && (c.Contains != "" || len(c.JSON) > 0):
+		return errors.New("check: body is the whole body; leave out contains and json")
+	case !c.OfBody() && len(c.Headers) == 0:
+		return errors.New("check: there is nothing in it")
+	}
+	return nil
+}
+
+// OfBody tells whether a body is judged by the check, and not by comparing it with others.
+func (c *Check) OfBody() bool {
+	return c != nil && (c.Body != nil || c.Contains != "" || len(c.JSON) > 0)
+}
+
+// Expects tells whether a status is one of those that are expected.
+func (r *Request) Expects(status int) bool {
+	if len(r.Status) == 0 {
+		return status >= 200 && status <= 299
+	}
+	return slices.Contains(r.Status, status)
+}
+
+// Share says that every body is checked.
+func (c *Check) Share() int { return 1 }
+
+// Length says what is wrong with a body of which only the length is known.
+func (c *Check) Length(n int) error {
+	if c.Body == nil {
+		return fmt.Errorf("a body of %d bytes, which is too long to be checked", n)
+	}
+	if n != len(c.Body) {
+		return fmt.Errorf("%d bytes of body, expected were %d", n, len(c.Body))
+	}
+	return nil
+}
+
+// BodyFault says what is wrong with a body; nil if nothing is.
+func (c *Check) BodyFault(body []byte) error {
+	if c.Body != nil && !bytes.Equal(body, c.Body) {
+		if err := c.Length(len(body)); err != nil {
+			return err
+		}
+		at := 0
+		for body[at] == c.Body[at] {
+			at++
+		}
+		return fmt.Errorf("a body that differs from the expected one at byte %d", at+1)
+	}
+	if c.Contains != "" && !bytes.Contains(body, []byte(c.Contains)) {
+		return fmt.Errorf("a body without %.40q: %.40q", c.Contains, body)
+	}
+	for _, f := range c.JSON {
+		if err := f.fault(body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fault says how a document lacks the field.
+func (f Field) fault(doc []byte) error {
+	var found jsontext.Value
+	dec := jsontext.NewDecoder(bytes.NewReader(doc), jsontext.AllowDuplicateNames(true))
+	for part := range jsontext.Pointer(f.Pointer).Tokens() {
+		if !enter(dec, part) {
+			return fmt.Errorf("no %s in the JSON of the body: %.60q", f.Pointer, doc)
+		}
+	}
+	found, err := dec.ReadValue()
+	if err != nil {
+		return fmt.Errorf("a body that is no JSON at %s: %.60q", f.Pointer, doc)
+	}
+	if f.Value == "" || string(found) == f.Value {
+		return nil
+	}
+	has, want := found.Clone(), jsontext.Value(f.Value)
+	if has.Canonicalize() == nil && want.Canonicalize() == nil && bytes.Equal(has, want) {
+		return nil
+	}
+	return fmt.Errorf("%s is %.40s in the body, expected was %.40s", f.Pointer, found, f.Value)
+}
+
+// enter goes to the value of a key, or of an index, in the value that comes next.
+func enter(dec *jsontext.Decoder, part string) bool {
+	kind := dec.PeekKind()
+	if kind != jsontext.KindBeginObject && kind != jsontext.KindBeginArray {
+		return false
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return false
+	}
+	for i := 0; dec.PeekKind() != jsontext.KindEndObject && dec.PeekKind() != jsontext.KindEndArray; i++ {
+		name := fmt.Sprint(i)
+		if kind == jsontext.KindBeginObject {
+			key, err := dec.ReadToken()
+			if err != nil {
+				return false
+			}
+			name = key.String()
+		}
+		if name == part {
+			return true
+		}
+		if dec.SkipValue() != nil {
+			return false
+		}
+	}
+	return false
+}
+
+// weight is a request's share over the sum of all.
+func (r *Request) weight() float64 {
+	if r.Weight == 0 {
+		return 1
+	}
+	return r.Weight
+}
+
+// bytes is the request as it is written.
+func (r *Request) bytes(host string, closes bool) []byte {
+	var b bytes.Buffer
+	named := slices.IndexFunc(r.Headers, func(h [2]string) bool { return strings.EqualFold(h[0], "host") })
+	if named >= 0 {
+		host = r.Headers[named][1]
+	}
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.Method, r.Path, host)
+	for i, h := range r.Headers {
+		if i != named {
+			fmt.Fprintf(&b, "%s: %s\r\n", h[0], h[1])
+		}
+	}
+	// RFC 9110, 8.6: a method that has a meaning for content says that there is none.
+	if len(r.Body) > 0 || r.Method == "POST" || r.Method == "PUT" || r.Method == "PATCH" {
+		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(r.Body))
+	}
+	if closes {
+		b.WriteString("Connection: close\r\n")
+	}
+	b.WriteString("\r\n")
+	b.Write(r.Body)
+	return b.Bytes()
+}
+
+// shares gives each weight its whole number of places out of n, and at least one.
+func shares(weights []float64, n int) []int {
+	sum, all := 0.0, 0
+	for _, w := range weights {
+		sum += w
+	}
+	out, rest := make([]int, len(weights)), make([]float64, len(weights))
+	for i, w := range weights {
+		exact := w / sum * float64(n)
+		out[i] = max(1, int(math.Floor(exact)))
+		rest[i] = exact - float64(out[i])
+		all += out[i]
+	}
+	for ; all < n; all++ {
+		most := 0
+		for i := range rest {
+			if rest[i] > rest[most] {
+				most = i
+			}
+		}
+		out[most]++
+		rest[most]--
+	}
+	return out
+}
