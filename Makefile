@@ -21,6 +21,7 @@ BIN := .tools/bin
 PEERS := .tools/peers
 HUGO := $(BIN)/hugo
 LAB := $(BIN)/lab
+LINERATE := $(BIN)/linerate
 SERVER := $(BIN)/fiber_server
 NULL_SERVER := $(BIN)/null_server
 FLOOR_SERVER := $(BIN)/floor_server
@@ -146,7 +147,7 @@ setup: $(HUGO) .tools/stamp/generator ## install the pinned tools
 
 PROGRAMS := $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK)
 .PHONY: build
-build: setup $(PROGRAMS) ## build lab, the servers and what loads them
+build: setup $(PROGRAMS) $(LINERATE) ## build lab, linerate, the servers and what loads them
 
 .PHONY: clean
 clean: ## remove what was built and installed; data stays
@@ -164,7 +165,7 @@ sources:
 # mostly Go's own library. Go names a program after its directory.
 .tools/stamp/compiled: .tools/stamp/sources
 	@mkdir -p .tools/compiled
-	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab ./cmd/http_load
+	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab ./cmd/linerate ./cmd/http_load
 	cd lab/fiber && $(GO_BUILD) -o ../../.tools/compiled/ .
 	cd lab/null && $(GO_BUILD) -o ../../.tools/compiled/ .
 	cd lab/floor && $(GO_BUILD) -o ../../.tools/compiled/ .
@@ -172,17 +173,18 @@ sources:
 	@touch $@
 
 $(LAB): DIRECTORY = lab
+$(LINERATE): DIRECTORY = linerate
 $(SERVER): DIRECTORY = fiber
 $(NULL_SERVER): DIRECTORY = null
 $(FLOOR_SERVER): DIRECTORY = floor
 $(LOAD): DIRECTORY = http_load
 $(PRODUCER): DIRECTORY = producer
 $(SINK): DIRECTORY = sink
-$(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK): .tools/stamp/compiled
+$(LAB) $(LINERATE) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK): .tools/stamp/compiled
 	@mkdir -p $(BIN)
 	@ln -f .tools/compiled/$(DIRECTORY) $@
 	@touch $@
-# lab compare needs nothing else of what is built, so $(LAB) alone is enough for it.
+# What the lab loads with; linerate has it inside.
 $(LAB): $(LOAD)
 
 # Builds of the same sources that entry road compares with the normal one. Each compiles

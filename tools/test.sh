@@ -194,6 +194,8 @@ in_memory() {
 } 2>/dev/null
 dir=$({ [ -z "${TMPDIR-}" ] && in_memory; } || mktemp -d)
 export TMPDIR=$dir
+# Runs of the lab here and a comparison elsewhere do not exclude each other.
+export XDG_RUNTIME_DIR=$dir
 trap 'rm -rf "$dir"' EXIT
 # A lane is a process group, so that everything it has started ends with it.
 stop() {

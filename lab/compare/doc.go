@@ -1,5 +1,5 @@
 // Package compare says whether one server costs more than another, from blocks in which all
-// were measured at nearly the same time. An Outcome is also what lab compare prints as JSON.
+// were measured at nearly the same time. An Outcome is also what linerate compare prints as JSON.
 //
 // What it says rests on CPU time a request alone. It is "the same" only if the whole interval of
 // the median block's ratio lies within the margin, and "dearer" or "cheaper" only if all of it

@@ -29,6 +29,10 @@ usage: wire.sh up [--rate BITS] [--burst BYTES] [--queue SECONDS] [--as-root]
 EOF
 }
 
+# What starts this script anew: its file, or where a program holds it, its text.
+self=("$0")
+[ -z "${BASH_EXECUTION_STRING-}" ] || self=(bash -c "$BASH_EXECUTION_STRING" wire.sh)
+
 die() { echo "wire.sh: $1" >&2; exit "${2:-2}"; }
 need() { command -v "$1" >/dev/null || die "$1 is not installed (Debian and Ubuntu: apt-get install $2)" 3; }
 
@@ -49,13 +53,13 @@ up() {
   if [ -n "$as_root" ]; then
     [ "$(id -u)" = 0 ] || die "--as-root needs root" 4
     why=$(unshare "${apart[@]}" true 2>&1) || die "root cannot make namespaces here (${why##*: })" 4
-    exec unshare "${apart[@]}" -- "$0" hold "$rate" "$burst" "$queue"
+    exec unshare "${apart[@]}" -- "${self[@]}" hold "$rate" "$burst" "$queue"
   fi
   if why=$(unshare --user --map-root-user "${apart[@]}" true 2>&1); then
-    exec unshare --user --map-root-user "${apart[@]}" -- "$0" hold "$rate" "$burst" "$queue"
+    exec unshare --user --map-root-user "${apart[@]}" -- "${self[@]}" hold "$rate" "$burst" "$queue"
   elif [ "$(id -u)" = 0 ] && unshare "${apart[@]}" true 2>/dev/null; then
     echo "wire.sh: no user namespaces here; using root's own right to make network namespaces" >&2
-    exec unshare "${apart[@]}" -- "$0" hold "$rate" "$burst" "$queue"
+    exec unshare "${apart[@]}" -- "${self[@]}" hold "$rate" "$burst" "$queue"
   fi
   die "this machine lets no user make namespaces (${why##*: }); run as root, or allow them (sysctl kernel.unprivileged_userns_clone=1 or kernel.apparmor_restrict_unprivileged_userns=0)" 4
 }
@@ -75,7 +79,7 @@ hold() {
   read -r server <&"${PEER[0]}"
   ip link add wire-client type veth peer name wire-server netns "$PEER_PID"
   side wire-client "$client_addr" "$rate" "$burst" "$queue"
-  nsenter --net="/proc/$server/ns/net" -- "$0" side wire-server "$server_addr" "$rate" "$burst" "$queue"
+  nsenter --net="/proc/$server/ns/net" -- "${self[@]}" side wire-server "$server_addr" "$rate" "$burst" "$queue"
   echo "wire ready server_pid=$server client_pid=$client server_addr=$server_addr client_addr=$client_addr server_dev=wire-server client_dev=wire-client"
   while read -r _; do :; done
 }

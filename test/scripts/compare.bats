@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The commands of the page on lab compare, as they stand there, in a fresh clone.
+# The commands of the page on linerate compare, as they stand there, in a fresh clone.
 
 bats_require_minimum_version 1.5.0
 load helper
@@ -45,16 +45,17 @@ GO
 
 setup() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+  export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR # a comparison excludes runs of other tests
   export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@example.org GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@example.org
 }
 
-@test "the first commands of the page on lab compare work in a fresh clone, without what the site needs" {
+@test "the first commands of the page on linerate compare work in a fresh clone, without what the site needs" {
   work=$BATS_TEST_TMPDIR/work
   mkdir "$work"
   server_in "$work"
   source_at "$BATS_TEST_TMPDIR/source.git"
   block=$(commands)
-  [[ $block == *"git clone https://github.com/line-rate/line-rate"*"lab compare "* ]]
+  [[ $block == *"git clone https://github.com/line-rate/line-rate"*"linerate compare "* ]]
   # Setting up Python or Node.js would fail: there are none.
   mkdir "$work/none"
   for tool in python3 node npm pip; do

@@ -24,11 +24,11 @@ func compares(t *testing.T) step {
 		t.Fatal(err)
 	}
 	for _, s := range w.Jobs["compare"].Steps {
-		if strings.Contains(s.Run, "lab compare") {
+		if strings.Contains(s.Run, "linerate compare") {
 			return s
 		}
 	}
-	t.Fatal("no step calls lab compare")
+	t.Fatal("no step calls linerate compare")
 	return step{}
 }
 
@@ -44,7 +44,7 @@ func TestTheExampleFailsOnlyWhereThePageSaysSo(t *testing.T) {
 		{"4", "4", "::error::"},
 	} {
 		dir := t.TempDir()
-		lab := filepath.Join(dir, "line-rate", ".tools", "bin", "lab")
+		lab := filepath.Join(dir, "line-rate", ".tools", "bin", "linerate")
 		if err := os.MkdirAll(filepath.Dir(lab), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -4,29 +4,23 @@
 //	http_load --url http://127.0.0.1:8083/read --connections 100 --rate 5000
 //	http_load --plan -
 //
-// Package load is what loads, and says how and within which limits. The command adds what the
-// lab knows: the bodies that its servers may answer (--answers), and the queues of a wire.
+// Package load is what loads, and says how and within which limits; package loader adds what
+// the lab knows.
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"net/url"
 	"os"
 	"os/signal"
-	"runtime"
-	"runtime/debug"
 	"strconv"
-	"strings"
 	"syscall"
 
-	"github.com/line-rate/line-rate/lab/internal/answer"
+	"github.com/line-rate/line-rate/lab/internal/loader"
 	"github.com/line-rate/line-rate/lab/internal/program"
-	"github.com/line-rate/line-rate/lab/internal/shaper/queue"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
@@ -56,9 +50,7 @@ signal; 2 a setting was refused; 3 nothing listens there.
 `
 
 func main() {
-	// So Go's runtime can keep only one core busy; the load asks for more as it needs
-	// them.
-	runtime.GOMAXPROCS(1)
+	loader.Begin()
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
@@ -70,96 +62,15 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if status, over := http.Over(err, help); over {
 		return status
 	}
-	var hold func() error
 	if fromInput {
-		var rest io.Reader
-		if plan, rest, err = load.ReadPlan(stdin); err != nil {
-			http.Say("%v", err)
-			return program.Refused
-		}
-		hold = func() error {
-			if err := (load.Line{Held: true}).Write(stdout); err != nil {
-				return fmt.Errorf("standard output: %w", err)
-			}
-			return await(ctx, rest)
-		}
-	}
-	report, err := load.Run(ctx, plan, load.Options{
-		Each: func(s load.SlotReport) error {
-			if err := (load.Line{Slot: &s}).Write(stdout); err != nil {
-				return fmt.Errorf("standard output: %w", err)
-			}
-			return nil
-		},
-		Hold: hold, Bodies: bodies, Queue: open, Version: version(),
-	})
-	if err == nil {
-		err = load.Line{Summary: &report.Summary}.Write(stdout)
+		err = loader.Input(ctx, stdin, stdout)
+	} else {
+		err = loader.Carry(ctx, plan, nil, stdout)
 	}
 	if err != nil {
 		http.Say("%v", err)
-		if errors.Is(err, load.ErrNotReached) {
-			return program.NotReached
-		}
-		return program.Failure
 	}
-	return program.OK
-}
-
-// bodies are those that a server of the lab may answer.
-func bodies(t load.Target) (load.Bodies, error) {
-	u, err := url.Parse(t.URL)
-	if err != nil {
-		return nil, err
-	}
-	set, err := answer.Of(t.Answers, u.RequestURI())
-	if err != nil {
-		return nil, err
-	}
-	return set, nil
-}
-
-// A counted is a device's, with its counters as package load has them.
-type counted struct{ *queue.Queue }
-
-func (q counted) Read() (load.Passed, error) {
-	r, err := q.Queue.Read()
-	return load.Passed{Bytes: r.Bytes, Packets: r.Packets, Drops: r.Drops}, err
-}
-
-func open(device string) (load.Queue, error) {
-	q, err := queue.Open(device)
-	if err != nil {
-		return nil, err
-	}
-	return counted{q}, nil
-}
-
-// version says from which sources this program was built.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if s := program.StampOf(info); s.Sources != "" {
-			return s.Sources[:min(12, len(s.Sources))]
-		}
-	}
-	return "unknown"
-}
-
-// await waits for the word "end" or the end of the input.
-func await(ctx context.Context, input io.Reader) error {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		lines := bufio.NewScanner(input)
-		for lines.Scan() && strings.TrimSpace(lines.Text()) != "end" {
-		}
-	}()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return errors.New("ended by a signal while it waited to be ended")
-	}
+	return loader.Status(err)
 }
 
 // parse reads the flags. Every error is one line that names what is accepted.

@@ -18,7 +18,7 @@ const (
 	mostExample = 16 << 10 // bytes; the longest so far has 3 kB
 )
 
-// printedAt reports when an example was printed: lab compare says started_at, and make
+// printedAt reports when an example was printed: linerate compare says started_at, and make
 // bench-fleet date.
 func printedAt(data []byte) (when [2]string) {
 	var of struct {

@@ -1,4 +1,4 @@
-// Package contest measures, for lab compare, whether one HTTP server costs more than another:
+// Package contest measures, for linerate compare, whether one HTTP server costs more than another:
 // two builds of a program, or any programs that answer the same request. Package compare
 // says what the blocks tell.
 //

@@ -56,12 +56,12 @@ func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experime
 		levels.Levels = append(levels.Levels, id)
 		words := []string{"env", s.URL} // of a server that runs already; nothing is started
 		if s.URL == "" {
-			words = append([]string{"env", "--chdir", dir, s.program(dir)}, s.Command[1:]...)
+			words = append([]string{s.program(dir)}, s.Command[1:]...)
 			if i < len(looks) && looks[i].Chatty() {
 				words = append([]string{"sh", "-c", `exec "$@" >/dev/null 2>&1`, "sh"}, words...)
 			}
 		}
-		x.Servers[id] = &experiment.Server{Title: s.Name, Command: quote(words), Program: words[0]}
+		x.Servers[id] = &experiment.Server{Title: s.Name, Command: quote(words), Program: "env"}
 	}
 	x.Factors = []experiment.Factor{levels}
 	made, err := experiment.Make(x)

@@ -4,9 +4,8 @@ import "github.com/line-rate/line-rate/lab/load"
 
 // A Client is where the load generator runs.
 type Client struct {
-	Root string   // of the repository
+	Lab  []string // the command that starts this program anew: see run.Called
 	CPUs []int    // empty: wherever it is put
-	Hold []string // the call of the lab that holds a server: see leash.Hold
 }
 
 // target is a server as the generator is told of it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
@@ -79,7 +80,7 @@ func (o Options) look(ctx context.Context, s Server, c Client, dir string, port 
 	var on *started
 	if s.URL == "" {
 		began := time.Now()
-		if on, err = s.start(c.Hold, dir, port); err != nil {
+		if on, err = s.start(append(slices.Clone(c.Lab), run.HoldCall), dir, port); err != nil {
 			return l, err
 		}
 		defer func() {
@@ -108,7 +109,7 @@ func (o Options) look(ctx context.Context, s Server, c Client, dir string, port 
 		time.Sleep(20 * time.Millisecond) // a log may lag behind its answers
 		l.Lines = int(on.lines.Load() - before)
 	}
-	r, err := run.CarryOut(ctx, c.Root, c.CPUs, load.Plan{TimeoutS: answerWithin.Seconds(),
+	r, err := run.CarryOut(ctx, c.Lab, c.CPUs, load.Plan{TimeoutS: answerWithin.Seconds(),
 		Targets: []load.Target{o.target(s.Name, addr, nil)},
 		Slots:   []load.Slot{{Seconds: pilot.Seconds()}, {Seconds: pilot.Seconds(), Counts: true}}})
 	if err != nil {

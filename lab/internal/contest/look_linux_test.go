@@ -19,18 +19,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/journal"
-	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// The tests' servers are this program itself, called as "serve HOW ADDR", and so is
-// what holds them.
+// The tests' servers are this program itself, called as "serve HOW ADDR", and so are
+// what holds them and what loads them.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "hold" {
-		os.Exit(leash.Hold(os.Args[2:], os.Stdin, os.Stderr))
+	if status, is := run.Called(os.Args[1:]); is {
+		os.Exit(status)
 	}
 	if len(os.Args) == 4 && os.Args[1] == "serve" {
 		if err := serve(os.Args[2], os.Args[3]); err != nil {
@@ -114,18 +112,7 @@ func testServer(t *testing.T, name, how string) Server {
 	return Server{Name: name, Command: []string{self, "serve", how, "{addr}"}}
 }
 
-// client is the lab's own, as make build puts it.
-func client(t *testing.T) Client {
-	t.Helper()
-	root, err := filepath.Abs("../../..")
-	if err == nil {
-		_, err = os.Stat(filepath.Join(root, ".tools", "bin", "http_load"))
-	}
-	if err != nil {
-		t.Fatal("make build comes first: ", err)
-	}
-	return Client{Root: root, Hold: []string{os.Args[0], "hold"}}
-}
+var client = Client{Lab: []string{os.Args[0]}}
 
 func look(t *testing.T, change func(*Options), servers ...Server) ([]Look, []string, error) {
 	t.Helper()
@@ -137,7 +124,7 @@ func look(t *testing.T, change func(*Options), servers ...Server) ([]Look, []str
 	if err != nil {
 		t.Fatal(err)
 	}
-	looks, notes, err := LookAt(context.Background(), o, client(t), t.TempDir(), port)
+	looks, notes, err := LookAt(context.Background(), o, client, t.TempDir(), port)
 	if left := telemetry.Descendants(os.Getpid())[1:]; len(left) > 0 {
 		t.Errorf("processes %v were left behind", left)
 	}
@@ -246,7 +233,7 @@ func TestServersThatRunAreMeasuredFromOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := run.Do(t.Context(), run.Plan{Root: journal.Root(client(t).Root), Experiment: x, Seed: 3, Port: 1,
+	made, err := run.Do(t.Context(), run.Plan{Dir: "/", Scratch: t.TempDir(), Lab: client.Lab, Experiment: x, Seed: 3, Port: 1,
 		Host: &host.Profile{ID: "a"}, Path: o.Path, Running: o.Addresses(), Budget: o.Budget,
 		Split: cores.Split{Client: []int{0}}}, quiet{})
 	if err != nil {

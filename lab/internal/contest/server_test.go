@@ -64,9 +64,9 @@ func TestServersAreRefusedWithAWayOut(t *testing.T) {
 }
 
 func TestACommandLineCanBeTypedAgain(t *testing.T) {
-	words := []string{"lab", "compare", "--url", "/a?b=1", "old=./s --port {port}", "it's"}
+	words := []string{"linerate", "compare", "--url", "/a?b=1", "old=./s --port {port}", "it's"}
 	got := Shell(words)
-	if want := `lab compare --url '/a?b=1' 'old=./s --port {port}' 'it'\''s'`; got != want {
+	if want := `linerate compare --url '/a?b=1' 'old=./s --port {port}' 'it'\''s'`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -232,8 +232,8 @@ func TestWhatAServerPrintsForEachRequestGoesNowhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"env --chdir /a dir /bin/true 8083",
-		`sh -c exec "$@" >/dev/null 2>&1 sh env --chdir /a dir /bin/true 8084`} {
+	for i, want := range []string{"/bin/true 8083",
+		`sh -c exec "$@" >/dev/null 2>&1 sh /bin/true 8084`} {
 		words, _ := x.Server(x.Conditions()[i]).Line(experiment.Place{Host: loopback, Port: strconv.Itoa(8083 + i)}, nil)
 		if got := strings.Join(words, " "); got != want {
 			t.Errorf("%s, want %s", got, want)

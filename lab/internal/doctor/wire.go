@@ -17,7 +17,7 @@ import (
 func (m Machine) wires() []Finding {
 	wire := Finding{Level: Good, About: "wire",
 		Seen: "a shaped wire between two namespaces can be made (ip, tc with tbf, nsenter)"}
-	link, err := topology.Up(m.Wire, m.Root, filepath.Join("lab", "scripts", "wire.sh"), false)
+	link, err := topology.Up(m.Wire, m.Root, []string{filepath.Join("lab", "scripts", "wire.sh")}, false)
 	if err == nil {
 		link.Down()
 		return []Finding{m.namespaces(true), wire}

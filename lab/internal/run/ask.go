@@ -51,7 +51,9 @@ func (l load) given(ctx context.Context) ([]probe.Given, error) {
 func (l load) called(ctx context.Context, into any, call ...string) error {
 	var out bytes.Buffer
 	argv := slices.Concat(l.lab, call)
-	if len(l.split.Client) > 0 {
+	if l.alone {
+		argv = l.on(l.split.Client, argv...)
+	} else if len(l.split.Client) > 0 {
 		argv = append([]string{"taskset", "--cpu-list", cores.Format(l.split.Client)}, argv...)
 	}
 	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(argv), Stdout: &out})
@@ -65,7 +67,8 @@ func (l load) called(ctx context.Context, into any, call ...string) error {
 	case <-proc.Done():
 	}
 	if proc.Err() != nil {
-		return errors.New(strings.TrimPrefix(proc.LastLine(), "lab: "))
+		_, why, _ := strings.Cut(proc.LastLine(), ": ") // behind the program's name
+		return errors.New(why)
 	}
 	if err := json.Unmarshal(out.Bytes(), into); err != nil {
 		return fmt.Errorf("what %s printed cannot be read: %w", call[0], err)

@@ -22,6 +22,8 @@ import (
 // that follows from the condition's settings.
 type load struct {
 	dir         string
+	scratch     string // for files that last only a while
+	alone       bool   // whether there are no scripts, and the lab starts everything itself
 	addr        string // where the server listens
 	port        int
 	link        *topology.Link
@@ -60,9 +62,9 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 	x := p.Experiment
 	server := x.Server(s)
 	l := load{
-		dir: string(p.Root), found: p.found, link: link, split: p.Split, lineRate: p.topology().LineRateBps, lab: p.Lab,
-		clock: p.clock,
-		addr:  link.Host + ":" + strconv.Itoa(port), port: port, serves: server, generator: experiment.Generator(s),
+		dir: p.dir(), scratch: cmp.Or(p.Scratch, p.dir()), alone: p.outside(), lab: p.Lab, clock: p.clock,
+		found: p.found, link: link, split: p.Split, lineRate: p.topology().LineRateBps,
+		addr: link.Host + ":" + strconv.Itoa(port), port: port, serves: server, generator: experiment.Generator(s),
 		connections: s.Whole(setting.Connections, 0), pipelining: s.Whole(setting.Pipelining, 1),
 		rate: float64(s.Whole(setting.Rate, 0)), threads: s.Whole(setting.ClientWorkers, 0),
 		slot: seconds(x.Block.SlotS), rounds: x.Block.Rounds, warmup: seconds(x.Block.WarmupS),
@@ -105,6 +107,9 @@ func (l load) serverLine(s setting.Levels) []string {
 		s = offered(s)
 	}
 	words, env := l.serves.Line(l.at, s)
+	if l.alone {
+		return l.on(l.split.Server, words...)
+	}
 	argv := []string{scriptPath("server.sh")}
 	for _, one := range env {
 		argv = append(argv, "--env", one)

@@ -79,7 +79,7 @@ func (g *group) gauge(ctx context.Context, i int) (float64, error) {
 		close(begun)
 		select {
 		case <-time.After(after):
-			gauge, err := receive.Of(within, l.dir, g.servers[i].processes(), gaugeFor)
+			gauge, err := receive.Of(within, l.scratch, g.servers[i].processes(), gaugeFor)
 			done <- came{gauge, err}
 		case <-within.Done():
 		}

@@ -47,7 +47,9 @@ func (p Plan) Ready() error {
 			if slices.Contains(seen, side.name) {
 				continue
 			}
-			seen = append(seen, side.name)
+			if seen = append(seen, side.name); l.alone {
+				continue // its caller has looked at each server
+			}
 			if err := starts(l.dir, side.argv); err != nil {
 				return fmt.Errorf("the %s cannot be started: %w", side.what, err)
 			}

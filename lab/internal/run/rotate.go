@@ -136,15 +136,18 @@ func (g *group) rotating(p httpload.Plan) client {
 	if err := p.Write(&input); err != nil {
 		panic(err) // a struct of plain fields always encodes
 	}
-	argv := l.onCores([]string{scriptPath("trial.sh"), "--generator", l.generator, "--plan", "-"})
+	argv := l.carrier()
+	if !l.alone {
+		argv = l.onCores([]string{scriptPath("trial.sh"), "--generator", l.generator, "--plan", "-"})
+	}
 	return client{dir: l.dir, link: l.link, argv: argv, input: input.Bytes(),
 		limit: lasts(p) + time.Duration(len(p.Slots))*longestFill/4 + time.Duration(2*len(p.Targets))*longestFill + l.grace}
 }
 
-// CarryOut has the lab's own generator carry out a plan, on some cores or wherever it is
-// put, with servers that no run has started. root is that of the repository.
-func CarryOut(ctx context.Context, root string, cpus []int, p httpload.Plan) (*httpload.Report, error) {
-	g := group{loads: []load{{dir: root, generator: setting.HTTPLoad, link: &topology.Link{}, grace: grace,
+// CarryOut has a program that knows Called carry out a plan, on some cores or wherever it is
+// put, with servers that no run has started.
+func CarryOut(ctx context.Context, lab []string, cpus []int, p httpload.Plan) (*httpload.Report, error) {
+	g := group{loads: []load{{lab: lab, alone: true, generator: setting.HTTPLoad, link: &topology.Link{}, grace: grace,
 		split: cores.Split{Client: cpus}}}}
 	printed, faults, err := g.rotating(p).drive(ctx, nil)
 	if err != nil {

@@ -35,6 +35,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,18 +53,24 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/topology"
+	"github.com/line-rate/line-rate/lab/scripts"
 )
 
 // A Plan describes a run to be made.
 type Plan struct {
-	Root       journal.Root
+	// Root is the journal's: its scripts start servers and clients, and commands start from
+	// there. A run outside of any journal has Dir instead, from where Lab starts them, and
+	// Scratch, where what has to lie in a file for a while lies.
+	Root         journal.Root
+	Dir, Scratch string
+
 	Experiment *experiment.Experiment
 	Seed       uint64
 	Port       int // of the first server of a block; the others use the ports above
 	Split      cores.Split
 	Host       *host.Profile
-	// Lab is the command that starts the lab itself, to read a wire's counters
-	// from inside its namespaces.
+	// Lab is the command that starts the program itself, which passes its arguments to
+	// Called and knows ask-server.
 	Lab []string
 	// Clients load the servers from other hosts; nil: this host loads them too.
 	// Servers then listen on Address, where the clients reach this host.
@@ -174,8 +181,11 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 // file is the results file before the first block.
 func (p Plan) file() *results.File {
 	x := p.Experiment
-	tools := host.Tools(string(p.Root))
-	commit, dirty := host.Commit(string(p.Root))
+	tools, commit, dirty := map[string]string{setting.HTTPLoad: setting.HTTPLoadVersion}, host.UnknownCommit, true
+	if !p.outside() {
+		tools = host.Tools(string(p.Root))
+		commit, dirty = host.Commit(string(p.Root))
+	}
 	f := &results.File{
 		SchemaVersion: results.Version, Experiment: x.Name,
 		Hosts:    results.Hosts{Server: p.Host.ID, Client: p.Host.ID},
@@ -222,6 +232,12 @@ func (p Plan) conditions(f *results.File, link *topology.Link) {
 	}
 }
 
+// outside reports whether the run belongs to no journal.
+func (p Plan) outside() bool { return p.Dir != "" }
+
+// dir is where commands start.
+func (p Plan) dir() string { return cmp.Or(string(p.Root), p.Dir) }
+
 func (p Plan) budget() time.Duration {
 	if p.Budget > 0 {
 		return p.Budget
@@ -249,7 +265,11 @@ func (p Plan) up() (*topology.Link, error) {
 	if p.Clients != nil {
 		return topology.Fleet(p.Address, p.device()), nil
 	}
-	return topology.Up(x.Topology, string(p.Root), scriptPath("wire.sh"), turns)
+	script := []string{scriptPath("wire.sh")}
+	if p.outside() {
+		script = []string{"bash", "-c", scripts.Wire, "wire.sh"}
+	}
+	return topology.Up(x.Topology, p.dir(), script, turns)
 }
 
 // Time to start and stop the servers of a group and a client, with the

@@ -154,9 +154,6 @@ func (l load) start(ctx context.Context) (*server, error) {
 	return s, nil
 }
 
-// HoldCall is the lab's call that holds a server: see leash.Hold.
-const HoldCall = "hold-server"
-
 // held is the server's command line with the holder before it. Without a lab to
 // call, as in tests, there is none.
 func (l load) held() (argv []string, held bool) {

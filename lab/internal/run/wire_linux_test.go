@@ -87,7 +87,7 @@ func TestAWireThatIsGone(t *testing.T) {
 	needsWire(t)
 	p := newPlace(t)
 	x := design{topology: shaped, block: longBlock.block}.parse(t)
-	wire, err := topology.Up(x.Topology, p.root, scriptPath("wire.sh"), false)
+	wire, err := topology.Up(x.Topology, p.root, []string{scriptPath("wire.sh")}, false)
 	if err != nil {
 		t.Skip(err)
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,6 +35,46 @@ func TestLocksOfTwoDirectoriesAreApart(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer release()
+	}
+}
+
+func TestAComparisonAndARunExcludeEachOther(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	dir, release, err := LockMachine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "perf-1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Lock(t.TempDir()); err == nil || !strings.Contains(err.Error(), "linerate is measuring on this machine") {
+		t.Errorf("a run beside a comparison: %v", err)
+	}
+	if _, _, err := LockMachine(); err == nil || !strings.Contains(err.Error(), "another linerate") {
+		t.Errorf("a comparison beside another: %v", err)
+	}
+	release()
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 || filepath.Base(left[0]) != "lock" {
+		t.Errorf("after it there is %q", left)
+	}
+	release, err = Lock(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if _, _, err := LockMachine(); err == nil || !strings.Contains(err.Error(), "a run of the lab") {
+		t.Errorf("a comparison beside a run: %v", err)
+	}
+}
+
+func TestADirectoryOfOthersHoldsNoLock(t *testing.T) {
+	at := t.TempDir()
+	t.Setenv("XDG_RUNTIME_DIR", at)
+	if err := os.Symlink(t.TempDir(), filepath.Join(at, "linerate")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := LockMachine(); err == nil || !strings.Contains(err.Error(), "not a directory of this user alone") {
+		t.Error(err)
 	}
 }
 

@@ -8,7 +8,7 @@ package topology
 import (
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,14 +36,17 @@ type Link struct {
 	lifeln     *os.File // closing it ends the wire
 }
 
-// Up makes the topology. dir is the repository's root, and script the path of
+// wire is the script's name in messages.
+const wire = "wire.sh"
+
+// Up makes the topology. dir is where commands start, and script the words that call
 // wire.sh from there. With asRoot the wire is made as root without a user
 // namespace: only then can some of its settings be changed.
-func Up(t experiment.Topology, dir, script string, asRoot bool) (*Link, error) {
+func Up(t experiment.Topology, dir string, script []string, asRoot bool) (*Link, error) {
 	if t.Kind == "loopback" {
 		return &Link{Host: "127.0.0.1"}, nil
 	}
-	argv := []string{script, "up"}
+	argv := append(slices.Clone(script), "up")
 	if asRoot {
 		argv = append(argv, "--as-root")
 	}
@@ -73,15 +76,15 @@ func Up(t experiment.Topology, dir, script string, asRoot bool) (*Link, error) {
 		return nil, refusal(holder)
 	case <-time.After(10 * time.Second):
 		l.Down()
-		return nil, fmt.Errorf("%s was not ready after ten seconds: %s", filepath.Base(script), holder.LastLine())
+		return nil, fmt.Errorf("%s was not ready after ten seconds: %s", wire, holder.LastLine())
 	}
 	l.Host, l.NetDevice, l.PeerDevice = said["server_addr"], said["server_dev"], said["client_dev"]
 	if l.NetPID, err = strconv.Atoi(said["server_pid"]); err != nil {
 		l.Down()
-		return nil, fmt.Errorf("%s gave no server_pid", filepath.Base(script))
+		return nil, fmt.Errorf("%s gave no server_pid", wire)
 	}
-	l.wrap[0] = []string{script, "in", "server", said["server_pid"], "--"}
-	l.wrap[1] = []string{script, "in", "client", said["client_pid"], "--"}
+	l.wrap[0] = slices.Concat(script, []string{"in", "server", said["server_pid"], "--"})
+	l.wrap[1] = slices.Concat(script, []string{"in", "client", said["client_pid"], "--"})
 	return l, nil
 }
 
@@ -96,7 +99,7 @@ const (
 )
 
 func refusal(p *leash.Proc) error {
-	why := strings.TrimPrefix(p.LastLine(), "wire.sh: ")
+	why := strings.TrimPrefix(p.LastLine(), wire+": ")
 	if c := p.ExitCode(); c == toolMissing || c == noNamespaces {
 		return Unavailable{why}
 	}

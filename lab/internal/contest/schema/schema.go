@@ -1,4 +1,4 @@
-// Package schema has the published schema of what lab compare --json prints. It is apart from
+// Package schema has the published schema of what linerate compare --json prints. It is apart from
 // package contest, since what writes the schema needs nothing that measures.
 package schema
 

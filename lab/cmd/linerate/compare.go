@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/contest"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/session"
@@ -45,9 +45,9 @@ type compareCall struct {
 
 func (compareCall) Help() string {
 	return `Tells whether one server costs more CPU a request than another: two builds of yours, or
-any two programs that answer the same request. Nothing is added to the journal.
+any two programs that answer the same request.
 
-  lab compare --url /path 'old=./server-old --port {port}' 'new=./server-new --port {port}'
+  linerate compare --url /path 'old=./server-old --port {port}' 'new=./server-new --port {port}'
 
 A command starts here, in this directory, without a shell. {port}, {host} and {addr}, which
 is both, are filled in. Your environment is not inherited: a server gets little but PATH.
@@ -92,11 +92,11 @@ func (c *compareCall) options() (o contest.Options, err error) {
 func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
 	o, err := c.options()
 	if err != nil {
-		return exitFailed, err
+		return cli.Failed, err
 	}
 	s, err := newComparison(o, c)
 	if err != nil {
-		return exitFailed, err
+		return cli.Failed, err
 	}
 	defer s.release()
 	made, err := s.measure(ctx)
@@ -107,14 +107,14 @@ func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
 		err = errors.New(o.Named(err.Error()))
 	}
 	if made == nil {
-		return exitFailed, err
+		return cli.Failed, err
 	}
 	made.Typed = typed(os.Args)
 	if failed := printed(out, made, c.JSON); err == nil {
 		err = failed
 	}
 	if err != nil {
-		return exitFailed, err
+		return cli.Failed, err
 	}
 	return made.Exit, nil
 }
@@ -136,7 +136,7 @@ func printed(out io.Writer, made *compare.Outcome, asJSON bool) error {
 }
 
 // typed is the command line for a shell, without --json and without the path of
-// the lab itself.
+// linerate itself.
 func typed(args []string) string {
 	words := []string{filepath.Base(args[0])}
 	for _, a := range args[1:] {
@@ -150,8 +150,8 @@ func typed(args []string) string {
 // A comparison has this machine while it is reserved for it.
 type comparison struct {
 	contest.Options
-	root    journal.Root
 	dir     string // where the caller stands
+	scratch string
 	self    string
 	split   cores.Split
 	port    int
@@ -164,16 +164,13 @@ type comparison struct {
 
 func newComparison(o contest.Options, c *compareCall) (s *comparison, err error) {
 	if runtime.GOOS != "linux" {
-		return nil, errors.New("the lab measures on Linux only: it reads /proc and pins cores")
+		return nil, errors.New("linerate measures on Linux only: it reads /proc and pins cores")
 	}
 	s = &comparison{Options: o, port: c.Port, seed: c.Seed, line: terminal.NewLine(os.Stderr)}
 	if s.dir, err = os.Getwd(); err != nil {
 		return nil, err
 	}
 	if s.self, err = os.Executable(); err != nil {
-		return nil, err
-	}
-	if s.root, err = beside(s.dir, s.self); err != nil {
 		return nil, err
 	}
 	if s.machine, err = host.Probe("/"); err != nil {
@@ -198,7 +195,7 @@ func newComparison(o contest.Options, c *compareCall) (s *comparison, err error)
 			return nil, err
 		}
 	}
-	if s.release, err = session.Lock(s.root.Scratch()); err != nil {
+	if s.scratch, s.release, err = session.LockMachine(); err != nil {
 		return nil, err
 	}
 	if err = session.RestoreSettings(true, s.line.Say); err != nil {
@@ -208,29 +205,11 @@ func newComparison(o contest.Options, c *compareCall) (s *comparison, err error)
 	return s, nil
 }
 
-// beside is the clone of the journal that has the lab's scripts and its load
-// generator: the one that the caller stands in, or the one that the lab was built
-// in, since servers to compare lie elsewhere.
-func beside(dir, self string) (journal.Root, error) {
-	if root, err := journal.Find(dir); err == nil {
-		return root, nil
-	}
-	if whole, err := filepath.EvalSymlinks(self); err == nil {
-		self = whole
-	}
-	root, err := journal.Find(filepath.Dir(self))
-	if err != nil {
-		return "", errors.New("the lab's scripts and its load generator are not beside it; call .tools/bin/lab where make " +
-			"build put it, in the clone")
-	}
-	return root, nil
-}
-
 // measure looks at the servers and compares them until the answer is known.
 func (s *comparison) measure(ctx context.Context) (*compare.Outcome, error) {
 	began := time.Now()
 	_, on := s.split.On()
-	client := contest.Client{Root: string(s.root), CPUs: on, Hold: []string{s.self, run.HoldCall}}
+	client := contest.Client{Lab: []string{s.self}, CPUs: on}
 	s.line.Say("looking at %s", words.Count(len(s.Servers), "server"))
 	looks, notes, err := contest.LookAt(ctx, s.Options, client, s.dir, s.port)
 	if err != nil {
@@ -254,7 +233,7 @@ func (s *comparison) measure(ctx context.Context) (*compare.Outcome, error) {
 		return contest.Assess(s.Options, x, &s.machine.Profile, f, time.Since(began).Seconds())
 	}
 	watch.assess = assess
-	p := run.Plan{Root: s.root, Experiment: x, Seed: s.seed, Port: s.port, Split: s.split, Host: &s.machine.Profile,
+	p := run.Plan{Dir: s.dir, Scratch: s.scratch, Experiment: x, Seed: s.seed, Port: s.port, Split: s.split, Host: &s.machine.Profile,
 		Lab: []string{s.self}, Path: s.Path, Running: s.Addresses(), Persistent: true, Budget: left,
 		AnswersMayDiffer: s.Different,
 		Decided:          func(f *results.File) bool { return assess(f).Settled() }}

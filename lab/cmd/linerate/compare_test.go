@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/cli"
 )
 
 func TestAComparisonThatCannotBeMadeIsRefusedInOneLine(t *testing.T) {
@@ -31,7 +32,7 @@ func TestAComparisonThatCannotBeMadeIsRefusedInOneLine(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		status := command(context.Background(), append([]string{"compare"}, c.args...), &out, &errs)
-		if status != exitFailed || !strings.Contains(errs.String(), c.says) || strings.Count(errs.String(), "\n") != 1 ||
+		if status != cli.Failed || !strings.Contains(errs.String(), c.says) || strings.Count(errs.String(), "\n") != 1 ||
 			out.Len() > 0 {
 			t.Errorf("%q: exit %d, %q, want %q", c.args, status, errs.String(), c.says)
 		}
@@ -40,7 +41,7 @@ func TestAComparisonThatCannotBeMadeIsRefusedInOneLine(t *testing.T) {
 
 func TestTheHelpOfACompareListsItsExitStatuses(t *testing.T) {
 	var out, errs bytes.Buffer
-	if status := command(context.Background(), []string{"compare", "--help"}, &out, &errs); status != exitHeld {
+	if status := command(context.Background(), []string{"compare", "--help"}, &out, &errs); status != 0 {
 		t.Fatal(status, errs.String())
 	}
 	for _, want := range []string{"0  decided", "1  not decided", "2  the trials cannot", "3  the call was wrong",
@@ -50,14 +51,14 @@ func TestTheHelpOfACompareListsItsExitStatuses(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
-	if compare.ExitUndecided != exitNotHeld || compare.ExitInvalid != exitInvalid || compare.ExitAbove <= exitFailed {
-		t.Error("the statuses of a comparison mean something else than those of other commands")
+	if compare.ExitUndecided != 1 || compare.ExitInvalid != 2 || compare.ExitAbove <= cli.Failed {
+		t.Error("the statuses of a comparison are not those that its help lists")
 	}
 }
 
 func TestWhatWasTypedIsKeptWithoutTheFlagForPrograms(t *testing.T) {
-	got := typed([]string{".tools/bin/lab", "compare", "--json", "--url", "/", "a=./a --port {port}"})
-	if want := "lab compare --url / 'a=./a --port {port}'"; got != want {
+	got := typed([]string{".tools/bin/linerate", "compare", "--json", "--url", "/", "a=./a --port {port}"})
+	if want := "linerate compare --url / 'a=./a --port {port}'"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

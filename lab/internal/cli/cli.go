@@ -1,0 +1,191 @@
+// Package cli reads the command lines of the programs that have commands, by kong, and prints their
+// refusals: each is one line that says what is wrong and which help tells how to write it.
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"reflect"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+)
+
+// A Program is one with commands.
+type Program struct {
+	Name, Description string
+	Commands          any // a pointer to a struct, as kong has it
+	// Bounds refuses a flag's value that no call can have; nil: each that kong takes may be had.
+	Bounds func(*kong.Flag) error
+	// Hints are said in place of kong's own words; %s is the command's name.
+	Hints map[string]string
+}
+
+// Failed is the exit status for a wrong call, and for what could not be done.
+const Failed = 3
+
+// Run reads the arguments and calls do with the command that they select. It returns the exit
+// status.
+func (p Program) Run(args []string, out, errs io.Writer, do func(command any) (int, error)) int {
+	call, err := p.read(args, out)
+	if err == nil && call == nil {
+		return 0 // help was asked for and printed
+	}
+	status := Failed
+	if err == nil {
+		status, err = do(call.Selected().Target.Addr().Interface())
+	}
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		_ = call.PrintUsage(false)
+		return 0
+	case err != nil:
+		fmt.Fprintf(errs, "%s: %s\n", p.Name, strict.Lines(err.Error()))
+		return Failed
+	}
+	return status
+}
+
+func (p Program) parser(options ...kong.Option) *kong.Kong {
+	return kong.Must(p.Commands, append(options, kong.Name(p.Name), kong.Description(p.Description),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoAppDescFormat: true}),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(length)))...)
+}
+
+// read parses the arguments, or prints the help that is asked for and returns nil.
+func (p Program) read(args []string, out io.Writer) (*kong.Context, error) {
+	switch {
+	case len(args) == 0:
+		args = []string{"--help"}
+	case args[0] == "help":
+		args = append(args[1:], "--help")
+	case strings.TrimLeft(args[0], "-") == "version":
+		_, err := fmt.Fprintln(out, p.builtFrom())
+		return nil, err
+	}
+	var words []string
+	for i, arg := range args {
+		switch last := len(words) - 1; {
+		case len(arg) > longestArgument:
+			return nil, fmt.Errorf("argument %d has %d characters, and none may have more than %d: %s", i+1, len(arg),
+				longestArgument, strict.Visible(arg, 60))
+		case last >= 0 && isFlag(words[last]) && negative.MatchString(arg):
+			words[last] += "=" + arg // so that what the flag takes is said, not how to write what it refuses
+		case len(arg) > 2 && arg[0] == '-' && arg[1] >= 'a' && arg[1] <= 'z':
+			words = append(words, "-"+arg) // one dash works where two are usual, as with Go's own flags
+		default:
+			words = append(words, arg)
+		}
+	}
+	helped := false
+	call, err := p.parser(kong.Writers(out, io.Discard), kong.Exit(func(int) { helped = true })).Parse(words)
+	if helped {
+		return nil, nil
+	}
+	if wrong, ok := errors.AsType[*kong.ParseError](err); ok {
+		return nil, p.refusal(wrong)
+	}
+	for _, step := range call.Path {
+		if step.Flag != nil {
+			f := step.Flag
+			if f.Target.Kind() == reflect.String && f.Target.String() == "" {
+				return nil, fmt.Errorf("--%s is given and empty; give a value, or leave it out", f.Name)
+			}
+			if f.Name == "budget" && (f.Target.Int() < int64(time.Second) || f.Target.Int() > int64(24*time.Hour)) {
+				return nil, fmt.Errorf("--budget %v: use 1s to 24h", f.Target)
+			}
+			if err := Within(f, "port", 1, 65535); err != nil {
+				return nil, err
+			}
+			if p.Bounds != nil {
+				if err := p.Bounds(f); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return call, nil
+}
+
+// Within refuses a flag of this name whose number is out of bounds.
+func Within(f *kong.Flag, name string, least, most int64) error {
+	if f.Name == name && (f.Target.Int() < least || f.Target.Int() > most) {
+		return fmt.Errorf("--%s %d: use %d to %d", f.Name, f.Target.Int(), least, most)
+	}
+	return nil
+}
+
+// longestArgument is more than any argument needs: a server's command, for instance.
+const longestArgument = 8000
+
+var negative = regexp.MustCompile(`^-[0-9][^ ]*$`)
+
+// isFlag reports whether a word is a flag without its value.
+func isFlag(word string) bool {
+	return len(word) > 3 && strings.HasPrefix(word, "--") && word[2] >= 'a' && word[2] <= 'z' &&
+		!strings.Contains(word, "=")
+}
+
+// builtFrom says what this program was built from.
+func (p Program) builtFrom() string {
+	words := []string{p.Name + ", built from"}
+	info, ok := debug.ReadBuildInfo()
+	switch of := program.StampOf(info); {
+	case !ok || of.Sources == "":
+		words = append(words, "sources that it does not name (make build has it name them)")
+	default:
+		words = append(words, "commit", cmp.Or(of.Commit, "unknown"))
+		if of.Modified {
+			words = append(words, "with changes")
+		}
+		words = append(words, "sources", of.Sources)
+	}
+	return strings.Join(append(words, "by", runtime.Version()), " ")
+}
+
+// refusal says in one line what is wrong with a call, and which help tells how to write
+// it.
+func (p Program) refusal(wrong *kong.ParseError) error {
+	help, says := p.Name+" help", strings.Replace(wrong.Error(), `but got "EOL" (<EOL>)`, "but nothing follows", 1)
+	switch of := wrong.Context.Selected(); {
+	case of == nil:
+		if rest, ok := strings.CutPrefix(says, "unexpected argument "); ok {
+			word, guess, _ := strings.Cut(rest, ",")
+			says = strings.TrimSuffix(fmt.Sprintf("no command %q,%s", word, guess), ",")
+		}
+	case p.Hints[says] != "":
+		return fmt.Errorf(p.Hints[says], of.Name)
+	default:
+		for at := of; at.Parent != nil; at = at.Parent {
+			help = strings.Replace(help, p.Name+" help", p.Name+" help "+at.Name, 1)
+		}
+	}
+	if strings.HasSuffix(says, "?") {
+		return fmt.Errorf("%s (see %s)", says, help)
+	}
+	return fmt.Errorf("%s; see %s", says, help)
+}
+
+// length parses a duration with its unit.
+func length(call *kong.DecodeContext, to reflect.Value) error {
+	var text string
+	if err := call.Scan.PopValueInto("time", &text); err != nil {
+		return err
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("%q: write it with its unit, as 90s or 20m", text)
+	}
+	to.SetInt(int64(d))
+	return nil
+}

@@ -1,0 +1,137 @@
+// Package loader carries out plans of load in a process of their own: http_load in the journal's
+// runs, and linerate, started anew as itself. It adds to package load what the lab knows: the
+// bodies that its servers may answer, and the queues of a wire.
+package loader
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/answer"
+	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/internal/shaper/queue"
+	"github.com/line-rate/line-rate/lab/load"
+)
+
+// Begin prepares the process. Go's runtime can then keep only one core busy; the load asks for
+// more as it needs them.
+func Begin() { runtime.GOMAXPROCS(1) }
+
+// refusal is a plan that cannot be read.
+type refusal struct{ error }
+
+// Status is the exit status of the process: see package program.
+func Status(err error) int {
+	switch {
+	case err == nil:
+		return program.OK
+	case errors.As(err, new(refusal)):
+		return program.Refused
+	case errors.Is(err, load.ErrNotReached):
+		return program.NotReached
+	}
+	return program.Failure
+}
+
+// Input carries out the plan on an input, as JSON. At its end it keeps the connections until the
+// word "end" or the end of the input.
+func Input(ctx context.Context, in io.Reader, out io.Writer) error {
+	plan, rest, err := load.ReadPlan(in)
+	if err != nil {
+		return refusal{err}
+	}
+	return Carry(ctx, plan, func() error {
+		if err := write(out, load.Line{Held: true}); err != nil {
+			return err
+		}
+		return await(ctx, rest)
+	}, out)
+}
+
+// Carry carries out a plan, and writes a line of JSON for each slot, then a summary. hold is called
+// while its connections are still open; nil: they are closed at once.
+func Carry(ctx context.Context, plan *load.Plan, hold func() error, out io.Writer) error {
+	report, err := load.Run(ctx, plan, Options(load.Options{
+		Each: func(s load.SlotReport) error { return write(out, load.Line{Slot: &s}) }, Hold: hold,
+	}))
+	if err == nil {
+		err = load.Line{Summary: &report.Summary}.Write(out)
+	}
+	return err
+}
+
+// Options adds to some what the lab knows.
+func Options(o load.Options) load.Options {
+	o.Bodies, o.Queue, o.Version = bodies, open, version()
+	return o
+}
+
+func write(out io.Writer, l load.Line) error {
+	if err := l.Write(out); err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	return nil
+}
+
+// bodies are those that a server of the lab may answer.
+func bodies(t load.Target) (load.Bodies, error) {
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return nil, err
+	}
+	set, err := answer.Of(t.Answers, u.RequestURI())
+	if err != nil {
+		return nil, err
+	}
+	return set, nil
+}
+
+// A counted is a device's, with its counters as package load has them.
+type counted struct{ *queue.Queue }
+
+func (q counted) Read() (load.Passed, error) {
+	r, err := q.Queue.Read()
+	return load.Passed{Bytes: r.Bytes, Packets: r.Packets, Drops: r.Drops}, err
+}
+
+func open(device string) (load.Queue, error) {
+	q, err := queue.Open(device)
+	if err != nil {
+		return nil, err
+	}
+	return counted{q}, nil
+}
+
+// version says from which sources this program was built.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if s := program.StampOf(info); s.Sources != "" {
+			return s.Sources[:min(12, len(s.Sources))]
+		}
+	}
+	return "unknown"
+}
+
+// await waits for the word "end" or the end of the input.
+func await(ctx context.Context, input io.Reader) error {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		lines := bufio.NewScanner(input)
+		for lines.Scan() && strings.TrimSpace(lines.Text()) != "end" {
+		}
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return errors.New("ended by a signal while it waited to be ended")
+	}
+}

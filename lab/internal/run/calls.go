@@ -1,0 +1,85 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/loader"
+)
+
+// Calls with which the program that makes a run starts itself anew.
+const (
+	HoldCall = "hold-server" // COMMAND…: see leash.Hold
+	loadCall = "carry-out"   // carries out the plan on its input: see loader.Input
+	pinCall  = "on-cpus"     // LIST COMMAND…: puts the command on some cores
+)
+
+// Called carries out such a call; false for any other. The words behind it may be another
+// program's, so main asks here before it reads any.
+func Called(args []string) (status int, is bool) {
+	switch {
+	case len(args) > 1 && args[0] == HoldCall:
+		return leash.Hold(args[1:], os.Stdin, os.Stderr), true
+	case len(args) == 1 && args[0] == loadCall:
+		loader.Begin()
+		ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+		defer cancel()
+		err := loader.Input(ctx, os.Stdin, os.Stdout)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		return loader.Status(err), true
+	case len(args) > 2 && args[0] == pinCall:
+		fmt.Fprintln(os.Stderr, pinned(args[1], args[2:]))
+		return notFound, true
+	}
+	return 0, false
+}
+
+// notFound is a shell's exit status for a command that cannot be started.
+const notFound = 127
+
+// pinned becomes a command on some cores. It returns only where that fails.
+func pinned(list string, argv []string) error {
+	cpus, err := cores.Parse(list)
+	if err != nil {
+		return err
+	}
+	path, err := exec.LookPath(argv[0])
+	if err != nil && !errors.Is(err, exec.ErrDot) {
+		return err
+	}
+	var set unix.CPUSet
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	runtime.LockOSThread() // the kernel goes on with this thread alone
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return fmt.Errorf("CPU %s: %w", list, err)
+	}
+	return syscall.Exec(path, argv, os.Environ())
+}
+
+// on puts a command of the lab's own on some cores, where there is no script to do it.
+func (l load) on(cpus []int, argv ...string) []string {
+	if len(cpus) == 0 {
+		return argv
+	}
+	return slices.Concat(l.lab, []string{pinCall, cores.Format(cpus)}, argv)
+}
+
+// carrier is the call of a program's own load generator, on some cores or wherever it is put.
+func (l load) carrier() []string {
+	return l.on(l.split.Client, slices.Concat(l.lab, []string{loadCall})...)
+}
