@@ -24,11 +24,13 @@ func ran(t *testing.T, seed uint64, ratio float64, blocks int) *Outcome {
 	return o
 }
 
-// By hand: four blocks of four are (31/5 + 1.95^4) / 2 = 10.3 against equal, too little alone,
-// where 2/0.05 = 40 is asked; two such runs are 107. Against them, a run of which no block of
-// four says so is (1/5 + 0.05^4) / 2 = 0.100, and leaves 10.7.
+// By hand: four blocks of four are a bet on signs of (31/5 + 1.95^4) / 2 = 10.3 against equal, and one
+// on sizes of 9.1, too little alone, where 2/0.05 = 40 is asked; two such runs are 100. A run of
+// which no block of four says so has (1/5 + 0.05^4) / 2 = 0.100 and 0.018, and leaves 8.
 func TestEValuesOfRunsMultiply(t *testing.T) {
 	four := func(seed uint64) *Outcome { return ran(t, seed, 1.1, 4) }
+	e := (3*10.3295 + sized(1.1, 1.1, 1.1, 1.1)) / 4
+	less := (3*0.100003 + sized(0.9, 0.9, 0.9, 0.9)) / 4
 	against := func(seed uint64) *Outcome { return ran(t, seed, 0.9, 4) }
 	unsure := func(o *Outcome) *Outcome { o.Comparisons[0].Evidence.Agreed = false; return o }
 	for _, c := range []struct {
@@ -38,11 +40,11 @@ func TestEValuesOfRunsMultiply(t *testing.T) {
 		says Verdict
 		exit int
 	}{
-		{"two", []*Outcome{four(1), four(2)}, 106.72, Dearer, ExitDecided},
-		{"one against two", []*Outcome{four(1), four(2), against(3)}, 10.673, Undecided, ExitUndecided},
-		{"one whose control did not agree gains nothing", []*Outcome{four(1), unsure(four(2))}, 10.330, Undecided,
+		{"two", []*Outcome{four(1), four(2)}, e * e, Dearer, ExitDecided},
+		{"one against two", []*Outcome{four(1), four(2), against(3)}, e * e * less, Undecided, ExitUndecided},
+		{"one whose control did not agree gains nothing", []*Outcome{four(1), unsure(four(2))}, e, Undecided,
 			ExitUndecided},
-		{"and counts against the answer all the same", []*Outcome{four(1), four(2), unsure(against(3))}, 10.673, Undecided,
+		{"and counts against the answer all the same", []*Outcome{four(1), four(2), unsure(against(3))}, e * e * less, Undecided,
 			ExitUndecided},
 	} {
 		var files []string
@@ -72,7 +74,7 @@ func TestTheBarOfRunsTogether(t *testing.T) {
 	bar := func(seed uint64, ratio float64) *Outcome {
 		o := ran(t, seed, ratio, 4)
 		ratios := []float64{ratio, ratio, ratio, ratio}
-		o.FailAbove, o.Comparisons[0].Evidence = 1.05, Weigh(ratios, ratios, 0.03, 1.05)
+		o.FailAbove, o.Comparisons[0].Evidence = 1.05, Weigh(Ratios{Least: ratios, Most: ratios}, 0.03, 1.05)
 		o.Comparisons[0].Evidence.Agreed = true
 		return o
 	}
@@ -122,7 +124,7 @@ func TestFalseAnswersOfRunsTogetherAreRare(t *testing.T) {
 			o := ran(t, seed, 1, 1)
 			for len(ratios) < 12 {
 				ratios = append(ratios, math.Exp(0.02*r.NormFloat64()))
-				o.Comparisons[0].Evidence = Weigh(ratios, ratios, 0.03, 0)
+				o.Comparisons[0].Evidence = Weigh(Ratios{Least: ratios, Most: ratios}, 0.03, 0)
 				o.Comparisons[0].Evidence.Agreed = true
 				if o.Comparisons[0].Evidence.Judge(0.05) != Undecided {
 					break

@@ -7,7 +7,16 @@
 // the client and the wire as much as the server. Intervals are those of package confseq, which
 // hold whenever one stops; those of one metric share an error of one in twenty.
 //
-// It assumes that where the servers cost the same, the next block is as likely to fall on either
+// Whether one costs more at all is bet on twice, on how many blocks say so and on how far from
+// equality they are. The second is fair by design, whatever the noise: if nothing differs, the figures
+// of a block are alike but for which of them is called what, and if that was drawn by lot in each
+// block, all ways are as likely. A third figure, of a second start of one server, makes this
+// bet sharper, since it shows in each block what starts alone do. By how much a server costs more is
+// another question. That one's cost lies by the same factor above the other's in each block is no
+// part of the design, so each bound other than 1 rests on the number of blocks alone; where more
+// is shown sooner than by how much, the interval begins at 1 itself, and leaves it out.
+//
+// Counting assumes that where the servers cost the same, the next block is as likely to fall on either
 // side, whatever the ones before did. What favours one server for the whole time would be taken
 // for a difference; measuring again an hour later shows that, and so does one server that is
 // measured twice under two names.

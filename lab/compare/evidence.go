@@ -1,10 +1,6 @@
 package compare
 
-import (
-	"math"
-
-	"github.com/line-rate/line-rate/lab/confseq"
-)
+import "math"
 
 // Evidence is what the blocks of one comparison say for each answer, as the natural logarithms
 // of e-values: a bet on that answer, which gains nothing on average where it is false. Those of
@@ -23,27 +19,28 @@ type Evidence struct {
 	NotAbove *float64 `json:"not_above,omitempty"` // not above it
 }
 
-// Weigh gives the evidence of a ratio's blocks, of which least and most bound that of each, on
-// a margin and on a bar (0: none). The interval of Over holds exactly what it does not exclude.
-func Weigh(least, most []float64, margin, bar float64) *Evidence {
-	of := func(holds func(least, most float64) bool) float64 {
-		k := 0
-		for b := range least {
-			if holds(least[b], most[b]) {
-				k++
-			}
-		}
-		return confseq.LogE(k, len(least))
+// Weigh gives the evidence of a ratio's blocks on a margin and on a bar (0: none). The interval
+// of Ratios holds exactly what it does not exclude.
+func Weigh(r Ratios, margin, bar float64) *Evidence {
+	n := len(r.Least)
+	up, down := r.shifts()
+	above := func(value float64, holds func(least, most float64) bool) float64 {
+		return bet(r.count(holds), n, up, value > 1)
 	}
+	below := func(value float64, holds func(least, most float64) bool) float64 {
+		return bet(r.count(holds), n, down, value < 1)
+	}
+	low, high := 1/(1+margin), 1+margin
 	e := &Evidence{
-		More:    of(func(l, _ float64) bool { return l > 1 }),
-		Less:    of(func(_, m float64) bool { return m < 1 }),
-		AtMost:  of(func(_, m float64) bool { return m <= 1+margin }),
-		AtLeast: of(func(l, _ float64) bool { return l >= 1/(1+margin) }),
+		More:    above(1, func(l, _ float64) bool { return l > 1 }),
+		Less:    below(1, func(_, m float64) bool { return m < 1 }),
+		AtMost:  below(high, func(_, m float64) bool { return m <= high }),
+		AtLeast: above(low, func(l, _ float64) bool { return l >= low }),
 	}
 	if bar > 0 {
-		above, not := of(func(l, _ float64) bool { return l > bar }), of(func(_, m float64) bool { return m <= bar })
-		e.Above, e.NotAbove = &above, &not
+		yes := above(bar, func(l, _ float64) bool { return l > bar })
+		no := below(bar, func(_, m float64) bool { return m <= bar })
+		e.Above, e.NotAbove = &yes, &no
 	}
 	return e
 }

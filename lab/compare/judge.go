@@ -82,7 +82,8 @@ func Blocks(servers []string, margin float64, blocks [][]Figures) (*Outcome, err
 		c := Comparison{Name: name, Base: servers[0], CPUPerRequest: over(metrics[0]), Throughput: over(metrics[1]),
 			P50: over(metrics[2]), P99: over(metrics[3])}
 		if least, most := ratiosOf(metrics[0]); c.CPUPerRequest != nil {
-			c.Evidence = Weigh(least, most, margin, 0)
+			cost := Ratios{Least: least, Most: most}
+			c.CPUPerRequest, c.Evidence = cost.Interval(level), Weigh(cost, margin, 0)
 			c.Evidence.Agreed = true
 		}
 		if c.Verdict = c.CPUPerRequest.Judge(margin); c.Verdict == Undecided {
@@ -113,7 +114,7 @@ func Over(least, most []float64, level float64) *Ratio {
 	}
 	r := &Ratio{Ratio: median(middle), Blocks: len(least), Each: each}
 	if low, high, ok := confseq.Median(least, most, level); ok && low > 0 && !math.IsInf(high, 1) {
-		r.Low, r.High = low, high
+		r.Low, r.High, r.Unequal = low, high, low > 1 || high < 1
 	}
 	return r
 }
@@ -138,9 +139,9 @@ func (r *Ratio) Judge(margin float64) Verdict {
 	case !r.Known():
 	case r.Low >= 1/(1+margin) && r.High <= 1+margin:
 		return Same
-	case r.Low > 1:
+	case r.Unequal && r.Low >= 1:
 		return Dearer
-	case r.High < 1:
+	case r.Unequal && r.High <= 1:
 		return Cheaper
 	}
 	return Undecided
@@ -150,50 +151,10 @@ func (r *Ratio) Judge(margin float64) Verdict {
 func (r *Ratio) Against(bar float64) string {
 	switch {
 	case !r.Known():
-	case r.Low > bar:
+	case r.Low > bar || r.Low == bar && r.Unequal && bar == 1:
 		return AboveYes
 	case r.High <= bar:
 		return AboveNo
 	}
 	return AboveOpen
-}
-
-// Further estimates how many more blocks would decide a ratio, if they went on as before:
-// whether it is the same within the margin, and whether it is above a bar, if one is given (0:
-// none). It is 0 if that is not known.
-func Further(least, most []float64, level, margin, bar float64) int {
-	n := len(least)
-	needs := func(holds func(least, most float64) bool) float64 {
-		k := 0
-		for b := range least {
-			if holds(least[b], most[b]) {
-				k++
-			}
-		}
-		all, ok := confseq.Needed(k, n, level/2)
-		if !ok {
-			return math.Inf(1)
-		}
-		return float64(max(all-n, 1))
-	}
-	low, high := 1/(1+margin), 1+margin
-	blocks := max(needs(func(l, _ float64) bool { return l >= low }), needs(func(_, m float64) bool { return m <= high }))
-	blocks = min(blocks, needs(func(l, _ float64) bool { return l > 1 }), needs(func(_, m float64) bool { return m < 1 }))
-	if bar > 0 {
-		blocks = max(blocks, min(needs(func(l, _ float64) bool { return l > bar }),
-			needs(func(_, m float64) bool { return m <= bar })))
-	}
-	if math.IsInf(blocks, 1) {
-		return 0
-	}
-	return int(blocks)
-}
-
-// fewest is how many answers decide, if all say yes.
-func fewest(alpha float64) int {
-	n := 1
-	for !confseq.Shown(n, n, alpha) {
-		n++
-	}
-	return n
 }

@@ -3,6 +3,7 @@ package compare
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -54,38 +55,132 @@ func TestABlockWithoutAFigureCounts(t *testing.T) {
 	}
 }
 
-// In made-up campaigns that stop as soon as they are decided, the share of false
-// answers stays below what is promised, however many blocks they look at.
-func TestFalseAnswersAreRare(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	const campaigns, longest = 400, 40
-	for _, c := range []struct {
-		name  string
-		truth float64
-		wrong func(Verdict) bool
-	}{
-		{"equal servers that are told apart", 1, func(v Verdict) bool { return v == Dearer || v == Cheaper }},
-		{"servers beyond the margin that are called the same", 1.0301,
-			func(v Verdict) bool { return v == Same || v == Cheaper }},
-	} {
-		wrong := 0
-		for range campaigns {
-			var ratios []float64
-			for range longest {
-				ratios = append(ratios, c.truth*math.Exp(0.02*r.NormFloat64()))
+// Noises are what befalls one server in one block, in units of about its standard deviation. Each is
+// made anew for each campaign, and may remember.
+var noises = []struct {
+	name string
+	made func(r *rand.Rand) func() float64
+}{
+	{"normal", func(r *rand.Rand) func() float64 { return r.NormFloat64 }},
+	{"outliers", func(r *rand.Rand) func() float64 {
+		return func() float64 { return r.NormFloat64() / math.Sqrt(r.ExpFloat64()) }
+	}},
+	{"skewed", func(r *rand.Rand) func() float64 { return func() float64 { return r.ExpFloat64() - 1 } }},
+	{"rarely slow", func(r *rand.Rand) func() float64 {
+		return func() float64 { return 0.2*r.NormFloat64() + 5*float64(max(0, r.IntN(12)-10)) }
+	}},
+	{"a core of two speeds that drifts", func(r *rand.Rand) func() float64 {
+		speed, drift := 0.0, 0.0
+		return func() float64 {
+			if drift += 0.1; r.IntN(15) == 0 {
+				speed = 3 - speed
 			}
-			for n := 7; n <= longest; n++ {
-				v := Over(ratios[:n], ratios[:n], 1-Confidence).Judge(0.03)
-				if c.wrong(v) {
-					wrong++
+			return speed + drift + (1+speed)*r.NormFloat64()
+		}
+	}},
+}
+
+// blocksOf makes blocks of three figures, of which lots say which is whose: what is noise for the
+// first that is measured may be more for the second. The truth is a factor.
+func blocksOf(r *rand.Rand, truth float64, blocks int, noise func() float64) (of Ratios) {
+	for range blocks {
+		x := []float64{noise(), noise(), noise()}
+		r.Shuffle(3, func(i, j int) { x[i], x[j] = x[j], x[i] })
+		for i := range x {
+			x[i] = math.Exp(0.02 * x[i])
+		}
+		other, base, again := truth*x[0], x[1], x[2]
+		of.Least, of.Most = append(of.Least, other/base), append(of.Most, other/base)
+		of.AgainLeast, of.AgainMost = append(of.AgainLeast, other/again), append(of.AgainMost, other/again)
+	}
+	return of
+}
+
+// first is the part of the ratios that n blocks gave.
+func (r Ratios) first(n int) Ratios {
+	return Ratios{r.Least[:n], r.Most[:n], r.AgainLeast[:n], r.AgainMost[:n]}
+}
+
+// In made-up campaigns that stop as soon as they are decided, the share of false
+// answers stays below what is promised, however many blocks they look at, whatever the noise is.
+func TestFalseAnswersAreRare(t *testing.T) {
+	const campaigns, longest = 240, 40
+	for i, noise := range noises {
+		for _, c := range []struct {
+			name  string
+			truth float64
+			wrong func(Verdict) bool
+		}{
+			{"equal servers that are told apart", 1, func(v Verdict) bool { return v == Dearer || v == Cheaper }},
+			{"a server that costs 1 % less and is said to cost more", 0.99, func(v Verdict) bool { return v == Dearer }},
+			{"servers beyond the margin that are called the same", 1.0301,
+				func(v Verdict) bool { return v == Same || v == Cheaper }},
+		} {
+			r, wrong, missed := rand.New(rand.NewPCG(1, uint64(i))), 0, 0
+			for range campaigns {
+				ratios, out := blocksOf(r, c.truth, longest, noise.made(r)), false
+				for n := 7; n <= longest; n++ {
+					now := ratios.first(n).Interval(1 - Confidence)
+					v := now.Judge(0.03)
+					if out = out || now.Low > c.truth || now.High < c.truth; c.wrong(v) {
+						wrong++
+					}
+					if v != Undecided {
+						break
+					}
 				}
-				if v != Undecided {
-					break
+				if out {
+					missed++
 				}
+			}
+			if wrong > campaigns/20 || missed > campaigns/20 {
+				t.Errorf("%s, %s: %d of %d campaigns; %d intervals missed", noise.name, c.name, wrong, campaigns, missed)
+			}
+			t.Logf("%s, %s: %d of %d; %d intervals missed", noise.name, c.name, wrong, campaigns, missed)
+		}
+	}
+}
+
+// Sizes tell a server that costs 2 % more at least a third sooner than signs do.
+func TestSizesTellSooner(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 5))
+	signs, sizes := told(r, 1.02, 0.02, 300, false), told(r, 1.02, 0.02, 300, true)
+	if 3*sizes[1] > 2*signs[1] || sizes[1] < 7 {
+		t.Errorf("a median of %d blocks, by signs %d", sizes[1], signs[1])
+	}
+}
+
+// told is after how many blocks a server is said to cost more by which its cost lies above that of
+// another of the same noise: the first decile, the median and the ninth of made-up campaigns.
+func told(r *rand.Rand, truth, sd float64, campaigns int, sizes bool) (q [3]int) {
+	const longest = 400
+	var all []int
+	for range campaigns {
+		ratios := blocksOf(r, truth, longest, func() float64 { return sd / 0.02 * r.NormFloat64() })
+		n := 7
+		for ; n < longest; n++ {
+			now := ratios.first(n)
+			if !sizes && Over(now.Least, now.Most, 1-Confidence).Low > 1 || sizes && now.Interval(1-Confidence).Low >= 1 {
+				break
 			}
 		}
-		if wrong > campaigns/20 {
-			t.Errorf("%s: %d of %d campaigns", c.name, wrong, campaigns)
+		all = append(all, n)
+	}
+	slices.Sort(all)
+	return [3]int{all[campaigns/10], all[campaigns/2], all[campaigns*9/10]}
+}
+
+// BenchmarkBlocksUntilTold prints after how many blocks a difference is told, by the standard
+// deviation of one server's cost in one block: median and ninth decile; 400 is 400 or more.
+func BenchmarkBlocksUntilTold(b *testing.B) {
+	for b.Loop() {
+		for _, sd := range []float64{0.005, 0.01, 0.02, 0.03} {
+			for _, truth := range []float64{1.01, 1.03, 1.1} {
+				r := rand.New(rand.NewPCG(6, 7))
+				signs, sizes := told(r, truth, sd, 100, false), told(r, truth, sd, 100, true)
+				b.Logf("sd %.1f %%, %2.0f %% more: signs %3d (%3d), sizes too %3d (%3d)", 100*sd, 100*(truth-1), signs[1], signs[2],
+					sizes[1], sizes[2])
+			}
 		}
 	}
 }
@@ -99,6 +194,8 @@ func TestEndsAreRoundedOutwardsAndNeverToNothing(t *testing.T) {
 		{0.72, 0.7091, 0.7309, "28.0 % less (26.9 to 29.1 %)"},
 		{1.01, 1.0003, 1.02, "1.00 % more (0.03 to 2.00 %)"},
 		{1, 0.99, 1.01, "0.0 % more (−1.0 to 1.0 %)"},
+		{1.02, 1, 1.041, "2.0 % more (up to 4.1 %)"},
+		{0.98, 0.961, 1, "2.0 % less (up to 3.9 %)"},
 	} {
 		by, from := change(c.ratio, c.low, c.high)
 		if got := by + " (" + from + ")"; got != c.want {

@@ -23,9 +23,9 @@ var Verdicts = []Verdict{Same, Cheaper, Dearer, Undecided, Invalid, Uncosted}
 func (v Verdict) Meaning() string {
 	switch v {
 	case Dearer:
-		return "The whole interval of the ratio lies above 1, and not within the margin."
+		return "The whole interval of the ratio lies above 1, and not within the margin; it may begin right there."
 	case Cheaper:
-		return "The whole interval of the ratio lies below 1, and not within the margin."
+		return "The whole interval of the ratio lies below 1, and not within the margin; it may end right there."
 	case Same:
 		return "The whole interval of the ratio lies within the margin."
 	case Undecided:
@@ -135,6 +135,9 @@ type Ratio struct {
 	// whatever block one stops. Both are absent while there are too few blocks.
 	Low  float64 `json:"low,omitempty"`
 	High float64 `json:"high,omitempty"`
+	// Unequal reports whether 1 is left out. It is, where an end is 1 itself, if more or less
+	// is shown by how far the ratios lie from 1, and by how much is not yet.
+	Unequal bool `json:"unequal,omitempty"`
 }
 
 // Known reports whether there is an interval.

@@ -16,7 +16,7 @@ func (c Comparison) Sentence(margin float64) string {
 	switch {
 	case c.Verdict != Same:
 		return says
-	case r.Low > 1 || r.High < 1:
+	case r.Unequal:
 		return fmt.Sprintf("the same within %s, though not equal: %s", within, says)
 	}
 	return fmt.Sprintf("the same within %s: %s", within, says)
@@ -40,8 +40,8 @@ func (c Comparison) Brief(margin float64) string {
 
 func share(margin float64) string { return strconv.FormatFloat(100*margin, 'g', 10, 64) + " %" }
 
-// change is a ratio as "4.2 % more" and "3.1 to 5.3 %". Ends are rounded outwards,
-// so that no more is said than the interval holds.
+// change is a ratio as "4.2 % more" and "3.1 to 5.3 %", or "up to 5.3 %" where the interval begins at
+// equality. Ends are rounded outwards, so that no more is said than the interval holds.
 func change(ratio, low, high float64) (by, from string) {
 	word, least, most := "more", 100*(low-1), 100*(high-1)
 	if ratio < 1 {
@@ -51,9 +51,12 @@ func change(ratio, low, high float64) (by, from string) {
 	for ; places < 3 && (nought(least, places) || nought(most, places)); places++ {
 		// An end that is not 0 must not be printed as if it were.
 	}
-	return fmt.Sprintf("%s %% %s", fixed(100*math.Abs(ratio-1), places), word),
-		fmt.Sprintf("%s to %s %%", fixed(outwards(least, places, math.Floor), places),
-			fixed(outwards(most, places, math.Ceil), places))
+	by = fmt.Sprintf("%s %% %s", fixed(100*math.Abs(ratio-1), places), word)
+	if least == 0 {
+		return by, fmt.Sprintf("up to %s %%", fixed(outwards(most, places, math.Ceil), places))
+	}
+	return by, fmt.Sprintf("%s to %s %%", fixed(outwards(least, places, math.Floor), places),
+		fixed(outwards(most, places, math.Ceil), places))
 }
 
 func nought(v float64, places int) bool {
@@ -95,7 +98,7 @@ func (c Comparison) NotDecided(margin, level float64, why string) string {
 		return fmt.Sprintf("not decided: no block has valid trials of both %s and %s; %s", c.Name, c.Base, why)
 	case !r.Known():
 		return fmt.Sprintf("not decided: %d valid %s of both %s and %s, and %d are the least that tell%s", r.Blocks, blocks,
-			c.Name, c.Base, fewest(level/2), c.More())
+			c.Name, c.Base, Fewest(level), c.More())
 	case c.FurtherS == 0 && r.Judge(margin) != Undecided:
 		return "not decided: the A/A control has not agreed; else " +
 			Comparison{Name: c.Name, Base: c.Base, CPUPerRequest: r, Verdict: r.Judge(margin)}.Sentence(margin)

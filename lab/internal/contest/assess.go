@@ -110,10 +110,20 @@ func (a *assessment) ratios(i int, metric string) (least, most []float64) {
 	return a.stay.Ratios(i, 0, metric)
 }
 
+// costs are the ratios of cost, once more where the control repeats one of the two.
+func (a *assessment) costs(i int) (r compare.Ratios) {
+	r.Least, r.Most = a.stay.Ratios(i, 0, cost)
+	r.AgainLeast, r.AgainMost = a.stay.Again(i, 0, cost)
+	return r
+}
+
 // ratio is nil where no block has the metric.
 func (a *assessment) ratio(i int, metric string) *compare.Ratio {
 	least, most := a.ratios(i, metric)
 	r := compare.Over(least, most, a.level)
+	if metric == cost {
+		r = a.costs(i).Interval(a.level)
+	}
 	if r != nil {
 		r.Ratio, r.Low, r.High = words.Digits(r.Ratio), words.Digits(r.Low), words.Digits(r.High)
 		for n, v := range r.Each {
@@ -142,10 +152,10 @@ func (a *assessment) comparison(i int) compare.Comparison {
 		c.Above = compare.AboveOpen
 	}
 	begun := a.stay.Begun
-	least, most := a.ratios(i, cost)
-	complete := len(least)
+	costs := a.costs(i)
+	complete := len(costs.Least)
 	if c.CPUPerRequest != nil {
-		c.Evidence = compare.Weigh(least, most, o.Margin, o.FailAbove)
+		c.Evidence = compare.Weigh(costs, o.Margin, o.FailAbove)
 	}
 	if (begun >= stats.MinSamples || a.failing()) && 2*complete < begun {
 		c.Verdict, c.Says = compare.Invalid, "no verdict: "+a.refusals(i)
@@ -259,10 +269,12 @@ func (a *assessment) called(condition string) string {
 // go on as before; 0 if unknown.
 func (a *assessment) further(i int, metric string) float64 {
 	least, most := a.ratios(i, metric)
-	n := len(least)
-	if n == 0 || a.f.Provenance == nil || a.f.Provenance.Blocks == 0 || a.failing() {
+	if len(least) == 0 || a.f.Provenance == nil || a.f.Provenance.Blocks == 0 || a.failing() {
 		return 0
 	}
 	blocks := compare.Further(least, most, a.level, a.o.Margin, a.o.FailAbove)
+	if metric == cost {
+		blocks = a.costs(i).Further(a.level, a.o.Margin, a.o.FailAbove)
+	}
 	return math.Ceil(float64(blocks) * a.took / float64(a.f.Provenance.Blocks))
 }

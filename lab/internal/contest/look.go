@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/run"
-	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -183,7 +183,7 @@ func Slot(o Options, looks []Look) time.Duration {
 
 // Room refuses a budget that does not hold the fewest blocks that could tell.
 func Room(o Options, block, left time.Duration) error {
-	least := time.Duration(stats.Fewest(o.level() / 2))
+	least := time.Duration(compare.Fewest(o.level()))
 	if left >= least*block {
 		return nil
 	}

@@ -28,16 +28,42 @@ func StayOf(h *host.Profile, r Run) *Stay {
 // block that cannot tell, for want of the figure or with one of 0, may have any ratio: it
 // counts, and so makes every answer harder to reach.
 func (s *Stay) Ratios(a, b int, metric string) (least, most []float64) {
-	of, base := s.run.valid[s.Conditions[a].ID], s.run.valid[s.Conditions[b].ID]
-	for _, n := range blocksOf(of) {
-		under, ok := base[n]
-		if !ok {
+	return s.ratios(a, b, s.Conditions[a].ID, s.Conditions[b].ID, metric)
+}
+
+// Again gives the ratios of the same blocks with the run's A/A control in place of the one of the two
+// that it repeats. Where the control has no valid trial, they are from 0 to infinity; nil if
+// it repeats neither.
+func (s *Stay) Again(a, b int, metric string) (least, most []float64) {
+	over, under := s.Conditions[a].ID, s.Conditions[b].ID
+	switch c := s.run.control; {
+	case c == nil:
+		return nil, nil
+	case c.ControlOf == over:
+		over = c.ID
+	case c.ControlOf == under:
+		under = c.ID
+	default:
+		return nil, nil
+	}
+	return s.ratios(a, b, over, under, metric)
+}
+
+// ratios are those of two conditions' figures, in the blocks in which a and b have both a valid trial.
+func (s *Stay) ratios(a, b int, over, under, metric string) (least, most []float64) {
+	valid := s.run.valid
+	for _, n := range blocksOf(valid[s.Conditions[a].ID]) {
+		if _, ok := valid[s.Conditions[b].ID][n]; !ok {
 			continue
 		}
 		at := anywhere(false)
-		x, _ := s.run.Reading(of[n], metric)
-		if y, _ := s.run.Reading(under, metric); x.High > 0 && y.High > 0 {
-			at = ratioOf(x, y)
+		of, there := valid[over][n]
+		base, too := valid[under][n]
+		if there && too {
+			x, _ := s.run.Reading(of, metric)
+			if y, _ := s.run.Reading(base, metric); x.High > 0 && y.High > 0 {
+				at = ratioOf(x, y)
+			}
 		}
 		least, most = append(least, at.least), append(most, at.most)
 	}

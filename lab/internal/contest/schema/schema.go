@@ -87,6 +87,8 @@ func JSON() []byte {
 		"each": "The ratio of each block in its order; 0 is a block that cannot tell.",
 		"low":  "Least that the interval holds; absent while there are too few blocks.",
 		"high": "Most that the interval holds; absent likewise.",
+		"unequal": "Whether 1 is left out; so it is if an end is 1 itself: how far the ratios lie from 1 shows more or less " +
+			"sooner than by how much.",
 	})
 	p := s.Definitions["Part"]
 	part := p.Required
