@@ -15,6 +15,16 @@ func (w *thread) readable(c *connection, ended bool) (more bool) {
 		return false
 	case errno == syscall.EINTR:
 		return true
+	case n == 0 && c.inFlight == 1 && c.parser.closed():
+		w.now = w.load.clock.now()
+		w.mark(w.now)
+		w.took(c, w.now)
+		w.heard(c, w.now)
+		w.rest(c)
+		return false
+	case c.state == isClosing && n <= 0:
+		w.rest(c)
+		return false
 	case errno != 0:
 		w.broke(c, fmt.Sprintf("the connection broke, %d requests in flight: %v", c.inFlight, errno))
 		return false
@@ -38,7 +48,7 @@ func (w *thread) readable(c *connection, ended bool) (more bool) {
 			w.malformed(c, errors.New("an answer that nobody asked for"))
 			return false
 		}
-		used, whole, err := c.parser.next(in, &l.heads, l.comparer.wants())
+		used, whole, err := c.parser.next(in, &c.kind.heads, c.kind.comparer.wants())
 		if err != nil {
 			w.malformed(c, err)
 			return false
@@ -52,13 +62,13 @@ func (w *thread) readable(c *connection, ended bool) (more bool) {
 	if done == 0 {
 		return ended || n == len(w.buffer)
 	}
-	c.since = now
-	if w.phase == counting && l == w.lane {
-		if quiet := now - w.load.lastAnswer.Swap(now); quiet > w.silence {
-			w.silence = quiet
-		}
-	}
+	w.heard(c, now)
 	switch {
+	case l.target.Close && c.inFlight == 0:
+		if c.state = isClosing; ended {
+			w.rest(c)
+			return false
+		}
 	case w.phase > counting || l != w.lane:
 	case l.paced:
 		l.offer(c)
@@ -69,23 +79,38 @@ func (w *thread) readable(c *connection, ended bool) (more bool) {
 	return ended || n == len(w.buffer)
 }
 
+// heard notes when an answer came.
+func (w *thread) heard(c *connection, now int64) {
+	c.since = now
+	if w.phase == counting && c.lane == w.lane {
+		if quiet := now - w.load.lastAnswer.Swap(now); quiet > w.silence {
+			w.silence = quiet
+		}
+	}
+}
+
 // took counts one answer.
 func (w *thread) took(c *connection, now int64) {
-	l, p := c.lane, &c.parser
+	l, p, k := c.lane, &c.parser, c.kind
 	from := c.pop()
 	l.bytes += p.answered()
 	if !l.paced {
 		l.response += (now - from - l.response) / smoothed
 	}
-	if p.status <= 299 {
-		l.requests++
-		l.comparer.take(p.body, p.length)
-	} else {
+	switch {
+	case p.unexpected:
 		l.non2xx++
-		l.fault(now, fmt.Sprintf("status %d", p.status))
+		k.unexpected++
+		l.fault(now, k, fmt.Sprintf("status %d", p.status))
+	case p.amiss:
+		l.requests++
+		k.comparer.wrong(k.heads.why)
+	default:
+		l.requests++
+		k.comparer.take(p.body, p.length)
 	}
 	if w.slot.Counts && w.load.counts(from) {
-		l.latency.Add(now - from)
+		k.latency.Add(now - from)
 	}
 	if !c.first {
 		c.first = true
@@ -100,6 +125,6 @@ func (w *thread) took(c *connection, now int64) {
 func (w *thread) malformed(c *connection, err error) {
 	l := c.lane
 	l.errors += int64(max(c.inFlight, 1))
-	l.fault(w.now, err.Error())
+	l.fault(w.now, c.kind, err.Error())
 	w.end(c)
 }

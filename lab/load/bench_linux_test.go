@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
+	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
 // BenchmarkBesideWrk prints what a request costs the client, how much of its core each
@@ -31,7 +32,7 @@ func BenchmarkBesideWrk(b *testing.B) {
 				url := "http://" + addr + route
 				var own, ratios, rates, there, here []float64
 				for range rounds {
-					mine, rate, busy := ownCost(b, url, depth, server)
+					mine, rate, busy := ownCost(b, url, nil, depth, server)
 					own, there, here = append(own, mine), append(there, busy), append(here, mine*rate)
 					if theirs, theirRate, ok := wrkCost(b, url, route, depth); ok {
 						ratios, rates = append(ratios, mine/theirs), append(rates, rate/theirRate)
@@ -45,6 +46,37 @@ func BenchmarkBesideWrk(b *testing.B) {
 					b.ReportMetric(median(ratios), "of-wrk's-CPU")
 					b.ReportMetric(median(rates), "of-wrk's-rate")
 				}
+			})
+		}
+	}
+}
+
+// BenchmarkBesideALoneGET prints what a request with headers, a body and a check costs the
+// client over what a lone GET does, in turns with it. The server's answers are the same.
+func BenchmarkBesideALoneGET(b *testing.B) {
+	if runtime.NumCPU() < 2 {
+		b.Skip("one core")
+	}
+	addr, server := pinned(b)
+	body := []byte(`{"name": "` + strings.Repeat("x", 160) + `", "count": 12}`)
+	heads := [][2]string{{"Content-Type", "application/json"}, {"Accept", "application/json"},
+		{"Authorization", "Bearer 0123456789abcdef0123456789abcdef"}}
+	get := Request{Method: "GET", Path: "/simple?q=a%20b", Headers: heads}
+	post := Request{Method: "POST", Path: "/simple", Headers: heads, Body: body}
+	checked := post
+	checked.Check = &Check{Body: []byte(catalog.Simple), Headers: [][2]string{{"Content-Type", ""}}}
+	for name, requests := range map[string][]Request{"headers": {get}, "body": {post}, "mixed": {get, post, checked}} {
+		for _, depth := range []int{1, 50} {
+			b.Run(fmt.Sprintf("%s/%d", name, depth), func(b *testing.B) {
+				var own, ratios []float64
+				for range rounds {
+					lone, _, _ := ownCost(b, "http://"+addr+"/simple", nil, depth, server)
+					mine, _, _ := ownCost(b, "http://"+addr+"/simple", requests, depth, server)
+					own, ratios = append(own, mine), append(ratios, mine/lone)
+				}
+				b.ReportMetric(0, "ns/op")
+				b.ReportMetric(median(own)*1e6, "client-us/request")
+				b.ReportMetric(median(ratios), "of-a-lone-GET's-CPU")
 			})
 		}
 	}
@@ -80,11 +112,14 @@ func pinned(b *testing.B) (addr string, pid int) {
 
 // ownCost returns CPU seconds per request, requests per second, and the server's share of
 // its core.
-func ownCost(b *testing.B, url string, depth, server int) (cost, rate, busy float64) {
+func ownCost(b *testing.B, url string, requests []Request, depth, server int) (cost, rate, busy float64) {
 	b.Helper()
 	plan := Plan{Threads: 1, TimeoutS: 2, Targets: []Target{{
-		Name: "server", URL: url, Connections: 50, Pipelining: depth, Answers: "fiber", Processes: []int{server},
+		Name: "server", URL: url, Connections: 50, Pipelining: depth, Requests: requests, Processes: []int{server},
 	}}, Slots: []Slot{{Seconds: 0.1}, {Seconds: 1, Counts: true}}}
+	if requests == nil {
+		plan.Targets[0].Answers = "fiber"
+	}
 	var input bytes.Buffer
 	if err := plan.Write(&input); err != nil {
 		b.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"syscall"
 	"time"
 
@@ -22,7 +23,9 @@ const (
 
 // The states of a connection.
 const (
-	isOpen = iota
+	isOpen    = iota
+	isRested  // closed after its answer, and opened again for its next request
+	isClosing // it waits for the server to close it, after its answer
 	isOpening
 	isBroken // to be opened again
 	isLost   // for good
@@ -40,7 +43,11 @@ type connection struct {
 	reopened   uint8
 	lane       *lane
 	parser     parser
+	kind       *kind // of the oldest request in flight, or of the next one
+	oldest     int   // its place in the mix
+	next       int   // the place of the next request to be sent
 	owed       int   // bytes of requests still to be written
+	at         int   // where in the mix they begin
 	inFlight   int   // requests
 	since      int64 // ns: of the last answer, or of sending if none was in flight then
 	again      int64 // ns: when to open it again
@@ -71,6 +78,10 @@ func (c *connection) pop() (ns int64) {
 	}
 	c.inFlight--
 	c.lane.inFlight--
+	if l := c.lane; len(l.kinds) > 1 {
+		c.oldest = l.target.mix.after(c.oldest + 1)
+		c.kind = &l.kinds[l.target.mix.order[c.oldest]]
+	}
 	return ns
 }
 
@@ -101,12 +112,15 @@ func dial(addr unix.Sockaddr) (int32, error) {
 
 func socket(addr unix.Sockaddr) (int32, error) {
 	family := unix.AF_INET
-	if _, ok := addr.(*unix.SockaddrInet6); ok {
+	switch addr.(type) {
+	case *unix.SockaddrInet6:
 		family = unix.AF_INET6
+	case *unix.SockaddrUnix:
+		family = unix.AF_UNIX
 	}
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return -1, err
+	if err != nil || family == unix.AF_UNIX {
+		return int32(fd), err
 	}
 	// Requests must leave as soon as they are written.
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
@@ -120,8 +134,12 @@ func socket(addr unix.Sockaddr) (int32, error) {
 	return int32(fd), nil
 }
 
-// address resolves a URL's host and port.
-func address(host, port string) (unix.Sockaddr, error) {
+// address resolves a target's host and port.
+func address(t Target, u *url.URL) (unix.Sockaddr, error) {
+	if t.Unix != "" {
+		return &unix.SockaddrUnix{Name: t.Unix}, nil
+	}
+	host, port := u.Hostname(), u.Port()
 	if port == "" {
 		port = "80"
 	}
@@ -146,23 +164,48 @@ func address(host, port string) (unix.Sockaddr, error) {
 // reopen begins to open a broken connection again.
 func (w *thread) reopen(c *connection) {
 	c.reopened++
+	if c.lane.target.Close {
+		w.unsound--
+		c.state = isRested
+		w.ready(c)
+		return
+	}
+	w.dial(c)
+}
+
+// dial begins to open a connection.
+func (w *thread) dial(c *connection) {
 	c.since = w.now
-	fd, err := socket(c.lane.target.addr)
+	fd, err := begin(c.lane.target.addr)
 	if err == nil {
 		c.fd, c.state = fd, isOpening
 		c.generation++
-		if err = unix.SetNonblock(int(fd), true); err == nil {
-			if err = unix.Connect(int(fd), c.lane.target.addr); errors.Is(err, unix.EINPROGRESS) {
-				err = nil
-			}
-		}
-		if err == nil {
-			err = w.poller.watch(fd, c.index, c.generation)
-		}
+		err = w.poller.watch(fd, c.index, c.generation)
 	}
 	if err != nil {
 		w.refused(c, err)
 	}
+}
+
+// begin opens a socket and begins to connect it. A Unix socket connects at once, or waits for
+// room in the server's queue, of which no event would tell.
+func begin(addr unix.Sockaddr) (int32, error) {
+	if _, ok := addr.(*unix.SockaddrUnix); ok {
+		return dial(addr)
+	}
+	fd, err := socket(addr)
+	if err != nil {
+		return -1, err
+	}
+	if err = unix.SetNonblock(int(fd), true); err == nil {
+		if err = unix.Connect(int(fd), addr); errors.Is(err, unix.EINPROGRESS) {
+			err = nil
+		}
+	}
+	if err != nil {
+		unix.Close(int(fd))
+	}
+	return fd, err
 }
 
 // opened looks whether opening a connection again has worked.
@@ -177,13 +220,18 @@ func (w *thread) opened(c *connection) {
 	}
 	c.state = isOpen
 	w.unsound--
+	if c.inFlight > 0 { // the request for which it was opened
+		w.write(c, c.inFlight)
+		return
+	}
 	w.ready(c)
 }
 
 // refused counts a connection that could not be opened again.
 func (w *thread) refused(c *connection, err error) {
 	c.lane.errors++
-	c.lane.fault(w.now, fmt.Sprintf("no new connection: %v", err))
+	c.lane.fault(w.now, c.kind, fmt.Sprintf("no new connection: %v", err))
+	w.lose(c)
 	if c.state == isOpening {
 		unix.Close(int(c.fd))
 	}
@@ -194,15 +242,57 @@ func (w *thread) refused(c *connection, err error) {
 
 // end closes an open connection. Requests in flight on it stay without an answer.
 func (w *thread) end(c *connection) {
-	l := c.lane
-	for c.inFlight > 0 {
-		w.unanswered(l, c.pop(), w.now)
+	if c.state == isOpening {
+		w.unsound--
 	}
+	w.lose(c)
 	c.head, c.owed, c.blocked = 0, 0, false
 	c.parser.reset()
 	unix.Close(int(c.fd)) // this takes it out of epoll too
 	c.fd = -1
 	w.abandon(c)
+}
+
+// lose counts the requests in flight on a connection as without an answer.
+func (w *thread) lose(c *connection) {
+	for c.inFlight > 0 {
+		k := c.kind
+		k.lost++
+		w.unanswered(c.lane, k.latency, c.pop(), w.now)
+	}
+	c.oldest = c.next
+	c.kind = &c.lane.kinds[c.lane.target.mix.order[c.next]]
+}
+
+// closeWithin is how long a server may take to close a connection as it was asked to.
+const closeWithin = int64(time.Second)
+
+// rest closes a connection that the server closed after its answer, as it was asked to. So it
+// is the server's end that waits for a minute (TIME_WAIT), and the client's port is free.
+func (w *thread) rest(c *connection) {
+	l := c.lane
+	c.parser.reset()
+	unix.Close(int(c.fd))
+	c.fd, c.state = -1, isRested
+	c.generation++
+	switch {
+	case w.phase > counting || l != w.lane:
+	case l.paced:
+		l.offer(c)
+		w.dispatch()
+	default:
+		w.send(c, 1, w.now)
+	}
+}
+
+// keptOpen counts a connection that the server did not close. It is reset, so that its port
+// does not wait.
+func (w *thread) keptOpen(c *connection) {
+	c.lane.errors++
+	c.lane.fault(w.now, c.kind, fmt.Sprintf("asked to close the connection after its answer, the server had not within %v",
+		time.Duration(closeWithin)))
+	_ = unix.SetsockoptLinger(int(c.fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
+	w.end(c)
 }
 
 // abandon schedules a closed connection to be opened again, or gives it up for good.

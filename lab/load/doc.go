@@ -13,11 +13,20 @@
 // percentile. Plan and report have a strict form in JSON (ReadPlan, ReadReport): a key that is
 // missing, unknown, null or there twice is an error, and so is an impossible figure.
 //
+// A target is asked for a URL, or for several requests by their weights: any method, headers
+// and bodies, with the statuses that are expected and a Check of each answer. Their order is
+// drawn in advance from the plan's seed, so that each request has its share of any stretch of
+// it; each connection goes through it from a place of its own. What came of each of them is
+// told apart, and faults and throughput are of all together. A target may listen on a Unix
+// socket, and may get a new connection for each request: the latency then counts from when that
+// is opened, and the server closes it, so that the client's ports are free at once.
+//
 // A client must not be the bottleneck, so a thread waits with epoll for all
 // its connections. Requests are prepared in advance, and as many are written at once as
 // answers were read. Of an answer it reads only what it needs to trust it: the status,
-// the end by Content-Length or by chunks, and the body. The body is compared with what
-// Options.Bodies has for the target, or otherwise with the first body:
+// the end by Content-Length or by chunks, and the body. A head is parsed again only where it
+// differs from the last one to the same request. The body is compared with what the request's
+// Check or Options.Bodies has, or otherwise with the first body to that request:
 // always by length, and byte by byte if the right body is one only, of up to 16 KiB, or if
 // those of the route are short. Of the others the first 32 are compared so, and then one in
 // 64, drawn at random. A request allocates no memory.
@@ -54,8 +63,8 @@
 // times each thread notes its counters itself.
 //
 // Limits: Linux only. While Run runs, the process collects garbage only above a heap of
-// 256 MiB, and GOMAXPROCS is at least the number of threads. GET only, HTTP/1.1 without TLS; an answer that ends only with its
-// connection is an error. A timeout counts from a connection's last sign of life, so a
+// 256 MiB, and GOMAXPROCS is at least the number of threads. HTTP/1.1 without TLS; where connections
+// are kept, an answer that ends only with its connection is an error. A timeout counts from a connection's last sign of life, so a
 // server that answers a deep pipeline very slowly does not time out. Where answers take
 // about as long as a slot, those that come in the drain come sooner than under the load,
 // and latencies are too short; rate times mean latency, against what was in flight, shows

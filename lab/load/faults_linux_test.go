@@ -8,8 +8,16 @@ import (
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
-// Each fault is counted under its kind and described, and the rest of the load goes on.
+// Each fault is counted under its kind and described, and the rest of the load goes on: of a
+// lone request, and of one of two.
 func TestFaults(t *testing.T) {
+	t.Run("lone", func(t *testing.T) { testFaults(t, nil) })
+	t.Run("several", func(t *testing.T) {
+		testFaults(t, []Request{{Name: "a", Method: "GET", Path: "/a", Weight: 2}, {Name: "b", Method: "GET", Path: "/b"}})
+	})
+}
+
+func testFaults(t *testing.T, requests []Request) {
 	after := func(n int64, text string, stay bool) func(int64, net.Conn) bool {
 		return func(i int64, c net.Conn) bool {
 			if i == n {
@@ -25,38 +33,51 @@ func TestFaults(t *testing.T) {
 		want   counts
 		text   string
 	}{
-		{"a wrong status", after(50, "HTTP/1.1 503 No\r\nContent-Length: 2\r\n\r\nno", true), counts{non2xx: 1},
+		{"a wrong status", after(150, "HTTP/1.1 503 No\r\nContent-Length: 2\r\n\r\nno", true), counts{non2xx: 1},
 			"status 503"},
-		{"a redirection", after(50, "HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", true), counts{non2xx: 1},
+		{"a redirection", after(150, "HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", true), counts{non2xx: 1},
 			"status 302"},
-		{"a body cut off", after(50, hello[:len(hello)-2], false), counts{errors: 1, resets: 1},
+		{"a body cut off", after(150, hello[:len(hello)-2], false), counts{errors: 1, resets: 1},
 			"within an answer, after 3 bytes"},
-		{"a head cut off", after(50, hello[:20], false), counts{errors: 1, resets: 1}, "within an answer, after 0 bytes"},
-		{"a wrong byte of the right length", after(50, strings.Replace(hello, "hello", "hallo", 1), true),
+		{"a head cut off", after(150, hello[:20], false), counts{errors: 1, resets: 1}, "within an answer, after 0 bytes"},
+		{"a wrong byte of the right length", after(150, strings.Replace(hello, "hello", "hallo", 1), true),
 			counts{mismatches: 1}, "differs from the first 32 at byte 2"},
-		{"a shorter body", after(50, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell", true), counts{mismatches: 1},
+		{"a shorter body", after(150, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell", true), counts{mismatches: 1},
 			"4 bytes of body, the first 32 had 5"},
-		{"no body", after(50, "HTTP/1.1 204 No Content\r\n\r\n", true), counts{mismatches: 1}, "0 bytes of body"},
-		{"it closes", after(50, "", false), counts{errors: 1, resets: 1}, "closed the connection, 1 requests in flight"},
+		{"no body", after(150, "HTTP/1.1 204 No Content\r\n\r\n", true), counts{mismatches: 1}, "0 bytes of body"},
+		{"it closes", after(150, "", false), counts{errors: 1, resets: 1}, "closed the connection, 1 requests in flight"},
 		{"it resets", func(i int64, c net.Conn) bool {
-			if i == 50 {
+			if i == 150 {
 				_ = c.(*net.TCPConn).SetLinger(0)
 				return false
 			}
 			return say(c, hello)
 		}, counts{errors: 1, resets: 1}, "reset"},
-		{"what is no HTTP", after(50, "hello there, how are you", true), counts{errors: 1}, "no HTTP/1 answer"},
-		{"an answer too many", after(50, hello+hello, true), counts{errors: 1}, "nobody asked for"},
-		{"no end of the body", after(50, "HTTP/1.1 200 OK\r\n\r\nhello", false), counts{errors: 1}, "without Content-Length"},
+		{"what is no HTTP", after(150, "hello there, how are you", true), counts{errors: 1}, "no HTTP/1 answer"},
+		{"an answer too many", after(150, hello+hello, true), counts{errors: 1}, "nobody asked for"},
+		{"no end of the body", after(150, "HTTP/1.1 200 OK\r\n\r\nhello", false), counts{errors: 1}, "without Content-Length"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := serve(t, c.answer)
-			sum := carry(t, once(s.target(1, 1), 0.3)).Summary.Targets[0]
+			target := s.target(1, 1)
+			target.Requests = requests
+			sum := carry(t, once(target, 0.15)).Summary.Targets[0]
 			got := counts{sum.Non2xx, sum.Errors, sum.Timeouts, sum.Resets, sum.Mismatches}
 			if got != c.want || !strings.Contains(sum.Fault+sum.Mismatch, c.text) {
 				t.Errorf("%+v, %q, %q; want %+v, %q", got, sum.Fault, sum.Mismatch, c.want, c.text)
 			}
-			if s.hits.Load() < 60 {
+			var kinds counts
+			for _, one := range sum.ByRequest {
+				kinds.non2xx += one.Unexpected
+				kinds.errors += one.Lost
+				kinds.mismatches += one.Mismatches
+			}
+			if text := sum.Fault + sum.Mismatch; requests != nil && (kinds.non2xx != c.want.non2xx ||
+				kinds.mismatches != c.want.mismatches || kinds.errors > c.want.errors ||
+				!strings.HasPrefix(text, "a: ") && !strings.HasPrefix(text, "b: ")) {
+				t.Errorf("%+v, %q", sum.ByRequest, text)
+			}
+			if s.hits.Load() < 160 {
 				t.Errorf("%d requests: the load did not go on", s.hits.Load())
 			}
 		})

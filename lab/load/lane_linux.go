@@ -11,8 +11,7 @@ type target struct {
 	Target
 	addr    unix.Sockaddr
 	answers Bodies // nil: answers are compared with each other
-	request []byte // repeated as often as requests can be in flight on a connection
-	one     int    // bytes of a request
+	mix     mix
 }
 
 // smoothed is the number of answers over which their time is averaged.
@@ -34,11 +33,10 @@ type lane struct {
 	room       []*connection // a ring of connections that can take a request
 	roomAt     int
 	roomInUse  int
-	heads      headCache
-	comparer   comparer
-	latency    *Histogram
+	kinds      []kind     // by request of the target
+	unsent     *Histogram // latencies of requests that were due and never sent; nil in a closed loop
 	lag        *Histogram
-	requests   int64 // 2xx answers
+	requests   int64 // answers with an expected status
 	bytes      int64 // of all answers
 	marks      [2]mark
 	non2xx     int64
@@ -58,17 +56,21 @@ func (l *lane) show() {
 	l.shownBytes.Store(l.bytes)
 }
 
-// fault keeps the first fault.
-func (l *lane) fault(now int64, text string) {
-	if l.faultAt == 0 {
-		l.faultAt, l.faultText = now, text
+// fault keeps the first fault, with the name of the request among several.
+func (l *lane) fault(now int64, k *kind, text string) {
+	if l.faultAt != 0 {
+		return
 	}
+	if len(l.kinds) > 1 {
+		text = k.heads.of.Label() + ": " + text
+	}
+	l.faultAt, l.faultText = now, text
 }
 
 // offer puts a connection behind the others that can take a request. So a light load is
 // spread over all connections, and over all of a server's workers.
 func (l *lane) offer(c *connection) {
-	if c.queued || c.state != isOpen || c.inFlight >= l.target.Pipelining {
+	if c.queued || c.state > isRested || c.inFlight >= l.target.Pipelining {
 		return
 	}
 	at := l.roomAt + l.roomInUse
@@ -89,7 +91,7 @@ func (l *lane) taker() *connection {
 		}
 		l.roomInUse--
 		c.queued = false
-		if c.state == isOpen && c.inFlight < l.target.Pipelining {
+		if c.state <= isRested && c.inFlight < l.target.Pipelining {
 			return c
 		}
 	}

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,7 +124,7 @@ func prepare(p *Plan, o Options) (*load, error) {
 	}
 	widest := 0
 	for i := range p.Targets {
-		t, err := newTarget(p.Targets[i], o.Bodies)
+		t, err := newTarget(p.Targets[i], p.Seed, o.Bodies)
 		if err != nil {
 			return nil, fmt.Errorf("target %q: %w", p.Targets[i].Name, err)
 		}
@@ -157,13 +158,13 @@ func prepare(p *Plan, o Options) (*load, error) {
 	return l, nil
 }
 
-func newTarget(asked Target, bodies func(Target) (Bodies, error)) (*target, error) {
+func newTarget(asked Target, seed uint64, bodies func(Target) (Bodies, error)) (*target, error) {
 	t := &target{Target: asked}
 	u, err := url.Parse(asked.URL)
 	if err != nil {
 		return nil, err
 	}
-	if t.addr, err = address(u.Hostname(), u.Port()); err != nil {
+	if t.addr, err = address(asked, u); err != nil {
 		return nil, err
 	}
 	if asked.Answers != "" {
@@ -174,11 +175,11 @@ func newTarget(asked Target, bodies func(Target) (Bodies, error)) (*target, erro
 			return nil, err
 		}
 	}
-	one := "GET " + u.RequestURI() + " HTTP/1.1\r\nHost: " + u.Host + "\r\n\r\n"
-	t.one = len(one)
-	for range asked.Pipelining {
-		t.request = append(t.request, one...)
+	requests := asked.Requests
+	if len(requests) == 0 {
+		requests = []Request{{Method: "GET", Path: u.RequestURI()}}
 	}
+	t.mix = newMix(requests, u.Host, asked.Close, seed, asked.Pipelining)
 	return t, nil
 }
 
@@ -192,10 +193,13 @@ func (l *load) newThread(id int) (*thread, error) {
 		return w, fmt.Errorf("eventfd: %w", err)
 	}
 	for i, t := range l.targets {
-		a := &lane{target: t, paced: t.Rate > 0, latency: NewHistogram()}
-		a.comparer = newComparer(t.answers, uint64(id*len(l.targets)+i))
+		a := &lane{target: t, paced: t.Rate > 0}
+		for n := range t.mix.requests {
+			draws := uint64((n*l.plan.Threads+id)*len(l.targets) + i)
+			a.kinds = append(a.kinds, newKind(&t.mix.requests[n], t.answers, t.Close, draws))
+		}
 		if a.paced {
-			a.lag = NewHistogram()
+			a.lag, a.unsent = NewHistogram(), NewHistogram()
 		}
 		w.lanes = append(w.lanes, a)
 	}
@@ -210,15 +214,17 @@ func (l *load) connect(ctx context.Context) error {
 				return errStopped
 			}
 			fd, err := dial(t.addr)
-			if errors.Is(err, syscall.ECONNREFUSED) {
+			if errors.Is(err, syscall.ECONNREFUSED) || t.Unix != "" && errors.Is(err, syscall.ENOENT) {
 				err = fmt.Errorf("%w: %w", ErrNotReached, err)
 			}
 			if err != nil {
-				return fmt.Errorf("target %q, %s, connection %d: %w", t.Name, t.URL, n+1, err)
+				return fmt.Errorf("target %q, %s, connection %d: %w", t.Name, cmp.Or(t.Unix, t.URL), n+1, err)
 			}
 			w := l.threads[n%len(l.threads)]
 			a := w.lanes[i]
-			c := &connection{fd: fd, index: int32(len(w.conns)), lane: a, times: make([]int64, t.Pipelining)}
+			c := &connection{fd: fd, index: int32(len(w.conns)), lane: a, times: make([]int64, t.Pipelining),
+				next: n * len(t.mix.order) / t.Connections}
+			w.lose(c) // nothing yet; it begins at its place
 			w.conns = append(w.conns, c)
 			a.conns = append(a.conns, c)
 			a.living++

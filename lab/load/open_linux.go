@@ -41,16 +41,16 @@ func (w *thread) dispatch() {
 func (w *thread) giveUp() {
 	l, finish := w.lane, w.load.finish.Load()
 	for at := l.at(l.taken); at < finish; at = l.at(l.taken) {
-		w.unanswered(l, at, finish)
+		w.unanswered(l, l.unsent, at, finish)
 		l.taken++
 	}
 }
 
 // unanswered counts a request of the counted window that got no answer, with the least
 // latency that it can have: its age.
-func (w *thread) unanswered(l *lane, due, now int64) {
+func (w *thread) unanswered(l *lane, among *Histogram, due, now int64) {
 	if w.slot.Counts && l == w.lane && w.load.counts(due) {
 		l.unanswered++
-		l.latency.Add(now - due)
+		among.Add(now - due)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 const (
@@ -28,13 +29,38 @@ type framing struct {
 	status  int
 	length  int64 // of the body; -1: not said
 	chunked bool
+
+	bodiless   bool // it has no body, whatever its head says
+	unexpected bool // its status is none of those expected
+	amiss      bool // a header is not as the request's check has it
 }
 
-// A headCache holds the last whole head of a server and its framing. Most heads are the
-// same to the byte, and are then not parsed again.
+// A headCache holds the last whole head of the answers to one request, and what follows from
+// it. Most heads are the same to the byte, and are then not parsed again.
 type headCache struct {
 	text []byte
 	said framing
+
+	of     *Request // nil: a GET
+	closes bool     // the server closes the connection after its answer, which may end so
+	why    error    // of the last head that was amiss
+}
+
+// judge adds what the request says to what a final head says.
+func (c *headCache) judge(f *framing, head []byte) {
+	f.bodiless = f.status == 204 || f.status == 304
+	if c.of == nil {
+		f.unexpected = f.status > 299
+		return
+	}
+	f.bodiless = f.bodiless || c.of.Method == "HEAD"
+	f.unexpected = !c.of.Expects(f.status)
+	if c.of.Check == nil || len(c.of.Check.Headers) == 0 {
+		return
+	}
+	if err := c.of.Check.HeadFault(func(name string) []string { return values(head, name) }); err != nil {
+		f.amiss, c.why = true, err
+	}
 }
 
 // A parser reads the answers of one connection, however the stream is cut. It copies only
@@ -100,6 +126,19 @@ func (p *parser) next(in []byte, cache *headCache, want bool) (used int, done bo
 // begin clears what the last answer left.
 func (p *parser) begin(want bool) {
 	p.got, p.heads, p.body, p.keep = 0, 0, nil, want
+}
+
+// untilClosed is the length of a body that ends with its connection.
+const untilClosed = 1<<62 - 1
+
+// closed tells whether the answer is complete because its connection was closed.
+func (p *parser) closed() bool {
+	if p.state != ofBody || p.length != untilClosed {
+		return false
+	}
+	p.length = p.got
+	p.finish()
+	return true
 }
 
 // finish prepares the parser for the next answer. The figures of this one stay.
@@ -173,6 +212,10 @@ func (p *parser) read(head []byte, cache *headCache) error {
 		return err
 	}
 	if f.status >= 200 {
+		cache.judge(&f, head)
+		if f.length < 0 && !f.chunked && !f.bodiless && cache.closes {
+			f.length = untilClosed
+		}
 		cache.text, cache.said = append(cache.text[:0], head...), f
 	}
 	return p.open(f, len(head))
@@ -189,7 +232,7 @@ func (p *parser) open(f framing, size int) error {
 		return errors.New("status 101, and nobody asked for another protocol")
 	case f.status < 200:
 		return nil // an interim answer; the final one follows
-	case f.status == 204 || f.status == 304:
+	case f.bodiless:
 		p.length, p.left, p.state = 0, 0, ofBody
 		p.body = []byte{}
 		return nil
@@ -200,7 +243,7 @@ func (p *parser) open(f framing, size int) error {
 		return errors.New("an answer without Content-Length and not chunked, whose end is that of the connection")
 	}
 	p.left, p.state = f.length, ofBody
-	if f.length > mostKept {
+	if f.length > mostKept && f.length != untilClosed {
 		p.keep = false
 	}
 	if f.length == 0 {
@@ -374,6 +417,17 @@ func (f *framing) contentLength(v []byte) error {
 	}
 	f.length = int64(n)
 	return nil
+}
+
+// values are those of all lines of a head with that name.
+func values(head []byte, name string) (all []string) {
+	name = strings.ToLower(name)
+	for line := range bytes.Lines(head) {
+		if v, ok := value(line, name); ok {
+			all = append(all, string(bytes.TrimSpace(v)))
+		}
+	}
+	return all
 }
 
 // value returns the value of a header line with that name, in upper or lower case.

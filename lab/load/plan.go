@@ -178,11 +178,9 @@ func (t *Target) check() error {
 		return fmt.Errorf("unix is %.120q; give the whole path of a socket, of up to %d bytes", t.Unix, maxUnix)
 	case t.Close && t.Pipelining > 1:
 		return fmt.Errorf("pipelining is %d; with close each connection takes one request", t.Pipelining)
-	case t.Unix != "", t.Close, len(t.Requests) > 0:
-		if err := t.checkRequests(); err != nil {
-			return err
-		}
-		return errors.New("unix, close and requests are not carried out yet; leave them out")
+	}
+	if err := t.checkRequests(); err != nil {
+		return err
 	}
 	if err := whole("connections", t.Connections, 1, MaxConnections); err != nil {
 		return err

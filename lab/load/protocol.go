@@ -78,7 +78,7 @@ type SlotReport struct {
 	AtNS           int64     `json:"at_ns"`            // begin of the counted time, CLOCK_MONOTONIC
 	Seconds        float64   `json:"seconds"`          // length of the counted time, as measured; 0 if Failed
 	FillS          float64   `json:"fill_s"`           // from the slot's first request to AtNS
-	Requests       int64     `json:"requests"`         // answers 2xx that came within the counted time
+	Requests       int64     `json:"requests"`         // answers with an expected status that came within the counted time
 	Bytes          int64     `json:"bytes"`            // all answers completed within the counted time, with their heads
 	ServerCPUS     []float64 `json:"server_cpu_s"`     // by process of the target, in the plan's order
 	IdleCPUS       float64   `json:"idle_cpu_s"`       // all processes of all other targets together
@@ -127,12 +127,12 @@ type TargetSummary struct {
 	Name       string `json:"name"`
 	Requests   int64  `json:"requests"`
 	Bytes      int64  `json:"bytes"`
-	Non2xx     int64  `json:"non2xx"`
+	Non2xx     int64  `json:"non2xx"`             // answers with another status than one expected
 	Errors     int64  `json:"errors"`             // requests without a valid answer, and refused connections
 	Timeouts   int64  `json:"timeouts"`           // requests
 	Resets     int64  `json:"resets"`             // connections ended by the server
 	Fault      string `json:"fault,omitempty"`    // description of the first of these four
-	Mismatches int64  `json:"mismatches"`         // answers 2xx with a wrong body or head
+	Mismatches int64  `json:"mismatches"`         // answers with an expected status and a wrong body or head
 	Mismatch   string `json:"mismatch,omitempty"` // description of the first
 	Compared   int64  `json:"compared"`           // bodies compared in full
 	// requests among the latencies that had no answer when the slot was drained
@@ -143,6 +143,20 @@ type TargetSummary struct {
 	// any.
 	Histogram *Histogram `json:"histogram,omitempty"`
 	Lags      *Histogram `json:"lags,omitempty"`
+	// ByRequest is in the plan's order, and absent where it names no requests.
+	ByRequest []RequestSummary `json:"by_request,omitempty"`
+}
+
+// A RequestSummary is what came of one of a target's requests. Faults are from the whole
+// time. Requests that were due and never sent are those of no one.
+type RequestSummary struct {
+	Name       string     `json:"name"`       // or method and path
+	Unexpected int64      `json:"unexpected"` // answers with another status than one expected
+	Lost       int64      `json:"lost"`       // requests without a valid answer
+	Mismatches int64      `json:"mismatches"` // answers with a wrong body or head
+	Compared   int64      `json:"compared"`   // bodies compared in full
+	Latency    *Latency   `json:"latency_s,omitempty"`
+	Histogram  *Histogram `json:"histogram,omitempty"` // present if the plan asked for raw figures
 }
 
 // A Latency is in seconds, of the requests that were sent within the counted time of

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -176,9 +175,6 @@ func (r *Request) Expects(status int) bool {
 	return slices.Contains(r.Status, status)
 }
 
-// Share says that every body is checked.
-func (c *Check) Share() int { return 1 }
-
 // Length says what is wrong with a body of which only the length is known.
 func (c *Check) Length(n int) error {
 	if c.Body == nil {
@@ -236,6 +232,22 @@ func (f Field) fault(doc []byte) error {
 	return fmt.Errorf("%s is %.40s in the body, expected was %.40s", f.Pointer, found, f.Value)
 }
 
+// HeadFault says what is wrong with a head, of which values gives those of a header.
+func (c *Check) HeadFault(values func(name string) []string) error {
+	if c == nil {
+		return nil
+	}
+	for _, h := range c.Headers {
+		switch has := values(h[0]); {
+		case len(has) == 0:
+			return fmt.Errorf("no header %s", h[0])
+		case h[1] != "" && !slices.Contains(has, h[1]):
+			return fmt.Errorf("header %s is %.60q, expected was %.60q", h[0], has[0], h[1])
+		}
+	}
+	return nil
+}
+
 // enter goes to the value of a key, or of an index, in the value that comes next.
 func enter(dec *jsontext.Decoder, part string) bool {
 	kind := dec.PeekKind()
@@ -262,63 +274,4 @@ func enter(dec *jsontext.Decoder, part string) bool {
 		}
 	}
 	return false
-}
-
-// weight is a request's share over the sum of all.
-func (r *Request) weight() float64 {
-	if r.Weight == 0 {
-		return 1
-	}
-	return r.Weight
-}
-
-// bytes is the request as it is written.
-func (r *Request) bytes(host string, closes bool) []byte {
-	var b bytes.Buffer
-	named := slices.IndexFunc(r.Headers, func(h [2]string) bool { return strings.EqualFold(h[0], "host") })
-	if named >= 0 {
-		host = r.Headers[named][1]
-	}
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.Method, r.Path, host)
-	for i, h := range r.Headers {
-		if i != named {
-			fmt.Fprintf(&b, "%s: %s\r\n", h[0], h[1])
-		}
-	}
-	// RFC 9110, 8.6: a method that has a meaning for content says that there is none.
-	if len(r.Body) > 0 || r.Method == "POST" || r.Method == "PUT" || r.Method == "PATCH" {
-		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(r.Body))
-	}
-	if closes {
-		b.WriteString("Connection: close\r\n")
-	}
-	b.WriteString("\r\n")
-	b.Write(r.Body)
-	return b.Bytes()
-}
-
-// shares gives each weight its whole number of places out of n, and at least one.
-func shares(weights []float64, n int) []int {
-	sum, all := 0.0, 0
-	for _, w := range weights {
-		sum += w
-	}
-	out, rest := make([]int, len(weights)), make([]float64, len(weights))
-	for i, w := range weights {
-		exact := w / sum * float64(n)
-		out[i] = max(1, int(math.Floor(exact)))
-		rest[i] = exact - float64(out[i])
-		all += out[i]
-	}
-	for ; all < n; all++ {
-		most := 0
-		for i := range rest {
-			if rest[i] > rest[most] {
-				most = i
-			}
-		}
-		out[most]++
-		rest[most]--
-	}
-	return out
 }

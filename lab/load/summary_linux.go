@@ -22,23 +22,51 @@ func (l *load) summary(begin, end time.Time) *Summary {
 			sum.Timeouts += a.timeouts
 			sum.Resets += a.resets
 			sum.Unanswered += a.unanswered
-			sum.Compared += a.comparer.compared
-			if sum.Mismatches += a.comparer.mismatches; sum.Mismatch == "" {
-				sum.Mismatch = a.comparer.mismatch
+			for n := range a.kinds {
+				k := &a.kinds[n]
+				sum.Compared += k.comparer.compared
+				if sum.Mismatches += k.comparer.mismatches; sum.Mismatch == "" && k.comparer.mismatch != "" {
+					if sum.Mismatch = k.comparer.mismatch; len(a.kinds) > 1 {
+						sum.Mismatch = k.heads.of.Label() + ": " + sum.Mismatch
+					}
+				}
+				latency.Merge(k.latency)
 			}
 			if a.faultAt > 0 && (first == 0 || a.faultAt < first) {
 				first, sum.Fault = a.faultAt, a.faultText
 			}
-			latency.Merge(a.latency)
 			if a.lag != nil {
 				lag.Merge(a.lag)
+				latency.Merge(a.unsent)
 			}
 		}
 		sum.Latency, sum.SendLag = latency.Latency(), lag.SendLag()
 		if l.plan.Raw {
 			sum.Histogram, sum.Lags = latency.Raw(), lag.Raw()
 		}
+		sum.ByRequest = l.byRequest(i)
 		s.Targets = append(s.Targets, sum)
 	}
 	return s
+}
+
+// byRequest adds up what all threads counted of each request that the plan names.
+func (l *load) byRequest(target int) (all []RequestSummary) {
+	for n := range l.plan.Targets[target].Requests {
+		sum := RequestSummary{Name: l.targets[target].mix.requests[n].Label()}
+		latency := NewHistogram()
+		for _, w := range l.threads {
+			k := &w.lanes[target].kinds[n]
+			sum.Unexpected += k.unexpected
+			sum.Lost += k.lost
+			sum.Mismatches += k.comparer.mismatches
+			sum.Compared += k.comparer.compared
+			latency.Merge(k.latency)
+		}
+		if sum.Latency = latency.Latency(); l.plan.Raw {
+			sum.Histogram = latency.Raw()
+		}
+		all = append(all, sum)
+	}
+	return all
 }

@@ -157,7 +157,7 @@ func (w *thread) fill() {
 	}
 	for _, c := range l.conns {
 		c.first = false
-		if c.state == isOpen {
+		if c.state <= isRested {
 			w.ready(c)
 		}
 	}
@@ -265,8 +265,11 @@ func (w *thread) lookAfter() {
 		return
 	}
 	for _, c := range w.lane.conns {
-		if c.inFlight > 0 && w.now-c.since > w.load.timeout {
+		switch {
+		case c.inFlight > 0 && c.state != isOpening && w.now-c.since > w.load.timeout:
 			w.timedOut(c, "")
+		case c.state == isClosing && w.now-c.since > closeWithin:
+			w.keptOpen(c)
 		}
 	}
 }
@@ -280,7 +283,7 @@ func (w *thread) timedOut(c *connection, when string) {
 	if when != "" {
 		text = fmt.Sprintf("no answer within %v after %s", drainTime(w.load.plan), when)
 	}
-	l.fault(w.now, text)
+	l.fault(w.now, c.kind, text)
 	w.end(c)
 }
 
@@ -290,40 +293,59 @@ func (w *thread) send(c *connection, n int, ns int64) {
 		c.since = w.now
 	}
 	c.push(n, ns)
-	t := c.lane.target
-	size := n * t.one
+	if c.state == isRested {
+		w.unsound++
+		w.dial(c)
+		return
+	}
+	w.write(c, n)
+}
+
+// write writes the next n requests of the mix.
+func (w *thread) write(c *connection, n int) {
+	m := &c.lane.target.mix
+	from, size := m.ends[c.next], m.ends[c.next+n]-m.ends[c.next]
+	c.next = m.after(c.next + n)
 	if c.blocked {
 		c.owed += size
 		return
 	}
-	wrote, errno := transmit(c.fd, t.request[:size])
+	wrote, errno := transmit(c.fd, m.bytes[from:min(from+size, len(m.bytes))])
 	if errno == 0 && wrote == size {
 		return
 	}
-	w.owes(c, size, wrote, errno)
+	c.at, c.owed, c.blocked = from, size, true
+	if w.wrote(c, wrote, errno) {
+		w.flush(c)
+	}
 }
 
-// flush writes what the socket had no room for before. All requests are the same, so the
-// number of bytes is enough to know.
+// flush writes what the socket had no room for before, until there is no more or it is full
+// again.
 func (w *thread) flush(c *connection) {
-	t := c.lane.target
-	from := (t.one - c.owed%t.one) % t.one
-	part := t.request[from:min(from+c.owed, len(t.request))]
-	wrote, errno := transmit(c.fd, part)
-	w.owes(c, c.owed, wrote, errno)
+	m := &c.lane.target.mix
+	for ok := true; ok && c.blocked; {
+		n, errno := transmit(c.fd, m.bytes[c.at:min(c.at+c.owed, len(m.bytes))])
+		ok = w.wrote(c, n, errno)
+	}
 }
 
-func (w *thread) owes(c *connection, size, wrote int, errno syscall.Errno) {
+// wrote notes what was written, and tells whether to try for more.
+func (w *thread) wrote(c *connection, n int, errno syscall.Errno) bool {
 	switch errno {
 	case 0:
-	case syscall.EAGAIN, syscall.EINTR:
-		wrote = 0
+	case syscall.EAGAIN:
+		return false
+	case syscall.EINTR:
+		return true
 	default:
 		w.broke(c, fmt.Sprintf("a request was not taken: %v", errno))
-		return
+		return false
 	}
-	c.owed = size - wrote
+	c.owed -= n
+	c.at = (c.at + n) % c.lane.target.mix.size()
 	c.blocked = c.owed > 0
+	return true
 }
 
 // broke counts a connection that the server ended, and the requests in flight on it.
@@ -331,6 +353,6 @@ func (w *thread) broke(c *connection, text string) {
 	l := c.lane
 	l.resets++
 	l.errors += int64(c.inFlight)
-	l.fault(w.now, text)
+	l.fault(w.now, c.kind, text)
 	w.end(c)
 }
