@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -105,7 +106,7 @@ func TestOneOfABlockIsLost(t *testing.T) {
 		e := p.atOnce(n)
 		lost := p.once(n, func() {
 			// Both command lines have the producer's port.
-			for _, pid := range p.listening(c.program, e.plan.Port+victim) {
+			for _, pid := range p.listening(c.program, e.loadOf(victim).port) {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
 		})
@@ -125,9 +126,19 @@ func TestOneOfABlockIsLost(t *testing.T) {
 	}
 }
 
-// loadOf is the condition with index i of the single group.
+// loadOf is the condition with index i of the single group, in the first block.
 func (e *engine) loadOf(i int) load {
-	return e.plan.load(e.link, e.plan.Experiment.Fixed().With(e.file.Conditions[i].Levels), e.plan.Port+i)
+	return e.plan.load(e.link, e.plan.Experiment.Fixed().With(e.file.Conditions[i].Levels),
+		e.plan.portOf(i, len(e.file.Conditions)))
+}
+
+// portOf is the port of one of n conditions that are up together, in the first block.
+func (p Plan) portOf(condition, n int) int {
+	var all []int
+	for i := range n {
+		all = append(all, i)
+	}
+	return p.Port + slices.Index(experiment.DrawBlock([][]int{all}, p.Experiment.Block.Rounds, p.Seed, 1)[0], condition)
 }
 
 func TestABlockAtOnceEndsWithItsRun(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 // A group is a set of conditions whose servers are up at once.
 type group struct {
 	engine   *engine
-	conds    []int // indexes of conditions, ascending
+	conds    []int // indexes of conditions, in the order drawn for the first round
 	loads    []load
 	sequence []int // of the slots: indexes into conds
 	servers  []*server
@@ -31,8 +31,13 @@ type group struct {
 // group measures conditions that can be up together. Their servers start, one
 // client goes round them in the given sequence or each has a client of its own,
 // and the CPU time of both sides is read.
+//
+// What a condition is called decides nothing else: which server is started first, and which has
+// which port and place with the client, is as the block's order was drawn. So servers that do not
+// differ are exchangeable, which package compare relies on.
 func (e *engine) group(ctx context.Context, sequence []int) (m measured, err error) {
-	g := &group{engine: e, conds: experiment.Members(sequence), profiles: taken{}}
+	members := experiment.Members(sequence)
+	g := &group{engine: e, conds: sequence[:len(members)], profiles: taken{}}
 	for _, s := range sequence {
 		g.sequence = append(g.sequence, slices.Index(g.conds, s))
 	}
@@ -62,7 +67,15 @@ func (e *engine) group(ctx context.Context, sequence []int) (m measured, err err
 		e.plan.seal(&g.trials[i])
 		e.file.Conclude(&g.trials[i])
 	}
-	return measured{g.trials, g.profiles}, nil
+	m.profiles = taken{}
+	for _, c := range members {
+		i := slices.Index(g.conds, c)
+		if set := g.profiles[i]; set != nil {
+			m.profiles[len(m.trials)] = set
+		}
+		m.trials = append(m.trials, g.trials[i])
+	}
+	return m, nil
 }
 
 // measure runs the group's clients: in turns where the generator can take

@@ -166,7 +166,7 @@ func TestFaultsInMidBlock(t *testing.T) {
 						time.Sleep(10 * time.Millisecond)
 					}
 					time.Sleep(500 * time.Millisecond)
-					c.befalls(e.plan.Port)
+					c.befalls(e.loadOf(0).port)
 				}()
 				defer func() { <-done }()
 				return p.block(e)
