@@ -22,6 +22,7 @@ PEERS := .tools/peers
 HUGO := $(BIN)/hugo
 LAB := $(BIN)/lab
 LINERATE := $(BIN)/linerate
+CALIBRATE := $(BIN)/calibrate
 SERVER := $(BIN)/fiber_server
 NULL_SERVER := $(BIN)/null_server
 FLOOR_SERVER := $(BIN)/floor_server
@@ -136,6 +137,14 @@ peers: c-floor ## build other HTTP servers to compare with, where their tools ar
 	else (cd lab/peers/http && cargo build --release --locked); \
 	  for peer in hyper axum ntex; do ln -f $(PEERS)/target/release/$${peer}_server $(PEERS)/; done; fi
 	cd lab/peers/http && go test -trimpath -vet=off -count=1 .
+
+.PHONY: calibrate
+calibrate: $(CALIBRATE) ## count how often linerate compare is right where the truth is known; ARGS='--pairs 5 --budget 2m'
+	@$(CALIBRATE) run $(ARGS)
+
+# Nothing else needs it, so make build leaves it out.
+$(CALIBRATE): $(LINERATE)
+	cd lab && $(GO_BUILD) -o ../$@ ./cmd/calibrate
 
 .PHONY: bench-site
 bench-site: build ## print what checking, deriving and building cost as entries and machines are added

@@ -61,12 +61,8 @@ func Combine(files []string, runs []*Outcome) (*Outcome, error) {
 		all := Comparison{Name: c.Name, Base: c.Base}
 		all.combine(out, n, level)
 		out.Comparisons, out.Says = append(out.Comparisons, all), append(out.Says, all.Says)
-		for _, p := range out.Parts {
-			out.Says = append(out.Says, fmt.Sprintf("  %s: %s", p.File, p.Comparisons[n].Says))
-		}
 	}
 	out.Notes = []string{"one verdict over all, if the runs are independent of each other and none was left out"}
-	out.Says = append(out.Says, "note: "+out.Notes[0])
 	out.Exit = out.Status()
 	return out, nil
 }

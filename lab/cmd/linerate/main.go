@@ -26,6 +26,7 @@ type subcommand interface {
 // The subcommands. Only linerate itself calls the hidden ones.
 type subcommands struct {
 	Compare   compareCall `cmd:"" help:"Tell whether one server costs more than another: your own two builds, or any."`
+	Combine   combineCall `cmd:"" help:"Make one verdict of several runs of one comparison."`
 	AskServer askCall     `cmd:"" hidden:""`
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // grows has the directories whose files are only ever added.
-var grows = []string{"data/results", "data/profiles", "data/hosts", "data/designs"}
+var grows = []string{"data/results", "data/profiles", "data/hosts", "data/designs", "data/calibration"}
 
 const (
 	experiments = "lab/experiments"

@@ -24,6 +24,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/audit"
+	"github.com/line-rate/line-rate/lab/internal/calibration"
 	"github.com/line-rate/line-rate/lab/internal/contest/schema"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
@@ -76,6 +77,13 @@ func Update(root journal.Root) (Done, error) {
 		return Done{}, err
 	}
 	if err := u.audits(); err != nil {
+		return Done{}, err
+	}
+	calibrations, faults, err := archive.Calibrations(root)
+	if err = refuse(faults, err); err == nil {
+		err = encoded(root.Calibrated(), map[string]any{"tables": calibration.Tables(calibrations)}, put)
+	}
+	if err != nil {
 		return Done{}, err
 	}
 	changed := false

@@ -55,6 +55,11 @@ func (r Root) Host(id string) string         { return r.Path("data", "hosts", id
 func (r Root) Texts() string                 { return r.Path("data", "texts") }
 func (r Root) Text(entry string) string      { return filepath.Join(r.Texts(), entry+".toml") }
 
+// Calibration is the nth file that a machine's calibrations go to.
+func (r Root) Calibration(host string, n int) string {
+	return r.Path("data", "calibration", fmt.Sprintf("%s-%d.json", host, n))
+}
+
 // Profile is the path of a raw profile by its name in a run.
 func (r Root) Profile(file string) string {
 	return r.Path("data", "profiles", filepath.FromSlash(file))
@@ -110,6 +115,7 @@ func (r Root) Ratios(x string) string     { return r.Derived("pages", "ratios", 
 func (r Root) Metrics() string           { return r.Derived("pages", "metrics.json") }
 func (r Root) Names() string             { return r.Derived("pages", "names.json") }
 func (r Root) Method() string            { return r.Derived("pages", "method.json") }
+func (r Root) Calibrated() string        { return r.Derived("pages", "calibration.json") }
 func (r Root) Reach() string             { return r.Derived("pages", "reach.json") }
 func (r Root) Schema(name string) string { return r.Derived("schema", name+".json") }
 
@@ -196,7 +202,7 @@ func (r Root) Irregular() ([]string, error) {
 }
 
 // recorded are the directories of data/: all that people write or measure.
-var recorded = []string{"results", "hosts", "designs", "profiles", "texts", "examples"}
+var recorded = []string{"results", "hosts", "designs", "profiles", "texts", "examples", "calibration"}
 
 // Foreign lists what lies in data/ that nothing reads.
 func (r Root) Foreign() (out []string, err error) {

@@ -28,7 +28,10 @@ func Facts(o *compare.Outcome) []Fact {
 	for _, m := range o.Servers {
 		facts = append(facts, Fact{m.Name, cmp.Or(m.URL, strings.Join(m.Command, " "))})
 	}
-	machine := o.Machine + ", Linux " + o.Kernel
+	machine := o.Machine
+	if o.Kernel != "" {
+		machine += ", Linux " + o.Kernel
+	}
 	if o.ClientCPUs != "" {
 		machine += fmt.Sprintf("; servers on CPU %s, client on CPU %s", cmp.Or(o.ServerCPUs, o.ClientCPUs), o.ClientCPUs)
 	}

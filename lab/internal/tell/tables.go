@@ -43,7 +43,7 @@ type Table struct {
 	Says string // what to know of it
 }
 
-// Tables are the latency curve and the highest rates, if they were asked for.
+// Tables are the runs that were combined, the latency curve and the highest rates, if there are any.
 func Tables(o *compare.Outcome) (all []Table) {
 	if c := o.Curve; c != nil {
 		t := Table{Name: "Latency at fixed rates", Head: []string{"requests/s", "server", "p50", "p90", "p99", "p999"},
@@ -61,6 +61,20 @@ func Tables(o *compare.Outcome) (all []Table) {
 				row = append(row[:2], "refused: "+p.Refused)
 			}
 			t.Rows = append(t.Rows, row)
+		}
+		all = append(all, t)
+	}
+	if len(o.Parts) > 0 {
+		t := Table{Name: "Runs", Head: []string{"run", "machine", "says alone", "CPU a request", "blocks", "seconds"},
+			Says: "each stopped by itself, and the verdict is that of all together"}
+		for _, p := range o.Parts {
+			for _, c := range p.Comparisons {
+				row := []string{p.File, p.Machine, c.Brief(o.Margin), "", fmt.Sprint(p.Blocks), fmt.Sprintf("%.0f", p.DurationS)}
+				if c.CPUPerRequest != nil {
+					row[3] = c.CPUPerRequest.String()
+				}
+				t.Rows = append(t.Rows, row)
+			}
 		}
 		all = append(all, t)
 	}
