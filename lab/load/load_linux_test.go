@@ -18,8 +18,11 @@ func TestClosedLoop(t *testing.T) {
 		// All requests that were sent: those counted, those of the fill and those
 		// drained.
 		room := int64(c.connections * c.pipelining)
-		if sent := s.hits.Load(); sum.Requests == 0 || sent < sum.Requests+room {
-			t.Errorf("%+v: %d requests counted of %d sent", c, sum.Requests, sent)
+		if sent := s.hits.Load(); sum.Requests == 0 || sent < sum.Requests+room || sum.Answered != sent {
+			t.Errorf("%+v: %d requests counted and %d answered of %d sent", c, sum.Requests, sum.Answered, sent)
+		}
+		if sum.RequestBytes < 30 {
+			t.Errorf("requests of %v bytes", sum.RequestBytes)
 		}
 		if n := s.connections.Load(); n != int64(c.connections) {
 			t.Errorf("%+v: %d connections", c, n)

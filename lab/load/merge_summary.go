@@ -61,6 +61,8 @@ func (t *TargetSummary) add(name string, o *TargetSummary) {
 	t.Resets += o.Resets
 	t.Mismatches += o.Mismatches
 	t.Compared += o.Compared
+	t.Answered += o.Answered
+	t.RequestBytes = o.RequestBytes // of one plan
 	t.Unanswered += o.Unanswered
 	if t.Fault == "" && o.Fault != "" {
 		t.Fault = name + ": " + o.Fault

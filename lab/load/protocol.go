@@ -143,6 +143,11 @@ type TargetSummary struct {
 	// any.
 	Histogram *Histogram `json:"histogram,omitempty"`
 	Lags      *Histogram `json:"lags,omitempty"`
+	// Answered has all answers, in counted time or not and whatever their status; absent without any.
+	Answered int64 `json:"answered,omitempty"`
+	// RequestBytes is the mean length of a request as it is written, by weight; absent where its
+	// protocol packs it.
+	RequestBytes float64 `json:"request_bytes,omitempty"`
 	// ByRequest is in the plan's order, and absent where it names no requests.
 	ByRequest []RequestSummary `json:"by_request,omitempty"`
 }

@@ -293,6 +293,8 @@ func (f *figures) target(t *TargetSummary) {
 	f.count("resets", t.Resets)
 	f.count("mismatches", t.Mismatches)
 	f.count("compared", t.Compared)
+	f.count("answered", t.Answered)
+	f.amount("request_bytes", t.RequestBytes)
 	f.count("unanswered", t.Unanswered)
 	if l := t.Latency; l != nil {
 		f.rising("latency_s", l.P50, l.P90, l.P99, l.P999, l.Max)

@@ -8,6 +8,9 @@ func (l *load) summary(begin, end time.Time) *Summary {
 		LatencyStep: LatencyStep, Targets: []TargetSummary{}}
 	for i, t := range l.targets {
 		sum := TargetSummary{Name: t.Name}
+		if t.Protocol == "" {
+			sum.RequestBytes = float64(t.mix.size()) / float64(len(t.mix.order))
+		}
 		for n, r := range l.leader.reports {
 			if r.Target == i && l.plan.Slots[n].Counts {
 				sum.Requests += r.Requests
@@ -17,6 +20,7 @@ func (l *load) summary(begin, end time.Time) *Summary {
 		latency, lag, first := NewHistogram(), NewHistogram(), int64(0)
 		for _, w := range l.threads {
 			a := w.lanes[i]
+			sum.Answered += a.requests + a.non2xx
 			sum.Non2xx += a.non2xx
 			sum.Errors += a.errors
 			sum.Timeouts += a.timeouts
