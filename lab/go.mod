@@ -3,6 +3,7 @@ module github.com/line-rate/line-rate/lab
 go 1.26.0
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794
 	github.com/alecthomas/kong v1.17.0
 	github.com/brianvoe/gofakeit/v7 v7.18.1

@@ -73,6 +73,15 @@ func (h *Histogram) Add(ns int64) {
 	h.max = max(h.max, ns)
 }
 
+// Each gives the upper edge of each step that has counts, in nanoseconds and rising, and its count.
+func (h *Histogram) Each(give func(ns, n int64)) {
+	for i, n := range h.counts {
+		if n > 0 {
+			give(min(upper(i), h.max), int64(n))
+		}
+	}
+}
+
 // N is how many times were counted.
 func (h *Histogram) N() int64 { return h.n }
 

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -163,8 +162,8 @@ type comparison struct {
 }
 
 func newComparison(o contest.Options, c *compareCall) (s *comparison, err error) {
-	if runtime.GOOS != "linux" {
-		return nil, errors.New("linerate measures on Linux only: it reads /proc and pins cores")
+	if err := onLinux(); err != nil {
+		return nil, err
 	}
 	s = &comparison{Options: o, port: c.Port, seed: c.Seed, line: terminal.NewLine(os.Stderr)}
 	if s.dir, err = os.Getwd(); err != nil {

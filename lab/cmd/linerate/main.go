@@ -7,9 +7,12 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
@@ -25,9 +28,13 @@ type subcommand interface {
 
 // The subcommands. Only linerate itself calls the hidden ones.
 type subcommands struct {
-	Compare   compareCall `cmd:"" help:"Tell whether one server costs more than another: your own two builds, or any."`
-	Combine   combineCall `cmd:"" help:"Make one verdict of several runs of one comparison."`
-	AskServer askCall     `cmd:"" hidden:""`
+	Compare    compareCall    `cmd:"" help:"Tell whether one server costs more than another: your own two builds, or any."`
+	Combine    combineCall    `cmd:"" help:"Make one verdict of several runs of one comparison."`
+	Load       loadCall       `cmd:"" help:"Load one server, and print what came: requests a second, latencies, faults."`
+	Doctor     doctorCall     `cmd:"" help:"Say what a comparison can do on this machine, and the way out of what it cannot."`
+	Version    versionCall    `cmd:"" help:"Say which version this is, and what it was built from."`
+	Completion completionCall `cmd:"" help:"Print what bash, zsh or fish reads to complete linerate's words, as: source <(linerate completion bash)"`
+	AskServer  askCall        `cmd:"" hidden:""`
 }
 
 const description = `Whether one HTTP server costs more than another, on this machine.
@@ -47,8 +54,35 @@ func main() {
 }
 
 func command(ctx context.Context, args []string, out, errs io.Writer) int {
-	return cli.Program{Name: "linerate", Description: description, Commands: &subcommands{}}.Run(args, out, errs,
-		func(command any) (int, error) { return command.(subcommand).do(ctx, out) })
+	return program().Run(args, out, errs, func(command any) (int, error) { return command.(subcommand).do(ctx, out) })
+}
+
+func program() cli.Program {
+	return cli.Program{Name: "linerate", Description: description, Commands: &subcommands{}}
+}
+
+type versionCall struct{}
+
+func (versionCall) do(_ context.Context, out io.Writer) (int, error) {
+	_, err := fmt.Fprintln(out, program().Version())
+	return 0, err
+}
+
+type completionCall struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+}
+
+func (c *completionCall) do(_ context.Context, out io.Writer) (int, error) {
+	_, err := io.WriteString(out, program().Completion(c.Shell))
+	return 0, err
+}
+
+// onLinux refuses to measure anywhere else.
+func onLinux() error {
+	if runtime.GOOS != "linux" {
+		return errors.New("linerate measures on Linux only: it reads /proc, waits by epoll and pins cores")
+	}
+	return nil
 }
 
 // An askCall waits for a server's first answer and asks it a few times more, on the client's side

@@ -70,7 +70,10 @@ func (p Program) read(args []string, out io.Writer) (*kong.Context, error) {
 	case args[0] == "help":
 		args = append(args[1:], "--help")
 	case strings.TrimLeft(args[0], "-") == "version":
-		_, err := fmt.Fprintln(out, p.builtFrom())
+		_, err := fmt.Fprintln(out, p.Version())
+		return nil, err
+	case args[0] == completeCall:
+		_, err := io.WriteString(out, p.complete(args[1:]))
 		return nil, err
 	}
 	var words []string
@@ -81,8 +84,8 @@ func (p Program) read(args []string, out io.Writer) (*kong.Context, error) {
 				longestArgument, strict.Visible(arg, 60))
 		case last >= 0 && isFlag(words[last]) && negative.MatchString(arg):
 			words[last] += "=" + arg // so that what the flag takes is said, not how to write what it refuses
-		case len(arg) > 2 && arg[0] == '-' && arg[1] >= 'a' && arg[1] <= 'z':
-			words = append(words, "-"+arg) // one dash works where two are usual, as with Go's own flags
+		case oneDash.MatchString(arg): // works where two are usual, as with Go's own flags
+			words = append(words, "-"+arg)
 		default:
 			words = append(words, arg)
 		}
@@ -128,7 +131,10 @@ func Within(f *kong.Flag, name string, least, most int64) error {
 // longestArgument is more than any argument needs: a server's command, for instance.
 const longestArgument = 8000
 
-var negative = regexp.MustCompile(`^-[0-9][^ ]*$`)
+var (
+	negative = regexp.MustCompile(`^-[0-9][^ ]*$`)
+	oneDash  = regexp.MustCompile(`^-[a-z][a-z-]`) // and -c50 is -c 50
+)
 
 // isFlag reports whether a word is a flag without its value.
 func isFlag(word string) bool {
@@ -136,11 +142,17 @@ func isFlag(word string) bool {
 		!strings.Contains(word, "=")
 }
 
-// builtFrom says what this program was built from.
-func (p Program) builtFrom() string {
-	words := []string{p.Name + ", built from"}
+// Version says what this program was built from.
+func (p Program) Version() string {
 	info, ok := debug.ReadBuildInfo()
-	switch of := program.StampOf(info); {
+	of := program.StampOf(info)
+	words := []string{p.Name + ", built from"}
+	if release := cmp.Or(of.Release, info.Main.Version); release != "" && release != "(devel)" {
+		words[0] = p.Name + " " + release + ", built from"
+	}
+	switch {
+	case of.Sources == "" && ok && info.Main.Sum != "": // by go install, of a version that Go's checksums know
+		words = append(words, "module", info.Main.Path, info.Main.Sum)
 	case !ok || of.Sources == "":
 		words = append(words, "sources that it does not name (make build has it name them)")
 	default:

@@ -9,6 +9,7 @@
 package doctor
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,7 +48,7 @@ type Finding struct {
 
 // A Machine is the machine to examine, with the experiments to examine it for.
 type Machine struct {
-	Root        string      // the repository's root
+	Root        string      // the repository's root; empty: there is none
 	Split       cores.Split // how its cores would be divided
 	Allowed     []int       // CPUs that the lab may use
 	Wire        experiment.Topology
@@ -76,17 +77,16 @@ type Fleet struct{ Clients int }
 // loads tells whether the machine is one of a fleet's clients.
 func (m Machine) loads() bool { return m.Fleet != nil && m.Fleet.Clients == 0 }
 
+// located has the places of the real machine where a test names none.
+func (m Machine) located() Machine {
+	m.Proc, m.Sys = cmp.Or(m.Proc, "/proc"), cmp.Or(m.Sys, "/sys")
+	m.Cgroup = cmp.Or(m.Cgroup, filepath.Join(m.Sys, "fs", "cgroup"))
+	return m
+}
+
 // Examine examines the machine.
 func (m Machine) Examine() []Finding {
-	if m.Proc == "" {
-		m.Proc = "/proc"
-	}
-	if m.Sys == "" {
-		m.Sys = "/sys"
-	}
-	if m.Cgroup == "" {
-		m.Cgroup = filepath.Join(m.Sys, "fs", "cgroup")
-	}
+	m = m.located()
 	fs := append(m.identity(), m.programs()...)
 	fs = append(fs, m.division(), m.siblings(), m.quota(), m.governor(), m.turbo(), m.clock(), m.schedstat())
 	fs = append(append(fs, m.machines(), m.balancer()), m.turned()...)

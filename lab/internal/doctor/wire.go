@@ -17,7 +17,11 @@ import (
 func (m Machine) wires() []Finding {
 	wire := Finding{Level: Good, About: "wire",
 		Seen: "a shaped wire between two namespaces can be made (ip, tc with tbf, nsenter)"}
-	link, err := topology.Up(m.Wire, m.Root, []string{filepath.Join("lab", "scripts", "wire.sh")}, false)
+	script := topology.Carried
+	if m.Root != "" {
+		script = []string{filepath.Join("lab", "scripts", "wire.sh")}
+	}
+	link, err := topology.Up(m.Wire, m.Root, script, false)
 	if err == nil {
 		link.Down()
 		return []Finding{m.namespaces(true), wire}

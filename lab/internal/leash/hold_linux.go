@@ -210,3 +210,20 @@ func fields(status []byte) map[string]string {
 	}
 	return m
 }
+
+// Become goes on as a command on some cores. It returns only where that fails.
+func Become(cpus []int, argv []string) error {
+	path, err := exec.LookPath(argv[0])
+	if err != nil && !errors.Is(err, exec.ErrDot) {
+		return err
+	}
+	var set unix.CPUSet
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	runtime.LockOSThread() // the kernel goes on with this thread alone
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return fmt.Errorf("CPU %v: %w", cpus, err)
+	}
+	return syscall.Exec(path, argv, os.Environ())
+}

@@ -19,13 +19,15 @@ type Stamp struct {
 	Modified bool   // whether the sources differed from the commit
 	// Parts has digests of the part of the sources that each program that is measured
 	// is made of, by its main package's name, and of profiles for the compiler.
-	Parts map[string]string
+	Parts   map[string]string
+	Release string // the tag that it was built for; empty beside releases
 }
 
-// The tags. The first two are followed by their value, the third by a name and a digest.
+// The tags. The first three are followed by their value, the next by a name and a digest.
 const (
 	sourcesTag  = "sources."
 	commitTag   = "commit."
+	releaseTag  = "release."
 	partTag     = "part."
 	modifiedTag = "modified"
 )
@@ -35,6 +37,9 @@ func (s Stamp) String() string {
 	tags := []string{sourcesTag + s.Sources}
 	if s.Commit != "" {
 		tags = append(tags, commitTag+s.Commit)
+	}
+	if s.Release != "" {
+		tags = append(tags, releaseTag+s.Release)
 	}
 	if s.Modified {
 		tags = append(tags, modifiedTag)
@@ -53,6 +58,9 @@ func ParseStamp(tags string) (s Stamp) {
 		}
 		if v, ok := strings.CutPrefix(tag, commitTag); ok {
 			s.Commit = v
+		}
+		if v, ok := strings.CutPrefix(tag, releaseTag); ok {
+			s.Release = v
 		}
 		if v, ok := strings.CutPrefix(tag, partTag); ok {
 			if s.Parts == nil {

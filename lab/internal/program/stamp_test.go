@@ -7,8 +7,8 @@ import (
 )
 
 func TestAStampIsReadAsItWasWritten(t *testing.T) {
-	for _, s := range []Stamp{{"ab", "cd", false, nil}, {"ab", "cd", true, nil},
-		{"ab", "", true, map[string]string{"server": "ef", "a.pgo": "01"}}} {
+	for _, s := range []Stamp{{"ab", "cd", false, nil, ""}, {"ab", "cd", true, nil, "v1.2.0-rc.1"},
+		{"ab", "", true, map[string]string{"server": "ef", "a.pgo": "01"}, ""}} {
 		if got := ParseStamp("netgo," + s.String()); !reflect.DeepEqual(got, s) {
 			t.Errorf("%+v became %+v", s, got)
 		}

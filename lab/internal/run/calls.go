@@ -2,16 +2,11 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
-	"runtime"
 	"slices"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/leash"
@@ -41,7 +36,11 @@ func Called(args []string) (status int, is bool) {
 		}
 		return loader.Status(err), true
 	case len(args) > 2 && args[0] == pinCall:
-		fmt.Fprintln(os.Stderr, pinned(args[1], args[2:]))
+		cpus, err := cores.Parse(args[1])
+		if err == nil {
+			err = leash.Become(cpus, args[2:])
+		}
+		fmt.Fprintln(os.Stderr, err)
 		return notFound, true
 	}
 	return 0, false
@@ -49,27 +48,6 @@ func Called(args []string) (status int, is bool) {
 
 // notFound is a shell's exit status for a command that cannot be started.
 const notFound = 127
-
-// pinned becomes a command on some cores. It returns only where that fails.
-func pinned(list string, argv []string) error {
-	cpus, err := cores.Parse(list)
-	if err != nil {
-		return err
-	}
-	path, err := exec.LookPath(argv[0])
-	if err != nil && !errors.Is(err, exec.ErrDot) {
-		return err
-	}
-	var set unix.CPUSet
-	for _, cpu := range cpus {
-		set.Set(cpu)
-	}
-	runtime.LockOSThread() // the kernel goes on with this thread alone
-	if err := unix.SchedSetaffinity(0, &set); err != nil {
-		return fmt.Errorf("CPU %s: %w", list, err)
-	}
-	return syscall.Exec(path, argv, os.Environ())
-}
 
 // on puts a command of the lab's own on some cores, where there is no script to do it.
 func (l load) on(cpus []int, argv ...string) []string {

@@ -53,7 +53,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/topology"
-	"github.com/line-rate/line-rate/lab/scripts"
 )
 
 // A Plan describes a run to be made.
@@ -267,7 +266,7 @@ func (p Plan) up() (*topology.Link, error) {
 	}
 	script := []string{scriptPath("wire.sh")}
 	if p.outside() {
-		script = []string{"bash", "-c", scripts.Wire, "wire.sh"}
+		script = topology.Carried
 	}
 	return topology.Up(x.Topology, p.dir(), script, turns)
 }

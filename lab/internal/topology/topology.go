@@ -15,6 +15,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/scripts"
 )
 
 // Unavailable says that this machine cannot make the topology. It is not a
@@ -38,6 +39,9 @@ type Link struct {
 
 // wire is the script's name in messages.
 const wire = "wire.sh"
+
+// Carried calls the script where there is no clone.
+var Carried = []string{"bash", "-c", scripts.Wire, wire}
 
 // Up makes the topology. dir is where commands start, and script the words that call
 // wire.sh from there. With asRoot the wire is made as root without a user

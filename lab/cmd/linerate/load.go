@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/line-rate/line-rate/lab/internal/cli"
+	"github.com/line-rate/line-rate/lab/internal/loader"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/words"
+	"github.com/line-rate/line-rate/lab/load"
+)
+
+type loadCall struct {
+	URL         string        `arg:"" name:"url" help:"What is asked, as http://127.0.0.1:8080/path."`
+	Connections int           `short:"c" default:"10" placeholder:"N" help:"Open connections (default 10)."`
+	Pipelining  int           `short:"p" default:"1" placeholder:"N" help:"Requests in flight on each connection (default 1)."`
+	Duration    time.Duration `short:"d" default:"10s" placeholder:"DURATION" help:"How long it counts (default 10s)."`
+	Warmup      time.Duration `placeholder:"DURATION" help:"Load before that, which does not count (default: none)."`
+	Rate        float64       `short:"R" placeholder:"N" help:"Requests a second, due at times that are fixed before: latency counts from then (default: as fast as it goes)."`
+	Threads     int           `short:"t" placeholder:"N" help:"Threads of the client (default: one for each core that it may use)."`
+	Timeout     time.Duration `default:"10s" placeholder:"DURATION" help:"After which a request is given up (default 10s)."`
+	JSON        bool          `name:"json" help:"Print JSON, for programs: the counted slot and the summary."`
+	HDR         string        `name:"hdr" placeholder:"FILE" help:"Also write all latencies to FILE, as a log of HdrHistogram, in nanoseconds."`
+}
+
+func (loadCall) Help() string {
+	return `Loads a server and tells what it saw: the load generator of compare, alone.
+
+  linerate load -c 50 -d 10s http://127.0.0.1:8080/path
+
+Bodies are compared with the first one. Load only what is yours.
+
+Exit status
+  0  all requests were answered, with 2xx and alike
+  1  some were not, and the line "failed" says how many and what came first
+  3  the call was wrong, or nothing listens there`
+}
+
+func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
+	p := &load.Plan{Threads: c.Threads, TimeoutS: c.Timeout.Seconds(), Raw: c.HDR != "",
+		Targets: []load.Target{{Name: c.URL, URL: c.URL, Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate}}}
+	if c.Warmup > 0 {
+		p.Slots = append(p.Slots, load.Slot{Seconds: c.Warmup.Seconds()})
+	}
+	p.Slots = append(p.Slots, load.Slot{Seconds: c.Duration.Seconds(), Counts: true})
+	if err := p.Check(); err != nil {
+		return cli.Failed, errors.New(strings.TrimPrefix(err.Error(), "targets/0: "))
+	}
+	if err := onLinux(); err != nil {
+		return cli.Failed, err
+	}
+	if _, err := os.Stat(filepath.Dir(c.HDR)); err != nil { // told before the load, not after it
+		return cli.Failed, fmt.Errorf("--hdr: %w", err)
+	}
+	loader.Begin()
+	r, err := load.Run(ctx, p, loader.Options(load.Options{}))
+	if ctx.Err() != nil {
+		err = errors.New("interrupted")
+	}
+	if err == nil && c.HDR != "" {
+		err = writeHDR(c.HDR, &r.Summary)
+	}
+	if err != nil {
+		return cli.Failed, err
+	}
+	counted, t := r.Slots[len(r.Slots)-1], &r.Summary.Targets[0]
+	t.Histogram = nil // the file has it
+	status := 0
+	if counted.Failed != "" || t.Non2xx+t.Errors+t.Timeouts+t.Resets+t.Mismatches+t.Unanswered > 0 {
+		status = 1
+	}
+	if c.JSON {
+		e := json.NewEncoder(out)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return status, e.Encode(struct {
+			Slot    load.SlotReport `json:"slot"`
+			Summary load.Summary    `json:"summary"`
+		}{counted, r.Summary})
+	}
+	_, err = io.WriteString(out, c.table(&r.Summary, counted))
+	return status, err
+}
+
+// busy is the share of its cores from which on a client is what was measured.
+const busy = 0.9
+
+// table is what a person reads.
+func (c *loadCall) table(s *load.Summary, slot load.SlotReport) string {
+	var b strings.Builder
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-10s  "+format+"\n", append([]any{name}, args...)...)
+	}
+	t := s.Targets[0]
+	fmt.Fprintf(&b, "%s: %s, %d in flight on each, %s\n", c.URL, words.Count(c.Connections, "connection"), c.Pipelining,
+		words.Duration(c.Duration))
+	if slot.Failed == "" {
+		row("requests", "%s/s; %s in all", words.Plain(float64(t.Requests)/slot.Seconds), words.Thousands(int(t.Requests)))
+		row("received", "%s/s", words.Size(int(float64(t.Bytes)/slot.Seconds)))
+	}
+	if figures := t.Figures(); figures != nil {
+		var parts []string
+		for _, p := range []struct{ says, name string }{{"p50", "p50"}, {"p90", "p90"}, {"p99", "p99"}, {"p99.9", "p999"},
+			{"max", "max"}} {
+			if v, ok := figures["latency_"+p.name+"_s"]; ok {
+				parts = append(parts, p.says+" "+words.Time(v))
+			}
+		}
+		row("latency", "%s", strings.Join(parts, ", "))
+	}
+	if share := slot.BusiestThreadS / slot.Seconds; slot.Seconds > 0 {
+		row("client", "%.2f of a core, its busiest thread %.2f", slot.ClientCPUS/slot.Seconds, share)
+		if share > busy {
+			row("note", "the client had no more to give, so this is what it can ask and not what the server can answer")
+		}
+	}
+	if t.SendLag != nil {
+		row("sent late", "p50 %s, p99 %s", words.Time(t.SendLag.P50), words.Time(t.SendLag.P99))
+	}
+	var failed []string
+	for _, f := range []struct {
+		n    int64
+		what string
+	}{{t.Non2xx, "not 2xx"}, {t.Errors, "errors"}, {t.Timeouts, "timed out"}, {t.Resets, "connections reset"},
+		{t.Mismatches, "unlike the first"}, {t.Unanswered, "without an answer"}} {
+		if f.n > 0 {
+			failed = append(failed, words.Thousands(int(f.n))+" "+f.what)
+		}
+	}
+	if slot.Failed != "" {
+		failed = append(failed, slot.Failed)
+	}
+	if len(failed) == 0 {
+		failed = []string{"none"}
+	}
+	for _, first := range []string{t.Fault, t.Mismatch} {
+		if first != "" {
+			failed = append(failed, first)
+		}
+	}
+	row("failed", "%s", strings.Join(failed, "; "))
+	return b.String()
+}
+
+// writeHDR writes a load's latencies as a log with one interval. HdrHistogram's own steps, of three
+// digits, are about as fine as those in which they were counted.
+func writeHDR(path string, s *load.Summary) error {
+	h := hdrhistogram.New(1, int64(2*time.Hour), 3)
+	var wrong error
+	if counted := s.Targets[0].Histogram; counted != nil {
+		counted.Each(func(ns, n int64) { wrong = errors.Join(wrong, h.RecordValues(max(ns, 1), n)) })
+	}
+	h.SetStartTimeMs(s.Start.UnixMilli())
+	h.SetEndTimeMs(s.Finish.UnixMilli())
+	var text bytes.Buffer
+	w := hdrhistogram.NewHistogramLogWriter(&text)
+	w.SetBaseTime(s.Start.UnixMilli())
+	wrong = errors.Join(wrong, w.OutputLogFormatVersion(), w.OutputStartTime(s.Start.UnixMilli()), w.OutputLegend(),
+		w.OutputIntervalHistogram(h))
+	if wrong != nil {
+		return wrong
+	}
+	return results.Replace(filepath.Dir(path), path, text.Bytes())
+}
