@@ -97,7 +97,7 @@ serve: derive $(HUGO) ## serve the site on loopback and rebuild it as files chan
 .PHONY: bench
 bench: build peers ## print benchmarks as ratios measured side by side; under 10 minutes
 	@cd lab && go test -run '^$$' -bench . -benchtime 1s ./server/catalog
-	@cd lab && go test -run '^$$' -bench BesideWrk -benchtime 1x ./load
+	@cd lab && go test -run '^$$' -bench Beside -benchtime 1x ./load
 	@cd lab/peers && go run -trimpath .
 	@$(LAB) table --measure --budget 330s peers-simple peers-read peers-read-wire
 

@@ -30,6 +30,9 @@ func mergeSummaries(whole *Plan, parts []Part, slots []SlotReport) (Summary, err
 		}
 		for own, of := range p.Targets {
 			t := &s.Targets[own]
+			if len(whole.Targets[of].Requests) > 0 {
+				return Summary{}, fmt.Errorf("target %q: what came of each of several requests is merged by nobody yet", t.Name)
+			}
 			sum.Targets[of].add(p.Name, t)
 			for _, m := range []struct {
 				to   **Histogram

@@ -45,6 +45,47 @@ func parseAll(stream string, keep bool, pieces func(rest int) int) (all []answer
 
 func entire(rest int) int { return rest }
 
+// What an answer to HEAD says of a body is not followed by one; an answer that may end with its
+// connection does so only if it says nothing else.
+func TestFramingByWhatWasAsked(t *testing.T) {
+	for _, c := range []struct {
+		cache    headCache
+		text     string
+		complete int
+		closed   string // the body that is complete when the connection is closed; none: it is not
+	}{
+		{headCache{of: &Request{Method: "HEAD"}}, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nHTTP/1.1 200 OK\r\n" +
+			"Transfer-Encoding: chunked\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", 3, "none"},
+		{headCache{closes: true}, "HTTP/1.1 200 OK\r\n\r\nhello", 0, "hello"},
+		{headCache{closes: true}, "HTTP/1.1 200 OK\r\n\r\n", 0, ""},
+		{headCache{closes: true}, "HTTP/1.1 204 No\r\n\r\n", 1, "none"},
+		{headCache{closes: true}, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello", 0, "none"},
+		{headCache{closes: true}, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", 0, "none"},
+		{headCache{closes: true}, "HTTP/1.1 200", 0, "none"},
+	} {
+		for _, step := range []int{1, 7, 1000} {
+			p, n := parser{}, 0
+			for in := []byte(c.text); len(in) > 0; {
+				used, done, err := p.next(in[:min(step, len(in))], &c.cache, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if in = in[used:]; done {
+					n++
+					p.answered()
+				}
+			}
+			closed := "none"
+			if p.closed() {
+				closed = string(p.body)
+			}
+			if n != c.complete || closed != c.closed {
+				t.Errorf("%q in steps of %d: %d answers, and %q when it was closed", c.text, step, n, closed)
+			}
+		}
+	}
+}
+
 var streams = []struct {
 	name, text string
 	want       []answered

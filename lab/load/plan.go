@@ -179,7 +179,7 @@ func (t *Target) check() error {
 	case t.Close && t.Pipelining > 1:
 		return fmt.Errorf("pipelining is %d; with close each connection takes one request", t.Pipelining)
 	}
-	if err := t.checkRequests(); err != nil {
+	if err := t.CheckRequests(); err != nil {
 		return err
 	}
 	if err := whole("connections", t.Connections, 1, MaxConnections); err != nil {

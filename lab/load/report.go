@@ -192,6 +192,9 @@ func (r *Report) Fits(p *Plan) error {
 		if t.Name != p.Targets[i].Name {
 			return fmt.Errorf("target %d is %q, planned was %q", i, t.Name, p.Targets[i].Name)
 		}
+		if len(t.ByRequest) != len(p.Targets[i].Requests) {
+			return fmt.Errorf("target %d: figures of %d requests, planned were %d", i, len(t.ByRequest), len(p.Targets[i].Requests))
+		}
 		if t.Requests != requests[i] || t.Bytes != bytes[i] {
 			return fmt.Errorf("target %d: %d requests and %d bytes, its slots have %d and %d", i, t.Requests, t.Bytes,
 				requests[i], bytes[i])
@@ -312,6 +315,11 @@ func (f *figures) target(t *TargetSummary) {
 	}
 	if l := t.Lags; l != nil && f.err == nil && (t.SendLag == nil || *l.SendLag() != *t.SendLag) {
 		f.err = errors.New("send_lag_s is not that of lags")
+	}
+	for i := range t.ByRequest {
+		one := &t.ByRequest[i]
+		f.target(&TargetSummary{Non2xx: one.Unexpected, Errors: one.Lost, Compared: one.Compared, Mismatches: one.Mismatches,
+			Mismatch: t.Mismatch, Latency: one.Latency, Histogram: one.Histogram})
 	}
 	if f.err == nil && t.Mismatches > 0 && t.Mismatch == "" {
 		f.err = errors.New("mismatches, and the first is not described")

@@ -60,7 +60,8 @@ var ours = map[string]string{"content-length": "it follows from the body", "tran
 	"connection": "close says whether it stays open", "upgrade": "no other protocol can be measured",
 	"keep-alive": "close says whether it stays open", "proxy-connection": "close says whether it stays open"}
 
-func (t *Target) checkRequests() error {
+// CheckRequests says what is wrong with a target's requests, by field.
+func (t *Target) CheckRequests() error {
 	names, bodies := map[string]bool{}, 0
 	if len(t.Requests) > MaxRequests {
 		return fmt.Errorf("requests: there are %d; give up to %d", len(t.Requests), MaxRequests)

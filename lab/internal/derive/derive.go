@@ -32,6 +32,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/plot"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -317,6 +318,7 @@ func (u *update) whole() error {
 	for name, schema := range map[string][]byte{
 		"results-3": results.Schema(), "host-2": results.HostSchema(),
 		"experiment-1": experiment.Schema(), "text-1": audit.Schema(), "compare-1": schema.JSON(),
+		"scenario-1": scenario.Schema(),
 	} {
 		if err := put(u.Root.Schema(name), schema); err != nil {
 			return err

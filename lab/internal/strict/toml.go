@@ -33,6 +33,9 @@ func DecodeTOML(data []byte, into any) error {
 	return nil
 }
 
+// An Own is a key that a document chooses itself, such as the name of a header.
+type Own string
+
 // odd finds a key that is not in lower case. The decoder takes Margin for
 // margin, and if a document has both, the last one would win silently. The keys
 // of a map of texts are the document's own, and are taken as they are.
@@ -40,7 +43,8 @@ func odd(v any, of reflect.Type, at string) string {
 	for of != nil && (of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice) {
 		of = of.Elem()
 	}
-	if of == reflect.TypeFor[map[string]string]() {
+	if of == reflect.TypeFor[map[string]string]() ||
+		of != nil && of.Kind() == reflect.Map && of.Key() == reflect.TypeFor[Own]() {
 		return ""
 	}
 	switch v := v.(type) {

@@ -1,0 +1,378 @@
+// Package scenario reads what is asked of the servers that are loaded or compared: a file in
+// TOML, or flags as curl has them.
+//
+//	keep_alive = false
+//
+//	[[request]]
+//	name = "search"
+//	path = "/search?q=a%20b"
+//	weight = 9
+//	check.json = { "/hits/0/id" = 7 }
+//
+//	[[request]]
+//	method = "POST"
+//	path = "/orders"
+//	headers = { Content-Type = "application/json" }
+//	body_file = "order.json"
+//	status = [201]
+//
+// Files beside it are named from where it lies. A fault is one line, with the file and its line.
+package scenario
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/load"
+)
+
+// A Scenario is what is asked.
+type Scenario struct {
+	Requests []load.Request
+	Close    bool // a new connection for each request
+}
+
+// file is a scenario as it is written.
+type file struct {
+	KeepAlive *bool     `toml:"keep_alive"`
+	Request   []request `toml:"request"`
+}
+
+type request struct {
+	Name     string                `toml:"name"`
+	Method   string                `toml:"method"`
+	Path     string                `toml:"path"`
+	Headers  map[strict.Own]string `toml:"headers"`
+	Body     *string               `toml:"body"`
+	BodyFile string                `toml:"body_file"`
+	Weight   *float64              `toml:"weight"`
+	Status   []int                 `toml:"status"`
+	Check    *check                `toml:"check"`
+}
+
+type check struct {
+	Headers  map[strict.Own]string `toml:"headers"`
+	Body     *string               `toml:"body"`
+	BodyFile string                `toml:"body_file"`
+	Contains string                `toml:"contains"`
+	JSON     map[strict.Own]any    `toml:"json"`
+}
+
+// mostFile is the limit in bytes of the file itself; bodies may lie in files of their own.
+const mostFile = 1 << 20
+
+// Read reads a scenario's file.
+func Read(path string) (Scenario, error) {
+	data, err := strict.ReadUpTo(path, mostFile)
+	if err != nil {
+		return Scenario{}, fmt.Errorf("the scenario cannot be read: %w", err)
+	}
+	s, err := parse(data, filepath.Dir(path))
+	if err != nil {
+		return Scenario{}, fmt.Errorf("%s, %w", path, err)
+	}
+	return s, nil
+}
+
+func parse(data []byte, dir string) (s Scenario, err error) {
+	var f file
+	if err := strict.DecodeTOML(data, &f); err != nil {
+		return s, err
+	}
+	if len(f.Request) == 0 {
+		return s, fmt.Errorf("line 1: it asks for nothing; add a table [[request]] with a path")
+	}
+	s.Close = f.KeepAlive != nil && !*f.KeepAlive
+	at := places(data)
+	// An error of a request begins with the key that it is about, if it is about one.
+	located := func(of string, err error) error {
+		for key := of + "." + begins.FindString(err.Error()); key != "."; key, _, _ = cut(key) {
+			if row, ok := at[key]; ok {
+				return fmt.Errorf("line %d: %w", row, err)
+			}
+		}
+		return err
+	}
+	for i, one := range f.Request {
+		of := fmt.Sprintf("request[%d]", i)
+		r, err := one.made(dir)
+		if err == nil {
+			err = r.Valid()
+		}
+		if err == nil && one.Weight != nil && *one.Weight == 0 {
+			err = fmt.Errorf("weight is 0; leave out the request")
+		}
+		if err != nil {
+			return s, located(of, err)
+		}
+		if slices.ContainsFunc(s.Requests, func(o load.Request) bool { return o.Name == r.Name && r.Name != "" }) {
+			return s, located(of, fmt.Errorf("name: two requests are named %q", r.Name))
+		}
+		s.Requests = append(s.Requests, r)
+	}
+	return s, (&load.Target{Requests: s.Requests}).CheckRequests()
+}
+
+// Schema returns the JSON Schema of a scenario's file.
+func Schema() []byte {
+	s := strict.Schema(&file{}, "toml")
+	s.ID, s.Title = SchemaURL, "Line Rate scenario"
+	strict.Describe(s, map[string]string{
+		"keep_alive": "Whether a connection takes more than one request (default true).",
+		"request":    "*What is asked, by weight.",
+	})
+	content := map[string]string{
+		"body":      "The whole body.",
+		"body_file": "File with the body, byte by byte; its path is from where this file lies.",
+	}
+	of := map[string]string{
+		"name":    "In tables and messages (default: method and path).",
+		"method":  "Default GET; POST with a body.",
+		"path":    "*With its query, as /find?q=a%20b.",
+		"headers": "Names and values.",
+		"weight":  "Its share of all requests over the sum of all weights (default 1).",
+		"status":  "Statuses that are expected (default: any 2xx).",
+		"check":   "What its answers must have. With nothing of the body in it, bodies are compared with each other.",
+	}
+	checks := map[string]string{
+		"headers":  "Names and values of an answer's headers; an empty value is any.",
+		"contains": "A text in the body.",
+		"json":     "Values in a body that is JSON, by pointers such as /items/0/id.",
+	}
+	maps.Copy(of, content)
+	maps.Copy(checks, content)
+	strict.Describe(s.Definitions["request"], of)
+	strict.Describe(s.Definitions["check"], checks)
+	return strict.EncodeSchema(s)
+}
+
+// SchemaURL identifies the published schema. Nothing is fetched from it.
+const SchemaURL = "https://line-rate.github.io/line-rate/schema/scenario-1.json"
+
+// begins is the key that an error of a request is about.
+var begins = regexp.MustCompile(`^[a-z_]+(: (headers|json|body|body_file|contains)\b)?`)
+
+// cut takes the last part from a key.
+func cut(key string) (before, last string, ok bool) {
+	at := strings.LastIndexAny(key, ".:")
+	if at < 0 {
+		return "", key, false
+	}
+	return key[:at], key[at+1:], true
+}
+
+// made is the request as it is asked.
+func (r *request) made(dir string) (load.Request, error) {
+	body, err := content(dir, r.Body, r.BodyFile)
+	if err != nil {
+		return load.Request{}, err
+	}
+	out := load.Request{Name: r.Name, Method: r.Method, Path: r.Path, Headers: pairs(r.Headers), Body: body, Status: r.Status}
+	if out.Method == "" {
+		if out.Method = "GET"; body != nil {
+			out.Method = "POST"
+		}
+	}
+	if r.Weight != nil {
+		out.Weight = *r.Weight
+	}
+	if c := r.Check; c != nil {
+		made := &load.Check{Headers: pairs(c.Headers), Contains: c.Contains}
+		if made.Body, err = content(dir, c.Body, c.BodyFile); err != nil {
+			return out, fmt.Errorf("check: %w", err)
+		}
+		for _, pointer := range slices.Sorted(maps.Keys(c.JSON)) {
+			value, err := json.Marshal(c.JSON[pointer])
+			if err != nil {
+				return out, fmt.Errorf("check: json: %s: a value that JSON has not", pointer)
+			}
+			made.JSON = append(made.JSON, load.Field{Pointer: string(pointer), Value: string(value)})
+		}
+		out.Check = made
+	}
+	return out, nil
+}
+
+// content is a text, or what a file holds; nil if neither is given.
+func content(dir string, text *string, path string) ([]byte, error) {
+	switch {
+	case text != nil && path != "":
+		return nil, fmt.Errorf("body and body_file are both given; leave out one")
+	case text != nil:
+		return []byte(*text), nil
+	case path == "":
+		return nil, nil
+	case !filepath.IsAbs(path):
+		path = filepath.Join(dir, path)
+	}
+	body, err := strict.ReadUpTo(path, load.MaxBodies)
+	if err != nil {
+		return nil, fmt.Errorf("body_file: %w", err)
+	}
+	return append([]byte{}, body...), nil
+}
+
+func pairs(m map[strict.Own]string) (all [][2]string) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		all = append(all, [2]string{string(name), m[name]})
+	}
+	return all
+}
+
+// places are the lines of a document's keys, as request[0].check.json.
+func places(data []byte) map[string]int {
+	at := map[string]int{}
+	times := map[string]int{}
+	var p unstable.Parser
+	p.Reset(data)
+	table := ""
+	for p.NextExpression() {
+		e := p.Expression()
+		if e.Kind == unstable.Comment {
+			continue
+		}
+		path, row := "", 0
+		if e.Kind == unstable.KeyValue {
+			path = table
+		}
+		for it := e.Key(); it.Next(); {
+			node := it.Node()
+			if row == 0 {
+				row = 1 + bytes.Count(data[:node.Raw.Offset], []byte{'\n'})
+			}
+			path = strings.TrimPrefix(path+"."+string(node.Data), ".")
+			if n := times[path]; n > 0 && (e.Kind == unstable.Table || e.Kind == unstable.KeyValue) {
+				path = fmt.Sprintf("%s[%d]", path, n-1)
+			}
+			if _, ok := at[path]; !ok && e.Kind != unstable.ArrayTable {
+				at[path] = row
+			}
+		}
+		switch e.Kind {
+		case unstable.ArrayTable:
+			table = fmt.Sprintf("%s[%d]", path, times[path])
+			times[path]++
+			at[table] = row
+		case unstable.Table:
+			table = path
+		}
+	}
+	return at
+}
+
+// An Asking are the flags that say what is asked, as curl has them.
+type Asking struct {
+	URL         string   `name:"url" placeholder:"PATH" help:"Path that is asked of each server, as /read or '/find?q=a%20b'."`
+	Method      string   `name:"method" short:"X" placeholder:"METHOD" help:"Method of the request (default GET; POST with --data)."`
+	Header      []string `name:"header" short:"H" sep:"none" placeholder:"'NAME: VALUE'" help:"Header of the request; may be given several times."`
+	Data        *string  `name:"data" short:"d" placeholder:"TEXT|@FILE" help:"Body of the request, or @ and the file that holds it, byte by byte. As with curl, its type is application/x-www-form-urlencoded unless -H says otherwise."`
+	Status      []int    `name:"status" placeholder:"N,..." help:"Statuses that are expected (default: any 2xx)."`
+	Expect      []string `name:"expect" sep:"none" placeholder:"WHAT" help:"What each answer must have: header:NAME=VALUE, contains=TEXT, body=TEXT|@FILE or json:/POINTER=VALUE; a header or a pointer alone must be there. May be given several times."`
+	Scenario    string   `name:"scenario" placeholder:"FILE" help:"TOML file with several requests, in place of the flags above."`
+	NoKeepalive bool     `name:"no-keepalive" help:"Open a new connection for each request."`
+}
+
+// Asked is the scenario that the flags ask for.
+func (a Asking) Asked() (s Scenario, err error) {
+	if a.Scenario != "" {
+		if a.URL+a.Method != "" || a.Data != nil || len(a.Header)+len(a.Status)+len(a.Expect) > 0 {
+			return s, fmt.Errorf("--scenario says what is asked; leave out --url, -X, -H, -d, --status and --expect")
+		}
+		s, err = Read(a.Scenario)
+		s.Close = s.Close || a.NoKeepalive
+		return s, err
+	}
+	if a.URL == "" {
+		return s, fmt.Errorf("--url is missing: the path that is asked of each server, as /read; or --scenario FILE")
+	}
+	r := load.Request{Method: a.Method, Path: a.URL, Status: a.Status}
+	for _, h := range a.Header {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok {
+			return s, fmt.Errorf("--header %q: write 'NAME: VALUE'", strict.Visible(h, 60))
+		}
+		r.Headers = append(r.Headers, [2]string{name, strings.TrimSpace(value)})
+	}
+	if a.Data != nil {
+		if r.Body, err = given(*a.Data); err != nil {
+			return s, fmt.Errorf("--data %w", err)
+		}
+		if !slices.ContainsFunc(r.Headers, func(h [2]string) bool { return strings.EqualFold(h[0], "content-type") }) {
+			r.Headers = append(r.Headers, [2]string{"Content-Type", "application/x-www-form-urlencoded"})
+		}
+	}
+	if r.Method == "" {
+		if r.Method = "GET"; a.Data != nil {
+			r.Method = "POST"
+		}
+	}
+	for _, e := range a.Expect {
+		if err := expect(&r, e); err != nil {
+			return s, err
+		}
+	}
+	if err := r.Valid(); err != nil {
+		field, _, _ := strings.Cut(strings.ReplaceAll(begins.FindString(err.Error()), "headers", "header"), ":")
+		flag := map[string]string{"path": "--url", "check": "--expect", "header": "--header"}[field]
+		if flag == "" {
+			flag = "--" + field
+		}
+		return s, fmt.Errorf("%s: %w", flag, err)
+	}
+	return Scenario{Requests: []load.Request{r}, Close: a.NoKeepalive}, nil
+}
+
+// given is a flag's text, or what the file behind @ holds.
+func given(text string) ([]byte, error) {
+	path, ok := strings.CutPrefix(text, "@")
+	if !ok {
+		return []byte(text), nil
+	}
+	body, err := strict.ReadUpTo(path, load.MaxBodies)
+	if os.IsNotExist(err) {
+		return nil, fmt.Errorf("%s: there is no such file", text)
+	}
+	return append([]byte{}, body...), err
+}
+
+// expect adds what --expect says to the request's check.
+func expect(r *load.Request, text string) error {
+	if r.Check == nil {
+		r.Check = &load.Check{}
+	}
+	c := r.Check
+	kind, value, valued := strings.Cut(text, "=")
+	kind, name, named := strings.Cut(kind, ":")
+	switch {
+	case kind == "header" && named:
+		c.Headers = append(c.Headers, [2]string{name, value})
+	case kind == "json" && named:
+		if valued && !json.Valid([]byte(value)) { // a text without its quotes, as a shell leaves it
+			quoted, _ := json.Marshal(value)
+			value = string(quoted)
+		}
+		c.JSON = append(c.JSON, load.Field{Pointer: name, Value: value})
+	case kind == "contains" && valued && value != "":
+		c.Contains = value
+	case kind == "body" && valued:
+		body, err := given(value)
+		if err != nil {
+			return fmt.Errorf("--expect body=%w", err)
+		}
+		c.Body = body
+	default:
+		return fmt.Errorf("--expect %q: write header:NAME=VALUE, contains=TEXT, body=TEXT, body=@FILE or json:/POINTER=VALUE",
+			strict.Visible(text, 60))
+	}
+	return nil
+}

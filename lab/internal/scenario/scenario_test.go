@@ -1,0 +1,185 @@
+package scenario
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/load"
+)
+
+const whole = `#:schema ../schema/scenario-1.json
+keep_alive = false
+
+[[request]]
+name = "search"
+path = "/search?q=a%20b"
+weight = 9
+check.json = { "/hits/0/Id" = 7, "/state" = "open" }
+
+[[request]]
+method = "PUT"
+path = "/orders/1"
+body_file = "order.json"
+status = [200, 201]
+
+[request.headers]
+Content-Type = "application/json"
+X-Own = "1"
+
+[request.check]
+contains = "id"
+headers = { Etag = "" }
+
+[[request]]
+path = "/empty"
+body = ""
+`
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "shop.toml")
+	for name, text := range map[string]string{path: text, filepath.Join(dir, "order.json"): "{}\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}
+
+func TestAScenario(t *testing.T) {
+	got, err := Read(write(t, whole))
+	want := Scenario{Close: true, Requests: []load.Request{
+		{Name: "search", Method: "GET", Path: "/search?q=a%20b", Weight: 9,
+			Check: &load.Check{JSON: []load.Field{{Pointer: "/hits/0/Id", Value: "7"}, {Pointer: "/state", Value: `"open"`}}}},
+		{Method: "PUT", Path: "/orders/1", Body: []byte("{}\n"), Status: []int{200, 201},
+			Headers: [][2]string{{"Content-Type", "application/json"}, {"X-Own", "1"}},
+			Check:   &load.Check{Contains: "id", Headers: [][2]string{{"Etag", ""}}}},
+		{Method: "POST", Path: "/empty", Body: []byte{}},
+	}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	var doc any
+	if err := toml.Unmarshal([]byte(whole), &doc); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := json.Marshal(doc)
+	var again any
+	_ = json.Unmarshal(text, &again)
+	if err := strict.CompileSchema(SchemaURL, Schema()).Validate(again); err != nil {
+		t.Errorf("the schema refuses it: %v", err)
+	}
+}
+
+// Each fault is one line with the file and the line of the key.
+func TestFilesThatAreRefused(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{whole, "", "line 1: it asks for nothing"},
+		{`name = "search"`, `nam = "search"`, `line 5: unknown key "request.nam"; did you mean "name"?`},
+		{`keep_alive`, `keepalive`, `line 2: unknown key "keepalive"; did you mean "keep_alive"?`},
+		{`contains =`, `contain =`, `line 21: unknown key "request.check.contain"; did you mean "contains"?`},
+		{`weight = 9`, `Weight = 9`, `"request[0].Weight": keys are written in lower case`},
+		{`weight = 9`, `weight = "9"`, "line 7"},
+		{`weight = 9`, `weight = -9`, "line 7: weight is -9"},
+		{`weight = 9`, `weight = 0`, "line 7: weight is 0; leave out the request"},
+		{`name = "search"`, `name = "a"` + "\n" + `name = "b"`, "line 6"},
+		{`"/empty"`, `"empty"`, `line 25: path is "empty"`},
+		{`path = "/empty"`, "", `line 24: path is ""`},
+		{`"PUT"`, `"PUT /"`, `line 11: method is "PUT /"`},
+		{`[200, 201]`, `[200, 99]`, "line 14: status: 99"},
+		{`X-Own = "1"`, `X-Own = " 1"`, `line 16: headers: X-Own: " 1" is no value`},
+		{`X-Own = "1"`, `Connection = "close"`, "line 16: headers: Connection cannot be given: close says"},
+		{`order.json`, `none.json`, "line 13: body_file: open "},
+		{`body_file`, "body = \"\"\nbody_file", "line 13: body and body_file are both given"},
+		{`"/hits/0/Id"`, `"hits"`, `line 8: check: json: "hits" is no pointer`},
+		{`contains = "id"`, `body = "id"` + "\n" + `contains = "id"`, "line 20: check: body is the whole body"},
+		{`Etag = ""`, `"E tag" = ""`, "line 20: check: "},
+		{`body = ""`, `name = "search"`, `line 26: name: two requests are named "search"`},
+	} {
+		text := strings.Replace(whole, c.old, c.new, 1)
+		if text == whole {
+			t.Fatalf("%q is not in it", c.old)
+		}
+		path := write(t, text)
+		_, err := Read(path)
+		if err == nil || !strings.HasPrefix(err.Error(), path+", ") || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v, want %q", c.new, err, c.want)
+		}
+	}
+	if _, err := Read("/nowhere/shop.toml"); err == nil || !strings.Contains(err.Error(), "/nowhere/shop.toml") {
+		t.Error(err)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	text, file := `{"a": 1}`, "@"+filepath.Join(filepath.Dir(write(t, whole)), "order.json")
+	for _, c := range []struct {
+		flags Asking
+		want  string // part of the error; empty: made
+		made  load.Request
+	}{
+		{flags: Asking{URL: "/a"}, made: load.Request{Method: "GET", Path: "/a"}},
+		{flags: Asking{URL: "/a", Data: &text, Header: []string{"Content-Type: application/json", "X:y"}, Status: []int{201}},
+			made: load.Request{Method: "POST", Path: "/a", Body: []byte(text), Status: []int{201},
+				Headers: [][2]string{{"Content-Type", "application/json"}, {"X", "y"}}}},
+		{flags: Asking{URL: "/a", Data: &file, Method: "PUT"}, made: load.Request{Method: "PUT", Path: "/a", Body: []byte("{}\n"),
+			Headers: [][2]string{{"Content-Type", "application/x-www-form-urlencoded"}}}},
+		{flags: Asking{URL: "/a", Expect: []string{"header:Etag", "header:X=1=2", "contains=a=b", "json:/a/b=open", "json:/n=1",
+			"json:/n"}}, made: load.Request{Method: "GET", Path: "/a", Check: &load.Check{Contains: "a=b",
+			Headers: [][2]string{{"Etag", ""}, {"X", "1=2"}},
+			JSON:    []load.Field{{Pointer: "/a/b", Value: `"open"`}, {Pointer: "/n", Value: "1"}, {Pointer: "/n", Value: ""}}}}},
+		{flags: Asking{URL: "/a", Expect: []string{"body=" + file}}, made: load.Request{Method: "GET", Path: "/a",
+			Check: &load.Check{Body: []byte("{}\n")}}},
+		{flags: Asking{}, want: "--url is missing"},
+		{flags: Asking{URL: "a"}, want: `--url: path is "a"`},
+		{flags: Asking{URL: "/", Method: "GET /"}, want: "--method: method is"},
+		{flags: Asking{URL: "/", Header: []string{"X"}}, want: `--header "X": write 'NAME: VALUE'`},
+		{flags: Asking{URL: "/", Header: []string{"Host: a", "host: b"}}, want: "--header: headers: Host is there twice"},
+		{flags: Asking{URL: "/", Status: []int{99}}, want: "--status: status: 99"},
+		{flags: Asking{URL: "/", Expect: []string{"bdy=a"}}, want: `--expect "bdy=a": write header:NAME=VALUE`},
+		{flags: Asking{URL: "/", Expect: []string{"json:a=1"}}, want: "--expect: check: json"},
+		{flags: Asking{URL: "/", Scenario: "shop.toml"}, want: "leave out --url"},
+	} {
+		s, err := c.flags.Asked()
+		switch {
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%+v: %v, want %q", c.flags, err, c.want)
+		case c.want == "" && (err != nil || !reflect.DeepEqual(s.Requests, []load.Request{c.made})):
+			t.Errorf("%+v: %+v, %v", c.flags, s, err)
+		}
+	}
+	none := "@/nowhere"
+	if _, err := (Asking{URL: "/", Data: &none}).Asked(); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Error(err)
+	}
+	s, err := Asking{Scenario: write(t, strings.Replace(whole, "keep_alive = false", "", 1)), NoKeepalive: true}.Asked()
+	if err != nil || !s.Close || len(s.Requests) != 3 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// What is read is refused in one line, or can be asked.
+func FuzzParse(f *testing.F) {
+	f.Add(whole)
+	f.Add("[[request]]\npath = \"/\"\ncheck.headers.a = \"b\"\n[request.check.json]\n\"/a\" = [1, {b = 2020-01-01}]")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := parse([]byte(text), "/nowhere")
+		if err != nil {
+			return
+		}
+		for _, r := range s.Requests {
+			if err := r.Valid(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
