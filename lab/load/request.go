@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Request is one of those that a target is asked for.
@@ -52,6 +52,7 @@ var (
 	token = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$")
 	// RFC 9112, 3.2.1: an absolute path and perhaps a query, of the characters of RFC 3986.
 	originForm = regexp.MustCompile(`^/([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*$`)
+	pointer    = regexp.MustCompile(`^(/([^/~]|~[01])*)*$`)
 	fieldValue = regexp.MustCompile(`^([^\x00-\x20\x7f]([^\x00-\x08\x0a-\x1f\x7f]*[^\x00-\x20\x7f])?)?$`)
 )
 
@@ -145,7 +146,7 @@ func (c *Check) valid(method string) error {
 		}
 	}
 	for _, f := range c.JSON {
-		if f.Pointer != "" && f.Pointer[0] != '/' || !jsontext.Pointer(f.Pointer).IsValid() {
+		if !pointer.MatchString(f.Pointer) {
 			return fmt.Errorf("check: json: %.80q is no pointer; give one such as /items/0/id", f.Pointer)
 		}
 		if f.Value != "" && !json.Valid([]byte(f.Value)) {
@@ -202,6 +203,9 @@ func (c *Check) BodyFault(body []byte) error {
 	if c.Contains != "" && !bytes.Contains(body, []byte(c.Contains)) {
 		return fmt.Errorf("a body without %.40q: %.40q", c.Contains, body)
 	}
+	if len(c.JSON) > 0 && !json.Valid(body) {
+		return fmt.Errorf("a body that is no JSON: %.60q", body)
+	}
 	for _, f := range c.JSON {
 		if err := f.fault(body); err != nil {
 			return err
@@ -210,27 +214,88 @@ func (c *Check) BodyFault(body []byte) error {
 	return nil
 }
 
-// fault says how a document lacks the field.
+// fault says how a document, which is valid JSON, lacks the field.
 func (f Field) fault(doc []byte) error {
-	var found jsontext.Value
-	dec := jsontext.NewDecoder(bytes.NewReader(doc), jsontext.AllowDuplicateNames(true))
-	for part := range jsontext.Pointer(f.Pointer).Tokens() {
-		if !enter(dec, part) {
+	value := bytes.TrimLeft(doc, blanks)
+	for part := range strings.SplitSeq(strings.TrimPrefix(f.Pointer, "/"), "/") {
+		if f.Pointer == "" {
+			break
+		}
+		if value = member(value, unescape.Replace(part)); value == nil {
 			return fmt.Errorf("no %s in the JSON of the body: %.60q", f.Pointer, doc)
 		}
 	}
-	found, err := dec.ReadValue()
-	if err != nil {
-		return fmt.Errorf("a body that is no JSON at %s: %.60q", f.Pointer, doc)
-	}
-	if f.Value == "" || string(found) == f.Value {
+	value = value[:width(value)]
+	if f.Value == "" || string(value) == f.Value {
 		return nil
 	}
-	has, want := found.Clone(), jsontext.Value(f.Value)
-	if has.Canonicalize() == nil && want.Canonicalize() == nil && bytes.Equal(has, want) {
+	var has, want any
+	_, _ = json.Unmarshal(value, &has), json.Unmarshal([]byte(f.Value), &want) // both are valid
+	if reflect.DeepEqual(has, want) {
 		return nil
 	}
-	return fmt.Errorf("%s is %.40s in the body, expected was %.40s", f.Pointer, found, f.Value)
+	return fmt.Errorf("%s is %.40s in the body, expected was %.40s", f.Pointer, value, f.Value)
+}
+
+const blanks = " \t\r\n"
+
+var unescape = strings.NewReplacer("~1", "/", "~0", "~")
+
+// member is what stands from the value of a key, or of an index, of the value that valid JSON
+// begins with; nil if it has none.
+func member(doc []byte, name string) []byte {
+	if doc[0] != '{' && doc[0] != '[' {
+		return nil
+	}
+	object := doc[0] == '{'
+	doc = bytes.TrimLeft(doc[1:], blanks)
+	for i := 0; doc[0] != '}' && doc[0] != ']'; i++ {
+		is := !object && name == strconv.Itoa(i)
+		if object {
+			n := width(doc)
+			is = names(doc[:n], name)
+			doc = bytes.TrimLeft(doc[n:], blanks+":")
+		}
+		if is {
+			return doc
+		}
+		doc = bytes.TrimLeft(doc[width(doc):], blanks+",")
+	}
+	return nil
+}
+
+// names tells whether a JSON text is a name.
+func names(text []byte, name string) bool {
+	if !bytes.ContainsRune(text, '\\') {
+		return string(text[1:len(text)-1]) == name
+	}
+	var key string
+	return json.Unmarshal(text, &key) == nil && key == name
+}
+
+// width is the length of the value that valid JSON begins with.
+func width(doc []byte) int {
+	depth, quoted := 0, false
+	for i := 0; i < len(doc); i++ {
+		switch b := doc[i]; {
+		case quoted && b == '\\':
+			i++
+		case b == '"':
+			if quoted = !quoted; !quoted && depth == 0 {
+				return i + 1
+			}
+		case quoted:
+		case b == '{' || b == '[':
+			depth++
+		case depth == 0 && strings.IndexByte(",:]} \t\r\n", b) >= 0:
+			return i
+		case b == '}' || b == ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(doc)
 }
 
 // HeadFault says what is wrong with a head, of which values gives those of a header.
@@ -247,32 +312,4 @@ func (c *Check) HeadFault(values func(name string) []string) error {
 		}
 	}
 	return nil
-}
-
-// enter goes to the value of a key, or of an index, in the value that comes next.
-func enter(dec *jsontext.Decoder, part string) bool {
-	kind := dec.PeekKind()
-	if kind != jsontext.KindBeginObject && kind != jsontext.KindBeginArray {
-		return false
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return false
-	}
-	for i := 0; dec.PeekKind() != jsontext.KindEndObject && dec.PeekKind() != jsontext.KindEndArray; i++ {
-		name := fmt.Sprint(i)
-		if kind == jsontext.KindBeginObject {
-			key, err := dec.ReadToken()
-			if err != nil {
-				return false
-			}
-			name = key.String()
-		}
-		if name == part {
-			return true
-		}
-		if dec.SkipValue() != nil {
-			return false
-		}
-	}
-	return false
 }
