@@ -110,10 +110,14 @@ func (a *assessment) ratios(i int, metric string) (least, most []float64) {
 	return a.stay.Ratios(i, 0, metric)
 }
 
-// costs are the ratios of cost, once more where the control repeats one of the two.
+// costs are the ratios of cost, once more where the control repeats one of the two. A server that ran
+// already has one start only, which the control then shares: it is not like the other's, and shows
+// nothing of what starts alone do.
 func (a *assessment) costs(i int) (r compare.Ratios) {
 	r.Least, r.Most = a.stay.Ratios(i, 0, cost)
-	r.AgainLeast, r.AgainMost = a.stay.Again(i, 0, cost)
+	if !a.o.Running() {
+		r.AgainLeast, r.AgainMost = a.stay.Again(i, 0, cost)
+	}
 	return r
 }
 

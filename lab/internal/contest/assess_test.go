@@ -18,7 +18,7 @@ func made(o Options, ratios [][]float64) *results.File {
 	f := &results.File{SchemaVersion: results.Version, Experiment: "compare", Topology: results.Topology{Kind: "loopback"},
 		Settings: setting.Levels{setting.Generator: setting.String(setting.HTTPLoad)},
 		Provenance: &results.Provenance{Blocks: len(ratios), Generator: setting.HTTPLoad, ServerCPUs: "0", ClientCPUs: "1",
-			Block: &results.BlockPlan{SlotS: 0.05, Rounds: rounds, WarmupS: 0.1}}}
+			Block: &results.BlockPlan{SlotS: 0.05, Rounds: leastRounds, WarmupS: 0.1}}}
 	for i := range len(o.Servers) + 1 {
 		c := results.Condition{ID: string(rune('a' + i)), Levels: setting.Levels{setting.Server: setting.String(serverID(i))}}
 		if i == len(o.Servers) {

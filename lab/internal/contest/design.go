@@ -8,10 +8,21 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 )
 
-// The rounds of a block: as many slots for each server. Few short blocks are
-// decided sooner than long ones where the difference is large, since seven are
-// the least; more rounds make each block's ratio steadier.
-const rounds = 7
+// The rounds of a block: as many slots for each server. Seven blocks are the least, so
+// short ones are decided soon where the difference is large; and a block's start and end take a
+// while whatever it holds. Of the time that a server's slots take in a block, a quarter to a whole
+// second is decided about as fast, by the noise between slots and between starts that the
+// journal's runs have recorded.
+const (
+	leastRounds = 7
+	mostRounds  = 20
+	counted     = 400 * time.Millisecond
+)
+
+// rounds is how many slots of a length a server has in a block.
+func rounds(slot time.Duration) int {
+	return min(max(int(counted/max(slot, 1)), leastRounds), mostRounds)
+}
 
 // The wire of --line-rate, as the journal's experiments have it: the queue holds
 // all that is asked for at once.
@@ -36,7 +47,7 @@ func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experime
 		Topology: experiment.Topology{Kind: "loopback"},
 		Settings: map[string]any{"route": "/", "generator": "http_load", "connections": o.Connections,
 			"pipelining": o.Pipelining, "client_workers": 0},
-		Block: experiment.Block{SlotS: slot.Seconds(), Rounds: rounds, WarmupS: o.Warmup.Seconds()},
+		Block: experiment.Block{SlotS: slot.Seconds(), Rounds: rounds(slot), WarmupS: o.Warmup.Seconds()},
 		Claims: []experiment.Claim{{
 			ID: "same-cost", Kind: experiment.Flat, Over: "server", Metric: cost, Margin: &margin,
 			Text: "A request costs all of these servers the same CPU time.", Why: "The margin was given with the command.",

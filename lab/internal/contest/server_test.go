@@ -127,10 +127,10 @@ func TestSlotsHoldEnoughOfTheSlowestServer(t *testing.T) {
 		rates []float64
 		want  time.Duration
 	}{
-		{[]float64{50_000, 40_000}, 50 * time.Millisecond},
+		{[]float64{50_000, 40_000}, 20 * time.Millisecond},
 		{[]float64{50_000, 640}, 200 * time.Millisecond}, // 128 requests, four for each in flight
 		{[]float64{10}, 2 * time.Second},
-		{[]float64{0}, 50 * time.Millisecond},
+		{[]float64{0}, 20 * time.Millisecond},
 	} {
 		var looks []Look
 		for _, r := range c.rates {
@@ -138,6 +138,16 @@ func TestSlotsHoldEnoughOfTheSlowestServer(t *testing.T) {
 		}
 		if got := Slot(o, looks); got != c.want {
 			t.Errorf("%v: %v, want %v", c.rates, got, c.want)
+		}
+	}
+}
+
+// A block of slow servers does not get longer than it has to be.
+func TestBlocksOfSlowServersHaveFewerRounds(t *testing.T) {
+	for slot, want := range map[time.Duration]int{20 * time.Millisecond: 20, 40 * time.Millisecond: 10,
+		50 * time.Millisecond: 8, 2 * time.Second: 7} {
+		if got := rounds(slot); got != want {
+			t.Errorf("of %v: %d rounds, want %d", slot, got, want)
 		}
 	}
 }

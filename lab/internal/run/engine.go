@@ -151,7 +151,7 @@ func (e *engine) ended() results.Ended {
 		return results.Failing
 	case p.Decided != nil && p.Decided(f):
 		return results.Decided
-	case f.Full(), p.MaxBlocks > 0 && n >= p.MaxBlocks:
+	case p.Root != "" && f.Full(), p.MaxBlocks > 0 && n >= p.MaxBlocks:
 		return results.Blocks
 	case took+took/time.Duration(n) > p.budget():
 		return results.Budget

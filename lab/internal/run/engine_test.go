@@ -14,6 +14,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
@@ -183,13 +184,15 @@ func TestARunTakesTurns(t *testing.T) {
 	}
 }
 
-// A file without room for another block gets none.
+// A journal's file without room for another block gets none; a run outside of one goes on.
 func TestAFullFileEndsTheRun(t *testing.T) {
 	long := good(1)
 	long.ClientThreads = slices.Repeat([]float64{0.01}, results.Longest/150)
-	f := newMadeUp(t, Plan{}, always(long)).all(t)
-	if f.Provenance.Ended != results.Blocks || f.Provenance.Blocks != results.LeastBlocks {
-		t.Errorf("ended %q after %d blocks", f.Provenance.Ended, f.Provenance.Blocks)
+	for root, blocks := range map[journal.Root]int{journal.Root(t.TempDir()): results.LeastBlocks, "": 20} {
+		f := newMadeUp(t, Plan{Root: root, MaxBlocks: 20}, always(long)).all(t)
+		if f.Provenance.Ended != results.Blocks || f.Provenance.Blocks != blocks {
+			t.Errorf("in %q: ended %q after %d blocks, want %d", root, f.Provenance.Ended, f.Provenance.Blocks, blocks)
+		}
 	}
 }
 

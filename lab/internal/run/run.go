@@ -97,7 +97,7 @@ type Plan struct {
 	Persistent bool
 
 	// Budget is the longest time that the run may take; 0: as the experiment says.
-	// MaxBlocks limits the blocks; 0: as many as a file can hold.
+	// MaxBlocks limits the blocks; 0: as many as a journal's file can hold, and outside of one any.
 	Budget    time.Duration
 	MaxBlocks int
 	// Decided is asked after each block whether more blocks would tell nothing
