@@ -159,7 +159,7 @@ machines() {
   node test/pages/machines.mjs .tools/pages && node test/pages/names.mjs .tools/pages && python3 test/site/recompute.py .tools/pages
 }
 scripted() { node test/pages/scripts.mjs .tools/pages; }
-pages() { node test/pages/browse.mjs .tools/pages; }
+pages() { node test/pages/told.mjs lab/internal/tell/testdata/page.html && node test/pages/browse.mjs .tools/pages; }
 
 # Three lanes run side by side: tests that mostly wait for servers, checks of pages and
 # scripts, and everything else that needs a core. A lane that has done its own steps takes

@@ -131,6 +131,8 @@ type Ratio struct {
 	Blocks int     `json:"blocks"`
 	// Each has the ratio of each block in its order; 0 is a block that cannot tell.
 	Each []float64 `json:"each,omitempty"`
+	// Again has it once more, from the second start of one of the two that is the control.
+	Again []float64 `json:"again,omitempty"`
 	// Low and High are the confidence sequence of the median ratio: valid at
 	// whatever block one stops. Both are absent while there are too few blocks.
 	Low  float64 `json:"low,omitempty"`

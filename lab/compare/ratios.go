@@ -65,6 +65,9 @@ func (r Ratios) Interval(level float64) *Ratio {
 	if out == nil {
 		return nil
 	}
+	if again := Over(r.AgainLeast, r.AgainMost, level); again != nil {
+		out.Again = again.Each
+	}
 	if out.Low, out.High, out.Unequal = 0, 0, false; len(r.Least) < Fewest(level) {
 		return out
 	}
@@ -75,6 +78,22 @@ func (r Ratios) Interval(level float64) *Ratio {
 		out.Low, out.High, out.Unequal = low, high, above && out.Ratio > 1 || below && out.Ratio < 1
 	}
 	return out
+}
+
+// After is what Interval gave after the first n blocks.
+func (r *Ratio) After(n int, level float64) *Ratio {
+	span := func(each []float64) (least, most []float64) {
+		for _, v := range each[:min(n, len(each))] {
+			if least, most = append(least, v), append(most, v); v == 0 {
+				most[len(most)-1] = math.Inf(1)
+			}
+		}
+		return least, most
+	}
+	var of Ratios
+	of.Least, of.Most = span(r.Each)
+	of.AgainLeast, of.AgainMost = span(r.Again)
+	return of.Interval(level)
 }
 
 func negated(of []float64) []float64 {

@@ -13,9 +13,8 @@ import (
 )
 
 type combineCall struct {
-	Files    []string `arg:"" name:"file" help:"What linerate compare --json printed, of one run each."`
-	JSON     bool     `name:"json" help:"Print JSON, for programs."`
-	Markdown bool     `name:"markdown" help:"Print Markdown, for a comment on a pull request."`
+	Files []string `arg:"" name:"file" help:"What linerate compare --json printed, of one run each."`
+	outputs
 }
 
 func (combineCall) Help() string {
@@ -33,6 +32,9 @@ that of linerate compare.`
 const longestOutcome = 4 << 20
 
 func (c *combineCall) do(_ context.Context, out io.Writer) (int, error) {
+	if err := c.check(); err != nil {
+		return cli.Failed, err
+	}
 	var runs []*compare.Outcome
 	for _, path := range c.Files {
 		data, err := strict.ReadUpTo(path, longestOutcome)
@@ -60,9 +62,5 @@ func (c *combineCall) do(_ context.Context, out io.Writer) (int, error) {
 		}
 		made.Says = tell.Lines(made)
 	}
-	if c.Markdown {
-		_, err := io.WriteString(out, tell.Markdown(made))
-		return made.Exit, err
-	}
-	return made.Exit, printed(out, made, c.JSON)
+	return made.Exit, c.print(out, made)
 }

@@ -49,8 +49,10 @@ func TestFilesOfSeveralRunnersAreCombined(t *testing.T) {
 	}{
 		{combineCall{Files: []string{one}}, compare.ExitUndecided, "not decided: 6 valid blocks"},
 		{combineCall{Files: []string{one, two}}, compare.ExitDecided, "head costs more CPU a request than base; 2 of 2 runs tell"},
-		{combineCall{Files: []string{one, two}, Markdown: true}, compare.ExitDecided, "`runner <b>2</b>`"},
-		{combineCall{Files: []string{one, two}, JSON: true}, compare.ExitDecided, `"verdict": "dearer"`},
+		{combineCall{Files: []string{one, two}, outputs: outputs{Markdown: true}}, compare.ExitDecided,
+			"`runner <b>2</b>`"},
+		{combineCall{Files: []string{one, two}, outputs: outputs{JSON: true}}, compare.ExitDecided,
+			`"verdict": "dearer"`},
 		{combineCall{Files: []string{one, one}}, 3, "the same run as"},
 		{combineCall{Files: []string{one, other}}, 3, "3.json: margin is 0.01, and in " + one},
 		{combineCall{Files: []string{one, short}}, 3, "4.json: it is no outcome of linerate compare --json"},

@@ -2,20 +2,20 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/contest"
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/curve"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
@@ -37,9 +37,11 @@ type compareCall struct {
 	Ready       time.Duration `default:"20s" placeholder:"DURATION" help:"How long a server may take to listen (default 20s)."`
 	FailAbove   *float64      `placeholder:"RATIO" help:"Exit with 4 if CPU a request is above so many times that of the first, as 1.05."`
 	Different   bool          `name:"allow-different-answers" help:"Go on although the answers differ."`
-	JSON        bool          `name:"json" help:"Print JSON, for programs."`
+	Rates       string        `placeholder:"RATES" help:"Also measure the latency at these fixed rates, as 10%..90% of the slowest server's closed loop, or 1000,2000,5000."`
+	P99         time.Duration `name:"p99" placeholder:"DURATION" help:"Also search the highest rate at which each server keeps this p99."`
 	Port        int           `placeholder:"N" help:"Port of the first server; others have those above (default: free ones)."`
 	Seed        uint64        `placeholder:"N" help:"Seed of the order of slots (default: drawn anew)."`
+	outputs
 }
 
 func (compareCall) Help() string {
@@ -68,7 +70,15 @@ Exit status
 // options checks the flags.
 func (c *compareCall) options() (o contest.Options, err error) {
 	o = contest.Options{Path: c.URL, Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate, Budget: c.Budget,
-		Warmup: c.Warmup, Different: c.Different, Ready: c.Ready}
+		Warmup: c.Warmup, Different: c.Different, Ready: c.Ready, P99: c.P99}
+	if err := c.check(); err != nil {
+		return o, err
+	}
+	if c.Rates != "" {
+		if o.Rates, err = curve.ParseRates(c.Rates); err != nil {
+			return o, fmt.Errorf("--rates %w", err)
+		}
+	}
 	if c.FailAbove != nil {
 		if o.FailAbove = *c.FailAbove; o.FailAbove == 0 {
 			return o, errors.New("--fail-above 0: each ratio is above it; give one such as 1.05")
@@ -109,7 +119,7 @@ func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
 		return cli.Failed, err
 	}
 	made.Typed = typed(os.Args)
-	if failed := printed(out, made, c.JSON); err == nil {
+	if failed := c.print(out, made); err == nil {
 		err = failed
 	}
 	if err != nil {
@@ -118,28 +128,12 @@ func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
 	return made.Exit, nil
 }
 
-// printed prints an outcome as text or as JSON.
-func printed(out io.Writer, made *compare.Outcome, asJSON bool) error {
-	if asJSON {
-		e := json.NewEncoder(out)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		return e.Encode(made)
-	}
-	var b strings.Builder
-	for _, line := range made.Says {
-		b.WriteString(terminal.Fit(line, terminal.Columns(out)) + "\n")
-	}
-	_, err := io.WriteString(out, b.String())
-	return err
-}
-
-// typed is the command line for a shell, without --json and without the path of
+// typed is the command line for a shell, without what says how to print and without the path of
 // linerate itself.
 func typed(args []string) string {
 	words := []string{filepath.Base(args[0])}
 	for _, a := range args[1:] {
-		if a != "--json" && a != "-json" {
+		if !slices.Contains([]string{"--json", "-json", "--markdown", "-markdown"}, a) {
 			words = append(words, a)
 		}
 	}
@@ -253,6 +247,12 @@ func (s *comparison) measure(ctx context.Context) (*compare.Outcome, error) {
 	out := assess(made.File)
 	out.Notes = append(s.notes, out.Notes...)
 	out.Machine, out.Kernel = s.machine.Name, host.Kernel("/")["osrelease"]
+	bench := contest.Bench{Options: s.Options, Client: client, ServerCPUs: p.Split.Server, Looks: looks, Dir: s.dir,
+		Port: s.port, Seed: s.seed, Tell: func(text string) { s.line.Show("  "+text, false) }}
+	if err == nil {
+		err = bench.Add(ctx, out)
+		s.line.End()
+	}
 	contest.Seal(out)
 	return out, err
 }

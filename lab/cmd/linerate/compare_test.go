@@ -27,6 +27,12 @@ func TestAComparisonThatCannotBeMadeIsRefusedInOneLine(t *testing.T) {
 		{[]string{"--url", "/", "--margin", "3", a, b}, "--margin \"3\""},
 		{[]string{"--url", "/", "--line-rate", "fast", a, b}, "--line-rate \"fast\""},
 		{[]string{"--url", "/", "--budget", "60", a, b}, "with its unit"},
+		{[]string{"--url", "/", "--rates", "10..20", a, b}, "--rates \"10..20\": write FROM..TO/STEP"},
+		{[]string{"--url", "/", "--rates", "10%", "--rate", "9", a, b}, "leave out --rate"},
+		{[]string{"--url", "/", "--p99", "1m", a, b}, "--p99 1m0s"},
+		{[]string{"--url", "/", "--html", "/nowhere/a.html", a, b}, "/nowhere/a.html cannot be written"},
+		{[]string{"--url", "/", "--badge", "/", a, b}, "/ is a directory"},
+		{[]string{"--url", "/", "--json", "--markdown", a, b}, "--json-file"},
 		{[]string{"--url", "/", "--fail-above", "1.05", "a=http://h:1", "b=http://h:2"},
 			"cannot be read from a server that runs already"},
 	} {

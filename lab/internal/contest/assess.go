@@ -130,8 +130,10 @@ func (a *assessment) ratio(i int, metric string) *compare.Ratio {
 	}
 	if r != nil {
 		r.Ratio, r.Low, r.High = words.Digits(r.Ratio), words.Digits(r.Low), words.Digits(r.High)
-		for n, v := range r.Each {
-			r.Each[n] = words.Significant(v, 6)
+		for _, all := range [][]float64{r.Each, r.Again} {
+			for n, v := range all {
+				all[n] = words.Significant(v, 6)
+			}
 		}
 	}
 	return r

@@ -253,3 +253,16 @@ func TestABlockWithoutAFigureMayHaveAnyRatio(t *testing.T) {
 		t.Errorf("six of seven blocks decide: %s", c.Says)
 	}
 }
+
+// Who has the JSON alone can follow how the interval became what it is.
+func TestTheCourseOfAnIntervalEndsWithIt(t *testing.T) {
+	o := options("old", "new")
+	out := assessed(t, o, made(o, each(20, 1.05, 1.02, 1.04, 0.99, 1.03)))
+	r := out.Comparisons[0].CPUPerRequest
+	if got := r.After(20, 0.05); !r.Known() || got.String() != r.String() || got.Unequal != r.Unequal || len(r.Each) != 20 {
+		t.Errorf("%v, want %v", got, r)
+	}
+	if r.After(5, 0.05).Known() {
+		t.Error("five blocks have an interval")
+	}
+}

@@ -52,6 +52,8 @@ func serve(how, addr string) error {
 			w.WriteHeader(http.StatusNotFound)
 		case how == "closes":
 			w.Header().Set("Connection", "close")
+		case how == "sleeps":
+			time.Sleep(20 * time.Millisecond)
 		case how == "logs":
 			fmt.Fprintln(os.Stderr, "GET /")
 		}

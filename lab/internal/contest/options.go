@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/curve"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -27,6 +28,8 @@ type Options struct {
 	LineRate    float64       // bits a second of the shaped wire; 0: loopback
 	Different   bool          // whether it goes on although the answers differ
 	Ready       time.Duration // how long a server may take to answer
+	Rates       []curve.Rate  // of the latency curve; none: not asked
+	P99         time.Duration // of which the highest rate is searched; 0: not asked
 }
 
 // Running tells whether the servers ran before and keep running.
@@ -75,6 +78,10 @@ func (o Options) Check() error {
 		return fmt.Errorf("--fail-above %v: give the ratio of CPU a request to the first server's, as 1.05", o.FailAbove)
 	case o.Warmup < 0 || o.Warmup > time.Minute:
 		return fmt.Errorf("--warmup %v: use up to 1m", o.Warmup)
+	case o.P99 < 0 || o.P99 > 10*time.Second:
+		return fmt.Errorf("--p99 %v: use more than 0s and up to 10s, as 5ms", o.P99)
+	case (len(o.Rates) > 0 || o.P99 > 0) && o.Rate+int(o.LineRate) > 0:
+		return errors.New("--rates and --p99 have rates of their own, over loopback; leave out --rate and --line-rate")
 	case o.Running() && o.FailAbove != 0:
 		return errors.New("--fail-above judges CPU a request, which cannot be read from a server that runs already; give " +
 			"commands for the lab to start")

@@ -243,6 +243,23 @@ func linear(lo, hi, factor, start, end float64, mayCut bool) axis {
 	return a
 }
 
+// decades lays out a log axis that ends at values of 1, 2 or 5 times a power of ten.
+func decades(lo, hi, factor, start, end float64) axis {
+	var round []float64
+	for pow := math.Pow(10, math.Floor(math.Log10(lo*factor))); len(round) == 0 || round[len(round)-1] < hi*factor; pow *= 10 {
+		for _, m := range []float64{1, 2, 5} {
+			if v := m * pow; 2.5*v > lo*factor && (len(round) == 0 || round[len(round)-1] < hi*factor) {
+				round = append(round, v)
+			}
+		}
+	}
+	a := span(round[0]/factor, round[len(round)-1]/factor, start, end, true)
+	for _, v := range round {
+		a.ticks = append(a.ticks, tick{a.px(v / factor), number(v, int(max(0, -math.Floor(1e-9+math.Log10(v)))))})
+	}
+	return a
+}
+
 // logarithmic lays out an axis of ratios, with room at its ends. It has 1 on it, and other round
 // ratios where they have room.
 func logarithmic(lo, hi, start, end float64) axis {

@@ -22,6 +22,8 @@ type Lines struct {
 	// Wall is a line across, with its words; 0 for none.
 	Wall      float64
 	WallWords string
+	// LogY gives the y axis a log scale, for figures that differ by orders of magnitude.
+	LogY bool
 	// Named reports whether words above the chart name its only series.
 	Named bool
 }
@@ -51,6 +53,17 @@ func Top(series []Series) (top float64) {
 		}
 	}
 	return top
+}
+
+// least is the smallest value of all series.
+func least(series []Series) float64 {
+	least := math.Inf(1)
+	for _, s := range series {
+		for _, q := range s.Points {
+			least = min(least, known(q.Low, q.Median))
+		}
+	}
+	return least
 }
 
 // SVG draws the lines.
@@ -87,6 +100,9 @@ func (l Lines) SVG() string {
 	xs = slices.Compact(xs)
 	x0, x1 := xs[0], xs[len(xs)-1]
 	y := linear(0, ymax, l.Factor, float64(bottom), float64(top), false)
+	if l.LogY {
+		y = decades(least(l.Series), ymax, l.Factor, float64(bottom), float64(top))
+	}
 	wide := 1
 	for _, t := range y.ticks {
 		wide = max(wide, letters(t.text))

@@ -17,7 +17,7 @@ import (
 const (
 	HoldCall = "hold-server" // COMMAND…: see leash.Hold
 	loadCall = "carry-out"   // carries out the plan on its input: see loader.Input
-	pinCall  = "on-cpus"     // LIST COMMAND…: puts the command on some cores
+	PinCall  = "on-cpus"     // LIST COMMAND…: puts the command on some cores
 )
 
 // Called carries out such a call; false for any other. The words behind it may be another
@@ -35,7 +35,7 @@ func Called(args []string) (status int, is bool) {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		return loader.Status(err), true
-	case len(args) > 2 && args[0] == pinCall:
+	case len(args) > 2 && args[0] == PinCall:
 		cpus, err := cores.Parse(args[1])
 		if err == nil {
 			err = leash.Become(cpus, args[2:])
@@ -54,7 +54,7 @@ func (l load) on(cpus []int, argv ...string) []string {
 	if len(cpus) == 0 {
 		return argv
 	}
-	return slices.Concat(l.lab, []string{pinCall, cores.Format(cpus)}, argv)
+	return slices.Concat(l.lab, []string{PinCall, cores.Format(cpus)}, argv)
 }
 
 // carrier is the call of a program's own load generator, on some cores or wherever it is put.

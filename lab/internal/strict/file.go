@@ -1,9 +1,11 @@
 package strict
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 )
 
 // MostWritten is the limit in bytes of a file that a person writes: an experiment
@@ -23,4 +25,21 @@ func ReadUpTo(path string, most int64) ([]byte, error) {
 		err = fmt.Errorf("more than %d bytes, which no such file has", most)
 	}
 	return data, err
+}
+
+// Replace writes a whole file in place of one that may be there: who reads it meanwhile sees
+// the old or the new one.
+func Replace(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
 }

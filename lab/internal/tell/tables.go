@@ -80,10 +80,13 @@ func Tables(o *compare.Outcome) (all []Table) {
 	}
 	if len(o.Highest) > 0 {
 		t := Table{Name: fmt.Sprintf("Highest rate with a p99 of %s", words.Time(o.Highest[0].P99S)),
-			Head: []string{"server", "kept at", "in", "not kept at", "in"}, Says: "in each slot the p99 was kept, or it was not"}
+			Head: []string{"server", "kept at", "in", "not kept at", "in"}}
+		var says []string
 		for _, h := range o.Highest {
 			t.Rows = append(t.Rows, append(append([]string{h.Server}, shown(h.Kept)...), shown(h.NotKept)...))
+			says = append(says, h.Says)
 		}
+		t.Says = strings.Join(says, "; ")
 		all = append(all, t)
 	}
 	return all

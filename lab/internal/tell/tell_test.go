@@ -43,7 +43,9 @@ func outcome() *compare.Outcome {
 	}
 	c := &o.Comparisons[0]
 	c.OwnWork = "× 0.612 (0.581 to 0.634) without the client's part, which is 21 % of the CPU time against 16 %"
-	c.CPUPerRequest.Each = []float64{0.66, 0.659, 0.64, 0, 0.688, 0.635, 0.67, 0.65, 0.661, 0.655, 0.66}
+	for n := range 30 {
+		c.CPUPerRequest.Each = append(c.CPUPerRequest.Each, []float64{0.66, 0.659, 0.64, 0, 0.688, 0.635, 0.67, 0.65}[n%8])
+	}
 	o.Servers = append(o.Servers, compare.Measured{Name: "a_b", URL: "http://10.0.0.1:80", Bound: "client-cpu"})
 	o.Comparisons = append(o.Comparisons, compare.Comparison{Name: "a_b", Base: o.Servers[0].Name, Verdict: compare.Invalid,
 		Says: "no verdict: gates refused 7 of 14 trials (a_b: <b>@you</b> `#1`)"})
@@ -111,5 +113,18 @@ func TestABadgeSaysNoMoreThanTheVerdict(t *testing.T) {
 	o := outcome()
 	if b := BadgeOf(o); b.Message != "buffer-8192: 34.1 % less (31.2 to 36.5 %); a_b: no verdict" || b.Color != "lightgrey" {
 		t.Errorf("%+v", b)
+	}
+}
+
+func TestThePageStaysWhatItWas(t *testing.T) {
+	text, err := Page(outcome())
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "page.html", string(text))
+	for _, asks := range []string{"<script", "src=", "url(", "@import", "<link", "<b>@you"} {
+		if strings.Contains(string(text), asks) {
+			t.Errorf("the page has %q", asks)
+		}
 	}
 }

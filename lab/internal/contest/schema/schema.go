@@ -84,9 +84,10 @@ func JSON() []byte {
 	of := r.Required
 	strict.Describe(r, map[string]string{
 		"ratio": "Of the median block.", "blocks": "Blocks in which both have a valid trial.",
-		"each": "The ratio of each block in its order; 0 is a block that cannot tell.",
-		"low":  "Least that the interval holds; absent while there are too few blocks.",
-		"high": "Most that the interval holds; absent likewise.",
+		"again": "The same, of the server that started twice as the control; absent where neither did.",
+		"each":  "The ratio of each block in its order; 0 is a block that cannot tell.",
+		"low":   "Least that the interval holds; absent while there are too few blocks.",
+		"high":  "Most that the interval holds; absent likewise.",
 		"unequal": "Whether 1 is left out; so it is if an end is 1 itself: how far the ratios lie from 1 shows more or less " +
 			"sooner than by how much.",
 	})

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/tell"
+	"github.com/line-rate/line-rate/lab/internal/terminal"
+)
+
+// outputs are the forms in which one comparison is told.
+type outputs struct {
+	JSON         bool   `name:"json" help:"Print JSON, for programs."`
+	Markdown     bool   `help:"Print Markdown, for a comment on a pull request."`
+	JSONFile     string `name:"json-file" placeholder:"FILE" help:"Also write the JSON to a file."`
+	MarkdownFile string `placeholder:"FILE" help:"Also write the Markdown to a file."`
+	HTML         string `name:"html" placeholder:"FILE" help:"Also write a page with pictures, which needs no other file."`
+	Badge        string `placeholder:"FILE" help:"Also write the verdict as JSON for a badge of shields.io."`
+}
+
+// files are those asked for, with what is written to each.
+func (o outputs) files() map[string]func(*compare.Outcome) ([]byte, error) {
+	all := map[string]func(*compare.Outcome) ([]byte, error){}
+	for path, form := range map[*string]func(*compare.Outcome) ([]byte, error){
+		&o.JSONFile:     func(made *compare.Outcome) ([]byte, error) { return asJSON(made) },
+		&o.MarkdownFile: func(made *compare.Outcome) ([]byte, error) { return []byte(tell.Markdown(made)), nil },
+		&o.HTML:         tell.Page,
+		&o.Badge:        func(made *compare.Outcome) ([]byte, error) { return asJSON(tell.BadgeOf(made)) },
+	} {
+		if *path != "" {
+			all[filepath.Clean(*path)] = form
+		}
+	}
+	return all
+}
+
+// check refuses files that could not be written in the end.
+func (o outputs) check() error {
+	if o.JSON && o.Markdown {
+		return errors.New("--json and --markdown both print; write one of them to a file with --json-file or --markdown-file")
+	}
+	for path := range o.files() {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return fmt.Errorf("%s is a directory; name a file", path)
+		}
+		f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+		if err != nil {
+			return fmt.Errorf("%s cannot be written: %w; name a file in a directory that is there and yours", path, err)
+		}
+		f.Close()
+		os.Remove(f.Name())
+	}
+	return nil
+}
+
+// print prints an outcome, and writes the files.
+func (o outputs) print(out io.Writer, made *compare.Outcome) (err error) {
+	var text []byte
+	switch {
+	case o.JSON:
+		text, err = asJSON(made)
+	case o.Markdown:
+		text = []byte(tell.Markdown(made))
+	default:
+		for _, line := range made.Says {
+			text = append(text, terminal.Fit(line, terminal.Columns(out))+"\n"...)
+		}
+	}
+	if err == nil {
+		_, err = out.Write(text)
+	}
+	for path, form := range o.files() {
+		data, failed := form(made)
+		if failed == nil {
+			failed = strict.Replace(path, data)
+		}
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
+func asJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
