@@ -15,24 +15,14 @@ func (w *thread) readable(c *connection, ended bool) (more bool) {
 		return false
 	case errno == syscall.EINTR:
 		return true
-	case n == 0 && c.inFlight == 1 && c.parser.closed():
-		w.now = w.load.clock.now()
-		w.mark(w.now)
-		w.took(c, w.now)
-		w.heard(c, w.now)
-		w.rest(c)
-		return false
-	case c.state == isClosing && n <= 0:
+	case errno != 0 && c.state == isClosing:
 		w.rest(c)
 		return false
 	case errno != 0:
 		w.broke(c, fmt.Sprintf("the connection broke, %d requests in flight: %v", c.inFlight, errno))
 		return false
-	case n == 0 && !c.parser.between():
-		w.broke(c, fmt.Sprintf("the server closed the connection within an answer, after %d bytes of body", c.parser.got))
-		return false
 	case n == 0:
-		w.broke(c, fmt.Sprintf("the server closed the connection, %d requests in flight", c.inFlight))
+		w.closed(c)
 		return false
 	}
 	// Everything that this read returned has arrived by now. Time spent on it from here
@@ -42,28 +32,20 @@ func (w *thread) readable(c *connection, ended bool) (more bool) {
 	if now >= w.markAt {
 		w.mark(now)
 	}
-	in, l, done := w.buffer[:n], c.lane, 0
-	for len(in) > 0 {
-		if c.inFlight == 0 {
-			w.malformed(c, errors.New("an answer that nobody asked for"))
-			return false
-		}
-		used, whole, err := c.parser.next(in, &c.kind.heads, c.kind.comparer.wants())
-		if err != nil {
-			w.malformed(c, err)
-			return false
-		}
-		in = in[used:]
-		if whole {
-			w.took(c, now)
-			done++
-		}
+	l, done, ok := c.lane, 0, false
+	if c.channel == nil {
+		done, ok = w.answers(c, w.buffer[:n], now)
+	} else {
+		done, ok = w.through(c, w.buffer[:n], now)
 	}
-	if done == 0 {
-		return ended || n == len(w.buffer)
+	if !ok {
+		return false
 	}
-	w.heard(c, now)
+	if done > 0 {
+		w.heard(c, now)
+	}
 	switch {
+	case done == 0:
 	case l.target.Close && c.inFlight == 0:
 		if c.state = isClosing; ended {
 			w.rest(c)
@@ -76,7 +58,54 @@ func (w *thread) readable(c *connection, ended bool) (more bool) {
 	default:
 		w.send(c, done, now)
 	}
+	if c.channel != nil {
+		w.sync(c)
+	}
 	return ended || n == len(w.buffer)
+}
+
+// answers reads answers in HTTP/1.1. done is the number of those that are complete; ok is
+// false if the connection has ended.
+func (w *thread) answers(c *connection, in []byte, now int64) (done int, ok bool) {
+	for len(in) > 0 {
+		if c.inFlight == 0 {
+			w.malformed(c, errors.New("an answer that nobody asked for"))
+			return done, false
+		}
+		used, whole, err := c.parser.next(in, &c.kind.heads, c.kind.comparer.wants())
+		if err != nil {
+			w.malformed(c, err)
+			return done, false
+		}
+		in = in[used:]
+		if whole {
+			k := c.kind
+			w.took(c, k, c.pop(), now)
+			done++
+		}
+	}
+	return done, true
+}
+
+// closed takes a connection that the server closed.
+func (w *thread) closed(c *connection) {
+	switch ch := c.channel; {
+	case c.inFlight == 1 && c.parser.closed():
+		w.now = w.load.clock.now()
+		w.mark(w.now)
+		k := c.kind
+		w.took(c, k, c.pop(), w.now)
+		w.heard(c, w.now)
+		w.rest(c)
+	case c.state == isClosing:
+		w.rest(c)
+	case !c.parser.between():
+		w.broke(c, fmt.Sprintf("the server closed the connection within an answer, after %d bytes of body", c.parser.got))
+	case ch != nil && ch.session != nil && !ch.session.Between():
+		w.broke(c, fmt.Sprintf("the server closed the connection within an answer, %d requests in flight", c.inFlight))
+	default:
+		w.broke(c, fmt.Sprintf("the server closed the connection, %d requests in flight", c.inFlight))
+	}
 }
 
 // heard notes when an answer came.
@@ -89,10 +118,9 @@ func (w *thread) heard(c *connection, now int64) {
 	}
 }
 
-// took counts one answer.
-func (w *thread) took(c *connection, now int64) {
-	l, p, k := c.lane, &c.parser, c.kind
-	from := c.pop()
+// took counts one answer, which is in the parser, to a request that counts from a time.
+func (w *thread) took(c *connection, k *kind, from, now int64) {
+	l, p := c.lane, &c.parser
 	l.bytes += p.answered()
 	if !l.paced {
 		l.response += (now - from - l.response) / smoothed

@@ -42,6 +42,7 @@ type connection struct {
 	queued     bool // is in the lane's ring of connections that can take a request
 	reopened   uint8
 	lane       *lane
+	channel    *channel // nil: HTTP/1.1 in plain text
 	parser     parser
 	kind       *kind // of the oldest request in flight, or of the next one
 	oldest     int   // its place in the mix
@@ -51,7 +52,8 @@ type connection struct {
 	inFlight   int   // requests
 	since      int64 // ns: of the last answer, or of sending if none was in flight then
 	again      int64 // ns: when to open it again
-	// The times from which requests in flight count, oldest at head: a ring.
+	// The times from which requests in flight count, oldest at head: a ring. Of a session
+	// they are by place.
 	times []int64
 	head  int
 }
@@ -141,7 +143,7 @@ func address(t Target, u *url.URL) (unix.Sockaddr, error) {
 	}
 	host, port := u.Hostname(), u.Port()
 	if port == "" {
-		port = "80"
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
 	tcp, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(host, port))
 	if err != nil {
@@ -210,14 +212,30 @@ func begin(addr unix.Sockaddr) (int32, error) {
 
 // opened looks whether opening a connection again has worked.
 func (w *thread) opened(c *connection) {
+	if c.channel != nil {
+		w.greet(c)
+		return
+	}
 	errno, err := unix.GetsockoptInt(int(c.fd), unix.SOL_SOCKET, unix.SO_ERROR)
 	if err == nil && errno != 0 {
 		err = syscall.Errno(errno)
 	}
-	if err != nil {
-		w.refused(c, err)
-		return
+	t := c.lane.target
+	if err == nil && t.channeled() {
+		c.channel, err = t.newChannel()
 	}
+	switch {
+	case err != nil:
+		w.refused(c, err)
+	case c.channel != nil:
+		w.greet(c)
+	default:
+		w.isOpened(c)
+	}
+}
+
+// isOpened takes a connection that was opened again.
+func (w *thread) isOpened(c *connection) {
 	c.state = isOpen
 	w.unsound--
 	if c.inFlight > 0 { // the request for which it was opened
@@ -231,6 +249,7 @@ func (w *thread) opened(c *connection) {
 func (w *thread) refused(c *connection, err error) {
 	c.lane.errors++
 	c.lane.fault(w.now, c.kind, fmt.Sprintf("no new connection: %v", err))
+	w.dispose(c)
 	w.lose(c)
 	if c.state == isOpening {
 		unix.Close(int(c.fd))
@@ -245,6 +264,7 @@ func (w *thread) end(c *connection) {
 	if c.state == isOpening {
 		w.unsound--
 	}
+	w.dispose(c)
 	w.lose(c)
 	c.head, c.owed, c.blocked = 0, 0, false
 	c.parser.reset()
@@ -257,11 +277,16 @@ func (w *thread) end(c *connection) {
 func (w *thread) lose(c *connection) {
 	for c.inFlight > 0 {
 		k := c.kind
-		k.lost++
-		w.unanswered(c.lane, k.latency, c.pop(), w.now)
+		w.lost(c.lane, k, c.pop())
 	}
 	c.oldest = c.next
 	c.kind = &c.lane.kinds[c.lane.target.mix.order[c.next]]
+}
+
+// lost counts a request that has no valid answer.
+func (w *thread) lost(l *lane, k *kind, from int64) {
+	k.lost++
+	w.unanswered(l, k.latency, from, w.now)
 }
 
 // closeWithin is how long a server may take to close a connection as it was asked to.
@@ -271,6 +296,7 @@ const closeWithin = int64(time.Second)
 // is the server's end that waits for a minute (TIME_WAIT), and the client's port is free.
 func (w *thread) rest(c *connection) {
 	l := c.lane
+	w.dispose(c)
 	c.parser.reset()
 	unix.Close(int(c.fd))
 	c.fd, c.state = -1, isRested

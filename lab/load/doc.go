@@ -1,4 +1,4 @@
-// Package load loads HTTP/1.1 servers in slots at little more than its share of two system
+// Package load loads HTTP servers in slots at little more than its share of two system
 // calls a request, and says what each slot cost each side. Command http_load is made of it.
 //
 // A Plan names targets and slots, and Run carries it out:
@@ -62,10 +62,18 @@
 // edges: the other threads' counters are then those of their last batch. In slots with
 // times each thread notes its counters itself.
 //
+// Over https a connection speaks TLS, and with Protocol HTTP2 it speaks HTTP/2, with Pipelining
+// streams at a time; package load/h2 has that. Of HTTP/2 the bytes are those of an answer's
+// frames, a stream that the server resets is an error of that request alone, and GOAWAY ends the
+// connection. A handshake takes place when a connection is opened, so it is in no slot but where
+// connections are opened anew. Both take memory for each request, and more of the client's CPU
+// time than HTTP/1.1 in plain text.
+//
 // Limits: Linux only. While Run runs, the process collects garbage only above a heap of
-// 256 MiB, and GOMAXPROCS is at least the number of threads. HTTP/1.1 without TLS; where connections
-// are kept, an answer that ends only with its connection is an error. A timeout counts from a connection's last sign of life, so a
-// server that answers a deep pipeline very slowly does not time out. Where answers take
+// 256 MiB, and GOMAXPROCS is at least the number of threads. Where connections
+// are kept, an answer that ends only with its connection is an error. In HTTP/1.1 a timeout
+// counts from a connection's last sign of life, so a server that answers a deep pipeline very
+// slowly does not time out; in HTTP/2 it counts for each stream. Where answers take
 // about as long as a slot, those that come in the drain come sooner than under the load,
 // and latencies are too short; rate times mean latency, against what was in flight, shows
 // by how much. In an open loop each

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"crypto/tls"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -9,9 +10,11 @@ import (
 // A target is one server, as all threads see it.
 type target struct {
 	Target
-	addr    unix.Sockaddr
-	answers Bodies // nil: answers are compared with each other
-	mix     mix
+	addr     unix.Sockaddr
+	secure   *tls.Config // nil: no TLS
+	sessions func(Target) (Session, error)
+	answers  Bodies // nil: answers are compared with each other
+	mix      mix
 }
 
 // smoothed is the number of answers over which their time is averaged.

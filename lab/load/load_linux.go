@@ -124,7 +124,7 @@ func prepare(p *Plan, o Options) (*load, error) {
 	}
 	widest := 0
 	for i := range p.Targets {
-		t, err := newTarget(p.Targets[i], p.Seed, o.Bodies)
+		t, err := newTarget(p.Targets[i], p.Seed, o)
 		if err != nil {
 			return nil, fmt.Errorf("target %q: %w", p.Targets[i].Name, err)
 		}
@@ -158,8 +158,8 @@ func prepare(p *Plan, o Options) (*load, error) {
 	return l, nil
 }
 
-func newTarget(asked Target, seed uint64, bodies func(Target) (Bodies, error)) (*target, error) {
-	t := &target{Target: asked}
+func newTarget(asked Target, seed uint64, o Options) (*target, error) {
+	t := &target{Target: asked, sessions: o.HTTP2}
 	u, err := url.Parse(asked.URL)
 	if err != nil {
 		return nil, err
@@ -167,11 +167,17 @@ func newTarget(asked Target, seed uint64, bodies func(Target) (Bodies, error)) (
 	if t.addr, err = address(asked, u); err != nil {
 		return nil, err
 	}
+	if t.secure, err = secure(asked, u); err != nil {
+		return nil, err
+	}
+	if asked.Protocol == HTTP2 && o.HTTP2 == nil {
+		return nil, errors.New("it is to be asked in HTTP/2, and Options.HTTP2 is missing")
+	}
 	if asked.Answers != "" {
-		if bodies == nil {
+		if o.Bodies == nil {
 			return nil, fmt.Errorf("nobody says what %q answers", asked.Answers)
 		}
-		if t.answers, err = bodies(asked); err != nil {
+		if t.answers, err = o.Bodies(asked); err != nil {
 			return nil, err
 		}
 	}
@@ -193,6 +199,9 @@ func (l *load) newThread(id int) (*thread, error) {
 		return w, fmt.Errorf("eventfd: %w", err)
 	}
 	for i, t := range l.targets {
+		if t.secure != nil && w.plain == nil {
+			w.plain = make([]byte, bufferSize)
+		}
 		a := &lane{target: t, paced: t.Rate > 0}
 		for n := range t.mix.requests {
 			draws := uint64((n*l.plan.Threads+id)*len(l.targets) + i)
@@ -217,15 +226,20 @@ func (l *load) connect(ctx context.Context) error {
 			if errors.Is(err, syscall.ECONNREFUSED) || t.Unix != "" && errors.Is(err, syscall.ENOENT) {
 				err = fmt.Errorf("%w: %w", ErrNotReached, err)
 			}
-			if err != nil {
-				return fmt.Errorf("target %q, %s, connection %d: %w", t.Name, cmp.Or(t.Unix, t.URL), n+1, err)
-			}
 			w := l.threads[n%len(l.threads)]
 			a := w.lanes[i]
 			c := &connection{fd: fd, index: int32(len(w.conns)), lane: a, times: make([]int64, t.Pipelining),
 				next: n * len(t.mix.order) / t.Connections}
 			w.lose(c) // nothing yet; it begins at its place
 			w.conns = append(w.conns, c)
+			if err == nil && t.channeled() {
+				if c.channel, err = t.newChannel(); err == nil {
+					err = c.channel.await(fd, w.buffer)
+				}
+			}
+			if err != nil {
+				return fmt.Errorf("target %q, %s, connection %d: %w", t.Name, cmp.Or(t.Unix, t.URL), n+1, err)
+			}
 			a.conns = append(a.conns, c)
 			a.living++
 			if err := w.poller.watch(fd, c.index, 0); err != nil {

@@ -31,7 +31,7 @@ func TestTheNapFollowsTheAnswers(t *testing.T) {
 		c.parser.status = 200
 		for i := range int64(500) {
 			c.push(1, i*late)
-			w.took(c, (i+1)*late)
+			w.took(c, c.kind, c.pop(), (i+1)*late)
 		}
 		switch got := w.lane.response; {
 		case paced && got != 0:

@@ -19,6 +19,9 @@ type Options struct {
 	// Queue opens the queue of a network device, in the network namespace of the thread that
 	// calls it. A plan with a Wire is refused without it.
 	Queue func(device string) (Queue, error)
+	// HTTP2 makes the client's side of each connection that is to speak HTTP/2; New of package
+	// load/h2 does. A plan with such a target is refused without it.
+	HTTP2 func(Target) (Session, error)
 	// Version is what the summary says of the program.
 	Version string
 }

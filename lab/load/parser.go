@@ -10,7 +10,9 @@ import (
 
 const (
 	mostHead = 16 << 10 // of one head, with its interim ones and its trailers
-	mostKept = 4 << 20  // of a body that is kept for comparing; of a longer one only the length is compared
+	// MaxKept is the longest body in bytes that is kept for comparing; of a longer one only the
+	// length is compared.
+	MaxKept = 4 << 20
 )
 
 // What a parser waits for next.
@@ -243,7 +245,7 @@ func (p *parser) open(f framing, size int) error {
 		return errors.New("an answer without Content-Length and not chunked, whose end is that of the connection")
 	}
 	p.left, p.state = f.length, ofBody
-	if f.length > mostKept && f.length != untilClosed {
+	if f.length > MaxKept && f.length != untilClosed {
 		p.keep = false
 	}
 	if f.length == 0 {
@@ -259,7 +261,7 @@ func (p *parser) take(in []byte) int {
 	if p.keep {
 		if p.state == ofBody && p.got == 0 && int64(n) == p.left {
 			p.body = in[:n]
-		} else if len(p.hold)+n > mostKept {
+		} else if len(p.hold)+n > MaxKept {
 			p.keep, p.hold = false, p.hold[:0]
 		} else {
 			p.hold = append(p.hold, in[:n]...)

@@ -164,16 +164,18 @@ func NS(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
 
 func (t *Target) check() error {
 	u, err := url.Parse(t.URL)
-	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.User != nil {
-		return fmt.Errorf("url is %q; give http://HOST:PORT/PATH", t.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+		return fmt.Errorf("url is %q; give http://HOST:PORT/PATH, or https", t.URL)
 	}
 	switch {
-	case t.Protocol != "" && t.Protocol != "h2":
+	case t.Protocol != "" && t.Protocol != HTTP2:
 		return fmt.Errorf("protocol is %q; give h2, or none for HTTP/1.1", t.Protocol)
-	case t.Protocol != "":
-		return errors.New("protocol: HTTP/2 is not spoken yet; leave it out for HTTP/1.1")
-	case t.Insecure && u.Scheme != "https":
-		return errors.New("insecure: without https there is no certificate to check")
+	case (t.Insecure || t.CA != "") && u.Scheme != "https":
+		return errors.New("insecure and ca are about a certificate; give them for https")
+	case t.Insecure && t.CA != "":
+		return errors.New("insecure checks no certificate; leave out ca")
+	case t.Close && t.Protocol != "":
+		return errors.New("close is of HTTP/1.1; leave it out with protocol")
 	case t.Unix != "" && (t.Unix[0] != '/' || len(t.Unix) > maxUnix):
 		return fmt.Errorf("unix is %.120q; give the whole path of a socket, of up to %d bytes", t.Unix, maxUnix)
 	case t.Close && t.Pipelining > 1:

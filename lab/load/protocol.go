@@ -37,6 +37,7 @@ type Target struct {
 	Protocol string    `json:"protocol,omitempty"` // "": HTTP/1.1; "h2": HTTP/2, by ALPN over https, with prior knowledge over http
 	Close    bool      `json:"close,omitempty"`    // a new connection for each request
 	Insecure bool      `json:"insecure,omitempty"` // https without checking the certificate
+	CA       string    `json:"ca,omitempty"`       // certificates in PEM, one of which has signed the server's; "": the host's
 	Requests []Request `json:"requests,omitempty"` // by weight; none: GET of the URL
 }
 

@@ -41,6 +41,7 @@ type thread struct {
 	unsound int   // connections that are broken or being opened again
 	silence int64 // the longest time without an answer in this slot, ns
 	buffer  []byte
+	plain   []byte // what TLS makes of it
 
 	markAt int64 // the next edge of a slot that has a time; farOff: none
 	marked int   // edges of the slot that have passed
@@ -55,6 +56,7 @@ func (w *thread) run() error {
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	w.load.started.Done()
 	w.load.started.Wait()
+	defer w.stopOpening()
 	w.now = w.load.clock.now()
 	for {
 		if err := w.follow(); err != nil || w.phase == over {
@@ -236,8 +238,9 @@ func (w *thread) event(e *unix.EpollEvent) {
 		return // of a socket that was closed in this batch
 	}
 	if c.state == isOpening {
-		w.opened(c)
-		return
+		if w.opened(c); c.state != isOpen {
+			return
+		}
 	}
 	if c.blocked {
 		w.flush(c)
@@ -266,7 +269,7 @@ func (w *thread) lookAfter() {
 	}
 	for _, c := range w.lane.conns {
 		switch {
-		case c.inFlight > 0 && c.state != isOpening && w.now-c.since > w.load.timeout:
+		case c.inFlight > 0 && c.state != isOpening && w.now-c.waits() > w.load.timeout:
 			w.timedOut(c, "")
 		case c.state == isClosing && w.now-c.since > closeWithin:
 			w.keptOpen(c)
@@ -292,6 +295,10 @@ func (w *thread) send(c *connection, n int, ns int64) {
 	if c.inFlight == 0 {
 		c.since = w.now
 	}
+	if c.channel != nil && c.channel.session != nil {
+		w.ask(c, n, ns)
+		return
+	}
 	c.push(n, ns)
 	if c.state == isRested {
 		w.unsound++
@@ -306,6 +313,10 @@ func (w *thread) write(c *connection, n int) {
 	m := &c.lane.target.mix
 	from, size := m.ends[c.next], m.ends[c.next+n]-m.ends[c.next]
 	c.next = m.after(c.next + n)
+	if c.channel != nil {
+		w.writeInto(c, from, size)
+		return
+	}
 	if c.blocked {
 		c.owed += size
 		return
@@ -323,6 +334,10 @@ func (w *thread) write(c *connection, n int) {
 // flush writes what the socket had no room for before, until there is no more or it is full
 // again.
 func (w *thread) flush(c *connection) {
+	if c.channel != nil {
+		w.flushOut(c)
+		return
+	}
 	m := &c.lane.target.mix
 	for ok := true; ok && c.blocked; {
 		n, errno := transmit(c.fd, m.bytes[c.at:min(c.at+c.owed, len(m.bytes))])

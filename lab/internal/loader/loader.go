@@ -1,6 +1,6 @@
 // Package loader carries out plans of load in a process of their own: http_load in the journal's
 // runs, and linerate, started anew as itself. It adds to package load what the lab knows: the
-// bodies that its servers may answer, and the queues of a wire.
+// bodies that its servers may answer, the queues of a wire, and HTTP/2.
 package loader
 
 import (
@@ -18,6 +18,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/internal/shaper/queue"
 	"github.com/line-rate/line-rate/lab/load"
+	"github.com/line-rate/line-rate/lab/load/h2"
 )
 
 // Begin prepares the process. Go's runtime can then keep only one core busy; the load asks for
@@ -69,7 +70,7 @@ func Carry(ctx context.Context, plan *load.Plan, hold func() error, out io.Write
 
 // Options adds to some what the lab knows.
 func Options(o load.Options) load.Options {
-	o.Bodies, o.Queue, o.Version = bodies, open, version()
+	o.Bodies, o.Queue, o.HTTP2, o.Version = bodies, open, h2.New, version()
 	return o
 }
 

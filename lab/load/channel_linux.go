@@ -1,0 +1,393 @@
+package load
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/url"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A channel is what a connection has between its socket and its requests where it does not
+// speak HTTP/1.1 in plain text: TLS, a session, or both. To TLS it is a net.Conn that never
+// blocks: what is written waits to be flushed, and where nothing has come, reading gives an
+// error that TLS takes for a passing one.
+type channel struct {
+	net.Conn // none: TLS needs only Read and Write
+	tls      *tls.Conn
+	session  Session
+	asked    []asked // by place of the session
+	in       bytes.Buffer
+	ended    bool // in, by the server
+	out      []byte
+	wrote    int // of out
+
+	// While it is opened, reading waits by handing over to who opens it.
+	wait    func(struct{}) bool
+	next    func() (struct{}, bool)
+	stop    func()
+	failure error
+}
+
+// An asked is a request in flight in a session, or no kind.
+type asked struct {
+	at   int64 // when it was sent, ns
+	kind *kind
+}
+
+// nothing is the error of a read where nothing has come.
+type nothing struct{}
+
+func (nothing) Error() string   { return "nothing has come" }
+func (nothing) Timeout() bool   { return false }
+func (nothing) Temporary() bool { return true }
+
+func (ch *channel) Read(p []byte) (int, error) {
+	for ch.in.Len() == 0 {
+		switch {
+		case ch.ended:
+			return 0, io.EOF
+		case ch.wait == nil:
+			return 0, nothing{}
+		case !ch.wait(struct{}{}):
+			return 0, net.ErrClosed // nobody opens it any longer
+		}
+	}
+	return ch.in.Read(p)
+}
+
+func (ch *channel) Write(p []byte) (int, error) {
+	ch.out = append(ch.out, p...)
+	return len(p), nil
+}
+
+// secure is how a target's server is to prove who it is; nil without TLS.
+func secure(t Target, u *url.URL) (*tls.Config, error) {
+	if u.Scheme != "https" {
+		return nil, nil
+	}
+	c := &tls.Config{ServerName: u.Hostname(), InsecureSkipVerify: t.Insecure, NextProtos: []string{"http/1.1"},
+		DynamicRecordSizingDisabled: true} // which would cut long requests into many records
+	if t.Protocol == HTTP2 {
+		c.NextProtos = []string{HTTP2}
+	}
+	if t.CA != "" {
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM([]byte(t.CA)) {
+			return nil, errors.New("ca has no certificate in PEM")
+		}
+	}
+	return c, nil
+}
+
+// channeled tells whether the target's connections have channels.
+func (t *target) channeled() bool { return t.secure != nil || t.Protocol != "" }
+
+// newChannel is the channel of a new connection, still to be opened.
+func (t *target) newChannel() (ch *channel, err error) {
+	ch = &channel{}
+	if t.secure != nil {
+		ch.tls = tls.Client(ch, t.secure)
+	}
+	if t.Protocol == HTTP2 {
+		ch.asked = make([]asked, t.Pipelining)
+		if ch.session, err = t.sessions(t.Target); err != nil {
+			return nil, err
+		}
+	}
+	// A handshake of TLS has its state on its stack. As a coroutine it runs on the thread that
+	// drives it and needs no other.
+	ch.next, ch.stop = iter.Pull(func(yield func(struct{}) bool) {
+		ch.wait = yield
+		ch.failure = ch.greet()
+		ch.wait = nil
+	})
+	return ch, nil
+}
+
+// greet does what comes before the first request.
+func (ch *channel) greet() error {
+	if ch.tls != nil {
+		if err := ch.tls.Handshake(); err != nil {
+			return fmt.Errorf("no TLS with it: %w", err)
+		}
+		if got := ch.tls.ConnectionState().NegotiatedProtocol; ch.session != nil && got != HTTP2 {
+			return fmt.Errorf("it does not offer HTTP/2 by ALPN (it chose %q)", got)
+		}
+	}
+	for buffer := make([]byte, mostHead); ch.session != nil; {
+		ch.say()
+		if ch.session.Ready() {
+			ch.wait = nil // what else has come is read, and no more is waited for
+		}
+		n, err := ch.read(buffer)
+		if err == error(nothing{}) {
+			return nil
+		}
+		ch.session.Take(buffer[:n])
+		if err == nil {
+			_, err = ch.session.Next()
+		}
+		if err != nil {
+			return fmt.Errorf("no HTTP/2 with it: %w", err)
+		}
+	}
+	return nil
+}
+
+// read reads what TLS, if there is any, makes of what came.
+func (ch *channel) read(p []byte) (int, error) {
+	if ch.tls == nil {
+		return ch.Read(p)
+	}
+	return ch.tls.Read(p)
+}
+
+// write has TLS, if there is any, write into memory. Where TLS has failed reading tells why.
+func (ch *channel) write(p []byte) {
+	if ch.tls == nil {
+		_, _ = ch.Write(p)
+	} else {
+		_, _ = ch.tls.Write(p)
+	}
+}
+
+// say passes on what the session says.
+func (ch *channel) say() {
+	if ch.session == nil {
+		return
+	}
+	if said := ch.session.Out(); said.Len() > 0 {
+		ch.write(said.Bytes())
+		said.Reset()
+	}
+}
+
+// open goes on with opening by what has come, and tells whether that is done.
+func (ch *channel) open(fd int32, buffer []byte) (done bool, err error) {
+	for {
+		_, more := ch.next()
+		if !more { // before, TLS may be in the middle of its handshake
+			ch.say()
+		}
+		if len(ch.out) > 0 { // a new socket has room for that
+			if n, errno := transmit(fd, ch.out); errno != 0 || n < len(ch.out) {
+				return false, fmt.Errorf("it does not take the greeting: %w", errno)
+			}
+			ch.out = ch.out[:0]
+		}
+		if !more {
+			return true, ch.failure
+		}
+		switch n, errno := receive(fd, buffer); {
+		case errno == syscall.EAGAIN:
+			return false, nil
+		case errno == syscall.EINTR:
+		case errno != 0:
+			return false, errno
+		default:
+			ch.in.Write(buffer[:n])
+			ch.ended = n == 0
+		}
+	}
+}
+
+// await opens a channel and waits for that.
+func (ch *channel) await(fd int32, buffer []byte) error {
+	defer ch.stop()
+	for until := time.Now().Add(dialTimeout); ; {
+		if done, err := ch.open(fd, buffer); done || err != nil {
+			return err
+		}
+		left := time.Until(until)
+		if left <= 0 {
+			return fmt.Errorf("it does not answer the greeting within %v", dialTimeout)
+		}
+		set := []unix.PollFd{{Fd: fd, Events: unix.POLLIN}}
+		if _, err := unix.Poll(set, int(left.Milliseconds())+1); err != nil && !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// greet goes on with opening a connection again.
+func (w *thread) greet(c *connection) {
+	switch done, err := c.channel.open(c.fd, w.buffer); {
+	case err != nil:
+		w.refused(c, err)
+	case done:
+		w.isOpened(c)
+	}
+}
+
+// stopOpening ends what is being opened when the load ends, on the thread that drives it.
+func (w *thread) stopOpening() {
+	for _, c := range w.conns {
+		if c.channel != nil {
+			c.channel.stop()
+		}
+	}
+}
+
+// writeInto writes a part of the mix into a channel.
+func (w *thread) writeInto(c *connection, from, size int) {
+	m := &c.lane.target.mix
+	for size > 0 {
+		part := m.bytes[from:min(from+size, len(m.bytes))]
+		c.channel.write(part)
+		from, size = (from+len(part))%m.size(), size-len(part)
+	}
+	w.sync(c)
+}
+
+// ask sends the next n requests of the mix in a session. They count from ns.
+func (w *thread) ask(c *connection, n int, ns int64) {
+	ch, l, m := c.channel, c.lane, &c.lane.target.mix
+	for range n {
+		k := &l.kinds[m.order[c.next]]
+		place, err := ch.session.Ask(int(m.order[c.next]), k.comparer.wants())
+		if err != nil {
+			w.broke(c, err.Error())
+			return
+		}
+		c.next = m.after(c.next + 1)
+		c.times[place], ch.asked[place] = ns, asked{w.now, k}
+		c.inFlight++
+		l.inFlight++
+	}
+	w.sync(c)
+}
+
+// sync writes what is to be said, also where nothing is asked.
+func (w *thread) sync(c *connection) {
+	c.channel.say()
+	if len(c.channel.out) > 0 && !c.blocked {
+		w.flushOut(c)
+	}
+}
+
+// flushOut writes what a channel has for the socket, or what the socket has room for.
+func (w *thread) flushOut(c *connection) {
+	ch := c.channel
+	for ch.wrote < len(ch.out) {
+		n, errno := transmit(c.fd, ch.out[ch.wrote:])
+		switch {
+		case errno == syscall.EAGAIN:
+			c.blocked = true
+			return
+		case errno == syscall.EINTR:
+		case errno != 0:
+			w.broke(c, fmt.Sprintf("a request was not taken: %v", errno))
+			return
+		default:
+			ch.wrote += n
+		}
+	}
+	ch.out, ch.wrote, c.blocked = ch.out[:0], 0, false
+}
+
+// through reads what has arrived on a channel. done is the number of answers; ok is false if
+// the connection has ended.
+func (w *thread) through(c *connection, in []byte, now int64) (done int, ok bool) {
+	ch := c.channel
+	if ch.tls == nil {
+		return w.places(c, in, now)
+	}
+	for ch.in.Write(in); ; {
+		n, err := ch.tls.Read(w.plain)
+		switch {
+		case err == error(nothing{}):
+			return done, true
+		case errors.Is(err, io.EOF):
+			w.closed(c)
+			return done, false
+		case err != nil:
+			w.broke(c, fmt.Sprintf("TLS broke, %d requests in flight: %v", c.inFlight, err))
+			return done, false
+		}
+		read := w.answers
+		if ch.session != nil {
+			read = w.places
+		}
+		n, ok = read(c, w.plain[:n], now)
+		if done += n; !ok {
+			return done, false
+		}
+	}
+}
+
+// places counts the answers of a session.
+func (w *thread) places(c *connection, in []byte, now int64) (done int, ok bool) {
+	l, s := c.lane, c.channel.session
+	for s.Take(in); ; done++ {
+		a, err := s.Next()
+		switch {
+		case errors.Is(err, ErrEnded):
+			w.broke(c, fmt.Sprintf("%v, %d requests in flight", err, c.inFlight))
+			return done, false
+		case err != nil:
+			w.malformed(c, err)
+			return done, false
+		case a == nil:
+			return done, true
+		}
+		k, from := c.free(a.Place)
+		if a.Err != nil {
+			l.errors++
+			l.fault(now, k, a.Err.Error())
+			w.lost(l, k, from)
+			continue
+		}
+		p := &c.parser
+		p.status, p.size, p.length, p.body = a.Status, a.Size, a.Length, a.Body
+		p.unexpected, p.amiss = !k.heads.of.Expects(a.Status), a.Amiss != nil
+		k.heads.why = a.Amiss
+		w.took(c, k, from, now)
+	}
+}
+
+// free frees a place of a session, and returns which request was there and from when it counts.
+func (c *connection) free(place int) (k *kind, from int64) {
+	k = c.channel.asked[place].kind
+	c.channel.asked[place] = asked{}
+	c.inFlight--
+	c.lane.inFlight--
+	return k, c.times[place]
+}
+
+// waits is since when a connection with requests in flight waits for one. Of a session that
+// is since it sent the oldest, whatever came for others.
+func (c *connection) waits() (since int64) {
+	if since = c.since; c.channel == nil {
+		return since
+	}
+	for _, a := range c.channel.asked {
+		if a.kind != nil {
+			since = min(since, a.at)
+		}
+	}
+	return since
+}
+
+// dispose gives up a channel, if there is one, and what is in flight in its session.
+func (w *thread) dispose(c *connection) {
+	if c.channel == nil {
+		return
+	}
+	for place, a := range c.channel.asked {
+		if a.kind != nil {
+			k, from := c.free(place)
+			w.lost(c.lane, k, from)
+		}
+	}
+	c.channel.stop()
+	c.channel = nil
+}
