@@ -127,7 +127,7 @@ playbooks() { node_modules/bats/bin/bats test/fleet/playbooks.bats; }
 data() { GOGC=400 .tools/bin/lab check && .tools/bin/lab derive --check; }
 shell() {
   command -v shellcheck >/dev/null || { echo "skip: no shellcheck for this platform"; return 0; }
-  shellcheck --external-sources lab/scripts/*.sh lab/fleet/*.sh tools/*.sh test/*/*.sh test/workflows/{bin,made}/* .ci/run && shellcheck --shell=bash test/scripts/helper.bash
+  shellcheck --external-sources .github/actions/*.sh lab/scripts/*.sh lab/fleet/*.sh tools/*.sh test/*/*.sh test/workflows/{bin,made}/* .ci/run && shellcheck --shell=bash test/scripts/helper.bash
 }
 scripts() { node_modules/bats/bin/bats test/scripts; }
 # What actionlint and zizmor do not know, tools/workflows and tools/comment test; without

@@ -14,7 +14,7 @@ setup_file() {
   while read -r action; do
     name=${action%@*}
     stubs+=(--local-repository "$action=$HERE/actions/${name#*/}")
-  done < <(grep -hoE 'uses: [^ ]+' .github/workflows/*.yml | cut -d' ' -f2 | sort -u)
+  done < <(grep -hoE 'uses: [^ ]+' .github/workflows/*.yml .github/actions/*/action.yml | cut -d' ' -f2 | sort -u)
   export STUBS="${stubs[*]}"
 }
 
@@ -57,6 +57,7 @@ pull_request ci 5
 push pages 2
 workflow_run comment 1
 tag release 2
+schedule calibrate 1
 END
 }
 
@@ -89,18 +90,26 @@ END
   [ "$(grep -c '^lab check' "$CALLS")" -eq 1 ]
 }
 
-# report FILE… runs the workflow of the comment on an archive of these files.
-report() {
-  (cd "$BATS_TEST_TMPDIR" && python3 -m zipfile -c report.zip "$@")
+# posted ARTIFACT FILE… [COMMENTS] runs a workflow that comments, on an archive of these files:
+# the journal's own of the artifact report, or the one that the site offers. COMMENTS, as JSON,
+# are there already.
+posted() {
+  local artifact=$1 comments='[]'
+  shift
+  if [[ ${*: -1} == [[]* ]]; then comments=${*: -1}; set -- "${@:1:$#-1}"; fi
+  (cd "$BATS_TEST_TMPDIR" && python3 -m zipfile -c "$artifact.zip" "$@")
   rm -f "$BATS_TEST_TMPDIR/port"
-  node "$HERE/api.mjs" "$BATS_TEST_TMPDIR/report.zip" "$BATS_TEST_TMPDIR/wrote" >"$BATS_TEST_TMPDIR/port" &
+  node "$HERE/api.mjs" "$BATS_TEST_TMPDIR/$artifact.zip" "$BATS_TEST_TMPDIR/wrote" "$artifact" "$comments" >"$BATS_TEST_TMPDIR/port" &
   api=$!
   : >"$BATS_TEST_TMPDIR/wrote"
   until [ -s "$BATS_TEST_TMPDIR/port" ]; do sleep 0.1; done
   status=0
-  workflow workflow_run comment --env "GITHUB_API_URL=http://127.0.0.1:$(cat "$BATS_TEST_TMPDIR/port")" >"$BATS_TEST_TMPDIR/said" 2>&1 || status=$?
+  local run=(workflow workflow_run comment)
+  [ "$artifact" = report ] || run=(offered workflow_run compare-comment)
+  "${run[@]}" --env "GITHUB_API_URL=http://127.0.0.1:$(cat "$BATS_TEST_TMPDIR/port")" >"$BATS_TEST_TMPDIR/said" 2>&1 || status=$?
   kill "$api"
 }
+report() { posted report "$@"; }
 
 @test "the report of a pull request becomes one comment of it, made by main" {
   echo '# What this moves' >"$BATS_TEST_TMPDIR/report.md"
@@ -151,4 +160,11 @@ report() {
   grep -q '^sudo sysctl -w kernel.apparmor' "$CALLS"
   grep -qE '^[0-9]+ of [0-9]+ claims decided here' "$ARTIFACTS/run/reproduce.log"
   [ -e "$ARTIFACTS/run/public/index.html" ]
+}
+
+@test "pairs of known truth are measured on four runners, each a file of its own" {
+  PATH=$HERE/made:$PATH
+  workflow schedule calibrate
+  [ "$(grep -c '^make calibrate ARGS=--host github-.*c --hosted --pairs 4 --shares 0,0.5,1,2,5 --budget 120s' "$CALLS")" -eq 4 ]
+  [ "$(ls "$ARTIFACTS"/calibration-[1-4]/ | grep -c '^github-.*-[0-9]*[1-4].json$')" -eq 4 ]
 }

@@ -22,6 +22,7 @@ const (
 type github struct {
 	api, server, repository, token string
 	client                         *http.Client
+	kind
 }
 
 func (g *github) do(method, path string, body any, most int64) ([]byte, error) {
@@ -69,8 +70,8 @@ func (g *github) call(method, path string, body, answer any) error {
 	return nil
 }
 
-// artifact downloads the archive with the report. Its size is looked at first.
-func (g *github) artifact(run int64) ([]byte, error) {
+// download fetches the archive with the file. Its size is looked at first.
+func (g *github) download(run int64) ([]byte, error) {
 	var list struct {
 		Artifacts []struct {
 			ID      int64  `json:"id"`
@@ -79,12 +80,12 @@ func (g *github) artifact(run int64) ([]byte, error) {
 			Expired bool   `json:"expired"`
 		} `json:"artifacts"`
 	}
-	if err := g.call("GET", fmt.Sprintf("/actions/runs/%d/artifacts?name=report&per_page=100", run), nil,
+	if err := g.call("GET", fmt.Sprintf("/actions/runs/%d/artifacts?name=%s&per_page=100", run, g.artifact), nil,
 		&list); err != nil {
 		return nil, err
 	}
 	if len(list.Artifacts) == 0 {
-		return nil, errNothing("the build left no artifact named report")
+		return nil, errNothing("the build left no artifact named " + g.artifact)
 	}
 	// A run that was started again has one of each attempt, the newest first.
 	a := list.Artifacts[0]
@@ -94,7 +95,7 @@ func (g *github) artifact(run int64) ([]byte, error) {
 		}
 	}
 	switch {
-	case a.Name != "report":
+	case a.Name != g.artifact:
 		return nil, fmt.Errorf("the artifact is refused: it is named %q", a.Name)
 	case a.Expired:
 		return nil, errNothing("the artifact has expired")
@@ -104,14 +105,14 @@ func (g *github) artifact(run int64) ([]byte, error) {
 	return g.do("GET", fmt.Sprintf("/actions/artifacts/%d/zip", a.ID), nil, mostArchive)
 }
 
-// unpack takes the report out of the archive, which must hold nothing else.
-func unpack(archive []byte) (string, error) {
+// unpack takes the file out of the archive, which must hold nothing else.
+func (g *github) unpack(archive []byte) (string, error) {
 	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	if err != nil {
 		return "", err
 	}
-	if len(z.File) != 1 || z.File[0].Name != "report.md" || !z.File[0].Mode().IsRegular() {
-		return "", fmt.Errorf("it holds something else than the file report.md")
+	if len(z.File) != 1 || z.File[0].Name != g.file || !z.File[0].Mode().IsRegular() {
+		return "", fmt.Errorf("it holds something else than the file %s", g.file)
 	}
 	f, err := z.File[0].Open()
 	if err != nil {
@@ -119,14 +120,14 @@ func unpack(archive []byte) (string, error) {
 	}
 	defer f.Close()
 	// What the archive says of the file's size need not be true.
-	text, err := io.ReadAll(io.LimitReader(f, mostReport+1))
+	text, err := io.ReadAll(io.LimitReader(f, g.most+1))
 	switch {
 	case err != nil:
 		return "", err
-	case len(text) > mostReport:
-		return "", fmt.Errorf("report.md has more than %d bytes", mostReport)
+	case int64(len(text)) > g.most:
+		return "", fmt.Errorf("%s has more than %d bytes", g.file, g.most)
 	case !utf8.Valid(text):
-		return "", fmt.Errorf("report.md is not UTF-8")
+		return "", fmt.Errorf("%s is not UTF-8", g.file)
 	}
 	return string(text), nil
 }

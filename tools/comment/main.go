@@ -7,23 +7,70 @@
 // the pull request is found by asking GitHub which one has, as its newest commit,
 // the commit of the build that the event names. What the report may hold is in
 // text.go.
+//
+// With -outcome NAME the artifact of that name holds what linerate compare --json printed,
+// NAME.json. It is read as figures and names, and linerate makes the text of it, in which
+// nothing of a stranger is markup.
 package main
 
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
 )
 
-// marker is the first line of the comment, which GitHub does not show. By it and by
-// its author the comment is found again.
-const marker = "<!-- lab report -->"
+// A kind is what is posted: the one file of an artifact.
+type kind struct {
+	artifact, file string
+	// marker is the first line of the comment, which GitHub does not show. By it and by its author
+	// the comment is found again.
+	marker string
+	most   int64 // bytes of the file
+	text   func(file string) (string, error)
+	warns  string // of what the build may have done
+}
+
+var reports = kind{"report", "report.md", "<!-- lab report -->", mostReport, plain,
+	"a change of `lab/` can change the report as well"}
+
+func plain(file string) (string, error) {
+	if err := allowed(file); err != nil {
+		return "", fmt.Errorf("the report is refused: %w", err)
+	}
+	return file, nil
+}
+
+// outcome is what linerate compare printed.
+func outcome(name, linerate string) kind {
+	return kind{name, name + ".json", "<!-- linerate " + name + " -->", 2 << 20, func(file string) (string, error) {
+		path := filepath.Join(os.TempDir(), fmt.Sprintf("outcome-%d.json", os.Getpid()))
+		defer os.Remove(path)
+		if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+			return "", err
+		}
+		var errs strings.Builder
+		cmd := exec.Command(linerate, "combine", "--markdown", path)
+		cmd.Stderr = &errs
+		// Its exit status tells the verdict; what it cannot read has no text.
+		text, err := cmd.Output()
+		switch {
+		case len(text) == 0:
+			return "", fmt.Errorf("the outcome is refused: %s (%w)", strings.TrimSpace(errs.String()), err)
+		case len(text) > mostReport:
+			return "", fmt.Errorf("the outcome is refused: its text has more than %d bytes", mostReport)
+		}
+		return string(text), nil
+	}, "so anyone who can change that code can change these figures"}
+}
 
 // author is who a workflow's token comments as. Nobody else can take this name.
 const author = "github-actions[bot]"
@@ -50,7 +97,14 @@ type event struct {
 }
 
 func main() {
-	said, err := run(os.Getenv)
+	name := flag.String("outcome", "", "post what linerate compare printed, of the artifact of this name")
+	linerate := flag.String("linerate", "linerate", "the program that makes its text")
+	flag.Parse()
+	k := reports
+	if *name != "" {
+		k = outcome(*name, *linerate)
+	}
+	said, err := run(os.Getenv, k)
 	if nothing := errNothing(""); errors.As(err, &nothing) {
 		fmt.Println("nothing to post:", err)
 		return
@@ -62,7 +116,7 @@ func main() {
 	fmt.Println(said)
 }
 
-func run(getenv func(string) string) (string, error) {
+func run(getenv func(string) string, k kind) (string, error) {
 	data, err := os.ReadFile(getenv("GITHUB_EVENT_PATH"))
 	if err != nil {
 		return "", err
@@ -77,6 +131,7 @@ func run(getenv func(string) string) (string, error) {
 		repository: getenv("GITHUB_REPOSITORY"),
 		token:      getenv("GITHUB_TOKEN"),
 		client:     &http.Client{Timeout: time.Minute},
+		kind:       k,
 	}
 	return g.post(e)
 }
@@ -95,21 +150,21 @@ func (g *github) post(e event) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	archive, err := g.artifact(e.Run.ID)
+	archive, err := g.download(e.Run.ID)
 	if err != nil {
 		return "", err
 	}
-	report, err := unpack(archive)
+	file, err := g.unpack(archive)
 	if err != nil {
 		return "", fmt.Errorf("the artifact is refused: %w", err)
 	}
-	if err := allowed(report); err != nil {
-		return "", fmt.Errorf("the report is refused: %w", err)
+	text, err := g.text(file)
+	if err != nil {
+		return "", err
 	}
 	run := fmt.Sprintf("%s/%s/actions/runs/%d", g.server, g.repository, e.Run.ID)
 	return g.comment(number, fmt.Sprintf("%s\n%s\n\n---\nOf commit %s, by [this build](%s), which ran the code of the "+
-		"pull request: a change of `lab/` can change the report as well.\n",
-		marker, strings.TrimRight(report, "\n"), e.Run.Commit, run))
+		"pull request: %s.\n", g.marker, strings.TrimRight(text, "\n"), e.Run.Commit, run, g.warns))
 }
 
 // pullRequest is the number of the open pull request whose newest commit was built. The
@@ -161,7 +216,7 @@ func (g *github) comment(number int, body string) (string, error) {
 			return "", err
 		}
 		for _, c := range all {
-			if c.User.Login != author || c.User.Type != "Bot" || !strings.HasPrefix(c.Body, marker) {
+			if c.User.Login != author || c.User.Type != "Bot" || !strings.HasPrefix(c.Body, g.marker) {
 				continue
 			}
 			err := g.call("PATCH", fmt.Sprintf("/issues/comments/%d", c.ID), map[string]string{"body": body}, nil)

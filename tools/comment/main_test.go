@@ -30,6 +30,7 @@ type stub struct {
 	artifacts string
 	archive   []byte
 	comments  []string // a JSON array a page
+	kind      kind
 	asked     []string
 	wrote     []string
 }
@@ -90,6 +91,7 @@ func usual(t *testing.T, report string) *stub {
 		artifacts: `{"artifacts":[{"id":5,"name":"report","size_in_bytes":900}]}`,
 		archive:   zipped(t, "report.md", report),
 		comments:  []string{"[]"},
+		kind:      reports,
 	}
 }
 
@@ -106,7 +108,7 @@ func post(t *testing.T, s *stub, changes ...string) (string, error) {
 	}
 	env := map[string]string{"GITHUB_EVENT_PATH": path, "GITHUB_API_URL": server.URL,
 		"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "line-rate/line-rate", "GITHUB_TOKEN": "token"}
-	return run(func(name string) string { return env[name] })
+	return run(func(name string) string { return env[name] }, s.kind)
 }
 
 func TestOneCommentIsPostedWhereGitHubSaysNotWhereTheReportDoes(t *testing.T) {
@@ -115,7 +117,7 @@ func TestOneCommentIsPostedWhereGitHubSaysNotWhereTheReportDoes(t *testing.T) {
 	if err != nil || said != "commented on pull request 12" {
 		t.Fatalf("%q, %v", said, err)
 	}
-	if len(s.wrote) != 1 || !strings.HasPrefix(s.wrote[0], "POST /issues/12/comments\n"+marker+"\n"+
+	if len(s.wrote) != 1 || !strings.HasPrefix(s.wrote[0], "POST /issues/12/comments\n"+reports.marker+"\n"+
 		strings.TrimSpace(honest)) {
 		t.Fatalf("wrote %q", s.wrote)
 	}
@@ -130,10 +132,10 @@ func TestOneCommentIsPostedWhereGitHubSaysNotWhereTheReportDoes(t *testing.T) {
 }
 
 func TestItsOwnCommentIsUpdatedAndNobodyElses(t *testing.T) {
-	person := `{"id":1,"body":"` + marker + `","user":{"login":"stranger","type":"User"}}`
-	namesake := `{"id":2,"body":"` + marker + `","user":{"login":"github-actions[bot]","type":"User"}}`
+	person := `{"id":1,"body":"` + reports.marker + `","user":{"login":"stranger","type":"User"}}`
+	namesake := `{"id":2,"body":"` + reports.marker + `","user":{"login":"github-actions[bot]","type":"User"}}`
 	another := `{"id":3,"body":"hello","user":{"login":"github-actions[bot]","type":"Bot"}}`
-	own := `{"id":4,"body":"` + marker + `\nold","user":{"login":"github-actions[bot]","type":"Bot"}}`
+	own := `{"id":4,"body":"` + reports.marker + `\nold","user":{"login":"github-actions[bot]","type":"Bot"}}`
 	full := "[" + strings.Repeat(another+",", 99) + another + "]"
 	for _, c := range []struct {
 		name     string
@@ -329,6 +331,59 @@ func TestARealReportIsPosted(t *testing.T) {
 		}
 		if len(s.wrote) != 1 || !strings.Contains(s.wrote[0], strings.TrimSpace(report)) {
 			t.Errorf("wrote %q", s.wrote)
+		}
+	}
+}
+
+// What a stranger's build calls an outcome: its names and sentences are no markup, and what
+// linerate cannot read is not posted.
+func TestAnOutcomeIsPostedAsFiguresAndNames(t *testing.T) {
+	linerate, err := filepath.Abs("../../.tools/bin/linerate")
+	if err == nil {
+		_, err = os.Stat(linerate)
+	}
+	if err != nil {
+		t.Fatalf("%v; make build makes it", err)
+	}
+	figures := `{"schema_version":1,"margin":0.03,"confidence":0.95,"blocks":9,"servers":[{"name":"base","bound":"server-cpu"},` +
+		`{"name":"NAME","bound":"server-cpu","server_cpu_per_request_s":11e-6}],"comparisons":[{"name":"NAME","base":"base",` +
+		`"verdict":"dearer","says":"NAME costs 10.0 % more CPU a request than base","server_cpu_per_request_s":` +
+		`{"ratio":1.1,"blocks":9,"low":1.08,"high":1.12}}],"notes":["NAME"]}`
+	s := usual(t, honest)
+	s.kind = outcome("linerate", linerate)
+	s.artifacts = `{"artifacts":[{"id":5,"name":"linerate","size_in_bytes":900}]}`
+	s.archive = zipped(t, "linerate.json", strings.ReplaceAll(figures, "NAME", "head"))
+	s.comments = []string{`[{"id":4,"body":"<!-- linerate linerate -->\nold","user":{"login":"github-actions[bot]","type":"Bot"}}]`}
+	if said, err := post(t, s); err != nil || said != "updated the comment of pull request 12" {
+		t.Fatalf("%q, %v", said, err)
+	}
+	for _, want := range []string{"PATCH /issues/comments/4\n<!-- linerate linerate -->\n**head costs 10.0 % more",
+		"| CPU a request | × 1.100 (1.080 to 1.120) | 11 µs |", "anyone who can change that code can change these figures"} {
+		if !strings.Contains(s.wrote[0], want) {
+			t.Errorf("no %q in %s", want, s.wrote[0])
+		}
+	}
+	s.wrote = nil
+	hostile := "<img src=x> @octocat ` [a](https://example.org) | $x$ #1"
+	s.archive = zipped(t, "linerate.json", strings.ReplaceAll(figures, "NAME", hostile))
+	if _, err := post(t, s); err != nil {
+		t.Fatal(err)
+	}
+	body, _, _ := strings.Cut(strings.TrimPrefix(s.wrote[0], "PATCH /issues/comments/4\n<!-- linerate linerate -->\n"), "<details>")
+	for _, cell := range strings.FieldsFunc(body, func(r rune) bool { return r == '|' || r == '\n' }) { // as tables are read
+		if words := code.ReplaceAllString(cell, ""); strings.ContainsAny(words, "<@#$[`") || strings.Contains(words, "http") {
+			t.Errorf("markup of a stranger: %s", cell)
+		}
+	}
+	for want, file := range map[string]string{
+		"it is no outcome of linerate compare": `{"schema_version":9}`,
+		"the outcome is refused":               "# Approved",
+		"more than 2097152 bytes":              strings.Repeat(" ", 3<<20),
+		"its text has more than 60000 bytes":   strings.ReplaceAll(figures, `["NAME"]`, `["`+strings.Repeat("much ", 20_000)+`"]`),
+	} {
+		s.wrote, s.archive = nil, zipped(t, "linerate.json", file)
+		if _, err := post(t, s); err == nil || !strings.Contains(err.Error(), want) || len(s.wrote) > 0 {
+			t.Errorf("%v, wrote %d, want %q", err, len(s.wrote), want)
 		}
 	}
 }

@@ -70,16 +70,17 @@ func files(t *testing.T) map[string]workflow {
 
 // A new right, or a new job, has to be written down here as well.
 var rights = map[string]string{
-	"ci/site":         "contents: read",
-	"ci/test":         "contents: read",
-	"ci/history":      "contents: read",
-	"ci/workflows":    "contents: read",
-	"ci/smoke":        "contents: read",
-	"pages/build":     "contents: read",
-	"pages/deploy":    "id-token: write, pages: write",
-	"comment/comment": "actions: read, contents: read, pull-requests: write",
-	"release/build":   "contents: read",
-	"release/publish": "attestations: write, contents: write, id-token: write",
+	"ci/site":           "contents: read",
+	"ci/test":           "contents: read",
+	"ci/history":        "contents: read",
+	"ci/workflows":      "contents: read",
+	"ci/smoke":          "contents: read",
+	"pages/build":       "contents: read",
+	"pages/deploy":      "id-token: write, pages: write",
+	"comment/comment":   "actions: read, contents: read, pull-requests: write",
+	"release/build":     "contents: read",
+	"calibrate/measure": "contents: read",
+	"release/publish":   "attestations: write, contents: write, id-token: write",
 }
 
 func TestEachJobHasTheRightsItNeedsAndNoOther(t *testing.T) {
@@ -114,10 +115,11 @@ func TestEachJobHasTheRightsItNeedsAndNoOther(t *testing.T) {
 
 func TestEachWorkflowIsStartedByItsEventsOnly(t *testing.T) {
 	want := map[string]string{
-		"ci":      "map[pull_request:<nil> push:map[branches:[main]]]",
-		"pages":   "map[push:map[branches:[main]] workflow_dispatch:<nil>]",
-		"comment": "map[workflow_run:map[types:[completed] workflows:[ci]]]",
-		"release": "map[push:map[tags:[v*]]]",
+		"ci":        "map[pull_request:<nil> push:map[branches:[main]]]",
+		"pages":     "map[push:map[branches:[main]] workflow_dispatch:<nil>]",
+		"comment":   "map[workflow_run:map[types:[completed] workflows:[ci]]]",
+		"release":   "map[push:map[tags:[v*]]]",
+		"calibrate": "map[schedule:[map[cron:17 3 * * 1]] workflow_dispatch:<nil>]",
 	}
 	all := files(t)
 	for file, w := range all {
@@ -131,6 +133,9 @@ func TestEachWorkflowIsStartedByItsEventsOnly(t *testing.T) {
 	// A branch of that name could otherwise be deployed by hand.
 	if j := all["pages"].Jobs["build"]; j.If != "${{ github.ref == 'refs/heads/main' }}" {
 		t.Errorf("a job of main alone runs if %q", j.If)
+	}
+	if j := all["calibrate"].Jobs["measure"]; j.If != "${{ github.ref == 'refs/heads/main' }}" {
+		t.Errorf("what measures for the journal runs if %q", j.If)
 	}
 	if all["pages"].Jobs["deploy"].Needs != "build" {
 		t.Error("a job with rights does not wait for the one that checks the branch")
@@ -207,6 +212,8 @@ func TestTheCommentIsMadeByMain(t *testing.T) {
 func TestAnActionHasOnePin(t *testing.T) {
 	pin := regexp.MustCompile(`uses: ([\w-]+/[\w-]+)@([0-9a-f]{40}) # (v[0-9]+\.[0-9]+\.[0-9]+)\n`)
 	paths, _ := filepath.Glob("../../.github/workflows/*.yml")
+	actions, _ := filepath.Glob("../../.github/actions/*/action.yml")
+	paths = append(paths, actions...)
 	seen := map[string]string{}
 	for _, p := range paths {
 		data, err := os.ReadFile(p)

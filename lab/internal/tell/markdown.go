@@ -53,7 +53,8 @@ func inline(text string) string {
 	if harmless.MatchString(text) && !strings.Contains(text, "://") && !strings.Contains(text, "www.") {
 		return text
 	}
-	return strict.Markdown(text, longest)
+	// In a table a cell ends at each of these, also within code.
+	return strings.ReplaceAll(strict.Markdown(text, longest), "|", `\u007c`)
 }
 
 // longest is how many letters of one text are shown.
