@@ -85,20 +85,20 @@ func find(s *Search, slot func(Ask) Slot) (h compare.Highest, blocks int) {
 	return s.Result("queue"), blocks
 }
 
-// By hand: a p99 of 2 ms is kept up to mu - ln(100)/2 ms = 50,000 - 2,303 = 47,697 a second. The p99
+// By hand: a p99 of 2 ms is kept up to mu - ln(100)/2 ms = 10,000 - 2,303 = 7,697 a second. The p99
 // of one slot of so full a queue varies, so the two rates may be a few steps apart, and the
 // truth lies between them, or within a step of one.
 func TestTheHighestRateOfAQueueIsThatOfTheFormula(t *testing.T) {
-	const mu, target = 50_000.0, 2e-3
+	const mu, target = 10_000.0, 2e-3
 	truth := mu - math.Log(100)/target
 	far := 0
 	for seed := range uint64(6) {
 		q := queue{rand.New(rand.NewPCG(seed, 3)), mu}
-		h, blocks := find(NewSearch(0, target, 45_000, 0.05), q.slot)
+		h, blocks := find(NewSearch(0, target, 9_000, 0.05), q.slot)
 		if h.Kept.RateRPS == 0 || h.NotKept.RateRPS == 0 || blocks > mostBlocks || h.ClientRPS != 0 {
 			t.Errorf("%d: %+v after %d blocks", seed, h, blocks)
 		}
-		if h.Kept.RateRPS > truth*step || h.NotKept.RateRPS < truth/step || h.NotKept.RateRPS > h.Kept.RateRPS*1.3 {
+		if h.Kept.RateRPS > truth*step || h.NotKept.RateRPS < truth/step || h.NotKept.RateRPS > h.Kept.RateRPS*1.6 {
 			far++
 			t.Logf("%d: %s; in truth %.0f", seed, h.Says, truth)
 		}

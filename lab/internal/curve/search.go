@@ -36,14 +36,19 @@ type tally struct{ kept, lost, late int }
 
 func (t *tally) all() int { return t.kept + t.lost + t.late }
 
+// close reports whether a rate is too close to call, if so many slots speak for one side.
+func (t *tally) close(yes int) bool {
+	return t.all() >= manySlots || t.all() >= 2*fewSlots && 4*yes <= 3*t.all()
+}
+
 // The rates are steps of 5 %, from a thousandth of the closed loop to four times as much.
 const (
 	step       = 1.05
 	bottom     = -142
 	top        = 28
 	first      = -14 // about a half
-	mostBlocks = 60
-	fewSlots   = 4  // that can show a rate to be the wrong one
+	mostBlocks = 80
+	fewSlots   = 5  // that can show a rate to be the wrong one
 	manySlots  = 20 // after which a rate is too close to call
 )
 
@@ -66,8 +71,8 @@ func (s *Search) rps(i int) float64 {
 func (s *Search) Asks() (asks []Ask) {
 	for _, i := range s.next() {
 		rps := s.rps(i)
-		// A p99 of a thousand requests has ten beyond it.
-		asks = append(asks, Ask{s.server, rps, min(max(1, 1000/rps), 10)})
+		// A p99 of three thousand requests has thirty beyond it.
+		asks = append(asks, Ask{s.server, rps, min(max(1, 3000/rps), 10)})
 	}
 	return asks
 }
@@ -91,7 +96,8 @@ func (s *Search) next() (open []int) {
 	if s.high < s.wall && !s.shown(s.high, loses) {
 		open = append(open, s.high)
 	}
-	if mid := (s.low + s.high) / 2; len(open) == 0 && s.high-s.low > 1 && of(s.at, mid).all() < manySlots {
+	mid := (s.low + s.high) / 2
+	if t := of(s.at, mid); len(open) == 0 && s.high-s.low > 1 && !(t.close(t.kept) && t.close(t.lost)) {
 		open = append(open, mid)
 	}
 	return open
@@ -154,11 +160,14 @@ func (s *Search) halve(i int, t *tally) {
 	}
 	s.stride *= 2
 	s.confirms = s.high-s.low <= 1 || s.low == top || s.high == bottom
+	if s.confirms {
+		s.stride = 1
+	}
 }
 
 // weigh moves on from a rate that is the wrong one, or too close to call.
 func (s *Search) weigh(i int, t *tally) {
-	few, many := t.all() >= fewSlots, t.all() >= manySlots
+	few := t.all() >= fewSlots
 	if few && 2*t.late > t.all() {
 		s.wall = min(s.wall, i)
 	}
@@ -170,14 +179,16 @@ func (s *Search) weigh(i int, t *tally) {
 		s.high = i
 	}
 	switch {
-	case i == s.low && !s.shown(i, keeps) && few && 2*t.kept < t.all():
+	case i == s.low && !s.shown(i, keeps) && few && 4*t.kept <= t.all():
 		s.again(bottom-1, i)
-	case i == s.high && i < s.wall && !s.shown(i, loses) && few && 2*t.lost < t.all():
+	case i == s.high && i < s.wall && !s.shown(i, loses) && few && 4*t.lost <= t.all():
 		s.again(i, s.wall)
-	case i == s.low && !s.shown(i, keeps) && many:
-		s.low--
-	case i == s.high && !s.shown(i, loses) && many:
-		s.high++
+	case i == s.low && !s.shown(i, keeps) && t.close(t.kept):
+		s.low = max(s.low-s.stride, bottom-1)
+		s.stride = 2
+	case i == s.high && !s.shown(i, loses) && t.close(t.lost):
+		s.high = min(s.high+s.stride, top+1)
+		s.stride = 2
 	}
 	s.high = min(s.high, s.wall)
 }
