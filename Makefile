@@ -156,7 +156,8 @@ setup: $(HUGO) .tools/stamp/generator ## install the pinned tools
 
 PROGRAMS := $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK)
 .PHONY: build
-build: setup $(PROGRAMS) $(LINERATE) ## build lab, linerate, the servers and what loads them
+build: setup $(PROGRAMS) ## build lab, linerate, the servers and what loads them
+	@$(MAKE) --no-print-directory $(LINERATE)
 
 .PHONY: clean
 clean: ## remove what was built and installed; data stays
@@ -174,7 +175,7 @@ sources:
 # mostly Go's own library. Go names a program after its directory.
 .tools/stamp/compiled: .tools/stamp/sources
 	@mkdir -p .tools/compiled
-	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab ./cmd/linerate ./cmd/http_load
+	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab ./cmd/http_load
 	cd lab/fiber && $(GO_BUILD) -o ../../.tools/compiled/ .
 	cd lab/null && $(GO_BUILD) -o ../../.tools/compiled/ .
 	cd lab/floor && $(GO_BUILD) -o ../../.tools/compiled/ .
@@ -182,19 +183,23 @@ sources:
 	@touch $@
 
 $(LAB): DIRECTORY = lab
-$(LINERATE): DIRECTORY = linerate
 $(SERVER): DIRECTORY = fiber
 $(NULL_SERVER): DIRECTORY = null
 $(FLOOR_SERVER): DIRECTORY = floor
 $(LOAD): DIRECTORY = http_load
 $(PRODUCER): DIRECTORY = producer
 $(SINK): DIRECTORY = sink
-$(LAB) $(LINERATE) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK): .tools/stamp/compiled
+$(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK): .tools/stamp/compiled
 	@mkdir -p $(BIN)
 	@ln -f .tools/compiled/$(DIRECTORY) $@
 	@touch $@
 # What the lab loads with; linerate has it inside.
 $(LAB): $(LOAD)
+
+# It needs no other program beside it, and whoever wants only this one waits for no other.
+$(LINERATE): .tools/stamp/sources
+	@mkdir -p $(BIN)
+	cd lab && $(GO_BUILD) -o ../$@ ./cmd/linerate
 
 # Builds of the same sources that entry road compares with the normal one. Each compiles
 # everything anew, so make build leaves them out. They keep the program's name, by which the
