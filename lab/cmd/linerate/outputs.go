@@ -30,7 +30,7 @@ func (o outputs) files() map[string]func(*compare.Outcome) ([]byte, error) {
 	all := map[string]func(*compare.Outcome) ([]byte, error){}
 	for path, form := range map[*string]func(*compare.Outcome) ([]byte, error){
 		&o.JSONFile:     func(made *compare.Outcome) ([]byte, error) { return asJSON(made) },
-		&o.MarkdownFile: func(made *compare.Outcome) ([]byte, error) { return []byte(tell.Markdown(made)), nil },
+		&o.MarkdownFile: tell.Markdown,
 		&o.HTML:         tell.Page,
 		&o.Badge:        func(made *compare.Outcome) ([]byte, error) { return asJSON(tell.BadgeOf(made)) },
 	} {
@@ -67,7 +67,7 @@ func (o outputs) print(out io.Writer, made *compare.Outcome) (err error) {
 	case o.JSON:
 		text, err = asJSON(made)
 	case o.Markdown:
-		text = []byte(tell.Markdown(made))
+		text, err = tell.Markdown(made)
 	default:
 		for _, line := range made.Says {
 			text = append(text, terminal.Fit(line, terminal.Columns(out))+"\n"...)

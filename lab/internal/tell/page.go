@@ -16,8 +16,7 @@ import (
 var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"rows": Rows, "facts": Facts, "tables": Tables, "measured": Measured, "ratios": ratios, "curves": curves, "broken": broken,
-	"bound": func(o *compare.Outcome, i int) string { return Bound(o.Servers[0], o.Servers[i+1]) },
+	"rows": Rows, "facts": Facts, "tables": Tables, "ratios": ratios, "curves": curves, "broken": broken, "bound": bound,
 }).Parse(pageText))
 
 // Page is a page that needs no other file and no script.

@@ -68,7 +68,7 @@ func (r Row) line() string {
 func Lines(o *compare.Outcome) (out []string) {
 	for i, c := range o.Comparisons {
 		out = append(out, c.Says)
-		bound := "; " + Bound(o.Servers[0], o.Servers[i+1])
+		bound := "; " + bound(o, i)
 		rows := Rows(o, i)
 		for n, r := range rows {
 			same := n > 0 && r.Part != "" && rows[n-1].Name == r.Name
@@ -92,8 +92,9 @@ func Lines(o *compare.Outcome) (out []string) {
 	return out
 }
 
-// Bound says what limited two servers' trials.
-func Bound(base, other compare.Measured) string {
+// bound says what limited the trials of a comparison's two servers.
+func bound(o *compare.Outcome, i int) string {
+	base, other := o.Servers[0], o.Servers[i+1]
 	if base.Bound == other.Bound {
 		return "bound: " + wall(base)
 	}

@@ -3,7 +3,7 @@ package tell
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
+	"text/tabwriter"
 
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -11,28 +11,17 @@ import (
 
 // lines are a table in the terminal, in columns.
 func (t Table) lines() []string {
-	var wide []int
-	rows := append([][]string{t.Head}, t.Rows...)
-	for _, row := range rows {
-		for i, cell := range row {
-			if i == len(wide) {
-				wide = append(wide, 0)
-			}
-			if len(row) < len(t.Head) && i == len(row)-1 {
-				break // its last cell reaches to the end
-			}
-			wide[i] = max(wide[i], utf8.RuneCountInString(cell))
-		}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", t.Name, t.Says)
+	columns := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	if len(t.Rows) > 0 {
+		fmt.Fprintln(columns, "  "+strings.Join(t.Head, "\t"))
 	}
-	out := []string{t.Name + ": " + t.Says}
-	for _, row := range rows {
-		line := " "
-		for i, cell := range row {
-			line += " " + cell + strings.Repeat(" ", max(0, wide[i]-utf8.RuneCountInString(cell))+1)
-		}
-		out = append(out, strings.TrimRight(line, " "))
+	for _, row := range t.Rows {
+		fmt.Fprintln(columns, "  "+strings.Join(row, "\t"))
 	}
-	return out
+	columns.Flush()
+	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 }
 
 // A Table is what was measured at fixed rates.
@@ -79,24 +68,13 @@ func Tables(o *compare.Outcome) (all []Table) {
 		all = append(all, t)
 	}
 	if len(o.Highest) > 0 {
-		t := Table{Name: fmt.Sprintf("Highest rate with a p99 of %s", words.Time(o.Highest[0].P99S)),
-			Head: []string{"server", "kept at", "in", "not kept at", "in"}}
-		var says []string
+		t := Table{Name: "Highest rate with a p99 of " + words.Time(o.Highest[0].P99S)}
 		for _, h := range o.Highest {
-			t.Rows = append(t.Rows, append(append([]string{h.Server}, shown(h.Kept)...), shown(h.NotKept)...))
-			says = append(says, h.Says)
+			t.Says = strings.TrimPrefix(t.Says+"; "+h.Says, "; ")
 		}
-		t.Says = strings.Join(says, "; ")
 		all = append(all, t)
 	}
 	return all
-}
-
-func shown(s compare.Shown) []string {
-	if s.RateRPS == 0 {
-		return []string{"not shown", ""}
-	}
-	return []string{words.Grouped(s.RateRPS, 0) + " requests/s", fmt.Sprintf("%d of %d slots", s.Kept, s.Slots)}
 }
 
 func latency(l *compare.Latency) string {

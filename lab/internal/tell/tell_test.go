@@ -72,7 +72,11 @@ func outcome() *compare.Outcome {
 
 func TestWhatIsPrintedStaysWhatItWas(t *testing.T) {
 	golden(t, "lines.txt", strings.Join(Lines(outcome()), "\n")+"\n")
-	golden(t, "comment.md", Markdown(outcome()))
+	text, err := Markdown(outcome())
+	golden(t, "comment.md", string(text))
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // The example that pages show has the lines that its call printed.
