@@ -33,7 +33,7 @@ func (v Verdict) Meaning() string {
 	case Invalid:
 		return "Gates refused so many trials that the rest tell nothing."
 	case Uncosted:
-		return "The servers ran already, so their CPU time was not read, and nothing is said of cost."
+		return "Only the servers' addresses are known, so their CPU time was not read, and nothing is said of cost."
 	}
 	return ""
 }
@@ -83,20 +83,24 @@ type Outcome struct {
 // Measured is one server with the medians over its valid trials. What was not
 // measured is absent.
 type Measured struct {
-	Name          string   `json:"name"`
-	Command       []string `json:"command,omitempty"`
-	URL           string   `json:"url,omitempty"`
-	SHA256        string   `json:"sha256,omitempty"`   // of the files that the command names
-	Revision      string   `json:"revision,omitempty"` // the commit that it was built from, where --base and --head name it
-	CPUPerRequest float64  `json:"server_cpu_per_request_s,omitempty"`
-	Throughput    float64  `json:"throughput_rps,omitempty"`
-	P50           float64  `json:"latency_p50_s,omitempty"`
-	P99           float64  `json:"latency_p99_s,omitempty"`
-	ResponseBytes float64  `json:"response_bytes,omitempty"`
-	Bound         string   `json:"bound"` // of most valid trials: walls joined by +, or unknown
-	Bounded       int      `json:"bounded"`
-	Valid         int      `json:"valid_trials"`
-	Refused       int      `json:"invalid_trials"`
+	Name     string   `json:"name"`
+	Command  []string `json:"command,omitempty"`
+	URL      string   `json:"url,omitempty"`
+	Subject  string   `json:"subject,omitempty"`  // whose CPU time was read of a server that ran already, as pid:1234
+	SHA256   string   `json:"sha256,omitempty"`   // of the files that the command names
+	Revision string   `json:"revision,omitempty"` // the commit that it was built from, where --base and --head name it
+	WarmupS  float64  `json:"warmup_s,omitempty"` // load after each of its starts that does not count
+	// NeverSteady says how its CPU a request went on changing; such a server decides nothing.
+	NeverSteady   string  `json:"never_steady,omitempty"`
+	CPUPerRequest float64 `json:"server_cpu_per_request_s,omitempty"`
+	Throughput    float64 `json:"throughput_rps,omitempty"`
+	P50           float64 `json:"latency_p50_s,omitempty"`
+	P99           float64 `json:"latency_p99_s,omitempty"`
+	ResponseBytes float64 `json:"response_bytes,omitempty"`
+	Bound         string  `json:"bound"` // of most valid trials: walls joined by +, or unknown
+	Bounded       int     `json:"bounded"`
+	Valid         int     `json:"valid_trials"`
+	Refused       int     `json:"invalid_trials"`
 }
 
 // A Comparison is one server over the first.
@@ -105,6 +109,8 @@ type Comparison struct {
 	Base    string  `json:"base"`
 	Verdict Verdict `json:"verdict"`
 	Says    string  `json:"says"`
+	// NeverSteady says that one of both was not, and that the verdict is undecided for it.
+	NeverSteady bool `json:"never_steady,omitempty"`
 	// Above says whether CPU a request is above --fail-above: yes, no, or open
 	// while the interval holds it. It is absent if that was not asked.
 	Above string `json:"above,omitempty"`
@@ -155,6 +161,9 @@ const (
 // Settled reports whether more blocks would tell nothing more that was asked.
 func (o *Outcome) Settled() bool {
 	for _, c := range o.Comparisons {
+		if c.NeverSteady && c.CPUPerRequest.Known() {
+			continue
+		}
 		if c.Verdict == Undecided || c.Verdict == Invalid || c.Above == AboveOpen {
 			return false
 		}
@@ -190,6 +199,8 @@ func (o *Outcome) Status() int {
 			return ExitAbove
 		case c.Verdict == Invalid:
 			status = ExitInvalid
+		case c.NeverSteady && status == ExitDecided:
+			status = ExitUndecided
 		}
 	}
 	if status == ExitDecided && !o.Settled() {

@@ -18,6 +18,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/curve"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/revision"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
@@ -25,22 +26,25 @@ import (
 )
 
 type compareCall struct {
-	Servers     []string      `arg:"" name:"server" help:"NAME=COMMAND, with {port} or {addr} where it has to listen, or NAME=http://HOST:PORT of one that runs. The first is what the others are compared with."`
-	URL         string        `name:"url" required:"" placeholder:"PATH" help:"Path that is asked of each server, as /read or '/find?q=a%20b'."`
-	Connections int           `default:"32" placeholder:"N" help:"Open connections to each server (default 32)."`
-	Pipelining  int           `default:"1" placeholder:"N" help:"Requests in flight on each connection (default 1)."`
-	Rate        int           `placeholder:"N" help:"Ask for N requests a second, however long the answers take (default: a closed loop, as fast as it goes)."`
-	Budget      time.Duration `default:"60s" placeholder:"DURATION" help:"The longest that it goes on while the answer is open (default 60s)."`
-	Margin      string        `default:"3%" placeholder:"SHARE" help:"What counts as the same (default 3%)."`
-	LineRate    string        `placeholder:"RATE" help:"Over a wire of this rate between two network namespaces, as 500mbit (default: loopback)."`
-	Warmup      time.Duration `default:"100ms" placeholder:"DURATION" help:"Load on each server after each fresh start that does not count; give a JIT compiler seconds (default 100ms)."`
-	Ready       time.Duration `default:"20s" placeholder:"DURATION" help:"How long a server may take to listen (default 20s)."`
-	FailAbove   *float64      `placeholder:"RATIO" help:"Exit with 4 if CPU a request is above so many times that of the first, as 1.05."`
-	Different   bool          `name:"allow-different-answers" help:"Go on although the answers differ."`
-	Rates       string        `placeholder:"RATES" help:"Also measure the latency at these fixed rates, as 10%..90% of the slowest server's closed loop, or 1000,2000,5000."`
-	P99         time.Duration `name:"p99" placeholder:"DURATION" help:"Also search the highest rate at which each server keeps this p99."`
-	Port        int           `placeholder:"N" help:"Port of the first server; others have those above (default: free ones)."`
-	Seed        uint64        `placeholder:"N" help:"Seed of the order of slots (default: drawn anew)."`
+	Servers     []string       `arg:"" name:"server" help:"NAME=COMMAND, with {port} or {addr} where it has to listen, or NAME=http://HOST:PORT of one that runs. The first is what the others are compared with."`
+	URL         string         `name:"url" required:"" placeholder:"PATH" help:"Path that is asked of each server, as /read or '/find?q=a%20b'."`
+	Connections int            `default:"32" placeholder:"N" help:"Open connections to each server (default 32)."`
+	Pipelining  int            `default:"1" placeholder:"N" help:"Requests in flight on each connection (default 1)."`
+	Rate        int            `placeholder:"N" help:"Ask for N requests a second, however long the answers take (default: a closed loop, as fast as it goes)."`
+	Budget      time.Duration  `default:"60s" placeholder:"DURATION" help:"The longest that it goes on while the answer is open (default 60s)."`
+	Margin      string         `default:"3%" placeholder:"SHARE" help:"What counts as the same (default 3%)."`
+	LineRate    string         `placeholder:"RATE" help:"Over a wire of this rate between two network namespaces, as 500mbit (default: loopback)."`
+	Warmup      *time.Duration `placeholder:"DURATION" help:"Load on each server after each fresh start that does not count (default: as long as it takes until its CPU a request is steady)."`
+	Base        string         `placeholder:"REVISION" help:"Compare this git revision with another one. The server is then one command behind --, such as -- ./server --addr {addr}."`
+	Head        string         `placeholder:"REVISION" help:"With --base: the other revision (default: the working tree as it stands)."`
+	Build       string         `placeholder:"COMMAND" help:"With --base: what builds each of the two, by sh in a worktree of its own, such as 'make server'."`
+	Ready       time.Duration  `default:"20s" placeholder:"DURATION" help:"How long a server may take to listen (default 20s)."`
+	FailAbove   *float64       `placeholder:"RATIO" help:"Exit with 4 if CPU a request is above so many times that of the first, as 1.05."`
+	Different   bool           `name:"allow-different-answers" help:"Go on although the answers differ."`
+	Rates       string         `placeholder:"RATES" help:"Also measure the latency at these fixed rates, as 10%..90% of the slowest server's closed loop, or 1000,2000,5000."`
+	P99         time.Duration  `name:"p99" placeholder:"DURATION" help:"Also search the highest rate at which each server keeps this p99."`
+	Port        int            `placeholder:"N" help:"Port of the first server; others have those above (default: free ones)."`
+	Seed        uint64         `placeholder:"N" help:"Seed of the order of slots (default: drawn anew)."`
 	outputs
 }
 
@@ -53,8 +57,16 @@ any two programs that answer the same request.
 A command starts here, in this directory, without a shell. {port}, {host} and {addr}, which
 is both, are filled in. Your environment is not inherited: a server gets little but PATH.
 'env A=1 ./server --port {port}' sets a variable, "env A=$A ./server --port {port}" passes
-yours on. All servers share the same cores, which a note names. Servers that run already are given by address, on this machine or another: 'old=http://10.0.0.5:8080'. Of those no CPU
-time can be read, so nothing is said of what they cost.
+yours on. All servers share the same cores, which a note names.
+
+Two revisions in git, each built in a worktree of its own:
+
+  linerate compare --url / --base main --build 'make server' -- ./server --addr {addr}
+
+Servers that run already are given by whose CPU time to read and their address:
+'old=pid:1234@127.0.0.1:8080', 'new=cgroup:/system.slice/new.service@127.0.0.1:8081',
+'new=container:web@127.0.0.1:8082'. Of 'old=http://10.0.0.5:8080', which may be on another
+machine, no CPU time can be read, so nothing is said of what it costs.
 
 All servers are up at once on the same cores, and one client goes round them in short
 slots; each block starts them afresh. It stops as soon as the answer is known.
@@ -70,7 +82,10 @@ Exit status
 // options checks the flags.
 func (c *compareCall) options() (o contest.Options, err error) {
 	o = contest.Options{Path: c.URL, Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate, Budget: c.Budget,
-		Warmup: c.Warmup, Different: c.Different, Ready: c.Ready, P99: c.P99}
+		Steady: c.Warmup == nil, Different: c.Different, Ready: c.Ready, P99: c.P99}
+	if c.Warmup != nil {
+		o.Warmup = *c.Warmup
+	}
 	if err := c.check(); err != nil {
 		return o, err
 	}
@@ -84,7 +99,15 @@ func (c *compareCall) options() (o contest.Options, err error) {
 			return o, errors.New("--fail-above 0: each ratio is above it; give one such as 1.05")
 		}
 	}
-	if o.Servers, err = contest.ParseServers(c.Servers); err != nil {
+	switch {
+	case c.Base != "":
+		o.Servers, err = contest.ParseRevisions(c.Servers)
+	case c.Head != "" || c.Build != "":
+		err = errors.New("--head and --build go with --base, which names the revision to compare with")
+	default:
+		o.Servers, err = contest.ParseServers(c.Servers)
+	}
+	if err != nil {
 		return o, err
 	}
 	if o.Margin, err = contest.ParseShare(c.Margin); err != nil {
@@ -108,7 +131,7 @@ func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
 		return cli.Failed, err
 	}
 	defer s.release()
-	made, err := s.measure(ctx)
+	made, err := s.measure(ctx, c)
 	switch {
 	case ctx.Err() != nil:
 		err = errors.New("interrupted; nothing was left behind")
@@ -172,6 +195,11 @@ func newComparison(o contest.Options, c *compareCall) (s *comparison, err error)
 	if s.split, err = session.Cores(); err != nil {
 		return nil, err
 	}
+	if o.Running() {
+		_, client := s.split.On()
+		s.split = cores.Split{Client: client}
+	}
+	revision.Sweep()
 	if s.seed == 0 {
 		s.seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
 	}
@@ -199,16 +227,32 @@ func newComparison(o contest.Options, c *compareCall) (s *comparison, err error)
 }
 
 // measure looks at the servers and compares them until the answer is known.
-func (s *comparison) measure(ctx context.Context) (*compare.Outcome, error) {
+func (s *comparison) measure(ctx context.Context, c *compareCall) (*compare.Outcome, error) {
 	began := time.Now()
 	_, on := s.split.On()
-	client := contest.Client{Lab: []string{s.self}, CPUs: on}
+	client := contest.Client{Lab: []string{s.self}, CPUs: on, ServerCPUs: s.split.Server}
+	var err error
+	if s.Servers, err = contest.Find(ctx, s.Servers); err != nil {
+		return nil, err
+	}
+	if s.Running() {
+		s.split.Server = contest.Affinity(s.Servers)
+	}
+	if c.Base != "" {
+		trees, err := s.build(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		defer trees.Close()
+		began = time.Now() // the budget is for measuring
+	}
 	s.line.Say("looking at %s", words.Count(len(s.Servers), "server"))
 	looks, notes, err := contest.LookAt(ctx, s.Options, client, s.dir, s.port)
 	if err != nil {
 		return nil, err
 	}
-	s.notes = append(notes, s.shared()...)
+	s.Looks = looks
+	s.notes = append(s.notes, slices.Concat(notes, s.shared())...)
 	slot := contest.Slot(s.Options, looks)
 	x, err := s.Design(s.dir, slot, looks)
 	if err != nil {
@@ -216,7 +260,8 @@ func (s *comparison) measure(ctx context.Context) (*compare.Outcome, error) {
 	}
 	// What is left of the budget, after looking.
 	left := s.Budget - time.Since(began)
-	block := run.BlockTime(x) + contest.Starting(looks, len(s.split.Server))
+	starts := s.Starts(looks)
+	block := run.Plan{Experiment: x, Starts: starts}.BlockTime() + contest.Starting(looks, len(s.split.Server))
 	if err := contest.Room(s.Options, block, left); err != nil {
 		return nil, err
 	}
@@ -226,13 +271,11 @@ func (s *comparison) measure(ctx context.Context) (*compare.Outcome, error) {
 		return contest.Assess(s.Options, x, &s.machine.Profile, f, time.Since(began).Seconds())
 	}
 	watch.assess = assess
-	p := run.Plan{Dir: s.dir, Scratch: s.scratch, Experiment: x, Seed: s.seed, Port: s.port, Split: s.split, Host: &s.machine.Profile,
-		Lab: []string{s.self}, Path: s.Path, Running: s.Addresses(), Persistent: true, Budget: left,
+	p := run.Plan{Dir: s.dir, Scratch: s.scratch, Experiment: x, Seed: s.seed, Port: s.port, Split: s.split,
+		Host: &s.machine.Profile,
+		Lab:  []string{s.self}, Path: s.Path, Running: s.Addresses(), Starts: starts, Persistent: true, Budget: left,
 		AnswersMayDiffer: s.Different,
 		Decided:          func(f *results.File) bool { return assess(f).Settled() }}
-	if s.Running() {
-		p.Split = cores.Split{Client: on}
-	}
 	if err := p.Ready(); err != nil {
 		return nil, err
 	}
@@ -247,8 +290,8 @@ func (s *comparison) measure(ctx context.Context) (*compare.Outcome, error) {
 	out := assess(made.File)
 	out.Notes = append(s.notes, out.Notes...)
 	out.Machine, out.Kernel = s.machine.Name, host.Kernel("/")["osrelease"]
-	bench := contest.Bench{Options: s.Options, Client: client, ServerCPUs: p.Split.Server, Looks: looks, Dir: s.dir,
-		Port: s.port, Seed: s.seed, Tell: func(text string) { s.line.Show("  "+text, false) }}
+	bench := contest.Bench{Options: s.Options, Client: client, Dir: s.dir, Port: s.port,
+		Seed: s.seed, Tell: func(text string) { s.line.Show("  "+text, false) }}
 	if err == nil {
 		err = bench.Add(ctx, out)
 		s.line.End()
@@ -257,12 +300,42 @@ func (s *comparison) measure(ctx context.Context) (*compare.Outcome, error) {
 	return out, err
 }
 
+// build builds both revisions, whose servers then start in their worktrees.
+func (s *comparison) build(ctx context.Context, c *compareCall) (*revision.Trees, error) {
+	trees, err := revision.Checkout(ctx, s.dir, c.Base, c.Head)
+	if err != nil {
+		return nil, err
+	}
+	if trees.Same() {
+		s.notes = append(s.notes, "base and head are the same files")
+	}
+	if c.Build != "" {
+		err = trees.Build(ctx, []string{s.self, run.HoldCall}, c.Build, s.line.Say)
+	}
+	if failure, ok := errors.AsType[*revision.Failure](err); ok {
+		for _, line := range failure.Output {
+			s.line.Say("  %s", line)
+		}
+	}
+	if err != nil {
+		trees.Close()
+		return nil, err
+	}
+	for i, tree := range []*revision.Tree{trees.Base, trees.Head} {
+		s.Servers[i].Dir, s.Servers[i].Revision, s.Servers[i].Commit = tree.Dir, tree.Asked, tree.Commit
+	}
+	return trees, nil
+}
+
 // shared is what to know of the cores that the servers share.
 func (s *comparison) shared() []string {
 	n := len(s.split.Server)
 	switch {
-	case s.Running():
+	case s.Running() && !s.Costed():
 		return nil
+	case s.Running():
+		return []string{fmt.Sprintf("the servers ran where they were put, on CPU %s, and the client on CPU %s; a server "+
+			"that has a core to itself is disturbed least (taskset -cp)", cores.Format(s.split.Server), cores.Format(s.split.Client))}
 	case n == 0:
 		return []string{"server and client share one core here: throughput and latency are of both together, and each " +
 			"request costs what sharing adds"}

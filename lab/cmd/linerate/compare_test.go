@@ -34,7 +34,9 @@ func TestAComparisonThatCannotBeMadeIsRefusedInOneLine(t *testing.T) {
 		{[]string{"--url", "/", "--badge", "/", a, b}, "/ is a directory"},
 		{[]string{"--url", "/", "--json", "--markdown", a, b}, "--json-file"},
 		{[]string{"--url", "/", "--fail-above", "1.05", "a=http://h:1", "b=http://h:2"},
-			"cannot be read from a server that runs already"},
+			"cannot be read from a server that is known by its address alone"},
+		{[]string{"--url", "/", "--build", "make", a, b}, "--head and --build go with --base"},
+		{[]string{"--url", "/", "--base", "main", "http://h:1"}, "--base starts a server of each revision"},
 	} {
 		var out, errs bytes.Buffer
 		status := command(context.Background(), append([]string{"compare"}, c.args...), &out, &errs)

@@ -1,6 +1,7 @@
 package contest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -36,6 +37,7 @@ func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.Fil
 	for i := 1; i < len(o.Servers); i++ {
 		out.Comparisons = append(out.Comparisons, a.comparison(i))
 	}
+	out.Notes = append(out.Notes, a.starts()...)
 	out.Notes = append(out.Notes, f.Warnings...)
 	out.Notes = append(out.Notes, doubts(out)...)
 	if control := a.stay.Control; control != nil && control.Outcome == verdict.Differs {
@@ -94,9 +96,13 @@ func (a *assessment) measured(i int) compare.Measured {
 		}
 		return 0
 	}
-	m := compare.Measured{Name: s.Name, Command: s.Command, URL: s.URL, CPUPerRequest: median(cost),
+	m := compare.Measured{Name: s.Name, Command: s.Command, URL: s.URL, Subject: s.Subject, Revision: s.Commit,
+		NeverSteady: a.never(i), CPUPerRequest: median(cost),
 		Throughput: median(throughput), P50: median(p50), P99: median(p99), ResponseBytes: median("response_bytes"),
 		Bound: "unknown", Valid: of.Trials - of.Invalid, Refused: of.Invalid}
+	if i < len(a.o.Looks) {
+		m.WarmupS = a.o.Looks[i].Warmup.Seconds()
+	}
 	for _, b := range slices.Sorted(maps.Keys(of.Bounds)) {
 		if of.Bounds[b] > m.Bounded {
 			m.Bound, m.Bounded = b, of.Bounds[b]
@@ -151,7 +157,7 @@ func (a *assessment) comparison(i int) compare.Comparison {
 	c.CPUPerRequest, c.Throughput, c.P50, c.P99 = a.ratio(i, cost), a.ratio(i, throughput), a.ratio(i, p50),
 		a.ratio(i, p99)
 	c.OwnWork = ownWork(i, a.stay.Relative)
-	if o.Running() {
+	if !o.Costed() {
 		c.Verdict, c.CPUPerRequest = compare.Uncosted, nil
 	}
 	if o.FailAbove > 0 {
@@ -175,6 +181,11 @@ func (a *assessment) comparison(i int) compare.Comparison {
 		c.Says = a.undecided(c, i)
 		return c
 	}
+	if why := cmp.Or(a.never(0), a.never(i)); why != "" {
+		c.NeverSteady, c.Evidence = true, nil
+		c.Says = "not decided, never steady: " + why
+		return c
+	}
 	if c.Evidence != nil {
 		c.Evidence.Agreed = true
 	}
@@ -186,8 +197,8 @@ func (a *assessment) comparison(i int) compare.Comparison {
 	}
 	switch {
 	case c.Verdict == compare.Uncosted:
-		c.Says = "no CPU figures of servers that run already, so nothing is said of cost; throughput and latency follow, " +
-			"and what bounded them on the servers' side is not known"
+		c.Says = "no CPU figures of servers that only an address is given of, so nothing is said of cost; throughput and " +
+			"latency follow, and what bounded them on the servers' side is not known"
 		if !c.Settled(o.Margin) {
 			c.FurtherS = a.further(i, throughput)
 		}
@@ -202,6 +213,70 @@ func (a *assessment) comparison(i int) compare.Comparison {
 		}
 	}
 	return c
+}
+
+// never says of a server that was never steady how its cost went on; empty if it was, and where
+// its warm-up was given.
+func (a *assessment) never(i int) string {
+	if !a.o.Steady {
+		return ""
+	}
+	why := a.changes(i)
+	if i < len(a.o.Looks) && a.o.Looks[i].Never != "" {
+		why = a.o.Looks[i].Never
+	}
+	if why == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s; a larger --budget looks on for longer, and --warmup takes it as it is then",
+		a.o.Servers[i].Name, why)
+}
+
+// changes says how a server's CPU a request went the same way in block after block, from one half
+// of its slots to the other; empty if it did not.
+func (a *assessment) changes(i int) string {
+	var ratios []float64
+	for _, t := range a.f.Trials {
+		if t.Condition != a.condition(i) || !t.Valid || t.Slots == nil {
+			continue
+		}
+		var turns []turn
+		for n, requests := range t.Slots.Requests {
+			turns = append(turns, turn{requests, t.Slots.ServerCPUS[n]})
+		}
+		half := len(turns) / 2
+		before, _ := costOf(turns[:half])
+		if after, _ := costOf(turns[len(turns)-half:]); before > 0 {
+			ratios = append(ratios, after/before)
+		}
+	}
+	r := compare.Over(ratios, ratios, stats.Alpha)
+	switch {
+	case !r.Known():
+	case r.Low > 1+drift:
+		return fmt.Sprintf("from one half of a block to the other its CPU a request rose to × %.3f", r.Ratio)
+	case r.High < 1/(1+drift):
+		return fmt.Sprintf("from one half of a block to the other its CPU a request fell to × %.3f", r.Ratio)
+	}
+	return ""
+}
+
+// starts are what to know of how the servers started.
+func (a *assessment) starts() (notes []string) {
+	for i, s := range a.o.Servers {
+		switch why := a.changes(i); {
+		case !a.o.Steady && why != "":
+			notes = append(notes, fmt.Sprintf("%s was still warming up: %s; give it a longer --warmup", s.Name, why))
+		case i < len(a.o.Looks) && a.o.Looks[i].Warmup > lookSlot && a.o.Steady:
+			notes = append(notes, fmt.Sprintf("%s was loaded for %.1f s after each start before anything counted: so long "+
+				"it took until its CPU a request was steady", s.Name, a.o.Looks[i].Warmup.Seconds()))
+		}
+	}
+	if a.o.Running() && a.o.Costed() {
+		notes = append(notes, "the servers ran already and were not started afresh for each block, so what differs "+
+			"between two starts of one build stays hidden")
+	}
+	return notes
 }
 
 // ownWork is a server's ratio of cost without the client's part, and those parts;

@@ -1,6 +1,7 @@
 package contest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -264,5 +265,61 @@ func TestTheCourseOfAnIntervalEndsWithIt(t *testing.T) {
 	}
 	if r.After(5, 0.05).Known() {
 		t.Error("five blocks have an interval")
+	}
+}
+
+// turning gives the trials of a server slots, whose cost in the second half of each block is so
+// many times that in the first.
+func turning(f *results.File, condition string, by float64) *results.File {
+	for i := range f.Trials {
+		t := &f.Trials[i]
+		if t.Condition != condition {
+			continue
+		}
+		t.Slots = &results.Slots{}
+		for n := range leastRounds {
+			cpu := 0.01
+			if n > leastRounds/2 {
+				cpu *= by
+			}
+			t.Slots.Requests, t.Slots.ServerCPUS = append(t.Slots.Requests, 1000), append(t.Slots.ServerCPUS, cpu)
+		}
+	}
+	return f
+}
+
+// A server that costs more until it is warm must not be told to cost more.
+func TestAServerThatIsNeverSteadyDecidesNothing(t *testing.T) {
+	dearer := func() *results.File { return made(options("old", "new"), slices.Repeat([][]float64{{1.4}}, 12)) }
+	warm := options("old", "new")
+	warm.Steady = true
+	found := warm
+	found.Looks = []Look{{}, {Never: "after 10 s of load its CPU a request still went from 20 µs to 15 µs"}}
+	for name, c := range map[string]struct {
+		o     Options
+		f     *results.File
+		never bool
+		note  string
+	}{
+		"steady":             {warm, turning(dearer(), "b", 0.99), false, ""},
+		"seen in the blocks": {warm, turning(dearer(), "b", 0.9), true, ""},
+		"so is the first":    {warm, turning(dearer(), "a", 1.1), true, ""},
+		"seen in the look":   {found, dearer(), true, ""},
+		"a given warm-up":    {options("old", "new"), turning(dearer(), "b", 0.9), false, "new was still warming up"},
+	} {
+		out := assessed(t, c.o, c.f)
+		switch is := out.Comparisons[0]; {
+		case c.never:
+			if is.Verdict != compare.Undecided || !is.NeverSteady || is.Evidence != nil || out.Status() != compare.ExitUndecided ||
+				!strings.HasPrefix(is.Says, "not decided, never steady: ") || !out.Settled() ||
+				out.Servers[0].NeverSteady+out.Servers[1].NeverSteady == "" {
+				t.Errorf("%s: %+v", name, is)
+			}
+		case is.Verdict != compare.Dearer || is.NeverSteady:
+			t.Errorf("%s: %+v", name, is)
+		}
+		if got := strings.Join(out.Notes, "\n"); !strings.Contains(got, c.note) || c.note == "" && strings.Contains(got, "warming") {
+			t.Errorf("%s: notes %q", name, got)
+		}
 	}
 }

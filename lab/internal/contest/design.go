@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
 // The rounds of a block: as many slots for each server. Seven blocks are the least, so
@@ -39,7 +40,10 @@ const (
 // What a server prints goes to the lab, for its error messages. A line for each
 // request would keep the lab busy beside the server, so it goes nowhere then.
 func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experiment.Experiment, error) {
-	margin := o.Margin
+	margin, longest := o.Margin, o.Warmup
+	for _, l := range looks {
+		longest = max(longest, l.Warmup)
+	}
 	x := experiment.Experiment{
 		Name: "compare", Entry: "compare", Title: "A comparison of servers",
 		Question: "Does one of these servers cost more than the first?",
@@ -47,7 +51,7 @@ func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experime
 		Topology: experiment.Topology{Kind: "loopback"},
 		Settings: map[string]any{"route": "/", "generator": "http_load", "connections": o.Connections,
 			"pipelining": o.Pipelining, "client_workers": 0},
-		Block: experiment.Block{SlotS: slot.Seconds(), Rounds: rounds(slot), WarmupS: o.Warmup.Seconds()},
+		Block: experiment.Block{SlotS: slot.Seconds(), Rounds: rounds(slot), WarmupS: longest.Seconds()},
 		Claims: []experiment.Claim{{
 			ID: "same-cost", Kind: experiment.Flat, Over: "server", Metric: cost, Margin: &margin,
 			Text: "A request costs all of these servers the same CPU time.", Why: "The margin was given with the command.",
@@ -67,6 +71,9 @@ func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experime
 		levels.Levels = append(levels.Levels, id)
 		words := []string{"env", s.URL} // of a server that runs already; nothing is started
 		if s.URL == "" {
+			if s.Dir != "" {
+				dir = s.Dir
+			}
 			words = append([]string{s.program(dir)}, s.Command[1:]...)
 			if i < len(looks) && looks[i].Chatty() {
 				words = append([]string{"sh", "-c", `exec "$@" >/dev/null 2>&1`, "sh"}, words...)
@@ -86,17 +93,29 @@ func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experime
 // their order, whatever the caller calls them.
 func serverID(i int) string { return fmt.Sprintf("compared-%02d", i+1) }
 
-// Addresses are where servers that run already listen, by their names in the design; nil
-// where the run starts them.
-func (o Options) Addresses() map[string]string {
+// Addresses are the servers that run already, by their names in the design; nil where the run
+// starts them.
+func (o Options) Addresses() map[string]run.Outside {
 	if !o.Running() {
 		return nil
 	}
-	at := map[string]string{}
+	at := map[string]run.Outside{}
 	for i, s := range o.Servers {
-		at[serverID(i)] = s.address()
+		at[serverID(i)] = run.Outside{Addr: s.address()}
+		if s.runs != nil {
+			at[serverID(i)] = *s.runs
+		}
 	}
 	return at
+}
+
+// Starts are where servers start and for how long each is warmed up, after a look at them.
+func (o Options) Starts(looks []Look) map[string]run.Start {
+	how := map[string]run.Start{}
+	for i, s := range o.Servers {
+		how[serverID(i)] = run.Start{Dir: s.Dir, Warmup: looks[i].Warmup}
+	}
+	return how
 }
 
 // Named puts the servers' own names in place of those in the design.

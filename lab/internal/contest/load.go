@@ -6,6 +6,8 @@ import "github.com/line-rate/line-rate/lab/load"
 type Client struct {
 	Lab  []string // the command that starts this program anew: see run.Called
 	CPUs []int    // empty: wherever it is put
+	// ServerCPUs are where the servers run that it starts; empty: wherever they are put.
+	ServerCPUs []int
 }
 
 // target is a server as the generator is told of it.

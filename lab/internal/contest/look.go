@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/compare"
@@ -13,6 +12,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
+	"github.com/line-rate/line-rate/lab/internal/words"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
@@ -21,6 +21,9 @@ type Look struct {
 	Answers []Answer
 	Rate    float64 // requests a second under the load asked for, roughly
 	Lines   int     // that it printed for its first few answers
+
+	Warmup time.Duration // after each start, from then on it is steady
+	Never  string        // it was not steady within the limit, and how it went instead
 
 	Start, Stop time.Duration // until it listened, and until it had ended
 	StartCPU    time.Duration // that starting took of its processes
@@ -39,10 +42,6 @@ func Starting(looks []Look, cores int) time.Duration {
 
 // Chatty tells whether the server prints a line for each request.
 func (l Look) Chatty() bool { return len(l.Answers) > 0 && l.Lines >= len(l.Answers) }
-
-// pilot is how long each server is loaded before the first block, to see whether
-// it bears the load and how fast it is. It counts for nothing else.
-const pilot = 300 * time.Millisecond
 
 // LookAt starts each server alone, or asks those that run, and refuses what cannot
 // be compared. What is worth knowing and no reason to refuse is returned in words.
@@ -76,11 +75,13 @@ func LookAt(ctx context.Context, o Options, c Client, dir string, port int) (loo
 }
 
 func (o Options) look(ctx context.Context, s Server, c Client, dir string, port int) (l Look, err error) {
-	addr := s.address()
+	addr, now := s.address(), func() (cpus load.Target) { return cpus }
 	var on *started
-	if s.URL == "" {
+	var whose ownership
+	switch {
+	case s.URL == "":
 		began := time.Now()
-		if on, err = s.start(append(slices.Clone(c.Lab), run.HoldCall), dir, port); err != nil {
+		if on, err = s.start(c, dir, port); err != nil {
 			return l, err
 		}
 		defer func() {
@@ -97,43 +98,123 @@ func (o Options) look(ctx context.Context, s Server, c Client, dir string, port 
 			l.StartCPU += took
 		}
 		addr = on.addr
+		now = func() load.Target {
+			return load.Target{Processes: telemetry.Descendants(on.proc.Pid())[1:]} // the first one holds the server
+		}
+	case s.runs != nil && s.runs.Processes != nil:
+		if whose, err = s.owns(); err != nil {
+			return l, err
+		}
+		now = func() (cpus load.Target) {
+			if cpus.CPUFile = s.runs.CPUFile; cpus.CPUFile == "" {
+				cpus.Processes, _ = s.runs.Processes()
+			}
+			return cpus
+		}
 	}
 	before := int64(0)
 	if on != nil {
 		before = on.lines.Load()
 	}
 	if l.Answers, err = fetch(ctx, s.Name, addr, o.Path); err != nil {
-		return l, on.or(err)
+		return l, s.or(on.or(err))
 	}
 	if on != nil {
 		time.Sleep(20 * time.Millisecond) // a log may lag behind its answers
 		l.Lines = int(on.lines.Load() - before)
 	}
-	r, err := run.CarryOut(ctx, c.Lab, c.CPUs, load.Plan{TimeoutS: answerWithin.Seconds(),
-		Targets: []load.Target{o.target(s.Name, addr, nil)},
-		Slots:   []load.Slot{{Seconds: pilot.Seconds()}, {Seconds: pilot.Seconds(), Counts: true}}})
-	if err != nil {
-		return l, on.or(fmt.Errorf("%s: under load: %w", s.Name, err))
-	}
-	t := r.Summary.Targets[0]
-	why := fault(t)
-	for _, slot := range r.Slots {
-		if slot.Failed != "" && why == "" {
-			why = slot.Failed
-		}
-		if slot.Seconds > 0 {
-			l.Rate = float64(slot.Requests) / slot.Seconds
-		}
-	}
+	turns, err := l.warm(ctx, o, c, func() load.Target {
+		cpus := now()
+		t := o.target(s.Name, addr, cpus.Processes)
+		t.CPUFile = cpus.CPUFile
+		return t
+	})
 	switch {
-	case why != "":
-		return l, on.or(fmt.Errorf("%s: under %d connections with %d requests in flight on each it failed: %s", s.Name,
-			o.Connections, o.Pipelining, why))
+	case err != nil:
+		return l, s.or(on.or(err))
 	case on != nil && on.gone(): // it answers, and goes into the background only now
 		return l, on.ended()
+	case whose.others != nil:
+		return l, whose.spent(turns)
 	}
 	return l, nil
 }
+
+// warm loads a server, to see whether it bears that and how fast it is, and until it is steady
+// if that is asked for and its CPU time can be read.
+func (l *Look) warm(ctx context.Context, o Options, c Client, target func() load.Target) ([]turn, error) {
+	fill := 0.0 // of the latest slot, in seconds
+	give := func(n int, length time.Duration) (turns []turn, err error) {
+		plan := load.Plan{TimeoutS: answerWithin.Seconds(), Targets: []load.Target{target()}}
+		for range n {
+			plan.Slots = append(plan.Slots, load.Slot{Seconds: length.Seconds(), Counts: true})
+		}
+		of := plan.Targets[0].Name
+		r, err := run.CarryOut(ctx, c.Lab, c.CPUs, plan)
+		if err != nil {
+			return nil, fmt.Errorf("%s: under load: %w", of, err)
+		}
+		why := fault(r.Summary.Targets[0])
+		for _, slot := range r.Slots {
+			if slot.Failed != "" && why == "" {
+				why = slot.Failed
+			}
+			t := turn{requests: slot.Requests}
+			for _, cpu := range slot.ServerCPUS {
+				t.cpu += cpu
+			}
+			if turns, fill = append(turns, t), slot.FillS; slot.Seconds > 0 {
+				l.Rate = float64(slot.Requests) / slot.Seconds
+			}
+		}
+		if why != "" {
+			return nil, fmt.Errorf("%s: under %d connections with %d requests in flight on each it failed: %s", of,
+				o.Connections, o.Pipelining, why)
+		}
+		return turns, nil
+	}
+	l.Warmup = o.Warmup
+	turns, err := give(2, lookSlot)
+	if err != nil {
+		return nil, err
+	}
+	cpus := target()
+	switch {
+	case fill > slowFill.Seconds(): // too few requests to tell how steady they are
+		return give(2, slowSlot)
+	case !o.Steady || cpus.Clocks() == 0:
+		more, err := give(4, lookSlot)
+		return append(turns, more...), err
+	}
+	most := int(min(mostLooking, o.Budget/ofBudget) / lookSlot)
+	first := turns
+	turns, after, is, err := until(max(most, firstTurns), func(n int) ([]turn, error) {
+		more, err := give(n-len(first), lookSlot)
+		more = append(first, more...)
+		first = nil
+		return more, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.Warmup = lookSlot
+	if n := len(turns); is && o.Servers[0].URL == "" {
+		l.Warmup = time.Duration(after) * lookSlot
+	} else if !is {
+		before, _ := costOf(turns[n/2 : 3*n/4])
+		later, _ := costOf(turns[3*n/4:])
+		l.Never = fmt.Sprintf("after %.0f s of load its CPU a request still went from %s to %s",
+			float64(n)*lookSlot.Seconds(), words.Time(before), words.Time(later))
+	}
+	return turns, nil
+}
+
+// A server whose connections wait longer than slowFill for their first answers is loaded in
+// two slots of slowSlot, and taken for steady.
+const (
+	slowFill = 300 * time.Millisecond
+	slowSlot = 300 * time.Millisecond
+)
 
 // or is the reason for an error that a server's end explains. Its end may be seen
 // later than that of its connections.

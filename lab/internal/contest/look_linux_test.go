@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -48,6 +50,10 @@ func serve(how, addr string) error {
 		case how == "dies" && asked > 3:
 			fmt.Fprintln(os.Stderr, "out of coffee")
 			os.Exit(9)
+		case how == "resets" && asked > 20:
+			panic(http.ErrAbortHandler)
+		case how == "rarely" && asked%500 == 0:
+			w.WriteHeader(http.StatusInternalServerError)
 		case how == "missing":
 			w.WriteHeader(http.StatusNotFound)
 		case how == "closes":
@@ -85,7 +91,13 @@ func serve(how, addr string) error {
 		// At once: with the race detector os.Exit takes a second.
 		_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
 	}
-	l, err := net.Listen("tcp", addr)
+	listen := net.ListenConfig{}
+	if how == "shares" {
+		listen.Control = func(_, _ string, c syscall.RawConn) error {
+			return c.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
+		}
+	}
+	l, err := listen.Listen(context.Background(), "tcp", addr)
 	if err != nil {
 		return err
 	}
@@ -153,6 +165,8 @@ func TestServersThatCannotBeComparedAreRefusedAndEnded(t *testing.T) {
 		{"closes", nil, "bad: it closes the connection with each answer"},
 		{"tls", nil, "bad: it speaks TLS there"},
 		{"http2", nil, "bad: it speaks HTTP/2 there"},
+		{"resets", nil, "bad: under 2 connections with 1 requests in flight on each it failed: "},
+		{"rarely", nil, "it failed: status 500"},
 		{"lacks", nil, "do not inherit your COMPARED_DATABASE; begin the command with env COMPARED_DATABASE=…"},
 	} {
 		_, _, err := look(t, c.change, testServer(t, "bad", c.how), testServer(t, "good", "fine"))
@@ -172,6 +186,96 @@ func TestServersThatCannotBeComparedAreRefusedAndEnded(t *testing.T) {
 		if _, _, err := look(t, nil, s, testServer(t, "good", "fine")); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)
 		}
+	}
+}
+
+// runs starts a server by itself, and gives where it listens.
+func runs(t *testing.T, how, addr string) (at string, pid int) {
+	t.Helper()
+	if addr == "" {
+		port, err := FreePorts(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		addr = fmt.Sprintf("127.0.0.1:%d", port)
+	}
+	c := exec.Command(os.Args[0], "serve", how, addr)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	for began := time.Now(); time.Since(began) < 10*time.Second; time.Sleep(5 * time.Millisecond) {
+		if len(telemetry.Listens([]int{c.Process.Pid})) > 0 {
+			return addr, c.Process.Pid
+		}
+	}
+	t.Fatal("it does not listen")
+	return "", 0
+}
+
+// of is a server that runs already.
+func of(name, addr, subject string) Server {
+	return Server{Name: name, URL: "http://" + addr, Subject: subject}
+}
+
+func lookAt(t *testing.T, connections int, servers ...Server) ([]Look, error) {
+	t.Helper()
+	found, err := Find(t.Context(), servers)
+	if err != nil {
+		return nil, err
+	}
+	o := Options{Path: "/", Servers: found, Connections: connections, Pipelining: 1, Steady: true, Budget: time.Second}
+	looks, _, err := LookAt(t.Context(), o, client, "/", 0)
+	return looks, err
+}
+
+func TestServersThatRunAndCannotBeComparedAreRefused(t *testing.T) {
+	good, goodPID := runs(t, "fine", "")
+	fine := of("good", good, fmt.Sprintf("pid:%d", goodPID))
+	for how, says := range map[string]string{
+		"missing": "bad: it answers GET / with status 404",
+		"closes":  "bad: it closes the connection with each answer",
+		"http2":   "bad: it speaks HTTP/2 there",
+		"wrong":   `differ from byte 8 on ("e", "E")`,
+		"resets":  "bad: under 2 connections with 1 requests in flight on each it failed: ",
+		"rarely":  "it failed: status 500",
+	} {
+		for _, watched := range []bool{false, true} {
+			addr, pid := runs(t, how, "")
+			bad := of("bad", addr, "")
+			if watched {
+				bad.Subject = fmt.Sprintf("pid:%d", pid)
+			}
+			if _, err := lookAt(t, 2, bad, fine); err == nil || !strings.Contains(err.Error(), says) ||
+				strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s %s: %v, want %q in one line", how, bad.Subject, err, says)
+			}
+		}
+	}
+	addr, pid := runs(t, "dies", "")
+	stranger, _ := runs(t, "fine", "")
+	for _, c := range []struct{ addr, subject, says string }{
+		{addr, fmt.Sprintf("pid:%d", pid), fmt.Sprintf("bad: process %d has ended", pid)},
+		{addr, "pid:4194305", "bad: there is no process 4194305"},
+		{addr, "cgroup:/there/is/none", "bad: there is no cgroup /there/is/none"},
+		{addr, "cgroup:/", "bad: this call itself runs in the cgroup /"},
+		{stranger, fine.Subject, fmt.Sprintf("listens on %s, and none of %s does", stranger, fine.Subject)},
+	} {
+		if _, err := lookAt(t, 2, of("bad", c.addr, c.subject), fine); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%v, want %q", err, c.says)
+		}
+	}
+}
+
+// Else each would be told to cost half of what it does.
+func TestAProcessThatAnswersPartOfTheLoadIsRefused(t *testing.T) {
+	addr, pid := runs(t, "shares", "")
+	_, other := runs(t, "shares", addr)
+	s := of("part", addr, fmt.Sprintf("pid:%d", pid))
+	_, err := lookAt(t, 16, s, s)
+	if says := fmt.Sprintf("part: process %d", other); err == nil || !strings.Contains(err.Error(), says) ||
+		!strings.Contains(err.Error(), "answered part of the load") {
+		t.Errorf("%v, want %q", err, says)
 	}
 }
 
@@ -218,6 +322,39 @@ type quiet struct{}
 func (quiet) Begin(*experiment.Experiment, time.Duration, time.Duration) {}
 func (quiet) Turn(int, int, int)                                         {}
 func (quiet) Block(*results.File, []results.Trial)                       {}
+
+func TestTheCostOfServersThatRunIsRead(t *testing.T) {
+	o := options("old", "new")
+	for i := range o.Servers {
+		addr, pid := runs(t, "fine", "")
+		o.Servers[i].Command, o.Servers[i].URL, o.Servers[i].Subject = nil, "http://"+addr, fmt.Sprintf("pid:%d", pid)
+	}
+	var err error
+	if o.Servers, err = Find(t.Context(), o.Servers); err != nil {
+		t.Fatal(err)
+	}
+	o.Path, o.Budget, o.Warmup = "/", time.Millisecond, 0
+	x, err := o.Design("/", 50*time.Millisecond, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := run.Do(t.Context(), run.Plan{Dir: "/", Scratch: t.TempDir(), Lab: client.Lab, Experiment: x, Seed: 3, Port: 1,
+		Host: &host.Profile{ID: "a"}, Path: o.Path, Running: o.Addresses(), Budget: o.Budget,
+		Split: cores.Split{Server: Affinity(o.Servers), Client: []int{0}}}, quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tr := range made.File.Trials {
+		if !(tr.Metrics[cost] > 0) || !(tr.Metrics["server_cores_busy"] > 0) || tr.Metrics["calibration_before_s"] == 0 {
+			t.Errorf("%s: %v", tr.Condition, tr.Metrics)
+		}
+	}
+	out := assessed(t, o, made.File)
+	if !strings.Contains(strings.Join(out.Notes, " "), "were not started afresh for each block") ||
+		out.Comparisons[0].Verdict == compare.Uncosted {
+		t.Errorf("%+v", out)
+	}
+}
 
 func TestServersThatRunAreMeasuredFromOutside(t *testing.T) {
 	o := options("old", "new")

@@ -23,6 +23,7 @@ type Options struct {
 	Rate        int // requests a second; 0: a closed loop
 	Budget      time.Duration
 	Warmup      time.Duration // load on each freshly started server before its first slot
+	Steady      bool          // that load lasts until the server is steady, in place of Warmup
 	Margin      float64       // as a share: 0.03 is "same within 3 %"
 	FailAbove   float64       // ratio of CPU a request; 0: not asked
 	LineRate    float64       // bits a second of the shaped wire; 0: loopback
@@ -30,10 +31,14 @@ type Options struct {
 	Ready       time.Duration // how long a server may take to answer
 	Rates       []curve.Rate  // of the latency curve; none: not asked
 	P99         time.Duration // of which the highest rate is searched; 0: not asked
+	Looks       []Look        // at the servers, before the first block
 }
 
 // Running tells whether the servers ran before and keep running.
 func (o Options) Running() bool { return o.Servers[0].URL != "" }
+
+// Costed tells whether the servers' CPU time can be read.
+func (o Options) Costed() bool { return o.Servers[0].Costed() }
 
 // A request target in its origin form, as RFC 9112 has it: a path and perhaps a query,
 // of the characters of RFC 3986 and of escapes such as %20.
@@ -82,9 +87,9 @@ func (o Options) Check() error {
 		return fmt.Errorf("--p99 %v: use more than 0s and up to 10s, as 5ms", o.P99)
 	case (len(o.Rates) > 0 || o.P99 > 0) && o.Rate+int(o.LineRate) > 0:
 		return errors.New("--rates and --p99 have rates of their own, over loopback; leave out --rate and --line-rate")
-	case o.Running() && o.FailAbove != 0:
-		return errors.New("--fail-above judges CPU a request, which cannot be read from a server that runs already; give " +
-			"commands for the lab to start")
+	case !o.Costed() && o.FailAbove != 0:
+		return errors.New("--fail-above judges CPU a request, which cannot be read from a server that is known by its " +
+			"address alone; give commands to start, or whose CPU time to read, as NAME=pid:PID@HOST:PORT")
 	case o.Running() && o.LineRate != 0:
 		return errors.New("--line-rate makes a wire between the lab and servers that it starts; servers that run already " +
 			"are not on it")

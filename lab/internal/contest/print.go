@@ -19,7 +19,9 @@ import (
 func Seal(o *compare.Outcome) {
 	o.Says, o.Exit = tell.Lines(o), o.Status()
 	for i := range o.Servers {
-		o.Servers[i].SHA256 = digest(o.Servers[i].Command)
+		if s := &o.Servers[i]; s.Revision == "" { // else its files lay in a worktree, and the commit says all
+			s.SHA256 = digest(s.Command)
+		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/compare"
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/curve"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -21,12 +20,10 @@ import (
 type Bench struct {
 	Options
 	Client
-	ServerCPUs []int
-	Looks      []Look
-	Dir        string // where the commands start
-	Port       int    // of the first server
-	Seed       uint64
-	Tell       func(text string) // of how far it is
+	Dir  string // where the commands start
+	Port int    // of the first server
+	Seed uint64
+	Tell func(text string) // of how far it is
 }
 
 // Add measures what was asked for at fixed rates, and adds it to what a comparison of the same
@@ -112,10 +109,6 @@ func (b Bench) curve(ctx context.Context, r *rand.Rand, o *compare.Outcome, name
 // Block starts the servers, warms them up, and asks them in an order (nil: as they come). The
 // slots are in the order of the asks.
 func (b Bench) Block(ctx context.Context, asks []curve.Ask, order []int) ([]curve.Slot, error) {
-	hold := append(slices.Clone(b.Lab), run.HoldCall)
-	if len(b.ServerCPUs) > 0 {
-		hold = slices.Concat(hold, b.Lab, []string{run.PinCall, cores.Format(b.ServerCPUs)})
-	}
 	at := make([]string, len(b.Servers))
 	up := make([]*started, len(b.Servers))
 	for i, s := range b.Servers {
@@ -125,7 +118,7 @@ func (b Bench) Block(ctx context.Context, asks []curve.Ask, order []int) ([]curv
 		if b.Looks[i].Chatty() {
 			s.Command = append([]string{"sh", "-c", `exec "$@" >/dev/null 2>&1`, "sh"}, s.Command...)
 		}
-		on, err := s.start(hold, b.Dir, b.Port+i)
+		on, err := s.start(b.Client, b.Dir, b.Port+i)
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +135,7 @@ func (b Bench) Block(ctx context.Context, asks []curve.Ask, order []int) ([]curv
 	warm := load.Plan{TimeoutS: answerWithin.Seconds()}
 	for i, s := range b.Servers {
 		warm.Targets = append(warm.Targets, b.target(s.Name, at[i], nil))
-		warm.Slots = append(warm.Slots, load.Slot{Target: i, Seconds: max(b.Warmup, 10*time.Millisecond).Seconds()})
+		warm.Slots = append(warm.Slots, load.Slot{Target: i, Seconds: max(b.Looks[i].Warmup, 10*time.Millisecond).Seconds()})
 	}
 	if _, err := run.CarryOut(ctx, b.Lab, b.CPUs, warm); err != nil {
 		return nil, b.or(up, err)

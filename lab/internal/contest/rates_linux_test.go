@@ -18,7 +18,9 @@ func TestABlockAsksServersAtFixedRates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := Bench{Client: client, Looks: make([]Look, 2), Dir: t.TempDir(), Port: port, ServerCPUs: []int{0}, Options: Options{
+	pinned := client
+	pinned.ServerCPUs = []int{0}
+	b := Bench{Client: pinned, Dir: t.TempDir(), Port: port, Options: Options{Looks: make([]Look, 2),
 		Path: "/", Connections: 2, Pipelining: 1, Ready: 10 * time.Second,
 		Servers: []Server{testServer(t, "a", "fine"), testServer(t, "b", "sleeps")}}}
 	asks := []curve.Ask{{Server: 1, RPS: 50, Seconds: 0.4}, {Server: 0, RPS: 50, Seconds: 0.4}, {Server: 1, RPS: 300, Seconds: 0.4}}
@@ -47,7 +49,7 @@ func TestAServerThatEndsAtFixedRatesIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := Bench{Client: client, Looks: make([]Look, 1), Dir: t.TempDir(), Port: port, Options: Options{Path: "/",
+	b := Bench{Client: client, Dir: t.TempDir(), Port: port, Options: Options{Looks: make([]Look, 1), Path: "/",
 		Connections: 2, Pipelining: 1, Ready: 10 * time.Second, Servers: []Server{testServer(t, "a", "dies")}}}
 	if _, err = b.Block(context.Background(), []curve.Ask{{RPS: 50, Seconds: 0.2}}, nil); err == nil ||
 		!strings.Contains(err.Error(), "a: it died while it was asked") {

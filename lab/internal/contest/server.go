@@ -1,6 +1,7 @@
 package contest
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -19,7 +21,15 @@ type Server struct {
 	// Command is the words of the command, with {addr}, {host} and {port} to be
 	// filled in. It is empty for a server that runs already.
 	Command []string
+	Dir     string // where the command starts; empty: in the caller's directory
 	URL     string // of a server that runs already, http://HOST:PORT
+	// Subject is whose CPU time is read of a server that runs already, as pid:1234, cgroup:/PATH
+	// or container:NAME; empty if only its address is known.
+	Subject string
+	// Revision is what was built for the command, and its commit; empty if nothing was.
+	Revision, Commit string
+
+	runs *run.Outside // of a server that runs already
 }
 
 // name is what a server may be called: it stands in sentences.
@@ -28,7 +38,8 @@ var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,31}$`)
 // mostServers limits the servers of one comparison. All of them are up at once.
 const mostServers = 16
 
-// ParseServers parses arguments of the form NAME=COMMAND or NAME=http://HOST:PORT.
+// ParseServers parses arguments of the form NAME=COMMAND, NAME=http://HOST:PORT, or with
+// pid:PID@, cgroup:/PATH@ or container:NAME@ before such an address.
 // The first is the one that the others are compared with.
 func ParseServers(args []string) ([]Server, error) {
 	if len(args) < 2 || len(args) > mostServers {
@@ -47,6 +58,29 @@ func ParseServers(args []string) ([]Server, error) {
 		if len(out) > 0 && (s.URL == "") != (out[0].URL == "") {
 			return nil, fmt.Errorf("%s runs already and another is to be started; give all as commands, or all as URLs: they "+
 				"are not measured in the same way", running([]Server{out[0], s}))
+		}
+		if len(out) > 0 && s.Costed() != out[0].Costed() {
+			return nil, fmt.Errorf("the CPU time of one of %s and %s can be read and that of the other cannot; give both as "+
+				"pid:PID@HOST:PORT (or cgroup:, container:), or both as URLs", out[0].Name, s.Name)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// ParseRevisions parses the one command of two revisions: its words, or all of them in one.
+func ParseRevisions(args []string) (out []Server, err error) {
+	text := Shell(args)
+	if len(args) == 1 {
+		text = args[0]
+	}
+	for _, name := range []string{"base", "head"} {
+		s, err := parseServer(name + "=" + text)
+		if err == nil && s.URL != "" {
+			err = errors.New("--base starts a server of each revision; give its command behind --, as -- ./server --addr {addr}")
+		}
+		if err != nil {
+			return nil, err
 		}
 		out = append(out, s)
 	}
@@ -69,6 +103,9 @@ func parseServer(arg string) (Server, error) {
 			"letters, digits and ._+-", strict.Visible(arg, 60))
 	}
 	s := Server{Name: of}
+	if s, is, err := s.subject(command); is {
+		return s, err
+	}
 	if strings.HasPrefix(command, "unix:") {
 		return s, fmt.Errorf("%s: Unix sockets are not spoken here; let it listen on a port, and give its command with "+
 			"{port}, or http://HOST:PORT", of)

@@ -34,6 +34,36 @@ func TestServersAreReadAsTheyWereMeant(t *testing.T) {
 	}
 }
 
+func TestServersThatRunAreNamedByWhatIsReadOfThem(t *testing.T) {
+	got, err := ParseServers([]string{"a=pid:12@127.0.0.1:8080", "b=cgroup:/system.slice/a@1.service@h:2",
+		"c=container:web@http://h:3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][2]string{{"pid:12", "http://127.0.0.1:8080"}, {"cgroup:/system.slice/a@1.service", "http://h:2"},
+		{"container:web", "http://h:3"}} {
+		if s := got[i]; s.Subject != want[0] || s.URL != want[1] || !s.Costed() {
+			t.Errorf("%+v, want %q", s, want)
+		}
+	}
+}
+
+func TestTheCommandOfTwoRevisions(t *testing.T) {
+	for _, args := range [][]string{{"./server", "--addr", "{addr}", "two words"}, {"./server --addr {addr} 'two words'"}} {
+		got, err := ParseRevisions(args)
+		if err != nil || len(got) != 2 || got[0].Name != "base" || got[1].Name != "head" ||
+			!slices.Equal(got[1].Command, []string{"./server", "--addr", "{addr}", "two words"}) {
+			t.Errorf("%q: %+v, %v", args, got, err)
+		}
+	}
+	for says, args := range map[string][]string{"neither {port} nor {addr}": {"./server"},
+		"--base starts a server of each revision": {"http://h:1"}} {
+		if _, err := ParseRevisions(args); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+}
+
 func TestServersAreRefusedWithAWayOut(t *testing.T) {
 	const fine = "b=./b {port}"
 	for _, c := range []struct {
@@ -56,6 +86,12 @@ func TestServersAreRefusedWithAWayOut(t *testing.T) {
 		{[]string{"a=./a {workers} {addr}", fine}, "a: nothing is filled in for {workers}"},
 		{[]string{"a=unix:/run/a.sock", fine}, "a: Unix sockets are not spoken here"},
 		{[]string{"a=http://", "b=http://h:2"}, "is no address"},
+		{[]string{"a=pid:12", "b=http://h:2"}, "write where it listens as well, as a=pid:12@HOST:PORT"},
+		{[]string{"a=pid:12@", "b=http://h:2"}, "write where it listens as well"},
+		{[]string{"a=pid:nginx@h:1", "b=http://h:2"}, `"nginx" is no process id; write a=pid:1234@HOST:PORT`},
+		{[]string{"a=cgroup:/x@h:1/path", "b=http://h:2"}, "give the path by --url"},
+		{[]string{"a=pid:12@h:1", "b=http://h:2"}, "the CPU time of one of a and b can be read and that of the other cannot"},
+		{[]string{"a=pid:12@h:1", fine}, "a runs already and another is to be started"},
 	} {
 		if _, err := ParseServers(c.args); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%q: %v, want %q", c.args, err, c.says)
@@ -109,7 +145,7 @@ func TestOptionsThatCannotBeMeasuredAreRefused(t *testing.T) {
 		"--fail-above":  func(o *Options) { o.FailAbove = -2 },
 		"--ready 0s":    func(o *Options) { o.Ready = 0 },
 		"--warmup":      func(o *Options) { o.Warmup = time.Hour },
-		"runs already":  func(o *Options) { o.Servers[0].URL, o.FailAbove = "http://h:1", 1.05 },
+		"address alone": func(o *Options) { o.Servers[0].URL, o.FailAbove = "http://h:1", 1.05 },
 		"--line-rate":   func(o *Options) { o.Servers[0].URL, o.LineRate = "http://h:1", 1e9 },
 	} {
 		o := fine

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
@@ -52,10 +53,13 @@ func (on *started) hear(line string) {
 // longestWords is how much of what a server printed is repeated.
 const longestWords = 200
 
-// start starts a server on loopback, as a run does: held, so that no process of it
-// outlives the lab. dir is where the caller stands, to which the paths in its
+// start starts a server on loopback, as a run does: on the same cores, and held, so that no
+// process of it outlives the lab. dir is where the caller stands, to which the paths in its
 // command refer.
-func (s Server) start(hold []string, dir string, port int) (*started, error) {
+func (s Server) start(c Client, dir string, port int) (*started, error) {
+	if s.Dir != "" {
+		dir = s.Dir
+	}
 	if err := s.found(dir); err != nil {
 		return nil, err
 	}
@@ -63,7 +67,8 @@ func (s Server) start(hold []string, dir string, port int) (*started, error) {
 	argv := s.fill(loopback, port)
 	argv[0] = s.program(dir)
 	var err error
-	on.proc, err = leash.Start(leash.Spec{Dir: dir, Argv: slices.Concat(hold, argv), Held: true, Lines: on.hear})
+	argv = slices.Concat(c.Lab, []string{run.HoldCall}, run.OnCPUs(c.Lab, c.ServerCPUs, argv...))
+	on.proc, err = leash.Start(leash.Spec{Dir: dir, Argv: argv, Held: true, Lines: on.hear})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s cannot be started: %w", s.Name, s.Command[0], plain(err))
 	}

@@ -52,7 +52,7 @@ func (l load) called(ctx context.Context, into any, call ...string) error {
 	var out bytes.Buffer
 	argv := slices.Concat(l.lab, call)
 	if l.alone {
-		argv = l.on(l.split.Client, argv...)
+		argv = OnCPUs(l.lab, l.split.Client, argv...)
 	} else if len(l.split.Client) > 0 {
 		argv = append([]string{"taskset", "--cpu-list", cores.Format(l.split.Client)}, argv...)
 	}

@@ -17,7 +17,7 @@ import (
 const (
 	HoldCall = "hold-server" // COMMAND…: see leash.Hold
 	loadCall = "carry-out"   // carries out the plan on its input: see loader.Input
-	PinCall  = "on-cpus"     // LIST COMMAND…: puts the command on some cores
+	pinCall  = "on-cpus"     // LIST COMMAND…: puts the command on some cores
 )
 
 // Called carries out such a call; false for any other. The words behind it may be another
@@ -35,7 +35,7 @@ func Called(args []string) (status int, is bool) {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		return loader.Status(err), true
-	case len(args) > 2 && args[0] == PinCall:
+	case len(args) > 2 && args[0] == pinCall:
 		cpus, err := cores.Parse(args[1])
 		if err == nil {
 			err = leash.Become(cpus, args[2:])
@@ -49,15 +49,16 @@ func Called(args []string) (status int, is bool) {
 // notFound is a shell's exit status for a command that cannot be started.
 const notFound = 127
 
-// on puts a command of the lab's own on some cores, where there is no script to do it.
-func (l load) on(cpus []int, argv ...string) []string {
+// OnCPUs is a command that puts another one on some cores, or wherever it is put if there are
+// none. lab is one that knows Called.
+func OnCPUs(lab []string, cpus []int, argv ...string) []string {
 	if len(cpus) == 0 {
 		return argv
 	}
-	return slices.Concat(l.lab, []string{PinCall, cores.Format(cpus)}, argv)
+	return slices.Concat(lab, []string{pinCall, cores.Format(cpus)}, argv)
 }
 
 // carrier is the call of a program's own load generator, on some cores or wherever it is put.
 func (l load) carrier() []string {
-	return l.on(l.split.Client, slices.Concat(l.lab, []string{loadCall})...)
+	return OnCPUs(l.lab, l.split.Client, slices.Concat(l.lab, []string{loadCall})...)
 }

@@ -53,7 +53,8 @@ type load struct {
 	profile     time.Duration // length of the profiled window; 0: no profiles
 	ready       time.Duration // how long the server may take to listen
 	grace       time.Duration // how long the client may take beyond its load
-	outside     bool          // whether the server runs already, and only its client can be watched
+	outside     *Outside      // the server runs already; nil: it is started
+	pids        []int         // of a server that runs already, in this block
 }
 
 // load gives the condition with these settings and a server that listens on
@@ -67,11 +68,14 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 		addr: link.Host + ":" + strconv.Itoa(port), port: port, serves: server, generator: experiment.Generator(s),
 		connections: s.Whole(setting.Connections, 0), pipelining: s.Whole(setting.Pipelining, 1),
 		rate: float64(s.Whole(setting.Rate, 0)), threads: s.Whole(setting.ClientWorkers, 0),
-		slot: seconds(x.Block.SlotS), rounds: x.Block.Rounds, warmup: seconds(x.Block.WarmupS),
+		slot: seconds(x.Block.SlotS), rounds: x.Block.Rounds, warmup: p.warmup(server.Name),
 		knobs: p.knobs(link.NetDevice, s), profile: p.profileFor(), ready: p.patience(), grace: graceOf(s),
 	}
+	if in := p.Starts[server.Name].Dir; in != "" {
+		l.dir = in
+	}
 	if at, ok := p.Running[server.Name]; ok {
-		l.addr, l.outside = at, true
+		l.addr, l.outside = at.Addr, &at
 	}
 	if list, ok := s[setting.ServerCPUs]; ok {
 		cpus, err := cores.Parse(list.String())
@@ -108,7 +112,7 @@ func (l load) serverLine(s setting.Levels) []string {
 	}
 	words, env := l.serves.Line(l.at, s)
 	if l.alone {
-		return l.on(l.split.Server, words...)
+		return OnCPUs(l.lab, l.split.Server, words...)
 	}
 	argv := []string{scriptPath("server.sh")}
 	for _, one := range env {
@@ -156,10 +160,14 @@ func (l load) onCores(argv []string) []string {
 
 // target describes the condition to the lab's own generator.
 func (l load) target(processes []int) httpload.Target {
-	return httpload.Target{
+	t := httpload.Target{
 		Name: l.addr, URL: address(l.addr, l.route), Connections: l.connections, Pipelining: l.pipelining, Rate: l.rate,
 		Answers: l.serves.Answers, Processes: processes,
 	}
+	if l.outside != nil && l.outside.CPUFile != "" {
+		t.Processes, t.CPUFile = nil, l.outside.CPUFile
+	}
+	return t
 }
 
 // address is the URL that the client requests. The slash between keeps any path on this

@@ -169,7 +169,7 @@ func (e *engine) broken(trials []results.Trial) (string, error) {
 			e.deaths = 0
 			return "", nil
 		}
-		if !mayHavePassed(t) {
+		if !e.plan.mayHavePassed(t) {
 			limit = giveUp
 		}
 	}
@@ -190,7 +190,7 @@ func (e *engine) broken(trials []results.Trial) (string, error) {
 // before.
 func (e *engine) turnOf(ctx context.Context, sequence []int, best *time.Duration) (m measured, err error) {
 	switch {
-	case e.plan.Running != nil: // whose cores are another's
+	case e.plan.unread(): // whose cores are another's
 		return e.turn(ctx, sequence)
 	case e.lost == nil:
 		return e.calibrated(ctx, sequence, best)
@@ -226,7 +226,7 @@ func (e *engine) block(ctx context.Context, block int, w Watcher) ([]results.Tri
 		}
 	}
 	for i := range trials {
-		if e.lost != nil || e.plan.Running != nil {
+		if e.lost != nil || e.plan.unread() {
 			break // parts of the block have no calibration
 		}
 		slow(&trials[i], best) // only now, since a later group may have been faster

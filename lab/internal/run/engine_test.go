@@ -309,6 +309,24 @@ func TestWhatIsBrokenEndsTheRun(t *testing.T) {
 			t.Errorf("%s: ended %q after %d blocks, want %q after %d", c.gate, p.Ended, p.Blocks, c.ended, c.blocks)
 		}
 	}
+	// Of a server elsewhere, the network between may have been down for whole slots; who answers
+	// wrongly is broken there as well.
+	for _, c := range []struct {
+		gates  []string
+		ended  results.Ended
+		blocks int
+	}{
+		{[]string{gate.Timeouts, gate.NoRequests}, results.Blocks, 3 * giveUp},
+		{[]string{gate.NoRequests}, results.Failing, giveUp},
+		{[]string{gate.Timeouts, gate.Non2xx}, results.Failing, giveUp},
+		{[]string{gate.ServerExited}, results.Failing, giveUp},
+	} {
+		p := newMadeUp(t, Plan{Persistent: true, MaxBlocks: 3 * giveUp, Running: map[string]Outside{"a": {Addr: "h:1"}}},
+			always(bad(c.gates...))).all(t).Provenance
+		if p.Ended != c.ended || p.Blocks != c.blocks {
+			t.Errorf("%v at an address: ended %q after %d blocks, want %q after %d", c.gates, p.Ended, p.Blocks, c.ended, c.blocks)
+		}
+	}
 	// One condition that never works does not prevent measuring the others.
 	f := newMadeUp(t, Plan{MaxBlocks: 12}, func(_, cond int) results.Trial {
 		return []results.Trial{bad(gate.ServerExited), good(1), good(1)}[cond]

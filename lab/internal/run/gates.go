@@ -56,7 +56,7 @@ func (l load) shut(m map[string]float64, w telemetry.Window, said map[string]boo
 			fail(f.Gate, "%s", f.Detail)
 		}
 	}
-	if !l.outside {
+	if l.outside == nil {
 		missing(found, fail)
 	}
 }

@@ -45,7 +45,7 @@ func (p Plan) device() string {
 // fleet's own links, on which any design can be measured.
 func (p Plan) topology() results.Topology {
 	switch {
-	case p.Running != nil:
+	case p.unread():
 		return results.Topology{Kind: "fleet"} // server and client are apart, or may be
 	case p.Clients == nil:
 		return results.Topology(p.Experiment.Topology)

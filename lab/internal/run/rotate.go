@@ -62,21 +62,6 @@ func (g *group) rotate(ctx context.Context) error {
 	return g.gauged(ctx)
 }
 
-// fromOutside has one client go round servers that run already.
-func (g *group) fromOutside(ctx context.Context) error {
-	plan := g.plan(g.loads[0].slot)
-	printed, faults, err := g.rotating(plan).drive(ctx, nil)
-	if err != nil {
-		return err
-	}
-	done, ok := g.finished(faults, func() (round, error) { return read(plan, printed) })
-	if !ok {
-		return nil
-	}
-	g.judge(done, nil, telemetry.Window{})
-	return nil
-}
-
 // finished reads a round. It reports false where there were faults or what the client said
 // cannot be read; the trials have the reason then.
 func (g *group) finished(faults []fault, read func() (round, error)) (round, bool) {
@@ -95,14 +80,14 @@ func (g *group) finished(faults []fault, read func() (round, error)) (round, boo
 func (g *group) plan(slot time.Duration) httpload.Plan {
 	p := httpload.Plan{Threads: g.loads[0].threads, TimeoutS: longestFill.Seconds()}
 	for i, l := range g.loads {
-		var processes []int
-		if !l.outside {
+		processes := l.pids
+		if l.outside == nil {
 			processes = g.servers[i].processes()
 		}
 		p.Targets = append(p.Targets, l.target(processes))
 	}
-	if warmup := g.loads[0].warmup; warmup > 0 {
-		for _, i := range experiment.Members(g.sequence) {
+	for _, i := range experiment.Members(g.sequence) {
+		if warmup := g.loads[i].warmup; warmup > 0 {
 			p.Slots = append(p.Slots, httpload.Slot{Target: i, Seconds: warmup.Seconds()})
 		}
 	}
@@ -183,7 +168,7 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 		if i < len(seen) {
 			attended(t, seen[i], came)
 		}
-		if l.outside {
+		if l.unread() {
 			l.clientsOwn(t)
 		}
 		shared(t.Metrics, w.Metrics)
@@ -194,7 +179,7 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 			t.Slots = nil
 		}
 		unwell(w, clock.at(to).Sub(clock.at(from)), fail)
-		varies := l.outside || i < len(g.servers) && g.servers[i].varies()
+		varies := l.outside != nil || i < len(g.servers) && g.servers[i].varies()
 		var said map[string]bool
 		if t.Clients != nil {
 			slots, said = g.together(t, slots, fail)

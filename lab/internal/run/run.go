@@ -87,10 +87,15 @@ type Plan struct {
 	// so only a caller may set it whose runs are in no journal.
 	Path string
 
-	// Running has the addresses of servers that run already, HOST:PORT by their names in
-	// the design. They are loaded from outside: none is started, watched or ended, and a
-	// trial has the figures of its client alone. nil: the run starts its servers.
-	Running map[string]string
+	// Running has servers that run already, by their names in the design. They are loaded
+	// from outside: none is started or ended. Of those that are known by their addresses
+	// alone none is watched, and a trial has the figures of its client alone. All are known
+	// so, or none. nil: the run starts its servers.
+	Running map[string]Outside
+
+	// Starts has how servers start beyond their commands, by their names in the design; those
+	// that it lacks start as the design and Dir say.
+	Starts map[string]Start
 
 	// Persistent goes on through any number of blocks in a row without a valid trial,
 	// as long as disturbances of the machine alone are to blame.
@@ -116,6 +121,12 @@ type Plan struct {
 	clock       clock
 	readyWithin time.Duration // how long a server may take to listen; 0: readyWithin
 	lead        time.Duration // before a fleet's first slot; 0: leadFirst
+}
+
+// A Start is where a server starts, and for how long it is then loaded before its first slot.
+type Start struct {
+	Dir    string // empty: the run's
+	Warmup time.Duration
 }
 
 // A Made is a finished run: its file, and the raw profiles that it names, by
@@ -304,7 +315,7 @@ func (p Plan) BlockTime() time.Duration {
 	}
 	slots := time.Duration(x.Block.Rounds) * (seconds(x.Block.SlotS) + fill)
 	each := func(levels setting.Levels) time.Duration {
-		took := begun + seconds(x.Block.WarmupS) + slots
+		took := begun + p.warmup(x.Server(x.Fixed().With(levels)).Name) + slots
 		if searches(x.Fixed().With(levels)) {
 			took += searching
 		}
@@ -330,6 +341,14 @@ func (p Plan) BlockTime() time.Duration {
 		control += overhead
 	}
 	return total + control
+}
+
+// warmup is how long a server is loaded after its start.
+func (p Plan) warmup(server string) time.Duration {
+	if s, ok := p.Starts[server]; ok {
+		return s.Warmup
+	}
+	return seconds(p.Experiment.Block.WarmupS)
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,4 +132,18 @@ func Sockets(pid int) []string {
 		}
 	}
 	return out
+}
+
+// Listeners lists the processes that listen on a TCP port in this network namespace, as far
+// as this user may look into them.
+func Listeners(port int) (pids []int) {
+	inodes := ports(os.Getpid(), isListening)[port]
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	for _, path := range all {
+		pid, _ := strconv.Atoi(filepath.Base(path))
+		if slices.ContainsFunc(Sockets(pid), func(s string) bool { return inodes[s] }) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }

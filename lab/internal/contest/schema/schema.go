@@ -34,7 +34,7 @@ func JSON() []byte {
 			"were measured.",
 		"trials": "One a block for each server and for the control.", "invalid_trials": "Those that a gate refused.",
 		"slot_s": "Seconds of one turn.", "rounds": "Turns of each server in a block.",
-		"warmup_s": "Seconds of load before the first turn.",
+		"warmup_s": "Seconds of load before the first turn, of the server with most.",
 		"machine":  "Its name.", "kernel": "Its release.", "server_cpus": "Cores of the servers.",
 		"client_cpus": "Cores of the client.", "lab": "Commit of the lab.",
 		"servers": "In the order given.", "comparisons": "Each other server with the first.",
@@ -48,6 +48,9 @@ func JSON() []byte {
 	strict.Describe(m, map[string]string{
 		"name": "As given.", "command": "Its words; absent for a server that ran already.",
 		"url":                      "Of a server that ran already.",
+		"subject":                  "Of a server that ran already: whose CPU time was read, as pid:1234, cgroup:/PATH or container:NAME.",
+		"warmup_s":                 "Seconds of load after each of its starts that do not count.",
+		"never_steady":             "Present where its CPU a request went on changing, and how; nothing is decided of such a server.",
 		"sha256":                   "Digest of the files that the command names: of one its own, of several that of their list.",
 		"revision":                 "The commit that it was built from, where --base and --head name it.",
 		"server_cpu_per_request_s": "Median over valid trials.", "throughput_rps": "Median over valid trials.",
@@ -61,8 +64,9 @@ func JSON() []byte {
 	compared := c.Required
 	strict.Describe(c, map[string]string{
 		"name": "The server.", "base": "The first server.", "verdict": "Of CPU time a request alone.",
-		"says":  "The verdict in words.",
-		"above": "Whether CPU a request is above --fail-above.",
+		"says":         "The verdict in words.",
+		"never_steady": "Present and true where one of both was never steady: the verdict is undecided for it.",
+		"above":        "Whether CPU a request is above --fail-above.",
 		"own_work": "CPU time a request over that of the first, without the client's part in either; absent where it was " +
 			"not gauged.",
 		"evidence":                 "For each answer about CPU time a request; absent where no block tells of it.",

@@ -1,0 +1,128 @@
+package contest
+
+import (
+	"math"
+	"time"
+)
+
+// The rule for when a server is warm. It was chosen before any server was measured by it.
+//
+// A server that compiles while it runs, fills caches or starts workers costs more at first,
+// and for how long, nobody knows beforehand. So before the first block each server is loaded
+// alone until it is steady, or a limit has come; and in each block it is warmed up, after its
+// fresh start, for as long as that took. So that is settled by the time the first block
+// begins, as the order of slots is: no block's own result has a part in it.
+//
+// Steady is a server whose latest stretch, the second half of all its load so far, has two
+// halves that cost the same CPU a request. The stretch grows with the time, because a cost
+// that falls slowly changes little within any fixed time: if quarters of the time so far
+// agree, what is still to come is of the size of what they may differ by. They agree within
+// drift, which is the margin below which nothing is called a difference unless that is asked
+// for; or where the scatter of single turns explains more than that. But they have to be known
+// well enough, or the load goes on. And they agree twice in a row, the second time after
+// half as much load again, since a cost that falls may by chance seem not to once. What falls
+// slowly from the first moment on, by a tenth a second, is still taken for warm in one look of
+// ten; its comparison is then of servers of that age, as each block's are.
+//
+// How long it took is then known from all that came later: the server was warm from the first
+// moment on, of those that double, from which as much load as a block has cost the same as the
+// latest stretch.
+//
+// What is not steady at the limit is never steady, and so is a server whose CPU a request went
+// the same way in block after block, by more than drift, from one half of each to the other.
+// Of such a server nothing is decided. A warm-up that is given is taken as it is.
+const (
+	drift       = 0.03
+	chance      = 2                      // standard errors that are no difference
+	surely      = 3                      // standard errors beyond which it is one, at the limit
+	known       = 0.05                   // the standard error above which more load is needed
+	lookSlot    = 100 * time.Millisecond // of the look: its grain, and the shortest warm-up
+	firstTurns  = 12                     // after which a server is judged first
+	growth      = 1.5                    // of the time from one judgement to the next
+	blockTurns  = 4                      // as much load as a block has
+	mostLooking = 20 * time.Second       // of load on each server
+	ofBudget    = 6                      // and of the budget no more than one part in so many
+)
+
+// A turn is what a slot of load cost a server.
+type turn struct {
+	requests int64
+	cpu      float64 // seconds
+}
+
+// costOf is the mean CPU time of a request in some turns, and its variance.
+func costOf(turns []turn) (mean, variance float64) {
+	requests, cpu, n := 0.0, 0.0, 0.0
+	for _, t := range turns {
+		if t.requests > 0 {
+			requests, cpu, n = requests+float64(t.requests), cpu+t.cpu, n+1
+		}
+	}
+	if requests == 0 || n < 2 {
+		return 0, 0
+	}
+	mean = cpu / requests
+	for _, t := range turns {
+		if t.requests > 0 {
+			off := t.cpu/float64(t.requests) - mean
+			variance += off * off / (n - 1) / n
+		}
+	}
+	return mean, variance
+}
+
+// apart is by how much the cost of a request differs between some turns and others, as a
+// share, and the standard error of that; infinite if one of them has none.
+func apart(a, b []turn) (by, wrong float64) {
+	x, of := costOf(a)
+	y, other := costOf(b)
+	if x == 0 || y == 0 {
+		return math.Inf(1), 0
+	}
+	return math.Abs(x-y) / min(x, y), math.Sqrt(of+other) / min(x, y)
+}
+
+// steady tells whether the latest stretch of some turns is steady. At the limit only what surely
+// is not is not.
+func steady(turns []turn, limit bool) bool {
+	n := len(turns)
+	by, wrong := apart(turns[n/2:3*n/4], turns[3*n/4:])
+	if limit {
+		return by <= max(drift, surely*wrong)
+	}
+	return by <= max(drift, chance*wrong) && wrong <= known
+}
+
+// warmAfter is after how many turns a server was warm that is steady now.
+func warmAfter(turns []turn) int {
+	n := len(turns)
+	for after := 1; after < n/2; after *= 2 {
+		if by, wrong := apart(turns[after:after+blockTurns], turns[n/2:]); by <= max(drift, chance*wrong) {
+			return after
+		}
+	}
+	return n / 2
+}
+
+// until has a server loaded until it is steady, or for so many turns, and gives after how many
+// it was warm; false if it never was.
+func until(most int, load func(turns int) ([]turn, error)) (turns []turn, after int, is bool, err error) {
+	for n, agreed := firstTurns, 0; ; n = int(growth * float64(n)) {
+		n = min(n, most)
+		more, err := load(n - len(turns))
+		if turns = append(turns, more...); err != nil {
+			return nil, 0, false, err
+		}
+		if steady(turns, false) {
+			agreed++
+		} else {
+			agreed = 0
+		}
+		if agreed == 2 || n == most && steady(turns, true) {
+			return turns, warmAfter(turns), true, nil
+		}
+		if n == most {
+			return turns, 0, false, nil
+		}
+	}
+}
