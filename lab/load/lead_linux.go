@@ -178,7 +178,7 @@ func (b *leader) fail(now int64, why string) {
 // miss ends a slot that did not get as far as counting.
 func (b *leader) miss(now int64, why string) {
 	b.failure = why
-	b.fillS = seconds(now - b.load.fillBegan)
+	b.fillS = seconds(max(now-b.load.fillBegan, 0)) // now was read before this step
 	// No schedule then has a request that counts in this slot.
 	b.load.begin.Store(now)
 	b.load.finish.Store(now)
