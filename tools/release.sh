@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes what a release consists of: the lab and its programs for each platform, their
-# checksums, and the notes. The same commit gives the same archives.
+# Makes what a release consists of: linerate, the lab and its programs for each platform,
+# their checksums, and the notes. The same commit gives the same archives.
 #
 #   tools/release.sh TAG DIRECTORY
 set -euo pipefail
@@ -16,14 +16,29 @@ version=$(sed -n 's/^version: *//p' CITATION.cff)
 [ "v$version" = "$tag" ] || { echo "CITATION.cff has the version ${version:-of nothing}, and the tag is $tag: set its version and date-released in a commit, and tag that one" >&2; exit 2; }
 date=$(git log -1 --format=%cI)
 make --no-print-directory .tools/bin/lab
+# build ARCHITECTURE DIRECTORY FILE: without cgo a program runs with any C library.
+build() {
+  (cd "$2" && CGO_ENABLED=0 GOOS=linux GOARCH=$1 GOWORK=off go build -trimpath -buildvcs=false \
+    -tags "$(cat "$top/.tools/stamp/sources"),release.$tag" -o "$top/$3" .)
+}
+# pack NAME DIRECTORY FILE…: the same files give the same archive.
+pack() { tar --sort=name --mtime="$date" --owner=0 --group=0 --numeric-owner -C "$2" -cf - "${@:3}" | gzip -n -9 >"$out/$1.tar.gz"; }
 for arch in amd64 arm64; do
+  # For whoever compares servers of their own. Its name has no version, so that its address stays.
+  alone=.tools/release/linerate-$arch
+  mkdir -p "$alone"
+  build "$arch" lab/cmd/linerate "$alone/linerate"
+  cp LICENSE "$alone/"
+  tools/notices.sh "$arch" lab/cmd/linerate >"$alone/NOTICES"
+  pack "linerate-linux-$arch" "$alone" LICENSE NOTICES linerate
+  rm -rf "$alone"
+
+  # For a clone of the journal.
   name=line-rate-$tag-linux-$arch
   mkdir -p ".tools/release/$name"
   packages=()
-  # Without cgo a program runs with any C library.
   while read -r directory program; do
-    (cd "$directory" && CGO_ENABLED=0 GOOS=linux GOARCH=$arch GOWORK=off go build -trimpath -buildvcs=false \
-      -tags "$(cat "$top/.tools/stamp/sources")" -o "$top/.tools/release/$name/$program" .)
+    build "$arch" "$directory" ".tools/release/$name/$program"
     packages+=("$directory")
   done <<'END'
 lab/cmd/lab lab
@@ -36,7 +51,7 @@ lab/study/sink event_sink
 END
   cp LICENSE ".tools/release/$name/"
   tools/notices.sh "$arch" "${packages[@]}" >".tools/release/$name/NOTICES"
-  tar --sort=name --mtime="$date" --owner=0 --group=0 --numeric-owner -C .tools/release -cf - "$name" | gzip -n -9 >"$out/$name.tar.gz"
+  pack "$name" .tools/release "$name"
   rm -rf ".tools/release/$name"
 done
 (cd "$out" && sha256sum -- *.tar.gz >SHA256SUMS)
@@ -49,5 +64,5 @@ done
     .tools/bin/lab report --against "$before" --markdown
   fi
   # shellcheck disable=SC2016 # the backquotes are Markdown
-  printf '\n## Programs\n\nThey measure only in a clone of this tag: unpack them into its `.tools/bin`. `sha256sum --check SHA256SUMS` checks an archive, and `gh attestation verify FILE --repo %s` says where it was built.\n' "${GITHUB_REPOSITORY:-line-rate/line-rate}"
+  printf '\n## Programs\n\n`linerate-linux-*.tar.gz` has linerate, which compares servers anywhere. The programs of `line-rate-*` measure only in a clone of this tag: unpack them into its `.tools/bin`. `sha256sum --check SHA256SUMS` checks an archive, and `gh attestation verify FILE --repo %s` says where it was built.\n' "${GITHUB_REPOSITORY:-line-rate/line-rate}"
 } >"$out/NOTES.md"

@@ -81,7 +81,7 @@ measures() {
 $1" >"$work/log" 2>&1 3>&- &
   local made=$! _
   for _ in $(seq 1200); do
-    ! grep -q 'block 1' "$work/log" && kill -0 "$made" 2>/dev/null || break
+    if grep -q 'block 1' "$work/log" || ! kill -0 "$made" 2>/dev/null; then break; fi
     sleep 0.25
   done
   kill -INT -- "-$made" 2>/dev/null || true

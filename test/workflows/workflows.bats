@@ -56,7 +56,7 @@ push ci 5
 pull_request ci 5
 push pages 2
 workflow_run comment 1
-tag release 2
+tag release 3
 schedule calibrate 1
 END
 }
@@ -145,14 +145,17 @@ report() { posted report "$@"; }
   git -C "$BATS_TEST_TMPDIR/tagged" -c user.name=x -c user.email=x@example.org tag -a v9.9.9 -m 'Nine' -m 'What is new.'
   SOURCE=$BATS_TEST_TMPDIR/tagged workflow tag release
   (cd "$ARTIFACTS/dist" && sha256sum --check --quiet SHA256SUMS)
-  [ "$(wc -l <"$ARTIFACTS/dist/SHA256SUMS")" -eq 2 ]
+  [ "$(wc -l <"$ARTIFACTS/dist/SHA256SUMS")" -eq 4 ]
   grep -q 'What is new.' "$ARTIFACTS/dist/NOTES.md"
   tar -tzf "$ARTIFACTS/dist/line-rate-v9.9.9-linux-amd64.tar.gz" | grep -qx 'line-rate-v9.9.9-linux-amd64/lab'
   tar -xzf "$ARTIFACTS/dist/line-rate-v9.9.9-linux-amd64.tar.gz" -C "$BATS_TEST_TMPDIR"
   grep -q 'github.com/valyala/fasthttp v' "$BATS_TEST_TMPDIR/line-rate-v9.9.9-linux-amd64/NOTICES"
   "$BATS_TEST_TMPDIR/line-rate-v9.9.9-linux-amd64/lab" help | grep -q reproduce
-  grep -qx 'attested 2 archives' "$CALLS"
+  grep -qx 'attested 4 archives' "$CALLS"
+  tar -xzf "$ARTIFACTS/dist/linerate-linux-amd64.tar.gz" -C "$BATS_TEST_TMPDIR" linerate
+  "$BATS_TEST_TMPDIR/linerate" version | grep -q '^linerate v9.9.9, built from commit '
   grep -q '^gh release create v9.9.9 ' "$CALLS"
+  grep -q '^docker manifest push ghcr.io/[^ ]*/linerate:latest' "$CALLS"
 }
 
 @test "the smoke benchmark runs as on a runner" {

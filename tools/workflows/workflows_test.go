@@ -80,6 +80,7 @@ var rights = map[string]string{
 	"comment/comment":   "actions: read, contents: read, pull-requests: write",
 	"release/build":     "contents: read",
 	"calibrate/measure": "contents: read",
+	"release/image":     "contents: read, packages: write",
 	"release/publish":   "attestations: write, contents: write, id-token: write",
 }
 
