@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -15,6 +16,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // Exit statuses, from good to bad. A run that had several outcomes exits with
@@ -37,10 +39,9 @@ func main() {
 }
 
 func command(ctx context.Context, args []string, out, errs io.Writer) int {
-	return program().Run(args, out, errs, func(command any) (int, error) {
-		if err := experiment.Faulty(); err != nil {
-			return exitFailed, err
-		}
-		return command.(subcommand).do(ctx, out)
-	})
+	if err := experiment.Faulty(); err != nil {
+		fmt.Fprintf(errs, "lab: %s\n", strict.Lines(err.Error()))
+		return exitFailed
+	}
+	return program().Run(args, out, errs, func(command any) (int, error) { return command.(subcommand).do(ctx, out) })
 }
