@@ -47,6 +47,8 @@ type Outcome struct {
 	Exit          int      `json:"exit"`  // the exit status
 
 	Path        string  `json:"path"`
+	Asked       []Asked `json:"requests,omitempty"`
+	NewEach     bool    `json:"new_connections,omitempty"`
 	Connections int     `json:"connections"`
 	Pipelining  int     `json:"pipelining"`
 	RateRPS     int     `json:"rate_rps,omitempty"`
@@ -80,6 +82,27 @@ type Outcome struct {
 	Parts []Part `json:"parts,omitempty"`
 }
 
+// Asked is one of the requests that each server had, if they were more than a lone GET.
+type Asked struct {
+	Name      string   `json:"name"` // or method and path
+	Method    string   `json:"method"`
+	Path      string   `json:"path"`
+	Headers   []string `json:"headers,omitempty"` // their names: a value may be a secret
+	BodyBytes int      `json:"body_bytes,omitempty"`
+	Weight    float64  `json:"weight"`           // over the sum of all weights its share
+	Status    []int    `json:"status,omitempty"` // expected; none: any 2xx
+	Checked   bool     `json:"checked"`          // whether a check says what its answers must have
+}
+
+// Came is what came of one of the requests.
+type Came struct {
+	Name     string  `json:"name"`
+	Requests int64   `json:"requests"` // in all counted slots, of trials that count or not
+	P50      float64 `json:"latency_p50_s,omitempty"`
+	P99      float64 `json:"latency_p99_s,omitempty"`
+	Faults   int64   `json:"faults"` // another status, no valid answer, or an answer that is not right
+}
+
 // Measured is one server with the medians over its valid trials. What was not
 // measured is absent.
 type Measured struct {
@@ -97,6 +120,7 @@ type Measured struct {
 	P50           float64 `json:"latency_p50_s,omitempty"`
 	P99           float64 `json:"latency_p99_s,omitempty"`
 	ResponseBytes float64 `json:"response_bytes,omitempty"`
+	ByRequest     []Came  `json:"by_request,omitempty"`
 	Bound         string  `json:"bound"` // of most valid trials: walls joined by +, or unknown
 	Bounded       int     `json:"bounded"`
 	Valid         int     `json:"valid_trials"`

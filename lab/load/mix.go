@@ -30,7 +30,7 @@ func newMix(requests []Request, host string, closes bool, seed uint64, depth int
 	var texts [][]byte
 	mean, sum := 0.0, 0.0
 	for _, r := range requests {
-		text := r.bytes(host, closes)
+		text := r.Text(host, closes)
 		texts = append(texts, text)
 		mean, sum = mean+r.weight()*float64(len(text)), sum+r.weight()
 	}
@@ -108,8 +108,8 @@ func (r *Request) Label() string {
 	return r.Method + " " + r.Path
 }
 
-// bytes is the request as it is written.
-func (r *Request) bytes(host string, closes bool) []byte {
+// Text is the request as it is written in HTTP/1.1.
+func (r *Request) Text(host string, closes bool) []byte {
 	var b bytes.Buffer
 	named := slices.IndexFunc(r.Headers, func(h [2]string) bool { return strings.EqualFold(h[0], "host") })
 	if named >= 0 {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"os"
 
 	"github.com/line-rate/line-rate/lab/internal/probe"
 )
@@ -27,7 +28,7 @@ type askCall struct {
 }
 
 func (c *askCall) do(ctx context.Context, out io.Writer) (int, error) {
-	if err := c.Run(ctx, out); err != nil {
+	if err := c.Run(ctx, os.Stdin, out); err != nil {
 		return exitFailed, err
 	}
 	return exitHeld, nil

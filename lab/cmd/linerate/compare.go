@@ -20,14 +20,17 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/revision"
 	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 type compareCall struct {
-	Servers     []string       `arg:"" name:"server" help:"NAME=COMMAND, with {port} or {addr} where it has to listen, or NAME=http://HOST:PORT of one that runs. The first is what the others are compared with."`
-	URL         string         `name:"url" required:"" placeholder:"PATH" help:"Path that is asked of each server, as /read or '/find?q=a%20b'."`
+	Servers []string `arg:"" name:"server" help:"NAME=COMMAND, with {port} or {addr} where it has to listen, or NAME=http://HOST:PORT or NAME=unix:/PATH of one that runs. The first is what the others are compared with."`
+	URL     string   `name:"url" placeholder:"PATH" help:"Path that is asked of each server, as /read or '/find?q=a%20b'."`
+	Data    *string  `name:"data" short:"d" placeholder:"TEXT|@FILE" help:"Body of the request, or @ and the file that holds it, byte by byte. As with curl its type is application/x-www-form-urlencoded, unless -H says otherwise."`
+	scenario.Asking
 	Connections int            `default:"32" placeholder:"N" help:"Open connections to each server (default 32)."`
 	Pipelining  int            `default:"1" placeholder:"N" help:"Requests in flight on each connection (default 1)."`
 	Rate        int            `placeholder:"N" help:"Ask for N requests a second, however long the answers take (default: a closed loop, as fast as it goes)."`
@@ -53,6 +56,13 @@ func (compareCall) Help() string {
 any two programs that answer the same request.
 
   linerate compare --url /path 'old=./server-old --port {port}' 'new=./server-new --port {port}'
+
+What is asked may have a method, headers and a body, as with curl; a scenario has several
+requests by weight, and one table and one budget of faults for all:
+
+  linerate compare --url /orders -H 'Content-Type: application/json' -d @order.json \
+    --status 201 --expect json:/state=open 'old=…' 'new=…'
+  linerate compare --scenario shop.toml 'old=…' 'new=…'
 
 A command starts here, in this directory, without a shell. {port}, {host} and {addr}, which
 is both, are filled in. Your environment is not inherited: a server gets little but PATH.
@@ -81,10 +91,17 @@ Exit status
 
 // options checks the flags.
 func (c *compareCall) options() (o contest.Options, err error) {
-	o = contest.Options{Path: c.URL, Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate, Budget: c.Budget,
-		Steady: c.Warmup == nil, Different: c.Different, Ready: c.Ready, P99: c.P99}
+	asked, err := c.Asked(c.URL, c.Data)
+	if err != nil {
+		return o, err
+	}
+	o = contest.Options{Path: asked.Requests[0].Path, Close: asked.Close, Connections: c.Connections, Pipelining: c.Pipelining,
+		Rate: c.Rate, Budget: c.Budget, Steady: c.Warmup == nil, Different: c.Different, Ready: c.Ready, P99: c.P99}
 	if c.Warmup != nil {
 		o.Warmup = *c.Warmup
+	}
+	if !asked.IsPlain() {
+		o.Requests = asked.Requests
 	}
 	if err := c.check(); err != nil {
 		return o, err
@@ -273,7 +290,8 @@ func (s *comparison) measure(ctx context.Context, c *compareCall) (*compare.Outc
 	watch.assess = assess
 	p := run.Plan{Dir: s.dir, Scratch: s.scratch, Experiment: x, Seed: s.seed, Port: s.port, Split: s.split,
 		Host: &s.machine.Profile,
-		Lab:  []string{s.self}, Path: s.Path, Running: s.Addresses(), Starts: starts, Persistent: true, Budget: left,
+		Lab:  []string{s.self}, Path: s.Path, Requests: s.Requests, Close: s.Close, Running: s.Addresses(), Starts: starts,
+		Persistent: true, Budget: left,
 		AnswersMayDiffer: s.Different,
 		Decided:          func(f *results.File) bool { return assess(f).Settled() }}
 	if err := p.Ready(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,12 +18,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/loader"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/words"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
 type loadCall struct {
-	URL         string        `arg:"" name:"url" help:"What is asked, as http://127.0.0.1:8080/path."`
+	URL        string  `arg:"" name:"url" help:"What is asked, as http://127.0.0.1:8080/path."`
+	Data       *string `name:"data" placeholder:"TEXT|@FILE" help:"Body of the request, or @ and the file that holds it, byte by byte. As with curl its type is application/x-www-form-urlencoded, unless -H says otherwise."`
+	UnixSocket string  `name:"unix-socket" placeholder:"PATH" help:"Connect to this socket; host and port of the URL are then only the Host header."`
+	scenario.Asking
 	Connections int           `short:"c" default:"10" placeholder:"N" help:"Open connections (default 10)."`
 	Pipelining  int           `short:"p" default:"1" placeholder:"N" help:"Requests in flight on each connection (default 1)."`
 	Duration    time.Duration `short:"d" default:"10s" placeholder:"DURATION" help:"How long it counts (default 10s)."`
@@ -39,17 +44,22 @@ func (loadCall) Help() string {
 
   linerate load -c 50 -d 10s http://127.0.0.1:8080/path
 
-Bodies are compared with the first one. Load only what is yours.
+  linerate load --scenario shop.toml http://127.0.0.1:8080
+
+Bodies are compared with the first one to the same request, or with what --expect says. Load only what is yours.
 
 Exit status
-  0  all requests were answered, with 2xx and alike
+  0  all requests were answered as expected: with 2xx and alike, if nothing else was said
   1  some were not, and the line "failed" says how many and what came first
   3  the call was wrong, or nothing listens there`
 }
 
 func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
-	p := &load.Plan{Threads: c.Threads, TimeoutS: c.Timeout.Seconds(), Raw: c.HDR != "",
-		Targets: []load.Target{{Name: c.URL, URL: c.URL, Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate}}}
+	target := load.Target{Name: c.URL, URL: c.URL, Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate}
+	if err := c.ask(&target); err != nil {
+		return cli.Failed, err
+	}
+	p := &load.Plan{Threads: c.Threads, TimeoutS: c.Timeout.Seconds(), Raw: c.HDR != "", Targets: []load.Target{target}}
 	if c.Warmup > 0 {
 		p.Slots = append(p.Slots, load.Slot{Seconds: c.Warmup.Seconds()})
 	}
@@ -93,6 +103,29 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 	return status, err
 }
 
+// ask adds to a target what is asked of it, where that is more than its URL.
+func (c *loadCall) ask(t *load.Target) error {
+	if c.UnixSocket != "" {
+		path, err := filepath.Abs(c.UnixSocket)
+		if err != nil {
+			return err
+		}
+		t.Unix = path
+	}
+	path := ""
+	if u, err := url.Parse(c.URL); err == nil && (c.Scenario == "" || strings.Trim(u.RequestURI(), "/") != "") {
+		path = u.RequestURI()
+	}
+	asked, err := c.Asked(path, c.Data)
+	if err != nil {
+		return err
+	}
+	if t.Close = asked.Close; !asked.IsPlain() {
+		t.Requests = asked.Requests
+	}
+	return nil
+}
+
 // busy is the share of its cores from which on a client is what was measured.
 const busy = 0.9
 
@@ -125,6 +158,12 @@ func (c *loadCall) table(s *load.Summary, slot load.SlotReport) string {
 			row("note", "the client had no more to give, so this is what it can ask and not what the server can answer")
 		}
 	}
+	for _, r := range t.ByRequest {
+		if l := r.Latency; l != nil && len(t.ByRequest) > 1 {
+			row("request", "%s: %s, p50 %s, p99 %s, %s", r.Name, words.Thousands(int(l.N)), words.Time(l.P50), words.Time(l.P99),
+				words.Count(int(r.Unexpected+r.Lost+r.Mismatches), "fault"))
+		}
+	}
 	if t.SendLag != nil {
 		row("sent late", "p50 %s, p99 %s", words.Time(t.SendLag.P50), words.Time(t.SendLag.P99))
 	}
@@ -132,8 +171,8 @@ func (c *loadCall) table(s *load.Summary, slot load.SlotReport) string {
 	for _, f := range []struct {
 		n    int64
 		what string
-	}{{t.Non2xx, "not 2xx"}, {t.Errors, "errors"}, {t.Timeouts, "timed out"}, {t.Resets, "connections reset"},
-		{t.Mismatches, "unlike the first"}, {t.Unanswered, "without an answer"}} {
+	}{{t.Non2xx, c.unexpected()}, {t.Errors, "errors"}, {t.Timeouts, "timed out"}, {t.Resets, "connections reset"},
+		{t.Mismatches, c.wrong()}, {t.Unanswered, "without an answer"}} {
 		if f.n > 0 {
 			failed = append(failed, words.Thousands(int(f.n))+" "+f.what)
 		}
@@ -151,6 +190,20 @@ func (c *loadCall) table(s *load.Summary, slot load.SlotReport) string {
 	}
 	row("failed", "%s", strings.Join(failed, "; "))
 	return b.String()
+}
+
+func (c *loadCall) unexpected() string {
+	if c.Scenario == "" && len(c.Status) == 0 {
+		return "not 2xx"
+	}
+	return "with an unexpected status"
+}
+
+func (c *loadCall) wrong() string {
+	if c.Scenario == "" && len(c.Expect) == 0 {
+		return "unlike the first"
+	}
+	return "not as expected"
 }
 
 // writeHDR writes a load's latencies as a log with one interval. HdrHistogram's own steps, of three

@@ -111,7 +111,7 @@ func TestALoadThatCannotBeMadeIsRefusedInOneLine(t *testing.T) {
 
 func TestWordsAreCompleted(t *testing.T) {
 	for line, want := range map[string]string{"comp": "compare completion", "lo": "load",
-		"compare --line": "--line-rate", "load --h": "--hdr --help", "compare ./serv": "", "nothing --h": "--help"} {
+		"compare --line": "--line-rate", "load --h": "--header --hdr --help", "compare ./serv": "", "nothing --h": "--help"} {
 		words := strings.Split(line, " ")
 		_, out, errs := called(append([]string{"complete-words"}, words...)...)
 		if got := strings.Join(strings.Fields(out), " "); got != want || errs != "" {

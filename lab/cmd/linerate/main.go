@@ -92,7 +92,7 @@ type askCall struct {
 }
 
 func (c *askCall) do(ctx context.Context, out io.Writer) (int, error) {
-	if err := c.Run(ctx, out); err != nil {
+	if err := c.Run(ctx, os.Stdin, out); err != nil {
 		return cli.Failed, err
 	}
 	return 0, nil

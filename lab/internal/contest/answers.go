@@ -10,11 +10,14 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/load"
 )
 
 // answersEach is how many answers of each server are compared before the first block.
@@ -29,54 +32,79 @@ const answerWithin = 10 * time.Second
 // An Answer is what is compared of one answer. The rest of its head (date, name of
 // the server) may differ.
 type Answer struct {
+	Of       int // which of the requests
 	Status   int
 	Type     string // Content-Type
 	Encoding string // Content-Encoding
-	Body     []byte
+	Body     []byte // nil: the request's check says that it is right
 }
 
-// fetch asks for a path a few times on one connection, as the load does.
-func fetch(ctx context.Context, name, addr, path string) ([]Answer, error) {
-	conn, err := (&net.Dialer{Timeout: answerWithin}).DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return nil, fmt.Errorf("%s: no connection to %s (%w); is it running there?", name, addr, plain(err))
+// asked are the requests, if only one it is that of the path.
+func (o Options) asked() []load.Request {
+	if len(o.Requests) > 0 {
+		return o.Requests
 	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	r := bufio.NewReader(conn)
-	var out []Answer
-	for range answersEach {
-		a, err := one(conn, r, addr, path, len(out) > 0)
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+	return []load.Request{{Method: http.MethodGet, Path: o.Path}}
+}
+
+// fetch asks for each request a few times on one connection, as the load does.
+func (o Options) fetch(ctx context.Context, name, addr string) (out []Answer, err error) {
+	var conn net.Conn
+	var r *bufio.Reader
+	for i, request := range o.asked() {
+		for n := range answersEach {
+			if conn == nil || o.Close {
+				if conn, err = dial(ctx, addr); err != nil {
+					return nil, fmt.Errorf("%s: no connection to %s (%w); is it running there?", name, addr, plain(err))
+				}
+				defer conn.Close()
+				defer context.AfterFunc(ctx, func() { conn.Close() })()
+				r = bufio.NewReader(conn)
+			}
+			a, err := o.one(conn, r, addr, request, i+n > 0)
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			a.Of = i
+			out = append(out, a)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		out = append(out, a)
 	}
 	return out, nil
 }
 
+func dial(ctx context.Context, addr string) (net.Conn, error) {
+	network := "tcp"
+	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
+		network, addr = "unix", path
+	}
+	return (&net.Dialer{Timeout: answerWithin}).DialContext(ctx, network, addr)
+}
+
 // one makes one request.
-func one(conn net.Conn, r *bufio.Reader, addr, path string, again bool) (Answer, error) {
+func (o Options) one(conn net.Conn, r *bufio.Reader, addr string, asked load.Request, again bool) (Answer, error) {
+	what := asked.Method + " " + asked.Path
 	_ = conn.SetDeadline(time.Now().Add(answerWithin))
-	_, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: "+addr+"\r\n\r\n")
+	_, err := conn.Write(asked.Text(run.Host(addr), o.Close))
 	var a *http.Response
 	if err == nil {
-		a, err = http.ReadResponse(r, nil)
+		for a, err = http.ReadResponse(r, &http.Request{Method: asked.Method}); err == nil && a.StatusCode < 200; {
+			a, err = http.ReadResponse(r, &http.Request{Method: asked.Method})
+		}
 	}
 	switch {
 	case err == nil:
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return Answer{}, fmt.Errorf("no answer to GET %s within %v", path, answerWithin)
-	case again:
+		return Answer{}, fmt.Errorf("no answer to %s within %v", what, answerWithin)
+	case again && !o.Close:
 		return Answer{}, fmt.Errorf("it closed the connection after its first answer; %s", kept)
 	default:
 		if other := speaks(addr); other != "" {
 			return Answer{}, errors.New(other)
 		}
-		return Answer{}, fmt.Errorf("no HTTP answer to GET %s: %v", path, err)
+		return Answer{}, fmt.Errorf("no HTTP answer to %s: %v", what, err)
 	}
 	defer a.Body.Close()
 	if a.StatusCode == http.StatusBadRequest && !again { // as of a server that expected TLS
@@ -85,38 +113,73 @@ func one(conn net.Conn, r *bufio.Reader, addr, path string, again bool) (Answer,
 		}
 	}
 	switch {
-	case a.StatusCode < 200 || a.StatusCode > 299:
-		return Answer{}, fmt.Errorf("it answers GET %s with status %d, and only 2xx can be measured; give another path "+
-			"with --url", path, a.StatusCode)
-	case a.Close:
+	case !asked.Expects(a.StatusCode) && len(asked.Status) == 0:
+		return Answer{}, fmt.Errorf("it answers %s with status %d, and only 2xx can be measured; give another path "+
+			"with --url, or what is right with --status", what, a.StatusCode)
+	case !asked.Expects(a.StatusCode):
+		return Answer{}, fmt.Errorf("it answers %s with status %d, and expected was %s", what, a.StatusCode,
+			strings.Trim(strings.ReplaceAll(fmt.Sprint(asked.Status), " ", " or "), "[]"))
+	case a.Close && !o.Close:
 		return Answer{}, fmt.Errorf("it closes the connection with each answer (%s); %s", a.Proto, kept)
 	}
 	body, err := io.ReadAll(io.LimitReader(a.Body, mostBody+1))
+	if err == nil {
+		if err = asked.Check.HeadFault(a.Header.Values); err == nil && asked.Check.OfBody() {
+			err = asked.Check.BodyFault(body)
+		}
+		if err != nil {
+			return Answer{}, fmt.Errorf("its answer to %s is not as expected: %w", what, err)
+		}
+	}
 	switch {
 	case err != nil:
-		return Answer{}, fmt.Errorf("its answer to GET %s breaks off after %d bytes of body: %v", path, len(body), err)
+		return Answer{}, fmt.Errorf("its answer to %s breaks off after %d bytes of body: %v", what, len(body), err)
 	case len(body) > mostBody:
-		return Answer{}, fmt.Errorf("its answer to GET %s has more than %d MB", path, mostBody>>20)
+		return Answer{}, fmt.Errorf("its answer to %s has more than %d MB", what, mostBody>>20)
+	case asked.Check.OfBody():
+		body = nil
 	}
-	return Answer{a.StatusCode, a.Header.Get("Content-Type"), a.Header.Get("Content-Encoding"), body}, nil
+	return Answer{Status: a.StatusCode, Type: a.Header.Get("Content-Type"), Encoding: a.Header.Get("Content-Encoding"),
+		Body: body}, nil
 }
 
 // kept says what the load needs of a connection.
 const kept = "the load keeps its connections open, so let it speak HTTP/1.1 with keep-alive (Python's http.server: " +
-	"--protocol HTTP/1.1)"
+	"--protocol HTTP/1.1), or give --no-keepalive"
 
-// varies tells whether a server's answers differ among themselves.
+// varies tells whether a server's answers to one request differ among themselves.
 func varies(as []Answer) bool {
-	for _, a := range as[1:] {
-		if !bytes.Equal(a.Body, as[0].Body) {
+	for _, a := range as {
+		first := slices.IndexFunc(as, func(f Answer) bool { return f.Of == a.Of })
+		if !bytes.Equal(a.Body, as[first].Body) {
 			return true
 		}
 	}
 	return false
 }
 
-// differ says how the answers of a server differ from those of the first; empty if
-// they do not. Bodies that change from one request to the next are compared one by
+// differ says how the answers of a server differ from those of the first, to any of the
+// requests; empty if they do not.
+func (o Options) differ(base, other Server, a, b []Answer) string {
+	for i, r := range o.asked() {
+		of := func(as []Answer) (its []Answer) {
+			for _, one := range as {
+				if one.Of == i {
+					its = append(its, one)
+				}
+			}
+			return its
+		}
+		if why := differ(base, other, of(a), of(b)); why != "" && len(o.Requests) > 1 {
+			return fmt.Sprintf("to %s: %s", r.Label(), why)
+		} else if why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// differ says how answers to one request differ. Bodies that change from one request to the next are compared one by
 // one, since two fresh servers may go through the same ones, and else by their
 // lengths.
 func differ(base, other Server, a, b []Answer) string {

@@ -7,7 +7,7 @@ import (
 
 func answersOf(kind string, bodies ...string) (out []Answer) {
 	for i := range answersEach {
-		out = append(out, Answer{200, kind, "", []byte(bodies[i%len(bodies)])})
+		out = append(out, Answer{0, 200, kind, "", []byte(bodies[i%len(bodies)])})
 	}
 	return out
 }

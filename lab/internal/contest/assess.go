@@ -65,6 +65,15 @@ func (a *assessment) outcome() *compare.Outcome {
 		DurationS: math.Round(a.took*10) / 10, Trials: len(f.Trials), Says: []string{}, Servers: []compare.Measured{},
 		Comparisons: []compare.Comparison{},
 	}
+	out.NewEach = o.Close
+	for _, r := range o.Requests {
+		var names []string
+		for _, h := range r.Headers {
+			names = append(names, h[0])
+		}
+		out.Asked = append(out.Asked, compare.Asked{Name: r.Label(), Method: r.Method, Path: r.Path, Headers: names,
+			BodyBytes: len(r.Body), Weight: cmp.Or(r.Weight, 1), Status: r.Status, Checked: r.Check != nil})
+	}
 	for _, t := range f.Trials {
 		if !t.Valid {
 			out.Refused++
@@ -99,7 +108,7 @@ func (a *assessment) measured(i int) compare.Measured {
 	m := compare.Measured{Name: s.Name, Command: s.Command, URL: s.URL, Subject: s.Subject, Revision: s.Commit,
 		NeverSteady: a.never(i), CPUPerRequest: median(cost),
 		Throughput: median(throughput), P50: median(p50), P99: median(p99), ResponseBytes: median("response_bytes"),
-		Bound: "unknown", Valid: of.Trials - of.Invalid, Refused: of.Invalid}
+		ByRequest: a.byRequest(i), Bound: "unknown", Valid: of.Trials - of.Invalid, Refused: of.Invalid}
 	if i < len(a.o.Looks) {
 		m.WarmupS = a.o.Looks[i].Warmup.Seconds()
 	}
@@ -109,6 +118,33 @@ func (a *assessment) measured(i int) compare.Measured {
 		}
 	}
 	return m
+}
+
+// byRequest adds up what came of each request of a server: medians of its valid trials'
+// percentiles, and all faults.
+func (a *assessment) byRequest(i int) (all []compare.Came) {
+	for n, r := range a.o.Requests {
+		came := compare.Came{Name: r.Label()}
+		var p50s, p99s []float64
+		for _, t := range a.f.Trials {
+			if t.Condition != a.condition(i) || n >= len(t.ByRequest) {
+				continue
+			}
+			one := t.ByRequest[n]
+			came.Faults += one.Unexpected + one.Lost + one.Mismatches
+			if l := one.Latency; l != nil {
+				came.Requests += l.N
+				if t.Valid {
+					p50s, p99s = append(p50s, l.P50), append(p99s, l.P99)
+				}
+			}
+		}
+		if len(p50s) > 0 {
+			came.P50, came.P99 = stats.Median(p50s), stats.Median(p99s)
+		}
+		all = append(all, came)
+	}
+	return all
 }
 
 // ratios gives a metric of a server over the first server's, block by block.

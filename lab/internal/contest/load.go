@@ -1,6 +1,9 @@
 package contest
 
-import "github.com/line-rate/line-rate/lab/load"
+import (
+	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/load"
+)
 
 // A Client is where the load generator runs.
 type Client struct {
@@ -12,8 +15,8 @@ type Client struct {
 
 // target is a server as the generator is told of it.
 func (o Options) target(name, addr string, processes []int) load.Target {
-	return load.Target{Name: name, URL: "http://" + addr + o.Path, Connections: o.Connections, Pipelining: o.Pipelining,
-		Rate: float64(o.Rate), Processes: processes}
+	return run.At(load.Target{Name: name, Connections: o.Connections, Pipelining: o.Pipelining, Rate: float64(o.Rate),
+		Processes: processes, Requests: o.Requests, Close: o.Close}, addr, o.Path)
 }
 
 // fault says what went wrong with a target, in its own words; empty if nothing

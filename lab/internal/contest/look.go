@@ -58,11 +58,11 @@ func LookAt(ctx context.Context, o Options, c Client, dir string, port int) (loo
 		looks = append(looks, l)
 	}
 	for i, s := range o.Servers[1:] {
-		why := differ(o.Servers[0], s, looks[0].Answers, looks[i+1].Answers)
+		why := o.differ(o.Servers[0], s, looks[0].Answers, looks[i+1].Answers)
 		switch {
 		case why == "" && varies(looks[0].Answers):
 			notes = append(notes, fmt.Sprintf("the bodies of %s and %s change from one request to the next, so only what "+
-				"stands in the heads and the lengths could be compared", o.Servers[0].Name, s.Name))
+				"stands in the heads and the lengths could be compared; --expect says what must be in them", o.Servers[0].Name, s.Name))
 		case why == "":
 		case o.Different:
 			notes = append(notes, "the answers are not the same: "+why)
@@ -116,7 +116,7 @@ func (o Options) look(ctx context.Context, s Server, c Client, dir string, port 
 	if on != nil {
 		before = on.lines.Load()
 	}
-	if l.Answers, err = fetch(ctx, s.Name, addr, o.Path); err != nil {
+	if l.Answers, err = o.fetch(ctx, s.Name, addr); err != nil {
 		return l, s.or(on.or(err))
 	}
 	if on != nil {

@@ -4,19 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/curve"
-	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
 // Options say what is compared, under which load, and when it is decided.
 type Options struct {
-	Path        string // requested of each server, with its query
+	Path        string // requested of each server, with its query, if there are no requests
+	Requests    []load.Request
+	Close       bool // a new connection for each request
 	Servers     []Server
 	Connections int // to each server
 	Pipelining  int // requests in flight on each connection
@@ -40,33 +40,28 @@ func (o Options) Running() bool { return o.Servers[0].URL != "" }
 // Costed tells whether the servers' CPU time can be read.
 func (o Options) Costed() bool { return o.Servers[0].Costed() }
 
-// A request target in its origin form, as RFC 9112 has it: a path and perhaps a query,
-// of the characters of RFC 3986 and of escapes such as %20.
-var targetForm = regexp.MustCompile(`^/([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*$`)
-
-// longestTarget is how long a request's target may be: servers refuse heads of more than
-// some thousands of bytes.
-const longestTarget = 2000
-
-// checkTarget refuses what is no path with a query.
-func checkTarget(path string) error {
-	switch {
-	case !strings.HasPrefix(path, "/"):
-		return fmt.Errorf("--url %q: give the path that is asked of each server, as /read or /find?q=a%%20b",
-			strict.Visible(path, 60))
-	case len(path) > longestTarget:
-		return fmt.Errorf("--url %q: %d characters; give up to %d", strict.Visible(path, 60), len(path), longestTarget)
-	case !targetForm.MatchString(path):
-		return fmt.Errorf("--url %q: no request has that as it stands; write what is no letter, digit or sign of a URL as "+
-			"%%20 for a blank, and leave out # with what follows it", strict.Visible(path, 60))
+func (o Options) checkAsked() error {
+	if err := (&load.Target{Requests: o.Requests}).CheckRequests(); err != nil || len(o.Requests) > 0 {
+		return err
+	}
+	r := load.Request{Method: "GET", Path: o.Path}
+	if err := r.Valid(); err != nil {
+		return fmt.Errorf("--url: %w", err)
 	}
 	return nil
 }
 
 // Check refuses what no comparison can be made with.
 func (o Options) Check() error {
-	if err := checkTarget(o.Path); err != nil {
+	if err := o.checkAsked(); err != nil {
 		return err
+	}
+	if o.Close && o.Pipelining > 1 {
+		return fmt.Errorf("--pipelining %d: with a new connection for each request there is one in flight; leave it out",
+			o.Pipelining)
+	}
+	if o.Close && o.LineRate > 0 {
+		return errors.New("--line-rate: over a wire of a line rate connections stay open; leave out --no-keepalive")
 	}
 	switch {
 	case o.Connections < 1 || o.Connections > load.MaxConnections/(len(o.Servers)+1):

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -106,9 +108,8 @@ func parseServer(arg string) (Server, error) {
 	if s, is, err := s.subject(command); is {
 		return s, err
 	}
-	if strings.HasPrefix(command, "unix:") {
-		return s, fmt.Errorf("%s: Unix sockets are not spoken here; let it listen on a port, and give its command with "+
-			"{port}, or http://HOST:PORT", of)
+	if path, ok := strings.CutPrefix(command, "unix:"); ok {
+		return s.socket(path)
 	}
 	if scheme, _, ok := strings.Cut(command, "://"); ok && !strings.ContainsAny(scheme, " /") {
 		return s.at(command)
@@ -134,6 +135,18 @@ func parseServer(arg string) (Server, error) {
 	return s, nil
 }
 
+// socket is a server that runs already and listens on a Unix socket.
+func (s Server) socket(path string) (Server, error) {
+	whole, err := filepath.Abs(path)
+	info, missing := os.Stat(path)
+	if err != nil || missing != nil || info.Mode()&os.ModeSocket == 0 {
+		return s, fmt.Errorf("%s: there is no socket %s; write unix:/PATH of one on which a server listens", s.Name,
+			strict.Visible(path, 120))
+	}
+	s.URL = "unix:" + whole
+	return s, nil
+}
+
 // at is a server that runs already.
 func (s Server) at(raw string) (Server, error) {
 	u, err := url.Parse(raw)
@@ -153,7 +166,7 @@ func (s Server) at(raw string) (Server, error) {
 	return s, nil
 }
 
-// address is HOST:PORT of a server that runs already.
+// address is HOST:PORT of a server that runs already, or unix:/PATH.
 func (s Server) address() string { return strings.TrimPrefix(s.URL, "http://") }
 
 // braces finds what looks as if it were to be filled in.

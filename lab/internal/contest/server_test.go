@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/load"
 )
 
 func TestServersAreReadAsTheyWereMeant(t *testing.T) {
@@ -84,7 +85,7 @@ func TestServersAreRefusedWithAWayOut(t *testing.T) {
 		{[]string{"a=http://h:1/path", "b=http://h:2"}, "give the path by --url"},
 		{[]string{"a=./a {bogus} {addr}", fine}, "a: nothing is filled in for {bogus}"},
 		{[]string{"a=./a {workers} {addr}", fine}, "a: nothing is filled in for {workers}"},
-		{[]string{"a=unix:/run/a.sock", fine}, "a: Unix sockets are not spoken here"},
+		{[]string{"a=unix:/run/a.sock", fine}, "a: there is no socket /run/a.sock"},
 		{[]string{"a=http://", "b=http://h:2"}, "is no address"},
 		{[]string{"a=pid:12", "b=http://h:2"}, "write where it listens as well, as a=pid:12@HOST:PORT"},
 		{[]string{"a=pid:12@", "b=http://h:2"}, "write where it listens as well"},
@@ -137,8 +138,13 @@ func TestOptionsThatCannotBeMeasuredAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for says, change := range map[string]func(*Options){
-		"--url":         func(o *Options) { o.Path = "http://h/a" },
-		"--url \"a\"":   func(o *Options) { o.Path = "a" },
+		"--url":                func(o *Options) { o.Path = "http://h/a" },
+		"--url: path is \"a\"": func(o *Options) { o.Path = "a" },
+		"--no-keepalive":       func(o *Options) { o.Close, o.LineRate = true, 1e9 },
+		"with a new connection for each request there is one in flight": func(o *Options) { o.Close, o.Pipelining = true, 2 },
+		"requests: there are 65": func(o *Options) {
+			o.Requests = slices.Repeat([]load.Request{{Method: "GET", Path: "/"}}, load.MaxRequests+1)
+		},
 		"--connections": func(o *Options) { o.Connections = 0 },
 		"--pipelining":  func(o *Options) { o.Pipelining = 5000 },
 		"--rate":        func(o *Options) { o.Rate = -1 },
@@ -225,17 +231,17 @@ func TestFreePortsAreNotThoseOfConnections(t *testing.T) {
 func TestWhatIsAskedIsTheTargetOfARequest(t *testing.T) {
 	for _, path := range []string{"/", "/a/b.html", "/a?x=1&y=2", "/a%20b", "/~u/a:b@c,d;e=f+g!$'()*", "/find?q=a%2Fb/c?d",
 		"//a"} {
-		if err := checkTarget(path); err != nil {
+		if err := (Options{Path: path}).checkAsked(); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 	for path, says := range map[string]string{
-		"a": "give the path", "": "give the path", "http://h/a": "give the path",
-		"/a b": "as %20", "/a|b": "as %20", "/é": "as %20", "/a\x1b[2J": "as %20", "/a\r\nX: y": "as %20", "/100%": "as %20",
-		"/a%zz": "as %20", "/a#b": "leave out #",
+		"a": "give what follows the host", "": "give what follows", "http://h/a": "give what follows",
+		"/a b": "with %20", "/a|b": "with %20", "/é": "with %20", "/a\x1b[2J": "with %20", "/a\r\nX: y": "with %20", "/100%": "with %20",
+		"/a%zz": "with %20", "/a#b": "with %20",
 		"/" + strings.Repeat("a", 100_000): "100001 characters",
 	} {
-		if err := checkTarget(path); err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 300 ||
+		if err := (Options{Path: path}).checkAsked(); err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 300 ||
 			strings.ContainsAny(err.Error(), "\x1b\r\n") {
 			t.Errorf("%.20q: %v, want %q", path, err, says)
 		}

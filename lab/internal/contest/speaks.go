@@ -15,6 +15,7 @@ const speaksWithin = time.Second
 // empty if that is not known.
 func speaks(addr string) string {
 	switch {
+	case strings.HasPrefix(addr, "unix:"):
 	case speaksTLS(addr):
 		return "it speaks TLS there, and the load is plain HTTP/1.1; start it without TLS, or give the address behind " +
 			"what ends TLS"

@@ -41,10 +41,14 @@ func (s Server) subject(text string) (Server, bool, error) {
 		return s, true, fmt.Errorf("%s: %q is no process id; write %s=pid:1234@HOST:PORT (pgrep -f NAME finds it)", s.Name,
 			strict.Visible(which, 40), s.Name)
 	}
+	s.Subject = kind + ":" + which
+	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
+		s, err := s.socket(path)
+		return s, true, err
+	}
 	if !strings.Contains(addr, "://") {
 		addr = "http://" + addr
 	}
-	s.Subject = kind + ":" + which
 	s, err := s.at(addr)
 	return s, true, err
 }
@@ -163,6 +167,9 @@ func (s Server) owns() (ownership, error) {
 		return there == here
 	}) {
 		return o, nil // as in most containers, whose port another program passes on
+	}
+	if strings.HasPrefix(s.address(), "unix:") {
+		return o, nil // of which only the CPU time that it took can tell
 	}
 	_, text, _ := net.SplitHostPort(s.address())
 	port, _ := strconv.Atoi(text)

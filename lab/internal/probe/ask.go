@@ -1,34 +1,38 @@
 package probe
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/load"
 )
 
 // A Given is one answer of a server whose right answers nobody has told the lab.
 type Given struct {
+	Of       int    `json:"of,omitempty"` // which of the requests
 	Status   int    `json:"status"`
 	Type     string `json:"type,omitempty"`
 	Encoding string `json:"encoding,omitempty"`
 	Length   int    `json:"length"` // of the body in bytes
-	SHA256   string `json:"sha256"` // of the body
+	SHA256   string `json:"sha256"` // of the body; empty, as its length, if a check says that it is right
 }
 
-// An Asking waits until a server answers a URL with a status 2xx, and then asks
-// it a few times more. The lab calls it on the client's side of the wire.
+// An Asking waits until a server answers the first request of a target as is expected, and then
+// asks it each of the requests a few times more. The lab calls it on the client's side of the
+// wire.
 type Asking struct {
-	URL    string        `required:""`
 	Within time.Duration `default:"20s"` // longest wait for the first answer
 	Times  int           `default:"4"`
 }
@@ -45,21 +49,23 @@ const (
 // mostBody limits the length of a body in bytes.
 const mostBody = 64 << 20
 
-// Run prints the answers as a line of JSON. Its error says what is wrong with
-// the server, or with an answer.
-func (a Asking) Run(ctx context.Context, out io.Writer) error {
-	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 1}
-	defer transport.CloseIdleConnections()
-	c := &http.Client{Transport: transport, Timeout: longestAsk,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+// Run reads a target, as it is in a plan of load, and prints the answers as a line of JSON. Its
+// error says what is wrong with the server, or with an answer.
+func (a Asking) Run(ctx context.Context, in io.Reader, out io.Writer) error {
+	var t load.Target
+	if err := json.NewDecoder(in).Decode(&t); err != nil {
+		return fmt.Errorf("no target: %w", err)
+	}
+	c := newAsker(t)
+	defer c.CloseIdleConnections()
 	began := time.Now()
-	var refused time.Time // first answer that was not 2xx
+	var refused time.Time // first answer that was not expected
 	for {
-		one, err := get(ctx, c, a.URL)
+		one, err := c.get(ctx, 0)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case err == nil && one.Status/100 == 2:
+		case err == nil && c.requests[0].Expects(one.Status):
 			return a.rest(ctx, c, one, out)
 		case err == nil && refused.IsZero():
 			refused = time.Now()
@@ -73,7 +79,7 @@ func (a Asking) Run(ctx context.Context, out io.Writer) error {
 			if err == nil {
 				err = fmt.Errorf("status %d", one.Status)
 			}
-			return fmt.Errorf("no answer 2xx within %v (%v)", a.Within, err)
+			return fmt.Errorf("no answer as expected within %v (%v)", a.Within, err)
 		}
 		select {
 		case <-ctx.Done():
@@ -82,16 +88,51 @@ func (a Asking) Run(ctx context.Context, out io.Writer) error {
 	}
 }
 
-func (a Asking) rest(ctx context.Context, c *http.Client, first Given, out io.Writer) error {
+func (a Asking) rest(ctx context.Context, c *asker, first Given, out io.Writer) error {
 	all := []Given{first}
-	for range a.Times - 1 {
-		one, err := get(ctx, c, a.URL)
-		if err != nil {
-			return fmt.Errorf("answer %d of %d: %w", len(all)+1, a.Times, err)
+	for i, r := range c.requests {
+		for n := range a.Times {
+			if i+n == 0 {
+				continue // it has been given
+			}
+			one, err := c.get(ctx, i)
+			if err == nil && !r.Expects(one.Status) {
+				err = fmt.Errorf("status %d", one.Status)
+			}
+			if err != nil {
+				return fmt.Errorf("answer %d of %d to %s: %w", n+1, a.Times, r.Label(), err)
+			}
+			all = append(all, one)
 		}
-		all = append(all, one)
 	}
 	return json.NewEncoder(out).Encode(all)
+}
+
+// An asker asks for the requests of a target.
+type asker struct {
+	http.Client
+	load.Target
+	requests []load.Request
+	base     string // of the URL, without its path
+}
+
+func newAsker(t load.Target) *asker {
+	c := &asker{Target: t, requests: t.Requests}
+	scheme, rest, _ := strings.Cut(t.URL, "://")
+	host, path, _ := strings.Cut(rest, "/")
+	c.base = scheme + "://" + host
+	if len(c.requests) == 0 {
+		c.requests = []load.Request{{Method: http.MethodGet, Path: "/" + path}}
+	}
+	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 1, DisableKeepAlives: t.Close}
+	if t.Unix != "" {
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", t.Unix)
+		}
+	}
+	c.Client = http.Client{Transport: transport, Timeout: longestAsk,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return c
 }
 
 func slow(err error) bool {
@@ -99,34 +140,65 @@ func slow(err error) bool {
 	return ok && timeout.Timeout()
 }
 
-func get(ctx context.Context, c *http.Client, url string) (Given, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+func (c *asker) get(ctx context.Context, of int) (Given, error) {
+	r := c.requests[of]
+	req, err := http.NewRequestWithContext(ctx, r.Method, c.base+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
 		return Given{}, err
+	}
+	for _, h := range r.Headers {
+		if req.Header.Add(h[0], h[1]); strings.EqualFold(h[0], "host") {
+			req.Host = h[1]
+		}
 	}
 	a, err := c.Do(req)
 	if err != nil {
 		return Given{}, errors.Unwrap(err) // without the address, which the caller names
 	}
 	defer a.Body.Close()
-	h := sha256.New()
-	n, err := io.Copy(h, io.LimitReader(a.Body, mostBody+1))
+	body, err := io.ReadAll(io.LimitReader(a.Body, mostBody+1))
+	expected := r.Expects(a.StatusCode)
 	switch {
 	case err != nil:
-		return Given{}, fmt.Errorf("a body that ends after %d bytes: %w", n, err)
-	case n > mostBody:
+		return Given{}, fmt.Errorf("a body that ends after %d bytes: %w", len(body), err)
+	case len(body) > mostBody:
 		return Given{}, fmt.Errorf("a body of more than %d bytes", mostBody)
-	case a.Close && a.StatusCode/100 == 2:
+	case a.Close && expected && !c.Close:
 		return Given{}, fmt.Errorf("it ends the connection after an answer (%s), and the load goes over connections that stay", a.Proto)
 	}
-	return Given{a.StatusCode, strings.Join(a.Header.Values("Content-Type"), ", "),
-		strings.Join(a.Header.Values("Content-Encoding"), ", "), int(n), hex.EncodeToString(h.Sum(nil))}, nil
+	g := Given{of, a.StatusCode, strings.Join(a.Header.Values("Content-Type"), ", "),
+		strings.Join(a.Header.Values("Content-Encoding"), ", "), len(body), fmt.Sprintf("%x", sha256.Sum256(body))}
+	if expected && r.Check != nil {
+		if err := r.Check.HeadFault(a.Header.Values); err != nil {
+			return g, err
+		}
+		if r.Check.OfBody() {
+			g.Length, g.SHA256 = 0, ""
+			return g, r.Check.BodyFault(body)
+		}
+	}
+	return g, nil
 }
 
 // Differ says how the answers of a server differ from those of another to the
-// same request; empty if they do not. What varies in the other's answers may
-// vary.
+// same requests; empty if they do not. What varies in the other's answers to a request
+// may vary.
 func Differ(theirs, ours []Given) string {
+	last := theirs[len(theirs)-1].Of
+	for of := range last + 1 {
+		other := func(g Given) bool { return g.Of != of }
+		why := differ(slices.DeleteFunc(slices.Clone(theirs), other), slices.DeleteFunc(slices.Clone(ours), other))
+		if why != "" && last > 0 {
+			why = fmt.Sprintf("to request %d: %s", of+1, why)
+		}
+		if why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func differ(theirs, ours []Given) string {
 	for _, field := range []struct {
 		name string
 		of   func(Given) string

@@ -4,16 +4,19 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/load"
 )
 
 func TestHowAnswersDiffer(t *testing.T) {
-	a := Given{200, "text/plain", "", 5, "aaaa"}
+	a := Given{0, 200, "text/plain", "", 5, "aaaa"}
 	with := func(change func(*Given)) Given { b := a; change(&b); return b }
 	for _, c := range []struct {
 		theirs, ours []Given
@@ -52,7 +55,8 @@ func TestAskingAServer(t *testing.T) {
 	}))
 	defer s.Close()
 	var out bytes.Buffer
-	if err := (Asking{s.URL + "/early", 10 * time.Second, 3}).Run(t.Context(), &out); err != nil {
+	at := func(path string) io.Reader { return strings.NewReader(fmt.Sprintf(`{"url": %q}`, s.URL+path)) }
+	if err := (Asking{10 * time.Second, 3}).Run(t.Context(), at("/early"), &out); err != nil {
 		t.Fatal(err)
 	}
 	var given []Given
@@ -60,14 +64,60 @@ func TestAskingAServer(t *testing.T) {
 		given[0].Status != 200 || given[0].Length != 5 || given[0].Type != "text/plain" || len(given[0].SHA256) != 64 {
 		t.Errorf("%v: %s", err, out.Bytes())
 	}
-	if err := (Asking{s.URL + "/moved", 50 * time.Millisecond, 3}).Run(t.Context(), &out); err == nil ||
+	if err := (Asking{50 * time.Millisecond, 3}).Run(t.Context(), at("/moved"), &out); err == nil ||
 		!strings.Contains(err.Error(), "status 302") {
 		t.Errorf("%v", err)
 	}
-	url := s.URL
 	s.Close()
-	if err := (Asking{url + "/early", 50 * time.Millisecond, 3}).Run(t.Context(), &out); err == nil ||
-		!strings.HasPrefix(err.Error(), "no answer 2xx within 50ms (") || strings.Contains(err.Error(), "\n") {
+	if err := (Asking{50 * time.Millisecond, 3}).Run(t.Context(), at("/early"), &out); err == nil ||
+		!strings.HasPrefix(err.Error(), "no answer as expected within 50ms (") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
+	}
+}
+
+// Each request of a target is asked as the load asks it, and judged by its own check.
+func TestAskingForSeveralRequests(t *testing.T) {
+	n := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n++
+		body, _ := io.ReadAll(r.Body)
+		if r.Method == http.MethodPut {
+			w.WriteHeader(http.StatusCreated)
+		}
+		fmt.Fprintf(w, `{"n": %d, "said": %q}`, n, r.Host+r.Header.Get("X-Own")+string(body))
+	}))
+	defer s.Close()
+	target := load.Target{URL: s.URL + "/", Requests: []load.Request{
+		{Method: "GET", Path: "/a?b", Status: []int{200}},
+		{Method: "PUT", Path: "/b", Headers: [][2]string{{"Host", "h"}, {"X-Own", "1"}}, Body: []byte("text"), Status: []int{201},
+			Check: &load.Check{JSON: []load.Field{{Pointer: "/said", Value: `"h1text"`}}}},
+	}}
+	ask := func() ([]Given, error) {
+		var in, out bytes.Buffer
+		if err := json.NewEncoder(&in).Encode(target); err != nil {
+			t.Fatal(err)
+		}
+		if err := (Asking{time.Second, 2}).Run(t.Context(), &in, &out); err != nil {
+			return nil, err
+		}
+		var given []Given
+		return given, json.Unmarshal(out.Bytes(), &given)
+	}
+	first, err := ask()
+	if err != nil || len(first) != 4 || first[1].Of != 0 || first[2].Of != 1 || first[3].Status != 201 || first[3].SHA256 != "" ||
+		first[0].SHA256 == first[1].SHA256 {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	again, err := ask()
+	if why := Differ(first, again); err != nil || why != "" {
+		t.Errorf("%q, %v", why, err)
+	}
+	again[3].Type = "text/html"
+	if why := Differ(first, again); !strings.HasPrefix(why, "to request 2: Content-Type") {
+		t.Errorf("%q", why)
+	}
+	target.Requests[1].Check.JSON[0].Value = `"h"`
+	if _, err := ask(); err == nil || !strings.Contains(err.Error(), "to PUT /b: /said is ") {
+		t.Error(err)
 	}
 }

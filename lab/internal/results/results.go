@@ -32,6 +32,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/load"
 )
 
 // Version is the schema version of results files; any other is refused by name.
@@ -168,6 +169,9 @@ type Trial struct {
 	// Resolution holds the step in which a figure was recorded, where the step is
 	// coarse enough to matter.
 	Resolution map[string]float64 `json:"resolution,omitempty" jsonschema:"description=A figure may stand for anything from itself up to this much more."`
+
+	// ByRequest has what came of each request, where several were asked; in memory alone.
+	ByRequest []load.RequestSummary `json:"-"`
 
 	// Slots is nil where the trial was measured in one piece.
 	Slots *Slots `json:"slots,omitempty"`

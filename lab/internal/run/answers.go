@@ -20,7 +20,7 @@ func (l load) check(ctx context.Context, when string, fail failer) (head int, er
 		return 0, nil
 	}
 	var r probe.Report
-	if err := l.called(ctx, &r, "check-answers", "--server", l.serves.Answers, "--url",
+	if err := l.called(ctx, &r, nil, "check-answers", "--server", l.serves.Answers, "--url",
 		address(l.addr, l.route)); err != nil {
 		return 0, fmt.Errorf("the answers cannot be compared: %w", err)
 	}

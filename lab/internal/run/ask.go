@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -39,7 +40,10 @@ func (l load) ask(ctx context.Context) <-chan askedOf {
 
 func (l load) given(ctx context.Context) ([]probe.Given, error) {
 	var given []probe.Given
-	err := l.called(ctx, &given, "ask-server", "--url", address(l.addr, l.route), "--within", l.ready.String())
+	target, err := json.Marshal(l.target(nil))
+	if err == nil {
+		err = l.called(ctx, &given, target, "ask-server", "--within", l.ready.String())
+	}
 	if err == nil && len(given) == 0 {
 		err = errors.New("it gave no answer")
 	}
@@ -48,7 +52,7 @@ func (l load) given(ctx context.Context) ([]probe.Given, error) {
 
 // called gives what a call of the lab prints as JSON. It runs on the client's side of
 // the wire and on the client's cores, so that it takes no CPU time from the server.
-func (l load) called(ctx context.Context, into any, call ...string) error {
+func (l load) called(ctx context.Context, into any, input []byte, call ...string) error {
 	var out bytes.Buffer
 	argv := slices.Concat(l.lab, call)
 	if l.alone {
@@ -56,7 +60,8 @@ func (l load) called(ctx context.Context, into any, call ...string) error {
 	} else if len(l.split.Client) > 0 {
 		argv = append([]string{"taskset", "--cpu-list", cores.Format(l.split.Client)}, argv...)
 	}
-	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(argv), Stdout: &out})
+	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(argv), Stdout: &out,
+		Stdin: io.NopCloser(bytes.NewReader(input))})
 	if err != nil {
 		return fmt.Errorf("%s did not start: %w", call[0], err)
 	}
@@ -84,7 +89,10 @@ func (s *server) silent(why error) error {
 // varies reports whether the server's bodies change from one request to the next,
 // so that there is none to compare the load's answers with.
 func (s *server) varies() bool {
-	return slices.ContainsFunc(s.given, func(g probe.Given) bool { return g.SHA256 != s.given[0].SHA256 })
+	return slices.ContainsFunc(s.given, func(g probe.Given) bool {
+		first := slices.IndexFunc(s.given, func(o probe.Given) bool { return o.Of == g.Of })
+		return g.SHA256 != s.given[first].SHA256
+	})
 }
 
 // sameAnswers is an error if servers that were asked the same differ in what

@@ -39,10 +39,12 @@ type load struct {
 	rate        float64    // requests a second asked for; 0: a closed loop
 	asked       gate.Asked // what the gates compare the trial's figures with
 	lineRate    float64
-	lab         []string // the lab's own command, to compare answers
-	route       string   // path requested; empty where the server sends events
-	compares    bool     // whether servers are asked before trials, and compared with each other
-	server      []string // command lines, without the topology's wrapping
+	lab         []string           // the lab's own command, to compare answers
+	route       string             // path requested; empty where the server sends events
+	requests    []httpload.Request // in place of the path
+	closes      bool               // whether each request has a connection of its own
+	compares    bool               // whether servers are asked before trials, and compared with each other
+	server      []string           // command lines, without the topology's wrapping
 	client      []string
 	threads     int // threads of the client; 0: one a core
 	clock       clock
@@ -92,6 +94,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 	l.workers = server.Workers(s, each)
 	if !server.Events {
 		l.route = cmp.Or(p.Path, s[setting.Route].String())
+		l.requests, l.closes = p.Requests, p.Close
 		l.compares = slices.ContainsFunc(x.Loaded(), func(s *experiment.Server) bool { return s.Answers == "" })
 	}
 	l.at = experiment.Place{Host: link.Host, Port: strconv.Itoa(port),
@@ -160,14 +163,31 @@ func (l load) onCores(argv []string) []string {
 
 // target describes the condition to the lab's own generator.
 func (l load) target(processes []int) httpload.Target {
-	t := httpload.Target{
-		Name: l.addr, URL: address(l.addr, l.route), Connections: l.connections, Pipelining: l.pipelining, Rate: l.rate,
-		Answers: l.serves.Answers, Processes: processes,
-	}
+	t := At(httpload.Target{
+		Name: l.addr, Connections: l.connections, Pipelining: l.pipelining, Rate: l.rate,
+		Answers: l.serves.Answers, Processes: processes, Requests: l.requests, Close: l.closes,
+	}, l.addr, l.route)
 	if l.outside != nil && l.outside.CPUFile != "" {
 		t.Processes, t.CPUFile = nil, l.outside.CPUFile
 	}
 	return t
+}
+
+// At is a target at HOST:PORT or unix:/PATH, of which a path is asked if it names no requests.
+func At(t httpload.Target, addr, path string) httpload.Target {
+	t.URL = address(Host(addr), path)
+	if socket, ok := strings.CutPrefix(addr, "unix:"); ok {
+		t.Unix = socket
+	}
+	return t
+}
+
+// Host is what a server at HOST:PORT or unix:/PATH is called in requests.
+func Host(addr string) string {
+	if strings.HasPrefix(addr, "unix:") {
+		return "localhost"
+	}
+	return addr
 }
 
 // address is the URL that the client requests. The slash between keeps any path on this

@@ -78,7 +78,7 @@ func (g *group) finished(faults []fault, read func() (round, error)) (round, boo
 // plan is the client's plan: a warm-up of each server, then the counted slots
 // of the given length.
 func (g *group) plan(slot time.Duration) httpload.Plan {
-	p := httpload.Plan{Threads: g.loads[0].threads, TimeoutS: longestFill.Seconds()}
+	p := httpload.Plan{Threads: g.loads[0].threads, TimeoutS: longestFill.Seconds(), Seed: g.engine.plan.Seed}
 	for i, l := range g.loads {
 		processes := l.pids
 		if l.outside == nil {
@@ -186,6 +186,7 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 		} else if why := r.report.Tally(&r.plan, i); why != "" {
 			fail(gate.Misreport, "%s", why)
 		}
+		t.ByRequest = r.report.Summary.Targets[i].ByRequest
 		complain(r.report.Summary.Targets[i], slots, t.Metrics, varies, fail)
 		l.shut(t.Metrics, w, said, fail)
 	}

@@ -53,6 +53,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/topology"
+	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
 // A Plan describes a run to be made.
@@ -86,6 +87,11 @@ type Plan struct {
 	// Path is asked in place of the design's route. It may have a query and escapes,
 	// so only a caller may set it whose runs are in no journal.
 	Path string
+
+	// Requests are asked in place of the route, by weight, each of them over a new connection
+	// if Close is set.
+	Requests []httpload.Request
+	Close    bool
 
 	// Running has servers that run already, by their names in the design. They are loaded
 	// from outside: none is started or ended. Of those that are known by their addresses

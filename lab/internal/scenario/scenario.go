@@ -21,7 +21,9 @@ package scenario
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -90,7 +92,7 @@ func parse(data []byte, dir string) (s Scenario, err error) {
 		return s, err
 	}
 	if len(f.Request) == 0 {
-		return s, fmt.Errorf("line 1: it asks for nothing; add a table [[request]] with a path")
+		return s, errors.New("line 1: it asks for nothing; add a table [[request]] with a path")
 	}
 	s.Close = f.KeepAlive != nil && !*f.KeepAlive
 	at := places(data)
@@ -110,7 +112,7 @@ func parse(data []byte, dir string) (s Scenario, err error) {
 			err = r.Valid()
 		}
 		if err == nil && one.Weight != nil && *one.Weight == 0 {
-			err = fmt.Errorf("weight is 0; leave out the request")
+			err = errors.New("weight is 0; leave out the request")
 		}
 		if err != nil {
 			return s, located(of, err)
@@ -177,12 +179,8 @@ func (r *request) made(dir string) (load.Request, error) {
 	if err != nil {
 		return load.Request{}, err
 	}
-	out := load.Request{Name: r.Name, Method: r.Method, Path: r.Path, Headers: pairs(r.Headers), Body: body, Status: r.Status}
-	if out.Method == "" {
-		if out.Method = "GET"; body != nil {
-			out.Method = "POST"
-		}
-	}
+	out := load.Request{Name: r.Name, Method: method(r.Method, body != nil), Path: r.Path, Headers: pairs(r.Headers),
+		Body: body, Status: r.Status}
 	if r.Weight != nil {
 		out.Weight = *r.Weight
 	}
@@ -207,7 +205,7 @@ func (r *request) made(dir string) (load.Request, error) {
 func content(dir string, text *string, path string) ([]byte, error) {
 	switch {
 	case text != nil && path != "":
-		return nil, fmt.Errorf("body and body_file are both given; leave out one")
+		return nil, errors.New("body and body_file are both given; leave out one")
 	case text != nil:
 		return []byte(*text), nil
 	case path == "":
@@ -270,32 +268,32 @@ func places(data []byte) map[string]int {
 	return at
 }
 
-// An Asking are the flags that say what is asked, as curl has them.
+// An Asking are the flags that say what is asked, as curl has them, beside those for the path
+// and the body.
 type Asking struct {
-	URL         string   `name:"url" placeholder:"PATH" help:"Path that is asked of each server, as /read or '/find?q=a%20b'."`
 	Method      string   `name:"method" short:"X" placeholder:"METHOD" help:"Method of the request (default GET; POST with --data)."`
 	Header      []string `name:"header" short:"H" sep:"none" placeholder:"'NAME: VALUE'" help:"Header of the request; may be given several times."`
-	Data        *string  `name:"data" short:"d" placeholder:"TEXT|@FILE" help:"Body of the request, or @ and the file that holds it, byte by byte. As with curl, its type is application/x-www-form-urlencoded unless -H says otherwise."`
 	Status      []int    `name:"status" placeholder:"N,..." help:"Statuses that are expected (default: any 2xx)."`
-	Expect      []string `name:"expect" sep:"none" placeholder:"WHAT" help:"What each answer must have: header:NAME=VALUE, contains=TEXT, body=TEXT|@FILE or json:/POINTER=VALUE; a header or a pointer alone must be there. May be given several times."`
-	Scenario    string   `name:"scenario" placeholder:"FILE" help:"TOML file with several requests, in place of the flags above."`
+	Expect      []string `name:"expect" sep:"none" placeholder:"WHAT" help:"What each answer must have: header:NAME=VALUE, contains=TEXT, body=TEXT, body=@FILE or json:/POINTER=VALUE; a header or a pointer alone must be there. May be given several times."`
+	Scenario    string   `name:"scenario" placeholder:"FILE" help:"TOML file with several requests, in place of the flags that say what is asked."`
 	NoKeepalive bool     `name:"no-keepalive" help:"Open a new connection for each request."`
 }
 
-// Asked is the scenario that the flags ask for.
-func (a Asking) Asked() (s Scenario, err error) {
+// Asked is the scenario that the flags ask for. url is the path, empty if none was given, and
+// data the body: a text, or @ and the file that holds it; nil without one.
+func (a Asking) Asked(url string, data *string) (s Scenario, err error) {
 	if a.Scenario != "" {
-		if a.URL+a.Method != "" || a.Data != nil || len(a.Header)+len(a.Status)+len(a.Expect) > 0 {
-			return s, fmt.Errorf("--scenario says what is asked; leave out --url, -X, -H, -d, --status and --expect")
+		if url+a.Method != "" || data != nil || len(a.Header)+len(a.Status)+len(a.Expect) > 0 {
+			return s, errors.New("--scenario says what is asked; leave out the path, -X, -H, --data, --status and --expect")
 		}
 		s, err = Read(a.Scenario)
 		s.Close = s.Close || a.NoKeepalive
 		return s, err
 	}
-	if a.URL == "" {
-		return s, fmt.Errorf("--url is missing: the path that is asked of each server, as /read; or --scenario FILE")
+	if url == "" {
+		return s, errors.New("--url is missing: the path that is asked of each server, as /read; or give --scenario FILE")
 	}
-	r := load.Request{Method: a.Method, Path: a.URL, Status: a.Status}
+	r := load.Request{Method: method(a.Method, data != nil), Path: url, Status: a.Status}
 	for _, h := range a.Header {
 		name, value, ok := strings.Cut(h, ":")
 		if !ok {
@@ -303,17 +301,12 @@ func (a Asking) Asked() (s Scenario, err error) {
 		}
 		r.Headers = append(r.Headers, [2]string{name, strings.TrimSpace(value)})
 	}
-	if a.Data != nil {
-		if r.Body, err = given(*a.Data); err != nil {
+	if data != nil {
+		if r.Body, err = given(*data); err != nil {
 			return s, fmt.Errorf("--data %w", err)
 		}
 		if !slices.ContainsFunc(r.Headers, func(h [2]string) bool { return strings.EqualFold(h[0], "content-type") }) {
 			r.Headers = append(r.Headers, [2]string{"Content-Type", "application/x-www-form-urlencoded"})
-		}
-	}
-	if r.Method == "" {
-		if r.Method = "GET"; a.Data != nil {
-			r.Method = "POST"
 		}
 	}
 	for _, e := range a.Expect {
@@ -322,14 +315,34 @@ func (a Asking) Asked() (s Scenario, err error) {
 		}
 	}
 	if err := r.Valid(); err != nil {
-		field, _, _ := strings.Cut(strings.ReplaceAll(begins.FindString(err.Error()), "headers", "header"), ":")
-		flag := map[string]string{"path": "--url", "check": "--expect", "header": "--header"}[field]
-		if flag == "" {
-			flag = "--" + field
-		}
-		return s, fmt.Errorf("%s: %w", flag, err)
+		field := strings.TrimSuffix(begins.FindString(err.Error()), "s")
+		flag, _, _ := strings.Cut(field, ":")
+		return s, fmt.Errorf("%s: %w", cmp.Or(flags[flag], "--"+flag), err)
 	}
 	return Scenario{Requests: []load.Request{r}, Close: a.NoKeepalive}, nil
+}
+
+// flags are those whose names differ from a request's keys.
+var flags = map[string]string{"path": "--url", "check": "--expect", "header": "--header", "statu": "--status",
+	"headers": "--header"}
+
+func method(named string, body bool) string {
+	switch {
+	case named != "":
+		return named
+	case body:
+		return "POST"
+	}
+	return "GET"
+}
+
+// IsPlain tells whether only a path is asked: a lone GET with nothing else.
+func (s Scenario) IsPlain() bool {
+	if len(s.Requests) != 1 {
+		return false
+	}
+	r := s.Requests[0]
+	return r.Method == "GET" && len(r.Headers)+len(r.Status) == 0 && r.Body == nil && r.Check == nil && r.Name == ""
 }
 
 // given is a flag's text, or what the file behind @ holds.

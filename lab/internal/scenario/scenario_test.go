@@ -123,45 +123,47 @@ func TestFilesThatAreRefused(t *testing.T) {
 func TestFlags(t *testing.T) {
 	text, file := `{"a": 1}`, "@"+filepath.Join(filepath.Dir(write(t, whole)), "order.json")
 	for _, c := range []struct {
+		url   string
+		data  *string
 		flags Asking
 		want  string // part of the error; empty: made
 		made  load.Request
 	}{
-		{flags: Asking{URL: "/a"}, made: load.Request{Method: "GET", Path: "/a"}},
-		{flags: Asking{URL: "/a", Data: &text, Header: []string{"Content-Type: application/json", "X:y"}, Status: []int{201}},
+		{url: "/a", made: load.Request{Method: "GET", Path: "/a"}},
+		{url: "/a", data: &text, flags: Asking{Header: []string{"Content-Type: application/json", "X:y"}, Status: []int{201}},
 			made: load.Request{Method: "POST", Path: "/a", Body: []byte(text), Status: []int{201},
 				Headers: [][2]string{{"Content-Type", "application/json"}, {"X", "y"}}}},
-		{flags: Asking{URL: "/a", Data: &file, Method: "PUT"}, made: load.Request{Method: "PUT", Path: "/a", Body: []byte("{}\n"),
+		{url: "/a", data: &file, flags: Asking{Method: "PUT"}, made: load.Request{Method: "PUT", Path: "/a", Body: []byte("{}\n"),
 			Headers: [][2]string{{"Content-Type", "application/x-www-form-urlencoded"}}}},
-		{flags: Asking{URL: "/a", Expect: []string{"header:Etag", "header:X=1=2", "contains=a=b", "json:/a/b=open", "json:/n=1",
+		{url: "/a", flags: Asking{Expect: []string{"header:Etag", "header:X=1=2", "contains=a=b", "json:/a/b=open", "json:/n=1",
 			"json:/n"}}, made: load.Request{Method: "GET", Path: "/a", Check: &load.Check{Contains: "a=b",
 			Headers: [][2]string{{"Etag", ""}, {"X", "1=2"}},
 			JSON:    []load.Field{{Pointer: "/a/b", Value: `"open"`}, {Pointer: "/n", Value: "1"}, {Pointer: "/n", Value: ""}}}}},
-		{flags: Asking{URL: "/a", Expect: []string{"body=" + file}}, made: load.Request{Method: "GET", Path: "/a",
+		{url: "/a", flags: Asking{Expect: []string{"body=" + file}}, made: load.Request{Method: "GET", Path: "/a",
 			Check: &load.Check{Body: []byte("{}\n")}}},
-		{flags: Asking{}, want: "--url is missing"},
-		{flags: Asking{URL: "a"}, want: `--url: path is "a"`},
-		{flags: Asking{URL: "/", Method: "GET /"}, want: "--method: method is"},
-		{flags: Asking{URL: "/", Header: []string{"X"}}, want: `--header "X": write 'NAME: VALUE'`},
-		{flags: Asking{URL: "/", Header: []string{"Host: a", "host: b"}}, want: "--header: headers: Host is there twice"},
-		{flags: Asking{URL: "/", Status: []int{99}}, want: "--status: status: 99"},
-		{flags: Asking{URL: "/", Expect: []string{"bdy=a"}}, want: `--expect "bdy=a": write header:NAME=VALUE`},
-		{flags: Asking{URL: "/", Expect: []string{"json:a=1"}}, want: "--expect: check: json"},
-		{flags: Asking{URL: "/", Scenario: "shop.toml"}, want: "leave out --url"},
+		{want: "--url is missing"},
+		{url: "a", want: `--url: path is "a"`},
+		{url: "/", flags: Asking{Method: "GET /"}, want: "--method: method is"},
+		{url: "/", flags: Asking{Header: []string{"X"}}, want: `--header "X": write 'NAME: VALUE'`},
+		{url: "/", flags: Asking{Header: []string{"Host: a", "host: b"}}, want: "--header: headers: Host is there twice"},
+		{url: "/", flags: Asking{Status: []int{99}}, want: "--status: status: 99"},
+		{url: "/", flags: Asking{Expect: []string{"bdy=a"}}, want: `--expect "bdy=a": write header:NAME=VALUE`},
+		{url: "/", flags: Asking{Expect: []string{"json:a=1"}}, want: "--expect: check: json"},
+		{url: "/", flags: Asking{Scenario: "shop.toml"}, want: "leave out the path"},
 	} {
-		s, err := c.flags.Asked()
+		s, err := c.flags.Asked(c.url, c.data)
 		switch {
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
-			t.Errorf("%+v: %v, want %q", c.flags, err, c.want)
+			t.Errorf("%q %+v: %v, want %q", c.url, c.flags, err, c.want)
 		case c.want == "" && (err != nil || !reflect.DeepEqual(s.Requests, []load.Request{c.made})):
-			t.Errorf("%+v: %+v, %v", c.flags, s, err)
+			t.Errorf("%q %+v: %+v, %v", c.url, c.flags, s, err)
 		}
 	}
 	none := "@/nowhere"
-	if _, err := (Asking{URL: "/", Data: &none}).Asked(); err == nil || !strings.Contains(err.Error(), "no such file") {
+	if _, err := (Asking{}).Asked("/", &none); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Error(err)
 	}
-	s, err := Asking{Scenario: write(t, strings.Replace(whole, "keep_alive = false", "", 1)), NoKeepalive: true}.Asked()
+	s, err := Asking{Scenario: write(t, strings.Replace(whole, "keep_alive = false", "", 1)), NoKeepalive: true}.Asked("", nil)
 	if err != nil || !s.Close || len(s.Requests) != 3 {
 		t.Errorf("%+v, %v", s, err)
 	}

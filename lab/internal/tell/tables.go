@@ -53,6 +53,25 @@ func Tables(o *compare.Outcome) (all []Table) {
 		}
 		all = append(all, t)
 	}
+	if len(o.Asked) > 0 {
+		t := Table{Name: "Requests", Head: []string{"request", "weight", "server", "answers", "p50", "p99", "faults"},
+			Says: "asked in their shares; the verdict and the budget of faults are of all together"}
+		for i, r := range o.Asked {
+			for _, s := range o.Servers {
+				if i >= len(s.ByRequest) {
+					continue
+				}
+				c := s.ByRequest[i]
+				row := []string{c.Name, words.Number(r.Weight), s.Name, words.Thousands(int(c.Requests)), "–", "–",
+					words.Thousands(int(c.Faults))}
+				if c.P50 > 0 {
+					row[4], row[5] = words.Time(c.P50), words.Time(c.P99)
+				}
+				t.Rows = append(t.Rows, row)
+			}
+		}
+		all = append(all, t)
+	}
 	if len(o.Parts) > 0 {
 		t := Table{Name: "Runs", Head: []string{"run", "machine", "says alone", "CPU a request", "blocks", "seconds"},
 			Says: "each stopped by itself, and the verdict is that of all together"}

@@ -18,15 +18,18 @@ func JSON() []byte {
 	s.ID, s.Title = URL, "Line Rate comparison of servers, version 1"
 	required := s.Required
 	strict.Describe(s, map[string]string{
-		"schema_version": "Version of this schema.",
-		"typed":          "The command line, without --json.",
-		"says":           "The lines that the command prints without --json.",
-		"exit":           "Its exit status: 0 decided, 1 not decided, 2 no verdict possible, 4 above --fail-above.",
-		"path":           "What was asked of each server.", "connections": "To each server.",
-		"pipelining":    "Requests in flight on each connection.",
-		"rate_rps":      "Requests a second asked for; absent in a closed loop.",
-		"line_rate_bps": "Of the shaped wire; absent over loopback.",
-		"margin":        "What counts as the same, as a share.", "fail_above": "The bar of --fail-above.",
+		"schema_version":  "Version of this schema.",
+		"typed":           "The command line, without --json.",
+		"says":            "The lines that the command prints without --json.",
+		"exit":            "Its exit status: 0 decided, 1 not decided, 2 no verdict possible, 4 above --fail-above.",
+		"path":            "What was asked of each server; the path of the first request, if there were several.",
+		"requests":        "What was asked of each server, by weight; absent for a lone GET.",
+		"new_connections": "Whether each request had a connection of its own.",
+		"connections":     "To each server.",
+		"pipelining":      "Requests in flight on each connection.",
+		"rate_rps":        "Requests a second asked for; absent in a closed loop.",
+		"line_rate_bps":   "Of the shaped wire; absent over loopback.",
+		"margin":          "What counts as the same, as a share.", "fail_above": "The bar of --fail-above.",
 		"confidence": "Of each interval, at whatever block one stops.",
 		"started_at": "UTC.", "duration_s": "With the look at each server before the first block.",
 		"seed": "Of the order of slots.",
@@ -55,11 +58,30 @@ func JSON() []byte {
 		"revision":                 "The commit that it was built from, where --base and --head name it.",
 		"server_cpu_per_request_s": "Median over valid trials.", "throughput_rps": "Median over valid trials.",
 		"latency_p50_s": "Median over valid trials.", "latency_p99_s": "Median over valid trials.",
+		"by_request":     "What came of each request; absent for a lone GET.",
 		"response_bytes": "Bytes of an answer with its head, median over valid trials.",
 		"bound":          "What limited most valid trials: walls joined by +, or unknown.",
 		"bounded":        "How many trials that were.",
 		"valid_trials":   "Trials that count.", "invalid_trials": "Trials that a gate refused.",
 	})
+	for name, meanings := range map[string]map[string]string{
+		"Asked": {
+			"name": "As given, or method and path.", "method": "As given.", "path": "With its query.", "headers": "Their names; a value may be a secret.",
+			"body_bytes": "Length of its body; absent without one.", "weight": "Its share, over the sum of all weights.",
+			"status":  "Statuses that were expected; absent: any 2xx.",
+			"checked": "Whether a check says what its answers must have.",
+		},
+		"Came": {
+			"name": "Of the request.", "requests": "In all counted slots.", "latency_p50_s": "Median over valid trials.",
+			"latency_p99_s": "Median over valid trials.",
+			"faults":        "Another status than one expected, no valid answer, or an answer that was not right, in the whole time.",
+		},
+	} {
+		of := s.Definitions[name]
+		needed := of.Required
+		strict.Describe(of, meanings)
+		of.Required = needed
+	}
 	c := s.Definitions["Comparison"]
 	compared := c.Required
 	strict.Describe(c, map[string]string{
