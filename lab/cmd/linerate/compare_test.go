@@ -36,7 +36,7 @@ func TestAComparisonThatCannotBeMadeIsRefusedInOneLine(t *testing.T) {
 		{[]string{"--url", "/", "--margin", "3", a, b}, "--margin \"3\""},
 		{[]string{"--url", "/", "--line-rate", "fast", a, b}, "--line-rate \"fast\""},
 		{[]string{"--url", "/", "--budget", "60", a, b}, "with its unit"},
-		{[]string{"--url", "/", "--rates", "10..20", a, b}, "--rates \"10..20\": write FROM..TO/STEP"},
+		{[]string{"--url", "/", "--rates", "10..20", a, b}, "--rates \"10..20\": write up to"},
 		{[]string{"--url", "/", "--rates", "10%", "--rate", "9", a, b}, "leave out --rate"},
 		{[]string{"--url", "/", "--p99", "1m", a, b}, "--p99 1m0s"},
 		{[]string{"--url", "/", "--html", "/nowhere/a.html", a, b}, "/nowhere/a.html cannot be written"},

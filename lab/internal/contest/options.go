@@ -78,8 +78,8 @@ func (o Options) Check() error {
 		return fmt.Errorf("--fail-above %v: give the ratio of CPU a request to the first server's, as 1.05", o.FailAbove)
 	case o.Warmup < 0 || o.Warmup > time.Minute:
 		return fmt.Errorf("--warmup %v: use up to 1m", o.Warmup)
-	case o.P99 < 0 || o.P99 > 10*time.Second:
-		return fmt.Errorf("--p99 %v: use more than 0s and up to 10s, as 5ms", o.P99)
+	case o.P99 < 0 || o.P99 > 2*time.Second: // slots are drained for no longer
+		return fmt.Errorf("--p99 %v: use more than 0s and up to 2s, as 5ms", o.P99)
 	case (len(o.Rates) > 0 || o.P99 > 0) && o.Rate+int(o.LineRate) > 0:
 		return errors.New("--rates and --p99 have rates of their own, over loopback; leave out --rate and --line-rate")
 	case !o.Costed() && o.FailAbove != 0:

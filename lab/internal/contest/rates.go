@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -52,17 +53,30 @@ func (b Bench) Add(ctx context.Context, o *compare.Outcome) error {
 	}
 	var searches []*curve.Search
 	for i := range b.Servers {
+		if least := 10 * curve.MinRPS; closed[i] < float64(least) {
+			return fmt.Errorf("--p99: %s answered %.0f requests a second, and a p99 of fewer than %d says little; leave it out, or "+
+				"give more --connections", names[i], closed[i], least)
+		}
 		searches = append(searches, curve.NewSearch(i, b.P99.Seconds(), closed[i], stats.Alpha/float64(len(names))))
 	}
+	err := b.search(ctx, r, searches)
+	for i, s := range searches { // also after an error: what was shown by then holds
+		o.Highest = append(o.Highest, s.Result(names[i]))
+	}
+	return err
+}
+
+// search asks for all searches at once, until none has a question.
+func (b Bench) search(ctx context.Context, r *rand.Rand, searches []*curve.Search) error {
 	for n := 1; ; n++ {
 		var asks []curve.Ask
 		for _, s := range searches {
 			asks = append(asks, s.Asks()...)
 		}
 		if len(asks) == 0 {
-			break
+			return nil
 		}
-		b.Tell(fmt.Sprintf("highest rate with a p99 of %v: block %d", b.P99, n))
+		b.Tell(fmt.Sprintf("highest rate with a p99 of %v: block %d of %d at most", b.P99, n, curve.MostBlocks))
 		slots, err := b.Block(ctx, asks, r.Perm(len(asks)))
 		if err != nil {
 			return err
@@ -73,10 +87,6 @@ func (b Bench) Add(ctx context.Context, o *compare.Outcome) error {
 			}
 		}
 	}
-	for i, s := range searches {
-		o.Highest = append(o.Highest, s.Result(names[i]))
-	}
-	return nil
 }
 
 // fewest requests that a slot of the curve has at its lowest rate.
@@ -89,7 +99,7 @@ func (b Bench) curve(ctx context.Context, r *rand.Rand, o *compare.Outcome, name
 	}
 	slices.Sort(rps)
 	rps = slices.Compact(rps)
-	c := &compare.Curve{ClosedLoopRPS: words.Digits(of), Slowest: names[slowest], SlotS: min(max(0.5, fewestRequests/rps[0]), 5)}
+	c := &compare.Curve{ClosedLoopRPS: words.Digits(of), Slowest: names[slowest], SlotS: min(max(0.5, math.Ceil(10*fewestRequests/rps[0])/10), 5)}
 	var blocks [][]curve.Slot
 	for n := stats.Fewest(stats.Alpha / 2); c.Blocks < n; c.Blocks++ {
 		b.Tell(fmt.Sprintf("latency at %s: block %d of %d, about %s each", words.Count(len(rps), "rate"), c.Blocks+1, n,

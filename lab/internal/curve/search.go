@@ -22,6 +22,7 @@ type Search struct {
 	target    float64 // seconds
 	ceiling   float64 // requests a second in a closed loop
 	level     float64 // the error that the whole answer may have
+	bottom    int     // the lowest rate that is asked
 	low, high int     // the highest rate that was kept, the lowest that was not
 	wall      int     // the lowest rate at which the client was late
 	stride    int
@@ -41,13 +42,14 @@ func (t *tally) close(yes int) bool {
 	return t.all() >= manySlots || t.all() >= 2*fewSlots && 4*yes <= 3*t.all()
 }
 
-// The rates are steps of 5 %, from a thousandth of the closed loop to four times as much.
+// The rates are steps of 5 %, from a thousandth of the closed loop, though not below MinRPS, to
+// four times as much.
 const (
 	step       = 1.05
-	bottom     = -142
+	lowest     = -142
 	top        = 28
 	first      = -14 // about a half
-	mostBlocks = 80
+	MostBlocks = 80
 	fewSlots   = 5  // that can show a rate to be the wrong one
 	manySlots  = 20 // after which a rate is too close to call
 )
@@ -57,9 +59,14 @@ const (
 	loses
 )
 
+// MinRPS is the lowest rate of which the longest slot tells a p99. A server has to answer ten times as
+// many in a closed loop.
+const MinRPS = 10
+
 // NewSearch begins a search for the highest rate of a server that keeps a p99 of target seconds.
 func NewSearch(server int, target, ceiling, level float64) *Search {
-	return &Search{server: server, target: target, ceiling: ceiling, level: level, low: bottom - 1, high: top + 1,
+	bottom := max(lowest, int(math.Ceil(math.Log(MinRPS/ceiling)/math.Log(step))))
+	return &Search{server: server, target: target, ceiling: ceiling, level: level, bottom: bottom, low: bottom - 1, high: top + 1,
 		wall: top + 1, stride: -first, votes: map[int]*tally{}, at: map[int]*tally{}, ranks: [2]map[int]int{{}, {}}}
 }
 
@@ -78,19 +85,19 @@ func (s *Search) Asks() (asks []Ask) {
 }
 
 func (s *Search) next() (open []int) {
-	switch lower, higher := s.low >= bottom, s.high <= top; {
-	case s.blocks >= mostBlocks:
+	switch lower, higher := s.low >= s.bottom, s.high <= top; {
+	case s.blocks >= MostBlocks:
 		return nil
 	case !s.confirms && !lower && !higher:
 		return []int{first}
 	case !s.confirms && !higher:
 		return []int{min(s.low+s.stride, top)}
 	case !s.confirms && !lower:
-		return []int{max(s.high-s.stride, bottom)}
+		return []int{max(s.high-s.stride, s.bottom)}
 	case !s.confirms:
 		return []int{(s.low + s.high) / 2}
 	}
-	if s.low >= bottom && !s.shown(s.low, keeps) {
+	if s.low >= s.bottom && !s.shown(s.low, keeps) {
 		open = append(open, s.low)
 	}
 	if s.high < s.wall && !s.shown(s.high, loses) {
@@ -159,7 +166,7 @@ func (s *Search) halve(i int, t *tally) {
 		return
 	}
 	s.stride *= 2
-	s.confirms = s.high-s.low <= 1 || s.low == top || s.high == bottom
+	s.confirms = s.high-s.low <= 1 || s.low == top || s.high == s.bottom
 	if s.confirms {
 		s.stride = 1
 	}
@@ -180,11 +187,11 @@ func (s *Search) weigh(i int, t *tally) {
 	}
 	switch {
 	case i == s.low && !s.shown(i, keeps) && few && 4*t.kept <= t.all():
-		s.again(bottom-1, i)
+		s.again(s.bottom-1, i)
 	case i == s.high && i < s.wall && !s.shown(i, loses) && few && 4*t.lost <= t.all():
 		s.again(i, s.wall)
 	case i == s.low && !s.shown(i, keeps) && t.close(t.kept):
-		s.low = max(s.low-s.stride, bottom-1)
+		s.low = max(s.low-s.stride, s.bottom-1)
 		s.stride = 2
 	case i == s.high && !s.shown(i, loses) && t.close(t.lost):
 		s.high = min(s.high+s.stride, top+1)
@@ -196,7 +203,7 @@ func (s *Search) weigh(i int, t *tally) {
 // again searches on between other ends.
 func (s *Search) again(low, high int) {
 	s.low, s.high, s.stride, s.votes = low, high, 1, map[int]*tally{}
-	s.confirms = high-low <= 1 || low == top || high == bottom
+	s.confirms = high-low <= 1 || low == top || high == s.bottom
 }
 
 // Result is what the search came to.
@@ -205,7 +212,7 @@ func (s *Search) Result(name string) compare.Highest {
 	seen := func(i int) compare.Shown {
 		return compare.Shown{RateRPS: s.rps(i), Kept: of(s.at, i).kept, Slots: of(s.at, i).all()}
 	}
-	if s.low >= bottom && s.shown(s.low, keeps) {
+	if s.low >= s.bottom && s.shown(s.low, keeps) {
 		h.Kept = seen(s.low)
 	}
 	if s.high < s.wall && s.shown(s.high, loses) {

@@ -9,9 +9,11 @@ package curve
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,35 +96,40 @@ type Rate struct {
 // mostRates is how many rates one curve may have.
 const mostRates = 32
 
+var span = regexp.MustCompile(`^([0-9.]+?)(%?)(?:\.\.([0-9.]+)(%?)(?:/([0-9.]+)(%?))?)?$`)
+
 // ParseRates parses rates such as 10%..90%, 10%..90%/20% or 1000,2000,5000.
 func ParseRates(text string) (rates []Rate, err error) {
 	for _, part := range strings.Split(text, ",") {
-		span, by, stepped := strings.Cut(part, "/")
-		from, to, isSpan := strings.Cut(span, "..")
-		a, err := parseRate(from)
-		if err != nil {
-			return nil, err
+		m := span.FindStringSubmatch(strings.TrimSpace(part))
+		if m == nil {
+			m = make([]string, 7)
 		}
-		if !isSpan && !stepped {
-			rates = append(rates, a)
-			continue
+		share, most := m[2] == "%", float64(load.MaxRate)
+		if share {
+			most = 200
 		}
-		b, err := parseRate(to)
-		if err != nil {
-			return nil, err
+		from, failed := strconv.ParseFloat(m[1], 64)
+		to, step := from, 10.0
+		if m[3] != "" {
+			to, err = strconv.ParseFloat(m[3], 64)
+			failed = errors.Join(failed, err)
 		}
-		step := Rate{0.1, true}
-		if stepped {
-			if step, err = parseRate(by); err != nil {
-				return nil, err
+		if m[5] != "" {
+			step, err = strconv.ParseFloat(m[5], 64)
+			failed = errors.Join(failed, err)
+		}
+		mixed := m[3] != "" && (m[4] != m[2] || m[5] == "" && !share || m[5] != "" && m[6] != m[2])
+		if failed != nil || mixed || !(from >= 1 && to >= from && to <= most && step >= 1) || (to-from)/step >= mostRates {
+			return nil, fmt.Errorf("%q: write up to %d rates, as requests a second or shares of the closed loop: 1000,2000,5000, "+
+				"1000..9000/2000, 10%%..90%% or 10%%..90%%/20%%", part, mostRates)
+		}
+		for v := from; v <= to*1.0001; v += step {
+			r := Rate{v, share}
+			if share {
+				r.Value /= 100
 			}
-		}
-		if a.Share != b.Share || a.Share != step.Share || b.Value < a.Value {
-			return nil, fmt.Errorf("%q: write FROM..TO/STEP, all three as shares or all as requests a second, as 10%%..90%%/20%%",
-				part)
-		}
-		for i := 0; a.Value+float64(i)*step.Value <= b.Value*1.0001 && len(rates) <= mostRates; i++ {
-			rates = append(rates, Rate{a.Value + float64(i)*step.Value, a.Share})
+			rates = append(rates, r)
 		}
 	}
 	slices.SortFunc(rates, func(a, b Rate) int { return cmp.Compare(a.Value, b.Value) })
@@ -130,19 +137,6 @@ func ParseRates(text string) (rates []Rate, err error) {
 		return nil, fmt.Errorf("%q: more than %d rates; name fewer, or a larger step", text, mostRates)
 	}
 	return rates, nil
-}
-
-func parseRate(text string) (Rate, error) {
-	number, share := strings.CutSuffix(strings.TrimSpace(text), "%")
-	v, err := strconv.ParseFloat(number, 64)
-	if most := map[bool]float64{true: 200, false: load.MaxRate}[share]; err != nil || !(v >= 1 && v <= most) {
-		return Rate{}, fmt.Errorf("%q: write requests a second from 1 to %d, or shares to 200%% of the closed loop, as "+
-			"1000,2000,5000 or 10%%..90%%", text, load.MaxRate)
-	}
-	if share {
-		v /= 100
-	}
-	return Rate{v, share}, nil
 }
 
 // RPS is a rate in whole requests a second.

@@ -89,7 +89,7 @@ func Tables(o *compare.Outcome) (all []Table) {
 	if len(o.Highest) > 0 {
 		t := Table{Name: "Highest rate with a p99 of " + words.Time(o.Highest[0].P99S)}
 		for _, h := range o.Highest {
-			t.Says = strings.TrimPrefix(t.Says+"; "+h.Says, "; ")
+			t.Says = strings.TrimPrefix(t.Says+". "+h.Says, ". ")
 		}
 		all = append(all, t)
 	}
