@@ -8,7 +8,9 @@ import "errors"
 type Tracer struct{}
 
 // Trace is refused.
-func Trace(func() []int, bool) (*Tracer, error) { return nil, errors.New("system calls are counted on Linux only") }
+func Trace(func() []int, bool) (*Tracer, error) {
+	return nil, errors.New("system calls are counted on Linux only")
+}
 
 // Counts has nothing.
 func (*Tracer) Counts() (Counts, error) { return nil, nil }
