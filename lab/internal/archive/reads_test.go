@@ -21,6 +21,7 @@ var whole = regexp.MustCompile(`"(\.\./)+(lab/)?(data|content|experiments)\b|"(\
 // added to the journal cannot fail it.
 var readers = map[string]string{
 	"cmd/lab/clone_linux_test.go":            "copies scripts and tools only",
+	"cmd/linerate/outputs_test.go":           "one example, by its name",
 	"internal/contest/look_linux_test.go":    "programs only",
 	"internal/contest/schema_test.go":        "every example, each for itself",
 	"fleet/endtoend/fleet_linux_test.go":     "programs, and one design by its name",
@@ -48,6 +49,7 @@ var readers = map[string]string{
 	"internal/run/fleet_linux_test.go":       "designs by their names",
 	"internal/run/knobs_test.go":             "designs by their names",
 	"internal/run/place_linux_test.go":       "programs only",
+	"internal/tell/tell_test.go":             "one example, by its name",
 	"internal/verdict/claims_test.go":        "experiments by their names",
 }
 
