@@ -133,7 +133,7 @@ func TestTheMapNamesEachPackage(t *testing.T) {
 		t.Fatalf("%v, %v", mods, err)
 	}
 	for _, mod := range append(mods, "go.mod", "peers/http/go.mod") {
-		for _, pkg := range command(t, filepath.Dir(mod), "readonly", "list", "./...") {
+		for _, pkg := range command(t, filepath.Dir(mod), "readonly", "list", "-find", "./...") {
 			at := strings.TrimPrefix(pkg, repository)
 			if at != "lab" && !named[at] && !strings.HasPrefix(at, "lab/peers/http/") {
 				t.Errorf("CONTRIBUTING.md's map of the code does not name %s", at)

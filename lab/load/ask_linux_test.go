@@ -64,6 +64,8 @@ func TestSeveralRequests(t *testing.T) {
 			fmt.Sprintf(`PUT %s /put "1" 30000 %x`, host, sha256.Sum256(target.Requests[1].Body)),
 			fmt.Sprintf(`POST other /empty "" 0 %x`, sha256.Sum256(nil)),
 		}
+		mu.Lock() // the last answers may be on their way
+		defer mu.Unlock()
 		all := 0
 		for _, n := range seen {
 			all += n

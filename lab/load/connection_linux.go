@@ -200,7 +200,7 @@ func begin(addr unix.Sockaddr) (int32, error) {
 		return -1, err
 	}
 	if err = unix.SetNonblock(int(fd), true); err == nil {
-		if err = unix.Connect(int(fd), addr); errors.Is(err, unix.EINPROGRESS) {
+		if err = unix.Connect(int(fd), own(addr)); errors.Is(err, unix.EINPROGRESS) {
 			err = nil
 		}
 	}
@@ -208,6 +208,16 @@ func begin(addr unix.Sockaddr) (int32, error) {
 		unix.Close(int(fd))
 	}
 	return fd, err
+}
+
+// own is a copy: Connect writes into an address, and threads open connections to the same one.
+func own(addr unix.Sockaddr) unix.Sockaddr {
+	if a, ok := addr.(*unix.SockaddrInet4); ok {
+		c := *a
+		return &c
+	}
+	c := *addr.(*unix.SockaddrInet6)
+	return &c
 }
 
 // opened looks whether opening a connection again has worked.

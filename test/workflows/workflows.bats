@@ -32,16 +32,71 @@ setup() {
   for variable in ${!GITHUB_@} ${!RUNNER_@} ${!ACTIONS_@}; do unset "$variable"; done
 }
 
-# workflow EVENT FILE [JOB] [FLAG…] runs a job, or all, for an event of test/workflows/events.
-workflow() {
-  local event=$1 file=$2 job=() name=$1
-  shift 2
-  if [ $# -gt 0 ] && [[ $1 != --* ]]; then job=(--job "$1"); shift; fi
+# acted DIRECTORY FILE EVENT [FLAG…] runs a workflow of a repository for an event of test/workflows/events.
+acted() {
+  local in=$1 file=$2 event=$3 name=$3
+  shift 3
   [ "$event" != tag ] || name=push
   # shellcheck disable=SC2086 # STUBS holds many arguments, none with a blank
-  (cd "$HERE/../.." && "$ACT" "$name" --workflows ".github/workflows/$file.yml" "${job[@]}" --eventpath "$HERE/events/$event.json" \
+  (cd "$in" && "$ACT" "$name" --workflows ".github/workflows/$file.yml" --eventpath "$HERE/events/$event.json" \
     --platform ubuntu-24.04=-self-hosted --pull=false --no-skip-checkout --use-new-action-cache --action-offline-mode --no-cache-server \
     --env GITHUB_REPOSITORY=line-rate/line-rate --secret GITHUB_TOKEN=token $STUBS "$@")
+}
+
+# workflow EVENT FILE [JOB] [FLAG…] runs one of the journal's own, or one job of it.
+workflow() {
+  local event=$1 file=$2 job=()
+  shift 2
+  if [ $# -gt 0 ] && [[ $1 != --* ]]; then job=(--job "$1"); shift; fi
+  acted "$HERE/../.." "$file" "$event" "${job[@]}" "$@"
+}
+
+# offered EVENT FILE [FLAG…] runs one that the site offers, in a repository of others; its actions
+# are those of this commit.
+offered() {
+  acted "$BATS_TEST_TMPDIR/theirs" "$2" "$1" --local-repository "line-rate/line-rate@v1=$BATS_TEST_TMPDIR/actions" "${@:3}"
+}
+
+# theirs makes a repository of others that uses these: a server, and a change of it that spends more
+# on a request, merged as GitHub merges a pull request to test it. Its commits have fixed digests.
+theirs() {
+  local at=$BATS_TEST_TMPDIR/theirs
+  export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@example.org GIT_AUTHOR_DATE=2000-01-01T00:00:00Z
+  export GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@example.org GIT_COMMITTER_DATE=2000-01-01T00:00:00Z
+  git clone --quiet --shared "$PWD" "$BATS_TEST_TMPDIR/actions"
+  git init --quiet -b main "$at"
+  mkdir -p "$at/.github/workflows"
+  cp "$SOURCE"/static/examples/compare*.yml "$at/.github/workflows/"
+  # What a user changes, and less time.
+  sed -i -e 's/build: make server/build: go build -o server main.go/' -e 's/^\( *\)fail-above: .*/&\n\1flags: --warmup 100ms/' \
+    "$at/.github/workflows/compare.yml"
+  cat >"$at/main.go" <<'GO'
+package main
+
+import (
+	"net/http"
+	"os"
+	"time"
+)
+
+const spent = 0
+
+func main() {
+	http.HandleFunc("/read", func(w http.ResponseWriter, _ *http.Request) {
+		for began := time.Now(); time.Since(began) < spent*time.Microsecond; {
+		}
+		w.Write([]byte("an answer"))
+	})
+	panic(http.ListenAndServe("127.0.0.1:"+os.Args[2], nil))
+}
+GO
+  git -C "$at" add .
+  git -C "$at" commit --quiet -m 'A server'
+  git -C "$at" checkout --quiet -b change
+  sed -i 's/spent = 0/spent = 200/' "$at/main.go"
+  git -C "$at" commit --quiet -am 'More on each request'
+  git -C "$at" checkout --quiet main
+  git -C "$at" merge --quiet --no-ff -m 'The pull request, merged' change
 }
 
 @test "each workflow is planned for its events, with all of its jobs" {
@@ -136,6 +191,31 @@ report() { posted report "$@"; }
   report report.md
   [ "$status" -ne 0 ]
   [ ! -s wrote ]
+}
+
+# told is a comment whose figures, each a run's own, are all the same.
+told() {
+  node -e 'console.log(JSON.parse(require("fs").readFileSync(0, "utf8").replace(/^[^"]*/, "")))' <"$BATS_TEST_TMPDIR/wrote" |
+    sed -E -e 's/[0-9a-f]{40}/COMMIT/g' -e 's/[0-9]+([.,][0-9]+)*/0/g' -e 's/(µs|ms|ns)/s/g' -e '/^note: /d' \
+      -e 's/^(machine|lab): .*/\1: …/' -e 's/^bound: .*/bound: …/'
+}
+
+@test "two revisions of a server are compared in a pull request, which gets one comment" {
+  theirs
+  SOURCE=$BATS_TEST_TMPDIR/theirs run offered pull_request compare
+  echo "$output"
+  [ "$status" -ne 0 ]
+  [[ $output == *'a request costs the new server more than fail-above allows'* ]]
+  cp "$ARTIFACTS/linerate/linerate.json" "$BATS_TEST_TMPDIR/"
+  posted linerate linerate.json
+  [ "$status" -eq 0 ] || { cat "$BATS_TEST_TMPDIR/said"; false; }
+  [ "$(wc -l <"$BATS_TEST_TMPDIR/wrote")" -eq 1 ]
+  grep -q '^POST /issues/12/comments "<!-- linerate linerate -->' "$BATS_TEST_TMPDIR/wrote"
+  told | diff "$HERE/comment.md" -
+  # Of the next push it is edited.
+  posted linerate linerate.json '[{"id": 3, "user": {"login": "github-actions[bot]", "type": "Bot"}, "body": "<!-- linerate linerate -->"}]'
+  grep -q '^PATCH /issues/comments/3 ' "$BATS_TEST_TMPDIR/wrote"
+  [ "$(wc -l <"$BATS_TEST_TMPDIR/wrote")" -eq 1 ]
 }
 
 @test "a tag makes archives with checksums, which are attested and published" {

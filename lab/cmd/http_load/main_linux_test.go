@@ -55,7 +55,7 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		{nil, "--url is missing"},
 		{[]string{"--rul", url}, "rul"},
 		{[]string{"--url", "127.0.0.1:1"}, "give http://HOST:PORT/PATH"},
-		{[]string{"--url", "https://127.0.0.1:1/"}, "give http://HOST:PORT/PATH"},
+		{[]string{"--url", "ftp://127.0.0.1:1/"}, "give http://HOST:PORT/PATH"},
 		{[]string{"--url", url, "more"}, `unexpected argument "more"`},
 		{[]string{"--url", url, "--connections", "0"}, "whole number from 1 to 20000"},
 		{[]string{"--url", url, "--pipelining", "1025"}, "whole number from 1 to 1024"},

@@ -276,7 +276,7 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	return gitWith(ctx, dir, nil, args...)
 }
 
-// gitWith runs git, and gives what it printed, or as an error the last line of what it said.
+// gitWith runs git, and gives what it printed, or as an error the line of what it said that tells why.
 func gitWith(ctx context.Context, dir string, env []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir
@@ -288,7 +288,8 @@ func gitWith(ctx context.Context, dir string, env []string, args ...string) (str
 			return "", context.Cause(ctx)
 		}
 		said := strings.Split(strings.TrimSpace(errs.String()), "\n")
-		return "", fmt.Errorf("git %s: %s", args[0], strict.Line(said[len(said)-1], 200))
+		why := max(slices.IndexFunc(said, func(line string) bool { return strings.HasPrefix(line, "fatal: ") }), 0)
+		return "", fmt.Errorf("git %s: %s", args[0], strict.Line(said[why], 200))
 	}
 	return strings.TrimSpace(out.String()), nil
 }
