@@ -53,7 +53,7 @@ func Tables(o *compare.Outcome) (all []Table) {
 		}
 		all = append(all, t)
 	}
-	if len(o.Asked) > 0 {
+	if len(o.Asked) > 1 {
 		t := Table{Name: "Requests", Head: []string{"request", "weight", "server", "answers", "p50", "p99", "faults"},
 			Says: "asked in their shares; the verdict and the budget of faults are of all together"}
 		for i, r := range o.Asked {
