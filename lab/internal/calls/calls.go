@@ -12,7 +12,6 @@ package calls
 import (
 	_ "embed"
 	"fmt"
-	"maps"
 	"runtime"
 	"slices"
 	"strconv"
@@ -20,46 +19,25 @@ import (
 	"time"
 )
 
-// A Count is how often one call was made.
-type Count struct {
-	Calls  int64
-	Errors map[string]int64 // those of Calls that failed, by the error's name
-}
-
-// Counts are by the calls' names.
-type Counts map[string]Count
+// Counts are how often calls were made, by their names.
+type Counts map[string]int64
 
 // Minus is what was counted since an earlier moment.
 func (c Counts) Minus(before Counts) Counts {
 	out := Counts{}
 	for name, n := range c {
-		was := before[name]
-		d := Count{Calls: n.Calls - was.Calls, Errors: map[string]int64{}}
-		for e, k := range n.Errors {
-			if k -= was.Errors[e]; k != 0 {
-				d.Errors[e] = k
-			}
-		}
-		if d.Calls != 0 || len(d.Errors) > 0 {
-			out[name] = d
+		if n -= before[name]; n != 0 {
+			out[name] = n
 		}
 	}
 	return out
 }
 
-func (c Counts) clone() Counts {
-	out := Counts{}
-	for name, n := range c {
-		out[name] = Count{n.Calls, maps.Clone(n.Errors)}
-	}
-	return out
-}
-
-// Quiet is how long nothing may be counted before what was asked of a server is over; and
-// mostQuiet how long that is waited for in a program that is never quiet.
+// Nothing may be counted for so long before what was asked of a server is over. In a program
+// that is never quiet that is waited for no longer than mostQuiet.
 const (
 	quiet     = 30 * time.Millisecond
-	mostQuiet = time.Second
+	mostQuiet = 300 * time.Millisecond
 )
 
 // names.txt has a line for each call: its name, and its numbers on amd64 and on arm64.

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 	"unsafe"
 
@@ -46,8 +46,7 @@ func Trace(list func() []int, own bool) (*Tracer, error) {
 	return t, nil
 }
 
-// Counts is what was counted so far, once the processes are quiet. It waits for that up to
-// a second. It is an error if a process has ended by a signal, or none is left.
+// Counts is what was counted so far, once the processes are quiet. It waits for that a while. It is an error if a process has ended by a signal, or none is left.
 func (t *Tracer) Counts() (Counts, error) {
 	look := func() (int64, string) {
 		t.mu.Lock()
@@ -74,7 +73,7 @@ func (t *Tracer) Counts() (Counts, error) {
 	if t.ended != "" {
 		return nil, errors.New(t.ended)
 	}
-	return t.counts.clone(), nil
+	return maps.Clone(t.counts), nil
 }
 
 // Stop lets go of all processes, which go on. It may be called twice.
@@ -102,7 +101,7 @@ const letGoWithin = 3 * time.Second
 func (t *Tracer) run(list func() []int, own bool, began chan<- error) {
 	defer close(t.done)
 	runtime.LockOSThread() // never unlocked: the thread ends with this goroutine, and so does tracing
-	threads := map[int]string{}
+	threads := map[int]bool{}
 	set := uintptr(options)
 	if own {
 		set |= unix.PTRACE_O_EXITKILL
@@ -118,7 +117,7 @@ func (t *Tracer) run(list func() []int, own bool, began chan<- error) {
 }
 
 // letGo stops each thread once more, which is when it can be let go.
-func (t *Tracer) letGo(threads map[int]string) {
+func (t *Tracer) letGo(threads map[int]bool) {
 	for tid := range threads {
 		_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0)
 	}
@@ -127,7 +126,7 @@ func (t *Tracer) letGo(threads map[int]string) {
 
 // follow answers stops until the tracer is to stop. With a limit it lets go of each thread
 // that stops, until none is left.
-func (t *Tracer) follow(threads map[int]string, limit time.Time) {
+func (t *Tracer) follow(threads map[int]bool, limit time.Time) {
 	letting := !limit.IsZero()
 	for idle := 0; len(threads) > 0; {
 		if !letting && t.stop.Load() || letting && time.Now().After(limit) {
@@ -165,17 +164,17 @@ func (t *Tracer) over(why string) {
 }
 
 // answer lets a stopped thread go on, with the signal that it stopped for.
-func (t *Tracer) answer(threads map[int]string, tid int, status unix.WaitStatus, letting bool) {
+func (t *Tracer) answer(threads map[int]bool, tid int, status unix.WaitStatus, letting bool) {
 	signal, event := int(status.StopSignal()), int(status)>>16
 	request, deliver := unix.PTRACE_SYSCALL, 0
 	switch {
 	case signal == int(unix.SIGTRAP)|0x80:
-		t.count(threads, tid)
+		t.count(tid)
 	case event == unix.PTRACE_EVENT_STOP && signal != int(unix.SIGTRAP):
 		request = unix.PTRACE_LISTEN // all of its process was stopped by a signal, and stays so
 	case event == unix.PTRACE_EVENT_CLONE || event == unix.PTRACE_EVENT_FORK || event == unix.PTRACE_EVENT_VFORK:
 		if child, err := unix.PtraceGetEventMsg(tid); err == nil {
-			threads[int(child)] = "" // traced from its beginning
+			threads[int(child)] = true // traced from its beginning
 		}
 	case event == 0:
 		deliver = signal
@@ -188,24 +187,21 @@ func (t *Tracer) answer(threads map[int]string, tid int, status unix.WaitStatus,
 	_ = ptrace(request, tid, 0, uintptr(deliver))
 }
 
-// The kernel's struct ptrace_syscall_info, as far as it is read, and its ops.
+// The kernel's struct ptrace_syscall_info, as far as it is read.
 type callInfo struct {
-	Op        uint8
-	_         [3]uint8
-	Arch      uint32
-	_, _      uint64
-	NumberRet uint64 // the call's number where it begins, its result where it ends
-	Failed    uint8  // where it ends
-	_         [47]uint8
+	Op     uint8
+	_      [3]uint8
+	Arch   uint32
+	_, _   uint64
+	Number uint64 // where the call begins
+	_      [56]uint8
 }
 
-const (
-	begins = 1
-	ends   = 2
-)
+// begins is the op of a call's begin.
+const begins = 1
 
-// count notes the begin or the end of a call.
-func (t *Tracer) count(threads map[int]string, tid int) {
+// count notes the begin of a call. One that a signal interrupts may begin again.
+func (t *Tracer) count(tid int) {
 	var info callInfo
 	err := ptrace(unix.PTRACE_GET_SYSCALL_INFO, tid, unsafe.Sizeof(info), uintptr(unsafe.Pointer(&info)))
 	if errors.Is(err, unix.EIO) {
@@ -216,48 +212,20 @@ func (t *Tracer) count(threads map[int]string, tid int) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.seen++
-	switch info.Op {
-	case begins:
-		name := nameOf(info.Arch, info.NumberRet)
-		n := t.counts[name]
-		n.Calls++
-		t.counts[name], threads[tid] = n, name
-	case ends:
-		name := threads[tid]
-		if threads[tid] = ""; name == "" || info.Failed == 0 {
-			return // it began before it was traced
-		}
-		n := t.counts[name]
-		if n.Errors == nil {
-			n.Errors = map[string]int64{}
-		}
-		n.Errors[errorName(-int64(info.NumberRet))]++
-		t.counts[name] = n
+	if t.seen++; info.Op == begins {
+		t.counts[nameOf(info.Arch, info.Number)]++
 	}
-}
-
-// errorName is an error as manuals call it. Those from 512 on are the kernel's own: the
-// call was interrupted, and begins again.
-func errorName(n int64) string {
-	if name := unix.ErrnoName(syscall.Errno(n)); name != "" {
-		return name
-	}
-	if n >= 512 && n <= 516 {
-		return "restarted"
-	}
-	return "error " + strconv.FormatInt(n, 10)
 }
 
 // seize begins to trace all threads that there are.
-func seize(list func() []int, set uintptr, threads map[int]string) error {
+func seize(list func() []int, set uintptr, threads map[int]bool) error {
 	for more := true; more; {
 		more = false
 		for _, pid := range list() {
 			tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid)) // none of a process that has ended
 			for _, task := range tasks {
 				tid, err := strconv.Atoi(task.Name())
-				if _, known := threads[tid]; known || err != nil {
+				if threads[tid] || err != nil {
 					continue
 				}
 				switch err := ptrace(unix.PTRACE_SEIZE, tid, 0, set); {
@@ -270,7 +238,7 @@ func seize(list func() []int, set uintptr, threads map[int]string) error {
 				default:
 					_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0) // so that its calls stop from now on
 				}
-				threads[tid], more = "", true
+				threads[tid], more = true, true
 			}
 		}
 	}

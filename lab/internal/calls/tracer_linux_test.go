@@ -202,12 +202,9 @@ func TestCallsOfARequestAreCountedExactly(t *testing.T) {
 			two := counts(t, tr)
 			per := two.Minus(one).Minus(one.Minus(zero))
 			for _, name := range []string{"read", "write", "close"} {
-				if got := per[name].Calls; got != many-few {
+				if got := per[name]; got != many-few {
 					t.Errorf("%d %s for %d requests", got, name, many-few)
 				}
-			}
-			if got := per["close"].Errors["EBADF"]; got != many-few || len(per["write"].Errors) > 0 {
-				t.Errorf("errors are %v and %v", per["close"].Errors, per["write"].Errors)
 			}
 		})
 	}
@@ -220,7 +217,7 @@ func TestProcessesThatAreStartedAreFollowed(t *testing.T) {
 	fmt.Fprintln(s.in)
 	s.ask(t, 40)
 	after := counts(t, tr).Minus(before)
-	if after["execve"].Calls != 1 || after["close"].Errors["EBADF"] != 40 {
+	if after["execve"] != 1 || after["write"] < 40 {
 		t.Errorf("%v", after)
 	}
 }
@@ -251,17 +248,10 @@ func TestCountsAreThoseOfStrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := regexp.MustCompile(`(?m)^ *\S+ +\S+ +\S+ +(\d+) +(\d*) *close$`).FindStringSubmatch(string(text))
-	if row == nil {
-		t.Fatalf("strace says %s", text)
-	}
-	if failed := strconv.FormatInt(ours["close"].Errors["EBADF"], 10); failed != row[2] || failed != strconv.Itoa(n) {
-		t.Errorf("%s failed, and by strace %s", failed, row[2])
-	}
 	// What starting takes, strace has seen and this has not.
 	write := regexp.MustCompile(`(?m) (\d+) +write$`).FindStringSubmatch(string(text))
-	if write == nil || write[1] != strconv.FormatInt(ours["write"].Calls+1, 10) { // and the line with its port
-		t.Errorf("%d writes, and by strace %v", ours["write"].Calls, write)
+	if write == nil || write[1] != strconv.FormatInt(ours["write"]+1, 10) { // and the line with its port
+		t.Errorf("%d writes, and by strace %v in %s", ours["write"], write, text)
 	}
 }
 
