@@ -120,11 +120,21 @@ type Measured struct {
 	P50           float64 `json:"latency_p50_s,omitempty"`
 	P99           float64 `json:"latency_p99_s,omitempty"`
 	ResponseBytes float64 `json:"response_bytes,omitempty"`
-	ByRequest     []Came  `json:"by_request,omitempty"`
-	Bound         string  `json:"bound"` // of most valid trials: walls joined by +, or unknown
-	Bounded       int     `json:"bounded"`
-	Valid         int     `json:"valid_trials"`
-	Refused       int     `json:"invalid_trials"`
+	RequestBytes  float64 `json:"request_bytes,omitempty"`
+	MemoryRest    float64 `json:"memory_rest_bytes,omitempty"`
+	MemoryLoad    float64 `json:"memory_load_bytes,omitempty"`
+	// Calls and CallsBy are system calls a request, in all and by name.
+	Calls   float64            `json:"system_calls_per_request,omitempty"`
+	CallsBy map[string]float64 `json:"system_calls,omitempty"`
+	// Slept and Displaced are context switches a request: a thread had to wait, or was taken off
+	// its core. They may be 0.
+	Slept     *float64 `json:"voluntary_switches_per_request,omitempty"`
+	Displaced *float64 `json:"involuntary_switches_per_request,omitempty"`
+	ByRequest []Came   `json:"by_request,omitempty"`
+	Bound     string   `json:"bound"` // of most valid trials: walls joined by +, or unknown
+	Bounded   int      `json:"bounded"`
+	Valid     int      `json:"valid_trials"`
+	Refused   int      `json:"invalid_trials"`
 }
 
 // A Comparison is one server over the first.

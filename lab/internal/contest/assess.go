@@ -108,9 +108,10 @@ func (a *assessment) measured(i int) compare.Measured {
 	m := compare.Measured{Name: s.Name, Command: s.Command, URL: s.URL, Subject: s.Subject, Revision: s.Commit,
 		NeverSteady: a.never(i), CPUPerRequest: median(cost),
 		Throughput: median(throughput), P50: median(p50), P99: median(p99), ResponseBytes: median("response_bytes"),
-		ByRequest: a.byRequest(i), Bound: "unknown", Valid: of.Trials - of.Invalid, Refused: of.Invalid}
+		MemoryLoad: median("server_rss_bytes"),
+		ByRequest:  a.byRequest(i), Bound: "unknown", Valid: of.Trials - of.Invalid, Refused: of.Invalid}
 	if i < len(a.o.Looks) {
-		m.WarmupS = a.o.Looks[i].Warmup.Seconds()
+		m.WarmupS, m.RequestBytes = a.o.Looks[i].Warmup.Seconds(), words.Digits(a.o.Looks[i].RequestBytes)
 	}
 	for _, b := range slices.Sorted(maps.Keys(of.Bounds)) {
 		if of.Bounds[b] > m.Bounded {

@@ -22,6 +22,8 @@ type Look struct {
 	Rate    float64 // requests a second under the load asked for, roughly
 	Lines   int     // that it printed for its first few answers
 
+	RequestBytes float64 // of a request as written; 0: not told
+
 	Warmup time.Duration // after each start, from then on it is steady
 	Never  string        // it was not steady within the limit, and how it went instead
 
@@ -155,6 +157,7 @@ func (l *Look) warm(ctx context.Context, o Options, c Client, target func() load
 			return nil, fmt.Errorf("%s: under load: %w", of, err)
 		}
 		why := fault(r.Summary.Targets[0])
+		l.RequestBytes = r.Summary.Targets[0].RequestBytes
 		for _, slot := range r.Slots {
 			if slot.Failed != "" && why == "" {
 				why = slot.Failed

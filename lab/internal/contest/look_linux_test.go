@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -60,8 +61,19 @@ func serve(how, addr string) error {
 			w.Header().Set("Connection", "close")
 		case how == "sleeps":
 			time.Sleep(20 * time.Millisecond)
+		case how == "spawns":
+			done := make(chan bool)
+			go func() {
+				runtime.LockOSThread() // and never unlocked, so this thread ends
+				close(done)
+			}()
+			<-done
 		case how == "logs":
 			fmt.Fprintln(os.Stderr, "GET /")
+		}
+		if how == "twice" {
+			fmt.Fprint(w, "half ")
+			w.(http.Flusher).Flush()
 		}
 		body := "an answer"
 		if how == "wrong" {

@@ -116,6 +116,15 @@ func (b Bench) curve(ctx context.Context, r *rand.Rand, o *compare.Outcome, name
 	return nil
 }
 
+// start starts a server as its blocks do.
+func (b Bench) start(i int) (*started, error) {
+	s := b.Servers[i]
+	if b.Looks[i].Chatty() {
+		s.Command = append([]string{"sh", "-c", `exec "$@" >/dev/null 2>&1`, "sh"}, s.Command...)
+	}
+	return s.start(b.Client, b.Dir, b.Port+i)
+}
+
 // Block starts the servers, warms them up, and asks them in an order (nil: as they come). The
 // slots are in the order of the asks.
 func (b Bench) Block(ctx context.Context, asks []curve.Ask, order []int) ([]curve.Slot, error) {
@@ -125,10 +134,7 @@ func (b Bench) Block(ctx context.Context, asks []curve.Ask, order []int) ([]curv
 		if at[i] = s.address(); s.URL != "" {
 			continue
 		}
-		if b.Looks[i].Chatty() {
-			s.Command = append([]string{"sh", "-c", `exec "$@" >/dev/null 2>&1`, "sh"}, s.Command...)
-		}
-		on, err := s.start(b.Client, b.Dir, b.Port+i)
+		on, err := b.start(i)
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ import (
 type Row struct {
 	Name string // of its line in the terminal
 	Part string // of several rows in one line, as p50; empty: the row has a line of its own
-	// Ratio is nil where there is none: then Words stand for the figures.
+	// Ratio is nil where there is none: then Words stand for the figures, or both stand alone.
 	Ratio *compare.Ratio
 	Words string
 	// Other and Base are both figures with their units, and Unit what they share, written once.
@@ -43,7 +43,7 @@ func Rows(o *compare.Outcome, i int) (rows []Row) {
 	add(Row{Name: "throughput", Unit: " requests/s", Bounded: true}, c.Throughput, whole, other.Throughput, base.Throughput)
 	add(Row{Name: "latency", Part: "p50", Bounded: true}, c.P50, words.Time, other.P50, base.P50)
 	add(Row{Name: "latency", Part: "p99", Bounded: true}, c.P99, words.Time, other.P99, base.P99)
-	return rows
+	return append(rows, uses(other, base)...)
 }
 
 // Label is a row's name where it has a line of its own.
@@ -55,8 +55,10 @@ func (r Row) Against() string { return r.Other + " against " + r.Base + r.Unit }
 // line is a row in the terminal, without its name.
 func (r Row) line() string {
 	switch {
-	case r.Ratio == nil:
+	case r.Words != "":
 		return r.Words
+	case r.Ratio == nil:
+		return strings.TrimSpace(r.Part + " " + r.Against())
 	case r.Part != "":
 		return r.Part + " " + r.Ratio.String() + ", " + r.Against()
 	}

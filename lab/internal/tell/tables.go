@@ -24,7 +24,7 @@ func (t Table) lines() []string {
 	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 }
 
-// A Table is what was measured at fixed rates.
+// A Table is what has more figures than a row holds.
 type Table struct {
 	Name string
 	Head []string
@@ -32,7 +32,7 @@ type Table struct {
 	Says string // what to know of it
 }
 
-// Tables are the runs that were combined, the latency curve and the highest rates, if there are any.
+// Tables are the runs that were combined, the latency curve, the highest rates and the system calls, if there are any.
 func Tables(o *compare.Outcome) (all []Table) {
 	if c := o.Curve; c != nil {
 		t := Table{Name: "Latency at fixed rates", Head: []string{"requests/s", "server", "p50", "p90", "p99", "p999"},
@@ -93,7 +93,7 @@ func Tables(o *compare.Outcome) (all []Table) {
 		}
 		all = append(all, t)
 	}
-	return all
+	return append(all, callsTable(o)...)
 }
 
 func latency(l *compare.Latency) string {

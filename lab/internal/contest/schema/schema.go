@@ -60,9 +60,22 @@ func JSON() []byte {
 		"latency_p50_s": "Median over valid trials.", "latency_p99_s": "Median over valid trials.",
 		"by_request":     "What came of each request; absent for a lone GET.",
 		"response_bytes": "Bytes of an answer with its head, median over valid trials.",
-		"bound":          "What limited most valid trials: walls joined by +, or unknown.",
-		"bounded":        "How many trials that were.",
-		"valid_trials":   "Trials that count.", "invalid_trials": "Trials that a gate refused.",
+		"request_bytes":  "Bytes of a request as written, mean over what is asked.",
+		"memory_rest_bytes": "RSS of all its processes, pages that they share counted for each: once it listened and before " +
+			"its first request; of a server that ran already, with no connection of this command's.",
+		"memory_load_bytes": "The same after load, with the connections still open: median over valid trials; of a server that " +
+			"ran already, read once.",
+		"system_calls_per_request": "In all, counted by tracing all of its processes for less than two seconds after the comparison: " +
+			"what a longer load has more than a shorter one, so that calls of each connection drop out. Absent where tracing is " +
+			"not allowed, or refused by a note.",
+		"system_calls": "The same by name; fewer than one in a thousand requests are left out. Those that each request makes are " +
+			"exact. Waits and locks (epoll_wait, futex) depend on time, and a traced server takes several times as long.",
+		"voluntary_switches_per_request": "Times that one of its threads went to sleep, each of which is followed by a wake-up; " +
+			"under load that is not traced. Absent where threads or processes came and went, since they take their counts with them.",
+		"involuntary_switches_per_request": "Times that one of its threads was taken off its core; absent likewise.",
+		"bound":                            "What limited most valid trials: walls joined by +, or unknown.",
+		"bounded":                          "How many trials that were.",
+		"valid_trials":                     "Trials that count.", "invalid_trials": "Trials that a gate refused.",
 	})
 	for name, meanings := range map[string]map[string]string{
 		"Asked": {

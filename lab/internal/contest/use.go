@@ -1,0 +1,214 @@
+package contest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/calls"
+	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
+	"github.com/line-rate/line-rate/lab/internal/words"
+	"github.com/line-rate/line-rate/lab/load"
+)
+
+// What a request uses besides CPU time is read once the comparison is over, so that it slows
+// nothing that is measured: of one server at a time, which is started afresh.
+//
+// A server has two loads that differ in length alone, and a figure is what the longer one has
+// more, divided by the answers that it has more. Both are read where nothing is in flight. So
+// what each connection takes drops out, and what each request takes is counted exactly. It has
+// them once as it is, for its switches, and once traced, for its system calls.
+const (
+	shortUse = 100 * time.Millisecond
+	longUse  = 400 * time.Millisecond
+	mostUse  = time.Second // so long of each load, and of the warm-up before them
+)
+
+// Use adds what requests of each server use. Where that cannot be told a note says why: it
+// describes, and decides nothing. An error is that ctx is done.
+func (b Bench) Use(ctx context.Context, o *compare.Outcome) error {
+	if !b.Costed() || !slices.ContainsFunc(o.Comparisons, func(c compare.Comparison) bool { return c.Verdict != compare.Invalid }) {
+		return nil
+	}
+	var whys []string
+	of := map[string][]string{} // servers, by what is to be known of them
+	for i, s := range b.Servers {
+		b.Tell("what a request of " + s.Name + " uses")
+		for _, why := range b.use(ctx, i, &o.Servers[i]) {
+			if of[why] = append(of[why], s.Name); len(of[why]) == 1 {
+				whys = append(whys, why)
+			}
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	for _, why := range whys {
+		o.Notes = append(o.Notes, words.List(of[why])+": "+why)
+	}
+	return nil
+}
+
+// A user is a server whose use is read.
+type user struct {
+	Bench
+	i    int
+	addr string
+	own  bool         // started here
+	pids func() []int // of all its processes now
+}
+
+// use gives what is to be known of a server's figures.
+func (b Bench) use(ctx context.Context, i int, m *compare.Measured) (notes []string) {
+	s := b.Servers[i]
+	u := user{b, i, s.address(), s.URL == "", func() []int {
+		pids, _ := s.runs.Processes()
+		return pids
+	}}
+	up := make([]*started, 1)
+	fail := func(err error) []string {
+		if err = b.or(up, err); err != nil {
+			notes = append(notes, "what a request uses is not all known: "+strings.TrimPrefix(s.or(err).Error(), s.Name+": "))
+		}
+		return notes
+	}
+	if u.own {
+		on, err := b.start(i)
+		if err != nil {
+			return fail(err)
+		}
+		defer on.stop()
+		up[0], u.addr = on, on.addr
+		u.pids = func() []int { return telemetry.Descendants(on.proc.Pid())[1:] } // the first one holds the server
+		if err := on.ready(ctx, b.Ready); err != nil {
+			return fail(err)
+		}
+	}
+	m.MemoryRest = u.rss()
+	if _, err := u.ask(ctx, max(min(b.Looks[i].Warmup, mostUse), shortUse), nil); err != nil {
+		return fail(err)
+	}
+	for _, read := range []func(context.Context, *compare.Measured) (string, error){u.switches, u.calls} {
+		note, err := read(ctx, m)
+		if note != "" {
+			notes = append(notes, note)
+		}
+		if err != nil {
+			return fail(err)
+		}
+	}
+	return fail(nil)
+}
+
+func (u user) rss() float64 {
+	return float64(telemetry.Census(telemetry.Listening{PIDs: u.pids()})[0].RSS)
+}
+
+// ask loads the server for so long, and gives how many answers that were, counted or not. held is
+// called before the connections are closed.
+func (u user) ask(ctx context.Context, length time.Duration, held func()) (answers int64, err error) {
+	p := load.Plan{TimeoutS: answerWithin.Seconds(), Targets: []load.Target{u.target(u.Servers[u.i].Name, u.addr, nil)},
+		Slots: []load.Slot{{Seconds: length.Seconds(), Counts: true}}}
+	r, err := run.CarryOutAnd(ctx, u.Lab, u.CPUs, p, held)
+	if err != nil {
+		return 0, err
+	}
+	if why := cmp.Or(r.Slots[0].Failed, fault(r.Summary.Targets[0])); why != "" {
+		return 0, errors.New(why)
+	}
+	return r.Summary.Targets[0].Answered, nil
+}
+
+// both has one carry out the shorter load and the longer one, and gives what was used in each, and
+// how many answers the second has more.
+func both[T any](u user, one func(length time.Duration) (int64, T, error)) (short, long T, more float64, err error) {
+	length := min(max(longUse, Slot(u.Options, u.Looks[u.i:u.i+1])), mostUse)
+	few, short, err := one(shortUse)
+	if err != nil {
+		return short, long, 0, err
+	}
+	many, long, err := one(length)
+	if err == nil && many <= few {
+		err = fmt.Errorf("%d answers to a load of %v, and %d to one of %v, are too few", few, shortUse, many, length)
+	}
+	return short, long, float64(many - few), err
+}
+
+// Threads and processes that end within a load take their switches with them, unseen. But the machine
+// counts all that it starts. So many may be others', beside one for each hundred answers.
+const strangers = 16
+
+func (u user) switches(ctx context.Context, m *compare.Measured) (note string, err error) {
+	type used struct {
+		switches [2]int64
+		begun    int // that are still there
+		forks    int64
+		ended    int
+	}
+	short, long, answers, err := both(u, func(length time.Duration) (n int64, is used, err error) {
+		forks, before := telemetry.Forks(), telemetry.SwitchesOf(u.pids())
+		rss := 0.0
+		n, err = u.ask(ctx, length, func() {
+			is.switches, is.begun, is.ended = telemetry.SwitchesOf(u.pids()).Since(before)
+			is.forks, rss = telemetry.Forks()-forks, u.rss()
+		})
+		if !u.own { // else it has been read in each block
+			m.MemoryLoad = rss
+		}
+		return n, is, err
+	})
+	if err != nil {
+		return "", err
+	}
+	unseen := long.forks - int64(long.begun) - (short.forks - int64(short.begun))
+	if short.ended+long.ended > 0 || float64(unseen) > strangers+answers/100 {
+		return "its context switches are not known: threads or processes ended under load, and their counts with them", nil
+	}
+	each := func(which int) *float64 {
+		v := words.Significant(max(0, float64(long.switches[which]-short.switches[which])/answers), 6)
+		return &v
+	}
+	m.Slept, m.Displaced = each(0), each(1)
+	return "", nil
+}
+
+// rarest is the least share of requests that a call is told of.
+const rarest = 0.001
+
+func (u user) calls(ctx context.Context, m *compare.Measured) (note string, err error) {
+	tracer, err := calls.Trace(u.pids, u.own)
+	if err != nil {
+		return "system calls were not counted: " + err.Error(), nil
+	}
+	defer tracer.Stop()
+	before, err := tracer.Counts()
+	if err != nil {
+		return "", err
+	}
+	short, long, answers, err := both(u, func(length time.Duration) (n int64, is calls.Counts, err error) {
+		if n, err = u.ask(ctx, length, nil); err != nil {
+			return 0, nil, err
+		}
+		now, err := tracer.Counts()
+		is, before = now.Minus(before), now
+		return n, is, err
+	})
+	if err != nil {
+		return "", err
+	}
+	m.CallsBy = map[string]float64{}
+	for name, n := range long.Minus(short) {
+		v := float64(n) / answers
+		if m.Calls += v; v >= rarest {
+			m.CallsBy[name] = words.Significant(v, 6)
+		}
+	}
+	m.Calls = words.Significant(m.Calls, 6)
+	return "", nil
+}

@@ -1,0 +1,85 @@
+package tell
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// each prints a number of times a request.
+func each(v float64) string { return words.Grouped(v, -2) }
+
+// uses are what a request of two servers uses besides CPU time, as far as it is known of both.
+func uses(other, base compare.Measured) (rows []Row) {
+	add := func(row Row, print func(float64) string, other, base *float64) {
+		if other != nil && base != nil {
+			row.Other, row.Base = print(*other), print(*base)
+			rows = append(rows, row)
+		}
+	}
+	size := func(v float64) string { return strings.Replace(words.Size(int(v)), "\u00a0", " ", 1) }
+	whole := func(v float64) string { return words.Grouped(v, 0) }
+	add(Row{Name: "memory", Part: "at rest"}, size, words.Known(other.MemoryRest), words.Known(base.MemoryRest))
+	add(Row{Name: "memory", Part: "under load"}, size, words.Known(other.MemoryLoad), words.Known(base.MemoryLoad))
+	if other.RequestBytes > 0 && base.RequestBytes > 0 {
+		add(Row{Name: "bytes", Part: "of a request"}, whole, &other.RequestBytes, &base.RequestBytes)
+		add(Row{Name: "bytes", Part: "of an answer"}, whole, words.Known(other.ResponseBytes), words.Known(base.ResponseBytes))
+	}
+	add(Row{Name: "system calls", Unit: " a request"}, each, words.Known(other.Calls), words.Known(base.Calls))
+	add(Row{Name: "switches", Part: "voluntary", Unit: " a request"}, each, other.Slept, base.Slept)
+	add(Row{Name: "switches", Part: "involuntary", Unit: " a request"}, each, other.Displaced, base.Displaced)
+	return rows
+}
+
+// mostCalls is how many calls are told by name.
+const mostCalls = 8
+
+// callsTable has the calls that differ most between servers, and then those that are made most.
+func callsTable(o *compare.Outcome) (all []Table) {
+	t := Table{Name: "System calls a request", Head: []string{"call"}, Says: "counted by tracing each server after the " +
+		"comparison; those that differ most come first. What each request needs is exact. Waits and locks, as by epoll or " +
+		"futex, depend on time, and tracing changes how often they are made"}
+	type call struct {
+		name        string
+		least, most float64
+	}
+	var calls []call
+	for _, s := range o.Servers {
+		t.Head = append(t.Head, s.Name)
+		for name := range s.CallsBy {
+			if slices.ContainsFunc(calls, func(c call) bool { return c.name == name }) {
+				continue
+			}
+			c := call{name: name, least: s.CallsBy[name]}
+			for _, other := range o.Servers {
+				if other.CallsBy != nil {
+					c.least, c.most = min(c.least, other.CallsBy[name]), max(c.most, other.CallsBy[name])
+				}
+			}
+			if each(c.most) != each(0) {
+				calls = append(calls, c)
+			}
+		}
+	}
+	slices.SortFunc(calls, func(a, b call) int {
+		return cmp.Or(cmp.Compare(b.most-b.least, a.most-a.least), cmp.Compare(b.most, a.most), cmp.Compare(a.name, b.name))
+	})
+	for _, c := range calls[:min(len(calls), mostCalls)] {
+		row := []string{c.name}
+		for _, s := range o.Servers {
+			if s.CallsBy == nil {
+				row = append(row, "–")
+			} else {
+				row = append(row, each(s.CallsBy[c.name]))
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if len(t.Rows) > 0 {
+		all = append(all, t)
+	}
+	return all
+}
