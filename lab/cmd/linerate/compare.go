@@ -311,10 +311,9 @@ func (s *comparison) measure(ctx context.Context, c *compareCall) (*compare.Outc
 	bench := contest.Bench{Options: s.Options, Client: client, Dir: s.dir, Port: s.port,
 		Seed: s.seed, Tell: func(text string) { s.line.Show("  "+text, false) }}
 	if err == nil {
-		err = bench.Use(ctx, out)
-	}
-	if err == nil {
-		err = bench.Add(ctx, out)
+		if err = bench.Use(ctx, out); err == nil {
+			err = bench.Add(ctx, out)
+		}
 		s.line.End()
 	}
 	contest.Seal(out)

@@ -23,7 +23,7 @@ import (
 // A server has two loads that differ in length alone, and a figure is what the longer one has
 // more, divided by the answers that it has more. Both are read where nothing is in flight. So
 // what each connection takes drops out, and what each request takes is counted exactly. It has
-// them once as it is, for its switches, and once traced, for its system calls.
+// them once traced, for its system calls, and once as it is, for its switches.
 const (
 	shortUse = 100 * time.Millisecond
 	longUse  = 400 * time.Millisecond
@@ -94,7 +94,7 @@ func (b Bench) use(ctx context.Context, i int, m *compare.Measured) (notes []str
 	if _, err := u.ask(ctx, max(min(b.Looks[i].Warmup, mostUse), shortUse), nil); err != nil {
 		return fail(err)
 	}
-	for _, read := range []func(context.Context, *compare.Measured) (string, error){u.switches, u.calls} {
+	for _, read := range []func(context.Context, *compare.Measured) (string, error){u.calls, u.switches} {
 		note, err := read(ctx, m)
 		if note != "" {
 			notes = append(notes, note)
@@ -125,24 +125,31 @@ func (u user) ask(ctx context.Context, length time.Duration, held func()) (answe
 	return r.Summary.Targets[0].Answered, nil
 }
 
+// fewestMore is how many answers more tell anything.
+const fewestMore = 10
+
 // both has one carry out the shorter load and the longer one, and gives what was used in each, and
 // how many answers the second has more.
 func both[T any](u user, one func(length time.Duration) (int64, T, error)) (short, long T, more float64, err error) {
-	length := min(max(longUse, Slot(u.Options, u.Looks[u.i:u.i+1])), mostUse)
 	few, short, err := one(shortUse)
 	if err != nil {
 		return short, long, 0, err
 	}
-	many, long, err := one(length)
-	if err == nil && many <= few {
-		err = fmt.Errorf("%d answers to a load of %v, and %d to one of %v, are too few", few, shortUse, many, length)
+	for length := min(max(longUse, Slot(u.Options, u.Looks[u.i:u.i+1])), mostUse); ; length = mostUse {
+		var many int64
+		many, long, err = one(length)
+		if more = float64(many - few); err != nil || more >= fewestMore {
+			return short, long, more, err
+		}
+		if length == mostUse {
+			return short, long, 0, fmt.Errorf("%d answers in %v and %d in %v are too few", few, shortUse, many, length)
+		}
 	}
-	return short, long, float64(many - few), err
 }
 
-// Threads and processes that end within a load take their switches with them, unseen. But the machine
-// counts all that it starts. So many may be others', beside one for each hundred answers.
-const strangers = 16
+// Threads and processes that end within a load take their switches with them, unseen. So many may be
+// started, beside one for each hundred answers: a runtime begins some threads that stay.
+const mostBegun = 16
 
 func (u user) switches(ctx context.Context, m *compare.Measured) (note string, err error) {
 	type used struct {
@@ -153,21 +160,23 @@ func (u user) switches(ctx context.Context, m *compare.Measured) (note string, e
 	}
 	short, long, answers, err := both(u, func(length time.Duration) (n int64, is used, err error) {
 		forks, before := telemetry.Forks(), telemetry.SwitchesOf(u.pids())
-		rss := 0.0
 		n, err = u.ask(ctx, length, func() {
 			is.switches, is.begun, is.ended = telemetry.SwitchesOf(u.pids()).Since(before)
-			is.forks, rss = telemetry.Forks()-forks, u.rss()
+			is.forks = telemetry.Forks() - forks
+			if !u.own { // else it has been read in each block
+				m.MemoryLoad = u.rss()
+			}
 		})
-		if !u.own { // else it has been read in each block
-			m.MemoryLoad = rss
-		}
 		return n, is, err
 	})
 	if err != nil {
 		return "", err
 	}
-	unseen := long.forks - int64(long.begun) - (short.forks - int64(short.begun))
-	if short.ended+long.ended > 0 || float64(unseen) > strangers+answers/100 {
+	begun := float64(long.forks - short.forks - int64(long.begun-short.begun)) // others' as well
+	if by := m.CallsBy; by != nil {
+		begun = answers * (by["clone"] + by["clone3"] + by["fork"] + by["vfork"])
+	}
+	if short.ended+long.ended > 0 || begun > mostBegun+answers/100 {
 		return "its context switches are not known: threads or processes ended under load, and their counts with them", nil
 	}
 	each := func(which int) *float64 {
@@ -204,7 +213,7 @@ func (u user) calls(ctx context.Context, m *compare.Measured) (note string, err 
 	}
 	m.CallsBy = map[string]float64{}
 	for name, n := range long.Minus(short) {
-		v := float64(n) / answers
+		v := max(0, float64(n)/answers) // of a call that depends on time alone it may be less than none
 		if m.Calls += v; v >= rarest {
 			m.CallsBy[name] = words.Significant(v, 6)
 		}

@@ -1,17 +1,21 @@
 package telemetry
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
-	"strings"
 )
 
 // Switches are the context switches of threads so far, by the threads' ids: first those with
 // which a thread went to sleep, then those that took it off its core.
 type Switches map[int][2]int64
+
+var (
+	ofThread = regexp.MustCompile(`(?m)^voluntary_ctxt_switches:\s*(\d+)\nnonvoluntary_ctxt_switches:\s*(\d+)$`)
+	forks    = regexp.MustCompile(`(?m)^processes (\d+)$`)
+)
 
 // SwitchesOf reads all threads of some processes. A thread that has ended takes its counts
 // with it: no other place of the kernel's has them.
@@ -20,23 +24,10 @@ func SwitchesOf(pids []int) Switches {
 	for _, pid := range pids {
 		paths, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
 		for _, path := range paths {
-			text, err := os.ReadFile(path + "/status")
-			tid, bad := strconv.Atoi(filepath.Base(path))
-			if err != nil || bad != nil {
-				continue // it has ended meanwhile
+			tid, _ := strconv.Atoi(filepath.Base(path))
+			if n := counts(path+"/status", ofThread); len(n) == 2 {
+				out[tid] = [2]int64(n)
 			}
-			one := [2]int64{}
-			for line := range strings.Lines(string(text)) {
-				name, value, _ := strings.Cut(line, ":")
-				n, _ := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
-				switch name {
-				case "voluntary_ctxt_switches":
-					one[0] = n
-				case "nonvoluntary_ctxt_switches":
-					one[1] = n
-				}
-			}
-			out[tid] = one
 		}
 	}
 	return out
@@ -58,16 +49,19 @@ func (s Switches) Since(before Switches) (switches [2]int64, begun, ended int) {
 // Forks is how many threads and processes this machine has started since it was booted; 0 if
 // the kernel does not tell.
 func Forks() int64 {
-	f, err := os.Open("/proc/stat")
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if text, ok := strings.CutPrefix(lines.Text(), "processes "); ok {
-			n, _ := strconv.ParseInt(text, 10, 64)
-			return n
-		}
+	if n := counts("/proc/stat", forks); len(n) == 1 {
+		return n[0]
 	}
 	return 0
+}
+
+// counts are the numbers of a line or two in a file; nil if they are not there.
+func counts(path string, lines *regexp.Regexp) (out []int64) {
+	text, _ := os.ReadFile(path)
+	for i, word := range lines.FindSubmatch(text) {
+		if n, err := strconv.ParseInt(string(word), 10, 64); i > 0 && err == nil {
+			out = append(out, n)
+		}
+	}
+	return out
 }

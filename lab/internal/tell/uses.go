@@ -42,43 +42,33 @@ func callsTable(o *compare.Outcome) (all []Table) {
 	t := Table{Name: "System calls a request", Head: []string{"call"}, Says: "counted by tracing each server after the " +
 		"comparison; those that differ most come first. What each request needs is exact. Waits and locks, as by epoll or " +
 		"futex, depend on time, and tracing changes how often they are made"}
-	type call struct {
-		name        string
-		least, most float64
-	}
-	var calls []call
+	by := map[string][]float64{} // of the servers that are known
 	for _, s := range o.Servers {
 		t.Head = append(t.Head, s.Name)
 		for name := range s.CallsBy {
-			if slices.ContainsFunc(calls, func(c call) bool { return c.name == name }) {
-				continue
-			}
-			c := call{name: name, least: s.CallsBy[name]}
-			for _, other := range o.Servers {
-				if other.CallsBy != nil {
-					c.least, c.most = min(c.least, other.CallsBy[name]), max(c.most, other.CallsBy[name])
-				}
-			}
-			if each(c.most) != each(0) {
-				calls = append(calls, c)
-			}
+			by[name] = nil
 		}
 	}
-	slices.SortFunc(calls, func(a, b call) int {
-		return cmp.Or(cmp.Compare(b.most-b.least, a.most-a.least), cmp.Compare(b.most, a.most), cmp.Compare(a.name, b.name))
-	})
-	for _, c := range calls[:min(len(calls), mostCalls)] {
-		row := []string{c.name}
+	for name := range by {
+		row, most := []string{name}, 0.0
 		for _, s := range o.Servers {
 			if s.CallsBy == nil {
 				row = append(row, "–")
-			} else {
-				row = append(row, each(s.CallsBy[c.name]))
+				continue
 			}
+			v := s.CallsBy[name]
+			row, by[name], most = append(row, each(v)), append(by[name], v), max(most, v)
 		}
-		t.Rows = append(t.Rows, row)
+		if each(most) != each(0) {
+			t.Rows = append(t.Rows, row)
+		}
 	}
-	if len(t.Rows) > 0 {
+	slices.SortFunc(t.Rows, func(a, b []string) int {
+		x, y := by[a[0]], by[b[0]]
+		return cmp.Or(cmp.Compare(slices.Max(y)-slices.Min(y), slices.Max(x)-slices.Min(x)),
+			cmp.Compare(slices.Max(y), slices.Max(x)), cmp.Compare(a[0], b[0]))
+	})
+	if t.Rows = t.Rows[:min(len(t.Rows), mostCalls)]; len(t.Rows) > 0 {
 		all = append(all, t)
 	}
 	return all
