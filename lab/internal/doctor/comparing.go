@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/receive"
+	"github.com/line-rate/line-rate/lab/internal/perf"
 )
 
 // Comparing says what a comparison of servers can do on a machine, whatever the journal claims.
@@ -18,7 +18,7 @@ func (m Machine) Comparing() []Finding {
 	m = m.located()
 	m.Experiments, m.Wire = nil, experiment.Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02}
 	fs := []Finding{m.division(), m.siblings(), m.quota(), m.governor(), m.turbo(), m.clock(), m.schedstat(), m.groups(),
-		perf(), m.ptrace()}
+		sampling(), m.ptrace()}
 	fs = append(fs, m.wires()...)
 	none := m.name(nil)
 	for i := range fs {
@@ -45,11 +45,11 @@ func (m Machine) groups() Finding {
 	return f
 }
 
-// perf tells whether the kernel lets this user sample it.
-func perf() Finding {
-	if why := receive.Usable(); why != "" {
+// sampling tells whether the kernel lets this user sample it.
+func sampling() Finding {
+	if why := perf.Usable(); why != "" {
 		return Finding{Level: Limit, About: "perf", Seen: why,
-			Means: "how much of a server's CPU time is its client's receiving is not told"}
+			Means: "how much of a server's CPU time is its client's receiving is not told, and --why tells user space from the kernel alone"}
 	}
 	return Finding{Level: Good, About: "perf", Seen: "may sample the kernel"}
 }

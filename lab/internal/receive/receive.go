@@ -15,27 +15,18 @@
 package receive
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/perf"
 )
 
-const (
-	// hertz is odd, so that samples do not fall in step with timers.
-	hertz = 1999
-	// leastSamples is the fewest that say anything: at a share of a fifth, its
-	// standard error is then 0.02.
-	leastSamples = 400
-)
+// leastSamples is the fewest that say anything: at a share of a fifth, its
+// standard error is then 0.02.
+const leastSamples = 400
 
 // handing is the kernel's function that hands a packet to the protocol that
 // receives it. All its variants begin so.
@@ -47,61 +38,28 @@ type Gauge struct {
 	Samples int
 }
 
-// Usable says why nothing can be gauged on this machine, and the way out; empty
-// if it can be.
-func Usable() string {
-	if _, err := exec.LookPath("perf"); err != nil {
-		return "perf is not installed (Debian: apt-get install linux-perf; Ubuntu: linux-tools-generic)"
-	}
-	if os.Geteuid() == 0 {
-		return ""
-	}
-	level, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
-	if n, bad := strconv.Atoi(strings.TrimSpace(string(level))); err != nil || bad != nil || n > 1 {
-		return "this user may not sample the kernel (as root: sysctl kernel.perf_event_paranoid=1 kernel.kptr_restrict=0)"
-	}
-	return ""
-}
-
 // Of samples the processes for a while. Its file goes to a directory of its own
 // below dir, which it removes.
 func Of(ctx context.Context, dir string, pids []int, window time.Duration) (g Gauge, err error) {
-	own, err := os.MkdirTemp(dir, "perf-")
+	stacks, err := perf.Record(ctx, dir, pids, window)
 	if err != nil {
 		return g, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(own)) }()
-	var list []string
-	for _, pid := range pids {
-		list = append(list, strconv.Itoa(pid))
-	}
-	data := filepath.Join(own, "data")
-	if _, err := perf(ctx, window+10*time.Second, "record", "--quiet", "--event", "cpu-clock", "--freq",
-		strconv.Itoa(hertz),
-		"-g", "--no-buildid", "--no-buildid-cache", "--pid", strings.Join(list, ","), "--output", data,
-		"--", "sleep", strconv.FormatFloat(window.Seconds(), 'f', 3, 64)); err != nil {
-		return g, err
-	}
-	text, err := perf(ctx, 20*time.Second, "script", "--input", data, "--fields", "ip,sym")
-	if err != nil {
-		return g, err
-	}
-	return parse(text)
+	return count(stacks)
 }
 
-// parse counts the stacks that perf script prints, a frame a line and an empty
-// line after each stack.
-func parse(script []byte) (g Gauge, err error) {
+func count(stacks []perf.Stack) (g Gauge, err error) {
 	handed, named := 0, false
-	for stack := range strings.SplitSeq(strings.TrimSpace(string(script)), "\n\n") {
-		if stack == "" {
-			continue
-		}
+	for _, stack := range stacks {
 		g.Samples++
-		if strings.Contains(stack, " "+handing) {
+		hands := false
+		for _, f := range stack {
+			hands = hands || strings.HasPrefix(f.Symbol, handing)
+			named = named || hands || strings.HasPrefix(f.Symbol, "tcp_")
+		}
+		if hands {
 			handed++
 		}
-		named = named || strings.Contains(stack, " tcp_") || strings.Contains(stack, " "+handing)
 	}
 	switch {
 	case g.Samples < leastSamples:
@@ -111,25 +69,4 @@ func parse(script []byte) (g Gauge, err error) {
 	}
 	g.Share = float64(handed) / float64(g.Samples)
 	return g, nil
-}
-
-// perf runs perf on a leash, and returns what it printed.
-func perf(ctx context.Context, limit time.Duration, args ...string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	var out bytes.Buffer
-	p, err := leash.Start(leash.Spec{Argv: append([]string{"perf"}, args...), Stdout: &out})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = p.Stop(p.Pid(), time.Second) }()
-	select {
-	case <-p.Done():
-	case <-ctx.Done():
-		return nil, fmt.Errorf("perf %s: %w", args[0], context.Cause(ctx))
-	}
-	if err := p.Err(); err != nil {
-		return nil, fmt.Errorf("perf %s failed: %s", args[0], p.LastLine())
-	}
-	return out.Bytes(), nil
 }

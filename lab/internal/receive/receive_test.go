@@ -1,10 +1,10 @@
 package receive
 
 import (
-	"os"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/perf"
 )
 
 // Frames as perf script prints them: user code alone, a write that hands its
@@ -27,7 +27,7 @@ func repeat(stack string, n int) (all []string) {
 
 func TestTheShareIsOfStacksThatHandAPacketOver(t *testing.T) {
 	stacks := append(repeat(parsing, 300), append(repeat(writing, 100), repeat(reading, 100)...)...)
-	g, err := parse(script(stacks...))
+	g, err := count(perf.Parse(script(stacks...)))
 	if err != nil || g.Samples != 500 || g.Share != 0.2 {
 		t.Errorf("%+v, %v; want 100 of 500", g, err)
 	}
@@ -43,22 +43,8 @@ func TestAGaugeThatCannotTellIsAnError(t *testing.T) {
 		"no names": {script(repeat("\tffffffff81a1 [unknown]\n\t4a1b2c main.parse\n", 2*leastSamples)...),
 			"kernel.kptr_restrict=0"},
 	} {
-		if g, err := parse(c.script); err == nil || !strings.Contains(err.Error(), c.says) {
+		if g, err := count(perf.Parse(c.script)); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %+v, %v; want an error with %q", name, g, err, c.says)
 		}
-	}
-}
-
-// Nothing is left of a gauge of a process that does not exist.
-func TestAFailedGaugeLeavesNothing(t *testing.T) {
-	if why := Usable(); why != "" {
-		t.Skip(why)
-	}
-	dir := t.TempDir()
-	if g, err := Of(t.Context(), dir, []int{1 << 30}, 50*time.Millisecond); err == nil {
-		t.Errorf("it gave %+v", g)
-	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left %v, %v", left, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/perf"
 	"github.com/line-rate/line-rate/lab/internal/receive"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
@@ -32,7 +33,7 @@ func (g *group) gauged(ctx context.Context) error {
 			e.file.Warnings = append(e.file.Warnings, line)
 		}
 	}
-	if why := receive.Usable(); why != "" {
+	if why := perf.Usable(); why != "" {
 		warn(why)
 		return nil
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/receive"
+	"github.com/line-rate/line-rate/lab/internal/perf"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -27,7 +27,7 @@ func gaugedGroup(t *testing.T, d design) *group {
 // The real server under load, sampled by perf. A busy machine may leave too few samples;
 // the run then says so.
 func TestAServersClientIsGaugedOnceARun(t *testing.T) {
-	if why := receive.Usable(); why != "" {
+	if why := perf.Usable(); why != "" {
 		t.Skip(why)
 	}
 	g := gaugedGroup(t, gauging)
