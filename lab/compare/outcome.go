@@ -76,6 +76,7 @@ type Outcome struct {
 	Comparisons []Comparison `json:"comparisons"`             // each other server with the first
 	Curve       *Curve       `json:"latency_curve,omitempty"` // present with --rates
 	Highest     []Highest    `json:"highest_rates,omitempty"` // by server, present with --p99
+	Why         *Why         `json:"why,omitempty"`           // present with --why
 	Notes       []string     `json:"notes,omitempty"`
 
 	// Parts are the runs that were combined; none in the outcome of one run.

@@ -46,6 +46,7 @@ type compareCall struct {
 	Different   bool           `name:"allow-different-answers" help:"Go on although the answers differ."`
 	Rates       string         `placeholder:"RATES" help:"Also measure the latency at these fixed rates, as 10%..90% of the slowest server's closed loop, or 1000,2000,5000."`
 	P99         time.Duration  `name:"p99" placeholder:"DURATION" help:"Also search the highest rate at which each server keeps this p99."`
+	Why         bool           `help:"Also profile all servers afterwards, and say of what kind of work the difference in CPU a request is."`
 	Port        int            `placeholder:"N" help:"Port of the first server; others have those above (default: free ones)."`
 	Seed        uint64         `placeholder:"N" help:"Seed of the order of slots (default: drawn anew)."`
 	outputs
@@ -96,7 +97,7 @@ func (c *compareCall) options() (o contest.Options, err error) {
 		return o, err
 	}
 	o = contest.Options{Path: asked.Requests[0].Path, Close: asked.Close, Connections: c.Connections, Pipelining: c.Pipelining,
-		Rate: c.Rate, Budget: c.Budget, Steady: c.Warmup == nil, Different: c.Different, Ready: c.Ready, P99: c.P99}
+		Rate: c.Rate, Budget: c.Budget, Steady: c.Warmup == nil, Different: c.Different, Ready: c.Ready, P99: c.P99, Why: c.Why}
 	if c.Warmup != nil {
 		o.Warmup = *c.Warmup
 	}
@@ -314,6 +315,10 @@ func (s *comparison) measure(ctx context.Context, c *compareCall) (*compare.Outc
 		if err = bench.Use(ctx, out); err == nil {
 			err = bench.Add(ctx, out)
 		}
+		s.line.End()
+	}
+	if err == nil && s.Why {
+		err = contest.Why{Bench: bench, Scratch: s.scratch}.Add(ctx, out)
 		s.line.End()
 	}
 	contest.Seal(out)

@@ -44,6 +44,8 @@ func TestAComparisonThatCannotBeMadeIsRefusedInOneLine(t *testing.T) {
 		{[]string{"--url", "/", "--json", "--markdown", a, b}, "--json-file"},
 		{[]string{"--url", "/", "--fail-above", "1.05", "a=http://h:1", "b=http://h:2"},
 			"cannot be read from a server that is known by its address alone"},
+		{[]string{"--url", "/", "--why", "a=http://h:1", "b=http://h:2"}, "--why profiles processes"},
+		{[]string{"--url", "/", "--why", "--line-rate", "500mbit", a, b}, "leave out --line-rate"},
 		{[]string{"--url", "/", "--build", "make", a, b}, "--head and --build go with --base"},
 		{[]string{"--url", "/", "--base", "main", "http://h:1"}, "--base starts a server of each revision"},
 	} {

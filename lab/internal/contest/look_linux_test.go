@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	_ "net/http/pprof" // of the server that profiles itself
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -76,6 +77,12 @@ func serve(how, addr string) error {
 			w.(http.Flusher).Flush()
 		}
 		body := "an answer"
+		if how == "twice" { // in two writes
+			w.Header().Set("Content-Length", "9")
+			fmt.Fprint(w, body[:2])
+			_ = http.NewResponseController(w).Flush()
+			body = body[2:]
+		}
 		if how == "wrong" {
 			body = "an answEr"
 		}
@@ -112,6 +119,10 @@ func serve(how, addr string) error {
 	l, err := listen.Listen(context.Background(), "tcp", addr)
 	if err != nil {
 		return err
+	}
+	if how == "profiles" {
+		http.HandleFunc("/", answer)
+		return http.Serve(l, nil)
 	}
 	switch how {
 	case "tls":

@@ -31,6 +31,7 @@ type Options struct {
 	Ready       time.Duration // how long a server may take to answer
 	Rates       []curve.Rate  // of the latency curve; none: not asked
 	P99         time.Duration // of which the highest rate is searched; 0: not asked
+	Why         bool          // whether all are profiled afterwards
 	Looks       []Look        // at the servers, before the first block
 }
 
@@ -85,6 +86,11 @@ func (o Options) Check() error {
 	case !o.Costed() && o.FailAbove != 0:
 		return errors.New("--fail-above judges CPU a request, which cannot be read from a server that is known by its " +
 			"address alone; give commands to start, or whose CPU time to read, as NAME=pid:PID@HOST:PORT")
+	case !o.Costed() && o.Why:
+		return errors.New("--why profiles processes, and a server that is known by its address alone has none here; give " +
+			"commands to start, or whose processes to profile, as NAME=pid:PID@HOST:PORT")
+	case o.Why && o.LineRate > 0:
+		return errors.New("--why profiles servers over loopback, where they cost otherwise than over a wire; leave out --line-rate")
 	case o.Running() && o.LineRate != 0:
 		return errors.New("--line-rate makes a wire between the lab and servers that it starts; servers that run already " +
 			"are not on it")

@@ -9,6 +9,7 @@ import (
 
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/contest/schema"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -17,6 +18,8 @@ func TestTheSchemaIsOfWhatIsPrinted(t *testing.T) {
 	s := strict.CompileSchema(schema.URL, schema.JSON())
 	o := options("old", "new")
 	out := assessed(t, o, made(o, each(7, 1.042, 1.031, 1.053)))
+	out.Why = &compare.Why{Source: "perf", Rounds: 7, WindowS: 1, Comparisons: []compare.Reasons{{Name: "new", Base: "old",
+		Says: "it is", Kinds: []compare.Reason{{Kind: "own code", Each: []float64{1}}}, All: compare.Reason{Each: []float64{1}}}}}
 	text, err := json.Marshal(out)
 	if err != nil {
 		t.Fatal(err)

@@ -16,8 +16,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/leash"
 )
 
-// hertz is odd, so that samples do not fall in step with timers.
-const hertz = 1999
+// Hertz is how many samples are taken in a second of CPU time. It is odd, so that they do not fall
+// in step with timers.
+const Hertz = 1999
 
 // A Frame is one call of a stack.
 type Frame struct {
@@ -58,7 +59,7 @@ func Record(ctx context.Context, dir string, pids []int, window time.Duration) (
 	}
 	data := filepath.Join(own, "data")
 	if _, err := call(ctx, window+10*time.Second, "record", "--quiet", "--event", "cpu-clock", "--freq",
-		strconv.Itoa(hertz),
+		strconv.Itoa(Hertz),
 		"-g", "--no-buildid", "--no-buildid-cache", "--pid", strings.Join(list, ","), "--output", data,
 		"--", "sleep", strconv.FormatFloat(window.Seconds(), 'f', 3, 64)); err != nil {
 		return nil, err

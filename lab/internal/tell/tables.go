@@ -2,6 +2,7 @@ package tell
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -32,7 +33,8 @@ type Table struct {
 	Says string // what to know of it
 }
 
-// Tables are the runs that were combined, the latency curve, the highest rates and the system calls, if there are any.
+// Tables are the runs that were combined, the latency curve, the highest rates, the system calls and why
+// servers differ, if there are any.
 func Tables(o *compare.Outcome) (all []Table) {
 	if c := o.Curve; c != nil {
 		t := Table{Name: "Latency at fixed rates", Head: []string{"requests/s", "server", "p50", "p90", "p99", "p999"},
@@ -93,7 +95,7 @@ func Tables(o *compare.Outcome) (all []Table) {
 		}
 		all = append(all, t)
 	}
-	return append(all, callsTable(o)...)
+	return slices.Concat(all, callsTable(o), whys(o))
 }
 
 func latency(l *compare.Latency) string {

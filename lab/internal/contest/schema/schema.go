@@ -43,6 +43,7 @@ func JSON() []byte {
 		"servers": "In the order given.", "comparisons": "Each other server with the first.",
 		"latency_curve": "Latency at fixed rates, in an open loop; absent without --rates.",
 		"highest_rates": "The highest rate of each server that keeps a p99; absent without --p99.",
+		"why":           "Of what kind of work the difference in CPU a request is; absent without --why. It decides nothing.",
 		"notes":         "What to know before relying on the figures.",
 		"parts":         "The runs that were combined; absent for one run.",
 	})
@@ -150,6 +151,7 @@ func JSON() []byte {
 	})
 	e.Required = weighed
 	rates(s)
+	whys(s)
 	s.Required, m.Required, c.Required, r.Required = required, needed, compared, of
 	return strict.EncodeSchema(s)
 }

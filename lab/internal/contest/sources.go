@@ -1,0 +1,110 @@
+package contest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/internal/kinds"
+	"github.com/line-rate/line-rate/lab/internal/perf"
+)
+
+// A source takes profiles of a server's processes.
+type source struct {
+	name  string
+	hertz int // samples in a second of CPU time
+	// can says why it takes none of a server; empty if it may.
+	can  func(ctx context.Context, addr string, pids []int) string
+	take func(ctx context.Context, addr string, pids []int, window time.Duration) (kinds.Counts, error)
+}
+
+// sources are in the order of trying. All servers of a comparison have the same.
+func (w Why) sources() []source {
+	return []source{
+		{"pprof", 100, func(ctx context.Context, addr string, pids []int) string {
+			if len(pids) > 1 {
+				return "it sees one process, and there are several"
+			}
+			if _, err := pprof(ctx, addr, "cmdline", time.Second); err != nil {
+				return err.Error()
+			}
+			return ""
+		}, func(ctx context.Context, addr string, _ []int, window time.Duration) (c kinds.Counts, err error) {
+			text, err := pprof(ctx, addr, fmt.Sprintf("profile?seconds=%.0f", window.Seconds()), window+answerWithin)
+			if err != nil {
+				return c, err
+			}
+			p, err := profile.Parse(bytes.NewReader(text))
+			if err != nil {
+				return c, fmt.Errorf("what /debug/pprof/profile answers is no profile: %w", err)
+			}
+			return kinds.OfProfile(p), nil
+		}},
+		{"perf", perf.Hertz, func(context.Context, string, []int) string { return perf.Usable() },
+			func(ctx context.Context, _ string, pids []int, window time.Duration) (c kinds.Counts, err error) {
+				stacks, err := perf.Record(ctx, w.Scratch, pids, window)
+				if c = kinds.OfPerf(stacks); err == nil && c.Nameless {
+					err = errors.New("it cannot name the kernel's functions (as root: sysctl kernel.kptr_restrict=0)")
+				}
+				return c, err
+			}},
+		{"ticks", 100, func(context.Context, string, []int) string { return "" },
+			func(ctx context.Context, _ string, pids []int, window time.Duration) (c kinds.Counts, err error) {
+				user, system := ticks(pids)
+				select {
+				case <-time.After(window):
+				case <-ctx.Done():
+					return c, context.Cause(ctx)
+				}
+				u, s := ticks(pids)
+				user, system = u-user, s-system
+				return kinds.Counts{Of: map[kinds.Kind]int64{kinds.User: user, kinds.System: system}, All: user + system}, nil
+			}},
+	}
+}
+
+// pprof asks a server for one of the pages of net/http/pprof.
+func pprof(ctx context.Context, addr, page string, within time.Duration) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, addr) }}
+	defer t.CloseIdleConnections()
+	// The host is only a placeholder for a socket.
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/debug/pprof/"+page, nil)
+	if err != nil {
+		return nil, err
+	}
+	a, err := t.RoundTrip(r)
+	if err != nil {
+		return nil, plain(err)
+	}
+	defer a.Body.Close()
+	if a.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("/debug/pprof is not served: status %d", a.StatusCode)
+	}
+	return io.ReadAll(io.LimitReader(a.Body, mostBody))
+}
+
+// ticks are the times of processes in user space and in the kernel.
+func ticks(pids []int) (user, system int64) {
+	for _, pid := range pids {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		// The second field is a name that may have blanks and brackets.
+		if f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])); len(f) > 12 {
+			u, _ := strconv.ParseInt(f[11], 10, 64)
+			s, _ := strconv.ParseInt(f[12], 10, 64)
+			user, system = user+u, system+s
+		}
+	}
+	return user, system
+}
