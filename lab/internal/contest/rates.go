@@ -182,6 +182,7 @@ func (b Bench) Block(ctx context.Context, asks []curve.Ask, order []int) ([]curv
 	}
 	return slots, b.or(up, nil)
 }
+
 // or is the reason for an error, or the one that there should be, that the end of a server explains.
 func (b Bench) or(up []*started, err error) error {
 	for _, on := range up {
