@@ -38,7 +38,7 @@ const (
 	whyRest   = time.Second
 
 	fewestSamples = 20        // of a profile that tells anything
-	leastSampled  = 0.5       // of the CPU time: of the rest the profiler came late, or others kept it from its core
+	leastSampled  = 0.5       // of the CPU time: else the profiler came late, or was kept from its core
 	mostFailed    = whyRounds // rounds that may come to nothing
 )
 
@@ -137,7 +137,7 @@ func (w Why) profile(ctx context.Context, i int, by source) (p profiled, err err
 	}
 	<-done
 	if err == nil {
-		if why := fault(report.Summary.Targets[0]); why != "" {
+		if why := cmp.Or(fault(report.Summary.Targets[0]), report.Slots[1].Failed, report.Slots[2].Failed); why != "" {
 			err = fmt.Errorf("%s: while it was profiled it failed: %s", s.Name, why)
 		}
 	}
