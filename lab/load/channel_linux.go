@@ -306,6 +306,8 @@ func (w *thread) through(c *connection, in []byte, now int64) (done int, ok bool
 		switch {
 		case err == error(nothing{}):
 			return done, true
+		case errors.Is(err, io.EOF) && done > 0 && c.lane.target.Close:
+			return done, true // as it was asked to; the socket's end is still to come
 		case errors.Is(err, io.EOF):
 			w.closed(c)
 			return done, false

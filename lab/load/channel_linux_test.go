@@ -50,6 +50,17 @@ func TestHTTP1OverTLS(t *testing.T) {
 	}
 }
 
+// The server's word that it closes may come with its answer, before the end of the socket.
+func TestANewConnectionOfTLSForEachRequest(t *testing.T) {
+	target, _ := secured(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }, 3, 1)
+	target.Close = true
+	sum := carry(t, once(target, 0.3)).Summary.Targets[0]
+	clean(t, sum)
+	if sum.Requests < 10 {
+		t.Errorf("%+v", sum)
+	}
+}
+
 func TestServersOfWhichTLSSaysNo(t *testing.T) {
 	t.Parallel()
 	target, _ := secured(t, func(http.ResponseWriter, *http.Request) {}, 1, 1)
