@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,7 +58,10 @@ func (a Asking) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := json.NewDecoder(in).Decode(&t); err != nil {
 		return fmt.Errorf("no target: %w", err)
 	}
-	c := newAsker(t)
+	c, err := newAsker(t)
+	if err != nil {
+		return err
+	}
 	defer c.CloseIdleConnections()
 	began := time.Now()
 	var refused time.Time // first answer that was not expected
@@ -116,7 +121,7 @@ type asker struct {
 	base     string // of the URL, without its path
 }
 
-func newAsker(t load.Target) *asker {
+func newAsker(t load.Target) (*asker, error) {
 	c := &asker{Target: t, requests: t.Requests}
 	scheme, rest, _ := strings.Cut(t.URL, "://")
 	host, path, _ := strings.Cut(rest, "/")
@@ -124,15 +129,51 @@ func newAsker(t load.Target) *asker {
 	if len(c.requests) == 0 {
 		c.requests = []load.Request{{Method: http.MethodGet, Path: "/" + path}}
 	}
-	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 1, DisableKeepAlives: t.Close}
+	transport, err := Transport(t)
+	c.Client = http.Client{Transport: transport, Timeout: longestAsk,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return c, err
+}
+
+// Transport speaks to a target as the load does.
+func Transport(t load.Target) (*http.Transport, error) {
+	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 1, DisableKeepAlives: t.Close,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: t.Insecure}, Protocols: new(http.Protocols)}
+	switch {
+	case t.Protocol != load.HTTP2:
+		transport.Protocols.SetHTTP1(true)
+	case strings.HasPrefix(t.URL, "https:"):
+		transport.Protocols.SetHTTP2(true)
+	default:
+		transport.Protocols.SetUnencryptedHTTP2(true)
+	}
+	if t.CA != "" {
+		transport.TLSClientConfig.RootCAs = x509.NewCertPool()
+		if !transport.TLSClientConfig.RootCAs.AppendCertsFromPEM([]byte(t.CA)) {
+			return nil, errors.New("ca has no certificate in PEM")
+		}
+	}
 	if t.Unix != "" {
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", t.Unix)
 		}
 	}
-	c.Client = http.Client{Transport: transport, Timeout: longestAsk,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return c
+	return transport, nil
+}
+
+// Request is a request to where a URL's path begins, as the load makes it.
+func Request(ctx context.Context, base string, r load.Request) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, r.Method, base+r.Path, bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header["User-Agent"] = nil // the load sends none of its own
+	for _, h := range r.Headers {
+		if req.Header.Add(h[0], h[1]); strings.EqualFold(h[0], "host") {
+			req.Host = h[1]
+		}
+	}
+	return req, nil
 }
 
 func slow(err error) bool {
@@ -142,14 +183,9 @@ func slow(err error) bool {
 
 func (c *asker) get(ctx context.Context, of int) (Given, error) {
 	r := c.requests[of]
-	req, err := http.NewRequestWithContext(ctx, r.Method, c.base+r.Path, bytes.NewReader(r.Body))
+	req, err := Request(ctx, c.base, r)
 	if err != nil {
 		return Given{}, err
-	}
-	for _, h := range r.Headers {
-		if req.Header.Add(h[0], h[1]); strings.EqualFold(h[0], "host") {
-			req.Host = h[1]
-		}
 	}
 	a, err := c.Do(req)
 	if err != nil {

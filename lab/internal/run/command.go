@@ -13,6 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 	httpload "github.com/line-rate/line-rate/lab/load"
@@ -43,6 +44,7 @@ type load struct {
 	route       string             // path requested; empty where the server sends events
 	requests    []httpload.Request // in place of the path
 	closes      bool               // whether each request has a connection of its own
+	way         scenario.Way       // the server is spoken to
 	compares    bool               // whether servers are asked before trials, and compared with each other
 	server      []string           // command lines, without the topology's wrapping
 	client      []string
@@ -94,7 +96,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 	l.workers = server.Workers(s, each)
 	if !server.Events {
 		l.route = cmp.Or(p.Path, s[setting.Route].String())
-		l.requests, l.closes = p.Requests, p.Close
+		l.requests, l.closes, l.way = p.Requests, p.Close, p.Way
 		l.compares = slices.ContainsFunc(x.Loaded(), func(s *experiment.Server) bool { return s.Answers == "" })
 	}
 	l.at = experiment.Place{Host: link.Host, Port: strconv.Itoa(port),
@@ -163,10 +165,10 @@ func (l load) onCores(argv []string) []string {
 
 // target describes the condition to the lab's own generator.
 func (l load) target(processes []int) httpload.Target {
-	t := At(httpload.Target{
+	t := l.way.Of(At(httpload.Target{
 		Name: l.addr, Connections: l.connections, Pipelining: l.pipelining, Rate: l.rate,
 		Answers: l.serves.Answers, Processes: processes, Requests: l.requests, Close: l.closes,
-	}, l.addr, l.route)
+	}, l.addr, l.route))
 	if l.outside != nil && l.outside.CPUFile != "" {
 		t.Processes, t.CPUFile = nil, l.outside.CPUFile
 	}

@@ -50,6 +50,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/topology"
@@ -92,6 +93,7 @@ type Plan struct {
 	// if Close is set.
 	Requests []httpload.Request
 	Close    bool
+	Way      scenario.Way // all servers are spoken to
 
 	// Running has servers that run already, by their names in the design. They are loaded
 	// from outside: none is started or ended. Of those that are known by their addresses

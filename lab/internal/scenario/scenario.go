@@ -268,7 +268,7 @@ func places(data []byte) map[string]int {
 	return at
 }
 
-// An Asking are the flags that say what is asked, as curl has them, beside those for the path
+// An Asking are the flags that say what is asked and how, as curl has them, beside those for the path
 // and the body.
 type Asking struct {
 	Method      string   `name:"method" short:"X" placeholder:"METHOD" help:"Method of the request (default GET; POST with --data)."`
@@ -277,6 +277,9 @@ type Asking struct {
 	Expect      []string `name:"expect" sep:"none" placeholder:"WHAT" help:"What each answer must have: header:NAME=VALUE, contains=TEXT, body=TEXT, body=@FILE or json:/POINTER=VALUE; a header or a pointer alone must be there. May be given several times."`
 	Scenario    string   `name:"scenario" placeholder:"FILE" help:"TOML file with several requests, in place of the flags that say what is asked."`
 	NoKeepalive bool     `name:"no-keepalive" help:"Open a new connection for each request."`
+	HTTP2       bool     `name:"http2" help:"Ask in HTTP/2: by ALPN over TLS, by prior knowledge without. --pipelining is then how many streams are in flight on each connection."`
+	Insecure    bool     `name:"insecure" short:"k" help:"Over TLS, take any certificate."`
+	CACert      string   `name:"cacert" placeholder:"FILE" help:"Over TLS, certificates in PEM, one of which has signed the server's (default: those that this machine trusts)."`
 }
 
 // Asked is the scenario that the flags ask for. url is the path, empty if none was given, and
