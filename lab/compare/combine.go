@@ -42,8 +42,8 @@ func Combine(files []string, runs []*Outcome) (*Outcome, error) {
 			return nil, fmt.Errorf("%s: the same run as %s; each counts once", files[i], files[j])
 		}
 	}
-	out := &Outcome{SchemaVersion: Version, Path: first.Path, Asked: first.Asked, NewEach: first.NewEach, Connections: first.Connections, Pipelining: first.Pipelining,
-		RateRPS: first.RateRPS, LineRateBps: first.LineRateBps, Margin: first.Margin, FailAbove: first.FailAbove,
+	out := &Outcome{SchemaVersion: Version, Path: first.Path, Asked: first.Asked, NewEach: first.NewEach,
+		Protocol: first.Protocol, Connections: first.Connections, Pipelining: first.Pipelining, RateRPS: first.RateRPS, LineRateBps: first.LineRateBps, Margin: first.Margin, FailAbove: first.FailAbove,
 		Confidence: first.Confidence, WarmupS: first.WarmupS, Lab: first.Lab, StartedAt: first.StartedAt,
 		Machine: fmt.Sprintf("%d runs together", len(runs)), Says: []string{}, Comparisons: []Comparison{}}
 	for _, s := range first.Servers {
@@ -73,7 +73,7 @@ type field struct{ name, value string }
 // question is what was asked, and of which servers.
 func (o *Outcome) question() []field {
 	f := []field{{"schema_version", fmt.Sprint(o.SchemaVersion)}, {"lab", o.Lab}, {"path", o.Path},
-		{"requests", fmt.Sprint(o.Asked, o.NewEach)},
+		{"requests", fmt.Sprint(o.Asked, o.NewEach)}, {"protocol", o.Protocol},
 		{"connections", fmt.Sprint(o.Connections)}, {"pipelining", fmt.Sprint(o.Pipelining)}, {"rate_rps", fmt.Sprint(o.RateRPS)},
 		{"line_rate_bps", fmt.Sprint(o.LineRateBps)}, {"margin", fmt.Sprint(o.Margin)}, {"fail_above", fmt.Sprint(o.FailAbove)},
 		{"confidence", fmt.Sprint(o.Confidence)}, {"warmup_s", fmt.Sprint(o.WarmupS)}}

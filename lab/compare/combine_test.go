@@ -92,12 +92,13 @@ func TestTheBarOfRunsTogether(t *testing.T) {
 func TestRunsOfOtherQuestionsAreNotCombined(t *testing.T) {
 	for want, change := range map[string]func(*Outcome){
 		"b.json: margin is 0.05, and in a.json it is 0.03": func(o *Outcome) { o.Margin = 0.05 },
-		"b.json: path is /x":                               func(o *Outcome) { o.Path = "/x" },
-		"b.json: fail_above is 1.05":                       func(o *Outcome) { o.FailAbove = 1.05 },
-		"b.json: the revision or sha256 of the servers is": func(o *Outcome) { o.Servers[1].Revision = "abc" },
-		"b.json: servers is base= new":                     func(o *Outcome) { o.Servers[0].Command = []string{"new"} },
-		"b.json: lab is 12":                                func(o *Outcome) { o.Lab = "12" },
-		"b.json: the same run as a.json":                   func(o *Outcome) { o.Seed = 1 },
+		"b.json: path is /x": func(o *Outcome) { o.Path = "/x" },
+		"b.json: protocol is HTTP/2, and in a.json it is absent": func(o *Outcome) { o.Protocol = "HTTP/2" },
+		"b.json: fail_above is 1.05":                             func(o *Outcome) { o.FailAbove = 1.05 },
+		"b.json: the revision or sha256 of the servers is":       func(o *Outcome) { o.Servers[1].Revision = "abc" },
+		"b.json: servers is base= new":                           func(o *Outcome) { o.Servers[0].Command = []string{"new"} },
+		"b.json: lab is 12":                                      func(o *Outcome) { o.Lab = "12" },
+		"b.json: the same run as a.json":                         func(o *Outcome) { o.Seed = 1 },
 	} {
 		o := ran(t, 2, 1.1, 7)
 		change(o)

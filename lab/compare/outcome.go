@@ -49,6 +49,7 @@ type Outcome struct {
 	Path        string  `json:"path"`
 	Asked       []Asked `json:"requests,omitempty"`
 	NewEach     bool    `json:"new_connections,omitempty"`
+	Protocol    string  `json:"protocol,omitempty"` // if not HTTP/1.1 in plain text
 	Connections int     `json:"connections"`
 	Pipelining  int     `json:"pipelining"`
 	RateRPS     int     `json:"rate_rps,omitempty"`

@@ -26,8 +26,11 @@ func Facts(o *compare.Outcome) []Fact {
 	if o.ClientCPUs != "" {
 		machine += fmt.Sprintf("; servers on CPU %s, client on CPU %s", cmp.Or(o.ServerCPUs, o.ClientCPUs), o.ClientCPUs)
 	}
-	load := fmt.Sprintf("%s, %d in flight on each; margin %s %%", words.Count(o.Connections, "connection"), o.Pipelining,
-		words.Number(100*o.Margin))
+	load := fmt.Sprintf("%s, %d in flight on each", words.Count(o.Connections, "connection"), o.Pipelining)
+	if o.Protocol != "" {
+		load += ", " + o.Protocol
+	}
+	load += fmt.Sprintf("; margin %s %%", words.Number(100*o.Margin))
 	return []Fact{{"typed", o.Typed}, {"load", load}, {"machine", machine},
 		{"measured", fmt.Sprintf("%s in %.0f s, %s; gates refused %d of %d trials", words.Count(o.Blocks, "block"),
 			o.DurationS, cmp.Or(o.StartedAt, "at no time"), o.Refused, o.Trials)},

@@ -102,6 +102,14 @@ func TestTheLinesOfTheExampleAreThoseOfItsFigures(t *testing.T) {
 	}
 }
 
+func TestTheFactsSayWhatWasSpoken(t *testing.T) {
+	o := outcome()
+	o.Protocol = "HTTP/2 over TLS"
+	if got := Facts(o)[1].Says; got != "32 connections, 1 in flight on each, HTTP/2 over TLS; margin 3 %" {
+		t.Error(got)
+	}
+}
+
 // A badge has no more than the verdict: nothing of figures where none was reached.
 func TestABadgeSaysNoMoreThanTheVerdict(t *testing.T) {
 	ratio := &compare.Ratio{Ratio: 1.087, Low: 1.055, High: 1.106, Blocks: 9}
