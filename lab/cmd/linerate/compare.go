@@ -27,10 +27,11 @@ import (
 )
 
 type compareCall struct {
-	Servers []string `arg:"" name:"server" help:"NAME=COMMAND, with {port} or {addr} where it has to listen, or NAME=http://HOST:PORT or NAME=unix:/PATH of one that runs. The first is what the others are compared with."`
+	Servers []string `arg:"" name:"server" help:"NAME=COMMAND, with {port} or {addr} where it has to listen, or NAME=http://HOST:PORT (or https) or NAME=unix:/PATH of one that runs. The first is what the others are compared with."`
 	URL     string   `name:"url" placeholder:"PATH" help:"Path that is asked of each server, as /read or '/find?q=a%20b'."`
 	Data    *string  `name:"data" short:"d" placeholder:"TEXT|@FILE" help:"Body of the request, or @ and the file that holds it, byte by byte. As with curl its type is application/x-www-form-urlencoded, unless -H says otherwise."`
 	scenario.Asking
+	TLS         bool           `name:"tls" help:"The servers speak TLS at {port}, or on their sockets. Of an address https:// says so."`
 	Connections int            `default:"32" placeholder:"N" help:"Open connections to each server (default 32)."`
 	Pipelining  int            `default:"1" placeholder:"N" help:"Requests in flight on each connection (default 1)."`
 	Rate        int            `placeholder:"N" help:"Ask for N requests a second, however long the answers take (default: a closed loop, as fast as it goes)."`
@@ -79,6 +80,10 @@ Servers that run already are given by whose CPU time to read and their address:
 'new=container:web@127.0.0.1:8082'. Of 'old=http://10.0.0.5:8080', which may be on another
 machine, no CPU time can be read, so nothing is said of what it costs.
 
+Servers that speak TLS or HTTP/2, all of them alike:
+
+  linerate compare --url / --tls --http2 --cacert test.pem 'old=…' 'new=…'
+
 All servers are up at once on the same cores, and one client goes round them in short
 slots; each block starts them afresh. It stops as soon as the answer is known.
 
@@ -126,6 +131,13 @@ func (c *compareCall) options() (o contest.Options, err error) {
 		o.Servers, err = contest.ParseServers(c.Servers)
 	}
 	if err != nil {
+		return o, err
+	}
+	tls, err := contest.Secure(o.Servers, c.TLS)
+	if err != nil {
+		return o, err
+	}
+	if o.Way, err = c.Way(tls, asked); err != nil {
 		return o, err
 	}
 	if o.Margin, err = contest.ParseShare(c.Margin); err != nil {
@@ -291,7 +303,7 @@ func (s *comparison) measure(ctx context.Context, c *compareCall) (*compare.Outc
 	watch.assess = assess
 	p := run.Plan{Dir: s.dir, Scratch: s.scratch, Experiment: x, Seed: s.seed, Port: s.port, Split: s.split,
 		Host: &s.machine.Profile,
-		Lab:  []string{s.self}, Path: s.Path, Requests: s.Requests, Close: s.Close, Running: s.Addresses(), Starts: starts,
+		Lab:  []string{s.self}, Path: s.Path, Requests: s.Requests, Close: s.Close, Way: s.Way, Running: s.Addresses(), Starts: starts,
 		Persistent: true, Budget: left,
 		AnswersMayDiffer: s.Different,
 		Decided:          func(f *results.File) bool { return assess(f).Settled() }}

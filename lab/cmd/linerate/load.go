@@ -16,6 +16,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
+	"github.com/line-rate/line-rate/lab/internal/contest"
 	"github.com/line-rate/line-rate/lab/internal/loader"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/scenario"
@@ -24,6 +25,7 @@ import (
 )
 
 type loadCall struct {
+	way        scenario.Way
 	URL        string  `arg:"" name:"url" help:"What is asked, as http://127.0.0.1:8080/path."`
 	Data       *string `name:"data" placeholder:"TEXT|@FILE" help:"Body of the request, or @ and the file that holds it, byte by byte. As with curl its type is application/x-www-form-urlencoded, unless -H says otherwise."`
 	UnixSocket string  `name:"unix-socket" placeholder:"PATH" help:"Connect to this socket; host and port of the URL are then only the Host header."`
@@ -45,6 +47,7 @@ func (loadCall) Help() string {
   linerate load -c 50 -d 10s http://127.0.0.1:8080/path
 
   linerate load --scenario shop.toml http://127.0.0.1:8080
+  linerate load --http2 --insecure https://127.0.0.1:8443/path
 
 Bodies are compared with the first one to the same request, or with what --expect says. Load only what is yours.
 
@@ -77,6 +80,10 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 	r, err := load.Run(ctx, p, loader.Options(load.Options{}))
 	if ctx.Err() != nil {
 		err = errors.New("interrupted")
+	} else if err != nil && !errors.Is(err, load.ErrNotReached) || err == nil && r.Summary.Targets[0].Requests == 0 {
+		if other := contest.Instead(ctx, target, err); other != "" {
+			err = fmt.Errorf("%s: %s", c.URL, other)
+		}
 	}
 	if err == nil && c.HDR != "" {
 		err = writeHDR(c.HDR, &r.Summary)
@@ -123,7 +130,9 @@ func (c *loadCall) ask(t *load.Target) error {
 	if t.Close = asked.Close; !asked.IsPlain() {
 		t.Requests = asked.Requests
 	}
-	return nil
+	c.way, err = c.Way(strings.HasPrefix(strings.ToLower(c.URL), "https:"), asked)
+	*t = c.way.Of(*t)
+	return err
 }
 
 // busy is the share of its cores from which on a client is what was measured.
@@ -136,8 +145,12 @@ func (c *loadCall) table(s *load.Summary, slot load.SlotReport) string {
 		fmt.Fprintf(&b, "%-10s  "+format+"\n", append([]any{name}, args...)...)
 	}
 	t := s.Targets[0]
-	fmt.Fprintf(&b, "%s: %s, %d in flight on each, %s\n", c.URL, words.Count(c.Connections, "connection"), c.Pipelining,
+	fmt.Fprintf(&b, "%s: %s, %d in flight on each, %s", c.URL, words.Count(c.Connections, "connection"), c.Pipelining,
 		words.Duration(c.Duration))
+	if spoken := c.way.Beyond(); spoken != "" {
+		b.WriteString(", " + spoken)
+	}
+	b.WriteString("\n")
 	if slot.Failed == "" {
 		row("requests", "%s/s; %s in all", words.Plain(float64(t.Requests)/slot.Seconds), words.Thousands(int(t.Requests)))
 		row("received", "%s/s", words.Size(int(float64(t.Bytes)/slot.Seconds)))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -51,6 +52,62 @@ func TestALoadPrintsWhatCame(t *testing.T) {
 	status, out, errs = called("load", "-c", "2", "-d", "100ms", site(t, 3))
 	if status != 1 || errs != "" || !strings.Contains(out, "not 2xx; status 503") {
 		t.Errorf("exit %d, %s\n%s", status, errs, out)
+	}
+}
+
+func TestALoadSpeaksTLSAndHTTP2(t *testing.T) {
+	start := func(tls bool, allow ...func(*http.Protocols, bool)) string {
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("hello")) }))
+		s.Config.Protocols = new(http.Protocols)
+		for _, one := range allow {
+			one(s.Config.Protocols, true)
+		}
+		if s.EnableHTTP2 = s.Config.Protocols.HTTP2(); tls {
+			s.StartTLS()
+		} else {
+			s.Start()
+		}
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	h1, h2, h2c := (*http.Protocols).SetHTTP1, (*http.Protocols).SetHTTP2, (*http.Protocols).SetUnencryptedHTTP2
+	plain, secure, both, alone, prior := start(false, h1), start(true, h1), start(true, h1, h2), start(true, h2), start(false, h2c)
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const untrusted = "its certificate is not trusted (x509: certificate signed by unknown authority); name what has signed it " +
+		"by --cacert FILE, or take any by --insecure"
+	for _, c := range []struct {
+		args  string
+		spoke string // empty: it is refused
+		says  string
+	}{
+		{secure, "", untrusted},
+		{"--http2 " + both, "", untrusted},
+		{"--insecure " + secure, "HTTP/1.1 over TLS", ""},
+		{"-k " + both, "HTTP/1.1 over TLS", ""},
+		{"--cacert " + ca + " " + secure, "HTTP/1.1 over TLS", ""},
+		{"--http2 -p 5 --cacert " + ca + " " + both, "HTTP/2 over TLS", ""},
+		{"--http2 -p 5 " + prior, "HTTP/2", ""},
+		{"--http2 -k " + secure, "", "it offers no HTTP/2 by ALPN; leave out --http2"},
+		{"-k " + alone, "", "it speaks HTTP/2 over TLS there, and was asked in HTTP/1.1 over TLS; add --http2"},
+		{prior, "", "it speaks HTTP/2 there, and was asked in HTTP/1.1; add --http2"},
+		{"--http2 " + plain, "", "it speaks HTTP/1.1 there, and was asked in HTTP/2; leave out --http2"},
+		{strings.Replace(secure, "https", "http", 1), "", "it speaks HTTP/1.1 over TLS there, and was asked in HTTP/1.1; write https://"},
+		{"-k " + strings.Replace(plain, "http", "https", 1), "", "it speaks HTTP/1.1 there, and was asked in HTTP/1.1 over TLS; write http://"},
+		{"--insecure " + plain, "", "--insecure and --cacert are about the certificate"},
+		{"--http2 --no-keepalive " + prior, "", "--http2 keeps its connections open"},
+	} {
+		status, out, errs := called(append([]string{"load", "-c2", "-d", "60ms"}, strings.Fields(c.args)...)...)
+		if c.spoke != "" && (status != 0 || errs != "" || !strings.Contains(out, ", "+c.spoke+"\n")) {
+			t.Errorf("%s: exit %d, %s\n%s\nwant %s", c.args, status, errs, out, c.spoke)
+		}
+		if c.spoke == "" && (status != 3 || out != "" || !strings.Contains(errs, c.says) || strings.Count(errs, "\n") != 1) {
+			t.Errorf("%s: exit %d, %q, %q, want %q", c.args, status, errs, out, c.says)
+		}
 	}
 }
 
@@ -111,7 +168,7 @@ func TestALoadThatCannotBeMadeIsRefusedInOneLine(t *testing.T) {
 
 func TestWordsAreCompleted(t *testing.T) {
 	for line, want := range map[string]string{"comp": "compare completion", "lo": "load",
-		"compare --line": "--line-rate", "load --h": "--header --hdr --help", "compare ./serv": "", "nothing --h": "--help"} {
+		"compare --line": "--line-rate", "load --h": "--header --http2 --hdr --help", "compare ./serv": "", "nothing --h": "--help"} {
 		words := strings.Split(line, " ")
 		_, out, errs := called(append([]string{"complete-words"}, words...)...)
 		if got := strings.Join(strings.Fields(out), " "); got != want || errs != "" {

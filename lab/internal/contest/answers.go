@@ -1,7 +1,6 @@
 package contest
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -9,13 +8,13 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -49,19 +48,20 @@ func (o Options) asked() []load.Request {
 
 // fetch asks for each request a few times on one connection, as the load does.
 func (o Options) fetch(ctx context.Context, name, addr string) (out []Answer, err error) {
-	var conn net.Conn
-	var r *bufio.Reader
+	t := o.target(name, addr, nil)
+	var conn *http.ClientConn
 	for i, request := range o.asked() {
 		for n := range answersEach {
 			if conn == nil || o.Close {
-				if conn, err = dial(ctx, addr); err != nil {
+				if conn, err = connect(ctx, t); err != nil {
+					if other := Instead(ctx, t, err); other != "" {
+						return nil, fmt.Errorf("%s: %s", name, other)
+					}
 					return nil, fmt.Errorf("%s: no connection to %s (%w); is it running there?", name, addr, plain(err))
 				}
 				defer conn.Close()
-				defer context.AfterFunc(ctx, func() { conn.Close() })()
-				r = bufio.NewReader(conn)
 			}
-			a, err := o.one(conn, r, addr, request, i+n > 0)
+			a, err := o.one(ctx, conn, t, request, i+n > 0)
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
@@ -75,40 +75,60 @@ func (o Options) fetch(ctx context.Context, name, addr string) (out []Answer, er
 	return out, nil
 }
 
-func dial(ctx context.Context, addr string) (net.Conn, error) {
-	network := "tcp"
-	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
-		network, addr = "unix", path
+// connect opens one connection to a target, as the load does.
+func connect(ctx context.Context, t load.Target) (*http.ClientConn, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return nil, err
 	}
-	return (&net.Dialer{Timeout: answerWithin}).DialContext(ctx, network, addr)
+	transport, err := probe.Transport(t)
+	if err != nil {
+		return nil, err
+	}
+	return transport.NewClientConn(ctx, u.Scheme, net.JoinHostPort(u.Hostname(), u.Port()))
+}
+
+// ask asks a target on a connection.
+func ask(ctx context.Context, conn *http.ClientConn, t load.Target, asked load.Request) (*http.Response, error) {
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return nil, err
+	}
+	req, err := probe.Request(ctx, u.Scheme+"://"+u.Host, asked)
+	if err != nil {
+		return nil, err
+	}
+	a, err := conn.RoundTrip(req)
+	if err == nil && (a.ProtoMajor == 2) != (t.Protocol == load.HTTP2) {
+		a.Body.Close()
+		err = fmt.Errorf("it answers in %s", a.Proto)
+	}
+	return a, err
 }
 
 // one makes one request.
-func (o Options) one(conn net.Conn, r *bufio.Reader, addr string, asked load.Request, again bool) (Answer, error) {
+func (o Options) one(ctx context.Context, conn *http.ClientConn, t load.Target, asked load.Request, again bool) (Answer, error) {
 	what := asked.Method + " " + asked.Path
-	_ = conn.SetDeadline(time.Now().Add(answerWithin))
-	_, err := conn.Write(asked.Text(run.Host(addr), o.Close))
-	var a *http.Response
-	if err == nil {
-		for a, err = http.ReadResponse(r, &http.Request{Method: asked.Method}); err == nil && a.StatusCode < 200; {
-			a, err = http.ReadResponse(r, &http.Request{Method: asked.Method})
-		}
-	}
+	within, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	a, err := ask(within, conn, t, asked)
 	switch {
 	case err == nil:
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded):
 		return Answer{}, fmt.Errorf("no answer to %s within %v", what, answerWithin)
 	case again && !o.Close:
 		return Answer{}, fmt.Errorf("it closed the connection after its first answer; %s", kept)
 	default:
-		if other := speaks(addr); other != "" {
+		if other := Instead(ctx, t, err); other != "" {
 			return Answer{}, errors.New(other)
 		}
 		return Answer{}, fmt.Errorf("no HTTP answer to %s: %v", what, err)
 	}
 	defer a.Body.Close()
 	if a.StatusCode == http.StatusBadRequest && !again { // as of a server that expected TLS
-		if other := speaks(addr); other != "" {
+		if other := Instead(ctx, t, nil); other != "" {
 			return Answer{}, errors.New(other)
 		}
 	}

@@ -65,7 +65,7 @@ func (a *assessment) outcome() *compare.Outcome {
 		DurationS: math.Round(a.took*10) / 10, Trials: len(f.Trials), Says: []string{}, Servers: []compare.Measured{},
 		Comparisons: []compare.Comparison{},
 	}
-	out.NewEach = o.Close
+	out.NewEach, out.Protocol = o.Close, o.Way.Beyond()
 	for _, r := range o.Requests {
 		var names []string
 		for _, h := range r.Headers {

@@ -15,8 +15,8 @@ type Client struct {
 
 // target is a server as the generator is told of it.
 func (o Options) target(name, addr string, processes []int) load.Target {
-	return run.At(load.Target{Name: name, Connections: o.Connections, Pipelining: o.Pipelining, Rate: float64(o.Rate),
-		Processes: processes, Requests: o.Requests, Close: o.Close}, addr, o.Path)
+	return o.Way.Of(run.At(load.Target{Name: name, Connections: o.Connections, Pipelining: o.Pipelining,
+		Rate: float64(o.Rate), Processes: processes, Requests: o.Requests, Close: o.Close}, addr, o.Path))
 }
 
 // fault says what went wrong with a target, in its own words; empty if nothing

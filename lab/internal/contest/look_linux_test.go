@@ -23,16 +23,24 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// The tests' servers are this program itself, called as "serve HOW ADDR", and so are
-// what holds them and what loads them.
+// The tests' servers are this program itself, called as "serve HOW ADDR" or, where they speak
+// more than plain HTTP/1.1, as "serve HOW/SPOKEN ADDR", and so are what holds them and what loads them.
 func TestMain(m *testing.M) {
 	if status, is := run.Called(os.Args[1:]); is {
 		os.Exit(status)
+	}
+	if len(os.Args) > 1 && os.Args[1] == "ask-server" {
+		if err := (probe.Asking{Within: 10 * time.Second, Times: 4}).Run(context.Background(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "ask-server:", err)
+			os.Exit(3)
+		}
+		os.Exit(0)
 	}
 	if len(os.Args) == 4 && os.Args[1] == "serve" {
 		if err := serve(os.Args[2], os.Args[3]); err != nil {
@@ -45,6 +53,7 @@ func TestMain(m *testing.M) {
 }
 
 func serve(how, addr string) error {
+	how, spoken, _ := strings.Cut(how, "/")
 	asked := 0
 	answer := func(w http.ResponseWriter, _ *http.Request) {
 		asked++
@@ -124,11 +133,11 @@ func serve(how, addr string) error {
 		http.HandleFunc("/", answer)
 		return http.Serve(l, nil)
 	}
-	switch how {
-	case "tls":
+	switch spoken {
+	case "tls", "tls2":
 		s := httptest.NewUnstartedServer(http.HandlerFunc(answer))
 		s.Listener.Close()
-		s.Listener = l
+		s.Listener, s.EnableHTTP2 = l, spoken == "tls2"
 		s.StartTLS()
 		select {}
 	case "http2":
@@ -186,8 +195,9 @@ func TestServersThatCannotBeComparedAreRefusedAndEnded(t *testing.T) {
 		{"forks", nil, `bad: it went into the background: the command ended and left a process`},
 		{"missing", nil, "bad: it answers GET / with status 404"},
 		{"closes", nil, "bad: it closes the connection with each answer"},
-		{"tls", nil, "bad: it speaks TLS there"},
-		{"http2", nil, "bad: it speaks HTTP/2 there"},
+		{"fine/tls", nil, "bad: it speaks HTTP/1.1 over TLS there, and was asked in HTTP/1.1; write https:// before its " +
+			"address (of a command: --tls)"},
+		{"fine/http2", nil, "bad: it speaks HTTP/2 there, and was asked in HTTP/1.1; add --http2"},
 		{"resets", nil, "bad: under 2 connections with 1 requests in flight on each it failed: "},
 		{"rarely", nil, "it failed: status 500"},
 		{"lacks", nil, "do not inherit your COMPARED_DATABASE; begin the command with env COMPARED_DATABASE=…"},
@@ -256,12 +266,12 @@ func TestServersThatRunAndCannotBeComparedAreRefused(t *testing.T) {
 	good, goodPID := runs(t, "fine", "")
 	fine := of("good", good, fmt.Sprintf("pid:%d", goodPID))
 	for how, says := range map[string]string{
-		"missing": "bad: it answers GET / with status 404",
-		"closes":  "bad: it closes the connection with each answer",
-		"http2":   "bad: it speaks HTTP/2 there",
-		"wrong":   `differ from byte 8 on ("e", "E")`,
-		"resets":  "bad: under 2 connections with 1 requests in flight on each it failed: ",
-		"rarely":  "it failed: status 500",
+		"missing":    "bad: it answers GET / with status 404",
+		"closes":     "bad: it closes the connection with each answer",
+		"fine/http2": "bad: it speaks HTTP/2 there",
+		"wrong":      `differ from byte 8 on ("e", "E")`,
+		"resets":     "bad: under 2 connections with 1 requests in flight on each it failed: ",
+		"rarely":     "it failed: status 500",
 	} {
 		for _, watched := range []bool{false, true} {
 			addr, pid := runs(t, how, "")

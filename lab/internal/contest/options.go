@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/curve"
+	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
@@ -17,6 +18,7 @@ type Options struct {
 	Path        string // requested of each server, with its query, if there are no requests
 	Requests    []load.Request
 	Close       bool // a new connection for each request
+	Way         scenario.Way
 	Servers     []Server
 	Connections int // to each server
 	Pipelining  int // requests in flight on each connection
@@ -63,6 +65,9 @@ func (o Options) Check() error {
 	}
 	if o.Close && o.LineRate > 0 {
 		return errors.New("--line-rate: over a wire of a line rate connections stay open; leave out --no-keepalive")
+	}
+	if o.LineRate > 0 && o.Way.TLS && !o.Way.Insecure {
+		return errors.New("--line-rate: over a wire servers have another address than their certificates name; add --insecure")
 	}
 	switch {
 	case o.Connections < 1 || o.Connections > load.MaxConnections/(len(o.Servers)+1):

@@ -24,7 +24,7 @@ type Server struct {
 	// filled in. It is empty for a server that runs already.
 	Command []string
 	Dir     string // where the command starts; empty: in the caller's directory
-	URL     string // of a server that runs already, http://HOST:PORT
+	URL     string // of a server that runs already, http://HOST:PORT or https://HOST:PORT
 	// Subject is whose CPU time is read of a server that runs already, as pid:1234, cgroup:/PATH
 	// or container:NAME; empty if only its address is known.
 	Subject string
@@ -40,7 +40,7 @@ var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,31}$`)
 // mostServers limits the servers of one comparison. All of them are up at once.
 const mostServers = 16
 
-// ParseServers parses arguments of the form NAME=COMMAND, NAME=http://HOST:PORT, or with
+// ParseServers parses arguments of the form NAME=COMMAND, NAME=http://HOST:PORT (or https), or with
 // pid:PID@, cgroup:/PATH@ or container:NAME@ before such an address.
 // The first is the one that the others are compared with.
 func ParseServers(args []string) ([]Server, error) {
@@ -153,21 +153,41 @@ func (s Server) at(raw string) (Server, error) {
 	switch {
 	case err != nil || u.Host == "" || u.User != nil:
 		return s, fmt.Errorf("%s: %q is no address of a server; write http://HOST:PORT", s.Name, strict.Visible(raw, 60))
-	case u.Scheme != "http":
-		return s, fmt.Errorf("%s: %s is not spoken here, only plain HTTP/1.1; give the address behind the proxy that ends "+
-			"it, as http://HOST:PORT", s.Name, strict.Visible(u.Scheme, 20))
+	case u.Scheme != "http" && u.Scheme != "https":
+		return s, fmt.Errorf("%s: %s is not spoken here; write http://HOST:PORT or https://HOST:PORT, with --http2 for HTTP/2",
+			s.Name, strict.Visible(u.Scheme, 20))
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
-		return s, fmt.Errorf("%s: give the path by --url, and here only http://HOST:PORT", s.Name)
+		return s, fmt.Errorf("%s: give the path by --url, and here only %s://HOST:PORT", s.Name, u.Scheme)
 	}
 	if u.Port() == "" {
-		u.Host += ":80"
+		u.Host += map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
 	}
-	s.URL = "http://" + u.Host
+	s.URL = u.Scheme + "://" + u.Host
 	return s, nil
 }
 
 // address is HOST:PORT of a server that runs already, or unix:/PATH.
-func (s Server) address() string { return strings.TrimPrefix(s.URL, "http://") }
+func (s Server) address() string {
+	return strings.TrimPrefix(strings.TrimPrefix(s.URL, "http://"), "https://")
+}
+
+// Secure tells whether servers speak TLS. The flag says so of commands and sockets.
+func Secure(servers []Server, flag bool) (bool, error) {
+	of := func(s Server) bool {
+		return strings.HasPrefix(s.URL, "https://") || flag && !strings.HasPrefix(s.URL, "http://")
+	}
+	for _, s := range servers {
+		if flag && strings.HasPrefix(s.URL, "http://") {
+			return false, fmt.Errorf("--tls is for commands and sockets, and %s runs at an address; write https://%s", s.Name,
+				s.address())
+		}
+		if of(s) != of(servers[0]) {
+			return false, fmt.Errorf("one of %s and %s speaks TLS and the other does not, and both are asked alike; give both "+
+				"as https://, or both as http://", servers[0].Name, s.Name)
+		}
+	}
+	return of(servers[0]), nil
+}
 
 // braces finds what looks as if it were to be filled in.
 var (

@@ -49,6 +49,39 @@ func TestServersThatRunAreNamedByWhatIsReadOfThem(t *testing.T) {
 	}
 }
 
+func TestServersSpeakTLSByTheirAddressesOrByTheFlag(t *testing.T) {
+	const both = "both are asked alike"
+	for _, c := range []struct {
+		args []string
+		flag bool
+		tls  bool
+		says string
+	}{
+		{[]string{"a=https://h", "b=https://h:2"}, false, true, ""},
+		{[]string{"a=http://h", "b=http://h:2"}, false, false, ""},
+		{[]string{"a=pid:1@https://h:1", "b=pid:1@https://h:2"}, false, true, ""},
+		{[]string{"a=./a {port}", "b=./b {port}"}, true, true, ""},
+		{[]string{"a=./a {port}", "b=./b {port}"}, false, false, ""},
+		{[]string{"a=https://h:1", "b=http://h:2"}, false, false, both},
+		{[]string{"a=pid:1@h:1", "b=pid:1@h:2"}, true, false, "write https://h:1"},
+	} {
+		servers, err := ParseServers(c.args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tls, err := Secure(servers, c.flag)
+		if tls != c.tls || (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%q: %v, %v, want %v, %q", c.args, tls, err, c.tls, c.says)
+		}
+		if addr := servers[0].address(); strings.Contains(addr, "/") {
+			t.Errorf("%q: %q", c.args, addr)
+		}
+	}
+	if s, _ := (Server{}).at("https://h"); s.URL != "https://h:443" {
+		t.Error(s.URL)
+	}
+}
+
 func TestTheCommandOfTwoRevisions(t *testing.T) {
 	for _, args := range [][]string{{"./server", "--addr", "{addr}", "two words"}, {"./server --addr {addr} 'two words'"}} {
 		got, err := ParseRevisions(args)
@@ -81,7 +114,8 @@ func TestServersAreRefusedWithAWayOut(t *testing.T) {
 		{[]string{"a=./a {port} 2>&1", fine}, "write sh -c"},
 		{[]string{"a=./a '{port}", fine}, "has a quote ' that does not end"},
 		{[]string{"a=http://h:1", fine}, "a runs already and another is to be started"},
-		{[]string{"a=https://h:1", "b=https://h:2"}, "only plain HTTP/1.1"},
+		{[]string{"a=ftp://h:1", "b=https://h:2"}, "a: ftp is not spoken here"},
+		{[]string{"a=https://h:1/path", "b=https://h:2"}, "here only https://HOST:PORT"},
 		{[]string{"a=http://h:1/path", "b=http://h:2"}, "give the path by --url"},
 		{[]string{"a=./a {bogus} {addr}", fine}, "a: nothing is filled in for {bogus}"},
 		{[]string{"a=./a {workers} {addr}", fine}, "a: nothing is filled in for {workers}"},
@@ -141,6 +175,7 @@ func TestOptionsThatCannotBeMeasuredAreRefused(t *testing.T) {
 		"--url":                func(o *Options) { o.Path = "http://h/a" },
 		"--url: path is \"a\"": func(o *Options) { o.Path = "a" },
 		"--no-keepalive":       func(o *Options) { o.Close, o.LineRate = true, 1e9 },
+		"add --insecure":       func(o *Options) { o.Way.TLS, o.LineRate = true, 1e9 },
 		"with a new connection for each request there is one in flight": func(o *Options) { o.Close, o.Pipelining = true, 2 },
 		"requests: there are 65": func(o *Options) {
 			o.Requests = slices.Repeat([]load.Request{{Method: "GET", Path: "/"}}, load.MaxRequests+1)

@@ -1,55 +1,74 @@
 package contest
 
 import (
+	"context"
 	"crypto/tls"
-	"io"
-	"net"
+	"errors"
+	"fmt"
+	"net/http"
 	"strings"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/scenario"
+	"github.com/line-rate/line-rate/lab/load"
 )
 
-// speaksWithin bounds the attempt to find out what a server speaks in place of HTTP/1.1.
+// speaksWithin bounds the attempt to find out what else a server speaks.
 const speaksWithin = time.Second
 
-// speaks says what a server speaks that does not answer plain HTTP/1.1, and what to do;
-// empty if that is not known.
-func speaks(addr string) string {
-	switch {
-	case strings.HasPrefix(addr, "unix:"):
-	case speaksTLS(addr):
-		return "it speaks TLS there, and the load is plain HTTP/1.1; start it without TLS, or give the address behind " +
-			"what ends TLS"
-	case speaksHTTP2(addr):
-		return "it speaks HTTP/2 there, and the load is plain HTTP/1.1; let it speak that as well, or give the address of " +
-			"what translates"
+// Instead says what a server speaks in place of what a target was asked in, which came to an
+// error or to none, and which flag says so; empty if that is not known.
+func Instead(ctx context.Context, t load.Target, failed error) string {
+	if bad, ok := errors.AsType[*tls.CertificateVerificationError](failed); ok {
+		return fmt.Sprintf("its certificate is not trusted (%v); name what has signed it by --cacert FILE, or take any by "+
+			"--insecure", bad.Err)
+	}
+	scheme, rest, _ := strings.Cut(t.URL, "://")
+	was := scenario.Way{TLS: scheme == "https", HTTP2: t.Protocol == load.HTTP2}
+	// TLS first: in plain text its servers tend to answer as well, that they want it.
+	for _, is := range []scenario.Way{{TLS: true, HTTP2: was.HTTP2}, {TLS: true, HTTP2: !was.HTTP2},
+		{HTTP2: was.HTTP2}, {HTTP2: !was.HTTP2}} {
+		if is == was {
+			continue
+		}
+		if err := speaks(ctx, is, load.Target{URL: "http://" + rest, Unix: t.Unix}); err != nil {
+			// It may refuse in TLS, as where it wants a certificate of the client.
+			if alert := err.Error(); was.TLS || !is.TLS || !strings.Contains(alert, "remote error: tls:") ||
+				strings.Contains(alert, "application protocol") {
+				continue
+			}
+		}
+		var flags []string
+		switch {
+		case is.TLS && !was.TLS:
+			flags = append(flags, "write https:// before its address (of a command: --tls)")
+		case was.TLS && !is.TLS:
+			flags = append(flags, "write http:// before its address (of a command: without --tls)")
+		case was.HTTP2 && is.TLS:
+			return "it offers no HTTP/2 by ALPN; leave out --http2"
+		}
+		if is.HTTP2 && !was.HTTP2 {
+			flags = append(flags, "add --http2")
+		} else if was.HTTP2 && !is.HTTP2 {
+			flags = append(flags, "leave out --http2")
+		}
+		return fmt.Sprintf("it speaks %s there, and was asked in %s; %s", is, was, strings.Join(flags, ", and "))
 	}
 	return ""
 }
 
-func speaksTLS(addr string) bool {
-	// Nothing is sent that a certificate would have to protect.
-	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: speaksWithin}, "tcp", addr, &tls.Config{InsecureSkipVerify: true})
-	if err == nil {
-		conn.Close()
-		return true
-	}
-	return strings.Contains(err.Error(), "remote error: tls:") // it refuses, in TLS
-}
-
-// speaksHTTP2 sends the beginning of a connection of HTTP/2, with settings that set
-// nothing, and reports whether settings come back (RFC 9113, 3.4).
-func speaksHTTP2(addr string) bool {
-	const settings = 4
-	conn, err := net.DialTimeout("tcp", addr, speaksWithin)
+// speaks is an error where a server does not answer what is asked in a way. It gets a request
+// that changes nothing, and nothing that a certificate would have to protect.
+func speaks(ctx context.Context, w scenario.Way, t load.Target) error {
+	ctx, cancel := context.WithTimeout(ctx, speaksWithin)
+	defer cancel()
+	w.Insecure = true
+	t = w.Of(t)
+	c, err := connect(ctx, t)
 	if err != nil {
-		return false
+		return err
 	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(speaksWithin))
-	frame := make([]byte, 9)
-	_, err = io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")
-	if err == nil {
-		_, err = io.ReadFull(conn, frame)
-	}
-	return err == nil && frame[3] == settings && frame[0] == 0
+	defer c.Close()
+	_, err = ask(ctx, c, t, load.Request{Method: http.MethodGet, Path: "/"})
+	return err
 }
