@@ -2,7 +2,11 @@ package load
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 	"github.com/line-rate/line-rate/lab/server/catalog"
@@ -32,7 +37,7 @@ func BenchmarkBesideWrk(b *testing.B) {
 				url := "http://" + addr + route
 				var own, ratios, rates, there, here []float64
 				for range rounds {
-					mine, rate, busy := ownCost(b, url, nil, depth, server)
+					mine, rate, busy := ownCost(b, Target{URL: url, Pipelining: depth, Answers: "fiber"}, server)
 					own, there, here = append(own, mine), append(there, busy), append(here, mine*rate)
 					if theirs, theirRate, ok := wrkCost(b, url, route, depth); ok {
 						ratios, rates = append(ratios, mine/theirs), append(rates, rate/theirRate)
@@ -70,8 +75,10 @@ func BenchmarkBesideALoneGET(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", name, depth), func(b *testing.B) {
 				var own, ratios []float64
 				for range rounds {
-					lone, _, _ := ownCost(b, "http://"+addr+"/simple", nil, depth, server)
-					mine, _, _ := ownCost(b, "http://"+addr+"/simple", requests, depth, server)
+					target := Target{URL: "http://" + addr + "/simple", Pipelining: depth, Answers: "fiber"}
+					lone, _, _ := ownCost(b, target, server)
+					target.Requests, target.Answers = requests, ""
+					mine, _, _ := ownCost(b, target, server)
 					own, ratios = append(own, mine), append(ratios, mine/lone)
 				}
 				b.ReportMetric(0, "ns/op")
@@ -80,6 +87,93 @@ func BenchmarkBesideALoneGET(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkBesideH2load prints what a request in HTTP/2 costs the client, in plain text and over
+// TLS, in turns with h2load. What h2load spends on its handshakes is in its figure.
+func BenchmarkBesideH2load(b *testing.B) {
+	if _, err := exec.LookPath("h2load"); err != nil {
+		b.Skip("h2load is not installed; Debian has it in nghttp2-client")
+	}
+	plain, secure, server := bothWays(b)
+	for name, url := range map[string]string{"h2c": plain, "h2": secure} {
+		for _, depth := range []int{1, 10, 50} {
+			b.Run(fmt.Sprintf("%s/%d", name, depth), func(b *testing.B) {
+				var own, ratios, rates []float64
+				for range rounds {
+					mine, rate, _ := ownCost(b, Target{URL: url, Pipelining: depth, Protocol: HTTP2, Insecure: url == secure}, server)
+					theirs, theirRate, ok := clientCost(h2loadCount, "h2load", "-t1", "-c50", "-D1", "-m", fmt.Sprint(depth), url)
+					if own = append(own, mine); ok {
+						ratios, rates = append(ratios, mine/theirs), append(rates, rate/theirRate)
+					}
+				}
+				if len(ratios) == 0 {
+					b.Fatal("h2load came to no end")
+				}
+				b.ReportMetric(0, "ns/op")
+				b.ReportMetric(median(own)*1e6, "client-us/request")
+				b.ReportMetric(median(ratios), "of-h2load's-CPU")
+				b.ReportMetric(median(rates), "of-h2load's-rate")
+			})
+		}
+	}
+}
+
+// BenchmarkTLSBesidePlain prints what a request in HTTP/1.1 over TLS costs the client, in turns
+// with what it costs in plain text.
+func BenchmarkTLSBesidePlain(b *testing.B) {
+	plain, secure, server := bothWays(b)
+	for _, depth := range []int{1, 10, 50} {
+		b.Run(fmt.Sprint(depth), func(b *testing.B) {
+			var own, ratios []float64
+			for range rounds {
+				bare, _, _ := ownCost(b, Target{URL: plain, Pipelining: depth}, server)
+				mine, _, _ := ownCost(b, Target{URL: secure, Pipelining: depth, Insecure: true}, server)
+				own, ratios = append(own, mine), append(ratios, mine/bare)
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(median(own)*1e6, "client-us/request")
+			b.ReportMetric(median(ratios), "of-plain's-CPU")
+		})
+	}
+}
+
+// servesBoth has this program serve for a benchmark, in place of its tests.
+const servesBoth = "LOAD_BENCHMARK_SERVES"
+
+func serveBoth() {
+	plain := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, catalog.Simple)
+	}))
+	plain.Config.Protocols = new(http.Protocols)
+	plain.Config.Protocols.SetHTTP1(true)
+	plain.Config.Protocols.SetUnencryptedHTTP2(true)
+	plain.Start()
+	secure := httptest.NewUnstartedServer(plain.Config.Handler)
+	secure.EnableHTTP2 = true
+	secure.StartTLS()
+	fmt.Println(plain.URL+"/", secure.URL+"/")
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the benchmark has ended
+}
+
+// bothWays starts Go's server on the first core, in plain text and with TLS.
+func bothWays(b *testing.B) (plain, secure string, pid int) {
+	b.Helper()
+	if runtime.NumCPU() < 2 {
+		b.Skip("one core")
+	}
+	cmd := exec.Command("taskset", "-c", "0", os.Args[0])
+	cmd.Env = append(os.Environ(), servesBoth+"=1")
+	hold, _ := cmd.StdinPipe()
+	out, _ := cmd.StdoutPipe()
+	if err := cmd.Start(); err != nil {
+		b.Skip(err)
+	}
+	b.Cleanup(func() { hold.Close(); _ = cmd.Wait() })
+	if _, err := fmt.Fscan(out, &plain, &secure); err != nil {
+		b.Fatal(err)
+	}
+	return plain, secure, cmd.Process.Pid
 }
 
 // rounds of a second each; their median is printed.
@@ -112,14 +206,10 @@ func pinned(b *testing.B) (addr string, pid int) {
 
 // ownCost returns CPU seconds per request, requests per second, and the server's share of
 // its core.
-func ownCost(b *testing.B, url string, requests []Request, depth, server int) (cost, rate, busy float64) {
+func ownCost(b *testing.B, target Target, server int) (cost, rate, busy float64) {
 	b.Helper()
-	plan := Plan{Threads: 1, TimeoutS: 2, Targets: []Target{{
-		Name: "server", URL: url, Connections: 50, Pipelining: depth, Requests: requests, Processes: []int{server},
-	}}, Slots: []Slot{{Seconds: 0.1}, {Seconds: 1, Counts: true}}}
-	if requests == nil {
-		plan.Targets[0].Answers = "fiber"
-	}
+	target.Name, target.Connections, target.Processes = "server", 50, []int{server}
+	plan := Plan{Threads: 1, TimeoutS: 2, Targets: []Target{target}, Slots: []Slot{{Seconds: 0.1}, {Seconds: 1, Counts: true}}}
 	var input bytes.Buffer
 	if err := plan.Write(&input); err != nil {
 		b.Fatal(err)
@@ -139,7 +229,7 @@ func ownCost(b *testing.B, url string, requests []Request, depth, server int) (c
 	return s.ClientCPUS / float64(s.Requests), float64(s.Requests) / s.Seconds, s.ServerCPUS[0] / s.Seconds
 }
 
-var wrkCount = regexp.MustCompile(`(\d+) requests in ([\d.]+)s`)
+var wrkCount = regexp.MustCompile(`(?P<n>\d+) requests in (?P<took>[\d.]+)s`)
 
 // wrkCost returns the same for wrk, which needs a script for pipelining.
 func wrkCost(b *testing.B, url, route string, depth int) (cost, rate float64, ok bool) {
@@ -150,17 +240,27 @@ func wrkCost(b *testing.B, url, route string, depth int) (cost, rate float64, ok
 	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	args := []string{"-c", "1", "wrk", "-t1", "-c50", "-d1s"}
+	args := []string{"wrk", "-t1", "-c50", "-d1s"}
 	if depth > 1 {
 		args = append(args, "-s", script)
 	}
-	cmd := exec.Command("taskset", append(args, url)...)
+	return clientCost(wrkCount, append(args, url)...)
+}
+
+// h2load tells its time before its requests.
+var h2loadCount = regexp.MustCompile(`finished in (?P<took>[\d.]+)s,[^\n]*\nrequests: .*?(?P<n>\d+) succeeded`)
+
+// clientCost runs another client on the second core, whose output has its requests and its seconds.
+func clientCost(count *regexp.Regexp, args ...string) (cost, rate float64, ok bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // h2load 1.52 may never end
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "taskset", append([]string{"-c", "1"}, args...)...)
 	out, err := cmd.Output()
-	m := wrkCount.FindSubmatch(out)
+	m := count.FindSubmatch(out)
 	if err != nil || m == nil {
 		return 0, 0, false
 	}
-	n, _ := strconv.ParseFloat(string(m[1]), 64)
-	took, _ := strconv.ParseFloat(string(m[2]), 64)
+	n, _ := strconv.ParseFloat(string(m[count.SubexpIndex("n")]), 64)
+	took, _ := strconv.ParseFloat(string(m[count.SubexpIndex("took")]), 64)
 	return (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds() / n, n / took, true
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(servesBoth) != "" {
+		serveBoth()
+		return
+	}
 	// A thread that waits occupies one of Go's processors, and the servers of these tests
 	// run in the same process.
 	runtime.GOMAXPROCS(8)
