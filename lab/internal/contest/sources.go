@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -17,6 +17,8 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/kinds"
 	"github.com/line-rate/line-rate/lab/internal/perf"
+	"github.com/line-rate/line-rate/lab/internal/probe"
+	"github.com/line-rate/line-rate/lab/load"
 )
 
 // A source takes profiles of a server's processes.
@@ -24,23 +26,23 @@ type source struct {
 	name  string
 	hertz int // samples in a second of CPU time
 	// can says why it takes none of a server; empty if it may.
-	can  func(ctx context.Context, addr string, pids []int) string
-	take func(ctx context.Context, addr string, pids []int, window time.Duration) (kinds.Counts, error)
+	can  func(ctx context.Context, at load.Target, pids []int) string
+	take func(ctx context.Context, at load.Target, pids []int, window time.Duration) (kinds.Counts, error)
 }
 
 // sources are in the order of trying. All servers of a comparison have the same.
 func (w Why) sources() []source {
 	return []source{
-		{"pprof", 100, func(ctx context.Context, addr string, pids []int) string {
+		{"pprof", 100, func(ctx context.Context, at load.Target, pids []int) string {
 			if len(pids) > 1 {
 				return "it sees one process, and there are several"
 			}
-			if _, err := pprof(ctx, addr, "cmdline", time.Second); err != nil {
+			if _, err := pprof(ctx, at, "cmdline", time.Second); err != nil {
 				return err.Error()
 			}
 			return ""
-		}, func(ctx context.Context, addr string, _ []int, window time.Duration) (c kinds.Counts, err error) {
-			text, err := pprof(ctx, addr, fmt.Sprintf("profile?seconds=%.0f", window.Seconds()), window+answerWithin)
+		}, func(ctx context.Context, at load.Target, _ []int, window time.Duration) (c kinds.Counts, err error) {
+			text, err := pprof(ctx, at, fmt.Sprintf("profile?seconds=%.0f", window.Seconds()), window+answerWithin)
 			if err != nil {
 				return c, err
 			}
@@ -50,16 +52,16 @@ func (w Why) sources() []source {
 			}
 			return kinds.OfProfile(p), nil
 		}},
-		{"perf", perf.Hertz, func(context.Context, string, []int) string { return perf.Usable() },
-			func(ctx context.Context, _ string, pids []int, window time.Duration) (c kinds.Counts, err error) {
+		{"perf", perf.Hertz, func(context.Context, load.Target, []int) string { return perf.Usable() },
+			func(ctx context.Context, _ load.Target, pids []int, window time.Duration) (c kinds.Counts, err error) {
 				stacks, err := perf.Record(ctx, w.Scratch, pids, window)
 				if c = kinds.OfPerf(stacks); err == nil && c.Nameless {
 					err = errors.New("it cannot name the kernel's functions (as root: sysctl kernel.kptr_restrict=0)")
 				}
 				return c, err
 			}},
-		{"ticks", 100, func(context.Context, string, []int) string { return "" },
-			func(ctx context.Context, _ string, pids []int, window time.Duration) (c kinds.Counts, err error) {
+		{"ticks", 100, func(context.Context, load.Target, []int) string { return "" },
+			func(ctx context.Context, _ load.Target, pids []int, window time.Duration) (c kinds.Counts, err error) {
 				user, system := ticks(pids)
 				select {
 				case <-time.After(window):
@@ -74,13 +76,19 @@ func (w Why) sources() []source {
 }
 
 // pprof asks a server for one of the pages of net/http/pprof.
-func pprof(ctx context.Context, addr, page string, within time.Duration) ([]byte, error) {
+func pprof(ctx context.Context, at load.Target, page string, within time.Duration) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, addr) }}
+	t, err := probe.Transport(at)
+	if err != nil {
+		return nil, err
+	}
 	defer t.CloseIdleConnections()
-	// The host is only a placeholder for a socket.
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/debug/pprof/"+page, nil)
+	u, err := url.Parse(at.URL)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.Scheme+"://"+u.Host+"/debug/pprof/"+page, nil)
 	if err != nil {
 		return nil, err
 	}

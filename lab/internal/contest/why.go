@@ -109,10 +109,11 @@ func (w Why) profile(ctx context.Context, i int, by source) (p profiled, err err
 	} else if pids, err = s.runs.Processes(); err != nil {
 		return p, fmt.Errorf("%s: %w", s.Name, err)
 	}
-	if why := by.can(ctx, addr, pids); why != "" {
+	at := w.target(s.Name, addr, pids)
+	if why := by.can(ctx, at, pids); why != "" {
 		return p, missed{errors.New(why), true}
 	}
-	plan := load.Plan{TimeoutS: answerWithin.Seconds(), Targets: []load.Target{w.target(s.Name, addr, pids)}}
+	plan := load.Plan{TimeoutS: answerWithin.Seconds(), Targets: []load.Target{at}}
 	if s.runs != nil && s.runs.CPUFile != "" {
 		plan.Targets[0].Processes, plan.Targets[0].CPUFile = nil, s.runs.CPUFile
 	}
@@ -127,7 +128,7 @@ func (w Why) profile(ctx context.Context, i int, by source) (p profiled, err err
 		defer close(done)
 		select {
 		case <-time.After(lead + whyBefore + whyRest/5): // the client needs a moment as well
-			p.counts, failed = by.take(within, addr, pids, whyWindow)
+			p.counts, failed = by.take(within, at, pids, whyWindow)
 		case <-within.Done():
 		}
 	}()
