@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/fleet/local"
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
@@ -23,7 +22,7 @@ const top = "../../.."
 
 // A rig is a fleet with the lab on each host.
 type rig struct {
-	*local.Fleet
+	*Fleet
 	t *testing.T
 }
 
@@ -69,8 +68,8 @@ func with(t *testing.T, files map[string]string, options ...string) *rig {
 	if _, err := os.Stat(filepath.Join(root, ".tools/ansible/bin/ansible-inventory")); err != nil {
 		t.Skip("Ansible is not installed: run make ansible")
 	}
-	f, err := local.Up(root, tempDir(t), options...)
-	var none local.Unavailable
+	f, err := Up(root, tempDir(t), options...)
+	var none Unavailable
 	if errors.As(err, &none) {
 		t.Skip(none.Why)
 	}
@@ -277,9 +276,9 @@ const cleanWithin = 10 * time.Second
 // clean asks that no process of a run is left on any host.
 func (r *rig) clean() {
 	r.t.Helper()
-	left := func() []local.Process {
+	left := func() []Process {
 		return slices.DeleteFunc(r.Processes("server", "client1", "client2", "client3", "controller"),
-			func(p local.Process) bool {
+			func(p Process) bool {
 				// What fleet.sh started runs until the fleet is down. An sshd learns only after
 				// minutes that a link is gone; what it had started has ended by then.
 				return p.Program() == "sleep" || strings.HasPrefix(p.Args[0], "sshd") || len(p.Args) > 1 &&
@@ -320,7 +319,7 @@ func (s *started) until(what string, ok func() bool) {
 
 // loading waits until the generator carries out a plan on a client, and returns its
 // process.
-func (r *rig) loading(s *started, client string) (load local.Process) {
+func (r *rig) loading(s *started, client string) (load Process) {
 	r.t.Helper()
 	s.until(client+" loads", func() bool {
 		for _, p := range r.Running(client, "http_load") {

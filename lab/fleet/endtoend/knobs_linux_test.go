@@ -7,8 +7,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/line-rate/line-rate/lab/fleet/local"
 )
 
 // rpsOf is the setting that the far host's interface has; the lab turns it there.
@@ -74,7 +72,7 @@ func TestAKilledRunLeavesItsSettingToNoOther(t *testing.T) {
 	s.until("RPS is turned on", func() bool { return r.rps() != before })
 	for range 3 {
 		all := r.Processes("server")
-		slices.SortStableFunc(all, func(a, b local.Process) int { return restores(b) - restores(a) })
+		slices.SortStableFunc(all, func(a, b Process) int { return restores(b) - restores(a) })
 		for _, p := range all {
 			if p.Program() == "lab" {
 				_ = syscall.Kill(p.PID, syscall.SIGKILL)
@@ -98,4 +96,4 @@ func TestAKilledRunLeavesItsSettingToNoOther(t *testing.T) {
 }
 
 // restores tells how directly a process of the lab would turn a setting back.
-func restores(p local.Process) int { return strings.Count(strings.Join(p.Args, " "), "hold-worker") }
+func restores(p Process) int { return strings.Count(strings.Join(p.Args, " "), "hold-worker") }

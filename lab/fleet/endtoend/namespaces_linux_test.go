@@ -1,11 +1,4 @@
-// Package local makes fleets of namespaces on one machine by lab/scripts/fleet.sh,
-// for tests and benchmarks of what runs on a fleet of hosts.
-//
-// Nothing in it is simulated but the hosts: sshd, ssh, Ansible, the lab, its server
-// and its generator are the real ones. The hosts share one kernel, one wall clock
-// and the machine's cores, so the figures that such a fleet gives say nothing of
-// real hosts.
-package local
+package endtoend
 
 import (
 	"bufio"
@@ -26,7 +19,10 @@ type Unavailable struct{ Why string }
 
 func (u Unavailable) Error() string { return u.Why }
 
-// A Fleet is up until Down is called or this process ends.
+// A Fleet of namespaces on this machine is up until Down is called or this process ends.
+//
+// Nothing in it is simulated but the hosts, which share one kernel, one wall clock and the
+// machine's cores.
 type Fleet struct {
 	Dir   string   // of its files; each host's home directory is in Dir/NAME/home
 	Names []string // of the hosts: server, client1, client2, …, controller
