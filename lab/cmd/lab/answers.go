@@ -15,10 +15,7 @@ type answersCall struct {
 }
 
 func (c *answersCall) do(ctx context.Context, out io.Writer) (int, error) {
-	if err := c.Run(ctx, out); err != nil {
-		return exitFailed, err
-	}
-	return exitHeld, nil
+	return exitHeld, c.Run(ctx, out)
 }
 
 // An askCall waits for a server's first answer and asks it a few times more. The lab calls
@@ -28,8 +25,5 @@ type askCall struct {
 }
 
 func (c *askCall) do(ctx context.Context, out io.Writer) (int, error) {
-	if err := c.Run(ctx, os.Stdin, out); err != nil {
-		return exitFailed, err
-	}
-	return exitHeld, nil
+	return exitHeld, c.Run(ctx, os.Stdin, out)
 }

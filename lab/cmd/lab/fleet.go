@@ -111,11 +111,7 @@ func (f fleetFlags) runRemote(ctx context.Context, call []string, o options, tri
 				differ[0], session.AndMore(len(differ)-1))
 		}
 	}
-	status, err := all.Run(ctx)
-	if err != nil {
-		return exitFailed, err
-	}
-	return status, nil
+	return all.Run(ctx)
 }
 
 // reach has the labs of all hosts answer.
@@ -184,10 +180,7 @@ func (c hostsCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if differ := f.Differences(); len(differ) > 0 {
 		return exitFailed, errors.New(strings.Join(differ, "\n"))
 	}
-	if err := errors.Join(checkSettings(f), checkClocks(f.Names(), clocks)); err != nil {
-		return exitFailed, err
-	}
-	return exitHeld, nil
+	return exitHeld, errors.Join(checkSettings(f), checkClocks(f.Names(), clocks))
 }
 
 // clocksOf measures the clocks of a fleet's clients, and once more where one would be
@@ -266,8 +259,5 @@ func (c collectCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if len(f.Collected()) == 0 && err == nil && status == exitHeld {
 		fmt.Fprintln(out, "nothing to collect: all runs of the server's host are here")
 	}
-	if err != nil {
-		return exitFailed, err
-	}
-	return status, nil
+	return status, err
 }

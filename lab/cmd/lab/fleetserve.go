@@ -35,10 +35,7 @@ func (offerCall) do(ctx context.Context, _ io.Writer) (int, error) {
 	if err == nil {
 		err = session.OfferAll(ctx, j, s)
 	}
-	if err != nil {
-		return exitFailed, err
-	}
-	return exitHeld, nil
+	return exitHeld, err
 }
 
 // An agentCall answers for a client's host.
@@ -54,8 +51,5 @@ func (agentCall) do(ctx context.Context, _ io.Writer) (int, error) {
 	if err == nil {
 		err = fleet.Agent(ctx, o, os.Stdin, os.Stdout)
 	}
-	if err != nil {
-		return exitFailed, err
-	}
-	return exitHeld, nil
+	return exitHeld, err
 }

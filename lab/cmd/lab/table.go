@@ -71,10 +71,7 @@ func (c *tableCall) do(ctx context.Context, out io.Writer) (int, error) {
 		}
 		defer s.Close()
 		columns, err = c.measure(ctx, s, xs)
-		if err = errors.Join(err, showTable(out, columns)); err != nil {
-			return exitFailed, err
-		}
-		return exitHeld, nil
+		return exitHeld, errors.Join(err, showTable(out, columns))
 	}
 	if columns, err = c.recorded(j, xs); err != nil {
 		return exitFailed, err
