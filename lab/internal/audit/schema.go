@@ -45,7 +45,7 @@ func Schema() []byte {
 		"unit":    "Its unit, if none is printed; a count by default.", "exact": "It is a setting or a count, not rounded.",
 		"cut": "It was rounded down.", "binary": "It was printed by a tool whose kilo is 1,024.",
 	})
-	set("Check", "kind", strict.OneOf(meanings(Kinds)))
+	set("Check", "kind", strict.OneOf(strict.Meanings(Kinds)))
 	set("Check", "unit", unit)
 	strict.Describe(s.Definitions["Check"], map[string]string{
 		"id": "*Its name: lower-case letters, digits and _.", "kind": "*What is compared.",
@@ -61,12 +61,8 @@ func Schema() []byte {
 		sides.OneOf = append(sides.OneOf, &jsonschema.Schema{Required: []string{side}})
 	}
 	s.Definitions["Check"].AllOf = []*jsonschema.Schema{sides}
-	var metrics []strict.Word
-	for _, m := range metric.All() {
-		metrics = append(metrics, strict.Word{Name: m.Name, Meaning: m.Doc})
-	}
-	set("Claim", "metric", strict.OneOf(metrics))
-	set("Claim", "needs", &jsonschema.Schema{Type: "array", Items: strict.OneOf(meanings(Needs))})
+	set("Claim", "metric", strict.OneOf(metric.Words()))
+	set("Claim", "needs", &jsonschema.Schema{Type: "array", Items: strict.OneOf(strict.Meanings(Needs))})
 	strict.Describe(s.Definitions["Claim"], map[string]string{
 		"id": "*Its name: lower-case letters, digits and _.", "place": "*Where the text says it.",
 		"says":   "*The claim, in our own words.",
@@ -79,13 +75,6 @@ func Schema() []byte {
 		"comparison":  "Whether the run to compare with was made.",
 	})
 	return strict.EncodeSchema(s)
-}
-
-func meanings[K ~string](of map[K]string) (words []strict.Word) {
-	for _, name := range keysOf(of) {
-		words = append(words, strict.Word{Name: name, Meaning: of[K(name)]})
-	}
-	return words
 }
 
 // Units lists the base units.

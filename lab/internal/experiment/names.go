@@ -1,38 +1,64 @@
 package experiment
 
 import (
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A Doc describes a name to whoever writes a design: what it takes, and what it
-// means.
-type Doc struct{ Name, Form, Meaning string }
-
 // Claims describes the kinds of claim.
-func Claims() (docs []Doc) {
-	for _, f := range forms {
-		docs = append(docs, Doc{string(f.kind), f.words(), f.meaning})
-	}
-	return docs
+func Claims() []strict.Word {
+	return strict.Words(forms, func(f form) strict.Word {
+		return strict.Word{Name: string(f.kind), Form: f.words(), Meaning: f.meaning}
+	})
+}
+
+// Walls describes what may bound a trial.
+func Walls() []strict.Word {
+	return strict.Words(gate.WallNames(), func(name string) strict.Word {
+		return strict.Word{Name: name, Meaning: gate.Bound(name).Meaning()}
+	})
+}
+
+// Profiles describes the kinds of profile.
+func Profiles() []strict.Word {
+	return strict.Words(profiles.Kinds(), func(k profiles.Kind) strict.Word {
+		return strict.Word{Name: string(k), Meaning: k.Meaning()}
+	})
+}
+
+// Works describes the kinds of work in a profile.
+func Works() []strict.Word {
+	return strict.Words(profiles.Works(), func(w profiles.WorkDoc) strict.Word {
+		return strict.Word{Name: string(w.Work), Meaning: w.Doc}
+	})
+}
+
+// Servers describes the shared servers.
+func Servers() []strict.Word {
+	return strict.Words(Shared(), func(s *Server) strict.Word {
+		return strict.Word{Name: s.Name, Meaning: s.Title + ": " + s.About + "."}
+	})
 }
 
 func kindNames() []string { return named(Claims()) }
 
 // Topologies describes how client and server can be joined.
-func Topologies() []Doc {
-	return []Doc{
-		{"loopback", "", "Client and server are on one machine and talk over its loopback interface: there is no wire."},
-		{"netns", "line_rate_bps, burst_bytes, queue_s",
-			"Client and server are in two network namespaces of one machine, with a wire of the given rate between them. It " +
-				"takes root."},
-		{"fleet", "", "The server has a machine of its own, and so has each of any number of clients; the lab reaches " +
-			"them over SSH."},
+func Topologies() []strict.Word {
+	return []strict.Word{
+		{Name: "loopback", Meaning: "Client and server are on one machine and talk over its loopback interface: there is " +
+			"no wire."},
+		{Name: "netns", Form: "line_rate_bps, burst_bytes, queue_s", Meaning: "Client and server are in two network " +
+			"namespaces of one machine, with a wire of the given rate between them. It takes root."},
+		{Name: "fleet", Meaning: "The server has a machine of its own, and so has each of any number of clients; the lab " +
+			"reaches them over SSH."},
 	}
 }
 
 func topologyNames() []string { return named(Topologies()) }
 
-func named(docs []Doc) (names []string) {
+func named(docs []strict.Word) (names []string) {
 	for _, d := range docs {
 		names = append(names, d.Name)
 	}

@@ -5,9 +5,7 @@ import (
 
 	"github.com/invopop/jsonschema"
 
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/metric"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -21,17 +19,10 @@ func Schema() []byte {
 	s := strict.Schema(&Experiment{}, "toml")
 	s.ID, s.Title = SchemaURL, "Line Rate experiment"
 	set := func(of *jsonschema.Schema, field string, to *jsonschema.Schema) { of.Properties.Set(field, to) }
-	metrics, settings := words(metric.All(),
-		func(m metric.Metric) strict.Word { return strict.Word{Name: m.Name, Meaning: m.Doc} }), setting.Docs()
-	names := words(settings, func(d setting.Doc) strict.Word { return strict.Word{Name: d.Name, Meaning: d.Meaning} })
-	wall := words(gate.WallNames(), func(name string) strict.Word {
-		return strict.Word{Name: name,
-			Meaning: gate.Bound(name).Meaning()}
-	})
-
+	settings := setting.Docs()
 	for name, of := range map[string]*jsonschema.Schema{
-		"Metric": strict.OneOf(metrics), "Setting": strict.OneOf(names), "Levels": table(settings),
-		"Wall": strict.OneOf(wall),
+		"Metric": strict.OneOf(metric.Words()), "Levels": table(settings), "Wall": strict.OneOf(Walls()),
+		"Setting": strict.OneOf(strict.Words(settings, func(d setting.Doc) strict.Word { return d.Word })),
 	} {
 		s.Definitions[name] = of
 	}
@@ -59,7 +50,7 @@ func Schema() []byte {
 	})
 
 	topology := s.Definitions["Topology"]
-	set(topology, "kind", strict.OneOf(words(Topologies(), Doc.word)))
+	set(topology, "kind", strict.OneOf(Topologies()))
 	strict.Describe(topology, map[string]string{
 		"kind":          "*Loopback, a wire between two namespaces, or a fleet of machines.",
 		"line_rate_bps": "The wire's rate in bits a second.",
@@ -81,7 +72,7 @@ func Schema() []byte {
 	})
 	server := s.Definitions["Server"]
 	server.Required = append(server.Required, "command")
-	set(server, "answers", strict.OneOf(words(answering,
+	set(server, "answers", strict.OneOf(strict.Words(answering,
 		func(name string) strict.Word { return strict.Word{Name: name, Meaning: answeringMeans[name]} })))
 	strict.Describe(server, ServerKeys())
 	strict.Describe(s.Definitions["Profile"], map[string]string{
@@ -109,7 +100,7 @@ func Schema() []byte {
 	})
 
 	claim := s.Definitions["Claim"]
-	set(claim, "kind", strict.OneOf(words(Claims(), Doc.word)))
+	set(claim, "kind", strict.OneOf(Claims()))
 	set(claim, "metric", see("Metric"))
 	set(claim, "over", see("Setting"))
 	set(claim, "equals", see("Setting"))
@@ -118,10 +109,8 @@ func Schema() []byte {
 	}
 	set(claim, "about", strict.OneOf([]strict.Word{{Name: AboutClient,
 		Meaning: "The load generator is meant, which then may be the wall."}}))
-	set(claim, "profile", strict.OneOf(words(profiles.Kinds(),
-		func(k profiles.Kind) strict.Word { return strict.Word{Name: string(k), Meaning: k.Meaning()} })))
-	set(claim, "work", strict.OneOf(words(profiles.Works(),
-		func(w profiles.WorkDoc) strict.Word { return strict.Word{Name: string(w.Work), Meaning: w.Doc} })))
+	set(claim, "profile", strict.OneOf(Profiles()))
+	set(claim, "work", strict.OneOf(Works()))
 	set(claim, "at", see("Levels"))
 	for _, f := range forms {
 		claim.AllOf = append(claim.AllOf, where("kind", string(f.kind), f.schema()))
@@ -157,25 +146,12 @@ func Schema() []byte {
 // file's own.
 func serverLevel(docs []setting.Doc) *jsonschema.Schema {
 	any := docs[slices.IndexFunc(docs, func(d setting.Doc) bool { return d.Name == setting.Server })].Schema
-	known := words(Shared(), func(s *Server) strict.Word {
-		return strict.Word{Name: s.Name, Meaning: s.Title + ": " +
-			s.About + "."}
-	})
 	return &jsonschema.Schema{Description: any.Description,
-		AnyOf: []*jsonschema.Schema{strict.OneOf(known), {Type: any.Type, Pattern: any.Pattern, MaxLength: any.MaxLength}}}
+		AnyOf: []*jsonschema.Schema{strict.OneOf(Servers()), {Type: any.Type, Pattern: any.Pattern, MaxLength: any.MaxLength}}}
 }
 
 func see(definition string) *jsonschema.Schema {
 	return &jsonschema.Schema{Ref: "#/$defs/" + definition}
-}
-
-func (d Doc) word() strict.Word { return strict.Word{Name: d.Name, Meaning: d.Meaning} }
-
-func words[T any](of []T, word func(T) strict.Word) (out []strict.Word) {
-	for _, v := range of {
-		out = append(out, word(v))
-	}
-	return out
 }
 
 // table has a key for each setting.

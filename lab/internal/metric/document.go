@@ -1,18 +1,24 @@
 package metric
 
-// An Entry describes a metric for pages.
-type Entry struct {
-	Unit           Unit   `json:"unit"`
-	Label          string `json:"label"`
-	Doc            string `json:"doc"`
-	MeasuresClient bool   `json:"measures_client"`
-}
+import (
+	"cmp"
 
-// Document describes all metrics by name, for pages.
-func Document() map[string]Entry {
-	out := make(map[string]Entry, len(all))
+	"github.com/line-rate/line-rate/lab/internal/strict"
+)
+
+// Document has all metrics by name, for pages.
+func Document() map[string]Metric {
+	out := make(map[string]Metric, len(all))
 	for _, m := range all {
-		out[m.Name] = Entry{m.Unit, m.Label, m.Doc, m.MeasuresClient}
+		out[m.Name] = m
 	}
 	return out
+}
+
+// Words describes all metrics, with their units.
+func Words() []strict.Word {
+	units := map[Unit]string{Ratio: "0 to 1", Count: "a count", PerSecond: "a second"}
+	return strict.Words(all, func(m Metric) strict.Word {
+		return strict.Word{Name: m.Name, Form: cmp.Or(units[m.Unit], "in "+string(m.Unit)), Meaning: m.Doc}
+	})
 }

@@ -22,13 +22,13 @@ const (
 
 // A Metric is one named quantity.
 type Metric struct {
-	Name  string
-	Unit  Unit
-	Label string // column head of a table, without the unit
-	Doc   string // one sentence: what is counted, and where
+	Name  string `json:"-"`
+	Unit  Unit   `json:"unit"`
+	Label string `json:"label"` // column head of a table, without the unit
+	Doc   string `json:"doc"`   // one sentence: what is counted, and where
 	// MeasuresClient says that the figure is what the client achieved. If the
 	// client is the wall, it says nothing about the server.
-	MeasuresClient bool
+	MeasuresClient bool `json:"measures_client"`
 }
 
 var all = []Metric{

@@ -66,7 +66,7 @@ func TestLookupNamesAndDocumentAgree(t *testing.T) {
 		if !ok || found != m || Names()[i] != m.Name {
 			t.Errorf("%s: found %+v, %v; name %q", m.Name, found, ok, Names()[i])
 		}
-		if want := (Entry{m.Unit, m.Label, m.Doc, m.MeasuresClient}); doc[m.Name] != want {
+		if doc[m.Name] != m {
 			t.Errorf("%s: documented as %+v", m.Name, doc[m.Name])
 		}
 	}

@@ -6,12 +6,14 @@ import (
 	"strings"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Doc describes a setting to whoever writes a design.
 type Doc struct {
-	Name, Form, Meaning string
-	Schema              *jsonschema.Schema // of one level
+	strict.Word
+	Schema *jsonschema.Schema // of one level
 }
 
 // Docs describes every setting, in the order of Names.
@@ -30,7 +32,7 @@ func Docs() (docs []Doc) {
 		default:
 			s.Pattern, s.MaxLength = d.pattern.String(), ptr(uint64(longest))
 		}
-		docs = append(docs, Doc{d.name, d.form(), sentence(d.doc), s})
+		docs = append(docs, Doc{strict.Word{Name: d.name, Form: d.form(), Meaning: sentence(d.doc)}, s})
 	}
 	return docs
 }

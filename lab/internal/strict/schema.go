@@ -3,6 +3,8 @@ package strict
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"github.com/invopop/jsonschema"
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
@@ -64,8 +66,25 @@ func CompileSchema(url string, text []byte) *validator.Schema {
 	return c.MustCompile(url)
 }
 
-// A Word is a name with its meaning, for OneOf.
-type Word struct{ Name, Meaning string }
+// A Word is a name that a file may hold: what it takes, if anything, and what it means.
+type Word struct {
+	Name    string `json:"name"`
+	Form    string `json:"form,omitempty"`
+	Meaning string `json:"meaning"`
+}
+
+// Words describes each of some names.
+func Words[T any](of []T, word func(T) Word) (out []Word) {
+	for _, v := range of {
+		out = append(out, word(v))
+	}
+	return out
+}
+
+// Meanings are the names of a table of meanings, sorted.
+func Meanings[K ~string](of map[K]string) []Word {
+	return Words(slices.Sorted(maps.Keys(of)), func(k K) Word { return Word{Name: string(k), Meaning: of[k]} })
+}
 
 // OneOf is the schema of a text that is one of some words.
 func OneOf(words []Word) *jsonschema.Schema {
