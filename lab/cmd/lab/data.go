@@ -9,6 +9,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/doctor"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
@@ -31,11 +32,7 @@ func open() (*archive.Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	faults = append(faults, undecidable(j)...)
-	if len(faults) > 0 {
-		return nil, fmt.Errorf("%s: %w%s", faults[0].Path, faults[0].Err, more(len(faults)-1))
-	}
-	return j, nil
+	return j, derive.Refuse(append(faults, undecidable(j)...), nil)
 }
 
 // undecidable finds the designs whose own budget has no room for what their claims take.
@@ -50,13 +47,6 @@ func undecidable(j *archive.Journal) (faults []archive.Fault) {
 		}
 	}
 	return faults
-}
-
-func more(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (and %d more; lab check lists them)", n)
 }
 
 type checkCall struct {

@@ -275,26 +275,6 @@ func (j *Journal) consistent(path string, f *results.File) error {
 	return check.File(f, then)
 }
 
-// Read reads a run from any place and checks it against its design, which the
-// journal must have. The run is not added.
-func (j *Journal) Read(path string) (*results.File, error) {
-	f, err := results.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	x, err := j.Experiment(f.Experiment)
-	if err == nil && f.Provenance.ExperimentSHA256 != x.SHA256 {
-		x, err = j.design(f)
-	}
-	if err == nil {
-		err = check.File(f, x)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return f, nil
-}
-
 // Add adds a run that was made since the journal was read, or returns what Open
 // would find wrong with it. Its host's profile must be in Hosts, and its design
 // and raw profiles must be in place.

@@ -126,17 +126,7 @@ func (h history) commits() (map[string]time.Time, error) {
 // files gives the objects of a commit's files below some paths, by path.
 func (h history) files(commit string, below ...string) (map[string]string, error) {
 	list, err := h.text(append([]string{"ls-tree", "-r", "-z", commit, "--"}, below...)...)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]string{}
-	for _, entry := range strings.Split(strings.TrimRight(list, "\x00"), "\x00") {
-		about, path, ok := strings.Cut(entry, "\t")
-		if f := strings.Fields(about); ok && len(f) == 3 {
-			out[path] = f[2]
-		}
-	}
-	return out, nil
+	return host.Objects(list), err
 }
 
 // read gives each object its content, in the order asked for: names of blobs, or

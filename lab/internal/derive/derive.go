@@ -61,7 +61,7 @@ type update struct {
 // nothing any more. It ends at the first file with a fault, which it names.
 func Update(root journal.Root) (Done, error) {
 	j, faults, err := archive.Designs(root)
-	if err = refuse(faults, err); err != nil {
+	if err = Refuse(faults, err); err != nil {
 		return Done{}, err
 	}
 	u := &update{Journal: j, cards: map[string]map[string]plot.CardOf{}, beside: map[string][]string{}}
@@ -82,7 +82,7 @@ func Update(root journal.Root) (Done, error) {
 		return Done{}, err
 	}
 	calibrations, faults, err := archive.Calibrations(root)
-	if err = refuse(faults, err); err == nil {
+	if err = Refuse(faults, err); err == nil {
 		err = encoded(root.Calibrated(), map[string]any{"tables": calibration.Tables(calibrations)}, put)
 	}
 	if err != nil {
@@ -118,8 +118,8 @@ func Update(root journal.Root) (Done, error) {
 	return u.done, err
 }
 
-// refuse makes an error of faults.
-func refuse(faults []archive.Fault, err error) error {
+// Refuse makes an error of faults.
+func Refuse(faults []archive.Fault, err error) error {
 	if err != nil || len(faults) == 0 {
 		return err
 	}
@@ -157,7 +157,7 @@ func (u *update) experiment(x *experiment.Experiment, anyway bool) (anew bool, e
 	if err != nil || !anyway && is == was.Digest && namesOf(had) == was.Files {
 		return false, err
 	}
-	if err := refuse(u.Load(x)); err != nil {
+	if err := Refuse(u.Load(x)); err != nil {
 		return false, err
 	}
 	if err := os.RemoveAll(u.Root.Derived("inputs", x.Name+".json")); err != nil {
@@ -275,7 +275,7 @@ func (u *update) prune() (gone bool, err error) {
 
 // audits derives what the figures of texts say. Texts are few, so all are read each time.
 func (u *update) audits() error {
-	if err := refuse(u.LoadTexts()); err != nil {
+	if err := Refuse(u.LoadTexts()); err != nil {
 		return err
 	}
 	made := map[string]bool{}

@@ -139,7 +139,7 @@ func (u *update) together() error {
 	for name := range is.Of {
 		x, err := u.Experiment(name)
 		if err == nil {
-			err = refuse(u.Load(x))
+			err = Refuse(u.Load(x))
 		}
 		if err != nil {
 			return err

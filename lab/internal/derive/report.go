@@ -32,7 +32,7 @@ type Report struct {
 	// Reworded claims have the bars of before and other words.
 	New, Edited, Reworded, Withdrawn, Dropped []ClaimOf
 
-	Batches []Batch
+	Batches []*Batch
 	Hosts   []*host.Profile // new ones
 	// Twins has, by the name of a new host, the hosts that may be the same machine:
 	// nothing in the profiles tells them apart, and they count as two.
@@ -162,13 +162,7 @@ func (r *Report) runs(past, now *archive.Journal) {
 		}
 		b.add(f)
 	}
-	r.Batches = slices.SortedFunc(func(yield func(Batch) bool) {
-		for _, b := range batches {
-			if !yield(*b) {
-				return
-			}
-		}
-	}, func(a, b Batch) int {
+	r.Batches = slices.SortedFunc(maps.Values(batches), func(a, b *Batch) int {
 		return cmp.Or(b.ClientWalls-a.ClientWalls, b.Invalid-a.Invalid, cmp.Compare(a.Experiment, b.Experiment),
 			cmp.Compare(a.Host, b.Host), b.Trials-a.Trials)
 	})

@@ -194,7 +194,7 @@ func (r *Report) sections() []section {
 		hosts = append(hosts, l)
 	}
 	byInvalid := slices.Clone(r.Batches)
-	slices.SortStableFunc(byInvalid, func(a, b Batch) int { return b.Invalid - a.Invalid })
+	slices.SortStableFunc(byInvalid, func(a, b *Batch) int { return b.Invalid - a.Invalid })
 	for _, b := range byInvalid {
 		l := append(b.about(), ": ", words.Count(b.Runs, "run"), ", ", words.Count(b.Trials, "trial"))
 		if b.Invalid > 0 {
@@ -234,7 +234,7 @@ func (r *Report) sections() []section {
 	return out
 }
 
-func (b Batch) about() line { return line{theirs(b.Experiment), " on ", theirs(b.Host)} }
+func (b *Batch) about() line { return line{theirs(b.Experiment), " on ", theirs(b.Host)} }
 
 func paths(names []string, what string) (out []line) {
 	for _, name := range names {

@@ -31,7 +31,7 @@ func full(n int, text string) *Report {
 		r.Moves, r.ByCode = append(r.Moves, move), append(r.ByCode, move)
 		r.New, r.Edited, r.Withdrawn, r.Dropped = append(r.New, claim), append(r.Edited, claim), append(r.Withdrawn, claim),
 			append(r.Dropped, claim)
-		r.Batches = append(r.Batches, Batch{Experiment: text, Host: text, Runs: 1, Trials: 20, Invalid: 2,
+		r.Batches = append(r.Batches, &Batch{Experiment: text, Host: text, Runs: 1, Trials: 20, Invalid: 2,
 			Gates: map[string]int{text: 2}, Bounds: map[string]int{text: 18}, Unmade: []string{text}})
 		r.Hosts = append(r.Hosts, &host.Profile{ID: text, Name: text, CPU: text, Cores: 2})
 		r.Twins = map[string][]string{text: {text, text}}

@@ -111,15 +111,19 @@ func tree(root string) (commit string, objects map[string]string, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	objects = map[string]string{}
-	for _, entry := range strings.Split(strings.TrimRight(list, "\x00"), "\x00") {
+	return commit, Objects(list), nil
+}
+
+// Objects are those that git ls-tree -r -z lists, by path.
+func Objects(list string) map[string]string {
+	out := map[string]string{}
+	for entry := range strings.SplitSeq(strings.TrimRight(list, "\x00"), "\x00") {
 		about, path, ok := strings.Cut(entry, "\t")
-		f := strings.Fields(about)
-		if ok && len(f) == 3 {
-			objects[path] = f[2]
+		if f := strings.Fields(about); ok && len(f) == 3 {
+			out[path] = f[2]
 		}
 	}
-	return commit, objects, nil
+	return out
 }
 
 // HasID tells whether a file's content is the git object of that name.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -121,7 +122,7 @@ func (p *Profile) describe(cpuinfo string) {
 	if p.Cores == 0 {
 		p.Cores = runtime.NumCPU()
 	}
-	p.CPUVersion = strings.Join(sorted(versions), ", ")
+	p.CPUVersion = strings.Join(slices.Sorted(maps.Keys(versions)), ", ")
 }
 
 // topology reads how the CPUs share sockets, cores and caches. What the kernel
@@ -183,15 +184,6 @@ func line(elem ...string) string {
 		return ""
 	}
 	return strings.Join(strings.Fields(string(b)), " ")
-}
-
-func sorted(set map[string]bool) []string {
-	var out []string
-	for s := range set {
-		out = append(out, s)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // keyed is a hash that only someone who has the key could compute, so the key

@@ -70,9 +70,6 @@ func keep(j *archive.Journal, h *host.Profile, design []byte, made *run.Made, cl
 	for _, h := range hosts {
 		j.Hosts[h.ID] = h
 	}
-	if err := results.Decode(last.data, results.SchemaURL, &results.File{}); err != nil {
-		return unfitError{err}
-	}
 	if err := j.Add(f); err != nil {
 		return unfitError{err}
 	}

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/confseq"
@@ -36,7 +37,7 @@ func (d *decider) evaluateControl() *Control {
 	for _, name := range d.controlled() {
 		var blocks []block
 		for _, s := range runs {
-			for _, n := range blocksOf(s.valid[s.control.ID]) {
+			for _, n := range slices.Sorted(maps.Keys(s.valid[s.control.ID])) {
 				of, ok := s.valid[s.control.ControlOf][n]
 				again := s.valid[s.control.ID][n]
 				if ok && has(again, name) && has(of, name) {

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"maps"
 	"slices"
 	"sort"
 
@@ -79,12 +80,7 @@ func (s *source) begun() []int {
 			seen[t.Block] = true
 		}
 	}
-	var out []int
-	for b := range seen {
-		out = append(out, b)
-	}
-	sort.Ints(out)
-	return out
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // slow tells whether the server's core was slow during a whole block. A block
@@ -253,7 +249,7 @@ func (rec *record) each(visit func(s *source, t results.Trial)) {
 	for _, s := range rec.runs {
 		for _, levels := range rec.conds {
 			valid := s.at(levels)
-			for _, n := range blocksOf(valid) {
+			for _, n := range slices.Sorted(maps.Keys(valid)) {
 				visit(s, valid[n])
 			}
 		}
@@ -320,13 +316,4 @@ func has(t results.Trial, name string) bool {
 	_, known := t.Metrics[name]
 	_, below := t.Below[name]
 	return known || below
-}
-
-func blocksOf(m map[int]results.Trial) []int {
-	var bs []int
-	for b := range m {
-		bs = append(bs, b)
-	}
-	sort.Ints(bs)
-	return bs
 }

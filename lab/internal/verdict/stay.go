@@ -1,6 +1,9 @@
 package verdict
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
@@ -52,7 +55,7 @@ func (s *Stay) Again(a, b int, metric string) (least, most []float64) {
 // ratios are those of two conditions' figures, in the blocks in which a and b have both a valid trial.
 func (s *Stay) ratios(a, b int, over, under, metric string) (least, most []float64) {
 	valid := s.run.valid
-	for _, n := range blocksOf(valid[s.Conditions[a].ID]) {
+	for _, n := range slices.Sorted(maps.Keys(valid[s.Conditions[a].ID])) {
 		if _, ok := valid[s.Conditions[b].ID][n]; !ok {
 			continue
 		}

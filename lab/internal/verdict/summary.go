@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"maps"
 	"slices"
 	"sort"
 
@@ -52,7 +53,7 @@ func (s *source) summary(cond results.Condition, earlier ...*source) Summary {
 			}
 		}
 		valid = nil
-		for _, b := range blocksOf(of.valid[id]) {
+		for _, b := range slices.Sorted(maps.Keys(of.valid[id])) {
 			t := of.valid[id][b]
 			valid = append(valid, t)
 			out.Bounds[string(of.Evidence(t).Walls().Bound())]++

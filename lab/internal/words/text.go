@@ -2,8 +2,9 @@ package words
 
 import (
 	"fmt"
+	"maps"
 	"math"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -73,11 +74,7 @@ func Plural(n int, one string, many ...string) string {
 
 // Tally lists counts by name: "errors 1, non-2xx 2".
 func Tally(count map[string]int) string {
-	var keys []string
-	for k := range count {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
+	keys := slices.Sorted(maps.Keys(count))
 	for i, k := range keys {
 		keys[i] = fmt.Sprintf("%s %d", k, count[k])
 	}
