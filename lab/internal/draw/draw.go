@@ -18,6 +18,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A Frame has what every chart has: the id of its element, its name, its figures as a
@@ -236,7 +238,7 @@ func linear(lo, hi, factor, start, end float64, mayCut bool) axis {
 	for i := first; i <= last; i++ {
 		text := "0"
 		if i != 0 {
-			text = number(by*i, a.places)
+			text = words.Grouped(by*i, -a.places)
 		}
 		a.ticks = append(a.ticks, tick{a.px(by * i / factor), text})
 	}
@@ -255,7 +257,7 @@ func decades(lo, hi, factor, start, end float64) axis {
 	}
 	a := span(round[0]/factor, round[len(round)-1]/factor, start, end, true)
 	for _, v := range round {
-		a.ticks = append(a.ticks, tick{a.px(v / factor), number(v, int(max(0, -math.Floor(1e-9+math.Log10(v)))))})
+		a.ticks = append(a.ticks, tick{a.px(v / factor), words.Grouped(v, int(min(0, math.Floor(1e-9+math.Log10(v)))))})
 	}
 	return a
 }
@@ -293,21 +295,6 @@ func logarithmic(lo, hi, start, end float64) axis {
 		}
 	}
 	return a
-}
-
-// number prints a value with so many digits after the point, and thousands separated.
-func number(v float64, places int) string {
-	unit := math.Pow10(places)
-	s := strconv.FormatFloat(math.Round(v*unit)/unit, 'f', places, 64)
-	whole, rest, point := strings.Cut(s, ".")
-	from := strings.IndexAny(whole, "0123456789")
-	for i := len(whole) - 3; i > from; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	if point {
-		return whole + "." + rest
-	}
-	return whole
 }
 
 // Box is a figure around one or more charts, with its caption. Several stand side by side where

@@ -27,7 +27,7 @@ func tableOf(x *experiment.Experiment, conds []verdict.Summary, again *verdict.S
 	}
 	t := &verdict.Table{Keys: keysOf(x, conds), Columns: []verdict.TableHead{}}
 	conds = slices.Clone(conds)
-	slices.SortStableFunc(conds, func(a, b verdict.Summary) int { return byLevels(t.Keys, a.Levels, b.Levels) })
+	slices.SortStableFunc(conds, func(a, b verdict.Summary) int { return a.Levels.Compare(b.Levels, t.Keys) })
 	if again != nil {
 		conds = append(conds, *again)
 	}
@@ -62,23 +62,6 @@ func keysOf(x *experiment.Experiment, conds []verdict.Summary) []string {
 		maps.Copy(all, c.Levels)
 	}
 	return inOrder(x, all)
-}
-
-// byLevels orders conditions by their levels, key by key. A missing level comes
-// before all others.
-func byLevels(keys []string, a, b setting.Levels) int {
-	for _, k := range keys {
-		x, xok := a[k]
-		y, yok := b[k]
-		switch {
-		case !xok && !yok:
-		case !xok || yok && x.Less(y):
-			return -1
-		case !yok || y.Less(x):
-			return 1
-		}
-	}
-	return 0
 }
 
 // levelText is a level as pages print it; empty for one that is missing.

@@ -30,7 +30,7 @@ func Docs() (docs []Doc) {
 				s.Enum = append(s.Enum, w)
 			}
 		default:
-			s.Pattern, s.MaxLength = d.pattern.String(), ptr(uint64(longest))
+			s.Pattern, s.MaxLength = d.pattern.String(), new(uint64(longest))
 		}
 		docs = append(docs, Doc{strict.Word{Name: d.name, Form: d.form(), Meaning: sentence(d.doc)}, s})
 	}

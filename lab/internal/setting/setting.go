@@ -317,12 +317,10 @@ func (l *Level) UnmarshalJSON(b []byte) error {
 func (Level) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
 		{Type: "integer", Minimum: "0"},
-		{Type: "string", Pattern: `^[A-Za-z0-9/][A-Za-z0-9 %+/_.,-]*$`, MaxLength: ptr(uint64(longest))},
+		{Type: "string", Pattern: `^[A-Za-z0-9/][A-Za-z0-9 %+/_.,-]*$`, MaxLength: new(uint64(longest))},
 		{Type: "boolean"},
 	}}
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // Levels are the levels of several settings, by name.
 type Levels map[string]Level
@@ -356,6 +354,23 @@ func (ls Levels) Whole(name string, otherwise int) int {
 		return int(n)
 	}
 	return otherwise
+}
+
+// Compare orders levels setting by setting, in the order of the names. A missing level comes
+// before all others.
+func (ls Levels) Compare(other Levels, names []string) int {
+	for _, name := range names {
+		a, has := ls[name]
+		b, also := other[name]
+		switch {
+		case !has && !also:
+		case !has || also && a.Less(b):
+			return -1
+		case !also || b.Less(a):
+			return 1
+		}
+	}
+	return 0
 }
 
 // With returns these levels, overridden by others.

@@ -3,7 +3,6 @@ package verdict
 import (
 	"maps"
 	"slices"
-	"sort"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -37,7 +36,7 @@ func newSource(run Run) *source {
 			s.control = &c
 		}
 	}
-	sort.SliceStable(s.conds, func(i, j int) bool { return less(s.conds[i].Levels, s.conds[j].Levels) })
+	slices.SortStableFunc(s.conds, func(a, b results.Condition) int { return a.Levels.Compare(b.Levels, setting.Names()) })
 	for _, t := range s.Trials {
 		if !t.Valid {
 			continue
@@ -53,20 +52,6 @@ func newSource(run Run) *source {
 		}
 	}
 	return s
-}
-
-func less(a, b setting.Levels) bool {
-	for _, name := range setting.Names() {
-		x, xok := a[name]
-		y, yok := b[name]
-		if xok != yok {
-			return !xok
-		}
-		if xok && x != y {
-			return x.Less(y)
-		}
-	}
-	return false
 }
 
 // at gives a condition's valid trials, by block.
