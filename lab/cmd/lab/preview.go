@@ -103,11 +103,10 @@ func entryNamed(root journal.Root, asked string) (string, error) {
 // alsoTold gives the numbers and former names of the entries under [[also]] in a page's front matter.
 func alsoTold(page string) (names []string) {
 	text, err := os.ReadFile(page)
-	parts := strings.SplitN(string(text), "+++\n", 3)
 	var front struct {
 		Also []struct{ Number, Was string } `toml:"also"`
 	}
-	if err != nil || len(parts) < 3 || toml.Unmarshal([]byte(parts[1]), &front) != nil {
+	if err != nil || toml.Unmarshal(strict.FrontMatter(text), &front) != nil {
 		return nil
 	}
 	for _, a := range front.Also {

@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/line-rate/line-rate/lab/internal/audit"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // text reports printed figures that changed without a correction.
@@ -113,8 +113,7 @@ func corrections(page []byte) []correction {
 	var front struct {
 		Corrects []correction `toml:"corrects"`
 	}
-	parts := strings.SplitN(string(page), "+++\n", 3)
-	if len(parts) < 3 || parts[0] != "" || toml.Unmarshal([]byte(parts[1]), &front) != nil {
+	if toml.Unmarshal(strict.FrontMatter(page), &front) != nil {
 		return nil
 	}
 	return front.Corrects

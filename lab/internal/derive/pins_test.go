@@ -23,7 +23,7 @@ func TestAPageThatShowsOneRunSaysSo(t *testing.T) {
 		{name: "a figure", figure: plot.Figure{Exp: "x", Run: "7-a"}, refused: true},
 		{name: "a panel", figure: plot.Figure{Panels: []plot.Figure{{Exp: "x", Run: "7-a"}}}, refused: true},
 		{name: "a figure with a link", text: link, figure: plot.Figure{Exp: "x", Run: "7-a"}},
-		{name: "a card", card: plot.CardOf{Exp: "x", Run: "7-a"}, refused: true},
+		{name: "a card", card: plot.CardOf{Figure: plot.Figure{Exp: "x", Run: "7-a"}}, refused: true},
 	} {
 		err := pins([]byte(c.text), []plot.Figure{c.figure}, c.card)
 		if (err != nil) != c.refused || err != nil && !strings.Contains(err.Error(), "run 7-a of ") {

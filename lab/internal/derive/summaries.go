@@ -12,7 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/line-rate/line-rate/lab/internal/pages"
-	"github.com/line-rate/line-rate/lab/internal/plot"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -129,7 +129,7 @@ type front struct {
 
 // frontOf reads what a page's front matter says of claims. It is empty without any.
 func frontOf(text []byte) (f front, err error) {
-	if err := toml.Unmarshal(plot.FrontMatter(text), &f); err != nil {
+	if err := toml.Unmarshal(strict.FrontMatter(text), &f); err != nil {
 		return f, fmt.Errorf("front matter: %w", err)
 	}
 	for _, r := range f.Rests {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/draw"
 	"github.com/line-rate/line-rate/lab/internal/metric"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -17,30 +16,24 @@ import (
 // CardOf is what a page declares of the picture that links to it show: bars of a metric over a
 // factor or several, a claim's ratios, or words alone.
 type CardOf struct {
-	Exp    string `toml:"exp"`
-	Run    string `toml:"run"`
-	Table  string `toml:"table"`
-	Host   string `toml:"host"`
-	Source string `toml:"source"`
-	Metric string `toml:"metric"`
-	Over   any    `toml:"x"`
+	Figure
+	X any `toml:"x"`
 	// At keeps some levels, and Labels names them; Caption says what the bars are.
 	At      map[string]any    `toml:"at"`
 	Labels  map[string]string `toml:"labels"`
 	Caption string            `toml:"caption"`
-	Claim   string            `toml:"claim"`
 }
 
 // Card draws a page's card; nil if it declares no chart.
 func (b *Book) Card(of CardOf) (*draw.Card, error) {
-	f := Figure{Exp: of.Exp, Run: of.Run, Table: of.Table, Host: of.Host, Source: of.Source, Keep: of.At, Claim: of.Claim}
 	if of.Metric == "" && of.Claim == "" {
 		return nil, nil
 	}
-	if err := f.keep(); err != nil {
+	of.Keep = of.At
+	if err := of.keep(); err != nil {
 		return nil, err
 	}
-	r, err := b.pick(f)
+	r, err := b.pick(of.Figure)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +44,7 @@ func (b *Book) Card(of CardOf) (*draw.Card, error) {
 	if of.Claim != "" {
 		return b.cardOfClaim(of, r, source)
 	}
-	return b.cardOfBars(of, f.Levels, r, source)
+	return b.cardOfBars(of, r, source)
 }
 
 func (b *Book) cardOfClaim(of CardOf, r Run, source string) (*draw.Card, error) {
@@ -79,13 +72,13 @@ func (b *Book) cardOfClaim(of CardOf, r Run, source string) (*draw.Card, error) 
 	return &card, nil
 }
 
-func (b *Book) cardOfBars(of CardOf, keep setting.Levels, r Run, source string) (*draw.Card, error) {
+func (b *Book) cardOfBars(of CardOf, r Run, source string) (*draw.Card, error) {
 	m, known := metric.Lookup(of.Metric)
 	if !known {
 		return nil, fmt.Errorf("metric %q is not known", of.Metric)
 	}
 	var keys, over []string
-	switch x := of.Over.(type) {
+	switch x := of.X.(type) {
 	case string:
 		keys = []string{x}
 	case []any:
@@ -94,9 +87,9 @@ func (b *Book) cardOfBars(of CardOf, keep setting.Levels, r Run, source string) 
 		}
 	}
 	for _, k := range keys {
-		over = append(over, lower(words.SettingName(k)))
+		over = append(over, words.LowerFirst(words.SettingName(k)))
 	}
-	rows, _ := r.rows(keep, of.Metric)
+	rows, _ := r.rows(of.Levels, of.Metric)
 	var bars []draw.Bar
 	for _, c := range rows {
 		label, ok := of.label(c, keys)
@@ -148,12 +141,4 @@ func (of CardOf) label(c verdict.Summary, keys []string) (string, bool) {
 		}
 	}
 	return draw.Short(strings.Join(said, ", "), 28), true
-}
-
-// lower begins a name in lower case, except for acronyms.
-func lower(name string) string {
-	if len(name) > 1 && name[1] >= 'A' && name[1] <= 'Z' {
-		return name
-	}
-	return strings.ToLower(name[:1]) + name[1:]
 }

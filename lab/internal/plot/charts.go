@@ -467,7 +467,7 @@ func ratio(e verdict.Effect, factor, over string) draw.Ratio {
 	for _, k := range slices.Sorted(maps.Keys(e.At)) {
 		name := ""
 		if !e.At[k].IsText() {
-			name = lower(words.SettingName(k)) + " "
+			name = words.LowerFirst(words.SettingName(k)) + " "
 		}
 		row.Label += ", " + name + words.LevelCell(e.At[k])
 	}

@@ -91,15 +91,6 @@ func (f Figure) Experiments() (names []string) {
 	return names
 }
 
-// FrontMatter is the TOML before a page's text; empty without any.
-func FrontMatter(text []byte) []byte {
-	parts := bytes.SplitN(text, []byte("+++\n"), 3)
-	if len(parts) < 3 || len(parts[0]) > 0 {
-		return nil
-	}
-	return parts[1]
-}
-
 // Declared reads the figures, the card and the experiments of a page's front matter. Hugo refuses
 // what else is wrong in it.
 func Declared(path string, text []byte) (figures []Figure, card CardOf, experiments []string, err error) {
@@ -122,7 +113,7 @@ func declared(text []byte) (figures []Figure, card CardOf, experiments []string,
 
 		Experiments []string `toml:"experiments"`
 	}
-	if toml.Unmarshal(FrontMatter(text), &front) != nil {
+	if toml.Unmarshal(strict.FrontMatter(text), &front) != nil {
 		return nil, card, nil, nil
 	}
 	if front.Figures == nil {
@@ -284,7 +275,7 @@ func (b *Book) spread(name string, c experiment.Claim, sum pages.Summed) string 
 	if len(all) == 0 {
 		return ""
 	}
-	s.XLabel = fmt.Sprintf("%s, ratio over %s", m.Label, lower(words.SettingName(c.Over)))
+	s.XLabel = fmt.Sprintf("%s, ratio over %s", m.Label, words.LowerFirst(words.SettingName(c.Over)))
 	if s.Groups = []draw.RatioGroup{{Rows: all}}; s.Few() {
 		s.Desc += " " + strings.Join(each, " ")
 	}

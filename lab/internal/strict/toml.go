@@ -33,6 +33,15 @@ func DecodeTOML(data []byte, into any) error {
 	return nil
 }
 
+// FrontMatter is the TOML before a page's text; empty without any.
+func FrontMatter(page []byte) []byte {
+	parts := bytes.SplitN(page, []byte("+++\n"), 3)
+	if len(parts) < 3 || len(parts[0]) > 0 {
+		return nil
+	}
+	return parts[1]
+}
+
 // An Own is a key that a document chooses itself, such as the name of a header.
 type Own string
 

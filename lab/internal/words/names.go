@@ -31,17 +31,18 @@ func Metric(name string) string {
 	// Labels are column heads; in a sentence some need a noun.
 	switch name {
 	case "delivered_per_s", "logged_per_s":
-		return "the rate " + lowerFirst(m.Label)
+		return "the rate " + LowerFirst(m.Label)
 	case "limit_per_s":
 		return "the highest rate delivered"
 	}
 	if strings.HasPrefix(name, "latency_") && !strings.Contains(strings.ToLower(m.Label), "latency") {
-		return lowerFirst(m.Label) + " latency"
+		return LowerFirst(m.Label) + " latency"
 	}
-	return lowerFirst(m.Label)
+	return LowerFirst(m.Label)
 }
 
-func lowerFirst(s string) string {
+// LowerFirst begins a name in lower case, except for acronyms.
+func LowerFirst(s string) string {
 	if len(s) > 1 && unicode.IsUpper(rune(s[0])) && unicode.IsUpper(rune(s[1])) {
 		return s
 	}
