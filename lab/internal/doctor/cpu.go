@@ -9,6 +9,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
 )
 
 func (m Machine) cpu(elem ...string) string {
@@ -40,7 +41,7 @@ func (m Machine) division() Finding {
 			f.Means += "; not applicable: " + m.name(f.Bars)
 		}
 	}
-	if online, err := cores.Parse(read(m.cpu("online"))); err == nil && len(online) > n {
+	if online, err := cores.Parse(host.Line(m.cpu("online"))); err == nil && len(online) > n {
 		f.Seen += fmt.Sprintf("; %d of the machine's %d are allowed", n, len(online))
 		if f.Level != Good {
 			f.Mend = "run without taskset, or give the container more CPUs"
@@ -79,7 +80,7 @@ func (m Machine) siblings() Finding {
 	var both, outside []string
 	shown := false
 	for _, c := range m.Split.Server {
-		ts, err := cores.Parse(read(m.cpu(fmt.Sprintf("cpu%d", c), "topology", "thread_siblings_list")))
+		ts, err := cores.Parse(host.Line(m.cpu(fmt.Sprintf("cpu%d", c), "topology", "thread_siblings_list")))
 		if err != nil {
 			continue
 		}
@@ -115,7 +116,7 @@ func (m Machine) governor() Finding {
 	f := Finding{Level: Good, About: "governor", Seen: notVisible}
 	var seen []string
 	for _, c := range m.Allowed {
-		if g := read(m.cpu(fmt.Sprintf("cpu%d", c), "cpufreq", "scaling_governor")); g != "" && !slices.Contains(seen, g) {
+		if g := host.Line(m.cpu(fmt.Sprintf("cpu%d", c), "cpufreq", "scaling_governor")); g != "" && !slices.Contains(seen, g) {
 			seen = append(seen, g)
 		}
 	}
@@ -138,7 +139,7 @@ func (m Machine) turbo() Finding {
 		{m.cpu("intel_pstate", "no_turbo"), "0", "1"},
 		{m.cpu("cpufreq", "boost"), "1", "0"},
 	} {
-		switch read(s.path) {
+		switch host.Line(s.path) {
 		case s.off:
 			f.Seen = "off"
 			return f
@@ -158,7 +159,7 @@ var fast = []string{"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys
 
 func (m Machine) clock() Finding {
 	dir := filepath.Join(m.Sys, "devices", "system", "clocksource", "clocksource0")
-	f := Finding{Level: Good, About: "clock", Seen: read(dir, "current_clocksource")}
+	f := Finding{Level: Good, About: "clock", Seen: host.Line(dir, "current_clocksource")}
 	switch {
 	case f.Seen == "":
 		f.Seen = "source not shown here"
@@ -166,7 +167,7 @@ func (m Machine) clock() Finding {
 		f.Level = Limit
 		f.Means = "each look at the clock is a system call, which server and client pay for with each request: " +
 			m.name(m.claims(perCPU))
-		for _, s := range strings.Fields(read(dir, "available_clocksource")) {
+		for _, s := range strings.Fields(host.Line(dir, "available_clocksource")) {
 			if slices.Contains(fast, s) {
 				f.Mend = fmt.Sprintf("echo %s | sudo tee %s", s, filepath.Join(dir, "current_clocksource"))
 				break
@@ -181,7 +182,7 @@ func (m Machine) clock() Finding {
 // in it.
 func (m Machine) schedstat() Finding {
 	f := Finding{Level: Good, About: "CPU time", Seen: "of processes and of threads"}
-	if first, _, _ := strings.Cut(read(m.Proc, "self", "schedstat"), " "); first == "" || first == "0" {
+	if first, _, _ := strings.Cut(host.Line(m.Proc, "self", "schedstat"), " "); first == "" || first == "0" {
 		f.Level, f.Seen = Limit, "of processes, and not of threads: this kernel shows no schedstat"
 		f.Means = "how busy the client's busiest thread was is not known, and so whether the client was the wall: " +
 			m.name(m.claims(needsCPUBound))

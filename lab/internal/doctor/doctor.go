@@ -10,7 +10,6 @@ package doctor
 
 import (
 	"cmp"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
@@ -115,19 +115,9 @@ func (m Machine) identity() []Finding {
 	return []Finding{f}
 }
 
-// read returns a small file of /proc or /sys as one line; empty if it cannot be
-// read.
-func read(elem ...string) string {
-	b, err := os.ReadFile(filepath.Join(elem...))
-	if err != nil {
-		return ""
-	}
-	return strings.Join(strings.Fields(string(b)), " ")
-}
-
 // sysctl reads a setting by its name.
 func (m Machine) sysctl(name string) string {
-	return read(m.Proc, "sys", strings.ReplaceAll(name, ".", "/"))
+	return host.Line(m.Proc, "sys", strings.ReplaceAll(name, ".", "/"))
 }
 
 func (m Machine) procfs() (procfs.FS, error) { return procfs.NewFS(m.Proc) }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
 )
 
 // openFiles checks the hard limit. The soft limit does not matter: both Go's
@@ -33,7 +34,7 @@ func (m Machine) openFiles() Finding {
 
 // hardFiles is the hard limit on open files of this process and its children.
 func (m Machine) hardFiles() (int64, bool) {
-	_, rest, ok := strings.Cut(read(m.Proc, "self", "limits"), "Max open files ")
+	_, rest, ok := strings.Cut(host.Line(m.Proc, "self", "limits"), "Max open files ")
 	fields := strings.Fields(rest)
 	if !ok || len(fields) < 2 {
 		return 0, false

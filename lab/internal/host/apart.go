@@ -19,7 +19,7 @@ import (
 // Hardware addresses are too short to be hidden by a hash.
 func ownID(root string) (id []byte, why string) {
 	for _, path := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
-		text := line(root, path)
+		text := Line(root, path)
 		if text == "" {
 			continue
 		}
@@ -49,7 +49,7 @@ func (p Profile) mark(root string, own []byte) (mark, why string) {
 	if p.Virtual == "" && (p.Arch == "amd64" || p.Arch == "386") {
 		return keyed(own, "mark")[:16], ""
 	}
-	id := line(root, "sys", "class", "dmi", "id", "product_uuid")
+	id := Line(root, "sys", "class", "dmi", "id", "product_uuid")
 	digits := strings.ToLower(strings.ReplaceAll(id, "-", ""))
 	if !random.MatchString(digits) || strings.Count(digits, digits[:1]) == len(digits) {
 		return "", "it may be one of many guests of an image with this machine-id, and what its hypervisor calls it " +
@@ -72,7 +72,7 @@ func Mark(root string) string {
 // kernel draws then; empty where there is none. A run records it, since nothing is
 // surely one machine for longer unless it has a mark.
 func Boot(root string) string {
-	id := line(root, "proc", "sys", "kernel", "random", "boot_id")
+	id := Line(root, "proc", "sys", "kernel", "random", "boot_id")
 	if id == "" {
 		return ""
 	}
@@ -116,7 +116,7 @@ func holder(root, path string) mount {
 // boot is an id that is drawn at each start of the machine. All containers that
 // run on it have the same.
 func boot(root string) []byte {
-	if id := line(root, "proc", "sys", "kernel", "random", "boot_id"); id != "" {
+	if id := Line(root, "proc", "sys", "kernel", "random", "boot_id"); id != "" {
 		return []byte(id)
 	}
 	id := make([]byte, 16)

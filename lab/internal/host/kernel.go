@@ -33,7 +33,7 @@ var kernel = []string{
 func Kernel(root string) map[string]string {
 	set := tune.Values(root)
 	read := func(name string, elem ...string) {
-		if v := line(append([]string{root}, elem...)...); v != "" {
+		if v := Line(append([]string{root}, elem...)...); v != "" {
 			set[name] = v
 		}
 	}
@@ -48,7 +48,7 @@ func Kernel(root string) map[string]string {
 	found, _ := filepath.Glob(filepath.Join(append(append([]string{root}, cpu...), "vulnerabilities", "*")...))
 	for _, path := range found {
 		// A CPU that is not affected costs nothing for it.
-		if v := line(path); v != "" && v != "Not affected" {
+		if v := Line(path); v != "" && v != "Not affected" {
 			set["vulnerability."+filepath.Base(path)] = v
 		}
 	}

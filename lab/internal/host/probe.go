@@ -131,17 +131,17 @@ func (p *Profile) topology(dir string) {
 	cpus, _ := filepath.Glob(filepath.Join(dir, "cpu[0-9]*"))
 	sockets, caches := map[string]bool{}, map[string]map[string]bool{}
 	for _, cpu := range cpus {
-		if id := line(cpu, "topology", "physical_package_id"); id != "" {
+		if id := Line(cpu, "topology", "physical_package_id"); id != "" {
 			sockets[id] = true
 		}
-		p.ThreadsPerCore = max(p.ThreadsPerCore, listed(line(cpu, "topology", "thread_siblings_list")))
+		p.ThreadsPerCore = max(p.ThreadsPerCore, listed(Line(cpu, "topology", "thread_siblings_list")))
 		indexes, _ := filepath.Glob(filepath.Join(cpu, "cache", "index[0-9]*"))
 		for _, c := range indexes {
-			level, size, shared := line(c, "level"), line(c, "size"), line(c, "shared_cpu_list")
+			level, size, shared := Line(c, "level"), Line(c, "size"), Line(c, "shared_cpu_list")
 			if level == "" || size == "" {
 				continue
 			}
-			kind := map[string]string{"Data": "d", "Instruction": "i"}[line(c, "type")]
+			kind := map[string]string{"Data": "d", "Instruction": "i"}[Line(c, "type")]
 			what := fmt.Sprintf("L%s%s %s", level, kind, size)
 			if caches[what] == nil {
 				caches[what] = map[string]bool{}
@@ -177,8 +177,8 @@ func listed(list string) (n int) {
 	return n
 }
 
-// line reads a small file as one line; empty if it cannot be read.
-func line(elem ...string) string {
+// Line reads a small file, as of /proc or /sys, as one line; empty if it cannot be read.
+func Line(elem ...string) string {
 	b, err := os.ReadFile(filepath.Join(elem...))
 	if err != nil {
 		return ""

@@ -75,7 +75,7 @@ type OnHost struct {
 	Who        string          `json:"who,omitempty"`   // of a fleet, as in Hosts
 	Run        string          `json:"run"`             // the newest run, whose verdict file has the record
 	Verdict    verdict.Verdict `json:"verdict"`
-	Reason     string          `json:"reason"`
+	Reason     string          `json:"reason,omitempty"`
 	Blocks     int             `json:"blocks,omitempty"`
 	Runs       int             `json:"runs,omitempty"`
 	For        int             `json:"for,omitempty"`

@@ -29,32 +29,17 @@ type LedgerClaim struct {
 	Criterion  string                  `json:"criterion"`
 	Says       string                  `json:"says"`
 	Verdicts   map[verdict.Verdict]int `json:"verdicts"`
-	Machines   []LedgerLine            `json:"machines"`
+	Machines   []OnHost                `json:"machines"` // without words
 
 	Corrected []experiment.Correction `json:"corrected,omitempty"` // its former words
 }
 
-// A LedgerLine is one machine's record of a claim.
-type LedgerLine struct {
-	Host       string          `json:"host"`
-	ClientHost string          `json:"client_host"`
-	Fleet      []string        `json:"fleet,omitempty"` // the hosts of a fleet's clients
-	Run        string          `json:"run"`
-	Verdict    verdict.Verdict `json:"verdict"`
-	Blocks     int             `json:"blocks,omitempty"`
-	For        int             `json:"for,omitempty"`
-	Against    int             `json:"against,omitempty"`
-	Ratio      float64         `json:"ratio,omitempty"`
-	Low        float64         `json:"low,omitempty"`
-	High       float64         `json:"high,omitempty"`
-}
-
 // clients are the client's host, or those of a fleet's clients.
-func (m LedgerLine) clients() string {
-	if len(m.Fleet) > 0 {
-		return strings.Join(m.Fleet, " + ")
+func (h OnHost) clients() string {
+	if len(h.Fleet) > 0 {
+		return strings.Join(h.Fleet, " + ")
 	}
-	return m.ClientHost
+	return h.ClientHost
 }
 
 // LedgerVersion is the schema version of the ledger's file.
@@ -69,11 +54,10 @@ func (l *Ledger) Add(x *experiment.Experiment, h *Hosts) {
 		of := h.Claims[i]
 		claim := LedgerClaim{Entry: x.Entry, Experiment: x.Name, Claim: c.ID, Kind: string(c.Kind), Text: c.Text,
 			Whose:     of.Whose,
-			Criterion: of.Criterion, Says: of.Says, Verdicts: of.Verdicts, Machines: []LedgerLine{}, Corrected: of.Corrected}
+			Criterion: of.Criterion, Says: of.Says, Verdicts: of.Verdicts, Machines: []OnHost{}, Corrected: of.Corrected}
 		for _, on := range of.Hosts {
-			claim.Machines = append(claim.Machines,
-				LedgerLine{on.Host, on.ClientHost, on.Fleet, on.Run, on.Verdict, on.Blocks, on.For, on.Against, on.Ratio, on.Low,
-					on.High})
+			on.Who, on.Reason, on.Runs, on.Text, on.Interval, on.Of = "", "", 0, "", "", ""
+			claim.Machines = append(claim.Machines, on)
 		}
 		l.Claims = append(l.Claims, claim)
 	}

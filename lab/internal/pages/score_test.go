@@ -8,11 +8,11 @@ import (
 )
 
 func TestTheTallyTellsWhoseClaimsTheyAre(t *testing.T) {
-	on := func(host string, v verdict.Verdict) LedgerLine { return LedgerLine{Host: host, Verdict: v} }
+	on := func(host string, v verdict.Verdict) OnHost { return OnHost{Host: host, Verdict: v} }
 	l := &Ledger{Claims: []LedgerClaim{
-		{Whose: Series, Machines: []LedgerLine{on("a", verdict.Refuted), on("b", verdict.Reproduced)}},
-		{Whose: Own, Machines: []LedgerLine{on("a", verdict.Reproduced)}},
-		{Whose: Own, Machines: []LedgerLine{on("a", verdict.Reproduced)}},
+		{Whose: Series, Machines: []OnHost{on("a", verdict.Refuted), on("b", verdict.Reproduced)}},
+		{Whose: Own, Machines: []OnHost{on("a", verdict.Reproduced)}},
+		{Whose: Own, Machines: []OnHost{on("a", verdict.Reproduced)}},
 		{Whose: Own},
 	}}
 	s := l.Score()

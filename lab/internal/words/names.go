@@ -142,13 +142,10 @@ func SettingName(name string) string {
 // LevelCell is a level as pages print it: numbers with their thousands
 // separated, truth values as words.
 func LevelCell(l setting.Level) string {
-	if n, ok := l.Int(); ok {
-		return Grouped(float64(n), 0)
+	if yes, ok := l.Bool(); ok {
+		return map[bool]string{true: "yes", false: "no"}[yes]
 	}
-	if on, ok := l.Bool(); ok {
-		return map[bool]string{true: "yes", false: "no"}[on]
-	}
-	return l.String()
+	return Level(l)
 }
 
 // With is a level after "with": 20 connections, sink latency 5 ms, RPS on,
