@@ -25,10 +25,7 @@ func (c *auditCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	var entries []string
-	for _, a := range j.Audits {
-		entries = append(entries, a.Entry)
-	}
+	entries := strict.Called(j.Audits, func(a *audit.File) string { return a.Entry })
 	for _, entry := range c.Entries {
 		if !slices.Contains(entries, entry) {
 			return exitFailed, fmt.Errorf("no figures of an entry %q; %s", entry, strict.Instead(entry, entries))

@@ -61,10 +61,7 @@ func choose(xs []*experiment.Experiment, entries []string, all bool) ([]*experim
 	if all && len(entries) > 0 {
 		return nil, errors.New("name entries or say --all, not both")
 	}
-	var known []string
-	for _, x := range xs {
-		known = append(known, x.Entry)
-	}
+	known := strict.Called(xs, func(x *experiment.Experiment) string { return x.Entry })
 	for _, e := range entries {
 		if !slices.Contains(known, e) {
 			return nil, fmt.Errorf("no experiment belongs to entry %q; %s", e, strict.Instead(e, slices.Compact(known)))

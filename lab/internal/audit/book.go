@@ -39,20 +39,6 @@ func (b book) lone(t *Text, formula string) (named, bool, error) {
 	return n, err == nil && n.Printed != "", err
 }
 
-func (t *Text) figureNames() (ids []string) {
-	for _, f := range t.Figures {
-		ids = append(ids, f.ID)
-	}
-	return ids
-}
-
-func (t *Text) tableNames() (ids []string) {
-	for _, table := range t.Tables {
-		ids = append(ids, table.ID)
-	}
-	return ids
-}
-
 func (b book) find(t *Text, name string) (named, error) {
 	first, rest, dotted := strings.Cut(name, ".")
 	if !dotted {
@@ -63,7 +49,7 @@ func (b book) find(t *Text, name string) (named, error) {
 			}
 		}
 		return named{}, fmt.Errorf("no figure %q in data/texts/%s.toml; %s", name, t.Entry,
-			strict.Instead(name, t.figureNames()))
+			strict.Instead(name, strict.Called(t.Figures, func(f Figure) string { return f.ID })))
 	}
 	if number, ok := strings.CutPrefix(first, "e"); ok && entry.MatchString(number) {
 		other := b[number]
@@ -81,5 +67,5 @@ func (b book) find(t *Text, name string) (named, error) {
 		}
 	}
 	return named{}, fmt.Errorf("no table %q in data/texts/%s.toml; %s", first, t.Entry,
-		strict.Instead(first, t.tableNames()))
+		strict.Instead(first, strict.Called(t.Tables, func(t Table) string { return t.ID })))
 }

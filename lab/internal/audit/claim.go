@@ -52,16 +52,6 @@ var Needs = map[Need]string{
 	Comparison: "What is compared with was run.",
 }
 
-func needNames() []string { return keysOf(Needs) }
-
-// keysOf lists the keys of a table of meanings, sorted.
-func keysOf[K ~string](of map[K]string) (out []string) {
-	for _, k := range slices.Sorted(maps.Keys(of)) {
-		out = append(out, string(k))
-	}
-	return out
-}
-
 func (c Claim) resolve(checks map[string]bool) error {
 	if c.Place == "" || c.Says == "" {
 		return errors.New("needs place and says")
@@ -71,7 +61,7 @@ func (c Claim) resolve(checks map[string]bool) error {
 	}
 	for _, n := range c.Needs {
 		if Needs[n] == "" {
-			return fmt.Errorf("unknown need %q; %s", n, strict.Instead(string(n), needNames()))
+			return fmt.Errorf("unknown need %q; %s", n, strict.InsteadOf(string(n), strict.Meanings(Needs)))
 		}
 	}
 	for _, name := range c.Checks {

@@ -206,7 +206,8 @@ func (t *Text) resolve() error {
 		}
 		switch {
 		case Kinds[c.Kind] == "":
-			return fmt.Errorf("%s %q: unknown kind %q; %s", at, c.ID, c.Kind, strict.Instead(string(c.Kind), keysOf(Kinds)))
+			return fmt.Errorf("%s %q: unknown kind %q; %s", at, c.ID, c.Kind, strict.InsteadOf(string(c.Kind),
+				strict.Meanings(Kinds)))
 		case c.Of == "" || sides != 1:
 			return fmt.Errorf("%s %q: needs of, and one of equals, at_most and at_least", at, c.ID)
 		case c.Kind == ResponseSize && c.Equals == "":

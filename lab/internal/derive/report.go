@@ -12,6 +12,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Report is what a change of the journal moves, for whoever judges it. All verdicts,
@@ -100,11 +101,8 @@ func ReportOn(past *archive.Past, now *archive.Journal) *Report {
 }
 
 // inOrder lists the names of the experiments.
-func inOrder(j *archive.Journal) (out []string) {
-	for _, x := range j.Experiments {
-		out = append(out, x.Name)
-	}
-	return out
+func inOrder(j *archive.Journal) []string {
+	return strict.Called(j.Experiments, func(x *experiment.Experiment) string { return x.Name })
 }
 
 func (r *Report) claims(past, now *archive.Journal) {

@@ -209,7 +209,7 @@ func (c *Claim) check(factors map[string]bool) error {
 	}
 	i := slices.IndexFunc(forms, func(f form) bool { return f.kind == c.Kind })
 	if i < 0 {
-		return fmt.Errorf("unknown kind %q; %s", c.Kind, strict.Instead(string(c.Kind), kindNames()))
+		return fmt.Errorf("unknown kind %q; %s", c.Kind, strict.InsteadOf(string(c.Kind), Claims()))
 	}
 	of := forms[i]
 	if err := of.fits(c); err != nil {
@@ -313,12 +313,12 @@ func (c *Claim) resolve(factors []Factor) error {
 		i := slices.IndexFunc(factors, func(f Factor) bool { return f.Name == name })
 		switch {
 		case i < 0:
-			return fmt.Errorf("at.%s: no factor of that name; %s", name, strict.Instead(name, factorNames(factors)))
+			return fmt.Errorf("at.%s: no factor of that name; %s", name, strict.Instead(name, strict.Called(factors, factorName)))
 		case name == c.Over:
 			return fmt.Errorf("at.%s: the claim compares its levels", name)
 		case !slices.Contains(factors[i].levels, l):
 			return fmt.Errorf("at.%s: %s is none of its levels; %s", name, l,
-				strict.Instead(l.String(), levelNames(factors[i].levels)))
+				strict.Instead(l.String(), strict.Called(factors[i].levels, setting.Level.String)))
 		}
 		if c.at == nil {
 			c.at = setting.Levels{}
@@ -337,7 +337,7 @@ func (c *Claim) resolveCompared(factors []Factor) error {
 			return fmt.Errorf("levels[%d]: %w", n, err)
 		case !slices.Contains(factors[i].levels, l):
 			return fmt.Errorf("levels[%d]: %s is no level of %s; %s", n, l, c.Over,
-				strict.Instead(l.String(), levelNames(factors[i].levels)))
+				strict.Instead(l.String(), strict.Called(factors[i].levels, setting.Level.String)))
 		case slices.Contains(c.levels, l):
 			return fmt.Errorf("levels[%d]: %s stands twice", n, l)
 		}

@@ -92,6 +92,8 @@ type Factor struct {
 // Ends are the first and the last level, which a claim about a ratio compares.
 func (f Factor) Ends() (first, last setting.Level) { return f.levels[0], f.levels[len(f.levels)-1] }
 
+func factorName(f Factor) string { return f.Name }
+
 // All are the factor's levels, in its order.
 func (f Factor) All() []setting.Level { return slices.Clone(f.levels) }
 
@@ -333,7 +335,7 @@ func (t Topology) check() error {
 			return errors.New("topology: netns needs line_rate_bps, burst_bytes and queue_s, all positive")
 		}
 	default:
-		return fmt.Errorf("topology.kind: unknown kind %q; %s", t.Kind, strict.Instead(t.Kind, topologyNames()))
+		return fmt.Errorf("topology.kind: unknown kind %q; %s", t.Kind, strict.InsteadOf(t.Kind, Topologies()))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Withdrawal says why a claim that runs were judged by is no longer part of
@@ -202,7 +203,8 @@ func (b bars) fields() []string {
 	}
 	out := []string{
 		"margin " + number(b.Margin), "at_least " + number(b.AtLeast), "at_most " + number(b.AtMost),
-		fmt.Sprintf("plus %d", b.Plus), fmt.Sprintf("at %q", b.At.Key()), fmt.Sprintf("levels %q", levelNames(b.Levels)),
+		fmt.Sprintf("plus %d", b.Plus), fmt.Sprintf("at %q", b.At.Key()),
+		fmt.Sprintf("levels %q", strict.Called(b.Levels, setting.Level.String)),
 		fmt.Sprintf("needs.line_rate %v", b.Needs.LineRate), fmt.Sprintf("needs.cores %d", b.Needs.Cores),
 	}
 	for _, f := range [][2]string{

@@ -3,7 +3,6 @@ package experiment
 import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -42,8 +41,6 @@ func Servers() []strict.Word {
 	})
 }
 
-func kindNames() []string { return named(Claims()) }
-
 // Topologies describes how client and server can be joined.
 func Topologies() []strict.Word {
 	return []strict.Word{
@@ -54,27 +51,4 @@ func Topologies() []strict.Word {
 		{Name: "fleet", Meaning: "The server has a machine of its own, and so has each of any number of clients; the lab " +
 			"reaches them over SSH."},
 	}
-}
-
-func topologyNames() []string { return named(Topologies()) }
-
-func named(docs []strict.Word) (names []string) {
-	for _, d := range docs {
-		names = append(names, d.Name)
-	}
-	return names
-}
-
-func factorNames(factors []Factor) (names []string) {
-	for _, f := range factors {
-		names = append(names, f.Name)
-	}
-	return names
-}
-
-func levelNames(levels []setting.Level) (names []string) {
-	for _, l := range levels {
-		names = append(names, l.String())
-	}
-	return names
 }

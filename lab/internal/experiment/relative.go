@@ -40,7 +40,8 @@ func (r *Relative) resolve(factors []Factor) (err error) {
 	i := slices.IndexFunc(factors, func(f Factor) bool { return f.Name == r.Over })
 	switch {
 	case i < 0:
-		return fmt.Errorf("over %q: no factor of that name; %s", r.Over, strict.Instead(r.Over, factorNames(factors)))
+		return fmt.Errorf("over %q: no factor of that name; %s", r.Over,
+			strict.Instead(r.Over, strict.Called(factors, factorName)))
 	case r.To == nil:
 		return errors.New("to is missing: name the level that the others are relative to")
 	}
@@ -49,7 +50,7 @@ func (r *Relative) resolve(factors []Factor) (err error) {
 	}
 	if !slices.Contains(factors[i].levels, r.to) {
 		return fmt.Errorf("to: %s is no level of %s; %s", r.to, r.Over,
-			strict.Instead(r.to.String(), levelNames(factors[i].levels)))
+			strict.Instead(r.to.String(), strict.Called(factors[i].levels, setting.Level.String)))
 	}
 	return nil
 }

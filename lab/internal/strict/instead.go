@@ -34,6 +34,19 @@ func Instead(name string, known []string) string {
 	return guess + " There are " + strings.Join(known, ", ")
 }
 
+// Called lists what some things are called, for Instead.
+func Called[T any](all []T, name func(T) string) (names []string) {
+	for _, one := range all {
+		names = append(names, name(one))
+	}
+	return names
+}
+
+// InsteadOf is Instead of some words.
+func InsteadOf(name string, known []Word) string {
+	return Instead(name, Called(known, func(w Word) string { return w.Name }))
+}
+
 func either(names []string) string {
 	quoted := make([]string, len(names))
 	for i, n := range names {

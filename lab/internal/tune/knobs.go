@@ -70,12 +70,7 @@ func stops(name string, services ...string) *knob {
 }
 
 // Knobs lists the knobs' names.
-func Knobs() (names []string) {
-	for _, k := range knobs {
-		names = append(names, k.name)
-	}
-	return names
-}
+func Knobs() []string { return strict.Called(knobs, func(k *knob) string { return k.name }) }
 
 func find(name string) (*knob, error) {
 	i := slices.Index(Knobs(), name)
