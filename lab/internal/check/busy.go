@@ -10,12 +10,12 @@ import (
 )
 
 // cores reports shares of a core's time that cannot be true.
-func (t trial) cores() *wrong {
+func (t trial) cores() error {
 	last := -1
 	for i, c := range t.Cores {
 		at := fmt.Sprintf("cores/%d", i)
 		if c.CPU <= last {
-			return &wrong{at + "/cpu", "cores", fmt.Sprintf("%d comes after %d; each core stands once, in order", c.CPU, last)}
+			return wrong(at+"/cpu", "%d comes after %d; each core stands once, in order", c.CPU, last)
 		}
 		last = c.CPU
 		for _, s := range []struct {
@@ -23,11 +23,11 @@ func (t trial) cores() *wrong {
 			v    float64
 		}{{"user", c.User}, {"system", c.System}, {"softirq", c.SoftIRQ}, {"steal", c.Steal}, {"idle", c.Idle}} {
 			if !(s.v >= 0 && s.v <= 1) {
-				return &wrong{at + "/" + s.name, "cores", fmt.Sprintf("%v is not a share", s.v)}
+				return wrong(at+"/"+s.name, "%v is not a share", s.v)
 			}
 		}
 		if sum := sum(c); math.Abs(sum-1) > ranBack {
-			return &wrong{at, "cores", fmt.Sprintf("its states sum to %.4g of the core's time", sum)}
+			return wrong(at, "its states sum to %.4g of the core's time", sum)
 		}
 	}
 	return nil
@@ -38,22 +38,20 @@ func sum(c results.Core) float64 { return c.User + c.System + c.SoftIRQ + c.Stea
 // cpu compares the server's CPU time with the window, the requests and the
 // workers. CPU is sampled within the window, at a distance from its edges that
 // varies, so the comparison allows a range.
-func (t trial) cpu() *wrong {
+func (t trial) cpu() error {
 	m := t.Metrics
 	if !t.Valid || !known(m, "server_cpu_s", "server_cpu_per_request_s", "throughput_rps", "duration_s") {
 		return nil
 	}
 	used := m["server_cpu_per_request_s"] * m["throughput_rps"] // in cores
 	if sampled := m["server_cpu_s"] / used; used > 0 && sampled > m["duration_s"]*(1+moments) {
-		return &wrong{"metrics/server_cpu_per_request_s", "server_cpu_per_request_s",
-			fmt.Sprintf("%v; with server_cpu_s it was seen for %.3g s of a window of %v s", m["server_cpu_per_request_s"],
-				sampled, m["duration_s"])}
+		return wrong("metrics/server_cpu_per_request_s", "%v; with server_cpu_s it was seen for %.3g s of a window of %v s",
+			m["server_cpu_per_request_s"], sampled, m["duration_s"])
 	}
 	if known(m, "server_workers_busy", "workers") {
 		if workers := m["server_workers_busy"] * m["workers"]; workers > used*(1+moments) {
-			return &wrong{"metrics/server_workers_busy", "server_workers_busy",
-				fmt.Sprintf("%v; %v workers then used %.3g cores, and the server all in all %.3g", m["server_workers_busy"],
-					m["workers"], workers, used)}
+			return wrong("metrics/server_workers_busy", "%v; %v workers then used %.3g cores, and the server all in all %.3g",
+				m["server_workers_busy"], m["workers"], workers, used)
 		}
 	}
 	return nil
@@ -61,7 +59,7 @@ func (t trial) cpu() *wrong {
 
 // busyCores compares the mean use of a side's cores with the use recorded for
 // each core.
-func (t trial) busyCores(f *file, levels setting.Levels) *wrong {
+func (t trial) busyCores(f *file, levels setting.Levels) error {
 	byCPU := map[int]results.Core{}
 	for _, c := range t.Cores {
 		byCPU[c.CPU] = c
@@ -90,8 +88,7 @@ func (t trial) busyCores(f *file, levels setting.Levels) *wrong {
 				continue
 			}
 			if got, there := t.Metrics[mean.name]; there && seen && math.Abs(got-mean.want) > printed {
-				return &wrong{"metrics/" + mean.name, mean.name,
-					fmt.Sprintf("%v, but cores %s give %.4g", got, side.cpus, mean.want)}
+				return wrong("metrics/"+mean.name, "%v, but cores %s give %.4g", got, side.cpus, mean.want)
 			}
 		}
 	}
@@ -99,22 +96,20 @@ func (t trial) busyCores(f *file, levels setting.Levels) *wrong {
 }
 
 // threads compares the load generator's threads with the recorded busiest one.
-func (t trial) threads() *wrong {
+func (t trial) threads() error {
 	for i, v := range t.ClientThreads {
 		at := fmt.Sprintf("client_threads/%d", i)
 		switch {
 		case !(v >= 0 && v <= most["client_thread_busy_max"]):
-			return &wrong{at, "client_threads", fmt.Sprintf("%v is not a share of a core", v)}
+			return wrong(at, "%v is not a share of a core", v)
 		case i > 0 && v > t.ClientThreads[i-1]:
-			return &wrong{at, "client_threads", fmt.Sprintf("%v comes after %v; the busiest stands first", v,
-				t.ClientThreads[i-1])}
+			return wrong(at, "%v comes after %v; the busiest stands first", v, t.ClientThreads[i-1])
 		}
 	}
 	const name = "client_thread_busy_max"
 	if busiest, there := t.Metrics[name]; there && len(t.ClientThreads) > 0 &&
 		math.Abs(busiest-t.ClientThreads[0]) > printed {
-		return &wrong{"metrics/" + name, name,
-			fmt.Sprintf("%v, but the busiest of client_threads has %v", busiest, t.ClientThreads[0])}
+		return wrong("metrics/"+name, "%v, but the busiest of client_threads has %v", busiest, t.ClientThreads[0])
 	}
 	return nil
 }

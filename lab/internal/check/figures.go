@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -67,48 +68,33 @@ const (
 	moments = 0.10
 )
 
-// A wrong is a figure that cannot be true.
-type wrong struct {
-	at   string // path within the trial
-	name string // name of the metric, or of the list that holds it
-	why  string
+// wrong says of a place within a trial why its figure cannot be true.
+func wrong(at, format string, args ...any) error {
+	return fmt.Errorf("%s: "+format, append([]any{at}, args...)...)
 }
 
 // figures reports a trial's first figure that cannot be true: a negative one,
 // one above its limit, quantiles out of order, or a figure that does not follow from
 // the figures that it is computed from.
 func (t trial) figures(at string, f *file, levels setting.Levels) error {
-	check := func(found *wrong) error {
-		if found == nil {
-			return nil
-		}
-		return fmt.Errorf("%s/%s: %s", at, found.at, found.why)
-	}
+	found := []error{}
 	for _, name := range metric.Names() {
-		if err := check(t.inRange(name, f, levels)); err != nil {
-			return err
-		}
+		found = append(found, t.inRange(name, f, levels))
 	}
 	for _, names := range quantiles {
-		if err := check(t.inOrder(names)); err != nil {
-			return err
-		}
+		found = append(found, t.inOrder(names))
 	}
-	if err := check(t.cores()); err != nil {
-		return err
-	}
-	for _, found := range []*wrong{t.complete(), t.parts(), t.near(f, levels), t.busyCores(f, levels), t.threads(),
-		t.calibrated(f.Provenance)} {
-		if err := check(found); err != nil {
-			return err
-		}
+	found = append(found, t.cores(), t.complete(), t.parts(), t.near(f, levels), t.busyCores(f, levels), t.threads(),
+		t.calibrated(f.Provenance))
+	if err := cmp.Or(found...); err != nil {
+		return fmt.Errorf("%s/%w", at, err)
 	}
 	return nil
 }
 
-func (t trial) inRange(name string, f *file, levels setting.Levels) *wrong {
+func (t trial) inRange(name string, f *file, levels setting.Levels) error {
 	if limit, ok := t.Below[name]; ok && !(limit > 0) {
-		return &wrong{"below/" + name, name, fmt.Sprintf("%v; nothing is less than that", limit)}
+		return wrong("below/"+name, "%v; nothing is less than that", limit)
 	}
 	v, ok := t.Metrics[name]
 	if !ok {
@@ -118,11 +104,11 @@ func (t trial) inRange(name string, f *file, levels setting.Levels) *wrong {
 	at := "metrics/" + name
 	switch limit := f.most(m, t, levels); {
 	case v < 0 && !belowNought[name]:
-		return &wrong{at, name, fmt.Sprintf("%v is below 0", v)}
+		return wrong(at, "%v is below 0", v)
 	case v > limit:
-		return &wrong{at, name, fmt.Sprintf("%v is a share of more than all", v)}
+		return wrong(at, "%v is a share of more than all", v)
 	case m.Unit == metric.Count && !broken[name] && v != math.Trunc(v):
-		return &wrong{at, name, fmt.Sprintf("%v is no whole number, and it counts", v)}
+		return wrong(at, "%v is no whole number, and it counts", v)
 	}
 	return nil
 }
@@ -169,17 +155,17 @@ func (f *file) most(m metric.Metric, t trial, levels setting.Levels) float64 {
 
 // inOrder reports the first quantile that is less than a lower one. A quantile
 // known only to be less than a limit is taken as that limit.
-func (t trial) inOrder(names []string) *wrong {
+func (t trial) inOrder(names []string) error {
 	least, of := 0.0, ""
 	for _, name := range names {
 		if v, ok := t.Metrics[name]; ok {
 			if v < least {
-				return &wrong{"metrics/" + name, name, fmt.Sprintf("%v is less than %s, %v", v, of, least)}
+				return wrong("metrics/"+name, "%v is less than %s, %v", v, of, least)
 			}
 			least, of = v, name
 		}
 		if limit, ok := t.Below[name]; ok && limit <= least {
-			return &wrong{"below/" + name, name, fmt.Sprintf("less than %v is less than %s, %v", limit, of, least)}
+			return wrong("below/"+name, "less than %v is less than %s, %v", limit, of, least)
 		}
 	}
 	return nil
@@ -187,17 +173,17 @@ func (t trial) inOrder(names []string) *wrong {
 
 // complete reports a figure that every valid trial must have and this one
 // lacks.
-func (t trial) complete() *wrong {
+func (t trial) complete() error {
 	for _, name := range []string{"requests", "duration_s", "throughput_rps"} {
 		if v, ok := t.Metrics[name]; t.Valid && !(ok && v > 0) {
-			return &wrong{"metrics/" + name, name, "missing, or nought; a trial that counts has answered something"}
+			return wrong("metrics/"+name, "missing, or nought; a trial that counts has answered something")
 		}
 	}
 	return nil
 }
 
 // parts reports a number of some that is larger than the number of all.
-func (t trial) parts() *wrong {
+func (t trial) parts() error {
 	m := t.Metrics
 	for _, r := range []struct{ part, whole string }{
 		{"non_2xx", "requests"}, {"timeouts", "errors"}, {"workers_active", "workers"}, {"workers", "processes"},
@@ -208,7 +194,7 @@ func (t trial) parts() *wrong {
 			if r.part == "non_2xx" && known(m, "delivered_per_s") {
 				continue
 			}
-			return &wrong{"metrics/" + r.part, r.part, fmt.Sprintf("%v, more than the %v of %s", m[r.part], m[r.whole], r.whole)}
+			return wrong("metrics/"+r.part, "%v, more than the %v of %s", m[r.part], m[r.whole], r.whole)
 		}
 	}
 	return t.cpu()
@@ -216,7 +202,7 @@ func (t trial) parts() *wrong {
 
 // near reports a figure of a trial in turns that lies further from others than two
 // clocks or counters of the same thing do.
-func (t trial) near(f *file, levels setting.Levels) *wrong {
+func (t trial) near(f *file, levels setting.Levels) error {
 	if !t.Valid || t.Slots == nil || t.Clients != nil {
 		return nil
 	}
@@ -237,7 +223,7 @@ func (t trial) near(f *file, levels setting.Levels) *wrong {
 		{"connections_established", connections > 0, 0, float64(connections), "the connections asked for"},
 	} {
 		if v, there := m[r.name]; there && r.known && (v < r.low*(1-2*moments) || v > r.top*(1+moments)) {
-			return &wrong{"metrics/" + r.name, r.name, fmt.Sprintf("%v, but %s give %.4g to %.4g", v, r.how, r.low, r.top)}
+			return wrong("metrics/"+r.name, "%v, but %s give %.4g to %.4g", v, r.how, r.low, r.top)
 		}
 	}
 	return nil
@@ -245,11 +231,10 @@ func (t trial) near(f *file, levels setting.Levels) *wrong {
 
 // calibrated checks that no calibration of the trial is faster than the run's
 // fastest.
-func (t trial) calibrated(p *results.Provenance) *wrong {
+func (t trial) calibrated(p *results.Provenance) error {
 	for _, name := range []string{"calibration_before_s", "calibration_after_s"} {
 		if v, there := t.Metrics[name]; there && v < p.CalibrationS*(1-halfDigit) {
-			return &wrong{"metrics/" + name, name,
-				fmt.Sprintf("%v, faster than the run's fastest, calibration_s of %v", v, p.CalibrationS)}
+			return wrong("metrics/"+name, "%v, faster than the run's fastest, calibration_s of %v", v, p.CalibrationS)
 		}
 	}
 	return nil
