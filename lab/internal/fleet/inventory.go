@@ -21,7 +21,6 @@ import (
 
 // An Inventory has the hosts of a fleet, the server's first.
 type Inventory struct {
-	Path  string
 	Hosts []Host
 	// Check, if not nil, refuses a file by its path and text before it is written
 	// into this checkout.
@@ -101,7 +100,6 @@ func ReadInventory(ctx context.Context, root, path string) (*Inventory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	inv.Path = path
 	return inv, nil
 }
 

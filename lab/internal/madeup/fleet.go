@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
 // A Part is what one client of a fleet does by itself: its weight among all
@@ -37,12 +36,6 @@ func (m *maker) fleet(f *results.File) {
 				Kernel: f.Provenance.Kernel})
 		}
 	}
-}
-
-// levels are all settings of a trial.
-func (m *maker) levels(t *results.Trial) setting.Levels {
-	i := slices.IndexFunc(m.f.Conditions, func(c results.Condition) bool { return c.ID == t.Condition })
-	return m.f.Settings.With(m.f.Conditions[i].Levels)
 }
 
 // clients deals a trial out to the clients that load in it: by their parts, or to

@@ -283,9 +283,7 @@ func (m *maker) trial(block, condition int, all setting.Levels, c Came, s *resul
 
 // finish fills in a trial.
 func (m *maker) finish(t *results.Trial, c Came, figures, machine map[string]float64) {
-	for name, v := range c.Metrics {
-		figures[name] = v
-	}
+	maps.Copy(figures, c.Metrics)
 	for name, v := range figures {
 		if _, limited := c.Below[name]; limited || math.IsNaN(v) {
 			delete(figures, name)
@@ -300,22 +298,16 @@ func (m *maker) finish(t *results.Trial, c Came, figures, machine map[string]flo
 		t.ClientThreads = []float64{math.Round(busy*1e4) / 1e4}
 	}
 	if n := len(m.Hosts.Clients); n > 0 && !c.Lost {
-		m.clients(t, c.Parts, results.Loading(m.levels(t), n))
+		m.clients(t, c.Parts, results.Loading(m.f.LevelsOf(*t), n))
 	}
 	m.f.Conclude(t)
 }
 
 // served has what a trial records apart from its slots and the machine.
 func (m *maker) served(all setting.Levels, c Came, of map[string]float64) map[string]float64 {
-	number := func(name string, otherwise float64) float64 {
-		if n, ok := all[name].Int(); ok {
-			return float64(n)
-		}
-		return otherwise
-	}
-	connections := number(setting.Connections, 50)
-	asked, rps := connections*number(setting.Pipelining, 1), of["throughput_rps"]
-	workers := number(setting.Workers, ServerCores(all))
+	connections := float64(all.Whole(setting.Connections, 50))
+	asked, rps := connections*float64(all.Whole(setting.Pipelining, 1)), of["throughput_rps"]
+	workers := float64(all.Whole(setting.Workers, int(ServerCores(all))))
 	out := map[string]float64{
 		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0, "response_bytes": c.ResponseBytes,
 		"silence_s": m.about(0.002, 0.1), "client_thread_busy_max": of["client_cpu_per_request_s"] * rps,

@@ -168,8 +168,8 @@ func Loading(levels setting.Levels, clients int) int {
 	return levels.Whole(setting.Clients, clients)
 }
 
-// levelsOf are all settings of a trial's condition.
-func (f *File) levelsOf(t Trial) setting.Levels {
+// LevelsOf are all settings of a trial's condition.
+func (f *File) LevelsOf(t Trial) setting.Levels {
 	i := slices.IndexFunc(f.Conditions, func(c Condition) bool { return c.ID == t.Condition })
 	if i < 0 {
 		return f.Settings

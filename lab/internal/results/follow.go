@@ -25,7 +25,7 @@ func (f *File) Follow(t *Trial) {
 	Round(t.Metrics)
 	maps.Copy(t.Metrics, f.following(t))
 	if fl := f.fleet(); fl != nil {
-		loading := Loading(f.levelsOf(*t), len(fl.Clients))
+		loading := Loading(f.LevelsOf(*t), len(fl.Clients))
 		for i := range t.Clients {
 			if c := &t.Clients[i]; i < loading {
 				c.Bound, c.BoundWhy = gate.DecideBound(f.ClientEvidence(i, *c))
@@ -36,7 +36,7 @@ func (f *File) Follow(t *Trial) {
 
 func (f *File) following(t *Trial) map[string]float64 {
 	m := map[string]float64{}
-	levels := f.levelsOf(*t)
+	levels := f.LevelsOf(*t)
 	if t.Slots != nil {
 		m = t.Slots.Metrics(Setup{f.Provenance.Block.SlotS, Count(f.ServerCPUs(levels)), Count(f.Provenance.ClientCPUs),
 			f.Topology.LineRateBps, t.Clients})

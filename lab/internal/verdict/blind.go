@@ -61,7 +61,7 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 	any := func(holds func(gate.Walls) bool) bool {
 		return slices.ContainsFunc(trials, func(t results.Trial) bool { return holds(b.of.Evidence(t).Walls()) })
 	}
-	if (m.MeasuresClient || c.From != "") && b.of.sharedCores() {
+	if (m.MeasuresClient || c.From != "") && b.of.SharedCores() {
 		return sharedCores
 	}
 	if b.of.slow(b.number) && aboutCPU(c) {
@@ -218,7 +218,3 @@ func (s *source) offered(t results.Trial) bool {
 	}
 	return false
 }
-
-// sharedCores tells whether server and client ran on the same cores, where each
-// takes CPU time from the other.
-func (s *source) sharedCores() bool { return s.SharedCores() }
