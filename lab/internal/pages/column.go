@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"math"
 	"regexp"
 	"slices"
@@ -114,9 +115,4 @@ func scaledColumn(unit string, figures []*verdict.Figure) *shownColumn {
 func isWhole(v float64) bool { return math.Abs(v-math.Round(v)) <= 1e-9*math.Abs(v) }
 
 // value is the figure's median, or the limit that it is below.
-func value(f *verdict.Figure) float64 {
-	if f.Median != nil {
-		return *f.Median
-	}
-	return *f.Below
-}
+func value(f *verdict.Figure) float64 { return *cmp.Or(f.Median, f.Below) }

@@ -197,18 +197,14 @@ func barOf(c experiment.Claim) string {
 
 // edgeOf is a claim's margin or bar, as it was written; empty without one.
 func edgeOf(c experiment.Claim) string {
-	switch {
+	switch at := cmp.Or(c.AtLeast, c.AtMost); {
 	case c.Margin != nil:
 		return words.Percent(*c.Margin)
-	case c.AtLeast == nil && c.AtMost == nil:
+	case at == nil:
 		return ""
-	}
-	at := c.AtLeast
-	if at == nil {
-		at = c.AtMost
-	}
-	if c.Kind == experiment.Share {
+	case c.Kind == experiment.Share:
 		return words.Percent(*at)
+	default:
+		return words.Number(*at)
 	}
-	return words.Number(*at)
 }

@@ -68,8 +68,7 @@ func medianOf(name string, rows []PrintedRow) verdict.Figure {
 			known = append(known, *f.Median)
 		}
 	}
-	median := stats.Median(known)
-	f := verdict.Figure{N: len(known), Median: &median}
+	f := verdict.Figure{N: len(known), Median: new(stats.Median(known))}
 	m, _ := metric.Lookup(name)
 	f.Words = figureWords(f, string(m.Unit))
 	return f

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,12 +130,7 @@ func versions(own string) ([]string, error) {
 			newest[run] = max(newest[run], e.Name())
 		}
 	}
-	var out []string
-	for _, v := range newest {
-		out = append(out, v)
-	}
-	slices.Sort(out)
-	return out, nil
+	return slices.Sorted(maps.Values(newest)), nil
 }
 
 // adoptOne adds a version of a run to the journal; it returns nil if the journal has it

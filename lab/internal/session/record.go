@@ -1,10 +1,10 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -159,10 +159,7 @@ func tracked(root journal.Root) (map[string]bool, bool) {
 	if _, err := os.Stat(filepath.Join(string(root), ".git")); err != nil {
 		return nil, false
 	}
-	cmd := exec.Command("git", "-C", string(root), "ls-files", "-z", "--", "data/results")
-	// Variables such as GIT_DIR would make git look at another checkout.
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
-	out, err := cmd.Output()
+	out, err := host.Git(context.Background(), string(root), "ls-files", "-z", "--", "data/results").Output()
 	if err != nil {
 		return nil, false
 	}
