@@ -16,7 +16,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/internal/program"
-	"github.com/line-rate/line-rate/lab/internal/shaper/queue"
+	"github.com/line-rate/line-rate/lab/internal/shaper"
 	"github.com/line-rate/line-rate/lab/load"
 	"github.com/line-rate/line-rate/lab/load/h2"
 )
@@ -95,7 +95,7 @@ func bodies(t load.Target) (load.Bodies, error) {
 }
 
 // A counted is a device's, with its counters as package load has them.
-type counted struct{ *queue.Queue }
+type counted struct{ *shaper.Queue }
 
 func (q counted) Read() (load.Passed, error) {
 	r, err := q.Queue.Read()
@@ -103,7 +103,7 @@ func (q counted) Read() (load.Passed, error) {
 }
 
 func open(device string) (load.Queue, error) {
-	q, err := queue.Open(device)
+	q, err := shaper.Open(device)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,4 @@
-// Package queue reads the queue that shapes a wire, by netlink.
-package queue
+package shaper
 
 import (
 	"fmt"
@@ -7,8 +6,6 @@ import (
 	"time"
 
 	"github.com/vishvananda/netlink"
-
-	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
 // A Queue is the queue at the root of an interface, ready to be read.
@@ -37,22 +34,22 @@ func Open(device string) (*Queue, error) {
 func (q *Queue) Close() { q.netlink.Close() }
 
 // Read reads the counters.
-func (q *Queue) Read() (shaper.Reading, error) {
+func (q *Queue) Read() (Reading, error) {
 	queues, err := q.netlink.QdiscList(q.link)
 	if err != nil {
-		return shaper.Reading{}, fmt.Errorf("the queues of %s: %w", q.device, err)
+		return Reading{}, fmt.Errorf("the queues of %s: %w", q.device, err)
 	}
 	for _, found := range queues {
 		a := found.Attrs()
 		if a.Parent != netlink.HANDLE_ROOT || a.Statistics == nil || a.Statistics.Basic == nil || a.Statistics.Queue == nil {
 			continue
 		}
-		return shaper.Reading{
+		return Reading{
 			At: time.Now(), Bytes: a.Statistics.Basic.Bytes, Packets: uint64(a.Statistics.Basic.Packets),
 			Drops: uint64(a.Statistics.Queue.Drops), CPUS: ownCPU(),
 		}, nil
 	}
-	return shaper.Reading{}, fmt.Errorf("%s has no queue that counts at its root", q.device)
+	return Reading{}, fmt.Errorf("%s has no queue that counts at its root", q.device)
 }
 
 func ownCPU() float64 {

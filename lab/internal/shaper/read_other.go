@@ -1,11 +1,9 @@
 //go:build !linux
 
-package queue
+package shaper
 
 import (
 	"errors"
-
-	"github.com/line-rate/line-rate/lab/internal/shaper"
 )
 
 // A Queue needs Linux; the lab does not measure elsewhere.
@@ -18,6 +16,6 @@ func Open(string) (*Queue, error) { return nil, errors.New("queues are read on L
 func (*Queue) Close() {}
 
 // Read fails here.
-func (*Queue) Read() (shaper.Reading, error) {
-	return shaper.Reading{}, errors.New("queues are read on Linux only")
+func (*Queue) Read() (Reading, error) {
+	return Reading{}, errors.New("queues are read on Linux only")
 }
