@@ -41,22 +41,23 @@ type FlameFrame struct {
 const flameRow = 19
 
 // patterns are those of groups, and of changes.
-var flamePatterns = map[bool][][4]string{
+var flamePatterns = map[bool][]struct {
+	name         string
+	size, turned int
+	of           string
+}{
 	false: {
-		{"handler", "8", "", `<path class="f0" d="M0 0h8v8H0z"/>`},
-		{"http", "7", "", `<path class="f2" d="M0 0h7v7H0z"/><circle class="hatch s2" cx="3.5" cy="3.5" r=".5"/>`},
-		{"syscall", "7", ` patternTransform="rotate(45)"`,
-			`<path class="f1" d="M0 0h7v7H0z"/><path class="hatch s1" stroke="currentColor" d="M3 0v7"/>`},
-		{"runtime", "7", "", `<path class="f4" d="M0 0h7v7H0z"/><path class="hatch s4" stroke="currentColor" d="M0 3h7"/>`},
-		{"gc", "8", "",
-			`<path class="f3" d="M0 0h8v8H0z"/><path class="hatch s3" stroke="currentColor" d="M0 0l8 8M8 0l-8 8"/>`},
-		{"rest", "8", "", `<path class="f9" d="M0 0h8v8H0z"/>`},
+		{"handler", 8, 0, `<path class="f0" d="M0 0h8v8H0z"/>`},
+		{"http", 7, 0, `<path class="f2" d="M0 0h7v7H0z"/><circle class="hatch s2" cx="3.5" cy="3.5" r=".5"/>`},
+		{"syscall", 7, 45, `<path class="f1" d="M0 0h7v7H0z"/><path class="hatch s1" stroke="currentColor" d="M3 0v7"/>`},
+		{"runtime", 7, 0, `<path class="f4" d="M0 0h7v7H0z"/><path class="hatch s4" stroke="currentColor" d="M0 3h7"/>`},
+		{"gc", 8, 0, `<path class="f3" d="M0 0h8v8H0z"/><path class="hatch s3" stroke="currentColor" d="M0 0l8 8M8 0l-8 8"/>`},
+		{"rest", 8, 0, `<path class="f9" d="M0 0h8v8H0z"/>`},
 	},
 	true: {
-		{"grew", "7", ` patternTransform="rotate(45)"`,
-			`<path class="f1" d="M0 0h7v7H0z"/><path class="hatch s1" stroke="currentColor" d="M3 0v7"/>`},
-		{"shrank", "7", "", `<path class="f0" d="M0 0h7v7H0z"/><circle class="hatch s0" cx="3.5" cy="3.5" r=".5"/>`},
-		{"same", "8", "", `<path class="f9" d="M0 0h8v8H0z"/>`},
+		{"grew", 7, 45, `<path class="f1" d="M0 0h7v7H0z"/><path class="hatch s1" stroke="currentColor" d="M3 0v7"/>`},
+		{"shrank", 7, 0, `<path class="f0" d="M0 0h7v7H0z"/><circle class="hatch s0" cx="3.5" cy="3.5" r=".5"/>`},
+		{"same", 8, 0, `<path class="f9" d="M0 0h8v8H0z"/>`},
 	},
 }
 
@@ -80,8 +81,7 @@ func (f Flame) SVG() string {
 	if f.Patterns == f.ID {
 		p.ln("<defs>")
 		for _, t := range flamePatterns[f.Differs] {
-			p.ln(`<pattern id="%s-%s" width="%s" height="%s" patternUnits="userSpaceOnUse"%s>%s</pattern>`,
-				f.ID, t[0], t[1], t[1], t[2], t[3])
+			p.pattern(f.ID, t.name, t.size, t.turned, t.of)
 		}
 		p.ln("</defs>")
 	}
