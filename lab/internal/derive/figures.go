@@ -8,13 +8,13 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/plot"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A drawing is a figure that a page declares.
@@ -196,10 +196,7 @@ func (u *update) draw(book *plot.Book, experiment string, add func(path string, 
 }
 
 // called lists what the hosts are called on pages: of those with one name, each has more.
-func (u *update) called(ids []string) (names []string) {
+func (u *update) called(ids []string) []string {
 	book := &plot.Book{Hosts: u.Hosts}
-	for _, id := range ids {
-		names = append(names, id+" "+book.Host(id))
-	}
-	return slices.Clip(names)
+	return strict.Called(ids, func(id string) string { return id + " " + book.Host(id) })
 }

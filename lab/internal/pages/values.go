@@ -6,6 +6,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -61,11 +62,7 @@ func designValues(x *experiment.Experiment) Values {
 		v["settings."+name] = words.SettingCell(name, l)
 	}
 	for _, f := range x.Factors {
-		var levels []string
-		for _, l := range f.All() {
-			levels = append(levels, words.LevelCell(l))
-		}
-		v["levels."+f.Name] = words.List(levels)
+		v["levels."+f.Name] = words.List(strict.Called(f.All(), words.LevelCell))
 	}
 	top, block := Values{}, Values{}
 	top.number("line_rate_bps", x.Topology.LineRateBps)

@@ -6,6 +6,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -42,5 +43,6 @@ func levelsWords(c experiment.Claim) string {
 	if c.Compared() == nil {
 		return "levels of " + words.Setting(c.Over)
 	}
-	return fmt.Sprintf("of the levels %s of %s", words.List(words.Levels(c.Compared())), words.Setting(c.Over))
+	levels := words.List(strict.Called(c.Compared(), words.Level))
+	return fmt.Sprintf("of the levels %s of %s", levels, words.Setting(c.Over))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -38,5 +39,5 @@ func stepsWords(c experiment.Claim) string {
 	if c.Compared() == nil {
 		return words.Setting(c.Over)
 	}
-	return fmt.Sprintf("%s from %s", words.Setting(c.Over), strings.Join(words.Levels(c.Compared()), " to "))
+	return fmt.Sprintf("%s from %s", words.Setting(c.Over), strings.Join(strict.Called(c.Compared(), words.Level), " to "))
 }

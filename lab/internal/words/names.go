@@ -13,14 +13,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Levels are levels in a sentence.
-func Levels(levels []setting.Level) (out []string) {
-	for _, l := range levels {
-		out = append(out, Level(l))
-	}
-	return out
-}
-
 // Metric is a metric's label inside a sentence: it begins in lower case,
 // except for acronyms. A bare percentile is said to be one of latency.
 func Metric(name string) string {
