@@ -116,7 +116,8 @@ func (m Machine) governor() Finding {
 	f := Finding{Level: Good, About: "governor", Seen: notVisible}
 	var seen []string
 	for _, c := range m.Allowed {
-		if g := host.Line(m.cpu(fmt.Sprintf("cpu%d", c), "cpufreq", "scaling_governor")); g != "" && !slices.Contains(seen, g) {
+		g := host.Line(m.cpu(fmt.Sprintf("cpu%d", c), "cpufreq", "scaling_governor"))
+		if g != "" && !slices.Contains(seen, g) {
 			seen = append(seen, g)
 		}
 	}
