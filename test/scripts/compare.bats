@@ -74,7 +74,8 @@ setup() {
 }
 
 # measures runs a block of commands until it has measured something: what else runs on this machine
-# decides how long an answer takes. It fails where the block ends before that.
+# decides how long an answer takes. It fails where the block ends before that, but for the one thing that
+# a busy machine can do to it: no server gets steady then, and the budget is too short for its warm-up.
 measures() {
   set -m # a group of its own, so that Ctrl-C reaches what it runs
   env -C "$work" "${@:2}" bash -c "set -e
@@ -87,7 +88,9 @@ $1" >"$work/log" 2>&1 3>&- &
   kill -INT -- "-$made" 2>/dev/null || true
   wait "$made" || true
   cat "$work/log"
-  grep -q '^blocks of about' "$work/log" && grep -q 'block 1' "$work/log"
+  if ! grep -q '^linerate: --budget .* or less --warmup$' "$work/log"; then
+    grep -q '^blocks of about' "$work/log" && grep -q 'block 1' "$work/log"
+  fi
 }
 
 @test "the page's commands work in a fresh clone, without what the site needs" {

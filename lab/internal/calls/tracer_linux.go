@@ -193,8 +193,9 @@ type callInfo struct {
 	_      [3]uint8
 	Arch   uint32
 	_, _   uint64
-	Number uint64 // where the call begins
-	_      [56]uint8
+	Number uint64 // where the call begins, as the next
+	Args   [6]uint64
+	_      [8]uint8
 }
 
 // begins is the op of a call's begin.
@@ -213,8 +214,23 @@ func (t *Tracer) count(tid int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.seen++; info.Op == begins {
-		t.counts[nameOf(info.Arch, info.Number)]++
+		name := nameOf(info.Arch, info.Number)
+		if onEvents(tid, name, info.Args) {
+			name += " (eventfd)"
+		}
+		t.counts[name]++
 	}
+}
+
+// onEvents tells whether a call reads or writes an eventfd, which has 8 bytes, and libuv's buffer for it
+// 1,024. By these a runtime's threads wake each other, more often while they are traced, and no request
+// needs one.
+func onEvents(tid int, name string, args [6]uint64) bool {
+	if name != "read" && name != "write" || args[2] > 1024 {
+		return false
+	}
+	of, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", tid, args[0]))
+	return of == "anon_inode:[eventfd]"
 }
 
 // seize begins to trace all threads that there are.

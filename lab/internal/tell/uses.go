@@ -40,8 +40,8 @@ const mostCalls = 8
 // callsTable has the calls that differ most between servers, and then those that are made most.
 func callsTable(o *compare.Outcome) (all []Table) {
 	t := Table{Name: "System calls a request", Head: []string{"call"}, Says: "counted by tracing each server after the " +
-		"comparison; those that differ most come first. What each request needs is exact. Waits and locks, as by epoll or " +
-		"futex, depend on time, and tracing changes how often they are made"}
+		"comparison; those that differ most come first. What each request needs is exact. Waits, locks and wake-ups, as by epoll, " +
+		"futex or an eventfd, depend on time, and tracing changes how often they are made"}
 	by := map[string][]float64{} // of the servers that are known
 	for _, s := range o.Servers {
 		t.Head = append(t.Head, s.Name)
