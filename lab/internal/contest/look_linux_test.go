@@ -81,10 +81,6 @@ func serve(how, addr string) error {
 		case how == "logs":
 			fmt.Fprintln(os.Stderr, "GET /")
 		}
-		if how == "twice" {
-			fmt.Fprint(w, "half ")
-			w.(http.Flusher).Flush()
-		}
 		body := "an answer"
 		if how == "twice" { // in two writes
 			w.Header().Set("Content-Length", "9")
