@@ -23,6 +23,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
@@ -32,6 +33,8 @@ import (
 // The tests' servers are this program itself, called as "serve HOW ADDR" or, where they speak
 // more than plain HTTP/1.1, as "serve HOW/SPOKEN ADDR", and so are what holds them and what loads them.
 func TestMain(m *testing.M) {
+	// tools/test.sh has it say that with the race detector no process waits a second at its end.
+	leash.Passed = append(leash.Passed, "GORACE")
 	if status, is := run.Called(os.Args[1:]); is {
 		os.Exit(status)
 	}
