@@ -64,6 +64,7 @@ type serve struct {
 }
 
 func (s serve) Run() error {
+	signal.Reset() // who ends it does not wait
 	l, err := net.Listen("tcp", s.Addr)
 	if err != nil {
 		return err

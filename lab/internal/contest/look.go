@@ -1,6 +1,7 @@
 package contest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	"github.com/line-rate/line-rate/lab/internal/words"
 	"github.com/line-rate/line-rate/lab/load"
@@ -48,8 +50,15 @@ func (l Look) Chatty() bool { return len(l.Answers) > 0 && l.Lines >= len(l.Answ
 // LookAt starts each server alone, or asks those that run, and refuses what cannot
 // be compared. What is worth knowing and no reason to refuse is returned in words.
 func LookAt(ctx context.Context, o Options, c Client, dir string, port int) (looks []Look, notes []string, err error) {
+	beside, err := o.reference(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if beside != nil {
+		defer beside.stop()
+	}
 	for i, s := range o.Servers {
-		l, err := o.look(ctx, s, c, dir, port+i)
+		l, err := o.look(ctx, s, c, dir, port+i, beside)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -76,7 +85,7 @@ func LookAt(ctx context.Context, o Options, c Client, dir string, port int) (loo
 	return looks, notes, nil
 }
 
-func (o Options) look(ctx context.Context, s Server, c Client, dir string, port int) (l Look, err error) {
+func (o Options) look(ctx context.Context, s Server, c Client, dir string, port int, beside *started) (l Look, err error) {
 	addr, now := s.address(), func() (cpus load.Target) { return cpus }
 	var on *started
 	var whose ownership
@@ -125,7 +134,7 @@ func (o Options) look(ctx context.Context, s Server, c Client, dir string, port 
 		time.Sleep(20 * time.Millisecond) // a log may lag behind its answers
 		l.Lines = int(on.lines.Load() - before)
 	}
-	turns, err := l.warm(ctx, o, c, func() load.Target {
+	turns, err := l.warm(ctx, o, c, beside, func() load.Target {
 		cpus := now()
 		t := o.target(s.Name, addr, cpus.Processes)
 		t.CPUFile = cpus.CPUFile
@@ -144,21 +153,33 @@ func (o Options) look(ctx context.Context, s Server, c Client, dir string, port 
 
 // warm loads a server, to see whether it bears that and how fast it is, and until it is steady
 // if that is asked for and its CPU time can be read.
-func (l *Look) warm(ctx context.Context, o Options, c Client, target func() load.Target) ([]turn, error) {
-	fill := 0.0 // of the latest slot, in seconds
+func (l *Look) warm(ctx context.Context, o Options, c Client, beside *started, target func() load.Target) ([]turn, error) {
+	fill := 0.0  // of the latest slot, in seconds
+	usual := 0.0 // what a request of the reference cost at first
 	give := func(n int, length time.Duration) (turns []turn, err error) {
 		plan := load.Plan{TimeoutS: answerWithin.Seconds(), Targets: []load.Target{target()}}
+		if beside != nil {
+			plan.Targets = append(plan.Targets, beside.asked())
+		}
 		for range n {
 			plan.Slots = append(plan.Slots, load.Slot{Seconds: length.Seconds(), Counts: true})
+			if beside != nil {
+				plan.Slots = append(plan.Slots, load.Slot{Target: 1, Seconds: referenceSlot.Seconds(), Counts: true})
+			}
 		}
 		of := plan.Targets[0].Name
 		r, err := run.CarryOut(ctx, c.Lab, c.CPUs, plan)
 		if err != nil {
 			return nil, fmt.Errorf("%s: under load: %w", of, err)
 		}
-		why := fault(r.Summary.Targets[0])
+		why, its := fault(r.Summary.Targets[0]), []float64(nil) // what a request of the reference cost, by turn
 		l.RequestBytes = r.Summary.Targets[0].RequestBytes
 		for _, slot := range r.Slots {
+			if slot.Target == 1 {
+				cost, _ := costs(slot)
+				usual, its = cmp.Or(usual, cost), append(its, cmp.Or(cost, usual))
+				continue
+			}
 			if slot.Failed != "" && why == "" {
 				why = slot.Failed
 			}
@@ -169,6 +190,9 @@ func (l *Look) warm(ctx context.Context, o Options, c Client, target func() load
 			if turns, fill = append(turns, t), slot.FillS; slot.Seconds > 0 {
 				l.Rate = float64(slot.Requests) / slot.Seconds
 			}
+		}
+		for i := range its {
+			turns[i].cpu *= usual / stats.Median(its[max(0, i-1):min(i+2, len(its))])
 		}
 		if why != "" {
 			return nil, fmt.Errorf("%s: under %d connections with %d requests in flight on each it failed: %s", of,
@@ -189,7 +213,7 @@ func (l *Look) warm(ctx context.Context, o Options, c Client, target func() load
 		more, err := give(4, lookSlot)
 		return append(turns, more...), err
 	}
-	most := int(min(mostLooking, o.Budget/ofBudget) / lookSlot)
+	most := int(min(mostLooking, o.Budget/ofBudget) / (lookSlot + referenceSlot))
 	first := turns
 	turns, after, is, err := until(max(most, firstTurns), func(n int) ([]turn, error) {
 		more, err := give(n-len(first), lookSlot)

@@ -3,6 +3,8 @@ package run
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"slices"
@@ -18,6 +20,8 @@ const (
 	HoldCall = "hold-server" // COMMAND…: see leash.Hold
 	loadCall = "carry-out"   // carries out the plan on its input: see loader.Input
 	pinCall  = "on-cpus"     // LIST COMMAND…: puts the command on some cores
+	// HOST:PORT: serves there, the same to each request
+	ReferenceCall = "serve-reference"
 )
 
 // Called carries out such a call; false for any other. The words behind it may be another
@@ -35,6 +39,10 @@ func Called(args []string) (status int, is bool) {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		return loader.Status(err), true
+	case len(args) == 2 && args[0] == ReferenceCall:
+		answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "an answer") })
+		fmt.Fprintln(os.Stderr, http.ListenAndServe(args[1], answer))
+		return notFound, true
 	case len(args) > 2 && args[0] == pinCall:
 		cpus, err := cores.Parse(args[1])
 		if err == nil {
