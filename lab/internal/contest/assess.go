@@ -38,7 +38,9 @@ func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.Fil
 		out.Comparisons = append(out.Comparisons, a.comparison(i))
 	}
 	out.Notes = append(out.Notes, a.starts()...)
-	out.Notes = append(out.Notes, f.Warnings...)
+	for _, w := range f.Warnings {
+		out.Notes = append(out.Notes, o.Named(w))
+	}
 	out.Notes = append(out.Notes, doubts(out)...)
 	if control := a.stay.Control; control != nil && control.Outcome == verdict.Differs {
 		out.Notes = append(out.Notes, "one server measured twice under two names differed from itself: "+control.Reason)

@@ -25,9 +25,10 @@ type engine struct {
 	taken   taken
 	// By how much longer than at first a fleet's slots are filled, and drained.
 	fillMore, drainMore time.Duration
-	lead                time.Duration // from when a fleet's clients are started to their first slot
-	lost                error         // why the run ends with this block: a client was lost; nil: none
-	away                time.Duration // spent on other runs' turns
+	lead                time.Duration  // from when a fleet's clients are started to their first slot
+	lost                error          // why the run ends with this block: a client was lost; nil: none
+	away                time.Duration  // spent on other runs' turns
+	failedGauges        map[string]int // by server
 
 	// The measuring functions: the calibration loop, and a group of conditions.
 	// Tests of the engine's decisions replace them.
@@ -44,7 +45,7 @@ type measured struct {
 }
 
 func newEngine(p Plan, link *topology.Link, f *results.File) *engine {
-	e := &engine{plan: p, link: link, file: f, groups: f.Groups(), spare: loopsSpare, taken: taken{},
+	e := &engine{plan: p, link: link, file: f, groups: f.Groups(), spare: loopsSpare, taken: taken{}, failedGauges: map[string]int{},
 		lead: cmp.Or(p.lead, leadFirst), pause: loopPause, loop: cores.TimeLoop}
 	e.turn = e.group
 	return e

@@ -12,10 +12,12 @@ import (
 )
 
 // gaugeFor is how long a server is loaded alone while it is gauged; gaugeRest is
-// what the load lasts beyond that, since perf takes a while to begin and to end.
+// what the load lasts beyond that, since perf takes up to a second to begin and to
+// end. What failed twice is not tried again: each try takes time from the blocks.
 const (
 	gaugeFor  = time.Second
-	gaugeRest = 600 * time.Millisecond
+	gaugeRest = 1500 * time.Millisecond
+	gaugings  = 2
 )
 
 // gauged gauges once a run how much of each server's CPU time goes into handing
@@ -38,7 +40,8 @@ func (g *group) gauged(ctx context.Context) error {
 		return nil
 	}
 	for i := range g.trials {
-		if len(g.trials[i].Reasons) > 0 || e.file.Conditions[g.conds[i]].ControlOf != "" || e.gauged(g.trials[i].Condition) {
+		if len(g.trials[i].Reasons) > 0 || e.file.Conditions[g.conds[i]].ControlOf != "" || e.gauged(g.trials[i].Condition) ||
+			e.failedGauges[g.loads[i].calls()] == gaugings {
 			continue
 		}
 		share, err := g.gauge(ctx, i)
@@ -46,7 +49,9 @@ func (g *group) gauged(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			warn(fmt.Sprintf("%s: %v", g.loads[i].name(), err))
+			if e.failedGauges[g.loads[i].calls()]++; e.failedGauges[g.loads[i].calls()] == gaugings {
+				warn(fmt.Sprintf("%s: %v", g.loads[i].calls(), err))
+			}
 		default:
 			g.trials[i].Metrics[receiveShare] = share
 		}
