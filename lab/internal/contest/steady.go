@@ -95,11 +95,14 @@ func steady(turns []turn, limit bool) bool {
 	return by <= max(drift, chance*wrong) && wrong <= known
 }
 
-// warmAfter is after how many turns a server was warm that is steady now.
+// warmAfter is after how many turns a server was warm that is steady now. How far turns may lie
+// apart is told by those of the steady stretch: a cost that still falls has a large scatter of its own.
 func warmAfter(turns []turn) int {
 	n := len(turns)
+	cost, variance := costOf(turns[n/2:])
+	wrong := math.Sqrt(variance*float64(n-n/2)*(1.0/blockTurns+1/float64(n-n/2))) / cost
 	for after := 1; after < n/2; after *= 2 {
-		if by, wrong := apart(turns[after:after+blockTurns], turns[n/2:]); by <= max(drift, chance*wrong) {
+		if then, _ := costOf(turns[after : after+blockTurns]); then > 0 && math.Abs(then/cost-1) <= max(drift, chance*wrong) {
 			return after
 		}
 	}

@@ -98,3 +98,21 @@ func TestTurnsWithoutRequestsTellNothing(t *testing.T) {
 		t.Error("steady without a request")
 	}
 }
+
+// The scatter of a cost that falls is no leave to be taken for warm.
+func TestAServerIsWarmOnlyWhereItsTurnsCostWhatTheyCostInTheEnd(t *testing.T) {
+	for seed := range uint64(100) {
+		turns := turnsOf(40, 0.03, seed, func(s float64) float64 {
+			switch {
+			case s < 0.2:
+				return 60e-6
+			case s < 0.4:
+				return 24e-6 // and from 0.4 s on 20
+			}
+			return 20e-6
+		})
+		if after := warmAfter(turns); after < 2 || after > 8 {
+			t.Fatalf("seed %d: warm after %d turns", seed, after)
+		}
+	}
+}

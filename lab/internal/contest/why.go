@@ -35,7 +35,7 @@ const (
 	whyLead   = 200 * time.Millisecond
 	whyBefore = 400 * time.Millisecond
 	whyWindow = time.Second
-	whyRest   = time.Second
+	whyRest   = 2500 * time.Millisecond
 
 	fewestSamples = 20        // of a profile that tells anything
 	leastSampled  = 0.5       // of the CPU time: else the profiler came late, or was kept from its core
@@ -127,7 +127,7 @@ func (w Why) profile(ctx context.Context, i int, by source) (p profiled, err err
 	go func() {
 		defer close(done)
 		select {
-		case <-time.After(lead + whyBefore + whyRest/5): // the client needs a moment as well
+		case <-time.After(lead + whyBefore + whyLead): // the client needs a moment as well
 			p.counts, failed = by.take(within, at, pids, whyWindow)
 		case <-within.Done():
 		}
