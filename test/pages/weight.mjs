@@ -5,6 +5,7 @@
 // script that delays the first paint.
 //
 //   weight.mjs DIRECTORY
+import { spawnSync } from 'node:child_process'
 import { gzipSync } from 'node:zlib'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,6 +23,8 @@ const budgets = [
   ['reference', 70, 1, 'every rule, gate, warning and metric on one page'],
   ['', 60, 1, 'any other page is words and a table, and the faces are most of it']
 ]
+// Budgets are of what the journal holds. A reader's own runs, which git does not track, add to its pages.
+const own = spawnSync('git', ['ls-files', '--others', '--exclude-standard', 'data/results']).stdout?.length ? 1 : 0
 const budgetOf = (kind) => budgets.find(([k]) => k === kind) ?? budgets.at(-1)
 // The median of all entries, the pages that readers see most. Four of the lightest are one page.
 const medianEntry = 62
@@ -89,13 +92,13 @@ for (const [kind, all] of [...kinds].sort(([a], [b]) => a < b ? -1 : 1)) {
   const r = all.reduce((a, b) => b.total > a.total ? b : a)
   const [, budget, , why] = budgetOf(kind)
   console.log(`${kind.padEnd(14)} ${String(all.length).padStart(5)} ${show(r.total).padStart(7)} ${show(r.parts.html).padStart(7)} ${show(r.parts.css).padStart(5)} ${show(r.parts.js).padStart(5)} ${show(r.parts.other).padStart(6)} ${String(budget).padStart(7)}  ${r.path}`)
-  for (const x of all) if (x.total > budget * kB) complaints.push(`${x.path}: ${show(x.total)} kB, and the budget is ${budget}: ${why}`)
+  for (const x of all) if (x.total > (budget + own) * kB) complaints.push(`${x.path}: ${show(x.total)} kB, and the budget is ${budget}: ${why}`)
 }
 const entries = rows.filter((r) => r.kind === 'journal/*').map((r) => r.total).sort((a, b) => a - b)
 if (entries.length > 0) {
   const median = (entries[Math.floor((entries.length - 1) / 2)] + entries[Math.ceil((entries.length - 1) / 2)]) / 2
   console.log(`the median of ${entries.length} entries: ${show(median)} of ${medianEntry} kB`)
-  if (median >= medianEntry * kB) complaints.push(`the median entry weighs ${show(median)} kB, and the budget is ${medianEntry}`)
+  if (median >= (medianEntry + own) * kB) complaints.push(`the median entry weighs ${show(median)} kB, and the budget is ${medianEntry}`)
 }
 for (const c of complaints) console.log(c)
 if (complaints.length > 0) process.exit(1)
