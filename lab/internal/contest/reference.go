@@ -36,7 +36,7 @@ func (o Options) reference(ctx context.Context, c Client) (*started, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = on.ready(ctx, o.Ready); err == nil {
+	if err = on.ready(ctx, answerWithin); err == nil {
 		first := load.Plan{Targets: []load.Target{on.asked()}, Slots: []load.Slot{{Seconds: referenceFirst.Seconds()}}}
 		_, err = run.CarryOut(ctx, c.Lab, c.CPUs, first)
 	}

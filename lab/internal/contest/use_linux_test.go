@@ -72,12 +72,14 @@ func TestWhereTracingIsRefusedANoteSaysWhy(t *testing.T) {
 	}
 	defer tracer.Stop()
 	out := used(t, of("old", addr, fmt.Sprintf("pid:%d", pid)))
-	if len(out.Notes) != 1 || !strings.HasPrefix(out.Notes[0], "old: system calls were not counted: process ") ||
+	if len(out.Notes) == 0 || !strings.HasPrefix(out.Notes[0], "old: system calls were not counted: process ") ||
 		!strings.HasSuffix(out.Notes[0], " traces it already; end that first") {
 		t.Errorf("%q", out.Notes)
 	}
-	if m := out.Servers[0]; m.CallsBy != nil || m.MemoryLoad == 0 || m.Slept == nil {
-		t.Errorf("%+v", m)
+	// Without its calls, what starts threads is only known of the whole machine, on which other tests run.
+	unknown := len(out.Notes) == 2 && strings.HasPrefix(out.Notes[1], "old: its context switches are not known")
+	if m := out.Servers[0]; m.CallsBy != nil || m.MemoryLoad == 0 || (m.Slept == nil) != unknown {
+		t.Errorf("%+v, %q", m, out.Notes)
 	}
 }
 
