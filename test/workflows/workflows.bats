@@ -196,7 +196,7 @@ report() { posted report "$@"; }
 # told is a comment whose figures, each a run's own, are all the same; without what a machine need not
 # tell, and without the calls that depend on time.
 told() {
-  node -e 'console.log(JSON.parse(require("fs").readFileSync(0, "utf8").replace(/^[^"]*/, "")))' <"$BATS_TEST_TMPDIR/wrote" |
+  node -e 'process.stdout.write(JSON.parse(require("fs").readFileSync(0, "utf8").replace(/^[^"]*/, "")))' <"$BATS_TEST_TMPDIR/wrote" |
     sed -E -e 's/[0-9a-f]{40}/COMMIT/g' -e 's/[0-9]+([.,][0-9]+)*/0/g' -e 's/0 (µs|ms|ns)\b/0 s/g' -e '/^note: /d' \
       -e 's/^(machine|lab): .*/\1: …/' -e 's/^bound: .*/bound: …/' -e '/^\| own work/d' -e '/^\| `?[a-z_0]+`?( \(eventfd\))?`? \| 0 \| 0 \|$/d'
 }
