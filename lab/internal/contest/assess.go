@@ -37,7 +37,7 @@ func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.Fil
 	for i := 1; i < len(o.Servers); i++ {
 		out.Comparisons = append(out.Comparisons, a.comparison(i))
 	}
-	out.Notes = append(out.Notes, a.starts()...)
+	out.Notes = append(append(out.Notes, a.failures()...), a.starts()...)
 	for _, w := range f.Warnings {
 		out.Notes = append(out.Notes, o.Named(w))
 	}
@@ -236,8 +236,12 @@ func (a *assessment) comparison(i int) compare.Comparison {
 	}
 	switch {
 	case c.Verdict == compare.Uncosted:
-		c.Says = "no CPU figures of servers that only an address is given of, so nothing is said of cost; throughput and " +
-			"latency follow, and what bounded them on the servers' side is not known"
+		c.Says = "no CPU figures of servers that only an address is given of, so nothing is said of cost; "
+		if least, _ := a.ratios(i, throughput); len(least) == 0 {
+			c.Says += a.refusals(i)
+		} else {
+			c.Says += "throughput and latency follow, and what bounded them on the servers' side is not known"
+		}
 		if !c.Settled(o.Margin) {
 			c.FurtherS = a.further(i, throughput)
 		}
@@ -373,6 +377,35 @@ func (a *assessment) refusals(i int) string {
 		says += "; it may pass: stop what else runs here, or try again"
 	}
 	return says
+}
+
+// ofServer are the gates that close when a server fails its load.
+var ofServer = []string{gate.ServerExited, gate.Non2xx, gate.Mismatches, gate.WrongAnswer, gate.Resets, gate.NoRequests,
+	gate.Timeouts, gate.Errors, gate.LostWorker}
+
+// failures say in how many trials of each server one failed. Other gates may have refused more of
+// them, but that a server fails is news to those who run it.
+func (a *assessment) failures() (notes []string) {
+	for i, s := range a.o.Servers {
+		failed, all, first := 0, 0, ""
+		for _, t := range a.f.Trials {
+			if t.Condition != a.condition(i) {
+				continue
+			}
+			all++
+			if at := slices.IndexFunc(t.Reasons, func(r results.Reason) bool {
+				return slices.Contains(ofServer, r.Gate)
+			}); at >= 0 {
+				failed++
+				first = cmp.Or(first, a.o.Named(t.Reasons[at].Detail))
+			}
+		}
+		if failed > 0 {
+			notes = append(notes, fmt.Sprintf("a server failed in %d of %d trials of %s, and nothing of these counts: %s",
+				failed, all, s.Name, first))
+		}
+	}
+	return notes
 }
 
 // called is the name of a condition's server.

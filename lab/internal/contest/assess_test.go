@@ -201,6 +201,10 @@ func TestRefusedTrialsAllowNoVerdict(t *testing.T) {
 		!strings.Contains(c.Says, "new: 12 answers of new were not 2xx") {
 		t.Errorf("%s, exit %d: %s", c.Verdict, out.Exit, c.Says)
 	}
+	if want := "a server failed in 6 of 8 trials of new, and nothing of these counts: 12 answers of new were not 2xx"; !slices.Contains(
+		out.Notes, want) {
+		t.Errorf("%q\nlacks %q", out.Notes, want)
+	}
 }
 
 func TestAControlThatDiffersSuspendsTheVerdict(t *testing.T) {
