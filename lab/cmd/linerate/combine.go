@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	_ "embed" // the help
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,16 +18,10 @@ type combineCall struct {
 	outputs
 }
 
-func (combineCall) Help() string {
-	return `Makes one verdict of several runs of one comparison, as of one job on each of several runners:
-the e-values of each answer are multiplied. Of one file it prints that run again.
+//go:embed help/combine.txt
+var combineHelp string
 
-  linerate combine runner-1.json runner-2.json runner-3.json
-
-The runs have to be independent of each other, and none that was made may be left out. All must
-ask the same of the same servers; otherwise a line says in what they differ. The exit status is
-that of linerate compare.`
-}
+func (combineCall) Help() string { return combineHelp }
 
 // longestOutcome is the limit in bytes of one run: the ratios of a thousand blocks have some 50 kB.
 const longestOutcome = 4 << 20

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	_ "embed" // the help
 	"errors"
 	"fmt"
 	"io"
@@ -53,47 +54,10 @@ type compareCall struct {
 	outputs
 }
 
-func (compareCall) Help() string {
-	return `Tells whether one server costs more CPU a request than another: two builds of yours, or
-any two programs that answer the same request.
+//go:embed help/compare.txt
+var compareHelp string
 
-  linerate compare --url /path 'old=./server-old --port {port}' 'new=./server-new --port {port}'
-
-What is asked may have a method, headers and a body, as with curl; a scenario has several
-requests by weight, and one table and one budget of faults for all:
-
-  linerate compare --url /orders -H 'Content-Type: application/json' -d @order.json \
-    --status 201 --expect json:/state=open 'old=…' 'new=…'
-  linerate compare --scenario shop.toml 'old=…' 'new=…'
-
-A command starts here, in this directory, without a shell. {port}, {host} and {addr}, which
-is both, are filled in. Your environment is not inherited: a server gets little but PATH.
-'env A=1 ./server --port {port}' sets a variable, "env A=$A ./server --port {port}" passes
-yours on. All servers share the same cores, which a note names.
-
-Two revisions in git, each built in a worktree of its own:
-
-  linerate compare --url / --base main --build 'make server' -- ./server --addr {addr}
-
-Servers that run already are given by whose CPU time to read and their address:
-'old=pid:1234@127.0.0.1:8080', 'new=cgroup:/system.slice/new.service@127.0.0.1:8081',
-'new=container:web@127.0.0.1:8082'. Of 'old=http://10.0.0.5:8080', which may be on another
-machine, no CPU time can be read, so nothing is said of what it costs.
-
-Servers that speak TLS or HTTP/2, all of them alike:
-
-  linerate compare --url / --tls --http2 --cacert test.pem 'old=…' 'new=…'
-
-All servers are up at once on the same cores, and one client goes round them in short
-slots; each block starts them afresh. It stops as soon as the answer is known.
-
-Exit status
-  0  decided, and with --fail-above not above it
-  1  not decided within the budget
-  2  the trials cannot bear a verdict: gates refused too many
-  3  the call was wrong, or something could not be measured
-  4  decided, and above --fail-above`
-}
+func (compareCall) Help() string { return compareHelp }
 
 // options checks the flags.
 func (c *compareCall) options() (o contest.Options, err error) {

@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	_ "embed" // the help
 	"errors"
 	"fmt"
 	"io"
@@ -41,21 +41,10 @@ type loadCall struct {
 	HDR         string        `name:"hdr" placeholder:"FILE" help:"Also write all latencies to FILE, as a log of HdrHistogram, in nanoseconds."`
 }
 
-func (loadCall) Help() string {
-	return `Loads a server and tells what it saw: the load generator of compare, alone.
+//go:embed help/load.txt
+var loadHelp string
 
-  linerate load -c 50 -d 10s http://127.0.0.1:8080/path
-
-  linerate load --scenario shop.toml http://127.0.0.1:8080
-  linerate load --http2 --insecure https://127.0.0.1:8443/path
-
-Bodies are compared with the first one to the same request, or with what --expect says. Load only what is yours.
-
-Exit status
-  0  all requests were answered as expected: with 2xx and alike, if nothing else was said
-  1  some were not, and the line "failed" says how many and what came first
-  3  the call was wrong, or nothing listens there`
-}
+func (loadCall) Help() string { return loadHelp }
 
 func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 	target := load.Target{Name: c.URL, URL: c.URL, Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate}
@@ -97,16 +86,16 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if counted.Failed != "" || t.Non2xx+t.Errors+t.Timeouts+t.Resets+t.Mismatches+t.Unanswered > 0 {
 		status = 1
 	}
+	text := []byte(c.table(&r.Summary, counted))
 	if c.JSON {
-		e := json.NewEncoder(out)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		return status, e.Encode(struct {
+		text, err = asJSON(struct {
 			Slot    load.SlotReport `json:"slot"`
 			Summary load.Summary    `json:"summary"`
 		}{counted, r.Summary})
 	}
-	_, err = io.WriteString(out, c.table(&r.Summary, counted))
+	if err == nil {
+		_, err = out.Write(text)
+	}
 	return status, err
 }
 
