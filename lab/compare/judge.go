@@ -20,6 +20,8 @@ type Figures struct {
 	P50, P99      float64 // latency in seconds
 }
 
+func (f Figures) all() [4]float64 { return [4]float64{f.CPUPerRequest, f.Throughput, f.P50, f.P99} }
+
 // Blocks says what blocks tell of servers, of which the first is the one that the others are
 // compared with. Each block has the figures of all servers, in their order, measured at nearly
 // the same time. Two are the same within margin, a share such as 0.03. It refuses blocks of
@@ -31,17 +33,13 @@ func Blocks(servers []string, margin float64, blocks [][]Figures) (*Outcome, err
 	if !(margin > 0 && margin < 1) {
 		return nil, fmt.Errorf("compare: margin is %v; give a share above 0 and below 1, as 0.03", margin)
 	}
-	metrics := []func(Figures) float64{
-		func(f Figures) float64 { return f.CPUPerRequest }, func(f Figures) float64 { return f.Throughput },
-		func(f Figures) float64 { return f.P50 }, func(f Figures) float64 { return f.P99 },
-	}
 	for n, b := range blocks {
 		if len(b) != len(servers) {
 			return nil, fmt.Errorf("compare: block %d has figures of %d servers, and there are %d", n+1, len(b), len(servers))
 		}
 		for i, f := range b {
-			for _, of := range metrics {
-				if v := of(f); !(v >= 0) || math.IsInf(v, 1) {
+			for _, v := range f.all() {
+				if !(v >= 0) || math.IsInf(v, 1) {
 					return nil, fmt.Errorf("compare: block %d: %s has a figure of %v", n+1, servers[i], v)
 				}
 			}
@@ -51,39 +49,33 @@ func Blocks(servers []string, margin float64, blocks [][]Figures) (*Outcome, err
 	out := &Outcome{SchemaVersion: Version, Margin: margin, Confidence: Confidence, Blocks: len(blocks),
 		Trials: len(blocks) * len(servers), Says: []string{}, Comparisons: []Comparison{}}
 	for i, name := range servers {
-		at := func(of func(Figures) float64) float64 {
-			var all []float64
+		m := Measured{Name: name, Bound: "unknown", Valid: len(blocks)}
+		c := Comparison{Name: name, Base: servers[0]}
+		var ratios [4]Ratios
+		for n, to := range [4]struct {
+			median *float64
+			ratio  **Ratio
+		}{{&m.CPUPerRequest, &c.CPUPerRequest}, {&m.Throughput, &c.Throughput}, {&m.P50, &c.P50}, {&m.P99, &c.P99}} {
+			var known []float64
+			r := &ratios[n]
 			for _, b := range blocks {
-				if v := of(b[i]); v > 0 {
-					all = append(all, v)
+				x, y := b[i].all()[n], b[0].all()[n]
+				least, most := 0.0, math.Inf(1)
+				if x > 0 {
+					known = append(known, x)
 				}
-			}
-			return median(all)
-		}
-		out.Servers = append(out.Servers, Measured{Name: name, Bound: "unknown", Valid: len(blocks),
-			CPUPerRequest: at(metrics[0]), Throughput: at(metrics[1]), P50: at(metrics[2]), P99: at(metrics[3])})
-	}
-	for i, name := range servers[1:] {
-		ratiosOf := func(of func(Figures) float64) (ratios, most []float64) {
-			for _, b := range blocks {
-				x, y := of(b[i+1]), of(b[0])
 				if x > 0 && y > 0 {
-					ratios, most = append(ratios, x/y), append(most, x/y)
-				} else {
-					ratios, most = append(ratios, 0), append(most, math.Inf(1))
+					least, most = x/y, x/y
 				}
+				r.Least, r.Most = append(r.Least, least), append(r.Most, most)
 			}
-			return ratios, most
+			*to.median, *to.ratio = median(known), Over(r.Least, r.Most, level)
 		}
-		over := func(of func(Figures) float64) *Ratio {
-			least, most := ratiosOf(of)
-			return Over(least, most, level)
+		if out.Servers = append(out.Servers, m); i == 0 {
+			continue
 		}
-		c := Comparison{Name: name, Base: servers[0], CPUPerRequest: over(metrics[0]), Throughput: over(metrics[1]),
-			P50: over(metrics[2]), P99: over(metrics[3])}
-		if least, most := ratiosOf(metrics[0]); c.CPUPerRequest != nil {
-			cost := Ratios{Least: least, Most: most}
-			c.CPUPerRequest, c.Evidence = cost.Interval(level), Weigh(cost, margin, 0)
+		if c.CPUPerRequest != nil {
+			c.CPUPerRequest, c.Evidence = ratios[0].Interval(level), Weigh(ratios[0], margin, 0)
 			c.Evidence.Agreed = true
 		}
 		if c.Verdict = c.CPUPerRequest.Judge(margin); c.Verdict == Undecided {

@@ -20,22 +20,16 @@ const (
 var Verdicts = []Verdict{Same, Cheaper, Dearer, Undecided, Invalid, Uncosted}
 
 // Meaning explains a verdict in one sentence.
-func (v Verdict) Meaning() string {
-	switch v {
-	case Dearer:
-		return "The whole interval of the ratio lies above 1, and not within the margin; it may begin right there."
-	case Cheaper:
-		return "The whole interval of the ratio lies below 1, and not within the margin; it may end right there."
-	case Same:
-		return "The whole interval of the ratio lies within the margin."
-	case Undecided:
-		return "The interval holds both 1 and a ratio beyond the margin, or there is none yet, or the A/A control differed."
-	case Invalid:
-		return "Gates refused so many trials that the rest tell nothing."
-	case Uncosted:
-		return "Only the servers' addresses are known, so their CPU time was not read, and nothing is said of cost."
-	}
-	return ""
+func (v Verdict) Meaning() string { return meanings[v] }
+
+var meanings = map[Verdict]string{
+	Dearer:  "The whole interval of the ratio lies above 1, and not within the margin; it may begin right there.",
+	Cheaper: "The whole interval of the ratio lies below 1, and not within the margin; it may end right there.",
+	Same:    "The whole interval of the ratio lies within the margin.",
+	Undecided: "The interval holds both 1 and a ratio beyond the margin, or there is none yet, or the A/A control " +
+		"differed.",
+	Invalid:  "Gates refused so many trials that the rest tell nothing.",
+	Uncosted: "Only the servers' addresses are known, so their CPU time was not read, and nothing is said of cost.",
 }
 
 // An Outcome is what came of one call: what was asked, what was measured, and
