@@ -150,11 +150,6 @@ func (a *assessment) byRequest(i int) (all []compare.Came) {
 	return all
 }
 
-// ratios gives a metric of a server over the first server's, block by block.
-func (a *assessment) ratios(i int, metric string) (least, most []float64) {
-	return a.stay.Ratios(i, 0, metric)
-}
-
 // costs are the ratios of cost, once more where the control repeats one of the two. A server that ran
 // already has one start only, which the control then shares: it is not like the other's, and shows
 // nothing of what starts alone do.
@@ -168,7 +163,7 @@ func (a *assessment) costs(i int) (r compare.Ratios) {
 
 // ratio is nil where no block has the metric.
 func (a *assessment) ratio(i int, metric string) *compare.Ratio {
-	least, most := a.ratios(i, metric)
+	least, most := a.stay.Ratios(i, 0, metric)
 	r := compare.Over(least, most, a.level)
 	if metric == cost {
 		r = a.costs(i).Interval(a.level)
@@ -184,17 +179,12 @@ func (a *assessment) ratio(i int, metric string) *compare.Ratio {
 	return r
 }
 
-// undecided says of a comparison how far it is from telling.
-func (a *assessment) undecided(c compare.Comparison, i int) string {
-	return c.NotDecided(a.o.Margin, a.level, a.refusals(i))
-}
-
 // comparison judges a server against the first.
 func (a *assessment) comparison(i int) compare.Comparison {
 	o, control := a.o, a.stay.Control
 	c := compare.Comparison{Name: o.Servers[i].Name, Base: o.Servers[0].Name, Verdict: compare.Undecided}
-	c.CPUPerRequest, c.Throughput, c.P50, c.P99 = a.ratio(i, cost), a.ratio(i, throughput), a.ratio(i, p50),
-		a.ratio(i, p99)
+	c.CPUPerRequest, c.Throughput = a.ratio(i, cost), a.ratio(i, throughput)
+	c.P50, c.P99 = a.ratio(i, p50), a.ratio(i, p99)
 	c.OwnWork = ownWork(i, a.stay.Relative)
 	if !o.Costed() {
 		c.Verdict, c.CPUPerRequest = compare.Uncosted, nil
@@ -217,7 +207,7 @@ func (a *assessment) comparison(i int) compare.Comparison {
 		if control.Outcome == verdict.Undecided {
 			c.FurtherS = a.further(i, cost)
 		}
-		c.Says = a.undecided(c, i)
+		c.Says = c.NotDecided(o.Margin, a.level, a.refusals(i))
 		return c
 	}
 	if why := cmp.Or(a.never(0), a.never(i)); why != "" {
@@ -237,7 +227,7 @@ func (a *assessment) comparison(i int) compare.Comparison {
 	switch {
 	case c.Verdict == compare.Uncosted:
 		c.Says = "no CPU figures of servers that only an address is given of, so nothing is said of cost; "
-		if least, _ := a.ratios(i, throughput); len(least) == 0 {
+		if least, _ := a.stay.Ratios(i, 0, throughput); len(least) == 0 {
 			c.Says += a.refusals(i)
 		} else {
 			c.Says += "throughput and latency follow, and what bounded them on the servers' side is not known"
@@ -247,7 +237,7 @@ func (a *assessment) comparison(i int) compare.Comparison {
 		}
 	case c.Verdict == compare.Undecided:
 		c.FurtherS = a.further(i, cost)
-		c.Says = a.undecided(c, i)
+		c.Says = c.NotDecided(o.Margin, a.level, a.refusals(i))
 	default:
 		c.Says = c.Sentence(o.Margin)
 		if c.Above == compare.AboveOpen {
@@ -352,18 +342,17 @@ func (a *assessment) failing() bool {
 func (a *assessment) refusals(i int) string {
 	count, first := map[string]int{}, map[string]string{}
 	invalid, all := 0, 0
+	name := map[string]string{a.condition(0): a.o.Servers[0].Name, a.condition(i): a.o.Servers[i].Name}
 	for _, t := range a.f.Trials {
-		if t.Condition != a.condition(0) && t.Condition != a.condition(i) {
+		if name[t.Condition] == "" {
 			continue
 		}
-		all++
-		if t.Valid {
-			continue
-		}
-		invalid++
-		for _, r := range t.Reasons {
-			if count[r.Gate]++; count[r.Gate] == 1 {
-				first[r.Gate] = fmt.Sprintf("%s: %s", a.called(t.Condition), a.o.Named(r.Detail))
+		if all++; !t.Valid {
+			invalid++
+			for _, r := range t.Reasons {
+				if count[r.Gate]++; count[r.Gate] == 1 {
+					first[r.Gate] = fmt.Sprintf("%s: %s", name[t.Condition], a.o.Named(r.Detail))
+				}
 			}
 		}
 	}
@@ -408,20 +397,10 @@ func (a *assessment) failures() (notes []string) {
 	return notes
 }
 
-// called is the name of a condition's server.
-func (a *assessment) called(condition string) string {
-	for i := range a.o.Servers {
-		if a.condition(i) == condition {
-			return a.o.Servers[i].Name
-		}
-	}
-	return condition
-}
-
 // further estimates the seconds until a metric's ratio is decided, if its blocks
 // go on as before; 0 if unknown.
 func (a *assessment) further(i int, metric string) float64 {
-	least, most := a.ratios(i, metric)
+	least, most := a.stay.Ratios(i, 0, metric)
 	if len(least) == 0 || a.f.Provenance == nil || a.f.Provenance.Blocks == 0 || a.failing() {
 		return 0
 	}

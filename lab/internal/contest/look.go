@@ -86,64 +86,44 @@ func LookAt(ctx context.Context, o Options, c Client, dir string, port int) (loo
 }
 
 func (o Options) look(ctx context.Context, s Server, c Client, dir string, port int, beside *started) (l Look, err error) {
-	addr, now := s.address(), func() (cpus load.Target) { return cpus }
-	var on *started
+	began := time.Now()
+	on, err := s.start(c, dir, port)
+	if err != nil {
+		return l, err
+	}
+	defer func() {
+		ended := time.Now()
+		on.stop()
+		l.Stop = time.Since(ended)
+	}()
+	if err := on.ready(ctx, o.Ready); err != nil {
+		return l, err
+	}
 	var whose ownership
-	switch {
-	case s.URL == "":
-		began := time.Now()
-		if on, err = s.start(c, dir, port); err != nil {
-			return l, err
-		}
-		defer func() {
-			ended := time.Now()
-			on.stop()
-			l.Stop = time.Since(ended)
-		}()
-		if err := on.ready(ctx, o.Ready); err != nil {
-			return l, err
-		}
+	if on.proc != nil {
 		l.Start = time.Since(began)
 		for _, pid := range telemetry.Descendants(on.proc.Pid()) {
 			took, _ := cores.ProcessTime(pid)
 			l.StartCPU += took
 		}
-		addr = on.addr
-		now = func() load.Target {
-			return load.Target{Processes: telemetry.Descendants(on.proc.Pid())[1:]} // the first one holds the server
-		}
-	case s.runs != nil && s.runs.Processes != nil:
+	} else if s.runs != nil && s.runs.Processes != nil {
 		if whose, err = s.owns(); err != nil {
 			return l, err
 		}
-		now = func() (cpus load.Target) {
-			if cpus.CPUFile = s.runs.CPUFile; cpus.CPUFile == "" {
-				cpus.Processes, _ = s.runs.Processes()
-			}
-			return cpus
-		}
 	}
-	before := int64(0)
-	if on != nil {
-		before = on.lines.Load()
+	before := on.lines.Load()
+	if l.Answers, err = o.fetch(ctx, s.Name, on.addr); err != nil {
+		return l, on.or(err)
 	}
-	if l.Answers, err = o.fetch(ctx, s.Name, addr); err != nil {
-		return l, s.or(on.or(err))
-	}
-	if on != nil {
+	if on.proc != nil {
 		time.Sleep(20 * time.Millisecond) // a log may lag behind its answers
 		l.Lines = int(on.lines.Load() - before)
 	}
-	turns, err := l.warm(ctx, o, c, beside, func() load.Target {
-		cpus := now()
-		t := o.target(s.Name, addr, cpus.Processes)
-		t.CPUFile = cpus.CPUFile
-		return t
-	})
+	turns, err := l.warm(ctx, o, c, beside, on)
 	switch {
 	case err != nil:
-		return l, s.or(on.or(err))
-	case on != nil && on.gone(): // it answers, and goes into the background only now
+		return l, on.or(err)
+	case on.gone(): // it answers, and goes into the background only now
 		return l, on.ended()
 	case whose.others != nil:
 		return l, whose.spent(turns)
@@ -153,13 +133,13 @@ func (o Options) look(ctx context.Context, s Server, c Client, dir string, port 
 
 // warm loads a server, to see whether it bears that and how fast it is, and until it is steady
 // if that is asked for and its CPU time can be read.
-func (l *Look) warm(ctx context.Context, o Options, c Client, beside *started, target func() load.Target) ([]turn, error) {
+func (l *Look) warm(ctx context.Context, o Options, c Client, beside, on *started) ([]turn, error) {
 	fill := 0.0  // of the latest slot, in seconds
 	usual := 0.0 // what a request of the reference cost at first
 	give := func(n int, length time.Duration) (turns []turn, err error) {
-		plan := load.Plan{TimeoutS: answerWithin.Seconds(), Targets: []load.Target{target()}}
+		plan := load.Plan{TimeoutS: answerWithin.Seconds(), Targets: []load.Target{on.asked(o)}}
 		if beside != nil {
-			plan.Targets = append(plan.Targets, beside.asked())
+			plan.Targets = append(plan.Targets, beside.asReference())
 		}
 		for range n {
 			plan.Slots = append(plan.Slots, load.Slot{Seconds: length.Seconds(), Counts: true})
@@ -167,10 +147,9 @@ func (l *Look) warm(ctx context.Context, o Options, c Client, beside *started, t
 				plan.Slots = append(plan.Slots, load.Slot{Target: 1, Seconds: referenceSlot.Seconds(), Counts: true})
 			}
 		}
-		of := plan.Targets[0].Name
 		r, err := run.CarryOut(ctx, c.Lab, c.CPUs, plan)
 		if err != nil {
-			return nil, fmt.Errorf("%s: under load: %w", of, err)
+			return nil, fmt.Errorf("%s: under load: %w", on.Name, err)
 		}
 		why, its := fault(r.Summary.Targets[0]), []float64(nil) // what a request of the reference cost, by turn
 		l.RequestBytes = r.Summary.Targets[0].RequestBytes
@@ -180,14 +159,9 @@ func (l *Look) warm(ctx context.Context, o Options, c Client, beside *started, t
 				usual, its = cmp.Or(usual, cost), append(its, cmp.Or(cost, usual))
 				continue
 			}
-			if slot.Failed != "" && why == "" {
-				why = slot.Failed
-			}
-			t := turn{requests: slot.Requests}
-			for _, cpu := range slot.ServerCPUS {
-				t.cpu += cpu
-			}
-			if turns, fill = append(turns, t), slot.FillS; slot.Seconds > 0 {
+			why = cmp.Or(why, slot.Failed)
+			_, cpu := costs(slot)
+			if turns, fill = append(turns, turn{slot.Requests, cpu}), slot.FillS; slot.Seconds > 0 {
 				l.Rate = float64(slot.Requests) / slot.Seconds
 			}
 		}
@@ -195,7 +169,7 @@ func (l *Look) warm(ctx context.Context, o Options, c Client, beside *started, t
 			turns[i].cpu *= usual / stats.Median(its[max(0, i-1):min(i+2, len(its))])
 		}
 		if why != "" {
-			return nil, fmt.Errorf("%s: under %d connections with %d requests in flight on each it failed: %s", of,
+			return nil, fmt.Errorf("%s: under %d connections with %d requests in flight on each it failed: %s", on.Name,
 				o.Connections, o.Pipelining, why)
 		}
 		return turns, nil
@@ -205,7 +179,7 @@ func (l *Look) warm(ctx context.Context, o Options, c Client, beside *started, t
 	if err != nil {
 		return nil, err
 	}
-	cpus := target()
+	cpus := on.asked(o)
 	switch {
 	case fill > slowFill.Seconds(): // too few requests to tell how steady they are
 		return give(2, slowSlot)
@@ -246,26 +220,23 @@ const (
 // or is the reason for an error that a server's end explains. Its end may be seen
 // later than that of its connections.
 func (on *started) or(err error) error {
-	if on == nil || errors.Is(err, context.Canceled) {
+	if errors.Is(err, context.Canceled) {
 		return err
+	}
+	if on.proc == nil {
+		return on.Server.or(err)
 	}
 	for range 50 {
 		if on.gone() && on.proc.ExitCode() == leash.Forked {
 			return on.ended()
 		}
 		if on.gone() {
-			return fmt.Errorf("%s: it died while it was asked (%s)%s", on.Name, how(on.proc.Err()), on.words())
+			how := cmp.Or(on.proc.Err(), errors.New("exit status 0"))
+			return fmt.Errorf("%s: it died while it was asked (%w)%s", on.Name, how, on.words())
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	return err
-}
-
-func how(err error) string {
-	if err == nil {
-		return "exit status 0"
-	}
-	return err.Error()
 }
 
 // The lengths of slots, and how many requests one should hold.

@@ -119,7 +119,7 @@ func (b Bench) curve(ctx context.Context, r *rand.Rand, o *compare.Outcome, name
 // start starts a server as its blocks do.
 func (b Bench) start(i int) (*started, error) {
 	s := b.Servers[i]
-	if b.Looks[i].Chatty() {
+	if s.URL == "" && b.Looks[i].Chatty() {
 		s.Command = append([]string{"sh", "-c", `exec "$@" >/dev/null 2>&1`, "sh"}, s.Command...)
 	}
 	return s.start(b.Client, b.Dir, b.Port+i)
@@ -128,29 +128,23 @@ func (b Bench) start(i int) (*started, error) {
 // Block starts the servers, warms them up, and asks them in an order (nil: as they come). The
 // slots are in the order of the asks.
 func (b Bench) Block(ctx context.Context, asks []curve.Ask, order []int) ([]curve.Slot, error) {
-	at := make([]string, len(b.Servers))
 	up := make([]*started, len(b.Servers))
-	for i, s := range b.Servers {
-		if at[i] = s.address(); s.URL != "" {
-			continue
-		}
+	for i := range b.Servers {
 		on, err := b.start(i)
 		if err != nil {
 			return nil, err
 		}
 		defer on.stop()
-		at[i], up[i] = on.addr, on
+		up[i] = on
 	}
 	for _, on := range up {
-		if on != nil {
-			if err := on.ready(ctx, b.Ready); err != nil {
-				return nil, err
-			}
+		if err := on.ready(ctx, b.Ready); err != nil {
+			return nil, err
 		}
 	}
 	warm := load.Plan{TimeoutS: answerWithin.Seconds()}
 	for i, s := range b.Servers {
-		warm.Targets = append(warm.Targets, b.target(s.Name, at[i], nil))
+		warm.Targets = append(warm.Targets, b.target(s.Name, up[i].addr, nil))
 		warm.Slots = append(warm.Slots, load.Slot{Target: i, Seconds: max(b.Looks[i].Warmup, 10*time.Millisecond).Seconds()})
 	}
 	if _, err := run.CarryOut(ctx, b.Lab, b.CPUs, warm); err != nil {
@@ -166,7 +160,7 @@ func (b Bench) Block(ctx context.Context, asks []curve.Ask, order []int) ([]curv
 	for part := range slices.Chunk(order, len(b.Servers)) {
 		p := load.Plan{TimeoutS: answerWithin.Seconds()}
 		for n, i := range part {
-			t := b.target(b.Servers[asks[i].Server].Name, at[asks[i].Server], nil)
+			t := b.target(b.Servers[asks[i].Server].Name, up[asks[i].Server].addr, nil)
 			t.Rate = asks[i].RPS
 			p.Targets = append(p.Targets, t)
 			p.Slots = append(p.Slots, load.Slot{Target: n, Seconds: asks[i].Seconds, Counts: true})
@@ -186,7 +180,7 @@ func (b Bench) Block(ctx context.Context, asks []curve.Ask, order []int) ([]curv
 // or is the reason for an error, or the one that there should be, that the end of a server explains.
 func (b Bench) or(up []*started, err error) error {
 	for _, on := range up {
-		if on != nil && (err != nil || on.gone()) {
+		if err != nil || on.gone() {
 			err = on.or(err)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/run"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
@@ -37,7 +36,7 @@ func (o Options) reference(ctx context.Context, c Client) (*started, error) {
 		return nil, err
 	}
 	if err = on.ready(ctx, answerWithin); err == nil {
-		first := load.Plan{Targets: []load.Target{on.asked()}, Slots: []load.Slot{{Seconds: referenceFirst.Seconds()}}}
+		first := load.Plan{Targets: []load.Target{on.asReference()}, Slots: []load.Slot{{Seconds: referenceFirst.Seconds()}}}
 		_, err = run.CarryOut(ctx, c.Lab, c.CPUs, first)
 	}
 	if err != nil {
@@ -47,8 +46,7 @@ func (o Options) reference(ctx context.Context, c Client) (*started, error) {
 	return on, nil
 }
 
-// asked is the reference as the generator is told of it.
-func (on *started) asked() load.Target {
-	return load.Target{Name: on.Name, URL: "http://" + on.addr + "/", Connections: 8, Pipelining: 1,
-		Processes: telemetry.Descendants(on.proc.Pid())[1:]}
+// asReference is the reference as the generator is told of it.
+func (on *started) asReference() load.Target {
+	return load.Target{Name: on.Name, URL: "http://" + on.addr + "/", Connections: 8, Pipelining: 1, Processes: on.pids()}
 }

@@ -58,8 +58,11 @@ func ParseServers(args []string) ([]Server, error) {
 			return nil, fmt.Errorf("two servers are called %s; give each a name of its own", s.Name)
 		}
 		if len(out) > 0 && (s.URL == "") != (out[0].URL == "") {
+			if s.URL == "" {
+				s = out[0]
+			}
 			return nil, fmt.Errorf("%s runs already and another is to be started; give all as commands, or all as URLs: they "+
-				"are not measured in the same way", running([]Server{out[0], s}))
+				"are not measured in the same way", s.Name)
 		}
 		if len(out) > 0 && s.Costed() != out[0].Costed() {
 			return nil, fmt.Errorf("the CPU time of one of %s and %s can be read and that of the other cannot; give both as "+
@@ -87,15 +90,6 @@ func ParseRevisions(args []string) (out []Server, err error) {
 		out = append(out, s)
 	}
 	return out, nil
-}
-
-func running(of []Server) string {
-	for _, s := range of {
-		if s.URL != "" {
-			return s.Name
-		}
-	}
-	return ""
 }
 
 func parseServer(arg string) (Server, error) {

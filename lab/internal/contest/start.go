@@ -22,14 +22,15 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
+	"github.com/line-rate/line-rate/lab/load"
 )
 
-// A started is a server that the lab has started by itself, to look at it.
+// A started is a server that is up: one that the lab has started by itself, or one that ran already.
 type started struct {
 	Server
 	addr  string
 	port  int
-	proc  *leash.Proc
+	proc  *leash.Proc  // nil: it ran already
 	lines atomic.Int64 // printed so far
 	lacks atomic.Value // a variable that the caller has, and that the server's output names
 }
@@ -55,8 +56,11 @@ const longestWords = 200
 
 // start starts a server on loopback, as a run does: on the same cores, and held, so that no
 // process of it outlives the lab. dir is where the caller stands, to which the paths in its
-// command refer.
+// command refer. A server that runs already is left as it is.
 func (s Server) start(c Client, dir string, port int) (*started, error) {
+	if s.URL != "" {
+		return &started{Server: s, addr: s.address()}, nil
+	}
 	if s.Dir != "" {
 		dir = s.Dir
 	}
@@ -124,6 +128,9 @@ func plain(err error) error {
 
 // ready waits until the server answers at all, and says what it does instead.
 func (on *started) ready(ctx context.Context, within time.Duration) error {
+	if on.proc == nil {
+		return nil
+	}
 	limit := time.Now().Add(within)
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
 		if conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", on.addr); err == nil {
@@ -159,11 +166,35 @@ func (on *started) own() error {
 		on.Name, on.addr, on.Name, on.addr)
 }
 
+// pids are the server's processes now, as far as they are known.
+func (on *started) pids() (all []int) {
+	if on.proc != nil {
+		return telemetry.Descendants(on.proc.Pid())[1:] // the first one holds the server
+	}
+	if on.runs != nil && on.runs.Processes != nil {
+		all, _ = on.runs.Processes()
+	}
+	return all
+}
+
+// asked is the server as the generator is told of it, and where to read its CPU time.
+func (on *started) asked(o Options) load.Target {
+	if on.runs != nil && on.runs.CPUFile != "" {
+		t := o.target(on.Name, on.addr, nil)
+		t.CPUFile = on.runs.CPUFile
+		return t
+	}
+	return o.target(on.Name, on.addr, on.pids())
+}
+
 // listens lists the ports on which the server's processes listen.
 func (on *started) listens() []int { return telemetry.Listens(telemetry.Descendants(on.proc.Pid())) }
 
 // gone tells whether the command has ended, whatever it left running.
 func (on *started) gone() bool {
+	if on.proc == nil {
+		return false
+	}
 	select {
 	case <-on.proc.Ended():
 		return true
@@ -212,6 +243,9 @@ const stopWithin = 3 * time.Second
 
 // stop ends the server and whatever of it is left.
 func (on *started) stop() {
+	if on.proc == nil {
+		return
+	}
 	first := on.proc.Pid()
 	if below := telemetry.Descendants(first); len(below) > 1 {
 		first = below[1] // the server, and not what holds it
@@ -260,10 +294,9 @@ func Listenable(first, n int) error {
 }
 
 func unlistenable(port int, err error) error {
+	why := "is taken; stop what listens there,"
 	if errors.Is(err, syscall.EACCES) {
-		return fmt.Errorf("port %d is for root only, as low ports are; choose another with --port, or leave it out for "+
-			"free ones", port)
+		why = "is for root only, as low ports are;"
 	}
-	return fmt.Errorf("port %d is taken; stop what listens there, choose another with --port, or leave it out for free "+
-		"ones", port)
+	return fmt.Errorf("port %d %s choose another with --port, or leave it out for free ones", port, why)
 }

@@ -58,40 +58,33 @@ func (b Bench) Use(ctx context.Context, o *compare.Outcome) error {
 // A user is a server whose use is read.
 type user struct {
 	Bench
-	i    int
-	addr string
-	own  bool         // started here
-	pids func() []int // of all its processes now
+	*started
+	look Look
 }
 
 // use gives what is to be known of a server's figures.
 func (b Bench) use(ctx context.Context, i int, m *compare.Measured) (notes []string) {
-	s := b.Servers[i]
-	u := user{b, i, s.address(), s.URL == "", func() []int {
-		pids, _ := s.runs.Processes()
-		return pids
-	}}
-	up := make([]*started, 1)
+	on, err := b.start(i)
 	fail := func(err error) []string {
-		if err = b.or(up, err); err != nil {
-			notes = append(notes, "what a request uses is not all known: "+strings.TrimPrefix(s.or(err).Error(), s.Name+": "))
+		if on != nil {
+			err = b.or([]*started{on}, err)
+		}
+		if err != nil {
+			why := strings.TrimPrefix(err.Error(), b.Servers[i].Name+": ")
+			notes = append(notes, "what a request uses is not all known: "+why)
 		}
 		return notes
 	}
-	if u.own {
-		on, err := b.start(i)
-		if err != nil {
-			return fail(err)
-		}
-		defer on.stop()
-		up[0], u.addr = on, on.addr
-		u.pids = func() []int { return telemetry.Descendants(on.proc.Pid())[1:] } // the first one holds the server
-		if err := on.ready(ctx, b.Ready); err != nil {
-			return fail(err)
-		}
+	if err != nil {
+		return fail(err)
 	}
+	defer on.stop()
+	if err := on.ready(ctx, b.Ready); err != nil {
+		return fail(err)
+	}
+	u := user{b, on, b.Looks[i]}
 	m.MemoryRest = u.rss()
-	if _, err := u.ask(ctx, max(min(b.Looks[i].Warmup, mostUse), shortUse), nil); err != nil {
+	if _, err := u.ask(ctx, max(min(u.look.Warmup, mostUse), shortUse), nil); err != nil {
 		return fail(err)
 	}
 	for _, read := range []func(context.Context, *compare.Measured) (string, error){u.calls, u.switches} {
@@ -113,7 +106,7 @@ func (u user) rss() float64 {
 // ask loads the server for so long, and gives how many answers that were, counted or not. held is
 // called before the connections are closed.
 func (u user) ask(ctx context.Context, length time.Duration, held func()) (answers int64, err error) {
-	p := load.Plan{TimeoutS: answerWithin.Seconds(), Targets: []load.Target{u.target(u.Servers[u.i].Name, u.addr, nil)},
+	p := load.Plan{TimeoutS: answerWithin.Seconds(), Targets: []load.Target{u.target(u.Name, u.addr, nil)},
 		Slots: []load.Slot{{Seconds: length.Seconds(), Counts: true}}}
 	r, err := run.CarryOutAnd(ctx, u.Lab, u.CPUs, p, held)
 	if err != nil {
@@ -135,7 +128,7 @@ func both[T any](u user, one func(length time.Duration) (int64, T, error)) (shor
 	if err != nil {
 		return short, long, 0, err
 	}
-	for length := min(max(longUse, Slot(u.Options, u.Looks[u.i:u.i+1])), mostUse); ; length = mostUse {
+	for length := min(max(longUse, Slot(u.Options, []Look{u.look})), mostUse); ; length = mostUse {
 		var many int64
 		many, long, err = one(length)
 		if more = float64(many - few); err != nil || more >= fewestMore {
@@ -163,7 +156,7 @@ func (u user) switches(ctx context.Context, m *compare.Measured) (note string, e
 		n, err = u.ask(ctx, length, func() {
 			is.switches, is.begun, is.ended = telemetry.SwitchesOf(u.pids()).Since(before)
 			is.forks = telemetry.Forks() - forks
-			if !u.own { // else it has been read in each block
+			if u.proc == nil { // else it has been read in each block
 				m.MemoryLoad = u.rss()
 			}
 		})
@@ -191,7 +184,7 @@ func (u user) switches(ctx context.Context, m *compare.Measured) (note string, e
 const rarest = 0.001
 
 func (u user) calls(ctx context.Context, m *compare.Measured) (note string, err error) {
-	tracer, err := calls.Trace(u.pids, u.own)
+	tracer, err := calls.Trace(u.pids, u.proc != nil)
 	if err != nil {
 		return "system calls were not counted: " + err.Error(), nil
 	}

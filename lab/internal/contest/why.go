@@ -12,7 +12,6 @@ import (
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/stats"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	"github.com/line-rate/line-rate/lab/internal/words"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -95,29 +94,22 @@ func (w Why) Add(ctx context.Context, o *compare.Outcome) error {
 
 // profile starts a server, loads it, and profiles it meanwhile.
 func (w Why) profile(ctx context.Context, i int, by source) (p profiled, err error) {
-	s, addr := w.Servers[i], w.Servers[i].address()
-	var on *started
-	var pids []int
-	if s.URL == "" {
-		if on, err = w.start(i); err != nil {
-			return p, err
-		}
-		defer on.stop()
-		if err := on.ready(ctx, w.Ready); err != nil {
-			return p, err
-		}
-		addr, pids = on.addr, telemetry.Descendants(on.proc.Pid())[1:] // the first one holds the server
-	} else if pids, err = s.runs.Processes(); err != nil {
-		return p, fmt.Errorf("%s: %w", s.Name, err)
+	on, err := w.start(i)
+	if err != nil {
+		return p, err
 	}
-	at := w.target(s.Name, addr, pids)
+	defer on.stop()
+	if err := on.ready(ctx, w.Ready); err != nil {
+		return p, err
+	}
+	s, at, pids := on.Server, on.asked(w.Options), on.pids()
+	if len(pids) == 0 {
+		return p, on.or(fmt.Errorf("%s: it has no process", s.Name))
+	}
 	if why := by.can(ctx, at, pids); why != "" {
 		return p, missed{errors.New(why), true}
 	}
 	plan := load.Plan{TimeoutS: answerWithin.Seconds(), Targets: []load.Target{at}}
-	if s.runs != nil && s.runs.CPUFile != "" {
-		plan.Targets[0].Processes, plan.Targets[0].CPUFile = nil, s.runs.CPUFile
-	}
 	lead := max(w.Looks[i].Warmup, whyLead)
 	for n, part := range []time.Duration{lead, whyBefore, whyWindow, whyRest} {
 		plan.Slots = append(plan.Slots, load.Slot{Seconds: part.Seconds(), Counts: n > 0})
@@ -143,8 +135,8 @@ func (w Why) profile(ctx context.Context, i int, by source) (p profiled, err err
 			err = fmt.Errorf("%s: while it was profiled it failed: %s", s.Name, why)
 		}
 	}
-	if err != nil || on != nil && on.gone() {
-		return p, s.or(on.or(err))
+	if err != nil || on.gone() {
+		return p, on.or(err)
 	}
 	var cpu float64
 	p.before, _ = costs(report.Slots[1])
