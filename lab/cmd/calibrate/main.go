@@ -208,14 +208,8 @@ func (r run) pair(ctx context.Context, self string, planted calibration.Planted)
 // keep writes the file whole, so that a call that is cut short leaves that of the pair before.
 func keep(path string, f *calibration.File) error {
 	data, err := results.Encode(f)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o755)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.WriteFile(path+".new", data, 0o644)
-	}
-	if err == nil {
-		err = os.Rename(path+".new", path)
-	}
-	return err
+	return results.Replace(filepath.Dir(path), path, data)
 }

@@ -116,7 +116,8 @@ func (m Machine) Summary(fs []Finding) []string {
 	var why []string
 	for _, f := range fs {
 		if f.Level == Fault && len(f.Bars) == 0 {
-			return []string{fmt.Sprintf("%s can decide none of %s yet: %s.", this, words.Count(len(all), "claim"), lower(f))}
+			return []string{fmt.Sprintf("%s can decide none of %s yet: %s is %s.", this, words.Count(len(all), "claim"),
+				f.About, f.Seen)}
 		}
 		var fresh []Claim
 		for _, c := range f.Bars {
@@ -158,5 +159,3 @@ func (m Machine) Summary(fs []Finding) []string {
 	}
 	return lines
 }
-
-func lower(f Finding) string { return f.About + " is " + f.Seen }

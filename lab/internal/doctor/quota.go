@@ -8,14 +8,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 )
 
-// cpuQuota is the CPU quota of the lab's control groups, from its own up to the
-// top.
-func (m Machine) cpuQuota() cores.Quota { return cores.ReadQuota(m.Proc, m.Cgroup, "self") }
-
-// quota reports the CPU that the limit of a container or service leaves.
+// quota reports the CPU that the limit of a container or service leaves: that of the lab's
+// control groups, from its own up to the top.
 func (m Machine) quota() Finding {
 	f := Finding{Level: Good, About: "CPU quota", Seen: "none"}
-	q := m.cpuQuota()
+	q := cores.ReadQuota(m.Proc, m.Cgroup, "self")
 	if !q.Seen {
 		f.Spoils = true
 		f.Level, f.Seen = Limit, "not shown: no control group says whether a quota holds the lab back, and for how long"

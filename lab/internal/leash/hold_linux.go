@@ -97,6 +97,15 @@ func Hold(argv []string, lifeline io.ReadWriter, errs io.Writer) int {
 	return status.ExitStatus()
 }
 
+// attributes are those of a started process. A holder outlives the lab for as long as it takes to end
+// what it holds.
+func attributes(held bool) *syscall.SysProcAttr {
+	if held {
+		return &syscall.SysProcAttr{Setpgid: true}
+	}
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
 // lifeline makes the two ends of a lifeline, each of which the kernel closes
 // with its process.
 func lifeline() (ours, theirs *os.File, err error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 )
 
 // Forked is an exit status of Hold.
@@ -24,3 +25,5 @@ func Become([]int, []string) error { return errors.New("commands are put on core
 func lifeline() (ours, theirs *os.File, err error) {
 	return nil, nil, errors.New("servers are held on Linux only")
 }
+
+func attributes(bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -90,7 +90,7 @@ func Start(s Spec) (*Proc, error) {
 	if s.Stdout != nil {
 		p.cmd.Stdout = s.Stdout
 	}
-	p.cmd.SysProcAttr = attributes()
+	p.cmd.SysProcAttr = attributes(s.Held)
 	// A grandchild may keep the pipes open after the child has ended.
 	p.cmd.WaitDelay = 2 * time.Second
 	if s.Held {
@@ -100,7 +100,6 @@ func Start(s Spec) (*Proc, error) {
 		}
 		defer theirs.Close()
 		p.cmd.Stdin, p.lifeline = theirs, ours
-		p.cmd.SysProcAttr = heldAttributes()
 	}
 	started := make(chan error)
 	starter() <- func() { started <- p.cmd.Start() }

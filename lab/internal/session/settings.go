@@ -22,15 +22,11 @@ func RestoreSettings(trial bool, say func(format string, args ...any)) error {
 			say("%v, and stays so for this run", l)
 			continue
 		}
-		return withSetting(l)
+		way := "restore it first: " + doctor.Restore + " (on a fleet: make fleet-restore)"
+		if l.By == tune.Held {
+			way = "wait for its end, or end it"
+		}
+		return fmt.Errorf("nothing was measured: %v; %s", l, way)
 	}
 	return err
-}
-
-// withSetting says why nothing is measured with a setting, and the way out.
-func withSetting(l tune.Left) error {
-	if l.By == tune.Held {
-		return fmt.Errorf("nothing was measured: %v; wait for its end, or end it", l)
-	}
-	return fmt.Errorf("nothing was measured: %v; restore it first: %s (on a fleet: make fleet-restore)", l, doctor.Restore)
 }

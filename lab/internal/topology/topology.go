@@ -120,12 +120,8 @@ func fields(line string) map[string]string {
 }
 
 // Server and Client give the command line that runs a command on that side.
-func (l *Link) Server(argv []string) []string {
-	return append(append([]string{}, l.wrap[0]...), argv...)
-}
-func (l *Link) Client(argv []string) []string {
-	return append(append([]string{}, l.wrap[1]...), argv...)
-}
+func (l *Link) Server(argv []string) []string { return slices.Concat(l.wrap[0], argv) }
+func (l *Link) Client(argv []string) []string { return slices.Concat(l.wrap[1], argv) }
 
 // Lost tells whether the wire has ended by itself.
 func (l *Link) Lost() bool {
