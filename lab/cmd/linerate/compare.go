@@ -323,7 +323,7 @@ func (s *comparison) build(ctx context.Context, c *compareCall) (*revision.Trees
 		return nil, err
 	}
 	for i, tree := range []*revision.Tree{trees.Base, trees.Head} {
-		s.Servers[i].Dir, s.Servers[i].Revision, s.Servers[i].Commit = tree.Dir, tree.Asked, tree.Commit
+		s.Servers[i].Dir, s.Servers[i].Commit = tree.Dir, tree.Commit
 	}
 	return trees, nil
 }

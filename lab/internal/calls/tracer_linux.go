@@ -21,10 +21,10 @@ import (
 type Tracer struct {
 	stop atomic.Bool
 	done chan struct{}
+	seen atomic.Int64 // stops so far
 
 	mu     sync.Mutex
 	counts Counts
-	seen   int64 // stops so far
 	ended  string
 }
 
@@ -46,27 +46,12 @@ func Trace(list func() []int, own bool) (*Tracer, error) {
 	return t, nil
 }
 
-// Counts is what was counted so far, once the processes are quiet. It waits for that a while. It is an error if a process has ended by a signal, or none is left.
+// Counts is what was counted so far, once the processes are quiet. It waits for that a while. It is
+// an error if a process has ended by a signal, or none is left.
 func (t *Tracer) Counts() (Counts, error) {
-	look := func() (int64, string) {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		return t.seen, t.ended
-	}
 	limit := time.Now().Add(mostQuiet)
-	for before, _ := look(); time.Now().Before(limit); {
-		time.Sleep(quiet)
-		now, _ := look()
-		if now == before {
-			break
-		}
-		before = now
-	}
-	select {
-	case <-t.done:
-		_, why := look()
-		return nil, errors.New(why)
-	default:
+	for before := int64(-1); before != t.seen.Load() && time.Now().Before(limit); time.Sleep(quiet) {
+		before = t.seen.Load()
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -213,7 +198,7 @@ func (t *Tracer) count(tid int) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.seen++; info.Op == begins {
+	if t.seen.Add(1); info.Op == begins {
 		name := nameOf(info.Arch, info.Number)
 		if onEvents(tid, name, info.Args) {
 			name += " (eventfd)"

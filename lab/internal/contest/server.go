@@ -28,8 +28,7 @@ type Server struct {
 	// Subject is whose CPU time is read of a server that runs already, as pid:1234, cgroup:/PATH
 	// or container:NAME; empty if only its address is known.
 	Subject string
-	// Revision is what was built for the command, and its commit; empty if nothing was.
-	Revision, Commit string
+	Commit  string // that was built for the command; empty if nothing was
 
 	runs *run.Outside // of a server that runs already
 }

@@ -14,8 +14,9 @@ import (
 // and Node's runtimes raise theirs to the hard limit at start.
 func (m Machine) openFiles() Finding {
 	f := Finding{Level: Good, About: "open files"}
-	hard, ok := m.hardFiles()
-	if !ok {
+	var soft, hard int64 // of this process, whose runtime has raised the soft one
+	_, shown, _ := strings.Cut(host.Line(m.Proc, "self", "limits"), "Max open files ")
+	if _, err := fmt.Sscan(shown, &soft, &hard); err != nil {
 		f.Seen = "no limit is shown here"
 		return f
 	}
@@ -30,17 +31,6 @@ func (m Machine) openFiles() Finding {
 		f.Mend = fmt.Sprintf("sudo prlimit --pid $$ --nofile=%d:%d", 2*largest, 2*largest)
 	}
 	return f
-}
-
-// hardFiles is the hard limit on open files of this process and its children.
-func (m Machine) hardFiles() (int64, bool) {
-	_, rest, ok := strings.Cut(host.Line(m.Proc, "self", "limits"), "Max open files ")
-	fields := strings.Fields(rest)
-	if !ok || len(fields) < 2 {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(fields[1], 10, 64)
-	return n, err == nil
 }
 
 // ports compares the connections of each experiment over loopback with the

@@ -39,23 +39,31 @@ var tools = []tool{
 	{name: "setpriv", means: noWire, mend: utilLinux, level: Limit, wire: true, alone: true},
 }
 
-// programs searches for the programs that the lab calls. Those present share
+// programs are those of the journal's own, below its root.
+var programs = []struct {
+	about, path, means, mend string
+	alone                    bool // needed by a machine that loads itself, and not by a fleet's
+}{
+	{"server", ".tools/bin/fiber_server", "no experiment can run", "make build", false},
+	{"http_load", ".tools/bin/http_load", "no claim about a server can be decided", "make build", false},
+	{"null server", ".tools/bin/null_server", "the load generators' ceilings cannot be calibrated", "make build", false},
+	{"event producer", ".tools/bin/event_producer", "no experiment with batches can run", "make build", false},
+	{"event sink", ".tools/bin/event_sink", "no experiment with batches can run", "make build", false},
+	{"autocannon", "node_modules/autocannon/autocannon.js", "no experiment with it can run", "make setup", true},
+}
+
+// programs searches for the programs that the lab calls. Those of others that are present share
 // one line.
 func (m Machine) programs() []Finding {
-	fs := []Finding{
-		file("server", filepath.Join(m.Root, ".tools", "bin", "fiber_server"), "no experiment can run", "make build"),
-		file("http_load", filepath.Join(m.Root, ".tools", "bin", "http_load"), "no claim about a server can be decided",
-			"make build"),
-		file("null server", filepath.Join(m.Root, ".tools", "bin", "null_server"),
-			"the load generators' ceilings cannot be calibrated", "make build"),
-		file("event producer", filepath.Join(m.Root, ".tools", "bin", "event_producer"), "no experiment with batches can run",
-			"make build"),
-		file("event sink", filepath.Join(m.Root, ".tools", "bin", "event_sink"), "no experiment with batches can run",
-			"make build"),
-	}
-	if m.Fleet == nil {
-		fs = append(fs, file("autocannon", filepath.Join(m.Root, "node_modules", "autocannon", "autocannon.js"),
-			"no experiment with it can run", "make setup"))
+	var fs []Finding
+	for _, p := range programs {
+		f := Finding{Level: Good, About: p.about, Seen: "present"}
+		if _, err := os.Stat(filepath.Join(m.Root, p.path)); err != nil {
+			f = Finding{Level: Fault, About: p.about, Seen: "missing", Means: p.means, Mend: p.mend}
+		}
+		if m.Fleet == nil || !p.alone {
+			fs = append(fs, f)
+		}
 	}
 	var present []string
 	for _, t := range tools {
@@ -109,13 +117,6 @@ func (m Machine) servers() (fs []Finding) {
 		fs = append(fs, *f)
 	}
 	return fs
-}
-
-func file(about, path, means, mend string) Finding {
-	if _, err := os.Stat(path); err != nil {
-		return Finding{Level: Fault, About: about, Seen: "missing", Means: means, Mend: mend}
-	}
-	return Finding{Level: Good, About: about, Seen: "present"}
 }
 
 // tracers searches for programs that count system calls. No claim needs them:

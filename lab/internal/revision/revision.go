@@ -135,28 +135,24 @@ func (t *Trees) place(common string) (err error) {
 
 // uncommitted is a commit of the working tree as it stands; HEAD where that is the same.
 func (t *Trees) uncommitted(ctx context.Context) (commit string, err error) {
-	index := "GIT_INDEX_FILE=" + filepath.Join(t.tmp, "index")
-	who := []string{index, "GIT_AUTHOR_NAME=linerate", "GIT_AUTHOR_EMAIL=linerate@localhost",
-		"GIT_COMMITTER_NAME=linerate", "GIT_COMMITTER_EMAIL=linerate@localhost"}
-	head, err := git(ctx, t.top, "rev-parse", "--verify", "HEAD^{commit}")
-	if err == nil {
-		// Beginning with HEAD's, files that have not changed are not written again.
-		_, err = gitWith(ctx, t.top, []string{index}, "read-tree", "HEAD")
+	index := []string{"GIT_INDEX_FILE=" + filepath.Join(t.tmp, "index")}
+	says := func(env []string, args ...string) (said string) {
+		if err == nil {
+			said, err = gitWith(ctx, t.top, env, args...)
+		}
+		return said
 	}
-	if err == nil {
-		_, err = gitWith(ctx, t.top, []string{index}, "add", "--all")
-	}
-	var tree, own string
-	if err == nil {
-		tree, err = gitWith(ctx, t.top, []string{index}, "write-tree")
-	}
-	if err == nil {
-		own, err = git(ctx, t.top, "rev-parse", "HEAD^{tree}")
-	}
+	head := says(nil, "rev-parse", "--verify", "HEAD^{commit}")
+	says(index, "read-tree", "HEAD") // beginning with HEAD's, files that have not changed are not written again
+	says(index, "add", "--all")
+	tree, own := says(index, "write-tree"), says(nil, "rev-parse", "HEAD^{tree}")
 	if err != nil || tree == own {
 		return head, err
 	}
-	return gitWith(ctx, t.top, who, "commit-tree", tree, "-p", head, "-m", "The working tree, as it was compared")
+	commit = says([]string{"GIT_AUTHOR_NAME=linerate", "GIT_AUTHOR_EMAIL=linerate@localhost",
+		"GIT_COMMITTER_NAME=linerate", "GIT_COMMITTER_EMAIL=linerate@localhost"}, "commit-tree", tree, "-p", head, "-m",
+		"The working tree, as it was compared")
+	return commit, err
 }
 
 // Same tells whether both are the same files.

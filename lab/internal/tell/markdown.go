@@ -92,21 +92,16 @@ type Badge struct {
 
 // BadgeOf says the verdicts and nothing beyond them.
 func BadgeOf(o *compare.Outcome) Badge {
-	b := Badge{SchemaVersion: 1, Label: "CPU a request", Color: "brightgreen"}
 	var says []string
-	rank := map[string]int{"brightgreen": 0, "lightgrey": 1, "orange": 2, "red": 3}
+	worst := 0
 	for _, c := range o.Comparisons {
-		color := "lightgrey"
 		switch {
 		case c.Above == compare.AboveYes:
-			color = "red"
+			worst = max(worst, 3)
 		case c.Verdict == compare.Dearer:
-			color = "orange"
-		case c.Verdict == compare.Same || c.Verdict == compare.Cheaper:
-			color = "brightgreen"
-		}
-		if rank[color] > rank[b.Color] {
-			b.Color = color
+			worst = max(worst, 2)
+		case c.Verdict != compare.Same && c.Verdict != compare.Cheaper:
+			worst = max(worst, 1)
 		}
 		brief := c.Brief(o.Margin)
 		if len(o.Comparisons) > 1 {
@@ -114,6 +109,6 @@ func BadgeOf(o *compare.Outcome) Badge {
 		}
 		says = append(says, brief)
 	}
-	b.Message = strings.Join(says, "; ")
-	return b
+	return Badge{SchemaVersion: 1, Label: "CPU a request", Message: strings.Join(says, "; "),
+		Color: []string{"brightgreen", "lightgrey", "orange", "red"}[worst]}
 }
