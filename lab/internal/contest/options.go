@@ -43,33 +43,16 @@ func (o Options) Running() bool { return o.Servers[0].URL != "" }
 // Costed tells whether the servers' CPU time can be read.
 func (o Options) Costed() bool { return o.Servers[0].Costed() }
 
-func (o Options) checkAsked() error {
-	if err := (&load.Target{Requests: o.Requests}).CheckRequests(); err != nil || len(o.Requests) > 0 {
-		return err
-	}
-	r := load.Request{Method: "GET", Path: o.Path}
-	if err := r.Valid(); err != nil {
-		return fmt.Errorf("--url: %w", err)
-	}
-	return nil
-}
-
-// Check refuses what no comparison can be made with.
+// Check refuses what no comparison can be made with. Requests have been checked where they were read.
 func (o Options) Check() error {
-	if err := o.checkAsked(); err != nil {
-		return err
-	}
-	if o.Close && o.Pipelining > 1 {
+	switch {
+	case o.Close && o.Pipelining > 1:
 		return fmt.Errorf("--pipelining %d: with a new connection for each request there is one in flight; leave it out",
 			o.Pipelining)
-	}
-	if o.Close && o.LineRate > 0 {
+	case o.Close && o.LineRate > 0:
 		return errors.New("--line-rate: over a wire of a line rate connections stay open; leave out --no-keepalive")
-	}
-	if o.LineRate > 0 && o.Way.TLS && !o.Way.Insecure {
+	case o.LineRate > 0 && o.Way.TLS && !o.Way.Insecure:
 		return errors.New("--line-rate: over a wire servers have another address than their certificates name; add --insecure")
-	}
-	switch {
 	case o.Connections < 1 || o.Connections > load.MaxConnections/(len(o.Servers)+1):
 		return fmt.Errorf("--connections %d: use 1 to %d", o.Connections, load.MaxConnections/(len(o.Servers)+1))
 	case o.Pipelining < 1 || o.Pipelining > load.MaxPipelining:

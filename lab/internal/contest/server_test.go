@@ -172,14 +172,9 @@ func TestOptionsThatCannotBeMeasuredAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for says, change := range map[string]func(*Options){
-		"--url":                func(o *Options) { o.Path = "http://h/a" },
-		"--url: path is \"a\"": func(o *Options) { o.Path = "a" },
-		"--no-keepalive":       func(o *Options) { o.Close, o.LineRate = true, 1e9 },
-		"add --insecure":       func(o *Options) { o.Way.TLS, o.LineRate = true, 1e9 },
+		"--no-keepalive": func(o *Options) { o.Close, o.LineRate = true, 1e9 },
+		"add --insecure": func(o *Options) { o.Way.TLS, o.LineRate = true, 1e9 },
 		"with a new connection for each request there is one in flight": func(o *Options) { o.Close, o.Pipelining = true, 2 },
-		"requests: there are 65": func(o *Options) {
-			o.Requests = slices.Repeat([]load.Request{{Method: "GET", Path: "/"}}, load.MaxRequests+1)
-		},
 		"--connections": func(o *Options) { o.Connections = 0 },
 		"--pipelining":  func(o *Options) { o.Pipelining = 5000 },
 		"--rate":        func(o *Options) { o.Rate = -1 },
@@ -264,9 +259,13 @@ func TestFreePortsAreNotThoseOfConnections(t *testing.T) {
 }
 
 func TestWhatIsAskedIsTheTargetOfARequest(t *testing.T) {
+	many := load.Target{Requests: slices.Repeat([]load.Request{{Method: "GET", Path: "/"}}, load.MaxRequests+1)}
+	if err := many.CheckRequests(); err == nil || !strings.Contains(err.Error(), "requests: there are 65") {
+		t.Error(err)
+	}
 	for _, path := range []string{"/", "/a/b.html", "/a?x=1&y=2", "/a%20b", "/~u/a:b@c,d;e=f+g!$'()*", "/find?q=a%2Fb/c?d",
 		"//a"} {
-		if err := (Options{Path: path}).checkAsked(); err != nil {
+		if err := (&load.Request{Method: "GET", Path: path}).Valid(); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -276,7 +275,8 @@ func TestWhatIsAskedIsTheTargetOfARequest(t *testing.T) {
 		"/a%zz": "with %20", "/a#b": "with %20",
 		"/" + strings.Repeat("a", 100_000): "100001 characters",
 	} {
-		if err := (Options{Path: path}).checkAsked(); err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 300 ||
+		err := (&load.Request{Method: "GET", Path: path}).Valid()
+		if err == nil || !strings.Contains(err.Error(), says) || len(err.Error()) > 300 ||
 			strings.ContainsAny(err.Error(), "\x1b\r\n") {
 			t.Errorf("%.20q: %v, want %q", path, err, says)
 		}
