@@ -145,7 +145,6 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 		Left: left,
 		Root: string(j.Root), Split: split, Allowed: allowed, Experiments: runnable(j.Experiments),
 		Hosts: []string{w.ID}, Made: w.Origin, Alike: w.Lookalikes(j), Alone: w.Unsteady(), Watch: watchFor,
-		Wire: experiment.Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02},
 	}
 	if c.ServerOf > 0 || c.ClientOf {
 		m.Fleet = &doctor.Fleet{Clients: c.ServerOf}
@@ -163,17 +162,13 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if m.Tick != nil && m.Watch > 0 {
 		fmt.Fprintf(os.Stderr, "\r%40s\r", "")
 	}
-	width := doctor.Width
-	if w := terminal.Columns(out); w > 0 {
-		width = min(width, max(w, 60))
-	}
 	status := exitHeld
 	for _, f := range findings {
 		if f.Level == doctor.Fault {
 			status = exitFailed
 		}
 	}
-	return status, doctor.Print(out, findings, m.Summary(findings), width)
+	return status, doctor.Print(out, findings, m.Summary(findings))
 }
 
 type listCall struct{}

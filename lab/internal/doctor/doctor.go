@@ -51,7 +51,6 @@ type Machine struct {
 	Root        string      // the repository's root; empty: there is none
 	Split       cores.Split // how its cores would be divided
 	Allowed     []int       // CPUs that the lab may use
-	Wire        experiment.Topology
 	Experiments []*experiment.Experiment
 	Hosts       []string    // the present name; none: not looked for
 	Made        string      // where the present name comes from, in words

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 )
 
 // ready is a wire that comes up, and ends with its input.
@@ -25,7 +23,6 @@ func clone(t *testing.T, wire string, tr tree) Machine {
 	if err := os.Chmod(filepath.Join(m.Root, "lab/scripts/wire.sh"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	m.Wire = experiment.Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02}
 	return m
 }
 

@@ -9,20 +9,24 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/terminal"
 )
 
-// Width is the largest number of columns of a report.
-const Width = 100
-
+// The columns of a report: at the most, whatever a terminal has, and at the least.
 const (
+	widest      = 100
+	narrowest   = 60
 	levelColumn = 7
 	aboutColumn = 13 // or more, for longer names
 	aboutMost   = 24
 )
 
-// Print writes summary and findings for a reader, in so many columns: first how much
+// Print writes summary and findings for a reader, as wide as the terminal is: first how much
 // can be decided, then what prevents or disturbs it, the worst first, and last what is
 // in order. Of each finding the first line says what was seen, and those below it what
 // it means and how to mend it. A command to type is never broken over lines.
-func Print(w io.Writer, fs []Finding, summary []string, width int) error {
+func Print(w io.Writer, fs []Finding, summary []string) error {
+	width := widest
+	if has := terminal.Columns(w); has > 0 {
+		width = min(width, max(has, narrowest))
+	}
 	var b strings.Builder
 	for _, s := range summary {
 		b.WriteString(strings.Join(terminal.Wrap(s, width-2), "\n  ") + "\n")

@@ -44,7 +44,6 @@ func TestAReportFitsItsColumns(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("word ", 60))
 	command := "echo " + strings.Repeat("x", 120)
 	var b strings.Builder
-	const width = 80
 	fs := []Finding{
 		{Level: Good, About: "swap", Seen: "none"},
 		{Level: Limit, About: "open files", Seen: long, Means: long, Mend: command},
@@ -52,12 +51,12 @@ func TestAReportFitsItsColumns(t *testing.T) {
 		{Level: Limit, About: "other load", Seen: "1.9 cores", Spoils: true},
 		{Level: Fault, About: "event producer", Seen: "missing"},
 	}
-	if err := Print(&b, fs, []string{long}, width); err != nil {
+	if err := Print(&b, fs, []string{long}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")
 	for _, l := range lines {
-		if len(l) > width && !strings.Contains(l, command) {
+		if len(l) > widest && !strings.Contains(l, command) {
 			t.Errorf("%d columns: %s", len(l), l)
 		}
 		if strings.TrimRight(l, " ") != l {
