@@ -24,7 +24,7 @@ import (
 
 // plant measures what is planted, and prints how exactly it is known.
 func (r run) plant(ctx context.Context, self string) (p calibration.Plant, err error) {
-	split, err := session.Cores()
+	split, _, err := session.Cores()
 	if err != nil {
 		return p, err
 	}

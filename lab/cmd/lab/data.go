@@ -129,11 +129,7 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	split, err := session.Cores()
-	if err != nil {
-		return exitFailed, err
-	}
-	allowed, err := session.AllowedCPUs()
+	split, allowed, err := session.Cores()
 	if err != nil {
 		return exitFailed, err
 	}

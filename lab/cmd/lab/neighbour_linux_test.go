@@ -48,7 +48,7 @@ func brief(t *testing.T, topology string) *clone {
 }
 
 func TestAloneBusyLoopOnTheServersCore(t *testing.T) {
-	split, err := session.Cores()
+	split, _, err := session.Cores()
 	if err != nil || len(split.Server) == 0 {
 		t.Skip("one core: server and client share it with everybody")
 	}

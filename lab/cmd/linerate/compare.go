@@ -186,7 +186,7 @@ func newComparison(o contest.Options, c *compareCall) (s *comparison, err error)
 	if s.machine, err = host.Probe("/"); err != nil {
 		return nil, err
 	}
-	if s.split, err = session.Cores(); err != nil {
+	if s.split, _, err = session.Cores(); err != nil {
 		return nil, err
 	}
 	if o.Running() {

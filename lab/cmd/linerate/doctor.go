@@ -15,11 +15,7 @@ func (doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err := onLinux(); err != nil {
 		return cli.Failed, err
 	}
-	allowed, err := session.AllowedCPUs()
-	if err != nil {
-		return cli.Failed, err
-	}
-	split, err := session.Cores()
+	split, allowed, err := session.Cores()
 	if err != nil {
 		return cli.Failed, err
 	}

@@ -116,23 +116,19 @@ func reserve(j *archive.Journal) (split cores.Split, release func(), err error) 
 	if err != nil {
 		return split, nil, err
 	}
-	if split, err = Cores(); err != nil {
+	if split, _, err = Cores(); err != nil {
 		release()
 	}
 	return split, release, err
 }
 
-// Cores divides the cores that this process may use.
-func Cores() (cores.Split, error) {
-	allowed, err := AllowedCPUs()
-	if err != nil {
-		return cores.Split{}, err
+// Cores divides the cores that this process may use, which it lists as well.
+func Cores() (split cores.Split, allowed []int, err error) {
+	if allowed, err = AllowedCPUs(); err != nil {
+		return split, nil, err
 	}
 	groups, err := cores.Groups("/sys/devices/system/cpu", allowed)
-	if err != nil {
-		return cores.Split{}, err
-	}
-	return cores.Divide(groups), nil
+	return cores.Divide(groups), allowed, err
 }
 
 // Settle has the lab disturb what it measures as little as it can: using more memory
