@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"fmt"
+	"embed"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -10,26 +10,16 @@ import (
 // completeCall is the call with which a shell asks for what may stand in place of the last word.
 const completeCall = "complete-words"
 
-// shells has what each shell reads, with %[1]s for the program; it asks for words by a completeCall,
-// and offers files where there are none.
-var shells = map[string]string{
-	"bash": `_%[1]s() { mapfile -t COMPREPLY < <(%[1]s %[2]s "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null); }
-complete -o default -F _%[1]s %[1]s
-`,
-	"zsh": `#compdef %[1]s
-_%[1]s() {
-  local -a found=("${(@f)$(%[1]s %[2]s "${(@)words[2,CURRENT]}" 2>/dev/null)}")
-  [[ -n "$found" ]] && compadd -- $found || _files
-}
-compdef _%[1]s %[1]s
-`,
-	"fish": `complete -c %[1]s -a '(%[1]s %[2]s (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'
-`,
-}
+// shells has a file for each, which asks for words by a completeCall of the PROGRAM, and offers files where
+// there are none.
+//
+//go:embed completion
+var shells embed.FS
 
 // Completion is what a shell reads to complete the program's words.
 func (p Program) Completion(shell string) string {
-	return fmt.Sprintf(shells[shell], p.Name, completeCall)
+	text, _ := shells.ReadFile("completion/" + shell) // none of another shell
+	return strings.ReplaceAll(string(text), "PROGRAM", p.Name)
 }
 
 // complete gives what may stand in place of the last word, a line each: a command, or a flag of the

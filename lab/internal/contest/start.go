@@ -191,19 +191,7 @@ func (on *started) asked(o Options) load.Target {
 func (on *started) listens() []int { return telemetry.Listens(telemetry.Descendants(on.proc.Pid())) }
 
 // gone tells whether the command has ended, whatever it left running.
-func (on *started) gone() bool {
-	if on.proc == nil {
-		return false
-	}
-	select {
-	case <-on.proc.Ended():
-		return true
-	case <-on.proc.Done():
-		return true
-	default:
-		return false
-	}
-}
+func (on *started) gone() bool { return on.proc != nil && on.proc.Gone() }
 
 // ended says how a command ended before its server answered, or while a process
 // that it left behind does.
@@ -272,13 +260,12 @@ func FreePorts(n int) (first int, err error) {
 // ephemeral is the first port that the kernel may give to the client's end of a
 // connection.
 func ephemeral() int {
-	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
-	if fields := strings.Fields(string(text)); err == nil && len(fields) == 2 {
-		if first, err := strconv.Atoi(fields[0]); err == nil {
-			return first
-		}
+	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	var first, last int
+	if _, err := fmt.Sscan(string(text), &first, &last); err != nil {
+		return 32_768
 	}
-	return 32_768
+	return first
 }
 
 // Listenable refuses so many ports if a server could not listen on one of them.

@@ -131,6 +131,18 @@ func (p *Proc) Done() <-chan struct{} { return p.done }
 // may still run.
 func (p *Proc) Ended() <-chan struct{} { return p.ended }
 
+// Gone reports whether the process has ended, or the command that it holds.
+func (p *Proc) Gone() bool {
+	select {
+	case <-p.ended:
+		return true
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // Err says how an ended process ended: nil for exit status 0.
 func (p *Proc) Err() error {
 	<-p.done

@@ -124,17 +124,7 @@ func (l *Link) Server(argv []string) []string { return slices.Concat(l.wrap[0], 
 func (l *Link) Client(argv []string) []string { return slices.Concat(l.wrap[1], argv) }
 
 // Lost tells whether the wire has ended by itself.
-func (l *Link) Lost() bool {
-	if l.holder == nil {
-		return false
-	}
-	select {
-	case <-l.holder.Done():
-		return true
-	default:
-		return false
-	}
-}
+func (l *Link) Lost() bool { return l.holder != nil && l.holder.Gone() }
 
 // Down removes the topology. It may be called twice.
 func (l *Link) Down() {
