@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/compare"
@@ -59,14 +60,9 @@ func (w *watched) show(text string) {
 
 // called is the server of a trial, as the caller calls it.
 func (w *watched) called(f *results.File, t results.Trial) string {
-	for i, c := range f.Conditions {
-		switch {
-		case c.ID != t.Condition:
-		case i < len(w.Servers):
-			return w.Servers[i].Name
-		default:
-			return "the server measured twice"
-		}
+	i := slices.IndexFunc(f.Conditions, func(c results.Condition) bool { return c.ID == t.Condition })
+	if i < len(w.Servers) {
+		return w.Servers[i].Name
 	}
-	return t.Condition
+	return "the server measured twice"
 }

@@ -169,12 +169,19 @@ func (c *loadCall) table(s *load.Summary, slot load.SlotReport) string {
 	if t.SendLag != nil {
 		row("sent late", "p50 %s, p99 %s", words.Time(t.SendLag.P50), words.Time(t.SendLag.P99))
 	}
+	status, answer := "not 2xx", "unlike the first"
+	if c.Scenario != "" || len(c.Status) > 0 {
+		status = "with an unexpected status"
+	}
+	if c.Scenario != "" || len(c.Expect) > 0 {
+		answer = "not as expected"
+	}
 	var failed []string
 	for _, f := range []struct {
 		n    int64
 		what string
-	}{{t.Non2xx, c.unexpected()}, {t.Errors, "errors"}, {t.Timeouts, "timed out"}, {t.Resets, "connections reset"},
-		{t.Mismatches, c.wrong()}, {t.Unanswered, "without an answer"}} {
+	}{{t.Non2xx, status}, {t.Errors, "errors"}, {t.Timeouts, "timed out"}, {t.Resets, "connections reset"},
+		{t.Mismatches, answer}, {t.Unanswered, "without an answer"}} {
 		if f.n > 0 {
 			failed = append(failed, words.Thousands(int(f.n))+" "+f.what)
 		}
@@ -192,20 +199,6 @@ func (c *loadCall) table(s *load.Summary, slot load.SlotReport) string {
 	}
 	row("failed", "%s", strings.Join(failed, "; "))
 	return b.String()
-}
-
-func (c *loadCall) unexpected() string {
-	if c.Scenario == "" && len(c.Status) == 0 {
-		return "not 2xx"
-	}
-	return "with an unexpected status"
-}
-
-func (c *loadCall) wrong() string {
-	if c.Scenario == "" && len(c.Expect) == 0 {
-		return "unlike the first"
-	}
-	return "not as expected"
 }
 
 // writeHDR writes a load's latencies as a log with one interval. HdrHistogram's own steps, of three
