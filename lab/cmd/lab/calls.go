@@ -4,8 +4,6 @@ import (
 	"context"
 	"io"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/line-rate/line-rate/lab/internal/cli"
 )
 
@@ -54,11 +52,6 @@ lab --version says what this program was built from.`
 
 // program is the lab's command line.
 func program() cli.Program {
-	return cli.Program{Name: "lab", Description: description, Commands: &subcommands{}, Bounds: bounds,
+	return cli.Program{Name: "lab", Description: description, Commands: &subcommands{},
 		Hints: map[string]string{`expected "<experiment>"`: "%s takes one experiment; lab list names them"}}
-}
-
-// bounds refuses a number of blocks that no run can have.
-func bounds(f *kong.Flag) error {
-	return cli.Within(f, "blocks", 1, mostBlocks)
 }

@@ -7,9 +7,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/session"
 )
 
-// mostBlocks is how many blocks one call may ask for.
-const mostBlocks = 1000
-
 // longest is the longest budget: a day.
 const longest = 24 * time.Hour
 

@@ -25,8 +25,6 @@ import (
 type Program struct {
 	Name, Description string
 	Commands          any // a pointer to a struct, as kong has it
-	// Bounds refuses a flag's value that no call can have; nil: each that kong takes may be had.
-	Bounds func(*kong.Flag) error
 	// Hints are said in place of kong's own words; %s is the command's name.
 	Hints map[string]string
 }
@@ -107,26 +105,16 @@ func (p Program) read(args []string, out io.Writer) (*kong.Context, error) {
 			if f.Name == "budget" && (f.Target.Int() < int64(time.Second) || f.Target.Int() > int64(24*time.Hour)) {
 				return nil, fmt.Errorf("--budget %v: use 1s to 24h", f.Target)
 			}
-			if err := Within(f, "port", 1, 65535); err != nil {
-				return nil, err
-			}
-			if p.Bounds != nil {
-				if err := p.Bounds(f); err != nil {
-					return nil, err
-				}
+			if in, ok := bounds[f.Name]; ok && (f.Target.Int() < in[0] || f.Target.Int() > in[1]) {
+				return nil, fmt.Errorf("--%s %d: use %d to %d", f.Name, f.Target.Int(), in[0], in[1])
 			}
 		}
 	}
 	return call, nil
 }
 
-// Within refuses a flag of this name whose number is out of bounds.
-func Within(f *kong.Flag, name string, least, most int64) error {
-	if f.Name == name && (f.Target.Int() < least || f.Target.Int() > most) {
-		return fmt.Errorf("--%s %d: use %d to %d", f.Name, f.Target.Int(), least, most)
-	}
-	return nil
-}
+// bounds are the least and the most of numbers, by the name of their flag.
+var bounds = map[string][2]int64{"port": {1, 65535}, "blocks": {1, 1000}}
 
 // longestArgument is more than any argument needs: a server's command, for instance.
 const longestArgument = 8000

@@ -78,17 +78,14 @@ func Checkout(ctx context.Context, dir, base, head string) (t *Trees, err error)
 	if t.prefix, err = git(ctx, dir, "rev-parse", "--show-prefix"); err != nil {
 		return nil, err
 	}
-	for _, one := range []struct {
-		flag string
-		*Tree
-	}{{"--base", t.Base}, {"--head", t.Head}} {
+	for _, one := range []*Tree{t.Base, t.Head} {
 		if one.Asked == "" {
 			continue
 		}
 		one.Commit, err = git(ctx, top, "rev-parse", "--verify", "--quiet", "--end-of-options", one.Asked+"^{commit}")
 		if err != nil {
-			return nil, fmt.Errorf("%s %s: git knows no such commit here; fetch it first (of a shallow clone: git fetch "+
-				"--unshallow)", one.flag, strict.Visible(one.Asked, 60))
+			return nil, fmt.Errorf("--%s %s: git knows no such commit here; fetch it first (of a shallow clone: git fetch "+
+				"--unshallow)", one.Name, strict.Visible(one.Asked, 60))
 		}
 	}
 	if err := t.place(common); err != nil {
@@ -103,8 +100,6 @@ func Checkout(ctx context.Context, dir, base, head string) (t *Trees, err error)
 			_, err = git(ctx, top, "-c", "core.hooksPath=/dev/null", "worktree", "add", "--detach", at, one.Commit)
 		}
 		one.Dir = filepath.Join(at, t.prefix)
-	}
-	for _, one := range []*Tree{t.Base, t.Head} {
 		if _, failed := os.Stat(one.Dir); err == nil && failed != nil {
 			err = fmt.Errorf("%v has no directory %s; call from one that both revisions have", one, t.prefix)
 		}
