@@ -2,13 +2,47 @@ package doctor
 
 import (
 	"fmt"
+	"math"
 	"os/exec"
 	"strconv"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 )
+
+// quota reports the CPU that the limit of a container or service leaves: that of the lab's
+// control groups, from its own up to the top.
+func (m Machine) quota() Finding {
+	f := Finding{Level: Good, About: "CPU quota", Seen: "none"}
+	q := cores.ReadQuota(m.Proc, m.Cgroup, "self")
+	if !q.Seen {
+		f.Spoils = true
+		f.Level, f.Seen = Limit, "not shown: no control group says whether a quota holds the lab back, and for how long"
+		f.Means = "a trial that may have been stopped unseen is invalid: " + m.name(m.claims(every))
+		f.Mend = "mount the control groups at " + m.Cgroup +
+			", or let a container see the host's (docker run --cgroupns=host)"
+		return f
+	}
+	if math.IsInf(q.Cores, 1) {
+		return f
+	}
+	f.Seen = fmt.Sprintf("%.2g cores, used up in %d periods so far", q.Cores, q.Stops)
+	if q.Cores >= float64(len(m.Allowed)) {
+		return f
+	}
+	f.Level, f.Mend = Limit, "start the container or service without a CPU limit (docker run without --cpus; CPUQuota= "+
+		"in systemd)"
+	f.Means = "a trial that is stopped by it is invalid: " + m.name(m.claims(every))
+	f.Bars = m.claims(func(x *experiment.Experiment, c experiment.Claim) bool {
+		return float64(x.Needs(c).Cores) > q.Cores
+	})
+	if len(f.Bars) > 0 {
+		f.Means += "; not applicable: " + m.name(f.Bars)
+	}
+	return f
+}
 
 // openFiles checks the hard limit. The soft limit does not matter: both Go's
 // and Node's runtimes raise theirs to the hard limit at start.
@@ -86,4 +120,57 @@ func (m Machine) queue(about, name string, share float64, means string) Finding 
 		f.Mend = fmt.Sprintf("sudo sysctl -w %s=%d", name, 2*largest)
 	}
 	return f
+}
+
+// enough is the memory that a run may need, in bytes: some hundred megabytes
+// for a load generator, and a few dozen for each of the server's workers.
+const enough = 512 << 20
+
+func (m Machine) memory() Finding {
+	f := Finding{Level: Good, About: "memory", Seen: "not shown here"}
+	fs, err := m.procfs()
+	if err != nil {
+		return f
+	}
+	info, err := fs.Meminfo()
+	if err != nil || info.MemAvailableBytes == nil {
+		return f
+	}
+	f.Seen = size(*info.MemAvailableBytes) + " available"
+	if *info.MemAvailableBytes < enough {
+		f.Level, f.Mend = Limit, "stop what holds it: ps -eo rss,comm --sort -rss | head"
+		f.Means = fmt.Sprintf("under %s a run may swap, or be killed: %s", size(enough), m.name(m.claims(every)))
+	}
+	return f
+}
+
+// swap matters when pages move. Unused swap costs nothing, but it is named all
+// the same: watching an idle machine says little about a loaded one.
+func (m Machine) swap() Finding {
+	f := Finding{Level: Good, About: "swap", Seen: "not shown here"}
+	fs, err := m.procfs()
+	if err != nil {
+		return f
+	}
+	swaps, err := fs.Swaps()
+	switch {
+	case err != nil:
+		return f
+	case len(swaps) == 0:
+		f.Seen = "none"
+		return f
+	}
+	var all, used uint64
+	for _, s := range swaps {
+		all, used = all+uint64(s.Size)<<10, used+uint64(s.Used)<<10
+	}
+	f.Seen = fmt.Sprintf("%s, of which %s used", size(all), size(used))
+	return f
+}
+
+func size(bytes uint64) string {
+	if bytes >= 1<<30 {
+		return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
+	}
+	return fmt.Sprintf("%d MiB", bytes>>20)
 }
