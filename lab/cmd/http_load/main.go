@@ -13,10 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/signal"
-	"strconv"
 	"syscall"
 
 	"github.com/line-rate/line-rate/lab/internal/loader"
@@ -75,29 +73,19 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 // parse reads the flags. Every error is one line that names what is accepted.
 func parse(args []string) (plan *load.Plan, fromInput bool, err error) {
-	t := load.Target{Connections: 100, Pipelining: 1}
+	var t load.Target
+	var warmup, duration float64
 	p := &load.Plan{}
-	warmup, duration := 0.0, 20.0
 	fs := program.NewFlags()
-	number := func(dst *float64, least, most float64) func(string) error {
-		return func(v string) error {
-			n, err := strconv.ParseFloat(v, 64)
-			if err != nil || math.IsNaN(n) || n != 0 && n < least || n > most {
-				return fmt.Errorf("give a number from %v to %.0f", least, most)
-			}
-			*dst = n
-			return nil
-		}
-	}
 	fs.StringVar(&t.URL, "url", "", "")
 	fs.StringVar(&t.Answers, "answers", "", "")
-	fs.Whole("connections", &t.Connections, 1, load.MaxConnections)
-	fs.Whole("pipelining", &t.Pipelining, 1, load.MaxPipelining)
-	fs.Whole("threads", &p.Threads, 0, load.MaxThreads)
-	fs.Func("rate", "", number(&t.Rate, 0.001, load.MaxRate))
-	fs.Func("duration", "", number(&duration, 0.001, load.MaxSeconds))
-	fs.Func("warmup", "", number(&warmup, 0.001, load.MaxSeconds))
-	fs.Func("timeout", "", number(&p.TimeoutS, 0.001, load.MaxSeconds))
+	fs.IntVar(&t.Connections, "connections", 100, "")
+	fs.IntVar(&t.Pipelining, "pipelining", 1, "")
+	fs.IntVar(&p.Threads, "threads", 0, "")
+	fs.Float64Var(&t.Rate, "rate", 0, "")
+	fs.Float64Var(&duration, "duration", 20, "")
+	fs.Float64Var(&warmup, "warmup", 0, "")
+	fs.Float64Var(&p.TimeoutS, "timeout", load.DefaultTimeoutS, "")
 	fs.Func("plan", "", func(v string) error {
 		if fromInput = v == "-"; !fromInput {
 			return errors.New("give -, and the plan on standard input")
@@ -117,7 +105,7 @@ func parse(args []string) (plan *load.Plan, fromInput bool, err error) {
 	}
 	t.Name = t.URL
 	p.Targets = []load.Target{t}
-	if warmup > 0 {
+	if warmup != 0 {
 		p.Slots = append(p.Slots, load.Slot{Seconds: warmup})
 	}
 	p.Slots = append(p.Slots, load.Slot{Seconds: duration, Counts: true})
