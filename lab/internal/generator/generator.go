@@ -7,9 +7,8 @@
 package generator
 
 import (
+	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -110,21 +109,58 @@ func (r *Result) Asked(rate float64) {
 	}
 }
 
-// Usable refuses a program's output with a missing or impossible figure,
-// because a gate on a missing figure would stay open. Figures are pointers, to
-// tell a missing figure from 0.
-func Usable(program string, figures map[string]*float64) error {
-	for _, name := range slices.Sorted(maps.Keys(figures)) {
-		if v := figures[name]; v == nil || *v < 0 || *v > largest {
-			return fmt.Errorf("%s's output has no usable %q", program, name)
+// An output is what a program printed of a trial, as one JSON document.
+type output struct {
+	program string
+	figures map[string]float64 // by their place, as latency.p50: a missing one is not 0
+}
+
+// read reads an output, and what else is wanted of it into a struct.
+func read(program string, text []byte, into any) (output, error) {
+	o := output{program, map[string]float64{}}
+	if len(text) == 0 {
+		return o, fmt.Errorf("%s printed nothing", program)
+	}
+	var all map[string]any
+	err := json.Unmarshal(text, &all)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		return o, fmt.Errorf("%s's output is not JSON: %w", program, err)
+	}
+	o.add("", all)
+	return o, nil
+}
+
+func (o output) add(at string, all map[string]any) {
+	for name, v := range all {
+		switch v := v.(type) {
+		case float64:
+			o.figures[at+name] = v
+		case map[string]any:
+			o.add(at+name+".", v)
+		}
+	}
+}
+
+// usable refuses an output with a missing or impossible figure, because a gate on a missing
+// figure would stay open.
+func (o output) usable(names ...string) error {
+	for _, name := range names {
+		if v, ok := o.figures[name]; !ok || v < 0 || v > largest {
+			return fmt.Errorf("%s's output has no usable %q", o.program, name)
 		}
 	}
 	return nil
 }
 
-// Window refuses a program's output whose window is empty.
-func Window(program string, start, finish time.Time) error {
-	if start.IsZero() || !finish.After(start) {
+// A window is when a trial was measured, as its program says.
+type window struct{ Start, Finish time.Time }
+
+// measured refuses a program's output whose window is empty.
+func (w window) measured(program string) error {
+	if w.Start.IsZero() || !w.Finish.After(w.Start) {
 		return fmt.Errorf("%s's output has no measured window", program)
 	}
 	return nil
