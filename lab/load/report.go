@@ -129,7 +129,12 @@ func ReadReport(stdout io.Reader) (*Report, error) {
 	if !ended {
 		return nil, errors.New("http_load's output has no summary")
 	}
-	return r, r.whole()
+	for _, s := range r.Slots {
+		if s.Target >= len(r.Summary.Targets) {
+			return nil, fmt.Errorf("slot %d is of target %d, and the summary has %d", s.Slot, s.Target, len(r.Summary.Targets))
+		}
+	}
+	return r, nil
 }
 
 // add appends the next slot's report.
@@ -151,16 +156,6 @@ func (r *Report) add(s SlotReport) error {
 		}
 	}
 	r.Slots = append(r.Slots, s)
-	return nil
-}
-
-// whole checks that slots and summary are consistent.
-func (r *Report) whole() error {
-	for _, s := range r.Slots {
-		if s.Target >= len(r.Summary.Targets) {
-			return fmt.Errorf("slot %d is of target %d, and the summary has %d", s.Slot, s.Target, len(r.Summary.Targets))
-		}
-	}
 	return nil
 }
 
