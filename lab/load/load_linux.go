@@ -181,9 +181,9 @@ func newTarget(asked Target, seed uint64, o Options) (*target, error) {
 			return nil, err
 		}
 	}
-	requests := asked.Requests
-	if len(requests) == 0 {
-		requests = []Request{{Method: "GET", Path: u.RequestURI()}}
+	requests, err := asked.Asked()
+	if err != nil {
+		return nil, err
 	}
 	t.mix = newMix(requests, u.Host, asked.Close, seed, asked.Pipelining)
 	return t, nil

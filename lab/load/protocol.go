@@ -1,6 +1,9 @@
 package load
 
-import "time"
+import (
+	"net/url"
+	"time"
+)
 
 // A Plan is what the generator is to do. All connections of all targets are
 // opened first and stay open to the end. In a slot only its target is loaded.
@@ -39,6 +42,18 @@ type Target struct {
 	Insecure bool      `json:"insecure,omitempty"` // https without checking the certificate
 	CA       string    `json:"ca,omitempty"`       // certificates in PEM, one of which has signed the server's; "": the host's
 	Requests []Request `json:"requests,omitempty"` // by weight; none: GET of the URL
+}
+
+// Asked are the requests, or that of the URL alone.
+func (t *Target) Asked() ([]Request, error) {
+	if len(t.Requests) > 0 {
+		return t.Requests, nil
+	}
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return nil, err
+	}
+	return []Request{{Method: "GET", Path: u.RequestURI()}}, nil
 }
 
 // Clocks is how many CPU times of a target a slot has.

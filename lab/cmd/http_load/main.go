@@ -10,6 +10,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -22,30 +23,8 @@ import (
 	"github.com/line-rate/line-rate/lab/load"
 )
 
-const help = `http_load loads HTTP servers and prints a line of JSON for each slot, then a summary.
-
-Usage: http_load --url URL [options]
-       http_load --plan -
-
-  --url URL            what to request, http only
-  --connections N      open connections                                (default 100)
-  --pipelining N       requests in flight on each                      (default 1)
-  --rate N             requests a second, due at times fixed before    (default 0:
-                       each connection sends when an answer has come)
-  --duration SECONDS   length of the measured part                     (default 20)
-  --warmup SECONDS     the same before it, in no figure but the faults (default 0)
-  --threads N          client threads; 0 is one for each core that this
-                       process may use                                 (default 0)
-  --answers SERVER     compare answers with those that the lab's server, fiber
-                       or null, has for the route     (default: with each other)
-  --timeout SECONDS    after which a request is given up               (default 10)
-  --plan -             read a plan of several targets and slots, as JSON, from
-                       standard input; at its end keep the connections until the
-                       word "end" or the end of the input
-
-Exit statuses: 0 measured, whatever was answered; 1 failed, or ended by a
-signal; 2 a setting was refused; 3 nothing listens there.
-`
+//go:embed help.txt
+var help string
 
 func main() {
 	loader.Begin()

@@ -73,11 +73,7 @@ func connect(ctx context.Context, t load.Target) (*http.ClientConn, error) {
 
 // ask asks a target on a connection.
 func ask(ctx context.Context, conn *http.ClientConn, t load.Target, asked load.Request) (*http.Response, error) {
-	u, err := url.Parse(t.URL)
-	if err != nil {
-		return nil, err
-	}
-	req, err := probe.Request(ctx, u.Scheme+"://"+u.Host, asked)
+	req, err := probe.Request(ctx, t, asked)
 	if err != nil {
 		return nil, err
 	}

@@ -37,21 +37,6 @@ type Fault struct {
 	Detail string
 }
 
-var what = map[string]string{
-	gate.Non2xx:     "%.0f answers were not 2xx",
-	gate.Timeouts:   "%.0f requests timed out",
-	gate.Errors:     "%.0f connection errors",
-	gate.Resets:     "%.0f connections were reset",
-	gate.Mismatches: "%.0f bodies were not as expected",
-}
-
-// count adds a gate's fault if n is above 0.
-func (r *Result) count(gate string, n float64) {
-	if n > 0 {
-		r.fault(gate, what[gate], n)
-	}
-}
-
 func (r *Result) fault(gate, format string, args ...any) {
 	r.Faults = append(r.Faults, Fault{Gate: gate, Detail: fmt.Sprintf(format, args...)})
 }
@@ -81,11 +66,20 @@ func Of(start, finish time.Time, c Counts) *Result {
 			"resets":               c.Resets,
 			"non_2xx":              c.Non2xx,
 		}}
-	r.count(gate.Non2xx, c.Non2xx)
-	r.count(gate.Timeouts, c.Timeouts)
-	r.count(gate.Errors, c.Errors)
-	r.count(gate.Resets, c.Resets)
-	r.count(gate.Mismatches, c.Mismatches)
+	for _, one := range []struct {
+		gate, says string
+		n          float64
+	}{
+		{gate.Non2xx, "%.0f answers were not 2xx", c.Non2xx},
+		{gate.Timeouts, "%.0f requests timed out", c.Timeouts},
+		{gate.Errors, "%.0f connection errors", c.Errors},
+		{gate.Resets, "%.0f connections were reset", c.Resets},
+		{gate.Mismatches, "%.0f bodies were not as expected", c.Mismatches},
+	} {
+		if one.n > 0 {
+			r.fault(one.gate, one.says, one.n)
+		}
+	}
 	if n := len(r.Faults); c.Mismatches > 0 && c.Mismatch != "" {
 		r.Faults[n-1].Detail += ", the first: " + c.Mismatch
 	}

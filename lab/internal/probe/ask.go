@@ -102,21 +102,16 @@ type asker struct {
 	http.Client
 	load.Target
 	requests []load.Request
-	base     string // of the URL, without its path
 }
 
 func newAsker(t load.Target) (*asker, error) {
-	c := &asker{Target: t, requests: t.Requests}
-	scheme, rest, _ := strings.Cut(t.URL, "://")
-	host, path, _ := strings.Cut(rest, "/")
-	c.base = scheme + "://" + host
-	if len(c.requests) == 0 {
-		c.requests = []load.Request{{Method: http.MethodGet, Path: "/" + path}}
+	requests, err := t.Asked()
+	if err != nil {
+		return nil, err
 	}
 	transport, err := Transport(t)
-	c.Client = http.Client{Transport: transport, Timeout: longestAsk,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return c, err
+	return &asker{Target: t, requests: requests, Client: http.Client{Transport: transport, Timeout: longestAsk,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, err
 }
 
 // Transport speaks to a target as the load does.
@@ -145,9 +140,11 @@ func Transport(t load.Target) (*http.Transport, error) {
 	return transport, nil
 }
 
-// Request is a request to where a URL's path begins, as the load makes it.
-func Request(ctx context.Context, base string, r load.Request) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, r.Method, base+r.Path, bytes.NewReader(r.Body))
+// Request is a request to a target, as the load makes it.
+func Request(ctx context.Context, t load.Target, r load.Request) (*http.Request, error) {
+	scheme, rest, _ := strings.Cut(t.URL, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	req, err := http.NewRequestWithContext(ctx, r.Method, scheme+"://"+host+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +164,7 @@ func slow(err error) bool {
 
 func (c *asker) get(ctx context.Context, of int) (Given, error) {
 	r := c.requests[of]
-	req, err := Request(ctx, c.base, r)
+	req, err := Request(ctx, c.Target, r)
 	if err != nil {
 		return Given{}, err
 	}

@@ -98,7 +98,7 @@ func parse(data []byte, dir string) (s Scenario, err error) {
 	at := places(data)
 	// An error of a request begins with the key that it is about, if it is about one.
 	located := func(of string, err error) error {
-		for key := of + "." + begins.FindString(err.Error()); key != "."; key, _, _ = cut(key) {
+		for key := of + "." + begins.FindString(err.Error()); key != ""; key = key[:max(0, strings.LastIndexAny(key, ".:"))] {
 			if row, ok := at[key]; ok {
 				return fmt.Errorf("line %d: %w", row, err)
 			}
@@ -163,15 +163,6 @@ const SchemaURL = "https://line-rate.github.io/line-rate/schema/scenario-1.json"
 
 // begins is the key that an error of a request is about.
 var begins = regexp.MustCompile(`^[a-z_]+(: (headers|json|body|body_file|contains)\b)?`)
-
-// cut takes the last part from a key.
-func cut(key string) (before, last string, ok bool) {
-	at := strings.LastIndexAny(key, ".:")
-	if at < 0 {
-		return "", key, false
-	}
-	return key[:at], key[at+1:], true
-}
 
 // made is the request as it is asked.
 func (r *request) made(dir string) (load.Request, error) {
@@ -326,8 +317,7 @@ func (a Asking) Asked(url string, data *string) (s Scenario, err error) {
 }
 
 // flags are those whose names differ from a request's keys.
-var flags = map[string]string{"path": "--url", "check": "--expect", "header": "--header", "statu": "--status",
-	"headers": "--header"}
+var flags = map[string]string{"path": "--url", "check": "--expect", "statu": "--status"}
 
 func method(named string, body bool) string {
 	switch {
