@@ -3,13 +3,11 @@ package load
 import (
 	"bytes"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"net"
-	"net/url"
 	"syscall"
 	"time"
 
@@ -68,25 +66,6 @@ func (ch *channel) Read(p []byte) (int, error) {
 func (ch *channel) Write(p []byte) (int, error) {
 	ch.out = append(ch.out, p...)
 	return len(p), nil
-}
-
-// secure is how a target's server is to prove who it is; nil without TLS.
-func secure(t Target, u *url.URL) (*tls.Config, error) {
-	if u.Scheme != "https" {
-		return nil, nil
-	}
-	c := &tls.Config{ServerName: u.Hostname(), InsecureSkipVerify: t.Insecure, NextProtos: []string{"http/1.1"},
-		DynamicRecordSizingDisabled: true} // which would cut long requests into many records
-	if t.Protocol == HTTP2 {
-		c.NextProtos = []string{HTTP2}
-	}
-	if t.CA != "" {
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM([]byte(t.CA)) {
-			return nil, errors.New("ca has no certificate in PEM")
-		}
-	}
-	return c, nil
 }
 
 // channeled tells whether the target's connections have channels.

@@ -167,7 +167,7 @@ func newTarget(asked Target, seed uint64, o Options) (*target, error) {
 	if t.addr, err = address(asked, u); err != nil {
 		return nil, err
 	}
-	if t.secure, err = secure(asked, u); err != nil {
+	if t.secure, err = asked.TLS(); err != nil {
 		return nil, err
 	}
 	if asked.Protocol == HTTP2 && o.HTTP2 == nil {

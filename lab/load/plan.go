@@ -66,11 +66,7 @@ func (p *Plan) Write(w io.Writer) error {
 
 // Timeout is the timeout of one answer.
 func (p *Plan) Timeout() time.Duration {
-	s := p.TimeoutS
-	if s == 0 {
-		s = DefaultTimeoutS
-	}
-	return time.Duration(s * float64(time.Second))
+	return time.Duration(cmp.Or(p.TimeoutS, DefaultTimeoutS) * float64(time.Second))
 }
 
 // Check says what is wrong with a plan, by field.

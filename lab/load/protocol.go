@@ -1,6 +1,9 @@
 package load
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"net/url"
 	"time"
 )
@@ -54,6 +57,26 @@ func (t *Target) Asked() ([]Request, error) {
 		return nil, err
 	}
 	return []Request{{Method: "GET", Path: u.RequestURI()}}, nil
+}
+
+// TLS is how the target's server is to prove who it is; nil without TLS.
+func (t *Target) TLS() (*tls.Config, error) {
+	u, err := url.Parse(t.URL)
+	if err != nil || u.Scheme != "https" {
+		return nil, err
+	}
+	c := &tls.Config{ServerName: u.Hostname(), InsecureSkipVerify: t.Insecure, NextProtos: []string{"http/1.1"},
+		DynamicRecordSizingDisabled: true} // which would cut long requests into many records
+	if t.Protocol == HTTP2 {
+		c.NextProtos = []string{HTTP2}
+	}
+	if t.CA != "" {
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM([]byte(t.CA)) {
+			return nil, errors.New("ca has no certificate in PEM")
+		}
+	}
+	return c, nil
 }
 
 // Clocks is how many CPU times of a target a slot has.

@@ -3,8 +3,6 @@ package probe
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -116,8 +114,12 @@ func newAsker(t load.Target) (*asker, error) {
 
 // Transport speaks to a target as the load does.
 func Transport(t load.Target) (*http.Transport, error) {
+	secure, err := t.TLS()
+	if err != nil {
+		return nil, err
+	}
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 1, DisableKeepAlives: t.Close,
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: t.Insecure}, Protocols: new(http.Protocols)}
+		TLSClientConfig: secure, Protocols: new(http.Protocols)}
 	switch {
 	case t.Protocol != load.HTTP2:
 		transport.Protocols.SetHTTP1(true)
@@ -125,12 +127,6 @@ func Transport(t load.Target) (*http.Transport, error) {
 		transport.Protocols.SetHTTP2(true)
 	default:
 		transport.Protocols.SetUnencryptedHTTP2(true)
-	}
-	if t.CA != "" {
-		transport.TLSClientConfig.RootCAs = x509.NewCertPool()
-		if !transport.TLSClientConfig.RootCAs.AppendCertsFromPEM([]byte(t.CA)) {
-			return nil, errors.New("ca has no certificate in PEM")
-		}
 	}
 	if t.Unix != "" {
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
