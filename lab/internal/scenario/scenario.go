@@ -22,6 +22,7 @@ package scenario
 import (
 	"bytes"
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -125,36 +126,23 @@ func parse(data []byte, dir string) (s Scenario, err error) {
 	return s, (&load.Target{Requests: s.Requests}).CheckRequests()
 }
 
+// meanings are those of each key of a table.
+//
+//go:embed meanings.json
+var meanings []byte
+
 // Schema returns the JSON Schema of a scenario's file.
 func Schema() []byte {
 	s := strict.Schema(&file{}, "toml")
 	s.ID, s.Title = SchemaURL, "Line Rate scenario"
-	strict.Describe(s, map[string]string{
-		"keep_alive": "Whether a connection takes more than one request (default true).",
-		"request":    "*What is asked, by weight.",
-	})
-	content := map[string]string{
-		"body":      "The whole body.",
-		"body_file": "File with the body, byte by byte; its path is from where this file lies.",
+	var of map[string]map[string]string
+	if err := json.Unmarshal(meanings, &of); err != nil {
+		panic(err) // it is a part of this package
 	}
-	of := map[string]string{
-		"name":    "In tables and messages (default: method and path).",
-		"method":  "Default GET; POST with a body.",
-		"path":    "*With its query, as /find?q=a%20b.",
-		"headers": "Names and values.",
-		"weight":  "Its share of all requests over the sum of all weights (default 1).",
-		"status":  "Statuses that are expected (default: any 2xx).",
-		"check":   "What its answers must have. With nothing of the body in it, bodies are compared with each other.",
+	strict.Describe(s, of["file"])
+	for name, d := range s.Definitions {
+		strict.Describe(d, of[name])
 	}
-	checks := map[string]string{
-		"headers":  "Names and values of an answer's headers; an empty value is any.",
-		"contains": "A text in the body.",
-		"json":     "Values in a body that is JSON, by pointers such as /items/0/id.",
-	}
-	maps.Copy(of, content)
-	maps.Copy(checks, content)
-	strict.Describe(s.Definitions["request"], of)
-	strict.Describe(s.Definitions["check"], checks)
 	return strict.EncodeSchema(s)
 }
 
