@@ -56,12 +56,7 @@ func (p *Plan) Write(w io.Writer) error {
 			out.Targets[i].Processes = []int{}
 		}
 	}
-	text, err := json.Marshal(out)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(text, '\n'))
-	return err
+	return json.NewEncoder(w).Encode(out)
 }
 
 // Timeout is the timeout of one answer.

@@ -35,12 +35,7 @@ func (l Line) Write(w io.Writer) error {
 	default:
 		v = summed{*l.Summary}
 	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(text, '\n'))
-	return err
+	return json.NewEncoder(w).Encode(v)
 }
 
 type held struct {

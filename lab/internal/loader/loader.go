@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -83,15 +82,11 @@ func write(out io.Writer, l load.Line) error {
 
 // bodies are those that a server of the lab may answer.
 func bodies(t load.Target) (load.Bodies, error) {
-	u, err := url.Parse(t.URL)
+	asked, err := t.Asked()
 	if err != nil {
 		return nil, err
 	}
-	set, err := answer.Of(t.Answers, u.RequestURI())
-	if err != nil {
-		return nil, err
-	}
-	return set, nil
+	return answer.Of(t.Answers, asked[0].Path)
 }
 
 // version says from which sources this program was built.
