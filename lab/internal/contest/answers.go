@@ -167,25 +167,15 @@ func differ(base, other Server, a, b []probe.Given) string {
 		return changes(other)
 	case len(x) != len(y):
 		return says("a body of", lengths(least, most), lengths(low, high)) +
-			fmt.Sprintf("; the first byte that differs is %d", first(x, y))
+			fmt.Sprintf("; the first byte that differs is %d", load.FirstDifference(x, y))
 	}
-	at := first(x, y)
+	at := load.FirstDifference(x, y)
 	return fmt.Sprintf("the bodies of %s and %s, %d bytes each, differ from byte %d on (%q, %q)", other.Name, base.Name,
 		len(x), at, y[at-1:at], x[at-1:at])
 }
 
 func changes(s Server) string {
 	return fmt.Sprintf("the answers of %s change from one request to the next, and the other's do not", s.Name)
-}
-
-// first is the first byte that differs, counted from 1.
-func first(a, b []byte) int {
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return i + 1
-		}
-	}
-	return min(len(a), len(b)) + 1
 }
 
 func span(as []probe.Given) (least, most int) {

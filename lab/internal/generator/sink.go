@@ -45,14 +45,13 @@ func (s sinkOutput) complete(o output) error {
 			return fmt.Errorf("event_sink's output has no %q", name)
 		}
 	}
-	if of["refused"] > of["requests"] {
+	switch {
+	case of["refused"] > of["requests"]:
 		return fmt.Errorf("event_sink's output has %.0f batches that were refused, of %.0f", of["refused"], of["requests"])
-	}
-	if of["end.arrived"] > of["end.added"] {
+	case of["end.arrived"] > of["end.added"]:
 		return fmt.Errorf("event_sink's output has %.0f events that arrived, of %.0f that were added", of["end.arrived"],
 			of["end.added"])
-	}
-	if s.Limit != nil && of["limit_per_s"] <= 0 {
+	case s.Limit != nil && of["limit_per_s"] <= 0:
 		return errors.New(`event_sink's output has no usable "limit_per_s"`)
 	}
 	times := []string{"add_s"}
