@@ -99,7 +99,7 @@ func parse(data []byte, dir string) (s Scenario, err error) {
 	at := places(data)
 	// An error of a request begins with the key that it is about, if it is about one.
 	located := func(of string, err error) error {
-		for key := of + "." + begins.FindString(err.Error()); key != ""; key = key[:max(0, strings.LastIndexAny(key, ".:"))] {
+		for key := of + "." + begins.FindString(err.Error()); key != ""; key = parent(key) {
 			if row, ok := at[key]; ok {
 				return fmt.Errorf("line %d: %w", row, err)
 			}
@@ -209,43 +209,40 @@ func pairs(m map[strict.Own]string) (all [][2]string) {
 // places are the lines of a document's keys, as request[0].check.json.
 func places(data []byte) map[string]int {
 	at := map[string]int{}
-	times := map[string]int{}
 	var p unstable.Parser
 	p.Reset(data)
-	table := ""
+	table, request, requests := "", "", 0
 	for p.NextExpression() {
 		e := p.Expression()
 		if e.Kind == unstable.Comment {
 			continue
 		}
 		path, row := "", 0
-		if e.Kind == unstable.KeyValue {
-			path = table
-		}
-		for it := e.Key(); it.Next(); {
-			node := it.Node()
+		for it := e.Key(); it.Next(); path += "." + string(it.Node().Data) {
 			if row == 0 {
-				row = 1 + bytes.Count(data[:node.Raw.Offset], []byte{'\n'})
-			}
-			path = strings.TrimPrefix(path+"."+string(node.Data), ".")
-			if n := times[path]; n > 0 && (e.Kind == unstable.Table || e.Kind == unstable.KeyValue) {
-				path = fmt.Sprintf("%s[%d]", path, n-1)
-			}
-			if _, ok := at[path]; !ok && e.Kind != unstable.ArrayTable {
-				at[path] = row
+				row = 1 + bytes.Count(data[:it.Node().Raw.Offset], []byte{'\n'})
 			}
 		}
 		switch e.Kind {
-		case unstable.ArrayTable:
-			table = fmt.Sprintf("%s[%d]", path, times[path])
-			times[path]++
-			at[table] = row
+		case unstable.ArrayTable: // [[request]], since there are no others
+			request = fmt.Sprintf("%s[%d]", path, requests)
+			path, table = request, request
+			requests++
 		case unstable.Table:
+			path = request + strings.TrimPrefix(path, ".request")
 			table = path
+		default:
+			path = table + path
+		}
+		for key := strings.TrimPrefix(path, "."); key != "" && at[key] == 0; key = parent(key) {
+			at[key] = row
 		}
 	}
 	return at
 }
+
+// parent is a key without its last part.
+func parent(key string) string { return key[:max(0, strings.LastIndexAny(key, ".:"))] }
 
 // An Asking are the flags that say what is asked and how, as curl has them, beside those for the path
 // and the body.
