@@ -68,8 +68,8 @@ func Of(server, route string) (*Set, error) {
 func of(server, route string) (*Set, error) {
 	r, ok := catalog.RouteOf(route)
 	if !ok || server != Fiber && (server != Null || !r.Null) {
-		return nil, fmt.Errorf("the lab does not know what the %s server has to answer on %s, so its answers cannot be checked",
-			server, route)
+		return nil, fmt.Errorf("the lab does not know what the %s server has to answer on %s, so its answers cannot be "+
+			"checked", server, route)
 	}
 	s, err := setOf(r, server == Null)
 	if err == nil {

@@ -86,7 +86,8 @@ func ask(ctx context.Context, conn *http.ClientConn, t load.Target, asked load.R
 }
 
 // one makes one request.
-func (o Options) one(ctx context.Context, conn *http.ClientConn, t load.Target, of int, again bool) (g probe.Given, err error) {
+func (o Options) one(ctx context.Context, conn *http.ClientConn, t load.Target, of int, again bool) (g probe.Given,
+	err error) {
 	asked := o.asked()[of]
 	what := asked.Method + " " + asked.Path
 	within, cancel := context.WithTimeout(ctx, answerWithin)
