@@ -9,7 +9,7 @@ const autocannon = "autocannon"
 const AutocannonStep = 0.001
 
 // ofAutocannon are the figures that every trial must have.
-var ofAutocannon = []string{"errors", "timeouts", "mismatches", "resets", "non2xx", "2xx", "latency.mean", 
+var ofAutocannon = []string{"errors", "timeouts", "mismatches", "resets", "non2xx", "2xx", "latency.mean",
 	"latency.p50", "latency.p90", "latency.p99", "latency.max", "throughput.total"}
 
 // ParseAutocannon reads the last JSON document of a trial's standard output;

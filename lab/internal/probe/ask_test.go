@@ -62,7 +62,8 @@ func TestAskingAServer(t *testing.T) {
 	}
 	var given []Given
 	if err := json.Unmarshal(out.Bytes(), &given); err != nil || len(given) != 3 ||
-		!reflect.DeepEqual(given[0], given[2]) || given[0].Status != 200 || given[0].Length != 5 || given[0].Type != "text/plain" || len(given[0].SHA256) != 64 {
+		!reflect.DeepEqual(given[0], given[2]) || given[0].Status != 200 || given[0].Length != 5 ||
+		given[0].Type != "text/plain" || len(given[0].SHA256) != 64 {
 		t.Errorf("%v: %s", err, out.Bytes())
 	}
 	if err := (Asking{50 * time.Millisecond, 3}).Run(t.Context(), at("/moved"), &out); err == nil ||
