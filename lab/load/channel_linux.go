@@ -3,13 +3,11 @@ package load
 import (
 	"bytes"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"net"
-	"net/url"
 	"syscall"
 	"time"
 
@@ -23,6 +21,7 @@ import (
 type channel struct {
 	net.Conn // none: TLS needs only Read and Write
 	tls      *tls.Conn
+	stream   io.ReadWriter // the TLS, or the channel itself: into memory, and never blocks
 	session  Session
 	asked    []asked // by place of the session
 	in       bytes.Buffer
@@ -69,33 +68,16 @@ func (ch *channel) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// secure is how a target's server is to prove who it is; nil without TLS.
-func secure(t Target, u *url.URL) (*tls.Config, error) {
-	if u.Scheme != "https" {
-		return nil, nil
-	}
-	c := &tls.Config{ServerName: u.Hostname(), InsecureSkipVerify: t.Insecure, NextProtos: []string{"http/1.1"},
-		DynamicRecordSizingDisabled: true} // which would cut long requests into many records
-	if t.Protocol == HTTP2 {
-		c.NextProtos = []string{HTTP2}
-	}
-	if t.CA != "" {
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM([]byte(t.CA)) {
-			return nil, errors.New("ca has no certificate in PEM")
-		}
-	}
-	return c, nil
-}
-
 // channeled tells whether the target's connections have channels.
 func (t *target) channeled() bool { return t.secure != nil || t.Protocol != "" }
 
 // newChannel is the channel of a new connection, still to be opened.
 func (t *target) newChannel() (ch *channel, err error) {
 	ch = &channel{}
+	ch.stream = ch
 	if t.secure != nil {
 		ch.tls = tls.Client(ch, t.secure)
+		ch.stream = ch.tls
 	}
 	if t.Protocol == HTTP2 {
 		ch.asked = make([]asked, t.Pipelining)
@@ -128,7 +110,7 @@ func (ch *channel) greet() error {
 		if ch.session.Ready() {
 			ch.wait = nil // what else has come is read, and no more is waited for
 		}
-		n, err := ch.read(buffer)
+		n, err := ch.stream.Read(buffer)
 		if err == error(nothing{}) {
 			return nil
 		}
@@ -143,30 +125,13 @@ func (ch *channel) greet() error {
 	return nil
 }
 
-// read reads what TLS, if there is any, makes of what came.
-func (ch *channel) read(p []byte) (int, error) {
-	if ch.tls == nil {
-		return ch.Read(p)
-	}
-	return ch.tls.Read(p)
-}
-
-// write has TLS, if there is any, write into memory. Where TLS has failed reading tells why.
-func (ch *channel) write(p []byte) {
-	if ch.tls == nil {
-		_, _ = ch.Write(p)
-	} else {
-		_, _ = ch.tls.Write(p)
-	}
-}
-
 // say passes on what the session says.
 func (ch *channel) say() {
 	if ch.session == nil {
 		return
 	}
 	if said := ch.session.Out(); said.Len() > 0 {
-		ch.write(said.Bytes())
+		_, _ = ch.stream.Write(said.Bytes()) // where TLS has failed reading tells why
 		said.Reset()
 	}
 }
@@ -242,7 +207,7 @@ func (w *thread) writeInto(c *connection, from, size int) {
 	m := &c.lane.target.mix
 	for size > 0 {
 		part := m.bytes[from:min(from+size, len(m.bytes))]
-		c.channel.write(part)
+		_, _ = c.channel.stream.Write(part) // where TLS has failed reading tells why
 		from, size = (from+len(part))%m.size(), size-len(part)
 	}
 	w.sync(c)

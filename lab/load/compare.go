@@ -118,11 +118,16 @@ func (c *comparer) differs(body []byte) error {
 	if err := c.length(int64(len(body))); err != nil {
 		return err
 	}
+	return fmt.Errorf("a body that differs from the first %d at byte %d", firstInFull, FirstDifference(body, c.model))
+}
+
+// FirstDifference is the first byte in which bodies differ, counted from 1.
+func FirstDifference(a, b []byte) int {
 	at := 0
-	for body[at] == c.model[at] {
+	for at < min(len(a), len(b)) && a[at] == b[at] {
 		at++
 	}
-	return fmt.Errorf("a body that differs from the first %d at byte %d", firstInFull, at+1)
+	return at + 1
 }
 
 func (c *comparer) wrong(err error) {

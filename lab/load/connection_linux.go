@@ -259,17 +259,11 @@ func (w *thread) isOpened(c *connection) {
 func (w *thread) refused(c *connection, err error) {
 	c.lane.errors++
 	c.lane.fault(w.now, c.kind, fmt.Sprintf("no new connection: %v", err))
-	w.dispose(c)
-	w.lose(c)
-	if c.state == isOpening {
-		unix.Close(int(c.fd))
-	}
-	w.unsound--
-	c.fd = -1
-	w.abandon(c)
+	c.state = isOpening // also where it came to no socket
+	w.end(c)
 }
 
-// end closes an open connection. Requests in flight on it stay without an answer.
+// end closes a connection. Requests in flight on it stay without an answer.
 func (w *thread) end(c *connection) {
 	if c.state == isOpening {
 		w.unsound--
@@ -278,7 +272,9 @@ func (w *thread) end(c *connection) {
 	w.lose(c)
 	c.head, c.owed, c.blocked = 0, 0, false
 	c.parser.reset()
-	unix.Close(int(c.fd)) // this takes it out of epoll too
+	if c.fd >= 0 {
+		unix.Close(int(c.fd)) // this takes it out of epoll too
+	}
 	c.fd = -1
 	w.abandon(c)
 }

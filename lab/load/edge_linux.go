@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -207,20 +208,17 @@ const usage = "usage_usec "
 
 // groupTime is the CPU time in ns that a cgroup's file tells: cpu.stat, or cpuacct.usage of
 // version 1, which has nothing but ns. It is -1 if neither can be read.
-func groupTime(text []byte) (t int64) {
-	unit := int64(1)
-	if len(text) >= len(usage) && string(text[:len(usage)]) == usage {
-		text, unit = text[len(usage):], 1000
-	}
-	digits := 0
-	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
-		t = 10*t + int64(text[digits]-'0')
-		digits++
-	}
-	if digits == 0 {
+func groupTime(text []byte) int64 {
+	line, _, _ := bytes.Cut(text, []byte{'\n'})
+	digits, micro := bytes.CutPrefix(line, []byte(usage))
+	t, err := strconv.ParseUint(string(digits), 10, 53)
+	switch {
+	case err != nil:
 		return -1
+	case micro:
+		return int64(t) * 1000
 	}
-	return t * unit
+	return int64(t)
 }
 
 // between computes the figures between two edges.

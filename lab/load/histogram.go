@@ -82,9 +82,6 @@ func (h *Histogram) Each(give func(ns, n int64)) {
 	}
 }
 
-// N is how many times were counted.
-func (h *Histogram) N() int64 { return h.n }
-
 // Merge adds what another histogram counted. Both together have at most MaxCounted.
 func (h *Histogram) Merge(o *Histogram) {
 	if o.n == 0 {

@@ -167,7 +167,7 @@ func newTarget(asked Target, seed uint64, o Options) (*target, error) {
 	if t.addr, err = address(asked, u); err != nil {
 		return nil, err
 	}
-	if t.secure, err = secure(asked, u); err != nil {
+	if t.secure, err = asked.TLS(); err != nil {
 		return nil, err
 	}
 	if asked.Protocol == HTTP2 && o.HTTP2 == nil {
@@ -181,9 +181,9 @@ func newTarget(asked Target, seed uint64, o Options) (*target, error) {
 			return nil, err
 		}
 	}
-	requests := asked.Requests
-	if len(requests) == 0 {
-		requests = []Request{{Method: "GET", Path: u.RequestURI()}}
+	requests, err := asked.Asked()
+	if err != nil {
+		return nil, err
 	}
 	t.mix = newMix(requests, u.Host, asked.Close, seed, asked.Pipelining)
 	return t, nil

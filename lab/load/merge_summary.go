@@ -1,6 +1,10 @@
 package load
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // mergeSummaries adds up what parts say of targets. Requests and bytes are those of the
 // merged slots that count.
@@ -8,19 +12,8 @@ func mergeSummaries(whole *Plan, parts []Part, slots []SlotReport) (Summary, err
 	first := parts[0].Report.Summary
 	sum := Summary{Version: first.Version, Start: first.Start, Finish: first.Finish, LatencyStep: LatencyStep,
 		Targets: []TargetSummary{}}
-	latency, lags := make([]*Histogram, len(whole.Targets)), make([]*Histogram, len(whole.Targets))
-	for _, t := range whole.Targets {
-		sum.Targets = append(sum.Targets, TargetSummary{Name: t.Name})
-	}
-	for _, s := range slots {
-		if whole.Slots[s.Slot].Counts {
-			sum.Targets[s.Target].Requests += s.Requests
-			sum.Targets[s.Target].Bytes += s.Bytes
-		}
-	}
 	for i := range parts {
-		p := &parts[i]
-		s := &p.Report.Summary
+		s := &parts[i].Report.Summary
 		sum.Threads += s.Threads
 		if s.Start.Before(sum.Start) {
 			sum.Start = s.Start
@@ -28,29 +21,32 @@ func mergeSummaries(whole *Plan, parts []Part, slots []SlotReport) (Summary, err
 		if s.Finish.After(sum.Finish) {
 			sum.Finish = s.Finish
 		}
-		for own, of := range p.Targets {
-			t := &s.Targets[own]
-			if len(whole.Targets[of].Requests) > 0 {
+	}
+	for i, target := range whole.Targets {
+		t := TargetSummary{Name: target.Name}
+		latency, lags := NewHistogram(), NewHistogram()
+		for _, p := range parts {
+			own := slices.Index(p.Targets, i)
+			if own < 0 {
+				continue
+			}
+			if len(target.Requests) > 0 {
 				return Summary{}, fmt.Errorf("target %q: what came of each of several requests is merged by nobody yet", t.Name)
 			}
-			sum.Targets[of].add(p.Name, t)
-			for _, m := range []struct {
-				to   **Histogram
-				from *Histogram
-			}{{&latency[of], t.Histogram}, {&lags[of], t.Lags}} {
-				if err := mergeInto(m.to, m.from); err != nil {
-					return Summary{}, fmt.Errorf("target %q: %w", t.Name, err)
-				}
+			o := &p.Report.Summary.Targets[own]
+			t.add(p.Name, o)
+			if err := cmp.Or(latency.mergeUpTo(o.Histogram), lags.mergeUpTo(o.Lags)); err != nil {
+				return Summary{}, fmt.Errorf("target %q: %w", t.Name, err)
 			}
 		}
+		t.Histogram, t.Latency = latency.Raw(), latency.Latency()
+		t.Lags, t.SendLag = lags.Raw(), lags.SendLag()
+		sum.Targets = append(sum.Targets, t)
 	}
-	for i := range sum.Targets {
-		t := &sum.Targets[i]
-		if t.Histogram = latency[i]; t.Histogram != nil {
-			t.Latency = t.Histogram.Latency()
-		}
-		if t.Lags = lags[i]; t.Lags != nil {
-			t.SendLag = t.Lags.SendLag()
+	for _, s := range slots {
+		if whole.Slots[s.Slot].Counts {
+			sum.Targets[s.Target].Requests += s.Requests
+			sum.Targets[s.Target].Bytes += s.Bytes
 		}
 	}
 	return sum, nil
@@ -75,15 +71,14 @@ func (t *TargetSummary) add(name string, o *TargetSummary) {
 	}
 }
 
-func mergeInto(to **Histogram, from *Histogram) error {
+// mergeUpTo merges another histogram, if there is one, and both together fit in one.
+func (h *Histogram) mergeUpTo(o *Histogram) error {
 	switch {
-	case from == nil:
-		return nil
-	case *to == nil:
-		*to = NewHistogram()
-	case (*to).N()+from.N() > MaxCounted:
+	case o == nil:
+	case h.n+o.n > MaxCounted:
 		return fmt.Errorf("more than %d answers, which no histogram holds", int64(MaxCounted))
+	default:
+		h.Merge(o)
 	}
-	(*to).Merge(from)
 	return nil
 }

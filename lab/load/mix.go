@@ -2,6 +2,7 @@ package load
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -79,12 +80,7 @@ func drawn(requests []Request, n int, seed uint64) []uint8 {
 			all = append(all, stands{(float64(k) + chance.Float64()) / float64(times), uint8(i)})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b stands) int {
-		if a.at < b.at {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(all, func(a, b stands) int { return cmp.Compare(a.at, b.at) })
 	out := make([]uint8, len(all))
 	for i, s := range all {
 		out[i] = s.of
@@ -94,18 +90,12 @@ func drawn(requests []Request, n int, seed uint64) []uint8 {
 
 // weight is a request's share over the sum of all.
 func (r *Request) weight() float64 {
-	if r.Weight == 0 {
-		return 1
-	}
-	return r.Weight
+	return cmp.Or(r.Weight, 1)
 }
 
 // Label names a request in tables and messages.
 func (r *Request) Label() string {
-	if r.Name != "" {
-		return r.Name
-	}
-	return r.Method + " " + r.Path
+	return cmp.Or(r.Name, r.Method+" "+r.Path)
 }
 
 // Text is the request as it is written in HTTP/1.1.

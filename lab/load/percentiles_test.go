@@ -34,8 +34,8 @@ func TestMergedPercentilesAreThoseOfAllSamples(t *testing.T) {
 	}
 	got := merged(t, a, b).Summary.Targets[0]
 	all := slices.Sorted(slices.Values(slices.Concat(fast, slow)))
-	if got.Histogram.N() != int64(len(all)) || got.Latency.Max != seconds(all[len(all)-1]) {
-		t.Errorf("%d of %d samples, %+v", got.Histogram.N(), len(all), got.Latency)
+	if got.Histogram.n != int64(len(all)) || got.Latency.Max != seconds(all[len(all)-1]) {
+		t.Errorf("%d of %d samples, %+v", got.Histogram.n, len(all), got.Latency)
 	}
 	one, two := a.Report.Summary.Targets[0].Latency, b.Report.Summary.Targets[0].Latency
 	share := float64(len(slow)) / float64(len(all))

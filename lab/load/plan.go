@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,37 +56,20 @@ func (p *Plan) Write(w io.Writer) error {
 			out.Targets[i].Processes = []int{}
 		}
 	}
-	text, err := json.Marshal(out)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(text, '\n'))
-	return err
+	return json.NewEncoder(w).Encode(out)
 }
 
 // Timeout is the timeout of one answer.
 func (p *Plan) Timeout() time.Duration {
-	s := p.TimeoutS
-	if s == 0 {
-		s = DefaultTimeoutS
-	}
-	return time.Duration(s * float64(time.Second))
+	return time.Duration(cmp.Or(p.TimeoutS, DefaultTimeoutS) * float64(time.Second))
 }
 
 // Check says what is wrong with a plan, by field.
 func (p *Plan) Check() error {
-	if err := whole("threads", p.Threads, 0, MaxThreads); err != nil {
-		return err
-	}
-	if p.TimeoutS != 0 {
-		if err := within("timeout_s", p.TimeoutS, 0.001, MaxSeconds); err != nil {
-			return err
-		}
-	}
-	if err := whole("number of targets", len(p.Targets), 1, maxTargets); err != nil {
-		return err
-	}
-	if err := whole("number of slots", len(p.Slots), 1, maxSlots); err != nil {
+	if err := cmp.Or(whole("threads", p.Threads, 0, MaxThreads),
+		unlessNought("timeout_s", p.TimeoutS, MaxSeconds),
+		whole("number of targets", len(p.Targets), 1, maxTargets),
+		whole("number of slots", len(p.Slots), 1, maxSlots)); err != nil {
 		return err
 	}
 	all := 0
@@ -102,10 +86,7 @@ func (p *Plan) Check() error {
 		if s.Target < 0 || s.Target >= len(p.Targets) {
 			return fmt.Errorf("slots/%d: there is no target %d", i, s.Target)
 		}
-		if err := within("seconds", s.Seconds, 0.001, MaxSeconds); err != nil {
-			return fmt.Errorf("slots/%d: %w", i, err)
-		}
-		if err := p.times(i); err != nil {
+		if err := cmp.Or(within("seconds", s.Seconds, 0.001, MaxSeconds), p.times(i)); err != nil {
 			return fmt.Errorf("slots/%d: %w", i, err)
 		}
 	}
@@ -181,19 +162,9 @@ func (t *Target) check() error {
 	case t.Close && t.Pipelining > 1:
 		return fmt.Errorf("pipelining is %d; with close each connection takes one request", t.Pipelining)
 	}
-	if err := t.CheckRequests(); err != nil {
+	if err := cmp.Or(t.CheckRequests(), whole("connections", t.Connections, 1, MaxConnections),
+		whole("pipelining", t.Pipelining, 1, MaxPipelining), unlessNought("rate", t.Rate, MaxRate)); err != nil {
 		return err
-	}
-	if err := whole("connections", t.Connections, 1, MaxConnections); err != nil {
-		return err
-	}
-	if err := whole("pipelining", t.Pipelining, 1, MaxPipelining); err != nil {
-		return err
-	}
-	if t.Rate != 0 {
-		if err := within("rate", t.Rate, 0.001, MaxRate); err != nil {
-			return err
-		}
 	}
 	for _, pid := range t.Processes {
 		if pid < 1 || pid > math.MaxInt32 {
@@ -215,4 +186,12 @@ func within(name string, v, least, most float64) error {
 		return fmt.Errorf("%s is %v; give a number from %v to %v", name, v, least, most)
 	}
 	return nil
+}
+
+// unlessNought is within for what may be left out.
+func unlessNought(name string, v, most float64) error {
+	if v == 0 {
+		return nil
+	}
+	return within(name, v, 0.001, most)
 }

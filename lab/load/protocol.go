@@ -1,6 +1,12 @@
 package load
 
-import "time"
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net/url"
+	"time"
+)
 
 // A Plan is what the generator is to do. All connections of all targets are
 // opened first and stay open to the end. In a slot only its target is loaded.
@@ -39,6 +45,38 @@ type Target struct {
 	Insecure bool      `json:"insecure,omitempty"` // https without checking the certificate
 	CA       string    `json:"ca,omitempty"`       // certificates in PEM, one of which has signed the server's; "": the host's
 	Requests []Request `json:"requests,omitempty"` // by weight; none: GET of the URL
+}
+
+// Asked are the requests, or that of the URL alone.
+func (t *Target) Asked() ([]Request, error) {
+	if len(t.Requests) > 0 {
+		return t.Requests, nil
+	}
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return nil, err
+	}
+	return []Request{{Method: "GET", Path: u.RequestURI()}}, nil
+}
+
+// TLS is how the target's server is to prove who it is; nil without TLS.
+func (t *Target) TLS() (*tls.Config, error) {
+	u, err := url.Parse(t.URL)
+	if err != nil || u.Scheme != "https" {
+		return nil, err
+	}
+	c := &tls.Config{ServerName: u.Hostname(), InsecureSkipVerify: t.Insecure, NextProtos: []string{"http/1.1"},
+		DynamicRecordSizingDisabled: true} // which would cut long requests into many records
+	if t.Protocol == HTTP2 {
+		c.NextProtos = []string{HTTP2}
+	}
+	if t.CA != "" {
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM([]byte(t.CA)) {
+			return nil, errors.New("ca has no certificate in PEM")
+		}
+	}
+	return c, nil
 }
 
 // Clocks is how many CPU times of a target a slot has.

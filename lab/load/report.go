@@ -3,11 +3,14 @@ package load
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"reflect"
+	"slices"
+	"strings"
 )
 
 // A Line is one line of a generator's output; exactly one field is set.
@@ -32,12 +35,7 @@ func (l Line) Write(w io.Writer) error {
 	default:
 		v = summed{*l.Summary}
 	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(text, '\n'))
-	return err
+	return json.NewEncoder(w).Encode(v)
 }
 
 type held struct {
@@ -126,7 +124,12 @@ func ReadReport(stdout io.Reader) (*Report, error) {
 	if !ended {
 		return nil, errors.New("http_load's output has no summary")
 	}
-	return r, r.whole()
+	for _, s := range r.Slots {
+		if s.Target >= len(r.Summary.Targets) {
+			return nil, fmt.Errorf("slot %d is of target %d, and the summary has %d", s.Slot, s.Target, len(r.Summary.Targets))
+		}
+	}
+	return r, nil
 }
 
 // add appends the next slot's report.
@@ -148,16 +151,6 @@ func (r *Report) add(s SlotReport) error {
 		}
 	}
 	r.Slots = append(r.Slots, s)
-	return nil
-}
-
-// whole checks that slots and summary are consistent.
-func (r *Report) whole() error {
-	for _, s := range r.Slots {
-		if s.Target >= len(r.Summary.Targets) {
-			return fmt.Errorf("slot %d is of target %d, and the summary has %d", s.Slot, s.Target, len(r.Summary.Targets))
-		}
-	}
 	return nil
 }
 
@@ -204,33 +197,9 @@ func (r *Report) Fits(p *Plan) error {
 }
 
 func (s *SlotReport) check() error {
-	if s.Slot < 0 || s.Target < 0 {
-		return errors.New("an index below nought")
-	}
-	f := figures{}
-	f.count("at_ns", s.AtNS)
-	f.count("requests", s.Requests)
-	f.count("bytes", s.Bytes)
-	f.amount("seconds", s.Seconds)
-	f.amount("fill_s", s.FillS)
-	f.amount("idle_cpu_s", s.IdleCPUS)
-	f.amount("client_cpu_s", s.ClientCPUS)
-	f.amount("busiest_thread_s", s.BusiestThreadS)
-	f.amount("silence_s", s.SilenceS)
-	f.amount("late_s", s.LateS)
-	for _, v := range s.ServerCPUS {
-		f.amount("server_cpu_s", v)
-	}
-	if w := s.Wire; w != nil {
-		f.count("wire/tx_bytes", w.TxBytes)
-		f.count("wire/tx_packets", w.TxPackets)
-		f.count("wire/rx_bytes", w.RxBytes)
-		f.count("wire/rx_packets", w.RxPackets)
-		f.count("wire/drops", w.Drops)
-	}
-	switch {
-	case f.err != nil:
-		return f.err
+	switch err := impossible(reflect.ValueOf(s), ""); {
+	case err != nil:
+		return err
 	case s.Failed == "" && s.Seconds == 0:
 		return errors.New("/seconds is 0, and it did not fail")
 	case s.Failed != "" && (s.Seconds != 0 || s.Requests != 0):
@@ -240,17 +209,18 @@ func (s *SlotReport) check() error {
 }
 
 func (s *Summary) check() error {
-	f := figures{}
 	if s.Threads < 1 || s.Finish.Before(s.Start) {
 		return errors.New("/summary: no threads, or it ended before it began")
 	}
 	if !(s.LatencyStep > 0 && s.LatencyStep < 1) {
 		return fmt.Errorf("/summary/latency_step is %v, no share", s.LatencyStep)
 	}
+	if err := impossible(reflect.ValueOf(s), "/summary"); err != nil {
+		return err
+	}
 	for i := range s.Targets {
-		f.target(&s.Targets[i])
-		if f.err != nil {
-			return fmt.Errorf("/summary/targets/%d: %w", i, f.err)
+		if err := s.Targets[i].check(); err != nil {
+			return fmt.Errorf("/summary/targets/%d: %w", i, err)
 		}
 	}
 	return nil
@@ -259,69 +229,71 @@ func (s *Summary) check() error {
 // largest limits every figure: above it a float64 no longer holds every whole number.
 const largest = 1 << 53
 
-// figures keeps the first impossible figure as an error.
-type figures struct{ err error }
+// impossible names the first figure of a report, or of a part of it, that cannot be.
+func impossible(v reflect.Value, at string) error {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return impossible(v.Elem(), at)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			if err := impossible(v.Index(i), fmt.Sprintf("%s/%d", at, i)); err != nil {
+				return err
+			}
+		}
+	case reflect.Struct:
+		for field, one := range v.Fields() {
+			if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" { // else it checks itself
+				if err := impossible(one, at+"/"+name); err != nil {
+					return err
+				}
+			}
+		}
+	case reflect.Int, reflect.Int64:
+		switch n := v.Int(); {
+		case n < 0:
+			return fmt.Errorf("%s is %d, below nought", at, n)
+		case n > largest && at != "/at_ns":
+			return fmt.Errorf("%s is %d, more than there can be", at, n)
+		}
+	case reflect.Float64:
+		if n := v.Float(); !(n >= 0 && n <= largest) {
+			return fmt.Errorf("%s is %v, no amount", at, n)
+		}
+	}
+	return nil
+}
 
-func (f *figures) count(name string, n int64) {
+func (t *TargetSummary) check() error {
+	wrong := t.Mismatches > 0
+	err := t.Latency.check(t.Histogram)
+	for _, one := range t.ByRequest {
+		wrong = wrong || one.Mismatches > 0
+		err = cmp.Or(err, one.Latency.check(one.Histogram))
+	}
+	switch l := t.SendLag; {
+	case err != nil:
+		return err
+	case t.Latency != nil && t.Unanswered > t.Latency.N:
+		return fmt.Errorf("unanswered is %d, and latency_s/n is %d", t.Unanswered, t.Latency.N)
+	case l != nil && !slices.IsSorted([]float64{l.P50, l.P99, l.Max}):
+		return errors.New("send_lag_s does not rise")
+	case t.Lags != nil && (l == nil || *t.Lags.SendLag() != *l):
+		return errors.New("send_lag_s is not that of lags")
+	case wrong && t.Mismatch == "":
+		return errors.New("mismatches, and the first is not described")
+	}
+	return nil
+}
+
+// check compares a latency, if there is one, with itself and with its histogram, if there is one.
+func (l *Latency) check(h *Histogram) error {
 	switch {
-	case f.err != nil:
-	case n < 0:
-		f.err = fmt.Errorf("%s is %d, below nought", name, n)
-	case n > largest && name != "at_ns":
-		f.err = fmt.Errorf("%s is %d, more than there can be", name, n)
+	case l != nil && (!slices.IsSorted([]float64{l.P50, l.P90, l.P99, l.P999, l.Max}) || l.Mean > l.Max):
+		return errors.New("latency_s does not rise")
+	case h != nil && (l == nil || *h.Latency() != *l):
+		return errors.New("latency_s is not that of the histogram")
 	}
-}
-
-func (f *figures) amount(name string, v float64) {
-	if (v < 0 || math.IsNaN(v) || v > largest) && f.err == nil {
-		f.err = fmt.Errorf("%s is %v, no amount", name, v)
-	}
-}
-
-func (f *figures) rising(name string, vs ...float64) {
-	for i, v := range vs {
-		f.amount(name, v)
-		if i > 0 && v < vs[i-1] && f.err == nil {
-			f.err = fmt.Errorf("%s does not rise", name)
-		}
-	}
-}
-
-func (f *figures) target(t *TargetSummary) {
-	f.count("requests", t.Requests)
-	f.count("bytes", t.Bytes)
-	f.count("non2xx", t.Non2xx)
-	f.count("errors", t.Errors)
-	f.count("timeouts", t.Timeouts)
-	f.count("resets", t.Resets)
-	f.count("mismatches", t.Mismatches)
-	f.count("compared", t.Compared)
-	f.count("answered", t.Answered)
-	f.amount("request_bytes", t.RequestBytes)
-	f.count("unanswered", t.Unanswered)
-	if l := t.Latency; l != nil {
-		f.rising("latency_s", l.P50, l.P90, l.P99, l.P999, l.Max)
-		f.rising("latency_s", 0, l.Mean, l.Max)
-		f.count("latency_s/n", l.N)
-		if f.err == nil && t.Unanswered > l.N {
-			f.err = fmt.Errorf("unanswered is %d, and latency_s/n is %d", t.Unanswered, l.N)
-		}
-	}
-	if l := t.SendLag; l != nil {
-		f.rising("send_lag_s", l.P50, l.P99, l.Max)
-	}
-	if l := t.Histogram; l != nil && f.err == nil && (t.Latency == nil || *l.Latency() != *t.Latency) {
-		f.err = errors.New("latency_s is not that of the histogram")
-	}
-	if l := t.Lags; l != nil && f.err == nil && (t.SendLag == nil || *l.SendLag() != *t.SendLag) {
-		f.err = errors.New("send_lag_s is not that of lags")
-	}
-	for i := range t.ByRequest {
-		one := &t.ByRequest[i]
-		f.target(&TargetSummary{Non2xx: one.Unexpected, Errors: one.Lost, Compared: one.Compared, Mismatches: one.Mismatches,
-			Mismatch: t.Mismatch, Latency: one.Latency, Histogram: one.Histogram})
-	}
-	if f.err == nil && t.Mismatches > 0 && t.Mismatch == "" {
-		f.err = errors.New("mismatches, and the first is not described")
-	}
+	return nil
 }

@@ -194,11 +194,7 @@ func (c *Check) BodyFault(body []byte) error {
 		if err := c.Length(len(body)); err != nil {
 			return err
 		}
-		at := 0
-		for body[at] == c.Body[at] {
-			at++
-		}
-		return fmt.Errorf("a body that differs from the expected one at byte %d", at+1)
+		return fmt.Errorf("a body that differs from the expected one at byte %d", FirstDifference(body, c.Body))
 	}
 	if c.Contains != "" && !bytes.Contains(body, []byte(c.Contains)) {
 		return fmt.Errorf("a body without %.40q: %.40q", c.Contains, body)

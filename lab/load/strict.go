@@ -20,9 +20,7 @@ func decode(data []byte, dst any) error {
 	if err := keys(data, reflect.TypeOf(dst).Elem(), ""); err != nil {
 		return err
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	return dec.Decode(dst)
+	return json.Unmarshal(data, dst)
 }
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()

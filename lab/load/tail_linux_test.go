@@ -77,7 +77,7 @@ func outlive(t *testing.T, every int64, timed bool) string {
 			}
 		}
 	}
-	n, got := sum.Histogram.N(), 0
+	n, got := sum.Histogram.n, 0
 	for got < int(n) && sum.Histogram.Quantile(1-(float64(got)+0.5)/float64(n)) >= late.Seconds() {
 		got++
 	}

@@ -142,7 +142,7 @@ func (w *thread) enter(stage uint64) {
 	case cutting:
 		for _, c := range w.lane.conns {
 			if c.inFlight > 0 {
-				w.timedOut(c, "the slot had ended")
+				w.timedOut(c, fmt.Sprintf("no answer within %v after the slot had ended", drainTime(w.load.plan)))
 			}
 		}
 	}
@@ -270,7 +270,7 @@ func (w *thread) lookAfter() {
 	for _, c := range w.lane.conns {
 		switch {
 		case c.inFlight > 0 && c.state != isOpening && w.now-c.waits() > w.load.timeout:
-			w.timedOut(c, "")
+			w.timedOut(c, fmt.Sprintf("no answer within %v", w.load.plan.Timeout()))
 		case c.state == isClosing && w.now-c.since > closeWithin:
 			w.keptOpen(c)
 		}
@@ -279,14 +279,9 @@ func (w *thread) lookAfter() {
 
 // timedOut gives up the requests in flight on a connection and the connection itself:
 // otherwise their answers would be taken for those of later requests.
-func (w *thread) timedOut(c *connection, when string) {
-	l := c.lane
-	l.timeouts += int64(c.inFlight)
-	text := fmt.Sprintf("no answer within %v", w.load.plan.Timeout())
-	if when != "" {
-		text = fmt.Sprintf("no answer within %v after %s", drainTime(w.load.plan), when)
-	}
-	l.fault(w.now, c.kind, text)
+func (w *thread) timedOut(c *connection, text string) {
+	c.lane.timeouts += int64(c.inFlight)
+	c.lane.fault(w.now, c.kind, text)
 	w.end(c)
 }
 

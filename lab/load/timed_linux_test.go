@@ -128,9 +128,9 @@ func TestGeneratorsWithTheSameTimes(t *testing.T) {
 		}
 		// In a closed loop each answer of the counted time has one latency, if no slot
 		// failed at its end.
-		if sum := r.Summary.Targets[0]; i < 2 && sum.Histogram.N() != sum.Requests &&
+		if sum := r.Summary.Targets[0]; i < 2 && sum.Histogram.n != sum.Requests &&
 			!strings.Contains(fmt.Sprint(r.Slots), "ended ") {
-			t.Errorf("client %d: %d latencies of %d answers", i+1, sum.Histogram.N(), sum.Requests)
+			t.Errorf("client %d: %d latencies of %d answers", i+1, sum.Histogram.n, sum.Requests)
 		}
 		parts = append(parts, part)
 	}

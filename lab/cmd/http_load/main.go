@@ -10,13 +10,12 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/signal"
-	"strconv"
 	"syscall"
 
 	"github.com/line-rate/line-rate/lab/internal/loader"
@@ -24,30 +23,8 @@ import (
 	"github.com/line-rate/line-rate/lab/load"
 )
 
-const help = `http_load loads HTTP servers and prints a line of JSON for each slot, then a summary.
-
-Usage: http_load --url URL [options]
-       http_load --plan -
-
-  --url URL            what to request, http only
-  --connections N      open connections                                (default 100)
-  --pipelining N       requests in flight on each                      (default 1)
-  --rate N             requests a second, due at times fixed before    (default 0:
-                       each connection sends when an answer has come)
-  --duration SECONDS   length of the measured part                     (default 20)
-  --warmup SECONDS     the same before it, in no figure but the faults (default 0)
-  --threads N          client threads; 0 is one for each core that this
-                       process may use                                 (default 0)
-  --answers SERVER     compare answers with those that the lab's server, fiber
-                       or null, has for the route     (default: with each other)
-  --timeout SECONDS    after which a request is given up               (default 10)
-  --plan -             read a plan of several targets and slots, as JSON, from
-                       standard input; at its end keep the connections until the
-                       word "end" or the end of the input
-
-Exit statuses: 0 measured, whatever was answered; 1 failed, or ended by a
-signal; 2 a setting was refused; 3 nothing listens there.
-`
+//go:embed help.txt
+var help string
 
 func main() {
 	loader.Begin()
@@ -75,29 +52,19 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 // parse reads the flags. Every error is one line that names what is accepted.
 func parse(args []string) (plan *load.Plan, fromInput bool, err error) {
-	t := load.Target{Connections: 100, Pipelining: 1}
+	var t load.Target
+	var warmup, duration float64
 	p := &load.Plan{}
-	warmup, duration := 0.0, 20.0
 	fs := program.NewFlags()
-	number := func(dst *float64, least, most float64) func(string) error {
-		return func(v string) error {
-			n, err := strconv.ParseFloat(v, 64)
-			if err != nil || math.IsNaN(n) || n != 0 && n < least || n > most {
-				return fmt.Errorf("give a number from %v to %.0f", least, most)
-			}
-			*dst = n
-			return nil
-		}
-	}
 	fs.StringVar(&t.URL, "url", "", "")
 	fs.StringVar(&t.Answers, "answers", "", "")
-	fs.Whole("connections", &t.Connections, 1, load.MaxConnections)
-	fs.Whole("pipelining", &t.Pipelining, 1, load.MaxPipelining)
-	fs.Whole("threads", &p.Threads, 0, load.MaxThreads)
-	fs.Func("rate", "", number(&t.Rate, 0.001, load.MaxRate))
-	fs.Func("duration", "", number(&duration, 0.001, load.MaxSeconds))
-	fs.Func("warmup", "", number(&warmup, 0.001, load.MaxSeconds))
-	fs.Func("timeout", "", number(&p.TimeoutS, 0.001, load.MaxSeconds))
+	fs.IntVar(&t.Connections, "connections", 100, "")
+	fs.IntVar(&t.Pipelining, "pipelining", 1, "")
+	fs.IntVar(&p.Threads, "threads", 0, "")
+	fs.Float64Var(&t.Rate, "rate", 0, "")
+	fs.Float64Var(&duration, "duration", 20, "")
+	fs.Float64Var(&warmup, "warmup", 0, "")
+	fs.Float64Var(&p.TimeoutS, "timeout", load.DefaultTimeoutS, "")
 	fs.Func("plan", "", func(v string) error {
 		if fromInput = v == "-"; !fromInput {
 			return errors.New("give -, and the plan on standard input")
@@ -117,7 +84,7 @@ func parse(args []string) (plan *load.Plan, fromInput bool, err error) {
 	}
 	t.Name = t.URL
 	p.Targets = []load.Target{t}
-	if warmup > 0 {
+	if warmup != 0 {
 		p.Slots = append(p.Slots, load.Slot{Seconds: warmup})
 	}
 	p.Slots = append(p.Slots, load.Slot{Seconds: duration, Counts: true})

@@ -66,14 +66,10 @@ func Of(server, route string) (*Set, error) {
 }
 
 func of(server, route string) (*Set, error) {
-	unknown := fmt.Errorf("the lab does not know what the %s server has to answer on %s, so its answers cannot be checked",
-		server, route)
-	if server != Fiber && server != Null {
-		return nil, unknown
-	}
 	r, ok := catalog.RouteOf(route)
-	if !ok || server == Null && !r.Null {
-		return nil, unknown
+	if !ok || server != Fiber && (server != Null || !r.Null) {
+		return nil, fmt.Errorf("the lab does not know what the %s server has to answer on %s, so its answers cannot be "+
+			"checked", server, route)
 	}
 	s, err := setOf(r, server == Null)
 	if err == nil {
@@ -88,24 +84,18 @@ func setOf(r catalog.Route, null bool) (*Set, error) {
 		return fixed(r.Fixed), nil
 	}
 	p, err := pool()
-	if err != nil {
-		return nil, err
-	}
 	switch {
+	case err != nil:
+		return nil, err
 	case null:
 		return fixed(r.Middle(p)), nil
 	case r.Body != nil:
 		return drawn(r.Count, func(i int) []byte { return r.Body(p, i) }), nil
+	case r.Path == "/compute":
+		return summaries(p), nil
 	}
-	made := computed[r.Path]
-	if made == nil {
-		return nil, fmt.Errorf("%s is computed, and the lab has no conditions for its answers", r.Path)
-	}
-	return made(p), nil
+	return nil, fmt.Errorf("%s is computed, and the lab has no conditions for its answers", r.Path)
 }
-
-// computed has the conditions for the answers of routes that are computed for each request.
-var computed = map[string]func(*catalog.Pool) *Set{"/compute": summaries}
 
 func fixed(body []byte) *Set { return drawn(1, func(int) []byte { return body }) }
 

@@ -152,13 +152,20 @@ func ask(ctx context.Context, client *http.Client, what string, within time.Dura
 	if err != nil {
 		return nil, err
 	}
-	body, status, err := do(client, req)
+	resp, err := client.Do(req)
+	var body []byte
+	if err == nil {
+		defer resp.Body.Close()
+		body, err = io.ReadAll(io.LimitReader(resp.Body, largest+1))
+	}
 	switch {
-	case err == nil && status == http.StatusOK:
+	case err == nil && len(body) > largest:
+		return nil, fmt.Errorf("sent more than %d bytes", largest)
+	case err == nil && resp.StatusCode == http.StatusOK:
 		return body, nil
 	case err == nil:
 		line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
-		return nil, fmt.Errorf("answered %d: %.200q", status, line)
+		return nil, fmt.Errorf("answered %d: %.200q", resp.StatusCode, line)
 	case ctx.Err() == nil && timed.Err() != nil:
 		return nil, fmt.Errorf("no whole answer within %v", within)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
@@ -167,17 +174,4 @@ func ask(ctx context.Context, client *http.Client, what string, within time.Dura
 	default:
 		return nil, bare(err)
 	}
-}
-
-func do(client *http.Client, req *http.Request) (body []byte, status int, err error) {
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer resp.Body.Close()
-	body, err = io.ReadAll(io.LimitReader(resp.Body, largest+1))
-	if err == nil && len(body) > largest {
-		err = fmt.Errorf("sent more than %d bytes", largest)
-	}
-	return body, resp.StatusCode, err
 }

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -11,23 +12,12 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 )
 
-// columns are the sample types of a kind that describe the window or its
-// moment. Memory profiles have two others, which are dropped: heap also has
-// allocations since the process began; allocs also has the growth of live
-// memory in the window, which is negative where older memory was collected.
-func columns(k profiles.Kind) []string {
-	switch k {
-	case profiles.CPU:
-		return []string{"samples", "cpu"}
-	case profiles.Mutex, profiles.Block:
-		return []string{"contentions", "delay"}
-	case profiles.Heap:
-		return []string{"inuse_objects", "inuse_space"}
-	case profiles.Allocs:
-		return []string{"alloc_objects", "alloc_space"}
-	}
-	return []string{"goroutine"}
-}
+// counted is what a kind counts beside its own sample type; the two describe the window or its
+// moment. Memory profiles have two others, which are dropped: heap also has allocations since the
+// process began; allocs also has the growth of live memory in the window, which is negative where
+// older memory was collected.
+var counted = map[profiles.Kind]string{profiles.CPU: "samples", profiles.Mutex: "contentions",
+	profiles.Block: "contentions", profiles.Heap: "inuse_objects", profiles.Allocs: "alloc_objects"}
 
 // merge merges the parts into a set, and checks that no sample was lost or
 // counted twice.
@@ -43,10 +33,10 @@ func merge(parts []part, processes int, window time.Duration) (*Set, error) {
 				continue
 			}
 			own, err := p.clean()
-			if err != nil {
-				return nil, fmt.Errorf("%s of %s: %w", k, p.source, err)
+			var sum int64
+			if err == nil {
+				sum, err = profiles.Total(p.Profile, k)
 			}
-			sum, err := profiles.Total(p.Profile, k)
 			if err != nil {
 				return nil, fmt.Errorf("%s of %s: %w", k, p.source, err)
 			}
@@ -72,14 +62,11 @@ func merge(parts []part, processes int, window time.Duration) (*Set, error) {
 			return nil, fmt.Errorf("%s: the processes' profiles do not fit together: %w", k, err)
 		}
 		all.DurationNanos = duration / int64(len(of)) // Merge adds durations up
-		if err := all.CheckValid(); err != nil {
-			return nil, fmt.Errorf("%s, merged: %w", k, err)
-		}
 		sum, err := profiles.Total(all, k)
-		if err != nil {
+		switch err = cmp.Or(all.CheckValid(), err); {
+		case err != nil:
 			return nil, fmt.Errorf("%s, merged: %w", k, err)
-		}
-		if sum != total {
+		case sum != total:
 			return nil, fmt.Errorf("%s: merged it comes to %d, its parts to %d", k, sum, total)
 		}
 		set.Merged[k] = all
@@ -103,7 +90,7 @@ func (p part) clean() (own int64, err error) {
 	if !p.kind.OfMoment() && p.kind != profiles.CPU {
 		p.TimeNanos -= p.DurationNanos
 	}
-	if err := p.keep(columns(p.kind)); err != nil {
+	if err := p.keep(counted[p.kind], p.kind.SampleType()); err != nil {
 		return 0, err
 	}
 	at := len(p.SampleType) - 1 // the kind's own type is its last column
@@ -130,8 +117,9 @@ func (p part) clean() (own int64, err error) {
 	return own, nil
 }
 
-// keep drops all sample types except the named ones.
-func (p part) keep(columns []string) error {
+// keep drops all sample types except the named ones; an empty name is none.
+func (p part) keep(columns ...string) error {
+	columns = slices.DeleteFunc(columns, func(c string) bool { return c == "" })
 	var types []*profile.ValueType
 	var at []int
 	for _, name := range columns {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
 // A Source is one process that serves net/http/pprof, made by Socket, URL or
@@ -39,19 +40,17 @@ func URL(base string) (Source, error) {
 		strings.Trim(u.Path, "/") != "" {
 		return Source{}, fmt.Errorf("%s: give http://HOST:PORT, as in http://127.0.0.1:6060", base)
 	}
-	host, port := u.Hostname(), u.Port()
+	port := u.Port()
 	if port == "" {
 		return Source{}, fmt.Errorf("%s: the port is missing, as in http://127.0.0.1:6060", base)
 	}
-	if host == "localhost" {
-		host = "127.0.0.1" // as the server understands it
-	}
-	if ip, err := netip.ParseAddr(host); err != nil || !ip.Unmap().IsLoopback() {
+	addr, ok := program.LoopbackAddr(u.Host)
+	if !ok {
 		return Source{}, fmt.Errorf("%s: pprof is asked on loopback only; open a tunnel with ssh -N -L "+
 			"127.0.0.1:%s:127.0.0.1:%s %s and give http://127.0.0.1:%s",
 			base, port, port, u.Hostname(), port)
 	}
-	return Source{name: strings.TrimRight(base, "/"), network: "tcp", address: net.JoinHostPort(host, port)}, nil
+	return Source{name: strings.TrimRight(base, "/"), network: "tcp", address: addr}, nil
 }
 
 // Sockets gives the processes that serve pprof on sockets in a directory, as

@@ -3,11 +3,14 @@ package contest
 import (
 	"strings"
 	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/probe"
 )
 
-func answersOf(kind string, bodies ...string) (out []Answer) {
+func answersOf(kind string, bodies ...string) (out []probe.Given) {
 	for i := range answersEach {
-		out = append(out, Answer{0, 200, kind, "", []byte(bodies[i%len(bodies)])})
+		body := bodies[i%len(bodies)]
+		out = append(out, probe.Given{Status: 200, Type: kind, Length: len(body), SHA256: body, Body: []byte(body)})
 	}
 	return out
 }
@@ -21,7 +24,7 @@ func TestDifferencesBetweenAnswersAreNamed(t *testing.T) {
 	created[0].Status = 201
 	for _, c := range []struct {
 		name string
-		a, b []Answer
+		a, b []probe.Given
 		says string // empty: the same
 	}{
 		{"equal", answersOf(text, "abc"), answersOf(text, "abc"), ""},

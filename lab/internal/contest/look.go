@@ -11,6 +11,7 @@ import (
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
@@ -20,7 +21,7 @@ import (
 
 // A Look is what was seen of one server before the first block.
 type Look struct {
-	Answers []Answer
+	Answers []probe.Given
 	Rate    float64 // requests a second under the load asked for, roughly
 	Lines   int     // that it printed for its first few answers
 
@@ -71,7 +72,7 @@ func LookAt(ctx context.Context, o Options, c Client, dir string, port int) (loo
 	for i, s := range o.Servers[1:] {
 		why := o.differ(o.Servers[0], s, looks[0].Answers, looks[i+1].Answers)
 		switch {
-		case why == "" && varies(looks[0].Answers):
+		case why == "" && probe.Varies(looks[0].Answers):
 			notes = append(notes, fmt.Sprintf("the bodies of %s and %s change from one request to the next, so only what "+
 				"stands in the heads and the lengths could be compared; --expect says what must be in them", o.Servers[0].Name, s.Name))
 		case why == "":

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
@@ -315,7 +316,7 @@ func TestABlockTakesAsLongAsItsServersStart(t *testing.T) {
 func TestWhatAServerPrintsForEachRequestGoesNowhere(t *testing.T) {
 	o := options("old", "new")
 	x, err := o.Design("/a dir", 50*time.Millisecond,
-		[]Look{{Answers: make([]Answer, 8), Lines: 1}, {Answers: make([]Answer, 8), Lines: 8}})
+		[]Look{{Answers: make([]probe.Given, 8), Lines: 1}, {Answers: make([]probe.Given, 8), Lines: 8}})
 	if err != nil {
 		t.Fatal(err)
 	}

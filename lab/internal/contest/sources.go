@@ -100,7 +100,7 @@ func pprof(ctx context.Context, at load.Target, page string, within time.Duratio
 	if a.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("/debug/pprof is not served: status %d", a.StatusCode)
 	}
-	return io.ReadAll(io.LimitReader(a.Body, mostBody))
+	return io.ReadAll(io.LimitReader(a.Body, probe.MostBody))
 }
 
 // ticks are the times of processes in user space and in the kernel.

@@ -1,12 +1,6 @@
 package generator
 
-import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"time"
-)
+import "bytes"
 
 const autocannon = "autocannon"
 
@@ -14,28 +8,9 @@ const autocannon = "autocannon"
 // much is cut off.
 const AutocannonStep = 0.001
 
-// Figures are pointers, to tell a missing figure from 0.
-type autocannonOutput struct {
-	Start, Finish time.Time
-	Errors        *float64
-	Timeouts      *float64
-	Mismatches    *float64
-	Resets        *float64
-	Non2xx        *float64
-	OK            *float64 `json:"2xx"`
-	Latency       struct{ Mean, P50, P90, P99, Max *float64 }
-	Throughput    struct{ Total *float64 }
-}
-
-// figures are those that every trial must have.
-func (o autocannonOutput) figures() map[string]*float64 {
-	return map[string]*float64{
-		"errors": o.Errors, "timeouts": o.Timeouts, "mismatches": o.Mismatches, "resets": o.Resets,
-		"non2xx": o.Non2xx, "2xx": o.OK, "latency.mean": o.Latency.Mean, "latency.p50": o.Latency.P50,
-		"latency.p90": o.Latency.P90, "latency.p99": o.Latency.P99, "latency.max": o.Latency.Max,
-		"throughput.total": o.Throughput.Total,
-	}
-}
+// ofAutocannon are the figures that every trial must have.
+var ofAutocannon = []string{"errors", "timeouts", "mismatches", "resets", "non2xx", "2xx", "latency.mean",
+	"latency.p50", "latency.p90", "latency.p99", "latency.max", "throughput.total"}
 
 // ParseAutocannon reads the last JSON document of a trial's standard output;
 // earlier ones are the warm-up's.
@@ -52,30 +27,26 @@ func (o autocannonOutput) figures() map[string]*float64 {
 // counting it. Package run checks bodies and connections from outside.
 func ParseAutocannon(stdout []byte) (*Result, error) {
 	lines := bytes.Split(bytes.TrimSpace(stdout), []byte("\n"))
-	last := lines[len(lines)-1]
-	if len(last) == 0 {
-		return nil, errors.New("autocannon printed nothing")
+	var w window
+	o, err := read(autocannon, lines[len(lines)-1], &w)
+	if err == nil {
+		err = w.measured(autocannon)
 	}
-	var o autocannonOutput
-	if err := json.Unmarshal(last, &o); err != nil {
-		return nil, fmt.Errorf("autocannon's output is not JSON: %w", err)
+	if err == nil {
+		err = o.usable(ofAutocannon...)
 	}
-	if err := Window(autocannon, o.Start, o.Finish); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if err := Usable(autocannon, o.figures()); err != nil {
-		return nil, err
-	}
-	r := Of(o.Start, o.Finish, Counts{
-		OK: *o.OK, Non2xx: *o.Non2xx, Errors: *o.Errors - *o.Timeouts, Timeouts: *o.Timeouts,
-		Resets: *o.Resets, Mismatches: *o.Mismatches, Bytes: *o.Throughput.Total,
+	of := o.figures
+	r := Of(w.Start, w.Finish, Counts{
+		OK: of["2xx"], Non2xx: of["non2xx"], Errors: of["errors"] - of["timeouts"], Timeouts: of["timeouts"],
+		Resets: of["resets"], Mismatches: of["mismatches"], Bytes: of["throughput.total"],
 	})
 	if r.Metrics["requests"] > 0 {
-		r.CutMeanS = *o.Latency.Mean / 1000
-		for name, ms := range map[string]float64{
-			"latency_p50_s": *o.Latency.P50, "latency_p90_s": *o.Latency.P90,
-			"latency_p99_s": *o.Latency.P99, "latency_max_s": *o.Latency.Max,
-		} {
+		r.CutMeanS = of["latency.mean"] / 1000
+		for _, q := range []string{"p50", "p90", "p99", "max"} {
+			name, ms := "latency_"+q+"_s", of["latency."+q]
 			if ms < 1 {
 				r.Below[name] = AutocannonStep
 			} else {

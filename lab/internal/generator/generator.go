@@ -7,9 +7,8 @@
 package generator
 
 import (
+	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -36,21 +35,6 @@ type Result struct {
 type Fault struct {
 	Gate   string
 	Detail string
-}
-
-var what = map[string]string{
-	gate.Non2xx:     "%.0f answers were not 2xx",
-	gate.Timeouts:   "%.0f requests timed out",
-	gate.Errors:     "%.0f connection errors",
-	gate.Resets:     "%.0f connections were reset",
-	gate.Mismatches: "%.0f bodies were not as expected",
-}
-
-// count adds a gate's fault if n is above 0.
-func (r *Result) count(gate string, n float64) {
-	if n > 0 {
-		r.fault(gate, what[gate], n)
-	}
 }
 
 func (r *Result) fault(gate, format string, args ...any) {
@@ -82,11 +66,20 @@ func Of(start, finish time.Time, c Counts) *Result {
 			"resets":               c.Resets,
 			"non_2xx":              c.Non2xx,
 		}}
-	r.count(gate.Non2xx, c.Non2xx)
-	r.count(gate.Timeouts, c.Timeouts)
-	r.count(gate.Errors, c.Errors)
-	r.count(gate.Resets, c.Resets)
-	r.count(gate.Mismatches, c.Mismatches)
+	for _, one := range []struct {
+		gate, says string
+		n          float64
+	}{
+		{gate.Non2xx, "%.0f answers were not 2xx", c.Non2xx},
+		{gate.Timeouts, "%.0f requests timed out", c.Timeouts},
+		{gate.Errors, "%.0f connection errors", c.Errors},
+		{gate.Resets, "%.0f connections were reset", c.Resets},
+		{gate.Mismatches, "%.0f bodies were not as expected", c.Mismatches},
+	} {
+		if one.n > 0 {
+			r.fault(one.gate, one.says, one.n)
+		}
+	}
 	if n := len(r.Faults); c.Mismatches > 0 && c.Mismatch != "" {
 		r.Faults[n-1].Detail += ", the first: " + c.Mismatch
 	}
@@ -110,21 +103,58 @@ func (r *Result) Asked(rate float64) {
 	}
 }
 
-// Usable refuses a program's output with a missing or impossible figure,
-// because a gate on a missing figure would stay open. Figures are pointers, to
-// tell a missing figure from 0.
-func Usable(program string, figures map[string]*float64) error {
-	for _, name := range slices.Sorted(maps.Keys(figures)) {
-		if v := figures[name]; v == nil || *v < 0 || *v > largest {
-			return fmt.Errorf("%s's output has no usable %q", program, name)
+// An output is what a program printed of a trial, as one JSON document.
+type output struct {
+	program string
+	figures map[string]float64 // by their place, as latency.p50: a missing one is not 0
+}
+
+// read reads an output, and what else is wanted of it into a struct.
+func read(program string, text []byte, into any) (output, error) {
+	o := output{program, map[string]float64{}}
+	if len(text) == 0 {
+		return o, fmt.Errorf("%s printed nothing", program)
+	}
+	var all map[string]any
+	err := json.Unmarshal(text, &all)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		return o, fmt.Errorf("%s's output is not JSON: %w", program, err)
+	}
+	o.add("", all)
+	return o, nil
+}
+
+func (o output) add(at string, all map[string]any) {
+	for name, v := range all {
+		switch v := v.(type) {
+		case float64:
+			o.figures[at+name] = v
+		case map[string]any:
+			o.add(at+name+".", v)
+		}
+	}
+}
+
+// usable refuses an output with a missing or impossible figure, because a gate on a missing
+// figure would stay open.
+func (o output) usable(names ...string) error {
+	for _, name := range names {
+		if v, ok := o.figures[name]; !ok || v < 0 || v > largest {
+			return fmt.Errorf("%s's output has no usable %q", o.program, name)
 		}
 	}
 	return nil
 }
 
-// Window refuses a program's output whose window is empty.
-func Window(program string, start, finish time.Time) error {
-	if start.IsZero() || !finish.After(start) {
+// A window is when a trial was measured, as its program says.
+type window struct{ Start, Finish time.Time }
+
+// measured refuses a program's output whose window is empty.
+func (w window) measured(program string) error {
+	if w.Start.IsZero() || !w.Finish.After(w.Start) {
 		return fmt.Errorf("%s's output has no measured window", program)
 	}
 	return nil

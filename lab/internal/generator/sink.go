@@ -2,106 +2,70 @@ package generator
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
-	"time"
 )
 
 const sinkProgram = "event_sink"
 
-// Figures are pointers, to tell a missing figure from 0.
+// ofSink are the counts that every trial must have: in the window, at the receiver and at the
+// producer, and those of the whole trial.
+var ofSink = []string{
+	"requests", "refused", "bytes", "events", "duplicates", "in_flight_max", // requests with the refused ones
+	"offered", "added", "dropped", "failed", "logged",
+	"end.added", "end.arrived", "end.dropped", "end.failed", "end.returned", "end.unaccounted",
+}
+
+// A sinkOutput is what is no figure, or need not be there.
 type sinkOutput struct {
-	Generator     string
-	Start, Finish time.Time
-
-	// In the window, at the receiver.
-	Requests    *float64 // including the refused ones
-	Refused     *float64
-	Bytes       *float64
-	Events      *float64
-	Duplicates  *float64
-	InFlightMax *float64 `json:"in_flight_max"`
-
-	// In the window, at the producer.
-	Offered *float64
-	Added   *float64
-	Dropped *float64
-	Failed  *float64
-	Logged  *float64
-
-	// Events offered and not accounted for; a clock step can make it negative.
-	BacklogStart  *float64 `json:"backlog_start"`
-	BacklogFinish *float64 `json:"backlog_finish"`
-
-	Add      *quantiles `json:"add_s"`
-	PaceLag  *quantiles `json:"pace_lag_s"`
-	Delivery *quantiles `json:"delivery_s"`
-
-	End *struct{ Added, Arrived, Dropped, Failed, Returned, Unaccounted *float64 }
-
-	Limit *float64 `json:"limit_per_s"`
-	Steps []sinkStep
+	window
+	Generator string
+	PaceLag   any `json:"pace_lag_s"`
+	Limit     any `json:"limit_per_s"`
+	Steps     []struct {
+		KeptUp *bool `json:"kept_up"`
+	}
 }
-
-// A sinkStep is one rate of a search for the limit.
-type sinkStep struct {
-	KeptUp *bool `json:"kept_up"`
-}
-
-type quantiles struct{ P50, P99, Max *float64 }
 
 // complete refuses an output with a missing or impossible figure.
-func (o sinkOutput) complete() error {
-	if o.End == nil {
-		return errors.New(`event_sink's output has no "end"`)
-	}
-	counts := map[string]*float64{
-		"requests": o.Requests, "refused": o.Refused, "bytes": o.Bytes, "events": o.Events, "duplicates": o.Duplicates,
-		"in_flight_max": o.InFlightMax,
-		"offered":       o.Offered, "added": o.Added, "dropped": o.Dropped, "failed": o.Failed, "logged": o.Logged,
-		"end.added": o.End.Added, "end.arrived": o.End.Arrived, "end.dropped": o.End.Dropped, "end.failed": o.End.Failed,
-		"end.returned": o.End.Returned, "end.unaccounted": o.End.Unaccounted,
-	}
-	if err := Usable(sinkProgram, counts); err != nil {
+func (s sinkOutput) complete(o output) error {
+	if err := o.usable(ofSink...); err != nil {
 		return err
 	}
-	for name, v := range counts {
-		if *v != float64(int64(*v)) {
+	of := o.figures
+	for _, name := range ofSink {
+		if v := of[name]; v != float64(int64(v)) {
 			return fmt.Errorf("event_sink's output has no usable %q: a count is whole", name)
 		}
 	}
-	if o.BacklogStart == nil || o.BacklogFinish == nil {
-		return errors.New(`event_sink's output has no "backlog_start" or "backlog_finish"`)
-	}
-	if *o.Refused > *o.Requests {
-		return fmt.Errorf("event_sink's output has %.0f batches that were refused, of %.0f", *o.Refused, *o.Requests)
-	}
-	if *o.End.Arrived > *o.End.Added {
-		return fmt.Errorf("event_sink's output has %.0f events that arrived, of %.0f that were added", *o.End.Arrived,
-			*o.End.Added)
-	}
-	if o.Limit != nil && *o.Limit <= 0 {
-		return errors.New(`event_sink's output has no usable "limit_per_s"`)
-	}
-	times := map[string]*quantiles{"add_s": o.Add}
-	if *o.Events > 0 {
-		times["delivery_s"] = o.Delivery
-	}
-	if o.PaceLag != nil { // a pacer that is always behind never sleeps and so has no lag
-		times["pace_lag_s"] = o.PaceLag
-	}
-	for name, q := range times {
-		if q == nil {
+	// Events offered and not accounted for; a clock step can make it negative.
+	for _, name := range []string{"backlog_start", "backlog_finish"} {
+		if _, ok := of[name]; !ok {
 			return fmt.Errorf("event_sink's output has no %q", name)
 		}
-		if err := Usable(sinkProgram, map[string]*float64{name + ".p50": q.P50, name + ".p99": q.P99, name +
-			".max": q.Max}); err != nil {
+	}
+	switch {
+	case of["refused"] > of["requests"]:
+		return fmt.Errorf("event_sink's output has %.0f batches that were refused, of %.0f", of["refused"], of["requests"])
+	case of["end.arrived"] > of["end.added"]:
+		return fmt.Errorf("event_sink's output has %.0f events that arrived, of %.0f that were added", of["end.arrived"],
+			of["end.added"])
+	case s.Limit != nil && of["limit_per_s"] <= 0:
+		return errors.New(`event_sink's output has no usable "limit_per_s"`)
+	}
+	times := []string{"add_s"}
+	if of["events"] > 0 {
+		times = append(times, "delivery_s")
+	}
+	if s.PaceLag != nil { // a pacer that is always behind never sleeps and so has no lag
+		times = append(times, "pace_lag_s")
+	}
+	for _, name := range times {
+		if err := o.usable(name+".p50", name+".p99", name+".max"); err != nil {
 			return err
 		}
-		if *q.P50 > *q.P99 || *q.P99 > *q.Max {
+		if of[name+".p50"] > of[name+".p99"] || of[name+".p99"] > of[name+".max"] {
 			return fmt.Errorf("event_sink's %s does not rise", name)
 		}
 	}
@@ -115,62 +79,61 @@ func (o sinkOutput) complete() error {
 // Refusals that the receiver was told to make, and events left behind, do not
 // make a trial invalid: such trials are about them.
 func ParseSink(stdout []byte) (*Result, error) {
-	line := bytes.TrimSpace(stdout)
-	if len(line) == 0 {
-		return nil, errors.New("event_sink printed nothing")
+	var s sinkOutput
+	o, err := read(sinkProgram, bytes.TrimSpace(stdout), &s)
+	if err == nil && s.Generator != sinkProgram {
+		err = fmt.Errorf("the output is not event_sink's, but of generator %q", s.Generator)
 	}
-	var o sinkOutput
-	if err := json.Unmarshal(line, &o); err != nil {
-		return nil, fmt.Errorf("event_sink's output is not JSON: %w", err)
+	if err == nil {
+		err = s.measured(sinkProgram)
 	}
-	if o.Generator != sinkProgram {
-		return nil, fmt.Errorf("the output is not event_sink's, but of generator %q", o.Generator)
+	if err == nil {
+		err = s.complete(o)
 	}
-	if err := Window(sinkProgram, o.Start, o.Finish); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if err := o.complete(); err != nil {
-		return nil, err
-	}
-	taken := *o.Requests - *o.Refused
-	r := Of(o.Start, o.Finish, Counts{OK: taken, Bytes: *o.Bytes})
+	of := o.figures
+	taken := of["requests"] - of["refused"]
+	r := Of(s.Start, s.Finish, Counts{OK: taken, Bytes: of["bytes"]})
 	// Answers are empty, so bytes are those of requests; failed connections were
 	// not counted; and refusals were asked for.
 	for _, name := range []string{"response_bytes", "transfer_bytes_per_s", "errors", "timeouts", "resets"} {
 		delete(r.Metrics, name)
 	}
-	r.Metrics["non_2xx"] = *o.Refused
-	window := r.Metrics["duration_s"]
+	r.Metrics["non_2xx"] = of["refused"]
+	seconds := r.Metrics["duration_s"]
 	maps.Copy(r.Metrics, map[string]float64{
-		"delivered_per_s":      *o.Events / window,
-		"offered_per_s":        *o.Offered / window,
-		"logged_per_s":         *o.Logged / window,
-		"lost_per_s":           (*o.Dropped + *o.Failed) / window,
-		"duplicate_events":     *o.Duplicates,
-		"unaccounted_events":   *o.End.Unaccounted,
-		"backlog_growth_per_s": (*o.BacklogFinish - *o.BacklogStart) / window,
-		"sink_in_flight_max":   *o.InFlightMax,
-		"add_p99_s":            *o.Add.P99,
+		"delivered_per_s":      of["events"] / seconds,
+		"offered_per_s":        of["offered"] / seconds,
+		"logged_per_s":         of["logged"] / seconds,
+		"lost_per_s":           (of["dropped"] + of["failed"]) / seconds,
+		"duplicate_events":     of["duplicates"],
+		"unaccounted_events":   of["end.unaccounted"],
+		"backlog_growth_per_s": (of["backlog_finish"] - of["backlog_start"]) / seconds,
+		"sink_in_flight_max":   of["in_flight_max"],
+		"add_p99_s":            of["add_s.p99"],
 	})
-	if o.PaceLag != nil {
-		r.Metrics["pace_lag_p99_s"] = *o.PaceLag.P99
+	if s.PaceLag != nil {
+		r.Metrics["pace_lag_p99_s"] = of["pace_lag_s.p99"]
 	}
-	if *o.Offered > 0 {
-		r.Metrics["delivered_share"] = *o.Events / *o.Offered
+	if of["offered"] > 0 {
+		r.Metrics["delivered_share"] = of["events"] / of["offered"]
 	}
-	if *o.End.Added > 0 {
-		r.Metrics["arrived_share"] = *o.End.Arrived / *o.End.Added
+	if of["end.added"] > 0 {
+		r.Metrics["arrived_share"] = of["end.arrived"] / of["end.added"]
 	}
-	if *o.Events > 0 {
-		r.Metrics["delivery_p50_s"], r.Metrics["delivery_p99_s"] = *o.Delivery.P50, *o.Delivery.P99
+	if of["events"] > 0 {
+		r.Metrics["delivery_p50_s"], r.Metrics["delivery_p99_s"] = of["delivery_s.p50"], of["delivery_s.p99"]
 		if taken > 0 {
-			r.Metrics["events_per_batch"] = *o.Events / taken
+			r.Metrics["events_per_batch"] = of["events"] / taken
 		}
 	}
 	// Without a rate that was too high, the highest one is no limit.
-	tooHigh := slices.ContainsFunc(o.Steps, func(s sinkStep) bool { return s.KeptUp != nil && !*s.KeptUp })
-	if o.Limit != nil && tooHigh {
-		r.Metrics["limit_per_s"] = *o.Limit
+	for _, step := range s.Steps {
+		if s.Limit != nil && step.KeptUp != nil && !*step.KeptUp {
+			r.Metrics["limit_per_s"] = of["limit_per_s"]
+		}
 	}
 	return r, nil
 }

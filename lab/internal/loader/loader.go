@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -70,7 +69,7 @@ func Carry(ctx context.Context, plan *load.Plan, hold func() error, out io.Write
 
 // Options adds to some what the lab knows.
 func Options(o load.Options) load.Options {
-	o.Bodies, o.Queue, o.HTTP2, o.Version = bodies, open, h2.New, version()
+	o.Bodies, o.Queue, o.HTTP2, o.Version = bodies, shaper.Open, h2.New, version()
 	return o
 }
 
@@ -83,31 +82,11 @@ func write(out io.Writer, l load.Line) error {
 
 // bodies are those that a server of the lab may answer.
 func bodies(t load.Target) (load.Bodies, error) {
-	u, err := url.Parse(t.URL)
+	asked, err := t.Asked()
 	if err != nil {
 		return nil, err
 	}
-	set, err := answer.Of(t.Answers, u.RequestURI())
-	if err != nil {
-		return nil, err
-	}
-	return set, nil
-}
-
-// A counted is a device's, with its counters as package load has them.
-type counted struct{ *shaper.Queue }
-
-func (q counted) Read() (load.Passed, error) {
-	r, err := q.Queue.Read()
-	return load.Passed{Bytes: r.Bytes, Packets: r.Packets, Drops: r.Drops}, err
-}
-
-func open(device string) (load.Queue, error) {
-	q, err := shaper.Open(device)
-	if err != nil {
-		return nil, err
-	}
-	return counted{q}, nil
+	return answer.Of(t.Answers, asked[0].Path)
 }
 
 // version says from which sources this program was built.

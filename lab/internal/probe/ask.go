@@ -3,33 +3,18 @@ package probe
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/load"
 )
-
-// A Given is one answer of a server whose right answers nobody has told the lab.
-type Given struct {
-	Of       int    `json:"of,omitempty"` // which of the requests
-	Status   int    `json:"status"`
-	Type     string `json:"type,omitempty"`
-	Encoding string `json:"encoding,omitempty"`
-	Length   int    `json:"length"` // of the body in bytes
-	SHA256   string `json:"sha256"` // of the body; empty, as its length, if a check says that it is right
-}
 
 // An Asking waits until a server answers the first request of a target as is expected, and then
 // asks it each of the requests a few times more. The lab calls it on the client's side of the
@@ -47,9 +32,6 @@ const (
 	otherwise  = 2 * time.Second
 	longestAsk = 5 * time.Second
 )
-
-// mostBody limits the length of a body in bytes.
-const mostBody = 64 << 20
 
 // Run reads a target, as it is in a plan of load, and prints the answers as a line of JSON. Its
 // error says what is wrong with the server, or with an answer.
@@ -118,27 +100,26 @@ type asker struct {
 	http.Client
 	load.Target
 	requests []load.Request
-	base     string // of the URL, without its path
 }
 
 func newAsker(t load.Target) (*asker, error) {
-	c := &asker{Target: t, requests: t.Requests}
-	scheme, rest, _ := strings.Cut(t.URL, "://")
-	host, path, _ := strings.Cut(rest, "/")
-	c.base = scheme + "://" + host
-	if len(c.requests) == 0 {
-		c.requests = []load.Request{{Method: http.MethodGet, Path: "/" + path}}
+	requests, err := t.Asked()
+	if err != nil {
+		return nil, err
 	}
 	transport, err := Transport(t)
-	c.Client = http.Client{Transport: transport, Timeout: longestAsk,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return c, err
+	return &asker{Target: t, requests: requests, Client: http.Client{Transport: transport, Timeout: longestAsk,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, err
 }
 
 // Transport speaks to a target as the load does.
 func Transport(t load.Target) (*http.Transport, error) {
+	secure, err := t.TLS()
+	if err != nil {
+		return nil, err
+	}
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 1, DisableKeepAlives: t.Close,
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: t.Insecure}, Protocols: new(http.Protocols)}
+		TLSClientConfig: secure, Protocols: new(http.Protocols)}
 	switch {
 	case t.Protocol != load.HTTP2:
 		transport.Protocols.SetHTTP1(true)
@@ -146,12 +127,6 @@ func Transport(t load.Target) (*http.Transport, error) {
 		transport.Protocols.SetHTTP2(true)
 	default:
 		transport.Protocols.SetUnencryptedHTTP2(true)
-	}
-	if t.CA != "" {
-		transport.TLSClientConfig.RootCAs = x509.NewCertPool()
-		if !transport.TLSClientConfig.RootCAs.AppendCertsFromPEM([]byte(t.CA)) {
-			return nil, errors.New("ca has no certificate in PEM")
-		}
 	}
 	if t.Unix != "" {
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -161,9 +136,11 @@ func Transport(t load.Target) (*http.Transport, error) {
 	return transport, nil
 }
 
-// Request is a request to where a URL's path begins, as the load makes it.
-func Request(ctx context.Context, base string, r load.Request) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, r.Method, base+r.Path, bytes.NewReader(r.Body))
+// Request is a request to a target, as the load makes it.
+func Request(ctx context.Context, t load.Target, r load.Request) (*http.Request, error) {
+	scheme, rest, _ := strings.Cut(t.URL, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	req, err := http.NewRequestWithContext(ctx, r.Method, scheme+"://"+host+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +160,7 @@ func slow(err error) bool {
 
 func (c *asker) get(ctx context.Context, of int) (Given, error) {
 	r := c.requests[of]
-	req, err := Request(ctx, c.base, r)
+	req, err := Request(ctx, c.Target, r)
 	if err != nil {
 		return Given{}, err
 	}
@@ -192,69 +169,8 @@ func (c *asker) get(ctx context.Context, of int) (Given, error) {
 		return Given{}, errors.Unwrap(err) // without the address, which the caller names
 	}
 	defer a.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(a.Body, mostBody+1))
-	expected := r.Expects(a.StatusCode)
-	switch {
-	case err != nil:
-		return Given{}, fmt.Errorf("a body that ends after %d bytes: %w", len(body), err)
-	case len(body) > mostBody:
-		return Given{}, fmt.Errorf("a body of more than %d bytes", mostBody)
-	case a.Close && expected && !c.Close:
+	if a.Close && r.Expects(a.StatusCode) && !c.Close {
 		return Given{}, fmt.Errorf("it ends the connection after an answer (%s), and the load goes over connections that stay", a.Proto)
 	}
-	g := Given{of, a.StatusCode, strings.Join(a.Header.Values("Content-Type"), ", "),
-		strings.Join(a.Header.Values("Content-Encoding"), ", "), len(body), fmt.Sprintf("%x", sha256.Sum256(body))}
-	if expected && r.Check != nil {
-		if err := r.Check.HeadFault(a.Header.Values); err != nil {
-			return g, err
-		}
-		if r.Check.OfBody() {
-			g.Length, g.SHA256 = 0, ""
-			return g, r.Check.BodyFault(body)
-		}
-	}
-	return g, nil
-}
-
-// Differ says how the answers of a server differ from those of another to the
-// same requests; empty if they do not. What varies in the other's answers to a request
-// may vary.
-func Differ(theirs, ours []Given) string {
-	last := theirs[len(theirs)-1].Of
-	for of := range last + 1 {
-		other := func(g Given) bool { return g.Of != of }
-		why := differ(slices.DeleteFunc(slices.Clone(theirs), other), slices.DeleteFunc(slices.Clone(ours), other))
-		if why != "" && last > 0 {
-			why = fmt.Sprintf("to request %d: %s", of+1, why)
-		}
-		if why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
-func differ(theirs, ours []Given) string {
-	for _, field := range []struct {
-		name string
-		of   func(Given) string
-	}{
-		{"status", func(g Given) string { return strconv.Itoa(g.Status) }},
-		{"Content-Type", func(g Given) string { return strconv.Quote(g.Type) }},
-		{"Content-Encoding", func(g Given) string { return strconv.Quote(g.Encoding) }},
-		{"length", func(g Given) string { return strconv.Itoa(g.Length) + " bytes" }},
-		{"body", func(g Given) string { return "SHA-256 " + g.SHA256[:min(len(g.SHA256), 12)] }},
-	} {
-		was := field.of(theirs[0])
-		constant := true
-		for _, g := range theirs {
-			constant = constant && field.of(g) == was
-		}
-		for _, g := range ours {
-			if now := field.of(g); constant && now != was {
-				return fmt.Sprintf("%s %s, not %s", field.name, now, was)
-			}
-		}
-	}
-	return ""
+	return Take(a, of, r)
 }

@@ -113,26 +113,21 @@ func (c *client) one(conn net.Conn, r *bufio.Reader) *Fault {
 	if err != nil {
 		return wrong("a head that is none: %v", err)
 	}
-	// The status is checked first: it says more than that the body differs.
-	if a.StatusCode < 200 || a.StatusCode > 299 {
+	types, encoding := a.Header.Values("Content-Type"), strings.Join(a.Header.Values("Content-Encoding"), ", ")
+	switch {
+	case a.StatusCode < 200 || a.StatusCode > 299: // it says more than that the body differs
 		return &Fault{gate.Non2xx, fmt.Sprintf("status %d", a.StatusCode)}
-	}
-	if c.set == nil {
+	case c.set == nil:
 		return wrong("%v", c.unknown)
-	}
-	if a.StatusCode != http.StatusOK {
+	case a.StatusCode != http.StatusOK:
 		return wrong("status %d, the route's is 200", a.StatusCode)
-	}
-	if got := a.Header.Values("Content-Type"); len(got) != 1 || got[0] != catalog.ContentType {
-		return wrong("Content-Type %.60q, the route's is %q", strings.Join(got, ", "), catalog.ContentType)
-	}
-	if got := strings.Join(a.Header.Values("Content-Encoding"), ", "); got != c.set.Encoding {
-		return wrong("Content-Encoding %.60q, the route's is %q", got, c.set.Encoding)
-	}
-	if a.ContentLength < 0 {
+	case len(types) != 1 || types[0] != catalog.ContentType:
+		return wrong("Content-Type %.60q, the route's is %q", strings.Join(types, ", "), catalog.ContentType)
+	case encoding != c.set.Encoding:
+		return wrong("Content-Encoding %.60q, the route's is %q", encoding, c.set.Encoding)
+	case a.ContentLength < 0:
 		return wrong("a head without Content-Length")
-	}
-	if a.Close {
+	case a.Close:
 		return wrong("a head that ends the connection")
 	}
 	body := make([]byte, min(a.ContentLength, int64(c.set.Most())+1))

@@ -86,15 +86,6 @@ func (s *server) silent(why error) error {
 	return fmt.Errorf("%s does not answer %s: %w", s.name(), s.route, why)
 }
 
-// varies reports whether the server's bodies change from one request to the next,
-// so that there is none to compare the load's answers with.
-func (s *server) varies() bool {
-	return slices.ContainsFunc(s.given, func(g probe.Given) bool {
-		first := slices.IndexFunc(s.given, func(o probe.Given) bool { return o.Of == g.Of })
-		return g.SHA256 != s.given[first].SHA256
-	})
-}
-
 // sameAnswers is an error if servers that were asked the same differ in what
 // they answer. What the first of them answers counts as right.
 func sameAnswers(servers []*server) error {
@@ -108,8 +99,15 @@ func sameAnswers(servers []*server) error {
 			first[s.route] = s
 			continue
 		}
-		if why := probe.Differ(of.given, s.given); why != "" {
-			return fmt.Errorf("%s answers %s otherwise than %s: %s", s.name(), s.route, of.name(), why)
+		last := s.given[len(s.given)-1].Of
+		for i := range last + 1 {
+			why := probe.Differ(probe.To(i, of.given), probe.To(i, s.given)).String()
+			if why != "" && last > 0 {
+				why = fmt.Sprintf("to request %d: %s", i+1, why)
+			}
+			if why != "" {
+				return fmt.Errorf("%s answers %s otherwise than %s: %s", s.name(), s.route, of.name(), why)
+			}
 		}
 	}
 	return nil

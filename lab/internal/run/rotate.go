@@ -12,6 +12,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
@@ -187,7 +188,7 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 			t.Slots = nil
 		}
 		unwell(w, clock.at(to).Sub(clock.at(from)), fail)
-		varies := l.outside != nil || i < len(g.servers) && g.servers[i].varies()
+		varies := l.outside != nil || i < len(g.servers) && probe.Varies(g.servers[i].given)
 		var said map[string]bool
 		if t.Clients != nil {
 			slots, said = g.together(t, slots, fail)

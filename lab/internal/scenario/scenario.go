@@ -22,6 +22,7 @@ package scenario
 import (
 	"bytes"
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -98,7 +99,7 @@ func parse(data []byte, dir string) (s Scenario, err error) {
 	at := places(data)
 	// An error of a request begins with the key that it is about, if it is about one.
 	located := func(of string, err error) error {
-		for key := of + "." + begins.FindString(err.Error()); key != "."; key, _, _ = cut(key) {
+		for key := of + "." + begins.FindString(err.Error()); key != ""; key = parent(key) {
 			if row, ok := at[key]; ok {
 				return fmt.Errorf("line %d: %w", row, err)
 			}
@@ -125,36 +126,23 @@ func parse(data []byte, dir string) (s Scenario, err error) {
 	return s, (&load.Target{Requests: s.Requests}).CheckRequests()
 }
 
+// meanings are those of each key of a table.
+//
+//go:embed meanings.json
+var meanings []byte
+
 // Schema returns the JSON Schema of a scenario's file.
 func Schema() []byte {
 	s := strict.Schema(&file{}, "toml")
 	s.ID, s.Title = SchemaURL, "Line Rate scenario"
-	strict.Describe(s, map[string]string{
-		"keep_alive": "Whether a connection takes more than one request (default true).",
-		"request":    "*What is asked, by weight.",
-	})
-	content := map[string]string{
-		"body":      "The whole body.",
-		"body_file": "File with the body, byte by byte; its path is from where this file lies.",
+	var of map[string]map[string]string
+	if err := json.Unmarshal(meanings, &of); err != nil {
+		panic(err) // it is a part of this package
 	}
-	of := map[string]string{
-		"name":    "In tables and messages (default: method and path).",
-		"method":  "Default GET; POST with a body.",
-		"path":    "*With its query, as /find?q=a%20b.",
-		"headers": "Names and values.",
-		"weight":  "Its share of all requests over the sum of all weights (default 1).",
-		"status":  "Statuses that are expected (default: any 2xx).",
-		"check":   "What its answers must have. With nothing of the body in it, bodies are compared with each other.",
+	strict.Describe(s, of["file"])
+	for name, d := range s.Definitions {
+		strict.Describe(d, of[name])
 	}
-	checks := map[string]string{
-		"headers":  "Names and values of an answer's headers; an empty value is any.",
-		"contains": "A text in the body.",
-		"json":     "Values in a body that is JSON, by pointers such as /items/0/id.",
-	}
-	maps.Copy(of, content)
-	maps.Copy(checks, content)
-	strict.Describe(s.Definitions["request"], of)
-	strict.Describe(s.Definitions["check"], checks)
 	return strict.EncodeSchema(s)
 }
 
@@ -163,15 +151,6 @@ const SchemaURL = "https://line-rate.github.io/line-rate/schema/scenario-1.json"
 
 // begins is the key that an error of a request is about.
 var begins = regexp.MustCompile(`^[a-z_]+(: (headers|json|body|body_file|contains)\b)?`)
-
-// cut takes the last part from a key.
-func cut(key string) (before, last string, ok bool) {
-	at := strings.LastIndexAny(key, ".:")
-	if at < 0 {
-		return "", key, false
-	}
-	return key[:at], key[at+1:], true
-}
 
 // made is the request as it is asked.
 func (r *request) made(dir string) (load.Request, error) {
@@ -230,43 +209,40 @@ func pairs(m map[strict.Own]string) (all [][2]string) {
 // places are the lines of a document's keys, as request[0].check.json.
 func places(data []byte) map[string]int {
 	at := map[string]int{}
-	times := map[string]int{}
 	var p unstable.Parser
 	p.Reset(data)
-	table := ""
+	table, request, requests := "", "", 0
 	for p.NextExpression() {
 		e := p.Expression()
 		if e.Kind == unstable.Comment {
 			continue
 		}
 		path, row := "", 0
-		if e.Kind == unstable.KeyValue {
-			path = table
-		}
-		for it := e.Key(); it.Next(); {
-			node := it.Node()
+		for it := e.Key(); it.Next(); path += "." + string(it.Node().Data) {
 			if row == 0 {
-				row = 1 + bytes.Count(data[:node.Raw.Offset], []byte{'\n'})
-			}
-			path = strings.TrimPrefix(path+"."+string(node.Data), ".")
-			if n := times[path]; n > 0 && (e.Kind == unstable.Table || e.Kind == unstable.KeyValue) {
-				path = fmt.Sprintf("%s[%d]", path, n-1)
-			}
-			if _, ok := at[path]; !ok && e.Kind != unstable.ArrayTable {
-				at[path] = row
+				row = 1 + bytes.Count(data[:it.Node().Raw.Offset], []byte{'\n'})
 			}
 		}
 		switch e.Kind {
-		case unstable.ArrayTable:
-			table = fmt.Sprintf("%s[%d]", path, times[path])
-			times[path]++
-			at[table] = row
+		case unstable.ArrayTable: // [[request]], since there are no others
+			request = fmt.Sprintf("%s[%d]", path, requests)
+			path, table = request, request
+			requests++
 		case unstable.Table:
+			path = request + strings.TrimPrefix(path, ".request")
 			table = path
+		default:
+			path = table + path
+		}
+		for key := strings.TrimPrefix(path, "."); key != "" && at[key] == 0; key = parent(key) {
+			at[key] = row
 		}
 	}
 	return at
 }
+
+// parent is a key without its last part.
+func parent(key string) string { return key[:max(0, strings.LastIndexAny(key, ".:"))] }
 
 // An Asking are the flags that say what is asked and how, as curl has them, beside those for the path
 // and the body.
@@ -326,8 +302,7 @@ func (a Asking) Asked(url string, data *string) (s Scenario, err error) {
 }
 
 // flags are those whose names differ from a request's keys.
-var flags = map[string]string{"path": "--url", "check": "--expect", "header": "--header", "statu": "--status",
-	"headers": "--header"}
+var flags = map[string]string{"path": "--url", "check": "--expect", "statu": "--status"}
 
 func method(named string, body bool) string {
 	switch {

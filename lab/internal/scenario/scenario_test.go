@@ -83,6 +83,7 @@ func TestAScenario(t *testing.T) {
 func TestFilesThatAreRefused(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{whole, "", "line 1: it asks for nothing"},
+		{whole, `request = [{path = "a"}]`, `path is "a"`},
 		{`name = "search"`, `nam = "search"`, `line 5: unknown key "request.nam"; did you mean "name"?`},
 		{`keep_alive`, `keepalive`, `line 2: unknown key "keepalive"; did you mean "keep_alive"?`},
 		{`contains =`, `contain =`, `line 21: unknown key "request.check.contain"; did you mean "contains"?`},
@@ -172,6 +173,7 @@ func TestFlags(t *testing.T) {
 // What is read is refused in one line, or can be asked.
 func FuzzParse(f *testing.F) {
 	f.Add(whole)
+	f.Add("[request]\npath = \"a\"")
 	f.Add("[[request]]\npath = \"/\"\ncheck.headers.a = \"b\"\n[request.check.json]\n\"/a\" = [1, {b = 2020-01-01}]")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := parse([]byte(text), "/nowhere")

@@ -3,13 +3,14 @@ package shaper
 import (
 	"fmt"
 	"syscall"
-	"time"
 
 	"github.com/vishvananda/netlink"
+
+	"github.com/line-rate/line-rate/lab/load"
 )
 
-// A Queue is the queue at the root of an interface, ready to be read.
-type Queue struct {
+// A queue is the queue at the root of an interface, ready to be read.
+type queue struct {
 	device  string
 	link    netlink.Link
 	netlink *netlink.Handle // one socket for all readings, since opening it is most of a reading's cost
@@ -17,7 +18,7 @@ type Queue struct {
 
 // Open finds the queue of an interface in the calling process's network
 // namespace.
-func Open(device string) (*Queue, error) {
+func Open(device string) (load.Queue, error) {
 	h, err := netlink.NewHandle(syscall.NETLINK_ROUTE)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", device, err)
@@ -27,35 +28,21 @@ func Open(device string) (*Queue, error) {
 		h.Close()
 		return nil, fmt.Errorf("%s: %w", device, err)
 	}
-	return &Queue{device, link, h}, nil
+	return &queue{device, link, h}, nil
 }
 
-// Close closes the socket.
-func (q *Queue) Close() { q.netlink.Close() }
+func (q *queue) Close() { q.netlink.Close() }
 
-// Read reads the counters.
-func (q *Queue) Read() (Reading, error) {
+func (q *queue) Read() (load.Passed, error) {
 	queues, err := q.netlink.QdiscList(q.link)
 	if err != nil {
-		return Reading{}, fmt.Errorf("the queues of %s: %w", q.device, err)
+		return load.Passed{}, fmt.Errorf("the queues of %s: %w", q.device, err)
 	}
 	for _, found := range queues {
 		a := found.Attrs()
-		if a.Parent != netlink.HANDLE_ROOT || a.Statistics == nil || a.Statistics.Basic == nil || a.Statistics.Queue == nil {
-			continue
+		if s := a.Statistics; a.Parent == netlink.HANDLE_ROOT && s != nil && s.Basic != nil && s.Queue != nil {
+			return load.Passed{Bytes: s.Basic.Bytes, Packets: uint64(s.Basic.Packets), Drops: uint64(s.Queue.Drops)}, nil
 		}
-		return Reading{
-			At: time.Now(), Bytes: a.Statistics.Basic.Bytes, Packets: uint64(a.Statistics.Basic.Packets),
-			Drops: uint64(a.Statistics.Queue.Drops), CPUS: ownCPU(),
-		}, nil
 	}
-	return Reading{}, fmt.Errorf("%s has no queue that counts at its root", q.device)
-}
-
-func ownCPU() float64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+	return load.Passed{}, fmt.Errorf("%s has no queue that counts at its root", q.device)
 }

@@ -4,18 +4,9 @@ package shaper
 
 import (
 	"errors"
+
+	"github.com/line-rate/line-rate/lab/load"
 )
 
-// A Queue needs Linux; the lab does not measure elsewhere.
-type Queue struct{}
-
-// Open fails here.
-func Open(string) (*Queue, error) { return nil, errors.New("queues are read on Linux only") }
-
-// Close does nothing here.
-func (*Queue) Close() {}
-
-// Read fails here.
-func (*Queue) Read() (Reading, error) {
-	return Reading{}, errors.New("queues are read on Linux only")
-}
+// Open fails here: the lab does not measure elsewhere.
+func Open(string) (load.Queue, error) { return nil, errors.New("queues are read on Linux only") }

@@ -8,14 +8,3 @@
 // A reading is what left the queue, not what arrived. On a pair of virtual
 // interfaces these are the same except for packets in transit.
 package shaper
-
-import "time"
-
-// A Reading has the counters of one direction of a wire at one time.
-type Reading struct {
-	At      time.Time
-	Bytes   uint64  // sent, with the headers of every segment
-	Packets uint64  // segments sent
-	Drops   uint64  // packets that found the queue full
-	CPUS    float64 // CPU time used by the reading process, in seconds
-}

@@ -27,8 +27,16 @@ func DecodeTOML(data []byte, into any) error {
 	if err := toml.Unmarshal(data, &raw); err != nil {
 		return located(err, data, nil)
 	}
-	if key := odd(raw, reflect.TypeOf(into), ""); key != "" {
-		return fmt.Errorf("unknown key %q: keys are written in lower case", key)
+	// The decoder takes Margin for margin, and if a document has both, the last one would win silently.
+	odd := ""
+	walk(raw, reflect.TypeOf(into), "", func(path, key string, _ []string) bool {
+		if key != strings.ToLower(key) {
+			odd = path
+		}
+		return odd != ""
+	})
+	if odd != "" {
+		return fmt.Errorf("unknown key %q: keys are written in lower case", odd)
 	}
 	return nil
 }
@@ -45,36 +53,46 @@ func FrontMatter(page []byte) []byte {
 // An Own is a key that a document chooses itself, such as the name of a header.
 type Own string
 
-// odd finds a key that is not in lower case. The decoder takes Margin for
-// margin, and if a document has both, the last one would win silently. The keys
-// of a map of texts are the document's own, and are taken as they are.
-func odd(v any, of reflect.Type, at string) string {
-	for of != nil && (of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice) {
-		of = of.Elem()
-	}
+// walk visits the keys of a document, each with its place and the keys that the type of its table
+// has, until that is enough. The keys of a map of texts are the document's own, and are left out.
+func walk(v any, of reflect.Type, at string, enough func(path, key string, known []string) bool) bool {
+	of = element(of)
 	if of == reflect.TypeFor[map[string]string]() ||
 		of != nil && of.Kind() == reflect.Map && of.Key() == reflect.TypeFor[Own]() {
-		return ""
+		return false
 	}
 	switch v := v.(type) {
 	case map[string]any:
+		var known []string
+		if of != nil && of.Kind() == reflect.Struct {
+			for f := range of.Fields() {
+				if key := f.Tag.Get("toml"); key != "" && key != "-" {
+					known = append(known, key)
+				}
+			}
+		}
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			path := strings.TrimPrefix(at+"."+key, ".")
-			if key != strings.ToLower(key) {
-				return path
-			}
-			if found := odd(v[key], field(of, key), path); found != "" {
-				return found
+			if enough(path, key, known) || walk(v[key], field(of, key), path, enough) {
+				return true
 			}
 		}
 	case []any:
 		for i, e := range v {
-			if found := odd(e, of, fmt.Sprintf("%s[%d]", at, i)); found != "" {
-				return found
+			if walk(e, of, fmt.Sprintf("%s[%d]", at, i), enough) {
+				return true
 			}
 		}
 	}
-	return ""
+	return false
+}
+
+// element is the type of what a list or a pointer has.
+func element(of reflect.Type) reflect.Type {
+	for of != nil && (of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice) {
+		of = of.Elem()
+	}
+	return of
 }
 
 // field is the type of a table's value under a key; nil if it is not known.
@@ -84,9 +102,9 @@ func field(of reflect.Type, key string) reflect.Type {
 	case of.Kind() == reflect.Map:
 		return of.Elem()
 	case of.Kind() == reflect.Struct:
-		for i := range of.NumField() {
-			if of.Field(i).Tag.Get("toml") == key {
-				return of.Field(i).Type
+		for f := range of.Fields() {
+			if f.Tag.Get("toml") == key {
+				return f.Type
 			}
 		}
 	}
@@ -100,12 +118,16 @@ func located(err error, data []byte, into reflect.Type) error {
 	if errors.As(err, &strict) && len(strict.Errors) > 0 {
 		row, _ := strict.Errors[0].Position()
 		key := strict.Errors[0].Key()
-		instead := ""
+		last, instead := key[len(key)-1], ""
 		var raw map[string]any
-		if toml.Unmarshal(data, &raw) == nil {
-			if known, found := stray(raw, into, key[len(key)-1]); found {
-				instead = "; " + Instead(key[len(key)-1], known)
-			}
+		if toml.Unmarshal(data, &raw) == nil { // the decoder's own path leaves out tables in braces
+			walk(raw, into, "", func(_, key string, known []string) bool {
+				stray := key == last && len(known) > 0 && !slices.Contains(known, key)
+				if stray {
+					instead = "; " + Instead(last, known)
+				}
+				return stray
+			})
 		}
 		return fmt.Errorf("line %d: unknown key %q%s", row, strings.Join(key, "."), instead)
 	}
@@ -116,10 +138,7 @@ func located(err error, data []byte, into reflect.Type) error {
 		if m := misfit.FindStringSubmatch(says); m != nil {
 			of := into
 			for _, key := range dec.Key() {
-				for of != nil && (of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice) {
-					of = of.Elem()
-				}
-				of = field(of, key)
+				of = field(element(of), key)
 			}
 			says = fmt.Sprintf("%s takes %s, not a TOML %s", strings.Join(dec.Key(), "."), wanted(of), m[1]+m[2])
 		}
@@ -156,48 +175,4 @@ func wanted(of reflect.Type) string {
 		return "a text, a number, or true or false"
 	}
 	return "a table"
-}
-
-// stray finds a key of that name that the type has no place for, and lists the
-// keys that its table may have. The decoder's own path leaves out tables in braces.
-func stray(v any, of reflect.Type, name string) (known []string, found bool) {
-	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
-		of = of.Elem()
-	}
-	switch v := v.(type) {
-	case []any:
-		for _, e := range v {
-			if known, found := stray(e, of, name); found {
-				return known, true
-			}
-		}
-	case map[string]any:
-		if of.Kind() == reflect.Map {
-			for _, key := range slices.Sorted(maps.Keys(v)) {
-				if known, found := stray(v[key], of.Elem(), name); found {
-					return known, true
-				}
-			}
-		}
-		if of.Kind() != reflect.Struct {
-			return nil, false
-		}
-		fields := map[string]reflect.Type{}
-		for i := range of.NumField() {
-			if key := of.Field(i).Tag.Get("toml"); key != "" && key != "-" {
-				known, fields[key] = append(known, key), of.Field(i).Type
-			}
-		}
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if fields[key] == nil && key == name {
-				return known, true
-			}
-			if fields[key] != nil {
-				if known, found := stray(v[key], fields[key], name); found {
-					return known, true
-				}
-			}
-		}
-	}
-	return nil, false
 }

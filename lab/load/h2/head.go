@@ -25,9 +25,9 @@ func prepare(t load.Target) ([]request, error) {
 	if err != nil {
 		return nil, err
 	}
-	asked := t.Requests
-	if len(asked) == 0 {
-		asked = []load.Request{{Method: "GET", Path: u.RequestURI()}}
+	asked, err := t.Asked()
+	if err != nil {
+		return nil, err
 	}
 	var all []request
 	for _, a := range asked {
