@@ -3,6 +3,7 @@ package archivetest
 import (
 	"bytes"
 	"crypto/sha256"
+	_ "embed"
 	"encoding/hex"
 	"fmt"
 	"os"
@@ -26,39 +27,12 @@ import (
 const (
 	LockRun  = "98-made-lock/20260101t000000z-c6in-8xlarge"
 	LockFile = "data/results/" + LockRun + ".json"
-
-	LockDesign = `entry = "98"
-title = "A lock in each request"
-question = "What does it cost?"
-metrics = ["throughput_rps"]
-budget_s = 60
-[profile]
-seconds = 1
-compare = "index"
-[topology]
-kind = "loopback"
-[settings]
-connections = 10
-generator = "http_load"
-[[factors]]
-name = "index"
-levels = ["gofakeit", "pool"]
-[[factors]]
-name = "route"
-levels = ["/list", "/read"]
-[block]
-slot_s = 1
-rounds = 1
-[[claims]]
-id = "c"
-kind = "flat"
-text = "t"
-why = "Made up."
-metric = "throughput_rps"
-over = "index"
-margin = 0.1
-`
 )
+
+// LockDesign is that experiment's file.
+//
+//go:embed lock.toml
+var LockDesign string
 
 // lockSamples are the samples of one trial of each condition: stacks with
 // milliseconds blocked or bytes live.
