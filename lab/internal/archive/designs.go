@@ -107,23 +107,10 @@ func (j *Journal) moved() []Fault {
 	return faults
 }
 
-// strayDesigns lists the designs that neither a run nor a pending run names.
-func (j *Journal) strayDesigns() ([]string, error) {
-	have, err := j.Root.Files("designs", ".toml")
-	if err != nil {
-		return nil, err
-	}
-	arriving, err := j.Root.Arriving()
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(have, func(p string) bool {
-		if arriving[p] {
-			return true
-		}
-		sum := strings.TrimSuffix(filepath.Base(p), ".toml")
-		return p == j.Root.Design(sum) && slices.ContainsFunc(j.Runs, func(f *results.File) bool {
-			return f.Provenance.ExperimentSHA256 == sum
-		})
-	}), nil
+// madeWith tells whether a run names the design at a path.
+func (j *Journal) madeWith(path string) bool {
+	sum := strings.TrimSuffix(filepath.Base(path), ".toml")
+	return path == j.Root.Design(sum) && slices.ContainsFunc(j.Runs, func(f *results.File) bool {
+		return f.Provenance.ExperimentSHA256 == sum
+	})
 }

@@ -152,10 +152,10 @@ func shares(p profiles.Profile) map[string]float64 {
 	return all
 }
 
-// strays lists the raw profiles that no run names. Profiles of a run that could
-// not be read, or of a pending run, are skipped, since that run may name them.
-func (j *Journal) strays(named, unread map[string]bool) ([]string, error) {
-	all, err := j.Root.Files("profiles", rawExt)
+// strays lists the files of a directory of data that nothing names. Those of a pending run
+// are skipped, since that run may name them.
+func (j *Journal) strays(dir, ext string, named func(path string) bool) ([]string, error) {
+	all, err := j.Root.Files(dir, ext)
 	if err != nil {
 		return nil, err
 	}
@@ -163,5 +163,5 @@ func (j *Journal) strays(named, unread map[string]bool) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(all, func(p string) bool { return named[p] || arriving[p] || unread[filepath.Dir(p)] }), nil
+	return slices.DeleteFunc(all, func(p string) bool { return arriving[p] || named(p) }), nil
 }

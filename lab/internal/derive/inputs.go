@@ -16,6 +16,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	labprogram "github.com/line-rate/line-rate/lab/internal/program"
 )
@@ -76,7 +77,8 @@ func (u *update) digest(x *experiment.Experiment, hosts []string) (string, error
 			return "", err
 		}
 	}
-	err := walk(add, u.Root.Results(x.Name), u.Root.Profiles(x.Name), u.Root.Derived("data", "audits"))
+	err := journal.Walk(func(path string, _ fs.DirEntry) error { return add(path) },
+		u.Root.Results(x.Name), u.Root.Profiles(x.Name), u.Root.Derived("data", "audits"))
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
@@ -94,7 +96,10 @@ func (u *update) files(name string) (out []string, err error) {
 	for _, dir := range ofRuns {
 		dirs = append(dirs, filepath.Join(u.Root.Derived(dir...), name))
 	}
-	err = walk(func(path string) error { out = append(out, path); return nil }, dirs...)
+	err = journal.Walk(func(path string, _ fs.DirEntry) error {
+		out = append(out, path)
+		return nil
+	}, dirs...)
 	return out, err
 }
 
@@ -103,25 +108,6 @@ func namesOf(paths []string) string {
 	slices.Sort(paths)
 	sum := sha256.Sum256([]byte(strings.Join(paths, "\n")))
 	return hex.EncodeToString(sum[:])
-}
-
-// walk visits all files below some directories, of which any may be missing.
-func walk(visit func(path string) error, dirs ...string) error {
-	for _, dir := range dirs {
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil
-			}
-			if err != nil || d.IsDir() {
-				return err
-			}
-			return visit(path)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // program is the digest of this lab: that of its sources where make built it, so that a

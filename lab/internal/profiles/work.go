@@ -3,6 +3,8 @@ package profiles
 import (
 	"slices"
 	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Work is the kind of work of a sample, by its whole stack: each sample has
@@ -67,16 +69,8 @@ func (w Work) Words() string {
 }
 
 // WorkNames lists the names of all kinds of work.
-func WorkNames() (names []string) {
-	for _, w := range Works() {
-		names = append(names, string(w.Work))
-	}
-	return names
-}
-
-// IsWork tells whether there is a kind of work of that name.
-func IsWork(name string) bool {
-	return slices.ContainsFunc(Works(), func(w WorkDoc) bool { return string(w.Work) == name })
+func WorkNames() []string {
+	return strict.Called(Works(), func(w WorkDoc) string { return string(w.Work) })
 }
 
 // IsProfiler tells whether a symbol belongs to taking profiles. pprof.Do does

@@ -95,28 +95,6 @@ func Wall(bound string) string {
 	return "the " + bound
 }
 
-// Profile names a kind of profile in a sentence.
-func Profile(kind string) string {
-	switch kind {
-	case "cpu":
-		return "CPU profile"
-	case "allocs":
-		return "profile of allocations"
-	}
-	return kind + " profile"
-}
-
-// ProfilePer is what a profile's shares are of.
-func ProfilePer(kind string) string {
-	switch kind {
-	case "heap", "allocs":
-		return "bytes"
-	case "goroutine":
-		return "goroutines"
-	}
-	return "time"
-}
-
 // OwnNames are the settings that are called by a name of their own.
 var OwnNames = map[string]string{
 	setting.IRQ: "IRQs", setting.RPS: "RPS", setting.RFS: "RFS", setting.IRQBalance: "irqbalance",
