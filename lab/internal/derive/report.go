@@ -75,13 +75,6 @@ type Print struct {
 	Changed []string // figures printed otherwise than before, or gone
 }
 
-// Empty tells whether nothing moved.
-func (r *Report) Empty() bool {
-	return len(r.Faults)+len(r.Changed)+len(r.Gone)+len(r.Moves)+len(r.ByCode)+len(r.Untold)+len(r.New)+len(r.Edited)+
-		len(r.Reworded)+len(r.Withdrawn)+len(r.Dropped)+
-		len(r.Batches)+len(r.Hosts)+len(r.Findings)+len(r.Settled)+len(r.Texts)+len(r.Printed) == 0
-}
-
 // ReportOn compares a journal with a past state of it.
 func ReportOn(past *archive.Past, now *archive.Journal) *Report {
 	r := &Report{Base: past.Commit, Faults: past.Faults, Changed: past.Changed, Gone: past.Gone}

@@ -56,7 +56,8 @@ type section struct {
 // Text writes the report, as plain text or as Markdown in which nothing that others
 // wrote is markup.
 func (r *Report) Text(markdown bool) string {
-	if r.Empty() {
+	sections := r.sections()
+	if len(sections) == 0 {
 		return line{"Nothing moved since ", theirs(r.Base),
 			": no verdict, claim, run, host, audit finding or published figure.\n"}.text(markdown)
 	}
@@ -72,7 +73,6 @@ func (r *Report) Text(markdown bool) string {
 	} else {
 		fmt.Fprintf(&b, "%s\n\n", r.Summary())
 	}
-	sections := slices.DeleteFunc(r.sections(), func(s section) bool { return len(s.lines) == 0 })
 	left := 0
 	for i, s := range sections {
 		// A section may use its part of what those before it left.
@@ -154,9 +154,13 @@ func (r *Report) Summary() string {
 	return strings.Join(out, "; ") + "."
 }
 
-func (r *Report) sections() []section {
-	var out []section
-	add := func(title string, lines ...line) { out = append(out, section{title, lines}) }
+// sections are those that something has moved in.
+func (r *Report) sections() (out []section) {
+	add := func(title string, lines ...line) {
+		if len(lines) > 0 {
+			out = append(out, section{title, lines})
+		}
+	}
 	var faults []line
 	for _, f := range r.Faults {
 		faults = append(faults, line{theirs(f.Path), ": ", theirs(f.Err.Error())})
@@ -180,16 +184,9 @@ func (r *Report) sections() []section {
 		if h.CPU != "" && !strings.Contains(h.Name, h.CPU) { // a name that the lab makes has it
 			l = append(l, ", ", theirs(h.CPU), ", ", words.Count(h.Cores, "core"))
 		}
-		for i, twin := range r.Twins[h.ID] {
-			if i == 0 {
-				l = append(l, "; nothing tells it apart from ")
-			} else {
-				l = append(l, ", ")
-			}
-			l = append(l, theirs(twin))
-		}
-		if len(r.Twins[h.ID]) > 0 {
-			l = append(l, ", so they may be one machine")
+		if twins := r.Twins[h.ID]; len(twins) > 0 {
+			all := few(len(twins), twins, func(id string) line { return line{theirs(id)} })
+			l = append(l, "; nothing tells it apart from ", all, ", so they may be one machine")
 		}
 		hosts = append(hosts, l)
 	}
@@ -295,15 +292,19 @@ func moveLines(moves []Move, before, after string) (out []line) {
 }
 
 func named(hosts []HostMove) line {
-	var out line
-	for i, h := range hosts {
-		switch {
-		case i == mostNamed:
-			return append(out, fmt.Sprintf(" and %d more", len(hosts)-i))
-		case i > 0:
+	return few(mostNamed, hosts, func(h HostMove) line { return line{theirs(h.Pair)} })
+}
+
+// few lists so many things at the most.
+func few[T any](most int, all []T, each func(T) line) (out line) {
+	for i, one := range all {
+		if i == most {
+			return append(out, fmt.Sprintf(" and %d more", len(all)-i))
+		}
+		if i > 0 {
 			out = append(out, ", ")
 		}
-		out = append(out, theirs(h.Pair))
+		out = append(out, each(one)...)
 	}
 	return out
 }
@@ -320,15 +321,5 @@ func counted(counts map[string]int) line {
 		}
 		return cmp.Or(client(b)-client(a), counts[b]-counts[a], cmp.Compare(a, b))
 	})
-	var out line
-	for i, name := range names {
-		if i == 3*mostNamed {
-			return append(out, fmt.Sprintf(" and %d more", len(names)-i))
-		}
-		if i > 0 {
-			out = append(out, ", ")
-		}
-		out = append(out, theirs(name), " ", counts[name])
-	}
-	return out
+	return few(3*mostNamed, names, func(name string) line { return line{theirs(name), " ", counts[name]} })
 }

@@ -137,15 +137,11 @@ func (p *pen) state(id string, s State, x float64, y int, wide string, high int)
 func (p *pen) core(id string, r Core, left, by float64, y int, thin, named bool) {
 	high, base := 20, y+15
 	if thin {
-		high = 7
+		high, base = 7, y+8
 	}
 	p.add("\n<g>")
 	if named {
-		if thin {
-			p.add(`<text class="tick" y="%d">%s</text>`, y+8, esc(r.Label))
-		} else {
-			p.add(`<text class="tick" y="%d">%s</text>`, base, esc(r.Label))
-		}
+		p.add(`<text class="tick" y="%d">%s</text>`, base, esc(r.Label))
 	}
 	if r.Text != "" {
 		p.add("<title>%s</title>", esc(r.Text))

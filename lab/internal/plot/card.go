@@ -129,7 +129,7 @@ func (of CardOf) label(c verdict.Summary, keys []string) (string, bool) {
 		on, is := l.Bool()
 		switch name := words.SettingName(k); {
 		case is:
-			if name == strings.ToUpper(k[:1])+strings.ReplaceAll(k[1:], "_", " ") {
+			if words.OwnNames[k] == "" {
 				name = k
 			}
 			if !on {

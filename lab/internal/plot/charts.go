@@ -444,7 +444,7 @@ func (b *Book) ratios(f Figure, runs []Run, across bool) (string, error) {
 		chart.Groups = turned(chart.Groups)
 	}
 	axis := over
-	if over == strings.ToUpper(c.Over[:1])+strings.ReplaceAll(c.Over[1:], "_", " ") {
+	if words.OwnNames[c.Over] == "" {
 		axis = strings.ToLower(over)
 	}
 	chart.Desc, chart.XLabel = strings.Join(said, " "), fmt.Sprintf("%s, ratio over %s", m.Label, axis)

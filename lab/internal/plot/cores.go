@@ -145,7 +145,7 @@ func (b *Book) printedCores(f Figure) (string, error) {
 		}
 		text := cmp.Or(strings.Join(said, ", "), "not recorded")
 		row.Text = side.name + ": " + text
-		all = append(all, upper(side.name)+": "+text+".")
+		all = append(all, words.UpperFirst(side.name)+": "+text+".")
 		chart.Groups[0].Rows = append(chart.Groups[0].Rows, row)
 	}
 	chart.Desc = strings.Join(all, " ")

@@ -41,6 +41,9 @@ func LowerFirst(s string) string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
+// UpperFirst begins a sentence.
+func UpperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
 // Setting is a setting's name in a sentence.
 func Setting(name string) string {
 	switch name {
