@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -142,25 +141,17 @@ func frontOf(text []byte) (f front, err error) {
 }
 
 // sentences splits a page at the ends of sentences and paragraphs. A stop within a shortcode is none.
-func sentences(text []byte) []string {
-	var out, calls []string
-	masked := call.ReplaceAllStringFunc(string(text), func(c string) string {
-		calls = append(calls, c)
-		return fmt.Sprintf("\x00%d\x00", len(calls)-1)
-	})
-	for _, s := range ends.Split(masked, -1) {
-		out = append(out, masks.ReplaceAllStringFunc(s, func(m string) string {
-			i, _ := strconv.Atoi(strings.Trim(m, "\x00"))
-			return calls[i]
-		}))
+func sentences(page []byte) (out []string) {
+	text, from := string(page), 0
+	for _, m := range ends.FindAllStringSubmatchIndex(text, -1) {
+		if isCall := m[2] >= 0; !isCall {
+			out, from = append(out, text[from:m[0]]), m[1]
+		}
 	}
-	return out
+	return append(out, text[from:])
 }
 
-var (
-	ends  = regexp.MustCompile(`[.!?:;]\s|\n\s*\n`)
-	masks = regexp.MustCompile("\x00[0-9]+\x00")
-)
+var ends = regexp.MustCompile(`(` + call.String() + `)|[.!?:;]\s|\n\s*\n`)
 
 // moved derives, for each page whose words assume another verdict than the record has, what it says
 // above them.

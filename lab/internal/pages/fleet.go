@@ -69,19 +69,13 @@ func fleetOf(r *results.File) *Fleet {
 // for several: what one of them does slows the others, and nothing crosses a
 // network card between them.
 func fleetWords(machines []int) (says, with string) {
-	n, all, others := len(machines)-1, 0, 0
-	seen, beside := map[int]bool{}, 0
-	for i, m := range machines {
-		if i > 0 && m == machines[0] {
+	seen, beside := map[int]bool{}, -1
+	for _, m := range machines {
+		if seen[m] = true; m == machines[0] {
 			beside++
 		}
-		if !seen[m] {
-			seen[m] = true
-			all++
-		}
 	}
-	others = all - 1
-	clients := words.Count(n, "client")
+	clients, all := words.Count(len(machines)-1, "client"), len(seen)
 	switch {
 	case all == 1:
 		return "1 server and " + clients + " in network namespaces of one machine", "with " + clients +
@@ -91,7 +85,7 @@ func fleetWords(machines []int) (says, with string) {
 		return says, fmt.Sprintf("with %s, %d of them on the same machine", clients, beside)
 	}
 	return fmt.Sprintf("1 server and %s on %d machines", clients, all),
-		fmt.Sprintf("with %s on %s", clients, words.Count(others, "machine"))
+		fmt.Sprintf("with %s on %s", clients, words.Count(all-1, "machine"))
 }
 
 // fleetCondition sums up the valid trials of a condition, client by client.

@@ -65,27 +65,25 @@ func when(so bool, words string) string {
 func (b *Book) lines(f Figure, runs []Run) (string, error) {
 	m, _ := metric.Lookup(f.Metric)
 	one := f.Each != "run"
-	var groups [][]draw.Series
-	var names []string
-	var all []draw.Series
+	type group struct {
+		name   string
+		series []draw.Series
+	}
+	var groups []group
 	for _, r := range runs {
 		s, err := b.series(f, r)
 		if err != nil {
 			return "", err
 		}
-		if all = append(all, s...); len(s) > 0 && !(one && len(groups) > 0) {
-			groups, names = append(groups, s), append(names, b.caption(r))
+		if len(s) > 0 {
+			g := under(&groups, group{name: when(!one, b.caption(r))}, func(group) bool { return one })
+			g.series = append(g.series, s...)
 		}
 	}
-	if len(groups) == 0 {
-		return "", nil
-	}
-	if one {
-		groups[0], names[0] = all, ""
-	}
 	var charts []string
-	for i, series := range groups {
-		l := draw.Lines{Frame: f.frame(i, names[i]), Named: !one, Series: placed(series)}
+	for i, g := range groups {
+		series := g.series
+		l := draw.Lines{Frame: f.frame(i, g.name), Named: !one, Series: placed(series)}
 		l.Factor, l.YLabel = axisOf(m, draw.Top(series))
 		l.Desc, l.XLabel = describe(series, f.Over), words.SettingName(f.Over)
 		if f.Metric == "line_rate_share" {
@@ -100,7 +98,7 @@ func (b *Book) lines(f Figure, runs []Run) (string, error) {
 		}
 		svg := l.SVG()
 		if !one {
-			svg = draw.Named(names[i], svg)
+			svg = draw.Named(g.name, svg)
 		}
 		charts = append(charts, svg)
 	}
@@ -150,11 +148,8 @@ func (b *Book) series(f Figure, r Run) ([]draw.Series, error) {
 		if n, ok := level.Int(); ok {
 			q.X = float64(n)
 		}
-		i := slices.IndexFunc(out, func(s draw.Series) bool { return s.Name == name })
-		if i < 0 {
-			i, out = len(out), append(out, draw.Series{Name: name})
-		}
-		out[i].Points = append(out[i].Points, q)
+		s := under(&out, draw.Series{Name: name}, func(s draw.Series) bool { return s.Name == name })
+		s.Points = append(s.Points, q)
 	}
 	return out, nil
 }
@@ -223,8 +218,7 @@ func (b *Book) bars(f Figure, runs []Run) (string, error) {
 				return "", err
 			}
 			said = append(said, fmt.Sprintf("%s%s: %s.", when(group != "", group+", "), bar.Label, bar.Text))
-			chart.Groups = add(chart.Groups, group, bar)
-			chart.Hi = max(chart.Hi, bar.Most())
+			add(&chart, group, bar)
 		}
 		chart.Factor, chart.XLabel = axisOf(m, chart.Hi)
 		chart.Desc = chart.XLabel + ". " + strings.Join(said, " ")
@@ -245,14 +239,19 @@ func (b *Book) bars(f Figure, runs []Run) (string, error) {
 	return f.box(charts, client, how)
 }
 
-// add puts a bar into the group of a name.
-func add(groups []draw.BarGroup, name string, bar draw.Bar) []draw.BarGroup {
-	i := slices.IndexFunc(groups, func(g draw.BarGroup) bool { return g.Name == name })
+// under is the first of some that are as wanted or, without one, another that joins them.
+func under[T any](all *[]T, another T, wanted func(T) bool) *T {
+	i := slices.IndexFunc(*all, wanted)
 	if i < 0 {
-		return append(groups, draw.BarGroup{Name: name, Rows: []draw.Bar{bar}})
+		i, *all = len(*all), append(*all, another)
 	}
-	groups[i].Rows = append(groups[i].Rows, bar)
-	return groups
+	return &(*all)[i]
+}
+
+// add puts a bar into the group of a name.
+func add(chart *draw.Bars, name string, bar draw.Bar) {
+	g := under(&chart.Groups, draw.BarGroup{Name: name}, func(g draw.BarGroup) bool { return g.Name == name })
+	g.Rows, chart.Hi = append(g.Rows, bar), max(chart.Hi, bar.Most())
 }
 
 // bar is one condition's, and the name of its group. Levels that the page or the group says
@@ -383,7 +382,7 @@ func (b *Book) wire(f Figure, runs []Run) (string, error) {
 					bar.Text = short + ", " + bar.Short
 				}
 				said = append(said, fmt.Sprintf("%s, %s by the server: %s of the line rate", c.Name, way[1], bar.Text))
-				chart.Groups, chart.Hi = add(chart.Groups, c.Name, bar), max(chart.Hi, bar.Most())
+				add(&chart, c.Name, bar)
 			}
 		}
 		if len(said) == 0 {
@@ -484,12 +483,9 @@ func ratio(e verdict.Effect, factor, over string) draw.Ratio {
 func turned(groups []draw.RatioGroup) (out []draw.RatioGroup) {
 	for i, g := range groups {
 		for _, row := range g.Rows {
-			at := slices.IndexFunc(out, func(o draw.RatioGroup) bool { return o.Name == row.Label })
-			if at < 0 {
-				at, out = len(out), append(out, draw.RatioGroup{Name: row.Label})
-			}
+			of := under(&out, draw.RatioGroup{Name: row.Label}, func(o draw.RatioGroup) bool { return o.Name == row.Label })
 			row.Label, row.Series = g.Name, i+1
-			out[at].Rows = append(out[at].Rows, row)
+			of.Rows = append(of.Rows, row)
 		}
 	}
 	return out
