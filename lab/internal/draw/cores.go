@@ -38,9 +38,6 @@ var stateNames = [][2]string{
 	{"steal", "stolen"}, {"unsaid", "not said"}, {"idle", "idle"},
 }
 
-// plain reports whether a state has no pattern.
-func (s State) plain() bool { return s.Kind == "user" || s.Kind == "idle" }
-
 // SVG draws the cores.
 func (c Cores) SVG() string {
 	const right = 985.0
@@ -128,7 +125,7 @@ func (c Cores) SVG() string {
 // state draws a segment with its pattern.
 func (p *pen) state(id string, s State, x float64, y int, wide string, high int) {
 	p.add(`<rect class="state %s" x="%s" y="%d" width="%s" height="%d"/>`, s.Kind, across(x), y, wide, high)
-	if !s.plain() {
+	if s.Kind != "user" && s.Kind != "idle" { // which have no pattern
 		p.add(`<rect x="%s" y="%d" width="%s" height="%d" fill="url(#%s-%s)"/>`, across(x), y, wide, high, id, s.Kind)
 	}
 }

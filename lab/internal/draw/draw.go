@@ -118,14 +118,11 @@ func shorten(s string, n int, dots string) string {
 		return s
 	}
 	runes := []rune(s)[:n+1]
-	end := n
-	for i := n; i > 0; i-- {
-		if runes[i] == ' ' {
-			end = i
-			break
-		}
+	head := string(runes[:n])
+	if i := strings.LastIndex(string(runes), " "); i > 0 {
+		head = string(runes)[:i]
 	}
-	return strings.TrimRight(string(runes[:end]), " ") + dots
+	return strings.TrimRight(head, " ") + dots
 }
 
 // wrap is a name in one line or two of at most n letters: SVG text does not wrap by itself.

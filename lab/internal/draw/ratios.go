@@ -81,15 +81,14 @@ const (
 	tall     = 150 // pixels of the tallest stack
 )
 
-func (r Ratios) len() (n int) {
+// Few reports whether each ratio has a row.
+func (r Ratios) Few() bool {
+	n := 0
 	for _, g := range r.Groups {
 		n += len(g.Rows)
 	}
-	return n
+	return n <= mostRows
 }
-
-// Few reports whether each ratio has a row.
-func (r Ratios) Few() bool { return r.len() <= mostRows }
 
 // SVG draws the ratios.
 func (r Ratios) SVG() string {

@@ -87,7 +87,7 @@ func (a *agent) handle(f frame) error {
 		case f.Kind == kindRelease:
 			l.release()
 		default:
-			go l.stop(grace(f.NS))
+			go l.stop(min(time.Duration(f.NS), mostGrace))
 		}
 	default:
 		return fmt.Errorf("a client is sent no %s", f.Kind)

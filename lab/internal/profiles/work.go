@@ -124,7 +124,7 @@ func WorkOf(stack []string) Work {
 	switch {
 	case slices.ContainsFunc(stack, IsProfiler):
 		return WorkProfiler
-	case collected(stack):
+	case slices.ContainsFunc(stack, func(s string) bool { return GroupOf(s, GroupRest) == GroupGC }):
 		return WorkCollector
 	case has(stack, netWrites), has(stack, possiblyWrites) && !has(stack, fileStarts):
 		return WorkWrite
@@ -154,11 +154,7 @@ func WorkOf(stack []string) Work {
 	return WorkRemaining
 }
 
-// collected tells whether the collector is on the stack.
-func collected(stack []string) bool {
-	return slices.ContainsFunc(stack, func(s string) bool { return GroupOf(s, GroupRest) == GroupGC })
-}
-
+// has tells whether a symbol of a stack begins in one of some ways.
 func has(stack, starts []string) bool {
 	return slices.ContainsFunc(stack, func(s string) bool {
 		return slices.ContainsFunc(starts, func(p string) bool { return strings.HasPrefix(s, p) })
