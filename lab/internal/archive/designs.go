@@ -2,7 +2,6 @@ package archive
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -40,8 +39,8 @@ func (j *Journal) readDesign(id, sum string) (*experiment.Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	if is := sha256.Sum256(text); hex.EncodeToString(is[:]) != sum {
-		return nil, fmt.Errorf("its SHA-256 is %x; a design is kept as it was, and never edited", is)
+	if is := fmt.Sprintf("%x", sha256.Sum256(text)); is != sum {
+		return nil, fmt.Errorf("its SHA-256 is %s; a design is kept as it was, and never edited", is)
 	}
 	return experiment.Parse(id, text)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -88,8 +87,7 @@ func (j *Journal) rawProfile(named results.RawProfile) (rawFile, error) {
 	if n := unpacked(data); n > mostUnpacked {
 		return rawFile{}, fmt.Errorf("unpacks to more than %d bytes, which no such profile does", mostUnpacked)
 	}
-	sum := sha256.Sum256(data)
-	if got := hex.EncodeToString(sum[:]); got != named.SHA256 {
+	if got := fmt.Sprintf("%x", sha256.Sum256(data)); got != named.SHA256 {
 		return rawFile{}, fmt.Errorf("its SHA-256 is %s, not %s as the run has it", got, named.SHA256)
 	}
 	return rawFile{named.Kind, data}, nil

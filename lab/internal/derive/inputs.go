@@ -2,7 +2,6 @@ package derive
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,7 +78,7 @@ func (u *update) digest(x *experiment.Experiment, hosts []string) (string, error
 	}
 	err := journal.Walk(func(path string, _ fs.DirEntry) error { return add(path) },
 		u.Root.Results(x.Name), u.Root.Profiles(x.Name), u.Root.Derived("data", "audits"))
-	return hex.EncodeToString(h.Sum(nil)), err
+	return fmt.Sprintf("%x", h.Sum(nil)), err
 }
 
 // files lists what was derived of an experiment.
@@ -106,8 +105,7 @@ func (u *update) files(name string) (out []string, err error) {
 // namesOf is a digest of files' names.
 func namesOf(paths []string) string {
 	slices.Sort(paths)
-	sum := sha256.Sum256([]byte(strings.Join(paths, "\n")))
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(paths, "\n"))))
 }
 
 // program is the digest of this lab: that of its sources where make built it, so that a

@@ -11,13 +11,7 @@ import "slices"
 // side are named.
 type Cores struct {
 	Frame
-	Groups []CoreGroup
-}
-
-// CoreGroup has the cores of one condition; its name may be empty.
-type CoreGroup struct {
-	Name string
-	Rows []Core
+	Groups []Group[Core]
 }
 
 // Core is one core, or all of a side. Without states nothing was recorded.

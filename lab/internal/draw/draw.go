@@ -28,6 +28,12 @@ type Frame struct {
 	ID, Title, Desc, XLabel string
 }
 
+// Group has the rows under one name, which may be empty.
+type Group[R any] struct {
+	Name string
+	Rows []R
+}
+
 // Figure is a metric's median with its interval; a missing part is nil. Below is a limit, of a
 // figure that is known only to be less.
 type Figure struct {

@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -179,7 +178,4 @@ func (c *collector) fetch(k Kept) ([]byte, error) {
 	return a.Data, nil
 }
 
-func sumOf(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
+func sumOf(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Fleet is all hosts of an inventory while their labs answer, as the host that
@@ -133,11 +134,7 @@ func (f *Fleet) Hellos() []Hello {
 
 // Names are how the hosts are called on the terminal, in the same order.
 func (f *Fleet) Names() []string {
-	var all []string
-	for _, r := range f.hosts {
-		all = append(all, r.Host.String())
-	}
-	return all
+	return strict.Called(f.hosts, func(r *remote) string { return r.Host.String() })
 }
 
 // mourn tells the server's host that a client is lost.

@@ -248,9 +248,14 @@ func under[T any](all *[]T, another T, wanted func(T) bool) *T {
 	return &(*all)[i]
 }
 
+// called is the group of a name, which joins the others if it is new.
+func called[R any](groups *[]draw.Group[R], name string) *draw.Group[R] {
+	return under(groups, draw.Group[R]{Name: name}, func(g draw.Group[R]) bool { return g.Name == name })
+}
+
 // add puts a bar into the group of a name.
 func add(chart *draw.Bars, name string, bar draw.Bar) {
-	g := under(&chart.Groups, draw.BarGroup{Name: name}, func(g draw.BarGroup) bool { return g.Name == name })
+	g := called(&chart.Groups, name)
 	g.Rows, chart.Hi = append(g.Rows, bar), max(chart.Hi, bar.Most())
 }
 
@@ -422,7 +427,7 @@ func (b *Book) ratios(f Figure, runs []Run, across bool) (string, error) {
 	any, coarse, banded := false, false, false
 	for _, r := range runs {
 		of, _ := r.said(c.ID)
-		group := draw.RatioGroup{Name: b.server(r)}
+		group := draw.Group[draw.Ratio]{Name: b.server(r)}
 		for _, e := range of.Effects {
 			if !banded { // every comparison of such a claim has the same
 				chart.BandLow, chart.BandHigh, banded = e.BandLow, e.BandHigh, true
@@ -480,10 +485,10 @@ func ratio(e verdict.Effect, factor, over string) draw.Ratio {
 }
 
 // turned puts the rows of each comparison together, a row a run.
-func turned(groups []draw.RatioGroup) (out []draw.RatioGroup) {
+func turned(groups []draw.Group[draw.Ratio]) (out []draw.Group[draw.Ratio]) {
 	for i, g := range groups {
 		for _, row := range g.Rows {
-			of := under(&out, draw.RatioGroup{Name: row.Label}, func(o draw.RatioGroup) bool { return o.Name == row.Label })
+			of := called(&out, row.Label)
 			row.Label, row.Series = g.Name, i+1
 			of.Rows = append(of.Rows, row)
 		}
@@ -523,7 +528,7 @@ func (b *Book) relative(f Figure, runs []Run) (string, error) {
 			all, said = append(all, one), append(said, one.Label+": "+one.Text+".")
 		}
 		slices.SortStableFunc(all, func(a, b draw.Ratio) int { return cmp.Compare(a.V, b.V) })
-		chart := draw.Ratios{Frame: f.frame(len(charts), b.caption(r)), Groups: []draw.RatioGroup{{Rows: all}}}
+		chart := draw.Ratios{Frame: f.frame(len(charts), b.caption(r)), Groups: []draw.Group[draw.Ratio]{{Rows: all}}}
 		chart.XLabel = fmt.Sprintf("%s, ratio to %s", m.Label, of.To)
 		chart.Desc = chart.XLabel + ". " + strings.Join(said, " ")
 		charts = append(charts, draw.Named(b.caption(r), chart.SVG()))

@@ -276,7 +276,7 @@ func (b *Book) spread(name string, c experiment.Claim, sum pages.Summed) string 
 		return ""
 	}
 	s.XLabel = fmt.Sprintf("%s, ratio over %s", m.Label, words.LowerFirst(words.SettingName(c.Over)))
-	if s.Groups = []draw.RatioGroup{{Rows: all}}; s.Few() {
+	if s.Groups = []draw.Group[draw.Ratio]{{Rows: all}}; s.Few() {
 		s.Desc += " " + strings.Join(each, " ")
 	}
 	return s.SVG()
