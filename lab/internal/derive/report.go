@@ -144,7 +144,14 @@ func (r *Report) claims(past, now *archive.Journal) {
 func (r *Report) runs(past, now *archive.Journal) {
 	type key struct{ x, host string }
 	batches := map[key]*Batch{}
-	for _, f := range added(past, now) {
+	had := map[string]bool{}
+	for _, f := range past.Runs {
+		had[f.Experiment+"/"+f.Run] = true
+	}
+	for _, f := range now.Runs {
+		if had[f.Experiment+"/"+f.Run] {
+			continue
+		}
 		k := key{f.Experiment, hosts(f)}
 		b := batches[k]
 		if b == nil {
@@ -180,20 +187,6 @@ func hosts(f *results.File) string {
 		return fmt.Sprintf("%s in a fleet with %d clients", f.Hosts.Server, n)
 	}
 	return f.Hosts.Server
-}
-
-// added lists the runs that a past journal does not have.
-func added(past, now *archive.Journal) (out []*results.File) {
-	had := map[string]bool{}
-	for _, f := range past.Runs {
-		had[f.Experiment+"/"+f.Run] = true
-	}
-	for _, f := range now.Runs {
-		if !had[f.Experiment+"/"+f.Run] {
-			out = append(out, f)
-		}
-	}
-	return out
 }
 
 func (b *Batch) add(f *results.File) {

@@ -39,16 +39,9 @@ func (s Summary) String() string {
 		return fmt.Sprintf("%s: a sentence with the verdict on %s has the words %q, and %d of %d blocks of the record lie "+
 			"on the claim's side: say how many", s.Page, s.Claim, s.Counts, s.For, s.Blocks)
 	}
+	said := func(v verdict.Verdict) string { return cmp.Or(pages.Series.Word(v), "nothing") }
 	return fmt.Sprintf("%s: [[rests]]: its title, lede and found assume that %s is %s, and the record says %s: write "+
-		"them anew", s.Page, s.Claim, plain(s.Assumes), plain(s.Says))
-}
-
-// plain is a verdict in a sentence.
-func plain(v verdict.Verdict) string {
-	if v == "" {
-		return "nothing"
-	}
-	return strings.ReplaceAll(string(v), "-", " ")
+		"them anew", s.Page, s.Claim, said(s.Assumes), said(s.Says))
 }
 
 // A rest is what a summary rests on.

@@ -198,20 +198,14 @@ func (s *Server) Clocks(ctx context.Context) ([]Clock, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case a.Text != "" && a.Client > 0:
+		return nil, Lost{a.Client, said(a.Text)}
 	case a.Text != "":
-		return nil, lostOf(a.frame)
+		return nil, errors.New(said(a.Text))
 	case len(a.Clocks) != len(s.hellos)-1:
 		return nil, fmt.Errorf("%d clocks came of %d clients", len(a.Clocks), len(s.hellos)-1)
 	}
 	return a.Clocks, nil
-}
-
-// lostOf is why an answer could not be given.
-func lostOf(a frame) error {
-	if a.Client > 0 {
-		return Lost{a.Client, said(a.Text)}
-	}
-	return errors.New(said(a.Text))
 }
 
 // takenWithin bounds the wait for a run's files to be collected.

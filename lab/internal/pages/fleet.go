@@ -100,7 +100,11 @@ func fleetCondition(id string, trials []results.Trial) FleetCondition {
 		for _, t := range trials {
 			if i < len(t.Clients) && t.Clients[i].Loads() {
 				mine = append(mine, t.Clients[i])
-				shares = append(shares, shareOfAll(i, t.Clients))
+				all := int64(0)
+				for _, c := range t.Clients {
+					all += c.Requests
+				}
+				shares = append(shares, float64(t.Clients[i].Requests)/float64(max(1, all)))
 			}
 		}
 		if len(mine) == 0 {
@@ -127,15 +131,6 @@ func fleetCondition(id string, trials []results.Trial) FleetCondition {
 	}
 	out.Says = fullText(full, walls, len(out.Clients), n)
 	return out
-}
-
-// shareOfAll is a client's part of all requests.
-func shareOfAll(i int, clients []results.Client) float64 {
-	all := int64(0)
-	for _, c := range clients {
-		all += c.Requests
-	}
-	return float64(clients[i].Requests) / float64(max(1, all))
 }
 
 // fullText says which clients were full: one of eight is a finding about that one,
