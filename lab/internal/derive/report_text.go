@@ -120,37 +120,29 @@ func (r *Report) Summary() string {
 	if len(r.Moves) > 0 {
 		out[0] += " on " + words.Count(len(machines), "machine")
 	}
-	for _, c := range []struct {
-		n         int
-		one, many string
-	}{
-		{apart, "of them on which machines disagree", "of them on which machines disagree"},
-		{len(r.Faults), "file of before is refused", "files of before are refused"},
-		{len(r.Changed) + len(r.Gone), "file that only grows was changed", "files that only grow were changed"},
-		{len(r.ByCode), "verdict moved by the code alone", "verdicts moved by the code alone"},
-		{len(r.New), "new claim", "new claims"}, {len(r.Edited), "edited claim", "edited claims"},
-		{len(r.Reworded), "claim in other words", "claims in other words"},
-		{len(r.Withdrawn), "withdrawn claim", "withdrawn claims"},
-		{len(r.Dropped), "claim gone without withdrawal", "claims gone without withdrawal"},
-		{runs, "new run", "new runs"}, {len(r.Hosts), "new host", "new hosts"},
-	} {
-		if c.n > 0 {
-			out = append(out, words.Count(c.n, c.one, c.many))
+	add := func(n int, one string, many ...string) {
+		if n > 0 {
+			out = append(out, words.Count(n, one, many...))
 		}
 	}
+	add(apart, "of them on which machines disagree", "of them on which machines disagree")
+	add(len(r.Faults), "file of before is refused", "files of before are refused")
+	add(len(r.Changed)+len(r.Gone), "file that only grows was changed", "files that only grow were changed")
+	add(len(r.ByCode), "verdict moved by the code alone", "verdicts moved by the code alone")
+	add(len(r.New), "new claim")
+	add(len(r.Edited), "edited claim")
+	add(len(r.Reworded), "claim in other words", "claims in other words")
+	add(len(r.Withdrawn), "withdrawn claim")
+	add(len(r.Dropped), "claim gone without withdrawal", "claims gone without withdrawal")
+	add(runs, "new run")
+	add(len(r.Hosts), "new host")
 	if trials > 0 {
 		out = append(out, fmt.Sprintf("%s of %s new trials invalid", words.Thousands(invalid), words.Thousands(trials)),
 			"the client was a wall in "+words.Thousands(walls))
 	}
-	if n := len(r.Findings); n > 0 {
-		out = append(out, words.Count(n, "new audit finding"))
-	}
-	if n := len(r.Settled); n > 0 {
-		out = append(out, words.Count(n, "audit finding gone", "audit findings gone"))
-	}
-	if printed > 0 {
-		out = append(out, words.Count(printed, "published figure added", "published figures added"))
-	}
+	add(len(r.Findings), "new audit finding")
+	add(len(r.Settled), "audit finding gone", "audit findings gone")
+	add(printed, "published figure added", "published figures added")
 	return strings.Join(out, "; ") + "."
 }
 

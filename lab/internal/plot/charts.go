@@ -176,9 +176,12 @@ func placed(series []draw.Series) []draw.Series {
 // describe says a chart's figures as one sentence for each series, with the highest and lowest of
 // all, for readers who cannot see it.
 func describe(series []draw.Series, over string) string {
+	type known struct {
+		v    float64
+		said string
+	}
 	var out []string
-	n, high, low := 0, 0.0, 0.0
-	highest, lowest := "", ""
+	var each []known
 	for _, s := range series {
 		var all []string
 		for _, q := range s.Points {
@@ -190,18 +193,14 @@ func describe(series []draw.Series, over string) string {
 			if len(series) > 1 {
 				said = s.Name + ", " + said
 			}
-			if n == 0 || *q.Median > high {
-				high, highest = *q.Median, said
-			}
-			if n == 0 || *q.Median < low {
-				low, lowest = *q.Median, said
-			}
-			n++
+			each = append(each, known{*q.Median, said})
 		}
 		out = append(out, s.Name+": "+strings.Join(all, ", ")+".")
 	}
-	if n > 1 {
-		out = append(out, fmt.Sprintf("Highest: %s; lowest: %s.", highest, lowest))
+	if len(each) > 1 {
+		by := func(a, b known) int { return cmp.Compare(a.v, b.v) }
+		high, low := slices.MaxFunc(each, by), slices.MinFunc(each, by)
+		out = append(out, fmt.Sprintf("Highest: %s; lowest: %s.", high.said, low.said))
 	}
 	return fmt.Sprintf("Over %s. %s The table beside it has the same figures.", over, strings.Join(out, " "))
 }
