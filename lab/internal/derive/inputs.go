@@ -83,15 +83,14 @@ func (u *update) digest(x *experiment.Experiment, hosts []string) (string, error
 
 // files lists what was derived of an experiment.
 func (u *update) files(name string) (out []string, err error) {
-	dirs, err := filepath.Glob(u.Root.Figures("*", name))
-	if err != nil {
-		return nil, err
+	dirs := []string{u.Root.Hosts(name), u.Root.Ratios(name)}
+	for _, drawn := range []string{u.Root.Figures("*", name), u.Root.Card("*", name)} {
+		found, err := filepath.Glob(drawn)
+		if err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, found...)
 	}
-	cards, err := filepath.Glob(u.Root.Card("*", name))
-	if err != nil {
-		return nil, err
-	}
-	dirs = append(append(dirs, cards...), u.Root.Hosts(name), u.Root.Ratios(name))
 	for _, dir := range ofRuns {
 		dirs = append(dirs, filepath.Join(u.Root.Derived(dir...), name))
 	}

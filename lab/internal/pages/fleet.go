@@ -2,6 +2,7 @@ package pages
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,7 +119,9 @@ func fleetCondition(id string, trials []results.Trial) FleetCondition {
 			full = append(full, strconv.Itoa(i+1))
 			for bound := range bounds {
 				for wall := range strings.SplitSeq(bound, "+") {
-					walls[wall] = walls[wall] || wall != string(gate.BoundUnknown)
+					if wall != string(gate.BoundUnknown) {
+						walls[wall] = true
+					}
 				}
 			}
 		}
@@ -141,14 +144,7 @@ func fullText(full []string, walls map[string]bool, loading, n int) string {
 		of += " that loaded"
 	}
 	by := map[string]string{"client-cpu": "by its CPU", "wire": "by its link", "client-cpu+wire": "by its CPU or its link"}
-	var met []string
-	for wall, was := range walls {
-		if was {
-			met = append(met, wall)
-		}
-	}
-	slices.Sort(met)
-	how := by[strings.Join(met, "+")]
+	how := by[strings.Join(slices.Sorted(maps.Keys(walls)), "+")]
 	others := "the others were not seen to be"
 	if loading-len(full) == 1 {
 		others = "the other one was not seen to be"
