@@ -119,7 +119,7 @@ func (c Cores) SVG() string {
 // state draws a segment with its pattern.
 func (p *pen) state(id string, s State, x float64, y int, wide string, high int) {
 	p.add(`<rect class="state %s" x="%s" y="%d" width="%s" height="%d"/>`, s.Kind, across(x), y, wide, high)
-	if s.Kind != "user" && s.Kind != "idle" { // which have no pattern
+	if s.Kind != "user" && s.Kind != "idle" { // those two have no pattern
 		p.add(`<rect x="%s" y="%d" width="%s" height="%d" fill="url(#%s-%s)"/>`, across(x), y, wide, high, id, s.Kind)
 	}
 }
