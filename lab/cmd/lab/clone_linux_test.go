@@ -102,7 +102,7 @@ type clone struct {
 	blocks int
 }
 
-const tiny = `entry = "99"
+var tiny = `entry = "99"
 title = "A tiny experiment"
 question = "Does the whole way hold?"
 metrics = ["workers", "throughput_rps"]

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,7 +22,7 @@ func asking(t *testing.T) *workshop {
 	t.Helper()
 	w := newWorkshop(t)
 	for name, entry := range map[string]string{counted: "97", other: "98"} {
-		w.write(filepath.Join(w.root.Experiments(), name+".toml"), fmt.Sprintf(archivetest.CountedDesign, entry, true)+
+		w.write(filepath.Join(w.root.Experiments(), name+".toml"), archivetest.CountedDesign(entry, true)+
 			"[relative]\nmetric = \"workers\"\nover = \"workers\"\nto = 1\n")
 	}
 	return w
@@ -72,8 +71,8 @@ func TestATableSaysWhatIsMissing(t *testing.T) {
 
 func TestATableNeedsExperimentsThatAskForOne(t *testing.T) {
 	w := asking(t)
-	w.write(filepath.Join(w.root.Experiments(), "96-plain.toml"), fmt.Sprintf(archivetest.CountedDesign, "96", false))
-	w.write(filepath.Join(w.root.Experiments(), "95-else.toml"), fmt.Sprintf(archivetest.CountedDesign, "95", false)+
+	w.write(filepath.Join(w.root.Experiments(), "96-plain.toml"), archivetest.CountedDesign("96", false))
+	w.write(filepath.Join(w.root.Experiments(), "95-else.toml"), archivetest.CountedDesign("95", false)+
 		"[relative]\nmetric = \"workers\"\nover = \"workers\"\nto = 2\n")
 	for want, names := range map[string][]string{
 		"96-plain asks for no table: its file has no [relative]":                  {counted, "96-plain"},

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io/fs"
 	"os/exec"
 	"path/filepath"
@@ -33,7 +32,7 @@ func newWorkshop(t *testing.T) *workshop {
 	t.Helper()
 	w := &workshop{t, journal.Root(t.TempDir())}
 	for name, entry := range map[string]string{counted: "97", other: "98"} {
-		w.write(w.root.Experiment(name), fmt.Sprintf(archivetest.CountedDesign, entry, true))
+		w.write(w.root.Experiment(name), archivetest.CountedDesign(entry, true))
 	}
 	return w
 }

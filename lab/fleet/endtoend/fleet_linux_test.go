@@ -28,7 +28,7 @@ type rig struct {
 
 // design is the experiment that most tests run. It is of one block of about two seconds:
 // one worker and two, which both answer a small page, and an A/A control.
-const design = `entry = "99"
+var design = `entry = "99"
 title = "A tiny experiment"
 question = "Does the fleet hold?"
 metrics = ["workers", "throughput_rps"]

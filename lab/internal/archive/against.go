@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -88,14 +89,7 @@ func Against(root journal.Root, base string) ([]Fault, error) {
 
 // sorted lists the paths that begin so.
 func sorted(files map[string]string, prefix string) []string {
-	var out []string
-	for p := range files {
-		if strings.HasPrefix(p, prefix) {
-			out = append(out, p)
-		}
-	}
-	slices.Sort(out)
-	return out
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(p string) bool { return !strings.HasPrefix(p, prefix) })
 }
 
 func (c *change) fault(p, format string, args ...any) {
@@ -192,14 +186,9 @@ func field(at string, was, now any) string {
 		if !ok {
 			break
 		}
-		names := map[string]string{}
-		for name := range a {
-			names[name] = ""
-		}
-		for name := range b {
-			names[name] = ""
-		}
-		for _, name := range sorted(names, "") {
+		names := maps.Clone(a)
+		maps.Copy(names, b)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
 			x, had := a[name]
 			y, has := b[name]
 			switch {

@@ -99,7 +99,8 @@ func read(root journal.Root, lighten func(*results.File)) (*Journal, []Fault, er
 		runs = runs[n:]
 	}
 	fault := func(path string, err error) { faults = append(faults, faultOf(root, path, err)) }
-	strays, err := j.strays(named, unreadRuns)
+	// A run that was not read may name profiles, and a design.
+	strays, err := j.strays("profiles", rawExt, func(p string) bool { return named[p] || unreadRuns[filepath.Dir(p)] })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -107,8 +108,8 @@ func read(root journal.Root, lighten func(*results.File)) (*Journal, []Fault, er
 		fault(p, errors.New("no run names it; remove it, or add the run"))
 	}
 
-	if len(unreadRuns) == 0 { // a run that was not read may name a design
-		if strays, err = j.strayDesigns(); err != nil {
+	if len(unreadRuns) == 0 {
+		if strays, err = j.strays("designs", ".toml", j.madeWith); err != nil {
 			return nil, nil, err
 		}
 		for _, p := range strays {

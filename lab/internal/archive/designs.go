@@ -2,7 +2,6 @@ package archive
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -40,8 +39,8 @@ func (j *Journal) readDesign(id, sum string) (*experiment.Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	if is := sha256.Sum256(text); hex.EncodeToString(is[:]) != sum {
-		return nil, fmt.Errorf("its SHA-256 is %x; a design is kept as it was, and never edited", is)
+	if is := fmt.Sprintf("%x", sha256.Sum256(text)); is != sum {
+		return nil, fmt.Errorf("its SHA-256 is %s; a design is kept as it was, and never edited", is)
 	}
 	return experiment.Parse(id, text)
 }
@@ -107,23 +106,10 @@ func (j *Journal) moved() []Fault {
 	return faults
 }
 
-// strayDesigns lists the designs that neither a run nor a pending run names.
-func (j *Journal) strayDesigns() ([]string, error) {
-	have, err := j.Root.Files("designs", ".toml")
-	if err != nil {
-		return nil, err
-	}
-	arriving, err := j.Root.Arriving()
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(have, func(p string) bool {
-		if arriving[p] {
-			return true
-		}
-		sum := strings.TrimSuffix(filepath.Base(p), ".toml")
-		return p == j.Root.Design(sum) && slices.ContainsFunc(j.Runs, func(f *results.File) bool {
-			return f.Provenance.ExperimentSHA256 == sum
-		})
-	}), nil
+// madeWith tells whether a run names the design at a path.
+func (j *Journal) madeWith(path string) bool {
+	sum := strings.TrimSuffix(filepath.Base(path), ".toml")
+	return path == j.Root.Design(sum) && slices.ContainsFunc(j.Runs, func(f *results.File) bool {
+		return f.Provenance.ExperimentSHA256 == sum
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -88,8 +87,7 @@ func (j *Journal) rawProfile(named results.RawProfile) (rawFile, error) {
 	if n := unpacked(data); n > mostUnpacked {
 		return rawFile{}, fmt.Errorf("unpacks to more than %d bytes, which no such profile does", mostUnpacked)
 	}
-	sum := sha256.Sum256(data)
-	if got := hex.EncodeToString(sum[:]); got != named.SHA256 {
+	if got := fmt.Sprintf("%x", sha256.Sum256(data)); got != named.SHA256 {
 		return rawFile{}, fmt.Errorf("its SHA-256 is %s, not %s as the run has it", got, named.SHA256)
 	}
 	return rawFile{named.Kind, data}, nil
@@ -152,10 +150,10 @@ func shares(p profiles.Profile) map[string]float64 {
 	return all
 }
 
-// strays lists the raw profiles that no run names. Profiles of a run that could
-// not be read, or of a pending run, are skipped, since that run may name them.
-func (j *Journal) strays(named, unread map[string]bool) ([]string, error) {
-	all, err := j.Root.Files("profiles", rawExt)
+// strays lists the files of a directory of data that nothing names. Those of a pending run
+// are skipped, since that run may name them.
+func (j *Journal) strays(dir, ext string, named func(path string) bool) ([]string, error) {
+	all, err := j.Root.Files(dir, ext)
 	if err != nil {
 		return nil, err
 	}
@@ -163,5 +161,5 @@ func (j *Journal) strays(named, unread map[string]bool) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(all, func(p string) bool { return named[p] || arriving[p] || unread[filepath.Dir(p)] }), nil
+	return slices.DeleteFunc(all, func(p string) bool { return arriving[p] || named(p) }), nil
 }

@@ -2,7 +2,6 @@ package archive
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -91,8 +90,7 @@ func (p *past) look(runs []*results.File) error {
 	}
 	err := p.read(slices.Sorted(maps.Keys(names)), func(name string, data []byte) error {
 		if data != nil {
-			sum := sha256.Sum256(data)
-			p.designs[name] = hex.EncodeToString(sum[:])
+			p.designs[name] = fmt.Sprintf("%x", sha256.Sum256(data))
 		}
 		return nil
 	})

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -31,8 +32,8 @@ func answerOf(path string) (catalog.Route, bool) {
 var anyHead = Quantity{108, 19, 256}
 
 // sizeOf is the size in bytes of the given server's answer, head and body.
-func sizeOf(r catalog.Route, stack string) Quantity {
-	if stack == "" || stack == setting.Fiber {
+func sizeOf(r catalog.Route, stack setting.Level) Quantity {
+	if stack.IsZero() || stack.String() == setting.Fiber {
 		whole := r.Printed + float64(r.Head(int(r.Printed)))
 		return Around(whole, r.Within*whole)
 	}
@@ -72,13 +73,16 @@ func (a *auto) get(name string) (Quantity, bool) {
 	return f.Quantity, ok
 }
 
-func (a *auto) level(name string) (Quantity, bool) {
-	l, ok := a.levels[name]
-	if !ok {
-		return Quantity{}, false
+// look finds a figure of the row or, without one, a level.
+func (a *auto) look(name string) (Quantity, error) {
+	if q, ok := a.get(name); ok {
+		return q, nil
 	}
-	n, ok := l.Int()
-	return Exactly(float64(n)), ok
+	n, ok := a.levels[name].Int()
+	if !ok {
+		return Quantity{}, errors.New("it is not printed")
+	}
+	return Exactly(float64(n)), nil
 }
 
 func (a *auto) find(kind Kind, of string, stands Quantity, rel Relation, to Quantity, unit metric.Unit, note string) {
@@ -109,22 +113,13 @@ func (a *auto) answer() (Quantity, bool) {
 	if !known {
 		return Quantity{}, false
 	}
-	stack := ""
-	if l, ok := a.levels[setting.Stack]; ok {
-		stack = l.String()
-	}
-	return sizeOf(route, stack), true
+	return sizeOf(route, a.levels[setting.Stack]), true
 }
 
 // responses checks that bytes over requests is the size of the route's answer.
 func (a *auto) responses() {
 	answer, known := a.answer()
-	bytes, ok := a.get("transfer_bytes_per_s")
-	rate, rated := a.get("throughput_rps")
-	if !known || !ok || !rated {
-		return
-	}
-	if size, err := bytes.over(rate); err == nil {
+	if size, err := evaluate("transfer_bytes_per_s / throughput_rps", a.look); known && err == nil {
 		a.find(ResponseSize, "response", size, Equals, answer, metric.Bytes,
 			fmt.Sprintf("Bytes read a second over answers a second, against %s's known body and its head.",
 				a.levels[setting.Route]))
@@ -163,49 +158,37 @@ func (a *auto) wire() {
 // at least rate × (0.49 × p50 + 0.01 × p99) requests were in flight. At most
 // connections × pipelining can be.
 func (a *auto) little() {
-	rate, ok := a.get("throughput_rps")
-	p50, half := a.get("latency_p50_s")
-	conns, c := a.level(setting.Connections)
-	depth, d := a.level(setting.Pipelining)
-	if !ok || !half || !c || !d {
-		return
+	flight, err := evaluate("throughput_rps * (0.49 * latency_p50_s + 0.01 * latency_p99_s)", a.look)
+	if err != nil {
+		flight, err = evaluate("throughput_rps * (0.5 * latency_p50_s)", a.look)
 	}
-	mean := p50.times(Exactly(0.5))
-	if p99, ok := a.get("latency_p99_s"); ok {
-		mean = p50.times(Exactly(0.49)).plus(p99.times(Exactly(0.01)))
-	}
-	if flight := rate.times(mean); flight.Low > 0 {
-		a.find(InFlight, "in_flight", Quantity{flight.Low, flight.Low, flight.Low}, AtMost, conns.times(depth), metric.Count,
+	if most, wrong := evaluate("connections * pipelining", a.look); err == nil && wrong == nil && flight.Low > 0 {
+		a.find(InFlight, "in_flight", Exactly(flight.Low), AtMost, most, metric.Count,
 			"The least that rate and latency put in flight, against connections × pipelining.")
 	}
 }
 
-// counts checks masters, workers and connections, and the order of quantiles.
+// counts has what figures are by others: masters, workers and connections, and the order of quantiles.
+var counts = []struct {
+	kind     Kind
+	of       string
+	relation Relation
+	formula  string
+	unit     metric.Unit
+	note     string
+}{
+	{Counts, "processes", Equals, "workers + 1", metric.Count, "Workers and one master."},
+	{PerWorker, "connections_per_worker", Equals, "connections / workers", metric.Count, "Connections over workers."},
+	{PerWorker, "throughput_per_worker_rps", Equals, "throughput_rps / workers", metric.PerSecond,
+		"Throughput over workers."},
+	{Reading, "latency_p50_s", AtMost, "latency_p99_s", metric.Second, "The median against the 99th percentile."},
+}
+
 func (a *auto) counts() {
-	workers, known := a.get("workers")
-	if !known {
-		workers, known = a.level(setting.Workers)
-	}
-	if n, ok := a.get("processes"); ok && known {
-		a.find(Counts, "processes", n, Equals, workers.plus(Exactly(1)), metric.Count, "Workers and one master.")
-	}
-	if per, ok := a.get("connections_per_worker"); ok && known {
-		if conns, ok := a.level(setting.Connections); ok {
-			if want, err := conns.over(workers); err == nil {
-				a.find(PerWorker, "connections_per_worker", per, Equals, want, metric.Count, "Connections over workers.")
-			}
-		}
-	}
-	if per, ok := a.get("throughput_per_worker_rps"); ok && known {
-		if rate, ok := a.get("throughput_rps"); ok {
-			if want, err := rate.over(workers); err == nil {
-				a.find(PerWorker, "throughput_per_worker_rps", per, Equals, want, metric.PerSecond, "Throughput over workers.")
-			}
-		}
-	}
-	if p50, ok := a.get("latency_p50_s"); ok {
-		if p99, ok := a.get("latency_p99_s"); ok {
-			a.find(Reading, "latency_p50_s", p50, AtMost, p99, metric.Second, "The median against the 99th percentile.")
+	for _, c := range counts {
+		of, ok := a.get(c.of)
+		if to, err := evaluate(c.formula, a.look); ok && err == nil {
+			a.find(c.kind, c.of, of, c.relation, to, c.unit, c.note)
 		}
 	}
 }

@@ -165,11 +165,8 @@ func (t *Table) placed(r row) string {
 }
 
 func level(l setting.Level) string {
-	if b, ok := l.Bool(); ok {
-		if b {
-			return "on"
-		}
-		return "off"
+	if on, ok := l.Bool(); ok {
+		return map[bool]string{true: "on", false: "off"}[on]
 	}
 	return l.String()
 }

@@ -156,7 +156,8 @@ func Parse(name string, data []byte) (*Text, error) {
 // resolve checks everything that needs no formula evaluated.
 func (t *Text) resolve() error {
 	named := map[string]bool{} // names of figures and tables, which share a namespace
-	once := func(seen map[string]bool, at, name string) error {
+	part := func(list string, i int, seen map[string]bool, name string, resolve func() error) error {
+		at := fmt.Sprintf("%s[%d]", list, i)
 		switch {
 		case !id.MatchString(name):
 			return fmt.Errorf("%s: id %q must be lower-case letters, digits and _", at, name)
@@ -166,73 +167,68 @@ func (t *Text) resolve() error {
 			return fmt.Errorf("%s: id %q stands twice", at, name)
 		}
 		seen[name] = true
+		if err := resolve(); err != nil {
+			return fmt.Errorf("%s %q: %w", at, name, err)
+		}
 		return nil
 	}
-	for i, table := range t.Tables {
-		at := fmt.Sprintf("tables[%d]", i)
-		if err := once(named, at, table.ID); err != nil {
+	for i := range t.Tables {
+		table := &t.Tables[i]
+		if err := part("tables", i, named, table.ID, table.resolve); err != nil {
 			return err
-		}
-		if err := t.Tables[i].resolve(); err != nil {
-			return fmt.Errorf("%s %q: %w", at, table.ID, err)
 		}
 		if _, err := time.Parse(time.DateOnly, t.Date); err != nil {
 			return fmt.Errorf("date: %q; give the day on which the tables were published, as 2026-06-12", t.Date)
 		}
 	}
 	for i, f := range t.Figures {
-		at := fmt.Sprintf("figures[%d]", i)
-		if err := once(named, at, f.ID); err != nil {
+		if err := part("figures", i, named, f.ID, f.resolve); err != nil {
 			return err
-		}
-		if f.Place == "" {
-			return fmt.Errorf("%s %q: place is missing: say where it is printed", at, f.ID)
-		}
-		if _, err := f.parse(); err != nil {
-			return fmt.Errorf("%s %q: %w", at, f.ID, err)
 		}
 	}
 	checks := map[string]bool{}
 	for i, c := range t.Checks {
-		at := fmt.Sprintf("checks[%d]", i)
-		if err := once(checks, at, c.ID); err != nil {
+		if err := part("checks", i, checks, c.ID, c.resolve); err != nil {
 			return err
-		}
-		sides := 0
-		for _, s := range []string{c.Equals, c.AtMost, c.AtLeast} {
-			if s != "" {
-				sides++
-			}
-		}
-		switch {
-		case Kinds[c.Kind] == "":
-			return fmt.Errorf("%s %q: unknown kind %q; %s", at, c.ID, c.Kind, strict.InsteadOf(string(c.Kind),
-				strict.Meanings(Kinds)))
-		case c.Of == "" || sides != 1:
-			return fmt.Errorf("%s %q: needs of, and one of equals, at_most and at_least", at, c.ID)
-		case c.Kind == ResponseSize && c.Equals == "":
-			return fmt.Errorf("%s %q: a size needs equals, since a limit on one side would agree with nearly everything", at,
-				c.ID)
-		case !(c.Within >= 0 && c.Within < 1):
-			return fmt.Errorf("%s %q: within must be a share from 0 to 1", at, c.ID)
-		case c.Within > 0 && c.Note == "":
-			return fmt.Errorf("%s %q: within allows more than rounding does; note must say why", at, c.ID)
-		}
-		if err := unit(c.Unit); err != nil {
-			return fmt.Errorf("%s %q: %w", at, c.ID, err)
 		}
 	}
 	claims := map[string]bool{}
 	for i, c := range t.Claims {
-		at := fmt.Sprintf("claims[%d]", i)
-		if err := once(claims, at, c.ID); err != nil {
+		if err := part("claims", i, claims, c.ID, func() error { return c.resolve(checks) }); err != nil {
 			return err
-		}
-		if err := c.resolve(checks); err != nil {
-			return fmt.Errorf("%s %q: %w", at, c.ID, err)
 		}
 	}
 	return nil
+}
+
+func (f Figure) resolve() error {
+	if f.Place == "" {
+		return errors.New("place is missing: say where it is printed")
+	}
+	_, err := f.parse()
+	return err
+}
+
+func (c Check) resolve() error {
+	sides := 0
+	for _, s := range []string{c.Equals, c.AtMost, c.AtLeast} {
+		if s != "" {
+			sides++
+		}
+	}
+	switch {
+	case Kinds[c.Kind] == "":
+		return fmt.Errorf("unknown kind %q; %s", c.Kind, strict.InsteadOf(string(c.Kind), strict.Meanings(Kinds)))
+	case c.Of == "" || sides != 1:
+		return errors.New("needs of, and one of equals, at_most and at_least")
+	case c.Kind == ResponseSize && c.Equals == "":
+		return errors.New("a size needs equals, since a limit on one side would agree with nearly everything")
+	case !(c.Within >= 0 && c.Within < 1):
+		return errors.New("within must be a share from 0 to 1")
+	case c.Within > 0 && c.Note == "":
+		return errors.New("within allows more than rounding does; note must say why")
+	}
+	return unit(c.Unit)
 }
 
 func unit(u metric.Unit) error {

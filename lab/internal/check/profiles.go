@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/profiles"
@@ -88,7 +89,7 @@ func checkProfile(p profiles.Profile, at string) error {
 	}
 	var sum float64
 	for name, share := range p.Work {
-		if !profiles.IsWork(name) {
+		if !slices.Contains(profiles.WorkNames(), name) {
 			return fmt.Errorf("%s/work/%s: no such kind of work", at, name)
 		}
 		if !isShare(share) {

@@ -53,6 +53,7 @@ type update struct {
 	beside   map[string][]string               // the experiments of an experiment's page
 	byEntry  map[string]*audit.File            // audits
 	pages    []page                            // of content
+	changed  bool                              // whether anything of an experiment has
 	whose    map[string]pages.Whose            // claims that are not the journal's own, by EXPERIMENT/ID
 	done     Done
 }
@@ -65,57 +66,42 @@ func Update(root journal.Root) (Done, error) {
 		return Done{}, err
 	}
 	u := &update{Journal: j, cards: map[string]map[string]plot.CardOf{}, beside: map[string][]string{}}
-	if u.pages, err = pagesOf(root); err != nil {
-		return Done{}, err
-	}
-	u.whose = whose(u.pages)
-	if u.program, err = program(); err != nil {
-		return Done{}, err
-	}
-	if u.declared, err = u.drawings(); err != nil {
-		return Done{}, err
-	}
-	if err := u.begin(); err != nil {
-		return Done{}, err
-	}
-	if err := u.audits(); err != nil {
-		return Done{}, err
-	}
-	calibrations, faults, err := archive.Calibrations(root)
-	if err = Refuse(faults, err); err == nil {
-		err = encoded(root.Calibrated(), map[string]any{"tables": calibration.Tables(calibrations)}, put)
-	}
-	if err != nil {
-		return Done{}, err
-	}
-	changed := false
-	for _, x := range j.Experiments {
-		anew, err := u.experiment(x, false)
-		if err != nil {
+	u.done.Experiments = len(j.Experiments)
+	for _, step := range []func() error{
+		u.declare, u.begin, u.audits, u.calibrations, u.experiments, u.prune, u.together, u.whole, u.moved,
+	} {
+		if err := step(); err != nil {
 			return Done{}, err
 		}
-		changed = changed || anew
 	}
-	for _, x := range j.Experiments { // pages of which another machine has the most blocks now
-		if was := u.inputs(x.Name); was.Shown != was.Blocks.Shown(u.others(x.Name)) {
-			if _, err := u.experiment(x, true); err != nil {
-				return Done{}, err
-			}
-			changed = true
+	return u.done, nil
+}
+
+// calibrations derives how often comparisons of a known truth were right.
+func (u *update) calibrations() error {
+	all, faults, err := archive.Calibrations(u.Root)
+	if err = Refuse(faults, err); err != nil {
+		return err
+	}
+	return encoded(u.Root.Calibrated(), map[string]any{"tables": calibration.Tables(all)}, put)
+}
+
+// experiments derives what has changed, and then the pages of which another machine has the most
+// blocks now.
+func (u *update) experiments() error {
+	for _, x := range u.Experiments {
+		if err := u.experiment(x, false); err != nil {
+			return err
 		}
 	}
-	gone, err := u.prune()
-	if err == nil {
-		err = u.together()
+	for _, x := range u.Experiments {
+		if was := u.inputs(x.Name); was.Shown != was.Blocks.Shown(u.others(x.Name)) {
+			if err := u.experiment(x, true); err != nil {
+				return err
+			}
+		}
 	}
-	if _, none := os.Stat(root.LedgerSheet()); err == nil && (changed || gone || none != nil) {
-		err = u.whole()
-	}
-	if err == nil {
-		err = u.moved()
-	}
-	u.done.Experiments = len(j.Experiments)
-	return u.done, err
+	return nil
 }
 
 // Refuse makes an error of faults.
@@ -131,7 +117,10 @@ func Refuse(faults []archive.Fault, err error) error {
 }
 
 // begin removes what another lab derived.
-func (u *update) begin() error {
+func (u *update) begin() (err error) {
+	if u.program, err = program(); err != nil {
+		return err
+	}
 	by := u.Root.Derived("inputs", "lab")
 	if was, err := os.ReadFile(by); err == nil && string(was) == u.program {
 		return nil
@@ -147,45 +136,43 @@ var ofRuns = [][]string{{"data", "verdicts"}, {"data", "results"}, {"data", "fla
 
 // experiment derives what follows from an experiment and its runs, if any of that has
 // changed, or anyway.
-func (u *update) experiment(x *experiment.Experiment, anyway bool) (anew bool, err error) {
+func (u *update) experiment(x *experiment.Experiment, anyway bool) error {
 	was := u.inputs(x.Name)
 	is, err := u.digest(x, was.Hosts)
 	if err != nil {
-		return false, err
+		return err
 	}
 	had, err := u.files(x.Name)
 	if err != nil || !anyway && is == was.Digest && namesOf(had) == was.Files {
-		return false, err
+		return err
 	}
 	if err := Refuse(u.Load(x)); err != nil {
-		return false, err
+		return err
 	}
 	if err := os.RemoveAll(u.Root.Derived("inputs", x.Name+".json")); err != nil {
-		return false, err
+		return err
 	}
-	made := map[string]bool{}
-	sum, err := u.runs(x, func(path string, data []byte) error {
-		made[path] = true
-		return put(path, data)
-	})
+	made := files{}
+	sum, err := u.runs(x, made.put)
 	if err != nil {
-		return false, err
+		return err
 	}
-	if err := remove(made, had...); err != nil {
-		return false, err
+	if err := made.only(had...); err != nil {
+		return err
 	}
 	now := inputs{Hosts: u.hosts(), Files: namesOf(slices.Collect(maps.Keys(made))), Blocks: sum.Blocks,
 		Shown: sum.Blocks.Shown(u.others(x.Name))}
 	if now.Digest, err = u.digest(x, now.Hosts); err != nil {
-		return false, err
+		return err
 	}
 	data, err := json.Marshal(now)
 	if err != nil {
-		return false, err
+		return err
 	}
 	u.done.Anew++
 	u.done.Runs += len(u.Runs)
-	return true, put(u.Root.Derived("inputs", x.Name+".json"), data)
+	u.changed = true
+	return put(u.Root.Derived("inputs", x.Name+".json"), data)
 }
 
 // runs derives the files of the runs that are loaded, all of one experiment, and its
@@ -250,7 +237,7 @@ func encoded(path string, v any, add func(path string, data []byte) error) error
 }
 
 // prune removes what was derived of experiments that are gone.
-func (u *update) prune() (gone bool, err error) {
+func (u *update) prune() error {
 	has := map[string]bool{"lab": true, "texts": true, several: true}
 	for _, x := range u.Experiments {
 		has[x.Name] = true
@@ -259,52 +246,12 @@ func (u *update) prune() (gone bool, err error) {
 		{"pages", "cards", "*"}}, ofRuns...) {
 		all, err := filepath.Glob(u.Root.Derived(append(dir, "*")...))
 		if err != nil {
-			return gone, err
+			return err
 		}
 		for _, path := range all {
 			if !has[strings.TrimSuffix(filepath.Base(path), ".json")] {
-				gone = true
+				u.changed = true
 				if err := os.RemoveAll(path); err != nil {
-					return gone, err
-				}
-			}
-		}
-	}
-	return gone, nil
-}
-
-// audits derives what the figures of texts say. Texts are few, so all are read each time.
-func (u *update) audits() error {
-	if err := Refuse(u.LoadTexts()); err != nil {
-		return err
-	}
-	made := map[string]bool{}
-	add := func(path string, data []byte) error {
-		made[path] = true
-		return put(path, data)
-	}
-	u.byEntry = map[string]*audit.File{}
-	var faults []error
-	for _, a := range u.Audits {
-		u.byEntry[a.Entry] = a
-		faults = append(faults, encoded(u.Root.Audit(a.Entry), a, add))
-	}
-	if err := errors.Join(append(faults, u.draw(u.book(), "", add))...); err != nil {
-		return err
-	}
-	return remove(made, u.Root.Audit("*"), u.Root.Figures("*", ""))
-}
-
-// remove removes files of some names that were not made.
-func remove(made map[string]bool, names ...string) error {
-	for _, name := range names {
-		had, err := filepath.Glob(name)
-		if err != nil {
-			return err
-		}
-		for _, p := range had {
-			if !made[p] {
-				if err := os.Remove(p); err != nil {
 					return err
 				}
 			}
@@ -313,9 +260,54 @@ func remove(made map[string]bool, names ...string) error {
 	return nil
 }
 
+// audits derives what the figures of texts say. Texts are few, so all are read each time.
+func (u *update) audits() error {
+	if err := Refuse(u.LoadTexts()); err != nil {
+		return err
+	}
+	made := files{}
+	u.byEntry = map[string]*audit.File{}
+	var faults []error
+	for _, a := range u.Audits {
+		u.byEntry[a.Entry] = a
+		faults = append(faults, encoded(u.Root.Audit(a.Entry), a, made.put))
+	}
+	if err := errors.Join(append(faults, u.draw(u.book(), "", made.put))...); err != nil {
+		return err
+	}
+	return made.only(u.Root.Audit("*"), u.Root.Figures("*", ""))
+}
+
+// files are those that were made.
+type files map[string]bool
+
+func (made files) put(path string, data []byte) error {
+	made[path] = true
+	return put(path, data)
+}
+
+// only removes files of some names that were not made.
+func (made files) only(names ...string) error {
+	for _, name := range names {
+		had, err := filepath.Glob(name)
+		for _, p := range had {
+			if err == nil && !made[p] {
+				err = os.Remove(p)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // whole derives what is said of all experiments together, and what pages are told of the
-// lab.
+// lab, if an experiment has changed.
 func (u *update) whole() error {
+	if _, none := os.Stat(u.Root.LedgerSheet()); !u.changed && none == nil {
+		return nil
+	}
 	for name, schema := range map[string][]byte{
 		"results-3": results.Schema(), "host-2": results.HostSchema(),
 		"experiment-1": experiment.Schema(), "text-1": audit.Schema(), "compare-1": schema.JSON(),

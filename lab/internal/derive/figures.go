@@ -74,16 +74,19 @@ func whose(all []page) map[string]pages.Whose {
 	return out
 }
 
-// drawings has what the pages declare, by the experiment that a figure is of.
-func (u *update) drawings() (map[string][]drawing, error) {
-	out := map[string][]drawing{}
+// declare reads what the pages declare, by the experiment that a figure is of.
+func (u *update) declare() (err error) {
+	if u.pages, err = pagesOf(u.Root); err != nil {
+		return err
+	}
+	u.whose, u.declared = whose(u.pages), map[string][]drawing{}
 	for _, p := range u.pages {
 		figures, card, experiments, err := plot.Declared(p.path, p.text)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if err := pins(p.text, figures, card); err != nil {
-			return nil, fmt.Errorf("%s: %w", p.path, err)
+			return fmt.Errorf("%s: %w", p.path, err)
 		}
 		for _, name := range experiments {
 			u.beside[name] = experiments
@@ -91,7 +94,7 @@ func (u *update) drawings() (map[string][]drawing, error) {
 		if card.Exp != "" {
 			name := strings.TrimSuffix(filepath.Base(p.path), ".md")
 			if _, err := u.Experiment(card.Exp); err != nil {
-				return nil, fmt.Errorf("%s: card: %w", p.path, err)
+				return fmt.Errorf("%s: card: %w", p.path, err)
 			}
 			if u.cards[card.Exp] == nil {
 				u.cards[card.Exp] = map[string]plot.CardOf{}
@@ -102,17 +105,17 @@ func (u *update) drawings() (map[string][]drawing, error) {
 			of, in := f.Experiments(), ""
 			for _, name := range of {
 				if _, err := u.Experiment(name); err != nil {
-					return nil, fmt.Errorf("%s: figure %q: %w", p.path, f.Name, err)
+					return fmt.Errorf("%s: figure %q: %w", p.path, f.Name, err)
 				}
 				in = name
 			}
 			if len(of) > 1 {
 				in = several
 			}
-			out[in] = append(out[in], drawing{p.path, f})
+			u.declared[in] = append(u.declared[in], drawing{p.path, f})
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // together draws the figures of more than one experiment, if one of these has changed.
@@ -131,7 +134,7 @@ func (u *update) together() error {
 	if err != nil {
 		return err
 	}
-	path, made := u.Root.Derived("inputs", several+".json"), map[string]bool{}
+	path, made := u.Root.Derived("inputs", several+".json"), files{}
 	if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, now) {
 		return nil
 	}
@@ -146,14 +149,10 @@ func (u *update) together() error {
 		}
 		u.decide(x, book)
 	}
-	err = u.draw(book, several, func(path string, data []byte) error {
-		made[path] = true
-		return put(path, data)
-	})
-	if err == nil {
-		err = remove(made, u.Root.Figures("*", several))
+	if err := u.draw(book, several, made.put); err != nil {
+		return err
 	}
-	if err != nil {
+	if err := made.only(u.Root.Figures("*", several)); err != nil {
 		return err
 	}
 	return put(path, now)

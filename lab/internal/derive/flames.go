@@ -27,6 +27,13 @@ const foldChanges = 0.01
 func flames(j *archive.Journal, book *plot.Book, x *experiment.Experiment, f *results.File,
 	add func(path string, data []byte) error) error {
 	trees := map[string]profiles.Tree{} // by raw file
+	keep := func(name string, tree any) error {
+		data, err := encodeLines(tree, "n") // with a line for each frame and row
+		if err != nil {
+			return err
+		}
+		return add(j.Root.Flame(f.Experiment, f.Run, name), data)
+	}
 	for _, c := range f.Conditions {
 		for _, named := range c.Profiles {
 			p, _, err := j.Raw(named)
@@ -37,14 +44,10 @@ func flames(j *archive.Journal, book *plot.Book, x *experiment.Experiment, f *re
 			if err != nil {
 				return fmt.Errorf("%s: %w", named.File, err)
 			}
-			trees[named.File] = t
-			book.Trees[f.Run+"/"+c.ID+"-"+string(named.Kind)] = t
-			data, err := encodeTree(t)
-			if err != nil {
+			name := c.ID + "-" + string(named.Kind)
+			trees[named.File], book.Trees[f.Run+"/"+name] = t, t
+			if err := keep(name, t); err != nil {
 				return fmt.Errorf("%s: %w", named.File, err)
-			}
-			if err := add(j.Root.Flame(f.Experiment, f.Run, c.ID+"-"+string(named.Kind)), data); err != nil {
-				return err
 			}
 		}
 	}
@@ -61,12 +64,8 @@ func flames(j *archive.Journal, book *plot.Book, x *experiment.Experiment, f *re
 			}
 			pages.TellDifference(&t, trees[before.File], trees[pair[1].Profiles[at].File])
 			book.Diffs[f.Run+"/"+name] = t
-			data, err := encodeTree(t)
-			if err != nil {
+			if err := keep(name, t); err != nil {
 				return fmt.Errorf("%s/%s/%s: %w", f.Experiment, f.Run, name, err)
-			}
-			if err := add(j.Root.Flame(f.Experiment, f.Run, name), data); err != nil {
-				return err
 			}
 		}
 	}
@@ -158,6 +157,3 @@ func pairs(x *experiment.Experiment, f *results.File) [][2]results.Condition {
 	}
 	return out
 }
-
-// encodeTree writes a tree with one line for each frame and row.
-func encodeTree(t any) ([]byte, error) { return encodeLines(t, "n") }

@@ -2,7 +2,6 @@ package derive
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	labprogram "github.com/line-rate/line-rate/lab/internal/program"
 )
@@ -76,52 +76,35 @@ func (u *update) digest(x *experiment.Experiment, hosts []string) (string, error
 			return "", err
 		}
 	}
-	err := walk(add, u.Root.Results(x.Name), u.Root.Profiles(x.Name), u.Root.Derived("data", "audits"))
-	return hex.EncodeToString(h.Sum(nil)), err
+	err := journal.Walk(func(path string, _ fs.DirEntry) error { return add(path) },
+		u.Root.Results(x.Name), u.Root.Profiles(x.Name), u.Root.Derived("data", "audits"))
+	return fmt.Sprintf("%x", h.Sum(nil)), err
 }
 
 // files lists what was derived of an experiment.
 func (u *update) files(name string) (out []string, err error) {
-	dirs, err := filepath.Glob(u.Root.Figures("*", name))
-	if err != nil {
-		return nil, err
+	dirs := []string{u.Root.Hosts(name), u.Root.Ratios(name)}
+	for _, drawn := range []string{u.Root.Figures("*", name), u.Root.Card("*", name)} {
+		found, err := filepath.Glob(drawn)
+		if err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, found...)
 	}
-	cards, err := filepath.Glob(u.Root.Card("*", name))
-	if err != nil {
-		return nil, err
-	}
-	dirs = append(append(dirs, cards...), u.Root.Hosts(name), u.Root.Ratios(name))
 	for _, dir := range ofRuns {
 		dirs = append(dirs, filepath.Join(u.Root.Derived(dir...), name))
 	}
-	err = walk(func(path string) error { out = append(out, path); return nil }, dirs...)
+	err = journal.Walk(func(path string, _ fs.DirEntry) error {
+		out = append(out, path)
+		return nil
+	}, dirs...)
 	return out, err
 }
 
 // namesOf is a digest of files' names.
 func namesOf(paths []string) string {
 	slices.Sort(paths)
-	sum := sha256.Sum256([]byte(strings.Join(paths, "\n")))
-	return hex.EncodeToString(sum[:])
-}
-
-// walk visits all files below some directories, of which any may be missing.
-func walk(visit func(path string) error, dirs ...string) error {
-	for _, dir := range dirs {
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil
-			}
-			if err != nil || d.IsDir() {
-				return err
-			}
-			return visit(path)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(paths, "\n"))))
 }
 
 // program is the digest of this lab: that of its sources where make built it, so that a

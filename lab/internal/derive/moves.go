@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -85,14 +86,9 @@ func moves(from, to map[string]*pages.Hosts, order []string) (out []Move) {
 			}
 		}
 	}
+	first := map[bool]int{true: -1}
 	slices.SortStableFunc(out, func(a, b Move) int {
-		switch {
-		case a.Apart == b.Apart:
-			return b.Machines() - a.Machines()
-		case a.Apart:
-			return -1
-		}
-		return 1
+		return cmp.Or(first[a.Apart]-first[b.Apart], b.Machines()-a.Machines())
 	})
 	return out
 }

@@ -1,13 +1,12 @@
 package derive
 
 import (
-	"strings"
-
 	"github.com/line-rate/line-rate/lab/internal/audit"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/words"
 	"github.com/line-rate/line-rate/lab/server/route"
 )
 
@@ -25,7 +24,7 @@ type glossary struct {
 func names() []glossary {
 	settings := strict.Words(setting.Docs(), func(d setting.Doc) strict.Word { return d.Word })
 	routes := strict.Words(route.All(), func(r route.Route) strict.Word {
-		return strict.Word{Name: r.Path, Meaning: strings.ToUpper(r.About[:1]) + r.About[1:] + "."}
+		return strict.Word{Name: r.Path, Meaning: words.UpperFirst(r.About) + "."}
 	})
 	return []glossary{
 		{"settings", "Settings", "In an experiment: a key of [settings], or the name of a factor.", "", settings},

@@ -75,13 +75,6 @@ type Print struct {
 	Changed []string // figures printed otherwise than before, or gone
 }
 
-// Empty tells whether nothing moved.
-func (r *Report) Empty() bool {
-	return len(r.Faults)+len(r.Changed)+len(r.Gone)+len(r.Moves)+len(r.ByCode)+len(r.Untold)+len(r.New)+len(r.Edited)+
-		len(r.Reworded)+len(r.Withdrawn)+len(r.Dropped)+
-		len(r.Batches)+len(r.Hosts)+len(r.Findings)+len(r.Settled)+len(r.Texts)+len(r.Printed) == 0
-}
-
 // ReportOn compares a journal with a past state of it.
 func ReportOn(past *archive.Past, now *archive.Journal) *Report {
 	r := &Report{Base: past.Commit, Faults: past.Faults, Changed: past.Changed, Gone: past.Gone}
@@ -151,7 +144,14 @@ func (r *Report) claims(past, now *archive.Journal) {
 func (r *Report) runs(past, now *archive.Journal) {
 	type key struct{ x, host string }
 	batches := map[key]*Batch{}
-	for _, f := range added(past, now) {
+	had := map[string]bool{}
+	for _, f := range past.Runs {
+		had[f.Experiment+"/"+f.Run] = true
+	}
+	for _, f := range now.Runs {
+		if had[f.Experiment+"/"+f.Run] {
+			continue
+		}
 		k := key{f.Experiment, hosts(f)}
 		b := batches[k]
 		if b == nil {
@@ -187,20 +187,6 @@ func hosts(f *results.File) string {
 		return fmt.Sprintf("%s in a fleet with %d clients", f.Hosts.Server, n)
 	}
 	return f.Hosts.Server
-}
-
-// added lists the runs that a past journal does not have.
-func added(past, now *archive.Journal) (out []*results.File) {
-	had := map[string]bool{}
-	for _, f := range past.Runs {
-		had[f.Experiment+"/"+f.Run] = true
-	}
-	for _, f := range now.Runs {
-		if !had[f.Experiment+"/"+f.Run] {
-			out = append(out, f)
-		}
-	}
-	return out
 }
 
 func (b *Batch) add(f *results.File) {

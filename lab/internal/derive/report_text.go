@@ -56,7 +56,8 @@ type section struct {
 // Text writes the report, as plain text or as Markdown in which nothing that others
 // wrote is markup.
 func (r *Report) Text(markdown bool) string {
-	if r.Empty() {
+	sections := r.sections()
+	if len(sections) == 0 {
 		return line{"Nothing moved since ", theirs(r.Base),
 			": no verdict, claim, run, host, audit finding or published figure.\n"}.text(markdown)
 	}
@@ -72,7 +73,6 @@ func (r *Report) Text(markdown bool) string {
 	} else {
 		fmt.Fprintf(&b, "%s\n\n", r.Summary())
 	}
-	sections := slices.DeleteFunc(r.sections(), func(s section) bool { return len(s.lines) == 0 })
 	left := 0
 	for i, s := range sections {
 		// A section may use its part of what those before it left.
@@ -120,43 +120,39 @@ func (r *Report) Summary() string {
 	if len(r.Moves) > 0 {
 		out[0] += " on " + words.Count(len(machines), "machine")
 	}
-	for _, c := range []struct {
-		n         int
-		one, many string
-	}{
-		{apart, "of them on which machines disagree", "of them on which machines disagree"},
-		{len(r.Faults), "file of before is refused", "files of before are refused"},
-		{len(r.Changed) + len(r.Gone), "file that only grows was changed", "files that only grow were changed"},
-		{len(r.ByCode), "verdict moved by the code alone", "verdicts moved by the code alone"},
-		{len(r.New), "new claim", "new claims"}, {len(r.Edited), "edited claim", "edited claims"},
-		{len(r.Reworded), "claim in other words", "claims in other words"},
-		{len(r.Withdrawn), "withdrawn claim", "withdrawn claims"},
-		{len(r.Dropped), "claim gone without withdrawal", "claims gone without withdrawal"},
-		{runs, "new run", "new runs"}, {len(r.Hosts), "new host", "new hosts"},
-	} {
-		if c.n > 0 {
-			out = append(out, words.Count(c.n, c.one, c.many))
+	add := func(n int, one string, many ...string) {
+		if n > 0 {
+			out = append(out, words.Count(n, one, many...))
 		}
 	}
+	add(apart, "of them on which machines disagree", "of them on which machines disagree")
+	add(len(r.Faults), "file of before is refused", "files of before are refused")
+	add(len(r.Changed)+len(r.Gone), "file that only grows was changed", "files that only grow were changed")
+	add(len(r.ByCode), "verdict moved by the code alone", "verdicts moved by the code alone")
+	add(len(r.New), "new claim")
+	add(len(r.Edited), "edited claim")
+	add(len(r.Reworded), "claim in other words", "claims in other words")
+	add(len(r.Withdrawn), "withdrawn claim")
+	add(len(r.Dropped), "claim gone without withdrawal", "claims gone without withdrawal")
+	add(runs, "new run")
+	add(len(r.Hosts), "new host")
 	if trials > 0 {
 		out = append(out, fmt.Sprintf("%s of %s new trials invalid", words.Thousands(invalid), words.Thousands(trials)),
 			"the client was a wall in "+words.Thousands(walls))
 	}
-	if n := len(r.Findings); n > 0 {
-		out = append(out, words.Count(n, "new audit finding"))
-	}
-	if n := len(r.Settled); n > 0 {
-		out = append(out, words.Count(n, "audit finding gone", "audit findings gone"))
-	}
-	if printed > 0 {
-		out = append(out, words.Count(printed, "published figure added", "published figures added"))
-	}
+	add(len(r.Findings), "new audit finding")
+	add(len(r.Settled), "audit finding gone", "audit findings gone")
+	add(printed, "published figure added", "published figures added")
 	return strings.Join(out, "; ") + "."
 }
 
-func (r *Report) sections() []section {
-	var out []section
-	add := func(title string, lines ...line) { out = append(out, section{title, lines}) }
+// sections are those that something has moved in.
+func (r *Report) sections() (out []section) {
+	add := func(title string, lines ...line) {
+		if len(lines) > 0 {
+			out = append(out, section{title, lines})
+		}
+	}
 	var faults []line
 	for _, f := range r.Faults {
 		faults = append(faults, line{theirs(f.Path), ": ", theirs(f.Err.Error())})
@@ -180,16 +176,9 @@ func (r *Report) sections() []section {
 		if h.CPU != "" && !strings.Contains(h.Name, h.CPU) { // a name that the lab makes has it
 			l = append(l, ", ", theirs(h.CPU), ", ", words.Count(h.Cores, "core"))
 		}
-		for i, twin := range r.Twins[h.ID] {
-			if i == 0 {
-				l = append(l, "; nothing tells it apart from ")
-			} else {
-				l = append(l, ", ")
-			}
-			l = append(l, theirs(twin))
-		}
-		if len(r.Twins[h.ID]) > 0 {
-			l = append(l, ", so they may be one machine")
+		if twins := r.Twins[h.ID]; len(twins) > 0 {
+			all := few(len(twins), twins, func(id string) line { return line{theirs(id)} })
+			l = append(l, "; nothing tells it apart from ", all, ", so they may be one machine")
 		}
 		hosts = append(hosts, l)
 	}
@@ -295,15 +284,19 @@ func moveLines(moves []Move, before, after string) (out []line) {
 }
 
 func named(hosts []HostMove) line {
-	var out line
-	for i, h := range hosts {
-		switch {
-		case i == mostNamed:
-			return append(out, fmt.Sprintf(" and %d more", len(hosts)-i))
-		case i > 0:
+	return few(mostNamed, hosts, func(h HostMove) line { return line{theirs(h.Pair)} })
+}
+
+// few lists so many things at the most.
+func few[T any](most int, all []T, each func(T) line) (out line) {
+	for i, one := range all {
+		if i == most {
+			return append(out, fmt.Sprintf(" and %d more", len(all)-i))
+		}
+		if i > 0 {
 			out = append(out, ", ")
 		}
-		out = append(out, theirs(h.Pair))
+		out = append(out, each(one)...)
 	}
 	return out
 }
@@ -320,15 +313,5 @@ func counted(counts map[string]int) line {
 		}
 		return cmp.Or(client(b)-client(a), counts[b]-counts[a], cmp.Compare(a, b))
 	})
-	var out line
-	for i, name := range names {
-		if i == 3*mostNamed {
-			return append(out, fmt.Sprintf(" and %d more", len(names)-i))
-		}
-		if i > 0 {
-			out = append(out, ", ")
-		}
-		out = append(out, theirs(name), " ", counts[name])
-	}
-	return out
+	return few(3*mostNamed, names, func(name string) line { return line{theirs(name), " ", counts[name]} })
 }

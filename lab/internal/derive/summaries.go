@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -40,16 +39,9 @@ func (s Summary) String() string {
 		return fmt.Sprintf("%s: a sentence with the verdict on %s has the words %q, and %d of %d blocks of the record lie "+
 			"on the claim's side: say how many", s.Page, s.Claim, s.Counts, s.For, s.Blocks)
 	}
+	said := func(v verdict.Verdict) string { return cmp.Or(pages.Series.Word(v), "nothing") }
 	return fmt.Sprintf("%s: [[rests]]: its title, lede and found assume that %s is %s, and the record says %s: write "+
-		"them anew", s.Page, s.Claim, plain(s.Assumes), plain(s.Says))
-}
-
-// plain is a verdict in a sentence.
-func plain(v verdict.Verdict) string {
-	if v == "" {
-		return "nothing"
-	}
-	return strings.ReplaceAll(string(v), "-", " ")
+		"them anew", s.Page, s.Claim, said(s.Assumes), said(s.Says))
 }
 
 // A rest is what a summary rests on.
@@ -142,25 +134,17 @@ func frontOf(text []byte) (f front, err error) {
 }
 
 // sentences splits a page at the ends of sentences and paragraphs. A stop within a shortcode is none.
-func sentences(text []byte) []string {
-	var out, calls []string
-	masked := call.ReplaceAllStringFunc(string(text), func(c string) string {
-		calls = append(calls, c)
-		return fmt.Sprintf("\x00%d\x00", len(calls)-1)
-	})
-	for _, s := range ends.Split(masked, -1) {
-		out = append(out, masks.ReplaceAllStringFunc(s, func(m string) string {
-			i, _ := strconv.Atoi(strings.Trim(m, "\x00"))
-			return calls[i]
-		}))
+func sentences(page []byte) (out []string) {
+	text, from := string(page), 0
+	for _, m := range ends.FindAllStringSubmatchIndex(text, -1) {
+		if isCall := m[2] >= 0; !isCall {
+			out, from = append(out, text[from:m[0]]), m[1]
+		}
 	}
-	return out
+	return append(out, text[from:])
 }
 
-var (
-	ends  = regexp.MustCompile(`[.!?:;]\s|\n\s*\n`)
-	masks = regexp.MustCompile("\x00[0-9]+\x00")
-)
+var ends = regexp.MustCompile(`(` + call.String() + `)|[.!?:;]\s|\n\s*\n`)
 
 // moved derives, for each page whose words assume another verdict than the record has, what it says
 // above them.

@@ -96,7 +96,7 @@ func CardOfBars(caption, source string, bars []Bar) Card {
 func CardOfRatios(caption, source string, r Ratios) Card {
 	all := r.Groups[0].Rows
 	all = all[:min(len(all), cardRows)]
-	r.Groups = []RatioGroup{{Rows: all}}
+	r.Groups = []Group[Ratio]{{Rows: all}}
 	lo, hi := r.ends()
 	var rows []cardRow
 	for _, row := range all {

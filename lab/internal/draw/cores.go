@@ -11,13 +11,7 @@ import "slices"
 // side are named.
 type Cores struct {
 	Frame
-	Groups []CoreGroup
-}
-
-// CoreGroup has the cores of one condition; its name may be empty.
-type CoreGroup struct {
-	Name string
-	Rows []Core
+	Groups []Group[Core]
 }
 
 // Core is one core, or all of a side. Without states nothing was recorded.
@@ -37,9 +31,6 @@ var stateNames = [][2]string{
 	{"user", "user"}, {"system", "system"}, {"softirq", "soft interrupts"},
 	{"steal", "stolen"}, {"unsaid", "not said"}, {"idle", "idle"},
 }
-
-// plain reports whether a state has no pattern.
-func (s State) plain() bool { return s.Kind == "user" || s.Kind == "idle" }
 
 // SVG draws the cores.
 func (c Cores) SVG() string {
@@ -128,7 +119,7 @@ func (c Cores) SVG() string {
 // state draws a segment with its pattern.
 func (p *pen) state(id string, s State, x float64, y int, wide string, high int) {
 	p.add(`<rect class="state %s" x="%s" y="%d" width="%s" height="%d"/>`, s.Kind, across(x), y, wide, high)
-	if !s.plain() {
+	if s.Kind != "user" && s.Kind != "idle" { // those two have no pattern
 		p.add(`<rect x="%s" y="%d" width="%s" height="%d" fill="url(#%s-%s)"/>`, across(x), y, wide, high, id, s.Kind)
 	}
 }
@@ -137,15 +128,11 @@ func (p *pen) state(id string, s State, x float64, y int, wide string, high int)
 func (p *pen) core(id string, r Core, left, by float64, y int, thin, named bool) {
 	high, base := 20, y+15
 	if thin {
-		high = 7
+		high, base = 7, y+8
 	}
 	p.add("\n<g>")
 	if named {
-		if thin {
-			p.add(`<text class="tick" y="%d">%s</text>`, y+8, esc(r.Label))
-		} else {
-			p.add(`<text class="tick" y="%d">%s</text>`, base, esc(r.Label))
-		}
+		p.add(`<text class="tick" y="%d">%s</text>`, base, esc(r.Label))
 	}
 	if r.Text != "" {
 		p.add("<title>%s</title>", esc(r.Text))

@@ -28,6 +28,12 @@ type Frame struct {
 	ID, Title, Desc, XLabel string
 }
 
+// Group has the rows under one name, which may be empty.
+type Group[R any] struct {
+	Name string
+	Rows []R
+}
+
 // Figure is a metric's median with its interval; a missing part is nil. Below is a limit, of a
 // figure that is known only to be less.
 type Figure struct {
@@ -118,14 +124,11 @@ func shorten(s string, n int, dots string) string {
 		return s
 	}
 	runes := []rune(s)[:n+1]
-	end := n
-	for i := n; i > 0; i-- {
-		if runes[i] == ' ' {
-			end = i
-			break
-		}
+	head := string(runes[:n])
+	if i := strings.LastIndex(string(runes), " "); i > 0 {
+		head = string(runes)[:i]
 	}
-	return strings.TrimRight(string(runes[:end]), " ") + dots
+	return strings.TrimRight(head, " ") + dots
 }
 
 // wrap is a name in one line or two of at most n letters: SVG text does not wrap by itself.

@@ -63,7 +63,7 @@ var drawings = map[string]string{
 		{"A machine of a long name", []Point{{Figure: figure(2e-6, 3e-6, 4e-6), Word: true, Level: "fiber", Text: "3 µs"},
 			{Figure: figure(5e-6, 6e-6, 7e-6), X: 1, Word: true, Level: "net-http", Text: "6 µs"}}},
 		{"Another one", []Point{{Figure: figure(2e-6, 2e-6, 2e-6), Word: true, Level: "fiber", Text: "2 µs"}}}}}.SVG(),
-	"bars": Bars{Frame: frame("bars"), Hi: 5e4, Factor: 1e-3, Groups: []BarGroup{
+	"bars": Bars{Frame: frame("bars"), Hi: 5e4, Factor: 1e-3, Groups: []Group[Bar]{
 		{"Workers 1", []Bar{{Figure: figure(3e4, 4e4, 5e4), Label: "fiber", Text: "40,000 (30,000 to 50,000)",
 			Short: "40,000", Client: true}, {Figure: Figure{Median: is(2e4)}, Label: "as printed", Text: "20k", Short: "20k",
 			Open: true}}},
@@ -80,28 +80,28 @@ var drawings = map[string]string{
 			}
 			return all
 		}()}}}.SVG(),
-	"wire": Bars{Frame: frame("wire"), Wall: 1e9, Factor: 1e-9, WallWords: "line rate, 1 Gbit/s", Groups: []BarGroup{
+	"wire": Bars{Frame: frame("wire"), Wall: 1e9, Factor: 1e-9, WallWords: "line rate, 1 Gbit/s", Groups: []Group[Bar]{
 		{"Pipelining 1", []Bar{{Figure: figure(9.6e8, 9.8e8, 1.01e9), Label: "sent", Text: "0.98 Gbit/s, 98 %"},
 			{Figure: Figure{Median: is(1e8)}, Label: "received", Text: "0.1 Gbit/s, 10 %", Client: true}}},
 		{"A condition of a text", []Bar{{Figure: Figure{Median: is(5e8)}, Label: "sent", Text: "50 %", Open: true}}}}}.SVG(),
-	"cores": Cores{Frame: frame("cores"), Groups: []CoreGroup{{"A condition", []Core{
+	"cores": Cores{Frame: frame("cores"), Groups: []Group[Core]{{"A condition", []Core{
 		{"server 0", "server", "core 0", []State{{"user", 0.5, "user", "50 %"}, {"system", 0.2, "system", "20 %"},
 			{"softirq", 0.1, "soft", "10 %"}, {"idle", 0.2, "idle", "20 %"}}},
 		{"client 1", "client", "core 1", Rest([]State{{"steal", 0.25, "stolen", "25 %"}},
 			func(float64) string { return "75 %" })},
 		{"client 2", "client", "", nil}}}}}.SVG(),
-	"cores-of-many": Cores{Frame: frame("thin"), Groups: []CoreGroup{{"", func() (all []Core) {
+	"cores-of-many": Cores{Frame: frame("thin"), Groups: []Group[Core]{{"", func() (all []Core) {
 		for i := range 17 {
 			all = append(all, Core{"core", map[bool]string{true: "server", false: "client"}[i < 8], "",
 				[]State{{"user", 0.9, "user", "90 %"}, {"idle", 0.1, "idle", "10 %"}}})
 		}
 		return all
 	}()}}}.SVG(),
-	"ratios": Ratios{Frame: frame("ratios"), BandLow: 0.95, BandHigh: 1.05, Groups: []RatioGroup{{"A host", []Ratio{
+	"ratios": Ratios{Frame: frame("ratios"), BandLow: 0.95, BandHigh: 1.05, Groups: []Group[Ratio]{{"A host", []Ratio{
 		{Label: "8 over 1", Text: "1.02", V: 1.02, Low: is(1), High: is(1.04)},
 		{Label: "16 over 1", Text: "0.5 to 1.5", Low: is(0.5), High: is(1.5)},
 		{Label: "32 over 1", Text: "no complete block"}}}}}.SVG(),
-	"ratios-across": Ratios{Frame: frame("across"), BandLow: 2, Groups: []RatioGroup{{"", []Ratio{
+	"ratios-across": Ratios{Frame: frame("across"), BandLow: 2, Groups: []Group[Ratio]{{"", []Ratio{
 		{Label: "one", Text: "64", V: 64, Low: is(64), High: is(64), Series: 1},
 		{Label: "two", Text: "4+", V: 4, Low: is(4), Series: 2}}}}}.SVG(),
 	"setup": Picture("setup", "Where it was full", "A note.",
@@ -121,7 +121,7 @@ var drawings = map[string]string{
 		Flushes{Panel: Panel{ID: "g"}, Workers: 4, Every: 100, Wait: 50, Apart: true, Answer: "50",
 			Ticks: [3]string{"0", "100", "200"}, Delivered: "99 %"}.HTML(),
 	"steering": Steering(Panel{ID: "s", Title: "The way"}),
-	"spread": Ratios{Frame: frame("spread"), BandLow: 1.5, Groups: []RatioGroup{{"", []Ratio{
+	"spread": Ratios{Frame: frame("spread"), BandLow: 1.5, Groups: []Group[Ratio]{{"", []Ratio{
 		{Label: "low", Verdict: "refuted", V: 0.5, Low: is(0.4), High: is(0.6), Text: "0.500"},
 		{Label: "open", Verdict: "inconclusive", V: 1.2, Low: is(1.1), Text: "1.200"},
 		{Label: "alone", Verdict: "reproduced", V: 2, Low: is(2), High: is(2), Text: "2.0"}}}}}.SVG(),
@@ -129,7 +129,7 @@ var drawings = map[string]string{
 		{Figure: figure(10, 20, 30), Label: "4", Text: "20"}, {Figure: Figure{Median: is(35)}, Label: "128", Text: "35"},
 		{Figure: Figure{Below: is(5)}, Label: "1", Text: "<5"}}),
 		CardOfRatios("Cost, ratio over workers; shaded: as claimed", "A host, measured",
-			Ratios{BandLow: 0.9, BandHigh: 1.1, Groups: []RatioGroup{{"", []Ratio{
+			Ratios{BandLow: 0.9, BandHigh: 1.1, Groups: []Group[Ratio]{{"", []Ratio{
 				{Label: "8 over 1", Text: "1.02", V: 1.02, Low: is(1), High: is(1.2)},
 				{Label: "16 over 1", Text: "0.5 or more", Low: is(0.5)},
 				{Label: "32 over 1", Text: "no complete block"},
@@ -179,7 +179,7 @@ func TestDrawingsAreWellFormedAndNamed(t *testing.T) {
 }
 
 func TestEachOfAThousandMachinesHasAMark(t *testing.T) {
-	of := Ratios{Frame: frame("s"), BandLow: 1.5, Groups: []RatioGroup{{Rows: []Ratio{{V: 9, Verdict: "reproduced"}}}}}
+	of := Ratios{Frame: frame("s"), BandLow: 1.5, Groups: []Group[Ratio]{{Rows: []Ratio{{V: 9, Verdict: "reproduced"}}}}}
 	for i := range 1000 {
 		row := Ratio{Label: fmt.Sprintf("host %d", i), Verdict: verdicts[i%3], V: 2 + 0.001*float64(i%7), Low: is(1.8),
 			High: is(2.2)}

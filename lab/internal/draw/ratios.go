@@ -15,17 +15,11 @@ import (
 // they are alike.
 type Ratios struct {
 	Frame
-	Groups []RatioGroup
+	Groups []Group[Ratio]
 	// BandLow and BandHigh are 0 where the band is open.
 	BandLow, BandHigh float64
 	// BandWords are what the band is of: "claimed", if there are none.
 	BandWords string
-}
-
-// RatioGroup has the rows under one name.
-type RatioGroup struct {
-	Name string
-	Rows []Ratio
 }
 
 // Ratio is one comparison. V is the ratio, or 0 if only a range is known. Low and High are the
@@ -81,15 +75,14 @@ const (
 	tall     = 150 // pixels of the tallest stack
 )
 
-func (r Ratios) len() (n int) {
+// Few reports whether each ratio has a row.
+func (r Ratios) Few() bool {
+	n := 0
 	for _, g := range r.Groups {
 		n += len(g.Rows)
 	}
-	return n
+	return n <= mostRows
 }
-
-// Few reports whether each ratio has a row.
-func (r Ratios) Few() bool { return r.len() <= mostRows }
 
 // SVG draws the ratios.
 func (r Ratios) SVG() string {

@@ -86,18 +86,12 @@ func interval(from, to float64, y int) string {
 // only known to be less.
 type Bars struct {
 	Frame
-	Groups []BarGroup
+	Groups []Group[Bar]
 	// Hi is the largest value, and Factor is from the base unit to the axis.
 	Hi, Factor float64
 	// Wall is a line down, with its words; 0 for none.
 	Wall      float64
 	WallWords string
-}
-
-// BarGroup has the bars under one name, which may be empty.
-type BarGroup struct {
-	Name string
-	Rows []Bar
 }
 
 // Bar is one figure, with its text in full and in short.

@@ -289,7 +289,7 @@ func (c *Claim) checkProfile() error {
 		return fmt.Errorf("profile %q: no such kind of profile; %s", c.Profile, strict.Instead(c.Profile, profiles.Names()))
 	}
 	switch {
-	case c.Work != "" && !profiles.IsWork(c.Work):
+	case c.Work != "" && !slices.Contains(profiles.WorkNames(), c.Work):
 		return fmt.Errorf("work %q: no such kind of work; %s", c.Work, strict.Instead(c.Work, profiles.WorkNames()))
 	case c.Package != "" && profiles.PackageOf(c.Package+".F") != c.Package:
 		return fmt.Errorf("package %q: profiles count it as %q", c.Package, profiles.PackageOf(c.Package+".F"))

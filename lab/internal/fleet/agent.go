@@ -58,12 +58,16 @@ func Agent(ctx context.Context, o Owner, in io.Reader, out io.WriteCloser) error
 	return nil
 }
 
+// loading is the last load that was begun; nil without any.
+func (a *agent) loading() *carried {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.load
+}
+
 // end stops the load, if there is one.
 func (a *agent) end() {
-	a.mu.Lock()
-	l := a.load
-	a.mu.Unlock()
-	if l != nil {
+	if l := a.loading(); l != nil {
 		l.stop(0)
 		<-l.over
 	}
@@ -78,15 +82,12 @@ func (a *agent) handle(f frame) error {
 	case kindLoad:
 		return a.start(f)
 	case kindRelease, kindStop:
-		a.mu.Lock()
-		l := a.load
-		a.mu.Unlock()
-		switch {
+		switch l := a.loading(); {
 		case l == nil || l.id != f.ID: // it has ended meanwhile
 		case f.Kind == kindRelease:
 			l.release()
 		default:
-			go l.stop(grace(f.NS))
+			go l.stop(min(time.Duration(f.NS), mostGrace))
 		}
 	default:
 		return fmt.Errorf("a client is sent no %s", f.Kind)

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // Asked is what the host that starts a run asks of another: what the inventory
@@ -29,8 +28,8 @@ func (a Asked) check() error {
 		return errors.New("a number out of its bounds")
 	}
 	for _, text := range []string{a.Address, a.Device, a.CPUs} {
-		if err := strict.CheckLine(text); err != nil {
-			return fmt.Errorf("a text %w", err)
+		if err := oneLine("a text", text); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -34,8 +34,8 @@ type carried struct {
 	wrong error    // a line that is not the generator's
 }
 
-// grace bounds how long another host may ask to wait.
-func grace(ns int64) time.Duration { return min(time.Duration(ns), 10*time.Second) }
+// mostGrace bounds how long another host may ask to wait.
+const mostGrace = 10 * time.Second
 
 // stop has the load end, and kills it after the grace; the first call counts.
 func (l *carried) stop(grace time.Duration) {

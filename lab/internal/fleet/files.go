@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -70,20 +70,12 @@ func KeptAt(root journal.Root, paths []string) ([]Kept, error) {
 // An offer is files that the other end may fetch.
 type offer struct {
 	root  journal.Root
-	files map[string]bool
-}
-
-func newOffer(root journal.Root, files []Kept) *offer {
-	o := &offer{root, map[string]bool{}}
-	for _, k := range files {
-		o.files[k.Path] = true
-	}
-	return o
+	files []Kept
 }
 
 // give answers a question for one file of the offer.
-func (o *offer) give(f frame) (frame, error) {
-	if o == nil || !o.files[f.Path] {
+func (o offer) give(f frame) (frame, error) {
+	if !slices.ContainsFunc(o.files, func(k Kept) bool { return k.Path == f.Path }) {
 		return frame{}, fmt.Errorf("%q was not offered", said(f.Path))
 	}
 	text, err := os.ReadFile(o.root.Path(filepath.FromSlash(f.Path)))
@@ -186,7 +178,4 @@ func (c *collector) fetch(k Kept) ([]byte, error) {
 	return a.Data, nil
 }
 
-func sumOf(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
+func sumOf(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }

@@ -93,11 +93,7 @@ func (o Owner) starts(cpus []int) error {
 	if err == nil {
 		return nil
 	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if last := lines[len(lines)-1]; last != "" {
-		return fmt.Errorf("%s", last)
-	}
-	return fmt.Errorf("%s --check: %w", trialScript, err)
+	return errors.New(lastLine(string(out), fmt.Errorf("%s --check: %w", trialScript, err)))
 }
 
 // trialScript is the load's script, from the root.

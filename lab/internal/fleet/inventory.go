@@ -103,6 +103,7 @@ func ReadInventory(ctx context.Context, root, path string) (*Inventory, error) {
 	return inv, nil
 }
 
+// lastLine is the last line of what a command printed, or else how it ended.
 func lastLine(text string, err error) string {
 	all := strings.Split(strings.TrimSpace(text), "\n")
 	if last := strict.Line(all[len(all)-1], 300); last != "" {

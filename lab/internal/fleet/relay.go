@@ -12,20 +12,19 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Fleet is all hosts of an inventory while their labs answer, as the host that
 // started the run reaches them.
 type Fleet struct {
-	root      journal.Root
 	hosts     []*remote // the server's first
 	out, errs io.Writer
 	printer   *printer
 
 	mu        sync.Mutex
-	collector *collector
-	uncollect error // the first file that could not be collected
-	met       bool
+	collector *collector // nil until all hosts have met
+	uncollect error      // the first file that could not be collected
 	closing   bool
 	ran       atomic.Bool // the server's lab was given its clients
 	refused   atomic.Bool // it was not, and never will be
@@ -52,7 +51,7 @@ func Reach(ctx context.Context, inv *Inventory, root journal.Root, server []stri
 	errs io.Writer) (*Fleet, error) {
 	hosts := slices.Clone(inv.Hosts)
 	hosts[0].asked.Terminal = terminal
-	f := &Fleet{root: root, out: out, errs: errs, printer: newPrinter(), hosts: make([]*remote, len(hosts))}
+	f := &Fleet{out: out, errs: errs, printer: newPrinter(), hosts: make([]*remote, len(hosts))}
 	wrong := make([]error, len(hosts))
 	atOnce(knocks, len(hosts), func(i int) {
 		if ctx.Err() != nil {
@@ -84,7 +83,6 @@ func Reach(ctx context.Context, inv *Inventory, root journal.Root, server []stri
 	all := f.hosts
 	f.mu.Lock()
 	f.collector = &collector{root: root, conn: all[0].conn, check: inv.Check}
-	f.met = true
 	f.mu.Unlock()
 	for _, r := range all[1:] {
 		go f.mourn(r)
@@ -136,11 +134,7 @@ func (f *Fleet) Hellos() []Hello {
 
 // Names are how the hosts are called on the terminal, in the same order.
 func (f *Fleet) Names() []string {
-	var all []string
-	for _, r := range f.hosts {
-		all = append(all, r.Host.String())
-	}
-	return all
+	return strict.Called(f.hosts, func(r *remote) string { return r.Host.String() })
 }
 
 // mourn tells the server's host that a client is lost.
@@ -191,9 +185,9 @@ func (f *Fleet) fromServer(r *remote, from received) error {
 		return nil
 	}
 	f.mu.Lock()
-	hosts, collector, met := f.hosts, f.collector, f.met
+	hosts, collector := f.hosts, f.collector
 	f.mu.Unlock()
-	if !met {
+	if collector == nil {
 		return fmt.Errorf("it sends a %s before all hosts have met", from.Kind)
 	}
 	switch from.Kind {

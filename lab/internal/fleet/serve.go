@@ -25,7 +25,7 @@ type Server struct {
 	last  int64 // id of a load
 	loads map[int64]*running
 	lost  map[int]Lost
-	offer *offer
+	offer offer
 }
 
 // Gone is why a run ends whose controller says nothing any more.
@@ -198,20 +198,14 @@ func (s *Server) Clocks(ctx context.Context) ([]Clock, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case a.Text != "" && a.Client > 0:
+		return nil, Lost{a.Client, said(a.Text)}
 	case a.Text != "":
-		return nil, lostOf(a.frame)
+		return nil, errors.New(said(a.Text))
 	case len(a.Clocks) != len(s.hellos)-1:
 		return nil, fmt.Errorf("%d clocks came of %d clients", len(a.Clocks), len(s.hellos)-1)
 	}
 	return a.Clocks, nil
-}
-
-// lostOf is why an answer could not be given.
-func lostOf(a frame) error {
-	if a.Client > 0 {
-		return Lost{a.Client, said(a.Text)}
-	}
-	return errors.New(said(a.Text))
 }
 
 // takenWithin bounds the wait for a run's files to be collected.
@@ -225,7 +219,7 @@ func (s *Server) Keep(ctx context.Context, root journal.Root, tried bool, paths 
 		return err
 	}
 	s.mu.Lock()
-	s.offer = newOffer(root, files)
+	s.offer = offer{root, files}
 	s.mu.Unlock()
 	// A run that was interrupted is collected as well.
 	a, err := s.ask(context.WithoutCancel(ctx), frame{Kind: kindKept, Files: files, Tried: tried}, kindTaken,
@@ -255,7 +249,7 @@ func (s *Server) Start(ctx context.Context, client int, l Load) (Running, error)
 		return nil, lost
 	}
 	s.last++
-	r := &running{server: s, id: s.last, client: client, load: l, started: make(chan struct{}), held: make(chan struct{}),
+	r := &running{server: s, id: s.last, client: client, started: make(chan struct{}), held: make(chan struct{}),
 		done: make(chan struct{})}
 	s.loads[r.id] = r
 	s.mu.Unlock()
@@ -281,7 +275,6 @@ type running struct {
 	server *Server
 	id     int64
 	client int
-	load   Load
 
 	started chan struct{}
 	held    chan struct{}

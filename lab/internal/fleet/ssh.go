@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -32,14 +33,10 @@ func (h Host) command(args ...string) []string {
 		return there
 	}
 	argv := append([]string{"ssh"}, options...)
-	if h.Port != "" {
-		argv = append(argv, "-p", h.Port)
-	}
-	if h.User != "" {
-		argv = append(argv, "-l", h.User)
-	}
-	if h.Key != "" {
-		argv = append(argv, "-i", h.Key)
+	for _, o := range [][2]string{{"-p", h.Port}, {"-l", h.User}, {"-i", h.Key}} {
+		if o[1] != "" {
+			argv = append(argv, o[0], o[1])
+		}
 	}
 	return append(append(argv, h.Args...), "--", h.Address, "exec "+quoted(there))
 }
@@ -93,15 +90,13 @@ func (h Host) refusal(code int, errs []string) string {
 		return fmt.Sprintf("there is no lab in the checkout at %s; %s", h.Dir, prepare)
 	case !h.Local && code == sshFailed:
 		for _, s := range signs {
-			for _, l := range errs {
-				if strings.Contains(l, s.has) {
-					return s.says
-				}
+			if slices.ContainsFunc(errs, func(l string) bool { return strings.Contains(l, s.has) }) {
+				return s.says
 			}
 		}
 	}
-	for i := len(errs) - 1; i >= 0; i-- {
-		if l := said(errs[i]); l != "" {
+	for _, l := range slices.Backward(errs) {
+		if l = said(l); l != "" {
 			return strings.TrimPrefix(l, "lab: ")
 		}
 	}

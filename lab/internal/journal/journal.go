@@ -149,56 +149,53 @@ func (r Root) Pending() string { return filepath.Join(r.Scratch(), "pending") }
 // Refused holds runs that were pending and could not be added.
 func (r Root) Refused() string { return filepath.Join(r.Pending(), "refused") }
 
+// Walk visits the files below some directories, of which any may be missing.
+func Walk(visit func(path string, d fs.DirEntry) error, dirs ...string) error {
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+			if errors.Is(err, os.ErrNotExist) {
+				return nil
+			}
+			if err != nil || d.IsDir() {
+				return err
+			}
+			return visit(p, d)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Arriving lists the paths that pending runs' files will have here. A lab that
 // was killed while adding a run has left some of them, which is not a fault.
 func (r Root) Arriving() (map[string]bool, error) {
 	out := map[string]bool{}
 	versions, err := filepath.Glob(filepath.Join(r.Pending(), "*", "*", "data"))
-	if err != nil {
-		return nil, err
-	}
 	for _, data := range versions {
 		version := filepath.Dir(data)
-		if filepath.Dir(version) == r.Refused() {
-			continue
-		}
-		err := filepath.WalkDir(data, func(p string, d fs.DirEntry, err error) error {
-			if errors.Is(err, os.ErrNotExist) {
-				return nil // it was added meanwhile
-			}
-			if err != nil || d.IsDir() {
+		if err == nil && filepath.Dir(version) != r.Refused() {
+			err = Walk(func(p string, _ fs.DirEntry) error {
+				rel, err := filepath.Rel(version, p)
+				out[r.Path(rel)] = true
 				return err
-			}
-			rel, err := filepath.Rel(version, p)
-			out[r.Path(rel)] = true
-			return err
-		})
-		if err != nil {
-			return nil, err
+			}, data)
 		}
 	}
-	return out, nil
+	return out, err
 }
 
 // Irregular lists what is neither a file nor a directory among experiments and
 // data, such as a symbolic link.
-func (r Root) Irregular() ([]string, error) {
-	var out []string
-	for _, top := range []string{r.Experiments(), r.Path("data")} {
-		err := filepath.WalkDir(top, func(p string, d fs.DirEntry, err error) error {
-			if errors.Is(err, os.ErrNotExist) {
-				return nil
-			}
-			if err == nil && !d.IsDir() && !d.Type().IsRegular() {
-				out = append(out, p)
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
+func (r Root) Irregular() (out []string, err error) {
+	err = Walk(func(p string, d fs.DirEntry) error {
+		if !d.Type().IsRegular() {
+			out = append(out, p)
 		}
-	}
-	return out, nil
+		return nil
+	}, r.Experiments(), r.Path("data"))
+	return out, err
 }
 
 // recorded are the directories of data/: all that people write or measure.
@@ -221,21 +218,14 @@ func (r Root) Foreign() (out []string, err error) {
 // Files lists a directory's files with an extension, sorted; none if there is
 // no such directory. Anything else in it is an error, since it would be ignored
 // silently.
-func (r Root) Files(dir, ext string) ([]string, error) {
-	var out []string
-	err := filepath.WalkDir(r.Path("data", dir), func(p string, d fs.DirEntry, err error) error {
-		if errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
-		if err != nil || d.IsDir() {
-			return err
-		}
+func (r Root) Files(dir, ext string) (out []string, err error) {
+	err = Walk(func(p string, _ fs.DirEntry) error {
 		if !strings.HasSuffix(p, ext) {
 			return fmt.Errorf("%s: only %s files belong there", p, ext)
 		}
 		out = append(out, p)
 		return nil
-	})
+	}, r.Path("data", dir))
 	// Sorted without the extension: with it, a name would come after a longer one
 	// that begins with it.
 	slices.SortFunc(out, func(a, b string) int {

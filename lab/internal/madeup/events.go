@@ -46,10 +46,7 @@ func (m *maker) atOnce(block int, conditions []int, all []setting.Levels, machin
 
 // received has the figures of a trial whose producer delivers everything.
 func (m *maker) received(all setting.Levels, c Came) map[string]float64 {
-	number := func(name string) float64 {
-		n, _ := all[name].Int()
-		return float64(n)
-	}
+	number := func(name string) float64 { return float64(all.Whole(name, 0)) }
 	duration := m.Experiment.Block.SlotS + 1e-3*m.r.Float64()
 	batch, rate, client := max(1, number(setting.BatchEvents)), number(setting.EventRate), c.CostS/2
 	if rate == 0 {

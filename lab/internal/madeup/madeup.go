@@ -11,6 +11,7 @@
 package madeup
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"maps"
@@ -61,15 +62,9 @@ type Came struct {
 var Usual = Came{CostS: 8e-6, ServerBusy: 0.97, ClientBusy: 0.55, ResponseBytes: 640, Noise: 0.01}
 
 func (c Came) whole() Came {
-	for _, f := range []struct {
-		v     *float64
-		usual float64
-	}{{&c.CostS, Usual.CostS}, {&c.ServerBusy, Usual.ServerBusy}, {&c.ClientBusy, Usual.ClientBusy},
-		{&c.ResponseBytes, Usual.ResponseBytes}, {&c.Noise, Usual.Noise}} {
-		if *f.v == 0 {
-			*f.v = f.usual
-		}
-	}
+	c.CostS, c.Noise = cmp.Or(c.CostS, Usual.CostS), cmp.Or(c.Noise, Usual.Noise)
+	c.ServerBusy, c.ClientBusy = cmp.Or(c.ServerBusy, Usual.ServerBusy), cmp.Or(c.ClientBusy, Usual.ClientBusy)
+	c.ResponseBytes = cmp.Or(c.ResponseBytes, Usual.ResponseBytes)
 	return c
 }
 

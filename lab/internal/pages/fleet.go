@@ -2,6 +2,7 @@ package pages
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,19 +70,13 @@ func fleetOf(r *results.File) *Fleet {
 // for several: what one of them does slows the others, and nothing crosses a
 // network card between them.
 func fleetWords(machines []int) (says, with string) {
-	n, all, others := len(machines)-1, 0, 0
-	seen, beside := map[int]bool{}, 0
-	for i, m := range machines {
-		if i > 0 && m == machines[0] {
+	seen, beside := map[int]bool{}, -1
+	for _, m := range machines {
+		if seen[m] = true; m == machines[0] {
 			beside++
 		}
-		if !seen[m] {
-			seen[m] = true
-			all++
-		}
 	}
-	others = all - 1
-	clients := words.Count(n, "client")
+	clients, all := words.Count(len(machines)-1, "client"), len(seen)
 	switch {
 	case all == 1:
 		return "1 server and " + clients + " in network namespaces of one machine", "with " + clients +
@@ -91,7 +86,7 @@ func fleetWords(machines []int) (says, with string) {
 		return says, fmt.Sprintf("with %s, %d of them on the same machine", clients, beside)
 	}
 	return fmt.Sprintf("1 server and %s on %d machines", clients, all),
-		fmt.Sprintf("with %s on %s", clients, words.Count(others, "machine"))
+		fmt.Sprintf("with %s on %s", clients, words.Count(all-1, "machine"))
 }
 
 // fleetCondition sums up the valid trials of a condition, client by client.
@@ -106,7 +101,11 @@ func fleetCondition(id string, trials []results.Trial) FleetCondition {
 		for _, t := range trials {
 			if i < len(t.Clients) && t.Clients[i].Loads() {
 				mine = append(mine, t.Clients[i])
-				shares = append(shares, shareOfAll(i, t.Clients))
+				all := int64(0)
+				for _, c := range t.Clients {
+					all += c.Requests
+				}
+				shares = append(shares, float64(t.Clients[i].Requests)/float64(max(1, all)))
 			}
 		}
 		if len(mine) == 0 {
@@ -120,7 +119,9 @@ func fleetCondition(id string, trials []results.Trial) FleetCondition {
 			full = append(full, strconv.Itoa(i+1))
 			for bound := range bounds {
 				for wall := range strings.SplitSeq(bound, "+") {
-					walls[wall] = walls[wall] || wall != string(gate.BoundUnknown)
+					if wall != string(gate.BoundUnknown) {
+						walls[wall] = true
+					}
 				}
 			}
 		}
@@ -135,15 +136,6 @@ func fleetCondition(id string, trials []results.Trial) FleetCondition {
 	return out
 }
 
-// shareOfAll is a client's part of all requests.
-func shareOfAll(i int, clients []results.Client) float64 {
-	all := int64(0)
-	for _, c := range clients {
-		all += c.Requests
-	}
-	return float64(clients[i].Requests) / float64(max(1, all))
-}
-
 // fullText says which clients were full: one of eight is a finding about that one,
 // and its row alone might be overlooked.
 func fullText(full []string, walls map[string]bool, loading, n int) string {
@@ -152,14 +144,7 @@ func fullText(full []string, walls map[string]bool, loading, n int) string {
 		of += " that loaded"
 	}
 	by := map[string]string{"client-cpu": "by its CPU", "wire": "by its link", "client-cpu+wire": "by its CPU or its link"}
-	var met []string
-	for wall, was := range walls {
-		if was {
-			met = append(met, wall)
-		}
-	}
-	slices.Sort(met)
-	how := by[strings.Join(met, "+")]
+	how := by[strings.Join(slices.Sorted(maps.Keys(walls)), "+")]
 	others := "the others were not seen to be"
 	if loading-len(full) == 1 {
 		others = "the other one was not seen to be"

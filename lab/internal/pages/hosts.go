@@ -175,18 +175,6 @@ func OverHosts(x *experiment.Experiment, whose map[string]Whose, runs []Made, ot
 	return out
 }
 
-// comparisonName describes the comparison as in reasons.
-func comparisonName(e verdict.Effect) string {
-	out := e.Metric
-	for factor, a := range e.A { // there is exactly one
-		out = fmt.Sprintf("%s %s over %s", e.Metric, a, e.B[factor])
-	}
-	if len(e.At) > 0 {
-		out += " at " + e.At.Key()
-	}
-	return out
-}
-
 // says counts the hosts by verdict: "reproduced on 2 of 3 machines, inconclusive
 // on 1".
 func (s Summed) says() string {
@@ -227,7 +215,7 @@ func agreement(names []string, effects [][]verdict.Effect) (says string, apart [
 		for _, e := range effects[i] {
 			key := ""
 			if e.HasInterval() {
-				key = comparisonName(e)
+				key = e.Names()
 				lows[key], highs[key] = append(lows[key], e.Low), append(highs[key], upper(e))
 			}
 			keys[i] = append(keys[i], key)

@@ -44,13 +44,8 @@ type Method struct {
 
 // A Gate describes one gate for pages.
 type Gate struct {
-	Name     string `json:"name"`
-	Closes   string `json:"closes"`
-	Repeated string `json:"repeated"`
-}
-
-var repeated = map[gate.Kind]string{
-	gate.Fault: "no", gate.Passing: "yes", gate.Following: "if the machine closed another",
+	Name   string `json:"name"`
+	Closes string `json:"closes"`
 }
 
 // Rules gives the method in force.
@@ -74,7 +69,7 @@ func Rules() Method {
 		m.Settings[name] = words.SettingName(name)
 	}
 	for _, g := range gate.All {
-		m.Gates = append(m.Gates, Gate{g.Name, g.Closes, repeated[g.Kind]})
+		m.Gates = append(m.Gates, Gate{g.Name, g.Closes})
 	}
 	m.Shown = numbersOf(m)
 	return m

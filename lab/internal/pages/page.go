@@ -195,21 +195,15 @@ func recordedOf(r *results.File) PageRecorded {
 	return out
 }
 
-// publicly leaves out the names of processes that are nobody's business.
-func publicly(reasons []results.Reason) []results.Reason {
-	reasons = slices.Clone(reasons)
-	for i, r := range reasons {
-		reasons[i].Detail = gate.Public(r.Gate, r.Detail)
-	}
-	return reasons
-}
-
 func pageTrials(trials []results.Trial) []PageTrial {
 	out := make([]PageTrial, len(trials))
 	for i, t := range trials {
 		out[i] = PageTrial{
 			Seq: t.Seq, Block: t.Block, Condition: t.Condition, Valid: t.Valid,
-			Reasons: publicly(t.Reasons), Bound: t.Bound, BoundWhy: t.BoundWhy,
+			Reasons: slices.Clone(t.Reasons), Bound: t.Bound, BoundWhy: t.BoundWhy,
+		}
+		for k, r := range t.Reasons { // without the names of processes that are nobody's business
+			out[i].Reasons[k].Detail = gate.Public(r.Gate, r.Detail)
 		}
 		if s := t.Slots; s != nil {
 			out[i].Slots = &PageSlots{s.AtS[:min(1, len(s.AtS))], s.Requests}

@@ -35,7 +35,7 @@ func OfText(x *experiment.Experiment, rows []PrintedRow) (conds []verdict.Summar
 		c.Bounds[string(r.Bound)]++
 		for metric, f := range r.Figures {
 			if _, again := c.Metrics[metric]; again {
-				f = medianOf(metric, ofLevels(rows, r.Levels))
+				f = medianOf(metric, rows, r.Levels.Key())
 			}
 			c.Metrics[metric] = f
 		}
@@ -46,22 +46,13 @@ func OfText(x *experiment.Experiment, rows []PrintedRow) (conds []verdict.Summar
 	return conds, tableOf(x, conds, nil, metric.Names())
 }
 
-// ofLevels gives the rows of the same levels.
-func ofLevels(rows []PrintedRow, levels setting.Levels) (out []PrintedRow) {
-	for _, r := range rows {
-		if r.Levels.Key() == levels.Key() {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
-// medianOf is the median of a figure that several rows print. One that is only known
+// medianOf is the median of a figure that several rows of the same levels print. One that is only known
 // to be below a limit leaves that limit.
-func medianOf(name string, rows []PrintedRow) verdict.Figure {
+func medianOf(name string, rows []PrintedRow, levels string) verdict.Figure {
 	var known []float64
 	for _, r := range rows {
 		switch f, ok := r.Figures[name]; {
+		case r.Levels.Key() != levels:
 		case ok && f.Median == nil:
 			return f
 		case ok:

@@ -109,7 +109,7 @@ func tabulate(f *verdict.File, compared string) {
 		t := verdict.WorkTable{Unit: scale.Unit}
 		for _, name := range largest(top) {
 			w := profiles.Work(name)
-			t.Rows = append(t.Rows, verdict.WorkRow{Work: w, Label: strings.ToUpper(w.Words()[:1]) + w.Words()[1:]})
+			t.Rows = append(t.Rows, verdict.WorkRow{Work: w, Label: words.UpperFirst(w.Words())})
 			for _, p := range of {
 				cell := "none"
 				if share, there := p.Work[name]; there {

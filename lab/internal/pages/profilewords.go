@@ -2,7 +2,6 @@ package pages
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -51,9 +50,6 @@ func amount(k profiles.Kind, unit string, v float64) string {
 	return strings.TrimSpace(words.Plain(s.Factor*v) + " " + said)
 }
 
-// acronym is a name that keeps its capitals inside a sentence.
-var acronym = regexp.MustCompile(`^[A-Z]{2}`)
-
 // conditionWords names a condition, one factor before the others: "Index pool,
 // connections 64".
 func conditionWords(levels setting.Levels, first string) string {
@@ -64,8 +60,8 @@ func conditionWords(levels setting.Levels, first string) string {
 	var said []string
 	for i, k := range keys {
 		name := words.SettingName(k)
-		if i > 0 && !acronym.MatchString(name) {
-			name = strings.ToLower(name[:1]) + name[1:]
+		if i > 0 {
+			name = words.LowerFirst(name)
 		}
 		said = append(said, name+" "+words.LevelCell(levels[k]))
 	}

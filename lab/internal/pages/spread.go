@@ -60,11 +60,9 @@ func (s Summed) outliers() (named []Outlier, left int) {
 			of = append(of, h)
 		}
 	}
+	first := map[bool]int{true: -1}
 	slices.SortStableFunc(of, func(a, b OnHost) int {
-		if x, y := a.Verdict == minority, b.Verdict == minority; x != y {
-			return map[bool]int{true: -1, false: 1}[x]
-		}
-		return cmp.Compare(far(b), far(a))
+		return cmp.Or(first[a.Verdict == minority]-first[b.Verdict == minority], cmp.Compare(far(b), far(a)))
 	})
 	for _, h := range of[:min(len(of), mostOutliers)] {
 		why := s.Whose.Word(h.Verdict)

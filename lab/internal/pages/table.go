@@ -25,8 +25,12 @@ func tableOf(x *experiment.Experiment, conds []verdict.Summary, again *verdict.S
 	if len(conds) == 0 {
 		return nil
 	}
-	t := &verdict.Table{Keys: keysOf(x, conds), Columns: []verdict.TableHead{}}
 	conds = slices.Clone(conds)
+	all := setting.Levels{}
+	for _, c := range conds {
+		maps.Copy(all, c.Levels)
+	}
+	t := &verdict.Table{Keys: inOrder(x, all), Columns: []verdict.TableHead{}}
 	slices.SortStableFunc(conds, func(a, b verdict.Summary) int { return a.Levels.Compare(b.Levels, t.Keys) })
 	if again != nil {
 		conds = append(conds, *again)
@@ -37,7 +41,11 @@ func tableOf(x *experiment.Experiment, conds []verdict.Summary, again *verdict.S
 			Bounds: words.Bounds(c.Bounds, c.Trials > 1), Trials: c.Trials - c.Invalid, Invalid: c.Invalid,
 		}
 		for _, k := range t.Keys {
-			row.Levels = append(row.Levels, levelText(c.Levels[k]))
+			level := "" // it is missing
+			if l := c.Levels[k]; !l.IsZero() {
+				level = words.LevelCell(l)
+			}
+			row.Levels = append(row.Levels, level)
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -53,23 +61,6 @@ func tableOf(x *experiment.Experiment, conds []verdict.Summary, again *verdict.S
 		}
 	}
 	return t
-}
-
-// keysOf names the settings in which any of the conditions has a level.
-func keysOf(x *experiment.Experiment, conds []verdict.Summary) []string {
-	all := setting.Levels{}
-	for _, c := range conds {
-		maps.Copy(all, c.Levels)
-	}
-	return inOrder(x, all)
-}
-
-// levelText is a level as pages print it; empty for one that is missing.
-func levelText(l setting.Level) string {
-	if l.IsZero() {
-		return ""
-	}
-	return words.LevelCell(l)
 }
 
 // addColumn appends a metric's column, unless no condition recorded it.

@@ -58,7 +58,7 @@ func (b *Book) cardOfClaim(of CardOf, r Run, source string) (*draw.Card, error) 
 		return nil, fmt.Errorf("derived/data/verdicts/%s/%s.json has no ratio of %s", of.Exp, r.Run, of.Claim)
 	}
 	m, _ := metric.Lookup(c.Metric)
-	ratios := draw.Ratios{Groups: []draw.RatioGroup{{}}}
+	ratios := draw.Ratios{Groups: []draw.Group[draw.Ratio]{{}}}
 	for _, e := range said.Effects {
 		ratios.BandLow, ratios.BandHigh = e.BandLow, e.BandHigh
 		row := ratio(e, c.Over, "")
@@ -129,7 +129,7 @@ func (of CardOf) label(c verdict.Summary, keys []string) (string, bool) {
 		on, is := l.Bool()
 		switch name := words.SettingName(k); {
 		case is:
-			if name == strings.ToUpper(k[:1])+strings.ReplaceAll(k[1:], "_", " ") {
+			if words.OwnNames[k] == "" {
 				name = k
 			}
 			if !on {

@@ -65,27 +65,25 @@ func when(so bool, words string) string {
 func (b *Book) lines(f Figure, runs []Run) (string, error) {
 	m, _ := metric.Lookup(f.Metric)
 	one := f.Each != "run"
-	var groups [][]draw.Series
-	var names []string
-	var all []draw.Series
+	type group struct {
+		name   string
+		series []draw.Series
+	}
+	var groups []group
 	for _, r := range runs {
 		s, err := b.series(f, r)
 		if err != nil {
 			return "", err
 		}
-		if all = append(all, s...); len(s) > 0 && !(one && len(groups) > 0) {
-			groups, names = append(groups, s), append(names, b.caption(r))
+		if len(s) > 0 {
+			g := under(&groups, group{name: when(!one, b.caption(r))}, func(group) bool { return one })
+			g.series = append(g.series, s...)
 		}
 	}
-	if len(groups) == 0 {
-		return "", nil
-	}
-	if one {
-		groups[0], names[0] = all, ""
-	}
 	var charts []string
-	for i, series := range groups {
-		l := draw.Lines{Frame: f.frame(i, names[i]), Named: !one, Series: placed(series)}
+	for i, g := range groups {
+		series := g.series
+		l := draw.Lines{Frame: f.frame(i, g.name), Named: !one, Series: placed(series)}
 		l.Factor, l.YLabel = axisOf(m, draw.Top(series))
 		l.Desc, l.XLabel = describe(series, f.Over), words.SettingName(f.Over)
 		if f.Metric == "line_rate_share" {
@@ -100,7 +98,7 @@ func (b *Book) lines(f Figure, runs []Run) (string, error) {
 		}
 		svg := l.SVG()
 		if !one {
-			svg = draw.Named(names[i], svg)
+			svg = draw.Named(g.name, svg)
 		}
 		charts = append(charts, svg)
 	}
@@ -150,11 +148,8 @@ func (b *Book) series(f Figure, r Run) ([]draw.Series, error) {
 		if n, ok := level.Int(); ok {
 			q.X = float64(n)
 		}
-		i := slices.IndexFunc(out, func(s draw.Series) bool { return s.Name == name })
-		if i < 0 {
-			i, out = len(out), append(out, draw.Series{Name: name})
-		}
-		out[i].Points = append(out[i].Points, q)
+		s := under(&out, draw.Series{Name: name}, func(s draw.Series) bool { return s.Name == name })
+		s.Points = append(s.Points, q)
 	}
 	return out, nil
 }
@@ -181,9 +176,12 @@ func placed(series []draw.Series) []draw.Series {
 // describe says a chart's figures as one sentence for each series, with the highest and lowest of
 // all, for readers who cannot see it.
 func describe(series []draw.Series, over string) string {
+	type known struct {
+		v    float64
+		said string
+	}
 	var out []string
-	n, high, low := 0, 0.0, 0.0
-	highest, lowest := "", ""
+	var each []known
 	for _, s := range series {
 		var all []string
 		for _, q := range s.Points {
@@ -195,18 +193,14 @@ func describe(series []draw.Series, over string) string {
 			if len(series) > 1 {
 				said = s.Name + ", " + said
 			}
-			if n == 0 || *q.Median > high {
-				high, highest = *q.Median, said
-			}
-			if n == 0 || *q.Median < low {
-				low, lowest = *q.Median, said
-			}
-			n++
+			each = append(each, known{*q.Median, said})
 		}
 		out = append(out, s.Name+": "+strings.Join(all, ", ")+".")
 	}
-	if n > 1 {
-		out = append(out, fmt.Sprintf("Highest: %s; lowest: %s.", highest, lowest))
+	if len(each) > 1 {
+		by := func(a, b known) int { return cmp.Compare(a.v, b.v) }
+		high, low := slices.MaxFunc(each, by), slices.MinFunc(each, by)
+		out = append(out, fmt.Sprintf("Highest: %s; lowest: %s.", high.said, low.said))
 	}
 	return fmt.Sprintf("Over %s. %s The table beside it has the same figures.", over, strings.Join(out, " "))
 }
@@ -223,8 +217,7 @@ func (b *Book) bars(f Figure, runs []Run) (string, error) {
 				return "", err
 			}
 			said = append(said, fmt.Sprintf("%s%s: %s.", when(group != "", group+", "), bar.Label, bar.Text))
-			chart.Groups = add(chart.Groups, group, bar)
-			chart.Hi = max(chart.Hi, bar.Most())
+			add(&chart, group, bar)
 		}
 		chart.Factor, chart.XLabel = axisOf(m, chart.Hi)
 		chart.Desc = chart.XLabel + ". " + strings.Join(said, " ")
@@ -245,14 +238,24 @@ func (b *Book) bars(f Figure, runs []Run) (string, error) {
 	return f.box(charts, client, how)
 }
 
-// add puts a bar into the group of a name.
-func add(groups []draw.BarGroup, name string, bar draw.Bar) []draw.BarGroup {
-	i := slices.IndexFunc(groups, func(g draw.BarGroup) bool { return g.Name == name })
+// under is the first of some that are as wanted or, without one, another that joins them.
+func under[T any](all *[]T, another T, wanted func(T) bool) *T {
+	i := slices.IndexFunc(*all, wanted)
 	if i < 0 {
-		return append(groups, draw.BarGroup{Name: name, Rows: []draw.Bar{bar}})
+		i, *all = len(*all), append(*all, another)
 	}
-	groups[i].Rows = append(groups[i].Rows, bar)
-	return groups
+	return &(*all)[i]
+}
+
+// called is the group of a name, which joins the others if it is new.
+func called[R any](groups *[]draw.Group[R], name string) *draw.Group[R] {
+	return under(groups, draw.Group[R]{Name: name}, func(g draw.Group[R]) bool { return g.Name == name })
+}
+
+// add puts a bar into the group of a name.
+func add(chart *draw.Bars, name string, bar draw.Bar) {
+	g := called(&chart.Groups, name)
+	g.Rows, chart.Hi = append(g.Rows, bar), max(chart.Hi, bar.Most())
 }
 
 // bar is one condition's, and the name of its group. Levels that the page or the group says
@@ -383,7 +386,7 @@ func (b *Book) wire(f Figure, runs []Run) (string, error) {
 					bar.Text = short + ", " + bar.Short
 				}
 				said = append(said, fmt.Sprintf("%s, %s by the server: %s of the line rate", c.Name, way[1], bar.Text))
-				chart.Groups, chart.Hi = add(chart.Groups, c.Name, bar), max(chart.Hi, bar.Most())
+				add(&chart, c.Name, bar)
 			}
 		}
 		if len(said) == 0 {
@@ -423,7 +426,7 @@ func (b *Book) ratios(f Figure, runs []Run, across bool) (string, error) {
 	any, coarse, banded := false, false, false
 	for _, r := range runs {
 		of, _ := r.said(c.ID)
-		group := draw.RatioGroup{Name: b.server(r)}
+		group := draw.Group[draw.Ratio]{Name: b.server(r)}
 		for _, e := range of.Effects {
 			if !banded { // every comparison of such a claim has the same
 				chart.BandLow, chart.BandHigh, banded = e.BandLow, e.BandHigh, true
@@ -444,7 +447,7 @@ func (b *Book) ratios(f Figure, runs []Run, across bool) (string, error) {
 		chart.Groups = turned(chart.Groups)
 	}
 	axis := over
-	if over == strings.ToUpper(c.Over[:1])+strings.ReplaceAll(c.Over[1:], "_", " ") {
+	if words.OwnNames[c.Over] == "" {
 		axis = strings.ToLower(over)
 	}
 	chart.Desc, chart.XLabel = strings.Join(said, " "), fmt.Sprintf("%s, ratio over %s", m.Label, axis)
@@ -481,15 +484,12 @@ func ratio(e verdict.Effect, factor, over string) draw.Ratio {
 }
 
 // turned puts the rows of each comparison together, a row a run.
-func turned(groups []draw.RatioGroup) (out []draw.RatioGroup) {
+func turned(groups []draw.Group[draw.Ratio]) (out []draw.Group[draw.Ratio]) {
 	for i, g := range groups {
 		for _, row := range g.Rows {
-			at := slices.IndexFunc(out, func(o draw.RatioGroup) bool { return o.Name == row.Label })
-			if at < 0 {
-				at, out = len(out), append(out, draw.RatioGroup{Name: row.Label})
-			}
+			of := called(&out, row.Label)
 			row.Label, row.Series = g.Name, i+1
-			out[at].Rows = append(out[at].Rows, row)
+			of.Rows = append(of.Rows, row)
 		}
 	}
 	return out
@@ -527,7 +527,7 @@ func (b *Book) relative(f Figure, runs []Run) (string, error) {
 			all, said = append(all, one), append(said, one.Label+": "+one.Text+".")
 		}
 		slices.SortStableFunc(all, func(a, b draw.Ratio) int { return cmp.Compare(a.V, b.V) })
-		chart := draw.Ratios{Frame: f.frame(len(charts), b.caption(r)), Groups: []draw.RatioGroup{{Rows: all}}}
+		chart := draw.Ratios{Frame: f.frame(len(charts), b.caption(r)), Groups: []draw.Group[draw.Ratio]{{Rows: all}}}
 		chart.XLabel = fmt.Sprintf("%s, ratio to %s", m.Label, of.To)
 		chart.Desc = chart.XLabel + ". " + strings.Join(said, " ")
 		charts = append(charts, draw.Named(b.caption(r), chart.SVG()))

@@ -32,7 +32,7 @@ func (b *Book) cores(f Figure, runs []Run) (string, error) {
 			}
 			bound := strings.ReplaceAll(string(t.Bound), "+", " + ")
 			name := fmt.Sprintf("%s: trial %d, block %d, bound %s", c.Name, t.Seq, t.Block, bound)
-			group := draw.CoreGroup{Name: name, Rows: r.coresOf(t)}
+			group := draw.Group[draw.Core]{Name: name, Rows: r.coresOf(t)}
 			for _, row := range group.Rows[:min(16, len(group.Rows))] {
 				said = append(said, fmt.Sprintf("%s, %s.", c.Name, row.Text))
 			}
@@ -117,7 +117,7 @@ func (r Run) coresOf(t results.Trial) (out []draw.Core) {
 // note for a side that the text does not mention.
 func (b *Book) printedCores(f Figure) (string, error) {
 	frame := draw.Frame{ID: f.Name, Title: f.Title, XLabel: "Share of time, %"}
-	chart := draw.Cores{Frame: frame, Groups: []draw.CoreGroup{{}}}
+	chart := draw.Cores{Frame: frame, Groups: []draw.Group[draw.Core]{{}}}
 	var all []string
 	for _, side := range []struct {
 		name string
@@ -145,7 +145,7 @@ func (b *Book) printedCores(f Figure) (string, error) {
 		}
 		text := cmp.Or(strings.Join(said, ", "), "not recorded")
 		row.Text = side.name + ": " + text
-		all = append(all, upper(side.name)+": "+text+".")
+		all = append(all, words.UpperFirst(side.name)+": "+text+".")
 		chart.Groups[0].Rows = append(chart.Groups[0].Rows, row)
 	}
 	chart.Desc = strings.Join(all, " ")

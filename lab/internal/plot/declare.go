@@ -245,9 +245,9 @@ func (b *Book) Claims(name string) (map[string]OfClaim, error) {
 func (b *Book) spread(name string, c experiment.Claim, sum pages.Summed) string {
 	m, _ := metric.Lookup(c.Metric)
 	s := draw.Ratios{Frame: draw.Frame{ID: "spread-" + c.ID, Title: "The ratio on each machine",
-		Desc: upper(sum.Says) + "."}}
+		Desc: words.UpperFirst(sum.Says) + "."}}
 	if sum.Agree != "" {
-		s.Desc += " " + upper(sum.Agree) + "."
+		s.Desc += " " + words.UpperFirst(sum.Agree) + "."
 	}
 	var each []string
 	var all []draw.Ratio
@@ -276,10 +276,8 @@ func (b *Book) spread(name string, c experiment.Claim, sum pages.Summed) string 
 		return ""
 	}
 	s.XLabel = fmt.Sprintf("%s, ratio over %s", m.Label, words.LowerFirst(words.SettingName(c.Over)))
-	if s.Groups = []draw.RatioGroup{{Rows: all}}; s.Few() {
+	if s.Groups = []draw.Group[draw.Ratio]{{Rows: all}}; s.Few() {
 		s.Desc += " " + strings.Join(each, " ")
 	}
 	return s.SVG()
 }
-
-func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -434,18 +434,16 @@ func (s *setup) printed(side, id string) (float64, error) {
 	if a == nil {
 		return 0, fmt.Errorf("derived/data/audits/%s.json is missing", s.r.Entry)
 	}
-	v, unit := a.Figures[id].Value, a.Figures[id].Unit
-	if _, ok := a.Figures[id]; !ok {
-		for _, f := range a.Findings {
-			if f.ID == id {
-				v, unit, ok = f.Stands.Value, f.Unit, true
-			}
-		}
-		if !ok {
-			return 0, fmt.Errorf("derived/data/audits/%s.json has no figure and no finding %q", s.r.Entry, id)
+	figure, ok := a.Figures[id]
+	v, unit := figure.Value, figure.Unit
+	for _, f := range a.Findings {
+		if f.ID == id && !ok {
+			v, unit, ok = f.Stands.Value, f.Unit, true
 		}
 	}
 	switch {
+	case !ok:
+		return 0, fmt.Errorf("derived/data/audits/%s.json has no figure and no finding %q", s.r.Entry, id)
 	case side != "wire":
 		return 1 - v, nil
 	case unit == metric.BytesPerSecond:

@@ -10,11 +10,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// events is the sample type that counts a kind's events; none for kinds whose
-// values are counts themselves.
-var events = map[Kind]string{CPU: "samples", Mutex: "contentions", Block: "contentions", Heap: "inuse_objects",
-	Allocs: "alloc_objects"}
-
 // Analyse sums up a profile. A profile without samples is valid: a server in
 // which no lock was contended has such a mutex profile.
 //
@@ -31,7 +26,7 @@ func Analyse(kind Kind, p *profile.Profile) (Profile, error) {
 		return out, fmt.Errorf("profiles: %s: %w", kind, err)
 	}
 	counted := -1
-	if name := events[kind]; name != "" {
+	if name := kind.Doc().events; name != "" {
 		c, err := FindColumn(p, name)
 		if err != nil {
 			return out, fmt.Errorf("profiles: %s: %w", kind, err)

@@ -205,7 +205,7 @@ func TestAnalyseOfARunningProcess(t *testing.T) {
 		}
 		var sum float64
 		for work, share := range a.Work {
-			if !IsWork(work) || share <= 0 || share > 1 {
+			if !slices.Contains(WorkNames(), work) || share <= 0 || share > 1 {
 				t.Errorf("%s: %s has %v", kind, work, share)
 			}
 			sum += share

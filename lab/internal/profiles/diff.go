@@ -98,9 +98,6 @@ const (
 // Diff compares one sample type of two profiles. Frames below a share of the
 // first total are folded, with their differences.
 func Diff(before, after Side, sampleType string, least float64) (DiffTree, error) {
-	if err := checkLeast(least); err != nil {
-		return DiffTree{}, err
-	}
 	if (before.Moments > 0) != (after.Moments > 0) {
 		return DiffTree{}, errors.New("flame: a profile of a window and one of moments cannot be compared")
 	}
@@ -128,7 +125,7 @@ func Diff(before, after Side, sampleType string, least float64) (DiffTree, error
 		t.Unit += "/s"
 	}
 	t.Root = compare(b, a, b.root, a.root, least*float64(b.root.value))
-	t.Depth = t.Root.depth()
+	t.Depth = depth(t.Root, func(n DiffNode) []DiffNode { return n.Children })
 	t.Top = changed(b, a)
 	return t, nil
 }
@@ -171,15 +168,15 @@ func nearest(r *big.Rat) float64 {
 }
 
 // compare makes a node of a frame of the first profile and the frame at the
-// same path in the second, which is nil if it is gone.
+// same path in the second, which is empty if it is gone.
 func compare(b, a rated, f, then *frame, least float64) DiffNode {
 	n := DiffNode{Symbol: f.symbol, Group: f.group, Value: b.rate(f.value),
-		Difference: nearest(difference(b, a, f.value, then.total()))}
+		Difference: nearest(difference(b, a, f.value, then.value))}
 	var other, became int64
 	for _, c := range f.children {
 		if float64(c.value) < least {
 			other += c.value
-			became += then.at(c.symbol).total()
+			became += then.at(c.symbol).value
 			continue
 		}
 		n.Children = append(n.Children, compare(b, a, c, then.at(c.symbol), least))
@@ -193,17 +190,10 @@ func compare(b, a rated, f, then *frame, least float64) DiffNode {
 }
 
 func (f *frame) at(name string) *frame {
-	if f == nil {
-		return nil
+	if c := f.children[name]; c != nil {
+		return c
 	}
-	return f.children[name]
-}
-
-func (f *frame) total() int64 {
-	if f == nil {
-		return 0
-	}
-	return f.value
+	return &frame{}
 }
 
 // changed lists the symbols that changed most, whichever profile they are in.
@@ -236,12 +226,4 @@ func changed(b, a rated) []DiffRow {
 		rows = append(rows, c.row)
 	}
 	return rows
-}
-
-func (n DiffNode) depth() int {
-	d := 0
-	for _, c := range n.Children {
-		d = max(d, c.depth())
-	}
-	return d + 1
 }

@@ -2,7 +2,6 @@ package profiles
 
 import (
 	"encoding/json"
-	"math"
 	"strings"
 	"testing"
 
@@ -237,7 +236,6 @@ func TestWhatCannotBeCompared(t *testing.T) {
 			`before: flame: the profile has no sample type "delay"`},
 		"negative": {Side{Profile: locked()}, Side{Profile: negative.p}, "cpu", 0,
 			"after: flame: a sample is negative"},
-		"share": {Side{Profile: locked()}, Side{Profile: free()}, "cpu", math.NaN(), "least share"},
 		"without a length": {Side{Profile: endless}, Side{Profile: free()}, "cpu", 0,
 			"before: flame: the profile does not say how long its window was"},
 		"a window and moments": {Side{Profile: locked()}, Side{free(), 2}, "cpu", 0, "cannot be compared"},

@@ -167,21 +167,10 @@ func grow(p *profile.Profile, sampleType string) (grown, error) {
 	return g, nil
 }
 
-// checkLeast refuses a share that is negative, or that would fold everything.
-func checkLeast(least float64) error {
-	if !(least >= 0 && least < 1) {
-		return fmt.Errorf("flame: least share %v; it is from 0 to less than 1", least)
-	}
-	return nil
-}
-
 // Prune gives the tree of one sample type. Frames below a share of the total
 // are folded into their parent's "other". A profile without samples gives a
 // root of value 0, since it is a result that nothing waited for a lock.
 func Prune(p *profile.Profile, sampleType string, least float64) (Tree, error) {
-	if err := checkLeast(least); err != nil {
-		return Tree{}, err
-	}
 	g, err := grow(p, sampleType)
 	if err != nil {
 		return Tree{}, err
@@ -203,7 +192,7 @@ func Prune(p *profile.Profile, sampleType string, least float64) (Tree, error) {
 		}
 	}
 	t.Root = fold(g.root, least*float64(g.root.value), g.per)
-	t.Depth = depth(t.Root)
+	t.Depth = depth(t.Root, func(n Node) []Node { return n.Children })
 	zoom(&t.Root)
 
 	t.Top = append(t.Top, g.rows(topRows, func(a, b Row) int { return cmp.Compare(b.Self, a.Self) })...)
@@ -256,10 +245,10 @@ func fold(f *frame, least float64, per int64) Node {
 // base converts a value to its base unit.
 func base(v, per int64) float64 { return words.Significant(float64(v)/float64(per), 12) }
 
-func depth(n Node) int {
-	d := 0
-	for _, c := range n.Children {
-		d = max(d, depth(c))
+// depth is how many nodes are on the longest path from one.
+func depth[N any](n N, children func(N) []N) (d int) {
+	for _, c := range children(n) {
+		d = max(d, depth(c, children))
 	}
 	return d + 1
 }

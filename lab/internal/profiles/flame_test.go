@@ -233,8 +233,6 @@ func TestWhatCannotBeDrawn(t *testing.T) {
 	}{
 		"sample type": {server(), "heap", 0, "samples, cpu"},
 		"negative":    {negative.p, "cpu", 0, "negative"},
-		"share":       {server(), "cpu", 5, "least share"},
-		"no share":    {server(), "cpu", math.NaN(), "least share"},
 	} {
 		if _, err := Prune(c.p, c.kind, c.least); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: error %v does not say %q", name, err, c.says)

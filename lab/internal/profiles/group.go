@@ -44,18 +44,11 @@ var (
 // A group belongs to a symbol, wherever it is on the stack. WorkOf gives the
 // kind of work of a whole stack, from the groups of its symbols and more.
 func GroupOf(symbol string, caller Group) Group {
-	starts := func(prefixes []string) bool {
-		for _, p := range prefixes {
-			if strings.HasPrefix(symbol, p) {
-				return true
-			}
-		}
-		return false
-	}
-	if starts(collectorStarts) && !starts(collectorForeign) {
+	name := []string{symbol}
+	switch {
+	case has(name, collectorStarts) && !has(name, collectorForeign):
 		return GroupGC
-	}
-	if starts(runtimeSyscalls) {
+	case has(name, runtimeSyscalls):
 		return GroupSyscall
 	}
 	if bare(symbol) {

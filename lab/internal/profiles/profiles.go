@@ -38,46 +38,6 @@ const (
 	Allocs    Kind = "allocs"
 )
 
-// Kinds returns all kinds, in the order in which pages show them.
-func Kinds() []Kind { return []Kind{CPU, Mutex, Block, Heap, Goroutine, Allocs} }
-
-// Names lists the names of all kinds.
-func Names() (names []string) {
-	for _, k := range Kinds() {
-		names = append(names, string(k))
-	}
-	return names
-}
-
-// Meaning says in a sentence what the kind's profile counts.
-func (k Kind) Meaning() string {
-	return map[Kind]string{
-		CPU:       "CPU time, by where it was spent.",
-		Mutex:     "Time that goroutines waited for a mutex, by who held it.",
-		Block:     "Time that goroutines were blocked, by where they waited.",
-		Heap:      "Bytes of live objects, by where they were allocated.",
-		Goroutine: "Goroutines at one moment, by where each of them was.",
-		Allocs:    "Bytes allocated, live or not, by where that was.",
-	}[k]
-}
-
-// SampleType is the name of the sample type that is used for a kind.
-func (k Kind) SampleType() string {
-	switch k {
-	case Mutex, Block:
-		return "delay"
-	case Heap:
-		return "inuse_space"
-	case Allocs:
-		return "alloc_space"
-	}
-	return string(k) // "cpu" or "goroutine"
-}
-
-// OfMoment tells whether a kind describes one moment, even if its file has a
-// duration.
-func (k Kind) OfMoment() bool { return k == Heap || k == Goroutine }
-
 // Words name a profile of the kind in a sentence.
 func (k Kind) Words() string {
 	if k == CPU {

@@ -1,8 +1,9 @@
 package profiles
 
 import (
+	"net/url"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/pprof/profile"
@@ -69,7 +70,11 @@ func PathOf(symbol string) string {
 	case dot >= 0:
 		symbol = symbol[:slash+1+dot]
 	}
-	path := unescape(symbol)
+	// The linker writes the dots in a path's last part as %2e, so that the first dot there ends the path.
+	path, err := url.PathUnescape(symbol)
+	if err != nil {
+		path = symbol
+	}
 	if at := strings.LastIndex(path, "/vendor/"); at >= 0 {
 		path = path[at+len("/vendor/"):]
 	}
@@ -98,54 +103,23 @@ func PackageOf(symbol string) string {
 	}
 	// gopkg.in has the version after a dot, in the second part or the third.
 	if parts[0] == "gopkg.in" {
-		if len(parts) > 2 && !versioned(parts[1]) {
+		if len(parts) > 2 && !dotted.MatchString(parts[1]) {
 			n = 3
 		}
 		for i := range min(n, len(parts)) {
-			if versioned(parts[i]) {
-				parts[i] = parts[i][:strings.LastIndex(parts[i], ".v")]
-			}
+			parts[i] = dotted.ReplaceAllString(parts[i], "$1")
 		}
 	}
 	parts = parts[:min(n, len(parts))]
-	if last := len(parts) - 1; last > 0 && major(parts[last]) {
+	if last := len(parts) - 1; last > 0 && major.MatchString(parts[last]) {
 		parts = parts[:last]
 	}
 	return strings.Join(parts, "/")
 }
 
-// versioned tells whether a part of a path ends in ".v" and a number.
-func versioned(part string) bool {
-	at := strings.LastIndex(part, ".v")
-	return at > 0 && major(part[at+1:])
-}
-
-// major tells whether a part of a path is a major version: "v2".
-func major(part string) bool {
-	n, ok := strings.CutPrefix(part, "v")
-	if !ok {
-		return false
-	}
-	_, err := strconv.ParseUint(n, 10, 32)
-	return err == nil
-}
-
-// unescape undoes the linker's escapes: dots in a path's last part are written
-// %2e in symbols, so that the first dot there ends the path.
-func unescape(path string) string {
-	if !strings.Contains(path, "%") {
-		return path
-	}
-	var b strings.Builder
-	for i := 0; i < len(path); i++ {
-		if path[i] == '%' && i+2 < len(path) {
-			if c, err := strconv.ParseUint(path[i+1:i+3], 16, 8); err == nil {
-				b.WriteByte(byte(c))
-				i += 2
-				continue
-			}
-		}
-		b.WriteByte(path[i])
-	}
-	return b.String()
-}
+var (
+	// major is a part of a path that is a major version.
+	major = regexp.MustCompile(`^v[0-9]+$`)
+	// dotted is one that ends with a major version.
+	dotted = regexp.MustCompile(`^(.+)\.v[0-9]+$`)
+)

@@ -3,6 +3,8 @@ package profiles
 import (
 	"slices"
 	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Work is the kind of work of a sample, by its whole stack: each sample has
@@ -67,16 +69,8 @@ func (w Work) Words() string {
 }
 
 // WorkNames lists the names of all kinds of work.
-func WorkNames() (names []string) {
-	for _, w := range Works() {
-		names = append(names, string(w.Work))
-	}
-	return names
-}
-
-// IsWork tells whether there is a kind of work of that name.
-func IsWork(name string) bool {
-	return slices.ContainsFunc(Works(), func(w WorkDoc) bool { return string(w.Work) == name })
+func WorkNames() []string {
+	return strict.Called(Works(), func(w WorkDoc) string { return string(w.Work) })
 }
 
 // IsProfiler tells whether a symbol belongs to taking profiles. pprof.Do does
@@ -130,7 +124,7 @@ func WorkOf(stack []string) Work {
 	switch {
 	case slices.ContainsFunc(stack, IsProfiler):
 		return WorkProfiler
-	case collected(stack):
+	case slices.ContainsFunc(stack, func(s string) bool { return GroupOf(s, GroupRest) == GroupGC }):
 		return WorkCollector
 	case has(stack, netWrites), has(stack, possiblyWrites) && !has(stack, fileStarts):
 		return WorkWrite
@@ -160,11 +154,7 @@ func WorkOf(stack []string) Work {
 	return WorkRemaining
 }
 
-// collected tells whether the collector is on the stack.
-func collected(stack []string) bool {
-	return slices.ContainsFunc(stack, func(s string) bool { return GroupOf(s, GroupRest) == GroupGC })
-}
-
+// has tells whether a symbol of a stack begins in one of some ways.
 func has(stack, starts []string) bool {
 	return slices.ContainsFunc(stack, func(s string) bool {
 		return slices.ContainsFunc(starts, func(p string) bool { return strings.HasPrefix(s, p) })

@@ -11,7 +11,7 @@ import (
 )
 
 func TestAClientsLimitOnOpenFiles(t *testing.T) {
-	x, err := experiment.Parse(counted, []byte(fmt.Sprintf(archivetest.CountedDesign, "97", true))) // 4 connections
+	x, err := experiment.Parse(counted, []byte(archivetest.CountedDesign("97", true))) // 4 connections
 	if err != nil {
 		t.Fatal(err)
 	}

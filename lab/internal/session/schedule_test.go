@@ -270,7 +270,7 @@ func TestAClearCaseTakesMoreBlocksForMoreClaims(t *testing.T) {
 }
 
 func TestADesignHasRoomForWhatItsClaimsTake(t *testing.T) {
-	x, err := experiment.Parse(counted, []byte(fmt.Sprintf(archivetest.CountedDesign, "97", true)+flatClaim))
+	x, err := experiment.Parse(counted, []byte(archivetest.CountedDesign("97", true)+flatClaim))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -56,7 +55,7 @@ func TestARunForTrialStaysOutOfTheJournal(t *testing.T) {
 	}
 
 	// The claim may still change, and what counts has not seen the trial.
-	design := strings.Replace(fmt.Sprintf(archivetest.CountedDesign, "97", true), "connections = 4", "connections = 8", 1)
+	design := strings.Replace(archivetest.CountedDesign("97", true), "connections = 4", "connections = 8", 1)
 	w.write(filepath.Join(w.root.Experiments(), counted+".toml"), design)
 	w.seen = nil
 	if status, out, err := w.run(context.Background(), Options{}); err != nil || status != Held ||

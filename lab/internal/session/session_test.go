@@ -3,7 +3,6 @@ package session
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -133,7 +132,7 @@ func TestReproducePassesOverWhatThisCloneDecided(t *testing.T) {
 
 func TestReproduceLeavesOutWhatTheBudgetHasNoRoomFor(t *testing.T) {
 	w := newWorkshop(t)
-	slow := strings.Replace(fmt.Sprintf(archivetest.CountedDesign, "98", true), "slot_s = 1", "slot_s = 20", 1)
+	slow := strings.Replace(archivetest.CountedDesign("98", true), "slot_s = 1", "slot_s = 20", 1)
 	w.write(filepath.Join(w.root.Experiments(), other+".toml"), slow)
 	status, out, err := w.reproduce(Options{Budget: 100 * time.Second})
 	if err != nil || status != NotHeld || len(w.inOrder()) != 1 {
@@ -151,7 +150,7 @@ func TestReproduceLeavesOutWhatTheBudgetHasNoRoomFor(t *testing.T) {
 func TestTheWeathersCostIsSaid(t *testing.T) {
 	w := newWorkshop(t)
 	w.git("init", "-q")
-	slow := strings.Replace(fmt.Sprintf(archivetest.CountedDesign, "98", true), "slot_s = 1", "slot_s = 20", 1)
+	slow := strings.Replace(archivetest.CountedDesign("98", true), "slot_s = 1", "slot_s = 20", 1)
 	w.write(filepath.Join(w.root.Experiments(), other+".toml"), slow)
 	w.gate = gate.OtherLoad
 	w.broken = true

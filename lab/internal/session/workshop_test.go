@@ -60,8 +60,8 @@ func newWorkshop(t *testing.T) *workshop {
 	t.Helper()
 	w := &workshop{t: t, root: journal.Root(t.TempDir()), at: time.Now().Add(-24 * time.Hour).Truncate(time.Second)}
 	w.log = filepath.Join(t.TempDir(), "log")
-	w.write(filepath.Join(w.root.Experiments(), counted+".toml"), fmt.Sprintf(archivetest.CountedDesign, "97", true))
-	w.write(filepath.Join(w.root.Experiments(), other+".toml"), fmt.Sprintf(archivetest.CountedDesign, "98", true))
+	w.write(filepath.Join(w.root.Experiments(), counted+".toml"), archivetest.CountedDesign("97", true))
+	w.write(filepath.Join(w.root.Experiments(), other+".toml"), archivetest.CountedDesign("98", true))
 	return w
 }
 

@@ -13,7 +13,7 @@ import (
 type absent struct{ profiling }
 
 func (absent) criterion(c experiment.Claim) string {
-	return fmt.Sprintf("the %s has no sample of %s", words.Profile(c.Profile), c.Package)
+	return fmt.Sprintf("the %s has no sample of %s", docOf(c).Name, c.Package)
 }
 
 func (absent) bets() bool { return false }
@@ -49,7 +49,7 @@ func (k absent) decide(rec *record, c experiment.Claim) (finding, error) {
 	case held < len(shares):
 		return f, nil
 	case !rec.couldShow(c):
-		doubt = fmt.Sprintf("no %s of these runs shows %s at all, so nothing shows that it is gone", words.Profile(c.Profile),
+		doubt = fmt.Sprintf("no %s of these runs shows %s at all, so nothing shows that it is gone", docOf(c).Name,
 			c.Package)
 	case unnamed > 0:
 		doubt = fmt.Sprintf("%d of %d %s profiles have frames without a symbol, which could be of %s", unnamed, len(shares),

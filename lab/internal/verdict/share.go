@@ -16,8 +16,8 @@ import (
 type share struct{ profiling }
 
 func (share) criterion(c experiment.Claim) string {
-	return fmt.Sprintf("the %s gives %s %s of its %s", words.Profile(c.Profile), subject(c), bars(c, words.Percent),
-		words.ProfilePer(c.Profile))
+	return fmt.Sprintf("the %s gives %s %s of its %s", docOf(c).Name, subject(c), bars(c, words.Percent),
+		docOf(c).Per)
 }
 
 func (share) blind(c experiment.Claim, s *source, t results.Trial) blindness {
@@ -76,13 +76,15 @@ func (share) says(c experiment.Claim, shares []float64, held int) string {
 		claimed = fmt.Sprintf("at least %.3g %%", 100**c.AtLeast)
 	}
 	if len(shares) == 1 {
-		return fmt.Sprintf("%s has %.3g %% of the %s; the claim is %s", what, 100*shares[0], words.Profile(c.Profile),
-			claimed)
+		return fmt.Sprintf("%s has %.3g %% of the %s; the claim is %s", what, 100*shares[0], docOf(c).Name, claimed)
 	}
 	return fmt.Sprintf("%s has a median of %.3g %% of the %s (%.3g to %.3g %%) in %d trials; the claim is %s",
-		what, 100*stats.Median(shares), words.Profile(c.Profile), 100*slices.Min(shares), 100*slices.Max(shares), len(shares),
+		what, 100*stats.Median(shares), docOf(c).Name, 100*slices.Min(shares), 100*slices.Max(shares), len(shares),
 		claimed)
 }
+
+// docOf has the words of the kind of profile that a claim is about.
+func docOf(c experiment.Claim) profiles.KindDoc { return profiles.Kind(c.Profile).Doc() }
 
 // subject is the package or the kind of work that a claim about a profile is
 // about.

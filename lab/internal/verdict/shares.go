@@ -78,7 +78,7 @@ func nextToNothing(p profiles.Profile) string {
 		return ""
 	}
 	return fmt.Sprintf("the whole %s is %.3g %s, and less than %.3g is too little to take shares of",
-		words.Profile(string(p.Kind)), have, of, least)
+		p.Kind.Doc().Name, have, of, least)
 }
 
 // profilesOf gives the medians of a condition's profiles, by kind, with the run's files.

@@ -41,6 +41,9 @@ func LowerFirst(s string) string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
+// UpperFirst begins a sentence.
+func UpperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
 // Setting is a setting's name in a sentence.
 func Setting(name string) string {
 	switch name {
@@ -93,28 +96,6 @@ func Wall(bound string) string {
 		return "the client's CPU"
 	}
 	return "the " + bound
-}
-
-// Profile names a kind of profile in a sentence.
-func Profile(kind string) string {
-	switch kind {
-	case "cpu":
-		return "CPU profile"
-	case "allocs":
-		return "profile of allocations"
-	}
-	return kind + " profile"
-}
-
-// ProfilePer is what a profile's shares are of.
-func ProfilePer(kind string) string {
-	switch kind {
-	case "heap", "allocs":
-		return "bytes"
-	case "goroutine":
-		return "goroutines"
-	}
-	return "time"
 }
 
 // OwnNames are the settings that are called by a name of their own.

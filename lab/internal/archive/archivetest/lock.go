@@ -3,7 +3,7 @@ package archivetest
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
+	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,39 +26,12 @@ import (
 const (
 	LockRun  = "98-made-lock/20260101t000000z-c6in-8xlarge"
 	LockFile = "data/results/" + LockRun + ".json"
-
-	LockDesign = `entry = "98"
-title = "A lock in each request"
-question = "What does it cost?"
-metrics = ["throughput_rps"]
-budget_s = 60
-[profile]
-seconds = 1
-compare = "index"
-[topology]
-kind = "loopback"
-[settings]
-connections = 10
-generator = "http_load"
-[[factors]]
-name = "index"
-levels = ["gofakeit", "pool"]
-[[factors]]
-name = "route"
-levels = ["/list", "/read"]
-[block]
-slot_s = 1
-rounds = 1
-[[claims]]
-id = "c"
-kind = "flat"
-text = "t"
-why = "Made up."
-metric = "throughput_rps"
-over = "index"
-margin = 0.1
-`
 )
+
+// LockDesign is that experiment's file.
+//
+//go:embed lock.toml
+var LockDesign string
 
 // lockSamples are the samples of one trial of each condition: stacks with
 // milliseconds blocked or bytes live.
@@ -121,13 +94,14 @@ func trialLock(t *testing.T, kind, index string) profiles.Profile {
 	return a
 }
 
+func sumOf(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+
 // ProfiledClone is a clone with the made-up experiment and its run.
 func ProfiledClone(t *testing.T) journal.Root {
 	t.Helper()
 	root := Clone(t)
 	Write(t, filepath.Join(root.Experiments(), "98-made-lock.toml"), LockDesign)
-	design := sha256.Sum256([]byte(LockDesign))
-	Write(t, root.Design(hex.EncodeToString(design[:])), LockDesign)
+	Write(t, root.Design(sumOf(LockDesign)), LockDesign)
 	x, err := experiment.Parse("98-made-lock", []byte(LockDesign))
 	if err != nil {
 		t.Fatal(err)
@@ -145,9 +119,8 @@ func ProfiledClone(t *testing.T) journal.Root {
 			data := RawLock(t, kind, index[c.ID])
 			file := fmt.Sprintf("%s/%s-%s.pb.gz", LockRun, c.ID, kind)
 			Write(t, root.Profile(file), string(data))
-			sum := sha256.Sum256(data)
 			c.Profiles = append(c.Profiles, results.RawProfile{Kind: profiles.Kind(kind), File: file,
-				SHA256: hex.EncodeToString(sum[:]), Trials: 2})
+				SHA256: sumOf(string(data)), Trials: 2})
 		}
 	}
 	for i := range f.Trials {
@@ -166,12 +139,12 @@ func ProfiledClone(t *testing.T) journal.Root {
 // Redesign edits the design of the made-up run.
 func Redesign(t *testing.T, root journal.Root, old, new string) {
 	t.Helper()
-	was, text := sha256.Sum256([]byte(LockDesign)), strings.Replace(LockDesign, old, new, 1)
-	is := sha256.Sum256([]byte(text))
-	Write(t, root.Design(hex.EncodeToString(is[:])), text)
-	if err := os.Remove(root.Design(hex.EncodeToString(was[:]))); err != nil {
+	text := strings.Replace(LockDesign, old, new, 1)
+	was, is := sumOf(LockDesign), sumOf(text)
+	Write(t, root.Design(is), text)
+	if err := os.Remove(root.Design(was)); err != nil {
 		t.Fatal(err)
 	}
 	Write(t, filepath.Join(root.Experiments(), "98-made-lock.toml"), text)
-	Edit(t, root.Path(LockFile), hex.EncodeToString(was[:]), hex.EncodeToString(is[:]))
+	Edit(t, root.Path(LockFile), was, is)
 }
