@@ -79,7 +79,7 @@ func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experime
 				words = append([]string{"sh", "-c", `exec "$@" >/dev/null 2>&1`, "sh"}, words...)
 			}
 		}
-		x.Servers[id] = &experiment.Server{Title: s.Name, Command: quote(words), Program: "env"}
+		x.Servers[id] = &experiment.Server{Title: s.Name, Command: Shell(words), Program: "env"}
 	}
 	x.Factors = []experiment.Factor{levels}
 	made, err := experiment.Make(x)
@@ -125,13 +125,4 @@ func (o Options) Named(text string) string {
 		pairs = append(pairs, serverID(i), s.Name)
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
-}
-
-// quote writes words so that they can be split again.
-func quote(words []string) string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		out[i] = "'" + strings.ReplaceAll(w, "'", `'"'"'`) + "'"
-	}
-	return strings.Join(out, " ")
 }

@@ -220,12 +220,12 @@ func wordsOf(command string) ([]string, error) {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// Shell writes words as one would type them.
+// Shell writes words as one would type them. An experiment's commands are split the same way.
 func Shell(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
 		if out[i] = w; !plainWord.MatchString(w) {
-			out[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+			out[i] = "'" + strings.ReplaceAll(w, "'", `'"'"'`) + "'"
 		}
 	}
 	return strings.Join(out, " ")

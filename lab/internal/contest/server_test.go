@@ -84,10 +84,10 @@ func TestServersSpeakTLSByTheirAddressesOrByTheFlag(t *testing.T) {
 }
 
 func TestTheCommandOfTwoRevisions(t *testing.T) {
-	for _, args := range [][]string{{"./server", "--addr", "{addr}", "two words"}, {"./server --addr {addr} 'two words'"}} {
+	for _, args := range [][]string{{"./server", "--addr", "{addr}", "it's"}, {`./server --addr {addr} "it's"`}} {
 		got, err := ParseRevisions(args)
 		if err != nil || len(got) != 2 || got[0].Name != "base" || got[1].Name != "head" ||
-			!slices.Equal(got[1].Command, []string{"./server", "--addr", "{addr}", "two words"}) {
+			!slices.Equal(got[1].Command, []string{"./server", "--addr", "{addr}", "it's"}) {
 			t.Errorf("%q: %+v, %v", args, got, err)
 		}
 	}
@@ -138,7 +138,7 @@ func TestServersAreRefusedWithAWayOut(t *testing.T) {
 func TestACommandLineCanBeTypedAgain(t *testing.T) {
 	words := []string{"linerate", "compare", "--url", "/a?b=1", "old=./s --port {port}", "it's"}
 	got := Shell(words)
-	if want := `linerate compare --url '/a?b=1' 'old=./s --port {port}' 'it'\''s'`; got != want {
+	if want := `linerate compare --url '/a?b=1' 'old=./s --port {port}' 'it'"'"'s'`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
