@@ -172,24 +172,7 @@ var answeringMeans = map[string]string{
 }
 
 // ServerKeys says what the keys of a table [servers.NAME] mean.
-func ServerKeys() map[string]string {
-	return map[string]string{
-		"title": "What tables call it; by default its name.",
-		"about": "How it is configured, in one line.",
-		"command": "Its words, which no shell reads. {addr}, {host}, {port}, {workers}, {cpus}, {sockets} and names of " +
-			"settings in braces are filled in; a word without a value is left out, with the option before it.",
-		"env": "Variables that it starts with; values are filled in like words.",
-		"ready": "Text of the line that each worker prints when it listens; without it, it is ready when it answers the " +
-			"route.",
-		"process": "Command name of its own processes, where wrappers stand around them.",
-		"program": "The file whose digest a run records; by default the command's first word.",
-		"build":   "The make target that builds it.",
-		"needs":   "Tools without which it is not applicable on a machine.",
-		"prefork": "Whether it starts a process for each worker, beside a master.",
-		"events":  "Whether it sends batches of events to a sink and answers no requests.",
-		"answers": "Whose bytes it answers with; without it, all servers that are compared must answer alike.",
-	}
-}
+func ServerKeys() map[string]string { return meanings()["Server"] }
 
 // Takes tells whether a setting of the server can be set for it.
 func (s *Server) Takes(name string) bool { return s.template.has(name) }

@@ -99,13 +99,13 @@ func unread(name string) bool { return name == "testdata" || hidden(name) }
 
 func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") }
 
+// tables are files that the lab's programs hold.
+var tables = []string{"lab/servers.toml", "lab/internal/metric/metrics.toml"}
+
 // compiled tells whether the compiler may read a path.
 func compiled(rel string) bool {
 	name := path.Base(rel)
-	if rel == "lab/servers.toml" { // the lab's programs hold it
-		return true
-	}
-	if name == "go.mod" || name == "go.sum" {
+	if slices.Contains(tables, rel) || name == "go.mod" || name == "go.sum" {
 		return true
 	}
 	return !hidden(name) && !strings.HasSuffix(name, "_test.go") &&

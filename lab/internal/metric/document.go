@@ -2,18 +2,13 @@ package metric
 
 import (
 	"cmp"
+	"maps"
 
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // Document has all metrics by name, for pages.
-func Document() map[string]Metric {
-	out := make(map[string]Metric, len(all))
-	for _, m := range all {
-		out[m.Name] = m
-	}
-	return out
-}
+func Document() map[string]Metric { return maps.Clone(byName) }
 
 // Words describes all metrics, with their units.
 func Words() []strict.Word {
