@@ -4,8 +4,8 @@
 //
 // On a common core each side would disturb the other and take the CPU time that
 // the other is measured by. Cores are divided whole: two hardware threads of
-// one core stay on one side. The package also reads and writes sets of cores,
-// as lists such as "0-3,8" and as the kernel's masks.
+// one core stay on one side. The package also reads and writes sets of cores
+// as lists such as "0-3,8", and writes the kernel's masks.
 //
 // # Speed
 //
@@ -44,6 +44,9 @@ import (
 	"strconv"
 	"strings"
 )
+
+// Most is the largest number of CPUs that a kernel can be built for.
+const Most = 8192
 
 // A Split says which cores each side runs on. Both sides are empty on a machine
 // with one core, which both sides share.

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
 )
 
 // A Machine is the machine that the lab runs on.
@@ -67,14 +69,14 @@ func (p Profile) parts() []string {
 	if p.CPUVersion != "" {
 		cpu += " (" + p.CPUVersion + ")"
 	}
-	cores := fmt.Sprintf("%d cores", p.Cores)
+	all := fmt.Sprintf("%d cores", p.Cores)
 	if p.Sockets > 0 {
-		cores += fmt.Sprintf(" in %d %s", p.Sockets, map[bool]string{true: "socket", false: "sockets"}[p.Sockets == 1])
+		all += fmt.Sprintf(" in %d %s", p.Sockets, map[bool]string{true: "socket", false: "sockets"}[p.Sockets == 1])
 	}
 	if p.ThreadsPerCore > 1 {
-		cores += fmt.Sprintf(", %d threads a core", p.ThreadsPerCore)
+		all += fmt.Sprintf(", %d threads a core", p.ThreadsPerCore)
 	}
-	out := []string{cpu, cores}
+	out := []string{cpu, all}
 	if p.Caches != "" {
 		out = append(out, "caches "+p.Caches)
 	}
@@ -134,7 +136,8 @@ func (p *Profile) topology(dir string) {
 		if id := Line(cpu, "topology", "physical_package_id"); id != "" {
 			sockets[id] = true
 		}
-		p.ThreadsPerCore = max(p.ThreadsPerCore, listed(Line(cpu, "topology", "thread_siblings_list")))
+		siblings, _ := cores.Parse(Line(cpu, "topology", "thread_siblings_list"))
+		p.ThreadsPerCore = max(p.ThreadsPerCore, len(siblings))
 		indexes, _ := filepath.Glob(filepath.Join(cpu, "cache", "index[0-9]*"))
 		for _, c := range indexes {
 			level, size, shared := Line(c, "level"), Line(c, "size"), Line(c, "shared_cpu_list")
@@ -156,25 +159,6 @@ func (p *Profile) topology(dir string) {
 	}
 	slices.Sort(all)
 	p.Caches = strings.Join(all, ", ")
-}
-
-// listed counts the CPUs of a list such as 0-1,4.
-func listed(list string) (n int) {
-	for _, part := range strings.Split(list, ",") {
-		from, to, isRange := strings.Cut(part, "-")
-		a, err := strconv.Atoi(from)
-		if err != nil {
-			return 0
-		}
-		b := a
-		if isRange {
-			if b, err = strconv.Atoi(to); err != nil {
-				return 0
-			}
-		}
-		n += b - a + 1
-	}
-	return n
 }
 
 // Line reads a small file, as of /proc or /sys, as one line; empty if it cannot be read.

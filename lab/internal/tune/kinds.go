@@ -105,17 +105,17 @@ func systemctl(args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-func sameWords(_ *machine, a, b string) bool {
-	return slices.Equal(strings.Fields(a), strings.Fields(b))
+func sameWords(a, b string) bool { return slices.Equal(strings.Fields(a), strings.Fields(b)) }
+
+// sameMask compares two masks of the kernel's, of which one may lack leading groups.
+func sameMask(a, b string) bool {
+	number := func(mask string) string {
+		return strings.TrimLeft(strings.ReplaceAll(strings.TrimSpace(mask), ",", ""), "0")
+	}
+	return strings.EqualFold(number(a), number(b))
 }
 
-func sameMask(m *machine, a, b string) bool {
-	x, errX := cores.ParseMask(strings.TrimSpace(a), m.possible)
-	y, errY := cores.ParseMask(strings.TrimSpace(b), m.possible)
-	return errX == nil && errY == nil && slices.Equal(x, y)
-}
-
-func sameList(_ *machine, a, b string) bool {
+func sameList(a, b string) bool {
 	x, errX := cores.Parse(strings.TrimSpace(a))
 	y, errY := cores.Parse(strings.TrimSpace(b))
 	slices.Sort(x)

@@ -26,7 +26,7 @@ type knob struct {
 	// kind is how its values are read and set. paths are patterns of their names.
 	kind  kind
 	paths []string
-	same  func(m *machine, a, b string) bool // whether two different texts mean the same value
+	same  func(a, b string) bool // whether two different texts mean the same value
 	plan  plan
 	// services are the names of the service that it stops, and of its process; the first that
 	// exists counts.
@@ -181,11 +181,11 @@ func (m *machine) look(changes []change) (err error) {
 }
 
 // due tells whether a change has something to write.
-func (c change) due(m *machine) bool { return !same(m, c.target, c.now, c.want) }
+func (c change) due() bool { return !c.target.same(c.now, c.want) }
 
 // same tells whether two texts of a target mean the same value: the kernel may
 // print a value differently from how it was written.
-func same(m *machine, t target, a, b string) bool { return a == b || t.knob().same(m, a, b) }
+func (t target) same(a, b string) bool { return a == b || t.knob().same(a, b) }
 
 // reach checks the conditions for writing, before anything is written.
 func (k *knob) reach(m *machine, changes []change) error {
@@ -195,7 +195,7 @@ func (k *knob) reach(m *machine, changes []change) error {
 		}
 	}
 	for _, c := range changes {
-		if m.tree != "" || !c.due(m) {
+		if m.tree != "" || !c.due() {
 			continue
 		}
 		if err := kinds[c.target.Kind].writable(m, c.target, c.want); err != nil {
@@ -224,7 +224,7 @@ func (m *machine) set(t target, value string) error {
 		return err
 	}
 	now, err := m.read(t)
-	if err == nil && !same(m, t, now, value) {
+	if err == nil && !t.same(now, value) {
 		err = fmt.Errorf("%s: %q was written, and the kernel made %q of it", t.Path, plain(value), plain(now))
 	}
 	return err

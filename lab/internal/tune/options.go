@@ -1,6 +1,7 @@
 package tune
 
 import (
+	_ "embed"
 	"flag"
 	"fmt"
 	"io"
@@ -49,28 +50,5 @@ func Usage() string {
 	return fmt.Sprintf(usage, rows.String())
 }
 
-const usage = `Called as:
-
-  lab tune KNOB [ACTION] [ARGUMENT…]
-  lab tune show|restore [--state DIR]     of all knobs
-
-Actions:
-
-  plan     print every write that apply would make; changes nothing, needs no root (the default)
-  show     print the values as they are, and whether originals are held
-  apply    save every original, then write and read back
-  verify   compare with what the same arguments would set; exit status 1 where they differ
-  restore  write the originals back and forget them
-  hold     apply, print "tune ready", and restore when standard input closes or on SIGTERM
-  reach    say in one line why the knob cannot be turned here, or nothing
-
-Knobs:
-
-%s
-Of all of them:
-
-  --state DIR  where originals are kept (default: $LINE_RATE_STATE, or /var/lib/line-rate
-               for root, or ~/.local/state/line-rate)
-
-Exit status: 0 done, 1 verify found a difference, 3 refused or failed
-`
+//go:embed usage.txt
+var usage string

@@ -48,7 +48,7 @@ func (c *Call) apply(m *machine, changes []change, errs io.Writer) (written int,
 		return 0, nil, err
 	}
 	for i, ch := range changes {
-		if !ch.due(m) {
+		if !ch.due() {
 			continue
 		}
 		if err := m.set(ch.target, ch.want); err != nil {
