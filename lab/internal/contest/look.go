@@ -168,7 +168,7 @@ func (l *Look) warm(ctx context.Context, o Options, c Client, beside *started, t
 			}
 		}
 		of := plan.Targets[0].Name
-		r, err := run.CarryOut(ctx, c.Lab, c.CPUs, plan)
+		r, err := run.CarryOut(ctx, c.Lab, c.CPUs, plan, nil)
 		if err != nil {
 			return nil, fmt.Errorf("%s: under load: %w", of, err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/sys/unix"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
@@ -225,15 +226,16 @@ func giveBack(path string) {
 	// belongs to root and stays so.
 	var made []string
 	for p := path; ; p = filepath.Dir(p) {
-		switch owner, ok := ownerOf(p); {
-		case !ok, p == filepath.Dir(p):
+		var is unix.Stat_t
+		switch err := unix.Lstat(p, &is); {
+		case err != nil, p == filepath.Dir(p):
 			return
-		case owner == uid:
+		case int(is.Uid) == uid:
 			for _, p := range made {
 				_ = os.Lchown(p, uid, gid)
 			}
 			return
-		case owner != 0:
+		case is.Uid != 0:
 			return
 		}
 		made = append(made, p)

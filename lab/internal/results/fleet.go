@@ -71,7 +71,7 @@ func Fullest(m map[string]float64, clients []Client) {
 func (f *File) Evidence(t Trial) gate.Evidence {
 	e := gate.EvidenceOf(t.Metrics, f.Topology.LineRateBps)
 	for i, c := range t.Clients {
-		if f.fleet() != nil && c.Loads() && f.linkUnread(i, c) {
+		if f.Provenance.Fleet != nil && c.Loads() && f.linkUnread(i, c) {
 			e.WireUnread = true
 		}
 	}
@@ -89,7 +89,7 @@ func (f *File) ClientEvidence(i int, c Client) gate.Evidence {
 // full without showing it. Between two hosts on one machine there is no link
 // that could be full, but where it is shaped, and its rate then known.
 func (f *File) linkUnread(i int, c Client) bool {
-	fl := f.fleet()
+	fl := f.Provenance.Fleet
 	if i >= len(fl.Clients) || i+1 >= len(fl.Machines) {
 		return true
 	}
@@ -115,18 +115,14 @@ func (f *File) Bound(t Trial) (gate.Bound, string) {
 	return bound, why
 }
 
-func (f *File) fleet() *Fleet {
-	return f.Provenance.Fleet
-}
-
 // OnFleet tells whether the run's clients were on hosts of their own, reached by
 // the lab.
-func (f *File) OnFleet() bool { return f.fleet() != nil }
+func (f *File) OnFleet() bool { return f.Provenance.Fleet != nil }
 
 // Machines is the number of machines that the hosts of a fleet were on; 0 of a run
 // without one.
 func (f *File) Machines() int {
-	if fl := f.fleet(); fl != nil {
+	if fl := f.Provenance.Fleet; fl != nil {
 		return slices.Max(fl.Machines) + 1
 	}
 	return 0
@@ -136,7 +132,7 @@ func (f *File) Machines() int {
 // takes CPU time from the other.
 func (f *File) SharedCores() bool {
 	p := f.Provenance
-	fl := f.fleet()
+	fl := f.Provenance.Fleet
 	if f.Topology.Kind == "fleet" && fl == nil {
 		return false
 	}

@@ -24,7 +24,7 @@ func (f *File) Conclude(t *Trial) {
 func (f *File) Follow(t *Trial) {
 	Round(t.Metrics)
 	maps.Copy(t.Metrics, f.following(t))
-	if fl := f.fleet(); fl != nil {
+	if fl := f.Provenance.Fleet; fl != nil {
 		loading := Loading(f.LevelsOf(*t), len(fl.Clients))
 		for i := range t.Clients {
 			if c := &t.Clients[i]; i < loading {

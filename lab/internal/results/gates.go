@@ -3,7 +3,6 @@ package results
 import (
 	"slices"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
@@ -16,12 +15,9 @@ import (
 // the measured time of the trial in seconds, all slots together.
 func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, windowS float64) gate.Asked {
 	a := gate.Asked{
-		Generator: setting.Autocannon, Connections: levels.Whole(setting.Connections, 0),
+		Generator: experiment.Generator(levels), Connections: levels.Whole(setting.Connections, 0),
 		Pipelining: levels.Whole(setting.Pipelining, 1), Rate: float64(levels.Whole(setting.Rate, 0)),
 		Refuses: levels.Whole(setting.SinkErrors, 0) > 0, WindowS: windowS,
-	}
-	if name, ok := levels[setting.Generator]; ok {
-		a.Generator = name.String()
 	}
 	if a.Generator == setting.Autocannon {
 		a.ResolutionS = generator.AutocannonStep
@@ -31,9 +27,7 @@ func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, win
 	}
 	a.Overload, _ = levels[setting.Overload].Bool()
 	if list, ok := levels[setting.ServerCPUs]; ok {
-		if cpus, err := cores.Parse(list.String()); err == nil {
-			serverCores = len(cpus)
-		}
+		serverCores = Count(list.String())
 	}
 	a.Workers = x.Server(levels).Workers(levels, max(serverCores, 1))
 	for _, c := range x.Claims {

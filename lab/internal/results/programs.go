@@ -17,11 +17,7 @@ func Programs(x *experiment.Experiment) []string {
 	names := []string{"lab"}
 	for _, levels := range x.Conditions() {
 		all := x.Fixed().With(levels)
-		generator := setting.Autocannon
-		if name, ok := all[setting.Generator]; ok {
-			generator = name.String()
-		}
-		names = append(append(names, host.Called(x.Server(all).Program)), Clients[generator]...)
+		names = append(append(names, host.Called(x.Server(all).Program)), Clients[experiment.Generator(all)]...)
 	}
 	return names
 }

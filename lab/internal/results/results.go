@@ -194,8 +194,8 @@ type Core struct {
 
 // JSONSchema is that of the list.
 func (Core) JSONSchema() *jsonschema.Schema {
-	six := uint64(6)
-	return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "number"}, MinItems: &six, MaxItems: &six,
+	return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "number"}, MinItems: new(uint64(6)),
+		MaxItems:    new(uint64(6)),
 		Description: "The core's number, and the shares of its time in user, system, softirq and steal, and idle."}
 }
 

@@ -88,9 +88,9 @@ func (s *sweep) window() telemetry.Window {
 		if host > 0 && hellos[0].Machine == hellos[host].Machine {
 			used += served * within(serverOn, on)
 		}
-		for k := range s.shares {
-			if one := &s.shares[k]; one.loads() && k+1 != host && hellos[k+1].Machine == hellos[host].Machine {
-				used += one.seen.Own * within(hellos[k+1].CPUs, on)
+		for _, one := range s.loading() {
+			if h := hellos[one.number]; one.number != host && h.Machine == hellos[host].Machine {
+				used += one.seen.Own * within(h.CPUs, on)
 			}
 		}
 		return used
@@ -101,12 +101,8 @@ func (s *sweep) window() telemetry.Window {
 		}
 	}
 	less(w.Metrics, "server_foreign_load", own(serverOn, 0))
-	for k := range s.shares {
-		one := &s.shares[k]
-		if !one.loads() {
-			continue
-		}
-		less(one.seen.Metrics, "client_foreign_load", own(hellos[k+1].CPUs, k+1))
+	for _, one := range s.loading() {
+		less(one.seen.Metrics, "client_foreign_load", own(hellos[one.number].CPUs, one.number))
 		if one.seen.Stopped && !slices.Contains(w.Stopped, "client") {
 			w.Stopped = append(w.Stopped, "client")
 		}
@@ -129,11 +125,7 @@ const clientsCore = -1
 // worst puts a client's figure in place of a smaller one. Where a client that
 // loaded has none, there is none: a gate that needs it closes.
 func (s *sweep) worst(m map[string]float64, name string) {
-	for k := range s.shares {
-		one := &s.shares[k]
-		if !one.loads() {
-			continue
-		}
+	for _, one := range s.loading() {
 		v, seen := one.seen.Metrics[name]
 		if !seen {
 			delete(m, name)
@@ -147,9 +139,8 @@ func (s *sweep) worst(m map[string]float64, name string) {
 
 // strangest is the client on which others ran most.
 func (s *sweep) strangest() (most *portion) {
-	for k := range s.shares {
-		if one := &s.shares[k]; one.loads() &&
-			(most == nil || one.seen.Metrics["client_foreign_load"] > most.seen.Metrics["client_foreign_load"]) {
+	for _, one := range s.loading() {
+		if most == nil || one.seen.Metrics["client_foreign_load"] > most.seen.Metrics["client_foreign_load"] {
 			most = one
 		}
 	}
@@ -227,18 +218,16 @@ func (s *sweep) part(c *results.Client, k, i int, r round) {
 	of := one.figures(i)
 	for to, name := range map[**float64]string{&c.LatencyP50S: "latency_p50_s", &c.LatencyP99S: "latency_p99_s"} {
 		if v, known := of[name]; known {
-			v = fine(v)
-			*to = &v
+			*to = new(fine(v))
 		}
 	}
 	if duration == 0 {
 		return
 	}
-	cores, threads := fine(busy/duration/float64(max(len(hellos[k+1].CPUs), 1))), fine(thread/duration)
-	c.CoresBusy, c.ThreadBusyMax = &cores, &threads
+	c.CoresBusy = new(fine(busy / duration / float64(max(len(hellos[k+1].CPUs), 1))))
+	c.ThreadBusyMax = new(fine(thread / duration))
 	if rate := hellos[k+1].LineRate; wired && rate > 0 {
-		share := fine(8 * max(link[0], link[1]) / duration / rate)
-		c.LineRateShare = &share
+		c.LineRateShare = new(fine(8 * max(link[0], link[1]) / duration / rate))
 	}
 }
 
@@ -283,12 +272,8 @@ func (s *sweep) endsOff() (off float64, ok bool) {
 	}
 	var in, out int64
 	hellos := s.g.engine.plan.Clients.Hellos()
-	for k := range s.shares {
-		one := &s.shares[k]
-		if !one.loads() {
-			continue
-		}
-		if one.seen.RxBytes < 0 || one.seen.TxBytes < 0 || hellos[k+1].Device == "lo" {
+	for _, one := range s.loading() {
+		if one.seen.RxBytes < 0 || one.seen.TxBytes < 0 || hellos[one.number].Device == "lo" {
 			return 0, false
 		}
 		in, out = in+one.seen.RxBytes, out+one.seen.TxBytes

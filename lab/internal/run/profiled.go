@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/capture"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -17,7 +16,6 @@ type Profiled struct {
 	Before float64 // requests per second just before, without profiling
 	During float64 // requests per second while the profiles were taken
 	Set    *capture.Set
-	Shares []profiles.Profile
 }
 
 // Profiles loads each condition once and profiles its server. This is not a
@@ -46,7 +44,7 @@ func Profiles(ctx context.Context, p Plan, each func(Profiled) error) error {
 				return fmt.Errorf("%s: %w", levels.Key(), err)
 			}
 			t := m.trials[0]
-			done := Profiled{Levels: levels, Set: m.profiles[0], Before: t.Metrics["throughput_rps"], Shares: t.Profiles}
+			done := Profiled{Levels: levels, Set: m.profiles[0], Before: t.Metrics["throughput_rps"]}
 			done.During = done.Before * t.Metrics["profiled_throughput_share"]
 			if err := each(done); err != nil {
 				return err

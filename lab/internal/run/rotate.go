@@ -130,14 +130,9 @@ func (g *group) rotating(p httpload.Plan) client {
 }
 
 // CarryOut has a program that knows Called carry out a plan, on some cores or wherever it is
-// put, with servers that no run has started.
-func CarryOut(ctx context.Context, lab []string, cpus []int, p httpload.Plan) (*httpload.Report, error) {
-	return CarryOutAnd(ctx, lab, cpus, p, nil)
-}
-
-// CarryOutAnd does so, and calls held, if there is one, once all is answered and before the
-// connections are closed.
-func CarryOutAnd(ctx context.Context, lab []string, cpus []int, p httpload.Plan, held func()) (*httpload.Report, error) {
+// put, with servers that no run has started. It calls held, if there is one, once all is
+// answered and before the connections are closed.
+func CarryOut(ctx context.Context, lab []string, cpus []int, p httpload.Plan, held func()) (*httpload.Report, error) {
 	g := group{loads: []load{{lab: lab, alone: true, generator: setting.HTTPLoad, link: &topology.Link{}, grace: grace,
 		split: cores.Split{Client: cpus}}}}
 	c := g.rotating(p)

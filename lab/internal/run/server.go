@@ -221,20 +221,13 @@ func (s *server) own() error {
 }
 
 // ended reports whether its command has ended, whatever it left running.
-func (s *server) ended() bool {
-	select {
-	case <-s.proc.Ended():
-		return true
-	default:
-		return false
-	}
-}
+func (s *server) ended() bool { return isClosed(s.proc.Ended()) }
 
-func (s *server) gone() bool {
+func (s *server) gone() bool { return isClosed(s.proc.Done()) || s.ended() }
+
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-s.proc.Done():
-		return true
-	case <-s.proc.Ended():
+	case <-c:
 		return true
 	default:
 		return false
