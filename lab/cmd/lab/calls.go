@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"embed"
 	"io"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -37,24 +39,21 @@ type subcommands struct {
 	FleetFiles   offerCall     `cmd:"" hidden:""`
 }
 
-const description = `The journal's experiments, on this machine.
+//go:embed help
+var helps embed.FS
 
-Verdicts of run count all blocks that the journal has of this host; those of
-reproduce only blocks that were measured in this clone and that git does not
-track. An interrupted run keeps its complete blocks. So does one that was killed:
-the next run or reproduce adds them.
-
-Exit status
-  0  every claim holds here (reproduced or confirmed), or is not applicable
-  1  some claim was refuted, or is not decided
-  2  some claim is invalid: its trials cannot bear a verdict
-  3  a run failed, a check found faults, or the call was wrong
-
-lab --version says what this program was built from.`
+// help is the text on a call, or on the lab, that kong prints above its options.
+func help(call string) string {
+	text, err := helps.ReadFile("help/" + call + ".txt")
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	return strings.TrimSuffix(string(text), "\n")
+}
 
 // program is the lab's command line.
 func program() cli.Program {
-	return cli.Program{Name: "lab", Description: description, Commands: &subcommands{}, Bounds: bounds,
+	return cli.Program{Name: "lab", Description: help("lab"), Commands: &subcommands{}, Bounds: bounds,
 		Hints: map[string]string{`expected "<experiment>"`: "%s takes one experiment; lab list names them"}}
 }
 

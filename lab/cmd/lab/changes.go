@@ -13,17 +13,7 @@ type reportCall struct {
 	Markdown bool   `help:"Write Markdown, for a comment on GitHub or a job's summary."`
 }
 
-func (reportCall) Help() string {
-	return `Sums up what a change moves since it left the history of a git revision: verdicts (first
-those on which machines disagree), claims, runs and hosts, invalid trials and why, what
-bounded the trials, audit findings, published figures. It reads the files as they are,
-committed or not, and those of before from git. All verdicts are derived by today's code.
-If the lab has changed, that of before is built too and derives the same: verdicts that
-only the code moved are listed apart. It does not check the change: that is for lab check.
-
-  lab report --against main
-  lab report --against "$(git merge-base HEAD origin/main)" --markdown >> "$GITHUB_STEP_SUMMARY"`
-}
+func (reportCall) Help() string { return help("report") }
 
 // do prints the report. What it says is for a reader, so it does not change the exit
 // status.

@@ -179,15 +179,11 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 type listCall struct{}
 
 func (listCall) do(_ context.Context, out io.Writer) (int, error) {
-	root, err := journal.Find(".")
+	j, err := listExperiments()
 	if err != nil {
 		return exitFailed, err
 	}
-	xs, err := experiment.LoadDir(root.Experiments())
-	if err != nil {
-		return exitFailed, err
-	}
-	for _, x := range xs {
+	for _, x := range j.Experiments {
 		set := ""
 		if x.Core {
 			set = ", core"

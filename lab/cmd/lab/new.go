@@ -18,6 +18,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/audit"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -85,21 +86,32 @@ func (c *newExperiment) do(_ context.Context, out io.Writer) (int, error) {
 	if c.Entry == "" {
 		c.Entry, _, _ = strings.Cut(c.Name, "-")
 	}
-	if err := belongs(c.Entry); err != nil {
+	return belonging(c.Entry, "experiment.toml", c, out, func(root journal.Root, text []byte) (string, error) {
+		_, err := experiment.Parse(c.Name, text)
+		return root.Experiment(c.Name), err
+	})
+}
+
+// belonging writes a file of an entry from a template. check says where it belongs, and refuses a
+// text that is none of its kind.
+func belonging(entry, template string, with any, out io.Writer,
+	check func(root journal.Root, text []byte) (path string, err error)) (int, error) {
+	if err := belongs(entry); err != nil {
 		return exitFailed, err
 	}
 	j, err := open()
 	if err != nil {
 		return exitFailed, err
 	}
-	text, err := fill("experiment.toml", c)
+	text, err := fill(template, with)
 	if err != nil {
 		return exitFailed, err
 	}
-	if _, err := experiment.Parse(c.Name, text); err != nil {
+	path, err := check(j.Root, text)
+	if err != nil {
 		return exitFailed, err
 	}
-	return create(j, j.Root.Experiment(c.Name), text, out)
+	return create(j, path, text, out)
 }
 
 type newText struct {
@@ -107,21 +119,10 @@ type newText struct {
 }
 
 func (c *newText) do(_ context.Context, out io.Writer) (int, error) {
-	if err := belongs(c.Entry); err != nil {
-		return exitFailed, err
-	}
-	j, err := open()
-	if err != nil {
-		return exitFailed, err
-	}
-	text, err := fill("text.toml", c)
-	if err != nil {
-		return exitFailed, err
-	}
-	if _, err := audit.Parse(c.Entry, text); err != nil {
-		return exitFailed, err
-	}
-	return create(j, j.Root.Text(c.Entry), text, out)
+	return belonging(c.Entry, "text.toml", c, out, func(root journal.Root, text []byte) (string, error) {
+		_, err := audit.Parse(c.Entry, text)
+		return root.Text(c.Entry), err
+	})
 }
 
 type newHost struct {

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,7 +29,7 @@ func changed(runs []*source) string {
 		}
 		for name, v := range p.Kernel {
 			if name == "osrelease" {
-				name = "kernel"
+				name = "" // before all others
 			}
 			note(name, v)
 		}
@@ -42,9 +43,9 @@ func changed(runs []*source) string {
 		}
 	}
 	var out []string
-	for _, what := range slices.SortedFunc(maps.Keys(seen), kernelFirst) {
+	for _, what := range slices.Sorted(maps.Keys(seen)) {
 		if v := seen[what]; len(v) > 1 {
-			out = append(out, fmt.Sprintf("%s %s", what, words.List(v)))
+			out = append(out, fmt.Sprintf("%s %s", cmp.Or(what, "kernel"), words.List(v)))
 		}
 	}
 	const most = 5
@@ -52,16 +53,4 @@ func changed(runs []*source) string {
 		out = append(out[:most], fmt.Sprintf("and %d more", n))
 	}
 	return strings.Join(out, "; ")
-}
-
-func kernelFirst(a, b string) int {
-	switch {
-	case a == b:
-		return 0
-	case a == "kernel":
-		return -1
-	case b == "kernel":
-		return 1
-	}
-	return strings.Compare(a, b)
 }
