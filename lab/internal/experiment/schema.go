@@ -49,7 +49,8 @@ func Schema() []byte {
 		"Relative": {"metric": see("Metric"), "over": see("Setting")},
 		"Needs":    {"bound": see("Wall")},
 		"Claim": {"kind": strict.OneOf(Claims()), "metric": see("Metric"), "over": see("Setting"), "equals": see("Setting"),
-			"bound": see("Wall"), "from": see("Wall"), "to": see("Wall"), "about": strict.OneOf([]strict.Word{{Name: AboutClient,
+			"bound": see("Wall"), "from": see("Wall"), "to": see("Wall"),
+			"about": strict.OneOf([]strict.Word{{Name: AboutClient,
 				Meaning: "The load generator is meant, which then may be the wall."}}),
 			"profile": strict.OneOf(Profiles()), "work": strict.OneOf(Works()), "at": see("Levels")},
 	} {

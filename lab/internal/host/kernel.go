@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
@@ -87,4 +89,13 @@ func Memory(root string) int64 {
 		return 0
 	}
 	return int64(math.Ceil(kib/(1<<20))) << 30
+}
+
+// OpenFiles is how many files a process started by the lab may open.
+func OpenFiles() (uint64, bool) {
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
+		return 0, false
+	}
+	return uint64(l.Cur), true
 }

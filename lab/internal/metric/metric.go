@@ -6,7 +6,9 @@
 package metric
 
 import (
+	"cmp"
 	_ "embed"
+	"maps"
 	"slices"
 
 	"github.com/pelletier/go-toml/v2"
@@ -77,3 +79,14 @@ func Lookup(name string) (Metric, bool) {
 
 // Names returns the names of all metrics, in the order of All.
 func Names() []string { return strict.Called(all, func(m Metric) string { return m.Name }) }
+
+// Document has all metrics by name, for pages.
+func Document() map[string]Metric { return maps.Clone(byName) }
+
+// Words describes all metrics, with their units.
+func Words() []strict.Word {
+	units := map[Unit]string{Ratio: "0 to 1", Count: "a count", PerSecond: "a second"}
+	return strict.Words(all, func(m Metric) strict.Word {
+		return strict.Word{Name: m.Name, Form: cmp.Or(units[m.Unit], "in "+string(m.Unit)), Meaning: m.Doc}
+	})
+}

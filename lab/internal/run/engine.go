@@ -8,6 +8,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/topology"
@@ -238,3 +239,28 @@ func (e *engine) block(ctx context.Context, block int, w Watcher) ([]results.Tri
 	e.file.Trials = append(e.file.Trials, trials...)
 	return trials, nil
 }
+
+// A clock gives the wall clock's time at the start of the run plus the
+// monotonic time since. If the wall clock is set back during the run, trials
+// still follow one another in time.
+type clock struct {
+	began time.Time
+	mono  int64 // the monotonic clock at that time, in ns
+}
+
+func newClock() clock {
+	before := time.Now()
+	return clock{before, fleet.Monotonic()}
+}
+
+func (c clock) now() time.Time { return c.began.Add(time.Since(c.began)).UTC() }
+
+// passed is the time since the run began.
+func (c clock) passed() time.Duration { return c.now().Sub(c.began) }
+
+// at converts a reading of the monotonic clock, in ns. The load generators
+// print such readings: all processes of a machine share the clock.
+func (c clock) at(ns int64) time.Time { return c.began.Add(time.Duration(ns - c.mono)) }
+
+// since is the time of such a reading in seconds since the run began.
+func (c clock) since(ns int64) float64 { return float64(ns-c.mono) / 1e9 }

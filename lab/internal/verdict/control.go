@@ -90,15 +90,16 @@ func (c *Control) judge(found []*comparison) {
 	for _, one := range found {
 		for side, e := range one.edges {
 			if differsBy(e, len(found)) {
-				c.Outcome, c.Reason = Differs, fmt.Sprintf("its A/A control differed (%s; %d of %d blocks lie %s 1)", one.figures(),
-					e.beyond, e.all, [2]string{"below", "above"}[side])
+				c.Outcome = Differs
+				c.Reason = fmt.Sprintf("its A/A control differed (%s; %d of %d blocks lie %s 1)", one.figures(), e.beyond, e.all,
+					[2]string{"below", "above"}[side])
 				return
 			}
 		}
 	}
 	if n := c.least(); n < stats.MinSamples {
-		c.Outcome, c.Reason = Undecided, fmt.Sprintf("only %d visits have its A/A control complete, and %d are the least", n,
-			stats.MinSamples)
+		c.Outcome = Undecided
+		c.Reason = fmt.Sprintf("only %d visits have its A/A control complete, and %d are the least", n, stats.MinSamples)
 		return
 	}
 	c.Outcome, c.Reason = Same, fmt.Sprintf("no difference seen in %s; %s", words.Count(len(found), "metric"),
