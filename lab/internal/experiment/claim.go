@@ -49,26 +49,18 @@ type Claim struct {
 	To      string   `toml:"to"`       // moves: the wall at the last level
 	Equals  string   `toml:"equals"`   // count: the setting whose level it equals
 	Plus    int64    `toml:"plus"`     // count: added to that level
-	// About is "client" for a claim about the load generator itself, which then
-	// may be the wall. It is empty for a claim about the server.
-	About string `toml:"about"`
-	Needs Needs  `toml:"needs"`
-	// Profile is a kind of profile, and Package or Work what to look for in it.
-	// Packages are used because symbols change their names between versions.
-	Profile string `toml:"profile"` // share, absent
-	Package string `toml:"package"` // share, absent
-	Work    string `toml:"work"`    // share
+	About   string   `toml:"about"`    // empty, or AboutClient
+	Needs   Needs    `toml:"needs"`
+	Profile string   `toml:"profile"` // share, absent
+	Package string   `toml:"package"` // share, absent; symbols change their names between versions
+	Work    string   `toml:"work"`    // share
 
-	// Levels are the levels of Over that the claim compares, in its own order, so
-	// that a factor of many words, which have no order, can hold claims about some
-	// of them; without it all are compared, in the factor's order.
+	// Levels has an order of its own, so that a factor of many words, which have none, can
+	// hold claims about some of them.
 	Levels []any `toml:"levels"` // flat, ratio (two), monotonic
 	levels []setting.Level
-
-	// At limits the claim to the conditions with these levels; without it the
-	// claim is about all conditions.
-	At map[string]any `toml:"at"`
-	at setting.Levels
+	At     map[string]any `toml:"at"`
+	at     setting.Levels
 }
 
 // Where returns the levels that the claim is limited to.

@@ -17,19 +17,6 @@ func (f *File) Groups() [][]int {
 	return experiment.Groups(all)
 }
 
-// Complete tells whether every condition of a measured run has a valid trial in
-// every block. A run that is not complete may still have enough blocks for
-// verdicts.
-func (f *File) Complete() bool {
-	valid := 0
-	for _, t := range f.Trials {
-		if t.Valid {
-			valid++
-		}
-	}
-	return valid == f.Provenance.Blocks*len(f.Conditions)
-}
-
 // Took is the least time that a trial took: its span, or 0 for an invalid one, which
 // may have been cut short or have met a clock that was set.
 func (t Trial) Took(p *Provenance) time.Duration {
