@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -207,7 +209,7 @@ func (p preview) serve(ctx context.Context, port int, out io.Writer) (int, error
 		return exitHeld, hugo.Stop(hugo.Pid(), grace)
 	}
 	fmt.Fprintf(out, "%s%s shows %s, again after each change; Ctrl-C ends it\n", site, p.page(), p.name)
-	said.pass()
+	said.loud.Store(true)
 	select {
 	case <-ctx.Done():
 		return exitHeld, hugo.Stop(hugo.Pid(), grace)
@@ -218,10 +220,9 @@ func (p preview) serve(ctx context.Context, port int, out io.Writer) (int, error
 
 // complaints are the errors among what Hugo prints.
 type complaints struct {
-	mu    sync.Mutex
-	first string
-	last  string
-	loud  bool
+	mu          sync.Mutex
+	first, last string
+	loud        atomic.Bool // whether errors go to the terminal
 }
 
 // longestComplaint is how many characters of an error are shown.
@@ -243,24 +244,14 @@ func (c *complaints) hear(line string) {
 	if c.first == "" {
 		c.first = says
 	}
-	if c.loud {
+	if c.loud.Load() {
 		fmt.Fprintf(os.Stderr, "hugo: %s\n", says)
 	}
-}
-
-// pass sends further errors to the terminal.
-func (c *complaints) pass() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.loud = true
 }
 
 // err is the first error, or else the last line.
 func (c *complaints) err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.first != "" {
-		return errors.New("hugo: " + c.first)
-	}
-	return errors.New("hugo: " + c.last)
+	return errors.New("hugo: " + cmp.Or(c.first, c.last))
 }

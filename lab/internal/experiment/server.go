@@ -177,9 +177,6 @@ var answeringMeans = map[string]string{
 // ServerKeys says what the keys of a table [servers.NAME] mean.
 func ServerKeys() map[string]string { return meanings()["Server"] }
 
-// Takes tells whether a setting of the server can be set for it.
-func (s *Server) Takes(name string) bool { return s.template.has(name) }
-
 // Profiled tells whether its processes serve profiles.
 func (s *Server) Profiled() bool { return s.template.has("sockets") }
 
@@ -259,7 +256,7 @@ var own = []string{setting.Stack, setting.Prefork, setting.Workers, setting.Inde
 // lacks names a setting that is given and that the server does not take.
 func (s *Server) lacks(levels setting.Levels) string {
 	for _, name := range own {
-		if _, ok := levels[name]; ok && !s.Takes(name) {
+		if _, ok := levels[name]; ok && !s.template.has(name) {
 			return name
 		}
 	}

@@ -17,14 +17,7 @@ import (
 )
 
 // onFleet has the clients of a fleet go round the group's servers together.
-func (g *group) onFleet(ctx context.Context) (err error) {
-	if g.servers, err = startServers(ctx, g.loads); err != nil {
-		return err
-	}
-	defer stopServers(g.servers)
-	if err := sameAnswers(g.servers); err != nil && !g.engine.plan.AnswersMayDiffer {
-		return err
-	}
+func (g *group) onFleet(ctx context.Context) error {
 	if err := g.heads(ctx); err != nil {
 		return err
 	}
