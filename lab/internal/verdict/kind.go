@@ -9,8 +9,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// A kind says and decides the claims of one kind. Each has a file of its own, and
-// package experiment says which fields its claims have.
+// A kind says and decides the claims of one kind. Those about ratios are in ratios.go,
+// each other has a file of its own, and package experiment says which fields its claims have.
 type kind interface {
 	// criterion says what makes a claim hold, to continue "holds if".
 	criterion(c experiment.Claim) string
