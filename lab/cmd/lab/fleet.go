@@ -56,18 +56,15 @@ func (f fleetFlags) remote() (bool, error) {
 
 // words are the flags as the lab on the server's host is given them.
 func (o options) words() (words []string) {
-	add := func(name, value string) { words = append(words, "--"+name, value) }
-	if o.Port > 0 {
-		add("port", strconv.Itoa(o.Port))
-	}
-	if o.Budget > 0 {
-		add("budget", o.Budget.String())
-	}
-	if o.Seed > 0 {
-		add("seed", strconv.FormatUint(o.Seed, 10))
-	}
-	if o.Host != "" {
-		add("host", o.Host)
+	for _, flag := range []struct {
+		name string
+		is   bool
+		v    any
+	}{{"port", o.Port > 0, o.Port}, {"budget", o.Budget > 0, o.Budget}, {"seed", o.Seed > 0, o.Seed},
+		{"host", o.Host != "", o.Host}} {
+		if flag.is {
+			words = append(words, "--"+flag.name, fmt.Sprint(flag.v))
+		}
 	}
 	return append(words, "--clients-on-stdio")
 }
@@ -151,9 +148,12 @@ type fleetCall struct {
 	Collect collectCall `cmd:"" help:"Fetch the runs that the server's host of a fleet has kept, as after the controller was killed."`
 }
 
-type hostsCall struct {
+// ofInventory names a fleet.
+type ofInventory struct {
 	Inventory string `placeholder:"FILE" help:"Ansible inventory (default: lab/fleet/inventory.yml)."`
 }
+
+type hostsCall struct{ ofInventory }
 
 func (c hostsCall) do(ctx context.Context, out io.Writer) (int, error) {
 	f, err := fleetFlags{Inventory: c.Inventory}.reach(ctx, []string{fleet.AgentCall}, out)
@@ -197,33 +197,27 @@ func clocksOf(on *fleet.Fleet) (clocks []fleet.Clock, err error) {
 // checkClocks is an error with a line for each client whose clock is known too coarsely for
 // any trial to be valid.
 func checkClocks(names []string, clocks []fleet.Clock) error {
-	var lines []string
+	var unsure []error
 	for i, c := range clocks {
 		if c.UncertaintyS > gate.ClockUnsure.Seconds() {
-			lines = append(lines, fmt.Sprintf("%s: its clock is known to %.2g ms only, and every trial would be invalid "+
+			unsure = append(unsure, fmt.Errorf("%s: its clock is known to %.2g ms only, and every trial would be invalid "+
 				"from %v on (gate %s); have chrony keep it and the server's, or start the run nearer to the hosts, "+
 				"as on the server's (ansible_connection: local)",
 				names[i+1], 1e3*c.UncertaintyS, gate.ClockUnsure, gate.ClocksUnsure))
 		}
 	}
-	if len(lines) == 0 {
-		return nil
-	}
-	return errors.New(strings.Join(lines, "\n"))
+	return errors.Join(unsure...)
 }
 
 // checkSettings is an error with a line for each setting that is turned on a fleet's hosts.
 func checkSettings(on *fleet.Fleet) error {
-	var lines []string
+	var turned []error
 	for i, h := range on.Hellos() {
 		for _, l := range h.Left {
-			lines = append(lines, fmt.Sprintf("%s: %s; make fleet-restore turns it back", on.Names()[i], l))
+			turned = append(turned, fmt.Errorf("%s: %s; make fleet-restore turns it back", on.Names()[i], l))
 		}
 	}
-	if len(lines) == 0 {
-		return nil
-	}
-	return errors.New(strings.Join(lines, "\n"))
+	return errors.Join(turned...)
 }
 
 func linkOf(h fleet.Hello) string {
@@ -242,9 +236,7 @@ func clockOf(c fleet.Clock) string {
 	return text
 }
 
-type collectCall struct {
-	Inventory string `placeholder:"FILE" help:"Ansible inventory (default: lab/fleet/inventory.yml)."`
-}
+type collectCall struct{ ofInventory }
 
 func (c collectCall) do(ctx context.Context, out io.Writer) (int, error) {
 	f, err := fleetFlags{Inventory: c.Inventory}.reach(ctx, []string{filesCall}, out)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/session"
 )
 
@@ -52,4 +53,24 @@ func (agentCall) do(ctx context.Context, _ io.Writer) (int, error) {
 		err = fleet.Agent(ctx, o, os.Stdin, os.Stdout)
 	}
 	return exitHeld, err
+}
+
+// An answersCall compares some of a server's answers with those of its catalogue. The lab
+// calls it before and after a trial, on the client's side of the wire; it has no other use.
+type answersCall struct {
+	probe.Check
+}
+
+func (c *answersCall) do(ctx context.Context, out io.Writer) (int, error) {
+	return exitHeld, c.Run(ctx, out)
+}
+
+// An askCall waits for a server's first answer and asks it a few times more. The lab calls
+// it before trials, like an answersCall.
+type askCall struct {
+	probe.Asking
+}
+
+func (c *askCall) do(ctx context.Context, out io.Writer) (int, error) {
+	return exitHeld, c.Run(ctx, os.Stdin, out)
 }

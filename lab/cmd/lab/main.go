@@ -7,10 +7,12 @@ package main
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
@@ -44,4 +46,50 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 		return exitFailed
 	}
 	return program().Run(args, out, errs, func(command any) (int, error) { return command.(subcommand).do(ctx, out) })
+}
+
+// A subcommand is one call of the lab, read by kong from its fields' tags. It returns an
+// exit status.
+type subcommand interface {
+	do(ctx context.Context, out io.Writer) (int, error)
+}
+
+// The subcommands. Only the lab itself calls the hidden ones.
+type subcommands struct {
+	Run          runCall       `cmd:"" help:"Run one experiment, until its claims are decided or its budget is spent."`
+	Reproduce    reproduceCall `cmd:"" help:"Run the experiments of entries within one budget; without any, the core set. It passes over those that runs made in this clone have decided."`
+	Profile      profileCall   `cmd:"" help:"Profile the server of an experiment, or one that runs; adds nothing to the journal."`
+	Derive       deriveCall    `cmd:"" help:"Derive what follows from the data into derived/, from which the site is built: verdicts, CSV, audits, pages' figures. Only what has changed."`
+	Audit        auditCall     `cmd:"" help:"Recompute what printed figures imply."`
+	New          newCall       `cmd:"" help:"Write a file to start from: an entry, an experiment, a text or a host."`
+	Preview      previewCall   `cmd:"" help:"Show an entry, or a draft, as it will look."`
+	Table        tableCall     `cmd:"" help:"Print the table of ratios that experiments ask for, from what the journal has of this machine, or from new runs for trial."`
+	Report       reportCall    `cmd:"" help:"Sum up what a change moves, for whoever judges it."`
+	Check        checkCall     `cmd:"" help:"Check every data file."`
+	Doctor       doctorCall    `cmd:"" help:"Say what this machine can decide; it watches for five seconds."`
+	Tune         tuneCall      `cmd:"" passthrough:"" help:"Turn a knob of the kernel, and back."`
+	List         listCall      `cmd:"" help:"List experiments and their claims."`
+	Fleet        fleetCall     `cmd:"" help:"Look at the hosts of a fleet, or fetch the runs that it kept."`
+	CheckAnswers answersCall   `cmd:"" hidden:""`
+	AskServer    askCall       `cmd:"" hidden:""`
+	FleetClient  agentCall     `cmd:"" hidden:""`
+	FleetFiles   offerCall     `cmd:"" hidden:""`
+}
+
+//go:embed help
+var helps embed.FS
+
+// help is the text on a call, or on the lab, that kong prints above its options.
+func help(call string) string {
+	text, err := helps.ReadFile("help/" + call + ".txt")
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	return strings.TrimSuffix(string(text), "\n")
+}
+
+// program is the lab's command line.
+func program() cli.Program {
+	return cli.Program{Name: "lab", Description: help("lab"), Commands: &subcommands{},
+		Hints: map[string]string{`expected "<experiment>"`: "%s takes one experiment; lab list names them"}}
 }

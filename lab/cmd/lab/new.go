@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"text/template"
@@ -18,7 +19,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/audit"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // newCall writes a file to start from. It is valid as it stands, so that what is wrong
@@ -85,21 +88,32 @@ func (c *newExperiment) do(_ context.Context, out io.Writer) (int, error) {
 	if c.Entry == "" {
 		c.Entry, _, _ = strings.Cut(c.Name, "-")
 	}
-	if err := belongs(c.Entry); err != nil {
+	return belonging(c.Entry, "experiment.toml", c, out, func(root journal.Root, text []byte) (string, error) {
+		_, err := experiment.Parse(c.Name, text)
+		return root.Experiment(c.Name), err
+	})
+}
+
+// belonging writes a file of an entry from a template. check says where it belongs, and refuses a
+// text that is none of its kind.
+func belonging(entry, template string, with any, out io.Writer,
+	check func(root journal.Root, text []byte) (path string, err error)) (int, error) {
+	if err := belongs(entry); err != nil {
 		return exitFailed, err
 	}
 	j, err := open()
 	if err != nil {
 		return exitFailed, err
 	}
-	text, err := fill("experiment.toml", c)
+	text, err := fill(template, with)
 	if err != nil {
 		return exitFailed, err
 	}
-	if _, err := experiment.Parse(c.Name, text); err != nil {
+	path, err := check(j.Root, text)
+	if err != nil {
 		return exitFailed, err
 	}
-	return create(j, j.Root.Experiment(c.Name), text, out)
+	return create(j, path, text, out)
 }
 
 type newText struct {
@@ -107,21 +121,10 @@ type newText struct {
 }
 
 func (c *newText) do(_ context.Context, out io.Writer) (int, error) {
-	if err := belongs(c.Entry); err != nil {
-		return exitFailed, err
-	}
-	j, err := open()
-	if err != nil {
-		return exitFailed, err
-	}
-	text, err := fill("text.toml", c)
-	if err != nil {
-		return exitFailed, err
-	}
-	if _, err := audit.Parse(c.Entry, text); err != nil {
-		return exitFailed, err
-	}
-	return create(j, j.Root.Text(c.Entry), text, out)
+	return belonging(c.Entry, "text.toml", c, out, func(root journal.Root, text []byte) (string, error) {
+		_, err := audit.Parse(c.Entry, text)
+		return root.Text(c.Entry), err
+	})
 }
 
 type newHost struct {
@@ -184,4 +187,32 @@ func (c *newEntry) do(_ context.Context, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	return create(j, j.Root.Entry(c.Name), text, out)
+}
+
+// unwritten marks, in what lab new writes, each text that a person has to write.
+const unwritten = "TODO:"
+
+// placeholders finds the first text of each file that is still as lab new wrote it.
+func placeholders(root journal.Root) (faults []archive.Fault, err error) {
+	for _, pattern := range []string{root.Experiment("*"), root.Entry("*"), root.Text("*"), root.Host("*")} {
+		files, _ := filepath.Glob(pattern)
+		for _, path := range files {
+			text, err := os.ReadFile(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // a link to nothing, of which the journal's own checks tell
+			}
+			if err != nil {
+				return nil, err
+			}
+			before, after, found := bytes.Cut(text, []byte(unwritten))
+			if !found {
+				continue
+			}
+			line, _, _ := bytes.Cut(after, []byte("\n"))
+			faults = append(faults, archive.Fault{Path: fmt.Sprintf("%s:%d", root.Rel(path), bytes.Count(before, []byte("\n"))+
+				1),
+				Err: fmt.Errorf("still to be written: %s", strict.Visible(string(bytes.TrimSpace(line)), 80))})
+		}
+	}
+	return faults, nil
 }

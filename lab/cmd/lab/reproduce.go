@@ -1,17 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
+	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/session"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 type runCall struct {
@@ -138,4 +143,110 @@ func (f fleetFlags) measure(
 		err = fmt.Errorf("%v: %w", gone, err)
 	}
 	return exitFailed, err
+}
+
+// longest is the longest budget: a day.
+const longest = 24 * time.Hour
+
+// ports are where the servers of a block listen. profile does not have them for a server
+// that runs already.
+type ports struct {
+	Port int `xor:"from" placeholder:"N" help:"Port of the first server; others of a block have those above (default 8083)."`
+}
+
+func (p ports) first() int { return cmp.Or(p.Port, 8083) }
+
+// options are the flags of run and reproduce.
+type options struct {
+	ports
+	Budget time.Duration `placeholder:"DURATION" help:"The longest that it goes on, as 90s or 20m (default: what the experiments say together; reproduce takes no more than 225 s for the core set and 24m for --all)."`
+	Seed   uint64        `placeholder:"N" help:"Seed of the order of slots; further runs take N+1 and so on (default: drawn anew)."`
+	Host   string        `placeholder:"NAME" help:"Call this machine NAME in data/hosts (default: the name in .lab-host, or one made from what stays the same on it)."`
+}
+
+// session is what they ask of one.
+func (o options) session() session.Options {
+	return session.Options{Port: o.first(), Budget: o.Budget, Seed: o.Seed, Host: o.Host}
+}
+
+// listExperiments gives the journal's experiments alone. A wrong name is refused by them at once;
+// reading all of the journal takes seconds.
+func listExperiments() (*archive.Journal, error) {
+	root, err := journal.Find(".")
+	if err != nil {
+		return nil, err
+	}
+	xs, err := experiment.LoadDir(root.Experiments())
+	return &archive.Journal{Root: root, Experiments: xs}, err
+}
+
+// openFor opens the journal for one of its experiments.
+func openFor(name string) (*archive.Journal, *experiment.Experiment, error) {
+	some, err := listExperiments()
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := some.Experiment(name)
+	if err == nil && x.Planned != "" {
+		err = errors.New(planned(x))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	j, err := open()
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err = j.Experiment(name)
+	return j, x, err
+}
+
+// planned says in one line why an experiment is not run.
+func planned(x *experiment.Experiment) string {
+	return fmt.Sprintf("%s is planned and cannot be run yet: %s", x.Name, x.Planned)
+}
+
+// runnable returns the experiments that are not just planned.
+func runnable(xs []*experiment.Experiment) []*experiment.Experiment {
+	return slices.DeleteFunc(slices.Clone(xs), func(x *experiment.Experiment) bool { return x.Planned != "" })
+}
+
+// choose picks the experiments of the named entries, or all, or the core set. Those that
+// are just planned are included, so that they can be named.
+func choose(xs []*experiment.Experiment, entries []string, all bool) ([]*experiment.Experiment, error) {
+	if all && len(entries) > 0 {
+		return nil, errors.New("name entries or say --all, not both")
+	}
+	known := strict.Called(xs, func(x *experiment.Experiment) string { return x.Entry })
+	for _, e := range entries {
+		if !slices.Contains(known, e) {
+			return nil, fmt.Errorf("no experiment belongs to entry %q; %s", e, strict.Instead(e, slices.Compact(known)))
+		}
+	}
+	var chosen []*experiment.Experiment
+	for _, x := range xs {
+		if all || slices.Contains(entries, x.Entry) || len(entries) == 0 && x.Core {
+			chosen = append(chosen, x)
+		}
+	}
+	return chosen, nil
+}
+
+// The default limits on the time that reproduce takes: with building and the site, the
+// core set must be done within five minutes, and all of it within 25.
+const (
+	coreBudget = 225 * time.Second
+	allBudget  = 24 * time.Minute
+)
+
+// budgetOf is the time that the chosen experiments ask for together, within those limits.
+func budgetOf(xs []*experiment.Experiment, entries []string, all bool) time.Duration {
+	asked := session.TimeFor(xs)
+	switch {
+	case all:
+		return min(asked, allBudget)
+	case len(entries) == 0:
+		return min(asked, coreBudget)
+	}
+	return min(asked, longest)
 }

@@ -27,15 +27,7 @@ type tableCall struct {
 	options
 }
 
-func (tableCall) Help() string {
-	return `Prints what each level of a factor costs relative to one of them, as experiments ask for
-by [relative]: the median of the blocks' ratios, with an interval, from all runs of this
-host that the journal has. With --measure it is from new runs alone, which are not added
-to the journal.
-
-  lab table peers-simple peers-read peers-read-wire
-  lab table --measure --budget 6m peers-simple peers-read peers-read-wire`
-}
+func (tableCall) Help() string { return help("table") }
 
 // A column is one experiment's part of the table.
 type column struct {

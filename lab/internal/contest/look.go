@@ -148,7 +148,7 @@ func (l *Look) warm(ctx context.Context, o Options, c Client, beside, on *starte
 				plan.Slots = append(plan.Slots, load.Slot{Target: 1, Seconds: referenceSlot.Seconds(), Counts: true})
 			}
 		}
-		r, err := run.CarryOut(ctx, c.Lab, c.CPUs, plan)
+		r, err := run.CarryOut(ctx, c.Lab, c.CPUs, plan, nil)
 		if err != nil {
 			return nil, fmt.Errorf("%s: under load: %w", on.Name, err)
 		}

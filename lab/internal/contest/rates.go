@@ -147,7 +147,7 @@ func (b Bench) Block(ctx context.Context, asks []curve.Ask, order []int) ([]curv
 		warm.Targets = append(warm.Targets, b.target(s.Name, up[i].addr, nil))
 		warm.Slots = append(warm.Slots, load.Slot{Target: i, Seconds: max(b.Looks[i].Warmup, 10*time.Millisecond).Seconds()})
 	}
-	if _, err := run.CarryOut(ctx, b.Lab, b.CPUs, warm); err != nil {
+	if _, err := run.CarryOut(ctx, b.Lab, b.CPUs, warm, nil); err != nil {
 		return nil, b.or(up, err)
 	}
 	slots := make([]curve.Slot, len(asks))
@@ -165,7 +165,7 @@ func (b Bench) Block(ctx context.Context, asks []curve.Ask, order []int) ([]curv
 			p.Targets = append(p.Targets, t)
 			p.Slots = append(p.Slots, load.Slot{Target: n, Seconds: asks[i].Seconds, Counts: true})
 		}
-		report, err := run.CarryOut(ctx, b.Lab, b.CPUs, p)
+		report, err := run.CarryOut(ctx, b.Lab, b.CPUs, p, nil)
 		if err != nil {
 			return nil, b.or(up, err)
 		}

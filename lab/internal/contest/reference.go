@@ -37,7 +37,7 @@ func (o Options) reference(ctx context.Context, c Client) (*started, error) {
 	}
 	if err = on.ready(ctx, answerWithin); err == nil {
 		first := load.Plan{Targets: []load.Target{on.asReference()}, Slots: []load.Slot{{Seconds: referenceFirst.Seconds()}}}
-		_, err = run.CarryOut(ctx, c.Lab, c.CPUs, first)
+		_, err = run.CarryOut(ctx, c.Lab, c.CPUs, first, nil)
 	}
 	if err != nil {
 		on.stop()

@@ -108,7 +108,7 @@ func (u user) rss() float64 {
 func (u user) ask(ctx context.Context, length time.Duration, held func()) (answers int64, err error) {
 	p := load.Plan{TimeoutS: answerWithin.Seconds(), Targets: []load.Target{u.target(u.Name, u.addr, nil)},
 		Slots: []load.Slot{{Seconds: length.Seconds(), Counts: true}}}
-	r, err := run.CarryOutAnd(ctx, u.Lab, u.CPUs, p, held)
+	r, err := run.CarryOut(ctx, u.Lab, u.CPUs, p, held)
 	if err != nil {
 		return 0, err
 	}

@@ -125,7 +125,7 @@ func (w Why) profile(ctx context.Context, i int, by source) (p profiled, err err
 		case <-within.Done():
 		}
 	}()
-	report, err := run.CarryOut(ctx, w.Lab, w.CPUs, plan)
+	report, err := run.CarryOut(ctx, w.Lab, w.CPUs, plan, nil)
 	if err != nil {
 		cancel()
 	}

@@ -49,26 +49,18 @@ type Claim struct {
 	To      string   `toml:"to"`       // moves: the wall at the last level
 	Equals  string   `toml:"equals"`   // count: the setting whose level it equals
 	Plus    int64    `toml:"plus"`     // count: added to that level
-	// About is "client" for a claim about the load generator itself, which then
-	// may be the wall. It is empty for a claim about the server.
-	About string `toml:"about"`
-	Needs Needs  `toml:"needs"`
-	// Profile is a kind of profile, and Package or Work what to look for in it.
-	// Packages are used because symbols change their names between versions.
-	Profile string `toml:"profile"` // share, absent
-	Package string `toml:"package"` // share, absent
-	Work    string `toml:"work"`    // share
+	About   string   `toml:"about"`    // empty, or AboutClient
+	Needs   Needs    `toml:"needs"`
+	Profile string   `toml:"profile"` // share, absent
+	Package string   `toml:"package"` // share, absent; symbols change their names between versions
+	Work    string   `toml:"work"`    // share
 
-	// Levels are the levels of Over that the claim compares, in its own order, so
-	// that a factor of many words, which have no order, can hold claims about some
-	// of them; without it all are compared, in the factor's order.
+	// Levels has an order of its own, so that a factor of many words, which have none, can
+	// hold claims about some of them.
 	Levels []any `toml:"levels"` // flat, ratio (two), monotonic
 	levels []setting.Level
-
-	// At limits the claim to the conditions with these levels; without it the
-	// claim is about all conditions.
-	At map[string]any `toml:"at"`
-	at setting.Levels
+	At     map[string]any `toml:"at"`
+	at     setting.Levels
 }
 
 // Where returns the levels that the claim is limited to.
@@ -98,7 +90,7 @@ type Needs struct {
 
 // A form is what one kind of claim says, which of the fields in kindFields it takes, and
 // what it asks of them beyond what all kinds ask. No other of these fields may be given, so
-// that none is ignored. A kind is a row here and a file in verdict.
+// that none is ignored. A kind is a row here and a type in verdict.
 type form struct {
 	kind     Kind
 	meaning  string
@@ -357,3 +349,48 @@ func (c Claim) Ends(x *Experiment) (first, last setting.Level) {
 }
 
 func bar(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
+
+// A Relative asks for a table: a metric at each level of a factor, over the
+// same metric at one of them.
+type Relative struct {
+	Metric string `toml:"metric"`
+	Over   string `toml:"over"`
+	To     any    `toml:"to"`
+	// OwnWork asks for the same ratios without the client's work on the server's
+	// core, which is gauged once a run.
+	OwnWork bool `toml:"own_work"`
+
+	to setting.Level
+}
+
+// Level is the level that all others are relative to.
+func (r *Relative) Level() setting.Level { return r.to }
+
+func (r *Relative) resolve(factors []Factor) (err error) {
+	if r == nil {
+		return nil
+	}
+	if _, ok := metric.Lookup(r.Metric); !ok {
+		return fmt.Errorf("unknown metric %q; %s", r.Metric, strict.Instead(r.Metric, metric.Names()))
+	}
+	if r.OwnWork && r.Metric != "server_cpu_per_request_s" {
+		return fmt.Errorf("own_work: the client has no part in %s; the metric is server_cpu_per_request_s, or leave "+
+			"own_work out", r.Metric)
+	}
+	i := slices.IndexFunc(factors, func(f Factor) bool { return f.Name == r.Over })
+	switch {
+	case i < 0:
+		return fmt.Errorf("over %q: no factor of that name; %s", r.Over,
+			strict.Instead(r.Over, strict.Called(factors, factorName)))
+	case r.To == nil:
+		return errors.New("to is missing: name the level that the others are relative to")
+	}
+	if r.to, err = setting.Of(r.To); err != nil {
+		return fmt.Errorf("to: %w", err)
+	}
+	if !slices.Contains(factors[i].levels, r.to) {
+		return fmt.Errorf("to: %s is no level of %s; %s", r.to, r.Over,
+			strict.Instead(r.to.String(), strict.Called(factors[i].levels, setting.Level.String)))
+	}
+	return nil
+}

@@ -34,40 +34,28 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// An Experiment is one file of lab/experiments.
+// An Experiment is one file of lab/experiments; keys.toml says what its keys mean.
 type Experiment struct {
-	Name     string `toml:"-"` // file name without extension
-	SHA256   string `toml:"-"` // of the file, so that a run says which wording it tested
-	Text     []byte `toml:"-"` // the file itself, which a run stores with the data
-	Entry    string `toml:"entry"`
-	Title    string `toml:"title"`
-	Question string `toml:"question"`
-	Core     bool   `toml:"core"` // whether `lab reproduce` without arguments runs it
-	// Planned says what the lab lacks to run the design; empty if nothing. A
-	// planned experiment is written like any other, claims first, and published
-	// runs are compared with it. Only the settings that every trial needs may be
-	// missing.
-	Planned  string         `toml:"planned"`
-	Metrics  []string       `toml:"metrics"`
-	Topology Topology       `toml:"topology"`
-	Settings map[string]any `toml:"settings"`
-	Factors  []Factor       `toml:"factors"`
-	// Servers are those of the experiment's own, by name; see Server.
-	Servers map[string]*Server `toml:"servers"`
-	BudgetS float64            `toml:"budget_s"` // longest time in seconds that one run goes on while a claim is undecided
-	Block   Block              `toml:"block"`
-	Claims  []Claim            `toml:"claims"`
-	// Withdrawn names the claims that runs were judged by and that are no longer
-	// part of the experiment, so that no claim disappears or changes unnoticed.
-	Withdrawn []Withdrawal `toml:"withdrawn"`
-	// Corrected lists the former words of claims that runs were judged by.
-	Corrected []Correction `toml:"corrected"`
-	// Profile, if present, asks for a profile of each trial's server, in a
-	// separate window under the same load.
-	Profile *Profile `toml:"profile"`
-	// Relative, if present, asks for a table of ratios to one level of a factor. It
-	// decides nothing, so no claim's digest has it.
-	Relative *Relative `toml:"relative"`
+	Name      string             `toml:"-"` // file name without extension
+	SHA256    string             `toml:"-"` // of the file, so that a run says which wording it tested
+	Text      []byte             `toml:"-"` // the file itself, which a run stores with the data
+	Entry     string             `toml:"entry"`
+	Title     string             `toml:"title"`
+	Question  string             `toml:"question"`
+	Core      bool               `toml:"core"`
+	Planned   string             `toml:"planned"` // only settings that every trial needs may be missing then
+	Metrics   []string           `toml:"metrics"`
+	Topology  Topology           `toml:"topology"`
+	Settings  map[string]any     `toml:"settings"`
+	Factors   []Factor           `toml:"factors"`
+	Servers   map[string]*Server `toml:"servers"`
+	BudgetS   float64            `toml:"budget_s"`
+	Block     Block              `toml:"block"`
+	Claims    []Claim            `toml:"claims"`
+	Withdrawn []Withdrawal       `toml:"withdrawn"` // so that no claim disappears or changes unnoticed
+	Corrected []Correction       `toml:"corrected"`
+	Profile   *Profile           `toml:"profile"`  // nil: none is taken
+	Relative  *Relative          `toml:"relative"` // in no claim's digest, since it decides nothing
 
 	fixed   setting.Levels
 	without []setting.Levels // of a copy that Without made

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -172,27 +175,7 @@ var answeringMeans = map[string]string{
 }
 
 // ServerKeys says what the keys of a table [servers.NAME] mean.
-func ServerKeys() map[string]string {
-	return map[string]string{
-		"title": "What tables call it; by default its name.",
-		"about": "How it is configured, in one line.",
-		"command": "Its words, which no shell reads. {addr}, {host}, {port}, {workers}, {cpus}, {sockets} and names of " +
-			"settings in braces are filled in; a word without a value is left out, with the option before it.",
-		"env": "Variables that it starts with; values are filled in like words.",
-		"ready": "Text of the line that each worker prints when it listens; without it, it is ready when it answers the " +
-			"route.",
-		"process": "Command name of its own processes, where wrappers stand around them.",
-		"program": "The file whose digest a run records; by default the command's first word.",
-		"build":   "The make target that builds it.",
-		"needs":   "Tools without which it is not applicable on a machine.",
-		"prefork": "Whether it starts a process for each worker, beside a master.",
-		"events":  "Whether it sends batches of events to a sink and answers no requests.",
-		"answers": "Whose bytes it answers with; without it, all servers that are compared must answer alike.",
-	}
-}
-
-// Takes tells whether a setting of the server can be set for it.
-func (s *Server) Takes(name string) bool { return s.template.has(name) }
+func ServerKeys() map[string]string { return meanings()["Server"] }
 
 // Profiled tells whether its processes serve profiles.
 func (s *Server) Profiled() bool { return s.template.has("sockets") }
@@ -273,9 +256,81 @@ var own = []string{setting.Stack, setting.Prefork, setting.Workers, setting.Inde
 // lacks names a setting that is given and that the server does not take.
 func (s *Server) lacks(levels setting.Levels) string {
 	for _, name := range own {
-		if _, ok := levels[name]; ok && !s.Takes(name) {
+		if _, ok := levels[name]; ok && !s.template.has(name) {
 			return name
 		}
 	}
 	return ""
+}
+
+// Under is a path as a server finds it, which starts in the root.
+func Under(root, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(root, path)
+}
+
+// withLab is the make target that builds the lab itself, without which nothing
+// runs: what it builds is never missing for good.
+const withLab = "build"
+
+// A Lack is a server that cannot be started on this machine.
+type Lack struct {
+	Server string
+	What   string // what is not there
+	Mend   string // what to do about it; empty if it is to be installed
+}
+
+// Why says in one line why the server is not applicable here.
+func (l Lack) Why() string {
+	if l.Mend == "" {
+		return fmt.Sprintf("the %s server needs %s, which is not installed", l.Server, l.What)
+	}
+	return fmt.Sprintf("the %s server is not built (%s is not there); %s builds it", l.Server, l.What, l.Mend)
+}
+
+// Lacking lists the servers of the design that lack a tool or a program here.
+// The tools of a server that is built are for building it.
+func (x *Experiment) Lacking(root string) (all []Lack) {
+	for _, s := range x.Loaded() {
+		if s.Build == withLab {
+			continue
+		}
+		// What is started may be a wrapper that make builds around the program.
+		words, _ := s.Line(Place{Host: "-", Port: "-", Workers: "-"}, nil)
+		absent := slices.DeleteFunc([]string{s.Program, words[0]}, func(path string) bool {
+			_, err := os.Stat(Under(root, path))
+			return err == nil || !strings.Contains(path, "/")
+		})
+		if s.Build != "" && len(absent) == 0 {
+			continue
+		}
+		lacks := slices.DeleteFunc(slices.Clone(s.Needs),
+			func(tool string) bool { _, err := exec.LookPath(tool); return err == nil })
+		switch {
+		case len(lacks) > 0:
+			all = append(all, Lack{s.Name, strings.Join(lacks, ", "), ""})
+		case s.Build != "":
+			all = append(all, Lack{s.Name, absent[0], "make " + s.Build})
+		}
+	}
+	return all
+}
+
+// Present is the design without the servers that this machine lacks, and those that it
+// leaves out by that. Where servers are not what is compared, or fewer than two of them
+// are there, nothing is left out: the whole design is then not applicable.
+func (x *Experiment) Present(root string) (less *Experiment, left []Lack) {
+	if !slices.ContainsFunc(x.Factors, func(f Factor) bool { return f.Name == setting.Server }) {
+		return x, nil
+	}
+	less, left = x, x.Lacking(root)
+	for _, l := range left {
+		less = less.Without(setting.Levels{setting.Server: setting.String(l.Server)})
+	}
+	if len(less.Conditions()) < 2 || len(less.Loaded()) < 2 {
+		return x, nil
+	}
+	return less, left
 }

@@ -80,7 +80,7 @@ func TestTheCommandLineOfAServer(t *testing.T) {
 			t.Errorf("%q %q, want %q %q", words, env, c.words, c.env)
 		}
 	}
-	if !s.Takes("write_buffer") || s.Takes("spin_ns") || !s.Profiled() {
+	if !s.template.has("write_buffer") || s.template.has("spin_ns") || !s.Profiled() {
 		t.Error("what it takes")
 	}
 }

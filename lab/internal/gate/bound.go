@@ -100,17 +100,16 @@ type Walls struct {
 // Walls sorts the resources. A client with one figure missing is unseen unless
 // the other figure shows it saturated.
 func (e Evidence) Walls() Walls {
-	unread := map[Bound]bool{
-		BoundClientCPU: e.ClientThreadBusy == nil || e.ClientCoresBusy == nil,
-		BoundServerCPU: e.ServerWorkerBusy == nil && e.ServerCoresBusy == nil,
-		BoundWire:      e.WireUnread,
-	}
 	var w Walls
 	for _, b := range single {
-		switch {
-		case e.full(b):
+		limit := CPUSaturated
+		if b == BoundWire {
+			limit = WireSaturated
+		}
+		switch share, known := e.Use(b); {
+		case share >= limit:
 			w.Met = append(w.Met, b)
-		case unread[b]:
+		case !known && (b != BoundWire || e.WireUnread): // a wire that is none cannot be full
 			w.Unseen = append(w.Unseen, b)
 		}
 	}
@@ -158,32 +157,24 @@ func DecideBound(e Evidence) (Bound, string) {
 // its figures the largest. It is not known where a figure is missing that could
 // have been larger.
 func (e Evidence) Use(b Bound) (share float64, known bool) {
-	of := map[Bound][]*float64{
-		BoundWire:      {e.LineRateShare},
-		BoundClientCPU: {e.ClientThreadBusy, e.ClientCoresBusy},
-		BoundServerCPU: {e.ServerWorkerBusy, e.ServerCoresBusy},
-	}[b]
+	var of [2]*float64
+	switch b {
+	case BoundWire:
+		of = [2]*float64{e.LineRateShare}
+	case BoundClientCPU:
+		of = [2]*float64{e.ClientThreadBusy, e.ClientCoresBusy}
+	case BoundServerCPU:
+		of = [2]*float64{e.ServerWorkerBusy, e.ServerCoresBusy}
+	}
 	for _, v := range of {
 		if v != nil {
 			share, known = max(share, *v), true
 		}
 	}
-	if b == BoundWire && e.WireUnread || b == BoundClientCPU && slices.Contains(of, nil) {
-		return share, false
+	if b == BoundWire && e.WireUnread || b == BoundClientCPU && (of[0] == nil || of[1] == nil) {
+		known = false
 	}
 	return share, known
-}
-
-// full tells whether a resource was saturated, alone or with others.
-func (e Evidence) full(b Bound) bool {
-	over := func(v *float64, limit float64) bool { return v != nil && *v >= limit }
-	switch b {
-	case BoundWire:
-		return over(e.LineRateShare, WireSaturated)
-	case BoundClientCPU:
-		return over(e.ClientThreadBusy, CPUSaturated) || over(e.ClientCoresBusy, CPUSaturated)
-	}
-	return over(e.ServerWorkerBusy, CPUSaturated) || over(e.ServerCoresBusy, CPUSaturated)
 }
 
 func (e Evidence) figures() string {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
 // A Machine is the machine that the lab runs on.
@@ -67,14 +73,14 @@ func (p Profile) parts() []string {
 	if p.CPUVersion != "" {
 		cpu += " (" + p.CPUVersion + ")"
 	}
-	cores := fmt.Sprintf("%d cores", p.Cores)
+	all := fmt.Sprintf("%d cores", p.Cores)
 	if p.Sockets > 0 {
-		cores += fmt.Sprintf(" in %d %s", p.Sockets, map[bool]string{true: "socket", false: "sockets"}[p.Sockets == 1])
+		all += fmt.Sprintf(" in %d %s", p.Sockets, map[bool]string{true: "socket", false: "sockets"}[p.Sockets == 1])
 	}
 	if p.ThreadsPerCore > 1 {
-		cores += fmt.Sprintf(", %d threads a core", p.ThreadsPerCore)
+		all += fmt.Sprintf(", %d threads a core", p.ThreadsPerCore)
 	}
-	out := []string{cpu, cores}
+	out := []string{cpu, all}
 	if p.Caches != "" {
 		out = append(out, "caches "+p.Caches)
 	}
@@ -134,7 +140,8 @@ func (p *Profile) topology(dir string) {
 		if id := Line(cpu, "topology", "physical_package_id"); id != "" {
 			sockets[id] = true
 		}
-		p.ThreadsPerCore = max(p.ThreadsPerCore, listed(Line(cpu, "topology", "thread_siblings_list")))
+		siblings, _ := cores.Parse(Line(cpu, "topology", "thread_siblings_list"))
+		p.ThreadsPerCore = max(p.ThreadsPerCore, len(siblings))
 		indexes, _ := filepath.Glob(filepath.Join(cpu, "cache", "index[0-9]*"))
 		for _, c := range indexes {
 			level, size, shared := Line(c, "level"), Line(c, "size"), Line(c, "shared_cpu_list")
@@ -156,25 +163,6 @@ func (p *Profile) topology(dir string) {
 	}
 	slices.Sort(all)
 	p.Caches = strings.Join(all, ", ")
-}
-
-// listed counts the CPUs of a list such as 0-1,4.
-func listed(list string) (n int) {
-	for _, part := range strings.Split(list, ",") {
-		from, to, isRange := strings.Cut(part, "-")
-		a, err := strconv.Atoi(from)
-		if err != nil {
-			return 0
-		}
-		b := a
-		if isRange {
-			if b, err = strconv.Atoi(to); err != nil {
-				return 0
-			}
-		}
-		n += b - a + 1
-	}
-	return n
 }
 
 // Line reads a small file, as of /proc or /sys, as one line; empty if it cannot be read.
@@ -217,4 +205,91 @@ func clean(model string) string {
 
 func slug(s string) string {
 	return strings.Trim(words.ReplaceAllString(strings.ToLower(s), "-"), "-")
+}
+
+// kernel names the settings that affect connections, queues and the
+// distribution of work over cores.
+var kernel = []string{
+	"net.core.somaxconn",
+	"net.core.netdev_max_backlog",
+	"net.core.rps_sock_flow_entries",
+	"net.ipv4.ip_local_port_range",
+	"net.ipv4.tcp_congestion_control",
+	"net.ipv4.tcp_fin_timeout",
+	"net.ipv4.tcp_max_syn_backlog",
+	"net.ipv4.tcp_rmem",
+	"net.ipv4.tcp_tw_reuse",
+	"net.ipv4.tcp_wmem",
+}
+
+// Kernel reads those settings, those that the lab's knobs turn, and what else may change between two runs on one
+// machine: the kernel's version, its clock source, how it governs the CPU's
+// clock, the microcode, and what it does about the CPU's vulnerabilities. The
+// files are below root: "/", except in tests.
+func Kernel(root string) map[string]string {
+	set := tune.Values(root)
+	read := func(name string, elem ...string) {
+		if v := Line(append([]string{root}, elem...)...); v != "" {
+			set[name] = v
+		}
+	}
+	for _, k := range kernel {
+		read(k, "proc", "sys", strings.ReplaceAll(k, ".", "/"))
+	}
+	read("osrelease", "proc", "sys", "kernel", "osrelease")
+	read("clocksource", "sys", "devices", "system", "clocksource", "clocksource0", "current_clocksource")
+	cpu := []string{"sys", "devices", "system", "cpu"}
+	read("scaling_governor", append(cpu, "cpu0", "cpufreq", "scaling_governor")...)
+	read("transparent_hugepage", "sys", "kernel", "mm", "transparent_hugepage", "enabled")
+	found, _ := filepath.Glob(filepath.Join(append(append([]string{root}, cpu...), "vulnerabilities", "*")...))
+	for _, path := range found {
+		// A CPU that is not affected costs nothing for it.
+		if v := Line(path); v != "" && v != "Not affected" {
+			set["vulnerability."+filepath.Base(path)] = v
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(root, "proc", "cpuinfo")); err == nil {
+		if v := value(string(text), "microcode"); v != "" {
+			set["microcode"] = v
+		}
+	}
+	if limit, ok := OpenFiles(); ok {
+		set["nofile"] = fmt.Sprint(limit)
+	}
+	return set
+}
+
+// value is the first value of a key in lines of "key: value".
+func value(text, key string) string {
+	for _, l := range strings.Split(text, "\n") {
+		if k, v, ok := strings.Cut(l, ":"); ok && strings.TrimSpace(k) == key {
+			return strings.Join(strings.Fields(v), " ")
+		}
+	}
+	return ""
+}
+
+// Memory is how much memory is installed, in bytes; 0 if unknown. The kernel
+// reserves some at boot, a little more or less each time. Rounding up to whole
+// gibibytes gives the installed size.
+func Memory(root string) int64 {
+	text, err := os.ReadFile(filepath.Join(root, "proc", "meminfo"))
+	if err != nil {
+		return 0
+	}
+	total, _, _ := strings.Cut(value(string(text), "MemTotal"), " ")
+	kib, err := strconv.ParseFloat(total, 64)
+	if err != nil {
+		return 0
+	}
+	return int64(math.Ceil(kib/(1<<20))) << 30
+}
+
+// OpenFiles is how many files a process started by the lab may open.
+func OpenFiles() (uint64, bool) {
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
+		return 0, false
+	}
+	return uint64(l.Cur), true
 }

@@ -4,7 +4,16 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
+
+func TestTheTableHasNoOtherKeys(t *testing.T) {
+	var file struct{ Metric []Metric }
+	if err := strict.DecodeTOML(text, &file); err != nil {
+		t.Error(err)
+	}
+}
 
 func TestEveryMetricSaysWhatItIs(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)

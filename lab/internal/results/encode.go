@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/invopop/jsonschema"
 
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -326,138 +329,56 @@ func Encode(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return append(indent(nil, bytes.TrimSuffix(b.Bytes(), []byte("\n")), depth), '\n'), nil
+	return append(lay(nil, bytes.TrimSpace(b.Bytes()), 0, depth), '\n'), nil
 }
+
+// numbers is a list or object that is empty or holds only numbers and nulls.
+var numbers = regexp.MustCompile(`^(\[[^"[{tf]*\]|\{("(\\.|[^"\\])*":[^"[{tf]*)*\})$`)
 
 // row is the longest object of numbers, in bytes, that is written on one line:
 // a core's states, or a ratio with its interval.
 const row = 120
 
-// indent lays out JSON without blanks, with two spaces a level. Lists of
+// lay adds a JSON value without blanks to a text, with two spaces a level. Lists of
 // numbers and short objects of numbers stay on one line, and so does what lies
 // deeper than depth, without blanks: a results file has a line a trial, and one blank
 // a level.
-func indent(out, text []byte, depth int) []byte {
-	level, blanks := 0, 2
+func lay(out []byte, v jsontext.Value, level, depth int) []byte {
+	kind := v.Kind()
+	switch {
+	case kind != '[' && kind != '{' || level == depth:
+		return append(out, v...)
+	case (kind == '[' || len(v) <= row) && numbers.Match(v):
+		out, _ = jsontext.AppendFormat(out, v, jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
+		return out
+	}
+	blanks := 2
 	if depth < math.MaxInt {
 		blanks = 1
 	}
-	line := func() {
-		out = append(out, '\n')
-		for range level * blanks {
-			out = append(out, ' ')
+	line := func(level int) { out = append(append(out, '\n'), strings.Repeat(" ", level*blanks)...) }
+	in := jsontext.NewDecoder(bytes.NewReader(v), jsontext.AllowDuplicateNames(true))
+	next := func() jsontext.Value {
+		v, err := in.ReadValue()
+		if err != nil {
+			panic(err) // package json wrote it
 		}
+		return v
 	}
-	for i := 0; i < len(text); {
-		switch c := text[i]; c {
-		case '[', '{':
-			if level == depth {
-				end := i + value(text[i:])
-				out = append(out, text[i:end]...)
-				i = end
-				continue
-			}
-			if end := numbers(text[i:]); end > 0 && (c == '[' || end <= row) {
-				out = spaced(out, text[i:i+end])
-				i += end
-				continue
-			}
-			out = append(out, c)
-			level++
-			line()
-			i++
-		case ']', '}':
-			level--
-			line()
-			out = append(out, c)
-			i++
-		case ',':
-			out = append(out, c)
-			line()
-			i++
-		case ':':
-			out = append(out, ": "...)
-			i++
-		case '"':
-			end := i + quoted(text[i:])
-			out = append(out, text[i:end]...)
-			i = end
-		default:
-			out = append(out, c)
-			i++
+	_, _ = in.ReadToken()
+	out = append(out, v[0])
+	for n := 0; in.PeekKind() != jsontext.Kind(v[len(v)-1]); n++ {
+		if n > 0 {
+			out = append(out, ',')
 		}
+		line(level + 1)
+		if kind == '{' {
+			out = append(append(out, next()...), ": "...)
+		}
+		out = lay(out, next(), level+1, depth)
 	}
-	return out
-}
-
-// value gives the length of the list or object at the start of a text.
-func value(text []byte) int {
-	open := 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '"':
-			i += quoted(text[i:]) - 1
-		case '[', '{':
-			open++
-		case ']', '}':
-			if open--; open == 0 {
-				return i + 1
-			}
-		}
-	}
-	return len(text)
-}
-
-// numbers gives the length of the list or object at the start of a text if it
-// is empty or holds only numbers and nulls; else 0.
-func numbers(text []byte) int {
-	for i := 1; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == ']', c == '}':
-			return i + 1
-		case c == '"':
-			end := i + quoted(text[i:])
-			if text[0] == '[' || end == len(text) || text[end] != ':' {
-				return 0
-			}
-			i = end
-		case c == '[', c == '{', c == 't', c == 'f':
-			return 0
-		}
-	}
-	return 0
-}
-
-// spaced writes a list or object on one line, with a blank after each comma and
-// colon.
-func spaced(out, text []byte) []byte {
-	for i := 0; i < len(text); i++ {
-		if text[i] == '"' {
-			end := i + quoted(text[i:])
-			out = append(out, text[i:end]...)
-			i = end - 1
-			continue
-		}
-		out = append(out, text[i])
-		if text[i] == ',' || text[i] == ':' {
-			out = append(out, ' ')
-		}
-	}
-	return out
-}
-
-// quoted gives the length of the JSON string at the start of a text, quotes
-// included.
-func quoted(text []byte) int {
-	for i := 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(text)
+	line(level)
+	return append(out, v[len(v)-1])
 }
 
 // What was counted has six significant digits, more than the lab's clocks, ticks and

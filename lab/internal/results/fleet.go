@@ -1,8 +1,10 @@
 package results
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -71,7 +73,7 @@ func Fullest(m map[string]float64, clients []Client) {
 func (f *File) Evidence(t Trial) gate.Evidence {
 	e := gate.EvidenceOf(t.Metrics, f.Topology.LineRateBps)
 	for i, c := range t.Clients {
-		if f.fleet() != nil && c.Loads() && f.linkUnread(i, c) {
+		if f.Provenance.Fleet != nil && c.Loads() && f.linkUnread(i, c) {
 			e.WireUnread = true
 		}
 	}
@@ -89,7 +91,7 @@ func (f *File) ClientEvidence(i int, c Client) gate.Evidence {
 // full without showing it. Between two hosts on one machine there is no link
 // that could be full, but where it is shaped, and its rate then known.
 func (f *File) linkUnread(i int, c Client) bool {
-	fl := f.fleet()
+	fl := f.Provenance.Fleet
 	if i >= len(fl.Clients) || i+1 >= len(fl.Machines) {
 		return true
 	}
@@ -115,18 +117,14 @@ func (f *File) Bound(t Trial) (gate.Bound, string) {
 	return bound, why
 }
 
-func (f *File) fleet() *Fleet {
-	return f.Provenance.Fleet
-}
-
 // OnFleet tells whether the run's clients were on hosts of their own, reached by
 // the lab.
-func (f *File) OnFleet() bool { return f.fleet() != nil }
+func (f *File) OnFleet() bool { return f.Provenance.Fleet != nil }
 
 // Machines is the number of machines that the hosts of a fleet were on; 0 of a run
 // without one.
 func (f *File) Machines() int {
-	if fl := f.fleet(); fl != nil {
+	if fl := f.Provenance.Fleet; fl != nil {
 		return slices.Max(fl.Machines) + 1
 	}
 	return 0
@@ -136,7 +134,7 @@ func (f *File) Machines() int {
 // takes CPU time from the other.
 func (f *File) SharedCores() bool {
 	p := f.Provenance
-	fl := f.fleet()
+	fl := f.Provenance.Fleet
 	if f.Topology.Kind == "fleet" && fl == nil {
 		return false
 	}
@@ -175,4 +173,42 @@ func (f *File) LevelsOf(t Trial) setting.Levels {
 		return f.Settings
 	}
 	return f.Settings.With(f.Conditions[i].Levels)
+}
+
+// Hosts names the machines by their profiles in data/hosts. A record is of one
+// experiment on the same hosts, joined alike: a fleet's blocks never count together
+// with those of its server alone, or of another fleet of that server's.
+type Hosts struct {
+	Server string `json:"server" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,maxLength=100"`
+	Client string `json:"client" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,maxLength=100"`
+	// Clients are those of a fleet in their order, of which Client is the first; nil
+	// where the lab reached no client on another host.
+	Clients []string `json:"clients,omitempty" jsonschema:"minItems=1,maxItems=1000,description=The hosts of all clients of a fleet; one that has several clients stands several times."`
+}
+
+// Same reports whether two runs had the same hosts, joined alike.
+func (h Hosts) Same(o Hosts) bool {
+	return h.Server == o.Server && h.Client == o.Client && slices.Equal(h.Clients, o.Clients)
+}
+
+// String names the server's host, and the client's if it is another, or those of a
+// fleet. Hosts of different names are not the same.
+func (h Hosts) String() string {
+	switch {
+	case len(h.Clients) > 0:
+		return h.Server + " in a fleet with " + strings.Join(h.Clients, ", ")
+	case h.Client == h.Server || h.Client == "":
+		return h.Server
+	}
+	return h.Server + " with " + h.Client
+}
+
+// Word tells hosts from others in a word that fits into an address or an attribute,
+// however many clients there are: the server's id if it ran alone.
+func (h Hosts) Word() string {
+	if len(h.Clients) == 0 {
+		return h.Server
+	}
+	sum := sha256.Sum256([]byte(strings.Join(h.Clients, " ")))
+	return fmt.Sprintf("%s-fleet-%x", h.Server, sum[:3])
 }

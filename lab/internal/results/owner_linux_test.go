@@ -3,6 +3,7 @@ package results
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -32,4 +33,17 @@ func TestWhatRootWritesIsTheCallers(t *testing.T) {
 			t.Errorf("the clone of %d belongs to %d", clone, owner)
 		}
 	}
+}
+
+// ownerOf gives the user id that owns a file.
+func ownerOf(path string) (uid int, ok bool) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return 0, false
+	}
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return int(s.Uid), true
 }

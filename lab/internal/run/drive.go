@@ -107,9 +107,8 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 		}
 	}
 	// The client may notice that its server has ended before the lab does.
-	gone := func() bool { return slices.ContainsFunc(servers, (*server).gone) }
-	for began := time.Now(); proc.Err() != nil && len(faults) == 0 && !gone() && time.Since(began) < exitSeenWithin; {
-		time.Sleep(exitSeenWithin / 20)
+	if proc.Err() != nil && len(faults) == 0 {
+		awaitExit(func() bool { return slices.ContainsFunc(servers, (*server).gone) })
 	}
 	// If the server is gone, the client's error only follows from that, so the
 	// server is named.
@@ -175,8 +174,8 @@ func died(servers []*server) (faults []fault, err error) {
 // lost reports whether the wire is gone. If a process on it has ended, lost waits
 // a moment, since the loss of the wire may show later.
 func (c client) lost(ended bool) bool {
-	for began := time.Now(); ended && c.link.NetPID > 0 && !c.link.Lost() && time.Since(began) < exitSeenWithin; {
-		time.Sleep(exitSeenWithin / 20)
+	if ended && c.link.NetPID > 0 {
+		awaitExit(c.link.Lost)
 	}
 	return c.link.Lost()
 }
@@ -184,6 +183,13 @@ func (c client) lost(ended bool) bool {
 // exitSeenWithin is how long the lab may take to see that a process has ended, after
 // the process's connections have closed.
 const exitSeenWithin = 200 * time.Millisecond
+
+// awaitExit waits until an exit is seen, but not for longer than that.
+func awaitExit(seen func() bool) {
+	for began := time.Now(); !seen() && time.Since(began) < exitSeenWithin; {
+		time.Sleep(exitSeenWithin / 20)
+	}
+}
 
 // grace is how long a client may take beyond its load before it is ended.
 const grace = 15 * time.Second

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -122,20 +123,13 @@ func (e *edges) one(into *edge, target int, text []byte) {
 	}
 	for _, f := range e.files {
 		n, _ := f.ReadAt(text, 0)
-		v, err := strconv.ParseInt(string(trimmed(text[:n])), 10, 64)
+		v, err := strconv.ParseInt(string(bytes.TrimSpace(text[:n])), 10, 64)
 		if err != nil {
 			into.counters = nil
 			return
 		}
 		into.counters = append(into.counters, v)
 	}
-}
-
-func trimmed(text []byte) []byte {
-	for len(text) > 0 && text[len(text)-1] == '\n' {
-		text = text[:len(text)-1]
-	}
-	return text
 }
 
 func cpuOf(pid int) int64 {

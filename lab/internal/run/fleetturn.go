@@ -11,20 +11,14 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
 // onFleet has the clients of a fleet go round the group's servers together.
-func (g *group) onFleet(ctx context.Context) (err error) {
-	if g.servers, err = startServers(ctx, g.loads); err != nil {
-		return err
-	}
-	defer stopServers(g.servers)
-	if err := sameAnswers(g.servers); err != nil && !g.engine.plan.AnswersMayDiffer {
-		return err
-	}
+func (g *group) onFleet(ctx context.Context) error {
 	if err := g.heads(ctx); err != nil {
 		return err
 	}
@@ -88,9 +82,9 @@ func (s *sweep) window() telemetry.Window {
 		if host > 0 && hellos[0].Machine == hellos[host].Machine {
 			used += served * within(serverOn, on)
 		}
-		for k := range s.shares {
-			if one := &s.shares[k]; one.loads() && k+1 != host && hellos[k+1].Machine == hellos[host].Machine {
-				used += one.seen.Own * within(hellos[k+1].CPUs, on)
+		for _, one := range s.loading() {
+			if h := hellos[one.number]; one.number != host && h.Machine == hellos[host].Machine {
+				used += one.seen.Own * within(h.CPUs, on)
 			}
 		}
 		return used
@@ -101,12 +95,8 @@ func (s *sweep) window() telemetry.Window {
 		}
 	}
 	less(w.Metrics, "server_foreign_load", own(serverOn, 0))
-	for k := range s.shares {
-		one := &s.shares[k]
-		if !one.loads() {
-			continue
-		}
-		less(one.seen.Metrics, "client_foreign_load", own(hellos[k+1].CPUs, k+1))
+	for _, one := range s.loading() {
+		less(one.seen.Metrics, "client_foreign_load", own(hellos[one.number].CPUs, one.number))
 		if one.seen.Stopped && !slices.Contains(w.Stopped, "client") {
 			w.Stopped = append(w.Stopped, "client")
 		}
@@ -129,11 +119,7 @@ const clientsCore = -1
 // worst puts a client's figure in place of a smaller one. Where a client that
 // loaded has none, there is none: a gate that needs it closes.
 func (s *sweep) worst(m map[string]float64, name string) {
-	for k := range s.shares {
-		one := &s.shares[k]
-		if !one.loads() {
-			continue
-		}
+	for _, one := range s.loading() {
 		v, seen := one.seen.Metrics[name]
 		if !seen {
 			delete(m, name)
@@ -147,9 +133,8 @@ func (s *sweep) worst(m map[string]float64, name string) {
 
 // strangest is the client on which others ran most.
 func (s *sweep) strangest() (most *portion) {
-	for k := range s.shares {
-		if one := &s.shares[k]; one.loads() &&
-			(most == nil || one.seen.Metrics["client_foreign_load"] > most.seen.Metrics["client_foreign_load"]) {
+	for _, one := range s.loading() {
+		if most == nil || one.seen.Metrics["client_foreign_load"] > most.seen.Metrics["client_foreign_load"] {
 			most = one
 		}
 	}
@@ -227,18 +212,16 @@ func (s *sweep) part(c *results.Client, k, i int, r round) {
 	of := one.figures(i)
 	for to, name := range map[**float64]string{&c.LatencyP50S: "latency_p50_s", &c.LatencyP99S: "latency_p99_s"} {
 		if v, known := of[name]; known {
-			v = fine(v)
-			*to = &v
+			*to = new(fine(v))
 		}
 	}
 	if duration == 0 {
 		return
 	}
-	cores, threads := fine(busy/duration/float64(max(len(hellos[k+1].CPUs), 1))), fine(thread/duration)
-	c.CoresBusy, c.ThreadBusyMax = &cores, &threads
+	c.CoresBusy = new(fine(busy / duration / float64(max(len(hellos[k+1].CPUs), 1))))
+	c.ThreadBusyMax = new(fine(thread / duration))
 	if rate := hellos[k+1].LineRate; wired && rate > 0 {
-		share := fine(8 * max(link[0], link[1]) / duration / rate)
-		c.LineRateShare = &share
+		c.LineRateShare = new(fine(8 * max(link[0], link[1]) / duration / rate))
 	}
 }
 
@@ -283,12 +266,8 @@ func (s *sweep) endsOff() (off float64, ok bool) {
 	}
 	var in, out int64
 	hellos := s.g.engine.plan.Clients.Hellos()
-	for k := range s.shares {
-		one := &s.shares[k]
-		if !one.loads() {
-			continue
-		}
-		if one.seen.RxBytes < 0 || one.seen.TxBytes < 0 || hellos[k+1].Device == "lo" {
+	for _, one := range s.loading() {
+		if one.seen.RxBytes < 0 || one.seen.TxBytes < 0 || hellos[one.number].Device == "lo" {
 			return 0, false
 		}
 		in, out = in+one.seen.RxBytes, out+one.seen.TxBytes
@@ -333,4 +312,54 @@ func (g *group) together(t *results.Trial, slots []httpload.SlotReport, fail fai
 	}
 	fail(gate.ClientsApart, "%d of %d slots were missed, the first: %s", len(missed), len(slots), missed[0].Failed)
 	return others, map[string]bool{gate.NoRequests: true}
+}
+
+// heads checks the servers whose answers the lab knows, so that the bytes that clients
+// report of them can be checked.
+func (g *group) heads(ctx context.Context) error {
+	return atOnce(ctx, len(g.servers), func(ctx context.Context, i int) (err error) {
+		if s := g.servers[i]; s.serves.Answers != "" {
+			s.head, err = s.check(ctx, "before", g.failer(i))
+		}
+		return err
+	})
+}
+
+// doubt closes the gates on what client k, from 0, reported of trial i and what cannot
+// be. A client that lies about everything alike, in a closed loop and over an interface
+// that is not read, is believed.
+func (s *sweep) doubt(k, i int) {
+	one, l, record := &s.shares[k], s.g.loads[i], s.g.failer(i)
+	own := slices.Index(one.targets, i)
+	if own < 0 {
+		return
+	}
+	fail := func(name, format string, args ...any) { record(name, one.name()+": "+format, args...) }
+	for _, why := range []string{one.report.Tally(&one.plan, own), one.spent()} {
+		if why != "" {
+			fail(gate.Misreport, "%s", why)
+		}
+	}
+	if i < len(s.g.servers) && s.g.servers[i].head > 0 {
+		t := one.report.Summary.Targets[own]
+		c := generator.Counts{OK: float64(t.Requests), Bytes: float64(t.Bytes), Non2xx: float64(t.Non2xx)}
+		l.bytes(s.g.servers[i].head, &generator.Result{Counts: c}, fail)
+	}
+}
+
+// spent says how much more CPU time the generator's host saw it use, from its first slot
+// to its last, than it reported; empty if it is not too much.
+func (s *portion) spent() string {
+	var used, loaded float64
+	for _, slot := range s.report.Slots {
+		if slot.Failed != "" {
+			return "" // it has no CPU time
+		}
+		used += slot.ClientCPUS * (1 + slot.FillS/slot.Seconds) // while a slot is filled the load is on as well
+		loaded += slot.Seconds + slot.FillS
+	}
+	if told := used / loaded; s.seen.Own > gate.CPUOff*told+gate.CPUSlack {
+		return fmt.Sprintf("its host saw it use %.2f of a core, and it told of %.2f", s.seen.Own, told)
+	}
+	return ""
 }

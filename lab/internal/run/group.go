@@ -87,13 +87,25 @@ func (g *group) measure(ctx context.Context) error {
 	}
 	switch {
 	case g.engine.plan.Clients != nil:
-		return g.onFleet(ctx)
+		return g.up(ctx, g.onFleet)
 	case g.engine.plan.Running != nil:
 		return g.fromOutside(ctx)
 	case g.loads[0].rotates():
-		return g.rotate(ctx)
+		return g.up(ctx, g.rotate)
 	}
-	return g.pieces(ctx)
+	return g.up(ctx, g.pieces)
+}
+
+// up has the group's servers up, which give the same answers, while something is done with them.
+func (g *group) up(ctx context.Context, do func(context.Context) error) (err error) {
+	if g.servers, err = startServers(ctx, g.loads); err != nil {
+		return err
+	}
+	defer stopServers(g.servers)
+	if err := sameAnswers(g.servers); err != nil && !g.engine.plan.AnswersMayDiffer {
+		return err
+	}
+	return do(ctx)
 }
 
 // atOnce calls do for each of 0 to n-1 at the same time. The first error

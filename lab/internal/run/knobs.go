@@ -186,12 +186,7 @@ func (l load) hold(ctx context.Context, k knob) (held, error) {
 
 // release restores the setting.
 func (h held) release() error {
-	early := false
-	select {
-	case <-h.proc.Done():
-		early = true
-	default:
-	}
+	early := isClosed(h.proc.Done())
 	h.lifeln.Close()
 	select {
 	case <-h.proc.Done():

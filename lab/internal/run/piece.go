@@ -28,11 +28,6 @@ type piece struct {
 // disturbance of the machine meets all of them.
 func (g *group) pieces(ctx context.Context) error {
 	pieces := make([]piece, len(g.loads))
-	var err error
-	if g.servers, err = startServers(ctx, g.loads); err != nil {
-		return err
-	}
-	defer stopServers(g.servers)
 	// Before the answers are compared, so that the connections used for comparing
 	// do not count as there before the trial.
 	var pairs []telemetry.Pair
@@ -44,6 +39,7 @@ func (g *group) pieces(ctx context.Context) error {
 	}
 	defer g.sampler.Stop()
 	for i, l := range g.loads {
+		var err error
 		if pieces[i].head, err = l.check(ctx, "before", g.failer(i)); err != nil {
 			return err
 		}

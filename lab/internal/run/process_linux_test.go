@@ -135,7 +135,7 @@ func TestProcessesCloseGates(t *testing.T) {
 				s := &scripted{[]string{serve}, measures, time.Minute}
 				r.spoil(s)
 				g := s.group(t)
-				if err := g.rotate(t.Context()); err != nil {
+				if err := g.up(t.Context(), g.rotate); err != nil {
 					t.Fatal(err)
 				}
 				closes(t, r.what, r.closes, func(fail failer) {
@@ -156,7 +156,7 @@ func TestProcessesCloseGates(t *testing.T) {
 func TestAServerThatIsGoneEndsItsBlock(t *testing.T) {
 	s := &scripted{[]string{serve, "sleep 0.2; echo no more >&2; exit 7", serve}, endless, time.Minute}
 	g := s.group(t)
-	if err := g.rotate(t.Context()); err != nil {
+	if err := g.up(t.Context(), g.rotate); err != nil {
 		t.Fatal(err)
 	}
 	for i, trial := range g.trials {
@@ -187,7 +187,7 @@ func TestAClientThatDoesNotStartEndsTheRun(t *testing.T) {
 	for code, says := range map[string]string{"2": "unknown option",
 		"3": "trial.sh: http_load is not built; run 'make build'", "126": "not a program", "127": "no such file"} {
 		g := (&scripted{[]string{serve}, "echo \"" + says + "\" >&2; exit " + code, time.Minute}).group(t)
-		if err := g.rotate(t.Context()); err == nil || err.Error() != "the client did not start: "+says {
+		if err := g.up(t.Context(), g.rotate); err == nil || err.Error() != "the client did not start: "+says {
 			t.Errorf("exit status %s: %v", code, err)
 		}
 		over(t, g)
@@ -196,7 +196,7 @@ func TestAClientThatDoesNotStartEndsTheRun(t *testing.T) {
 	if err := os.Remove(filepath.Join(g.loads[0].dir, "lab", "scripts", "trial.sh")); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.rotate(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "the client did not start: ") {
+	if err := g.up(t.Context(), g.rotate); err == nil || !strings.HasPrefix(err.Error(), "the client did not start: ") {
 		t.Errorf("%v", err)
 	}
 }
@@ -284,7 +284,7 @@ func TestInterruptedWhileWaiting(t *testing.T) {
 	})
 	t.Run("for a client", func(t *testing.T) {
 		g := (&scripted{[]string{serve, serve}, endless, time.Minute}).group(t)
-		if err := g.rotate(soon(t)); !errors.Is(err, why) {
+		if err := g.up(soon(t), g.rotate); !errors.Is(err, why) {
 			t.Errorf("%v", err)
 		}
 		over(t, g)

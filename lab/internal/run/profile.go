@@ -199,20 +199,40 @@ func (g *group) alone(ctx context.Context, i int, lead, counts time.Duration,
 	begin func(after time.Duration)) (load func() (loaded, error), found []fault, err error) {
 	l, warmup := g.loads[i], max(g.loads[i].warmup, leastWarmup)
 	if l.clients > 0 {
-		return g.aloneOnFleet(ctx, i, warmup, counts, func(at time.Time) { go begin(time.Until(at) + lead) })
+		one := &group{engine: g.engine, loads: g.loads[i : i+1], servers: g.servers}
+		s, found, err := one.sweep(ctx, g.planAlone(i, warmup, counts),
+			func(at time.Time) { go begin(time.Until(at) + lead) }, nil)
+		return func() (loaded, error) {
+			r, err := s.merged()
+			if err != nil {
+				return loaded{}, err
+			}
+			return l.window(r)
+		}, found, err
 	}
-	c, plan := g.again(i, warmup, counts)
-	if l.rotates() {
-		c.first = func() { go begin(lead) }
-	} else {
-		c.began = func(int) { go begin(warmup + lead) }
-	}
-	servers := g.servers
 	if !l.rotates() { // each other piece has a client of its own
-		servers = g.servers[i : i+1]
+		c := client{dir: l.dir, link: l.link, argv: l.lasting(warmup, counts), limit: warmup + counts + l.grace,
+			began: func(int) { go begin(warmup + lead) }}
+		printed, found, err := c.drive(ctx, g.servers[i:i+1])
+		return func() (loaded, error) {
+			r, err := l.parse(printed)
+			if err != nil {
+				return loaded{}, err
+			}
+			return loaded{r.Start, r.Finish, r.Metrics["throughput_rps"], r.Metrics["requests"], l.faults(r)}, nil
+		}, found, err
 	}
-	printed, found, err := c.drive(ctx, servers)
-	return func() (loaded, error) { return g.loaded(i, plan, printed) }, found, err
+	plan := g.planAlone(i, warmup, counts)
+	c := g.rotating(plan)
+	c.first = func() { go begin(lead) }
+	printed, found, err := c.drive(ctx, g.servers)
+	return func() (loaded, error) {
+		r, err := read(plan, printed)
+		if err != nil {
+			return loaded{}, err
+		}
+		return l.window(r)
+	}, found, err
 }
 
 // captured is the result of taking profiles.
@@ -227,9 +247,7 @@ const written = 5 * time.Second
 
 // await waits for the profiles of a load that is over.
 func await(begun <-chan struct{}, came <-chan captured) captured {
-	select {
-	case <-begun:
-	default:
+	if !isClosed(begun) {
 		return captured{}
 	}
 	select {
@@ -244,18 +262,7 @@ func await(begun <-chan struct{}, came <-chan captured) captured {
 // its end.
 const leastWarmup = 50 * time.Millisecond
 
-// again is the client that loads one member's server alone for a profiled
-// window, and its plan if it takes one.
-func (g *group) again(i int, warmup, counts time.Duration) (client, httpload.Plan) {
-	l := g.loads[i]
-	if !l.rotates() {
-		return client{dir: l.dir, link: l.link, argv: l.lasting(warmup, counts), limit: warmup + counts + l.grace},
-			httpload.Plan{}
-	}
-	p := g.planAlone(i, warmup, counts)
-	return g.rotating(p), p
-}
-
+// planAlone is the client's plan for one member's profiled window.
 func (g *group) planAlone(i int, warmup, counts time.Duration) httpload.Plan {
 	p := g.plan(counts)
 	p.Targets, p.Slots = p.Targets[i:i+1], nil
@@ -271,22 +278,6 @@ type loaded struct {
 	start, finish time.Time
 	rps, requests float64
 	faults        []generator.Fault
-}
-
-func (g *group) loaded(i int, plan httpload.Plan, printed []byte) (loaded, error) {
-	l := g.loads[i]
-	if !l.rotates() {
-		r, err := l.parse(printed)
-		if err != nil {
-			return loaded{}, err
-		}
-		return loaded{r.Start, r.Finish, r.Metrics["throughput_rps"], r.Metrics["requests"], l.faults(r)}, nil
-	}
-	r, err := read(plan, printed)
-	if err != nil {
-		return loaded{}, err
-	}
-	return l.window(r)
 }
 
 // window is what a plan of one target came to.
@@ -380,3 +371,63 @@ func (p Plan) profiledFor(levels setting.Levels) time.Duration {
 
 // clientStart is about how long it takes to start and end a client once more.
 const clientStart = 100 * time.Millisecond
+
+// A Profiled has the profiles of one condition, taken outside of a run.
+type Profiled struct {
+	Levels setting.Levels
+	Before float64 // requests per second just before, without profiling
+	During float64 // requests per second while the profiles were taken
+	Set    *capture.Set
+}
+
+// Profiles loads each condition once and profiles its server. This is not a
+// run: one window decides nothing.
+func Profiles(ctx context.Context, p Plan, each func(Profiled) error) error {
+	p, _ = p.onFleet().without()
+	x := p.Experiment
+	if name := x.Unprofiled(); name != "" {
+		return fmt.Errorf("the %s server has no profiles", name)
+	}
+	if why := p.Unreachable(); why != "" {
+		return errors.New(why)
+	}
+	p.Profile, p.clock = true, newClock()
+	return p.alone(func(e *engine) error {
+		for i, levels := range x.Conditions() {
+			m, err := e.group(ctx, slices.Repeat([]int{i}, x.Block.Rounds))
+			switch {
+			case err != nil:
+			case m.profiles[0] == nil && len(m.trials[0].Reasons) > 0:
+				err = errors.New(m.trials[0].Reasons[0].Detail)
+			case m.profiles[0] == nil:
+				err = errors.New("no profile was taken")
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", levels.Key(), err)
+			}
+			t := m.trials[0]
+			done := Profiled{Levels: levels, Set: m.profiles[0], Before: t.Metrics["throughput_rps"]}
+			done.During = done.Before * t.Metrics["profiled_throughput_share"]
+			if err := each(done); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// alone makes the topology for work outside of a run, and removes it
+// afterwards.
+func (p Plan) alone(do func(*engine) error) error {
+	link, err := p.up()
+	if err != nil {
+		return err
+	}
+	defer link.Down()
+	if p.found, err = p.find(); err != nil {
+		return err
+	}
+	f := p.file()
+	p.conditions(f, link)
+	return do(newEngine(p, link, f))
+}

@@ -284,7 +284,7 @@ func TestThePlanOfAProfiledWindow(t *testing.T) {
 	g := (&scripted{[]string{serve, serve}, measures, time.Minute}).group(t)
 	up(t, g)
 	g.sequence = []int{1, 0, 0, 1}
-	_, p := g.again(1, 50*time.Millisecond, 3*time.Second)
+	p := g.planAlone(1, 50*time.Millisecond, 3*time.Second)
 	if len(p.Targets) != 1 || p.Targets[0].Name != "nowhere:2" ||
 		!slices.Equal(p.Targets[0].Processes, g.servers[1].processes()) {
 		t.Errorf("targets %+v", p.Targets)
@@ -292,7 +292,7 @@ func TestThePlanOfAProfiledWindow(t *testing.T) {
 	if want := []httpload.Slot{{Seconds: 0.05}, {Seconds: 3, Counts: true}}; !slices.Equal(p.Slots, want) {
 		t.Errorf("slots %+v, want %+v", p.Slots, want)
 	}
-	if _, p := g.again(1, 0, time.Second); len(p.Slots) != 1 {
+	if p := g.planAlone(1, 0, time.Second); len(p.Slots) != 1 {
 		t.Errorf("without a warm-up %+v", p.Slots)
 	}
 }

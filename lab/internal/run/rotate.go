@@ -22,14 +22,6 @@ import (
 
 // rotate has one client go round the group's servers in slots.
 func (g *group) rotate(ctx context.Context) error {
-	var err error
-	if g.servers, err = startServers(ctx, g.loads); err != nil {
-		return err
-	}
-	defer stopServers(g.servers)
-	if err := sameAnswers(g.servers); err != nil && !g.engine.plan.AnswersMayDiffer {
-		return err
-	}
 	plan := g.plan(g.loads[0].slot)
 	var pid atomic.Int64
 	began := time.Now()
@@ -131,14 +123,9 @@ func (g *group) rotating(p httpload.Plan) client {
 }
 
 // CarryOut has a program that knows Called carry out a plan, on some cores or wherever it is
-// put, with servers that no run has started.
-func CarryOut(ctx context.Context, lab []string, cpus []int, p httpload.Plan) (*httpload.Report, error) {
-	return CarryOutAnd(ctx, lab, cpus, p, nil)
-}
-
-// CarryOutAnd does so, and calls held, if there is one, once all is answered and before the
-// connections are closed.
-func CarryOutAnd(ctx context.Context, lab []string, cpus []int, p httpload.Plan, held func()) (*httpload.Report, error) {
+// put, with servers that no run has started. It calls held, if there is one, once all is
+// answered and before the connections are closed.
+func CarryOut(ctx context.Context, lab []string, cpus []int, p httpload.Plan, held func()) (*httpload.Report, error) {
 	g := group{loads: []load{{lab: lab, alone: true, generator: setting.HTTPLoad, link: &topology.Link{}, grace: grace,
 		split: cores.Split{Client: cpus}}}}
 	c := g.rotating(p)

@@ -39,7 +39,15 @@ type portion struct {
 	seen    fleet.Seen
 }
 
-func (s *portion) loads() bool { return len(s.plan.Slots) > 0 }
+// loading are the clients that load in some condition.
+func (s *sweep) loading() (all []*portion) {
+	for k := range s.shares {
+		if one := &s.shares[k]; len(one.plan.Slots) > 0 {
+			all = append(all, one)
+		}
+	}
+	return all
+}
 
 func (s *portion) name() string { return fmt.Sprintf("client %d", s.number) }
 
@@ -129,11 +137,11 @@ func (g *group) sweep(ctx context.Context, plan httpload.Plan, begins func(time.
 // interfaces are counted between from and until.
 func (s *sweep) load(ctx context.Context, limit time.Duration, from, until int64) (faults []fault, err error) {
 	defer s.stop()
-	if err := atOnce(ctx, len(s.shares), func(ctx context.Context, k int) (err error) {
-		if one := &s.shares[k]; one.loads() {
-			one.running, err = s.g.engine.plan.Clients.Start(ctx, one.number, fleet.Load{Plan: &one.plan,
-				LimitNS: int64(limit), FromNS: from + one.aheadNS, ToNS: until + one.aheadNS})
-		}
+	all := s.loading()
+	if err := atOnce(ctx, len(all), func(ctx context.Context, i int) (err error) {
+		one := all[i]
+		one.running, err = s.g.engine.plan.Clients.Start(ctx, one.number, fleet.Load{Plan: &one.plan,
+			LimitNS: int64(limit), FromNS: from + one.aheadNS, ToNS: until + one.aheadNS})
 		return err
 	}); err != nil {
 		return nil, s.g.cannot(ctx, err)
@@ -186,13 +194,8 @@ func (s *sweep) wait(ctx context.Context, limit time.Duration) (faults []fault, 
 	}
 	heard, over := make(chan news, 2*len(s.shares)), make(chan struct{})
 	defer close(over)
-	holding, running := 0, 0
-	for k := range s.shares {
-		one := &s.shares[k]
-		if !one.loads() {
-			continue
-		}
-		running++
+	all := s.loading()
+	for _, one := range all {
 		go func() {
 			select {
 			case <-one.running.Held():
@@ -208,11 +211,10 @@ func (s *sweep) wait(ctx context.Context, limit time.Duration) (faults []fault, 
 			}
 		}()
 	}
-	all := running
 	lost := anyEnds(s.g.servers, over)
 	timeout := time.NewTimer(limit)
 	defer timeout.Stop()
-	for running > 0 {
+	for holding, running := 0, len(all); running > 0; {
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -223,7 +225,7 @@ func (s *sweep) wait(ctx context.Context, limit time.Duration) (faults []fault, 
 				limit.Round(time.Second/10)), -1}}, nil
 		case n := <-heard:
 			if !n.ended {
-				if holding++; holding == all {
+				if holding++; holding == len(all) {
 					s.release()
 				}
 				continue
@@ -243,37 +245,28 @@ func (s *sweep) release() {
 	if s.held != nil {
 		s.held()
 	}
-	for k := range s.shares {
-		if s.shares[k].loads() {
-			s.shares[k].running.Release()
-		}
+	for _, one := range s.loading() {
+		one.running.Release()
 	}
 }
 
 // laggards names the clients that have not ended.
 func (s *sweep) laggards() string {
-	var names []string
-	for k := range s.shares {
-		if one := &s.shares[k]; one.loads() && !ended(one.running) {
-			names = append(names, one.name())
-		}
+	late := slices.DeleteFunc(s.loading(), func(one *portion) bool { return isClosed(one.running.Done()) })
+	switch len(late) {
+	case 0:
+		return "a client"
+	case 1:
+		return late[0].name()
 	}
-	return join(names)
-}
-
-func ended(r fleet.Running) bool {
-	select {
-	case <-r.Done():
-		return true
-	default:
-		return false
-	}
+	return fmt.Sprintf("%s and %d more", late[0].name(), len(late)-1)
 }
 
 // stop ends what still runs. It may be called twice.
 func (s *sweep) stop() {
-	_ = atOnce(context.Background(), len(s.shares), func(_ context.Context, k int) error {
-		if r := s.shares[k].running; r != nil && !ended(r) {
+	all := s.loading()
+	_ = atOnce(context.Background(), len(all), func(_ context.Context, i int) error {
+		if r := all[i].running; r != nil && !isClosed(r.Done()) {
 			r.Stop(time.Second)
 		}
 		return nil
@@ -284,9 +277,8 @@ func (s *sweep) stop() {
 // errors only follow from that; and a client that was lost is named before others.
 func (s *sweep) end() (faults []fault, err error) {
 	var failed []*portion
-	for k := range s.shares {
-		one := &s.shares[k]
-		if !one.loads() || !ended(one.running) {
+	for _, one := range s.loading() {
+		if !isClosed(one.running.Done()) {
 			continue
 		}
 		_, _, err := one.running.Result()
@@ -301,9 +293,8 @@ func (s *sweep) end() (faults []fault, err error) {
 		}
 	}
 	s.stop()
-	gone := func() bool { return slices.ContainsFunc(s.g.servers, (*server).gone) }
-	for began := time.Now(); len(failed) > 0 && !gone() && time.Since(began) < exitSeenWithin; {
-		time.Sleep(exitSeenWithin / 20)
+	if len(failed) > 0 {
+		awaitExit(func() bool { return slices.ContainsFunc(s.g.servers, (*server).gone) })
 	}
 	if faults, err = died(s.g.servers); err != nil || len(faults) > 0 {
 		return faults, err
@@ -317,11 +308,7 @@ func (s *sweep) end() (faults []fault, err error) {
 
 // read parses what the clients printed.
 func (s *sweep) read() (faults []fault) {
-	for k := range s.shares {
-		one := &s.shares[k]
-		if !one.loads() {
-			continue
-		}
+	for _, one := range s.loading() {
 		printed, seen, _ := one.running.Result()
 		var err error
 		if one.report, err = httpload.ReadReport(bytes.NewReader(printed)); err == nil {
@@ -337,11 +324,9 @@ func (s *sweep) read() (faults []fault) {
 // merged adds up the clients' reports, with what this host saw of the servers.
 func (s *sweep) merged() (round, error) {
 	var parts []httpload.Part
-	for k := range s.shares {
-		if one := &s.shares[k]; one.loads() {
-			parts = append(parts, httpload.Part{Name: one.name(), Report: one.report, Slots: one.slots, Targets: one.targets,
-				AheadNS: one.aheadNS})
-		}
+	for _, one := range s.loading() {
+		parts = append(parts, httpload.Part{Name: one.name(), Report: one.report, Slots: one.slots, Targets: one.targets,
+			AheadNS: one.aheadNS})
 	}
 	slot := 0.0
 	for _, one := range s.plan.Slots {
@@ -357,13 +342,79 @@ func (s *sweep) merged() (round, error) {
 	return round{s.plan, r}, nil
 }
 
-func join(names []string) string {
-	switch n := len(names); n {
-	case 0:
-		return "a client"
-	case 1:
-		return names[0]
-	default:
-		return fmt.Sprintf("%s and %d more", names[0], n-1)
+// Times of a plan that all clients of a fleet carry out together.
+const (
+	// leadFirst is from when a plan is sent to when its first slot is filled: a
+	// generator has to be started on each client and to open its connections. It
+	// doubles for the rest of the run, up to leadLongest, where a client came late.
+	leadFirst   = 1500 * time.Millisecond
+	leadLongest = 12 * time.Second
+	// fillEach is about what an answer costs a server.
+	fillEach = 50 * time.Microsecond
+	// drained is the least that is left between a slot's end and the next one's
+	// fill, for the answers in flight.
+	drained = 30 * time.Millisecond
+	// clocksTake is about how long the clocks of a fleet are measured before and
+	// after a turn.
+	clocksTake = time.Second
+	// lateness is how much longer the lab waits for a client than the client's own
+	// host does.
+	lateness = 3 * time.Second
+)
+
+// timed gives each slot of a plan its time and returns when the first is filled
+// and the last has ended.
+func (g *group) timed(p *httpload.Plan) (from, to int64) {
+	at := fleet.Monotonic() + int64(g.engine.lead)
+	from = at
+	p.Slots = slices.Clone(p.Slots)
+	for i := range p.Slots {
+		s := &p.Slots[i]
+		fill := g.engine.fillOf(g.loads[s.Target])
+		s.AtNS, s.FillS = at+int64(fill), fill.Seconds()
+		to = s.AtNS + httpload.NS(s.Seconds)
+		at = to + int64(g.engine.drainOf(g.loads[s.Target]))
 	}
+	return from, to
+}
+
+// learn gives the clients more time in further turns, where one of them came late
+// to the first slot, or to a later one, since answers of the slot before were
+// still in flight, or a connection had no answer when a slot was to count.
+func (e *engine) learn(s *sweep) {
+	late, empty, undrained := false, false, false
+	for k := range s.shares {
+		one := &s.shares[k]
+		if one.report == nil {
+			continue
+		}
+		for i, slot := range one.report.Slots {
+			if slot.LateS > gate.ClientLate.Seconds() {
+				late, undrained = late || i == 0, undrained || i > 0
+			}
+			empty = empty || slot.Failed != "" && slot.LateS <= gate.ApartSlack.Seconds()
+		}
+	}
+	if late {
+		e.lead = min(2*e.lead, leadLongest)
+	}
+	if undrained {
+		e.drainMore = max(2*e.drainMore, fillWire)
+	}
+	if empty {
+		e.fillMore = max(2*e.fillMore, fillWire)
+	}
+}
+
+// fillOf is how long before its slot a target is loaded, so that each connection
+// has had an answer: some time for the queues between client and server, and some
+// for each request that is in flight then.
+func (e *engine) fillOf(l load) time.Duration {
+	return min(fillWire+time.Duration(l.connections*l.pipelining)*fillEach+e.fillMore, longestFill)
+}
+
+// drainOf is how long after a slot of a target the next one may be filled, so
+// that all answers in flight have come.
+func (e *engine) drainOf(l load) time.Duration {
+	return min(drained+time.Duration(l.connections*l.pipelining)*fillEach+e.drainMore, longestFill)
 }

@@ -26,8 +26,7 @@ func (s *Sampler) kernel() map[string]float64 {
 			drops += float64(c.Dropped)
 			squeezes += float64(c.TimeSqueezed)
 		}
-		put("softnet_drops", &drops)
-		put("softnet_squeezes", &squeezes)
+		counters["softnet_drops"], counters["softnet_squeezes"] = drops, squeezes
 	}
 	if p, err := s.fs.Proc(s.targets.NetPID); err == nil {
 		if snmp, err := p.Snmp(); err == nil {
@@ -41,12 +40,12 @@ func (s *Sampler) kernel() map[string]float64 {
 	if text, err := os.ReadFile("/proc/vmstat"); err == nil {
 		in, ok := field(string(text), "pswpin")
 		out, also := field(string(text), "pswpout")
-		if sum := in + out; ok && also {
-			put("swap_pages", &sum)
+		if ok && also {
+			counters["swap_pages"] = in + out
 		}
 	}
 	if v, ok := s.throttled(); ok {
-		put("throttled_s", &v)
+		counters["throttled_s"] = v
 	}
 	return counters
 }

@@ -1,13 +1,18 @@
 package tune
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"os/exec"
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -26,7 +31,7 @@ type knob struct {
 	// kind is how its values are read and set. paths are patterns of their names.
 	kind  kind
 	paths []string
-	same  func(m *machine, a, b string) bool // whether two different texts mean the same value
+	same  func(a, b string) bool // whether two different texts mean the same value
 	plan  plan
 	// services are the names of the service that it stops, and of its process; the first that
 	// exists counts.
@@ -181,11 +186,11 @@ func (m *machine) look(changes []change) (err error) {
 }
 
 // due tells whether a change has something to write.
-func (c change) due(m *machine) bool { return !same(m, c.target, c.now, c.want) }
+func (c change) due() bool { return !c.target.same(c.now, c.want) }
 
 // same tells whether two texts of a target mean the same value: the kernel may
 // print a value differently from how it was written.
-func same(m *machine, t target, a, b string) bool { return a == b || t.knob().same(m, a, b) }
+func (t target) same(a, b string) bool { return a == b || t.knob().same(a, b) }
 
 // reach checks the conditions for writing, before anything is written.
 func (k *knob) reach(m *machine, changes []change) error {
@@ -195,7 +200,7 @@ func (k *knob) reach(m *machine, changes []change) error {
 		}
 	}
 	for _, c := range changes {
-		if m.tree != "" || !c.due(m) {
+		if m.tree != "" || !c.due() {
 			continue
 		}
 		if err := kinds[c.target.Kind].writable(m, c.target, c.want); err != nil {
@@ -224,7 +229,7 @@ func (m *machine) set(t target, value string) error {
 		return err
 	}
 	now, err := m.read(t)
-	if err == nil && !same(m, t, now, value) {
+	if err == nil && !t.same(now, value) {
 		err = fmt.Errorf("%s: %q was written, and the kernel made %q of it", t.Path, plain(value), plain(now))
 	}
 	return err
@@ -237,3 +242,115 @@ func (m *machine) bring(t target, value string) error {
 	}
 	return m.set(t, value)
 }
+
+// A kind says how a value is read and set.
+type kind string
+
+const (
+	kindFile kind = "file" // a file of /proc or /sys
+	kindUnit kind = "unit" // a service of systemd
+)
+
+var kinds = map[kind]struct {
+	read  func(m *machine, t target) (string, error)
+	write func(m *machine, t target, value string) error
+	// writable tells beforehand whether this process may write a value. It is not
+	// called on a made-up tree.
+	writable func(m *machine, t target, want string) error
+}{
+	kindFile: {readFile, writeFile, fileWritable},
+	kindUnit: {readUnit, writeUnit, func(_ *machine, t target, _ string) error {
+		return rooted(os.Geteuid() == 0, t.Path)
+	}},
+}
+
+func readFile(m *machine, t target) (string, error) {
+	b, err := os.ReadFile(m.real(t.Path))
+	if err == nil && (!utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0) {
+		err = fmt.Errorf("%s holds no text, which could not be brought back", t.Path)
+	}
+	return string(b), err
+}
+
+func writeFile(m *machine, t target, value string) error {
+	f, err := os.OpenFile(m.real(t.Path), os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	// The kernel takes a value in a single write only.
+	_, err = f.WriteString(value)
+	return errors.Join(err, f.Close())
+}
+
+func fileWritable(_ *machine, t target, _ string) error {
+	if strings.Contains(t.Path, "/queues/") && !realRoot(capNetAdmin) {
+		return needsRoot(t.Path)
+	}
+	return access(t.Path)
+}
+
+const active, inactive = "active", "inactive"
+
+func unitName(unit string) string { return "systemctl:" + unit + ".service" }
+
+// readUnit tells whether a unit runs. A failed unit does not run.
+func readUnit(_ *machine, t target) (string, error) {
+	out, err := systemctl("is-active", t.Unit)
+	switch out {
+	case "active", "activating", "reloading":
+		return active, nil
+	case "inactive", "failed", "deactivating", "unknown":
+		return inactive, nil
+	}
+	if err == nil {
+		err = fmt.Errorf("systemctl is-active %s: it says %q", t.Unit, out)
+	}
+	return "", err
+}
+
+func writeUnit(_ *machine, t target, state string) error {
+	verb := map[string]string{active: "start", inactive: "stop"}[state]
+	if verb == "" {
+		return fmt.Errorf("%s: %q is no state to bring it to", t.Path, state)
+	}
+	_, err := systemctl(verb, t.Unit)
+	return err
+}
+
+// systemctl runs the command and returns its output on one line.
+func systemctl(args ...string) (string, error) {
+	path, err := exec.LookPath("systemctl")
+	if err != nil {
+		return "", unavailable("there is no systemctl here to ask for services")
+	}
+	out, err := exec.Command(path, args...).Output()
+	var status *exec.ExitError
+	if errors.As(err, &status) {
+		why, _, _ := strings.Cut(strings.TrimSpace(string(status.Stderr)), "\n")
+		if why == "" {
+			why = err.Error()
+		}
+		err = unavailable("systemctl %s: %s", strings.Join(args, " "), why)
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+func sameWords(a, b string) bool { return slices.Equal(strings.Fields(a), strings.Fields(b)) }
+
+// sameMask compares two masks of the kernel's, of which one may lack leading groups.
+func sameMask(a, b string) bool {
+	number := func(mask string) string {
+		return strings.TrimLeft(strings.ReplaceAll(strings.TrimSpace(mask), ",", ""), "0")
+	}
+	return strings.EqualFold(number(a), number(b))
+}
+
+func sameList(a, b string) bool {
+	x, errX := cores.Parse(strings.TrimSpace(a))
+	y, errY := cores.Parse(strings.TrimSpace(b))
+	slices.Sort(x)
+	slices.Sort(y)
+	return errX == nil && errY == nil && slices.Equal(x, y)
+}
+
+func plain(value string) string { return strings.Join(strings.Fields(value), " ") }

@@ -202,7 +202,6 @@ func TestAServiceThatDidNotRunStaysStopped(t *testing.T) {
 // The value read back may look different from the one written and mean the
 // same.
 func TestSameMeansTheSame(t *testing.T) {
-	m := &machine{possible: 40}
 	for _, c := range []struct {
 		path, a, b string
 		want       bool
@@ -217,7 +216,7 @@ func TestSameMeansTheSame(t *testing.T) {
 		{sysctlDir + "net/ipv4/ip_local_port_range", "1024 65535\n", "1024\t65534\n", false},
 		{sysctlDir + "net/core/somaxconn", "10\n", "010\n", false},
 	} {
-		if got := same(m, target{Path: c.path}, c.a, c.b); got != c.want {
+		if got := (target{Path: c.path}).same(c.a, c.b); got != c.want {
 			t.Errorf("%s: %q and %q are the same: %v", c.path, c.a, c.b, got)
 		}
 	}

@@ -93,7 +93,7 @@ func (s *session) left() (all []Left) {
 			continue // it is in force elsewhere, or gone
 		}
 		now, err := s.m.read(r.Target)
-		if err != nil || same(s.m, r.Target, now, r.Original) {
+		if err != nil || r.Target.same(now, r.Original) {
 			continue
 		}
 		l := Left{Path: r.Target.Path, Original: r.Original, Now: now, Knob: r.Knobs[0], Since: r.Time,

@@ -22,7 +22,7 @@ func (c *Call) print(m *machine, changes []change, out io.Writer) error {
 	for _, ch := range changes {
 		want := plain(ch.want)
 		switch {
-		case ch.due(m):
+		case ch.due():
 			writes++
 		default:
 			want += " (already)"
@@ -43,7 +43,7 @@ func (c *Call) print(m *machine, changes []change, out io.Writer) error {
 func verify(m *machine, changes []change, out io.Writer) error {
 	differ, compared := 0, 0
 	for _, ch := range changes {
-		if ch.due(m) {
+		if ch.due() {
 			fmt.Fprintf(out, "%s is %q, wanted %q\n", ch.target.Path, plain(ch.now), plain(ch.want))
 			differ++
 		}

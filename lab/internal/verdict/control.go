@@ -69,11 +69,7 @@ func (d *decider) evaluateControl() *Control {
 		c.effect.For, c.effect.Against, c.effect.EFor = 0, 0, 0
 		out.Effects = append(out.Effects, c.effect)
 	}
-	out.Outcome, out.Reason = judgeControl(found)
-	if out.Outcome == Undecided {
-		out.Reason = fmt.Sprintf("only %d visits have its A/A control complete, and %d are the least", out.least(),
-			stats.MinSamples)
-	}
+	out.judge(found)
 	return out
 }
 
@@ -88,25 +84,26 @@ func (d *decider) controlled() []string {
 	return names
 }
 
-// judgeControl reports whether any of the comparisons differs. The error is
+// judge says whether any of the comparisons differs. The error is
 // divided over the comparisons and the two directions, up and down.
-func judgeControl(found []*comparison) (Outcome, string) {
-	least := 0
-	for i, c := range found {
-		if i == 0 || c.effect.Visits < least {
-			least = c.effect.Visits
-		}
-		for side, e := range c.edges {
+func (c *Control) judge(found []*comparison) {
+	for _, one := range found {
+		for side, e := range one.edges {
 			if differsBy(e, len(found)) {
-				return Differs, fmt.Sprintf("its A/A control differed (%s; %d of %d blocks lie %s 1)", c.figures(), e.beyond, e.all,
+				c.Outcome = Differs
+				c.Reason = fmt.Sprintf("its A/A control differed (%s; %d of %d blocks lie %s 1)", one.figures(), e.beyond, e.all,
 					[2]string{"below", "above"}[side])
+				return
 			}
 		}
 	}
-	if least < stats.MinSamples {
-		return Undecided, ""
+	if n := c.least(); n < stats.MinSamples {
+		c.Outcome = Undecided
+		c.Reason = fmt.Sprintf("only %d visits have its A/A control complete, and %d are the least", n, stats.MinSamples)
+		return
 	}
-	return Same, fmt.Sprintf("no difference seen in %s; %s", words.Count(len(found), "metric"), found[0].figures())
+	c.Outcome, c.Reason = Same, fmt.Sprintf("no difference seen in %s; %s", words.Count(len(found), "metric"),
+		found[0].figures())
 }
 
 // differsBy tells whether one metric differs in one direction. The error is

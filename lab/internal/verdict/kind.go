@@ -9,8 +9,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// A kind says and decides the claims of one kind. Each has a file of its own, and
-// package experiment says which fields its claims have.
+// A kind says and decides the claims of one kind. Those about ratios are in ratios.go,
+// each other has a file of its own, and package experiment says which fields its claims have.
 type kind interface {
 	// criterion says what makes a claim hold, to continue "holds if".
 	criterion(c experiment.Claim) string
@@ -90,4 +90,40 @@ func (f *finding) concludeStrictly(against, holds string) {
 	default:
 		f.verdict, f.why = Reproduced, holds
 	}
+}
+
+// Criterion says in words what makes a claim hold, to continue "holds if".
+func Criterion(c experiment.Claim) string {
+	said := kinds[c.Kind].criterion(c)
+	if at := words.Where(c.Where()); at != "" {
+		said = at + ", " + said
+	}
+	return said
+}
+
+// NeedsWords says a claim's preconditions in words; empty without any.
+func NeedsWords(n experiment.Needs) string {
+	var out []string
+	if n.Bound != "" {
+		out = append(out, fmt.Sprintf("%s full in every trial", words.Wall(n.Bound)))
+	}
+	if n.LineRate {
+		out = append(out, "a wire of known line rate")
+	}
+	if n.Cores > 0 {
+		out = append(out, fmt.Sprintf("at least %d cores", n.Cores))
+	}
+	return words.List(out)
+}
+
+// bars says a claim's bar, or both of a share.
+func bars(c experiment.Claim, print func(float64) string) string {
+	var out []string
+	if c.AtLeast != nil {
+		out = append(out, "at least "+print(*c.AtLeast))
+	}
+	if c.AtMost != nil {
+		out = append(out, "at most "+print(*c.AtMost))
+	}
+	return words.List(out)
 }

@@ -207,19 +207,16 @@ func (rec *record) complete(conds []setting.Levels) []block {
 
 // ofRuns counts the runs that the blocks belong to.
 func ofRuns(blocks []block) int {
-	var seen []*source
+	seen := map[*source]bool{}
 	for _, b := range blocks {
-		if !slices.Contains(seen, b.of) {
-			seen = append(seen, b.of)
-		}
+		seen[b.of] = true
 	}
 	return len(seen)
 }
 
 // about lists a block's valid trials that a claim rests on, including those of
 // conditions between the compared ones.
-func (rec *record) about(c experiment.Claim, b block) []results.Trial {
-	var out []results.Trial
+func (rec *record) about(c experiment.Claim, b block) (out []results.Trial) {
 	for _, levels := range rec.conds {
 		if t, ok := b.of.at(levels)[b.number]; ok && kinds[c.Kind].recorded(c, t) {
 			out = append(out, t)
@@ -259,13 +256,7 @@ func (rec *record) holds(levels setting.Levels, c experiment.Claim) bool {
 
 // holding lists the claim's conditions that have what it is about.
 func (rec *record) holding(c experiment.Claim) []setting.Levels {
-	var out []setting.Levels
-	for _, levels := range rec.conds {
-		if rec.holds(levels, c) {
-			out = append(out, levels)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(rec.conds), func(levels setting.Levels) bool { return !rec.holds(levels, c) })
 }
 
 // invalid lists the invalid trials of the conditions, without the control's.
@@ -283,15 +274,11 @@ func (rec *record) invalid() []results.Trial {
 
 // tallyBounds counts by bound the valid trials that a claim rests on.
 func (rec *record) tallyBounds(c experiment.Claim) map[string]int {
-	var out map[string]int
+	out := map[string]int{}
 	rec.each(func(s *source, t results.Trial) {
-		if !kinds[c.Kind].recorded(c, t) {
-			return
+		if kinds[c.Kind].recorded(c, t) {
+			out[string(s.Evidence(t).Walls().Bound())]++
 		}
-		if out == nil {
-			out = map[string]int{}
-		}
-		out[string(s.Evidence(t).Walls().Bound())]++
 	})
 	return out
 }

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -69,12 +70,7 @@ func (share) says(c experiment.Claim, shares []float64, held int) string {
 	if len(shares) == 0 {
 		return fmt.Sprintf("no complete block has its %s profiles", c.Profile)
 	}
-	claimed := ""
-	if c.AtMost != nil {
-		claimed = fmt.Sprintf("at most %.3g %%", 100**c.AtMost)
-	} else {
-		claimed = fmt.Sprintf("at least %.3g %%", 100**c.AtLeast)
-	}
+	claimed := bars(c, func(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) })
 	if len(shares) == 1 {
 		return fmt.Sprintf("%s has %.3g %% of the %s; the claim is %s", what, 100*shares[0], docOf(c).Name, claimed)
 	}
@@ -89,25 +85,13 @@ func docOf(c experiment.Claim) profiles.KindDoc { return profiles.Kind(c.Profile
 // subject is the package or the kind of work that a claim about a profile is
 // about.
 func subject(c experiment.Claim) string {
-	switch work := profiles.Work(c.Work); work {
-	case "":
-		return c.Package
-	case profiles.WorkProfiler, profiles.WorkHandling:
-		return "the " + c.Work
-	case profiles.WorkServing:
-		return "HTTP"
-	case profiles.WorkCollector:
-		return "garbage collection"
-	case profiles.WorkScheduler:
-		return "scheduling"
-	case profiles.WorkWait:
-		return "waiting"
-	case profiles.WorkWrite:
-		return "writing"
-	case profiles.WorkRead:
-		return "reading"
-	case profiles.WorkLock:
-		return "locks"
-	}
-	return c.Work
+	return cmp.Or(working[profiles.Work(c.Work)], c.Work, c.Package)
+}
+
+// working has the kinds of work that a sentence calls otherwise.
+var working = map[profiles.Work]string{
+	profiles.WorkProfiler: "the " + string(profiles.WorkProfiler), profiles.WorkHandling: "the " +
+		string(profiles.WorkHandling), profiles.WorkServing: "HTTP", profiles.WorkCollector: "garbage collection",
+	profiles.WorkScheduler: "scheduling", profiles.WorkWait: "waiting", profiles.WorkWrite: "writing",
+	profiles.WorkRead: "reading", profiles.WorkLock: "locks",
 }

@@ -90,9 +90,9 @@ func figure(name string, trials []results.Trial) (Figure, bool) {
 	f := Figure{N: n}
 	if below == 0 {
 		s := stats.Summarise(known)
-		f.Median = Ptr(words.Digits(s.Median))
+		f.Median = new(words.Digits(s.Median))
 		if s.HasInterval {
-			f.Low, f.High = Ptr(words.Digits(s.Low)), Ptr(words.Digits(s.High))
+			f.Low, f.High = new(words.Digits(s.Low)), new(words.Digits(s.High))
 		}
 		return f, true
 	}
@@ -100,13 +100,13 @@ func figure(name string, trials []results.Trial) (Figure, bool) {
 	// median. An interval would need the censored values, so there is none.
 	sort.Float64s(known)
 	if (n-1)/2 < below {
-		f.Below = Ptr(limit)
+		f.Below = new(limit)
 		if upper := n/2 - below; n%2 == 0 && upper >= 0 {
-			f.Below = Ptr(words.Digits(known[upper]))
+			f.Below = new(words.Digits(known[upper]))
 		}
 		return f, true
 	}
-	f.Median = Ptr(words.Digits(stats.Median(append(make([]float64, below), known...))))
+	f.Median = new(words.Digits(stats.Median(append(make([]float64, below), known...))))
 	return f, true
 }
 

@@ -59,7 +59,10 @@
 package verdict
 
 import (
+	"slices"
+
 	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -284,4 +287,24 @@ type Figure struct {
 	// LineShare is a figure of the wire in percent of the line rate, if that is
 	// known: "96.4".
 	LineShare string `json:"line_share,omitempty"`
+}
+
+// Hosts are those of the file's record.
+func (f *File) Hosts() results.Hosts {
+	return results.Hosts{Server: f.Host, Client: f.ClientHost, Clients: f.Fleet}
+}
+
+// Pair names them.
+func (f *File) Pair() string { return f.Hosts().String() }
+
+// Claim is what a file says about a claim that stands.
+func (f *File) Claim(id string) (Claim, bool) { return ClaimIn(f.Claims, id) }
+
+// ClaimIn finds a claim by its id.
+func ClaimIn(claims []Claim, id string) (Claim, bool) {
+	i := slices.IndexFunc(claims, func(c Claim) bool { return c.ID == id })
+	if i < 0 {
+		return Claim{}, false
+	}
+	return claims[i], true
 }

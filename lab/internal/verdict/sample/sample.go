@@ -46,14 +46,19 @@ func Design(t testing.TB, factors string, claims ...string) *experiment.Experime
 	if factors == "" {
 		factors = `{ name = "workers", levels = [1, 2] }`
 	}
+	return design(t, "A made-up comparison", `factors = [`+factors+`]`, claims)
+}
+
+func design(t testing.TB, title, factors string, claims []string) *experiment.Experiment {
+	t.Helper()
 	x, err := experiment.Parse("made-up", []byte(`
 entry = "7"
-title = "A made-up comparison"
+title = "`+title+`"
 question = "q"
 metrics = ["throughput_rps"]
 topology = { kind = "loopback" }
 settings = { route = "/read", connections = 100 }
-factors = [`+factors+`]
+`+factors+`
 budget_s = 60
 block = { slot_s = 1, rounds = 1, warmup_s = 0 }
 claims = [`+strings.Join(claims, ",")+`]
@@ -229,23 +234,8 @@ const (
 // ProfileDesign is a design that takes profiles.
 func ProfileDesign(t *testing.T, claims ...string) *experiment.Experiment {
 	t.Helper()
-	x, err := experiment.Parse("made-up", []byte(`
-entry = "7"
-title = "A made-up lock"
-question = "q"
-metrics = ["throughput_rps"]
-topology = { kind = "loopback" }
-settings = { route = "/read", connections = 100 }
-factors = [{ name = "index", levels = ["gofakeit", "pool"] }]
-profile = { seconds = 1, compare = "index" }
-budget_s = 60
-block = { slot_s = 1, rounds = 1, warmup_s = 0 }
-claims = [`+strings.Join(claims, ",")+`]
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
+	return design(t, "A made-up lock", `factors = [{ name = "index", levels = ["gofakeit", "pool"] }]
+profile = { seconds = 1, compare = "index" }`, claims)
 }
 
 // Shares makes a run whose trials with the lock have these shares in the block

@@ -11,3 +11,6 @@ import (
 func TimeLoop([]int) (time.Duration, error) {
 	return 0, errors.New("only Linux can bind a thread to a core")
 }
+
+// ProcessTime always fails on this system.
+func ProcessTime(int) (time.Duration, bool) { return 0, false }
