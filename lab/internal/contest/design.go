@@ -9,20 +9,22 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
-// The rounds of a block: as many slots for each server. Seven blocks are the least, so
-// short ones are decided soon where the difference is large; and a block's start and end take a
-// while whatever it holds. Of the time that a server's slots take in a block, a quarter to a whole
-// second is decided about as fast, by the noise between slots and between starts that the
-// journal's runs have recorded.
+// The rounds of a block: as many slots for each server. Seven blocks are the least that decide, so
+// short ones tell a large difference soon. Long ones tell a small one sooner: a garbage collector
+// runs a few times a second, and once more in the slots of one server than in those of another is
+// an error that halves with each doubling of the slots. So a block is as long as the budget allows.
 const (
 	leastRounds = 7
-	mostRounds  = 20
-	counted     = 400 * time.Millisecond
+	mostRounds  = 100
+	perBudget   = 30 // one part in so many of the budget is what all servers' slots of a block count
+	leastCounts = 400 * time.Millisecond
+	mostCounts  = 2 * time.Second
 )
 
-// rounds is how many slots of a length a server has in a block.
-func rounds(slot time.Duration) int {
-	return min(max(int(counted/max(slot, 1)), leastRounds), mostRounds)
+// rounds is how many slots of a length each of so many servers has in a block, and so has the control.
+func rounds(slot, budget time.Duration, servers int) int {
+	counts := min(max(budget/perBudget/time.Duration(servers+1), leastCounts), mostCounts)
+	return min(max(int(counts/max(slot, 1)), leastRounds), mostRounds)
 }
 
 // The wire of --line-rate, as the journal's experiments have it: the queue holds
@@ -51,7 +53,7 @@ func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experime
 		Topology: experiment.Topology{Kind: "loopback"},
 		Settings: map[string]any{"route": "/", "generator": "http_load", "connections": o.Connections,
 			"pipelining": o.Pipelining, "client_workers": 0},
-		Block: experiment.Block{SlotS: slot.Seconds(), Rounds: rounds(slot), WarmupS: longest.Seconds()},
+		Block: experiment.Block{SlotS: slot.Seconds(), Rounds: rounds(slot, o.Budget, len(o.Servers)), WarmupS: longest.Seconds()},
 		Claims: []experiment.Claim{{
 			ID: "same-cost", Kind: experiment.Flat, Over: "server", Metric: cost, Margin: &margin,
 			Text: "A request costs all of these servers the same CPU time.", Why: "The margin was given with the command.",

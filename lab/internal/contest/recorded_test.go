@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -92,13 +93,12 @@ func drawn(r *rand.Rand, run []recordedBlock, slots int, truth float64) (cost [3
 
 // BenchmarkSecondsUntilTold prints how long a comparison takes until it says that a server costs more, from
 // what befell servers in recorded blocks: with blocks of 7 slots of 50 ms by signs alone, as they
-// were once, by sizes too, and with as many slots as it has now. That slots of 20 ms differ from their
+// were once, by sizes too, and with as many slots as it has for two budgets. That slots of 20 ms differ from their
 // neighbours as slots of 50 ms do is assumed here: the journal has none. 400 blocks are 400 or more.
 func BenchmarkSecondsUntilTold(b *testing.B) {
 	const campaigns, longest, level = 60, 400, 1 - compare.Confidence
 	runs := slices.Concat(recordedRuns(b, "aa-*"), recordedRuns(b, "12-write-buffer"), recordedRuns(b, "road-*"),
 		recordedRuns(b, "peers-*"))
-	now := rounds(leastSlot)
 	for b.Loop() {
 		for _, truth := range []float64{1, 1.01, 1.03, 1.1} {
 			for _, c := range []struct {
@@ -107,7 +107,8 @@ func BenchmarkSecondsUntilTold(b *testing.B) {
 				seconds float64 // of a slot
 				sizes   bool
 			}{{"signs, 7 slots of 50 ms", 7, 0.05, false}, {"sizes, 7 slots of 50 ms", 7, 0.05, true},
-				{"sizes, slots of now", now, leastSlot.Seconds(), true}} {
+				{"sizes, slots for 60 s", rounds(leastSlot, time.Minute, 2), leastSlot.Seconds(), true},
+				{"sizes, slots for 5 min", rounds(leastSlot, 5*time.Minute, 2), leastSlot.Seconds(), true}} {
 				r := rand.New(rand.NewPCG(8, 9))
 				var told []int
 				more, same := 0, 0

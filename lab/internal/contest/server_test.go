@@ -215,12 +215,20 @@ func TestSlotsHoldEnoughOfTheSlowestServer(t *testing.T) {
 	}
 }
 
-// A block of slow servers does not get longer than it has to be.
-func TestBlocksOfSlowServersHaveFewerRounds(t *testing.T) {
-	for slot, want := range map[time.Duration]int{20 * time.Millisecond: 20, 40 * time.Millisecond: 10,
-		50 * time.Millisecond: 8, 2 * time.Second: 7} {
-		if got := rounds(slot); got != want {
-			t.Errorf("of %v: %d rounds, want %d", slot, got, want)
+// A block is as long as the budget allows, and with slow servers no longer than it has to be.
+func TestABlockHasAsManyRoundsAsTheBudgetAllows(t *testing.T) {
+	for _, c := range []struct {
+		slot, budget time.Duration
+		servers      int
+		want         int
+	}{
+		{20 * time.Millisecond, 20 * time.Second, 2, 20}, {40 * time.Millisecond, 20 * time.Second, 2, 10},
+		{20 * time.Millisecond, time.Minute, 2, 33}, {20 * time.Millisecond, time.Minute, 9, 20},
+		{20 * time.Millisecond, 3 * time.Minute, 2, 100}, {20 * time.Millisecond, time.Hour, 2, 100},
+		{90 * time.Millisecond, time.Minute, 2, 7}, {2 * time.Second, time.Minute, 2, 7},
+	} {
+		if got := rounds(c.slot, c.budget, c.servers); got != c.want {
+			t.Errorf("%d servers, slots of %v in %v: %d rounds, want %d", c.servers, c.slot, c.budget, got, c.want)
 		}
 	}
 }

@@ -27,7 +27,7 @@ import (
 // ten; its comparison is then of servers of that age, as each block's are.
 //
 // How long it took is then known from all that came later: the server was warm from the first
-// moment on, of those that double, from which as much load as a block has cost the same as the
+// moment on, of those that double, from which as much load as a short block has cost the same as the
 // latest stretch.
 //
 // What is not steady at the limit is never steady, and so is a server whose CPU a request went
@@ -41,7 +41,7 @@ const (
 	lookSlot    = 100 * time.Millisecond // of the look: its grain, and the shortest warm-up
 	firstTurns  = 12                     // after which a server is judged first
 	growth      = 1.5                    // of the time from one judgement to the next
-	blockTurns  = 4                      // as much load as a block has
+	blockTurns  = 4                      // as much load as a short block has
 	mostLooking = 20 * time.Second       // at each server
 	ofBudget    = 12                     // and of the budget no more than one part in so many
 )
