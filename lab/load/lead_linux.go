@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // The phases of a slot. A stage is a slot's number times phases, plus its phase.
@@ -17,8 +19,12 @@ const (
 	phases   = 8
 )
 
-// mostDrain is the longest wait for requests that are still in flight.
-const mostDrain = 2 * time.Second
+// mostDrain is the longest wait for requests that are still in flight, and settling the time in
+// which a server goes to sleep after its last answer.
+const (
+	mostDrain = 2 * time.Second
+	settling  = 300 * time.Microsecond
+)
 
 func drainTime(p *Plan) time.Duration { return min(mostDrain, p.Timeout()) }
 
@@ -36,6 +42,7 @@ type leader struct {
 	lateNS   int64   // of a slot with a time: how late the leader came to it
 	timeouts []int64 // by target: requests that had timed out when its last slot ended
 	edges    [2]edge
+	turn     [2]edge // before the slot's first request, and after its last answer
 	gauges   *gauges
 	failed   []string // by target: why it is passed over
 	failure  string   // of this slot
@@ -128,6 +135,7 @@ func (b *leader) next(now int64) error {
 				continue
 			}
 		}
+		b.gauges.readOwn(&b.turn[0], b.target())
 		l.pending.Store(0)
 		l.living.Store(0)
 		l.fillBegan = l.clock.now()
@@ -195,6 +203,10 @@ func (b *leader) end(now int64) error {
 		r = b.gauges.between(&b.edges[0], &b.edges[1], b.target())
 		if b.timed() {
 			b.between(&r)
+		} else {
+			_ = unix.Nanosleep(&unix.Timespec{Nsec: settling.Nanoseconds()}, nil)
+			b.gauges.readOwn(&b.turn[1], b.target())
+			b.gauges.ofTurn(&r, &b.turn, b.target())
 		}
 		r.FillS = b.fillS
 		r.SilenceS = seconds(b.silence())

@@ -153,7 +153,7 @@ func prepare(p *Plan, o Options) (*load, error) {
 	w := l.threads[0]
 	w.leader = &leader{load: l, own: w, gauges: g, failed: make([]string, len(p.Targets)),
 		timeouts: make([]int64, len(p.Targets)), deadline: farOff,
-		edges: [2]edge{g.newEdge(), g.newEdge()}}
+		edges: [2]edge{g.newEdge(), g.newEdge()}, turn: [2]edge{g.newEdge(), g.newEdge()}}
 	l.leader = w.leader
 	return l, nil
 }

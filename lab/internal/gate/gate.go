@@ -80,10 +80,11 @@ const (
 	// asked for: by this share, or by this time if that is more.
 	SlotOff   = 0.10
 	SlotSlack = 20 * time.Millisecond
-	// SlotBusy is the most that a server may use of its cores in a slot. The CPU
-	// clocks are read right after each other; a share far above 1 shows that they
-	// were not.
-	SlotBusy = 1.10
+	// SlotBusy is the most that a server may use of its cores in a slot. A slot has its
+	// part, by requests, of the CPU time of a whole turn, so what a collector does as the
+	// turn begins and ends may lift a slot above 1 by a tenth; a share far above 1 shows
+	// that clocks were misread.
+	SlotBusy = 1.25
 	// SamplerShare is the share of one core that sampling may use: costly samples
 	// are taken less often.
 	SamplerShare = 0.01
