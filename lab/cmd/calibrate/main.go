@@ -195,6 +195,9 @@ func (r run) pair(ctx context.Context, self string, planted calibration.Planted)
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends its servers
 	err = cmd.Run()
+	if ctx.Err() != nil { // linerate, interrupted as well, says what it had so far, which is no pair
+		return p, "", ctx.Err()
+	}
 	var o compare.Outcome
 	if json.Unmarshal(out.Bytes(), &o) != nil || len(o.Comparisons) != 1 {
 		lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
