@@ -114,7 +114,7 @@ var All = []Gate{
 	{IdleServers, fmt.Sprintf("servers that were up and not loaded used more than %s of a core in the trial's slots",
 		percent(IdleServer)), Passing},
 	{Slot, fmt.Sprintf("a slot was missing or had no answer, was off the asked length by more than %s, or %s if that "+
-		"is more, or showed its server on more than %s of its cores: its ends were not read in one moment", percent(SlotOff),
+		"is more, or showed its server on more than %s of its cores: a clock was misread", percent(SlotOff),
 		millis(SlotSlack), percent(SlotBusy)), Passing},
 	{ProfileFailed, "a profile of one of the server's processes was not to be had, or did not parse", Fault},
 	{ProfileApart, fmt.Sprintf("the profiles of one window, but for that of goroutines, began more than %s apart, or "+

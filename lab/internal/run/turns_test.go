@@ -309,8 +309,8 @@ var turnRows = map[string][]row[*turned]{
 			saw(func(s *httpload.TargetSummary) { s.Latency.N -= 210 })), gate.Slot},
 		{"too long", one(func(s *httpload.SlotReport) { s.Seconds += 0.021 }), gate.Slot},
 		{"a little too long", one(func(s *httpload.SlotReport) { s.Seconds += 0.019 }), none},
-		{"its ends were not read in one moment",
-			one(func(s *httpload.SlotReport) { s.ServerCPUS = []float64{0, 0.111, 0, 0, 0} }), gate.Slot},
+		{"a clock was misread",
+			one(func(s *httpload.SlotReport) { s.ServerCPUS = []float64{0, 0.126, 0, 0, 0} }), gate.Slot},
 		{"missing: one", one(gone), gate.Slot + " " + gate.NoRequests},
 		{"a server that works at all it has", all(func(s *httpload.SlotReport) {
 			s.ServerCPUS = []float64{0, 0.025, 0.025,
