@@ -48,7 +48,7 @@ calm=(internal/{answer,archive,audit,derive,doctor,draw,experiment,gate,generato
 # Such packages of the modules beside the lab's.
 calm_beside=(batch/batchexpvar floor/request null study/event)
 # Two have a file that does, with tests of its own, which run again with the detector.
-threads=(internal/results/file.go internal/session/turns.go)
+threads=(internal/results/all.go internal/session/turns.go)
 threaded=(internal/results/file_test.go internal/session/turns_test.go)
 # Every state in which a run can end has its pages. That is a step of its own.
 every_state=internal/derive/states_test.go

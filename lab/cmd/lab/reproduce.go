@@ -7,16 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
-	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/session"
-	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 type runCall struct {
@@ -167,86 +164,4 @@ type options struct {
 // session is what they ask of one.
 func (o options) session() session.Options {
 	return session.Options{Port: o.first(), Budget: o.Budget, Seed: o.Seed, Host: o.Host}
-}
-
-// listExperiments gives the journal's experiments alone. A wrong name is refused by them at once;
-// reading all of the journal takes seconds.
-func listExperiments() (*archive.Journal, error) {
-	root, err := journal.Find(".")
-	if err != nil {
-		return nil, err
-	}
-	xs, err := experiment.LoadDir(root.Experiments())
-	return &archive.Journal{Root: root, Experiments: xs}, err
-}
-
-// openFor opens the journal for one of its experiments.
-func openFor(name string) (*archive.Journal, *experiment.Experiment, error) {
-	some, err := listExperiments()
-	if err != nil {
-		return nil, nil, err
-	}
-	x, err := some.Experiment(name)
-	if err == nil && x.Planned != "" {
-		err = errors.New(planned(x))
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	j, err := open()
-	if err != nil {
-		return nil, nil, err
-	}
-	x, err = j.Experiment(name)
-	return j, x, err
-}
-
-// planned says in one line why an experiment is not run.
-func planned(x *experiment.Experiment) string {
-	return fmt.Sprintf("%s is planned and cannot be run yet: %s", x.Name, x.Planned)
-}
-
-// runnable returns the experiments that are not just planned.
-func runnable(xs []*experiment.Experiment) []*experiment.Experiment {
-	return slices.DeleteFunc(slices.Clone(xs), func(x *experiment.Experiment) bool { return x.Planned != "" })
-}
-
-// choose picks the experiments of the named entries, or all, or the core set. Those that
-// are just planned are included, so that they can be named.
-func choose(xs []*experiment.Experiment, entries []string, all bool) ([]*experiment.Experiment, error) {
-	if all && len(entries) > 0 {
-		return nil, errors.New("name entries or say --all, not both")
-	}
-	known := strict.Called(xs, func(x *experiment.Experiment) string { return x.Entry })
-	for _, e := range entries {
-		if !slices.Contains(known, e) {
-			return nil, fmt.Errorf("no experiment belongs to entry %q; %s", e, strict.Instead(e, slices.Compact(known)))
-		}
-	}
-	var chosen []*experiment.Experiment
-	for _, x := range xs {
-		if all || slices.Contains(entries, x.Entry) || len(entries) == 0 && x.Core {
-			chosen = append(chosen, x)
-		}
-	}
-	return chosen, nil
-}
-
-// The default limits on the time that reproduce takes: with building and the site, the
-// core set must be done within five minutes, and all of it within 25.
-const (
-	coreBudget = 225 * time.Second
-	allBudget  = 24 * time.Minute
-)
-
-// budgetOf is the time that the chosen experiments ask for together, within those limits.
-func budgetOf(xs []*experiment.Experiment, entries []string, all bool) time.Duration {
-	asked := session.TimeFor(xs)
-	switch {
-	case all:
-		return min(asked, allBudget)
-	case len(entries) == 0:
-		return min(asked, coreBudget)
-	}
-	return min(asked, longest)
 }

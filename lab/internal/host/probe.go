@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,7 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
 // A Machine is the machine that the lab runs on.
@@ -205,84 +203,6 @@ func clean(model string) string {
 
 func slug(s string) string {
 	return strings.Trim(words.ReplaceAllString(strings.ToLower(s), "-"), "-")
-}
-
-// kernel names the settings that affect connections, queues and the
-// distribution of work over cores.
-var kernel = []string{
-	"net.core.somaxconn",
-	"net.core.netdev_max_backlog",
-	"net.core.rps_sock_flow_entries",
-	"net.ipv4.ip_local_port_range",
-	"net.ipv4.tcp_congestion_control",
-	"net.ipv4.tcp_fin_timeout",
-	"net.ipv4.tcp_max_syn_backlog",
-	"net.ipv4.tcp_rmem",
-	"net.ipv4.tcp_tw_reuse",
-	"net.ipv4.tcp_wmem",
-}
-
-// Kernel reads those settings, those that the lab's knobs turn, and what else may change between two runs on one
-// machine: the kernel's version, its clock source, how it governs the CPU's
-// clock, the microcode, and what it does about the CPU's vulnerabilities. The
-// files are below root: "/", except in tests.
-func Kernel(root string) map[string]string {
-	set := tune.Values(root)
-	read := func(name string, elem ...string) {
-		if v := Line(append([]string{root}, elem...)...); v != "" {
-			set[name] = v
-		}
-	}
-	for _, k := range kernel {
-		read(k, "proc", "sys", strings.ReplaceAll(k, ".", "/"))
-	}
-	read("osrelease", "proc", "sys", "kernel", "osrelease")
-	read("clocksource", "sys", "devices", "system", "clocksource", "clocksource0", "current_clocksource")
-	cpu := []string{"sys", "devices", "system", "cpu"}
-	read("scaling_governor", append(cpu, "cpu0", "cpufreq", "scaling_governor")...)
-	read("transparent_hugepage", "sys", "kernel", "mm", "transparent_hugepage", "enabled")
-	found, _ := filepath.Glob(filepath.Join(append(append([]string{root}, cpu...), "vulnerabilities", "*")...))
-	for _, path := range found {
-		// A CPU that is not affected costs nothing for it.
-		if v := Line(path); v != "" && v != "Not affected" {
-			set["vulnerability."+filepath.Base(path)] = v
-		}
-	}
-	if text, err := os.ReadFile(filepath.Join(root, "proc", "cpuinfo")); err == nil {
-		if v := value(string(text), "microcode"); v != "" {
-			set["microcode"] = v
-		}
-	}
-	if limit, ok := OpenFiles(); ok {
-		set["nofile"] = fmt.Sprint(limit)
-	}
-	return set
-}
-
-// value is the first value of a key in lines of "key: value".
-func value(text, key string) string {
-	for _, l := range strings.Split(text, "\n") {
-		if k, v, ok := strings.Cut(l, ":"); ok && strings.TrimSpace(k) == key {
-			return strings.Join(strings.Fields(v), " ")
-		}
-	}
-	return ""
-}
-
-// Memory is how much memory is installed, in bytes; 0 if unknown. The kernel
-// reserves some at boot, a little more or less each time. Rounding up to whole
-// gibibytes gives the installed size.
-func Memory(root string) int64 {
-	text, err := os.ReadFile(filepath.Join(root, "proc", "meminfo"))
-	if err != nil {
-		return 0
-	}
-	total, _, _ := strings.Cut(value(string(text), "MemTotal"), " ")
-	kib, err := strconv.ParseFloat(total, 64)
-	if err != nil {
-		return 0
-	}
-	return int64(math.Ceil(kib/(1<<20))) << 30
 }
 
 // OpenFiles is how many files a process started by the lab may open.

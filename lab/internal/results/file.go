@@ -5,17 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"syscall"
 
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -264,94 +259,4 @@ func stage(scratch, path string, data []byte) (string, error) {
 		return "", err
 	}
 	return tmp.Name(), nil
-}
-
-// ReadAll reads results files on all cores, since hundreds of them take seconds.
-// It gives a file or an error for each path, in the order of the paths.
-func ReadAll(paths []string) ([]*File, []error) {
-	files, errs := make([]*File, len(paths)), make([]error, len(paths))
-	var next atomic.Int64
-	var readers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		readers.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(paths); i = int(next.Add(1)) - 1 {
-				files[i], errs[i] = Read(paths[i])
-			}
-		})
-	}
-	readers.Wait()
-	return files, errs
-}
-
-// Room tells whether that many bytes could be written beside scratch and files
-// be linked from there into the directories, as WriteNew does. It leaves no
-// file and no directory behind.
-func Room(scratch string, bytes int, dirs ...string) (err error) {
-	var made []string
-	defer func() {
-		for _, d := range slices.Backward(made) {
-			_ = os.Remove(d) // fails where another process uses it by now
-		}
-	}()
-	for _, dir := range append([]string{scratch}, dirs...) {
-		var missing []string
-		for d := dir; d != filepath.Dir(d); d = filepath.Dir(d) {
-			if _, err := os.Stat(d); !errors.Is(err, fs.ErrNotExist) {
-				break
-			}
-			missing = append(missing, d)
-		}
-		slices.Reverse(missing)
-		for _, d := range missing {
-			if err := os.Mkdir(d, 0o755); err != nil {
-				return Unwritable(dir, err)
-			}
-			made = append(made, d)
-		}
-	}
-	tmp, err := stage(scratch, filepath.Join(scratch, "room"), make([]byte, bytes))
-	if err != nil {
-		return Unwritable(scratch, err)
-	}
-	defer os.Remove(tmp)
-	for _, dir := range dirs {
-		if err := linkable(tmp, dir); err != nil {
-			return Unwritable(dir, err)
-		}
-	}
-	return nil
-}
-
-// linkable tells whether a file could be linked into a directory, by its
-// permissions. A link made as a test would stay behind if the process were killed before
-// removing it.
-func linkable(file, dir string) error {
-	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
-		return &os.PathError{Op: "access", Path: dir, Err: err}
-	}
-	var a, b unix.Stat_t
-	if err := errors.Join(unix.Stat(file, &a), unix.Stat(dir, &b)); err != nil {
-		return err
-	}
-	if a.Dev != b.Dev {
-		return &os.LinkError{Op: "link", Old: file, New: dir, Err: unix.EXDEV}
-	}
-	return nil
-}
-
-// Unwritable says in one line that nothing can be written into a directory,
-// why, and what to do about it.
-func Unwritable(dir string, err error) error {
-	way := "make it writable, or work in a clone of your own"
-	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		way = "make room there"
-	case errors.Is(err, syscall.EXDEV):
-		way = "keep data/ and .tools/ on one file system"
-	}
-	var why syscall.Errno
-	if errors.As(err, &why) {
-		err = why // the names of the temporary files mean nothing to the reader
-	}
-	return fmt.Errorf("%s: a run could not be written there (%w); %s", dir, err, way)
 }

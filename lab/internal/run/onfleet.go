@@ -10,7 +10,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
@@ -146,26 +145,4 @@ func (p Plan) sealed(f *results.File) error {
 		words = append(words, name, short)
 	}
 	return Private(f, words...)
-}
-
-// without is the plan for what this machine, and its fleet, has.
-func (p Plan) without() (Plan, []results.LeftOut) {
-	x, lacks := p.Experiment.Present(string(p.Root))
-	var left []results.LeftOut
-	for _, l := range lacks {
-		left = append(left, results.LeftOut{Levels: setting.Levels{setting.Server: setting.String(l.Server)}, Why: l.Why()})
-	}
-	p.Experiment = x
-	if p.Clients == nil {
-		return p, left
-	}
-	less := x
-	for _, levels := range x.Beyond(p.clients()) {
-		less = less.Without(levels)
-		left = append(left, results.LeftOut{Levels: levels, Why: fmt.Sprintf("the fleet has %d clients", p.clients())})
-	}
-	if len(less.Conditions()) >= 2 {
-		p.Experiment = less
-	}
-	return p, left
 }

@@ -3,15 +3,11 @@ package run
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/topology"
@@ -107,73 +103,4 @@ func alike(trials []results.Trial, name string) bool {
 		}
 	}
 	return true
-}
-
-// programsOf names a server's program; and of one that is found in PATH, as an
-// interpreter is, also the first file that its command names.
-func programsOf(root string, s *experiment.Server) []string {
-	names := []string{s.Program}
-	if strings.Contains(s.Program, "/") {
-		return names
-	}
-	words, _ := s.Line(experiment.Place{Host: "-", Port: "-", Workers: "-"}, nil)
-	for _, word := range words[1:] {
-		if !strings.Contains(word, "/") && !strings.Contains(word, ".") {
-			continue
-		}
-		if info, err := os.Stat(experiment.Under(root, word)); err == nil && info.Mode().IsRegular() {
-			return append(names, word)
-		}
-	}
-	return names
-}
-
-// find looks up the programs that the experiment starts, and refuses programs
-// that were not built from the sources beside them.
-func (p Plan) find() (*host.Programs, error) {
-	if p.outside() {
-		return p.files()
-	}
-	lab, names := "", []string{}
-	if len(p.Lab) > 0 {
-		lab, names = p.Lab[0], []string{"lab"}
-	}
-	for _, levels := range p.Experiment.Conditions() {
-		s := p.Experiment.Fixed().With(levels)
-		names = append(append(names, programsOf(string(p.Root), p.Experiment.Server(s))...),
-			results.Clients[experiment.Generator(s)]...)
-	}
-	slices.Sort(names)
-	return host.FindPrograms(string(p.Root), lab, slices.Compact(names))
-}
-
-// files are the programs that the commands of a run outside of any journal name.
-func (p Plan) files() (*host.Programs, error) {
-	var paths []string
-	for _, s := range p.Experiment.Loaded() {
-		words, _ := s.Line(experiment.Place{Host: "-", Port: "-", Workers: "-"}, nil)
-		for _, word := range words {
-			path := experiment.Under(p.Dir, word)
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-				paths = append(paths, path)
-			}
-		}
-	}
-	return host.FindFiles(paths)
-}
-
-// generators names an experiment's load generators, with versions.
-func generators(x *experiment.Experiment, tools map[string]string) string {
-	var names []string
-	for _, levels := range x.Conditions() {
-		if name := versioned(experiment.Generator(x.Fixed().With(levels)), tools); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-// versioned is a load generator's name, with its version if known.
-func versioned(name string, tools map[string]string) string {
-	return strings.TrimSpace(name + " " + tools[name])
 }

@@ -1,17 +1,12 @@
 package verdict
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -258,109 +253,4 @@ func gates(ts []results.Trial) string {
 		}
 	}
 	return fmt.Sprintf("%s invalid (%s)", words.Count(len(ts), "trial"), words.Tally(count))
-}
-
-// A Question is everything that measured runs have asked under one experiment's
-// name, and so what divides stats.Alpha. A design that was changed after its first
-// run is a second try at the question, and a claim that was withdrawn could have
-// been decided wrongly all the same: neither leaves the account.
-type Question struct {
-	nth    map[string]int            // by digest of the design, from 1
-	claims map[string]map[string]int // cores needed, by design and digest of the claim's bars
-	tries  int                       // number of designs
-}
-
-// Asked gathers what runs asked. They are of one experiment, on any hosts, oldest
-// first. Runs that measured nothing asked nothing.
-func Asked(runs []Run) *Question {
-	q := &Question{map[string]int{}, map[string]map[string]int{}, 0}
-	for _, r := range runs {
-		if len(r.File.Trials) == 0 {
-			continue
-		}
-		design := r.Then.Design()
-		if q.nth[design] == 0 {
-			q.tries++
-			q.nth[design], q.claims[design] = q.tries, map[string]int{}
-		}
-		addClaims(q.claims[design], r.Then)
-	}
-	return q
-}
-
-// addClaims adds the claims that a number of visits decides.
-func addClaims(to map[string]int, x *experiment.Experiment) {
-	for _, c := range x.Claims {
-		if kinds[c.Kind].bets() {
-			to[x.Bars(c)] = x.Needs(c).Cores
-		}
-	}
-}
-
-// Part says which design of the question an experiment is, and how many claims
-// divide that design's level on a host with so many cores: those that any measured
-// run of the design was made with, and the experiment's own. A claim that needs
-// more cores cannot get a wrong verdict there and is not counted.
-func (q *Question) Part(x *experiment.Experiment, cores int) (nth, claims int) {
-	design := x.Design()
-	all := map[string]int{}
-	maps.Copy(all, q.claims[design])
-	addClaims(all, x)
-	for _, needs := range all {
-		if needs <= cores {
-			claims++
-		}
-	}
-	if nth = q.nth[design]; nth == 0 {
-		nth = q.tries + 1
-	}
-	return nth, claims
-}
-
-// Decide is Decide for runs of a journal in which more was asked than by these runs.
-func (q *Question) Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
-	return newDecider(q, h, runs).decideAll(x)
-}
-
-// changed names what was not the same on the machine in all of some runs: the
-// kernel, its settings, the memory, the versions of tools. These belong to a run,
-// and blocks are added up over them. What a run did not record is not compared.
-func changed(runs []*source) string {
-	seen := map[string][]string{}
-	note := func(what, v string) {
-		if v != "" && !slices.Contains(seen[what], v) {
-			seen[what] = append(seen[what], v)
-		}
-	}
-	for _, s := range runs {
-		p := s.Provenance
-		if p == nil {
-			continue
-		}
-		for name, v := range p.Kernel {
-			if name == "osrelease" {
-				name = "" // before all others
-			}
-			note(name, v)
-		}
-		if p.MemoryBytes > 0 {
-			note("memory", strconv.FormatInt(p.MemoryBytes>>30, 10)+" GiB")
-		}
-		for name, v := range p.Tools {
-			if name != setting.HTTPLoad { // its version tells designs apart
-				note(name, v)
-			}
-		}
-	}
-	var out []string
-	for _, what := range slices.Sorted(maps.Keys(seen)) {
-		if v := seen[what]; len(v) > 1 {
-			out = append(out, fmt.Sprintf("%s %s", cmp.Or(what, "kernel"), words.List(v)))
-		}
-	}
-	const most = 5
-	if n := len(out) - most; n > 0 {
-		out = append(out[:most], fmt.Sprintf("and %d more", n))
-	}
-	return strings.Join(out, "; ")
 }

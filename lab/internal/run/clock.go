@@ -1,0 +1,32 @@
+package run
+
+import (
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/fleet"
+)
+
+// A clock gives the wall clock's time at the start of the run plus the
+// monotonic time since. If the wall clock is set back during the run, trials
+// still follow one another in time.
+type clock struct {
+	began time.Time
+	mono  int64 // the monotonic clock at that time, in ns
+}
+
+func newClock() clock {
+	before := time.Now()
+	return clock{before, fleet.Monotonic()}
+}
+
+func (c clock) now() time.Time { return c.began.Add(time.Since(c.began)).UTC() }
+
+// passed is the time since the run began.
+func (c clock) passed() time.Duration { return c.now().Sub(c.began) }
+
+// at converts a reading of the monotonic clock, in ns. The load generators
+// print such readings: all processes of a machine share the clock.
+func (c clock) at(ns int64) time.Time { return c.began.Add(time.Duration(ns - c.mono)) }
+
+// since is the time of such a reading in seconds since the run began.
+func (c clock) since(ns int64) float64 { return float64(ns-c.mono) / 1e9 }

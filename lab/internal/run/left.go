@@ -1,0 +1,30 @@
+package run
+
+import (
+	"fmt"
+
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// without is the plan for what this machine, and its fleet, has.
+func (p Plan) without() (Plan, []results.LeftOut) {
+	x, lacks := p.Experiment.Present(string(p.Root))
+	var left []results.LeftOut
+	for _, l := range lacks {
+		left = append(left, results.LeftOut{Levels: setting.Levels{setting.Server: setting.String(l.Server)}, Why: l.Why()})
+	}
+	p.Experiment = x
+	if p.Clients == nil {
+		return p, left
+	}
+	less := x
+	for _, levels := range x.Beyond(p.clients()) {
+		less = less.Without(levels)
+		left = append(left, results.LeftOut{Levels: levels, Why: fmt.Sprintf("the fleet has %d clients", p.clients())})
+	}
+	if len(less.Conditions()) >= 2 {
+		p.Experiment = less
+	}
+	return p, left
+}
