@@ -13,6 +13,7 @@ func TestACgroupsFileIsOfEitherVersion(t *testing.T) {
 	for text, want := range map[string]int64{
 		"usage_usec 1234\nuser_usec 1000\n": 1_234_000,
 		"1234567\n":                         1_234_567,
+		"10000000000000000\n":               10_000_000_000_000_000, // 116 days
 		"0\n":                               0,
 		"":                                  -1,
 		"usage_usec \n":                     -1,

@@ -233,7 +233,7 @@ const usage = "usage_usec "
 func groupTime(text []byte) int64 {
 	line, _, _ := bytes.Cut(text, []byte{'\n'})
 	digits, micro := bytes.CutPrefix(line, []byte(usage))
-	t, err := strconv.ParseUint(string(digits), 10, 53)
+	t, err := strconv.ParseUint(string(digits), 10, 63)
 	switch {
 	case err != nil:
 		return -1

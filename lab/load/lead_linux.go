@@ -201,9 +201,10 @@ func (b *leader) end(now int64) error {
 	r := SlotReport{Failed: b.failure, FillS: b.fillS}
 	if b.failure == "" {
 		r = b.gauges.between(&b.edges[0], &b.edges[1], b.target())
-		if b.timed() {
+		switch {
+		case b.timed():
 			b.between(&r)
-		} else {
+		case len(b.gauges.of[b.target()]) > 0:
 			_ = unix.Nanosleep(&unix.Timespec{Nsec: settling.Nanoseconds()}, nil)
 			b.gauges.readOwn(&b.turn[1], b.target())
 			b.gauges.ofTurn(&r, &b.turn, b.target())

@@ -119,7 +119,7 @@ type SlotReport struct {
 	FillS          float64   `json:"fill_s"`           // from the slot's first request to AtNS
 	Requests       int64     `json:"requests"`         // answers with an expected status that came within the counted time
 	Bytes          int64     `json:"bytes"`            // all answers completed within the counted time, with their heads
-	ServerCPUS     []float64 `json:"server_cpu_s"`     // by process of the target, in the plan's order
+	ServerCPUS     []float64 `json:"server_cpu_s"`     // by process of the target, in the plan's order: of the turn, by requests (ofTurn)
 	IdleCPUS       float64   `json:"idle_cpu_s"`       // all processes of all other targets together
 	ClientCPUS     float64   `json:"client_cpu_s"`     // the whole generator
 	BusiestThreadS float64   `json:"busiest_thread_s"` // CPU time of the generator's busiest thread

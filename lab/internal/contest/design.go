@@ -10,9 +10,9 @@ import (
 )
 
 // The rounds of a block: as many slots for each server. Seven blocks are the least that decide, so
-// short ones tell a large difference soon. Long ones tell a small one sooner: a garbage collector
-// runs a few times a second, and once more in the slots of one server than in those of another is
-// an error that halves with each doubling of the slots. So a block is as long as the budget allows.
+// short ones tell a large difference soon. Long ones tell a small one sooner: a block's start and end
+// take a second or two whatever it holds, and what differs between slots, as how often a garbage
+// collector ran, averages out. So a block is as long as the budget allows.
 const (
 	leastRounds = 7
 	mostRounds  = 100
