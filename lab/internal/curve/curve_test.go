@@ -218,3 +218,29 @@ func TestRatesAreListsAndSpans(t *testing.T) {
 		}
 	}
 }
+
+// Where a server does not stop at one rate, but at more and more moments as the rate rises, there is
+// a span of rates that are too close to call. A search crosses it, and what it showed below it holds.
+func TestASpanThatIsTooCloseToCallIsCrossed(t *testing.T) {
+	const width = 0.4 // of the logarithm of the rate
+	r := rand.New(rand.NewPCG(7, 8))
+	wrong, nothing := 0, 0
+	for range 100 {
+		h, _ := find(NewSearch(0, 1e-3, 100_000*math.Exp(r.NormFloat64()/4), 0.025), func(a Ask) Slot {
+			s := Slot{Ask: a, Answered: int64(a.RPS * a.Seconds), Latency: [4]float64{1e-4, 1e-4, 5e-4, 1}}
+			if r.Float64() < 1/(1+math.Exp(-math.Log(a.RPS/30_000)/width)) {
+				s.Latency[p99] = 2e-3
+			}
+			return s
+		})
+		if h.Kept.RateRPS > 30_000 || h.NotKept.RateRPS > 0 && h.NotKept.RateRPS < 30_000 {
+			wrong++
+		}
+		if h.Kept.RateRPS == 0 {
+			nothing++
+		}
+	}
+	if wrong > 5 || nothing > 10 {
+		t.Errorf("of 100 %d are wrong and %d show no rate that is kept", wrong, nothing)
+	}
+}

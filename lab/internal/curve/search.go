@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/confseq"
@@ -11,35 +12,54 @@ import (
 	"github.com/line-rate/line-rate/lab/load"
 )
 
-// A Search finds between which rates a server stops to keep a p99. It halves a span of rates, by the
-// better of three slots at each, which may err. Then it asks both neighbours that it found again and
-// again, until bets on "more than half of the slots keep it" and on "more than half do not" are won.
-// Where most slots say the contrary it searches on from there. Only the later slots are evidence, at
-// each rate by themselves, so it may look after each. The n-th rate on a side has to win n(n+1) times
-// as much, so that all of them together err no more often than one would.
+// A Search finds between which rates a server stops to keep a p99. One side looks for the highest rate
+// at which more than half of the slots keep it, another for the lowest at which more than half do not.
+// First each halves a span of rates; a rate counts as found if three slots agree before two do not,
+// which may err. Then a side bets on its statement at one rate, again and again. What is too close to
+// call sends it away from the other side, by ever longer strides; once its statement is shown, it
+// halves the way back. Only these later slots are evidence, at each rate by themselves and since the
+// side chose it, so it may look after each. The n-th rate of a side has to win n(n+1) times as much,
+// so that all of them together err no more often than one would.
 type Search struct {
-	server    int
-	target    float64 // seconds
-	ceiling   float64 // requests a second in a closed loop
-	level     float64 // the error that the whole answer may have
-	bottom    int     // the lowest rate that is asked
-	low, high int     // the highest rate that was kept, the lowest that was not
-	wall      int     // the lowest rate at which the client was late
-	stride    int
-	confirms  bool
-	blocks    int
-	votes, at map[int]*tally // of the search, and of what confirms it
-	ranks     [2]map[int]int // by side: how many rates had been judged there before
+	server  int
+	target  float64 // seconds
+	ceiling float64 // requests a second in a closed loop
+	level   float64 // the error that the whole answer may have
+	wall    int     // the lowest rate at which the client was late
+	blocks  int
+	sides   [2]side
+}
+
+// A side counts the rates towards the other side, whichever way that is: its places are sign times
+// the numbers of rates.
+type side struct {
+	sign, far, near int // the places from far to near may be asked
+	stride          int
+	good, bad       int   // the last place that was found, the first that was not
+	votes           tally // of the place that is asked while it halves
+	confirms, shown bool  // that good is to be shown, and was
+	at              map[int]*tally
 }
 
 // A tally counts the slots of a rate.
-type tally struct{ kept, lost, late int }
+type tally struct {
+	slots [3]int // by what they say
+	rank  int    // how many rates the side had chosen with this one
+}
 
-func (t *tally) all() int { return t.kept + t.lost + t.late }
+// What a slot says. The first two are the sides, too.
+const (
+	keeps = iota
+	loses
+	late
+)
 
-// close reports whether a rate is too close to call, if so many slots speak for one side.
-func (t *tally) close(yes int) bool {
-	return t.all() >= manySlots || t.all() >= 2*fewSlots && 4*yes <= 3*t.all()
+func (t tally) all() int { return t.slots[keeps] + t.slots[loses] + t.slots[late] }
+
+// fails reports whether a rate is too close to call, or worse, if so many slots speak for a side.
+func (t tally) fails(yes int) bool {
+	n := t.all()
+	return n >= manySlots || n >= 2*fewSlots && 4*yes <= 3*n || n >= fewSlots && 5*yes <= 3*n
 }
 
 // The rates are steps of 5 %, from a thousandth of the closed loop, though not below MinRPS, to
@@ -50,13 +70,10 @@ const (
 	top        = 28
 	first      = -14 // about a half
 	MostBlocks = 80
+	agree      = 3  // slots that find a rate while a side halves
+	away       = 3  // the first stride to another place
 	fewSlots   = 5  // that can show a rate to be the wrong one
-	manySlots  = 20 // after which a rate is too close to call
-)
-
-const (
-	keeps = iota
-	loses
+	manySlots  = 30 // after which a rate is too close to call
 )
 
 // MinRPS is the lowest rate of which the longest slot tells a p99. A server has to answer ten times as
@@ -66,8 +83,11 @@ const MinRPS = 10
 // NewSearch begins a search for the highest rate of a server that keeps a p99 of target seconds.
 func NewSearch(server int, target, ceiling, level float64) *Search {
 	bottom := max(lowest, int(math.Ceil(math.Log(MinRPS/ceiling)/math.Log(step))))
-	return &Search{server: server, target: target, ceiling: ceiling, level: level, bottom: bottom, low: bottom - 1, high: top + 1,
-		wall: top + 1, stride: -first, votes: map[int]*tally{}, at: map[int]*tally{}, ranks: [2]map[int]int{{}, {}}}
+	towards := func(sign, far, near int) side {
+		return side{sign: sign, far: far, near: near, stride: -first, good: far - 1, bad: near + 1, at: map[int]*tally{}}
+	}
+	return &Search{server: server, target: target, ceiling: ceiling, level: level, wall: top + 1,
+		sides: [2]side{keeps: towards(1, bottom, top), loses: towards(-1, -top, -bottom)}}
 }
 
 func (s *Search) rps(i int) float64 {
@@ -84,139 +104,123 @@ func (s *Search) Asks() (asks []Ask) {
 	return asks
 }
 
-func (s *Search) next() (open []int) {
-	switch lower, higher := s.low >= s.bottom, s.high <= top; {
-	case s.blocks >= MostBlocks:
-		return nil
-	case !s.confirms && !lower && !higher:
-		return []int{first}
-	case !s.confirms && !higher:
-		return []int{min(s.low+s.stride, top)}
-	case !s.confirms && !lower:
-		return []int{max(s.high-s.stride, s.bottom)}
-	case !s.confirms:
-		return []int{(s.low + s.high) / 2}
+func (s *Search) next() (rates []int) {
+	for n := range s.sides {
+		if i, ok := s.asks(n); ok && !slices.Contains(rates, i) {
+			rates = append(rates, i)
+		}
 	}
-	if s.low >= s.bottom && !s.shown(s.low, keeps) {
-		open = append(open, s.low)
-	}
-	if s.high < s.wall && !s.shown(s.high, loses) {
-		open = append(open, s.high)
-	}
-	mid := (s.low + s.high) / 2
-	if t := of(s.at, mid); len(open) == 0 && s.high-s.low > 1 && !(t.close(t.kept) && t.close(t.lost)) {
-		open = append(open, mid)
-	}
-	return open
+	return rates
 }
 
-func of(all map[int]*tally, i int) *tally {
-	if all[i] == nil {
-		all[i] = &tally{}
+// asks is the rate that a side asks next, if any.
+func (s *Search) asks(n int) (rate int, ok bool) {
+	a, place := s.sides[n], 0
+	switch {
+	case a.confirms && !a.shown:
+		place, ok = a.good, a.good >= a.far
+	case a.confirms:
+		place, ok = between(a.good, min(a.bad, -s.sides[1-n].good))
+	case a.good < a.far && a.bad > a.near:
+		place, ok = a.sign*first, true
+	case a.bad > a.near:
+		place, ok = min(a.good+a.stride, a.near), a.good < a.near
+	case a.good < a.far:
+		place, ok = max(a.bad-a.stride, a.far), a.bad > a.far
+	default:
+		place, ok = between(a.good, a.bad)
 	}
-	return all[i]
+	rate = a.sign * place
+	return rate, ok && rate < s.wall && s.blocks < MostBlocks
 }
 
-// shown reports whether a rate was shown to be kept, or not to be, in more than half of its slots.
-// What a late client left open counts against either.
-func (s *Search) shown(i, side int) bool {
-	t, rank := of(s.at, i), s.ranks[side]
-	if _, ok := rank[i]; !ok {
-		rank[i] = len(rank) + 1
-	}
-	yes := map[int]int{keeps: t.kept, loses: t.lost}[side]
-	return confseq.Shown(yes, t.all(), s.level/2/float64(rank[i]*(rank[i]+1)))
-}
+func between(good, bad int) (place int, ok bool) { return good + (bad-good)/2, bad-good > 1 }
 
 // Saw takes what came of the last asks.
 func (s *Search) Saw(slots []Slot) {
-	tallies := s.votes
-	if s.confirms {
-		tallies = s.at
-	}
-	for n, i := range s.next() {
-		t := of(tallies, i)
-		switch kept := slots[n].Short() == "" && slots[n].Latency[p99] > 0 && slots[n].Latency[p99] <= s.target; {
-		case kept: // latencies hold the client's own lateness: what was kept in spite of it was kept
-			t.kept++
-		case slots[n].Late() != "":
-			t.late++
-		default:
-			t.lost++
-		}
-		if s.confirms {
-			s.weigh(i, t)
-		} else {
-			s.halve(i, t)
-		}
+	asked := s.next()
+	var rates [2]int
+	var asks [2]bool
+	for n := range s.sides {
+		rates[n], asks[n] = s.asks(n)
 	}
 	s.blocks++
+	for n, rate := range rates {
+		if !asks[n] {
+			continue
+		}
+		slot, says := slots[slices.Index(asked, rate)], loses
+		switch {
+		case slot.Short() == "" && slot.Latency[p99] > 0 && slot.Latency[p99] <= s.target:
+			says = keeps // latencies hold the client's own lateness: what was kept in spite of it was kept
+		case slot.Late() != "":
+			says = late
+		}
+		if s.sides[n].confirms {
+			s.weigh(n, rate, says)
+		} else {
+			s.halve(n, rate, says)
+		}
+	}
 }
 
-// halve takes the better of three answers.
-func (s *Search) halve(i int, t *tally) {
-	switch {
-	case t.kept > 1:
-		s.low = i
-	case t.late > 1:
-		s.wall, s.high = i, i
-	case t.lost+t.late > 1:
-		s.high = i
+// halve takes a vote on a rate.
+func (s *Search) halve(n, rate, says int) {
+	a := &s.sides[n]
+	a.votes.slots[says]++
+	switch v := a.votes.slots; {
+	case v[n] == agree:
+		a.good = a.sign * rate
+	case v[late] > 1:
+		s.wall = min(s.wall, rate)
+		fallthrough
+	case v[1-n] > 1:
+		a.bad = a.sign * rate
 	default:
 		return
 	}
-	s.stride *= 2
-	s.confirms = s.high-s.low <= 1 || s.low == top || s.high == s.bottom
-	if s.confirms {
-		s.stride = 1
+	a.votes = tally{}
+	a.stride *= 2
+	if a.bad-a.good <= 1 || a.good == a.near {
+		a.confirms, a.stride, a.bad = true, away, a.near+1
 	}
 }
 
-// weigh moves on from a rate that is the wrong one, or too close to call.
-func (s *Search) weigh(i int, t *tally) {
-	few := t.all() >= fewSlots
-	if few && 2*t.late > t.all() {
-		s.wall = min(s.wall, i)
+// weigh takes evidence at a rate.
+func (s *Search) weigh(n, rate, says int) {
+	a := &s.sides[n]
+	place, t := a.sign*rate, a.at[rate]
+	if t == nil {
+		t = &tally{rank: len(a.at) + 1}
+		a.at[rate] = t
+	}
+	t.slots[says]++
+	yes := t.slots[n]
+	if t.all() >= fewSlots && 2*t.slots[late] > t.all() {
+		s.wall = min(s.wall, rate)
 	}
 	switch {
-	case i >= s.high || i <= s.low: // one of the neighbours
-	case s.shown(i, keeps):
-		s.low = i
-	case s.shown(i, loses):
-		s.high = i
+	// What a late client left open counts against either side.
+	case confseq.Shown(yes, t.all(), s.level/2/float64(t.rank*(t.rank+1))):
+		a.good, a.shown = place, true
+	case !t.fails(yes):
+	case a.shown || place == a.far:
+		a.bad = place
+		a.good = min(a.good, place-1)
+	default:
+		a.bad, a.good = place, max(place-a.stride, a.far)
+		a.stride *= 2
 	}
-	switch {
-	case i == s.low && !s.shown(i, keeps) && few && 4*t.kept <= t.all():
-		s.again(s.bottom-1, i)
-	case i == s.high && i < s.wall && !s.shown(i, loses) && few && 4*t.lost <= t.all():
-		s.again(i, s.wall)
-	case i == s.low && !s.shown(i, keeps) && t.close(t.kept):
-		s.low = max(s.low-s.stride, s.bottom-1)
-		s.stride = 2
-	case i == s.high && !s.shown(i, loses) && t.close(t.lost):
-		s.high = min(s.high+s.stride, top+1)
-		s.stride = 2
-	}
-	s.high = min(s.high, s.wall)
-}
-
-// again searches on between other ends.
-func (s *Search) again(low, high int) {
-	s.low, s.high, s.stride, s.votes = low, high, 1, map[int]*tally{}
-	s.confirms = high-low <= 1 || low == top || high == s.bottom
 }
 
 // Result is what the search came to.
 func (s *Search) Result(name string) compare.Highest {
 	h := compare.Highest{Server: name, P99S: s.target}
-	seen := func(i int) compare.Shown {
-		return compare.Shown{RateRPS: s.rps(i), Kept: of(s.at, i).kept, Slots: of(s.at, i).all()}
-	}
-	if s.low >= s.bottom && s.shown(s.low, keeps) {
-		h.Kept = seen(s.low)
-	}
-	if s.high < s.wall && s.shown(s.high, loses) {
-		h.NotKept = seen(s.high)
+	for n, shown := range []*compare.Shown{keeps: &h.Kept, loses: &h.NotKept} {
+		if a := s.sides[n]; a.shown {
+			rate := a.sign * a.good
+			*shown = compare.Shown{RateRPS: s.rps(rate), Kept: a.at[rate].slots[keeps], Slots: a.at[rate].all()}
+		}
 	}
 	if s.wall <= top {
 		h.ClientRPS = s.rps(s.wall)
