@@ -34,7 +34,6 @@ var errStopped = errors.New("ended by a signal; nothing was measured")
 // window. One of the threads does this besides its own work.
 type leader struct {
 	load     *load
-	own      *thread
 	slot     int
 	phase    int
 	deadline int64 // of the phase, ns
