@@ -65,7 +65,7 @@ func (b *leader) beginOnTime(all bool) {
 		b.miss(now, fmt.Sprintf("%d of %d connections had no answer by its time", max(b.load.pending.Load(), 1),
 			b.load.plan.Targets[b.target()].Connections))
 	default:
-		b.begin(now)
+		b.begin()
 	}
 }
 
