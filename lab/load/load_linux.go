@@ -147,11 +147,14 @@ func (l *load) prepare() error {
 }
 
 func newTarget(asked Target, seed uint64, o Options) (*target, error) {
-	t := &target{Target: asked, sessions: o.HTTP2}
 	u, err := url.Parse(asked.URL)
+	if err == nil {
+		asked.Requests, err = asked.Asked()
+	}
 	if err != nil {
 		return nil, err
 	}
+	t := &target{Target: asked, sessions: o.HTTP2}
 	if t.addr, err = address(asked, u); err != nil {
 		return nil, err
 	}
@@ -169,11 +172,7 @@ func newTarget(asked Target, seed uint64, o Options) (*target, error) {
 			return nil, err
 		}
 	}
-	requests, err := asked.Asked()
-	if err != nil {
-		return nil, err
-	}
-	t.mix = newMix(requests, u.Host, asked.Close, seed, asked.Pipelining)
+	t.mix = newMix(asked.Requests, u.Host, asked.Close, seed, asked.Pipelining)
 	return t, nil
 }
 
