@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"net"
+	"os"
 	"syscall"
 	"time"
 
@@ -42,12 +43,8 @@ type asked struct {
 	kind *kind
 }
 
-// nothing is the error of a read where nothing has come.
-type nothing struct{}
-
-func (nothing) Error() string   { return "nothing has come" }
-func (nothing) Timeout() bool   { return false }
-func (nothing) Temporary() bool { return true }
+// errNothing is the error of a read where nothing has come. TLS takes it for a passing one.
+var errNothing = os.ErrDeadlineExceeded
 
 func (ch *channel) Read(p []byte) (int, error) {
 	for ch.in.Len() == 0 {
@@ -55,7 +52,7 @@ func (ch *channel) Read(p []byte) (int, error) {
 		case ch.ended:
 			return 0, io.EOF
 		case ch.wait == nil:
-			return 0, nothing{}
+			return 0, errNothing
 		case !ch.wait(struct{}{}):
 			return 0, net.ErrClosed // nobody opens it any longer
 		}
@@ -111,7 +108,7 @@ func (ch *channel) greet() error {
 			ch.wait = nil // what else has come is read, and no more is waited for
 		}
 		n, err := ch.stream.Read(buffer)
-		if err == error(nothing{}) {
+		if err == errNothing {
 			return nil
 		}
 		ch.session.Take(buffer[:n])
@@ -269,7 +266,7 @@ func (w *thread) through(c *connection, in []byte, now int64) (done int, ok bool
 	for ch.in.Write(in); ; {
 		n, err := ch.tls.Read(w.plain)
 		switch {
-		case err == error(nothing{}):
+		case err == errNothing:
 			return done, true
 		case errors.Is(err, io.EOF) && done > 0 && c.lane.target.Close:
 			return done, true // as it was asked to; the socket's end is still to come

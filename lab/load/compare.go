@@ -58,7 +58,7 @@ func (c *comparer) take(body []byte, length int64) {
 	if c.turn++; c.turn >= c.share && c.share > 1 {
 		c.turn, c.chosen = 0, c.chance.IntN(c.share)
 	}
-	if c.set == nil && !c.learnt(body, length) {
+	if c.set == nil && !c.learnt(body) {
 		return
 	}
 	if c.seen < firstInFull {
@@ -84,7 +84,7 @@ func (c *comparer) take(body []byte, length int64) {
 }
 
 // learnt says whether there is a model to compare this body with.
-func (c *comparer) learnt(body []byte, length int64) bool {
+func (c *comparer) learnt(body []byte) bool {
 	if c.seen == firstInFull {
 		return true
 	}

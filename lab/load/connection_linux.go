@@ -89,7 +89,7 @@ func (c *connection) pop() (ns int64) {
 
 // dial opens a socket and waits for the connection.
 func dial(addr unix.Sockaddr) (int32, error) {
-	fd, err := socket(addr)
+	fd, err := socket(addr, 0)
 	if err != nil {
 		return -1, err
 	}
@@ -112,7 +112,7 @@ func dial(addr unix.Sockaddr) (int32, error) {
 	return -1, err
 }
 
-func socket(addr unix.Sockaddr) (int32, error) {
+func socket(addr unix.Sockaddr, flags int) (int32, error) {
 	family := unix.AF_INET
 	switch addr.(type) {
 	case *unix.SockaddrInet6:
@@ -120,7 +120,7 @@ func socket(addr unix.Sockaddr) (int32, error) {
 	case *unix.SockaddrUnix:
 		family = unix.AF_UNIX
 	}
-	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|flags, 0)
 	if err != nil || family == unix.AF_UNIX {
 		return int32(fd), err
 	}
@@ -195,19 +195,15 @@ func begin(addr unix.Sockaddr) (int32, error) {
 	if _, ok := addr.(*unix.SockaddrUnix); ok {
 		return dial(addr)
 	}
-	fd, err := socket(addr)
+	fd, err := socket(addr, unix.SOCK_NONBLOCK)
 	if err != nil {
 		return -1, err
 	}
-	if err = unix.SetNonblock(int(fd), true); err == nil {
-		if err = unix.Connect(int(fd), own(addr)); errors.Is(err, unix.EINPROGRESS) {
-			err = nil
-		}
-	}
-	if err != nil {
+	if err := unix.Connect(int(fd), own(addr)); err != nil && !errors.Is(err, unix.EINPROGRESS) {
 		unix.Close(int(fd))
+		return -1, err
 	}
-	return fd, err
+	return fd, nil
 }
 
 // own is a copy: Connect writes into an address, and threads open connections to the same one.

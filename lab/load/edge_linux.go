@@ -42,10 +42,10 @@ type cpuOf struct {
 	file *os.File // which stays open
 }
 
-func newGauges(l *load) (*gauges, error) {
-	g := &gauges{load: l}
+// open finds the clocks of all targets, and opens what is a file or a queue.
+func (g *gauges) open() error {
 	own := len(numbers("self"))
-	for _, t := range l.plan.Targets {
+	for _, t := range g.load.plan.Targets {
 		places := []int{}
 		for _, pid := range t.Processes {
 			c := cpuOf{pid: pid, here: pid}
@@ -65,27 +65,26 @@ func newGauges(l *load) (*gauges, error) {
 		if c := &g.clocks[i]; c.path != "" {
 			var err error
 			if c.file, err = os.Open(c.path); err != nil {
-				g.close()
-				return nil, fmt.Errorf("cpu_file: %w", err)
+				return fmt.Errorf("cpu_file: %w", err)
 			}
 		}
 	}
-	if w := l.plan.Wire; w != nil {
-		if l.options.Queue == nil {
-			return nil, errors.New("wire: nobody says how to read a queue")
+	if w, open := g.load.plan.Wire, g.load.options.Queue; w != nil {
+		if open == nil {
+			return errors.New("wire: nobody says how to read a queue")
 		}
-		server, err := openIn(w.ServerPID, w.ServerDevice, l.options.Queue)
+		server, err := openIn(w.ServerPID, w.ServerDevice, open)
 		if err != nil {
-			return nil, fmt.Errorf("the server's shaper: %w", err)
+			return fmt.Errorf("the server's shaper: %w", err)
 		}
 		g.wires = append(g.wires, server)
-		own, err := l.options.Queue(w.ClientDevice)
+		own, err := open(w.ClientDevice)
 		if err != nil {
-			return nil, fmt.Errorf("the client's shaper: %w", err)
+			return fmt.Errorf("the client's shaper: %w", err)
 		}
 		g.wires = append(g.wires, own)
 	}
-	return g, nil
+	return nil
 }
 
 // clock is the index of a clock, which is added unless another target has it.
@@ -128,29 +127,24 @@ func numbers(process string) (all []int) {
 
 // openIn opens a shaper in the network namespace of a process. The socket stays in that
 // namespace. The thread that opened it ends, so that no other goroutine runs there.
-func openIn(pid int, device string, open func(string) (Queue, error)) (Queue, error) {
-	type opened struct {
-		queue Queue
-		err   error
-	}
-	result := make(chan opened)
+func openIn(pid int, device string, open func(string) (Queue, error)) (queue Queue, err error) {
+	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
-		queue, err := func() (Queue, error) {
-			ns, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pid))
-			if err != nil {
-				return nil, err
-			}
-			defer ns.Close()
-			if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
-				return nil, fmt.Errorf("the network namespace of process %d: %w", pid, err)
-			}
-			return open(device)
-		}()
-		result <- opened{queue, err}
+		var ns *os.File
+		if ns, err = os.Open(fmt.Sprintf("/proc/%d/ns/net", pid)); err != nil {
+			return
+		}
+		defer ns.Close()
+		if err = unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
+			err = fmt.Errorf("the network namespace of process %d: %w", pid, err)
+			return
+		}
+		queue, err = open(device)
 	}()
-	o := <-result
-	return o.queue, o.err
+	<-done
+	return queue, err
 }
 
 func (g *gauges) newEdge() edge {

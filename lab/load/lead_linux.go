@@ -34,7 +34,6 @@ var errStopped = errors.New("ended by a signal; nothing was measured")
 // window. One of the threads does this besides its own work.
 type leader struct {
 	load     *load
-	own      *thread
 	slot     int
 	phase    int
 	deadline int64 // of the phase, ns
@@ -68,7 +67,7 @@ func (b *leader) step(now int64) error {
 		case b.timed():
 			b.beginOnTime(all)
 		case all:
-			b.begin(l.clock.now())
+			b.begin()
 		case now >= b.deadline:
 			b.fail(now, fmt.Sprintf("%d of %d connections had no answer within %v", l.pending.Load(),
 				l.plan.Targets[b.target()].Connections, l.plan.Timeout()))
@@ -81,9 +80,9 @@ func (b *leader) step(now int64) error {
 			b.ended()
 			b.drain(now)
 		}
-	case draining:
+	case draining, cutting: // which has no deadline
 		if all {
-			return b.end(now)
+			return b.end()
 		}
 		if now >= b.deadline {
 			if b.failed[b.target()] == "" {
@@ -91,10 +90,6 @@ func (b *leader) step(now int64) error {
 					drainTime(l.plan))
 			}
 			b.set(cutting)
-		}
-	case cutting:
-		if all {
-			return b.end(now)
 		}
 	}
 	return nil
@@ -154,7 +149,7 @@ func (b *leader) next(now int64) error {
 }
 
 // begin reads the first edge.
-func (b *leader) begin(now int64) {
+func (b *leader) begin() {
 	l := b.load
 	length := int64(l.plan.Slots[b.slot].Seconds * 1e9)
 	// The same error would occur at the second edge, which reports it.
@@ -194,7 +189,7 @@ func (b *leader) miss(now int64, why string) {
 }
 
 // end reports a slot and goes on to the next.
-func (b *leader) end(now int64) error {
+func (b *leader) end() error {
 	if b.timed() {
 		b.stalled()
 	}

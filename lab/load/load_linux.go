@@ -60,11 +60,11 @@ func Run(ctx context.Context, p *Plan, o Options) (*Report, error) {
 	if err := p.Check(); err != nil {
 		return nil, fmt.Errorf("the plan: %w", err)
 	}
-	l, err := prepare(p, o)
-	if err != nil {
+	l := &load{plan: p, options: o, clock: newClock(), pid: os.Getpid(), timeout: int64(p.Timeout())}
+	defer l.close()
+	if err := l.prepare(); err != nil {
 		return nil, err
 	}
-	defer l.close()
 	if err := l.connect(ctx); err != nil {
 		return nil, err
 	}
@@ -116,54 +116,45 @@ func (l *load) abort() {
 	}
 }
 
-// prepare makes threads, targets and lanes, and opens what the edges read.
-func prepare(p *Plan, o Options) (*load, error) {
-	l := &load{plan: p, options: o, clock: newClock(), pid: os.Getpid(), timeout: int64(p.Timeout())}
+// prepare makes threads, targets and lanes, and opens what the edges read. After an error, too,
+// the load has to be closed.
+func (l *load) prepare() error {
 	if err := l.tooFar(); err != nil {
-		return nil, err
+		return err
 	}
 	widest := 0
-	for i := range p.Targets {
-		t, err := newTarget(p.Targets[i], p.Seed, o)
+	for _, asked := range l.plan.Targets {
+		t, err := newTarget(asked, l.plan.Seed, l.options)
 		if err != nil {
-			return nil, fmt.Errorf("target %q: %w", p.Targets[i].Name, err)
+			return fmt.Errorf("target %q: %w", asked.Name, err)
 		}
 		l.targets = append(l.targets, t)
 		widest = max(widest, t.Connections)
 	}
-	n := p.Threads
-	if n == 0 {
-		n = runtime.NumCPU() // those that the process's affinity allows
-	}
+	n := cmp.Or(l.plan.Threads, runtime.NumCPU()) // or one for each core that the process's affinity allows
 	for i := range min(n, widest) {
-		w, err := l.newThread(i)
-		if w != nil {
-			l.threads = append(l.threads, w)
-		}
-		if err != nil {
-			l.close()
-			return nil, err
+		if err := l.addThread(i); err != nil {
+			return err
 		}
 	}
-	g, err := newGauges(l)
-	if err != nil {
-		l.close()
-		return nil, err
-	}
-	w := l.threads[0]
-	w.leader = &leader{load: l, own: w, gauges: g, failed: make([]string, len(p.Targets)),
-		timeouts: make([]int64, len(p.Targets)), deadline: farOff,
+	g := &gauges{load: l}
+	err := g.open()
+	l.leader = &leader{load: l, gauges: g, failed: make([]string, len(l.targets)),
+		timeouts: make([]int64, len(l.targets)), deadline: farOff,
 		edges: [2]edge{g.newEdge(), g.newEdge()}, turn: [2]edge{g.newEdge(), g.newEdge()}}
-	l.leader = w.leader
-	return l, nil
+	l.threads[0].leader = l.leader
+	return err
 }
 
 func newTarget(asked Target, seed uint64, o Options) (*target, error) {
-	t := &target{Target: asked, sessions: o.HTTP2}
 	u, err := url.Parse(asked.URL)
+	if err == nil {
+		asked.Requests, err = asked.Asked()
+	}
 	if err != nil {
 		return nil, err
 	}
+	t := &target{Target: asked, sessions: o.HTTP2}
 	if t.addr, err = address(asked, u); err != nil {
 		return nil, err
 	}
@@ -181,22 +172,18 @@ func newTarget(asked Target, seed uint64, o Options) (*target, error) {
 			return nil, err
 		}
 	}
-	requests, err := asked.Asked()
-	if err != nil {
-		return nil, err
-	}
-	t.mix = newMix(requests, u.Host, asked.Close, seed, asked.Pipelining)
+	t.mix = newMix(asked.Requests, u.Host, asked.Close, seed, asked.Pipelining)
 	return t, nil
 }
 
-func (l *load) newThread(id int) (*thread, error) {
+func (l *load) addThread(id int) (err error) {
 	w := &thread{load: l, id: id, buffer: make([]byte, bufferSize), markAt: farOff}
-	var err error
 	if w.poller, err = newPoller(); err != nil {
-		return nil, fmt.Errorf("epoll: %w", err)
+		return fmt.Errorf("epoll: %w", err)
 	}
+	l.threads = append(l.threads, w)
 	if w.wakeFD, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
-		return w, fmt.Errorf("eventfd: %w", err)
+		return fmt.Errorf("eventfd: %w", err)
 	}
 	for i, t := range l.targets {
 		if t.secure != nil && w.plain == nil {
@@ -212,7 +199,7 @@ func (l *load) newThread(id int) (*thread, error) {
 		}
 		w.lanes = append(w.lanes, a)
 	}
-	return w, w.poller.watch(int32(w.wakeFD), wakeIndex, 0)
+	return w.poller.watch(int32(w.wakeFD), wakeIndex, 0)
 }
 
 // connect opens all connections of all targets, dealing them out to the threads in turn.

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -135,70 +136,62 @@ func (p *Part) fits(whole *Plan) error {
 	return nil
 }
 
+// A turn is when a part counted a slot, in ns by the whole's times.
+type turn struct {
+	name     string
+	from, to int64
+}
+
 func mergeSlot(of int, parts []Part, own [][]int, apart time.Duration) SlotReport {
 	sum := SlotReport{ServerCPUS: []float64{}}
-	failed, others := "", 0
-	fail := func(why string) {
-		if failed == "" {
-			failed = why
-		} else {
-			others++
-		}
-	}
-	var begins, ends edges
-	came := 0
-	for i := range parts {
+	var failed []string
+	var turns []turn
+	for i, p := range parts {
 		if own[i][of] == none {
 			continue
 		}
-		s := parts[i].Report.Slots[own[i][of]]
-		came++
+		s := p.Report.Slots[own[i][of]]
 		sum.FillS, sum.LateS = max(sum.FillS, s.FillS), max(sum.LateS, s.LateS)
 		if s.Failed != "" {
-			fail(parts[i].Name + ": " + s.Failed)
+			failed = append(failed, p.Name+": "+s.Failed)
 			continue
 		}
-		begins.add(parts[i].Name, s.AtNS-parts[i].AheadNS)
-		ends.add(parts[i].Name, s.AtNS-parts[i].AheadNS+NS(s.Seconds))
+		turns = append(turns, turn{p.Name, s.AtNS - p.AheadNS, s.AtNS - p.AheadNS + NS(s.Seconds)})
 		sum.Requests += s.Requests
 		sum.Bytes += s.Bytes
 		sum.ClientCPUS += s.ClientCPUS
 		sum.BusiestThreadS, sum.SilenceS = max(sum.BusiestThreadS, s.BusiestThreadS), max(sum.SilenceS, s.SilenceS)
 	}
-	switch {
-	case came == 0:
-		fail("nobody loaded its target")
-	case failed != "":
-	case begins.apart() > apart:
-		fail(fmt.Sprintf("%s began %v after %s", begins.last, begins.apart(), begins.first))
-	case ends.apart() > apart:
-		fail(fmt.Sprintf("%s ended %v after %s", ends.last, ends.apart(), ends.first))
-	case ends.least <= begins.most:
-		fail(fmt.Sprintf("%s began after %s had ended", begins.last, ends.first))
+	if len(failed) == 0 {
+		from, to, why := together(turns, apart)
+		if why == "" {
+			sum.AtNS, sum.Seconds = from, seconds(to-from)
+			return sum
+		}
+		failed = []string{why}
 	}
-	if failed == "" {
-		sum.AtNS, sum.Seconds = begins.most, seconds(ends.least-begins.most)
-		return sum
+	why := failed[0]
+	if others := len(failed) - 1; others > 0 {
+		why += fmt.Sprintf(" (and %d more failed)", others)
 	}
-	if others > 0 {
-		failed += fmt.Sprintf(" (and %d more failed)", others)
-	}
-	return SlotReport{FillS: sum.FillS, LateS: sum.LateS, Failed: failed, ServerCPUS: []float64{}}
+	return SlotReport{FillS: sum.FillS, LateS: sum.LateS, Failed: why, ServerCPUS: []float64{}}
 }
 
-// edges are when several generators began to count, or ended.
-type edges struct {
-	first, last string // names
-	least, most int64  // ns
-}
-
-func (e *edges) add(name string, at int64) {
-	if e.first == "" || at < e.least {
-		e.first, e.least = name, at
+// together is the time in which all counted, or why that is none.
+func together(turns []turn, apart time.Duration) (from, to int64, why string) {
+	if len(turns) == 0 {
+		return 0, 0, "nobody loaded its target"
 	}
-	if e.last == "" || at > e.most {
-		e.last, e.most = name, at
+	byFrom := func(a, b turn) int { return cmp.Compare(a.from, b.from) }
+	byTo := func(a, b turn) int { return cmp.Compare(a.to, b.to) }
+	began, last := slices.MinFunc(turns, byFrom), slices.MaxFunc(turns, byFrom)
+	first, ended := slices.MinFunc(turns, byTo), slices.MaxFunc(turns, byTo)
+	if d := time.Duration(last.from - began.from); d > apart {
+		why = fmt.Sprintf("%s began %v after %s", last.name, d, began.name)
+	} else if d := time.Duration(ended.to - first.to); d > apart {
+		why = fmt.Sprintf("%s ended %v after %s", ended.name, d, first.name)
+	} else if first.to <= last.from {
+		why = fmt.Sprintf("%s began after %s had ended", last.name, first.name)
 	}
+	return last.from, first.to, why
 }
-
-func (e *edges) apart() time.Duration { return time.Duration(e.most - e.least) }

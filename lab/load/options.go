@@ -13,8 +13,8 @@ type Options struct {
 	Each func(SlotReport) error
 	// Hold is called when all slots have ended, with the connections still open.
 	Hold func() error
-	// Bodies gives the right bodies of a target that names its Answers. A plan with such a
-	// target is refused without it.
+	// Bodies gives the right bodies of a target that names its Answers, and here has its URL among
+	// its Requests. A plan with such a target is refused without it.
 	Bodies func(Target) (Bodies, error)
 	// Queue opens the queue of a network device, in the network namespace of the thread that
 	// calls it. A plan with a Wire is refused without it.

@@ -94,10 +94,7 @@ type Slot struct {
 	Counts  bool    `json:"counts"`  // false: a warm-up, loaded and checked, whose faults alone are in the summary
 	// AtNS is when the counted time begins, by CLOCK_MONOTONIC of the generator's
 	// host, and FillS how long before it the target is first loaded. All slots have
-	// a time or none: without one a slot begins when the last has been drained, and
-	// counts from when each connection has had an answer. With one it counts from
-	// then, to the nanosecond and for just as long, or it fails: where a connection
-	// had no answer by then, or the generator came too late.
+	// a time or none: the package's comment says what follows from either.
 	AtNS  int64   `json:"at_ns,omitempty"`
 	FillS float64 `json:"fill_s,omitempty"`
 }

@@ -5,10 +5,6 @@ import (
 	"time"
 )
 
-// A plan whose slots have times is one that several generators carry out together, on
-// hosts of their own. So such a slot counts from its time for just its length, or not at
-// all; no slot puts off a later one.
-
 // mostLate is how late a generator may come to the begin or the end of a slot. A
 // scheduler that has other work to do takes some milliseconds; a process that was stopped,
 // or a virtual machine that did not run, takes longer, and then most of a slot was
@@ -65,7 +61,7 @@ func (b *leader) beginOnTime(all bool) {
 		b.miss(now, fmt.Sprintf("%d of %d connections had no answer by its time", max(b.load.pending.Load(), 1),
 			b.load.plan.Targets[b.target()].Connections))
 	default:
-		b.begin(now)
+		b.begin()
 	}
 }
 

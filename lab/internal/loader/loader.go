@@ -81,13 +81,7 @@ func write(out io.Writer, l load.Line) error {
 }
 
 // bodies are those that a server of the lab may answer.
-func bodies(t load.Target) (load.Bodies, error) {
-	asked, err := t.Asked()
-	if err != nil {
-		return nil, err
-	}
-	return answer.Of(t.Answers, asked[0].Path)
-}
+func bodies(t load.Target) (load.Bodies, error) { return answer.Of(t.Answers, t.Requests[0].Path) }
 
 // version says from which sources this program was built.
 func version() string {

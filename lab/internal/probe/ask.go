@@ -58,8 +58,8 @@ func (a Asking) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 			refused = time.Now()
 		case err == nil && time.Since(refused) > otherwise:
 			return fmt.Errorf("it answers with status %d", one.Status)
-		case err != nil && !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET) && !slow(err) &&
-			time.Since(began) > otherwise:
+		case err != nil && !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET) &&
+			!errors.Is(err, context.DeadlineExceeded) && time.Since(began) > otherwise:
 			return err
 		}
 		if time.Since(began) > a.Within {
@@ -151,11 +151,6 @@ func Request(ctx context.Context, t load.Target, r load.Request) (*http.Request,
 		}
 	}
 	return req, nil
-}
-
-func slow(err error) bool {
-	timeout, ok := errors.AsType[net.Error](err)
-	return ok && timeout.Timeout()
 }
 
 func (c *asker) get(ctx context.Context, of int) (Given, error) {

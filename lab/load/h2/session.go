@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -96,11 +97,7 @@ func (s *session) Out() *bytes.Buffer { return &s.out }
 func (s *session) Take(in []byte)     { s.in.Write(in) }
 
 func (s *session) Between() bool {
-	begun := s.in.Len() > 0
-	for i := range s.streams {
-		begun = begun || s.streams[i].size > 0
-	}
-	return !begun
+	return s.in.Len() == 0 && !slices.ContainsFunc(s.streams, func(st stream) bool { return st.size > 0 })
 }
 
 func (s *session) Ask(of int, keep bool) (place int, err error) {
