@@ -27,8 +27,6 @@ type tableCall struct {
 	options
 }
 
-func (tableCall) Help() string { return help("table") }
-
 // A column is one experiment's part of the table.
 type column struct {
 	x    *experiment.Experiment

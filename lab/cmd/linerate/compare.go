@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	_ "embed" // the help
 	"errors"
 	"fmt"
 	"io"
@@ -53,11 +52,6 @@ type compareCall struct {
 	Seed        uint64         `placeholder:"N" help:"Seed of the order of slots (default: drawn anew)."`
 	outputs
 }
-
-//go:embed help/compare.txt
-var compareHelp string
-
-func (compareCall) Help() string { return compareHelp }
 
 // options checks the flags.
 func (c *compareCall) options() (o contest.Options, err error) {

@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -37,11 +38,8 @@ type subcommands struct {
 	AskServer  askCall        `cmd:"" hidden:""`
 }
 
-const description = `Whether one HTTP server costs more than another, on this machine.
-
-It measures on Linux only.
-
-linerate --version says what this program was built from.`
+//go:embed help
+var helps embed.FS
 
 func main() {
 	if status, is := run.Called(os.Args[1:]); is {
@@ -58,7 +56,7 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 }
 
 func program() cli.Program {
-	return cli.Program{Name: "linerate", Description: description, Commands: &subcommands{}}
+	return cli.Program{Name: "linerate", Commands: &subcommands{}, Help: helps}
 }
 
 type versionCall struct{}
