@@ -70,7 +70,6 @@ type subcommands struct {
 	List         listCall      `cmd:"" help:"List experiments and their claims."`
 	Fleet        fleetCall     `cmd:"" help:"Look at the hosts of a fleet, or fetch the runs that it kept."`
 	CheckAnswers answersCall   `cmd:"" hidden:""`
-	AskServer    askCall       `cmd:"" hidden:""`
 	FleetClient  agentCall     `cmd:"" hidden:""`
 	FleetFiles   offerCall     `cmd:"" hidden:""`
 }
