@@ -67,13 +67,9 @@ func choose(xs []*experiment.Experiment, entries []string, all bool) ([]*experim
 			return nil, fmt.Errorf("no experiment belongs to entry %q; %s", e, strict.Instead(e, slices.Compact(known)))
 		}
 	}
-	var chosen []*experiment.Experiment
-	for _, x := range xs {
-		if all || slices.Contains(entries, x.Entry) || len(entries) == 0 && x.Core {
-			chosen = append(chosen, x)
-		}
-	}
-	return chosen, nil
+	return slices.DeleteFunc(slices.Clone(xs), func(x *experiment.Experiment) bool {
+		return !all && !slices.Contains(entries, x.Entry) && !(len(entries) == 0 && x.Core)
+	}), nil
 }
 
 // The default limits on the time that reproduce takes: with building and the site, the
