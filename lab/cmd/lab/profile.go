@@ -53,7 +53,7 @@ func (c *profileCall) do(ctx context.Context, out io.Writer) (int, error) {
 // them, and prints the figures. It adds nothing to the journal: one window decides
 // nothing.
 func (c *profileCall) started(ctx context.Context, out io.Writer) (int, error) {
-	j, x, err := openFor(c.Experiment)
+	j, x, err := openFor(oneToRun(c.Experiment))
 	if err != nil {
 		return exitFailed, err
 	}
