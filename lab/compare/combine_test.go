@@ -5,22 +5,20 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // ran is a run of so many blocks, each with the given ratio.
-func ran(t *testing.T, seed uint64, ratio float64, blocks int) *Outcome {
-	t.Helper()
-	var all [][]Figures
-	for range blocks {
-		all = append(all, []Figures{{CPUPerRequest: 10e-6}, {CPUPerRequest: ratio * 10e-6}})
-	}
-	o, err := Blocks([]string{"base", "head"}, 0.03, all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Seed, o.StartedAt, o.Path = seed, "2026-11-24T04:00:00Z", "/"
+func ran(seed uint64, ratio float64, blocks int) *Outcome {
+	each := slices.Repeat([]float64{ratio}, blocks)
+	of := Ratios{Least: each, Most: each}
+	c := Comparison{Name: "head", Base: "base", CPUPerRequest: of.Interval(0.05), Evidence: Weigh(of, 0.03, 0)}
+	c.Verdict, c.Evidence.Agreed = c.CPUPerRequest.Judge(0.03), true
+	o := &Outcome{SchemaVersion: Version, Seed: seed, StartedAt: "2026-11-24T04:00:00Z", Path: "/", Margin: 0.03,
+		Confidence: 0.95, Blocks: blocks, Servers: []Measured{{Name: "base"}, {Name: "head"}}, Comparisons: []Comparison{c}}
+	o.Exit = o.Status()
 	return o
 }
 
@@ -28,10 +26,10 @@ func ran(t *testing.T, seed uint64, ratio float64, blocks int) *Outcome {
 // on sizes of 9.1, too little alone, where 2/0.05 = 40 is asked; two such runs are 100. A run of
 // which no block of four says so has (1/5 + 0.05^4) / 2 = 0.100 and 0.018, and leaves 8.
 func TestEValuesOfRunsMultiply(t *testing.T) {
-	four := func(seed uint64) *Outcome { return ran(t, seed, 1.1, 4) }
+	four := func(seed uint64) *Outcome { return ran(seed, 1.1, 4) }
 	e := (3*10.3295 + sized(1.1, 1.1, 1.1, 1.1)) / 4
 	less := (3*0.100003 + sized(0.9, 0.9, 0.9, 0.9)) / 4
-	against := func(seed uint64) *Outcome { return ran(t, seed, 0.9, 4) }
+	against := func(seed uint64) *Outcome { return ran(seed, 0.9, 4) }
 	unsure := func(o *Outcome) *Outcome { o.Comparisons[0].Evidence.Agreed = false; return o }
 	for _, c := range []struct {
 		name string
@@ -72,7 +70,7 @@ func TestEValuesOfRunsMultiply(t *testing.T) {
 // The bar has its own e-values: above it in both runs, but shown only by both together.
 func TestTheBarOfRunsTogether(t *testing.T) {
 	bar := func(seed uint64, ratio float64) *Outcome {
-		o := ran(t, seed, ratio, 4)
+		o := ran(seed, ratio, 4)
 		ratios := []float64{ratio, ratio, ratio, ratio}
 		o.FailAbove, o.Comparisons[0].Evidence = 1.05, Weigh(Ratios{Least: ratios, Most: ratios}, 0.03, 1.05)
 		o.Comparisons[0].Evidence.Agreed = true
@@ -100,14 +98,14 @@ func TestRunsOfOtherQuestionsAreNotCombined(t *testing.T) {
 		"b.json: lab is 12":                                      func(o *Outcome) { o.Lab = "12" },
 		"b.json: the same run as a.json":                         func(o *Outcome) { o.Seed = 1 },
 	} {
-		o := ran(t, 2, 1.1, 7)
+		o := ran(2, 1.1, 7)
 		change(o)
-		if made, err := Combine([]string{"a.json", "b.json"}, []*Outcome{ran(t, 1, 1.1, 7), o}); made != nil || err == nil ||
+		if made, err := Combine([]string{"a.json", "b.json"}, []*Outcome{ran(1, 1.1, 7), o}); made != nil || err == nil ||
 			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if _, err := Combine([]string{"a.json"}, []*Outcome{ran(t, 1, 1.1, 7)}); err == nil {
+	if _, err := Combine([]string{"a.json"}, []*Outcome{ran(1, 1.1, 7)}); err == nil {
 		t.Error("one run is combined")
 	}
 }
@@ -122,7 +120,7 @@ func TestFalseAnswersOfRunsTogetherAreRare(t *testing.T) {
 		var runs []*Outcome
 		for seed := range uint64(4) {
 			var ratios []float64
-			o := ran(t, seed, 1, 1)
+			o := ran(seed, 1, 1)
 			for len(ratios) < 12 {
 				ratios = append(ratios, math.Exp(0.02*r.NormFloat64()))
 				o.Comparisons[0].Evidence = Weigh(Ratios{Least: ratios, Most: ratios}, 0.03, 0)

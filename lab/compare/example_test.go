@@ -2,33 +2,24 @@ package compare_test
 
 import (
 	"fmt"
-	"log"
 
 	"github.com/line-rate/line-rate/lab/compare"
 )
 
 // Eight blocks measured both builds at nearly the same time. The new one costs a tenth more.
-func ExampleBlocks() {
-	var blocks [][]compare.Figures
+func ExampleRatios_Interval() {
+	var blocks compare.Ratios
 	for _, noise := range []float64{1, 1.31, 0.99, 1.02, 1.64, 1.01, 1, 0.98} { // of the machine, which both have
-		blocks = append(blocks, []compare.Figures{
-			{CPUPerRequest: 10e-6 * noise, Throughput: 100_000 / noise},
-			{CPUPerRequest: 11e-6 * noise, Throughput: 91_000 / noise},
-		})
+		ratio := 11e-6 * noise / (10e-6 * noise)
+		blocks.Least, blocks.Most = append(blocks.Least, ratio), append(blocks.Most, ratio)
 	}
-	o, err := compare.Blocks([]string{"old", "new"}, 0.03, blocks)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(o.Comparisons[0].Verdict)
-	for _, line := range o.Says {
-		fmt.Println(line)
-	}
-	fmt.Println("throughput", o.Comparisons[0].Throughput)
+	r := blocks.Interval(0.05)
+	c := compare.Comparison{Name: "new", Base: "old", CPUPerRequest: r, Verdict: r.Judge(0.03)}
+	fmt.Println(c.Verdict)
+	fmt.Println(c.Sentence(0.03))
 	// Output:
 	// dearer
 	// new costs 10.0 % more CPU a request than old (10.0 to 10.0 %)
-	// throughput × 0.910 (0.910 to 0.910)
 }
 
 // After three blocks nothing is decided, however far the ratio is from one.

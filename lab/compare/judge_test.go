@@ -4,54 +4,19 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 )
 
-func TestBlocksThatCannotBeAreRefused(t *testing.T) {
-	of := func(cost ...float64) (b []Figures) {
-		for _, c := range cost {
-			b = append(b, Figures{CPUPerRequest: c})
-		}
-		return b
-	}
-	for _, c := range []struct {
-		servers []string
-		margin  float64
-		block   []Figures
-		want    string
-	}{
-		{[]string{"old"}, 0.03, of(1), "name two servers"},
-		{[]string{"old", "new"}, 0, of(1, 1), "margin is 0"},
-		{[]string{"old", "new"}, math.NaN(), of(1, 1), "margin is NaN"},
-		{[]string{"old", "new"}, 0.03, of(1), "block 1 has figures of 1 servers"},
-		{[]string{"old", "new"}, 0.03, of(1, -1), "block 1: new has a figure of -1"},
-		{[]string{"old", "new"}, 0.03, of(math.NaN(), 1), "block 1: old has a figure of NaN"},
-	} {
-		if o, err := Blocks(c.servers, c.margin, [][]Figures{c.block}); err == nil || o != nil ||
-			!strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, %v: %v, want %q", c.servers, c.block, err, c.want)
-		}
-	}
-}
-
 // A block without CPU time of both may have any ratio: it counts, and six of seven are too few.
 func TestABlockWithoutAFigureCounts(t *testing.T) {
-	var blocks [][]Figures
-	for n := range 7 {
-		b := []Figures{{CPUPerRequest: 10e-6}, {CPUPerRequest: 12e-6}}
-		if n == 3 {
-			b[1] = Figures{}
-		}
-		blocks = append(blocks, b)
+	of := Ratios{Least: slices.Repeat([]float64{1.2}, 7), Most: slices.Repeat([]float64{1.2}, 7)}
+	of.Least[3], of.Most[3] = 0, math.Inf(1)
+	if r := of.Interval(0.05); r.Judge(0.03) != Undecided || r.Blocks != 7 {
+		t.Errorf("%+v", r)
 	}
-	o, err := Blocks([]string{"old", "new"}, 0.03, blocks)
-	if err != nil || o.Comparisons[0].Verdict != Undecided || o.Exit != ExitUndecided || o.Settled() {
-		t.Errorf("%+v, %v", o, err)
-	}
-	blocks[3] = blocks[0]
-	if o, _ = Blocks([]string{"old", "new"}, 0.03, blocks); o.Comparisons[0].Verdict != Dearer || o.Exit != ExitDecided {
-		t.Errorf("%+v", o)
+	of.Least[3], of.Most[3] = 1.2, 1.2
+	if r := of.Interval(0.05); r.Judge(0.03) != Dearer {
+		t.Errorf("%+v", r)
 	}
 }
 
@@ -120,7 +85,7 @@ func TestFalseAnswersAreRare(t *testing.T) {
 			for range campaigns {
 				ratios, out := blocksOf(r, c.truth, longest, noise.made(r)), false
 				for n := 7; n <= longest; n++ {
-					now := ratios.first(n).Interval(1 - Confidence)
+					now := ratios.first(n).Interval(0.05)
 					v := now.Judge(0.03)
 					if out = out || now.Low > c.truth || now.High < c.truth; c.wrong(v) {
 						wrong++
@@ -160,7 +125,7 @@ func told(r *rand.Rand, truth, sd float64, campaigns int, sizes bool) (q [3]int)
 		n := 7
 		for ; n < longest; n++ {
 			now := ratios.first(n)
-			if !sizes && Over(now.Least, now.Most, 1-Confidence).Low > 1 || sizes && now.Interval(1-Confidence).Low >= 1 {
+			if !sizes && Over(now.Least, now.Most, 0.05).Low > 1 || sizes && now.Interval(0.05).Low >= 1 {
 				break
 			}
 		}

@@ -13,8 +13,6 @@ type reportCall struct {
 	Markdown bool   `help:"Write Markdown, for a comment on GitHub or a job's summary."`
 }
 
-func (reportCall) Help() string { return help("report") }
-
 // do prints the report. What it says is for a reader, so it does not change the exit
 // status.
 func (c reportCall) do(ctx context.Context, out io.Writer) (int, error) {

@@ -13,8 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// listExperiments gives the journal's experiments alone. A wrong name is refused by them at once;
-// reading all of the journal takes seconds.
+// listExperiments gives the journal's experiments alone.
 func listExperiments() (*archive.Journal, error) {
 	root, err := journal.Find(".")
 	if err != nil {
@@ -24,25 +23,31 @@ func listExperiments() (*archive.Journal, error) {
 	return &archive.Journal{Root: root, Experiments: xs}, err
 }
 
-// openFor opens the journal for one of its experiments.
-func openFor(name string) (*archive.Journal, *experiment.Experiment, error) {
+// openFor opens the journal for what is picked of its experiments. A wrong name is refused by them
+// at once; reading all of the journal takes seconds.
+func openFor[T any](pick func(*archive.Journal) (T, error)) (j *archive.Journal, picked T, err error) {
 	some, err := listExperiments()
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		_, err = pick(some)
 	}
-	x, err := some.Experiment(name)
-	if err == nil && x.Planned != "" {
-		err = errors.New(planned(x))
+	if err == nil {
+		j, err = open()
 	}
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		picked, err = pick(j)
 	}
-	j, err := open()
-	if err != nil {
-		return nil, nil, err
+	return j, picked, err
+}
+
+// oneToRun picks an experiment by its name. One that is just planned cannot be run.
+func oneToRun(name string) func(*archive.Journal) (*experiment.Experiment, error) {
+	return func(j *archive.Journal) (*experiment.Experiment, error) {
+		x, err := j.Experiment(name)
+		if err == nil && x.Planned != "" {
+			err = errors.New(planned(x))
+		}
+		return x, err
 	}
-	x, err = j.Experiment(name)
-	return j, x, err
 }
 
 // planned says in one line why an experiment is not run.
@@ -67,13 +72,9 @@ func choose(xs []*experiment.Experiment, entries []string, all bool) ([]*experim
 			return nil, fmt.Errorf("no experiment belongs to entry %q; %s", e, strict.Instead(e, slices.Compact(known)))
 		}
 	}
-	var chosen []*experiment.Experiment
-	for _, x := range xs {
-		if all || slices.Contains(entries, x.Entry) || len(entries) == 0 && x.Core {
-			chosen = append(chosen, x)
-		}
-	}
-	return chosen, nil
+	return slices.DeleteFunc(slices.Clone(xs), func(x *experiment.Experiment) bool {
+		return !all && !slices.Contains(entries, x.Entry) && !(len(entries) == 0 && x.Core)
+	}), nil
 }
 
 // The default limits on the time that reproduce takes: with building and the site, the

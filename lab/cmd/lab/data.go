@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
@@ -158,10 +159,8 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 		fmt.Fprintf(os.Stderr, "\r%40s\r", "")
 	}
 	status := exitHeld
-	for _, f := range findings {
-		if f.Level == doctor.Fault {
-			status = exitFailed
-		}
+	if slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Level == doctor.Fault }) {
+		status = exitFailed
 	}
 	return status, doctor.Print(out, findings, m.Summary(findings))
 }

@@ -64,13 +64,3 @@ type answersCall struct {
 func (c *answersCall) do(ctx context.Context, out io.Writer) (int, error) {
 	return exitHeld, c.Run(ctx, out)
 }
-
-// An askCall waits for a server's first answer and asks it a few times more. The lab calls
-// it before trials, like an answersCall.
-type askCall struct {
-	probe.Asking
-}
-
-func (c *askCall) do(ctx context.Context, out io.Writer) (int, error) {
-	return exitHeld, c.Run(ctx, os.Stdin, out)
-}

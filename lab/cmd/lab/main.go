@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
@@ -71,7 +70,6 @@ type subcommands struct {
 	List         listCall      `cmd:"" help:"List experiments and their claims."`
 	Fleet        fleetCall     `cmd:"" help:"Look at the hosts of a fleet, or fetch the runs that it kept."`
 	CheckAnswers answersCall   `cmd:"" hidden:""`
-	AskServer    askCall       `cmd:"" hidden:""`
 	FleetClient  agentCall     `cmd:"" hidden:""`
 	FleetFiles   offerCall     `cmd:"" hidden:""`
 }
@@ -79,17 +77,8 @@ type subcommands struct {
 //go:embed help
 var helps embed.FS
 
-// help is the text on a call, or on the lab, that kong prints above its options.
-func help(call string) string {
-	text, err := helps.ReadFile("help/" + call + ".txt")
-	if err != nil {
-		panic(err) // it is part of the program
-	}
-	return strings.TrimSuffix(string(text), "\n")
-}
-
 // program is the lab's command line.
 func program() cli.Program {
-	return cli.Program{Name: "lab", Description: help("lab"), Commands: &subcommands{},
+	return cli.Program{Name: "lab", Commands: &subcommands{}, Help: helps,
 		Hints: map[string]string{`expected "<experiment>"`: "%s takes one experiment; lab list names them"}}
 }

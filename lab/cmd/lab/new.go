@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -171,12 +172,7 @@ func (c *newEntry) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	var xs []*experiment.Experiment
-	for _, x := range j.Experiments {
-		if x.Entry == of {
-			xs = append(xs, x)
-		}
-	}
+	xs := slices.DeleteFunc(slices.Clone(j.Experiments), func(x *experiment.Experiment) bool { return x.Entry != of })
 	if len(xs) == 0 {
 		return exitFailed, fmt.Errorf("no experiment belongs to entry %q; write one first: lab new experiment %s", of, c.Name)
 	}

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -178,29 +179,25 @@ func (p preview) serve(ctx context.Context, port int, out io.Writer) (int, error
 	port = l.Addr().(*net.TCPAddr).Port
 	l.Close()
 	site := fmt.Sprintf("http://127.0.0.1:%d", port)
-	up, said := make(chan struct{}, 1), &complaints{}
+	up, said := make(chan struct{}), &complaints{}
+	shown := sync.OnceFunc(func() { close(up) })
 	hugo, err := leash.Start(leash.Spec{Dir: string(p.root), Env: p.env, Argv: append([]string{
 		p.hugo, "server", "--bind", "127.0.0.1", "--port", fmt.Sprint(port), "--baseURL", site + "/", "--appendPort=false",
 		"--renderToMemory",
 	}, p.args...), Lines: func(line string) {
 		said.hear(line)
 		if strings.Contains(line, "Web Server is available") {
-			select {
-			case up <- struct{}{}:
-			default:
-			}
+			shown()
 		}
 	}})
 	if err != nil {
 		return exitFailed, err
 	}
-	late := time.NewTimer(ready)
-	defer late.Stop()
 	select {
 	case <-up:
 	case <-hugo.Done():
 		return exitFailed, said.err()
-	case <-late.C:
+	case <-time.After(ready):
 		return exitFailed, errors.Join(fmt.Errorf("hugo built no page in %v", ready), hugo.Stop(hugo.Pid(), grace))
 	case <-ctx.Done():
 		return exitHeld, hugo.Stop(hugo.Pid(), grace)

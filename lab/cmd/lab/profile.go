@@ -53,7 +53,7 @@ func (c *profileCall) do(ctx context.Context, out io.Writer) (int, error) {
 // them, and prints the figures. It adds nothing to the journal: one window decides
 // nothing.
 func (c *profileCall) started(ctx context.Context, out io.Writer) (int, error) {
-	j, x, err := openFor(c.Experiment)
+	j, x, err := openFor(oneToRun(c.Experiment))
 	if err != nil {
 		return exitFailed, err
 	}
@@ -172,6 +172,14 @@ func sourcesOf(from string) ([]capture.Source, error) {
 	return nil, fmt.Errorf("%s: neither a directory nor a socket", from)
 }
 
+// must is what was asked of a set of profiles: it was checked when it was made, and has every sample type.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // printProfiles prints a summary of each kind of profile in a set.
 func printProfiles(out io.Writer, set *capture.Set) {
 	fmt.Fprintf(out, "%s, a window of %s from %s, starts within %.1f ms\n",
@@ -179,27 +187,16 @@ func printProfiles(out io.Writer, set *capture.Set) {
 		set.Spread.Seconds()*1e3)
 	for _, k := range profiles.Kinds() {
 		p := set.Merged[k]
-		total, err := profiles.Total(p, k)
-		if err != nil {
-			panic(err) // every set has the sample type
-		}
-		col, err := profiles.FindColumn(p, k.SampleType())
-		if err != nil {
-			panic(err) // for the same reason
-		}
-		per := float64(col.Per)
+		total := must(profiles.Total(p, k))
+		per := float64(must(profiles.FindColumn(p, k.SampleType())).Per)
 		fmt.Fprintf(out, "\n%s: %s, %s (and %s of the profiling itself, left out)\n",
 			k, inUnit(float64(total)/per, k), words.Count(len(p.Sample), "stack"), inUnit(float64(set.Own[k])/per, k))
 		if total == 0 {
 			continue
 		}
 		fmt.Fprintf(out, "by kind of work: %s\n", works(k, p))
-		rows, err := profiles.Costliest(p, k.SampleType(), 10)
-		if err != nil {
-			panic(err) // for the same reason
-		}
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-		for _, row := range rows {
+		for _, row := range must(profiles.Costliest(p, k.SampleType(), 10)) {
 			// The last column ends the line, so it is not aligned.
 			fmt.Fprintf(w, "%s\t%.1f %%\t  %s\n", inUnit(row.Cumulative, k), 100*row.Cumulative*per/float64(total), row.Symbol)
 		}
@@ -209,15 +206,12 @@ func printProfiles(out io.Writer, set *capture.Set) {
 
 // works lists the kinds of work by their shares, largest first.
 func works(k profiles.Kind, p *profile.Profile) string {
-	came, err := profiles.Analyse(k, p)
-	if err != nil {
-		panic(err) // the set was checked when it was made
-	}
-	names := slices.SortedFunc(maps.Keys(came.Work), func(a, b string) int {
-		return cmp.Or(cmp.Compare(came.Work[b], came.Work[a]), strings.Compare(a, b))
+	of := must(profiles.Analyse(k, p)).Work
+	names := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
+		return cmp.Or(cmp.Compare(of[b], of[a]), strings.Compare(a, b))
 	})
 	for i, name := range names {
-		names[i] = fmt.Sprintf("%s %.1f %%", name, 100*came.Work[name])
+		names[i] = fmt.Sprintf("%s %.1f %%", name, 100*of[name])
 	}
 	return strings.Join(names, ", ")
 }

@@ -30,7 +30,7 @@ func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
 	o.Blocks, o.Trial = c.Blocks, c.Scratch
 	var x *experiment.Experiment
 	return c.measure(ctx, c.words(), c.options, o, out, func() (j *archive.Journal, err error) {
-		j, x, err = openFor(c.Experiment)
+		j, x, err = openFor(oneToRun(c.Experiment))
 		return j, err
 	}, func(ctx context.Context, s *session.Session, out io.Writer) (session.Standing, error) {
 		return s.Run(ctx, x, out)
@@ -65,15 +65,9 @@ func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
 	o.Again, o.KeepGoing = c.Again, c.KeepGoing
 	var xs []*experiment.Experiment
 	return c.measure(ctx, c.words(), c.options, o, out, func() (j *archive.Journal, err error) {
-		if j, err = listExperiments(); err == nil {
-			_, err = choose(j.Experiments, c.Entries, c.All)
-		}
-		if err == nil {
-			j, err = open()
-		}
-		if err == nil {
-			xs, err = choose(j.Experiments, c.Entries, c.All)
-		}
+		j, xs, err = openFor(func(j *archive.Journal) ([]*experiment.Experiment, error) {
+			return choose(j.Experiments, c.Entries, c.All)
+		})
 		return j, err
 	}, func(ctx context.Context, s *session.Session, out io.Writer) (session.Standing, error) {
 		for _, x := range xs {

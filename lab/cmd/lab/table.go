@@ -27,8 +27,6 @@ type tableCall struct {
 	options
 }
 
-func (tableCall) Help() string { return help("table") }
-
 // A column is one experiment's part of the table.
 type column struct {
 	x    *experiment.Experiment
@@ -38,18 +36,7 @@ type column struct {
 }
 
 func (c *tableCall) do(ctx context.Context, out io.Writer) (int, error) {
-	some, err := listExperiments()
-	if err == nil {
-		_, err = forTable(some, c.Experiments)
-	}
-	if err != nil {
-		return exitFailed, err
-	}
-	j, err := open()
-	if err != nil {
-		return exitFailed, err
-	}
-	xs, err := forTable(j, c.Experiments)
+	j, xs, err := openFor(func(j *archive.Journal) ([]*experiment.Experiment, error) { return forTable(j, c.Experiments) })
 	if err != nil {
 		return exitFailed, err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	_ "embed" // the help
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,11 +16,6 @@ type combineCall struct {
 	Files []string `arg:"" name:"file" help:"What linerate compare --json printed, of one run each."`
 	outputs
 }
-
-//go:embed help/combine.txt
-var combineHelp string
-
-func (combineCall) Help() string { return combineHelp }
 
 // longestOutcome is the limit in bytes of one run: the ratios of a thousand blocks have some 50 kB.
 const longestOutcome = 4 << 20

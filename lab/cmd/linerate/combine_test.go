@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,15 +19,14 @@ func TestFilesOfSeveralRunnersAreCombined(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, seed uint64, change func(*compare.Outcome)) string {
 		t.Helper()
-		var blocks [][]compare.Figures
-		for range 6 {
-			blocks = append(blocks, []compare.Figures{{CPUPerRequest: 10e-6}, {CPUPerRequest: 11e-6}})
-		}
-		o, err := compare.Blocks([]string{"base", "head"}, 0.03, blocks)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Seed, o.Machine = seed, fmt.Sprintf("runner <b>%d</b>", seed)
+		each := slices.Repeat([]float64{1.1}, 6)
+		of := compare.Ratios{Least: each, Most: each}
+		c := compare.Comparison{Name: "head", Base: "base", Verdict: compare.Undecided, CPUPerRequest: of.Interval(0.05),
+			Evidence: compare.Weigh(of, 0.03, 0)}
+		c.Says, c.Evidence.Agreed = c.NotDecided(0.03, 0.05, ""), true
+		o := &compare.Outcome{SchemaVersion: compare.Version, Seed: seed, Machine: fmt.Sprintf("runner <b>%d</b>", seed),
+			Margin: 0.03, Confidence: 0.95, Exit: compare.ExitUndecided, Says: []string{c.Says},
+			Servers: []compare.Measured{{Name: "base"}, {Name: "head"}}, Comparisons: []compare.Comparison{c}}
 		change(o)
 		text, err := json.Marshal(o)
 		path := filepath.Join(dir, name)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	_ "embed" // the help
 	"errors"
 	"fmt"
 	"io"
@@ -53,11 +52,6 @@ type compareCall struct {
 	Seed        uint64         `placeholder:"N" help:"Seed of the order of slots (default: drawn anew)."`
 	outputs
 }
-
-//go:embed help/compare.txt
-var compareHelp string
-
-func (compareCall) Help() string { return compareHelp }
 
 // options checks the flags.
 func (c *compareCall) options() (o contest.Options, err error) {
@@ -148,39 +142,34 @@ func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
 // typed is the command line for a shell, without what says how to print and without the path of
 // linerate itself.
 func typed(args []string) string {
-	words := []string{filepath.Base(args[0])}
-	for _, a := range args[1:] {
-		if !slices.Contains([]string{"--json", "-json", "--markdown", "-markdown"}, a) {
-			words = append(words, a)
-		}
-	}
-	return contest.Shell(words)
+	said := slices.DeleteFunc(slices.Clone(args[1:]), func(word string) bool {
+		return slices.Contains([]string{"--json", "-json", "--markdown", "-markdown"}, word)
+	})
+	return contest.Shell(append([]string{filepath.Base(args[0])}, said...))
 }
 
 // A comparison has this machine while it is reserved for it.
 type comparison struct {
-	contest.Options
-	dir     string // where the caller stands
-	scratch string
-	self    string
-	split   cores.Split
-	port    int
-	seed    uint64
-	machine *host.Machine
-	line    *terminal.Line
-	release func()
-	notes   []string
+	contest.Bench // in the directory where the caller stands
+	scratch       string
+	split         cores.Split
+	machine       *host.Machine
+	line          *terminal.Line
+	release       func()
+	notes         []string
 }
 
 func newComparison(o contest.Options, c *compareCall) (s *comparison, err error) {
 	if err := onLinux(); err != nil {
 		return nil, err
 	}
-	s = &comparison{Options: o, port: c.Port, seed: c.Seed, line: terminal.NewLine(os.Stderr)}
-	if s.dir, err = os.Getwd(); err != nil {
+	s = &comparison{Bench: contest.Bench{Options: o, Port: c.Port, Seed: c.Seed}, line: terminal.NewLine(os.Stderr)}
+	s.Tell = func(text string) { s.line.Show("  "+text, false) }
+	if s.Dir, err = os.Getwd(); err != nil {
 		return nil, err
 	}
-	if s.self, err = os.Executable(); err != nil {
+	self, err := os.Executable()
+	if err != nil {
 		return nil, err
 	}
 	if s.machine, err = host.Probe("/"); err != nil {
@@ -189,24 +178,25 @@ func newComparison(o contest.Options, c *compareCall) (s *comparison, err error)
 	if s.split, _, err = session.Cores(); err != nil {
 		return nil, err
 	}
+	_, on := s.split.On()
 	if o.Running() {
-		_, client := s.split.On()
-		s.split = cores.Split{Client: client}
+		s.split = cores.Split{Client: on}
 	}
+	s.Client = contest.Client{Lab: []string{self}, CPUs: on, ServerCPUs: s.split.Server}
 	revision.Sweep()
-	if s.seed == 0 {
-		s.seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
+	if s.Seed == 0 {
+		s.Seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
 	}
 	switch n := len(o.Servers) + 1; {
 	case o.Running():
-	case s.port == 0:
-		if s.port, err = contest.FreePorts(n); err != nil {
+	case s.Port == 0:
+		if s.Port, err = contest.FreePorts(n); err != nil {
 			return nil, err
 		}
-	case s.port+n > 65536:
-		return nil, fmt.Errorf("--port %d: %d ports are needed from there on, and the last is 65535", s.port, n)
+	case s.Port+n > 65536:
+		return nil, fmt.Errorf("--port %d: %d ports are needed from there on, and the last is 65535", s.Port, n)
 	default:
-		if err := contest.Listenable(s.port, n); err != nil {
+		if err := contest.Listenable(s.Port, n); err != nil {
 			return nil, err
 		}
 	}
@@ -223,8 +213,6 @@ func newComparison(o contest.Options, c *compareCall) (s *comparison, err error)
 // measure looks at the servers and compares them until the answer is known.
 func (s *comparison) measure(ctx context.Context, c *compareCall) (*compare.Outcome, error) {
 	began := time.Now()
-	_, on := s.split.On()
-	client := contest.Client{Lab: []string{s.self}, CPUs: on, ServerCPUs: s.split.Server}
 	var err error
 	if s.Servers, err = contest.Find(ctx, s.Servers); err != nil {
 		return nil, err
@@ -241,14 +229,14 @@ func (s *comparison) measure(ctx context.Context, c *compareCall) (*compare.Outc
 		began = time.Now() // the budget is for measuring
 	}
 	s.line.Say("looking at %s", words.Count(len(s.Servers), "server"))
-	looks, notes, err := contest.LookAt(ctx, s.Options, client, s.dir, s.port)
+	looks, notes, err := contest.LookAt(ctx, s.Options, s.Client, s.Dir, s.Port)
 	if err != nil {
 		return nil, err
 	}
 	s.Looks = looks
 	s.notes = append(s.notes, slices.Concat(notes, s.shared())...)
 	slot := contest.Slot(s.Options, looks)
-	x, err := s.Design(s.dir, slot, looks)
+	x, err := s.Design(s.Dir, slot, looks)
 	if err != nil {
 		return nil, err
 	}
@@ -265,10 +253,9 @@ func (s *comparison) measure(ctx context.Context, c *compareCall) (*compare.Outc
 		return contest.Assess(s.Options, x, &s.machine.Profile, f, time.Since(began).Seconds())
 	}
 	watch.assess = assess
-	p := run.Plan{Dir: s.dir, Scratch: s.scratch, Experiment: x, Seed: s.seed, Port: s.port, Split: s.split,
-		Host: &s.machine.Profile,
-		Lab:  []string{s.self}, Path: s.Path, Requests: s.Requests, Close: s.Close, Way: s.Way, Running: s.Addresses(), Starts: starts,
-		Persistent: true, Budget: left,
+	p := run.Plan{Dir: s.Dir, Scratch: s.scratch, Experiment: x, Seed: s.Seed, Port: s.Port, Split: s.split,
+		Host: &s.machine.Profile, Lab: s.Lab, Path: s.Path, Requests: s.Requests, Close: s.Close, Way: s.Way,
+		Running: s.Addresses(), Starts: starts, Persistent: true, Budget: left,
 		AnswersMayDiffer: s.Different,
 		Decided:          func(f *results.File) bool { return assess(f).Settled() }}
 	if err := p.Ready(); err != nil {
@@ -285,25 +272,23 @@ func (s *comparison) measure(ctx context.Context, c *compareCall) (*compare.Outc
 	out := assess(made.File)
 	out.Notes = append(s.notes, out.Notes...)
 	out.Machine, out.Kernel = s.machine.Name, host.Kernel("/")["osrelease"]
-	bench := contest.Bench{Options: s.Options, Client: client, Dir: s.dir, Port: s.port,
-		Seed: s.seed, Tell: func(text string) { s.line.Show("  "+text, false) }}
 	if err == nil {
-		if err = bench.Use(ctx, out); err == nil {
-			err = bench.Add(ctx, out)
-		}
-		s.line.End()
+		err = s.Use(ctx, out)
+	}
+	if err == nil {
+		err = s.Add(ctx, out)
 	}
 	if err == nil && s.Why {
-		err = contest.Why{Bench: bench, Scratch: s.scratch}.Add(ctx, out)
-		s.line.End()
+		err = contest.Why{Bench: s.Bench, Scratch: s.scratch}.Add(ctx, out)
 	}
+	s.line.End()
 	contest.Seal(out)
 	return out, err
 }
 
 // build builds both revisions, whose servers then start in their worktrees.
 func (s *comparison) build(ctx context.Context, c *compareCall) (*revision.Trees, error) {
-	trees, err := revision.Checkout(ctx, s.dir, c.Base, c.Head)
+	trees, err := revision.Checkout(ctx, s.Dir, c.Base, c.Head)
 	if err != nil {
 		return nil, err
 	}
@@ -311,7 +296,7 @@ func (s *comparison) build(ctx context.Context, c *compareCall) (*revision.Trees
 		s.notes = append(s.notes, "base and head are the same files")
 	}
 	if c.Build != "" {
-		err = trees.Build(ctx, []string{s.self, run.HoldCall}, c.Build, s.line.Say)
+		err = trees.Build(ctx, append(slices.Clone(s.Lab), run.HoldCall), c.Build, s.line.Say)
 	}
 	if failure, ok := errors.AsType[*revision.Failure](err); ok {
 		for _, line := range failure.Output {

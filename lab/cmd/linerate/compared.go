@@ -61,7 +61,7 @@ func (w *watched) show(text string) {
 // called is the server of a trial, as the caller calls it.
 func (w *watched) called(f *results.File, t results.Trial) string {
 	i := slices.IndexFunc(f.Conditions, func(c results.Condition) bool { return c.ID == t.Condition })
-	if i < len(w.Servers) {
+	if 0 <= i && i < len(w.Servers) {
 		return w.Servers[i].Name
 	}
 	return "the server measured twice"

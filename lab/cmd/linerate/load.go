@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	_ "embed" // the help
 	"errors"
 	"fmt"
 	"io"
@@ -40,11 +39,6 @@ type loadCall struct {
 	JSON        bool          `name:"json" help:"Print JSON, for programs: the counted slot and the summary."`
 	HDR         string        `name:"hdr" placeholder:"FILE" help:"Also write all latencies to FILE, as a log of HdrHistogram, in nanoseconds."`
 }
-
-//go:embed help/load.txt
-var loadHelp string
-
-func (loadCall) Help() string { return loadHelp }
 
 func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 	target := load.Target{Name: c.URL, URL: c.URL, Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate}

@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,6 @@ import (
 	"syscall"
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
-	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
@@ -26,7 +26,6 @@ type subcommand interface {
 	do(ctx context.Context, out io.Writer) (int, error)
 }
 
-// The subcommands. Only linerate itself calls the hidden ones.
 type subcommands struct {
 	Compare    compareCall    `cmd:"" help:"Tell whether one server costs more than another: your own two builds, or any."`
 	Combine    combineCall    `cmd:"" help:"Make one verdict of several runs of one comparison."`
@@ -34,14 +33,10 @@ type subcommands struct {
 	Doctor     doctorCall     `cmd:"" help:"Say what a comparison can do on this machine, and the way out of what it cannot."`
 	Version    versionCall    `cmd:"" help:"Say which version this is, and what it was built from."`
 	Completion completionCall `cmd:"" help:"Print what bash, zsh or fish reads to complete linerate's words, as: source <(linerate completion bash)"`
-	AskServer  askCall        `cmd:"" hidden:""`
 }
 
-const description = `Whether one HTTP server costs more than another, on this machine.
-
-It measures on Linux only.
-
-linerate --version says what this program was built from.`
+//go:embed help
+var helps embed.FS
 
 func main() {
 	if status, is := run.Called(os.Args[1:]); is {
@@ -58,7 +53,7 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 }
 
 func program() cli.Program {
-	return cli.Program{Name: "linerate", Description: description, Commands: &subcommands{}}
+	return cli.Program{Name: "linerate", Commands: &subcommands{}, Help: helps}
 }
 
 type versionCall struct{}
@@ -83,17 +78,4 @@ func onLinux() error {
 		return errors.New("linerate measures on Linux only: it reads /proc, waits by epoll and pins cores")
 	}
 	return nil
-}
-
-// An askCall waits for a server's first answer and asks it a few times more, on the client's side
-// of a wire.
-type askCall struct {
-	probe.Asking
-}
-
-func (c *askCall) do(ctx context.Context, out io.Writer) (int, error) {
-	if err := c.Run(ctx, os.Stdin, out); err != nil {
-		return cli.Failed, err
-	}
-	return 0, nil
 }

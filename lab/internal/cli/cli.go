@@ -4,6 +4,7 @@ package cli
 
 import (
 	"cmp"
+	"embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -23,8 +24,11 @@ import (
 
 // A Program is one with commands.
 type Program struct {
-	Name, Description string
-	Commands          any // a pointer to a struct, as kong has it
+	Name     string
+	Commands any // a pointer to a struct, as kong has it
+	// Help has help/NAME.txt on the program, and such a file for each command of which there is more
+	// to say than its tag does.
+	Help embed.FS
 	// Hints are said in place of kong's own words; %s is the command's name.
 	Hints map[string]string
 }
@@ -55,9 +59,19 @@ func (p Program) Run(args []string, out, errs io.Writer, do func(command any) (i
 }
 
 func (p Program) parser(options ...kong.Option) *kong.Kong {
-	return kong.Must(p.Commands, append(options, kong.Name(p.Name), kong.Description(p.Description),
+	made := kong.Must(p.Commands, append(options, kong.Name(p.Name), kong.Description(p.help(p.Name)),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoAppDescFormat: true}),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(length)))...)
+	for _, command := range made.Model.Children {
+		command.Detail = cmp.Or(command.Detail, p.help(command.Name))
+	}
+	return made
+}
+
+// help is the text that stands above the options of the program or a command; empty if it has none.
+func (p Program) help(name string) string {
+	text, _ := p.Help.ReadFile("help/" + name + ".txt")
+	return strings.TrimSuffix(string(text), "\n")
 }
 
 // read parses the arguments, or prints the help that is asked for and returns nil.

@@ -10,24 +10,16 @@
 // confidence sequence of package confseq, which holds whenever one stops.
 //
 // A comparison is one stay of a minute, and it bets on each of its blocks as the
-// journal bets on a visit. So it says what was seen in that minute. It assumes that
-// where the servers cost the same, the next block is as likely to fall on either
-// side whatever the ones before did; what favours one server for the whole minute
-// would be taken for a difference. A comparison that is made again an hour later
-// shows that; a record of the journal needs six visits.
-//
-// What it says rests on CPU time a request alone. It is "the same" only if the
-// whole interval lies within the margin, and "dearer" or "cheaper" only if all of
-// it lies on one side of 1. Throughput and latency are shown beside that, with
-// what bounded them: they describe the load, the client and the wire as much as
-// the server.
+// journal bets on a visit. So it says what was seen in that minute, where a record
+// of the journal needs six visits.
 //
 // Before the first block each server is started alone (Look). What cannot be
 // measured is refused there, in one line, with a way out: a command that is not
 // there, ends, goes into the background, listens elsewhere or nowhere, or answers
 // otherwise than the others.
 //
-// Servers that run already are measured from outside. Their CPU time cannot be
-// read, and they are not started afresh for each block, so nothing is said of
-// cost, and what differs between two starts of one server is not seen.
+// Servers that run already are measured from outside. They are not started afresh
+// for each block, so what differs between two starts of one server is not seen.
+// Of those that are known by their addresses alone the CPU time cannot be read, and
+// nothing is said of cost.
 package contest

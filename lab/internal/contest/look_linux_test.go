@@ -24,7 +24,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/leash"
-	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
@@ -37,13 +36,6 @@ func TestMain(m *testing.M) {
 	leash.Passed = append(leash.Passed, "GORACE")
 	if status, is := run.Called(os.Args[1:]); is {
 		os.Exit(status)
-	}
-	if len(os.Args) > 1 && os.Args[1] == "ask-server" {
-		if err := (probe.Asking{Within: 10 * time.Second, Times: 4}).Run(context.Background(), os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, "ask-server:", err)
-			os.Exit(3)
-		}
-		os.Exit(0)
 	}
 	if len(os.Args) == 4 && os.Args[1] == "serve" {
 		if err := serve(os.Args[2], os.Args[3]); err != nil {

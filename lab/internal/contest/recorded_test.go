@@ -10,6 +10,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
 // A recordedBlock has, of each condition, the CPU time and the requests of its slots, and the logarithm of
@@ -96,7 +97,7 @@ func drawn(r *rand.Rand, run []recordedBlock, slots int, truth float64) (cost [3
 // were once, by sizes too, and with as many slots as it has for two budgets. That slots of 20 ms differ from their
 // neighbours as slots of 50 ms do is assumed here: the journal has none. 400 blocks are 400 or more.
 func BenchmarkSecondsUntilTold(b *testing.B) {
-	const campaigns, longest, level = 60, 400, 1 - compare.Confidence
+	const campaigns, longest, level = 60, 400, stats.Alpha
 	runs := slices.Concat(recordedRuns(b, "aa-*"), recordedRuns(b, "12-write-buffer"), recordedRuns(b, "road-*"),
 		recordedRuns(b, "peers-*"))
 	for b.Loop() {
@@ -151,7 +152,7 @@ func BenchmarkSecondsUntilTold(b *testing.B) {
 // From recorded noise, which is skewed and has outliers, servers that do not differ are hardly ever told
 // apart, however often one looks.
 func TestRecordedNoiseTellsNobodyApart(t *testing.T) {
-	const campaigns, longest, level = 120, 30, 1 - compare.Confidence
+	const campaigns, longest, level = 120, 30, stats.Alpha
 	runs := recordedRuns(t, "road-simple")
 	r, wrong := rand.New(rand.NewPCG(10, 11)), 0
 	for range campaigns {

@@ -8,9 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -106,13 +103,8 @@ func pprof(ctx context.Context, at load.Target, page string, within time.Duratio
 // ticks are the times of processes in user space and in the kernel.
 func ticks(pids []int) (user, system int64) {
 	for _, pid := range pids {
-		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		// The second field is a name that may have blanks and brackets.
-		if f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])); len(f) > 12 {
-			u, _ := strconv.ParseInt(f[11], 10, 64)
-			s, _ := strconv.ParseInt(f[12], 10, 64)
-			user, system = user+u, system+s
-		}
+		s, _ := statOf(pid) // nothing of one that has ended
+		user, system = user+int64(s.UTime), system+int64(s.STime)
 	}
 	return user, system
 }

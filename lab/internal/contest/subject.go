@@ -1,7 +1,6 @@
 package contest
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -10,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"github.com/line-rate/line-rate/lab/internal/cgroup"
 	"github.com/line-rate/line-rate/lab/internal/cores"
@@ -80,7 +81,7 @@ func (s Server) find(ctx context.Context) (o run.Outside, err error) {
 	case byProcess:
 		pid, _ := strconv.Atoi(which) // parsed before
 		since := began(pid)
-		if since == "" {
+		if since == 0 {
 			return o, fmt.Errorf("there is no process %d; pgrep -f NAME finds one", pid)
 		}
 		o.Processes = func() ([]int, error) {
@@ -108,15 +109,22 @@ func (s Server) find(ctx context.Context) (o run.Outside, err error) {
 	return o, err
 }
 
-// began is when a process started, as the kernel counts; empty if there is none. A number may
+// began is when a process started, as the kernel counts; 0 if there is none. A number may
 // be given to another process.
-func began(pid int) string {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	if len(fields) < 20 || bytes.ContainsAny(fields[0], "ZX") {
-		return ""
+func began(pid int) uint64 {
+	s, err := statOf(pid)
+	if err != nil || s.State == "Z" || s.State == "X" {
+		return 0
 	}
-	return string(fields[19])
+	return s.Starttime
+}
+
+func statOf(pid int) (procfs.ProcStat, error) {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return procfs.ProcStat{}, err
+	}
+	return p.Stat()
 }
 
 // or is the reason for an error that the end of a server explains which ran already.

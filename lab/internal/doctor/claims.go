@@ -54,20 +54,18 @@ func perCPU(_ *experiment.Experiment, c experiment.Claim) bool {
 	return strings.Contains(c.Metric, "_cpu_")
 }
 
-// over lists the experiments of a topology ("" for any) that open more than n
-// connections, and the largest number that any of them opens.
-func (m Machine) over(topology string, n int64) (names []string, largest int64) {
-	for _, x := range m.Experiments {
-		if c := x.Connections(); c > n && (topology == "" || topology == x.Topology.Kind) {
-			names, largest = append(names, x.Name), max(largest, c)
+// over lists the claims of the experiments of a topology ("" for any) that open more than n
+// connections, and gives the largest number that any of them opens.
+func (m Machine) over(topology string, n int64) (cs []Claim, largest int64) {
+	cs = m.claims(func(x *experiment.Experiment, _ experiment.Claim) bool {
+		c := x.Connections()
+		if is := c > n && (topology == "" || topology == x.Topology.Kind); !is {
+			return false
 		}
-	}
-	return names, largest
-}
-
-// of selects all claims of the named experiments.
-func of(names []string) func(*experiment.Experiment, experiment.Claim) bool {
-	return func(x *experiment.Experiment, _ experiment.Claim) bool { return slices.Contains(names, x.Name) }
+		largest = max(largest, c)
+		return true
+	})
+	return cs, largest
 }
 
 // name lists claims for a reader, by experiment, and without the claims' names

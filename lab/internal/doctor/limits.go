@@ -59,8 +59,8 @@ func (m Machine) openFiles() Finding {
 		f.Seen = fmt.Sprintf("soft limit %s, hard limit %d, to which server and client raise their own",
 			strings.TrimSpace(string(out)), hard)
 	}
-	if names, largest := m.over("", hard-experiment.FilesBeside); len(names) > 0 {
-		f.Level, f.Bars = Limit, m.claims(of(names))
+	if cs, largest := m.over("", hard-experiment.FilesBeside); len(cs) > 0 {
+		f.Level, f.Bars = Limit, cs
 		f.Means = fmt.Sprintf("up to %d connections do not fit, and their trials are invalid: %s", largest, m.name(f.Bars))
 		f.Mend = fmt.Sprintf("sudo prlimit --pid $$ --nofile=%d:%d", 2*largest, 2*largest)
 	}
@@ -79,8 +79,8 @@ func (m Machine) ports() Finding {
 	}
 	n := to - from + 1
 	f.Seen = fmt.Sprintf("%d to %d: %d connections of a client to a server at most", from, to, n)
-	if names, largest := m.over("loopback", n); len(names) > 0 {
-		f.Level, f.Bars = Limit, m.claims(of(names))
+	if cs, largest := m.over("loopback", n); len(cs) > 0 {
+		f.Level, f.Bars = Limit, cs
 		f.Means = fmt.Sprintf("up to %d connections find no port, and their trials are invalid: %s", largest, m.name(f.Bars))
 		f.Mend = `sudo sysctl -w net.ipv4.ip_local_port_range="10240 65000"`
 	}
@@ -115,8 +115,8 @@ func (m Machine) queue(about, name string, share float64, means string) Finding 
 		return f
 	}
 	f.Seen = strconv.FormatInt(n, 10)
-	if names, largest := m.over("loopback", int64(share*float64(n))); len(names) > 0 {
-		f.Level, f.Means = Limit, means+": "+m.name(m.claims(of(names)))
+	if cs, largest := m.over("loopback", int64(share*float64(n))); len(cs) > 0 {
+		f.Level, f.Means = Limit, means+": "+m.name(cs)
 		f.Mend = fmt.Sprintf("sudo sysctl -w %s=%d", name, 2*largest)
 	}
 	return f

@@ -52,15 +52,24 @@ const (
 	CPUSaturated  = 0.90
 )
 
-// Evidence is what a bound is decided from. A nil field was not measured.
+// shares are the metrics that show how much of a resource was in use, in the order in which
+// DecideBound tells them.
+var shares = []struct {
+	metric, name string
+	of           Bound
+}{
+	{"line_rate_share", "wire", BoundWire}, // of the busier direction
+	{"client_thread_busy_max", "busiest client thread", BoundClientCPU},
+	{"client_cores_busy", "client cores", BoundClientCPU},
+	{"server_workers_busy", "server workers", BoundServerCPU}, // each of one core
+	{"server_cores_busy", "server cores", BoundServerCPU},
+}
+
+// Evidence is what a bound is decided from.
 type Evidence struct {
-	LineRateShare    *float64 // busier direction over the line rate
-	ClientThreadBusy *float64 // busiest client thread's share of a core
-	ClientCoresBusy  *float64 // mean busy share of the client's cores
-	ServerWorkerBusy *float64 // mean busy share of the server's workers, each of one core
-	ServerCoresBusy  *float64 // mean busy share of the server's cores
+	known map[string]float64 // of shares; one that is absent was not measured
 	// WireUnread says that there is a wire of known line rate that was not read.
-	// LineRateShare, if any, is then only a lower limit.
+	// Its share, if any, is then only a lower limit.
 	WireUnread bool
 }
 
@@ -68,26 +77,19 @@ type Evidence struct {
 // per second, 0 if unknown. If the wire was not read but its line rate is known,
 // the bytes that the client read give a lower limit.
 func EvidenceOf(metrics map[string]float64, lineRateBps float64) Evidence {
-	get := func(name string) *float64 {
-		if v, ok := metrics[name]; ok {
-			return &v
+	e := Evidence{known: map[string]float64{}}
+	for _, s := range shares {
+		if v, ok := metrics[s.metric]; ok {
+			e.known[s.metric] = v
 		}
-		return nil
 	}
-	share := get("line_rate_share")
-	unread := share == nil && lineRateBps > 0
-	if transfer := get("transfer_bytes_per_s"); share == nil && transfer != nil && lineRateBps > 0 {
-		least := *transfer * 8 / lineRateBps
-		share = &least
+	if _, read := e.known["line_rate_share"]; !read && lineRateBps > 0 {
+		e.WireUnread = true
+		if transfer, ok := metrics["transfer_bytes_per_s"]; ok {
+			e.known["line_rate_share"] = transfer * 8 / lineRateBps
+		}
 	}
-	return Evidence{
-		LineRateShare:    share,
-		ClientThreadBusy: get("client_thread_busy_max"),
-		ClientCoresBusy:  get("client_cores_busy"),
-		ServerWorkerBusy: get("server_workers_busy"),
-		ServerCoresBusy:  get("server_cores_busy"),
-		WireUnread:       unread,
-	}
+	return e
 }
 
 // Walls is what the evidence says about each resource. A resource in neither
@@ -157,21 +159,15 @@ func DecideBound(e Evidence) (Bound, string) {
 // its figures the largest. It is not known where a figure is missing that could
 // have been larger.
 func (e Evidence) Use(b Bound) (share float64, known bool) {
-	var of [2]*float64
-	switch b {
-	case BoundWire:
-		of = [2]*float64{e.LineRateShare}
-	case BoundClientCPU:
-		of = [2]*float64{e.ClientThreadBusy, e.ClientCoresBusy}
-	case BoundServerCPU:
-		of = [2]*float64{e.ServerWorkerBusy, e.ServerCoresBusy}
-	}
-	for _, v := range of {
-		if v != nil {
-			share, known = max(share, *v), true
+	missing := false
+	for _, s := range shares {
+		if v, ok := e.known[s.metric]; s.of == b && ok {
+			share, known = max(share, v), true
+		} else if s.of == b {
+			missing = true
 		}
 	}
-	if b == BoundWire && e.WireUnread || b == BoundClientCPU && (of[0] == nil || of[1] == nil) {
+	if b == BoundWire && e.WireUnread || b == BoundClientCPU && missing {
 		known = false
 	}
 	return share, known
@@ -179,15 +175,10 @@ func (e Evidence) Use(b Bound) (share float64, known bool) {
 
 func (e Evidence) figures() string {
 	var parts []string
-	add := func(name string, v *float64) {
-		if v != nil {
-			parts = append(parts, fmt.Sprintf("%s %.0f %%", name, *v*100))
+	for _, s := range shares {
+		if v, ok := e.known[s.metric]; ok {
+			parts = append(parts, fmt.Sprintf("%s %.0f %%", s.name, v*100))
 		}
 	}
-	add("wire", e.LineRateShare)
-	add("busiest client thread", e.ClientThreadBusy)
-	add("client cores", e.ClientCoresBusy)
-	add("server workers", e.ServerWorkerBusy)
-	add("server cores", e.ServerCoresBusy)
 	return strings.Join(parts, ", ")
 }

@@ -191,8 +191,8 @@ func TestTransferIsALowerBoundOfTheWire(t *testing.T) {
 	// Without a transfer nothing is known about the wire.
 	m := quiet()
 	delete(m, "line_rate_share")
-	if e := EvidenceOf(m, 1e9); e.LineRateShare != nil {
-		t.Errorf("a share of %v came from nowhere", *e.LineRateShare)
+	if share, _ := EvidenceOf(m, 1e9).Use(BoundWire); share != 0 {
+		t.Errorf("a share of %v came from nowhere", share)
 	}
 }
 

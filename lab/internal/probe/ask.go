@@ -20,8 +20,8 @@ import (
 // asks it each of the requests a few times more. The lab calls it on the client's side of the
 // wire.
 type Asking struct {
-	Within time.Duration `default:"20s"` // longest wait for the first answer
-	Times  int           `default:"4"`
+	Within time.Duration // longest wait for the first answer
+	Times  int           // that it is asked for each request
 }
 
 // How often a server that does not answer yet is asked, how long one that

@@ -81,8 +81,11 @@ func (f *File) Evidence(t Trial) gate.Evidence {
 // ClientEvidence is what the bound of client i, from 0, is decided from. It has
 // nothing of the server.
 func (f *File) ClientEvidence(i int, c Client) gate.Evidence {
-	return gate.Evidence{LineRateShare: c.LineRateShare, ClientThreadBusy: c.ThreadBusyMax, ClientCoresBusy: c.CoresBusy,
-		WireUnread: f.linkUnread(i, c)}
+	own := map[string]float64{}
+	Fullest(own, []Client{c})
+	e := gate.EvidenceOf(own, 0)
+	e.WireUnread = f.linkUnread(i, c)
+	return e
 }
 
 // linkUnread tells whether the link between the server and client i may have been

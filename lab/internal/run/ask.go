@@ -42,7 +42,7 @@ func (l load) given(ctx context.Context) ([]probe.Given, error) {
 	var given []probe.Given
 	target, err := json.Marshal(l.target(nil))
 	if err == nil {
-		err = l.called(ctx, &given, target, "ask-server", "--within", l.ready.String())
+		err = l.called(ctx, &given, target, askCall, l.ready.String())
 	}
 	if err == nil && len(given) == 0 {
 		err = errors.New("it gave no answer")

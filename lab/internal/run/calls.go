@@ -9,10 +9,13 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/loader"
+	"github.com/line-rate/line-rate/lab/internal/probe"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // Calls with which the program that makes a run starts itself anew.
@@ -20,6 +23,7 @@ const (
 	HoldCall = "hold-server" // COMMAND…: see leash.Hold
 	loadCall = "carry-out"   // carries out the plan on its input: see loader.Input
 	pinCall  = "on-cpus"     // LIST COMMAND…: puts the command on some cores
+	askCall  = "ask-server"  // WITHIN: asks the target on its input: see probe.Asking
 	// HOST:PORT: serves there, the same to each request
 	ReferenceCall = "serve-reference"
 )
@@ -39,6 +43,18 @@ func Called(args []string) (status int, is bool) {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		return loader.Status(err), true
+	case len(args) == 2 && args[0] == askCall:
+		within, err := time.ParseDuration(args[1])
+		if err == nil {
+			ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+			defer cancel()
+			err = probe.Asking{Within: within, Times: askedTimes}.Run(ctx, os.Stdin, os.Stdout)
+		}
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %s\n", askCall, strict.Lines(err.Error()))
+			return 1, true
+		}
+		return 0, true
 	case len(args) == 2 && args[0] == ReferenceCall:
 		answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "an answer") })
 		fmt.Fprintln(os.Stderr, http.ListenAndServe(args[1], answer))
@@ -53,6 +69,9 @@ func Called(args []string) (status int, is bool) {
 	}
 	return 0, false
 }
+
+// askedTimes is how often a server is asked for each request before it is loaded.
+const askedTimes = 4
 
 // notFound is a shell's exit status for a command that cannot be started.
 const notFound = 127

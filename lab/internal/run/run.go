@@ -71,7 +71,7 @@ type Plan struct {
 	Split      cores.Split
 	Host       *host.Profile
 	// Lab is the command that starts the program itself, which passes its arguments to
-	// Called and knows ask-server.
+	// Called.
 	Lab []string
 	// Clients load the servers from other hosts; nil: this host loads them too.
 	// Servers then listen on Address, where the clients reach this host.
