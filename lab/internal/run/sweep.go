@@ -81,11 +81,7 @@ func (s *sweep) share(wallAhead int64) {
 
 // dealt is the k-th of n even parts of a number of connections.
 func dealt(connections, n, k int) int {
-	part := connections / n
-	if k < connections%n {
-		part++
-	}
-	return part
+	return (connections + n - 1 - k) / n
 }
 
 // fewConnections is an error if a condition has fewer connections than clients.
@@ -117,8 +113,7 @@ func (g *group) sweep(ctx context.Context, plan httpload.Plan, begins func(time.
 	_, to := g.timed(&s.plan)
 	s.share(fleet.Ahead(time.Now))
 	if begins != nil {
-		first := slices.IndexFunc(s.plan.Slots, func(one httpload.Slot) bool { return one.Counts })
-		begins(e.plan.clock.at(s.plan.Slots[first].AtNS))
+		begins(e.plan.clock.at(s.plan.Slots[counting(&s.plan)].AtNS))
 	}
 	s.edges = g.watchEdges(&s.plan)
 	defer s.edges.stop()
@@ -328,12 +323,7 @@ func (s *sweep) merged() (round, error) {
 		parts = append(parts, httpload.Part{Name: one.name(), Report: one.report, Slots: one.slots, Targets: one.targets,
 			AheadNS: one.aheadNS})
 	}
-	slot := 0.0
-	for _, one := range s.plan.Slots {
-		if one.Counts {
-			slot = one.Seconds
-		}
-	}
+	slot := s.plan.Slots[counting(&s.plan)].Seconds
 	r, err := httpload.Merge(&s.plan, parts, seconds(gate.Apart(slot)))
 	if err != nil {
 		return round{}, err
