@@ -73,7 +73,7 @@ func (e *engine) gauged(condition string) bool {
 // gauge loads one member's server alone and samples it meanwhile.
 func (g *group) gauge(ctx context.Context, i int) (float64, error) {
 	l := g.loads[i]
-	lead, _ := around(l.generator, l.link.NetPID > 0)
+	lead := leadOf(l.generator, l.link.NetPID > 0)
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type came struct {

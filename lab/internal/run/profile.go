@@ -75,21 +75,24 @@ func (p Plan) profileFor() time.Duration {
 	return defaultProfileTime
 }
 
-// around gives how long a profiled window is loaded after its warm-up before
-// profiles are requested, and after they have been taken. Profiles must begin
-// after the client surely measures and end before it stops; and they begin only
-// when all processes of a busy server have answered, which was seen to take
-// four tenths of a second. http_load reports the end of its warm-up, and
-// measures once each connection has had its first answer. For other generators
-// the begin is not known to a tenth of a second.
-func around(generator string, wire bool) (lead, rest time.Duration) {
-	if generator == setting.HTTPLoad {
-		lead = fills(wire)
-	} else {
-		lead = 600 * time.Millisecond
+// leadOf is how long a profiled window is loaded after its warm-up before profiles
+// are requested: they must begin after the client surely measures. http_load reports
+// the end of its warm-up, and measures once each connection has had its first answer.
+// For other generators the begin is not known to a tenth of a second.
+func leadOf(generator string, wire bool) time.Duration {
+	switch {
+	case generator != setting.HTTPLoad:
+		return 600 * time.Millisecond
+	case wire:
+		return fillWire
 	}
-	return lead, 600 * time.Millisecond
+	return fillLoopback
 }
+
+// restAfter is how long a window is loaded after its profiles, which must end before the
+// client stops: they begin only when all processes of a busy server have answered,
+// which was seen to take four tenths of a second.
+const restAfter = 600 * time.Millisecond
 
 // profiled loads each of the group's servers once more and takes all its
 // profiles meanwhile, if its trial is valid. Servers are loaded one after the
@@ -137,7 +140,7 @@ func (g *group) profile(ctx context.Context, i int) (taken *capture.Set, faults 
 		fail(gate.ProfileFailed, "%v", err)
 		return nil, nil, nil
 	}
-	lead, rest := around(l.generator, l.link.NetPID > 0 || l.clients > 0)
+	lead := leadOf(l.generator, l.link.NetPID > 0 || l.clients > 0)
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	came, begun := make(chan captured, 1), make(chan struct{})
@@ -150,7 +153,7 @@ func (g *group) profile(ctx context.Context, i int) (taken *capture.Set, faults 
 		case <-within.Done():
 		}
 	}
-	load, found, err := g.alone(ctx, i, lead, lead+l.profile+rest, begin)
+	load, found, err := g.alone(ctx, i, lead, lead+l.profile+restAfter, begin)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -361,12 +364,12 @@ func ProfileTime(x *experiment.Experiment) time.Duration {
 // warm-up and the client's start.
 func (p Plan) profiledFor(levels setting.Levels) time.Duration {
 	x := p.Experiment
-	lead, rest := around(experiment.Generator(x.Fixed().With(levels)), p.onWire() || p.Clients != nil)
+	lead := leadOf(experiment.Generator(x.Fixed().With(levels)), p.onWire() || p.Clients != nil)
 	start := clientStart
 	if p.Clients != nil {
 		start = leadFirst + 2*clocksTake + 2*(fillWire+drained)
 	}
-	return start + max(seconds(x.Block.WarmupS), leastWarmup) + lead + p.profileFor() + rest
+	return start + max(seconds(x.Block.WarmupS), leastWarmup) + lead + p.profileFor() + restAfter
 }
 
 // clientStart is about how long it takes to start and end a client once more.

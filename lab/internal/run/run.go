@@ -300,13 +300,6 @@ const (
 	fillWire      = 250 * time.Millisecond // a deep pipeline fills the shaper's queue first
 )
 
-func fills(wire bool) time.Duration {
-	if wire {
-		return fillWire
-	}
-	return fillLoopback
-}
-
 // BlockTime is about how long a block of an experiment takes on one machine.
 func BlockTime(x *experiment.Experiment) time.Duration { return Plan{Experiment: x}.BlockTime() }
 
