@@ -205,13 +205,7 @@ func (g *group) alone(ctx context.Context, i int, lead, counts time.Duration,
 		one := &group{engine: g.engine, loads: g.loads[i : i+1], servers: g.servers}
 		s, found, err := one.sweep(ctx, g.planAlone(i, warmup, counts),
 			func(at time.Time) { go begin(time.Until(at) + lead) }, nil)
-		return func() (loaded, error) {
-			r, err := s.merged()
-			if err != nil {
-				return loaded{}, err
-			}
-			return l.window(r)
-		}, found, err
+		return func() (loaded, error) { return l.window(s.merged()) }, found, err
 	}
 	if !l.rotates() { // each other piece has a client of its own
 		c := client{dir: l.dir, link: l.link, argv: l.lasting(warmup, counts), limit: warmup + counts + l.grace,
@@ -229,13 +223,7 @@ func (g *group) alone(ctx context.Context, i int, lead, counts time.Duration,
 	c := g.rotating(plan)
 	c.first = func() { go begin(lead) }
 	printed, found, err := c.drive(ctx, g.servers)
-	return func() (loaded, error) {
-		r, err := read(plan, printed)
-		if err != nil {
-			return loaded{}, err
-		}
-		return l.window(r)
-	}, found, err
+	return func() (loaded, error) { return l.window(read(plan, printed)) }, found, err
 }
 
 // captured is the result of taking profiles.
@@ -283,8 +271,11 @@ type loaded struct {
 	faults        []generator.Fault
 }
 
-// window is what a plan of one target came to.
-func (l load) window(r round) (loaded, error) {
+// window is what a plan of one target came to, unless its round cannot be read.
+func (l load) window(r round, err error) (loaded, error) {
+	if err != nil {
+		return loaded{}, err
+	}
 	from, to := r.counted()
 	out := loaded{start: l.clock.at(from), finish: l.clock.at(to)}
 	for _, s := range r.of(0) {

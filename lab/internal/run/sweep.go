@@ -1,7 +1,6 @@
 package run
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -305,11 +304,8 @@ func (s *sweep) end() (faults []fault, err error) {
 func (s *sweep) read() (faults []fault) {
 	for _, one := range s.loading() {
 		printed, seen, _ := one.running.Result()
-		var err error
-		if one.report, err = httpload.ReadReport(bytes.NewReader(printed)); err == nil {
-			err = one.report.Fits(&one.plan)
-		}
-		if one.seen = seen; err != nil {
+		r, err := read(one.plan, printed)
+		if one.report, one.seen = r.report, seen; err != nil {
 			faults = append(faults, fault{reason(gate.ClientFailed, "%s: %v", one.name(), err), -1})
 		}
 	}
