@@ -140,20 +140,11 @@ func (g *group) profile(ctx context.Context, i int) (taken *capture.Set, faults 
 		fail(gate.ProfileFailed, "%v", err)
 		return nil, nil, nil
 	}
-	lead := leadOf(l.generator, l.link.NetPID > 0 || l.clients > 0)
-	within, cancel := context.WithCancel(ctx)
-	defer cancel()
-	came, begun := make(chan captured, 1), make(chan struct{})
-	begin := func(after time.Duration) {
-		select {
-		case <-time.After(after):
-			close(begun)
-			set, err := capture.Capture(within, sources, l.profile)
-			came <- captured{set, err}
-		case <-within.Done():
-		}
-	}
-	load, found, err := g.alone(ctx, i, lead, lead+l.profile+restAfter, begin)
+	var set *capture.Set
+	var failed error
+	load, found, over, err := g.meanwhile(ctx, i, l.profile+restAfter, written, func(ctx context.Context) {
+		set, failed = capture.Capture(ctx, sources, l.profile)
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -171,13 +162,12 @@ func (g *group) profile(ctx context.Context, i int) (taken *capture.Set, faults 
 	if len(found) > 0 {
 		return nil, faults, nil
 	}
-	took := await(begun, came)
 	switch {
-	case took.err != nil:
-		fail(gate.ProfileFailed, "%v", took.err)
-		return nil, nil, nil
-	case took.set == nil:
+	case !over:
 		fail(gate.ProfileFailed, "the client ended before the profiles of its window were taken")
+		return nil, nil, nil
+	case failed != nil:
+		fail(gate.ProfileFailed, "%v", failed)
 		return nil, nil, nil
 	}
 	r, err := load()
@@ -188,11 +178,42 @@ func (g *group) profile(ctx context.Context, i int) (taken *capture.Set, faults 
 	for _, f := range r.faults {
 		fail(f.Gate, "in the profiled window: %s", f.Detail)
 	}
-	l.apart(took.set, r, fail)
-	if l.take(t, took.set, r.rps, fail); len(t.Reasons) == 0 {
-		taken = took.set
+	l.apart(set, r, fail)
+	if l.take(t, set, r.rps, fail); len(t.Reasons) == 0 {
+		taken = set
 	}
 	return taken, nil, nil
+}
+
+// meanwhile loads one member's server alone, and calls do as soon as a profile may begin;
+// the load then counts for some time. over is false if the client ended before do began,
+// or if do took longer than patience after the load. What do has set must not be read
+// then, since it may still run.
+func (g *group) meanwhile(ctx context.Context, i int, counts, patience time.Duration, do func(context.Context)) (
+	load func() (loaded, error), found []fault, over bool, err error) {
+	l := g.loads[i]
+	lead := leadOf(l.generator, l.link.NetPID > 0 || l.clients > 0)
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	begun, done := make(chan struct{}), make(chan struct{})
+	load, found, err = g.alone(ctx, i, lead, lead+counts, func(after time.Duration) {
+		select {
+		case <-time.After(after):
+			close(begun)
+			do(within)
+			close(done)
+		case <-within.Done():
+		}
+	})
+	if err != nil || len(found) > 0 || !isClosed(begun) {
+		return load, found, false, err
+	}
+	select {
+	case <-done:
+		over = true
+	case <-time.After(patience):
+	}
+	return load, nil, over, nil
 }
 
 // alone loads one member's server alone. begin is called as soon as it is known
@@ -226,28 +247,9 @@ func (g *group) alone(ctx context.Context, i int, lead, counts time.Duration,
 	return func() (loaded, error) { return l.window(read(plan, printed)) }, found, err
 }
 
-// captured is the result of taking profiles.
-type captured struct {
-	set *capture.Set
-	err error
-}
-
 // written is how long a server may take, after the load is over, to send
 // profiles whose window has ended.
 const written = 5 * time.Second
-
-// await waits for the profiles of a load that is over.
-func await(begun <-chan struct{}, came <-chan captured) captured {
-	if !isClosed(begun) {
-		return captured{}
-	}
-	select {
-	case c := <-came:
-		return c
-	case <-time.After(written):
-		return captured{}
-	}
-}
 
 // leastWarmup gives every profiled window a warm-up, since the client reports
 // its end.
