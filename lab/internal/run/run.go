@@ -281,7 +281,7 @@ func (p Plan) up() (*topology.Link, error) {
 		turns = turns || slices.ContainsFunc(p.knobs("", x.Fixed().With(levels)), func(k knob) bool { return k.inside })
 	}
 	if p.Clients != nil {
-		return topology.Fleet(p.Address, p.device()), nil
+		return &topology.Link{Host: p.Address, NetDevice: p.device()}, nil // it is there already
 	}
 	script := []string{scriptPath("wire.sh")}
 	if p.outside() {
