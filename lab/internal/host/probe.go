@@ -191,14 +191,10 @@ var (
 // model is the name of a CPU; on some architectures, such as arm64, it is
 // unknown.
 func model(cpu, arch string) string {
-	if m := clean(cpu); slug(m) != "" {
+	if m := strings.Join(strings.Fields(marks.ReplaceAllString(cpu, " ")), " "); slug(m) != "" {
 		return m
 	}
 	return arch + " processor"
-}
-
-func clean(model string) string {
-	return strings.Join(strings.Fields(marks.ReplaceAllString(model, " ")), " ")
 }
 
 func slug(s string) string {

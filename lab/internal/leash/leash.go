@@ -32,10 +32,10 @@ import (
 type Spec struct {
 	Dir    string
 	Argv   []string
-	Env    []string      // added to Environment
-	Stdin  io.ReadCloser // nil: no input
-	Stdout io.Writer     // nil: read as lines, like standard error
-	Lines  func(string)  // called for each line of standard error
+	Env    []string     // added to Environment
+	Stdin  io.Reader    // nil: no input
+	Stdout io.Writer    // nil: read as lines, like standard error
+	Lines  func(string) // called for each line of standard error
 	// Held says that the command is one that calls Hold, and so ends with its
 	// input, which is then the lab's: Stdin is not used.
 	Held bool
@@ -76,9 +76,7 @@ func Start(s Spec) (*Proc, error) {
 	p := &Proc{cmd: exec.Command(s.Argv[0], s.Argv[1:]...), done: make(chan struct{}), ended: make(chan struct{})}
 	p.cmd.Dir = s.Dir
 	p.cmd.Env = append(Environment(), s.Env...)
-	if s.Stdin != nil {
-		p.cmd.Stdin = s.Stdin
-	}
+	p.cmd.Stdin = s.Stdin
 	lines := &lineWriter{each: func(l string) {
 		p.remember(l)
 		if s.Lines != nil {

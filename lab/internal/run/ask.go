@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -61,7 +60,7 @@ func (l load) called(ctx context.Context, into any, input []byte, call ...string
 		argv = append([]string{"taskset", "--cpu-list", cores.Format(l.split.Client)}, argv...)
 	}
 	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(argv), Stdout: &out,
-		Stdin: io.NopCloser(bytes.NewReader(input))})
+		Stdin: bytes.NewReader(input)})
 	if err != nil {
 		return fmt.Errorf("%s did not start: %w", call[0], err)
 	}

@@ -84,8 +84,3 @@ func OnCPUs(lab []string, cpus []int, argv ...string) []string {
 	}
 	return slices.Concat(lab, []string{pinCall, cores.Format(cpus)}, argv)
 }
-
-// carrier is the call of a program's own load generator, on some cores or wherever it is put.
-func (l load) carrier() []string {
-	return OnCPUs(l.lab, l.split.Client, slices.Concat(l.lab, []string{loadCall})...)
-}

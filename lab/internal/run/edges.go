@@ -220,19 +220,7 @@ func (e *edges) late(target int) (s float64) {
 // begin of the first slot that counts to the end of the last; false if they were
 // not read.
 func (e *edges) passed() (tx, rx int64, ok bool) {
-	var first, last *edge
-	for i, slot := range e.plan.Slots {
-		if slot.Counts {
-			if first == nil {
-				first = &e.at[2*i]
-			}
-			last = &e.at[2*i+1]
-		}
-	}
-	if first == nil {
-		return 0, 0, false
-	}
-	d := between(first, last)
+	d := between(&e.at[2*counting(e.plan)], &e.at[len(e.at)-1])
 	if d == nil {
 		return 0, 0, false
 	}

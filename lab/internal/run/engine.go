@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
@@ -232,9 +233,7 @@ func (e *engine) block(ctx context.Context, block int, w Watcher) ([]results.Tri
 		}
 		slow(&trials[i], best) // only now, since a later group may have been faster
 	}
-	for seq, set := range kept {
-		e.taken[seq] = set
-	}
+	maps.Copy(e.taken, kept)
 	e.file.Trials = append(e.file.Trials, trials...)
 	return trials, nil
 }

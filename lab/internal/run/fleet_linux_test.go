@@ -284,7 +284,7 @@ func TestProfilesUnderAFleetsLoad(t *testing.T) {
 	d := profiling
 	d.settings = fleetBlock.settings
 	plan := p.onFleet(d, f).onFleet()
-	link := topology.Fleet(plan.Address, "lo")
+	link := &topology.Link{Host: plan.Address, NetDevice: "lo"}
 	file := plan.file()
 	plan.conditions(file, link)
 	e := newEngine(plan, link, file)

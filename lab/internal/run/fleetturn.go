@@ -105,10 +105,9 @@ func (s *sweep) window() telemetry.Window {
 		"clock_step_s"} {
 		s.worst(w.Metrics, name)
 	}
-	if most := s.strangest(); most != nil {
-		w.Others = append(w.Others, telemetry.Load{Name: gate.Process(most.seen.Others), Core: clientsCore,
-			Cores: most.seen.Metrics["client_foreign_load"]})
-	}
+	most := slices.MaxFunc(s.loading(), func(a, b *portion) int { return cmp.Compare(a.foreign(), b.foreign()) })
+	w.Others = append(w.Others, telemetry.Load{Name: gate.Process(most.seen.Others), Core: clientsCore,
+		Cores: most.foreign()})
 	return w
 }
 
@@ -130,15 +129,8 @@ func (s *sweep) worst(m map[string]float64, name string) {
 	}
 }
 
-// strangest is the client on which others ran most.
-func (s *sweep) strangest() (most *portion) {
-	for _, one := range s.loading() {
-		if most == nil || one.seen.Metrics["client_foreign_load"] > most.seen.Metrics["client_foreign_load"] {
-			most = one
-		}
-	}
-	return most
-}
+// foreign is how much of the client's cores others used.
+func (s *portion) foreign() float64 { return s.seen.Metrics["client_foreign_load"] }
 
 // within is the part of some cores that is among others.
 func within(of, among []int) float64 {

@@ -13,10 +13,12 @@ import (
 
 // gaugeFor is how long a server is loaded alone while it is gauged; gaugeRest is
 // what the load lasts beyond that, since perf takes up to a second to begin and to
-// end. What failed twice is not tried again: each try takes time from the blocks.
+// end, and gaugeRead is more than perf may take until what it recorded is read. What
+// failed twice is not tried again: each try takes time from the blocks.
 const (
 	gaugeFor  = time.Second
 	gaugeRest = 1500 * time.Millisecond
+	gaugeRead = time.Minute
 	gaugings  = 2
 )
 
@@ -72,40 +74,18 @@ func (e *engine) gauged(condition string) bool {
 
 // gauge loads one member's server alone and samples it meanwhile.
 func (g *group) gauge(ctx context.Context, i int) (float64, error) {
-	l := g.loads[i]
-	lead, _ := around(l.generator, l.link.NetPID > 0)
-	within, cancel := context.WithCancel(ctx)
-	defer cancel()
-	type came struct {
-		receive.Gauge
-		err error
-	}
-	begun, done := make(chan struct{}), make(chan came, 1)
-	begin := func(after time.Duration) {
-		close(begun)
-		select {
-		case <-time.After(after):
-			gauge, err := receive.Of(within, l.scratch, g.servers[i].processes(), gaugeFor)
-			done <- came{gauge, err}
-		case <-within.Done():
-		}
-	}
-	_, found, err := g.alone(ctx, i, lead, lead+gaugeFor+gaugeRest, begin)
+	var seen receive.Gauge
+	var failed error
+	_, found, over, err := g.meanwhile(ctx, i, gaugeFor+gaugeRest, gaugeRead, func(ctx context.Context) {
+		seen, failed = receive.Of(ctx, g.loads[i].scratch, g.servers[i].processes(), gaugeFor)
+	})
 	switch {
 	case err != nil:
 		return 0, err
 	case len(found) > 0:
 		return 0, fmt.Errorf("%s", found[0].Detail)
-	}
-	select {
-	case <-begun:
-	default:
+	case !over:
 		return 0, fmt.Errorf("the client ended before it began")
 	}
-	select {
-	case c := <-done:
-		return share(c.Share), c.err
-	case <-ctx.Done():
-		return 0, context.Cause(ctx)
-	}
+	return share(seen.Share), failed
 }

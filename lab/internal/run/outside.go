@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -86,14 +87,7 @@ func (g *group) fromOutside(ctx context.Context) error {
 // a slot as well.
 func (p Plan) mayHavePassed(t results.Trial) bool {
 	if p.unread() {
-		kept := t
-		kept.Reasons = nil
-		for _, r := range t.Reasons {
-			if r.Gate != gate.NoRequests {
-				kept.Reasons = append(kept.Reasons, r)
-			}
-		}
-		t = kept
+		t.Reasons = slices.DeleteFunc(slices.Clone(t.Reasons), func(r results.Reason) bool { return r.Gate == gate.NoRequests })
 	}
 	return mayHavePassed(t)
 }

@@ -97,10 +97,7 @@ func starts(dir string, argv []string) error {
 // If a client cannot run here, a results file would say nothing about the
 // server.
 func alike(trials []results.Trial, name string) bool {
-	for _, t := range trials {
-		if len(t.Reasons) != 1 || t.Reasons[0] != trials[0].Reasons[0] || t.Reasons[0].Gate != name {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(trials, func(t results.Trial) bool {
+		return len(t.Reasons) != 1 || t.Reasons[0] != trials[0].Reasons[0] || t.Reasons[0].Gate != name
+	})
 }

@@ -75,21 +75,24 @@ func (p Plan) profileFor() time.Duration {
 	return defaultProfileTime
 }
 
-// around gives how long a profiled window is loaded after its warm-up before
-// profiles are requested, and after they have been taken. Profiles must begin
-// after the client surely measures and end before it stops; and they begin only
-// when all processes of a busy server have answered, which was seen to take
-// four tenths of a second. http_load reports the end of its warm-up, and
-// measures once each connection has had its first answer. For other generators
-// the begin is not known to a tenth of a second.
-func around(generator string, wire bool) (lead, rest time.Duration) {
-	if generator == setting.HTTPLoad {
-		lead = fills(wire)
-	} else {
-		lead = 600 * time.Millisecond
+// leadOf is how long a profiled window is loaded after its warm-up before profiles
+// are requested: they must begin after the client surely measures. http_load reports
+// the end of its warm-up, and measures once each connection has had its first answer.
+// For other generators the begin is not known to a tenth of a second.
+func leadOf(generator string, wire bool) time.Duration {
+	switch {
+	case generator != setting.HTTPLoad:
+		return 600 * time.Millisecond
+	case wire:
+		return fillWire
 	}
-	return lead, 600 * time.Millisecond
+	return fillLoopback
 }
+
+// restAfter is how long a window is loaded after its profiles, which must end before the
+// client stops: they begin only when all processes of a busy server have answered,
+// which was seen to take four tenths of a second.
+const restAfter = 600 * time.Millisecond
 
 // profiled loads each of the group's servers once more and takes all its
 // profiles meanwhile, if its trial is valid. Servers are loaded one after the
@@ -137,20 +140,11 @@ func (g *group) profile(ctx context.Context, i int) (taken *capture.Set, faults 
 		fail(gate.ProfileFailed, "%v", err)
 		return nil, nil, nil
 	}
-	lead, rest := around(l.generator, l.link.NetPID > 0 || l.clients > 0)
-	within, cancel := context.WithCancel(ctx)
-	defer cancel()
-	came, begun := make(chan captured, 1), make(chan struct{})
-	begin := func(after time.Duration) {
-		select {
-		case <-time.After(after):
-			close(begun)
-			set, err := capture.Capture(within, sources, l.profile)
-			came <- captured{set, err}
-		case <-within.Done():
-		}
-	}
-	load, found, err := g.alone(ctx, i, lead, lead+l.profile+rest, begin)
+	var set *capture.Set
+	var failed error
+	load, found, over, err := g.meanwhile(ctx, i, l.profile+restAfter, written, func(ctx context.Context) {
+		set, failed = capture.Capture(ctx, sources, l.profile)
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -168,13 +162,12 @@ func (g *group) profile(ctx context.Context, i int) (taken *capture.Set, faults 
 	if len(found) > 0 {
 		return nil, faults, nil
 	}
-	took := await(begun, came)
 	switch {
-	case took.err != nil:
-		fail(gate.ProfileFailed, "%v", took.err)
-		return nil, nil, nil
-	case took.set == nil:
+	case !over:
 		fail(gate.ProfileFailed, "the client ended before the profiles of its window were taken")
+		return nil, nil, nil
+	case failed != nil:
+		fail(gate.ProfileFailed, "%v", failed)
 		return nil, nil, nil
 	}
 	r, err := load()
@@ -185,11 +178,42 @@ func (g *group) profile(ctx context.Context, i int) (taken *capture.Set, faults 
 	for _, f := range r.faults {
 		fail(f.Gate, "in the profiled window: %s", f.Detail)
 	}
-	l.apart(took.set, r, fail)
-	if l.take(t, took.set, r.rps, fail); len(t.Reasons) == 0 {
-		taken = took.set
+	l.apart(set, r, fail)
+	if l.take(t, set, r.rps, fail); len(t.Reasons) == 0 {
+		taken = set
 	}
 	return taken, nil, nil
+}
+
+// meanwhile loads one member's server alone, and calls do as soon as a profile may begin;
+// the load then counts for some time. over is false if the client ended before do began,
+// or if do took longer than patience after the load. What do has set must not be read
+// then, since it may still run.
+func (g *group) meanwhile(ctx context.Context, i int, counts, patience time.Duration, do func(context.Context)) (
+	load func() (loaded, error), found []fault, over bool, err error) {
+	l := g.loads[i]
+	lead := leadOf(l.generator, l.link.NetPID > 0 || l.clients > 0)
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	begun, done := make(chan struct{}), make(chan struct{})
+	load, found, err = g.alone(ctx, i, lead, lead+counts, func(after time.Duration) {
+		select {
+		case <-time.After(after):
+			close(begun)
+			do(within)
+			close(done)
+		case <-within.Done():
+		}
+	})
+	if err != nil || len(found) > 0 || !isClosed(begun) {
+		return load, found, false, err
+	}
+	select {
+	case <-done:
+		over = true
+	case <-time.After(patience):
+	}
+	return load, nil, over, nil
 }
 
 // alone loads one member's server alone. begin is called as soon as it is known
@@ -202,13 +226,7 @@ func (g *group) alone(ctx context.Context, i int, lead, counts time.Duration,
 		one := &group{engine: g.engine, loads: g.loads[i : i+1], servers: g.servers}
 		s, found, err := one.sweep(ctx, g.planAlone(i, warmup, counts),
 			func(at time.Time) { go begin(time.Until(at) + lead) }, nil)
-		return func() (loaded, error) {
-			r, err := s.merged()
-			if err != nil {
-				return loaded{}, err
-			}
-			return l.window(r)
-		}, found, err
+		return func() (loaded, error) { return l.window(s.merged()) }, found, err
 	}
 	if !l.rotates() { // each other piece has a client of its own
 		c := client{dir: l.dir, link: l.link, argv: l.lasting(warmup, counts), limit: warmup + counts + l.grace,
@@ -226,37 +244,12 @@ func (g *group) alone(ctx context.Context, i int, lead, counts time.Duration,
 	c := g.rotating(plan)
 	c.first = func() { go begin(lead) }
 	printed, found, err := c.drive(ctx, g.servers)
-	return func() (loaded, error) {
-		r, err := read(plan, printed)
-		if err != nil {
-			return loaded{}, err
-		}
-		return l.window(r)
-	}, found, err
-}
-
-// captured is the result of taking profiles.
-type captured struct {
-	set *capture.Set
-	err error
+	return func() (loaded, error) { return l.window(read(plan, printed)) }, found, err
 }
 
 // written is how long a server may take, after the load is over, to send
 // profiles whose window has ended.
 const written = 5 * time.Second
-
-// await waits for the profiles of a load that is over.
-func await(begun <-chan struct{}, came <-chan captured) captured {
-	if !isClosed(begun) {
-		return captured{}
-	}
-	select {
-	case c := <-came:
-		return c
-	case <-time.After(written):
-		return captured{}
-	}
-}
 
 // leastWarmup gives every profiled window a warm-up, since the client reports
 // its end.
@@ -280,8 +273,11 @@ type loaded struct {
 	faults        []generator.Fault
 }
 
-// window is what a plan of one target came to.
-func (l load) window(r round) (loaded, error) {
+// window is what a plan of one target came to, unless its round cannot be read.
+func (l load) window(r round, err error) (loaded, error) {
+	if err != nil {
+		return loaded{}, err
+	}
 	from, to := r.counted()
 	out := loaded{start: l.clock.at(from), finish: l.clock.at(to)}
 	for _, s := range r.of(0) {
@@ -361,12 +357,12 @@ func ProfileTime(x *experiment.Experiment) time.Duration {
 // warm-up and the client's start.
 func (p Plan) profiledFor(levels setting.Levels) time.Duration {
 	x := p.Experiment
-	lead, rest := around(experiment.Generator(x.Fixed().With(levels)), p.onWire() || p.Clients != nil)
+	lead := leadOf(experiment.Generator(x.Fixed().With(levels)), p.onWire() || p.Clients != nil)
 	start := clientStart
 	if p.Clients != nil {
 		start = leadFirst + 2*clocksTake + 2*(fillWire+drained)
 	}
-	return start + max(seconds(x.Block.WarmupS), leastWarmup) + lead + p.profileFor() + rest
+	return start + max(seconds(x.Block.WarmupS), leastWarmup) + lead + p.profileFor() + restAfter
 }
 
 // clientStart is about how long it takes to start and end a client once more.

@@ -30,33 +30,6 @@ func Profiles(ctx context.Context, p Plan, each func(Profiled) error) error {
 		return errors.New(why)
 	}
 	p.Profile, p.clock = true, newClock()
-	return p.alone(func(e *engine) error {
-		for i, levels := range x.Conditions() {
-			m, err := e.group(ctx, slices.Repeat([]int{i}, x.Block.Rounds))
-			switch {
-			case err != nil:
-			case m.profiles[0] == nil && len(m.trials[0].Reasons) > 0:
-				err = errors.New(m.trials[0].Reasons[0].Detail)
-			case m.profiles[0] == nil:
-				err = errors.New("no profile was taken")
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", levels.Key(), err)
-			}
-			t := m.trials[0]
-			done := Profiled{Levels: levels, Set: m.profiles[0], Before: t.Metrics["throughput_rps"]}
-			done.During = done.Before * t.Metrics["profiled_throughput_share"]
-			if err := each(done); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// alone makes the topology for work outside of a run, and removes it
-// afterwards.
-func (p Plan) alone(do func(*engine) error) error {
 	link, err := p.up()
 	if err != nil {
 		return err
@@ -67,5 +40,25 @@ func (p Plan) alone(do func(*engine) error) error {
 	}
 	f := p.file()
 	p.conditions(f, link)
-	return do(newEngine(p, link, f))
+	e := newEngine(p, link, f)
+	for i, levels := range x.Conditions() {
+		m, err := e.group(ctx, slices.Repeat([]int{i}, x.Block.Rounds))
+		switch {
+		case err != nil:
+		case m.profiles[0] == nil && len(m.trials[0].Reasons) > 0:
+			err = errors.New(m.trials[0].Reasons[0].Detail)
+		case m.profiles[0] == nil:
+			err = errors.New("no profile was taken")
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", levels.Key(), err)
+		}
+		t := m.trials[0]
+		done := Profiled{Levels: levels, Set: m.profiles[0], Before: t.Metrics["throughput_rps"]}
+		done.During = done.Before * t.Metrics["profiled_throughput_share"]
+		if err := each(done); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -93,6 +93,12 @@ func (g *group) plan(slot time.Duration) httpload.Plan {
 	return p
 }
 
+// counting is the index of a plan's first slot that counts. All that follow count too, with
+// the same length.
+func counting(p *httpload.Plan) int {
+	return slices.IndexFunc(p.Slots, func(s httpload.Slot) bool { return s.Counts })
+}
+
 // lasts is about how long a plan takes.
 func lasts(p httpload.Plan) time.Duration {
 	total := time.Duration(0)
@@ -114,9 +120,9 @@ func (g *group) rotating(p httpload.Plan) client {
 	if err := p.Write(&input); err != nil {
 		panic(err) // a struct of plain fields always encodes
 	}
-	argv := l.carrier()
-	if !l.alone {
-		argv = l.onCores([]string{scriptPath("trial.sh"), "--generator", l.generator, "--plan", "-"})
+	argv := l.onCores([]string{scriptPath("trial.sh"), "--generator", l.generator, "--plan", "-"})
+	if l.alone {
+		argv = OnCPUs(l.lab, l.split.Client, slices.Concat(l.lab, []string{loadCall})...)
 	}
 	return client{dir: l.dir, link: l.link, argv: argv, input: input.Bytes(),
 		limit: lasts(p) + time.Duration(len(p.Slots))*longestFill/4 + time.Duration(2*len(p.Targets))*longestFill + l.grace}
@@ -290,7 +296,10 @@ func (l load) figures(t *results.Trial, slots []httpload.SlotReport, s httpload.
 	m["errors"], m["timeouts"] = float64(s.Errors+s.Timeouts), float64(s.Timeouts)
 	m["resets"], m["non_2xx"] = float64(s.Resets), float64(s.Non2xx)
 	m["answers_compared"] = float64(s.Compared)
-	l.latencies(t, s)
+	maps.Copy(m, s.Figures())
+	if s.SendLag != nil {
+		m["send_lag_p99_s"] = s.SendLag.P99
+	}
 }
 
 // clientsOwn takes from a trial's slots what its client counted. The servers' CPU
@@ -304,13 +313,6 @@ func (l load) clientsOwn(t *results.Trial) {
 	}
 	t.Slots = nil
 	delete(t.Metrics, "silence_s") // the network between may pause as well
-}
-
-func (l load) latencies(t *results.Trial, s httpload.TargetSummary) {
-	maps.Copy(t.Metrics, s.Figures())
-	if s.SendLag != nil {
-		t.Metrics["send_lag_p99_s"] = s.SendLag.P99
-	}
 }
 
 // attended adds what was seen of the server's processes while the client held

@@ -281,7 +281,7 @@ func (p Plan) up() (*topology.Link, error) {
 		turns = turns || slices.ContainsFunc(p.knobs("", x.Fixed().With(levels)), func(k knob) bool { return k.inside })
 	}
 	if p.Clients != nil {
-		return topology.Fleet(p.Address, p.device()), nil
+		return &topology.Link{Host: p.Address, NetDevice: p.device()}, nil // it is there already
 	}
 	script := []string{scriptPath("wire.sh")}
 	if p.outside() {
@@ -299,13 +299,6 @@ const (
 	fillLoopback  = 15 * time.Millisecond
 	fillWire      = 250 * time.Millisecond // a deep pipeline fills the shaper's queue first
 )
-
-func fills(wire bool) time.Duration {
-	if wire {
-		return fillWire
-	}
-	return fillLoopback
-}
 
 // BlockTime is about how long a block of an experiment takes on one machine.
 func BlockTime(x *experiment.Experiment) time.Duration { return Plan{Experiment: x}.BlockTime() }

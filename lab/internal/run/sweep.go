@@ -1,7 +1,6 @@
 package run
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -81,11 +80,7 @@ func (s *sweep) share(wallAhead int64) {
 
 // dealt is the k-th of n even parts of a number of connections.
 func dealt(connections, n, k int) int {
-	part := connections / n
-	if k < connections%n {
-		part++
-	}
-	return part
+	return (connections + n - 1 - k) / n
 }
 
 // fewConnections is an error if a condition has fewer connections than clients.
@@ -117,8 +112,7 @@ func (g *group) sweep(ctx context.Context, plan httpload.Plan, begins func(time.
 	_, to := g.timed(&s.plan)
 	s.share(fleet.Ahead(time.Now))
 	if begins != nil {
-		first := slices.IndexFunc(s.plan.Slots, func(one httpload.Slot) bool { return one.Counts })
-		begins(e.plan.clock.at(s.plan.Slots[first].AtNS))
+		begins(e.plan.clock.at(s.plan.Slots[counting(&s.plan)].AtNS))
 	}
 	s.edges = g.watchEdges(&s.plan)
 	defer s.edges.stop()
@@ -310,11 +304,8 @@ func (s *sweep) end() (faults []fault, err error) {
 func (s *sweep) read() (faults []fault) {
 	for _, one := range s.loading() {
 		printed, seen, _ := one.running.Result()
-		var err error
-		if one.report, err = httpload.ReadReport(bytes.NewReader(printed)); err == nil {
-			err = one.report.Fits(&one.plan)
-		}
-		if one.seen = seen; err != nil {
+		r, err := read(one.plan, printed)
+		if one.report, one.seen = r.report, seen; err != nil {
 			faults = append(faults, fault{reason(gate.ClientFailed, "%s: %v", one.name(), err), -1})
 		}
 	}
@@ -328,12 +319,7 @@ func (s *sweep) merged() (round, error) {
 		parts = append(parts, httpload.Part{Name: one.name(), Report: one.report, Slots: one.slots, Targets: one.targets,
 			AheadNS: one.aheadNS})
 	}
-	slot := 0.0
-	for _, one := range s.plan.Slots {
-		if one.Counts {
-			slot = one.Seconds
-		}
-	}
+	slot := s.plan.Slots[counting(&s.plan)].Seconds
 	r, err := httpload.Merge(&s.plan, parts, seconds(gate.Apart(slot)))
 	if err != nil {
 		return round{}, err

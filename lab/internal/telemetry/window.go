@@ -116,7 +116,7 @@ func master(ps []process) int {
 func (d delta) workers(w *Window, in []sample) {
 	var threads, processes float64
 	n, seen := 0, false
-	w.WorkersMin = -1
+	var counts []int // of workers, by sample
 	for _, one := range in {
 		m := master(one.server)
 		seen = seen || m != 0
@@ -127,17 +127,14 @@ func (d delta) workers(w *Window, in []sample) {
 				sum += p.threads
 			}
 		}
-		if w.WorkersMin < 0 || count < w.WorkersMin {
-			w.WorkersMin = count
-		}
-		w.WorkersMax = max(w.WorkersMax, count)
+		counts = append(counts, count)
 		processes = float64(len(one.server))
 		if count > 0 {
 			threads += float64(sum) / float64(count)
 			n++
 		}
 	}
-	w.WorkersMin = max(w.WorkersMin, 0)
+	w.WorkersMin, w.WorkersMax = slices.Min(counts), slices.Max(counts)
 	if !seen {
 		return // a server that was not seen does not have 0 workers
 	}
@@ -276,11 +273,9 @@ func (d delta) surveys(w *Window, in []sample, t Targets) {
 			w.Metrics[name] = max(after-before, 0) // a counter that wrapped counts as unchanged
 		}
 	}
+	w.Interrupts = map[string]float64{}
 	for queue, after := range b.irqs {
 		if before, ok := a.irqs[queue]; ok {
-			if w.Interrupts == nil {
-				w.Interrupts = map[string]float64{}
-			}
 			w.Interrupts[queue] = (after - before) / b.at.Sub(a.at).Seconds()
 		}
 	}

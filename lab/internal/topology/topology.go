@@ -92,10 +92,6 @@ func Up(t experiment.Topology, dir string, script []string, asRoot bool) (*Link,
 	return l, nil
 }
 
-// Fleet is the link to clients on other hosts, which is there already: address is
-// where they reach this one, and device the interface that leads to them.
-func Fleet(address, device string) *Link { return &Link{Host: address, NetDevice: device} }
-
 // The exit statuses of wire.sh that mean "not on this machine".
 const (
 	toolMissing  = 3

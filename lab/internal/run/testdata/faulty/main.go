@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,22 +79,16 @@ func main() {
 			defer conn.Close()
 			r := bufio.NewReader(conn)
 			for {
-				line, err := r.ReadBytes('\n')
+				asked, err := http.ReadRequest(r)
 				if err != nil {
 					return
 				}
 				body := []byte(catalog.Simple)
-				if bytes.HasPrefix(line, []byte("GET /read ")) {
+				if asked.RequestURI == "/read" {
 					body = pool.Body(walk.Next())
 				}
-				spared := route != "" && !bytes.HasPrefix(line, []byte("GET "+route+" "))
-				for len(line) > 2 {
-					if line, err = r.ReadBytes('\n'); err != nil {
-						return
-					}
-				}
 				n := answered.Add(1) - right - 1
-				if n < 0 || n%every != 0 || spared {
+				if spared := route != "" && asked.RequestURI != route; n < 0 || n%every != 0 || spared {
 					conn.Write(answer("", body))
 					continue
 				}
