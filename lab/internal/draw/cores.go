@@ -1,6 +1,9 @@
 package draw
 
-import "slices"
+import (
+	_ "embed"
+	"slices"
+)
 
 // Cores show where the cores' time went: one row per core, its states end to end. Each state
 // has its own pattern, so that no colour is needed. A segment has its figure if there is room
@@ -26,6 +29,9 @@ type State struct {
 	Share       float64
 	Name, Shown string
 }
+
+//go:embed cores.svg
+var corePatterns string
 
 var stateNames = [][2]string{
 	{"user", "user"}, {"system", "system"}, {"softirq", "soft interrupts"},
@@ -92,12 +98,7 @@ func (c Cores) SVG() string {
 	bottom := y + 4
 	p := &pen{}
 	p.open(c.Frame, "chart strip", bottom+42)
-	p.add("\n<defs>")
-	p.pattern(c.ID, "system", 6, 45, `<path class="hatch s1" stroke="currentColor" d="M3 0v6"/>`)
-	p.pattern(c.ID, "softirq", 6, 0, `<circle class="s2" cx="3" cy="3" r="1.6"/>`)
-	p.pattern(c.ID, "steal", 7, 0, `<path class="hatch s3" stroke="currentColor" d="M0 0l7 7M7 0l-7 7"/>`)
-	p.pattern(c.ID, "unsaid", 7, -45, `<path class="hatch void" stroke="currentColor" d="M3 0v7"/>`)
-	p.ln("</defs>")
+	p.patterns(c.ID, corePatterns)
 	p.WriteString(body.String())
 	p.plot(bottom + 42)
 	p.add(`<path class="grid" fill="none" stroke="currentColor" d="`)
