@@ -405,9 +405,9 @@ func (b *Book) wire(f Figure, runs []Run) (string, error) {
 		where(charts, "block open", "A hollow bar is a text’s own share, of what its client read."))
 }
 
-// ratios draws a claim's comparisons against its band: those of each run together or, across
+// ratios draws a claim's comparisons against its band: those of a run together or, of several
 // runs, those of each comparison.
-func (b *Book) ratios(f Figure, runs []Run, across bool) (string, error) {
+func (b *Book) ratios(f Figure, runs []Run) (string, error) {
 	x, err := b.experiment(f.Exp)
 	if err != nil {
 		return "", err
@@ -443,7 +443,7 @@ func (b *Book) ratios(f Figure, runs []Run, across bool) (string, error) {
 	if !any {
 		return "", nil
 	}
-	if across {
+	if len(runs) > 1 {
 		chart.Groups = turned(chart.Groups)
 	}
 	axis := over
