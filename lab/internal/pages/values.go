@@ -37,9 +37,6 @@ func valuesOf(r *results.File) Values {
 	v.number("burst_bytes", float64(r.Topology.BurstBytes))
 	v.number("queue_s", r.Topology.QueueS)
 	p := r.Provenance
-	if p == nil {
-		return v
-	}
 	v.number("budget_s", p.BudgetS)
 	v.number("memory_bytes", float64(p.MemoryBytes))
 	if b := p.Block; b != nil {
