@@ -124,7 +124,7 @@ func atMark(v float64, printed bool) string {
 func (b *Book) series(f Figure, r Run) ([]draw.Series, error) {
 	m, _ := metric.Lookup(f.Metric)
 	base := b.server(r)
-	if r.published() {
+	if r.published {
 		base += ", published"
 	}
 	var out []draw.Series
@@ -144,7 +144,7 @@ func (b *Book) series(f Figure, r Run) ([]draw.Series, error) {
 			return nil, err
 		}
 		q := draw.Point{Figure: marks(fig), Level: c.Shown[f.Over], Text: short, Short: fig.Printed, Word: level.IsText(),
-			Client: !r.published() && m.MeasuresClient && c.ClientWall && fig.Median != nil}
+			Client: !r.published && m.MeasuresClient && c.ClientWall && fig.Median != nil}
 		if n, ok := level.Int(); ok {
 			q.X = float64(n)
 		}
@@ -262,7 +262,7 @@ func add(chart *draw.Bars, name string, bar draw.Bar) {
 // already are left out of its name.
 func (f Figure) bar(r Run, c verdict.Summary, keys []string, m metric.Metric) (bar draw.Bar, group string, err error) {
 	fig := c.Metrics[f.Metric]
-	bar = draw.Bar{Figure: marks(fig), Label: c.Name, Open: r.published()}
+	bar = draw.Bar{Figure: marks(fig), Label: c.Name, Open: r.published}
 	bar.Client = !bar.Open && m.MeasuresClient && c.ClientWall
 	bar.Short, bar.Text, err = r.text(fig, f.Metric)
 	if _, ok := c.Levels[f.By]; ok {
