@@ -1,9 +1,6 @@
 package draw
 
-import (
-	_ "embed"
-	"slices"
-)
+import _ "embed"
 
 // Cores show where the cores' time went: one row per core, its states end to end. Each state
 // has its own pattern, so that no colour is needed. A segment has its figure if there is room
@@ -163,17 +160,4 @@ func (p *pen) core(id string, r Core, left, by float64, y int, thin, named bool)
 		x += width
 	}
 	p.add("</g>")
-}
-
-// Rest is the state that makes up the whole of a core whose shares were printed, if there is
-// any.
-func Rest(states []State, shown func(share float64) string) []State {
-	rest := 1.0
-	for _, s := range states {
-		rest -= s.Share
-	}
-	if rest <= 0.005 || len(states) == 0 {
-		return states
-	}
-	return append(slices.Clone(states), State{"unsaid", rest, "not said", shown(rest)})
 }

@@ -123,7 +123,7 @@ func (b *Book) printedCores(f Figure) (string, error) {
 		name string
 		ids  []string
 	}{{"server", f.Server}, {"client", f.Client}} {
-		row := draw.Core{Label: side.name, Side: side.name}
+		row, rest := draw.Core{Label: side.name, Side: side.name}, 1.0
 		for _, id := range side.ids {
 			a := b.Audits[f.Entry]
 			if a == nil || a.Figures[id].Printed == "" {
@@ -135,10 +135,12 @@ func (b *Book) printedCores(f Figure) (string, error) {
 			}
 			is := a.Figures[id]
 			row.States = append(row.States, draw.State{Kind: state, Share: is.Value, Name: state, Shown: is.Printed})
+			rest -= is.Value
 		}
-		row.States = draw.Rest(row.States, func(rest float64) string {
-			return words.Plain(math.Round(1000*rest)*0.1) + "\u00a0%"
-		})
+		if rest > 0.005 && len(row.States) > 0 {
+			row.States = append(row.States, draw.State{Kind: "unsaid", Share: rest, Name: "not said",
+				Shown: words.Plain(math.Round(1000*rest)*0.1) + "\u00a0%"})
+		}
 		var said []string
 		for _, s := range row.States {
 			said = append(said, s.Name+" "+s.Shown)
