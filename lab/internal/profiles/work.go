@@ -51,8 +51,7 @@ var works = func() []WorkDoc {
 	return file.Work
 }()
 
-// Works returns all kinds of work, in the order of checking: a sample has the
-// first kind that fits.
+// Works returns all kinds of work, in the order of checking.
 func Works() []WorkDoc { return works }
 
 func (w Work) doc() (doc WorkDoc) {
