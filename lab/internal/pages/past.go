@@ -2,6 +2,7 @@ package pages
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -161,16 +162,15 @@ func withdrawn(x *experiment.Experiment, runs []Made) []Gone {
 	for _, w := range x.Withdrawn {
 		add(w.ID, w.Text, w.Why)
 	}
-	var others []string
+	others := map[string]bool{}
 	for _, r := range runs {
 		for _, c := range r.Withdrawn {
 			if !slices.ContainsFunc(out, func(g Gone) bool { return g.ID == c.ID }) {
-				others = append(others, c.ID)
+				others[c.ID] = true
 			}
 		}
 	}
-	slices.Sort(others)
-	for _, id := range slices.Compact(others) {
+	for _, id := range slices.Sorted(maps.Keys(others)) {
 		add(id, "", "")
 	}
 	return out

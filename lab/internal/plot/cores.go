@@ -75,7 +75,7 @@ func (r Run) coresOf(t results.Trial) (out []draw.Core) {
 		server, _ = cores.Parse(p.ServerCPUs)
 		client, _ = cores.Parse(p.ClientCPUs)
 	}
-	sides := []string{"server", "client", "both", "neither"}
+	order := map[string]int{"server": 0, "client": 1, "both": 2, "neither": 2}
 	side := func(cpu int) string {
 		serves, loads := slices.Contains(server, cpu), slices.Contains(client, cpu)
 		switch {
@@ -90,8 +90,7 @@ func (r Run) coresOf(t results.Trial) (out []draw.Core) {
 	}
 	list := slices.Clone(t.Cores)
 	slices.SortStableFunc(list, func(a, b results.Core) int {
-		order := func(c results.Core) int { return min(2, slices.Index(sides, side(c.CPU))) }
-		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(a.CPU, b.CPU))
+		return cmp.Or(cmp.Compare(order[side(a.CPU)], order[side(b.CPU)]), cmp.Compare(a.CPU, b.CPU))
 	})
 	for _, c := range list {
 		row := draw.Core{Label: fmt.Sprintf("%s %d", side(c.CPU), c.CPU), Side: side(c.CPU)}
