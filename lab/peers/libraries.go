@@ -87,19 +87,14 @@ func (a answered) add(from, to uint64) {
 func (a answered) close() { a.Shutdown(true) }
 
 // records is OpenTelemetry's processor of log records, with an exporter of ours.
-type records struct {
-	sink
-	*sdklog.BatchProcessor
-}
+type records struct{ *sdklog.BatchProcessor }
 
 func openLog(s sink) queue {
-	r := &records{sink: s}
-	r.BatchProcessor = sdklog.NewBatchProcessor(exporter{s}, sdklog.WithMaxQueueSize(capacity),
-		sdklog.WithExportMaxBatchSize(count), sdklog.WithExportInterval(interval))
-	return r
+	return records{sdklog.NewBatchProcessor(exporter{s}, sdklog.WithMaxQueueSize(capacity),
+		sdklog.WithExportMaxBatchSize(count), sdklog.WithExportInterval(interval))}
 }
 
-func (r *records) add(from, to uint64) {
+func (r records) add(from, to uint64) {
 	for n := from; n < to; n++ {
 		var record sdklog.Record
 		record.SetBody(attribute.Int64Value(int64(n)))
@@ -109,8 +104,8 @@ func (r *records) add(from, to uint64) {
 	}
 }
 
-func (r *records) close() {
-	if err := r.BatchProcessor.Shutdown(context.Background()); err != nil {
+func (r records) close() {
+	if err := r.Shutdown(context.Background()); err != nil {
 		panic(err)
 	}
 }

@@ -1,9 +1,6 @@
 package main
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // A table has the measured values: for each peer, one value a round.
 type table [][]float64
@@ -13,7 +10,7 @@ func newTable() table { return make(table, len(peers)) }
 func (t table) add(i int, v float64) { t[i] = append(t[i], v) }
 
 func (t table) median(i int) float64 { return median(t[i]) }
-func (t table) least(i int) float64  { return least(t[i]) }
+func (t table) least(i int) float64  { return slices.Min(t[i]) }
 
 // ratios are a peer's values divided by ours of the same round.
 func (t table) ratios(i int) []float64 {
@@ -26,21 +23,11 @@ func (t table) ratios(i int) []float64 {
 }
 
 func (t table) ratio(i int) float64      { return median(t.ratios(i)) }
-func (t table) leastRatio(i int) float64 { return least(t.ratios(i)) }
+func (t table) leastRatio(i int) float64 { return slices.Min(t.ratios(i)) }
 
 func median(v []float64) float64 {
-	if len(v) == 0 {
-		return math.NaN()
-	}
 	v = slices.Sorted(slices.Values(v))
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
-}
-
-func least(v []float64) float64 {
-	if len(v) == 0 {
-		return math.NaN()
-	}
-	return slices.Min(v)
 }
 
 // round measures all peers one after the other, so many times, beginning with another

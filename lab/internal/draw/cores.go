@@ -1,6 +1,6 @@
 package draw
 
-import "slices"
+import _ "embed"
 
 // Cores show where the cores' time went: one row per core, its states end to end. Each state
 // has its own pattern, so that no colour is needed. A segment has its figure if there is room
@@ -26,6 +26,9 @@ type State struct {
 	Share       float64
 	Name, Shown string
 }
+
+//go:embed cores.svg
+var corePatterns string
 
 var stateNames = [][2]string{
 	{"user", "user"}, {"system", "system"}, {"softirq", "soft interrupts"},
@@ -92,12 +95,7 @@ func (c Cores) SVG() string {
 	bottom := y + 4
 	p := &pen{}
 	p.open(c.Frame, "chart strip", bottom+42)
-	p.add("\n<defs>")
-	p.pattern(c.ID, "system", 6, 45, `<path class="hatch s1" stroke="currentColor" d="M3 0v6"/>`)
-	p.pattern(c.ID, "softirq", 6, 0, `<circle class="s2" cx="3" cy="3" r="1.6"/>`)
-	p.pattern(c.ID, "steal", 7, 0, `<path class="hatch s3" stroke="currentColor" d="M0 0l7 7M7 0l-7 7"/>`)
-	p.pattern(c.ID, "unsaid", 7, -45, `<path class="hatch void" stroke="currentColor" d="M3 0v7"/>`)
-	p.ln("</defs>")
+	p.patterns(c.ID, corePatterns)
 	p.WriteString(body.String())
 	p.plot(bottom + 42)
 	p.add(`<path class="grid" fill="none" stroke="currentColor" d="`)
@@ -162,17 +160,4 @@ func (p *pen) core(id string, r Core, left, by float64, y int, thin, named bool)
 		x += width
 	}
 	p.add("</g>")
-}
-
-// Rest is the state that makes up the whole of a core whose shares were printed, if there is
-// any.
-func Rest(states []State, shown func(share float64) string) []State {
-	rest := 1.0
-	for _, s := range states {
-		rest -= s.Share
-	}
-	if rest <= 0.005 || len(states) == 0 {
-		return states
-	}
-	return append(slices.Clone(states), State{"unsaid", rest, "not said", shown(rest)})
 }

@@ -88,14 +88,9 @@ func (p *pen) plot(height int) {
 	p.ln(`<svg viewBox="0 0 1000 %d" preserveAspectRatio="none" class="plot">`, height)
 }
 
-// pattern fills an area of a class of its own; lines are turned by so many degrees.
-func (p *pen) pattern(id, name string, size, turned int, of string) {
-	turn := ""
-	if turned != 0 {
-		turn = fmt.Sprintf(` patternTransform="rotate(%d)"`, turned)
-	}
-	p.ln(`<pattern id="%s-%s" width="%d" height="%d" patternUnits="userSpaceOnUse"%s>%s</pattern>`,
-		id, name, size, size, turn, of)
+// patterns defines the fills of a drawing, each under a name of its own that begins with its id.
+func (p *pen) patterns(id, svg string) {
+	p.ln("%s", strings.ReplaceAll(strings.TrimSpace(svg), "ID-", id+"-"))
 }
 
 // below writes the words at the foot of a chart.

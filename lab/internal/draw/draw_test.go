@@ -87,8 +87,8 @@ var drawings = map[string]string{
 	"cores": Cores{Frame: frame("cores"), Groups: []Group[Core]{{"A condition", []Core{
 		{"server 0", "server", "core 0", []State{{"user", 0.5, "user", "50 %"}, {"system", 0.2, "system", "20 %"},
 			{"softirq", 0.1, "soft", "10 %"}, {"idle", 0.2, "idle", "20 %"}}},
-		{"client 1", "client", "core 1", Rest([]State{{"steal", 0.25, "stolen", "25 %"}},
-			func(float64) string { return "75 %" })},
+		{"client 1", "client", "core 1", []State{{"steal", 0.25, "stolen", "25 %"},
+			{"unsaid", 0.75, "not said", "75 %"}}},
 		{"client 2", "client", "", nil}}}}}.SVG(),
 	"cores-of-many": Cores{Frame: frame("thin"), Groups: []Group[Core]{{"", func() (all []Core) {
 		for i := range 17 {

@@ -1,6 +1,7 @@
 package draw
 
 import (
+	_ "embed"
 	"fmt"
 	"path"
 	"regexp"
@@ -40,26 +41,13 @@ type FlameFrame struct {
 
 const flameRow = 19
 
-// patterns are those of groups, and of changes.
-var flamePatterns = map[bool][]struct {
-	name         string
-	size, turned int
-	of           string
-}{
-	false: {
-		{"handler", 8, 0, `<path class="f0" d="M0 0h8v8H0z"/>`},
-		{"http", 7, 0, `<path class="f2" d="M0 0h7v7H0z"/><circle class="hatch s2" cx="3.5" cy="3.5" r=".5"/>`},
-		{"syscall", 7, 45, `<path class="f1" d="M0 0h7v7H0z"/><path class="hatch s1" stroke="currentColor" d="M3 0v7"/>`},
-		{"runtime", 7, 0, `<path class="f4" d="M0 0h7v7H0z"/><path class="hatch s4" stroke="currentColor" d="M0 3h7"/>`},
-		{"gc", 8, 0, `<path class="f3" d="M0 0h8v8H0z"/><path class="hatch s3" stroke="currentColor" d="M0 0l8 8M8 0l-8 8"/>`},
-		{"rest", 8, 0, `<path class="f9" d="M0 0h8v8H0z"/>`},
-	},
-	true: {
-		{"grew", 7, 45, `<path class="f1" d="M0 0h7v7H0z"/><path class="hatch s1" stroke="currentColor" d="M3 0v7"/>`},
-		{"shrank", 7, 0, `<path class="f0" d="M0 0h7v7H0z"/><circle class="hatch s0" cx="3.5" cy="3.5" r=".5"/>`},
-		{"same", 8, 0, `<path class="f9" d="M0 0h8v8H0z"/>`},
-	},
-}
+// The patterns of frames: by group, and by change.
+var (
+	//go:embed flame.svg
+	groupPatterns string
+	//go:embed difference.svg
+	changePatterns string
+)
 
 // A flamePen draws frames upwards from zero, so that the height is known once all are drawn.
 type flamePen struct {
@@ -79,11 +67,7 @@ func (f Flame) SVG() string {
 	p.ln(`<g role="img" aria-labelledby="%s-t %s-d">`, f.ID, f.ID)
 	p.named(f.ID, f.Title, f.Desc)
 	if f.Patterns == f.ID {
-		p.ln("<defs>")
-		for _, t := range flamePatterns[f.Differs] {
-			p.pattern(f.ID, t.name, t.size, t.turned, t.of)
-		}
-		p.ln("</defs>")
+		p.patterns(f.ID, map[bool]string{false: groupPatterns, true: changePatterns}[f.Differs])
 	}
 	if f.Says != "" {
 		p.ln(`<text class="says" x="100%%" dx="-5" y="%d" text-anchor="end">%s</text>`, top-6, esc(f.Says))

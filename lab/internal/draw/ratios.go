@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Ratios lie on a log axis, one row each, in groups, over the band that a claim wants. Each
@@ -42,6 +43,14 @@ func (r Ratio) whisker() bool {
 	return r.Known() && (r.Low == nil || r.High == nil || *r.Low != *r.High)
 }
 
+// all are the ratios of all groups.
+func (r Ratios) all() (all []Ratio) {
+	for _, g := range r.Groups {
+		all = append(all, g.Rows...)
+	}
+	return all
+}
+
 // ends are the smallest and the largest ratio that need room.
 func (r Ratios) ends() (lo, hi float64) {
 	lo, hi = 1, 1
@@ -52,18 +61,16 @@ func (r Ratios) ends() (lo, hi float64) {
 	}
 	reach(&r.BandLow, 1)
 	reach(&r.BandHigh, 1)
-	for _, g := range r.Groups {
-		for _, row := range g.Rows {
-			reach(&row.V, 1)
-			reach(row.Low, 1)
-			reach(row.High, 1)
-			// An open end is drawn with some room beyond the other end.
-			if row.Low == nil {
-				reach(row.High, 0.5)
-			}
-			if row.High == nil {
-				reach(row.Low, 2)
-			}
+	for _, row := range r.all() {
+		reach(&row.V, 1)
+		reach(row.Low, 1)
+		reach(row.High, 1)
+		// An open end is drawn with some room beyond the other end.
+		if row.Low == nil {
+			reach(row.High, 0.5)
+		}
+		if row.High == nil {
+			reach(row.Low, 2)
 		}
 	}
 	return lo, hi
@@ -76,13 +83,7 @@ const (
 )
 
 // Few reports whether each ratio has a row.
-func (r Ratios) Few() bool {
-	n := 0
-	for _, g := range r.Groups {
-		n += len(g.Rows)
-	}
-	return n <= mostRows
-}
+func (r Ratios) Few() bool { return len(r.all()) <= mostRows }
 
 // SVG draws the ratios.
 func (r Ratios) SVG() string {
@@ -101,7 +102,7 @@ func (r Ratios) SVG() string {
 			}
 		}
 	} else {
-		c.stack(r)
+		c.stack(r.all())
 	}
 	marks := c.under.String()
 	c.under.Reset()
@@ -175,28 +176,20 @@ func (r *rows) ratio(row Ratio, series int) {
 var verdicts = []string{"reproduced", "inconclusive", "refuted", "invalid", "not-applicable"}
 
 // stack draws a mark a ratio, on those of its part of the axis, ordered by verdict.
-func (r *rows) stack(of Ratios) {
+func (r *rows) stack(all []Ratio) {
 	var high, most [columns]int
 	column := func(row Ratio) int { return min(int((r.px(row.V)-14)/972*columns), columns-1) }
-	for _, g := range of.Groups {
-		for _, row := range g.Rows {
-			most[column(row)]++
-		}
+	for _, row := range all {
+		most[column(row)]++
 	}
-	n := 0
-	for _, k := range most {
-		n = max(n, k)
-	}
-	each := math.Min(5, float64(tall-8)/float64(n))
+	each := math.Min(5, float64(tall-8)/float64(slices.Max(most[:])))
 	r.y += tall
 	for _, verdict := range verdicts {
 		var d pen
-		for _, g := range of.Groups {
-			for _, row := range g.Rows {
-				if i := column(row); row.Verdict == verdict {
-					d.add("M%.1f %.1fh11", 14+972*(float64(i)+0.15)/columns, float64(r.y)-1-each*(float64(high[i])+0.5))
-					high[i]++
-				}
+		for _, row := range all {
+			if i := column(row); row.Verdict == verdict {
+				d.add("M%.1f %.1fh11", 14+972*(float64(i)+0.15)/columns, float64(r.y)-1-each*(float64(high[i])+0.5))
+				high[i]++
 			}
 		}
 		if d.Len() > 0 {

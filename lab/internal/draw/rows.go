@@ -101,6 +101,11 @@ type Bar struct {
 	Open, Client       bool
 }
 
+// hatched is the pattern of a bar in which the client was the wall.
+const hatched = `<defs>
+<pattern id="%s-client" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">` +
+	`<path class="hatch s0" stroke="currentColor" d="M3 0v6"/></pattern></defs>`
+
 // SVG draws the bars.
 func (b Bars) SVG() string {
 	r := &rows{axis: linear(0, max(b.Hi, b.Wall), b.Factor, 3, 960, false), top: 4, y: 4}
@@ -113,9 +118,7 @@ func (b Bars) SVG() string {
 		for _, bar := range g.Rows {
 			r.crowd(bar.Label, bar.Text)
 			if bar.Client && defs == "" {
-				p := &pen{}
-				p.pattern(b.ID, "client", 6, 45, `<path class="hatch s0" stroke="currentColor" d="M3 0v6"/>`)
-				defs = "<defs>" + p.String() + "</defs>"
+				defs = fmt.Sprintf(hatched, b.ID)
 			}
 		}
 	}

@@ -104,15 +104,15 @@ type Made struct {
 // record pages show.
 func Over(claim string, whose Whose, shown string, newest []*verdict.File) Summed {
 	out := Summed{ID: claim, Whose: cmp.Or(whose, Own), Verdicts: map[verdict.Verdict]int{}, Hosts: []OnHost{}}
-	newest = slices.Clone(newest)
+	newest = slices.DeleteFunc(slices.Clone(newest), func(f *verdict.File) bool {
+		_, has := f.Claim(claim)
+		return !has
+	})
 	slices.SortFunc(newest, func(a, b *verdict.File) int { return strings.Compare(a.Pair(), b.Pair()) })
 	var effects [][]verdict.Effect
 	var names []string
 	for _, f := range newest {
-		c, ok := f.Claim(claim)
-		if !ok {
-			continue
-		}
+		c, _ := f.Claim(claim)
 		on := OnHost{Host: f.Host, ClientHost: f.ClientHost, Fleet: f.Fleet, Run: f.Run, Verdict: c.Verdict, Reason: c.Reason,
 			Blocks: c.Blocks, Runs: c.Runs, For: c.For, Against: c.Against}
 		if len(f.Fleet) > 0 {

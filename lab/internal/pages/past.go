@@ -2,6 +2,7 @@ package pages
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -115,8 +116,11 @@ func written(runs []Made, id string) *Written {
 
 // own names the run whose record is shown of a claim: that of the machine that the page shows, if
 // the claim applies to it. Else it is the one with figures or, without any, to which the claim
-// applies, with the most blocks; the newest of several.
+// applies, with the most blocks; the newest of several. All files have the claim.
 func own(files []*verdict.File, id, shown string) string {
+	if len(files) == 0 {
+		return ""
+	}
 	worth := func(f *verdict.File, c verdict.Claim) int {
 		switch {
 		case c.Verdict == verdict.NotApplicable:
@@ -128,22 +132,11 @@ func own(files []*verdict.File, id, shown string) string {
 		}
 		return 1
 	}
-	var out *verdict.File
-	var best verdict.Claim
-	for _, f := range files {
-		c, ok := f.Claim(id)
-		if !ok {
-			continue
-		}
-		if out == nil || cmp.Or(cmp.Compare(worth(f, c), worth(out, best)), cmp.Compare(c.Blocks, best.Blocks),
-			byStart(f, out)) > 0 {
-			out, best = f, c
-		}
-	}
-	if out == nil {
-		return ""
-	}
-	return out.Run
+	return slices.MaxFunc(files, func(a, b *verdict.File) int {
+		x, _ := a.Claim(id)
+		y, _ := b.Claim(id)
+		return cmp.Or(cmp.Compare(worth(a, x), worth(b, y)), cmp.Compare(x.Blocks, y.Blocks), byStart(a, b))
+	}).Run
 }
 
 // withdrawn lists the claims that no longer stand: those that the experiment
@@ -169,16 +162,15 @@ func withdrawn(x *experiment.Experiment, runs []Made) []Gone {
 	for _, w := range x.Withdrawn {
 		add(w.ID, w.Text, w.Why)
 	}
-	var others []string
+	others := map[string]bool{}
 	for _, r := range runs {
 		for _, c := range r.Withdrawn {
 			if !slices.ContainsFunc(out, func(g Gone) bool { return g.ID == c.ID }) {
-				others = append(others, c.ID)
+				others[c.ID] = true
 			}
 		}
 	}
-	slices.Sort(others)
-	for _, id := range slices.Compact(others) {
+	for _, id := range slices.Sorted(maps.Keys(others)) {
 		add(id, "", "")
 	}
 	return out

@@ -37,9 +37,6 @@ func valuesOf(r *results.File) Values {
 	v.number("burst_bytes", float64(r.Topology.BurstBytes))
 	v.number("queue_s", r.Topology.QueueS)
 	p := r.Provenance
-	if p == nil {
-		return v
-	}
 	v.number("budget_s", p.BudgetS)
 	v.number("memory_bytes", float64(p.MemoryBytes))
 	if b := p.Block; b != nil {
@@ -64,18 +61,12 @@ func designValues(x *experiment.Experiment) Values {
 	for _, f := range x.Factors {
 		v["levels."+f.Name] = words.List(strict.Called(f.All(), words.LevelCell))
 	}
-	top, block := Values{}, Values{}
-	top.number("line_rate_bps", x.Topology.LineRateBps)
-	top.number("burst_bytes", float64(x.Topology.BurstBytes))
-	top.number("queue_s", x.Topology.QueueS)
-	block.number("slot_s", x.Block.SlotS)
-	block.number("rounds", float64(x.Block.Rounds))
-	block.number("warmup_s", x.Block.WarmupS)
-	for table, of := range map[string]Values{"topology.": top, "block.": block} {
-		for name, said := range of {
-			v[table+name] = said
-		}
-	}
+	v.number("topology.line_rate_bps", x.Topology.LineRateBps)
+	v.number("topology.burst_bytes", float64(x.Topology.BurstBytes))
+	v.number("topology.queue_s", x.Topology.QueueS)
+	v.number("block.slot_s", x.Block.SlotS)
+	v.number("block.rounds", float64(x.Block.Rounds))
+	v.number("block.warmup_s", x.Block.WarmupS)
 	return v
 }
 

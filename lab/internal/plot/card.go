@@ -38,7 +38,7 @@ func (b *Book) Card(of CardOf) (*draw.Card, error) {
 		return nil, err
 	}
 	source := b.server(r) + ", measured by the lab, " + day(r)
-	if r.published() {
+	if r.published {
 		source = b.server(r) + ", published, " + day(r)
 	}
 	if of.Claim != "" {

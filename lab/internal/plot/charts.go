@@ -124,7 +124,7 @@ func atMark(v float64, printed bool) string {
 func (b *Book) series(f Figure, r Run) ([]draw.Series, error) {
 	m, _ := metric.Lookup(f.Metric)
 	base := b.server(r)
-	if r.published() {
+	if r.published {
 		base += ", published"
 	}
 	var out []draw.Series
@@ -144,7 +144,7 @@ func (b *Book) series(f Figure, r Run) ([]draw.Series, error) {
 			return nil, err
 		}
 		q := draw.Point{Figure: marks(fig), Level: c.Shown[f.Over], Text: short, Short: fig.Printed, Word: level.IsText(),
-			Client: !r.published() && m.MeasuresClient && c.ClientWall && fig.Median != nil}
+			Client: !r.published && m.MeasuresClient && c.ClientWall && fig.Median != nil}
 		if n, ok := level.Int(); ok {
 			q.X = float64(n)
 		}
@@ -262,7 +262,7 @@ func add(chart *draw.Bars, name string, bar draw.Bar) {
 // already are left out of its name.
 func (f Figure) bar(r Run, c verdict.Summary, keys []string, m metric.Metric) (bar draw.Bar, group string, err error) {
 	fig := c.Metrics[f.Metric]
-	bar = draw.Bar{Figure: marks(fig), Label: c.Name, Open: r.published()}
+	bar = draw.Bar{Figure: marks(fig), Label: c.Name, Open: r.published}
 	bar.Client = !bar.Open && m.MeasuresClient && c.ClientWall
 	bar.Short, bar.Text, err = r.text(fig, f.Metric)
 	if _, ok := c.Levels[f.By]; ok {
@@ -405,9 +405,9 @@ func (b *Book) wire(f Figure, runs []Run) (string, error) {
 		where(charts, "block open", "A hollow bar is a text’s own share, of what its client read."))
 }
 
-// ratios draws a claim's comparisons against its band: those of each run together or, across
+// ratios draws a claim's comparisons against its band: those of a run together or, of several
 // runs, those of each comparison.
-func (b *Book) ratios(f Figure, runs []Run, across bool) (string, error) {
+func (b *Book) ratios(f Figure, runs []Run) (string, error) {
 	x, err := b.experiment(f.Exp)
 	if err != nil {
 		return "", err
@@ -443,7 +443,7 @@ func (b *Book) ratios(f Figure, runs []Run, across bool) (string, error) {
 	if !any {
 		return "", nil
 	}
-	if across {
+	if len(runs) > 1 {
 		chart.Groups = turned(chart.Groups)
 	}
 	axis := over

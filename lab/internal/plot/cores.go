@@ -75,7 +75,7 @@ func (r Run) coresOf(t results.Trial) (out []draw.Core) {
 		server, _ = cores.Parse(p.ServerCPUs)
 		client, _ = cores.Parse(p.ClientCPUs)
 	}
-	sides := []string{"server", "client", "both", "neither"}
+	order := map[string]int{"server": 0, "client": 1, "both": 2, "neither": 2}
 	side := func(cpu int) string {
 		serves, loads := slices.Contains(server, cpu), slices.Contains(client, cpu)
 		switch {
@@ -90,8 +90,7 @@ func (r Run) coresOf(t results.Trial) (out []draw.Core) {
 	}
 	list := slices.Clone(t.Cores)
 	slices.SortStableFunc(list, func(a, b results.Core) int {
-		order := func(c results.Core) int { return min(2, slices.Index(sides, side(c.CPU))) }
-		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(a.CPU, b.CPU))
+		return cmp.Or(cmp.Compare(order[side(a.CPU)], order[side(b.CPU)]), cmp.Compare(a.CPU, b.CPU))
 	})
 	for _, c := range list {
 		row := draw.Core{Label: fmt.Sprintf("%s %d", side(c.CPU), c.CPU), Side: side(c.CPU)}
@@ -123,7 +122,7 @@ func (b *Book) printedCores(f Figure) (string, error) {
 		name string
 		ids  []string
 	}{{"server", f.Server}, {"client", f.Client}} {
-		row := draw.Core{Label: side.name, Side: side.name}
+		row, rest := draw.Core{Label: side.name, Side: side.name}, 1.0
 		for _, id := range side.ids {
 			a := b.Audits[f.Entry]
 			if a == nil || a.Figures[id].Printed == "" {
@@ -135,10 +134,12 @@ func (b *Book) printedCores(f Figure) (string, error) {
 			}
 			is := a.Figures[id]
 			row.States = append(row.States, draw.State{Kind: state, Share: is.Value, Name: state, Shown: is.Printed})
+			rest -= is.Value
 		}
-		row.States = draw.Rest(row.States, func(rest float64) string {
-			return words.Plain(math.Round(1000*rest)*0.1) + "\u00a0%"
-		})
+		if rest > 0.005 && len(row.States) > 0 {
+			row.States = append(row.States, draw.State{Kind: "unsaid", Share: rest, Name: "not said",
+				Shown: words.Plain(math.Round(1000*rest)*0.1) + "\u00a0%"})
+		}
 		var said []string
 		for _, s := range row.States {
 			said = append(said, s.Name+" "+s.Shown)

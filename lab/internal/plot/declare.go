@@ -71,7 +71,7 @@ var kinds = map[string]struct {
 	"dots":   {[]string{"exp", "metric"}, (*Book).dots},
 	"wire":   {[]string{"exp"}, (*Book).wire},
 	"cores":  {nil, (*Book).cores},
-	"ratios": {[]string{"exp", "claim"}, (*Book).together},
+	"ratios": {[]string{"exp", "claim"}, (*Book).ratios},
 
 	"relative": {[]string{"exp"}, (*Book).relative},
 
@@ -193,8 +193,6 @@ func (f *Figure) keep() error {
 	return nil
 }
 
-func (b *Book) together(f Figure, runs []Run) (string, error) { return b.ratios(f, runs, false) }
-
 // OfClaim is what the page of a claim shows: its ratios on all machines on one axis, and run by
 // run, where they are few enough to be told apart.
 type OfClaim struct {
@@ -233,7 +231,7 @@ func (b *Book) Claims(name string) (map[string]OfClaim, error) {
 			continue
 		}
 		f := Figure{Title: "The ratios, machine by machine", Exp: name, Claim: sum.ID}
-		if drawn.Ratios, err = b.ratios(f, runs, len(runs) > 1); err != nil {
+		if drawn.Ratios, err = b.ratios(f, runs); err != nil {
 			return nil, err
 		}
 		out[sum.ID] = drawn

@@ -99,14 +99,11 @@ func (b *Book) one(f Figure, name string) (Run, *verdict.Summary, error) {
 
 // named is how a panel names its run: whose it is, and when.
 func named(r Run) string {
-	if r.published() {
+	if r.published {
 		return "Published, " + day(r)
 	}
 	return "The lab, " + day(r)
 }
-
-// median is a metric's in a condition; nil without one.
-func median(c *verdict.Summary, name string) *float64 { return c.Metrics[name].Median }
 
 // met counts the trials of a condition, and those that met a wall.
 func met(c *verdict.Summary, wall string) (met, all int) {
@@ -161,9 +158,9 @@ func (b *Book) processes(f Figure) (string, error) {
 		return "", err
 	}
 	name := cmp.Or(f.Label, b.server(r)+", "+day(r))
-	s := draw.Processes{Panel: f.panel(name, ": "), Workers: int(*median(c, "workers")), Active: -1}
+	s := draw.Processes{Panel: f.panel(name, ": "), Workers: int(*c.Metrics["workers"].Median), Active: -1}
 	s.Shown = words.Thousands(s.Workers)
-	if active := median(c, "workers_active"); active != nil {
+	if active := c.Metrics["workers_active"].Median; active != nil {
 		s.Active = int(*active)
 	}
 	if t, ok := c.Metrics["threads_per_worker"]; ok {
@@ -195,7 +192,7 @@ func (b *Book) packets(f Figure) (string, error) {
 		}
 		c := &rows[0]
 		answers := float64(f.Depths[len(f.Depths)-1])
-		size, route = *median(c, "response_bytes"), r.Results.Settings[setting.Route].String()
+		size, route = *c.Metrics["response_bytes"].Median, r.Results.Settings[setting.Route].String()
 		together := math.Ceil(answers / float64(depth))
 		d := draw.Depth{Head: "no pipelining"}
 		if depth > 1 {
@@ -204,7 +201,7 @@ func (b *Book) packets(f Figure) (string, error) {
 		for _, u := range [][3]string{
 			{"answers", "wire_tx_packets_per_s", "out"}, {"requests", "wire_rx_packets_per_s", "in"},
 		} {
-			n := int(math.Round(answers * (*median(c, u[1]) / *median(c, "throughput_rps"))))
+			n := int(math.Round(answers * (*c.Metrics[u[1]].Median / *c.Metrics["throughput_rps"].Median)))
 			label := fmt.Sprintf("%.0f %s in %d %s", answers, u[0], n, words.Plural(n, "packet"))
 			d.Rows = append(d.Rows, draw.Units{Label: label, Class: u[2], N: n})
 		}
@@ -243,7 +240,7 @@ func (b *Book) flushes(f Figure) (string, error) {
 	}
 	s := draw.Flushes{Panel: f.panel(name, ": "), Workers: n,
 		Every: float64(every), Wait: float64(wait), Apart: apart, Answer: words.Thousands(int(wait)),
-		Delivered: words.Plain(math.Round(1000*(*median(c, "delivered_share")))/10) + "\u00a0%"}
+		Delivered: words.Plain(math.Round(1000*(*c.Metrics["delivered_share"].Median))/10) + "\u00a0%"}
 	for k := range s.Ticks {
 		s.Ticks[k] = words.Thousands(int(every) * k)
 	}
@@ -271,7 +268,7 @@ func (b *Book) setup(f Figure) (string, error) {
 	switch {
 	case r.Fleet != nil:
 		s.one = strings.HasSuffix(r.Fleet.Says, "one machine")
-	case r.published():
+	case r.published:
 		s.one = s.top.Kind == "loopback" && b.Hosts[r.Host] != nil && b.Hosts[r.Host].Cores > 0
 	default:
 		s.one = r.Host == r.ClientHost
@@ -364,7 +361,7 @@ func (s *setup) draw(name string) (string, error) {
 		all = []draw.Station{client, wire, server}
 	}
 	if enough := map[bool]int{true: 2, false: 3}[s.top.Kind == "loopback"]; s.walls == 0 && !s.planned {
-		if !s.r.published() && s.known >= enough {
+		if !s.r.published && s.known >= enough {
 			name += ": no wall seen"
 		} else {
 			name += ": wall not known"
@@ -384,7 +381,7 @@ func (s *setup) gauge(side string) (draw.Station, error) {
 	if side == "wire" {
 		wall, g.What = side, "share of the line rate"
 	} else {
-		g.Share = median(s.c, side+"_cores_busy")
+		g.Share = s.c.Metrics[side+"_cores_busy"].Median
 	}
 	switch {
 	case len(ids) > 0:
@@ -398,14 +395,14 @@ func (s *setup) gauge(side string) (draw.Station, error) {
 			name string
 			by   float64
 		}{{"transfer_bytes_per_s", 8 / s.top.LineRateBps}, {"line_rate_share", 1}, {"wire_tx_bps", 1 / s.top.LineRateBps}} {
-			if v := median(s.c, of.name); v != nil {
+			if v := s.c.Metrics[of.name].Median; v != nil {
 				share := *v * of.by
 				g.Share = &share
 			}
 		}
 	}
 	// A client with several threads may be full in one of them.
-	if t := median(s.c, "client_thread_busy_max"); side == "client" && t != nil && g.Share != nil && *t > *g.Share {
+	if t := s.c.Metrics["client_thread_busy_max"].Median; side == "client" && t != nil && g.Share != nil && *t > *g.Share {
 		g.Share, g.What = t, "busiest thread"
 	}
 	if g.Share != nil {
@@ -506,7 +503,7 @@ func (s *setup) server() []string {
 		stack := map[string]string{"net-http": "net/http", "fasthttp": "fasthttp"}[s.set[setting.Stack].String()]
 		serves = append(serves, cmp.Or(stack, "Fiber"))
 		workers, _ := s.set[setting.Workers].Int()
-		if v := median(s.c, "workers"); v != nil {
+		if v := s.c.Metrics["workers"].Median; v != nil {
 			workers = int64(*v)
 		}
 		switch on, is := s.set[setting.Prefork].Bool(); {
@@ -556,7 +553,7 @@ func (s *setup) batch(producer, sink draw.Station) []draw.Station {
 		n, _ := strconv.Atoi(pool)
 		batcher.Lines = []string{fmt.Sprintf("%d workers that wait for each answer", n)}
 		batcher.Gauge = &draw.Gauge{What: "calls at once"}
-		if most := median(s.c, "sink_in_flight_max"); most != nil {
+		if most := s.c.Metrics["sink_in_flight_max"].Median; most != nil {
 			waiting := *most / float64(n)
 			batcher.Gauge = &draw.Gauge{What: "workers that waited at once", Share: &waiting,
 				Text: fmt.Sprintf("%.0f of %d wait", *most, n)}

@@ -34,10 +34,8 @@ type Run struct {
 	Results *results.File // without trials for a table
 	Fleet   *pages.Fleet
 
-	table bool
+	published bool // whether it is a table that a text printed
 }
-
-func (r Run) published() bool { return r.table }
 
 // Book is all that figures are made of.
 type Book struct {
@@ -106,7 +104,7 @@ func (b *Book) server(r Run) string {
 // caption names a run: machine, day, and how many blocks it has.
 func (b *Book) caption(r Run) string {
 	name := b.server(r) + ", " + day(r)
-	if r.published() {
+	if r.published {
 		return name + ", published single run"
 	}
 	return name + ", measured, " + words.Count(r.Blocks, "block")
@@ -132,7 +130,7 @@ func (b *Book) tables(exp string) (out []Run) {
 			if t.Experiment == exp {
 				printed := &results.File{Topology: results.Topology{Kind: t.Topology, LineRateBps: t.LineRateBps},
 					Settings: t.Settings}
-				out = append(out, Run{table: true, Results: printed, File: &verdict.File{
+				out = append(out, Run{published: true, Results: printed, File: &verdict.File{
 					Experiment: exp, Entry: entry, Run: entry + "-" + t.ID, Host: t.Host, ClientHost: t.ClientHost, Date: t.Date,
 					Topology: t.Topology, LineRateBps: t.LineRateBps, Conditions: t.Conditions, Table: t.Table,
 				}})
@@ -199,7 +197,7 @@ func (b *Book) pick(f Figure) (Run, error) {
 	}
 	var found []Run
 	for _, r := range slices.Concat(b.Runs[f.Exp], b.tables(f.Exp)) {
-		if r.Run == named || named == "" && r.published() && cmp.Or(f.Host, r.Host) == r.Host {
+		if r.Run == named || named == "" && r.published && cmp.Or(f.Host, r.Host) == r.Host {
 			found = append(found, r)
 		}
 	}

@@ -14,8 +14,6 @@ import (
 // which no lock was contended has such a mutex profile.
 //
 // Shares are of the kind's value (time or bytes), not of the number of samples.
-// Sums are exact, in whole numbers of the profile's own unit; only results are
-// rounded.
 func Analyse(kind Kind, p *profile.Profile) (Profile, error) {
 	out := Profile{Kind: kind, Work: map[string]float64{}, Packages: map[string]float64{}}
 	if !slices.Contains(Kinds(), kind) {

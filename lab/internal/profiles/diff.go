@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -119,14 +120,13 @@ func Diff(before, after Side, sampleType string, least float64) (DiffTree, error
 		TotalBefore:   b.rate(b.root.value),
 		TotalAfter:    a.rate(a.root.value),
 		Least:         least,
-		Top:           []DiffRow{},
+		Top:           changed(b, a),
 	}
 	if before.Moments == 0 {
 		t.Unit += "/s"
 	}
 	t.Root = compare(b, a, b.root, a.root, least*float64(b.root.value))
 	t.Depth = depth(t.Root, func(n DiffNode) []DiffNode { return n.Children })
-	t.Top = changed(b, a)
 	return t, nil
 }
 
@@ -202,20 +202,14 @@ func changed(b, a rated) []DiffRow {
 		row  DiffRow
 		size *big.Rat
 	}
+	groups := maps.Clone(a.groups)
+	maps.Copy(groups, b.groups)
 	var all []change
-	add := func(name string, group Group) {
+	for name, group := range groups {
 		d := difference(b, a, b.cumulative[name], a.cumulative[name])
 		if d.Sign() != 0 {
 			all = append(all, change{DiffRow{Symbol: name, Group: group, Before: b.rate(b.cumulative[name]),
 				After: a.rate(a.cumulative[name])}, d.Abs(d)})
-		}
-	}
-	for name, group := range b.groups {
-		add(name, group)
-	}
-	for name, group := range a.groups {
-		if _, both := b.groups[name]; !both {
-			add(name, group)
 		}
 	}
 	slices.SortFunc(all, func(x, y change) int {

@@ -66,9 +66,7 @@ type Scale struct {
 	Digits int     `json:"digits"`
 }
 
-// A WorkShare is the share of the total that is of one kind of work. A group
-// belongs to a symbol and is a frame's pattern; a kind of work belongs to a
-// whole sample.
+// A WorkShare is the share of the total that is of one kind of work.
 type WorkShare struct {
 	Work  string  `json:"work"`
 	Share float64 `json:"share"`

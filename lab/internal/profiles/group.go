@@ -2,8 +2,9 @@ package profiles
 
 import "strings"
 
-// A Group is the kind of code that a symbol belongs to. Each is drawn as a
-// pattern, so there are few.
+// A Group is the kind of code that a symbol belongs to, wherever it is on the
+// stack. Each is drawn as a pattern, so there are few. WorkOf gives the kind of
+// work of a whole stack, from the groups of its symbols and more.
 type Group string
 
 // The groups. A symbol is in the first one that fits.
@@ -40,9 +41,6 @@ var (
 
 // GroupOf gives the group of a symbol. What the collector calls inside the
 // runtime belongs to the collector: a memmove under it is not the program's.
-//
-// A group belongs to a symbol, wherever it is on the stack. WorkOf gives the
-// kind of work of a whole stack, from the groups of its symbols and more.
 func GroupOf(symbol string, caller Group) Group {
 	name := []string{symbol}
 	switch {

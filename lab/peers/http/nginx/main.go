@@ -3,7 +3,7 @@
 // It opens the address, says so, and becomes nginx, which takes the open socket over as it
 // does when its program is replaced while it runs. So the address is checked, and its
 // message is the same, as with the other peers, and no process stands around nginx.
-// nginx reads its configuration, conf.go, from memory: no file of it is left behind.
+// nginx reads its configuration, nginx.conf.tmpl, from memory: no file of it is left behind.
 //
 // nginx cannot draw a body: /read always is the product whose length is nearest the mean.
 package main
@@ -35,16 +35,16 @@ var self = program.Program{Name: "nginx_server", Out: os.Stdout, Errs: os.Stderr
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
-	addr, c := "127.0.0.1:8083", config{bodies: ".tools/peers/bodies", work: ".tools/peers/nginx", workers: 1}
+	addr, bodies, work, threads := "127.0.0.1:8083", ".tools/peers/bodies", ".tools/peers/nginx", 1
 	fs := program.NewFlags()
 	fs.StringVar(&addr, "addr", addr, "")
-	fs.StringVar(&c.bodies, "bodies", c.bodies, "")
-	fs.StringVar(&c.work, "work", c.work, "")
-	fs.Whole("threads", &c.workers, 1, 256)
+	fs.StringVar(&bodies, "bodies", bodies, "")
+	fs.StringVar(&work, "work", work, "")
+	fs.Whole("threads", &threads, 1, 256)
 	if status, over := self.Over(fs.Read(args, ""), help); over {
 		return status
 	}
-	if err := become(addr, c); err != nil {
+	if err := become(addr, bodies, work, threads); err != nil {
 		var status exit
 		if errors.As(err, &status) {
 			return int(status)
@@ -60,15 +60,15 @@ type exit int
 func (e exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 // become replaces this process by nginx. It returns only if that fails.
-func become(addr string, c config) error {
+func become(addr, bodies, work string, threads int) error {
 	nginx, err := find()
 	if err != nil {
 		return err
 	}
-	if c.work, err = filepath.Abs(c.work); err != nil {
+	if work, err = filepath.Abs(work); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(c.work, 0o700); err != nil {
+	if err := os.MkdirAll(work, 0o700); err != nil {
 		return err
 	}
 	me, err := user.Current()
@@ -79,19 +79,18 @@ func become(addr string, c config) error {
 	if err != nil {
 		return err
 	}
-	c.user, c.root, c.pid = me.Username+" "+group.Name, os.Geteuid() == 0, os.Getpid()
 	var files unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {
 		return err
 	}
-	c.files = files.Max
 
 	ln, status := self.Listen("tcp", addr, "addr")
 	if ln == nil {
 		return exit(status)
 	}
-	c.addr = ln.Addr().String()
-	text, err := c.text()
+	c := config{Addr: ln.Addr().String(), User: me.Username + " " + group.Name, Root: os.Geteuid() == 0, Workers: threads,
+		PID: os.Getpid(), Files: files.Max}
+	text, err := c.text(bodies)
 	if err != nil {
 		return err
 	}
@@ -110,8 +109,8 @@ func become(addr string, c config) error {
 	if _, err := unix.FcntlInt(socket.Fd(), unix.F_SETFD, 0); err != nil {
 		return err
 	}
-	self.Say("listening addr=%s", c.addr)
-	argv := []string{"nginx", "-p", c.work, "-e", "stderr", "-c", fmt.Sprintf("/proc/self/fd/%d", conf)}
+	self.Say("listening addr=%s", c.Addr)
+	argv := []string{"nginx", "-p", work, "-e", "stderr", "-c", fmt.Sprintf("/proc/self/fd/%d", conf)}
 	env := append(os.Environ(), fmt.Sprintf("NGINX=%d;", socket.Fd()))
 	return fmt.Errorf("%s: %w", nginx, unix.Exec(nginx, argv, env))
 }
