@@ -31,8 +31,7 @@ func (k absent) decide(rec *record, c experiment.Claim) (finding, error) {
 		}
 		gone := true
 		for _, t := range rec.about(c, b) {
-			share, _ := b.of.shareOf(c, t)
-			gone = gone && k.holds(share)
+			gone = gone && k.holds(shareOf(c, t))
 			if p, _ := t.Profile(profiles.Kind(c.Profile)); p.Packages[profiles.NoSymbol] > 0 {
 				unnamed++
 			}
