@@ -199,7 +199,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	if !kinds[c.Kind].bets() { // nobody bets on it
 		short = max(0, stats.MinSamples-n)
 	}
-	out.Blocks, out.Visits, out.Runs, out.For, out.Against = n, visits, ofRuns(f.seen.blocks), f.yes, f.no
+	out.Blocks, out.Visits, out.Runs, out.For, out.Against = n, visits, runsOf(f.seen.blocks), f.yes, f.no
 	if v, why, so := f.seen.tooBlind(rec, c, short > 0); so {
 		// What closes a gate may pass, so further visits may still decide the claim.
 		if say(v, short > 0 || v == Inconclusive || f.seen.mostRefused(), "%s", why); out.Open {

@@ -205,15 +205,6 @@ func (rec *record) complete(conds []setting.Levels) []block {
 	return slices.DeleteFunc(rec.begun(conds), func(b block) bool { return b.refused })
 }
 
-// ofRuns counts the runs that the blocks belong to.
-func ofRuns(blocks []block) int {
-	seen := map[*source]bool{}
-	for _, b := range blocks {
-		seen[b.of] = true
-	}
-	return len(seen)
-}
-
 // about lists a block's valid trials that a claim rests on, including those of
 // conditions between the compared ones.
 func (rec *record) about(c experiment.Claim, b block) (out []results.Trial) {
