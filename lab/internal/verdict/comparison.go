@@ -164,6 +164,7 @@ func (f *finding) effects() ([]Effect, []stats.Warning) {
 	var all, kept []stats.Warning
 	for _, c := range f.comparisons {
 		c.effect.Spread = c.spread()
+		c.effect.print()
 		out, all = append(out, c.effect), append(all, c.warnings()...)
 	}
 	for _, w := range stats.AllWarnings {
@@ -183,7 +184,7 @@ type pair struct {
 
 // pairs gives the conditions that the claim compares, and the pairs: levels of
 // one factor at equal levels of all other factors.
-func (rec *record) pairs(c experiment.Claim, k comparer) (compared []setting.Levels, out []pair) {
+func (rec *record) pairs(c experiment.Claim) (compared []setting.Levels, out []pair) {
 	place := func(levels setting.Levels) int {
 		key := levels.Key()
 		i := slices.IndexFunc(compared, func(l setting.Levels) bool { return l.Key() == key })
@@ -198,7 +199,7 @@ func (rec *record) pairs(c experiment.Claim, k comparer) (compared []setting.Lev
 				continue
 			}
 		}
-		for _, p := range k.pairs(c, len(s)) {
+		for _, p := range kinds[c.Kind].(comparer).pairs(c, len(s)) {
 			out = append(out, pair{place(s[p.a]), place(s[p.b]), p.band})
 		}
 	}
@@ -263,9 +264,9 @@ func isRatio(k experiment.Kind) bool {
 	return ok
 }
 
-// decideRatios decides a claim by all of its comparisons.
-func (rec *record) decideRatios(c experiment.Claim, k comparer) (finding, error) {
-	compared, pairs := rec.pairs(c, k)
+// decide decides a claim by all of its comparisons.
+func (comparing) decide(rec *record, c experiment.Claim) (finding, error) {
+	compared, pairs := rec.pairs(c)
 	f := finding{}
 	if len(pairs) == 0 {
 		return f, fmt.Errorf("the run recorded %s at one level of %s only", words.Metric(c.Metric), words.Setting(c.Over))

@@ -75,13 +75,7 @@ func (d *decider) decideAll(x *experiment.Experiment) *File {
 			f.Withdrawn = append(f.Withdrawn, said)
 		}
 	}
-	for _, claims := range [][]Claim{f.Claims, f.Withdrawn} {
-		for i := range claims {
-			printEffects(claims[i].Effects)
-		}
-	}
 	if f.Control != nil {
-		printEffects(f.Control.Effects)
 		f.Control.InRun = r.control != nil
 	}
 	f.Relative = d.relative()

@@ -132,7 +132,6 @@ func (rec *record) over(asked *experiment.Relative, levels, base setting.Levels)
 	if low, high, ok := confseq.Median(c.side(least), c.side(most), stats.Alpha); ok {
 		e.Low, e.High = words.Digits(low), finite(high)
 	}
-	printed := []Effect{e}
-	printEffects(printed)
-	return printed[0], true
+	e.print()
+	return e, true
 }
