@@ -96,12 +96,11 @@ type record struct {
 	fixed setting.Levels   // settings of every trial
 	line  results.Topology // of every run
 	level float64          // the claim's part of stats.Alpha
-	x     *experiment.Experiment
 }
 
 // record collects the runs for a claim; nil if no run could be made.
 func (d *decider) record(c experiment.Claim) *record {
-	rec := &record{level: stats.Level(d.nth, d.sharing), x: d.last.then}
+	rec := &record{level: stats.Level(d.nth, d.sharing)}
 	for _, s := range d.runs {
 		if s.NotApplicable == "" && d.same(s.then, c) && s.leftOut(c) == nil {
 			rec.runs = append(rec.runs, s)

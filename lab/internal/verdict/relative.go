@@ -71,7 +71,7 @@ func (d *decider) relative() *Relative {
 	if asked == nil {
 		return nil
 	}
-	rec := &record{level: stats.Alpha, x: x, fixed: x.Fixed(), line: d.last.Topology}
+	rec := &record{level: stats.Alpha, fixed: x.Fixed(), line: d.last.Topology}
 	for _, s := range d.like() {
 		if len(s.Trials) > 0 {
 			rec.runs = append(rec.runs, s)
