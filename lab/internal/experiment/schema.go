@@ -35,7 +35,7 @@ func Schema() []byte {
 	settings := setting.Docs()
 	for name, of := range map[string]*jsonschema.Schema{
 		"Experiment": s, "Metric": strict.OneOf(metric.Words()), "Levels": table(settings), "Wall": strict.OneOf(Walls()),
-		"Setting": strict.OneOf(strict.Words(settings, func(d setting.Doc) strict.Word { return d.Word })),
+		"Setting": strict.OneOf(strict.Called(settings, func(d setting.Doc) strict.Word { return d.Word })),
 	} {
 		s.Definitions[name] = of
 	}
