@@ -161,18 +161,14 @@ func (c *comparison) warnings() (ws []stats.Warning) {
 // effects lists all comparisons for the verdict file, and each warning once.
 func (f *finding) effects() ([]Effect, []stats.Warning) {
 	var out []Effect
-	var all, kept []stats.Warning
+	var all []stats.Warning
 	for _, c := range f.comparisons {
 		c.effect.Spread = c.spread()
 		c.effect.print()
 		out, all = append(out, c.effect), append(all, c.warnings()...)
 	}
-	for _, w := range stats.AllWarnings {
-		if slices.Contains(all, w) {
-			kept = append(kept, w)
-		}
-	}
-	return out, kept
+	return out, slices.DeleteFunc(slices.Clone(stats.AllWarnings),
+		func(w stats.Warning) bool { return !slices.Contains(all, w) })
 }
 
 // A pair is two conditions to compare, as indexes into a list, and the band in
