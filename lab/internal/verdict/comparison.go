@@ -91,22 +91,20 @@ func (c *comparison) settle(level float64) {
 	}
 	hold, refute := strength(c.edges)
 	c.effect.EFor, c.effect.EAgainst = eValue(hold), eValue(refute)
-	if low, high, ok := confseq.Median(c.side(least), c.side(most), level); ok {
-		c.effect.Low, c.effect.High = words.Digits(low), finite(high)
-	}
+	c.interval(level)
 }
 
-func least(s span) float64 { return s.least }
-func most(s span) float64  { return s.most }
-
-// side lists one end of the range of each block that is bet on.
-func (c *comparison) side(end func(span) float64) (out []float64) {
+// interval gives the confidence sequence of the ratio, from the blocks that are bet on.
+func (c *comparison) interval(level float64) {
+	var least, most []float64
 	for _, s := range c.spans {
 		if !s.later {
-			out = append(out, end(s))
+			least, most = append(least, s.least), append(most, s.most)
 		}
 	}
-	return out
+	if low, high, ok := confseq.Median(least, most, level); ok {
+		c.effect.Low, c.effect.High = words.Digits(low), finite(high)
+	}
 }
 
 // medians are the medians of the lower and of the upper ends, over the blocks
