@@ -166,12 +166,6 @@ func (s sight) tooBlind(rec *record, c experiment.Claim, few bool) (Verdict, str
 	return blindnesses[most].verdict, s.says(most, c), true
 }
 
-// mostRefused reports whether gates are why most blocks cannot tell.
-func (s sight) mostRefused() bool {
-	_, most := s.cannot()
-	return most == refused
-}
-
 // visitsOf counts the visits that blocks belong to.
 func visitsOf(blocks []block) int { return distinct(blocks, func(b block) int { return b.visit }) }
 

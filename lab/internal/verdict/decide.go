@@ -196,7 +196,8 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	out.Blocks, out.Visits, out.Runs, out.For, out.Against = n, visits, runsOf(f.seen.blocks), f.yes, f.no
 	if v, why, so := f.seen.tooBlind(rec, c, short > 0); so {
 		// What closes a gate may pass, so further visits may still decide the claim.
-		if say(v, short > 0 || v == Inconclusive || f.seen.mostRefused(), "%s", why); out.Open {
+		_, most := f.seen.cannot()
+		if say(v, short > 0 || v == Inconclusive || most == refused, "%s", why); out.Open {
 			out.VisitsNeeded = short
 		}
 		return out
