@@ -393,9 +393,7 @@ func Docs() (docs []Doc) {
 		case d.kind == boolean:
 			s.Type = "boolean"
 		case d.words != nil:
-			for _, w := range d.words {
-				s.Enum = append(s.Enum, w)
-			}
+			s.Enum = strict.Called(d.words, func(w string) any { return w })
 		default:
 			s.Pattern, s.MaxLength = d.pattern.String(), new(uint64(longest))
 		}

@@ -3,6 +3,7 @@ package strict
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -49,10 +50,7 @@ func InsteadOf(name string, known []Word) string {
 }
 
 func either(names []string) string {
-	quoted := make([]string, len(names))
-	for i, n := range names {
-		quoted[i] = fmt.Sprintf("%q", n)
-	}
+	quoted := Called(names, strconv.Quote)
 	if len(quoted) == 1 {
 		return quoted[0]
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A source is one run, indexed for claims.
@@ -182,10 +183,7 @@ func (rec *record) begun(conds []setting.Levels) []block {
 
 // visited sets the visit of each block, and which is the first of its visit.
 func visited(blocks []block) []block {
-	stays := make([]results.Stay, len(blocks))
-	for i, b := range blocks {
-		stays[i] = b.of.stays[b.number]
-	}
+	stays := strict.Called(blocks, func(b block) results.Stay { return b.of.stays[b.number] })
 	first := map[int]int{}
 	for i, visit := range results.Visits(stays) {
 		blocks[i].visit, blocks[i].later = visit, true

@@ -8,6 +8,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -89,11 +90,7 @@ func profilesOf(c results.Condition, trials []results.Trial) []Profiled {
 			continue
 		}
 		median := func(get func(profiles.Profile) float64) float64 {
-			var vs []float64
-			for _, p := range of {
-				vs = append(vs, get(p))
-			}
-			return words.Digits(stats.Median(vs))
+			return words.Digits(stats.Median(strict.Called(of, get)))
 		}
 		m := profiles.Profile{
 			Kind: kind, Unit: of[0].Unit,
