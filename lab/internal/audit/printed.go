@@ -36,6 +36,9 @@ var units = map[string]struct {
 	"/s": {metric.PerSecond, 1}, "RPS": {metric.PerSecond, 1}, "/min": {metric.PerSecond, 1.0 / 60},
 }
 
+// powers has the powers of a kilo that a prefix stands for.
+var powers = map[string]float64{"k": 1, "K": 1, "M": 2, "G": 3}
+
 // parse reads a printed figure and gives the range of values it may stand for:
 //
 //   - half a unit of the last printed digit on either side. Zeros at the end of
@@ -86,20 +89,11 @@ func parse(printed string, m manner) (reading, error) {
 		}
 		q = Quantity{}.minus(q)
 	}
-	base := 1000.0
+	kilo := 1000.0
 	if m.binary {
-		base = 1024
+		kilo = 1024
 	}
-	scale := u.scale
-	switch prefix {
-	case "k", "K":
-		scale *= base
-	case "M":
-		scale *= base * base
-	case "G":
-		scale *= base * base * base
-	}
-	q = q.times(Exactly(scale))
+	q = q.times(Exactly(u.scale * math.Pow(kilo, powers[prefix])))
 	if !q.finite() {
 		return reading{}, fmt.Errorf("%q is too large", printed)
 	}

@@ -22,10 +22,7 @@ func Schema() []byte {
 	s := strict.Schema(&Text{}, "toml")
 	s.ID, s.Title = SchemaURL, "Line Rate text: figures and claims carried over by hand"
 	set := func(of, field string, to *jsonschema.Schema) { s.Definitions[of].Properties.Set(field, to) }
-	var units []any
-	for _, u := range Units() {
-		units = append(units, string(u))
-	}
+	units := strict.Called(Units(), func(u metric.Unit) any { return string(u) })
 	for _, of := range []string{"Figure", "Check"} {
 		set(of, "unit", &jsonschema.Schema{Type: "string", Enum: units})
 	}

@@ -40,38 +40,32 @@ type Figure struct {
 // A Kind says what a check compares.
 type Kind string
 
-// The kinds, each with its sentence in Kinds.
+// The kinds of checks that the lab makes by itself.
 const (
-	Delta        Kind = "delta"
 	ResponseSize Kind = "bytes-per-response"
 	LineRate     Kind = "line-rate-share"
 	InFlight     Kind = "in-flight"
 	CPUSum       Kind = "cpu-sum"
-	ServiceTime  Kind = "service-time"
 	PerWorker    Kind = "per-worker"
 	Counts       Kind = "count"
-	Total        Kind = "total"
-	Product      Kind = "product"
-	Twice        Kind = "printed-twice"
-	Repeat       Kind = "run-twice"
 	Reading      Kind = "reading"
 )
 
-// Kinds explains each kind of check.
+// Kinds has all kinds of check, and explains each.
 var Kinds = map[Kind]string{
-	Delta:        "A change or a factor against the two figures it is of.",
-	ResponseSize: "Bytes over requests, against the body the route is known to send.",
-	LineRate:     "Bytes a second against the bits the wire carries.",
-	InFlight:     "Requests in flight by Little's law, against connections times pipelining.",
-	CPUSum:       "Shares of the CPU's or a profile's time against the whole.",
-	ServiceTime:  "Time for a request against the cores and the rate it is made of.",
-	PerWorker:    "A figure of one worker against the total over workers.",
-	Counts:       "A count of processes, threads, connections or queues against the others.",
-	Total:        "A total against a rate and a duration, or its parts.",
-	Product:      "A product against its factors.",
-	Twice:        "One quantity that is printed at two places.",
-	Repeat:       "One configuration that was run, and printed, twice.",
-	Reading:      "What a sentence says of figures against the figures.",
+	"delta":         "A change or a factor against the two figures it is of.",
+	ResponseSize:    "Bytes over requests, against the body the route is known to send.",
+	LineRate:        "Bytes a second against the bits the wire carries.",
+	InFlight:        "Requests in flight by Little's law, against connections times pipelining.",
+	CPUSum:          "Shares of the CPU's or a profile's time against the whole.",
+	"service-time":  "Time for a request against the cores and the rate it is made of.",
+	PerWorker:       "A figure of one worker against the total over workers.",
+	Counts:          "A count of processes, threads, connections or queues against the others.",
+	"total":         "A total against a rate and a duration, or its parts.",
+	"product":       "A product against its factors.",
+	"printed-twice": "One quantity that is printed at two places.",
+	"run-twice":     "One configuration that was run, and printed, twice.",
+	Reading:         "What a sentence says of figures against the figures.",
 }
 
 // A Check is one figure and the formula that should give it.

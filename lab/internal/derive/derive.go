@@ -181,11 +181,7 @@ func (u *update) runs(x *experiment.Experiment, add func(path string, data []byt
 	book := u.book()
 	u.decide(x, book)
 	sum := book.Sums[x.Name]
-	var files []*verdict.File
-	for _, of := range book.Runs[x.Name] {
-		files = append(files, of.File)
-	}
-	shown := sum.Shows(files)
+	shown := sum.Shows(strict.Called(book.Runs[x.Name], func(of plot.Run) *verdict.File { return of.File }))
 	for _, of := range book.Runs[x.Name] {
 		r := of.Results
 		shows, publish := pages.PageOf(of.File, r), add

@@ -22,8 +22,8 @@ type glossary struct {
 
 // names lists every name that experiments and texts can be written with.
 func names() []glossary {
-	settings := strict.Words(setting.Docs(), func(d setting.Doc) strict.Word { return d.Word })
-	routes := strict.Words(route.All(), func(r route.Route) strict.Word {
+	settings := strict.Called(setting.Docs(), func(d setting.Doc) strict.Word { return d.Word })
+	routes := strict.Called(route.All(), func(r route.Route) strict.Word {
 		return strict.Word{Name: r.Path, Meaning: words.UpperFirst(r.About) + "."}
 	})
 	return []glossary{

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -62,17 +63,13 @@ func (r *Report) Text(markdown bool) string {
 			": no verdict, claim, run, host, audit finding or published figure.\n"}.text(markdown)
 	}
 	var b strings.Builder
-	head, item := "%s\n", "  %s\n"
+	summary, head, item := "%s\n\n", "%s\n", "  %s\n"
 	if markdown {
-		head, item = "\n**%s**\n\n", "- %s\n"
+		summary, head, item = "%s\n", "\n**%s**\n\n", "- %s\n"
 		b.WriteString("### ")
 	}
 	b.WriteString(line{"What moved since ", theirs(r.Base), "\n\n"}.text(markdown))
-	if markdown {
-		fmt.Fprintf(&b, "%s\n", r.Summary())
-	} else {
-		fmt.Fprintf(&b, "%s\n\n", r.Summary())
-	}
+	fmt.Fprintf(&b, summary, r.Summary())
 	left := 0
 	for i, s := range sections {
 		// A section may use its part of what those before it left.
@@ -153,11 +150,8 @@ func (r *Report) sections() (out []section) {
 			out = append(out, section{title, lines})
 		}
 	}
-	var faults []line
-	for _, f := range r.Faults {
-		faults = append(faults, line{theirs(f.Path), ": ", theirs(f.Err.Error())})
-	}
-	add("Files of before that today's lab refuses; their runs are missing below", faults...)
+	add("Files of before that today's lab refuses; their runs are missing below", strict.Called(r.Faults,
+		func(f archive.Fault) line { return line{theirs(f.Path), ": ", theirs(f.Err.Error())} })...)
 	add("Files that nothing may change", append(paths(r.Gone, "deleted"), paths(r.Changed, "changed")...)...)
 	add("Verdicts that moved", moveLines(r.Moves, "not measured", "no longer measured")...)
 	add("Verdicts that only the code moved: what the lab of before makes of the data of before, and what today's makes "+
@@ -205,12 +199,10 @@ func (r *Report) sections() (out []section) {
 	add("What bounded the new trials", bounds...)
 	add("New audit findings", findingLines(r.Findings)...)
 	add("Audit findings that are gone", findingLines(r.Settled)...)
-	var texts, printed []line
-	for _, t := range r.Texts {
-		texts = append(texts, line{"entry ", theirs(t.Entry), ": ", theirs(t.Says), ": ", theirs(t.From), " → ",
-			theirs(t.To)})
-	}
-	add("Claims of texts that their figures decide otherwise", texts...)
+	add("Claims of texts that their figures decide otherwise", strict.Called(r.Texts, func(t TextMove) line {
+		return line{"entry ", theirs(t.Entry), ": ", theirs(t.Says), ": ", theirs(t.From), " → ", theirs(t.To)}
+	})...)
+	var printed []line
 	for _, p := range r.Printed {
 		if p.New > 0 {
 			printed = append(printed, line{"entry ", theirs(p.Entry), ": ", words.Count(p.New, "new figure")})
@@ -225,18 +217,12 @@ func (r *Report) sections() (out []section) {
 
 func (b *Batch) about() line { return line{theirs(b.Experiment), " on ", theirs(b.Host)} }
 
-func paths(names []string, what string) (out []line) {
-	for _, name := range names {
-		out = append(out, line{theirs(name), ": ", what})
-	}
-	return out
+func paths(names []string, what string) []line {
+	return strict.Called(names, func(name string) line { return line{theirs(name), ": ", what} })
 }
 
-func claimLines(claims []ClaimOf) (out []line) {
-	for _, c := range claims {
-		out = append(out, line{theirs(c.Experiment + "/" + c.ID), ": ", theirs(c.Says)})
-	}
-	return out
+func claimLines(claims []ClaimOf) []line {
+	return strict.Called(claims, func(c ClaimOf) line { return line{theirs(c.Experiment + "/" + c.ID), ": ", theirs(c.Says)} })
 }
 
 func findingLines(found []FindingOf) (out []line) {

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Block says how the time of one block of a run is divided. The servers of
@@ -75,9 +76,5 @@ func (x *Experiment) ProfileS() float64 {
 // Groups gives the conditions whose servers are up at once, as indexes into
 // Conditions.
 func (x *Experiment) Groups() [][]int {
-	var all []setting.Levels
-	for _, levels := range x.Conditions() {
-		all = append(all, x.fixed.With(levels))
-	}
-	return Groups(all)
+	return Groups(strict.Called(x.Conditions(), x.fixed.With))
 }

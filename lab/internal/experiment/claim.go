@@ -338,16 +338,6 @@ func (c *Claim) resolveCompared(factors []Factor) error {
 	return nil
 }
 
-// Ends gives the first and the last level of the factor that a claim compares.
-func (c Claim) Ends(x *Experiment) (first, last setting.Level) {
-	for _, f := range x.Factors {
-		if f.Name == c.Over {
-			return f.Ends()
-		}
-	}
-	return first, last
-}
-
 func bar(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
 
 // A Relative asks for a table: a metric at each level of a factor, over the

@@ -77,9 +77,6 @@ type Factor struct {
 	levels []setting.Level
 }
 
-// Ends are the first and the last level, which a claim about a ratio compares.
-func (f Factor) Ends() (first, last setting.Level) { return f.levels[0], f.levels[len(f.levels)-1] }
-
 func factorName(f Factor) string { return f.Name }
 
 // All are the factor's levels, in its order.

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -23,19 +24,14 @@ func (t Topology) fits(name string, l setting.Level) error {
 			return err
 		}
 	}
-	kinds, knob := turnable[name]
-	if !knob {
+	switch kinds, knob := turnable[name]; {
+	case !knob || slices.Contains(kinds, t.Kind):
 		return nil
-	}
-	for _, kind := range kinds {
-		if t.Kind == kind {
-			return nil
-		}
-	}
-	if name == setting.Clients {
+	case name == setting.Clients:
 		return fmt.Errorf("%s has one client; several take topology %v", t.Kind, kinds)
+	default:
+		return fmt.Errorf("%s has nothing to turn it on; it takes topology %v", t.Kind, kinds)
 	}
-	return fmt.Errorf("%s has nothing to turn it on; it takes topology %v", t.Kind, kinds)
 }
 
 // Turns names the kernel settings that a condition changes, in the order of changing

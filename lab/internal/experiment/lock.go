@@ -166,16 +166,9 @@ func (x *Experiment) Holds(of *Experiment, c Claim) bool {
 	return ok && x.Lock(mine) == of.Lock(c)
 }
 
-// Asks tells whether the experiment has a claim of that id with the same bars,
-// whatever the design around it.
-func (x *Experiment) Asks(of *Experiment, c Claim) bool {
-	mine, ok := x.Claim(c.ID)
-	return ok && x.Bars(mine) == of.Bars(c)
-}
-
 // Moved says how the experiment asks a claim of another of its versions
-// otherwise than that version does; empty if it asks the same. It is Asks, with
-// the field that differs.
+// otherwise than that version does, by the first field that differs; empty if it
+// asks the same, whatever the design around it.
 func (x *Experiment) Moved(of *Experiment, c Claim) string {
 	mine, ok := x.Claim(c.ID)
 	if !ok {
@@ -187,7 +180,7 @@ func (x *Experiment) Moved(of *Experiment, c Claim) string {
 			return fmt.Sprintf("%s, before %s", now[i], was[i])
 		}
 	}
-	if !x.Asks(of, c) {
+	if x.Bars(mine) != of.Bars(c) {
 		return "it was changed"
 	}
 	return ""

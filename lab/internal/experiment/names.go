@@ -8,35 +8,35 @@ import (
 
 // Claims describes the kinds of claim.
 func Claims() []strict.Word {
-	return strict.Words(forms, func(f form) strict.Word {
+	return strict.Called(forms, func(f form) strict.Word {
 		return strict.Word{Name: string(f.kind), Form: f.words(), Meaning: f.meaning}
 	})
 }
 
 // Walls describes what may bound a trial.
 func Walls() []strict.Word {
-	return strict.Words(gate.WallNames(), func(name string) strict.Word {
+	return strict.Called(gate.WallNames(), func(name string) strict.Word {
 		return strict.Word{Name: name, Meaning: gate.Bound(name).Meaning()}
 	})
 }
 
 // Profiles describes the kinds of profile.
 func Profiles() []strict.Word {
-	return strict.Words(profiles.Kinds(), func(k profiles.Kind) strict.Word {
+	return strict.Called(profiles.Kinds(), func(k profiles.Kind) strict.Word {
 		return strict.Word{Name: string(k), Meaning: k.Meaning()}
 	})
 }
 
 // Works describes the kinds of work in a profile.
 func Works() []strict.Word {
-	return strict.Words(profiles.Works(), func(w profiles.WorkDoc) strict.Word {
+	return strict.Called(profiles.Works(), func(w profiles.WorkDoc) strict.Word {
 		return strict.Word{Name: string(w.Work), Meaning: w.Doc}
 	})
 }
 
 // Servers describes the shared servers.
 func Servers() []strict.Word {
-	return strict.Words(Shared(), func(s *Server) strict.Word {
+	return strict.Called(Shared(), func(s *Server) strict.Word {
 		return strict.Word{Name: s.Name, Meaning: s.Title + ": " + s.About + "."}
 	})
 }

@@ -35,7 +35,7 @@ func Schema() []byte {
 	settings := setting.Docs()
 	for name, of := range map[string]*jsonschema.Schema{
 		"Experiment": s, "Metric": strict.OneOf(metric.Words()), "Levels": table(settings), "Wall": strict.OneOf(Walls()),
-		"Setting": strict.OneOf(strict.Words(settings, func(d setting.Doc) strict.Word { return d.Word })),
+		"Setting": strict.OneOf(strict.Called(settings, func(d setting.Doc) strict.Word { return d.Word })),
 	} {
 		s.Definitions[name] = of
 	}
@@ -44,10 +44,9 @@ func Schema() []byte {
 		"Experiment": {"metrics": {Type: "array", Items: see("Metric")}, "settings": see("Levels")},
 		"Topology":   {"kind": strict.OneOf(Topologies())},
 		"Factor":     {"name": see("Setting"), "levels": {Type: "array"}},
-		"Server": {"answers": strict.OneOf(strict.Words(answering,
-			func(name string) strict.Word { return strict.Word{Name: name, Meaning: answeringMeans[name]} }))},
-		"Relative": {"metric": see("Metric"), "over": see("Setting")},
-		"Needs":    {"bound": see("Wall")},
+		"Server":     {"answers": strict.OneOf(answering)},
+		"Relative":   {"metric": see("Metric"), "over": see("Setting")},
+		"Needs":      {"bound": see("Wall")},
 		"Claim": {"kind": strict.OneOf(Claims()), "metric": see("Metric"), "over": see("Setting"), "equals": see("Setting"),
 			"bound": see("Wall"), "from": see("Wall"), "to": see("Wall"),
 			"about": strict.OneOf([]strict.Word{{Name: AboutClient,

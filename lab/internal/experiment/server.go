@@ -139,9 +139,9 @@ func (s *Server) resolve(id string) (err error) {
 		return fmt.Errorf("build %q is no make target", s.Build)
 	case slices.ContainsFunc(s.Needs, func(tool string) bool { return !file.MatchString(tool) }):
 		return fmt.Errorf("needs %q: name each tool as a shell finds it", s.Needs)
-	case s.Answers != "" && !slices.Contains(answering, s.Answers):
+	case s.Answers != "" && !slices.ContainsFunc(answering, func(w strict.Word) bool { return w.Name == s.Answers }):
 		return fmt.Errorf("answers %q: %s; leave it out for a server with answers of its own", s.Answers,
-			strict.Instead(s.Answers, answering))
+			strict.InsteadOf(s.Answers, answering))
 	case s.Events && (s.Answers != "" || s.Prefork):
 		return errors.New("events: a server that sends events answers no requests, and is one process")
 	case s.Events && s.Ready == "":
@@ -163,12 +163,10 @@ func oneLine(command string) string {
 	return strings.Join(lines, " ")
 }
 
-// answering names the servers whose answers the lab knows.
-var answering = []string{setting.Fiber, setting.Null}
-
-var answeringMeans = map[string]string{
-	setting.Fiber: "Each route's bytes, as package catalog has them.",
-	setting.Null:  "One body a route: the middle one of those that Fiber draws.",
+// answering has the servers whose answers the lab knows.
+var answering = []strict.Word{
+	{Name: setting.Fiber, Meaning: "Each route's bytes, as package catalog has them."},
+	{Name: setting.Null, Meaning: "One body a route: the middle one of those that Fiber draws."},
 }
 
 // ServerKeys says what the keys of a table [servers.NAME] mean.

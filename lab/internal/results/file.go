@@ -25,37 +25,29 @@ import (
 // Read reads a results file of a known version and refuses anything else.
 // Errors name the line for syntax and duplicate keys, and the JSON pointer for
 // shape.
-func Read(path string) (*File, error) {
-	f := &File{}
-	if err := read(path, SchemaURL, f); err != nil {
-		return nil, err
-	}
-	return f, nil
-}
+func Read(path string) (*File, error) { return read[File](path, SchemaURL) }
 
 // ReadHost reads a host profile by the same rules.
-func ReadHost(path string) (*host.Profile, error) {
-	p := &host.Profile{}
-	if err := read(path, HostSchemaURL, p); err != nil {
-		return nil, err
-	}
-	return p, nil
-}
+func ReadHost(path string) (*host.Profile, error) { return read[host.Profile](path, HostSchemaURL) }
 
 // mostBytes limits the size of files, in bytes. A results file of 180 trials
 // takes 8 MB where each trial records 256 cores; with two cores it stays below
 // Longest. A host profile is a few lines.
 var mostBytes = map[string]int64{SchemaURL: 8 << 20, HostSchemaURL: 16 << 10}
 
-func read(path, schema string, into any) error {
+func read[T any](path, schema string) (*T, error) {
 	data, err := strict.ReadUpTo(path, mostBytes[schema])
+	into := new(T)
 	if err == nil {
 		err = Decode(data, schema, into)
 	}
-	if named := (*os.PathError)(nil); err == nil || errors.As(err, &named) {
-		return err
+	if named := (*os.PathError)(nil); err != nil && !errors.As(err, &named) {
+		err = fmt.Errorf("%s: %w", path, err)
 	}
-	return fmt.Errorf("%s: %w", path, err)
+	if err != nil {
+		return nil, err
+	}
+	return into, nil
 }
 
 // Decode checks a document against a schema, SchemaURL or HostSchemaURL, and decodes it.

@@ -169,9 +169,8 @@ func Loading(levels setting.Levels, clients int) int {
 
 // LevelsOf are all settings of a trial's condition.
 func (f *File) LevelsOf(t Trial) setting.Levels {
-	i := slices.IndexFunc(f.Conditions, func(c Condition) bool { return c.ID == t.Condition })
-	if i < 0 {
-		return f.Settings
+	if c := f.condition(t.Condition); c != nil {
+		return f.Settings.With(c.Levels)
 	}
-	return f.Settings.With(f.Conditions[i].Levels)
+	return f.Settings
 }

@@ -52,10 +52,8 @@ func (f *File) Reading(t Trial, name string) (Reading, bool) {
 // generator is the name of a condition's load generator, without the version.
 func (f *File) generator(condition string) string {
 	name := f.Provenance.Generator
-	for _, c := range f.Conditions {
-		if c.ID == condition && c.Generator != "" {
-			name = c.Generator
-		}
+	if c := f.condition(condition); c != nil && c.Generator != "" {
+		name = c.Generator
 	}
 	name, _, _ = strings.Cut(name, " ")
 	return name

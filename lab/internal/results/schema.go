@@ -27,10 +27,7 @@ func Schema() []byte {
 	s.ID, s.Title = SchemaURL, "Line Rate results file, version 3"
 	// Metric names are listed: a misspelt one would be shown by no page and decide
 	// no claim.
-	names := make([]any, 0, len(metric.Names()))
-	for _, n := range metric.Names() {
-		names = append(names, n)
-	}
+	names := strict.Called(metric.Names(), func(n string) any { return n })
 	trial := s.Definitions["Trial"]
 	for _, field := range []string{"metrics", "below", "resolution"} {
 		p, _ := trial.Properties.Get(field)

@@ -20,17 +20,13 @@ type Server struct {
 }
 
 // SharedServers is what a run keeps of the shared servers that an experiment
-// loads; nil without any.
+// loads.
 func SharedServers(x *experiment.Experiment) map[string]Server {
-	var all map[string]Server
+	all := map[string]Server{}
 	for _, s := range x.Loaded() {
-		if x.Servers[s.Name] != nil {
-			continue
+		if x.Servers[s.Name] == nil {
+			all[s.Name] = definitionOf(s)
 		}
-		if all == nil {
-			all = map[string]Server{}
-		}
-		all[s.Name] = definitionOf(s)
 	}
 	return all
 }
@@ -66,14 +62,11 @@ func (f *File) SamePrograms(g *File) bool {
 }
 
 // Programs tells the measured programs of a run by name, as SamePrograms compares
-// them; nil where it names none.
+// them.
 func (f *File) Programs() map[string]string {
-	var out map[string]string
+	out := map[string]string{}
 	for name, b := range f.Provenance.Binaries {
 		if host.Measured(name) {
-			if out == nil {
-				out = map[string]string{}
-			}
 			out[name] = cmp.Or(b.MadeOf, b.SHA256)[:12]
 		}
 	}

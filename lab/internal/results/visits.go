@@ -6,6 +6,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A visit is one stay of the lab at an experiment: blocks of it on one host that
@@ -90,11 +91,8 @@ func Visits(blocks []Stay) []int {
 // Groups gives the conditions that are up together within a block, as indexes
 // into Conditions. The control is among them.
 func (f *File) Groups() [][]int {
-	var all []setting.Levels
-	for _, c := range f.Conditions {
-		all = append(all, f.Settings.With(c.Levels))
-	}
-	return experiment.Groups(all)
+	return experiment.Groups(strict.Called(f.Conditions,
+		func(c Condition) setting.Levels { return f.Settings.With(c.Levels) }))
 }
 
 // Took is the least time that a trial took: its span, or 0 for an invalid one, which

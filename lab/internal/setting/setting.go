@@ -215,33 +215,29 @@ func Of(v any) (Level, error) {
 
 // Check refuses an unknown setting, or a level that the setting does not allow.
 func Check(name string, l Level) error {
-	d, ok := defs[name]
-	if !ok {
+	d, known := defs[name]
+	s, isText := l.v.(string)
+	switch {
+	case !known:
 		return fmt.Errorf("unknown setting \"%s\"; %s", shown(name), strict.Instead(name, Names()))
-	}
-	switch l.v.(type) {
-	case int64:
-		ok = d.kind == number && l.v.(int64) >= d.least
-	case string:
-		s := l.v.(string)
-		ok = d.kind == text && len(s) <= longest
-		if d.pattern != nil {
-			ok = ok && d.pattern.MatchString(s)
-		} else {
-			ok = ok && slices.Contains(d.words, s)
-		}
-	case bool:
-		ok = d.kind == boolean
-	default:
-		ok = false
-	}
-	if s, is := l.v.(string); !ok && is && d.words != nil {
+	case d.takes(l):
+		return nil
+	case isText && d.words != nil:
 		return fmt.Errorf("setting %q (%s) cannot be \"%s\"; %s", name, d.doc, shown(s), strict.Instead(s, d.words))
 	}
-	if !ok {
-		return fmt.Errorf("setting %q (%s) cannot be %s; give %s", name, d.doc, shown(l.String()), d.form())
+	return fmt.Errorf("setting %q (%s) cannot be %s; give %s", name, d.doc, shown(l.String()), d.form())
+}
+
+// takes tells whether the setting allows a level.
+func (d def) takes(l Level) bool {
+	switch v := l.v.(type) {
+	case int64:
+		return d.kind == number && v >= d.least
+	case string:
+		listed := slices.Contains(d.words, v) || d.pattern != nil && d.pattern.MatchString(v)
+		return d.kind == text && len(v) <= longest && listed
 	}
-	return nil
+	return d.kind == boolean && !l.IsZero()
 }
 
 // shown is a value that somebody wrote, for a message.
@@ -397,9 +393,7 @@ func Docs() (docs []Doc) {
 		case d.kind == boolean:
 			s.Type = "boolean"
 		case d.words != nil:
-			for _, w := range d.words {
-				s.Enum = append(s.Enum, w)
-			}
+			s.Enum = strict.Called(d.words, func(w string) any { return w })
 		default:
 			s.Pattern, s.MaxLength = d.pattern.String(), new(uint64(longest))
 		}

@@ -3,6 +3,7 @@ package strict
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -34,12 +35,13 @@ func Instead(name string, known []string) string {
 	return guess + " There are " + strings.Join(known, ", ")
 }
 
-// Called lists what some things are called, for Instead.
-func Called[T any](all []T, name func(T) string) (names []string) {
+// Called lists what is said of each of some things: what they are called, for Instead, or
+// a Word that describes them.
+func Called[T, V any](all []T, say func(T) V) (said []V) {
 	for _, one := range all {
-		names = append(names, name(one))
+		said = append(said, say(one))
 	}
-	return names
+	return said
 }
 
 // InsteadOf is Instead of some words.
@@ -48,10 +50,7 @@ func InsteadOf(name string, known []Word) string {
 }
 
 func either(names []string) string {
-	quoted := make([]string, len(names))
-	for i, n := range names {
-		quoted[i] = fmt.Sprintf("%q", n)
-	}
+	quoted := Called(names, strconv.Quote)
 	if len(quoted) == 1 {
 		return quoted[0]
 	}

@@ -73,17 +73,9 @@ type Word struct {
 	Meaning string `json:"meaning"`
 }
 
-// Words describes each of some names.
-func Words[T any](of []T, word func(T) Word) (out []Word) {
-	for _, v := range of {
-		out = append(out, word(v))
-	}
-	return out
-}
-
 // Meanings are the names of a table of meanings, sorted.
 func Meanings[K ~string](of map[K]string) []Word {
-	return Words(slices.Sorted(maps.Keys(of)), func(k K) Word { return Word{Name: string(k), Meaning: of[k]} })
+	return Called(slices.Sorted(maps.Keys(of)), func(k K) Word { return Word{Name: string(k), Meaning: of[k]} })
 }
 
 // OneOf is the schema of a text that is one of some words.

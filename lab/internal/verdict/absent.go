@@ -31,8 +31,7 @@ func (k absent) decide(rec *record, c experiment.Claim) (finding, error) {
 		}
 		gone := true
 		for _, t := range rec.about(c, b) {
-			share, _ := b.of.shareOf(c, t)
-			gone = gone && k.holds(share)
+			gone = gone && k.holds(shareOf(c, t))
 			if p, _ := t.Profile(profiles.Kind(c.Profile)); p.Packages[profiles.NoSymbol] > 0 {
 				unnamed++
 			}
@@ -44,21 +43,15 @@ func (k absent) decide(rec *record, c experiment.Claim) (finding, error) {
 		against = k.says(c, shares, held)
 	}
 	f.concludeStrictly(against, k.says(c, shares, held))
-	doubt := ""
 	switch {
-	case held < len(shares):
-		return f, nil
+	case f.verdict != Reproduced, held < len(shares):
 	case !rec.couldShow(c):
-		doubt = fmt.Sprintf("no %s of these runs shows %s at all, so nothing shows that it is gone", docOf(c).Name,
-			c.Package)
+		f.verdict = Inconclusive
+		f.why = fmt.Sprintf("no %s of these runs shows %s at all, so nothing shows that it is gone", docOf(c).Name, c.Package)
 	case unnamed > 0:
-		doubt = fmt.Sprintf("%d of %d %s profiles have frames without a symbol, which could be of %s", unnamed, len(shares),
+		f.verdict = Inconclusive
+		f.why = fmt.Sprintf("%d of %d %s profiles have frames without a symbol, which could be of %s", unnamed, len(shares),
 			c.Profile, c.Package)
-	default:
-		return f, nil
-	}
-	if f.verdict == Reproduced {
-		f.verdict, f.why = Inconclusive, doubt
 	}
 	return f, nil
 }

@@ -166,17 +166,16 @@ func (s sight) tooBlind(rec *record, c experiment.Claim, few bool) (Verdict, str
 	return blindnesses[most].verdict, s.says(most, c), true
 }
 
-// mostRefused reports whether gates are why most blocks cannot tell.
-func (s sight) mostRefused() bool {
-	_, most := s.cannot()
-	return most == refused
-}
-
 // visitsOf counts the visits that blocks belong to.
-func visitsOf(blocks []block) int {
-	seen := map[int]bool{}
+func visitsOf(blocks []block) int { return distinct(blocks, func(b block) int { return b.visit }) }
+
+// runsOf counts the runs that blocks belong to.
+func runsOf(blocks []block) int { return distinct(blocks, func(b block) *source { return b.of }) }
+
+func distinct[K comparable](blocks []block, of func(block) K) int {
+	seen := map[K]bool{}
 	for _, b := range blocks {
-		seen[b.visit] = true
+		seen[of(b)] = true
 	}
 	return len(seen)
 }
@@ -207,14 +206,7 @@ func (s sight) blindClause(c experiment.Claim) string {
 // offered tells whether the load limits the throughput of a trial's condition:
 // a fixed rate was asked for, and is to be met.
 func (s *source) offered(t results.Trial) bool {
-	for _, c := range s.Conditions {
-		if c.ID == t.Condition {
-			all := s.Settings.With(c.Levels)
-			rate, _ := all[setting.Rate].Int()
-			events, _ := all[setting.EventRate].Int()
-			overload, _ := all[setting.Overload].Bool()
-			return rate > 0 && !overload || events > 0
-		}
-	}
-	return false
+	levels := s.LevelsOf(t)
+	overload, _ := levels[setting.Overload].Bool()
+	return levels.Whole(setting.Rate, 0) > 0 && !overload || levels.Whole(setting.EventRate, 0) > 0
 }

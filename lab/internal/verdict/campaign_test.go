@@ -331,7 +331,7 @@ func TestCampaignsDecideAsRunsDo(t *testing.T) {
 				return sample.Figures{sample.Cost: v}
 			})
 			f.Run = fmt.Sprintf("run-%d", at)
-			runs = append(runs, Run{sample.Day(sample.Stay(f, blocks), at), x})
+			runs = append(runs, Run{sample.Day(stay(f, blocks), at), x})
 		}
 		got := Decide(x, sample.Machine, runs).Claims[0]
 		if want := judge(edges, stats.Level(1, 1)); got.Verdict != want || got.Visits != visit {

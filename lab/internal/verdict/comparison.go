@@ -91,22 +91,20 @@ func (c *comparison) settle(level float64) {
 	}
 	hold, refute := strength(c.edges)
 	c.effect.EFor, c.effect.EAgainst = eValue(hold), eValue(refute)
-	if low, high, ok := confseq.Median(c.side(least), c.side(most), level); ok {
-		c.effect.Low, c.effect.High = words.Digits(low), finite(high)
-	}
+	c.interval(level)
 }
 
-func least(s span) float64 { return s.least }
-func most(s span) float64  { return s.most }
-
-// side lists one end of the range of each block that is bet on.
-func (c *comparison) side(end func(span) float64) (out []float64) {
+// interval gives the confidence sequence of the ratio, from the blocks that are bet on.
+func (c *comparison) interval(level float64) {
+	var least, most []float64
 	for _, s := range c.spans {
 		if !s.later {
-			out = append(out, end(s))
+			least, most = append(least, s.least), append(most, s.most)
 		}
 	}
-	return out
+	if low, high, ok := confseq.Median(least, most, level); ok {
+		c.effect.Low, c.effect.High = words.Digits(low), finite(high)
+	}
 }
 
 // medians are the medians of the lower and of the upper ends, over the blocks
@@ -161,17 +159,14 @@ func (c *comparison) warnings() (ws []stats.Warning) {
 // effects lists all comparisons for the verdict file, and each warning once.
 func (f *finding) effects() ([]Effect, []stats.Warning) {
 	var out []Effect
-	var all, kept []stats.Warning
+	var all []stats.Warning
 	for _, c := range f.comparisons {
 		c.effect.Spread = c.spread()
+		c.effect.print()
 		out, all = append(out, c.effect), append(all, c.warnings()...)
 	}
-	for _, w := range stats.AllWarnings {
-		if slices.Contains(all, w) {
-			kept = append(kept, w)
-		}
-	}
-	return out, kept
+	return out, slices.DeleteFunc(slices.Clone(stats.AllWarnings),
+		func(w stats.Warning) bool { return !slices.Contains(all, w) })
 }
 
 // A pair is two conditions to compare, as indexes into a list, and the band in
@@ -183,7 +178,7 @@ type pair struct {
 
 // pairs gives the conditions that the claim compares, and the pairs: levels of
 // one factor at equal levels of all other factors.
-func (rec *record) pairs(c experiment.Claim, k comparer) (compared []setting.Levels, out []pair) {
+func (rec *record) pairs(c experiment.Claim) (compared []setting.Levels, out []pair) {
 	place := func(levels setting.Levels) int {
 		key := levels.Key()
 		i := slices.IndexFunc(compared, func(l setting.Levels) bool { return l.Key() == key })
@@ -198,7 +193,7 @@ func (rec *record) pairs(c experiment.Claim, k comparer) (compared []setting.Lev
 				continue
 			}
 		}
-		for _, p := range k.pairs(c, len(s)) {
+		for _, p := range kinds[c.Kind].(comparer).pairs(c, len(s)) {
 			out = append(out, pair{place(s[p.a]), place(s[p.b]), p.band})
 		}
 	}
@@ -263,9 +258,9 @@ func isRatio(k experiment.Kind) bool {
 	return ok
 }
 
-// decideRatios decides a claim by all of its comparisons.
-func (rec *record) decideRatios(c experiment.Claim, k comparer) (finding, error) {
-	compared, pairs := rec.pairs(c, k)
+// decide decides a claim by all of its comparisons.
+func (comparing) decide(rec *record, c experiment.Claim) (finding, error) {
+	compared, pairs := rec.pairs(c)
 	f := finding{}
 	if len(pairs) == 0 {
 		return f, fmt.Errorf("the run recorded %s at one level of %s only", words.Metric(c.Metric), words.Setting(c.Over))

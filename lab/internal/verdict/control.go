@@ -67,6 +67,7 @@ func (d *decider) evaluateControl() *Control {
 		// A control has no claim, so it has no band and nothing to decide.
 		c.effect.BandLow, c.effect.BandHigh, c.effect.VisitsNeeded = 0, 0, 0
 		c.effect.For, c.effect.Against, c.effect.EFor = 0, 0, 0
+		c.effect.print()
 		out.Effects = append(out.Effects, c.effect)
 	}
 	out.judge(found)

@@ -22,7 +22,7 @@ func TestAControlTakesNoPartInClaims(t *testing.T) {
 		t.Fatalf("%+v, %v", want.Control, want.Warnings)
 	}
 	// A claim ignores the control's counts and bounds.
-	sample.AddControl(r, 1, 1, 1, 1, 1, 1, 1, 1, 1)
+	addControl(r, 1, 1, 1, 1, 1, 1, 1, 1, 1)
 	for i := range r.Trials {
 		if r.Trials[i].Condition == "again" {
 			r.Trials[i].Bound, r.Trials[i].Metrics["workers"] = gate.BoundUnknown, 7
@@ -65,7 +65,7 @@ func TestAControlThatDiffersMakesTheRunSuspect(t *testing.T) {
 	} {
 		x := sample.Design(t, "", sample.IsFlat, sample.Rename(sample.AtLeast, "d"), sample.Rename(sample.AsMany, "e"))
 		r := sample.Ratios(x, 1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1, 1, 1, 1.01)
-		f := Decide(x, sample.Machine, []Run{{sample.AddControl(r, c.by...), x}})
+		f := Decide(x, sample.Machine, []Run{{addControl(r, c.by...), x}})
 		if f.Control == nil || f.Control.Outcome != c.outcome || !strings.Contains(f.Control.Reason, c.says) {
 			t.Errorf("%s: %+v", c.name, f.Control)
 			continue
@@ -89,7 +89,7 @@ func TestAClientAtItsLimitComesBeforeASuspectRun(t *testing.T) {
 	for i := range r.Trials {
 		sample.Bound(&r.Trials[i], gate.BoundClientCPU)
 	}
-	if c := one(t, x, sample.AddControl(r, slower...), sample.Machine); c.Verdict != Invalid {
+	if c := one(t, x, addControl(r, slower...), sample.Machine); c.Verdict != Invalid {
 		t.Errorf("%s (%s)", c.Verdict, c.Reason)
 	}
 }

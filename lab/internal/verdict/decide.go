@@ -75,13 +75,7 @@ func (d *decider) decideAll(x *experiment.Experiment) *File {
 			f.Withdrawn = append(f.Withdrawn, said)
 		}
 	}
-	for _, claims := range [][]Claim{f.Claims, f.Withdrawn} {
-		for i := range claims {
-			printEffects(claims[i].Effects)
-		}
-	}
 	if f.Control != nil {
-		printEffects(f.Control.Effects)
 		f.Control.InRun = r.control != nil
 	}
 	f.Relative = d.relative()
@@ -199,10 +193,11 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	if !kinds[c.Kind].bets() { // nobody bets on it
 		short = max(0, stats.MinSamples-n)
 	}
-	out.Blocks, out.Visits, out.Runs, out.For, out.Against = n, visits, ofRuns(f.seen.blocks), f.yes, f.no
+	out.Blocks, out.Visits, out.Runs, out.For, out.Against = n, visits, runsOf(f.seen.blocks), f.yes, f.no
 	if v, why, so := f.seen.tooBlind(rec, c, short > 0); so {
 		// What closes a gate may pass, so further visits may still decide the claim.
-		if say(v, short > 0 || v == Inconclusive || f.seen.mostRefused(), "%s", why); out.Open {
+		_, most := f.seen.cannot()
+		if say(v, short > 0 || v == Inconclusive || most == refused, "%s", why); out.Open {
 			out.VisitsNeeded = short
 		}
 		return out

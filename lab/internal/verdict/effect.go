@@ -7,19 +7,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// printEffects fills in the ratios as pages print them.
-func printEffects(effects []Effect) {
-	for i := range effects {
-		e := &effects[i]
-		e.Words = words.Words{Text: e.Text(), Interval: e.Interval()}
-		if e.Ratio == 0 {
-			continue
-		}
-		change, at := e.change()
-		e.Percent, e.Change = words.Grouped(100*e.Ratio, at), words.Grouped(change, at)
-		if change > 0 {
-			e.Change = "+" + e.Change
-		}
+// print fills in the ratio as pages print it.
+func (e *Effect) print() {
+	e.Words = words.Words{Text: e.Text(), Interval: e.Interval()}
+	if e.Ratio == 0 {
+		return
+	}
+	change, at := e.change()
+	e.Percent, e.Change = words.Grouped(100*e.Ratio, at), words.Grouped(change, at)
+	if change > 0 {
+		e.Change = "+" + e.Change
 	}
 }
 

@@ -43,9 +43,9 @@ func TestRatiosInPercent(t *testing.T) {
 		15.2:   {"1,520", "+1,420"},
 		0:      {},
 	} {
-		of := []Effect{{Pairs: 9, Ratio: ratio}}
-		printEffects(of)
-		if got := [2]string{of[0].Percent, of[0].Change}; got != want {
+		of := Effect{Pairs: 9, Ratio: ratio}
+		of.print()
+		if got := [2]string{of.Percent, of.Change}; got != want {
 			t.Errorf("%v: %q; want %q", ratio, got, want)
 		}
 	}

@@ -111,7 +111,7 @@ func (moves) decide(rec *record, c experiment.Claim) (finding, error) {
 		}
 		count[worst]++
 	}
-	first, last := c.Ends(rec.x)
+	first, last := ends[0][0][c.Over], ends[0][1][c.Over]
 	f.why = fmt.Sprintf("the wall moved from %s to %s in %d of %d %s (where %s is %s, %s alone was full in %d of %d "+
 		"trials, and where it is %s, %s alone in %d)",
 		words.Wall(c.From), words.Wall(c.To), v.inside, v.all, words.Plural(v.all, "block"),

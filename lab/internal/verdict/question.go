@@ -14,21 +14,20 @@ import (
 type Question struct {
 	nth    map[string]int            // by digest of the design, from 1
 	claims map[string]map[string]int // cores needed, by design and digest of the claim's bars
-	tries  int                       // number of designs
+
 }
 
 // Asked gathers what runs asked. They are of one experiment, on any hosts, oldest
 // first. Runs that measured nothing asked nothing.
 func Asked(runs []Run) *Question {
-	q := &Question{map[string]int{}, map[string]map[string]int{}, 0}
+	q := &Question{map[string]int{}, map[string]map[string]int{}}
 	for _, r := range runs {
 		if len(r.File.Trials) == 0 {
 			continue
 		}
 		design := r.Then.Design()
 		if q.nth[design] == 0 {
-			q.tries++
-			q.nth[design], q.claims[design] = q.tries, map[string]int{}
+			q.nth[design], q.claims[design] = len(q.nth)+1, map[string]int{}
 		}
 		addClaims(q.claims[design], r.Then)
 	}
@@ -59,7 +58,7 @@ func (q *Question) Part(x *experiment.Experiment, cores int) (nth, claims int) {
 		}
 	}
 	if nth = q.nth[design]; nth == 0 {
-		nth = q.tries + 1
+		nth = len(q.nth) + 1
 	}
 	return nth, claims
 }

@@ -38,8 +38,6 @@ func (flat) pairs(c experiment.Claim, n int) (all []pair) {
 	return all
 }
 
-func (k flat) decide(rec *record, c experiment.Claim) (finding, error) { return rec.decideRatios(c, k) }
-
 // levelsWords names the levels that a claim compares, any with any.
 func levelsWords(c experiment.Claim) string {
 	if c.Compared() == nil {
@@ -77,10 +75,6 @@ func (ratio) pairs(c experiment.Claim, n int) []pair {
 	return []pair{{n - 1, 0, within}}
 }
 
-func (k ratio) decide(rec *record, c experiment.Claim) (finding, error) {
-	return rec.decideRatios(c, k)
-}
-
 // A monotonic claim wants no step to fall by more than its margin, and the last level
 // above the first.
 type monotonic struct{ comparing }
@@ -99,10 +93,6 @@ func (monotonic) pairs(c experiment.Claim, n int) (all []pair) {
 		all = append(all, pair{n - 1, 0, band{1, math.Inf(1)}})
 	}
 	return all
-}
-
-func (k monotonic) decide(rec *record, c experiment.Claim) (finding, error) {
-	return rec.decideRatios(c, k)
 }
 
 // stepsWords names the levels that a claim compares, each with the one before.

@@ -9,6 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A source is one run, indexed for claims.
@@ -96,12 +97,11 @@ type record struct {
 	fixed setting.Levels   // settings of every trial
 	line  results.Topology // of every run
 	level float64          // the claim's part of stats.Alpha
-	x     *experiment.Experiment
 }
 
 // record collects the runs for a claim; nil if no run could be made.
 func (d *decider) record(c experiment.Claim) *record {
-	rec := &record{level: stats.Level(d.nth, d.sharing), x: d.last.then}
+	rec := &record{level: stats.Level(d.nth, d.sharing)}
 	for _, s := range d.runs {
 		if s.NotApplicable == "" && d.same(s.then, c) && s.leftOut(c) == nil {
 			rec.runs = append(rec.runs, s)
@@ -183,10 +183,7 @@ func (rec *record) begun(conds []setting.Levels) []block {
 
 // visited sets the visit of each block, and which is the first of its visit.
 func visited(blocks []block) []block {
-	stays := make([]results.Stay, len(blocks))
-	for i, b := range blocks {
-		stays[i] = b.of.stays[b.number]
-	}
+	stays := strict.Called(blocks, func(b block) results.Stay { return b.of.stays[b.number] })
 	first := map[int]int{}
 	for i, visit := range results.Visits(stays) {
 		blocks[i].visit, blocks[i].later = visit, true
@@ -203,15 +200,6 @@ func visited(blocks []block) []block {
 // complete lists the blocks with a valid trial under each of the conditions.
 func (rec *record) complete(conds []setting.Levels) []block {
 	return slices.DeleteFunc(rec.begun(conds), func(b block) bool { return b.refused })
-}
-
-// ofRuns counts the runs that the blocks belong to.
-func ofRuns(blocks []block) int {
-	seen := map[*source]bool{}
-	for _, b := range blocks {
-		seen[b.of] = true
-	}
-	return len(seen)
 }
 
 // about lists a block's valid trials that a claim rests on, including those of

@@ -165,8 +165,8 @@ func TestWhatChangedOnTheMachineBetweenRunsIsSaid(t *testing.T) {
 // The controls of all runs are pooled, whichever conditions they repeated.
 func TestControlsOfSeveralRunsCountTogether(t *testing.T) {
 	x := sample.Design(t, "", sample.Rename(sample.AsMany, "d"))
-	a := Run{sample.AddControl(sample.Ratios(x, slices.Repeat([]float64{1}, 5)...), 1.08, 1.07, 1.09, 1.1, 1.06), x}
-	b := Run{sample.Day(sample.AddControl(sample.Ratios(x, slices.Repeat([]float64{1}, 5)...), 1.08, 1.07, 1.09, 1.1,
+	a := Run{addControl(sample.Ratios(x, slices.Repeat([]float64{1}, 5)...), 1.08, 1.07, 1.09, 1.1, 1.06), x}
+	b := Run{sample.Day(addControl(sample.Ratios(x, slices.Repeat([]float64{1}, 5)...), 1.08, 1.07, 1.09, 1.1,
 		1.06), 1), x}
 	if c := Decide(x, sample.Machine, []Run{a}).Control; c.Outcome != Undecided {
 		t.Errorf("one: %+v", c)

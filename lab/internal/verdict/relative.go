@@ -3,7 +3,6 @@ package verdict
 import (
 	"math"
 
-	"github.com/line-rate/line-rate/lab/confseq"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -71,7 +70,7 @@ func (d *decider) relative() *Relative {
 	if asked == nil {
 		return nil
 	}
-	rec := &record{level: stats.Alpha, x: x, fixed: x.Fixed(), line: d.last.Topology}
+	rec := &record{level: stats.Alpha, fixed: x.Fixed(), line: d.last.Topology}
 	for _, s := range d.like() {
 		if len(s.Trials) > 0 {
 			rec.runs = append(rec.runs, s)
@@ -127,12 +126,8 @@ func (rec *record) over(asked *experiment.Relative, levels, base setting.Levels)
 	if err != nil || c.effect.Pairs == 0 {
 		return Effect{}, false
 	}
-	e := c.effect
-	e.For, e.Against = 0, 0
-	if low, high, ok := confseq.Median(c.side(least), c.side(most), stats.Alpha); ok {
-		e.Low, e.High = words.Digits(low), finite(high)
-	}
-	printed := []Effect{e}
-	printEffects(printed)
-	return printed[0], true
+	c.effect.For, c.effect.Against = 0, 0
+	c.interval(stats.Alpha)
+	c.effect.print()
+	return c.effect, true
 }

@@ -21,8 +21,8 @@ func (share) criterion(c experiment.Claim) string {
 		docOf(c).Per)
 }
 
-func (share) blind(c experiment.Claim, s *source, t results.Trial) blindness {
-	if _, why := s.shareOf(c, t); why != "" {
+func (share) blind(c experiment.Claim, _ *source, t results.Trial) blindness {
+	if p, _ := t.Profile(profiles.Kind(c.Profile)); nextToNothing(p) {
 		return thin
 	}
 	return none
@@ -50,7 +50,7 @@ func (k share) decide(rec *record, c experiment.Claim) (finding, error) {
 		}
 		holds, ts := 0, rec.about(c, b)
 		for _, t := range ts {
-			if share, _ := b.of.shareOf(c, t); k.holds(c)(share) {
+			if k.holds(c)(shareOf(c, t)) {
 				holds++
 			}
 		}

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -21,15 +21,14 @@ func (profiling) recorded(c experiment.Claim, t results.Trial) bool {
 }
 
 // shareOf is the share, in a trial's own profile, of the package or work that a
-// claim is about. why says that the whole profile is next to nothing; else it
-// is empty.
-func (s *source) shareOf(c experiment.Claim, t results.Trial) (share float64, why string) {
+// claim is about. A profile lists everything that it has, so what is missing has
+// a share of 0.
+func shareOf(c experiment.Claim, t results.Trial) float64 {
 	p, _ := t.Profile(profiles.Kind(c.Profile))
-	// A profile lists everything that it has, so what is missing has a share of 0.
-	if share = p.Packages[c.Package]; c.Work != "" {
-		share = p.Work[c.Work]
+	if c.Work != "" {
+		return p.Work[c.Work]
 	}
-	return share, nextToNothing(p)
+	return p.Packages[c.Package]
 }
 
 // profiled gives the blocks of a claim about profiles, and the shares of all
@@ -43,7 +42,7 @@ func (rec *record) profiled(c experiment.Claim, holds func(share float64) bool) 
 			continue
 		}
 		for _, t := range rec.about(c, b) {
-			v, _ := b.of.shareOf(c, t)
+			v := shareOf(c, t)
 			if shares = append(shares, v); holds(v) {
 				held++
 			}
@@ -62,23 +61,19 @@ const (
 	leastGoroutines = 10
 )
 
-// nextToNothing says that a profile's total is too small; empty where it is not.
-func nextToNothing(p profiles.Profile) string {
-	least, have, of := leastBytes, p.Total, "B"
+// nextToNothing tells whether a profile's total is too small to take shares of.
+func nextToNothing(p profiles.Profile) bool {
+	least, have := leastBytes, p.Total
 	switch p.Unit {
 	case "s":
 		if p.DurationS == 0 {
-			return ""
+			return false
 		}
-		least, have, of = leastBusy, p.Total/p.DurationS, "s a second"
+		least, have = leastBusy, p.Total/p.DurationS
 	case "count":
-		least, of = leastGoroutines, "goroutines"
+		least = leastGoroutines
 	}
-	if have == 0 && len(p.Packages) > 0 || have >= least {
-		return ""
-	}
-	return fmt.Sprintf("the whole %s is %.3g %s, and less than %.3g is too little to take shares of",
-		p.Kind.Doc().Name, have, of, least)
+	return have < least && (have != 0 || len(p.Packages) == 0)
 }
 
 // profilesOf gives the medians of a condition's profiles, by kind, with the run's files.
@@ -95,11 +90,7 @@ func profilesOf(c results.Condition, trials []results.Trial) []Profiled {
 			continue
 		}
 		median := func(get func(profiles.Profile) float64) float64 {
-			var vs []float64
-			for _, p := range of {
-				vs = append(vs, get(p))
-			}
-			return words.Digits(stats.Median(vs))
+			return words.Digits(stats.Median(strict.Called(of, get)))
 		}
 		m := profiles.Profile{
 			Kind: kind, Unit: of[0].Unit,

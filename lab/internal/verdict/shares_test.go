@@ -125,8 +125,8 @@ func TestAShareNeedsAWhole(t *testing.T) {
 		{profiles.Profile{Unit: "s", DurationS: 60, Packages: map[string]float64{"a": 0.77}}, false},
 		{profiles.Profile{Unit: "s", Packages: map[string]float64{"a": 0.77}}, false},
 	} {
-		if got := nextToNothing(c.p); (got != "") != c.thin {
-			t.Errorf("%+v: %q", c.p, got)
+		if got := nextToNothing(c.p); got != c.thin {
+			t.Errorf("%+v: %v", c.p, got)
 		}
 	}
 }

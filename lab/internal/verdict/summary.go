@@ -109,5 +109,3 @@ func figure(name string, trials []results.Trial) (Figure, bool) {
 	f.Median = new(words.Digits(stats.Median(append(make([]float64, below), known...))))
 	return f, true
 }
-
-func Ptr[T any](v T) *T { return &v }

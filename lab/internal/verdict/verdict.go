@@ -83,24 +83,18 @@ const (
 	NotApplicable Verdict = "not-applicable"
 )
 
-// Meaning explains a verdict in one sentence.
-func (v Verdict) Meaning() string {
-	switch v {
-	case Reproduced:
-		return "in so many visits the blocks lie on the claim's side of every edge that chance would bring it about in " +
-			"one experiment of twenty at the most"
-	case Refuted:
-		return "in so many visits the blocks lie beyond an edge of what is claimed, or a count or a profile is another " +
-			"than claimed"
-	case Inconclusive:
-		return "the blocks so far cannot tell: too few lie on either side, the control differs, or they are of fewer than " +
-			"six visits"
-	case Invalid:
-		return "the trials cannot bear the claim: a gate refused too many, or the client was the wall"
-	case NotApplicable:
-		return "a precondition of the claim is not met on this host or in these runs"
-	}
-	return ""
+// Meaning explains a verdict in one sentence; empty if there is no such verdict.
+func (v Verdict) Meaning() string { return meanings[v] }
+
+var meanings = map[Verdict]string{
+	Reproduced: "in so many visits the blocks lie on the claim's side of every edge that chance would bring it about in " +
+		"one experiment of twenty at the most",
+	Refuted: "in so many visits the blocks lie beyond an edge of what is claimed, or a count or a profile is another " +
+		"than claimed",
+	Inconclusive: "the blocks so far cannot tell: too few lie on either side, the control differs, or they are of fewer " +
+		"than six visits",
+	Invalid:       "the trials cannot bear the claim: a gate refused too many, or the client was the wall",
+	NotApplicable: "a precondition of the claim is not met on this host or in these runs",
 }
 
 // A File has what the record said about all claims of a run once that run was

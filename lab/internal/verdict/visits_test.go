@@ -15,7 +15,7 @@ import (
 // itself says what it saw, and what the record still needs.
 func TestOneStayDecidesNothing(t *testing.T) {
 	x := sample.Design(t, "", sample.AtLeast)
-	alone := sample.Stay(sample.Ratios(x, slices.Repeat([]float64{2}, 18)...), 18)
+	alone := stay(sample.Ratios(x, slices.Repeat([]float64{2}, 18)...), 18)
 	c := one(t, x, alone, sample.Machine)
 	if c.Verdict != Inconclusive || !c.Open || c.Blocks != 18 || c.Visits != 1 || c.For != 18 || c.VisitsNeeded != 6 {
 		t.Errorf("%+v", c)
@@ -29,7 +29,7 @@ func TestOneStayDecidesNothing(t *testing.T) {
 	}
 	// The same blocks in stays of two, three and six: it is the visits that count.
 	for each, want := range map[int]Verdict{1: Reproduced, 2: Reproduced, 3: Inconclusive, 6: Inconclusive} {
-		if got := one(t, x, sample.Stay(sample.Ratios(x, slices.Repeat([]float64{2}, 18)...), each),
+		if got := one(t, x, stay(sample.Ratios(x, slices.Repeat([]float64{2}, 18)...), each),
 			sample.Machine); got.Verdict != want ||
 			got.Visits != 18/each {
 			t.Errorf("visits of %d: %s of %d visits (%s)", each, got.Verdict, got.Visits, got.Reason)
@@ -40,7 +40,7 @@ func TestOneStayDecidesNothing(t *testing.T) {
 // Two runs within seconds of each other share a visit.
 func TestRunsThatFollowOneAnotherAreOneVisit(t *testing.T) {
 	x := sample.Design(t, "", sample.AtLeast)
-	a, b := Run{sample.Stay(sample.Ratios(x, 2, 2, 2), 3), x}, Run{sample.Stay(sample.Ratios(x, 2, 2, 2), 3), x}
+	a, b := Run{stay(sample.Ratios(x, 2, 2, 2), 3), x}, Run{stay(sample.Ratios(x, 2, 2, 2), 3), x}
 	for i := range b.File.Trials {
 		b.File.Trials[i].StartedAt = b.File.Trials[i].StartedAt.Add(5e9)
 	}
@@ -139,7 +139,7 @@ func TestTheFirstBlockOfAVisitIsBetOn(t *testing.T) {
 		first, second float64
 		want          Verdict
 	}{{2, 1, Reproduced}, {1, 2, Refuted}} {
-		r := sample.Stay(sample.Ratios(x, slices.Repeat([]float64{c.first, c.second}, 8)...), 2)
+		r := stay(sample.Ratios(x, slices.Repeat([]float64{c.first, c.second}, 8)...), 2)
 		got := one(t, x, r, sample.Machine)
 		if got.Verdict != c.want || got.Visits != 8 || got.Blocks != 16 || got.For != 8 || got.Against != 8 {
 			t.Errorf("%v first: %s of %d visits, %d for, %d against (%s)", c.first, got.Verdict, got.Visits, got.For,

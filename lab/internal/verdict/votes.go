@@ -6,6 +6,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/confseq"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A tally counts blocks by what they say about one edge of a claim. Blocks that are
@@ -99,10 +100,7 @@ func judge(edges []votes, level float64) Verdict {
 // than half are beyond". If the claim is true, at most half are beyond each edge,
 // so each of these is a fair bet, and so is their mean.
 func logMean(edges []votes) float64 {
-	logs := make([]float64, len(edges))
-	for i, e := range edges {
-		logs[i] = confseq.LogE(e.first.beyond, e.first.all)
-	}
+	logs := strict.Called(edges, func(e votes) float64 { return confseq.LogE(e.first.beyond, e.first.all) })
 	return confseq.LogMean(logs...)
 }
 

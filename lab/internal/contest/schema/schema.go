@@ -32,7 +32,7 @@ func JSON() []byte {
 		strict.Describe(d, of[name])
 	}
 	c := s.Definitions["Comparison"]
-	c.Properties.Set("verdict", strict.OneOf(strict.Words(compare.Verdicts, func(v compare.Verdict) strict.Word {
+	c.Properties.Set("verdict", strict.OneOf(strict.Called(compare.Verdicts, func(v compare.Verdict) strict.Word {
 		return strict.Word{Name: string(v), Meaning: v.Meaning()}
 	})))
 	c.Properties.Set("above", strict.OneOf([]strict.Word{{Name: compare.AboveYes, Meaning: "The whole interval is above."},

@@ -4,7 +4,6 @@ package sample
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -133,15 +132,6 @@ func Day(r *results.File, n int) *results.File {
 	return r
 }
 
-// Stay moves the blocks of a run together, so that so many of them are one visit.
-func Stay(r *results.File, each int) *results.File {
-	for i, t := range r.Trials {
-		at := time.Duration((t.Block-1)/each)*time.Hour + time.Duration((t.Block-1)%each)*time.Second
-		r.Trials[i].StartedAt = r.Provenance.StartedAt.Add(at)
-	}
-	return r
-}
-
 // Base is the result of one worker in a block. The machine's speed differs
 // twofold and fourfold between blocks, which must not affect comparisons within
 // blocks.
@@ -194,28 +184,6 @@ func Good(t *testing.T, blocks int) (*experiment.Experiment, *results.File) {
 
 // Rename gives a claim another id.
 func Rename(claim, id string) string { return strings.Replace(claim, `"c"`, fmt.Sprintf("%q", id), 1) }
-
-// AddControl adds an A/A control of the first condition: its figures times the
-// given factor of each block; 0 leaves the block's trial invalid.
-func AddControl(r *results.File, by ...float64) *results.File {
-	r.Conditions = append(r.Conditions, results.Condition{ID: "again", Levels: r.Conditions[0].Levels,
-		ControlOf: r.Conditions[0].ID})
-	for _, of := range slices.Clone(r.Trials) {
-		if of.Condition != r.Conditions[0].ID {
-			continue
-		}
-		again := of
-		again.Condition, again.Metrics = "again", Figures{}
-		for name, v := range of.Metrics {
-			again.Metrics[name] = v * by[of.Block-1]
-		}
-		if by[of.Block-1] == 0 {
-			Spoil(&again)
-		}
-		r.Trials = append(r.Trials, again)
-	}
-	return r
-}
 
 // Lock is the package whose lock is waited for.
 const Lock = "github.com/brianvoe/gofakeit"
