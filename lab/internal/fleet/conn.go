@@ -90,7 +90,7 @@ func (c *conn) told(f frame) (is bool, err error) {
 	case kindClock:
 		c.send(frame{Kind: kindClock, ID: f.ID, WallNS: 1}) // filled in as it is sent
 	case kindTrack:
-		go func() { c.send(frame{Kind: kindTrack, ID: f.ID, Track: track()}) }()
+		go func() { c.send(frame{Kind: kindTrack, ID: f.ID, BoundS: track()}) }()
 	default:
 		return false, nil
 	}

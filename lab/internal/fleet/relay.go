@@ -238,7 +238,7 @@ const mostAtOnce = 16
 // Clocks measures the clocks of all clients against that of the server's host. On
 // failure lost is the host that did not answer.
 func (f *Fleet) Clocks() (clocks []Clock, lost int, err error) {
-	readings, known, wrong := make([]reading, len(f.hosts)), make([]*tracking, len(f.hosts)), make([]error, len(f.hosts))
+	readings, known, wrong := make([]reading, len(f.hosts)), make([]*float64, len(f.hosts)), make([]error, len(f.hosts))
 	atOnce(mostAtOnce, len(f.hosts), func(i int) { readings[i], known[i], wrong[i] = f.hosts[i].clock() })
 	for i, err := range wrong {
 		if err != nil {

@@ -150,7 +150,7 @@ func (r *remote) kindOfEnd() string {
 const trips = 20
 
 // clock measures a host's clock against this one's.
-func (r *remote) clock() (best reading, known *tracking, err error) {
+func (r *remote) clock() (best reading, known *float64, err error) {
 	ctx := context.Background()
 	chrony, err := r.conn.ask(ctx, frame{Kind: kindTrack}, kindTrack, goneWithin)
 	if err != nil {
@@ -166,7 +166,7 @@ func (r *remote) clock() (best reading, known *tracking, err error) {
 			best = one
 		}
 	}
-	return best, chrony.Track, nil
+	return best, chrony.BoundS, nil
 }
 
 // end closes the connection and waits for the lab there to end, and ends what
