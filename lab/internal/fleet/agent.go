@@ -138,18 +138,19 @@ type lines struct {
 }
 
 func (l *lines) Write(b []byte) (int, error) {
+	from := len(l.rest) // what came before has no end of a line
 	l.rest = append(l.rest, b...)
 	for {
-		at := bytes.IndexByte(l.rest, '\n')
+		at := bytes.IndexByte(l.rest[from:], '\n')
+		if from+at > l.most || at < 0 && len(l.rest) > l.most {
+			return 0, fmt.Errorf("a line of more than %d bytes", l.most)
+		}
 		if at < 0 {
-			if len(l.rest) > l.most {
-				return 0, fmt.Errorf("a line of more than %d bytes", l.most)
-			}
 			return len(b), nil
 		}
-		if err := l.each(l.rest[:at]); err != nil {
+		if err := l.each(l.rest[:from+at]); err != nil {
 			return 0, err
 		}
-		l.rest = l.rest[at+1:]
+		l.rest, from = l.rest[from+at+1:], 0
 	}
 }
