@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,12 +118,9 @@ func (a *agent) start(f frame) error {
 		seen, err := l.carryOut()
 		ended := frame{Kind: kindEnded, ID: l.id, Client: l.client, Seen: &seen}
 		if err != nil {
-			ended.Why, ended.Text = failed, said(err.Error())
+			ended.Why, ended.Text = failed, cmp.Or(said(err.Error()), "it failed")
 			if _, ok := errors.AsType[Refused](err); ok {
 				ended.Why = refused
-			}
-			if ended.Text == "" {
-				ended.Text = "it failed"
 			}
 		}
 		a.conn.send(ended)

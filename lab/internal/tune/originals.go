@@ -169,9 +169,7 @@ func decode(data []byte) (originals, error) {
 		return all, err
 	}
 	// The version is read first: another version may have another shape.
-	var head struct {
-		Version int `json:"version"`
-	}
+	var head struct{ Version int }
 	if err := json.Unmarshal(data, &head); err != nil {
 		return all, err
 	}
