@@ -194,12 +194,11 @@ func (f *Fleet) fromServer(r *remote, from received) error {
 	case kindClocks:
 		go func() {
 			clocks, lost, err := f.Clocks()
-			answer := frame{Kind: kindClocks, ID: from.ID, Clocks: clocks}
-			if err != nil {
-				answer = frame{Kind: kindClocks, ID: from.ID, Client: lost, Text: "it ended while its clock was measured"}
-				if lost == 0 {
-					answer.Text = "the server's own clock could not be measured"
-				}
+			answer := frame{Kind: kindClocks, ID: from.ID, Clocks: clocks, Client: lost}
+			if lost > 0 {
+				answer.Text = "it ended while its clock was measured"
+			} else if err != nil {
+				answer.Text = "the server's own clock could not be measured"
 			}
 			r.conn.send(answer)
 		}()
