@@ -230,10 +230,8 @@ func (h Hello) check() error {
 			return fmt.Errorf("the digest of %q is none", strict.Line(name, 60))
 		}
 	}
-	for _, one := range texts {
-		if err := oneLine("a text", one); err != nil {
-			return err
-		}
+	if err := oneLine("a text", texts...); err != nil {
+		return err
 	}
 	if h.Machine == "" {
 		return errors.New("it does not say on which machine it is")
@@ -245,9 +243,11 @@ func (h Hello) check() error {
 	return nil
 }
 
-func oneLine(what, text string) error {
-	if err := strict.CheckLine(text); err != nil {
-		return fmt.Errorf("%s %w", what, err)
+func oneLine(what string, texts ...string) error {
+	for _, text := range texts {
+		if err := strict.CheckLine(text); err != nil {
+			return fmt.Errorf("%s %w", what, err)
+		}
 	}
 	return nil
 }
