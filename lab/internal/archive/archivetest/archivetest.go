@@ -121,8 +121,7 @@ func Edit(t *testing.T, path, old, new string) {
 // AddRun adds a made-up run of today's threads experiment.
 func AddRun(t *testing.T, root journal.Root, host string, started time.Time, blocks int) *results.File {
 	t.Helper()
-	text := Read(t, root.Path(ThreadsDesign))
-	x, err := experiment.Parse("11-threads", []byte(text))
+	x, err := experiment.Load(root.Path(ThreadsDesign))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,6 +132,6 @@ func AddRun(t *testing.T, root journal.Root, host string, started time.Time, blo
 		t.Fatal(err)
 	}
 	Write(t, root.Result("11-threads", f.Run), string(data))
-	Write(t, root.Design(x.SHA256), text)
+	Write(t, root.Design(x.SHA256), string(x.Text))
 	return f
 }
