@@ -53,11 +53,7 @@ func add(root journal.Root, plans io.Reader) error {
 		} else if err != nil {
 			return err
 		}
-		text, err := os.ReadFile(filepath.Join(root.Experiments(), p.Experiment+".toml"))
-		if err != nil {
-			return err
-		}
-		x, err := experiment.Parse(p.Experiment, text)
+		x, err := experiment.Load(root.Experiment(p.Experiment))
 		if err != nil {
 			return err
 		}
@@ -72,7 +68,7 @@ func add(root journal.Root, plans io.Reader) error {
 		if err != nil {
 			return err
 		}
-		for path, data := range map[string][]byte{root.Result(f.Experiment, f.Run): data, root.Design(x.SHA256): text} {
+		for path, data := range map[string][]byte{root.Result(f.Experiment, f.Run): data, root.Design(x.SHA256): x.Text} {
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 				return err
 			}

@@ -35,7 +35,9 @@ type Journal struct {
 	Runs        []*results.File // sorted by experiment, then run
 	Audits      []*audit.File   // sorted by entry; nil while anything has a fault
 
-	raw     map[string]rawFile                // profiles named by runs, by name below data/profiles
+	// Profiles named by runs, by name below data/profiles: their bytes, a few kilobytes, since
+	// what parsing makes of them takes hundreds.
+	raw     map[string][]byte
 	seen    seen                              // what the runs measured
 	designs map[string]*experiment.Experiment // designs named by runs, by experiment and SHA-256
 }
@@ -147,7 +149,7 @@ func (j *Journal) audit(faults *[]Fault) error {
 // Designs reads the experiments and the hosts, and no run. If anything lies where a link
 // could lead out of the repository, nothing else is read, and Hosts is nil.
 func Designs(root journal.Root) (*Journal, []Fault, error) {
-	j := &Journal{Root: root, raw: map[string]rawFile{}, designs: map[string]*experiment.Experiment{}}
+	j := &Journal{Root: root, raw: map[string][]byte{}, designs: map[string]*experiment.Experiment{}}
 	var faults []Fault
 	fault := func(path string, err error) { faults = append(faults, faultOf(root, path, err)) }
 	odd, err := root.Irregular()

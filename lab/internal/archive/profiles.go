@@ -41,22 +41,6 @@ func unpacked(data []byte) int64 {
 	return n
 }
 
-// A rawFile is a file of data/profiles. It keeps the bytes, a few kilobytes,
-// and parses them on demand, since the result takes hundreds.
-type rawFile struct {
-	kind profiles.Kind
-	data []byte
-}
-
-func (f rawFile) parse() (*profile.Profile, profiles.Profile, error) {
-	p, err := profile.ParseData(f.data)
-	if err != nil {
-		return nil, profiles.Profile{}, err
-	}
-	a, err := profiles.Analyse(f.kind, p)
-	return p, a, err
-}
-
 // rawProfiles reads the raw profiles that a run names and compares each with
 // the run. A fault is reported for the run.
 func (j *Journal) rawProfiles(f *results.File) error {
@@ -76,35 +60,39 @@ func (j *Journal) rawProfiles(f *results.File) error {
 	return nil
 }
 
-func (j *Journal) rawProfile(named results.RawProfile) (rawFile, error) {
+func (j *Journal) rawProfile(named results.RawProfile) ([]byte, error) {
 	data, err := strict.ReadUpTo(j.Root.Profile(named.File), mostPacked)
 	if errors.Is(err, os.ErrNotExist) {
-		return rawFile{}, errors.New("missing")
+		return nil, errors.New("missing")
 	}
 	if err != nil {
-		return rawFile{}, err
+		return nil, err
 	}
 	if n := unpacked(data); n > mostUnpacked {
-		return rawFile{}, fmt.Errorf("unpacks to more than %d bytes, which no such profile does", mostUnpacked)
+		return nil, fmt.Errorf("unpacks to more than %d bytes, which no such profile does", mostUnpacked)
 	}
 	if got := fmt.Sprintf("%x", sha256.Sum256(data)); got != named.SHA256 {
-		return rawFile{}, fmt.Errorf("its SHA-256 is %s, not %s as the run has it", got, named.SHA256)
+		return nil, fmt.Errorf("its SHA-256 is %s, not %s as the run has it", got, named.SHA256)
 	}
-	return rawFile{named.Kind, data}, nil
+	return data, nil
 }
 
 // RawSize is the size of a raw profile in bytes, by its path from data/profiles.
-func (j *Journal) RawSize(file string) int { return len(j.raw[file].data) }
+func (j *Journal) RawSize(file string) int { return len(j.raw[file]) }
 
-// Raw gives a raw profile named by a run, parsed and summed up.
-func (j *Journal) Raw(named results.RawProfile) (*profile.Profile, profiles.Profile, error) {
-	return j.raw[named.File].parse()
+// Raw gives a raw profile named by a run.
+func (j *Journal) Raw(named results.RawProfile) (*profile.Profile, error) {
+	return profile.ParseData(j.raw[named.File])
 }
 
 // agrees checks that a raw profile equals the sum of the condition's trials as
 // recorded in the run.
-func agrees(f *results.File, c results.Condition, named results.RawProfile, raw rawFile) error {
-	_, a, err := raw.parse()
+func agrees(f *results.File, c results.Condition, named results.RawProfile, raw []byte) error {
+	parsed, err := profile.ParseData(raw)
+	if err != nil {
+		return err
+	}
+	a, err := profiles.Analyse(named.Kind, parsed)
 	if err != nil {
 		return err
 	}

@@ -73,14 +73,14 @@ func TestOpenNamesFaultsOfProfiles(t *testing.T) {
 		}, archivetest.LockFile, at + "unpacks to more than 67108864 bytes"},
 		{"a profile of another kind", func(t *testing.T,
 			r journal.Root) {
-			replace(t, r, archivetest.RawLock(t, "heap", "gofakeit"))
+			replace(t, r, archivetest.RawLock(t, "heap", "gofakeit", 2))
 		}, archivetest.LockFile, at + "profiles: block: the profile has no sample type"},
 		{"a profile of other trials", func(t *testing.T,
 			r journal.Root) {
-			replace(t, r, archivetest.RawLock(t, "block", "pool"))
+			replace(t, r, archivetest.RawLock(t, "block", "pool", 2))
 		}, archivetest.LockFile, at + "it holds 6 s, but its trials 18"},
 		{"a profile of another window", func(t *testing.T, r journal.Root) {
-			p, err := profile.ParseData(archivetest.RawLock(t, "block", "gofakeit"))
+			p, err := profile.ParseData(archivetest.RawLock(t, "block", "gofakeit", 2))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -36,7 +36,7 @@ func flames(j *archive.Journal, book *plot.Book, x *experiment.Experiment, f *re
 	}
 	for _, c := range f.Conditions {
 		for _, named := range c.Profiles {
-			p, _, err := j.Raw(named)
+			p, err := j.Raw(named)
 			if err != nil {
 				return err
 			}
@@ -116,7 +116,7 @@ func diffOf(j *archive.Journal, x *experiment.Experiment, pair [2]results.Condit
 	kind := before.Kind
 	var sides [2]profiles.Side
 	for i, named := range []results.RawProfile{before, after} {
-		p, _, err := j.Raw(named)
+		p, err := j.Raw(named)
 		if err != nil {
 			return profiles.DiffTree{}, err
 		}

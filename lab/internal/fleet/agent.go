@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,12 +118,9 @@ func (a *agent) start(f frame) error {
 		seen, err := l.carryOut()
 		ended := frame{Kind: kindEnded, ID: l.id, Client: l.client, Seen: &seen}
 		if err != nil {
-			ended.Why, ended.Text = failed, said(err.Error())
+			ended.Why, ended.Text = failed, cmp.Or(said(err.Error()), "it failed")
 			if _, ok := errors.AsType[Refused](err); ok {
 				ended.Why = refused
-			}
-			if ended.Text == "" {
-				ended.Text = "it failed"
 			}
 		}
 		a.conn.send(ended)
@@ -138,18 +136,19 @@ type lines struct {
 }
 
 func (l *lines) Write(b []byte) (int, error) {
+	from := len(l.rest) // what came before has no end of a line
 	l.rest = append(l.rest, b...)
 	for {
-		at := bytes.IndexByte(l.rest, '\n')
+		at := bytes.IndexByte(l.rest[from:], '\n')
+		if from+at > l.most || at < 0 && len(l.rest) > l.most {
+			return 0, fmt.Errorf("a line of more than %d bytes", l.most)
+		}
 		if at < 0 {
-			if len(l.rest) > l.most {
-				return 0, fmt.Errorf("a line of more than %d bytes", l.most)
-			}
 			return len(b), nil
 		}
-		if err := l.each(l.rest[:at]); err != nil {
+		if err := l.each(l.rest[:from+at]); err != nil {
 			return 0, err
 		}
-		l.rest = l.rest[at+1:]
+		l.rest, from = l.rest[from+at+1:], 0
 	}
 }

@@ -27,12 +27,7 @@ func (a Asked) check() error {
 	if a.LineRate < 0 || a.Clients < 0 || a.Clients > mostClients {
 		return errors.New("a number out of its bounds")
 	}
-	for _, text := range []string{a.Address, a.Device, a.CPUs} {
-		if err := oneLine("a text", text); err != nil {
-			return err
-		}
-	}
-	return nil
+	return oneLine("a text", a.Address, a.Device, a.CPUs)
 }
 
 // cpus are those that the load, or the servers, may use, out of the allowed ones.

@@ -30,7 +30,7 @@ type carried struct {
 	over   chan struct{}      // closed when nothing of it is left
 
 	mu    sync.Mutex
-	input *os.File // the generator's
+	input *os.File // the generator's; nil before it starts
 	wrong error    // a line that is not the generator's
 }
 
@@ -81,12 +81,7 @@ func (l *carried) carryOut() (seen Seen, err error) {
 	l.mu.Lock()
 	l.input = w
 	l.mu.Unlock()
-	defer func() {
-		l.mu.Lock()
-		l.input = nil
-		l.mu.Unlock()
-		w.Close()
-	}()
+	defer w.Close()
 	out := &lines{most: mostLine, each: l.line}
 	began := time.Now()
 	proc, err := leash.Start(leash.Spec{Dir: a.Root, Argv: argv, Stdin: in, Stdout: out})

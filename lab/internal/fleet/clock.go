@@ -68,15 +68,9 @@ func trip(sent, came time.Time, wallNS int64) reading {
 	return reading{time.Duration(wallNS - middle), took / 2}
 }
 
-// A tracking is what chrony knows of a host's clock.
-type tracking struct {
-	// BoundS is how far the clock is from the true time at the most: what chrony has
-	// left to correct, the root dispersion and half of the root delay.
-	BoundS float64 `json:"bound_s"`
-}
-
-// track asks chrony; nil where it does not run or has nothing to go by.
-func track() *tracking {
+// track asks chrony how far this host's clock is from the true time at the most, in
+// seconds; nil where chrony does not run or has nothing to go by.
+func track() *float64 {
 	if _, note := clock(); note != "" {
 		return nil
 	}
@@ -106,7 +100,9 @@ const (
 // told to, so that two such hosts need not agree.
 const localReference = "7F7F0101"
 
-func parseTracking(text string) *tracking {
+// parseTracking adds up what chrony has left to correct, the root dispersion and half of
+// the root delay.
+func parseTracking(text string) *float64 {
 	f := strings.Split(strings.TrimSpace(text), ",")
 	if len(f) != columns || f[columnLeap] == "Not synchronised" || f[columnReference] == localReference ||
 		f[columnStratum] == "0" {
@@ -122,23 +118,23 @@ func parseTracking(text string) *tracking {
 	if v[1] < 0 || v[2] < 0 {
 		return nil
 	}
-	return &tracking{math.Abs(v[0]) + v[2] + v[1]/2}
+	return new(math.Abs(v[0]) + v[2] + v[1]/2)
 }
 
 // between is a client's clock against that of the server's host. Chrony keeps
 // both near the true time, and so near each other; where it bounds their
 // difference more closely than the round trips do, its bound counts. Where the two
 // contradict each other, one of them is wrong, and the larger uncertainty counts.
-func between(server, client reading, serverTrack, clientTrack *tracking) Clock {
+func between(server, client reading, serverBound, clientBound *float64) Clock {
 	trips := Clock{
 		OffsetS:      (client.offset - server.offset).Seconds(),
 		UncertaintyS: (client.uncertainty + server.uncertainty).Seconds(),
 		Method:       "round-trips",
 	}
-	if serverTrack == nil || clientTrack == nil {
+	if serverBound == nil || clientBound == nil {
 		return trips
 	}
-	chrony := Clock{UncertaintyS: serverTrack.BoundS + clientTrack.BoundS, Method: "chrony"}
+	chrony := Clock{UncertaintyS: *serverBound + *clientBound, Method: "chrony"}
 	surer, other := trips, chrony
 	if chrony.UncertaintyS < trips.UncertaintyS {
 		surer, other = chrony, trips

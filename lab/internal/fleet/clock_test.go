@@ -28,7 +28,7 @@ func TestTrackingIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := parseTracking(string(text))
-	if want := 0.000001842 + 0.000156024 + 0.000262811/2; got == nil || math.Abs(got.BoundS-want) > 1e-12 {
+	if want := 0.000001842 + 0.000156024 + 0.000262811/2; got == nil || math.Abs(*got-want) > 1e-12 {
 		t.Errorf("%+v, want %v", got, want)
 	}
 	for name, from := range map[string][2]string{
@@ -51,14 +51,14 @@ func TestTheSurerOfTwoMethodsCountsUnlessTheyContradict(t *testing.T) {
 	ms := time.Millisecond
 	server, client := reading{-ms, ms}, reading{2 * ms, ms} // 3 ms ahead, give or take 2
 	for name, c := range map[string]struct {
-		a, b *tracking
+		a, b *float64
 		want Clock
 	}{
-		"without chrony": {nil, &tracking{1e-4}, Clock{OffsetS: 0.003, UncertaintyS: 0.002, Method: "round-trips"}},
-		"chrony is unsure": {&tracking{0.01}, &tracking{0.01},
+		"without chrony": {nil, new(1e-4), Clock{OffsetS: 0.003, UncertaintyS: 0.002, Method: "round-trips"}},
+		"chrony is unsure": {new(0.01), new(0.01),
 			Clock{OffsetS: 0.003, UncertaintyS: 0.002, Method: "round-trips"}},
-		"chrony is surer": {&tracking{0.0006}, &tracking{0.0006}, Clock{UncertaintyS: 0.0012, Method: "chrony"}},
-		"they do not agree": {&tracking{1e-4}, &tracking{1e-4},
+		"chrony is surer": {new(0.0006), new(0.0006), Clock{UncertaintyS: 0.0012, Method: "chrony"}},
+		"they do not agree": {new(1e-4), new(1e-4),
 			Clock{OffsetS: 0.003, UncertaintyS: 0.002, Method: "round-trips", Note: "chrony says that"}},
 	} {
 		got := between(server, client, c.a, c.b)

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -90,7 +89,7 @@ func (c *conn) told(f frame) (is bool, err error) {
 	case kindClock:
 		c.send(frame{Kind: kindClock, ID: f.ID, WallNS: 1}) // filled in as it is sent
 	case kindTrack:
-		go func() { c.send(frame{Kind: kindTrack, ID: f.ID, Track: track()}) }()
+		go func() { c.send(frame{Kind: kindTrack, ID: f.ID, BoundS: track()}) }()
 	default:
 		return false, nil
 	}
@@ -213,54 +212,34 @@ func (c *conn) write() {
 }
 
 func (c *conn) read(r io.Reader, handle func(received) error) {
-	in := bufio.NewReaderSize(r, 64<<10)
-	for {
-		line, err := readLine(in, c.hear)
+	in := &lines{most: mostFrame, each: func(line []byte) error {
 		at := time.Now()
-		if err != nil {
-			if len(bytes.TrimSpace(line)) > 0 || !errors.Is(err, io.EOF) {
-				err = fmt.Errorf("%w: %v", errClosed, err)
-				if len(line) > mostFrame {
-					err = fmt.Errorf("a line of more than %d bytes", mostFrame)
-				}
-			} else {
-				err = errClosed
-			}
-			c.fail(err)
-			return
-		}
-		c.hear()
 		f, err := parse(line)
 		if from := (received{f, at}); err == nil && f.Kind != kindBeat && !c.answered(from) {
 			err = handle(from)
 		}
-		if err != nil {
-			c.fail(err)
-			return
-		}
-	}
-}
-
-// hear notes that something came.
-func (c *conn) hear() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.seen = time.Now()
-}
-
-// readLine reads a line of bounded length. A long line may take long to come: hear is
-// called for each part of it but the last.
-func readLine(in *bufio.Reader, hear func()) ([]byte, error) {
-	var line []byte
+		return err
+	}}
+	part := make([]byte, 64<<10)
 	for {
-		part, err := in.ReadSlice('\n')
-		if line = append(line, part...); len(line) > mostFrame {
-			return line, errors.New("too long")
+		n, ended := r.Read(part)
+		if n > 0 { // also of a long line, which may take long to come
+			c.mu.Lock()
+			c.seen = time.Now()
+			c.mu.Unlock()
 		}
-		if err == nil || !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
+		_, err := in.Write(part[:n])
+		switch {
+		case err != nil:
+		case errors.Is(ended, io.EOF) && len(bytes.TrimSpace(in.rest)) == 0:
+			err = errClosed
+		case ended != nil:
+			err = fmt.Errorf("%w: %v", errClosed, ended)
+		default:
+			continue
 		}
-		hear()
+		c.fail(err)
+		return
 	}
 }
 

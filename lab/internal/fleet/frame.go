@@ -18,24 +18,24 @@ const protocol = 1
 
 // A frame is one line of JSON between the host that started a run and another.
 type frame struct {
-	Kind   kind      `json:"kind"`
-	ID     int64     `json:"id,omitempty"`     // of a load or a question; the answer has the same
-	Client int       `json:"client,omitempty"` // that a load is for, or a line from; counts from 1
-	Ask    *Asked    `json:"ask,omitempty"`
-	Hello  *Hello    `json:"hello,omitempty"`
-	Hellos []Hello   `json:"hellos,omitempty"`
-	Load   *Load     `json:"load,omitempty"`
-	Seen   *Seen     `json:"seen,omitempty"`
-	Clocks []Clock   `json:"clocks,omitempty"`
-	Files  []Kept    `json:"files,omitempty"`
-	Path   string    `json:"path,omitempty"`
-	Data   []byte    `json:"data,omitempty"`
-	Tried  bool      `json:"tried,omitempty"` // files of a run for trial, which are kept apart
-	Text   string    `json:"text,omitempty"`  // a line of output, or why something failed
-	Why    failure   `json:"why,omitempty"`
-	WallNS int64     `json:"wall_ns,omitempty"`
-	NS     int64     `json:"ns,omitempty"`
-	Track  *tracking `json:"track,omitempty"`
+	Kind   kind     `json:"kind"`
+	ID     int64    `json:"id,omitempty"`     // of a load or a question; the answer has the same
+	Client int      `json:"client,omitempty"` // that a load is for, or a line from; counts from 1
+	Ask    *Asked   `json:"ask,omitempty"`
+	Hello  *Hello   `json:"hello,omitempty"`
+	Hellos []Hello  `json:"hellos,omitempty"`
+	Load   *Load    `json:"load,omitempty"`
+	Seen   *Seen    `json:"seen,omitempty"`
+	Clocks []Clock  `json:"clocks,omitempty"`
+	Files  []Kept   `json:"files,omitempty"`
+	Path   string   `json:"path,omitempty"`
+	Data   []byte   `json:"data,omitempty"`
+	Tried  bool     `json:"tried,omitempty"` // files of a run for trial, which are kept apart
+	Text   string   `json:"text,omitempty"`  // a line of output, or why something failed
+	Why    failure  `json:"why,omitempty"`
+	WallNS int64    `json:"wall_ns,omitempty"`
+	NS     int64    `json:"ns,omitempty"`
+	BoundS *float64 `json:"bound_s,omitempty"` // of a clock's error, by chrony
 }
 
 // A kind says what a frame is for, and which of its fields it has.
@@ -47,7 +47,7 @@ const (
 	kindClients kind = "clients" // to the engine, once all clients are there: Hellos
 	kindBeat    kind = "beat"    // each second, both ways
 	kindClock   kind = "clock"   // ID; the answer has WallNS
-	kindTrack   kind = "track"   // ID; the answer has Track if chrony runs
+	kindTrack   kind = "track"   // ID; the answer has BoundS if chrony runs
 	kindClocks  kind = "clocks"  // from the engine: ID; the answer has Clocks, or Text why not
 	kindLoad    kind = "load"    // ID, Client, Load
 	kindStarted kind = "started" // ID, Client
@@ -166,7 +166,7 @@ func (f frame) check() error {
 			return errors.New("an uncertainty below nought")
 		}
 	}
-	if f.Track != nil && f.Track.BoundS < 0 {
+	if f.BoundS != nil && *f.BoundS < 0 {
 		return errors.New("a bound below nought")
 	}
 	if f.Ask != nil {
@@ -230,10 +230,8 @@ func (h Hello) check() error {
 			return fmt.Errorf("the digest of %q is none", strict.Line(name, 60))
 		}
 	}
-	for _, one := range texts {
-		if err := oneLine("a text", one); err != nil {
-			return err
-		}
+	if err := oneLine("a text", texts...); err != nil {
+		return err
 	}
 	if h.Machine == "" {
 		return errors.New("it does not say on which machine it is")
@@ -245,9 +243,11 @@ func (h Hello) check() error {
 	return nil
 }
 
-func oneLine(what, text string) error {
-	if err := strict.CheckLine(text); err != nil {
-		return fmt.Errorf("%s %w", what, err)
+func oneLine(what string, texts ...string) error {
+	for _, text := range texts {
+		if err := strict.CheckLine(text); err != nil {
+			return fmt.Errorf("%s %w", what, err)
+		}
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func samples() []frame {
 	return []frame{
 		{Kind: kindAsk, Ask: &Asked{Version: protocol, Address: "a"}}, {Kind: kindHello, Hello: hello()}, {Kind: kindHello},
 		{Kind: kindClients, Hellos: []Hello{*hello()}}, {Kind: kindBeat}, {Kind: kindClock, ID: 1, WallNS: 5},
-		{Kind: kindTrack, ID: 1, Track: &tracking{0.1}},
+		{Kind: kindTrack, ID: 1, BoundS: new(0.1)},
 		{Kind: kindClocks, ID: 2, Clocks: []Clock{{OffsetS: -1, UncertaintyS: 0.1, Method: "chrony"}}},
 		{Kind: kindLoad, ID: 3, Client: 1, Load: &Load{LimitNS: 1,
 			Plan: &load.Plan{Slots: []load.Slot{{AtNS: 1763889123517213641}}}}},

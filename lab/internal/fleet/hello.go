@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -107,14 +106,10 @@ func speed(device string) float64 {
 		return 0
 	}
 	at := filepath.Join("/sys/class/net", device)
-	read := func(name string) string {
-		text, _ := os.ReadFile(filepath.Join(at, name))
-		return string(bytes.TrimSpace(text))
-	}
 	// In a network namespace /sys may be that of another one, which ethtool does not
 	// look at.
-	if read("ifindex") == strconv.Itoa(i.Index) && read("address") == i.HardwareAddr.String() {
-		return megabits(read("speed"))
+	if host.Line(at, "ifindex") == strconv.Itoa(i.Index) && host.Line(at, "address") == i.HardwareAddr.String() {
+		return megabits(host.Line(at, "speed"))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

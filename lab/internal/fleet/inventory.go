@@ -164,19 +164,10 @@ func parseInventory(text []byte) (*Inventory, error) {
 		inv.Hosts = append(inv.Hosts, h)
 	}
 	server := &inv.Hosts[0]
+	server.asked.Server, server.asked.Clients = true, len(clients)
+	reached := cmp.Or(server.asked.Address, server.Address)
 	for i := range inv.Hosts {
-		h := &inv.Hosts[i]
-		if h.asked.Address != "" && i > 0 {
-			return nil, fmt.Errorf("host %s: %s is of the server alone", h.Name, varAddress)
-		}
-		h.asked.Version = protocol
-	}
-	if server.asked.Address == "" {
-		server.asked.Address = server.Address
-	}
-	server.asked.Server, server.asked.Clients = true, len(inv.Hosts)-1
-	for i := range inv.Hosts[1:] {
-		inv.Hosts[1+i].asked.Address = server.asked.Address
+		inv.Hosts[i].asked.Address = reached
 	}
 	return inv, nil
 }
@@ -186,20 +177,16 @@ func members(groups map[string]group, name string, over []string) []string {
 	if slices.Contains(over, name) {
 		return nil
 	}
-	over = append(over, name)
-	var all []string
-	add := func(names []string) {
-		for _, n := range names {
-			if !slices.Contains(all, n) {
-				all = append(all, n)
-			}
-		}
-	}
-	add(groups[name].Hosts)
+	all := slices.Clone(groups[name].Hosts)
 	for _, child := range groups[name].Children {
-		add(members(groups, child, over))
+		all = append(all, members(groups, child, append(over, name))...)
 	}
-	return all
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(host string) bool {
+		was := seen[host]
+		seen[host] = true
+		return was
+	})
 }
 
 func readHost(number int, name string, vars map[string]any) (h Host, err error) {
@@ -248,7 +235,10 @@ func readHost(number int, name string, vars map[string]any) (h Host, err error) 
 		h.Address = "127.0.0.1"
 	}
 	h.Address, h.Dir = cmp.Or(h.Address, name), cmp.Or(h.Dir, defaultDir)
-	h.asked = Asked{Address: value(varAddress), Device: value(varDevice), CPUs: value(varCPUs)}
+	h.asked = Asked{Version: protocol, Address: value(varAddress), Device: value(varDevice), CPUs: value(varCPUs)}
+	if number > 0 && h.asked.Address != "" {
+		err = cmp.Or(err, fmt.Errorf("%s is of the server alone", varAddress))
+	}
 	for _, v := range []string{"ansible_ssh_common_args", "ansible_ssh_extra_args"} {
 		words, wrong := split(value(v))
 		if wrong != nil {

@@ -194,12 +194,11 @@ func (f *Fleet) fromServer(r *remote, from received) error {
 	case kindClocks:
 		go func() {
 			clocks, lost, err := f.Clocks()
-			answer := frame{Kind: kindClocks, ID: from.ID, Clocks: clocks}
-			if err != nil {
-				answer = frame{Kind: kindClocks, ID: from.ID, Client: lost, Text: "it ended while its clock was measured"}
-				if lost == 0 {
-					answer.Text = "the server's own clock could not be measured"
-				}
+			answer := frame{Kind: kindClocks, ID: from.ID, Clocks: clocks, Client: lost}
+			if lost > 0 {
+				answer.Text = "it ended while its clock was measured"
+			} else if err != nil {
+				answer.Text = "the server's own clock could not be measured"
 			}
 			r.conn.send(answer)
 		}()
@@ -238,7 +237,7 @@ const mostAtOnce = 16
 // Clocks measures the clocks of all clients against that of the server's host. On
 // failure lost is the host that did not answer.
 func (f *Fleet) Clocks() (clocks []Clock, lost int, err error) {
-	readings, known, wrong := make([]reading, len(f.hosts)), make([]*tracking, len(f.hosts)), make([]error, len(f.hosts))
+	readings, known, wrong := make([]reading, len(f.hosts)), make([]*float64, len(f.hosts)), make([]error, len(f.hosts))
 	atOnce(mostAtOnce, len(f.hosts), func(i int) { readings[i], known[i], wrong[i] = f.hosts[i].clock() })
 	for i, err := range wrong {
 		if err != nil {

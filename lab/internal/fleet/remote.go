@@ -150,7 +150,7 @@ func (r *remote) kindOfEnd() string {
 const trips = 20
 
 // clock measures a host's clock against this one's.
-func (r *remote) clock() (best reading, known *tracking, err error) {
+func (r *remote) clock() (best reading, known *float64, err error) {
 	ctx := context.Background()
 	chrony, err := r.conn.ask(ctx, frame{Kind: kindTrack}, kindTrack, goneWithin)
 	if err != nil {
@@ -166,7 +166,7 @@ func (r *remote) clock() (best reading, known *tracking, err error) {
 			best = one
 		}
 	}
-	return best, chrony.Track, nil
+	return best, chrony.BoundS, nil
 }
 
 // end closes the connection and waits for the lab there to end, and ends what
@@ -183,18 +183,15 @@ func (r *remote) end(grace time.Duration) {
 // A printer writes text in its order without holding up whoever has it written,
 // since a terminal may be paused.
 type printer struct {
-	done chan struct{}
-
-	mu     sync.Mutex
-	queue  chan func()
-	closed bool
+	queue chan func() // nil is the end
+	done  chan struct{}
 }
 
 func newPrinter() *printer {
-	p := &printer{queue: make(chan func(), 1<<16), done: make(chan struct{})}
+	p := &printer{make(chan func(), 1<<16), make(chan struct{})}
 	go func() {
 		defer close(p.done)
-		for f := range p.queue {
+		for f := <-p.queue; f != nil; f = <-p.queue {
 			f()
 		}
 	}()
@@ -202,11 +199,6 @@ func newPrinter() *printer {
 }
 
 func (p *printer) print(to io.Writer, text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return
-	}
 	select {
 	case p.queue <- func() { _, _ = io.WriteString(to, text) }:
 	default: // nobody reads it
@@ -215,11 +207,9 @@ func (p *printer) print(to io.Writer, text string) {
 
 // flush writes what is queued. Nothing more is printed.
 func (p *printer) flush() {
-	p.mu.Lock()
-	if !p.closed {
-		p.closed = true
-		close(p.queue)
+	select {
+	case p.queue <- nil:
+	case <-p.done: // it was flushed before
 	}
-	p.mu.Unlock()
 	<-p.done
 }

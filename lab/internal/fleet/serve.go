@@ -14,7 +14,7 @@ import (
 )
 
 // A Server is the server's host of a run, as the lab that measures there sees the
-// rest of the fleet: through the host that started the run.
+// rest of the fleet: through the host that started the run. It has the Clients of the run.
 type Server struct {
 	conn   *conn
 	end    context.CancelCauseFunc
@@ -95,7 +95,6 @@ func (s *Server) Meet(ctx context.Context, own *Hello) error {
 // Close ends the connection once all is sent.
 func (s *Server) Close() { s.conn.close() }
 
-// Hellos are what the hosts say of themselves, the server's first.
 func (s *Server) Hellos() []Hello { return s.hellos }
 
 // Out and Errs pass text on to the standard output and the standard error of the
@@ -192,7 +191,6 @@ func (s *Server) ask(ctx context.Context, f frame, answer kind, within time.Dura
 // clocksWithin bounds the wait for the clocks of all clients.
 const clocksWithin = time.Minute
 
-// Clocks measures the clocks of all clients, in their order.
 func (s *Server) Clocks(ctx context.Context) ([]Clock, error) {
 	a, err := s.ask(ctx, frame{Kind: kindClocks}, kindClocks, clocksWithin)
 	switch {
@@ -238,7 +236,6 @@ var ErrNotTaken = errors.New("the host that started the run did not take it")
 // was planned for it.
 const startWithin = 20 * time.Second
 
-// Start starts a load on a client, whose number counts from 1.
 func (s *Server) Start(ctx context.Context, client int, l Load) (Running, error) {
 	if client < 1 || client >= len(s.hellos) {
 		return nil, fmt.Errorf("there is no client %d", client)

@@ -1,9 +1,12 @@
 package fleet
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // enter goes to a host's checkout and starts its lab. Its exit statuses say what
@@ -53,33 +56,19 @@ func quoted(words []string) string {
 // prepare is the way out where a host lacks something.
 const prepare = "make fleet-prepare mends it"
 
-// A sign is what ssh prints for one cause, and that cause in words with the way
-// out. The first that fits counts.
-type sign struct{ has, says string }
+//go:embed signs.toml
+var signsText []byte
 
-const closed = "its SSH server, or that of a bastion before it, closed the connection; if that happens at random, " +
-	"raise MaxStartups there"
+// signs are what ssh prints for one cause, and that cause in words with the way out.
+var signs = func() []sign {
+	var file struct{ Signs []sign }
+	if err := strict.DecodeTOML(signsText, &file); err != nil {
+		panic(err) // it is part of the program
+	}
+	return file.Signs
+}()
 
-var signs = []sign{
-	{"REMOTE HOST IDENTIFICATION HAS CHANGED",
-		"its SSH host key is not the one in known_hosts; if the host was set up anew, remove the old key (ssh-keygen -R) " +
-			"and compare the new one before you accept it: else another host may answer in its place"},
-	{"has changed and you have requested strict checking",
-		"its SSH host key is not the one in known_hosts; compare it before you accept it"},
-	{"Host key verification failed", "its SSH host key is not in known_hosts; log in once with ssh, and compare the " +
-		"key's fingerprint before you accept it"},
-	{"Permission denied", "SSH refused the user or the key; check ansible_user and ansible_ssh_private_key_file"},
-	{"Too many authentication failures", "SSH refused all keys that were offered; name the right one in " +
-		"ansible_ssh_private_key_file"},
-	{"No route to host", "there is no route to it"},
-	{"Network is unreachable", "there is no route to it"},
-	{"Connection refused", "nothing answers SSH there; check ansible_host and ansible_port"},
-	{"timed out", "it does not answer SSH; check ansible_host, and that it is up"},
-	{"Could not resolve hostname", "its name cannot be looked up; set ansible_host"},
-	{"not responding", "it does not answer any more"},
-	{"Connection closed by", closed},
-	{"Connection reset by", closed},
-}
+type sign struct{ Has, Says string }
 
 // refusal says in one line why a command on a host ended before its lab answered.
 func (h Host) refusal(code int, errs []string) string {
@@ -90,8 +79,8 @@ func (h Host) refusal(code int, errs []string) string {
 		return fmt.Sprintf("there is no lab in the checkout at %s; %s", h.Dir, prepare)
 	case !h.Local && code == sshFailed:
 		for _, s := range signs {
-			if slices.ContainsFunc(errs, func(l string) bool { return strings.Contains(l, s.has) }) {
-				return s.says
+			if slices.ContainsFunc(errs, func(l string) bool { return strings.Contains(l, s.Has) }) {
+				return s.Says
 			}
 		}
 	}

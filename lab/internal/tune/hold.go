@@ -27,8 +27,7 @@ func (c *Call) front(out, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	args := []string{"tune", c.knob.name, worker}
-	cmd := exec.Command(self, append(args, c.args...)...)
+	cmd := exec.Command(self, append([]string{"tune", c.knob.name, worker}, c.args...)...)
 	cmd.Stdout, cmd.Stderr = out, errs
 	// In a session of its own, so that a signal to the front's group or terminal
 	// does not end the worker.

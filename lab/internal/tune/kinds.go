@@ -24,14 +24,12 @@ const (
 var kinds = map[kind]struct {
 	read  func(m *machine, t target) (string, error)
 	write func(m *machine, t target, value string) error
-	// writable tells beforehand whether this process may write a value. It is not
+	// writable tells beforehand whether this process may write there. It is not
 	// called on a made-up tree.
-	writable func(m *machine, t target, want string) error
+	writable func(t target) error
 }{
 	kindFile: {readFile, writeFile, fileWritable},
-	kindUnit: {readUnit, writeUnit, func(_ *machine, t target, _ string) error {
-		return rooted(os.Geteuid() == 0, t.Path)
-	}},
+	kindUnit: {readUnit, writeUnit, func(t target) error { return rooted(os.Geteuid() == 0, t.Path) }},
 }
 
 func readFile(m *machine, t target) (string, error) {
@@ -52,7 +50,7 @@ func writeFile(m *machine, t target, value string) error {
 	return errors.Join(err, f.Close())
 }
 
-func fileWritable(_ *machine, t target, _ string) error {
+func fileWritable(t target) error {
 	if strings.Contains(t.Path, "/queues/") && !realRoot(capNetAdmin) {
 		return needsRoot(t.Path)
 	}

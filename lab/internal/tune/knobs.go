@@ -11,16 +11,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// What a knob belongs to. An interface must be named.
-const (
-	anInterface = iota
-	theMachine
-)
-
 // A knob is a group of kernel settings that one command changes.
 type knob struct {
 	name  string
-	of    int
 	takes string // the options it accepts, as help prints them
 	says  string // what it sets, as help prints it
 	// kind is how its values are read and set. paths are patterns of their names.
@@ -33,24 +26,25 @@ type knob struct {
 	services []string
 	ready    func(m *machine) error // checks other conditions; nil where there are none
 	// Only root of the machine may change it, and root of a user namespace may not. For an
-	// interface, rights is the capability that changing it takes, and where the paths.
+	// interface's, rights is the capability that changing it takes, and where the paths; a
+	// service has neither.
 	rights int
 	where  string
 }
 
 var knobs = []*knob{
 	{
-		name: "rps", of: anInterface, takes: "--dev D [--cpus LIST]",
+		name: "rps", takes: "--dev D [--cpus LIST]",
 		says: "cores that every receive queue hands packets on to (default: all)",
 		kind: kindFile, paths: []string{netDir + "*/queues/rx-*/rps_cpus"}, same: sameMask,
 		plan: planRPS, rights: capNetAdmin, where: netDir + "*/queues",
 	}, {
-		name: "rfs", of: anInterface, takes: "--dev D [--entries N]\n[--table-only|--queues-only]",
+		name: "rfs", takes: "--dev D [--entries N]\n[--table-only|--queues-only]",
 		says: "flow table, and each queue's share of it (default 32768)\none half, where the other is in another namespace",
 		kind: kindFile, paths: []string{tableFile, netDir + "*/queues/rx-*/rps_flow_cnt"}, same: sameWords,
 		plan: planRFS, rights: capNetAdmin, where: netDir + "*/queues",
 	}, {
-		name: "irq-pin", of: anInterface, takes: "--dev D --cpus LIST",
+		name: "irq-pin", takes: "--dev D --cpus LIST",
 		says: "each queue's interrupt on a core, in turn",
 		kind: kindFile, paths: []string{"/proc/irq/*/smp_affinity_list"}, same: sameList,
 		plan: planInterrupts, ready: noBalancer, rights: capDACOverride, where: "/proc/irq",
@@ -61,7 +55,7 @@ var knobs = []*knob{
 
 // stops is a knob that stops a service, of which distributions have these names.
 func stops(name string, services ...string) *knob {
-	k := &knob{name: name, of: theMachine, says: "stop the service", kind: kindUnit, same: sameWords,
+	k := &knob{name: name, says: "stop the service", kind: kindUnit, same: sameWords,
 		plan: planStop(services...), services: services}
 	for _, s := range services {
 		k.paths = append(k.paths, unitName(s))
@@ -82,11 +76,6 @@ func find(name string) (*knob, error) {
 
 // Numbers of the kernel's capabilities.
 const capDACOverride, capNetAdmin = 1, 12
-
-// right tells whether this process may change the knob on any interface.
-func (k *knob) right() error {
-	return rooted(realRoot(k.rights), k.where)
-}
 
 func needsRoot(path string) error { return unavailable("needs root: run with sudo (%s)", path) }
 
@@ -198,7 +187,7 @@ func (k *knob) reach(m *machine, changes []change) error {
 		if m.tree != "" || !c.due() {
 			continue
 		}
-		if err := kinds[c.target.Kind].writable(m, c.target, c.want); err != nil {
+		if err := kinds[c.target.Kind].writable(c.target); err != nil {
 			return err
 		}
 	}

@@ -132,20 +132,15 @@ func (s *session) file() string { return filepath.Join(s.dir, "originals.json") 
 // safe refuses a file or directory that other users can write to.
 func safe(path string) error {
 	info, err := os.Stat(path)
-	if err == nil && (owner(info) != os.Geteuid() || info.Mode().Perm()&0o022 != 0) {
-		err = fmt.Errorf("%s belongs to another user or can be written to by others, who could have anything restored; "+
+	if err != nil {
+		return err
+	}
+	of, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(of.Uid) != os.Geteuid() || info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("%s belongs to another user or can be written to by others, who could have anything restored; "+
 			"name another directory with --state DIR", path)
 	}
-	return err
-}
-
-// owner is the user id of a file's owner, or of a process for its directory in
-// /proc.
-func owner(info os.FileInfo) int {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return int(st.Uid)
-	}
-	return -1
+	return nil
 }
 
 // read reads the journal, which may be absent.
@@ -174,9 +169,7 @@ func decode(data []byte) (originals, error) {
 		return all, err
 	}
 	// The version is read first: another version may have another shape.
-	var head struct {
-		Version int `json:"version"`
-	}
+	var head struct{ Version int }
 	if err := json.Unmarshal(data, &head); err != nil {
 		return all, err
 	}

@@ -10,7 +10,7 @@ import (
 // --entries, and sysctl NAME=VALUE,… as --cpus.
 func init() {
 	knobs = append(knobs, &knob{
-		name: "mtu", of: anInterface, takes: "--dev D --entries N",
+		name: "mtu", takes: "--dev D --entries N",
 		kind: kindFile, paths: []string{netDir + "*/mtu"}, same: sameWords, rights: capNetAdmin, where: netDir + "*",
 		plan: func(m *machine, o *options) ([]change, error) {
 			t, err := m.device(o.dev)
@@ -18,7 +18,7 @@ func init() {
 			return []change{{target: t, want: fmt.Sprintf("%d\n", o.entries)}}, err
 		},
 	}, &knob{
-		name: "sysctl", of: theMachine, takes: "--cpus NAME=VALUE,…",
+		name: "sysctl", takes: "--cpus NAME=VALUE,…",
 		kind: kindFile, paths: []string{sysctlDir + "net/*/*"}, same: sameWords,
 		plan: func(m *machine, o *options) (all []change, err error) {
 			set := o.cpus

@@ -21,10 +21,9 @@ func (c *Call) print(m *machine, changes []change, out io.Writer) error {
 	writes := 0
 	for _, ch := range changes {
 		want := plain(ch.want)
-		switch {
-		case ch.due():
+		if ch.due() {
 			writes++
-		default:
+		} else {
 			want += " (already)"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", ch.target.Path, plain(ch.now), want)
@@ -40,20 +39,19 @@ func (c *Call) print(m *machine, changes []change, out io.Writer) error {
 }
 
 // verify compares the present values with those that the arguments would set.
-func verify(m *machine, changes []change, out io.Writer) error {
-	differ, compared := 0, 0
+func verify(changes []change, out io.Writer) error {
+	differ, compared := 0, words.Count(len(changes), "value")
 	for _, ch := range changes {
 		if ch.due() {
 			fmt.Fprintf(out, "%s is %q, wanted %q\n", ch.target.Path, plain(ch.now), plain(ch.want))
 			differ++
 		}
-		compared++
 	}
 	if differ > 0 {
-		fmt.Fprintf(out, "verify: %d of %s differ\n", differ, words.Count(compared, "value"))
+		fmt.Fprintf(out, "verify: %d of %s differ\n", differ, compared)
 		return ErrDiffers
 	}
-	fmt.Fprintf(out, "verify: %s as wanted\n", words.Count(compared, "value"))
+	fmt.Fprintf(out, "verify: %s as wanted\n", compared)
 	return nil
 }
 

@@ -172,7 +172,7 @@ func (c *Call) run(out, errs io.Writer) error {
 	case "plan":
 		return c.print(m, changes, out)
 	case "verify":
-		return verify(m, changes, out)
+		return verify(changes, out)
 	case "reach":
 		return c.knob.reach(m, changes)
 	case "apply":
@@ -198,12 +198,12 @@ func Reach(name string, args []string) error {
 		return err
 	}
 	return inside(func() error {
-		if len(args) > 0 || c.knob.of != anInterface {
+		if len(args) > 0 || c.knob.where == "" {
 			return c.run(io.Discard, io.Discard)
 		}
 		m, err := here()
 		if err == nil && m.tree == "" {
-			err = c.knob.right()
+			err = rooted(realRoot(c.knob.rights), c.knob.where)
 		}
 		return err
 	})

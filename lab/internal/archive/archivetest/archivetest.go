@@ -68,33 +68,21 @@ func in(path string) bool {
 	return slices.Contains(kept[parts[2]], name)
 }
 
-// Clone copies some of the journal's files, so that a test can break them. They are copied by name: whatever else is added to
-// the journal, a clone stays the same, and so does what tests say of it.
+// Clone copies some of the journal's files, so that a test can break them. They are copied by
+// name: whatever else is added to the journal, a clone stays the same, and so does what tests
+// say of it.
 func Clone(t *testing.T) journal.Root {
 	t.Helper()
 	root := journal.Root(t.TempDir())
-	for _, dir := range []string{"lab/experiments", "data"} {
-		err := filepath.WalkDir(filepath.Join(Repository, dir), func(p string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			path, err := filepath.Rel(Repository, p)
-			if err != nil || !in(path) {
-				return err
-			}
-			data, err := os.ReadFile(p)
-			if err != nil {
-				return err
-			}
-			to := root.Path(path)
-			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-				return err
-			}
-			return os.WriteFile(to, data, 0o644)
-		})
-		if err != nil {
-			t.Fatal(err)
+	err := journal.Walk(func(p string, _ fs.DirEntry) error {
+		path, err := filepath.Rel(Repository, p)
+		if err == nil && in(path) {
+			Write(t, root.Path(path), Read(t, p))
 		}
+		return err
+	}, filepath.Join(Repository, "lab/experiments"), filepath.Join(Repository, "data"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	return root
 }
@@ -133,8 +121,7 @@ func Edit(t *testing.T, path, old, new string) {
 // AddRun adds a made-up run of today's threads experiment.
 func AddRun(t *testing.T, root journal.Root, host string, started time.Time, blocks int) *results.File {
 	t.Helper()
-	text := Read(t, root.Path(ThreadsDesign))
-	x, err := experiment.Parse("11-threads", []byte(text))
+	x, err := experiment.Load(root.Path(ThreadsDesign))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,6 +132,6 @@ func AddRun(t *testing.T, root journal.Root, host string, started time.Time, blo
 		t.Fatal(err)
 	}
 	Write(t, root.Result("11-threads", f.Run), string(data))
-	Write(t, root.Design(x.SHA256), text)
+	Write(t, root.Design(x.SHA256), string(x.Text))
 	return f
 }

@@ -51,10 +51,8 @@ var lockSamples = map[string]map[string]map[string]int64{
 	},
 }
 
-// RawLock makes the pprof profile of two trials of three seconds each.
-func RawLock(t *testing.T, kind, index string) []byte { return rawLock(t, kind, index, 2) }
-
-func rawLock(t *testing.T, kind, index string, trials int64) []byte {
+// RawLock makes the pprof profile of some trials of three seconds each.
+func RawLock(t *testing.T, kind, index string, trials int64) []byte {
 	t.Helper()
 	p := &profile.Profile{DurationNanos: trials * 3e9,
 		SampleType: []*profile.ValueType{{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"}}}
@@ -83,7 +81,7 @@ func rawLock(t *testing.T, kind, index string, trials int64) []byte {
 // trialLock is what a results file says about one such trial.
 func trialLock(t *testing.T, kind, index string) profiles.Profile {
 	t.Helper()
-	p, err := profile.ParseData(rawLock(t, kind, index, 1))
+	p, err := profile.ParseData(RawLock(t, kind, index, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +114,7 @@ func ProfiledClone(t *testing.T) journal.Root {
 		c := &f.Conditions[i]
 		index[c.ID] = c.Levels[setting.Index].String()
 		for _, kind := range []string{"block", "mutex", "heap"} {
-			data := RawLock(t, kind, index[c.ID])
+			data := RawLock(t, kind, index[c.ID], 2)
 			file := fmt.Sprintf("%s/%s-%s.pb.gz", LockRun, c.ID, kind)
 			Write(t, root.Profile(file), string(data))
 			c.Profiles = append(c.Profiles, results.RawProfile{Kind: profiles.Kind(kind), File: file,
