@@ -10,10 +10,8 @@
 package archivetest
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,33 +37,17 @@ const (
 	ThreadsDesign = "lab/experiments/11-threads.toml"
 )
 
-// kept are the experiments that a clone has, each with its runs: those that the
-// texts in it refer to, and one run.
-var kept = map[string][]string{
-	"03-rps-rfs": {}, "08-cpu-bound": {}, "08-irq-pinning": {}, "09-mutex": {}, "09-prefork": {}, "10-workers": {},
-	"11-pipelining-read": {}, "11-pipelining-simple": {}, "11-threads": {Measured}, "11-workers-at-the-wall": {},
-}
-
-// named are the other files that a clone has of a directory.
-var named = map[string][]string{
-	"designs": {MeasuredDesign},
-	"hosts":   {"c6i-4xlarge", "c6in-8xlarge", "c8i-32xlarge", "amd-epyc-2c-18587e00"},
-	"texts":   {"03", "08", "09", "10", "11"},
-}
-
-// in tells whether a clone has a file, by its path in the repository.
-func in(path string) bool {
-	parts := strings.Split(filepath.ToSlash(path), "/")
-	name := strings.TrimSuffix(parts[len(parts)-1], filepath.Ext(path))
-	switch dir := parts[1]; {
-	case dir == "experiments":
-		return kept[name] != nil
-	case named[dir] != nil:
-		return slices.Contains(named[dir], name)
-	case dir == "profiles":
-		name = parts[len(parts)-2]
-	}
-	return slices.Contains(kept[parts[2]], name)
+// cloned are the files that a clone has: the texts of some entries with the experiments and
+// hosts that they refer to, and a run with its design.
+var cloned = []string{
+	"data/designs/" + MeasuredDesign + ".toml", "data/results/11-threads/" + Measured + ".json",
+	"data/hosts/amd-epyc-2c-18587e00.json", "data/hosts/c6i-4xlarge.json", "data/hosts/c6in-8xlarge.json",
+	"data/hosts/c8i-32xlarge.json",
+	"data/texts/03.toml", "data/texts/08.toml", "data/texts/09.toml", "data/texts/10.toml", "data/texts/11.toml",
+	"lab/experiments/03-rps-rfs.toml", "lab/experiments/08-cpu-bound.toml", "lab/experiments/08-irq-pinning.toml",
+	"lab/experiments/09-mutex.toml", "lab/experiments/09-prefork.toml", "lab/experiments/10-workers.toml",
+	"lab/experiments/11-pipelining-read.toml", "lab/experiments/11-pipelining-simple.toml", ThreadsDesign,
+	"lab/experiments/11-workers-at-the-wall.toml",
 }
 
 // Clone copies some of the journal's files, so that a test can break them. They are copied by
@@ -74,15 +56,8 @@ func in(path string) bool {
 func Clone(t *testing.T) journal.Root {
 	t.Helper()
 	root := journal.Root(t.TempDir())
-	err := journal.Walk(func(p string, _ fs.DirEntry) error {
-		path, err := filepath.Rel(Repository, p)
-		if err == nil && in(path) {
-			Write(t, root.Path(path), Read(t, p))
-		}
-		return err
-	}, filepath.Join(Repository, "lab/experiments"), filepath.Join(Repository, "data"))
-	if err != nil {
-		t.Fatal(err)
+	for _, path := range cloned {
+		Write(t, root.Path(path), Read(t, filepath.Join(Repository, path)))
 	}
 	return root
 }
