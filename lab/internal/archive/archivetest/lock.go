@@ -109,21 +109,21 @@ func ProfiledClone(t *testing.T) journal.Root {
 		Started: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		Seed:    1, Blocks: 2, Ended: results.Blocks, NoControl: true,
 	})
-	index := map[string]string{}
 	for i := range f.Conditions {
 		c := &f.Conditions[i]
-		index[c.ID] = c.Levels[setting.Index].String()
+		index := c.Levels[setting.Index].String()
 		for _, kind := range []string{"block", "mutex", "heap"} {
-			data := RawLock(t, kind, index[c.ID], 2)
+			data := RawLock(t, kind, index, 2)
 			file := fmt.Sprintf("%s/%s-%s.pb.gz", LockRun, c.ID, kind)
 			Write(t, root.Profile(file), string(data))
 			c.Profiles = append(c.Profiles, results.RawProfile{Kind: profiles.Kind(kind), File: file,
 				SHA256: sumOf(string(data)), Trials: 2})
-		}
-	}
-	for i := range f.Trials {
-		for _, kind := range []string{"block", "mutex", "heap"} {
-			f.Trials[i].Profiles = append(f.Trials[i].Profiles, trialLock(t, kind, index[f.Trials[i].Condition]))
+			of := trialLock(t, kind, index)
+			for j := range f.Trials {
+				if one := &f.Trials[j]; one.Condition == c.ID {
+					one.Profiles = append(one.Profiles, of)
+				}
+			}
 		}
 	}
 	text, err := results.Encode(f)
