@@ -73,8 +73,9 @@ func report(out io.Writer, root, into journal.Root, outcomes []*Outcome) {
 		}
 	}
 	printWeather(out, outcomes)
-	decided, claims, inapplicable := tally(outcomes)
-	fmt.Fprintf(out, "%d of %s decided here; %d not applicable\n", decided, words.Count(claims, "claim"), inapplicable)
+	of, claims := tally(outcomes)
+	fmt.Fprintf(out, "%d of %s decided here; %d not applicable\n", decisions(of), words.Count(claims, "claim"),
+		of[verdict.NotApplicable])
 }
 
 // A Standing says how claims stand, from good to bad.
@@ -88,42 +89,33 @@ const (
 
 // standing is that of the worst verdict.
 func standing(outcomes []*Outcome) Standing {
-	worst := Held
-	for _, o := range outcomes {
-		if o.Verdicts == nil {
-			worst = max(worst, NotHeld)
-			continue
-		}
-		for _, c := range o.Verdicts.Claims {
-			switch c.Verdict {
-			case verdict.Refuted, verdict.Inconclusive:
-				worst = max(worst, NotHeld)
-			case verdict.Invalid:
-				worst = max(worst, Invalid)
-			}
-		}
+	switch of, _ := tally(outcomes); {
+	case of[verdict.Invalid] > 0:
+		return Invalid
+	case of[verdict.Refuted]+of[verdict.Inconclusive] > 0:
+		return NotHeld
 	}
-	return worst
+	return Held
 }
 
-// tally counts the claims that are decided, all claims, and those that do not apply here.
-func tally(outcomes []*Outcome) (decided, claims, inapplicable int) {
+// tally counts the claims, and those of each verdict. What was not measured is inconclusive.
+func tally(outcomes []*Outcome) (of map[verdict.Verdict]int, claims int) {
+	of = map[verdict.Verdict]int{}
 	for _, o := range outcomes {
 		claims += len(o.Experiment.Claims)
 		if o.Verdicts == nil {
+			of[verdict.Inconclusive] += len(o.Experiment.Claims)
 			continue
 		}
 		for _, c := range o.Verdicts.Claims {
-			switch c.Verdict {
-			case verdict.Reproduced, verdict.Refuted:
-				decided++
-			case verdict.NotApplicable:
-				inapplicable++
-			}
+			of[c.Verdict]++
 		}
 	}
-	return decided, claims, inapplicable
+	return of, claims
 }
+
+// decisions is how many claims have a verdict that decides them.
+func decisions(of map[verdict.Verdict]int) int { return of[verdict.Reproduced] + of[verdict.Refuted] }
 
 // showClaims prints claims with their verdicts and the figures that these rest on as a
 // table, or, on a terminal that is too narrow for one, the figures below each claim.

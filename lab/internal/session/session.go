@@ -274,9 +274,9 @@ func (s *Session) measure(
 		s.Say("the results will say that the lab differs from its commit: %s%s", differ[0], AndMore(len(differ)-1))
 	}
 	Settle()
-	s.Whole(budget, func() (decided, claims int) {
-		decided, claims, inapplicable := tally(outcomes)
-		return decided, claims - inapplicable
+	s.Whole(budget, func() (int, int) {
+		of, claims := tally(outcomes)
+		return decisions(of), claims - of[verdict.NotApplicable]
 	})
 	failed = errors.Join(failed, s.spend(ctx, outcomes, budget, single))
 	s.End()
