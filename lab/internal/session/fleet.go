@@ -76,12 +76,8 @@ func (s *Session) client(h fleet.Hello) (*host.Profile, error) {
 func checkFileLimits(x *experiment.Experiment, clients []fleet.Hello) error {
 	for _, levels := range x.Conditions() {
 		of := x.Fixed().With(levels)
-		loads, ok := of[setting.Clients].Int()
-		if !ok {
-			loads = int64(len(clients))
-		}
-		connections, _ := of[setting.Connections].Int()
-		for i := range min(loads, int64(len(clients))) {
+		loads, connections := results.Loading(of, len(clients)), of.Whole(setting.Connections, 0)
+		for i := range min(loads, len(clients)) {
 			if needs := (connections+loads-1)/loads + experiment.FilesBeside; clients[i].Files < uint64(needs) {
 				return fmt.Errorf("client %d needs %d open files, and its hard limit is %d; raise it there (ulimit -Hn, or "+
 					"nofile in limits.conf)", i+1, needs, clients[i].Files)
