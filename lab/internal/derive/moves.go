@@ -33,10 +33,10 @@ type HostMove struct {
 	From, To verdict.Verdict
 }
 
-// Machines counts the independent machines of a move: those that the server ran on.
-func (m Move) Machines() int {
+// machines counts the independent machines among hosts: those that the server ran on.
+func machines(hosts []HostMove) int {
 	seen := map[string]bool{}
-	for _, h := range m.Hosts {
+	for _, h := range hosts {
 		seen[h.Host] = true
 	}
 	return len(seen)
@@ -88,7 +88,7 @@ func moves(from, to map[string]*pages.Hosts, order []string) (out []Move) {
 	}
 	first := map[bool]int{true: -1}
 	slices.SortStableFunc(out, func(a, b Move) int {
-		return cmp.Or(first[a.Apart]-first[b.Apart], b.Machines()-a.Machines())
+		return cmp.Or(first[a.Apart]-first[b.Apart], machines(b.Hosts)-machines(a.Hosts))
 	})
 	return out
 }

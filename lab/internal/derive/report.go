@@ -77,7 +77,8 @@ type Print struct {
 
 // ReportOn compares a journal with a past state of it.
 func ReportOn(past *archive.Past, now *archive.Journal) *Report {
-	r := &Report{Base: past.Commit, Faults: past.Faults, Changed: past.Changed, Gone: past.Gone}
+	r := &Report{Base: past.Commit, Faults: past.Faults, Changed: past.Changed, Gone: past.Gone,
+		Twins: map[string][]string{}}
 	from := overHosts(past.Journal)
 	r.Moves = moves(from, overHosts(now), inOrder(now))
 	if past.Recoded {
@@ -172,9 +173,6 @@ func (r *Report) runs(past, now *archive.Journal) {
 		r.Hosts = append(r.Hosts, h)
 		for _, other := range slices.Sorted(maps.Keys(now.Hosts)) {
 			if o := now.Hosts[other]; other != id && h.CPU != "" && h.Same(*o) {
-				if r.Twins == nil {
-					r.Twins = map[string][]string{}
-				}
 				r.Twins[id] = append(r.Twins[id], other)
 			}
 		}

@@ -30,15 +30,15 @@ type theirs string
 type line []any
 
 func (l line) text(markdown bool) string {
+	escape := strict.Visible
+	if markdown {
+		escape = strict.Markdown
+	}
 	var b strings.Builder
 	for _, part := range l {
 		switch p := part.(type) {
 		case theirs:
-			if markdown {
-				b.WriteString(strict.Markdown(string(p), mostTheirs))
-			} else {
-				b.WriteString(strict.Visible(string(p), mostTheirs))
-			}
+			b.WriteString(escape(string(p), mostTheirs))
 		case line:
 			b.WriteString(p.text(markdown))
 		default:
@@ -97,11 +97,10 @@ func (r *Report) Text(markdown bool) string {
 
 // Summary counts what moved, in a line.
 func (r *Report) Summary() string {
-	machines, apart := map[string]bool{}, 0
+	var moved []HostMove
+	apart := 0
 	for _, m := range r.Moves {
-		for _, h := range m.Hosts {
-			machines[h.Host] = true
-		}
+		moved = append(moved, m.Hosts...)
 		if m.Apart {
 			apart++
 		}
@@ -115,7 +114,7 @@ func (r *Report) Summary() string {
 	}
 	out := []string{words.Count(len(r.Moves), "claim has", "claims have") + " another verdict"}
 	if len(r.Moves) > 0 {
-		out[0] += " on " + words.Count(len(machines), "machine")
+		out[0] += " on " + words.Count(machines(moved), "machine")
 	}
 	add := func(n int, one string, many ...string) {
 		if n > 0 {
@@ -243,13 +242,13 @@ func moveLines(moves []Move, before, after string) (out []line) {
 	type way struct{ from, to verdict.Verdict }
 	for _, m := range moves {
 		var order []way
-		ways := map[way]*Move{}
+		ways := map[way][]HostMove{}
 		for _, h := range m.Hosts {
 			w := way{h.From, h.To}
 			if ways[w] == nil {
-				order, ways[w] = append(order, w), &Move{}
+				order = append(order, w)
 			}
-			ways[w].Hosts = append(ways[w].Hosts, h)
+			ways[w] = append(ways[w], h)
 		}
 		l := line{}
 		if m.Apart {
@@ -262,16 +261,14 @@ func moveLines(moves []Move, before, after string) (out []line) {
 			}
 			// The verdicts of before may come from a file.
 			l = append(l, theirs(cmp.Or(m.Whose.Word(w.from), before)), " → ", theirs(cmp.Or(m.Whose.Word(w.to), after)),
-				" on ", words.Count(ways[w].Machines(), "machine"), " (", named(ways[w].Hosts), ")")
+				" on ", words.Count(machines(ways[w]), "machine"), " (", few(mostNamed, ways[w], HostMove.about), ")")
 		}
 		out = append(out, append(l, "; now ", m.Says))
 	}
 	return out
 }
 
-func named(hosts []HostMove) line {
-	return few(mostNamed, hosts, func(h HostMove) line { return line{theirs(h.Pair)} })
-}
+func (h HostMove) about() line { return line{theirs(h.Pair)} }
 
 // few lists so many things at the most.
 func few[T any](most int, all []T, each func(T) line) (out line) {
@@ -290,14 +287,10 @@ func few[T any](most int, all []T, each func(T) line) (out line) {
 // counted lists what was counted, most frequent first; a bound that names the client
 // comes before the others.
 func counted(counts map[string]int) line {
+	first := map[bool]int{true: -1}
+	client := func(name string) bool { return strings.HasPrefix(name, "client-cpu") }
 	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		client := func(s string) int {
-			if strings.HasPrefix(s, "client-cpu") {
-				return 1
-			}
-			return 0
-		}
-		return cmp.Or(client(b)-client(a), counts[b]-counts[a], cmp.Compare(a, b))
+		return cmp.Or(first[client(a)]-first[client(b)], counts[b]-counts[a], cmp.Compare(a, b))
 	})
 	return few(3*mostNamed, names, func(name string) line { return line{theirs(name), " ", counts[name]} })
 }
