@@ -102,11 +102,17 @@ func AddRun(t *testing.T, root journal.Root, host string, started time.Time, blo
 	}
 	f := madeup.Run(madeup.Plan{Experiment: x, Hosts: results.Hosts{Server: host, Client: host}, Started: started,
 		Seed: uint64(started.Unix()), Blocks: blocks, Ended: results.Blocks})
+	add(t, root, x, f)
+	return f
+}
+
+// add writes a run and its design.
+func add(t *testing.T, root journal.Root, x *experiment.Experiment, f *results.File) {
+	t.Helper()
 	data, err := results.Encode(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	Write(t, root.Result("11-threads", f.Run), string(data))
+	Write(t, root.Result(x.Name, f.Run), string(data))
 	Write(t, root.Design(x.SHA256), string(x.Text))
-	return f
 }

@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -78,29 +77,14 @@ func RawLock(t *testing.T, kind, index string, trials int64) []byte {
 	return b.Bytes()
 }
 
-// trialLock is what a results file says about one such trial.
-func trialLock(t *testing.T, kind, index string) profiles.Profile {
-	t.Helper()
-	p, err := profile.ParseData(RawLock(t, kind, index, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := profiles.Analyse(profiles.Kind(kind), p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
 func sumOf(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
 // ProfiledClone is a clone with the made-up experiment and its run.
 func ProfiledClone(t *testing.T) journal.Root {
 	t.Helper()
 	root := Clone(t)
-	Write(t, filepath.Join(root.Experiments(), "98-made-lock.toml"), LockDesign)
-	Write(t, root.Design(sumOf(LockDesign)), LockDesign)
-	x, err := experiment.Parse("98-made-lock", []byte(LockDesign))
+	Write(t, root.Experiment("98-made-lock"), LockDesign)
+	x, err := experiment.Load(root.Experiment("98-made-lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,19 +102,23 @@ func ProfiledClone(t *testing.T) journal.Root {
 			Write(t, root.Profile(file), string(data))
 			c.Profiles = append(c.Profiles, results.RawProfile{Kind: profiles.Kind(kind), File: file,
 				SHA256: sumOf(string(data)), Trials: 2})
-			of := trialLock(t, kind, index)
+			// What a results file says about one trial.
+			one, err := profile.ParseData(RawLock(t, kind, index, 1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			of, err := profiles.Analyse(profiles.Kind(kind), one)
+			if err != nil {
+				t.Fatal(err)
+			}
 			for j := range f.Trials {
-				if one := &f.Trials[j]; one.Condition == c.ID {
-					one.Profiles = append(one.Profiles, of)
+				if trial := &f.Trials[j]; trial.Condition == c.ID {
+					trial.Profiles = append(trial.Profiles, of)
 				}
 			}
 		}
 	}
-	text, err := results.Encode(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	Write(t, root.Path(LockFile), string(text))
+	add(t, root, x, f)
 	return root
 }
 
@@ -143,6 +131,6 @@ func Redesign(t *testing.T, root journal.Root, old, new string) {
 	if err := os.Remove(root.Design(was)); err != nil {
 		t.Fatal(err)
 	}
-	Write(t, filepath.Join(root.Experiments(), "98-made-lock.toml"), text)
+	Write(t, root.Experiment("98-made-lock"), text)
 	Edit(t, root.Path(LockFile), was, is)
 }
