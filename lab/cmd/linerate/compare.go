@@ -298,11 +298,6 @@ func (s *comparison) build(ctx context.Context, c *compareCall) (*revision.Trees
 	if c.Build != "" {
 		err = trees.Build(ctx, append(slices.Clone(s.Lab), run.HoldCall), c.Build, s.line.Say)
 	}
-	if failure, ok := errors.AsType[*revision.Failure](err); ok {
-		for _, line := range failure.Output {
-			s.line.Say("  %s", line)
-		}
-	}
 	if err != nil {
 		trees.Close()
 		return nil, err

@@ -58,24 +58,17 @@ func Of(server, route string) (*Set, error) {
 	if s := known[key]; s != nil {
 		return s, nil
 	}
-	s, err := of(server, route)
-	if err == nil {
-		known[key] = s
-	}
-	return s, err
-}
-
-func of(server, route string) (*Set, error) {
 	r, ok := catalog.RouteOf(route)
 	if !ok || server != Fiber && (server != Null || !r.Null) {
 		return nil, fmt.Errorf("the lab does not know what the %s server has to answer on %s, so its answers cannot be "+
 			"checked", server, route)
 	}
 	s, err := setOf(r, server == Null)
-	if err == nil {
-		s.Encoding = r.Encoding
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	s.Encoding, known[key] = r.Encoding, s
+	return s, nil
 }
 
 // setOf gives the answers of a route. The null server has one body.

@@ -98,6 +98,14 @@ func (a *assessment) outcome() *compare.Outcome {
 // condition is the id of a server's condition. Levels rise with the servers' order.
 func (a *assessment) condition(i int) string { return a.stay.Conditions[i].ID }
 
+// look is what was seen of a server beforehand, empty where nobody looked.
+func (a *assessment) look(i int) (l Look) {
+	if i < len(a.o.Looks) {
+		l = a.o.Looks[i]
+	}
+	return l
+}
+
 func (a *assessment) measured(i int) compare.Measured {
 	s := a.o.Servers[i]
 	of := a.stay.Conditions[i]
@@ -111,10 +119,8 @@ func (a *assessment) measured(i int) compare.Measured {
 		NeverSteady: a.never(i), CPUPerRequest: median(cost),
 		Throughput: median(throughput), P50: median(p50), P99: median(p99), ResponseBytes: median("response_bytes"),
 		MemoryLoad: median("server_rss_bytes"),
-		ByRequest:  a.byRequest(i), Bound: "unknown", Valid: of.Trials - of.Invalid, Refused: of.Invalid}
-	if i < len(a.o.Looks) {
-		m.WarmupS, m.RequestBytes = a.o.Looks[i].Warmup.Seconds(), words.Digits(a.o.Looks[i].RequestBytes)
-	}
+		ByRequest:  a.byRequest(i), Bound: "unknown", Valid: of.Trials - of.Invalid, Refused: of.Invalid,
+		WarmupS: a.look(i).Warmup.Seconds(), RequestBytes: words.Digits(a.look(i).RequestBytes)}
 	for _, b := range slices.Sorted(maps.Keys(of.Bounds)) {
 		if of.Bounds[b] > m.Bounded {
 			m.Bound, m.Bounded = b, of.Bounds[b]
@@ -251,14 +257,8 @@ func (a *assessment) comparison(i int) compare.Comparison {
 // never says of a server that was never steady how its cost went on; empty if it was, and where
 // its warm-up was given.
 func (a *assessment) never(i int) string {
-	if !a.o.Steady {
-		return ""
-	}
-	why := a.changes(i)
-	if i < len(a.o.Looks) && a.o.Looks[i].Never != "" {
-		why = a.o.Looks[i].Never
-	}
-	if why == "" {
+	why := cmp.Or(a.look(i).Never, a.changes(i))
+	if !a.o.Steady || why == "" {
 		return ""
 	}
 	return fmt.Sprintf("%s: %s; a larger --budget looks on for longer, and --warmup takes it as it is then",
@@ -300,9 +300,9 @@ func (a *assessment) starts() (notes []string) {
 		switch why := a.changes(i); {
 		case !a.o.Steady && why != "":
 			notes = append(notes, fmt.Sprintf("%s was still warming up: %s; give it a longer --warmup", s.Name, why))
-		case i < len(a.o.Looks) && a.o.Looks[i].Warmup > lookSlot && a.o.Steady:
+		case a.look(i).Warmup > lookSlot && a.o.Steady:
 			notes = append(notes, fmt.Sprintf("%s was loaded for %.1f s after each start before anything counted: so long "+
-				"it took until its CPU a request was steady", s.Name, a.o.Looks[i].Warmup.Seconds()))
+				"it took until its CPU a request was steady", s.Name, a.look(i).Warmup.Seconds()))
 		}
 	}
 	if a.o.Running() && a.o.Costed() {

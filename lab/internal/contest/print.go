@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/compare"
@@ -52,25 +51,21 @@ const unlike = 0.01
 
 // doubts are what to know before relying on figures that do not fit each other.
 func doubts(o *compare.Outcome) (notes []string) {
-	for _, m := range o.Servers[1:] {
-		if base := o.Servers[0]; m.ResponseBytes > 0 && base.ResponseBytes > 0 &&
-			math.Abs(m.ResponseBytes/base.ResponseBytes-1) > unlike {
+	base, crossed := o.Servers[0], false
+	for i, c := range o.Comparisons {
+		m := o.Servers[i+1]
+		if m.ResponseBytes > 0 && base.ResponseBytes > 0 && math.Abs(m.ResponseBytes/base.ResponseBytes-1) > unlike {
 			notes = append(notes, fmt.Sprintf("an answer of %s has %s bytes with its head, one of %s %s", m.Name,
 				words.Grouped(m.ResponseBytes, 0), base.Name, words.Grouped(base.ResponseBytes, 0)))
 		}
+		// The servers' own medians of cost may lie the other way round than the median ratio of their blocks says.
+		if r := c.CPUPerRequest; r.Known() && (r.Low > 1 || r.High < 1) {
+			crossed = crossed || (r.Ratio-1)*(m.CPUPerRequest-base.CPUPerRequest) < 0
+		}
 	}
-	if slices.ContainsFunc(o.Comparisons, func(c compare.Comparison) bool { return crossed(o, c) }) {
+	if crossed {
 		notes = append(notes, "a ratio is taken within each block, and the two figures beside it over all blocks; where "+
 			"the core changed its speed from block to block, as here, they need not fit each other")
 	}
 	return notes
-}
-
-// crossed reports whether the servers' own medians of cost lie the other way round
-// than the median ratio of their blocks says.
-func crossed(o *compare.Outcome, c compare.Comparison) bool {
-	i := slices.IndexFunc(o.Servers, func(m compare.Measured) bool { return m.Name == c.Name })
-	r := c.CPUPerRequest
-	return r.Known() && (r.Low > 1 || r.High < 1) &&
-		(r.Ratio-1)*(o.Servers[i].CPUPerRequest-o.Servers[0].CPUPerRequest) < 0
 }

@@ -107,10 +107,14 @@ func parseServer(arg string) (Server, error) {
 	if scheme, _, ok := strings.Cut(command, "://"); ok && !strings.ContainsAny(scheme, " /") {
 		return s.at(command)
 	}
-	split, err := wordsOf(command)
+	split, err := experiment.Words(command)
+	shell := slices.IndexFunc(split, forShell.MatchString)
 	switch {
 	case err != nil:
-		return s, fmt.Errorf("%s: %w", of, err)
+		return s, fmt.Errorf("%s: its command %w", of, err)
+	case shell >= 0:
+		return s, fmt.Errorf("%s: %q is for a shell, and there is none here; write sh -c 'exec …' with the command in quotes",
+			of, split[shell])
 	case len(split) == 0:
 		return s, fmt.Errorf("%s has no command; write %s='./server --port {port}'", of, of)
 	}
@@ -202,21 +206,6 @@ func (s Server) fill(host string, port int) []string {
 // forShell is a word that means something to a shell only. A server that is given
 // "|" as a word would do something else than what was meant.
 var forShell = regexp.MustCompile(`^([0-9]?[<>].*|\|\|?|&&?|;|[$` + "`" + `].*)$|;$`)
-
-// wordsOf splits a command as that of a server in an experiment is split.
-func wordsOf(command string) ([]string, error) {
-	out, err := experiment.Words(command)
-	if err != nil {
-		return nil, fmt.Errorf("its command %w", err)
-	}
-	for _, w := range out {
-		if forShell.MatchString(w) {
-			return nil, fmt.Errorf("%q is for a shell, and there is none here; write sh -c 'exec …' with the command in quotes",
-				w)
-		}
-	}
-	return out, nil
-}
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 

@@ -65,27 +65,25 @@ type user struct {
 // use gives what is to be known of a server's figures.
 func (b Bench) use(ctx context.Context, i int, m *compare.Measured) (notes []string) {
 	on, err := b.start(i)
-	fail := func(err error) []string {
-		if on != nil {
-			err = b.or([]*started{on}, err)
-		}
-		if err != nil {
-			why := strings.TrimPrefix(err.Error(), b.Servers[i].Name+": ")
-			notes = append(notes, "what a request uses is not all known: "+why)
-		}
-		return notes
+	if err == nil {
+		defer on.stop()
+		notes, err = user{b, on, b.Looks[i]}.read(ctx, m)
+		err = b.or([]*started{on}, err)
 	}
 	if err != nil {
-		return fail(err)
+		why := strings.TrimPrefix(err.Error(), b.Servers[i].Name+": ")
+		notes = append(notes, "what a request uses is not all known: "+why)
 	}
-	defer on.stop()
-	if err := on.ready(ctx, b.Ready); err != nil {
-		return fail(err)
+	return notes
+}
+
+func (u user) read(ctx context.Context, m *compare.Measured) (notes []string, err error) {
+	if err := u.ready(ctx, u.Ready); err != nil {
+		return nil, err
 	}
-	u := user{b, on, b.Looks[i]}
 	m.MemoryRest = u.rss()
 	if _, err := u.ask(ctx, max(min(u.look.Warmup, mostUse), shortUse), nil); err != nil {
-		return fail(err)
+		return nil, err
 	}
 	for _, read := range []func(context.Context, *compare.Measured) (string, error){u.calls, u.switches} {
 		note, err := read(ctx, m)
@@ -93,10 +91,10 @@ func (b Bench) use(ctx context.Context, i int, m *compare.Measured) (notes []str
 			notes = append(notes, note)
 		}
 		if err != nil {
-			return fail(err)
+			return notes, err
 		}
 	}
-	return fail(nil)
+	return notes, nil
 }
 
 func (u user) rss() float64 {

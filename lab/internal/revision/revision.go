@@ -153,30 +153,20 @@ func (t *Trees) uncommitted(ctx context.Context) (commit string, err error) {
 // Same tells whether both are the same files.
 func (t *Trees) Same() bool { return t.Base.Commit == t.Head.Commit }
 
-// A Failure is a build that failed.
-type Failure struct {
-	Tree    *Tree
-	Command string
-	Why     error
-	Output  []string // its last lines
-}
-
-func (f *Failure) Error() string { return fmt.Sprintf("%v: %q failed (%v)", f.Tree, f.Command, f.Why) }
-
-// lastLines is how much of a failed build's output is kept.
+// lastLines is how much of a failed build's output is told.
 const lastLines = 15
 
 // Build runs a command of the shell in both worktrees, one after the other, with the caller's
 // environment: a build needs its caches. hold is the call of the lab that holds a command, so
-// that none outlives the lab. It tells before each build, and a failed one is a *Failure.
+// that none outlives the lab. It tells before each build, and how the output of a failed one ended.
 func (t *Trees) Build(ctx context.Context, hold []string, command string, say func(format string, args ...any)) error {
 	for _, tree := range []*Tree{t.Base, t.Head} {
 		say("building %v", tree)
-		f := &Failure{Tree: tree, Command: command}
+		var output []string
 		proc, err := leash.Start(leash.Spec{Dir: tree.Dir, Argv: slices.Concat(hold, []string{"sh", "-c", command}),
 			Env: os.Environ(), Held: true, Lines: func(line string) {
-				if f.Output = append(f.Output, strict.Line(line, 300)); len(f.Output) > lastLines {
-					f.Output = f.Output[1:]
+				if output = append(output, strict.Line(line, 300)); len(output) > lastLines {
+					output = output[1:]
 				}
 			}})
 		if err != nil {
@@ -190,8 +180,10 @@ func (t *Trees) Build(ctx context.Context, hold []string, command string, say fu
 		}
 		// What a build leaves running, as the daemon of a build tool, has been ended.
 		if err := proc.Err(); err != nil && proc.ExitCode() != leash.Forked {
-			f.Why = err
-			return f
+			for _, line := range output {
+				say("  %s", line)
+			}
+			return fmt.Errorf("%v: %q failed (%w)", tree, command, err)
 		}
 	}
 	return nil

@@ -13,36 +13,24 @@ type Unit struct {
 // its own, since "1/s" counts requests in some places and packets in others, and
 // the words around it say which.
 func UnitFor(unit string, most float64) Unit {
-	most = math.Abs(most)
-	switch unit {
-	case "s":
-		switch {
-		case most >= 1:
-			return Unit{1, "s"}
-		case most >= 1e-3:
-			return Unit{1e3, "ms"}
-		case most >= 1e-6:
-			return Unit{1e6, "µs"}
+	for _, u := range units[unit] {
+		if math.Abs(most) >= u.from {
+			return u.Unit
 		}
-		return Unit{1e9, "ns"}
-	case "bit/s", "B/s", "B":
-		kilo := 1e3
-		if unit == "B" {
-			kilo = 1e5 // a few thousand bytes are counted, not rounded
-		}
-		switch {
-		case most >= 1e9:
-			return Unit{1e-9, "G" + unit}
-		case most >= 1e6:
-			return Unit{1e-6, "M" + unit}
-		case most >= kilo:
-			return Unit{1e-3, "k" + unit}
-		}
-		return Unit{1, unit}
-	case "ratio":
-		return Unit{100, "%"}
-	case "1/s":
-		return Unit{1, "/s"}
 	}
 	return Unit{1, ""}
+}
+
+// units are those of each base unit, with the size from which on figures are shown in them.
+var units = map[string][]struct {
+	from float64
+	Unit
+}{
+	"s":     {{1, Unit{1, "s"}}, {1e-3, Unit{1e3, "ms"}}, {1e-6, Unit{1e6, "µs"}}, {0, Unit{1e9, "ns"}}},
+	"bit/s": {{1e9, Unit{1e-9, "Gbit/s"}}, {1e6, Unit{1e-6, "Mbit/s"}}, {1e3, Unit{1e-3, "kbit/s"}}, {0, Unit{1, "bit/s"}}},
+	"B/s":   {{1e9, Unit{1e-9, "GB/s"}}, {1e6, Unit{1e-6, "MB/s"}}, {1e3, Unit{1e-3, "kB/s"}}, {0, Unit{1, "B/s"}}},
+	// A few thousand bytes are counted, not rounded.
+	"B":     {{1e9, Unit{1e-9, "GB"}}, {1e6, Unit{1e-6, "MB"}}, {1e5, Unit{1e-3, "kB"}}, {0, Unit{1, "B"}}},
+	"ratio": {{0, Unit{100, "%"}}},
+	"1/s":   {{0, Unit{1, "/s"}}},
 }
