@@ -50,18 +50,19 @@ func (f Finding) Missing() bool { return f.Detail == "" }
 
 // Judge compares a trial's figures, by the names of package metric, with every
 // gate that has a rule.
-func Judge(figures map[string]float64, a Asked) []Finding {
-	t := trial{Asked: a, figures: figures}
+func Judge(figures map[string]float64, a Asked) (found []Finding) {
 	for _, g := range All {
-		t.hold(g.Name)
+		found = append(found, Hold(g.Name, figures, a)...)
 	}
-	return t.found
+	return found
 }
 
 // Hold compares figures with one gate only.
 func Hold(name string, figures map[string]float64, a Asked) []Finding {
-	t := trial{Asked: a, figures: figures}
-	t.hold(name)
+	t := trial{Asked: a, figures: figures, gate: name}
+	if rule := rules[name]; rule != nil {
+		rule(&t)
+	}
 	return t.found
 }
 
@@ -72,19 +73,10 @@ type trial struct {
 	found   []Finding
 }
 
-func (t *trial) hold(name string) {
-	if rule := rules[name]; rule != nil {
-		t.gate = name
-		rule(t)
-	}
-}
-
-// A rule closes its gate on a trial or leaves it open.
-type rule func(t *trial)
-
-// rules has the gates that figures can close. The others need what exists only
-// while a trial is measured: processes, samples, profiles.
-var rules = map[string]rule{
+// rules has the gates that figures can close: each rule closes its gate on a trial
+// or leaves it open. The others need what exists only while a trial is measured:
+// processes, samples, profiles.
+var rules = map[string]func(t *trial){
 	Non2xx: func(t *trial) {
 		if !t.Refuses { // else refusals were asked for
 			t.none("non_2xx", true, "%.0f answers were not 2xx")
