@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -259,10 +260,7 @@ func little(t *trial) {
 	if !ok || !known || t.WindowS == 0 {
 		return
 	}
-	ends := t.WindowS
-	if t.SlotS > 0 {
-		ends = t.SlotS // each slot begins with new requests and ends with some in flight
-	}
+	ends := cmp.Or(t.SlotS, t.WindowS) // each slot begins with new requests and ends with some in flight
 	late := high / ends
 	if longest, ok := t.figures["latency_max_s"]; ok && t.SlotS > 0 {
 		// If few connections are served while the others wait, those that wait at an
@@ -283,10 +281,7 @@ func little(t *trial) {
 // bytes than the server's interface sent. At a slot's begin answers are still to
 // come: to what came due within the longest latency, and to all that is in flight.
 func misreport(t *trial) {
-	ends := t.WindowS
-	if t.SlotS > 0 {
-		ends = t.SlotS
-	}
+	ends := cmp.Or(t.SlotS, t.WindowS)
 	m := t.figures
 	rps := m["throughput_rps"]
 	if longest, known := m["latency_max_s"]; known && t.Rate > 0 && ends > 0 {
