@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -97,29 +98,21 @@ var numbered = []string{
 func (p *Profile) describe(cpuinfo string) {
 	versions := map[string]bool{}
 	for _, block := range strings.Split(cpuinfo, "\n\n") {
-		field := map[string]string{}
-		for _, line := range strings.Split(block, "\n") {
-			if k, v, ok := strings.Cut(line, ":"); ok {
-				field[strings.TrimSpace(k)] = strings.Join(strings.Fields(v), " ")
-			}
-		}
-		if _, ok := field["processor"]; !ok {
+		if value(block, "processor") == "" {
 			continue
 		}
 		p.Cores++
-		if p.CPU == "" {
-			p.CPU = field["model name"]
-		}
+		p.CPU = cmp.Or(p.CPU, value(block, "model name"))
 		var version []string
 		for _, k := range numbered {
-			if v, ok := field[k]; ok {
+			if v := value(block, k); v != "" {
 				version = append(version, v)
 			}
 		}
 		if len(version) > 0 {
 			versions[strings.Join(version, "/")] = true
 		}
-		if slices.Contains(strings.Fields(field["flags"]), "hypervisor") {
+		if slices.Contains(strings.Fields(value(block, "flags")), "hypervisor") {
 			p.Virtual = "yes"
 		}
 	}
