@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -26,11 +25,11 @@ func ownID(root string) (id []byte, why string) {
 		if !random.MatchString(text) || strings.Trim(text, "0") == "" {
 			return nil, path + " has no id in it"
 		}
-		at := holder(root, path)
+		point, kind := holder(root, path)
 		switch {
-		case slices.Contains([]string{"tmpfs", "ramfs"}, at.kind):
+		case kind == "tmpfs" || kind == "ramfs":
 			return nil, path + " is made anew at each start"
-		case at.point == "/" && (strings.Contains(at.kind, "overlay") || container(root)):
+		case point == "/" && (strings.Contains(kind, "overlay") || container(root)):
 			return nil, path + " is of the container's image, and all containers of the image have the same"
 		}
 		return []byte(text), ""
@@ -92,25 +91,24 @@ func container(root string) bool {
 	return false
 }
 
-type mount struct{ point, kind string }
-
-// holder is the mount that a path lies in. A machine's own id may be mounted
+// holder is the mount that a path lies in, by its point and its file system. A machine's own id may be mounted
 // into a container.
-func holder(root, path string) mount {
-	at := mount{point: "/"}
+func holder(root, path string) (point, kind string) {
+	point = "/"
 	text, _ := os.ReadFile(filepath.Join(root, "proc", "self", "mountinfo"))
 	for _, l := range strings.Split(string(text), "\n") {
-		about, kind, ok := strings.Cut(l, " - ")
+		about, system, ok := strings.Cut(l, " - ")
 		f := strings.Fields(about)
 		if !ok || len(f) < 5 {
 			continue
 		}
 		// A later mount hides an earlier one of the same point.
-		if p := f[4]; len(p) >= len(at.point) && (p == "/" || path == p || strings.HasPrefix(path, p+"/")) {
-			at = mount{p, strings.SplitN(kind, " ", 2)[0]}
+		if p := f[4]; len(p) >= len(point) && (p == "/" || path == p || strings.HasPrefix(path, p+"/")) {
+			point = p
+			kind, _, _ = strings.Cut(system, " ")
 		}
 	}
-	return at
+	return point, kind
 }
 
 // boot is an id that is drawn at each start of the machine. All containers that
