@@ -15,8 +15,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/line-rate/line-rate/lab/internal/cores"
 )
 
@@ -192,13 +190,4 @@ func model(cpu, arch string) string {
 
 func slug(s string) string {
 	return strings.Trim(words.ReplaceAllString(strings.ToLower(s), "-"), "-")
-}
-
-// OpenFiles is how many files a process started by the lab may open.
-func OpenFiles() (uint64, bool) {
-	var l unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
-		return 0, false
-	}
-	return uint64(l.Cur), true
 }
