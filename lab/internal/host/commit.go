@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -150,8 +149,7 @@ func HasID(path string, d fs.DirEntry, id string) (bool, error) {
 	}
 	fmt.Fprintf(h, "blob %d\x00", len(content))
 	h.Write(content)
-	want, err := hex.DecodeString(id)
-	return err == nil && bytes.Equal(h.Sum(nil), want), nil
+	return hex.EncodeToString(h.Sum(nil)) == id, nil
 }
 
 // Git is a git command for the checkout at root.
