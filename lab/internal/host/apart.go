@@ -1,7 +1,6 @@
 package host
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -67,11 +66,15 @@ func Mark(root string) string {
 	return m.Mark
 }
 
+// bootID has an id that the kernel draws at each start of the machine. All containers
+// that run on it have the same.
+const bootID = "proc/sys/kernel/random/boot_id"
+
 // Boot tells one start of the machine from another by a keyed hash of the id that the
 // kernel draws then; empty where there is none. A run records it, since nothing is
 // surely one machine for longer unless it has a mark.
 func Boot(root string) string {
-	id := Line(root, "proc", "sys", "kernel", "random", "boot_id")
+	id := Line(root, bootID)
 	if id == "" {
 		return ""
 	}
@@ -109,17 +112,6 @@ func holder(root, path string) (point, kind string) {
 		}
 	}
 	return point, kind
-}
-
-// boot is an id that is drawn at each start of the machine. All containers that
-// run on it have the same.
-func boot(root string) []byte {
-	if id := Line(root, "proc", "sys", "kernel", "random", "boot_id"); id != "" {
-		return []byte(id)
-	}
-	id := make([]byte, 16)
-	_, _ = rand.Read(id) // never fails
-	return id
 }
 
 // LocalName reads the name that a clone has for the machine: the first line of

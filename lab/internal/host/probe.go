@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -53,7 +54,7 @@ func Probe(root string) (*Machine, error) {
 	key, of := own, "its machine-id, from which only a keyed hash is kept"
 	if own == nil {
 		m.Alone, m.Kind = why, why
-		key, of = boot(root), "a draw at its last start"
+		key, of = []byte(cmp.Or(Line(root, bootID), rand.Text())), "a draw at its last start"
 	} else {
 		m.Mark, m.Kind = p.mark(root, own)
 	}
