@@ -18,7 +18,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A file is a run's file with the design that the run was made with.
@@ -109,9 +108,6 @@ func (f *file) leaveOut() error {
 		before := len(f.design.Conditions())
 		if f.design = f.design.Without(out.Levels); len(out.Levels) == 0 || len(f.design.Conditions()) == before {
 			return fmt.Errorf("/provenance/left_out/%d/levels: no further condition of %s has these levels", i, whole.Name)
-		}
-		if err := strict.CheckLine(out.Why); err != nil || out.Why == "" {
-			return fmt.Errorf("/provenance/left_out/%d/why: give the reason in one line", i)
 		}
 	}
 	if len(f.Provenance.LeftOut) > 0 && len(f.design.Conditions()) < 2 {
