@@ -59,10 +59,7 @@ func differ(root string, matters func(path string) bool) (string, []string) {
 			if err != nil || d.IsDir() {
 				return err
 			}
-			rel, err := filepath.Rel(root, path)
-			if err != nil {
-				return err
-			}
+			rel, _ := filepath.Rel(root, path) // the walk begins below the root
 			rel = filepath.ToSlash(rel)
 			id, ok := tracked[rel]
 			delete(tracked, rel)

@@ -410,10 +410,7 @@ func files(to io.Writer, top, dir string) error {
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(top, path)
-		if err != nil {
-			return err
-		}
+		rel, _ := filepath.Rel(top, path) // the packages lie below it
 		_, err = fmt.Fprintf(to, "%s  %s\n", sum, filepath.ToSlash(rel))
 		return err
 	})
