@@ -50,10 +50,6 @@ func (f *file) checkConditions() error {
 	if err := levels("/settings", f.Settings); err != nil {
 		return err
 	}
-	factors := map[string]bool{}
-	for _, factor := range f.design.Factors {
-		factors[factor.Name] = true
-	}
 	ids, keys := map[string]bool{}, map[string]string{}
 	for i, c := range f.Conditions {
 		at := fmt.Sprintf("/conditions/%d", i)
@@ -73,7 +69,7 @@ func (f *file) checkConditions() error {
 		}
 		ids[c.ID] = true
 		for name := range c.Levels {
-			if !factors[name] {
+			if !slices.ContainsFunc(f.design.Factors, func(x experiment.Factor) bool { return x.Name == name }) {
 				return fmt.Errorf("%s/levels/%s: not a factor of %s", at, name, f.design.Name)
 			}
 		}
