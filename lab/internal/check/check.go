@@ -18,7 +18,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A file is a run's file with the design that the run was made with.
@@ -51,10 +50,6 @@ func (f *file) checkConditions() error {
 	if err := levels("/settings", f.Settings); err != nil {
 		return err
 	}
-	factors := map[string]bool{}
-	for _, factor := range f.design.Factors {
-		factors[factor.Name] = true
-	}
 	ids, keys := map[string]bool{}, map[string]string{}
 	for i, c := range f.Conditions {
 		at := fmt.Sprintf("/conditions/%d", i)
@@ -74,7 +69,7 @@ func (f *file) checkConditions() error {
 		}
 		ids[c.ID] = true
 		for name := range c.Levels {
-			if !factors[name] {
+			if !slices.ContainsFunc(f.design.Factors, func(x experiment.Factor) bool { return x.Name == name }) {
 				return fmt.Errorf("%s/levels/%s: not a factor of %s", at, name, f.design.Name)
 			}
 		}
@@ -109,9 +104,6 @@ func (f *file) leaveOut() error {
 		before := len(f.design.Conditions())
 		if f.design = f.design.Without(out.Levels); len(out.Levels) == 0 || len(f.design.Conditions()) == before {
 			return fmt.Errorf("/provenance/left_out/%d/levels: no further condition of %s has these levels", i, whole.Name)
-		}
-		if err := strict.CheckLine(out.Why); err != nil || out.Why == "" {
-			return fmt.Errorf("/provenance/left_out/%d/why: give the reason in one line", i)
 		}
 	}
 	if len(f.Provenance.LeftOut) > 0 && len(f.design.Conditions()) < 2 {

@@ -32,7 +32,6 @@ func TestARunMayLeaveOutWhatItsHostLacks(t *testing.T) {
 			"/provenance/left_out: what is left of turning compares nothing"},
 		{"it names one twice", []results.LeftOut{out(2), out(2)}, "/provenance/left_out/1/levels: no further condition"},
 		{"it names none", []results.LeftOut{{Why: "x"}}, "/provenance/left_out/0/levels: no further condition"},
-		{"it gives no reason", []results.LeftOut{{Levels: out(2).Levels}}, "/provenance/left_out/0/why"},
 	} {
 		f.Provenance.LeftOut = c.left
 		err := File(f, x)
@@ -44,5 +43,16 @@ func TestARunMayLeaveOutWhatItsHostLacks(t *testing.T) {
 	read := again(t, f)
 	if err := File(read, x); err != nil {
 		t.Errorf("read again: %v", err)
+	}
+	for name, why := range map[string]string{"none": "", "of two lines": "a\nb"} {
+		f.Provenance.LeftOut[0].Why = why
+		text, err := results.Encode(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = results.Decode(text, results.SchemaURL, &results.File{})
+		if err == nil || !strings.HasPrefix(err.Error(), "/provenance/left_out/0/why: ") {
+			t.Errorf("a reason that is %s: %v", name, err)
+		}
 	}
 }

@@ -33,12 +33,8 @@ func overWire(x *experiment.Experiment, c experiment.Claim) bool { return x.Need
 
 // needsCPUBound selects claims about which side's CPU was the wall.
 func needsCPUBound(_ *experiment.Experiment, c experiment.Claim) bool {
-	for _, b := range []string{c.Bound, c.Needs.Bound} {
-		if b == string(gate.BoundServerCPU) || b == string(gate.BoundClientCPU) {
-			return true
-		}
-	}
-	return false
+	walls := []string{string(gate.BoundServerCPU), string(gate.BoundClientCPU)}
+	return slices.Contains(walls, c.Bound) || slices.Contains(walls, c.Needs.Bound)
 }
 
 // timed selects claims on a figure that depends on a core's speed: times and
@@ -117,15 +113,12 @@ func (m Machine) Summary(fs []Finding) []string {
 			return []string{fmt.Sprintf("%s can decide none of %s yet: %s is %s.", this, words.Count(len(all), "claim"),
 				f.About, f.Seen)}
 		}
-		var fresh []Claim
+		before := len(barred)
 		for _, c := range f.Bars {
-			if !barred[c] {
-				barred[c] = true
-				fresh = append(fresh, c)
-			}
+			barred[c] = true
 		}
-		if len(fresh) > 0 {
-			why = append(why, fmt.Sprintf("%d by %s", len(fresh), f.About))
+		if further := len(barred) - before; further > 0 {
+			why = append(why, fmt.Sprintf("%d by %s", further, f.About))
 		}
 	}
 	lines := []string{fmt.Sprintf("%s can decide %d of %s.", this, len(all)-len(barred), words.Count(len(all), "claim"))}

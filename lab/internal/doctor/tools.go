@@ -123,12 +123,10 @@ func (m Machine) servers() (fs []Finding) {
 // that probe must be asked for, since it slows the server.
 func tracers() Finding {
 	f := Finding{Level: Good, About: "tracers"}
-	var present []string
-	for _, name := range []string{"perf", "strace"} {
-		if _, err := exec.LookPath(name); err == nil {
-			present = append(present, name)
-		}
-	}
+	present := slices.DeleteFunc([]string{"perf", "strace"}, func(name string) bool {
+		_, err := exec.LookPath(name)
+		return err != nil
+	})
 	f.Seen = join(present) + ", for the optional count of system calls"
 	if len(present) == 0 {
 		f.Seen = "none, so system calls cannot be counted; no claim needs that"

@@ -29,19 +29,16 @@ func WallNames() (names []string) {
 	return names
 }
 
-// Meaning says in a sentence when a trial has met the wall.
-func (b Bound) Meaning() string {
-	switch b {
-	case BoundClientCPU:
-		return fmt.Sprintf("The load generator's cores, or its busiest thread, were busy for %v %% of the time or more.",
-			CPUSaturated*100)
-	case BoundServerCPU:
-		return fmt.Sprintf("The server's cores, or its workers, were busy for %v %% of the time or more.", CPUSaturated*100)
-	case BoundWire:
-		return fmt.Sprintf("The wire carried %v %% of its line rate or more, in its busier direction.", WireSaturated*100)
-	}
-	return ""
+var meanings = map[Bound]string{
+	BoundClientCPU: fmt.Sprintf("The load generator's cores, or its busiest thread, were busy for %v %% of the time or more.",
+		CPUSaturated*100),
+	BoundServerCPU: fmt.Sprintf("The server's cores, or its workers, were busy for %v %% of the time or more.",
+		CPUSaturated*100),
+	BoundWire: fmt.Sprintf("The wire carried %v %% of its line rate or more, in its busier direction.", WireSaturated*100),
 }
+
+// Meaning says in a sentence when a trial has met the wall.
+func (b Bound) Meaning() string { return meanings[b] }
 
 // The shares of the line rate and of a core's time from which a resource counts
 // as saturated. They were set before any run of this lab. At 0.9 at most a

@@ -136,8 +136,8 @@ var All = []Gate{
 	{Throttled, "a quota or heat held the cores back", Passing},
 	{Swap, "a page was swapped", Passing},
 	{Clock, fmt.Sprintf("the wall clock moved by more than %s against the monotonic one", millis(ClockStep)), Passing},
-	{HeldUp, fmt.Sprintf("nothing was sampled for %s and a fifth of the window: the machine stood still",
-		seconds(StoodStill)), Passing},
+	{HeldUp, fmt.Sprintf("nothing was sampled for %.4g s and a fifth of the window: the machine stood still",
+		StoodStill.Seconds()), Passing},
 	{Window, fmt.Sprintf("the measured window was off the asked one by more than %s, or %s if that is more",
 		percent(WindowOff), millis(WindowSlack)), Passing},
 	{NoTelemetry, "something that another gate looks at was not seen", Passing},
@@ -153,7 +153,5 @@ func Of(name string) (Gate, bool) {
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.4g %%", share*100) }
-
-func seconds(d time.Duration) string { return fmt.Sprintf("%.4g s", d.Seconds()) }
 
 func millis(d time.Duration) string { return fmt.Sprintf("%.4g ms", d.Seconds()*1e3) }

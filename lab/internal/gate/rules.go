@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -50,18 +51,19 @@ func (f Finding) Missing() bool { return f.Detail == "" }
 
 // Judge compares a trial's figures, by the names of package metric, with every
 // gate that has a rule.
-func Judge(figures map[string]float64, a Asked) []Finding {
-	t := trial{Asked: a, figures: figures}
+func Judge(figures map[string]float64, a Asked) (found []Finding) {
 	for _, g := range All {
-		t.hold(g.Name)
+		found = append(found, Hold(g.Name, figures, a)...)
 	}
-	return t.found
+	return found
 }
 
 // Hold compares figures with one gate only.
 func Hold(name string, figures map[string]float64, a Asked) []Finding {
-	t := trial{Asked: a, figures: figures}
-	t.hold(name)
+	t := trial{Asked: a, figures: figures, gate: name}
+	if rule := rules[name]; rule != nil {
+		rule(&t)
+	}
 	return t.found
 }
 
@@ -72,19 +74,10 @@ type trial struct {
 	found   []Finding
 }
 
-func (t *trial) hold(name string) {
-	if rule := rules[name]; rule != nil {
-		t.gate = name
-		rule(t)
-	}
-}
-
-// A rule closes its gate on a trial or leaves it open.
-type rule func(t *trial)
-
-// rules has the gates that figures can close. The others need what exists only
-// while a trial is measured: processes, samples, profiles.
-var rules = map[string]rule{
+// rules has the gates that figures can close: each rule closes its gate on a trial
+// or leaves it open. The others need what exists only while a trial is measured:
+// processes, samples, profiles.
+var rules = map[string]func(t *trial){
 	Non2xx: func(t *trial) {
 		if !t.Refuses { // else refusals were asked for
 			t.none("non_2xx", true, "%.0f answers were not 2xx")
@@ -267,10 +260,7 @@ func little(t *trial) {
 	if !ok || !known || t.WindowS == 0 {
 		return
 	}
-	ends := t.WindowS
-	if t.SlotS > 0 {
-		ends = t.SlotS // each slot begins with new requests and ends with some in flight
-	}
+	ends := cmp.Or(t.SlotS, t.WindowS) // each slot begins with new requests and ends with some in flight
 	late := high / ends
 	if longest, ok := t.figures["latency_max_s"]; ok && t.SlotS > 0 {
 		// If few connections are served while the others wait, those that wait at an
@@ -291,10 +281,7 @@ func little(t *trial) {
 // bytes than the server's interface sent. At a slot's begin answers are still to
 // come: to what came due within the longest latency, and to all that is in flight.
 func misreport(t *trial) {
-	ends := t.WindowS
-	if t.SlotS > 0 {
-		ends = t.SlotS
-	}
+	ends := cmp.Or(t.SlotS, t.WindowS)
 	m := t.figures
 	rps := m["throughput_rps"]
 	if longest, known := m["latency_max_s"]; known && t.Rate > 0 && ends > 0 {

@@ -1,13 +1,11 @@
 package host
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -26,11 +24,11 @@ func ownID(root string) (id []byte, why string) {
 		if !random.MatchString(text) || strings.Trim(text, "0") == "" {
 			return nil, path + " has no id in it"
 		}
-		at := holder(root, path)
+		point, kind := holder(root, path)
 		switch {
-		case slices.Contains([]string{"tmpfs", "ramfs"}, at.kind):
+		case kind == "tmpfs" || kind == "ramfs":
 			return nil, path + " is made anew at each start"
-		case at.point == "/" && (strings.Contains(at.kind, "overlay") || container(root)):
+		case point == "/" && (strings.Contains(kind, "overlay") || container(root)):
 			return nil, path + " is of the container's image, and all containers of the image have the same"
 		}
 		return []byte(text), ""
@@ -68,11 +66,15 @@ func Mark(root string) string {
 	return m.Mark
 }
 
+// bootID has an id that the kernel draws at each start of the machine. All containers
+// that run on it have the same.
+const bootID = "proc/sys/kernel/random/boot_id"
+
 // Boot tells one start of the machine from another by a keyed hash of the id that the
 // kernel draws then; empty where there is none. A run records it, since nothing is
 // surely one machine for longer unless it has a mark.
 func Boot(root string) string {
-	id := Line(root, "proc", "sys", "kernel", "random", "boot_id")
+	id := Line(root, bootID)
 	if id == "" {
 		return ""
 	}
@@ -92,36 +94,24 @@ func container(root string) bool {
 	return false
 }
 
-type mount struct{ point, kind string }
-
-// holder is the mount that a path lies in. A machine's own id may be mounted
+// holder is the mount that a path lies in, by its point and its file system. A machine's own id may be mounted
 // into a container.
-func holder(root, path string) mount {
-	at := mount{point: "/"}
+func holder(root, path string) (point, kind string) {
+	point = "/"
 	text, _ := os.ReadFile(filepath.Join(root, "proc", "self", "mountinfo"))
 	for _, l := range strings.Split(string(text), "\n") {
-		about, kind, ok := strings.Cut(l, " - ")
+		about, system, ok := strings.Cut(l, " - ")
 		f := strings.Fields(about)
 		if !ok || len(f) < 5 {
 			continue
 		}
 		// A later mount hides an earlier one of the same point.
-		if p := f[4]; len(p) >= len(at.point) && (p == "/" || path == p || strings.HasPrefix(path, p+"/")) {
-			at = mount{p, strings.SplitN(kind, " ", 2)[0]}
+		if p := f[4]; len(p) >= len(point) && (p == "/" || path == p || strings.HasPrefix(path, p+"/")) {
+			point = p
+			kind, _, _ = strings.Cut(system, " ")
 		}
 	}
-	return at
-}
-
-// boot is an id that is drawn at each start of the machine. All containers that
-// run on it have the same.
-func boot(root string) []byte {
-	if id := Line(root, "proc", "sys", "kernel", "random", "boot_id"); id != "" {
-		return []byte(id)
-	}
-	id := make([]byte, 16)
-	_, _ = rand.Read(id) // never fails
-	return id
+	return point, kind
 }
 
 // LocalName reads the name that a clone has for the machine: the first line of

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -60,10 +59,7 @@ func differ(root string, matters func(path string) bool) (string, []string) {
 			if err != nil || d.IsDir() {
 				return err
 			}
-			rel, err := filepath.Rel(root, path)
-			if err != nil {
-				return err
-			}
+			rel, _ := filepath.Rel(root, path) // the walk begins below the root
 			rel = filepath.ToSlash(rel)
 			id, ok := tracked[rel]
 			delete(tracked, rel)
@@ -150,8 +146,7 @@ func HasID(path string, d fs.DirEntry, id string) (bool, error) {
 	}
 	fmt.Fprintf(h, "blob %d\x00", len(content))
 	h.Write(content)
-	want, err := hex.DecodeString(id)
-	return err == nil && bytes.Equal(h.Sum(nil), want), nil
+	return hex.EncodeToString(h.Sum(nil)) == id, nil
 }
 
 // Git is a git command for the checkout at root.

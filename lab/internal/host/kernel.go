@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
@@ -52,13 +54,13 @@ func Kernel(root string) map[string]string {
 			set["vulnerability."+filepath.Base(path)] = v
 		}
 	}
-	if text, err := os.ReadFile(filepath.Join(root, "proc", "cpuinfo")); err == nil {
-		if v := value(string(text), "microcode"); v != "" {
-			set["microcode"] = v
-		}
+	text, _ := os.ReadFile(filepath.Join(root, "proc", "cpuinfo")) // without it no microcode is known
+	if v := value(string(text), "microcode"); v != "" {
+		set["microcode"] = v
 	}
-	if limit, ok := OpenFiles(); ok {
-		set["nofile"] = fmt.Sprint(limit)
+	var files unix.Rlimit // that a process started by the lab may open
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) == nil {
+		set["nofile"] = fmt.Sprint(files.Cur)
 	}
 	return set
 }
@@ -77,10 +79,7 @@ func value(text, key string) string {
 // reserves some at boot, a little more or less each time. Rounding up to whole
 // gibibytes gives the installed size.
 func Memory(root string) int64 {
-	text, err := os.ReadFile(filepath.Join(root, "proc", "meminfo"))
-	if err != nil {
-		return 0
-	}
+	text, _ := os.ReadFile(filepath.Join(root, "proc", "meminfo")) // without it there is no number
 	total, _, _ := strings.Cut(value(string(text), "MemTotal"), " ")
 	kib, err := strconv.ParseFloat(total, 64)
 	if err != nil {

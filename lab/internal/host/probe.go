@@ -1,7 +1,9 @@
 package host
 
 import (
+	"cmp"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -13,8 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 )
@@ -54,7 +54,7 @@ func Probe(root string) (*Machine, error) {
 	key, of := own, "its machine-id, from which only a keyed hash is kept"
 	if own == nil {
 		m.Alone, m.Kind = why, why
-		key, of = boot(root), "a draw at its last start"
+		key, of = []byte(cmp.Or(Line(root, bootID), rand.Text())), "a draw at its last start"
 	} else {
 		m.Mark, m.Kind = p.mark(root, own)
 	}
@@ -97,29 +97,21 @@ var numbered = []string{
 func (p *Profile) describe(cpuinfo string) {
 	versions := map[string]bool{}
 	for _, block := range strings.Split(cpuinfo, "\n\n") {
-		field := map[string]string{}
-		for _, line := range strings.Split(block, "\n") {
-			if k, v, ok := strings.Cut(line, ":"); ok {
-				field[strings.TrimSpace(k)] = strings.Join(strings.Fields(v), " ")
-			}
-		}
-		if _, ok := field["processor"]; !ok {
+		if value(block, "processor") == "" {
 			continue
 		}
 		p.Cores++
-		if p.CPU == "" {
-			p.CPU = field["model name"]
-		}
+		p.CPU = cmp.Or(p.CPU, value(block, "model name"))
 		var version []string
 		for _, k := range numbered {
-			if v, ok := field[k]; ok {
+			if v := value(block, k); v != "" {
 				version = append(version, v)
 			}
 		}
 		if len(version) > 0 {
 			versions[strings.Join(version, "/")] = true
 		}
-		if slices.Contains(strings.Fields(field["flags"]), "hypervisor") {
+		if slices.Contains(strings.Fields(value(block, "flags")), "hypervisor") {
 			p.Virtual = "yes"
 		}
 	}
@@ -199,13 +191,4 @@ func model(cpu, arch string) string {
 
 func slug(s string) string {
 	return strings.Trim(words.ReplaceAllString(strings.ToLower(s), "-"), "-")
-}
-
-// OpenFiles is how many files a process started by the lab may open.
-func OpenFiles() (uint64, bool) {
-	var l unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
-		return 0, false
-	}
-	return uint64(l.Cur), true
 }

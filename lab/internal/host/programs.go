@@ -99,10 +99,7 @@ func FindPrograms(root, lab string, names []string) (*Programs, error) {
 	p := &Programs{root, map[string]installed{}}
 	for _, name := range names {
 		var found installed
-		var err error
 		switch name {
-		case autocannon:
-			found, err = p.packages(name)
 		case "node":
 			found, err = node()
 		case "lab":
@@ -134,17 +131,10 @@ func FindFiles(paths []string) (*Programs, error) {
 // Told describes a program as it is here now by its name in a run, whatever its sources
 // are; false if it is not there.
 func Told(root, name string) (Binary, bool) {
-	p := &Programs{root: root}
-	var found installed
-	var err error
-	if name == autocannon {
-		found, err = p.packages(name)
-	} else {
-		if _, err := os.Stat(filepath.Join(root, built, name)); err == nil {
-			name = built + name
-		}
-		found, err = p.other(name, "")
+	if _, err := os.Stat(filepath.Join(root, built, name)); err == nil {
+		name = built + name
 	}
+	found, err := (&Programs{root: root}).other(name, "")
 	return found.binary, err == nil
 }
 
@@ -190,10 +180,12 @@ func (p *Programs) Changed() error {
 	return nil
 }
 
-// other adds a program by its path, or by its name in PATH.
+// other adds autocannon, or a program by its path or by its name in PATH.
 func (p *Programs) other(name, sources string) (installed, error) {
 	path, version := name, ""
 	switch {
+	case name == autocannon:
+		return p.packages()
 	case Own(Called(name)):
 		return p.built(filepath.Join(p.root, built, Called(name)), sources)
 	case !strings.Contains(name, "/"):
@@ -314,12 +306,12 @@ func Digest(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// packages adds a program that is made of node packages.
-func (p *Programs) packages(name string) (installed, error) {
-	dir := filepath.Join(p.root, "node_modules", name)
+// packages adds autocannon, which is made of node packages.
+func (p *Programs) packages() (installed, error) {
+	dir := filepath.Join(p.root, "node_modules", autocannon)
 	sum, err := packagesDigest(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return installed{}, fmt.Errorf("%s is not installed; run make setup", name)
+		return installed{}, errors.New("autocannon is not installed; run make setup")
 	}
 	if err != nil {
 		return installed{}, err
@@ -418,10 +410,7 @@ func files(to io.Writer, top, dir string) error {
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(top, path)
-		if err != nil {
-			return err
-		}
+		rel, _ := filepath.Rel(top, path) // the packages lie below it
 		_, err = fmt.Fprintf(to, "%s  %s\n", sum, filepath.ToSlash(rel))
 		return err
 	})

@@ -31,10 +31,7 @@ func Sources(root string) (string, error) {
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(root, file)
-		if err != nil {
-			return err
-		}
+		rel, _ := filepath.Rel(root, file) // the walk begins below the root
 		rel = filepath.ToSlash(rel)
 		if !d.IsDir() {
 			paths = append(paths, rel)
