@@ -36,9 +36,7 @@ func (b Bench) Add(ctx context.Context, o *compare.Outcome) error {
 	slowest := 0
 	for i, s := range o.Servers {
 		names = append(names, s.Name)
-		if closed[i] = s.Throughput; closed[i] == 0 {
-			closed[i] = b.Looks[i].Rate
-		}
+		closed[i] = cmp.Or(s.Throughput, b.Looks[i].Rate)
 		if closed[i] < closed[slowest] {
 			slowest = i
 		}
