@@ -286,7 +286,8 @@ func TestLedger(t *testing.T) {
 
 func TestPublishedAt(t *testing.T) {
 	hint := 0
-	for data, want := range map[string]int64{`{"at":12}`: 12, `{"n":1,"at": 34,"x":2}`: 34, `{"at":"x"}`: -1, `{}`: -1, `"at":`: -1} {
+	for data, want := range map[string]int64{`{"at":12}`: 12, `{"n":1,"at": 34,"x":2}`: 34, `{"at":"x"}`: -1, `{}`: -1,
+		`"at":`: -1} {
 		got, ok := publishedAt(bytes.Clone([]byte(data)), &hint)
 		if !ok {
 			got = -1

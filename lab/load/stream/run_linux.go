@@ -201,7 +201,8 @@ func publishedAt(data []byte, hint *int) (ns int64, ok bool) {
 
 // request is what a connection asks for.
 func (p *Plan) request(path string, lastID []byte) []byte {
-	b := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nCache-Control: no-store\r\n", path, p.host())
+	b := fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nCache-Control: no-store\r\n",
+		path, p.host())
 	if len(lastID) > 0 {
 		b = fmt.Appendf(b, "Last-Event-ID: %s\r\n", lastID)
 	}
@@ -209,4 +210,5 @@ func (p *Plan) request(path string, lastID []byte) []byte {
 }
 
 func (p *Plan) retry() time.Duration   { return cmp.Or(p.Retry, time.Second) }
+func (p *Plan) nap() time.Duration     { return cmp.Or(p.Nap, DefaultNap) }
 func (p *Plan) timeout() time.Duration { return cmp.Or(p.Timeout, 10*time.Second) }

@@ -128,8 +128,9 @@ func (r *run) newThread(id, of int) (*thread, error) {
 
 // carryOut reads until the plan's times have passed.
 func (w *thread) carryOut() error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	runtime.LockOSThread() // for good: the thread ends with its goroutine
+	// By default the kernel may add 50 microseconds to each sleep. If this call fails, it does.
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	for !w.run.stopped.Load() {
 		w.now = w.run.now()
 		if w.step() {
@@ -140,8 +141,7 @@ func (w *thread) carryOut() error {
 			w.lookAfter()
 		}
 		w.openNew()
-		const msec = int64(time.Millisecond)
-		n, errno := w.wait((min(w.tickAt, w.edge()) - w.now + msec - 1) / msec)
+		n, errno := w.wait(min(w.tickAt, w.edge()))
 		if errno != 0 && errno != unix.EINTR {
 			return fmt.Errorf("epoll: %w", errno)
 		}
@@ -162,7 +162,21 @@ func raw(call uintptr, fd int, p unsafe.Pointer, n, last uintptr) (int, syscall.
 	return int(r), 0
 }
 
-func (w *thread) wait(ms int64) (int, syscall.Errno) {
+// wait waits for events until a time. If there are none it first naps, during which none wakes it.
+func (w *thread) wait(until int64) (int, syscall.Errno) {
+	n, errno := w.poll(0)
+	if n > 0 || errno != 0 {
+		return n, errno
+	}
+	if nap := unix.NsecToTimespec(int64(w.run.plan.nap())); nap.Nsec > 0 {
+		// A sleep that a signal cuts short was long enough.
+		_, _, _ = unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, 0, uintptr(unsafe.Pointer(&nap)), 0, 0, 0)
+	}
+	const msec = int64(time.Millisecond)
+	return w.poll((until - w.now + msec - 1) / msec)
+}
+
+func (w *thread) poll(ms int64) (int, syscall.Errno) {
 	return raw(unix.SYS_EPOLL_PWAIT, w.epoll, unsafe.Pointer(&w.ready[0]), atOnce, uintptr(max(ms, 0)))
 }
 
@@ -353,11 +367,17 @@ func (w *thread) read(c *connection, ended bool) bool {
 	if c.state == isAsking {
 		in = w.answer(c, in)
 	}
+	w.take(c, in)
+	return n == bufferSize || ended
+}
+
+// take reads on in the body.
+func (w *thread) take(c *connection, in []byte) {
 	for len(in) > 0 && c.state == isReading {
 		part, rest, err := c.body.next(in)
 		if err != nil {
 			w.end(c, Malformed, err)
-			return false
+			return
 		}
 		if in = rest; len(part) > 0 {
 			w.events(c, part)
@@ -366,7 +386,6 @@ func (w *thread) read(c *connection, ended bool) bool {
 	if c.state == isReading && c.body.state == ofNothing {
 		w.end(c, "", nil)
 	}
-	return n == bufferSize || ended
 }
 
 // answer reads the head, or as much of it as there is, and returns what follows it.
