@@ -103,28 +103,24 @@ func (b *body) endsWithConnection() bool {
 	return b.state == ofNothing || b.left > math.MaxInt64/2 && !b.chunked
 }
 
-// A fault of an answer is of one kind.
-type answerFault struct {
-	kind string
-	err  error
-}
-
-// readHead reads a whole head, and tells whether it is an interim one, which another follows.
-func readHead(head []byte) (b body, interim bool, f *answerFault) {
+// readHead reads a whole head. It says whether that is an interim one, which another follows, or
+// of which kind its fault is.
+func readHead(head []byte) (b body, interim bool, kind string, err error) {
 	r, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(head)), nil)
 	if err != nil {
-		return b, false, &answerFault{Malformed, fmt.Errorf("%w: %.40q", err, head)}
+		return b, false, Malformed, fmt.Errorf("%w: %.40q", err, head)
 	}
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	switch coding := r.Header.Get("Content-Encoding"); {
+	is, coding := r.Header.Get("Content-Type"), r.Header.Get("Content-Encoding")
+	media, _, err := mime.ParseMediaType(is)
+	switch {
 	case r.StatusCode < 200 && r.StatusCode != 101:
-		return b, true, nil
+		return b, true, "", nil
 	case r.StatusCode != 200:
-		return b, false, &answerFault{Status, fmt.Errorf("status %s", r.Status)}
-	case err != nil || kind != "text/event-stream":
-		return b, false, &answerFault{ContentType, fmt.Errorf("Content-Type %.80q", r.Header.Get("Content-Type"))}
+		return b, false, Status, fmt.Errorf("status %s", r.Status)
+	case err != nil || media != "text/event-stream":
+		return b, false, ContentType, fmt.Errorf("Content-Type %.80q", is)
 	case coding != "" && !strings.EqualFold(coding, "identity"):
-		return b, false, &answerFault{ContentType, fmt.Errorf("Content-Encoding %.40q, which was not asked for", coding)}
+		return b, false, ContentType, fmt.Errorf("Content-Encoding %.40q, which was not asked for", coding)
 	case len(r.TransferEncoding) > 0: // ReadResponse knows chunked only
 		b.state, b.chunked = ofChunkSize, true
 	case r.ContentLength >= 0:
@@ -134,5 +130,5 @@ func readHead(head []byte) (b body, interim bool, f *answerFault) {
 	default:
 		b.left = math.MaxInt64
 	}
-	return b, false, nil
+	return b, false, "", nil
 }

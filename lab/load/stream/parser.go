@@ -228,6 +228,25 @@ func (p *Parser) ownData() {
 	}
 }
 
+// publishedAt finds the field "at" in an event's data: the first one, at whatever depth. Where
+// the last one of the path was is looked at first, since events of one publisher are alike.
+func publishedAt(data []byte, hint *int) (ns int64, ok bool) {
+	const field = `"at":`
+	at := *hint
+	if at+len(field) > len(data) || string(data[at:at+len(field)]) != field {
+		if at = bytes.Index(data, []byte(field)); at < 0 {
+			return 0, false
+		}
+		*hint = at
+	}
+	rest := bytes.TrimLeft(data[at+len(field):], " ")
+	end := 0
+	for end < len(rest) && rest[end] >= '0' && rest[end] <= '9' {
+		end++
+	}
+	return decimal(rest[:end])
+}
+
 // decimal reads digits, and nothing but digits. A number that is too great is about the greatest.
 func decimal(text []byte) (n int64, ok bool) {
 	for _, b := range text {

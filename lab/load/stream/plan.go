@@ -111,7 +111,7 @@ type Counts struct {
 	Missed     int64 `json:"missed"`     // ids that a connection skipped; Reordered of them came later
 	Repeated   int64 `json:"repeated"`   // with an id that the connection has had
 	Reordered  int64 `json:"reordered"`  // with an id that the connection had skipped
-	Early      int64 `json:"early"`      // read before they were published, as the clocks have it
+	Early      int64 `json:"early"`      // read before published, as the clocks have it: latency 0
 	Cut        int64 `json:"cut"`        // connections that the server ended amid an event
 	Ends       int64 `json:"ends"`       // connections that the server ended, in whatever way
 	Reconnects int64 `json:"reconnects"` // connections that were opened again, or tried to be

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -178,25 +177,6 @@ func (r *run) report() *Report {
 		}
 	}
 	return s
-}
-
-// publishedAt finds the field "at" in an event's data: the first one, at whatever depth. Where
-// the last one of the path was is looked at first, since events of one publisher are alike.
-func publishedAt(data []byte, hint *int) (ns int64, ok bool) {
-	const field = `"at":`
-	at := *hint
-	if at+len(field) > len(data) || string(data[at:at+len(field)]) != field {
-		if at = bytes.Index(data, []byte(field)); at < 0 {
-			return 0, false
-		}
-		*hint = at
-	}
-	rest := bytes.TrimLeft(data[at+len(field):], " ")
-	end := 0
-	for end < len(rest) && rest[end] >= '0' && rest[end] <= '9' {
-		end++
-	}
-	return decimal(rest[:end])
 }
 
 // request is what a connection asks for.

@@ -179,6 +179,8 @@ func TestRunOpensAgain(t *testing.T) {
 	if w.Events != 6 || w.Reconnects != 5 || w.Ends != 6 || w.Cut != 1 || w.Missed != 0 || r.Open != 0 {
 		t.Errorf("%+v", w)
 	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
 	if want := []string{"", "1", "2", "3", "4", "5"}; !slices.Equal(s.last, want) {
 		t.Errorf("Last-Event-ID: %q", s.last)
 	}
@@ -254,8 +256,8 @@ func TestRunIsRefused(t *testing.T) {
 
 func TestRunStalls(t *testing.T) {
 	var full atomic.Int64
-	s := serve(t, func(r *http.Request, write func(string, ...any)) {})
-	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := &site{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		c := http.NewResponseController(w)
 		for i := range 300 {
@@ -266,7 +268,8 @@ func TestRunStalls(t *testing.T) {
 				return
 			}
 		}
-	})
+	}))
+	t.Cleanup(s.Close)
 	p := s.plan("/")
 	p.Connections, p.Stalled, p.Retry, p.Window = 3, 1, time.Minute, time.Second
 	r := carryOut(t, p)
@@ -302,6 +305,8 @@ func TestRunUsesAddressesInTurn(t *testing.T) {
 	p.Connections, p.Drain, p.Addresses = 4, 0, append(p.Addresses, filepath.Join(dir, "s"))
 	p.Locals = []string{"127.0.0.2", "127.0.0.3"}
 	r := carryOut(t, p)
+	mutex.Lock()
+	defer mutex.Unlock()
 	slices.Sort(from)
 	if r.Whole.Events != 4 || !slices.Equal(from, []string{"", "", "127.0.0.2", "127.0.0.3"}) {
 		t.Errorf("%d events, from %q, %+v", r.Whole.Events, from, r.Faults)

@@ -400,9 +400,9 @@ func (w *thread) answer(c *connection, in []byte) []byte {
 			return nil
 		}
 		end += len(endOfHead)
-		body, interim, f := readHead(c.head[:end])
-		if f != nil {
-			w.end(c, f.kind, f.err)
+		body, interim, kind, err := readHead(c.head[:end])
+		if err != nil {
+			w.end(c, kind, err)
 			return nil
 		}
 		c.head = c.head[end:]
