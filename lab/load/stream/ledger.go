@@ -10,7 +10,7 @@ type ledger struct {
 }
 
 // mostHoles is how many gaps in the ids a connection remembers. An id of an older gap that comes
-// late is taken for a repeated one.
+// late is taken for a repeated one, and so is one below the first.
 const mostHoles = 64
 
 // note counts what the next id tells.

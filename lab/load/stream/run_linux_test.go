@@ -228,7 +228,7 @@ func TestRunTellsFaults(t *testing.T) {
 	} {
 		t.Run(c.path[1:], func(t *testing.T) {
 			p := raws(t, map[string]string{c.path: c.answer}).plan(c.path)
-			p.Retry, p.Window, p.Drain, p.Most, p.Timeout = 1, 300*time.Millisecond, 0, 100, 60*time.Millisecond
+			p.Retry, p.Window, p.Drain, p.Most, p.Timeout = 1, 200*time.Millisecond, 0, 100, 60*time.Millisecond
 			if c.kind == Timeout {
 				p.Retry = time.Minute
 			}
