@@ -33,9 +33,9 @@ type Plan struct {
 }
 
 // DefaultNap is how long a thread that has read everything sleeps before an event may wake it.
-// To be woken for each event costs ten times as much as to read it, on virtual machines more,
-// and a server on the same machine pays a part of that. Times are late by up to a nap; but the
-// first event after a pause in which nothing came is not.
+// To be woken for each event costs more CPU time than to find several, and a server on the same
+// machine pays a part of that. Times are late by up to a nap; but the first event after a longer
+// pause is not.
 const DefaultNap = 500 * time.Microsecond
 
 // Limits of a Plan.
