@@ -44,3 +44,22 @@ func (h *Hub) Ledger() (l Ledger) {
 	l.UnderWay = l.Due - l.Broadcast - l.Shard - l.Subscriber - l.Left - l.Socket - l.Written
 	return l
 }
+
+// Readers is how many subscribers there are.
+func (l Ledger) Readers() (n int64) {
+	for _, m := range l.Shards {
+		n += m
+	}
+	return n
+}
+
+// Since is what has come since an earlier ledger, with the shards as they are now.
+func (l Ledger) Since(before Ledger) Ledger {
+	for _, n := range []struct{ now, was *int64 }{{&l.Published, &before.Published}, {&l.Due, &before.Due},
+		{&l.Broadcast, &before.Broadcast}, {&l.Shard, &before.Shard}, {&l.Subscriber, &before.Subscriber},
+		{&l.Left, &before.Left}, {&l.Socket, &before.Socket}, {&l.Written, &before.Written},
+		{&l.UnderWay, &before.UnderWay}} {
+		*n.now -= *n.was
+	}
+	return l
+}

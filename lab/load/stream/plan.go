@@ -93,6 +93,7 @@ func (p *Plan) host() string {
 
 // A Report is what Run saw.
 type Report struct {
+	Begin       time.Time          `json:"begin"`   // of the window
 	Seconds     float64            `json:"seconds"` // of the window
 	CPUSeconds  float64            `json:"cpu_s"`   // of this process in it
 	Open        int                `json:"open"`    // connections at the window's end
