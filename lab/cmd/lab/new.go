@@ -200,14 +200,12 @@ func placeholders(root journal.Root) (faults []archive.Fault, err error) {
 			if err != nil {
 				return nil, err
 			}
-			before, after, found := bytes.Cut(text, []byte(unwritten))
-			if !found {
-				continue
+			if before, after, found := bytes.Cut(text, []byte(unwritten)); found {
+				at := fmt.Sprintf("%s:%d", root.Rel(path), bytes.Count(before, []byte("\n"))+1)
+				line, _, _ := bytes.Cut(after, []byte("\n"))
+				faults = append(faults, archive.Fault{Path: at,
+					Err: fmt.Errorf("still to be written: %s", strict.Visible(string(bytes.TrimSpace(line)), 80))})
 			}
-			line, _, _ := bytes.Cut(after, []byte("\n"))
-			faults = append(faults, archive.Fault{Path: fmt.Sprintf("%s:%d", root.Rel(path), bytes.Count(before, []byte("\n"))+
-				1),
-				Err: fmt.Errorf("still to be written: %s", strict.Visible(string(bytes.TrimSpace(line)), 80))})
 		}
 	}
 	return faults, nil

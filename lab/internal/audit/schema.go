@@ -4,7 +4,6 @@ import (
 	_ "embed"
 
 	"github.com/invopop/jsonschema"
-	"github.com/pelletier/go-toml/v2"
 
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -34,14 +33,7 @@ func Schema() []byte {
 		sides.OneOf = append(sides.OneOf, &jsonschema.Schema{Required: []string{side}})
 	}
 	s.Definitions["Check"].AllOf = []*jsonschema.Schema{sides}
-	var of map[string]map[string]string
-	if err := toml.Unmarshal(meanings, &of); err != nil {
-		panic(err) // it is part of the program
-	}
-	strict.Describe(s, of["Text"])
-	for name, d := range s.Definitions {
-		strict.Describe(d, of[name])
-	}
+	strict.DescribeAll(s, "Text", meanings)
 	return strict.EncodeSchema(s)
 }
 

@@ -318,13 +318,11 @@ func ownWork(i int, r *verdict.Relative) string {
 	if r == nil {
 		return ""
 	}
-	row := func(i int) (row verdict.RelativeRow) {
-		if at := slices.IndexFunc(r.Rows, func(row verdict.RelativeRow) bool { return row.Level == serverID(i) }); at >= 0 {
-			row = r.Rows[at]
-		}
-		return row
+	rows := map[string]verdict.RelativeRow{}
+	for _, row := range r.Rows {
+		rows[row.Level] = row
 	}
-	base, other := row(0), row(i)
+	base, other := rows[serverID(0)], rows[serverID(i)]
 	if other.OwnText == "" {
 		return ""
 	}

@@ -36,9 +36,7 @@ func (b Bench) Add(ctx context.Context, o *compare.Outcome) error {
 	slowest := 0
 	for i, s := range o.Servers {
 		names = append(names, s.Name)
-		if closed[i] = s.Throughput; closed[i] == 0 {
-			closed[i] = b.Looks[i].Rate
-		}
+		closed[i] = cmp.Or(s.Throughput, b.Looks[i].Rate)
 		if closed[i] < closed[slowest] {
 			slowest = i
 		}
@@ -97,8 +95,7 @@ func (b Bench) curve(ctx context.Context, r *rand.Rand, o *compare.Outcome, name
 	for _, rate := range b.Rates {
 		rps = append(rps, rate.RPS(of))
 	}
-	slices.Sort(rps)
-	rps = slices.Compact(rps)
+	rps = slices.Compact(slices.Sorted(slices.Values(rps)))
 	c := &compare.Curve{ClosedLoopRPS: words.Digits(of), Slowest: names[slowest], SlotS: min(max(0.5, math.Ceil(10*fewestRequests/rps[0])/10), 5)}
 	var blocks [][]curve.Slot
 	for n := stats.Fewest(stats.Alpha / 2); c.Blocks < n; c.Blocks++ {

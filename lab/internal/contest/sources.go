@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/google/pprof/profile"
@@ -81,11 +80,10 @@ func pprof(ctx context.Context, at load.Target, page string, within time.Duratio
 		return nil, err
 	}
 	defer t.CloseIdleConnections()
-	u, err := url.Parse(at.URL)
-	if err != nil {
-		return nil, err
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at.URL, nil)
+	if err == nil {
+		r.URL, err = r.URL.Parse("/debug/pprof/" + page)
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.Scheme+"://"+u.Host+"/debug/pprof/"+page, nil)
 	if err != nil {
 		return nil, err
 	}

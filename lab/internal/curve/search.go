@@ -68,6 +68,7 @@ const (
 	step       = 1.05
 	lowest     = -142
 	top        = 28
+	none       = top + 2 // is no rate
 	first      = -14 // about a half
 	MostBlocks = 80
 	agree      = 3  // slots that find a rate while a side halves
@@ -106,16 +107,16 @@ func (s *Search) Asks() (asks []Ask) {
 
 func (s *Search) next() (rates []int) {
 	for n := range s.sides {
-		if i, ok := s.asks(n); ok && !slices.Contains(rates, i) {
+		if i := s.asks(n); i != none && !slices.Contains(rates, i) {
 			rates = append(rates, i)
 		}
 	}
 	return rates
 }
 
-// asks is the rate that a side asks next, if any.
-func (s *Search) asks(n int) (rate int, ok bool) {
-	a, place := s.sides[n], 0
+// asks is the rate that a side asks next, or none.
+func (s *Search) asks(n int) int {
+	a, place, ok := s.sides[n], 0, false
 	switch {
 	case a.confirms && !a.shown:
 		place, ok = a.good, a.good >= a.far
@@ -130,23 +131,20 @@ func (s *Search) asks(n int) (rate int, ok bool) {
 	default:
 		place, ok = between(a.good, a.bad)
 	}
-	rate = a.sign * place
-	return rate, ok && rate < s.wall && s.blocks < MostBlocks
+	if rate := a.sign * place; ok && rate < s.wall && s.blocks < MostBlocks {
+		return rate
+	}
+	return none
 }
 
 func between(good, bad int) (place int, ok bool) { return good + (bad-good)/2, bad-good > 1 }
 
 // Saw takes what came of the last asks.
 func (s *Search) Saw(slots []Slot) {
-	asked := s.next()
-	var rates [2]int
-	var asks [2]bool
-	for n := range s.sides {
-		rates[n], asks[n] = s.asks(n)
-	}
+	asked, rates := s.next(), [2]int{s.asks(keeps), s.asks(loses)}
 	s.blocks++
 	for n, rate := range rates {
-		if !asks[n] {
+		if rate == none {
 			continue
 		}
 		slot, says := slots[slices.Index(asked, rate)], loses

@@ -164,23 +164,21 @@ func Points(names []string, rps []float64, blocks [][]Slot, level float64) (poin
 		for i, name := range names {
 			p, refused, n := compare.Point{Server: name, RateRPS: rate}, []string{}, 0
 			var least, most [4][]float64
-			for _, b := range blocks {
-				for _, s := range b {
-					if s.Server != i || s.RPS != rate {
-						continue
+			for _, s := range slices.Concat(blocks...) {
+				if s.Server != i || s.RPS != rate {
+					continue
+				}
+				n++
+				why := s.Refused()
+				if why != "" {
+					refused = append(refused, why)
+				}
+				for q, v := range s.Latency {
+					low, high := v, v
+					if v == 0 || why != "" { // it may have been anything
+						low, high = 0, math.Inf(1)
 					}
-					n++
-					why := s.Refused()
-					if why != "" {
-						refused = append(refused, why)
-					}
-					for q, v := range s.Latency {
-						low, high := v, v
-						if v == 0 || why != "" { // it may have been anything
-							low, high = 0, math.Inf(1)
-						}
-						least[q], most[q] = append(least[q], low), append(most[q], high)
-					}
+					least[q], most[q] = append(least[q], low), append(most[q], high)
 				}
 			}
 			if 2*len(refused) >= n { // half tell nothing: then the median may be anything

@@ -3,10 +3,8 @@ package experiment
 import (
 	_ "embed"
 	"slices"
-	"sync"
 
 	"github.com/invopop/jsonschema"
-	"github.com/pelletier/go-toml/v2"
 
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -20,12 +18,7 @@ const SchemaURL = "https://line-rate.github.io/line-rate/schema/experiment-1.jso
 var keys []byte
 
 // meanings says what keys mean, by the table that has them.
-var meanings = sync.OnceValue(func() (all map[string]map[string]string) {
-	if err := toml.Unmarshal(keys, &all); err != nil {
-		panic(err) // it is part of the program
-	}
-	return all
-})
+var meanings = strict.Own[map[string]map[string]string](keys)
 
 // Schema returns the JSON Schema of an experiment's file. An editor that knows
 // it completes names and says what they mean. Parse refuses more.
@@ -66,7 +59,7 @@ func Schema() []byte {
 	for _, f := range forms {
 		claim.AllOf = append(claim.AllOf, where("kind", string(f.kind), f.schema()))
 	}
-	for name, keys := range meanings() {
+	for name, keys := range meanings {
 		strict.Describe(s.Definitions[name], keys)
 	}
 	delete(s.Definitions, "Experiment")

@@ -60,13 +60,7 @@ const prepare = "make fleet-prepare mends it"
 var signsText []byte
 
 // signs are what ssh prints for one cause, and that cause in words with the way out.
-var signs = func() []sign {
-	var file struct{ Signs []sign }
-	if err := strict.DecodeTOML(signsText, &file); err != nil {
-		panic(err) // it is part of the program
-	}
-	return file.Signs
-}()
+var signs = strict.Own[struct{ Signs []sign }](signsText).Signs
 
 type sign struct{ Has, Says string }
 

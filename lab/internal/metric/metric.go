@@ -11,8 +11,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -44,10 +42,7 @@ type Metric struct {
 var text []byte
 
 var all, byName = func() ([]Metric, map[string]Metric) {
-	var file struct{ Metric []Metric }
-	if err := toml.Unmarshal(text, &file); err != nil {
-		panic(err) // it is part of the program
-	}
+	file := strict.Own[struct{ Metric []Metric }](text)
 	byName := map[string]Metric{}
 	for _, m := range file.Metric {
 		byName[m.Name] = m

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -43,13 +41,7 @@ type WorkDoc struct {
 //go:embed works.toml
 var worksText []byte
 
-var works = func() []WorkDoc {
-	var file struct{ Work []WorkDoc }
-	if err := toml.Unmarshal(worksText, &file); err != nil {
-		panic(err) // it is part of the program
-	}
-	return file.Work
-}()
+var works = strict.Own[struct{ Work []WorkDoc }](worksText).Work
 
 // Works returns all kinds of work, in the order of checking.
 func Works() []WorkDoc { return works }

@@ -128,21 +128,14 @@ func parse(data []byte, dir string) (s Scenario, err error) {
 
 // meanings are those of each key of a table.
 //
-//go:embed meanings.json
+//go:embed meanings.toml
 var meanings []byte
 
 // Schema returns the JSON Schema of a scenario's file.
 func Schema() []byte {
 	s := strict.Schema(&file{}, "toml")
 	s.ID, s.Title = SchemaURL, "Line Rate scenario"
-	var of map[string]map[string]string
-	if err := json.Unmarshal(meanings, &of); err != nil {
-		panic(err) // it is a part of this package
-	}
-	strict.Describe(s, of["file"])
-	for name, d := range s.Definitions {
-		strict.Describe(d, of[name])
-	}
+	strict.DescribeAll(s, "file", meanings)
 	return strict.EncodeSchema(s)
 }
 

@@ -87,6 +87,16 @@ func OneOf(words []Word) *jsonschema.Schema {
 	return s
 }
 
+// DescribeAll describes a schema, called root, and its definitions. The text is TOML with a table of
+// meanings for each type.
+func DescribeAll(s *jsonschema.Schema, root string, text []byte) {
+	meanings := Own[map[string]map[string]string](text)
+	Describe(s, meanings[root])
+	for name, d := range s.Definitions {
+		Describe(d, meanings[name])
+	}
+}
+
 // Describe gives each field of an object its meaning, and makes those required
 // whose meaning begins with an asterisk. It panics if a field is left without a
 // meaning, or a meaning without a field.

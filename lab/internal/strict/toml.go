@@ -13,6 +13,14 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
+// Own decodes TOML that is a part of this program, so that a fault in it is one of the program.
+func Own[T any](text []byte) (v T) {
+	if err := toml.Unmarshal(text, &v); err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // DecodeTOML decodes a document into a struct.
 func DecodeTOML(data []byte, into any) error {
 	if err := checkLineEnds(data); err != nil {

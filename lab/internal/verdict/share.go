@@ -85,13 +85,5 @@ func docOf(c experiment.Claim) profiles.KindDoc { return profiles.Kind(c.Profile
 // subject is the package or the kind of work that a claim about a profile is
 // about.
 func subject(c experiment.Claim) string {
-	return cmp.Or(working[profiles.Work(c.Work)], c.Work, c.Package)
-}
-
-// working has the kinds of work that a sentence calls otherwise.
-var working = map[profiles.Work]string{
-	profiles.WorkProfiler: "the " + string(profiles.WorkProfiler), profiles.WorkHandling: "the " +
-		string(profiles.WorkHandling), profiles.WorkServing: "HTTP", profiles.WorkCollector: "garbage collection",
-	profiles.WorkScheduler: "scheduling", profiles.WorkWait: "waiting", profiles.WorkWrite: "writing",
-	profiles.WorkRead: "reading", profiles.WorkLock: "locks",
+	return cmp.Or(profiles.Work(c.Work).Words(), c.Package)
 }

@@ -5,8 +5,6 @@ package schema
 import (
 	_ "embed" // the meanings
 
-	"github.com/pelletier/go-toml/v2"
-
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -23,14 +21,7 @@ var meanings []byte
 func JSON() []byte {
 	s := strict.Schema(&compare.Outcome{}, "json")
 	s.ID, s.Title = URL, "Line Rate comparison of servers, version 1"
-	var of map[string]map[string]string
-	if err := toml.Unmarshal(meanings, &of); err != nil {
-		panic(err) // the file is this package's own
-	}
-	strict.Describe(s, of["Outcome"])
-	for name, d := range s.Definitions {
-		strict.Describe(d, of[name])
-	}
+	strict.DescribeAll(s, "Outcome", meanings)
 	c := s.Definitions["Comparison"]
 	c.Properties.Set("verdict", strict.OneOf(strict.Called(compare.Verdicts, func(v compare.Verdict) strict.Word {
 		return strict.Word{Name: string(v), Meaning: v.Meaning()}

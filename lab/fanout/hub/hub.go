@@ -1,0 +1,305 @@
+// Package hub gives what is published to a topic to all of its subscribers, in the ways that the
+// series' chapter two has: one goroutine for each topic, or one for each of some shards of it.
+//
+//	publish ─► broadcast ─► goroutine ─────────────────► subscriber ─► written      one goroutine
+//	publish ─► broadcast ─► coordinator ─► shard ─► goroutine ─► subscriber ─► written    shards
+//
+// Each arrow is a channel with a set room, and nobody waits at one: what finds it full is lost there.
+// The hub keeps a ledger of that. A publication is due to each subscriber that the topic then has, and
+// each of these deliveries ends in just one place: lost at a channel, lost with a subscriber that left,
+// lost at a socket, or written. So the places add up to what was due, as soon as nothing is under way.
+//
+// For this a topic has a lock, under which an event gets its number and its subscribers are counted.
+// The series' server had none there; it costs a publication, and not a delivery, some tens of
+// nanoseconds.
+package hub
+
+import (
+	"strconv"
+	"sync"
+	"time"
+	"unsafe"
+)
+
+// How a subscriber's shard is chosen.
+const (
+	ByAddress = "address" // the address of the subscriber modulo the number of shards, as published
+	ByCounter = "counter" // one after the other
+)
+
+// Options are a hub's design. The defaults are those that the series printed.
+type Options struct {
+	Topics     int
+	Broadcast  int    // room of a topic's channel
+	Subscriber int    // room of a subscriber's channel
+	Shards     int    // of a topic; 0: one goroutine, and no coordinator
+	Shard      int    // room of a shard's channel
+	By         string // how a subscriber's shard is chosen
+}
+
+// Published are the series' own settings, of entry 13: it has one goroutine for each of ten topics.
+func Published() Options {
+	return Options{Topics: 10, Broadcast: 64, Subscriber: 8, Shard: 128, By: ByAddress}
+}
+
+// An Event is what one publication gives each subscriber. Its text is shared, and must not be changed.
+type Event struct {
+	ID   uint64 // of its topic, from one
+	Text []byte // as a stream of events has it
+}
+
+// A Hub has topics, by their numbers from zero. It runs until its process ends.
+type Hub struct {
+	Options
+	topics []*topic
+}
+
+// New makes a hub and starts its goroutines.
+func New(o Options) *Hub {
+	h := &Hub{Options: o}
+	for number := range o.Topics {
+		t := &topic{options: o, number: number, broadcast: make(chan publication, o.Broadcast)}
+		t.members = make([]int64, max(1, o.Shards))
+		for i := range t.members {
+			s := &shard{ledger: &t.ledger, at: i, changes: make(chan change), events: t.broadcast}
+			if o.Shards > 0 {
+				s.events = make(chan publication, o.Shard)
+			}
+			t.shards = append(t.shards, s)
+			go s.run()
+		}
+		if o.Shards > 0 {
+			go t.coordinate()
+		}
+		h.topics = append(h.topics, t)
+	}
+	return h
+}
+
+// Publish gives a count to a topic's subscribers, without waiting for any.
+func (h *Hub) Publish(topic int, count int64) { h.topics[topic].publish(count) }
+
+// Live tells how many subscribers a topic has.
+func (h *Hub) Live(topic int) (n int64) {
+	for _, m := range h.topics[topic].now() {
+		n += m
+	}
+	return n
+}
+
+// Subscribe joins a topic. Its caller reads Events until it calls Leave.
+func (h *Hub) Subscribe(topic int) *Subscriber {
+	return h.topics[topic].join(h.Options.Subscriber)
+}
+
+// A topic numbers what is published, and knows to whom it is due.
+type topic struct {
+	options   Options
+	number    int
+	broadcast chan publication
+	shards    []*shard
+	ledger    counters
+
+	mu      sync.Mutex
+	last    uint64  // number of the last event
+	members []int64 // by shard; replaced and never written, since publications share it
+	joined  int
+}
+
+// now are the numbers of subscribers, by shard.
+func (t *topic) now() []int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.members
+}
+
+// A publication is an event on its way, with how many subscribers of each shard it is due to.
+type publication struct {
+	Event
+	due []int64
+}
+
+func (t *topic) publish(count int64) {
+	at := time.Now().UnixNano()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last++
+	p := publication{Event{t.last, text(t.last, t.number, count, at)}, t.members}
+	var due int64
+	for _, n := range p.due {
+		due += n
+	}
+	t.ledger.published.Add(1)
+	t.ledger.due.Add(due)
+	select {
+	case t.broadcast <- p:
+	default:
+		t.ledger.broadcast.Add(due)
+	}
+}
+
+// text is an event as a subscriber reads it. The time lets a reader on the same machine tell how long
+// it took.
+func text(id uint64, topic int, count, at int64) []byte {
+	b := make([]byte, 0, 96)
+	b = append(b, "id: "...)
+	b = strconv.AppendUint(b, id, 10)
+	b = append(b, "\ndata: {\"post\":"...)
+	b = strconv.AppendInt(b, int64(topic), 10)
+	b = append(b, ",\"likes\":"...)
+	b = strconv.AppendInt(b, count, 10)
+	b = append(b, ",\"at\":"...)
+	b = strconv.AppendInt(b, at, 10)
+	return append(b, "}\n\n"...)
+}
+
+func (t *topic) coordinate() {
+	for p := range t.broadcast {
+		for i, s := range t.shards {
+			select {
+			case s.events <- p:
+			default:
+				t.ledger.shard.Add(p.due[i])
+			}
+		}
+	}
+}
+
+// A Subscriber has its own channel of events.
+type Subscriber struct {
+	Events      chan Event
+	topic       *topic
+	shard       *shard
+	at          int    // among those of its shard
+	from, until uint64 // the events after from, up to until, are due to it; until is set when it leaves
+}
+
+// choose is the shard of a subscriber.
+func (t *topic) choose(s *Subscriber) *shard {
+	n := uint64(t.joined)
+	if t.options.By == ByAddress {
+		n = uint64(uintptr(unsafe.Pointer(s)))
+	}
+	return t.shards[n%uint64(len(t.shards))]
+}
+
+// join sends its change under the lock: so it is in the shard's channel before the first event that is
+// due to it, and a shard takes changes before it takes an event.
+func (t *topic) join(room int) *Subscriber {
+	s := &Subscriber{Events: make(chan Event, room), topic: t}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.shard, s.from = t.choose(s), t.last
+	t.joined++
+	t.count(s.shard, 1)
+	s.shard.changes <- change{s, false}
+	return s
+}
+
+// count replaces the numbers of subscribers.
+func (t *topic) count(s *shard, by int64) {
+	next := append([]int64(nil), t.members...)
+	next[s.at] += by
+	t.members = next
+}
+
+// Leave ends a subscription. Its caller reads no more events.
+func (s *Subscriber) Leave() {
+	t := s.topic
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.until = t.last
+	t.count(s.shard, -1)
+	s.shard.changes <- change{s, true}
+}
+
+// Wrote counts events that were written to the subscriber's socket, or failed to be.
+func (s *Subscriber) Wrote(n int, err error) {
+	if err != nil {
+		s.topic.ledger.socket.Add(int64(n))
+		return
+	}
+	s.topic.ledger.written.Add(int64(n))
+}
+
+// A shard is a goroutine with its part of a topic's subscribers.
+type shard struct {
+	ledger  *counters
+	at      int
+	changes chan change // no room: who changes something waits until it is taken
+	events  chan publication
+
+	subscribers []*Subscriber
+	gone        []*Subscriber // they left, and events from before that may still come
+}
+
+// A change is a subscriber that joins or leaves.
+type change struct {
+	*Subscriber
+	leaves bool
+}
+
+func (s *shard) run() {
+	for {
+		select {
+		case c := <-s.changes:
+			s.change(c)
+		case p := <-s.events:
+			for more := true; more; {
+				select {
+				case c := <-s.changes:
+					s.change(c)
+				default:
+					more = false
+				}
+			}
+			s.deliver(p)
+		}
+	}
+}
+
+func (s *shard) change(c change) {
+	if !c.leaves {
+		c.at = len(s.subscribers)
+		s.subscribers = append(s.subscribers, c.Subscriber)
+		return
+	}
+	last := len(s.subscribers) - 1
+	s.subscribers[c.at] = s.subscribers[last]
+	s.subscribers[c.at].at = c.at
+	s.subscribers[last] = nil
+	s.subscribers = s.subscribers[:last]
+	s.gone = append(s.gone, c.Subscriber)
+	s.ledger.left.Add(int64(len(c.Events)))
+}
+
+func (s *shard) deliver(p publication) {
+	var full, left int64
+	for _, to := range s.subscribers {
+		if p.ID <= to.from { // published before it joined
+			continue
+		}
+		select {
+		case to.Events <- p.Event:
+		default:
+			full++
+		}
+	}
+	waiting := s.gone[:0]
+	for _, g := range s.gone {
+		if g.from < p.ID && p.ID <= g.until {
+			left++
+		}
+		if g.until > p.ID {
+			waiting = append(waiting, g)
+		}
+	}
+	clear(s.gone[len(waiting):])
+	s.gone = waiting
+	if full > 0 {
+		s.ledger.subscriber.Add(full)
+	}
+	if left > 0 {
+		s.ledger.left.Add(left)
+	}
+}

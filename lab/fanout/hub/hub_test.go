@@ -1,0 +1,170 @@
+package hub
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// settle waits until nothing is under way.
+func settle(t *testing.T, h *Hub) Ledger {
+	t.Helper()
+	l := h.Ledger()
+	for range 2000 {
+		if l.UnderWay == 0 {
+			return l
+		}
+		time.Sleep(time.Millisecond)
+		l = h.Ledger()
+	}
+	t.Fatalf("the ledger does not close: %+v", l)
+	return l
+}
+
+// read takes a subscriber's events until it is told to stop; then it leaves.
+func read(s *Subscriber, stop chan struct{}) (ids []uint64) {
+	defer s.Leave()
+	for {
+		select {
+		case <-stop:
+			return ids
+		case e := <-s.Events:
+			ids = append(ids, e.ID)
+			s.Wrote(1, nil)
+		}
+	}
+}
+
+func designs() map[string]Options {
+	one, shards, counted := Published(), Published(), Published()
+	shards.Shards, counted.Shards, counted.By = 8, 8, ByCounter
+	return map[string]Options{"one goroutine": one, "shards by address": shards, "shards by counter": counted}
+}
+
+func TestEachSubscriberHasEachEventOnceAndInOrder(t *testing.T) {
+	for name, o := range designs() {
+		h := New(o)
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		got := make([][]uint64, 30)
+		for i := range got {
+			s := h.Subscribe(3)
+			wg.Go(func() { got[i] = read(s, stop) })
+		}
+		for n := range int64(200) {
+			h.Publish(3, n)
+			settle(t, h)
+		}
+		h.Publish(4, 1) // nobody watches it
+		close(stop)
+		wg.Wait()
+		for i, ids := range got {
+			if len(ids) != 200 || !slices.IsSorted(ids) || ids[0] != 1 || ids[199] != 200 {
+				t.Errorf("%s: subscriber %d has %d events: %v", name, i, len(ids), ids)
+			}
+		}
+		if l := h.Ledger(); l.Due != 6000 || l.Written != 6000 || l.Published != 201 || l.UnderWay != 0 {
+			t.Errorf("%s: %+v", name, l)
+		}
+	}
+}
+
+// Whoever comes, goes and does not read meanwhile, each delivery ends in one place.
+func TestTheLedgerClosesWhateverHappens(t *testing.T) {
+	for name, o := range designs() {
+		o.Topics, o.Broadcast, o.Subscriber, o.Shard = 2, 4, 2, 3
+		h := New(o)
+		var wg sync.WaitGroup
+		for i := range 20 {
+			r := rand.New(rand.NewPCG(uint64(i), 1))
+			wg.Go(func() {
+				for range 10 {
+					s := h.Subscribe(i % 2)
+					for n := range r.IntN(40) {
+						if e := <-s.Events; n%7 == 6 {
+							s.Wrote(1, errFull)
+						} else if s.Wrote(1, nil); e.ID <= s.from {
+							t.Errorf("%s: event %d came to a subscriber that came after it", name, e.ID)
+						}
+					}
+					s.Leave()
+				}
+			})
+		}
+		stop := make(chan struct{})
+		var publishers sync.WaitGroup
+		for p := range 4 {
+			publishers.Go(func() {
+				for n := int64(1); ; n++ {
+					select {
+					case <-stop:
+						return
+					default:
+						h.Publish(p%2, n)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		close(stop)
+		publishers.Wait()
+		// Events that are still in the channels tell the shards what those who left had missed.
+		l := settle(t, h)
+		if l.Written == 0 || l.Socket == 0 || l.Broadcast == 0 || l.Subscriber == 0 {
+			t.Errorf("%s: a place has nothing: %+v", name, l)
+		}
+		if slices.Max(l.Shards) != 0 {
+			t.Errorf("%s: all have left, and shards have %v", name, l.Shards)
+		}
+	}
+}
+
+type failure string
+
+func (f failure) Error() string { return string(f) }
+
+const errFull = failure("the socket is gone")
+
+// By hand: a subscriber that takes nothing has room for 8 of 100 events.
+func TestWhoDoesNotReadLosesAtTheSubscriber(t *testing.T) {
+	for name, o := range designs() {
+		h := New(o)
+		s := h.Subscribe(0)
+		for n := range int64(100) {
+			h.Publish(0, n)
+			for l := h.Ledger(); l.Subscriber+int64(len(s.Events)) < n+1; l = h.Ledger() {
+				time.Sleep(10 * time.Microsecond)
+			}
+		}
+		if l := h.Ledger(); l.Subscriber != 92 || l.UnderWay != 8 || l.Written != 0 {
+			t.Errorf("%s: %+v", name, l)
+		}
+		s.Leave()
+		if l := settle(t, h); l.Left != 8 || l.Due != 100 {
+			t.Errorf("%s: after it left %+v", name, l)
+		}
+	}
+}
+
+// Go aligns a subscriber to 16 bytes at least, so an address modulo eight is zero for all of them.
+func TestShardsByAddressAreOne(t *testing.T) {
+	for by, want := range map[string][]int64{ByAddress: {1000, 0, 0, 0, 0, 0, 0, 0}, ByCounter: {125, 125, 125, 125, 125, 125, 125, 125}} {
+		o := Published()
+		o.Topics, o.Shards, o.By = 1, 8, by
+		h := New(o)
+		for range 1000 {
+			h.Subscribe(0)
+		}
+		if got := h.Ledger().Shards; !slices.Equal(got, want) {
+			t.Errorf("%s: %v", by, got)
+		}
+	}
+}
+
+func TestTextIsAnEventOfAStream(t *testing.T) {
+	if got := string(text(7, 3, 42, 1_000)); got != "id: 7\ndata: {\"post\":3,\"likes\":42,\"at\":1000}\n\n" {
+		t.Errorf("%q", got)
+	}
+}

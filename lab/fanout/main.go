@@ -1,0 +1,179 @@
+// Command fanout_server counts likes and tells them to all who watch a post, as server-sent events over
+// HTTP/1.1: the designs of the series' chapter two as variants of one program, so that two of them differ
+// in nothing else.
+//
+//	fanout_server                                       one process, one goroutine a topic (entry 13)
+//	fanout_server --shards 8 [--shard-by counter]       the same with shards (entry 14)
+//	fanout_server --addr 127.0.0.1:8085                 one process for the readers, and
+//	fanout_server --push http://127.0.0.1:8085          one for the writers, which pushes to it (entry 15)
+//	fanout_server --push … --window 100ms               one push for each post and window (entry 16)
+//	fanout_server --push … --window 100ms --route live  and none for a post without readers (entry 17)
+//
+//	POST /like/{post}      counts a like, and publishes the count or pushes it
+//	POST /publish/{post}   publishes the count in its body: what a push asks
+//	GET  /events/{post}    a stream of events: their numbers, and JSON with the count and the time
+//	GET  /live             the posts that somebody watches
+//	GET  /ledger           what became of each like, push and delivery (see packages hub and push)
+//
+// Defaults are the published ones. Where a program was not published, this one does the least that its
+// text says; likes are not told apart by who gives them, and no reader has the events of the time before
+// it came.
+//
+// Limits: loopback only, since whoever reaches it can make it send. A reader that takes nothing is never
+// cut off: its channel fills, and its events are lost there.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/fanout/hub"
+	"github.com/line-rate/line-rate/lab/fanout/push"
+	"github.com/line-rate/line-rate/lab/internal/pprofsock"
+	"github.com/line-rate/line-rate/lab/internal/program"
+)
+
+// settings are what a person can choose.
+type settings struct {
+	addr    string
+	flush   string
+	hub     hub.Options
+	push    push.Options
+	sockets string // a directory; empty: no profiles
+}
+
+// When what was written to a stream leaves.
+const (
+	flushEach    = "each"    // after each event, as published
+	flushDrained = "drained" // when the subscriber's channel is empty
+)
+
+const help = `fanout_server counts likes and sends each count to all readers of a post.
+
+Usage: fanout_server [options]
+
+  --addr HOST:PORT      address to listen on, loopback only (default 127.0.0.1:8084)
+  --topics N            posts, from 0                       (default 10)
+  --broadcast N         room of a topic's channel           (default 64)
+  --subscriber N        room of a subscriber's channel      (default 8)
+  --shards N            of a topic; 0: one goroutine        (default 0)
+  --shard N             room of a shard's channel           (default 128)
+  --shard-by HOW        address (of the subscriber) or counter
+                                                            (default address)
+  --flush WHEN          each: after each event; drained: when no other waits
+                                                            (default each)
+  --push URL            push counts to another fanout_server, as
+                        http://127.0.0.1:8085 or unix:PATH  (default: publish them here)
+  --drainers N          connections that push, each one count at a time
+                                                            (default 1)
+  --queue N             counts that wait for them           (default 512)
+  --window TIME         push the last count of each post once in so long, as in
+                        100ms; 0: each count                (default 0)
+  --route HOW           of a window: all counts, or live: those of posts that have
+                        readers                             (default all)
+  --unix PATH           listen on this Unix socket too, for pushes
+  --pprof-sockets DIR   serve profiles on DIR/<pid>.sock    (default: none)
+
+POST /like/{post}, POST /publish/{post}, GET /events/{post}, GET /live, GET /ledger.
+SIGTERM or SIGINT ends it at once.
+
+Exit codes: 0 ended when asked, 1 failed, 2 a setting was refused, 3 the address
+is in use.
+`
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+func run(args []string) int {
+	fanout := program.Program{Name: "fanout_server", Out: os.Stdout, Errs: os.Stderr}
+	s, unix, err := parse(args)
+	if status, over := fanout.Over(err, help); over {
+		return status
+	}
+	asked := program.Asked()
+	ln, status := fanout.Listen("tcp", s.addr, "addr")
+	if ln == nil {
+		return status
+	}
+	if s.sockets != "" {
+		stop, err := pprofsock.Serve(s.sockets, pprofsock.Rates{}, fanout.Say)
+		if err != nil {
+			fanout.Say("--pprof-sockets: %v", err)
+			return program.Failure
+		}
+		defer stop()
+	}
+	srv := newServer(s)
+	if unix != "" {
+		also, status := fanout.Listen("unix", unix, "unix")
+		if also == nil {
+			return status
+		}
+		defer os.Remove(unix)
+		go func() { _ = srv.serve(also) }() // ends with the process
+	}
+	return fanout.Serve(ln, asked, func() error { return srv.serve(ln) })
+}
+
+// The bounds of the settings.
+const (
+	maxTopics = 10_000
+	maxRoom   = 1 << 20
+	maxShards = 1024
+	maxWindow = time.Minute
+)
+
+// parse reads the flags. Every error is one line that names what is accepted.
+func parse(args []string) (s settings, unix string, err error) {
+	s = settings{addr: "127.0.0.1:8084", flush: flushEach, hub: hub.Published(), push: push.Published()}
+	fs := program.NewFlags()
+	fs.Loopback("addr", &s.addr)
+	fs.Whole("topics", &s.hub.Topics, 1, maxTopics)
+	fs.Whole("broadcast", &s.hub.Broadcast, 1, maxRoom)
+	fs.Whole("subscriber", &s.hub.Subscriber, 1, maxRoom)
+	fs.Whole("shards", &s.hub.Shards, 0, maxShards)
+	fs.Whole("shard", &s.hub.Shard, 1, maxRoom)
+	fs.Whole("drainers", &s.push.Drainers, 1, maxShards)
+	fs.Whole("queue", &s.push.Queue, 1, maxRoom)
+	oneOf := func(name string, to *string, words [2]string) {
+		fs.Func(name, "", func(v string) error {
+			if v != words[0] && v != words[1] {
+				return fmt.Errorf("give %s or %s", words[0], words[1])
+			}
+			*to = v
+			return nil
+		})
+	}
+	route := push.RouteAll
+	oneOf("shard-by", &s.hub.By, [2]string{hub.ByAddress, hub.ByCounter})
+	oneOf("flush", &s.flush, [2]string{flushEach, flushDrained})
+	oneOf("route", &route, [2]string{push.RouteAll, push.RouteLive})
+	fs.Func("push", "", func(v string) (err error) {
+		s.push.To, err = push.Parse(v)
+		return err
+	})
+	fs.Func("window", "", func(v string) (err error) {
+		if s.push.Window, err = time.ParseDuration(v); err != nil || s.push.Window < 0 || s.push.Window > maxWindow ||
+			s.push.Window > 0 && s.push.Window < time.Millisecond {
+			return fmt.Errorf("give 0, or a time from 1ms to %v", maxWindow)
+		}
+		return nil
+	})
+	fs.StringVar(&unix, "unix", "", "")
+	fs.Func("pprof-sockets", "", func(v string) error {
+		s.sockets = v
+		return pprofsock.Check(v)
+	})
+	if err := fs.Read(args, ""); err != nil {
+		return settings{}, "", err
+	}
+	s.push.Live = route == push.RouteLive
+	switch {
+	case s.push.To == nil && (s.push.Window > 0 || s.push.Live):
+		err = errors.New("--window and --route are of pushes; set --push")
+	case s.push.Live && s.push.Window == 0:
+		err = errors.New("--route live asks once in a window; set --window")
+	}
+	return s, unix, err
+}

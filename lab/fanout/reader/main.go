@@ -1,0 +1,154 @@
+// Command event_reader watches the posts of a fanout_server on many connections while it gives likes to
+// them, and prints what came of each event as one line of JSON.
+//
+//	fanout_server --addr 127.0.0.1:8084
+//	event_reader --server http://127.0.0.1:8084 --connections 1000 --rate 200 --duration 10
+//
+// All is counted twice: by the server, which says where it lost an event, and here, by the numbers that
+// events have. The line says whether the two agree.
+//
+// Likes are given at a rate that is fixed before (--rate), so a server that stalls cannot put them off;
+// or, without one, by as many writers as --writers says, each of which waits for its answer. A server
+// that pushes to another one takes them where --writes says.
+//
+// Limits: Linux, and loopback only. Readers and writers share this process, and its CPU time is that of
+// both. The window of the readers lies within that of the writers, and begins --warmup after the last
+// reader has its stream.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/program"
+)
+
+// settings are what a person can choose.
+type settings struct {
+	server, writes           string // without a slash at their ends
+	topics                   int
+	connections, stalled     int
+	writers, rate            int // rate 0: writers wait for their answers
+	warmup, duration, settle time.Duration
+}
+
+const (
+	maxConnections = 200_000
+	maxWriters     = 10_000
+	maxRate        = 1_000_000
+	maxSeconds     = 3600
+	leastWarmup    = 200 * time.Millisecond // in which the writers begin
+)
+
+const help = `event_reader watches the posts of a fanout_server, gives likes to them, and prints one
+line of JSON: what came, what did not, and where it was lost.
+
+Usage: event_reader --server URL [options]
+
+  --server URL          who is watched, as http://127.0.0.1:8084
+  --writes URL          who takes the likes           (default: the same server)
+  --topics N            posts, from 0                 (default 10)
+  --connections N       streams, spread over the posts
+                                                      (default 1000)
+  --stalled N           of these, how many stop reading after an event
+                                                      (default 0)
+  --rate N              likes a second, whatever becomes of those before; 0: each
+                        writer waits for its answer   (default 1000)
+  --writers N           connections that give likes   (default 16)
+  --warmup SECONDS      before the measured part, from 0.2
+                                                      (default 1)
+  --duration SECONDS    length of the measured part   (default 10)
+  --settle SECONDS      the longest that events may be under way after it
+                                                      (default 2)
+
+SIGTERM or SIGINT ends it; nothing is printed.
+
+Exit statuses: 0 measured; 1 failed, or ended by a signal; 2 a setting was
+refused; 3 no server is there.
+`
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+func run(args []string, stdout, stderr io.Writer) int {
+	reader := program.Program{Name: "event_reader", Out: stdout, Errs: stderr}
+	s, err := parse(args)
+	if status, over := reader.Over(err, help); over {
+		return status
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer cancel()
+	out, err := measure(ctx, s)
+	switch {
+	case ctx.Err() != nil:
+		reader.Say("ended by a signal; nothing was measured")
+		return program.Failure
+	case errors.Is(err, errNotReached):
+		reader.Say("%v", err)
+		return program.NotReached
+	case err == nil:
+		err = json.NewEncoder(stdout).Encode(out)
+	}
+	if err != nil {
+		reader.Say("%v", err)
+		return program.Failure
+	}
+	return program.OK
+}
+
+// parse reads the flags. Every error is one line that names what is accepted.
+func parse(args []string) (settings, error) {
+	s := settings{topics: 10, connections: 1000, writers: 16, rate: 1000, warmup: time.Second, duration: 10 * time.Second,
+		settle: 2 * time.Second}
+	fs := program.NewFlags()
+	url := func(name string, to *string) {
+		fs.Func(name, "", func(v string) error {
+			*to = strings.TrimSuffix(v, "/")
+			if !program.LoopbackURL(v) || strings.Count(*to, "/") != 2 || strings.ContainsAny(v, "?#") {
+				return errors.New("give http://HOST:PORT with a loopback host")
+			}
+			return nil
+		})
+	}
+	seconds := func(name string, to *time.Duration, least float64) {
+		fs.Func(name, "", func(v string) error {
+			n, err := strconv.ParseFloat(v, 64)
+			if err != nil || math.IsNaN(n) || n < least || n > maxSeconds {
+				return fmt.Errorf("give seconds from %g to %d", least, maxSeconds)
+			}
+			*to = time.Duration(n * float64(time.Second))
+			return nil
+		})
+	}
+	url("server", &s.server)
+	url("writes", &s.writes)
+	fs.Whole("topics", &s.topics, 1, maxTopics)
+	fs.Whole("connections", &s.connections, 1, maxConnections)
+	fs.Whole("stalled", &s.stalled, 0, maxConnections)
+	fs.Whole("rate", &s.rate, 0, maxRate)
+	fs.Whole("writers", &s.writers, 1, maxWriters)
+	seconds("warmup", &s.warmup, leastWarmup.Seconds())
+	seconds("duration", &s.duration, 0.1)
+	seconds("settle", &s.settle, 0.1)
+	if err := fs.Read(args, ""); err != nil {
+		return s, err
+	}
+	switch {
+	case s.server == "":
+		return s, errors.New("--server is missing; see --help")
+	case s.stalled > s.connections:
+		return s, fmt.Errorf("--stalled %d: there are %d connections", s.stalled, s.connections)
+	case s.writes == "":
+		s.writes = s.server
+	}
+	return s, nil
+}

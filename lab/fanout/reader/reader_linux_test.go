@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
+)
+
+func TestMain(m *testing.M) {
+	programtest.Main(m, map[string]string{"fanout_server": "..", "event_reader": "."})
+}
+
+// start starts a server and gives its URL.
+func start(t *testing.T, flags ...string) (cmd *exec.Cmd, url string) {
+	t.Helper()
+	cmd, addr := programtest.Start(t, append([]string{programtest.Path("fanout_server"), "--addr", "127.0.0.1:0"}, flags...)...)
+	return cmd, "http://" + addr
+}
+
+// read runs a reader, and gives what it prints.
+func read(t *testing.T, flags ...string) (out output) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	args := append([]string{"--connections", "40", "--warmup", "0.3", "--duration", "0.5", "--rate", "100"}, flags...)
+	if status := run(args, &stdout, &stderr); status != program.OK {
+		t.Fatalf("%v: status %d, %s", args, status, &stderr)
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &out); err != nil {
+		t.Fatalf("%v in %s", err, &stdout)
+	}
+	return out
+}
+
+func TestTheAccountClosesInEveryDesign(t *testing.T) {
+	for _, flags := range []string{"", "--flush drained", "--shards 8", "--shards 8 --shard-by counter"} {
+		_, url := start(t, strings.Fields(flags)...)
+		out := read(t, "--server", url)
+		a := out.Account
+		if !a.Closed || a.Due == 0 || a.Received != a.Written || a.Due != a.Written+a.Subscriber+a.Broadcast+a.Shard+a.Left+a.Socket {
+			t.Errorf("%s: %+v", flags, a)
+		}
+		if out.Open != 40 || out.Events == 0 || out.Missed+out.Repeated+out.Reordered+out.Refused != 0 || len(out.Faults) > 0 {
+			t.Errorf("%s: %+v", flags, out)
+		}
+	}
+}
+
+// A reader that takes nothing more fills its socket at the server and here, and then its channel.
+func TestAReaderThatStopsIsInTheAccount(t *testing.T) {
+	_, url := start(t, "--topics", "1")
+	out := read(t, "--server", url, "--topics", "1", "--connections", "4", "--stalled", "1", "--rate", "0", "--writers", "4",
+		"--duration", "2")
+	a := out.Account
+	if a.Subscriber == 0 || a.UnderWay < 0 || a.InSockets < 0 || a.Received == 0 {
+		t.Errorf("%+v", a)
+	}
+	if a.Due != a.Written+a.Subscriber+a.Broadcast+a.Left+a.Socket+a.UnderWay {
+		t.Errorf("the places do not add up: %+v", a)
+	}
+}
+
+func TestAServerThatPushesIsInTheAccount(t *testing.T) {
+	_, node := start(t)
+	_, writes := start(t, "--push", node, "--window", "50ms")
+	out := read(t, "--server", node, "--writes", writes)
+	a := out.Account
+	if !a.Closed || a.Push == nil || a.Push.Offered == 0 || a.Push.Pushed != a.Published || a.Push.Merged == 0 {
+		t.Errorf("%+v, push %+v", a, a.Push)
+	}
+}
+
+func TestWhatCannotBeMeasuredIsSaidInALine(t *testing.T) {
+	dead, gone := start(t)
+	_ = dead.Process.Kill()
+	_ = dead.Wait()
+	_, few := start(t, "--topics", "2")
+	for _, c := range []struct {
+		flags  string
+		status int
+		want   string
+	}{
+		{"", program.Refused, "--server is missing"},
+		{"--server http://example.com:1", program.Refused, "loopback host"},
+		{"--server http://127.0.0.1:1 --stalled 2 --connections 1", program.Refused, "there are 1 connections"},
+		{"--server " + gone, program.NotReached, "no server is there"},
+		{"--server " + few + " --connections 4 --warmup 0.2 --duration 0.2", program.Failure, "readers"},
+	} {
+		var stdout, stderr bytes.Buffer
+		status := run(strings.Fields(c.flags), &stdout, &stderr)
+		said := stderr.String()
+		if status != c.status || !strings.Contains(said, c.want) || strings.Count(said, "\n") != 1 || stdout.Len() > 0 {
+			t.Errorf("%s: status %d, %q, %q", c.flags, status, said, &stdout)
+		}
+	}
+}
+
+// A server that dies amid the trial ends it in a line, and soon.
+func TestAServerThatDiesIsSaid(t *testing.T) {
+	cmd, url := start(t)
+	time.AfterFunc(800*time.Millisecond, func() { _ = cmd.Process.Kill() })
+	var stdout, stderr bytes.Buffer
+	status := run([]string{"--server", url, "--connections", "8", "--warmup", "0.3", "--duration", "3"}, &stdout, &stderr)
+	if status == program.OK || stdout.Len() > 0 || strings.Count(stderr.String(), "\n") != 1 {
+		t.Errorf("status %d, %q, %q", status, &stderr, &stdout)
+	}
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/fanout/hub"
+	"github.com/line-rate/line-rate/lab/fanout/push"
+)
+
+// A server counts likes, and has the readers of a post or somebody to whom it pushes.
+type server struct {
+	settings
+	hub    *hub.Hub
+	pusher *push.Pusher // nil: likes are published here
+	likes  []likes
+}
+
+// likes are a post's, alone on their cache line.
+type likes struct {
+	n atomic.Int64
+	_ [56]byte
+}
+
+func newServer(s settings) *server {
+	srv := &server{settings: s, hub: hub.New(s.hub), likes: make([]likes, s.hub.Topics)}
+	if s.push.To != nil {
+		srv.pusher = push.New(s.push, s.hub.Topics)
+	}
+	return srv
+}
+
+func (s *server) serve(ln net.Listener) error {
+	srv := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 10 * time.Minute}
+	return srv.Serve(ln)
+}
+
+func (s *server) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /like/{post}", s.like)
+	mux.HandleFunc("POST /publish/{post}", s.publish)
+	mux.HandleFunc("GET /events/{post}", s.events)
+	mux.HandleFunc("GET /live", s.live)
+	mux.HandleFunc("GET /ledger", s.ledger)
+	return mux
+}
+
+// post is the post that a request names. Without one the request is answered.
+func (s *server) post(w http.ResponseWriter, r *http.Request) (post int, ok bool) {
+	post, err := strconv.Atoi(r.PathValue("post"))
+	if err != nil || post < 0 || post >= len(s.likes) {
+		http.Error(w, "there is no such post", http.StatusNotFound)
+		return 0, false
+	}
+	return post, true
+}
+
+func (s *server) like(w http.ResponseWriter, r *http.Request) {
+	post, ok := s.post(w, r)
+	if !ok {
+		return
+	}
+	count := s.likes[post].n.Add(1)
+	if s.pusher != nil {
+		s.pusher.Offer(post, count)
+	} else {
+		s.hub.Publish(post, count)
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *server) publish(w http.ResponseWriter, r *http.Request) {
+	post, ok := s.post(w, r)
+	if !ok {
+		return
+	}
+	text, err := io.ReadAll(io.LimitReader(r.Body, 32))
+	count, failed := strconv.ParseInt(string(text), 10, 64)
+	if err = errors.Join(err, failed); err != nil {
+		http.Error(w, "the body has to be a count", http.StatusBadRequest)
+		return
+	}
+	s.hub.Publish(post, count)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// events writes a post's events until its reader goes away.
+func (s *server) events(w http.ResponseWriter, r *http.Request) {
+	post, ok := s.post(w, r)
+	if !ok {
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	control := http.NewResponseController(w)
+	// The head leaves once the subscription stands, so a reader that has it misses nothing.
+	sub := s.hub.Subscribe(post)
+	defer sub.Leave()
+	if control.Flush() != nil {
+		return
+	}
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case e := <-sub.Events:
+			n, err := s.write(w, e, sub.Events)
+			if err == nil {
+				err = control.Flush()
+			}
+			sub.Wrote(n, err)
+			if err != nil {
+				return
+			}
+		}
+	}
+}
+
+// write writes an event, and if only a drained channel is flushed those that wait behind it.
+func (s *server) write(w io.Writer, e hub.Event, more <-chan hub.Event) (n int, err error) {
+	for {
+		n++
+		if _, err = w.Write(e.Text); err != nil || s.flush == flushEach {
+			return n, err
+		}
+		select {
+		case e = <-more:
+		default:
+			return n, nil
+		}
+	}
+}
+
+func (s *server) live(w http.ResponseWriter, _ *http.Request) {
+	posts := []int{}
+	for post := range s.likes {
+		if s.hub.Live(post) > 0 {
+			posts = append(posts, post)
+		}
+	}
+	answer(w, posts)
+}
+
+// A Ledger is what GET /ledger answers.
+type Ledger struct {
+	hub.Ledger
+	Likes int64        `json:"likes"`
+	Push  *push.Ledger `json:"push,omitempty"`
+}
+
+func (s *server) ledger(w http.ResponseWriter, _ *http.Request) {
+	l := Ledger{Ledger: s.hub.Ledger()}
+	if s.pusher != nil {
+		p := s.pusher.Ledger()
+		l.Push = &p
+	}
+	for i := range s.likes {
+		l.Likes += s.likes[i].n.Load()
+	}
+	answer(w, l)
+}
+
+func answer(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // who asked is gone
+}

@@ -1,0 +1,49 @@
+package stream
+
+import "slices"
+
+// A ledger holds the decimal ids of a connection against each other.
+type ledger struct {
+	n                    int64 // events with a decimal id
+	first, last, highest int64
+	holes                [][2]int64 // ids that were skipped, from and to: the latest of them
+}
+
+// mostHoles is how many gaps in the ids a connection remembers. An id of an older gap that comes
+// late is taken for a repeated one, and so is one below the first.
+const mostHoles = 64
+
+// note counts what the next id tells.
+func (l *ledger) note(id int64, c *Counts) {
+	l.n++
+	l.last = id
+	switch {
+	case l.n == 1:
+		l.first, l.highest = id, id
+	case id == l.highest+1:
+		l.highest = id
+	case id > l.highest:
+		c.Missed += id - l.highest - 1
+		if len(l.holes) == mostHoles {
+			l.holes = slices.Delete(l.holes, 0, 1)
+		}
+		l.holes = append(l.holes, [2]int64{l.highest + 1, id - 1})
+		l.highest = id
+	case l.fill(id):
+		c.Reordered++
+	default:
+		c.Repeated++
+	}
+}
+
+// fill takes an id out of those that were skipped, and tells whether it was one of them.
+func (l *ledger) fill(id int64) bool {
+	i := slices.IndexFunc(l.holes, func(h [2]int64) bool { return h[0] <= id && id <= h[1] })
+	if i < 0 {
+		return false
+	}
+	h := l.holes[i]
+	parts := slices.DeleteFunc([][2]int64{{h[0], id - 1}, {id + 1, h[1]}}, func(h [2]int64) bool { return h[0] > h[1] })
+	l.holes = slices.Replace(l.holes, i, i+1, parts...)
+	return true
+}
