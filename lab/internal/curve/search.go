@@ -69,7 +69,7 @@ const (
 	lowest     = -142
 	top        = 28
 	none       = top + 2 // is no rate
-	first      = -14 // about a half
+	first      = -14     // about a half
 	MostBlocks = 80
 	agree      = 3  // slots that find a rate while a side halves
 	away       = 3  // the first stride to another place

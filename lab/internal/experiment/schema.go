@@ -18,7 +18,7 @@ const SchemaURL = "https://line-rate.github.io/line-rate/schema/experiment-1.jso
 var keys []byte
 
 // meanings says what keys mean, by the table that has them.
-var meanings = strict.Own[map[string]map[string]string](keys)
+var meanings = strict.Embedded[map[string]map[string]string](keys)
 
 // Schema returns the JSON Schema of an experiment's file. An editor that knows
 // it completes names and says what they mean. Parse refuses more.

@@ -60,7 +60,7 @@ const prepare = "make fleet-prepare mends it"
 var signsText []byte
 
 // signs are what ssh prints for one cause, and that cause in words with the way out.
-var signs = strict.Own[struct{ Signs []sign }](signsText).Signs
+var signs = strict.Embedded[struct{ Signs []sign }](signsText).Signs
 
 type sign struct{ Has, Says string }
 

@@ -42,7 +42,7 @@ type Metric struct {
 var text []byte
 
 var all, byName = func() ([]Metric, map[string]Metric) {
-	file := strict.Own[struct{ Metric []Metric }](text)
+	file := strict.Embedded[struct{ Metric []Metric }](text)
 	byName := map[string]Metric{}
 	for _, m := range file.Metric {
 		byName[m.Name] = m

@@ -41,7 +41,7 @@ type WorkDoc struct {
 //go:embed works.toml
 var worksText []byte
 
-var works = strict.Own[struct{ Work []WorkDoc }](worksText).Work
+var works = strict.Embedded[struct{ Work []WorkDoc }](worksText).Work
 
 // Works returns all kinds of work, in the order of checking.
 func Works() []WorkDoc { return works }

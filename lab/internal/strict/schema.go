@@ -90,7 +90,7 @@ func OneOf(words []Word) *jsonschema.Schema {
 // DescribeAll describes a schema, called root, and its definitions. The text is TOML with a table of
 // meanings for each type.
 func DescribeAll(s *jsonschema.Schema, root string, text []byte) {
-	meanings := Own[map[string]map[string]string](text)
+	meanings := Embedded[map[string]map[string]string](text)
 	Describe(s, meanings[root])
 	for name, d := range s.Definitions {
 		Describe(d, meanings[name])

@@ -13,8 +13,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Own decodes TOML that is a part of this program, so that a fault in it is one of the program.
-func Own[T any](text []byte) (v T) {
+// Embedded decodes TOML that is a part of this program, so that a fault in it is one of the program.
+func Embedded[T any](text []byte) (v T) {
 	if err := toml.Unmarshal(text, &v); err != nil {
 		panic(err)
 	}

@@ -121,7 +121,7 @@ func (r *run) report() *Report {
 	first := r.threads[0]
 	s := &Report{Begin: r.origin.Add(time.Duration(first.beginAt)), Seconds: float64(first.finishAt-first.beginAt) / 1e9,
 		CPUSeconds: float64(first.finishCPU-first.beginCPU) / 1e9,
-		Paths: make([]PathReport, len(r.plan.Paths)), Connections: make([]ConnectionReport, r.plan.Connections),
+		Paths:      make([]PathReport, len(r.plan.Paths)), Connections: make([]ConnectionReport, r.plan.Connections),
 		Faults: []Fault{}}
 	whole := newTimes()
 	told := len(s.Paths) <= MaxTimed
