@@ -43,29 +43,27 @@ func (s *server) serve(ln net.Listener) error {
 
 func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /like/{post}", s.like)
-	mux.HandleFunc("POST /publish/{post}", s.publish)
-	mux.HandleFunc("GET /events/{post}", s.events)
+	mux.HandleFunc("POST /like/{post}", s.of(s.like))
+	mux.HandleFunc("POST /publish/{post}", s.of(s.publish))
+	mux.HandleFunc("GET /events/{post}", s.of(s.events))
 	mux.HandleFunc("GET /live", s.live)
 	mux.HandleFunc("GET /ledger", s.ledger)
 	return mux
 }
 
-// post is the post that a request names. Without one the request is answered.
-func (s *server) post(w http.ResponseWriter, r *http.Request) (post int, ok bool) {
-	post, err := strconv.Atoi(r.PathValue("post"))
-	if err != nil || post < 0 || post >= len(s.likes) {
-		http.Error(w, "there is no such post", http.StatusNotFound)
-		return 0, false
+// of finds the post that a request names.
+func (s *server) of(do func(w http.ResponseWriter, r *http.Request, post int)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		post, err := strconv.Atoi(r.PathValue("post"))
+		if err != nil || post < 0 || post >= len(s.likes) {
+			http.Error(w, "there is no such post", http.StatusNotFound)
+			return
+		}
+		do(w, r, post)
 	}
-	return post, true
 }
 
-func (s *server) like(w http.ResponseWriter, r *http.Request) {
-	post, ok := s.post(w, r)
-	if !ok {
-		return
-	}
+func (s *server) like(w http.ResponseWriter, _ *http.Request, post int) {
 	count := s.likes[post].n.Add(1)
 	if s.pusher != nil {
 		s.pusher.Offer(post, count)
@@ -75,11 +73,7 @@ func (s *server) like(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (s *server) publish(w http.ResponseWriter, r *http.Request) {
-	post, ok := s.post(w, r)
-	if !ok {
-		return
-	}
+func (s *server) publish(w http.ResponseWriter, r *http.Request, post int) {
 	text, err := io.ReadAll(io.LimitReader(r.Body, 32))
 	count, failed := strconv.ParseInt(string(text), 10, 64)
 	if err = errors.Join(err, failed); err != nil {
@@ -91,11 +85,7 @@ func (s *server) publish(w http.ResponseWriter, r *http.Request) {
 }
 
 // events writes a post's events until its reader goes away.
-func (s *server) events(w http.ResponseWriter, r *http.Request) {
-	post, ok := s.post(w, r)
-	if !ok {
-		return
-	}
+func (s *server) events(w http.ResponseWriter, r *http.Request, post int) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
 	control := http.NewResponseController(w)

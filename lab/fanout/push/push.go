@@ -51,11 +51,20 @@ func Parse(text string) (*Address, error) {
 	if path, ok := strings.CutPrefix(text, "unix:"); ok && path != "" {
 		return &Address{"http://unix", path}, nil
 	}
-	url := strings.TrimSuffix(text, "/")
-	if !program.LoopbackURL(url) || strings.Count(url, "/") != 2 || strings.ContainsAny(url, "?#") {
-		return nil, errors.New("give http://HOST:PORT with a loopback host, or unix:PATH")
+	url, err := Base(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w, or unix:PATH", err)
 	}
 	return &Address{url, ""}, nil
+}
+
+// Base reads http://HOST:PORT, and gives it without a slash at its end.
+func Base(text string) (url string, err error) {
+	url = strings.TrimSuffix(text, "/")
+	if !program.LoopbackURL(url) || strings.Count(url, "/") != 2 || strings.ContainsAny(url, "?#") {
+		return "", errors.New("give http://HOST:PORT with a loopback host")
+	}
+	return url, nil
 }
 
 // within is how long a push may take.

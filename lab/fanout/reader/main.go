@@ -26,10 +26,10 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/fanout/push"
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
@@ -111,12 +111,9 @@ func parse(args []string) (settings, error) {
 		settle: 2 * time.Second}
 	fs := program.NewFlags()
 	url := func(name string, to *string) {
-		fs.Func(name, "", func(v string) error {
-			*to = strings.TrimSuffix(v, "/")
-			if !program.LoopbackURL(v) || strings.Count(*to, "/") != 2 || strings.ContainsAny(v, "?#") {
-				return errors.New("give http://HOST:PORT with a loopback host")
-			}
-			return nil
+		fs.Func(name, "", func(v string) (err error) {
+			*to, err = push.Base(v)
+			return err
 		})
 	}
 	seconds := func(name string, to *time.Duration, least float64) {
