@@ -193,21 +193,19 @@ func (s *Search) weigh(n, rate, says int) {
 		a.at[rate] = t
 	}
 	t.slots[says]++
-	yes := t.slots[n]
 	if t.all() >= fewSlots && 2*t.slots[late] > t.all() {
 		s.wall = min(s.wall, rate)
 	}
 	switch {
 	// What a late client left open counts against either side.
-	case confseq.Shown(yes, t.all(), s.level/2/float64(t.rank*(t.rank+1))):
+	case confseq.Shown(t.slots[n], t.all(), s.level/2/float64(t.rank*(t.rank+1))):
 		a.good, a.shown = place, true
-	case !t.fails(yes):
+	case !t.fails(t.slots[n]):
 	case a.shown || place == a.far:
 		a.bad = place
 		a.good = min(a.good, place-1)
 	default:
-		a.bad, a.good = place, max(place-a.stride, a.far)
-		a.stride *= 2
+		a.bad, a.good, a.stride = place, max(place-a.stride, a.far), 2*a.stride
 	}
 }
 
@@ -224,16 +222,15 @@ func (s *Search) Result(name string) compare.Highest {
 		h.ClientRPS = s.rps(s.wall)
 	}
 	h.Says = fmt.Sprintf("%s: at no rate was it shown that a p99 of %s is kept", name, words.Time(s.target))
-	rps := func(v float64) string { return words.Grouped(v, 0) }
 	if k := h.Kept; k.RateRPS > 0 {
 		h.Says = fmt.Sprintf("%s keeps a p99 of %s at %s requests/s (in %d of %d slots)", name, words.Time(s.target),
-			rps(k.RateRPS), k.Kept, k.Slots)
+			words.Grouped(k.RateRPS, 0), k.Kept, k.Slots)
 	}
 	switch n := h.NotKept; {
 	case n.RateRPS > 0:
-		h.Says += fmt.Sprintf("; at %s requests/s it is not (in %d of %d)", rps(n.RateRPS), n.Slots-n.Kept, n.Slots)
+		h.Says += fmt.Sprintf("; at %s requests/s it is not (in %d of %d)", words.Grouped(n.RateRPS, 0), n.Slots-n.Kept, n.Slots)
 	case h.ClientRPS > 0:
-		h.Says += fmt.Sprintf("; the client was the wall above %s requests/s", rps(cmp.Or(h.Kept.RateRPS, h.ClientRPS)))
+		h.Says += fmt.Sprintf("; the client was the wall above %s requests/s", words.Grouped(cmp.Or(h.Kept.RateRPS, h.ClientRPS), 0))
 	default:
 		h.Says += "; from where on it is not was not shown"
 	}

@@ -3,6 +3,7 @@ package experiment
 import (
 	_ "embed"
 	"slices"
+	"sync"
 
 	"github.com/invopop/jsonschema"
 
@@ -18,7 +19,9 @@ const SchemaURL = "https://line-rate.github.io/line-rate/schema/experiment-1.jso
 var keys []byte
 
 // meanings says what keys mean, by the table that has them.
-var meanings = strict.Embedded[map[string]map[string]string](keys)
+var meanings = sync.OnceValue(func() map[string]map[string]string {
+	return strict.Embedded[map[string]map[string]string](keys)
+})
 
 // Schema returns the JSON Schema of an experiment's file. An editor that knows
 // it completes names and says what they mean. Parse refuses more.
@@ -59,7 +62,7 @@ func Schema() []byte {
 	for _, f := range forms {
 		claim.AllOf = append(claim.AllOf, where("kind", string(f.kind), f.schema()))
 	}
-	for name, keys := range meanings {
+	for name, keys := range meanings() {
 		strict.Describe(s.Definitions[name], keys)
 	}
 	delete(s.Definitions, "Experiment")

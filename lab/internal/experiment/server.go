@@ -170,7 +170,7 @@ var answering = []strict.Word{
 }
 
 // ServerKeys says what the keys of a table [servers.NAME] mean.
-func ServerKeys() map[string]string { return meanings["Server"] }
+func ServerKeys() map[string]string { return meanings()["Server"] }
 
 // Profiled tells whether its processes serve profiles.
 func (s *Server) Profiled() bool { return s.template.has("sockets") }
