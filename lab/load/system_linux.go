@@ -59,9 +59,18 @@ func (p *poller) close() {
 }
 
 func (p *poller) watch(fd, index, generation int32) error {
+	return p.control(unix.EPOLL_CTL_ADD, fd, index, generation)
+}
+
+// again reports what a connection still has to read once more, after the others' events.
+func (p *poller) again(fd, index, generation int32) {
+	_ = p.control(unix.EPOLL_CTL_MOD, fd, index, generation)
+}
+
+func (p *poller) control(what int, fd, index, generation int32) error {
 	e := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET&(1<<32-1), Fd: index,
 		Pad: generation}
-	return unix.EpollCtl(int(p.fd), unix.EPOLL_CTL_ADD, int(fd), &e)
+	return unix.EpollCtl(int(p.fd), what, int(fd), &e)
 }
 
 // The waits are raw calls, so Go's scheduler sees a thread that is busy and leaves it

@@ -248,9 +248,17 @@ func (w *thread) event(e *unix.EpollEvent) {
 	// An event is reported only once, so everything there is must be read. A read that
 	// did not fill the buffer returned everything, unless the connection has also ended.
 	ended := e.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
-	for e.Events&^unix.EPOLLOUT != 0 && c.generation == e.Pad && w.readable(c, ended) {
+	for reads := 0; e.Events&^unix.EPOLLOUT != 0 && c.generation == e.Pad && w.readable(c, ended); reads++ {
+		if reads == inTurn {
+			w.poller.again(c.fd, c.index, c.generation)
+			return
+		}
 	}
 }
+
+// inTurn is how many reads in a row may fill the buffer. A server that sends as fast as its answers are
+// read, as with large bodies and TLS, would hold a thread at one connection while the others time out.
+const inTurn = 4
 
 // lookAfter counts requests that timed out and opens broken connections again.
 func (w *thread) lookAfter() {

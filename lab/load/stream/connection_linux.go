@@ -63,9 +63,7 @@ func (w *thread) open(c *connection) {
 	}
 	w.opening++
 	if c.fd = fd; err == nil {
-		e := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET&(1<<32-1),
-			Fd: int32(w.indexOf(c)), Pad: c.generation}
-		err = unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, fd, &e)
+		err = w.watch(unix.EPOLL_CTL_ADD, c)
 	}
 	if err != nil {
 		if errors.Is(err, unix.EADDRNOTAVAIL) {
@@ -264,6 +262,13 @@ func (w *thread) events(c *connection, part []byte) {
 		}
 		c.last = w.now
 	}
+}
+
+// watch has epoll tell of a connection, or with EPOLL_CTL_MOD tell once more what it still has to read.
+func (w *thread) watch(how int, c *connection) error {
+	e := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET&(1<<32-1),
+		Fd: int32(w.indexOf(c)), Pad: c.generation}
+	return unix.EpollCtl(w.epoll, how, c.fd, &e)
 }
 
 // stall stops reading. What the same chunk has is still counted.

@@ -212,9 +212,17 @@ func (w *thread) event(e *unix.EpollEvent) {
 	// An event is reported only once, so everything there is must be read. A read that did not
 	// fill the buffer returned everything, unless the connection has also ended.
 	ended := e.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
-	for e.Events&^unix.EPOLLOUT != 0 && c.generation == e.Pad && c.state != isStalled && w.read(c, ended) {
+	for reads := 0; e.Events&^unix.EPOLLOUT != 0 && c.generation == e.Pad && c.state != isStalled && w.read(c, ended); reads++ {
+		if reads == inTurn {
+			_ = w.watch(unix.EPOLL_CTL_MOD, c)
+			return
+		}
 	}
 }
+
+// inTurn is how many reads in a row may fill the buffer: one server that never pauses must not keep the
+// other connections waiting.
+const inTurn = 4
 
 // lookAfter opens connections again whose time has come, and ends those that wait in vain.
 func (w *thread) lookAfter() {
