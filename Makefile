@@ -29,6 +29,8 @@ FLOOR_SERVER := $(BIN)/floor_server
 LOAD := $(BIN)/http_load
 PRODUCER := $(BIN)/event_producer
 SINK := $(BIN)/event_sink
+FANOUT := $(BIN)/fanout_server
+READER := $(BIN)/event_reader
 # The lab's stamp names the commit of the sources. Go's own stamp would change the program
 # with each commit, whatever the commit changes.
 GO_BUILD = GOWORK=off go build -trimpath -buildvcs=false -tags "$$(cat $(CURDIR)/.tools/stamp/sources)"
@@ -154,7 +156,7 @@ bench-site: build ## print what checking, deriving and building cost as entries 
 .PHONY: setup
 setup: $(HUGO) .tools/stamp/generator ## install the pinned tools
 
-PROGRAMS := $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK)
+PROGRAMS := $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK) $(FANOUT) $(READER)
 .PHONY: build
 build: setup $(PROGRAMS) ## build lab, linerate, the servers and what loads them
 	@$(MAKE) --no-print-directory $(LINERATE)
@@ -180,6 +182,7 @@ sources:
 	cd lab/null && $(GO_BUILD) -o ../../.tools/compiled/ .
 	cd lab/floor && $(GO_BUILD) -o ../../.tools/compiled/ .
 	cd lab/study && $(GO_BUILD) -o ../../.tools/compiled/ ./producer ./sink
+	cd lab/fanout && $(GO_BUILD) -o ../../.tools/compiled/ . ./reader
 	@touch $@
 
 $(LAB): DIRECTORY = lab
@@ -189,7 +192,9 @@ $(FLOOR_SERVER): DIRECTORY = floor
 $(LOAD): DIRECTORY = http_load
 $(PRODUCER): DIRECTORY = producer
 $(SINK): DIRECTORY = sink
-$(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK): .tools/stamp/compiled
+$(FANOUT): DIRECTORY = fanout
+$(READER): DIRECTORY = reader
+$(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK) $(FANOUT) $(READER): .tools/stamp/compiled
 	@mkdir -p $(BIN)
 	@ln -f .tools/compiled/$(DIRECTORY) $@
 	@touch $@
@@ -265,7 +270,8 @@ fleet-programs:
 $(PREPARE)/%/compiled: .tools/stamp/sources
 	@mkdir -p $(@D)
 	@export CGO_ENABLED=0 GOOS=linux GOARCH=$* && for program in lab:lab/cmd/lab fiber_server:lab/fiber null_server:lab/null \
-	  floor_server:lab/floor http_load:lab/cmd/http_load event_producer:lab/study/producer event_sink:lab/study/sink; do \
+	  floor_server:lab/floor http_load:lab/cmd/http_load event_producer:lab/study/producer event_sink:lab/study/sink \
+	  fanout_server:lab/fanout event_reader:lab/fanout/reader; do \
 	  (cd $${program#*:} && $(GO_BUILD) -o $(CURDIR)/$(@D)/$${program%:*} .); done
 	@touch $@
 

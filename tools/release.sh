@@ -48,6 +48,8 @@ lab/floor floor_server
 lab/cmd/http_load http_load
 lab/study/producer event_producer
 lab/study/sink event_sink
+lab/fanout fanout_server
+lab/fanout/reader event_reader
 END
   cp LICENSE ".tools/release/$name/"
   tools/notices.sh "$arch" "${packages[@]}" >".tools/release/$name/NOTICES"

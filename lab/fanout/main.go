@@ -4,16 +4,19 @@
 //
 //	fanout_server                                       one process, one goroutine a topic (entry 13)
 //	fanout_server --shards 8 [--shard-by counter]       the same with shards (entry 14)
-//	fanout_server --addr 127.0.0.1:8085                 one process for the readers, and
-//	fanout_server --push http://127.0.0.1:8085          one for the writers, which pushes to it (entry 15)
-//	fanout_server --push … --window 100ms               one push for each post and window (entry 16)
-//	fanout_server --push … --window 100ms --route live  and none for a post without readers (entry 17)
+//	fanout_server --apart tcp                           a process for the readers, and one for the writers,
+//	                                                    which pushes to it (entry 15)
+//	fanout_server --apart tcp --window 100ms            one push for each post and window (entry 16)
+//	fanout_server … --window 100ms --route live         and none for a post without readers (entry 17)
 //
 //	POST /like/{post}      counts a like, and publishes the count or pushes it
 //	POST /publish/{post}   publishes the count in its body: what a push asks
 //	GET  /events/{post}    a stream of events: their numbers, and JSON with the count and the time
 //	GET  /live             the posts that somebody watches
 //	GET  /ledger           what became of each like, push and delivery (see packages hub and push)
+//
+// With --apart the writers' process starts that of the readers, and both end together. Two that are
+// started each by itself can be on cores, or hosts, of their own: --push names the other.
 //
 // Defaults are the published ones. Where a program was not published, this one does the least that its
 // text says; likes are not told apart by who gives them, and no reader has the events of the time before
@@ -42,6 +45,9 @@ type settings struct {
 	hub     hub.Options
 	push    push.Options
 	sockets string // a directory; empty: no profiles
+	apart   string // how it reaches a process of its own for the readers; empty: there is none
+	readers string // base URL of that process
+	child   bool   // it is that process
 }
 
 // When what was written to a stream leaves.
@@ -64,6 +70,8 @@ Usage: fanout_server [options]
                                                             (default address)
   --flush WHEN          each: after each event; drained: when no other waits
                                                             (default each)
+  --apart HOW           serve readers in a second process, and push counts to it
+                        over tcp or a Unix socket: unix (default: one process)
   --push URL            push counts to another fanout_server, as
                         http://127.0.0.1:8085 or unix:PATH  (default: publish them here)
   --drainers N          connections that push, each one count at a time
@@ -92,6 +100,9 @@ func run(args []string) int {
 		return status
 	}
 	asked := program.Asked()
+	if s.child {
+		return s.serveReaders(fanout, asked)
+	}
 	ln, status := fanout.Listen("tcp", s.addr, "addr")
 	if ln == nil {
 		return status
@@ -103,6 +114,17 @@ func run(args []string) int {
 			return program.Failure
 		}
 		defer stop()
+	}
+	if s.apart != "" {
+		gone, err := s.startReaders(args)
+		if err != nil {
+			fanout.Say("--apart: the readers' process: %v", err)
+			return program.Failure
+		}
+		go func() {
+			fanout.Say("the readers' process ended: %v", <-gone)
+			os.Exit(program.Failure)
+		}()
 	}
 	srv := newServer(s)
 	if unix != "" {
@@ -149,6 +171,13 @@ func parse(args []string) (s settings, unix string, err error) {
 	oneOf("shard-by", &s.hub.By, [2]string{hub.ByAddress, hub.ByCounter})
 	oneOf("flush", &s.flush, [2]string{flushEach, flushDrained})
 	oneOf("route", &route, [2]string{push.RouteAll, push.RouteLive})
+	fs.Func("apart", "", func(v string) error {
+		if s.apart = v; v != overTCP && v != overUnix {
+			return fmt.Errorf("give %s or %s", overTCP, overUnix)
+		}
+		return nil
+	})
+	fs.BoolVar(&s.child, "inherited", false, "")
 	fs.Func("push", "", func(v string) (err error) {
 		s.push.To, err = push.Parse(v)
 		return err
@@ -169,9 +198,12 @@ func parse(args []string) (s settings, unix string, err error) {
 		return settings{}, "", err
 	}
 	s.push.Live = route == push.RouteLive
+	pushes := s.push.To != nil || s.apart != ""
 	switch {
-	case s.push.To == nil && (s.push.Window > 0 || s.push.Live):
-		err = errors.New("--window and --route are of pushes; set --push")
+	case s.push.To != nil && s.apart != "":
+		err = errors.New("--apart starts the server that --push would name; give one of them")
+	case !pushes && (s.push.Window > 0 || s.push.Live):
+		err = errors.New("--window and --route are of pushes; set --push or --apart")
 	case s.push.Live && s.push.Window == 0:
 		err = errors.New("--route live asks once in a window; set --window")
 	}

@@ -3,9 +3,11 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -140,12 +142,16 @@ func (s *server) live(w http.ResponseWriter, _ *http.Request) {
 // A Ledger is what GET /ledger answers.
 type Ledger struct {
 	hub.Ledger
-	Likes int64        `json:"likes"`
-	Push  *push.Ledger `json:"push,omitempty"`
+	Likes int64 `json:"likes"`
+	// Resident is this process's memory, in bytes, and ReadersAt the base URL of the process that has
+	// the readers, if that is another.
+	Resident  int64        `json:"resident_bytes"`
+	ReadersAt string       `json:"readers_at,omitempty"`
+	Push      *push.Ledger `json:"push,omitempty"`
 }
 
 func (s *server) ledger(w http.ResponseWriter, _ *http.Request) {
-	l := Ledger{Ledger: s.hub.Ledger()}
+	l := Ledger{Ledger: s.hub.Ledger(), Resident: resident(), ReadersAt: s.readers}
 	if s.pusher != nil {
 		p := s.pusher.Ledger()
 		l.Push = &p
@@ -154,6 +160,14 @@ func (s *server) ledger(w http.ResponseWriter, _ *http.Request) {
 		l.Likes += s.likes[i].n.Load()
 	}
 	answer(w, l)
+}
+
+// resident is this process's memory, in bytes; 0 where the system does not tell.
+func resident() int64 {
+	text, _ := os.ReadFile("/proc/self/statm")
+	var size, pages int64
+	_, _ = fmt.Sscan(string(text), &size, &pages)
+	return pages * int64(os.Getpagesize())
 }
 
 func answer(w http.ResponseWriter, v any) {

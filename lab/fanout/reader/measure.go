@@ -28,10 +28,13 @@ type output struct {
 	Start     time.Time `json:"start"`
 	Finish    time.Time `json:"finish"`
 
-	Connections int     `json:"connections"` // that were to be opened
-	Open        int     `json:"open"`        // at the window's end
-	Likes       float64 `json:"likes_per_s"` // that were answered
-	Refused     int64   `json:"refused"`     // likes that were not answered, or with another status
+	Connections int     `json:"connections"`          // that were to be opened
+	Open        int     `json:"open"`                 // at the window's end
+	ShardsUsed  int     `json:"shards_used"`          // that have a reader
+	Memory      int64   `json:"bytes_per_connection"` // what the server's memory grew by, over all readers, before the first event
+	Likes       float64 `json:"likes_per_s"`          // that were answered
+	Offered float64 `json:"offered_per_s"` // deliveries, if each of these likes went to all readers of its post
+	Refused     int64   `json:"refused"`              // likes that were not answered, or with another status
 	ClientCPUS  float64 `json:"client_cpu_s"`
 	stream.Counts
 	FirstEvent *spread `json:"first_event_s,omitempty"`
@@ -70,7 +73,9 @@ func spreadOf(h *load.Histogram) *spread {
 // ledgers are what a fanout_server answers at /ledger.
 type ledgers struct {
 	hub.Ledger
-	Push *push.Ledger `json:"push"`
+	Push      *push.Ledger `json:"push"`
+	Resident  int64        `json:"resident_bytes"`
+	ReadersAt string       `json:"readers_at"`
 }
 
 func ledgerOf(ctx context.Context, url string) (l ledgers, err error) {
@@ -98,7 +103,10 @@ func ledgerOf(ctx context.Context, url string) (l ledgers, err error) {
 // measure makes the whole trial.
 func measure(ctx context.Context, s settings) (*output, error) {
 	before, err := ledgerOf(ctx, s.server)
-	if err == nil && s.writes != s.server {
+	if err == nil && before.ReadersAt != "" {
+		s.writes, s.server = s.server, before.ReadersAt
+		before, err = ledgerOf(ctx, s.server)
+	} else if err == nil && s.writes != s.server {
 		_, err = ledgerOf(ctx, s.writes)
 	}
 	if err != nil {
@@ -113,7 +121,8 @@ func measure(ctx context.Context, s settings) (*output, error) {
 		watched, err = stream.Run(ctx, s.readers())
 		over <- err
 	}()
-	if err := s.subscribed(ctx, before.Ledger, over); err != nil {
+	there, err := s.subscribed(ctx, before.Ledger, over)
+	if err != nil {
 		return nil, err
 	}
 	wrote, err := load.Run(ctx, s.likes(), load.Options{})
@@ -136,6 +145,11 @@ func measure(ctx context.Context, s settings) (*output, error) {
 		Connections: s.connections, Open: watched.Open, Likes: float64(slot.Requests) / slot.Seconds,
 		ClientCPUS: watched.CPUSeconds, Counts: watched.Window, FirstEvent: spreadOf(watched.FirstEvent),
 		Gap: spreadOf(watched.Gaps), Delivery: spreadOf(watched.Latency), Faults: watched.Faults}
+	out.Offered = out.Likes * float64(s.connections) / float64(s.topics)
+	out.Memory = max(0, there.Resident-before.Resident) / int64(s.connections)
+	for _, readers := range there.Shards {
+		out.ShardsUsed += min(1, int(readers))
+	}
 	came := wrote.Summary.Targets[0]
 	out.Refused = came.Unanswered + came.Errors + came.Non2xx
 	out.Account = accountOf(before, after, watched.Whole.Events)
@@ -170,18 +184,14 @@ func (s settings) likes() *load.Plan {
 }
 
 // subscribed waits until the server has all the readers.
-func (s settings) subscribed(ctx context.Context, before hub.Ledger, over chan error) error {
+func (s settings) subscribed(ctx context.Context, before hub.Ledger, over chan error) (l ledgers, err error) {
 	for {
-		l, err := ledgerOf(ctx, s.server)
-		if err != nil {
-			return err
-		}
-		if l.Readers()-before.Readers() >= int64(s.connections) {
-			return nil
+		if l, err = ledgerOf(ctx, s.server); err != nil || l.Readers()-before.Readers() >= int64(s.connections) {
+			return l, err
 		}
 		select {
 		case err := <-over: // before anything was published: no reader can have been served
-			return errors.Join(err, fmt.Errorf("the server has %d of %d readers", l.Readers()-before.Readers(), s.connections))
+			return l, errors.Join(err, fmt.Errorf("the server has %d of %d readers", l.Readers()-before.Readers(), s.connections))
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

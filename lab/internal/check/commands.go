@@ -22,7 +22,8 @@ var inside = regexp.MustCompile(`^lab/scripts/wire\.sh in (server|client) PID --
 var options = map[string]string{
 	"--connections": setting.Connections, "--pipelining": setting.Pipelining, "--rate": setting.Rate,
 	"--generator": setting.Generator,
-	"--index":     setting.Index, "--stack": setting.Stack, "--variant": setting.Variant,
+	"--likes":     setting.Likes, "--writers": setting.Writers,
+	"--index": setting.Index, "--stack": setting.Stack, "--variant": setting.Variant,
 }
 
 // wire has the addresses of the wire between two namespaces.
@@ -43,8 +44,9 @@ func (f *file) checkCommands() error {
 				return err
 			}
 		}
-		if !used["lab/scripts/server.sh"] || !used["lab/scripts/trial.sh"] && !used["lab/scripts/sink.sh"] {
-			return fmt.Errorf("%s: a condition takes server.sh, and trial.sh or sink.sh", at)
+		if !used["lab/scripts/server.sh"] || !used["lab/scripts/trial.sh"] && !used["lab/scripts/sink.sh"] &&
+			!used["lab/scripts/readers.sh"] {
+			return fmt.Errorf("%s: a condition takes server.sh, and trial.sh, sink.sh or readers.sh", at)
 		}
 	}
 	return nil

@@ -48,6 +48,7 @@ var programs = []struct {
 	{"http_load", ".tools/bin/http_load", "no claim about a server can be decided", "make build", false},
 	{"null server", ".tools/bin/null_server", "the load generators' ceilings cannot be calibrated", "make build", false},
 	{"event producer", ".tools/bin/event_producer", "no experiment with batches can run", "make build", false},
+	{"event reader", ".tools/bin/event_reader", "no experiment with streams can run", "make build", false},
 	{"event sink", ".tools/bin/event_sink", "no experiment with batches can run", "make build", false},
 	{"autocannon", "node_modules/autocannon/autocannon.js", "no experiment with it can run", "make setup", true},
 }

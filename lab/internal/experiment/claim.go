@@ -25,7 +25,8 @@ const (
 	Monotonic Kind = "monotonic" // no step falls by more than the margin, and the last level is above the first
 	Bound     Kind = "bound"     // every trial is bounded by the named wall
 	Moves     Kind = "moves"     // the wall is one at the factor's first level, and another at its last
-	Count     Kind = "count"     // a count equals a level, or a level plus one
+	Count     Kind = "count"     // a count equals a number, a level, or a level plus a number
+	Value     Kind = "value"     // a metric is at least, or at most, a bar
 	Share     Kind = "share"     // a package, or a kind of work, has at least or at most this share of a profile
 	Absent    Kind = "absent"    // a profile has no sample of a package
 )
@@ -48,7 +49,7 @@ type Claim struct {
 	From    string   `toml:"from"`     // moves: the wall at the first level
 	To      string   `toml:"to"`       // moves: the wall at the last level
 	Equals  string   `toml:"equals"`   // count: the setting whose level it equals
-	Plus    int64    `toml:"plus"`     // count: added to that level
+	Plus    int64    `toml:"plus"`     // count: added to that level, or the number itself
 	About   string   `toml:"about"`    // empty, or AboutClient
 	Needs   Needs    `toml:"needs"`
 	Profile string   `toml:"profile"` // share, absent
@@ -116,8 +117,9 @@ var forms = []form{
 		(*Claim).checkBound},
 	{Moves, "The wall is one at the factor's first level and another at its last, each met alone, and the use of both " +
 		"changes by the margin or more.", []string{"over", "margin", "from", "to"}, nil, nil, (*Claim).checkMoves},
-	{Count, "A count equals a setting's level, or that level and a number more.", []string{"metric", "equals"}, nil,
-		[]string{"plus"}, (*Claim).checkCount},
+	{Count, "A count equals a setting's level, or that level and a number more, or without equals that number, by itself 0.",
+		[]string{"metric"}, nil, []string{"equals", "plus"}, (*Claim).checkCount},
+	{Value, "The metric itself is at least or at most a bar.", []string{"metric"}, barOf, nil, nil},
 	{Share, "A package, or a kind of work, has at least or at most a share of a profile.", []string{"profile"},
 		append([][2]string{{"package", "work"}}, barOf...), nil, (*Claim).checkProfile},
 	{Absent, "No sample of a profile has the package anywhere on its stack.", []string{"profile", "package"}, nil, nil,
@@ -219,7 +221,7 @@ func (c *Claim) check(factors map[string]bool) error {
 	case c.Margin != nil && !(*c.Margin >= 0 && *c.Margin < 10):
 		return errMargin
 	case c.AtLeast != nil && !bar(*c.AtLeast), c.AtMost != nil && !bar(*c.AtMost):
-		return errors.New("a ratio's bar, as a share's, must be a number above 0")
+		return errors.New("a bar must be a number above 0")
 	case of.check != nil:
 		return of.check(c)
 	}
@@ -267,7 +269,7 @@ func (c *Claim) checkMoves() error {
 }
 
 func (c *Claim) checkCount() error {
-	if setting.Check(c.Equals, setting.Int(1)) != nil {
+	if c.Equals != "" && setting.Check(c.Equals, setting.Int(1)) != nil {
 		return fmt.Errorf("equals %q: no such numeric setting; %s", c.Equals, strict.Instead(c.Equals, setting.Numeric()))
 	}
 	return nil

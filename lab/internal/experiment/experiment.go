@@ -199,8 +199,11 @@ func (x *Experiment) resolve(has times) error {
 	// Workers may be left out: the machine's own number is then part of what is
 	// compared.
 	needed := []string{setting.Route, setting.Connections}
-	if x.Batches() {
+	switch {
+	case x.Batches():
 		needed = []string{setting.Variant, setting.EventRate}
+	case x.fixed[setting.Generator] == setting.String(setting.Readers):
+		needed = []string{setting.Connections, setting.Likes}
 	}
 	for _, need := range needed {
 		if _, ok := x.fixed[need]; !ok && !seen[need] && x.Planned == "" {
@@ -245,7 +248,7 @@ func (x *Experiment) resolve(has times) error {
 			return fmt.Errorf("claims[%d] %q: needs.cores = %d, but the design takes %d; ask for as many or leave it out", i,
 				c.ID, c.Needs.Cores, n)
 		}
-		if _, fixed := x.fixed[c.Equals]; c.Kind == Count && !fixed && !seen[c.Equals] {
+		if _, fixed := x.fixed[c.Equals]; c.Equals != "" && !fixed && !seen[c.Equals] {
 			return fmt.Errorf("claims[%d] %q: equals %q: the experiment does not set it; %s", i, c.ID, c.Equals,
 				strict.Instead(c.Equals, slices.Sorted(maps.Keys(x.fixed.With(x.Conditions()[0])))))
 		}

@@ -18,6 +18,9 @@ func (x *Experiment) possible(s setting.Levels) error {
 	if done, err := possibleBatches(server, s); done {
 		return err
 	}
+	if done, err := possibleStreams(server, s); done {
+		return err
+	}
 	// Some settings exist only to describe published runs.
 	if r, ok := s[setting.Route]; ok && !setting.IsPath(r) {
 		return fmt.Errorf("the lab requests one path at a time, and not %s", r)
@@ -107,4 +110,27 @@ func possibleBatches(server *Server, s setting.Levels) (done bool, err error) {
 		return true, fmt.Errorf("sink_errors_permille = %d is more than all", n)
 	}
 	return true, nil
+}
+
+// streaming has the settings of a server of event streams and its readers.
+var streaming = []string{setting.Likes, setting.Writers}
+
+// possibleStreams refuses what readers of streams cannot do, and settings that only they have.
+// done says that nothing else needs to be checked.
+func possibleStreams(server *Server, s setting.Levels) (done bool, err error) {
+	reads := s[setting.Generator] == setting.String(setting.Readers)
+	if server.Streams != reads {
+		return true, fmt.Errorf("generator = %q reads the streams of a server with streams = true, and of no other; %s is %q",
+			setting.Readers, setting.Server, server.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		shared := slices.Contains([]string{setting.Server, setting.Generator, setting.Replicate, setting.Connections}, name)
+		switch streams := slices.Contains(streaming, name); {
+		case reads && !streams && !shared:
+			return true, fmt.Errorf("readers of streams have no %s", name)
+		case !reads && streams:
+			return true, fmt.Errorf("%s is for readers of streams; set generator = %q", name, setting.Readers)
+		}
+	}
+	return reads, nil
 }

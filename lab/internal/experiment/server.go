@@ -29,6 +29,7 @@ type Server struct {
 	Needs    []string          `toml:"needs"`
 	Prefork  bool              `toml:"prefork"`
 	Events   bool              `toml:"events"`
+	Streams  bool              `toml:"streams"`
 	Answers  string            `toml:"answers"`
 	template command
 }
@@ -142,10 +143,13 @@ func (s *Server) resolve(id string) (err error) {
 	case s.Answers != "" && !slices.ContainsFunc(answering, func(w strict.Word) bool { return w.Name == s.Answers }):
 		return fmt.Errorf("answers %q: %s; leave it out for a server with answers of its own", s.Answers,
 			strict.InsteadOf(s.Answers, answering))
-	case s.Events && (s.Answers != "" || s.Prefork):
-		return errors.New("events: a server that sends events answers no requests, and is one process")
-	case s.Events && s.Ready == "":
-		return errors.New("events: say in ready = \"...\" which line it prints when it listens; it has no route to answer")
+	case s.Events && s.Streams:
+		return errors.New("events and streams: a server sends batches to a receiver or streams to readers, and not both")
+	case !s.Routed() && (s.Answers != "" || s.Prefork):
+		return errors.New("events, streams: a server that sends events answers none of the routes, and has no prefork")
+	case !s.Routed() && s.Ready == "":
+		return errors.New("events, streams: say in ready = \"...\" which line it prints when it listens; it has no route to " +
+			"answer")
 	case s.Prefork && s.Ready == "":
 		return errors.New("prefork: say in ready = \"...\" which line each worker prints when it listens")
 	}
@@ -171,6 +175,9 @@ var answering = []strict.Word{
 
 // ServerKeys says what the keys of a table [servers.NAME] mean.
 func ServerKeys() map[string]string { return meanings()["Server"] }
+
+// Routed tells whether the lab requests a route of it: else it sends events.
+func (s *Server) Routed() bool { return !s.Events && !s.Streams }
 
 // Profiled tells whether its processes serve profiles.
 func (s *Server) Profiled() bool { return s.template.has("sockets") }

@@ -35,6 +35,7 @@ const (
 	Stopped      = "stopped"
 	Silent       = "silent"
 	IdleServers  = "idle-server"
+	Ledger       = "ledger"
 	Slot         = "slot"
 
 	// From profiles.
@@ -94,6 +95,8 @@ var All = []Gate{
 	{WrongAnswer, "an answer that the lab compared was not one that the route has, or all of them came to more or " +
 		"fewer bytes than the route's can", Fault},
 	{NoRequests, "no request was completed", Fault},
+	{Ledger, "an event of a stream ended in none of the places that its server counts, or in two, or was read twice",
+		Fault},
 	{RateShort, fmt.Sprintf("less than %s of the asked rate was answered, where meeting it was not the question itself",
 		percent(LeastShare)), Following},
 	{SendLate, fmt.Sprintf("at a fixed rate that should be met, the load generator itself was more than %s late with "+

@@ -85,13 +85,13 @@ var rules = map[string]func(t *trial){
 	},
 	// A receiver of events does not count failed connections.
 	Errors: func(t *trial) {
-		n, ok := t.see("errors", t.Generator != setting.Sink)
+		n, ok := t.see("errors", t.counted())
 		if n -= t.figures["timeouts"]; ok && n > 0 { // errors include timeouts
 			t.close("errors", "%.0f connection errors", n)
 		}
 	},
-	Timeouts: func(t *trial) { t.none("timeouts", t.Generator != setting.Sink, "%.0f requests timed out") },
-	Resets:   func(t *trial) { t.none("resets", t.Generator != setting.Sink, "%.0f connections were reset") },
+	Timeouts: func(t *trial) { t.none("timeouts", t.counted(), "%.0f requests timed out") },
+	Resets:   func(t *trial) { t.none("resets", t.counted(), "%.0f connections were reset") },
 	NoRequests: func(t *trial) {
 		if n, ok := t.see("requests", true); ok && n < 1 {
 			t.close("requests", "no request was answered")
@@ -129,6 +129,12 @@ var rules = map[string]func(t *trial){
 		}
 	},
 	IdleWorker: idle,
+	Ledger: func(t *trial) {
+		if t.Generator == setting.Readers && !t.claimed("unaccounted_events") {
+			t.none("unaccounted_events", true, "%.0f events ended in no place of the ledger, or in two")
+			t.none("duplicate_events", true, "%.0f events were read twice")
+		}
+	},
 	Connections: func(t *trial) {
 		if t.Connections == 0 {
 			return
@@ -202,6 +208,9 @@ var rules = map[string]func(t *trial){
 	// No other gate needs it, but the trial's bound depends on it.
 	NoTelemetry: func(t *trial) { t.see("client_thread_busy_max", true) },
 }
+
+// counted tells whether the generator counts connections that fail.
+func (t *trial) counted() bool { return t.Generator != setting.Sink && t.Generator != setting.Readers }
 
 // see gives a figure. NaN counts as missing.
 func (t *trial) see(metric string, needed bool) (v float64, ok bool) {

@@ -21,11 +21,12 @@ import (
 // measured are the main packages, below lab/, of the programs that are measured or
 // that measure. What a record of figures holds is told by these, and never by the lab's
 // own program, which does not change what a request costs.
-var measured = []string{"fiber", "null", "floor", "cmd/http_load", "study/producer", "study/sink"}
+var measured = []string{"fiber", "null", "floor", "cmd/http_load", "study/producer", "study/sink", "fanout",
+	"fanout/floor", "fanout/reader"}
 
 // modules are the modules below lab/, beside the lab's own, from which these programs are
 // built. The peers are not among them: each run has the digest of the file.
-var modules = []string{"batch", "fiber", "floor", "null", "study"}
+var modules = []string{"batch", "fanout", "fiber", "floor", "null", "study"}
 
 // parts gives digests of what a checkout's measured programs are made of: by the name of
 // its main package, the files that the compiler takes from lab/ for it and for the packages that

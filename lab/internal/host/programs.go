@@ -31,7 +31,8 @@ const module = "github.com/line-rate/line-rate/lab"
 
 // own are the programs without which there is no lab. Each says from which
 // sources in lab/ it was built.
-var own = []string{"lab", "fiber_server", "null_server", "http_load", "event_producer", "event_sink"}
+var own = []string{"lab", "fiber_server", "null_server", "http_load", "event_producer", "event_sink", "event_reader",
+	"fanout_server", "fanout_floor"}
 
 // Own tells whether a program has to say from which sources it was built.
 func Own(name string) bool { return slices.Contains(own, name) }

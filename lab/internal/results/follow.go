@@ -77,6 +77,14 @@ func (f *File) following(t *Trial) map[string]float64 {
 	case rate > 0 && answered:
 		m["asked_rate_rps"] = float64(rate)
 		quotient("answered_share", "throughput_rps", "asked_rate_rps")
+	case levels[setting.Generator] == setting.String(setting.Readers): // to whom an event is what an answer is elsewhere
+		quotient("client_to_server_cpu", "client_cpu_per_request_s", "server_cpu_per_request_s")
+		if v, known := of("server_cpu_per_request_s"); known {
+			m["server_cpu_per_event_s"] = v[0]
+		}
+		if rate := m["throughput_rps"]; connections > 0 {
+			m["events_per_connection_per_s"] = rate / float64(connections)
+		}
 	case rate == 0 && connections > 0 && requests[0] > 0: // a closed loop
 		m["asked_in_flight"] = float64(connections * levels.Whole(setting.Pipelining, 1))
 		product("in_flight", "throughput_rps", "latency_mean_s")

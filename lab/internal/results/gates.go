@@ -19,6 +19,9 @@ func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, win
 		Pipelining: levels.Whole(setting.Pipelining, 1), Rate: float64(levels.Whole(setting.Rate, 0)),
 		Refuses: levels.Whole(setting.SinkErrors, 0) > 0, WindowS: windowS,
 	}
+	if a.Generator == setting.Readers {
+		a.Pipelining = 0 // nothing is in flight: events come when there are any
+	}
 	if a.Generator == setting.Autocannon {
 		a.ResolutionS = generator.AutocannonStep
 	}

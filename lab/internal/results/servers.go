@@ -122,7 +122,7 @@ func (f *File) alike(name string, a, b Server) bool {
 
 // Clients has the programs of each load generator.
 var Clients = map[string][]string{setting.Autocannon: {"node", "autocannon"}, setting.HTTPLoad: {"http_load"},
-	setting.Sink: {"event_sink"}}
+	setting.Sink: {"event_sink"}, setting.Readers: {"event_reader"}}
 
 // Programs names what a design cannot be measured without, as a run's file calls
 // it: the lab, and the programs of servers and load generators. A run may name

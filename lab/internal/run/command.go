@@ -94,7 +94,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 	// By default one worker on each of the server's cores.
 	each := max(len(l.split.Server), 1)
 	l.workers = server.Workers(s, each)
-	if !server.Events {
+	if server.Routed() {
 		l.route = cmp.Or(p.Path, s[setting.Route].String())
 		l.requests, l.closes, l.way = p.Requests, p.Close, p.Way
 		l.compares = slices.ContainsFunc(x.Loaded(), func(s *experiment.Server) bool { return s.Answers == "" })
@@ -138,6 +138,9 @@ func (l load) clientLine(s setting.Levels) []string {
 	counts := time.Duration(l.rounds) * l.slot
 	if l.serves.Events {
 		return l.onCores(receiver(l.addr, s, l.warmup, counts))
+	}
+	if l.serves.Streams {
+		return l.onCores(readers(l.addr, s, l.warmup, counts))
 	}
 	argv := []string{scriptPath("trial.sh"), "--url", address(l.addr, l.route), "--generator", l.generator,
 		"--connections", s[setting.Connections].String(), "--pipelining", strconv.Itoa(l.pipelining),

@@ -147,8 +147,11 @@ func (g *group) judgePiece(i int, p *piece) {
 }
 
 func (l load) parse(stdout []byte) (*generator.Result, error) {
-	if l.generator == setting.Sink {
+	switch l.generator {
+	case setting.Sink:
 		return generator.ParseSink(stdout)
+	case setting.Readers:
+		return generator.ParseReaders(stdout)
 	}
 	r, err := generator.ParseAutocannon(stdout)
 	if err == nil {

@@ -70,6 +70,12 @@ const (
 	SinkErrors    = "sink_errors_permille"
 )
 
+// Names of the settings for a server of event streams, whose readers are its connections.
+const (
+	Likes   = "likes"
+	Writers = "writers"
+)
+
 // HTTPLoadVersion is the version of the lab's own load generator. It is raised
 // when the same load costs a server a different amount: earlier measurements
 // then no longer count together with new ones. In version 1 the server woke the
@@ -82,6 +88,7 @@ const (
 	Autocannon = "autocannon" // used in the published runs, and assumed where no generator is named
 	Fortio     = "fortio"     // in texts and earlier runs only
 	Sink       = "sink"       // counts events
+	Readers    = "readers"    // of event streams; they give likes besides
 	Library    = "batch"      // the variant in lab/batch
 
 	// Whose answers the lab knows; the first is also a stack.
@@ -158,8 +165,10 @@ var table = []def{
 	{name: Attempts, least: 1, doc: "how often the library tries a batch"},
 	{name: SinkLatencyMs, doc: "milliseconds that the receiver takes to answer"},
 	{name: SinkErrors, doc: "of a thousand batches, how many the receiver refuses"},
+	{name: Likes, doc: "likes a second that the writers give; 0: each waits for its answer"},
+	{name: Writers, least: 1, doc: "connections that give likes"},
 	{name: Generator, kind: text, doc: "which load generator",
-		words: []string{HTTPLoad, Autocannon, Fortio, Sink, "vegeta", "wrk"}},
+		words: []string{HTTPLoad, Autocannon, Fortio, Sink, Readers, "vegeta", "wrk"}},
 	{name: Clients, least: 1, doc: "hosts of a fleet that load the server, which share the connections and the rate"},
 	{name: Connections, least: 1, doc: "open TCP connections"},
 	{name: Pipelining, least: 1, doc: "requests in flight on each connection"},

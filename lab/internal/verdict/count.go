@@ -9,10 +9,13 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// A count claim says that a count is the level of a setting, or a number more.
+// A count claim says that a count is a number, the level of a setting, or a number more than that.
 type count struct{ plain }
 
 func (count) criterion(c experiment.Claim) string {
+	if c.Equals == "" {
+		return fmt.Sprintf("in every trial the count of %s is %d", words.Metric(c.Metric), c.Plus)
+	}
 	said := fmt.Sprintf("in every trial the count of %s is the level set for %s", words.Metric(c.Metric),
 		words.Setting(c.Equals))
 	if c.Plus != 0 {
@@ -30,7 +33,7 @@ func (count) bets() bool { return false }
 func (count) decide(rec *record, c experiment.Claim) (finding, error) {
 	var conds []setting.Levels
 	for _, levels := range rec.holding(c) {
-		if _, ok := rec.fixed.With(levels)[c.Equals].Int(); ok {
+		if _, ok := rec.fixed.With(levels)[c.Equals].Int(); ok || c.Equals == "" {
 			conds = append(conds, levels)
 		}
 	}
@@ -48,16 +51,16 @@ func (count) decide(rec *record, c experiment.Claim) (finding, error) {
 		exact := true
 		for _, levels := range conds {
 			want, _ := rec.fixed.With(levels)[c.Equals].Int()
+			want += c.Plus
 			got, ok := b.of.at(levels)[b.number].Metrics[c.Metric]
 			if !ok {
 				continue
 			}
 			trials++
-			if got != float64(want+c.Plus) {
+			if got != float64(want) {
 				exact = false
 				if odd == "" {
-					odd = fmt.Sprintf("%s, the count of %s was %v, not %d", words.Where(levels), words.Metric(c.Metric), got, want+
-						c.Plus)
+					odd = fmt.Sprintf("%s, the count of %s was %v, not %d", words.Where(levels), words.Metric(c.Metric), got, want)
 				}
 			}
 		}

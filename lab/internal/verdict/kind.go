@@ -30,7 +30,7 @@ type kind interface {
 var kinds = map[experiment.Kind]kind{
 	experiment.Flat: flat{}, experiment.Ratio: ratio{}, experiment.Monotonic: monotonic{},
 	experiment.Bound: bound{}, experiment.Moves: moves{}, experiment.Count: count{},
-	experiment.Share: share{}, experiment.Absent: absent{},
+	experiment.Value: value{}, experiment.Share: share{}, experiment.Absent: absent{},
 }
 
 // plain has what claims of most kinds have in common: each trial tells, and visits bet.

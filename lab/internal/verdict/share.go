@@ -28,7 +28,8 @@ func (share) blind(c experiment.Claim, _ *source, t results.Trial) blindness {
 	return none
 }
 
-func (share) holds(c experiment.Claim) func(float64) bool {
+// meets tells whether a figure is on the claim's side of its bar.
+func meets(c experiment.Claim) func(float64) bool {
 	return func(v float64) bool {
 		if c.AtMost != nil {
 			return v <= *c.AtMost
@@ -37,11 +38,17 @@ func (share) holds(c experiment.Claim) func(float64) bool {
 	}
 }
 
-// decide compares the share with every trial's own profile. A block is for
-// the claim if the share holds in all its trials, and against it if it holds in
-// none.
+// decide compares the share with every trial's own profile.
 func (k share) decide(rec *record, c experiment.Claim) (finding, error) {
-	f, shares, held := rec.profiled(c, k.holds(c))
+	f, shares, held := rec.profiled(c, meets(c))
+	said := f.tellByBar(rec, c, func(t results.Trial) float64 { return shareOf(c, t) })
+	f.why = said + "; " + k.says(c, shares, held)
+	return f, nil
+}
+
+// tellByBar decides by a figure of each trial. A block is for the claim if the figure meets its bar in
+// all its trials, and against it if in none.
+func (f *finding) tellByBar(rec *record, c experiment.Claim, figure func(results.Trial) float64) (said string) {
 	var v votes
 	for i, b := range f.seen.blocks {
 		if f.seen.blind[i] != none {
@@ -50,19 +57,18 @@ func (k share) decide(rec *record, c experiment.Claim) (finding, error) {
 		}
 		holds, ts := 0, rec.about(c, b)
 		for _, t := range ts {
-			if k.holds(c)(shareOf(c, t)) {
+			if meets(c)(figure(t)) {
 				holds++
 			}
 		}
 		v.add(b.later, holds == len(ts), holds == 0)
 	}
 	f.tellBy(v, rec.level)
-	said := fmt.Sprintf("the claim holds in %d of %s", v.inside, words.Count(v.all, "block"))
+	said = fmt.Sprintf("the claim holds in %d of %s", v.inside, words.Count(v.all, "block"))
 	if v.beyond > 0 {
 		said += fmt.Sprintf(", and in %d it holds in no trial", v.beyond)
 	}
-	f.why = said + "; " + k.says(c, shares, held)
-	return f, nil
+	return said
 }
 
 func (share) says(c experiment.Claim, shares []float64, held int) string {

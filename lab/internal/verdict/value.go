@@ -1,0 +1,42 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// A value claim wants a metric itself, and not a ratio of two, to be at least or at most a bar.
+type value struct{ plain }
+
+func (value) criterion(c experiment.Claim) string {
+	return fmt.Sprintf("%s is %s", words.Metric(c.Metric), bars(c, func(v float64) string { return words.Value(c.Metric, v) }))
+}
+
+func (value) recorded(c experiment.Claim, t results.Trial) bool {
+	_, known := t.Metrics[c.Metric]
+	return known
+}
+
+func (value) decide(rec *record, c experiment.Claim) (finding, error) {
+	f := finding{seen: rec.look(c, rec.begun(rec.conds))}
+	var seen []float64
+	said := f.tellByBar(rec, c, func(t results.Trial) float64 { return t.Metrics[c.Metric] })
+	for _, b := range f.seen.blocks {
+		for _, t := range rec.about(c, b) {
+			if t.Valid {
+				seen = append(seen, t.Metrics[c.Metric])
+			}
+		}
+	}
+	if f.why = said; len(seen) > 0 {
+		show := func(v float64) string { return words.Value(c.Metric, v) }
+		f.why += fmt.Sprintf("; the median is %s (%s to %s) in %s", show(stats.Median(seen)), show(slices.Min(seen)),
+			show(slices.Max(seen)), words.Count(len(seen), "trial"))
+	}
+	return f, nil
+}
