@@ -3,8 +3,12 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -72,6 +76,54 @@ func TestAServerThatPushesIsInTheAccount(t *testing.T) {
 	a := out.Account
 	if !a.Closed || a.Push == nil || a.Push.Offered == 0 || a.Push.Pushed != a.Published || a.Push.Merged == 0 {
 		t.Errorf("%+v, push %+v", a, a.Push)
+	}
+}
+
+// With --apart the reader learns from the writers' process where the readers' is.
+func TestTwoProcessesAreInTheAccount(t *testing.T) {
+	for _, how := range []string{"tcp", "unix"} {
+		_, url := start(t, "--apart", how, "--drainers", "4")
+		out := read(t, "--server", url)
+		a := out.Account
+		if !a.Closed || a.Push == nil || a.Push.Pushed == 0 || a.Push.Pushed != a.Published || a.Push.Failed != 0 ||
+			out.ShardsUsed != 1 || a.Received == 0 {
+			t.Errorf("%s: %+v, push %+v", how, a, a.Push)
+		}
+	}
+}
+
+// Whichever of two processes is killed, the other ends too.
+func TestNeitherOfTwoProcessesIsLeft(t *testing.T) {
+	for _, whose := range []string{"writers", "readers"} {
+		cmd, url := start(t, "--apart", "tcp")
+		l, err := ledgerOf(t.Context(), url)
+		if err != nil || l.ReadersAt == "" {
+			t.Fatal(l, err)
+		}
+		if _, err := ledgerOf(t.Context(), l.ReadersAt); err != nil {
+			t.Fatal(err)
+		}
+		pid := cmd.Process.Pid
+		if whose == "readers" {
+			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+			if _, failed := fmt.Sscan(string(text), &pid); err != nil || failed != nil {
+				t.Fatalf("%q %v", text, err)
+			}
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []string{url, l.ReadersAt} {
+			for n := 0; ; n++ {
+				if _, err := ledgerOf(t.Context(), at); errors.Is(err, errNotReached) {
+					break
+				}
+				if n == 500 {
+					t.Fatalf("the %s' process was killed, and %s is still there", whose, at)
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
 	}
 }
 

@@ -41,7 +41,9 @@ func TestServersThatAreRefused(t *testing.T) {
 		{"go", "command = \"x\"\nneeds = [\"go; rm\"]", "needs"},
 		{"go", "command = \"x\"\nprefork = true", "say in ready"},
 		{"go", "command = \"x\"\nevents = true", "say in ready"},
-		{"go", "command = \"x\"\nready = \"y\"\nevents = true\nanswers = \"null\"", "answers no requests"},
+		{"go", "command = \"x\"\nready = \"y\"\nevents = true\nanswers = \"null\"", "answers none of the routes"},
+		{"go", "command = \"x\"\nready = \"y\"\nstreams = true\nprefork = true", "has no prefork"},
+		{"go", "command = \"x\"\nready = \"y\"\nstreams = true\nevents = true", "and not both"},
 	} {
 		table := "[servers." + c.name + "]\n" + c.table + "\n"
 		_, err := ParseServers([]byte("# one\n\n" + table))

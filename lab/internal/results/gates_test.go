@@ -43,6 +43,9 @@ func TestWhatATrialWasAskedFor(t *testing.T) {
 		{setting.Levels{"generator": setting.String("sink"), "server": setting.String("producer"),
 			"sink_errors_permille": setting.Int(5)},
 			gate.Asked{Generator: "sink", Pipelining: 1, Refuses: true, WindowS: 2, Claimed: claimed}},
+		// Nothing is in flight on a stream.
+		{setting.Levels{"generator": setting.String("readers"), "server": setting.String("fanout"),
+			"connections": setting.Int(9)}, gate.Asked{Generator: "readers", Connections: 9, WindowS: 2, Claimed: claimed}},
 	} {
 		if got := Asked(x, c.levels, 5, 2); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", c.want) {
 			t.Errorf("%v:\n%+v, want\n%+v", c.levels, got, c.want)

@@ -63,6 +63,14 @@ func (p *pieced) events() {
 	p.m["workers"], p.w.WorkersMin, p.w.WorkersMax = 0, 0, 0
 }
 
+// streams makes the client readers of streams, with a figure of the ledger and claims about some.
+func (p *pieced) streams(figure string, v float64, claimed ...string) {
+	p.events()
+	p.generator, p.asked.Generator, p.asked.Claimed = setting.Readers, setting.Readers, claimed
+	p.m["unaccounted_events"], p.m["duplicate_events"] = 0, 0
+	p.m[figure] = v
+}
+
 // lost removes everything but the load generator's report and the calibrations.
 func (p *pieced) lost() {
 	p.w = telemetry.Window{}
@@ -173,6 +181,16 @@ var pieceRows = map[string][]row[*pieced]{
 		{"CPU times missing", lack("workers_active"), gate.NoTelemetry},
 	},
 	gate.Connections: figure(gate.Connections, "connections_established", 99, 100),
+	gate.Ledger: {
+		{"an event is in no place", func(p *pieced) { p.streams("unaccounted_events", 1) }, gate.Ledger},
+		{"an event came twice", func(p *pieced) { p.streams("duplicate_events", 1) }, gate.Ledger},
+		{"all are accounted for", func(p *pieced) { p.streams("unaccounted_events", 0) }, none},
+		{"that is what is claimed", func(p *pieced) { p.streams("unaccounted_events", 1, "unaccounted_events") }, none},
+		{"missing: no ledger", func(p *pieced) {
+			p.streams("duplicate_events", 0)
+			delete(p.m, "unaccounted_events")
+		}, gate.NoTelemetry},
+	},
 	gate.Little: {
 		{"more in flight than there can be", func(p *pieced) { p.said.CutMeanS = 0.111 }, gate.Little},
 		{"fewer in flight than there should be", func(p *pieced) { p.said.CutMeanS = 0.078 }, gate.Little},

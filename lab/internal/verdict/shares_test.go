@@ -8,6 +8,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
@@ -36,6 +37,39 @@ func TestSharesAreHeldAgainstEveryTrial(t *testing.T) {
 		got := one(t, x, sample.Shares(x, c.of...), sample.Machine)
 		if got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
 			t.Errorf("%s: %s (%s), want %s", c.name, got.Verdict, got.Reason, c.want)
+		}
+	}
+}
+
+// A value is held against its bar in every trial, also where it is what no ratio can have: 0.
+func TestValuesAreHeldAgainstEveryTrial(t *testing.T) {
+	const atLeast = `{ id = "c", text = "x", why = "y", kind = "value", metric = "processes", at_least = 3 }`
+	atMost := strings.Replace(atLeast, "at_least", "at_most", 1)
+	for _, c := range []struct {
+		claim string
+		of    []float64
+		want  Verdict
+		says  string
+	}{
+		{atLeast, []float64{3, 4, 5, 3, 9, 3, 3}, Reproduced, "the claim holds in 7 of 7 blocks; the median is 3 (3 to 9)"},
+		{atLeast, []float64{3, 4, 5, 3, 9, 2, 3}, Inconclusive, "in 6 of 7 blocks, and in 1 it holds in no trial"},
+		{atLeast, []float64{0, 1, 2, 2, 2, 2, 2}, Refuted, "the claim holds in 0 of 7 blocks"},
+		{atMost, []float64{0, 0, 3, 2, 1, 0, 0}, Reproduced, "(0 to 3)"},
+		{atMost, []float64{4, 4, 4, 4, 5, 6, 4}, Refuted, ""},
+		{atMost, []float64{0, 0, 0, 0, 0}, Inconclusive, ""},
+	} {
+		x := sample.Design(t, "", c.claim)
+		r := sample.Run(x, len(c.of), func(_ setting.Levels, b int) sample.Figures {
+			return sample.Figures{"processes": c.of[b-1]}
+		})
+		if got := one(t, x, r, sample.Machine); got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
+			t.Errorf("%v: %s (%s), want %s", c.of, got.Verdict, got.Reason, c.want)
+		}
+		for i := range r.Trials {
+			delete(r.Trials[i].Metrics, "processes")
+		}
+		if got := one(t, x, r, sample.Machine); got.Verdict == Reproduced || got.Verdict == Refuted {
+			t.Errorf("without the figure: %s (%s)", got.Verdict, got.Reason)
 		}
 	}
 }
