@@ -158,7 +158,7 @@ weight() { node test/pages/weight.mjs .tools/pages; }
 machines() {
   node test/pages/machines.mjs .tools/pages && node test/pages/names.mjs .tools/pages && python3 test/site/recompute.py .tools/pages
 }
-scripted() { node test/pages/scripts.mjs .tools/pages; }
+scripted() { node test/pages/scripts.mjs .tools/pages && node test/pages/streams.mjs .tools/bin; }
 pages() { node test/pages/told.mjs lab/internal/tell/testdata/page.html && node test/pages/browse.mjs .tools/pages; }
 
 # Three lanes run side by side: tests that mostly wait for servers, checks of pages and

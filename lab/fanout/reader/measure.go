@@ -163,9 +163,15 @@ func accountOf(before, after ledgers, received int64) account {
 	return a
 }
 
+// portsEach is how many streams one address has ports for, with room: Linux has about 28,000.
+const portsEach = 20_000
+
 func (s settings) readers() *stream.Plan {
 	p := &stream.Plan{Addresses: []string{s.server[len("http://"):]}, Connections: s.connections, WarmUp: s.warmup,
 		Window: s.duration, Drain: s.settle, Stalled: s.stalled}
+	for i := 0; s.connections > portsEach && i <= s.connections/portsEach; i++ {
+		p.Locals = append(p.Locals, fmt.Sprintf("127.0.0.%d", 1+i))
+	}
 	for i := range s.topics {
 		p.Paths = append(p.Paths, "/events/"+strconv.Itoa(i))
 	}
