@@ -33,7 +33,7 @@ type output struct {
 	ShardsUsed  int     `json:"shards_used"`          // that have a reader
 	Memory      int64   `json:"bytes_per_connection"` // what the server's memory grew by, over all readers, before the first event
 	Likes       float64 `json:"likes_per_s"`          // that were answered
-	Offered float64 `json:"offered_per_s"` // deliveries, if each of these likes went to all readers of its post
+	Offered     float64 `json:"offered_per_s"`        // deliveries, if each of these likes went to all readers of its post
 	Refused     int64   `json:"refused"`              // likes that were not answered, or with another status
 	ClientCPUS  float64 `json:"client_cpu_s"`
 	stream.Counts
