@@ -46,7 +46,7 @@ func (a amount) in() words.Unit {
 	switch {
 	case strings.HasSuffix(a.printed, "/min"):
 		return words.Unit{Factor: 60, Name: "/min"}
-	case strings.HasSuffix(a.printed, "×"):
+	case strings.HasSuffix(a.printed, "×"), strings.HasSuffix(a.printed, "x"):
 		return words.Unit{Factor: 1, Name: "×"}
 	case a.unit == metric.PerSecond:
 		return words.Unit{Factor: 1}

@@ -17,6 +17,7 @@ func TestQuantitiesAreRoundedWhereTheirWidthLeavesThemUncertain(t *testing.T) {
 		{Exactly(5600), metric.Bytes, "", "5,600 B", "5,600 B", ""},
 		{Quantity{6.2222e9, 6.2222e9, 6.2222e9}, metric.BytesPerSecond, "", "6.2222 GB/s", "6.22 GB/s", ""},
 		{Around(3.5, 0.05), metric.Ratio, "3.5×", "3.50×", "3.50×", "3.45 to 3.55×"},
+		{Around(230, 5), metric.Ratio, "2,300x", "230×", "230×", "225 to 235×"},
 		{Exactly(2), metric.PerSecond, "120/min", "120/min", "120/min", ""},
 	} {
 		a := amount{c.q, c.unit, c.printed}
