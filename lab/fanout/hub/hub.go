@@ -124,7 +124,7 @@ func (t *topic) publish(count int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last++
-	p := publication{Event{t.last, text(t.last, t.number, count, at)}, t.members}
+	p := publication{Event{t.last, AppendText(make([]byte, 0, 96), t.last, t.number, count, at)}, t.members}
 	var due int64
 	for _, n := range p.due {
 		due += n
@@ -138,10 +138,9 @@ func (t *topic) publish(count int64) {
 	}
 }
 
-// text is an event as a subscriber reads it. The time lets a reader on the same machine tell how long
-// it took.
-func text(id uint64, topic int, count, at int64) []byte {
-	b := make([]byte, 0, 96)
+// AppendText appends an event as a subscriber reads it. The time lets a reader on the same machine tell
+// how long it took.
+func AppendText(b []byte, id uint64, topic int, count, at int64) []byte {
 	b = append(b, "id: "...)
 	b = strconv.AppendUint(b, id, 10)
 	b = append(b, "\ndata: {\"post\":"...)

@@ -164,7 +164,7 @@ func TestShardsByAddressAreOne(t *testing.T) {
 }
 
 func TestTextIsAnEventOfAStream(t *testing.T) {
-	if got := string(text(7, 3, 42, 1_000)); got != "id: 7\ndata: {\"post\":3,\"likes\":42,\"at\":1000}\n\n" {
+	if got := string(AppendText(nil, 7, 3, 42, 1_000)); got != "id: 7\ndata: {\"post\":3,\"likes\":42,\"at\":1000}\n\n" {
 		t.Errorf("%q", got)
 	}
 }

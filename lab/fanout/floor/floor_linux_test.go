@@ -1,0 +1,562 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/fanout/hub"
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
+)
+
+func TestMain(m *testing.M) {
+	programtest.Main(m, map[string]string{"fanout_floor": ".", "fanout_server": "..", "event_reader": "../reader"})
+}
+
+// serve runs a loop until the test ends.
+func serve(t *testing.T, topics, room int) (url string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := newLoop(ln.(*net.TCPListener), hub.Options{Topics: topics, Subscriber: room})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var over atomic.Bool
+	ended := make(chan error, 1)
+	go func() {
+		for err = nil; err == nil && !over.Load(); err = l.round(1) {
+		}
+		ended <- err
+	}()
+	t.Cleanup(func() {
+		over.Store(true)
+		if err := <-ended; err != nil {
+			t.Errorf("the loop ended: %v", err)
+		}
+		for _, c := range l.conns {
+			if c != nil {
+				l.drop(c)
+			}
+		}
+		ln.Close()
+	})
+	return "http://" + ln.Addr().String()
+}
+
+func like(t *testing.T, url string, post int) {
+	t.Helper()
+	answer, err := http.Post(fmt.Sprintf("%s/like/%d", url, post), "", nil)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	io.Copy(io.Discard, answer.Body)
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusNoContent {
+		t.Errorf("a like was answered with %s", answer.Status)
+	}
+}
+
+// A told ledger is what GET /ledger answers.
+type told struct {
+	hub.Ledger
+	Likes int64 `json:"likes"`
+}
+
+// ledger reads it, with no field that is not known.
+func ledger(t *testing.T, url string) (l told) {
+	t.Helper()
+	answer, err := http.Get(url + "/ledger")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	d := json.NewDecoder(answer.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&l); err != nil || answer.Header.Get("Content-Type") != "application/json" {
+		t.Fatal(err, answer.Header)
+	}
+	if l.UnderWay != l.Due-l.Broadcast-l.Shard-l.Subscriber-l.Left-l.Socket-l.Written || l.UnderWay < 0 {
+		t.Errorf("the places do not add up: %+v", l)
+	}
+	return l
+}
+
+// until reads the ledger until it is as wanted.
+func until(t *testing.T, url string, want func(told) bool) (l told) {
+	t.Helper()
+	for range 10_000 {
+		if l = ledger(t, url); want(l) {
+			return l
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("the ledger stays so: %+v", l)
+	return l
+}
+
+func quiet(l told) bool { return l.UnderWay == 0 }
+
+// dial opens a stream by hand, whose head has come.
+func dial(t *testing.T, url string, post int) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(programtest.Patience))
+	fmt.Fprintf(c, "GET /events/%d HTTP/1.1\r\nHost: x\r\n\r\n", post)
+	r := bufio.NewReader(c)
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line == "\r\n" {
+			return c, r
+		}
+	}
+}
+
+var event = regexp.MustCompile(`^id: (\d+)\ndata: \{"post":(\d+),"likes":(\d+),"at":\d{19}\}\n\n$`)
+
+// next reads an event, and gives its number, which its count has as well.
+func next(t *testing.T, r *bufio.Reader) (id int64) {
+	t.Helper()
+	var text string
+	for range 3 {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatal(err, text)
+		}
+		text += line
+	}
+	found := event.FindStringSubmatch(text)
+	if found == nil || found[1] != found[3] {
+		t.Fatalf("%q is no event", text)
+	}
+	fmt.Sscan(found[1], &id)
+	return id
+}
+
+// Both servers are given the same likes, and what they answer differs in times only.
+func TestItSaysWhatTheServerSays(t *testing.T) {
+	var said []string
+	for _, name := range []string{"fanout_floor", "fanout_server"} {
+		_, addr := programtest.Start(t, programtest.Path(name), "--addr", "127.0.0.1:0", "--topics", "4")
+		url := "http://" + addr
+		answer, err := http.Get(url + "/events/3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text := fmt.Sprintln(answer.Status, answer.Header.Get("Content-Type"), answer.Header.Get("Cache-Control"))
+		for range 3 {
+			like(t, url, 3)
+		}
+		like(t, url, 2)
+		lines := bufio.NewScanner(answer.Body)
+		for range 9 {
+			lines.Scan()
+			text += regexp.MustCompile(`"at":\d{19}}`).ReplaceAllString(lines.Text(), `"at":`) + "\n"
+		}
+		until(t, url, quiet)
+		for _, path := range []string{"/ledger", "/live", "/like/3", "/events/4", "/events/-1", "/events/x", "/other"} {
+			answer, err := http.Get(url + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _ := io.ReadAll(answer.Body)
+			answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				text += string(body) + answer.Header.Get("Content-Type")
+			}
+			text += fmt.Sprintln(path, answer.StatusCode/100)
+		}
+		said = append(said, text)
+	}
+	if said[0] != said[1] {
+		t.Errorf("the floor:\n%s\nthe server:\n%s", said[0], said[1])
+	}
+}
+
+// The lab's own reader finds nothing wrong, and closes the account.
+func TestTheAccountCloses(t *testing.T) {
+	_, addr := programtest.Start(t, programtest.Path("fanout_floor"), "--addr", "127.0.0.1:0")
+	for _, flags := range []string{"--rate 100", "--rate 0 --writers 4"} {
+		cmd := exec.Command(programtest.Path("event_reader"), append(strings.Fields(flags), "--server", "http://"+addr,
+			"--connections", "40", "--warmup", "0.3", "--duration", "0.5", "--settle", "1")...)
+		text, err := cmd.Output()
+		var out struct {
+			Open, Refused, Events, Missed, Repeated, Reordered int64
+			Faults                                             []any
+			Account                                            struct {
+				hub.Ledger
+				Received int64
+				Closed   bool
+			}
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &out)
+		}
+		a := out.Account
+		if err != nil || !a.Closed || a.Due == 0 || a.Received != a.Written || out.Open != 40 || out.Events == 0 ||
+			out.Refused+out.Missed+out.Repeated+out.Reordered+a.Broadcast+a.Shard+a.Socket > 0 || len(out.Faults) > 0 {
+			t.Errorf("%s: %v, %s", flags, err, text)
+		}
+	}
+}
+
+// A reader that stops has all that was begun and the events that waited, then those from when it read on:
+// each as a whole, in order, and as many as the ledger says.
+func TestAReaderThatStops(t *testing.T) {
+	const room = 3
+	url := serve(t, 1, room)
+	c, r := dial(t, url, 0)
+	_ = c.(*net.TCPConn).SetReadBuffer(4 << 10)
+	likes(t, url, 64, func() bool { return ledger(t, url).Subscriber >= 100 })
+	l := ledger(t, url)
+	if l.UnderWay < room || l.UnderWay > room+1 || l.Due != l.Likes {
+		t.Errorf("%+v", l)
+	}
+	_ = c.(*net.TCPConn).SetReadBuffer(1 << 20) // with little room the kernel would take seconds
+	// What it now gets is all that was due and not lost, and then one more.
+	var last, got int64
+	for ; got < l.Due-l.Subscriber; got++ {
+		id := next(t, r)
+		if id <= last {
+			t.Fatalf("%d after %d", id, last)
+		}
+		last = id
+	}
+	if last >= l.Likes {
+		t.Errorf("the last was %d, though the later ones of %d were lost", last, l.Likes)
+	}
+	until(t, url, quiet)
+	like(t, url, 0)
+	if id := next(t, r); id != l.Likes+1 {
+		t.Errorf("%d after %d likes", id, l.Likes)
+	}
+	if now := until(t, url, quiet); now.Written != got+1 || now.Subscriber != l.Subscriber || now.Left+now.Socket != 0 {
+		t.Errorf("%+v, of which %d came", now, got+1)
+	}
+}
+
+// likes gives likes to the first post, so many in one packet, until it is enough.
+func likes(t *testing.T, url string, together int, enough func() bool) {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	r := bufio.NewReader(c)
+	for n := 0; n < 2000 && !enough(); n++ {
+		for range 20 {
+			fmt.Fprint(c, strings.Repeat("POST /like/0 HTTP/1.1\r\nHost: x\r\n\r\n", together))
+			for range together {
+				answer, err := http.ReadResponse(r, nil)
+				if err != nil || answer.StatusCode != http.StatusNoContent {
+					t.Fatal(answer, err)
+				}
+			}
+		}
+	}
+}
+
+// One that stops and goes takes what waited with it.
+func TestAReaderThatStopsAndGoes(t *testing.T) {
+	url := serve(t, 1, 8)
+	c, _ := dial(t, url, 0)
+	_ = c.(*net.TCPConn).SetReadBuffer(4 << 10)
+	likes(t, url, 1, func() bool { return ledger(t, url).Subscriber > 0 })
+	before := ledger(t, url)
+	c.Close()
+	l := until(t, url, quiet)
+	if l.Left+l.Socket != before.UnderWay || before.UnderWay < 8 || l.Written != before.Written || l.Shards[0] != 0 {
+		t.Errorf("%+v, and then %+v", before, l)
+	}
+}
+
+// A write to a reader that has reset its connection fails, if that is before epoll tells of it; the events
+// of the write are lost at the socket, and nobody else loses any.
+func TestAWriteThatFails(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	l, err := newLoop(ln.(*net.TCPListener), hub.Options{Topics: 1, Subscriber: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var readers []net.Conn
+	for range 3 {
+		c, err := net.Dial("tcp", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprint(c, "GET /events/0 HTTP/1.1\r\nHost: x\r\n\r\n")
+		readers = append(readers, c)
+	}
+	for range 1000 {
+		if err := l.round(1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = readers[1].(*net.TCPConn).SetLinger(0)
+	readers[1].Close()
+	for range 1000 {
+		if l.Socket > 0 {
+			break
+		}
+		l.like(&l.posts[0], 0)
+		l.like(&l.posts[0], 0)
+		l.deliver(&l.posts[0])
+	}
+	if l.Socket != 2 || l.Left != 0 || l.Due != l.Written+2 || len(l.posts[0].readers) != 2 {
+		t.Errorf("%+v, with %d readers", l.Ledger, len(l.posts[0].readers))
+	}
+}
+
+// Readers come and go, in all ways, while there are likes; others that stay miss nothing.
+func TestReadersComeAndGo(t *testing.T) {
+	url := serve(t, 2, 8)
+	const n = 300
+	var all sync.WaitGroup
+	for range 3 {
+		_, r := dial(t, url, 1)
+		all.Go(func() {
+			for id := int64(1); id <= n; id++ {
+				if got := next(t, r); got != id {
+					t.Errorf("%d is where %d should be", got, id)
+					return
+				}
+			}
+		})
+	}
+	for way := range 3 {
+		all.Go(func() {
+			for range 60 {
+				c, r := dial(t, url, 1)
+				switch way {
+				case 0:
+					c.(*net.TCPConn).SetLinger(0)
+				case 1:
+					c.(*net.TCPConn).CloseWrite()
+					io.Copy(io.Discard, r) // the server closes
+				}
+				c.Close()
+			}
+		})
+	}
+	for range 4 {
+		all.Go(func() {
+			for range n / 4 {
+				like(t, url, 1)
+				like(t, url, 0)
+			}
+		})
+	}
+	all.Wait()
+	l := until(t, url, func(l told) bool { return quiet(l) && l.Shards[0] == 3 })
+	if l.Published != 2*n || l.Likes != 2*n || l.Due < 3*n || l.Written < 3*n || l.Subscriber+l.Broadcast+l.Shard != 0 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// A reader has no event of before it joined, not even one from the same packet.
+func TestAReaderHasNothingFromBefore(t *testing.T) {
+	url := serve(t, 1, 8)
+	_, old := dial(t, url, 0)
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprint(c, strings.Repeat("POST /like/0 HTTP/1.1\r\nHost: x\r\n\r\n", 2)+"GET /events/0 HTTP/1.1\r\nHost: x\r\n\r\n")
+	until(t, url, func(l told) bool { return l.Shards[0] == 2 })
+	like(t, url, 0)
+	for id := int64(1); id <= 3; id++ {
+		if got := next(t, old); got != id {
+			t.Errorf("%d is where %d should be", got, id)
+		}
+	}
+	r := bufio.NewReader(c)
+	for range 2 {
+		if answer, err := http.ReadResponse(r, nil); err != nil || answer.StatusCode != http.StatusNoContent {
+			t.Fatal(answer, err)
+		}
+	}
+	answer, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := next(t, bufio.NewReader(answer.Body)); got != 3 {
+		t.Errorf("the new reader's first event is %d", got)
+	}
+	if l := ledger(t, url); l.Due != 4 || l.Written != 4 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// What is wrong gets an answer or a close, and the server goes on. A connection whose next request could
+// not be found, or whose client may not know where an answer ends, is closed.
+func TestWrongRequests(t *testing.T) {
+	url := serve(t, 2, 8)
+	const host, behind = " HTTP/1.1\r\nHost: x\r\n\r\n", "GET /live HTTP/1.1\r\nHost: x\r\n\r\n"
+	for text, want := range map[string]string{
+		"DELETE /like/0" + host:                   "404 200",
+		"PUT /events/0" + host:                    "404 200",
+		"GET /like/0" + host:                      "404 200",
+		"POST /like/2" + host:                     "404 200",
+		"POST /like/-1" + host:                    "404 200",
+		"POST /like/" + host:                      "404 200",
+		"POST /like/0/0" + host:                   "404 200",
+		"GET /events/99999999999999999999" + host: "404 200",
+		"GET /" + host:                            "404 200",
+		"GET /ledger/" + host:                     "404 200",
+		"OPTIONS *" + host:                        "404 200",
+		"CONNECT x:1" + host:                      "404 200",
+		"HEAD /ledger" + host:                     "404",
+		"GET /live HTTP/1.1\r\n\r\n":              "",
+		"GET /live HTTP/2.0\r\nHost: x\r\n\r\n":   "",
+		"\x16\x03\x01\x02\x00\x01\r\n\r\n":        "",
+		"GET /live\n\n":                           "",
+		"GET /live HTTP/1.1\r\nHost: x\r\nA: " + strings.Repeat("a", inputSize):                         "",
+		"GET /" + strings.Repeat("a", inputSize):                                                        "",
+		"POST /like/0 HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n":                                "",
+		"POST /like/0 HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello":                            "204",
+		"POST /like/0 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n": "204",
+		"POST /like/0 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n":         "204",
+		"POST /like/0 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n":                                 "204",
+		"POST /like/0 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n":                                       "204",
+		"GET /led": "",
+		"":         "200",
+	} {
+		c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.SetDeadline(time.Now().Add(programtest.Patience))
+		io.WriteString(c, text+behind)
+		if err = c.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Errorf("%.60q: %v", text, err)
+		}
+		got, _ := io.ReadAll(c) // a close with something unread is a reset
+		c.Close()
+		var statuses []string
+		for _, found := range regexp.MustCompile(`HTTP/1\.1 (\d+) `).FindAllSubmatch(got, -1) {
+			statuses = append(statuses, string(found[1]))
+		}
+		closes := bytes.Contains(got, []byte("\r\nConnection: close\r\n"))
+		if all := strings.Join(statuses, " "); all != want || closes != (len(statuses) == 1 && text != "") {
+			t.Errorf("%.60q: %s, %.200q", text, all, got)
+		}
+	}
+	if l := until(t, url, quiet); l.Likes != 5 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// However a socket cuts what waits, each event is counted once: written when its last byte is taken, and lost
+// if it is beyond the room, in which the one that was begun has no part.
+func TestEventsThatAreCut(t *testing.T) {
+	const room, n = 2, 5
+	var text []byte
+	var ends []int
+	for id := range n {
+		text = hub.AppendText(text, uint64(id+1), 0, 1, 1)
+		ends = append(ends, len(text))
+	}
+	for cut := range len(text) + 1 {
+		for again := range len(text) + 1 - cut { // of what is left
+			l := &loop{room: room}
+			c := &conn{waiting: bytes.Clone(text), events: n}
+			whole, begun := 0, 0 // events that are written, and one of which a part is
+			count := func(taken int) {
+				for whole = 0; whole < n && ends[whole] <= taken; whole++ {
+				}
+				begun = 0
+				if start := append([]int{0}, ends...)[whole]; taken > start {
+					begun = 1
+				}
+			}
+			l.took(c, cut)
+			count(cut)
+			kept := min(whole+begun+room, n) // the first ones
+			if end := ends[kept-1]; cut+again > end {
+				break
+			}
+			if int(l.Written) != whole || int(l.Subscriber) != n-kept || !bytes.Equal(c.waiting[c.sent:], text[cut:ends[kept-1]]) {
+				t.Fatalf("%d: %+v, %q waits from %d", cut, l.Ledger, c.waiting, c.sent)
+			}
+			l.took(c, again)
+			count(cut + again)
+			if int(l.Written) != whole || int(l.Subscriber) != n-kept || c.events != kept-whole ||
+				!bytes.Equal(c.waiting[c.sent:], text[cut+again:ends[kept-1]]) {
+				t.Fatalf("%d and %d: %+v, %q waits from %d", cut, again, l.Ledger, c.waiting, c.sent)
+			}
+		}
+	}
+}
+
+// A request may come in any pieces, and several in one.
+func TestPieces(t *testing.T) {
+	url := serve(t, 1, 8)
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	text := strings.Repeat("POST /like/0 HTTP/1.1\r\nHost: x\r\n\r\n", 3)
+	r := bufio.NewReader(c)
+	for _, size := range []int{1, 7, len(text)} {
+		for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
+			io.WriteString(c, rest[:min(size, len(rest))])
+		}
+		for range 3 {
+			if answer, err := http.ReadResponse(r, nil); err != nil || answer.StatusCode != http.StatusNoContent {
+				t.Fatal(size, answer, err)
+			}
+		}
+	}
+	if l := ledger(t, url); l.Likes != 9 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// Flags that both servers have are refused by both in the same words.
+func TestSettingsThatAreRefused(t *testing.T) {
+	for _, flags := range []string{"--addr 0.0.0.0:1", "--addr x", "--topics 0", "--topics 10001", "--subscriber 0",
+		"--subscriber 1048577", "--topics x", "more", "--unknown 1"} {
+		var said []string
+		for _, name := range []string{"fanout_floor", "fanout_server"} {
+			cmd := exec.Command(programtest.Path(name), strings.Fields(flags)...)
+			out, _ := cmd.CombinedOutput()
+			said = append(said, fmt.Sprint(cmd.ProcessState.ExitCode(), strings.TrimPrefix(string(out), name)))
+		}
+		if said[0] != said[1] || !strings.HasPrefix(said[0], "2 ") && !strings.HasPrefix(said[0], "2:") {
+			t.Errorf("%s: %q, and of fanout_server %q", flags, said[0], said[1])
+		}
+	}
+	_, taken := programtest.Start(t, programtest.Path("fanout_floor"), "--addr", "127.0.0.1:0")
+	programtest.Calls{{[]string{"--help"}, 0, "--subscriber"}, {[]string{"--addr", taken}, 3, "already in use"}}.
+		Check(t, programtest.Path("fanout_floor"))
+}
