@@ -30,6 +30,7 @@ LOAD := $(BIN)/http_load
 PRODUCER := $(BIN)/event_producer
 SINK := $(BIN)/event_sink
 FANOUT := $(BIN)/fanout_server
+FANOUT_FLOOR := $(BIN)/fanout_floor
 READER := $(BIN)/event_reader
 # The lab's stamp names the commit of the sources. Go's own stamp would change the program
 # with each commit, whatever the commit changes.
@@ -156,7 +157,7 @@ bench-site: build ## print what checking, deriving and building cost as entries 
 .PHONY: setup
 setup: $(HUGO) .tools/stamp/generator ## install the pinned tools
 
-PROGRAMS := $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK) $(FANOUT) $(READER)
+PROGRAMS := $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK) $(FANOUT) $(FANOUT_FLOOR) $(READER)
 .PHONY: build
 build: setup $(PROGRAMS) ## build lab, linerate, the servers and what loads them
 	@$(MAKE) --no-print-directory $(LINERATE)
@@ -182,7 +183,7 @@ sources:
 	cd lab/null && $(GO_BUILD) -o ../../.tools/compiled/ .
 	cd lab/floor && $(GO_BUILD) -o ../../.tools/compiled/ .
 	cd lab/study && $(GO_BUILD) -o ../../.tools/compiled/ ./producer ./sink
-	cd lab/fanout && $(GO_BUILD) -o ../../.tools/compiled/ . ./reader
+	cd lab/fanout && $(GO_BUILD) -o ../../.tools/compiled/ . ./epoll ./reader
 	@touch $@
 
 $(LAB): DIRECTORY = lab
@@ -193,8 +194,9 @@ $(LOAD): DIRECTORY = http_load
 $(PRODUCER): DIRECTORY = producer
 $(SINK): DIRECTORY = sink
 $(FANOUT): DIRECTORY = fanout
+$(FANOUT_FLOOR): DIRECTORY = epoll
 $(READER): DIRECTORY = reader
-$(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK) $(FANOUT) $(READER): .tools/stamp/compiled
+$(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK) $(FANOUT) $(FANOUT_FLOOR) $(READER): .tools/stamp/compiled
 	@mkdir -p $(BIN)
 	@ln -f .tools/compiled/$(DIRECTORY) $@
 	@touch $@
@@ -271,7 +273,7 @@ $(PREPARE)/%/compiled: .tools/stamp/sources
 	@mkdir -p $(@D)
 	@export CGO_ENABLED=0 GOOS=linux GOARCH=$* && for program in lab:lab/cmd/lab fiber_server:lab/fiber null_server:lab/null \
 	  floor_server:lab/floor http_load:lab/cmd/http_load event_producer:lab/study/producer event_sink:lab/study/sink \
-	  fanout_server:lab/fanout event_reader:lab/fanout/reader; do \
+	  fanout_server:lab/fanout fanout_floor:lab/fanout/epoll event_reader:lab/fanout/reader; do \
 	  (cd $${program#*:} && $(GO_BUILD) -o $(CURDIR)/$(@D)/$${program%:*} .); done
 	@touch $@
 

@@ -49,6 +49,7 @@ lab/cmd/http_load http_load
 lab/study/producer event_producer
 lab/study/sink event_sink
 lab/fanout fanout_server
+lab/fanout/epoll fanout_floor
 lab/fanout/reader event_reader
 END
   cp LICENSE ".tools/release/$name/"

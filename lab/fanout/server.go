@@ -3,11 +3,9 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -143,15 +141,13 @@ func (s *server) live(w http.ResponseWriter, _ *http.Request) {
 type Ledger struct {
 	hub.Ledger
 	Likes int64 `json:"likes"`
-	// Resident is this process's memory, in bytes, and ReadersAt the base URL of the process that has
-	// the readers, if that is another.
-	Resident  int64        `json:"resident_bytes"`
+	// ReadersAt is the base URL of the process that has the readers, if that is another.
 	ReadersAt string       `json:"readers_at,omitempty"`
 	Push      *push.Ledger `json:"push,omitempty"`
 }
 
 func (s *server) ledger(w http.ResponseWriter, _ *http.Request) {
-	l := Ledger{Ledger: s.hub.Ledger(), Resident: resident(), ReadersAt: s.readers}
+	l := Ledger{Ledger: s.hub.Ledger(), ReadersAt: s.readers}
 	if s.pusher != nil {
 		p := s.pusher.Ledger()
 		l.Push = &p
@@ -160,14 +156,6 @@ func (s *server) ledger(w http.ResponseWriter, _ *http.Request) {
 		l.Likes += s.likes[i].n.Load()
 	}
 	answer(w, l)
-}
-
-// resident is this process's memory, in bytes; 0 where the system does not tell.
-func resident() int64 {
-	text, _ := os.ReadFile("/proc/self/statm")
-	var size, pages int64
-	_, _ = fmt.Sscan(string(text), &size, &pages)
-	return pages * int64(os.Getpagesize())
 }
 
 func answer(w http.ResponseWriter, v any) {

@@ -1,6 +1,10 @@
 package hub
 
-import "sync/atomic"
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+)
 
 // A Ledger says what became of deliveries: one is due for each publication and each subscriber that its
 // topic then had.
@@ -16,6 +20,8 @@ type Ledger struct {
 	UnderWay   int64 `json:"under_way"` // due, and in none of these places; zero when all is quiet
 	// Shards has the number of subscribers in each shard, over all topics.
 	Shards []int64 `json:"shards"`
+	// Resident is this process's memory, in bytes.
+	Resident int64 `json:"resident_bytes"`
 }
 
 // counters are a topic's part of the ledger.
@@ -41,6 +47,7 @@ func (h *Hub) Ledger() (l Ledger) {
 			l.Shards[i] += n
 		}
 	}
+	l.Resident = Resident()
 	l.UnderWay = l.Due - l.Broadcast - l.Shard - l.Subscriber - l.Left - l.Socket - l.Written
 	return l
 }
@@ -62,4 +69,12 @@ func (l Ledger) Since(before Ledger) Ledger {
 		*n.now -= *n.was
 	}
 	return l
+}
+
+// Resident is this process's memory, in bytes; 0 where the system does not tell.
+func Resident() int64 {
+	text, _ := os.ReadFile("/proc/self/statm")
+	var size, pages int64
+	_, _ = fmt.Sscan(string(text), &size, &pages)
+	return pages * int64(os.Getpagesize())
 }

@@ -74,7 +74,6 @@ func spreadOf(h *load.Histogram) *spread {
 type ledgers struct {
 	hub.Ledger
 	Push      *push.Ledger `json:"push"`
-	Resident  int64        `json:"resident_bytes"`
 	ReadersAt string       `json:"readers_at"`
 }
 

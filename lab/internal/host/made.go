@@ -22,7 +22,7 @@ import (
 // that measure. What a record of figures holds is told by these, and never by the lab's
 // own program, which does not change what a request costs.
 var measured = []string{"fiber", "null", "floor", "cmd/http_load", "study/producer", "study/sink", "fanout",
-	"fanout/floor", "fanout/reader"}
+	"fanout/epoll", "fanout/reader"}
 
 // modules are the modules below lab/, beside the lab's own, from which these programs are
 // built. The peers are not among them: each run has the digest of the file.

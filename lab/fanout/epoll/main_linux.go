@@ -245,6 +245,7 @@ func (l *loop) tell(name string) string {
 			live, readers = append(live, i), readers+n
 		}
 	}
+	now.Resident = hub.Resident()
 	now.Shards, now.UnderWay = []int64{int64(readers)}, now.Due-now.Subscriber-now.Left-now.Socket-now.Written
 	text, _ := json.Marshal(now)
 	if name == "live" {
