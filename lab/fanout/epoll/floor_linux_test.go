@@ -186,7 +186,7 @@ func TestItSaysWhatTheServerSays(t *testing.T) {
 			body, _ := io.ReadAll(answer.Body)
 			answer.Body.Close()
 			if answer.StatusCode == http.StatusOK {
-				text += string(body) + answer.Header.Get("Content-Type")
+				text += regexp.MustCompile(`"resident_bytes":\d{6,}`).ReplaceAllString(string(body), "resident") + answer.Header.Get("Content-Type")
 			}
 			text += fmt.Sprintln(path, answer.StatusCode/100)
 		}
