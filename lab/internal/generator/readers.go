@@ -64,7 +64,7 @@ func ParseReaders(stdout []byte) (*Result, error) {
 		r.fault(gate.Errors, "%s: %s", f.Kind, f.First)
 	}
 	if n := of["refused"]; n > 0 {
-		r.fault(gate.Non2xx, "%.0f likes were refused, or had no answer", n)
+		r.fault(gate.Non2xx, "%.0f likes were refused, or their connection failed", n)
 	}
 	share := func(name string, part, whole float64) {
 		if whole > 0 {

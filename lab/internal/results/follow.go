@@ -82,6 +82,9 @@ func (f *File) following(t *Trial) map[string]float64 {
 		if v, known := of("server_cpu_per_request_s"); known {
 			m["server_cpu_per_event_s"] = v[0]
 		}
+		if v, known := of("likes_per_s", "delivered_per_s"); known && v[0] > 0 {
+			m["server_cpu_per_like_s"] = m["server_cpu_per_event_s"] * v[1] / v[0]
+		}
 		if rate := m["throughput_rps"]; connections > 0 {
 			m["events_per_connection_per_s"] = rate / float64(connections)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -14,7 +15,13 @@ import (
 type value struct{ plain }
 
 func (value) criterion(c experiment.Claim) string {
-	return fmt.Sprintf("%s is %s", words.Metric(c.Metric), bars(c, func(v float64) string { return words.Value(c.Metric, v) }))
+	return fmt.Sprintf("%s is %s", words.Metric(c.Metric), bars(c, shown(c.Metric)))
+}
+
+// shown prints a metric's figures in their unit.
+func shown(name string) func(float64) string {
+	m, _ := metric.Lookup(name)
+	return func(v float64) string { return words.Figure(string(m.Unit), v, nil, nil) }
 }
 
 func (value) recorded(c experiment.Claim, t results.Trial) bool {
@@ -34,7 +41,7 @@ func (value) decide(rec *record, c experiment.Claim) (finding, error) {
 		}
 	}
 	if f.why = said; len(seen) > 0 {
-		show := func(v float64) string { return words.Value(c.Metric, v) }
+		show := shown(c.Metric)
 		f.why += fmt.Sprintf("; the median is %s (%s to %s) in %s", show(stats.Median(seen)), show(slices.Min(seen)),
 			show(slices.Max(seen)), words.Count(len(seen), "trial"))
 	}
