@@ -208,5 +208,6 @@ func (s sight) blindClause(c experiment.Claim) string {
 func (s *source) offered(t results.Trial) bool {
 	levels := s.LevelsOf(t)
 	overload, _ := levels[setting.Overload].Bool()
-	return levels.Whole(setting.Rate, 0) > 0 && !overload || levels.Whole(setting.EventRate, 0) > 0
+	return levels.Whole(setting.Rate, 0) > 0 && !overload || levels.Whole(setting.EventRate, 0) > 0 ||
+		levels.Whole(setting.Likes, 0) > 0
 }
