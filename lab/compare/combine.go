@@ -42,7 +42,7 @@ func Combine(files []string, runs []*Outcome) (*Outcome, error) {
 			return nil, fmt.Errorf("%s: the same run as %s; each counts once", files[i], files[j])
 		}
 	}
-	out := &Outcome{SchemaVersion: Version, Path: first.Path, Asked: first.Asked, NewEach: first.NewEach,
+	out := &Outcome{SchemaVersion: Version, Unit: first.Unit, Path: first.Path, Asked: first.Asked, NewEach: first.NewEach,
 		Protocol: first.Protocol, Connections: first.Connections, Pipelining: first.Pipelining, RateRPS: first.RateRPS, LineRateBps: first.LineRateBps, Margin: first.Margin, FailAbove: first.FailAbove,
 		Confidence: first.Confidence, WarmupS: first.WarmupS, Lab: first.Lab, StartedAt: first.StartedAt,
 		Machine: fmt.Sprintf("%d runs together", len(runs)), Says: []string{}, Comparisons: []Comparison{}}
@@ -60,6 +60,7 @@ func Combine(files []string, runs []*Outcome) (*Outcome, error) {
 	for n, c := range first.Comparisons {
 		all := Comparison{Name: c.Name, Base: c.Base}
 		all.combine(out, n, level)
+		all.Says = out.In(all.Says)
 		out.Comparisons, out.Says = append(out.Comparisons, all), append(out.Says, all.Says)
 	}
 	out.Notes = []string{"one verdict over all, if the runs are independent of each other and none was left out"}
@@ -72,7 +73,7 @@ type field struct{ name, value string }
 
 // question is what was asked, and of which servers.
 func (o *Outcome) question() []field {
-	f := []field{{"schema_version", fmt.Sprint(o.SchemaVersion)}, {"lab", o.Lab}, {"path", o.Path},
+	f := []field{{"schema_version", fmt.Sprint(o.SchemaVersion)}, {"lab", o.Lab}, {"unit", o.Unit}, {"path", o.Path},
 		{"requests", fmt.Sprint(o.Asked, o.NewEach)}, {"protocol", o.Protocol},
 		{"connections", fmt.Sprint(o.Connections)}, {"pipelining", fmt.Sprint(o.Pipelining)}, {"rate_rps", fmt.Sprint(o.RateRPS)},
 		{"line_rate_bps", fmt.Sprint(o.LineRateBps)}, {"margin", fmt.Sprint(o.Margin)}, {"fail_above", fmt.Sprint(o.FailAbove)},

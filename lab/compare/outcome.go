@@ -40,6 +40,7 @@ type Outcome struct {
 	Says          []string `json:"says"`  // the lines that the call prints without --json
 	Exit          int      `json:"exit"`  // the exit status
 
+	Unit        string  `json:"unit,omitempty"` // what stands in all figures for a request, as Event; absent: nothing
 	Path        string  `json:"path"`
 	Asked       []Asked `json:"requests,omitempty"`
 	NewEach     bool    `json:"new_connections,omitempty"`
@@ -127,6 +128,7 @@ type Measured struct {
 	Slept     *float64 `json:"voluntary_switches_per_request,omitempty"`
 	Displaced *float64 `json:"involuntary_switches_per_request,omitempty"`
 	ByRequest []Came   `json:"by_request,omitempty"`
+	Stream    *Stream  `json:"stream,omitempty"`
 	Bound     string   `json:"bound"` // of most valid trials: walls joined by +, or unknown
 	Bounded   int      `json:"bounded"`
 	Valid     int      `json:"valid_trials"`
@@ -141,6 +143,8 @@ type Comparison struct {
 	Says    string  `json:"says"`
 	// NeverSteady says that one of both was not, and that the verdict is undecided for it.
 	NeverSteady bool `json:"never_steady,omitempty"`
+	// Unlike says that their streams did not deliver alike, and that the verdict is invalid for it.
+	Unlike bool `json:"unlike,omitempty"`
 	// Above says whether CPU a request is above --fail-above: yes, no, or open
 	// while the interval holds it. It is absent if that was not asked.
 	Above string `json:"above,omitempty"`

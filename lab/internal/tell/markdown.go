@@ -27,6 +27,9 @@ func Facts(o *compare.Outcome) []Fact {
 		machine += fmt.Sprintf("; servers on CPU %s, client on CPU %s", cmp.Or(o.ServerCPUs, o.ClientCPUs), o.ClientCPUs)
 	}
 	load := fmt.Sprintf("%s, %d in flight on each", words.Count(o.Connections, "connection"), o.Pipelining)
+	if o.Unit == compare.Event {
+		load = fmt.Sprintf("%s of %s", words.Count(o.Connections, "stream"), o.Path)
+	}
 	if o.Protocol != "" {
 		load += ", " + o.Protocol
 	}
@@ -109,6 +112,6 @@ func BadgeOf(o *compare.Outcome) Badge {
 		}
 		says = append(says, brief)
 	}
-	return Badge{SchemaVersion: 1, Label: "CPU a request", Message: strings.Join(says, "; "),
+	return Badge{SchemaVersion: 1, Label: o.In("CPU a request"), Message: strings.Join(says, "; "),
 		Color: []string{"brightgreen", "lightgrey", "orange", "red"}[worst]}
 }

@@ -51,7 +51,7 @@ func ratios(o *compare.Outcome, i int) template.HTML {
 	}
 	all.Groups = append(all.Groups, metrics)
 	if r := c.CPUPerRequest; r != nil {
-		course := draw.Group[draw.Ratio]{Name: "CPU a request, after so many blocks"}
+		course := draw.Group[draw.Ratio]{Name: o.In("CPU a request, after so many blocks")}
 		for n := 1; n < len(r.Each); n += 1 + n/6 { // fewer, the more there are
 			if so := r.After(n, (1-o.Confidence)/float64(len(o.Comparisons))); so.Known() {
 				course.Rows = append(course.Rows, row(words.Count(n, "block"), so))
