@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/compare"
@@ -16,6 +17,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/contest"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/curve"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/revision"
@@ -24,12 +26,15 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
 	"github.com/line-rate/line-rate/lab/internal/words"
+	"github.com/line-rate/line-rate/lab/load"
 )
 
 type compareCall struct {
 	Servers []string `arg:"" name:"server" help:"NAME=COMMAND, with {port} or {addr} where it has to listen, or NAME=http://HOST:PORT (or https) or NAME=unix:/PATH of one that runs. The first is what the others are compared with."`
 	URL     string   `name:"url" placeholder:"PATH" help:"Path that is asked of each server, as /read or '/find?q=a%20b'."`
 	Data    *string  `name:"data" short:"d" placeholder:"TEXT|@FILE" help:"Body of the request, or @ and the file that holds it, byte by byte. As with curl its type is application/x-www-form-urlencoded, unless -H says otherwise."`
+	Stream  string   `placeholder:"PATH" help:"In place of --url: read streams of server-sent events there, on each connection one, and compare CPU an event."`
+	Publish string   `placeholder:"'POST /PATH'" help:"With --stream: ask this --rate times a second, so that events come; --data, -H and --status are of it (default: the servers publish by themselves)."`
 	scenario.Asking
 	TLS         bool           `name:"tls" help:"The servers speak TLS at {port}, or on their sockets. Of an address https:// says so."`
 	Connections int            `default:"32" placeholder:"N" help:"Open connections to each server (default 32)."`
@@ -53,18 +58,51 @@ type compareCall struct {
 	outputs
 }
 
+// asked is what the flags ask for; of streams, what publishes.
+func (c *compareCall) asked() (s scenario.Scenario, err error) {
+	how, path, _ := strings.Cut(c.Publish, " ")
+	switch {
+	case c.Stream == "" && c.Publish == "":
+		return c.Asked(c.URL, c.Data)
+	case c.Stream == "" || c.URL+c.Scenario+c.Method != "":
+		return s, errors.New("--stream PATH says what is read, and --publish what is asked meanwhile; leave out --url, -X " +
+			"and --scenario")
+	}
+	if err = (&load.Request{Method: "GET", Path: c.Stream}).Valid(); err != nil {
+		return s, fmt.Errorf("--stream: %w", err)
+	}
+	switch {
+	case path != "":
+		c.Method = how
+		if s, err = c.Asked(path, c.Data); err != nil {
+			err = errors.New(strings.Replace(err.Error(), "--url", "--publish", 1))
+		}
+	case c.Publish != "":
+		err = fmt.Errorf("--publish %q: write 'POST /PATH'", c.Publish)
+	case c.Data != nil || len(c.Header)+len(c.Status)+len(c.Expect) > 0:
+		err = errors.New("--data, -H, --status and --expect are of what --publish asks; give it, or leave them out")
+	}
+	return s, err
+}
+
 // options checks the flags.
 func (c *compareCall) options() (o contest.Options, err error) {
-	asked, err := c.Asked(c.URL, c.Data)
+	asked, err := c.asked()
 	if err != nil {
 		return o, err
 	}
-	o = contest.Options{Path: asked.Requests[0].Path, Close: asked.Close, Connections: c.Connections, Pipelining: c.Pipelining,
-		Rate: c.Rate, Budget: c.Budget, Steady: c.Warmup == nil, Different: c.Different, Ready: c.Ready, P99: c.P99, Why: c.Why}
+	o = contest.Options{Path: c.Stream, Stream: c.Stream != "", Close: asked.Close || c.NoKeepalive,
+		Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate, Budget: c.Budget,
+		Steady: c.Warmup == nil, Different: c.Different, Ready: c.Ready, P99: c.P99, Why: c.Why}
+	if o.Stream {
+		o.Steady, o.Warmup = false, contest.StreamWarmUp
+	} else {
+		o.Path = asked.Requests[0].Path
+	}
 	if c.Warmup != nil {
 		o.Warmup = *c.Warmup
 	}
-	if !asked.IsPlain() {
+	if o.Stream || !asked.IsPlain() {
 		o.Requests = asked.Requests
 	}
 	if err := c.check(); err != nil {
@@ -229,11 +267,16 @@ func (s *comparison) measure(ctx context.Context, c *compareCall) (*compare.Outc
 		began = time.Now() // the budget is for measuring
 	}
 	s.line.Say("looking at %s", words.Count(len(s.Servers), "server"))
-	looks, notes, err := contest.LookAt(ctx, s.Options, s.Client, s.Dir, s.Port)
+	var notes []string
+	if s.Stream {
+		s.Looks, err = s.LookAtStreams(ctx, s.split)
+	} else {
+		s.Looks, notes, err = contest.LookAt(ctx, s.Options, s.Client, s.Dir, s.Port)
+	}
 	if err != nil {
 		return nil, err
 	}
-	s.Looks = looks
+	looks := s.Looks
 	s.notes = append(s.notes, slices.Concat(notes, s.shared())...)
 	slot := contest.Slot(s.Options, looks)
 	x, err := s.Design(s.Dir, slot, looks)
@@ -242,8 +285,7 @@ func (s *comparison) measure(ctx context.Context, c *compareCall) (*compare.Outc
 	}
 	// What is left of the budget, after looking.
 	left := s.Budget - time.Since(began)
-	starts := s.Starts(looks)
-	block := run.Plan{Experiment: x, Starts: starts}.BlockTime() + contest.Starting(looks, len(s.split.Server))
+	block := run.Plan{Experiment: x, Starts: s.Starts(looks)}.BlockTime() + contest.Starting(looks, len(s.split.Server))
 	if err := contest.Room(s.Options, block, left); err != nil {
 		return nil, err
 	}
@@ -253,23 +295,12 @@ func (s *comparison) measure(ctx context.Context, c *compareCall) (*compare.Outc
 		return contest.Assess(s.Options, x, &s.machine.Profile, f, time.Since(began).Seconds())
 	}
 	watch.assess = assess
-	p := run.Plan{Dir: s.Dir, Scratch: s.scratch, Experiment: x, Seed: s.Seed, Port: s.Port, Split: s.split,
-		Host: &s.machine.Profile, Lab: s.Lab, Path: s.Path, Requests: s.Requests, Close: s.Close, Way: s.Way,
-		Running: s.Addresses(), Starts: starts, Persistent: true, Budget: left,
-		AnswersMayDiffer: s.Different,
-		Decided:          func(f *results.File) bool { return assess(f).Settled() }}
-	if err := p.Ready(); err != nil {
-		return nil, err
-	}
-	made, err := run.Do(ctx, p, watch)
+	f, err := s.blocks(ctx, x, left, watch)
 	s.line.End()
-	switch {
-	case made == nil:
+	if f == nil {
 		return nil, err
-	case made.File.NotApplicable != "":
-		return nil, fmt.Errorf("nothing was measured: %s", made.File.NotApplicable)
 	}
-	out := assess(made.File)
+	out := assess(f)
 	out.Notes = append(s.notes, out.Notes...)
 	out.Machine, out.Kernel = s.machine.Name, host.Kernel("/")["osrelease"]
 	if err == nil {
@@ -284,6 +315,30 @@ func (s *comparison) measure(ctx context.Context, c *compareCall) (*compare.Outc
 	s.line.End()
 	contest.Seal(out)
 	return out, err
+}
+
+// blocks measures until the answer is known.
+func (s *comparison) blocks(ctx context.Context, x *experiment.Experiment, left time.Duration, w *watched) (*results.File,
+	error) {
+	if s.Stream {
+		return s.Streams(ctx, x, s.split, left, w, w.assess)
+	}
+	p := run.Plan{Dir: s.Dir, Scratch: s.scratch, Experiment: x, Seed: s.Seed, Port: s.Port, Split: s.split,
+		Host: &s.machine.Profile, Lab: s.Lab, Path: s.Path, Requests: s.Requests, Close: s.Close, Way: s.Way,
+		Running: s.Addresses(), Starts: s.Starts(s.Looks), Persistent: true, Budget: left,
+		AnswersMayDiffer: s.Different,
+		Decided:          func(f *results.File) bool { return w.assess(f).Settled() }}
+	if err := p.Ready(); err != nil {
+		return nil, err
+	}
+	made, err := run.Do(ctx, p, w)
+	switch {
+	case made == nil:
+		return nil, err
+	case made.File.NotApplicable != "":
+		return nil, fmt.Errorf("nothing was measured: %s", made.File.NotApplicable)
+	}
+	return made.File, err
 }
 
 // build builds both revisions, whose servers then start in their worktrees.

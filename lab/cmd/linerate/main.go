@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
+	"github.com/line-rate/line-rate/lab/internal/contest"
 	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
@@ -39,8 +40,10 @@ type subcommands struct {
 var helps embed.FS
 
 func main() {
-	if status, is := run.Called(os.Args[1:]); is {
-		os.Exit(status)
+	for _, called := range []func([]string) (int, bool){run.Called, contest.Called} {
+		if status, is := called(os.Args[1:]); is {
+			os.Exit(status)
+		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP,
 		syscall.SIGQUIT)

@@ -35,7 +35,12 @@ func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.Fil
 		out.Servers = append(out.Servers, a.measured(i))
 	}
 	for i := 1; i < len(o.Servers); i++ {
-		out.Comparisons = append(out.Comparisons, a.comparison(i))
+		c := a.comparison(i)
+		if why := out.Servers[i].Stream.Unlike(out.Servers[0].Stream, c.Name, c.Base); why != "" {
+			c.Verdict, c.Above, c.Evidence, c.Unlike, c.Says = compare.Invalid, "", nil, true, "no verdict: "+why
+		}
+		c.Says = out.In(c.Says)
+		out.Comparisons = append(out.Comparisons, c)
 	}
 	out.Notes = append(append(out.Notes, a.failures()...), a.starts()...)
 	for _, w := range f.Warnings {
@@ -68,6 +73,9 @@ func (a *assessment) outcome() *compare.Outcome {
 		Comparisons: []compare.Comparison{},
 	}
 	out.NewEach, out.Protocol = o.Close, o.Way.Beyond()
+	if o.Stream {
+		out.Unit = compare.Event
+	}
 	for _, r := range o.Requests {
 		var names []string
 		for _, h := range r.Headers {
@@ -121,6 +129,9 @@ func (a *assessment) measured(i int) compare.Measured {
 		MemoryLoad: median("server_rss_bytes"),
 		ByRequest:  a.byRequest(i), Bound: "unknown", Valid: of.Trials - of.Invalid, Refused: of.Invalid,
 		WarmupS: a.look(i).Warmup.Seconds(), RequestBytes: words.Digits(a.look(i).RequestBytes)}
+	if a.o.Stream {
+		m.Stream = a.streamed(i)
+	}
 	for _, b := range slices.Sorted(maps.Keys(of.Bounds)) {
 		if of.Bounds[b] > m.Bounded {
 			m.Bound, m.Bounded = b, of.Bounds[b]

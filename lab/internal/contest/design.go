@@ -84,6 +84,9 @@ func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experime
 		x.Servers[id] = &experiment.Server{Title: s.Name, Command: Shell(words), Program: "env"}
 	}
 	x.Factors = []experiment.Factor{levels}
+	if o.Stream {
+		x.Block.Rounds = 1
+	}
 	made, err := experiment.Make(x)
 	if err != nil {
 		return nil, fmt.Errorf("this cannot be measured: %w", err)

@@ -255,6 +255,9 @@ const (
 // what counts is how many there are. Shorter ones would be spent on the change from one server
 // to the next, which takes two to five.
 func Slot(o Options, looks []Look) time.Duration {
+	if o.Stream {
+		return o.window()
+	}
 	length := leastSlot.Seconds()
 	for _, l := range looks {
 		if l.Rate > 0 {

@@ -34,8 +34,10 @@ import (
 func TestMain(m *testing.M) {
 	// tools/test.sh has it say that with the race detector no process waits a second at its end.
 	leash.Passed = append(leash.Passed, "GORACE")
-	if status, is := run.Called(os.Args[1:]); is {
-		os.Exit(status)
+	for _, called := range []func([]string) (int, bool){run.Called, Called} {
+		if status, is := called(os.Args[1:]); is {
+			os.Exit(status)
+		}
 	}
 	if len(os.Args) == 4 && os.Args[1] == "serve" {
 		if err := serve(os.Args[2], os.Args[3]); err != nil {
@@ -119,6 +121,9 @@ func serve(how, addr string) error {
 	l, err := listen.Listen(context.Background(), "tcp", addr)
 	if err != nil {
 		return err
+	}
+	if kind, is := strings.CutPrefix(how, "events-"); is {
+		return http.Serve(l, &broadcaster{how: kind, streams: map[chan string]bool{}})
 	}
 	if how == "profiles" {
 		http.HandleFunc("/", answer)

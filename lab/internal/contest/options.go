@@ -34,7 +34,10 @@ type Options struct {
 	Rates       []curve.Rate  // of the latency curve; none: not asked
 	P99         time.Duration // of which the highest rate is searched; 0: not asked
 	Why         bool          // whether all are profiled afterwards
-	Looks       []Look        // at the servers, before the first block
+	// Stream says that Path is a stream of events, and what is compared the cost of one. Requests has what
+	// is asked at Rate so that events come; nothing, if the servers publish by themselves.
+	Stream bool
+	Looks  []Look // at the servers, before the first block
 }
 
 // Running tells whether the servers ran before and keep running.
@@ -45,6 +48,11 @@ func (o Options) Costed() bool { return o.Servers[0].Costed() }
 
 // Check refuses what no comparison can be made with. Requests have been checked where they were read.
 func (o Options) Check() error {
+	if o.Stream {
+		if err := o.checkStream(); err != nil {
+			return err
+		}
+	}
 	switch {
 	case o.Close && o.Pipelining > 1:
 		return fmt.Errorf("--pipelining %d: with a new connection for each request there is one in flight; leave it out",

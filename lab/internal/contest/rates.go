@@ -114,12 +114,14 @@ func (b Bench) curve(ctx context.Context, r *rand.Rand, o *compare.Outcome, name
 }
 
 // start starts a server as its blocks do.
-func (b Bench) start(i int) (*started, error) {
+func (b Bench) start(i int) (*started, error) { return b.startAt(i, b.Port+i) }
+
+func (b Bench) startAt(i, port int) (*started, error) {
 	s := b.Servers[i]
-	if s.URL == "" && b.Looks[i].Chatty() {
+	if s.URL == "" && i < len(b.Looks) && (b.Stream || b.Looks[i].Chatty()) {
 		s.Command = append([]string{"sh", "-c", `exec "$@" >/dev/null 2>&1`, "sh"}, s.Command...)
 	}
-	return s.start(b.Client, b.Dir, b.Port+i)
+	return s.start(b.Client, b.Dir, port)
 }
 
 // Block starts the servers, warms them up, and asks them in an order (nil: as they come). The

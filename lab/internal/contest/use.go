@@ -33,7 +33,8 @@ const (
 // Use adds what requests of each server use. Where that cannot be told a note says why: it
 // describes, and decides nothing. An error is that ctx is done.
 func (b Bench) Use(ctx context.Context, o *compare.Outcome) error {
-	if !b.Costed() || !slices.ContainsFunc(o.Comparisons, func(c compare.Comparison) bool { return c.Verdict != compare.Invalid }) {
+	told := func(c compare.Comparison) bool { return c.Verdict != compare.Invalid }
+	if b.Stream || !b.Costed() || !slices.ContainsFunc(o.Comparisons, told) {
 		return nil
 	}
 	var whys []string
