@@ -52,9 +52,6 @@ func TestWhatNoRunCanDoWithoutIsAskedForFirst(t *testing.T) {
 		by    func(c *clone, lab []string) []string
 		want  []string
 	}{
-		"few open files": {by: within("ulimit -n 60"),
-			want: []string{"99-tiny: server and client need 68 open files each, and the hard limit is 60",
-				"prlimit --pid $$ --nofile=136:136"}},
 		"no node": {spoil: func(c *clone) { c.without("node") },
 			want: []string{"99-tiny: the client cannot be started: trial.sh: node is not installed", "install Node.js"}},
 		"a node that does not start": {spoil: func(c *clone) {

@@ -223,6 +223,9 @@ func (p Plan) Unreachable() string {
 	if no := needs.LacksClients(p.clients()); no != "" {
 		why = append(why, no)
 	}
+	if no := enough(needs.Files, hardLimit()); no != "" && p.clients() == 0 {
+		why = append(why, no)
+	}
 	return strings.Join(why, "; ")
 }
 

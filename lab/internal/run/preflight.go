@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -31,12 +32,6 @@ func (p Plan) Ready() error {
 			return fmt.Errorf("--port %d: up to %d ports are needed from there on, and the last is 65535", p.Port, len(g)+1)
 		}
 	}
-	var l unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err == nil {
-		if err := enough(p.Experiment.Least().Files, uint64(l.Max)); err != nil {
-			return err
-		}
-	}
 	var seen []string
 	for _, levels := range p.Experiment.Conditions() {
 		l := p.load(&topology.Link{Host: "127.0.0.1"}, p.Experiment.Fixed().With(levels), p.Port)
@@ -59,13 +54,21 @@ func (p Plan) Ready() error {
 	return err
 }
 
-// enough compares the hard limit on open files, to which server and client
-// raise their own, with what one of them needs.
-func enough(needs int64, limit uint64) error {
-	if limit >= uint64(needs) {
-		return nil
+// hardLimit is how many files a process may have open, to which server and client raise their own.
+func hardLimit() uint64 {
+	var l unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil {
+		return math.MaxUint64
 	}
-	return fmt.Errorf("server and client need %d open files each, and the hard limit is %d; raise it: sudo prlimit "+
+	return l.Max
+}
+
+// enough compares it with what one of them needs, and says why that is too few; empty if it is not.
+func enough(needs int64, limit uint64) string {
+	if limit >= uint64(needs) {
+		return ""
+	}
+	return fmt.Sprintf("server and client need %d open files each, and the hard limit is %d; raise it: sudo prlimit "+
 		"--pid $$ --nofile=%d:%d", needs, limit, 2*needs, 2*needs)
 }
 
