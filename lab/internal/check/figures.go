@@ -20,6 +20,7 @@ var (
 	broken = map[string]bool{
 		"threads_per_worker": true, "connections_per_worker": true, "in_flight": true, "syscalls_per_request": true,
 		"goroutines_parked": true, "events_per_batch": true, "requests_on_thread": true,
+		"client_to_server_cpu": true,
 	}
 
 	// Ratios of a measured run that may exceed 1, with their limits.
