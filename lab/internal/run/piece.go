@@ -162,7 +162,7 @@ func (l load) parse(stdout []byte) (*generator.Result, error) {
 
 // cutMean records the least that the mean latency can be, where the generator cut it off.
 func (l load) cutMean(r *generator.Result, m map[string]float64) {
-	if _, mean := m["latency_mean_s"]; !mean && l.rate == 0 && l.generator != setting.Readers && l.connections > 0 && m["requests"] > 0 {
+	if _, mean := m["latency_mean_s"]; !mean && l.rate == 0 && l.asked.ResolutionS > 0 && m["requests"] > 0 {
 		m["latency_mean_least_s"] = r.CutMeanS
 	}
 }
