@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -254,8 +253,9 @@ func (b Bench) judge(s *seen, m map[string]float64) results.Trial {
 			}
 		}
 	}
-	t.Bound, t.BoundWhy = gate.DecideBound(gate.EvidenceOf(m, 0))
-	if gate.EvidenceOf(m, 0).Walls().Meets(gate.BoundClientCPU) { // what it did not read, the server had to keep or to drop
+	seen := gate.EvidenceOf(m, 0)
+	t.Bound, t.BoundWhy = gate.DecideBound(seen)
+	if seen.Walls().Meets(gate.BoundClientCPU) { // what it did not read, the server had to keep or to drop
 		fail(string(gate.BoundClientCPU), "the client had no time left ("+t.BoundWhy+"); give fewer --connections or events", 1)
 	}
 	t.Valid = len(t.Reasons) == 0
@@ -305,24 +305,11 @@ type seen struct {
 // by has a watch carried out on the client's cores. pid is the process's meanwhile.
 func (w watch) by(ctx context.Context, c Client, dir string, pid *atomic.Int64) (*seen, error) {
 	input, _ := json.Marshal(w) // plain fields always encode
-	var out bytes.Buffer
-	proc, err := leash.Start(leash.Spec{Dir: dir, Stdin: bytes.NewReader(input), Stdout: &out,
-		Argv: run.OnCPUs(c.Lab, c.CPUs, slices.Concat(c.Lab, []string{watchCall})...)})
-	if err != nil {
-		return nil, err
-	}
-	pid.Store(int64(proc.Pid()))
-	select {
-	case <-ctx.Done():
-		_ = proc.Stop(proc.Pid(), time.Second)
-		return nil, context.Cause(ctx)
-	case <-proc.Done():
-	}
-	if proc.Err() != nil {
-		return nil, errors.New(proc.LastLine())
-	}
 	s := &seen{}
-	return s, json.Unmarshal(out.Bytes(), s)
+	return s, run.Call(ctx, leash.Spec{Dir: dir, Stdin: bytes.NewReader(input),
+		Argv: run.OnCPUs(c.Lab, c.CPUs, slices.Concat(c.Lab, []string{watchCall})...)}, watchCall, s, func(of int) {
+		pid.Store(int64(of))
+	})
 }
 
 // Called carries out a watch, if that is the call; false for any other. As with run.Called, main asks first.
@@ -336,7 +323,7 @@ func Called(args []string) (status int, is bool) {
 		err = w.carryOut()
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, strict.Lines(err.Error()))
+		fmt.Fprintf(os.Stderr, "%s: %s\n", watchCall, strict.Lines(err.Error()))
 		return 1, true
 	}
 	return 0, true

@@ -52,17 +52,27 @@ func (l load) given(ctx context.Context) ([]probe.Given, error) {
 // called gives what a call of the lab prints as JSON. It runs on the client's side of
 // the wire and on the client's cores, so that it takes no CPU time from the server.
 func (l load) called(ctx context.Context, into any, input []byte, call ...string) error {
-	var out bytes.Buffer
 	argv := slices.Concat(l.lab, call)
 	if l.alone {
 		argv = OnCPUs(l.lab, l.split.Client, argv...)
 	} else if len(l.split.Client) > 0 {
 		argv = append([]string{"taskset", "--cpu-list", cores.Format(l.split.Client)}, argv...)
 	}
-	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Client(argv), Stdout: &out,
-		Stdin: bytes.NewReader(input)})
+	return Call(ctx, leash.Spec{Dir: l.dir, Argv: l.link.Client(argv), Stdin: bytes.NewReader(input)}, call[0], into, nil)
+}
+
+// Call has a program started with one of the calls that programs make of themselves, and reads the JSON that
+// it prints. It says why it failed in its last line, behind the call's name. began, if there is one, is told
+// its process.
+func Call(ctx context.Context, s leash.Spec, name string, into any, began func(pid int)) error {
+	var out bytes.Buffer
+	s.Stdout = &out
+	proc, err := leash.Start(s)
 	if err != nil {
-		return fmt.Errorf("%s did not start: %w", call[0], err)
+		return fmt.Errorf("%s did not start: %w", name, err)
+	}
+	if began != nil {
+		began(proc.Pid())
 	}
 	select {
 	case <-ctx.Done():
@@ -75,7 +85,7 @@ func (l load) called(ctx context.Context, into any, input []byte, call ...string
 		return errors.New(why)
 	}
 	if err := json.Unmarshal(out.Bytes(), into); err != nil {
-		return fmt.Errorf("what %s printed cannot be read: %w", call[0], err)
+		return fmt.Errorf("what %s printed cannot be read: %w", name, err)
 	}
 	return nil
 }
