@@ -123,6 +123,11 @@ func made(change ...string) []byte {
 		`"errors":0`, `"timeouts":0`, `"mismatches":0`, `"resets":0`, `"non2xx":0`, `"2xx":100`,
 		`"latency":{"mean":1.5,"p50":1,"p90":2,"p99":30,"max":400}`, `"throughput":{"total":5000}`,
 	}
+	return changed(fields, change)
+}
+
+// changed is an object of these fields, of which each change replaces one, or, if it is a name alone, takes it out.
+func changed(fields, change []string) []byte {
 	for _, c := range change {
 		key, _, _ := strings.Cut(c, ":")
 		fields = slices.DeleteFunc(fields, func(f string) bool { return strings.HasPrefix(f, key+":") })

@@ -7,6 +7,7 @@
 package generator
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -125,6 +126,24 @@ func read(program string, text []byte, into any) (output, error) {
 	}
 	o.add("", all)
 	return o, nil
+}
+
+// An own program of the lab's says its name besides.
+type own struct {
+	window
+	Generator string
+}
+
+// readOwn reads what one of the lab's own programs printed in a line, of is its part in into.
+func readOwn(program string, stdout []byte, into any, of *own) (output, error) {
+	o, err := read(program, bytes.TrimSpace(stdout), into)
+	if err == nil && of.Generator != program {
+		err = fmt.Errorf("the output is not %s's, but of generator %q", program, of.Generator)
+	}
+	if err == nil {
+		err = of.measured(program)
+	}
+	return o, err
 }
 
 func (o output) add(at string, all map[string]any) {

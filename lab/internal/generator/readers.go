@@ -1,8 +1,6 @@
 package generator
 
 import (
-	"bytes"
-	"fmt"
 	"math"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -23,10 +21,9 @@ var ofPushes = []string{"offered", "merged", "unrouted", "full", "failed", "push
 
 // A readersOutput is what is no figure.
 type readersOutput struct {
-	window
-	Generator string
-	Account   struct{ Push any }
-	Faults    []struct{ Kind, First string }
+	own
+	Account struct{ Push any }
+	Faults  []struct{ Kind, First string }
 }
 
 // ParseReaders reads a trial's standard output, which is one line.
@@ -36,13 +33,7 @@ type readersOutput struct {
 // invalid: such trials are about them. A fault of a connection does, and a like that was refused.
 func ParseReaders(stdout []byte) (*Result, error) {
 	var s readersOutput
-	o, err := read(readersProgram, bytes.TrimSpace(stdout), &s)
-	if err == nil && s.Generator != readersProgram {
-		err = fmt.Errorf("the output is not event_reader's, but of generator %q", s.Generator)
-	}
-	if err == nil {
-		err = s.measured(readersProgram)
-	}
+	o, err := readOwn(readersProgram, stdout, &s, &s.own)
 	if err == nil {
 		err = o.usable(ofReaders...)
 	}

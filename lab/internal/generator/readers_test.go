@@ -23,14 +23,7 @@ func watched(change ...string) []byte {
 		`"account":{"published":50,"due":5000,"lost_broadcast":500,"lost_shard":100,"lost_subscriber":250,"lost_left":100,` +
 			`"lost_socket":50,"written":4000,"received":4000}`,
 	}
-	for _, c := range change {
-		key, _, _ := strings.Cut(c, ":")
-		fields = slices.DeleteFunc(fields, func(f string) bool { return strings.HasPrefix(f, key+":") })
-		if c != key {
-			fields = append(fields, c)
-		}
-	}
-	return []byte("{" + strings.Join(fields, ",") + "}\n")
+	return changed(fields, change)
 }
 
 // pushed is an account with pushes: of 200 counts 150 found the queue full.

@@ -1,7 +1,6 @@
 package generator
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,11 +18,10 @@ var ofSink = []string{
 
 // A sinkOutput is what is no figure, or need not be there.
 type sinkOutput struct {
-	window
-	Generator string
-	PaceLag   any `json:"pace_lag_s"`
-	Limit     any `json:"limit_per_s"`
-	Steps     []struct {
+	own
+	PaceLag any `json:"pace_lag_s"`
+	Limit   any `json:"limit_per_s"`
+	Steps   []struct {
 		KeptUp *bool `json:"kept_up"`
 	}
 }
@@ -80,13 +78,7 @@ func (s sinkOutput) complete(o output) error {
 // make a trial invalid: such trials are about them.
 func ParseSink(stdout []byte) (*Result, error) {
 	var s sinkOutput
-	o, err := read(sinkProgram, bytes.TrimSpace(stdout), &s)
-	if err == nil && s.Generator != sinkProgram {
-		err = fmt.Errorf("the output is not event_sink's, but of generator %q", s.Generator)
-	}
-	if err == nil {
-		err = s.measured(sinkProgram)
-	}
+	o, err := readOwn(sinkProgram, stdout, &s, &s.own)
 	if err == nil {
 		err = s.complete(o)
 	}

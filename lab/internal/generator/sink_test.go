@@ -23,14 +23,7 @@ func printed(change ...string) []byte {
 		`"delivery_s":{"p50":0.1,"p99":0.5,"max":0.6}`,
 		`"end":{"added":5000,"arrived":4500,"dropped":100,"failed":300,"returned":90,"unaccounted":10}`,
 	}
-	for _, c := range change {
-		key, _, _ := strings.Cut(c, ":")
-		fields = slices.DeleteFunc(fields, func(f string) bool { return strings.HasPrefix(f, key+":") })
-		if c != key {
-			fields = append(fields, c)
-		}
-	}
-	return []byte("{" + strings.Join(fields, ",") + "}\n")
+	return changed(fields, change)
 }
 
 func TestFiguresComeFromCountsAndTheWindow(t *testing.T) {
