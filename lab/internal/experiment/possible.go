@@ -85,16 +85,12 @@ func possibleBatches(server *Server, s setting.Levels) (done bool, err error) {
 	if sends != receives {
 		return true, fmt.Errorf("server = %q and generator = %q belong together", producers(), setting.Sink)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s)) {
-		shared := name == setting.Server || name == setting.Generator || name == setting.Replicate
-		switch batches := slices.Contains(batching, name); {
-		case sends && !batches && !shared:
-			return true, fmt.Errorf("a producer of events has no %s", name)
-		case !sends && batches:
-			return true, fmt.Errorf("%s is a producer's; set server = %q and generator = %q", name, producers(), setting.Sink)
-		}
-	}
-	if !sends {
+	switch lacks, foreign := apart(s, sends, batching); {
+	case lacks != "":
+		return true, fmt.Errorf("a producer of events has no %s", lacks)
+	case foreign != "":
+		return true, fmt.Errorf("%s is a producer's; set server = %q and generator = %q", foreign, producers(), setting.Sink)
+	case !sends:
 		return false, nil
 	}
 	switch variant := s[setting.Variant].String(); {
@@ -123,14 +119,26 @@ func possibleStreams(server *Server, s setting.Levels) (done bool, err error) {
 		return true, fmt.Errorf("generator = %q reads the streams of a server with streams = true, and of no other; %s is %q",
 			setting.Readers, setting.Server, server.Name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s)) {
-		shared := slices.Contains([]string{setting.Server, setting.Generator, setting.Replicate, setting.Connections}, name)
-		switch streams := slices.Contains(streaming, name); {
-		case reads && !streams && !shared:
-			return true, fmt.Errorf("readers of streams have no %s", name)
-		case !reads && streams:
-			return true, fmt.Errorf("%s is for readers of streams; set generator = %q", name, setting.Readers)
-		}
+	switch lacks, foreign := apart(s, reads, streaming, setting.Connections); {
+	case lacks != "":
+		return true, fmt.Errorf("readers of streams have no %s", lacks)
+	case foreign != "":
+		return true, fmt.Errorf("%s is for readers of streams; set generator = %q", foreign, setting.Readers)
 	}
 	return reads, nil
+}
+
+// apart names the first setting that keeps a trial apart from those of a kind: one that the kind, if the trial is
+// of it, lacks, or one of the kind's own, if it is not. Further settings the kind shares with other trials.
+func apart(s setting.Levels, of bool, own []string, shares ...string) (lacks, foreign string) {
+	shares = append(shares, setting.Server, setting.Generator, setting.Replicate)
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		switch its := slices.Contains(own, name); {
+		case of && !its && !slices.Contains(shares, name):
+			return name, ""
+		case !of && its:
+			return "", name
+		}
+	}
+	return "", ""
 }

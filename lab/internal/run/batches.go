@@ -26,14 +26,22 @@ func searches(s setting.Levels) bool { return s[setting.EventRate] == setting.In
 func receiver(addr string, s setting.Levels, warmup, counts time.Duration) []string {
 	argv := []string{scriptPath("sink.sh"), "--producer", "http://" + addr, "--duration", number(counts.Seconds()),
 		"--warmup", number(warmup.Seconds())}
-	for _, o := range []struct{ setting, flag string }{{setting.SinkLatencyMs, "--latency-ms"},
-		{setting.SinkErrors, "--errors-permille"}} {
+	argv = given(argv, s, []option{{setting.SinkLatencyMs, "--latency-ms"}, {setting.SinkErrors, "--errors-permille"}})
+	if searches(s) {
+		argv = append(argv, "--find-limit")
+	}
+	return argv
+}
+
+// An option sets a setting on a client's command line.
+type option struct{ setting, flag string }
+
+// given adds the options of the settings that have a level.
+func given(argv []string, s setting.Levels, options []option) []string {
+	for _, o := range options {
 		if v, ok := s[o.setting]; ok {
 			argv = append(argv, o.flag, v.String())
 		}
-	}
-	if searches(s) {
-		argv = append(argv, "--find-limit")
 	}
 	return argv
 }
