@@ -31,24 +31,29 @@ func shareOf(c experiment.Claim, t results.Trial) float64 {
 	return p.Packages[c.Package]
 }
 
-// profiled gives the blocks of a claim about profiles, and the shares of all
-// trials in them. Trials are not averaged, so that a long window does not hide
-// a short one.
+// profiled gives the blocks of a claim about profiles, and the shares of all trials in them.
 func (rec *record) profiled(c experiment.Claim, holds func(share float64) bool) (f finding, shares []float64,
 	held int) {
+	return rec.figures(c, func(t results.Trial) float64 { return shareOf(c, t) }, holds)
+}
+
+// figures gives the blocks of a claim about a figure of each trial, and that of all trials in them. Trials are not
+// averaged, so that a long window does not hide a short one.
+func (rec *record) figures(c experiment.Claim, figure func(results.Trial) float64, holds func(float64) bool) (f finding,
+	all []float64, held int) {
 	f = finding{seen: rec.look(c, rec.begun(rec.conds))}
 	for _, b := range f.seen.blocks {
 		if b.refused {
 			continue
 		}
 		for _, t := range rec.about(c, b) {
-			v := shareOf(c, t)
-			if shares = append(shares, v); holds(v) {
+			v := figure(t)
+			if all = append(all, v); holds(v) {
 				held++
 			}
 		}
 	}
-	return f, shares, held
+	return f, all, held
 }
 
 // The least total of a profile from which shares are taken: a tenth of a core,

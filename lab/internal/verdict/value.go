@@ -30,17 +30,9 @@ func (value) recorded(c experiment.Claim, t results.Trial) bool {
 }
 
 func (value) decide(rec *record, c experiment.Claim) (finding, error) {
-	f := finding{seen: rec.look(c, rec.begun(rec.conds))}
-	var seen []float64
-	said := f.tellByBar(rec, c, func(t results.Trial) float64 { return t.Metrics[c.Metric] })
-	for _, b := range f.seen.blocks {
-		for _, t := range rec.about(c, b) {
-			if t.Valid {
-				seen = append(seen, t.Metrics[c.Metric])
-			}
-		}
-	}
-	if f.why = said; len(seen) > 0 {
+	figure := func(t results.Trial) float64 { return t.Metrics[c.Metric] }
+	f, seen, _ := rec.figures(c, figure, meets(c))
+	if f.why = f.tellByBar(rec, c, figure); len(seen) > 0 {
 		show := shown(c.Metric)
 		f.why += fmt.Sprintf("; the median is %s (%s to %s) in %s", show(stats.Median(seen)), show(slices.Min(seen)),
 			show(slices.Max(seen)), words.Count(len(seen), "trial"))
