@@ -49,7 +49,7 @@ type Claim struct {
 	From    string   `toml:"from"`     // moves: the wall at the first level
 	To      string   `toml:"to"`       // moves: the wall at the last level
 	Equals  string   `toml:"equals"`   // count: the setting whose level it equals
-	Plus    int64    `toml:"plus"`     // count: added to that level, or the number itself
+	Plus    *int64   `toml:"plus"`     // count: added to that level, or the number itself
 	About   string   `toml:"about"`    // empty, or AboutClient
 	Needs   Needs    `toml:"needs"`
 	Profile string   `toml:"profile"` // share, absent
@@ -62,6 +62,14 @@ type Claim struct {
 	levels []setting.Level
 	At     map[string]any `toml:"at"`
 	at     setting.Levels
+}
+
+// More is the number that a count is more than a setting's level, or without a setting the count.
+func (c Claim) More() int64 {
+	if c.Plus == nil {
+		return 0
+	}
+	return *c.Plus
 }
 
 // Where returns the levels that the claim is limited to.
@@ -117,7 +125,7 @@ var forms = []form{
 		(*Claim).checkBound},
 	{Moves, "The wall is one at the factor's first level and another at its last, each met alone, and the use of both " +
 		"changes by the margin or more.", []string{"over", "margin", "from", "to"}, nil, nil, (*Claim).checkMoves},
-	{Count, "A count equals a setting's level, or that level and a number more, or without equals that number, by itself 0.",
+	{Count, "A count equals a setting's level, or that level and a number more, or without equals that number.",
 		[]string{"metric"}, nil, []string{"equals", "plus"}, (*Claim).checkCount},
 	{Value, "The metric itself is at least or at most a bar.", []string{"metric"}, barOf, nil, nil},
 	{Share, "A package, or a kind of work, has at least or at most a share of a profile.", []string{"profile"},
@@ -134,7 +142,7 @@ var kindFields = []string{"metric", "over", "levels", "margin", "bound", "from",
 func (c *Claim) given() map[string]bool {
 	return map[string]bool{"metric": c.Metric != "", "over": c.Over != "", "levels": c.Levels != nil,
 		"margin": c.Margin != nil, "bound": c.Bound != "", "from": c.From != "", "to": c.To != "", "equals": c.Equals != "",
-		"plus": c.Plus != 0, "profile": c.Profile != "", "package": c.Package != "", "work": c.Work != "",
+		"plus": c.Plus != nil, "profile": c.Profile != "", "package": c.Package != "", "work": c.Work != "",
 		"at_least": c.AtLeast != nil, "at_most": c.AtMost != nil}
 }
 
@@ -269,6 +277,9 @@ func (c *Claim) checkMoves() error {
 }
 
 func (c *Claim) checkCount() error {
+	if c.Equals == "" && c.Plus == nil {
+		return fmt.Errorf("kind %q lacks what the count equals: a setting in equals, a number in plus, or both", c.Kind)
+	}
 	if c.Equals != "" && setting.Check(c.Equals, setting.Int(1)) != nil {
 		return fmt.Errorf("equals %q: no such numeric setting; %s", c.Equals, strict.Instead(c.Equals, setting.Numeric()))
 	}

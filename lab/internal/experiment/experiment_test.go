@@ -130,7 +130,7 @@ func TestReadsEveryField(t *testing.T) {
 	if c := x.Claims[4]; c.Needs != (Needs{"wire", true, 4}) {
 		t.Errorf("needs %+v", c.Needs)
 	}
-	if c := x.Claims[5]; c.Equals != "workers" || c.Plus != 1 {
+	if c := x.Claims[5]; c.Equals != "workers" || c.More() != 1 {
 		t.Errorf("claim %q: %+v", c.ID, c)
 	}
 }

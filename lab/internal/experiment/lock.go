@@ -99,7 +99,7 @@ type lockedFactor struct {
 func (c Claim) bars() bars {
 	return bars{
 		Kind: c.Kind, Metric: c.Metric, Over: c.Over, Margin: c.Margin, AtLeast: c.AtLeast, AtMost: c.AtMost,
-		Bound: c.Bound, Equals: c.Equals, Plus: c.Plus, Profile: c.Profile, Package: c.Package, Work: c.Work,
+		Bound: c.Bound, Equals: c.Equals, Plus: c.More(), Profile: c.Profile, Package: c.Package, Work: c.Work,
 		At: c.at, Needs: c.Needs, About: c.About, From: c.From, To: c.To, Levels: c.levels,
 	}
 }

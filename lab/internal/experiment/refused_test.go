@@ -162,6 +162,7 @@ needs = { line_rate = true, cores = 4, bound = "wire" }`
 		{"bound with a metric", `bound = "wire"`, "bound = \"wire\"\nmetric = \"throughput_rps\"",
 			`claims[4] "wall": kind "bound" does not take`},
 		{"bound with an unknown metric", `bound = "wire"`, "bound = \"wire\"\nmetric = \"speed\"", `claims[4] "wall": `},
+		{"count without equals", "equals = \"workers\"\nplus = 1\n", "", `claims[5] "exact": kind "count" lacks`},
 		{"count over a factor", "plus = 1", "over = \"workers\"", `claims[5] "exact": kind "count" does not take`},
 		{"count of what is no setting", `equals = "workers"`, `equals = "worker"`, `claims[5] "exact": equals "worker"`},
 		{"count of a text", `equals = "workers"`, `equals = "route"`, `claims[5] "exact": equals "route"`},

@@ -14,12 +14,12 @@ type count struct{ plain }
 
 func (count) criterion(c experiment.Claim) string {
 	if c.Equals == "" {
-		return fmt.Sprintf("in every trial the count of %s is %d", words.Metric(c.Metric), c.Plus)
+		return fmt.Sprintf("in every trial the count of %s is %d", words.Metric(c.Metric), c.More())
 	}
 	said := fmt.Sprintf("in every trial the count of %s is the level set for %s", words.Metric(c.Metric),
 		words.Setting(c.Equals))
-	if c.Plus != 0 {
-		said += fmt.Sprintf(" plus %d", c.Plus)
+	if c.More() != 0 {
+		said += fmt.Sprintf(" plus %d", c.More())
 	}
 	return said
 }
@@ -51,7 +51,7 @@ func (count) decide(rec *record, c experiment.Claim) (finding, error) {
 		exact := true
 		for _, levels := range conds {
 			want, _ := rec.fixed.With(levels)[c.Equals].Int()
-			want += c.Plus
+			want += c.More()
 			got, ok := b.of.at(levels)[b.number].Metrics[c.Metric]
 			if !ok {
 				continue
