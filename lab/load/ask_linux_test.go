@@ -222,24 +222,31 @@ func TestUnixSockets(t *testing.T) {
 // Each request has a connection of its own, and the ports of those that have ended are free.
 func TestAConnectionForEachRequest(t *testing.T) {
 	for _, rate := range []float64{0, 500} {
-		s := serve(t, func(_ int64, c net.Conn) bool {
-			say(c, hello)
-			return false
-		})
-		target := s.target(4, 1)
-		target.Close, target.Rate = true, rate
-		p := once(target, 0.2)
-		p.Slots = append(p.Slots, p.Slots...)
-		sum := carry(t, p).Summary.Targets[0]
-		clean(t, sum)
-		// Connections are opened before the first slot; all others for a request each.
-		if made, hits := s.connections.Load(), s.hits.Load(); sum.Requests < 50 || made < hits || made > hits+4 {
-			t.Errorf("%d connections for %d requests", made, hits)
-		}
-		_, port, _ := net.SplitHostPort(s.ln.Addr().String())
-		// The last one of each connection waits if the load ended before the server had closed it.
-		if n := waiting(t, port); n > 4 {
-			t.Errorf("%d of the client's ports wait", n)
+		// A load may end before the server has closed the last connections, whose ports then wait. On a busy machine
+		// that happens now and then; it must not each time.
+		for tries := 3; ; tries-- {
+			s := serve(t, func(_ int64, c net.Conn) bool {
+				say(c, hello)
+				return false
+			})
+			target := s.target(4, 1)
+			target.Close, target.Rate = true, rate
+			p := once(target, 0.2)
+			p.Slots = append(p.Slots, p.Slots...)
+			sum := carry(t, p).Summary.Targets[0]
+			clean(t, sum)
+			// Connections are opened before the first slot; all others for a request each.
+			if made, hits := s.connections.Load(), s.hits.Load(); sum.Requests < 50 || made < hits || made > hits+4 {
+				t.Errorf("%d connections for %d requests", made, hits)
+			}
+			_, port, _ := net.SplitHostPort(s.ln.Addr().String())
+			n := waiting(t, port)
+			if n > 0 && tries == 0 {
+				t.Errorf("%d of the client's ports wait", n)
+			}
+			if n == 0 || tries == 0 {
+				break
+			}
 		}
 	}
 }

@@ -26,6 +26,24 @@ func (c *clone) without(missing ...string) {
 	c.env = append(c.env, "PATH="+filepath.Join(c.root, "bin"))
 }
 
+// Too few open files keep the experiment from being run here, and no other beside it; what to do is said.
+func TestFewOpenFilesAreSaid(t *testing.T) {
+	c := newClone(t, loopback, "/read", 1, 1)
+	cmd := c.run99()
+	by := exec.Command("sh", append([]string{"-c", "ulimit -n 60; exec \"$@\"", "sh"}, cmd.Args...)...)
+	by.Dir, by.Env = cmd.Dir, cmd.Env
+	s := finish(t, by)
+	for _, w := range []string{"99-tiny: cannot be run here",
+		"server and client need 68 open files each, and the hard limit is 60", "prlimit --pid $$ --nofile=136:136"} {
+		if !strings.Contains(s.err+s.out, w) {
+			t.Errorf("%q lacks %q", s.err+s.out, w)
+		}
+	}
+	if s.status == exitFailed || strings.Contains(s.err, "trial ") {
+		t.Errorf("exit %d, %s", s.status, s.err)
+	}
+}
+
 // A problem that would make each trial fail, or keep the run from being written, is
 // reported before the first trial, in one line, and nothing is left behind.
 func TestWhatNoRunCanDoWithoutIsAskedForFirst(t *testing.T) {
