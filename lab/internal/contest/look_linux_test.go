@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -51,9 +52,9 @@ func TestMain(m *testing.M) {
 
 func serve(how, addr string) error {
 	how, spoken, _ := strings.Cut(how, "/")
-	asked := 0
+	var all atomic.Int64
 	answer := func(w http.ResponseWriter, _ *http.Request) {
-		asked++
+		asked := all.Add(1)
 		switch {
 		case how == "dies" && asked > 3:
 			fmt.Fprintln(os.Stderr, "out of coffee")
