@@ -15,8 +15,7 @@
 //	GET  /live             the posts that somebody watches
 //	GET  /ledger           what became of each like, push and delivery (see packages hub and push)
 //
-// With --apart the writers' process starts that of the readers, and both end together. Two that are
-// started each by itself can be on cores, or hosts, of their own: --push names the other.
+// With --apart the writers' process starts that of the readers, and both end together.
 //
 // Defaults are the published ones. Where a program was not published, this one does the least that its
 // text says; likes are not told apart by who gives them, and no reader has the events of the time before
@@ -72,8 +71,6 @@ Usage: fanout_server [options]
                                                             (default each)
   --apart HOW           serve readers in a second process, and push counts to it
                         over tcp or a Unix socket: unix (default: one process)
-  --push URL            push counts to another fanout_server, as
-                        http://127.0.0.1:8085 or unix:PATH  (default: publish them here)
   --drainers N          connections that push, each one count at a time
                                                             (default 1)
   --queue N             counts that wait for them           (default 512)
@@ -81,7 +78,6 @@ Usage: fanout_server [options]
                         100ms; 0: each count                (default 0)
   --route HOW           of a window: all counts, or live: those of posts that have
                         readers                             (default all)
-  --unix PATH           listen on this Unix socket too, for pushes
   --pprof-sockets DIR   serve profiles on DIR/<pid>.sock    (default: none)
 
 POST /like/{post}, POST /publish/{post}, GET /events/{post}, GET /live, GET /ledger.
@@ -95,7 +91,7 @@ func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
 	fanout := program.Program{Name: "fanout_server", Out: os.Stdout, Errs: os.Stderr}
-	s, unix, err := parse(args)
+	s, err := parse(args)
 	if status, over := fanout.Over(err, help); over {
 		return status
 	}
@@ -127,14 +123,6 @@ func run(args []string) int {
 		}()
 	}
 	srv := newServer(s)
-	if unix != "" {
-		also, status := fanout.Listen("unix", unix, "unix")
-		if also == nil {
-			return status
-		}
-		defer os.Remove(unix)
-		go func() { _ = srv.serve(also) }() // ends with the process
-	}
 	return fanout.Serve(ln, asked, func() error { return srv.serve(ln) })
 }
 
@@ -147,7 +135,7 @@ const (
 )
 
 // parse reads the flags. Every error is one line that names what is accepted.
-func parse(args []string) (s settings, unix string, err error) {
+func parse(args []string) (s settings, err error) {
 	s = settings{addr: "127.0.0.1:8084", flush: flushEach, hub: hub.Published(), push: push.Published()}
 	fs := program.NewFlags()
 	fs.Loopback("addr", &s.addr)
@@ -178,10 +166,6 @@ func parse(args []string) (s settings, unix string, err error) {
 		return nil
 	})
 	fs.BoolVar(&s.child, "inherited", false, "")
-	fs.Func("push", "", func(v string) (err error) {
-		s.push.To, err = push.Parse(v)
-		return err
-	})
 	fs.Func("window", "", func(v string) (err error) {
 		if s.push.Window, err = time.ParseDuration(v); err != nil || s.push.Window < 0 || s.push.Window > maxWindow ||
 			s.push.Window > 0 && s.push.Window < time.Millisecond {
@@ -189,23 +173,19 @@ func parse(args []string) (s settings, unix string, err error) {
 		}
 		return nil
 	})
-	fs.StringVar(&unix, "unix", "", "")
 	fs.Func("pprof-sockets", "", func(v string) error {
 		s.sockets = v
 		return pprofsock.Check(v)
 	})
 	if err := fs.Read(args, ""); err != nil {
-		return settings{}, "", err
+		return settings{}, err
 	}
 	s.push.Live = route == push.RouteLive
-	pushes := s.push.To != nil || s.apart != ""
 	switch {
-	case s.push.To != nil && s.apart != "":
-		err = errors.New("--apart starts the server that --push would name; give one of them")
-	case !pushes && (s.push.Window > 0 || s.push.Live):
-		err = errors.New("--window and --route are of pushes; set --push or --apart")
+	case s.apart == "" && (s.push.Window > 0 || s.push.Live):
+		err = errors.New("--window and --route are of pushes; set --apart")
 	case s.push.Live && s.push.Window == 0:
 		err = errors.New("--route live asks once in a window; set --window")
 	}
-	return s, unix, err
+	return s, err
 }

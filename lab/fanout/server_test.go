@@ -10,15 +10,21 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/fanout/push"
 )
 
 // serve starts a server with flags, without a process of its own.
 func serve(t *testing.T, flags ...string) (srv *server, url string) {
 	t.Helper()
-	s, _, err := parse(flags)
+	s, err := parse(flags)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return on(t, s)
+}
+
+func on(t *testing.T, s settings) (srv *server, url string) {
 	srv = newServer(s)
 	on := httptest.NewServer(srv.handler())
 	t.Cleanup(func() {
@@ -136,7 +142,14 @@ func TestAReaderThatStopsReadingLosesAtItsChannel(t *testing.T) {
 
 func TestTwoProcessesPush(t *testing.T) {
 	_, node := serve(t)
-	_, writes := serve(t, "--push", node, "--window", "20ms", "--route", "live", "--drainers", "4")
+	s, err := parse(strings.Fields("--apart tcp --window 20ms --route live --drainers 4"))
+	if err == nil {
+		s.push.To, err = push.Parse(node)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, writes := on(t, s)
 	lines, stop := watch(t, node+"/events/1")
 	defer stop()
 	for range 50 {
@@ -173,19 +186,18 @@ func TestWhatIsNotThereIsRefused(t *testing.T) {
 
 func TestSettingsThatAreRefused(t *testing.T) {
 	for flags, want := range map[string]string{
-		"--addr 0.0.0.0:1":            "loopback",
-		"--topics 0":                  "from 1 to 10000",
-		"--shard-by random":           "give address or counter",
-		"--flush never":               "give each or drained",
-		"--push http://example.com:1": "give http://HOST:PORT with a loopback host",
-		"--window 100ms":              "set --push",
-		"--window 1us":                "from 1ms",
-		"--push unix:x --route live":  "set --window",
-		"--pprof-sockets /":           "--pprof-sockets",
-		"--shards -1":                 "from 0 to 1024",
-		"more":                        `unexpected argument "more"`,
+		"--addr 0.0.0.0:1":          "loopback",
+		"--topics 0":                "from 1 to 10000",
+		"--shard-by random":         "give address or counter",
+		"--flush never":             "give each or drained",
+		"--window 100ms":            "set --apart",
+		"--window 1us":              "from 1ms",
+		"--apart unix --route live": "set --window",
+		"--pprof-sockets /":         "--pprof-sockets",
+		"--shards -1":               "from 0 to 1024",
+		"more":                      `unexpected argument "more"`,
 	} {
-		if _, _, err := parse(strings.Fields(flags)); err == nil || !strings.Contains(err.Error()+flags, want) || strings.Contains(err.Error(), "\n") {
+		if _, err := parse(strings.Fields(flags)); err == nil || !strings.Contains(err.Error()+flags, want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", flags, err)
 		}
 	}

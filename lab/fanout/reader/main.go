@@ -9,7 +9,7 @@
 //
 // Likes are given at a rate that is fixed before (--rate), so a server that stalls cannot put them off;
 // or, without one, by as many writers as --writers says, each of which waits for its answer. A server
-// that pushes to another one takes them where --writes says.
+// that pushes to another one says itself where the readers go.
 //
 // Limits: Linux, and loopback only. Readers and writers share this process, and its CPU time is that of
 // both. The window of the readers lies within that of the writers, and begins --warmup after the last
@@ -35,7 +35,7 @@ import (
 
 // settings are what a person can choose.
 type settings struct {
-	server, writes           string // without a slash at their ends
+	server                   string // without a slash at its end
 	topics                   int
 	connections, stalled     int
 	writers, rate            int // rate 0: writers wait for their answers
@@ -56,7 +56,6 @@ line of JSON: what came, what did not, and where it was lost.
 Usage: event_reader --server URL [options]
 
   --server URL          who is watched, as http://127.0.0.1:8084
-  --writes URL          who takes the likes           (default: the same server)
   --topics N            posts, from 0                 (default 10)
   --connections N       streams, spread over the posts
                                                       (default 1000)
@@ -110,12 +109,6 @@ func parse(args []string) (settings, error) {
 	s := settings{topics: 10, connections: 1000, writers: 16, rate: 1000, warmup: time.Second, duration: 10 * time.Second,
 		settle: 2 * time.Second}
 	fs := program.NewFlags()
-	url := func(name string, to *string) {
-		fs.Func(name, "", func(v string) (err error) {
-			*to, err = push.Base(v)
-			return err
-		})
-	}
 	seconds := func(name string, to *time.Duration, least float64) {
 		fs.Func(name, "", func(v string) error {
 			n, err := strconv.ParseFloat(v, 64)
@@ -126,8 +119,10 @@ func parse(args []string) (settings, error) {
 			return nil
 		})
 	}
-	url("server", &s.server)
-	url("writes", &s.writes)
+	fs.Func("server", "", func(v string) (err error) {
+		s.server, err = push.Base(v)
+		return err
+	})
 	fs.Whole("topics", &s.topics, 1, maxTopics)
 	fs.Whole("connections", &s.connections, 1, maxConnections)
 	fs.Whole("stalled", &s.stalled, 0, maxConnections)
@@ -144,8 +139,6 @@ func parse(args []string) (settings, error) {
 		return s, errors.New("--server is missing; see --help")
 	case s.stalled > s.connections:
 		return s, fmt.Errorf("--stalled %d: there are %d connections", s.stalled, s.connections)
-	case s.writes == "":
-		s.writes = s.server
 	}
 	return s, nil
 }

@@ -238,6 +238,7 @@ func (w *thread) events(c *connection, part []byte) {
 		e := &c.parser.Event
 		p.Events++
 		c.events++
+		w.last = w.now
 		if e.OwnID && len(e.ID) <= 18 { // digits that an int64 holds
 			if id, ok := decimal(e.ID); ok {
 				c.ids.note(id, &p.Counts)

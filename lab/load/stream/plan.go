@@ -25,6 +25,7 @@ type Plan struct {
 	WarmUp      time.Duration `json:"warm_up_ns,omitempty"` // after all have an answer; at least 20 ms
 	Window      time.Duration `json:"window_ns"`            // in which is counted
 	Drain       time.Duration `json:"drain_ns,omitempty"`   // the longest, if streams do not end
+	Quiet       time.Duration `json:"quiet_ns,omitempty"`   // without an event for so long, it ends sooner; 0: it does not
 	Retry       time.Duration `json:"retry_ns,omitempty"`   // if the stream says none; 0: a second
 	Timeout     time.Duration `json:"timeout_ns,omitempty"` // for the head of an answer; 0: ten seconds
 	Nap         time.Duration `json:"nap_ns,omitempty"`     // 0: DefaultNap; below 0: none
@@ -71,7 +72,7 @@ func (p *Plan) Check() error {
 		return fmt.Errorf("threads is %d; give up to %d", p.Threads, MaxThreads)
 	case p.Window <= 0:
 		return fmt.Errorf("window_ns is %d; give a time above 0", p.Window)
-	case min(p.WarmUp, p.Drain, p.Retry, p.Timeout) < 0:
+	case min(p.WarmUp, p.Drain, p.Quiet, p.Retry, p.Timeout) < 0:
 		return errors.New("a time is below 0")
 	case p.Nap >= time.Second:
 		return fmt.Errorf("nap_ns is %d; give less than a second", p.Nap)

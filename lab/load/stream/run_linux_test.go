@@ -70,6 +70,23 @@ func (r *Report) fault(kind string) (f Fault) {
 // untilGone keeps a stream open until its reader closes it.
 func untilGone(r *http.Request) { <-r.Context().Done() }
 
+// What comes late is waited for, and not the end of streams that have gone quiet.
+func TestADrainEndsOnceNothingComes(t *testing.T) {
+	const all = 20
+	s := serve(t, func(r *http.Request, write func(string, ...any)) {
+		for n := range all {
+			write("id: %d\ndata: x\n\n", n+1)
+			time.Sleep(20 * time.Millisecond)
+		}
+		untilGone(r)
+	})
+	p := s.plan("/a")
+	p.Drain, p.Quiet = time.Hour, 500*time.Millisecond
+	if r := carryOut(t, p); r.Whole.Events != all || r.Window.Events == all || r.Open != 1 {
+		t.Errorf("%d events, %d of them in the window, %d open", r.Whole.Events, r.Window.Events, r.Open)
+	}
+}
+
 func TestRunSeesWhatOthersSee(t *testing.T) {
 	var text strings.Builder
 	for i := range 3000 {

@@ -52,6 +52,7 @@ type thread struct {
 	faults              map[string]*faultCount
 	stage               int
 	now, tickAt         int64
+	last                int64 // when the last event came
 	sinceEpoch          int64 // from 1970 to the run's origin
 	fresh               int   // connections that have been opened at least once
 	waiting             int   // connections that are opened, ask, or wait to be opened again
@@ -160,7 +161,8 @@ func (w *thread) edge() int64 {
 
 // step goes on to the next stage when its time has come, and tells whether the last has ended.
 func (w *thread) step() (done bool) {
-	if w.stage == draining && w.reading+w.opening == 0 {
+	quiet := int64(w.run.plan.Quiet)
+	if w.stage == draining && (w.reading+w.opening == 0 || quiet > 0 && w.now-max(w.last, w.finishAt) > quiet) {
 		return true
 	}
 	if w.run.begin.Load() == 0 || w.now < w.edge() {
