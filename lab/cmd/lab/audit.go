@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/line-rate/line-rate/lab/internal/audit"
+	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -56,7 +57,7 @@ func show(w io.Writer, a *audit.File, all bool) {
 		if printed == "" {
 			printed = amount(f.Stands.Value, f.Unit)
 		}
-		sign := map[audit.Relation]string{audit.Equals: "", audit.AtMost: "≤ ", audit.AtLeast: "≥ "}[f.Relation]
+		sign := map[law.Relation]string{law.Equals: "", law.AtMost: "≤ ", law.AtLeast: "≥ "}[f.Relation]
 		fmt.Fprintf(w, "  %s\t%s\t%s%s\t%s to %s\t%s\n", f.Place, printed, sign, amount(f.Recomputed.Value, f.Unit),
 			amount(f.Stands.Low, f.Unit), amount(f.Stands.High, f.Unit), f.Verdict)
 	}

@@ -2,23 +2,17 @@
 // other: deltas, bytes per answer, shares of the line rate, Little's law, sums,
 // one quantity printed twice.
 //
-// A text is never blamed for rounding. Each printed figure stands for all
-// values that would be printed the same way. Arithmetic is done on these
-// intervals, and two figures disagree only if no pair of values agrees. A
-// statement that the text's data cannot support is not a disagreement but a
-// claim, and gets a verdict.
-//
-// Interval arithmetic does not know when two terms are the same figure, so a
-// formula that uses a figure twice is allowed more than rounding gives. This
-// errs towards "agrees". The audit does not say which of two figures is wrong.
+// The laws, and when two figures disagree, are those of package law, which
+// linerate judge holds any table against. A statement that the text's data
+// cannot support is not a disagreement but a claim, and gets a verdict.
 package audit
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
@@ -61,48 +55,22 @@ type Finding struct {
 	Printed string      `json:"printed,omitempty"`
 	Unit    metric.Unit `json:"unit"`
 	// Stands is the range that rounding allows for the figure.
-	Stands     Quantity `json:"stands"`
-	Relation   Relation `json:"relation"`
-	Recomputed Quantity `json:"recomputed"`
-	Within     float64  `json:"within,omitempty"` // tolerance beyond rounding, as a share
-	Verdict    string   `json:"verdict"`
-	Shown      Shown    `json:"shown"`
-	Note       string   `json:"note,omitempty"`
-	Automatic  bool     `json:"automatic,omitempty"` // made from a table, not written by hand
-}
-
-// A Relation is the expected relation of a printed figure to the recomputed
-// one.
-type Relation string
-
-// The relations.
-const (
-	Equals  Relation = "equals"
-	AtMost  Relation = "at most"
-	AtLeast Relation = "at least"
-)
-
-// holds tells whether the relation holds for some values of the two ranges.
-func (r Relation) holds(of, to Quantity, within float64) bool {
-	// Decimal fractions are not exact in binary, so touching ranges agree.
-	slack := 1e-9*math.Max(math.Abs(of.Value), math.Abs(to.Value)) + within*math.Abs(to.Value)
-	below := of.Low <= to.High+slack
-	above := of.High >= to.Low-slack
-	switch r {
-	case AtMost:
-		return below
-	case AtLeast:
-		return above
-	}
-	return below && above
+	Stands     law.Quantity `json:"stands"`
+	Relation   law.Relation `json:"relation"`
+	Recomputed law.Quantity `json:"recomputed"`
+	Within     float64      `json:"within,omitempty"` // tolerance beyond rounding, as a share
+	Verdict    string       `json:"verdict"`
+	Shown      Shown        `json:"shown"`
+	Note       string       `json:"note,omitempty"`
+	Automatic  bool         `json:"automatic,omitempty"` // made from a table, not written by hand
 }
 
 func (f *Finding) judge() {
 	f.Verdict = Disagrees
-	if f.Relation.holds(f.Stands, f.Recomputed, f.Within) {
+	if f.Relation.Holds(f.Stands, f.Recomputed, f.Within) {
 		f.Verdict = Agrees
 	}
-	f.Stands, f.Recomputed = f.Stands.rounded(), f.Recomputed.rounded()
+	f.Stands, f.Recomputed = f.Stands.Rounded(), f.Recomputed.Rounded()
 	f.show()
 }
 
@@ -163,7 +131,7 @@ func (b book) read(t *Text, f *File) error {
 		if err != nil {
 			return fmt.Errorf("figures %q: %w", fig.ID, err)
 		}
-		q := p.Quantity.rounded()
+		q := p.Quantity.Rounded()
 		f.Figures[fig.ID] = Printed{fig.Place, fig.Printed, p.Unit, q.Value, q.Low, q.High}
 	}
 	byID := map[string]Finding{}

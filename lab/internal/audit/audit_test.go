@@ -10,6 +10,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/law"
 )
 
 // near compares with a tolerance for the inexactness of decimal fractions.
@@ -17,30 +18,30 @@ func near(a, b float64) bool {
 	return math.Abs(a-b) <= 1e-9*math.Max(1, math.Max(math.Abs(a), math.Abs(b)))
 }
 
-func same(q Quantity, v, low, high float64) bool {
+func same(q law.Quantity, v, low, high float64) bool {
 	return near(q.Value, v) && near(q.Low, low) && near(q.High, high)
 }
 
 func TestRelations(t *testing.T) {
 	for _, c := range []struct {
-		of     Quantity
-		rel    Relation
-		to     Quantity
+		of     law.Quantity
+		rel    law.Relation
+		to     law.Quantity
 		within float64
 		want   bool
 	}{
-		{Around(2, 0.5), Equals, Exactly(2.5), 0, true}, // touching ranges agree
-		{Around(2, 0.5), Equals, Exactly(2.6), 0, false},
-		{Around(2, 0.5), Equals, Around(3, 0.6), 0, true},
-		{Exactly(100), Equals, Exactly(101), 0.02, true},
-		{Exactly(100), Equals, Exactly(103), 0.02, false},
-		{Exactly(-100), Equals, Exactly(-101), 0.02, true},
-		{Exactly(5), AtMost, Around(4, 1), 0, true}, // some values satisfy it
-		{Exactly(5.1), AtMost, Around(4, 1), 0, false},
-		{Exactly(5), AtLeast, Around(6, 1), 0, true},
-		{Exactly(4.9), AtLeast, Around(6, 1), 0, false},
+		{law.Around(2, 0.5), law.Equals, law.Exactly(2.5), 0, true}, // touching ranges agree
+		{law.Around(2, 0.5), law.Equals, law.Exactly(2.6), 0, false},
+		{law.Around(2, 0.5), law.Equals, law.Around(3, 0.6), 0, true},
+		{law.Exactly(100), law.Equals, law.Exactly(101), 0.02, true},
+		{law.Exactly(100), law.Equals, law.Exactly(103), 0.02, false},
+		{law.Exactly(-100), law.Equals, law.Exactly(-101), 0.02, true},
+		{law.Exactly(5), law.AtMost, law.Around(4, 1), 0, true}, // some values satisfy it
+		{law.Exactly(5.1), law.AtMost, law.Around(4, 1), 0, false},
+		{law.Exactly(5), law.AtLeast, law.Around(6, 1), 0, true},
+		{law.Exactly(4.9), law.AtLeast, law.Around(6, 1), 0, false},
 	} {
-		if got := c.rel.holds(c.of, c.to, c.within); got != c.want {
+		if got := c.rel.Holds(c.of, c.to, c.within); got != c.want {
 			t.Errorf("%+v %s %+v within %v: %v", c.of, c.rel, c.to, c.within, got)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/server/catalog"
@@ -29,20 +30,16 @@ func answerOf(path string) (catalog.Route, bool) {
 
 // anyHead is the size of another server's head: at least a status line and an
 // empty line, and less than any plain head.
-var anyHead = Quantity{108, 19, 256}
+var anyHead = law.Between(108, 19, 256)
 
 // sizeOf is the size in bytes of the given server's answer, head and body.
-func sizeOf(r catalog.Route, stack setting.Level) Quantity {
+func sizeOf(r catalog.Route, stack setting.Level) law.Quantity {
 	if stack.IsZero() || stack.String() == setting.Fiber {
 		whole := r.Printed + float64(r.Head(int(r.Printed)))
-		return Around(whole, r.Within*whole)
+		return law.Around(whole, r.Within*whole)
 	}
-	return Around(r.Printed, r.Within*r.Printed).plus(anyHead)
+	return law.Around(r.Printed, r.Within*r.Printed).Plus(anyHead)
 }
-
-// packing is the least overhead of TCP and IP: 40 bytes for every 8,961 in the
-// largest frame of such an interface, 9,001 bytes.
-const packing = 9001.0 / 8961
 
 // automatic makes every check that the figures of a table's rows allow.
 func (t *Table) automatic() (out []Finding) {
@@ -68,28 +65,28 @@ type auto struct {
 	found  []Finding
 }
 
-func (a *auto) get(name string) (Quantity, bool) {
+func (a *auto) get(name string) (law.Quantity, bool) {
 	f, ok := a.r.figures[name]
 	return f.Quantity, ok
 }
 
 // look finds a figure of the row or, without one, a level.
-func (a *auto) look(name string) (Quantity, error) {
+func (a *auto) look(name string) (law.Quantity, error) {
 	if q, ok := a.get(name); ok {
 		return q, nil
 	}
 	n, ok := a.levels[name].Int()
 	if !ok {
-		return Quantity{}, errors.New("it is not printed")
+		return law.Quantity{}, errors.New("it is not printed")
 	}
-	return Exactly(float64(n)), nil
+	return law.Exactly(float64(n)), nil
 }
 
-func (a *auto) find(kind Kind, of string, stands Quantity, rel Relation, to Quantity, unit metric.Unit, note string) {
+// find notes what became of a law. of is the metric that is judged, or another word for it.
+func (a *auto) find(of string, r law.Result, note string) {
 	f := Finding{
-		ID: a.id + "-" + string(kind) + "-" + of, Kind: kind, Place: a.place, Printed: a.t.Rows[a.r.at].Printed[of],
-		Unit:   unit,
-		Stands: stands, Relation: rel, Recomputed: to, Note: note, Automatic: true,
+		ID: a.id + "-" + r.Law.ID + "-" + of, Kind: Kind(r.Law.ID), Place: a.place, Printed: a.t.Rows[a.r.at].Printed[of],
+		Unit: r.Unit, Stands: r.Stands, Relation: r.Relation, Recomputed: r.Allowed, Note: note, Automatic: true,
 	}
 	if m, ok := metric.Lookup(of); ok && f.Printed != "" {
 		f.Place += ": " + strings.ToLower(m.Label)
@@ -102,16 +99,16 @@ func (a *auto) find(kind Kind, of string, stands Quantity, rel Relation, to Quan
 func (a *auto) shares() {
 	for _, name := range metric.Names() {
 		if q, ok := a.get(name); ok && q.Low > 1 && (strings.Contains(name, "_busy") || name == "line_rate_share") {
-			a.find(CPUSum, name, q, AtMost, Exactly(1), metric.Ratio, "A share of all that there is.")
+			a.find(name, law.Ordered(law.CPU, name, q, "all", law.Exactly(1), metric.Ratio), "A share of all that there is.")
 		}
 	}
 }
 
 // answer is the size of the row's answers, if the route's is known.
-func (a *auto) answer() (Quantity, bool) {
+func (a *auto) answer() (law.Quantity, bool) {
 	route, known := answerOf(a.levels[setting.Route].String())
 	if !known {
-		return Quantity{}, false
+		return law.Quantity{}, false
 	}
 	return sizeOf(route, a.levels[setting.Stack]), true
 }
@@ -120,9 +117,8 @@ func (a *auto) answer() (Quantity, bool) {
 func (a *auto) responses() {
 	answer, known := a.answer()
 	if size, err := evaluate("transfer_bytes_per_s / throughput_rps", a.look); known && err == nil {
-		a.find(ResponseSize, "response", size, Equals, answer, metric.Bytes,
-			fmt.Sprintf("Bytes read a second over answers a second, against %s's known body and its head.",
-				a.levels[setting.Route]))
+		a.find("response", law.Same(law.Answer, "an answer", size, "its size", answer, 0, metric.Bytes), fmt.Sprintf(
+			"Bytes read a second over answers a second, against %s's known body and its head.", a.levels[setting.Route]))
 	}
 }
 
@@ -142,53 +138,59 @@ func (a *auto) wire() {
 		if !rated || !known {
 			return
 		}
-		of, what, bytes = "throughput_rps", "Answers a second times the size of one", rate.times(answer)
+		of, what, bytes = "throughput_rps", "Answers a second times the size of one", rate.Times(answer)
 	}
 	if share, ok := a.get("line_rate_share"); ok {
-		a.find(LineRate, "line_rate_share", share, Equals, bytes.times(Exactly(1/line)), metric.Ratio, what+
-			" over the line rate.")
+		a.find("line_rate_share", law.Same(law.Line, "share", share, what, bytes.Times(law.Exactly(1/line)), 0, metric.Ratio),
+			what+" over the line rate.")
 	}
-	a.find(LineRate, of, bytes, AtMost, Exactly(line/packing), metric.BytesPerSecond,
+	a.find(of, law.OnLine(of, bytes, a.t.LineRateBps),
 		what+", against what the wire can carry for the client to read, once each full frame has given 40 bytes to TCP "+
 			"and IP.")
 }
 
-// little checks the mean latency against the quantiles. Half of all requests
-// took the median or longer, and a hundredth the 99th percentile or longer, so
-// at least rate × (0.49 × p50 + 0.01 × p99) requests were in flight. At most
-// connections × pipelining can be.
+// little checks the mean latency against the quantiles.
 func (a *auto) little() {
-	flight, err := evaluate("throughput_rps * (0.49 * latency_p50_s + 0.01 * latency_p99_s)", a.look)
-	if err != nil {
-		flight, err = evaluate("throughput_rps * (0.5 * latency_p50_s)", a.look)
+	var quantiles []law.Quantile
+	for _, q := range []struct {
+		share float64
+		name  string
+	}{{0.5, "latency_p50_s"}, {0.99, "latency_p99_s"}} {
+		if v, ok := a.get(q.name); ok && (q.share == 0.5 || quantiles != nil) {
+			quantiles = append(quantiles, law.Quantile{Share: q.share, Quantity: v})
+		}
 	}
-	if most, wrong := evaluate("connections * pipelining", a.look); err == nil && wrong == nil && flight.Low > 0 {
-		a.find(InFlight, "in_flight", Exactly(flight.Low), AtMost, most, metric.Count,
+	rate, ok := a.get("throughput_rps")
+	latency := law.LeastMean(quantiles)
+	if most, err := evaluate("connections * pipelining", a.look); ok && err == nil && rate.Times(latency).Low > 0 {
+		a.find("in_flight", law.Little(rate, latency, most, "rate × latency", "connections × pipelining", 0),
 			"The least that rate and latency put in flight, against connections × pipelining.")
 	}
 }
 
 // counts has what figures are by others: masters, workers and connections, and the order of quantiles.
 var counts = []struct {
-	kind     Kind
-	of       string
-	relation Relation
-	formula  string
-	unit     metric.Unit
-	note     string
+	law     *law.Law
+	of      string
+	formula string
+	unit    metric.Unit
+	note    string
 }{
-	{Counts, "processes", Equals, "workers + 1", metric.Count, "Workers and one master."},
-	{PerWorker, "connections_per_worker", Equals, "connections / workers", metric.Count, "Connections over workers."},
-	{PerWorker, "throughput_per_worker_rps", Equals, "throughput_rps / workers", metric.PerSecond,
-		"Throughput over workers."},
-	{Reading, "latency_p50_s", AtMost, "latency_p99_s", metric.Second, "The median against the 99th percentile."},
+	{law.Number, "processes", "workers + 1", metric.Count, "Workers and one master."},
+	{law.Worker, "connections_per_worker", "connections / workers", metric.Count, "Connections over workers."},
+	{law.Worker, "throughput_per_worker_rps", "throughput_rps / workers", metric.PerSecond, "Throughput over workers."},
+	{law.Order, "latency_p50_s", "latency_p99_s", metric.Second, "The median against the 99th percentile."},
 }
 
 func (a *auto) counts() {
 	for _, c := range counts {
 		of, ok := a.get(c.of)
 		if to, err := evaluate(c.formula, a.look); ok && err == nil {
-			a.find(c.kind, c.of, of, c.relation, to, c.unit, c.note)
+			r := law.Same(c.law, c.of, of, c.formula, to, 0, c.unit)
+			if c.law == law.Order {
+				r = law.Ordered(c.law, c.of, of, c.formula, to, c.unit)
+			}
+			a.find(c.of, r, c.note)
 		}
 	}
 }

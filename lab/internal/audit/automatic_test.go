@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -27,41 +28,41 @@ func TestEveryRowIsChecked(t *testing.T) {
 		kind    Kind
 		want    string // empty: the check cannot be made
 	}{
-		{"124 B an answer", map[string]string{"transfer_bytes_per_s": "124 MB/s", "throughput_rps": "1.00M"}, ResponseSize,
+		{"124 B an answer", map[string]string{"transfer_bytes_per_s": "124 MB/s", "throughput_rps": "1.00M"}, Kind(law.Answer.ID),
 			Agrees},
 		{"16 B an answer: no room for a head",
-			map[string]string{"transfer_bytes_per_s": "16.0 MB/s", "throughput_rps": "1.00M"}, ResponseSize, Disagrees},
-		{"no throughput", map[string]string{"transfer_bytes_per_s": "16.0 MB/s"}, ResponseSize, ""},
-		{"a tenth of 1 GB/s", map[string]string{"transfer_bytes_per_s": "100.0 MB/s", "line_rate_share": "10%"}, LineRate,
+			map[string]string{"transfer_bytes_per_s": "16.0 MB/s", "throughput_rps": "1.00M"}, Kind(law.Answer.ID), Disagrees},
+		{"no throughput", map[string]string{"transfer_bytes_per_s": "16.0 MB/s"}, Kind(law.Answer.ID), ""},
+		{"a tenth of 1 GB/s", map[string]string{"transfer_bytes_per_s": "100.0 MB/s", "line_rate_share": "10%"}, Kind(law.Line.ID),
 			Agrees},
 		{"a tenth, printed a fifth", map[string]string{"transfer_bytes_per_s": "100.0 MB/s", "line_rate_share": "20%"},
-			LineRate, Disagrees},
+			Kind(law.Line.ID), Disagrees},
 		// 1M answers of 16 bytes and a head of 108 are 0.124 GB/s.
-		{"an eighth by rate and size", map[string]string{"throughput_rps": "1.00M", "line_rate_share": "12.4%"}, LineRate,
+		{"an eighth by rate and size", map[string]string{"throughput_rps": "1.00M", "line_rate_share": "12.4%"}, Kind(law.Line.ID),
 			Agrees},
-		{"a seventh, printed an eighth", map[string]string{"throughput_rps": "1.10M", "line_rate_share": "12.4%"}, LineRate,
+		{"a seventh, printed an eighth", map[string]string{"throughput_rps": "1.10M", "line_rate_share": "12.4%"}, Kind(law.Line.ID),
 			Disagrees},
-		{"more than the line", map[string]string{"throughput_rps": "8.20M"}, LineRate, Disagrees},
-		{"0.995 GB/s and heads", map[string]string{"transfer_bytes_per_s": "0.995 GB/s"}, LineRate, Agrees},
-		{"1 GB/s and heads", map[string]string{"transfer_bytes_per_s": "1.000 GB/s"}, LineRate, Disagrees},
+		{"more than the line", map[string]string{"throughput_rps": "8.20M"}, Kind(law.Line.ID), Disagrees},
+		{"0.995 GB/s and heads", map[string]string{"transfer_bytes_per_s": "0.995 GB/s"}, Kind(law.Line.ID), Agrees},
+		{"1 GB/s and heads", map[string]string{"transfer_bytes_per_s": "1.000 GB/s"}, Kind(law.Line.ID), Disagrees},
 		// 100 connections at 10,000/s have a mean latency of 10 ms, so the median can
 		// be at most 20 ms.
-		{"a median that fits", map[string]string{"throughput_rps": "10,001", "latency_p50_s": "19ms"}, InFlight, Agrees},
-		{"a median that does not", map[string]string{"throughput_rps": "10,001", "latency_p50_s": "21ms"}, InFlight,
+		{"a median that fits", map[string]string{"throughput_rps": "10,001", "latency_p50_s": "19ms"}, Kind(law.InFlight.ID), Agrees},
+		{"a median that does not", map[string]string{"throughput_rps": "10,001", "latency_p50_s": "21ms"}, Kind(law.InFlight.ID),
 			Disagrees},
 		// 0.49 × 15 ms + 0.01 × 300 ms = 10.35 ms
 		{"a tail that does not", map[string]string{"throughput_rps": "10,001", "latency_p50_s": "15ms",
-			"latency_p99_s": "300ms"}, InFlight, Disagrees},
-		{"nothing known of the median", map[string]string{"throughput_rps": "10,001", "latency_p50_s": "<1ms"}, InFlight, ""},
-		{"five processes of four workers", map[string]string{"processes": "5"}, Counts, Agrees},
-		{"four processes of four workers", map[string]string{"processes": "4"}, Counts, Disagrees},
-		{"25 connections a worker", map[string]string{"connections_per_worker": "25"}, PerWorker, Agrees},
-		{"26 connections a worker", map[string]string{"connections_per_worker": "26"}, PerWorker, Disagrees},
-		{"a quarter each", map[string]string{"throughput_rps": "8,004", "throughput_per_worker_rps": "2,001"}, PerWorker,
+			"latency_p99_s": "300ms"}, Kind(law.InFlight.ID), Disagrees},
+		{"nothing known of the median", map[string]string{"throughput_rps": "10,001", "latency_p50_s": "<1ms"}, Kind(law.InFlight.ID), ""},
+		{"five processes of four workers", map[string]string{"processes": "5"}, Kind(law.Number.ID), Agrees},
+		{"four processes of four workers", map[string]string{"processes": "4"}, Kind(law.Number.ID), Disagrees},
+		{"25 connections a worker", map[string]string{"connections_per_worker": "25"}, Kind(law.Worker.ID), Agrees},
+		{"26 connections a worker", map[string]string{"connections_per_worker": "26"}, Kind(law.Worker.ID), Disagrees},
+		{"a quarter each", map[string]string{"throughput_rps": "8,004", "throughput_per_worker_rps": "2,001"}, Kind(law.Worker.ID),
 			Agrees},
-		{"a side of 28 times all", map[string]string{"server_cores_busy": "2823%"}, CPUSum, Disagrees},
-		{"a side that is full", map[string]string{"server_cores_busy": "100%"}, CPUSum, ""},
-		{"a median over the tail", map[string]string{"latency_p50_s": "5ms", "latency_p99_s": "3ms"}, Reading, Disagrees},
+		{"a side of 28 times all", map[string]string{"server_cores_busy": "2823%"}, Kind(law.CPU.ID), Disagrees},
+		{"a side that is full", map[string]string{"server_cores_busy": "100%"}, Kind(law.CPU.ID), ""},
+		{"a median over the tail", map[string]string{"latency_p50_s": "5ms", "latency_p99_s": "3ms"}, Kind(law.Order.ID), Disagrees},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := audited(t, printedRow(t, simple, c.printed))
@@ -92,7 +93,7 @@ func TestEachRowIsHeldAgainstTheLine(t *testing.T) {
 		whole := read()
 		for i := range whole.Rows {
 			planted := read()
-			planted.rows[i].figures["throughput_rps"] = reading{whole.rows[i].figures["throughput_rps"].times(Exactly(1.1)), ""}
+			planted.rows[i].figures["throughput_rps"] = reading{whole.rows[i].figures["throughput_rps"].Times(law.Exactly(1.1)), ""}
 			was, is := sharesOf(whole), sharesOf(planted)
 			ids := map[string]bool{}
 			for _, f := range was {

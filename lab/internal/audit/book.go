@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -18,13 +19,13 @@ type book map[string]*Text
 
 // A named figure is the figure behind a name, and where it is printed.
 type named struct {
-	Quantity
+	law.Quantity
 	Place, Printed string
 	Unit           metric.Unit
 }
 
-func (b book) eval(t *Text, formula string) (Quantity, error) {
-	return evaluate(formula, func(name string) (Quantity, error) {
+func (b book) eval(t *Text, formula string) (law.Quantity, error) {
+	return evaluate(formula, func(name string) (law.Quantity, error) {
 		n, err := b.find(t, name)
 		return n.Quantity, err
 	})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -98,7 +99,7 @@ func TestAnAnswerIsABodyAndItsServersHead(t *testing.T) {
 			map[string]string{"transfer_bytes_per_s": c.bytes, "throughput_rps": "1.000M"}))
 		got := ""
 		for _, f := range files[0].Findings {
-			if f.Kind == ResponseSize {
+			if f.Kind == Kind(law.Answer.ID) {
 				got = f.Verdict
 			}
 		}

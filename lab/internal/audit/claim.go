@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -144,17 +145,17 @@ func (b book) claim(t *Text, c Claim, found map[string]Finding) (Verdict, error)
 // busy computes how busy a side was, from the formula in a claim's field;
 // without a formula nothing is known. A figure is capped at the limit of a
 // failed check on CPU sums: an impossible figure must not decide a bound.
-func (b book) busy(t *Text, field, formula string, found map[string]Finding) (Quantity, error) {
+func (b book) busy(t *Text, field, formula string, found map[string]Finding) (law.Quantity, error) {
 	if formula == "" {
-		return Quantity{}, nil
+		return law.Quantity{}, nil
 	}
-	most := map[string]Quantity{}
+	most := map[string]law.Quantity{}
 	for _, c := range t.Checks {
-		if f := found[c.ID]; c.Kind == CPUSum && f.Relation == AtMost && f.Verdict == Disagrees && lone(c.Of) {
+		if f := found[c.ID]; c.Kind == Kind(law.CPU.ID) && f.Relation == law.AtMost && f.Verdict == Disagrees && lone(c.Of) {
 			most[strings.TrimSpace(c.Of)] = f.Recomputed
 		}
 	}
-	q, err := evaluate(formula, func(name string) (Quantity, error) {
+	q, err := evaluate(formula, func(name string) (law.Quantity, error) {
 		n, err := b.find(t, name)
 		if least, capped := most[name]; capped {
 			return calls["min"](n.Quantity, least), err
@@ -163,7 +164,7 @@ func (b book) busy(t *Text, field, formula string, found map[string]Finding) (Qu
 	})
 	if err == nil && q.Low > 1 {
 		err = fmt.Errorf("%q is %.4g %% or more, which no side can be; check its figures against what there is, with a "+
-			"check of kind %s and at_most", formula, q.Low*100, CPUSum)
+			"check of kind %s and at_most", formula, q.Low*100, Kind(law.CPU.ID))
 	}
 	if err != nil {
 		return q, fmt.Errorf("%s: %w", field, err)

@@ -10,6 +10,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/law"
 )
 
 // A formula is arithmetic over named figures, in Go's syntax: numbers, + - * /,
@@ -17,18 +19,18 @@ import (
 // compute it by hand.
 type formula struct {
 	text string
-	look func(name string) (Quantity, error)
+	look func(name string) (law.Quantity, error)
 }
 
 // evaluate computes a formula; look gives the figure for a name.
-func evaluate(text string, look func(string) (Quantity, error)) (Quantity, error) {
+func evaluate(text string, look func(string) (law.Quantity, error)) (law.Quantity, error) {
 	f := formula{text, look}
 	e, err := f.parse()
 	if err != nil {
-		return Quantity{}, err
+		return law.Quantity{}, err
 	}
 	q, err := f.figure(e)
-	if err == nil && !q.finite() {
+	if err == nil && !q.Finite() {
 		err = fmt.Errorf("%q is no finite figure", text)
 	}
 	return q, err
@@ -61,29 +63,29 @@ func (f formula) fault(at token.Pos, format string, args ...any) error {
 	return fmt.Errorf("%.200q, character %d: %s", f.text, at, fmt.Sprintf(format, args...))
 }
 
-func (f formula) figure(e ast.Expr) (Quantity, error) {
+func (f formula) figure(e ast.Expr) (law.Quantity, error) {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
 		return f.figure(e.X)
 	case *ast.BasicLit:
 		v, err := strconv.ParseFloat(e.Value, 64)
 		if err != nil || strings.Trim(e.Value, "0123456789.") != "" {
-			return Quantity{}, f.fault(e.Pos(), "%s is no number of digits", strings.ToLower(e.Value))
+			return law.Quantity{}, f.fault(e.Pos(), "%s is no number of digits", strings.ToLower(e.Value))
 		}
-		return Exactly(v), nil
+		return law.Exactly(v), nil
 	case *ast.UnaryExpr:
 		if e.Op != token.SUB {
-			return Quantity{}, f.fault(e.OpPos, "%s is none of + - * /", e.Op)
+			return law.Quantity{}, f.fault(e.OpPos, "%s is none of + - * /", e.Op)
 		}
 		q, err := f.figure(e.X)
-		return Quantity{}.minus(q), err
+		return law.Quantity{}.Minus(q), err
 	case *ast.BinaryExpr:
 		return f.binary(e)
 	case *ast.CallExpr:
 		return f.call(e)
 	}
 	if name(e) == "" {
-		return Quantity{}, f.fault(e.Pos(), "a figure is wanted: a number, a name, or min, max or floor of figures")
+		return law.Quantity{}, f.fault(e.Pos(), "a figure is wanted: a number, a name, or min, max or floor of figures")
 	}
 	q, err := f.look(name(e))
 	if err != nil {
@@ -92,7 +94,7 @@ func (f formula) figure(e ast.Expr) (Quantity, error) {
 	return q, err
 }
 
-func (f formula) binary(e *ast.BinaryExpr) (Quantity, error) {
+func (f formula) binary(e *ast.BinaryExpr) (law.Quantity, error) {
 	x, err := f.figure(e.X)
 	if err != nil {
 		return x, err
@@ -103,13 +105,13 @@ func (f formula) binary(e *ast.BinaryExpr) (Quantity, error) {
 	}
 	switch e.Op {
 	case token.ADD:
-		return x.plus(y), nil
+		return x.Plus(y), nil
 	case token.SUB:
-		return x.minus(y), nil
+		return x.Minus(y), nil
 	case token.MUL:
-		return x.times(y), nil
+		return x.Times(y), nil
 	case token.QUO:
-		if x, err = x.over(y); err != nil {
+		if x, err = x.Over(y); err != nil {
 			err = f.fault(e.Y.Pos(), "%v", err)
 		}
 		return x, err
@@ -119,12 +121,12 @@ func (f formula) binary(e *ast.BinaryExpr) (Quantity, error) {
 
 // calls has what a formula can call: a fold of two figures or more, or, without
 // one, a function of a single figure.
-var calls = map[string]func(a, b Quantity) Quantity{
-	"min": func(a, b Quantity) Quantity {
-		return Quantity{min(a.Value, b.Value), min(a.Low, b.Low), min(a.High, b.High)}
+var calls = map[string]func(a, b law.Quantity) law.Quantity{
+	"min": func(a, b law.Quantity) law.Quantity {
+		return law.Between(min(a.Value, b.Value), min(a.Low, b.Low), min(a.High, b.High))
 	},
-	"max": func(a, b Quantity) Quantity {
-		return Quantity{max(a.Value, b.Value), max(a.Low, b.Low), max(a.High, b.High)}
+	"max": func(a, b law.Quantity) law.Quantity {
+		return law.Between(max(a.Value, b.Value), max(a.Low, b.Low), max(a.High, b.High))
 	},
 	"floor": nil,
 }
@@ -134,7 +136,7 @@ func callable(name string) bool {
 	return ok
 }
 
-func (f formula) call(e *ast.CallExpr) (q Quantity, err error) {
+func (f formula) call(e *ast.CallExpr) (q law.Quantity, err error) {
 	called := name(e.Fun)
 	fold := calls[called]
 	switch {
@@ -157,7 +159,7 @@ func (f formula) call(e *ast.CallExpr) (q Quantity, err error) {
 		}
 	}
 	if fold == nil {
-		q = q.each(math.Floor)
+		q = q.Each(math.Floor)
 	}
 	return q, nil
 }

@@ -4,43 +4,45 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/law"
 )
 
 // names gives the figures of the formulas below.
-func names(name string) (Quantity, error) {
+func names(name string) (law.Quantity, error) {
 	switch name {
 	case "a":
-		return Quantity{10, 9, 11}, nil
+		return law.Between(10, 9, 11), nil
 	case "b":
-		return Quantity{4, 3, 5}, nil
+		return law.Between(4, 3, 5), nil
 	case "select": // one of Go's words
-		return Exactly(9), nil
+		return law.Exactly(9), nil
 	case "t.c1.zero":
-		return Quantity{0, -1, 1}, nil
+		return law.Between(0, -1, 1), nil
 	}
-	return Quantity{}, fmt.Errorf("no figure %q", name)
+	return law.Quantity{}, fmt.Errorf("no figure %q", name)
 }
 
 // Every limit is worked out by hand from a = 9 to 11 and b = 3 to 5.
 func TestFormulas(t *testing.T) {
-	for formula, want := range map[string]Quantity{
-		"1 + 2 * 3":            Exactly(7),
-		"(1 + 2) * 3":          Exactly(9),
-		"8 / 4 / 2":            Exactly(1),
-		"8 - 4 - 2":            Exactly(2),
-		"-2 * -3":              Exactly(6),
-		"a + b":                {14, 12, 16},
-		"a - b":                {6, 4, 8},
-		"a * b":                {40, 27, 55},
-		"a / b":                {2.5, 1.8, 11.0 / 3},
-		"-a":                   {-10, -11, -9},
-		"a * -b":               {-40, -55, -27},
-		"min(a, b, 4)":         {4, 3, 4},
-		"max(a, b)":            {10, 9, 11},
-		"floor(a / 2)":         {5, 4, 5},
-		"select - a":           {-1, -2, 0},
-		" a/b - 1 ":            {1.5, 0.8, 8.0 / 3},
-		"max(floor(1/2), 1)*7": Exactly(7),
+	for formula, want := range map[string]law.Quantity{
+		"1 + 2 * 3":            law.Exactly(7),
+		"(1 + 2) * 3":          law.Exactly(9),
+		"8 / 4 / 2":            law.Exactly(1),
+		"8 - 4 - 2":            law.Exactly(2),
+		"-2 * -3":              law.Exactly(6),
+		"a + b":                law.Between(14, 12, 16),
+		"a - b":                law.Between(6, 4, 8),
+		"a * b":                law.Between(40, 27, 55),
+		"a / b":                law.Between(2.5, 1.8, 11.0/3),
+		"-a":                   law.Between(-10, -11, -9),
+		"a * -b":               law.Between(-40, -55, -27),
+		"min(a, b, 4)":         law.Between(4, 3, 4),
+		"max(a, b)":            law.Between(10, 9, 11),
+		"floor(a / 2)":         law.Between(5, 4, 5),
+		"select - a":           law.Between(-1, -2, 0),
+		" a/b - 1 ":            law.Between(1.5, 0.8, 8.0/3),
+		"max(floor(1/2), 1)*7": law.Exactly(7),
 	} {
 		got, err := evaluate(formula, names)
 		if err != nil || !same(got, want.Value, want.Low, want.High) {
@@ -106,7 +108,7 @@ func FuzzFormula(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		q, err := evaluate(s, names)
-		if err == nil && (!q.finite() || q.Low > q.High) {
+		if err == nil && (!q.Finite() || q.Low > q.High) {
 			t.Errorf("%q: %+v", s, q)
 		}
 	})

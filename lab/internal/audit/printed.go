@@ -7,12 +7,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 )
 
 // A reading is a printed figure in its base unit.
 type reading struct {
-	Quantity
+	law.Quantity
 	Unit metric.Unit // empty if no unit is printed
 }
 
@@ -70,31 +71,31 @@ func parse(printed string, m manner) (reading, error) {
 	case s[6] != "%" && v != 0 && !m.cut:
 		digit = math.Pow10(len(whole) - len(strings.TrimRight(whole, "0")))
 	}
-	q := Around(v, digit/2)
+	q := law.Around(v, digit/2)
 	switch {
 	case m.exact && about != "", m.cut && about != "", m.exact && m.cut:
 		return reading{}, fmt.Errorf("%q cannot be exact or cut as well", printed)
 	case m.exact:
-		q = Exactly(v)
+		q = law.Exactly(v)
 	case m.cut:
-		q = Quantity{v, v, v + digit}
+		q = law.Between(v, v, v+digit)
 	case about == "~":
-		q = Around(v, digit)
+		q = law.Around(v, digit)
 	case about == "<":
-		q = Quantity{v, 0, v}
+		q = law.Between(v, 0, v)
 	}
 	if sign == "-" || sign == "−" {
 		if about == "<" || m.cut {
 			return reading{}, fmt.Errorf("%q: a figure below zero cannot be cut or a limit", printed)
 		}
-		q = Quantity{}.minus(q)
+		q = law.Quantity{}.Minus(q)
 	}
 	kilo := 1000.0
 	if m.binary {
 		kilo = 1024
 	}
-	q = q.times(Exactly(u.scale * math.Pow(kilo, powers[prefix])))
-	if !q.finite() {
+	q = q.Times(law.Exactly(u.scale * math.Pow(kilo, powers[prefix])))
+	if !q.Finite() {
 		return reading{}, fmt.Errorf("%q is too large", printed)
 	}
 	return reading{q, u.unit}, nil

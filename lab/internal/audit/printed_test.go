@@ -90,7 +90,7 @@ func FuzzPrinted(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !got.finite() || got.Low > got.Value || got.Value > got.High {
+		if !got.Finite() || got.Low > got.Value || got.Value > got.High {
 			t.Errorf("%q: %+v", s, got)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -37,7 +38,7 @@ func (f *Finding) show() {
 // An amount is a quantity to print. A figure that was printed as a multiple or per
 // minute is shown in the same way.
 type amount struct {
-	q       Quantity
+	q       law.Quantity
 	unit    metric.Unit
 	printed string
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -136,7 +137,7 @@ func (t *Table) cell(id, what string) (named, error) {
 		if !ok {
 			return named{}, fmt.Errorf("%s is %s, no number", what, l)
 		}
-		return named{Quantity: Exactly(float64(v)), Place: place, Unit: metric.Count}, nil
+		return named{Quantity: law.Exactly(float64(v)), Place: place, Unit: metric.Count}, nil
 	}
 	m, ok := metric.Lookup(what)
 	if !ok {
@@ -210,7 +211,7 @@ func (t *Table) sheet(date string, experiments []*experiment.Experiment, hosts m
 		as := pages.PrintedRow{ID: rowID(i), Levels: r.levels, Figures: map[string]verdict.Figure{}}
 		known := map[string]float64{}
 		for name, f := range r.figures {
-			v, printed := f.rounded().Value, t.Rows[i].Printed[name]
+			v, printed := f.Rounded().Value, t.Rows[i].Printed[name]
 			fig := verdict.Figure{N: 1, Printed: printed}
 			if strings.HasPrefix(printed, "<") {
 				fig.Below = &v

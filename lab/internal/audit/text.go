@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -37,36 +38,17 @@ type Figure struct {
 	Binary  bool        `toml:"binary"` // printed by a tool whose kilo is 1,024
 }
 
-// A Kind says what a check compares.
+// A Kind says what a check compares: the ID of a law.
 type Kind string
 
-// The kinds of checks that the lab makes by itself.
-const (
-	ResponseSize Kind = "bytes-per-response"
-	LineRate     Kind = "line-rate-share"
-	InFlight     Kind = "in-flight"
-	CPUSum       Kind = "cpu-sum"
-	PerWorker    Kind = "per-worker"
-	Counts       Kind = "count"
-	Reading      Kind = "reading"
-)
-
 // Kinds has all kinds of check, and explains each.
-var Kinds = map[Kind]string{
-	"delta":         "A change or a factor against the two figures it is of.",
-	ResponseSize:    "Bytes over requests, against the body the route is known to send.",
-	LineRate:        "Bytes a second against the bits the wire carries.",
-	InFlight:        "Requests in flight by Little's law, against connections times pipelining.",
-	CPUSum:          "Shares of the CPU's or a profile's time against the whole.",
-	"service-time":  "Time for a request against the cores and the rate it is made of.",
-	PerWorker:       "A figure of one worker against the total over workers.",
-	Counts:          "A count of processes, threads, connections or queues against the others.",
-	"total":         "A total against a rate and a duration, or its parts.",
-	"product":       "A product against its factors.",
-	"printed-twice": "One quantity that is printed at two places.",
-	"run-twice":     "One configuration that was run, and printed, twice.",
-	Reading:         "What a sentence says of figures against the figures.",
-}
+var Kinds = func() map[Kind]string {
+	all := map[Kind]string{}
+	for _, l := range law.All() {
+		all[Kind(l.ID)] = l.Says
+	}
+	return all
+}()
 
 // A Check is one figure and the formula that should give it.
 type Check struct {
@@ -82,14 +64,14 @@ type Check struct {
 	Note    string      `toml:"note"`
 }
 
-func (c Check) relation() (Relation, string) {
+func (c Check) relation() (law.Relation, string) {
 	switch {
 	case c.AtMost != "":
-		return AtMost, c.AtMost
+		return law.AtMost, c.AtMost
 	case c.AtLeast != "":
-		return AtLeast, c.AtLeast
+		return law.AtLeast, c.AtLeast
 	}
-	return Equals, c.Equals
+	return law.Equals, c.Equals
 }
 
 var (
@@ -215,7 +197,7 @@ func (c Check) resolve() error {
 		return fmt.Errorf("unknown kind %q; %s", c.Kind, strict.InsteadOf(string(c.Kind), strict.Meanings(Kinds)))
 	case c.Of == "" || sides != 1:
 		return errors.New("needs of, and one of equals, at_most and at_least")
-	case c.Kind == ResponseSize && c.Equals == "":
+	case c.Kind == Kind(law.Answer.ID) && c.Equals == "":
 		return errors.New("a size needs equals, since a limit on one side would agree with nearly everything")
 	case !(c.Within >= 0 && c.Within < 1):
 		return errors.New("within must be a share from 0 to 1")

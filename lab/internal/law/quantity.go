@@ -1,4 +1,4 @@
-package audit
+package law
 
 import (
 	"errors"
@@ -20,20 +20,20 @@ func Exactly(v float64) Quantity { return Quantity{v, v, v} }
 // Around is a quantity known to within half on either side.
 func Around(v, half float64) Quantity { return Quantity{v, v - half, v + half} }
 
-func (q Quantity) plus(r Quantity) Quantity {
+func (q Quantity) Plus(r Quantity) Quantity {
 	return Quantity{q.Value + r.Value, q.Low + r.Low, q.High + r.High}
 }
 
-func (q Quantity) minus(r Quantity) Quantity {
+func (q Quantity) Minus(r Quantity) Quantity {
 	return Quantity{q.Value - r.Value, q.Low - r.High, q.High - r.Low}
 }
 
-func (q Quantity) times(r Quantity) Quantity {
+func (q Quantity) Times(r Quantity) Quantity {
 	a, b, c, d := q.Low*r.Low, q.Low*r.High, q.High*r.Low, q.High*r.High
 	return Quantity{q.Value * r.Value, min(a, b, c, d), max(a, b, c, d)}
 }
 
-func (q Quantity) over(r Quantity) (Quantity, error) {
+func (q Quantity) Over(r Quantity) (Quantity, error) {
 	if r.Low <= 0 && r.High >= 0 {
 		return Quantity{}, errors.New("divides by a figure that may be zero")
 	}
@@ -42,11 +42,11 @@ func (q Quantity) over(r Quantity) (Quantity, error) {
 }
 
 // each applies a non-decreasing function to the value and its limits.
-func (q Quantity) each(f func(float64) float64) Quantity {
+func (q Quantity) Each(f func(float64) float64) Quantity {
 	return Quantity{f(q.Value), f(q.Low), f(q.High)}
 }
 
-func (q Quantity) finite() bool {
+func (q Quantity) Finite() bool {
 	for _, v := range []float64{q.Value, q.Low, q.High} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return false
@@ -57,6 +57,9 @@ func (q Quantity) finite() bool {
 
 // rounded keeps nine digits: few enough for the same file on every machine, and
 // far more than any printed figure has.
-func (q Quantity) rounded() Quantity {
-	return q.each(func(v float64) float64 { return words.Digits(v) + 0 }) // avoids negative zero
+func (q Quantity) Rounded() Quantity {
+	return q.Each(func(v float64) float64 { return words.Digits(v) + 0 }) // avoids negative zero
 }
+
+// Between is a quantity with a range of its own.
+func Between(v, low, high float64) Quantity { return Quantity{v, low, high} }

@@ -1,0 +1,86 @@
+package law_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/law"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// The journal's own trials keep the laws that it holds others against.
+func TestTheJournalsOwnTrialsKeepTheLaws(t *testing.T) {
+	paths, err := filepath.Glob("../../../data/results/*/*.json")
+	if err != nil || len(paths) < 100 {
+		t.Fatal(len(paths), err)
+	}
+	files, errs := results.ReadAll(paths)
+	held := map[string]int{}
+	for i, f := range files {
+		if errs[i] != nil {
+			t.Fatal(errs[i])
+		}
+		levels := map[string]setting.Levels{}
+		generators := map[string]string{}
+		for _, c := range f.Conditions {
+			of := c
+			for _, o := range f.Conditions {
+				if o.ID == c.ControlOf {
+					of = o
+				}
+			}
+			levels[c.ID] = f.Settings.With(of.Levels)
+			generators[c.ID] = of.Generator
+			if g, ok := levels[c.ID]["generator"]; ok {
+				generators[c.ID] = g.String()
+			}
+		}
+		for _, trial := range f.Trials {
+			if !trial.Valid {
+				continue
+			}
+			row := rowOf(trial.Metrics, levels[trial.Condition], generators[trial.Condition])
+			row.Judge(func(of law.Result) {
+				if held[of.Law.ID]++; !of.Holds {
+					t.Errorf("%s, trial %d: %s %.6g, %s %.6g (%s)", paths[i], trial.Seq, of.Of, of.Stands.Value, of.To, of.Allowed.Value, of.Law.ID)
+				}
+			})
+		}
+	}
+	if held[law.InFlight.ID] < 1000 || held[law.Order.ID] < 1000 {
+		t.Errorf("few trials were held against laws: %v", held)
+	}
+	t.Log(held)
+}
+
+func rowOf(metrics map[string]float64, levels setting.Levels, generator string) *law.Row {
+	row := &law.Row{Sampled: true} // a rate is of the slots' own times
+	for name, f := range map[string]law.Figure{"throughput_rps": law.Rate, "requests": law.Requests, "duration_s": law.Duration,
+		"latency_mean_s": law.Average, "latency_max_s": law.Greatest, "non_2xx": law.Bad} {
+		if _, planted := levels[setting.SinkErrors]; planted && f == law.Bad {
+			continue // the experiment has its sink fail
+		}
+		if v, ok := metrics[name]; ok {
+			row.Set(f, law.Exactly(v))
+		}
+	}
+	for name, share := range map[string]float64{"latency_p50_s": 0.5, "latency_p90_s": 0.9, "latency_p99_s": 0.99, "latency_p999_s": 0.999} {
+		if v, ok := metrics[name]; ok {
+			if generator == "" || generator == "autocannon" { // cut to whole milliseconds
+				row.SetQuantile(share, law.Between(v, v, v+1e-3))
+			} else {
+				row.SetQuantile(share, law.Exactly(v))
+			}
+		}
+	}
+	for name, f := range map[string]law.Figure{setting.Connections: law.Connections, setting.Pipelining: law.Depth} {
+		if n, ok := levels[name].Int(); ok {
+			row.Set(f, law.Exactly(float64(n)))
+		}
+	}
+	_, rated := levels[setting.Rate]
+	_, over := levels[setting.Overload]
+	row.Early = rated || over // latencies begin when a request is due
+	return row
+}

@@ -1,0 +1,183 @@
+// Package law holds printed figures of load tests against each other.
+//
+// A figure stands for every value that would be printed the same way. Arithmetic is done on these
+// intervals, and a law is broken only where no values within them keep it. Interval arithmetic does not
+// know when two terms are the same figure, so a formula that uses a figure twice is allowed more than
+// rounding gives: this errs towards "holds".
+//
+// A law never says which of two figures is wrong, and none says more than it can: each says when it
+// cannot err, and when it may.
+package law
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/line-rate/line-rate/lab/internal/metric"
+)
+
+// A Law is what figures must keep together.
+type Law struct {
+	ID   string // as kinds of checks have it in data/texts
+	Says string
+	Sure string // when it cannot err
+	May  string // when it may
+}
+
+// The laws that rows of tables are held against.
+var (
+	Answer = &Law{"bytes-per-response", "Bytes over requests, against the body the route is known to send.",
+		"where the bytes are those of these answers, over HTTP/1.1",
+		"if answers are compressed, have no body, or come over HTTP/2, whose heads are shorter"}
+	Line = &Law{"line-rate-share", "Bytes a second against the bits the wire carries.",
+		"where all answers crossed that wire", "if some did not, as over loopback"}
+	InFlight = &Law{"in-flight", "Requests in flight by Little's law, against connections times pipelining.",
+		"where each connection has a set number of requests in flight, and latency begins when one is sent",
+		"if the depth of pipelining is not given, or latency begins before a request is sent, or the figures are means over several runs"}
+	CPU = &Law{"cpu-sum", "Shares of the CPU's or a profile's time against the whole.",
+		"where the share is of those cores alone", "if it is of more cores than are named"}
+	Worker = &Law{"per-worker", "A figure of one worker against the total over workers.",
+		"where workers are alike", "if some are idle"}
+	Number = &Law{"count", "A count of processes, threads, connections or queues against the others.",
+		"where all are counted at one time", "if some came later"}
+	Total = &Law{"total", "A total against a rate and a duration, or its parts.",
+		"where both are of the same window and count the same",
+		"if the duration is that asked for, or the rate leaves out a warm-up or failures"}
+	Order = &Law{"order", "Quantiles in their order, within the least and the greatest.",
+		"of one set of requests, always", "if they are of different sets"}
+	Mean = &Law{"mean", "A mean against what the quantiles leave for it.",
+		"where mean and quantiles are of the same requests", "if one of them is corrected, or cut to whole milliseconds"}
+	Spread = &Law{"spread", "A standard deviation against the least, the mean and the greatest.",
+		"where all are of the same requests", "if one of them is corrected"}
+	Failures = &Law{"failures", "Answers that report an error against all answers.",
+		"where they are counted among the answers", "if they are not"}
+)
+
+// written are the laws of checks that only a person can ask for.
+var written = []*Law{
+	{ID: "delta", Says: "A change or a factor against the two figures it is of."},
+	{ID: "service-time", Says: "Time for a request against the cores and the rate it is made of."},
+	{ID: "product", Says: "A product against its factors."},
+	{ID: "printed-twice", Says: "One quantity that is printed at two places."},
+	{ID: "run-twice", Says: "One configuration that was run, and printed, twice."},
+	{ID: "reading", Says: "What a sentence says of figures against the figures."},
+}
+
+// Automatic are the laws that a row is held against, in the order in which they are told.
+var Automatic = []*Law{InFlight, Order, Mean, Spread, Total, Answer, Line, CPU, Failures}
+
+// All are all laws.
+func All() []*Law { return slices.Concat(Automatic, []*Law{Worker, Number}, written) }
+
+// Named is the law of an ID; nil if there is none.
+func Named(id string) *Law {
+	for _, l := range All() {
+		if l.ID == id {
+			return l
+		}
+	}
+	return nil
+}
+
+// A Relation is the expected relation of a printed figure to the recomputed one.
+type Relation string
+
+// The relations.
+const (
+	Equals  Relation = "equals"
+	AtMost  Relation = "at most"
+	AtLeast Relation = "at least"
+)
+
+// Holds tells whether the relation holds for some values of the two ranges. within is a share of the
+// second that is allowed beyond them.
+func (r Relation) Holds(of, to Quantity, within float64) bool {
+	// Decimal fractions are not exact in binary, so touching ranges agree.
+	slack := 1e-9*math.Max(math.Abs(of.Value), math.Abs(to.Value)) + within*math.Abs(to.Value)
+	below := of.Low <= to.High+slack
+	above := of.High >= to.Low-slack
+	switch r {
+	case AtMost:
+		return below
+	case AtLeast:
+		return above
+	}
+	return below && above
+}
+
+// A Result is what became of one law in one row.
+type Result struct {
+	Law      *Law
+	Of       string // what is held: the name of a figure, or how it follows from figures
+	Stands   Quantity
+	Relation Relation
+	To       string // what it is held against
+	Allowed  Quantity
+	Within   float64 // beyond rounding, as a share
+	Unit     metric.Unit
+	Holds    bool
+	Unless   string // of a broken one: what could make it true after all; empty: nothing could
+}
+
+func (l *Law) hold(of string, stands Quantity, rel Relation, to string, allowed Quantity, within float64, unit metric.Unit) Result {
+	return Result{l, of, stands, rel, to, allowed, within, unit, rel.Holds(stands, allowed, within), ""}
+}
+
+// A Quantile is the value that a share of all is at most.
+type Quantile struct {
+	Share float64
+	Quantity
+}
+
+// LeastMean is what quantiles, in the order of their shares, leave at least for the mean: all that is
+// above one has at least its value.
+func LeastMean(all []Quantile) (least Quantity) {
+	for i, q := range all {
+		next := 1.0
+		if i+1 < len(all) {
+			next = all[i+1].Share
+		}
+		least = least.Plus(q.Times(Exactly(next - q.Share)))
+	}
+	return least
+}
+
+// MostMean is what they leave at most, if the greatest value is known.
+func MostMean(all []Quantile, greatest Quantity) (most Quantity) {
+	before := 0.0
+	for _, q := range append(slices.Clip(all), Quantile{1, greatest}) {
+		most = most.Plus(q.Times(Exactly(q.Share - before)))
+		before = q.Share
+	}
+	return most
+}
+
+// Little holds requests in flight against the most that there can be. Those under way when a window
+// began are in its latencies and not in its time, so within is their share.
+func Little(rate, latency, most Quantity, of, to string, within float64) Result {
+	return InFlight.hold(of, Exactly(rate.Times(latency).Low), AtMost, to, most, within, metric.Count)
+}
+
+// packing is the least overhead of TCP and IP: 40 bytes for every 8,961 in the largest frame of such an
+// interface, 9,001 bytes.
+const packing = 9001.0 / 8961
+
+// OnLine holds bytes a second that a client reads against a line of so many bits a second, once each full
+// frame has given 40 bytes to TCP and IP.
+func OnLine(of string, bytes Quantity, line float64) Result {
+	return Line.hold(of, bytes, AtMost, "what the line carries", Exactly(line/8/packing), 0, metric.BytesPerSecond)
+}
+
+// Ordered holds a smaller figure against a greater one.
+func Ordered(l *Law, of string, smaller Quantity, to string, greater Quantity, unit metric.Unit) Result {
+	return l.hold(of, smaller, AtMost, to, greater, 0, unit)
+}
+
+// Same holds two ways to one figure against each other.
+func Same(l *Law, of string, q Quantity, to string, other Quantity, within float64, unit metric.Unit) Result {
+	return l.hold(of, q, Equals, to, other, within, unit)
+}
+
+// Numbered names a quantile, as p99.9.
+func Numbered(share float64) string { return fmt.Sprintf("p%.6g", 100*share) }
