@@ -31,6 +31,7 @@ type subcommands struct {
 	Compare    compareCall    `cmd:"" help:"Tell whether one server costs more than another: your own two builds, or any."`
 	Combine    combineCall    `cmd:"" help:"Make one verdict of several runs of one comparison."`
 	Load       loadCall       `cmd:"" help:"Load one server, and print what came: requests a second, latencies, faults."`
+	Judge      judgeCall      `cmd:"" help:"Say what cannot be in a published table of load tests, row by row."`
 	Doctor     doctorCall     `cmd:"" help:"Say what a comparison can do on this machine, and the way out of what it cannot."`
 	Version    versionCall    `cmd:"" help:"Say which version this is, and what it was built from."`
 	Completion completionCall `cmd:"" help:"Print what bash, zsh or fish reads to complete linerate's words, as: source <(linerate completion bash)"`

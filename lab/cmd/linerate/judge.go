@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/cli"
+	"github.com/line-rate/line-rate/lab/internal/judge"
+	"github.com/line-rate/line-rate/lab/internal/law"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/terminal"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+type judgeCall struct {
+	File  string   `arg:"" help:"A table, as CSV, Markdown, TOML or JSON, or what a load generator printed; - is standard input."`
+	Given []string `placeholder:"FIGURE=VALUE" sep:"none" help:"A figure that all rows have and the file does not say, as connections=64 or line=10Gbit/s. May be given several times."`
+	Unit  []string `placeholder:"HEAD=UNIT" sep:"none" help:"The unit of a column whose head has none, as p99=us; latency=us is of all latencies. May be given several times."`
+	Means bool     `help:"Each row is a mean over several runs, so that rate × latency may err."`
+	All   bool     `help:"Print all findings, and not the first 40 alone."`
+	JSON  bool     `name:"json" help:"Print JSON, for programs."`
+	trying
+}
+
+const (
+	longestTable = 1 << 30 // bytes
+	mostFindings = 40
+)
+
+func (c *judgeCall) do(ctx context.Context, out io.Writer) (int, error) {
+	text, err := c.text()
+	if err != nil {
+		return cli.Failed, err
+	}
+	o := judge.Options{Given: c.Given, Units: c.Unit, Averaged: c.Means, Most: mostFindings}
+	if c.All || c.JSON {
+		o.Most = 0
+	}
+	var rows []rated
+	if c.Test != nil {
+		o.Each = func(name string, row *law.Row) {
+			if r := (rated{}); r.of(name, row) {
+				rows = append(rows, r)
+			}
+		}
+	}
+	found, err := judge.Of(c.File, text, o)
+	if err != nil {
+		return cli.Failed, err
+	}
+	report := said(found, terminal.Columns(out))
+	if c.JSON {
+		report, err = asJSON(found)
+	}
+	if err == nil {
+		_, err = out.Write(report)
+	}
+	if err == nil && c.Test != nil {
+		return c.trying.do(ctx, out, text, rows)
+	}
+	status := 0
+	switch {
+	case found.Of[judge.Impossible] > 0:
+		status = 1
+	case found.Of[judge.Unsupported]+found.Of[judge.Unread] > 0:
+		status = 2
+	}
+	return status, err
+}
+
+func (c *judgeCall) text() ([]byte, error) {
+	if c.File != "-" {
+		return strict.ReadUpTo(c.File, longestTable)
+	}
+	c.File = "standard input"
+	text, err := io.ReadAll(io.LimitReader(os.Stdin, longestTable+1))
+	if err == nil && len(text) > longestTable {
+		err = fmt.Errorf("it has more than %d bytes", longestTable)
+	}
+	return text, err
+}
+
+// plurals are the verdicts on several rows.
+var plurals = map[judge.Verdict]string{judge.Impossible: "cannot be", judge.Unsupported: "are not supported", judge.Sound: "add up",
+	judge.Unheld: "have nothing to hold against", judge.Unread: "could not be read"}
+
+// said tells a report: a line for each finding, then what was found in all.
+func said(of *judge.Report, columns int) []byte {
+	var b bytes.Buffer
+	say := func(format string, args ...any) {
+		b.WriteString(terminal.Fit(fmt.Sprintf(format, args...), columns) + "\n")
+	}
+	for _, f := range of.Findings {
+		where := f.Row
+		if f.Line > 0 {
+			where = strings.TrimSuffix(fmt.Sprintf("line %d, %s", f.Line, strings.TrimPrefix(f.Row, fmt.Sprintf("line %d", f.Line))), ", ")
+		}
+		text := fmt.Sprintf("%s %s: %s", where, f.Verdict, f.Says)
+		if f.Unless != "" {
+			text += "; but " + f.Unless
+		}
+		if f.Mend != "" {
+			text += "; it would with " + f.Mend
+		}
+		say("%s", text)
+	}
+	if of.More > 0 {
+		say("and %s; --all prints them", words.Count(of.More, "finding more", "findings more"))
+	}
+	var parts []string
+	for _, v := range judge.Verdicts {
+		if n := of.Of[v]; n > 0 {
+			parts = append(parts, words.Thousands(n)+" "+words.Plural(n, string(v), plurals[v]))
+		}
+	}
+	say("%s, %s: of %s, %s", of.Name, of.Form, words.Count(of.Rows, "row"), words.List(parts))
+	for _, l := range slices.Concat(law.Automatic) {
+		if n := of.Laws[l.ID]; n["broken"] > 0 {
+			say("  %s, broken in %s of %s: %s It cannot err %s; it may %s.", l.ID, words.Thousands(n["broken"]),
+				words.Thousands(n["broken"]+n["held"]), l.Says, l.Sure, l.May)
+		}
+	}
+	for _, note := range of.Notes {
+		say("  %s", note)
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,203 @@
+package judge
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/law"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+)
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+// What load generators printed, each read whole: testdata/README.md says which run each file is of.
+func TestOutputOfLoadGenerators(t *testing.T) {
+	paths, err := filepath.Glob("testdata/tools/*")
+	if err != nil || len(paths) < 30 {
+		t.Fatal(paths, err)
+	}
+	var b strings.Builder
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := Of(filepath.Base(path), text, Options{Each: func(name string, row *law.Row) {
+			fmt.Fprintf(&b, "%s: %s\n", filepath.Base(path), name)
+			row.All(func(name string, q law.Quantity, in metric.Unit) {
+				fmt.Fprintf(&b, "  %s %.6g %s\n", name, q.Value, in)
+			})
+		}})
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		for _, f := range report.Findings {
+			fmt.Fprintf(&b, "  %s: %s; %s\n", f.Verdict, f.Says, f.Unless)
+		}
+	}
+	const golden = "testdata/tools.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || b.String() != string(want) {
+		t.Errorf("%v; got\n%s", err, b.String())
+	}
+}
+
+// One row in each form of table, with the same figures: 1,000/s of 100 ms on 64 connections.
+var forms = map[string]string{
+	"CSV":             "name,connections,rps,avg latency (ms)\nslow,64,1000.0,100.0\n",
+	"semicolons":      "name;conns;Req/s;mean [ms]\nslow;64;1000.0;100.0\n",
+	"tabs":            "name\tconnections\treq/sec\tlatency avg\nslow\t64\t1000.0\t100.0ms\n",
+	"Markdown":        "# A table\n\n| Server | Concurrency | Requests/sec | Avg latency |\n|---|--:|---:|---|\n| **slow** | 64 | 1,000.0 | 100.0 ms |\n",
+	"TOML":            "[[rows]]\nname = \"slow\"\nconnections = 64\nrps = 1000.0\nmean_latency_ms = 100.5\n",
+	"TOML in tables":  "[settings]\nconnections = 64\n[[rows]]\n[rows.figures]\nrps = 1000.0\nmean_latency_ms = 100.5\n",
+	"JSON":            `[{"name": "slow", "connections": 64, "rps": 1000.0, "latency": {"avg": "100.0ms"}}]`,
+	"JSON by lines":   "{\"connections\": 64, \"rps\": 1000.0, \"avg_latency\": \"100.0ms\"}\n",
+	"JSON, long":      `{"metrics": [{"id": 1, "label": "rps", "value": 1000.0}, {"id": 1, "label": "average_latency_ms", "value": 100.5}, {"id": 1, "label": "connections", "value": 64}]}`,
+	"JSON, by server": `{"slow": [{"connections": 64, "rps": 1000.0, "avg_latency": "100.0ms"}]}`,
+}
+
+func TestEachFormOfATableIsRead(t *testing.T) {
+	for form, text := range forms {
+		report, err := Of(form, []byte(text), Options{})
+		if err != nil || report.Rows != 1 || len(report.Findings) != 1 || report.Findings[0].Law != law.InFlight.ID ||
+			report.Findings[0].Unless != "pipelining is not given, and 2 on each connection would do" {
+			t.Errorf("%s: %v %+v", form, err, report)
+			continue
+		}
+		report, err = Of(form, []byte(text), Options{Given: []string{"pipelining=1"}})
+		if err != nil || report.Of[Impossible] != 1 {
+			t.Errorf("%s, without pipelining: %v %+v", form, err, report)
+		}
+	}
+}
+
+func TestHeads(t *testing.T) {
+	for head, want := range map[string]string{
+		"p99 latency (ms)": "p99 ms", "latency_p99_s": "p99 s", "P99.9": "p99.9 ", "p999_us": "p99.9 us", "percentile_99.999": "p99.999 ",
+		"99th percentile [µs]": "p99 µs", "median": "p50 ", "50%": "p50 ", "p97_5": "p97.5 ",
+		"Req/s": "rate ", "requests_per_second": "rate ", "throughput_rps": "rate rps", "total_requests_per_s": "rate ", "RPS": "rate ",
+		"Throughput (MB/s)": "bytes a second mb/s", "transfer_bytes_per_s": "bytes a second ", "Bandwidth": "bytes a second ",
+		"totalRequests": "requests ", "requests": "requests ", "total requests": "requests ", "duration_ms": "duration ms", "Time (s)": " s",
+		"avg latency": "mean ", "latencyAvg": "mean ", "average_latency": "mean ", "latencyStdev": "stdev ", "standard_deviation": "stdev ",
+		"maximum_latency": "max ", "Latency max (us)": "max us", "CPU %": "cores busy %", "cores": "cores ", "concurrency": "connections ",
+		"connections_established": "connections ", "pipeline": "pipelining ", "non_2xx": "answers with errors ", "5xx": "answers with errors ",
+		"status_2xx": "good answers ", "errors": "failed requests ", "memory (MB)": " mb", "threads": " ", "date": " ", "version": " ",
+	} {
+		c := columnOf(head)
+		got := map[use]string{figure: law.Names[c.figure], quantile: law.Numbered(c.share)}[c.is] + " " + c.unit
+		if got != want {
+			t.Errorf("%q is read as %q, want %q", head, got, want)
+		}
+	}
+}
+
+func TestCells(t *testing.T) {
+	for text, want := range map[string]string{
+		"1.2ms": "0.0012 0.00115 0.00125", "1.2 ms": "0.0012 0.00115 0.00125", "12": "0.012 0.0115 0.0125", "<1ms": "0.001 0 0.001",
+		"~5 ms": "0.005 0.004 0.006", "1m30s": "90 89.5 90.5", "850us": "0.00085 0.000845 0.000855", "2.5e-3s": "0.0025 0.00245 0.00255",
+		"1,200 ms": "1.2 1.15 1.25", "x": "", "": "", "1.2.3": "", "5 apples": "", "1e999": "", "5MB": "", ",5": "",
+	} {
+		q, _, _, ok := quantity(text, metric.Second, "ms", false, false)
+		got := ""
+		if ok {
+			got = fmt.Sprintf("%.4g %.4g %.4g", q.Value, q.Low, q.High)
+		}
+		if got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+// What hangs on a unit that was guessed is not impossible, and the way out is said.
+func TestAGuessedUnitAccusesNobody(t *testing.T) {
+	const table = "name,connections,pipelining,rps,avg latency\nslow,64,1,1000.0,1200\n"
+	report, err := Of("t", []byte(table), Options{})
+	if err != nil || report.Of[Unsupported] != 1 || report.Findings[0].Unless != "the unit of avg latency is a guess" ||
+		!slices.ContainsFunc(report.Notes, func(n string) bool { return strings.Contains(n, "--unit 'avg latency=us'") }) {
+		t.Errorf("%v %+v", err, report)
+	}
+	for unit, want := range map[string]Verdict{"latency=us": Sound, "avg latency=ms": Impossible} {
+		if report, err = Of("t", []byte(table), Options{Units: []string{unit}}); err != nil || report.Of[want] != 1 {
+			t.Errorf("%s: %v %+v", unit, err, report)
+		}
+	}
+}
+
+// One bad row is one finding, and does not end the rest.
+func TestABadRowDoesNotEndTheRest(t *testing.T) {
+	const table = "name,connections,rps,p50,p99\ngood,8,100,1ms,2ms\nshort,8\nodd,8,many,1ms,2ms\nwrong,8,100,4ms,2ms\ngood,8,100,1ms,2ms\n"
+	report, err := Of("t", []byte(table), Options{})
+	if err != nil || report.Rows != 5 || report.Of[Sound] != 2 || report.Of[Impossible] != 1 || report.Of[Unread] != 2 ||
+		report.Findings[0].Line != 3 || report.Findings[1].Says != `rps: "many" is no figure that can be read` {
+		t.Errorf("%v %+v", err, report)
+	}
+}
+
+func TestWhatIsNoTableIsRefusedInOneLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "it is empty", "a,b\n1,2\n": "no column has a head that is known", "{": "unexpected EOF", "[[rows]]\nrps = \n": "",
+		"[]": "it has no rows", "| a | b |\n|---|---|\n| 1 | 2 |\n": "no table has a column", strings.Repeat("[", 100000): "",
+	} {
+		if _, err := Of("t", []byte(text), Options{}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%.20q: %v, want %q", text, err, want)
+		}
+	}
+	for _, o := range []Options{{Given: []string{"colour=red"}}, {Given: []string{"connections=many"}}, {Units: []string{"p99=parsec"}}} {
+		if _, err := Of("t", []byte(forms["CSV"]), o); err == nil {
+			t.Errorf("%+v is taken", o)
+		}
+	}
+}
+
+func FuzzOf(f *testing.F) {
+	for _, text := range forms {
+		f.Add([]byte(text))
+	}
+	paths, _ := filepath.Glob("testdata/tools/*")
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		report, err := Of("t", text, Options{})
+		if err != nil {
+			return
+		}
+		n := 0
+		for _, v := range Verdicts {
+			n += report.Of[v]
+		}
+		if n != report.Rows || report.Rows == 0 {
+			t.Errorf("%d verdicts on %d rows", n, report.Rows)
+		}
+	})
+}
+
+// BenchmarkMillionRows prints how long a table of a million rows takes.
+func BenchmarkMillionRows(b *testing.B) {
+	table := bytes.Repeat([]byte("server 12,64,1,10.03,95432.17,1.034 ms,0.61ms,1.85ms,9.11 ms\n"), 1_000_000)
+	table = append([]byte("name,connections,pipelining,duration (s),rps,avg latency,p50,p99,max\n"), table...)
+	for b.Loop() {
+		began := time.Now()
+		if _, err := Of("t", table, Options{Most: 40}); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(time.Since(began).Seconds(), "s/million")
+	}
+}

@@ -1,0 +1,297 @@
+package judge
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+var (
+	inTOML   = regexp.MustCompile(`(?m)^\s*\[\[[\w."-]+\]\]\s*$`)
+	rule     = regexp.MustCompile(`^\s*\|?(\s*:?-+:?\s*\|)+\s*(:?-+:?)?\s*$`)
+	emphasis = regexp.MustCompile("\\*\\*|__|`|</?[a-z]+>|\\[([^\\]]*)\\]\\([^)]*\\)")
+)
+
+// tells is how much of a text, in bytes, tells its form.
+const tells = 64 << 10
+
+// read finds what form a text has, and gives its rows to the judge.
+func (j *judge) read(text []byte) error {
+	start := bytes.TrimLeft(text, "\ufeff \t\r\n")
+	begin := text[:min(len(text), tells)]
+	if t := toolOf(begin); t != nil {
+		j.Form = "output of " + t.name
+		return j.printed(t, text)
+	}
+	switch {
+	case len(start) == 0:
+		return errors.New("it is empty")
+	case inTOML.Match(begin):
+		j.Form = "TOML"
+		var v any
+		if err := toml.Unmarshal(text, &v); err != nil {
+			return err
+		}
+		return j.walk(v, nil, "")
+	case start[0] == '{' || start[0] == '[':
+		j.Form = "JSON"
+		d := json.NewDecoder(bytes.NewReader(start))
+		d.UseNumber() // its digits say how exact it is
+		for {
+			var v any
+			switch err := d.Decode(&v); {
+			case errors.Is(err, io.EOF):
+				return nil
+			case err != nil:
+				return fmt.Errorf("at byte %d: %w", d.InputOffset(), err)
+			}
+			if err := j.object(v); err != nil {
+				return err
+			}
+		}
+	}
+	if slices.ContainsFunc(strings.Split(string(begin), "\n"), rule.MatchString) {
+		j.Form = "Markdown"
+		return j.markdown(string(text))
+	}
+	return j.separated(start)
+}
+
+// separated reads CSV, or tables whose cells are separated by tabs or semicolons.
+func (j *judge) separated(text []byte) error {
+	head, _, _ := bytes.Cut(text, []byte("\n"))
+	r := csv.NewReader(bytes.NewReader(text))
+	j.Form = "CSV"
+	for _, by := range "\t;" {
+		if bytes.ContainsRune(head, by) && bytes.Count(head, []byte(string(by))) > bytes.Count(head, []byte(",")) {
+			r.Comma = by
+		}
+	}
+	r.FieldsPerRecord, r.ReuseRecord, r.LazyQuotes = -1, true, true
+	var columns []column
+	for {
+		cells, err := r.Read()
+		at, _ := r.FieldPos(0)
+		switch {
+		case errors.Is(err, io.EOF):
+			j.columns(columns)
+			return nil
+		case err != nil:
+			j.broken(at, err.Error())
+		case columns == nil:
+			columns = columnsOf(slices.Clone(cells))
+			if err := known(columns); err != nil {
+				return err
+			}
+		default:
+			j.cells(at, columns, cells)
+		}
+	}
+}
+
+// known refuses a table of which nothing can be read.
+func known(columns []column) error {
+	var heads []string
+	for _, c := range columns {
+		if c.is > names {
+			return nil
+		}
+		heads = append(heads, fmt.Sprintf("%.40q", c.head))
+	}
+	return fmt.Errorf("no column has a head that is known, among %.300s; name them as rate, connections, mean (ms), p99 (ms), requests, duration (s)",
+		strings.Join(heads, ", "))
+}
+
+func (j *judge) markdown(text string) error {
+	var columns []column
+	var before string
+	at, found := 0, errors.New("no table has a column whose head is known")
+	for line := range strings.Lines(text) {
+		at++
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.Contains(line, "|") && rule.MatchString(line) && strings.Contains(before, "|"):
+			j.columns(columns)
+			columns = columnsOf(bars(before))
+			if known(columns) != nil {
+				columns = nil
+			} else {
+				found = nil
+			}
+		case !strings.Contains(line, "|"):
+			j.columns(columns)
+			columns = nil
+		case columns != nil:
+			j.cells(at, columns, bars(line))
+		}
+		before = line
+	}
+	j.columns(columns)
+	return found
+}
+
+func bars(line string) (cells []string) {
+	line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
+	for cell := range strings.SplitSeq(strings.ReplaceAll(line, `\|`, "\u00a6"), "|") {
+		cells = append(cells, strings.TrimSpace(emphasis.ReplaceAllString(cell, "$1")))
+	}
+	return cells
+}
+
+// deepest is how far tables may lie within each other.
+const deepest = 20
+
+// walk finds the rows of nested tables: each that has no tables within it is one, and has the figures of those
+// that it lies in as well.
+func (j *judge) walk(v any, from map[string]string, path string) error {
+	if strings.Count(path, "\x00") > deepest {
+		return fmt.Errorf("tables lie more than %d deep", deepest)
+	}
+	switch v := v.(type) {
+	case []map[string]any:
+		for i, of := range v {
+			if err := j.walk(of, from, fmt.Sprintf("%s\x00%d", path, i+1)); err != nil {
+				return err
+			}
+		}
+	case []any:
+		if pivoted, ok := pivot(v); ok {
+			v = pivoted
+		}
+		for i, of := range v {
+			if _, ok := of.(map[string]any); ok {
+				if err := j.walk(of, from, fmt.Sprintf("%s\x00%d", path, i+1)); err != nil {
+					return err
+				}
+			}
+		}
+	case map[string]any:
+		own := maps.Clone(from)
+		if own == nil {
+			own = map[string]string{}
+		}
+		within := map[string]any{}
+		flat(v, "", own, within)
+		if len(within) == 0 {
+			j.keyed(own, path)
+		}
+		for _, key := range slices.Sorted(maps.Keys(within)) {
+			if err := j.walk(within[key], own, path+"\x00"+key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// flat puts what a table has in one level, keys joined by dots, and tables of tables apart.
+func flat(v map[string]any, prefix string, own map[string]string, within map[string]any) {
+	for key, of := range v {
+		name := prefix + key
+		switch of := of.(type) {
+		case map[string]any:
+			nested := slices.ContainsFunc(slices.Collect(maps.Values(of)), func(v any) bool {
+				_, is := v.([]any)
+				_, table := v.(map[string]any)
+				return is || table
+			})
+			if nested && len(of) > 0 {
+				within[name] = of
+			} else {
+				flat(of, name+".", own, within)
+			}
+		case []any:
+			if len(of) > 0 {
+				if _, is := of[0].(map[string]any); is {
+					within[name] = of
+				}
+			}
+		case []map[string]any:
+			within[name] = of
+		case nil:
+		case float64: // of TOML, which had a point, and so a digit after it
+			if own[name] = strconv.FormatFloat(of, 'f', -1, 64); of == math.Trunc(of) {
+				own[name] += ".0"
+			}
+		default:
+			own[name] = fmt.Sprint(of)
+		}
+	}
+}
+
+// pivot makes rows of a long table, which has one line for each figure, with its name under "label".
+func pivot(long []any) (rows []any, ok bool) {
+	at := map[string]map[string]any{}
+	for _, v := range long {
+		of, is := v.(map[string]any)
+		label, named := of["label"].(string)
+		if value, there := of["value"]; !is || !named || !there {
+			return nil, false
+		} else {
+			var key strings.Builder
+			for _, k := range slices.Sorted(maps.Keys(of)) {
+				if k != "label" && k != "value" {
+					fmt.Fprintf(&key, "%s=%v ", k, of[k])
+				}
+			}
+			row := at[key.String()]
+			if row == nil {
+				row = map[string]any{}
+				for k, v := range of {
+					if k != "label" && k != "value" {
+						row[k] = v
+					}
+				}
+				at[key.String()] = row
+				rows = append(rows, row)
+			}
+			row[label] = value
+		}
+	}
+	return rows, len(rows) > 0
+}
+
+// object reads a value of JSON: what a load generator printed, or rows.
+func (j *judge) object(v any) error {
+	top, ok := v.(map[string]any)
+	if !ok {
+		return j.walk(v, nil, "")
+	}
+	for i := range inJSON {
+		if of := &inJSON[i]; lookup(top, of.has) != "" {
+			j.Form, j.tool = "JSON of "+of.name, &of.tool
+			j.begin()
+			of.read(j, top)
+			j.end(0, of.name, "")
+			return nil
+		}
+	}
+	return j.walk(v, nil, "")
+}
+
+// at is what lies at a path of keys, joined by slashes; nil if nothing does.
+func at(v any, path string) any {
+	for key := range strings.SplitSeq(path, "/") {
+		of, _ := v.(map[string]any)
+		v = of[key]
+	}
+	return v
+}
+
+func lookup(v any, path string) string {
+	if v = at(v, path); v == nil {
+		return ""
+	}
+	return fmt.Sprint(v)
+}
