@@ -28,6 +28,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/contest/schema"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/judge"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/plot"
@@ -68,7 +69,7 @@ func Update(root journal.Root) (Done, error) {
 	u := &update{Journal: j, cards: map[string]map[string]plot.CardOf{}, beside: map[string][]string{}}
 	u.done.Experiments = len(j.Experiments)
 	for _, step := range []func() error{
-		u.declare, u.begin, u.audits, u.calibrations, u.experiments, u.prune, u.together, u.whole, u.moved,
+		u.declare, u.begin, u.audits, u.calibrations, u.boards, u.experiments, u.prune, u.together, u.whole, u.moved,
 	} {
 		if err := step(); err != nil {
 			return Done{}, err
@@ -84,6 +85,23 @@ func (u *update) calibrations() error {
 		return err
 	}
 	return encoded(u.Root.Calibrated(), map[string]any{"tables": calibration.Tables(all)}, put)
+}
+
+// boards judges the tables of public boards.
+func (u *update) boards() error {
+	paths, err := filepath.Glob(filepath.Join(u.Root.Boards(), "*.toml"))
+	if err != nil {
+		return err
+	}
+	all := map[string]judge.Judged{}
+	for _, path := range paths {
+		tables, err := judge.LoadBoard(path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", u.Root.Rel(path), err)
+		}
+		maps.Copy(all, tables)
+	}
+	return encoded(u.Root.Judged(), all, put)
 }
 
 // experiments derives what has changed, and then the pages of which another machine has the most

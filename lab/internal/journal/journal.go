@@ -116,6 +116,8 @@ func (r Root) Metrics() string           { return r.Derived("pages", "metrics.js
 func (r Root) Names() string             { return r.Derived("pages", "names.json") }
 func (r Root) Method() string            { return r.Derived("pages", "method.json") }
 func (r Root) Calibrated() string        { return r.Derived("pages", "calibration.json") }
+func (r Root) Boards() string            { return r.Path("data", "boards") }
+func (r Root) Judged() string            { return r.Derived("pages", "boards.json") }
 func (r Root) Reach() string             { return r.Derived("pages", "reach.json") }
 func (r Root) Schema(name string) string { return r.Derived("schema", name+".json") }
 
