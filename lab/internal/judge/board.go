@@ -72,7 +72,7 @@ func LoadBoard(path string) (map[string]Judged, error) {
 		}
 		little := of.Laws[law.InFlight.ID]
 		held := little["held"] + little["broken"]
-		j := Judged{b.Title, b.Date, t.Tool, map[string]int{"rows": of.Rows, "held": held, "broken": little["broken"]}, map[string]string{}}
+		j := Judged{b.Title, b.Date, t.Tool, map[string]int{"rows": of.Rows, "held": held, "broken": little["broken"]}, map[string]string{"date": b.Date}}
 		for name, n := range j.Values {
 			j.Shown[name] = words.Thousands(n)
 		}
