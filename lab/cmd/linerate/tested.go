@@ -159,7 +159,7 @@ func (c *claim) held(made *compare.Outcome) {
 		more := map[bool]string{true: "more", false: "fewer"}[c.Printed > 1]
 		c.Says = fmt.Sprintf("%s answers %s requests a second than %s: here %s, in the table × %.4g", c.Over, more, c.Base, r, c.Printed)
 		walled := slices.ContainsFunc(made.Servers, func(m compare.Measured) bool { return strings.Contains(m.Bound, "client") })
-		switch known := r.Low > 0; {
+		switch known := r.Known(); {
 		case of.Verdict == compare.Invalid || walled:
 			c.Says += "; but the client was the wall, or trials were refused, so it tells nothing of the servers"
 		case known && (r.Low > 1) == (c.Printed > 1) && (r.Low > 1 || r.High < 1):
