@@ -291,7 +291,7 @@ func (j *judge) columns(all []column) {
 			j.note(fmt.Sprintf("%s: %s could not be read", c.head, words.Count(c.unread, "cell")))
 		}
 	}
-	if len(rest) > 0 && j.Form != "JSON" && j.Form != "TOML" {
+	if len(rest) > 0 && !strings.HasPrefix(j.Form, "JSON") && j.Form != "TOML" {
 		j.note("not used: " + strings.Join(rest, ", "))
 	}
 }

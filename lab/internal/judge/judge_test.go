@@ -69,7 +69,13 @@ var forms = map[string]string{
 	"JSON, by server": `{"slow": [{"connections": 64, "rps": 1000.0, "avg_latency": "100.0ms"}]}`,
 }
 
+const techEmpower = `{"concurrencyLevels": [16, 64], "duration": 15, "rawData": {"json": {"slow": [{"latencyAvg": "1.0ms", "totalRequests": 15000}, {"latencyAvg": "100.0ms", "totalRequests": 15000}]}}}`
+
 func TestEachFormOfATableIsRead(t *testing.T) {
+	if report, err := Of("TechEmpower", []byte(techEmpower), Options{}); err != nil || report.Rows != 2 || report.Of[Unsupported] != 1 ||
+		report.Findings[0].Unless != addsLatencies || report.Findings[0].Row != "slow json" {
+		t.Errorf("%v %+v", err, report)
+	}
 	for form, text := range forms {
 		report, err := Of(form, []byte(text), Options{})
 		if err != nil || report.Rows != 1 || len(report.Findings) != 1 || report.Findings[0].Law != law.InFlight.ID ||
@@ -166,6 +172,7 @@ func FuzzOf(f *testing.F) {
 	for _, text := range forms {
 		f.Add([]byte(text))
 	}
+	f.Add([]byte(techEmpower))
 	paths, _ := filepath.Glob("testdata/tools/*")
 	for _, path := range paths {
 		text, err := os.ReadFile(path)

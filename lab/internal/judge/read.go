@@ -277,7 +277,43 @@ func (j *judge) object(v any) error {
 			return nil
 		}
 	}
+	if at(v, "rawData") != nil && at(v, "concurrencyLevels") != nil {
+		j.techEmpower(top)
+		return nil
+	}
 	return j.walk(v, nil, "")
+}
+
+// techEmpower reads a round of TechEmpower's, whose runs have their connections by their place in a list: wrk's
+// levels, or the highest of them for each number of queries.
+func (j *judge) techEmpower(top map[string]any) {
+	j.Form, j.options.Added = "JSON of TechEmpower", addsLatencies
+	tests, _ := top["rawData"].(map[string]any)
+	for _, test := range slices.Sorted(maps.Keys(tests)) {
+		levels, _ := top["concurrencyLevels"].([]any)
+		depth := "1"
+		if test == "plaintext" {
+			levels, _ = top["pipelineConcurrencyLevels"].([]any)
+			depth = "16" // as its test type sets it
+		}
+		frameworks, _ := tests[test].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(frameworks)) {
+			runs, _ := frameworks[name].([]any)
+			for i, run := range runs {
+				of, is := run.(map[string]any)
+				if !is || len(levels) == 0 {
+					continue
+				}
+				if slices.Contains([]string{"query", "update", "cached_query"}, test) {
+					i = len(levels) - 1
+				}
+				own := map[string]string{"framework": name, "test": test, "pipelining": depth, "duration": lookup(top, "duration"),
+					"connections": fmt.Sprint(levels[min(i, len(levels)-1)])}
+				flat(of, "", own, map[string]any{})
+				j.keyed(own, "")
+			}
+		}
+	}
 }
 
 // at is what lies at a path of keys, joined by slashes; nil if nothing does.

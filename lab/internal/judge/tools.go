@@ -54,11 +54,13 @@ const box = `\s*[│|]\s*`
 
 var inSeconds = map[string]string{"mean": "s", "stdev": "s", "min": "s", "max": "s", "at": "s"}
 
+const addsLatencies = "wrk adds latencies of requests that it never sent"
+
 // tools are those whose text is read.
 var tools = []tool{
 	{name: "wrk2", mark: `Thread calibration: |HdrHistogram - `, begins: `^Running .* test @`, binary: true, row: law.Row{Early: true}, lines: wrk},
 	{name: "wrk", mark: `(?m)^\s+\d+ threads and \d+ connections`, begins: `^Running .* test @`, binary: true,
-		row: law.Row{Added: "wrk adds latencies of requests that it never sent"}, lines: wrk},
+		row: law.Row{Added: addsLatencies}, lines: wrk},
 	{name: "h2load", mark: `(?m)^finished in .* req/s`, begins: `^starting benchmark`, binary: true, row: law.Row{Sampled: true},
 		lines: patterns(`^spawning thread #\d+: (?P<clients>\d+) total client`, `^finished in (?P<duration>#), (?P<rate>[\d.]+) req/s, (?P<byterate>#)`,
 			`^requests: (?P<requests>\d+) total, \d+ started, \d+ done, \d+ succeeded, \d+ failed, (?P<fails>\d+) errored`,

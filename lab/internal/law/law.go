@@ -34,7 +34,7 @@ var (
 		"where all answers crossed that wire", "if some did not, as over loopback"}
 	InFlight = &Law{"in-flight", "Requests in flight by Little's law, against connections times pipelining.",
 		"where each connection has a set number of requests in flight, and latency begins when one is sent",
-		"if the depth of pipelining is not given, or latency begins before a request is sent, the figures are means over several runs, or a tool adds latencies of requests that it never sent"}
+		"if the depth of pipelining is not given, latency begins before a request is sent, the figures are means over several runs, or a tool adds latencies of requests that it never sent"}
 	CPU = &Law{"cpu-sum", "Shares of the CPU's or a profile's time against the whole.",
 		"where the share is of those cores alone", "if it is of more cores than are named"}
 	Worker = &Law{"per-worker", "A figure of one worker against the total over workers.",
