@@ -41,6 +41,7 @@ var readers = map[string]string{
 	"internal/experiment/first_test.go":      "experiments by their names",
 	"internal/experiment/knobs_test.go":      "every experiment, each for itself",
 	"internal/experiment/words_test.go":      "every claim, each for itself",
+	"internal/law/journal_test.go":           "every run, each for itself",
 	"internal/results/encode_test.go":        "some runs of each experiment, each for itself",
 	"internal/results/file_test.go":          "runs in the order that they are asked for in",
 	"internal/results/refused_test.go":       "some runs of each experiment, each for itself",
