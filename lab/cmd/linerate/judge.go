@@ -22,6 +22,7 @@ type judgeCall struct {
 	Given []string `placeholder:"FIGURE=VALUE" sep:"none" help:"A figure that all rows have and the file does not say, as connections=64 or line=10Gbit/s. May be given several times."`
 	Unit  []string `placeholder:"HEAD=UNIT" sep:"none" help:"The unit of a column whose head has none, as p99=us; latency=us is of all latencies. May be given several times."`
 	Means bool     `help:"Each row is a mean over several runs, so that rate × latency may err."`
+	Due   bool     `help:"Latencies begin when a request was due, and not when it was sent, as those of wrk2."`
 	All   bool     `help:"Print all findings, and not the first 40 alone."`
 	JSON  bool     `name:"json" help:"Print JSON, for programs."`
 	trying
@@ -37,7 +38,7 @@ func (c *judgeCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return cli.Failed, err
 	}
-	o := judge.Options{Given: c.Given, Units: c.Unit, Averaged: c.Means, Most: mostFindings}
+	o := judge.Options{Given: c.Given, Units: c.Unit, Averaged: c.Means, Early: c.Due, Most: mostFindings}
 	if c.All || c.JSON {
 		o.Most = 0
 	}

@@ -29,6 +29,7 @@ type use int
 const (
 	unused use = iota
 	names      // of rows
+	due        // a rate that is kept, so that latencies begin when a request was due
 	figure
 	quantile
 )
@@ -64,6 +65,7 @@ var (
 	nth     = regexp.MustCompile(`(?:^|\b)(?:p ?(\d{1,5}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?) ?(?:th|st|nd|rd|%|pct|percentile)(?: percentile)?|percentiles? ?(\d{1,3}(?:\.\d+)?)|(median|med|p med))(?:\b|$)`)
 	inside  = regexp.MustCompile(`[\[(]([^\])]*)[\])]`)
 	named   = called(`(name|framework|server|tool|language|implementation|variant|config(uration)?|case|test|profile|title|id|label|run)( name| id)?`)
+	kept    = called(`(target|offered|requested|attempted|set|arrival) (rate|rps|qps|load|throughput)( rps)?`)
 	decimal = regexp.MustCompile(`(\d)_(\d)`)
 )
 
@@ -100,6 +102,10 @@ func columnOf(head string) column {
 			return c
 		}
 		return column{head: head}
+	}
+	if kept.MatchString(text) {
+		c.is = due
+		return c
 	}
 	byBytes := map[metric.Unit]bool{metric.Bytes: true, metric.BytesPerSecond: true, metric.BitsPerSecond: true}[units[c.unit].of]
 	for _, call := range calls {
@@ -144,7 +150,7 @@ func columnsOf(heads []string) []column {
 		c := columnOf(head)
 		same := func(o column) bool { return o.is == c.is && o.figure == c.figure && o.share == c.share }
 		adds := c.is == figure && (c.figure == law.Bad || c.figure == law.Fails || c.figure == law.Good)
-		if c.is > names && !adds && slices.ContainsFunc(all, same) {
+		if c.is > due && !adds && slices.ContainsFunc(all, same) {
 			c = column{head: head}
 		}
 		all = append(all, c)

@@ -67,6 +67,7 @@ type Options struct {
 	Given    []string // of each row, as connections=64
 	Units    []string // of heads, as p99=us; latency is of all latencies without one
 	Averaged bool     // rows are means over several runs
+	Early    bool     // latencies begin when a request was due, and not when it was sent
 	Added    string   // why latencies are not those of the requests alone
 	Most     int      // findings that are kept; 0: all
 	// Each is given each row that was read, if it is there.
@@ -164,6 +165,7 @@ func (j *judge) begin() {
 	}
 	j.guesses, j.held, j.worst = "", 0, Sound
 	j.row.Averaged = j.options.Averaged
+	j.row.Early = j.row.Early || j.options.Early
 	j.row.Added = cmp.Or(j.row.Added, j.options.Added)
 }
 
@@ -179,7 +181,9 @@ func (j *judge) cells(line int, columns []column, cells []string) {
 		switch c := &columns[i]; {
 		case c.is == names && len(name) < 80:
 			name = strings.TrimSpace(name + " " + cells[i])
-		case c.is > names && !j.cell(&j.row, c, cells[i]):
+		case c.is == due:
+			j.row.Early = j.row.Early || cells[i] != ""
+		case c.is > due && !j.cell(&j.row, c, cells[i]):
 			wrong = fmt.Sprintf("%s: %.40q is no figure that can be read", c.head, cells[i])
 		}
 	}
@@ -205,7 +209,9 @@ func (j *judge) keyed(own map[string]string, path string) {
 		switch {
 		case c.is == names:
 			name = append(name, own[head])
-		case c.is > names && !j.cell(&j.row, c, own[head]):
+		case c.is == due:
+			j.row.Early = true
+		case c.is > due && !j.cell(&j.row, c, own[head]):
 			wrong = fmt.Sprintf("%s: %.40q is no figure that can be read", head, own[head])
 		}
 	}

@@ -127,6 +127,20 @@ func TestCells(t *testing.T) {
 	}
 }
 
+// Where a rate is kept, latencies begin when a request was due, and any number may wait.
+func TestARateThatIsKeptLeavesNoBound(t *testing.T) {
+	const row = "slow,64,1,2000,1000.0,900.0\n"
+	for head, want := range map[string]Verdict{"offered rate": Unheld, "something": Impossible} {
+		table := "name,connections,pipelining," + head + ",rps,avg latency (ms)\n" + row
+		if report, err := Of("t", []byte(table), Options{}); err != nil || report.Of[want] != 1 {
+			t.Errorf("%s: %v %+v", head, err, report)
+		}
+		if report, err := Of("t", []byte(table), Options{Early: true}); err != nil || report.Of[Unheld] != 1 {
+			t.Errorf("%s, due: %v %+v", head, err, report)
+		}
+	}
+}
+
 // What hangs on a unit that was guessed is not impossible, and the way out is said.
 func TestAGuessedUnitAccusesNobody(t *testing.T) {
 	const table = "name,connections,pipelining,rps,avg latency\nslow,64,1,1000.0,1200\n"

@@ -104,7 +104,7 @@ func (j *judge) separated(text []byte) error {
 func known(columns []column) error {
 	var heads []string
 	for _, c := range columns {
-		if c.is > names {
+		if c.is > due {
 			return nil
 		}
 		heads = append(heads, fmt.Sprintf("%.40q", c.head))

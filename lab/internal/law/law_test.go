@@ -66,7 +66,7 @@ func TestEachLawAtItsEdge(t *testing.T) {
 		"six, without a rate":      {with(set(map[Figure]float64{Connections: 6, Duration: 1, Depth: 1, Requests: 10000})), InFlight},
 		"six, over a longer time":  {with(set(map[Figure]float64{Rate: 10000, Connections: 6, Duration: 100, Depth: 2, Requests: 1e6})), nil},
 		"a hundred in ten seconds": {with(set(map[Figure]float64{Rate: 10, Duration: 10})), nil},
-		"in nine":                  {with(set(map[Figure]float64{Rate: 10, Duration: 9})), Total},
+		"in eight":                 {with(set(map[Figure]float64{Rate: 10, Duration: 8})), Total},
 		"all cores":                {with(set(map[Figure]float64{Busy: 2, Cores: 2})), nil},
 		"more":                     {with(set(map[Figure]float64{Busy: 2.01, Cores: 2})), CPU},
 		"parts and the whole":      {with(set(map[Figure]float64{Good: 100, Bad: 0, Fails: 0})), nil},

@@ -131,6 +131,7 @@ const (
 	ofNominal   = 0.05 // between a duration that was asked for and the one that was
 	fewest      = 100  // requests, below which quantiles and deviations depend on their definition
 	tellsOf     = 0.01 // share of failures
+	nearly      = 0.1  // within which a duration may be that asked for, although it is printed with a fraction
 )
 
 // Judge holds a row against all laws for which it has figures.
@@ -288,7 +289,7 @@ func (r *Row) unless(of Result) string {
 		return "the figures are means over several runs"
 	case of.Law == Total && r.Sampled && of.To != "requests":
 		return "the rate is a mean of samples, or of a part of the window"
-	case of.Law == Total && r.Nominal && of.To != "requests":
+	case of.Law == Total && of.To != "requests" && (r.Nominal || Same(Total, "", of.Stands, "", of.Allowed, nearly, "").Holds):
 		return "the duration is that asked for"
 	}
 	return ""
