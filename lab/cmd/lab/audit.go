@@ -48,7 +48,7 @@ func show(w io.Writer, a *audit.File, all bool) {
 	}
 	fmt.Fprintf(w, "entry %s: %d figures disagree with what others make of them, %d agree\n", a.Entry, n[audit.Disagrees],
 		n[audit.Agrees])
-	fmt.Fprintln(w, "  place\tprinted\trecomputed\trounding allows\tverdict")
+	fmt.Fprintln(w, "  place\tprinted\trecomputed\trounding allows\tverdict\tlaw")
 	for _, f := range a.Findings {
 		if f.Verdict == audit.Agrees && !all {
 			continue
@@ -58,8 +58,8 @@ func show(w io.Writer, a *audit.File, all bool) {
 			printed = amount(f.Stands.Value, f.Unit)
 		}
 		sign := map[law.Relation]string{law.Equals: "", law.AtMost: "≤ ", law.AtLeast: "≥ "}[f.Relation]
-		fmt.Fprintf(w, "  %s\t%s\t%s%s\t%s to %s\t%s\n", f.Place, printed, sign, amount(f.Recomputed.Value, f.Unit),
-			amount(f.Stands.Low, f.Unit), amount(f.Stands.High, f.Unit), f.Verdict)
+		fmt.Fprintf(w, "  %s\t%s\t%s%s\t%s to %s\t%s\t%s\n", f.Place, printed, sign, amount(f.Recomputed.Value, f.Unit),
+			amount(f.Stands.Low, f.Unit), amount(f.Stands.High, f.Unit), f.Verdict, f.Kind)
 	}
 	for _, c := range a.Claims {
 		word := string(c.Verdict)
