@@ -167,12 +167,8 @@ func (b *Book) record(f Figure) (Run, bool) {
 	}
 	name := sum.Shown
 	if f.Claim != "" {
-		name = ""
-		for _, c := range sum.Claims {
-			if c.ID == f.Claim {
-				name = c.Own
-			}
-		}
+		of, _ := strict.First(sum.Claims, func(c pages.Summed) bool { return c.ID == f.Claim })
+		name = of.Own
 	}
 	i := slices.IndexFunc(b.Runs[f.Exp], func(r Run) bool { return r.Run == name })
 	if i < 0 {
