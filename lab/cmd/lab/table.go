@@ -140,10 +140,8 @@ func (c *tableCall) measure(ctx context.Context, s trier, xs []*experiment.Exper
 
 // row is a level's ratio; nil if there is none.
 func (c column) row(level string) *verdict.RelativeRow {
-	for i, r := range c.rows() {
-		if r.Level == level {
-			return &c.says.Relative.Rows[i]
-		}
+	if r, ok := strict.First(c.rows(), func(r verdict.RelativeRow) bool { return r.Level == level }); ok {
+		return &r
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/loader"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/scenario"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -186,11 +187,7 @@ func (c *loadCall) table(s *load.Summary, slot load.SlotReport) string {
 	if len(failed) == 0 {
 		failed = []string{"none"}
 	}
-	for _, first := range []string{t.Fault, t.Mismatch} {
-		if first != "" {
-			failed = append(failed, first)
-		}
-	}
+	failed = append(failed, strict.Those([]string{t.Fault, t.Mismatch}, func(first string) bool { return first != "" })...)
 	row("failed", "%s", strings.Join(failed, "; "))
 	return b.String()
 }

@@ -28,11 +28,10 @@ func Schema() []byte {
 	set("Check", "kind", strict.OneOf(strict.Meanings(Kinds)))
 	set("Claim", "metric", strict.OneOf(metric.Words()))
 	set("Claim", "needs", &jsonschema.Schema{Type: "array", Items: strict.OneOf(strict.Meanings(Needs))})
-	sides := &jsonschema.Schema{}
-	for _, side := range []string{"equals", "at_most", "at_least"} {
-		sides.OneOf = append(sides.OneOf, &jsonschema.Schema{Required: []string{side}})
-	}
-	s.Definitions["Check"].AllOf = []*jsonschema.Schema{sides}
+	sides := strict.Called([]string{"equals", "at_most", "at_least"}, func(side string) *jsonschema.Schema {
+		return &jsonschema.Schema{Required: []string{side}}
+	})
+	s.Definitions["Check"].AllOf = []*jsonschema.Schema{{OneOf: sides}}
 	strict.DescribeAll(s, "Text", meanings)
 	return strict.EncodeSchema(s)
 }

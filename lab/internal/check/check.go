@@ -18,6 +18,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A file is a run's file with the design that the run was made with.
@@ -164,13 +165,7 @@ func (f *file) joined(t experiment.Topology) results.Topology {
 
 // controls counts the conditions that are A/A controls.
 func (f *file) controls() int {
-	n := 0
-	for _, c := range f.Conditions {
-		if c.ControlOf != "" {
-			n++
-		}
-	}
-	return n
+	return len(strict.Those(f.Conditions, func(c results.Condition) bool { return c.ControlOf != "" }))
 }
 
 func levels(at string, ls setting.Levels) error {

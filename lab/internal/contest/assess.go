@@ -13,6 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -43,10 +44,7 @@ func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.Fil
 		out.Comparisons = append(out.Comparisons, c)
 	}
 	out.Notes = append(append(out.Notes, a.failures()...), a.starts()...)
-	for _, w := range f.Warnings {
-		out.Notes = append(out.Notes, o.Named(w))
-	}
-	out.Notes = append(out.Notes, doubts(out)...)
+	out.Notes = append(append(out.Notes, strict.Called(f.Warnings, o.Named)...), doubts(out)...)
 	if control := a.stay.Control; control != nil && control.Outcome == verdict.Differs {
 		out.Notes = append(out.Notes, "one server measured twice under two names differed from itself: "+control.Reason)
 	}
@@ -77,18 +75,11 @@ func (a *assessment) outcome() *compare.Outcome {
 		out.Unit = compare.Event
 	}
 	for _, r := range o.Requests {
-		var names []string
-		for _, h := range r.Headers {
-			names = append(names, h[0])
-		}
+		names := strict.Called(r.Headers, func(h [2]string) string { return h[0] })
 		out.Asked = append(out.Asked, compare.Asked{Name: r.Label(), Method: r.Method, Path: r.Path, Headers: names,
 			BodyBytes: len(r.Body), Weight: cmp.Or(r.Weight, 1), Status: r.Status, Checked: r.Check != nil})
 	}
-	for _, t := range f.Trials {
-		if !t.Valid {
-			out.Refused++
-		}
-	}
+	out.Refused = len(strict.Those(f.Trials, func(t results.Trial) bool { return !t.Valid }))
 	if p := f.Provenance; p != nil {
 		out.Blocks, out.Seed, out.StartedAt = p.Blocks, p.Seed, p.StartedAt.UTC().Format("2006-01-02T15:04:05Z")
 		out.ServerCPUs, out.ClientCPUs, out.Lab = p.ServerCPUs, p.ClientCPUs, p.Commit

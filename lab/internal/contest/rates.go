@@ -13,6 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/curve"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -91,10 +92,7 @@ func (b Bench) search(ctx context.Context, r *rand.Rand, searches []*curve.Searc
 const fewestRequests = 200
 
 func (b Bench) curve(ctx context.Context, r *rand.Rand, o *compare.Outcome, names []string, of float64, slowest int) error {
-	var rps []float64
-	for _, rate := range b.Rates {
-		rps = append(rps, rate.RPS(of))
-	}
+	rps := strict.Called(b.Rates, func(rate curve.Rate) float64 { return rate.RPS(of) })
 	rps = slices.Compact(slices.Sorted(slices.Values(rps)))
 	c := &compare.Curve{ClosedLoopRPS: words.Digits(of), Slowest: names[slowest], SlotS: min(max(0.5, math.Ceil(10*fewestRequests/rps[0])/10), 5)}
 	var blocks [][]curve.Slot

@@ -77,10 +77,7 @@ func Divide(groups [][]int) Split {
 }
 
 func join(groups [][]int) []int {
-	var cpus []int
-	for _, g := range groups {
-		cpus = append(cpus, g...)
-	}
+	cpus := slices.Concat(groups...)
 	slices.Sort(cpus)
 	return cpus
 }
@@ -102,12 +99,7 @@ func Groups(sys string, allowed []int) ([][]int, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", path, err)
 			}
-			group = group[:0]
-			for _, s := range siblings {
-				if slices.Contains(allowed, s) {
-					group = append(group, s)
-				}
-			}
+			group = slices.DeleteFunc(siblings, func(s int) bool { return !slices.Contains(allowed, s) })
 		}
 		for _, c := range group {
 			seen[c] = true

@@ -8,6 +8,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -73,12 +74,8 @@ func (m Machine) name(cs []Claim) string {
 	var parts []string
 	all := true
 	for _, x := range m.Experiments {
-		var ids []string
-		for _, c := range cs {
-			if c.Experiment == x.Name {
-				ids = append(ids, c.ID)
-			}
-		}
+		of := strict.Those(cs, func(c Claim) bool { return c.Experiment == x.Name })
+		ids := strict.Called(of, func(c Claim) string { return c.ID })
 		all = all && len(ids) == len(x.Claims)
 		switch {
 		case len(ids) == 0:

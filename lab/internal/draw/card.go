@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // Card is a chart for the picture that links to a page show. Its marks are letters, since the font
@@ -46,10 +48,7 @@ func card(caption, source string, rows []cardRow, draw func(i, width int) (mark,
 	}
 	lines = append(lines, cardRow{label: Short(source, 72)})
 	column := func(of func(cardRow) string) string {
-		var all []string
-		for _, l := range lines {
-			all = append(all, strings.TrimRight(of(l), " "))
-		}
+		all := strict.Called(lines, func(l cardRow) string { return strings.TrimRight(of(l), " ") })
 		return strings.TrimRight(strings.Join(all, "\n"), "\n")
 	}
 	return Card{
@@ -98,10 +97,7 @@ func CardOfRatios(caption, source string, r Ratios) Card {
 	all = all[:min(len(all), cardRows)]
 	r.Groups = []Group[Ratio]{{Rows: all}}
 	lo, hi := r.ends()
-	var rows []cardRow
-	for _, row := range all {
-		rows = append(rows, cardRow{label: row.Label, text: row.Text})
-	}
+	rows := strict.Called(all, func(r Ratio) cardRow { return cardRow{label: r.Label, text: r.Text} })
 	// A tenth of the axis stays free at either end, so that an edge of the band is visible.
 	pad := math.Pow(hi/lo, 0.1)
 	return card(caption, source, rows, func(i, width int) (mark, bar string) {

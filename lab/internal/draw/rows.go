@@ -3,6 +3,8 @@ package draw
 import (
 	"fmt"
 	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // lineRoom is how many letters fit on a line of the narrowest screen.
@@ -174,14 +176,7 @@ type Strip struct {
 }
 
 // Valid is how many of its trials count.
-func (s Strip) Valid() (n int) {
-	for _, t := range s.Trials {
-		if t.Valid {
-			n++
-		}
-	}
-	return n
-}
+func (s Strip) Valid() int { return len(strict.Those(s.Trials, func(t Dot) bool { return t.Valid })) }
 
 // Dot is one trial.
 type Dot struct {

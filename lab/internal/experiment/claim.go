@@ -148,14 +148,9 @@ func (c *Claim) given() map[string]bool {
 
 // words lists what the form takes.
 func (f form) words() string {
-	words := slices.Clone(f.requires)
-	for _, two := range f.either {
-		words = append(words, two[0]+" or "+two[1])
-	}
-	for _, name := range f.may {
-		words = append(words, "perhaps "+name)
-	}
-	return strings.Join(words, ", ")
+	either := strict.Called(f.either, func(two [2]string) string { return two[0] + " or " + two[1] })
+	may := strict.Called(f.may, func(name string) string { return "perhaps " + name })
+	return strings.Join(slices.Concat(f.requires, either, may), ", ")
 }
 
 // fits reports a field that the form takes and the claim lacks, or the other way round. Of

@@ -113,11 +113,8 @@ func Words(line string) (words []string, err error) {
 }
 
 // within names what is to be filled in within a word.
-func (command) within(word string) (names []string) {
-	for _, p := range placeholder.FindAllString(word, -1) {
-		names = append(names, strings.Trim(p, "{}"))
-	}
-	return names
+func (command) within(word string) []string {
+	return strict.Called(placeholder.FindAllString(word, -1), func(p string) string { return strings.Trim(p, "{}") })
 }
 
 func (c command) has(name string) bool {

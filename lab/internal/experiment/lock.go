@@ -29,13 +29,8 @@ type Correction struct {
 }
 
 // Corrections gives those of a claim, in the order of the file.
-func (x *Experiment) Corrections(id string) (all []Correction) {
-	for _, c := range x.Corrected {
-		if c.ID == id {
-			all = append(all, c)
-		}
-	}
-	return all
+func (x *Experiment) Corrections(id string) []Correction {
+	return strict.Those(x.Corrected, func(c Correction) bool { return c.ID == id })
 }
 
 // A bars is a claim's own part of what its verdict depends on, without its
@@ -119,11 +114,8 @@ func (x *Experiment) Design() string { return x.lock(bars{}) }
 
 func (x *Experiment) lock(b bars) string {
 	l := locked{Topology: x.Topology, Settings: x.fixed, Block: &x.Block, Profiled: x.Profile != nil,
-		ProfileS: x.ProfileS(), Bars: b}
-	for _, f := range x.Factors {
-		l.Factors = append(l.Factors, lockedFactor{f.Name, f.levels})
-	}
-	l.Servers = x.lockedServers()
+		ProfileS: x.ProfileS(), Bars: b, Servers: x.lockedServers()}
+	l.Factors = strict.Called(x.Factors, func(f Factor) lockedFactor { return lockedFactor{f.Name, f.levels} })
 	return digest(l)
 }
 
@@ -151,12 +143,7 @@ func digest(v any) string {
 
 // Claim finds a claim by its id.
 func (x *Experiment) Claim(id string) (Claim, bool) {
-	for _, c := range x.Claims {
-		if c.ID == id {
-			return c, true
-		}
-	}
-	return Claim{}, false
+	return strict.First(x.Claims, func(c Claim) bool { return c.ID == id })
 }
 
 // Holds tells whether the experiment has this claim of another of its designs

@@ -70,10 +70,8 @@ var batching = []string{
 
 // producers names a shared server that sends events.
 func producers() string {
-	for _, s := range Shared() {
-		if s.Events {
-			return s.Name
-		}
+	if s, ok := strict.First(Shared(), func(s *Server) bool { return s.Events }); ok {
+		return s.Name
 	}
 	return "a producer of events"
 }

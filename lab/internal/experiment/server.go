@@ -55,11 +55,9 @@ func shared() map[string]*Server {
 }
 
 // Shared gives the servers that every experiment can name, sorted by name.
-func Shared() (all []*Server) {
-	for _, name := range slices.Sorted(maps.Keys(shared())) {
-		all = append(all, shared()[name])
-	}
-	return all
+func Shared() []*Server {
+	all := shared()
+	return strict.Called(slices.Sorted(maps.Keys(all)), func(name string) *Server { return all[name] })
 }
 
 // ParseServers parses a file that holds nothing but tables [servers.NAME]. It names the
@@ -231,10 +229,8 @@ func (x *Experiment) Loaded() (all []*Server) {
 // Unprofiled names a server of the experiment that serves no profiles; empty if
 // all do.
 func (x *Experiment) Unprofiled() string {
-	for _, s := range x.Loaded() {
-		if !s.Profiled() {
-			return s.Name
-		}
+	if s, ok := strict.First(x.Loaded(), func(s *Server) bool { return !s.Profiled() }); ok {
+		return s.Name
 	}
 	return ""
 }
@@ -257,10 +253,9 @@ var own = []string{setting.Stack, setting.Prefork, setting.Workers, setting.Inde
 
 // lacks names a setting that is given and that the server does not take.
 func (s *Server) lacks(levels setting.Levels) string {
-	for _, name := range own {
-		if _, ok := levels[name]; ok && !s.template.has(name) {
-			return name
-		}
-	}
-	return ""
+	name, _ := strict.First(own, func(name string) bool {
+		_, given := levels[name]
+		return given && !s.template.has(name)
+	})
+	return name
 }

@@ -161,10 +161,8 @@ func (f frame) check() error {
 			return err
 		}
 	}
-	for _, c := range f.Clocks {
-		if c.UncertaintyS < 0 {
-			return errors.New("an uncertainty below nought")
-		}
+	if slices.ContainsFunc(f.Clocks, func(c Clock) bool { return c.UncertaintyS < 0 }) {
+		return errors.New("an uncertainty below nought")
 	}
 	if f.BoundS != nil && *f.BoundS < 0 {
 		return errors.New("a bound below nought")

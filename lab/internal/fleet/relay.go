@@ -125,11 +125,7 @@ func (f *Fleet) Say(format string, args ...any) {
 
 // Hellos are what the hosts say of themselves, the server's first.
 func (f *Fleet) Hellos() []Hello {
-	var all []Hello
-	for _, r := range f.hosts {
-		all = append(all, r.hello)
-	}
-	return all
+	return strict.Called(f.hosts, func(r *remote) Hello { return r.hello })
 }
 
 // Names are how the hosts are called on the terminal, in the same order.

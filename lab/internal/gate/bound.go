@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Bound is what limited a trial, as in results files: one wall, several
@@ -22,12 +24,7 @@ const (
 var single = []Bound{BoundClientCPU, BoundServerCPU, BoundWire}
 
 // WallNames lists what a claim may call the wall.
-func WallNames() (names []string) {
-	for _, b := range single {
-		names = append(names, string(b))
-	}
-	return names
-}
+func WallNames() []string { return strict.Called(single, func(b Bound) string { return string(b) }) }
 
 var meanings = map[Bound]string{
 	BoundClientCPU: fmt.Sprintf("The load generator's cores, or its busiest thread, were busy for %v %% of the time or more.",

@@ -2,10 +2,10 @@ package gate
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // The gates' names, as written in a trial's reasons.
@@ -148,11 +148,7 @@ var All = []Gate{
 
 // Of finds a gate by its name.
 func Of(name string) (Gate, bool) {
-	i := slices.IndexFunc(All, func(g Gate) bool { return g.Name == name })
-	if i < 0 {
-		return Gate{}, false
-	}
-	return All[i], true
+	return strict.First(All, func(g Gate) bool { return g.Name == name })
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.4g %%", share*100) }

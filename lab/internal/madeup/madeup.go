@@ -25,6 +25,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Plan describes a run to make up.
@@ -158,10 +159,7 @@ func (m *maker) about(v, part float64) float64 { return v * math.Exp(part*m.r.No
 // block makes one block's trials, group after group.
 func (m *maker) block(number int) {
 	f, x := m.f, m.Experiment
-	var all []setting.Levels
-	for _, c := range f.Conditions {
-		all = append(all, f.Settings.With(c.Levels))
-	}
+	all := strict.Called(f.Conditions, func(c results.Condition) setting.Levels { return f.Settings.With(c.Levels) })
 	for _, sequence := range experiment.DrawBlock(f.Groups(), x.Block.Rounds, m.Seed, number) {
 		m.at += 0.4 + x.Block.WarmupS
 		machine := m.machine()

@@ -10,6 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -52,12 +53,9 @@ func fleetOf(r *results.File) *Fleet {
 	f := &Fleet{Who: r.Hosts.Word(), Hosts: r.Hosts.Clients}
 	f.Says, f.With = fleetWords(r.Provenance.Fleet.Machines)
 	for _, c := range r.Conditions {
-		var valid []results.Trial
-		for _, t := range r.Trials {
-			if t.Condition == c.ID && t.Valid && len(t.Clients) > 0 {
-				valid = append(valid, t)
-			}
-		}
+		valid := strict.Those(r.Trials, func(t results.Trial) bool {
+			return t.Condition == c.ID && t.Valid && len(t.Clients) > 0
+		})
 		if len(valid) > 0 {
 			f.Conditions = append(f.Conditions, fleetCondition(c.ID, valid))
 		}

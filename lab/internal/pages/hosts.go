@@ -10,6 +10,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -168,9 +169,7 @@ func OverHosts(x *experiment.Experiment, whose map[string]Whose, runs []Made, ot
 		out.Claims = append(out.Claims, sum)
 	}
 	out.Machines = append(out.Machines, slices.Sorted(maps.Keys(machines))...)
-	for _, who := range slices.Sorted(maps.Keys(fleets)) {
-		out.Fleets = append(out.Fleets, fleets[who])
-	}
+	out.Fleets = strict.Called(slices.Sorted(maps.Keys(fleets)), func(who string) InFleet { return fleets[who] })
 	out.Withdrawn, out.Design = withdrawn(x, runs), designValues(x)
 	return out
 }

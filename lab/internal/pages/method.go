@@ -10,6 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -68,9 +69,7 @@ func Rules() Method {
 	for _, name := range setting.Names() {
 		m.Settings[name] = words.SettingName(name)
 	}
-	for _, g := range gate.All {
-		m.Gates = append(m.Gates, Gate{g.Name, g.Closes})
-	}
+	m.Gates = strict.Called(gate.All, func(g gate.Gate) Gate { return Gate{g.Name, g.Closes} })
 	m.Shown = numbersOf(m)
 	return m
 }
@@ -106,9 +105,6 @@ func simulation() simulated {
 }
 
 // tenths are shares in percent, with one digit after the point.
-func tenths(shares []float64) (out []string) {
-	for _, v := range shares {
-		out = append(out, words.Grouped(100*v, -1)+" %")
-	}
-	return out
+func tenths(shares []float64) []string {
+	return strict.Called(shares, func(v float64) string { return words.Grouped(100*v, -1) + " %" })
 }

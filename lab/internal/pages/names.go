@@ -7,6 +7,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -38,10 +39,6 @@ func inOrder(x *experiment.Experiment, levels setting.Levels) []string {
 			out = append(out, f.Name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(levels)) {
-		if !slices.Contains(out, name) {
-			out = append(out, name)
-		}
-	}
-	return out
+	other := func(name string) bool { return !slices.Contains(out, name) }
+	return append(out, strict.Those(slices.Sorted(maps.Keys(levels)), other)...)
 }

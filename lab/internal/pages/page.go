@@ -13,6 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -116,9 +117,7 @@ func PageOf(f *verdict.File, r *results.File) *Page {
 	}
 	if of := f.Together; of != nil {
 		p.Together = &PageTogether{Table: of.Table, Blocks: f.Record.Blocks}
-		for _, c := range of.Conditions {
-			p.Together.Conditions = append(p.Together.Conditions, pageCondition(c))
-		}
+		p.Together.Conditions = strict.Called(of.Conditions, pageCondition)
 	}
 	if f.Control != nil {
 		// Pages have the control's figures from the table.

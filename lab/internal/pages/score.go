@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -113,9 +114,7 @@ func (l *Ledger) Score() Score {
 			continue
 		}
 		t := Tally{Whose: of.whose, Title: words.Count(claims, of.one, of.many)}
-		for _, v := range order {
-			t.Counts = append(t.Counts, Counted{v, n[v]})
-		}
+		t.Counts = strict.Called(order, func(v verdict.Verdict) Counted { return Counted{v, n[v]} })
 		t.Bar = bar(t.Counts)
 		out.Tallies = append(out.Tallies, t)
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -54,12 +55,7 @@ func (s Summed) outliers() (named []Outlier, left int) {
 			apart[name] = true
 		}
 	}
-	var of []OnHost
-	for _, h := range s.Hosts {
-		if h.Verdict == minority || apart[h.Hosts().String()] {
-			of = append(of, h)
-		}
-	}
+	of := strict.Those(s.Hosts, func(h OnHost) bool { return h.Verdict == minority || apart[h.Hosts().String()] })
 	first := map[bool]int{true: -1}
 	slices.SortStableFunc(of, func(a, b OnHost) int {
 		return cmp.Or(first[a.Verdict == minority]-first[b.Verdict == minority], cmp.Compare(far(b), far(a)))

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // Hertz is how many samples are taken in a second of CPU time. It is odd, so that they do not fall
@@ -57,10 +58,7 @@ func Record(ctx context.Context, dir string, pids []int, window time.Duration) (
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(own)) }()
-	var list []string
-	for _, pid := range pids {
-		list = append(list, strconv.Itoa(pid))
-	}
+	list := strict.Called(pids, strconv.Itoa)
 	data := filepath.Join(own, "data")
 	if _, err := call(ctx, window+10*time.Second, "record", "--quiet", "--all-cpus",
 		"--event", "cpu-clock:I", // not the idle loop

@@ -9,6 +9,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/draw"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -77,18 +78,14 @@ func (b *Book) cardOfBars(of CardOf, r Run, source string) (*draw.Card, error) {
 	if !known {
 		return nil, fmt.Errorf("metric %q is not known", of.Metric)
 	}
-	var keys, over []string
+	var keys []string
 	switch x := of.X.(type) {
 	case string:
 		keys = []string{x}
 	case []any:
-		for _, k := range x {
-			keys = append(keys, fmt.Sprint(k))
-		}
+		keys = strict.Called(x, func(k any) string { return fmt.Sprint(k) })
 	}
-	for _, k := range keys {
-		over = append(over, words.LowerFirst(words.SettingName(k)))
-	}
+	over := strict.Called(keys, func(k string) string { return words.LowerFirst(words.SettingName(k)) })
 	rows, _ := r.rows(of.Levels, of.Metric)
 	var bars []draw.Bar
 	for _, c := range rows {

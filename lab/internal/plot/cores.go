@@ -10,6 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/draw"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -53,12 +54,9 @@ func (b *Book) cores(f Figure, runs []Run) (string, error) {
 
 // middle is the trial of a condition with the median throughput, of those that count.
 func (r Run) middle(condition string) (t results.Trial, ok bool) {
-	var mine []results.Trial
-	for _, t := range r.Results.Trials {
-		if t.Condition == condition && t.Valid && len(t.Cores) > 0 {
-			mine = append(mine, t)
-		}
-	}
+	mine := strict.Those(r.Results.Trials, func(t results.Trial) bool {
+		return t.Condition == condition && t.Valid && len(t.Cores) > 0
+	})
 	if len(mine) == 0 {
 		return t, false
 	}
@@ -140,10 +138,7 @@ func (b *Book) printedCores(f Figure) (string, error) {
 			row.States = append(row.States, draw.State{Kind: "unsaid", Share: rest, Name: "not said",
 				Shown: words.Plain(math.Round(1000*rest)*0.1) + "\u00a0%"})
 		}
-		var said []string
-		for _, s := range row.States {
-			said = append(said, s.Name+" "+s.Shown)
-		}
+		said := strict.Called(row.States, func(s draw.State) string { return s.Name + " " + s.Shown })
 		text := cmp.Or(strings.Join(said, ", "), "not recorded")
 		row.Text = side.name + ": " + text
 		all = append(all, words.UpperFirst(side.name)+": "+text+".")

@@ -8,6 +8,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/draw"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // flames draws the graphs of a figure of profiles: one for a condition, or those of the first and
@@ -113,9 +114,7 @@ func (s side) says(symbol string, v float64) string {
 func (s side) frames(n profiles.Node) draw.FlameFrame {
 	out := draw.FlameFrame{Symbol: n.Symbol, Pattern: string(n.Group), Value: n.Value, Zoom: n.Zoom}
 	out.Words = s.says(n.Symbol, n.Value)
-	for _, c := range n.Children {
-		out.Children = append(out.Children, s.frames(c))
-	}
+	out.Children = strict.Called(n.Children, s.frames)
 	return out
 }
 
@@ -161,8 +160,6 @@ func (s side) draw(out map[string]string) {
 func changes(n profiles.DiffNode) draw.FlameFrame {
 	out := draw.FlameFrame{Symbol: n.Symbol, Pattern: string(n.Trend), Value: n.Value, Change: n.Change,
 		Words: fmt.Sprintf("%s: %s, %s", n.Symbol, n.Became, n.Change)}
-	for _, c := range n.Children {
-		out.Children = append(out.Children, changes(c))
-	}
+	out.Children = strict.Called(n.Children, changes)
 	return out
 }

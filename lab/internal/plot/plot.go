@@ -24,6 +24,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -52,10 +53,8 @@ type Book struct {
 }
 
 func (b *Book) experiment(name string) (*experiment.Experiment, error) {
-	for _, x := range b.Experiments {
-		if x.Name == name {
-			return x, nil
-		}
+	if x, ok := strict.First(b.Experiments, func(x *experiment.Experiment) bool { return x.Name == name }); ok {
+		return x, nil
 	}
 	return nil, fmt.Errorf("lab/experiments/%s.toml is missing", name)
 }
@@ -168,12 +167,8 @@ func (b *Book) record(f Figure) (Run, bool) {
 	}
 	name := sum.Shown
 	if f.Claim != "" {
-		name = ""
-		for _, c := range sum.Claims {
-			if c.ID == f.Claim {
-				name = c.Own
-			}
-		}
+		of, _ := strict.First(sum.Claims, func(c pages.Summed) bool { return c.ID == f.Claim })
+		name = of.Own
 	}
 	i := slices.IndexFunc(b.Runs[f.Exp], func(r Run) bool { return r.Run == name })
 	if i < 0 {
@@ -195,12 +190,9 @@ func (b *Book) pick(f Figure) (Run, error) {
 	if r, ok := b.record(f); ok && named == "" && f.Host == "" && (f.Claim != "" || f.Source == "measured") {
 		return r, nil
 	}
-	var found []Run
-	for _, r := range slices.Concat(b.Runs[f.Exp], b.tables(f.Exp)) {
-		if r.Run == named || named == "" && r.published && cmp.Or(f.Host, r.Host) == r.Host {
-			found = append(found, r)
-		}
-	}
+	found := strict.Those(slices.Concat(b.Runs[f.Exp], b.tables(f.Exp)), func(r Run) bool {
+		return r.Run == named || named == "" && r.published && cmp.Or(f.Host, r.Host) == r.Host
+	})
 	if len(found) != 1 {
 		return Run{}, fmt.Errorf("%d of %s answer to %q; name a run by run, or a text's table by table",
 			len(found), f.Exp, cmp.Or(named, cmp.Or(f.Host, "the table of a text")))
@@ -229,12 +221,7 @@ func (r Run) rows(wanted setting.Levels, metrics ...string) (rows []verdict.Summ
 			}
 		}
 	}
-	for _, k := range r.Table.Keys {
-		if used[k] {
-			keys = append(keys, k)
-		}
-	}
-	return rows, keys
+	return rows, strict.Those(r.Table.Keys, func(k string) bool { return used[k] })
 }
 
 func matches(levels, wanted setting.Levels) bool {

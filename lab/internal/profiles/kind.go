@@ -35,21 +35,12 @@ func KindDocs() []KindDoc { return docs }
 
 // Doc returns the words of one kind.
 func (k Kind) Doc() (doc KindDoc) {
-	for _, d := range docs {
-		if d.Kind == k {
-			doc = d
-		}
-	}
+	doc, _ = strict.First(docs, func(d KindDoc) bool { return d.Kind == k })
 	return doc
 }
 
 // Kinds returns all kinds, in the order in which pages show them.
-func Kinds() (all []Kind) {
-	for _, d := range docs {
-		all = append(all, d.Kind)
-	}
-	return all
-}
+func Kinds() []Kind { return strict.Called(docs, func(d KindDoc) Kind { return d.Kind }) }
 
 // Names lists the names of all kinds.
 func Names() []string {

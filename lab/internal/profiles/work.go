@@ -47,11 +47,7 @@ var works = strict.Embedded[struct{ Work []WorkDoc }](worksText).Work
 func Works() []WorkDoc { return works }
 
 func (w Work) doc() (doc WorkDoc) {
-	for _, d := range works {
-		if d.Work == w {
-			doc = d
-		}
-	}
+	doc, _ = strict.First(works, func(d WorkDoc) bool { return d.Work == w })
 	return doc
 }
 

@@ -32,6 +32,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
@@ -243,12 +244,7 @@ type RawProfile struct {
 
 // Profile finds a trial's profile by kind.
 func (t Trial) Profile(kind profiles.Kind) (profiles.Profile, bool) {
-	for _, p := range t.Profiles {
-		if p.Kind == kind {
-			return p, true
-		}
-	}
-	return profiles.Profile{}, false
+	return strict.First(t.Profiles, func(p profiles.Profile) bool { return p.Kind == kind })
 }
 
 // profileUnits has the unit of each kind of profile.

@@ -8,6 +8,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Server is what decides what a request to a shared server costs. Servers of
@@ -74,13 +75,11 @@ func (f *File) Programs() map[string]string {
 }
 
 // OtherPrograms names the measured programs of a run that are others than those given.
-func (f *File) OtherPrograms(now map[string]host.Binary) (names []string) {
-	for _, name := range slices.Sorted(maps.Keys(f.Provenance.Binaries)) {
-		if other, ok := now[name]; ok && host.Measured(name) && !f.Provenance.Binaries[name].Same(other) {
-			names = append(names, name)
-		}
-	}
-	return names
+func (f *File) OtherPrograms(now map[string]host.Binary) []string {
+	return strict.Those(slices.Sorted(maps.Keys(f.Provenance.Binaries)), func(name string) bool {
+		other, ok := now[name]
+		return ok && host.Measured(name) && !f.Provenance.Binaries[name].Same(other)
+	})
 }
 
 // alike tells whether two definitions of a server give the same command lines

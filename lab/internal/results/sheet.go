@@ -42,11 +42,8 @@ func (f *File) Sheet() ([]byte, error) {
 	}
 	factors, figures, limits := sorted(levels), sorted(metrics), sorted(below)
 
-	head := []string{"seq", "block", "condition", "control_of"}
-	head = prefixed(head, "level_", factors)
-	head = append(head, "valid", "reasons", "bound", "bound_why")
-	head = prefixed(head, "", figures)
-	head = prefixed(head, "below_", limits)
+	head := slices.Concat([]string{"seq", "block", "condition", "control_of"}, prefixed("level_", factors),
+		[]string{"valid", "reasons", "bound", "bound_why"}, figures, prefixed("below_", limits))
 
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -63,10 +60,7 @@ func (f *File) Sheet() ([]byte, error) {
 			}
 			row = append(row, cell)
 		}
-		var why []string
-		for _, r := range t.Reasons {
-			why = append(why, r.Gate+": "+gate.Public(r.Gate, r.Detail))
-		}
+		why := strict.Called(t.Reasons, func(r Reason) string { return r.Gate + ": " + gate.Public(r.Gate, r.Detail) })
 		row = append(row, strconv.FormatBool(t.Valid), strings.Join(why, "; "), string(t.Bound), t.BoundWhy)
 		for _, kind := range []struct {
 			names []string
@@ -100,9 +94,6 @@ func add[V any](names map[string]bool, of map[string]V) {
 
 func sorted(names map[string]bool) []string { return slices.Sorted(maps.Keys(names)) }
 
-func prefixed(head []string, prefix string, names []string) []string {
-	for _, name := range names {
-		head = append(head, prefix+name)
-	}
-	return head
+func prefixed(prefix string, names []string) []string {
+	return strict.Called(names, func(name string) string { return prefix + name })
 }

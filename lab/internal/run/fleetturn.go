@@ -12,6 +12,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	httpload "github.com/line-rate/line-rate/lab/load"
 )
@@ -134,13 +135,8 @@ func (s *portion) foreign() float64 { return s.seen.Metrics["client_foreign_load
 
 // within is the part of some cores that is among others.
 func within(of, among []int) float64 {
-	n := 0
-	for _, c := range of {
-		if slices.Contains(among, c) {
-			n++
-		}
-	}
-	return float64(n) / float64(max(len(of), 1))
+	both := strict.Those(of, func(c int) bool { return slices.Contains(among, c) })
+	return float64(len(both)) / float64(max(len(of), 1))
 }
 
 // parts records in each trial what each client did.

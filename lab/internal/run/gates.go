@@ -10,6 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
@@ -88,12 +89,8 @@ func (l load) cpusOf(metric string) []int {
 
 // busiest is the other process that used most of the cores.
 func busiest(others []telemetry.Load, cpus []int) stranger {
-	for _, o := range others {
-		if slices.Contains(cpus, o.Core) {
-			return stranger{o}
-		}
-	}
-	return stranger{}
+	o, _ := strict.First(others, func(o telemetry.Load) bool { return slices.Contains(cpus, o.Core) })
+	return stranger{o}
 }
 
 // A stranger is a process that is not the load's. A file has its name only if it

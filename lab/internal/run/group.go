@@ -38,9 +38,7 @@ type group struct {
 func (e *engine) group(ctx context.Context, sequence []int) (m measured, err error) {
 	members := experiment.Members(sequence)
 	g := &group{engine: e, conds: sequence[:len(members)], profiles: taken{}}
-	for _, s := range sequence {
-		g.sequence = append(g.sequence, slices.Index(g.conds, s))
-	}
+	g.sequence = strict.Called(sequence, func(s int) int { return slices.Index(g.conds, s) })
 	p, x := e.plan, e.plan.Experiment
 	for i, c := range g.conds {
 		cond := e.file.Conditions[c]
@@ -130,11 +128,7 @@ func atOnce(ctx context.Context, n int, do func(ctx context.Context, i int) erro
 
 // pair is a client with the servers that it loads, for telemetry to watch.
 func (g *group) pair(client func() int, servers ...*server) telemetry.Pair {
-	p := telemetry.Pair{Client: client}
-	for _, s := range servers {
-		p.Servers = append(p.Servers, s.first())
-	}
-	return p
+	return telemetry.Pair{Client: client, Servers: strict.Called(servers, (*server).first)}
 }
 
 // watch begins to sample both sides and the machine.

@@ -3,17 +3,18 @@ package run
 import (
 	"fmt"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // without is the plan for what this machine, and its fleet, has.
 func (p Plan) without() (Plan, []results.LeftOut) {
 	x, lacks := p.Experiment.Present(string(p.Root))
-	var left []results.LeftOut
-	for _, l := range lacks {
-		left = append(left, results.LeftOut{Levels: setting.Levels{setting.Server: setting.String(l.Server)}, Why: l.Why()})
-	}
+	left := strict.Called(lacks, func(l experiment.Lack) results.LeftOut {
+		return results.LeftOut{Levels: setting.Levels{setting.Server: setting.String(l.Server)}, Why: l.Why()}
+	})
 	p.Experiment = x
 	if p.Clients == nil {
 		return p, left

@@ -15,6 +15,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 	httpload "github.com/line-rate/line-rate/lab/load"
@@ -343,12 +344,8 @@ func attended(t *results.Trial, h telemetry.Held, slots []httpload.SlotReport) {
 func connected(m map[string]float64, h telemetry.Held) {
 	m["connections_established"] = float64(h.Connections)
 	if len(h.Processes) > 1 {
-		m["workers_serving"] = 0
-		for _, p := range h.Processes[1:] {
-			if p.Connections > 0 {
-				m["workers_serving"]++
-			}
-		}
+		serving := strict.Those(h.Processes[1:], func(p telemetry.HeldBy) bool { return p.Connections > 0 })
+		m["workers_serving"] = float64(len(serving))
 	}
 }
 

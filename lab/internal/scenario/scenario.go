@@ -192,11 +192,10 @@ func content(dir string, text *string, path string) ([]byte, error) {
 	return append([]byte{}, body...), nil
 }
 
-func pairs(m map[strict.Own]string) (all [][2]string) {
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		all = append(all, [2]string{string(name), m[name]})
-	}
-	return all
+func pairs(m map[strict.Own]string) [][2]string {
+	return strict.Called(slices.Sorted(maps.Keys(m)), func(name strict.Own) [2]string {
+		return [2]string{string(name), m[name]}
+	})
 }
 
 // places are the lines of a document's keys, as request[0].check.json.

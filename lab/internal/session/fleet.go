@@ -17,6 +17,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // ConnectClients has this host and the clients of a fleet say who they are. What is printed
@@ -146,10 +147,7 @@ func OfferAll(ctx context.Context, j *archive.Journal, to *fleet.Server) error {
 // filesOf are the files of a run that are not derived, the results file last, since it
 // names the others.
 func filesOf(root journal.Root, f *results.File) []string {
-	var all []string
-	for _, id := range append([]string{f.Hosts.Server}, f.Hosts.Clients...) {
-		all = append(all, root.Host(id))
-	}
+	all := strict.Called(append([]string{f.Hosts.Server}, f.Hosts.Clients...), root.Host)
 	all = append(all, root.Design(f.Provenance.ExperimentSHA256))
 	for _, c := range f.Conditions {
 		for _, p := range c.Profiles {

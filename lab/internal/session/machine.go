@@ -2,12 +2,14 @@ package session
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Machine is this one with the name that it has in data/hosts.
@@ -51,14 +53,8 @@ func (w *Machine) Lookalikes(j *archive.Journal) string {
 	if j.Hosts[w.ID] != nil {
 		return ""
 	}
-	var out []string
-	for id, h := range j.Hosts {
-		if h.Same(w.Profile) {
-			out = append(out, id)
-		}
-	}
-	slices.Sort(out)
-	return either(out)
+	same := func(id string) bool { return j.Hosts[id].Same(w.Profile) }
+	return either(strict.Those(slices.Sorted(maps.Keys(j.Hosts)), same))
 }
 
 // Unsteady is why the name may be lost; empty if it is made from the machine's own id, or is

@@ -9,6 +9,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -99,10 +100,8 @@ func (p *Progress) Block(f *results.File, trials []results.Trial) {
 
 // levels names a trial's condition.
 func levels(f *results.File, t results.Trial) string {
-	for _, c := range f.Conditions {
-		if c.ID == t.Condition {
-			return c.Levels.Key()
-		}
+	if c, ok := strict.First(f.Conditions, func(c results.Condition) bool { return c.ID == t.Condition }); ok {
+		return c.Levels.Key()
 	}
 	return t.Condition
 }

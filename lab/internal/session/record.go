@@ -14,6 +14,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -138,12 +139,10 @@ func Holdings(j *archive.Journal) (lines []string) {
 		}
 	}
 	for _, on := range slices.Sorted(maps.Keys(newest)) {
-		var set []string
 		made := newest[on].Programs()
-		for _, name := range slices.Sorted(maps.Keys(made)) {
-			set = append(set, name+" "+made[name][:8])
-		}
-		is := strings.Join(set, ", ")
+		is := strings.Join(strict.Called(slices.Sorted(maps.Keys(made)), func(name string) string {
+			return name + " " + made[name][:8]
+		}), ", ")
 		of[is] = append(of[is], newest[on].Experiment)
 	}
 	for _, is := range slices.Sorted(maps.Keys(of)) {

@@ -14,6 +14,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -54,12 +55,7 @@ func report(out io.Writer, root, into journal.Root, outcomes []*Outcome) {
 	}
 	for _, o := range outcomes {
 		for _, f := range o.Runs {
-			about, invalid := "", 0
-			for _, t := range f.Trials {
-				if !t.Valid {
-					invalid++
-				}
-			}
+			about, invalid := "", len(strict.Those(f.Trials, func(t results.Trial) bool { return !t.Valid }))
 			if invalid > 0 {
 				about = fmt.Sprintf(" (%d of %d trials invalid)", invalid, len(f.Trials))
 			}

@@ -414,11 +414,6 @@ func Docs() (docs []Doc) {
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
 // Numeric lists the settings whose levels are numbers.
-func Numeric() (names []string) {
-	for _, d := range table {
-		if d.kind == number {
-			names = append(names, d.name)
-		}
-	}
-	return names
+func Numeric() []string {
+	return slices.DeleteFunc(Names(), func(name string) bool { return defs[name].kind != number })
 }

@@ -35,15 +35,6 @@ func Instead(name string, known []string) string {
 	return guess + " There are " + strings.Join(known, ", ")
 }
 
-// Called lists what is said of each of some things: what they are called, for Instead, or
-// a Word that describes them.
-func Called[T, V any](all []T, say func(T) V) (said []V) {
-	for _, one := range all {
-		said = append(said, say(one))
-	}
-	return said
-}
-
 // InsteadOf is Instead of some words.
 func InsteadOf(name string, known []Word) string {
 	return Instead(name, Called(known, func(w Word) string { return w.Name }))
@@ -77,11 +68,7 @@ func Near(name string, known []string) []string {
 		}
 	}
 	if len(best) == 0 {
-		for _, k := range known {
-			if has(strings.Fields(fold(k)), strings.Fields(asked)) {
-				best = append(best, k)
-			}
-		}
+		best = Those(known, func(k string) bool { return has(strings.Fields(fold(k)), strings.Fields(asked)) })
 	}
 	return best[:min(len(best), mostNear)]
 }

@@ -80,11 +80,9 @@ func Meanings[K ~string](of map[K]string) []Word {
 
 // OneOf is the schema of a text that is one of some words.
 func OneOf(words []Word) *jsonschema.Schema {
-	s := &jsonschema.Schema{Type: "string"}
-	for _, w := range words {
-		s.OneOf = append(s.OneOf, &jsonschema.Schema{Const: w.Name, Description: w.Meaning})
-	}
-	return s
+	return &jsonschema.Schema{Type: "string", OneOf: Called(words, func(w Word) *jsonschema.Schema {
+		return &jsonschema.Schema{Const: w.Name, Description: w.Meaning}
+	})}
 }
 
 // DescribeAll describes a schema, called root, and its definitions. The text is TOML with a table of

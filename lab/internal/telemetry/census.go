@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Held is the state of a server's processes and connections at one moment.
@@ -48,11 +50,7 @@ func Census(servers ...Listening) []Held {
 				sockets = ports(pid, isEstablished)
 			}
 			h, one := &out[i], HeldBy{PID: pid, Threads: st.threads}
-			for _, socket := range Sockets(pid) {
-				if sockets[s.Port][socket] {
-					one.Connections++
-				}
-			}
+			one.Connections = len(strict.Those(Sockets(pid), func(socket string) bool { return sockets[s.Port][socket] }))
 			h.Processes = append(h.Processes, one)
 			h.Connections += one.Connections
 			h.RSS += st.rss

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A survey has what is too costly for every sample: the other processes of the
@@ -58,9 +60,9 @@ func (s *Sampler) look() *survey {
 	for i, p := range s.targets.Pairs {
 		f := &s.found[i]
 		for _, root := range p.Servers {
-			f.server = append(f.server, members(below(root, tree))...)
+			f.server = append(f.server, strict.Called(below(root, tree), newMember)...)
 		}
-		f.client = members(below(f.pid, tree))
+		f.client = strict.Called(below(f.pid, tree), newMember)
 	}
 	// A process that entered a wire's namespaces need not be a descendant of the
 	// lab.

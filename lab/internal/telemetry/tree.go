@@ -37,13 +37,6 @@ type thread struct {
 	path string
 }
 
-func members(pids []int) (out []member) {
-	for _, pid := range pids {
-		out = append(out, newMember(pid))
-	}
-	return out
-}
-
 func newMember(pid int) member {
 	m := member{pid: pid}
 	dir := "/proc/" + strconv.Itoa(pid) + "/task/"

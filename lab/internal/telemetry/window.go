@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/prometheus/procfs"
 )
 
@@ -38,13 +39,8 @@ func (s *Sampler) Between(pair int, from, to time.Time, rps float64) Window {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	samples := s.samples[pair]
-	within := func(all []sample) (in []sample) {
-		for _, one := range all {
-			if !one.at.Before(from) && !one.at.After(to) {
-				in = append(in, one)
-			}
-		}
-		return in
+	within := func(all []sample) []sample {
+		return strict.Those(all, func(one sample) bool { return !one.at.Before(from) && !one.at.After(to) })
 	}
 	in := within(samples)
 	w := Window{Metrics: map[string]float64{}, Gap: gap(samples, from, to)}

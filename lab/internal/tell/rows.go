@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -124,9 +125,5 @@ func wall(m compare.Measured) string {
 	}
 	names := map[string]string{"server-cpu": "server CPU",
 		"client-cpu": "client CPU, so throughput and latency are the client's", "wire": "the wire"}
-	var out []string
-	for _, b := range strings.Split(m.Bound, "+") {
-		out = append(out, names[b])
-	}
-	return strings.Join(out, " and ")
+	return strings.Join(strict.Called(strings.Split(m.Bound, "+"), func(b string) string { return names[b] }), " and ")
 }

@@ -55,12 +55,8 @@ var knobs = []*knob{
 
 // stops is a knob that stops a service, of which distributions have these names.
 func stops(name string, services ...string) *knob {
-	k := &knob{name: name, says: "stop the service", kind: kindUnit, same: sameWords,
-		plan: planStop(services...), services: services}
-	for _, s := range services {
-		k.paths = append(k.paths, unitName(s))
-	}
-	return k
+	return &knob{name: name, says: "stop the service", kind: kindUnit, same: sameWords,
+		plan: planStop(services...), services: services, paths: strict.Called(services, unitName)}
 }
 
 // Knobs lists the knobs' names.

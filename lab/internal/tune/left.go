@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/prometheus/procfs"
 )
 
@@ -157,11 +158,7 @@ func Settle() (restored, left []Left, err error) {
 			break
 		}
 	}
-	for _, l := range left {
-		if l.By == Orphan && !l.roots {
-			restored = append(restored, l)
-		}
-	}
+	restored = strict.Those(left, func(l Left) bool { return l.By == Orphan && !l.roots })
 	if len(restored) == 0 {
 		return nil, left, nil
 	}

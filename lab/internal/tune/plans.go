@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A plan checks the options and lists the changes. It writes nothing.
@@ -26,11 +27,7 @@ func planRPS(m *machine, o *options) ([]change, error) {
 	if err != nil {
 		return nil, err
 	}
-	var changes []change
-	for _, f := range files {
-		changes = append(changes, change{target: f, want: mask + "\n"})
-	}
-	return changes, nil
+	return strict.Called(files, func(f target) change { return change{target: f, want: mask + "\n"} }), nil
 }
 
 // mostFlows is the kernel's limit for the size of the table.

@@ -96,12 +96,9 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 // aboutCPU tells whether a claim says that a side's CPU was the wall, or needs
 // it to be. A slow core does not explain a full wire.
 func aboutCPU(c experiment.Claim) bool {
-	for _, b := range []string{c.Bound, c.From, c.To, c.Needs.Bound} {
-		if b == string(gate.BoundServerCPU) || b == string(gate.BoundClientCPU) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{c.Bound, c.From, c.To, c.Needs.Bound}, func(b string) bool {
+		return b == string(gate.BoundServerCPU) || b == string(gate.BoundClientCPU)
+	})
 }
 
 // unseen gives the reason why a figure or profile that the claim rests on

@@ -10,6 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -216,21 +217,13 @@ func (rec *record) strata(c experiment.Claim) [][]setting.Levels {
 		}
 		groups[key] = append(groups[key], levels)
 	}
-	var out [][]setting.Levels
-	for _, key := range order {
-		out = append(out, groups[key])
-	}
-	return out
+	return strict.Called(order, func(key string) []setting.Levels { return groups[key] })
 }
 
 // arranged sorts the conditions of a group as the claim names their levels.
 func arranged(s []setting.Levels, over string, named []setting.Level) (out []setting.Levels) {
 	for _, l := range named {
-		for _, levels := range s {
-			if levels[over] == l {
-				out = append(out, levels)
-			}
-		}
+		out = append(out, strict.Those(s, func(levels setting.Levels) bool { return levels[over] == l })...)
 	}
 	return out
 }

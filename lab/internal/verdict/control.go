@@ -8,6 +8,7 @@ import (
 	"github.com/line-rate/line-rate/lab/confseq"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -22,12 +23,7 @@ const ControlAlpha = 0.01
 // on and in those of the last run's ratio claims. It is nil where no run has a
 // control.
 func (d *decider) evaluateControl() *Control {
-	var runs []*source
-	for _, s := range d.like() {
-		if s.control != nil && len(s.Trials) > 0 {
-			runs = append(runs, s)
-		}
-	}
+	runs := strict.Those(d.like(), func(s *source) bool { return s.control != nil && len(s.Trials) > 0 })
 	if len(runs) == 0 {
 		return nil
 	}

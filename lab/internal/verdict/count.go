@@ -6,6 +6,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -31,12 +32,10 @@ func (count) bets() bool { return false }
 // decide compares a count with a level, exactly, in every trial of every
 // block that can tell. One wrong count refutes the claim.
 func (count) decide(rec *record, c experiment.Claim) (finding, error) {
-	var conds []setting.Levels
-	for _, levels := range rec.holding(c) {
-		if _, ok := rec.fixed.With(levels)[c.Equals].Int(); ok || c.Equals == "" {
-			conds = append(conds, levels)
-		}
-	}
+	conds := strict.Those(rec.holding(c), func(levels setting.Levels) bool {
+		_, ok := rec.fixed.With(levels)[c.Equals].Int()
+		return ok || c.Equals == ""
+	})
 	f := finding{}
 	if len(conds) == 0 {
 		return f, fmt.Errorf("the run does not say its %s, with which %s is compared", words.Setting(c.Equals),

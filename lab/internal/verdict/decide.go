@@ -8,6 +8,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -52,11 +53,7 @@ func (d *decider) decideAll(x *experiment.Experiment) *File {
 	if like := d.like(); len(r.Trials) > 0 {
 		f.Together = r.together(like[:len(like)-1])
 	}
-	for _, t := range r.Trials {
-		if !t.Valid {
-			f.InvalidTrials++
-		}
-	}
+	f.InvalidTrials = len(strict.Those(r.Trials, func(t results.Trial) bool { return !t.Valid }))
 	if len(r.Trials) > 0 && r.control == nil {
 		f.Warnings = append(f.Warnings, "no A/A control in this run")
 	}

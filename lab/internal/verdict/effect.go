@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -67,10 +68,5 @@ func (e Effect) HasInterval() bool { return e.Low > 0 || e.High > 0 }
 
 // Deciding is the comparison whose counts are the claim's.
 func Deciding(c Claim) (Effect, bool) {
-	for _, e := range c.Effects {
-		if e.Decides {
-			return e, true
-		}
-	}
-	return Effect{}, false
+	return strict.First(c.Effects, func(e Effect) bool { return e.Decides })
 }

@@ -102,11 +102,9 @@ type record struct {
 // record collects the runs for a claim; nil if no run could be made.
 func (d *decider) record(c experiment.Claim) *record {
 	rec := &record{level: stats.Level(d.nth, d.sharing)}
-	for _, s := range d.runs {
-		if s.NotApplicable == "" && d.same(s.then, c) && s.leftOut(c) == nil {
-			rec.runs = append(rec.runs, s)
-		}
-	}
+	rec.runs = strict.Those(d.runs, func(s *source) bool {
+		return s.NotApplicable == "" && d.same(s.then, c) && s.leftOut(c) == nil
+	})
 	if len(rec.runs) == 0 {
 		return nil
 	}
@@ -248,14 +246,11 @@ func (rec *record) holding(c experiment.Claim) []setting.Levels {
 }
 
 // invalid lists the invalid trials of the conditions, without the control's.
-func (rec *record) invalid() []results.Trial {
-	var ts []results.Trial
+func (rec *record) invalid() (ts []results.Trial) {
 	for _, s := range rec.runs {
-		for _, t := range s.Trials {
-			if !t.Valid && (s.control == nil || t.Condition != s.control.ID) {
-				ts = append(ts, t)
-			}
-		}
+		ts = append(ts, strict.Those(s.Trials, func(t results.Trial) bool {
+			return !t.Valid && (s.control == nil || t.Condition != s.control.ID)
+		})...)
 	}
 	return ts
 }

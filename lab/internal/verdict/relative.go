@@ -8,6 +8,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -71,11 +72,7 @@ func (d *decider) relative() *Relative {
 		return nil
 	}
 	rec := &record{level: stats.Alpha, fixed: x.Fixed(), line: d.last.Topology}
-	for _, s := range d.like() {
-		if len(s.Trials) > 0 {
-			rec.runs = append(rec.runs, s)
-		}
-	}
+	rec.runs = strict.Those(d.like(), func(s *source) bool { return len(s.Trials) > 0 })
 	out := &Relative{Metric: asked.Metric, Over: asked.Over, To: words.LevelCell(asked.Level())}
 	for _, levels := range x.Conditions() {
 		base := levels.With(setting.Levels{asked.Over: asked.Level()})

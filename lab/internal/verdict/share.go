@@ -9,6 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -55,12 +56,8 @@ func (f *finding) tellByBar(rec *record, c experiment.Claim, figure func(results
 			v.add(b.later, false, false)
 			continue
 		}
-		holds, ts := 0, rec.about(c, b)
-		for _, t := range ts {
-			if meets(c)(figure(t)) {
-				holds++
-			}
-		}
+		ts := rec.about(c, b)
+		holds := len(strict.Those(ts, func(t results.Trial) bool { return meets(c)(figure(t)) }))
 		v.add(b.later, holds == len(ts), holds == 0)
 	}
 	f.tellBy(v, rec.level)

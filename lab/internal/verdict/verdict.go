@@ -59,12 +59,11 @@
 package verdict
 
 import (
-	"slices"
-
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -296,9 +295,5 @@ func (f *File) Claim(id string) (Claim, bool) { return ClaimIn(f.Claims, id) }
 
 // ClaimIn finds a claim by its id.
 func ClaimIn(claims []Claim, id string) (Claim, bool) {
-	i := slices.IndexFunc(claims, func(c Claim) bool { return c.ID == id })
-	if i < 0 {
-		return Claim{}, false
-	}
-	return claims[i], true
+	return strict.First(claims, func(c Claim) bool { return c.ID == id })
 }

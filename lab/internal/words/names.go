@@ -11,6 +11,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // Metric is a metric's label inside a sentence: it begins in lower case,
@@ -77,14 +78,12 @@ func Level(l setting.Level) string {
 
 // Where limits a sentence to some levels: "where RFS is off and workers is 2".
 func Where(levels setting.Levels) string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(levels)) {
-		out = append(out, fmt.Sprintf("%s is %s", Setting(name), Level(levels[name])))
-	}
-	if len(out) == 0 {
+	if len(levels) == 0 {
 		return ""
 	}
-	return "where " + List(out)
+	return "where " + List(strict.Called(slices.Sorted(maps.Keys(levels)), func(name string) string {
+		return fmt.Sprintf("%s is %s", Setting(name), Level(levels[name]))
+	}))
 }
 
 // Wall names a wall in a sentence.

@@ -1,0 +1,30 @@
+package strict
+
+// Called lists what is said of each of some things: what they are called, for Instead, or
+// a Word that describes them.
+func Called[T, V any](all []T, say func(T) V) (said []V) {
+	for _, one := range all {
+		said = append(said, say(one))
+	}
+	return said
+}
+
+// Those lists the things of which something is so, in their order.
+func Those[T any](all []T, so func(T) bool) (those []T) {
+	for _, one := range all {
+		if so(one) {
+			those = append(those, one)
+		}
+	}
+	return those
+}
+
+// First is the first of them; false if there is none.
+func First[T any](all []T, so func(T) bool) (first T, ok bool) {
+	for _, one := range all {
+		if so(one) {
+			return one, true
+		}
+	}
+	return first, false
+}
