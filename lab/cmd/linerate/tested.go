@@ -161,7 +161,7 @@ func (c *claim) held(made *compare.Outcome) {
 		walled := slices.ContainsFunc(made.Servers, func(m compare.Measured) bool { return strings.Contains(m.Bound, "client") })
 		switch known := r.Known(); {
 		case of.Verdict == compare.Invalid || walled:
-			c.Says += "; but the client was the wall, or trials were refused, so it tells nothing of the servers"
+			c.Says += "; but the client was the wall, or trials were refused, so that tells nothing of the servers; " + of.Says
 		case known && (r.Low > 1) == (c.Printed > 1) && (r.Low > 1 || r.High < 1):
 			c.Verdict = "reproduced"
 		case known && (r.Low > 1 || r.High < 1):
