@@ -309,7 +309,7 @@ const longestText = 90
 // reworded counts how often a claim's text is listed as one that was corrected.
 // An old correction of the same text allows no further change.
 func reworded(x *experiment.Experiment, c experiment.Claim) int {
-	return len(strict.Those(x.Corrections(c.ID), func(k experiment.Correction) bool { return k.Was == c.Text }))
+	return strict.Count(x.Corrections(c.ID), func(k experiment.Correction) bool { return k.Was == c.Text })
 }
 
 // ran tells whether the experiment had trials. A run that

@@ -186,7 +186,7 @@ func (f Figure) resolve() error {
 }
 
 func (c Check) resolve() error {
-	sides := len(strict.Those([]string{c.Equals, c.AtMost, c.AtLeast}, func(s string) bool { return s != "" }))
+	sides := strict.Count([]string{c.Equals, c.AtMost, c.AtLeast}, func(s string) bool { return s != "" })
 	switch {
 	case Kinds[c.Kind] == "":
 		return fmt.Errorf("unknown kind %q; %s", c.Kind, strict.InsteadOf(string(c.Kind), strict.Meanings(Kinds)))

@@ -83,7 +83,7 @@ type Pair struct {
 
 // Left counts the pairs of a share that are still to be made.
 func (f *File) Left(share float64) int {
-	return max(0, f.Each-len(strict.Those(f.Pairs, func(p Pair) bool { return p.Share == share })))
+	return max(0, f.Each-strict.Count(f.Pairs, func(p Pair) bool { return p.Share == share }))
 }
 
 // Asks reports whether a file asks what another does of the same programs, for these shares in

@@ -165,7 +165,7 @@ func (f *file) joined(t experiment.Topology) results.Topology {
 
 // controls counts the conditions that are A/A controls.
 func (f *file) controls() int {
-	return len(strict.Those(f.Conditions, func(c results.Condition) bool { return c.ControlOf != "" }))
+	return strict.Count(f.Conditions, func(c results.Condition) bool { return c.ControlOf != "" })
 }
 
 func levels(at string, ls setting.Levels) error {

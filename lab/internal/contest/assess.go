@@ -79,7 +79,7 @@ func (a *assessment) outcome() *compare.Outcome {
 		out.Asked = append(out.Asked, compare.Asked{Name: r.Label(), Method: r.Method, Path: r.Path, Headers: names,
 			BodyBytes: len(r.Body), Weight: cmp.Or(r.Weight, 1), Status: r.Status, Checked: r.Check != nil})
 	}
-	out.Refused = len(strict.Those(f.Trials, func(t results.Trial) bool { return !t.Valid }))
+	out.Refused = strict.Count(f.Trials, func(t results.Trial) bool { return !t.Valid })
 	if p := f.Provenance; p != nil {
 		out.Blocks, out.Seed, out.StartedAt = p.Blocks, p.Seed, p.StartedAt.UTC().Format("2006-01-02T15:04:05Z")
 		out.ServerCPUs, out.ClientCPUs, out.Lab = p.ServerCPUs, p.ClientCPUs, p.Commit

@@ -200,7 +200,7 @@ func Points(names []string, rps []float64, blocks [][]Slot, level float64) (poin
 
 // latency is nil where it is not known in more than half of the blocks.
 func latency(least, most []float64, level float64) *compare.Latency {
-	unknown := len(strict.Those(most, func(v float64) bool { return math.IsInf(v, 1) }))
+	unknown := strict.Count(most, func(v float64) bool { return math.IsInf(v, 1) })
 	r := compare.Over(least, most, level)
 	if r == nil || 2*unknown >= len(most) {
 		return nil

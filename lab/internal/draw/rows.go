@@ -176,7 +176,7 @@ type Strip struct {
 }
 
 // Valid is how many of its trials count.
-func (s Strip) Valid() int { return len(strict.Those(s.Trials, func(t Dot) bool { return t.Valid })) }
+func (s Strip) Valid() int { return strict.Count(s.Trials, func(t Dot) bool { return t.Valid }) }
 
 // Dot is one trial.
 type Dot struct {

@@ -55,7 +55,7 @@ func report(out io.Writer, root, into journal.Root, outcomes []*Outcome) {
 	}
 	for _, o := range outcomes {
 		for _, f := range o.Runs {
-			about, invalid := "", len(strict.Those(f.Trials, func(t results.Trial) bool { return !t.Valid }))
+			about, invalid := "", strict.Count(f.Trials, func(t results.Trial) bool { return !t.Valid })
 			if invalid > 0 {
 				about = fmt.Sprintf(" (%d of %d trials invalid)", invalid, len(f.Trials))
 			}

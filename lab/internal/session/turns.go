@@ -133,9 +133,9 @@ func (s *Session) shares(outcomes []*Outcome, budget time.Duration, single bool)
 	for _, o := range outcomes {
 		p := &part{block: s.Plan(o.Experiment).BlockTime(), most: s.Blocks, over: o.Unmade != ""}
 		p.clear = clearCase(o.Experiment, s.profile.Cores)
-		p.claims = len(strict.Those(o.Experiment.Claims, func(c experiment.Claim) bool {
+		p.claims = strict.Count(o.Experiment.Claims, func(c experiment.Claim) bool {
 			return o.Experiment.Needs(c).Cores <= s.profile.Cores
-		}))
+		})
 		if p.claims == 0 || s.Plan(o.Experiment).Unreachable() != "" {
 			p.block, p.claims, p.clear = time.Millisecond, 1, 1 // saying why it is not measured takes no time
 		}

@@ -19,6 +19,16 @@ func Those[T any](all []T, so func(T) bool) (those []T) {
 	return those
 }
 
+// Count is how many of them there are.
+func Count[T any](all []T, so func(T) bool) (n int) {
+	for _, one := range all {
+		if so(one) {
+			n++
+		}
+	}
+	return n
+}
+
 // First is the first of them; false if there is none.
 func First[T any](all []T, so func(T) bool) (first T, ok bool) {
 	for _, one := range all {

@@ -50,7 +50,7 @@ func Census(servers ...Listening) []Held {
 				sockets = ports(pid, isEstablished)
 			}
 			h, one := &out[i], HeldBy{PID: pid, Threads: st.threads}
-			one.Connections = len(strict.Those(Sockets(pid), func(socket string) bool { return sockets[s.Port][socket] }))
+			one.Connections = strict.Count(Sockets(pid), func(socket string) bool { return sockets[s.Port][socket] })
 			h.Processes = append(h.Processes, one)
 			h.Connections += one.Connections
 			h.RSS += st.rss

@@ -53,7 +53,7 @@ func (d *decider) decideAll(x *experiment.Experiment) *File {
 	if like := d.like(); len(r.Trials) > 0 {
 		f.Together = r.together(like[:len(like)-1])
 	}
-	f.InvalidTrials = len(strict.Those(r.Trials, func(t results.Trial) bool { return !t.Valid }))
+	f.InvalidTrials = strict.Count(r.Trials, func(t results.Trial) bool { return !t.Valid })
 	if len(r.Trials) > 0 && r.control == nil {
 		f.Warnings = append(f.Warnings, "no A/A control in this run")
 	}

@@ -57,7 +57,7 @@ func (f *finding) tellByBar(rec *record, c experiment.Claim, figure func(results
 			continue
 		}
 		ts := rec.about(c, b)
-		holds := len(strict.Those(ts, func(t results.Trial) bool { return meets(c)(figure(t)) }))
+		holds := strict.Count(ts, func(t results.Trial) bool { return meets(c)(figure(t)) })
 		v.add(b.later, holds == len(ts), holds == 0)
 	}
 	f.tellBy(v, rec.level)
