@@ -148,22 +148,7 @@ func (c *compareCall) options() (o contest.Options, err error) {
 }
 
 func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
-	o, err := c.options()
-	if err != nil {
-		return cli.Failed, err
-	}
-	s, err := newComparison(o, c)
-	if err != nil {
-		return cli.Failed, err
-	}
-	defer s.release()
-	made, err := s.measure(ctx, c)
-	switch {
-	case ctx.Err() != nil:
-		err = errors.New("interrupted; nothing was left behind")
-	case err != nil:
-		err = errors.New(o.Named(err.Error()))
-	}
+	made, err := c.outcome(ctx)
 	if made == nil {
 		return cli.Failed, err
 	}
@@ -175,6 +160,27 @@ func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
 		return cli.Failed, err
 	}
 	return made.Exit, nil
+}
+
+// outcome compares the servers. There may be an outcome and an error.
+func (c *compareCall) outcome(ctx context.Context) (*compare.Outcome, error) {
+	o, err := c.options()
+	if err != nil {
+		return nil, err
+	}
+	s, err := newComparison(o, c)
+	if err != nil {
+		return nil, err
+	}
+	defer s.release()
+	made, err := s.measure(ctx, c)
+	switch {
+	case ctx.Err() != nil:
+		err = errors.New("interrupted; nothing was left behind")
+	case err != nil:
+		err = errors.New(o.Named(err.Error()))
+	}
+	return made, err
 }
 
 // typed is the command line for a shell, without what says how to print and without the path of

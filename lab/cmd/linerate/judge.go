@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
@@ -120,10 +119,10 @@ func said(of *judge.Report, columns int) []byte {
 		}
 	}
 	say("%s, %s: of %s, %s", of.Name, of.Form, words.Count(of.Rows, "row"), words.List(parts))
-	for _, l := range slices.Concat(law.Automatic) {
-		if n := of.Laws[l.ID]; n["broken"] > 0 {
-			say("  %s, broken in %s of %s: %s It cannot err %s; it may %s.", l.ID, words.Thousands(n["broken"]),
-				words.Thousands(n["broken"]+n["held"]), l.Says, l.Sure, l.May)
+	for _, l := range law.Automatic {
+		if n := of.Laws[l.ID]; n.Broken > 0 {
+			say("  %s, broken in %s of %s: %s It cannot err %s; it may %s.", l.ID, words.Thousands(n.Broken),
+				words.Thousands(n.Broken+n.Held), l.Says, l.Sure, l.May)
 		}
 	}
 	for _, note := range of.Notes {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -115,20 +114,8 @@ func (t *trying) do(ctx context.Context, out io.Writer, table []byte, rows []rat
 		Margin: "3%", Ready: 20 * time.Second, outputs: outputs{HTML: t.HTML, Badge: t.Badge}}
 	fmt.Fprintf(out, "measured here by: linerate compare --url %s --connections %d --pipelining %d --budget %v %s\n", t.URL,
 		call.Connections, call.Pipelining, t.Budget, contest.Shell(t.Test))
-	o, err := call.options()
+	made, err := call.outcome(ctx)
 	if err != nil {
-		return cli.Failed, err
-	}
-	s, err := newComparison(o, call)
-	if err != nil {
-		return cli.Failed, err
-	}
-	defer s.release()
-	made, err := s.measure(ctx, call)
-	if ctx.Err() != nil {
-		err = errors.New("interrupted; nothing was left behind")
-	}
-	if made == nil || err != nil {
 		return cli.Failed, err
 	}
 	status := 0

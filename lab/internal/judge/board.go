@@ -71,13 +71,13 @@ func LoadBoard(path string) (map[string]Judged, error) {
 			return nil, fmt.Errorf("%s.csv: %s could not be read; the first: %s", t.File, words.Count(n, "row"), of.Findings[0].Says)
 		}
 		little := of.Laws[law.InFlight.ID]
-		held := little["held"] + little["broken"]
-		j := Judged{b.Title, b.Date, t.Tool, map[string]int{"rows": of.Rows, "held": held, "broken": little["broken"]}, map[string]string{"date": b.Date}}
+		held := little.Held + little.Broken
+		j := Judged{b.Title, b.Date, t.Tool, map[string]int{"rows": of.Rows, "held": held, "broken": little.Broken}, map[string]string{"date": b.Date}}
 		for name, n := range j.Values {
 			j.Shown[name] = words.Thousands(n)
 		}
-		if j.Shown["share"] = "none"; little["broken"] > 0 {
-			j.Shown["share"] = strings.ReplaceAll(words.Share(float64(little["broken"])/float64(held)), " ", "\u00a0")
+		if j.Shown["share"] = "none"; little.Broken > 0 {
+			j.Shown["share"] = strings.ReplaceAll(words.Share(float64(little.Broken)/float64(held)), " ", "\u00a0")
 		}
 		out[t.File] = j
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/law"
@@ -18,7 +19,7 @@ type unit struct {
 
 // units are those that a cell, or a column's head, may have. A "MB" is a million bytes, since nothing
 // says otherwise; of the tools that print 1,024 so, tools.go says it.
-var units = func() map[string]unit {
+var units = sync.OnceValue(func() map[string]unit {
 	all := map[string]unit{"%": {metric.Ratio, 0.01}, "pct": {metric.Ratio, 0.01}, "percent": {metric.Ratio, 0.01}, "x": {metric.Ratio, 1}}
 	add := func(of metric.Unit, scale float64, names string) {
 		for name := range strings.FieldsSeq(names) {
@@ -47,7 +48,7 @@ var units = func() map[string]unit {
 		}
 	}
 	return all
-}()
+})
 
 // written reads a number with its unit, as "1.2ms", "21,400", "<1 ms" or "1m30s", and gives the range that it
 // stands for: half a unit of the last digit on either side. Zeros at the end of a whole number may be digits or
@@ -131,9 +132,9 @@ func quantity(text string, want metric.Unit, in string, binary, cores bool) (q l
 	if name == "" {
 		name = in
 	}
-	u, known := units[name]
+	u, known := units()[name]
 	if !known {
-		u, known = units[strings.ToLower(strings.ReplaceAll(name, " ", ""))]
+		u, known = units()[strings.ToLower(strings.ReplaceAll(name, " ", ""))]
 		name = strings.ToLower(name)
 	}
 	switch {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/line-rate/line-rate/lab/internal/law"
@@ -34,61 +35,71 @@ const (
 	quantile
 )
 
-// calls are the ways to name a figure in a head without its unit, in lower case, from the most telling.
-var calls = []struct {
+// A call is a way to name a figure.
+type call struct {
 	figure law.Figure
 	called *regexp.Regexp
-}{
-	{law.Rate, called(`(total )?(requests?|reqs?|calls|answers|responses)( ?/ ?|[ /]per[ /]|/)s(ec(ond)?)?( avg)?|rps|qps|(avg |mean |actual )?(rate|throughput)|total requests s|requests s`)},
-	{law.ByteRate, called(`(transfer|bandwidth|network|data rate|(transfer )?bytes|read|received)( ?/ ?s(ec)?| rate| per s(ec(ond)?)?)?|throughput`)},
-	{law.Body, called(`body|payload|body size|(response|payload|answer) (size|bytes)|bytes per (response|request)|size/request`)},
-	{law.Bytes, called(`(total )?(bytes|data|transfer)( read| received| total| transferred| in)?|total bytes received`)},
-	{law.Deviation, called(`(latency )?st(an)?d?(ard)?\.? ?dev(iation)?( latency)?`)},
-	{law.Least, called(`(latency )?(min|minimum|fastest|best)( latency| response time)?`)},
-	{law.Greatest, called(`(latency )?(max|maximum|slowest|worst)( latency| response time)?`)},
-	{law.Average, called(`(latency |response time )?(avg|average|mean)( latency| response time| time| request duration)?`)},
-	{law.Connections, called(`(max )?(conn(ection)?s?|concurrency|concurrent( users| connections)?|clients|vus|users|level)( open| established)?`)},
-	{law.Depth, called(`pipelin(e|ing)( depth)?|depth|in flight per connection|streams`)},
-	{law.Duration, called(`(actual |test |run )?(duration|elapsed)( actual)?|(test|run|total) time`)},
-	{law.Cores, called(`(server )?(cores|vcpus?|cpus)( available)?`)},
-	{law.Busy, called(`((server|avg|mean) )?cpu( usage| use| used| percent| busy| utili[sz]ation)?|(server )?cores (busy|used)`)},
-	{law.Good, called(`2xx|(status )?2xx( answers| responses)?|ok|success(es|ful)?( requests)?|good`)},
-	{law.Bad, called(`non[ -]?2xx( or 3xx)?( responses)?|(status )?[345]xx|(http )errors|bad`)},
-	{law.Fails, called(`errors?|fail(ed|ures)?( requests)?|timeouts?|(socket |connection )(\w+ )?errors|request timeouts|aborted`)},
-	{law.Requests, called(`(total |completed? |number of )?(requests|reqs|calls|samples|answers|responses)( total| completed| count)?|count|samples`)},
-	{law.LineRate, called(`line( rate)?|nic|link( speed)?`)},
+}
+
+// calls are the ways to name a figure in a head without its unit, in lower case, from the most telling.
+var calls = sync.OnceValue(func() []call {
+	return []call{
+		{law.Rate, called(`(total )?(requests?|reqs?|calls|answers|responses)( ?/ ?|[ /]per[ /]|/)s(ec(ond)?)?( avg)?|rps|qps|(avg |mean |actual )?(rate|throughput)|total requests s|requests s`)},
+		{law.ByteRate, called(`(transfer|bandwidth|network|data rate|(transfer )?bytes|read|received)( ?/ ?s(ec)?| rate| per s(ec(ond)?)?)?|throughput`)},
+		{law.Body, called(`body|payload|body size|(response|payload|answer) (size|bytes)|bytes per (response|request)|size/request`)},
+		{law.Bytes, called(`(total )?(bytes|data|transfer)( read| received| total| transferred| in)?|total bytes received`)},
+		{law.Deviation, called(`(latency )?st(an)?d?(ard)?\.? ?dev(iation)?( latency)?`)},
+		{law.Least, called(`(latency )?(min|minimum|fastest|best)( latency| response time)?`)},
+		{law.Greatest, called(`(latency )?(max|maximum|slowest|worst)( latency| response time)?`)},
+		{law.Average, called(`(latency |response time )?(avg|average|mean)( latency| response time| time| request duration)?`)},
+		{law.Connections, called(`(max )?(conn(ection)?s?|concurrency|concurrent( users| connections)?|clients|vus|users|level)( open| established)?`)},
+		{law.Depth, called(`pipelin(e|ing)( depth)?|depth|in flight per connection|streams`)},
+		{law.Duration, called(`(actual |test |run )?(duration|elapsed)( actual)?|(test|run|total) time`)},
+		{law.Cores, called(`(server )?(cores|vcpus?|cpus)( available)?`)},
+		{law.Busy, called(`((server|avg|mean) )?cpu( usage| use| used| percent| busy| utili[sz]ation)?|(server )?cores (busy|used)`)},
+		{law.Good, called(`2xx|(status )?2xx( answers| responses)?|ok|success(es|ful)?( requests)?|good`)},
+		{law.Bad, called(`non[ -]?2xx( or 3xx)?( responses)?|(status )?[345]xx|(http )errors|bad`)},
+		{law.Fails, called(`errors?|fail(ed|ures)?( requests)?|timeouts?|(socket |connection )(\w+ )?errors|request timeouts|aborted`)},
+		{law.Requests, called(`(total |completed? |number of )?(requests|reqs|calls|samples|answers|responses)( total| completed| count)?|count|samples`)},
+		{law.LineRate, called(`line( rate)?|nic|link( speed)?`)},
+	}
+})
+
+// later compiles a pattern when it is first needed: every call of linerate and the lab would pay for it else.
+func later(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
 func called(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
 
 var (
-	nth     = regexp.MustCompile(`(?:^|\b)(?:p ?(\d{1,5}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?) ?(?:th|st|nd|rd|%|pct|percentile)(?: percentile)?|percentiles? ?(\d{1,3}(?:\.\d+)?)|(median|med|p med))(?:\b|$)`)
-	inside  = regexp.MustCompile(`[\[(]([^\])]*)[\])]`)
-	named   = called(`(name|framework|server|tool|language|implementation|variant|config(uration)?|case|test|profile|title|id|label|run)( name| id)?`)
-	kept    = called(`(target|offered|requested|attempted|set|arrival) (rate|rps|qps|load|throughput)( rps)?`)
-	decimal = regexp.MustCompile(`(\d)_(\d)`)
+	nth     = later(`(?:^|\b)(?:p ?(\d{1,5}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?) ?(?:th|st|nd|rd|%|pct|percentile)(?: percentile)?|percentiles? ?(\d{1,3}(?:\.\d+)?)|(median|med|p med))(?:\b|$)`)
+	inside  = later(`[\[(]([^\])]*)[\])]`)
+	named   = later(`^(?:(name|framework|server|tool|language|implementation|variant|config(uration)?|case|test|profile|title|id|label|run)( name| id)?)$`)
+	kept    = later(`^(?:(target|offered|requested|attempted|set|arrival) (rate|rps|qps|load|throughput)( rps)?)$`)
+	decimal = later(`(\d)_(\d)`)
 )
 
 // columnOf reads a head: "p99 latency (ms)", "latency_p99_us", "Req/s", "totalRequests".
 func columnOf(head string) column {
 	c := column{head: head}
 	text := head
-	if m := inside.FindStringSubmatch(text); m != nil {
-		if _, ok := units[strings.ToLower(strings.TrimSpace(m[1]))]; ok {
+	if m := inside().FindStringSubmatch(text); m != nil {
+		if _, ok := units()[strings.ToLower(strings.TrimSpace(m[1]))]; ok {
 			c.unit, text = strings.ToLower(strings.TrimSpace(m[1])), strings.Replace(text, m[0], "", 1)
 		}
 	}
 	text = spaced(text)
 	if c.unit == "" {
 		if at := strings.LastIndexByte(text, ' '); at > 0 {
-			u, ok := units[text[at+1:]]
+			u, ok := units()[text[at+1:]]
 			rated := strings.HasSuffix(text[:at], "per") || strings.HasSuffix(text[:at], "requests") // "requests per s"
 			if ok && u.of != metric.Count && u.of != metric.PerSecond && !rated || text[at+1:] == "rps" {
 				c.unit, text = text[at+1:], text[:at]
 			}
 		}
 	}
-	if m := nth.FindStringSubmatch(text); m != nil && !strings.Contains(text, "xx") {
+	if m := nth().FindStringSubmatch(text); m != nil && !strings.Contains(text, "xx") {
 		c.is, c.quantity, c.share = quantile, metric.Second, 0.5
 		for _, digits := range m[1:4] {
 			if v, err := strconv.ParseFloat(digits, 64); err == nil {
@@ -103,19 +114,19 @@ func columnOf(head string) column {
 		}
 		return column{head: head}
 	}
-	if kept.MatchString(text) {
+	if kept().MatchString(text) {
 		c.is = due
 		return c
 	}
-	byBytes := map[metric.Unit]bool{metric.Bytes: true, metric.BytesPerSecond: true, metric.BitsPerSecond: true}[units[c.unit].of]
-	for _, call := range calls {
+	byBytes := byUnit[units()[c.unit].of]
+	for _, call := range calls() {
 		inBytes := byUnit[law.Units[call.figure]]
 		if call.called.MatchString(text) && (c.unit == "" || byBytes == inBytes) {
 			c.is, c.figure, c.quantity = figure, call.figure, law.Units[call.figure]
 			return c
 		}
 	}
-	if named.MatchString(text) {
+	if named().MatchString(text) {
 		c.is = names
 	}
 	return c
@@ -127,7 +138,7 @@ var byUnit = map[metric.Unit]bool{metric.Bytes: true, metric.BytesPerSecond: tru
 // spaced gives a head's words in lower case: of "latency_p99", "totalRequests", "Req/Sec".
 func spaced(text string) string {
 	var b strings.Builder
-	text = decimal.ReplaceAllString(text, "$1.$2")
+	text = decimal().ReplaceAllString(text, "$1.$2")
 	var last rune
 	for _, r := range text {
 		switch {

@@ -52,14 +52,20 @@ var Verdicts = []Verdict{Impossible, Unsupported, Sound, Unheld, Unread}
 
 // A Report is what was found in one file.
 type Report struct {
-	Name     string                    `json:"name"`
-	Form     string                    `json:"form"`
-	Rows     int                       `json:"rows"`
-	Of       map[Verdict]int           `json:"verdicts"`
-	Laws     map[string]map[string]int `json:"laws"`  // by law: how often it held, was broken, and would hold with a mend
-	Notes    []string                  `json:"notes"` // how columns were read
-	Findings []Finding                 `json:"findings"`
-	More     int                       `json:"more,omitempty"` // findings beyond those
+	Name     string           `json:"name"`
+	Form     string           `json:"form"`
+	Rows     int              `json:"rows"`
+	Of       map[Verdict]int  `json:"verdicts"`
+	Laws     map[string]Tally `json:"laws"`  // by law
+	Notes    []string         `json:"notes"` // how columns were read
+	Findings []Finding        `json:"findings"`
+	More     int              `json:"more,omitempty"` // findings beyond those
+}
+
+// A Tally is how often a law held, and how often it was broken.
+type Tally struct {
+	Held   int `json:"held"`
+	Broken int `json:"broken"`
 }
 
 // Options are what a caller knows of a table beside it.
@@ -86,15 +92,17 @@ type judge struct {
 	held    int
 	worst   Verdict
 	guesses string // units that this row's figures hang on
+	name    string // the row's own; empty: it has none
+	wrong   string // why it cannot be read
 }
 
 // Of judges a text. An error is of the whole text; a row that cannot be read is a finding.
 func Of(name string, text []byte, o Options) (*Report, error) {
-	j := &judge{Report: Report{Name: name, Of: map[Verdict]int{}, Laws: map[string]map[string]int{}, Notes: []string{}, Findings: []Finding{}},
+	j := &judge{Report: Report{Name: name, Of: map[Verdict]int{}, Laws: map[string]Tally{}, Notes: []string{}, Findings: []Finding{}},
 		options: o, units: map[string]string{}, cache: map[string]*column{}}
 	for _, text := range o.Units {
 		head, in, ok := strings.Cut(text, "=")
-		if _, known := units[strings.ToLower(in)]; !ok || !known {
+		if _, known := units()[strings.ToLower(in)]; !ok || !known {
 			return nil, fmt.Errorf("--unit %s: give a head and its unit, as p99=us, or latency=us for all latencies", text)
 		}
 		j.units[head] = strings.ToLower(in)
@@ -163,7 +171,7 @@ func (j *judge) begin() {
 	if j.tool != nil {
 		j.row = j.tool.row
 	}
-	j.guesses, j.held, j.worst = "", 0, Sound
+	j.guesses, j.name, j.wrong, j.held, j.worst = "", "", "", 0, Sound
 	j.row.Averaged = j.options.Averaged
 	j.row.Early = j.row.Early || j.options.Early
 	j.row.Added = cmp.Or(j.row.Added, j.options.Added)
@@ -176,25 +184,27 @@ func (j *judge) cells(line int, columns []column, cells []string) {
 		return
 	}
 	j.begin()
-	var name, wrong string
 	for i := range columns {
-		switch c := &columns[i]; {
-		case c.is == names && len(name) < 80:
-			name = strings.TrimSpace(name + " " + cells[i])
-		case c.is == due:
-			j.row.Early = j.row.Early || cells[i] != ""
-		case c.is > due && !j.cell(&j.row, c, cells[i]):
-			wrong = fmt.Sprintf("%s: %.40q is no figure that can be read", c.head, cells[i])
-		}
+		j.take(&columns[i], cells[i])
 	}
-	j.end(line, name, wrong)
+	j.end(line, "")
+}
+
+// take notes what one cell says of the row.
+func (j *judge) take(c *column, text string) {
+	switch {
+	case c.is == names && len(j.name) < 80:
+		j.name = strings.TrimSpace(j.name + " " + text)
+	case c.is == due:
+		j.row.Early = j.row.Early || text != ""
+	case c.is > due && !j.cell(&j.row, c, text):
+		j.wrong = fmt.Sprintf("%s: %.40q is no figure that can be read", c.head, text)
+	}
 }
 
 // keyed judges a table of JSON or TOML.
 func (j *judge) keyed(own map[string]string, path string) {
 	j.begin()
-	var name []string
-	wrong := ""
 	for _, head := range slices.Sorted(maps.Keys(own)) {
 		c := j.cache[head]
 		if c == nil {
@@ -206,35 +216,23 @@ func (j *judge) keyed(own map[string]string, path string) {
 			c = &of
 			j.cache[head], j.order = c, append(j.order, head)
 		}
-		switch {
-		case c.is == names:
-			name = append(name, own[head])
-		case c.is == due:
-			j.row.Early = true
-		case c.is > due && !j.cell(&j.row, c, own[head]):
-			wrong = fmt.Sprintf("%s: %.40q is no figure that can be read", head, own[head])
-		}
+		j.take(c, own[head])
 	}
 	if j.row.Figures() == 0 {
 		return // of something else
 	}
-	if len(name) == 0 {
-		name = strings.FieldsFunc(path, func(r rune) bool { return r == 0 })
-	}
-	j.end(0, strings.Join(name, " "), wrong)
+	within := strings.Join(strings.FieldsFunc(path, func(r rune) bool { return r == 0 }), " ")
+	j.end(0, cmp.Or(within, "row "+strconv.Itoa(j.Rows+1)))
 }
 
-// end judges the row that has been read.
-func (j *judge) end(line int, name, wrong string) {
-	j.Rows++
-	if name == "" && line == 0 {
-		name = "row " + strconv.Itoa(j.Rows)
-	}
-	if wrong != "" {
-		j.add(Finding{Line: line, Row: name, Verdict: Unread, Says: wrong})
-		j.Of[Unread]++
+// end judges the row that has been read, which is called so if it has no name of its own.
+func (j *judge) end(line int, otherwise string) {
+	name := cmp.Or(j.name, otherwise)
+	if j.wrong != "" {
+		j.unread(line, name, j.wrong)
 		return
 	}
+	j.Rows++
 	j.row.Default(&j.given)
 	if j.options.Each != nil {
 		j.options.Each(name, &j.row)
@@ -242,15 +240,14 @@ func (j *judge) end(line int, name, wrong string) {
 	j.row.Judge(func(of law.Result) {
 		j.held++
 		count := j.Laws[of.Law.ID]
-		if count == nil {
-			count = map[string]int{}
-			j.Laws[of.Law.ID] = count
-		}
 		if of.Holds {
-			count["held"]++
+			count.Held++
+		} else {
+			count.Broken++
+		}
+		if j.Laws[of.Law.ID] = count; of.Holds {
 			return
 		}
-		count["broken"]++
 		f := Finding{Line: line, Row: name, Law: of.Law.ID, Verdict: Impossible, Says: says(of), Unless: of.Unless, Mend: of.Mend()}
 		if f.Unless == "" && j.guesses != "" {
 			f.Unless = "the unit of " + j.guesses + " is a guess"
@@ -269,11 +266,14 @@ func (j *judge) end(line int, name, wrong string) {
 	j.Of[j.worst]++
 }
 
-func (j *judge) broken(line int, why string) {
+func (j *judge) unread(line int, name, why string) {
 	j.Rows++
 	j.Of[Unread]++
-	j.add(Finding{Line: line, Row: "line " + strconv.Itoa(line), Verdict: Unread, Says: why})
+	j.add(Finding{Line: line, Row: name, Verdict: Unread, Says: why})
 }
+
+// broken notes a line that is no row of its table.
+func (j *judge) broken(line int, why string) { j.unread(line, "line "+strconv.Itoa(line), why) }
 
 func (j *judge) add(f Finding) {
 	if j.options.Most > 0 && len(j.Findings) >= j.options.Most {
@@ -311,20 +311,18 @@ func (j *judge) note(text string) {
 // says tells the two figures of a result.
 func says(of law.Result) string {
 	relation := map[law.Relation]string{law.Equals: "is not", law.AtMost: "is more than", law.AtLeast: "is less than"}[of.Relation]
-	return fmt.Sprintf("%s, %s, %s %s, %s", of.Of, amount(of.Stands, of.Unit), relation, of.To, amount(of.Allowed, of.Unit))
-}
-
-func amount(q law.Quantity, in metric.Unit) string {
-	u := words.UnitFor(string(in), q.Value)
-	v := q.Value * u.Factor
-	return strings.TrimSpace(words.Grouped(v, words.Place(v, nil, nil)) + " " + strings.TrimPrefix(u.Name, "/s"))
+	amount := func(q law.Quantity) string {
+		return strings.ReplaceAll(words.Figure(string(of.Unit), q.Value, nil, nil), "\u00a0", " ")
+	}
+	return fmt.Sprintf("%s, %s, %s %s, %s", of.Of, amount(of.Stands), relation, of.To, amount(of.Allowed))
 }
 
 // toolOf is the load generator that printed a text; nil if none did.
 func toolOf(text []byte) *tool {
-	for i := range tools {
-		if regexp.MustCompile(tools[i].mark).Match(text) {
-			return &tools[i]
+	all := tools()
+	for i := range all {
+		if regexp.MustCompile(all[i].mark).Match(text) {
+			return &all[i]
 		}
 	}
 	return nil
@@ -333,10 +331,10 @@ func toolOf(text []byte) *tool {
 // printed judges each run in what a tool printed.
 func (j *judge) printed(t *tool, text []byte) error {
 	j.tool = t
-	begins, line, begun, at, name := regexp.MustCompile(t.begins), 0, false, 0, ""
+	begins, line, begun, at := regexp.MustCompile(t.begins), 0, false, 0
 	finish := func() {
 		if begun && j.row.Figures() > 1 {
-			j.end(at, name, "")
+			j.end(at, t.name)
 		}
 	}
 	for text := range bytes.Lines(text) {
@@ -344,7 +342,7 @@ func (j *judge) printed(t *tool, text []byte) error {
 		of := strings.TrimRight(string(text), "\r\n")
 		if begins.MatchString(of) && (t.begins != "^" || !begun) {
 			finish()
-			begun, at, name = true, line, t.name
+			begun, at = true, line
 			j.begin()
 		}
 		if !begun {
@@ -367,14 +365,12 @@ func (j *judge) printed(t *tool, text []byte) error {
 func (j *judge) groups(names, texts []string) {
 	share := ""
 	for i, name := range names {
-		switch name = strings.TrimRight(name, "0123456789"); {
+		switch {
 		case texts[i] == "" || i == 0:
-		case names[i] == "q":
+		case name == "q":
 			share = texts[i]
-		case names[i] == "at":
+		case name == "at":
 			j.group("p"+share, j.tool.in["at"], texts[i])
-		case name == "p" || name == "p2_" || name == "p97_":
-			j.group(names[i], j.tool.in["at"], texts[i])
 		case name == "clients":
 			if n, err := strconv.ParseFloat(texts[i], 64); err == nil {
 				j.row.Add(law.Connections, law.Exactly(n))
@@ -385,10 +381,10 @@ func (j *judge) groups(names, texts []string) {
 	}
 }
 
-// group notes one figure by its name in groups, or a quantile.
+// group notes one figure by its name in groups, perhaps with a number behind it, or a quantile.
 func (j *judge) group(name, in, text string) {
 	c := column{head: name, unit: in, quantity: metric.Second, is: quantile}
-	if f, ok := groups[name]; ok {
+	if f, ok := groups[strings.TrimRight(name, "0123456789")]; ok {
 		c.is, c.figure, c.quantity = figure, f, law.Units[f]
 	} else {
 		v, err := strconv.ParseFloat(strings.Replace(strings.TrimPrefix(name, "p"), "_", ".", 1), 64)

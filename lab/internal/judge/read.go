@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,9 +17,9 @@ import (
 )
 
 var (
-	inTOML   = regexp.MustCompile(`(?m)^\s*\[\[[\w."-]+\]\]\s*$`)
-	rule     = regexp.MustCompile(`^\s*\|?(\s*:?-+:?\s*\|)+\s*(:?-+:?)?\s*$`)
-	emphasis = regexp.MustCompile("\\*\\*|__|`|</?[a-z]+>|\\[([^\\]]*)\\]\\([^)]*\\)")
+	inTOML   = later(`(?m)^\s*\[\[[\w."-]+\]\]\s*$`)
+	rule     = later(`^\s*\|?(\s*:?-+:?\s*\|)+\s*(:?-+:?)?\s*$`)
+	emphasis = later("\\*\\*|__|`|</?[a-z]+>|\\[([^\\]]*)\\]\\([^)]*\\)")
 )
 
 // tells is how much of a text, in bytes, tells its form.
@@ -37,7 +36,7 @@ func (j *judge) read(text []byte) error {
 	switch {
 	case len(start) == 0:
 		return errors.New("it is empty")
-	case inTOML.Match(begin):
+	case inTOML().Match(begin):
 		j.Form = "TOML"
 		var v any
 		if err := toml.Unmarshal(text, &v); err != nil {
@@ -61,7 +60,7 @@ func (j *judge) read(text []byte) error {
 			}
 		}
 	}
-	if slices.ContainsFunc(strings.Split(string(begin), "\n"), rule.MatchString) {
+	if slices.ContainsFunc(strings.Split(string(begin), "\n"), rule().MatchString) {
 		j.Form = "Markdown"
 		return j.markdown(string(text))
 	}
@@ -121,7 +120,7 @@ func (j *judge) markdown(text string) error {
 		at++
 		line = strings.TrimSpace(line)
 		switch {
-		case strings.Contains(line, "|") && rule.MatchString(line) && strings.Contains(before, "|"):
+		case strings.Contains(line, "|") && rule().MatchString(line) && strings.Contains(before, "|"):
 			j.columns(columns)
 			columns = columnsOf(bars(before))
 			if known(columns) != nil {
@@ -144,7 +143,7 @@ func (j *judge) markdown(text string) error {
 func bars(line string) (cells []string) {
 	line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
 	for cell := range strings.SplitSeq(strings.ReplaceAll(line, `\|`, "\u00a6"), "|") {
-		cells = append(cells, strings.TrimSpace(emphasis.ReplaceAllString(cell, "$1")))
+		cells = append(cells, strings.TrimSpace(emphasis().ReplaceAllString(cell, "$1")))
 	}
 	return cells
 }
@@ -159,12 +158,6 @@ func (j *judge) walk(v any, from map[string]string, path string) error {
 		return fmt.Errorf("tables lie more than %d deep", deepest)
 	}
 	switch v := v.(type) {
-	case []map[string]any:
-		for i, of := range v {
-			if err := j.walk(of, from, fmt.Sprintf("%s\x00%d", path, i+1)); err != nil {
-				return err
-			}
-		}
 	case []any:
 		if pivoted, ok := pivot(v); ok {
 			v = pivoted
@@ -217,8 +210,6 @@ func flat(v map[string]any, prefix string, own map[string]string, within map[str
 					within[name] = of
 				}
 			}
-		case []map[string]any:
-			within[name] = of
 		case nil:
 		case float64: // of TOML, which had a point, and so a digit after it
 			if own[name] = strconv.FormatFloat(of, 'f', -1, 64); of == math.Trunc(of) {
@@ -273,7 +264,7 @@ func (j *judge) object(v any) error {
 			j.Form, j.tool = "JSON of "+of.name, &of.tool
 			j.begin()
 			of.read(j, top)
-			j.end(0, of.name, "")
+			j.end(0, of.name)
 			return nil
 		}
 	}

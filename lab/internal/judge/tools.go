@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/line-rate/line-rate/lab/internal/law"
 )
@@ -43,12 +44,6 @@ func patterns(texts ...string) (all []*regexp.Regexp) {
 	return all
 }
 
-// wrk is what wrk and wrk2 print.
-var wrk = patterns(`^  \d+ threads and (?P<connections>\d+) connections`, `^  Latency  (?P<mean>#)  (?P<stdev>#)  (?P<max>#)  [\d.]+%$`,
-	`^  (?P<q>[\d.]+)%  (?P<at>[\d.]+[a-zµ]+)$`, `^  (?P<requests>\d+) requests in (?P<duration>#), (?P<bytes>#) read`,
-	`^  Socket errors: connect (?P<fails>\d+), read (?P<fails2>\d+), write (?P<fails3>\d+), timeout (?P<fails4>\d+)`,
-	`^  Non-2xx or 3xx responses: (?P<bad>\d+)`, `^Requests/sec:  (?P<rate>#)`, `^Transfer/sec:  (?P<byterate>#)`)
-
 // box is what lies between two cells of autocannon's tables.
 const box = `\s*[│|]\s*`
 
@@ -56,41 +51,48 @@ var inSeconds = map[string]string{"mean": "s", "stdev": "s", "min": "s", "max": 
 
 const addsLatencies = "wrk adds latencies of requests that it never sent"
 
-// tools are those whose text is read.
-var tools = []tool{
-	{name: "wrk2", mark: `Thread calibration: |HdrHistogram - `, begins: `^Running .* test @`, binary: true, row: law.Row{Early: true}, lines: wrk},
-	{name: "wrk", mark: `(?m)^\s+\d+ threads and \d+ connections`, begins: `^Running .* test @`, binary: true,
-		row: law.Row{Added: addsLatencies}, lines: wrk},
-	{name: "h2load", mark: `(?m)^finished in .* req/s`, begins: `^starting benchmark`, binary: true, row: law.Row{Sampled: true},
-		lines: patterns(`^spawning thread #\d+: (?P<clients>\d+) total client`, `^finished in (?P<duration>#), (?P<rate>[\d.]+) req/s, (?P<byterate>#)`,
-			`^requests: (?P<requests>\d+) total, \d+ started, \d+ done, \d+ succeeded, \d+ failed, (?P<fails>\d+) errored`,
-			`^status codes: (?P<good>\d+) 2xx, (?P<good2>\d+) 3xx, (?P<bad>\d+) 4xx, (?P<bad2>\d+) 5xx`,
-			`^traffic: (?P<bytes>[\d.]+[KMGT]?B)`, `^time for request:  (?P<min>#)  (?P<max>#)  (?P<mean>#)  (?P<stdev>#)`)},
-	{name: "bombardier", mark: `(?m)^  Reqs/sec `, begins: `^Bombarding |^Statistics `, row: alone(law.Row{Sampled: true}),
-		lines: patterns(`using (?P<connections>\d+) connection`, `^  Reqs/sec  (?P<rate>#)`, `^  Latency  (?P<mean>#)  #  (?P<max>#)$`, // its stdev is none
-			`^  (?P<q>[\d.]+)%  (?P<at>#)$`, `2xx - (?P<good>\d+), 3xx - (?P<good2>\d+), 4xx - (?P<bad>\d+), 5xx - (?P<bad2>\d+)`,
-			`^  others - (?P<fails>\d+)`)},
-	{name: "autocannon", mark: `(?m)^[│|] Stat`, begins: `^Running .* test @ `, row: law.Row{Sampled: true},
-		lines: patterns(`^(?P<connections>\d+) connections$`, `^(?P<connections>\d+) connections with (?P<depth>\d+) pipelining factor`,
-			`Latency`+box+`(?P<p2_5>#)`+box+`(?P<p50>#)`+box+`(?P<p97_5>#)`+box+`(?P<p99>#)`+box+`(?P<mean>#)`+box+`(?P<stdev>#)`+box+`(?P<max>#)`,
-			`Req/Sec`+strings.Repeat(box+`#`, 4)+box+`(?P<rate>#)`, `Bytes/Sec`+strings.Repeat(box+`#`, 4)+box+`(?P<byterate>#)`,
-			`[│|] 2\d\d`+box+`(?P<good>\d+)`, `[│|] [45]\d\d`+box+`(?P<bad>\d+)`,
-			`^(?P<requests>[\d.]+k?) requests in (?P<duration>#), (?P<bytes>#) read`, `^(?P<fails>\d+) errors \(\d+ timeouts\)`)},
-	{name: "vegeta", mark: `(?m)^Requests\s+\[total, rate`, begins: `^Requests\s+\[total, rate`,
-		lines: patterns(`\[total, rate(?:, throughput)?\]  (?P<requests>\d+), (?P<rate>[\d.]+)`, `\[total, attack, wait\]  #, (?P<duration>#),`,
-			`\[min, mean, 50, 90, 95, 99, max\]  (?P<min>#), (?P<mean>#), (?P<p50>#), (?P<p90>#), (?P<p95>#), (?P<p99>#), (?P<max>#)$`)},
-	{name: "fortio", mark: `(?m)^Aggregated Function Time`, begins: `^Fortio .* running at`, in: inSeconds, row: alone(law.Row{Sampled: true, Classes: true}),
-		lines: patterns(`^Sockets used: \d+ \(for perfect keepalive, would be (?P<connections>\d+)\)`, `^All done (?P<requests>\d+) calls .* (?P<rate>[\d.]+) qps`,
-			`procs, for (?P<duration>#):`, `^Aggregated Function Time : count \d+ avg (?P<mean>#) \+/- (?P<stdev>#) min (?P<min>#) max (?P<max>#)`,
-			`^# target (?P<q>[\d.]+)% (?P<at>#)`, `^Code  2\d\d : (?P<good>\d+)`, `^Code  [345]\d\d : (?P<bad>\d+)`, `^Code  -1 : (?P<fails>\d+)`)},
-	{name: "k6", mark: `http_req_duration\.+: `, begins: `^`, binary: false, row: alone(law.Row{Sampled: true}),
-		lines: patterns(`http_req_duration\.+: avg=(?P<mean>#)  min=(?P<min>#)  med=(?P<p50>#)  max=(?P<max>#)  p\(90\)=(?P<p90>#)  p\(95\)=(?P<p95>#)`,
-			`http_reqs\.+:  (?P<requests>\d+)  (?P<rate>#)`, `vus_max\.+:  (?P<connections>\d+)`, `data_received\.+:  (?P<bytes>#)  (?P<byterate>#)`)},
-	{name: "hey or oha", mark: `(?m)^\s*Requests/sec:\s+[\d.]+\s*$`, begins: `^Summary:`, row: alone(law.Row{}),
-		lines: patterns(`^  Total:  (?P<duration>#)`, `^  Slowest:  (?P<max>#)`, `^  Fastest:  (?P<min>#)`, `^  Average:  (?P<mean>#)`,
-			`^  Requests/sec:  (?P<rate>#)`, `^  Total data:  (?P<bytes>#)`, `^  Size/sec:  (?P<byterate>#)`,
-			`^  (?P<q>[\d.]+)%+ in (?P<at>#)`, `^  \[[23]\d\d\]  (?P<good>\d+) responses`, `^  \[[45]\d\d\]  (?P<bad>\d+) responses`)},
-}
+// tools are those whose text is read. Their patterns take milliseconds to compile, which only who judges pays.
+var tools = sync.OnceValue(func() []tool {
+	// What wrk and wrk2 print.
+	wrk := patterns(`^  \d+ threads and (?P<connections>\d+) connections`, `^  Latency  (?P<mean>#)  (?P<stdev>#)  (?P<max>#)  [\d.]+%$`,
+		`^  (?P<q>[\d.]+)%  (?P<at>[\d.]+[a-zµ]+)$`, `^  (?P<requests>\d+) requests in (?P<duration>#), (?P<bytes>#) read`,
+		`^  Socket errors: connect (?P<fails>\d+), read (?P<fails2>\d+), write (?P<fails3>\d+), timeout (?P<fails4>\d+)`,
+		`^  Non-2xx or 3xx responses: (?P<bad>\d+)`, `^Requests/sec:  (?P<rate>#)`, `^Transfer/sec:  (?P<byterate>#)`)
+	return []tool{
+		{name: "wrk2", mark: `Thread calibration: |HdrHistogram - `, begins: `^Running .* test @`, binary: true, row: law.Row{Early: true}, lines: wrk},
+		{name: "wrk", mark: `(?m)^\s+\d+ threads and \d+ connections`, begins: `^Running .* test @`, binary: true,
+			row: law.Row{Added: addsLatencies}, lines: wrk},
+		{name: "h2load", mark: `(?m)^finished in .* req/s`, begins: `^starting benchmark`, binary: true, row: law.Row{Sampled: true},
+			lines: patterns(`^spawning thread #\d+: (?P<clients>\d+) total client`, `^finished in (?P<duration>#), (?P<rate>[\d.]+) req/s, (?P<byterate>#)`,
+				`^requests: (?P<requests>\d+) total, \d+ started, \d+ done, \d+ succeeded, \d+ failed, (?P<fails>\d+) errored`,
+				`^status codes: (?P<good>\d+) 2xx, (?P<good2>\d+) 3xx, (?P<bad>\d+) 4xx, (?P<bad2>\d+) 5xx`,
+				`^traffic: (?P<bytes>[\d.]+[KMGT]?B)`, `^time for request:  (?P<min>#)  (?P<max>#)  (?P<mean>#)  (?P<stdev>#)`)},
+		{name: "bombardier", mark: `(?m)^  Reqs/sec `, begins: `^Bombarding |^Statistics `, row: alone(law.Row{Sampled: true}),
+			lines: patterns(`using (?P<connections>\d+) connection`, `^  Reqs/sec  (?P<rate>#)`, `^  Latency  (?P<mean>#)  #  (?P<max>#)$`, // its stdev is none
+				`^  (?P<q>[\d.]+)%  (?P<at>#)$`, `2xx - (?P<good>\d+), 3xx - (?P<good2>\d+), 4xx - (?P<bad>\d+), 5xx - (?P<bad2>\d+)`,
+				`^  others - (?P<fails>\d+)`)},
+		{name: "autocannon", mark: `(?m)^[│|] Stat`, begins: `^Running .* test @ `, row: law.Row{Sampled: true},
+			lines: patterns(`^(?P<connections>\d+) connections$`, `^(?P<connections>\d+) connections with (?P<depth>\d+) pipelining factor`,
+				`Latency`+box+`(?P<p2_5>#)`+box+`(?P<p50>#)`+box+`(?P<p97_5>#)`+box+`(?P<p99>#)`+box+`(?P<mean>#)`+box+`(?P<stdev>#)`+box+`(?P<max>#)`,
+				`Req/Sec`+strings.Repeat(box+`#`, 4)+box+`(?P<rate>#)`, `Bytes/Sec`+strings.Repeat(box+`#`, 4)+box+`(?P<byterate>#)`,
+				`[│|] 2\d\d`+box+`(?P<good>\d+)`, `[│|] [45]\d\d`+box+`(?P<bad>\d+)`,
+				`^(?P<requests>[\d.]+k?) requests in (?P<duration>#), (?P<bytes>#) read`, `^(?P<fails>\d+) errors \(\d+ timeouts\)`)},
+		{name: "vegeta", mark: `(?m)^Requests\s+\[total, rate`, begins: `^Requests\s+\[total, rate`,
+			lines: patterns(`\[total, rate(?:, throughput)?\]  (?P<requests>\d+), (?P<rate>[\d.]+)`, `\[total, attack, wait\]  #, (?P<duration>#),`,
+				`\[min, mean, 50, 90, 95, 99, max\]  (?P<min>#), (?P<mean>#), (?P<p50>#), (?P<p90>#), (?P<p95>#), (?P<p99>#), (?P<max>#)$`)},
+		{name: "fortio", mark: `(?m)^Aggregated Function Time`, begins: `^Fortio .* running at`, in: inSeconds, row: alone(law.Row{Sampled: true, Classes: true}),
+			lines: patterns(`^Sockets used: \d+ \(for perfect keepalive, would be (?P<connections>\d+)\)`, `^All done (?P<requests>\d+) calls .* (?P<rate>[\d.]+) qps`,
+				`procs, for (?P<duration>#):`, `^Aggregated Function Time : count \d+ avg (?P<mean>#) \+/- (?P<stdev>#) min (?P<min>#) max (?P<max>#)`,
+				`^# target (?P<q>[\d.]+)% (?P<at>#)`, `^Code  2\d\d : (?P<good>\d+)`, `^Code  [345]\d\d : (?P<bad>\d+)`, `^Code  -1 : (?P<fails>\d+)`)},
+		{name: "k6", mark: `http_req_duration\.+: `, begins: `^`, binary: false, row: alone(law.Row{Sampled: true}),
+			lines: patterns(`http_req_duration\.+: avg=(?P<mean>#)  min=(?P<min>#)  med=(?P<p50>#)  max=(?P<max>#)  p\(90\)=(?P<p90>#)  p\(95\)=(?P<p95>#)`,
+				`http_reqs\.+:  (?P<requests>\d+)  (?P<rate>#)`, `vus_max\.+:  (?P<connections>\d+)`, `data_received\.+:  (?P<bytes>#)  (?P<byterate>#)`)},
+		{name: "hey or oha", mark: `(?m)^\s*Requests/sec:\s+[\d.]+\s*$`, begins: `^Summary:`, row: alone(law.Row{}),
+			lines: patterns(`^  Total:  (?P<duration>#)`, `^  Slowest:  (?P<max>#)`, `^  Fastest:  (?P<min>#)`, `^  Average:  (?P<mean>#)`,
+				`^  Requests/sec:  (?P<rate>#)`, `^  Total data:  (?P<bytes>#)`, `^  Size/sec:  (?P<byterate>#)`,
+				`^  (?P<q>[\d.]+)%+ in (?P<at>#)`, `^  \[[23]\d\d\]  (?P<good>\d+) responses`, `^  \[[45]\d\d\]  (?P<bad>\d+) responses`)},
+	}
+})
 
 // A printer is a load generator whose JSON is read: where each figure lies, and its unit if it is not the base one.
 type printer struct {
@@ -125,7 +127,7 @@ var inJSON = []printer{
 		"summary/sizePerSec": "byterate"}, "latencyPercentiles s", "statusCodeDistribution"},
 }
 
-var percent = regexp.MustCompile(`^p?(\d+(?:[._]\d+)?)(?:th)?$`)
+var percent = later(`^p?(\d+(?:[._]\d+)?)(?:th)?$`)
 
 // read notes what a tool's JSON has.
 func (p *printer) read(j *judge, top map[string]any) {
@@ -137,7 +139,7 @@ func (p *printer) read(j *judge, top map[string]any) {
 	switch all := at(top, path).(type) {
 	case map[string]any:
 		for name, v := range all {
-			if m := percent.FindStringSubmatch(name); m != nil {
+			if m := percent().FindStringSubmatch(name); m != nil {
 				j.group("p"+m[1], in, fmt.Sprint(v))
 			}
 		}

@@ -70,16 +70,6 @@ var Automatic = []*Law{InFlight, Order, Mean, Spread, Total, Answer, Line, CPU, 
 // All are all laws.
 func All() []*Law { return slices.Concat(Automatic, []*Law{Worker, Number}, written) }
 
-// Named is the law of an ID; nil if there is none.
-func Named(id string) *Law {
-	for _, l := range All() {
-		if l.ID == id {
-			return l
-		}
-	}
-	return nil
-}
-
 // A Relation is the expected relation of a printed figure to the recomputed one.
 type Relation string
 
