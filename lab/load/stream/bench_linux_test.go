@@ -97,6 +97,7 @@ func BenchmarkReader(b *testing.B) {
 	}{
 		{"tcp", "tcp", "127.0.0.1:0", 1},
 		{"tcp-4-a-write", "tcp", "127.0.0.1:0", 4},
+		{"tcp-16-a-write", "tcp", "127.0.0.1:0", 16},
 		{"unix", "unix", filepath.Join(b.TempDir(), "s"), 1},
 	} {
 		b.Run(c.name, func(b *testing.B) { besideGoroutines(b, c.network, c.addr, c.atOnce) })
