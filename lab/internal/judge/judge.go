@@ -339,7 +339,7 @@ func (j *judge) printed(t *tool, text []byte) error {
 	}
 	for text := range bytes.Lines(text) {
 		line++
-		of := strings.TrimRight(string(text), "\r\n")
+		of := strings.TrimRight(string(text), " \r\n")
 		if begins.MatchString(of) && (t.begins != "^" || !begun) {
 			finish()
 			begun, at = true, line

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +54,48 @@ func TestOutputOfLoadGenerators(t *testing.T) {
 	want, err := os.ReadFile(golden)
 	if err != nil || b.String() != string(want) {
 		t.Errorf("%v; got\n%s", err, b.String())
+	}
+}
+
+// Figures that a person read in what wrk2 printed: a row of a file, its tool, its verdict, and figures in base units.
+func TestFiguresOfWrk2(t *testing.T) {
+	for _, of := range []struct {
+		file    string
+		row     int
+		form    string
+		verdict Verdict
+		figures string
+	}{
+		{"wrk2-calibrated.txt", 0, "output of wrk2", Sound, "rate 1998.65, requests 21988, duration 11, mean 0.00086, stdev 0.00036499, max 0.00334, connections 8, p50 0.00087, p99.9 0.00232, p100 0.00334"},
+		{"wrk2-latency.txt", 0, "output of wrk2", Sound, "rate 1996.93, requests 7988, duration 4, mean 0.0009, p90 0.00138, p99 0.00169"},
+		// The recorded latencies, from when a request was due, and not those below them.
+		{"wrk2-uncorrected.txt", 0, "output of wrk2", Sound, "rate 1997.12, mean 0.00087, stdev 0.00038106, p50 0.00087, p99 0.00168, p100 0.00309"},
+		{"wrk2-behind.txt", 0, "output of wrk2", Sound, "rate 1413.94, requests 15556, mean 7.53, stdev 0.20222, max 7.88, p50 7.54, p99 7.88, p99.999 7.89"},
+		{"wrk2-nolatency.txt", 0, "output of wrk2", Sound, "rate 1399.26, requests 5599, mean 1.46, stdev 0.8301, max 2.88"},
+		{"wrk2-errors.txt", 0, "output of wrk2", Unsupported, "requests 7989, answers with errors 3994, max 0.00409, p99 0.00171"},
+		{"wrk2-timeouts.txt", 0, "output of wrk2", Sound, "rate 196.65, requests 792, duration 4.03, failed requests 8, p50 0.00099"},
+	} {
+		text, err := os.ReadFile("testdata/tools/" + of.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []map[string]float64
+		report, err := Of(of.file, text, Options{Each: func(_ string, row *law.Row) {
+			figures := map[string]float64{}
+			row.All(func(name string, q law.Quantity, _ metric.Unit) { figures[name] = q.Value })
+			rows = append(rows, figures)
+		}})
+		if err != nil || len(rows) <= of.row || report.Form != of.form || report.Of[of.verdict] != len(rows) {
+			t.Errorf("%s: %v, %d rows, %+v", of.file, err, len(rows), report)
+			continue
+		}
+		for figure := range strings.SplitSeq(of.figures, ", ") {
+			at := strings.LastIndexByte(figure, ' ')
+			want, err := strconv.ParseFloat(figure[at+1:], 64)
+			if got, ok := rows[of.row][figure[:at]]; err != nil || !ok || math.Abs(got-want) > 1e-9*want {
+				t.Errorf("%s, row %d: %s is read as %g (%v), want %g (%v)", of.file, of.row, figure[:at], got, ok, want, err)
+			}
+		}
 	}
 }
 
@@ -114,7 +158,7 @@ func TestCells(t *testing.T) {
 	for text, want := range map[string]string{
 		"1.2ms": "0.0012 0.00115 0.00125", "1.2 ms": "0.0012 0.00115 0.00125", "12": "0.012 0.0115 0.0125", "<1ms": "0.001 0 0.001",
 		"~5 ms": "0.005 0.004 0.006", "1m30s": "90 89.5 90.5", "850us": "0.00085 0.000845 0.000855", "2.5e-3s": "0.0025 0.00245 0.00255",
-		"1,200 ms": "1.2 1.15 1.25", "x": "", "": "", "1.2.3": "", "5 apples": "", "1e999": "", "5MB": "", ",5": "",
+		"1,200 ms": "1.2 1.15 1.25", "1.5m": "90 87 93", "1.5M": "", "x": "", "": "", "1.2.3": "", "5 apples": "", "1e999": "", "5MB": "", ",5": "",
 	} {
 		q, _, _, ok := quantity(text, metric.Second, "ms", false, false)
 		got := ""

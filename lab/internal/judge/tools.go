@@ -55,11 +55,11 @@ const addsLatencies = "wrk adds latencies of requests that it never sent"
 var tools = sync.OnceValue(func() []tool {
 	// What wrk and wrk2 print.
 	wrk := patterns(`^  \d+ threads and (?P<connections>\d+) connections`, `^  Latency  (?P<mean>#)  (?P<stdev>#)  (?P<max>#)  [\d.]+%$`,
-		`^  (?P<q>[\d.]+)%  (?P<at>[\d.]+[a-zµ]+)$`, `^  (?P<requests>\d+) requests in (?P<duration>#), (?P<bytes>#) read`,
+		`^\s*(?P<q>[\d.]+)%  (?P<at>[\d.]+[a-zµ]+)$`, `^  (?P<requests>\d+) requests in (?P<duration>#), (?P<bytes>#) read`,
 		`^  Socket errors: connect (?P<fails>\d+), read (?P<fails2>\d+), write (?P<fails3>\d+), timeout (?P<fails4>\d+)`,
 		`^  Non-2xx or 3xx responses: (?P<bad>\d+)`, `^Requests/sec:  (?P<rate>#)`, `^Transfer/sec:  (?P<byterate>#)`)
 	return []tool{
-		{name: "wrk2", mark: `Thread calibration: |HdrHistogram - `, begins: `^Running .* test @`, binary: true, row: law.Row{Early: true}, lines: wrk},
+		{name: "wrk2", mark: `Thread calibration: |HdrHistogram - |Req/Sec\s+-?nan`, begins: `^Running .* test @`, binary: true, row: law.Row{Early: true}, lines: wrk},
 		{name: "wrk", mark: `(?m)^\s+\d+ threads and \d+ connections`, begins: `^Running .* test @`, binary: true,
 			row: law.Row{Added: addsLatencies}, lines: wrk},
 		{name: "h2load", mark: `(?m)^finished in .* req/s`, begins: `^starting benchmark`, binary: true, row: law.Row{Sampled: true},
