@@ -340,7 +340,7 @@ func (j *judge) printed(t *tool, text []byte) error {
 	for text := range bytes.Lines(text) {
 		line++
 		of := strings.TrimRight(string(text), " \r\n")
-		if begins.MatchString(of) && (t.begins != "^" || !begun) {
+		if line == 1 && t.headless || begins.MatchString(of) {
 			finish()
 			begun, at = true, line
 			j.begin()

@@ -57,8 +57,8 @@ func TestOutputOfLoadGenerators(t *testing.T) {
 	}
 }
 
-// Figures that a person read in what wrk2 printed: a row of a file, its tool, its verdict, and figures in base units.
-func TestFiguresOfWrk2(t *testing.T) {
+// Figures that a person read in what wrk2 and k6 printed: a row of a file, its tool, its verdict, and figures in base units.
+func TestFiguresOfWrk2AndK6(t *testing.T) {
 	for _, of := range []struct {
 		file    string
 		row     int
@@ -74,6 +74,24 @@ func TestFiguresOfWrk2(t *testing.T) {
 		{"wrk2-nolatency.txt", 0, "output of wrk2", Sound, "rate 1399.26, requests 5599, mean 1.46, stdev 0.8301, max 2.88"},
 		{"wrk2-errors.txt", 0, "output of wrk2", Unsupported, "requests 7989, answers with errors 3994, max 0.00409, p99 0.00171"},
 		{"wrk2-timeouts.txt", 0, "output of wrk2", Sound, "rate 196.65, requests 792, duration 4.03, failed requests 8, p50 0.00099"},
+		{"k6-default.txt", 0, "output of k6", Sound, "rate 16159.924287, requests 48485, mean 0.0004563, min 0.00001822, p50 0.00024405, max 0.04054, p90 0.00080483, p95 0.00148, connections 8, bytes read 6.3e6, bytes a second 2.1e6, answers with errors 0"},
+		{"k6-full.txt", 0, "output of k6", Sound, "rate 16561.037888, requests 49740, mean 0.00044142, max 0.02043, connections 8"},
+		{"k6-legacy.txt", 0, "output of k6", Sound, "rate 16181.003934, requests 48548, mean 0.00045953, max 0.05063, connections 8"},
+		{"k6-stats.txt", 0, "output of k6", Sound, "rate 21769.740154, mean 0.00034, min 0.00002, p50 0.00024, p99 0.00178, p99.9 0.00392, max 0.00882"},
+		{"k6-errors.txt", 0, "output of k6", Unsupported, "requests 41834, answers with errors 20917, mean 0.00052027, p95 0.00151"},
+		{"k6-errors-legacy.txt", 0, "output of k6", Unsupported, "requests 49827, answers with errors 24913"},
+		{"k6-text.txt", 0, "output of k6", Sound, "requests 3012451, answers with errors 0"},
+		{"k6-batch.txt", 0, "output of k6", Unsupported, "rate 5234.123788, mean 0.00575, connections 8"},
+		// The whole run, its scenarios, and a group of the second.
+		{"k6-scenarios.txt", 0, "output of k6", Sound, "rate 1200.090176, requests 3608, mean 0.00338, max 0.00795, connections 12, answers with errors 0"},
+		{"k6-scenarios.txt", 1, "output of k6", Sound, "rate 700.828714, requests 2107, mean 0.00566, min 0.00504"},
+		{"k6-scenarios.txt", 2, "output of k6", Sound, "rate 499.261462, requests 1501, mean 0.00018719, p95 0.00034876"},
+		{"k6-scenarios.txt", 3, "output of k6", Sound, "rate 499.261462, requests 1501, mean 0.00018719, max 0.00145"},
+		{"k6-json.json", 0, "JSON of k6", Sound, "rate 16159.924287470067, requests 48485, mean 0.0004563079197896257, p50 0.000244052, max 0.040545311, p90 0.0008048314, bytes read 6303050"},
+		{"k6-stats-json.json", 0, "JSON of k6", Sound, "mean 0.0003393781147975254, p50 0.000240087, p99 0.0017812854999999999, p99.9 0.0039179887, max 0.008821216"},
+		{"k6-errors-json.json", 0, "JSON of k6", Unsupported, "requests 41834, answers with errors 20917, mean 0.0005202731756705159, connections 8"},
+		{"k6-errors-handle-json.json", 0, "JSON of k6", Unsupported, "rate 21275.304358859423, requests 63844, duration 3.000850137, answers with errors 31922, mean 0.0003453107480577669, p95 0.00097843655, connections 8"},
+		{"k6-errors-machine-json.json", 0, "JSON of k6", Unsupported, "requests 51806, duration 3.00061804, answers with errors 25903, mean 0.00041902615793537445, p50 0.0003085885, p95 0.00116747975, max 0.010059925, connections 8, bytes read 7226937"},
 	} {
 		text, err := os.ReadFile("testdata/tools/" + of.file)
 		if err != nil {
