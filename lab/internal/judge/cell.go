@@ -132,6 +132,9 @@ func quantity(text string, want metric.Unit, in string, binary, cores bool) (q l
 	if name == "" {
 		name = in
 	}
+	if name == "m" && want == metric.Second {
+		name = "min" // as wrk prints it
+	}
 	u, known := units()[name]
 	if !known {
 		u, known = units()[strings.ToLower(strings.ReplaceAll(name, " ", ""))]

@@ -339,8 +339,8 @@ func (j *judge) printed(t *tool, text []byte) error {
 	}
 	for text := range bytes.Lines(text) {
 		line++
-		of := strings.TrimRight(string(text), "\r\n")
-		if begins.MatchString(of) && (t.begins != "^" || !begun) {
+		of := strings.TrimRight(string(text), " \r\n")
+		if line == 1 && t.headless || begins.MatchString(of) {
 			finish()
 			begun, at = true, line
 			j.begin()

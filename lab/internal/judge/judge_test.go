@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +54,66 @@ func TestOutputOfLoadGenerators(t *testing.T) {
 	want, err := os.ReadFile(golden)
 	if err != nil || b.String() != string(want) {
 		t.Errorf("%v; got\n%s", err, b.String())
+	}
+}
+
+// Figures that a person read in what wrk2 and k6 printed: a row of a file, its tool, its verdict, and figures in base units.
+func TestFiguresOfWrk2AndK6(t *testing.T) {
+	for _, of := range []struct {
+		file    string
+		row     int
+		form    string
+		verdict Verdict
+		figures string
+	}{
+		{"wrk2-calibrated.txt", 0, "output of wrk2", Sound, "rate 1998.65, requests 21988, duration 11, mean 0.00086, stdev 0.00036499, max 0.00334, connections 8, p50 0.00087, p99.9 0.00232, p100 0.00334"},
+		{"wrk2-latency.txt", 0, "output of wrk2", Sound, "rate 1996.93, requests 7988, duration 4, mean 0.0009, p90 0.00138, p99 0.00169"},
+		// The recorded latencies, from when a request was due, and not those below them.
+		{"wrk2-uncorrected.txt", 0, "output of wrk2", Sound, "rate 1997.12, mean 0.00087, stdev 0.00038106, p50 0.00087, p99 0.00168, p100 0.00309"},
+		{"wrk2-behind.txt", 0, "output of wrk2", Sound, "rate 1413.94, requests 15556, mean 7.53, stdev 0.20222, max 7.88, p50 7.54, p99 7.88, p99.999 7.89"},
+		{"wrk2-nolatency.txt", 0, "output of wrk2", Sound, "rate 1399.26, requests 5599, mean 1.46, stdev 0.8301, max 2.88"},
+		{"wrk2-errors.txt", 0, "output of wrk2", Unsupported, "requests 7989, answers with errors 3994, max 0.00409, p99 0.00171"},
+		{"wrk2-timeouts.txt", 0, "output of wrk2", Sound, "rate 196.65, requests 792, duration 4.03, failed requests 8, p50 0.00099"},
+		{"k6-default.txt", 0, "output of k6", Sound, "rate 16159.924287, requests 48485, mean 0.0004563, min 0.00001822, p50 0.00024405, max 0.04054, p90 0.00080483, p95 0.00148, connections 8, bytes read 6.3e6, bytes a second 2.1e6, answers with errors 0"},
+		{"k6-full.txt", 0, "output of k6", Sound, "rate 16561.037888, requests 49740, mean 0.00044142, max 0.02043, connections 8"},
+		{"k6-legacy.txt", 0, "output of k6", Sound, "rate 16181.003934, requests 48548, mean 0.00045953, max 0.05063, connections 8"},
+		{"k6-stats.txt", 0, "output of k6", Sound, "rate 21769.740154, mean 0.00034, min 0.00002, p50 0.00024, p99 0.00178, p99.9 0.00392, max 0.00882"},
+		{"k6-errors.txt", 0, "output of k6", Unsupported, "requests 41834, answers with errors 20917, mean 0.00052027, p95 0.00151"},
+		{"k6-errors-legacy.txt", 0, "output of k6", Unsupported, "requests 49827, answers with errors 24913"},
+		{"k6-text.txt", 0, "output of k6", Sound, "requests 3012451, answers with errors 0"},
+		{"k6-batch.txt", 0, "output of k6", Unsupported, "rate 5234.123788, mean 0.00575, connections 8"},
+		// The whole run, its scenarios, and a group of the second.
+		{"k6-scenarios.txt", 0, "output of k6", Sound, "rate 1200.090176, requests 3608, mean 0.00338, max 0.00795, connections 12, answers with errors 0"},
+		{"k6-scenarios.txt", 1, "output of k6", Sound, "rate 700.828714, requests 2107, mean 0.00566, min 0.00504"},
+		{"k6-scenarios.txt", 2, "output of k6", Sound, "rate 499.261462, requests 1501, mean 0.00018719, p95 0.00034876"},
+		{"k6-scenarios.txt", 3, "output of k6", Sound, "rate 499.261462, requests 1501, mean 0.00018719, max 0.00145"},
+		{"k6-json.json", 0, "JSON of k6", Sound, "rate 16159.924287470067, requests 48485, mean 0.0004563079197896257, p50 0.000244052, max 0.040545311, p90 0.0008048314, bytes read 6303050"},
+		{"k6-stats-json.json", 0, "JSON of k6", Sound, "mean 0.0003393781147975254, p50 0.000240087, p99 0.0017812854999999999, p99.9 0.0039179887, max 0.008821216"},
+		{"k6-errors-json.json", 0, "JSON of k6", Unsupported, "requests 41834, answers with errors 20917, mean 0.0005202731756705159, connections 8"},
+		{"k6-errors-handle-json.json", 0, "JSON of k6", Unsupported, "rate 21275.304358859423, requests 63844, duration 3.000850137, answers with errors 31922, mean 0.0003453107480577669, p95 0.00097843655, connections 8"},
+		{"k6-errors-machine-json.json", 0, "JSON of k6", Unsupported, "requests 51806, duration 3.00061804, answers with errors 25903, mean 0.00041902615793537445, p50 0.0003085885, p95 0.00116747975, max 0.010059925, connections 8, bytes read 7226937"},
+	} {
+		text, err := os.ReadFile("testdata/tools/" + of.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []map[string]float64
+		report, err := Of(of.file, text, Options{Each: func(_ string, row *law.Row) {
+			figures := map[string]float64{}
+			row.All(func(name string, q law.Quantity, _ metric.Unit) { figures[name] = q.Value })
+			rows = append(rows, figures)
+		}})
+		if err != nil || len(rows) <= of.row || report.Form != of.form || report.Of[of.verdict] != len(rows) {
+			t.Errorf("%s: %v, %d rows, %+v", of.file, err, len(rows), report)
+			continue
+		}
+		for figure := range strings.SplitSeq(of.figures, ", ") {
+			at := strings.LastIndexByte(figure, ' ')
+			want, err := strconv.ParseFloat(figure[at+1:], 64)
+			if got, ok := rows[of.row][figure[:at]]; err != nil || !ok || math.Abs(got-want) > 1e-9*want {
+				t.Errorf("%s, row %d: %s is read as %g (%v), want %g (%v)", of.file, of.row, figure[:at], got, ok, want, err)
+			}
+		}
 	}
 }
 
@@ -114,7 +176,7 @@ func TestCells(t *testing.T) {
 	for text, want := range map[string]string{
 		"1.2ms": "0.0012 0.00115 0.00125", "1.2 ms": "0.0012 0.00115 0.00125", "12": "0.012 0.0115 0.0125", "<1ms": "0.001 0 0.001",
 		"~5 ms": "0.005 0.004 0.006", "1m30s": "90 89.5 90.5", "850us": "0.00085 0.000845 0.000855", "2.5e-3s": "0.0025 0.00245 0.00255",
-		"1,200 ms": "1.2 1.15 1.25", "x": "", "": "", "1.2.3": "", "5 apples": "", "1e999": "", "5MB": "", ",5": "",
+		"1,200 ms": "1.2 1.15 1.25", "1.5m": "90 87 93", "1.5M": "", "x": "", "": "", "1.2.3": "", "5 apples": "", "1e999": "", "5MB": "", ",5": "",
 	} {
 		q, _, _, ok := quantity(text, metric.Second, "ms", false, false)
 		got := ""

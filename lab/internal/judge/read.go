@@ -2,6 +2,7 @@ package judge
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -307,11 +308,19 @@ func (j *judge) techEmpower(top map[string]any) {
 	}
 }
 
-// at is what lies at a path of keys, joined by slashes; nil if nothing does.
+// at is what lies at a path of keys, joined by slashes; nil if nothing does. As k6 has it, a key may be the name of
+// one in a list, and what has no such key may have it in its "values".
 func at(v any, path string) any {
 	for key := range strings.SplitSeq(path, "/") {
+		list, _ := v.([]any)
 		of, _ := v.(map[string]any)
-		v = of[key]
+		values, _ := of["values"].(map[string]any)
+		v = cmp.Or(of[key], values[key])
+		for _, one := range list {
+			if of, _ := one.(map[string]any); of["name"] == key {
+				v = one
+			}
+		}
 	}
 	return v
 }

@@ -17,11 +17,12 @@ type tool struct {
 	mark string // what its output has, and no other's
 	// begins is a run's first line. lines have figures in groups that are named as in groups; a group "q" is a
 	// quantile's percent and "at" its value, and p97_5 is a quantile.
-	begins string
-	lines  []*regexp.Regexp
-	in     map[string]string // units that are not printed, by group
-	binary bool              // a kilo of bytes is 1,024
-	row    law.Row           // what is known of each run beside what is printed
+	begins   string
+	headless bool // the first run may have no such line
+	lines    []*regexp.Regexp
+	in       map[string]string // units that are not printed, by group
+	binary   bool              // a kilo of bytes is 1,024
+	row      law.Row           // what is known of each run beside what is printed
 }
 
 // alone is a row of a tool that never has two requests in flight on a connection.
@@ -55,11 +56,11 @@ const addsLatencies = "wrk adds latencies of requests that it never sent"
 var tools = sync.OnceValue(func() []tool {
 	// What wrk and wrk2 print.
 	wrk := patterns(`^  \d+ threads and (?P<connections>\d+) connections`, `^  Latency  (?P<mean>#)  (?P<stdev>#)  (?P<max>#)  [\d.]+%$`,
-		`^  (?P<q>[\d.]+)%  (?P<at>[\d.]+[a-zµ]+)$`, `^  (?P<requests>\d+) requests in (?P<duration>#), (?P<bytes>#) read`,
+		`^\s*(?P<q>[\d.]+)%  (?P<at>[\d.]+[a-zµ]+)$`, `^  (?P<requests>\d+) requests in (?P<duration>#), (?P<bytes>#) read`,
 		`^  Socket errors: connect (?P<fails>\d+), read (?P<fails2>\d+), write (?P<fails3>\d+), timeout (?P<fails4>\d+)`,
 		`^  Non-2xx or 3xx responses: (?P<bad>\d+)`, `^Requests/sec:  (?P<rate>#)`, `^Transfer/sec:  (?P<byterate>#)`)
 	return []tool{
-		{name: "wrk2", mark: `Thread calibration: |HdrHistogram - `, begins: `^Running .* test @`, binary: true, row: law.Row{Early: true}, lines: wrk},
+		{name: "wrk2", mark: `Thread calibration: |HdrHistogram - |Req/Sec\s+-?nan`, begins: `^Running .* test @`, binary: true, row: law.Row{Early: true}, lines: wrk},
 		{name: "wrk", mark: `(?m)^\s+\d+ threads and \d+ connections`, begins: `^Running .* test @`, binary: true,
 			row: law.Row{Added: addsLatencies}, lines: wrk},
 		{name: "h2load", mark: `(?m)^finished in .* req/s`, begins: `^starting benchmark`, binary: true, row: law.Row{Sampled: true},
@@ -84,9 +85,12 @@ var tools = sync.OnceValue(func() []tool {
 			lines: patterns(`^Sockets used: \d+ \(for perfect keepalive, would be (?P<connections>\d+)\)`, `^All done (?P<requests>\d+) calls .* (?P<rate>[\d.]+) qps`,
 				`procs, for (?P<duration>#):`, `^Aggregated Function Time : count \d+ avg (?P<mean>#) \+/- (?P<stdev>#) min (?P<min>#) max (?P<max>#)`,
 				`^# target (?P<q>[\d.]+)% (?P<at>#)`, `^Code  2\d\d : (?P<good>\d+)`, `^Code  [345]\d\d : (?P<bad>\d+)`, `^Code  -1 : (?P<fails>\d+)`)},
-		{name: "k6", mark: `http_req_duration\.+: `, begins: `^`, binary: false, row: alone(law.Row{Sampled: true}),
-			lines: patterns(`http_req_duration\.+: avg=(?P<mean>#)  min=(?P<min>#)  med=(?P<p50>#)  max=(?P<max>#)  p\(90\)=(?P<p90>#)  p\(95\)=(?P<p95>#)`,
-				`http_reqs\.+:  (?P<requests>\d+)  (?P<rate>#)`, `vus_max\.+:  (?P<connections>\d+)`, `data_received\.+:  (?P<bytes>#)  (?P<byterate>#)`)},
+		// Each part of a summary is a row. A VU has many requests in flight in http.batch.
+		{name: "k6", mark: `http_req_duration\.+: `, begins: `█ (?:TOTAL RESULTS|SCENARIO:)|↳ GROUP:`, headless: true, row: law.Row{Sampled: true},
+			lines: patterns(`http_req_duration\.+:(?:  (?:avg=(?P<mean>\S+)|min=(?P<min>\S+)|max=(?P<max>\S+)|(?:med|p\(50\))=(?P<p50>\S+)|p\(75\)=(?P<p75>\S+)|`+
+				`p\(90\)=(?P<p90>\S+)|p\(95\)=(?P<p95>\S+)|p\(99\)=(?P<p99>\S+)|p\(99\.9\)=(?P<p99_9>\S+)|[^=\s]+=\S+))+`,
+				`http_req_failed\.+:  [\d.]+%  (?:✓ )?(?P<bad>\d+)`, `http_reqs\.+:  (?P<requests>\d+)  (?P<rate>#)`,
+				`vus_max\.+:  (?P<connections>\d+)`, `data_received\.+:  (?P<bytes>#)  (?P<byterate>#)`)},
 		{name: "hey or oha", mark: `(?m)^\s*Requests/sec:\s+[\d.]+\s*$`, begins: `^Summary:`, row: alone(law.Row{}),
 			lines: patterns(`^  Total:  (?P<duration>#)`, `^  Slowest:  (?P<max>#)`, `^  Fastest:  (?P<min>#)`, `^  Average:  (?P<mean>#)`,
 				`^  Requests/sec:  (?P<rate>#)`, `^  Total data:  (?P<bytes>#)`, `^  Size/sec:  (?P<byterate>#)`,
@@ -117,11 +121,17 @@ var inJSON = []printer{
 	{tool{name: "fortio", row: alone(law.Row{Classes: true})}, "DurationHistogram/Count", map[string]string{"ActualQPS": "rate", "ActualDuration": "duration ns",
 		"NumThreads": "connections", "DurationHistogram/Count": "requests", "DurationHistogram/Min": "min", "DurationHistogram/Max": "max",
 		"DurationHistogram/Avg": "mean", "DurationHistogram/StdDev": "stdev"}, "DurationHistogram/Percentiles s", "RetCodes"},
-	{tool{name: "k6", row: alone(law.Row{Sampled: true})}, "metrics/http_req_duration/avg", map[string]string{"metrics/http_reqs/count": "requests",
+	{tool{name: "k6", row: law.Row{Sampled: true}}, "metrics/http_req_duration/avg", map[string]string{"metrics/http_reqs/count": "requests",
 		"metrics/http_reqs/rate": "rate", "metrics/vus_max/max": "connections", "metrics/http_req_duration/avg": "mean ms",
 		"metrics/http_req_duration/min": "min ms", "metrics/http_req_duration/max": "max ms", "metrics/http_req_duration/med": "p50 ms",
-		"metrics/http_req_duration/p(90)": "p90 ms", "metrics/http_req_duration/p(95)": "p95 ms", "metrics/data_received/count": "bytes",
-		"metrics/data_received/rate": "byterate"}, "", ""},
+		"metrics/http_req_duration/p(50)": "p50 ms", "metrics/http_req_duration/p(75)": "p75 ms", "metrics/http_req_duration/p(90)": "p90 ms",
+		"metrics/http_req_duration/p(95)": "p95 ms", "metrics/http_req_duration/p(99)": "p99 ms", "metrics/http_req_duration/p(99.9)": "p99.9 ms",
+		"metrics/http_req_failed/passes": "bad", "metrics/data_received/count": "bytes", "metrics/data_received/rate": "byterate",
+		"state/testRunDurationMs": "duration ms"}, "", ""},
+	{tool{name: "k6", row: law.Row{Sampled: true}}, "results/metrics/http_req_duration/avg", map[string]string{"config/duration": "duration",
+		"results/metrics/http_reqs/count": "requests", "results/metrics/vus_max/max": "connections", "results/metrics/http_req_duration/avg": "mean ms",
+		"results/metrics/http_req_duration/min": "min ms", "results/metrics/http_req_duration/max": "max ms", "results/metrics/http_req_duration/med": "p50 ms",
+		"results/metrics/http_req_failed/matches": "bad", "results/metrics/data_received/count": "bytes"}, "results/metrics/http_req_duration/values ms", ""},
 	{tool{name: "oha", row: alone(law.Row{})}, "summary/requestsPerSec", map[string]string{"summary/total": "duration", "summary/slowest": "max",
 		"summary/fastest": "min", "summary/average": "mean", "summary/requestsPerSec": "rate", "summary/totalData": "bytes",
 		"summary/sizePerSec": "byterate"}, "latencyPercentiles s", "statusCodeDistribution"},
