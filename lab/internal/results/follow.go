@@ -79,8 +79,10 @@ func (f *File) following(t *Trial) map[string]float64 {
 		quotient("answered_share", "throughput_rps", "asked_rate_rps")
 	case levels[setting.Generator] == setting.String(setting.Readers): // to whom an event is what an answer is elsewhere
 		quotient("client_to_server_cpu", "client_cpu_per_request_s", "server_cpu_per_request_s")
-		if v, known := of("server_cpu_per_request_s"); known {
-			m["server_cpu_per_event_s"] = v[0]
+		for _, side := range []string{"server", "client"} {
+			if v, known := of(side + "_cpu_per_request_s"); known {
+				m[side+"_cpu_per_event_s"] = v[0]
+			}
 		}
 		if v, known := of("likes_per_s", "delivered_per_s"); known && v[0] > 0 {
 			m["server_cpu_per_like_s"] = m["server_cpu_per_event_s"] * v[1] / v[0]
