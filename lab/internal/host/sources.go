@@ -97,9 +97,9 @@ func unread(name string) bool { return name == "testdata" || hidden(name) }
 func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") }
 
 // tables are files that the lab's programs hold.
-var tables = []string{"lab/servers.toml", "lab/internal/experiment/kinds.toml", "lab/internal/law/laws.toml",
-	"lab/internal/metric/metrics.toml", "lab/internal/profiles/groups.toml", "lab/internal/profiles/kinds.toml",
-	"lab/internal/setting/settings.toml"}
+var tables = []string{"lab/servers.toml", "lab/internal/experiment/kinds.toml", "lab/internal/gate/gates.toml",
+	"lab/internal/law/laws.toml", "lab/internal/metric/metrics.toml", "lab/internal/profiles/groups.toml",
+	"lab/internal/profiles/kinds.toml", "lab/internal/setting/settings.toml"}
 
 // compiled tells whether the compiler may read a path.
 func compiled(rel string) bool {
