@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // Sources is the digest of the Go sources in a root's lab/: everything that the
@@ -59,10 +60,7 @@ func Sources(root string) (string, error) {
 // with these files in lab/. The paths are from the root. sum gives the SHA-256 of a
 // file, and is asked only for what the compiler reads.
 func SourcesOf(paths []string, sum func(path string) ([sha256.Size]byte, error)) (string, error) {
-	has := map[string]bool{}
-	for _, p := range paths {
-		has[p] = true
-	}
+	has := strict.Set(paths, func(p string) string { return p })
 	// The order in which directories are walked.
 	paths = slices.SortedFunc(slices.Values(paths), func(a, b string) int {
 		return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/"))
