@@ -13,6 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/doctor"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -37,10 +38,7 @@ func open() (*archive.Journal, error) {
 
 // undecidable finds the designs whose own budget has no room for what their claims take.
 func undecidable(j *archive.Journal) (faults []archive.Fault) {
-	measured := map[string]bool{}
-	for _, f := range j.Runs {
-		measured[f.Experiment] = true
-	}
+	measured := strict.Set(j.Runs, func(f *results.File) string { return f.Experiment })
 	for _, x := range runnable(j.Experiments) {
 		if err := session.Decidable(x, measured[x.Name]); err != nil {
 			faults = append(faults, archive.Fault{Path: j.Root.Rel(j.Root.Experiment(x.Name)), Err: err})

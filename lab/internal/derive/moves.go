@@ -12,6 +12,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/pages"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -35,11 +36,7 @@ type HostMove struct {
 
 // machines counts the independent machines among hosts: those that the server ran on.
 func machines(hosts []HostMove) int {
-	seen := map[string]bool{}
-	for _, h := range hosts {
-		seen[h.Host] = true
-	}
-	return len(seen)
+	return len(strict.Set(hosts, func(h HostMove) string { return h.Host }))
 }
 
 // said is what each run of an experiment says, in the journal's order.

@@ -115,10 +115,7 @@ func (r *Report) claims(past, now *archive.Journal) {
 				r.Reworded = append(r.Reworded, ClaimOf{x.Name, c.ID, c.Text + " Before: " + old.Text})
 			}
 		}
-		withdrawn := map[string]bool{}
-		for _, w := range was.Withdrawn {
-			withdrawn[w.ID] = true
-		}
+		withdrawn := strict.Set(was.Withdrawn, func(w experiment.Withdrawal) string { return w.ID })
 		for _, w := range x.Withdrawn {
 			if !withdrawn[w.ID] {
 				r.Withdrawn = append(r.Withdrawn, ClaimOf{x.Name, w.ID, w.Why})
@@ -145,10 +142,7 @@ func (r *Report) claims(past, now *archive.Journal) {
 func (r *Report) runs(past, now *archive.Journal) {
 	type key struct{ x, host string }
 	batches := map[key]*Batch{}
-	had := map[string]bool{}
-	for _, f := range past.Runs {
-		had[f.Experiment+"/"+f.Run] = true
-	}
+	had := strict.Set(past.Runs, func(f *results.File) string { return f.Experiment + "/" + f.Run })
 	for _, f := range now.Runs {
 		if had[f.Experiment+"/"+f.Run] {
 			continue

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	_ "embed"
 	"maps"
 	"os"
 	"os/exec"
@@ -9,74 +10,50 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A tool is a program that the lab calls.
+// A tool is a program that the lab calls; looks.toml says what its fields mean.
 type tool struct {
-	name, means, mend string
-	level             Level
-	wire              bool // needed for the wire only
-	alone             bool // needed by a machine that loads itself, and not by a fleet's
+	Name, Path, Means, Mend string
+	Level                   Level
+	Wire, Alone             bool
 }
 
-const (
-	utilLinux = "sudo apt-get install util-linux"
-	iproute   = "sudo apt-get install iproute2"
-	noWire    = "there is no wire: not applicable: "
-)
+//go:embed looks.toml
+var text []byte
 
-// tools are searched for in this order.
-var tools = []tool{
-	{name: "node", means: "no experiment can run", level: Fault, alone: true,
-		mend: "install Node.js 20 or newer, from nodejs.org or by your distribution"},
-	{name: "taskset", means: "server and client cannot be pinned, and no trial starts", mend: utilLinux, level: Fault},
-	{name: "git", means: "a run names no commit, and cannot be contributed", mend: "sudo apt-get install git",
-		level: Limit},
-	{name: "ip", means: noWire, mend: iproute, level: Limit, wire: true, alone: true},
-	{name: "tc", means: noWire, mend: iproute, level: Limit, wire: true, alone: true},
-	{name: "unshare", means: noWire, mend: utilLinux, level: Limit, wire: true, alone: true},
-	{name: "nsenter", means: noWire, mend: utilLinux, level: Limit, wire: true, alone: true},
-	{name: "setpriv", means: noWire, mend: utilLinux, level: Limit, wire: true, alone: true},
-}
-
-// programs are those of the journal's own, below its root.
-var programs = []struct {
-	about, path, means, mend string
-	alone                    bool // needed by a machine that loads itself, and not by a fleet's
-}{
-	{"server", ".tools/bin/fiber_server", "no experiment can run", "make build", false},
-	{"http_load", ".tools/bin/http_load", "no claim about a server can be decided", "make build", false},
-	{"null server", ".tools/bin/null_server", "the load generators' ceilings cannot be calibrated", "make build", false},
-	{"event producer", ".tools/bin/event_producer", "no experiment with batches can run", "make build", false},
-	{"event reader", ".tools/bin/event_reader", "no experiment with streams can run", "make build", false},
-	{"event sink", ".tools/bin/event_sink", "no experiment with batches can run", "make build", false},
-	{"autocannon", "node_modules/autocannon/autocannon.js", "no experiment with it can run", "make setup", true},
-}
+// looks has what is looked for, in this order.
+var looks = strict.Embedded[struct {
+	Programs, Tools []tool
+	Denials         []struct{ Name, Denies, Mend string }
+	Disturbances    []struct{ Gate, About, None, Mend string }
+}](text)
 
 // programs searches for the programs that the lab calls. Those of others that are present share
 // one line.
 func (m Machine) programs() []Finding {
 	var fs []Finding
-	for _, p := range programs {
-		f := Finding{Level: Good, About: p.about, Seen: "present"}
-		if _, err := os.Stat(filepath.Join(m.Root, p.path)); err != nil {
-			f = Finding{Level: Fault, About: p.about, Seen: "missing", Means: p.means, Mend: p.mend}
+	for _, p := range looks.Programs {
+		f := Finding{Level: Good, About: p.Name, Seen: "present"}
+		if _, err := os.Stat(filepath.Join(m.Root, p.Path)); err != nil {
+			f = Finding{Level: Fault, About: p.Name, Seen: "missing", Means: p.Means, Mend: p.Mend}
 		}
-		if m.Fleet == nil || !p.alone {
+		if m.Fleet == nil || !p.Alone {
 			fs = append(fs, f)
 		}
 	}
 	var present []string
-	for _, t := range tools {
-		if _, err := exec.LookPath(t.name); err == nil {
-			present = append(present, t.name)
+	for _, t := range looks.Tools {
+		if _, err := exec.LookPath(t.Name); err == nil {
+			present = append(present, t.Name)
 			continue
 		}
-		f := Finding{Level: t.level, About: t.name, Seen: "missing", Means: t.means, Mend: t.mend}
-		if t.alone && m.Fleet != nil {
+		f := Finding{Level: t.Level, About: t.Name, Seen: "missing", Means: t.Means, Mend: t.Mend}
+		if t.Alone && m.Fleet != nil {
 			continue
 		}
-		if t.wire {
+		if t.Wire {
 			f.Bars = m.claims(overWire)
 			f.Means += m.name(f.Bars)
 		}

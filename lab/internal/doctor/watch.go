@@ -9,17 +9,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
-// A disturbance is a gate that what else goes on may close.
-type disturbance struct{ gate, about, none, mend string }
-
-var disturbances = []disturbance{
-	{gate.Steal, "steal", "none to speak of", "wait, or use a machine whose cores are its own"},
-	{gate.OtherLoad, "other load", "none to speak of", "stop what is named, or wait for its end"},
-	{gate.Throttled, "throttling", "no core was held back",
-		"lift the quota on the container or service; if it is heat, let the machine cool, plug it in, clear its vents"},
-	{gate.Swap, "swapping", "no page moved", "sudo swapoff -a, for the time of the run"},
-}
-
 // watch watches the machine as a trial does. Between samples it sleeps: if it
 // worked, it would itself be the load that it warns of.
 func (m Machine) watch() (telemetry.Window, error) {
@@ -58,11 +47,11 @@ func (m Machine) watched() []Finding {
 
 // judge judges a watch by the gates of a trial.
 func (m Machine) judge(w telemetry.Window) (fs []Finding) {
-	for _, d := range disturbances {
-		f := Finding{Level: Good, About: d.about, Seen: fmt.Sprintf("%s in %v", d.none, m.Watch)}
+	for _, d := range looks.Disturbances {
+		f := Finding{Level: Good, About: d.About, Seen: fmt.Sprintf("%s in %v", d.None, m.Watch)}
 		unseen := 0
 		var closed []string
-		for _, found := range gate.Hold(d.gate, w.Metrics, gate.Asked{}) {
+		for _, found := range gate.Hold(d.Gate, w.Metrics, gate.Asked{}) {
 			if found.Missing() {
 				unseen++
 			} else {
@@ -71,9 +60,9 @@ func (m Machine) judge(w telemetry.Window) (fs []Finding) {
 		}
 		switch {
 		case len(closed) > 0:
-			f.Level, f.Spoils, f.Mend = Limit, true, d.mend
+			f.Level, f.Spoils, f.Mend = Limit, true, d.Mend
 			f.Seen = strings.Join(closed, "; ")
-			if by := busiest(w.Others); d.gate == gate.OtherLoad && by != "" {
+			if by := busiest(w.Others); d.Gate == gate.OtherLoad && by != "" {
 				f.Seen += ": " + by
 			}
 			f.Means = "such a trial is invalid: " + m.name(m.claims(every))

@@ -65,7 +65,7 @@ func TestARealMachineIsWatched(t *testing.T) {
 	m.Watch = time.Millisecond
 	ticks := 0
 	m.Tick = func(time.Duration) { ticks++ }
-	if fs := m.watched(); len(fs) != len(disturbances) || ticks == 0 {
+	if fs := m.watched(); len(fs) != len(looks.Disturbances) || ticks == 0 {
 		t.Errorf("%d ticks, %+v", ticks, fs)
 	}
 	m.Watch = 0

@@ -87,20 +87,12 @@ func (m Machine) fleet() Finding {
 
 const containerMend = "run on the machine itself, or in a container with --privileged"
 
-// denials has the kernel settings that forbid namespaces to users.
-var denials = []struct{ name, denies, mend string }{
-	{"kernel.apparmor_restrict_unprivileged_userns", "1", "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"},
-	{"kernel.unprivileged_userns_clone", "0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"},
-	{"user.max_user_namespaces", "0", "sudo sysctl -w user.max_user_namespaces=10000"},
-	{"user.max_net_namespaces", "0", "sudo sysctl -w user.max_net_namespaces=10000"},
-}
-
 func (m Machine) namespaces(work bool) Finding {
 	f := Finding{Level: Good, About: "namespaces", Seen: "allowed"}
 	var by, mends []string
-	for _, d := range denials {
-		if m.sysctl(d.name) == d.denies {
-			by, mends = append(by, d.name+"="+d.denies), append(mends, d.mend)
+	for _, d := range looks.Denials {
+		if m.sysctl(d.Name) == d.Denies {
+			by, mends = append(by, d.Name+"="+d.Denies), append(mends, d.Mend)
 		}
 	}
 	switch {

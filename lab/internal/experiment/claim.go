@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -99,40 +100,27 @@ type Needs struct {
 
 // A form is what one kind of claim says, which of the fields in kindFields it takes, and
 // what it asks of them beyond what all kinds ask. No other of these fields may be given, so
-// that none is ignored. A kind is a row here and a type in verdict.
+// that none is ignored. A kind is a row of kinds.toml and a type in verdict.
 type form struct {
-	kind     Kind
-	meaning  string
-	requires []string
-	either   [][2]string // one of each two
-	may      []string
-	check    func(c *Claim) error // nil if it asks no more
+	Kind          Kind
+	Meaning       string
+	Requires, May []string
+	Either        [][2]string // one of each two
 }
 
-// barOf is the choice of kinds that hold a figure against a bar.
-var barOf = [][2]string{{"at_least", "at_most"}}
+//go:embed kinds.toml
+var text []byte
 
-// forms has all kinds of claim.
-var forms = []form{
-	{Flat, "The metric is the same at all levels of a factor, within a margin: each ratio lies between 1/(1+margin) " +
-		"and 1+margin.", []string{"metric", "over", "margin"}, nil, []string{"levels"}, (*Claim).marginAboveNought},
-	{Ratio, "The metric at the factor's last level, over that at its first, is at least or at most a bar. With " +
-		"levels, it is the second of the two over the first.", []string{"metric", "over"}, barOf, []string{"levels"},
-		(*Claim).checkRatio},
-	{Monotonic, "The metric never falls by more than the margin from one level to the next, and the last level is " +
-		"above the first.", []string{"metric", "over", "margin"}, nil, []string{"levels"}, nil},
-	{Bound, "Every trial was limited by the named wall and by no other.", []string{"bound"}, nil, nil,
-		(*Claim).checkBound},
-	{Moves, "The wall is one at the factor's first level and another at its last, each met alone, and the use of both " +
-		"changes by the margin or more.", []string{"over", "margin", "from", "to"}, nil, nil, (*Claim).checkMoves},
-	{Count, "A count equals a setting's level, or that level and a number more, or without equals that number.",
-		[]string{"metric"}, nil, []string{"equals", "plus"}, (*Claim).checkCount},
-	{Value, "The metric itself is at least or at most a bar.", []string{"metric"}, barOf, nil, nil},
-	{Share, "A package, or a kind of work, has at least or at most a share of a profile.", []string{"profile"},
-		append([][2]string{{"package", "work"}}, barOf...), nil, (*Claim).checkProfile},
-	{Absent, "No sample of a profile has the package anywhere on its stack.", []string{"profile", "package"}, nil, nil,
-		(*Claim).checkProfile},
-}
+// kinds are those of claims and of topologies.
+var kinds = strict.Embedded[struct {
+	Forms      []form
+	Topologies []strict.Word
+}](text)
+
+// asks has what some kinds ask of a claim that has the fields of its kind.
+var asks = map[Kind]func(c *Claim) error{Flat: (*Claim).marginAboveNought, Ratio: (*Claim).checkRatio,
+	Bound: (*Claim).checkBound, Moves: (*Claim).checkMoves, Count: (*Claim).checkCount, Share: (*Claim).checkProfile,
+	Absent: (*Claim).checkProfile}
 
 // kindFields are the fields that some kinds take and others do not.
 var kindFields = []string{"metric", "over", "levels", "margin", "bound", "from", "to", "equals", "plus", "profile",
@@ -148,29 +136,29 @@ func (c *Claim) given() map[string]bool {
 
 // words lists what the form takes.
 func (f form) words() string {
-	either := strict.Called(f.either, func(two [2]string) string { return two[0] + " or " + two[1] })
-	may := strict.Called(f.may, func(name string) string { return "perhaps " + name })
-	return strings.Join(slices.Concat(f.requires, either, may), ", ")
+	either := strict.Called(f.Either, func(two [2]string) string { return two[0] + " or " + two[1] })
+	may := strict.Called(f.May, func(name string) string { return "perhaps " + name })
+	return strings.Join(slices.Concat(f.Requires, either, may), ", ")
 }
 
 // fits reports a field that the form takes and the claim lacks, or the other way round. Of
 // each two, the first stands for either.
 func (f form) fits(c *Claim) error {
 	given := c.given()
-	for _, two := range f.either {
+	for _, two := range f.Either {
 		if given[two[0]] && given[two[1]] {
 			return fmt.Errorf("%s and %s exclude each other", two[0], two[1])
 		}
 		given[two[0]], given[two[1]] = given[two[0]] || given[two[1]], false
 	}
 	for _, name := range kindFields {
-		wants := slices.Contains(f.requires, name) ||
-			slices.ContainsFunc(f.either, func(two [2]string) bool { return two[0] == name })
+		wants := slices.Contains(f.Requires, name) ||
+			slices.ContainsFunc(f.Either, func(two [2]string) bool { return two[0] == name })
 		switch {
 		case wants && !given[name]:
-			return fmt.Errorf("kind %q lacks %s; it takes %s", f.kind, name, f.words())
-		case given[name] && !wants && !slices.Contains(f.may, name):
-			return fmt.Errorf("kind %q does not take %s; it takes %s", f.kind, name, f.words())
+			return fmt.Errorf("kind %q lacks %s; it takes %s", f.Kind, name, f.words())
+		case given[name] && !wants && !slices.Contains(f.May, name):
+			return fmt.Errorf("kind %q does not take %s; it takes %s", f.Kind, name, f.words())
 		}
 	}
 	return nil
@@ -204,11 +192,11 @@ func (c *Claim) check(factors map[string]bool) error {
 	if c.Needs.Bound != "" && !isWall(c.Needs.Bound) {
 		return fmt.Errorf("needs.bound %q: no such wall; %s", c.Needs.Bound, strict.Instead(c.Needs.Bound, gate.WallNames()))
 	}
-	i := slices.IndexFunc(forms, func(f form) bool { return f.kind == c.Kind })
+	i := slices.IndexFunc(kinds.Forms, func(f form) bool { return f.Kind == c.Kind })
 	if i < 0 {
 		return fmt.Errorf("unknown kind %q; %s", c.Kind, strict.InsteadOf(string(c.Kind), Claims()))
 	}
-	of := forms[i]
+	of := kinds.Forms[i]
 	if err := of.fits(c); err != nil {
 		return err
 	}
@@ -225,8 +213,8 @@ func (c *Claim) check(factors map[string]bool) error {
 		return errMargin
 	case c.AtLeast != nil && !bar(*c.AtLeast), c.AtMost != nil && !bar(*c.AtMost):
 		return errors.New("a bar must be a number above 0")
-	case of.check != nil:
-		return of.check(c)
+	case asks[c.Kind] != nil:
+		return asks[c.Kind](c)
 	}
 	return nil
 }

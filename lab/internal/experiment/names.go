@@ -8,8 +8,8 @@ import (
 
 // Claims describes the kinds of claim.
 func Claims() []strict.Word {
-	return strict.Called(forms, func(f form) strict.Word {
-		return strict.Word{Name: string(f.kind), Form: f.words(), Meaning: f.meaning}
+	return strict.Called(kinds.Forms, func(f form) strict.Word {
+		return strict.Word{Name: string(f.Kind), Form: f.words(), Meaning: f.Meaning}
 	})
 }
 
@@ -42,13 +42,4 @@ func Servers() []strict.Word {
 }
 
 // Topologies describes how client and server can be joined.
-func Topologies() []strict.Word {
-	return []strict.Word{
-		{Name: "loopback", Meaning: "Client and server are on one machine and talk over its loopback interface: there is " +
-			"no wire."},
-		{Name: "netns", Form: "line_rate_bps, burst_bytes, queue_s", Meaning: "Client and server are in two network " +
-			"namespaces of one machine, with a wire of the given rate between them. It takes root."},
-		{Name: "fleet", Meaning: "The server has a machine of its own, and so has each of any number of clients; the lab " +
-			"reaches them over SSH."},
-	}
-}
+func Topologies() []strict.Word { return kinds.Topologies }

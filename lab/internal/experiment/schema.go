@@ -59,8 +59,8 @@ func Schema() []byte {
 		factor.AllOf = append(factor.AllOf, where("name", d.Name, one("levels", levels)))
 	}
 	server.Required = append(server.Required, "command")
-	for _, f := range forms {
-		claim.AllOf = append(claim.AllOf, where("kind", string(f.kind), f.schema()))
+	for _, f := range kinds.Forms {
+		claim.AllOf = append(claim.AllOf, where("kind", string(f.Kind), f.schema()))
 	}
 	for name, keys := range meanings() {
 		strict.Describe(s.Definitions[name], keys)
@@ -105,9 +105,9 @@ func where(field, value string, then *jsonschema.Schema) *jsonschema.Schema {
 
 // schema asks for the kind's own fields and refuses those of others.
 func (f form) schema() *jsonschema.Schema {
-	s := &jsonschema.Schema{Properties: jsonschema.NewProperties(), Required: f.requires}
-	takes := slices.Concat(f.requires, f.may)
-	for _, two := range f.either {
+	s := &jsonschema.Schema{Properties: jsonschema.NewProperties(), Required: f.Requires}
+	takes := slices.Concat(f.Requires, f.May)
+	for _, two := range f.Either {
 		s.AllOf = append(s.AllOf, &jsonschema.Schema{OneOf: []*jsonschema.Schema{
 			{Required: two[:1]}, {Required: two[1:]}}})
 		takes = append(takes, two[:]...)

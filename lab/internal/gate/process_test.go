@@ -19,7 +19,7 @@ func TestOnlyListedProcessesAreNamed(t *testing.T) {
 			t.Errorf("%q is shown as %q, want %q", name, got, want)
 		}
 	}
-	for name, why := range published {
+	for name, why := range file.Published {
 		if why == "" {
 			t.Errorf("%s is published without a reason", name)
 		}

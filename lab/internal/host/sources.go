@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // Sources is the digest of the Go sources in a root's lab/: everything that the
@@ -59,10 +60,7 @@ func Sources(root string) (string, error) {
 // with these files in lab/. The paths are from the root. sum gives the SHA-256 of a
 // file, and is asked only for what the compiler reads.
 func SourcesOf(paths []string, sum func(path string) ([sha256.Size]byte, error)) (string, error) {
-	has := map[string]bool{}
-	for _, p := range paths {
-		has[p] = true
-	}
+	has := strict.Set(paths, func(p string) string { return p })
 	// The order in which directories are walked.
 	paths = slices.SortedFunc(slices.Values(paths), func(a, b string) int {
 		return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/"))
@@ -97,7 +95,9 @@ func unread(name string) bool { return name == "testdata" || hidden(name) }
 func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") }
 
 // tables are files that the lab's programs hold.
-var tables = []string{"lab/servers.toml", "lab/internal/metric/metrics.toml"}
+var tables = []string{"lab/servers.toml", "lab/internal/experiment/kinds.toml", "lab/internal/gate/gates.toml",
+	"lab/internal/law/laws.toml", "lab/internal/metric/metrics.toml", "lab/internal/profiles/groups.toml",
+	"lab/internal/profiles/kinds.toml", "lab/internal/setting/settings.toml"}
 
 // compiled tells whether the compiler may read a path.
 func compiled(rel string) bool {

@@ -10,14 +10,16 @@
 package law
 
 import (
+	_ "embed"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A Law is what figures must keep together.
+// A Law is what figures must keep together; laws.toml has all.
 type Law struct {
 	ID   string // as kinds of checks have it in data/texts
 	Says string
@@ -25,50 +27,38 @@ type Law struct {
 	May  string // when it may
 }
 
+//go:embed laws.toml
+var text []byte
+
+var file = strict.Embedded[struct {
+	Laws  []*Law
+	Mends []mend
+}](text)
+
 // The laws that rows of tables are held against.
 var (
-	Answer = &Law{"bytes-per-response", "Bytes over requests, against the body the route is known to send.",
-		"where the bytes are those of these answers, over HTTP/1.1",
-		"if answers are compressed, have no body, or come over HTTP/2, whose heads are shorter"}
-	Line = &Law{"line-rate-share", "Bytes a second against the bits the wire carries.",
-		"where all answers crossed that wire", "if some did not, as over loopback"}
-	InFlight = &Law{"in-flight", "Requests in flight by Little's law, against connections times pipelining.",
-		"where each connection has a set number of requests in flight, and latency begins when one is sent",
-		"if the depth of pipelining is not given, latency begins before a request is sent, the figures are means over several runs, or a tool adds latencies of requests that it never sent"}
-	CPU = &Law{"cpu-sum", "Shares of the CPU's or a profile's time against the whole.",
-		"where the share is of those cores alone", "if it is of more cores than are named"}
-	Worker = &Law{"per-worker", "A figure of one worker against the total over workers.",
-		"where workers are alike", "if some are idle"}
-	Number = &Law{"count", "A count of processes, threads, connections or queues against the others.",
-		"where all are counted at one time", "if some came later"}
-	Total = &Law{"total", "A total against a rate and a duration, or its parts.",
-		"where both are of the same window and count the same",
-		"if the duration is that asked for, or the rate leaves out a warm-up or failures"}
-	Order = &Law{"order", "Quantiles in their order, within the least and the greatest.",
-		"of one set of requests, always", "if they are of different sets"}
-	Mean = &Law{"mean", "A mean against what the quantiles leave for it.",
-		"where mean and quantiles are of the same requests", "if one of them is corrected, or cut to whole milliseconds"}
-	Spread = &Law{"spread", "A standard deviation against the least, the mean and the greatest.",
-		"where all are of the same requests", "if one of them is corrected"}
-	Failures = &Law{"failures", "Answers that report an error against all answers.",
-		"where they are counted among the answers", "if they are not"}
+	Answer   = named("bytes-per-response")
+	Line     = named("line-rate-share")
+	InFlight = named("in-flight")
+	CPU      = named("cpu-sum")
+	Worker   = named("per-worker")
+	Number   = named("count")
+	Total    = named("total")
+	Order    = named("order")
+	Mean     = named("mean")
+	Spread   = named("spread")
+	Failures = named("failures")
 )
 
-// written are the laws of checks that only a person can ask for.
-var written = []*Law{
-	{ID: "delta", Says: "A change or a factor against the two figures it is of."},
-	{ID: "service-time", Says: "Time for a request against the cores and the rate it is made of."},
-	{ID: "product", Says: "A product against its factors."},
-	{ID: "printed-twice", Says: "One quantity that is printed at two places."},
-	{ID: "run-twice", Says: "One configuration that was run, and printed, twice."},
-	{ID: "reading", Says: "What a sentence says of figures against the figures."},
+func named(id string) *Law {
+	return file.Laws[slices.IndexFunc(file.Laws, func(l *Law) bool { return l.ID == id })]
 }
 
 // Automatic are the laws that a row is held against, in the order in which they are told.
 var Automatic = []*Law{InFlight, Order, Mean, Spread, Total, Answer, Line, CPU, Failures}
 
 // All are all laws.
-func All() []*Law { return slices.Concat(Automatic, []*Law{Worker, Number}, written) }
+func All() []*Law { return slices.Clone(file.Laws) }
 
 // A Relation is the expected relation of a printed figure to the recomputed one.
 type Relation string

@@ -295,38 +295,24 @@ func (r *Row) unless(of Result) string {
 	return ""
 }
 
-// mends are mistakes of units, with how many times too great they make a figure.
-var mends = []struct {
-	law    *Law
-	factor float64
-	says   string
-}{
-	{InFlight, 1e3, "latencies a thousandth as long, as of µs taken for ms"},
-	{InFlight, 1e6, "latencies a millionth as long, as of µs taken for s"},
-	{Line, 8, "bits, taken for bytes"},
-	{CPU, 100, "percent, taken for cores"},
-	{Total, 1.024, "a kilo of 1,024"},
-	{Total, 1.048576, "MiB, printed as MB"},
-	{Total, 1.073741824, "GiB, printed as GB"},
-	{Total, 8, "bits, taken for bytes"},
-	{Total, 10, "a digit more or less"},
-	{Total, 60, "minutes, taken for seconds"},
-	{Total, 1e3, "another prefix: a thousand times as much or as little"},
-	{Answer, 8, "bits, taken for bytes"},
-	{Answer, 1e3, "another prefix: a thousand times as much or as little"},
+// A mend is a mistake of units, with how many times too great it makes a figure.
+type mend struct {
+	Law    string
+	Factor float64
+	Says   string
 }
 
 // Mend is what would make a broken law hold; empty if no such mistake of units would.
 func (of Result) Mend() string {
 	ratio := of.Stands.Value / of.Allowed.Value
-	for _, m := range mends {
-		near := func(ratio float64) bool { return math.Abs(ratio/m.factor-1) < 0.005+of.Within }
+	for _, m := range file.Mends {
+		near := func(ratio float64) bool { return math.Abs(ratio/m.Factor-1) < 0.005+of.Within }
 		switch {
-		case m.law != of.Law:
+		case m.Law != of.Law.ID:
 		case of.Relation == Equals && (near(ratio) || near(1/ratio)),
-			of.Relation == AtMost && ratio/m.factor <= 1 && ratio/m.factor > 0.3,
-			of.Relation == AtLeast && ratio*m.factor >= 1 && ratio*m.factor < 100:
-			return m.says
+			of.Relation == AtMost && ratio/m.Factor <= 1 && ratio/m.Factor > 0.3,
+			of.Relation == AtLeast && ratio*m.Factor >= 1 && ratio*m.Factor < 100:
+			return m.Says
 		}
 	}
 	return ""

@@ -35,18 +35,12 @@ type Method struct {
 	Warnings     map[stats.Warning]string             `json:"warnings"`
 	SlowBy       float64                              `json:"slow_by"`
 	SamplerShare float64                              `json:"sampler_share"`
-	Gates        []Gate                               `json:"gates"`
+	Gates        []gate.Gate                          `json:"gates"`
 	Works        []profiles.WorkDoc                   `json:"works"`
 	Settings     map[string]string                    `json:"settings"` // what pages call each
 	Profiles     []profiles.KindDoc                   `json:"profiles"`
 	Simulation   simulated                            `json:"simulation"`
 	Shown        Values                               `json:"shown"` // the numbers above as pages print them
-}
-
-// A Gate describes one gate for pages.
-type Gate struct {
-	Name   string `json:"name"`
-	Closes string `json:"closes"`
 }
 
 // Rules gives the method in force.
@@ -58,7 +52,7 @@ func Rules() Method {
 		VisitGapS: results.VisitGap.Seconds(), VisitSpanS: results.VisitSpan.Seconds(),
 		Verdicts: map[verdict.Verdict]string{}, Warnings: map[stats.Warning]string{}, Settings: map[string]string{},
 		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: profiles.Works(), Profiles: profiles.KindDocs(),
-		Simulation: simulation(), Words: verdictWords(), Called: called(),
+		Gates: gate.All, Simulation: simulation(), Words: verdictWords(), Called: called(),
 	}
 	for _, v := range order {
 		m.Verdicts[v] = v.Meaning()
@@ -69,7 +63,6 @@ func Rules() Method {
 	for _, name := range setting.Names() {
 		m.Settings[name] = words.SettingName(name)
 	}
-	m.Gates = strict.Called(gate.All, func(g gate.Gate) Gate { return Gate{g.Name, g.Closes} })
 	m.Shown = numbersOf(m)
 	return m
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -40,10 +41,8 @@ func (b Blocks) Add(other Blocks) {
 // their files are published compressed. Otherwise a thousand machines would make a site of
 // gigabytes.
 func (h *Hosts) Shows(runs []*verdict.File) map[string]bool {
-	named := map[string]bool{h.Shown: true}
-	for _, c := range h.Claims {
-		named[c.Own] = true
-	}
+	named := strict.Set(h.Claims, func(c Summed) string { return c.Own })
+	named[h.Shown] = true
 	machines := map[string]bool{}
 	for _, f := range runs {
 		if named[f.Run] {

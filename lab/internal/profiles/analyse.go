@@ -24,7 +24,7 @@ func Analyse(kind Kind, p *profile.Profile) (Profile, error) {
 		return out, fmt.Errorf("profiles: %s: %w", kind, err)
 	}
 	counted := -1
-	if name := kind.Doc().events; name != "" {
+	if name := kind.Doc().Events; name != "" {
 		c, err := FindColumn(p, name)
 		if err != nil {
 			return out, fmt.Errorf("profiles: %s: %w", kind, err)

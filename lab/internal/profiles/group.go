@@ -1,6 +1,11 @@
 package profiles
 
-import "strings"
+import (
+	_ "embed"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
+)
 
 // A Group is the kind of code that a symbol belongs to, wherever it is on the
 // stack. Each is drawn as a pattern, so there are few. WorkOf gives the kind of
@@ -17,48 +22,38 @@ const (
 	GroupRest    Group = "rest"
 )
 
-// packages by group; a package includes those below it.
-var packages = []struct {
-	group Group
-	paths []string
-}{
-	{GroupSyscall, []string{"syscall", "internal/runtime/syscall", "runtime/internal/syscall", "golang.org/x/sys/unix"}},
-	{GroupRuntime, []string{"runtime", "internal/runtime"}},
-	{GroupHTTP, []string{"net", "internal/poll", "bufio", "github.com/valyala/fasthttp", "github.com/gofiber/fiber"}},
-	{GroupHandler, []string{"main", "github.com/line-rate/line-rate"}},
-}
+//go:embed groups.toml
+var groupsText []byte
 
-// The runtime's own system calls, and the collector, which is not a package,
-// are known by name.
-var (
-	runtimeSyscalls = []string{"runtime.futex", "runtime.epollwait", "runtime.epollctl", "runtime.usleep",
-		"runtime.tgkill"}
-	collectorStarts = []string{"runtime.gc", "runtime.(*gc", "runtime.bgsweep", "runtime.bgscavenge", "runtime.markroot",
-		"runtime.scan", "runtime.greyobject", "runtime.sweepone", "runtime.(*sweep", "runtime.wbBuf", "gcWriteBarrier",
-		"runtime._GC"}
-	collectorForeign = []string{"runtime.gcenable", "runtime.gcount"}
-)
+// symbols says by what the groups are known; groups.toml says what its fields mean.
+var symbols = strict.Embedded[struct {
+	Syscalls, Collector, NoCollector []string
+	Packages                         []struct {
+		Group Group
+		Paths []string
+	}
+}](groupsText)
 
 // GroupOf gives the group of a symbol. What the collector calls inside the
 // runtime belongs to the collector: a memmove under it is not the program's.
 func GroupOf(symbol string, caller Group) Group {
 	name := []string{symbol}
 	switch {
-	case has(name, collectorStarts) && !has(name, collectorForeign):
+	case has(name, symbols.Collector) && !has(name, symbols.NoCollector):
 		return GroupGC
-	case has(name, runtimeSyscalls):
+	case has(name, symbols.Syscalls):
 		return GroupSyscall
 	}
 	if bare(symbol) {
 		symbol = "runtime." + symbol
 	}
-	for _, g := range packages {
-		for _, path := range g.paths {
+	for _, g := range symbols.Packages {
+		for _, path := range g.Paths {
 			if rest, ok := strings.CutPrefix(symbol, path); ok && rest != "" && (rest[0] == '.' || rest[0] == '/') {
-				if g.group == GroupRuntime && caller == GroupGC {
+				if g.Group == GroupRuntime && caller == GroupGC {
 					return GroupGC
 				}
-				return g.group
+				return g.Group
 			}
 		}
 	}

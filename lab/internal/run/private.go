@@ -11,6 +11,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // Private refuses a file that has one of some words in it: names and addresses of
@@ -80,9 +81,5 @@ var vocabulary = sync.OnceValue(func() map[string]bool {
 	for name, m := range metric.Document() {
 		texts = append(texts, name, m.Label, m.Doc)
 	}
-	own := map[string]bool{}
-	for _, word := range wordsOf(strings.Join(texts, " ")) {
-		own[word] = true
-	}
-	return own
+	return strict.Set(wordsOf(strings.Join(texts, " ")), func(word string) string { return word })
 })

@@ -7,6 +7,7 @@
 package setting
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -99,89 +100,40 @@ const (
 	DefaultServer = "fiber"
 )
 
-type kind int
+// The kinds of levels.
+type kind string
 
 const (
-	number kind = iota
-	text
-	boolean
+	number  kind = ""
+	text    kind = "text"
+	boolean kind = "boolean"
 )
 
-// A def is what a setting can be set to.
+// A def is what a setting can be set to; settings.toml says what its fields mean.
 type def struct {
-	name  string
-	kind  kind
-	least int64 // least value of a number
-	doc   string
-	words []string // all possible texts; nil if there is a pattern
-	// Pattern is the form of a text of which there are many, and example is one.
-	pattern *regexp.Regexp
-	example string
+	Name, Doc, Example string
+	Kind               kind
+	Least              int64
+	Words              []string
+	Pattern            *regexp.Regexp
 }
 
 // EventSizes are the sizes of an event, in bytes, that the batch study's producer can send.
 var EventSizes = []int64{64, 256, 1024, 4096}
 
-// Paths and lists of cores are put on command lines and into addresses. Other
-// characters could change the meaning there, as in "@127.0.0.1:1/x". Published
-// texts also have loads of several paths, with the share of each.
-const path = `/([A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*/?)?`
+// onePath is a path that can be put on a command line and into an address, as settings.toml says.
+var onePath = regexp.MustCompile(`^/([A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*/?)?$`)
 
-var (
-	onePath = regexp.MustCompile(`^` + path + `$`)
-	paths   = regexp.MustCompile(`^(` + path + `|[0-9]{1,2} % /[a-z0-9 ]+( \+ [0-9]{1,2} % /[a-z0-9 ]+)+)$`)
-	servers = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	cores   = regexp.MustCompile(`^[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*$`)
-)
+//go:embed settings.toml
+var settings []byte
 
 // table has every setting, in the order in which tables show them.
-var table = []def{
-	{name: Server, kind: text, doc: "which server", pattern: servers, example: DefaultServer},
-	{name: Stack, kind: text, doc: "what serves the routes", words: []string{Fiber, "fasthttp", "net-http"}},
-	{name: Route, kind: text, doc: "path requested", pattern: paths, example: "/read"},
-	{name: Prefork, kind: boolean, doc: "whether the server forks workers"},
-	{name: Workers, least: 1, doc: "prefork workers, the server's GOMAXPROCS"},
-	{name: Index, kind: text, doc: "how the server picks a product", words: []string{"pool", "gofakeit"}},
-	{name: WriteBuffer, least: 1, doc: "bytes of the server's write buffer"},
-	{name: SpinNs, doc: "nanoseconds the server burns on each request"},
-	{name: BlockRateNs, least: 1, doc: "one event of the block profile for each so many nanoseconds blocked"},
-	{name: ServerCPUs, kind: text, doc: "cores the server may use", pattern: cores, example: "0-5"},
-	{name: IRQ, kind: text, doc: "where the interface's interrupts fire", words: []string{"default", "pinned"}},
-	{name: IRQBalance, kind: boolean, doc: "whether irqbalance runs"},
-	{name: Crond, kind: boolean, doc: "whether crond runs"},
-	{name: RPS, kind: boolean, doc: "receive packet steering"},
-	{name: RFS, kind: boolean, doc: "receive flow steering"},
-	{name: Variant, kind: text, doc: "which batch processor",
-		words: []string{"async", Library, "pool-10", "pool-100", "swap"}},
-	{name: EventRate, doc: "events a second offered; 0 looks for the limit"},
-	{name: Pacing, kind: text, doc: "how events are offered", words: []string{"open", "ticker"}},
-	{name: EventBytes, least: 1, doc: "bytes of one event"},
-	{name: BatchEvents, least: 1, doc: "events of a full batch"},
-	{name: FlushMs, least: 1, doc: "milliseconds after which a batch leaves"},
-	{name: QueueEvents, doc: "events that the processor's channel holds"},
-	{name: WhenFull, kind: text, doc: "what becomes of an event for which there is no room",
-		words: []string{"block", "drop"}},
-	{name: Stagger, kind: boolean, doc: "whether a pool's workers flush at different times"},
-	{name: Attempts, least: 1, doc: "how often the library tries a batch"},
-	{name: SinkLatencyMs, doc: "milliseconds that the receiver takes to answer"},
-	{name: SinkErrors, doc: "of a thousand batches, how many the receiver refuses"},
-	{name: Likes, doc: "likes a second that the writers give; 0: each waits for its answer"},
-	{name: Writers, least: 1, doc: "connections that give likes"},
-	{name: Generator, kind: text, doc: "which load generator",
-		words: []string{HTTPLoad, Autocannon, Fortio, Sink, Readers, "vegeta", "wrk"}},
-	{name: Clients, least: 1, doc: "hosts of a fleet that load the server, which share the connections and the rate"},
-	{name: Connections, least: 1, doc: "open TCP connections"},
-	{name: Pipelining, least: 1, doc: "requests in flight on each connection"},
-	{name: ClientWorkers, doc: "load generator threads; 0 leaves it to the generator"},
-	{name: Rate, doc: "requests a second asked for; 0 is a closed loop"},
-	{name: Overload, kind: boolean, doc: "whether a rate that cannot be met is what the trial is about"},
-	{name: Replicate, least: 1, doc: "a number that changes nothing"},
-}
+var table = strict.Embedded[struct{ Settings []def }](settings).Settings
 
 var defs, names = func() (map[string]def, []string) {
 	defs, names := map[string]def{}, []string(nil)
 	for _, d := range table {
-		defs[d.name], names = d, append(names, d.name)
+		defs[d.Name], names = d, append(names, d.Name)
 	}
 	return defs, names
 }()
@@ -231,22 +183,22 @@ func Check(name string, l Level) error {
 		return fmt.Errorf("unknown setting \"%s\"; %s", shown(name), strict.Instead(name, Names()))
 	case d.takes(l):
 		return nil
-	case isText && d.words != nil:
-		return fmt.Errorf("setting %q (%s) cannot be \"%s\"; %s", name, d.doc, shown(s), strict.Instead(s, d.words))
+	case isText && d.Words != nil:
+		return fmt.Errorf("setting %q (%s) cannot be \"%s\"; %s", name, d.Doc, shown(s), strict.Instead(s, d.Words))
 	}
-	return fmt.Errorf("setting %q (%s) cannot be %s; give %s", name, d.doc, shown(l.String()), d.form())
+	return fmt.Errorf("setting %q (%s) cannot be %s; give %s", name, d.Doc, shown(l.String()), d.form())
 }
 
 // takes tells whether the setting allows a level.
 func (d def) takes(l Level) bool {
 	switch v := l.v.(type) {
 	case int64:
-		return d.kind == number && v >= d.least
+		return d.Kind == number && v >= d.Least
 	case string:
-		listed := slices.Contains(d.words, v) || d.pattern != nil && d.pattern.MatchString(v)
-		return d.kind == text && len(v) <= longest && listed
+		listed := slices.Contains(d.Words, v) || d.Pattern != nil && d.Pattern.MatchString(v)
+		return d.Kind == text && len(v) <= longest && listed
 	}
-	return d.kind == boolean && !l.IsZero()
+	return d.Kind == boolean && !l.IsZero()
 }
 
 // shown is a value that somebody wrote, for a message.
@@ -255,14 +207,14 @@ func shown(v string) string { return strict.Visible(v, 60) }
 // form says what levels the setting takes, if not one of some words.
 func (d def) form() string {
 	switch {
-	case d.kind == number:
-		return fmt.Sprintf("a whole number, %d or more", d.least)
-	case d.kind == boolean:
+	case d.Kind == number:
+		return fmt.Sprintf("a whole number, %d or more", d.Least)
+	case d.Kind == boolean:
 		return "true or false"
-	case d.words != nil:
-		return `"` + strings.Join(d.words, `", "`) + `"`
+	case d.Words != nil:
+		return `"` + strings.Join(d.Words, `", "`) + `"`
 	}
-	return fmt.Sprintf("a text such as %q", d.example)
+	return fmt.Sprintf("a text such as %q", d.Example)
 }
 
 // Int returns the level as a number; ok is false if it is not one.
@@ -395,18 +347,18 @@ type Doc struct {
 // Docs describes every setting, in the order of Names.
 func Docs() (docs []Doc) {
 	for _, d := range table {
-		s := &jsonschema.Schema{Type: "string", Description: sentence(d.doc)}
+		s := &jsonschema.Schema{Type: "string", Description: sentence(d.Doc)}
 		switch {
-		case d.kind == number:
-			s.Type, s.Minimum = "integer", json.Number(strconv.FormatInt(d.least, 10))
-		case d.kind == boolean:
+		case d.Kind == number:
+			s.Type, s.Minimum = "integer", json.Number(strconv.FormatInt(d.Least, 10))
+		case d.Kind == boolean:
 			s.Type = "boolean"
-		case d.words != nil:
-			s.Enum = strict.Called(d.words, func(w string) any { return w })
+		case d.Words != nil:
+			s.Enum = strict.Called(d.Words, func(w string) any { return w })
 		default:
-			s.Pattern, s.MaxLength = d.pattern.String(), new(uint64(longest))
+			s.Pattern, s.MaxLength = d.Pattern.String(), new(uint64(longest))
 		}
-		docs = append(docs, Doc{strict.Word{Name: d.name, Form: d.form(), Meaning: sentence(d.doc)}, s})
+		docs = append(docs, Doc{strict.Word{Name: d.Name, Form: d.form(), Meaning: sentence(d.Doc)}, s})
 	}
 	return docs
 }
@@ -415,5 +367,5 @@ func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
 // Numeric lists the settings whose levels are numbers.
 func Numeric() []string {
-	return slices.DeleteFunc(Names(), func(name string) bool { return defs[name].kind != number })
+	return slices.DeleteFunc(Names(), func(name string) bool { return defs[name].Kind != number })
 }

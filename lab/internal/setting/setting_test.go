@@ -95,8 +95,8 @@ func TestRoutesAndCoresHaveNoOtherMeaning(t *testing.T) {
 // A text setting without limits could be markup on some page.
 func TestEachTextHasItsWordsOrAPattern(t *testing.T) {
 	for name, d := range defs {
-		if has := len(d.words) > 0 || d.pattern != nil; has != (d.kind == text) {
-			t.Errorf("%s: words %v, pattern %v", name, d.words, d.pattern)
+		if has := len(d.Words) > 0 || d.Pattern != nil; has != (d.Kind == text) {
+			t.Errorf("%s: words %v, pattern %v", name, d.Words, d.Pattern)
 		}
 	}
 }

@@ -38,3 +38,12 @@ func First[T any](all []T, so func(T) bool) (first T, ok bool) {
 	}
 	return first, false
 }
+
+// Set has what is said of each of them, once.
+func Set[T any, V comparable](all []T, say func(T) V) map[V]bool {
+	set := map[V]bool{}
+	for _, one := range all {
+		set[say(one)] = true
+	}
+	return set
+}

@@ -1,13 +1,14 @@
 package telemetry
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/prometheus/procfs"
 
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -76,39 +77,31 @@ func Listens(pids []int) (on []int) {
 	return slices.Compact(on)
 }
 
-// States of a socket, as the kernel writes them.
+// States of a socket, as the kernel numbers them.
 const (
-	isEstablished = "01"
-	isListening   = "0A"
+	isEstablished = 1
+	isListening   = 10
 )
 
 // ports gives the inodes of the sockets of a state in a process's network
 // namespace, by local port.
-func ports(pid int, state string) map[int]map[string]bool {
+func ports(pid int, state uint64) map[int]map[string]bool {
 	out := map[int]map[string]bool{}
-	for _, name := range []string{"tcp", "tcp6"} {
-		f, err := os.Open(fmt.Sprintf("/proc/%d/net/%s", pid, name))
-		if err != nil {
+	fs, err := procfs.NewFS(fmt.Sprintf("/proc/%d", pid))
+	if err != nil {
+		return out
+	}
+	tcp, _ := fs.NetTCP()
+	tcp6, _ := fs.NetTCP6()
+	for _, s := range slices.Concat(tcp, tcp6) {
+		if s.St != state {
 			continue
 		}
-		lines := bufio.NewScanner(f)
-		for lines.Scan() {
-			// columns: sl, local address, remote address, state, ..., inode
-			fields := strings.Fields(lines.Text())
-			if len(fields) < 10 || fields[3] != state {
-				continue
-			}
-			_, hex, _ := strings.Cut(fields[1], ":")
-			port, err := strconv.ParseUint(hex, 16, 16)
-			if err != nil {
-				continue
-			}
-			if out[int(port)] == nil {
-				out[int(port)] = map[string]bool{}
-			}
-			out[int(port)]["socket:["+fields[9]+"]"] = true
+		port := int(s.LocalPort)
+		if out[port] == nil {
+			out[port] = map[string]bool{}
 		}
-		f.Close()
+		out[port][fmt.Sprintf("socket:[%d]", s.Inode)] = true
 	}
 	return out
 }
@@ -116,20 +109,12 @@ func ports(pid int, state string) map[int]map[string]bool {
 // Sockets lists a process's open sockets by the kernel's names; none for a
 // process that has ended.
 func Sockets(pid int) []string {
-	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
-	f, err := os.Open(dir)
+	p, err := procfs.NewProc(pid)
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
-	names, _ := f.Readdirnames(-1)
-	var out []string
-	for _, name := range names {
-		if to, err := os.Readlink(dir + "/" + name); err == nil && strings.HasPrefix(to, "socket:") {
-			out = append(out, to)
-		}
-	}
-	return out
+	open, _ := p.FileDescriptorTargets()
+	return strict.Those(open, func(to string) bool { return strings.HasPrefix(to, "socket:") })
 }
 
 // Listeners lists the processes that listen on a TCP port in this network namespace, as far

@@ -97,10 +97,7 @@ type delta struct {
 // master is the server process whose parent is not one of the server's
 // processes.
 func master(ps []process) int {
-	own := map[int]bool{}
-	for _, p := range ps {
-		own[p.pid] = true
-	}
+	own := strict.Set(ps, func(p process) int { return p.pid })
 	for _, p := range ps {
 		if !own[p.parent] {
 			return p.pid

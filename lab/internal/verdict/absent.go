@@ -6,6 +6,8 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -61,10 +63,7 @@ func (k absent) decide(rec *record, c experiment.Claim) (finding, error) {
 // of the same kind. If it is about all conditions, their profiles must have
 // samples.
 func (rec *record) couldShow(c experiment.Claim) bool {
-	about := map[string]bool{}
-	for _, levels := range rec.conds {
-		about[levels.Key()] = true
-	}
+	about := strict.Set(rec.conds, setting.Levels.Key)
 	for _, s := range rec.runs {
 		for _, levels := range rec.all {
 			for _, t := range s.at(levels) {

@@ -9,6 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -164,17 +165,13 @@ func (s sight) tooBlind(rec *record, c experiment.Claim, few bool) (Verdict, str
 }
 
 // visitsOf counts the visits that blocks belong to.
-func visitsOf(blocks []block) int { return distinct(blocks, func(b block) int { return b.visit }) }
+func visitsOf(blocks []block) int {
+	return len(strict.Set(blocks, func(b block) int { return b.visit }))
+}
 
 // runsOf counts the runs that blocks belong to.
-func runsOf(blocks []block) int { return distinct(blocks, func(b block) *source { return b.of }) }
-
-func distinct[K comparable](blocks []block, of func(block) K) int {
-	seen := map[K]bool{}
-	for _, b := range blocks {
-		seen[of(b)] = true
-	}
-	return len(seen)
+func runsOf(blocks []block) int {
+	return len(strict.Set(blocks, func(b block) *source { return b.of }))
 }
 
 func (s sight) says(why blindness, c experiment.Claim) string {
