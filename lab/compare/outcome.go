@@ -71,7 +71,7 @@ type Outcome struct {
 	Lab        string  `json:"lab"` // the commit that the lab was built from
 
 	Servers     []Measured   `json:"servers"`
-	Comparisons []Comparison `json:"comparisons"`               // each other server with its base, which is the first but for loads
+	Comparisons []Comparison `json:"comparisons"`               // each other server with its base, as a rule the first
 	Curve       *Curve       `json:"latency_curve,omitempty"`   // present with --rates
 	Highest     []Highest    `json:"highest_rates,omitempty"`   // by server, present with --p99
 	Why         *Why         `json:"why,omitempty"`             // present with --why

@@ -96,7 +96,7 @@ func (c *compareCall) of(servers func([]string) ([]contest.Server, error)) (o co
 	}
 	o = contest.Options{Path: c.Stream, Stream: c.Stream != "", Close: asked.Close || c.NoKeepalive,
 		Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate, Budget: c.Budget,
-		Steady: c.Warmup == nil, Different: c.Different, Ready: c.Ready, P99: c.P99, Why: c.Why}
+		Settled: (*compare.Outcome).Settled, Steady: c.Warmup == nil, Different: c.Different, Ready: c.Ready, P99: c.P99, Why: c.Why}
 	if o.Stream {
 		o.Steady, o.Warmup = false, contest.StreamWarmUp
 	} else {
@@ -341,7 +341,7 @@ func (s *comparison) blocks(ctx context.Context, x *experiment.Experiment, left 
 		Host: &s.machine.Profile, Lab: s.Lab, Path: s.Path, Requests: s.Requests, Close: s.Close, Way: s.Way,
 		Running: s.Addresses(), Starts: s.Starts(s.Looks), Persistent: true, Budget: left,
 		AnswersMayDiffer: s.Different,
-		Decided:          func(f *results.File) bool { return s.settled(w.assess(f)) }}
+		Decided:          func(f *results.File) bool { return s.Settled(w.assess(f)) }}
 	if err := p.Ready(); err != nil {
 		return nil, err
 	}
@@ -353,14 +353,6 @@ func (s *comparison) blocks(ctx context.Context, x *experiment.Experiment, left 
 		return nil, fmt.Errorf("nothing was measured: %s", made.File.NotApplicable)
 	}
 	return made.File, err
-}
-
-// settled tells whether more blocks would tell nothing more that was asked.
-func (s *comparison) settled(of *compare.Outcome) bool {
-	if s.Settled != nil {
-		return s.Settled(of)
-	}
-	return of.Settled()
 }
 
 // build builds both revisions, whose servers then start in their worktrees.

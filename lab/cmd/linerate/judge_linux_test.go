@@ -71,7 +71,7 @@ func TestAClaimOverConnectionsIsMeasured(t *testing.T) {
 	if of, err := certify.Read(text); err != nil || of.Number != number[1] {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if host, _ := os.Hostname(); strings.Contains(string(text), filepath.Dir(self)) || len(host) > 8 && strings.Contains(string(text), host) {
-		t.Errorf("it names this machine or its directories\n%s", text)
+	if strings.Contains(string(text), filepath.Dir(self)) {
+		t.Errorf("it names a directory\n%s", text)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/certify"
 	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/contest"
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -47,14 +46,21 @@ func (t *trying) do(ctx context.Context, out io.Writer, table []byte, rows []cer
 	for _, note := range claims.Notes {
 		fmt.Fprintf(out, "not claimed: %s\n", note)
 	}
-	all := certify.Certificate{SchemaVersion: certify.Version, Table: fmt.Sprintf("%x", sha256.Sum256(table)), Claims: claims.All}
-	call := &compareCall{Servers: t.Test, URL: t.URL, Connections: claims.Connections, Pipelining: claims.Pipelining, Budget: t.Budget,
+	all := certify.Certificate{SchemaVersion: certify.Version, Table: fmt.Sprintf("%x", sha256.Sum256(table)),
+		Claims: claims.All}
+	var conditions []contest.Server
+	for _, c := range claims.Conditions {
+		s, _ := strict.First(servers, func(s contest.Server) bool { return s.Name == c.Server })
+		s.Of, s.Name, s.Connections, s.Pipelining, s.Base = s.Name, c.Name, c.Connections, c.Pipelining, c.Base
+		conditions = append(conditions, s)
+	}
+	call := &compareCall{URL: t.URL, Connections: conditions[0].Connections, Pipelining: conditions[0].Pipelining, Budget: t.Budget,
 		Margin: fmt.Sprint(certify.Margin), Ready: 20 * time.Second, outputs: outputs{HTML: t.HTML, Badge: t.Badge}}
-	o, err := call.of(func([]string) ([]contest.Server, error) { return loads(servers, claims), nil })
+	o, err := call.of(func([]string) ([]contest.Server, error) { return conditions, nil })
 	if err != nil {
 		return cli.Failed, err
 	}
-	o.Claims = claimed(o, claims)
+	o.Claims = claims.Experiment(o.ID)
 	o.Show = func(text []byte) error {
 		all.Experiment = fmt.Sprintf("%x", sha256.Sum256(text))
 		_, err := fmt.Fprintf(out, "measured by this experiment:\n\n%s\n", text)
@@ -64,7 +70,10 @@ func (t *trying) do(ctx context.Context, out io.Writer, table []byte, rows []cer
 		return err
 	}
 	o.Settled = func(made *compare.Outcome) bool {
-		return !slices.ContainsFunc(claims.All, func(c certify.Claim) bool { c.Judge(made); return c.Verdict == certify.Inconclusive })
+		return !slices.ContainsFunc(claims.All, func(c certify.Claim) bool {
+			c.Judge(made)
+			return c.Verdict == certify.Inconclusive
+		})
 	}
 	made, err := call.measured(ctx, o)
 	if err != nil {
@@ -86,48 +95,6 @@ func (t *trying) do(ctx context.Context, out io.Writer, table []byte, rows []cer
 		}
 	}
 	return status, call.print(io.Discard, made)
-}
-
-// loads are the servers, each under all loads.
-func loads(servers []contest.Server, claims *certify.Claims) (all []contest.Server) {
-	for _, s := range servers {
-		for i, level := range claims.Levels {
-			one := s
-			one.Of, one.Name = s.Name, claims.Name(s.Name, level)
-			if one.Connections = level; claims.Over == certify.Pipelining {
-				one.Connections, one.Pipelining = 0, level
-			}
-			if base, is := claims.Base(one.Name); is {
-				one.Base = slices.IndexFunc(all, func(s contest.Server) bool { return s.Name == base })
-			} else if i > 0 {
-				one.Base = len(all) - i
-			}
-			all = append(all, one)
-		}
-	}
-	if all == nil {
-		return servers
-	}
-	return all
-}
-
-// claimed are the claims in the experiment's words.
-func claimed(o contest.Options, claims *certify.Claims) (all []experiment.Claim) {
-	id := func(name string) string {
-		return o.ID(slices.IndexFunc(o.Servers, func(s contest.Server) bool { return s.Name == name }))
-	}
-	several := o.ID(len(o.Servers)-1) != o.ID(0)
-	for i, c := range claims.All {
-		of := c.Experiment(i, id)
-		switch {
-		case c.Over == certify.Server && claims.Over != "":
-			of.At = map[string]any{claims.Over: claims.Levels[0]}
-		case c.Over != certify.Server && several:
-			of.At = map[string]any{certify.Server: id(c.Of[0])}
-		}
-		all = append(all, of)
-	}
-	return all
 }
 
 // directories are what a word of a command says of where its files are.

@@ -89,12 +89,13 @@ func Read(data []byte) (*Certificate, error) {
 
 // whole refuses a claim that does not fit what was printed.
 func (c *Claim) whole() error {
-	switch n := len(c.Of); {
-	case n < 2 || c.Over == Server && n != 2 || c.Over != Server && n != len(c.Levels):
+	n := len(c.Of)
+	switch {
+	case n < 2 || c.Over == server && n != 2 || c.Over != server && n != len(c.Levels):
 		return fmt.Errorf("/of: %d conditions", n)
-	case len(c.Printed) != n || slices.ContainsFunc(c.Printed, func(q law.Quantity) bool { return !(q.Low > 0 && q.Low <= q.Value && q.Value <= q.High) }):
+	case len(c.Printed) != n || slices.ContainsFunc(c.Printed, func(q law.Quantity) bool { return q.Low <= 0 || q.Low > q.High }):
 		return errors.New("/printed_rps: a rate above 0 for each condition")
-	case !slices.Contains([]string{Server, Connections, Pipelining}, c.Over):
+	case !slices.Contains(append(loads[:], server), c.Over):
 		return fmt.Errorf("/over: %q", c.Over)
 	}
 	if is := shape(c.Printed); is != c.Kind {

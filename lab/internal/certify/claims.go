@@ -2,13 +2,11 @@
 // keeps both as a certificate.
 //
 // A claim needs no absolute figure: one server answers more requests a second than another, or one server's
-// rate rises, falls or stays over connections or over requests in flight. What it says is read off the ranges
-// for which printed figures stand. A verdict is for the table only where each step of the claim is shown: a
-// client that was the wall, a control that differed from itself, or an interval that leaves it open, is
-// inconclusive. Each step has its own interval, all of which share one error.
+// rate rises, falls or stays over connections or pipelining, whatever values the printed figures stand for. It
+// is reproduced only if each of its steps is shown: where the client was the wall, or a control did not agree
+// with itself, it is open. All steps share one error.
 //
-// A certificate holds no more than was measured. Its number tells it from any other and shows that it was not
-// changed since; it does not show that anybody measured it.
+// A certificate's number shows that it was not changed, and not that anybody measured it.
 package certify
 
 import (
@@ -34,11 +32,19 @@ const (
 	Flat  = "flat"
 )
 
-// The factors over which a claim compares.
+// The verdicts on a claim.
 const (
-	Server      = "server"
-	Connections = "connections"
-	Pipelining  = "pipelining"
+	Reproduced   = "reproduced"
+	Refuted      = "refuted"
+	Inconclusive = "inconclusive"
+)
+
+const server = "server"
+
+// loads are the factors of a load, and usual are their levels where a table says nothing, as in linerate compare.
+var (
+	loads = [2]string{"connections", "pipelining"}
+	usual = [2]int{32, 1}
 )
 
 // A Claim is that rates rise, fall or stay over conditions.
@@ -53,127 +59,114 @@ type Claim struct {
 	Says    string         `json:"says"`
 }
 
-// The verdicts on a claim.
-const (
-	Reproduced   = "reproduced"
-	Refuted      = "refuted"
-	Inconclusive = "inconclusive"
-)
+// An At is of which server and load a row is. What the table does not say of the load is 0.
+type At struct {
+	Server, Rest string
+	Load         [2]int // connections and pipelining
+}
 
-// A Row is one with a rate. What the table does not say is 0.
+// A Row is one with a rate.
 type Row struct {
-	Server, Rest            string
-	Rate                    law.Quantity
-	Connections, Pipelining int
+	At
+	Rate law.Quantity
 }
 
 // RowOf reads a row of a table; false if it has no rate.
 func RowOf(name string, row *law.Row) (Row, bool) {
 	rate, ok := row.Get(law.Rate)
-	words := strings.Fields(name)
-	if !ok || rate.Low <= 0 || len(words) == 0 {
-		return Row{}, false
-	}
-	at := func(f law.Figure) int { q, _ := row.Get(f); return int(q.Value) }
-	return Row{words[0], strings.Join(words[1:], " "), rate, at(law.Connections), at(law.Depth)}, true
-}
-
-// under is the row with another level of a factor; without one, the row itself.
-func (r Row) under(over string, level int) Row {
-	switch over {
-	case Connections:
-		r.Connections = level
-	case Pipelining:
-		r.Pipelining = level
-	}
-	return r
+	server, rest, _ := strings.Cut(strings.Join(strings.Fields(name), " "), " ")
+	connections, _ := row.Get(law.Connections)
+	depth, _ := row.Get(law.Depth)
+	return Row{At{server, rest, [2]int{int(connections.Value), int(depth.Value)}}, rate}, ok && rate.Low > 0 && server != ""
 }
 
 // Claims are what is to be measured of a table.
 type Claims struct {
-	All                     []Claim
-	Notes                   []string // what is not claimed, and why
-	Over                    string   // connections or pipelining; empty: all servers have one load
-	Levels                  []int    // of that, rising
-	Connections, Pipelining int      // of the first row
+	All        []Claim
+	Notes      []string // what is not claimed, and why
+	Conditions []Condition
+
+	rows   []Row
+	over   int // which of loads differ; -1: none
+	levels []int
 }
 
-// What a table that says nothing of its load is taken to mean, as in linerate compare.
-const (
-	usualConnections = 32
-	usualPipelining  = 1
-)
+// A Condition is a server under a load.
+type Condition struct {
+	Name, Server            string
+	Connections, Pipelining int
+	Base                    int // the condition with which it is compared
+}
 
-// Of makes claims of rows, for servers. Of the first server's rows, those that differ from its first in
-// connections alone, or else in pipelining alone, are the loads: the least, the greatest and one between.
+// Of makes claims of rows, for servers. The loads are those of the first server's rows that differ from its
+// first in connections alone, or else in pipelining alone: the least, the greatest and one between.
 func Of(rows []Row, servers []string) (*Claims, error) {
 	first := slices.IndexFunc(rows, func(r Row) bool { return r.Server == servers[0] })
 	if first < 0 {
 		return nil, fmt.Errorf("no row with a rate is called %q", servers[0])
 	}
-	like := rows[first]
-	c := &Claims{Connections: cmp.Or(like.Connections, usualConnections), Pipelining: cmp.Or(like.Pipelining, usualPipelining)}
-	find := func(name, over string, level int) (Row, bool) {
-		want := like.under(over, level)
-		return strict.First(rows, func(r Row) bool {
-			return r.Server == name && r.Rest == want.Rest && r.Connections == want.Connections && r.Pipelining == want.Pipelining
-		})
-	}
-	for _, over := range []string{Connections, Pipelining} {
-		levels := levels(rows, like, over)
-		if len(levels) > 1 && c.Over != "" {
-			c.Notes = append(c.Notes, fmt.Sprintf("rows of %s that differ in %s are left out, as others differ in %s", like.Server, over, c.Over))
+	c, at := &Claims{rows: rows, over: -1}, rows[first].At
+	for over, name := range loads {
+		if levels := levels(rows, at, over); len(levels) > 1 && c.over >= 0 {
+			c.Notes = append(c.Notes, fmt.Sprintf("rows of %s that differ in %s are left out", at.Server, name))
 		} else if len(levels) > 1 {
-			c.Over, c.Levels = over, levels
+			c.over, c.levels = over, levels
 		}
 	}
-	if c.Over == "" && len(servers) == 1 {
-		return nil, fmt.Errorf("%s has no two rows that differ in connections or in pipelining alone; name a second server", like.Server)
+	if c.over < 0 && len(servers) == 1 {
+		return nil, fmt.Errorf("%s has no two rows that differ in connections or pipelining alone; name a second server", at.Server)
 	}
 	for _, name := range servers {
-		of := Claim{Over: c.Over, Levels: c.Levels}
-		var found []Row
-		for _, level := range c.Levels {
-			of.Of = append(of.Of, c.Name(name, level))
-			if r, there := find(name, c.Over, level); there {
-				found = append(found, r)
-			}
+		var all []At
+		for _, level := range c.levels {
+			all = append(all, at.with(name, c.over, level))
 		}
-		if len(found) > 1 && len(found) == len(c.Levels) {
-			c.add(of, found)
+		if all != nil {
+			c.claim(all)
 		}
 	}
 	if c.All == nil { // one load is enough
-		c.Over, c.Levels = "", nil
-	} else {
-		like = like.under(c.Over, c.Levels[0])
+		c.over, c.levels = -1, []int{0}
 	}
+	at = at.with(at.Server, c.over, c.levels[0])
 	for _, name := range servers[1:] {
-		base, _ := find(servers[0], "", 0)
-		other, there := find(name, "", 0)
-		if !there {
-			return nil, fmt.Errorf("no row %q is like that of %q: %s, %d connections", name, like.Server, like.Rest,
-				cmp.Or(like.Connections, usualConnections))
+		if !c.claim([]At{at, at.with(name, -1, 0)}) {
+			return nil, fmt.Errorf("no row %q is like that of %q: %s, %d connections", name, at.Server, at.Rest,
+				cmp.Or(at.Load[0], usual[0]))
 		}
-		of := Claim{Over: Server, Of: []string{servers[0], name}}
-		if c.Over != "" {
-			of.Of = []string{c.Name(servers[0], c.Levels[0]), c.Name(name, c.Levels[0])}
-		}
-		c.add(of, []Row{base, other})
 	}
-	if len(c.All) == 0 {
+	if c.All == nil {
 		return nil, fmt.Errorf("nothing can be measured: %s", strings.Join(c.Notes, "; "))
+	}
+	for _, name := range servers {
+		for i, level := range c.levels {
+			at := at.with(name, c.over, level)
+			of := Condition{c.name(at), name, cmp.Or(at.Load[0], usual[0]), cmp.Or(at.Load[1], usual[1]), 0}
+			if i > 0 {
+				of.Base = len(c.Conditions) - i
+			}
+			for _, one := range c.All {
+				if n := slices.Index(one.Of, of.Name); n > 0 {
+					of.Base = slices.IndexFunc(c.Conditions, func(c Condition) bool { return c.Name == one.Of[one.base(n)] })
+				}
+			}
+			c.Conditions = append(c.Conditions, of)
+		}
 	}
 	return c, nil
 }
 
-// levels are those of a factor in the rows that differ from one in it alone, rising: the least, the greatest
-// and one between.
-func levels(rows []Row, like Row, over string) (all []int) {
+// with is a row's place with another server and level.
+func (a At) with(server string, over, level int) At {
+	if a.Server = server; over >= 0 {
+		a.Load[over] = level
+	}
+	return a
+}
+
+func levels(rows []Row, like At, over int) (all []int) {
 	for _, r := range rows {
-		level := map[string]int{Connections: r.Connections, Pipelining: r.Pipelining}[over]
-		same := like.under(over, level)
-		if level > 0 && r.Server == like.Server && r.Rest == same.Rest && r.Connections == same.Connections && r.Pipelining == same.Pipelining {
+		if level := r.Load[over]; level > 0 && r.At == like.with(like.Server, over, level) {
 			all = append(all, level)
 		}
 	}
@@ -184,53 +177,50 @@ func levels(rows []Row, like Row, over string) (all []int) {
 	return all
 }
 
-// Name is what a server is called under a load.
-func (c *Claims) Name(server string, level int) string {
-	if c.Over == Pipelining {
-		return fmt.Sprintf("%s@%dx%d", server, c.Connections, level)
+// name is what a condition is called.
+func (c *Claims) name(at At) string {
+	name := at.Server
+	if c.over >= 0 {
+		name += fmt.Sprintf("@%d", cmp.Or(at.Load[0], usual[0]))
 	}
-	return fmt.Sprintf("%s@%d", server, level)
+	if c.over == 1 {
+		name += fmt.Sprintf("x%d", at.Load[1])
+	}
+	return name
 }
 
-// add adds a claim about rows, if they say something.
-func (c *Claims) add(of Claim, rows []Row) {
-	of.Row = rows[0].Rest
-	for _, r := range rows {
-		of.Printed = append(of.Printed, r.Rate.Rounded())
+// claim adds what the rows at some places say, if anything; false if one has no row.
+func (c *Claims) claim(all []At) bool {
+	of := Claim{Over: server}
+	if all[0].Server == all[1].Server {
+		of.Over, of.Levels = loads[c.over], c.levels
 	}
-	switch of.Kind = shape(of.Printed); {
-	case of.Kind != "":
+	for _, at := range all {
+		r, there := strict.First(c.rows, func(r Row) bool { return r.At == at })
+		if !there {
+			return false
+		}
+		of.Row, of.Of, of.Printed = at.Rest, append(of.Of, c.name(at)), append(of.Printed, r.Rate.Rounded())
+	}
+	if of.Kind = shape(of.Printed); of.Kind != "" {
 		c.All = append(c.All, of)
-	case of.Over == Server:
+	} else if of.Over == server {
 		c.Notes = append(c.Notes, fmt.Sprintf("the rates of %s are alike, so the table says nothing of them", words.List(of.Of)))
-	default:
+	} else {
 		c.Notes = append(c.Notes, fmt.Sprintf("the rates of %s neither rise nor fall nor stay", words.List(of.Of)))
 	}
+	return true
 }
 
-// shape is what rates do from one to the next, whatever values within their ranges they stand for; empty if
-// that is none of three.
+// shape is what rates do; empty if that is none of three for all values for which they stand.
 func shape(rates []law.Quantity) string {
-	steps := func(holds func(was, now law.Quantity) bool) bool {
-		for i := range rates[1:] {
-			if !holds(rates[i], rates[i+1]) {
-				return false
-			}
-		}
-		return true
-	}
-	switch {
-	case !slices.ContainsFunc(rates[1:], func(r law.Quantity) bool {
+	flat, rises, falls := true, true, true
+	for i, r := range rates[1:] {
 		ratio, err := r.Over(rates[0])
-		return err != nil || ratio.Low < 1/(1+Margin) || ratio.High > 1+Margin
-	}):
-		return Flat
-	case steps(func(was, now law.Quantity) bool { return now.Low > was.High }):
-		return Rises
-	case steps(func(was, now law.Quantity) bool { return now.High < was.Low }):
-		return Falls
+		flat = flat && err == nil && ratio.Low >= 1/(1+Margin) && ratio.High <= 1+Margin
+		rises, falls = rises && r.Low > rates[i].High, falls && r.High < rates[i].Low
 	}
-	return ""
+	return map[bool]string{flat: Flat, !flat && rises: Rises, !flat && falls: Falls}[true]
 }
 
 // base is which of a claim's conditions another is held against.
@@ -241,61 +231,62 @@ func (c *Claim) base(i int) int {
 	return i - 1
 }
 
-// Base is the condition with which one has to be compared; false if no claim says.
-func (c *Claims) Base(of string) (string, bool) {
-	for _, one := range c.All {
-		if i := slices.Index(one.Of, of); i > 0 {
-			return one.Of[one.base(i)], true
-		}
-	}
-	return "", false
-}
-
 // Text is a claim in words.
 func (c *Claim) Text() string {
 	who := strict.Called(c.Of, func(of string) string { name, _, _ := strings.Cut(of, "@"); return name })
-	how := map[string]string{Rises: "more requests a second", Falls: "fewer requests a second",
-		Flat: fmt.Sprintf("as many requests a second, within %.0f %%,", 100*Margin)}[c.Kind]
-	if c.Over == Server {
-		return fmt.Sprintf("%s answers %s %s %s", who[1], how, map[bool]string{true: "as", false: "than"}[c.Kind == Flat], who[0])
-	}
-	with := "connections"
-	if c.Over == Pipelining {
+	levels, with := strict.Called(c.Levels, words.Thousands), "connections"
+	if c.Over == loads[1] {
 		with = "requests in flight on each connection"
 	}
-	levels := strict.Called(c.Levels, func(n int) string { return words.Thousands(n) })
-	if c.Kind == Flat {
+	how := fmt.Sprintf("as many requests a second, within %.0f %%,", 100*Margin)
+	if c.Kind != Flat {
+		how = map[string]string{Rises: "more", Falls: "fewer"}[c.Kind] + " requests a second"
+	}
+	switch {
+	case c.Over == server && c.Kind == Flat:
+		return fmt.Sprintf("%s answers %s as %s", who[1], how, who[0])
+	case c.Over == server:
+		return fmt.Sprintf("%s answers %s than %s", who[1], how, who[0])
+	case c.Kind == Flat:
 		return fmt.Sprintf("%s answers %s with %s %s", who[0], how, words.List(levels), with)
 	}
 	return fmt.Sprintf("%s answers %s with more %s, from %s", who[0], how, with, strings.Join(levels, " to "))
 }
 
-// Experiment is a claim in the lab's words. id names a condition's server in the design.
-func (c *Claim) Experiment(n int, id func(condition string) string) experiment.Claim {
-	margin, one := Margin, 1.0
-	of := experiment.Claim{ID: fmt.Sprintf("claim-%d", n+1), Metric: "throughput_rps", Over: c.Over, Text: c.Text() + ".",
-		Why: "The table says so, and no absolute figure is needed."}
-	for i, condition := range c.Of {
-		if c.Over == Server {
-			of.Levels = append(of.Levels, id(condition))
-		} else {
-			of.Levels = append(of.Levels, c.Levels[i])
-		}
+// Experiment gives the claims in the lab's words. id names a condition's server in the design.
+func (c *Claims) Experiment(id func(condition int) string) (all []experiment.Claim) {
+	of := func(name string) string {
+		return id(slices.IndexFunc(c.Conditions, func(c Condition) bool { return c.Name == name }))
 	}
-	switch {
-	case c.Kind == Flat:
-		of.Kind, of.Margin = experiment.Flat, &margin
-	case c.Over != Server:
-		none := 0.0
-		if of.Kind, of.Margin = experiment.Monotonic, &none; c.Kind == Falls {
-			slices.Reverse(of.Levels)
+	for n, claim := range c.All {
+		margin, bar := Margin, 1.0
+		x := experiment.Claim{ID: fmt.Sprintf("claim-%d", n+1), Kind: experiment.Ratio, Metric: "throughput_rps", Over: claim.Over,
+			Text: claim.Text() + ".", Why: "The table says so, and no absolute figure is needed."}
+		for i, name := range claim.Of {
+			if x.Levels = append(x.Levels, of(name)); claim.Over != server {
+				x.Levels[i] = claim.Levels[i]
+			}
 		}
-	case c.Kind == Rises:
-		of.Kind, of.AtLeast = experiment.Ratio, &one
-	default:
-		of.Kind, of.AtMost = experiment.Ratio, &one
+		if claim.Over == server && c.over >= 0 {
+			x.At = map[string]any{loads[c.over]: c.levels[0]}
+		} else if claim.Over != server && len(c.Conditions) > len(c.levels) {
+			x.At = map[string]any{server: of(claim.Of[0])}
+		}
+		switch {
+		case claim.Kind == Flat:
+			x.Kind, x.Margin = experiment.Flat, &margin
+		case claim.Over != server:
+			if margin, x.Kind, x.Margin = 0, experiment.Monotonic, &margin; claim.Kind == Falls {
+				slices.Reverse(x.Levels)
+			}
+		case claim.Kind == Rises:
+			x.AtLeast = &bar
+		default:
+			x.AtMost = &bar
+		}
+		all = append(all, x)
 	}
-	return of
+	return all
 }
 
 // Judge says what came of a claim.
@@ -306,7 +297,7 @@ func (c *Claim) Judge(made *compare.Outcome) {
 	var told []string
 	c.Verdict = Reproduced
 	for i := 1; i < len(c.Of); i++ {
-		verdict, says := c.step(made, c.Of[i], c.Of[c.base(i)])
+		verdict, says := c.step(made, i, c.base(i))
 		if told = append(told, says); verdict == Refuted || verdict == Inconclusive && c.Verdict == Reproduced {
 			c.Verdict = verdict
 		}
@@ -316,29 +307,26 @@ func (c *Claim) Judge(made *compare.Outcome) {
 
 // step says what came of one step of a claim. A ratio of throughputs tells of the servers only where the
 // client was not the wall.
-func (c *Claim) step(made *compare.Outcome, name, base string) (verdict, says string) {
-	verdict, says = Inconclusive, fmt.Sprintf("of %s over %s nothing is known", name, base)
-	i := slices.IndexFunc(made.Comparisons, func(of compare.Comparison) bool { return of.Name == name && of.Base == base })
-	if i < 0 || made.Comparisons[i].Throughput == nil {
-		return verdict, says
+func (c *Claim) step(made *compare.Outcome, i, b int) (verdict, says string) {
+	name, base := c.Of[i], c.Of[b]
+	of, _ := strict.First(made.Comparisons, func(of compare.Comparison) bool { return of.Name == name && of.Base == base })
+	r := of.Throughput
+	if r == nil {
+		return Inconclusive, fmt.Sprintf("of %s over %s nothing is known", name, base)
 	}
-	of, r, printed := made.Comparisons[i], made.Comparisons[i].Throughput, c.Printed
-	says = fmt.Sprintf("%s over %s is here %s, and in the table × %.4g", name, base, r,
-		printed[slices.Index(c.Of, name)].Value/printed[slices.Index(c.Of, base)].Value)
+	says = fmt.Sprintf("%s over %s is here %s, and in the table × %.4g", name, base, r, c.Printed[i].Value/c.Printed[b].Value)
 	both := strict.Those(made.Servers, func(m compare.Measured) bool { return m.Name == name || m.Name == base })
-	walled := slices.ContainsFunc(both, func(m compare.Measured) bool { return strings.Contains(m.Bound, "client") })
-	switch low, high := 1/(1+Margin), 1+Margin; {
-	case walled || len(both) != 2:
-		return verdict, says + "; but the client was the wall, so that tells nothing of the servers"
-	case of.Verdict == compare.Invalid:
-		return verdict, says + "; but trials were refused: " + of.Says
-	case made.Differs || of.NeverSteady || of.Evidence != nil && !of.Evidence.Agreed:
-		return verdict, says + "; but a server measured twice did not agree with itself, or one was never steady"
+	low, high := 1/(1+Margin), 1+Margin
+	switch {
+	case len(both) != 2 || slices.ContainsFunc(both, func(m compare.Measured) bool { return strings.Contains(m.Bound, "client") }):
+		return Inconclusive, says + "; but the client was the wall, so that tells nothing of the servers"
+	case of.Verdict == compare.Invalid || made.Differs || of.NeverSteady || of.Evidence != nil && !of.Evidence.Agreed:
+		return Inconclusive, says + "; but that decides nothing: " + of.Says
 	case !r.Known():
 	case c.Kind == Flat && r.Low >= low && r.High <= high, c.Kind == Rises && r.Low > 1, c.Kind == Falls && r.High < 1:
-		verdict = Reproduced
+		return Reproduced, says
 	case c.Kind == Flat && (r.High < low || r.Low > high), c.Kind == Rises && r.High < 1, c.Kind == Falls && r.Low > 1:
-		verdict = Refuted
+		return Refuted, says
 	}
-	return verdict, says
+	return Inconclusive, says
 }

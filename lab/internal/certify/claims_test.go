@@ -10,7 +10,7 @@ import (
 )
 
 func row(server string, connections, pipelining int, rate float64) Row {
-	return Row{Server: server, Rate: law.Around(rate, 0.5), Connections: connections, Pipelining: pipelining}
+	return Row{At{Server: server, Load: [2]int{connections, pipelining}}, law.Around(rate, 0.5)}
 }
 
 func TestATableBecomesClaims(t *testing.T) {
@@ -70,13 +70,13 @@ func TestATableBecomesClaims(t *testing.T) {
 
 func TestAClaimInWords(t *testing.T) {
 	for want, c := range map[string]Claim{
-		"b answers more requests a second than a":               {Kind: Rises, Over: Server, Of: []string{"a", "b"}},
-		"b answers fewer requests a second than a":              {Kind: Falls, Over: Server, Of: []string{"a@16", "b@16"}},
-		"b answers as many requests a second, within 3 %, as a": {Kind: Flat, Over: Server, Of: []string{"a", "b"}},
-		"a answers more requests a second with more connections, from 16 to 64": {Kind: Rises, Over: Connections,
+		"b answers more requests a second than a":               {Kind: Rises, Over: server, Of: []string{"a", "b"}},
+		"b answers fewer requests a second than a":              {Kind: Falls, Over: server, Of: []string{"a@16", "b@16"}},
+		"b answers as many requests a second, within 3 %, as a": {Kind: Flat, Over: server, Of: []string{"a", "b"}},
+		"a answers more requests a second with more connections, from 16 to 64": {Kind: Rises, Over: loads[0],
 			Of: []string{"a@16", "a@64"}, Levels: []int{16, 64}},
 		"a answers as many requests a second, within 3 %, with 1 and 8 requests in flight on each connection": {Kind: Flat,
-			Over: Pipelining, Of: []string{"a@16x1", "a@16x8"}, Levels: []int{1, 8}},
+			Over: loads[1], Of: []string{"a@16x1", "a@16x8"}, Levels: []int{1, 8}},
 	} {
 		if got := c.Text(); got != want {
 			t.Errorf("%s; want %s", got, want)
@@ -103,7 +103,7 @@ func outcome(c *Claim, steps ...step) *compare.Outcome {
 
 func claim(kind string) Claim {
 	rates := map[string][3]float64{Rises: {100, 200, 300}, Falls: {300, 200, 100}, Flat: {100, 101, 100}}[kind]
-	c := Claim{Kind: kind, Over: Connections, Of: []string{"a@1", "a@2", "a@3"}, Levels: []int{1, 2, 3}}
+	c := Claim{Kind: kind, Over: loads[0], Of: []string{"a@1", "a@2", "a@3"}, Levels: []int{1, 2, 3}}
 	for _, r := range rates {
 		c.Printed = append(c.Printed, law.Exactly(r))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // The rounds of a block: as many slots for each server. Seven blocks are the least that decide, so
@@ -51,14 +52,15 @@ func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experime
 	}
 	x := experiment.Experiment{
 		Name: "compare", Entry: "compare", Title: "A comparison of servers",
-		Question: "Does one of these servers cost more than the first?",
-		Metrics:  []string{cost, throughput, p50, p99}, BudgetS: o.Budget.Seconds(),
+		Metrics: []string{cost, throughput, p50, p99}, BudgetS: o.Budget.Seconds(),
 		Topology: experiment.Topology{Kind: "loopback"},
 		Settings: map[string]any{"route": "/", "generator": "http_load", "client_workers": 0},
 		Block:    experiment.Block{SlotS: slot.Seconds(), Rounds: rounds(slot, o.Budget, len(o.Servers)), WarmupS: longest.Seconds()},
 		Claims:   o.Claims, Servers: map[string]*experiment.Server{},
 	}
+	x.Question = "Does what a table says hold here?"
 	if o.Claims == nil {
+		x.Question = "Does one of these servers cost more than the first?"
 		x.Claims = []experiment.Claim{{
 			ID: "same-cost", Kind: experiment.Flat, Over: "server", Metric: cost, Margin: &margin,
 			Text: "A request costs all of these servers the same CPU time.", Why: "The margin was given with the command.",
@@ -71,14 +73,14 @@ func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experime
 	if o.Rate > 0 {
 		x.Settings["rate"] = o.Rate
 	}
+	factors := []experiment.Factor{{Name: "server"}, {Name: "connections"}, {Name: "pipelining"}}
 	for i, s := range o.Servers {
 		id := o.ID(i)
 		connections, pipelining := o.load(s)
-		for _, at := range []struct {
-			name  string
-			level any
-		}{{"server", id}, {"connections", connections}, {"pipelining", pipelining}} {
-			x.Factors = with(x.Factors, at.name, at.level)
+		for n, level := range []any{id, connections, pipelining} {
+			if f := &factors[n]; !slices.Contains(f.Levels, level) {
+				f.Levels = append(f.Levels, level)
+			}
 		}
 		if x.Servers[id] != nil {
 			continue
@@ -95,20 +97,16 @@ func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experime
 		}
 		x.Servers[id] = &experiment.Server{Title: cmp.Or(s.Of, s.Name), Command: Shell(words), Program: "env"}
 	}
-	x.Factors = slices.DeleteFunc(x.Factors, func(f experiment.Factor) bool {
-		if len(f.Levels) == 1 {
-			x.Settings[f.Name] = f.Levels[0]
+	for _, f := range factors {
+		if x.Settings[f.Name] = f.Levels[0]; len(f.Levels) > 1 {
+			delete(x.Settings, f.Name)
+			x.Factors = append(x.Factors, f)
 		}
-		return len(f.Levels) == 1
-	})
+	}
 	if o.Stream {
 		x.Block.Rounds = 1
 	}
-	make := experiment.Make
-	if o.Show != nil {
-		make = o.shown
-	}
-	made, err := make(x)
+	made, err := o.made(x)
 	if err == nil && len(made.Conditions()) != len(o.Servers) {
 		err = errors.New("each server takes all loads of the others")
 	}
@@ -118,8 +116,11 @@ func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experime
 	return made, nil
 }
 
-// shown writes a design as a file, shows it, and is what that file says.
-func (o Options) shown(x experiment.Experiment) (made *experiment.Experiment, err error) {
+// made prepares a design for a run. One that is shown is written as a file first, and is what that file says.
+func (o Options) made(x experiment.Experiment) (made *experiment.Experiment, err error) {
+	if o.Show == nil {
+		return experiment.Make(x)
+	}
 	text, err := x.Write()
 	if err == nil {
 		made, err = experiment.Parse(x.Name, text)
@@ -130,30 +131,14 @@ func (o Options) shown(x experiment.Experiment) (made *experiment.Experiment, er
 	return made, err
 }
 
-// with adds a level to the factor of a name, if it is new.
-func with(factors []experiment.Factor, name string, level any) []experiment.Factor {
-	i := slices.IndexFunc(factors, func(f experiment.Factor) bool { return f.Name == name })
-	switch {
-	case i < 0:
-		return append(factors, experiment.Factor{Name: name, Levels: []any{level}})
-	case !slices.Contains(factors[i].Levels, level):
-		factors[i].Levels = append(factors[i].Levels, level)
-	}
-	return factors
-}
-
 // serverID is a server's name in the design. Levels rise, so the servers stay in
 // their order, whatever the caller calls them.
 func serverID(i int) string { return fmt.Sprintf("compared-%02d", i+1) }
 
 // ID is the name in the design of a server by its number, which all of its loads share.
 func (o Options) ID(i int) string {
-	before := map[string]bool{}
-	for _, s := range o.Servers[:i] {
-		before[cmp.Or(s.Of, s.Name)] = true
-	}
-	delete(before, cmp.Or(o.Servers[i].Of, o.Servers[i].Name))
-	return serverID(len(before))
+	all := strict.Called(o.Servers, func(s Server) string { return cmp.Or(s.Of, s.Name) })
+	return serverID(slices.Index(slices.Compact(slices.Clone(all)), all[i]))
 }
 
 // Addresses are the servers that run already, by their names in the design; nil where the run

@@ -14,8 +14,8 @@ func TestTheExperimentThatIsShownIsMeasured(t *testing.T) {
 	none := 0.0
 	o := options()
 	for i, of := range []string{"a", "a", "b", "b"} {
-		o.Servers = append(o.Servers, Server{Name: of + "@" + []string{"4", "16"}[i%2], Of: of, Connections: []int{4, 16}[i%2],
-			Command: []string{"/bin/true", of, "{port}"}, Base: i - i%2})
+		o.Servers = append(o.Servers, Server{Name: of + "@" + []string{"4", "16"}[i%2], Of: of,
+			Connections: []int{4, 16}[i%2], Command: []string{"/bin/true", of, "{port}"}, Base: i - i%2})
 	}
 	o.Claims = []experiment.Claim{{ID: "claim-1", Kind: experiment.Monotonic, Over: "connections", Metric: throughput, Margin: &none,
 		Text: "It falls.", Why: "It is said.", Levels: []any{16, 4}, At: map[string]any{"server": o.ID(2)}}}

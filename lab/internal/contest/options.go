@@ -44,7 +44,7 @@ type Options struct {
 	// first block, of which the design is read that is measured; both or none.
 	Claims []experiment.Claim
 	Show   func(text []byte) error
-	// Settled tells in place of the outcome itself whether more blocks would tell nothing more; nil: it does.
+	// Settled tells whether more blocks would tell nothing more.
 	Settled func(*compare.Outcome) bool
 }
 
