@@ -205,7 +205,7 @@ func (c *Claims) claim(all []At) bool {
 	if of.Kind = shape(of.Printed); of.Kind != "" {
 		c.All = append(c.All, of)
 	} else if of.Over == server {
-		c.Notes = append(c.Notes, fmt.Sprintf("the rates of %s are alike, so the table says nothing of them", words.List(of.Of)))
+		c.Notes = append(c.Notes, fmt.Sprintf("the rates of %s are alike as far as they are printed", words.List(of.Of)))
 	} else {
 		c.Notes = append(c.Notes, fmt.Sprintf("the rates of %s neither rise nor fall nor stay", words.List(of.Of)))
 	}

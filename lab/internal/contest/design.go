@@ -122,7 +122,7 @@ func (o Options) made(x experiment.Experiment) (made *experiment.Experiment, err
 		return experiment.Make(x)
 	}
 	text, err := x.Write()
-	if err == nil {
+	if text = append(fmt.Appendf(nil, "# What is asked is %s, in place of the route.\n\n", o.Path), text...); err == nil {
 		made, err = experiment.Parse(x.Name, text)
 	}
 	if err == nil {
