@@ -77,6 +77,12 @@ func Read(data []byte) (*Certificate, error) {
 		if err := was.whole(); err != nil {
 			return nil, fmt.Errorf("/claims/%d%w", i, err)
 		}
+		for n, level := range was.Levels {
+			of, _ := strict.First(c.Outcome.Servers, func(m compare.Measured) bool { return m.Name == was.Of[n] })
+			if level != map[string]int{loads[0]: of.Connections, loads[1]: of.Pipelining}[was.Over] {
+				return nil, fmt.Errorf("/claims/%d/levels/%d: %d, which is not what %s was measured with", i, n, level, was.Of[n])
+			}
+		}
 		now := was
 		if now.Judge(c.Outcome); now.Verdict != was.Verdict {
 			return nil, fmt.Errorf("/claims/%d/verdict: %q, and its figures say %q", i, was.Verdict, now.Verdict)
@@ -91,7 +97,7 @@ func Read(data []byte) (*Certificate, error) {
 func (c *Claim) whole() error {
 	n := len(c.Of)
 	switch {
-	case n < 2 || c.Over == server && n != 2 || c.Over != server && n != len(c.Levels):
+	case n < 2 || c.Over == server && n+len(c.Levels) != 2 || c.Over != server && n != len(c.Levels):
 		return fmt.Errorf("/of: %d conditions", n)
 	case len(c.Printed) != n || slices.ContainsFunc(c.Printed, func(q law.Quantity) bool { return q.Low <= 0 || q.Low > q.High }):
 		return errors.New("/printed_rps: a rate above 0 for each condition")

@@ -42,6 +42,7 @@ func TestACertificateThatWasChangedIsRefused(t *testing.T) {
 		"another direction": {func(c *Certificate) { c.Claims[0].Kind = Falls }, true, "/claims/0/kind: "},
 		"an interval that its blocks do not give": {func(c *Certificate) { c.Outcome.Comparisons[1].Throughput.Low = 1.25 },
 			true, "/outcome/comparisons/1/throughput_rps: "},
+		"another level":              {func(c *Certificate) { c.Claims[0].Levels = []int{1, 2, 64} }, true, "/claims/0/levels/2: "},
 		"less confidence":            {func(c *Certificate) { c.Outcome.Confidence = 0.5 }, true, "/outcome/confidence: "},
 		"a client that was the wall": {func(c *Certificate) { c.Outcome.Servers[1].Bound = "client-cpu" }, true, "/claims/0/verdict: "},
 		"no claim":                   {func(c *Certificate) { c.Claims = []Claim{} }, true, "/claims"},

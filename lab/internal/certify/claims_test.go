@@ -23,7 +23,7 @@ func TestATableBecomesClaims(t *testing.T) {
 		{[]Row{row("a", 64, 1, 1000), row("b", 64, 1, 1300)}, "a b", "rises [a b]", ""},
 		{[]Row{row("a", 64, 1, 1000), row("b", 64, 1, 700)}, "a b", "falls [a b]", ""},
 		{[]Row{row("a", 64, 1, 1000), row("b", 64, 1, 1010)}, "a b", "flat [a b]", ""},
-		{[]Row{row("a", 64, 1, 10), row("b", 64, 1, 10)}, "a b", "nothing can be measured: the rates of a and b are alike as far as they are printed", ""},
+		{[]Row{row("a", 64, 1, 10), row("b", 64, 1, 10)}, "a b", "the rates of a and b are alike as far as they are printed", ""},
 		{[]Row{row("a", 64, 1, 1000), row("b", 32, 1, 1300)}, "a b", `no row "b" is like that of "a"`, ""},
 		{[]Row{row("a", 64, 1, 1000)}, "b", `no row with a rate is called "b"`, ""},
 		{[]Row{row("a", 64, 1, 1000)}, "a", "a has no two rows that differ", ""},
@@ -48,7 +48,8 @@ func TestATableBecomesClaims(t *testing.T) {
 		{[]Row{row("a", 16, 1, 1000), row("b", 16, 1, 1300), row("a", 64, 1, 2000)}, "a b",
 			"rises [a@16 a@64], rises [a@16 b@16]", ""},
 		// Without a claim over loads one load is measured.
-		{[]Row{row("a", 16, 1, 10), row("b", 16, 1, 13), row("a", 64, 1, 10)}, "a b", "rises [a b]", "neither rise nor fall nor stay"},
+		{[]Row{row("a", 16, 1, 10), row("b", 16, 1, 13), row("a", 64, 1, 10)}, "a b", "rises [a b]",
+			"neither rise nor fall nor stay"},
 	} {
 		found, err := Of(c.rows, strings.Fields(c.servers))
 		var got []string
@@ -91,7 +92,7 @@ type step struct{ low, high float64 }
 func outcome(c *Claim, steps ...step) *compare.Outcome {
 	made := &compare.Outcome{Confidence: 0.95}
 	for i, name := range c.Of {
-		made.Servers = append(made.Servers, compare.Measured{Name: name, Bound: "server-cpu"})
+		made.Servers = append(made.Servers, compare.Measured{Name: name, Bound: "server-cpu", Connections: i + 1})
 		if i > 0 {
 			made.Comparisons = append(made.Comparisons, compare.Comparison{Name: name, Base: c.Of[c.base(i)],
 				Evidence: &compare.Evidence{Agreed: true}, Throughput: &compare.Ratio{Ratio: 1, Blocks: 9, Low: steps[i-1].low,

@@ -17,8 +17,8 @@ func TestTheExperimentThatIsShownIsMeasured(t *testing.T) {
 		o.Servers = append(o.Servers, Server{Name: of + "@" + []string{"4", "16"}[i%2], Of: of,
 			Connections: []int{4, 16}[i%2], Command: []string{"/bin/true", of, "{port}"}, Base: i - i%2})
 	}
-	o.Claims = []experiment.Claim{{ID: "claim-1", Kind: experiment.Monotonic, Over: "connections", Metric: throughput, Margin: &none,
-		Text: "It falls.", Why: "It is said.", Levels: []any{16, 4}, At: map[string]any{"server": o.ID(2)}}}
+	o.Claims = []experiment.Claim{{ID: "claim-1", Kind: experiment.Monotonic, Over: "connections", Metric: throughput,
+		Margin: &none, Text: "It falls.", Why: "It is said.", Levels: []any{16, 4}, At: map[string]any{"server": o.ID(2)}}}
 	var shown []byte
 	o.Show = func(text []byte) error { shown = text; return nil }
 	x, err := o.Design("/", 50*time.Millisecond, nil)
