@@ -43,7 +43,7 @@ go_modules() {
 # start stands for a server or a client, and shares no memory with them. It would compile
 # and link everything once more and make the simulations up to ten times slower. go_vet
 # runs vet.
-calm=(internal/{answer,archive,audit,derive,doctor,draw,experiment,gate,generator,host,journal,judge,law,madeup,metric,pages,plot,profiles,receive,results,session,setting,shaper,stats,strict,topology,verdict,words}
+calm=(internal/{answer,archive,audit,certify,derive,doctor,draw,experiment,gate,generator,host,journal,judge,law,madeup,metric,pages,plot,profiles,receive,results,session,setting,shaper,stats,strict,topology,verdict,words}
   cmd/madeup cmd/stamp compare confseq)
 # Such packages of the modules beside the lab's.
 calm_beside=(batch/batchexpvar floor/request null study/event)

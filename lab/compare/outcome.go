@@ -1,5 +1,7 @@
 package compare
 
+import "slices"
+
 // Version is the schema version of an Outcome.
 const Version = 1
 
@@ -69,10 +71,11 @@ type Outcome struct {
 	Lab        string  `json:"lab"` // the commit that the lab was built from
 
 	Servers     []Measured   `json:"servers"`
-	Comparisons []Comparison `json:"comparisons"`             // each other server with the first
-	Curve       *Curve       `json:"latency_curve,omitempty"` // present with --rates
-	Highest     []Highest    `json:"highest_rates,omitempty"` // by server, present with --p99
-	Why         *Why         `json:"why,omitempty"`           // present with --why
+	Comparisons []Comparison `json:"comparisons"`               // each other server with its base, as a rule the first
+	Curve       *Curve       `json:"latency_curve,omitempty"`   // present with --rates
+	Highest     []Highest    `json:"highest_rates,omitempty"`   // by server, present with --p99
+	Why         *Why         `json:"why,omitempty"`             // present with --why
+	Differs     bool         `json:"control_differs,omitempty"` // one server measured twice differed from itself
 	Notes       []string     `json:"notes,omitempty"`
 
 	// Parts are the runs that were combined; none in the outcome of one run.
@@ -109,7 +112,10 @@ type Measured struct {
 	Subject  string   `json:"subject,omitempty"`  // whose CPU time was read of a server that ran already, as pid:1234
 	SHA256   string   `json:"sha256,omitempty"`   // of the files that the command names
 	Revision string   `json:"revision,omitempty"` // the commit that it was built from, where --base and --head name it
-	WarmupS  float64  `json:"warmup_s,omitempty"` // load after each of its starts that does not count
+	// Connections and Pipelining are present where they are this server's own.
+	Connections int     `json:"connections,omitempty"`
+	Pipelining  int     `json:"pipelining,omitempty"`
+	WarmupS     float64 `json:"warmup_s,omitempty"` // load after each of its starts that does not count
 	// NeverSteady says how its CPU a request went on changing; such a server decides nothing.
 	NeverSteady   string  `json:"never_steady,omitempty"`
 	CPUPerRequest float64 `json:"server_cpu_per_request_s,omitempty"`
@@ -135,7 +141,13 @@ type Measured struct {
 	Refused   int      `json:"invalid_trials"`
 }
 
-// A Comparison is one server over the first.
+// BaseOf is the server with which comparison i compares.
+func (o *Outcome) BaseOf(i int) Measured {
+	at := slices.IndexFunc(o.Servers, func(m Measured) bool { return m.Name == o.Comparisons[i].Base })
+	return o.Servers[max(at, 0)]
+}
+
+// A Comparison is one server over the first, or over one load of its own that is its base.
 type Comparison struct {
 	Name    string  `json:"name"`
 	Base    string  `json:"base"`

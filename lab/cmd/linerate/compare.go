@@ -86,14 +86,17 @@ func (c *compareCall) asked() (s scenario.Scenario, err error) {
 }
 
 // options checks the flags.
-func (c *compareCall) options() (o contest.Options, err error) {
+func (c *compareCall) options() (contest.Options, error) { return c.of(contest.ParseServers) }
+
+// of is options with a way to read the servers.
+func (c *compareCall) of(servers func([]string) ([]contest.Server, error)) (o contest.Options, err error) {
 	asked, err := c.asked()
 	if err != nil {
 		return o, err
 	}
 	o = contest.Options{Path: c.Stream, Stream: c.Stream != "", Close: asked.Close || c.NoKeepalive,
 		Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate, Budget: c.Budget,
-		Steady: c.Warmup == nil, Different: c.Different, Ready: c.Ready, P99: c.P99, Why: c.Why}
+		Settled: (*compare.Outcome).Settled, Steady: c.Warmup == nil, Different: c.Different, Ready: c.Ready, P99: c.P99, Why: c.Why}
 	if o.Stream {
 		o.Steady, o.Warmup = false, contest.StreamWarmUp
 	} else {
@@ -124,7 +127,7 @@ func (c *compareCall) options() (o contest.Options, err error) {
 	case c.Head != "" || c.Build != "":
 		err = errors.New("--head and --build go with --base, which names the revision to compare with")
 	default:
-		o.Servers, err = contest.ParseServers(c.Servers)
+		o.Servers, err = servers(c.Servers)
 	}
 	if err != nil {
 		return o, err
@@ -168,6 +171,11 @@ func (c *compareCall) outcome(ctx context.Context) (*compare.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.measured(ctx, o)
+}
+
+// measured is outcome for options that have been checked.
+func (c *compareCall) measured(ctx context.Context, o contest.Options) (*compare.Outcome, error) {
 	s, err := newComparison(o, c)
 	if err != nil {
 		return nil, err
@@ -333,7 +341,7 @@ func (s *comparison) blocks(ctx context.Context, x *experiment.Experiment, left 
 		Host: &s.machine.Profile, Lab: s.Lab, Path: s.Path, Requests: s.Requests, Close: s.Close, Way: s.Way,
 		Running: s.Addresses(), Starts: s.Starts(s.Looks), Persistent: true, Budget: left,
 		AnswersMayDiffer: s.Different,
-		Decided:          func(f *results.File) bool { return w.assess(f).Settled() }}
+		Decided:          func(f *results.File) bool { return s.Settled(w.assess(f)) }}
 	if err := p.Ready(); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/certify"
 	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/judge"
 	"github.com/line-rate/line-rate/lab/internal/law"
@@ -41,10 +42,10 @@ func (c *judgeCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if c.All || c.JSON {
 		o.Most = 0
 	}
-	var rows []rated
+	var rows []certify.Row
 	if c.Test != nil {
 		o.Each = func(name string, row *law.Row) {
-			if r := (rated{}); r.of(name, row) {
+			if r, is := certify.RowOf(name, row); is {
 				rows = append(rows, r)
 			}
 		}

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/line-rate/line-rate/lab/compare"
 )
 
 func TestJudgeSaysWhatCannotBe(t *testing.T) {
@@ -29,7 +27,11 @@ func TestJudgeSaysWhatCannotBe(t *testing.T) {
 		{"a,b\n1,2\n", nil, 3, "no column has a head that is known"},
 		{head + "a,64,1,1000.0,10.0\n", []string{"--test", "a=./a {port}", "--test", "b=./b {port}"}, 3, `no row "b" is like that of "a"`},
 		{head + "a,64,1,1000.0,10.0\n", []string{"--test", "c=./a {port}", "--test", "b=./b {port}"}, 3, `no row with a rate is called "c"`},
-		{head + "a,64,1,1000.0,10.0\nb,64,1,1000.0,10.0\n", []string{"--test", "a=./a {port}", "--test", "b=./b {port}"}, 3, "are alike"},
+		{head + "a,64,1,1000.0,10.0\n", []string{"--test", "a=./a {port}"}, 3, "a has no two rows that differ"},
+		{head + "a,64,1,1000.0,10.0\na,8,1,500.0,10.0\n", []string{"--test", "a=./a"}, 3, "neither {port} nor {addr}"},
+		{head + "a,64,1,1000.0,10.0\nb,64,1,1000.0,10.0\n", []string{"--test", "a=./a {port}", "--test", "b=./b {port}"}, 3,
+			"claimed: b answers as many requests a second, within 3 %, as a\n"},
+		{"name,connections,rps\na,64,10\nb,64,10\n", []string{"--test", "a=./a {port}", "--test", "b=./b {port}"}, 3, "are alike"},
 	} {
 		path := filepath.Join(t.TempDir(), "t.csv")
 		if err := os.WriteFile(path, []byte(c.table), 0o644); err != nil {
@@ -40,37 +42,5 @@ func TestJudgeSaysWhatCannotBe(t *testing.T) {
 		if all := out.String() + errs.String(); status != c.status || !strings.Contains(all, c.says) {
 			t.Errorf("%q %v: exit %d, %s; want %d, %q", c.table, c.args, status, all, c.status, c.says)
 		}
-	}
-}
-
-// A false "reproduced" is the worst that could be said: not where the client was the wall, and not where 1 is within
-// what is known.
-func TestWhatHeldOfAClaim(t *testing.T) {
-	for _, c := range []struct {
-		printed, low, high float64
-		bound              string
-		verdict            compare.Verdict
-		want               string
-	}{
-		{1.3, 1.1, 1.4, "server-cpu", compare.Cheaper, "reproduced"},
-		{1.3, 0.8, 0.9, "server-cpu", compare.Dearer, "refuted"},
-		{0.7, 0.8, 0.9, "server-cpu", compare.Dearer, "reproduced"},
-		{0.7, 1.1, 1.4, "server-cpu", compare.Cheaper, "refuted"},
-		{1.3, 0.9, 1.4, "server-cpu", compare.Undecided, "inconclusive"},
-		{1.3, 1, 1.4, "server-cpu", compare.Cheaper, "inconclusive"},
-		{1.3, 0, 0, "server-cpu", compare.Undecided, "inconclusive"},
-		{1.3, 1.1, 1.4, "client-cpu+server-cpu", compare.Cheaper, "inconclusive"},
-		{1.3, 1.1, 1.4, "server-cpu", compare.Invalid, "inconclusive"},
-	} {
-		of := claim{Over: "b", Base: "a", Printed: c.printed}
-		of.held(&compare.Outcome{Servers: []compare.Measured{{Name: "a", Bound: "server-cpu"}, {Name: "b", Bound: c.bound}},
-			Comparisons: []compare.Comparison{{Name: "b", Base: "a", Verdict: c.verdict, Throughput: &compare.Ratio{Ratio: 1.2, Blocks: 9, Low: c.low, High: c.high}}}})
-		if of.Verdict != c.want {
-			t.Errorf("%+v: %s, %s", c, of.Verdict, of.Says)
-		}
-	}
-	of := claim{Over: "b", Base: "a", Printed: 1.3}
-	if of.held(&compare.Outcome{}); of.Verdict != "inconclusive" {
-		t.Errorf("of no comparison: %s", of.Verdict)
 	}
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // grows has the directories whose files are only ever added.
-var grows = []string{"data/results", "data/profiles", "data/hosts", "data/designs", "data/calibration"}
+var grows = []string{"data/results", "data/profiles", "data/hosts", "data/designs", "data/calibration", "data/certificates"}
 
 const (
 	experiments = "lab/experiments"

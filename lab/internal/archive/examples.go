@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/line-rate/line-rate/lab/internal/calibration"
+	"github.com/line-rate/line-rate/lab/internal/certify"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -45,7 +47,7 @@ func (c *change) example(p string) error {
 	return err
 }
 
-// foreign reports files that have no place among experiments, data and examples.
+// foreign reports files that have no place among experiments, data, examples and certificates.
 func (j *Journal) foreign() (faults []Fault, err error) {
 	fault := func(path string, err error) { faults = append(faults, faultOf(j.Root, path, err)) }
 	designs, err := os.ReadDir(j.Root.Experiments())
@@ -75,6 +77,22 @@ func (j *Journal) foreign() (faults []Fault, err error) {
 		}
 		if err == nil && printedAt(data) == [2]string{} {
 			err = errors.New("neither started_at nor date says when it was printed")
+		}
+		if err != nil {
+			fault(p, err)
+		}
+	}
+	if files, err = j.Root.Files("certificates", ".json"); err != nil {
+		return nil, err
+	}
+	for _, p := range files {
+		data, err := strict.ReadUpTo(p, certify.Longest)
+		var of *certify.Certificate
+		if err == nil {
+			of, err = certify.Read(data)
+		}
+		if err == nil && p != j.Root.Path("data", "certificates", of.Number+".json") {
+			err = fmt.Errorf("/number: %s; the file is to be called so", of.Number)
 		}
 		if err != nil {
 			fault(p, err)

@@ -30,7 +30,7 @@ func (o Options) asked() []load.Request {
 
 // fetch asks for each request a few times on one connection, as the load does.
 func (o Options) fetch(ctx context.Context, name, addr string) (out []probe.Given, err error) {
-	t := o.target(name, addr, nil)
+	t := o.target(Server{Name: name}, addr, nil)
 	var conn *http.ClientConn
 	for i := range o.asked() {
 		for n := range answersEach {

@@ -37,7 +37,7 @@ func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.Fil
 	}
 	for i := 1; i < len(o.Servers); i++ {
 		c := a.comparison(i)
-		if why := out.Servers[i].Stream.Unlike(out.Servers[0].Stream, c.Name, c.Base); why != "" {
+		if why := out.Servers[i].Stream.Unlike(out.Servers[o.Servers[i].Base].Stream, c.Name, c.Base); why != "" {
 			c.Verdict, c.Above, c.Evidence, c.Unlike, c.Says = compare.Invalid, "", nil, true, "no verdict: "+why
 		}
 		c.Says = out.In(c.Says)
@@ -46,6 +46,7 @@ func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.Fil
 	out.Notes = append(append(out.Notes, a.failures()...), a.starts()...)
 	out.Notes = append(append(out.Notes, strict.Called(f.Warnings, o.Named)...), doubts(out)...)
 	if control := a.stay.Control; control != nil && control.Outcome == verdict.Differs {
+		out.Differs = true
 		out.Notes = append(out.Notes, "one server measured twice under two names differed from itself: "+control.Reason)
 	}
 	return out
@@ -117,8 +118,8 @@ func (a *assessment) measured(i int) compare.Measured {
 	m := compare.Measured{Name: s.Name, Command: s.Command, URL: s.URL, Subject: s.Subject, Revision: s.Commit,
 		NeverSteady: a.never(i), CPUPerRequest: median(cost),
 		Throughput: median(throughput), P50: median(p50), P99: median(p99), ResponseBytes: median("response_bytes"),
-		MemoryLoad: median("server_rss_bytes"),
-		ByRequest:  a.byRequest(i), Bound: "unknown", Valid: of.Trials - of.Invalid, Refused: of.Invalid,
+		MemoryLoad: median("server_rss_bytes"), Connections: s.Connections, Pipelining: s.Pipelining,
+		ByRequest: a.byRequest(i), Bound: "unknown", Valid: of.Trials - of.Invalid, Refused: of.Invalid,
 		WarmupS: a.look(i).Warmup.Seconds(), RequestBytes: words.Digits(a.look(i).RequestBytes)}
 	if a.o.Stream {
 		m.Stream = a.streamed(i)
@@ -162,16 +163,17 @@ func (a *assessment) byRequest(i int) (all []compare.Came) {
 // already has one start only, which the control then shares: it is not like the other's, and shows
 // nothing of what starts alone do.
 func (a *assessment) costs(i int) (r compare.Ratios) {
-	r.Least, r.Most = a.stay.Ratios(i, 0, cost)
+	base := a.o.Servers[i].Base
+	r.Least, r.Most = a.stay.Ratios(i, base, cost)
 	if !a.o.Running() {
-		r.AgainLeast, r.AgainMost = a.stay.Again(i, 0, cost)
+		r.AgainLeast, r.AgainMost = a.stay.Again(i, base, cost)
 	}
 	return r
 }
 
 // ratio is nil where no block has the metric.
 func (a *assessment) ratio(i int, metric string) *compare.Ratio {
-	least, most := a.stay.Ratios(i, 0, metric)
+	least, most := a.stay.Ratios(i, a.o.Servers[i].Base, metric)
 	r := compare.Over(least, most, a.level)
 	if metric == cost {
 		r = a.costs(i).Interval(a.level)
@@ -187,10 +189,10 @@ func (a *assessment) ratio(i int, metric string) *compare.Ratio {
 	return r
 }
 
-// comparison judges a server against the first.
+// comparison judges a server against its base.
 func (a *assessment) comparison(i int) compare.Comparison {
-	o, control := a.o, a.stay.Control
-	c := compare.Comparison{Name: o.Servers[i].Name, Base: o.Servers[0].Name, Verdict: compare.Undecided}
+	o, control, base := a.o, a.stay.Control, a.o.Servers[i].Base
+	c := compare.Comparison{Name: o.Servers[i].Name, Base: o.Servers[base].Name, Verdict: compare.Undecided}
 	c.CPUPerRequest, c.Throughput = a.ratio(i, cost), a.ratio(i, throughput)
 	c.P50, c.P99 = a.ratio(i, p50), a.ratio(i, p99)
 	c.OwnWork = ownWork(i, a.stay.Relative)
@@ -218,7 +220,7 @@ func (a *assessment) comparison(i int) compare.Comparison {
 		c.Says = c.NotDecided(o.Margin, a.level, a.refusals(i))
 		return c
 	}
-	if why := cmp.Or(a.never(0), a.never(i)); why != "" {
+	if why := cmp.Or(a.never(base), a.never(i)); why != "" {
 		c.NeverSteady, c.Evidence = true, nil
 		c.Says = "not decided, never steady: " + why
 		return c
@@ -235,7 +237,7 @@ func (a *assessment) comparison(i int) compare.Comparison {
 	switch {
 	case c.Verdict == compare.Uncosted:
 		c.Says = "no CPU figures of servers that only an address is given of, so nothing is said of cost; "
-		if least, _ := a.stay.Ratios(i, 0, throughput); len(least) == 0 {
+		if least, _ := a.stay.Ratios(i, base, throughput); len(least) == 0 {
 			c.Says += a.refusals(i)
 		} else {
 			c.Says += "throughput and latency follow, and what bounded them on the servers' side is not known"
@@ -342,7 +344,8 @@ func (a *assessment) failing() bool {
 func (a *assessment) refusals(i int) string {
 	count, first := map[string]int{}, map[string]string{}
 	invalid, all := 0, 0
-	name := map[string]string{a.condition(0): a.o.Servers[0].Name, a.condition(i): a.o.Servers[i].Name}
+	base := a.o.Servers[i].Base
+	name := map[string]string{a.condition(base): a.o.Servers[base].Name, a.condition(i): a.o.Servers[i].Name}
 	for _, t := range a.f.Trials {
 		if name[t.Condition] == "" {
 			continue
@@ -400,7 +403,7 @@ func (a *assessment) failures() (notes []string) {
 // further estimates the seconds until a metric's ratio is decided, if its blocks
 // go on as before; 0 if unknown.
 func (a *assessment) further(i int, metric string) float64 {
-	least, most := a.stay.Ratios(i, 0, metric)
+	least, most := a.stay.Ratios(i, a.o.Servers[i].Base, metric)
 	if len(least) == 0 || a.f.Provenance == nil || a.f.Provenance.Blocks == 0 || a.failing() {
 		return 0
 	}

@@ -1,6 +1,8 @@
 package contest
 
 import (
+	"cmp"
+
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -14,9 +16,15 @@ type Client struct {
 }
 
 // target is a server as the generator is told of it.
-func (o Options) target(name, addr string, processes []int) load.Target {
-	return o.Way.Of(run.At(load.Target{Name: name, Connections: o.Connections, Pipelining: o.Pipelining,
+func (o Options) target(s Server, addr string, processes []int) load.Target {
+	connections, pipelining := o.load(s)
+	return o.Way.Of(run.At(load.Target{Name: s.Name, Connections: connections, Pipelining: pipelining,
 		Rate: float64(o.Rate), Processes: processes, Requests: o.Requests, Close: o.Close}, addr, o.Path))
+}
+
+// load is how many connections a server has, and how many requests are in flight on each.
+func (o Options) load(s Server) (connections, pipelining int) {
+	return cmp.Or(s.Connections, o.Connections), cmp.Or(s.Pipelining, o.Pipelining)
 }
 
 // fault says what went wrong with a target, in its own words; empty if nothing

@@ -170,8 +170,9 @@ func (l *Look) warm(ctx context.Context, o Options, c Client, beside, on *starte
 			turns[i].cpu *= usual / stats.Median(its[max(0, i-1):min(i+2, len(its))])
 		}
 		if why != "" {
+			connections, pipelining := o.load(on.Server)
 			return nil, fmt.Errorf("%s: under %d connections with %d requests in flight on each it failed: %s", on.Name,
-				o.Connections, o.Pipelining, why)
+				connections, pipelining, why)
 		}
 		return turns, nil
 	}
@@ -259,9 +260,13 @@ func Slot(o Options, looks []Look) time.Duration {
 		return o.window()
 	}
 	length := leastSlot.Seconds()
-	for _, l := range looks {
+	for i, l := range looks {
+		connections, pipelining := o.Connections, o.Pipelining
+		if i < len(o.Servers) {
+			connections, pipelining = o.load(o.Servers[i])
+		}
 		if l.Rate > 0 {
-			length = max(length, float64(max(perSlot, perFlight*o.Connections*o.Pipelining))/l.Rate)
+			length = max(length, float64(max(perSlot, perFlight*connections*pipelining))/l.Rate)
 		}
 	}
 	return time.Duration(math.Ceil(min(length, mostSlot.Seconds())*100)) * 10 * time.Millisecond

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/curve"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -38,6 +40,12 @@ type Options struct {
 	// is asked at Rate so that events come; nothing, if the servers publish by themselves.
 	Stream bool
 	Looks  []Look // at the servers, before the first block
+	// Claims are what the experiment says in place of equal cost, and Show is given its text before the
+	// first block, of which the design is read that is measured; both or none.
+	Claims []experiment.Claim
+	Show   func(text []byte) error
+	// Settled tells whether more blocks would tell nothing more.
+	Settled func(*compare.Outcome) bool
 }
 
 // Running tells whether the servers ran before and keep running.
@@ -53,7 +61,14 @@ func (o Options) Check() error {
 			return err
 		}
 	}
+	// What holds of one load holds of all of them.
+	for _, s := range o.Servers {
+		connections, pipelining := o.load(s)
+		o.Connections, o.Pipelining = max(o.Connections, connections), max(o.Pipelining, pipelining)
+	}
 	switch {
+	case len(o.Servers) > mostServers:
+		return fmt.Errorf("%d servers, counting each load of each; %d are the most", len(o.Servers), mostServers)
 	case o.Close && o.Pipelining > 1:
 		return fmt.Errorf("--pipelining %d: with a new connection for each request there is one in flight; leave it out",
 			o.Pipelining)

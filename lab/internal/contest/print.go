@@ -51,9 +51,9 @@ const unlike = 0.01
 
 // doubts are what to know before relying on figures that do not fit each other.
 func doubts(o *compare.Outcome) (notes []string) {
-	base, crossed := o.Servers[0], false
+	crossed := false
 	for i, c := range o.Comparisons {
-		m := o.Servers[i+1]
+		m, base := o.Servers[i+1], o.BaseOf(i)
 		if m.ResponseBytes > 0 && base.ResponseBytes > 0 && math.Abs(m.ResponseBytes/base.ResponseBytes-1) > unlike {
 			notes = append(notes, fmt.Sprintf("an answer of %s has %s bytes with its head, one of %s %s", m.Name,
 				words.Grouped(m.ResponseBytes, 0), base.Name, words.Grouped(base.ResponseBytes, 0)))

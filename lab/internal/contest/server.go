@@ -29,6 +29,11 @@ type Server struct {
 	// or container:NAME; empty if only its address is known.
 	Subject string
 	Commit  string // that was built for the command; empty if nothing was
+	// Of is the name of the server that this is under one of several loads; empty if there is one
+	// load alone. Connections and Pipelining are those of this load; 0: those of all.
+	Of                      string
+	Connections, Pipelining int
+	Base                    int // which of the servers it is compared with
 
 	runs *run.Outside // of a server that runs already
 }
@@ -47,6 +52,11 @@ func ParseServers(args []string) ([]Server, error) {
 		return nil, fmt.Errorf("%d servers: name two to %d, as 'old=./server-old --port {port}' 'new=./server-new --port "+
 			"{port}'", len(args), mostServers)
 	}
+	return ParseAny(args)
+}
+
+// ParseAny is ParseServers for a caller that may measure one server under several loads.
+func ParseAny(args []string) ([]Server, error) {
 	var out []Server
 	for _, arg := range args {
 		s, err := parseServer(arg)

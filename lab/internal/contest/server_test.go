@@ -296,7 +296,7 @@ func TestWhatIsAskedIsTheTargetOfARequest(t *testing.T) {
 	if _, err := o.Design("/", 50*time.Millisecond, nil); err != nil {
 		t.Error(err)
 	}
-	if got := o.target("old", "h:1", nil).URL; got != "http://h:1/a?x=1&y=%20" {
+	if got := o.target(Server{Name: "old"}, "h:1", nil).URL; got != "http://h:1/a?x=1&y=%20" {
 		t.Error(got)
 	}
 }

@@ -180,11 +180,11 @@ func (on *started) pids() (all []int) {
 // asked is the server as the generator is told of it, and where to read its CPU time.
 func (on *started) asked(o Options) load.Target {
 	if on.runs != nil && on.runs.CPUFile != "" {
-		t := o.target(on.Name, on.addr, nil)
+		t := o.target(on.Server, on.addr, nil)
 		t.CPUFile = on.runs.CPUFile
 		return t
 	}
-	return o.target(on.Name, on.addr, on.pids())
+	return o.target(on.Server, on.addr, on.pids())
 }
 
 // listens lists the ports on which the server's processes listen.

@@ -201,7 +201,7 @@ func (r Root) Irregular() (out []string, err error) {
 }
 
 // recorded are the directories of data/: all that people write or measure.
-var recorded = []string{"results", "hosts", "designs", "profiles", "texts", "boards", "examples", "calibration"}
+var recorded = []string{"results", "hosts", "designs", "profiles", "texts", "boards", "examples", "calibration", "certificates"}
 
 // Foreign lists what lies in data/ that nothing reads.
 func (r Root) Foreign() (out []string, err error) {

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -67,7 +65,7 @@ func Decode(data []byte, schema string, into any) error {
 	if err := isVersion(doc, versions[schema]); err != nil {
 		return err
 	}
-	if err := texts(doc, ""); err != nil {
+	if err := strict.CheckTexts(doc, ""); err != nil {
 		return err
 	}
 	if err := compiled()[schema].Validate(doc); err != nil {
@@ -80,33 +78,6 @@ func Decode(data []byte, schema string, into any) error {
 	}
 	if f, ok := into.(*File); ok {
 		return f.spread()
-	}
-	return nil
-}
-
-// texts reports the first string, or key, that is not a single line of
-// printable characters.
-func texts(v any, at string) error {
-	switch v := v.(type) {
-	case string:
-		if err := strict.CheckLine(v); err != nil {
-			return fmt.Errorf("%s: the text %w", at, err)
-		}
-	case []any:
-		for i, e := range v {
-			if err := texts(e, at+"/"+strconv.Itoa(i)); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if err := strict.CheckLine(name); err != nil {
-				return fmt.Errorf("%s: the name %q %w", at, name, err)
-			}
-			if err := texts(v[name], at+"/"+name); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }

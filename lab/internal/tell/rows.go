@@ -29,7 +29,7 @@ type Row struct {
 
 // Rows are the metrics of one comparison, those that decide first. i is its index.
 func Rows(o *compare.Outcome, i int) (rows []Row) {
-	c, base, other := o.Comparisons[i], o.Servers[0], o.Servers[i+1]
+	c, base, other := o.Comparisons[i], o.BaseOf(i), o.Servers[i+1]
 	add := func(row Row, r *compare.Ratio, print func(float64) string, other, base float64) {
 		if r != nil {
 			row.Ratio, row.Other, row.Base = r, print(other), print(base)
@@ -111,7 +111,7 @@ func Lines(o *compare.Outcome) (out []string) {
 
 // bound says what limited the trials of a comparison's two servers.
 func bound(o *compare.Outcome, i int) string {
-	base, other := o.Servers[0], o.Servers[i+1]
+	base, other := o.BaseOf(i), o.Servers[i+1]
 	if base.Bound == other.Bound {
 		return "bound: " + wall(base)
 	}
