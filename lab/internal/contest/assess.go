@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"runtime/debug"
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -83,7 +85,7 @@ func (a *assessment) outcome() *compare.Outcome {
 	out.Refused = strict.Count(f.Trials, func(t results.Trial) bool { return !t.Valid })
 	if p := f.Provenance; p != nil {
 		out.Blocks, out.Seed, out.StartedAt = p.Blocks, p.Seed, p.StartedAt.UTC().Format("2006-01-02T15:04:05Z")
-		out.ServerCPUs, out.ClientCPUs, out.Lab = p.ServerCPUs, p.ClientCPUs, p.Commit
+		out.ServerCPUs, out.ClientCPUs, out.Lab = p.ServerCPUs, p.ClientCPUs, builtFrom()
 		if p.Block != nil {
 			out.SlotS, out.Rounds, out.WarmupS = p.Block.SlotS, p.Block.Rounds, p.Block.WarmupS
 		}
@@ -93,6 +95,18 @@ func (a *assessment) outcome() *compare.Outcome {
 		}
 	}
 	return out
+}
+
+// builtFrom is the commit of this program's sources, and unknown if they differed from it.
+func builtFrom() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return host.UnknownCommit
+	}
+	if of := program.StampOf(info); !of.Modified {
+		return cmp.Or(of.Commit, host.UnknownCommit)
+	}
+	return host.UnknownCommit
 }
 
 // condition is the id of a server's condition. Levels rise with the servers' order.
