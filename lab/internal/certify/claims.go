@@ -212,13 +212,14 @@ func (c *Claims) claim(all []At) bool {
 	return true
 }
 
-// shape is what rates do; empty if that is none of three for all values for which they stand.
+// shape is what rates do; empty if that is none of three for all values for which they stand. A step within the
+// margin is no rise: whoever printed it may not have meant it.
 func shape(rates []law.Quantity) string {
 	flat, rises, falls := true, true, true
 	for i, r := range rates[1:] {
 		ratio, err := r.Over(rates[0])
 		flat = flat && err == nil && ratio.Low >= 1/(1+Margin) && ratio.High <= 1+Margin
-		rises, falls = rises && r.Low > rates[i].High, falls && r.High < rates[i].Low
+		rises, falls = rises && r.Low > rates[i].High*(1+Margin), falls && r.High*(1+Margin) < rates[i].Low
 	}
 	return map[bool]string{flat: Flat, !flat && rises: Rises, !flat && falls: Falls}[true]
 }

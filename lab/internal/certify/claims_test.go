@@ -33,6 +33,8 @@ func TestATableBecomesClaims(t *testing.T) {
 		{[]Row{row("a", 16, 1, 1000), row("a", 64, 1, 900), row("a", 256, 1, 800)}, "a", "falls [a@16 a@64 a@256]", ""},
 		{[]Row{row("a", 16, 1, 1000), row("a", 64, 1, 1020), row("a", 256, 1, 990)}, "a", "flat [a@16 a@64 a@256]", ""},
 		{[]Row{row("a", 16, 1, 1000), row("a", 64, 1, 2000), row("a", 256, 1, 1500)}, "a", "neither rise nor fall nor stay", ""},
+		// A step within the margin is no rise.
+		{[]Row{row("a", 16, 1, 1000), row("a", 64, 1, 2000), row("a", 256, 1, 2010)}, "a", "neither rise nor fall nor stay", ""},
 		// Ranges that touch tell no order, and those that may leave the margin are not flat.
 		{[]Row{row("a", 16, 1, 10), row("a", 64, 1, 11)}, "a", "neither rise nor fall nor stay", ""},
 		{[]Row{row("a", 16, 1, 10), row("a", 64, 1, 10)}, "a", "neither rise nor fall nor stay", ""},
