@@ -62,7 +62,7 @@ func (c *judgeCall) do(ctx context.Context, out io.Writer) (int, error) {
 		_, err = out.Write(report)
 	}
 	if err == nil && c.Test != nil {
-		return c.trying.do(ctx, out, text, rows)
+		return c.trying.do(ctx, out, c.File, text, rows)
 	}
 	status := 0
 	switch {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/contest"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/tell"
 )
 
 // trying is how what a table says of servers is measured here.
@@ -26,12 +28,12 @@ type trying struct {
 	Budget      time.Duration `default:"60s" placeholder:"DURATION" help:"With --test: the longest that is measured (default 60s)."`
 	Experiment  string        `placeholder:"FILE" help:"With --test: write the experiment to a file, before it runs."`
 	Certificate string        `placeholder:"FILE|DIRECTORY" help:"With --test: write claims, figures and verdicts to a file, with a number by which it can be told from any other; in a directory that number is its name."`
-	HTML        string        `name:"html" placeholder:"FILE" help:"With --test: also write a page."`
-	Badge       string        `placeholder:"FILE" help:"With --test: also write a badge for shields.io."`
+	HTML        string        `name:"html" placeholder:"FILE" help:"With --test: also write a page with the verdicts, and the comparison behind them."`
+	Badge       string        `placeholder:"FILE" help:"With --test: also write the verdicts as JSON for a badge of shields.io."`
 }
 
 // do shows what is claimed and how it is measured, measures it, and says what held.
-func (t *trying) do(ctx context.Context, out io.Writer, table []byte, rows []certify.Row) (int, error) {
+func (t *trying) do(ctx context.Context, out io.Writer, name string, table []byte, rows []certify.Row) (int, error) {
 	servers, err := contest.ParseAny(t.Test)
 	var claims *certify.Claims
 	if err == nil {
@@ -46,7 +48,7 @@ func (t *trying) do(ctx context.Context, out io.Writer, table []byte, rows []cer
 	for _, note := range claims.Notes {
 		fmt.Fprintf(out, "not claimed: %s\n", note)
 	}
-	all := certify.Certificate{SchemaVersion: certify.Version, Table: fmt.Sprintf("%x", sha256.Sum256(table)),
+	all := certify.Certificate{SchemaVersion: certify.Version, Table: filepath.Base(name), TableSHA256: fmt.Sprintf("%x", sha256.Sum256(table)),
 		Claims: claims.All}
 	var conditions []contest.Server
 	for _, c := range claims.Conditions {
@@ -79,22 +81,32 @@ func (t *trying) do(ctx context.Context, out io.Writer, table []byte, rows []cer
 	if err != nil {
 		return cli.Failed, err
 	}
-	status := 0
+	status, says := 0, []string{}
 	for i := range all.Claims {
-		switch all.Claims[i].Judge(made); all.Claims[i].Verdict {
+		c := &all.Claims[i]
+		switch c.Judge(made); c.Verdict {
 		case certify.Refuted:
 			status = 1
 		case certify.Inconclusive:
 			status = cmp.Or(status, 2)
 		}
-		fmt.Fprintf(out, "%s: %s\n", all.Claims[i].Verdict, all.Claims[i].Says)
+		says = append(says, c.Verdict+": "+c.Says)
+		fmt.Fprintln(out, says[i])
 	}
 	if all.Outcome = made; t.Certificate != "" {
 		if err := t.certify(out, all); err != nil {
 			return cli.Failed, err
 		}
 	}
-	return status, call.print(io.Discard, made)
+	page, err := tell.ClaimsPage(made, says)
+	if err == nil && t.HTML != "" {
+		err = strict.Replace(t.HTML, page)
+	}
+	badge, failed := asJSON(all.Badge())
+	if failed == nil && t.Badge != "" {
+		failed = strict.Replace(t.Badge, badge)
+	}
+	return status, errors.Join(err, failed)
 }
 
 // directories are what a word of a command says of where its files are.

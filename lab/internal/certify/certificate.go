@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/tell"
 )
 
 // Version is that of the schema of a Certificate.
@@ -25,7 +27,8 @@ const Longest = 256 << 10
 type Certificate struct {
 	Number        string           `json:"number,omitempty"` // digest of all that follows
 	SchemaVersion int              `json:"schema_version"`
-	Table         string           `json:"table_sha256"`
+	Table         string           `json:"table"`             // name of its file
+	TableSHA256   string           `json:"table_sha256"`      //
 	Experiment    string           `json:"experiment_sha256"` // of the file that was measured
 	Claims        []Claim          `json:"claims"`
 	Outcome       *compare.Outcome `json:"outcome"`
@@ -37,6 +40,19 @@ func (c *Certificate) Seal() error {
 	text, err := json.Marshal(c)
 	c.Number = fmt.Sprintf("%.12x", sha256.Sum256(text))
 	return err
+}
+
+// Badge says how many claims came to each verdict. Its colour is that of the worst.
+func (c *Certificate) Badge() tell.Badge {
+	b := tell.Badge{SchemaVersion: 1, Label: "claims measured"}
+	var says []string
+	for _, v := range [][2]string{{Reproduced, "brightgreen"}, {Inconclusive, "lightgrey"}, {Refuted, "red"}} {
+		if n := strict.Count(c.Claims, func(c Claim) bool { return c.Verdict == v[0] }); n > 0 {
+			says, b.Color = append(says, fmt.Sprintf("%d %s", n, v[0])), v[1]
+		}
+	}
+	b.Message = strings.Join(says, ", ")
+	return b
 }
 
 // Read reads a certificate and holds it against itself: its number against all else, each claim against what

@@ -25,7 +25,7 @@ func certificate(t *testing.T) *Certificate {
 	if of.Judge(made); of.Verdict != Reproduced {
 		t.Fatal(of.Says)
 	}
-	return &Certificate{SchemaVersion: Version, Table: strings.Repeat("ab", 32), Experiment: strings.Repeat("cd", 32),
+	return &Certificate{SchemaVersion: Version, Table: "table.csv", TableSHA256: strings.Repeat("ab", 32), Experiment: strings.Repeat("cd", 32),
 		Claims: []Claim{of}, Outcome: made}
 }
 
@@ -71,5 +71,21 @@ func TestACertificateThatWasChangedIsRefused(t *testing.T) {
 	}
 	if _, err := Read([]byte(`{"claim": 1}`)); err == nil {
 		t.Error("an unknown field is taken")
+	}
+}
+
+func TestABadgeHasTheColourOfTheWorstVerdict(t *testing.T) {
+	for _, c := range []struct{ verdicts, message, color string }{
+		{Reproduced, "1 reproduced", "brightgreen"},
+		{Reproduced + " " + Inconclusive + " " + Reproduced, "2 reproduced, 1 inconclusive", "lightgrey"},
+		{Refuted + " " + Inconclusive, "1 inconclusive, 1 refuted", "red"},
+	} {
+		of := &Certificate{}
+		for _, v := range strings.Fields(c.verdicts) {
+			of.Claims = append(of.Claims, Claim{Verdict: v})
+		}
+		if b := of.Badge(); b.Message != c.message || b.Color != c.color {
+			t.Errorf("%s: %+v", c.verdicts, b)
+		}
 	}
 }

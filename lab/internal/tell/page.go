@@ -20,9 +20,15 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 }).Parse(pageText))
 
 // Page is a page that needs no other file and no script.
-func Page(o *compare.Outcome) ([]byte, error) {
+func Page(o *compare.Outcome) ([]byte, error) { return ClaimsPage(o, nil) }
+
+// ClaimsPage is that page with what was claimed of the servers, and what held of it, in front.
+func ClaimsPage(o *compare.Outcome, claimed []string) ([]byte, error) {
 	var b bytes.Buffer
-	err := page.Execute(&b, o)
+	err := page.Execute(&b, struct {
+		*compare.Outcome
+		Claimed []string
+	}{o, claimed})
 	return b.Bytes(), err
 }
 
