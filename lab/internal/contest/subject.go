@@ -127,12 +127,20 @@ func statOf(pid int) (procfs.ProcStat, error) {
 	return p.Stat()
 }
 
-// or is the reason for an error that the end of a server explains which ran already.
+// or is the reason for an error that the end of a server explains which ran already. Its end may be seen later
+// than that of its connections.
 func (s Server) or(err error) error {
-	if s.runs != nil && s.runs.Processes != nil {
+	if s.runs == nil || s.runs.Processes == nil {
+		return err
+	}
+	for range 50 {
 		if _, ended := s.runs.Processes(); ended != nil {
 			return fmt.Errorf("%s: %w", s.Name, ended)
 		}
+		if err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 	return err
 }
