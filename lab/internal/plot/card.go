@@ -30,7 +30,7 @@ func (b *Book) Card(of CardOf) (*draw.Card, error) {
 	if of.Metric == "" && of.Claim == "" {
 		return nil, nil
 	}
-	of.Keep = of.At
+	b.wordless, of.Keep = nil, of.At
 	if err := of.keep(); err != nil {
 		return nil, err
 	}
@@ -97,10 +97,7 @@ func (b *Book) cardOfBars(of CardOf, r Run, source string) (*draw.Card, error) {
 			return nil, fmt.Errorf("two conditions are %q; tell them apart by x = […], or keep one by at = {…}", label)
 		}
 		fig := c.Metrics[of.Metric]
-		text, _, err := r.text(fig, of.Metric)
-		if err != nil {
-			return nil, err
-		}
+		text, _ := b.text(r, fig, of.Metric)
 		bars = append(bars, draw.Bar{Figure: marks(fig), Label: label, Text: text})
 	}
 	if len(bars) == 0 {
@@ -112,7 +109,7 @@ func (b *Book) cardOfBars(of CardOf, r Run, source string) (*draw.Card, error) {
 		what = "Requests a second"
 	}
 	card := draw.CardOfBars(cmp.Or(of.Caption, what+" by "+words.List(over)), source, bars)
-	return &card, nil
+	return &card, b.wordless
 }
 
 // label names a condition by its levels of some factors; it has none if one is missing.
