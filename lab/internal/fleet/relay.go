@@ -135,7 +135,7 @@ func (f *Fleet) Names() []string {
 
 // mourn tells the server's host that a client is lost.
 func (f *Fleet) mourn(r *remote) {
-	<-r.conn.done
+	<-r.conn.open.Done()
 	f.mu.Lock()
 	closing := f.closing
 	f.mu.Unlock()
@@ -296,9 +296,7 @@ func (f *Fleet) Run(ctx context.Context) (status int, err error) {
 		time.AfterFunc(endWithin, func() { server.conn.fail(fmt.Errorf("it did not end within %v", endWithin)) })
 	})
 	defer stop()
-	<-server.conn.done
-	why := server.conn.reason()
-	ended := errors.Is(why, errClosed)
+	ended := errors.Is(server.conn.reason(), errClosed)
 	if ended {
 		select {
 		case <-server.proc.Done():
