@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
@@ -39,14 +38,7 @@ func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
 
 // words are the call as the lab on the server's host of a fleet is given it.
 func (c *runCall) words() []string {
-	words := []string{"run", c.Experiment}
-	if c.Blocks > 0 {
-		words = append(words, "--blocks", strconv.Itoa(c.Blocks))
-	}
-	if c.Scratch {
-		words = append(words, "--scratch")
-	}
-	return words
+	return given([]string{"run", c.Experiment}, "blocks", c.Blocks, "scratch", c.Scratch)
 }
 
 type reproduceCall struct {
@@ -88,13 +80,8 @@ func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
 
 // words are the call as the lab on the server's host of a fleet is given it.
 func (c *reproduceCall) words() []string {
-	words := append([]string{"reproduce"}, c.Entries...)
-	for name, is := range map[string]bool{"--all": c.All, "--again": c.Again, "--keep-going": c.KeepGoing} {
-		if is {
-			words = append(words, name)
-		}
-	}
-	return words
+	call := append([]string{"reproduce"}, c.Entries...)
+	return given(call, "all", c.All, "again", c.Again, "keep-going", c.KeepGoing)
 }
 
 // measure has a session here carry out a call, or the lab on the server's host of a fleet.

@@ -138,14 +138,6 @@ func (c *tableCall) measure(ctx context.Context, s trier, xs []*experiment.Exper
 	return columns, failed
 }
 
-// row is a level's ratio; nil if there is none.
-func (c column) row(level string) *verdict.RelativeRow {
-	if r, ok := strict.First(c.rows(), func(r verdict.RelativeRow) bool { return r.Level == level }); ok {
-		return &r
-	}
-	return nil
-}
-
 func (c column) rows() []verdict.RelativeRow {
 	if c.says == nil || c.says.Relative == nil {
 		return nil
@@ -209,7 +201,7 @@ func showTable(out io.Writer, columns []column) error {
 	for _, level := range levels {
 		fmt.Fprint(w, strict.Visible(level, 60))
 		for _, c := range columns {
-			fmt.Fprintf(w, "\t%s", ratioCell(c.row(level)))
+			fmt.Fprintf(w, "\t%s", c.cell(level))
 		}
 		fmt.Fprintln(w)
 	}
@@ -236,9 +228,11 @@ func showTable(out io.Writer, columns []column) error {
 	return nil
 }
 
-func ratioCell(r *verdict.RelativeRow) string {
+// cell has a level's ratio.
+func (c column) cell(level string) string {
+	r, ok := strict.First(c.rows(), func(r verdict.RelativeRow) bool { return r.Level == level })
 	switch {
-	case r == nil:
+	case !ok:
 		return "-"
 	case r.Base:
 		return "1"

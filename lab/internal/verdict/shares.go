@@ -96,19 +96,15 @@ func profilesOf(c results.Condition, trials []results.Trial) []Profiled {
 			DurationS: median(func(p profiles.Profile) float64 { return p.DurationS }),
 			Work:      map[string]float64{}, Packages: map[string]float64{},
 		}
-		for into, from := range map[*map[string]float64]func(profiles.Profile) map[string]float64{
-			&m.Work:     func(p profiles.Profile) map[string]float64 { return p.Work },
-			&m.Packages: func(p profiles.Profile) map[string]float64 { return p.Packages },
-		} {
-			names := map[string]bool{}
-			for _, p := range of {
-				for name := range from(p) {
-					names[name] = true
-				}
-			}
-			for _, name := range slices.Sorted(maps.Keys(names)) {
-				(*into)[name] = median(func(p profiles.Profile) float64 { return from(p)[name] })
-			}
+		for _, p := range of { // what one of them has
+			maps.Copy(m.Work, p.Work)
+			maps.Copy(m.Packages, p.Packages)
+		}
+		for name := range m.Work {
+			m.Work[name] = median(func(p profiles.Profile) float64 { return p.Work[name] })
+		}
+		for name := range m.Packages {
+			m.Packages[name] = median(func(p profiles.Profile) float64 { return p.Packages[name] })
 		}
 		p := Profiled{Profile: m}
 		if i := slices.IndexFunc(c.Profiles, func(r results.RawProfile) bool { return r.Kind == kind }); i >= 0 {
