@@ -47,13 +47,12 @@ func setAside(root journal.Root, h *host.Profile, x *experiment.Experiment, made
 	}
 	// Written to the disk at once: otherwise the kernel would write it at some time
 	// during the next block.
-	for _, one := range all {
-		if err := results.Replace(string(beside), one.path, one.data); err != nil {
-			return results.Unwritable(root.Pending(), err)
-		}
-	}
+	err = replace(beside, all)
 	named := string(version(root, f))
-	if err := os.Rename(string(beside), named); err != nil {
+	if err == nil {
+		err = os.Rename(string(beside), named)
+	}
+	if err != nil {
 		return results.Unwritable(root.Pending(), err)
 	}
 	return forget(root, f, named)

@@ -124,15 +124,11 @@ func Read(args []string) (c *Call, err error) {
 	if c.action == "" {
 		c.action = "plan"
 	}
-	if c.knob != nil {
-		if len(rest) > 0 {
-			err = fmt.Errorf("%q is neither an option nor one of %s", rest[0], strings.Join(actions[:6], ", "))
-		}
-	} else if len(rest) > 0 {
-		err = fmt.Errorf("%s of all knobs takes no %q", c.action, rest[0])
-	}
-	if err != nil {
-		return nil, err
+	switch {
+	case len(rest) > 0 && c.knob != nil:
+		return nil, fmt.Errorf("%q is neither an option nor one of %s", rest[0], strings.Join(actions[:6], ", "))
+	case len(rest) > 0:
+		return nil, fmt.Errorf("%s of all knobs takes no %q", c.action, rest[0])
 	}
 	return c, nil
 }

@@ -4,6 +4,7 @@ package sample
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -75,11 +76,9 @@ type Figures = map[string]float64
 // gate.BoundUnknown it removes the figures of all walls.
 func Bound(t *results.Trial, b gate.Bound) {
 	m := Figures{}
-	for name, v := range t.Metrics {
-		if name != "client_thread_busy_max" && name != "client_cores_busy" && name != "server_cores_busy" &&
-			name != "line_rate_share" {
-			m[name] = v
-		}
+	maps.Copy(m, t.Metrics)
+	for _, wall := range []string{"client_thread_busy_max", "client_cores_busy", "server_cores_busy", "line_rate_share"} {
+		delete(m, wall)
 	}
 	if t.Metrics, t.Bound = m, b; b == gate.BoundUnknown {
 		return
