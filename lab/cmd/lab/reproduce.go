@@ -70,9 +70,7 @@ func (c *reproduceCall) reproduce(ctx context.Context, s *session.Session, xs []
 	if len(ready) == 0 {
 		return session.Invalid, errors.New("nothing to run: all that was asked for is planned")
 	}
-	if s.Budget == 0 {
-		s.Budget = budgetOf(ready, c.Entries, c.All)
-	}
+	s.Budget = cmp.Or(s.Budget, budgetOf(ready, c.Entries, c.All))
 	return s.Reproduce(ctx, ready, out)
 }
 

@@ -116,10 +116,7 @@ func (c *tableCall) measure(ctx context.Context, s trier, xs []*experiment.Exper
 	for _, x := range xs {
 		asked += x.BudgetS
 	}
-	whole := c.Budget
-	if whole == 0 {
-		whole = time.Duration(asked * float64(time.Second))
-	}
+	whole := cmp.Or(c.Budget, time.Duration(asked*float64(time.Second)))
 	for _, x := range xs {
 		one := column{x: x, none: "an experiment before it was interrupted"}
 		if ctx.Err() == nil {

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -312,11 +313,7 @@ func (r *running) ended(f frame) {
 	case failed:
 		err = fmt.Errorf("client %d: %s", r.client, said(f.Text))
 	}
-	seen := Seen{RxBytes: -1, TxBytes: -1}
-	if f.Seen != nil {
-		seen = *f.Seen
-	}
-	r.finish(seen, err)
+	r.finish(*cmp.Or(f.Seen, &Seen{RxBytes: -1, TxBytes: -1}), err)
 }
 
 func (r *running) finish(seen Seen, err error) {

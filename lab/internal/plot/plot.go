@@ -69,11 +69,7 @@ func (b *Book) Host(id string) string {
 		b.names = map[string]string{}
 		count := map[string]int{}
 		long := func(h *host.Profile) string {
-			end := ending.FindString(h.ID)
-			if end == "" {
-				end = h.ID
-			}
-			return fmt.Sprintf("%s (%s)", h.Name, end)
+			return fmt.Sprintf("%s (%s)", h.Name, cmp.Or(ending.FindString(h.ID), h.ID))
 		}
 		for _, h := range b.Hosts {
 			count[h.Name]++

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -147,9 +148,7 @@ func adoptOne(j *archive.Journal, name string, from journal.Root) (*results.File
 	if f.Experiment != name || f.Run != id || p == nil {
 		return nil, unfitError{fmt.Errorf("it is no run of its name: experiment %q, run %q", f.Experiment, f.Run)}
 	}
-	if p.Ended == "" {
-		p.Ended = results.Interrupted
-	}
+	p.Ended = cmp.Or(p.Ended, results.Interrupted)
 	var hosts []*host.Profile // the server's first
 	for _, id := range append([]string{f.Hosts.Server}, f.Hosts.Clients...) {
 		h, ok := j.Hosts[id]

@@ -48,6 +48,7 @@
 package tune
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"flag"
@@ -121,9 +122,7 @@ func Read(args []string) (c *Call, err error) {
 		}
 		rest, c.args = append(rest, word), append(c.args, word)
 	}
-	if c.action == "" {
-		c.action = "plan"
-	}
+	c.action = cmp.Or(c.action, "plan")
 	switch {
 	case len(rest) > 0 && c.knob != nil:
 		return nil, fmt.Errorf("%q is neither an option nor one of %s", rest[0], strings.Join(actions[:6], ", "))

@@ -3,6 +3,7 @@
 package sample
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strings"
@@ -43,9 +44,7 @@ const (
 // Design makes a design with these factors, or workers if there are none, and claims.
 func Design(t testing.TB, factors string, claims ...string) *experiment.Experiment {
 	t.Helper()
-	if factors == "" {
-		factors = `{ name = "workers", levels = [1, 2] }`
-	}
+	factors = cmp.Or(factors, `{ name = "workers", levels = [1, 2] }`)
 	return design(t, "A made-up comparison", `factors = [`+factors+`]`, claims)
 }
 
