@@ -69,8 +69,8 @@ func (b *Book) cardOfClaim(of CardOf, r Run, source string) (*draw.Card, error) 
 		}
 		ratios.Groups[0].Rows = append(ratios.Groups[0].Rows, row)
 	}
-	card := draw.CardOfRatios(fmt.Sprintf("%s, ratio over %s; shaded: as claimed", m.Label, c.Over), source, ratios)
-	return &card, nil
+	caption := fmt.Sprintf("%s, ratio over %s; shaded: as claimed", m.Label, c.Over)
+	return new(draw.CardOfRatios(caption, source, ratios)), nil
 }
 
 func (b *Book) cardOfBars(of CardOf, r Run, source string) (*draw.Card, error) {
@@ -108,8 +108,7 @@ func (b *Book) cardOfBars(of CardOf, r Run, source string) (*draw.Card, error) {
 	if of.Metric == "throughput_rps" {
 		what = "Requests a second"
 	}
-	card := draw.CardOfBars(cmp.Or(of.Caption, what+" by "+words.List(over)), source, bars)
-	return &card, b.wordless
+	return new(draw.CardOfBars(cmp.Or(of.Caption, what+" by "+words.List(over)), source, bars)), b.wordless
 }
 
 // label names a condition by its levels of some factors; it has none if one is missing.

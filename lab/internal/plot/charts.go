@@ -353,8 +353,7 @@ func (b *Book) wire(f Figure, runs []Run) (string, error) {
 				short, full := b.text(r, fig, way[0])
 				bar := draw.Bar{Figure: marks(fig), Label: way[1], Text: full, Short: short, Open: share, Client: c.ClientWall}
 				if share {
-					at := *fig.Median * rate
-					bar.Figure = draw.Figure{Median: &at}
+					bar.Figure = draw.Figure{Median: new(*fig.Median * rate)}
 				} else {
 					bar.Short = fig.LineShare + " %"
 					bar.Text = short + ", " + bar.Short
@@ -484,8 +483,7 @@ func (b *Book) relative(f Figure, runs []Run) (string, error) {
 				continue
 			}
 			short, _ := b.text(r, rows[at].Metrics[of.Metric], of.Metric)
-			base := 1.0
-			one := draw.Ratio{V: base, Low: &base, High: &base, Text: "1"}
+			one := draw.Ratio{V: 1, Low: new(1.0), High: new(1.0), Text: "1"}
 			if !row.Base {
 				one = ratio(row.Effect, of.Over, "")
 			}

@@ -393,8 +393,7 @@ func (s *setup) gauge(side string) (draw.Station, error) {
 			by   float64
 		}{{"transfer_bytes_per_s", 8 / s.top.LineRateBps}, {"line_rate_share", 1}, {"wire_tx_bps", 1 / s.top.LineRateBps}} {
 			if v := s.c.Metrics[of.name].Median; v != nil {
-				share := *v * of.by
-				g.Share = &share
+				g.Share = new(*v * of.by)
 			}
 		}
 	}
