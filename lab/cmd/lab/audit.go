@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -53,10 +54,7 @@ func show(w io.Writer, a *audit.File, all bool) {
 		if f.Verdict == audit.Agrees && !all {
 			continue
 		}
-		printed := f.Printed
-		if printed == "" {
-			printed = amount(f.Stands.Value, f.Unit)
-		}
+		printed := cmp.Or(f.Printed, amount(f.Stands.Value, f.Unit))
 		sign := map[law.Relation]string{law.Equals: "", law.AtMost: "≤ ", law.AtLeast: "≥ "}[f.Relation]
 		fmt.Fprintf(w, "  %s\t%s\t%s%s\t%s to %s\t%s\t%s\n", f.Place, printed, sign, amount(f.Recomputed.Value, f.Unit),
 			amount(f.Stands.Low, f.Unit), amount(f.Stands.High, f.Unit), f.Verdict, f.Kind)

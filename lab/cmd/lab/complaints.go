@@ -35,9 +35,7 @@ func (c *complaints) hear(line string) {
 	if !is {
 		return
 	}
-	if c.first == "" {
-		c.first = says
-	}
+	c.first = cmp.Or(c.first, says)
 	if c.loud.Load() {
 		fmt.Fprintf(os.Stderr, "hugo: %s\n", says)
 	}

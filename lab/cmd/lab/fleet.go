@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,18 +57,23 @@ func (f fleetFlags) remote() (bool, error) {
 }
 
 // words are the flags as the lab on the server's host is given them.
-func (o options) words() (words []string) {
-	for _, flag := range []struct {
-		name string
-		is   bool
-		v    any
-	}{{"port", o.Port > 0, o.Port}, {"budget", o.Budget > 0, o.Budget}, {"seed", o.Seed > 0, o.Seed},
-		{"host", o.Host != "", o.Host}} {
-		if flag.is {
-			words = append(words, "--"+flag.name, fmt.Sprint(flag.v))
+func (o options) words() []string {
+	return given(nil, "port", o.Port, "budget", o.Budget, "seed", o.Seed, "host", o.Host, "clients-on-stdio", true)
+}
+
+// given adds flags to a call, by their names and values, but for those that were left out.
+func given(call []string, flags ...any) []string {
+	for flag := range slices.Chunk(flags, 2) {
+		name, value := fmt.Sprintf("--%v", flag[0]), reflect.ValueOf(flag[1])
+		switch {
+		case value.IsZero():
+		case value.Kind() == reflect.Bool:
+			call = append(call, name)
+		default:
+			call = append(call, name, fmt.Sprint(flag[1]))
 		}
 	}
-	return append(words, "--clients-on-stdio")
+	return call
 }
 
 // runRemote has the lab on the server's host carry out a call, relays between it and the

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -48,9 +47,17 @@ func fill(name string, with any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// create writes a new file of the journal. If the journal then has a fault, the file is
-// removed again.
-func create(j *archive.Journal, path string, data []byte, out io.Writer) (int, error) {
+// create writes a new file of the journal, and refuses one that is none of its kind or for which the
+// call has not what it takes. If the journal then has a fault, the file is removed again.
+func create(out io.Writer, text func(*archive.Journal) (path string, data []byte, err error)) (int, error) {
+	j, err := open()
+	if err != nil {
+		return exitFailed, err
+	}
+	path, data, err := text(j)
+	if err != nil {
+		return exitFailed, err
+	}
 	name := j.Root.Rel(path)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return exitFailed, errors.Join(err, fmt.Errorf("%s is there already; it was not changed", name))
@@ -89,32 +96,16 @@ func (c *newExperiment) do(_ context.Context, out io.Writer) (int, error) {
 	if c.Entry == "" {
 		c.Entry, _, _ = strings.Cut(c.Name, "-")
 	}
-	return belonging(c.Entry, "experiment.toml", c, out, func(root journal.Root, text []byte) (string, error) {
-		_, err := experiment.Parse(c.Name, text)
-		return root.Experiment(c.Name), err
+	if err := belongs(c.Entry); err != nil {
+		return exitFailed, err
+	}
+	return create(out, func(j *archive.Journal) (string, []byte, error) {
+		text, err := fill("experiment.toml", c)
+		if err == nil {
+			_, err = experiment.Parse(c.Name, text)
+		}
+		return j.Root.Experiment(c.Name), text, err
 	})
-}
-
-// belonging writes a file of an entry from a template. check says where it belongs, and refuses a
-// text that is none of its kind.
-func belonging(entry, template string, with any, out io.Writer,
-	check func(root journal.Root, text []byte) (path string, err error)) (int, error) {
-	if err := belongs(entry); err != nil {
-		return exitFailed, err
-	}
-	j, err := open()
-	if err != nil {
-		return exitFailed, err
-	}
-	text, err := fill(template, with)
-	if err != nil {
-		return exitFailed, err
-	}
-	path, err := check(j.Root, text)
-	if err != nil {
-		return exitFailed, err
-	}
-	return create(j, path, text, out)
 }
 
 type newText struct {
@@ -122,9 +113,15 @@ type newText struct {
 }
 
 func (c *newText) do(_ context.Context, out io.Writer) (int, error) {
-	return belonging(c.Entry, "text.toml", c, out, func(root journal.Root, text []byte) (string, error) {
-		_, err := audit.Parse(c.Entry, text)
-		return root.Text(c.Entry), err
+	if err := belongs(c.Entry); err != nil {
+		return exitFailed, err
+	}
+	return create(out, func(j *archive.Journal) (string, []byte, error) {
+		text, err := fill("text.toml", c)
+		if err == nil {
+			_, err = audit.Parse(c.Entry, text)
+		}
+		return j.Root.Text(c.Entry), text, err
 	})
 }
 
@@ -137,22 +134,20 @@ func (c *newHost) do(_ context.Context, out io.Writer) (int, error) {
 	if c.Cores < 0 {
 		return exitFailed, fmt.Errorf("--cores %d: use 1 or more", c.Cores)
 	}
-	j, err := open()
-	if err != nil {
-		return exitFailed, err
-	}
-	data, err := results.Encode(&host.Profile{
-		SchemaVersion: host.Version, ID: c.Name, Name: c.Name, Cores: c.Cores,
-		Note: "TODO: say where these figures come from, and what was not recorded. What the text does not say is left " +
-			"out: cpu, cores, memory_bytes, kernel, nic, nic_queues, line_rate_bps.",
+	return create(out, func(j *archive.Journal) (string, []byte, error) {
+		data, err := results.Encode(&host.Profile{
+			SchemaVersion: host.Version, ID: c.Name, Name: c.Name, Cores: c.Cores,
+			Note: "TODO: say where these figures come from, and what was not recorded. What the text does not say is left " +
+				"out: cpu, cores, memory_bytes, kernel, nic, nic_queues, line_rate_bps.",
+		})
+		if err == nil {
+			err = results.Decode(data, results.HostSchemaURL, new(host.Profile))
+		}
+		if err != nil {
+			err = fmt.Errorf("host %q: %w", c.Name, err)
+		}
+		return j.Root.Host(c.Name), data, err
 	})
-	if err != nil {
-		return exitFailed, err
-	}
-	if err := results.Decode(data, results.HostSchemaURL, new(host.Profile)); err != nil {
-		return exitFailed, fmt.Errorf("host %q: %w", c.Name, err)
-	}
-	return create(j, j.Root.Host(c.Name), data, out)
 }
 
 type newEntry struct {
@@ -168,21 +163,16 @@ func (c *newEntry) do(_ context.Context, out io.Writer) (int, error) {
 	if err := belongs(of); err != nil {
 		return exitFailed, err
 	}
-	j, err := open()
-	if err != nil {
-		return exitFailed, err
-	}
-	xs := slices.DeleteFunc(slices.Clone(j.Experiments), func(x *experiment.Experiment) bool { return x.Entry != of })
-	if len(xs) == 0 {
-		return exitFailed, fmt.Errorf("no experiment belongs to entry %q; write one first: lab new experiment %s", of, c.Name)
-	}
-	text, err := fill("entry.md", map[string]any{
-		"Entry": of, "Number": number.MatchString(of), "Date": time.Now().UTC().Format(time.DateOnly), "Experiments": xs,
+	return create(out, func(j *archive.Journal) (string, []byte, error) {
+		xs := strict.Those(j.Experiments, func(x *experiment.Experiment) bool { return x.Entry == of })
+		if len(xs) == 0 {
+			return "", nil, fmt.Errorf("no experiment belongs to entry %q; write one first: lab new experiment %s", of, c.Name)
+		}
+		text, err := fill("entry.md", map[string]any{
+			"Entry": of, "Number": number.MatchString(of), "Date": time.Now().UTC().Format(time.DateOnly), "Experiments": xs,
+		})
+		return j.Root.Entry(c.Name), text, err
 	})
-	if err != nil {
-		return exitFailed, err
-	}
-	return create(j, j.Root.Entry(c.Name), text, out)
 }
 
 // unwritten marks, in what lab new writes, each text that a person has to write.

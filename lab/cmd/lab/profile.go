@@ -108,10 +108,7 @@ func (c *profileCall) started(ctx context.Context, out io.Writer) (int, error) {
 
 // running takes profiles of a server that runs already, under whatever load it has.
 func (c *profileCall) running(ctx context.Context, out io.Writer) (int, error) {
-	seconds := 30
-	if c.Seconds != nil {
-		seconds = *c.Seconds
-	}
+	seconds := *cmp.Or(c.Seconds, new(30))
 	switch {
 	case c.Experiment != "":
 		return exitFailed, fmt.Errorf("profile: unexpected argument %q; say what to profile with --from", c.Experiment)

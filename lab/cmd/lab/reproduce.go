@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
@@ -28,25 +27,15 @@ type runCall struct {
 func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
 	o := c.session()
 	o.Blocks, o.Trial = c.Blocks, c.Scratch
-	var x *experiment.Experiment
-	return c.measure(ctx, c.words(), c.options, o, out, func() (j *archive.Journal, err error) {
-		j, x, err = openFor(oneToRun(c.Experiment))
-		return j, err
-	}, func(ctx context.Context, s *session.Session, out io.Writer) (session.Standing, error) {
-		return s.Run(ctx, x, out)
-	})
+	return measure(ctx, c.fleetFlags, c.words(), c.options, o, out, oneToRun(c.Experiment),
+		func(ctx context.Context, s *session.Session, x *experiment.Experiment, out io.Writer) (session.Standing, error) {
+			return s.Run(ctx, x, out)
+		})
 }
 
 // words are the call as the lab on the server's host of a fleet is given it.
 func (c *runCall) words() []string {
-	words := []string{"run", c.Experiment}
-	if c.Blocks > 0 {
-		words = append(words, "--blocks", strconv.Itoa(c.Blocks))
-	}
-	if c.Scratch {
-		words = append(words, "--scratch")
-	}
-	return words
+	return given([]string{"run", c.Experiment}, "blocks", c.Blocks, "scratch", c.Scratch)
 }
 
 type reproduceCall struct {
@@ -63,46 +52,39 @@ type reproduceCall struct {
 func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
 	o := c.session()
 	o.Again, o.KeepGoing = c.Again, c.KeepGoing
-	var xs []*experiment.Experiment
-	return c.measure(ctx, c.words(), c.options, o, out, func() (j *archive.Journal, err error) {
-		j, xs, err = openFor(func(j *archive.Journal) ([]*experiment.Experiment, error) {
-			return choose(j.Experiments, c.Entries, c.All)
-		})
-		return j, err
-	}, func(ctx context.Context, s *session.Session, out io.Writer) (session.Standing, error) {
-		for _, x := range xs {
-			if x.Planned != "" {
-				s.Say("passed over: %s", planned(x))
-			}
+	return measure(ctx, c.fleetFlags, c.words(), c.options, o, out, c.chosen, c.reproduce)
+}
+
+func (c *reproduceCall) chosen(j *archive.Journal) ([]*experiment.Experiment, error) {
+	return choose(j.Experiments, c.Entries, c.All)
+}
+
+func (c *reproduceCall) reproduce(ctx context.Context, s *session.Session, xs []*experiment.Experiment,
+	out io.Writer) (session.Standing, error) {
+	for _, x := range xs {
+		if x.Planned != "" {
+			s.Say("passed over: %s", planned(x))
 		}
-		ready := runnable(xs)
-		if len(ready) == 0 {
-			return session.Invalid, errors.New("nothing to run: all that was asked for is planned")
-		}
-		if s.Budget == 0 {
-			s.Budget = budgetOf(ready, c.Entries, c.All)
-		}
-		return s.Reproduce(ctx, ready, out)
-	})
+	}
+	ready := runnable(xs)
+	if len(ready) == 0 {
+		return session.Invalid, errors.New("nothing to run: all that was asked for is planned")
+	}
+	s.Budget = cmp.Or(s.Budget, budgetOf(ready, c.Entries, c.All))
+	return s.Reproduce(ctx, ready, out)
 }
 
 // words are the call as the lab on the server's host of a fleet is given it.
 func (c *reproduceCall) words() []string {
-	words := append([]string{"reproduce"}, c.Entries...)
-	for name, is := range map[string]bool{"--all": c.All, "--again": c.Again, "--keep-going": c.KeepGoing} {
-		if is {
-			words = append(words, name)
-		}
-	}
-	return words
+	call := append([]string{"reproduce"}, c.Entries...)
+	return given(call, "all", c.All, "again", c.Again, "keep-going", c.KeepGoing)
 }
 
-// measure has a session here carry out a call, or the lab on the server's host of a fleet.
-func (f fleetFlags) measure(
-	ctx context.Context, words []string, flags options, o session.Options, out io.Writer,
-	find func() (*archive.Journal, error), call func(context.Context, *session.Session, io.Writer) (session.Standing,
-		error),
-) (int, error) {
+// measure has a session here carry out a call on what is picked of the journal's experiments, or the
+// lab on the server's host of a fleet.
+func measure[T any](ctx context.Context, f fleetFlags, words []string, flags options, o session.Options, out io.Writer,
+	pick func(*archive.Journal) (T, error),
+	call func(context.Context, *session.Session, T, io.Writer) (session.Standing, error)) (int, error) {
 	if remote, err := f.remote(); err != nil {
 		return exitFailed, err
 	} else if remote {
@@ -113,7 +95,7 @@ func (f fleetFlags) measure(
 		o.Server, ctx = fleet.Serve(ctx, os.Stdin, os.Stdout)
 		defer o.Server.Close()
 	}
-	j, err := find()
+	j, picked, err := openFor(pick)
 	if err != nil {
 		return exitFailed, err
 	}
@@ -125,7 +107,7 @@ func (f fleetFlags) measure(
 	if out, err = s.ConnectClients(ctx, out); err != nil {
 		return exitFailed, err
 	}
-	status, err := call(ctx, s, out)
+	status, err := call(ctx, s, picked, out)
 	if err == nil {
 		return int(status), nil
 	}

@@ -116,10 +116,7 @@ func (c *tableCall) measure(ctx context.Context, s trier, xs []*experiment.Exper
 	for _, x := range xs {
 		asked += x.BudgetS
 	}
-	whole := c.Budget
-	if whole == 0 {
-		whole = time.Duration(asked * float64(time.Second))
-	}
+	whole := cmp.Or(c.Budget, time.Duration(asked*float64(time.Second)))
 	for _, x := range xs {
 		one := column{x: x, none: "an experiment before it was interrupted"}
 		if ctx.Err() == nil {
@@ -136,14 +133,6 @@ func (c *tableCall) measure(ctx context.Context, s trier, xs []*experiment.Exper
 		columns = append(columns, one)
 	}
 	return columns, failed
-}
-
-// row is a level's ratio; nil if there is none.
-func (c column) row(level string) *verdict.RelativeRow {
-	if r, ok := strict.First(c.rows(), func(r verdict.RelativeRow) bool { return r.Level == level }); ok {
-		return &r
-	}
-	return nil
 }
 
 func (c column) rows() []verdict.RelativeRow {
@@ -209,7 +198,7 @@ func showTable(out io.Writer, columns []column) error {
 	for _, level := range levels {
 		fmt.Fprint(w, strict.Visible(level, 60))
 		for _, c := range columns {
-			fmt.Fprintf(w, "\t%s", ratioCell(c.row(level)))
+			fmt.Fprintf(w, "\t%s", c.cell(level))
 		}
 		fmt.Fprintln(w)
 	}
@@ -236,9 +225,11 @@ func showTable(out io.Writer, columns []column) error {
 	return nil
 }
 
-func ratioCell(r *verdict.RelativeRow) string {
+// cell has a level's ratio.
+func (c column) cell(level string) string {
+	r, ok := strict.First(c.rows(), func(r verdict.RelativeRow) bool { return r.Level == level })
 	switch {
-	case r == nil:
+	case !ok:
 		return "-"
 	case r.Base:
 		return "1"

@@ -100,14 +100,13 @@ func read(root journal.Root, lighten func(*results.File)) (*Journal, []Fault, er
 		}
 		runs = runs[n:]
 	}
-	fault := func(path string, err error) { faults = append(faults, faultOf(root, path, err)) }
 	// A run that was not read may name profiles, and a design.
 	strays, err := j.strays("profiles", rawExt, func(p string) bool { return named[p] || unreadRuns[filepath.Dir(p)] })
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, p := range strays {
-		fault(p, errors.New("no run names it; remove it, or add the run"))
+		faults = append(faults, faultOf(root, p, errors.New("no run names it; remove it, or add the run")))
 	}
 
 	if len(unreadRuns) == 0 {
@@ -115,7 +114,7 @@ func read(root journal.Root, lighten func(*results.File)) (*Journal, []Fault, er
 			return nil, nil, err
 		}
 		for _, p := range strays {
-			fault(p, errors.New("no run was made with it; remove it, or add the run"))
+			faults = append(faults, faultOf(root, p, errors.New("no run was made with it; remove it, or add the run")))
 		}
 		faults = append(faults, j.moved()...)
 	}
@@ -132,16 +131,15 @@ func (j *Journal) audit(faults *[]Fault) error {
 	if err != nil {
 		return err
 	}
-	fault := func(path string, err error) { *faults = append(*faults, faultOf(j.Root, path, err)) }
 	for _, p := range slices.Sorted(maps.Keys(unread)) {
-		fault(p, unread[p])
+		*faults = append(*faults, faultOf(j.Root, p, unread[p]))
 	}
 	if len(*faults) > 0 {
 		return nil
 	}
 	j.Audits, err = audit.Of(texts, j.Experiments, j.Hosts)
 	if found := (*audit.Fault)(nil); errors.As(err, &found) {
-		fault(j.Root.Text(found.Text), found.Err)
+		*faults = append(*faults, faultOf(j.Root, j.Root.Text(found.Text), found.Err))
 	}
 	return nil
 }

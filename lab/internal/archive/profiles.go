@@ -146,8 +146,5 @@ func (j *Journal) strays(dir, ext string, named func(path string) bool) ([]strin
 		return nil, err
 	}
 	arriving, err := j.Root.Arriving()
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(all, func(p string) bool { return arriving[p] || named(p) }), nil
+	return slices.DeleteFunc(all, func(p string) bool { return arriving[p] || named(p) }), err
 }

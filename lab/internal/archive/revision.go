@@ -12,6 +12,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Past is the journal as a git commit has it, read by today's rules.
@@ -94,39 +95,30 @@ func (p *Past) unpack(h history, commit string, to journal.Root) error {
 	if err := os.MkdirAll(to.Experiments(), 0o755); err != nil {
 		return err
 	}
-	paths := map[string][]string{} // by object, since copies share one
-	var objects []string
-	for path, object := range files {
-		if !filepath.IsLocal(filepath.FromSlash(path)) {
-			return fmt.Errorf("%s has a file %q", p.Commit, path)
-		}
-		if paths[object] == nil {
-			objects = append(objects, object)
-		}
-		paths[object] = append(paths[object], path)
+	paths := sorted(files, "")
+	if i := slices.IndexFunc(paths, func(path string) bool { return !filepath.IsLocal(filepath.FromSlash(path)) }); i >= 0 {
+		return fmt.Errorf("%s has a file %q", p.Commit, paths[i])
 	}
-	err = h.read(objects, func(object string, data []byte) error {
-		for _, path := range paths[object] {
-			name := filepath.FromSlash(path)
-			if err := os.MkdirAll(filepath.Dir(to.Path(name)), 0o755); err != nil {
-				return err
-			}
-			if err := os.WriteFile(to.Path(name), data, 0o600); err != nil {
-				return err
-			}
-			if !slices.ContainsFunc(kept[1:5], func(dir string) bool { return strings.HasPrefix(path, dir+"/") }) {
-				continue
-			}
-			switch now, err := os.ReadFile(h.root.Path(name)); {
-			case errors.Is(err, os.ErrNotExist):
-				p.Gone = append(p.Gone, path)
-			case err != nil || !bytes.Equal(now, data):
-				p.Changed = append(p.Changed, path)
-			}
+	objects, at := strict.Called(paths, func(path string) string { return files[path] }), 0
+	return h.read(objects, func(_ string, data []byte) error {
+		path := paths[at]
+		name := filepath.FromSlash(path)
+		at++
+		if err := os.MkdirAll(filepath.Dir(to.Path(name)), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(to.Path(name), data, 0o600); err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(kept[1:5], func(dir string) bool { return strings.HasPrefix(path, dir+"/") }) {
+			return nil
+		}
+		switch now, err := os.ReadFile(h.root.Path(name)); {
+		case errors.Is(err, os.ErrNotExist):
+			p.Gone = append(p.Gone, path)
+		case err != nil || !bytes.Equal(now, data):
+			p.Changed = append(p.Changed, path)
 		}
 		return nil
 	})
-	slices.Sort(p.Gone)
-	slices.Sort(p.Changed)
-	return err
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/pages"
@@ -36,17 +34,13 @@ func flames(j *archive.Journal, book *plot.Book, x *experiment.Experiment, f *re
 	}
 	for _, c := range f.Conditions {
 		for _, named := range c.Profiles {
-			p, err := j.Raw(named)
-			if err != nil {
-				return err
-			}
-			t, err := treeOf(x, c, named, p)
-			if err != nil {
-				return fmt.Errorf("%s: %w", named.File, err)
-			}
 			name := c.ID + "-" + string(named.Kind)
-			trees[named.File], book.Trees[f.Run+"/"+name] = t, t
-			if err := keep(name, t); err != nil {
+			t, err := treeOf(j, x, c, named)
+			if err == nil {
+				trees[named.File], book.Trees[f.Run+"/"+name] = t, t
+				err = keep(name, t)
+			}
+			if err != nil {
 				return fmt.Errorf("%s: %w", named.File, err)
 			}
 		}
@@ -59,12 +53,12 @@ func flames(j *archive.Journal, book *plot.Book, x *experiment.Experiment, f *re
 			}
 			name := pair[0].ID + "-" + pair[1].ID + "-" + string(before.Kind)
 			t, err := diffOf(j, x, pair, before, pair[1].Profiles[at])
-			if err != nil {
-				return fmt.Errorf("%s/%s/%s: %w", f.Experiment, f.Run, name, err)
+			if err == nil {
+				pages.TellDifference(&t, trees[before.File], trees[pair[1].Profiles[at].File])
+				book.Diffs[f.Run+"/"+name] = t
+				err = keep(name, t)
 			}
-			pages.TellDifference(&t, trees[before.File], trees[pair[1].Profiles[at].File])
-			book.Diffs[f.Run+"/"+name] = t
-			if err := keep(name, t); err != nil {
+			if err != nil {
 				return fmt.Errorf("%s/%s/%s: %w", f.Experiment, f.Run, name, err)
 			}
 		}
@@ -74,20 +68,23 @@ func flames(j *archive.Journal, book *plot.Book, x *experiment.Experiment, f *re
 
 // treeOf leaves out what the taking of the profiles added, and says how much
 // that was.
-func treeOf(x *experiment.Experiment, c results.Condition, named results.RawProfile, p *profile.Profile) (profiles.Tree,
-	error) {
+func treeOf(j *archive.Journal, x *experiment.Experiment, c results.Condition,
+	named results.RawProfile) (t profiles.Tree, err error) {
 	kind := named.Kind
+	p, err := j.Raw(named)
+	if err != nil {
+		return t, err
+	}
 	load, own, err := profiles.Load(kind, p)
 	if err != nil {
-		return profiles.Tree{}, err
+		return t, err
 	}
 	a, err := profiles.Analyse(kind, load)
 	if err != nil {
-		return profiles.Tree{}, err
+		return t, err
 	}
-	t, err := profiles.Prune(load, kind.SampleType(), foldBelow)
-	if err != nil {
-		return profiles.Tree{}, err
+	if t, err = profiles.Prune(load, kind.SampleType(), foldBelow); err != nil {
+		return t, err
 	}
 	t.Name = fmt.Sprintf("%s: %s, %s", x.Title, kind.Words(), c.Levels.Key())
 	t.Kind, t.Condition, t.Trials, t.Raw = string(named.Kind), c.ID, named.Trials, named.File
@@ -112,24 +109,23 @@ func treeOf(x *experiment.Experiment, c results.Condition, named results.RawProf
 }
 
 func diffOf(j *archive.Journal, x *experiment.Experiment, pair [2]results.Condition, before,
-	after results.RawProfile) (profiles.DiffTree, error) {
+	after results.RawProfile) (t profiles.DiffTree, err error) {
 	kind := before.Kind
 	var sides [2]profiles.Side
 	for i, named := range []results.RawProfile{before, after} {
 		p, err := j.Raw(named)
-		if err != nil {
-			return profiles.DiffTree{}, err
+		if err == nil {
+			sides[i].Profile, _, err = profiles.Load(kind, p)
 		}
-		if sides[i].Profile, _, err = profiles.Load(kind, p); err != nil {
-			return profiles.DiffTree{}, err
+		if err != nil {
+			return t, err
 		}
 		if kind.OfMoment() {
 			sides[i].Moments = named.Trials
 		}
 	}
-	t, err := profiles.Diff(sides[0], sides[1], kind.SampleType(), foldChanges)
-	if err != nil {
-		return profiles.DiffTree{}, err
+	if t, err = profiles.Diff(sides[0], sides[1], kind.SampleType(), foldChanges); err != nil {
+		return t, err
 	}
 	t.Name = fmt.Sprintf("%s: %s, %s, then %s", x.Title, kind.Words(), pair[0].Levels.Key(), pair[1].Levels.Key())
 	t.Kind, t.Before, t.After = string(before.Kind), pair[0].ID, pair[1].ID

@@ -214,10 +214,7 @@ func (r *Report) audits(past, now *archive.Journal) {
 		was[a.Entry] = a
 	}
 	for _, a := range now.Audits {
-		before := was[a.Entry]
-		if before == nil {
-			before = &audit.File{}
-		}
+		before := cmp.Or(was[a.Entry], &audit.File{})
 		delete(was, a.Entry)
 		r.Findings = append(r.Findings, unsettled(a.Entry, a, before)...)
 		r.Settled = append(r.Settled, unsettled(a.Entry, before, a)...)

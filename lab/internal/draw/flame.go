@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"path"
@@ -174,10 +175,7 @@ var (
 func fitted(symbol, mark string, room float64) string {
 	name := ""
 	if n := int((room-7)/6.6) - letters(mark); n >= 4 {
-		whole := typeArguments.ReplaceAllString(symbol, "")
-		if whole == "" {
-			whole = symbol
-		}
+		whole := cmp.Or(typeArguments.ReplaceAllString(symbol, ""), symbol)
 		name = path.Base(whole)
 		if v := majorVersion.FindString(name); v != "" {
 			name = path.Base(path.Dir(whole)) + name[len(v)-1:]

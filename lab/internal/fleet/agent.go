@@ -46,12 +46,12 @@ func Agent(ctx context.Context, o Owner, in io.Reader, out io.WriteCloser) error
 		a.conn.send(frame{Kind: kindHello, Hello: &h})
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-a.conn.done:
+	case <-a.conn.open.Done():
 	}
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-a.conn.done:
+	case <-a.conn.open.Done():
 	}
 	if err := a.conn.reason(); !errors.Is(err, errClosed) {
 		return fmt.Errorf("the host that started the run: %w", err)

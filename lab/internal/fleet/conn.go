@@ -34,16 +34,15 @@ type conn struct {
 	clock func() time.Time // wall clock that the answers to kindClock have
 	queue chan frame
 	drain chan struct{} // closed to send what is queued and then end
-	done  chan struct{}
 	sent  chan struct{} // closed when the writer has ended
 	asked chan Asked    // has what the host that started the run asks
 
+	open   context.Context         // ends with the connection, for the reason of that
+	fail   context.CancelCauseFunc // ends the connection; the first reason counts
 	ending sync.Once
-	err    error // why it ended, once done is closed
-	once   sync.Once
+	silent *time.Timer // fails the connection; until its first frame a host may still be starting
 
 	mu      sync.Mutex
-	seen    time.Time
 	last    int64 // id of a question
 	waiting map[question]chan received
 }
@@ -63,9 +62,12 @@ type received struct {
 // newConn is a connection that is yet to begin. Its clock is the wall clock that it
 // answers with.
 func newConn(w io.WriteCloser, clock func() time.Time) *conn {
-	return &conn{w: w, clock: clock, queue: make(chan frame, mostQueued), drain: make(chan struct{}),
-		done: make(chan struct{}), sent: make(chan struct{}), waiting: map[question]chan received{},
-		asked: make(chan Asked, 1)}
+	c := &conn{w: w, clock: clock, queue: make(chan frame, mostQueued), drain: make(chan struct{}),
+		sent: make(chan struct{}), waiting: map[question]chan received{}, asked: make(chan Asked, 1)}
+	c.open, c.fail = context.WithCancelCause(context.Background())
+	c.silent = time.AfterFunc(goneWithin, func() { c.fail(errGone) })
+	c.silent.Stop()
+	return c
 }
 
 // begin begins to send and to receive. handle gets each frame but heartbeats and
@@ -73,7 +75,6 @@ func newConn(w io.WriteCloser, clock func() time.Time) *conn {
 func (c *conn) begin(r io.Reader, handle func(received) error) {
 	go c.write()
 	go c.read(r, handle)
-	go c.watch()
 }
 
 // told does what the host that started a run asks of any other, and reports whether a
@@ -99,7 +100,7 @@ func (c *conn) told(f frame) (is bool, err error) {
 // send queues a frame. It is lost if the connection has ended.
 func (c *conn) send(f frame) {
 	select {
-	case <-c.done:
+	case <-c.open.Done():
 	case c.queue <- f:
 	default:
 		c.fail(errors.New("it does not take what it is sent"))
@@ -120,8 +121,8 @@ func (c *conn) ask(ctx context.Context, f frame, answer kind, within time.Durati
 	select {
 	case a := <-came:
 		return a, nil
-	case <-c.done:
-		return received{}, c.err
+	case <-c.open.Done():
+		return received{}, context.Cause(c.open)
 	case <-ctx.Done():
 		return received{}, context.Cause(ctx)
 	case <-late.C:
@@ -151,18 +152,10 @@ func (c *conn) close() {
 	c.fail(errClosed)
 }
 
-// fail ends the connection; the first reason counts.
-func (c *conn) fail(err error) {
-	c.once.Do(func() {
-		c.err = err
-		close(c.done)
-	})
-}
-
 // reason is why a connection has ended; it waits for the end.
 func (c *conn) reason() error {
-	<-c.done
-	return c.err
+	<-c.open.Done()
+	return context.Cause(c.open)
 }
 
 func (c *conn) write() {
@@ -185,28 +178,22 @@ func (c *conn) write() {
 		return err == nil
 	}
 	for {
+		f := frame{Kind: kindBeat}
 		select {
-		case <-c.done:
+		case <-c.open.Done():
 			return
-		case f := <-c.queue:
-			if !one(f) {
-				return
-			}
+		case f = <-c.queue:
 		case <-beat.C:
-			if !one(frame{Kind: kindBeat}) {
-				return
-			}
 		case <-c.drain:
-			for {
-				select {
-				case f := <-c.queue:
-					if !one(f) {
-						return
-					}
-				default:
+			for len(c.queue) > 0 {
+				if !one(<-c.queue) {
 					return
 				}
 			}
+			return
+		}
+		if !one(f) {
+			return
 		}
 	}
 }
@@ -224,9 +211,7 @@ func (c *conn) read(r io.Reader, handle func(received) error) {
 	for {
 		n, ended := r.Read(part)
 		if n > 0 { // also of a long line, which may take long to come
-			c.mu.Lock()
-			c.seen = time.Now()
-			c.mu.Unlock()
+			c.silent.Reset(goneWithin)
 		}
 		_, err := in.Write(part[:n])
 		switch {
@@ -240,25 +225,5 @@ func (c *conn) read(r io.Reader, handle func(received) error) {
 		}
 		c.fail(err)
 		return
-	}
-}
-
-func (c *conn) watch() {
-	tick := time.NewTicker(beatEvery / 4)
-	defer tick.Stop()
-	for {
-		select {
-		case <-c.done:
-			return
-		case <-tick.C:
-			c.mu.Lock()
-			seen := c.seen
-			c.mu.Unlock()
-			// Until its first frame a host may still be starting.
-			if !seen.IsZero() && time.Since(seen) > goneWithin {
-				c.fail(errGone)
-				return
-			}
-		}
 	}
 }

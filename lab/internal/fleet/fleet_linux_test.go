@@ -229,7 +229,7 @@ func TestWithoutTheControllerTheLoadsAndTheRunEnd(t *testing.T) {
 		generator = r.pid(1)
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.closing = true
+		f.closing.Store(true)
 		for _, h := range f.hosts {
 			h.conn.fail(fmt.Errorf("killed"))
 		}

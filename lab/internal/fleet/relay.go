@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ type Fleet struct {
 	mu        sync.Mutex
 	collector *collector // nil until all hosts have met
 	uncollect error      // the first file that could not be collected
-	closing   bool
+	closing   atomic.Bool
 	ran       atomic.Bool // the server's lab was given its clients
 	refused   atomic.Bool // it was not, and never will be
 	collects  sync.WaitGroup
@@ -135,11 +136,8 @@ func (f *Fleet) Names() []string {
 
 // mourn tells the server's host that a client is lost.
 func (f *Fleet) mourn(r *remote) {
-	<-r.conn.done
-	f.mu.Lock()
-	closing := f.closing
-	f.mu.Unlock()
-	if closing {
+	<-r.conn.open.Done()
+	if f.closing.Load() {
 		return
 	}
 	f.hosts[0].conn.send(frame{Kind: kindLost, Client: r.Number, Text: r.kindOfEnd()})
@@ -161,10 +159,7 @@ func (f *Fleet) fromClient(r *remote, from received) error {
 			return errors.New("it speaks of a load that it was not given")
 		}
 		from.Client = r.Number
-		f.mu.Lock()
-		server := f.hosts[0]
-		f.mu.Unlock()
-		server.conn.send(from.frame)
+		f.hosts[0].conn.send(from.frame) // all are there once loads are given
 		return nil
 	}
 	return fmt.Errorf("a client sends no %s", from.Kind)
@@ -213,9 +208,7 @@ func (f *Fleet) fromServer(r *remote, from received) error {
 		f.collects.Go(func() {
 			if err := collector.collect(from.frame); err != nil {
 				f.mu.Lock()
-				if f.uncollect == nil {
-					f.uncollect = err
-				}
+				f.uncollect = cmp.Or(f.uncollect, err)
 				f.mu.Unlock()
 			}
 		})
@@ -296,26 +289,20 @@ func (f *Fleet) Run(ctx context.Context) (status int, err error) {
 		time.AfterFunc(endWithin, func() { server.conn.fail(fmt.Errorf("it did not end within %v", endWithin)) })
 	})
 	defer stop()
-	<-server.conn.done
-	why := server.conn.reason()
-	ended := errors.Is(why, errClosed)
-	if ended {
+	code := -1
+	if errors.Is(server.conn.reason(), errClosed) {
 		select {
 		case <-server.proc.Done():
+			code = server.proc.ExitCode()
 		case <-time.After(endWithin):
-			ended = false
 		}
 	}
 	f.collects.Wait()
-	code := -1
-	if ended {
-		code = server.proc.ExitCode()
-	}
 	f.mu.Lock()
 	uncollected := f.uncollect
 	f.mu.Unlock()
 	switch {
-	case !ended || code < 0 || code == sshFailed && !server.Local:
+	case code < 0 || code == sshFailed && !server.Local:
 		return 0, fmt.Errorf("%v is lost: %s; its complete blocks are there, and lab fleet collect fetches them", server.Host,
 			server.why())
 	case uncollected != nil:
@@ -335,9 +322,7 @@ func (f *Fleet) Collected() []string {
 
 // Close ends what runs on the hosts, and prints what is left to print.
 func (f *Fleet) Close() {
-	f.mu.Lock()
-	f.closing = true
-	f.mu.Unlock()
+	f.closing.Store(true)
 	f.refused.Store(!f.ran.Load())
 	atOnce(len(f.hosts), len(f.hosts), func(i int) {
 		switch {

@@ -78,10 +78,9 @@ func (h Host) start(args []string, show func(string), handle func(*remote, recei
 		}
 		return handle(r, f)
 	})
-	go func() {
-		<-r.conn.done
+	context.AfterFunc(r.conn.open, func() {
 		_ = fromHost.SetReadDeadline(time.Now()) // so that a reader of one that has gone ends
-	}()
+	})
 	r.conn.send(frame{Kind: kindAsk, Ask: &h.asked})
 	return r, nil
 }
@@ -101,7 +100,7 @@ func (r *remote) heard(line string) {
 func (r *remote) greet(within time.Duration) error {
 	select {
 	case r.hello = <-r.came:
-	case <-r.conn.done:
+	case <-r.conn.open.Done():
 		select {
 		case r.hello = <-r.came:
 		default:

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,15 +50,14 @@ func Serve(ctx context.Context, in io.Reader, out io.WriteCloser) (*Server, cont
 	now, _ := clock()
 	s.conn = newConn(out, now)
 	s.conn.begin(in, func(f received) error { return s.handle(f.frame) })
-	go func() {
-		<-s.conn.done
-		end(Gone{s.conn.err})
+	context.AfterFunc(s.conn.open, func() {
+		end(Gone{s.conn.reason()})
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for _, r := range s.loads {
 			r.finish(Seen{RxBytes: -1, TxBytes: -1}, Lost{r.client, "the host that started the run is gone"})
 		}
-	}()
+	})
 	return s, ctx
 }
 
@@ -178,12 +178,8 @@ func (s *Server) handle(f frame) error {
 // ask asks the host that started the run.
 func (s *Server) ask(ctx context.Context, f frame, answer kind, within time.Duration) (received, error) {
 	a, err := s.conn.ask(ctx, f, answer, within)
-	if err != nil {
-		select {
-		case <-s.conn.done:
-			err = Gone{s.conn.err}
-		default:
-		}
+	if err != nil && s.conn.open.Err() != nil {
+		err = Gone{s.conn.reason()}
 	}
 	return a, err
 }
@@ -317,11 +313,7 @@ func (r *running) ended(f frame) {
 	case failed:
 		err = fmt.Errorf("client %d: %s", r.client, said(f.Text))
 	}
-	seen := Seen{RxBytes: -1, TxBytes: -1}
-	if f.Seen != nil {
-		seen = *f.Seen
-	}
-	r.finish(seen, err)
+	r.finish(*cmp.Or(f.Seen, &Seen{RxBytes: -1, TxBytes: -1}), err)
 }
 
 func (r *running) finish(seen Seen, err error) {

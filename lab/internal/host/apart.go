@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -86,12 +87,10 @@ var random = regexp.MustCompile(`^[0-9a-f]{32}$`)
 // container tells whether Docker or Podman made the root directory. Others make
 // it an overlay.
 func container(root string) bool {
-	for _, mark := range []string{".dockerenv", "run/.containerenv"} {
-		if _, err := os.Lstat(filepath.Join(root, mark)); err == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{".dockerenv", "run/.containerenv"}, func(mark string) bool {
+		_, err := os.Lstat(filepath.Join(root, mark))
+		return err == nil
+	})
 }
 
 // holder is the mount that a path lies in, by its point and its file system. A machine's own id may be mounted

@@ -105,10 +105,7 @@ func tree(root string) (commit string, objects map[string]string, err error) {
 	}
 	commit = strings.TrimSpace(commit)
 	list, err := git(append([]string{"ls-tree", "-r", "-z", commit, "--"}, madeOf...)...)
-	if err != nil {
-		return "", nil, err
-	}
-	return commit, Objects(list), nil
+	return commit, Objects(list), err
 }
 
 // Objects are those that git ls-tree -r -z lists, by path.

@@ -115,9 +115,7 @@ func (p *Profile) describe(cpuinfo string) {
 			p.Virtual = "yes"
 		}
 	}
-	if p.Cores == 0 {
-		p.Cores = runtime.NumCPU()
-	}
+	p.Cores = cmp.Or(p.Cores, runtime.NumCPU())
 	p.CPUVersion = strings.Join(slices.Sorted(maps.Keys(versions)), ", ")
 }
 

@@ -121,10 +121,7 @@ func spanOf(effects []verdict.Effect) *verdict.Span {
 			if e.Ratio > 0 {
 				least, most = e.Ratio, e.Ratio
 			}
-			if most == 0 {
-				most = math.Inf(1)
-			}
-			low, high = min(low, least), max(high, most)
+			low, high = min(low, least), max(high, cmp.Or(most, math.Inf(1)))
 		}
 		if math.IsInf(high, 1) {
 			high = 0 // open

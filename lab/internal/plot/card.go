@@ -30,7 +30,7 @@ func (b *Book) Card(of CardOf) (*draw.Card, error) {
 	if of.Metric == "" && of.Claim == "" {
 		return nil, nil
 	}
-	of.Keep = of.At
+	b.wordless, of.Keep = nil, of.At
 	if err := of.keep(); err != nil {
 		return nil, err
 	}
@@ -69,8 +69,8 @@ func (b *Book) cardOfClaim(of CardOf, r Run, source string) (*draw.Card, error) 
 		}
 		ratios.Groups[0].Rows = append(ratios.Groups[0].Rows, row)
 	}
-	card := draw.CardOfRatios(fmt.Sprintf("%s, ratio over %s; shaded: as claimed", m.Label, c.Over), source, ratios)
-	return &card, nil
+	caption := fmt.Sprintf("%s, ratio over %s; shaded: as claimed", m.Label, c.Over)
+	return new(draw.CardOfRatios(caption, source, ratios)), nil
 }
 
 func (b *Book) cardOfBars(of CardOf, r Run, source string) (*draw.Card, error) {
@@ -97,10 +97,7 @@ func (b *Book) cardOfBars(of CardOf, r Run, source string) (*draw.Card, error) {
 			return nil, fmt.Errorf("two conditions are %q; tell them apart by x = […], or keep one by at = {…}", label)
 		}
 		fig := c.Metrics[of.Metric]
-		text, _, err := r.text(fig, of.Metric)
-		if err != nil {
-			return nil, err
-		}
+		text, _ := b.text(r, fig, of.Metric)
 		bars = append(bars, draw.Bar{Figure: marks(fig), Label: label, Text: text})
 	}
 	if len(bars) == 0 {
@@ -111,8 +108,7 @@ func (b *Book) cardOfBars(of CardOf, r Run, source string) (*draw.Card, error) {
 	if of.Metric == "throughput_rps" {
 		what = "Requests a second"
 	}
-	card := draw.CardOfBars(cmp.Or(of.Caption, what+" by "+words.List(over)), source, bars)
-	return &card, nil
+	return new(draw.CardOfBars(cmp.Or(of.Caption, what+" by "+words.List(over)), source, bars)), b.wordless
 }
 
 // label names a condition by its levels of some factors; it has none if one is missing.

@@ -20,22 +20,18 @@ func (f Figure) frame(i int, name string) draw.Frame {
 
 // each draws a chart for each run that has rows of a metric, under the name of the run.
 func (b *Book) each(f Figure, runs []Run, metrics []string,
-	chart func(Run, draw.Frame, []verdict.Summary, []string) (string, error),
-) (charts []string, err error) {
+	chart func(Run, draw.Frame, []verdict.Summary, []string) string,
+) (charts []string) {
 	for _, r := range runs {
 		rows, keys := r.rows(f.Levels, metrics...)
 		if len(rows) == 0 {
 			continue
 		}
-		svg, err := chart(r, f.frame(len(charts), b.caption(r)), rows, keys)
-		if err != nil {
-			return nil, err
-		}
-		if svg != "" {
+		if svg := chart(r, f.frame(len(charts), b.caption(r)), rows, keys); svg != "" {
 			charts = append(charts, draw.Named(b.caption(r), svg))
 		}
 	}
-	return charts, nil
+	return charts
 }
 
 // box puts charts under their title, with how to read them; nothing without any.
@@ -71,11 +67,7 @@ func (b *Book) lines(f Figure, runs []Run) (string, error) {
 	}
 	var groups []group
 	for _, r := range runs {
-		s, err := b.series(f, r)
-		if err != nil {
-			return "", err
-		}
-		if len(s) > 0 {
+		if s := b.series(f, r); len(s) > 0 {
 			g := under(&groups, group{name: when(!one, b.caption(r))}, func(group) bool { return one })
 			g.series = append(g.series, s...)
 		}
@@ -121,13 +113,12 @@ func atMark(v float64, printed bool) string {
 
 // series are a run's figures of one metric over one factor: one series, or one for each level
 // of `by`.
-func (b *Book) series(f Figure, r Run) ([]draw.Series, error) {
+func (b *Book) series(f Figure, r Run) (out []draw.Series) {
 	m, _ := metric.Lookup(f.Metric)
 	base := b.server(r)
 	if r.published {
 		base += ", published"
 	}
-	var out []draw.Series
 	rows, _ := r.rows(f.Levels, f.Metric)
 	for _, c := range rows {
 		level, ok := c.Levels[f.Over]
@@ -139,10 +130,7 @@ func (b *Book) series(f Figure, r Run) ([]draw.Series, error) {
 		if f.By != "" {
 			name = words.SettingName(f.By) + " " + c.Shown[f.By]
 		}
-		short, _, err := r.text(fig, f.Metric)
-		if err != nil {
-			return nil, err
-		}
+		short, _ := b.text(r, fig, f.Metric)
 		q := draw.Point{Figure: marks(fig), Level: c.Shown[f.Over], Text: short, Short: fig.Printed, Word: level.IsText(),
 			Client: !r.published && m.MeasuresClient && c.ClientWall && fig.Median != nil}
 		if n, ok := level.Int(); ok {
@@ -151,7 +139,7 @@ func (b *Book) series(f Figure, r Run) ([]draw.Series, error) {
 		s := under(&out, draw.Series{Name: name}, func(s draw.Series) bool { return s.Name == name })
 		s.Points = append(s.Points, q)
 	}
-	return out, nil
+	return out
 }
 
 // placed puts words side by side, in the order in which they first come.
@@ -208,25 +196,19 @@ func describe(series []draw.Series, over string) string {
 // bars are a metric's figures, one chart per run.
 func (b *Book) bars(f Figure, runs []Run) (string, error) {
 	m, _ := metric.Lookup(f.Metric)
-	one := func(r Run, frame draw.Frame, rows []verdict.Summary, keys []string) (string, error) {
+	one := func(r Run, frame draw.Frame, rows []verdict.Summary, keys []string) string {
 		chart := draw.Bars{Frame: frame}
 		var said []string
 		for _, c := range rows {
-			bar, group, err := f.bar(r, c, keys, m)
-			if err != nil {
-				return "", err
-			}
+			bar, group := b.bar(f, r, c, keys, m)
 			said = append(said, fmt.Sprintf("%s%s: %s.", when(group != "", group+", "), bar.Label, bar.Text))
 			add(&chart, group, bar)
 		}
 		chart.Factor, chart.XLabel = axisOf(m, chart.Hi)
 		chart.Desc = chart.XLabel + ". " + strings.Join(said, " ")
-		return chart.SVG(), nil
+		return chart.SVG()
 	}
-	charts, err := b.each(f, runs, []string{f.Metric}, one)
-	if err != nil {
-		return "", err
-	}
+	charts := b.each(f, runs, []string{f.Metric}, one)
 	how := "Bars are medians with their intervals."
 	if all := strings.Join(charts, ""); strings.Contains(all, ", published single run") {
 		how = "Hollow bars are published single runs."
@@ -260,11 +242,11 @@ func add(chart *draw.Bars, name string, bar draw.Bar) {
 
 // bar is one condition's, and the name of its group. Levels that the page or the group says
 // already are left out of its name.
-func (f Figure) bar(r Run, c verdict.Summary, keys []string, m metric.Metric) (bar draw.Bar, group string, err error) {
+func (b *Book) bar(f Figure, r Run, c verdict.Summary, keys []string, m metric.Metric) (bar draw.Bar, group string) {
 	fig := c.Metrics[f.Metric]
 	bar = draw.Bar{Figure: marks(fig), Label: c.Name, Open: r.published}
 	bar.Client = !bar.Open && m.MeasuresClient && c.ClientWall
-	bar.Short, bar.Text, err = r.text(fig, f.Metric)
+	bar.Short, bar.Text = b.text(r, fig, f.Metric)
 	if _, ok := c.Levels[f.By]; ok {
 		group = words.SettingName(f.By) + " " + c.Shown[f.By]
 	}
@@ -286,22 +268,19 @@ func (f Figure) bar(r Run, c verdict.Summary, keys []string, m metric.Metric) (b
 	if named > 0 && named < len(keys) {
 		bar.Label = strings.Join(left, ", ")
 	}
-	return bar, group, err
+	return bar, group
 }
 
 // dots are the trials of each run. Medians and intervals are the verdict's. The control is drawn
 // without a median, since it is in no statistics.
 func (b *Book) dots(f Figure, runs []Run) (string, error) {
 	m, _ := metric.Lookup(f.Metric)
-	one := func(r Run, frame draw.Frame, rows []verdict.Summary, _ []string) (string, error) {
+	one := func(r Run, frame draw.Frame, rows []verdict.Summary, _ []string) string {
 		chart := draw.Dots{Frame: frame, Blocks: 1}
 		var said []string
 		for _, c := range rows {
 			fig := c.Metrics[f.Metric]
-			short, full, err := r.text(fig, f.Metric)
-			if err != nil {
-				return "", err
-			}
+			short, full := b.text(r, fig, f.Metric)
 			strip := draw.Strip{Figure: marks(fig), Label: c.Name, Text: full, Short: short, Trials: r.dots(m, c.ID)}
 			said = append(said, fmt.Sprintf("%s: %s, %d of %d trials counted.", c.Name, full, strip.Valid(), len(strip.Trials)))
 			chart.Rows = append(chart.Rows, strip)
@@ -320,19 +299,16 @@ func (b *Book) dots(f Figure, runs []Run) (string, error) {
 			}
 		}
 		if len(all) == 0 {
-			return "", nil
+			return ""
 		}
 		unit := string(m.Unit)
 		chart.Lo, chart.Hi = slices.Min(all), slices.Max(all)
 		chart.Factor, chart.XLabel = axisOf(m, chart.Hi)
 		chart.Desc = fmt.Sprintf("Every trial from %s to %s. %s",
 			words.Figure(unit, chart.Lo, nil, nil), words.Figure(unit, chart.Hi, nil, nil), strings.Join(said, " "))
-		return chart.SVG(), nil
+		return chart.SVG()
 	}
-	charts, err := b.each(f, runs, []string{f.Metric}, one)
-	if err != nil {
-		return "", err
-	}
+	charts := b.each(f, runs, []string{f.Metric}, one)
 	return f.box(charts, "A dot is a trial, the first block’s at the top of its strip; a cross did not count.",
 		where(charts, `class="hole"`, "In a hollow one the client was the wall."),
 		"A diamond and its bar are the median and its interval.")
@@ -356,10 +332,11 @@ func (r Run) dots(m metric.Metric, condition string) (out []draw.Dot) {
 // lab reads the shaping queue's counters both ways. A text printed only a share, of what its
 // client read: that is drawn hollow, and the words name it so.
 func (b *Book) wire(f Figure, runs []Run) (string, error) {
-	one := func(r Run, frame draw.Frame, rows []verdict.Summary, _ []string) (string, error) {
+	ways := []string{"wire_tx_bps", "wire_rx_bps", "line_rate_share"}
+	charts := b.each(f, runs, ways, func(r Run, frame draw.Frame, rows []verdict.Summary, _ []string) string {
 		rate := r.Results.Topology.LineRateBps
 		if rate == 0 {
-			return "", nil
+			return ""
 		}
 		in := words.UnitFor("bit/s", rate)
 		chart := draw.Bars{Frame: frame, Wall: rate, Factor: in.Factor}
@@ -373,14 +350,10 @@ func (b *Book) wire(f Figure, runs []Run) (string, error) {
 				if !ok || fig.Median == nil || share && counted {
 					continue
 				}
-				short, full, err := r.text(fig, way[0])
-				if err != nil {
-					return "", err
-				}
+				short, full := b.text(r, fig, way[0])
 				bar := draw.Bar{Figure: marks(fig), Label: way[1], Text: full, Short: short, Open: share, Client: c.ClientWall}
 				if share {
-					at := *fig.Median * rate
-					bar.Figure = draw.Figure{Median: &at}
+					bar.Figure = draw.Figure{Median: new(*fig.Median * rate)}
 				} else {
 					bar.Short = fig.LineShare + " %"
 					bar.Text = short + ", " + bar.Short
@@ -390,15 +363,11 @@ func (b *Book) wire(f Figure, runs []Run) (string, error) {
 			}
 		}
 		if len(said) == 0 {
-			return "", nil
+			return ""
 		}
 		chart.Desc = fmt.Sprintf("Against a %s. %s.", chart.WallWords, strings.Join(said, "; "))
-		return chart.SVG(), nil
-	}
-	charts, err := b.each(f, runs, []string{"wire_tx_bps", "wire_rx_bps", "line_rate_share"}, one)
-	if err != nil {
-		return "", err
-	}
+		return chart.SVG()
+	})
 	return f.box(charts,
 		"What the server sent and received, by the counters of the queue that shapes the wire, with intervals.",
 		where(charts, "-client)", "Hatched: the client was the wall, so nothing pushed towards the line rate."),
@@ -513,12 +482,8 @@ func (b *Book) relative(f Figure, runs []Run) (string, error) {
 			if at < 0 {
 				continue
 			}
-			short, _, err := r.text(rows[at].Metrics[of.Metric], of.Metric)
-			if err != nil {
-				return "", err
-			}
-			base := 1.0
-			one := draw.Ratio{V: base, Low: &base, High: &base, Text: "1"}
+			short, _ := b.text(r, rows[at].Metrics[of.Metric], of.Metric)
+			one := draw.Ratio{V: 1, Low: new(1.0), High: new(1.0), Text: "1"}
 			if !row.Base {
 				one = ratio(row.Effect, of.Over, "")
 			}

@@ -94,19 +94,6 @@ func (f Figure) Experiments() (names []string) {
 // Declared reads the figures, the card and the experiments of a page's front matter. Hugo refuses
 // what else is wrong in it.
 func Declared(path string, text []byte) (figures []Figure, card CardOf, experiments []string, err error) {
-	figures, card, experiments, err = declared(text)
-	for i, f := range figures {
-		if err == nil && slices.ContainsFunc(figures[:i], func(g Figure) bool { return g.Name == f.Name }) {
-			err = fmt.Errorf("figure %q: the page has another figure of this name", f.Name)
-		}
-	}
-	if err != nil {
-		return nil, card, nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return figures, card, experiments, nil
-}
-
-func declared(text []byte) (figures []Figure, card CardOf, experiments []string, err error) {
 	var front struct {
 		Figures any    `toml:"figures"`
 		Card    CardOf `toml:"card"`
@@ -116,12 +103,25 @@ func declared(text []byte) (figures []Figure, card CardOf, experiments []string,
 	if toml.Unmarshal(strict.FrontMatter(text), &front) != nil {
 		return nil, card, nil, nil
 	}
-	if front.Figures == nil {
-		return nil, front.Card, front.Experiments, nil
+	if front.Figures != nil {
+		figures, err = figuresOf(front.Figures)
 	}
-	alone, err := toml.Marshal(map[string]any{"figures": front.Figures})
+	for i, f := range figures {
+		if slices.ContainsFunc(figures[:i], func(g Figure) bool { return g.Name == f.Name }) {
+			err = fmt.Errorf("figure %q: the page has another figure of this name", f.Name)
+		}
+	}
 	if err != nil {
-		return nil, card, nil, err
+		return nil, card, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return figures, front.Card, front.Experiments, nil
+}
+
+// figuresOf reads the tables of figures, which have no other keys than those of a figure.
+func figuresOf(tables any) ([]Figure, error) {
+	alone, err := toml.Marshal(map[string]any{"figures": tables})
+	if err != nil {
+		return nil, err
 	}
 	var of struct {
 		Figures []Figure `toml:"figures"`
@@ -130,11 +130,11 @@ func declared(text []byte) (figures []Figure, card CardOf, experiments []string,
 	if err := d.Decode(&of); err != nil {
 		if unknown := (*toml.StrictMissingError)(nil); errors.As(err, &unknown) {
 			key := unknown.Errors[0].Key()
-			return nil, card, nil, fmt.Errorf("[[figures]] has no key %q", key[len(key)-1])
+			return nil, fmt.Errorf("[[figures]] has no key %q", key[len(key)-1])
 		}
-		return nil, card, nil, fmt.Errorf("[[figures]]: %w", err)
+		return nil, fmt.Errorf("[[figures]]: %w", err)
 	}
-	return of.Figures, front.Card, front.Experiments, nil
+	return of.Figures, nil
 }
 
 // Draw draws a figure, by its name. A measured one that no run has yet is empty: the table beside
@@ -166,8 +166,9 @@ func (b *Book) Draw(f Figure) (map[string]string, error) {
 	if kind.draw == nil {
 		return b.flames(f)
 	}
+	b.wordless = nil
 	drawn, err := kind.draw(b, f, runs)
-	if err == nil && drawn == "" && f.Source != "measured" {
+	if err = cmp.Or(err, b.wordless); err == nil && drawn == "" && f.Source != "measured" {
 		return nil, fmt.Errorf("no run of %s has %s; for what nobody has measured yet, say source = \"measured\"",
 			f.Exp, cmp.Or(f.Metric, "such figures"))
 	}

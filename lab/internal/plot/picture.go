@@ -31,7 +31,7 @@ func (b *Book) picture(f Figure, _ []Run) (string, error) {
 			return "", err
 		}
 		drawn, err := draw(b, p)
-		if err != nil {
+		if err = cmp.Or(err, b.wordless); err != nil {
 			return "", fmt.Errorf("%s: %w", p.Kind, err)
 		}
 		panels = append(panels, cmp.Or(drawn, b.nothing(p.Exp)))
@@ -133,10 +133,7 @@ func (b *Book) asked(f Figure) (string, error) {
 	a := draw.Asked{Panel: f.panel(named(r), ", ")}
 	for _, c := range rows {
 		fig := c.Metrics["throughput_rps"]
-		text, _, err := r.text(fig, "throughput_rps")
-		if err != nil {
-			return "", err
-		}
+		text, _ := b.text(r, fig, "throughput_rps")
 		rate, _ := c.Levels[setting.Rate].Int()
 		q := draw.Answered{X: float64(rate), Y: *fig.Median, Kind: "unseen", Asked: c.Shown[setting.Rate], Text: text}
 		_, client := c.Metrics["client_cores_busy"]
@@ -165,9 +162,9 @@ func (b *Book) processes(f Figure) (string, error) {
 	}
 	if t, ok := c.Metrics["threads_per_worker"]; ok {
 		s.Threads = int(math.Round(*t.Median))
-		s.Text, _, err = r.text(t, "threads_per_worker")
+		s.Text, _ = b.text(r, t, "threads_per_worker")
 	}
-	return s.HTML(), err
+	return s.HTML(), nil
 }
 
 // packets are those that answers took on the lab's wire, without pipelining and with it, and the
@@ -396,8 +393,7 @@ func (s *setup) gauge(side string) (draw.Station, error) {
 			by   float64
 		}{{"transfer_bytes_per_s", 8 / s.top.LineRateBps}, {"line_rate_share", 1}, {"wire_tx_bps", 1 / s.top.LineRateBps}} {
 			if v := s.c.Metrics[of.name].Median; v != nil {
-				share := *v * of.by
-				g.Share = &share
+				g.Share = new(*v * of.by)
 			}
 		}
 	}

@@ -49,7 +49,8 @@ type Book struct {
 	Trees map[string]profiles.Tree
 	Diffs map[string]profiles.DiffTree
 
-	names map[string]string // of hosts, each unlike any other
+	names    map[string]string // of hosts, each unlike any other
+	wordless error             // that a figure of what is being drawn has no words
 }
 
 func (b *Book) experiment(name string) (*experiment.Experiment, error) {
@@ -68,11 +69,7 @@ func (b *Book) Host(id string) string {
 		b.names = map[string]string{}
 		count := map[string]int{}
 		long := func(h *host.Profile) string {
-			end := ending.FindString(h.ID)
-			if end == "" {
-				end = h.ID
-			}
-			return fmt.Sprintf("%s (%s)", h.Name, end)
+			return fmt.Sprintf("%s (%s)", h.Name, cmp.Or(ending.FindString(h.ID), h.ID))
 		}
 		for _, h := range b.Hosts {
 			count[h.Name]++
@@ -233,16 +230,17 @@ func matches(levels, wanted setting.Levels) bool {
 	return true
 }
 
-// text is a figure as pages print it, with its interval if there is room.
-func (r Run) text(f verdict.Figure, name string) (short, full string, err error) {
+// text is a figure as pages print it, with its interval if there is room. That one has no words is
+// noted in the book.
+func (b *Book) text(r Run, f verdict.Figure, name string) (short, full string) {
 	if short = cmp.Or(f.Printed, f.Text); short == "" {
-		return "", "", fmt.Errorf("derived/data/verdicts/%s/%s.json has no words for a figure of %s: "+
+		b.wordless = fmt.Errorf("derived/data/verdicts/%s/%s.json has no words for a figure of %s: "+
 			"add that metric to `metrics` in lab/experiments/%s.toml", r.Experiment, r.Run, name, r.Experiment)
 	}
 	if f.Interval != "" {
-		return short, fmt.Sprintf("%s (%s)", short, f.Interval), nil
+		return short, fmt.Sprintf("%s (%s)", short, f.Interval)
 	}
-	return short, short, nil
+	return short, short
 }
 
 func marks(f verdict.Figure) draw.Figure {

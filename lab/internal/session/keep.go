@@ -158,8 +158,13 @@ func keepTrial(into journal.Root, h *host.Profile, x *experiment.Experiment, mad
 		return err
 	}
 	all = append(all, file{into.Verdict(f.Experiment, f.Run), verdicts}, file{into.Sheet(f.Experiment, f.Run), sheet})
+	return replace(into, all)
+}
+
+// replace writes files of a root, whatever is there.
+func replace(root journal.Root, all []file) error {
 	for _, one := range all {
-		if err := results.Replace(string(into), one.path, one.data); err != nil {
+		if err := results.Replace(string(root), one.path, one.data); err != nil {
 			return err
 		}
 	}

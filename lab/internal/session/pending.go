@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -47,13 +48,12 @@ func setAside(root journal.Root, h *host.Profile, x *experiment.Experiment, made
 	}
 	// Written to the disk at once: otherwise the kernel would write it at some time
 	// during the next block.
-	for _, one := range all {
-		if err := results.Replace(string(beside), one.path, one.data); err != nil {
-			return results.Unwritable(root.Pending(), err)
-		}
-	}
+	err = replace(beside, all)
 	named := string(version(root, f))
-	if err := os.Rename(string(beside), named); err != nil {
+	if err == nil {
+		err = os.Rename(string(beside), named)
+	}
+	if err != nil {
 		return results.Unwritable(root.Pending(), err)
 	}
 	return forget(root, f, named)
@@ -148,9 +148,7 @@ func adoptOne(j *archive.Journal, name string, from journal.Root) (*results.File
 	if f.Experiment != name || f.Run != id || p == nil {
 		return nil, unfitError{fmt.Errorf("it is no run of its name: experiment %q, run %q", f.Experiment, f.Run)}
 	}
-	if p.Ended == "" {
-		p.Ended = results.Interrupted
-	}
+	p.Ended = cmp.Or(p.Ended, results.Interrupted)
 	var hosts []*host.Profile // the server's first
 	for _, id := range append([]string{f.Hosts.Server}, f.Hosts.Clients...) {
 		h, ok := j.Hosts[id]

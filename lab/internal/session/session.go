@@ -9,6 +9,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -194,10 +195,7 @@ func (s *Session) Run(ctx context.Context, x *experiment.Experiment, out io.Writ
 	}
 	o := &Outcome{Experiment: x, least: leastBlocks, record: s.record(x, func(*results.File) bool { return !s.Trial })}
 	s.sayNewRecords()
-	budget := s.Budget
-	if budget == 0 {
-		budget = budgetOf(x)
-	}
+	budget := cmp.Or(s.Budget, budgetOf(x))
 	if o.Verdicts = o.record.verdicts(); o.Verdicts != nil && verdict.Decided(o.Verdicts) {
 		s.Say("further blocks are not needed to decide %s on %s; %s are made all the same", x.Name, s.profile.ID,
 			words.Count(leastBlocks, "block"))

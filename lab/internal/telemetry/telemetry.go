@@ -16,6 +16,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"os"
 	"runtime"
 	"sync"
@@ -98,9 +99,7 @@ func Start(t Targets) (*Sampler, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.NetPID == 0 {
-		t.NetPID = os.Getpid()
-	}
+	t.NetPID = cmp.Or(t.NetPID, os.Getpid())
 	s := &Sampler{fs: fs, proc: "/proc", sys: "/sys", targets: t, began: time.Now(), stop: make(chan struct{}),
 		done: make(chan struct{}), first: make(chan struct{}),
 		kernels: map[int]bool{}, samples: make([][]sample, len(t.Pairs))}

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -95,10 +96,7 @@ func systemctl(args ...string) (string, error) {
 	var status *exec.ExitError
 	if errors.As(err, &status) {
 		why, _, _ := strings.Cut(strings.TrimSpace(string(status.Stderr)), "\n")
-		if why == "" {
-			why = err.Error()
-		}
-		err = unavailable("systemctl %s: %s", strings.Join(args, " "), why)
+		err = unavailable("systemctl %s: %s", strings.Join(args, " "), cmp.Or(why, err.Error()))
 	}
 	return strings.TrimSpace(string(out)), err
 }

@@ -82,15 +82,11 @@ func initialUser() bool {
 
 // realRoot tells whether this process has a capability in the initial user
 // namespace: root of another namespace may not change a queue's settings.
-func realRoot(capability int) bool { return initialUser() && capable(capability) }
-
-// capable tells whether this process has a capability in its own user
-// namespace.
-func capable(capability int) bool {
+func realRoot(capability int) bool {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
 	err := unix.Capget(&head, &data[0])
-	return err == nil && data[capability/32].Effective&(1<<(capability%32)) != 0
+	return initialUser() && err == nil && data[capability/32].Effective&(1<<(capability%32)) != 0
 }
 
 // access tells whether this process may write a file.

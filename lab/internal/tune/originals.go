@@ -2,6 +2,7 @@ package tune
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,9 +70,7 @@ func (c *Call) rootsOwn() string {
 
 // stateDir is the directory where originals are kept.
 func stateDir(asked string) (string, error) {
-	if asked == "" {
-		asked = os.Getenv("LINE_RATE_STATE")
-	}
+	asked = cmp.Or(asked, os.Getenv("LINE_RATE_STATE"))
 	switch xdg := os.Getenv("XDG_STATE_HOME"); {
 	case asked != "":
 		return filepath.Abs(asked)

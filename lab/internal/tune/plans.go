@@ -24,10 +24,7 @@ func planRPS(m *machine, o *options) ([]change, error) {
 		return nil, err
 	}
 	mask, err := cores.Mask(cpus, m.possible)
-	if err != nil {
-		return nil, err
-	}
-	return strict.Called(files, func(f target) change { return change{target: f, want: mask + "\n"} }), nil
+	return strict.Called(files, func(f target) change { return change{target: f, want: mask + "\n"} }), err
 }
 
 // mostFlows is the kernel's limit for the size of the table.

@@ -48,6 +48,7 @@
 package tune
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"flag"
@@ -121,18 +122,12 @@ func Read(args []string) (c *Call, err error) {
 		}
 		rest, c.args = append(rest, word), append(c.args, word)
 	}
-	if c.action == "" {
-		c.action = "plan"
-	}
-	if c.knob != nil {
-		if len(rest) > 0 {
-			err = fmt.Errorf("%q is neither an option nor one of %s", rest[0], strings.Join(actions[:6], ", "))
-		}
-	} else if len(rest) > 0 {
-		err = fmt.Errorf("%s of all knobs takes no %q", c.action, rest[0])
-	}
-	if err != nil {
-		return nil, err
+	c.action = cmp.Or(c.action, "plan")
+	switch {
+	case len(rest) > 0 && c.knob != nil:
+		return nil, fmt.Errorf("%q is neither an option nor one of %s", rest[0], strings.Join(actions[:6], ", "))
+	case len(rest) > 0:
+		return nil, fmt.Errorf("%s of all knobs takes no %q", c.action, rest[0])
 	}
 	return c, nil
 }

@@ -25,12 +25,9 @@ func (absent) holds(share float64) bool { return share == 0 }
 // decide looks for a package in every trial's own profile. One sample
 // is enough to show that it is not gone.
 func (k absent) decide(rec *record, c experiment.Claim) (finding, error) {
-	f, shares, held := rec.profiled(c, k.holds)
-	unnamed := 0
-	for i, b := range f.seen.blocks {
-		if f.seen.blind[i] != none {
-			continue
-		}
+	f, shares := rec.figures(c, shareOf)
+	held, unnamed := strict.Count(shares, k.holds), 0
+	v := f.seen.votes(func(b block) (inside, beyond bool) {
 		gone := true
 		for _, t := range rec.about(c, b) {
 			gone = gone && k.holds(shareOf(c, t))
@@ -38,13 +35,13 @@ func (k absent) decide(rec *record, c experiment.Claim) (finding, error) {
 				unnamed++
 			}
 		}
-		f.sayStrictly(gone)
-	}
+		return gone, !gone
+	})
 	against := ""
-	if f.no > 0 {
+	if v.beyond > 0 {
 		against = k.says(c, shares, held)
 	}
-	f.concludeStrictly(against, k.says(c, shares, held))
+	f.concludeStrictly(v, against, k.says(c, shares, held))
 	switch {
 	case f.verdict != Reproduced, held < len(shares):
 	case !rec.couldShow(c):

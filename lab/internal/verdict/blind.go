@@ -135,6 +135,18 @@ func (rec *record) look(c experiment.Claim, blocks []block) sight {
 	return s
 }
 
+// votes counts the blocks on a claim's only edge, by what those that can tell say of it.
+func (s sight) votes(says func(block) (inside, beyond bool)) (v votes) {
+	for i, b := range s.blocks {
+		inside, beyond := false, false
+		if s.blind[i] == none {
+			inside, beyond = says(b)
+		}
+		v.add(b.later, inside, beyond)
+	}
+	return v
+}
+
 // cannot counts the blocks that cannot tell, and gives the reason that most of
 // them have.
 func (s sight) cannot() (n int, most blindness) {

@@ -55,19 +55,14 @@ func (bound) criterion(c experiment.Claim) string {
 func (bound) decide(rec *record, c experiment.Claim) (finding, error) {
 	claimed := gate.Bound(c.Bound)
 	f := finding{seen: rec.look(c, rec.begun(rec.conds))}
-	var v votes
-	for i, b := range f.seen.blocks {
-		if f.seen.blind[i] != none {
-			v.add(b.later, false, false)
-			continue
-		}
+	v := f.seen.votes(func(b block) (inside, beyond bool) {
 		all, any := true, false
 		for _, t := range b.trials {
 			s := wallStateOf(b.of, t, claimed)
 			all, any = all && s == alone, any || s == room
 		}
-		v.add(b.later, all, any)
-	}
+		return all, any
+	})
 	count, trials, fullest := map[wallState]int{}, 0, math.Inf(1)
 	rec.each(func(s *source, t results.Trial) {
 		trials++

@@ -43,10 +43,7 @@ func (count) decide(rec *record, c experiment.Claim) (finding, error) {
 	}
 	f.seen = rec.look(c, rec.begun(conds))
 	trials, odd := 0, ""
-	for i, b := range f.seen.blocks {
-		if f.seen.blind[i] != none {
-			continue
-		}
+	v := f.seen.votes(func(b block) (inside, beyond bool) {
 		exact := true
 		for _, levels := range conds {
 			want, _ := rec.fixed.With(levels)[c.Equals].Int()
@@ -63,8 +60,8 @@ func (count) decide(rec *record, c experiment.Claim) (finding, error) {
 				}
 			}
 		}
-		f.sayStrictly(exact)
-	}
-	f.concludeStrictly(odd, fmt.Sprintf("the count is exact in all of %d trials", trials))
+		return exact, !exact
+	})
+	f.concludeStrictly(v, odd, fmt.Sprintf("the count is exact in all of %d trials", trials))
 	return f, nil
 }

@@ -62,18 +62,11 @@ func (f *finding) tellBy(v votes, level float64) {
 	}
 }
 
-func (f *finding) sayStrictly(holds bool) {
-	if holds {
-		f.yes++
-	} else {
-		f.no++
-	}
-}
-
 // concludeStrictly gives the verdict of a claim that one contradiction refutes.
 // Nobody bets on it, so blocks of one visit are as good as others. But it needs as
 // many that can tell as any claim needs visits.
-func (f *finding) concludeStrictly(against, holds string) {
+func (f *finding) concludeStrictly(v votes, against, holds string) {
+	f.yes, f.no = v.inside, v.beyond
 	told := f.yes + f.no
 	switch {
 	case told < stats.MinSamples:

@@ -30,36 +30,29 @@ func (share) blind(c experiment.Claim, _ *source, t results.Trial) blindness {
 }
 
 // meets tells whether a figure is on the claim's side of its bar.
-func meets(c experiment.Claim) func(float64) bool {
-	return func(v float64) bool {
-		if c.AtMost != nil {
-			return v <= *c.AtMost
-		}
-		return v >= *c.AtLeast
+func meets(c experiment.Claim, v float64) bool {
+	if c.AtMost != nil {
+		return v <= *c.AtMost
 	}
+	return v >= *c.AtLeast
 }
 
 // decide compares the share with every trial's own profile.
 func (k share) decide(rec *record, c experiment.Claim) (finding, error) {
-	f, shares, held := rec.profiled(c, meets(c))
-	said := f.tellByBar(rec, c, func(t results.Trial) float64 { return shareOf(c, t) })
-	f.why = said + "; " + k.says(c, shares, held)
+	f, shares := rec.figures(c, shareOf)
+	f.why = f.tellByBar(rec, c, shareOf) + "; " + k.says(c, shares)
 	return f, nil
 }
 
 // tellByBar decides by a figure of each trial. A block is for the claim if the figure meets its bar in
 // all its trials, and against it if in none.
-func (f *finding) tellByBar(rec *record, c experiment.Claim, figure func(results.Trial) float64) (said string) {
-	var v votes
-	for i, b := range f.seen.blocks {
-		if f.seen.blind[i] != none {
-			v.add(b.later, false, false)
-			continue
-		}
+func (f *finding) tellByBar(rec *record, c experiment.Claim,
+	figure func(experiment.Claim, results.Trial) float64) (said string) {
+	v := f.seen.votes(func(b block) (inside, beyond bool) {
 		ts := rec.about(c, b)
-		holds := strict.Count(ts, func(t results.Trial) bool { return meets(c)(figure(t)) })
-		v.add(b.later, holds == len(ts), holds == 0)
-	}
+		holds := strict.Count(ts, func(t results.Trial) bool { return meets(c, figure(c, t)) })
+		return holds == len(ts), holds == 0
+	})
 	f.tellBy(v, rec.level)
 	said = fmt.Sprintf("the claim holds in %d of %s", v.inside, words.Count(v.all, "block"))
 	if v.beyond > 0 {
@@ -68,7 +61,7 @@ func (f *finding) tellByBar(rec *record, c experiment.Claim, figure func(results
 	return said
 }
 
-func (share) says(c experiment.Claim, shares []float64, held int) string {
+func (share) says(c experiment.Claim, shares []float64) string {
 	what := subject(c)
 	if len(shares) == 0 {
 		return fmt.Sprintf("no complete block has its %s profiles", c.Profile)

@@ -31,29 +31,20 @@ func shareOf(c experiment.Claim, t results.Trial) float64 {
 	return p.Packages[c.Package]
 }
 
-// profiled gives the blocks of a claim about profiles, and the shares of all trials in them.
-func (rec *record) profiled(c experiment.Claim, holds func(share float64) bool) (f finding, shares []float64,
-	held int) {
-	return rec.figures(c, func(t results.Trial) float64 { return shareOf(c, t) }, holds)
-}
-
 // figures gives the blocks of a claim about a figure of each trial, and that of all trials in them. Trials are not
 // averaged, so that a long window does not hide a short one.
-func (rec *record) figures(c experiment.Claim, figure func(results.Trial) float64, holds func(float64) bool) (f finding,
-	all []float64, held int) {
+func (rec *record) figures(c experiment.Claim, figure func(experiment.Claim, results.Trial) float64) (f finding,
+	all []float64) {
 	f = finding{seen: rec.look(c, rec.begun(rec.conds))}
 	for _, b := range f.seen.blocks {
 		if b.refused {
 			continue
 		}
 		for _, t := range rec.about(c, b) {
-			v := figure(t)
-			if all = append(all, v); holds(v) {
-				held++
-			}
+			all = append(all, figure(c, t))
 		}
 	}
-	return f, all, held
+	return f, all
 }
 
 // The least total of a profile from which shares are taken: a tenth of a core,
@@ -105,19 +96,15 @@ func profilesOf(c results.Condition, trials []results.Trial) []Profiled {
 			DurationS: median(func(p profiles.Profile) float64 { return p.DurationS }),
 			Work:      map[string]float64{}, Packages: map[string]float64{},
 		}
-		for into, from := range map[*map[string]float64]func(profiles.Profile) map[string]float64{
-			&m.Work:     func(p profiles.Profile) map[string]float64 { return p.Work },
-			&m.Packages: func(p profiles.Profile) map[string]float64 { return p.Packages },
-		} {
-			names := map[string]bool{}
-			for _, p := range of {
-				for name := range from(p) {
-					names[name] = true
-				}
-			}
-			for _, name := range slices.Sorted(maps.Keys(names)) {
-				(*into)[name] = median(func(p profiles.Profile) float64 { return from(p)[name] })
-			}
+		for _, p := range of { // what one of them has
+			maps.Copy(m.Work, p.Work)
+			maps.Copy(m.Packages, p.Packages)
+		}
+		for name := range m.Work {
+			m.Work[name] = median(func(p profiles.Profile) float64 { return p.Work[name] })
+		}
+		for name := range m.Packages {
+			m.Packages[name] = median(func(p profiles.Profile) float64 { return p.Packages[name] })
 		}
 		p := Profiled{Profile: m}
 		if i := slices.IndexFunc(c.Profiles, func(r results.RawProfile) bool { return r.Kind == kind }); i >= 0 {

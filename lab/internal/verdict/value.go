@@ -30,8 +30,8 @@ func (value) recorded(c experiment.Claim, t results.Trial) bool {
 }
 
 func (value) decide(rec *record, c experiment.Claim) (finding, error) {
-	figure := func(t results.Trial) float64 { return t.Metrics[c.Metric] }
-	f, seen, _ := rec.figures(c, figure, meets(c))
+	figure := func(c experiment.Claim, t results.Trial) float64 { return t.Metrics[c.Metric] }
+	f, seen := rec.figures(c, figure)
 	if f.why = f.tellByBar(rec, c, figure); len(seen) > 0 {
 		show := shown(c.Metric)
 		f.why += fmt.Sprintf("; the median is %s (%s to %s) in %s", show(stats.Median(seen)), show(slices.Min(seen)),

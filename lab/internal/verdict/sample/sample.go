@@ -3,7 +3,9 @@
 package sample
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -42,9 +44,7 @@ const (
 // Design makes a design with these factors, or workers if there are none, and claims.
 func Design(t testing.TB, factors string, claims ...string) *experiment.Experiment {
 	t.Helper()
-	if factors == "" {
-		factors = `{ name = "workers", levels = [1, 2] }`
-	}
+	factors = cmp.Or(factors, `{ name = "workers", levels = [1, 2] }`)
 	return design(t, "A made-up comparison", `factors = [`+factors+`]`, claims)
 }
 
@@ -75,11 +75,9 @@ type Figures = map[string]float64
 // gate.BoundUnknown it removes the figures of all walls.
 func Bound(t *results.Trial, b gate.Bound) {
 	m := Figures{}
-	for name, v := range t.Metrics {
-		if name != "client_thread_busy_max" && name != "client_cores_busy" && name != "server_cores_busy" &&
-			name != "line_rate_share" {
-			m[name] = v
-		}
+	maps.Copy(m, t.Metrics)
+	for _, wall := range []string{"client_thread_busy_max", "client_cores_busy", "server_cores_busy", "line_rate_share"} {
+		delete(m, wall)
 	}
 	if t.Metrics, t.Bound = m, b; b == gate.BoundUnknown {
 		return
