@@ -2,9 +2,9 @@ package compare
 
 import (
 	"math"
+	"slices"
 
 	"github.com/line-rate/line-rate/lab/confseq"
-	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
 // Over is the ratio of one server's figures to another's, of which least and most bound that of
@@ -22,11 +22,24 @@ func Over(least, most []float64, level float64) *Ratio {
 	if len(middle) == 0 {
 		return nil
 	}
-	r := &Ratio{Ratio: stats.Median(middle), Blocks: len(least), Each: each}
+	r := &Ratio{Ratio: median(middle), Blocks: len(least), Each: each}
 	if low, high, ok := confseq.Median(least, most, level); ok && low > 0 && !math.IsInf(high, 1) {
 		r.Low, r.High, r.Unequal = low, high, low > 1 || high < 1
 	}
 	return r
+}
+
+// median is 0 of nothing.
+func median(of []float64) float64 {
+	if len(of) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(of))
+	mid := len(s) / 2
+	if len(s)%2 == 1 {
+		return s[mid]
+	}
+	return s[mid-1]/2 + s[mid]/2
 }
 
 // Judge is the rule: the same if the whole interval is within the margin; else
