@@ -139,12 +139,9 @@ func Of(rows []Row, servers []string) (*Claims, error) {
 		return nil, fmt.Errorf("nothing can be measured: %s", strings.Join(c.Notes, "; "))
 	}
 	for _, name := range servers {
-		for i, level := range c.levels {
+		for _, level := range c.levels {
 			at := at.with(name, c.over, level)
 			of := Condition{c.name(at), name, cmp.Or(at.Load[0], usual[0]), cmp.Or(at.Load[1], usual[1]), 0}
-			if i > 0 {
-				of.Base = len(c.Conditions) - i
-			}
 			for _, one := range c.All {
 				if n := slices.Index(one.Of, of.Name); n > 0 {
 					of.Base = slices.IndexFunc(c.Conditions, func(c Condition) bool { return c.Name == one.Of[one.base(n)] })
@@ -204,10 +201,8 @@ func (c *Claims) claim(all []At) bool {
 	}
 	if of.Kind = shape(of.Printed); of.Kind != "" {
 		c.All = append(c.All, of)
-	} else if of.Over == server {
-		c.Notes = append(c.Notes, fmt.Sprintf("the rates of %s are alike as far as they are printed", words.List(of.Of)))
 	} else {
-		c.Notes = append(c.Notes, fmt.Sprintf("the rates of %s neither rise nor fall nor stay", words.List(of.Of)))
+		c.Notes = append(c.Notes, fmt.Sprintf("the rates of %s neither rise nor fall nor stay, as printed", words.List(of.Of)))
 	}
 	return true
 }

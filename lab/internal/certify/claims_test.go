@@ -23,7 +23,7 @@ func TestATableBecomesClaims(t *testing.T) {
 		{[]Row{row("a", 64, 1, 1000), row("b", 64, 1, 1300)}, "a b", "rises [a b]", ""},
 		{[]Row{row("a", 64, 1, 1000), row("b", 64, 1, 700)}, "a b", "falls [a b]", ""},
 		{[]Row{row("a", 64, 1, 1000), row("b", 64, 1, 1010)}, "a b", "flat [a b]", ""},
-		{[]Row{row("a", 64, 1, 10), row("b", 64, 1, 10)}, "a b", "the rates of a and b are alike as far as they are printed", ""},
+		{[]Row{row("a", 64, 1, 10), row("b", 64, 1, 10)}, "a b", "the rates of a and b neither rise nor fall nor stay, as printed", ""},
 		{[]Row{row("a", 64, 1, 1000), row("b", 32, 1, 1300)}, "a b", `no row "b" is like that of "a"`, ""},
 		{[]Row{row("a", 64, 1, 1000)}, "b", `no row with a rate is called "b"`, ""},
 		{[]Row{row("a", 64, 1, 1000)}, "a", "a has no two rows that differ", ""},

@@ -99,12 +99,10 @@ func (a *assessment) outcome() *compare.Outcome {
 
 // builtFrom is the commit of this program's sources, and unknown if they differed from it.
 func builtFrom() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return host.UnknownCommit
-	}
-	if of := program.StampOf(info); !of.Modified {
-		return cmp.Or(of.Commit, host.UnknownCommit)
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if of := program.StampOf(info); !of.Modified {
+			return cmp.Or(of.Commit, host.UnknownCommit)
+		}
 	}
 	return host.UnknownCommit
 }
