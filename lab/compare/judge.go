@@ -35,11 +35,7 @@ func median(of []float64) float64 {
 		return 0
 	}
 	s := slices.Sorted(slices.Values(of))
-	mid := len(s) / 2
-	if len(s)%2 == 1 {
-		return s[mid]
-	}
-	return s[mid-1]/2 + s[mid]/2
+	return s[(len(s)-1)/2]/2 + s[len(s)/2]/2
 }
 
 // Judge is the rule: the same if the whole interval is within the margin; else
