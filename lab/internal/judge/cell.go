@@ -18,7 +18,7 @@ type unit struct {
 }
 
 // units are those that a cell, or a column's head, may have. A "MB" is a million bytes, since nothing
-// says otherwise; of the tools that print 1,024 so, tools.go says it.
+// says otherwise; of the tools that print 1,024 so, tools.toml says it.
 var units = sync.OnceValue(func() map[string]unit {
 	all := map[string]unit{"%": {metric.Ratio, 0.01}, "pct": {metric.Ratio, 0.01}, "percent": {metric.Ratio, 0.01}, "x": {metric.Ratio, 1}}
 	add := func(of metric.Unit, scale float64, names string) {

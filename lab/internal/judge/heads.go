@@ -35,42 +35,16 @@ const (
 	quantile
 )
 
-// A call is a way to name a figure.
-type call struct {
-	figure law.Figure
-	called *regexp.Regexp
+// A head is a way to name a figure in a table's head.
+type head struct {
+	Figure, Called string
+	called         *regexp.Regexp
 }
-
-// calls are the ways to name a figure in a head without its unit, in lower case, from the most telling.
-var calls = sync.OnceValue(func() []call {
-	return []call{
-		{law.Rate, called(`(total )?(requests?|reqs?|calls|answers|responses)( ?/ ?|[ /]per[ /]|/)s(ec(ond)?)?( avg)?|rps|qps|(avg |mean |actual )?(rate|throughput)|total requests s|requests s`)},
-		{law.ByteRate, called(`(transfer|bandwidth|network|data rate|(transfer )?bytes|read|received)( ?/ ?s(ec)?| rate| per s(ec(ond)?)?)?|throughput`)},
-		{law.Body, called(`body|payload|body size|(response|payload|answer) (size|bytes)|bytes per (response|request)|size/request`)},
-		{law.Bytes, called(`(total )?(bytes|data|transfer)( read| received| total| transferred| in)?|total bytes received`)},
-		{law.Deviation, called(`(latency )?st(an)?d?(ard)?\.? ?dev(iation)?( latency)?`)},
-		{law.Least, called(`(latency )?(min|minimum|fastest|best)( latency| response time)?`)},
-		{law.Greatest, called(`(latency )?(max|maximum|slowest|worst)( latency| response time)?`)},
-		{law.Average, called(`(latency |response time )?(avg|average|mean)( latency| response time| time| request duration)?`)},
-		{law.Connections, called(`(max )?(conn(ection)?s?|concurrency|concurrent( users| connections)?|clients|vus|users|level)( open| established)?`)},
-		{law.Depth, called(`pipelin(e|ing)( depth)?|depth|in flight per connection|streams`)},
-		{law.Duration, called(`(actual |test |run )?(duration|elapsed)( actual)?|(test|run|total) time`)},
-		{law.Cores, called(`(server )?(cores|vcpus?|cpus)( available)?`)},
-		{law.Busy, called(`((server|avg|mean) )?cpu( usage| use| used| percent| busy| utili[sz]ation)?|(server )?cores (busy|used)`)},
-		{law.Good, called(`2xx|(status )?2xx( answers| responses)?|ok|success(es|ful)?( requests)?|good`)},
-		{law.Bad, called(`non[ -]?2xx( or 3xx)?( responses)?|(status )?[345]xx|(http )errors|bad`)},
-		{law.Fails, called(`errors?|fail(ed|ures)?( requests)?|timeouts?|(socket |connection )(\w+ )?errors|request timeouts|aborted`)},
-		{law.Requests, called(`(total |completed? |number of )?(requests|reqs|calls|samples|answers|responses)( total| completed| count)?|count|samples`)},
-		{law.LineRate, called(`line( rate)?|nic|link( speed)?`)},
-	}
-})
 
 // later compiles a pattern when it is first needed: every call of linerate and the lab would pay for it else.
 func later(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
-
-func called(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
 
 var (
 	nth     = later(`(?:^|\b)(?:p ?(\d{1,5}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?) ?(?:th|st|nd|rd|%|pct|percentile)(?: percentile)?|percentiles? ?(\d{1,3}(?:\.\d+)?)|(median|med|p med))(?:\b|$)`)
@@ -119,10 +93,10 @@ func columnOf(head string) column {
 		return c
 	}
 	byBytes := byUnit[units()[c.unit].of]
-	for _, call := range calls() {
-		inBytes := byUnit[law.Units[call.figure]]
-		if call.called.MatchString(text) && (c.unit == "" || byBytes == inBytes) {
-			c.is, c.figure, c.quantity = figure, call.figure, law.Units[call.figure]
+	for _, h := range tools().Heads {
+		f := groups[h.Figure]
+		if h.called.MatchString(text) && (c.unit == "" || byBytes == byUnit[law.Units[f]]) {
+			c.is, c.figure, c.quantity = figure, f, law.Units[f]
 			return c
 		}
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -137,7 +138,7 @@ func (j *judge) cell(row *law.Row, c *column, text string) bool {
 	} else if given, ok := j.units["latency"]; ok && in == "" && c.latency() {
 		in = given
 	}
-	q, whole, guessed, ok := quantity(text, c.quantity, in, j.tool != nil && j.tool.binary, c.is == figure && c.figure == law.Busy)
+	q, whole, guessed, ok := quantity(text, c.quantity, in, j.tool != nil && j.tool.Binary, c.is == figure && c.figure == law.Busy)
 	if !ok {
 		c.unread++
 		return false
@@ -169,7 +170,7 @@ func (c *column) latency() bool {
 func (j *judge) begin() {
 	j.row.Reset()
 	if j.tool != nil {
-		j.row = j.tool.row
+		j.row = j.tool.Row
 	}
 	j.guesses, j.name, j.wrong, j.held, j.worst = "", "", "", 0, Sound
 	j.row.Averaged = j.options.Averaged
@@ -319,28 +320,23 @@ func says(of law.Result) string {
 
 // toolOf is the load generator that printed a text; nil if none did.
 func toolOf(text []byte) *tool {
-	all := tools()
-	for i := range all {
-		if regexp.MustCompile(all[i].mark).Match(text) {
-			return &all[i]
-		}
-	}
-	return nil
+	t, _ := strict.First(tools().Texts, func(t *tool) bool { return regexp.MustCompile(t.Mark).Match(text) })
+	return t
 }
 
 // printed judges each run in what a tool printed.
 func (j *judge) printed(t *tool, text []byte) error {
 	j.tool = t
-	begins, line, begun, at := regexp.MustCompile(t.begins), 0, false, 0
+	begins, line, begun, at := regexp.MustCompile(t.Begins), 0, false, 0
 	finish := func() {
 		if begun && j.row.Figures() > 1 {
-			j.end(at, t.name)
+			j.end(at, t.Name)
 		}
 	}
 	for text := range bytes.Lines(text) {
 		line++
 		of := strings.TrimRight(string(text), " \r\n")
-		if line == 1 && t.headless || begins.MatchString(of) {
+		if line == 1 && t.Headless || begins.MatchString(of) {
 			finish()
 			begun, at = true, line
 			j.begin()
@@ -370,13 +366,13 @@ func (j *judge) groups(names, texts []string) {
 		case name == "q":
 			share = texts[i]
 		case name == "at":
-			j.group("p"+share, j.tool.in["at"], texts[i])
+			j.group("p"+share, j.tool.unit(name), texts[i])
 		case name == "clients":
 			if n, err := strconv.ParseFloat(texts[i], 64); err == nil {
 				j.row.Add(law.Connections, law.Exactly(n))
 			}
 		default:
-			j.group(name, j.tool.in[name], texts[i])
+			j.group(name, j.tool.unit(name), texts[i])
 		}
 	}
 }

@@ -135,7 +135,7 @@ const techEmpower = `{"concurrencyLevels": [16, 64], "duration": 15, "rawData": 
 
 func TestEachFormOfATableIsRead(t *testing.T) {
 	if report, err := Of("TechEmpower", []byte(techEmpower), Options{}); err != nil || report.Rows != 2 || report.Of[Unsupported] != 1 ||
-		report.Findings[0].Unless != addsLatencies || report.Findings[0].Row != "slow json" {
+		report.Findings[0].Unless != addsLatencies() || report.Findings[0].Row != "slow json" {
 		t.Errorf("%v %+v", err, report)
 	}
 	for form, text := range forms {

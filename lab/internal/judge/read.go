@@ -31,7 +31,7 @@ func (j *judge) read(text []byte) error {
 	start := bytes.TrimLeft(text, "\ufeff \t\r\n")
 	begin := text[:min(len(text), tells)]
 	if t := toolOf(begin); t != nil {
-		j.Form = "output of " + t.name
+		j.Form = "output of " + t.Name
 		return j.printed(t, text)
 	}
 	switch {
@@ -260,12 +260,12 @@ func (j *judge) object(v any) error {
 	if !ok {
 		return j.walk(v, nil, "")
 	}
-	for i := range inJSON {
-		if of := &inJSON[i]; lookup(top, of.has) != "" {
-			j.Form, j.tool = "JSON of "+of.name, &of.tool
+	for _, of := range tools().JSON {
+		if lookup(top, of.Has) != "" {
+			j.Form, j.tool = "JSON of "+of.Name, &of.tool
 			j.begin()
 			of.read(j, top)
-			j.end(0, of.name)
+			j.end(0, of.Name)
 			return nil
 		}
 	}
@@ -279,7 +279,7 @@ func (j *judge) object(v any) error {
 // techEmpower reads a round of TechEmpower's, whose runs have their connections by their place in a list: wrk's
 // levels, or the highest of them for each number of queries.
 func (j *judge) techEmpower(top map[string]any) {
-	j.Form, j.options.Added = "JSON of TechEmpower", addsLatencies
+	j.Form, j.options.Added = "JSON of TechEmpower", addsLatencies()
 	tests, _ := top["rawData"].(map[string]any)
 	for _, test := range slices.Sorted(maps.Keys(tests)) {
 		levels, _ := top["concurrencyLevels"].([]any)
