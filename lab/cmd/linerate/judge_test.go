@@ -31,7 +31,7 @@ func TestJudgeSaysWhatCannotBe(t *testing.T) {
 		{head + "a,64,1,1000.0,10.0\na,8,1,500.0,10.0\n", []string{"--test", "a=./a"}, 3, "neither {port} nor {addr}"},
 		{head + "a,64,1,1000.0,10.0\nb,64,1,1000.0,10.0\n", []string{"--test", "a=./a {port}", "--test", "b=./b {port}"}, 3,
 			"claimed: b answers as many requests a second, within 3 %, as a\n"},
-		{"name,connections,rps\na,64,10\nb,64,10\n", []string{"--test", "a=./a {port}", "--test", "b=./b {port}"}, 3, "are alike"},
+		{"name,connections,rps\na,64,10\nb,64,10\n", []string{"--test", "a=./a {port}", "--test", "b=./b {port}"}, 3, "neither rise nor fall nor stay"},
 	} {
 		path := filepath.Join(t.TempDir(), "t.csv")
 		if err := os.WriteFile(path, []byte(c.table), 0o644); err != nil {
