@@ -4,9 +4,7 @@
 package calibration
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -96,12 +94,8 @@ func (f *File) Asks(g *File, percent []float64) bool {
 
 // Read parses a file of data/calibration.
 func Read(path string, data []byte) (*File, error) {
-	if err := strict.CheckJSON(data); err != nil {
-		return nil, err
-	}
-	f, d := &File{}, json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(f); err != nil {
+	f := &File{}
+	if err := strict.DecodeJSON(data, f); err != nil {
 		return nil, err
 	}
 	switch {

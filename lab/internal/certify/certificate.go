@@ -1,7 +1,6 @@
 package certify
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -27,8 +26,8 @@ const Longest = 256 << 10
 type Certificate struct {
 	Number        string           `json:"number,omitempty"` // digest of all that follows
 	SchemaVersion int              `json:"schema_version"`
-	Table         string           `json:"table"`             // name of its file
-	TableSHA256   string           `json:"table_sha256"`      //
+	Table         string           `json:"table"` // name of its file
+	TableSHA256   string           `json:"table_sha256"`
 	Experiment    string           `json:"experiment_sha256"` // of the file that was measured
 	Claims        []Claim          `json:"claims"`
 	Outcome       *compare.Outcome `json:"outcome"`
@@ -59,17 +58,12 @@ func (c *Certificate) Badge() tell.Badge {
 // was printed, each interval against its blocks, and each verdict against the intervals.
 func Read(data []byte) (*Certificate, error) {
 	c := &Certificate{}
-	if err := strict.CheckJSON(data); err != nil {
-		return nil, err
+	if err := strict.DecodeJSON(data, c); err != nil {
+		return nil, strict.Mistyped(err, data)
 	}
 	var doc any
 	if err := errors.Join(json.Unmarshal(data, &doc), strict.CheckTexts(doc, "")); err != nil {
 		return nil, err
-	}
-	from := json.NewDecoder(bytes.NewReader(data))
-	from.DisallowUnknownFields()
-	if err := from.Decode(c); err != nil {
-		return nil, strict.Mistyped(err, data)
 	}
 	switch {
 	case c.SchemaVersion != Version:

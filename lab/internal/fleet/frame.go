@@ -98,12 +98,7 @@ func (f frame) line() ([]byte, error) {
 func parse(line []byte) (frame, error) {
 	var f frame
 	line = bytes.TrimSuffix(line, []byte("\n"))
-	if err := strict.CheckJSON(line); err != nil {
-		return f, notFrame(line, err)
-	}
-	dec := json.NewDecoder(bytes.NewReader(line))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&f); err != nil {
+	if err := strict.DecodeJSON(line, &f); err != nil {
 		return frame{}, notFrame(line, err)
 	}
 	if err := f.check(); err != nil {

@@ -80,6 +80,16 @@ func faulty(err error, data []byte) error {
 	return fmt.Errorf("line %d: %w", at, s.Err)
 }
 
+// DecodeJSON decodes a document that CheckJSON has nothing to say of, and refuses fields that are not known.
+func DecodeJSON(data []byte, into any) error {
+	if err := CheckJSON(data); err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	return dec.Decode(into)
+}
+
 // Mistyped says by place and words what encoding/json says by a type of Go's; other
 // errors stay as they are.
 func Mistyped(err error, data []byte) error {
