@@ -66,40 +66,45 @@ func (j *Journal) foreign() (faults []Fault, err error) {
 	for _, p := range others {
 		fault(p, errors.New("nothing reads it; remove it (what follows from data is in derived/, by lab derive)"))
 	}
-	files, err := j.Root.Files("examples", ".json")
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range files {
-		data, err := strict.ReadUpTo(p, mostExample)
-		if err == nil {
-			err = strict.CheckJSON(data)
-		}
-		if err == nil && printedAt(data) == [2]string{} {
-			err = errors.New("neither started_at nor date says when it was printed")
-		}
+	for _, of := range []struct {
+		dir   string
+		most  int64
+		check func(path string, data []byte) error
+	}{{"examples", mostExample, checkExample}, {"certificates", certify.Longest, checkCertificate}} {
+		files, err := j.Root.Files(of.dir, ".json")
 		if err != nil {
-			fault(p, err)
+			return nil, err
 		}
-	}
-	if files, err = j.Root.Files("certificates", ".json"); err != nil {
-		return nil, err
-	}
-	for _, p := range files {
-		data, err := strict.ReadUpTo(p, certify.Longest)
-		var of *certify.Certificate
-		if err == nil {
-			of, err = certify.Read(data)
-		}
-		if err == nil && p != j.Root.Path("data", "certificates", of.Number+".json") {
-			err = fmt.Errorf("/number: %s; the file is to be called so", of.Number)
-		}
-		if err != nil {
-			fault(p, err)
+		for _, p := range files {
+			data, err := strict.ReadUpTo(p, of.most)
+			if err == nil {
+				err = of.check(p, data)
+			}
+			if err != nil {
+				fault(p, err)
+			}
 		}
 	}
 	_, more, err := Calibrations(j.Root)
 	return append(faults, more...), err
+}
+
+func checkExample(_ string, data []byte) error {
+	if err := strict.CheckJSON(data); err != nil {
+		return err
+	}
+	if printedAt(data) == [2]string{} {
+		return errors.New("neither started_at nor date says when it was printed")
+	}
+	return nil
+}
+
+func checkCertificate(path string, data []byte) error {
+	of, err := certify.Read(data)
+	if err == nil && filepath.Base(path) != of.Number+".json" {
+		err = fmt.Errorf("/number: %s; the file is to be called so", of.Number)
+	}
+	return err
 }
 
 // mostCalibration is the limit in bytes of a file of data/calibration: a pair has 300.
