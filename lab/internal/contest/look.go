@@ -107,7 +107,7 @@ func (o Options) look(ctx context.Context, s Server, c Client, dir string, port 
 			took, _ := cores.ProcessTime(pid)
 			l.StartCPU += took
 		}
-	} else if s.runs != nil && s.runs.Processes != nil {
+	} else if s.watched() {
 		if whose, err = s.owns(); err != nil {
 			return l, err
 		}
@@ -225,20 +225,30 @@ func (on *started) or(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	if on.proc == nil {
-		return on.Server.or(err)
+	if on.proc == nil && !on.watched() {
+		return err
 	}
 	for range 50 {
-		if on.gone() && on.proc.ExitCode() == leash.Forked {
-			return on.ended()
-		}
-		if on.gone() {
-			how := cmp.Or(on.proc.Err(), errors.New("exit status 0"))
-			return fmt.Errorf("%s: it died while it was asked (%w)%s", on.Name, how, on.words())
+		if why := on.died(); why != nil {
+			return why
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	return err
+}
+
+// died says how a server ended while it was asked; nil if it has not.
+func (on *started) died() error {
+	switch {
+	case on.proc == nil:
+		return on.lost()
+	case !on.gone():
+		return nil
+	case on.proc.ExitCode() == leash.Forked:
+		return on.ended()
+	}
+	how := cmp.Or(on.proc.Err(), errors.New("exit status 0"))
+	return fmt.Errorf("%s: it died while it was asked (%w)%s", on.Name, how, on.words())
 }
 
 // The lengths of slots, and how many requests one should hold.

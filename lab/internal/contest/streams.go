@@ -169,7 +169,7 @@ func (b Bench) streamed(ctx context.Context, i, port int, on cores.Split) (t res
 	came, err := w.by(ctx, b.Client, b.Dir, &pid)
 	sampler.Stop()
 	if err == nil && s.proc == nil {
-		err = s.Server.or(nil)
+		err = s.lost()
 	} else if err != nil || s.gone() {
 		err = s.or(err)
 	}

@@ -127,29 +127,25 @@ func statOf(pid int) (procfs.ProcStat, error) {
 	return p.Stat()
 }
 
-// or is the reason for an error that the end of a server explains which ran already. Its end may be seen later
-// than that of its connections.
-func (s Server) or(err error) error {
-	if s.runs == nil || s.runs.Processes == nil {
-		return err
+// watched tells whether a server ran already and its processes are known.
+func (s Server) watched() bool { return s.runs != nil && s.runs.Processes != nil }
+
+// lost says that a server has ended which is watched.
+func (s Server) lost() error {
+	if !s.watched() {
+		return nil
 	}
-	for range 50 {
-		if _, ended := s.runs.Processes(); ended != nil {
-			return fmt.Errorf("%s: %w", s.Name, ended)
-		}
-		if err == nil {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
+	if _, err := s.runs.Processes(); err != nil {
+		return fmt.Errorf("%s: %w", s.Name, err)
 	}
-	return err
+	return nil
 }
 
 // Affinity are the cores on which servers that run already may run.
 func Affinity(servers []Server) []int {
 	var all []int
 	for _, s := range servers {
-		if s.runs == nil || s.runs.Processes == nil {
+		if !s.watched() {
 			continue
 		}
 		pids, _ := s.runs.Processes()
