@@ -7,8 +7,6 @@ import (
 	"text/template"
 	"time"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -96,22 +94,20 @@ var limits = map[string]any{"CPUOff": CPUOff, "LeastShare": LeastShare, "SendLag
 	"StoodStill": StoodStill, "WindowOff": WindowOff, "WindowSlack": WindowSlack}
 
 // file is gates.toml, with the thresholds in force.
-var file = func() (f struct {
+var file = strict.Embedded[struct {
 	Gates     []Gate
 	Published map[string]string
 	Kernels   []string
-}) {
-	var filled bytes.Buffer
+}](filled())
+
+func filled() []byte {
+	var b bytes.Buffer
 	words := template.New("").Option("missingkey=error").Funcs(template.FuncMap{"percent": percent, "millis": millis})
-	err := template.Must(words.Parse(text)).Execute(&filled, limits)
-	if err == nil {
-		err = toml.Unmarshal(filled.Bytes(), &f)
-	}
-	if err != nil {
+	if err := template.Must(words.Parse(text)).Execute(&b, limits); err != nil {
 		panic(err) // it is part of the program
 	}
-	return f
-}()
+	return b.Bytes()
+}
 
 // All lists every gate, in the order in which pages show them.
 var All = file.Gates

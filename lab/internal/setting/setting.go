@@ -121,9 +121,6 @@ type def struct {
 // EventSizes are the sizes of an event, in bytes, that the batch study's producer can send.
 var EventSizes = []int64{64, 256, 1024, 4096}
 
-// onePath is a path that can be put on a command line and into an address, as settings.toml says.
-var onePath = regexp.MustCompile(`^/([A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*/?)?$`)
-
 //go:embed settings.toml
 var settings []byte
 
@@ -146,8 +143,8 @@ const longest = 100
 
 // IsPath tells whether a route is a single path that a client can request.
 func IsPath(l Level) bool {
-	s, ok := l.v.(string)
-	return ok && len(s) <= longest && onePath.MatchString(s)
+	s, _ := l.v.(string)
+	return strings.HasPrefix(s, "/") && defs[Route].takes(l) // a load of several begins with a share
 }
 
 // A Level is the value of one setting: a whole number, a string or a bool. The
