@@ -18,7 +18,9 @@ import (
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/law"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -34,16 +36,16 @@ const (
 
 // The verdicts on a claim.
 const (
-	Reproduced   = "reproduced"
-	Refuted      = "refuted"
-	Inconclusive = "inconclusive"
+	Reproduced   = string(verdict.Reproduced)
+	Refuted      = string(verdict.Refuted)
+	Inconclusive = string(verdict.Inconclusive)
 )
 
-const server = "server"
+const server = setting.Server
 
 // loads are the factors of a load, and usual are their levels where a table says nothing, as in linerate compare.
 var (
-	loads = [2]string{"connections", "pipelining"}
+	loads = [2]string{setting.Connections, setting.Pipelining}
 	usual = [2]int{32, 1}
 )
 
