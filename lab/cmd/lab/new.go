@@ -96,15 +96,24 @@ func (c *newExperiment) do(_ context.Context, out io.Writer) (int, error) {
 	if c.Entry == "" {
 		c.Entry, _, _ = strings.Cut(c.Name, "-")
 	}
-	if err := belongs(c.Entry); err != nil {
+	return belonging(out, c.Entry, "experiment.toml", c, func(root journal.Root, text []byte) (string, error) {
+		_, err := experiment.Parse(c.Name, text)
+		return root.Experiment(c.Name), err
+	})
+}
+
+// belonging writes a file of an entry from a template. check says where it belongs, and refuses a
+// text that is none of its kind.
+func belonging(out io.Writer, entry, template string, with any,
+	check func(root journal.Root, text []byte) (path string, err error)) (int, error) {
+	if err := belongs(entry); err != nil {
 		return exitFailed, err
 	}
-	return create(out, func(j *archive.Journal) (string, []byte, error) {
-		text, err := fill("experiment.toml", c)
-		if err == nil {
-			_, err = experiment.Parse(c.Name, text)
+	return create(out, func(j *archive.Journal) (path string, text []byte, err error) {
+		if text, err = fill(template, with); err == nil {
+			path, err = check(j.Root, text)
 		}
-		return j.Root.Experiment(c.Name), text, err
+		return path, text, err
 	})
 }
 
@@ -113,15 +122,9 @@ type newText struct {
 }
 
 func (c *newText) do(_ context.Context, out io.Writer) (int, error) {
-	if err := belongs(c.Entry); err != nil {
-		return exitFailed, err
-	}
-	return create(out, func(j *archive.Journal) (string, []byte, error) {
-		text, err := fill("text.toml", c)
-		if err == nil {
-			_, err = audit.Parse(c.Entry, text)
-		}
-		return j.Root.Text(c.Entry), text, err
+	return belonging(out, c.Entry, "text.toml", c, func(root journal.Root, text []byte) (string, error) {
+		_, err := audit.Parse(c.Entry, text)
+		return root.Text(c.Entry), err
 	})
 }
 
