@@ -25,10 +25,13 @@ type outputs struct {
 	Badge        string `placeholder:"FILE" help:"Also write the verdict as JSON for a badge of shields.io."`
 }
 
+// A form is one of the ways to tell a comparison.
+type form func(*compare.Outcome) ([]byte, error)
+
 // files are those asked for, with what is written to each.
-func (o outputs) files() map[string]func(*compare.Outcome) ([]byte, error) {
-	all := map[string]func(*compare.Outcome) ([]byte, error){}
-	for path, form := range map[*string]func(*compare.Outcome) ([]byte, error){
+func (o outputs) files() map[string]form {
+	all := map[string]form{}
+	for path, form := range map[*string]form{
 		&o.JSONFile:     func(made *compare.Outcome) ([]byte, error) { return asJSON(made) },
 		&o.MarkdownFile: tell.Markdown,
 		&o.HTML:         tell.Page,
@@ -76,7 +79,12 @@ func (o outputs) print(out io.Writer, made *compare.Outcome) (err error) {
 	if err == nil {
 		_, err = out.Write(text)
 	}
-	for path, form := range o.files() {
+	return errors.Join(err, write(o.files(), made))
+}
+
+// write writes files, and goes on with the others if one fails.
+func write(files map[string]form, made *compare.Outcome) (err error) {
+	for path, form := range files {
 		data, failed := form(made)
 		if failed == nil {
 			failed = strict.Replace(path, data)

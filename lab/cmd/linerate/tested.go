@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -98,15 +97,14 @@ func (t *trying) do(ctx context.Context, out io.Writer, name string, table []byt
 			return cli.Failed, err
 		}
 	}
-	page, err := tell.ClaimsPage(made, says)
-	if err == nil && t.HTML != "" {
-		err = strict.Replace(t.HTML, page)
+	files := map[string]form{}
+	if t.HTML != "" {
+		files[t.HTML] = func(made *compare.Outcome) ([]byte, error) { return tell.ClaimsPage(made, says) }
 	}
-	badge, failed := asJSON(all.Badge())
-	if failed == nil && t.Badge != "" {
-		failed = strict.Replace(t.Badge, badge)
+	if t.Badge != "" {
+		files[t.Badge] = func(*compare.Outcome) ([]byte, error) { return asJSON(all.Badge()) }
 	}
-	return status, errors.Join(err, failed)
+	return status, write(files, made)
 }
 
 // directories are what a word of a command says of where its files are.
