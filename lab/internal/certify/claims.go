@@ -6,7 +6,8 @@
 // is reproduced only if each of its steps is shown: where the client was the wall, or a control did not agree
 // with itself, it is open. All steps share one error.
 //
-// A certificate's number shows that it was not changed, and not that anybody measured it.
+// A certificate that fits itself may be made up all the same: its number tells only those who noted it whether it
+// was changed.
 package certify
 
 import (
