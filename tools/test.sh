@@ -80,7 +80,7 @@ go_races() {
     cd lab || exit
     status=0
     go test "${race[@]}" -parallel 4 ./internal/run &
-    go list ./... | grep -vE "$elsewhere" | xargs go test "${race[@]}" -p 1 || status=$?
+    go list ./... | grep -vE "$elsewhere" | xargs go test "${race[@]}" -skip '^TestAlone' -p 1 || status=$?
     for file in "${threaded[@]}"; do these=$(names "$file") && go test "${race[@]}" -run "$these" "./${file%/*}" || status=$?; done
     wait $! || status=$?
     exit "$status"
@@ -108,7 +108,7 @@ go_peers() {
 # The lab's own runs. They run processes that are built without the race detector, as for
 # measuring. The tests that need valid trials run alone: other tests beside them would
 # make their trials invalid. The other tests break runs, and work under any load.
-go_runs() { (cd lab && go test -trimpath -vet=off -run '^TestAlone' ./cmd/lab); }
+go_runs() { (cd lab && go test -trimpath -vet=off -p 1 -run '^TestAlone' ./cmd/lab ./cmd/linerate); }
 go_breaks() { (cd lab && go test -trimpath -vet=off -parallel 4 -skip '^TestAlone' ./cmd/lab); }
 # The lab on a fleet of namespaces. make test leaves the longer tests of it out. Without the
 # test cache, which does not look at the programs that they start.

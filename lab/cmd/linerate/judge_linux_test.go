@@ -33,8 +33,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Beside other tests trials may be refused, which leaves the claim open; but it is true, and never refuted.
-func TestAClaimOverConnectionsIsMeasured(t *testing.T) {
+// Trials may be refused, which leaves the claim open; but it is true, and never refuted. Beside other tests a block
+// can be too long for its budget.
+func TestAloneAClaimOverConnectionsIsMeasured(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures for some seconds")
 	}
