@@ -194,8 +194,6 @@ in_memory() {
 } 2>/dev/null
 dir=$({ [ -z "${TMPDIR-}" ] && in_memory; } || mktemp -d)
 export TMPDIR=$dir
-# Runs of the lab here and a comparison elsewhere do not exclude each other.
-export XDG_RUNTIME_DIR=$dir
 trap 'rm -rf "$dir"' EXIT
 # A lane is a process group, so that everything it has started ends with it.
 stop() {
@@ -209,6 +207,9 @@ trap stop INT TERM
 # left in a file.
 run() {
   local step=$1 started=$SECONDS word=ok TIMEFORMAT='%U %S' used
+  # Runs of the lab and comparisons of other steps, or outside, do not exclude those of this one.
+  local -x XDG_RUNTIME_DIR=$dir/$step
+  mkdir -p -m 700 "$XDG_RUNTIME_DIR"
   { time "$step" >"$dir/$step.out" 2>&1; } 2>"$dir/$step.used" || word=FAILED
   used=$(awk 'END { printf "%.0f", $1 + $2 }' "$dir/$step.used")
   if [ "$word" = ok ] && grep -m1 '^skip:' "$dir/$step.out" >"$dir/$step.why"; then word=skipped; fi
