@@ -99,7 +99,7 @@ func (a *auto) find(of string, r law.Result, note string) {
 func (a *auto) shares() {
 	for _, name := range metric.Names() {
 		if q, ok := a.get(name); ok && q.Low > 1 && (strings.Contains(name, "_busy") || name == "line_rate_share") {
-			a.find(name, law.Ordered(law.CPU, name, q, "all", law.Exactly(1), metric.Ratio), "A share of all that there is.")
+			a.find(name, law.CPU.Hold(name, q, law.AtMost, "all", law.Exactly(1), 0, metric.Ratio), "A share of all that there is.")
 		}
 	}
 }
@@ -117,7 +117,7 @@ func (a *auto) answer() (law.Quantity, bool) {
 func (a *auto) responses() {
 	answer, known := a.answer()
 	if size, err := evaluate("transfer_bytes_per_s / throughput_rps", a.look); known && err == nil {
-		a.find("response", law.Same(law.Answer, "an answer", size, "its size", answer, 0, metric.Bytes), fmt.Sprintf(
+		a.find("response", law.Answer.Hold("an answer", size, law.Equals, "its size", answer, 0, metric.Bytes), fmt.Sprintf(
 			"Bytes read a second over answers a second, against %s's known body and its head.", a.levels[setting.Route]))
 	}
 }
@@ -141,7 +141,7 @@ func (a *auto) wire() {
 		of, what, bytes = "throughput_rps", "Answers a second times the size of one", rate.Times(answer)
 	}
 	if share, ok := a.get("line_rate_share"); ok {
-		a.find("line_rate_share", law.Same(law.Line, "share", share, what, bytes.Times(law.Exactly(1/line)), 0, metric.Ratio),
+		a.find("line_rate_share", law.Line.Hold("share", share, law.Equals, what, bytes.Times(law.Exactly(1/line)), 0, metric.Ratio),
 			what+" over the line rate.")
 	}
 	a.find(of, law.OnLine(of, bytes, a.t.LineRateBps),
@@ -170,27 +170,25 @@ func (a *auto) little() {
 
 // counts has what figures are by others: masters, workers and connections, and the order of quantiles.
 var counts = []struct {
-	law     *law.Law
-	of      string
-	formula string
-	unit    metric.Unit
-	note    string
+	law      *law.Law
+	of       string
+	relation law.Relation
+	formula  string
+	unit     metric.Unit
+	note     string
 }{
-	{law.Number, "processes", "workers + 1", metric.Count, "Workers and one master."},
-	{law.Worker, "connections_per_worker", "connections / workers", metric.Count, "Connections over workers."},
-	{law.Worker, "throughput_per_worker_rps", "throughput_rps / workers", metric.PerSecond, "Throughput over workers."},
-	{law.Order, "latency_p50_s", "latency_p99_s", metric.Second, "The median against the 99th percentile."},
+	{law.Number, "processes", law.Equals, "workers + 1", metric.Count, "Workers and one master."},
+	{law.Worker, "connections_per_worker", law.Equals, "connections / workers", metric.Count, "Connections over workers."},
+	{law.Worker, "throughput_per_worker_rps", law.Equals, "throughput_rps / workers", metric.PerSecond,
+		"Throughput over workers."},
+	{law.Order, "latency_p50_s", law.AtMost, "latency_p99_s", metric.Second, "The median against the 99th percentile."},
 }
 
 func (a *auto) counts() {
 	for _, c := range counts {
 		of, ok := a.get(c.of)
 		if to, err := evaluate(c.formula, a.look); ok && err == nil {
-			r := law.Same(c.law, c.of, of, c.formula, to, 0, c.unit)
-			if c.law == law.Order {
-				r = law.Ordered(c.law, c.of, of, c.formula, to, c.unit)
-			}
-			a.find(c.of, r, c.note)
+			a.find(c.of, c.law.Hold(c.of, of, c.relation, c.formula, to, 0, c.unit), c.note)
 		}
 	}
 }

@@ -44,7 +44,7 @@ type Kind string
 // Kinds has all kinds of check, and explains each.
 var Kinds = func() map[Kind]string {
 	all := map[Kind]string{}
-	for _, l := range law.All() {
+	for _, l := range law.All {
 		all[Kind(l.ID)] = l.Says
 	}
 	return all

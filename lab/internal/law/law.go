@@ -54,11 +54,11 @@ func named(id string) *Law {
 	return file.Laws[slices.IndexFunc(file.Laws, func(l *Law) bool { return l.ID == id })]
 }
 
+// All are all laws.
+var All = file.Laws
+
 // Automatic are the laws that a row is held against, in the order in which they are told.
 var Automatic = []*Law{InFlight, Order, Mean, Spread, Total, Answer, Line, CPU, Failures}
-
-// All are all laws.
-func All() []*Law { return slices.Clone(file.Laws) }
 
 // A Relation is the expected relation of a printed figure to the recomputed one.
 type Relation string
@@ -100,7 +100,9 @@ type Result struct {
 	Unless   string // of a broken one: what could make it true after all; empty: nothing could
 }
 
-func (l *Law) hold(of string, stands Quantity, rel Relation, to string, allowed Quantity, within float64, unit metric.Unit) Result {
+// Hold holds a figure against another; within is a share of the second that is allowed beyond rounding.
+func (l *Law) Hold(of string, stands Quantity, rel Relation, to string, allowed Quantity, within float64,
+	unit metric.Unit) Result {
 	return Result{l, of, stands, rel, to, allowed, within, unit, rel.Holds(stands, allowed, within), ""}
 }
 
@@ -136,7 +138,7 @@ func MostMean(all []Quantile, greatest Quantity) (most Quantity) {
 // Little holds requests in flight against the most that there can be. Those under way when a window
 // began are in its latencies and not in its time, so within is their share.
 func Little(rate, latency, most Quantity, of, to string, within float64) Result {
-	return InFlight.hold(of, Exactly(rate.Times(latency).Low), AtMost, to, most, within, metric.Count)
+	return InFlight.Hold(of, Exactly(rate.Times(latency).Low), AtMost, to, most, within, metric.Count)
 }
 
 // packing is the least overhead of TCP and IP: 40 bytes for every 8,961 in the largest frame of such an
@@ -146,17 +148,7 @@ const packing = 9001.0 / 8961
 // OnLine holds bytes a second that a client reads against a line of so many bits a second, once each full
 // frame has given 40 bytes to TCP and IP.
 func OnLine(of string, bytes Quantity, line float64) Result {
-	return Line.hold(of, bytes, AtMost, "what the line carries", Exactly(line/8/packing), 0, metric.BytesPerSecond)
-}
-
-// Ordered holds a smaller figure against a greater one.
-func Ordered(l *Law, of string, smaller Quantity, to string, greater Quantity, unit metric.Unit) Result {
-	return l.hold(of, smaller, AtMost, to, greater, 0, unit)
-}
-
-// Same holds two ways to one figure against each other.
-func Same(l *Law, of string, q Quantity, to string, other Quantity, within float64, unit metric.Unit) Result {
-	return l.hold(of, q, Equals, to, other, within, unit)
+	return Line.Hold(of, bytes, AtMost, "what the line carries", Exactly(line/8/packing), 0, metric.BytesPerSecond)
 }
 
 // Numbered names a quantile, as p99.9.

@@ -114,11 +114,11 @@ func TestALawSaysWhenItMayErr(t *testing.T) {
 
 func TestMistakesOfUnitsAreNamed(t *testing.T) {
 	for want, r := range map[string]Result{
-		"MiB, printed as MB":                                    Same(Total, "", Exactly(100), "", Exactly(104.8576), 0.01, ""),
-		"bits, taken for bytes":                                 Same(Total, "", Exactly(800), "", Exactly(100), 0.01, ""),
-		"percent, taken for cores":                              Ordered(CPU, "", Exactly(150), "", Exactly(2), ""),
+		"MiB, printed as MB":                                    Total.Hold("", Exactly(100), Equals, "", Exactly(104.8576), 0.01, ""),
+		"bits, taken for bytes":                                 Total.Hold("", Exactly(800), Equals, "", Exactly(100), 0.01, ""),
+		"percent, taken for cores":                              CPU.Hold("", Exactly(150), AtMost, "", Exactly(2), 0, ""),
 		"latencies a thousandth as long, as of µs taken for ms": Little(Exactly(1000), Exactly(50), Exactly(64), "", "", 0),
-		"": Same(Total, "", Exactly(100), "", Exactly(130), 0.01, ""),
+		"": Total.Hold("", Exactly(100), Equals, "", Exactly(130), 0.01, ""),
 	} {
 		if got := r.Mend(); got != want || r.Holds {
 			t.Errorf("%q, want %q", got, want)

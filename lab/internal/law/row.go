@@ -149,7 +149,7 @@ func (r *Row) Judge(tell func(Result)) {
 	r.totals(found)
 	r.bytes(found)
 	if r.all(Busy, Cores) {
-		found(Ordered(CPU, "cores busy", r.figures[Busy], "cores", r.figures[Cores], metric.Count))
+		found(CPU.Hold("cores busy", r.figures[Busy], AtMost, "cores", r.figures[Cores], 0, metric.Count))
 	}
 }
 
@@ -158,32 +158,34 @@ func (r *Row) latencies(found func(Result)) {
 	least, from := r.Get(Least)
 	most, to := r.Get(Greatest)
 	if from && to {
-		found(Ordered(Order, "min", least, "max", most, metric.Second))
+		found(Order.Hold("min", least, AtMost, "max", most, 0, metric.Second))
 	}
 	for i, q := range r.quantiles {
+		name := Numbered(q.Share)
 		switch {
 		case i > 0:
-			found(Ordered(Order, Numbered(r.quantiles[i-1].Share), r.quantiles[i-1].Quantity, Numbered(q.Share), q.Quantity, metric.Second))
+			before := r.quantiles[i-1]
+			found(Order.Hold(Numbered(before.Share), before.Quantity, AtMost, name, q.Quantity, 0, metric.Second))
 		case from:
-			found(Ordered(Order, "min", least, Numbered(q.Share), q.Quantity, metric.Second))
+			found(Order.Hold("min", least, AtMost, name, q.Quantity, 0, metric.Second))
 		}
 		if i == len(r.quantiles)-1 && to {
-			found(Ordered(Order, Numbered(q.Share), q.Quantity, "max", most.Times(Exactly(1+ofQuantiles)), metric.Second))
+			found(Order.Hold(name, q.Quantity, AtMost, "max", most.Times(Exactly(1+ofQuantiles)), 0, metric.Second))
 		}
 	}
 	if !averaged {
 		return
 	}
 	if from {
-		found(Ordered(Mean, "min", least, "mean", mean, metric.Second))
+		found(Mean.Hold("min", least, AtMost, "mean", mean, 0, metric.Second))
 	}
 	if to {
-		found(Ordered(Mean, "mean", mean, "max", most, metric.Second))
+		found(Mean.Hold("mean", mean, AtMost, "max", most, 0, metric.Second))
 	}
 	if len(r.quantiles) > 0 {
-		found(Mean.hold("mean", mean, AtLeast, "what the quantiles leave at least", LeastMean(r.quantiles), ofQuantiles, metric.Second))
+		found(Mean.Hold("mean", mean, AtLeast, "what the quantiles leave at least", LeastMean(r.quantiles), ofQuantiles, metric.Second))
 		if to {
-			found(Mean.hold("mean", mean, AtMost, "what the quantiles leave at most", MostMean(r.quantiles, most), ofQuantiles, metric.Second))
+			found(Mean.Hold("mean", mean, AtMost, "what the quantiles leave at most", MostMean(r.quantiles, most), ofQuantiles, metric.Second))
 		}
 	}
 	if deviation, ok := r.Get(Deviation); ok && to {
@@ -191,7 +193,7 @@ func (r *Row) latencies(found func(Result)) {
 		room := func(low, mid, high float64) float64 { return math.Sqrt(max(0, high-mid) * max(0, mid-low)) }
 		bound := Exactly(max(room(least.Low, mean.Low, most.High), room(least.Low, mean.High, most.High),
 			room(least.Low, min(max((least.Low+most.High)/2, mean.Low), mean.High), most.High)))
-		found(Spread.hold("stdev", deviation, AtMost, "what min, mean and max leave", bound, ofQuantiles, metric.Second))
+		found(Spread.Hold("stdev", deviation, AtMost, "what min, mean and max leave", bound, ofQuantiles, metric.Second))
 	}
 }
 
@@ -236,24 +238,26 @@ func (r *Row) totals(found func(Result)) {
 	}
 	requests, counted := r.Get(Requests)
 	if counted && r.all(Rate, Duration) {
-		found(Same(Total, "requests", requests, "rate × duration", r.figures[Rate].Times(r.figures[Duration]), within, metric.Count))
+		found(Total.Hold("requests", requests, Equals, "rate × duration",
+			r.figures[Rate].Times(r.figures[Duration]), within, metric.Count))
 	}
 	if r.all(Bytes, ByteRate, Duration) {
-		found(Same(Total, "bytes read", r.figures[Bytes], "bytes a second × duration",
+		found(Total.Hold("bytes read", r.figures[Bytes], Equals, "bytes a second × duration",
 			r.figures[ByteRate].Times(r.figures[Duration]), within, metric.Bytes))
 	}
 	good, bad, fails := r.figures[Good], r.figures[Bad], r.figures[Fails]
 	if r.has[Good] && counted {
-		found(Ordered(Total, "good answers and those with errors", good.Plus(bad), "requests", requests, metric.Count))
+		found(Total.Hold("good answers and those with errors", good.Plus(bad), AtMost, "requests", requests, 0, metric.Count))
 		if r.has[Bad] && r.has[Fails] {
-			found(Total.hold("all answers and failures", good.Plus(bad).Plus(fails), AtLeast, "requests", requests, 0, metric.Count))
+			found(Total.Hold("all answers and failures", good.Plus(bad).Plus(fails), AtLeast, "requests", requests, 0, metric.Count))
 		}
 	}
 	if !counted {
 		requests = good.Plus(bad)
 	}
 	if share, err := bad.Over(requests); r.has[Bad] && err == nil {
-		found(Ordered(Failures, "the share of answers with errors", share, "what may be left out of account", Exactly(tellsOf), metric.Ratio))
+		found(Failures.Hold("the share of answers with errors", share, AtMost, "what may be left out of account", Exactly(tellsOf),
+			0, metric.Ratio))
 	}
 }
 
@@ -262,7 +266,7 @@ func (r *Row) bytes(found func(Result)) {
 	if body, ok := r.Get(Body); ok && r.all(Rate) {
 		least := r.figures[Rate].Times(body)
 		if rated {
-			found(Answer.hold("bytes a second", rate, AtLeast, "rate × body", least, ofWindows, metric.BytesPerSecond))
+			found(Answer.Hold("bytes a second", rate, AtLeast, "rate × body", least, ofWindows, metric.BytesPerSecond))
 		} else if r.all(LineRate) {
 			found(OnLine("rate × body", least, r.figures[LineRate].Value))
 		}
@@ -289,7 +293,7 @@ func (r *Row) unless(of Result) string {
 		return "the figures are means over several runs"
 	case of.Law == Total && r.Sampled && of.To != "requests":
 		return "the rate is a mean of samples, or of a part of the window"
-	case of.Law == Total && of.To != "requests" && (r.Nominal || Same(Total, "", of.Stands, "", of.Allowed, nearly, "").Holds):
+	case of.Law == Total && of.To != "requests" && (r.Nominal || Equals.Holds(of.Stands, of.Allowed, nearly)):
 		return "the duration is that asked for"
 	}
 	return ""
