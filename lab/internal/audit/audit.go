@@ -8,6 +8,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -155,24 +156,15 @@ func (b book) read(t *Text, f *File) error {
 
 // check recomputes one figure.
 func (b book) check(t *Text, c Check) (Finding, error) {
-	f := Finding{ID: c.ID, Kind: c.Kind, Place: c.Place, Unit: c.Unit, Within: c.Within, Note: c.Note}
-	of, err := b.eval(t, c.Of)
+	stands, err := b.eval(t, c.Of)
+	f := Finding{ID: c.ID, Kind: c.Kind, Place: c.Place, Unit: c.Unit, Stands: stands, Within: c.Within, Note: c.Note}
 	if err != nil {
 		return f, fmt.Errorf("of: %w", err)
 	}
-	f.Stands = of
-	// A formula that is just a name is a printed figure. It is shown as printed,
-	// with its place and unit.
-	if p, ok, err := b.lone(t, c.Of); err != nil {
-		return f, err
-	} else if ok {
-		f.Printed = p.Printed
-		if f.Place == "" {
-			f.Place = p.Place
-		}
-		if f.Unit == "" {
-			f.Unit = p.Unit
-		}
+	// A formula that is just a name is a printed figure, or a level. The first is shown as
+	// printed, with its place and unit.
+	if p, _ := b.find(t, lone(c.Of)); p.Printed != "" {
+		f.Printed, f.Place, f.Unit = p.Printed, cmp.Or(f.Place, p.Place), cmp.Or(f.Unit, p.Unit)
 	}
 	switch {
 	case f.Place == "":

@@ -19,27 +19,9 @@ var whole = regexp.MustCompile(`^[0-9]+ ?ms$`)
 var counted = map[string]bool{"workers": true, "workers_active": true, "processes": true, "requests": true,
 	"connections_established": true}
 
-// answerOf gives the route of a row, if the series printed its size. The body
-// of /read is a mean over products drawn at start; two sets of products differ by less
-// than 2 %. Rates count answers and transfers count bytes read. What is in transit at the
-// ends of a window is counted in only one of them, which makes less than 1 %.
-func answerOf(path string) (catalog.Route, bool) {
-	r, ok := catalog.RouteOf(path)
-	return r, ok && r.Printed > 0
-}
-
 // anyHead is the size of another server's head: at least a status line and an
 // empty line, and less than any plain head.
 var anyHead = law.Between(108, 19, 256)
-
-// sizeOf is the size in bytes of the given server's answer, head and body.
-func sizeOf(r catalog.Route, stack setting.Level) law.Quantity {
-	if stack.IsZero() || stack.String() == setting.Fiber {
-		whole := r.Printed + float64(r.Head(int(r.Printed)))
-		return law.Around(whole, r.Within*whole)
-	}
-	return law.Around(r.Printed, r.Within*r.Printed).Plus(anyHead)
-}
 
 // automatic makes every check that the figures of a table's rows allow.
 func (t *Table) automatic() (out []Finding) {
@@ -104,13 +86,20 @@ func (a *auto) shares() {
 	}
 }
 
-// answer is the size of the row's answers, if the route's is known.
+// answer is the size in bytes of the row's answers, head and body, if the series printed that of the route. The
+// body of /read is a mean over products drawn at start; two sets of products differ by less
+// than 2 %. Rates count answers and transfers count bytes read. What is in transit at the
+// ends of a window is counted in only one of them, which makes less than 1 %.
 func (a *auto) answer() (law.Quantity, bool) {
-	route, known := answerOf(a.levels[setting.Route].String())
-	if !known {
+	route, ok := catalog.RouteOf(a.levels[setting.Route].String())
+	if !ok || route.Printed == 0 {
 		return law.Quantity{}, false
 	}
-	return sizeOf(route, a.levels[setting.Stack]), true
+	if stack := a.levels[setting.Stack]; stack.IsZero() || stack.String() == setting.Fiber {
+		whole := route.Printed + float64(route.Head(int(route.Printed)))
+		return law.Around(whole, route.Within*whole), true
+	}
+	return law.Around(route.Printed, route.Within*route.Printed).Plus(anyHead), true
 }
 
 // responses checks that bytes over requests is the size of the route's answer.

@@ -31,15 +31,6 @@ func (b book) eval(t *Text, formula string) (law.Quantity, error) {
 	})
 }
 
-// lone gives the printed figure if a formula is just its name.
-func (b book) lone(t *Text, formula string) (named, bool, error) {
-	if !lone(formula) {
-		return named{}, false, nil
-	}
-	n, err := b.find(t, strings.TrimSpace(formula))
-	return n, err == nil && n.Printed != "", err
-}
-
 func (b book) find(t *Text, name string) (named, error) {
 	first, rest, dotted := strings.Cut(name, ".")
 	if !dotted {

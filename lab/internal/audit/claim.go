@@ -151,8 +151,8 @@ func (b book) busy(t *Text, field, formula string, found map[string]Finding) (la
 	}
 	most := map[string]law.Quantity{}
 	for _, c := range t.Checks {
-		if f := found[c.ID]; c.Kind == Kind(law.CPU.ID) && f.Relation == law.AtMost && f.Verdict == Disagrees && lone(c.Of) {
-			most[strings.TrimSpace(c.Of)] = f.Recomputed
+		if f := found[c.ID]; c.Kind == Kind(law.CPU.ID) && f.Relation == law.AtMost && f.Verdict == Disagrees {
+			most[lone(c.Of)] = f.Recomputed
 		}
 	}
 	q, err := evaluate(formula, func(name string) (law.Quantity, error) {

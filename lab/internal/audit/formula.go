@@ -177,8 +177,8 @@ func name(e ast.Expr) string {
 	return ""
 }
 
-// lone reports whether a formula is just a name.
-func lone(text string) bool {
-	e, err := formula{text: text}.parse()
-	return err == nil && name(e) != ""
+// lone is the name that a formula is; "" if it is more.
+func lone(text string) string {
+	e, _ := formula{text: text}.parse()
+	return name(e)
 }

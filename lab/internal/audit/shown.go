@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"math"
 	"strings"
 
@@ -20,15 +21,13 @@ type Shown struct {
 }
 
 func (f *Finding) show() {
+	stands, recomputed := amount{f.Stands, f.Unit, f.Printed}, amount{f.Recomputed, f.Unit, f.Printed}
 	f.Shown = Shown{
-		Printed: f.Printed, PrintedProse: f.Printed,
-		Recomputed:      amount{f.Recomputed, f.Unit, f.Printed}.text(false),
-		RecomputedProse: amount{f.Recomputed, f.Unit, f.Printed}.text(true),
-		Stands:          amount{f.Stands, f.Unit, f.Printed}.limits(),
-	}
-	if f.Printed == "" {
-		f.Shown.Printed = amount{f.Stands, f.Unit, ""}.text(false)
-		f.Shown.PrintedProse = amount{f.Stands, f.Unit, ""}.text(true)
+		Printed:         cmp.Or(f.Printed, stands.text(false)),
+		PrintedProse:    cmp.Or(f.Printed, stands.text(true)),
+		Recomputed:      recomputed.text(false),
+		RecomputedProse: recomputed.text(true),
+		Stands:          stands.limits(),
 	}
 	if f.Within > 0 {
 		f.Shown.Within = words.Percent(f.Within)

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -194,12 +195,9 @@ func (t *Table) sheet(date string, experiments []*experiment.Experiment, hosts m
 		return Sheet{}, fmt.Errorf("no experiment %q", t.Experiment)
 	}
 	out := Sheet{
-		ID: t.ID, Place: t.Place, Experiment: t.Experiment, Host: t.Host, ClientHost: t.Client, Date: date, Note: t.Note,
-		Topology: t.Topology, LineRateBps: t.LineRateBps, Settings: t.settings,
+		ID: t.ID, Place: t.Place, Experiment: t.Experiment, Host: t.Host, ClientHost: cmp.Or(t.Client, t.Host), Date: date,
+		Note: t.Note, Topology: t.Topology, LineRateBps: t.LineRateBps, Settings: t.settings,
 		Shown: pages.ValuesOf(t.settings, t.LineRateBps),
-	}
-	if t.Client == "" {
-		out.ClientHost = t.Host
 	}
 	for _, id := range []string{out.Host, out.ClientHost} {
 		if hosts[id] == nil {
