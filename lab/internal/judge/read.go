@@ -43,7 +43,7 @@ func (j *judge) read(text []byte) error {
 		if err := toml.Unmarshal(text, &v); err != nil {
 			return err
 		}
-		return j.walk(v, nil, "")
+		return j.walk(v, map[string]string{}, "")
 	case start[0] == '{' || start[0] == '[':
 		j.Form = "JSON"
 		d := json.NewDecoder(bytes.NewReader(start))
@@ -171,11 +171,7 @@ func (j *judge) walk(v any, from map[string]string, path string) error {
 			}
 		}
 	case map[string]any:
-		own := maps.Clone(from)
-		if own == nil {
-			own = map[string]string{}
-		}
-		within := map[string]any{}
+		own, within := maps.Clone(from), map[string]any{}
 		flat(v, "", own, within)
 		if len(within) == 0 {
 			j.keyed(own, path)
@@ -228,38 +224,25 @@ func pivot(long []any) (rows []any, ok bool) {
 	for _, v := range long {
 		of, is := v.(map[string]any)
 		label, named := of["label"].(string)
-		if value, there := of["value"]; !is || !named || !there {
+		value, there := of["value"]
+		if !is || !named || !there {
 			return nil, false
-		} else {
-			var key strings.Builder
-			for _, k := range slices.Sorted(maps.Keys(of)) {
-				if k != "label" && k != "value" {
-					fmt.Fprintf(&key, "%s=%v ", k, of[k])
-				}
-			}
-			row := at[key.String()]
-			if row == nil {
-				row = map[string]any{}
-				for k, v := range of {
-					if k != "label" && k != "value" {
-						row[k] = v
-					}
-				}
-				at[key.String()] = row
-				rows = append(rows, row)
-			}
-			row[label] = value
 		}
+		rest := maps.Clone(of)
+		delete(rest, "label")
+		delete(rest, "value")
+		key := fmt.Sprint(rest) // its keys are printed in order
+		if at[key] == nil {
+			at[key], rows = rest, append(rows, rest)
+		}
+		at[key][label] = value
 	}
 	return rows, len(rows) > 0
 }
 
 // object reads a value of JSON: what a load generator printed, or rows.
 func (j *judge) object(v any) error {
-	top, ok := v.(map[string]any)
-	if !ok {
-		return j.walk(v, nil, "")
-	}
+	top, _ := v.(map[string]any)
 	for _, of := range tools().JSON {
 		if lookup(top, of.Has) != "" {
 			j.Form, j.tool = "JSON of "+of.Name, &of.tool
@@ -269,11 +252,11 @@ func (j *judge) object(v any) error {
 			return nil
 		}
 	}
-	if at(v, "rawData") != nil && at(v, "concurrencyLevels") != nil {
+	if top["rawData"] != nil && top["concurrencyLevels"] != nil {
 		j.techEmpower(top)
 		return nil
 	}
-	return j.walk(v, nil, "")
+	return j.walk(v, map[string]string{}, "")
 }
 
 // techEmpower reads a round of TechEmpower's, whose runs have their connections by their place in a list: wrk's
