@@ -22,25 +22,16 @@ type Evidence struct {
 // Weigh gives the evidence of a ratio's blocks on a margin and on a bar (0: none). The interval
 // of Ratios holds exactly what it does not exclude.
 func Weigh(r Ratios, margin, bar float64) *Evidence {
-	n := len(r.Least)
+	n, is := len(r.Least), r.count(margin, bar)
 	up, down := r.shifts()
-	above := func(value float64, holds func(least, most float64) bool) float64 {
-		return bet(r.count(holds), n, up, value > 1)
-	}
-	below := func(value float64, holds func(least, most float64) bool) float64 {
-		return bet(r.count(holds), n, down, value < 1)
-	}
-	low, high := 1/(1+margin), 1+margin
 	e := &Evidence{
-		More:    above(1, func(l, _ float64) bool { return l > 1 }),
-		Less:    below(1, func(_, m float64) bool { return m < 1 }),
-		AtMost:  below(high, func(_, m float64) bool { return m <= high }),
-		AtLeast: above(low, func(l, _ float64) bool { return l >= low }),
+		More:    bet(is.more, n, up, false),
+		Less:    bet(is.less, n, down, false),
+		AtMost:  bet(is.atMost, n, down, false),
+		AtLeast: bet(is.atLeast, n, up, false),
 	}
 	if bar > 0 {
-		yes := above(bar, func(l, _ float64) bool { return l > bar })
-		no := below(bar, func(_, m float64) bool { return m <= bar })
-		e.Above, e.NotAbove = &yes, &no
+		e.Above, e.NotAbove = new(bet(is.above, n, up, bar > 1)), new(bet(is.notAbove, n, down, bar < 1))
 	}
 	return e
 }

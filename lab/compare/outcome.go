@@ -210,10 +210,8 @@ func (o *Outcome) Settled() bool {
 		if c.NeverSteady && c.CPUPerRequest.Known() {
 			continue
 		}
-		if c.Verdict == Undecided || c.Verdict == Invalid || c.Above == AboveOpen {
-			return false
-		}
-		if c.Verdict == Uncosted && !c.Settled(o.Margin) {
+		if c.Verdict == Undecided || c.Verdict == Invalid || c.Above == AboveOpen ||
+			c.Verdict == Uncosted && !c.Settled(o.Margin) {
 			return false
 		}
 	}

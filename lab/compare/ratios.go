@@ -82,18 +82,20 @@ func (r Ratios) Interval(level float64) *Ratio {
 
 // After is what Interval gave after the first n blocks.
 func (r *Ratio) After(n int, level float64) *Ratio {
-	span := func(each []float64) (least, most []float64) {
-		for _, v := range each[:min(n, len(each))] {
-			if least, most = append(least, v), append(most, v); v == 0 {
-				most[len(most)-1] = math.Inf(1)
-			}
-		}
-		return least, most
-	}
 	var of Ratios
-	of.Least, of.Most = span(r.Each)
-	of.AgainLeast, of.AgainMost = span(r.Again)
+	of.Least, of.Most = Bounds(r.Each[:min(n, len(r.Each))])
+	of.AgainLeast, of.AgainMost = Bounds(r.Again[:min(n, len(r.Again))])
 	return of.Interval(level)
+}
+
+// Bounds are those of the ratios that Each or Again has.
+func Bounds(each []float64) (least, most []float64) {
+	for _, v := range each {
+		if least, most = append(least, v), append(most, v); v == 0 {
+			most[len(most)-1] = math.Inf(1)
+		}
+	}
+	return least, most
 }
 
 func negated(of []float64) []float64 {
@@ -145,21 +147,17 @@ func Further(least, most []float64, level, margin, bar float64) int {
 
 // further takes the blocks after which the ratio may be told from 1 sooner than by signs.
 func (r Ratios) further(level, margin, bar, sooner float64) int {
-	n := len(r.Least)
-	needs := func(holds func(least, most float64) bool) float64 {
-		all, ok := confseq.Needed(r.count(holds), n, level/2)
+	n, is := len(r.Least), r.count(margin, bar)
+	needs := func(k int) float64 {
+		all, ok := confseq.Needed(k, n, level/2)
 		if !ok {
 			return math.Inf(1)
 		}
 		return float64(max(all-n, 1))
 	}
-	low, high := 1/(1+margin), 1+margin
-	blocks := max(needs(func(l, _ float64) bool { return l >= low }), needs(func(_, m float64) bool { return m <= high }))
-	blocks = min(blocks, needs(func(l, _ float64) bool { return l > 1 }), needs(func(_, m float64) bool { return m < 1 }),
-		sooner)
+	blocks := min(max(needs(is.atLeast), needs(is.atMost)), needs(is.more), needs(is.less), sooner)
 	if bar > 0 {
-		blocks = max(blocks, min(needs(func(l, _ float64) bool { return l > bar }),
-			needs(func(_, m float64) bool { return m <= bar })))
+		blocks = max(blocks, min(needs(is.above), needs(is.notAbove)))
 	}
 	if math.IsInf(blocks, 1) {
 		return 0
@@ -167,12 +165,19 @@ func (r Ratios) further(level, margin, bar, sooner float64) int {
 	return int(blocks)
 }
 
-// count is how many blocks say yes.
-func (r Ratios) count(holds func(least, most float64) bool) (k int) {
-	for b := range r.Least {
-		if holds(r.Least[b], r.Most[b]) {
-			k++
+// counts are how many blocks give each answer.
+type counts struct{ more, less, atMost, atLeast, above, notAbove int }
+
+// count holds each block against equality, the margin and the bar.
+func (r Ratios) count(margin, bar float64) (is counts) {
+	for b, least := range r.Least {
+		most := r.Most[b]
+		for k, holds := range map[*int]bool{&is.more: least > 1, &is.less: most < 1, &is.atMost: most <= 1+margin,
+			&is.atLeast: least >= 1/(1+margin), &is.above: least > bar, &is.notAbove: most <= bar} {
+			if holds {
+				*k++
+			}
 		}
 	}
-	return k
+	return is
 }

@@ -125,12 +125,7 @@ func follows(r *compare.Ratio, level float64) error {
 	if r == nil {
 		return nil
 	}
-	least, most := slices.Clone(r.Each), slices.Clone(r.Each)
-	for i, v := range r.Each {
-		if v == 0 {
-			most[i] = math.Inf(1)
-		}
-	}
+	least, most := compare.Bounds(r.Each)
 	again := compare.Over(least, most, level)
 	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-4*math.Abs(a) }
 	if again == nil || !near(again.Ratio, r.Ratio) || !near(again.Low, r.Low) || !near(again.High, r.High) {

@@ -172,8 +172,7 @@ func (u user) switches(ctx context.Context, m *compare.Measured) (note string, e
 		return "its context switches are not known: threads or processes ended under load, and their counts with them", nil
 	}
 	each := func(which int) *float64 {
-		v := words.Significant(max(0, float64(long.switches[which]-short.switches[which])/answers), 6)
-		return &v
+		return new(words.Significant(max(0, float64(long.switches[which]-short.switches[which])/answers), 6))
 	}
 	m.Slept, m.Displaced = each(0), each(1)
 	return "", nil
