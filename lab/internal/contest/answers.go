@@ -7,10 +7,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/probe"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
@@ -30,7 +32,7 @@ func (o Options) asked() []load.Request {
 
 // fetch asks for each request a few times on one connection, as the load does.
 func (o Options) fetch(ctx context.Context, name, addr string) (out []probe.Given, err error) {
-	t := o.target(Server{Name: name}, addr, nil)
+	t := o.target(Server{Name: name}, addr)
 	var conn *http.ClientConn
 	for i := range o.asked() {
 		for n := range answersEach {
@@ -180,11 +182,8 @@ func changes(s Server) string {
 }
 
 func span(as []probe.Given) (least, most int) {
-	least = as[0].Length
-	for _, a := range as {
-		least, most = min(least, a.Length), max(most, a.Length)
-	}
-	return least, most
+	all := strict.Called(as, func(a probe.Given) int { return a.Length })
+	return slices.Min(all), slices.Max(all)
 }
 
 func lengths(least, most int) string {

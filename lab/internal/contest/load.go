@@ -16,10 +16,10 @@ type Client struct {
 }
 
 // target is a server as the generator is told of it.
-func (o Options) target(s Server, addr string, processes []int) load.Target {
+func (o Options) target(s Server, addr string) load.Target {
 	connections, pipelining := o.load(s)
 	return o.Way.Of(run.At(load.Target{Name: s.Name, Connections: connections, Pipelining: pipelining,
-		Rate: float64(o.Rate), Processes: processes, Requests: o.Requests, Close: o.Close}, addr, o.Path))
+		Rate: float64(o.Rate), Requests: o.Requests, Close: o.Close}, addr, o.Path))
 }
 
 // load is how many connections a server has, and how many requests are in flight on each.

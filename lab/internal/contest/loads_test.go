@@ -41,7 +41,7 @@ func TestTheExperimentThatIsShownIsMeasured(t *testing.T) {
 		if conditions[i]["server"].String() != o.ID(i) || int(n) != s.Connections {
 			t.Errorf("condition %d is %v, and the server %+v", i, conditions[i], s)
 		}
-		if c, p := o.load(s); o.target(s, "h:1", nil).Connections != s.Connections || c != s.Connections || p != o.Pipelining {
+		if c, p := o.load(s); o.target(s, "h:1").Connections != s.Connections || c != s.Connections || p != o.Pipelining {
 			t.Errorf("%s is asked on %d connections", s.Name, c)
 		}
 	}

@@ -190,13 +190,7 @@ func (l *Look) warm(ctx context.Context, o Options, c Client, beside, on *starte
 		return append(turns, more...), err
 	}
 	most := int(min(mostLooking, o.Budget/ofBudget) / (lookSlot + referenceSlot))
-	first := turns
-	turns, after, is, err := until(max(most, firstTurns), func(n int) ([]turn, error) {
-		more, err := give(n-len(first), lookSlot)
-		more = append(first, more...)
-		first = nil
-		return more, err
-	})
+	turns, after, is, err := until(turns, max(most, firstTurns), func(more int) ([]turn, error) { return give(more, lookSlot) })
 	if err != nil {
 		return nil, err
 	}

@@ -141,7 +141,7 @@ func (b Bench) Block(ctx context.Context, asks []curve.Ask, order []int) ([]curv
 	}
 	warm := load.Plan{TimeoutS: answerWithin.Seconds()}
 	for i, s := range b.Servers {
-		warm.Targets = append(warm.Targets, b.target(s, up[i].addr, nil))
+		warm.Targets = append(warm.Targets, b.target(s, up[i].addr))
 		warm.Slots = append(warm.Slots, load.Slot{Target: i, Seconds: max(b.Looks[i].Warmup, 10*time.Millisecond).Seconds()})
 	}
 	if _, err := run.CarryOut(ctx, b.Lab, b.CPUs, warm, nil); err != nil {
@@ -157,7 +157,7 @@ func (b Bench) Block(ctx context.Context, asks []curve.Ask, order []int) ([]curv
 	for part := range slices.Chunk(order, len(b.Servers)) {
 		p := load.Plan{TimeoutS: answerWithin.Seconds()}
 		for n, i := range part {
-			t := b.target(b.Servers[asks[i].Server], up[asks[i].Server].addr, nil)
+			t := b.target(b.Servers[asks[i].Server], up[asks[i].Server].addr)
 			t.Rate = asks[i].RPS
 			p.Targets = append(p.Targets, t)
 			p.Slots = append(p.Slots, load.Slot{Target: n, Seconds: asks[i].Seconds, Counts: true})

@@ -203,14 +203,9 @@ var (
 )
 
 // fill is the command with the place to listen filled in.
-func (s Server) fill(host string, port int) []string {
+func (s Server) fill(port int) []string {
 	p := strconv.Itoa(port)
-	into := strings.NewReplacer("{addr}", host+":"+p, "{host}", host, "{port}", p)
-	out := make([]string, len(s.Command))
-	for i, w := range s.Command {
-		out[i] = into.Replace(w)
-	}
-	return out
+	return strict.Called(s.Command, strings.NewReplacer("{addr}", loopback+":"+p, "{host}", loopback, "{port}", p).Replace)
 }
 
 // forShell is a word that means something to a shell only. A server that is given

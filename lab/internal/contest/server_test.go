@@ -23,12 +23,12 @@ func TestServersAreReadAsTheyWereMeant(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := []string{"./server", "--port", "8083", "--name", "two words", "it's"}; got[0].Name != "old" ||
-		!slices.Equal(got[0].fill("127.0.0.1", 8083), want) {
-		t.Errorf("%s: %q, want %q", got[0].Name, got[0].fill("127.0.0.1", 8083), want)
+		!slices.Equal(got[0].fill(8083), want) {
+		t.Errorf("%s: %q, want %q", got[0].Name, got[0].fill(8083), want)
 	}
 	if want := []string{"env", "A=1", "./server", "--addr", "127.0.0.1:8084"}; got[1].Name != "new-2.1" ||
-		!slices.Equal(got[1].fill("127.0.0.1", 8084), want) {
-		t.Errorf("%s: %q, want %q", got[1].Name, got[1].fill("127.0.0.1", 8084), want)
+		!slices.Equal(got[1].fill(8084), want) {
+		t.Errorf("%s: %q, want %q", got[1].Name, got[1].fill(8084), want)
 	}
 	got, err = ParseServers([]string{"a=http://10.0.0.5:8080", "b=http://example.org/"})
 	if err != nil || got[0].URL != "http://10.0.0.5:8080" || got[1].URL != "http://example.org:80" {
@@ -296,7 +296,7 @@ func TestWhatIsAskedIsTheTargetOfARequest(t *testing.T) {
 	if _, err := o.Design("/", 50*time.Millisecond, nil); err != nil {
 		t.Error(err)
 	}
-	if got := o.target(Server{Name: "old"}, "h:1", nil).URL; got != "http://h:1/a?x=1&y=%20" {
+	if got := o.target(Server{Name: "old"}, "h:1").URL; got != "http://h:1/a?x=1&y=%20" {
 		t.Error(got)
 	}
 }

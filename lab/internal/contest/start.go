@@ -68,7 +68,7 @@ func (s Server) start(c Client, dir string, port int) (*started, error) {
 		return nil, err
 	}
 	on := &started{Server: s, addr: net.JoinHostPort(loopback, strconv.Itoa(port)), port: port}
-	argv := s.fill(loopback, port)
+	argv := s.fill(port)
 	argv[0] = s.program(dir)
 	var err error
 	argv = slices.Concat(c.Lab, []string{run.HoldCall}, run.OnCPUs(c.Lab, c.ServerCPUs, argv...))
@@ -179,12 +179,13 @@ func (on *started) pids() (all []int) {
 
 // asked is the server as the generator is told of it, and where to read its CPU time.
 func (on *started) asked(o Options) load.Target {
+	t := o.target(on.Server, on.addr)
 	if on.runs != nil && on.runs.CPUFile != "" {
-		t := o.target(on.Server, on.addr, nil)
 		t.CPUFile = on.runs.CPUFile
-		return t
+	} else {
+		t.Processes = on.pids()
 	}
-	return o.target(on.Server, on.addr, on.pids())
+	return t
 }
 
 // listens lists the ports on which the server's processes listen.

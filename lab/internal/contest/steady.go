@@ -109,9 +109,9 @@ func warmAfter(turns []turn) int {
 	return n / 2
 }
 
-// until has a server loaded until it is steady, or for so many turns, and gives after how many
-// it was warm; false if it never was.
-func until(most int, load func(turns int) ([]turn, error)) (turns []turn, after int, is bool, err error) {
+// until has a server that had some turns loaded until it is steady, or for so many turns, and gives all of them
+// and after how many it was warm; false if it never was.
+func until(turns []turn, most int, load func(more int) ([]turn, error)) (all []turn, after int, is bool, err error) {
 	for n, agreed := firstTurns, 0; ; n = int(growth * float64(n)) {
 		n = min(n, most)
 		more, err := load(n - len(turns))

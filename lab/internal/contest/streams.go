@@ -154,7 +154,7 @@ func (b Bench) streamed(ctx context.Context, i, port int, on cores.Split) (t res
 		Addresses: []string{strings.TrimPrefix(s.addr, "unix:")}, Connections: b.Connections, Threads: max(1, len(b.CPUs)),
 		WarmUp: b.Warmup, Window: b.window()}}
 	if len(b.Requests) > 0 {
-		p := b.target(s.Server, s.addr, nil)
+		p := b.target(s.Server, s.addr)
 		p.Connections = min(max(b.Rate/50, 1), 16)
 		w.Publish, w.Streams.WarmUp, w.Streams.Window = &p, b.Warmup+rest, b.window()+rest
 	}

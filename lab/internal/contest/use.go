@@ -105,7 +105,7 @@ func (u user) rss() float64 {
 // ask loads the server for so long, and gives how many answers that were, counted or not. held is
 // called before the connections are closed.
 func (u user) ask(ctx context.Context, length time.Duration, held func()) (answers int64, err error) {
-	p := load.Plan{TimeoutS: answerWithin.Seconds(), Targets: []load.Target{u.target(u.Server, u.addr, nil)},
+	p := load.Plan{TimeoutS: answerWithin.Seconds(), Targets: []load.Target{u.target(u.Server, u.addr)},
 		Slots: []load.Slot{{Seconds: length.Seconds(), Counts: true}}}
 	r, err := run.CarryOut(ctx, u.Lab, u.CPUs, p, held)
 	if err != nil {
