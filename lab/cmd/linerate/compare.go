@@ -85,11 +85,8 @@ func (c *compareCall) asked() (s scenario.Scenario, err error) {
 	return s, err
 }
 
-// options checks the flags.
-func (c *compareCall) options() (contest.Options, error) { return c.of(contest.ParseServers) }
-
-// of is options with a way to read the servers.
-func (c *compareCall) of(servers func([]string) ([]contest.Server, error)) (o contest.Options, err error) {
+// options checks the flags, with a way to read the servers.
+func (c *compareCall) options(servers func([]string) ([]contest.Server, error)) (o contest.Options, err error) {
 	asked, err := c.asked()
 	if err != nil {
 		return o, err
@@ -151,7 +148,11 @@ func (c *compareCall) of(servers func([]string) ([]contest.Server, error)) (o co
 }
 
 func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
-	made, err := c.outcome(ctx)
+	o, err := c.options(contest.ParseServers)
+	if err != nil {
+		return cli.Failed, err
+	}
+	made, err := c.measured(ctx, o)
 	if made == nil {
 		return cli.Failed, err
 	}
@@ -165,16 +166,7 @@ func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
 	return made.Exit, nil
 }
 
-// outcome compares the servers. There may be an outcome and an error.
-func (c *compareCall) outcome(ctx context.Context) (*compare.Outcome, error) {
-	o, err := c.options()
-	if err != nil {
-		return nil, err
-	}
-	return c.measured(ctx, o)
-}
-
-// measured is outcome for options that have been checked.
+// measured compares the servers, for options that have been checked. There may be an outcome and an error.
 func (c *compareCall) measured(ctx context.Context, o contest.Options) (*compare.Outcome, error) {
 	s, err := newComparison(o, c)
 	if err != nil {

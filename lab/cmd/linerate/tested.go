@@ -57,7 +57,7 @@ func (t *trying) do(ctx context.Context, out io.Writer, name string, table []byt
 	}
 	call := &compareCall{URL: t.URL, Connections: conditions[0].Connections, Pipelining: conditions[0].Pipelining, Budget: t.Budget,
 		Margin: fmt.Sprint(certify.Margin), Ready: 20 * time.Second, outputs: outputs{HTML: t.HTML, Badge: t.Badge}}
-	o, err := call.of(func([]string) ([]contest.Server, error) { return conditions, nil })
+	o, err := call.options(func([]string) ([]contest.Server, error) { return conditions, nil })
 	if err != nil {
 		return cli.Failed, err
 	}
