@@ -108,13 +108,12 @@ func parseServer(arg string) (Server, error) {
 			"letters, digits and ._+-", strict.Visible(arg, 60))
 	}
 	s := Server{Name: of}
-	if s, is, err := s.subject(command); is {
+	command, err := s.subject(command)
+	if err != nil {
 		return s, err
 	}
-	if path, ok := strings.CutPrefix(command, "unix:"); ok {
-		return s.socket(path)
-	}
-	if scheme, _, ok := strings.Cut(command, "://"); ok && !strings.ContainsAny(scheme, " /") {
+	scheme, _, ok := strings.Cut(command, "://")
+	if s.Subject != "" || strings.HasPrefix(command, "unix:") || ok && !strings.ContainsAny(scheme, " /") {
 		return s.at(command)
 	}
 	split, err := experiment.Words(command)
@@ -156,6 +155,9 @@ func (s Server) socket(path string) (Server, error) {
 
 // at is a server that runs already.
 func (s Server) at(raw string) (Server, error) {
+	if path, ok := strings.CutPrefix(raw, "unix:"); ok {
+		return s.socket(path)
+	}
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil || u.Host == "" || u.User != nil:

@@ -26,32 +26,27 @@ const (
 	byContainer = "container"
 )
 
-// subject parses KIND:WHICH@ADDRESS; false if it is of no such kind.
-func (s Server) subject(text string) (Server, bool, error) {
+// subject takes KIND:WHICH@ from before an address, and gives what is left: all, if it is of no such kind.
+func (s *Server) subject(text string) (address string, err error) {
 	kind, rest, _ := strings.Cut(text, ":")
 	if !slices.Contains([]string{byProcess, byCgroup, byContainer}, kind) {
-		return s, false, nil
+		return text, nil
 	}
 	at := strings.LastIndex(rest, "@") // a unit of systemd may have one in its name
 	if at < 1 || at == len(rest)-1 {
-		return s, true, fmt.Errorf("%s: %s says whose CPU time is read; write where it listens as well, as "+
+		return "", fmt.Errorf("%s: %s says whose CPU time is read; write where it listens as well, as "+
 			"%s=%s:%s@HOST:PORT", s.Name, strict.Visible(text, 80), s.Name, kind, strict.Visible(strings.Trim(rest, "@"), 60))
 	}
-	which, addr := rest[:at], rest[at+1:]
+	which, address := rest[:at], rest[at+1:]
 	if pid, err := strconv.Atoi(which); kind == byProcess && (err != nil || pid < 1) {
-		return s, true, fmt.Errorf("%s: %q is no process id; write %s=pid:1234@HOST:PORT (pgrep -f NAME finds it)", s.Name,
+		return "", fmt.Errorf("%s: %q is no process id; write %s=pid:1234@HOST:PORT (pgrep -f NAME finds it)", s.Name,
 			strict.Visible(which, 40), s.Name)
 	}
 	s.Subject = kind + ":" + which
-	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
-		s, err := s.socket(path)
-		return s, true, err
+	if !strings.Contains(address, "://") && !strings.HasPrefix(address, "unix:") {
+		address = "http://" + address
 	}
-	if !strings.Contains(addr, "://") {
-		addr = "http://" + addr
-	}
-	s, err := s.at(addr)
-	return s, true, err
+	return address, nil
 }
 
 // Costed tells whether the server's CPU time can be read.
