@@ -355,19 +355,17 @@ func (a *assessment) failing() bool {
 // of the gate that closed most.
 func (a *assessment) refusals(i int) string {
 	count, first := map[string]int{}, map[string]string{}
-	invalid, all := 0, 0
 	base := a.o.Servers[i].Base
-	name := map[string]string{a.condition(base): a.o.Servers[base].Name, a.condition(i): a.o.Servers[i].Name}
+	one, other := a.stay.Conditions[base], a.stay.Conditions[i]
+	invalid, all := one.Invalid+other.Invalid, one.Trials+other.Trials
+	name := map[string]string{one.ID: a.o.Servers[base].Name, other.ID: a.o.Servers[i].Name}
 	for _, t := range a.f.Trials {
-		if name[t.Condition] == "" {
+		if name[t.Condition] == "" || t.Valid {
 			continue
 		}
-		if all++; !t.Valid {
-			invalid++
-			for _, r := range t.Reasons {
-				if count[r.Gate]++; count[r.Gate] == 1 {
-					first[r.Gate] = fmt.Sprintf("%s: %s", name[t.Condition], a.o.Named(r.Detail))
-				}
+		for _, r := range t.Reasons {
+			if count[r.Gate]++; count[r.Gate] == 1 {
+				first[r.Gate] = fmt.Sprintf("%s: %s", name[t.Condition], a.o.Named(r.Detail))
 			}
 		}
 	}
@@ -391,22 +389,17 @@ var ofServer = []string{gate.ServerExited, gate.Non2xx, gate.Mismatches, gate.Wr
 // them, but that a server fails is news to those who run it.
 func (a *assessment) failures() (notes []string) {
 	for i, s := range a.o.Servers {
-		failed, all, first := 0, 0, ""
+		failed, first := 0, ""
 		for _, t := range a.f.Trials {
-			if t.Condition != a.condition(i) {
-				continue
-			}
-			all++
-			if at := slices.IndexFunc(t.Reasons, func(r results.Reason) bool {
-				return slices.Contains(ofServer, r.Gate)
-			}); at >= 0 {
+			r, is := strict.First(t.Reasons, func(r results.Reason) bool { return slices.Contains(ofServer, r.Gate) })
+			if is && t.Condition == a.condition(i) {
 				failed++
-				first = cmp.Or(first, a.o.Named(t.Reasons[at].Detail))
+				first = cmp.Or(first, a.o.Named(r.Detail))
 			}
 		}
 		if failed > 0 {
 			notes = append(notes, fmt.Sprintf("a server failed in %d of %d trials of %s, and nothing of these counts: %s",
-				failed, all, s.Name, first))
+				failed, a.stay.Conditions[i].Trials, s.Name, first))
 		}
 	}
 	return notes
