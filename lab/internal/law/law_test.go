@@ -20,7 +20,7 @@ func hundred() (r Row) {
 func TestWhatQuantilesLeaveForAMean(t *testing.T) {
 	r := hundred()
 	// 0.4 × 1 + 0.09 × 2 + 0.01 × 10 = 0.68 ms, and 0.5 × 1 + 0.4 × 2 + 0.09 × 10 + 0.01 × 100 = 3.2 ms
-	if least, most := LeastMean(r.quantiles).Value, MostMean(r.quantiles, r.figures[Greatest]).Value; math.Abs(least-0.00068) > 1e-12 ||
+	if least, most := LeastMean(r.Quantiles).Value, MostMean(r.Quantiles, r.figures[Greatest]).Value; math.Abs(least-0.00068) > 1e-12 ||
 		math.Abs(most-0.0032) > 1e-12 {
 		t.Errorf("%v to %v", least, most)
 	}

@@ -36,10 +36,6 @@ const (
 	figures
 )
 
-// Names are how a row's figures are called.
-var Names = [figures]string{"rate", "requests", "duration", "mean", "min", "max", "stdev", "connections", "pipelining",
-	"bytes read", "bytes a second", "body", "cores busy", "cores", "good answers", "answers with errors", "failed requests", "line rate"}
-
 // Units are those of a row's figures.
 var Units = [figures]metric.Unit{metric.PerSecond, metric.Count, metric.Second, metric.Second, metric.Second, metric.Second,
 	metric.Second, metric.Count, metric.Count, metric.Bytes, metric.BytesPerSecond, metric.Bytes, metric.Count, metric.Count,
@@ -49,7 +45,7 @@ var Units = [figures]metric.Unit{metric.PerSecond, metric.Count, metric.Second, 
 type Row struct {
 	figures   [figures]Quantity
 	has       [figures]bool
-	quantiles []Quantile
+	Quantiles []Quantile // by rising share
 
 	Averaged bool   // its figures are means over several runs
 	Early    bool   // latencies begin before a request is sent, as when a rate is kept that the server cannot keep
@@ -60,7 +56,7 @@ type Row struct {
 }
 
 // Reset forgets all figures.
-func (r *Row) Reset() { *r = Row{quantiles: r.quantiles[:0]} }
+func (r *Row) Reset() { *r = Row{Quantiles: r.Quantiles[:0]} }
 
 // Set notes a figure. Of several, the first stands; but failures add up.
 func (r *Row) Set(f Figure, q Quantity) {
@@ -79,9 +75,9 @@ func (r *Row) Add(f Figure, q Quantity) {
 
 // SetQuantile notes a quantile.
 func (r *Row) SetQuantile(share float64, q Quantity) {
-	at, there := slices.BinarySearchFunc(r.quantiles, share, func(q Quantile, s float64) int { return cmp.Compare(q.Share, s) })
+	at, there := slices.BinarySearchFunc(r.Quantiles, share, func(q Quantile, s float64) int { return cmp.Compare(q.Share, s) })
 	if !there {
-		r.quantiles = slices.Insert(r.quantiles, at, Quantile{share, q})
+		r.Quantiles = slices.Insert(r.Quantiles, at, Quantile{share, q})
 	}
 }
 
@@ -102,19 +98,7 @@ func (r *Row) Figures() (n int) {
 			n++
 		}
 	}
-	return n + len(r.quantiles)
-}
-
-// All gives each figure, with its name and unit.
-func (r *Row) All(give func(name string, q Quantity, in metric.Unit)) {
-	for f, has := range r.has {
-		if has {
-			give(Names[f], r.figures[f], Units[f])
-		}
-	}
-	for _, q := range r.quantiles {
-		give(Numbered(q.Share), q.Quantity, metric.Second)
-	}
+	return n + len(r.Quantiles)
 }
 
 // Get is a figure, if the row has it.
@@ -160,16 +144,16 @@ func (r *Row) latencies(found func(Result)) {
 	if from && to {
 		found(Order.Hold("min", least, AtMost, "max", most, 0, metric.Second))
 	}
-	for i, q := range r.quantiles {
+	for i, q := range r.Quantiles {
 		name := Numbered(q.Share)
 		switch {
 		case i > 0:
-			before := r.quantiles[i-1]
+			before := r.Quantiles[i-1]
 			found(Order.Hold(Numbered(before.Share), before.Quantity, AtMost, name, q.Quantity, 0, metric.Second))
 		case from:
 			found(Order.Hold("min", least, AtMost, name, q.Quantity, 0, metric.Second))
 		}
-		if i == len(r.quantiles)-1 && to {
+		if i == len(r.Quantiles)-1 && to {
 			found(Order.Hold(name, q.Quantity, AtMost, "max", most.Times(Exactly(1+ofQuantiles)), 0, metric.Second))
 		}
 	}
@@ -182,10 +166,10 @@ func (r *Row) latencies(found func(Result)) {
 	if to {
 		found(Mean.Hold("mean", mean, AtMost, "max", most, 0, metric.Second))
 	}
-	if len(r.quantiles) > 0 {
-		found(Mean.Hold("mean", mean, AtLeast, "what the quantiles leave at least", LeastMean(r.quantiles), ofQuantiles, metric.Second))
+	if len(r.Quantiles) > 0 {
+		found(Mean.Hold("mean", mean, AtLeast, "what the quantiles leave at least", LeastMean(r.Quantiles), ofQuantiles, metric.Second))
 		if to {
-			found(Mean.Hold("mean", mean, AtMost, "what the quantiles leave at most", MostMean(r.quantiles, most), ofQuantiles, metric.Second))
+			found(Mean.Hold("mean", mean, AtMost, "what the quantiles leave at most", MostMean(r.Quantiles, most), ofQuantiles, metric.Second))
 		}
 	}
 	if deviation, ok := r.Get(Deviation); ok && to {
@@ -201,7 +185,7 @@ func (r *Row) little(found func(Result)) {
 	latency, known := r.Get(Average)
 	of := "rate × mean"
 	if !known {
-		latency, known = LeastMean(r.quantiles), len(r.quantiles) > 0
+		latency, known = LeastMean(r.Quantiles), len(r.Quantiles) > 0
 		of = "rate × what the quantiles leave at least for the mean"
 	}
 	within := ofWindows
@@ -225,7 +209,7 @@ func (r *Row) little(found func(Result)) {
 		window = max(d.Low, 1e-3)
 	}
 	longest := latency.High
-	for _, q := range append(slices.Clip(r.quantiles), Quantile{1, r.figures[Greatest]}) {
+	for _, q := range append(slices.Clip(r.Quantiles), Quantile{1, r.figures[Greatest]}) {
 		longest = max(longest, q.High)
 	}
 	found(Little(rate, latency, most, of, to, within+longest/window))
