@@ -83,16 +83,13 @@ func (a *assessment) outcome() *compare.Outcome {
 			BodyBytes: len(r.Body), Weight: cmp.Or(r.Weight, 1), Status: r.Status, Checked: r.Check != nil})
 	}
 	out.Refused = strict.Count(f.Trials, func(t results.Trial) bool { return !t.Valid })
-	if p := f.Provenance; p != nil {
-		out.Blocks, out.Seed, out.StartedAt = p.Blocks, p.Seed, p.StartedAt.UTC().Format("2006-01-02T15:04:05Z")
-		out.ServerCPUs, out.ClientCPUs, out.Lab = p.ServerCPUs, p.ClientCPUs, builtFrom()
-		if p.Block != nil {
-			out.SlotS, out.Rounds, out.WarmupS = p.Block.SlotS, p.Block.Rounds, p.Block.WarmupS
-		}
-		if a.failing() {
-			out.Notes = append(out.Notes, fmt.Sprintf("it ended before its budget was spent, after %.0f of %.0f s: %s", a.took,
-				o.Budget.Seconds(), o.Named(p.StoppedEarly)))
-		}
+	p := f.Provenance
+	out.Blocks, out.Seed, out.StartedAt = p.Blocks, p.Seed, p.StartedAt.UTC().Format("2006-01-02T15:04:05Z")
+	out.ServerCPUs, out.ClientCPUs, out.Lab = p.ServerCPUs, p.ClientCPUs, builtFrom()
+	out.SlotS, out.Rounds, out.WarmupS = p.Block.SlotS, p.Block.Rounds, p.Block.WarmupS
+	if a.failing() {
+		out.Notes = append(out.Notes, fmt.Sprintf("it ended before its budget was spent, after %.0f of %.0f s: %s", a.took,
+			o.Budget.Seconds(), o.Named(p.StoppedEarly)))
 	}
 	return out
 }
@@ -347,9 +344,7 @@ func ownWork(i int, r *verdict.Relative) string {
 }
 
 // failing reports whether the run ended because it failed again and again.
-func (a *assessment) failing() bool {
-	return a.f.Provenance != nil && a.f.Provenance.Ended == results.Failing
-}
+func (a *assessment) failing() bool { return a.f.Provenance.Ended == results.Failing }
 
 // refusals says why so many blocks have no two valid trials, by the first reason
 // of the gate that closed most.
@@ -409,7 +404,7 @@ func (a *assessment) failures() (notes []string) {
 // go on as before; 0 if unknown.
 func (a *assessment) further(i int, metric string) float64 {
 	least, most := a.stay.Ratios(i, a.o.Servers[i].Base, metric)
-	if len(least) == 0 || a.f.Provenance == nil || a.f.Provenance.Blocks == 0 || a.failing() {
+	if len(least) == 0 || a.f.Provenance.Blocks == 0 || a.failing() {
 		return 0
 	}
 	blocks := compare.Further(least, most, a.level, a.o.Margin, a.o.FailAbove)
