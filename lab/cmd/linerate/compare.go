@@ -282,26 +282,23 @@ func (s *comparison) measure(ctx context.Context, c *compareCall) (*compare.Outc
 	if err != nil {
 		return nil, err
 	}
-	looks := s.Looks
 	s.notes = append(s.notes, slices.Concat(notes, s.shared())...)
-	slot := contest.Slot(s.Options, looks)
-	x, err := s.Design(s.Dir, slot, looks)
+	slot := contest.Slot(s.Options, s.Looks)
+	x, err := s.Design(s.Dir, slot, s.Looks)
 	if err != nil {
 		return nil, err
 	}
 	// What is left of the budget, after looking.
 	left := s.Budget - time.Since(began)
-	block := run.Plan{Experiment: x, Starts: s.Starts(looks)}.BlockTime() + contest.Starting(looks, len(s.split.Server))
+	block := run.Plan{Experiment: x, Starts: s.Starts(s.Looks)}.BlockTime() + contest.Starting(s.Looks, len(s.split.Server))
 	if err := contest.Room(s.Options, block, left); err != nil {
 		return nil, err
 	}
-	watch := &watched{comparison: s, began: began, block: block}
 	session.Settle()
 	assess := func(f *results.File) *compare.Outcome {
 		return contest.Assess(s.Options, x, &s.machine.Profile, f, time.Since(began).Seconds())
 	}
-	watch.assess = assess
-	f, err := s.blocks(ctx, x, left, watch)
+	f, err := s.blocks(ctx, x, left, &watched{comparison: s, began: began, block: block, assess: assess, told: map[string]bool{}})
 	s.line.End()
 	if f == nil {
 		return nil, err

@@ -22,7 +22,6 @@ type watched struct {
 }
 
 func (w *watched) Begin(*experiment.Experiment, time.Duration, time.Duration) {
-	w.told = map[string]bool{}
 	w.line.Say("blocks of about %.1f s, for %s at the most", w.block.Seconds(), words.Duration(w.Budget))
 }
 
