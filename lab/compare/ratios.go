@@ -88,7 +88,8 @@ func (r *Ratio) After(n int, level float64) *Ratio {
 	return of.Interval(level)
 }
 
-// Bounds are those of the ratios that Each or Again has.
+// Bounds are what each of some ratios, as Each or Again has them, is at least and at most: one of 0 has no limit
+// above.
 func Bounds(each []float64) (least, most []float64) {
 	for _, v := range each {
 		if least, most = append(least, v), append(most, v); v == 0 {
@@ -170,14 +171,15 @@ type counts struct{ more, less, atMost, atLeast, above, notAbove int }
 
 // count holds each block against equality, the margin and the bar.
 func (r Ratios) count(margin, bar float64) (is counts) {
+	one := map[bool]int{true: 1}
 	for b, least := range r.Least {
 		most := r.Most[b]
-		for k, holds := range map[*int]bool{&is.more: least > 1, &is.less: most < 1, &is.atMost: most <= 1+margin,
-			&is.atLeast: least >= 1/(1+margin), &is.above: least > bar, &is.notAbove: most <= bar} {
-			if holds {
-				*k++
-			}
-		}
+		is.more += one[least > 1]
+		is.less += one[most < 1]
+		is.atMost += one[most <= 1+margin]
+		is.atLeast += one[least >= 1/(1+margin)]
+		is.above += one[least > bar]
+		is.notAbove += one[most <= bar]
 	}
 	return is
 }
