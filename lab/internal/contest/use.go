@@ -56,23 +56,23 @@ func (b Bench) Use(ctx context.Context, o *compare.Outcome) error {
 	return nil
 }
 
-// A user is a server whose use is read.
+// A user is a server whose use is read, on a bench that has no other.
 type user struct {
 	Bench
 	*started
-	look Look
 }
 
 // use gives what is to be known of a server's figures.
 func (b Bench) use(ctx context.Context, i int, m *compare.Measured) (notes []string) {
 	on, err := b.start(i)
+	b.Servers, b.Looks = b.Servers[i:i+1], b.Looks[i:i+1]
 	if err == nil {
 		defer on.stop()
-		notes, err = user{b, on, b.Looks[i]}.read(ctx, m)
+		notes, err = user{b, on}.read(ctx, m)
 		err = b.or([]*started{on}, err)
 	}
 	if err != nil {
-		why := strings.TrimPrefix(err.Error(), b.Servers[i].Name+": ")
+		why := strings.TrimPrefix(err.Error(), b.Servers[0].Name+": ")
 		notes = append(notes, "what a request uses is not all known: "+why)
 	}
 	return notes
@@ -83,7 +83,7 @@ func (u user) read(ctx context.Context, m *compare.Measured) (notes []string, er
 		return nil, err
 	}
 	m.MemoryRest = u.rss()
-	if _, err := u.ask(ctx, max(min(u.look.Warmup, mostUse), shortUse), nil); err != nil {
+	if _, err := u.ask(ctx, max(min(u.Looks[0].Warmup, mostUse), shortUse), nil); err != nil {
 		return nil, err
 	}
 	for _, read := range []func(context.Context, *compare.Measured) (string, error){u.calls, u.switches} {
@@ -127,7 +127,7 @@ func both[T any](u user, one func(length time.Duration) (int64, T, error)) (shor
 	if err != nil {
 		return short, long, 0, err
 	}
-	for length := min(max(longUse, Slot(u.Options, []Look{u.look})), mostUse); ; length = mostUse {
+	for length := min(max(longUse, Slot(u.Options, u.Looks)), mostUse); ; length = mostUse {
 		var many int64
 		many, long, err = one(length)
 		if more = float64(many - few); err != nil || more >= fewestMore {
