@@ -80,36 +80,32 @@ func (moves) decide(rec *record, c experiment.Claim) (finding, error) {
 		return finding{}, fmt.Errorf("the run has one level of %s only, and a wall moves between two", words.Setting(c.Over))
 	}
 	f := finding{seen: rec.look(c, rec.begun(compared))}
-	var v votes
 	count := map[move]int{}
-	met := [2]int{} // trials in which the claimed wall was met alone, at either end
-	trials := 0     // at either end
-	for i, b := range f.seen.blocks {
-		if b.refused {
-			v.add(b.later, false, false)
-			continue
-		}
-		worst, any := moved, false
+	v := f.seen.votes(func(b block) (inside, beyond bool) {
+		worst := moved
 		for n := range ends {
-			first, last := b.trials[2*n], b.trials[2*n+1]
-			m := moveOf(b.of, c, first, last)
-			worst, any = min(worst, m), any || m == elsewhere
-			trials++
-			for end, t := range []results.Trial{first, last} {
-				if wallStateOf(b.of, t, gate.Bound([]string{c.From, c.To}[end])) == alone {
-					met[end]++
-				}
-			}
+			m := moveOf(b.of, c, b.trials[2*n], b.trials[2*n+1])
+			worst, beyond = min(worst, m), beyond || m == elsewhere
 		}
-		if f.seen.blind[i] != none {
-			v.add(b.later, false, false)
-			continue
-		}
-		v.add(b.later, worst == moved, any)
-		if any {
+		inside = worst == moved
+		if beyond {
 			worst = elsewhere
 		}
 		count[worst]++
+		return inside, beyond
+	})
+	met := [2]int{} // trials in which the claimed wall was met alone, at either end
+	trials := 0     // at either end
+	for _, b := range f.seen.blocks {
+		if b.refused {
+			continue
+		}
+		trials += len(ends)
+		for i, t := range b.trials { // one at either end in turn
+			if wallStateOf(b.of, t, gate.Bound([]string{c.From, c.To}[i%2])) == alone {
+				met[i%2]++
+			}
+		}
 	}
 	first, last := ends[0][0][c.Over], ends[0][1][c.Over]
 	f.why = fmt.Sprintf("the wall moved from %s to %s in %d of %d %s (where %s is %s, %s alone was full in %d of %d "+
