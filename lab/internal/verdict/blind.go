@@ -68,14 +68,11 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 	if b.of.slow(b.number) && aboutCPU(c) {
 		return slowCore
 	}
-	if need := gate.Bound(c.Needs.Bound); need != "" {
-		// The server's CPU counts as the wall only if the client is known to have had
-		// room.
-		if any(func(w gate.Walls) bool {
-			return !w.Meets(need) || need == gate.BoundServerCPU && !w.Room(gate.BoundClientCPU)
-		}) {
-			return otherWall
-		}
+	// The server's CPU counts as the wall only if the client is known to have had room.
+	if need := gate.Bound(c.Needs.Bound); need != "" && any(func(w gate.Walls) bool {
+		return !w.Meets(need) || need == gate.BoundServerCPU && !w.Room(gate.BoundClientCPU)
+	}) {
+		return otherWall
 	}
 	// Figures of a claim about the client show what the client can do.
 	if m.MeasuresClient && c.About != experiment.AboutClient {

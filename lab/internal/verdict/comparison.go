@@ -264,10 +264,8 @@ func (comparing) decide(rec *record, c experiment.Claim) (finding, error) {
 		if err != nil {
 			return f, err
 		}
+		got.settle(rec.level)
 		f.comparisons = append(f.comparisons, *got)
-	}
-	for i := range f.comparisons {
-		f.comparisons[i].settle(rec.level)
 	}
 	f.concludeRatios(rec)
 	return f, nil
