@@ -35,7 +35,9 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 	return Asked(runs).Decide(x, h, runs)
 }
 
-func (d *decider) decideAll(x *experiment.Experiment) *File {
+// Decide is Decide for runs of a journal in which more was asked than by these runs.
+func (q *Question) Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
+	d := newDecider(q, h, runs)
 	r := d.last
 	f := &File{
 		SchemaVersion: Version, Experiment: x.Name, Entry: x.Entry, Run: r.Run,
@@ -167,7 +169,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		return out
 	}
 	rec := d.record(c)
-	if out := d.last.leftOut(c); rec == nil && out != nil && d.last.NotApplicable == "" {
+	if out, left := d.last.leftOut(c); rec == nil && left && d.last.NotApplicable == "" {
 		return say(NotApplicable, false, "the run measured nothing %s: %s", words.Where(out.Levels), out.Why)
 	}
 	if rec == nil {

@@ -4,7 +4,6 @@ import (
 	"maps"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/host"
 )
 
 // A Question is everything that measured runs have asked under one experiment's
@@ -14,7 +13,6 @@ import (
 type Question struct {
 	nth    map[string]int            // by digest of the design, from 1
 	claims map[string]map[string]int // cores needed, by design and digest of the claim's bars
-
 }
 
 // Asked gathers what runs asked. They are of one experiment, on any hosts, oldest
@@ -61,9 +59,4 @@ func (q *Question) Part(x *experiment.Experiment, cores int) (nth, claims int) {
 		nth = len(q.nth) + 1
 	}
 	return nth, claims
-}
-
-// Decide is Decide for runs of a journal in which more was asked than by these runs.
-func (q *Question) Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
-	return newDecider(q, h, runs).decideAll(x)
 }

@@ -103,7 +103,8 @@ type record struct {
 func (d *decider) record(c experiment.Claim) *record {
 	rec := &record{level: stats.Level(d.nth, d.sharing)}
 	rec.runs = strict.Those(d.runs, func(s *source) bool {
-		return s.NotApplicable == "" && d.same(s.then, c) && s.leftOut(c) == nil
+		_, left := s.leftOut(c)
+		return s.NotApplicable == "" && d.same(s.then, c) && !left
 	})
 	if len(rec.runs) == 0 {
 		return nil
@@ -119,15 +120,10 @@ func (d *decider) record(c experiment.Claim) *record {
 	return rec
 }
 
-// leftOut is what a run left out of the conditions that a claim is about; nil
+// leftOut is what a run left out of the conditions that a claim is about; false
 // if it has them all.
-func (s *source) leftOut(c experiment.Claim) *results.LeftOut {
-	for i, out := range s.Provenance.LeftOut {
-		if s.then.About(c, out.Levels) {
-			return &s.Provenance.LeftOut[i]
-		}
-	}
-	return nil
+func (s *source) leftOut(c experiment.Claim) (results.LeftOut, bool) {
+	return strict.First(s.Provenance.LeftOut, func(out results.LeftOut) bool { return s.then.About(c, out.Levels) })
 }
 
 // same tells whether another experiment has the same claim as the last run's.
