@@ -24,9 +24,6 @@ func changed(runs []*source) string {
 	}
 	for _, s := range runs {
 		p := s.Provenance
-		if p == nil {
-			continue
-		}
 		for name, v := range p.Kernel {
 			if name == "osrelease" {
 				name = "" // before all others

@@ -166,8 +166,7 @@ func (f *finding) effects() ([]Effect, []stats.Warning) {
 		c.effect.print()
 		out, all = append(out, c.effect), append(all, c.warnings()...)
 	}
-	return out, slices.DeleteFunc(slices.Clone(stats.AllWarnings),
-		func(w stats.Warning) bool { return !slices.Contains(all, w) })
+	return out, strict.Those(stats.AllWarnings, func(w stats.Warning) bool { return slices.Contains(all, w) })
 }
 
 // A pair is two conditions to compare, as indexes into a list, and the band in

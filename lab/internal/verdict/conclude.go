@@ -66,18 +66,17 @@ func (c *comparison) says(v Verdict) string {
 // says counts the blocks inside a band, and the blocks beyond it if there are
 // any.
 func (b band) says(v Verdict, e Effect) string {
-	in, out := "at "+words.Bar(b.low)+" or above", "below"
+	low, high := words.Bar(b.low), words.Bar(b.high)
+	in, out, edge := "at "+low+" or above", "below", low
 	switch {
 	case b.low > 0 && !math.IsInf(b.high, 1):
-		in, out = fmt.Sprintf("between %s and %s", words.Bar(b.low), words.Bar(b.high)), "outside"
+		in, out, edge = "between "+low+" and "+high, "outside", low+" to "+high
 	case b.low <= 0:
-		in, out = "at "+words.Bar(b.high)+" or below", "above"
+		in, out, edge = "at "+high+" or below", "above", high
 	}
 	blocks := words.Plural(e.Blocks, "block")
 	if v == Refuted {
-		what := map[string]string{"outside": "outside " + words.Bar(b.low) + " to " + words.Bar(b.high), "below": "below " +
-			words.Bar(b.low), "above": "above " + words.Bar(b.high)}[out]
-		return fmt.Sprintf("%d of %d %s lie %s", e.Against, e.Blocks, blocks, what)
+		return fmt.Sprintf("%d of %d %s lie %s %s", e.Against, e.Blocks, blocks, out, edge)
 	}
 	said := fmt.Sprintf("%d of %d %s lie %s", e.For, e.Blocks, blocks, in)
 	if e.Blocks == 1 {

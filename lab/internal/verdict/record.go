@@ -79,13 +79,8 @@ func (s *source) slow(block int) bool {
 // slowBlocks counts the blocks with a valid trial in which the core was slow
 // throughout.
 func (s *source) slowBlocks() int {
-	slow := map[int]bool{}
-	for _, t := range s.Trials {
-		if t.Valid && s.slow(t.Block) {
-			slow[t.Block] = true
-		}
-	}
-	return len(slow)
+	slow := strict.Those(s.Trials, func(t results.Trial) bool { return t.Valid && s.slow(t.Block) })
+	return len(strict.Set(slow, func(t results.Trial) int { return t.Block }))
 }
 
 // A record is everything that one claim rests on: the runs of its design, and

@@ -60,13 +60,9 @@ func (s *Stay) ratios(a, b int, over, under, metric string) (least, most []float
 			continue
 		}
 		at := anywhere(false)
-		of, there := valid[over][n]
-		base, too := valid[under][n]
-		if there && too {
-			x, _ := s.run.Reading(of, metric)
-			if y, _ := s.run.Reading(base, metric); x.High > 0 && y.High > 0 {
-				at = ratioOf(x, y)
-			}
+		x, _ := s.run.Reading(valid[over][n], metric) // of a trial that is missing there is none
+		if y, _ := s.run.Reading(valid[under][n], metric); x.High > 0 && y.High > 0 {
+			at = ratioOf(x, y)
 		}
 		least, most = append(least, at.least), append(most, at.most)
 	}

@@ -3,7 +3,6 @@ package verdict
 import (
 	"maps"
 	"slices"
-	"sort"
 
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -98,7 +97,7 @@ func figure(name string, trials []results.Trial) (Figure, bool) {
 	}
 	// The lower of the two middle ranks decides: if it is censored, so is the
 	// median. An interval would need the censored values, so there is none.
-	sort.Float64s(known)
+	slices.Sort(known)
 	if (n-1)/2 < below {
 		f.Below = new(limit)
 		if upper := n/2 - below; n%2 == 0 && upper >= 0 {
