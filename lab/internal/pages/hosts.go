@@ -101,14 +101,10 @@ type Made struct {
 }
 
 // Over sums up a claim over hosts, from the newest verdict file of each that
-// has the claim: a run decides only the claims that it was made with. shown is the machine whose
-// record pages show.
+// has the claim: a run decides only the claims that it was made with. It sorts them by their hosts.
+// shown is the machine whose record pages show.
 func Over(claim string, whose Whose, shown string, newest []*verdict.File) Summed {
 	out := Summed{ID: claim, Whose: cmp.Or(whose, Own), Verdicts: map[verdict.Verdict]int{}, Hosts: []OnHost{}}
-	newest = slices.DeleteFunc(slices.Clone(newest), func(f *verdict.File) bool {
-		_, has := f.Claim(claim)
-		return !has
-	})
 	slices.SortFunc(newest, func(a, b *verdict.File) int { return strings.Compare(a.Pair(), b.Pair()) })
 	var effects [][]verdict.Effect
 	var names []string
@@ -209,15 +205,11 @@ func (s Summed) counted(n int) string {
 // hosts with one.
 func agreement(names []string, effects [][]verdict.Effect) (says string, apart []string) {
 	lows, highs := map[string][]float64{}, map[string][]float64{}
-	keys := make([][]string, len(effects))
-	for i := range effects {
-		for _, e := range effects[i] {
-			key := ""
-			if e.HasInterval() {
-				key = e.Names()
-				lows[key], highs[key] = append(lows[key], e.Low), append(highs[key], upper(e))
-			}
-			keys[i] = append(keys[i], key)
+	upper := func(e verdict.Effect) float64 { return cmp.Or(e.High, math.Inf(1)) } // it may be open
+	for _, e := range slices.Concat(effects...) {
+		if e.HasInterval() {
+			key := e.Names()
+			lows[key], highs[key] = append(lows[key], e.Low), append(highs[key], upper(e))
 		}
 	}
 	for key := range lows {
@@ -227,11 +219,11 @@ func agreement(names []string, effects [][]verdict.Effect) (says string, apart [
 	n := 0
 	for i, name := range names {
 		with, is := false, false
-		for k, e := range effects[i] {
-			key := keys[i][k]
-			if key == "" {
+		for _, e := range effects[i] {
+			if !e.HasInterval() {
 				continue
 			}
+			key := e.Names()
 			others := len(lows[key]) - 1
 			below, _ := slices.BinarySearch(highs[key], e.Low) // intervals that end before this one begins
 			after, _ := slices.BinarySearch(lows[key], math.Nextafter(upper(e), math.Inf(1)))
@@ -259,14 +251,3 @@ func agreement(names []string, effects [][]verdict.Effect) (says string, apart [
 	return fmt.Sprintf("of %s machines, %s %s apart from most others", words.Thousands(n), words.List(apart),
 		words.Plural(len(apart), "lies", "lie")), apart
 }
-
-// upper is the interval's upper end, or a number above all ratios if it has
-// none.
-func upper(e verdict.Effect) float64 {
-	if e.High == 0 {
-		return maxRatio
-	}
-	return e.High
-}
-
-const maxRatio = 1e300

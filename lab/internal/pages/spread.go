@@ -49,13 +49,10 @@ func (s Summed) outliers() (named []Outlier, left int) {
 		}
 		return math.Abs(math.Log(h.Ratio) - ratios[len(ratios)/2])
 	}
-	apart := map[string]bool{}
-	if 2*len(s.Apart) < len(s.Hosts) {
-		for _, name := range s.Apart {
-			apart[name] = true
-		}
-	}
-	of := strict.Those(s.Hosts, func(h OnHost) bool { return h.Verdict == minority || apart[h.Hosts().String()] })
+	few := 2*len(s.Apart) < len(s.Hosts)
+	of := strict.Those(s.Hosts, func(h OnHost) bool {
+		return h.Verdict == minority || few && slices.Contains(s.Apart, h.Hosts().String())
+	})
 	first := map[bool]int{true: -1}
 	slices.SortStableFunc(of, func(a, b OnHost) int {
 		return cmp.Or(first[a.Verdict == minority]-first[b.Verdict == minority], cmp.Compare(far(b), far(a)))
