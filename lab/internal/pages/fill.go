@@ -10,11 +10,12 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// words adds to a file what pages print of it.
+// fillWords adds to a file what pages print of it.
 func fillWords(f *verdict.File, x *experiment.Experiment) {
 	figureConditions(f.Conditions, f.LineRateBps, x)
 	if f.Together != nil {
@@ -99,18 +100,12 @@ func spanOf(effects []verdict.Effect) *verdict.Span {
 	if len(effects) < 2 {
 		return nil
 	}
-	var seen []verdict.Effect
-	exact := true
-	for _, e := range effects {
-		if e.Ratio > 0 || e.Pairs > 0 {
-			seen = append(seen, e)
-			exact = exact && e.Ratio > 0
-		}
-	}
+	seen := strict.Those(effects, func(e verdict.Effect) bool { return e.Ratio > 0 || e.Pairs > 0 })
+	coarse := slices.ContainsFunc(seen, func(e verdict.Effect) bool { return e.Ratio <= 0 })
 	out := &verdict.Span{Of: len(seen)}
 	switch {
 	case len(seen) == 0:
-	case exact:
+	case !coarse:
 		least := slices.MinFunc(seen, func(a, b verdict.Effect) int { return cmp.Compare(a.Ratio, b.Ratio) })
 		most := slices.MaxFunc(seen, func(a, b verdict.Effect) int { return cmp.Compare(a.Ratio, b.Ratio) })
 		out.Text = least.Text() + " to " + most.Text()
