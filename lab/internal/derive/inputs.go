@@ -47,7 +47,9 @@ func (u *update) others(name string) pages.Blocks {
 	all := pages.Blocks{}
 	for _, other := range u.beside[name] {
 		if other != name {
-			all.Add(u.inputs(other).Blocks)
+			for machine, n := range u.inputs(other).Blocks {
+				all[machine] += n
+			}
 		}
 	}
 	return all

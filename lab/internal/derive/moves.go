@@ -72,9 +72,7 @@ func moves(from, to map[string]*pages.Hosts, order []string) (out []Move) {
 		for _, now := range is.Claims {
 			var before pages.Summed
 			if was != nil {
-				if i := slices.IndexFunc(was.Claims, func(s pages.Summed) bool { return s.ID == now.ID }); i >= 0 {
-					before = was.Claims[i]
-				}
+				before, _ = strict.First(was.Claims, func(s pages.Summed) bool { return s.ID == now.ID })
 			}
 			m := Move{Experiment: name, Claim: now.ID, Whose: now.Whose, Says: now.Says,
 				Apart: now.Verdicts[verdict.Reproduced] > 0 && now.Verdicts[verdict.Refuted] > 0}

@@ -28,13 +28,6 @@ func (b Blocks) Shown(others Blocks) string {
 	})
 }
 
-// Add adds the blocks of another experiment.
-func (b Blocks) Add(other Blocks) {
-	for machine, n := range other {
-		b[machine] += n
-	}
-}
-
 // Shows lists the machines whose records pages show, of the experiment or of one of its claims.
 //
 // All other runs are packed: their pages say how many trials there are and leave them out, and
