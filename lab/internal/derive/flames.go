@@ -11,6 +11,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/plot"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // foldBelow is the share of a profile below which a frame is folded: at a
@@ -20,11 +21,17 @@ const foldBelow = 0.005
 // foldChanges is the same for a difference, of which no part is drawn by itself.
 const foldChanges = 0.01
 
+// A grown is the tree of a raw profile, and what a difference is taken of.
+type grown struct {
+	tree profiles.Tree
+	side profiles.Side
+}
+
 // flames makes the trees that pages draw of a run's profiles: one for each
 // profile and, if the experiment compares profiles, one of each difference.
 func flames(j *archive.Journal, book *plot.Book, x *experiment.Experiment, f *results.File,
 	add func(path string, data []byte) error) error {
-	trees := map[string]profiles.Tree{} // by raw file
+	made := map[string]grown{} // by raw file
 	keep := func(name string, tree any) error {
 		data, err := encodeLines(tree, "n") // with a line for each frame and row
 		if err != nil {
@@ -35,10 +42,10 @@ func flames(j *archive.Journal, book *plot.Book, x *experiment.Experiment, f *re
 	for _, c := range f.Conditions {
 		for _, named := range c.Profiles {
 			name := c.ID + "-" + string(named.Kind)
-			t, err := treeOf(j, x, c, named)
+			g, err := treeOf(j, x, c, named)
 			if err == nil {
-				trees[named.File], book.Trees[f.Run+"/"+name] = t, t
-				err = keep(name, t)
+				made[named.File], book.Trees[f.Run+"/"+name] = g, g.tree
+				err = keep(name, g.tree)
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", named.File, err)
@@ -47,14 +54,13 @@ func flames(j *archive.Journal, book *plot.Book, x *experiment.Experiment, f *re
 	}
 	for _, pair := range pairs(x, f) {
 		for _, before := range pair[0].Profiles {
-			at := slices.IndexFunc(pair[1].Profiles, func(p results.RawProfile) bool { return p.Kind == before.Kind })
-			if at < 0 {
+			after, ok := strict.First(pair[1].Profiles, func(p results.RawProfile) bool { return p.Kind == before.Kind })
+			if !ok {
 				continue
 			}
 			name := pair[0].ID + "-" + pair[1].ID + "-" + string(before.Kind)
-			t, err := diffOf(j, x, pair, before, pair[1].Profiles[at])
+			t, err := diffOf(x, pair, before.Kind, made[before.File], made[after.File])
 			if err == nil {
-				pages.TellDifference(&t, trees[before.File], trees[pair[1].Profiles[at].File])
 				book.Diffs[f.Run+"/"+name] = t
 				err = keep(name, t)
 			}
@@ -69,29 +75,30 @@ func flames(j *archive.Journal, book *plot.Book, x *experiment.Experiment, f *re
 // treeOf leaves out what the taking of the profiles added, and says how much
 // that was.
 func treeOf(j *archive.Journal, x *experiment.Experiment, c results.Condition,
-	named results.RawProfile) (t profiles.Tree, err error) {
-	kind := named.Kind
+	named results.RawProfile) (g grown, err error) {
+	kind, t := named.Kind, &g.tree
 	p, err := j.Raw(named)
 	if err != nil {
-		return t, err
+		return g, err
 	}
 	load, own, err := profiles.Load(kind, p)
 	if err != nil {
-		return t, err
+		return g, err
 	}
 	a, err := profiles.Analyse(kind, load)
 	if err != nil {
-		return t, err
+		return g, err
 	}
-	if t, err = profiles.Prune(load, kind.SampleType(), foldBelow); err != nil {
-		return t, err
+	if *t, err = profiles.Prune(load, kind.SampleType(), foldBelow); err != nil {
+		return g, err
 	}
+	g.side.Profile = load
 	t.Name = fmt.Sprintf("%s: %s, %s", x.Title, kind.Words(), c.Levels.Key())
 	t.Kind, t.Condition, t.Trials, t.Raw = string(named.Kind), c.ID, named.Trials, named.File
 	t.DurationS = a.DurationS // 0 for a profile of a moment
 	t.Over, t.Profiler = a.DurationS, own
 	if kind.OfMoment() {
-		t.Over = float64(named.Trials)
+		t.Over, g.side.Moments = float64(named.Trials), named.Trials
 	}
 	t.Parked = profiles.Parked(a)
 	for _, w := range profiles.Works() {
@@ -103,32 +110,20 @@ func treeOf(j *archive.Journal, x *experiment.Experiment, c results.Condition,
 	if x.Profile != nil {
 		compared = x.Profile.Compare
 	}
-	pages.Tell(&t, c.Levels, compared)
+	pages.Tell(t, c.Levels, compared)
 	slices.SortStableFunc(t.Work, func(a, b profiles.WorkShare) int { return cmp.Compare(b.Share, a.Share) })
-	return t, nil
+	return g, nil
 }
 
-func diffOf(j *archive.Journal, x *experiment.Experiment, pair [2]results.Condition, before,
-	after results.RawProfile) (t profiles.DiffTree, err error) {
-	kind := before.Kind
-	var sides [2]profiles.Side
-	for i, named := range []results.RawProfile{before, after} {
-		p, err := j.Raw(named)
-		if err == nil {
-			sides[i].Profile, _, err = profiles.Load(kind, p)
-		}
-		if err != nil {
-			return t, err
-		}
-		if kind.OfMoment() {
-			sides[i].Moments = named.Trials
-		}
-	}
-	if t, err = profiles.Diff(sides[0], sides[1], kind.SampleType(), foldChanges); err != nil {
+func diffOf(x *experiment.Experiment, pair [2]results.Condition, kind profiles.Kind,
+	before, after grown) (profiles.DiffTree, error) {
+	t, err := profiles.Diff(before.side, after.side, kind.SampleType(), foldChanges)
+	if err != nil {
 		return t, err
 	}
 	t.Name = fmt.Sprintf("%s: %s, %s, then %s", x.Title, kind.Words(), pair[0].Levels.Key(), pair[1].Levels.Key())
-	t.Kind, t.Before, t.After = string(before.Kind), pair[0].ID, pair[1].ID
+	t.Kind, t.Before, t.After = string(kind), pair[0].ID, pair[1].ID
+	pages.TellDifference(&t, before.tree, after.tree)
 	return t, nil
 }
 
