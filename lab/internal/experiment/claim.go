@@ -274,7 +274,7 @@ func isWall(name string) bool { return slices.Contains(gate.WallNames(), name) }
 // checkProfile refuses what no profile can show.
 func (c *Claim) checkProfile() error {
 	if !slices.Contains(profiles.Kinds(), profiles.Kind(c.Profile)) {
-		return fmt.Errorf("profile %q: no such kind of profile; %s", c.Profile, strict.Instead(c.Profile, profiles.Names()))
+		return fmt.Errorf("profile %q: no such kind of profile; %s", c.Profile, strict.InsteadOf(c.Profile, Profiles()))
 	}
 	switch {
 	case c.Work != "" && !slices.Contains(profiles.WorkNames(), c.Work):

@@ -22,8 +22,8 @@ func Walls() []strict.Word {
 
 // Profiles describes the kinds of profile.
 func Profiles() []strict.Word {
-	return strict.Called(profiles.Kinds(), func(k profiles.Kind) strict.Word {
-		return strict.Word{Name: string(k), Meaning: k.Meaning()}
+	return strict.Called(profiles.KindDocs(), func(d profiles.KindDoc) strict.Word {
+		return strict.Word{Name: string(d.Kind), Meaning: d.Meaning}
 	})
 }
 

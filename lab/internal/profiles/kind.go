@@ -37,14 +37,6 @@ func (k Kind) Doc() (doc KindDoc) {
 // Kinds returns all kinds, in the order in which pages show them.
 func Kinds() []Kind { return strict.Called(docs, func(d KindDoc) Kind { return d.Kind }) }
 
-// Names lists the names of all kinds.
-func Names() []string {
-	return strict.Called(docs, func(d KindDoc) string { return string(d.Kind) })
-}
-
-// Meaning says in a sentence what the kind's profile counts.
-func (k Kind) Meaning() string { return k.Doc().Meaning }
-
 // SampleType is the name of the sample type that is used for a kind.
 func (k Kind) SampleType() string { return k.Doc().SampleType }
 
