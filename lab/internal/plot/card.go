@@ -54,7 +54,7 @@ func (b *Book) cardOfClaim(of CardOf, r Run, source string) (*draw.Card, error) 
 		return nil, err
 	}
 	c, ok := x.Claim(of.Claim)
-	said, _ := r.said(of.Claim)
+	said, _ := r.Claim(of.Claim)
 	if !ok || len(said.Effects) == 0 {
 		return nil, fmt.Errorf("derived/data/verdicts/%s/%s.json has no ratio of %s", of.Exp, r.Run, of.Claim)
 	}
@@ -119,19 +119,14 @@ func (of CardOf) label(c verdict.Summary, keys []string) (string, bool) {
 		if !ok {
 			return "", false
 		}
-		on, is := l.Bool()
-		switch name := words.SettingName(k); {
-		case is:
-			if words.OwnNames[k] == "" {
-				name = k
-			}
+		name := cmp.Or(of.Labels[l.String()], c.Shown[k])
+		if on, is := l.Bool(); is {
+			name = cmp.Or(words.OwnNames[k], k)
 			if !on {
 				name = "no " + name
 			}
-			said = append(said, name)
-		default:
-			said = append(said, cmp.Or(of.Labels[l.String()], c.Shown[k]))
 		}
+		said = append(said, name)
 	}
 	return draw.Short(strings.Join(said, ", "), 28), true
 }
