@@ -394,7 +394,7 @@ func (b *Book) ratios(f Figure, runs []Run) (string, error) {
 	var said []string
 	any, coarse, banded := false, false, false
 	for _, r := range runs {
-		of, _ := r.said(c.ID)
+		of, _ := r.Claim(c.ID)
 		group := draw.Group[draw.Ratio]{Name: b.server(r)}
 		for _, e := range of.Effects {
 			if !banded { // every comparison of such a claim has the same

@@ -17,6 +17,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -207,7 +208,7 @@ func (b *Book) Claims(name string) (map[string]OfClaim, error) {
 	if err != nil {
 		return nil, err
 	}
-	const mostHosts, mostRows = 12, 4
+	const mostHosts = 4
 	out := map[string]OfClaim{}
 	for _, sum := range b.Sums[name].Claims {
 		c, _ := x.Claim(sum.ID)
@@ -215,20 +216,18 @@ func (b *Book) Claims(name string) (map[string]OfClaim, error) {
 		if drawn.Spread != "" {
 			out[sum.ID] = drawn
 		}
-		if c.Kind != "flat" && c.Kind != "ratio" {
+		if c.Kind != "flat" && c.Kind != "ratio" || len(sum.Hosts) > mostHosts {
 			continue
 		}
 		var runs []Run
-		some := false
+		several := false // comparisons
 		for _, h := range sum.Hosts {
-			for _, r := range b.Runs[name] {
-				if r.Run == h.Run && len(sum.Hosts) <= mostHosts {
-					said, _ := r.said(sum.ID)
-					some, runs = some || len(said.Effects) > 1, append(runs, r)
-				}
+			if r, ok := b.run(name, h.Run); ok {
+				said, _ := r.Claim(sum.ID)
+				several, runs = several || len(said.Effects) > 1, append(runs, r)
 			}
 		}
-		if !some || len(runs) > mostRows {
+		if !several {
 			continue
 		}
 		f := Figure{Title: "The ratios, machine by machine", Exp: name, Claim: sum.ID}
@@ -253,22 +252,17 @@ func (b *Book) spread(name string, c experiment.Claim, sum pages.Summed) string 
 	hosts := slices.Clone(sum.Hosts)
 	slices.SortStableFunc(hosts, func(a, b pages.OnHost) int { return cmp.Compare(a.Ratio, b.Ratio) })
 	for _, h := range hosts {
-		at := slices.IndexFunc(b.Runs[name], func(r Run) bool { return r.Run == h.Run })
-		if h.Ratio <= 0 || at < 0 {
+		r, ok := b.run(name, h.Run)
+		if h.Ratio <= 0 || !ok {
 			continue
 		}
-		r := b.Runs[name][at]
-		said, _ := r.said(c.ID)
-		for _, e := range said.Effects {
-			if e.Decides && len(all) == 0 {
-				s.BandLow, s.BandHigh = e.BandLow, e.BandHigh
-			}
+		said, _ := r.Claim(c.ID)
+		e, _ := verdict.Deciding(said)
+		if len(all) == 0 {
+			s.BandLow, s.BandHigh = e.BandLow, e.BandHigh
 		}
-		row := draw.Ratio{Label: b.server(r), Verdict: string(h.Verdict), Text: h.Text,
-			V: h.Ratio, Low: words.Known(h.Low), High: words.Known(h.High)}
-		if h.Low == 0 && h.High == 0 {
-			row.Low, row.High = &row.V, &row.V
-		}
+		row := ratio(e, c.Over, "")
+		row.Label, row.Verdict = b.server(r), string(h.Verdict)
 		all, each = append(all, row), append(each, row.Label+": "+h.Text+".")
 	}
 	if len(all) == 0 {

@@ -2,7 +2,6 @@ package plot
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/draw"
@@ -72,13 +71,13 @@ func (b *Book) profiled(f Figure, sides []setting.Levels) (run string, ids []str
 		names = b.Sums[f.Exp].Profiled
 	}
 	for _, name := range names {
-		at := slices.IndexFunc(b.Runs[f.Exp], func(r Run) bool { return r.Run == name })
-		if at < 0 || f.Host != "" && b.Runs[f.Exp][at].Host != f.Host {
+		r, ok := b.run(f.Exp, name)
+		if !ok || f.Host != "" && r.Host != f.Host {
 			continue
 		}
 		var ids []string
 		for _, levels := range sides {
-			for _, c := range b.Runs[f.Exp][at].Conditions {
+			for _, c := range r.Conditions {
 				if _, drawn := b.Trees[name+"/"+c.ID+"-"+f.Profile]; drawn && matches(c.Levels, levels) {
 					ids = append(ids, c.ID)
 					break

@@ -60,6 +60,11 @@ func (b *Book) experiment(name string) (*experiment.Experiment, error) {
 	return nil, fmt.Errorf("lab/experiments/%s.toml is missing", name)
 }
 
+// run finds a run of an experiment by its name.
+func (b *Book) run(exp, name string) (Run, bool) {
+	return strict.First(b.Runs[exp], func(r Run) bool { return r.Run == name })
+}
+
 var ending = regexp.MustCompile(`[0-9a-f]{8}$`)
 
 // Host names a host as pages do. Two machines of one model have the same name; each of them then has the
@@ -114,11 +119,6 @@ func day(r Run) string {
 	return t.Format("2 January 2006")
 }
 
-// said is what a run says of a claim.
-func (r Run) said(claim string) (verdict.Claim, bool) {
-	return verdict.ClaimIn(r.Claims, claim)
-}
-
 // tables are those of all texts that an experiment repeats.
 func (b *Book) tables(exp string) (out []Run) {
 	for _, entry := range slices.Sorted(maps.Keys(b.Audits)) {
@@ -167,17 +167,14 @@ func (b *Book) record(f Figure) (Run, bool) {
 		of, _ := strict.First(sum.Claims, func(c pages.Summed) bool { return c.ID == f.Claim })
 		name = of.Own
 	}
-	i := slices.IndexFunc(b.Runs[f.Exp], func(r Run) bool { return r.Run == name })
-	if i < 0 {
-		return Run{}, false
-	}
-	r := b.Runs[f.Exp][i]
-	if all := r.Together; all != nil && f.Kind != "dots" {
+	r, ok := b.run(f.Exp, name)
+	if ok && r.Together != nil && f.Kind != "dots" {
+		all := r.Together
 		file := *r.File
 		file.Conditions, file.Table, file.Blocks = all.Conditions, all.Table, r.Record.Blocks
 		r.File = &file
 	}
-	return r, true
+	return r, ok
 }
 
 // pick is the run or the table that is named, the record of a claim or with source = "measured", or
