@@ -34,9 +34,8 @@ func (d *decider) evaluateControl() *Control {
 		var blocks []block
 		for _, s := range runs {
 			for _, n := range slices.Sorted(maps.Keys(s.valid[s.control.ID])) {
-				of, ok := s.valid[s.control.ControlOf][n]
-				again := s.valid[s.control.ID][n]
-				if ok && has(again, name) && has(of, name) {
+				again, of := s.valid[s.control.ID][n], s.valid[s.control.ControlOf][n]
+				if has(again, name) && has(of, name) {
 					blocks = append(blocks, block{of: s, number: n, trials: []results.Trial{again, of}})
 				}
 			}

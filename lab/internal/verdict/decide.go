@@ -7,6 +7,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -124,10 +125,8 @@ func (d *decider) of() *Record {
 	for _, s := range d.like() {
 		out.Runs = append(out.Runs, s.Run)
 		rec := record{runs: []*source{s}}
-		for _, c := range s.conds {
-			rec.all = append(rec.all, c.Levels)
-		}
-		all = append(all, rec.complete(rec.all)...)
+		conds := strict.Called(s.conds, func(c results.Condition) setting.Levels { return c.Levels })
+		all = append(all, rec.complete(conds)...)
 	}
 	out.Blocks, out.Visits = len(all), visitsOf(visited(all))
 	return out
