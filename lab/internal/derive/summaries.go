@@ -66,12 +66,7 @@ func (u *update) summaries() (out []Summary, err error) {
 			return nil, err
 		}
 		for _, c := range sum.Claims {
-			records[x.Name+"/"+c.ID] = pages.OnHost{}
-			for _, on := range c.Hosts {
-				if on.Run == c.Own {
-					records[x.Name+"/"+c.ID] = on
-				}
-			}
+			records[x.Name+"/"+c.ID], _ = strict.First(c.Hosts, func(on pages.OnHost) bool { return on.Run == c.Own })
 		}
 	}
 	for _, p := range u.pages {
