@@ -68,13 +68,9 @@ func fleetOf(r *results.File) *Fleet {
 // for several: what one of them does slows the others, and nothing crosses a
 // network card between them.
 func fleetWords(machines []int) (says, with string) {
-	seen, beside := map[int]bool{}, -1
-	for _, m := range machines {
-		if seen[m] = true; m == machines[0] {
-			beside++
-		}
-	}
-	clients, all := words.Count(len(machines)-1, "client"), len(seen)
+	beside := strict.Count(machines[1:], func(m int) bool { return m == machines[0] })
+	clients := words.Count(len(machines)-1, "client")
+	all := len(strict.Set(machines, func(m int) int { return m }))
 	switch {
 	case all == 1:
 		return "1 server and " + clients + " in network namespaces of one machine", "with " + clients +

@@ -73,11 +73,10 @@ func (l *Ledger) CSV() ([]byte, error) {
 		"for", "against", "ratio", "low", "high"})
 	for _, c := range l.Claims {
 		head := []string{c.Entry, c.Experiment, c.Claim, c.Kind, string(c.Whose), c.Text}
-		lines := c.Machines
-		if len(lines) == 0 {
+		if len(c.Machines) == 0 {
 			_ = w.Write(strict.Cells(append(head, make([]string, 10)...)))
 		}
-		for _, m := range lines {
+		for _, m := range c.Machines {
 			row := append(head[:len(head):len(head)], m.Host, m.clients(), m.Run, string(m.Verdict), strconv.Itoa(m.Blocks),
 				strconv.Itoa(m.For), strconv.Itoa(m.Against))
 			for _, v := range []float64{m.Ratio, m.Low, m.High} {

@@ -33,15 +33,13 @@ func OfText(x *experiment.Experiment, rows []PrintedRow) (conds []verdict.Summar
 		c := &conds[i]
 		c.Trials++
 		c.Bounds[string(r.Bound)]++
+		c.ClientWall = clientFull(c.Bounds)
 		for metric, f := range r.Figures {
 			if _, again := c.Metrics[metric]; again {
 				f = medianOf(metric, rows, r.Levels.Key())
 			}
 			c.Metrics[metric] = f
 		}
-	}
-	for i := range conds {
-		conds[i].ClientWall = clientFull(conds[i].Bounds)
 	}
 	return conds, tableOf(x, conds, nil, metric.Names())
 }

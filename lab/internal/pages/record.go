@@ -36,13 +36,8 @@ func (b Blocks) Shown(others Blocks) string {
 func (h *Hosts) Shows(runs []*verdict.File) map[string]bool {
 	named := strict.Set(h.Claims, func(c Summed) string { return c.Own })
 	named[h.Shown] = true
-	machines := map[string]bool{}
-	for _, f := range runs {
-		if named[f.Run] {
-			machines[f.Pair()] = true
-		}
-	}
-	return machines
+	shown := strict.Those(runs, func(f *verdict.File) bool { return named[f.Run] })
+	return strict.Set(shown, (*verdict.File).Pair)
 }
 
 // records gives the newest run of each machine's record, and how many blocks it has, from runs
