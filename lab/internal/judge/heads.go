@@ -49,31 +49,43 @@ func later(pattern string) func() *regexp.Regexp {
 var (
 	nth     = later(`(?:^|\b)(?:p ?(\d{1,5}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?) ?(?:th|st|nd|rd|%|pct|percentile)(?: percentile)?|percentiles? ?(\d{1,3}(?:\.\d+)?)|(median|med|p med))(?:\b|$)`)
 	inside  = later(`[\[(]([^\])]*)[\])]`)
+	better  = later(`(?i)(higher|lower|more|less) is better|[↑↓]`)
+	others  = later(`\b(rps|qps|tps|throughput|rate|cpu|mem(ory)?|rss|bytes)\b|(/ ?|per )s(ec(ond)?)?\b`) // whose quantiles are no latencies
 	named   = later(`^(?:(name|framework|server|tool|language|implementation|variant|config(uration)?|case|test|profile|title|id|label|run)( name| id)?)$`)
+	needed  = later(`((per|requests|/) \S+|\d %)$`) // what looks like a unit at the end, and is none: "requests per s", "99 %"
 	kept    = later(`^(?:(target|offered|requested|attempted|set|arrival) (rate|rps|qps|load|throughput)( rps)?)$`)
 	decimal = later(`(\d)_(\d)`)
 )
 
-// columnOf reads a head: "p99 latency (ms)", "latency_p99_us", "Req/s", "totalRequests".
+// columnOf reads a head: "p99 latency (ms)", "Latency (avg, ms)", "latency_p99_us", "Req/s", "totalRequests".
 func columnOf(head string) column {
 	c := column{head: head}
-	text := head
-	if m := inside().FindStringSubmatch(text); m != nil {
-		if _, ok := units()[strings.ToLower(strings.TrimSpace(m[1]))]; ok {
-			c.unit, text = strings.ToLower(strings.TrimSpace(m[1])), strings.Replace(text, m[0], "", 1)
-		}
-	}
-	text = spaced(text)
-	if c.unit == "" {
-		if at := strings.LastIndexByte(text, ' '); at > 0 {
-			u, ok := units()[text[at+1:]]
-			rated := strings.HasSuffix(text[:at], "per") || strings.HasSuffix(text[:at], "requests") // "requests per s"
-			if ok && u.of != metric.Count && u.of != metric.PerSecond && !rated || text[at+1:] == "rps" {
-				c.unit, text = text[at+1:], text[:at]
+	text := spaced(inside().ReplaceAllStringFunc(better().ReplaceAllString(head, ""), func(within string) string {
+		var rest []string
+		for part := range strings.SplitSeq(within[1:len(within)-1], ",") {
+			part = strings.ToLower(strings.TrimSpace(part))
+			if _, ok := units()[part]; ok && c.unit == "" {
+				c.unit = part
+			} else {
+				rest = append(rest, part)
 			}
 		}
+		return " " + strings.Join(rest, " ") + " "
+	}))
+	if at := strings.LastIndexByte(text, ' '); c.unit == "" {
+		u, ok := units()[text[at+1:]]
+		switch {
+		case at < 0 && (u.of == metric.BytesPerSecond || u.of == metric.BitsPerSecond):
+			c.unit, text = text, "transfer"
+		case at > 0 && ok && u.of != metric.Count && u.of != metric.PerSecond && !needed().MatchString(text):
+			c.unit, text = text[at+1:], text[:at]
+		}
 	}
-	if m := nth().FindStringSubmatch(text); m != nil && !strings.Contains(text, "xx") {
+	if all := nth().FindAllStringSubmatch(text, 2); len(all) > 0 && !strings.Contains(text, "xx") {
+		m := all[0]
+		if len(all) > 1 || others().MatchString(text) {
+			return column{head: head}
+		}
 		c.is, c.quantity, c.share = quantile, metric.Second, 0.5
 		for _, digits := range m[1:4] {
 			if v, err := strconv.ParseFloat(digits, 64); err == nil {
@@ -118,7 +130,7 @@ func spaced(text string) string {
 		switch {
 		case unicode.IsUpper(r) && unicode.IsLower(last):
 			b.WriteByte(' ')
-		case r == '_' || r == ':' || r == '-' || r == '*' || r == '`' || r == '.' && !unicode.IsDigit(last):
+		case r == '_' || r == ':' || r == ',' || r == '-' || r == '*' || r == '`' || r == '.' && !unicode.IsDigit(last):
 			r = ' '
 		}
 		b.WriteRune(unicode.ToLower(r))

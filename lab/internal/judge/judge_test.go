@@ -138,6 +138,7 @@ var forms = map[string]string{
 	"CSV":             "name,connections,rps,avg latency (ms)\nslow,64,1000.0,100.0\n",
 	"semicolons":      "name;conns;Req/s;mean [ms]\nslow;64;1000.0;100.0\n",
 	"tabs":            "name\tconnections\treq/sec\tlatency avg\nslow\t64\t1000.0\t100.0ms\n",
+	"tabs and commas": "connections\trps\tmean latency, ms, lower is better\n64\t1000.0\t100.0\n",
 	"Markdown":        "# A table\n\n| Server | Concurrency | Requests/sec | Avg latency |\n|---|--:|---:|---|\n| **slow** | 64 | 1,000.0 | 100.0 ms |\n",
 	"TOML":            "[[rows]]\nname = \"slow\"\nconnections = 64\nrps = 1000.0\nmean_latency_ms = 100.5\n",
 	"TOML in tables":  "[settings]\nconnections = 64\n[[rows]]\n[rows.figures]\nrps = 1000.0\nmean_latency_ms = 100.5\n",
@@ -172,13 +173,18 @@ func TestHeads(t *testing.T) {
 	for head, want := range map[string]string{
 		"p99 latency (ms)": "p99 ms", "latency_p99_s": "p99 s", "P99.9": "p99.9 ", "p999_us": "p99.9 us", "percentile_99.999": "p99.999 ",
 		"99th percentile [µs]": "p99 µs", "median": "p50 ", "50%": "p50 ", "p97_5": "p97.5 ",
-		"Req/s": "rate ", "requests_per_second": "rate ", "throughput_rps": "rate rps", "total_requests_per_s": "rate ", "RPS": "rate ",
+		"Req/s": "rate ", "requests_per_second": "rate ", "throughput_rps": "rate ", "total_requests_per_s": "rate ", "RPS": "rate ",
 		"Throughput (MB/s)": "bytes a second mb/s", "transfer_bytes_per_s": "bytes a second ", "Bandwidth": "bytes a second ",
 		"totalRequests": "requests ", "requests": "requests ", "total requests": "requests ", "duration_ms": "duration ms", "Time (s)": " s",
 		"avg latency": "mean ", "latencyAvg": "mean ", "average_latency": "mean ", "latencyStdev": "stdev ", "standard_deviation": "stdev ",
 		"maximum_latency": "max ", "Latency max (us)": "max us", "CPU %": "cores busy %", "cores": "cores ", "concurrency": "connections ",
 		"connections_established": "connections ", "pipeline": "pipelining ", "non_2xx": "answers with errors ", "5xx": "answers with errors ",
 		"status_2xx": "good answers ", "errors": "failed requests ", "memory (MB)": " mb", "threads": " ", "date": " ", "version": " ",
+		"Latency (avg)": "mean ", "Latency (Avg, ms)": "mean ms", "Latency (99%)": "p99 ", "99 %": "p99 ", "lat_avg": "mean ", "Response time (max)": "max ",
+		"Latency (stdev) [us]": "stdev us", "Requests/sec (mean)": "rate ", "Avg RPS": "rate ", "Ops/sec": "rate ", "Requests / s": "rate ",
+		"MB/s": "bytes a second mb/s", "Mean latency, ms (lower is better)": "mean ms", "Concurrent clients": "connections ", "Virtual users": "connections ",
+		"Max RPS": " ", "Reqs/sec (stdev)": " ", "RPS p99": " ", "cpu_p95 (%)": " ", "Latency (p50/p99)": " ", "RPS (10 connections)": " ",
+		"http_req_duration p(95)": "p95 ", "Time taken (s)": "duration s", "Error count": "failed requests ", "GB": " ", "Score": " ",
 	} {
 		c := columnOf(head)
 		got := map[use]string{figure: called[c.figure], quantile: law.Numbered(c.share)}[c.is] + " " + c.unit

@@ -74,8 +74,10 @@ func (j *judge) separated(text []byte) error {
 	r := csv.NewReader(bytes.NewReader(text))
 	j.Form = "CSV"
 	for _, by := range "\t;" {
-		if bytes.ContainsRune(head, by) && bytes.Count(head, []byte(string(by))) > bytes.Count(head, []byte(",")) {
+		n := bytes.Count(head, []byte(string(by)))
+		if n > 0 && by == '\t' || n > bytes.Count(head, []byte(",")) { // a head may have a comma in it, but no tab
 			r.Comma = by
+			break
 		}
 	}
 	r.FieldsPerRecord, r.ReuseRecord, r.LazyQuotes = -1, true, true
