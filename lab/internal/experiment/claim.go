@@ -118,9 +118,8 @@ var kinds = strict.Embedded[struct {
 }](text)
 
 // asks has what some kinds ask of a claim that has the fields of its kind.
-var asks = map[Kind]func(c *Claim) error{Flat: (*Claim).marginAboveNought, Ratio: (*Claim).checkRatio,
-	Bound: (*Claim).checkBound, Moves: (*Claim).checkMoves, Count: (*Claim).checkCount, Share: (*Claim).checkProfile,
-	Absent: (*Claim).checkProfile}
+var asks = map[Kind]func(c *Claim) error{Ratio: (*Claim).checkRatio, Bound: (*Claim).checkBound,
+	Moves: (*Claim).checkMoves, Count: (*Claim).checkCount, Share: (*Claim).checkProfile, Absent: (*Claim).checkProfile}
 
 // kindFields are the fields that some kinds take and others do not.
 var kindFields = []string{"metric", "over", "levels", "margin", "bound", "from", "to", "equals", "plus", "profile",
@@ -209,21 +208,12 @@ func (c *Claim) check(factors map[string]bool) error {
 			strict.Instead(c.Over, slices.Sorted(maps.Keys(factors))))
 	case c.Levels != nil && len(c.Levels) < 2:
 		return errors.New("levels: name two or more, or leave them out to compare all")
-	case c.Margin != nil && !(*c.Margin >= 0 && *c.Margin < 10):
-		return errMargin
+	case c.Margin != nil && (!(*c.Margin >= 0 && *c.Margin < 10) || *c.Margin == 0 && c.Kind != Monotonic):
+		return errors.New("margin must be above 0 (monotonic: 0 or more) and below 10")
 	case c.AtLeast != nil && !bar(*c.AtLeast), c.AtMost != nil && !bar(*c.AtMost):
 		return errors.New("a bar must be a number above 0")
 	case asks[c.Kind] != nil:
 		return asks[c.Kind](c)
-	}
-	return nil
-}
-
-var errMargin = errors.New("margin must be above 0 (monotonic: 0 or more) and below 10")
-
-func (c *Claim) marginAboveNought() error {
-	if *c.Margin == 0 {
-		return errMargin
 	}
 	return nil
 }
@@ -245,8 +235,6 @@ func (c *Claim) checkBound() error {
 func (c *Claim) checkMoves() error {
 	wire := string(gate.BoundWire)
 	switch {
-	case *c.Margin == 0:
-		return errMargin
 	case *c.Margin >= 1:
 		return errors.New("margin is a share of what a wall can carry, and must be below 1")
 	case !isWall(c.From) || !isWall(c.To) || c.From == c.To:
