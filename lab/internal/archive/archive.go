@@ -101,22 +101,15 @@ func read(root journal.Root, lighten func(*results.File)) (*Journal, []Fault, er
 		runs = runs[n:]
 	}
 	// A run that was not read may name profiles, and a design.
-	strays, err := j.strays("profiles", rawExt, func(p string) bool { return named[p] || unreadRuns[filepath.Dir(p)] })
+	strays, err := j.strays("profiles", rawExt, "no run names it; remove it, or add the run",
+		func(p string) bool { return named[p] || unreadRuns[filepath.Dir(p)] })
+	faults = append(faults, strays...)
+	if err == nil && len(unreadRuns) == 0 {
+		strays, err = j.strays("designs", ".toml", "no run was made with it; remove it, or add the run", j.madeWith)
+		faults = slices.Concat(faults, strays, j.moved())
+	}
 	if err != nil {
 		return nil, nil, err
-	}
-	for _, p := range strays {
-		faults = append(faults, faultOf(root, p, errors.New("no run names it; remove it, or add the run")))
-	}
-
-	if len(unreadRuns) == 0 {
-		if strays, err = j.strays("designs", ".toml", j.madeWith); err != nil {
-			return nil, nil, err
-		}
-		for _, p := range strays {
-			faults = append(faults, faultOf(root, p, errors.New("no run was made with it; remove it, or add the run")))
-		}
-		faults = append(faults, j.moved()...)
 	}
 	if err := j.audit(&faults); err != nil {
 		return nil, nil, err
@@ -207,21 +200,28 @@ func (j *Journal) load(paths []string, faults *[]Fault) (unread []string) {
 	for i, p := range paths {
 		f, err := files[i], errs[i]
 		if err == nil {
-			err = j.consistent(p, f)
-		}
-		if err == nil {
-			err = j.rawProfiles(f)
-		}
-		if err == nil {
-			err = j.seen.add(j, f)
+			err = j.accept(p, f)
 		}
 		if err != nil {
 			*faults, unread = append(*faults, faultOf(j.Root, p, err)), append(unread, p)
-			continue
 		}
-		j.Runs = append(j.Runs, f)
 	}
 	return unread
+}
+
+// accept adds a run whose file lies, or will lie, at a path, or says what is wrong with it.
+func (j *Journal) accept(path string, f *results.File) error {
+	err := j.consistent(path, f)
+	if err == nil {
+		err = j.rawProfiles(f)
+	}
+	if err == nil {
+		err = j.seen.add(j, f)
+	}
+	if err == nil {
+		j.Runs = append(j.Runs, f)
+	}
+	return err
 }
 
 // faultOf is a fault of a file. Readers put the path before their message; it is removed
@@ -283,22 +283,14 @@ func (j *Journal) Add(f *results.File) error {
 	if slices.ContainsFunc(j.Runs, func(r *results.File) bool { return r.Experiment == f.Experiment && r.Run == f.Run }) {
 		return fmt.Errorf("/run: %s is there already", j.Root.Rel(j.Root.Result(f.Experiment, f.Run)))
 	}
-	if err := j.consistent(j.Root.Result(f.Experiment, f.Run), f); err != nil {
-		return err
+	err := j.accept(j.Root.Result(f.Experiment, f.Run), f)
+	if moved := j.moved(); err == nil && len(moved) > 0 {
+		err = fmt.Errorf("%s: %w", moved[0].Path, moved[0].Err)
 	}
-	if err := j.rawProfiles(f); err != nil {
-		return err
-	}
-	if err := j.seen.add(j, f); err != nil {
-		j.seen.remove(f)
-		return err
-	}
-	j.Runs = append(j.Runs, f)
-	if moved := j.moved(); len(moved) > 0 {
+	if err != nil {
 		j.Remove(f)
-		return fmt.Errorf("%s: %w", moved[0].Path, moved[0].Err)
 	}
-	return nil
+	return err
 }
 
 // Drew reports whether a run of an experiment has drawn its order from a seed.

@@ -3,6 +3,7 @@ package archive
 import (
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -95,13 +96,10 @@ func (s *seen) add(j *Journal, f *results.File) (err error) {
 
 // remove forgets a run.
 func (s *seen) remove(f *results.File) {
-	each(f, func(hash uint64, _ place) {
-		if s.hashes[hash].run == f {
-			delete(s.hashes, hash)
-		}
-	})
-	host := f.Hosts.Server
-	s.times[host] = slices.DeleteFunc(s.times[host], func(t stretch) bool { return t.run == f })
+	maps.DeleteFunc(s.hashes, func(_ uint64, at place) bool { return at.run == f })
+	for host, all := range s.times {
+		s.times[host] = slices.DeleteFunc(all, func(t stretch) bool { return t.run == f })
+	}
 }
 
 // stretchOf is when a run's blocks were measured, by the trials that count.

@@ -138,13 +138,18 @@ func shares(p profiles.Profile) map[string]float64 {
 	return all
 }
 
-// strays lists the files of a directory of data that nothing names. Those of a pending run
+// strays reports the files of a directory of data that nothing names. Those of a pending run
 // are skipped, since that run may name them.
-func (j *Journal) strays(dir, ext string, named func(path string) bool) ([]string, error) {
+func (j *Journal) strays(dir, ext, says string, named func(path string) bool) (faults []Fault, err error) {
 	all, err := j.Root.Files(dir, ext)
 	if err != nil {
 		return nil, err
 	}
 	arriving, err := j.Root.Arriving()
-	return slices.DeleteFunc(all, func(p string) bool { return arriving[p] || named(p) }), err
+	for _, p := range all {
+		if !arriving[p] && !named(p) {
+			faults = append(faults, faultOf(j.Root, p, errors.New(says)))
+		}
+	}
+	return faults, err
 }
