@@ -1,7 +1,6 @@
 package results
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,9 +70,7 @@ func Decode(data []byte, schema string, into any) error {
 	if err := compiled()[schema].Validate(doc); err != nil {
 		return deepest(err, doc)
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
+	if err := json.Unmarshal(data, into); err != nil {
 		return strict.Mistyped(err, data)
 	}
 	if f, ok := into.(*File); ok {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -20,8 +21,7 @@ import (
 //
 // A column of figures holds the exact numbers of the results file. A figure
 // that was not measured is an empty cell, never 0. A figure known only to be
-// below a value is in the column below_<metric>, and a figure as printed by a
-// text in printed_<metric>. Figures are in base SI units, named in the metric.
+// below a value is in the column below_<metric>. Figures are in base SI units, named in the metric.
 // A level is in level_<factor>, since a factor may have the name of a metric:
 // the level was asked for, the metric was counted. Text that a spreadsheet would
 // take for a formula has an apostrophe before it.
@@ -29,18 +29,9 @@ import (
 // Lists within a trial (a fleet's clients, cores, threads, interrupts, profiles) and the run's
 // provenance are left out. Figures taken from a profile are among the metrics.
 func (f *File) Sheet() ([]byte, error) {
-	conditions := map[string]Condition{}
-	levels := map[string]bool{}
-	for _, c := range f.Conditions {
-		conditions[c.ID] = c
-		add(levels, c.Levels)
-	}
-	metrics, below := map[string]bool{}, map[string]bool{}
-	for _, t := range f.Trials {
-		add(metrics, t.Metrics)
-		add(below, t.Below)
-	}
-	factors, figures, limits := sorted(levels), sorted(metrics), sorted(below)
+	factors := keys(f.Conditions, func(c Condition) setting.Levels { return c.Levels })
+	figures := keys(f.Trials, func(t Trial) map[string]float64 { return t.Metrics })
+	limits := keys(f.Trials, func(t Trial) map[string]float64 { return t.Below })
 
 	head := slices.Concat([]string{"seq", "block", "condition", "control_of"}, prefixed("level_", factors),
 		[]string{"valid", "reasons", "bound", "bound_why"}, figures, prefixed("below_", limits))
@@ -50,7 +41,7 @@ func (f *File) Sheet() ([]byte, error) {
 	// Writing to a buffer cannot fail by itself; Error reports anything else.
 	_ = w.Write(head)
 	for _, t := range f.Trials {
-		c := conditions[t.Condition]
+		c, _ := strict.First(f.Conditions, func(c Condition) bool { return c.ID == t.Condition })
 		row := make([]string, 0, len(head))
 		row = append(row, strconv.Itoa(t.Seq), strconv.Itoa(t.Block), t.Condition, c.ControlOf)
 		for _, name := range factors {
@@ -86,13 +77,16 @@ func (f *File) Sheet() ([]byte, error) {
 	return b.Bytes(), w.Error()
 }
 
-func add[V any](names map[string]bool, of map[string]V) {
-	for name := range of {
-		names[name] = true
+// keys are those that any of some maps has, sorted.
+func keys[T any, M ~map[string]V, V any](all []T, of func(T) M) []string {
+	found := map[string]bool{}
+	for _, one := range all {
+		for key := range of(one) {
+			found[key] = true
+		}
 	}
+	return slices.Sorted(maps.Keys(found))
 }
-
-func sorted(names map[string]bool) []string { return slices.Sorted(maps.Keys(names)) }
 
 func prefixed(prefix string, names []string) []string {
 	return strict.Called(names, func(name string) string { return prefix + name })
