@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -175,9 +174,7 @@ func decode(data []byte) (originals, error) {
 	if head.Version != version {
 		return all, fmt.Errorf("it is a journal of version %d, and this lab knows version %d", head.Version, version)
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&all); err != nil {
+	if err := strict.DecodeJSON(data, &all); err != nil {
 		return all, err
 	}
 	for i, r := range all.Records {
