@@ -42,34 +42,29 @@ func (f *file) checkProfiles() error {
 			}
 		}
 	}
-	named := map[taken]bool{}
 	for i, c := range f.Conditions {
+		named := map[profiles.Kind]bool{}
 		for k, p := range c.Profiles {
 			at := fmt.Sprintf("/conditions/%d/profiles/%d", i, k)
 			if x.Profile == nil {
 				return fmt.Errorf("%s: %s profiles nothing in the design that the run was made with", at, x.Name)
 			}
-			key := taken{c.ID, p.Kind}
-			if named[key] {
+			if named[p.Kind] {
 				return fmt.Errorf("%s/kind: %q stands twice in the condition", at, p.Kind)
 			}
-			named[key] = true
+			named[p.Kind] = true
 			want := path.Join(f.Experiment, f.Run, c.ID+"-"+string(p.Kind)+".pb.gz")
 			if p.File != want || strings.Count(want, "/") != 2 {
 				return fmt.Errorf("%s/file: %q, but it lies in %s/%s and is named %s-%s.pb.gz", at, p.File, f.Experiment, f.Run,
 					c.ID, p.Kind)
 			}
-			if p.Trials != have[key] {
-				return fmt.Errorf("%s/trials: %d, but %d valid trials of %q have a %s profile", at, p.Trials, have[key], c.ID,
-					p.Kind)
+			if n := have[taken{c.ID, p.Kind}]; p.Trials != n {
+				return fmt.Errorf("%s/trials: %d, but %d valid trials of %q have a %s profile", at, p.Trials, n, c.ID, p.Kind)
 			}
 		}
-	}
-	for i, c := range f.Conditions {
 		for _, kind := range profiles.Kinds() {
-			key := taken{c.ID, kind}
-			if have[key] > 0 && !named[key] {
-				return fmt.Errorf("/conditions/%d/profiles: no %s profile, though %d valid trials have one", i, kind, have[key])
+			if n := have[taken{c.ID, kind}]; n > 0 && !named[kind] {
+				return fmt.Errorf("/conditions/%d/profiles: no %s profile, though %d valid trials have one", i, kind, n)
 			}
 		}
 	}
