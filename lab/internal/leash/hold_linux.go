@@ -25,10 +25,6 @@ const (
 	bySignal = 128 // and the signal's number
 )
 
-// Forked is the exit status of Hold for a command that ended in good order and
-// left processes running.
-const Forked = 95
-
 // endingWithin is how long the other processes of a command may take to end
 // once its first has ended.
 const endingWithin = 300 * time.Millisecond

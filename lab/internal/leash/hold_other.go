@@ -10,9 +10,6 @@ import (
 	"syscall"
 )
 
-// Forked is an exit status of Hold.
-const Forked = 95
-
 // Hold needs Linux.
 func Hold(_ []string, _ io.ReadWriter, errs io.Writer) int {
 	fmt.Fprintln(errs, "servers are held on Linux only")

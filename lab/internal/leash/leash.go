@@ -41,6 +41,10 @@ type Spec struct {
 	Held bool
 }
 
+// Forked is the exit status of Hold for a command that ended in good order and
+// left processes running.
+const Forked = 95
+
 // A Proc is a started process.
 type Proc struct {
 	cmd      *exec.Cmd
@@ -212,16 +216,14 @@ func (p *Proc) letGo() {
 	}
 }
 
-// A lineWriter passes on what is written to it, line by line.
+// A lineWriter passes on what is written to it, line by line. Package exec writes one piece
+// at a time to a writer of both standard output and standard error.
 type lineWriter struct {
-	mu   sync.Mutex
 	rest string
 	each func(string)
 }
 
 func (w *lineWriter) Write(b []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.rest += string(b)
 	for {
 		line, rest, ok := strings.Cut(w.rest, "\n")
@@ -234,8 +236,6 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 }
 
 func (w *lineWriter) flush() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	if w.rest != "" {
 		w.each(w.rest)
 		w.rest = ""
