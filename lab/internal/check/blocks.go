@@ -8,6 +8,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // edge is the most by which two slots may seem to overlap, in seconds: the
@@ -56,10 +57,7 @@ func (f *file) checkBlocks() error {
 				return err
 			}
 			// Indexes of the group's trials, in the order of the slots.
-			places := make([]int, len(sequence))
-			for i, c := range sequence {
-				places[i] = next + slices.Index(conditions, c)
-			}
+			places := strict.Called(sequence, func(c int) int { return next + slices.Index(conditions, c) })
 			if err := clock.slots(f, places); err != nil {
 				return err
 			}

@@ -134,10 +134,7 @@ func (f *file) checkDesign() error {
 		return nil
 	}
 	conditions := x.Conditions()
-	designed := map[string]bool{}
-	for _, levels := range conditions {
-		designed[levels.Key()] = true
-	}
+	designed := strict.Set(conditions, setting.Levels.Key)
 	for i, c := range f.Conditions {
 		if !designed[c.Levels.Key()] {
 			return fmt.Errorf("/conditions/%d/levels: %q is no condition of the design of %s that the run was made with", i,
@@ -180,13 +177,9 @@ func levels(at string, ls setting.Levels) error {
 // checkTrials reports a trial of no condition, a reason of no gate, and figures
 // that cannot be true.
 func (f *file) checkTrials() error {
-	conditions := map[string]results.Condition{}
-	for _, c := range f.Conditions {
-		conditions[c.ID] = c
-	}
 	for i, t := range f.Trials {
 		at := fmt.Sprintf("/trials/%d", i)
-		condition, there := conditions[t.Condition]
+		condition, there := strict.First(f.Conditions, func(c results.Condition) bool { return c.ID == t.Condition })
 		if !there {
 			return fmt.Errorf("%s/condition: no condition %q", at, t.Condition)
 		}

@@ -77,10 +77,8 @@ func (m *maker) clients(t *results.Trial, parts []Part, loading int) {
 
 // figure is a part of a trial's figure; nil if it was not recorded.
 func figure(t *results.Trial, name string, among float64) *float64 {
-	v, ok := t.Metrics[name]
-	if !ok {
-		return nil
+	if v, ok := t.Metrics[name]; ok {
+		return new(v / among)
 	}
-	v /= among
-	return &v
+	return nil
 }

@@ -18,10 +18,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/perf"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // leastSamples is the fewest that say anything: at a share of a fifth, its
@@ -49,22 +51,17 @@ func Of(ctx context.Context, dir string, pids []int, window time.Duration) (g Ga
 }
 
 func count(stacks []perf.Stack) (g Gauge, err error) {
-	handed, named := 0, false
-	for _, stack := range stacks {
-		g.Samples++
-		hands := false
-		for _, f := range stack {
-			hands = hands || strings.HasPrefix(f.Symbol, handing)
-			named = named || hands || strings.HasPrefix(f.Symbol, "tcp_")
-		}
-		if hands {
-			handed++
-		}
+	g.Samples = len(stacks)
+	with := func(prefix string) int {
+		return strict.Count(stacks, func(stack perf.Stack) bool {
+			return slices.ContainsFunc(stack, func(f perf.Frame) bool { return strings.HasPrefix(f.Symbol, prefix) })
+		})
 	}
+	handed := with(handing)
 	switch {
 	case g.Samples < leastSamples:
 		return g, fmt.Errorf("perf took %d samples of the server, and %d are the least that tell", g.Samples, leastSamples)
-	case !named:
+	case handed == 0 && with("tcp_") == 0:
 		return g, errors.New("perf cannot name the kernel's functions (as root: sysctl kernel.kptr_restrict=0)")
 	}
 	g.Share = float64(handed) / float64(g.Samples)

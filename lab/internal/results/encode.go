@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/invopop/jsonschema"
 
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -73,11 +74,7 @@ func (c Column) long(turns []int) (Column, bool) {
 	case len(c) == 1:
 		return slices.Repeat(c, n), true
 	case len(c) == turns[n-1]+1:
-		out := make(Column, n)
-		for i, turn := range turns {
-			out[i] = c[turn]
-		}
-		return out, true
+		return strict.Called(turns, func(turn int) *float64 { return c[turn] }), true
 	}
 	return c, false
 }

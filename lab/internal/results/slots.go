@@ -34,9 +34,8 @@ const (
 
 // JSONSchema is that of the rows.
 func (Slots) JSONSchema() *jsonschema.Schema {
-	least, most := uint64(rowTx), uint64(rowLength)
-	row := &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "integer", Minimum: "0"}, MinItems: &least,
-		MaxItems: &most}
+	row := &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "integer", Minimum: "0"},
+		MinItems: new(uint64(rowTx)), MaxItems: new(uint64(rowLength))}
 	return &jsonschema.Schema{Type: "array", Items: row,
 		Description: "A row for each turn that the trial's time lies in, in the order of time; " +
 			"absent where it lay in one piece. A row has: when what counts began, since the run began, by the monotonic " +

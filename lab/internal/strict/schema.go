@@ -33,8 +33,7 @@ func lines(s *jsonschema.Schema) {
 		return
 	}
 	if s.Type == "string" && s.Pattern == "" && s.Format == "" && len(s.Enum) == 0 {
-		longest := uint64(LongestLine)
-		s.Pattern, s.MaxLength = `^[^\x00-\x1f\x7f-\x9f]*$`, &longest
+		s.Pattern, s.MaxLength = `^[^\x00-\x1f\x7f-\x9f]*$`, new(uint64(LongestLine))
 	}
 	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
 		lines(p.Value)

@@ -1,5 +1,7 @@
 package strict
 
+import "slices"
+
 // Called lists what is said of each of some things: what they are called, for Instead, or
 // a Word that describes them.
 func Called[T, V any](all []T, say func(T) V) (said []V) {
@@ -20,21 +22,12 @@ func Those[T any](all []T, so func(T) bool) (those []T) {
 }
 
 // Count is how many of them there are.
-func Count[T any](all []T, so func(T) bool) (n int) {
-	for _, one := range all {
-		if so(one) {
-			n++
-		}
-	}
-	return n
-}
+func Count[T any](all []T, so func(T) bool) int { return len(Those(all, so)) }
 
 // First is the first of them; false if there is none.
 func First[T any](all []T, so func(T) bool) (first T, ok bool) {
-	for _, one := range all {
-		if so(one) {
-			return one, true
-		}
+	if i := slices.IndexFunc(all, so); i >= 0 {
+		return all[i], true
 	}
 	return first, false
 }
