@@ -22,18 +22,11 @@ const (
 	kindUnit kind = "unit" // a service of systemd
 )
 
-var kinds = map[kind]struct {
-	read  func(m *machine, t target) (string, error)
-	write func(m *machine, t target, value string) error
-	// writable tells beforehand whether this process may write there. It is not
-	// called on a made-up tree.
-	writable func(t target) error
-}{
-	kindFile: {readFile, writeFile, fileWritable},
-	kindUnit: {readUnit, writeUnit, func(t target) error { return rooted(os.Geteuid() == 0, t.Path) }},
-}
-
-func readFile(m *machine, t target) (string, error) {
+// read reads a target's value verbatim.
+func (m *machine) read(t target) (string, error) {
+	if t.Kind == kindUnit {
+		return readUnit(t)
+	}
 	b, err := os.ReadFile(m.real(t.Path))
 	if err == nil && (!utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0) {
 		err = fmt.Errorf("%s holds no text, which could not be brought back", t.Path)
@@ -41,7 +34,10 @@ func readFile(m *machine, t target) (string, error) {
 	return string(b), err
 }
 
-func writeFile(m *machine, t target, value string) error {
+func (m *machine) write(t target, value string) error {
+	if t.Kind == kindUnit {
+		return writeUnit(t, value)
+	}
 	f, err := os.OpenFile(m.real(t.Path), os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
 		return err
@@ -51,9 +47,14 @@ func writeFile(m *machine, t target, value string) error {
 	return errors.Join(err, f.Close())
 }
 
-func fileWritable(t target) error {
-	if strings.Contains(t.Path, "/queues/") && !realRoot(capNetAdmin) {
+// writable tells beforehand whether this process may write a target. It is not
+// called on a made-up tree.
+func (t target) writable() error {
+	switch {
+	case t.Kind == kindUnit && os.Geteuid() != 0, strings.Contains(t.Path, "/queues/") && !realRoot(capNetAdmin):
 		return needsRoot(t.Path)
+	case t.Kind == kindUnit:
+		return nil
 	}
 	return access(t.Path)
 }
@@ -63,7 +64,7 @@ const active, inactive = "active", "inactive"
 func unitName(unit string) string { return "systemctl:" + unit + ".service" }
 
 // readUnit tells whether a unit runs. A failed unit does not run.
-func readUnit(_ *machine, t target) (string, error) {
+func readUnit(t target) (string, error) {
 	out, err := systemctl("is-active", t.Unit)
 	switch out {
 	case "active", "activating", "reloading":
@@ -77,7 +78,7 @@ func readUnit(_ *machine, t target) (string, error) {
 	return "", err
 }
 
-func writeUnit(_ *machine, t target, state string) error {
+func writeUnit(t target, state string) error {
 	verb := map[string]string{active: "start", inactive: "stop"}[state]
 	if verb == "" {
 		return fmt.Errorf("%s: %q is no state to bring it to", t.Path, state)

@@ -75,14 +75,6 @@ const capDACOverride, capNetAdmin = 1, 12
 
 func needsRoot(path string) error { return unavailable("needs root: run with sudo (%s)", path) }
 
-// rooted returns an error where a process may not write to a path.
-func rooted(may bool, path string) error {
-	if may {
-		return nil
-	}
-	return needsRoot(path)
-}
-
 // How long a value lives: as long as its scope.
 const (
 	scopeMachine   = "machine"
@@ -183,15 +175,12 @@ func (k *knob) reach(m *machine, changes []change) error {
 		if m.tree != "" || !c.due() {
 			continue
 		}
-		if err := kinds[c.target.Kind].writable(c.target); err != nil {
+		if err := c.target.writable(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-// read reads a target's value verbatim.
-func (m *machine) read(t target) (string, error) { return kinds[t.Kind].read(m, t) }
 
 // beforeWrite is called before each write, and before originals are forgotten.
 // Tests replace it to fail or to end the process there.
@@ -201,7 +190,7 @@ var beforeWrite = func(target, string) error { return nil }
 func (m *machine) set(t target, value string) error {
 	err := beforeWrite(t, value)
 	if err == nil {
-		err = kinds[t.Kind].write(m, t, value)
+		err = m.write(t, value)
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		return needsRoot(t.Path)

@@ -197,8 +197,8 @@ func Reach(name string, args []string) error {
 			return c.run(io.Discard, io.Discard)
 		}
 		m, err := here()
-		if err == nil && m.tree == "" {
-			err = rooted(realRoot(c.knob.rights), c.knob.where)
+		if err == nil && m.tree == "" && !realRoot(c.knob.rights) {
+			err = needsRoot(c.knob.where)
 		}
 		return err
 	})

@@ -205,7 +205,7 @@ func unitStates(t *testing.T) map[string]string {
 	t.Helper()
 	states := map[string]string{}
 	for _, unit := range []string{"irqbalance", "crond"} {
-		state, err := readUnit(nil, target{Unit: unit})
+		state, err := readUnit(target{Unit: unit})
 		if err != nil {
 			t.Fatal(err)
 		}
