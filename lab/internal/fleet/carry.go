@@ -71,8 +71,7 @@ func (l *carried) carryOut() (seen Seen, err error) {
 	if limit <= 0 {
 		return seen, Refused{Why: "a load without a limit of its time"}
 	}
-	timeout := time.NewTimer(limit)
-	defer timeout.Stop()
+	timeout := time.After(limit)
 	in, w, err := os.Pipe()
 	if err != nil {
 		return seen, err
@@ -113,7 +112,7 @@ func (l *carried) carryOut() (seen Seen, err error) {
 	case grace := <-l.ending:
 		_ = proc.Stop(pid, grace)
 		ended = errStopped
-	case <-timeout.C:
+	case <-timeout:
 		_ = proc.Stop(pid, 0)
 		ended = fmt.Errorf("it had not ended %v after its start", limit.Round(time.Second/10))
 	}
@@ -289,10 +288,8 @@ func traffic(ctx context.Context, device string, first, last int64) (rx, tx int6
 
 // until waits for a time of CLOCK_MONOTONIC, and reports whether it came before ctx ended.
 func until(ctx context.Context, at int64) bool {
-	wait := time.NewTimer(time.Duration(at - Monotonic()))
-	defer wait.Stop()
 	select {
-	case <-wait.C:
+	case <-time.After(time.Duration(at - Monotonic())):
 		return true
 	case <-ctx.Done():
 		return false

@@ -116,8 +116,6 @@ func (c *conn) ask(ctx context.Context, f frame, answer kind, within time.Durati
 	c.waiting[question{answer, f.ID}] = came
 	c.mu.Unlock()
 	c.send(f)
-	late := time.NewTimer(within)
-	defer late.Stop()
 	select {
 	case a := <-came:
 		return a, nil
@@ -125,7 +123,7 @@ func (c *conn) ask(ctx context.Context, f frame, answer kind, within time.Durati
 		return received{}, context.Cause(c.open)
 	case <-ctx.Done():
 		return received{}, context.Cause(ctx)
-	case <-late.C:
+	case <-time.After(within):
 		return received{}, fmt.Errorf("it did not answer %s within %v", f.Kind, within)
 	}
 }
@@ -161,8 +159,7 @@ func (c *conn) reason() error {
 func (c *conn) write() {
 	defer close(c.sent)
 	defer c.w.Close()
-	beat := time.NewTicker(beatEvery)
-	defer beat.Stop()
+	beat := time.Tick(beatEvery)
 	one := func(f frame) bool {
 		if f.Kind == kindClock && f.WallNS != 0 {
 			f.WallNS = c.clock().UnixNano() // as late as possible
@@ -183,7 +180,7 @@ func (c *conn) write() {
 		case <-c.open.Done():
 			return
 		case f = <-c.queue:
-		case <-beat.C:
+		case <-beat:
 		case <-c.drain:
 			for len(c.queue) > 0 {
 				if !one(<-c.queue) {

@@ -247,8 +247,6 @@ func (s *Server) Start(ctx context.Context, client int, l Load) (Running, error)
 	s.loads[r.id] = r
 	s.mu.Unlock()
 	s.conn.send(frame{Kind: kindLoad, ID: r.id, Client: client, Load: &l})
-	late := time.NewTimer(startWithin)
-	defer late.Stop()
 	select {
 	case <-r.started:
 		return r, nil
@@ -257,7 +255,7 @@ func (s *Server) Start(ctx context.Context, client int, l Load) (Running, error)
 	case <-ctx.Done():
 		r.Stop(0)
 		return nil, context.Cause(ctx)
-	case <-late.C:
+	case <-time.After(startWithin):
 		r.Stop(0)
 		return nil, fmt.Errorf("client %d did not start its load within %v", client, startWithin)
 	}

@@ -136,13 +136,11 @@ func (l *Line) Wait(what string, length time.Duration) (end func()) {
 	ended := make(chan struct{})
 	var ticks sync.WaitGroup
 	ticks.Go(func() {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
+		for tick := time.Tick(every); ; {
 			select {
 			case <-ended:
 				return
-			case <-tick.C:
+			case <-tick:
 				l.waited(what, l.Now().Sub(began), length)
 			}
 		}
