@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -248,8 +247,8 @@ func readHost(number int, name string, vars map[string]any) (h Host, err error) 
 	}
 	if rate := value(varLineRate); rate != "" {
 		var wrong error
-		if h.asked.LineRate, wrong = strconv.ParseFloat(rate, 64); wrong != nil || !(h.asked.LineRate > 0) ||
-			h.asked.LineRate > 1e13 || math.IsInf(h.asked.LineRate, 0) {
+		if h.asked.LineRate, wrong = strconv.ParseFloat(rate, 64); wrong != nil ||
+			!(h.asked.LineRate > 0 && h.asked.LineRate <= 1e13) {
 			err = cmp.Or(err, fmt.Errorf("%s is %s; give bits a second, as 10000000000", varLineRate, rate))
 		}
 	}

@@ -28,7 +28,6 @@ type Fleet struct {
 	uncollect error      // the first file that could not be collected
 	closing   atomic.Bool
 	ran       atomic.Bool // the server's lab was given its clients
-	refused   atomic.Bool // it was not, and never will be
 	collects  sync.WaitGroup
 }
 
@@ -110,7 +109,7 @@ const AgentCall = "fleet-client"
 
 // heard passes on a line that a host printed on standard error.
 func (f *Fleet) heard(h Host, line string) {
-	if f.refused.Load() {
+	if f.closing.Load() && !f.ran.Load() {
 		return // how a lab ends that this one has no use for explains nothing
 	}
 	if h.Number > 0 {
@@ -313,17 +312,11 @@ func (f *Fleet) Run(ctx context.Context) (status int, err error) {
 }
 
 // Collected are the files that were added here, by their paths from the root.
-func (f *Fleet) Collected() []string {
-	if f.collector == nil {
-		return nil
-	}
-	return f.collector.added
-}
+func (f *Fleet) Collected() []string { return f.collector.added }
 
 // Close ends what runs on the hosts, and prints what is left to print.
 func (f *Fleet) Close() {
 	f.closing.Store(true)
-	f.refused.Store(!f.ran.Load())
 	atOnce(len(f.hosts), len(f.hosts), func(i int) {
 		switch {
 		case f.hosts[i] == nil:

@@ -46,11 +46,9 @@ func (h Host) command(args ...string) []string {
 
 // quoted makes one line for a shell of words that it leaves as they are.
 func quoted(words []string) string {
-	all := make([]string, len(words))
-	for i, w := range words {
-		all[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-	}
-	return strings.Join(all, " ")
+	return strings.Join(strict.Called(words, func(word string) string {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}), " ")
 }
 
 // prepare is the way out where a host lacks something.
