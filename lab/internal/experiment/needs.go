@@ -36,8 +36,7 @@ func (x *Experiment) Needs(c Claim) Demands {
 func (x *Experiment) Least() Demands {
 	least := x.Needs(x.Claims[0])
 	for _, c := range x.Claims[1:] {
-		d := x.Needs(c)
-		least.Cores = min(least.Cores, d.Cores)
+		least.Cores = min(least.Cores, x.Needs(c).Cores)
 	}
 	least.LineRate = false // without one, a run still shows its figures
 	return least

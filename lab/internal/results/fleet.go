@@ -134,13 +134,9 @@ func (f *File) Machines() int {
 // SharedCores tells whether server and clients ran on the same cores, where each
 // takes CPU time from the other.
 func (f *File) SharedCores() bool {
-	p := f.Provenance
-	fl := f.Provenance.Fleet
-	if f.Topology.Kind == "fleet" && fl == nil {
-		return false
-	}
+	p, fl := f.Provenance, f.Provenance.Fleet
 	if fl == nil {
-		return overlap(p.ServerCPUs, p.ClientCPUs)
+		return f.Topology.Kind != "fleet" && overlap(p.ServerCPUs, p.ClientCPUs)
 	}
 	for i, c := range fl.Clients {
 		if fl.Machines[i+1] == fl.Machines[0] && overlap(p.ServerCPUs, c.CPUs) {

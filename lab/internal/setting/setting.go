@@ -259,12 +259,9 @@ func (l *Level) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &v); err != nil {
 		return err
 	}
-	got, err := Of(v)
-	if err != nil {
-		return err
-	}
-	*l = got
-	return nil
+	level, err := Of(v)
+	*l = level
+	return err
 }
 
 // JSONSchema describes a level for the published schema.
@@ -282,16 +279,13 @@ type Levels map[string]Level
 // Key names the combination, settings in the order of Names: the same levels
 // give the same key, and it is readable ("workers=4 connections=100").
 func (ls Levels) Key() string {
-	key := ""
+	var parts []string
 	for _, name := range names {
 		if l, ok := ls[name]; ok {
-			if key != "" {
-				key += " "
-			}
-			key += name + "=" + l.String()
+			parts = append(parts, name+"="+l.String())
 		}
 	}
-	return key
+	return strings.Join(parts, " ")
 }
 
 // Without returns the levels without one setting: what stays the same when that

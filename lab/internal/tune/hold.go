@@ -40,14 +40,11 @@ func (c *Call) front(out, errs io.Writer) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	select {
-	case err = <-ended:
-	case <-unwanted:
+	go func() {
+		<-unwanted
 		pipe.Close()
-		err = <-ended
-	}
+	}()
+	err = cmd.Wait()
 	var status *exec.ExitError
 	if errors.As(err, &status) {
 		// The worker has printed why.
