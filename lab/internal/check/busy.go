@@ -7,7 +7,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // cores reports shares of a core's time that cannot be true.
@@ -61,6 +60,10 @@ func (t trial) cpu() error {
 // busyCores compares the mean use of a side's cores with the use recorded for
 // each core.
 func (t trial) busyCores(f *file, levels setting.Levels) error {
+	byCPU := map[int]results.Core{}
+	for _, c := range t.Cores {
+		byCPU[c.CPU] = c
+	}
 	for _, side := range []struct{ name, cpus string }{{"server", f.ServerCPUs(levels)},
 		{"client", f.Provenance.ClientCPUs}} {
 		cpus, err := cores.Parse(side.cpus)
@@ -70,7 +73,7 @@ func (t trial) busyCores(f *file, levels setting.Levels) error {
 		var busy, steal float64
 		seen := len(t.Cores) > 0
 		for _, cpu := range cpus {
-			c, there := strict.First(t.Cores, func(c results.Core) bool { return c.CPU == cpu })
+			c, there := byCPU[cpu]
 			// Where an idle counter ran backwards, the mean and the single cores were
 			// corrected differently.
 			seen = seen && there && math.Abs(sum(c)-1) <= 5*printed

@@ -22,7 +22,14 @@ func Those[T any](all []T, so func(T) bool) (those []T) {
 }
 
 // Count is how many of them there are.
-func Count[T any](all []T, so func(T) bool) int { return len(Those(all, so)) }
+func Count[T any](all []T, so func(T) bool) (n int) {
+	for _, one := range all {
+		if so(one) {
+			n++
+		}
+	}
+	return n
+}
 
 // First is the first of them; false if there is none.
 func First[T any](all []T, so func(T) bool) (first T, ok bool) {
