@@ -90,11 +90,6 @@ func Call(ctx context.Context, s leash.Spec, name string, into any, began func(p
 	return nil
 }
 
-// silent says that a server was started and does not answer as it should.
-func (s *server) silent(why error) error {
-	return fmt.Errorf("%s does not answer %s: %w", s.name(), s.route, why)
-}
-
 // sameAnswers is an error if servers that were asked the same differ in what
 // they answer. What the first of them answers counts as right.
 func sameAnswers(servers []*server) error {

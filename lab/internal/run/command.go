@@ -247,9 +247,4 @@ func (l load) lasting(warmup, counts time.Duration) []string {
 func (l load) name() string { return fmt.Sprintf("%s on %s", l.calls(), l.addr) }
 
 // calls is the server's name in messages: that of its processes, if it is known.
-func (l load) calls() string {
-	if l.serves.Process != "" {
-		return l.serves.Process
-	}
-	return l.serves.Name
-}
+func (l load) calls() string { return cmp.Or(l.serves.Process, l.serves.Name) }

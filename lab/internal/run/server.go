@@ -84,8 +84,11 @@ func (l load) start(ctx context.Context) (*server, error) {
 	var listening atomic.Int64
 	ready := make(chan struct{})
 	said := l.serves.ReadyLine(l.at)
-	argv, held := l.held()
-	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Server(argv), Held: held, Lines: func(line string) {
+	argv := l.server
+	if l.held() {
+		argv = slices.Concat(l.lab, []string{HoldCall}, argv)
+	}
+	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Server(argv), Held: l.held(), Lines: func(line string) {
 		if said != "" && strings.Contains(line, said) && listening.Add(1) == need {
 			close(ready)
 		}
@@ -113,7 +116,7 @@ func (l load) start(ctx context.Context) (*server, error) {
 			ready = nil
 		case a := <-answered:
 			if answered = nil; a.err != nil {
-				err = s.silent(a.err)
+				err = fmt.Errorf("%s does not answer %s: %w", s.name(), s.route, a.err)
 			}
 			s.given = a.given
 		case <-proc.Done():
@@ -154,19 +157,14 @@ func (l load) start(ctx context.Context) (*server, error) {
 	return s, nil
 }
 
-// held is the server's command line with the holder before it. Without a lab to
-// call, as in tests, there is none.
-func (l load) held() (argv []string, held bool) {
-	if len(l.lab) == 0 {
-		return l.server, false
-	}
-	return slices.Concat(l.lab, []string{HoldCall}, l.server), true
-}
+// held reports whether the server has a holder. Without a lab to call, as in tests,
+// there is none.
+func (l load) held() bool { return len(l.lab) > 0 }
 
 // wrappers is how many processes stand before the server's first one: the
 // holder, and on a wire the one that entered its namespaces.
 func (l load) wrappers() (n int) {
-	if _, held := l.held(); held {
+	if l.held() {
 		n++
 	}
 	if l.link.NetPID > 0 {
@@ -187,14 +185,13 @@ func (s *server) unstarted() error {
 func (s *server) processes() []int {
 	all := telemetry.Descendants(s.proc.Pid())
 	all = all[min(s.wrappers(), len(all)):]
-	if s.serves.Process == "" {
+	name := s.serves.Process
+	if name == "" {
 		return all
 	}
-	return slices.DeleteFunc(all, func(pid int) bool { return telemetry.Command(pid) != short(s.serves.Process) })
+	name = name[:min(len(name), 15)] // what the kernel keeps of it
+	return slices.DeleteFunc(all, func(pid int) bool { return telemetry.Command(pid) != name })
 }
-
-// short cuts a command name to what the kernel keeps of it.
-func short(name string) string { return name[:min(len(name), 15)] }
 
 // first is the process whose end ends the others.
 func (s *server) first() int {
@@ -223,7 +220,7 @@ func (s *server) own() error {
 // ended reports whether its command has ended, whatever it left running.
 func (s *server) ended() bool { return isClosed(s.proc.Ended()) }
 
-func (s *server) gone() bool { return isClosed(s.proc.Done()) || s.ended() }
+func (s *server) gone() bool { return s.proc.Gone() }
 
 func isClosed(c <-chan struct{}) bool {
 	select {
