@@ -14,10 +14,7 @@ type clock struct {
 	mono  int64 // the monotonic clock at that time, in ns
 }
 
-func newClock() clock {
-	before := time.Now()
-	return clock{before, fleet.Monotonic()}
-}
+func newClock() clock { return clock{time.Now(), fleet.Monotonic()} }
 
 func (c clock) now() time.Time { return c.began.Add(time.Since(c.began)).UTC() }
 

@@ -48,8 +48,8 @@ var overLine = []byte(`{"held":true}`)
 // Every wait of the lab for a client is here, bounded in time and by the life
 // of the servers. An error ends the run.
 func (c client) drive(ctx context.Context, servers []*server) (printed []byte, faults []fault, err error) {
-	fail := func(of int, name, format string, args ...any) {
-		faults = append(faults, fault{reason(name, format, args...), of})
+	fail := func(name, format string, args ...any) {
+		faults = append(faults, fault{reason(name, format, args...), -1})
 	}
 	out := &output{first: make(chan struct{}), held: make(chan struct{})}
 	spec := leash.Spec{Dir: c.dir, Argv: c.link.Client(c.argv), Stdout: out}
@@ -88,7 +88,7 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 			proc.Stop(proc.Pid(), 0)
 			waiting = false
 		case <-timeout.C:
-			fail(-1, gate.ClientHung, "the client had not ended %v after its start", c.limit)
+			fail(gate.ClientHung, "the client had not ended %v after its start", c.limit)
 			proc.Stop(proc.Pid(), 0)
 			waiting = false
 		case <-first:
@@ -124,7 +124,7 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 		case 2, 3, 126, 127: // a usage error of the script, or the shell's: every further trial would meet it too
 			return nil, nil, fmt.Errorf("the client did not start: %s", proc.LastLine())
 		default:
-			fail(-1, gate.ClientFailed, "the client failed (%v): %s", err, proc.LastLine())
+			fail(gate.ClientFailed, "the client failed (%v): %s", err, proc.LastLine())
 		}
 	}
 	return out.bytes(), faults, nil
@@ -132,17 +132,16 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 
 // anyEnds tells when one of the servers, or its command, has ended. It looks until
 // over is closed.
-func anyEnds(servers []*server, over <-chan struct{}) <-chan int {
-	lost := make(chan int, len(servers))
-	for i, s := range servers {
+func anyEnds(servers []*server, over <-chan struct{}) <-chan struct{} {
+	lost := make(chan struct{}, len(servers))
+	for _, s := range servers {
 		go func() {
 			select {
 			case <-s.proc.Done():
-				lost <- i
 			case <-s.proc.Ended():
-				lost <- i
-			case <-over:
+			case <-over: // and nobody listens any more
 			}
+			lost <- struct{}{}
 		}()
 	}
 	return lost
@@ -151,9 +150,6 @@ func anyEnds(servers []*server, over <-chan struct{}) <-chan int {
 // died gives the faults of the servers that are gone. One whose command has ended
 // is gone soon, though what the command left behind may answer until then.
 func died(servers []*server) (faults []fault, err error) {
-	fail := func(of int, name, format string, args ...any) {
-		faults = append(faults, fault{reason(name, format, args...), of})
-	}
 	for i, s := range servers {
 		if s.ended() {
 			<-s.proc.Done()
@@ -163,9 +159,9 @@ func died(servers []*server) (faults []fault, err error) {
 		case s.proc.ExitCode() == leash.Forked: // and it would again, in the next block
 			return nil, fmt.Errorf("%s cannot be measured: %s", s.name(), s.lastWords())
 		case s.proc.ExitCode() == workerLost:
-			fail(i, gate.LostWorker, "%s", s.lastWords())
+			faults = append(faults, fault{reason(gate.LostWorker, "%s", s.lastWords()), i})
 		default:
-			fail(i, gate.ServerExited, "the server exited in mid-trial: %s", s.lastWords())
+			faults = append(faults, fault{reason(gate.ServerExited, "the server exited in mid-trial: %s", s.lastWords()), i})
 		}
 	}
 	return faults, nil
