@@ -3,12 +3,9 @@ package run
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
@@ -80,14 +77,4 @@ func (g *group) fromOutside(ctx context.Context) error {
 	}
 	g.judge(done, nil, w)
 	return nil
-}
-
-// mayHavePassed reports whether a trial of this run is invalid only because of possible
-// passing disturbances. Of a server elsewhere, the network in between may have been down for
-// a slot as well.
-func (p Plan) mayHavePassed(t results.Trial) bool {
-	if p.unread() {
-		t.Reasons = slices.DeleteFunc(slices.Clone(t.Reasons), func(r results.Reason) bool { return r.Gate == gate.NoRequests })
-	}
-	return mayHavePassed(t)
 }
