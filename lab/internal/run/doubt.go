@@ -26,9 +26,6 @@ func (g *group) heads(ctx context.Context) error {
 func (s *sweep) doubt(k, i int) {
 	one, l, record := &s.shares[k], s.g.loads[i], s.g.failer(i)
 	own := slices.Index(one.targets, i)
-	if own < 0 {
-		return
-	}
 	fail := func(name, format string, args ...any) { record(name, one.name()+": "+format, args...) }
 	for _, why := range []string{one.report.Tally(&one.plan, own), one.spent()} {
 		if why != "" {

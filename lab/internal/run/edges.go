@@ -215,14 +215,3 @@ func (e *edges) late(target int) (s float64) {
 	}
 	return s
 }
-
-// passed are the bytes that left by the interface, and that came in, from the
-// begin of the first slot that counts to the end of the last; false if they were
-// not read.
-func (e *edges) passed() (tx, rx int64, ok bool) {
-	d := between(&e.at[2*counting(e.plan)], &e.at[len(e.at)-1])
-	if d == nil {
-		return 0, 0, false
-	}
-	return d[0], d[2], true
-}

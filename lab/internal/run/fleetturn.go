@@ -196,7 +196,7 @@ func (s *sweep) part(c *results.Client, k, i int, r round) {
 			link[1] += float64(sum.Wire.RxBytes) * float64(mine.Requests) / float64(sum.Requests)
 		}
 	}
-	of := one.figures(i)
+	of := one.report.Summary.Targets[slices.Index(one.targets, i)].Figures()
 	for to, name := range map[**float64]string{&c.LatencyP50S: "latency_p50_s", &c.LatencyP99S: "latency_p99_s"} {
 		if v, known := of[name]; known {
 			*to = new(fine(v))
@@ -234,23 +234,16 @@ func (s *sweep) onCores(k, slot int, sum *httpload.SlotReport) (used float64) {
 	return used
 }
 
-// figures are the latencies of the client's requests to a target of the whole.
-func (s *portion) figures(target int) map[string]float64 {
-	own := slices.Index(s.targets, target)
-	if own < 0 {
-		return nil
-	}
-	return s.report.Summary.Targets[own].Figures()
-}
-
 // endsOff is the share by which the bytes at the server's interface and those at
 // the clients' differ, in the busier direction; false where they were not read.
 // Over loopback both are one interface.
 func (s *sweep) endsOff() (off float64, ok bool) {
-	tx, rx, ok := s.edges.passed()
-	if !ok {
+	// From the begin of the first slot that counts to the end of the last.
+	d := between(&s.edges.at[2*counting(&s.plan)], &s.edges.at[len(s.edges.at)-1])
+	if d == nil {
 		return 0, false
 	}
+	tx, rx := d[0], d[2]
 	var in, out int64
 	hellos := s.g.engine.plan.Clients.Hellos()
 	for _, one := range s.loading() {
@@ -286,17 +279,11 @@ func (g *group) together(t *results.Trial, slots []httpload.SlotReport, fail fai
 		}
 	}
 	// A slot that a late client missed failed for no fault of the server.
-	var others, missed []httpload.SlotReport
-	for _, s := range slots {
-		if s.Failed != "" && s.LateS > gate.ApartSlack.Seconds() {
-			missed = append(missed, s)
-		} else {
-			others = append(others, s)
-		}
-	}
+	late := func(s httpload.SlotReport) bool { return s.Failed != "" && s.LateS > gate.ApartSlack.Seconds() }
+	missed := strict.Those(slots, late)
 	if len(missed) == 0 {
 		return slots, nil
 	}
 	fail(gate.ClientsApart, "%d of %d slots were missed, the first: %s", len(missed), len(slots), missed[0].Failed)
-	return others, map[string]bool{gate.NoRequests: true}
+	return slices.DeleteFunc(slices.Clone(slots), late), map[string]bool{gate.NoRequests: true}
 }
