@@ -283,7 +283,7 @@ func TestProfilesUnderAFleetsLoad(t *testing.T) {
 	f := newFleet(p, 2)
 	d := profiling
 	d.settings = fleetBlock.settings
-	plan := p.onFleet(d, f).onFleet()
+	plan, _ := p.onFleet(d, f).without()
 	link := &topology.Link{Host: plan.Address, NetDevice: "lo"}
 	file := plan.file()
 	plan.conditions(file, link)

@@ -125,7 +125,6 @@ func (l load) turn(ctx context.Context) (back func() error, err error) {
 		for _, h := range slices.Backward(all) {
 			failed = joinOnOneLine(failed, h.release())
 		}
-		all = nil
 		return failed
 	}
 	for _, k := range l.knobs {
@@ -209,7 +208,7 @@ func (h held) release() error {
 // as that shows without trying; empty where nothing shows. The check takes no
 // time.
 func (p Plan) Unreachable() string {
-	p, _ = p.onFleet().without()
+	p, _ = p.without()
 	x := p.Experiment
 	needs := x.Least()
 	why := needs.Lacks(p.Host.Cores, x.Topology)

@@ -170,9 +170,9 @@ func TestADesignNeedsRootIfItTurnsAKnob(t *testing.T) {
 // On a fleet knobs act on the host of the servers, outside of any wire, and on the
 // interface that leads to the clients.
 func TestAFleetsKnobsAreOfTheServersInterface(t *testing.T) {
-	p := Plan{Experiment: committed(t, "03-rps-rfs"),
+	p, _ := Plan{Experiment: committed(t, "03-rps-rfs"),
 		Clients: elsewhere{{Device: "ens5", CPUs: []int{0, 1}}, {CPUs: []int{0}}}, Address: "10.0.0.7",
-		Host: &host.Profile{ID: "h", Cores: 8}}.onFleet()
+		Host: &host.Profile{ID: "h", Cores: 8}}.without()
 	link, err := p.up()
 	if err != nil || link.Host != "10.0.0.7" {
 		t.Fatalf("%+v, %v", link, err)

@@ -2,7 +2,9 @@ package run
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -19,6 +21,8 @@ func (p Plan) without() (Plan, []results.LeftOut) {
 	if p.Clients == nil {
 		return p, left
 	}
+	// The servers have all of their host's cores, since nobody loads them from there.
+	p.Split = cores.Split{Server: slices.Clone(p.Clients.Hellos()[0].CPUs)}
 	less := x
 	for _, levels := range x.Beyond(p.clients()) {
 		less = less.Without(levels)

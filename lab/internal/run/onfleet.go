@@ -10,17 +10,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
-
-// onFleet is the plan as its clients have it: the servers have all of their
-// host's cores, since nobody loads them from there.
-func (p Plan) onFleet() Plan {
-	if p.Clients != nil {
-		p.Split = cores.Split{Server: slices.Clone(p.Clients.Hellos()[0].CPUs)}
-	}
-	return p
-}
 
 // clients is how many clients the fleet has; 0 without one.
 func (p Plan) clients() int {
@@ -114,14 +106,20 @@ func (p Plan) fits() error {
 		return fmt.Errorf("the clients reach the server by an IPv4 address, and %q is none; set line_rate_address in the "+
 			"inventory", p.Address)
 	}
-	return p.fewConnections()
+	x := p.Experiment
+	for _, levels := range x.Conditions() {
+		all := x.Fixed().With(levels)
+		n, set := all[setting.Connections].Int()
+		if clients := results.Loading(all, p.clients()); set && int(n) < clients {
+			return fmt.Errorf("%s at %s: %d connections are too few for %d clients, each of which needs one; leave clients "+
+				"out of the inventory", x.Name, levels.Key(), n, clients)
+		}
+	}
+	return nil
 }
 
 // seal leaves the server's address out of a trial's reasons.
 func (p Plan) seal(t *results.Trial) {
-	if p.Clients == nil {
-		return
-	}
 	for i := range t.Reasons {
 		t.Reasons[i].Detail = p.scrubbed(t.Reasons[i].Detail)
 	}

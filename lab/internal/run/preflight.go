@@ -22,7 +22,7 @@ func (p Plan) Ready() error {
 	if p.Unreachable() != "" {
 		return nil
 	}
-	p, _ = p.onFleet().without()
+	p, _ = p.without()
 	if err := p.fits(); err != nil {
 		return err
 	}

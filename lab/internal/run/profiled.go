@@ -21,7 +21,7 @@ type Profiled struct {
 // Profiles loads each condition once and profiles its server. This is not a
 // run: one window decides nothing.
 func Profiles(ctx context.Context, p Plan, each func(Profiled) error) error {
-	p, _ = p.onFleet().without()
+	p, _ = p.without()
 	x := p.Experiment
 	if name := x.Unprofiled(); name != "" {
 		return fmt.Errorf("the %s server has no profiles", name)

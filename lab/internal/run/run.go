@@ -161,7 +161,7 @@ type Watcher interface {
 // in the trial.
 func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	p.clock = newClock()
-	p, left := p.onFleet().without()
+	p, left := p.without()
 	x := p.Experiment
 	f := p.file()
 	f.Provenance.LeftOut = left
@@ -171,8 +171,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 		return p.finish(f, nil), p.sealed(f)
 	}
 	link, err := p.up()
-	var unavailable topology.Unavailable
-	if errors.As(err, &unavailable) {
+	if unavailable, ok := errors.AsType[topology.Unavailable](err); ok {
 		f.NotApplicable = fmt.Sprintf("no %s topology here: %s", x.Topology.Kind, strict.Line(unavailable.Why, longestReason))
 		w.Begin(x, 0, 0)
 		return p.finish(f, nil), nil

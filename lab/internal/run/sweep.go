@@ -9,8 +9,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
@@ -83,20 +81,6 @@ func dealt(connections, n, k int) int {
 	return (connections + n - 1 - k) / n
 }
 
-// fewConnections is an error if a condition has fewer connections than clients.
-func (p Plan) fewConnections() error {
-	x := p.Experiment
-	for _, levels := range x.Conditions() {
-		all := x.Fixed().With(levels)
-		n, set := all[setting.Connections].Int()
-		if clients := results.Loading(all, p.clients()); set && int(n) < clients {
-			return fmt.Errorf("%s at %s: %d connections are too few for %d clients, each of which needs one; leave clients "+
-				"out of the inventory", x.Name, levels.Key(), n, clients)
-		}
-	}
-	return nil
-}
-
 // sweep has all clients carry out a plan whose slots have no times yet. begins is
 // called before any load is on, with the time at which the first slot begins that
 // counts.
@@ -132,22 +116,27 @@ func (g *group) sweep(ctx context.Context, plan httpload.Plan, begins func(time.
 func (s *sweep) load(ctx context.Context, limit time.Duration, from, until int64) (faults []fault, err error) {
 	defer s.stop()
 	all := s.loading()
-	if err := atOnce(ctx, len(all), func(ctx context.Context, i int) (err error) {
+	err = atOnce(ctx, len(all), func(ctx context.Context, i int) (err error) {
 		one := all[i]
 		one.running, err = s.g.engine.plan.Clients.Start(ctx, one.number, fleet.Load{Plan: &one.plan,
 			LimitNS: int64(limit), FromNS: from + one.aheadNS, ToNS: until + one.aheadNS})
 		return err
-	}); err != nil {
-		return nil, s.g.cannot(ctx, err)
+	})
+	if err == nil {
+		faults, err = s.wait(ctx, limit+lateness)
 	}
-	if faults, err = s.wait(ctx, limit+lateness); err != nil {
-		return nil, s.g.cannot(ctx, err)
+	if err == nil {
+		var more []fault
+		more, err = s.end()
+		faults = append(faults, more...)
 	}
-	more, err := s.end()
 	if ctx.Err() != nil { // all clients are lost where the host that reaches them is gone
 		return nil, context.Cause(ctx)
 	}
-	return append(faults, more...), err
+	if refused, ok := errors.AsType[fleet.Refused](err); ok {
+		return nil, fmt.Errorf("client %d cannot load: %w", refused.Client, err)
+	}
+	return faults, err
 }
 
 // clocks measures the clocks of all clients.
@@ -165,17 +154,6 @@ func (e *engine) clocks(ctx context.Context) ([]fleet.Clock, error) {
 		e.file.Provenance.Fleet.Clients[k].Clock = c.Method
 	}
 	return clocks, nil
-}
-
-// cannot is the error that ends a run whose clients could not load.
-func (g *group) cannot(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if refused, ok := errors.AsType[fleet.Refused](err); ok {
-		return fmt.Errorf("client %d cannot load: %w", refused.Client, err)
-	}
-	return err
 }
 
 // wait waits until all clients have ended, and releases them once all hold their
@@ -276,13 +254,12 @@ func (s *sweep) end() (faults []fault, err error) {
 			continue
 		}
 		_, _, err := one.running.Result()
-		if lost, ok := errors.AsType[fleet.Lost](err); ok {
-			return nil, lost
-		}
-		if _, ok := errors.AsType[fleet.Refused](err); ok {
-			return nil, fmt.Errorf("%s cannot load: %w", one.name(), err)
-		}
-		if err != nil {
+		_, lost := errors.AsType[fleet.Lost](err)
+		_, refused := errors.AsType[fleet.Refused](err)
+		switch {
+		case lost || refused:
+			return nil, err
+		case err != nil:
 			failed = append(failed, one)
 		}
 	}
