@@ -43,6 +43,7 @@ func (e *engine) group(ctx context.Context, sequence []int) (m measured, err err
 	for i, c := range g.conds {
 		cond := e.file.Conditions[c]
 		g.loads = append(g.loads, p.load(e.link, x.Fixed().With(cond.Levels), p.Port+i))
+		g.trials = append(g.trials, results.Trial{Condition: cond.ID, Bound: gate.BoundUnknown, Metrics: map[string]float64{}})
 	}
 	// Conditions of a group have the same kernel settings, so those of the first
 	// serve for all.
@@ -53,10 +54,6 @@ func (e *engine) group(ctx context.Context, sequence []int) (m measured, err err
 	defer func() { err = joinOnOneLine(err, back()) }()
 	if err := freshSockets(g.loads); err != nil {
 		return m, err
-	}
-	for _, c := range g.conds {
-		g.trials = append(g.trials, results.Trial{Condition: e.file.Conditions[c].ID, Bound: gate.BoundUnknown,
-			Metrics: map[string]float64{}})
 	}
 	if err := g.measure(ctx); err != nil {
 		return m, err
@@ -188,9 +185,9 @@ var machine = []string{
 	"throttled_s", "swap_pages", "clock_step_s",
 }
 
-// shared copies the machine's figures.
-func shared(into, from map[string]float64) {
-	for _, name := range machine {
+// pick copies those of some figures that are known.
+func pick(into, from map[string]float64, names ...string) {
+	for _, name := range names {
 		if v, ok := from[name]; ok {
 			into[name] = v
 		}

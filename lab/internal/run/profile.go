@@ -35,15 +35,13 @@ func (l load) pprof() string { return filepath.Join(pprofDir, strconv.Itoa(l.por
 // freshSockets empties the group's socket directories, so that no socket of an
 // earlier process is left.
 func freshSockets(loads []load) error {
-	for i, l := range loads {
-		if l.profile == 0 {
-			continue
-		}
-		if i == 0 {
-			if err := os.RemoveAll(filepath.Join(l.dir, pprofDir)); err != nil {
-				return err
-			}
-		}
+	if loads[0].profile == 0 {
+		return nil // nor are the others profiled
+	}
+	if err := os.RemoveAll(filepath.Join(loads[0].dir, pprofDir)); err != nil {
+		return err
+	}
+	for _, l := range loads {
 		if err := os.MkdirAll(filepath.Join(l.dir, l.pprof()), 0o700); err != nil {
 			return err
 		}
@@ -237,7 +235,7 @@ func (g *group) alone(ctx context.Context, i int, lead, counts time.Duration,
 			if err != nil {
 				return loaded{}, err
 			}
-			return loaded{r.Start, r.Finish, r.Metrics["throughput_rps"], r.Metrics["requests"], l.faults(r)}, nil
+			return loaded{r.Start, r.Finish, r.Metrics["throughput_rps"], l.faults(r)}, nil
 		}, found, err
 	}
 	plan := g.planAlone(i, warmup, counts)
@@ -269,7 +267,7 @@ func (g *group) planAlone(i int, warmup, counts time.Duration) httpload.Plan {
 // A loaded is what a client reported of a profiled window.
 type loaded struct {
 	start, finish time.Time
-	rps, requests float64
+	rps           float64
 	faults        []generator.Fault
 }
 
@@ -278,21 +276,16 @@ func (l load) window(r round, err error) (loaded, error) {
 	if err != nil {
 		return loaded{}, err
 	}
-	from, to := r.counted()
-	out := loaded{start: l.clock.at(from), finish: l.clock.at(to)}
-	for _, s := range r.of(0) {
-		if s.Failed != "" {
-			return loaded{}, errors.New(s.Failed)
-		}
-		out.requests += float64(s.Requests)
-		out.rps = out.requests / s.Seconds
+	s, t := r.of(0)[0], r.report.Summary.Targets[0] // one slot counts
+	if s.Failed != "" {
+		return loaded{}, errors.New(s.Failed)
 	}
-	t := r.report.Summary.Targets[0]
-	out.faults = generator.Of(out.start, out.finish,
-		generator.Counts{OK: out.requests, Non2xx: float64(t.Non2xx), Errors: float64(t.Errors),
+	from, to := r.counted()
+	of := generator.Of(l.clock.at(from), l.clock.at(to),
+		generator.Counts{OK: float64(s.Requests), Non2xx: float64(t.Non2xx), Errors: float64(t.Errors),
 			Timeouts: float64(t.Timeouts), Resets: float64(t.Resets), Mismatches: float64(t.Mismatches),
-			Mismatch: t.Mismatch}).Faults
-	return out, nil
+			Mismatch: t.Mismatch})
+	return loaded{of.Start, of.Finish, float64(s.Requests) / s.Seconds, of.Faults}, nil
 }
 
 // take adds the profiles to the trial.

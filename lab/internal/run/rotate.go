@@ -174,7 +174,7 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 		if l.unread() {
 			l.clientsOwn(t)
 		}
-		shared(t.Metrics, w.Metrics)
+		pick(t.Metrics, w.Metrics, machine...)
 		g.engine.file.Follow(t)
 		if len(came) > 0 {
 			t.StartedAt = clock.at(came[0].AtNS).UTC()
@@ -307,11 +307,7 @@ func (l load) figures(t *results.Trial, slots []httpload.SlotReport, s httpload.
 // clocks were not read, so slots of the trial would have figures that are none.
 func (l load) clientsOwn(t *results.Trial) {
 	m := t.Slots.Metrics(results.Setup{ClientCores: len(l.split.Client)})
-	for _, name := range []string{"requests", "duration_s", "throughput_rps", "client_cores_busy"} {
-		if v, ok := m[name]; ok {
-			t.Metrics[name] = v
-		}
-	}
+	pick(t.Metrics, m, "requests", "duration_s", "throughput_rps", "client_cores_busy")
 	t.Slots = nil
 	delete(t.Metrics, "silence_s") // the network between may pause as well
 }
