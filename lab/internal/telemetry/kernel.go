@@ -86,10 +86,7 @@ func (s *Sampler) throttled() (seconds float64, ok bool) {
 	}
 	seconds = q.Held.Seconds()
 	for _, path := range s.heat {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
+		text, _ := os.ReadFile(path)
 		if ms, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64); err == nil {
 			seconds += ms / 1e3
 		}

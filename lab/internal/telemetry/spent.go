@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -52,29 +51,21 @@ func byID(ps []process) map[int]process {
 	return all
 }
 
-// grew is the CPU time that each process present in both samples used, without
-// its children.
-func grew(a, b []process) map[int]time.Duration {
-	before := byID(a)
-	all := map[int]time.Duration{}
-	for _, p := range b {
-		if was, ok := before[p.pid]; ok {
-			all[p.pid] = p.cpu - was.cpu
-		}
-	}
-	return all
-}
-
 // workers gives the mean CPU time of the workers and how many of them took
 // part. ok is false where there are no workers. If no worker used any time,
 // none took part.
 func workers(a, b []process) (mean time.Duration, active int, ok bool) {
-	all := grew(a, b)
-	delete(all, master(b))
-	if len(all) == 0 {
+	before, first := byID(a), master(b)
+	var used []time.Duration // by each that is in both samples, without its children
+	for _, p := range b {
+		if was, ok := before[p.pid]; ok && p.pid != first {
+			used = append(used, p.cpu-was.cpu)
+		}
+	}
+	if len(used) == 0 {
 		return 0, 0, false
 	}
-	mean, active = TookPart(slices.Collect(maps.Values(all)))
+	mean, active = TookPart(used)
 	return mean, active, true
 }
 

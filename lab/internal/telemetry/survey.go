@@ -59,19 +59,12 @@ func (s *Sampler) look() *survey {
 	tree := children(all)
 	for i, p := range s.targets.Pairs {
 		f := &s.found[i]
-		for _, root := range p.Servers {
-			f.server = append(f.server, strict.Called(below(root, tree), newMember)...)
-		}
-		f.client = strict.Called(below(f.pid, tree), newMember)
+		f.server = strict.Called(below(tree, p.Servers...), newMember)
+		f.client = strict.Called(below(tree, f.pid), newMember)
 	}
 	// A process that entered a wire's namespaces need not be a descendant of the
 	// lab.
-	own := map[int]bool{}
-	for _, root := range roots {
-		for _, pid := range below(root, tree) {
-			own[pid] = true
-		}
-	}
+	own := strict.Set(below(tree, roots...), func(pid int) int { return pid })
 	for pid, st := range all {
 		if !own[pid] {
 			v.others[pid] = other{st.name, st.parent, time.Duration(st.cpu+st.children) * tick, st.processor}

@@ -72,7 +72,6 @@ type Sampler struct {
 	stop    chan struct{}
 	once    sync.Once // for closing stop
 	done    chan struct{}
-	first   chan struct{} // closed after the first sample
 
 	// What the last survey found; used by the sampling goroutine only.
 	found   []found
@@ -101,22 +100,22 @@ func Start(t Targets) (*Sampler, error) {
 	}
 	t.NetPID = cmp.Or(t.NetPID, os.Getpid())
 	s := &Sampler{fs: fs, proc: "/proc", sys: "/sys", targets: t, began: time.Now(), stop: make(chan struct{}),
-		done: make(chan struct{}), first: make(chan struct{}),
-		kernels: map[int]bool{}, samples: make([][]sample, len(t.Pairs))}
+		done: make(chan struct{}), kernels: map[int]bool{}, samples: make([][]sample, len(t.Pairs))}
 	s.heat = s.heatFiles()
-	go s.loop()
-	<-s.first
+	first := make(chan struct{})
+	go s.loop(sync.OnceFunc(func() { close(first) }))
+	<-first
 	return s, nil
 }
 
-func (s *Sampler) loop() {
+// loop takes samples until the sampler is stopped, and says so after each.
+func (s *Sampler) loop(taken func()) {
 	defer close(s.done)
 	// Cost is measured as the thread's own CPU time: wall time on a busy machine
 	// is mostly waiting for a core.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	p := pacing{window: s.targets.Window}
-	first := sync.OnceFunc(func() { close(s.first) })
 	for last := false; ; {
 		var v *survey
 		if now := time.Now(); last || p.due(now.Sub(s.began)) || s.another() {
@@ -132,7 +131,7 @@ func (s *Sampler) loop() {
 			s.samples[i] = append(s.samples[i], one)
 		}
 		s.mu.Unlock()
-		first()
+		taken()
 		if last {
 			return
 		}

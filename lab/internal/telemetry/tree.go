@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A process is one reading of one process.
@@ -40,10 +41,7 @@ type thread struct {
 func newMember(pid int) member {
 	m := member{pid: pid}
 	dir := "/proc/" + strconv.Itoa(pid) + "/task/"
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return m // it has ended meanwhile
-	}
+	entries, _ := os.ReadDir(dir) // none of a process that has ended meanwhile
 	for _, e := range entries {
 		if id, err := strconv.Atoi(e.Name()); err == nil {
 			m.threads = append(m.threads, thread{id, dir + e.Name() + "/schedstat"})
@@ -116,10 +114,7 @@ func (m member) times(threads map[int]time.Duration) (switches int64, ok, all bo
 // snapshot reads every process except the kernel's own threads, which are many.
 // It adds those to kernels and skips them in later calls.
 func snapshot(kernels map[int]bool) map[int]stat {
-	names, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
+	names, _ := os.ReadDir("/proc")
 	all := map[int]stat{}
 	for _, n := range names {
 		pid, err := strconv.Atoi(n.Name())
@@ -148,12 +143,10 @@ func children(all map[int]stat) map[int][]int {
 	return out
 }
 
-// below is a process and its descendants, parents first; none for 0.
-func below(root int, children map[int][]int) []int {
-	if root <= 0 {
-		return nil
-	}
-	out, seen := []int{root}, map[int]bool{root: true}
+// below are some processes and then their descendants, parents first, each once; 0 is none.
+func below(children map[int][]int, roots ...int) []int {
+	out := strict.Those(roots, func(pid int) bool { return pid > 0 })
+	seen := strict.Set(out, func(pid int) int { return pid })
 	for i := 0; i < len(out); i++ {
 		for _, pid := range children[out[i]] {
 			if !seen[pid] { // processes are not all read at one moment, so one may be listed twice
@@ -166,13 +159,10 @@ func below(root int, children map[int][]int) []int {
 }
 
 // Descendants lists a process and its descendants, parents first.
-func Descendants(root int) []int { return below(root, children(snapshot(map[int]bool{}))) }
+func Descendants(root int) []int { return below(children(snapshot(map[int]bool{})), root) }
 
 // Command is a process's command name; empty if it has ended.
 func Command(pid int) string {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	if err != nil {
-		return ""
-	}
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	return strings.TrimSpace(string(text))
 }
