@@ -58,7 +58,7 @@ func (c *profileCall) started(ctx context.Context, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	if c.Out != "" {
-		if err := capture.Vacant(c.Out); err != nil {
+		if _, err := capture.Vacant(c.Out); err != nil {
 			return exitFailed, fmt.Errorf("profile: --out %w", err)
 		}
 	}
@@ -126,7 +126,7 @@ func (c *profileCall) running(ctx context.Context, out io.Writer) (int, error) {
 		}
 		sources = append(sources, some...)
 	}
-	if err := capture.Vacant(c.Out); err != nil {
+	if _, err := capture.Vacant(c.Out); err != nil {
 		return exitFailed, fmt.Errorf("profile: --out %w", err)
 	}
 

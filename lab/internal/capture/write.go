@@ -11,14 +11,9 @@ import (
 )
 
 // Vacant checks, before a window is spent, that Write can write to a directory:
-// it is empty or does not exist, and its parent is writable.
-func Vacant(dir string) error {
-	_, err := vacant(dir)
-	return err
-}
-
-// vacant returns the directory's path without symbolic links.
-func vacant(dir string) (string, error) {
+// it is empty or does not exist, and its parent is writable. It returns the
+// directory's path without symbolic links.
+func Vacant(dir string) (string, error) {
 	path, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
@@ -46,7 +41,7 @@ func vacant(dir string) (string, error) {
 // their owner only. They are written to a temporary directory that then
 // replaces it, so that the directory has all of them or is unchanged.
 func Write(dir string, set *Set) (err error) {
-	path, err := vacant(dir)
+	path, err := Vacant(dir)
 	if err != nil {
 		return err
 	}
