@@ -94,9 +94,7 @@ func (s *Session) hosts() results.Hosts {
 	if s.Server == nil {
 		return results.Hosts{Server: own, Client: own}
 	}
-	on := run.FleetOf(own, s.Server.Hellos())
-	on.Client = on.Clients[0]
-	return on
+	return run.FleetOf(own, s.Server.Hellos())
 }
 
 // adopt adds runs that were cut short here, and offers those of a fleet.

@@ -79,15 +79,24 @@ type Session struct {
 
 // Open reserves this machine until the session is closed.
 func Open(j *archive.Journal, o Options) (*Session, error) {
-	split, release, err := reserve(j)
+	if runtime.GOOS != "linux" {
+		return nil, errors.New("the lab measures on Linux only: it reads /proc and pins cores; the site can be built anywhere")
+	}
+	release, err := Lock(j.Root.Scratch())
+	if why := syscall.Errno(0); errors.As(err, &why) {
+		err = results.Unwritable(j.Root.Scratch(), why)
+	}
 	if err != nil {
 		return nil, err
 	}
 	s := &Session{
-		Options: o, Progress: newProgress(os.Stderr), j: j, had: len(j.Runs), split: split, release: release,
+		Options: o, Progress: newProgress(os.Stderr), j: j, had: len(j.Runs), release: release,
 		boot: host.Boot("/"), kernel: host.Kernel("/"), ready: run.Plan.Ready, do: run.Do, now: time.Now, sleep: sleep,
 	}
-	if err = RestoreSettings(o.Trial, s.Say); err == nil {
+	if s.split, _, err = Cores(); err == nil {
+		err = RestoreSettings(o.Trial, s.Say)
+	}
+	if err == nil {
 		s.self, err = os.Executable()
 	}
 	if err == nil {
@@ -103,25 +112,6 @@ func Open(j *archive.Journal, o Options) (*Session, error) {
 
 // Close gives the machine back.
 func (s *Session) Close() { s.release() }
-
-// reserve reserves this machine for a load, or says why it cannot, and divides its cores.
-func reserve(j *archive.Journal) (split cores.Split, release func(), err error) {
-	if runtime.GOOS != "linux" {
-		return split, nil, errors.New("the lab measures on Linux only: it reads /proc and pins cores; the site can be " +
-			"built anywhere")
-	}
-	release, err = Lock(j.Root.Scratch())
-	if why := syscall.Errno(0); errors.As(err, &why) {
-		err = results.Unwritable(j.Root.Scratch(), why)
-	}
-	if err != nil {
-		return split, nil, err
-	}
-	if split, _, err = Cores(); err != nil {
-		release()
-	}
-	return split, release, err
-}
 
 // Cores divides the cores that this process may use, which it lists as well.
 func Cores() (split cores.Split, allowed []int, err error) {
