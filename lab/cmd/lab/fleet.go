@@ -32,19 +32,6 @@ type fleetFlags struct {
 	ClientsOnStdio bool `hidden:""`
 }
 
-// inventory is the path of the fleet's inventory from the working directory.
-func (f fleetFlags) inventory(root journal.Root) (string, error) {
-	if f.Inventory != "" {
-		return f.Inventory, nil
-	}
-	own := root.Inventory()
-	if _, err := os.Stat(own); err != nil {
-		return "", fmt.Errorf("there is no %s; write one, as the page on fleets has it, or name one with --inventory",
-			root.Rel(own))
-	}
-	return own, nil
-}
-
 // remote reports whether this call is to be carried out on a fleet's hosts.
 func (f fleetFlags) remote() (bool, error) {
 	switch {
@@ -124,9 +111,10 @@ func (f fleetFlags) reach(ctx context.Context, server []string, out io.Writer) (
 	if err != nil {
 		return nil, err
 	}
-	path, err := f.inventory(root)
-	if err != nil {
-		return nil, err
+	path := cmp.Or(f.Inventory, root.Inventory())
+	if _, err := os.Stat(path); f.Inventory == "" && err != nil {
+		return nil, fmt.Errorf("there is no %s; write one, as the page on fleets has it, or name one with --inventory",
+			root.Rel(path))
 	}
 	inv, err := fleet.ReadInventory(ctx, string(root), path)
 	if err != nil {

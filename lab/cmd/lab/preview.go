@@ -125,8 +125,6 @@ type preview struct {
 	env  []string
 }
 
-func (p preview) page() string { return "/journal/" + p.name + "/" }
-
 // digest is a style sheet's or a script's.
 var digest = regexp.MustCompile(` integrity="[^"]*"`)
 
@@ -202,7 +200,7 @@ func (p preview) serve(ctx context.Context, port int, out io.Writer) (int, error
 	case <-ctx.Done():
 		return exitHeld, hugo.Stop(hugo.Pid(), grace)
 	}
-	fmt.Fprintf(out, "%s%s shows %s, again after each change; Ctrl-C ends it\n", site, p.page(), p.name)
+	fmt.Fprintf(out, "%s/journal/%s/ shows %s, again after each change; Ctrl-C ends it\n", site, p.name, p.name)
 	said.loud.Store(true)
 	select {
 	case <-ctx.Done():

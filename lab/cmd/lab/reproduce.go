@@ -27,15 +27,11 @@ type runCall struct {
 func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
 	o := c.session()
 	o.Blocks, o.Trial = c.Blocks, c.Scratch
-	return measure(ctx, c.fleetFlags, c.words(), c.options, o, out, oneToRun(c.Experiment),
+	words := given([]string{"run", c.Experiment}, "blocks", c.Blocks, "scratch", c.Scratch)
+	return measure(ctx, c.fleetFlags, words, c.options, o, out, oneToRun(c.Experiment),
 		func(ctx context.Context, s *session.Session, x *experiment.Experiment, out io.Writer) (session.Standing, error) {
 			return s.Run(ctx, x, out)
 		})
-}
-
-// words are the call as the lab on the server's host of a fleet is given it.
-func (c *runCall) words() []string {
-	return given([]string{"run", c.Experiment}, "blocks", c.Blocks, "scratch", c.Scratch)
 }
 
 type reproduceCall struct {
@@ -52,7 +48,8 @@ type reproduceCall struct {
 func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
 	o := c.session()
 	o.Again, o.KeepGoing = c.Again, c.KeepGoing
-	return measure(ctx, c.fleetFlags, c.words(), c.options, o, out, c.chosen, c.reproduce)
+	words := given(append([]string{"reproduce"}, c.Entries...), "all", c.All, "again", c.Again, "keep-going", c.KeepGoing)
+	return measure(ctx, c.fleetFlags, words, c.options, o, out, c.chosen, c.reproduce)
 }
 
 func (c *reproduceCall) chosen(j *archive.Journal) ([]*experiment.Experiment, error) {
@@ -74,14 +71,8 @@ func (c *reproduceCall) reproduce(ctx context.Context, s *session.Session, xs []
 	return s.Reproduce(ctx, ready, out)
 }
 
-// words are the call as the lab on the server's host of a fleet is given it.
-func (c *reproduceCall) words() []string {
-	call := append([]string{"reproduce"}, c.Entries...)
-	return given(call, "all", c.All, "again", c.Again, "keep-going", c.KeepGoing)
-}
-
 // measure has a session here carry out a call on what is picked of the journal's experiments, or the
-// lab on the server's host of a fleet.
+// lab on the server's host of a fleet, which is given its words.
 func measure[T any](ctx context.Context, f fleetFlags, words []string, flags options, o session.Options, out io.Writer,
 	pick func(*archive.Journal) (T, error),
 	call func(context.Context, *session.Session, T, io.Writer) (session.Standing, error)) (int, error) {
