@@ -56,11 +56,11 @@ func perCPU(_ *experiment.Experiment, c experiment.Claim) bool {
 func (m Machine) over(topology string, n int64) (cs []Claim, largest int64) {
 	cs = m.claims(func(x *experiment.Experiment, _ experiment.Claim) bool {
 		c := x.Connections()
-		if is := c > n && (topology == "" || topology == x.Topology.Kind); !is {
-			return false
+		is := c > n && (topology == "" || topology == x.Topology.Kind)
+		if is {
+			largest = max(largest, c)
 		}
-		largest = max(largest, c)
-		return true
+		return is
 	})
 	return cs, largest
 }

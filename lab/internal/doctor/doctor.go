@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/procfs"
-
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
@@ -118,8 +116,6 @@ func (m Machine) identity() []Finding {
 func (m Machine) sysctl(name string) string {
 	return host.Line(m.Proc, "sys", strings.ReplaceAll(name, ".", "/"))
 }
-
-func (m Machine) procfs() (procfs.FS, error) { return procfs.NewFS(m.Proc) }
 
 // notVisible is the text for what this machine does not show; for a virtual
 // machine the host decides it.

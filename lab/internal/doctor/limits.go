@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/prometheus/procfs"
+
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
@@ -128,7 +130,7 @@ const enough = 512 << 20
 
 func (m Machine) memory() Finding {
 	f := Finding{Level: Good, About: "memory", Seen: "not shown here"}
-	fs, err := m.procfs()
+	fs, err := procfs.NewFS(m.Proc)
 	if err != nil {
 		return f
 	}
@@ -148,7 +150,7 @@ func (m Machine) memory() Finding {
 // the same: watching an idle machine says little about a loaded one.
 func (m Machine) swap() Finding {
 	f := Finding{Level: Good, About: "swap", Seen: "not shown here"}
-	fs, err := m.procfs()
+	fs, err := procfs.NewFS(m.Proc)
 	if err != nil {
 		return f
 	}

@@ -67,10 +67,7 @@ func (m Machine) fleet() Finding {
 		return f
 	}
 	f.Seen = fmt.Sprintf("the servers' host of a fleet with %s", words.Count(m.Fleet.Clients, "client"))
-	few := m.claims(func(x *experiment.Experiment,
-		c experiment.Claim) bool {
-		return x.Needs(c).Clients > m.Fleet.Clients
-	})
+	few := m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Clients > m.Fleet.Clients })
 	events := m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Alone != "" })
 	var means []string
 	if len(few) > 0 {
