@@ -66,9 +66,8 @@ func TestWhatIsMissingIsNamedWithItsMend(t *testing.T) {
 			t.Errorf("%s bars %q", about, bars(f))
 		}
 	}
-	expect(t, "tracers", find(t, fs, "tracers"), Good, "no claim needs that", "", "")
 
-	programPath(t, "node", "taskset", "git", "ip", "tc", "unshare", "nsenter", "setpriv", "strace")
+	programPath(t, "node", "taskset", "git", "ip", "tc", "unshare", "nsenter", "setpriv")
 	for gone, mend := range map[string]string{".tools/bin/fiber_server": "make build", "node_modules": "make setup"} {
 		m := clone(t, ready, nil)
 		if err := os.RemoveAll(filepath.Join(m.Root, gone)); err != nil {
@@ -78,7 +77,6 @@ func TestWhatIsMissingIsNamedWithItsMend(t *testing.T) {
 		fs := m.programs()
 		expect(t, gone, find(t, fs, about), Fault, "missing", "no experiment", mend)
 		expect(t, "tools", find(t, fs, "tools"), Good, "node, taskset, git, ip, tc, unshare, nsenter, setpriv", "", "")
-		expect(t, "tracers", find(t, fs, "tracers"), Good, "strace, for", "", "")
 	}
 }
 

@@ -63,7 +63,7 @@ func (m Machine) programs() []Finding {
 	if m.loads() {
 		return fs
 	}
-	return append(append(fs, tracers()), m.servers()...)
+	return append(fs, m.servers()...)
 }
 
 // servers names the servers of experiments that lack a tool or a program here.
@@ -95,21 +95,6 @@ func (m Machine) servers() (fs []Finding) {
 		fs = append(fs, *f)
 	}
 	return fs
-}
-
-// tracers searches for programs that count system calls. No claim needs them:
-// that probe must be asked for, since it slows the server.
-func tracers() Finding {
-	f := Finding{Level: Good, About: "tracers"}
-	present := slices.DeleteFunc([]string{"perf", "strace"}, func(name string) bool {
-		_, err := exec.LookPath(name)
-		return err != nil
-	})
-	f.Seen = join(present) + ", for the optional count of system calls"
-	if len(present) == 0 {
-		f.Seen = "none, so system calls cannot be counted; no claim needs that"
-	}
-	return f
 }
 
 func join(names []string) string {
