@@ -139,7 +139,8 @@ func anyEnds(servers []*server, over <-chan struct{}) <-chan struct{} {
 			select {
 			case <-s.proc.Done():
 			case <-s.proc.Ended():
-			case <-over: // and nobody listens any more
+			case <-over:
+				return
 			}
 			lost <- struct{}{}
 		}()
