@@ -47,14 +47,15 @@ func later(pattern string) func() *regexp.Regexp {
 }
 
 var (
-	nth     = later(`(?:^|\b)(?:p ?(\d{1,5}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?) ?(?:th|st|nd|rd|%|pct|percentile)(?: percentile)?|percentiles? ?(\d{1,3}(?:\.\d+)?)|(median|med|p med))(?:\b|$)`)
-	inside  = later(`[\[(]([^\])]*)[\])]`)
-	better  = later(`(?i)(higher|lower|more|less) is better|[↑↓]`)
-	others  = later(`\b(rps|qps|tps|throughput|rate|cpu|mem(ory)?|rss|bytes)\b|(/ ?|per )s(ec(ond)?)?\b`) // whose quantiles are no latencies
-	named   = later(`^(?:(name|framework|server|tool|language|implementation|variant|config(uration)?|case|test|profile|title|id|label|run)( name| id)?)$`)
-	needed  = later(`((per|requests|/) \S+|\d %)$`) // what looks like a unit at the end, and is none: "requests per s", "99 %"
-	kept    = later(`^(?:(target|offered|requested|attempted|set|arrival) (rate|rps|qps|load|throughput)( rps)?)$`)
-	decimal = later(`(\d)_(\d)`)
+	nth       = later(`(?:^|\b)(?:p ?(\d{1,5}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?) ?(?:th|st|nd|rd|%|pct|percentile)(?: percentile)?|percentiles? ?(\d{1,3}(?:\.\d+)?)|(median|med|p med))(?:\b|$)`)
+	inside    = later(`[\[(]([^\])]*)[\])]`)
+	better    = later(`(?i)(higher|lower|more|less) is better|[↑↓]`)
+	others    = later(`\b(rps|qps|tps|throughput|rate|cpu|mem(ory)?|rss|bytes)\b|(/ ?|per )s(ec(ond)?)?\b`) // whose quantiles are no latencies
+	named     = later(`^(?:(name|framework|server|tool|language|implementation|variant|config(uration)?|case|test|profile|title|id|label|run)( name| id)?)$`)
+	needed    = later(`((per|requests|/) \S+|\d %)$`) // what looks like a unit at the end, and is none: "requests per s", "99 %"
+	connected = later(`(?i)conn`)
+	kept      = later(`^(?:(target|offered|requested|attempted|set|arrival) (rate|rps|qps|load|throughput)( rps)?)$`)
+	decimal   = later(`(\d)_(\d)`)
 )
 
 // columnOf reads a head: "p99 latency (ms)", "Latency (avg, ms)", "latency_p99_us", "Req/s", "totalRequests".
@@ -140,15 +141,19 @@ func spaced(text string) string {
 }
 
 // columnsOf reads a table's heads. Of two columns that would have the same figure, the first has it, except for
-// failures, which add up.
+// failures, which add up, and for clients beside their connections.
 func columnsOf(heads []string) []column {
 	var all []column
 	for _, head := range heads {
 		c := columnOf(head)
 		same := func(o column) bool { return o.is == c.is && o.figure == c.figure && o.share == c.share }
 		adds := c.is == figure && (c.figure == law.Bad || c.figure == law.Fails || c.figure == law.Good)
-		if c.is > due && !adds && slices.ContainsFunc(all, same) {
-			c = column{head: head}
+		if at := slices.IndexFunc(all, same); c.is > due && !adds && at >= 0 {
+			if c.figure == law.Connections && connected().MatchString(head) && !connected().MatchString(all[at].head) {
+				all[at] = column{head: all[at].head} // clients, with several connections each
+			} else {
+				c = column{head: head}
+			}
 		}
 		all = append(all, c)
 	}

@@ -184,12 +184,22 @@ func TestHeads(t *testing.T) {
 		"Latency (stdev) [us]": "stdev us", "Requests/sec (mean)": "rate ", "Avg RPS": "rate ", "Ops/sec": "rate ", "Requests / s": "rate ",
 		"MB/s": "bytes a second mb/s", "Mean latency, ms (lower is better)": "mean ms", "Concurrent clients": "connections ", "Virtual users": "connections ",
 		"Max RPS": " ", "Reqs/sec (stdev)": " ", "RPS p99": " ", "cpu_p95 (%)": " ", "Latency (p50/p99)": " ", "RPS (10 connections)": " ",
-		"http_req_duration p(95)": "p95 ", "Time taken (s)": "duration s", "Error count": "failed requests ", "GB": " ", "Score": " ",
+		"http_req_duration p(95)": "p95 ", "Time taken for tests (s)": "duration s", "Time taken (ms)": " ms", "Total time (ms)": " ms", "Error count": "failed requests ", "GB": " ", "Score": " ",
 	} {
 		c := columnOf(head)
 		got := map[use]string{figure: called[c.figure], quantile: law.Numbered(c.share)}[c.is] + " " + c.unit
 		if got != want {
 			t.Errorf("%q is read as %q, want %q", head, got, want)
+		}
+	}
+}
+
+// A client may have many connections, and only these bound what is in flight.
+func TestConnectionsAreTakenBeforeClients(t *testing.T) {
+	for _, table := range []string{"clients,connections,pipelining,rps,mean (ms)\n2,64,1,1000.0,50.0\n",
+		"connections,clients,pipelining,rps,mean (ms)\n64,2,1,1000.0,50.0\n"} {
+		if report, err := Of("t", []byte(table), Options{}); err != nil || report.Of[Sound] != 1 {
+			t.Errorf("%s: %v %+v", table, err, report)
 		}
 	}
 }
