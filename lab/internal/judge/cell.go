@@ -119,6 +119,23 @@ scan:
 	return q.Times(law.Exactly(math.Pow10(exponent))), of, fraction <= 0, true
 }
 
+// fits tells how many of one base unit a figure in another one is, if it can be in it. cores: a share is one of a core.
+func fits(of, want metric.Unit, cores bool) (scale float64, ok bool) {
+	switch {
+	case of == want, of == metric.Ratio && cores:
+		return 1, true
+	case of == metric.Count: // "12k"
+		return 1, want == metric.PerSecond || want == metric.BytesPerSecond || want == metric.Bytes
+	case of == metric.Bytes && want == metric.BytesPerSecond: // of a head such as "transfer/s"
+		return 1, true
+	case want == metric.BitsPerSecond && (of == metric.BytesPerSecond || of == metric.Bytes):
+		return 8, true
+	case of == metric.BitsPerSecond && want == metric.BytesPerSecond:
+		return 1.0 / 8, true
+	}
+	return 0, false
+}
+
 // kilos are how many times 1,000 the binary units are more, by prefix.
 var kilos = map[byte]float64{'k': 1.024, 'm': 1.048576, 'g': 1.073741824, 't': 1.099511627776}
 
@@ -154,19 +171,11 @@ func quantity(text string, want metric.Unit, in string, binary, cores bool) (q l
 	case !known:
 		return q, whole, "", false
 	}
-	scale := u.scale
-	switch {
-	case u.of == want:
-	case u.of == metric.Ratio && cores: // of one core
-	case u.of == metric.Count && (want == metric.PerSecond || want == metric.BytesPerSecond || want == metric.Bytes):
-	case u.of == metric.Bytes && want == metric.BytesPerSecond: // of a head such as "transfer/s"
-	case u.of == metric.BytesPerSecond && want == metric.BitsPerSecond, u.of == metric.Bytes && want == metric.BitsPerSecond:
-		scale *= 8
-	case u.of == metric.BitsPerSecond && want == metric.BytesPerSecond:
-		scale /= 8
-	default:
+	scale, ok := fits(u.of, want, cores)
+	if !ok {
 		return q, whole, "", false
 	}
+	scale *= u.scale
 	if binary && name != "" && (u.of == metric.Bytes || u.of == metric.BytesPerSecond) && !strings.Contains(name, "ib") {
 		scale *= max(1, kilos[name[0]])
 	}

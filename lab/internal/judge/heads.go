@@ -22,6 +22,7 @@ type column struct {
 	guessed  string  // what cells without a unit were taken for
 	unread   int     // cells that are no such figure
 	quantity metric.Unit
+	doubt    string // why it may be another figure; empty: its head says which it is
 }
 
 // A use is what a column is for.
@@ -38,6 +39,7 @@ const (
 // A head is a way to name a figure in a table's head.
 type head struct {
 	Figure, Called string
+	Doubt          string // why what is called so may be another figure
 	called         *regexp.Regexp
 }
 
@@ -47,15 +49,14 @@ func later(pattern string) func() *regexp.Regexp {
 }
 
 var (
-	nth       = later(`(?:^|\b)(?:p ?(\d{1,5}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?) ?(?:th|st|nd|rd|%|pct|percentile)(?: percentile)?|percentiles? ?(\d{1,3}(?:\.\d+)?)|(median|med|p med))(?:\b|$)`)
-	inside    = later(`[\[(]([^\])]*)[\])]`)
-	better    = later(`(?i)(higher|lower|more|less) is better|[↑↓]`)
-	others    = later(`\b(rps|qps|tps|throughput|rate|cpu|mem(ory)?|rss|bytes)\b|(/ ?|per )s(ec(ond)?)?\b`) // whose quantiles are no latencies
-	named     = later(`^(?:(name|framework|server|tool|language|implementation|variant|config(uration)?|case|test|profile|title|id|label|run)( name| id)?)$`)
-	needed    = later(`((per|requests|/) \S+|\d %)$`) // what looks like a unit at the end, and is none: "requests per s", "99 %"
-	connected = later(`(?i)conn`)
-	kept      = later(`^(?:(target|offered|requested|attempted|set|arrival) (rate|rps|qps|load|throughput)( rps)?)$`)
-	decimal   = later(`(\d)_(\d)`)
+	nth     = later(`(?:^|\b)(?:p ?(\d{1,5}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?) ?(?:th|st|nd|rd|%|pct|percentile)(?: percentile)?|percentiles? ?(\d{1,3}(?:\.\d+)?)|(median|med|p med))(?:\b|$)`)
+	inside  = later(`[\[(]([^\])]*)[\])]`)
+	better  = later(`(?i)(higher|lower|more|less) is better|[↑↓]`)
+	others  = later(`\b(rps|qps|tps|throughput|rate|cpu|mem(ory)?|rss|bytes|ttf[bt]|first|tpot|itl|connect|queue)\b|(/ ?|per )s(ec(ond)?)?\b`) // whose quantiles are not those of latency
+	named   = later(`^(?:(name|framework|server|tool|language|implementation|variant|config(uration)?|case|test|profile|title|id|label|run)( name| id)?)$`)
+	needed  = later(`((per|requests|/) \S+|\d %)$`) // what looks like a unit at the end, and is none: "requests per s", "99 %"
+	kept    = later(`^(?:(target|offered|requested|attempted|set|arrival) (rate|rps|qps|load|throughput)( rps)?)$`)
+	decimal = later(`(\d)_(\d)`)
 )
 
 // columnOf reads a head: "p99 latency (ms)", "Latency (avg, ms)", "latency_p99_us", "Req/s", "totalRequests".
@@ -105,11 +106,14 @@ func columnOf(head string) column {
 		c.is = due
 		return c
 	}
-	byBytes := byUnit[units()[c.unit].of]
 	for _, h := range tools().Heads {
 		f := groups[h.Figure]
-		if h.called.MatchString(text) && (c.unit == "" || byBytes == byUnit[law.Units[f]]) {
+		_, fit := fits(units()[c.unit].of, law.Units[f], f == law.Busy)
+		if h.called.MatchString(text) && (c.unit == "" || fit) {
 			c.is, c.figure, c.quantity = figure, f, law.Units[f]
+			if h.Doubt != "" {
+				c.doubt = head + " " + h.Doubt
+			}
 			return c
 		}
 	}
@@ -118,9 +122,6 @@ func columnOf(head string) column {
 	}
 	return c
 }
-
-// byUnit are the base units that count bytes or bits.
-var byUnit = map[metric.Unit]bool{metric.Bytes: true, metric.BytesPerSecond: true, metric.BitsPerSecond: true}
 
 // spaced gives a head's words in lower case: of "latency_p99", "totalRequests", "Req/Sec".
 func spaced(text string) string {
@@ -140,20 +141,20 @@ func spaced(text string) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// columnsOf reads a table's heads. Of two columns that would have the same figure, the first has it, except for
-// failures, which add up, and for clients beside their connections.
+// columnsOf reads a table's heads. Of two columns that would have the same figure, the first has it whose head leaves
+// no doubt. Failures add up.
 func columnsOf(heads []string) []column {
 	var all []column
 	for _, head := range heads {
 		c := columnOf(head)
-		same := func(o column) bool { return o.is == c.is && o.figure == c.figure && o.share == c.share }
 		adds := c.is == figure && (c.figure == law.Bad || c.figure == law.Fails || c.figure == law.Good)
-		if at := slices.IndexFunc(all, same); c.is > due && !adds && at >= 0 {
-			if c.figure == law.Connections && connected().MatchString(head) && !connected().MatchString(all[at].head) {
-				all[at] = column{head: all[at].head} // clients, with several connections each
-			} else {
-				c = column{head: head}
-			}
+		at := slices.IndexFunc(all, func(o column) bool { return o.is == c.is && o.figure == c.figure && o.share == c.share })
+		switch {
+		case c.is <= due || adds || at < 0:
+		case all[at].doubt != "" && c.doubt == "":
+			all[at] = column{head: all[at].head}
+		default:
+			c = column{head: head}
 		}
 		all = append(all, c)
 	}

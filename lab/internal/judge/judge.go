@@ -93,6 +93,7 @@ type judge struct {
 	held    int
 	worst   Verdict
 	guesses string // units that this row's figures hang on
+	doubts  map[law.Figure]string
 	name    string // the row's own; empty: it has none
 	wrong   string // why it cannot be read
 }
@@ -100,7 +101,7 @@ type judge struct {
 // Of judges a text. An error is of the whole text; a row that cannot be read is a finding.
 func Of(name string, text []byte, o Options) (*Report, error) {
 	j := &judge{Report: Report{Name: name, Of: map[Verdict]int{}, Laws: map[string]Tally{}, Notes: []string{}, Findings: []Finding{}},
-		options: o, units: map[string]string{}, cache: map[string]*column{}}
+		options: o, units: map[string]string{}, cache: map[string]*column{}, doubts: map[law.Figure]string{}}
 	for _, text := range o.Units {
 		head, in, ok := strings.Cut(text, "=")
 		if _, known := units()[strings.ToLower(in)]; !ok || !known {
@@ -127,7 +128,8 @@ func Of(name string, text []byte, o Options) (*Report, error) {
 	return &j.Report, nil
 }
 
-// cell reads one cell into a row, and tells whether it is a figure, or empty.
+// cell reads one cell into a row, and tells whether it is a figure, or empty. One in a unit of something else, as
+// "2%" where failures are counted, is left out.
 func (j *judge) cell(row *law.Row, c *column, text string) bool {
 	if text = strings.TrimSpace(text); text == "" || text == "-" || text == "—" || strings.EqualFold(text, "n/a") || text == "null" {
 		return true
@@ -141,7 +143,12 @@ func (j *judge) cell(row *law.Row, c *column, text string) bool {
 	q, whole, guessed, ok := quantity(text, c.quantity, in, j.tool != nil && j.tool.Binary, c.is == figure && c.figure == law.Busy)
 	if !ok {
 		c.unread++
-		return false
+		_, of, _, number := written(text, false)
+		_, known := units()[strings.ToLower(strings.ReplaceAll(of, " ", ""))]
+		return number && known
+	}
+	if c.doubt != "" {
+		j.doubts[c.figure] = c.doubt
 	}
 	if guessed == "s" && c.latency() && j.tool == nil {
 		guessed, q = "ms", q.Times(law.Exactly(1e-3))
@@ -173,6 +180,7 @@ func (j *judge) begin() {
 		j.row = j.tool.Row
 	}
 	j.guesses, j.name, j.wrong, j.held, j.worst = "", "", "", 0, Sound
+	clear(j.doubts)
 	j.row.Averaged = j.options.Averaged
 	j.row.Early = j.row.Early || j.options.Early
 	j.row.Added = cmp.Or(j.row.Added, j.options.Added)
@@ -252,6 +260,12 @@ func (j *judge) end(line int, otherwise string) {
 		f := Finding{Line: line, Row: name, Law: of.Law.ID, Verdict: Impossible, Says: says(of), Unless: of.Unless, Mend: of.Mend()}
 		if f.Unless == "" && j.guesses != "" {
 			f.Unless = "the unit of " + j.guesses + " is a guess"
+		}
+		if of.Law == law.InFlight || of.Law == law.Mean || of.Law == law.Spread {
+			f.Unless = cmp.Or(f.Unless, j.doubts[law.Average])
+		}
+		if of.Law == law.InFlight {
+			f.Unless = cmp.Or(f.Unless, j.doubts[law.Connections])
 		}
 		if f.Unless != "" {
 			f.Verdict = Unsupported

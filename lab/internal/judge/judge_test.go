@@ -135,17 +135,19 @@ func TestFiguresOfWrk2AndK6(t *testing.T) {
 
 // One row in each form of table, with the same figures: 1,000/s of 100 ms on 64 connections.
 var forms = map[string]string{
-	"CSV":             "name,connections,rps,avg latency (ms)\nslow,64,1000.0,100.0\n",
-	"semicolons":      "name;conns;Req/s;mean [ms]\nslow;64;1000.0;100.0\n",
-	"tabs":            "name\tconnections\treq/sec\tlatency avg\nslow\t64\t1000.0\t100.0ms\n",
-	"tabs and commas": "connections\trps\tmean latency, ms, lower is better\n64\t1000.0\t100.0\n",
-	"Markdown":        "# A table\n\n| Server | Concurrency | Requests/sec | Avg latency |\n|---|--:|---:|---|\n| **slow** | 64 | 1,000.0 | 100.0 ms |\n",
-	"TOML":            "[[rows]]\nname = \"slow\"\nconnections = 64\nrps = 1000.0\nmean_latency_ms = 100.5\n",
-	"TOML in tables":  "[settings]\nconnections = 64\n[[rows]]\n[rows.figures]\nrps = 1000.0\nmean_latency_ms = 100.5\n",
-	"JSON":            `[{"name": "slow", "connections": 64, "rps": 1000.0, "latency": {"avg": "100.0ms"}}]`,
-	"JSON by lines":   "{\"connections\": 64, \"rps\": 1000.0, \"avg_latency\": \"100.0ms\"}\n",
-	"JSON, long":      `{"metrics": [{"id": 1, "label": "rps", "value": 1000.0}, {"id": 1, "label": "average_latency_ms", "value": 100.5}, {"id": 1, "label": "connections", "value": 64}]}`,
-	"JSON, by server": `{"slow": [{"connections": 64, "rps": 1000.0, "avg_latency": "100.0ms"}]}`,
+	"CSV":              "name,connections,rps,avg latency (ms)\nslow,64,1000.0,100.0\n",
+	"semicolons":       "name;conns;Req/s;mean [ms]\nslow;64;1000.0;100.0\n",
+	"tabs":             "name\tconnections\treq/sec\tlatency avg\nslow\t64\t1000.0\t100.0ms\n",
+	"tabs and commas":  "connections\trps\tmean latency, ms, lower is better\n64\t1000.0\t100.0\n",
+	"Markdown":         "# A table\n\n| Server | Concurrency | Requests/sec | Avg latency |\n|---|--:|---:|---|\n| **slow** | 64 | 1,000.0 | 100.0 ms |\n",
+	"Markdown, turned": "| Metric | slow | Remark |\n|---|---|---|\n| Requests/sec | 1,000.0 | few |\n| Concurrency | 64 | |\n| Avg latency | 100.0 ms | bad |\n",
+	"CSV, turned":      "metric,slow\nrps,1000.0\nconnections,64\navg latency (ms),100.0\n",
+	"TOML":             "[[rows]]\nname = \"slow\"\nconnections = 64\nrps = 1000.0\nmean_latency_ms = 100.5\n",
+	"TOML in tables":   "[settings]\nconnections = 64\n[[rows]]\n[rows.figures]\nrps = 1000.0\nmean_latency_ms = 100.5\n",
+	"JSON":             `[{"name": "slow", "connections": 64, "rps": 1000.0, "latency": {"avg": "100.0ms"}}]`,
+	"JSON by lines":    "{\"connections\": 64, \"rps\": 1000.0, \"avg_latency\": \"100.0ms\"}\n",
+	"JSON, long":       `{"metrics": [{"id": 1, "label": "rps", "value": 1000.0}, {"id": 1, "label": "average_latency_ms", "value": 100.5}, {"id": 1, "label": "connections", "value": 64}]}`,
+	"JSON, by server":  `{"slow": [{"connections": 64, "rps": 1000.0, "avg_latency": "100.0ms"}]}`,
 }
 
 const techEmpower = `{"concurrencyLevels": [16, 64], "duration": 15, "rawData": {"json": {"slow": [{"latencyAvg": "1.0ms", "totalRequests": 15000}, {"latencyAvg": "100.0ms", "totalRequests": 15000}]}}}`
@@ -185,6 +187,8 @@ func TestHeads(t *testing.T) {
 		"MB/s": "bytes a second mb/s", "Mean latency, ms (lower is better)": "mean ms", "Concurrent clients": "connections ", "Virtual users": "connections ",
 		"Max RPS": " ", "Reqs/sec (stdev)": " ", "RPS p99": " ", "cpu_p95 (%)": " ", "Latency (p50/p99)": " ", "RPS (10 connections)": " ",
 		"http_req_duration p(95)": "p95 ", "Time taken for tests (s)": "duration s", "Time taken (ms)": " ms", "Total time (ms)": " ms", "Error count": "failed requests ", "GB": " ", "Score": " ",
+		"Latency": "mean ", "Response time (ms)": "mean ms", "TTFT p95 (ms)": " ", "TPS": " ", "Success %": " %", "Level": " ", "Concurrency (`-c`)": "connections ",
+		"wall_s": "duration s", "VUs": "connections ", "p50, ms": "p50 ms",
 	} {
 		c := columnOf(head)
 		got := map[use]string{figure: called[c.figure], quantile: law.Numbered(c.share)}[c.is] + " " + c.unit
@@ -194,13 +198,28 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-// A client may have many connections, and only these bound what is in flight.
-func TestConnectionsAreTakenBeforeClients(t *testing.T) {
-	for _, table := range []string{"clients,connections,pipelining,rps,mean (ms)\n2,64,1,1000.0,50.0\n",
-		"connections,clients,pipelining,rps,mean (ms)\n64,2,1,1000.0,50.0\n"} {
-		if report, err := Of("t", []byte(table), Options{}); err != nil || report.Of[Sound] != 1 {
+// What a head may mean beside what it was read as is said, and accuses nobody. A head without a doubt is taken before.
+func TestADoubtfulHeadAccusesNobody(t *testing.T) {
+	for table, want := range map[string]string{
+		"name,connections,pipelining,rps,latency (ms)\nx,64,1,1000.0,100.0\n":   "latency (ms) may be another latency than the mean",
+		"name,clients,pipelining,rps,mean (ms)\nx,64,1,1000.0,100.0\n":          "clients may have more than one connection each",
+		"clients,connections,pipelining,rps,mean (ms)\n2,64,1,1000.0,50.0\n":    "",
+		"connections,clients,pipelining,rps,mean (ms)\n64,2,1,1000.0,50.0\n":    "",
+		"latency (ms),mean (ms),pipelining,conns,rps\n500.0,50.0,1,64,1000.0\n": "",
+	} {
+		report, err := Of("t", []byte(table), Options{})
+		if err != nil || report.Of[map[bool]Verdict{true: Sound, false: Unsupported}[want == ""]] != 1 ||
+			want != "" && report.Findings[0].Unless != want {
 			t.Errorf("%s: %v %+v", table, err, report)
 		}
+	}
+}
+
+// A share stands where a number should, and the rest of the row is judged.
+func TestAFigureOfAnotherKindIsLeftOut(t *testing.T) {
+	report, err := Of("t", []byte("connections,pipelining,rps,mean (ms),failures\n64,1,1000.0,100.0,0.5%\n"), Options{})
+	if err != nil || report.Of[Impossible] != 1 || !slices.Contains(report.Notes, "failures: 1 cell could not be read") {
+		t.Errorf("%v %+v", err, report)
 	}
 }
 

@@ -82,24 +82,59 @@ func (j *judge) separated(text []byte) error {
 	}
 	r.FieldsPerRecord, r.ReuseRecord, r.LazyQuotes = -1, true, true
 	var columns []column
+	var rows [][]string // of a table whose head says nothing
 	for {
 		cells, err := r.Read()
 		at, _ := r.FieldPos(0)
 		switch {
+		case errors.Is(err, io.EOF) && columns == nil:
+			return j.turned(1, rows)
 		case errors.Is(err, io.EOF):
 			j.columns(columns)
 			return nil
 		case err != nil:
 			j.broken(at, err.Error())
-		case columns == nil:
-			columns = columnsOf(slices.Clone(cells))
-			if err := known(columns); err != nil {
-				return err
-			}
-		default:
+		case columns != nil:
 			j.cells(at, columns, cells)
+		case rows == nil && known(columnsOf(cells)) == nil:
+			columns = columnsOf(slices.Clone(cells))
+		case len(rows) > mostTurned:
+			return known(columnsOf(rows[0]))
+		default:
+			rows = append(rows, slices.Clone(cells))
 		}
 	}
+}
+
+// mostTurned is how many rows a table may have that is read from the top down.
+const mostTurned = 100
+
+// turned judges a table that has a figure on each row, and a run in each column; an error if neither its head nor
+// its first column names a figure.
+func (j *judge) turned(line int, rows [][]string) error {
+	heads := []string{"name"}
+	for _, cells := range rows[1:] {
+		heads = append(heads, cells[0])
+	}
+	columns := columnsOf(heads)
+	if known(columns) != nil {
+		return known(columnsOf(rows[0]))
+	}
+	for n := 1; n < len(rows[0]); n++ {
+		j.begin()
+		seen := slices.Clone(columns)
+		for i, cells := range rows {
+			if n < len(cells) {
+				j.take(&seen[i], cells[n])
+			}
+		}
+		if j.row.Figures() > 1 { // else it has units, or remarks
+			j.end(line, "")
+			columns = seen
+		}
+	}
+	j.columns(columns)
+	return nil
 }
 
 // known refuses a table of which nothing can be read.
@@ -117,29 +152,38 @@ func known(columns []column) error {
 
 func (j *judge) markdown(text string) error {
 	var columns []column
+	var rows [][]string // of a table whose head says nothing
 	var before string
 	at, found := 0, errors.New("no table has a column whose head is known")
+	finish := func() {
+		if rows != nil && j.turned(at-len(rows)-1, rows) == nil {
+			found = nil
+		}
+		j.columns(columns)
+		columns, rows = nil, nil
+	}
 	for line := range strings.Lines(text) {
 		at++
 		line = strings.TrimSpace(line)
 		switch {
 		case strings.Contains(line, "|") && rule().MatchString(line) && strings.Contains(before, "|"):
-			j.columns(columns)
-			columns = columnsOf(bars(before))
-			if known(columns) != nil {
-				columns = nil
-			} else {
+			finish()
+			if columns = columnsOf(bars(before)); known(columns) == nil {
 				found = nil
+			} else {
+				columns, rows = nil, [][]string{bars(before)}
 			}
 		case !strings.Contains(line, "|"):
-			j.columns(columns)
-			columns = nil
+			finish()
 		case columns != nil:
 			j.cells(at, columns, bars(line))
+		case rows != nil:
+			rows = append(rows, bars(line))
 		}
 		before = line
 	}
-	j.columns(columns)
+	at++
+	finish()
 	return found
 }
 
