@@ -52,7 +52,7 @@ var (
 	nth     = later(`(?:^|\b)(?:p ?(\d{1,5}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?) ?(?:th|st|nd|rd|%|pct|percentile)(?: percentile)?|percentiles? ?(\d{1,3}(?:\.\d+)?)|(median|med|p med))(?:\b|$)`)
 	inside  = later(`[\[(]([^\])]*)[\])]`)
 	better  = later(`(?i)(higher|lower|more|less) is better|[↑↓]`)
-	others  = later(`\b(rps|qps|tps|throughput|rate|cpu|mem(ory)?|rss|bytes|ttf[bt]|first|tpot|itl|connect|queue)\b|(/ ?|per )s(ec(ond)?)?\b`) // whose quantiles are not those of latency
+	ofThem  = later(`^( |latenc(y|ies)|lat|resp(onse)?|times?|delay|duration|http|req(uest)?s?|total|overall|e2e|results?|metrics?|summary|stats?|values?|figures|percentiles?|quantiles?|distribution)*$`) // what quantiles of latency may be called beside their number
 	named   = later(`^(?:(name|framework|server|tool|language|implementation|variant|config(uration)?|case|test|profile|title|id|label|run)( name| id)?)$`)
 	needed  = later(`((per|requests|/) \S+|\d %)$`) // what looks like a unit at the end, and is none: "requests per s", "99 %"
 	kept    = later(`^(?:(target|offered|requested|attempted|set|arrival) (rate|rps|qps|load|throughput)( rps)?)$`)
@@ -85,7 +85,7 @@ func columnOf(head string) column {
 	}
 	if all := nth().FindAllStringSubmatch(text, 2); len(all) > 0 && !strings.Contains(text, "xx") {
 		m := all[0]
-		if len(all) > 1 || others().MatchString(text) {
+		if len(all) > 1 || !ofThem().MatchString(strings.Replace(text, m[0], " ", 1)) {
 			return column{head: head}
 		}
 		c.is, c.quantity, c.share = quantile, metric.Second, 0.5

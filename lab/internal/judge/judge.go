@@ -217,8 +217,10 @@ func (j *judge) keyed(own map[string]string, path string) {
 	for _, head := range slices.Sorted(maps.Keys(own)) {
 		c := j.cache[head]
 		if c == nil {
-			of := columnOf(head[strings.LastIndexByte(head, '.')+1:])
-			if of.is == unused {
+			keys := strings.Split(head, ".")
+			n := len(keys) - 1
+			of := columnOf(keys[n])
+			if of.is == unused || n > 0 && of.latency() && !ofThem().MatchString(spaced(keys[n-1])) { // "jitter.p99"
 				of = columnOf(head)
 			}
 			of.head = head

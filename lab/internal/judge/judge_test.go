@@ -188,6 +188,7 @@ func TestHeads(t *testing.T) {
 		"Max RPS": " ", "Reqs/sec (stdev)": " ", "RPS p99": " ", "cpu_p95 (%)": " ", "Latency (p50/p99)": " ", "RPS (10 connections)": " ",
 		"http_req_duration p(95)": "p95 ", "Time taken for tests (s)": "duration s", "Time taken (ms)": " ms", "Total time (ms)": " ms", "Error count": "failed requests ", "GB": " ", "Score": " ",
 		"Latency": "mean ", "Response time (ms)": "mean ms", "TTFT p95 (ms)": " ", "TPS": " ", "Success %": " %", "Level": " ", "Concurrency (`-c`)": "connections ",
+		"jitter_p99_s": " ", "submit p50": " ", "Total p95": "p95 ", "P95 Response": "p95 ",
 		"wall_s": "duration s", "VUs": "connections ", "p50, ms": "p50 ms",
 	} {
 		c := columnOf(head)

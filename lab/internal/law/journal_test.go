@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/line-rate/line-rate/lab/internal/judge"
 	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -16,11 +17,12 @@ func TestTheJournalsOwnTrialsKeepTheLaws(t *testing.T) {
 		t.Fatal(len(paths), err)
 	}
 	files, errs := results.ReadAll(paths)
-	held := map[string]int{}
+	held, said := map[string]int{}, map[judge.Verdict]int{}
 	for i, f := range files {
 		if errs[i] != nil {
 			t.Fatal(errs[i])
 		}
+		published(t, paths[i], f, said)
 		levels := map[string]setting.Levels{}
 		generators := map[string]string{}
 		for _, c := range f.Conditions {
@@ -48,10 +50,32 @@ func TestTheJournalsOwnTrialsKeepTheLaws(t *testing.T) {
 			})
 		}
 	}
-	if held[law.InFlight.ID] < 1000 || held[law.Order.ID] < 1000 {
-		t.Errorf("few trials were held against laws: %v", held)
+	if held[law.InFlight.ID] < 1000 || held[law.Order.ID] < 1000 || said[judge.Sound] < 1000 {
+		t.Errorf("few trials were held against laws: %v, %v", held, said)
 	}
-	t.Log(held)
+	t.Log(held, said)
+}
+
+// published judges what the journal publishes of a run as CSV, as a reader would. It has quantiles of much
+// beside latency, and figures that no head says in full.
+func published(t *testing.T, path string, f *results.File, said map[judge.Verdict]int) {
+	t.Helper()
+	sheet, err := f.Sheet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := judge.Of(path, sheet, judge.Options{})
+	if err != nil {
+		return // of batches, say, which have no figure of HTTP
+	}
+	for _, found := range report.Findings {
+		if found.Verdict == judge.Impossible || found.Verdict == judge.Unread {
+			t.Errorf("%s as CSV, line %d: %s", path, found.Line, found.Says)
+		}
+	}
+	for verdict, n := range report.Of {
+		said[verdict] += n
+	}
 }
 
 func rowOf(metrics map[string]float64, levels setting.Levels, generator string) *law.Row {
