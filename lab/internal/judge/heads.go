@@ -49,10 +49,10 @@ func later(pattern string) func() *regexp.Regexp {
 }
 
 var (
-	nth     = later(`(?:^|\b)(?:p ?(\d{1,5}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?) ?(?:th|st|nd|rd|%|pct|percentile)(?: percentile)?|percentiles? ?(\d{1,3}(?:\.\d+)?)|(median|med|p med))(?:\b|$)`)
+	nth     = later(`(?:^|\b)(?:p ?(\d{1,5}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?) ?(?:th|st|nd|rd|%|pct|percentile)(?: percentile)?|percentiles? ?(\d{1,3}(?:\.\d+)?)|(median|med|p med))(?:\b|\s|$)`)
 	inside  = later(`[\[(]([^\])]*)[\])]`)
 	better  = later(`(?i)(higher|lower|more|less) is better|[↑↓]`)
-	ofThem  = later(`^( |latenc(y|ies)|lat|resp(onse)?|times?|delay|duration|http|req(uest)?s?|total|overall|e2e|results?|metrics?|summary|stats?|values?|figures|percentiles?|quantiles?|distribution)*$`) // what quantiles of latency may be called beside their number
+	ofThem  = later(`^( |latenc(y|ies)|lat|resp(onse)?|times?|delay|duration|http|req(uest)?s?|total|overall|e2e|results?|metrics?|summary|stats?|values?|figures|percentiles?|quantiles?|distribution|line)*$`) // what quantiles of latency may be called beside their number
 	named   = later(`^(?:(name|framework|server|tool|language|implementation|variant|config(uration)?|case|test|profile|title|id|label|run)( name| id)?)$`)
 	needed  = later(`((per|requests|/) \S+|\d %)$`) // what looks like a unit at the end, and is none: "requests per s", "99 %"
 	kept    = later(`^(?:(target|offered|requested|attempted|set|arrival) (rate|rps|qps|load|throughput)( rps)?)$`)
@@ -132,7 +132,7 @@ func spaced(text string) string {
 		switch {
 		case unicode.IsUpper(r) && unicode.IsLower(last):
 			b.WriteByte(' ')
-		case r == '_' || r == ':' || r == ',' || r == '-' || r == '*' || r == '`' || r == '.' && !unicode.IsDigit(last):
+		case r == '_' || r == ':' || r == ',' || r == '-' || r == '*' || r == '`' || r == '#' || r == '.' && !unicode.IsDigit(last):
 			r = ' '
 		}
 		b.WriteRune(unicode.ToLower(r))

@@ -189,6 +189,7 @@ func TestHeads(t *testing.T) {
 		"http_req_duration p(95)": "p95 ", "Time taken for tests (s)": "duration s", "Time taken (ms)": " ms", "Total time (ms)": " ms", "Error count": "failed requests ", "GB": " ", "Score": " ",
 		"Latency": "mean ", "Response time (ms)": "mean ms", "TTFT p95 (ms)": " ", "TPS": " ", "Success %": " %", "Level": " ", "Concurrency (`-c`)": "connections ",
 		"jitter_p99_s": " ", "submit p50": " ", "Total p95": "p95 ", "P95 Response": "p95 ",
+		"90% Line": "p90 ", "# Samples": "requests ", "Error %": " %", "Failure Count": "failed requests ", "Median Response Time": "p50 ",
 		"wall_s": "duration s", "VUs": "connections ", "p50, ms": "p50 ms",
 	} {
 		c := columnOf(head)
