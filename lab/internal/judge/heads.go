@@ -49,14 +49,17 @@ func later(pattern string) func() *regexp.Regexp {
 }
 
 var (
-	nth     = later(`(?:^|\b)(?:p ?(\d{1,5}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?) ?(?:th|st|nd|rd|%|pct|percentile)(?: percentile)?|percentiles? ?(\d{1,3}(?:\.\d+)?)|(median|med|p med))(?:\b|\s|$)`)
-	inside  = later(`[\[(]([^\])]*)[\])]`)
-	better  = later(`(?i)(higher|lower|more|less) is better|[↑↓]`)
-	ofThem  = later(`^( |latenc(y|ies)|lat|resp(onse)?|times?|delay|duration|http|req(uest)?s?|total|overall|e2e|results?|metrics?|summary|stats?|values?|figures|percentiles?|quantiles?|distribution|line)*$`) // what quantiles of latency may be called beside their number
-	named   = later(`^(?:(name|framework|server|tool|language|implementation|variant|config(uration)?|case|test|profile|title|id|label|run)( name| id)?)$`)
-	needed  = later(`((per|requests|/) \S+|\d %)$`) // what looks like a unit at the end, and is none: "requests per s", "99 %"
+	nth    = later(`(?:^|\b)(?:p ?(\d{1,5}(?:\.\d+)?)|(\d{1,2}(?:\.\d+)?) ?(?:th|st|nd|rd|%|pct|percentile)(?: percentile)?|percentiles? ?(\d{1,3}(?:\.\d+)?)|(median|med|p med))(?:\b|\s|$)`)
+	inside = later(`[\[(]([^\])]*)[\])]`)
+	better = later(`(?i)(higher|lower|more|less) is better|[↑↓]`)
+	named  = later(`^(?:(name|framework|server|tool|language|implementation|variant|config(uration)?|case|test|profile|title|id|label|run)( name| id)?)$`)
+	// needed is what looks like a unit at the end, and is none: "requests per s", "99 %".
+	needed  = later(`((per|requests|/) \S+|\d %)$`)
 	kept    = later(`^(?:(target|offered|requested|attempted|set|arrival) (rate|rps|qps|load|throughput)( rps)?)$`)
 	decimal = later(`(\d)_(\d)`)
+	// ofLatency is what may stand beside the number of a quantile of latency.
+	ofLatency = later(`^( |latenc(y|ies)|lat|resp(onse)?|times?|delay|duration|http|req(uest)?s?|total|overall|e2e|` +
+		`results?|metrics?|summary|stats?|values?|figures|percentiles?|quantiles?|distribution|line)*$`)
 )
 
 // columnOf reads a head: "p99 latency (ms)", "Latency (avg, ms)", "latency_p99_us", "Req/s", "totalRequests".
@@ -85,7 +88,7 @@ func columnOf(head string) column {
 	}
 	if all := nth().FindAllStringSubmatch(text, 2); len(all) > 0 && !strings.Contains(text, "xx") {
 		m := all[0]
-		if len(all) > 1 || !ofThem().MatchString(strings.Replace(text, m[0], " ", 1)) {
+		if len(all) > 1 || !ofLatency().MatchString(strings.Replace(text, m[0], " ", 1)) {
 			return column{head: head}
 		}
 		c.is, c.quantity, c.share = quantile, metric.Second, 0.5

@@ -220,7 +220,7 @@ func (j *judge) keyed(own map[string]string, path string) {
 			keys := strings.Split(head, ".")
 			n := len(keys) - 1
 			of := columnOf(keys[n])
-			if of.is == unused || n > 0 && of.latency() && !ofThem().MatchString(spaced(keys[n-1])) { // "jitter.p99"
+			if of.is == unused || n > 0 && of.latency() && !ofLatency().MatchString(spaced(keys[n-1])) { // "jitter.p99"
 				of = columnOf(head)
 			}
 			of.head = head
