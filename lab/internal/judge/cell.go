@@ -119,6 +119,14 @@ scan:
 	return q.Times(law.Exactly(math.Pow10(exponent))), of, fraction <= 0, true
 }
 
+// unitOf finds a unit by its name as it is printed.
+func unitOf(name string) (u unit, known bool) {
+	if u, known = units()[name]; !known {
+		u, known = units()[strings.ToLower(strings.ReplaceAll(name, " ", ""))]
+	}
+	return u, known
+}
+
 // fits tells how many of one base unit a figure in another one is, if it can be in it. cores: a share is one of a core.
 func fits(of, want metric.Unit, cores bool) (scale float64, ok bool) {
 	switch {
@@ -152,11 +160,8 @@ func quantity(text string, want metric.Unit, in string, binary, cores bool) (q l
 	if name == "m" && want == metric.Second {
 		name = "min" // as wrk prints it
 	}
-	u, known := units()[name]
-	if !known {
-		u, known = units()[strings.ToLower(strings.ReplaceAll(name, " ", ""))]
-		name = strings.ToLower(name)
-	}
+	u, known := unitOf(name)
+	name = strings.ToLower(name)
 	switch {
 	case name == "":
 		u = unit{want, 1}

@@ -144,7 +144,7 @@ func (j *judge) cell(row *law.Row, c *column, text string) bool {
 	if !ok {
 		c.unread++
 		_, of, _, number := written(text, false)
-		_, known := units()[strings.ToLower(strings.ReplaceAll(of, " ", ""))]
+		_, known := unitOf(of)
 		return number && known
 	}
 	if c.doubt != "" {

@@ -87,7 +87,7 @@ func (j *judge) separated(text []byte) error {
 		cells, err := r.Read()
 		at, _ := r.FieldPos(0)
 		switch {
-		case errors.Is(err, io.EOF) && columns == nil:
+		case errors.Is(err, io.EOF) && rows != nil:
 			return j.turned(1, rows)
 		case errors.Is(err, io.EOF):
 			j.columns(columns)
@@ -96,14 +96,22 @@ func (j *judge) separated(text []byte) error {
 			j.broken(at, err.Error())
 		case columns != nil:
 			j.cells(at, columns, cells)
-		case rows == nil && known(columnsOf(cells)) == nil:
-			columns = columnsOf(slices.Clone(cells))
+		case rows == nil:
+			columns, rows = headed(slices.Clone(cells))
 		case len(rows) > mostTurned:
 			return known(columnsOf(rows[0]))
 		default:
 			rows = append(rows, slices.Clone(cells))
 		}
 	}
+}
+
+// headed gives a table's columns or, if its head names no figure, the first of its rows for turned.
+func headed(head []string) (columns []column, rows [][]string) {
+	if columns = columnsOf(head); known(columns) == nil {
+		return columns, nil
+	}
+	return nil, [][]string{head}
 }
 
 // mostTurned is how many rows a table may have that is read from the top down.
@@ -168,10 +176,8 @@ func (j *judge) markdown(text string) error {
 		switch {
 		case strings.Contains(line, "|") && rule().MatchString(line) && strings.Contains(before, "|"):
 			finish()
-			if columns = columnsOf(bars(before)); known(columns) == nil {
+			if columns, rows = headed(bars(before)); columns != nil {
 				found = nil
-			} else {
-				columns, rows = nil, [][]string{bars(before)}
 			}
 		case !strings.Contains(line, "|"):
 			finish()
