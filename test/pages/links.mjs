@@ -1,9 +1,11 @@
 // Every address inside the site leads somewhere: links and anchors, images, style sheets
 // and what those load, feeds with the text they carry, the sitemap, JSON-LD, social
-// previews. And every page can be reached from the home page. It reads all pages, without
+// previews; and of README and other documents, on the forge. And every page can be reached from the home page. It reads all pages, without
 // a browser.
 //
 //   links.mjs DIRECTORY
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { Parser } from 'htmlparser2'
 import { base, host, open, pathOf } from './site.mjs'
 
@@ -83,6 +85,19 @@ for (const f of site.files) {
     for (const [, to] of site.text(f).matchAll(/url\(\s*["']?([^"')]+)/g)) if (!to.startsWith('data:')) add(pathOf(f), to, at)
   } else if (/\.(txt|bib|cff)$/.test(f)) {
     for (const [to] of site.text(f).matchAll(/https?:\/\/[^\s"'{}<>,]+/g)) add(pathOf(f), to, at)
+  }
+}
+
+// On the forge, a page of the site is Hugo source with raw shortcodes; so what is read
+// there links to files that are there, and to pages where they are built.
+const published = readFileSync('config.toml', 'utf8').match(/^baseURL = "(.*)"$/m)[1]
+for (const file of ['README.md', 'CONTRIBUTING.md', ...readdirSync('docs').filter((f) => f.endsWith('.md')).map((f) => `docs/${f}`)]) {
+  for (const [, link] of readFileSync(file, 'utf8').matchAll(/\]\(([^)\s]+)\)/g)) {
+    if (link.startsWith('#')) continue
+    if (/^https?:/.test(link)) { add(file, link.replace(published, `${host}${base}/`), host); continue }
+    const at = join(dirname(file), link.replace(/#.*/, ''))
+    if (/^(content|layouts)\//.test(at)) complaints.push(`${file}: ${link} is source of the site; link to ${host}${base}/ instead`)
+    else if (!existsSync(at)) complaints.push(`${file}: the link ${link} leads nowhere`)
   }
 }
 
