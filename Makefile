@@ -101,7 +101,6 @@ serve: derive $(HUGO) ## serve the site on loopback and rebuild it as files chan
 bench: build peers ## print benchmarks as ratios measured side by side; under 10 minutes
 	@cd lab && go test -run '^$$' -bench . -benchtime 1s ./server/catalog
 	@cd lab && go test -run '^$$' -bench Beside -benchtime 1x ./load
-	@cd lab/peers && go test -run '^$$' -bench . -benchtime 1x .
 	@$(LAB) table --measure --budget 330s peers-simple peers-read peers-read-wire
 
 # As in lab/peers/http/Cargo.toml.

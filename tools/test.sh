@@ -22,7 +22,7 @@ go_format() {
 # The lab's module and those beside it; ./... does not enter other modules. Those of the
 # peers have a step of their own.
 modules=(lab lab/batch lab/fanout lab/fiber lab/floor lab/null lab/study)
-peers=(lab/peers lab/peers/http)
+peers=(lab/peers/http)
 
 # The same flags as make build uses, so that nothing is compiled twice.
 go_vet() {
