@@ -63,8 +63,7 @@ done
   # The tag's own words, then what has moved since the release before.
   git for-each-ref --format='%(contents:body)' "refs/tags/$tag"
   if before=$(git describe --tags --abbrev=0 --match 'v*' "$tag^" 2>/dev/null); then
-    printf '## Since %s\n\n' "$before"
-    .tools/bin/lab report --against "$before" --markdown
+    tools/moved.sh "$before"
   fi
   # shellcheck disable=SC2016 # the backquotes are Markdown
   printf '\n## Programs\n\n`linerate-linux-*.tar.gz` has linerate, which compares servers anywhere. The programs of `line-rate-*` measure only in a clone of this tag: unpack them into its `.tools/bin`. `sha256sum --check SHA256SUMS` checks an archive, and `gh attestation verify FILE --repo %s` says where it was built.\n' "${GITHUB_REPOSITORY:-line-rate/line-rate}"

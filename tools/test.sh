@@ -130,7 +130,7 @@ shell() {
   shellcheck --external-sources .github/actions/*.sh lab/scripts/*.sh lab/fleet/*.sh tools/*.sh test/*/*.sh test/workflows/{bin,made}/* .ci/run && shellcheck --shell=bash test/scripts/helper.bash
 }
 scripts() { node_modules/bats/bin/bats test/scripts; }
-# What actionlint and zizmor do not know, tools/workflows and tools/comment test; without
+# What actionlint and zizmor do not know, tools/workflows tests; without
 # the test cache, which does not look at files outside of their module. `make
 # test-workflows` runs the workflows themselves.
 workflows() {

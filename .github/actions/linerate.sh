@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the actions beside it run: linerate.sh compare|combine|comment. Their inputs come as
+# What the actions beside it run: linerate.sh compare|combine. Their inputs come as
 # variables; none becomes part of a command's text.
 #
 # linerate is built from the sources that the action itself is of, so that a pinned action pins
@@ -63,8 +63,4 @@ case $1 in
     esac
     "$out/bin" combine "$out/$NAME.json" || true
     judged "$status" ;;
-  comment)
-    built
-    cd "$root/tools"
-    exec go run -trimpath ./comment -outcome "$NAME" -linerate "$out/bin" ;;
 esac

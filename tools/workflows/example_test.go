@@ -91,7 +91,7 @@ func TestInputsAreNoShell(t *testing.T) {
 // runs nothing of the pull request.
 func TestTheExamplesSeparateMeasuringFromCommenting(t *testing.T) {
 	rights := map[string]string{}
-	for _, name := range []string{"compare", "compare-runners", "compare-comment"} {
+	for _, name := range []string{"compare", "compare-runners"} {
 		data, err := os.ReadFile("../../static/examples/" + name + ".yml")
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +124,7 @@ func TestTheExamplesSeparateMeasuringFromCommenting(t *testing.T) {
 		}
 	}
 	want := map[string]string{"compare/compare": "contents", "compare-runners/measure": "contents",
-		"compare-runners/verdict": "contents", "compare-comment/comment": "actions, pull-requests"}
+		"compare-runners/verdict": "contents"}
 	if !maps.Equal(rights, want) {
 		t.Errorf("%v, want %v", rights, want)
 	}

@@ -77,7 +77,6 @@ var rights = map[string]string{
 	"ci/smoke":          "contents: read",
 	"pages/build":       "contents: read",
 	"pages/deploy":      "id-token: write, pages: write",
-	"comment/comment":   "actions: read, contents: read, pull-requests: write",
 	"release/build":     "contents: read",
 	"calibrate/measure": "contents: read",
 	"release/image":     "contents: read, packages: write",
@@ -118,7 +117,6 @@ func TestEachWorkflowIsStartedByItsEventsOnly(t *testing.T) {
 	want := map[string]string{
 		"ci":        "map[pull_request:<nil> push:map[branches:[main]]]",
 		"pages":     "map[push:map[branches:[main]] workflow_dispatch:<nil>]",
-		"comment":   "map[workflow_run:map[types:[completed] workflows:[ci]]]",
 		"release":   "map[push:map[tags:[v*]]]",
 		"calibrate": "map[schedule:[map[cron:17 3 * * 1]] workflow_dispatch:<nil>]",
 	}
@@ -127,9 +125,6 @@ func TestEachWorkflowIsStartedByItsEventsOnly(t *testing.T) {
 		if got := fmt.Sprint(w.On); got != want[file] {
 			t.Errorf("%s is started by %s, want %s", file, got, want[file])
 		}
-	}
-	if all["ci"].Name != "ci" {
-		t.Errorf("comment.yml waits for ci, which is named %q", all["ci"].Name)
 	}
 	// A branch of that name could otherwise be deployed by hand.
 	if j := all["pages"].Jobs["build"]; j.If != "${{ github.ref == 'refs/heads/main' }}" {
@@ -181,30 +176,6 @@ func TestNoSecretIsNearAForksCode(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// The privileged workflow starts with main, and takes nothing from the build but what
-// tools/comment asks for.
-func TestTheCommentIsMadeByMain(t *testing.T) {
-	all := files(t)
-	j := all["comment"].Jobs["comment"]
-	if len(j.Steps) != 3 {
-		t.Fatalf("%d steps", len(j.Steps))
-	}
-	if ref := j.Steps[0].With["ref"]; ref != "${{ github.event.repository.default_branch }}" {
-		t.Errorf("checks out %v", ref)
-	}
-	if j.Steps[2].Run != "cd tools && go run -trimpath ./comment" || len(j.Steps[2].Env) != 1 {
-		t.Errorf("runs %q with %v", j.Steps[2].Run, j.Steps[2].Env)
-	}
-	found := false
-	for _, s := range all["ci"].Jobs["history"].Steps {
-		found = found || strings.HasPrefix(s.Uses, "actions/upload-artifact@") && s.With["name"] == "report" &&
-			s.With["path"] == "report.md"
-	}
-	if !found {
-		t.Error("ci.yml does not upload report.md as the artifact report, which tools/comment looks for")
 	}
 }
 

@@ -63,7 +63,6 @@ type subcommands struct {
 	New          newCall       `cmd:"" help:"Write a file to start from: an entry, an experiment, a text or a host."`
 	Preview      previewCall   `cmd:"" help:"Show an entry, or a draft, as it will look."`
 	Table        tableCall     `cmd:"" help:"Print the table of ratios that experiments ask for, from what the journal has of this machine, or from new runs for trial."`
-	Report       reportCall    `cmd:"" help:"Sum up what a change moves, for whoever judges it."`
 	Check        checkCall     `cmd:"" help:"Check every data file."`
 	Doctor       doctorCall    `cmd:"" help:"Say what this machine can decide; it watches for five seconds."`
 	Tune         tuneCall      `cmd:"" passthrough:"" help:"Turn a knob of the kernel, and back."`

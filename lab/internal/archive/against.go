@@ -329,3 +329,17 @@ func (c *change) ran(name string) (found bool, err error) {
 	}
 	return false, nil
 }
+
+// left is the commit at which HEAD left the history of a revision: what the revision
+// got since then is not of this checkout's making.
+func (h history) left(revision string) (string, error) {
+	tip, err := h.commit(revision)
+	if err != nil {
+		return "", fmt.Errorf("git has no revision %q; name a branch, a tag or a commit", revision)
+	}
+	at, err := h.line("merge-base", tip, "HEAD")
+	if err != nil {
+		return "", fmt.Errorf("this checkout and %s have no commit in common", revision)
+	}
+	return at, nil
+}

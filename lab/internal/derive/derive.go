@@ -389,3 +389,15 @@ func (u *update) hosts() (ids []string) {
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
+
+// said is what each run of an experiment says, in the journal's order.
+func said(j *archive.Journal, x *experiment.Experiment) (made []pages.Made) {
+	asked := j.Question(x)
+	for _, r := range j.Runs {
+		if r.Experiment == x.Name {
+			f := asked.Decide(x, j.Hosts[r.Hosts.Server], j.Record(x, r))
+			made = append(made, pages.Made{File: f, Then: j.Then(x, r)})
+		}
+	}
+	return made
+}
