@@ -57,7 +57,7 @@ reproduce: ## run the core experiments here, then build the site with this machi
 	echo "lab's exit status was $$status (0 all held, 1 some did not or are open, 2 some could not be judged)"
 
 .PHONY: test
-test: ## set up and run every test (under ten minutes on two cores)
+test: ## set up and run every test (under eight minutes on two cores)
 	@$(MAKE) --no-print-directory -j4 NPM_OMIT= build .tools/stamp/checkers sshd ansible
 	@tools/test.sh
 
@@ -69,14 +69,6 @@ test-fleet: build sshd ansible .tools/stamp/checkers ## run the lab and the play
 .PHONY: sshd
 sshd: ## fetch an sshd for test fleets, if this machine has none
 	@tools/sshd.sh
-
-# What it compiles and runs takes minutes of CPU time, so make test leaves it out.
-.PHONY: test-workflows
-test-workflows: ## run the workflows themselves by act, the smoke benchmark among them
-	@$(MAKE) --no-print-directory -j4 NPM_OMIT= .tools/stamp/checkers
-	@mkdir -p $(BIN)
-	cd tools && go build -trimpath -o ../$(BIN)/act github.com/nektos/act
-	node_modules/bats/bin/bats test/workflows
 
 .PHONY: check
 check: build ## check every data file
@@ -147,11 +139,6 @@ calibrate: $(CALIBRATE) ## count how often linerate compare is right where the t
 # Nothing else needs it, so make build leaves it out.
 $(CALIBRATE): $(LINERATE)
 	cd lab && $(GO_BUILD) -o ../$@ ./cmd/calibrate
-
-.PHONY: bench-site
-bench-site: build ## print what checking, deriving and building cost as entries and machines are added
-	@node test/site/bench.mjs
-	@node test/site/grow.mjs
 
 .PHONY: setup
 setup: $(HUGO) .tools/stamp/generator ## install the pinned tools
