@@ -58,17 +58,8 @@ reproduce: ## run the core experiments here, then build the site with this machi
 
 .PHONY: test
 test: ## set up and run every test (under eight minutes on two cores)
-	@$(MAKE) --no-print-directory -j4 NPM_OMIT= build .tools/stamp/checkers sshd ansible
+	@$(MAKE) --no-print-directory -j4 NPM_OMIT= build .tools/stamp/checkers
 	@tools/test.sh
-
-# make test runs the shorter ones of these.
-.PHONY: test-fleet
-test-fleet: build sshd ansible .tools/stamp/checkers ## run the lab and the playbooks on a fleet of namespaces on this machine, and break it
-	@tools/test.sh fleet_whole playbooks
-
-.PHONY: sshd
-sshd: ## fetch an sshd for test fleets, if this machine has none
-	@tools/sshd.sh
 
 .PHONY: check
 check: build ## check every data file
@@ -208,60 +199,6 @@ $(ROAD)/v3/fiber_server $(ROAD)/pgo-v3/fiber_server: export GOAMD64 = v3
 $(ROAD)/pgo/fiber_server $(ROAD)/v3/fiber_server $(ROAD)/pgo-v3/fiber_server: .tools/stamp/sources
 	@mkdir -p $(@D)
 	cd lab/fiber && $(GO_BUILD) $(FLAGS) -o ../../$@ .
-
-# What drives a fleet's hosts. Only the targets that need it depend on it.
-ANSIBLE := .tools/ansible/bin/ansible-playbook
-
-.PHONY: ansible
-ansible: $(ANSIBLE) ## install Ansible, with which hosts of a fleet are prepared
-
-$(ANSIBLE): lab/fleet/requirements.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Ansible needs Python 3.11 or later, and $(PYTHON) is $$($(PYTHON) --version); name another: make ansible PYTHON=python3.12" >&2; exit 1; }
-	@$(PYTHON) -m venv .tools/ansible || { rm -rf .tools/ansible; \
-	  echo "$(PYTHON) cannot make a virtual environment (Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
-	.tools/ansible/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary=:all: --no-deps -r $<
-	@touch $@
-
-# The playbooks of lab/fleet, each by its name. ARGS goes to Ansible as it is.
-INVENTORY ?= lab/fleet/inventory.yml
-PLAYBOOKS := fleet-prepare fleet-doctor fleet-tune fleet-restore fleet-run fleet-collect fleet-clean
-.PHONY: $(PLAYBOOKS)
-fleet-prepare: ## bring every host of INVENTORY to where a run can begin: tools, commit, programs
-fleet-doctor: ## say of every host what it can decide, a line for each finding
-fleet-tune: ## turn a kernel setting on the server's host: KNOB='rps --cpus 0-3'
-fleet-restore: ## turn all kernel settings back, on every host
-fleet-run: ## prepare, run EXPERIMENTS, collect and restore, with nobody watching
-fleet-collect: ## fetch what hosts have measured and this checkout does not have
-fleet-clean: ## restore settings and end what a broken run left; REMOVE=yes also removes the checkouts
-$(PLAYBOOKS): $(ANSIBLE)
-	@[ -f "$(INVENTORY)" ] || { echo "there is no inventory $(INVENTORY): copy lab/fleet/inventory.example.yml there, or name another: make $@ INVENTORY=FILE" >&2; exit 1; }
-	@ANSIBLE_CONFIG=lab/fleet/ansible.cfg $(ANSIBLE) -i "$(INVENTORY)" -e inventory=$(abspath $(INVENTORY)) \
-	  $(if $(KNOB),-e 'knob="$(KNOB)"') $(if $(EXPERIMENTS),-e 'experiments="$(EXPERIMENTS)"') $(if $(FLAGS),-e 'flags="$(FLAGS)"') $(if $(REMOVE),-e remove=$(REMOVE)) $(ARGS) lab/fleet/$(@:fleet-%=%).yml
-
-# What prepare.yml sends. The programs are those of make build where a host has this
-# machine's architecture, and otherwise, or with STATIC, such that need no C library.
-# Prints their digests.
-PREPARE := .tools/prepare
-.PHONY: fleet-programs
-fleet-programs:
-	@mkdir -p $(PREPARE)
-	@from=$(BIN); need="$(PROGRAMS)"; \
-	if [ -n "$(STATIC)" ] || [ "$$(go env GOHOSTOS)-$$(go env GOHOSTARCH)" != linux-$(ARCH) ]; then \
-	  from=$(PREPARE)/$(ARCH); need=$$from/compiled; fi; \
-	$(MAKE) --no-print-directory -s $$need >&2; \
-	(cd $$from && sha256sum $(notdir $(PROGRAMS))) | awk '{ print "program." $$2 "=" $$1 }' >$(PREPARE)/digests; \
-	cmp -s $(PREPARE)/digests $(PREPARE)/packed || { \
-	  tar -C $$from -cf - $(notdir $(PROGRAMS)) | gzip -1 >$(PREPARE)/programs.tgz; \
-	  cp $(PREPARE)/digests $(PREPARE)/packed; }
-	@cat $(PREPARE)/digests
-$(PREPARE)/%/compiled: .tools/stamp/sources
-	@mkdir -p $(@D)
-	@export CGO_ENABLED=0 GOOS=linux GOARCH=$* && for program in lab:lab/cmd/lab fiber_server:lab/fiber null_server:lab/null \
-	  floor_server:lab/floor http_load:lab/cmd/http_load event_producer:lab/study/producer event_sink:lab/study/sink \
-	  fanout_server:lab/fanout fanout_floor:lab/fanout/epoll event_reader:lab/fanout/reader; do \
-	  (cd $${program#*:} && $(GO_BUILD) -o $(CURDIR)/$(@D)/$${program%:*} .); done
-	@touch $@
 
 $(HUGO): tools/requirements.txt
 	@mkdir -p $(BIN)

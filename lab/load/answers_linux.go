@@ -29,9 +29,6 @@ func (w *thread) readable(c *connection, ended bool) (more bool) {
 	// on is the client's own.
 	now := w.load.clock.now()
 	w.now = now
-	if now >= w.markAt {
-		w.mark(now)
-	}
 	l, done, ok := c.lane, 0, false
 	if c.channel == nil {
 		done, ok = w.answers(c, w.buffer[:n], now)
@@ -92,7 +89,6 @@ func (w *thread) closed(c *connection) {
 	switch ch := c.channel; {
 	case c.inFlight == 1 && c.parser.closed():
 		w.now = w.load.clock.now()
-		w.mark(w.now)
 		k := c.kind
 		w.took(c, k, c.pop(), w.now)
 		w.heard(c, w.now)

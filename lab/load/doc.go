@@ -8,9 +8,8 @@
 //	        fill   counted     drain              an answer, counted, drained
 //
 // So several servers can be compared at nearly the same time. A Report has what each slot
-// measured, and what each target answered in all of them. Merge makes one report of those of
-// several generators, each on a host of its own; it merges histograms and averages no
-// percentile. Plan and report have a strict form in JSON (ReadPlan, ReadReport): a key that is
+// measured, and what each target answered in all of them.
+// Plan and report have a strict form in JSON (ReadPlan, ReadReport): a key that is
 // missing, unknown, null or there twice is an error, and so is an impossible figure.
 //
 // A target is asked for a URL, or for several requests by their weights: any method, headers
@@ -39,13 +38,6 @@
 // edges of the counted window it reads, one right after the other, the clock, its own
 // counters, the CPU clocks of the servers and of itself, and the wire's shapers.
 //
-// The slots of a plan may have times, so that generators on several hosts go round them
-// together. Such a slot counts from its time and for just its length, by answers that were
-// read in it; the edges are read a moment later, which late_s tells. A slot whose time
-// passed before it could begin, or by which a connection had no answer, has failed, and
-// puts off no later one. The generator knows one clock, CLOCK_MONOTONIC of its host; that
-// the hosts' clocks agree is for others to see to.
-//
 // Without a rate the loop is closed: the next request is sent when an answer has come.
 // With a rate it is open. Each request is due at a time that is fixed before the first
 // one is sent, and its latency counts from then, so that it includes the time that the
@@ -59,8 +51,7 @@
 // The clock is read once after each read from a socket. An answer's time is therefore
 // late by no more than the earlier reads in the same batch of events, and answers that
 // one read returned have the same time. With several threads, one thread reads a slot's
-// edges: the other threads' counters are then those of their last batch. In slots with
-// times each thread notes its counters itself.
+// edges: the other threads' counters are then those of their last batch.
 //
 // Over https a connection speaks TLS, and with Protocol HTTP2 it speaks HTTP/2, with Pipelining
 // streams at a time; package load/h2 has that. Of HTTP/2 the bytes are those of an answer's

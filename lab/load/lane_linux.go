@@ -41,7 +41,6 @@ type lane struct {
 	lag        *Histogram
 	requests   int64 // answers with an expected status
 	bytes      int64 // of all answers
-	marks      [2]mark
 	non2xx     int64
 	errors     int64
 	timeouts   int64

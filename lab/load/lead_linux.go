@@ -38,8 +38,6 @@ type leader struct {
 	phase    int
 	deadline int64 // of the phase, ns
 	fillS    float64
-	lateNS   int64   // of a slot with a time: how late the leader came to it
-	timeouts []int64 // by target: requests that had timed out when its last slot ended
 	edges    [2]edge
 	turn     [2]edge // before the slot's first request, and after its last answer
 	gauges   *gauges
@@ -64,8 +62,6 @@ func (b *leader) step(now int64) error {
 		switch {
 		case all && l.living.Load() == 0:
 			b.fail(now, "no connection is left")
-		case b.timed():
-			b.beginOnTime(all)
 		case all:
 			b.begin()
 		case now >= b.deadline:
@@ -77,7 +73,6 @@ func (b *leader) step(now int64) error {
 			if err := b.gauges.read(&b.edges[1], b.target()); err != nil {
 				return err
 			}
-			b.ended()
 			b.drain(now)
 		}
 	case draining, cutting: // which has no deadline
@@ -122,14 +117,7 @@ func (b *leader) next(now int64) error {
 			}
 			continue
 		}
-		b.failure, b.lateNS = "", 0
-		if b.timed() {
-			if due, err := b.await(); err != nil || !due && b.lateNS == 0 {
-				return err
-			} else if !due {
-				continue
-			}
-		}
+		b.failure = ""
 		b.gauges.readOwn(&b.turn[0], b.target())
 		l.pending.Store(0)
 		l.living.Store(0)
@@ -138,9 +126,6 @@ func (b *leader) next(now int64) error {
 		// A little more than the timeout, so that a request that times out is counted as
 		// a timeout first.
 		b.deadline = now + l.timeout + 3*tick
-		if b.timed() {
-			b.deadline = l.begin.Load()
-		}
 		return nil
 	}
 	b.slot = len(l.plan.Slots) - 1
@@ -155,10 +140,6 @@ func (b *leader) begin() {
 	// The same error would occur at the second edge, which reports it.
 	_ = b.gauges.read(&b.edges[0], b.target())
 	at := b.edges[0].at
-	if b.timed() {
-		at, length = b.ownTime()
-		b.lateNS = b.edges[0].at - at
-	}
 	b.fillS = seconds(at - l.fillBegan)
 	l.begin.Store(at)
 	l.finish.Store(at + length)
@@ -175,11 +156,6 @@ func (b *leader) drain(now int64) {
 // fail ends a slot that did not get as far as counting, and gives up its target.
 func (b *leader) fail(now int64, why string) {
 	b.failed[b.target()] = fmt.Sprintf("slot %d failed: %s", b.slot, why)
-	b.miss(now, why)
-}
-
-// miss ends a slot that did not get as far as counting.
-func (b *leader) miss(now int64, why string) {
 	b.failure = why
 	b.fillS = seconds(max(now-b.load.fillBegan, 0)) // now was read before this step
 	// No schedule then has a request that counts in this slot.
@@ -190,16 +166,10 @@ func (b *leader) miss(now int64, why string) {
 
 // end reports a slot and goes on to the next.
 func (b *leader) end() error {
-	if b.timed() {
-		b.stalled()
-	}
 	r := SlotReport{Failed: b.failure, FillS: b.fillS}
 	if b.failure == "" {
 		r = b.gauges.between(&b.edges[0], &b.edges[1], b.target())
-		switch {
-		case b.timed():
-			b.between(&r)
-		case len(b.gauges.of[b.target()]) > 0:
+		if len(b.gauges.of[b.target()]) > 0 {
 			_ = unix.Nanosleep(&unix.Timespec{Nsec: settling.Nanoseconds()}, nil)
 			b.gauges.readOwn(&b.turn[1], b.target())
 			b.gauges.ofTurn(&r, &b.turn, b.target())
@@ -207,7 +177,6 @@ func (b *leader) end() error {
 		r.FillS = b.fillS
 		r.SilenceS = seconds(b.silence())
 	}
-	r.LateS = seconds(b.lateNS)
 	if err := b.report(r); err != nil {
 		return err
 	}
@@ -219,9 +188,6 @@ func (b *leader) end() error {
 // silence is the longest time without an answer between the edges.
 func (b *leader) silence() int64 {
 	from, to := b.edges[0].at, b.edges[1].at
-	if b.timed() {
-		from, to = b.load.begin.Load(), b.load.finish.Load()
-	}
 	longest := to - b.load.lastAnswer.Load()
 	for _, w := range b.load.threads {
 		longest = max(longest, w.silence)

@@ -119,9 +119,6 @@ func (l *load) abort() {
 // prepare makes threads, targets and lanes, and opens what the edges read. After an error, too,
 // the load has to be closed.
 func (l *load) prepare() error {
-	if err := l.tooFar(); err != nil {
-		return err
-	}
 	widest := 0
 	for _, asked := range l.plan.Targets {
 		t, err := newTarget(asked, l.plan.Seed, l.options)
@@ -139,8 +136,7 @@ func (l *load) prepare() error {
 	}
 	g := &gauges{load: l}
 	err := g.open()
-	l.leader = &leader{load: l, gauges: g, failed: make([]string, len(l.targets)),
-		timeouts: make([]int64, len(l.targets)), deadline: farOff,
+	l.leader = &leader{load: l, gauges: g, failed: make([]string, len(l.targets)), deadline: farOff,
 		edges: [2]edge{g.newEdge(), g.newEdge()}, turn: [2]edge{g.newEdge(), g.newEdge()}}
 	l.threads[0].leader = l.leader
 	return err
@@ -177,7 +173,7 @@ func newTarget(asked Target, seed uint64, o Options) (*target, error) {
 }
 
 func (l *load) addThread(id int) (err error) {
-	w := &thread{load: l, id: id, buffer: make([]byte, bufferSize), markAt: farOff}
+	w := &thread{load: l, id: id, buffer: make([]byte, bufferSize)}
 	if w.poller, err = newPoller(); err != nil {
 		return fmt.Errorf("epoll: %w", err)
 	}

@@ -86,7 +86,7 @@ func (p *Plan) Check() error {
 		if s.Target < 0 || s.Target >= len(p.Targets) {
 			return fmt.Errorf("slots/%d: there is no target %d", i, s.Target)
 		}
-		if err := cmp.Or(within("seconds", s.Seconds, 0.001, MaxSeconds), p.times(i)); err != nil {
+		if err := within("seconds", s.Seconds, 0.001, MaxSeconds); err != nil {
 			return fmt.Errorf("slots/%d: %w", i, err)
 		}
 	}
@@ -95,53 +95,6 @@ func (p *Plan) Check() error {
 	}
 	return nil
 }
-
-// Counted is when the first slot that counts begins and the last one ends, by the
-// plan's clock; both are 0 without times.
-func (p *Plan) Counted() (from, to int64) {
-	for _, s := range p.Slots {
-		if !s.Counts || s.AtNS == 0 {
-			continue
-		}
-		if from == 0 {
-			from = s.AtNS
-		}
-		to = s.AtNS + NS(s.Seconds)
-	}
-	return from, to
-}
-
-// times checks the time of a slot against the one before it.
-func (p *Plan) times(i int) error {
-	s, before := p.Slots[i], p.Slots[max(i-1, 0)]
-	if (s.AtNS != 0) != (before.AtNS != 0) {
-		return errors.New("all slots have at_ns, or none")
-	}
-	if s.AtNS == 0 {
-		if s.FillS != 0 {
-			return fmt.Errorf("fill_s is %v, and there is no at_ns", s.FillS)
-		}
-		return nil
-	}
-	if err := within("fill_s", s.FillS, 0.001, MaxSeconds); err != nil {
-		return err
-	}
-	switch from, ended := s.AtNS-NS(s.FillS), before.AtNS+NS(before.Seconds); {
-	case s.AtNS < 0:
-		return fmt.Errorf("at_ns is %d; give a time of CLOCK_MONOTONIC", s.AtNS)
-	case i == 0:
-		return nil
-	case s.AtNS-before.AtNS > MaxSeconds*1e9:
-		return fmt.Errorf("at_ns is more than %d s after that of the slot before", MaxSeconds)
-	case from < ended:
-		return fmt.Errorf("it loads its target from at_ns-fill_s, %v before the slot before it has ended",
-			time.Duration(ended-from))
-	}
-	return nil
-}
-
-// NS converts seconds of a plan to nanoseconds.
-func NS(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
 
 func (t *Target) check() error {
 	u, err := url.Parse(t.URL)

@@ -16,8 +16,7 @@ type Plan struct {
 	Targets  []Target `json:"targets"`
 	Slots    []Slot   `json:"slots"` // in the order of time
 	Wire     *Wire    `json:"wire,omitempty"`
-	// Raw asks for histograms, so that the reports of several generators can be
-	// merged.
+	// Raw asks for histograms.
 	Raw bool `json:"raw,omitempty"`
 	// Seed draws the order in which a target's requests are sent.
 	Seed uint64 `json:"seed,omitempty"`
@@ -92,11 +91,6 @@ type Slot struct {
 	Target  int     `json:"target"`  // index into Targets
 	Seconds float64 `json:"seconds"` // length of the counted time
 	Counts  bool    `json:"counts"`  // false: a warm-up, loaded and checked, whose faults alone are in the summary
-	// AtNS is when the counted time begins, by CLOCK_MONOTONIC of the generator's
-	// host, and FillS how long before it the target is first loaded. All slots have
-	// a time or none: the package's comment says what follows from either.
-	AtNS  int64   `json:"at_ns,omitempty"`
-	FillS float64 `json:"fill_s,omitempty"`
 }
 
 // A Wire names the shapers that are read at the slots' edges. The server's is
@@ -122,17 +116,12 @@ type SlotReport struct {
 	BusiestThreadS float64   `json:"busiest_thread_s"` // CPU time of the generator's busiest thread
 	// longest time without an answer within the counted time, or to its ends
 	SilenceS float64 `json:"silence_s"`
-	// LateS is how late the generator came to the begin or the end of a slot that
-	// has a time, the worse of both. Requests and bytes are those of the planned time
-	// all the same; CPU times are of a time that is so much longer or later.
-	LateS float64 `json:"late_s,omitempty"`
 	// Unread has the processes whose CPU clock could not be read, and 0 for a cgroup;
 	// their time is 0.
 	Unread []int       `json:"unread,omitempty"`
 	Wire   *WireReport `json:"wire,omitempty"`
 	// Failed says why the slot does not count: its target stalled, died, or had
-	// failed before, or its time was missed. All figures but FillS and LateS are then
-	// 0.
+	// failed before. All figures but FillS are then 0.
 	Failed string `json:"failed,omitempty"`
 }
 
@@ -175,10 +164,8 @@ type TargetSummary struct {
 	Unanswered int64    `json:"unanswered"`
 	Latency    *Latency `json:"latency_s,omitempty"`  // absent without answers
 	SendLag    *SendLag `json:"send_lag_s,omitempty"` // present if there is a rate and something was due
-	// Histogram and Lags are present if the plan asked for raw figures and there are
-	// any.
+	// Histogram is present if the plan asked for it and there is anything in it.
 	Histogram *Histogram `json:"histogram,omitempty"`
-	Lags      *Histogram `json:"lags,omitempty"`
 	// Answered has all answers, in counted time or not and whatever their status; absent without any.
 	Answered int64 `json:"answered,omitempty"`
 	// RequestBytes is the mean length of a request as it is written, by weight; absent where its
@@ -191,13 +178,12 @@ type TargetSummary struct {
 // A RequestSummary is what came of one of a target's requests. Faults are from the whole
 // time. Requests that were due and never sent are those of no one.
 type RequestSummary struct {
-	Name       string     `json:"name"`       // or method and path
-	Unexpected int64      `json:"unexpected"` // answers with another status than one expected
-	Lost       int64      `json:"lost"`       // requests without a valid answer
-	Mismatches int64      `json:"mismatches"` // answers with a wrong body or head
-	Compared   int64      `json:"compared"`   // bodies compared in full
-	Latency    *Latency   `json:"latency_s,omitempty"`
-	Histogram  *Histogram `json:"histogram,omitempty"` // present if the plan asked for raw figures
+	Name       string   `json:"name"`       // or method and path
+	Unexpected int64    `json:"unexpected"` // answers with another status than one expected
+	Lost       int64    `json:"lost"`       // requests without a valid answer
+	Mismatches int64    `json:"mismatches"` // answers with a wrong body or head
+	Compared   int64    `json:"compared"`   // bodies compared in full
+	Latency    *Latency `json:"latency_s,omitempty"`
 }
 
 // A Latency is in seconds, of the requests that were sent within the counted time of

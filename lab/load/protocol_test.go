@@ -124,46 +124,6 @@ func TestPlansThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestTimesOfSlots(t *testing.T) {
-	for _, c := range []struct {
-		want   string // part of the error; empty: accepted
-		change func(s []Slot)
-	}{
-		{"", func([]Slot) {}},
-		{"", func(s []Slot) {
-			for i := range s {
-				s[i].AtNS, s[i].FillS = 0, 0
-			}
-		}},
-		{"", func(s []Slot) { s[1].AtNS = s[0].AtNS + 150e6 }}, // it begins to load as the one before ends
-		{"slots/1: it loads its target from at_ns-fill_s, 1ns before the slot before it has ended",
-			func(s []Slot) { s[1].AtNS = s[0].AtNS + 150e6 - 1 }},
-		{"slots/1: it loads", func(s []Slot) { s[1].AtNS = s[0].AtNS }},
-		{"slots/1: it loads", func(s []Slot) { s[1].AtNS = 1 }},
-		{"slots/0: at_ns is -1", func(s []Slot) { s[0].AtNS = -1 }},
-		{"slots/2: all slots have at_ns, or none", func(s []Slot) { s[2].AtNS = 0 }},
-		{"slots/1: all slots have at_ns, or none", func(s []Slot) { s[0] = Slot{Seconds: 0.1} }},
-		{"slots/0: fill_s is 0;", func(s []Slot) { s[0].FillS = 0 }},
-		{"slots/4: fill_s is -1;", func(s []Slot) { s[4].FillS = -1 }},
-		{"slots/0: fill_s is 0.05, and there is no at_ns", func(s []Slot) { s[0].AtNS = 0 }},
-		{"slots/4: at_ns is more than 3600 s after", func(s []Slot) { s[4].AtNS += MaxSeconds * 1e9 }},
-	} {
-		p := wholePlan()
-		if c.change(p.Slots); c.want == "" {
-			if err := p.Check(); err != nil {
-				t.Error(err)
-			}
-			var b bytes.Buffer
-			_ = p.Write(&b)
-			if again, _, err := ReadPlan(&b); err != nil || !reflect.DeepEqual(again.Slots, p.Slots) {
-				t.Errorf("%+v, %v", again, err)
-			}
-		} else if err := p.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, want %q", err, c.want)
-		}
-	}
-}
-
 func TestAReportSurvivesTheWay(t *testing.T) {
 	got, err := ReadReport(strings.NewReader(lines(t, report())))
 	if err != nil || !reflect.DeepEqual(got, report()) {

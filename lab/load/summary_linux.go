@@ -46,7 +46,7 @@ func (l *load) summary(begin, end time.Time) *Summary {
 		}
 		sum.Latency, sum.SendLag = latency.Latency(), lag.SendLag()
 		if l.plan.Raw {
-			sum.Histogram, sum.Lags = latency.Raw(), lag.Raw()
+			sum.Histogram = latency.Raw()
 		}
 		sum.ByRequest = l.byRequest(i)
 		s.Targets = append(s.Targets, sum)
@@ -67,9 +67,7 @@ func (l *load) byRequest(target int) (all []RequestSummary) {
 			sum.Compared += k.comparer.compared
 			latency.Merge(k.latency)
 		}
-		if sum.Latency = latency.Latency(); l.plan.Raw {
-			sum.Histogram = latency.Raw()
-		}
+		sum.Latency = latency.Latency()
 		all = append(all, sum)
 	}
 	return all

@@ -42,9 +42,6 @@ type thread struct {
 	silence int64 // the longest time without an answer in this slot, ns
 	buffer  []byte
 	plain   []byte // what TLS makes of it
-
-	markAt int64 // the next edge of a slot that has a time; farOff: none
-	marked int   // edges of the slot that have passed
 }
 
 // run loads until all slots are done or an error ends it.
@@ -128,14 +125,10 @@ func (w *thread) enter(stage uint64) {
 	case filling:
 		w.slot = w.load.plan.Slots[stage/phases]
 		w.lane = w.lanes[w.slot.Target]
-		if w.slot.AtNS != 0 {
-			w.markAt, w.marked = w.slot.AtNS, 0
-		}
 		w.fill()
 	case counting:
 		w.silence = 0
 	case draining:
-		w.mark(farOff - 1) // edges that have passed since the last answer
 		if w.lane.paced {
 			w.giveUp()
 		}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/doctor"
 	"github.com/line-rate/line-rate/lab/internal/journal"
@@ -113,9 +112,7 @@ func (c checkCall) do(_ context.Context, out io.Writer) (int, error) {
 const watchFor = 5 * time.Second
 
 type doctorCall struct {
-	NoWatch  bool `help:"Do not watch."`
-	ServerOf int  `placeholder:"CLIENTS" help:"As the host of a fleet's servers, with so many clients."`
-	ClientOf bool `help:"As one of a fleet's clients."`
+	NoWatch bool `help:"Do not watch."`
 }
 
 func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
@@ -139,10 +136,6 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 		Left: left,
 		Root: string(j.Root), Split: split, Allowed: allowed, Experiments: runnable(j.Experiments),
 		Hosts: []string{w.ID}, Made: w.Origin, Alike: w.Lookalikes(j), Alone: w.Unsteady(), Watch: watchFor,
-	}
-	if c.ServerOf > 0 || c.ClientOf {
-		m.Fleet = &doctor.Fleet{Clients: c.ServerOf}
-		m.Split = cores.Split{Server: allowed}
 	}
 	if c.NoWatch {
 		m.Watch = 0

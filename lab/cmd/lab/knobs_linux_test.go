@@ -155,24 +155,6 @@ func until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// If the machine lacks what a design needs, the lab says so and tries nothing.
-func TestADesignForAnotherMachine(t *testing.T) {
-	t.Parallel()
-	c := newClone(t, `kind = "fleet"`, "/simple", 1, 1)
-	c.edit("name = \"workers\"\nlevels = [1, 2]",
-		"name = \"irq\"\nlevels = [\"default\", \"pinned\"]\n[[factors]]\nname = \"server_cpus\"\nlevels = [\"0-1000\", "+
-			"\"0-1023\"]")
-	c.edit("pipelining = 1", "pipelining = 1\nworkers = 1")
-	if s := c.run(); s.status != exitHeld {
-		t.Errorf("status %d", s.status)
-	}
-	f := c.only()
-	if len(f.Trials) > 0 || !strings.Contains(f.NotApplicable, "needs 1024 cores; this machine has ") ||
-		!strings.Contains(f.NotApplicable, "needs other hosts to load this one from") {
-		t.Errorf("not applicable %q, %d trials", f.NotApplicable, len(f.Trials))
-	}
-}
-
 // killed kills the lab of a clone with all that it has started, and first what would
 // restore the settings, so that nothing does.
 func (c *clone) killed() {

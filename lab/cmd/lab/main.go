@@ -67,10 +67,7 @@ type subcommands struct {
 	Doctor       doctorCall    `cmd:"" help:"Say what this machine can decide; it watches for five seconds."`
 	Tune         tuneCall      `cmd:"" passthrough:"" help:"Turn a knob of the kernel, and back."`
 	List         listCall      `cmd:"" help:"List experiments and their claims."`
-	Fleet        fleetCall     `cmd:"" help:"Look at the hosts of a fleet, or fetch the runs that it kept."`
 	CheckAnswers answersCall   `cmd:"" hidden:""`
-	FleetClient  agentCall     `cmd:"" hidden:""`
-	FleetFiles   offerCall     `cmd:"" hidden:""`
 }
 
 //go:embed help

@@ -4,14 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/session"
 )
 
@@ -19,7 +16,6 @@ type runCall struct {
 	Experiment string `arg:"" help:"Its name, as lab list has it."`
 	Blocks     int    `placeholder:"N" help:"N blocks at the most."`
 	Scratch    bool   `help:"For trial: the run is kept out of data/, its verdicts rest on it alone, and it counts for nothing."`
-	fleetFlags
 	options
 }
 
@@ -27,8 +23,7 @@ type runCall struct {
 func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
 	o := c.session()
 	o.Blocks, o.Trial = c.Blocks, c.Scratch
-	words := given([]string{"run", c.Experiment}, "blocks", c.Blocks, "scratch", c.Scratch)
-	return measure(ctx, c.fleetFlags, words, c.options, o, out, oneToRun(c.Experiment),
+	return measure(ctx, o, out, oneToRun(c.Experiment),
 		func(ctx context.Context, s *session.Session, x *experiment.Experiment, out io.Writer) (session.Standing, error) {
 			return s.Run(ctx, x, out)
 		})
@@ -39,7 +34,6 @@ type reproduceCall struct {
 	All       bool     `help:"All experiments."`
 	Again     bool     `help:"What this clone measured earlier does not count."`
 	KeepGoing bool     `help:"On a failed experiment go on with the next."`
-	fleetFlags
 	options
 }
 
@@ -48,8 +42,7 @@ type reproduceCall struct {
 func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
 	o := c.session()
 	o.Again, o.KeepGoing = c.Again, c.KeepGoing
-	words := given(append([]string{"reproduce"}, c.Entries...), "all", c.All, "again", c.Again, "keep-going", c.KeepGoing)
-	return measure(ctx, c.fleetFlags, words, c.options, o, out, c.chosen, c.reproduce)
+	return measure(ctx, o, out, c.chosen, c.reproduce)
 }
 
 func (c *reproduceCall) chosen(j *archive.Journal) ([]*experiment.Experiment, error) {
@@ -71,21 +64,9 @@ func (c *reproduceCall) reproduce(ctx context.Context, s *session.Session, xs []
 	return s.Reproduce(ctx, ready, out)
 }
 
-// measure has a session here carry out a call on what is picked of the journal's experiments, or the
-// lab on the server's host of a fleet, which is given its words.
-func measure[T any](ctx context.Context, f fleetFlags, words []string, flags options, o session.Options, out io.Writer,
-	pick func(*archive.Journal) (T, error),
+// measure has a session carry out a call on what is picked of the journal's experiments.
+func measure[T any](ctx context.Context, o session.Options, out io.Writer, pick func(*archive.Journal) (T, error),
 	call func(context.Context, *session.Session, T, io.Writer) (session.Standing, error)) (int, error) {
-	if remote, err := f.remote(); err != nil {
-		return exitFailed, err
-	} else if remote {
-		return f.runRemote(ctx, words, flags, o.Trial, out)
-	}
-	if f.ClientsOnStdio {
-		ignoreBrokenPipe()
-		o.Server, ctx = fleet.Serve(ctx, os.Stdin, os.Stdout)
-		defer o.Server.Close()
-	}
 	j, picked, err := openFor(pick)
 	if err != nil {
 		return exitFailed, err
@@ -95,18 +76,11 @@ func measure[T any](ctx context.Context, f fleetFlags, words []string, flags opt
 		return exitFailed, err
 	}
 	defer s.Close()
-	if out, err = s.ConnectClients(ctx, out); err != nil {
+	status, err := call(ctx, s, picked, out)
+	if err != nil {
 		return exitFailed, err
 	}
-	status, err := call(ctx, s, picked, out)
-	if err == nil {
-		return int(status), nil
-	}
-	// The end of the host that started the run may be why it ended.
-	if gone, ok := errors.AsType[fleet.Gone](context.Cause(ctx)); ok {
-		err = fmt.Errorf("%v: %w", gone, err)
-	}
-	return exitFailed, err
+	return int(status), nil
 }
 
 // longest is the longest budget: a day.

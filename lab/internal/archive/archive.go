@@ -259,13 +259,9 @@ func (j *Journal) consistent(path string, f *results.File) error {
 	if f.Run != base(path) {
 		return fmt.Errorf("/run: %q differs from the file's name", f.Run)
 	}
-	for i, id := range append([]string{f.Hosts.Server, f.Hosts.Client}, f.Hosts.Clients...) {
-		role := fmt.Sprintf("clients/%d", i-2)
-		if i < 2 {
-			role = []string{"server", "client"}[i]
-		}
+	for i, id := range []string{f.Hosts.Server, f.Hosts.Client} {
 		if j.Hosts[id] == nil {
-			return fmt.Errorf("/hosts/%s: no profile %s", role, j.Root.Rel(j.Root.Host(id)))
+			return fmt.Errorf("/hosts/%s: no profile %s", []string{"server", "client"}[i], j.Root.Rel(j.Root.Host(id)))
 		}
 	}
 	// A run is checked against its own design, possibly an earlier one.

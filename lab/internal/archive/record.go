@@ -13,7 +13,7 @@ import (
 // run itself last: earlier runs of the same experiment on the same hosts. The
 // run need not be in the journal yet.
 func (j *Journal) Record(x *experiment.Experiment, f *results.File) []verdict.Run {
-	before := j.runs(x, func(r *results.File) bool { return r.Hosts.Same(f.Hosts) && byStart(r, f) < 0 })
+	before := j.runs(x, func(r *results.File) bool { return r.Hosts.Server == f.Hosts.Server && byStart(r, f) < 0 })
 	return append(before, verdict.Run{File: f, Then: j.Then(x, f)})
 }
 

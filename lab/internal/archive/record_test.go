@@ -2,7 +2,6 @@ package archive
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -44,39 +43,6 @@ func TestARecordIsOfTheRunsThatBeganBefore(t *testing.T) {
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.of.Run, got, c.want)
-		}
-	}
-}
-
-// A server's blocks over loopback, those in a fleet, and those in another fleet
-// are three records, also where all hosts are one machine.
-func TestAFleetsBlocksCountWithNoOthers(t *testing.T) {
-	j := open(t, archivetest.Clone(t))
-	x, err := j.Experiment("11-threads")
-	if err != nil {
-		t.Fatal(err)
-	}
-	minute := 0
-	in := func(name string, clients ...string) *results.File {
-		minute++
-		f := began(x.Name, name, "h", minute)
-		if f.Hosts.Clients = clients; len(clients) > 0 {
-			f.Hosts.Client = clients[0]
-		}
-		return f
-	}
-	all := []*results.File{in("alone"), in("two", "h", "h"), in("three", "h", "h", "h"), in("others", "i", "k"),
-		in("turned", "k", "i"),
-		in("alone again"), in("two again", "h", "h"), in("others again", "i", "k")}
-	j.Runs = all
-	for i, want := range map[int]string{5: "alone, alone again", 6: "two, two again", 2: "three",
-		7: "others, others again", 4: "turned"} {
-		var got []string
-		for _, r := range j.Record(x, all[i]) {
-			got = append(got, r.File.Run)
-		}
-		if strings.Join(got, ", ") != want {
-			t.Errorf("the record of %s has %v, want %s", all[i].Run, got, want)
 		}
 	}
 }

@@ -101,8 +101,7 @@ func (c *clock) group(f *file, first, n int) error {
 }
 
 // slots compares the slots of a group with the order drawn for them. A trial
-// that was cut short has fewer slots, and one of a fleet also where a client missed
-// one: whichever are there follow one another as drawn.
+// that was cut short has fewer slots: whichever are there follow one another as drawn.
 func (c *clock) slots(f *file, places []int) error {
 	type slot struct{ of, k int }
 	var all []slot

@@ -140,7 +140,7 @@ func spoil(f *results.File, i int, set func(*results.Slots)) {
 	t.Metrics["latency_mean_s"] = 100 / t.Metrics["throughput_rps"]
 	t.Metrics["in_flight"] = 100
 	t.Metrics["transfer_bytes_per_s"] = t.Metrics["throughput_rps"] * t.Metrics["response_bytes"]
-	_, t.BoundWhy = f.Bound(*t)
+	_, t.BoundWhy = gate.DecideBound(f.Evidence(*t))
 }
 
 // cut keeps the first n slots.

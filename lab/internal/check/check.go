@@ -35,7 +35,7 @@ type trial struct{ results.Trial }
 func File(of *results.File, x *experiment.Experiment) error {
 	f := &file{of, x}
 	for _, check := range []func() error{
-		f.checkEnd, f.checkName, f.checkDigests, f.checkFleet, f.checkConditions, f.checkTrials, f.checkTimes,
+		f.checkEnd, f.checkName, f.checkDigests, f.checkConditions, f.checkTrials, f.checkTimes,
 		f.checkProfiles, f.leaveOut, f.checkDesign, f.checkCommands, f.checkPrograms, f.checkGates,
 	} {
 		if err := check(); err != nil {
@@ -121,7 +121,7 @@ func (f *file) checkDesign() error {
 		return fmt.Errorf("/settings: %q, but the design of %s that the run was made with has %q", f.Settings.Key(), x.Name,
 			want.Key())
 	}
-	if want := f.joined(x.Topology); f.Topology != want {
+	if want := results.Topology(x.Topology); f.Topology != want {
 		return fmt.Errorf("/topology: %+v, but the design of %s that the run was made with has %+v", f.Topology, x.Name, want)
 	}
 	want := results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS,
@@ -148,16 +148,6 @@ func (f *file) checkDesign() error {
 		return fmt.Errorf("/conditions: %d, but %s has %d", n, x.Name, len(conditions))
 	}
 	return f.checkBlocks()
-}
-
-// joined is how client and server are joined in a run of a design: as the design
-// says, but that any design can be measured on a fleet, over whose links nobody
-// decides.
-func (f *file) joined(t experiment.Topology) results.Topology {
-	if f.OnFleet() {
-		return results.Topology{Kind: "fleet", LineRateBps: f.Topology.LineRateBps}
-	}
-	return results.Topology(t)
 }
 
 // controls counts the conditions that are A/A controls.

@@ -77,11 +77,7 @@ func (f *file) near(address string, s setting.Levels) error {
 		return fmt.Errorf("no address of a server")
 	}
 	host, err := netip.ParseAddr(u.Hostname())
-	if f.OnFleet() {
-		if u.Hostname() != results.FleetServer {
-			return fmt.Errorf("the server of a fleet is called %s", results.FleetServer)
-		}
-	} else if err != nil || !host.IsLoopback() && !host.IsPrivate() && !wire.Contains(host) {
+	if err != nil || !host.IsLoopback() && !host.IsPrivate() && !wire.Contains(host) {
 		return fmt.Errorf("not a server of the lab's")
 	}
 	if route, ok := s[setting.Route]; ok && u.Path != route.String() && u.Path != "" {

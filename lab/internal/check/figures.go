@@ -204,7 +204,7 @@ func (t trial) parts() error {
 // near reports a figure of a trial in turns that lies further from others than two
 // clocks or counters of the same thing do.
 func (t trial) near(f *file, levels setting.Levels) error {
-	if !t.Valid || t.Slots == nil || t.Clients != nil {
+	if !t.Valid || t.Slots == nil {
 		return nil
 	}
 	m, onServer, onClient := t.Metrics, results.Count(f.ServerCPUs(levels)), results.Count(f.Provenance.ClientCPUs)

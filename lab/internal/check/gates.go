@@ -41,7 +41,7 @@ func (f *file) unrecorded(t results.Trial, r results.Reason, a gate.Asked) bool 
 	case gate.ProfileFailed, gate.ProfileApart:
 		return profiled
 	case gate.ServerExited, gate.ClientFailed, gate.ClientHung:
-		return !answered || profiled || f.OnFleet()
+		return !answered || profiled
 	case gate.LostWorker: // the rule holds servers with a known number of workers
 		seen := gate.Hold(r.Gate, t.Metrics, a)
 		return !answered || profiled || a.Workers == 0 || slices.Contains(a.Claimed, "workers") || len(seen) > 0
@@ -49,12 +49,6 @@ func (f *file) unrecorded(t results.Trial, r results.Reason, a gate.Asked) bool 
 		return t.Slots == nil || inWindow
 	case gate.NoRequests: // in one of the slots
 		return closes(gate.Hold(gate.Slot, t.Metrics, a)) || inWindow
-	case gate.ClocksUnsure, gate.ClocksOff:
-		return slices.ContainsFunc(t.Clients, func(c results.Client) bool {
-			return slices.ContainsFunc(gate.JudgeClock(c.Clock()), func(g gate.Finding) bool { return g.Gate == r.Gate })
-		})
-	case gate.ClientLost, gate.ClientsApart:
-		return f.OnFleet()
 	case gate.NoTelemetry: // a figure that another gate needs, or a body to compare
 		return t.Slots == nil || t.Metrics["non_2xx"] > 0 ||
 			slices.ContainsFunc(gate.Judge(t.Metrics, a), gate.Finding.Missing)
@@ -77,9 +71,7 @@ func (f *file) checkGates() error {
 	}
 	asked := map[string]gate.Asked{}
 	for _, c := range f.Conditions {
-		a := results.Asked(f.design, f.Settings.With(c.Levels), serverCores, p.Block.WindowS())
-		a.Clients = results.Loading(f.Settings.With(c.Levels), len(f.Hosts.Clients))
-		asked[c.ID] = a
+		asked[c.ID] = results.Asked(f.design, f.Settings.With(c.Levels), serverCores, p.Block.WindowS())
 	}
 	fastest := f.Calibrations()
 	for i, t := range f.Trials {

@@ -26,7 +26,7 @@ func wentRound(places []int, drop func(at int) bool) *results.File {
 	return f
 }
 
-// On a fleet a slot is missing that a client began late, whichever it is.
+// A slot is missing that failed, whichever it is.
 func TestSlotsMayBeMissingAnywhere(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

@@ -203,7 +203,7 @@ func (u *update) runs(x *experiment.Experiment, add func(path string, data []byt
 	for _, of := range book.Runs[x.Name] {
 		r := of.Results
 		shows, publish := pages.PageOf(of.File, r), add
-		if !shown[of.File.Pair()] {
+		if !shown[of.File.Host] {
 			shows.Pack()
 			publish = func(path string, data []byte) error { return add(path+".gz", compressed(data)) }
 		}
@@ -236,7 +236,7 @@ func (u *update) decide(x *experiment.Experiment, book *plot.Book) {
 		pages.Fill(f, x)
 		f.Each = pages.TrialsOf(r)
 		pages.Sizes(f, u.RawSize)
-		book.Runs[x.Name] = append(book.Runs[x.Name], plot.Run{File: f, Results: r, Fleet: pages.PageOf(f, r).Results.Fleet})
+		book.Runs[x.Name] = append(book.Runs[x.Name], plot.Run{File: f, Results: r})
 	}
 	book.Sums[x.Name] = pages.OverHosts(x, u.whose, made, u.others(x.Name))
 }
@@ -384,7 +384,7 @@ func put(path string, data []byte) error {
 // hosts lists the hosts of the runs that are loaded.
 func (u *update) hosts() (ids []string) {
 	for _, r := range u.Runs {
-		ids = append(append(ids, r.Hosts.Server, r.Hosts.Client), r.Hosts.Clients...)
+		ids = append(ids, r.Hosts.Server)
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)

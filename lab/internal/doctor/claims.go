@@ -95,19 +95,12 @@ func (m Machine) name(cs []Claim) string {
 // claims the machine can decide, and by what the others are prevented. Which claims
 // those are stands with the findings.
 func (m Machine) Summary(fs []Finding) []string {
-	this := "This machine"
-	switch {
-	case m.loads():
-		return nil // what can be decided, the servers' host says
-	case m.Fleet != nil:
-		this = "This fleet"
-	}
 	all := m.claims(every)
 	barred := map[Claim]bool{}
 	var why []string
 	for _, f := range fs {
 		if f.Level == Fault && len(f.Bars) == 0 {
-			return []string{fmt.Sprintf("%s can decide none of %s yet: %s is %s.", this, words.Count(len(all), "claim"),
+			return []string{fmt.Sprintf("This machine can decide none of %s yet: %s is %s.", words.Count(len(all), "claim"),
 				f.About, f.Seen)}
 		}
 		before := len(barred)
@@ -118,7 +111,7 @@ func (m Machine) Summary(fs []Finding) []string {
 			why = append(why, fmt.Sprintf("%d by %s", further, f.About))
 		}
 	}
-	lines := []string{fmt.Sprintf("%s can decide %d of %s.", this, len(all)-len(barred), words.Count(len(all), "claim"))}
+	lines := []string{fmt.Sprintf("This machine can decide %d of %s.", len(all)-len(barred), words.Count(len(all), "claim"))}
 	if len(why) > 0 {
 		lines[0] = strings.TrimSuffix(lines[0], ".") + "; the others are prevented, " + strings.Join(why, ", ") + "."
 	}

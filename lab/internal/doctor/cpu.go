@@ -21,18 +21,11 @@ func (m Machine) division() Finding {
 	s, n := m.Split, len(m.Allowed)
 	f := Finding{Level: Good, About: "cores",
 		Seen: fmt.Sprintf("%d: server on %s, client on %s", n, cores.Format(s.Server), cores.Format(s.Client))}
-	switch {
-	case m.loads():
-		f.Seen = fmt.Sprintf("%d, all for the load", n)
-		return f
-	case m.Fleet != nil:
-		f.Seen = fmt.Sprintf("%d, all for the servers: the clients have their own", n)
-	}
 	f.Bars = m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Cores > n })
 	if len(f.Bars) > 0 {
 		f.Level, f.Means = Limit, "not applicable: "+m.byCores(n)
 	}
-	if len(s.Server) == 0 && m.Fleet == nil {
+	if len(s.Server) == 0 {
 		f.Level, f.Seen = Limit, "one core, which server and client share"
 		f.Means = "each disturbs the other, and no trial can say whose CPU bounded it"
 		f.Bars = append(f.Bars, slices.DeleteFunc(m.claims(needsCPUBound),

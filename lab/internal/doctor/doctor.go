@@ -55,7 +55,6 @@ type Machine struct {
 	Alike       string      // hosts of the journal that it may be, in words; empty if it is known, or new
 	Alone       string      // why nothing of its own tells it apart from others of its kind; empty if something does
 	Left        []tune.Left // kernel settings that something turned and nothing has restored
-	Fleet       *Fleet      // nil: server and client are both here
 
 	// Watch is how long to watch what changes; 0 for not at all. Tick, if not nil,
 	// is called once a second with the time left.
@@ -66,13 +65,6 @@ type Machine struct {
 	// made-up trees.
 	Proc, Sys, Cgroup string
 }
-
-// A Fleet says which host of a fleet the machine is: that of the servers, with so
-// many clients elsewhere; or one of the clients, from which no claim depends.
-type Fleet struct{ Clients int }
-
-// loads tells whether the machine is one of a fleet's clients.
-func (m Machine) loads() bool { return m.Fleet != nil && m.Fleet.Clients == 0 }
 
 // located has the places of the real machine where a test names none.
 func (m Machine) located() Machine {
@@ -87,9 +79,7 @@ func (m Machine) Examine() []Finding {
 	fs := append(m.identity(), m.programs()...)
 	fs = append(fs, m.division(), m.siblings(), m.quota(), m.governor(), m.turbo(), m.clock(), m.schedstat())
 	fs = append(append(fs, m.machines(), m.balancer()), m.turned()...)
-	if m.Fleet == nil { // its links are wires enough
-		fs = append(fs, m.wires()...)
-	}
+	fs = append(fs, m.wires()...)
 	fs = append(fs, m.openFiles(), m.ports(), m.acceptQueue(), m.synQueue(), m.memory(), m.swap())
 	return append(fs, m.watched()...)
 }

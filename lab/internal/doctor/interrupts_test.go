@@ -10,7 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 )
 
-// A made-up server's host of a fleet, as large as the entries' largest: its cores
+// A made-up machine, as large as the entries' largest: its cores
 // suffice for designs of 128, and irqbalance is in the way of the one that does not
 // stop it.
 func TestTheDoctorOfALargeServersHost(t *testing.T) {

@@ -138,7 +138,7 @@ func TestCoresSayWhichClaimsTheyBear(t *testing.T) {
 	}
 	// A machine of that size still cannot load itself from a second one.
 	expect(t, "machines", m.machines(), Limit, "this one",
-		"lab run --topology fleet loads this machine from others: large", "")
+		"not applicable: large", "")
 	m.Experiments = all
 	expect(t, "machines", m.machines(), Good, "this one", "", "")
 

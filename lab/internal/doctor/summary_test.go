@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
@@ -78,41 +77,6 @@ func TestAReportFitsItsColumns(t *testing.T) {
 			t.Fatalf("no %q after byte %d of\n%s", want, at, b.String())
 		}
 		at += i
-	}
-}
-
-// A fleet's servers have all cores of their host, and need no wire; what is decided
-// depends on no client's host.
-func TestAFleetDecidesWhatItsServersHostCan(t *testing.T) {
-	alone := madeUp(t, nil)
-	server, client := alone, alone
-	server.Fleet, client.Fleet = &Fleet{Clients: 2}, &Fleet{}
-	server.Split = cores.Split{Server: server.Allowed}
-	if f := server.division(); !strings.Contains(f.Seen, "all for the servers") || strings.Contains(f.Seen, "client on") {
-		t.Error(f.Seen)
-	}
-	if f := server.machines(); !strings.Contains(f.Seen, "fleet with 2 clients") ||
-		strings.Contains(f.Means, "from here alone") {
-		t.Error(f)
-	}
-	server.Root = t.TempDir() // without any program
-	for _, f := range server.programs() {
-		if f.About == "autocannon" {
-			t.Errorf("a fleet loads without autocannon: %+v", f)
-		}
-	}
-	if got := server.Summary(nil); len(got) == 0 || !strings.HasPrefix(got[0], "This fleet can decide") {
-		t.Error(got)
-	}
-	for _, m := range []Machine{server, client} {
-		for _, f := range m.Examine() {
-			if f.About == "wire" || f.About == "namespaces" {
-				t.Errorf("a fleet needs no wire: %v", f)
-			}
-		}
-	}
-	if got := client.Summary(client.Examine()); len(got) > 0 || len(client.division().Bars) > 0 {
-		t.Errorf("a client decides nothing: %q", got)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 type tool struct {
 	Name, Path, Means, Mend string
 	Level                   Level
-	Wire, Alone             bool
+	Wire                    bool
 }
 
 //go:embed looks.toml
@@ -39,9 +39,7 @@ func (m Machine) programs() []Finding {
 		if _, err := os.Stat(filepath.Join(m.Root, p.Path)); err != nil {
 			f = Finding{Level: Fault, About: p.Name, Seen: "missing", Means: p.Means, Mend: p.Mend}
 		}
-		if m.Fleet == nil || !p.Alone {
-			fs = append(fs, f)
-		}
+		fs = append(fs, f)
 	}
 	var present []string
 	for _, t := range looks.Tools {
@@ -50,9 +48,6 @@ func (m Machine) programs() []Finding {
 			continue
 		}
 		f := Finding{Level: t.Level, About: t.Name, Seen: "missing", Means: t.Means, Mend: t.Mend}
-		if t.Alone && m.Fleet != nil {
-			continue
-		}
 		if t.Wire {
 			f.Bars = m.claims(overWire)
 			f.Means += m.name(f.Bars)
@@ -60,9 +55,6 @@ func (m Machine) programs() []Finding {
 		fs = append(fs, f)
 	}
 	fs = append(fs, Finding{Level: Good, About: "tools", Seen: join(present)})
-	if m.loads() {
-		return fs
-	}
 	return append(fs, m.servers()...)
 }
 

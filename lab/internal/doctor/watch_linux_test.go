@@ -52,14 +52,6 @@ func TestAWatchIsJudgedByTheGates(t *testing.T) {
 	}
 }
 
-// The host of a fleet's servers has no client's cores.
-func TestASideWithoutCoresIsNotMissed(t *testing.T) {
-	m := madeUp(t, nil)
-	m.Split.Client = nil
-	w := figures(map[string]float64{"client_steal": -1})
-	expect(t, "steal", find(t, m.judge(w), "steal"), Good, "none to speak of", "", "")
-}
-
 func TestARealMachineIsWatched(t *testing.T) {
 	m := madeUp(t, nil)
 	m.Watch = time.Millisecond

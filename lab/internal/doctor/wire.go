@@ -2,13 +2,11 @@ package doctor
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/topology"
-	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // tried is the wire that is made.
@@ -49,35 +47,9 @@ func (m Machine) wires() []Finding {
 // machines says which claims need a second machine as the client.
 func (m Machine) machines() Finding {
 	f := Finding{Level: Good, About: "machines", Seen: "this one"}
-	if m.Fleet != nil {
-		return m.fleet()
-	}
 	f.Bars = m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Fleet })
 	if len(f.Bars) > 0 {
-		f.Level, f.Means = Limit, "not applicable from here alone; lab run --topology fleet loads this machine from others: "+
-			m.name(f.Bars)
-	}
-	return f
-}
-
-// fleet says which claims need more clients than there are, or no fleet.
-func (m Machine) fleet() Finding {
-	f := Finding{Level: Good, About: "machines", Seen: "one of a fleet's clients"}
-	if m.loads() {
-		return f
-	}
-	f.Seen = fmt.Sprintf("the servers' host of a fleet with %s", words.Count(m.Fleet.Clients, "client"))
-	few := m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Clients > m.Fleet.Clients })
-	events := m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Alone != "" })
-	var means []string
-	if len(few) > 0 {
-		means = append(means, "more clients are needed by "+m.name(few))
-	}
-	if len(events) > 0 {
-		means = append(means, "on one machine only: "+m.name(events))
-	}
-	if f.Bars = append(few, events...); len(f.Bars) > 0 {
-		f.Level, f.Means = Limit, "not applicable: "+strings.Join(means, "; ")
+		f.Level, f.Means = Limit, "not applicable: "+m.name(f.Bars)
 	}
 	return f
 }

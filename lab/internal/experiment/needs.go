@@ -10,14 +10,12 @@ import (
 
 // Demands are what it takes to measure a design and to decide a claim of it.
 type Demands struct {
-	Cores    int    // logical CPUs of the server's host; 0 if any number will do
-	Clients  int    // hosts of a fleet that load it
-	Fleet    bool   // whether one machine is not enough
-	Wire     bool   // whether it is for a wire between two network namespaces
-	LineRate bool   // whether the claim needs a known line rate
-	Root     bool   // whether it changes kernel settings that only root may change
-	Files    int64  // that server and client each have open
-	Alone    string // why no fleet can measure it; empty if one can
+	Cores    int   // logical CPUs of the server's host; 0 if any number will do
+	Fleet    bool  // whether one machine is not enough
+	Wire     bool  // whether it is for a wire between two network namespaces
+	LineRate bool  // whether the claim needs a known line rate
+	Root     bool  // whether it changes kernel settings that only root may change
+	Files    int64 // that server and client each have open
 }
 
 // FilesBeside is how many files a process of the lab has open apart from
@@ -54,37 +52,14 @@ func (d Demands) Lacks(cores int, link Topology) (why []string) {
 	return why
 }
 
-// LacksClients says why a fleet with so many clients cannot load it, or one machine
-// without a fleet, which has none; empty if it can.
-func (d Demands) LacksClients(clients int) string {
-	switch {
-	case clients == 0 && d.Fleet:
-		return "needs other hosts to load this one from: lab run --topology fleet"
-	case clients == 0:
-		return ""
-	case d.Clients > clients:
-		return fmt.Sprintf("needs %d clients; the fleet has %d", d.Clients, clients)
-	}
-	return d.Alone
-}
-
 // demands gives what all claims of the design need.
 func (x *Experiment) demands() Demands {
 	d := Demands{
-		Cores: x.cores(), Clients: x.leastClients(), Fleet: x.Topology.Kind == "fleet", Wire: x.Topology.Kind == "netns",
+		Cores: x.cores(), Fleet: x.Topology.Kind == "fleet", Wire: x.Topology.Kind == "netns",
 		Files: FilesBeside + x.Connections(),
 	}
-	if x.Batches() {
-		d.Alone = "its servers send events to a receiver, which a fleet's clients do not run; it can be measured on one " +
-			"machine"
-	}
 	for _, levels := range x.Conditions() {
-		all := x.fixed.With(levels)
-		d.Root = d.Root || len(Turns(all)) > 0
-		if name := Generator(all); name != setting.HTTPLoad && d.Alone == "" {
-			d.Alone = fmt.Sprintf("its servers are loaded by %s, which a fleet's clients do not run; it can be measured on "+
-				"one machine", name)
-		}
+		d.Root = d.Root || len(Turns(x.fixed.With(levels))) > 0
 	}
 	return d
 }
@@ -97,20 +72,6 @@ func (x *Experiment) Connections() (most int64) {
 		}
 	}
 	return most
-}
-
-// leastClients is the least number of clients with which a fleet can measure
-// anything of the design: those of every trial, or the second smallest number
-// where numbers are compared. It is 1 where the design names none.
-func (x *Experiment) leastClients() int {
-	least := x.fixed[setting.Clients]
-	for _, f := range x.Factors {
-		if f.Name == setting.Clients {
-			least = f.levels[1]
-		}
-	}
-	n, _ := least.Int()
-	return max(1, int(n))
 }
 
 // cores is how many logical CPUs of the server's machine the design uses: up to

@@ -48,11 +48,6 @@ func (x *Experiment) possible(s setting.Levels) error {
 		s[setting.Prefork] != setting.Bool(false) {
 		return fmt.Errorf("%s has no prefork; set prefork = false", stack)
 	}
-	// A client without a connection would load nothing and count as one that does.
-	clients, _ := s[setting.Clients].Int()
-	if n, ok := s[setting.Connections].Int(); ok && n < clients {
-		return fmt.Errorf("%d connections are too few for %d clients, each of which needs one", n, clients)
-	}
 	overload, _ := s[setting.Overload].Bool()
 	if rate, _ := s[setting.Rate].Int(); overload && rate == 0 {
 		return errors.New("overload needs a rate: a closed loop asks for none")

@@ -26,19 +26,6 @@ func (x *Experiment) About(c Claim, levels setting.Levels) bool {
 	})
 }
 
-// Beyond gives the levels of `clients` that a fleet with that many clients
-// cannot load with, for Without.
-func (x *Experiment) Beyond(clients int) (levels []setting.Levels) {
-	for _, f := range x.Factors {
-		for _, l := range f.levels {
-			if n, _ := l.Int(); f.Name == setting.Clients && n > int64(clients) {
-				levels = append(levels, setting.Levels{f.Name: l})
-			}
-		}
-	}
-	return levels
-}
-
 // Make checks a design that is in no file, as a command makes one of its
 // arguments, and prepares it like Parse. It has no text, and so a run of it can
 // be in no journal. Servers not yet checked are.

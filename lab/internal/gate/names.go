@@ -45,13 +45,6 @@ const (
 	ProfileFailed = "profile-failed"
 	ProfileApart  = "profile-apart"
 
-	// From the clients of a fleet and their clocks.
-	ClocksUnsure = "clocks-unsure"
-	ClocksOff    = "clocks-off"
-	ClientsApart = "clients-apart"
-	ClientLost   = "client-lost"
-	EndsDiffer   = "ends-differ"
-
 	// From the machine and the sampling.
 	SlowCore    = "slow-core"
 	OtherLoad   = "other-load"
@@ -85,11 +78,9 @@ type Gate struct {
 var text string
 
 // limits are the thresholds that causes name.
-var limits = map[string]any{"CPUOff": CPUOff, "LeastShare": LeastShare, "SendLag": SendLag, "IdleOnceIn": 1 / IdleChance,
+var limits = map[string]any{"LeastShare": LeastShare, "SendLag": SendLag, "IdleOnceIn": 1 / IdleChance,
 	"LittleOff": LittleOff, "SilenceSlack": SilenceSlack, "Silence": Silence, "SilenceShare": SilenceShare,
 	"IdleServer": IdleServer, "SlotOff": SlotOff, "SlotSlack": SlotSlack, "SlotBusy": SlotBusy, "ProfileSpread": ProfileSpread,
-	"ClockUnsure": ClockUnsure, "ClockOff": ClockOff, "ClockMoved": ClockMoved, "ClientLate": ClientLate,
-	"ApartShare": ApartShare, "ApartSlack": ApartSlack, "EdgeShare": EdgeShare, "EdgeSlack": EdgeSlack, "EndsOff": EndsOff,
 	"SlowBy": cores.SlowBy, "ForeignLoad": ForeignLoad, "StealShare": StealShare, "ClockStep": ClockStep,
 	"StoodStill": StoodStill, "WindowOff": WindowOff, "WindowSlack": WindowSlack}
 

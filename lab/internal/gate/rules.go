@@ -18,7 +18,6 @@ type Asked struct {
 	Connections int     // 0 if events are received, not requested
 	Pipelining  int     // requests in flight on each connection
 	Rate        float64 // requests per second; 0 is a closed loop
-	Clients     int     // hosts that share the rate; 0 as 1
 	Overload    bool    // the trial is meant to show that the rate cannot be met
 	Refuses     bool    // the receiver was told to refuse some batches
 	Workers     int     // prefork workers; 0 if there are none
@@ -152,17 +151,6 @@ var rules = map[string]func(t *trial){
 		}
 	},
 	Slot: slot,
-	ClientsApart: func(t *trial) {
-		if v, ok := t.see("server_edge_late_s", false); ok && v > Edge(t.SlotS) {
-			t.close("server_edge_late_s", "the server's CPU time was read up to %.1f ms after a slot's begin or end, more "+
-				"than %.4g ms", v*1e3, Edge(t.SlotS)*1e3)
-		}
-	},
-	EndsDiffer: func(t *trial) {
-		if v, ok := t.see("wire_ends_off", false); ok && v > EndsOff {
-			t.close("wire_ends_off", "the bytes at the server's interface and those at the clients' differ by %.1f %%", v*100)
-		}
-	},
 	ProfileApart: func(t *trial) {
 		if v, ok := t.see("profile_spread_s", false); ok && v > ProfileSpread.Seconds() {
 			t.close("profile_spread_s", "the last profile began %v after the first", since(v).Round(time.Millisecond))
@@ -294,7 +282,7 @@ func misreport(t *trial) {
 	m := t.figures
 	rps := m["throughput_rps"]
 	if longest, known := m["latency_max_s"]; known && t.Rate > 0 && ends > 0 {
-		if most := t.Rate*(2-LeastShare+longest/ends) + float64(max(t.Clients, 1))/ends; rps > most {
+		if most := t.Rate*(2-LeastShare+longest/ends) + 1/ends; rps > most {
 			t.close("throughput_rps", "%.1f requests a second were answered of %.0f asked for", rps, t.Rate)
 		}
 	}
@@ -303,11 +291,7 @@ func misreport(t *trial) {
 		return // not read, or not at the edges of what counts
 	}
 	inFlight := float64(t.Connections*t.Pipelining) * m["response_bytes"] / t.SlotS
-	apart := 0.0 // share of a slot by which both ends may be read at other times
-	if t.Clients > 0 {
-		apart = Edge(t.SlotS)/t.SlotS + ClockUnsure.Seconds()/t.SlotS
-	}
-	if read*(1-apart) > sent+inFlight {
+	if read > sent+inFlight {
 		t.close("transfer_bytes_per_s", "%.0f bytes a second were read, and the server's interface sent %.0f", read, sent)
 	}
 }
@@ -327,7 +311,7 @@ func silent(t *trial) {
 	}
 	most = max(most, SilenceSlack.Seconds(), 2*t.figures["latency_mean_s"])
 	if t.Rate > 0 {
-		most = max(most, 10*float64(max(t.Clients, 1))/t.Rate) // the silence is that of one of them
+		most = max(most, 10/t.Rate)
 	}
 	if v > most {
 		t.close("silence_s", "no answer came for %.0f ms, where up to %.0f ms can be", v*1e3, most*1e3)

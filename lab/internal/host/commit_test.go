@@ -60,12 +60,6 @@ func TestCommitSaysWhetherTheLabDiffers(t *testing.T) {
 		{"a result added", func(dir string, _ func(...string) string) { write(t, dir, "data/results/new.json", "{}") }, nil},
 		{"a data file changed", func(dir string, _ func(...string) string) { write(t, dir, "data/results/r.json", "{ }") },
 			nil},
-		{"the inventory of a fleet", func(dir string,
-			_ func(...string) string) {
-			write(t, dir, "lab/fleet/inventory.yml", "x")
-		}, nil},
-		{"a playbook of a fleet", func(dir string, _ func(...string) string) { write(t, dir, "lab/fleet/own.yml", "x") },
-			[]string{"lab/fleet/own.yml"}},
 		{"a file beside the lab", func(dir string, _ func(...string) string) { write(t, dir, "notes.txt", "x") }, nil},
 		{"an entry's text changed", func(dir string, _ func(...string) string) { write(t, dir, "content/journal/x.md", "x") },
 			nil},

@@ -132,9 +132,6 @@ func (r Root) Tried() Root { return Root(filepath.Join(r.Scratch(), "tried")) }
 // has no id of its own or a person wants another; it is ignored by git.
 func (r Root) LocalName() string { return r.Path(".lab-host") }
 
-// Inventory has the hosts of the clone's own fleet; it is ignored by git.
-func (r Root) Inventory() string { return r.Path("lab", "fleet", "inventory.yml") }
-
 // Rel shortens a path for messages.
 func (r Root) Rel(path string) string {
 	if rel, err := filepath.Rel(string(r), path); err == nil && !strings.HasPrefix(rel, "..") {

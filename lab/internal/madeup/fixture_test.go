@@ -53,35 +53,6 @@ func TestTheFixturesRunsAreMadeUpHere(t *testing.T) {
 	}
 }
 
-// A fleet of four machines, one of whose clients is full, and one in namespaces of
-// a single machine, whose server is the wall. A client was lost in the first.
-func TestTheFixturesFleetsAreMadeUpHere(t *testing.T) {
-	x := designed(t, "95-clients")
-	for i, p := range []Plan{
-		{Blocks: 16, Ended: results.Decided, Hosts: results.Hosts{Server: wide, Client: small,
-			Clients: []string{small, "client-cpu-4c-0000cccc", "client-cpu-4c-0000dddd"}},
-			Trial: func(levels setting.Levels, block int, _ bool) Came {
-				n, _ := levels[setting.Clients].Int()
-				c := Came{ServerBusy: 0.22 * float64(n),
-					Parts: []Part{{1, 0.98, 0.991, 0.31}, {1, 0.62, 0.64, 0.3}, {0.9, 0.6, 0.63, 0.28}}[:n]}
-				if n == 3 && block == 5 {
-					c.Reasons = []results.Reason{{Gate: "client-lost",
-						Detail: "client 3 was lost in mid-run: it has not answered for 5 s"}}
-				}
-				return c
-			}},
-		{Blocks: 12, Ended: results.Decided, Hosts: results.Hosts{Server: small, Client: small,
-			Clients: []string{small, small, small}}, Trial: func(levels setting.Levels, _ int, _ bool) Came {
-			n, _ := levels[setting.Clients].Int()
-			part := Part{1, 0.6 / float64(n), 0.6 / float64(n), 0.2 / float64(n)}
-			return Came{ServerBusy: 0.97, Parts: []Part{part, part, part}[:n]}
-		}},
-	} {
-		p.Experiment, p.Started, p.Seed = x, time.Date(2026, 11, 22, 8+i, 0, 0, 0, time.UTC), 2345678901234567891+uint64(i)
-		made(t, x, Run(p))
-	}
-}
-
 // designed reads a design of the fixture, and keeps it as that of its runs.
 func designed(t *testing.T, name string) *experiment.Experiment {
 	t.Helper()

@@ -56,7 +56,6 @@ type Came struct {
 	Below         map[string]float64 // as a trial's Below; these are not in Metrics
 	Reasons       []results.Reason   // why it is invalid
 	Lost          bool               // nothing was measured: no slot, no figure
-	Parts         []Part             // of a fleet's clients that load; nil: all alike
 }
 
 // Usual is a trial with the server as the wall.
@@ -110,7 +109,6 @@ func Run(p Plan) *results.File {
 	if p.Shared {
 		f.Provenance.ServerCPUs, f.Provenance.ClientCPUs = "", ""
 	}
-	m.fleet(f)
 	for i, levels := range x.Conditions() {
 		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels,
 			Commands: commands(levels, f.Settings.With(levels))})
@@ -289,9 +287,6 @@ func (m *maker) finish(t *results.Trial, c Came, figures, machine map[string]flo
 	m.f.Follow(t)
 	if busy, ok := figures["client_thread_busy_max"]; ok {
 		t.ClientThreads = []float64{math.Round(busy*1e4) / 1e4}
-	}
-	if n := len(m.Hosts.Clients); n > 0 && !c.Lost {
-		m.clients(t, c.Parts, results.Loading(m.f.LevelsOf(*t), n))
 	}
 	m.f.Conclude(t)
 }

@@ -31,10 +31,6 @@ func TestMadeUpRunsPassTheChecks(t *testing.T) {
 				return Came{Lost: control, Reasons: []results.Reason{{Gate: "held-up", Detail: "made up"}}}
 			}
 		}},
-		"a fleet of two machines": {`topology = { kind = "loopback" }`,
-			func(p *Plan) { p.Hosts = results.Hosts{Server: "h", Client: "i", Clients: []string{"i", "i"}} }},
-		"a fleet on one machine": {`topology = { kind = "fleet" }`,
-			func(p *Plan) { p.Hosts = results.Hosts{Server: "h", Client: "h", Clients: []string{"h", "h", "h"}} }},
 		"interrupted": {`topology = { kind = "loopback" }`,
 			func(p *Plan) { p.Ended, p.Stopped = results.Interrupted, "interrupted" }},
 	} {

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -18,24 +16,16 @@ import (
 // Hosts has what the records of all hosts say about an experiment's claims, and
 // what pages tell of them in words.
 type Hosts struct {
-	SchemaVersion int       `json:"schema_version"`
-	Experiment    string    `json:"experiment"`
-	Machines      []string  `json:"machines"`            // the hosts with a record of any claim, sorted
-	Fleets        []InFleet `json:"fleets,omitempty"`    // the fleets with a record of any claim, sorted
-	Shown         string    `json:"record,omitempty"`    // the run whose record pages show; empty without one
-	Profiled      []string  `json:"profiled,omitempty"`  // the runs to show profiles of, the first that has them
-	Claims        []Summed  `json:"claims"`              // in the experiment's order
-	Withdrawn     []Gone    `json:"withdrawn,omitempty"` // the claims that no longer stand
-	Design        Values    `json:"design"`              // the experiment's settings, levels and block
+	SchemaVersion int      `json:"schema_version"`
+	Experiment    string   `json:"experiment"`
+	Machines      []string `json:"machines"`            // the hosts with a record of any claim, sorted
+	Shown         string   `json:"record,omitempty"`    // the run whose record pages show; empty without one
+	Profiled      []string `json:"profiled,omitempty"`  // the runs to show profiles of, the first that has them
+	Claims        []Summed `json:"claims"`              // in the experiment's order
+	Withdrawn     []Gone   `json:"withdrawn,omitempty"` // the claims that no longer stand
+	Design        Values   `json:"design"`              // the experiment's settings, levels and block
 
 	Blocks Blocks `json:"-"` // of each machine's record
-}
-
-// An InFleet is a fleet, whose records are apart from those of its server alone.
-type InFleet struct {
-	Who  string `json:"who"`  // tells it from others
-	Host string `json:"host"` // the server's
-	Run  string `json:"run"`  // the newest
 }
 
 // A Summed is one claim over all hosts that measured it.
@@ -70,28 +60,20 @@ type Summed struct {
 // An OnHost is what one host's record says about a claim. The ratio is that of
 // the comparison that decides; absent where there is none.
 type OnHost struct {
-	Host       string          `json:"host"` // the server's host
-	ClientHost string          `json:"client_host"`
-	Fleet      []string        `json:"fleet,omitempty"` // the hosts of a fleet's clients
-	Who        string          `json:"who,omitempty"`   // of a fleet, as in Hosts
-	Run        string          `json:"run"`             // the newest run, whose verdict file has the record
-	Verdict    verdict.Verdict `json:"verdict"`
-	Reason     string          `json:"reason,omitempty"`
-	Blocks     int             `json:"blocks,omitempty"`
-	Runs       int             `json:"runs,omitempty"`
-	For        int             `json:"for,omitempty"`
-	Against    int             `json:"against,omitempty"`
-	Ratio      float64         `json:"ratio,omitempty"`
-	Low        float64         `json:"low,omitempty"`
-	High       float64         `json:"high,omitempty"`
-	Text       string          `json:"text,omitempty"`     // the ratio as pages print it
-	Interval   string          `json:"interval,omitempty"` // its interval as pages print it
-	Of         string          `json:"of,omitempty"`       // name of the comparison, where the claim has several
-}
-
-// Hosts are those of the record.
-func (h OnHost) Hosts() results.Hosts {
-	return results.Hosts{Server: h.Host, Client: h.ClientHost, Clients: h.Fleet}
+	Host     string          `json:"host"` // the server's host
+	Run      string          `json:"run"`  // the newest run, whose verdict file has the record
+	Verdict  verdict.Verdict `json:"verdict"`
+	Reason   string          `json:"reason,omitempty"`
+	Blocks   int             `json:"blocks,omitempty"`
+	Runs     int             `json:"runs,omitempty"`
+	For      int             `json:"for,omitempty"`
+	Against  int             `json:"against,omitempty"`
+	Ratio    float64         `json:"ratio,omitempty"`
+	Low      float64         `json:"low,omitempty"`
+	High     float64         `json:"high,omitempty"`
+	Text     string          `json:"text,omitempty"`     // the ratio as pages print it
+	Interval string          `json:"interval,omitempty"` // its interval as pages print it
+	Of       string          `json:"of,omitempty"`       // name of the comparison, where the claim has several
 }
 
 // A Made is a run's verdict file with the design that the run was made with.
@@ -105,16 +87,13 @@ type Made struct {
 // shown is the machine whose record pages show.
 func Over(claim string, whose Whose, shown string, newest []*verdict.File) Summed {
 	out := Summed{ID: claim, Whose: cmp.Or(whose, Own), Verdicts: map[verdict.Verdict]int{}, Hosts: []OnHost{}}
-	slices.SortFunc(newest, func(a, b *verdict.File) int { return strings.Compare(a.Pair(), b.Pair()) })
+	slices.SortFunc(newest, func(a, b *verdict.File) int { return strings.Compare(a.Host, b.Host) })
 	var effects [][]verdict.Effect
 	var names []string
 	for _, f := range newest {
 		c, _ := f.Claim(claim)
-		on := OnHost{Host: f.Host, ClientHost: f.ClientHost, Fleet: f.Fleet, Run: f.Run, Verdict: c.Verdict, Reason: c.Reason,
+		on := OnHost{Host: f.Host, Run: f.Run, Verdict: c.Verdict, Reason: c.Reason,
 			Blocks: c.Blocks, Runs: c.Runs, For: c.For, Against: c.Against}
-		if len(f.Fleet) > 0 {
-			on.Who = f.Hosts().Word()
-		}
 		if e, ok := verdict.Deciding(c); ok {
 			on.Ratio, on.Low, on.High = e.Ratio, e.Low, e.High
 			on.Text, on.Interval = e.Text(), e.Interval()
@@ -124,7 +103,7 @@ func Over(claim string, whose Whose, shown string, newest []*verdict.File) Summe
 		}
 		out.Hosts = append(out.Hosts, on)
 		out.Verdicts[c.Verdict]++
-		effects, names = append(effects, c.Effects), append(names, f.Pair())
+		effects, names = append(effects, c.Effects), append(names, f.Host)
 	}
 	out.Own = own(newest, claim, shown)
 	out.Says = out.says()
@@ -146,16 +125,13 @@ func OverHosts(x *experiment.Experiment, whose map[string]Whose, runs []Made, ot
 	if f := records[shown]; f != nil {
 		out.Shown = f.Run
 	}
-	machines, fleets := map[string]bool{}, map[string]InFleet{}
+	machines := map[string]bool{}
 	for _, c := range x.Claims {
 		newest := map[string]*verdict.File{}
 		for _, r := range runs {
 			if _, ok := r.Claim(c.ID); ok {
-				newest[r.Pair()] = r.File
+				newest[r.Host] = r.File
 				machines[r.Host] = true
-				if who := r.Hosts().Word(); len(r.Fleet) > 0 {
-					fleets[who] = InFleet{who, r.Host, r.Run}
-				}
 			}
 		}
 		sum := Over(c.ID, whose[x.Name+"/"+c.ID], shown, slices.Collect(maps.Values(newest)))
@@ -165,7 +141,6 @@ func OverHosts(x *experiment.Experiment, whose map[string]Whose, runs []Made, ot
 		out.Claims = append(out.Claims, sum)
 	}
 	out.Machines = append(out.Machines, slices.Sorted(maps.Keys(machines))...)
-	out.Fleets = strict.Called(slices.Sorted(maps.Keys(fleets)), func(who string) InFleet { return fleets[who] })
 	out.Withdrawn, out.Design = withdrawn(x, runs), designValues(x)
 	return out
 }
@@ -183,21 +158,12 @@ func (s Summed) says() string {
 		case k == 0:
 		case len(parts) == 0:
 			parts = append(parts, fmt.Sprintf("%s on %s of %s %s", s.Whose.Word(v), words.Thousands(k), words.Thousands(n),
-				s.counted(n)))
+				words.Plural(n, "machine")))
 		default:
 			parts = append(parts, fmt.Sprintf("%s on %s", s.Whose.Word(v), words.Thousands(k)))
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// Tally is what says counts: a machine that is also the server of a fleet is
-// not two machines.
-func (s Summed) counted(n int) string {
-	if slices.ContainsFunc(s.Hosts, func(h OnHost) bool { return len(h.Fleet) > 0 }) {
-		return words.Plural(n, "machine") + " and " + words.Plural(n, "fleet")
-	}
-	return words.Plural(n, "machine")
 }
 
 // agreement compares the hosts' intervals, comparison by comparison. A host is

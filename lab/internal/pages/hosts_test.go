@@ -115,7 +115,7 @@ func TestNoMoreThanADozenOddHostsAreNamed(t *testing.T) {
 
 // run is a verdict file as a run leaves it.
 func madeBy(x *experiment.Experiment, host, started string, claims ...verdict.Claim) Made {
-	return Made{&verdict.File{Host: host, ClientHost: host, Run: started + "-" + host, Started: started, Claims: claims,
+	return Made{&verdict.File{Host: host, Run: started + "-" + host, Started: started, Claims: claims,
 		Conditions: []verdict.Summary{{}}}, x}
 }
 
@@ -186,10 +186,10 @@ func TestTheLedgerHasALineForEachClaimAndMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `entry,experiment,claim,kind,whose,text,host,client_host,run,verdict,blocks,for,against,ratio,low,high
-7,made-up,c,flat,journal,t,a,a,run-a,reproduced,9,8,1,2,1.9,2.1
-7,made-up,c,flat,journal,t,b,b,run-b,refuted,9,8,1,1,0.9,
-7,made-up,d,ratio,series,t,,,,,,,,,,
+	const want = `entry,experiment,claim,kind,whose,text,host,run,verdict,blocks,for,against,ratio,low,high
+7,made-up,c,flat,journal,t,a,run-a,reproduced,9,8,1,2,1.9,2.1
+7,made-up,c,flat,journal,t,b,run-b,refuted,9,8,1,1,0.9,
+7,made-up,d,ratio,series,t,,,,,,,,,
 `
 	if string(got) != want {
 		t.Errorf("%s", got)
@@ -197,30 +197,5 @@ func TestTheLedgerHasALineForEachClaimAndMachine(t *testing.T) {
 	if c := l.Claims[0]; c.Says != "confirmed on 1 of 2 machines, refuted on 1" || len(c.Machines) != 2 ||
 		len(l.Claims[1].Machines) != 0 {
 		t.Errorf("%+v", c)
-	}
-}
-
-// One host's server alone and in two fleets are three records, and no count of a
-// claim takes one for another.
-func TestAFleetIsARecordOfItsOwn(t *testing.T) {
-	x := sample.Design(t, "", sample.IsFlat)
-	in := func(started string, v verdict.Verdict, clients ...string) Made {
-		f := file("a", v, 1, 0.98, 1.02)
-		f.Started, f.Run = started, "run-"+started
-		if f.Fleet = clients; len(clients) > 0 {
-			f.ClientHost = clients[0]
-		}
-		return Made{f, x}
-	}
-	got := OverHosts(x, nil, []Made{in("1", verdict.Reproduced), in("2", verdict.Refuted, "a", "a"),
-		in("3", verdict.Inconclusive, "b", "c"), in("4", verdict.Reproduced, "a", "a")}, nil).Claims[0]
-	if len(got.Hosts) != 3 || got.Says != "confirmed on 2 of 3 machines and fleets, inconclusive on 1" {
-		t.Errorf("%s: %+v", got.Says, got.Hosts)
-	}
-	for i, want := range []Past{{Run: "run-1", First: true}, {Run: "run-2", First: true}, {Run: "run-3", First: true},
-		{Run: "run-4", Was: verdict.Refuted, Changed: true}} {
-		if got.History[i] != want {
-			t.Errorf("%+v, want %+v", got.History[i], want)
-		}
 	}
 }

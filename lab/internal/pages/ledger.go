@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"strconv"
-	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -34,14 +33,6 @@ type LedgerClaim struct {
 	Corrected []experiment.Correction `json:"corrected,omitempty"` // its former words
 }
 
-// clients are the client's host, or those of a fleet's clients.
-func (h OnHost) clients() string {
-	if len(h.Fleet) > 0 {
-		return strings.Join(h.Fleet, " + ")
-	}
-	return h.ClientHost
-}
-
 // LedgerVersion is the schema version of the ledger's file.
 const LedgerVersion = 1
 
@@ -56,7 +47,7 @@ func (l *Ledger) Add(x *experiment.Experiment, h *Hosts) {
 			Whose:     of.Whose,
 			Criterion: of.Criterion, Says: of.Says, Verdicts: of.Verdicts, Machines: []OnHost{}, Corrected: of.Corrected}
 		for _, on := range of.Hosts {
-			on.Who, on.Reason, on.Runs, on.Text, on.Interval, on.Of = "", "", 0, "", "", ""
+			on.Reason, on.Runs, on.Text, on.Interval, on.Of = "", 0, "", "", ""
 			claim.Machines = append(claim.Machines, on)
 		}
 		l.Claims = append(l.Claims, claim)
@@ -69,15 +60,15 @@ func (l *Ledger) CSV() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	// Writing to a buffer cannot fail by itself; Error reports anything else.
-	_ = w.Write([]string{"entry", "experiment", "claim", "kind", "whose", "text", "host", "client_host", "run", "verdict", "blocks",
+	_ = w.Write([]string{"entry", "experiment", "claim", "kind", "whose", "text", "host", "run", "verdict", "blocks",
 		"for", "against", "ratio", "low", "high"})
 	for _, c := range l.Claims {
 		head := []string{c.Entry, c.Experiment, c.Claim, c.Kind, string(c.Whose), c.Text}
 		if len(c.Machines) == 0 {
-			_ = w.Write(strict.Cells(append(head, make([]string, 10)...)))
+			_ = w.Write(strict.Cells(append(head, make([]string, 9)...)))
 		}
 		for _, m := range c.Machines {
-			row := append(head[:len(head):len(head)], m.Host, m.clients(), m.Run, string(m.Verdict), strconv.Itoa(m.Blocks),
+			row := append(head[:len(head):len(head)], m.Host, m.Run, string(m.Verdict), strconv.Itoa(m.Blocks),
 				strconv.Itoa(m.For), strconv.Itoa(m.Against))
 			for _, v := range []float64{m.Ratio, m.Low, m.High} {
 				cell := ""

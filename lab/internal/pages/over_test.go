@@ -11,7 +11,7 @@ import (
 )
 
 func file(host string, v verdict.Verdict, ratio, low, high float64) *verdict.File {
-	return &verdict.File{Host: host, ClientHost: host, Run: "run-" + host,
+	return &verdict.File{Host: host, Run: "run-" + host,
 		Claims: []verdict.Claim{{ID: "c", Verdict: v, Reason: "r", Blocks: 9, Runs: 2, For: 8, Against: 1,
 			Effects: []verdict.Effect{{Metric: sample.Rps, A: setting.Levels{"workers": setting.Int(2)},
 				B: setting.Levels{"workers": setting.Int(1)}, Ratio: ratio, Low: low, High: high, Decides: true}}}}}
@@ -53,7 +53,7 @@ func TestAClaimOverHosts(t *testing.T) {
 	}
 	got := Over("c", Series, "", []*verdict.File{file("b", verdict.Refuted, 1, 0.9, 1.1), file("a", verdict.Reproduced, 2, 1.9,
 		2.1)})
-	want := OnHost{Host: "a", ClientHost: "a", Run: "run-a", Verdict: verdict.Reproduced, Reason: "r", Blocks: 9, Runs: 2,
+	want := OnHost{Host: "a", Run: "run-a", Verdict: verdict.Reproduced, Reason: "r", Blocks: 9, Runs: 2,
 		For: 8, Against: 1, Ratio: 2, Low: 1.9, High: 2.1, Text: "2.00", Interval: "1.90 to 2.10"}
 	if !reflect.DeepEqual(got.Hosts[0], want) || got.Verdicts[verdict.Reproduced] != 1 ||
 		got.Verdicts[verdict.Refuted] != 1 {

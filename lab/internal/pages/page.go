@@ -69,11 +69,9 @@ type PageRecorded struct {
 	Provenance    *PageProvenance  `json:"provenance,omitempty"`
 	Topology      results.Topology `json:"topology"`
 	Settings      setting.Levels   `json:"settings"`
-	ClientsShown  []Values         `json:"clients_shown,omitempty"` // of the machine of each of a fleet's clients
-	Shown         Values           `json:"shown"`                   // of the settings, the wire, the block and the machine
-	Commands      []string         `json:"commands,omitempty"`      // of all conditions, in their order
-	Profiled      bool             `json:"profiled,omitempty"`      // whether it names raw profiles
-	Fleet         *Fleet           `json:"fleet,omitempty"`
+	Shown         Values           `json:"shown"`              // of the settings, the wire, the block and the machine
+	Commands      []string         `json:"commands,omitempty"` // of all conditions, in their order
+	Profiled      bool             `json:"profiled,omitempty"` // whether it names raw profiles
 	Trials        []PageTrial      `json:"trials,omitempty"`
 	NotApplicable string           `json:"not_applicable,omitempty"`
 	Warnings      []string         `json:"warnings,omitempty"`
@@ -108,9 +106,6 @@ type PageSlots struct {
 // leaves both as they are.
 func PageOf(f *verdict.File, r *results.File) *Page {
 	p := &Page{File: *f, Conditions: make([]PageCondition, 0, len(f.Conditions)), Results: recordedOf(r)}
-	if p.Results.Fleet != nil { // by the names that the hosts have now
-		p.Results.Fleet.Who, p.Results.Fleet.Hosts = f.Hosts().Word(), f.Fleet
-	}
 	for _, c := range f.Conditions {
 		p.Recorded = max(p.Recorded, len(c.Metrics))
 		p.Conditions = append(p.Conditions, pageCondition(c))
@@ -134,7 +129,6 @@ func PageOf(f *verdict.File, r *results.File) *Page {
 // Fill adds to a run's verdicts what pages and reports show of them. x is the experiment
 // as it is now.
 func Fill(f *verdict.File, x *experiment.Experiment) {
-	f.Wall = Wall(f, x)
 	fillWords(f, x)
 	var again *verdict.Summary
 	for i := range f.Conditions {
@@ -176,15 +170,7 @@ func pageCondition(c verdict.Summary) PageCondition {
 func recordedOf(r *results.File) PageRecorded {
 	out := PageRecorded{
 		SchemaVersion: r.SchemaVersion, Topology: r.Topology, Settings: r.Settings, Shown: valuesOf(r),
-		NotApplicable: r.NotApplicable, Warnings: r.Warnings, Fleet: fleetOf(r),
-	}
-	if fleet := r.Provenance.Fleet; fleet != nil {
-		for _, c := range fleet.Clients {
-			v := Values{}
-			v.number("line_rate_bps", c.LineRateBps)
-			v.number("memory_bytes", float64(c.MemoryBytes))
-			out.ClientsShown = append(out.ClientsShown, v)
-		}
+		NotApplicable: r.NotApplicable, Warnings: r.Warnings,
 	}
 	out.Provenance = &PageProvenance{*r.Provenance, strconv.FormatUint(r.Provenance.Seed, 10)}
 	for _, c := range r.Conditions {

@@ -54,7 +54,7 @@ func past(runs []Made, id string, of func(*verdict.File) []verdict.Claim) []Past
 			continue
 		}
 		p := Past{Run: r.Run}
-		key := r.Pair()
+		key := r.Host
 		if before := last[key]; before != nil && holds(r.File, before) {
 			was, _ := verdict.ClaimIn(of(before), id)
 			p.Was, p.Changed = was.Verdict, was.Verdict != c.Verdict
@@ -63,7 +63,7 @@ func past(runs []Made, id string, of func(*verdict.File) []verdict.Claim) []Past
 		out, files = append(out, p), append(files, r.File)
 	}
 	for i, f := range files {
-		if newest := last[f.Pair()]; newest != nil && !holds(newest, f) {
+		if newest := last[f.Host]; newest != nil && !holds(newest, f) {
 			out[i].Apart = apartWhy(newest, f)
 		}
 	}
@@ -125,7 +125,7 @@ func own(files []*verdict.File, id, shown string) string {
 		switch {
 		case c.Verdict == verdict.NotApplicable:
 			return 0
-		case f.Pair() == shown:
+		case f.Host == shown:
 			return 3
 		case len(c.Effects) > 0:
 			return 2

@@ -160,7 +160,7 @@ func withProfiles(runs []Made, shown string) []string {
 			}
 		}
 		switch {
-		case adds && r.Pair() == shown:
+		case adds && r.Host == shown:
 			out = append(out, r.Run)
 		case adds:
 			after = append(after, r.Run)

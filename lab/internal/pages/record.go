@@ -37,7 +37,7 @@ func (h *Hosts) Shows(runs []*verdict.File) map[string]bool {
 	named := strict.Set(h.Claims, func(c Summed) string { return c.Own })
 	named[h.Shown] = true
 	shown := strict.Those(runs, func(f *verdict.File) bool { return named[f.Run] })
-	return strict.Set(shown, (*verdict.File).Pair)
+	return strict.Set(shown, func(f *verdict.File) string { return f.Host })
 }
 
 // records gives the newest run of each machine's record, and how many blocks it has, from runs
@@ -48,7 +48,7 @@ func records(runs []Made) (newest map[string]*verdict.File, blocks Blocks) {
 	any := slices.ContainsFunc(runs, measured)
 	for _, r := range runs {
 		if measured(r) == any {
-			newest[r.Pair()] = r.File
+			newest[r.Host] = r.File
 		}
 	}
 	for machine, f := range newest {

@@ -51,7 +51,7 @@ func (s Summed) outliers() (named []Outlier, left int) {
 	}
 	few := 2*len(s.Apart) < len(s.Hosts)
 	of := strict.Those(s.Hosts, func(h OnHost) bool {
-		return h.Verdict == minority || few && slices.Contains(s.Apart, h.Hosts().String())
+		return h.Verdict == minority || few && slices.Contains(s.Apart, h.Host)
 	})
 	first := map[bool]int{true: -1}
 	slices.SortStableFunc(of, func(a, b OnHost) int {

@@ -38,9 +38,9 @@ func (b *Book) Card(of CardOf) (*draw.Card, error) {
 	if err != nil {
 		return nil, err
 	}
-	source := b.server(r) + ", measured by the lab, " + day(r)
+	source := b.Host(r.Host) + ", measured by the lab, " + day(r)
 	if r.published {
-		source = b.server(r) + ", published, " + day(r)
+		source = b.Host(r.Host) + ", published, " + day(r)
 	}
 	if of.Claim != "" {
 		return b.cardOfClaim(of, r, source)

@@ -115,7 +115,7 @@ func atMark(v float64, printed bool) string {
 // of `by`.
 func (b *Book) series(f Figure, r Run) (out []draw.Series) {
 	m, _ := metric.Lookup(f.Metric)
-	base := b.server(r)
+	base := b.Host(r.Host)
 	if r.published {
 		base += ", published"
 	}
@@ -395,14 +395,14 @@ func (b *Book) ratios(f Figure, runs []Run) (string, error) {
 	any, coarse, banded := false, false, false
 	for _, r := range runs {
 		of, _ := r.Claim(c.ID)
-		group := draw.Group[draw.Ratio]{Name: b.server(r)}
+		group := draw.Group[draw.Ratio]{Name: b.Host(r.Host)}
 		for _, e := range of.Effects {
 			if !banded { // every comparison of such a claim has the same
 				chart.BandLow, chart.BandHigh, banded = e.BandLow, e.BandHigh, true
 			}
 			row := ratio(e, c.Over, over)
 			any, coarse = any || row.Known(), coarse || row.Known() && row.V == 0
-			said = append(said, fmt.Sprintf("%s, %s: %s.", b.server(r), row.Label, row.Text))
+			said = append(said, fmt.Sprintf("%s, %s: %s.", b.Host(r.Host), row.Label, row.Text))
 			group.Rows = append(group.Rows, row)
 		}
 		if len(group.Rows) > 0 {

@@ -262,7 +262,7 @@ func (b *Book) spread(name string, c experiment.Claim, sum pages.Summed) string 
 			s.BandLow, s.BandHigh = e.BandLow, e.BandHigh
 		}
 		row := ratio(e, c.Over, "")
-		row.Label, row.Verdict = b.server(r), string(h.Verdict)
+		row.Label, row.Verdict = b.Host(r.Host), string(h.Verdict)
 		all, each = append(all, row), append(each, row.Label+": "+h.Text+".")
 	}
 	if len(all) == 0 {

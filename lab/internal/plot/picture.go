@@ -58,12 +58,8 @@ func (f Figure) panel(name, by string) draw.Panel {
 
 // nothing says that nobody has measured what a panel shows, and how to.
 func (b *Book) nothing(exp string) string {
-	command := ".tools/bin/lab run "
-	if x, err := b.experiment(exp); err == nil && x.Topology.Kind == "fleet" {
-		command += "--topology fleet "
-	}
 	return fmt.Sprintf(`<p class="nothing">No host’s run of <code>%s</code> has these figures yet. `+
-		"<code>%s</code> would add yours here.</p>\n", html.EscapeString(exp), html.EscapeString(command+exp))
+		"<code>%s</code> would add yours here.</p>\n", html.EscapeString(exp), html.EscapeString(".tools/bin/lab run "+exp))
 }
 
 // at is the run of a panel, and its conditions with the wanted levels: the run, table or host that
@@ -154,7 +150,7 @@ func (b *Book) processes(f Figure) (string, error) {
 	if err != nil || c == nil {
 		return "", err
 	}
-	name := cmp.Or(f.Label, b.server(r)+", "+day(r))
+	name := cmp.Or(f.Label, b.Host(r.Host)+", "+day(r))
 	s := draw.Processes{Panel: f.panel(name, ": "), Workers: int(*c.Metrics["workers"].Median), Active: -1}
 	s.Shown = words.Thousands(s.Workers)
 	if active := c.Metrics["workers_active"].Median; active != nil {
@@ -262,14 +258,7 @@ func (b *Book) setup(f Figure) (string, error) {
 	}
 	s := setup{b: b, f: f, r: r, c: c, set: r.Results.Settings.With(c.Levels), top: r.Results.Topology,
 		machines: [2]string{b.machine(r, r.ClientHost, "client"), b.machine(r, r.Host, "server")}}
-	switch {
-	case r.Fleet != nil:
-		s.one = strings.HasSuffix(r.Fleet.Says, "one machine")
-	case r.published:
-		s.one = s.top.Kind == "loopback" && b.Hosts[r.Host] != nil && b.Hosts[r.Host].Cores > 0
-	default:
-		s.one = r.Host == r.ClientHost
-	}
+	s.one = !r.published || s.top.Kind == "loopback" && b.Hosts[r.Host] != nil && b.Hosts[r.Host].Cores > 0
 	return s.draw(named(r))
 }
 
@@ -476,9 +465,6 @@ func (s *setup) client() []string {
 		load = append(load, "asked for "+n+" a second")
 	}
 	out := []string{s.machines[0]}
-	if s.r.Fleet != nil {
-		out = []string{strings.TrimPrefix(s.r.Fleet.With, "with ")}
-	}
 	for _, line := range [][]string{who, load} {
 		if len(line) > 0 {
 			out = append(out, strings.Join(line, ", "))

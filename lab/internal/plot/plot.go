@@ -33,7 +33,6 @@ import (
 type Run struct {
 	*verdict.File
 	Results *results.File // without trials for a table
-	Fleet   *pages.Fleet
 
 	published bool // whether it is a table that a text printed
 }
@@ -94,17 +93,9 @@ func (b *Book) Host(id string) string {
 	return b.names[id]
 }
 
-// server names the host of a run, with the clients of its fleet.
-func (b *Book) server(r Run) string {
-	if r.Fleet != nil {
-		return b.Host(r.Host) + ", " + r.Fleet.With
-	}
-	return b.Host(r.Host)
-}
-
 // caption names a run: machine, day, and how many blocks it has.
 func (b *Book) caption(r Run) string {
-	name := b.server(r) + ", " + day(r)
+	name := b.Host(r.Host) + ", " + day(r)
 	if r.published {
 		return name + ", published single run"
 	}

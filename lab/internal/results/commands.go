@@ -24,7 +24,3 @@ func CommandLine(argv []string) string {
 	}
 	return strings.Join(line, " ")
 }
-
-// FleetServer stands in command lines and reasons for the address of a fleet's
-// server, which no file has.
-const FleetServer = "SERVER"

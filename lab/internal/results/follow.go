@@ -2,6 +2,7 @@ package results
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -15,23 +16,14 @@ import (
 func (f *File) Conclude(t *Trial) {
 	f.Follow(t)
 	t.Valid = len(t.Reasons) == 0
-	t.Bound, t.BoundWhy = f.Bound(*t)
+	t.Bound, t.BoundWhy = gate.DecideBound(f.Evidence(*t))
 }
 
 // Follow rounds what a trial counted as its file will have it, and adds the metrics
-// that follow from its slots, profiles, load and other metrics, and each client's
-// walls. Gates judge a trial after it, by the figures that a reader will have.
+// that follow from its slots, profiles, load and other metrics. Gates judge a trial after it, by the figures that a reader will have.
 func (f *File) Follow(t *Trial) {
 	Round(t.Metrics)
 	maps.Copy(t.Metrics, f.following(t))
-	if fl := f.Provenance.Fleet; fl != nil {
-		loading := Loading(f.LevelsOf(*t), len(fl.Clients))
-		for i := range t.Clients {
-			if c := &t.Clients[i]; i < loading {
-				c.Bound, c.BoundWhy = gate.DecideBound(f.ClientEvidence(i, *c))
-			}
-		}
-	}
 }
 
 func (f *File) following(t *Trial) map[string]float64 {
@@ -39,7 +31,7 @@ func (f *File) following(t *Trial) map[string]float64 {
 	levels := f.LevelsOf(*t)
 	if t.Slots != nil {
 		m = t.Slots.Metrics(Setup{f.Provenance.Block.SlotS, Count(f.ServerCPUs(levels)), Count(f.Provenance.ClientCPUs),
-			f.Topology.LineRateBps, t.Clients})
+			f.Topology.LineRateBps})
 	}
 	// of finds figures that are all known, counted or following.
 	of := func(names ...string) (v [2]float64, known bool) {
@@ -68,7 +60,6 @@ func (f *File) following(t *Trial) map[string]float64 {
 		if v, known := of("wire_tx_bps", "wire_rx_bps"); known && f.Topology.LineRateBps > 0 {
 			m["line_rate_share"] = max(v[0], v[1]) / f.Topology.LineRateBps
 		}
-		Fullest(m, t.Clients)
 	}
 	product("transfer_bytes_per_s", "throughput_rps", "response_bytes")
 	rate, connections := levels.Whole(setting.Rate, 0), levels.Whole(setting.Connections, 0)
@@ -125,4 +116,34 @@ func (f *File) ServerCPUs(levels setting.Levels) string {
 		return l.String()
 	}
 	return f.Provenance.ServerCPUs
+}
+
+// Evidence is what a trial's bound is decided from.
+func (f *File) Evidence(t Trial) gate.Evidence {
+	return gate.EvidenceOf(t.Metrics, f.Topology.LineRateBps)
+}
+
+// SharedCores tells whether server and clients ran on the same cores, where each
+// takes CPU time from the other.
+func (f *File) SharedCores() bool {
+	return f.Topology.Kind != "fleet" && overlap(f.Provenance.ServerCPUs, f.Provenance.ClientCPUs)
+}
+
+// overlap tells whether two lists of cores of one machine have one in common. An
+// empty list stands for cores that nothing was pinned to.
+func overlap(a, b string) bool {
+	server, err := cores.Parse(a)
+	client, err2 := cores.Parse(b)
+	if err != nil || err2 != nil || len(server) == 0 || len(client) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(server, func(cpu int) bool { return slices.Contains(client, cpu) })
+}
+
+// LevelsOf are all settings of a trial's condition.
+func (f *File) LevelsOf(t Trial) setting.Levels {
+	if c := f.condition(t.Condition); c != nil {
+		return f.Settings.With(c.Levels)
+	}
+	return f.Settings
 }

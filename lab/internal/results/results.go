@@ -8,10 +8,6 @@
 // that were up together and are repeated in each of their trials. Only complete
 // blocks are kept, and no trial is repeated.
 //
-// Where clients were on hosts of their own, each has its part of a trial. Counts
-// add up, percentiles are of all answers, and the figures of the client's side are
-// those of the fullest client or of the most disturbed host.
-//
 // Every trial is kept, an invalid one with its reasons. A figure that was not
 // measured is absent rather than zero. Files are not trusted: figures
 // that follow from others are computed when a file is read, and package check compares the rest.
@@ -85,7 +81,6 @@ type Provenance struct {
 	Boot         string                 `json:"boot,omitempty" jsonschema:"pattern=^[0-9a-f]{16}$,description=Keyed hash of what the server's machine drew when it started; absent in early files."`
 	Known        bool                   `json:"known,omitempty" jsonschema:"description=Whether this run read the mark of the host's profile\\, which no other machine has. Else it is surely one machine with runs of the same boot only."`
 	MemoryBytes  int64                  `json:"memory_bytes,omitempty" jsonschema:"minimum=0,description=Installed memory; absent in early files\\, whose host profile has it."`
-	Fleet        *Fleet                 `json:"fleet,omitempty" jsonschema:"description=The clients that were on hosts of their own\\, reached by the lab; absent where there were none."`
 	Commands     []string               `json:"commands,omitempty" jsonschema:"description=Command lines of the topology, from the repository's root."`
 	CalibrationS float64                `json:"calibration_s,omitempty" jsonschema:"minimum=0,description=Fastest calibration of the run: the server's core at its best."`
 	LeftOut      []LeftOut              `json:"left_out,omitempty" jsonschema:"description=What this host could not measure of the design\\, such as a server whose tools it lacks."`
@@ -176,8 +171,6 @@ type Trial struct {
 
 	// Slots is nil where the trial was measured in one piece.
 	Slots *Slots `json:"slots,omitempty"`
-
-	Clients []Client `json:"clients,omitempty" jsonschema:"description=What each client of a fleet did\\, in their order."`
 
 	Cores         []Core             `json:"cores,omitempty" jsonschema:"description=Where each core's time went in the measured window; absent where the trial before it\\, with which this one was up\\, has the same."`
 	ClientThreads []float64          `json:"client_threads,omitempty" jsonschema:"description=Share of a core that each of the load generator's threads used, busiest first; under one in a hundred left out."`

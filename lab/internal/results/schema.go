@@ -37,10 +37,6 @@ func Schema() []byte {
 		p, _ := s.Properties.Get(field)
 		p.PropertyNames = &jsonschema.Schema{Enum: names}
 	}
-	hosts := s.Definitions["Hosts"].Properties
-	one, _ := hosts.Get("server")
-	clients, _ := hosts.Get("clients")
-	clients.Items.Pattern, clients.Items.MaxLength = one.Pattern, one.MaxLength
 	for _, of := range []string{"Provenance", "Condition"} {
 		p, _ := s.Definitions[of].Properties.Get("commands")
 		p.Items.Pattern = commandLine.String()

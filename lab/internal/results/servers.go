@@ -37,7 +37,7 @@ func definitionOf(s *experiment.Server) Server { return Server{s.Command, s.Env,
 // CountsWith reports whether the blocks of two measured runs of one experiment, design
 // and host may count together: they are of the same programs, and surely of one machine.
 // marked is whether the host's profile has a mark. It is the one place that says what a
-// record holds; a fleet's clients may start again, since its server is the witness.
+// record holds.
 func (f *File) CountsWith(g *File, marked bool) bool {
 	return f.SamePrograms(g) && f.SameMachine(g, marked)
 }

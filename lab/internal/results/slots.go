@@ -42,7 +42,7 @@ func (Slots) JSONSchema() *jsonschema.Schema {
 			"clock; the length of what counts; " +
 			"the time from the slot's first request to there; answers that came within what counts; CPU time of the server's " +
 			"processes by their CPU clocks; " +
-			"of the load generator (on a fleet of all of them); of all the other servers of the block together, none of " +
+			"of the load generator; of all the other servers of the block together, none of " +
 			"which was loaded; " +
 			"and over a wire the bytes from server to client and from client to server. All times are in microseconds."}
 }
@@ -97,7 +97,6 @@ type Setup struct {
 	SlotS                    float64 // asked length of a slot, in seconds
 	ServerCores, ClientCores int
 	LineRateBps              float64
-	Clients                  []Client // of a fleet; nil without one
 }
 
 // Metrics computes a trial's figures from its slots, each rounded.
@@ -141,7 +140,6 @@ func (s *Slots) Metrics(on Setup) map[string]float64 {
 			}
 		}
 	}
-	Fullest(m, on.Clients)
 	round(m, followingDigits)
 	return m
 }

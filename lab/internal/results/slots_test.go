@@ -19,7 +19,7 @@ func TestFiguresOfSlotsAreTheirSums(t *testing.T) {
 		"wire_rx_bps": 160, "line_rate_share": 0.8,
 		"slot_requests_least": 100, "slot_off_s": 0.25, "slot_server_busy_max": 0.5,
 	}
-	got := s.Metrics(Setup{0.5, 2, 1, 10_000, nil})
+	got := s.Metrics(Setup{0.5, 2, 1, 10_000})
 	for name, v := range want {
 		if math.Abs(got[name]-v) > 1e-12 {
 			t.Errorf("%s: %v, want %v", name, got[name], v)

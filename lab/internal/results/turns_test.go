@@ -97,7 +97,7 @@ func (s *Slots) add(slotS, from float64, r *rand.Rand) {
 }
 
 func (f *File) trial(block, condition int, s *Slots, r *rand.Rand) Trial {
-	m := s.Metrics(Setup{f.Provenance.Block.SlotS, 1, 1, f.Topology.LineRateBps, nil})
+	m := s.Metrics(Setup{f.Provenance.Block.SlotS, 1, 1, f.Topology.LineRateBps})
 	workers, _ := f.Conditions[condition].Levels[setting.Workers].Int()
 	maps.Copy(m, map[string]float64{
 		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0,

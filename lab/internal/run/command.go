@@ -34,7 +34,6 @@ type load struct {
 	found       *host.Programs
 	workers     int // 0: without prefork
 	generator   string
-	clients     int // hosts of a fleet that load; 0 without one
 	connections int
 	pipelining  int
 	rate        float64    // requests a second asked for; 0: a closed loop
@@ -88,9 +87,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 		}
 		l.split.Server = cpus
 	}
-	l.clients = results.Loading(s, p.clients())
 	l.asked = results.Asked(x, s, len(p.Split.Server), x.Block.SlotS*float64(x.Block.Rounds))
-	l.asked.Clients = l.clients
 	// By default one worker on each of the server's cores.
 	each := max(len(l.split.Server), 1)
 	l.workers = server.Workers(s, each)

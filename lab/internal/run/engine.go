@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -16,20 +15,16 @@ import (
 
 // An engine is a run in progress.
 type engine struct {
-	plan    Plan
-	link    *topology.Link
-	file    *results.File
-	groups  [][]int
-	deaths  int           // blocks in a row without a valid trial
-	spare   int           // calibration loops left for waiting
-	fastest time.Duration // fastest calibration of the run
-	taken   taken
-	// By how much longer than at first a fleet's slots are filled, and drained.
-	fillMore, drainMore time.Duration
-	lead                time.Duration  // from when a fleet's clients are started to their first slot
-	lost                error          // why the run ends with this block: a client was lost; nil: none
-	away                time.Duration  // spent on other runs' turns
-	failedGauges        map[string]int // by server
+	plan         Plan
+	link         *topology.Link
+	file         *results.File
+	groups       [][]int
+	deaths       int           // blocks in a row without a valid trial
+	spare        int           // calibration loops left for waiting
+	fastest      time.Duration // fastest calibration of the run
+	taken        taken
+	away         time.Duration  // spent on other runs' turns
+	failedGauges map[string]int // by server
 
 	// The measuring functions: the calibration loop, and a group of conditions.
 	// Tests of the engine's decisions replace them.
@@ -47,7 +42,7 @@ type measured struct {
 
 func newEngine(p Plan, link *topology.Link, f *results.File) *engine {
 	e := &engine{plan: p, link: link, file: f, groups: f.Groups(), spare: loopsSpare, taken: taken{}, failedGauges: map[string]int{},
-		lead: cmp.Or(p.lead, leadFirst), pause: loopPause, loop: cores.TimeLoop}
+		pause: loopPause, loop: cores.TimeLoop}
 	e.turn = e.group
 	return e
 }
@@ -72,12 +67,6 @@ func (e *engine) blocks(ctx context.Context, w Watcher) (*Made, error) {
 			return nil, err
 		}
 		f.Provenance.Ended = e.ended()
-		if e.lost != nil {
-			f.Provenance.StoppedEarly, f.Provenance.Ended = e.lost.Error(), results.Interrupted
-			if block == 1 { // nothing was measured
-				return nil, e.lost
-			}
-		}
 		w.Block(f, trials)
 		if err := p.found.Changed(); err != nil {
 			return nil, err
@@ -92,7 +81,7 @@ func (e *engine) blocks(ctx context.Context, w Watcher) (*Made, error) {
 			}
 		}
 		if f.Provenance.Ended != "" {
-			return made, e.lost
+			return made, nil
 		}
 		if p.Turn == nil {
 			continue
@@ -129,7 +118,7 @@ func (e *engine) made() (*Made, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.plan.finish(e.file, raw), e.plan.sealed(e.file)
+	return e.plan.finish(e.file, raw), nil
 }
 
 // interrupted gives what is left of a run that cannot go on: the complete
@@ -188,21 +177,12 @@ func (e *engine) broken(trials []results.Trial) (string, error) {
 	return fmt.Sprintf("%d blocks in a row had no valid trial; the last: %s", e.deaths, last), nil
 }
 
-// turnOf measures a group, or says of each of its trials that a client was lost
-// before.
-func (e *engine) turnOf(ctx context.Context, sequence []int, best *time.Duration) (m measured, err error) {
-	switch {
-	case e.plan.unread(): // whose cores are another's
+// turnOf measures a group.
+func (e *engine) turnOf(ctx context.Context, sequence []int, best *time.Duration) (measured, error) {
+	if e.plan.unread() { // whose cores are another's
 		return e.turn(ctx, sequence)
-	case e.lost == nil:
-		return e.calibrated(ctx, sequence, best)
 	}
-	for _, c := range experiment.Members(sequence) {
-		m.trials = append(m.trials, results.Trial{Condition: e.file.Conditions[c].ID, Bound: gate.BoundUnknown,
-			Metrics: map[string]float64{},
-			Reasons: []results.Reason{reason(gate.ClientLost, "not measured, since %v", e.lost)}})
-	}
-	return m, nil
+	return e.calibrated(ctx, sequence, best)
 }
 
 // block measures one block: each group of conditions that can be up together,
@@ -228,8 +208,8 @@ func (e *engine) block(ctx context.Context, block int, w Watcher) ([]results.Tri
 		}
 	}
 	for i := range trials {
-		if e.lost != nil || e.plan.unread() {
-			break // parts of the block have no calibration
+		if e.plan.unread() {
+			break // the block has no calibration
 		}
 		slow(&trials[i], best) // only now, since a later group may have been faster
 	}

@@ -79,9 +79,6 @@ func missing(found []gate.Finding, fail failer) {
 // own, those that both sides share.
 func (l load) cpusOf(metric string) []int {
 	server, client := l.split.On()
-	if l.clients > 0 {
-		client = []int{clientsCore}
-	}
 	if strings.HasPrefix(metric, "server") {
 		return server
 	}

@@ -59,7 +59,6 @@ func (e *engine) group(ctx context.Context, sequence []int) (m measured, err err
 		return m, err
 	}
 	for i := range g.trials {
-		e.plan.seal(&g.trials[i])
 		e.file.Conclude(&g.trials[i])
 	}
 	m.profiles = taken{}
@@ -81,8 +80,6 @@ func (g *group) measure(ctx context.Context) error {
 		g.trials[i].StartedAt = now
 	}
 	switch {
-	case g.engine.plan.Clients != nil:
-		return g.up(ctx, g.onFleet)
 	case g.engine.plan.Running != nil:
 		return g.fromOutside(ctx)
 	case g.loads[0].rotates():

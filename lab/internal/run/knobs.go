@@ -13,6 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/topology"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
@@ -211,6 +212,9 @@ func (p Plan) Unreachable() string {
 	p, _ = p.without()
 	x := p.Experiment
 	needs := x.Least()
+	if needs.Fleet {
+		return "needs several machines"
+	}
 	why := needs.Lacks(p.Host.Cores, x.Topology)
 	// A machine with too few cores need not be asked about its interrupts.
 	if len(why) == 0 {
@@ -219,10 +223,7 @@ func (p Plan) Unreachable() string {
 	for _, l := range x.Lacking(string(p.Root)) {
 		why = append(why, l.Why())
 	}
-	if no := needs.LacksClients(p.clients()); no != "" {
-		why = append(why, no)
-	}
-	if no := enough(needs.Files, hardLimit()); no != "" && p.clients() == 0 {
+	if no := enough(needs.Files, hardLimit()); no != "" {
 		why = append(why, no)
 	}
 	return strings.Join(why, "; ")
@@ -231,7 +232,7 @@ func (p Plan) Unreachable() string {
 // outOfReach names each of the design's kernel settings that cannot be changed,
 // once.
 func (p Plan) outOfReach() []string {
-	dev := p.device()
+	dev := topology.Interface()
 	var why []string
 	for _, levels := range p.Experiment.Conditions() {
 		all := p.knobs(dev, p.Experiment.Fixed().With(levels))

@@ -1,18 +1,13 @@
 package run
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 	"github.com/line-rate/line-rate/lab/internal/tune"
@@ -123,29 +118,10 @@ func TestInterruptsGoToTheCoresThatTheDesignsLeave(t *testing.T) {
 	}
 }
 
-// What the machine lacks is named before what the lab lacks.
-func TestADesignForALargerMachineSaysWhatIsMissing(t *testing.T) {
-	x := committed(t, "06-irq-factorial")
-	why := Plan{Experiment: x, Host: &host.Profile{Cores: 2}}.Unreachable()
-	for _, want := range []string{"needs 8 cores; this machine has 2", "needs other hosts to load this one from"} {
-		if !strings.Contains(why, want) {
-			t.Errorf("%q does not say %q", why, want)
-		}
-	}
-	if strings.Count(why, "needs 8 cores") != 1 {
-		t.Errorf("said more than once: %q", why)
-	}
-	// The server of entry 07 always has the same cores: all others take
-	// interrupts, and its claims need enough cores for both.
-	x = committed(t, "07-irq-matched")
-	if got := (Plan{Experiment: x, Host: &host.Profile{Cores: 128}}).interruptCores(); got != "112-127" {
-		t.Errorf("interrupts of entry 07 go to %s, want 112-127", got)
-	}
-	for cores, says := range map[int]bool{112: true, 127: true, 128: false} {
-		why := Plan{Experiment: x, Host: &host.Profile{Cores: cores}}.Unreachable()
-		if strings.Contains(why, fmt.Sprintf("needs 128 cores; this machine has %d", cores)) != says {
-			t.Errorf("entry 07 on %d cores: %q", cores, why)
-		}
+func TestADesignForSeveralMachinesIsNotApplicable(t *testing.T) {
+	if why := (Plan{Experiment: committed(t, "04-clients"), Host: &host.Profile{Cores: 128}}).Unreachable(); why !=
+		"needs several machines" {
+		t.Errorf("%q", why)
 	}
 	if why := (Plan{Experiment: committed(t, "08-cpu-bound"), Host: &host.Profile{Cores: 1}}).Unreachable(); why != "" {
 		t.Errorf("a design that turns nothing: %q", why)
@@ -165,46 +141,4 @@ func TestADesignNeedsRootIfItTurnsAKnob(t *testing.T) {
 	if names := experiment.Turns(off); len(names) > 0 {
 		t.Errorf("a machine as it is has %v turned", names)
 	}
-}
-
-// On a fleet knobs act on the host of the servers, outside of any wire, and on the
-// interface that leads to the clients.
-func TestAFleetsKnobsAreOfTheServersInterface(t *testing.T) {
-	p, _ := Plan{Experiment: committed(t, "03-rps-rfs"),
-		Clients: elsewhere{{Device: "ens5", CPUs: []int{0, 1}}, {CPUs: []int{0}}}, Address: "10.0.0.7",
-		Host: &host.Profile{ID: "h", Cores: 8}}.without()
-	link, err := p.up()
-	if err != nil || link.Host != "10.0.0.7" {
-		t.Fatalf("%+v, %v", link, err)
-	}
-	f := &results.File{Provenance: &results.Provenance{}}
-	p.conditions(f, link)
-	turned := 0
-	for _, c := range f.Conditions {
-		for _, line := range c.Commands {
-			if strings.Contains(line, "tune-") {
-				turned++
-				if strings.Contains(line, "wire.sh") || strings.Contains(line, "--dev ") && !strings.Contains(line, "--dev ens5") {
-					t.Errorf("%s", line)
-				}
-			}
-			if strings.Contains(line, "10.0.0.7") || strings.Contains(line, "--cpus ''") {
-				t.Errorf("%s", line)
-			}
-		}
-	}
-	if turned == 0 {
-		t.Error("no knob is turned")
-	}
-}
-
-// elsewhere are hosts that are only asked who they are.
-type elsewhere []fleet.Hello
-
-func (e elsewhere) Hellos() []fleet.Hello { return e }
-func (e elsewhere) Clocks(context.Context) ([]fleet.Clock, error) {
-	return nil, errors.New("nobody is there")
-}
-func (e elsewhere) Start(context.Context, int, fleet.Load) (fleet.Running, error) {
-	return nil, errors.New("nobody is there")
 }

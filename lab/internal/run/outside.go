@@ -66,7 +66,7 @@ func (g *group) fromOutside(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	done, ok := g.finished(faults, func() (round, error) { return read(plan, printed) })
+	done, ok := g.finished(faults, plan, printed)
 	if !ok {
 		return nil
 	}

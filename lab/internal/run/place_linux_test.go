@@ -206,12 +206,10 @@ func (p place) until(make func() []results.Trial, shows func([]results.Trial) bo
 	}
 }
 
-// disturbed reports whether a trial was invalid because of the machine, which also makes
-// clients of a made-up fleet begin or end late.
+// disturbed reports whether a trial was invalid because of the machine.
 func disturbed(t results.Trial) bool {
-	return slices.ContainsFunc(t.Reasons, func(r results.Reason) bool { return strings.HasSuffix(r.Detail, " s late") }) ||
-		closed(t, gate.Steal, gate.OtherLoad, gate.SlowCore, gate.HeldUp, gate.Throttled, gate.Swap, gate.Clock,
-			gate.NoTelemetry, gate.ProfileApart, gate.Silent, gate.Slot, gate.IdleServers)
+	return closed(t, gate.Steal, gate.OtherLoad, gate.SlowCore, gate.HeldUp, gate.Throttled, gate.Swap, gate.Clock,
+		gate.NoTelemetry, gate.ProfileApart, gate.Silent, gate.Slot, gate.IdleServers)
 }
 
 func closed(t results.Trial, names ...string) bool {

@@ -23,9 +23,6 @@ func (p Plan) Ready() error {
 		return nil
 	}
 	p, _ = p.without()
-	if err := p.fits(); err != nil {
-		return err
-	}
 	// Each server of a group, and the control's, has a port of its own.
 	for _, g := range p.Experiment.Groups() {
 		if last := p.Port + len(g); last > 65535 {

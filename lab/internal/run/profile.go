@@ -190,7 +190,7 @@ func (g *group) profile(ctx context.Context, i int) (taken *capture.Set, faults 
 func (g *group) meanwhile(ctx context.Context, i int, counts, patience time.Duration, do func(context.Context)) (
 	load func() (loaded, error), found []fault, over bool, err error) {
 	l := g.loads[i]
-	lead := leadOf(l.generator, l.link.NetPID > 0 || l.clients > 0)
+	lead := leadOf(l.generator, l.link.NetPID > 0)
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	begun, done := make(chan struct{}), make(chan struct{})
@@ -220,12 +220,6 @@ func (g *group) meanwhile(ctx context.Context, i int, counts, patience time.Dura
 func (g *group) alone(ctx context.Context, i int, lead, counts time.Duration,
 	begin func(after time.Duration)) (load func() (loaded, error), found []fault, err error) {
 	l, warmup := g.loads[i], max(g.loads[i].warmup, leastWarmup)
-	if l.clients > 0 {
-		one := &group{engine: g.engine, loads: g.loads[i : i+1], servers: g.servers}
-		s, found, err := one.sweep(ctx, g.planAlone(i, warmup, counts),
-			func(at time.Time) { go begin(time.Until(at) + lead) }, nil)
-		return func() (loaded, error) { return l.window(s.merged()) }, found, err
-	}
 	if !l.rotates() { // each other piece has a client of its own
 		c := client{dir: l.dir, link: l.link, argv: l.lasting(warmup, counts), limit: warmup + counts + l.grace,
 			began: func(int) { go begin(warmup + lead) }}
@@ -350,12 +344,8 @@ func ProfileTime(x *experiment.Experiment) time.Duration {
 // warm-up and the client's start.
 func (p Plan) profiledFor(levels setting.Levels) time.Duration {
 	x := p.Experiment
-	lead := leadOf(experiment.Generator(x.Fixed().With(levels)), p.onWire() || p.Clients != nil)
-	start := clientStart
-	if p.Clients != nil {
-		start = leadFirst + 2*clocksTake + 2*(fillWire+drained)
-	}
-	return start + max(seconds(x.Block.WarmupS), leastWarmup) + lead + p.profileFor() + restAfter
+	lead := leadOf(experiment.Generator(x.Fixed().With(levels)), p.onWire())
+	return clientStart + max(seconds(x.Block.WarmupS), leastWarmup) + lead + p.profileFor() + restAfter
 }
 
 // clientStart is about how long it takes to start and end a client once more.

@@ -39,7 +39,7 @@ func (g *group) rotate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	done, ok := g.finished(faults, func() (round, error) { return read(plan, printed) })
+	done, ok := g.finished(faults, plan, printed)
 	if !ok {
 		return nil
 	}
@@ -58,11 +58,11 @@ func (g *group) rotate(ctx context.Context) error {
 
 // finished reads a round. It reports false where there were faults or what the client said
 // cannot be read; the trials have the reason then.
-func (g *group) finished(faults []fault, read func() (round, error)) (round, bool) {
+func (g *group) finished(faults []fault, plan httpload.Plan, printed []byte) (round, bool) {
 	if g.blame(faults); len(faults) > 0 {
 		return round{}, false
 	}
-	done, err := read()
+	done, err := read(plan, printed)
 	if err != nil {
 		g.blame([]fault{{reason(gate.ClientFailed, "%v", err), -1}})
 	}
@@ -183,15 +183,12 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 		}
 		unwell(w, clock.at(to).Sub(clock.at(from)), fail)
 		varies := l.outside != nil || i < len(g.servers) && probe.Varies(g.servers[i].given)
-		var said map[string]bool
-		if t.Clients != nil {
-			slots, said = g.together(t, slots, fail)
-		} else if why := r.report.Tally(&r.plan, i); why != "" {
+		if why := r.report.Tally(&r.plan, i); why != "" {
 			fail(gate.Misreport, "%s", why)
 		}
 		t.ByRequest = r.report.Summary.Targets[i].ByRequest
 		complain(r.report.Summary.Targets[i], slots, t.Metrics, varies, fail)
-		l.shut(t.Metrics, w, said, fail)
+		l.shut(t.Metrics, w, nil, fail)
 	}
 }
 
@@ -279,9 +276,7 @@ func (l load) figures(t *results.Trial, slots []httpload.SlotReport, s httpload.
 		}
 	}
 	if duration > 0 {
-		if t.Clients == nil { // else it is that of the fullest
-			m["client_thread_busy_max"] = busiest / duration
-		}
+		m["client_thread_busy_max"] = busiest / duration
 		if l.lineRate > 0 {
 			m["wire_tx_packets_per_s"], m["wire_rx_packets_per_s"] = packets[0]/duration, packets[1]/duration
 		}

@@ -28,10 +28,6 @@
 //
 // Gates that do not know the claims judge each trial. Invalid trials stay in the file and are
 // never repeated; the next block is a new one.
-//
-// On a fleet the same servers are loaded from other hosts, which package fleet reaches: their
-// clients go round the slots at the same absolute times, and what they counted adds up. The
-// lab itself stays on the host of the servers.
 package run
 
 import (
@@ -46,7 +42,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/capture"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -73,10 +68,6 @@ type Plan struct {
 	// Lab is the command that starts the program itself, which passes its arguments to
 	// Called.
 	Lab []string
-	// Clients load the servers from other hosts; nil: this host loads them too.
-	// Servers then listen on Address, where the clients reach this host.
-	Clients fleet.Clients
-	Address string
 
 	// Profile asks for profiles although the experiment does not.
 	Profile bool
@@ -128,7 +119,6 @@ type Plan struct {
 	found       *host.Programs // before the run
 	clock       clock
 	readyWithin time.Duration // how long a server may take to listen; 0: readyWithin
-	lead        time.Duration // before a fleet's first slot; 0: leadFirst
 }
 
 // A Start is where a server starts, and for how long it is then loaded before its first slot.
@@ -168,7 +158,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	if why := p.Unreachable(); why != "" {
 		f.NotApplicable = why
 		w.Begin(x, 0, 0)
-		return p.finish(f, nil), p.sealed(f)
+		return p.finish(f, nil), nil
 	}
 	link, err := p.up()
 	if unavailable, ok := errors.AsType[topology.Unavailable](err); ok {
@@ -180,9 +170,6 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 		return nil, err
 	}
 	defer link.Down()
-	if err := p.fits(); err != nil {
-		return nil, err
-	}
 	if p.found, err = p.find(); err != nil {
 		return nil, err
 	}
@@ -220,7 +207,6 @@ func (p Plan) file() *results.File {
 		Tools: tools, Kernel: host.Kernel("/"), MemoryBytes: host.Memory("/"),
 		Boot: host.Boot("/"), Known: p.Host.Mark != "" && p.Host.Mark == host.Mark("/"),
 	}
-	p.describe(f)
 	f.Run = f.Provenance.StartedAt.Format("20060102t150405z") + "-" + p.Host.ID
 	return f
 }
@@ -229,11 +215,6 @@ func (p Plan) file() *results.File {
 // a reader would type for each.
 func (p Plan) conditions(f *results.File, link *topology.Link) {
 	x := p.Experiment
-	if p.Clients != nil { // no file has its address
-		shown := *link
-		shown.Host = results.FleetServer
-		link = &shown
-	}
 	all := x.Conditions()
 	twin := experiment.DrawControl(len(all), p.Seed)
 	for i, levels := range append(all, all[twin]) {
@@ -251,6 +232,18 @@ func (p Plan) conditions(f *results.File, link *topology.Link) {
 
 // outside reports whether the run belongs to no journal.
 func (p Plan) outside() bool { return p.Dir != "" }
+
+// topology is how server and client are joined: as the design says, or unknown of servers that
+// are known by their addresses alone.
+func (p Plan) topology() results.Topology {
+	if p.unread() {
+		return results.Topology{Kind: "fleet"} // they may be on another machine
+	}
+	return results.Topology(p.Experiment.Topology)
+}
+
+// onWire reports whether server and client are in namespaces that the lab made.
+func (p Plan) onWire() bool { return p.Experiment.Topology.Kind == "netns" }
 
 // dir is where commands start.
 func (p Plan) dir() string { return cmp.Or(string(p.Root), p.Dir) }
@@ -279,9 +272,6 @@ func (p Plan) up() (*topology.Link, error) {
 		}
 		turns = turns || slices.ContainsFunc(p.knobs("", x.Fixed().With(levels)), func(k knob) bool { return k.inside })
 	}
-	if p.Clients != nil {
-		return &topology.Link{Host: p.Address, NetDevice: p.device()}, nil // it is there already
-	}
 	script := []string{scriptPath("wire.sh")}
 	if p.outside() {
 		script = topology.Carried
@@ -299,35 +289,31 @@ const (
 	fillWire      = 250 * time.Millisecond // a deep pipeline fills the shaper's queue first
 )
 
-// BlockTime is about how long a block of an experiment takes on one machine.
+// BlockTime is about how long a block of an experiment takes.
 func BlockTime(x *experiment.Experiment) time.Duration { return Plan{Experiment: x}.BlockTime() }
 
 // BlockTime is about how long a block takes.
 func (p Plan) BlockTime() time.Duration {
 	x := p.Experiment
-	fill, overhead, begun := fillLoopback, groupOverhead, time.Duration(0)
+	fill := fillLoopback
 	if p.onWire() {
 		fill = fillWire / 5 // only the deepest pipelines take all of it
 	}
-	if p.Clients != nil {
-		begun = fillWire + drained + 2*time.Duration(x.Connections())*fillEach
-		fill, overhead = begun, groupOverhead+leadFirst+2*clocksTake
-	}
 	slots := time.Duration(x.Block.Rounds) * (seconds(x.Block.SlotS) + fill)
 	each := func(levels setting.Levels) time.Duration {
-		took := begun + p.warmup(x.Server(x.Fixed().With(levels)).Name) + slots
+		took := p.warmup(x.Server(x.Fixed().With(levels)).Name) + slots
 		if searches(x.Fixed().With(levels)) {
 			took += searching
 		}
 		if x.Profile != nil {
-			took += Plan{Experiment: x, Clients: p.Clients}.profiledFor(levels)
+			took += Plan{Experiment: x}.profiledFor(levels)
 		}
 		return took
 	}
 	all, groups := x.Conditions(), x.Groups()
 	total, control := time.Duration(0), time.Duration(0)
 	for _, g := range groups {
-		total += overhead
+		total += groupOverhead
 		if experiment.AtOnce(x.Fixed().With(all[g[0]])) {
 			total += each(all[g[0]]) // all conditions, and the control if it belongs to the group
 			continue
@@ -338,7 +324,7 @@ func (p Plan) BlockTime() time.Duration {
 		control = each(all[g[0]])
 	}
 	if control > 0 && len(groups) == len(all) {
-		control += overhead
+		control += groupOverhead
 	}
 	return total + control
 }

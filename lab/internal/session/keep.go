@@ -24,22 +24,23 @@ type unfitError struct{ error }
 
 func (u unfitError) Unwrap() error { return u.error }
 
-// keep adds a run to the journal's data: the profiles of its hosts if they are new, its
+// keep adds a run to the journal's data: the profile of its host if it is new, its
 // design, its raw profiles and its results file. It adds all of them or none. Package
 // derive makes what is derived from them.
 //
 // A lab may be killed in the middle of it. Then the run is still pending, and is kept
 // again: files that are there already are taken as they are.
-func keep(j *archive.Journal, h *host.Profile, design []byte, made *run.Made, clients ...*host.Profile) (err error) {
+func keep(j *archive.Journal, h *host.Profile, design []byte, made *run.Made) (err error) {
 	f, scratch := made.File, j.Root.Scratch()
-	hosts := slices.DeleteFunc(append([]*host.Profile{h}, clients...),
-		func(h *host.Profile) bool { return j.Hosts[h.ID] != nil || !names(f, h) })
+	if j.Hosts[h.ID] != nil {
+		h = nil
+	}
 	if slices.ContainsFunc(j.Runs, func(r *results.File) bool {
 		return r.Provenance.ExperimentSHA256 == f.Provenance.ExperimentSHA256
 	}) {
 		design = nil
 	}
-	all, err := files(j.Root, design, made, hosts...)
+	all, err := files(j.Root, design, made, h)
 	if err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func keep(j *archive.Journal, h *host.Profile, design []byte, made *run.Made, cl
 		for _, path := range written {
 			err = errors.Join(err, os.Remove(path))
 		}
-		for _, h := range hosts {
+		if h != nil {
 			delete(j.Hosts, h.ID)
 		}
 	}()
@@ -67,7 +68,7 @@ func keep(j *archive.Journal, h *host.Profile, design []byte, made *run.Made, cl
 		}
 		written = append(written, one.path)
 	}
-	for _, h := range hosts {
+	if h != nil {
 		j.Hosts[h.ID] = h
 	}
 	if err := j.Add(f); err != nil {
@@ -86,19 +87,16 @@ type file struct {
 	data []byte
 }
 
-// files are those of a run that are not derived: profiles of its hosts, its design unless that
-// is nil, the raw profiles that it names, and last its results, which name the others.
-func files(root journal.Root, design []byte, made *run.Made, hosts ...*host.Profile) (all []file, err error) {
+// files are those of a run that are not derived: the profile of its host and its design unless they
+// are nil, the raw profiles that it names, and last its results, which name the others.
+func files(root journal.Root, design []byte, made *run.Made, h *host.Profile) (all []file, err error) {
 	f := made.File
 	encode := func(path string, v any) {
 		data, failed := results.Encode(v)
 		all, err = append(all, file{path, data}), errors.Join(err, failed)
 	}
-	for _, h := range hosts {
-		path := root.Host(h.ID)
-		if names(f, h) && !slices.ContainsFunc(all, func(one file) bool { return one.path == path }) {
-			encode(path, h)
-		}
+	if h != nil {
+		encode(root.Host(h.ID), h)
 	}
 	if design != nil {
 		all = append(all, file{root.Design(f.Provenance.ExperimentSHA256), design})
@@ -110,11 +108,6 @@ func files(root journal.Root, design []byte, made *run.Made, hosts ...*host.Prof
 	}
 	encode(root.Result(f.Experiment, f.Run), f)
 	return all, err
-}
-
-// names reports whether a run names a host. Of those that share a machine it names the first.
-func names(f *results.File, h *host.Profile) bool {
-	return h.ID == f.Hosts.Server || slices.Contains(f.Hosts.Clients, h.ID)
 }
 
 // destination is where runs are written: the journal, or a place of the same layout outside
@@ -130,9 +123,9 @@ func (s *Session) destination() journal.Root {
 // keep writes a run that was made.
 func (s *Session) keep(x *experiment.Experiment, made *run.Made) error {
 	if s.Trial {
-		return keepTrial(s.destination(), s.profile, x, made, s.clients...)
+		return keepTrial(s.destination(), s.profile, x, made)
 	}
-	err := keep(s.j, s.profile, x.Text, made, s.clients...)
+	err := keep(s.j, s.profile, x.Text, made)
 	if errors.As(err, new(unfitError)) {
 		return fmt.Errorf("the lab made a file it would refuse: %w", err)
 	}
@@ -140,10 +133,9 @@ func (s *Session) keep(x *experiment.Experiment, made *run.Made) error {
 }
 
 // keepTrial writes a run with its verdicts and its CSV, and what it names.
-func keepTrial(into journal.Root, h *host.Profile, x *experiment.Experiment, made *run.Made,
-	clients ...*host.Profile) error {
+func keepTrial(into journal.Root, h *host.Profile, x *experiment.Experiment, made *run.Made) error {
 	f := made.File
-	all, err := files(into, x.Text, made, append([]*host.Profile{h}, clients...)...)
+	all, err := files(into, x.Text, made, h)
 	if err != nil {
 		return err
 	}

@@ -34,15 +34,14 @@ func version(root journal.Root, f *results.File) journal.Root {
 }
 
 // setAside writes the run so far.
-func setAside(root journal.Root, h *host.Profile, x *experiment.Experiment, made *run.Made,
-	clients ...*host.Profile) error {
+func setAside(root journal.Root, h *host.Profile, x *experiment.Experiment, made *run.Made) error {
 	f := made.File
 	own := filepath.Join(root.Pending(), f.Experiment)
 	beside := journal.Root(filepath.Join(own, halfWritten))
 	if err := os.RemoveAll(string(beside)); err != nil {
 		return err
 	}
-	all, err := files(beside, x.Text, made, append([]*host.Profile{h}, clients...)...)
+	all, err := files(beside, x.Text, made, h)
 	if err != nil {
 		return err
 	}
@@ -149,18 +148,14 @@ func adoptOne(j *archive.Journal, name string, from journal.Root) (*results.File
 		return nil, unfitError{fmt.Errorf("it is no run of its name: experiment %q, run %q", f.Experiment, f.Run)}
 	}
 	p.Ended = cmp.Or(p.Ended, results.Interrupted)
-	var hosts []*host.Profile // the server's first
-	for _, id := range append([]string{f.Hosts.Server}, f.Hosts.Clients...) {
-		h, ok := j.Hosts[id]
-		if !ok {
-			if h, err = results.ReadHost(from.Host(id)); err != nil {
-				return nil, unfitError{err}
-			}
-			if h.ID != id {
-				return nil, unfitError{fmt.Errorf("the profile of its host is of %q", h.ID)}
-			}
+	h, ok := j.Hosts[f.Hosts.Server]
+	if !ok {
+		if h, err = results.ReadHost(from.Host(f.Hosts.Server)); err != nil {
+			return nil, unfitError{err}
 		}
-		hosts = append(hosts, h)
+		if h.ID != f.Hosts.Server {
+			return nil, unfitError{fmt.Errorf("the profile of its host is of %q", h.ID)}
+		}
 	}
 	design, err := os.ReadFile(from.Design(p.ExperimentSHA256))
 	if err != nil {
@@ -174,7 +169,7 @@ func adoptOne(j *archive.Journal, name string, from journal.Root) (*results.File
 			}
 		}
 	}
-	return f, keep(j, hosts[0], design, made, hosts[1:]...)
+	return f, keep(j, h, design, made)
 }
 
 // refuse moves aside a version that the journal refuses.

@@ -26,34 +26,33 @@ type record struct {
 	runs  []verdict.Run // oldest first
 }
 
-// recordOf gathers the measured runs of a server's host with its clients, as far as they
-// count.
+// recordOf gathers the measured runs of a host, as far as they count.
 func recordOf(
-	j *archive.Journal, x *experiment.Experiment, h *host.Profile, on results.Hosts, counts func(*results.File) bool,
+	j *archive.Journal, x *experiment.Experiment, h *host.Profile, counts func(*results.File) bool,
 ) *record {
 	rec := &record{x: x, h: h, asked: j.Question(x)}
 	for _, f := range j.Runs {
-		if f.Experiment == x.Name && f.Hosts.Same(on) && counts(f) {
+		if f.Experiment == x.Name && f.Hosts.Server == h.ID && counts(f) {
 			rec.add(f, j.Then(x, f))
 		}
 	}
 	return rec
 }
 
-// Recorded gives the verdicts of all runs that a host has alone, with the newest of them;
+// Recorded gives the verdicts of all runs of a host, with the newest of them;
 // nil if it has none for today's claims.
 func Recorded(j *archive.Journal, x *experiment.Experiment, h *host.Profile) (*verdict.File, *results.File) {
-	rec := recordOf(j, x, h, results.Hosts{Server: h.ID, Client: h.ID}, func(*results.File) bool { return true })
+	rec := recordOf(j, x, h, func(*results.File) bool { return true })
 	if says := rec.verdicts(); says != nil {
 		return says, rec.runs[len(rec.runs)-1].File
 	}
 	return nil, nil
 }
 
-// record gathers the runs of this host with its clients that would count together with
+// record gathers the runs of this host that would count together with
 // one that is made now, and notes in s.begins where that one begins a new record.
 func (s *Session) record(x *experiment.Experiment, counts func(*results.File) bool) *record {
-	rec := recordOf(s.j, x, s.profile, s.hosts(), counts)
+	rec := recordOf(s.j, x, s.profile, counts)
 	if len(rec.runs) == 0 {
 		return rec
 	}
@@ -135,7 +134,7 @@ func Holdings(j *archive.Journal) (lines []string) {
 	newest, of := map[string]*results.File{}, map[string][]string{}
 	for _, f := range j.Runs { // of each experiment in the order of their times
 		if len(f.Trials) > 0 {
-			newest[f.Experiment+" "+f.Hosts.String()] = f
+			newest[f.Experiment+" "+f.Hosts.Server] = f
 		}
 	}
 	for _, on := range slices.Sorted(maps.Keys(newest)) {

@@ -12,7 +12,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/journal"
-	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
@@ -45,14 +44,6 @@ func report(out io.Writer, root, into journal.Root, outcomes []*Outcome) {
 	}
 	showClaims(out, rows, terminal.Columns(out))
 	fmt.Fprintln(out)
-	for _, o := range outcomes {
-		if o.Verdicts == nil {
-			continue
-		}
-		if wall := pages.Wall(o.Verdicts, o.Experiment); wall != "" {
-			fmt.Fprintf(out, "%s: %s\n", o.Experiment.Name, wall)
-		}
-	}
 	for _, o := range outcomes {
 		for _, f := range o.Runs {
 			about, invalid := "", strict.Count(f.Trials, func(t results.Trial) bool { return !t.Valid })

@@ -27,7 +27,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
@@ -46,8 +45,6 @@ type Options struct {
 	Trial     bool // nothing is added to the journal
 	Again     bool // what this clone measured earlier does not count
 	KeepGoing bool // after an experiment that failed
-
-	Server *fleet.Server // to the host that started a run on a fleet; nil otherwise
 }
 
 // A Session is this machine while it is reserved for measuring.
@@ -66,9 +63,6 @@ type Session struct {
 	kernel   map[string]string
 	binaries map[string]host.Binary // programs as they are here now
 	begins   map[string][]string    // experiments whose record begins anew, by the reason
-
-	clients []*host.Profile // of a fleet
-	address string          // where they reach this host
 
 	// Replaced in tests, so that all the rest can be tested without measuring.
 	ready func(run.Plan) error
@@ -133,19 +127,12 @@ func Settle() {
 
 // Plan is how a run of an experiment is made here, without its budget and its seed.
 func (s *Session) Plan(x *experiment.Experiment) run.Plan {
-	p := run.Plan{Root: s.j.Root, Experiment: x, Port: s.Port, Split: s.split, Host: s.profile, Lab: []string{s.self}}
-	if s.Server != nil {
-		p.Clients, p.Address = s.Server, s.address
-	}
-	return p
+	return run.Plan{Root: s.j.Root, Experiment: x, Port: s.Port, Split: s.split, Host: s.profile, Lab: []string{s.self}}
 }
 
 // check reports before the first run why none could be made or kept.
 func (s *Session) check(x *experiment.Experiment) error {
 	err := s.ready(s.Plan(x))
-	if err == nil && s.Server != nil {
-		err = checkFileLimits(x, s.Server.Hellos()[1:])
-	}
 	if err == nil {
 		err = checkRoom(s.j.Root.Scratch(), s.destination(), x, s.profile)
 	}
@@ -177,7 +164,7 @@ func (s *Session) Run(ctx context.Context, x *experiment.Experiment, out io.Writ
 	if s.Trial {
 		s.Say("for trial: the run goes to %s, is not added to the journal, and its verdicts rest on it alone",
 			s.j.Root.Rel(string(s.destination())))
-	} else if err := s.adopt(ctx); err != nil {
+	} else if err := s.adopt(); err != nil {
 		return Invalid, err
 	}
 	if err := s.check(x); err != nil {
@@ -194,10 +181,16 @@ func (s *Session) Run(ctx context.Context, x *experiment.Experiment, out io.Writ
 	return s.measure(ctx, []*Outcome{o}, budget, true, nil, out)
 }
 
+// adopt adds runs that were cut short here.
+func (s *Session) adopt() error {
+	_, err := Adopt(s.j, "", s.Say)
+	return err
+}
+
 // Try measures an experiment for trial. What went wrong is in the outcome too.
 func (s *Session) Try(ctx context.Context, x *experiment.Experiment, budget time.Duration) (*Outcome, error) {
 	o := &Outcome{Experiment: x, least: leastBlocks,
-		record: recordOf(s.j, x, s.profile, s.hosts(), func(*results.File) bool { return false })}
+		record: recordOf(s.j, x, s.profile, func(*results.File) bool { return false })}
 	if err := s.check(x); err != nil {
 		o.Unmade = "it cannot be run here"
 		return o, err
@@ -210,7 +203,7 @@ func (s *Session) Try(ctx context.Context, x *experiment.Experiment, budget time
 // Reproduce measures the chosen experiments within one budget. Their claims are decided only
 // on runs that this clone made.
 func (s *Session) Reproduce(ctx context.Context, xs []*experiment.Experiment, out io.Writer) (Standing, error) {
-	if err := s.adopt(ctx); err != nil {
+	if err := s.adopt(); err != nil {
 		return Invalid, err
 	}
 	counts := madeHere(s.j.Root)
@@ -298,7 +291,7 @@ func (s *Session) make(ctx context.Context, o *Outcome, budget time.Duration, bl
 		if complete = made.File; s.Trial {
 			return nil
 		}
-		return setAside(s.j.Root, s.profile, x, made, s.clients...)
+		return setAside(s.j.Root, s.profile, x, made)
 	}
 	made, err := s.do(ctx, p, s.Progress)
 	switch {
@@ -307,7 +300,6 @@ func (s *Session) make(ctx context.Context, o *Outcome, budget time.Duration, bl
 			return nil, errors.Join(err, failed)
 		}
 		f := made.File
-		s.offer(ctx, s.destination(), f)
 		if !s.Trial {
 			if failed := forget(s.j.Root, f, ""); failed != nil {
 				return f, errors.Join(err, failed)
@@ -324,9 +316,7 @@ func (s *Session) make(ctx context.Context, o *Outcome, budget time.Duration, bl
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("interrupted; %w", LeftBehind(err))
 	}
-	f, err := s.rescue(x.Name, complete, err)
-	s.offer(ctx, s.destination(), f)
-	return f, err
+	return s.rescue(x.Name, complete, err)
 }
 
 // rescue keeps the blocks that were complete before a run failed, unless nothing was

@@ -22,7 +22,7 @@ func RestoreSettings(trial bool, say func(format string, args ...any)) error {
 			say("%v, and stays so for this run", l)
 			continue
 		}
-		way := "restore it first: " + doctor.Restore + " (on a fleet: make fleet-restore)"
+		way := "restore it first: " + doctor.Restore
 		if l.By == tune.Held {
 			way = "wait for its end, or end it"
 		}

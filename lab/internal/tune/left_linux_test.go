@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -149,4 +150,10 @@ func TestValuesNameWhatTheKnobsTurn(t *testing.T) {
 	if empty := Values(t.TempDir()); empty["rps_cpus"] != "" {
 		t.Errorf("of nothing: %v", empty)
 	}
+}
+
+// withProcess has a service of the tree run as a process.
+func withProcess(t *testing.T, root, service string, pid int) {
+	t.Helper()
+	put(t, root, fmt.Sprintf("/proc/%d/comm", pid), service+"\n")
 }

@@ -42,7 +42,7 @@ func (q *Question) Decide(x *experiment.Experiment, h *host.Profile, runs []Run)
 	r := d.last
 	f := &File{
 		SchemaVersion: Version, Experiment: x.Name, Entry: x.Entry, Run: r.Run,
-		Host: r.Hosts.Server, ClientHost: r.Hosts.Client, Fleet: r.Hosts.Clients, Machines: r.Machines(),
+		Host: r.Hosts.Server, ClientHost: r.Hosts.Client,
 		Topology: r.Topology.Kind, LineRateBps: r.Topology.LineRateBps,
 		Trials: len(r.Trials), Claims: []Claim{}, Conditions: r.summaries(), Control: d.evaluateControl(),
 	}

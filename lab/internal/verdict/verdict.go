@@ -60,7 +60,6 @@ package verdict
 
 import (
 	"github.com/line-rate/line-rate/lab/internal/profiles"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -101,18 +100,15 @@ var meanings = map[Verdict]string{
 // it. It is derived: `lab derive` makes it from the results files. The file of a
 // host's newest run has the present state of the record.
 type File struct {
-	SchemaVersion int    `json:"schema_version"`
-	Experiment    string `json:"experiment"`
-	Entry         string `json:"entry"`
-	Run           string `json:"run"`
-	Host          string `json:"host"` // the server's host
-	ClientHost    string `json:"client_host"`
-	// the clients' hosts, where the lab reached them; client_host is the first
-	Fleet         []string  `json:"fleet,omitempty"`
-	Machines      int       `json:"machines,omitempty"` // of a fleet: how many its hosts were on
-	Date          string    `json:"date"`               // day the run started
-	Started       string    `json:"started"`            // for ordering
-	Blocks        int       `json:"blocks,omitempty"`   // of this run
+	SchemaVersion int       `json:"schema_version"`
+	Experiment    string    `json:"experiment"`
+	Entry         string    `json:"entry"`
+	Run           string    `json:"run"`
+	Host          string    `json:"host"` // the server's host
+	ClientHost    string    `json:"client_host"`
+	Date          string    `json:"date"`             // day the run started
+	Started       string    `json:"started"`          // for ordering
+	Blocks        int       `json:"blocks,omitempty"` // of this run
 	Topology      string    `json:"topology"`
 	LineRateBps   float64   `json:"line_rate_bps,omitempty"`
 	Trials        int       `json:"trials"`
@@ -126,9 +122,6 @@ type File struct {
 	Relative      *Relative `json:"relative,omitempty"` // absent where the design asks for none
 	// Together has the figures of all blocks of the record; absent where that is this run alone.
 	Together *Together `json:"together,omitempty"`
-	// Wall says whether the server or its clients are the wall, where the design
-	// adds clients of a fleet.
-	Wall string `json:"wall,omitempty"`
 	// Each has the figures of each trial for pages. Decide leaves it to TrialsOf, since verdicts do not depend on the order of trials.
 	Each *Trials `json:"each,omitempty"`
 	// Design is the SHA-256 of the experiment's file as it was when the run was
@@ -281,14 +274,6 @@ type Figure struct {
 	// known: "96.4".
 	LineShare string `json:"line_share,omitempty"`
 }
-
-// Hosts are those of the file's record.
-func (f *File) Hosts() results.Hosts {
-	return results.Hosts{Server: f.Host, Client: f.ClientHost, Clients: f.Fleet}
-}
-
-// Pair names them.
-func (f *File) Pair() string { return f.Hosts().String() }
 
 // Claim is what a file says about a claim that stands.
 func (f *File) Claim(id string) (Claim, bool) { return ClaimIn(f.Claims, id) }
