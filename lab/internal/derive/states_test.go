@@ -212,10 +212,6 @@ var states = []state{
 		"run":          {"server and client shared cores", "One core"},
 		"hosts/single": {"Cores 1", "server and client shared cores"},
 	}},
-	{name: "two-hosts", plan: func(p *madeup.Plan) { p.Hosts.Client = "bare" }, says: said{
-		"run":        {"A machine of which nothing is known"},
-		"hosts/bare": {"Runs that it loaded"},
-	}},
 }
 
 // The site must build from every state that a run can end in: a condition may
