@@ -11,7 +11,7 @@
 //
 // A comparison is one stay of a minute, and it bets on each of its blocks as the
 // journal bets on a visit. So it says what was seen in that minute, where a record
-// of the journal needs six visits.
+// of the journal needs seven visits.
 //
 // Before the first block each server is started alone (Look). What cannot be
 // measured is refused there, in one line, with a way out: a command that is not

@@ -34,7 +34,7 @@ func (c *clone) others() []state {
 			"hosts/second": {"3.125 Gbit/s"},
 		}},
 		{name: "record", says: said{
-			"run 1":       {"of 5 visits, and six are the least that decide", "5 blocks of 5 visits in 1 run"},
+			"run 1":       {"of 5 visits, and ", "5 blocks of 5 visits in 1 run"},
 			"run 2":       {"12 blocks of 12 visits in 2 runs", "this one", "confirmed"},
 			"claim queue": {"verdict changed, was inconclusive", "12 of 12", "Every run, newest first"},
 		}},

@@ -22,6 +22,7 @@ type Method struct {
 	CPUSaturated  float64 `json:"cpu_saturated"`
 	Confidence    float64 `json:"confidence"` // of the intervals of single figures' medians
 	MinVisits     int     `json:"min_visits"`
+	LeastVisits   int     `json:"least_visits"`
 	Alpha         float64 `json:"alpha"` // probability of a wrong verdict, per experiment
 	// probability that a control differs by chance, per record
 	ControlAlpha float64                              `json:"control_alpha"`
@@ -48,7 +49,8 @@ func Rules() Method {
 	m := Method{
 		WireSaturated: gate.WireSaturated, CPUSaturated: gate.CPUSaturated,
 		Confidence: stats.Confidence, MinVisits: stats.MinSamples,
-		Alpha: stats.Alpha, ControlAlpha: verdict.ControlAlpha, Bold: confseq.Bold, MaxVisits: confseq.MaxNeeded,
+		LeastVisits: stats.LeastVisits,
+		Alpha:       stats.Alpha, ControlAlpha: verdict.ControlAlpha, Bold: confseq.Bold, MaxVisits: confseq.MaxNeeded,
 		VisitGapS: results.VisitGap.Seconds(), VisitSpanS: results.VisitSpan.Seconds(),
 		Verdicts: map[verdict.Verdict]string{}, Warnings: map[stats.Warning]string{}, Settings: map[string]string{},
 		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: profiles.Works(), Profiles: profiles.KindDocs(),

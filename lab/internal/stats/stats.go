@@ -37,8 +37,12 @@ import (
 const Confidence = 0.95
 
 // MinSamples is the smallest sample that has an interval of that coverage, and
-// the least number of visits that decides anything.
+// the least number of blocks that decides a count. A bet needs LeastVisits.
 const MinSamples = 6
+
+// LeastVisits is how many visits that agree decide the only claim of a question's
+// first design. More claims, and later designs, need more: Fewest.
+const LeastVisits = 7
 
 // Alpha is the probability of a wrong verdict that a question may have, over all
 // of its designs and their claims, and however long it goes on.

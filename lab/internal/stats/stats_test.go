@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/line-rate/line-rate/lab/confseq"
 )
 
 func TestMedianIsTheMiddleOrTheMeanOfTheMiddleTwo(t *testing.T) {
@@ -255,9 +257,13 @@ func TestLevelsAddUpToAlpha(t *testing.T) {
 }
 
 func TestTheFewestVisitsThatDecide(t *testing.T) {
-	for claims, n := range map[float64]int{0.5: 6, 1: 6, 2: 7, 3: 7, 4: 8, 20: 10} {
-		if got := Fewest(Alpha / claims); got != n {
+	for claims, n := range map[int]int{1: LeastVisits, 2: 8, 3: 8, 20: 11} {
+		level := Level(1, claims)
+		if got := Fewest(level); got != n {
 			t.Errorf("%v claims: %d, want %d", claims, got, n)
+		}
+		if confseq.LogE(n-1, n-1) >= -math.Log(level) || confseq.LogE(n, n) < -math.Log(level) {
+			t.Errorf("%v claims: %d visits that agree are not the least that decide", claims, n)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
@@ -36,7 +37,7 @@ func TestFiveBlocksAreNeverReproduced(t *testing.T) {
 		x, r := sample.Good(t, blocks)
 		f := Decide(x, sample.Machine, []Run{{r, x}})
 		for _, c := range f.Claims {
-			if c.Verdict != Inconclusive || !strings.Contains(c.Reason, "six are the least that decide") || !c.Open ||
+			if c.Verdict != Inconclusive || !strings.Contains(c.Reason, "are the least that decide") || !c.Open ||
 				c.VisitsNeeded < 6-blocks {
 				t.Errorf("%d blocks, %s: %s (%s)", blocks, c.ID, c.Verdict, c.Reason)
 			}
@@ -198,5 +199,12 @@ func TestTheOrderOfTrialsDoesNotMatter(t *testing.T) {
 		if got := Decide(x, sample.Machine, []Run{{r, x}}); !reflect.DeepEqual(got, want) {
 			t.Fatalf("another order: %+v\nwant %+v", got, want)
 		}
+	}
+}
+
+// The least that the sentence names is what the bets come to.
+func TestTheLeastThatDecideAreSaid(t *testing.T) {
+	if says := Inconclusive.Meaning(); stats.LeastVisits != 7 || !strings.Contains(says, "fewer than seven visits") {
+		t.Errorf("%d visits: %s", stats.LeastVisits, says)
 	}
 }

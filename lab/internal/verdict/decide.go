@@ -205,8 +205,8 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	}
 	out.Effects, out.Warnings = f.effects()
 	if short > 0 && kinds[c.Kind].bets() {
-		say(Inconclusive, true, "%s%s; that is of %s, and six are the least that decide",
-			f.why, f.seen.blindClause(c), words.Count(visits, "visit"))
+		say(Inconclusive, true, "%s%s; that is of %s, and %d are the least that decide",
+			f.why, f.seen.blindClause(c), words.Count(visits, "visit"), stats.Fewest(rec.level))
 	} else {
 		say(f.verdict, f.verdict == Inconclusive, "%s%s", f.why, f.seen.blindClause(c))
 	}

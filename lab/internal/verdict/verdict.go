@@ -90,7 +90,7 @@ var meanings = map[Verdict]string{
 	Refuted: "in so many visits the blocks lie beyond an edge of what is claimed, or a count or a profile is another " +
 		"than claimed",
 	Inconclusive: "the blocks so far cannot tell: too few lie on either side, the control differs, or they are of fewer " +
-		"than six visits",
+		"than seven visits",
 	Invalid:       "the trials cannot bear the claim: a gate refused too many, or the client was the wall",
 	NotApplicable: "a precondition of the claim is not met on this host or in these runs",
 }

@@ -22,7 +22,7 @@ func TestOneStayDecidesNothing(t *testing.T) {
 	}
 	const says = "throughput with 2 workers is 2.00 times that with 1 (blocks from 2.000 to 2.000); 18 of 18 blocks " +
 		"lie at 1.5 or above; " +
-		"that is of 1 visit, and six are the least that decide; about 6 more visits would decide it, and lab reproduce " +
+		"that is of 1 visit, and 7 are the least that decide; about 6 more visits would decide it, and lab reproduce " +
 		"makes them"
 	if c.Reason != says {
 		t.Errorf("%q, want %q", c.Reason, says)
