@@ -338,8 +338,3 @@ func eventually(t *testing.T, within time.Duration, what string, ok func() bool)
 	}
 	t.Fatalf("not within %v: %s", within, what)
 }
-
-func noWire(t *testing.T) bool {
-	t.Helper()
-	return exec.Command("unshare", "--user", "--map-root-user", "--net", "true").Run() != nil
-}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/topology/topologytest"
 )
 
 // underWay starts a run and waits until its first trial is loaded.
@@ -60,8 +61,8 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
 			t.Run(name+"/"+sig.String(), func(t *testing.T) {
 				t.Parallel()
-				if topology == wire && noWire(t) {
-					t.Skip("this machine lets no user make namespaces")
+				if topology == wire {
+					topologytest.NeedsWire(t)
 				}
 				c := newClone(t, topology, "/read", 1, 60)
 				cmd, end := c.underWay()

@@ -16,6 +16,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/session"
+	"github.com/line-rate/line-rate/lab/internal/topology/topologytest"
 )
 
 // stranger starts a busy loop on a core, in a process that the lab did not start and that
@@ -124,9 +125,7 @@ func TestAloneBusyLoopOnACoreThatIsShared(t *testing.T) {
 // TestAloneWholeWay uses the same wire in a closed loop.
 func TestWireFarBelowTheAskedRate(t *testing.T) {
 	t.Parallel()
-	if noWire(t) {
-		t.Skip("this machine lets no user make namespaces")
-	}
+	topologytest.NeedsWire(t)
 	c := brief(t, thin)
 	c.edit("pipelining = 1", "pipelining = 1\nrate = 2000")
 	if s := c.run(); s.status != exitInvalid {

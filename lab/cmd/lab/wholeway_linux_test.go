@@ -10,13 +10,14 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/topology/topologytest"
 )
 
 func TestAloneWholeWay(t *testing.T) {
 	for name, topology := range map[string]string{"loopback": loopback, "wire": thin} {
 		t.Run(name, func(t *testing.T) {
-			if topology == thin && noWire(t) {
-				t.Skip("this machine lets no user make namespaces")
+			if topology == thin {
+				topologytest.NeedsWire(t)
 			}
 			// Two blocks are enough to see the whole way, and too few to decide; a second
 			// block over the wire would show nothing more.

@@ -2,7 +2,6 @@ package run
 
 import (
 	"errors"
-	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
@@ -11,23 +10,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/topology"
+	"github.com/line-rate/line-rate/lab/internal/topology/topologytest"
 )
 
 const shaped = "kind = \"netns\"\nline_rate_bps = 100_000_000\nburst_bytes = 262_144\nqueue_s = 0.02"
-
-// needsWire skips the test if this user cannot make namespaces.
-func needsWire(t *testing.T) {
-	t.Helper()
-	if exec.Command("unshare", "--user", "--map-root-user", "--net", "true").Run() != nil {
-		t.Skip("this machine lets this user make no namespaces")
-	}
-}
 
 // Over a wire both sides start in its namespaces, and each slot has the bytes
 // that went over the wire.
 func TestARunOverAWire(t *testing.T) {
 	t.Parallel()
-	needsWire(t)
+	topologytest.NeedsWire(t)
 	p := newPlace(t)
 	x := design{topology: shaped, block: "slot_s = 0.1\nrounds = 3\nwarmup_s = 0.05"}.parse(t)
 	plan := p.plan(x)
@@ -84,7 +76,7 @@ func TestAWireTakesTheGeneratorThatReadsIt(t *testing.T) {
 // A wire that ends by itself ends the run.
 func TestAWireThatIsGone(t *testing.T) {
 	t.Parallel()
-	needsWire(t)
+	topologytest.NeedsWire(t)
 	p := newPlace(t)
 	x := design{topology: shaped, block: longBlock.block}.parse(t)
 	wire, err := topology.Up(x.Topology, p.root, []string{scriptPath("wire.sh")}, false)
