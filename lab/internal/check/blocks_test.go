@@ -5,11 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
 func TestARunInTurnsFitsItsDesign(t *testing.T) {
@@ -32,39 +30,16 @@ func TestARunInTurnsFitsItsDesign(t *testing.T) {
 
 func TestCheckFindsWhatNoRunInTurnsHas(t *testing.T) {
 	x := turning(t)
-	slots := func(i int, set func(*results.Slots)) func(*results.File) {
-		return func(f *results.File) { set(f.Trials[i].Slots) }
-	}
 	for _, c := range []struct {
 		name string
 		set  func(*results.File)
 		says string // empty: accepted
 	}{
 		{"no end", func(f *results.File) { f.Provenance.Ended = "" }, "/provenance/ended: missing"},
-		{"a reason for the end, though it ended by itself", func(f *results.File) { f.Provenance.StoppedEarly = "x" },
-			"/provenance/stopped_early: the run ended by itself"},
-		{"a reason for the end", func(f *results.File) {
-			f.Provenance.StoppedEarly, f.Provenance.Ended = "x",
-				results.Failing
-		}, ""},
 		{"another plan", func(f *results.File) { f.Provenance.Block.Rounds = 5 },
 			"/provenance/block: {SlotS:0.1 Rounds:5 WarmupS:0.2 ProfileS:0}, but the design of turning that"},
 		{"profiles that the design does not take", func(f *results.File) { f.Provenance.Block.ProfileS = 2 },
 			"/provenance/block: {SlotS:0.1 Rounds:6 WarmupS:0.2 ProfileS:2}, but the design of turning that"},
-		{"not applicable, with blocks", func(f *results.File) {
-			f.NotApplicable, f.Trials, f.Provenance.Ended = "x", nil,
-				""
-		},
-			"/provenance/blocks: 2;"},
-		{"not applicable", func(f *results.File) {
-			f.NotApplicable, f.Trials, f.Provenance.Ended, f.Provenance.Blocks = "x", nil, "", 0
-		}, ""},
-		{"not applicable, and it ended", func(f *results.File) {
-			f.NotApplicable, f.Trials, f.Provenance.Blocks = "x", nil,
-				0
-		},
-			"/provenance/ended: \"decided\", but the run could not be made"},
-
 		{"half a block", func(f *results.File) { f.Trials = f.Trials[:8] },
 			"/trials: 8, but 2 complete blocks of 5 conditions have 10"},
 		{"a block less than said", func(f *results.File) { f.Trials = f.Trials[:5] }, "/trials: 5, but 2 complete"},
@@ -77,27 +52,6 @@ func TestCheckFindsWhatNoRunInTurnsHas(t *testing.T) {
 		{"two of a group swapped", func(f *results.File) {
 			f.Trials[0].Condition, f.Trials[1].Condition = f.Trials[1].Condition, f.Trials[0].Condition
 		}, `/trials/0: "c4" in block 1, but the seed draws "c3" in block 1 next`},
-		{"started before the run", func(f *results.File) { f.Trials[0].StartedAt = f.Provenance.StartedAt.Add(-1) },
-			"/trials/0/started_at: 2026-01-02T03:04:04.999999999Z is before the run began"},
-		{"started during the group before", func(f *results.File) { f.Trials[9].StartedAt = f.Trials[0].StartedAt },
-			"/trials/9/started_at: "},
-		{"started before others of its group", func(f *results.File) {
-			f.Trials[0].StartedAt, f.Trials[1].StartedAt = f.Trials[1].StartedAt, f.Trials[0].StartedAt
-		}, ""},
-		{"started at no time", func(f *results.File) { f.Trials[0].StartedAt = time.Time{} },
-			"/trials/0/started_at: missing"},
-		{"ended after the run", func(f *results.File) { f.Provenance.FinishedAt = f.Trials[9].StartedAt },
-			"/provenance/finished_at: "},
-
-		{"no slots", func(f *results.File) { f.Trials[0].Slots, f.Trials[0].Cores = nil, nil },
-			"/trials/0/slots: missing; http_load takes turns"},
-		{"empty slots", func(f *results.File) { f.Trials[0].Slots = &results.Slots{} },
-			"/trials/0/slots: none; leave it out"},
-		{"two slots swapped", slots(0, func(s *results.Slots) { s.AtS[0], s.AtS[1] = s.AtS[1], s.AtS[0] }), "/trials/"},
-		{"slots that overlap", slots(1, func(s *results.Slots) { s.AtS[3] -= 0.05 }), "/trials/1/slots/at_s/3: "},
-		{"a slot that filled while another counted", slots(1, func(s *results.Slots) { s.FillS[3] += 0.05 }),
-			"/trials/1/slots/at_s/3: "},
-
 		{"a server of others that worked", func(f *results.File) {
 			spoil(f, 2,
 				func(s *results.Slots) { s.IdleCPUS[0] = 0.02 })
@@ -117,8 +71,6 @@ func TestCheckFindsWhatNoRunInTurnsHas(t *testing.T) {
 			f.Trials[2] = results.Trial{Seq: 3, Block: 1, Condition: f.Trials[2].Condition,
 				Reasons: []results.Reason{{Gate: gate.ServerExited, Detail: "x"}}, Bound: "unknown", Metrics: map[string]float64{}}
 		}, ""},
-		{"slots in a piece", func(f *results.File) { f.Settings[setting.Generator] = setting.String(setting.Autocannon) },
-			"/settings: "},
 	} {
 		f := turned(x, 2, true)
 		c.set(f)

@@ -56,9 +56,6 @@ func TestCheckFindsContradictions(t *testing.T) {
 		{"nothing", func(*results.File) {}, ""},
 
 		{"not applicable, with trials", func(f *results.File) { f.NotApplicable = "no wire" }, "/not_applicable: "},
-		{"not applicable, without", func(f *results.File) {
-			f.NotApplicable, f.Trials, f.Provenance.Ended, f.Provenance.Blocks = "no wire", nil, "", 0
-		}, ""},
 		{"no trials and no reason", func(f *results.File) { f.Trials = nil }, "/trials: empty"},
 
 		{"an unknown setting", func(f *results.File) { f.Settings["speed"] = setting.Int(1) },
