@@ -1,13 +1,10 @@
 // Package archive reads the journal: experiments, hosts, runs with their
 // designs and raw profiles, and texts.
 //
-// No file is trusted. Each is compared with the other files that it names, and
-// one pass reports the faults of all data files. A Journal without faults is
-// consistent.
+// Each file is compared with the other files that it names, and one pass reports the
+// faults of all data files. A Journal without faults is consistent.
 //
-// It writes nothing. Runs are read an experiment at a time: Open keeps them all, and
-// Check keeps of each only what later ones are compared with, so that its memory is that
-// of one experiment. Files are read once: a run made since then is added by Add.
+// It writes nothing. Files are read once: a run made since then is added by Add.
 package archive
 
 import (
@@ -35,10 +32,6 @@ type Journal struct {
 	Runs        []*results.File // sorted by experiment, then run
 	Audits      []*audit.File   // sorted by entry; nil while anything has a fault
 
-	// Profiles named by runs, by name below data/profiles: their bytes, a few kilobytes, since
-	// what parsing makes of them takes hundreds.
-	raw     map[string][]byte
-	seen    seen                              // what the runs measured
 	designs map[string]*experiment.Experiment // designs named by runs, by experiment and SHA-256
 }
 
@@ -48,68 +41,25 @@ type Fault struct {
 	Err  error
 }
 
-// Open reads the whole journal and keeps it. It collects faults in data files, so that
-// one pass reports all of them. A faulty experiment ends it at once, because every
-// run is checked against an experiment.
+// Open reads the whole journal. It collects faults in data files, so that one pass
+// reports all of them. A faulty experiment ends it at once, because every run is checked
+// against an experiment.
 func Open(root journal.Root) (*Journal, []Fault, error) {
-	return read(root, func(*results.File) {})
-}
-
-// Check reads the whole journal as Open does. Of runs the journal keeps how they
-// were made, and none of their trials, conditions and profiles.
-func Check(root journal.Root) (*Journal, []Fault, error) {
-	return read(root, func(f *results.File) {
-		f.Trials, f.Conditions = nil, nil
-	})
-}
-
-func read(root journal.Root, lighten func(*results.File)) (*Journal, []Fault, error) {
 	j, faults, err := Designs(root)
-	if err != nil || j.Hosts == nil {
-		return j, faults, err
-	}
-	foreign, err := j.foreign()
 	if err != nil {
 		return nil, nil, err
 	}
-	faults = append(faults, foreign...)
 	runs, err := root.Files("results", ".json")
 	if err != nil {
 		return nil, nil, err
 	}
-	named := map[string]bool{}      // profiles
-	unreadRuns := map[string]bool{} // runs that could not be read, by the path of their profiles
-	for len(runs) > 0 {
-		dir, n := filepath.Dir(runs[0]), 1
-		for n < len(runs) && filepath.Dir(runs[n]) == dir {
-			n++
+	// A run that was not read may name a design.
+	if unread := j.load(runs, &faults); len(unread) == 0 {
+		strays, err := j.strays("designs", ".toml", "no run was made with it; remove it, or add the run", j.madeWith)
+		if err != nil {
+			return nil, nil, err
 		}
-		had := len(j.Runs)
-		for _, p := range j.load(runs[:n], &faults) {
-			unreadRuns[root.Profile(filepath.Base(dir)+"/"+base(p))] = true
-		}
-		for _, f := range j.Runs[had:] {
-			for _, c := range f.Conditions {
-				for _, p := range c.Profiles {
-					named[root.Profile(p.File)] = true
-				}
-			}
-			if lighten(f); f.Conditions == nil {
-				clear(j.raw)
-			}
-		}
-		runs = runs[n:]
-	}
-	// A run that was not read may name profiles, and a design.
-	strays, err := j.strays("profiles", rawExt, "no run names it; remove it, or add the run",
-		func(p string) bool { return named[p] || unreadRuns[filepath.Dir(p)] })
-	faults = append(faults, strays...)
-	if err == nil && len(unreadRuns) == 0 {
-		strays, err = j.strays("designs", ".toml", "no run was made with it; remove it, or add the run", j.madeWith)
 		faults = slices.Concat(faults, strays, j.moved())
-	}
-	if err != nil {
-		return nil, nil, err
 	}
 	if err := j.audit(&faults); err != nil {
 		return nil, nil, err
@@ -137,22 +87,12 @@ func (j *Journal) audit(faults *[]Fault) error {
 	return nil
 }
 
-// Designs reads the experiments and the hosts, and no run. If anything lies where a link
-// could lead out of the repository, nothing else is read, and Hosts is nil.
+// Designs reads the experiments and the hosts, and no run.
 func Designs(root journal.Root) (*Journal, []Fault, error) {
-	j := &Journal{Root: root, raw: map[string][]byte{}, designs: map[string]*experiment.Experiment{}}
+	j := &Journal{Root: root, designs: map[string]*experiment.Experiment{}}
 	var faults []Fault
 	fault := func(path string, err error) { faults = append(faults, faultOf(root, path, err)) }
-	odd, err := root.Irregular()
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, p := range odd {
-		fault(p, errors.New("no regular file; put the file itself there"))
-	}
-	if len(odd) > 0 {
-		return j, faults, nil
-	}
+	var err error
 	if j.Experiments, err = experiment.LoadDir(root.Experiments()); err != nil {
 		return nil, nil, err
 	}
@@ -179,8 +119,7 @@ func Designs(root journal.Root) (*Journal, []Fault, error) {
 
 // Load reads the runs of one experiment in place of those that the journal has.
 func (j *Journal) Load(x *experiment.Experiment) (faults []Fault, err error) {
-	j.Runs, j.seen = nil, seen{}
-	clear(j.raw)
+	j.Runs = nil
 	runs, err := j.Root.Files("results/"+x.Name, ".json")
 	if err == nil {
 		j.load(runs, &faults)
@@ -214,9 +153,6 @@ func (j *Journal) accept(path string, f *results.File) error {
 	err := j.consistent(path, f)
 	if err == nil {
 		err = j.rawProfiles(f)
-	}
-	if err == nil {
-		err = j.seen.add(j, f)
 	}
 	if err == nil {
 		j.Runs = append(j.Runs, f)
@@ -289,15 +225,8 @@ func (j *Journal) Add(f *results.File) error {
 	return err
 }
 
-// Drew reports whether a run of an experiment has drawn its order from a seed.
-func (j *Journal) Drew(experiment string, seed uint64) bool {
-	_, was := j.seen.hashes[drawn(experiment, seed)]
-	return was
-}
-
 // Remove removes a run whose files could not be written.
 func (j *Journal) Remove(f *results.File) {
-	j.seen.remove(f)
 	j.Runs = slices.DeleteFunc(j.Runs, func(r *results.File) bool { return r == f })
 }
 

@@ -94,9 +94,6 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 		{"a host of another name than its file", func(t *testing.T, r journal.Root) {
 			archivetest.Write(t, r.Host("new"), `{"schema_version": 2, "id": "old", "name": "N"}`)
 		}, "data/hosts/new.json", `/id: "old" differs from the file's name`},
-		{"a trial that contradicts itself", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(threads), `"client_threads":[0.`, `"client_threads":[0.1`)
-		}, threads, "/trials/0/metrics/client_thread_busy_max: "},
 		{"a run that lies beside the directories", func(t *testing.T, r journal.Root) {
 			archivetest.Write(t, r.Path("data/results/stray.json"), archivetest.Read(t, r.Path(threads)))
 		}, "data/results/stray.json", `/experiment: "11-threads", but the file lies in data/results`},

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -164,15 +163,4 @@ func (h history) read(names []string, each func(name string, data []byte) error)
 		}
 		return nil
 	}, "cat-file", "--batch")
-}
-
-// one is the content of one object.
-func (h history) one(name string) (out []byte, err error) {
-	err = h.read([]string{name}, func(_ string, data []byte) error {
-		if out = data; data == nil {
-			return errors.New("git has no " + name)
-		}
-		return nil
-	})
-	return out, err
 }

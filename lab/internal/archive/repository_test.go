@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -19,26 +18,13 @@ import (
 )
 
 // A repository is a small journal in git: one experiment with a
-// run, which names the commit that has the experiment, and a text. The
-// branch base is where a contribution starts.
+// run, which names the commit that has the experiment.
 type repository struct {
 	t    *testing.T
 	root journal.Root
 }
 
-const (
-	server  = "c6in-8xlarge"
-	text97  = "data/texts/97.toml"
-	printed = "entry = \"97\"\ndate = \"2026-01-01\"\n[[tables]]\nid = \"t\"\nplace = \"p\"\nexperiment = " +
-		"\"11-threads\"\nhost = \"c6in-8xlarge\"\n" +
-		"topology = \"fleet\"\nrows = [\n  { levels = { connections = 20 }, printed = { throughput_rps = \"790k\" } },\n" +
-		rowAgain + "]\n[[figures]]\nid = \"rate\"\nplace = \"headline\"\nprinted = \"800k\"\nunit = \"1/s\"\n"
-	rowAgain = "  { levels = { connections = 200 }, printed = { throughput_rps = \"810k\" } },\n"
-	entry97  = "content/journal/97.md"
-	entry98  = "content/journal/98.md"
-	corrects = "+++\ntitle = \"Later\"\n[[corrects]]\nentry = \"97\"\nbelieved = \"790k\"\nfound = \"The client was " +
-		"the wall.\"\n+++\nText.\n"
-)
+const server = "c6in-8xlarge"
 
 // committed is when the experiment was committed.
 var committed = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -85,13 +71,10 @@ func (r repository) make() {
 	}
 	archivetest.Write(t, r.root.Path("lab/go.mod"), "module x\n")
 	archivetest.Write(t, r.root.Path("lab/main.go"), "package main\n")
-	archivetest.Write(t, r.root.Path(text97), printed)
-	archivetest.Write(t, r.root.Path(entry97), "+++\ntitle = \"Earlier\"\n+++\nText.\n")
 	r.git("init", "-q", "-b", "main", "--template=")
 	r.commit()
 	r.add(r.run(1))
 	r.commit()
-	r.git("branch", "base")
 	r.git("repack", "-adq") // into two files
 }
 
@@ -158,34 +141,9 @@ func (r repository) add(f *results.File) string {
 	return r.root.Rel(path)
 }
 
-// measured is the path of base's measured run.
-func (r repository) measured() string {
-	return "data/results/11-threads/" + madeup.Name(committed.Add(time.Hour), server) + ".json"
-}
-
 func (r repository) edit(path, old, new string) {
 	r.t.Helper()
 	archivetest.Edit(r.t, r.root.Path(path), old, new)
-}
-
-func (r repository) append(path, text string) {
-	r.t.Helper()
-	archivetest.Write(r.t, r.root.Path(path), archivetest.Read(r.t, r.root.Path(path))+text)
-}
-
-// text is the text of a claim of the experiment.
-func (r repository) text(id string) string {
-	r.t.Helper()
-	x, err := experiment.Parse("11-threads", []byte(archivetest.Read(r.t, r.root.Path(archivetest.ThreadsDesign))))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	c, _ := x.Claim(id)
-	return c.Text
-}
-
-func correctedText(id, was string) string {
-	return fmt.Sprintf("\n[[corrected]]\nid = %q\nwas = %q\nwhy = \"It was unclear.\"\n", id, was)
 }
 
 func (r repository) remove(path string) {
@@ -193,35 +151,4 @@ func (r repository) remove(path string) {
 	if err := os.RemoveAll(r.root.Path(path)); err != nil {
 		r.t.Fatal(err)
 	}
-}
-
-// judged gives the faults that lab check --against base prints, in its order:
-// later questions are not asked if an earlier one finds faults.
-func (r repository) judged() []string {
-	r.t.Helper()
-	faults, err := Against(r.root, "base")
-	if err == nil && len(faults) == 0 {
-		var j *Journal
-		if j, faults, err = Open(r.root); err == nil && len(faults) == 0 {
-			_, faults, err = j.Prove()
-		}
-	}
-	var out []string
-	for _, f := range faults {
-		out = append(out, f.Path+": "+f.Err.Error())
-	}
-	if err != nil {
-		out = append(out, r.root.Rel(strings.TrimPrefix(err.Error(), string(r.root)+"/")))
-	}
-	return out
-}
-
-// newJournal has the files of a repository without git.
-func newJournal(t *testing.T) repository {
-	t.Helper()
-	r := repository{t, journal.Root(t.TempDir())}
-	for _, name := range []string{archivetest.ThreadsDesign, c6in} {
-		archivetest.Write(t, r.root.Path(name), archivetest.Read(t, filepath.Join(archivetest.Repository, name)))
-	}
-	return r
 }

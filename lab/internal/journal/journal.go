@@ -167,53 +167,6 @@ func Walk(visit func(path string, d fs.DirEntry) error, dirs ...string) error {
 	return nil
 }
 
-// Arriving lists the paths that pending runs' files will have here. A lab that
-// was killed while adding a run has left some of them, which is not a fault.
-func (r Root) Arriving() (map[string]bool, error) {
-	out := map[string]bool{}
-	versions, err := filepath.Glob(filepath.Join(r.Pending(), "*", "*", "data"))
-	for _, data := range versions {
-		version := filepath.Dir(data)
-		if err == nil && filepath.Dir(version) != r.Refused() {
-			err = Walk(func(p string, _ fs.DirEntry) error {
-				rel, err := filepath.Rel(version, p)
-				out[r.Path(rel)] = true
-				return err
-			}, data)
-		}
-	}
-	return out, err
-}
-
-// Irregular lists what is neither a file nor a directory among experiments and
-// data, such as a symbolic link.
-func (r Root) Irregular() (out []string, err error) {
-	err = Walk(func(p string, d fs.DirEntry) error {
-		if !d.Type().IsRegular() {
-			out = append(out, p)
-		}
-		return nil
-	}, r.Experiments(), r.Path("data"))
-	return out, err
-}
-
-// recorded are the directories of data/: all that people write or measure.
-var recorded = []string{"results", "hosts", "designs", "profiles", "texts", "boards", "examples", "calibration", "certificates"}
-
-// Foreign lists what lies in data/ that nothing reads.
-func (r Root) Foreign() (out []string, err error) {
-	all, err := os.ReadDir(r.Path("data"))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	for _, e := range all {
-		if !e.IsDir() || !slices.Contains(recorded, e.Name()) {
-			out = append(out, r.Path("data", e.Name()))
-		}
-	}
-	return out, err
-}
-
 // Files lists a directory's files with an extension, sorted; none if there is
 // no such directory. Anything else in it is an error, since it would be ignored
 // silently.

@@ -114,19 +114,6 @@ func TestRunsMeasuredAtOnceAreChecked(t *testing.T) {
 			}
 		}, "/trials/0: "},
 		"another seed": {func(f *results.File) { f.Provenance.Seed = 13 }, "/"},
-		"one after the other": {func(f *results.File) {
-			b := &f.Trials[group(f)+1]
-			b.StartedAt = b.StartedAt.Add(time.Millisecond)
-		}, "/trials/"},
-		"begun while the group before it was up": {func(f *results.File) {
-			for i := range 7 {
-				f.Trials[i].StartedAt = f.Trials[0].StartedAt
-			}
-		}, "/trials/"},
-		"turns": {func(f *results.File) {
-			f.Trials[2].Slots = &results.Slots{AtS: []float64{1}, DurationS: []float64{1}, FillS: []float64{0},
-				Requests: []int64{1}, ServerCPUS: []float64{0}, ClientCPUS: []float64{0}, IdleCPUS: []float64{0}}
-		}, "/trials/2/"},
 		"a group of the next block as part of this": {func(f *results.File) { f.Trials[7].Block = 1 }, "/trials/7: "},
 	} {
 		f := Run(Plan{Experiment: x, Hosts: results.Hosts{Server: "h", Client: "h"},

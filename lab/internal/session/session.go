@@ -279,9 +279,6 @@ func (s *Session) make(ctx context.Context, o *Outcome, budget time.Duration, bl
 	if p.Seed = s.Seed + uint64(len(o.Runs)); s.Seed == 0 {
 		p.Seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
 	}
-	for s.j.Drew(x.Name, p.Seed) {
-		p.Seed++ // two runs of one seed would be one that was copied
-	}
 	p.Decided = func(f *results.File) bool {
 		o.Verdicts = o.record.with(f)
 		return f.Provenance.Blocks >= o.least && verdict.Decided(o.Verdicts)
