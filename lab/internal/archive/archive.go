@@ -53,13 +53,8 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// A run that was not read may name a design.
 	if unread := j.load(runs, &faults); len(unread) == 0 {
-		strays, err := j.strays("designs", ".toml", "no run was made with it; remove it, or add the run", j.madeWith)
-		if err != nil {
-			return nil, nil, err
-		}
-		faults = slices.Concat(faults, strays, j.moved())
+		faults = append(faults, j.moved()...)
 	}
 	if err := j.audit(&faults); err != nil {
 		return nil, nil, err

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -104,12 +103,4 @@ func (j *Journal) moved() []Fault {
 		}
 	}
 	return faults
-}
-
-// madeWith tells whether a run names the design at a path.
-func (j *Journal) madeWith(path string) bool {
-	sum := strings.TrimSuffix(filepath.Base(path), ".toml")
-	return path == j.Root.Design(sum) && slices.ContainsFunc(j.Runs, func(f *results.File) bool {
-		return f.Provenance.ExperimentSHA256 == sum
-	})
 }

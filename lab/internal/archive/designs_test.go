@@ -65,10 +65,6 @@ func TestAClaimThatMovedAfterARunIsNamed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, run, "/provenance/experiment_sha256: " + kept + ": missing; add the experiment's file as it was"},
-		{"a design of no run", func(t *testing.T, r journal.Root) {
-			archivetest.Write(t, r.Design(strings.Repeat("0", 64)), archivetest.Read(t, r.Path(kept)))
-		},
-			"data/designs/" + strings.Repeat("0", 64) + ".toml", "no run was made with it"},
 		{"a run that names another digest", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path(run), archivetest.MeasuredDesign, strings.Repeat("0", 64))
 		},

@@ -62,17 +62,3 @@ func (j *Journal) Raw(named results.RawProfile) (*profile.Profile, error) {
 	}
 	return profile.ParseData(raw)
 }
-
-// strays reports the files of a directory of data that nothing names.
-func (j *Journal) strays(dir, ext, says string, named func(path string) bool) (faults []Fault, err error) {
-	all, err := j.Root.Files(dir, ext)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range all {
-		if !named(p) {
-			faults = append(faults, faultOf(j.Root, p, errors.New(says)))
-		}
-	}
-	return faults, nil
-}
