@@ -71,7 +71,7 @@ refused() {
       [[ ${lines[0]} == "usage: $(basename "$script") [plan|show|apply|verify|restore|hold]"* ]]
     done
   done
-  [ "$n" -eq 5 ]
+  [ "$n" -eq "$(grep -c "knob = {" "$scripts/../internal/setting/settings.toml")" ]
 }
 
 @test "without lab they say what to build, in one line" {

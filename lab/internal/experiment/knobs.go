@@ -6,16 +6,19 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // turnable has the topologies on which a setting has an effect: it needs
 // receive queues, an interface with interrupts, cores that are not shared with
 // the client, or several clients.
-var turnable = map[string][]string{
-	setting.RPS: {"netns", "fleet"}, setting.RFS: {"netns", "fleet"},
-	setting.IRQ: {"fleet"}, setting.IRQBalance: {"fleet"}, setting.Crond: {"fleet"}, setting.ServerCPUs: {"fleet"},
-	setting.Clients: {"fleet"},
-}
+var turnable = func() map[string][]string {
+	kinds := map[string][]string{setting.ServerCPUs: {"fleet"}, setting.Clients: {"fleet"}}
+	for _, k := range setting.Knobs() {
+		kinds[k.Setting] = k.On
+	}
+	return kinds
+}()
 
 // fits refuses a setting's level that is impossible on the topology.
 func (t Topology) fits(name string, l setting.Level) error {
@@ -34,24 +37,8 @@ func (t Topology) fits(name string, l setting.Level) error {
 	}
 }
 
-// Turns names the kernel settings that a condition changes, in the order of changing
-// them. Only root of a machine may change them.
-func Turns(s setting.Levels) (names []string) {
-	on := func(name string) bool { b, _ := s[name].Bool(); return b }
-	off := func(name string) bool { b, ok := s[name].Bool(); return ok && !b }
-	for _, k := range []struct {
-		name  string
-		turns bool
-	}{
-		{"irqbalance", off(setting.IRQBalance)},
-		{"crond", off(setting.Crond)},
-		{"irq-pin", s[setting.IRQ] == setting.String("pinned")},
-		{"rps", on(setting.RPS)},
-		{"rfs", on(setting.RFS)},
-	} {
-		if k.turns {
-			names = append(names, k.name)
-		}
-	}
-	return names
+// Turns gives the knobs that a condition turns, in that order. Only root of a machine may
+// turn them.
+func Turns(s setting.Levels) []setting.Knob {
+	return strict.Those(setting.Knobs(), func(k setting.Knob) bool { return s[k.Setting] == k.At })
 }

@@ -28,8 +28,10 @@ func Groups(conditions []setting.Levels) [][]int {
 			groups = append(groups, []int{i})
 			continue
 		}
-		names := []string{setting.Generator, setting.IRQ, setting.IRQBalance, setting.Crond, setting.RPS, setting.RFS,
-			setting.ClientWorkers}
+		names := []string{setting.Generator, setting.ClientWorkers}
+		for _, k := range setting.Knobs() {
+			names = append(names, k.Setting)
+		}
 		if !turns { // one sampler watches one set of server cores
 			names = append(names, setting.ServerCPUs)
 		}

@@ -34,25 +34,30 @@ const flowEntries = "32768"
 // knobs are the settings that a condition changes, in the order of changing
 // them.
 func (p Plan) knobs(dev string, s setting.Levels) (ks []knob) {
-	inside := p.onWire()
-	for _, name := range experiment.Turns(s) {
-		switch name {
-		case "irq-pin":
-			ks = append(ks, knob{name, []string{"--dev", dev, "--cpus", p.interruptCores()}, false})
-		case "rps":
-			ks = append(ks, knob{name, []string{"--dev", dev}, inside})
-		case "rfs":
-			ks = append(ks,
-				knob{name, []string{"--table-only", "--entries", flowEntries}, false},
-				knob{name, []string{"--queues-only", "--dev", dev, "--entries", flowEntries}, inside})
-		default:
-			// A service that does not run, or is not installed, needs no stopping.
-			if tune.Runs(name) {
-				ks = append(ks, knob{name: name})
-			}
+	for _, k := range experiment.Turns(s) {
+		// A service that does not run, or is not installed, needs no stopping.
+		if !k.Service || tune.Runs(k.Script) {
+			ks = append(ks, p.turning(k, dev)...)
 		}
 	}
 	return ks
+}
+
+// turning says how a trial turns a knob.
+func (p Plan) turning(k setting.Knob, dev string) []knob {
+	inside := p.onWire()
+	switch {
+	case k.Service:
+		return []knob{{name: k.Script}}
+	case k.Setting == setting.IRQ:
+		return []knob{{k.Script, []string{"--dev", dev, "--cpus", p.interruptCores()}, false}}
+	case k.Setting == setting.RPS:
+		return []knob{{k.Script, []string{"--dev", dev}, inside}}
+	case k.Setting == setting.RFS:
+		return []knob{{k.Script, []string{"--table-only", "--entries", flowEntries}, false},
+			{k.Script, []string{"--queues-only", "--dev", dev, "--entries", flowEntries}, inside}}
+	}
+	panic(fmt.Sprintf("package run cannot turn %q, and a trial would be measured without it", k.Setting))
 }
 
 // interruptCores are the cores for pinned interrupts. If the design varies the

@@ -1,6 +1,9 @@
 package run
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +14,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 	"github.com/line-rate/line-rate/lab/internal/tune"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // committed reads one of the journal's own designs.
@@ -140,5 +144,49 @@ func TestADesignNeedsRootIfItTurnsAKnob(t *testing.T) {
 		setting.IRQ: setting.String("default"), setting.IRQBalance: setting.Bool(true)}
 	if names := experiment.Turns(off); len(names) > 0 {
 		t.Errorf("a machine as it is has %v turned", names)
+	}
+}
+
+// What a knob needs is found for every row of the table, so that no knob is measured without being
+// turned, or in a group with the machine as it was.
+func TestEachKnobIsTurnedAndSeparatesGroups(t *testing.T) {
+	root := t.TempDir()
+	for file, text := range map[string]string{"sys/class/net/eth0/device/x": "", "sys/class/net/eth0/queues/rx-0/rps_cpus": "0",
+		"sys/class/net/eth0/queues/rx-0/rps_flow_cnt": "0", "sys/class/net/eth0/device/msi_irqs/40": "msi",
+		"proc/irq/40/smp_affinity_list": "0"} {
+		file = filepath.Join(root, file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text+"\n"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := Plan{Experiment: committed(t, "06-irq-factorial"), Host: &host.Profile{Cores: 16}}
+	var scripts []string
+	for _, k := range setting.Knobs() {
+		scripts = append(scripts, k.Script)
+		on := setting.Levels{setting.Generator: setting.String(setting.HTTPLoad), k.Setting: k.At}
+		if got := experiment.Turns(on); len(got) != 1 || got[0].Script != k.Script {
+			t.Errorf("%s: a condition turns %v", k.Setting, got)
+		}
+		if got := experiment.Groups([]setting.Levels{on, on.Without(k.Setting)}); len(got) != 2 {
+			t.Errorf("%s: both levels are measured in one group: %v", k.Setting, got)
+		}
+		turned := p.turning(k, "eth0")
+		for _, one := range turned {
+			if _, err := os.Stat(filepath.Join("..", "..", "..", one.line()[0])); err != nil || one.name != k.Script {
+				t.Errorf("%s is turned by %v: %v", k.Setting, one, err)
+			}
+		}
+		if len(turned) == 0 {
+			t.Errorf("%s is not turned", k.Setting)
+		}
+		if words.Setting(k.Setting) == "" || k.Title != "" && words.SettingName(k.Setting) != k.Title {
+			t.Errorf("%s is called %q", k.Setting, words.SettingName(k.Setting))
+		}
+	}
+	if known := tune.Knobs(); !slices.Equal(slices.Sorted(slices.Values(scripts)), slices.Sorted(slices.Values(known))) {
+		t.Errorf("designs know the knobs %v, and lab tune %v", scripts, known)
+	}
+	if values := tune.Values(root); len(values) != len(scripts)+1 { // and the number of queues
+		t.Errorf("of the knobs %v the machine's profile records %v", scripts, values)
 	}
 }

@@ -116,6 +116,7 @@ type def struct {
 	Least              int64
 	Words              []string
 	Pattern            *regexp.Regexp
+	Knob               *knobRow
 }
 
 // EventSizes are the sizes of an event, in bytes, that the batch study's producer can send.

@@ -47,7 +47,7 @@ var knobs = []*knob{
 		name: "irq-pin", takes: "--dev D --cpus LIST",
 		says: "each queue's interrupt on a core, in turn",
 		kind: kindFile, paths: []string{"/proc/irq/*/smp_affinity_list"}, same: sameList,
-		plan: planInterrupts, ready: noBalancer, rights: capDACOverride, where: "/proc/irq",
+		plan: planInterrupts, ready: noBalancer, rights: capDACOverride, where: irqDir,
 	},
 	stops("irqbalance", "irqbalance"),
 	stops("crond", "crond", "cron"),
@@ -69,6 +69,9 @@ func find(name string) (*knob, error) {
 	}
 	return knobs[i], nil
 }
+
+// irqDir has the interrupts.
+const irqDir = "/proc/irq"
 
 // Numbers of the kernel's capabilities.
 const capDACOverride, capNetAdmin = 1, 12

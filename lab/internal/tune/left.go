@@ -214,8 +214,6 @@ func Values(root string) map[string]string {
 		files, _ := filepath.Glob(m.tree + pattern)
 		return files
 	}
-	add("rps_cpus", glob(netDir+"*/queues/rx-*/rps_cpus"))
-	add("rps_flow_cnt", glob(netDir+"*/queues/rx-*/rps_flow_cnt"))
 	var interrupts []string
 	rx, tx := 0, 0
 	for _, device := range glob(netDir + "*/device") { // a card's, or one made for a virtual machine
@@ -230,10 +228,13 @@ func Values(root string) map[string]string {
 	if rx+tx > 0 {
 		set["queues"] = fmt.Sprintf("rx %d tx %d", rx, tx)
 	}
-	add("smp_affinity_list", interrupts)
 	for _, k := range knobs {
 		switch {
-		case len(k.services) == 0:
+		case len(k.services) == 0 && k.where == irqDir: // those of interfaces only
+			add(path.Base(k.paths[0]), interrupts)
+		case len(k.services) == 0: // the last is a queue's
+			pattern := k.paths[len(k.paths)-1]
+			add(path.Base(pattern), glob(pattern))
 		case k.runs(m):
 			set[k.name] = "runs"
 		default:

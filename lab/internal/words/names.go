@@ -47,9 +47,12 @@ func UpperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // Setting is a setting's name in a sentence.
 func Setting(name string) string {
+	for _, k := range setting.Knobs() {
+		if k.Setting == name && k.Short != "" {
+			return k.Short
+		}
+	}
 	switch name {
-	case setting.RPS, setting.RFS, setting.IRQ:
-		return strings.ToUpper(name)
 	case setting.Rate:
 		return "the rate asked"
 	case setting.ServerCPUs:
@@ -98,10 +101,15 @@ func Wall(bound string) string {
 }
 
 // OwnNames are the settings that are called by a name of their own.
-var OwnNames = map[string]string{
-	setting.IRQ: "IRQs", setting.RPS: "RPS", setting.RFS: "RFS", setting.IRQBalance: "irqbalance",
-	setting.ServerCPUs: "Server CPUs", setting.Rate: "Rate asked",
-}
+var OwnNames = func() map[string]string {
+	names := map[string]string{setting.ServerCPUs: "Server CPUs", setting.Rate: "Rate asked"}
+	for _, k := range setting.Knobs() {
+		if k.Title != "" {
+			names[k.Setting] = k.Title
+		}
+	}
+	return names
+}()
 
 // SettingName is what pages call a setting: "Workers", "Client workers", "RPS".
 func SettingName(name string) string {
