@@ -1,8 +1,6 @@
 package run
 
 import (
-	"context"
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -139,24 +137,4 @@ func (p Plan) portOf(condition, n int) int {
 		all = append(all, i)
 	}
 	return p.Port + slices.Index(experiment.DrawBlock([][]int{all}, p.Experiment.Block.Rounds, p.Seed, 1)[0], condition)
-}
-
-func TestABlockAtOnceEndsWithItsRun(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	why := errors.New("a signal came")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	e := p.atOnce(3)
-	there := p.once(3, func() { cancel(why) })
-	if trials, err := e.block(ctx, 1, &watching{}); !errors.Is(err, why) || trials != nil || !<-there {
-		t.Errorf("%v, %+v", err, trials)
-	}
-	p.nothingRuns(t)
-	// A client that cannot start ends the run and the other clients.
-	p.without("event_sink")
-	if trials, err := p.atOnce(3).block(t.Context(), 1, &watching{}); err == nil ||
-		!strings.Contains(err.Error(), "the client did not start") || trials != nil {
-		t.Errorf("%v, %+v", err, trials)
-	}
-	p.nothingRuns(t)
 }

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -121,17 +120,6 @@ func TestWaitingForACoreIsBounded(t *testing.T) {
 	}
 	if m.spare != 0 || loops != 2*loopsSpare {
 		t.Errorf("%d loops, and %d left for waiting", loops, m.spare)
-	}
-}
-
-func TestWaitingForACoreCanBeInterrupted(t *testing.T) {
-	why := errors.New("a signal came")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	m := newMadeUp(t, Plan{}, always(good(1)))
-	m.pause = time.Hour
-	m.loop = func([]int) (time.Duration, error) { cancel(why); return slowCore, nil }
-	if _, err := m.speed(ctx, fastCore, loopsBefore); !errors.Is(err, why) {
-		t.Errorf("%v, want %v", err, why)
 	}
 }
 

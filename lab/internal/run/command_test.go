@@ -10,7 +10,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
@@ -129,18 +128,6 @@ func TestEverySettingReachesTheCommandLines(t *testing.T) {
 	}
 }
 
-// Over a wire a reader types the same lines inside its namespaces.
-func TestCommandLinesOverAWire(t *testing.T) {
-	x := design{}.parse(t)
-	over := Plan{Experiment: x}.load(&topology.Link{Host: "192.0.2.1", NetPID: 7}, x.Fixed().With(x.Conditions()[0]),
-		9000).commands()
-	if !strings.HasPrefix(over[0], "lab/scripts/wire.sh in server PID -- lab/scripts/server.sh ") ||
-		!strings.HasPrefix(over[1], "lab/scripts/wire.sh in client PID -- lab/scripts/trial.sh --url "+
-			"http://192.0.2.1:9000/read ") {
-		t.Errorf("%q", over)
-	}
-}
-
 // The gates must be told of an overload, since no figure shows that it is
 // intended.
 func TestOverloadReachesTheGates(t *testing.T) {
@@ -149,49 +136,6 @@ func TestOverloadReachesTheGates(t *testing.T) {
 		x.Fixed().With(x.Conditions()[0]).With(setting.Levels{"rate": whole(500), "overload": either(true)}), 9000)
 	if !l.asked.Overload || l.asked.Rate != 500 || l.asked.WindowS != 0.1 || l.rate != 500 {
 		t.Errorf("%+v", l.asked)
-	}
-}
-
-// The file says what is measured and how before the first trial.
-func TestTheHeadOfAFile(t *testing.T) {
-	x := design{settings: "connections = 4\nprefork = false\nroute = \"/read\"", factor: "generator",
-		levels: `["autocannon", "http_load"]`,
-		block:  "slot_s = 0.5\nrounds = 1\nwarmup_s = 0.1"}.parse(t)
-	p := Plan{Root: "/nowhere", Experiment: x, Seed: 11, Port: 9000, Split: apart,
-		Host: &host.Profile{ID: "here", Cores: 4}, Budget: time.Minute, clock: newClock()}
-	f := p.file()
-	f.Provenance.Tools = map[string]string{"autocannon": "8.0.0"}
-	p.conditions(f, loopback)
-	pr := f.Provenance
-	if f.SchemaVersion != results.Version || f.Experiment != "x" || f.Hosts.Server != "here" ||
-		!strings.HasSuffix(f.Run, "z-here") {
-		t.Errorf("%+v", f)
-	}
-	if *pr.Block != (results.BlockPlan{SlotS: 0.5, Rounds: 1, WarmupS: 0.1}) || pr.BudgetS != 60 || pr.Seed != 11 ||
-		pr.ServerCPUs != "0-1" || pr.ClientCPUs != "2-3" || pr.ExperimentSHA256 != x.SHA256 {
-		t.Errorf("%+v", pr)
-	}
-	if !strings.Contains(pr.Generator, "autocannon") || !strings.Contains(pr.Generator, "http_load") {
-		t.Errorf("generators %q", pr.Generator)
-	}
-	var ids []string
-	for _, c := range f.Conditions {
-		ids = append(ids, c.ID)
-		want := c.Levels["generator"].String()
-		if want == "autocannon" {
-			want += " 8.0.0"
-		}
-		if c.Generator != want || len(c.Commands) != 2 ||
-			!strings.Contains(c.Commands[1], "--generator "+c.Levels["generator"].String()+" ") {
-			t.Errorf("%s: generator %q, want %q; %q", c.ID, c.Generator, want, c.Commands)
-		}
-	}
-	if want := []string{"c1", "c2", "c3"}; !slices.Equal(ids, want) || f.Conditions[2].ControlOf == "" {
-		t.Errorf("conditions %v, the last of them a control of %q", ids, f.Conditions[2].ControlOf)
-	}
-	p.Budget = 0
-	if got := p.budget(); got != 600*time.Second {
-		t.Errorf("the budget is %v where the plan leaves it to the experiment", got)
 	}
 }
 

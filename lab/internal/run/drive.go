@@ -179,12 +179,12 @@ func (c client) lost(ended bool) bool {
 
 // exitSeenWithin is how long the lab may take to see that a process has ended, after
 // the process's connections have closed.
-const exitSeenWithin = 200 * time.Millisecond
+const exitSeenWithin = time.Second
 
 // awaitExit waits until an exit is seen, but not for longer than that.
 func awaitExit(seen func() bool) {
 	for began := time.Now(); !seen() && time.Since(began) < exitSeenWithin; {
-		time.Sleep(exitSeenWithin / 20)
+		time.Sleep(exitSeenWithin / 100)
 	}
 }
 

@@ -156,34 +156,6 @@ func TestARunEnds(t *testing.T) {
 	}
 }
 
-// A run that takes turns with others is asked before each block but its first, and ends
-// when it is told to. The turns of others are not on its budget, and its time is that of
-// its own blocks.
-func TestARunTakesTurns(t *testing.T) {
-	asked := 0
-	var m *madeUp
-	p := Plan{Budget: 6*turnTakes + turnTakes/2}
-	p.Turn = func() results.Ended {
-		m.plan.clock.began = m.plan.clock.began.Add(-time.Minute)
-		if asked++; asked == 4 {
-			return results.Interrupted
-		}
-		return ""
-	}
-	m = newMadeUp(t, p, always(good(1)))
-	f := m.all(t)
-	last := m.kept[len(m.kept)-1].Provenance
-	if f.Provenance.Ended != results.Interrupted || f.Provenance.Blocks != 4 || asked != 4 || len(m.kept) != 4 ||
-		!f.Provenance.FinishedAt.Equal(last.FinishedAt) {
-		t.Errorf("asked %d times: %+v", asked, f.Provenance)
-	}
-	asked = 10
-	m = newMadeUp(t, p, always(good(1)))
-	if f := m.all(t); f.Provenance.Ended != results.Budget || f.Provenance.Blocks != 6 {
-		t.Errorf("%d blocks, %s; six fit into its own time", f.Provenance.Blocks, f.Provenance.Ended)
-	}
-}
-
 // A journal's file without room for another block gets none; a run outside of one goes on.
 func TestAFullFileEndsTheRun(t *testing.T) {
 	long := good(1)
@@ -355,53 +327,5 @@ func TestAClientThatCannotRunLeavesNoFile(t *testing.T) {
 		if f := m.all(t); f.Provenance.Ended != results.Failing {
 			t.Errorf("ended %q", f.Provenance.Ended)
 		}
-	}
-}
-
-// An interrupted run keeps its complete blocks, and nothing of the present one;
-// a run that fails otherwise gives nothing but the reason.
-func TestAnInterruptedRunKeepsItsBlocks(t *testing.T) {
-	why := errors.New("a signal came")
-	for _, c := range []struct {
-		name   string
-		blocks int // complete blocks
-		cancel bool
-		groups int
-	}{{"in the third block", 2, true, 1}, {"in the first", 0, true, 1}, {"not by a signal", 2, false, 1}} {
-		t.Run(c.name, func(t *testing.T) {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			defer cancel(nil)
-			m := newMadeUp(t, Plan{}, always(good(1)))
-			turn := m.turn
-			m.turn = func(ctx context.Context, s []int) (measured, error) {
-				if m.file.Provenance.Blocks == c.blocks {
-					if !c.cancel {
-						return measured{}, why
-					}
-					cancel(why)
-				}
-				return turn(ctx, s)
-			}
-			made, err := m.blocks(ctx, &m.watching)
-			if !errors.Is(err, why) {
-				t.Errorf("%v, want %v", err, why)
-			}
-			if len(m.kept) != c.blocks {
-				t.Errorf("kept %d times, want %d", len(m.kept), c.blocks)
-			}
-			if !c.cancel || c.blocks == 0 {
-				if made != nil {
-					t.Errorf("there is a run all the same: %+v", made)
-				}
-				return
-			}
-			if made == nil {
-				t.Fatal("the complete blocks are lost")
-			}
-			if p := made.File.Provenance; p.Ended != results.Interrupted || p.Blocks != c.blocks ||
-				len(made.File.Trials) != 3*c.blocks || p.FinishedAt.Before(p.StartedAt) {
-				t.Errorf("%d trials, %+v", len(made.File.Trials), p)
-			}
-		})
 	}
 }

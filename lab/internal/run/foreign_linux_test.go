@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -16,7 +15,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -222,27 +220,6 @@ func toldToListen(port int) (pids []int) {
 		}
 	}
 	return pids
-}
-
-// In mid-trial the trial says what went wrong.
-func TestServersThatGoWrongUnderLoad(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	for _, c := range []struct{ how, gate, says string }{
-		{"dies=100", gate.ServerExited, "the server exited in mid-trial"},
-		{"later=100", gate.Mismatches, "answers were not as expected, the first: a body that differs from the first 32 at " +
-			"byte 8"},
-	} {
-		t.Run(c.how, func(t *testing.T) {
-			p := p
-			p.t = t
-			e := p.engine(pair(t, "plain", c.how), loopback)
-			p.until(func() []results.Trial { return p.block(e) }, func(trials []results.Trial) bool {
-				return slices.ContainsFunc(trials[1].Reasons,
-					func(r results.Reason) bool { return r.Gate == c.gate && strings.Contains(r.Detail, c.says) })
-			})
-		})
-	}
 }
 
 // A port that another program answers on is not measured in the server's place.

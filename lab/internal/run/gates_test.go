@@ -34,64 +34,6 @@ func both[T any](all ...func(T)) func(T) {
 	}
 }
 
-// told is a row's name and the gates that it closes.
-type told struct{ what, closes string }
-
-func of[T any](rows []row[T]) (all []told) {
-	for _, r := range rows {
-		all = append(all, told{r.what, r.closes})
-	}
-	return all
-}
-
-// Every gate has a figure that closes it alone, a figure that does not, and a
-// missing figure, which is not the same as an open gate. Without such rows a
-// gate could be removed unnoticed.
-func TestEveryGateHasItsRows(t *testing.T) {
-	for _, g := range gate.All {
-		var shuts, stays, missing bool
-		for _, r := range slices.Concat(of(turnRows[g.Name]), of(pieceRows[g.Name]), of(profileRows[g.Name]),
-			of(slowRows[g.Name]), of(processRows[g.Name])) {
-			shuts, stays = shuts || strings.HasPrefix(r.closes+" ", g.Name+" "), stays || r.closes == none
-			missing = missing || strings.Contains(r.what, "missing")
-		}
-		if !shuts || !stays || !missing {
-			t.Errorf("%s: a row that closes it %v, one that does not %v, one with something missing %v", g.Name, shuts, stays,
-				missing)
-		}
-	}
-	for _, name := range slices.Concat(slices.Collect(maps.Keys(turnRows)), slices.Collect(maps.Keys(pieceRows)),
-		slices.Collect(maps.Keys(profileRows)), slices.Collect(maps.Keys(processRows))) {
-		if _, ok := gate.Of(name); !ok {
-			t.Errorf("%s has rows and is no gate", name)
-		}
-	}
-}
-
-// A run goes on for longer through disturbances that may pass than through
-// faults and their consequences.
-func TestOnlyWeatherPasses(t *testing.T) {
-	for _, name := range []string{gate.Errors, gate.Timeouts, gate.Resets, gate.NoTelemetry, gate.Steal, gate.SlowCore,
-		gate.OtherLoad, gate.Stopped, gate.Silent, gate.IdleServers, gate.Slot} {
-		if !(Plan{}).mayHavePassed(bad(name)) {
-			t.Errorf("%s does not pass", name)
-		}
-		if (Plan{}).mayHavePassed(bad(name, gate.Non2xx)) {
-			t.Errorf("%s excuses a wrong answer", name)
-		}
-		if !(Plan{}).mayHavePassed(bad(gate.Little, name)) {
-			t.Errorf("what follows from %s does not pass with it", name)
-		}
-	}
-	for _, name := range []string{gate.LostWorker, gate.ServerExited, gate.ClientFailed, gate.ClientHung, gate.Little,
-		gate.WrongAnswer,
-		gate.Non2xx, gate.Mismatches, gate.NoRequests, gate.RateShort, "a gate of the future"} {
-		if (Plan{}).mayHavePassed(bad(name)) {
-			t.Errorf("%s passes", name)
-		}
-	}
-}
-
 // A profiledWindow is a made-up window in which profiles were taken.
 type profiledWindow struct {
 	load
@@ -142,46 +84,6 @@ func closes(t *testing.T, what, want string, do func(failer)) {
 	})
 	if names := slices.Sorted(maps.Keys(found)); !slices.Equal(names, slices.Sorted(slices.Values(strings.Fields(want)))) {
 		t.Errorf("%s: closed %q, want %q", what, said, want)
-	}
-}
-
-// A calibrated trial has made-up calibrations before and after it, and the
-// run's fastest.
-type calibrated struct {
-	results.Trial
-	reference time.Duration
-}
-
-func took(metric string, s float64) func(*calibrated) {
-	return func(c *calibrated) { c.Metrics[metric] = s }
-}
-
-var slowRows = map[string][]row[*calibrated]{gate.SlowCore: {
-	{"as fast as ever", func(*calibrated) {}, none},
-	{"slow before", took("calibration_before_s", 1.251e-6), gate.SlowCore},
-	{"slow after", took("calibration_after_s", 1.251e-6), gate.SlowCore},
-	{"missing: no reference", func(c *calibrated) { c.reference = 0 }, gate.SlowCore},
-	{"no time", took("calibration_before_s", 0), gate.SlowCore},
-	{"missing: not measured", func(c *calibrated) { delete(c.Metrics, "calibration_after_s") }, gate.NoTelemetry},
-}}
-
-func TestSlowCores(t *testing.T) {
-	for _, r := range slowRows[gate.SlowCore] {
-		c := &calibrated{results.Trial{Valid: true,
-			Metrics: map[string]float64{"calibration_before_s": 1e-6, "calibration_after_s": 1.25e-6}}, time.Microsecond}
-		r.spoil(c)
-		slow(&c.Trial, c.reference)
-		closes(t, r.what, r.closes, c.say)
-		if c.Valid != (r.closes == none) {
-			t.Errorf("%s: valid %v", r.what, c.Valid)
-		}
-	}
-}
-
-// say passes the trial's reasons on.
-func (c *calibrated) say(fail failer) {
-	for _, one := range c.Reasons {
-		fail(one.Gate, "%s", one.Detail)
 	}
 }
 

@@ -1,8 +1,6 @@
 package run
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -170,17 +168,6 @@ var pieceRows = map[string][]row[*pieced]{
 			func(p *pieced) { p.asked.Claimed = []string{"workers"}; p.w.WorkersMin = 3 }, gate.LostWorker},
 		{"missing", lack("workers"), gate.NoTelemetry},
 	},
-	gate.IdleWorker: {
-		{"one of four holds connections", set("workers_serving", 1), gate.IdleWorker},
-		{"all hold some and one uses CPU time", set("workers_active", 1), gate.IdleWorker},
-		{"few connections, which leave one out by chance", func(p *pieced) {
-			p.connections, p.asked.Connections, p.said.CutMeanS = 10, 10, 0.0099
-			p.m["workers_active"], p.m["workers_serving"] = 3, 3
-		}, none},
-		{"missing", lack("workers_serving"), gate.NoTelemetry},
-		{"CPU times missing", lack("workers_active"), gate.NoTelemetry},
-	},
-	gate.Connections: figure(gate.Connections, "connections_established", 99, 100),
 	gate.Ledger: {
 		{"an event is in no place", func(p *pieced) { p.streams("unaccounted_events", 1) }, gate.Ledger},
 		{"an event came twice", func(p *pieced) { p.streams("duplicate_events", 1) }, gate.Ledger},
@@ -198,25 +185,6 @@ var pieceRows = map[string][]row[*pieced]{
 		{"missing: no rate", lack("throughput_rps"), gate.NoTelemetry},
 		{"at a fixed rate", func(p *pieced) { p.rated(); p.said.CutMeanS = 5 }, none},
 	},
-	gate.Silent: {
-		{"for longer than a tenth of it", set("silence_s", 0.31), gate.Silent},
-		{"not seen, which is missing with autocannon", lack("silence_s"), none},
-	},
-	gate.Stopped: {
-		{"the client was", func(p *pieced) { p.w.Stopped = []string{"client"} }, gate.Stopped},
-		{"missing: no samples", (*pieced).lost, gate.NoTelemetry},
-	},
-	gate.OtherLoad: append(append(figure(gate.OtherLoad, "server_foreign_load", 0.11, 0.1),
-		figure(gate.OtherLoad, "client_foreign_load", 0.11, 0.1)...),
-		row[*pieced]{"on a core that both share",
-			func(p *pieced) { p.split = cores.Split{}; p.m["server_foreign_load"] = 0.5 }, gate.OtherLoad},
-		row[*pieced]{"on a core that both share, missing",
-			func(p *pieced) { p.split = cores.Split{}; delete(p.m, "server_foreign_load") }, gate.NoTelemetry}),
-	gate.Steal: append(figure(gate.Steal, "server_steal", 0.031, 0.03),
-		figure(gate.Steal, "client_steal", 0.031, 0.03)...),
-	gate.Throttled: figure(gate.Throttled, "throttled_s", 0.001, 0),
-	gate.Swap:      figure(gate.Swap, "swap_pages", 1, 0),
-	gate.Clock:     figure(gate.Clock, "clock_step_s", 0.011, 0.01),
 	gate.HeldUp: {
 		{"longer than a second and a fifth of the window", func(p *pieced) { p.w.Gap = 1201 * time.Millisecond },
 			gate.HeldUp},
@@ -289,17 +257,5 @@ func TestConnectionsOpenedAnew(t *testing.T) {
 		{"never", nil, gate.NoTelemetry},
 	} {
 		closes(t, c.name, c.want, func(fail failer) { (&socketWatch{connections: 2, all: c.all}).judge(r, fail) })
-	}
-}
-
-// An interrupted run does not wait for the comparison.
-func TestComparingCanBeInterrupted(t *testing.T) {
-	why := errors.New("a signal came")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(why)
-	l := load{serves: &experiment.Server{Answers: setting.Fiber}, route: "/read", link: loopback,
-		lab: []string{"sh", "-c", "sleep 60"}}
-	if _, err := l.check(ctx, "before", func(string, string, ...any) {}); !errors.Is(err, why) {
-		t.Errorf("%v, want %v", err, why)
 	}
 }

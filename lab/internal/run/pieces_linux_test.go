@@ -4,9 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -118,69 +116,4 @@ func TestAServerThatIsGoneBeforeItsTrial(t *testing.T) {
 	if one.Valid || !closed(one, gate.ServerExited) || len(one.Metrics) > 2 { // the two calibrations
 		t.Errorf("%q, %v", one.Reasons, one.Metrics)
 	}
-}
-
-// What befalls a server or autocannon in mid-trial closes its own gate.
-func TestFaultsInMidPiece(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	kill := func(pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) }
-	d := inPieces
-	d.block = "slot_s = 2.5\nrounds = 1\nwarmup_s = 0.1"
-	x := d.parse(t)
-	levels := setting.Levels{setting.Route: text("/read"), setting.Prefork: either(true), setting.Workers: whole(2),
-		setting.Rate: whole(400)}
-	for _, c := range []struct {
-		name    string
-		befalls func(servers []int, client int)
-		gate    string
-	}{
-		{"the server is killed", func(servers []int, _ int) { kill(servers[0]) }, gate.ServerExited},
-		{"a worker is killed", func(servers []int, _ int) { kill(servers[len(servers)-1]) }, gate.LostWorker},
-		{"the client is stopped", func(_ []int, client int) {
-			_ = syscall.Kill(client, syscall.SIGSTOP)
-			time.Sleep(700 * time.Millisecond)
-			_ = syscall.Kill(client, syscall.SIGCONT)
-		}, gate.Stopped},
-		{"the client is killed", func(_ []int, client int) { kill(client) }, gate.ClientFailed},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			p := p
-			p.t = t
-			p.until(func() []results.Trial {
-				e := p.engine(x, loopback, levels)
-				done := make(chan struct{})
-				go func() {
-					defer close(done)
-					for len(p.children("node")) == 0 && t.Context().Err() == nil {
-						time.Sleep(10 * time.Millisecond)
-					}
-					time.Sleep(1200 * time.Millisecond)
-					if clients := p.children("node"); len(clients) > 0 {
-						c.befalls(p.listening("fiber_server", e.plan.Port), clients[0])
-					}
-				}()
-				defer func() { <-done }()
-				return p.block(e)
-			}, func(trials []results.Trial) bool { return !trials[0].Valid && closed(trials[0], c.gate) })
-			p.nothingRuns(t)
-		})
-	}
-}
-
-// Batches of events are received, not requested, and the receiver checks them.
-func TestBatchesOfEvents(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	x := design{
-		settings: "server = \"producer\"\ngenerator = \"sink\"\nevent_rate = 2000\nflush_interval_ms = 100\nbatch_events " +
-			"= 100\nevent_bytes = 64\nqueue_events = 1000\nsink_latency_ms = 5",
-		factor: "variant", levels: `["batch", "pool-10"]`, block: "slot_s = 1.1\nrounds = 1\nwarmup_s = 0.2"}.parse(t)
-	e := p.engine(x, loopback, setting.Levels{setting.Variant: text("batch")})
-	p.until(func() []results.Trial { return p.block(e) }, func(trials []results.Trial) bool {
-		m := trials[0].Metrics
-		return !closed(trials[0], gate.ClientFailed) && m["requests"] > 0 && m["events_per_batch"] > 1 &&
-			m["server_cpu_per_event_s"] > 0 && m["server_cpu_per_event_s"] < m["server_cpu_per_request_s"]
-	})
-	p.nothingRuns(t)
 }

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -97,9 +95,6 @@ func loading(does string) func(*scripted) { return func(s *scripted) { s.client 
 var processRows = map[string][]row[*scripted]{
 	gate.ServerExited: {
 		{"it exits", both(serving("sleep 0.2; exit 1"), loading(endless)), gate.ServerExited},
-		{"it is killed", both(serving("sleep 0.2; kill -9 $$"), loading(endless)), gate.ServerExited},
-		{"missing: it ends without a word or a status", both(serving("sleep 0.2; exit 0"), loading(endless)),
-			gate.ServerExited},
 		{"it serves to the end", func(*scripted) {}, none},
 		{"it exits, and the client fails for that", both(serving("sleep 0.2; exit 1"), loading("sleep 0.6; exit 1")),
 			gate.ServerExited},
@@ -109,11 +104,8 @@ var processRows = map[string][]row[*scripted]{
 	},
 	gate.ClientFailed: {
 		{"it fails", loading("exit 1"), gate.ClientFailed},
-		{"it is killed", loading("kill -9 $$"), gate.ClientFailed},
 		{"missing: it says nothing", loading("exit 0"), gate.ClientFailed},
 		{"it talks nonsense", loading("echo nonsense"), gate.ClientFailed},
-		{"it lacks a figure", loading(`echo '{"slot":0}'`), gate.ClientFailed},
-		{"it ends without its summary", loading("cat said"), gate.ClientFailed},
 		{"it measured another plan", loading("cat said; sed s/nowhere:1/elsewhere/ <<END\n" +
 			strings.Trim(strings.TrimPrefix(summed, "echo "), "'") + "\nEND"), gate.ClientFailed},
 		{"it measures", func(*scripted) {}, none},
@@ -149,26 +141,6 @@ func TestProcessesCloseGates(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A server that is gone invalidates its whole block, and errors that the client
-// reports because of it are not blamed on the client.
-func TestAServerThatIsGoneEndsItsBlock(t *testing.T) {
-	s := &scripted{[]string{serve, "sleep 0.2; echo no more >&2; exit 7", serve}, endless, time.Minute}
-	g := s.group(t)
-	if err := g.up(t.Context(), g.rotate); err != nil {
-		t.Fatal(err)
-	}
-	for i, trial := range g.trials {
-		want := "the server exited in mid-trial: no more (exit status 7)"
-		if i != 1 {
-			want = "beside it, sh on nowhere:2: " + want
-		}
-		if len(trial.Reasons) != 1 || trial.Reasons[0] != (results.Reason{Gate: gate.ServerExited, Detail: want}) {
-			t.Errorf("trial %d: %v, want %q", i+1, trial.Reasons, want)
-		}
-	}
-	over(t, g)
 }
 
 // over fails if one of a group's servers still runs.
@@ -294,45 +266,6 @@ func TestInterruptedWhileWaiting(t *testing.T) {
 	}
 }
 
-// The line that says that connections are held is recognised once, however it
-// is split over reads.
-func TestHeldIsSeen(t *testing.T) {
-	for _, parts := range [][]string{{"{\"held\":true}\n"}, {"{\"slot\":0}\n{\"he", "ld\":tr", "ue}\n"},
-		{"{\"held\":true}", "\n{\"held\":true}\n"}} {
-		o := &output{first: make(chan struct{}), held: make(chan struct{})}
-		for _, p := range parts {
-			if n, err := o.Write([]byte(p)); n != len(p) || err != nil {
-				t.Fatal(n, err)
-			}
-		}
-		select {
-		case <-o.held:
-		default:
-			t.Errorf("%q: not seen", parts)
-		}
-		if got := string(o.bytes()); got != strings.Join(parts, "") {
-			t.Errorf("%q became %q", parts, got)
-		}
-	}
-	o := &output{first: make(chan struct{}), held: make(chan struct{})}
-	_, _ = o.Write([]byte(`{"held":fal`))
-	_, _ = o.Write([]byte(`se}`))
-	select {
-	case <-o.held:
-		t.Error("seen where it was not said")
-	case <-o.first:
-		t.Error("a line is seen before it is whole")
-	default:
-	}
-	_, _ = o.Write([]byte("\n"))
-	_, _ = o.Write([]byte("\n"))
-	select {
-	case <-o.first:
-	default:
-		t.Error("the first line is not seen")
-	}
-}
-
 // up starts a group's servers until the test ends.
 func up(t *testing.T, g *group) {
 	t.Helper()
@@ -341,41 +274,4 @@ func up(t *testing.T, g *group) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { stopServers(g.servers) })
-}
-
-// The plan tells the client each server's warm-up, then the slots.
-func TestThePlanOfAGroup(t *testing.T) {
-	g := (&scripted{[]string{serve, serve}, measures, time.Minute}).group(t)
-	up(t, g)
-	g.sequence = []int{1, 0, 0, 1}
-	for i := range g.loads {
-		g.loads[i].warmup, g.loads[i].threads, g.loads[i].split = 50*time.Millisecond, 3,
-			cores.Split{Server: []int{0}, Client: []int{1}}
-		g.loads[i].link = &topology.Link{NetPID: 7, NetDevice: "s", PeerDevice: "c"}
-	}
-	p := g.plan(100 * time.Millisecond)
-	var slots []httpload.Slot
-	for _, i := range []int{0, 1} {
-		slots = append(slots, httpload.Slot{Target: i, Seconds: 0.05})
-	}
-	for _, i := range g.sequence {
-		slots = append(slots, httpload.Slot{Target: i, Seconds: 0.1, Counts: true})
-	}
-	if !slices.Equal(p.Slots, slots) || p.Threads != 3 || p.TimeoutS != longestFill.Seconds() ||
-		*p.Wire != (httpload.Wire{ServerPID: 7, ServerDevice: "s", ClientDevice: "c"}) {
-		t.Errorf("%+v", p)
-	}
-	for i, target := range p.Targets {
-		if target.Name != g.loads[i].addr || !slices.Equal(target.Processes, g.servers[i].processes()) ||
-			len(target.Processes) != 1 {
-			t.Errorf("target %d: %+v", i, target)
-		}
-	}
-	if got := lasts(p); got != 500*time.Millisecond {
-		t.Errorf("it lasts %v", got)
-	}
-	if got, want := g.rotating(p).argv, []string{"lab/scripts/trial.sh", "--generator", "http_load", "--plan", "-",
-		"--cpus", "1"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
 }

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
 // profiling is a design that takes profiles.
@@ -32,54 +30,10 @@ func TestTheNullServerHasNoProfiles(t *testing.T) {
 	}
 }
 
-// All kinds are taken with either load generator, and give the trial's figures.
-func TestTakingProfiles(t *testing.T) {
-	p := newPlace(t)
-	for _, settings := range []string{longBlock.settings, inPieces.settings} {
-		d := profiling
-		d.settings = settings
-		e := p.engine(d.parse(t), loopback)
-		l := e.plan.load(loopback, e.plan.Experiment.Fixed().With(e.file.Conditions[0].Levels), e.plan.Port)
-		t.Run(l.generator, func(t *testing.T) {
-			p := p
-			p.t = t
-			p.until(func() []results.Trial {
-				g := &group{engine: e, conds: []int{0}, sequence: []int{0}, loads: []load{l}, profiles: taken{},
-					trials: []results.Trial{{Condition: "c1", Metrics: map[string]float64{"throughput_rps": 1000}}}}
-				if err := freshSockets(g.loads); err != nil {
-					t.Fatal(err)
-				}
-				var err error
-				if g.servers, err = startServers(t.Context(), g.loads); err != nil {
-					t.Fatal(err)
-				}
-				defer stopServers(g.servers)
-				if err := g.profiled(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				if one := g.trials[0]; len(one.Reasons) == 0 && g.profiles[0] == nil ||
-					closed(one, gate.ProfileFailed, gate.ClientFailed) {
-					t.Errorf("%q, %v", one.Reasons, g.profiles)
-				}
-				e.file.Conclude(&g.trials[0])
-				return g.trials
-			}, func(trials []results.Trial) bool {
-				one := trials[0]
-				return len(one.Reasons) == 0 && len(one.Profiles) == len(profiles.Kinds()) &&
-					one.Metrics["profiled_throughput_share"] > 0 && one.Metrics["live_heap_bytes"] > 0
-			})
-			p.nothingRuns(t)
-		})
-	}
-}
-
-// A client that ends at once leaves no time for profiles; a client that fails
-// is reported for that window.
+// A client that fails is reported for that window.
 func TestAClientThatEndsBeforeItsProfiles(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct{ client, gate, says string }{
-		"at once": {measures, gate.ProfileFailed,
-			"the client ended before the profiles of its window were taken"},
 		"with an error": {"echo no luck >&2; exit 1", gate.ClientFailed,
 			"in the profiled window: the client failed (exit status 1): no luck"},
 		"with the server gone": {endless, gate.ServerExited, "in the profiled window: the server exited in mid-trial: "},
@@ -165,56 +119,6 @@ func TestAGroupsProfiles(t *testing.T) {
 	p.nothingRuns(t)
 }
 
-// Each server has its own directory of sockets, and its command line can be
-// typed.
-func TestEachServerHasItsOwnSockets(t *testing.T) {
-	x := profiling.parse(t)
-	first, second := Plan{Experiment: x}.load(loopback, x.Fixed().With(x.Conditions()[0]), 9000),
-		Plan{Experiment: x}.load(loopback, x.Fixed().With(x.Conditions()[1]), 9001)
-	if first.profile != time.Second || !strings.HasSuffix(strings.Join(first.server, " "),
-		" --pprof-sockets .tools/scratch/pprof/9000") ||
-		!strings.HasSuffix(strings.Join(second.server, " "), " --pprof-sockets .tools/scratch/pprof/9001") {
-		t.Errorf("%q, %q", first.server, second.server)
-	}
-	dir := t.TempDir()
-	first.dir, second.dir = dir, dir
-	if err := freshSockets([]load{first, second}); err != nil {
-		t.Fatal(err)
-	}
-	listen(t, first)
-	if sources, err := capture.Sockets(first.sockets()); err != nil || len(sources) != 1 {
-		t.Errorf("%v, %v", sources, err)
-	}
-	if sources, err := capture.Sockets(second.sockets()); err == nil {
-		t.Errorf("the second server has %v of the first", sources)
-	}
-	// The next group finds no socket of this one.
-	if err := freshSockets([]load{second}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(dir, first.pprof())); err == nil {
-		t.Error("the first server's directory is left")
-	}
-}
-
-// If the command asks for profiles that the design does not have, they last one
-// second.
-func TestHowLongAProfileLasts(t *testing.T) {
-	none := longBlock.parse(t)
-	long := profiling
-	long.more = "[profile]\nseconds = 3"
-	for _, c := range []struct {
-		plan Plan
-		want time.Duration
-	}{{Plan{Experiment: none}, 0}, {Plan{Experiment: none, Profile: true}, time.Second},
-		{Plan{Experiment: long.parse(t)}, 3 * time.Second},
-		{Plan{Experiment: long.parse(t), Profile: true}, 3 * time.Second}} {
-		if got := c.plan.profileFor(); got != c.want {
-			t.Errorf("%v, want %v", got, c.want)
-		}
-	}
-}
-
 // profileAll starts a group's servers, gives each its sockets, and profiles
 // them.
 func profileAll(t *testing.T, g *group) {
@@ -258,42 +162,6 @@ func TestAServerThatDiesInAnothersProfiledWindow(t *testing.T) {
 	}
 	if len(g.profiles) > 0 {
 		t.Errorf("profiles %v", g.profiles)
-	}
-}
-
-// A client's error in one server's profiled window does not affect the windows
-// of the others.
-func TestAClientThatFailsInOneProfiledWindow(t *testing.T) {
-	g := (&scripted{[]string{serve, serve}, "case $plan in *nowhere:1*) echo no luck >&2; exit 1;; esac; exit 0",
-		time.Minute}).group(t)
-	for i := range g.loads {
-		g.loads[i].profile, g.loads[i].port = time.Second, 9000+i
-	}
-	profileAll(t, g)
-	for i, want := range []results.Reason{{Gate: gate.ClientFailed,
-		Detail: "in the profiled window: the client failed (exit status 1): no luck"},
-		{Gate: gate.ProfileFailed, Detail: "the client ended before the profiles of its window were taken"}} {
-		if one := g.trials[i].Reasons; len(one) != 1 || one[0] != want {
-			t.Errorf("trial %d: %v, want %v", i, one, want)
-		}
-	}
-}
-
-// The plan of a profiled window has only that server, and no slots of others.
-func TestThePlanOfAProfiledWindow(t *testing.T) {
-	g := (&scripted{[]string{serve, serve}, measures, time.Minute}).group(t)
-	up(t, g)
-	g.sequence = []int{1, 0, 0, 1}
-	p := g.planAlone(1, 50*time.Millisecond, 3*time.Second)
-	if len(p.Targets) != 1 || p.Targets[0].Name != "nowhere:2" ||
-		!slices.Equal(p.Targets[0].Processes, g.servers[1].processes()) {
-		t.Errorf("targets %+v", p.Targets)
-	}
-	if want := []httpload.Slot{{Seconds: 0.05}, {Seconds: 3, Counts: true}}; !slices.Equal(p.Slots, want) {
-		t.Errorf("slots %+v, want %+v", p.Slots, want)
-	}
-	if p := g.planAlone(1, 0, time.Second); len(p.Slots) != 1 {
-		t.Errorf("without a warm-up %+v", p.Slots)
 	}
 }
 

@@ -94,12 +94,6 @@ func (g *group) plan(slot time.Duration) httpload.Plan {
 	return p
 }
 
-// counting is the index of a plan's first slot that counts. All that follow count too, with
-// the same length.
-func counting(p *httpload.Plan) int {
-	return slices.IndexFunc(p.Slots, func(s httpload.Slot) bool { return s.Counts })
-}
-
 // lasts is about how long a plan takes.
 func lasts(p httpload.Plan) time.Duration {
 	total := time.Duration(0)

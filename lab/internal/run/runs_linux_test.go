@@ -287,20 +287,6 @@ func TestWhatKeepsARunFromBeginning(t *testing.T) {
 			t.Errorf("%+v, %v", made, err)
 		}
 	})
-	for _, name := range []string{"http_load", "fiber_server"} {
-		t.Run("without "+name, func(t *testing.T) {
-			p := p
-			p.t = t
-			p.without(name)
-			defer p.use(name)
-			if got := begin(t, p.plan(x)); got != ".tools/bin/"+name+" is not built; run make build" {
-				t.Errorf("%q", got)
-			}
-			if err := p.plan(x).Ready(); err == nil || !strings.Contains(err.Error(), "is not built; run 'make ") {
-				t.Errorf("%v", err)
-			}
-		})
-	}
 }
 
 // If a program is replaced during a run, its figures would be of two programs:
@@ -376,20 +362,5 @@ func TestADesignThatCannotBeCarriedOut(t *testing.T) {
 	if err := Profiles(t.Context(), p.plan(x), nil); err == nil ||
 		err.Error() != "needs several machines" {
 		t.Errorf("%v", err)
-	}
-}
-
-func TestOpenFiles(t *testing.T) {
-	if why := enough(100, 100); why != "" {
-		t.Error(why)
-	}
-	if why := enough(100, 99); !strings.Contains(why, "need 100 open files each, and the hard limit is 99; raise it: sudo "+
-		"prlimit --pid $$ --nofile=200:200") {
-		t.Error(why)
-	}
-	x := design{factor: "connections", levels: "[5, 70]",
-		settings: "route = \"/read\"\ngenerator = \"http_load\""}.parse(t)
-	if got := x.Connections(); got != 70 {
-		t.Errorf("%d connections at once", got)
 	}
 }

@@ -103,18 +103,6 @@ func TestWrongAnswersInTurns(t *testing.T) {
 	}
 }
 
-// A server whose answers never end is given up well before the client would
-// count as hung.
-func TestAServerThatNeverEndsItsAnswers(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.faulty("half-of-its-length")
-	trials := p.block(p.engine(design{}.parse(t), loopback, setting.Levels{setting.Route: text("/read")}))
-	if one := trials[0]; one.Valid || !closed(one, gate.Timeouts) || !closed(one, gate.NoRequests) || one.Slots != nil {
-		t.Errorf("%q, %+v", one.Reasons, one.Slots)
-	}
-}
-
 // Each fault of a server or the client in mid-block closes its own gate, and
 // leaves nothing running.
 func TestFaultsInMidBlock(t *testing.T) {
