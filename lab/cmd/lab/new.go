@@ -144,7 +144,7 @@ func (c *newHost) do(_ context.Context, out io.Writer) (int, error) {
 				"out: cpu, cores, memory_bytes, kernel, nic, nic_queues, line_rate_bps.",
 		})
 		if err == nil {
-			err = results.Decode(data, results.HostSchemaURL, new(host.Profile))
+			err = results.Decode(data, new(host.Profile))
 		}
 		if err != nil {
 			err = fmt.Errorf("host %q: %w", c.Name, err)

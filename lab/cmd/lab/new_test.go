@@ -20,11 +20,11 @@ func TestWhatIsNewIsInOrder(t *testing.T) {
 		says []string // in the file
 	}{
 		{[]string{"experiment", "12-tryout"}, "lab/experiments/12-tryout.toml",
-			[]string{"#:schema ../../derived/schema/experiment-1.json\n", `entry = "12"`, "\n# "}},
+			[]string{`entry = "12"`, "\n# "}},
 		{[]string{"experiment", "slow-start", "--entry", "batch"}, "lab/experiments/slow-start.toml",
 			[]string{`entry = "batch"`}},
 		{[]string{"text", "12"}, "data/texts/12.toml",
-			[]string{"#:schema ../../derived/schema/text-1.json\n", `entry = "12"`, "\n# "}},
+			[]string{`entry = "12"`, "\n# "}},
 		{[]string{"host", "some-machine", "--cores", "8"}, "data/hosts/some-machine.json",
 			[]string{`"id": "some-machine"`, `"cores": 8`, "TODO: say where"}},
 		{[]string{"entry", "12-tryout"}, "content/journal/12-tryout.md",

@@ -228,3 +228,9 @@ func (f Figure) parse() (reading, error) {
 	}
 	return r, nil
 }
+
+// Units lists the base units.
+func Units() []metric.Unit {
+	return []metric.Unit{metric.Second, metric.PerSecond, metric.BitsPerSecond, metric.BytesPerSecond, metric.Bytes,
+		metric.Ratio, metric.Count}
+}

@@ -44,7 +44,7 @@ func again(t *testing.T, f *results.File) *results.File {
 		t.Fatal(err)
 	}
 	read := &results.File{}
-	if err := results.Decode(text, results.SchemaURL, read); err != nil {
+	if err := results.Decode(text, read); err != nil {
 		t.Fatal(err)
 	}
 	return read
@@ -66,7 +66,7 @@ func FuzzFile(f *testing.F) {
 	piece, turns := design(f), turning(f)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var read results.File
-		if results.Decode(text, results.SchemaURL, &read) != nil {
+		if results.Decode(text, &read) != nil {
 			return
 		}
 		for _, x := range []*experiment.Experiment{piece, turns} {

@@ -25,7 +25,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/audit"
 	"github.com/line-rate/line-rate/lab/internal/calibration"
-	"github.com/line-rate/line-rate/lab/internal/contest/schema"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/judge"
@@ -33,7 +32,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/plot"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
@@ -321,15 +319,6 @@ func (made files) only(names ...string) error {
 func (u *update) whole() error {
 	if _, none := os.Stat(u.Root.LedgerSheet()); !u.changed && none == nil {
 		return nil
-	}
-	for name, schema := range map[string][]byte{
-		"results-3": results.Schema(), "host-2": results.HostSchema(),
-		"experiment-1": experiment.Schema(), "text-1": audit.Schema(), "compare-1": schema.JSON(),
-		"scenario-1": scenario.Schema(),
-	} {
-		if err := put(u.Root.Schema(name), schema); err != nil {
-			return err
-		}
 	}
 	ledger := pages.NewLedger()
 	for _, x := range u.Experiments {

@@ -22,7 +22,7 @@ type glossary struct {
 
 // names lists every name that experiments and texts can be written with.
 func names() []glossary {
-	settings := strict.Called(setting.Docs(), func(d setting.Doc) strict.Word { return d.Word })
+	settings := setting.Docs()
 	routes := strict.Called(route.All(), func(r route.Route) strict.Word {
 		return strict.Word{Name: r.Path, Meaning: words.UpperFirst(r.About) + "."}
 	})

@@ -93,7 +93,7 @@ const profiled = "test/site/fixture/data/results/93-lock/20261120t100000z-small-
 func (c *clone) run(of, experiment, host string) *results.File {
 	c.t.Helper()
 	r := &results.File{}
-	c.must(results.Decode(c.file(of), results.SchemaURL, r))
+	c.must(results.Decode(c.file(of), r))
 	r.Experiment = experiment
 	r.Hosts = results.Hosts{Server: host, Client: host}
 	return r

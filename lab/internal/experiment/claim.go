@@ -111,10 +111,11 @@ type form struct {
 //go:embed kinds.toml
 var text []byte
 
-// kinds are those of claims and of topologies.
+// kinds are those of claims and of topologies, and what a server's keys mean.
 var kinds = strict.Embedded[struct {
 	Forms      []form
 	Topologies []strict.Word
+	Server     map[string]string // meanings of a server's keys
 }](text)
 
 // asks has what some kinds ask of a claim that has the fields of its kind.

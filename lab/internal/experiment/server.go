@@ -172,7 +172,7 @@ var answering = []strict.Word{
 }
 
 // ServerKeys says what the keys of a table [servers.NAME] mean.
-func ServerKeys() map[string]string { return meanings()["Server"] }
+func ServerKeys() map[string]string { return kinds.Server }
 
 // Routed tells whether the lab requests a route of it: else it sends events.
 func (s *Server) Routed() bool { return !s.Events && !s.Streams }

@@ -19,24 +19,24 @@ const Version = 2
 // A Profile is one machine, or one kind of rented machine, in data/hosts.
 // Unknown fields are absent.
 type Profile struct {
-	SchemaVersion  int     `json:"schema_version" jsonschema:"enum=2"`
-	ID             string  `json:"id" jsonschema:"pattern=^[a-z0-9][a-z0-9-]*$,maxLength=100,description=Name of this file without its ending."`
-	Name           string  `json:"name" jsonschema:"minLength=1,description=How pages call it."`
-	Mark           string  `json:"mark,omitempty" jsonschema:"pattern=^[0-9a-f]{16}$,description=Keyed hash of an id that no other machine has; absent where nothing tells the machine apart from others with the same parts for good. It is then known until it starts again."`
-	CPU            string  `json:"cpu,omitempty" jsonschema:"description=CPU model."`
-	CPUVersion     string  `json:"cpu_version,omitempty" jsonschema:"description=Maker\\, family\\, model and stepping as the CPU reports them."`
+	SchemaVersion  int     `json:"schema_version"`
+	ID             string  `json:"id"`
+	Name           string  `json:"name"`
+	Mark           string  `json:"mark,omitempty"`
+	CPU            string  `json:"cpu,omitempty"`
+	CPUVersion     string  `json:"cpu_version,omitempty"`
 	Arch           string  `json:"arch,omitempty"`
-	Cores          int     `json:"cores,omitempty" jsonschema:"minimum=1,description=Logical CPUs."`
-	Sockets        int     `json:"sockets,omitempty" jsonschema:"minimum=1"`
-	ThreadsPerCore int     `json:"threads_per_core,omitempty" jsonschema:"minimum=1"`
-	Caches         string  `json:"caches,omitempty" jsonschema:"description=Size and number of each kind."`
-	MemoryBytes    int64   `json:"memory_bytes,omitempty" jsonschema:"minimum=0,description=As a text gives it; a measured run records its own."`
+	Cores          int     `json:"cores,omitempty"`
+	Sockets        int     `json:"sockets,omitempty"`
+	ThreadsPerCore int     `json:"threads_per_core,omitempty"`
+	Caches         string  `json:"caches,omitempty"`
+	MemoryBytes    int64   `json:"memory_bytes,omitempty"`
 	OS             string  `json:"os,omitempty"`
-	Kernel         string  `json:"kernel,omitempty" jsonschema:"description=As a text gives it; a measured run records its own."`
-	Virtual        string  `json:"virtual,omitempty" jsonschema:"description=Hypervisor as the CPU reports it."`
-	NIC            string  `json:"nic,omitempty" jsonschema:"description=Interface the load went over."`
-	NICQueues      int     `json:"nic_queues,omitempty" jsonschema:"minimum=0"`
-	LineRateBps    float64 `json:"line_rate_bps,omitempty" jsonschema:"minimum=0,description=Bits a second of that interface."`
+	Kernel         string  `json:"kernel,omitempty"`
+	Virtual        string  `json:"virtual,omitempty"`
+	NIC            string  `json:"nic,omitempty"`
+	NICQueues      int     `json:"nic_queues,omitempty"`
+	LineRateBps    float64 `json:"line_rate_bps,omitempty"`
 	Note           string  `json:"note,omitempty"`
 }
 

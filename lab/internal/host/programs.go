@@ -51,13 +51,13 @@ func Called(program string) string { return strings.TrimPrefix(program, built) }
 
 // A Binary identifies a program as it was when it ran.
 type Binary struct {
-	SHA256   string            `json:"sha256" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the file; of autocannon\\, of all its files and those of what it depends on."`
-	MadeOf   string            `json:"made_of,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of what it is made of: its own files and those that it imports from lab/\\, its modules\\, the compiler and its settings; of autocannon its version and script. Runs whose programs have the same count together. Absent where only the file is known."`
-	Sources  string            `json:"sources_sha256,omitempty" jsonschema:"pattern=^[0-9a-f]{64}$,description=Digest of the Go sources in lab/ that it was built from."`
-	Commit   string            `json:"commit,omitempty" jsonschema:"description=Commit of the checkout it was built in."`
-	Modified bool              `json:"modified,omitempty" jsonschema:"description=Whether those sources differed from that commit."`
-	Version  string            `json:"version,omitempty" jsonschema:"description=What a program that is installed here says to --version\\, in its first line."`
-	Build    map[string]string `json:"build,omitempty" jsonschema:"description=Settings of the Go compiler."`
+	SHA256   string            `json:"sha256"`
+	MadeOf   string            `json:"made_of,omitempty"`
+	Sources  string            `json:"sources_sha256,omitempty"`
+	Commit   string            `json:"commit,omitempty"`
+	Modified bool              `json:"modified,omitempty"`
+	Version  string            `json:"version,omitempty"`
+	Build    map[string]string `json:"build,omitempty"`
 }
 
 // Same reports whether two are one program: the same file, or made of the same.
@@ -71,8 +71,8 @@ func Measured(name string) bool { return name != "lab" && name != "node" }
 
 // Environment is the environment that the programs ran in.
 type Environment struct {
-	Set    map[string]string `json:"set,omitempty" jsonschema:"description=Variables that the lab gave a value."`
-	Passed []string          `json:"passed,omitempty" jsonschema:"description=Variables that had the caller's value\\, which is not recorded: it would name the machine's directories."`
+	Set    map[string]string `json:"set,omitempty"`
+	Passed []string          `json:"passed,omitempty"`
 }
 
 // Programs are the files that a run starts, as they were before it.

@@ -71,7 +71,7 @@ func (r Root) Design(sum string) string { return r.Path("data", "designs", sum+"
 
 // Derived is where everything lies that follows from other files; git ignores it. Of its
 // directories, data is published as the site's data, beside what git has there; pages is
-// what templates are told; schema is published; and inputs is what each experiment's files
+// what templates are told; and inputs is what each experiment's files
 // were derived from.
 func (r Root) Derived(parts ...string) string {
 	return r.Path(append([]string{"derived"}, parts...)...)
@@ -110,16 +110,14 @@ func (r Root) Figures(page, x string) string {
 func (r Root) Card(page, x string) string { return r.Derived("pages", "cards", page, x+".json") }
 func (r Root) Ratios(x string) string     { return r.Derived("pages", "ratios", x+".json") }
 
-// The metrics, the method, all names, and the counts of what claims need, for
-// pages; and the published schemas.
-func (r Root) Metrics() string           { return r.Derived("pages", "metrics.json") }
-func (r Root) Names() string             { return r.Derived("pages", "names.json") }
-func (r Root) Method() string            { return r.Derived("pages", "method.json") }
-func (r Root) Calibrated() string        { return r.Derived("pages", "calibration.json") }
-func (r Root) Boards() string            { return r.Path("data", "boards") }
-func (r Root) Judged() string            { return r.Derived("pages", "boards.json") }
-func (r Root) Reach() string             { return r.Derived("pages", "reach.json") }
-func (r Root) Schema(name string) string { return r.Derived("schema", name+".json") }
+// The metrics, the method, all names, and the counts of what claims need, for pages.
+func (r Root) Metrics() string    { return r.Derived("pages", "metrics.json") }
+func (r Root) Names() string      { return r.Derived("pages", "names.json") }
+func (r Root) Method() string     { return r.Derived("pages", "method.json") }
+func (r Root) Calibrated() string { return r.Derived("pages", "calibration.json") }
+func (r Root) Boards() string     { return r.Path("data", "boards") }
+func (r Root) Judged() string     { return r.Derived("pages", "boards.json") }
+func (r Root) Reach() string      { return r.Derived("pages", "reach.json") }
 
 // Scratch holds unfinished files; it is outside data/ and ignored by git.
 func (r Root) Scratch() string { return r.Path(".tools", "scratch") }

@@ -57,7 +57,7 @@ claims = [{ id = "c", kind = "flat", text = "t", why = "Made up.", metric = "ser
 			t.Fatal(err)
 		}
 		f := &results.File{}
-		if err := results.Decode(text, results.SchemaURL, f); err != nil {
+		if err := results.Decode(text, f); err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else if err := check.File(f, x); err != nil {
 			t.Errorf("%s: %v", name, err)

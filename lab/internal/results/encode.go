@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/invopop/jsonschema"
 
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -23,13 +22,6 @@ import (
 // trial does not have the metric. In the file's text it is as short as it can be:
 // one number, or one for each turn.
 type Column []*float64
-
-// JSONSchema allows one number, and null entries.
-func (Column) JSONSchema() *jsonschema.Schema {
-	number := &jsonschema.Schema{Type: "number"}
-	entry := &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, {Type: "null"}}}
-	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, {Type: "array", Items: entry}}}
-}
 
 // MarshalJSON writes a column of one entry as a number.
 func (c Column) MarshalJSON() ([]byte, error) {

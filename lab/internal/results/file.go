@@ -1,42 +1,40 @@
 package results
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
-	"strings"
 
-	validator "github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/sys/unix"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// Read reads a results file of a known version and refuses anything else.
-// Errors name the line for syntax and duplicate keys, and the JSON pointer for
-// shape.
-func Read(path string) (*File, error) { return read[File](path, SchemaURL) }
+// Read reads a results file of a known version and refuses anything else. Errors name
+// the line for syntax and duplicate keys, and the place for what is missing.
+func Read(path string) (*File, error) { return read[File](path) }
 
 // ReadHost reads a host profile by the same rules.
-func ReadHost(path string) (*host.Profile, error) { return read[host.Profile](path, HostSchemaURL) }
+func ReadHost(path string) (*host.Profile, error) { return read[host.Profile](path) }
 
-// mostBytes limits the size of files, in bytes. A results file of 180 trials
-// takes 8 MB where each trial records 256 cores; with two cores it stays below
-// Longest. A host profile is a few lines.
-var mostBytes = map[string]int64{SchemaURL: 8 << 20, HostSchemaURL: 16 << 10}
+// mostBytes limits the size of files, in bytes: a results file of 180 trials takes 8 MB
+// where each trial records 256 cores.
+const mostBytes = 8 << 20
 
-func read[T any](path, schema string) (*T, error) {
-	data, err := strict.ReadUpTo(path, mostBytes[schema])
+func read[T any](path string) (*T, error) {
+	data, err := strict.ReadUpTo(path, mostBytes)
 	into := new(T)
 	if err == nil {
-		err = Decode(data, schema, into)
+		err = Decode(data, into)
 	}
 	if named := (*os.PathError)(nil); err != nil && !errors.As(err, &named) {
 		err = fmt.Errorf("%s: %w", path, err)
@@ -47,10 +45,10 @@ func read[T any](path, schema string) (*T, error) {
 	return into, nil
 }
 
-// Decode checks a document against a schema, SchemaURL or HostSchemaURL, and decodes it.
-func Decode(data []byte, schema string, into any) error {
-	if n := int64(len(data)); n > mostBytes[schema] {
-		return fmt.Errorf("%d bytes, where such a file has %d at the most", n, mostBytes[schema])
+// Decode decodes a results file or a host profile, and refuses one that is incomplete.
+func Decode(data []byte, into any) error {
+	if len(data) > mostBytes {
+		return fmt.Errorf("%d bytes, where such a file has %d at the most", len(data), mostBytes)
 	}
 	if err := strict.CheckJSON(data); err != nil {
 		return err
@@ -61,20 +59,102 @@ func Decode(data []byte, schema string, into any) error {
 	}
 	// The version is checked first: any other complaint about a file of an unknown
 	// version would mislead.
-	if err := isVersion(doc, versions[schema]); err != nil {
+	version := Version
+	if _, ok := into.(*host.Profile); ok {
+		version = host.Version
+	}
+	if err := isVersion(doc, version); err != nil {
 		return err
 	}
 	if err := strict.CheckTexts(doc, ""); err != nil {
 		return err
 	}
-	if err := compiled()[schema].Validate(doc); err != nil {
-		return deepest(err, doc)
-	}
-	if err := json.Unmarshal(data, into); err != nil {
+	if err := strict.DecodeJSON(data, into); err != nil {
 		return strict.Mistyped(err, data)
 	}
-	if f, ok := into.(*File); ok {
-		return f.spread()
+	switch v := into.(type) {
+	case *File:
+		if err := v.incomplete(); err != nil {
+			return err
+		}
+		return v.spread()
+	case *host.Profile:
+		if !id.MatchString(v.ID) {
+			return fmt.Errorf("/id: %q is no name of a file", v.ID)
+		}
+		if v.Name == "" {
+			return errors.New("/name: missing")
+		}
+		if v.Mark != "" && !mark.MatchString(v.Mark) {
+			return errors.New("/mark: no keyed hash; a machine's own id stays on it")
+		}
+	}
+	return nil
+}
+
+// id is what names files and conditions.
+var id = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// mark is the form of a host's mark.
+var mark = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+// incomplete says what a file lacks without which nothing can be read of it, and which of
+// its names are none.
+func (f *File) incomplete() error {
+	for _, of := range []struct{ at, name string }{{"/experiment", f.Experiment}, {"/run", f.Run},
+		{"/hosts/server", f.Hosts.Server}, {"/hosts/client", f.Hosts.Client}} {
+		if !id.MatchString(of.name) {
+			return fmt.Errorf("%s: %q is no name of a file", of.at, of.name)
+		}
+	}
+	p := f.Provenance
+	switch {
+	case p == nil:
+		return errors.New("/provenance: missing")
+	case p.Block == nil:
+		return errors.New("/provenance/block: missing")
+	case !(p.Block.SlotS > 0) || p.Block.Rounds < 1:
+		return fmt.Errorf("/provenance/block: %d slots of %v s", p.Block.Rounds, p.Block.SlotS)
+	case !(p.BudgetS > 0):
+		return errors.New("/provenance/budget_s: missing")
+	case !slices.Contains([]Ended{"", Decided, Budget, Blocks, Interrupted, Failing}, p.Ended):
+		return fmt.Errorf("/provenance/ended: %q is no end of a run", p.Ended)
+	case p.Blocks < 0:
+		return fmt.Errorf("/provenance/blocks: %d", p.Blocks)
+	}
+	for i, c := range f.Conditions {
+		if !id.MatchString(c.ID) {
+			return fmt.Errorf("/conditions/%d/id: %q is no id", i, c.ID)
+		}
+	}
+	if err := cmp.Or(unknown("/figures", f.Figures), unknown("/resolutions", f.Resolutions)); err != nil {
+		return err
+	}
+	for i, t := range f.Trials {
+		at := fmt.Sprintf("/trials/%d", i)
+		if err := cmp.Or(unknown(at+"/metrics", t.Metrics), unknown(at+"/below", t.Below),
+			unknown(at+"/resolution", t.Resolution)); err != nil {
+			return err
+		}
+		if t.Block < 0 {
+			return fmt.Errorf("%s/block: %d", at, t.Block)
+		}
+		for k, r := range t.Reasons {
+			if r.Gate == "" {
+				return fmt.Errorf("%s/reasons/%d/gate: missing", at, k)
+			}
+		}
+	}
+	return nil
+}
+
+// unknown reports a name that is of no metric: no page would show it, and no claim could
+// rest on it.
+func unknown[V any](at string, figures map[string]V) error {
+	for _, name := range slices.Sorted(maps.Keys(figures)) {
+		if _, ok := metric.Lookup(name); !ok {
+			return fmt.Errorf("%s: no metric %q", at, name)
+		}
 	}
 	return nil
 }
@@ -97,46 +177,6 @@ func isVersion(doc any, known int) error {
 	}
 	return fmt.Errorf("/schema_version: version %v is not known to this lab, which reads version %d; use the lab that "+
 		"wrote the file", v, known)
-}
-
-// deepest reduces the validator's tree of errors to the first innermost one.
-func deepest(err error, doc any) error {
-	var v *validator.ValidationError
-	if !errors.As(err, &v) {
-		return err
-	}
-	for len(v.Causes) > 0 {
-		// The errors below this one never give the name, and the place in this one is
-		// overwritten by the validator.
-		if k, ok := v.ErrorKind.(*kind.PropertyNames); ok {
-			return fmt.Errorf("%s: no metric %q", named(doc, "", k.Property), k.Property)
-		}
-		v = v.Causes[0]
-	}
-	return fmt.Errorf("/%s: %s", strings.Join(v.InstanceLocation, "/"),
-		v.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
-}
-
-// named gives the pointer to the first object of figures that has the name.
-func named(v any, at, name string) string {
-	switch v := v.(type) {
-	case map[string]any:
-		if _, ok := v[name]; ok && (strings.Count(at, "/") == 3 || at == "/figures" || at == "/resolutions") {
-			return at
-		}
-		for _, key := range []string{"figures", "resolutions", "trials", "metrics", "below", "printed", "resolution"} {
-			if found := named(v[key], at+"/"+key, name); found != "" {
-				return found
-			}
-		}
-	case []any:
-		for i, e := range v {
-			if found := named(e, fmt.Sprintf("%s/%d", at, i), name); found != "" {
-				return found
-			}
-		}
-	}
-	return ""
 }
 
 // WriteNew writes a file that must not exist yet. The name never shows an

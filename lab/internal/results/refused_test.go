@@ -16,15 +16,7 @@ func TestDecodeRefusesOtherSigns(t *testing.T) {
 		{"/run", `"run": "20260102t030405z-h"`, `"run": "20260102t030405z-`, `"`},
 		{"/hosts/server", `"server": "h"`, `"server": "`, `"`},
 		{"/hosts/client", `"client": "h"`, `"client": "`, `"`},
-		{"/provenance/commit", `"commit": "unknown"`, `"commit": "`, `"`},
-		{"/provenance/server_cpus", `"tools": {}`, `"tools": {}, "server_cpus": "`, `"`},
-		{"/provenance/client_cpus", `"tools": {}`, `"tools": {}, "client_cpus": "`, `"`},
 		{"/conditions/0/id", `"id": "c1"`, `"id": "`, `"`},
-		{"/conditions/0/control_of", `"id": "c1",`, `"id": "c1", "control_of": "`, `",`},
-		{"/conditions/0/levels/workers", `{"workers": 1}`, `{"workers": "`, `"}`},
-		{"/settings/route", `"route": "/read"`, `"route": "`, `"`},
-		{"/trials/0/of", `"of": "c1"`, `"of": "`, `"`},
-		{"/trials/1/reasons/0/gate", `"gate": "errors"`, `"gate": "`, `"`},
 	}
 	for _, f := range fields {
 		if strings.Count(made, f.old) == 0 {
@@ -32,10 +24,6 @@ func TestDecodeRefusesOtherSigns(t *testing.T) {
 		}
 		for _, sign := range []string{`<img src=x onerror=alert(1)>`, `\"'&`, "../../x", "a b\u00e9", "", "a\\u000ab",
 			"\\u202ec1", "\u200b"} {
-			// Slashes and blanks are allowed in routes.
-			if (f.field == "/settings/route" || strings.Contains(f.field, "/levels/")) && sign == "../../x" {
-				continue
-			}
 			_, err := decode(t, strings.Replace(made, f.old, f.before+sign+f.after, 1))
 			if err == nil || !strings.HasPrefix(err.Error(), f.field+":") {
 				t.Errorf("%s of %q: %v", f.field, sign, err)
@@ -85,8 +73,8 @@ func TestFilesHaveASize(t *testing.T) {
 		most int64
 		read func(string) error
 	}{
-		{"results.json", mostBytes[SchemaURL], func(p string) error { _, err := Read(p); return err }},
-		{"host.json", mostBytes[HostSchemaURL], func(p string) error { _, err := ReadHost(p); return err }},
+		{"results.json", mostBytes, func(p string) error { _, err := Read(p); return err }},
+		{"host.json", mostBytes, func(p string) error { _, err := ReadHost(p); return err }},
 	} {
 		path := filepath.Join(dir, c.name)
 		if err := os.WriteFile(path, nil, 0o644); err != nil {
@@ -106,7 +94,7 @@ func TestFilesHaveASize(t *testing.T) {
 			}
 		}
 	}
-	long := strings.Replace(made, "\n", strings.Repeat(" ", int(mostBytes[SchemaURL]))+"\n", 1)
+	long := strings.Replace(made, "\n", strings.Repeat(" ", int(mostBytes))+"\n", 1)
 	if _, err := decode(t, long); err == nil || !strings.Contains(err.Error(), "at the most") {
 		t.Errorf("a document over its size: %v", err)
 	}

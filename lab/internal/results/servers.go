@@ -14,10 +14,10 @@ import (
 // A Server is what decides what a request to a shared server costs. Servers of
 // an experiment's own are part of its design.
 type Server struct {
-	Command string            `json:"command" jsonschema:"minLength=1,maxLength=4000,pattern=.,description=Its words\\, with what is filled in."`
-	Env     map[string]string `json:"env,omitempty" jsonschema:"description=Variables that it starts with."`
-	Build   string            `json:"build,omitempty" jsonschema:"description=The make target that builds it."`
-	Prefork bool              `json:"prefork,omitempty" jsonschema:"description=Whether it starts a process for each worker."`
+	Command string            `json:"command"`
+	Env     map[string]string `json:"env,omitempty"`
+	Build   string            `json:"build,omitempty"`
+	Prefork bool              `json:"prefork,omitempty"`
 }
 
 // SharedServers is what a run keeps of the shared servers that an experiment

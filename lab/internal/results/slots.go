@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-
-	"github.com/invopop/jsonschema"
 )
 
 // Slots are the turns of a trial, in columns with one entry a slot, in the
@@ -18,7 +16,11 @@ type Slots struct {
 	TxBytes, RxBytes                 []int64
 }
 
-// The text of slots has a row for each, of whole numbers. All times are in microseconds.
+// The text of slots has a row for each, of whole numbers. All times are in microseconds:
+// when what counts began, since the run began; its length; the time from the slot's first
+// request to there; answers within what counts; CPU time of the server, of the load
+// generator, and of all other servers of the block together; and over a wire the bytes from
+// server to client and from client to server.
 const (
 	rowAt = iota
 	rowDuration
@@ -31,21 +33,6 @@ const (
 	rowRx
 	rowLength
 )
-
-// JSONSchema is that of the rows.
-func (Slots) JSONSchema() *jsonschema.Schema {
-	row := &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "integer", Minimum: "0"},
-		MinItems: new(uint64(rowTx)), MaxItems: new(uint64(rowLength))}
-	return &jsonschema.Schema{Type: "array", Items: row,
-		Description: "A row for each turn that the trial's time lies in, in the order of time; " +
-			"absent where it lay in one piece. A row has: when what counts began, since the run began, by the monotonic " +
-			"clock; the length of what counts; " +
-			"the time from the slot's first request to there; answers that came within what counts; CPU time of the server's " +
-			"processes by their CPU clocks; " +
-			"of the load generator; of all the other servers of the block together, none of " +
-			"which was loaded; " +
-			"and over a wire the bytes from server to client and from client to server. All times are in microseconds."}
-}
 
 // MarshalJSON writes the rows.
 func (s Slots) MarshalJSON() ([]byte, error) {

@@ -29,7 +29,7 @@ func sound(t *testing.T, x *experiment.Experiment, f *results.File) {
 		t.Fatal(err)
 	}
 	again := &results.File{}
-	if err := results.Decode(text, results.SchemaURL, again); err != nil {
+	if err := results.Decode(text, again); err != nil {
 		t.Fatalf("%v\n%.2000s", err, text)
 	}
 	if err := check.File(again, x); err != nil {

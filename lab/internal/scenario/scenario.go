@@ -126,22 +126,6 @@ func parse(data []byte, dir string) (s Scenario, err error) {
 	return s, (&load.Target{Requests: s.Requests}).CheckRequests()
 }
 
-// meanings are those of each key of a table.
-//
-//go:embed meanings.toml
-var meanings []byte
-
-// Schema returns the JSON Schema of a scenario's file.
-func Schema() []byte {
-	s := strict.Schema(&file{}, "toml")
-	s.ID, s.Title = SchemaURL, "Line Rate scenario"
-	strict.DescribeAll(s, "file", meanings)
-	return strict.EncodeSchema(s)
-}
-
-// SchemaURL identifies the published schema. Nothing is fetched from it.
-const SchemaURL = "https://line-rate.github.io/line-rate/schema/scenario-1.json"
-
 // begins is the key that an error of a request is about.
 var begins = regexp.MustCompile(`^[a-z_]+(: (headers|json|body|body_file|contains)\b)?`)
 

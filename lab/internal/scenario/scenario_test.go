@@ -1,16 +1,12 @@
 package scenario
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/pelletier/go-toml/v2"
-
-	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
@@ -66,16 +62,6 @@ func TestAScenario(t *testing.T) {
 	}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
-	}
-	var doc any
-	if err := toml.Unmarshal([]byte(whole), &doc); err != nil {
-		t.Fatal(err)
-	}
-	text, _ := json.Marshal(doc)
-	var again any
-	_ = json.Unmarshal(text, &again)
-	if err := strict.CompileSchema(SchemaURL, Schema()).Validate(again); err != nil {
-		t.Errorf("the schema refuses it: %v", err)
 	}
 }
 

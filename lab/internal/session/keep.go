@@ -45,7 +45,7 @@ func keep(j *archive.Journal, h *host.Profile, design []byte, made *run.Made) (e
 		return err
 	}
 	last := all[len(all)-1]
-	if err := results.Decode(last.data, results.SchemaURL, new(results.File)); err != nil {
+	if err := results.Decode(last.data, new(results.File)); err != nil {
 		return unfitError{err}
 	}
 	var written []string

@@ -87,7 +87,7 @@ func Profile(j *archive.Journal, root, given string, say func(format string, arg
 	if err != nil {
 		return nil, err
 	}
-	if err := results.Decode(data, results.HostSchemaURL, new(host.Profile)); err != nil {
+	if err := results.Decode(data, new(host.Profile)); err != nil {
 		return nil, fmt.Errorf("this machine's profile: %w", err)
 	}
 	if alike := w.Lookalikes(j); given == "" && alike != "" {

@@ -16,8 +16,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/invopop/jsonschema"
-
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -265,15 +263,6 @@ func (l *Level) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// JSONSchema describes a level for the published schema.
-func (Level) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
-		{Type: "integer", Minimum: "0"},
-		{Type: "string", Pattern: `^[A-Za-z0-9/][A-Za-z0-9 %+/_.,-]*$`, MaxLength: new(uint64(longest))},
-		{Type: "boolean"},
-	}}
-}
-
 // Levels are the levels of several settings, by name.
 type Levels map[string]Level
 
@@ -330,29 +319,11 @@ func (ls Levels) With(over Levels) Levels {
 	return sum
 }
 
-// A Doc describes a setting to whoever writes a design.
-type Doc struct {
-	strict.Word
-	Schema *jsonschema.Schema // of one level
-}
-
 // Docs describes every setting, in the order of Names.
-func Docs() (docs []Doc) {
-	for _, d := range table {
-		s := &jsonschema.Schema{Type: "string", Description: sentence(d.Doc)}
-		switch {
-		case d.Kind == number:
-			s.Type, s.Minimum = "integer", json.Number(strconv.FormatInt(d.Least, 10))
-		case d.Kind == boolean:
-			s.Type = "boolean"
-		case d.Words != nil:
-			s.Enum = strict.Called(d.Words, func(w string) any { return w })
-		default:
-			s.Pattern, s.MaxLength = d.Pattern.String(), new(uint64(longest))
-		}
-		docs = append(docs, Doc{strict.Word{Name: d.Name, Form: d.form(), Meaning: sentence(d.Doc)}, s})
-	}
-	return docs
+func Docs() []strict.Word {
+	return strict.Called(table, func(d def) strict.Word {
+		return strict.Word{Name: d.Name, Form: d.form(), Meaning: sentence(d.Doc)}
+	})
 }
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }

@@ -5,7 +5,7 @@
 // In JSON it finds what encoding/json accepts: a key that is twice in one
 // object (the last one would win silently), text after the document, and bytes
 // that are not UTF-8 (which would be replaced, so that two names could become
-// one). It names the place of a number that no float64 can be. It does not check shapes; the JSON Schema does, by JSON pointer.
+// one). It names the place of a number that no float64 can be.
 //
 // In JSON and TOML it refuses lines that end with CRLF: the same document would
 // have two digests.
