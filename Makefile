@@ -22,7 +22,6 @@ PEERS := .tools/peers
 HUGO := $(BIN)/hugo
 LAB := $(BIN)/lab
 LINERATE := $(BIN)/linerate
-CALIBRATE := $(BIN)/calibrate
 SERVER := $(BIN)/fiber_server
 NULL_SERVER := $(BIN)/null_server
 FLOOR_SERVER := $(BIN)/floor_server
@@ -77,14 +76,13 @@ site: derive $(HUGO) .tools/stamp/generator ## build the site into public/, with
 	tools/search.sh public
 
 .PHONY: serve
-serve: derive $(HUGO) ## serve the site on loopback and rebuild it as files change
-	$(HUGO) server --bind 127.0.0.1
+serve: derive $(HUGO) ## serve the site on loopback and drafts too, and rebuild it as files change
+	$(HUGO) server --buildDrafts --bind 127.0.0.1
 
 .PHONY: bench
 bench: build peers ## print benchmarks as ratios measured side by side; under 10 minutes
 	@cd lab && go test -run '^$$' -bench . -benchtime 1s ./server/catalog
 	@cd lab && go test -run '^$$' -bench Beside -benchtime 1x ./load
-	@$(LAB) table --measure --budget 330s peers-simple peers-read peers-read-wire
 
 # As in lab/peers/http/Cargo.toml.
 RUST := 1.88
@@ -124,12 +122,9 @@ peers: c-floor ## build other HTTP servers to compare with, where their tools ar
 	cd lab/peers/http && go test -trimpath -vet=off -count=1 .
 
 .PHONY: calibrate
-calibrate: $(CALIBRATE) ## count how often linerate compare is right where the truth is known; ARGS='--pairs 5 --budget 2m'
-	@$(CALIBRATE) run $(ARGS)
-
-# Nothing else needs it, so make build leaves it out.
-$(CALIBRATE): $(LINERATE)
-	cd lab && $(GO_BUILD) -o ../$@ ./cmd/calibrate
+calibrate: $(LINERATE) ## count how often linerate compare is right where the truth is known; ARGS='--pairs 5 --budget 120'
+	@cd lab && $(GO_BUILD) -o ../$(BIN)/planted ./cmd/planted
+	@$(PYTHON) tools/calibrate.py $(ARGS)
 
 .PHONY: setup
 setup: $(HUGO) .tools/stamp/generator ## install the pinned tools

@@ -42,7 +42,6 @@ type Outcome struct {
 	Says          []string `json:"says"`  // the lines that the call prints without --json
 	Exit          int      `json:"exit"`  // the exit status
 
-	Unit        string  `json:"unit,omitempty"` // what stands in all figures for a request, as Event; absent: nothing
 	Path        string  `json:"path"`
 	Asked       []Asked `json:"requests,omitempty"`
 	NewEach     bool    `json:"new_connections,omitempty"`
@@ -71,15 +70,11 @@ type Outcome struct {
 	Lab        string  `json:"lab"` // the commit that the lab was built from
 
 	Servers     []Measured   `json:"servers"`
-	Comparisons []Comparison `json:"comparisons"`               // each other server with its base, as a rule the first
+	Comparisons []Comparison `json:"comparisons"`               // each other server with the first
 	Curve       *Curve       `json:"latency_curve,omitempty"`   // present with --rates
-	Highest     []Highest    `json:"highest_rates,omitempty"`   // by server, present with --p99
 	Why         *Why         `json:"why,omitempty"`             // present with --why
 	Differs     bool         `json:"control_differs,omitempty"` // one server measured twice differed from itself
 	Notes       []string     `json:"notes,omitempty"`
-
-	// Parts are the runs that were combined; none in the outcome of one run.
-	Parts []Part `json:"parts,omitempty"`
 }
 
 // Asked is one of the requests that each server had, if they were more than a lone GET.
@@ -112,10 +107,7 @@ type Measured struct {
 	Subject  string   `json:"subject,omitempty"`  // whose CPU time was read of a server that ran already, as pid:1234
 	SHA256   string   `json:"sha256,omitempty"`   // of the files that the command names
 	Revision string   `json:"revision,omitempty"` // the commit that it was built from, where --base and --head name it
-	// Connections and Pipelining are present where they are this server's own.
-	Connections int     `json:"connections,omitempty"`
-	Pipelining  int     `json:"pipelining,omitempty"`
-	WarmupS     float64 `json:"warmup_s,omitempty"` // load after each of its starts that does not count
+	WarmupS  float64  `json:"warmup_s,omitempty"` // load after each of its starts that does not count
 	// NeverSteady says how its CPU a request went on changing; such a server decides nothing.
 	NeverSteady   string  `json:"never_steady,omitempty"`
 	CPUPerRequest float64 `json:"server_cpu_per_request_s,omitempty"`
@@ -134,7 +126,6 @@ type Measured struct {
 	Slept     *float64 `json:"voluntary_switches_per_request,omitempty"`
 	Displaced *float64 `json:"involuntary_switches_per_request,omitempty"`
 	ByRequest []Came   `json:"by_request,omitempty"`
-	Stream    *Stream  `json:"stream,omitempty"`
 	Bound     string   `json:"bound"` // of most valid trials: walls joined by +, or unknown
 	Bounded   int      `json:"bounded"`
 	Valid     int      `json:"valid_trials"`
@@ -147,7 +138,7 @@ func (o *Outcome) BaseOf(i int) Measured {
 	return o.Servers[max(at, 0)]
 }
 
-// A Comparison is one server over the first, or over one load of its own that is its base.
+// A Comparison is one server over the first.
 type Comparison struct {
 	Name    string  `json:"name"`
 	Base    string  `json:"base"`
@@ -155,17 +146,12 @@ type Comparison struct {
 	Says    string  `json:"says"`
 	// NeverSteady says that one of both was not, and that the verdict is undecided for it.
 	NeverSteady bool `json:"never_steady,omitempty"`
-	// Unlike says that their streams did not deliver alike, and that the verdict is invalid for it.
-	Unlike bool `json:"unlike,omitempty"`
 	// Above says whether CPU a request is above --fail-above: yes, no, or open
 	// while the interval holds it. It is absent if that was not asked.
 	Above string `json:"above,omitempty"`
 	// FurtherS estimates how many more seconds would decide; absent if unknown, and
 	// where nothing is open.
 	FurtherS float64 `json:"further_s,omitempty"`
-
-	// Evidence is absent where no block tells of cost.
-	Evidence *Evidence `json:"evidence,omitempty"`
 
 	CPUPerRequest *Ratio `json:"server_cpu_per_request_s,omitempty"`
 	Throughput    *Ratio `json:"throughput_rps,omitempty"`

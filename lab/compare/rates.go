@@ -34,24 +34,3 @@ type Latency struct {
 	Low     float64 `json:"low_s,omitempty"`
 	High    float64 `json:"high_s,omitempty"`
 }
-
-// A Highest is between which rates a server stops to keep a p99: in more than half of the slots
-// of a rate it does, and in more than half of those of a higher rate it does not. Both are any-time
-// valid, and all those of a call share an error of one in twenty. A rate of 0 was not shown.
-type Highest struct {
-	Server  string  `json:"server"`
-	P99S    float64 `json:"p99_s"` // to be kept
-	Kept    Shown   `json:"kept"`
-	NotKept Shown   `json:"not_kept"`
-	// ClientRPS is the rate from which on the client was late itself, so that nothing is known of
-	// the server there; absent if it was not met.
-	ClientRPS float64 `json:"client_rps,omitempty"`
-	Says      string  `json:"says"`
-}
-
-// Shown is a rate, and in how many of the slots that confirmed it the p99 was kept.
-type Shown struct {
-	RateRPS float64 `json:"rate_rps"` // 0: none was shown
-	Kept    int     `json:"kept"`
-	Slots   int     `json:"slots"`
-}

@@ -28,9 +28,6 @@ func (c Comparison) Brief(margin float64) string {
 	case Same:
 		return "the same within " + share(margin)
 	case Dearer, Cheaper:
-		if c.CPUPerRequest == nil { // of several runs together
-			return map[Verdict]string{Dearer: "more", Cheaper: "less"}[c.Verdict]
-		}
 		by, from := change(c.CPUPerRequest.Ratio, c.CPUPerRequest.Low, c.CPUPerRequest.High)
 		return by + " (" + from + ")"
 	case Undecided:

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -38,9 +37,7 @@ func ReadPlan(r io.Reader) (*Plan, io.Reader, error) {
 		return nil, nil, fmt.Errorf("the plan: %w", err)
 	}
 	p := &Plan{}
-	strict := json.NewDecoder(bytes.NewReader(text))
-	strict.DisallowUnknownFields()
-	err := strict.Decode(p)
+	err := decode(text, p)
 	if err == nil {
 		err = p.Check()
 	}

@@ -137,13 +137,3 @@ $1" >"$work/log" 2>&1 3>&- &
   [ "$(ls -A "$work")" = "$(printf '%s\n' linerate server-new server-old)" ]
   run ! pgrep -f "^$work/"
 }
-
-@test "bash completes linerate's words" {
-  PATH="$root/.tools/bin:$PATH"
-  # shellcheck disable=SC1090
-  source <(linerate completion bash)
-  COMP_WORDS=(linerate compare --line) COMP_CWORD=2
-  _linerate
-  # shellcheck disable=SC2154 # the function sets it
-  [ "${COMPREPLY[*]}" = --line-rate ]
-}

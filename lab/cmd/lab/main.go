@@ -60,9 +60,7 @@ type subcommands struct {
 	Profile      profileCall   `cmd:"" help:"Profile the server of an experiment, or one that runs; adds nothing to the journal."`
 	Derive       deriveCall    `cmd:"" help:"Derive what follows from the data into derived/, from which the site is built: verdicts, CSV, audits, pages' figures. Only what has changed."`
 	Audit        auditCall     `cmd:"" help:"Recompute what printed figures imply."`
-	New          newCall       `cmd:"" help:"Write a file to start from: an entry, an experiment, a text or a host."`
-	Preview      previewCall   `cmd:"" help:"Show an entry, or a draft, as it will look."`
-	Table        tableCall     `cmd:"" help:"Print the table of ratios that experiments ask for, from what the journal has of this machine, or from new runs for trial."`
+	New          newCall       `cmd:"" help:"Write a file to start from: an entry or an experiment."`
 	Check        checkCall     `cmd:"" help:"Check every data file."`
 	Doctor       doctorCall    `cmd:"" help:"Say what this machine can decide; it watches for five seconds."`
 	Tune         tuneCall      `cmd:"" passthrough:"" help:"Turn a knob of the kernel, and back."`

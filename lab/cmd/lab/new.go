@@ -16,9 +16,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
-	"github.com/line-rate/line-rate/lab/internal/audit"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -29,8 +27,6 @@ import (
 type newCall struct {
 	Experiment newExperiment `cmd:"" help:"lab/experiments/NAME.toml: what is compared, and what is claimed of it."`
 	Entry      newEntry      `cmd:"" help:"content/journal/NAME.md: the story, for experiments that are written."`
-	Text       newText       `cmd:"" help:"data/texts/ENTRY.toml: figures and claims of a published text."`
-	Host       newHost       `cmd:"" help:"data/hosts/NAME.json: a machine that a published text names. A run describes its own machine."`
 }
 
 //go:embed new
@@ -117,42 +113,6 @@ func belonging(out io.Writer, entry, template string, with any,
 	})
 }
 
-type newText struct {
-	Entry string `arg:"" help:"The entry whose text it is, as 12."`
-}
-
-func (c *newText) do(_ context.Context, out io.Writer) (int, error) {
-	return belonging(out, c.Entry, "text.toml", c, func(root journal.Root, text []byte) (string, error) {
-		_, err := audit.Parse(c.Entry, text)
-		return root.Text(c.Entry), err
-	})
-}
-
-type newHost struct {
-	Name  string `arg:"" help:"Its name, as c6i-2xlarge."`
-	Cores int    `placeholder:"N" help:"Its logical CPUs, if the text says how many."`
-}
-
-func (c *newHost) do(_ context.Context, out io.Writer) (int, error) {
-	if c.Cores < 0 {
-		return exitFailed, fmt.Errorf("--cores %d: use 1 or more", c.Cores)
-	}
-	return create(out, func(j *archive.Journal) (string, []byte, error) {
-		data, err := results.Encode(&host.Profile{
-			SchemaVersion: host.Version, ID: c.Name, Name: c.Name, Cores: c.Cores,
-			Note: "TODO: say where these figures come from, and what was not recorded. What the text does not say is left " +
-				"out: cpu, cores, memory_bytes, kernel, nic, nic_queues, line_rate_bps.",
-		})
-		if err == nil {
-			err = results.Decode(data, new(host.Profile))
-		}
-		if err != nil {
-			err = fmt.Errorf("host %q: %w", c.Name, err)
-		}
-		return j.Root.Host(c.Name), data, err
-	})
-}
-
 type newEntry struct {
 	Name string `arg:"" help:"Its file's name, as 12-compression; a study's begins with its word."`
 }
@@ -183,7 +143,7 @@ const unwritten = "TODO:"
 
 // placeholders finds the first text of each file that is still as lab new wrote it.
 func placeholders(root journal.Root) (faults []archive.Fault, err error) {
-	for _, pattern := range []string{root.Experiment("*"), root.Entry("*"), root.Text("*"), root.Host("*")} {
+	for _, pattern := range []string{root.Experiment("*"), root.Entry("*")} {
 		files, _ := filepath.Glob(pattern)
 		for _, path := range files {
 			text, err := os.ReadFile(path)

@@ -23,10 +23,6 @@ func TestWhatIsNewIsInOrder(t *testing.T) {
 			[]string{`entry = "12"`, "\n# "}},
 		{[]string{"experiment", "slow-start", "--entry", "batch"}, "lab/experiments/slow-start.toml",
 			[]string{`entry = "batch"`}},
-		{[]string{"text", "12"}, "data/texts/12.toml",
-			[]string{`entry = "12"`, "\n# "}},
-		{[]string{"host", "some-machine", "--cores", "8"}, "data/hosts/some-machine.json",
-			[]string{`"id": "some-machine"`, `"cores": 8`, "TODO: say where"}},
 		{[]string{"entry", "12-tryout"}, "content/journal/12-tryout.md",
 			[]string{"+++\nnumber = \"12\"", `experiments = ["12-tryout"]`,
 				`{{< outcomes exp="12-tryout" claims="same-cost longer-wait" >}}`}},
@@ -83,10 +79,6 @@ func TestNothingIsWrittenOfWhatWouldBeRefused(t *testing.T) {
 		{[]string{"experiment", "tryout", "--entry", "12-3"}, `entry "12-3": give a number of two digits`},
 		{[]string{"experiment", "12-tryout", "--entry", "12\"\ntitle = \"x"}, "give a number of two digits"},
 		{[]string{"experiment", "12-tryout", "--entrie", "12"}, "--entry"},
-		{[]string{"text", "../12"}, "give a number of two digits"},
-		{[]string{"host", "A machine"}, "does not match"},
-		{[]string{"host", "a/b"}, "does not match"},
-		{[]string{"host", "a", "--cores", "-1"}, "--cores"},
 		{[]string{"entry", "12-tryout"}, `no experiment belongs to entry "12"; write one first: lab new experiment 12-tryout`},
 		{[]string{"entry", "97"}, "as 12-compression"},
 		{[]string{"entry", "97-../x"}, "as 12-compression"},
@@ -105,7 +97,7 @@ func TestNothingIsWrittenOfWhatWouldBeRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.write(broken, strings.Replace(string(text), "/read", "/raed", 1))
-	if status, _, errs := w.call("new", "text", "12"); status != exitFailed ||
+	if status, _, errs := w.call("new", "experiment", "12-other"); status != exitFailed ||
 		!strings.Contains(errs, `no route "/raed"; did you mean "/read"?`) || strings.Count(errs, "\n") != 1 {
 		t.Errorf("exit %d, %q", status, errs)
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/compare"
@@ -26,15 +25,12 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
 	"github.com/line-rate/line-rate/lab/internal/words"
-	"github.com/line-rate/line-rate/lab/load"
 )
 
 type compareCall struct {
 	Servers []string `arg:"" name:"server" help:"NAME=COMMAND, with {port} or {addr} where it has to listen, or NAME=http://HOST:PORT (or https) or NAME=unix:/PATH of one that runs. The first is what the others are compared with."`
 	URL     string   `name:"url" placeholder:"PATH" help:"Path that is asked of each server, as /read or '/find?q=a%20b'."`
 	Data    *string  `name:"data" short:"d" placeholder:"TEXT|@FILE" help:"Body of the request, or @ and the file that holds it, byte by byte. As with curl its type is application/x-www-form-urlencoded, unless -H says otherwise."`
-	Stream  string   `placeholder:"PATH" help:"In place of --url: read streams of server-sent events there, on each connection one, and compare CPU an event."`
-	Publish string   `placeholder:"'POST /PATH'" help:"With --stream: ask this --rate times a second, so that events come; --data, -H and --status are of it (default: the servers publish by themselves)."`
 	scenario.Asking
 	TLS         bool           `name:"tls" help:"The servers speak TLS at {port}, or on their sockets. Of an address https:// says so."`
 	Connections int            `default:"32" placeholder:"N" help:"Open connections to each server (default 32)."`
@@ -51,58 +47,25 @@ type compareCall struct {
 	FailAbove   *float64       `placeholder:"RATIO" help:"Exit with 4 if CPU a request is above so many times that of the first, as 1.05."`
 	Different   bool           `name:"allow-different-answers" help:"Go on although the answers differ."`
 	Rates       string         `placeholder:"RATES" help:"Also measure the latency at these fixed rates, as 10%..90% of the slowest server's closed loop, or 1000,2000,5000."`
-	P99         time.Duration  `name:"p99" placeholder:"DURATION" help:"Also search the highest rate at which each server keeps this p99."`
 	Why         bool           `help:"Also profile all servers afterwards, and say of what kind of work the difference in CPU a request is."`
 	Port        int            `placeholder:"N" help:"Port of the first server; others have those above (default: free ones)."`
 	Seed        uint64         `placeholder:"N" help:"Seed of the order of slots (default: drawn anew)."`
 	outputs
 }
 
-// asked is what the flags ask for; of streams, what publishes.
-func (c *compareCall) asked() (s scenario.Scenario, err error) {
-	how, path, _ := strings.Cut(c.Publish, " ")
-	switch {
-	case c.Stream == "" && c.Publish == "":
-		return c.Asked(c.URL, c.Data)
-	case c.Stream == "" || c.URL+c.Scenario+c.Method != "":
-		return s, errors.New("--stream PATH says what is read, and --publish what is asked meanwhile; leave out --url, -X " +
-			"and --scenario")
-	}
-	if err = (&load.Request{Method: "GET", Path: c.Stream}).Valid(); err != nil {
-		return s, fmt.Errorf("--stream: %w", err)
-	}
-	switch {
-	case path != "":
-		c.Method = how
-		if s, err = c.Asked(path, c.Data); err != nil {
-			err = errors.New(strings.Replace(err.Error(), "--url", "--publish", 1))
-		}
-	case c.Publish != "":
-		err = fmt.Errorf("--publish %q: write 'POST /PATH'", c.Publish)
-	case c.Data != nil || len(c.Header)+len(c.Status)+len(c.Expect) > 0:
-		err = errors.New("--data, -H, --status and --expect are of what --publish asks; give it, or leave them out")
-	}
-	return s, err
-}
-
-// options checks the flags, with a way to read the servers.
-func (c *compareCall) options(servers func([]string) ([]contest.Server, error)) (o contest.Options, err error) {
-	asked, err := c.asked()
+// options checks the flags.
+func (c *compareCall) options() (o contest.Options, err error) {
+	asked, err := c.Asked(c.URL, c.Data)
 	if err != nil {
 		return o, err
 	}
-	o = contest.Options{Path: c.Stream, Stream: c.Stream != "", Close: asked.Close || c.NoKeepalive,
+	o = contest.Options{Path: asked.Requests[0].Path, Close: asked.Close || c.NoKeepalive,
 		Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate, Budget: c.Budget,
-		Settled: (*compare.Outcome).Settled, Steady: c.Warmup == nil, Different: c.Different, Ready: c.Ready, P99: c.P99, Why: c.Why}
-	if o.Stream {
-		o.Steady, o.Warmup = false, contest.StreamWarmUp
-	} else {
-		o.Path = asked.Requests[0].Path
-	}
+		Steady: c.Warmup == nil, Different: c.Different, Ready: c.Ready, Why: c.Why}
 	if c.Warmup != nil {
 		o.Warmup = *c.Warmup
 	}
-	if o.Stream || !asked.IsPlain() {
+	if !asked.IsPlain() {
 		o.Requests = asked.Requests
 	}
 	if err := c.check(); err != nil {
@@ -124,7 +87,7 @@ func (c *compareCall) options(servers func([]string) ([]contest.Server, error)) 
 	case c.Head != "" || c.Build != "":
 		err = errors.New("--head and --build go with --base, which names the revision to compare with")
 	default:
-		o.Servers, err = servers(c.Servers)
+		o.Servers, err = contest.ParseServers(c.Servers)
 	}
 	if err != nil {
 		return o, err
@@ -148,7 +111,7 @@ func (c *compareCall) options(servers func([]string) ([]contest.Server, error)) 
 }
 
 func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
-	o, err := c.options(contest.ParseServers)
+	o, err := c.options()
 	if err != nil {
 		return cli.Failed, err
 	}
@@ -258,7 +221,7 @@ func newComparison(o contest.Options, c *compareCall) (s *comparison, err error)
 func (s *comparison) measure(ctx context.Context, c *compareCall) (*compare.Outcome, error) {
 	began := time.Now()
 	var err error
-	if s.Servers, err = contest.Find(ctx, s.Servers); err != nil {
+	if s.Servers, err = contest.Find(s.Servers); err != nil {
 		return nil, err
 	}
 	if s.Running() {
@@ -274,11 +237,7 @@ func (s *comparison) measure(ctx context.Context, c *compareCall) (*compare.Outc
 	}
 	s.line.Say("looking at %s", words.Count(len(s.Servers), "server"))
 	var notes []string
-	if s.Stream {
-		s.Looks, err = s.LookAtStreams(ctx, s.split)
-	} else {
-		s.Looks, notes, err = contest.LookAt(ctx, s.Options, s.Client, s.Dir, s.Port)
-	}
+	s.Looks, notes, err = contest.LookAt(ctx, s.Options, s.Client, s.Dir, s.Port)
 	if err != nil {
 		return nil, err
 	}
@@ -323,14 +282,11 @@ func (s *comparison) measure(ctx context.Context, c *compareCall) (*compare.Outc
 // blocks measures until the answer is known.
 func (s *comparison) blocks(ctx context.Context, x *experiment.Experiment, left time.Duration, w *watched) (*results.File,
 	error) {
-	if s.Stream {
-		return s.Streams(ctx, x, s.split, left, w, w.assess)
-	}
 	p := run.Plan{Dir: s.Dir, Scratch: s.scratch, Experiment: x, Seed: s.Seed, Port: s.Port, Split: s.split,
 		Host: &s.machine.Profile, Lab: s.Lab, Path: s.Path, Requests: s.Requests, Close: s.Close, Way: s.Way,
 		Running: s.Addresses(), Starts: s.Starts(s.Looks), Persistent: true, Budget: left,
 		AnswersMayDiffer: s.Different,
-		Decided:          func(f *results.File) bool { return s.Settled(w.assess(f)) }}
+		Decided:          func(f *results.File) bool { return w.assess(f).Settled() }}
 	if err := p.Ready(); err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/certify"
 	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/judge"
 	"github.com/line-rate/line-rate/lab/internal/law"
@@ -25,7 +24,6 @@ type judgeCall struct {
 	Due   bool     `help:"Latencies begin when a request was due, and not when it was sent, as those of wrk2."`
 	All   bool     `help:"Print all findings, and not the first 40 alone."`
 	JSON  bool     `name:"json" help:"Print JSON, for programs."`
-	trying
 }
 
 const (
@@ -33,7 +31,7 @@ const (
 	mostFindings = 40
 )
 
-func (c *judgeCall) do(ctx context.Context, out io.Writer) (int, error) {
+func (c *judgeCall) do(_ context.Context, out io.Writer) (int, error) {
 	text, err := c.text()
 	if err != nil {
 		return cli.Failed, err
@@ -41,14 +39,6 @@ func (c *judgeCall) do(ctx context.Context, out io.Writer) (int, error) {
 	o := judge.Options{Given: c.Given, Units: c.Unit, Averaged: c.Means, Early: c.Due, Most: mostFindings}
 	if c.All || c.JSON {
 		o.Most = 0
-	}
-	var rows []certify.Row
-	if c.Test != nil {
-		o.Each = func(name string, row *law.Row) {
-			if r, is := certify.RowOf(name, row); is {
-				rows = append(rows, r)
-			}
-		}
 	}
 	found, err := judge.Of(c.File, text, o)
 	if err != nil {
@@ -60,9 +50,6 @@ func (c *judgeCall) do(ctx context.Context, out io.Writer) (int, error) {
 	}
 	if err == nil {
 		_, err = out.Write(report)
-	}
-	if err == nil && c.Test != nil {
-		return c.trying.do(ctx, out, c.File, text, rows)
 	}
 	status := 0
 	switch {

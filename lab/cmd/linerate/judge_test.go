@@ -25,13 +25,6 @@ func TestJudgeSaysWhatCannotBe(t *testing.T) {
 		{head + "a,64,1\n", nil, 2, "line 2 could not be read: it has 3 cells, and the head has 5"},
 		{head + "a,64,1,1000.0,100.0\n", []string{"--json"}, 1, `"verdict": "cannot be"`},
 		{"a,b\n1,2\n", nil, 3, "no column has a head that is known"},
-		{head + "a,64,1,1000.0,10.0\n", []string{"--test", "a=./a {port}", "--test", "b=./b {port}"}, 3, `no row "b" is like that of "a"`},
-		{head + "a,64,1,1000.0,10.0\n", []string{"--test", "c=./a {port}", "--test", "b=./b {port}"}, 3, `no row with a rate is called "c"`},
-		{head + "a,64,1,1000.0,10.0\n", []string{"--test", "a=./a {port}"}, 3, "a has no two rows that differ"},
-		{head + "a,64,1,1000.0,10.0\na,8,1,500.0,10.0\n", []string{"--test", "a=./a"}, 3, "neither {port} nor {addr}"},
-		{head + "a,64,1,1000.0,10.0\nb,64,1,1000.0,10.0\n", []string{"--test", "a=./a {port}", "--test", "b=./b {port}"}, 3,
-			"claimed: b answers as many requests a second, within 3 %, as a\n"},
-		{"name,connections,rps\na,64,10\nb,64,10\n", []string{"--test", "a=./a {port}", "--test", "b=./b {port}"}, 3, "neither rise nor fall nor stay"},
 	} {
 		path := filepath.Join(t.TempDir(), "t.csv")
 		if err := os.WriteFile(path, []byte(c.table), 0o644); err != nil {

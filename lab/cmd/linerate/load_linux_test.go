@@ -166,20 +166,7 @@ func TestALoadThatCannotBeMadeIsRefusedInOneLine(t *testing.T) {
 	}
 }
 
-func TestWordsAreCompleted(t *testing.T) {
-	for line, want := range map[string]string{"comp": "compare completion", "lo": "load",
-		"compare --line": "--line-rate", "load --h": "--header --http2 --hdr --help", "compare ./serv": "", "nothing --h": "--help"} {
-		words := strings.Split(line, " ")
-		_, out, errs := called(append([]string{"complete-words"}, words...)...)
-		if got := strings.Join(strings.Fields(out), " "); got != want || errs != "" {
-			t.Errorf("%q: %q, want %q; %s", line, got, want, errs)
-		}
-	}
-	for _, shell := range []string{"bash", "zsh", "fish"} {
-		if status, out, errs := called("completion", shell); status != 0 || !strings.Contains(out, "linerate complete-words") {
-			t.Errorf("%s: exit %d, %q, %s", shell, status, out, errs)
-		}
-	}
+func TestTheVersionIsOfThisProgram(t *testing.T) {
 	if _, out, _ := called("version"); !strings.HasPrefix(out, "linerate") {
 		t.Errorf("version: %q", out)
 	}

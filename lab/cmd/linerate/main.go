@@ -17,7 +17,6 @@ import (
 	"syscall"
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
-	"github.com/line-rate/line-rate/lab/internal/contest"
 	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
@@ -28,23 +27,19 @@ type subcommand interface {
 }
 
 type subcommands struct {
-	Compare    compareCall    `cmd:"" help:"Tell whether one server costs more than another: your own two builds, or any."`
-	Combine    combineCall    `cmd:"" help:"Make one verdict of several runs of one comparison."`
-	Load       loadCall       `cmd:"" help:"Load one server, and print what came: requests a second, latencies, faults."`
-	Judge      judgeCall      `cmd:"" help:"Say what cannot be in a published table of load tests, row by row."`
-	Doctor     doctorCall     `cmd:"" help:"Say what a comparison can do on this machine, and the way out of what it cannot."`
-	Version    versionCall    `cmd:"" help:"Say which version this is, and what it was built from."`
-	Completion completionCall `cmd:"" help:"Print what bash, zsh or fish reads to complete linerate's words, as: source <(linerate completion bash)"`
+	Compare compareCall `cmd:"" help:"Tell whether one server costs more than another: your own two builds, or any."`
+	Load    loadCall    `cmd:"" help:"Load one server, and print what came: requests a second, latencies, faults."`
+	Judge   judgeCall   `cmd:"" help:"Say what cannot be in a published table of load tests, row by row."`
+	Doctor  doctorCall  `cmd:"" help:"Say what a comparison can do on this machine, and the way out of what it cannot."`
+	Version versionCall `cmd:"" help:"Say which version this is, and what it was built from."`
 }
 
 //go:embed help
 var helps embed.FS
 
 func main() {
-	for _, called := range []func([]string) (int, bool){run.Called, contest.Called} {
-		if status, is := called(os.Args[1:]); is {
-			os.Exit(status)
-		}
+	if status, is := run.Called(os.Args[1:]); is {
+		os.Exit(status)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP,
 		syscall.SIGQUIT)
@@ -64,15 +59,6 @@ type versionCall struct{}
 
 func (versionCall) do(_ context.Context, out io.Writer) (int, error) {
 	_, err := fmt.Fprintln(out, program().Version())
-	return 0, err
-}
-
-type completionCall struct {
-	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
-}
-
-func (c *completionCall) do(_ context.Context, out io.Writer) (int, error) {
-	_, err := io.WriteString(out, program().Completion(c.Shell))
 	return 0, err
 }
 

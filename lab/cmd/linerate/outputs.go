@@ -21,8 +21,6 @@ type outputs struct {
 	Markdown     bool   `help:"Print Markdown, for a comment on a pull request."`
 	JSONFile     string `name:"json-file" placeholder:"FILE" help:"Also write the JSON to a file."`
 	MarkdownFile string `placeholder:"FILE" help:"Also write the Markdown to a file."`
-	HTML         string `name:"html" placeholder:"FILE" help:"Also write a page with pictures, which needs no other file."`
-	Badge        string `placeholder:"FILE" help:"Also write the verdict as JSON for a badge of shields.io."`
 }
 
 // A form is one of the ways to tell a comparison.
@@ -34,8 +32,6 @@ func (o outputs) files() map[string]form {
 	for path, form := range map[*string]form{
 		&o.JSONFile:     func(made *compare.Outcome) ([]byte, error) { return asJSON(made) },
 		&o.MarkdownFile: tell.Markdown,
-		&o.HTML:         tell.Page,
-		&o.Badge:        func(made *compare.Outcome) ([]byte, error) { return asJSON(tell.BadgeOf(made)) },
 	} {
 		if *path != "" {
 			all[filepath.Clean(*path)] = form

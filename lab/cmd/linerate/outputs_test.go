@@ -8,7 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/tell"
 )
 
 // One outcome is told in all forms at once; files that were there are replaced, and nothing else is
@@ -24,8 +28,8 @@ func TestAllOutputsAreOfOneOutcome(t *testing.T) {
 	}
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	o := outputs{JSONFile: at("a.json"), MarkdownFile: at("a.md"), HTML: at("a.html"), Badge: at("badge.json")}
-	if err := os.WriteFile(o.HTML, []byte("an older page"), 0o644); err != nil {
+	o := outputs{JSONFile: at("a.json"), MarkdownFile: at("a.md")}
+	if err := os.WriteFile(o.MarkdownFile, []byte("an older one"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
@@ -39,13 +43,49 @@ func TestAllOutputsAreOfOneOutcome(t *testing.T) {
 	if !strings.HasPrefix(out.String(), verdict+"\n") {
 		t.Errorf("printed: %s", &out)
 	}
-	for name, want := range map[string]string{"a.json": `"` + verdict, "a.md": "**" + verdict + "**", "a.html": "<h1>" + verdict,
-		"badge.json": `"message": "34.1 % less (31.2 to 36.5 %)"`} {
+	for name, want := range map[string]string{"a.json": `"` + verdict, "a.md": "**" + verdict + "**"} {
 		if text, err := os.ReadFile(at(name)); err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s: %v, no %q in\n%s", name, err, want, text)
 		}
 	}
-	if files, _ := os.ReadDir(dir); len(files) != 4 {
+	if files, _ := os.ReadDir(dir); len(files) != 2 {
 		t.Errorf("%v", files)
+	}
+}
+
+// The examples that pages show are what this program prints of their figures, and their command is
+// one that it takes.
+func TestTheExamplesAreOfThisProgram(t *testing.T) {
+	paths, err := filepath.Glob("../../../data/examples/*.json")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var o compare.Outcome
+		if err := json.Unmarshal(text, &o); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := strings.Join(tell.Lines(&o), "\n"), strings.Join(o.Says, "\n"); got != want {
+			t.Errorf("%s: it would print\n%s\nand says\n%s", path, got, want)
+		}
+		words, err := experiment.Words(o.Typed)
+		if err != nil || len(words) == 0 || words[0] != "linerate" {
+			t.Errorf("%s: %q is no call of linerate, %v", path, o.Typed, err)
+			continue
+		}
+		commands := &subcommands{}
+		parser, err := kong.New(commands, kong.Vars{"version": ""})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parser.Parse(words[1:]); err != nil {
+			t.Errorf("%s: %q: %v", path, o.Typed, err)
+		} else if _, err := commands.Compare.options(); err != nil {
+			t.Errorf("%s: %q: %v", path, o.Typed, err)
+		}
 	}
 }

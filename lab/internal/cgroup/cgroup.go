@@ -1,4 +1,4 @@
-// Package cgroup finds the control group of a container or a service: which file tells the
+// Package cgroup finds the control group of a service: which file tells the
 // CPU time of all in it, and which processes are in it now.
 //
 // Version 2 tells it in cpu.stat, in microseconds, version 1 in cpuacct.usage, in
@@ -12,13 +12,10 @@ package cgroup
 
 import (
 	"bytes"
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -142,46 +139,4 @@ func (g Group) Processes() ([]int, error) {
 		return nil
 	})
 	return all, nil
-}
-
-// engines are the commands that know containers, in the order in which they are asked.
-var engines = []string{"docker", "podman"}
-
-// OfContainer finds the group of a container that runs, by its name or id.
-func OfContainer(ctx context.Context, name string) (Group, error) {
-	var why error
-	for _, engine := range engines {
-		if _, err := exec.LookPath(engine); err != nil {
-			continue
-		}
-		cmd := exec.CommandContext(ctx, engine, "container", "inspect", "--format", "{{.Id}} {{.State.Pid}}", "--", name)
-		var out, errs bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &errs
-		if err := cmd.Run(); err != nil {
-			said := strict.Line(strings.TrimSpace(errs.String()), 200)
-			why = cmp.Or(why, fmt.Errorf("%s knows no container %s: %s", engine, name, cmp.Or(said, err.Error())))
-			continue
-		}
-		id, text, _ := strings.Cut(strings.TrimSpace(out.String()), " ")
-		pid, _ := strconv.Atoi(text)
-		if pid == 0 {
-			return Group{}, fmt.Errorf("the container %s does not run; start it first", name)
-		}
-		all, err := mounted()
-		if err != nil {
-			return Group{}, err
-		}
-		for _, h := range all {
-			if path := h.of(text); len(id) >= 12 && strings.Contains(path, id[:12]) {
-				return Find(path)
-			}
-		}
-		return Group{}, fmt.Errorf("process %d, which %s says is the container %s, is in no cgroup of that container here; "+
-			"does the engine run on another machine, or in a virtual one? Then give its address alone", pid, engine, name)
-	}
-	if why != nil {
-		return Group{}, why
-	}
-	return Group{}, fmt.Errorf("a container is asked for by docker or podman, and neither is in PATH; give its cgroup as "+
-		"cgroup:/PATH@HOST:PORT, or one of its processes as pid:PID@HOST:PORT (%s)", name)
 }

@@ -91,27 +91,3 @@ func engine(t *testing.T, script string) {
 	}
 	t.Setenv("PATH", dir+":/bin:/usr/bin")
 }
-
-func TestAContainerIsFoundByItsEngine(t *testing.T) {
-	const id = "0123456789abcdef"
-	path, pid := made(t, fmt.Sprintf("line-rate-%s-%d", id, os.Getpid()))
-	engine(t, fmt.Sprintf(`[ "$*" = "container inspect --format {{.Id}} {{.State.Pid}} -- web" ] && echo %s %d`, id, pid))
-	if g, err := OfContainer(t.Context(), "web"); err != nil || g.Path != path+"/below" {
-		t.Errorf("%+v, %v", g, err)
-	}
-	for script, says := range map[string]string{
-		"echo " + id + " 0": "the container web does not run",
-		"echo Error: No such container: web >&2; exit 1": "docker knows no container web: Error: No such container: web",
-		fmt.Sprintf("echo fedcba9876543210 %d", pid):     "is in no cgroup of that container here",
-	} {
-		engine(t, script)
-		if _, err := OfContainer(t.Context(), "web"); err == nil || !strings.Contains(err.Error(), says) ||
-			strings.Contains(err.Error(), "\n") {
-			t.Errorf("%v, want %q", err, says)
-		}
-	}
-	t.Setenv("PATH", t.TempDir())
-	if _, err := OfContainer(t.Context(), "web"); err == nil || !strings.Contains(err.Error(), "neither is in PATH") {
-		t.Error(err)
-	}
-}

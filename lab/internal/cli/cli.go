@@ -84,9 +84,6 @@ func (p Program) read(args []string, out io.Writer) (*kong.Context, error) {
 	case strings.TrimLeft(args[0], "-") == "version":
 		_, err := fmt.Fprintln(out, p.Version())
 		return nil, err
-	case args[0] == completeCall:
-		_, err := io.WriteString(out, p.complete(args[1:]))
-		return nil, err
 	}
 	var words []string
 	for i, arg := range args {

@@ -39,10 +39,6 @@ func Assess(o Options, x *experiment.Experiment, h *host.Profile, f *results.Fil
 	}
 	for i := 1; i < len(o.Servers); i++ {
 		c := a.comparison(i)
-		if why := out.Servers[i].Stream.Unlike(out.Servers[o.Servers[i].Base].Stream, c.Name, c.Base); why != "" {
-			c.Verdict, c.Above, c.Evidence, c.Unlike, c.Says = compare.Invalid, "", nil, true, "no verdict: "+why
-		}
-		c.Says = out.In(c.Says)
 		out.Comparisons = append(out.Comparisons, c)
 	}
 	out.Notes = append(append(out.Notes, a.failures()...), a.starts()...)
@@ -74,9 +70,6 @@ func (a *assessment) outcome() *compare.Outcome {
 		Comparisons: []compare.Comparison{},
 	}
 	out.NewEach, out.Protocol = o.Close, o.Way.Beyond()
-	if o.Stream {
-		out.Unit = compare.Event
-	}
 	for _, r := range o.Requests {
 		names := strict.Called(r.Headers, func(h [2]string) string { return h[0] })
 		out.Asked = append(out.Asked, compare.Asked{Name: r.Label(), Method: r.Method, Path: r.Path, Headers: names,
@@ -127,12 +120,9 @@ func (a *assessment) measured(i int) compare.Measured {
 	m := compare.Measured{Name: s.Name, Command: s.Command, URL: s.URL, Subject: s.Subject, Revision: s.Commit,
 		NeverSteady: a.never(i), CPUPerRequest: median(cost),
 		Throughput: median(throughput), P50: median(p50), P99: median(p99), ResponseBytes: median("response_bytes"),
-		MemoryLoad: median("server_rss_bytes"), Connections: s.Connections, Pipelining: s.Pipelining,
-		ByRequest: a.byRequest(i), Bound: "unknown", Valid: of.Trials - of.Invalid, Refused: of.Invalid,
+		MemoryLoad: median("server_rss_bytes"),
+		ByRequest:  a.byRequest(i), Bound: "unknown", Valid: of.Trials - of.Invalid, Refused: of.Invalid,
 		WarmupS: a.look(i).Warmup.Seconds(), RequestBytes: words.Digits(a.look(i).RequestBytes)}
-	if a.o.Stream {
-		m.Stream = a.streamed(i)
-	}
 	for _, b := range slices.Sorted(maps.Keys(of.Bounds)) {
 		if of.Bounds[b] > m.Bounded {
 			m.Bound, m.Bounded = b, of.Bounds[b]
@@ -172,17 +162,16 @@ func (a *assessment) byRequest(i int) (all []compare.Came) {
 // already has one start only, which the control then shares: it is not like the other's, and shows
 // nothing of what starts alone do.
 func (a *assessment) costs(i int) (r compare.Ratios) {
-	base := a.o.Servers[i].Base
-	r.Least, r.Most = a.stay.Ratios(i, base, cost)
+	r.Least, r.Most = a.stay.Ratios(i, 0, cost)
 	if !a.o.Running() {
-		r.AgainLeast, r.AgainMost = a.stay.Again(i, base, cost)
+		r.AgainLeast, r.AgainMost = a.stay.Again(i, 0, cost)
 	}
 	return r
 }
 
 // ratio is nil where no block has the metric.
 func (a *assessment) ratio(i int, metric string) *compare.Ratio {
-	least, most := a.stay.Ratios(i, a.o.Servers[i].Base, metric)
+	least, most := a.stay.Ratios(i, 0, metric)
 	r := compare.Over(least, most, a.level)
 	if metric == cost {
 		r = a.costs(i).Interval(a.level)
@@ -200,8 +189,8 @@ func (a *assessment) ratio(i int, metric string) *compare.Ratio {
 
 // comparison judges a server against its base.
 func (a *assessment) comparison(i int) compare.Comparison {
-	o, control, base := a.o, a.stay.Control, a.o.Servers[i].Base
-	c := compare.Comparison{Name: o.Servers[i].Name, Base: o.Servers[base].Name, Verdict: compare.Undecided}
+	o, control := a.o, a.stay.Control
+	c := compare.Comparison{Name: o.Servers[i].Name, Base: o.Servers[0].Name, Verdict: compare.Undecided}
 	c.CPUPerRequest, c.Throughput = a.ratio(i, cost), a.ratio(i, throughput)
 	c.P50, c.P99 = a.ratio(i, p50), a.ratio(i, p99)
 	c.OwnWork = ownWork(i, a.stay.Relative)
@@ -214,9 +203,6 @@ func (a *assessment) comparison(i int) compare.Comparison {
 	begun := a.stay.Begun
 	costs := a.costs(i)
 	complete := len(costs.Least)
-	if c.CPUPerRequest != nil {
-		c.Evidence = compare.Weigh(costs, o.Margin, o.FailAbove)
-	}
 	if (begun >= stats.MinSamples || a.failing()) && 2*complete < begun {
 		c.Verdict, c.Says = compare.Invalid, "no verdict: "+a.refusals(i)
 		return c
@@ -229,13 +215,10 @@ func (a *assessment) comparison(i int) compare.Comparison {
 		c.Says = c.NotDecided(o.Margin, a.level, a.refusals(i))
 		return c
 	}
-	if why := cmp.Or(a.never(base), a.never(i)); why != "" {
-		c.NeverSteady, c.Evidence = true, nil
+	if why := cmp.Or(a.never(0), a.never(i)); why != "" {
+		c.NeverSteady = true
 		c.Says = "not decided, never steady: " + why
 		return c
-	}
-	if c.Evidence != nil {
-		c.Evidence.Agreed = true
 	}
 	if r := c.CPUPerRequest; r.Known() && c.Verdict != compare.Uncosted {
 		c.Verdict = r.Judge(o.Margin)
@@ -246,7 +229,7 @@ func (a *assessment) comparison(i int) compare.Comparison {
 	switch {
 	case c.Verdict == compare.Uncosted:
 		c.Says = "no CPU figures of servers that only an address is given of, so nothing is said of cost; "
-		if least, _ := a.stay.Ratios(i, base, throughput); len(least) == 0 {
+		if least, _ := a.stay.Ratios(i, 0, throughput); len(least) == 0 {
 			c.Says += a.refusals(i)
 		} else {
 			c.Says += "throughput and latency follow, and what bounded them on the servers' side is not known"
@@ -350,10 +333,9 @@ func (a *assessment) failing() bool { return a.f.Provenance.Ended == results.Fai
 // of the gate that closed most.
 func (a *assessment) refusals(i int) string {
 	count, first := map[string]int{}, map[string]string{}
-	base := a.o.Servers[i].Base
-	one, other := a.stay.Conditions[base], a.stay.Conditions[i]
+	one, other := a.stay.Conditions[0], a.stay.Conditions[i]
 	invalid, all := one.Invalid+other.Invalid, one.Trials+other.Trials
-	name := map[string]string{one.ID: a.o.Servers[base].Name, other.ID: a.o.Servers[i].Name}
+	name := map[string]string{one.ID: a.o.Servers[0].Name, other.ID: a.o.Servers[i].Name}
 	for _, t := range a.f.Trials {
 		if name[t.Condition] == "" || t.Valid {
 			continue
@@ -403,7 +385,7 @@ func (a *assessment) failures() (notes []string) {
 // further estimates the seconds until a metric's ratio is decided, if its blocks
 // go on as before; 0 if unknown.
 func (a *assessment) further(i int, metric string) float64 {
-	least, most := a.stay.Ratios(i, a.o.Servers[i].Base, metric)
+	least, most := a.stay.Ratios(i, 0, metric)
 	if len(least) == 0 || a.f.Provenance.Blocks == 0 || a.failing() {
 		return 0
 	}

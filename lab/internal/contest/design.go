@@ -1,16 +1,12 @@
 package contest
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/run"
-	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // The rounds of a block: as many slots for each server. Seven blocks are the least that decide, so
@@ -56,16 +52,13 @@ func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experime
 		Topology: experiment.Topology{Kind: "loopback"},
 		Settings: map[string]any{"route": "/", "generator": "http_load", "client_workers": 0},
 		Block:    experiment.Block{SlotS: slot.Seconds(), Rounds: rounds(slot, o.Budget, len(o.Servers)), WarmupS: longest.Seconds()},
-		Claims:   o.Claims, Servers: map[string]*experiment.Server{},
-	}
-	x.Question = "Does what a table says hold here?"
-	if o.Claims == nil {
-		x.Question = "Does one of these servers cost more than the first?"
-		x.Claims = []experiment.Claim{{
+		Question: "Does one of these servers cost more than the first?",
+		Claims: []experiment.Claim{{
 			ID: "same-cost", Kind: experiment.Flat, Over: "server", Metric: cost, Margin: &margin,
 			Text: "A request costs all of these servers the same CPU time.", Why: "The margin was given with the command.",
-		}}
-		x.Relative = &experiment.Relative{Metric: cost, Over: "server", To: serverID(0), OwnWork: true}
+		}},
+		Relative: &experiment.Relative{Metric: cost, Over: "server", To: serverID(0), OwnWork: true},
+		Servers:  map[string]*experiment.Server{},
 	}
 	if o.LineRate > 0 {
 		x.Topology = experiment.Topology{Kind: "netns", LineRateBps: o.LineRate, BurstBytes: burstBytes, QueueS: queueS}
@@ -73,18 +66,11 @@ func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experime
 	if o.Rate > 0 {
 		x.Settings["rate"] = o.Rate
 	}
-	factors := []experiment.Factor{{Name: "server"}, {Name: "connections"}, {Name: "pipelining"}}
+	x.Settings["connections"], x.Settings["pipelining"] = o.Connections, o.Pipelining
+	all := experiment.Factor{Name: "server"}
 	for i, s := range o.Servers {
-		id := o.ID(i)
-		connections, pipelining := o.load(s)
-		for n, level := range []any{id, connections, pipelining} {
-			if f := &factors[n]; !slices.Contains(f.Levels, level) {
-				f.Levels = append(f.Levels, level)
-			}
-		}
-		if x.Servers[id] != nil {
-			continue
-		}
+		id := serverID(i)
+		all.Levels = append(all.Levels, id)
 		words := []string{"env", s.URL} // of a server that runs already; nothing is started
 		if s.URL == "" {
 			if s.Dir != "" {
@@ -95,51 +81,19 @@ func (o Options) Design(dir string, slot time.Duration, looks []Look) (*experime
 				words = append([]string{"sh", "-c", `exec "$@" >/dev/null 2>&1`, "sh"}, words...)
 			}
 		}
-		x.Servers[id] = &experiment.Server{Title: cmp.Or(s.Of, s.Name), Command: Shell(words), Program: "env"}
+		x.Servers[id] = &experiment.Server{Title: s.Name, Command: Shell(words), Program: "env"}
 	}
-	for _, f := range factors {
-		if x.Settings[f.Name] = f.Levels[0]; len(f.Levels) > 1 {
-			delete(x.Settings, f.Name)
-			x.Factors = append(x.Factors, f)
-		}
-	}
-	if o.Stream {
-		x.Block.Rounds = 1
-	}
-	made, err := o.made(x)
-	if err == nil && len(made.Conditions()) != len(o.Servers) {
-		err = errors.New("each server takes all loads of the others")
-	}
+	x.Factors = []experiment.Factor{all}
+	made, err := experiment.Make(x)
 	if err != nil {
 		return nil, fmt.Errorf("this cannot be measured: %w", err)
 	}
 	return made, nil
 }
 
-// made prepares a design for a run. One that is shown is written as a file first, and is what that file says.
-func (o Options) made(x experiment.Experiment) (made *experiment.Experiment, err error) {
-	if o.Show == nil {
-		return experiment.Make(x)
-	}
-	text, err := x.Write()
-	if text = append(fmt.Appendf(nil, "# What is asked is %s, in place of the route.\n\n", o.Path), text...); err == nil {
-		made, err = experiment.Parse(x.Name, text)
-	}
-	if err == nil {
-		err = o.Show(text)
-	}
-	return made, err
-}
-
 // serverID is a server's name in the design. Levels rise, so the servers stay in
 // their order, whatever the caller calls them.
 func serverID(i int) string { return fmt.Sprintf("compared-%02d", i+1) }
-
-// ID is the name in the design of a server by its number, which all of its loads share.
-func (o Options) ID(i int) string {
-	all := strict.Called(o.Servers, func(s Server) string { return cmp.Or(s.Of, s.Name) })
-	return serverID(slices.Index(slices.Compact(slices.Clone(all)), all[i]))
-}
 
 // Addresses are the servers that run already, by their names in the design; nil where the run
 // starts them.
@@ -149,9 +103,9 @@ func (o Options) Addresses() map[string]run.Outside {
 	}
 	at := map[string]run.Outside{}
 	for i, s := range o.Servers {
-		at[o.ID(i)] = run.Outside{Addr: s.address()}
+		at[serverID(i)] = run.Outside{Addr: s.address()}
 		if s.runs != nil {
-			at[o.ID(i)] = *s.runs
+			at[serverID(i)] = *s.runs
 		}
 	}
 	return at
@@ -161,7 +115,7 @@ func (o Options) Addresses() map[string]run.Outside {
 func (o Options) Starts(looks []Look) map[string]run.Start {
 	how := map[string]run.Start{}
 	for i, s := range o.Servers {
-		how[o.ID(i)] = run.Start{Dir: s.Dir, Warmup: max(how[o.ID(i)].Warmup, looks[i].Warmup)}
+		how[serverID(i)] = run.Start{Dir: s.Dir, Warmup: max(how[serverID(i)].Warmup, looks[i].Warmup)}
 	}
 	return how
 }
@@ -170,7 +124,7 @@ func (o Options) Starts(looks []Look) map[string]run.Start {
 func (o Options) Named(text string) string {
 	var pairs []string
 	for i, s := range o.Servers {
-		pairs = append(pairs, o.ID(i), cmp.Or(s.Of, s.Name))
+		pairs = append(pairs, serverID(i), s.Name)
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
 }

@@ -1,8 +1,6 @@
 package contest
 
 import (
-	"cmp"
-
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -17,14 +15,8 @@ type Client struct {
 
 // target is a server as the generator is told of it.
 func (o Options) target(s Server, addr string) load.Target {
-	connections, pipelining := o.load(s)
-	return o.Way.Of(run.At(load.Target{Name: s.Name, Connections: connections, Pipelining: pipelining,
+	return o.Way.Of(run.At(load.Target{Name: s.Name, Connections: o.Connections, Pipelining: o.Pipelining,
 		Rate: float64(o.Rate), Requests: o.Requests, Close: o.Close}, addr, o.Path))
-}
-
-// load is how many connections a server has, and how many requests are in flight on each.
-func (o Options) load(s Server) (connections, pipelining int) {
-	return cmp.Or(s.Connections, o.Connections), cmp.Or(s.Pipelining, o.Pipelining)
 }
 
 // fault says what went wrong with a target, in its own words; empty if nothing

@@ -170,9 +170,8 @@ func (l *Look) warm(ctx context.Context, o Options, c Client, beside, on *starte
 			turns[i].cpu *= usual / stats.Median(its[max(0, i-1):min(i+2, len(its))])
 		}
 		if why != "" {
-			connections, pipelining := o.load(on.Server)
 			return nil, fmt.Errorf("%s: under %d connections with %d requests in flight on each it failed: %s", on.Name,
-				connections, pipelining, why)
+				o.Connections, o.Pipelining, why)
 		}
 		return turns, nil
 	}
@@ -260,17 +259,10 @@ const (
 // what counts is how many there are. Shorter ones would be spent on the change from one server
 // to the next, which takes two to five.
 func Slot(o Options, looks []Look) time.Duration {
-	if o.Stream {
-		return o.window()
-	}
 	length := leastSlot.Seconds()
-	for i, l := range looks {
-		connections, pipelining := o.Connections, o.Pipelining
-		if i < len(o.Servers) {
-			connections, pipelining = o.load(o.Servers[i])
-		}
+	for _, l := range looks {
 		if l.Rate > 0 {
-			length = max(length, float64(max(perSlot, perFlight*connections*pipelining))/l.Rate)
+			length = max(length, float64(max(perSlot, perFlight*o.Connections*o.Pipelining))/l.Rate)
 		}
 	}
 	return time.Duration(math.Ceil(min(length, mostSlot.Seconds())*100)) * 10 * time.Millisecond

@@ -35,10 +35,8 @@ import (
 func TestMain(m *testing.M) {
 	// tools/test.sh has it say that with the race detector no process waits a second at its end.
 	leash.Passed = append(leash.Passed, "GORACE")
-	for _, called := range []func([]string) (int, bool){run.Called, Called} {
-		if status, is := called(os.Args[1:]); is {
-			os.Exit(status)
-		}
+	if status, is := run.Called(os.Args[1:]); is {
+		os.Exit(status)
 	}
 	if len(os.Args) == 4 && os.Args[1] == "serve" {
 		if err := serve(os.Args[2], os.Args[3]); err != nil {
@@ -122,9 +120,6 @@ func serve(how, addr string) error {
 	l, err := listen.Listen(context.Background(), "tcp", addr)
 	if err != nil {
 		return err
-	}
-	if kind, is := strings.CutPrefix(how, "events-"); is {
-		return http.Serve(l, &broadcaster{how: kind, streams: map[chan string]bool{}})
 	}
 	if how == "profiles" {
 		http.HandleFunc("/", answer)
@@ -250,7 +245,7 @@ func of(name, addr, subject string) Server {
 
 func lookAt(t *testing.T, connections int, servers ...Server) ([]Look, error) {
 	t.Helper()
-	found, err := Find(t.Context(), servers)
+	found, err := Find(servers)
 	if err != nil {
 		return nil, err
 	}
@@ -360,7 +355,7 @@ func TestTheCostOfServersThatRunIsRead(t *testing.T) {
 		o.Servers[i].Command, o.Servers[i].URL, o.Servers[i].Subject = nil, "http://"+addr, fmt.Sprintf("pid:%d", pid)
 	}
 	var err error
-	if o.Servers, err = Find(t.Context(), o.Servers); err != nil {
+	if o.Servers, err = Find(o.Servers); err != nil {
 		t.Fatal(err)
 	}
 	o.Path, o.Budget, o.Warmup = "/", time.Millisecond, 0

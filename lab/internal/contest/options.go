@@ -8,9 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/curve"
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -34,18 +32,8 @@ type Options struct {
 	Different   bool          // whether it goes on although the answers differ
 	Ready       time.Duration // how long a server may take to answer
 	Rates       []curve.Rate  // of the latency curve; none: not asked
-	P99         time.Duration // of which the highest rate is searched; 0: not asked
 	Why         bool          // whether all are profiled afterwards
-	// Stream says that Path is a stream of events, and what is compared the cost of one. Requests has what
-	// is asked at Rate so that events come; nothing, if the servers publish by themselves.
-	Stream bool
-	Looks  []Look // at the servers, before the first block
-	// Claims are what the experiment says in place of equal cost, and Show is given its text before the
-	// first block, of which the design is read that is measured; both or none.
-	Claims []experiment.Claim
-	Show   func(text []byte) error
-	// Settled tells whether more blocks would tell nothing more.
-	Settled func(*compare.Outcome) bool
+	Looks       []Look        // at the servers, before the first block
 }
 
 // Running tells whether the servers ran before and keep running.
@@ -56,19 +44,7 @@ func (o Options) Costed() bool { return o.Servers[0].Costed() }
 
 // Check refuses what no comparison can be made with. Requests have been checked where they were read.
 func (o Options) Check() error {
-	if o.Stream {
-		if err := o.checkStream(); err != nil {
-			return err
-		}
-	}
-	// What holds of one load holds of all of them.
-	for _, s := range o.Servers {
-		connections, pipelining := o.load(s)
-		o.Connections, o.Pipelining = max(o.Connections, connections), max(o.Pipelining, pipelining)
-	}
 	switch {
-	case len(o.Servers) > mostServers:
-		return fmt.Errorf("%d servers, counting each load of each; %d are the most", len(o.Servers), mostServers)
 	case o.Close && o.Pipelining > 1:
 		return fmt.Errorf("--pipelining %d: with a new connection for each request there is one in flight; leave it out",
 			o.Pipelining)
@@ -90,10 +66,8 @@ func (o Options) Check() error {
 		return fmt.Errorf("--fail-above %v: give the ratio of CPU a request to the first server's, as 1.05", o.FailAbove)
 	case o.Warmup < 0 || o.Warmup > time.Minute:
 		return fmt.Errorf("--warmup %v: use up to 1m", o.Warmup)
-	case o.P99 < 0 || o.P99 > 2*time.Second: // slots are drained for no longer
-		return fmt.Errorf("--p99 %v: use more than 0s and up to 2s, as 5ms", o.P99)
-	case (len(o.Rates) > 0 || o.P99 > 0) && o.Rate+int(o.LineRate) > 0:
-		return errors.New("--rates and --p99 have rates of their own, over loopback; leave out --rate and --line-rate")
+	case len(o.Rates) > 0 && o.Rate+int(o.LineRate) > 0:
+		return errors.New("--rates has rates of its own, over loopback; leave out --rate and --line-rate")
 	case !o.Costed() && o.FailAbove != 0:
 		return errors.New("--fail-above judges CPU a request, which cannot be read from a server that is known by its " +
 			"address alone; give commands to start, or whose CPU time to read, as NAME=pid:PID@HOST:PORT")

@@ -31,6 +31,9 @@ type Bench struct {
 // Add measures what was asked for at fixed rates, and adds it to what a comparison of the same
 // servers came to. What was measured before an error stays.
 func (b Bench) Add(ctx context.Context, o *compare.Outcome) error {
+	if len(b.Rates) == 0 {
+		return nil
+	}
 	r := rand.New(rand.NewPCG(b.Seed, uint64(len(b.Rates))))
 	var names []string
 	closed := make([]float64, len(b.Servers)) // throughput in a closed loop
@@ -42,50 +45,7 @@ func (b Bench) Add(ctx context.Context, o *compare.Outcome) error {
 			slowest = i
 		}
 	}
-	if len(b.Rates) > 0 {
-		if err := b.curve(ctx, r, o, names, closed[slowest], slowest); err != nil {
-			return err
-		}
-	}
-	if b.P99 == 0 {
-		return nil
-	}
-	var searches []*curve.Search
-	for i := range b.Servers {
-		if least := 10 * curve.MinRPS; closed[i] < float64(least) {
-			return fmt.Errorf("--p99: %s answered %.0f requests a second, and a p99 of fewer than %d says little; leave it out, or "+
-				"give more --connections", names[i], closed[i], least)
-		}
-		searches = append(searches, curve.NewSearch(i, b.P99.Seconds(), closed[i], stats.Alpha/float64(len(names))))
-	}
-	err := b.search(ctx, r, searches)
-	for i, s := range searches { // also after an error: what was shown by then holds
-		o.Highest = append(o.Highest, s.Result(names[i]))
-	}
-	return err
-}
-
-// search asks for all searches at once, until none has a question.
-func (b Bench) search(ctx context.Context, r *rand.Rand, searches []*curve.Search) error {
-	for n := 1; ; n++ {
-		var asks []curve.Ask
-		for _, s := range searches {
-			asks = append(asks, s.Asks()...)
-		}
-		if len(asks) == 0 {
-			return nil
-		}
-		b.Tell(fmt.Sprintf("highest rate with a p99 of %v: block %d of %d at most", b.P99, n, curve.MostBlocks))
-		slots, err := b.Block(ctx, asks, r.Perm(len(asks)))
-		if err != nil {
-			return err
-		}
-		for i, s := range searches {
-			if own := slices.DeleteFunc(slices.Clone(slots), func(s curve.Slot) bool { return s.Server != i }); len(own) > 0 {
-				s.Saw(own)
-			}
-		}
-	}
+	return b.curve(ctx, r, o, names, closed[slowest], slowest)
 }
 
 // fewest requests that a slot of the curve has at its lowest rate.
@@ -116,7 +76,7 @@ func (b Bench) start(i int) (*started, error) { return b.startAt(i, b.Port+i) }
 
 func (b Bench) startAt(i, port int) (*started, error) {
 	s := b.Servers[i]
-	if s.URL == "" && i < len(b.Looks) && (b.Stream || b.Looks[i].Chatty()) {
+	if s.URL == "" && i < len(b.Looks) && b.Looks[i].Chatty() {
 		s.Command = append([]string{"sh", "-c", `exec "$@" >/dev/null 2>&1`, "sh"}, s.Command...)
 	}
 	return s.start(b.Client, b.Dir, port)

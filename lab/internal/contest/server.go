@@ -25,15 +25,9 @@ type Server struct {
 	Command []string
 	Dir     string // where the command starts; empty: in the caller's directory
 	URL     string // of a server that runs already, http://HOST:PORT or https://HOST:PORT
-	// Subject is whose CPU time is read of a server that runs already, as pid:1234, cgroup:/PATH
-	// or container:NAME; empty if only its address is known.
+	// Subject is whose CPU time is read of a server that runs already, as pid:1234 or cgroup:/PATH; empty if only its address is known.
 	Subject string
 	Commit  string // that was built for the command; empty if nothing was
-	// Of is the name of the server that this is under one of several loads; empty if there is one
-	// load alone. Connections and Pipelining are those of this load; 0: those of all.
-	Of                      string
-	Connections, Pipelining int
-	Base                    int // which of the servers it is compared with
 
 	runs *run.Outside // of a server that runs already
 }
@@ -45,18 +39,13 @@ var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,31}$`)
 const mostServers = 16
 
 // ParseServers parses arguments of the form NAME=COMMAND, NAME=http://HOST:PORT (or https), or with
-// pid:PID@, cgroup:/PATH@ or container:NAME@ before such an address.
+// pid:PID@ or cgroup:/PATH@ before such an address.
 // The first is the one that the others are compared with.
 func ParseServers(args []string) ([]Server, error) {
 	if len(args) < 2 || len(args) > mostServers {
 		return nil, fmt.Errorf("%d servers: name two to %d, as 'old=./server-old --port {port}' 'new=./server-new --port "+
 			"{port}'", len(args), mostServers)
 	}
-	return ParseAny(args)
-}
-
-// ParseAny is ParseServers for a caller that may measure one server under several loads.
-func ParseAny(args []string) ([]Server, error) {
 	var out []Server
 	for _, arg := range args {
 		s, err := parseServer(arg)
@@ -75,7 +64,7 @@ func ParseAny(args []string) ([]Server, error) {
 		}
 		if len(out) > 0 && s.Costed() != out[0].Costed() {
 			return nil, fmt.Errorf("the CPU time of one of %s and %s can be read and that of the other cannot; give both as "+
-				"pid:PID@HOST:PORT (or cgroup:, container:), or both as URLs", out[0].Name, s.Name)
+				"pid:PID@HOST:PORT (or cgroup:), or both as URLs", out[0].Name, s.Name)
 		}
 		out = append(out, s)
 	}

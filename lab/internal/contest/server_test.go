@@ -38,12 +38,12 @@ func TestServersAreReadAsTheyWereMeant(t *testing.T) {
 
 func TestServersThatRunAreNamedByWhatIsReadOfThem(t *testing.T) {
 	got, err := ParseServers([]string{"a=pid:12@127.0.0.1:8080", "b=cgroup:/system.slice/a@1.service@h:2",
-		"c=container:web@http://h:3"})
+		"c=cgroup:/web@http://h:3"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range [][2]string{{"pid:12", "http://127.0.0.1:8080"}, {"cgroup:/system.slice/a@1.service", "http://h:2"},
-		{"container:web", "http://h:3"}} {
+		{"cgroup:/web", "http://h:3"}} {
 		if s := got[i]; s.Subject != want[0] || s.URL != want[1] || !s.Costed() {
 			t.Errorf("%+v, want %q", s, want)
 		}

@@ -1,7 +1,6 @@
 package contest
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"os"
@@ -21,15 +20,14 @@ import (
 
 // The ways to name a server that runs already here, so that its CPU time can be read.
 const (
-	byProcess   = "pid"
-	byCgroup    = "cgroup"
-	byContainer = "container"
+	byProcess = "pid"
+	byCgroup  = "cgroup"
 )
 
 // subject takes KIND:WHICH@ from before an address, and gives what is left: all, if it is of no such kind.
 func (s *Server) subject(text string) (address string, err error) {
 	kind, rest, _ := strings.Cut(text, ":")
-	if !slices.Contains([]string{byProcess, byCgroup, byContainer}, kind) {
+	if !slices.Contains([]string{byProcess, byCgroup}, kind) {
 		return text, nil
 	}
 	at := strings.LastIndex(rest, "@") // a unit of systemd may have one in its name
@@ -53,13 +51,13 @@ func (s *Server) subject(text string) (address string, err error) {
 func (s Server) Costed() bool { return s.URL == "" || s.Subject != "" }
 
 // Find looks up the processes and groups of servers that run already.
-func Find(ctx context.Context, servers []Server) ([]Server, error) {
+func Find(servers []Server) ([]Server, error) {
 	servers = slices.Clone(servers)
 	for i, s := range servers {
 		if s.URL == "" {
 			continue
 		}
-		found, err := s.find(ctx)
+		found, err := s.find()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Name, err)
 		}
@@ -68,7 +66,7 @@ func Find(ctx context.Context, servers []Server) ([]Server, error) {
 	return servers, nil
 }
 
-func (s Server) find(ctx context.Context) (o run.Outside, err error) {
+func (s Server) find() (o run.Outside, err error) {
 	o.Addr = s.address()
 	kind, which, _ := strings.Cut(s.Subject, ":")
 	var g cgroup.Group
@@ -88,8 +86,6 @@ func (s Server) find(ctx context.Context) (o run.Outside, err error) {
 		return o, nil
 	case byCgroup:
 		g, err = cgroup.Find(which)
-	case byContainer:
-		g, err = cgroup.OfContainer(ctx, which)
 	default:
 		return o, nil
 	}

@@ -34,7 +34,7 @@ const (
 // describes, and decides nothing. An error is that ctx is done.
 func (b Bench) Use(ctx context.Context, o *compare.Outcome) error {
 	told := func(c compare.Comparison) bool { return c.Verdict != compare.Invalid }
-	if b.Stream || !b.Costed() || !slices.ContainsFunc(o.Comparisons, told) {
+	if !b.Costed() || !slices.ContainsFunc(o.Comparisons, told) {
 		return nil
 	}
 	var whys []string

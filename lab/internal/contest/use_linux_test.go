@@ -19,7 +19,7 @@ func used(t *testing.T, servers ...Server) *compare.Outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if servers, err = Find(t.Context(), servers); err != nil {
+	if servers, err = Find(servers); err != nil {
 		t.Fatal(err)
 	}
 	o := &compare.Outcome{Servers: make([]compare.Measured, len(servers)), Comparisons: []compare.Comparison{{}}}

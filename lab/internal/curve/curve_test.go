@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/line-rate/line-rate/lab/compare"
 )
 
 // A queue is a server with one worker: requests come at random (Poisson), and each takes an
@@ -72,106 +70,6 @@ func TestTheCurveOfAQueueIsThatOfTheFormula(t *testing.T) {
 	}
 }
 
-// find carries out a search.
-func find(s *Search, slot func(Ask) Slot) (h compare.Highest, blocks int) {
-	for asks := s.Asks(); len(asks) > 0; asks = s.Asks() {
-		var slots []Slot
-		for _, a := range asks {
-			slots = append(slots, slot(a))
-		}
-		s.Saw(slots)
-		blocks++
-	}
-	return s.Result("queue"), blocks
-}
-
-// By hand: a p99 of 2 ms is kept up to mu - ln(100)/2 ms = 10,000 - 2,303 = 7,697 a second. The p99
-// of one slot of so full a queue varies, so the two rates may be a few steps apart, and the
-// truth lies between them, or within a step of one.
-func TestTheHighestRateOfAQueueIsThatOfTheFormula(t *testing.T) {
-	const mu, target = 10_000.0, 2e-3
-	truth := mu - math.Log(100)/target
-	far := 0
-	for seed := range uint64(6) {
-		q := queue{rand.New(rand.NewPCG(seed, 3)), mu}
-		h, blocks := find(NewSearch(0, target, 9_000, 0.05), q.slot)
-		if h.Kept.RateRPS == 0 || h.NotKept.RateRPS == 0 || blocks > MostBlocks || h.ClientRPS != 0 {
-			t.Errorf("%d: %+v after %d blocks", seed, h, blocks)
-		}
-		if h.Kept.RateRPS > truth*step || h.NotKept.RateRPS < truth/step || h.NotKept.RateRPS > h.Kept.RateRPS*1.6 {
-			far++
-			t.Logf("%d: %s; in truth %.0f", seed, h.Says, truth)
-		}
-	}
-	if far > 0 {
-		t.Errorf("%d of 6 are wrong", far)
-	}
-}
-
-// A server that keeps it up to 30,000 a second: neighbours are found, and confirmed, though one in
-// twenty slots says the contrary of the truth, and a wrong answer is rarer than one in twenty.
-func TestSlotsThatErrDoNotMisleadTheSearch(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 6))
-	wrong, wide := 0, 0
-	for range 200 {
-		h, _ := find(NewSearch(0, 1e-3, 45_000*math.Exp(r.NormFloat64()/4), 0.05), func(a Ask) Slot {
-			s := Slot{Ask: a, Answered: int64(a.RPS * a.Seconds), Latency: [4]float64{1e-4, 1e-4, 5e-4, 1}}
-			if (a.RPS > 30_000) != (r.Float64() < 0.05) {
-				s.Latency[p99] = 2e-3
-			}
-			return s
-		})
-		if h.Kept.RateRPS > 30_000 || h.NotKept.RateRPS > 0 && h.NotKept.RateRPS <= 30_000 {
-			wrong++
-		}
-		if h.Kept.RateRPS == 0 || h.NotKept.RateRPS == 0 || h.NotKept.RateRPS > h.Kept.RateRPS*1.11 {
-			wide++
-		}
-	}
-	if wrong > 10 || wide > 20 {
-		t.Errorf("of 200 %d are wrong and %d find no neighbours", wrong, wide)
-	}
-}
-
-// A client that is late above 20,000 a second ends the search there, and says so; what the server
-// could do above that is not said.
-func TestAClientThatIsTheWallIsNamed(t *testing.T) {
-	h, _ := find(NewSearch(0, 5e-3, 45_000, 0.05), func(a Ask) Slot {
-		s := Slot{Ask: a, Answered: int64(a.RPS * a.Seconds), Latency: [4]float64{1e-4, 1e-4, 3e-4, 1}, SendLag: 1e-5}
-		if a.RPS > 20_000 {
-			s.SendLag, s.Latency[p99] = 8e-3, 9e-3
-		}
-		return s
-	})
-	if h.NotKept.RateRPS != 0 || h.Kept.RateRPS < 19_000 || h.Kept.RateRPS > 20_000 || h.ClientRPS <= 20_000 ||
-		!strings.Contains(h.Says, "the client was the wall above 19,") {
-		t.Errorf("%+v", h)
-	}
-}
-
-func TestARateThatIsNeverKeptOrAlwaysIsSaid(t *testing.T) {
-	always := func(v float64) func(Ask) Slot {
-		return func(a Ask) Slot {
-			return Slot{Ask: a, Answered: int64(a.RPS * a.Seconds), Latency: [4]float64{v, v, v, v}}
-		}
-	}
-	h, _ := find(NewSearch(0, 1e-3, 50_000, 0.05), always(2e-3))
-	if h.Kept.RateRPS != 0 || h.NotKept.RateRPS == 0 || !strings.Contains(h.Says, "at no rate was it shown") {
-		t.Errorf("%+v", h)
-	}
-	// Of so slow a server no slot would have enough requests much further down.
-	find(NewSearch(0, 1e-3, 150, 0.05), func(a Ask) Slot {
-		if a.RPS*a.Seconds < 100 {
-			t.Errorf("a p99 of %+v", a)
-		}
-		return always(2e-3)(a)
-	})
-	h, _ = find(NewSearch(0, 1e-3, 50_000, 0.05), always(1e-4))
-	if h.Kept.RateRPS < 150_000 || h.NotKept.RateRPS != 0 || !strings.Contains(h.Says, "from where on it is not was not shown") {
-		t.Errorf("%+v", h)
-	}
-}
-
 func TestWhatASlotMaySay(t *testing.T) {
 	good := Slot{Ask: Ask{0, 1000, 1}, Answered: 1000, Latency: [4]float64{1e-4, 2e-4, 3e-4, 4e-4}, SendLag: 1e-4}
 	for _, c := range []struct {
@@ -216,31 +114,5 @@ func TestRatesAreListsAndSpans(t *testing.T) {
 		if rates, err := ParseRates(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v", text, rates, err)
 		}
-	}
-}
-
-// Where a server does not stop at one rate, but at more and more moments as the rate rises, there is
-// a span of rates that are too close to call. A search crosses it, and what it showed below it holds.
-func TestASpanThatIsTooCloseToCallIsCrossed(t *testing.T) {
-	const width = 0.4 // of the logarithm of the rate
-	r := rand.New(rand.NewPCG(7, 8))
-	wrong, nothing := 0, 0
-	for range 100 {
-		h, _ := find(NewSearch(0, 1e-3, 100_000*math.Exp(r.NormFloat64()/4), 0.025), func(a Ask) Slot {
-			s := Slot{Ask: a, Answered: int64(a.RPS * a.Seconds), Latency: [4]float64{1e-4, 1e-4, 5e-4, 1}}
-			if r.Float64() < 1/(1+math.Exp(-math.Log(a.RPS/30_000)/width)) {
-				s.Latency[p99] = 2e-3
-			}
-			return s
-		})
-		if h.Kept.RateRPS > 30_000 || h.NotKept.RateRPS > 0 && h.NotKept.RateRPS < 30_000 {
-			wrong++
-		}
-		if h.Kept.RateRPS == 0 {
-			nothing++
-		}
-	}
-	if wrong > 5 || nothing > 10 {
-		t.Errorf("of 100 %d are wrong and %d show no rate that is kept", wrong, nothing)
 	}
 }

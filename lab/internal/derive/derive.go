@@ -78,11 +78,16 @@ func Update(root journal.Root) (Done, error) {
 
 // calibrations derives how often comparisons of a known truth were right.
 func (u *update) calibrations() error {
-	all, faults, err := archive.Calibrations(u.Root)
-	if err = Refuse(faults, err); err != nil {
+	path := u.Root.Calibration()
+	text, err := os.ReadFile(path)
+	if err != nil {
 		return err
 	}
-	return encoded(u.Root.Calibrated(), map[string]any{"tables": calibration.Tables(all)}, put)
+	all, err := calibration.Tables(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", u.Root.Rel(path), err)
+	}
+	return encoded(u.Root.Calibrated(), map[string]any{"tables": all}, put)
 }
 
 // boards judges the tables of public boards.

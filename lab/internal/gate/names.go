@@ -22,9 +22,7 @@ const (
 	NoRequests = "no-requests"
 	RateShort  = "rate-short"
 	SendLate   = "send-late"
-
-	// Not closed any more; recorded runs name it.
-	Misreport = "misreport"
+	Misreport  = "misreport"
 
 	// From comparing answers with the route's.
 	WrongAnswer = "wrong-answer"

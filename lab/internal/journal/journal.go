@@ -55,10 +55,8 @@ func (r Root) Host(id string) string         { return r.Path("data", "hosts", id
 func (r Root) Texts() string                 { return r.Path("data", "texts") }
 func (r Root) Text(entry string) string      { return filepath.Join(r.Texts(), entry+".toml") }
 
-// Calibration is the nth file that a machine's calibrations go to.
-func (r Root) Calibration(host string, n int) string {
-	return r.Path("data", "calibration", fmt.Sprintf("%s-%d.json", host, n))
-}
+// Calibration has a row for each comparison of a known truth.
+func (r Root) Calibration() string { return r.Path("data", "calibration", "pairs.csv") }
 
 // Profile is the path of a raw profile by its name in a run.
 func (r Root) Profile(file string) string {

@@ -27,9 +27,6 @@ func Facts(o *compare.Outcome) []Fact {
 		machine += fmt.Sprintf("; servers on CPU %s, client on CPU %s", cmp.Or(o.ServerCPUs, o.ClientCPUs), o.ClientCPUs)
 	}
 	load := fmt.Sprintf("%s, %d in flight on each", words.Count(o.Connections, "connection"), o.Pipelining)
-	if o.Unit == compare.Event {
-		load = fmt.Sprintf("%s of %s", words.Count(o.Connections, "stream"), o.Path)
-	}
 	if o.Protocol != "" {
 		load += ", " + o.Protocol
 	}
@@ -83,35 +80,4 @@ func fenced(o *compare.Outcome) string {
 		fence += "`"
 	}
 	return fence + "text\n" + text + fence
-}
-
-// A Badge is JSON for the endpoint of shields.io.
-type Badge struct {
-	SchemaVersion int    `json:"schemaVersion"`
-	Label         string `json:"label"`
-	Message       string `json:"message"`
-	Color         string `json:"color"`
-}
-
-// BadgeOf says the verdicts and nothing beyond them.
-func BadgeOf(o *compare.Outcome) Badge {
-	var says []string
-	worst := 0
-	for _, c := range o.Comparisons {
-		switch {
-		case c.Above == compare.AboveYes:
-			worst = max(worst, 3)
-		case c.Verdict == compare.Dearer:
-			worst = max(worst, 2)
-		case c.Verdict != compare.Same && c.Verdict != compare.Cheaper:
-			worst = max(worst, 1)
-		}
-		brief := c.Brief(o.Margin)
-		if len(o.Comparisons) > 1 {
-			brief = c.Name + ": " + brief
-		}
-		says = append(says, brief)
-	}
-	return Badge{SchemaVersion: 1, Label: o.In("CPU a request"), Message: strings.Join(says, "; "),
-		Color: []string{"brightgreen", "lightgrey", "orange", "red"}[worst]}
 }

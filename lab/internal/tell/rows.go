@@ -1,8 +1,7 @@
-// Package tell lays out what came of a comparison: as lines for a terminal, as Markdown for a
-// comment, as a page and as a badge.
+// Package tell lays out what came of a comparison: as lines for a terminal, and as Markdown
+// for a comment.
 //
-// All of them have their figures from Rows, so a new metric is one row there. None of them
-// judges: the verdict and its sentence are those of package compare.
+// Both have their figures from Rows, so a new metric is one row there. Neither judges: the verdict and its sentence are those of package compare.
 package tell
 
 import (
@@ -37,28 +36,15 @@ func Rows(o *compare.Outcome, i int) (rows []Row) {
 		}
 	}
 	whole := func(v float64) string { return words.Grouped(v, 0) }
-	add(Row{Name: o.In("CPU a request"), Bounded: true}, c.CPUPerRequest, words.Time, other.CPUPerRequest, base.CPUPerRequest)
+	add(Row{Name: "CPU a request", Bounded: true}, c.CPUPerRequest, words.Time, other.CPUPerRequest, base.CPUPerRequest)
 	if c.OwnWork != "" {
 		rows = append(rows, Row{Name: "  own work", Words: c.OwnWork})
 	}
-	add(Row{Name: "throughput", Unit: o.In(" requests/s"), Bounded: true}, c.Throughput, whole, other.Throughput,
+	add(Row{Name: "throughput", Unit: " requests/s", Bounded: true}, c.Throughput, whole, other.Throughput,
 		base.Throughput)
 	add(Row{Name: "latency", Part: "p50", Bounded: true}, c.P50, words.Time, other.P50, base.P50)
 	add(Row{Name: "latency", Part: "p99", Bounded: true}, c.P99, words.Time, other.P99, base.P99)
-	if s, of := other.Stream, base.Stream; s != nil && of != nil {
-		rows = append(rows, Row{Name: "first event", Part: "p50", Other: words.Time(s.P50), Base: words.Time(of.P50)},
-			Row{Name: "first event", Part: "p99", Other: words.Time(s.P99), Base: words.Time(of.P99)},
-			Row{Name: "events lost", Other: lost(s), Base: lost(of)})
-	}
 	return append(rows, uses(other, base)...)
-}
-
-// lost says what of a stream's events is known to have been.
-func lost(s *compare.Stream) string {
-	if s.Lost == nil {
-		return "cannot tell (events without ids)"
-	}
-	return fmt.Sprintf("%s of %s", words.Grouped(*s.Lost, 0), words.Grouped(s.Events+*s.Lost, 0))
 }
 
 // Label is a row's name where it has a line of its own.

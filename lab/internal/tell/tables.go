@@ -33,7 +33,7 @@ type Table struct {
 	Says string // what to know of it
 }
 
-// Tables are the runs that were combined, the latency curve, the highest rates, the system calls and why
+// Tables are the latency curve, the system calls and why
 // servers differ, if there are any.
 func Tables(o *compare.Outcome) (all []Table) {
 	if c := o.Curve; c != nil {
@@ -71,27 +71,6 @@ func Tables(o *compare.Outcome) (all []Table) {
 				}
 				t.Rows = append(t.Rows, row)
 			}
-		}
-		all = append(all, t)
-	}
-	if len(o.Parts) > 0 {
-		t := Table{Name: "Runs", Head: []string{"run", "machine", "says alone", "CPU a request", "blocks", "seconds"},
-			Says: "each stopped by itself, and the verdict is that of all together"}
-		for _, p := range o.Parts {
-			for _, c := range p.Comparisons {
-				row := []string{p.File, p.Machine, c.Brief(o.Margin), "", fmt.Sprint(p.Blocks), fmt.Sprintf("%.0f", p.DurationS)}
-				if c.CPUPerRequest != nil {
-					row[3] = c.CPUPerRequest.String()
-				}
-				t.Rows = append(t.Rows, row)
-			}
-		}
-		all = append(all, t)
-	}
-	if len(o.Highest) > 0 {
-		t := Table{Name: "Highest rate with a p99 of " + words.Time(o.Highest[0].P99S)}
-		for _, h := range o.Highest {
-			t.Says = strings.TrimPrefix(t.Says+". "+h.Says, ". ")
 		}
 		all = append(all, t)
 	}

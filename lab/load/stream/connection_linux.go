@@ -219,7 +219,6 @@ func (w *thread) isKnown(c *connection) {
 	if w.run.pending.Add(-1) == 0 {
 		// The other threads see it within a tick.
 		w.run.begin.Store(w.now + max(int64(w.run.plan.WarmUp), 2*tick))
-		w.run.tell(Opened)
 	}
 }
 

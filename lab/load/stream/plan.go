@@ -31,18 +31,7 @@ type Plan struct {
 	Nap         time.Duration `json:"nap_ns,omitempty"`     // 0: DefaultNap; below 0: none
 	Most        int           `json:"most,omitempty"`       // bytes of an event; 0: DefaultMost
 	Stalled     int           `json:"stalled,omitempty"`    // the first so many stop reading after an event
-	// Tell is called at each moment of the run, if it is there, by a thread that reads nothing meanwhile.
-	Tell func(Moment) `json:"-"`
 }
-
-// A Moment of a run: each connection has had an answer or a fault, the window begins, it has ended.
-type Moment int
-
-const (
-	Opened Moment = iota
-	Begins
-	Ends
-)
 
 // DefaultNap is how long a thread that has read everything sleeps before an event may wake it.
 // To be woken for each event costs more CPU time than to find several, and a server on the same

@@ -73,12 +73,6 @@ func Run(ctx context.Context, p *Plan) (*Report, error) {
 	return r.report(), nil
 }
 
-func (r *run) tell(m Moment) {
-	if r.plan.Tell != nil {
-		r.plan.Tell(m)
-	}
-}
-
 func (r *run) close() {
 	for _, w := range r.threads {
 		for i := range w.conns {

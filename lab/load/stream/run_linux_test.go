@@ -360,22 +360,3 @@ func TestPlanCheck(t *testing.T) {
 		}
 	}
 }
-
-func TestEachMomentIsToldOnceAndInItsOrder(t *testing.T) {
-	s := serve(t, func(r *http.Request, write func(string, ...any)) {
-		write("data: x\n\n")
-		untilGone(r)
-	})
-	p := s.plan("/a", "/b", "/c")
-	p.Threads, p.Drain = 2, 0
-	var mutex sync.Mutex
-	var told []Moment
-	p.Tell = func(m Moment) {
-		mutex.Lock()
-		told = append(told, m)
-		mutex.Unlock()
-	}
-	if carryOut(t, p); !slices.Equal(told, []Moment{Opened, Begins, Ends}) {
-		t.Error(told)
-	}
-}

@@ -187,9 +187,6 @@ func (w *thread) step() (done bool) {
 	case draining:
 		return true
 	}
-	if w == w.run.threads[0] {
-		w.run.tell(Begins + Moment(w.stage))
-	}
 	w.stage++
 	return w.step()
 }
