@@ -7,14 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/topology/topologytest"
 )
@@ -80,44 +77,6 @@ func TestAloneBusyLoopOnTheServersCore(t *testing.T) {
 	})
 	if err != nil || files != 1 { // from which CSV and page follow
 		t.Errorf("%d files speak of another process; %v", files, err)
-	}
-}
-
-// A core that server and client share is watched for both, with all figures.
-func TestAloneBusyLoopOnACoreThatIsShared(t *testing.T) {
-	allowed, err := session.AllowedCPUs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := brief(t, loopback)
-	stranger(t, allowed[0])
-	cmd := c.run99()
-	pinned := exec.Command("taskset", append([]string{"--cpu-list", strconv.Itoa(allowed[0])}, cmd.Args...)...)
-	pinned.Dir, pinned.Env = cmd.Dir, cmd.Env
-	if s := finish(t, pinned); s.status == exitFailed {
-		t.Fatalf("exit %d", s.status)
-	}
-	seen := 0
-	for _, trial := range c.only().Trials {
-		// The lab shares the core as well. If it came too late to look into a short window,
-		// the trial says so, and has no figures to look at.
-		if slices.ContainsFunc(trial.Reasons, func(r results.Reason) bool { return r.Gate == gate.NoTelemetry }) {
-			continue
-		}
-		seen++
-		for _, name := range []string{"server_steal", "client_steal", "server_cores_busy", "client_cores_busy"} {
-			if _, ok := trial.Metrics[name]; !ok {
-				t.Errorf("trial %d has no %s", trial.Seq, name)
-			}
-		}
-		for _, name := range []string{"server_foreign_load", "client_foreign_load"} {
-			if v := trial.Metrics[name]; v <= gate.ForeignLoad {
-				t.Errorf("trial %d: %s is %v beside a busy loop", trial.Seq, name, v)
-			}
-		}
-	}
-	if seen == 0 {
-		t.Error("the lab saw nothing of any trial")
 	}
 }
 

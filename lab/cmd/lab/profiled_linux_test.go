@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -122,90 +120,3 @@ func TestAloneProfiledRun(t *testing.T) {
 
 // pprofSockets has a directory for each server.
 const pprofSockets = ".tools/scratch/pprof"
-
-// profilesTaken reports whether a server in the clone is being profiled.
-func (r *profiledRun) profilesTaken(t *testing.T) bool {
-	t.Helper()
-	dirs, err := filepath.Glob(filepath.Join(r.c.root, pprofSockets, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slices.ContainsFunc(dirs, func(dir string) bool { return beingTaken(t, dir) })
-}
-
-// A profiledRun is a running lab in a clone that takes profiles.
-type profiledRun struct {
-	c     *clone
-	cmd   *exec.Cmd
-	ended chan struct{}
-	out   bytes.Buffer
-	errs  bytes.Buffer
-}
-
-func startProfiled(t *testing.T) *profiledRun {
-	t.Helper()
-	c := newClone(t, loopback, "/read", 1, 1)
-	profiling(c)
-	r := &profiledRun{c: c, cmd: c.run99(), ended: make(chan struct{})}
-	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.errs
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() { _ = r.cmd.Wait(); close(r.ended) }()
-	t.Cleanup(func() {
-		_ = r.cmd.Process.Kill() // if the test ended before the lab did
-		<-r.ended
-	})
-	return r
-}
-
-// window waits until a trial has been taking profiles for a while. It returns false if
-// the lab has ended before.
-func (r *profiledRun) window(t *testing.T) bool {
-	t.Helper()
-	for {
-		select {
-		case <-r.ended:
-			return false
-		case <-time.After(20 * time.Millisecond):
-		}
-		if r.profilesTaken(t) {
-			time.Sleep(300 * time.Millisecond)
-			return true
-		}
-	}
-}
-
-// end waits until the lab has ended, and logs what it printed.
-func (r *profiledRun) end(t *testing.T) {
-	t.Helper()
-	<-r.ended
-	t.Logf("exit %d\n%s%s", r.cmd.ProcessState.ExitCode(), r.errs.String(), r.out.String())
-}
-
-// If disturbances of the machine make every trial invalid, there are no profiles. What
-// dies or is stopped before the profiles is tested elsewhere.
-const noWindow = "the machine is too disturbed to measure on: no trial came to its profiles"
-
-func TestAloneProfilingIsInterrupted(t *testing.T) {
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
-		t.Run(sig.String(), func(t *testing.T) {
-			r := startProfiled(t)
-			if !r.window(t) {
-				r.end(t)
-				t.Skip(noWindow)
-			}
-			if err := r.cmd.Process.Signal(sig); err != nil {
-				t.Fatal(err)
-			}
-			r.end(t)
-			gone := time.Now().Add(5 * time.Second)
-			for len(r.c.processes()) > 0 && time.Now().Before(gone) {
-				time.Sleep(50 * time.Millisecond)
-			}
-			if left := r.c.files(); len(left) > 0 {
-				t.Errorf("left in data: %v", left)
-			}
-		})
-	}
-}

@@ -13,25 +13,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 )
 
-func TestSingleWrongAnswerInvalidates(t *testing.T) {
-	t.Parallel()
-	c := newClone(t, loopback, "/read", 3, 1)
-	c.edit("pipelining = 1", "pipelining = 1\nprefork = false")
-	c.faulty("not-found")
-	s := c.run()
-	if s.status != exitInvalid {
-		t.Errorf("exit %d, want %d", s.status, exitInvalid)
-	}
-	f := c.only()
-	expectAllInvalid(t, f, "non-2xx")
-	if len(f.Trials) != 9 {
-		t.Errorf("%d trials, want three blocks of three", len(f.Trials))
-	}
-	if !strings.Contains(s.out, "99-tiny/count  invalid") {
-		t.Error("the claim is not invalid")
-	}
-}
-
 func TestNamespacesOff(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"ip", "tc"} { // which wire.sh misses first

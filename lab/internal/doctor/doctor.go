@@ -78,7 +78,7 @@ func (m Machine) Examine() []Finding {
 	m = m.located()
 	fs := append(m.identity(), m.programs()...)
 	fs = append(fs, m.division(), m.siblings(), m.quota(), m.governor(), m.turbo(), m.clock(), m.schedstat())
-	fs = append(append(fs, m.machines(), m.balancer()), m.turned()...)
+	fs = append(append(fs, m.machines()), m.turned()...)
 	fs = append(fs, m.wires()...)
 	fs = append(fs, m.openFiles(), m.ports(), m.acceptQueue(), m.synQueue(), m.memory(), m.swap())
 	return append(fs, m.watched()...)

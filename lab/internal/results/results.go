@@ -172,7 +172,6 @@ type Trial struct {
 
 	Cores         []Core             `json:"cores,omitempty"`
 	ClientThreads []float64          `json:"client_threads,omitempty"`
-	Interrupts    []Interrupt        `json:"interrupts,omitempty"`
 	Profiles      []profiles.Profile `json:"profiles,omitempty"`
 }
 
@@ -200,12 +199,6 @@ func (c *Core) UnmarshalJSON(text []byte) error {
 		return fmt.Errorf("%v is no number of a core", v[0])
 	}
 	return nil
-}
-
-// An Interrupt is the count of one interrupt line of the loaded interface.
-type Interrupt struct {
-	Name string  `json:"name"`
-	PerS float64 `json:"per_s"`
 }
 
 // A Reason names the gate that closed on a trial, and says what it saw.

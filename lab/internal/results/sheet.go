@@ -26,7 +26,7 @@ import (
 // the level was asked for, the metric was counted. Text that a spreadsheet would
 // take for a formula has an apostrophe before it.
 //
-// Lists within a trial (cores, threads, interrupts, profiles) and the run's
+// Lists within a trial (cores, threads, profiles) and the run's
 // provenance are left out. Figures taken from a profile are among the metrics.
 func (f *File) Sheet() ([]byte, error) {
 	factors := keys(f.Conditions, func(c Condition) setting.Levels { return c.Levels })

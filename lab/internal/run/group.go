@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -133,7 +132,7 @@ func (g *group) watch(window time.Duration, pairs ...telemetry.Pair) error {
 	g.sampler, err = telemetry.Start(telemetry.Targets{
 		Pairs:      pairs,
 		ServerCPUs: serverOn, ClientCPUs: clientOn,
-		NetPID: l.link.NetPID, NetDevice: l.link.NetDevice,
+		NetPID: l.link.NetPID,
 		Window: window,
 	})
 	return err
@@ -214,13 +213,6 @@ func take(t *results.Trial, w telemetry.Window) {
 		if busy >= 0.01 {
 			t.ClientThreads = append(t.ClientThreads, share(busy))
 		}
-	}
-	interrupts(t, w)
-}
-
-func interrupts(t *results.Trial, w telemetry.Window) {
-	for _, queue := range slices.Sorted(maps.Keys(w.Interrupts)) {
-		t.Interrupts = append(t.Interrupts, results.Interrupt{Name: queue, PerS: w.Interrupts[queue]})
 	}
 }
 

@@ -3,12 +3,10 @@ package telemetry
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
 // kernel reads the counters of the whole machine and of the loaded network
@@ -98,37 +96,4 @@ func (s *Sampler) heatFiles() []string {
 	files, _ := filepath.Glob(filepath.Join(s.sys, "devices", "system", "cpu", "cpu[0-9]*", "thermal_throttle",
 		"core_throttle_total_time_ms"))
 	return files
-}
-
-// interrupts counts an interface's interrupts by queue. Drivers name them as they
-// like (ens5-Tx-Rx-0, virtio2-input.0, mlx5_comp3@pci:0000:05:00.0), so the
-// device's own list says which they are; without one, their names.
-func (s *Sampler) interrupts(device string) map[string]float64 {
-	p, err := s.fs.Self()
-	if err != nil {
-		return nil
-	}
-	all, err := p.Interrupts()
-	if err != nil {
-		return nil
-	}
-	mine, _ := tune.Messages(filepath.Dir(s.sys), device)
-	found := map[string]float64{}
-	for number, irq := range all {
-		words := strings.Fields(irq.Devices) // the hardware's name comes first
-		n, err := strconv.Atoi(number)
-		is := err == nil && slices.Contains(mine, n)
-		if len(mine) == 0 {
-			is = strings.Contains(irq.Devices, device)
-		}
-		if len(words) == 0 || !is {
-			continue
-		}
-		for _, v := range irq.Values {
-			if n, err := strconv.ParseFloat(v, 64); err == nil {
-				found[words[len(words)-1]] += n
-			}
-		}
-	}
-	return found
 }

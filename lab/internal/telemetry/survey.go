@@ -3,7 +3,6 @@ package telemetry
 import (
 	"cmp"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -16,7 +15,6 @@ type survey struct {
 	at       time.Time
 	others   map[int]other
 	counters map[string]float64 // counters that only rise, by the name of their metric
-	irqs     map[string]float64 // interrupts of the loaded interface, by queue
 }
 
 // An other is a process that belongs neither to the server, nor to the client,
@@ -46,12 +44,6 @@ func (s *Sampler) look() *survey {
 		roots = append(append(roots, s.found[i].pid), p.Servers...)
 	}
 	v.counters = s.kernel()
-	// Only a real interface has a device, and so interrupts.
-	if d := s.targets.NetDevice; d != "" {
-		if _, err := os.Stat(filepath.Join(s.sys, "class", "net", d, "device")); err == nil {
-			v.irqs = s.interrupts(d)
-		}
-	}
 	all := snapshot(s.kernels)
 	s.mu.Lock()
 	s.blind = len(s.kernels) == 0

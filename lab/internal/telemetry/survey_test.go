@@ -1,23 +1,9 @@
 package telemetry
 
 import (
-	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
-
-	"github.com/prometheus/procfs"
 )
-
-func TestInterruptsByQueue(t *testing.T) {
-	p := pair()
-	p[0].survey.irqs = map[string]float64{"eth0-0": 100, "eth0-1": 0, "gone": 1}
-	p[1].survey.irqs = map[string]float64{"eth0-0": 2100, "eth0-1": 10, "new": 9}
-	if got := whole(sampler(p), 1000).Interrupts; len(got) != 2 || got["eth0-0"] != 1000 || got["eth0-1"] != 5 {
-		t.Errorf("%v", got)
-	}
-}
 
 // theOthers has the processes outside the load: pid 50 is a shell with a child
 // 51, and 60 runs on the client's core.
@@ -83,58 +69,6 @@ func TestOneSurveyTellsNoLoad(t *testing.T) {
 	for _, name := range []string{"server_foreign_load", "client_foreign_load", "swap_pages", "tcp_retransmits"} {
 		if v, ok := w.Metrics[name]; ok {
 			t.Errorf("%s is %v", name, v)
-		}
-	}
-}
-
-// A made-up virtio interface beside another one whose name begins with its own, and
-// an interface without a list of its device's interrupts.
-func TestInterruptsAreFoundByTheDevice(t *testing.T) {
-	dir := t.TempDir()
-	put := func(path, text string) {
-		t.Helper()
-		name := filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put("proc/interrupts", `           CPU0       CPU1
- 37:          0          0 PCI-MSIX-0000:00:05.0   0-edge      virtio2-config
- 38:          3     138430 PCI-MSIX-0000:00:05.0   1-edge      virtio2-input.0
- 39:     127031          0 PCI-MSIX-0000:00:05.0   2-edge      virtio2-output.0
- 50:          7          0 PCI-MSIX-0000:00:06.0   1-edge      eth10-Tx-Rx-0
- 51:          9          1 PCI-MSIX-0000:00:07.0   1-edge      ens5-Tx-Rx-0
-NMI:          0          0   Non-maskable interrupts
-`)
-	put("proc/1/stat", "")
-	put("sys/devices/pci/virtio2/status", "")
-	for _, n := range []string{"37", "38", "39"} {
-		put("sys/devices/pci/msi_irqs/"+n, "msix\n")
-	}
-	put("sys/devices/card/vendor", "")
-	for dev, to := range map[string]string{"eth1": "../../../devices/pci/virtio2", "ens5": "../../../devices/card"} {
-		put("sys/class/net/"+dev+"/ifindex", "2\n")
-		if err := os.Symlink(to, filepath.Join(dir, "sys/class/net", dev, "device")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Symlink("1", filepath.Join(dir, "proc/self")); err != nil {
-		t.Fatal(err)
-	}
-	fs, err := procfs.NewFS(filepath.Join(dir, "proc"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Sampler{fs: fs, sys: filepath.Join(dir, "sys")}
-	for dev, want := range map[string]map[string]float64{
-		"eth1": {"virtio2-config": 0, "virtio2-input.0": 138433, "virtio2-output.0": 127031},
-		"ens5": {"ens5-Tx-Rx-0": 10},
-	} {
-		if got := s.interrupts(dev); !maps.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", dev, got, want)
 		}
 	}
 }

@@ -32,8 +32,7 @@ type Targets struct {
 	// ones. Disturbances of a side are looked for on its cores.
 	ServerCPUs []int
 	ClientCPUs []int
-	NetPID     int    // a process in the server's network namespace; 0: the lab's own namespace
-	NetDevice  string // loaded interface, whose interrupts are counted
+	NetPID     int // a process in the server's network namespace; 0: the lab's own namespace
 	// Window is the length of the measured window. However costly sampling is, a
 	// few samples fall into a window of this length.
 	Window time.Duration

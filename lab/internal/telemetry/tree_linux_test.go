@@ -101,7 +101,7 @@ func TestSamplerWatchesRealProcesses(t *testing.T) {
 	shell, pids := family(t)
 	s, err := Start(Targets{
 		Pairs:  []Pair{{Servers: []int{shell.Process.Pid}, Client: os.Getpid}},
-		NetPID: os.Getpid(), NetDevice: "no-such-device", Window: time.Second,
+		NetPID: os.Getpid(), Window: time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -16,10 +16,9 @@ type Window struct {
 	WorkersMin, WorkersMax int
 
 	Cores         []Core
-	ClientThreads []float64          // share of a core, busiest first
-	Interrupts    map[string]float64 // per second, by queue of the loaded interface
-	Others        []Load             // other processes, highest use first
-	Stopped       []string           // sides, "server" or "client", of which a signal stopped a process at some time
+	ClientThreads []float64 // share of a core, busiest first
+	Others        []Load    // other processes, highest use first
+	Stopped       []string  // sides, "server" or "client", of which a signal stopped a process at some time
 	// Gap is the longest time between two samples that overlaps the window: about
 	// the longest time for which the lab itself was held up. If there is no sample
 	// before or after the window, the window's own end takes its place.
@@ -264,12 +263,6 @@ func (d delta) surveys(w *Window, in []sample, t Targets) {
 	for name, after := range b.counters {
 		if before, ok := a.counters[name]; ok {
 			w.Metrics[name] = max(after-before, 0) // a counter that wrapped counts as unchanged
-		}
-	}
-	w.Interrupts = map[string]float64{}
-	for queue, after := range b.irqs {
-		if before, ok := a.irqs[queue]; ok {
-			w.Interrupts[queue] = (after - before) / b.at.Sub(a.at).Seconds()
 		}
 	}
 	w.Others = others(a, b)

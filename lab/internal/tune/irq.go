@@ -30,7 +30,7 @@ func planInterrupts(m *machine, o *options) ([]change, error) {
 	if _, err := m.device(o.dev); err != nil {
 		return nil, err
 	}
-	numbers, err := Messages(m.tree, o.dev)
+	numbers, err := messages(m.tree, o.dev)
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +58,10 @@ func planInterrupts(m *machine, o *options) ([]change, error) {
 	return changes, nil
 }
 
-// Messages lists the message-signalled interrupts of an interface's device or of its
+// messages lists the message-signalled interrupts of an interface's device or of its
 // parent: a virtio interface is a child of the PCI device that has the interrupts. The
 // files are below root: "/", except in tests.
-func Messages(root, dev string) ([]int, error) {
+func messages(root, dev string) ([]int, error) {
 	device, err := filepath.EvalSymlinks(filepath.Join(root, netDir, dev, "device"))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

@@ -220,7 +220,7 @@ func Values(root string) map[string]string {
 		dev := path.Base(path.Dir(device))
 		rx += len(glob(netDir + dev + "/queues/rx-*"))
 		tx += len(glob(netDir + dev + "/queues/tx-*"))
-		numbers, _ := Messages(m.tree, dev)
+		numbers, _ := messages(m.tree, dev)
 		for _, n := range numbers {
 			interrupts = append(interrupts, m.tree+"/proc/irq/"+strconv.Itoa(n)+"/smp_affinity_list")
 		}
