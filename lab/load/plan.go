@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -37,7 +38,9 @@ func ReadPlan(r io.Reader) (*Plan, io.Reader, error) {
 		return nil, nil, fmt.Errorf("the plan: %w", err)
 	}
 	p := &Plan{}
-	err := decode(text, p)
+	strict := json.NewDecoder(bytes.NewReader(text))
+	strict.DisallowUnknownFields()
+	err := strict.Decode(p)
 	if err == nil {
 		err = p.Check()
 	}

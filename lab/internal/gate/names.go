@@ -22,7 +22,9 @@ const (
 	NoRequests = "no-requests"
 	RateShort  = "rate-short"
 	SendLate   = "send-late"
-	Misreport  = "misreport"
+
+	// Not closed any more; recorded runs name it.
+	Misreport = "misreport"
 
 	// From comparing answers with the route's.
 	WrongAnswer = "wrong-answer"

@@ -116,7 +116,6 @@ var rules = map[string]func(t *trial){
 				lag*1e3)
 		}
 	},
-	Misreport: misreport,
 	LostWorker: func(t *trial) {
 		n, ok := t.see("workers", true)
 		switch {
@@ -271,28 +270,6 @@ func little(t *trial) {
 	if rps*high < asked*(1-LittleOff-late) || rps*low > asked*(1+LittleOff+over) {
 		t.close(metric, "rate times mean latency is %.0f to %.0f requests, %.0f were kept in flight", rps*low, rps*high,
 			asked)
-	}
-}
-
-// misreport closes the gate on more answers than a set rate allows, and on more
-// bytes than the server's interface sent. At a slot's begin answers are still to
-// come: to what came due within the longest latency, and to all that is in flight.
-func misreport(t *trial) {
-	ends := cmp.Or(t.SlotS, t.WindowS)
-	m := t.figures
-	rps := m["throughput_rps"]
-	if longest, known := m["latency_max_s"]; known && t.Rate > 0 && ends > 0 {
-		if most := t.Rate*(2-LeastShare+longest/ends) + 1/ends; rps > most {
-			t.close("throughput_rps", "%.1f requests a second were answered of %.0f asked for", rps, t.Rate)
-		}
-	}
-	sent, read := m["wire_tx_bps"]/8, m["transfer_bytes_per_s"]
-	if sent == 0 || t.SlotS == 0 {
-		return // not read, or not at the edges of what counts
-	}
-	inFlight := float64(t.Connections*t.Pipelining) * m["response_bytes"] / t.SlotS
-	if read > sent+inFlight {
-		t.close("transfer_bytes_per_s", "%.0f bytes a second were read, and the server's interface sent %.0f", read, sent)
 	}
 }
 

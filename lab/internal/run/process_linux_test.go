@@ -106,8 +106,6 @@ var processRows = map[string][]row[*scripted]{
 		{"it fails", loading("exit 1"), gate.ClientFailed},
 		{"missing: it says nothing", loading("exit 0"), gate.ClientFailed},
 		{"it talks nonsense", loading("echo nonsense"), gate.ClientFailed},
-		{"it measured another plan", loading("cat said; sed s/nowhere:1/elsewhere/ <<END\n" +
-			strings.Trim(strings.TrimPrefix(summed, "echo "), "'") + "\nEND"), gate.ClientFailed},
 		{"it measures", func(*scripted) {}, none},
 	},
 	gate.ClientHung: {

@@ -208,30 +208,6 @@ var turnRows = map[string][]row[*turned]{
 		{"the rate cannot be met", func(t *turned) { t.rated(); t.loads[0].asked.Overload = true; t.first().SendLag.P99 = 1 },
 			none},
 	},
-	gate.Misreport: {
-		{"more requests than latencies", all(func(s *httpload.SlotReport) { s.Requests += 101 }), gate.Misreport},
-		{"as many more as were in flight", all(func(s *httpload.SlotReport) { s.Requests += 100 }), none},
-		{"fewer requests than latencies", all(func(s *httpload.SlotReport) { s.Requests -= 101 }), gate.Misreport},
-		{"of slots that were longer than asked", all(func(s *httpload.SlotReport) { s.Seconds += 0.015; s.Requests += 250 }),
-			none},
-		{"faults have gates of their own", both(saw(func(s *httpload.TargetSummary) { s.Errors = 1 }),
-			all(func(s *httpload.SlotReport) { s.Requests -= 101 })), gate.Errors},
-		{"at a rate, more requests than were due",
-			func(t *turned) { t.rated(); all(func(s *httpload.SlotReport) { s.Requests = 1240 })(t) }, gate.Misreport},
-		{"as many more as came due in the longest latency",
-			func(t *turned) { t.rated(); all(func(s *httpload.SlotReport) { s.Requests = 1200 })(t) }, none},
-		{"at a rate, more latencies than were due", func(t *turned) { t.rated(); t.first().Latency.N = 2003 },
-			gate.Misreport},
-		{"that the rate cannot be met explains no more", func(t *turned) {
-			t.rated()
-			t.loads[0].asked.Overload = true
-			all(func(s *httpload.SlotReport) { s.Requests = 1240 })(t)
-		}, gate.Misreport},
-		{"missing: none is counted", saw(func(s *httpload.TargetSummary) { s.Latency = nil }), gate.NoTelemetry + " " +
-			gate.Misreport},
-		{"more bytes than the server sent", func(t *turned) { t.wired(8e4) }, gate.Misreport},
-		{"as many as it sent, and those in flight", func(t *turned) { t.wired(9e4) }, none},
-	},
 	gate.LostWorker: {
 		{"one ended, and its clock could not be read", one(func(s *httpload.SlotReport) { s.Unread = []int{3} }),
 			gate.LostWorker},
@@ -286,7 +262,7 @@ var turnRows = map[string][]row[*turned]{
 			saw(func(s *httpload.TargetSummary) { s.Latency.Mean = 0.0129 }), none},
 		{"fewer than the slots' ends explain", saw(func(s *httpload.TargetSummary) { s.Latency.Mean = 0.0069 }), gate.Little},
 		{"as few as they explain", saw(func(s *httpload.TargetSummary) { s.Latency.Mean = 0.0071 }), none},
-		{"missing", saw(func(s *httpload.TargetSummary) { s.Latency = nil }), gate.NoTelemetry + " " + gate.Misreport},
+		{"missing", saw(func(s *httpload.TargetSummary) { s.Latency = nil }), gate.NoTelemetry},
 		{"at a fixed rate", func(t *turned) { t.rated(); t.first().Latency.Mean = 5 }, none},
 	},
 	gate.Silent: {

@@ -59,9 +59,6 @@ func carry(t *testing.T, target load.Target, threads int, seconds float64) (load
 	if err != nil {
 		return load.TargetSummary{}, err
 	}
-	if why := r.Tally(p, 0); why != "" {
-		t.Error(why)
-	}
 	return r.Summary.Targets[0], r.Fits(p)
 }
 
