@@ -76,7 +76,7 @@ site: derive $(HUGO) .tools/stamp/generator ## build the site into public/, with
 	tools/search.sh public
 
 .PHONY: serve
-serve: derive $(HUGO) ## serve the site on loopback and drafts too, and rebuild it as files change
+serve: derive $(HUGO) ## serve the site on loopback, with drafts, and rebuild it as files change
 	$(HUGO) server --buildDrafts --bind 127.0.0.1
 
 .PHONY: bench
