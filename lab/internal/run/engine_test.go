@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -174,51 +173,6 @@ func TestARunThatCannotBeKeptEnds(t *testing.T) {
 	m := newMadeUp(t, Plan{Keep: func(*Made) error { return full }}, always(good(1)))
 	if made, err := m.blocks(t.Context(), &m.watching); made != nil || !errors.Is(err, full) || len(m.told) != 1 {
 		t.Errorf("%v, %v after %d blocks", made, err, len(m.told))
-	}
-}
-
-// Groups and slots come in the order that the seed draws. Trials are listed in
-// the order of their groups, numbered through the run. The control is in the
-// group of the condition that it repeats.
-func TestTheOrderIsTheOneDrawn(t *testing.T) {
-	// Two groups, since a client has one number of threads.
-	x := design{settings: "generator = \"http_load\"\nconnections = 4\nroute = \"/read\"", factor: "client_workers",
-		levels: "[1, 2]",
-		more:   "[[factors]]\nname = \"pipelining\"\nlevels = [1, 7]"}.parse(t)
-	for seed := range uint64(8) {
-		m := newMadeUp(t, Plan{Experiment: x, Seed: seed, MaxBlocks: 3}, always(good(1)))
-		f := m.all(t)
-		twin := experiment.DrawControl(4, seed)
-		groups := [][]int{{0, 1}, {2, 3}}
-		groups[twin/2] = append(groups[twin/2], 4)
-		if f.Conditions[4].ControlOf != f.Conditions[twin].ID ||
-			f.Conditions[4].Levels.Key() != f.Conditions[twin].Levels.Key() {
-			t.Fatalf("seed %d: the control is %+v, drawn was %s", seed, f.Conditions[4], f.Conditions[twin].ID)
-		}
-		var want [][]int
-		var trials []string
-		for block := 1; block <= 3; block++ {
-			for _, s := range experiment.DrawBlock(groups, x.Block.Rounds, seed, block) {
-				want = append(want, s)
-				for _, c := range experiment.Members(s) {
-					trials = append(trials, fmt.Sprintf("%d %d %s", len(trials)+1, block, f.Conditions[c].ID))
-				}
-			}
-		}
-		if !reflect.DeepEqual(m.sequences, want) {
-			t.Errorf("seed %d: slots %v, want %v", seed, m.sequences, want)
-		}
-		var got []string
-		for _, one := range f.Trials {
-			got = append(got, fmt.Sprintf("%d %d %s", one.Seq, one.Block, one.Condition))
-		}
-		if !slices.Equal(got, trials) {
-			t.Errorf("seed %d: trials %q, want %q", seed, got, trials)
-		}
-		if told := []string{"1: 1 of 2", "1: 2 of 2", "2: 1 of 2", "2: 2 of 2", "3: 1 of 2",
-			"3: 2 of 2"}; !slices.Equal(m.turns, told) {
-			t.Errorf("told of %q, want %q", m.turns, told)
-		}
 	}
 }
 

@@ -105,23 +105,6 @@ func TestAServerOnFewerCoresHasFewerWorkers(t *testing.T) {
 	}
 }
 
-// The cores of the interrupts on the machines that the entries name.
-func TestInterruptsGoToTheCoresThatTheDesignsLeave(t *testing.T) {
-	for _, c := range []struct {
-		design string
-		cores  int
-		want   string
-	}{
-		{"06-irq-factorial", 8, "6-7"}, {"06-irq-factorial", 128, "6-7"}, {"06b-irq", 128, "112-127"},
-		{"07-irq-matched", 128, "112-127"}, {"08-irq-pinning", 32, "16-31"},
-	} {
-		if got := (Plan{Experiment: committed(t, c.design),
-			Host: &host.Profile{Cores: c.cores}}).interruptCores(); got != c.want {
-			t.Errorf("%s on %d cores: %s, want %s", c.design, c.cores, got, c.want)
-		}
-	}
-}
-
 func TestADesignForSeveralMachinesIsNotApplicable(t *testing.T) {
 	if why := (Plan{Experiment: committed(t, "04-clients"), Host: &host.Profile{Cores: 128}}).Unreachable(); why !=
 		"needs several machines" {

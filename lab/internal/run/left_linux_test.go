@@ -63,19 +63,3 @@ func TestARunLeavesOutAServerThatIsNotThere(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// With one server there is nothing to compare.
-func TestARunOfOneServerIsNotApplicable(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	made, err := Do(t.Context(), p.plan(lacking(t, "second", "third")), &watching{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := made.File
-	if f.Provenance.LeftOut != nil || len(f.Trials) > 0 ||
-		!strings.Contains(f.NotApplicable, "the second server needs a-tool-of-nowhere") ||
-		!strings.Contains(f.NotApplicable, "the third server") {
-		t.Errorf("left out %v, not applicable: %s", f.Provenance.LeftOut, f.NotApplicable)
-	}
-}

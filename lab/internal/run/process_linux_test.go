@@ -182,41 +182,6 @@ func TestAServerIsNotWaitedForLongerThanTheBudget(t *testing.T) {
 	}
 }
 
-// Servers that do not start end the run, and the servers beside them.
-func TestServersThatDoNotStart(t *testing.T) {
-	t.Parallel()
-	for what, c := range map[string]struct{ does, want string }{
-		"it says why": {"echo 'sh: no such option' >&2; exit 2",
-			"the server did not start: no such option (exit status 2)"},
-		"the port is taken": {"echo 'sh: nowhere:1 is already in use; stop the other' >&2; exit 3",
-			"nowhere:1 is already in use; stop what listens there, or choose another with --port"},
-		"a port of its own is taken": {"echo 'sh: nowhere:999 is already in use' >&2; exit 3",
-			"the server did not start: nowhere:999 is already in use (exit status 3)"},
-		"it never listens": {"echo 'still at it' >&2; exec sleep 60",
-			"the server was not listening after 200ms: still at it; start it by hand to see why: "},
-		"it says nothing": {"exec sleep 60",
-			"the server was not listening after 200ms: it printed nothing; start it by hand"},
-		"its profiles listen, not it": {"echo 'pprof pid=1 is listening addr=/a/1.sock' >&2; exec sleep 60",
-			"the server was not listening after 200ms: pprof pid=1 is listening addr=/a/1.sock"},
-	} {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			g := (&scripted{[]string{serve, serve}, measures, time.Minute}).group(t)
-			g.loads[0].server, g.loads[0].ready = []string{"sh", "-c", c.does}, 200*time.Millisecond
-			servers, err := startServers(t.Context(), g.loads)
-			if servers != nil || err == nil || !strings.HasPrefix(err.Error(), c.want) {
-				t.Errorf("%v, want %q", err, c.want)
-			}
-		})
-	}
-	g := (&scripted{[]string{serve}, measures, time.Minute}).group(t)
-	g.loads[0].server = []string{"/nonexistent/server"}
-	if _, err := startServers(t.Context(), g.loads); err == nil ||
-		!strings.HasPrefix(err.Error(), "the server did not start: ") {
-		t.Errorf("%v", err)
-	}
-}
-
 // A server counts as up when all its workers listen.
 func TestEveryWorkerHasToListen(t *testing.T) {
 	g := (&scripted{[]string{"echo 'so is the second listening addr=nowhere' >&2; " + serve}, measures,

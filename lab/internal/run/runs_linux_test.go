@@ -144,30 +144,6 @@ func TestRunsTakeTurns(t *testing.T) {
 	p.nothingRuns(t)
 }
 
-// A run with a server that dies in each block gives a file that passes Check,
-// and ends.
-func TestARunWhoseServerDies(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	p.faulty("dies 100") // few enough for a server that gets little of a core
-	x := design{}.parse(t)
-	made, err := Do(t.Context(), p.plan(x), &watching{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sound(t, x, made.File)
-	if pr := made.File.Provenance; pr.Ended != results.Failing || pr.Blocks != giveUp ||
-		!strings.Contains(pr.StoppedEarly, "the server exited") {
-		t.Errorf("%+v", pr)
-	}
-	for _, one := range made.File.Trials {
-		if one.Valid || !closed(one, gate.ServerExited) {
-			t.Errorf("%s in block %d: %v", one.Condition, one.Block, one.Reasons)
-		}
-	}
-	p.nothingRuns(t)
-}
-
 // A server that stalls has fewer slots, in a file that passes Check, and the
 // servers beside it have all of theirs.
 func TestARunWhoseServerStalls(t *testing.T) {

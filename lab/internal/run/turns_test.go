@@ -242,12 +242,6 @@ var turnRows = map[string][]row[*turned]{
 		}, gate.IdleWorker},
 		{"all hold some and one uses CPU time",
 			all(func(s *httpload.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0.001, 0} }), gate.IdleWorker},
-		{"one works in each slot, and all in one of them",
-			one(func(s *httpload.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0, 0} }), none},
-		{"that they all serve is a claim's to decide", func(t *turned) {
-			t.loads[0].asked.Claimed = []string{"workers_active"}
-			all(func(s *httpload.SlotReport) { s.ServerCPUS = []float64{0, 0.08, 0, 0, 0} })(t)
-		}, none},
 		{"missing: nobody looked", func(t *turned) { t.seen = nil }, gate.NoTelemetry},
 	},
 	gate.Connections: {
@@ -258,40 +252,22 @@ var turnRows = map[string][]row[*turned]{
 	},
 	gate.Little: {
 		{"more in flight than there can be", saw(func(s *httpload.TargetSummary) { s.Latency.Mean = 0.0131 }), gate.Little},
-		{"as many as answers behind the slots' ends explain",
-			saw(func(s *httpload.TargetSummary) { s.Latency.Mean = 0.0129 }), none},
-		{"fewer than the slots' ends explain", saw(func(s *httpload.TargetSummary) { s.Latency.Mean = 0.0069 }), gate.Little},
-		{"as few as they explain", saw(func(s *httpload.TargetSummary) { s.Latency.Mean = 0.0071 }), none},
 		{"missing", saw(func(s *httpload.TargetSummary) { s.Latency = nil }), gate.NoTelemetry},
 		{"at a fixed rate", func(t *turned) { t.rated(); t.first().Latency.Mean = 5 }, none},
 	},
 	gate.Silent: {
 		{"in one slot", one(func(s *httpload.SlotReport) { s.SilenceS = 0.051 }), gate.Silent},
-		{"at the bar", one(func(s *httpload.SlotReport) { s.SilenceS = 0.05 }), none},
 		{"missing: no slot came to anything", all(gone), nothing},
-		{"as long as the few requests of a rate are apart", func(t *turned) {
-			t.rated()
-			t.loads[0].rate, t.loads[0].asked.Rate, t.said.plan.Targets[0].Rate, t.first().Latency.N = 100, 100, 100, 20
-			all(func(s *httpload.SlotReport) { s.SilenceS, s.Requests = 0.1, 10 })(t)
-		}, none},
 	},
 	gate.IdleServers: {
 		{"those beside it worked", all(func(s *httpload.SlotReport) { s.IdleCPUS = 0.0021 }), gate.IdleServers},
-		{"at the bar", all(func(s *httpload.SlotReport) { s.IdleCPUS = 0.002 }), none},
 		{"missing: no slot came to anything", all(gone), nothing},
 	},
 	gate.Slot: {
 		{"too short", both(one(func(s *httpload.SlotReport) { s.Seconds -= 0.021; s.Requests -= 210 }),
 			saw(func(s *httpload.TargetSummary) { s.Latency.N -= 210 })), gate.Slot},
 		{"too long", one(func(s *httpload.SlotReport) { s.Seconds += 0.021 }), gate.Slot},
-		{"a little too long", one(func(s *httpload.SlotReport) { s.Seconds += 0.019 }), none},
-		{"a clock was misread",
-			one(func(s *httpload.SlotReport) { s.ServerCPUS = []float64{0, 0.126, 0, 0, 0} }), gate.Slot},
 		{"missing: one", one(gone), gate.Slot + " " + gate.NoRequests},
-		{"a server that works at all it has", all(func(s *httpload.SlotReport) {
-			s.ServerCPUS = []float64{0, 0.025, 0.025,
-				0.025, 0.025}
-		}), none},
 	},
 	gate.Stopped: {
 		{"the server was", func(t *turned) { t.w.Stopped = []string{"server"} }, gate.Stopped},
