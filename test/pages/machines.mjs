@@ -6,7 +6,6 @@
 //   machines.mjs DIRECTORY
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { gunzipSync } from 'node:zlib'
 
 const [root] = process.argv.slice(2)
 if (!root || !existsSync(join(root, 'index.html'))) { console.error('usage: machines.mjs DIRECTORY'); process.exit(2) }
@@ -71,11 +70,9 @@ function parse (text) {
   return []
 }
 let runs = 0
-// published is the text of a run's file, which is compressed unless a page shows the record.
-const published = (f) => f.endsWith('.gz') ? gunzipSync(readFileSync(join(root, f))).toString() : read(f)
-for (const f of files.filter((f) => /^data\/results\/.*\.csv(\.gz)?$/.test(f))) {
-  const { trials, conditions, figures } = JSON.parse(published(f.replace(/csv(?=(\.gz)?$)/, 'json')))
-  const [head, ...rows] = parse(published(f))
+for (const f of files.filter((f) => /^data\/results\/.*\.csv$/.test(f))) {
+  const { trials, conditions, figures } = JSON.parse(read(f.replace(/csv$/, 'json')))
+  const [head, ...rows] = parse(read(f))
   expect(head !== undefined && rows.length === (trials ?? []).length, `${f}: ${rows.length} rows for ${trials?.length} trials`)
   let block = 0
   // The sheet has all that follows as well; what was counted is in both.

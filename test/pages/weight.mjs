@@ -17,8 +17,7 @@ const budgets = [
   // kind, the heaviest page, style sheets, and why
   ['journal/*', 82, 1, 'an entry carries its charts and the tables beside them'],
   ['claims', 120, 2, 'the ledger is every claim against every host on one page, filtered without a script by rules made from the data'],
-  ['runs/*/*', 80, 1, 'a run carries every trial'],
-  ['runs', 80, 1, 'a line for every experiment there is, with its newest runs'],
+  ['claims/*', 80, 1, 'an experiment carries its claims, all conditions and all runs'],
   ['hosts/*', 80, 1, 'a machine answers to every claim that it was held to'],
   ['reference', 70, 1, 'every rule, gate, warning and metric on one page'],
   ['', 60, 1, 'any other page is words and a table, and the faces are most of it']

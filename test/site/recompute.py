@@ -64,7 +64,7 @@ def main():
         if not experiment.get("record"):
             continue
         name, run = experiment["experiment"], experiment["record"]
-        said = json.load(open(f"derived/data/verdicts/{name}/{run}.json"))
+        said = json.load(open(f"derived/pages/runs/{name}/{run}.json"))
         for claim in said["claims"]:
             for e in claim.get("effects", []):
                 if e["metric"] in FIGURES and e.get("ratio") and "a" in e:
@@ -79,7 +79,7 @@ def main():
         if got is None or e["metric"] == "throughput_rps" and pairs != e["pairs"]:
             continue
         checked += 1
-        page = html.unescape(open(f"{site}/claims/{name}/{claim}/index.html").read())
+        page = html.unescape(open(f"{site}/claims/{name}/index.html").read())
         digits = len(e["text"].partition(".")[2])
         text = f"{got:.{digits}f}"
         if text != e["text"] or not re.search(rf'class="num"[^>]*>{re.escape(text)}<', page):

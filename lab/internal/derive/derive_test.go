@@ -1,33 +1,28 @@
 package derive
 
 import (
+	"bytes"
+	"encoding/json"
+	"flag"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/madeup"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-func open(t *testing.T, root journal.Root) *archive.Journal {
-	t.Helper()
-	j, faults, err := archive.Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range faults {
-		t.Fatalf("%s: %v", f.Path, f.Err)
-	}
-	return j
-}
+var updateGolden = flag.Bool("update", false, "write the golden files anew")
 
-// updated derives, and counts what was derived anew.
 func updated(t *testing.T, root journal.Root) Done {
 	t.Helper()
 	done, err := Update(root)
@@ -37,203 +32,218 @@ func updated(t *testing.T, root journal.Root) Done {
 	return done
 }
 
-// tree lists the derived files, each with what it says and, after that, its time.
-func tree(t *testing.T, root journal.Root) map[string]string {
+// derived has the derived files, each with its text and its time.
+func derived(t *testing.T, root journal.Root) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	err := filepath.WalkDir(root.Derived(), func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
+	err := journal.Walk(func(p string, d fs.DirEntry) error {
 		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		out[filepath.ToSlash(root.Rel(p))] = archivetest.Read(t, p) + info.ModTime().String()
-		return nil
-	})
+		out[root.Rel(p)] = archivetest.Read(t, p) + info.ModTime().String()
+		return err
+	}, root.Derived())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-// says has what the derived files say, without their times.
-func says(t *testing.T, root journal.Root) map[string]string {
+// states is an experiment with a claim for each verdict.
+const states = `entry = "11"
+title = "Every verdict"
+question = "What becomes of a claim?"
+metrics = ["throughput_rps", "server_cpu_per_request_s"]
+budget_s = 60
+
+[topology]
+kind = "loopback"
+
+[settings]
+route = "/read"
+generator = "http_load"
+connections = 20
+
+[[factors]]
+name = "write_buffer"
+levels = [1024, 4096, 8192]
+
+[block]
+slot_s = 0.1
+rounds = 2
+warmup_s = 0
+
+[[claims]]
+id = "costs-less"
+kind = "ratio"
+text = "A larger buffer saves CPU time."
+why = "It saves system calls."
+metric = "server_cpu_per_request_s"
+over = "write_buffer"
+levels = [1024, 8192]
+at_most = 0.8
+
+[[claims]]
+id = "costs-more"
+kind = "ratio"
+text = "A larger buffer costs CPU time."
+why = "It is the opposite."
+metric = "server_cpu_per_request_s"
+over = "write_buffer"
+levels = [1024, 8192]
+at_least = 1.2
+
+[[claims]]
+id = "cannot-tell"
+kind = "ratio"
+text = "A larger buffer saves at least 30 %."
+why = "It lies in the middle of what is measured."
+metric = "server_cpu_per_request_s"
+over = "write_buffer"
+levels = [1024, 8192]
+at_most = 0.7
+
+[[claims]]
+id = "needs-cores"
+kind = "ratio"
+text = "On many cores a larger buffer saves CPU time."
+why = "It asks for a machine that is not here."
+metric = "server_cpu_per_request_s"
+over = "write_buffer"
+levels = [1024, 8192]
+at_most = 0.8
+[claims.needs]
+cores = 64
+
+[[withdrawn]]
+id = "gone"
+text = "A claim of before."
+why = "Its margin was wide."
+`
+
+// made adds a made-up run with trials that come out as told.
+func made(t *testing.T, root journal.Root, name, text, host string, blocks int,
+	trial func(setting.Levels, int, bool) madeup.Came) {
 	t.Helper()
-	out := tree(t, root)
-	for path := range out {
-		out[path] = archivetest.Read(t, root.Path(path))
+	path := root.Experiment(name)
+	archivetest.Write(t, path, text)
+	x, err := experiment.Load(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return out
+	f := madeup.Run(madeup.Plan{Experiment: x, Hosts: results.Hosts{Server: host, Client: host},
+		Started: time.Date(2026, 11, 22, blocks, 0, 0, 0, time.UTC), Seed: uint64(blocks), Blocks: blocks,
+		Ended: results.Blocks, Trial: trial})
+	data, err := results.Encode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archivetest.Write(t, root.Result(name, f.Run), string(data))
+	archivetest.Write(t, root.Design(x.SHA256), text)
 }
 
-const threads = "11-threads"
-
-// others are the clone's experiments without the one that tests change. Any of their figures
-// may show what texts print.
-var others = []string{
-	"03-rps-rfs", "08-cpu-bound", "08-irq-pinning", "09-mutex", "09-prefork", "10-workers",
-	"11-pipelining-read", "11-pipelining-simple", "11-workers-at-the-wall",
+// saves makes a request cost a third less with the largest buffer.
+func saves(levels setting.Levels, block int, _ bool) madeup.Came {
+	c := madeup.Usual
+	if n, _ := levels["write_buffer"].Int(); n == 8192 {
+		c.CostS *= 0.7 + 0.02*float64(block%3-1)
+	}
+	return c
 }
 
-// What a change derives anew is what deriving everything would give, and no more than the
-// experiments that the change is about.
-func TestOnlyWhatChangedIsDerivedAnew(t *testing.T) {
-	verdictOf := func(r journal.Root) string { return r.Verdict(threads, archivetest.Measured) }
-	remove := func(t *testing.T, paths ...string) {
-		for _, p := range paths {
-			if err := os.RemoveAll(p); err != nil {
-				t.Fatal(err)
+// closed makes every trial invalid.
+func closed(setting.Levels, int, bool) madeup.Came {
+	c := madeup.Usual
+	c.Reasons = []results.Reason{{Gate: gate.OtherLoad, Detail: "another process took half a core"}}
+	return c
+}
+
+// What is derived of a small journal, with a claim for each verdict, two machines and two runs that
+// count together. After a change on purpose: go test ./internal/derive -update.
+func TestDerivedFiles(t *testing.T) {
+	root := archivetest.Clone(t)
+	made(t, root, "90-states", states, "amd-epyc-2c-18587e00", 12, saves)
+	made(t, root, "90-states", states, "amd-epyc-2c-18587e00", 14, saves)
+	made(t, root, "90-states", states, "c6in-8xlarge", 7, closed)
+	archivetest.Write(t, root.Path("content/journal/11-three-flat-levers.md"),
+		"+++\nexperiments = [\"90-states\", \"11-threads\"]\nseries = [\"90-states/costs-less\"]\ncontrols = [\"90-states/needs-cores\"]\n"+
+			"[[rests]]\nclaim = \"90-states/costs-more\"\nverdict = \"reproduced\"\n+++\n")
+	updated(t, root)
+	golden(t, "claims.json", root.Hosts("90-states"))
+	golden(t, "run.json", filepath.Join(filepath.Dir(root.Run("90-states", "x")), "20261122t14*"))
+	golden(t, "ledger.json", root.Ledger())
+	golden(t, "score.json", root.Derived("pages", "score.json"))
+	golden(t, "moved.json", root.Derived("pages", "moved.json"))
+}
+
+// golden compares derived files, by their names, with a golden file.
+func golden(t *testing.T, name, pattern string) {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%s: %v", pattern, err)
+	}
+	all := map[string]json.RawMessage{}
+	for _, p := range paths {
+		all[filepath.Base(p)] = json.RawMessage(archivetest.Read(t, p))
+	}
+	got, err := json.MarshalIndent(all, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, '\n')
+	path := filepath.Join("testdata", name)
+	if *updateGolden {
+		archivetest.Write(t, path, string(got))
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		a, b := strings.Split(string(want), "\n"), strings.Split(string(got), "\n")
+		for i := range min(len(a), len(b)) {
+			if a[i] != b[i] {
+				t.Fatalf("%s:%d: is\n%s\nwant\n%s", path, i+1, b[i], a[i])
 			}
 		}
-	}
-	for _, c := range []struct {
-		name   string
-		change func(t *testing.T, r journal.Root)
-		anew   []string // experiments
-	}{
-		{"nothing", func(*testing.T, journal.Root) {}, nil},
-		{"a run that was read again", func(t *testing.T, r journal.Root) {
-			path := r.Result(threads, archivetest.Measured)
-			archivetest.Write(t, path, archivetest.Read(t, path))
-		}, nil},
-		{"a word of a run", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Result(threads, archivetest.Measured), `"generator": "`, `"generator": "other than `)
-		}, []string{threads}},
-		{"a run that is gone", func(t *testing.T, r journal.Root) {
-			remove(t, r.Result(threads, archivetest.Measured), r.Design(archivetest.MeasuredDesign))
-		}, []string{threads}},
-		{"a new run", func(t *testing.T, r journal.Root) {
-			archivetest.AddRun(t, r, "c6in-8xlarge", time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC), 7)
-		}, []string{threads}},
-		{"a host that a run names", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Host("amd-epyc-2c-18587e00"), `"cores": `, `"cores": 1`)
-		}, []string{threads}},
-		{"an experiment's words", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(archivetest.ThreadsDesign), `question = "`, `question = "Now `)
-		}, []string{threads}},
-		{"an experiment that is gone", func(t *testing.T, r journal.Root) {
-			remove(t, r.Path(archivetest.ThreadsDesign), r.Results(threads), r.Texts(), r.Design(archivetest.MeasuredDesign))
-		}, others},
-		{"a text's figure", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Text("10"), `printed = "~1,900"`, `printed = "~1,800"`)
-		}, append(others, threads)},
-		{"a derived file that is missing", func(t *testing.T, r journal.Root) { remove(t, verdictOf(r)) }, []string{threads}},
-		{"a derived file of no run", func(t *testing.T, r journal.Root) { archivetest.Write(t, r.Sheet(threads, "x"), "x") },
-			[]string{threads}},
-		{"derived files of no experiment", func(t *testing.T, r journal.Root) {
-			archivetest.Write(t, r.Run("x", "x"), "{}")
-			archivetest.Write(t, r.Hosts("x"), "{}")
-			archivetest.Write(t, r.Audit("x"), "{}")
-		}, nil},
-		{"what all experiments say, missing", func(t *testing.T, r journal.Root) { remove(t, r.LedgerSheet(), r.Method()) },
-			nil},
-		{"an update that was killed", func(t *testing.T, r journal.Root) {
-			remove(t, r.Derived("inputs", threads+".json"))
-			archivetest.Write(t, verdictOf(r), "{")
-		}, []string{threads}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			root := archivetest.Clone(t)
-			updated(t, root)
-			before := tree(t, root)
-			c.change(t, root)
-			done := updated(t, root)
-			if done.Anew != len(c.anew) {
-				t.Errorf("%d experiments were derived anew, want %q", done.Anew, c.anew)
-			}
-			after := tree(t, root)
-			for path, was := range before {
-				dir := func(name string) bool {
-					return strings.Contains(path, "/"+name+"/") || strings.Contains(path, "/"+name+".json")
-				}
-				if is, there := after[path]; there && is != was && !slices.ContainsFunc(c.anew, dir) &&
-					strings.Contains(path, "/runs/") {
-					t.Errorf("%s was written again", path)
-				}
-			}
-			got := says(t, root)
-			if err := os.RemoveAll(root.Derived()); err != nil {
-				t.Fatal(err)
-			}
-			if done := updated(t, root); done.Anew != done.Experiments {
-				t.Errorf("without derived files, %d of %d experiments were derived", done.Anew, done.Experiments)
-			}
-			want := says(t, root)
-			for path := range want {
-				if got[path] != want[path] {
-					t.Errorf("%s: not what deriving everything gives", path)
-				}
-			}
-			for path := range got {
-				if _, made := want[path]; !made {
-					t.Errorf("%s is left, and follows from nothing", path)
-				}
-			}
-		})
+		t.Fatalf("%s: %d lines, want %d", path, len(b), len(a))
 	}
 }
 
 func TestDeriveTwiceWritesNothing(t *testing.T) {
 	root := archivetest.Clone(t)
 	updated(t, root)
-	before := tree(t, root)
-	if done := updated(t, root); done.Anew != 0 || done.Runs != 0 || done.Experiments == 0 {
-		t.Errorf("%+v", done)
-	}
-	if after := tree(t, root); !maps.Equal(before, after) {
+	before := derived(t, root)
+	updated(t, root)
+	if !maps.Equal(before, derived(t, root)) {
 		t.Error("files were written again")
 	}
 }
 
-// Whatever another lab derived goes, since its rules may be others.
-func TestAnotherLabDerivesEverything(t *testing.T) {
+// What follows from nothing goes.
+func TestWhatIsLeftOverGoes(t *testing.T) {
 	root := archivetest.Clone(t)
 	updated(t, root)
-	want := says(t, root)
-	archivetest.Write(t, root.Derived("inputs", "lab"), "another")
+	want := derived(t, root)
 	archivetest.Write(t, root.Derived("data", "former", "x.json"), "{}")
-	archivetest.Write(t, root.Verdict(threads, archivetest.Measured), "{}")
-	if done := updated(t, root); done.Anew != done.Experiments {
-		t.Errorf("%+v", done)
-	}
-	if !maps.Equal(says(t, root), want) {
-		t.Error("not what this lab derives")
+	archivetest.Write(t, root.Hosts("gone"), "{}")
+	updated(t, root)
+	if !maps.Equal(derived(t, root), want) {
+		t.Error("something is left, or was written again")
 	}
 }
 
-// Nothing is derived from a file with a fault, which is named; what was derived before
-// stays, and is not taken for what the file gives.
+// Nothing is derived from a file with a fault, which is named; what was derived before stays.
 func TestAFaultIsNamed(t *testing.T) {
 	root := archivetest.Clone(t)
 	updated(t, root)
-	path, was := root.Result(threads, archivetest.Measured), root.Verdict(threads, archivetest.Measured)
-	text, derived := archivetest.Read(t, path), archivetest.Read(t, was)
+	before := derived(t, root)
+	path := root.Result("11-threads", archivetest.Measured)
 	archivetest.Edit(t, path, `"experiment": "`, `"experiment": "x`)
-	for range 2 {
-		if _, err := Update(root); err == nil || !strings.HasPrefix(err.Error(), root.Rel(path)+": ") ||
-			strings.Contains(err.Error(), "\n") {
-			t.Errorf("%v", err)
-		}
+	if _, err := Update(root); err == nil || !strings.HasPrefix(err.Error(), root.Rel(path)+": ") ||
+		strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
 	}
-	if archivetest.Read(t, was) != derived {
-		t.Error("the derived file was changed")
-	}
-	archivetest.Write(t, path, text)
-	if done := updated(t, root); done.Anew != 0 {
-		t.Errorf("%+v", done)
-	}
-}
-
-func TestDerivedFilesEndInANewline(t *testing.T) {
-	root := archivetest.Clone(t)
-	updated(t, root)
-	ends := map[string]string{".json": "}\n", ".csv": "\n"}
-	for path, text := range says(t, root) {
-		if end, known := ends[filepath.Ext(path)]; !strings.HasPrefix(path, "derived/inputs/") &&
-			(!known || !strings.HasSuffix(text, end)) {
-			t.Errorf("%s ends in %q", path, text[max(0, len(text)-5):])
-		}
+	if !maps.Equal(derived(t, root), before) {
+		t.Error("derived files were changed")
 	}
 }

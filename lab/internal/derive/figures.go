@@ -1,8 +1,6 @@
 package derive
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,8 +11,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/plot"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
-	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A drawing is a figure that a page declares.
@@ -85,9 +81,6 @@ func (u *update) declare() (err error) {
 		if err != nil {
 			return err
 		}
-		if err := pins(p.text, figures, card); err != nil {
-			return fmt.Errorf("%s: %w", p.path, err)
-		}
 		for _, name := range experiments {
 			u.beside[name] = experiments
 		}
@@ -118,84 +111,35 @@ func (u *update) declare() (err error) {
 	return nil
 }
 
-// together draws the figures of more than one experiment, if one of these has changed.
-func (u *update) together() error {
-	is := struct {
-		Figures []drawing
-		Of      map[string]string
-	}{u.declared[several], map[string]string{}}
-	for _, d := range is.Figures {
-		for _, name := range d.Figure.Experiments() {
-			was := u.inputs(name)
-			is.Of[name] = was.Digest + " " + was.Shown
-		}
-	}
-	now, err := json.Marshal(is)
-	if err != nil {
-		return err
-	}
-	path, made := u.Root.Derived("inputs", several+".json"), files{}
-	if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, now) {
-		return nil
-	}
-	book := u.book()
-	for name := range is.Of {
-		x, err := u.Experiment(name)
-		if err == nil {
-			err = Refuse(u.Load(x))
-		}
-		if err != nil {
-			return err
-		}
-		u.decide(x, book)
-	}
-	if err := u.draw(book, several, made.put); err != nil {
-		return err
-	}
-	if err := made.only(u.Root.Figures("*", several)); err != nil {
-		return err
-	}
-	return put(path, now)
-}
-
-// book is empty, but for the audits.
-func (u *update) book() *plot.Book {
-	return &plot.Book{Experiments: u.Experiments, Hosts: u.Hosts, Runs: map[string][]plot.Run{},
-		Sums: map[string]*pages.Hosts{}, Audits: u.byEntry,
-		Trees: map[string]profiles.Tree{}, Diffs: map[string]profiles.DiffTree{}}
-}
-
-// draw draws what pages declare of one experiment or, without one, of texts; or of several.
-func (u *update) draw(book *plot.Book, experiment string, add func(path string, data []byte) error) error {
-	all := map[string]map[string]string{} // drawn, by page and name
+// draw draws what pages declare: of each experiment, of texts, and of several experiments.
+func (u *update) draw() error {
 	var faults []error
-	for _, d := range u.declared[experiment] {
-		drawn, err := book.Draw(d.Figure)
-		if err != nil {
-			faults = append(faults, fmt.Errorf("%s: figure %q: %w", d.Page, d.Figure.Name, err))
+	for experiment, figures := range u.declared {
+		all := map[string]map[string]string{} // drawn, by page and name
+		for _, d := range figures {
+			drawn, err := u.book.Draw(d.Figure)
+			if err != nil {
+				faults = append(faults, fmt.Errorf("%s: figure %q: %w", d.Page, d.Figure.Name, err))
+			}
+			name := strings.TrimSuffix(filepath.Base(d.Page), ".md")
+			if all[name] == nil {
+				all[name] = map[string]string{}
+			}
+			maps.Copy(all[name], drawn)
 		}
-		name := strings.TrimSuffix(filepath.Base(d.Page), ".md")
-		if all[name] == nil {
-			all[name] = map[string]string{}
-		}
-		maps.Copy(all[name], drawn)
-	}
-	for name, of := range u.cards[experiment] {
-		card, err := book.Card(of)
-		if err != nil {
-			faults = append(faults, fmt.Errorf("%s: card: %w", name, err))
-		} else if card != nil {
-			faults = append(faults, encoded(u.Root.Card(name, experiment), card, add))
+		for name, drawn := range all {
+			faults = append(faults, encoded(u.Root.Figures(name, experiment), drawn, u.put))
 		}
 	}
-	for name, drawn := range all {
-		faults = append(faults, encoded(u.Root.Figures(name, experiment), drawn, add))
+	for experiment, of := range u.cards {
+		for name, card := range of {
+			drawn, err := u.book.Card(card)
+			if err != nil {
+				faults = append(faults, fmt.Errorf("%s: card: %w", name, err))
+			} else if drawn != nil {
+				faults = append(faults, encoded(u.Root.Card(name, experiment), drawn, u.put))
+			}
+		}
 	}
 	return errors.Join(faults...)
-}
-
-// called lists what the hosts are called on pages: of those with one name, each has more.
-func (u *update) called(ids []string) []string {
-	book := &plot.Book{Hosts: u.Hosts}
-	return strict.Called(ids, func(id string) string { return id + " " + book.Host(id) })
 }

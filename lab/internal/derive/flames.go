@@ -33,11 +33,7 @@ func flames(j *archive.Journal, book *plot.Book, x *experiment.Experiment, f *re
 	add func(path string, data []byte) error) error {
 	made := map[string]grown{} // by raw file
 	keep := func(name string, tree any) error {
-		data, err := encodeLines(tree, "n") // with a line for each frame and row
-		if err != nil {
-			return err
-		}
-		return add(j.Root.Flame(f.Experiment, f.Run, name), data)
+		return encoded(j.Root.Flame(f.Experiment, f.Run, name), tree, add)
 	}
 	for _, c := range f.Conditions {
 		for _, named := range c.Profiles {

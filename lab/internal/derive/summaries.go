@@ -57,15 +57,11 @@ var (
 )
 
 // summaries compares what pages say in short, and their counts of blocks, with the records that they
-// show. It needs what is derived of each experiment.
+// show.
 func (u *update) summaries() (out []Summary, err error) {
 	records := map[string]pages.OnHost{} // by claim; empty without one
 	for _, x := range u.Experiments {
-		sum, err := OverHosts(u.Root, x)
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range sum.Claims {
+		for _, c := range u.book.Sums[x.Name].Claims {
 			records[x.Name+"/"+c.ID], _ = strict.First(c.Hosts, func(on pages.OnHost) bool { return on.Run == c.Own })
 		}
 	}
@@ -148,7 +144,7 @@ func (u *update) moved() error {
 	if err != nil {
 		return err
 	}
-	u.done.Moved = all
+	u.moves = all
 	notices := map[string][]string{}
 	for _, s := range all {
 		if s.Assumes == "" {
@@ -158,5 +154,5 @@ func (u *update) moved() error {
 		notices[name] = append(notices[name], fmt.Sprintf("The record has moved since this title and summary were written. "+
 			"They take %s for %s; it is %s now.", s.Claim, of.Word(s.Assumes), cmp.Or(of.Word(s.Says), "nothing")))
 	}
-	return encoded(u.Root.Derived("pages", "moved.json"), notices, put)
+	return encoded(u.Root.Derived("pages", "moved.json"), notices, u.put)
 }

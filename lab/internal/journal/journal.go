@@ -80,10 +80,7 @@ func (r Root) Derived(parts ...string) string {
 // trees of its profiles.
 func (r Root) Verdict(x, run string) string { return r.Derived("data", "verdicts", x, run+".json") }
 func (r Root) Sheet(x, run string) string   { return r.Derived("data", "results", x, run+".csv") }
-func (r Root) Published(x, run string) string {
-	return r.Derived("data", "results", x, run+".json")
-}
-func (r Root) Run(x, run string) string { return r.Derived("pages", "runs", x, run+".json") }
+func (r Root) Run(x, run string) string     { return r.Derived("pages", "runs", x, run+".json") }
 func (r Root) Flame(x, run, name string) string {
 	return r.Derived("data", "flames", x, run, name+".json")
 }

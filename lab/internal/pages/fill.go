@@ -21,10 +21,8 @@ func fillWords(f *verdict.File, x *experiment.Experiment) {
 	if f.Together != nil {
 		figureConditions(f.Together.Conditions, f.LineRateBps, x)
 	}
-	for _, claims := range [][]verdict.Claim{f.Claims, f.Withdrawn} {
-		for i := range claims {
-			claims[i].Span = spanOf(claims[i].Effects)
-		}
+	for i := range f.Claims {
+		f.Claims[i].Span = spanOf(f.Claims[i].Effects)
 	}
 }
 

@@ -24,8 +24,6 @@ type Hosts struct {
 	Claims        []Summed `json:"claims"`              // in the experiment's order
 	Withdrawn     []Gone   `json:"withdrawn,omitempty"` // the claims that no longer stand
 	Design        Values   `json:"design"`              // the experiment's settings, levels and block
-
-	Blocks Blocks `json:"-"` // of each machine's record
 }
 
 // A Summed is one claim over all hosts that measured it.
@@ -54,7 +52,6 @@ type Summed struct {
 	Hosts []OnHost `json:"hosts"` // sorted by name
 	// absent where no run decides it, or no commit had it before its first run
 	Written *Written `json:"written,omitempty"`
-	History []Past   `json:"history,omitempty"` // oldest first
 }
 
 // An OnHost is what one host's record says about a claim. The ratio is that of
@@ -116,11 +113,10 @@ func Over(claim string, whose Whose, shown string, newest []*verdict.File) Summe
 // files of all its runs. whose has the claims, as EXPERIMENT/ID, that are not the journal's own, and
 // others the blocks of the page's other experiments.
 func OverHosts(x *experiment.Experiment, whose map[string]Whose, runs []Made, others Blocks) *Hosts {
-	runs = slices.Clone(runs)
-	slices.SortFunc(runs, func(a, b Made) int { return byStart(a.File, b.File) })
+	runs = oldestFirst(runs)
 	records, blocks := records(runs)
 	shown := blocks.Shown(others)
-	out := &Hosts{SchemaVersion: verdict.Version, Experiment: x.Name, Machines: []string{}, Blocks: blocks,
+	out := &Hosts{SchemaVersion: verdict.Version, Experiment: x.Name, Machines: []string{},
 		Profiled: withProfiles(runs, shown), Claims: []Summed{}}
 	if f := records[shown]; f != nil {
 		out.Shown = f.Run
@@ -137,7 +133,6 @@ func OverHosts(x *experiment.Experiment, whose map[string]Whose, runs []Made, ot
 		sum := Over(c.ID, whose[x.Name+"/"+c.ID], shown, slices.Collect(maps.Values(newest)))
 		sum.Criterion, sum.Needs, sum.Edge = verdict.Criterion(c), verdict.NeedsWords(c.Needs), edgeOf(c)
 		sum.Written, sum.Corrected = written(runs, c.ID), x.Corrections(c.ID)
-		sum.History = past(runs, c.ID, func(f *verdict.File) []verdict.Claim { return f.Claims })
 		out.Claims = append(out.Claims, sum)
 	}
 	out.Machines = append(out.Machines, slices.Sorted(maps.Keys(machines))...)

@@ -119,7 +119,7 @@ func madeBy(x *experiment.Experiment, host, started string, claims ...verdict.Cl
 		Conditions: []verdict.Summary{{}}}, x}
 }
 
-func TestHistoriesAndWhichRunsCount(t *testing.T) {
+func TestWhichRunsCount(t *testing.T) {
 	x := sample.Design(t, "", sample.IsFlat, sample.Rename(sample.AtLeast, "later"))
 	c := func(v verdict.Verdict) verdict.Claim { return verdict.Claim{ID: "c", Verdict: v} }
 	refused := madeBy(x, "b", "9", c(verdict.NotApplicable))
@@ -135,11 +135,6 @@ func TestHistoriesAndWhichRunsCount(t *testing.T) {
 		t.Errorf("machines: %v", got.Machines)
 	}
 	sum := got.Claims[0]
-	want := []Past{{Run: "3-a", First: true}, {Run: "4-a", Was: verdict.Inconclusive, Changed: true},
-		{Run: "5-b", First: true}, {Run: "9-b", Was: verdict.Refuted, Changed: true}}
-	if !slices.Equal(sum.History, want) {
-		t.Errorf("%+v", sum.History)
-	}
 	if sum.Says != "refuted on 1 of 2 machines, not applicable on 1" || sum.Own != "4-a" {
 		t.Errorf("%+v", sum)
 	}
@@ -149,31 +144,21 @@ func TestHistoriesAndWhichRunsCount(t *testing.T) {
 	}
 }
 
-func TestAWithdrawnClaimKeepsItsWordingAndAllItsCriteria(t *testing.T) {
+func TestAWithdrawnClaimIsSaidInItsNewestWords(t *testing.T) {
 	old := sample.Design(t, "", strings.Replace(sample.IsFlat, `text = "t"`, `text = "old"`, 1))
-	newer := sample.Design(t, "", strings.Replace(strings.Replace(sample.IsFlat, `text = "t"`, `text = "newer"`, 1),
-		"0.1", "0.2", 1))
+	newer := sample.Design(t, "", strings.Replace(sample.IsFlat, `text = "t"`, `text = "newer"`, 1))
 	now := sample.Design(t, "", sample.Rename(sample.AtLeast, "d"))
 	now.Withdrawn = []experiment.Withdrawal{{ID: "never-run", Why: "No use."}, {ID: "worded", Text: "It was so.", Why: "No run is left."}, {ID: "c", Why: "Too wide."}}
-	of := func(x *experiment.Experiment, started string, v verdict.Verdict) Made {
+	of := func(x *experiment.Experiment, started string) Made {
 		m := madeBy(x, "h", started)
-		m.Withdrawn = []verdict.Claim{{ID: "c", Verdict: v}}
+		m.Date = "day " + started
 		return m
 	}
-	got := OverHosts(now, nil, []Made{of(old, "1", verdict.Refuted), of(newer, "2", verdict.Reproduced),
-		of(newer, "3", verdict.Reproduced)}, nil).Withdrawn
-	if len(got) != 3 || got[1].Text != "It was so." || got[0].ID != "never-run" || got[0].Text != "never-run" || got[0].Withdrawn != "No use." ||
-		got[0].Bar != "criterion" {
-		t.Fatalf("%+v", got)
-	}
-	c := got[2]
-	if c.Text != "newer" || c.Kind != "flat" || c.Bar != "margin" || c.Withdrawn != "Too wide." || len(c.History) != 3 ||
-		!c.History[1].Changed {
-		t.Errorf("%+v", c)
-	}
-	if len(c.Criteria) != 2 || !strings.Contains(c.Criteria[0], "20\u00a0%") ||
-		!strings.Contains(c.Criteria[1], "10\u00a0%") {
-		t.Errorf("%q", c.Criteria)
+	got := OverHosts(now, nil, []Made{of(old, "1"), of(newer, "3"), of(newer, "2")}, nil).Withdrawn
+	want := []Gone{{"never-run", "never-run", "No use.", ""}, {"worded", "It was so.", "No run is left.", ""},
+		{"c", "newer", "Too wide.", "day 3"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
 	}
 }
 

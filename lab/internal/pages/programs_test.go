@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -62,18 +61,6 @@ func TestARecordHoldsOneSetOfPrograms(t *testing.T) {
 			newest.Claims[0].Blocks != 3*len(newest.Record.Runs) {
 			t.Errorf("%s: the record has %s with %d blocks, want %s", c.name, got, newest.Claims[0].Blocks, c.want)
 		}
-		for _, p := range OverHosts(x, nil, files, nil).Claims[0].History {
-			if in := slices.Contains(newest.Record.Runs, p.Run); in != (p.Apart == "") {
-				t.Errorf("%s: %s is in the record: %v, and apart %q", c.name, p.Run, in, p.Apart)
-			}
-		}
-	}
-	first, second := of("a", map[string]string{"fiber_server": "1 a"}), of("b", map[string]string{"fiber_server": "2 b"})
-	history := OverHosts(x, nil, []Made{{verdict.Decide(x, sample.Machine, []verdict.Run{first}), x},
-		{verdict.Decide(x, sample.Machine, []verdict.Run{first, second}), x}}, nil).Claims[0].History
-	if want := []Past{{Run: "a", First: true, Apart: "of an earlier fiber_server"},
-		{Run: "b", First: true}}; !slices.Equal(history, want) {
-		t.Errorf("%+v, want %+v", history, want)
 	}
 }
 
@@ -115,11 +102,6 @@ func TestBlocksOfTwoStartsCountTogetherOnAKnownMachineOnly(t *testing.T) {
 		}
 		if got := strings.Join(files[1].Record.Runs, ", "); got != c.want {
 			t.Errorf("%s: the record has %s, want %s", c.name, got, c.want)
-		}
-		past := OverHosts(x, nil, files, nil).Claims[0].History
-		if apart := strings.HasPrefix(past[0].Apart, "of an earlier start"); apart != (c.want == "b") ||
-			past[1].First != apart {
-			t.Errorf("%s: %+v", c.name, past)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
@@ -28,16 +27,24 @@ func (b Blocks) Shown(others Blocks) string {
 	})
 }
 
-// Shows lists the machines whose records pages show, of the experiment or of one of its claims.
-//
-// All other runs are packed: their pages say how many trials there are and leave them out, and
-// their files are published compressed. Otherwise a thousand machines would make a site of
-// gigabytes.
-func (h *Hosts) Shows(runs []*verdict.File) map[string]bool {
-	named := strict.Set(h.Claims, func(c Summed) string { return c.Own })
-	named[h.Shown] = true
-	shown := strict.Those(runs, func(f *verdict.File) bool { return named[f.Run] })
-	return strict.Set(shown, func(f *verdict.File) string { return f.Host })
+// BlocksOf counts the blocks of each machine's record of an experiment.
+func BlocksOf(runs []Made) Blocks {
+	_, blocks := records(oldestFirst(runs))
+	return blocks
+}
+
+// Shows has the runs whose records pages show.
+func (h *Hosts) Shows() map[string]bool {
+	shown := map[string]bool{h.Shown: true}
+	for _, run := range h.Profiled {
+		shown[run] = true
+	}
+	for _, c := range h.Claims {
+		for _, on := range c.Hosts {
+			shown[on.Run] = true
+		}
+	}
+	return shown
 }
 
 // records gives the newest run of each machine's record, and how many blocks it has, from runs

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -28,26 +27,6 @@ func ValuesOf(settings setting.Levels, lineRateBps float64) Values {
 		v[name] = words.SettingCell(name, l)
 	}
 	v.number("line_rate_bps", lineRateBps)
-	return v
-}
-
-// valuesOf are those of a results file.
-func valuesOf(r *results.File) Values {
-	v := ValuesOf(r.Settings, r.Topology.LineRateBps)
-	v.number("burst_bytes", float64(r.Topology.BurstBytes))
-	v.number("queue_s", r.Topology.QueueS)
-	p := r.Provenance
-	v.number("budget_s", p.BudgetS)
-	v.number("memory_bytes", float64(p.MemoryBytes))
-	if b := p.Block; b != nil {
-		v.number("slot_s", b.SlotS)
-		v.number("profile_s", b.ProfileS)
-		v["warmup_s"] = words.Value("warmup_s", b.WarmupS)
-		v["block"] = words.Count(b.Rounds, "turn") + " of " + v["slot_s"] + " each"
-		if b.Rounds == 1 {
-			v["block"] = "one turn of " + v["slot_s"]
-		}
-	}
 	return v
 }
 

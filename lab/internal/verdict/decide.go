@@ -27,8 +27,7 @@ type Run struct {
 // Blocks are counted together over all runs that were measured like the last
 // one and whose claim has the same lock. A run decides only the claims of its own
 // design: a claim made later could have been read off the run. Claims that the
-// experiment no longer has, or has with other bars, are listed separately as
-// withdrawn.
+// experiment no longer has, or has with other bars, are not decided.
 //
 // Nothing else was asked than what these runs asked. Question.Decide is for runs of
 // a journal that holds more.
@@ -68,11 +67,8 @@ func (q *Question) Decide(x *experiment.Experiment, h *host.Profile, runs []Run)
 		f.Warnings = append(f.Warnings, "the machine changed between the runs of this record: "+what)
 	}
 	for _, c := range r.then.Claims {
-		said := d.decide(c, f.Control)
 		if x.Holds(r.then, c) {
-			f.Claims = append(f.Claims, said)
-		} else {
-			f.Withdrawn = append(f.Withdrawn, said)
+			f.Claims = append(f.Claims, d.decide(c, f.Control))
 		}
 	}
 	if f.Control != nil {

@@ -34,17 +34,6 @@ type TableRow struct {
 	Invalid int    `json:"invalid,omitempty"` // those that do not
 }
 
-// Trials has a few figures of each of a run's trials as pages print them. Cells
-// has one text per trial, in their order: the figures of the columns, separated
-// by blanks, with "-" for one that was not recorded. Slots likewise has what a
-// request cost the server in each slot of a trial, in µs, with "·" for a slot
-// without requests; it is absent if no trial was divided into slots.
-type Trials struct {
-	Columns []TableHead `json:"columns"`
-	Cells   []string    `json:"cells"`
-	Slots   []string    `json:"slots,omitempty"`
-}
-
 // A Span is the range of a claim's comparisons, those without a complete block
 // left out.
 type Span struct {

@@ -122,17 +122,13 @@ type File struct {
 	Relative      *Relative `json:"relative,omitempty"` // absent where the design asks for none
 	// Together has the figures of all blocks of the record; absent where that is this run alone.
 	Together *Together `json:"together,omitempty"`
-	// Each has the figures of each trial for pages. Decide leaves it to TrialsOf, since verdicts do not depend on the order of trials.
-	Each *Trials `json:"each,omitempty"`
 	// Design is the SHA-256 of the experiment's file as it was when the run was
-	// made; data/designs has that file. Withdrawn has the run's claims that the
-	// experiment no longer has, or has changed.
+	// made; data/designs has that file.
 	Design string `json:"design,omitempty"`
 	// Written is the commit that had the experiment's file before the run, by what
 	// the run recorded. It is absent for a run without trials, and for one that says
 	// that files differed from its commit. `lab check` asks git whether it is true.
-	Written   string  `json:"written,omitempty"`
-	Withdrawn []Claim `json:"withdrawn,omitempty"`
+	Written string `json:"written,omitempty"`
 	// WorkTables are those of profiles by kind of work.
 	WorkTables map[profiles.Kind]WorkTable `json:"work_tables,omitempty"`
 }
