@@ -25,7 +25,6 @@ LINERATE := $(BIN)/linerate
 SERVER := $(BIN)/fiber_server
 NULL_SERVER := $(BIN)/null_server
 FLOOR_SERVER := $(BIN)/floor_server
-LOAD := $(BIN)/http_load
 PRODUCER := $(BIN)/event_producer
 SINK := $(BIN)/event_sink
 FANOUT := $(BIN)/fanout_server
@@ -129,10 +128,9 @@ calibrate: $(LINERATE) ## count how often linerate compare is right where the tr
 .PHONY: setup
 setup: $(HUGO) .tools/stamp/generator ## install the pinned tools
 
-PROGRAMS := $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK) $(FANOUT) $(FANOUT_FLOOR) $(READER)
+PROGRAMS := $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(PRODUCER) $(SINK) $(FANOUT) $(FANOUT_FLOOR) $(READER)
 .PHONY: build
 build: setup $(PROGRAMS) ## build lab, linerate, the servers and what loads them
-	@$(MAKE) --no-print-directory $(LINERATE)
 
 .PHONY: clean
 clean: ## remove what was built and installed; data stays
@@ -150,7 +148,7 @@ sources:
 # mostly Go's own library. Go names a program after its directory.
 .tools/stamp/compiled: .tools/stamp/sources
 	@mkdir -p .tools/compiled
-	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab ./cmd/http_load
+	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab
 	cd lab/fiber && $(GO_BUILD) -o ../../.tools/compiled/ .
 	cd lab/null && $(GO_BUILD) -o ../../.tools/compiled/ .
 	cd lab/floor && $(GO_BUILD) -o ../../.tools/compiled/ .
@@ -162,18 +160,17 @@ $(LAB): DIRECTORY = lab
 $(SERVER): DIRECTORY = fiber
 $(NULL_SERVER): DIRECTORY = null
 $(FLOOR_SERVER): DIRECTORY = floor
-$(LOAD): DIRECTORY = http_load
 $(PRODUCER): DIRECTORY = producer
 $(SINK): DIRECTORY = sink
 $(FANOUT): DIRECTORY = fanout
 $(FANOUT_FLOOR): DIRECTORY = epoll
 $(READER): DIRECTORY = reader
-$(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(LOAD) $(PRODUCER) $(SINK) $(FANOUT) $(FANOUT_FLOOR) $(READER): .tools/stamp/compiled
+$(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(PRODUCER) $(SINK) $(FANOUT) $(FANOUT_FLOOR) $(READER): .tools/stamp/compiled
 	@mkdir -p $(BIN)
 	@ln -f .tools/compiled/$(DIRECTORY) $@
 	@touch $@
-# What the lab loads with; linerate has it inside.
-$(LAB): $(LOAD)
+# What the lab loads with.
+$(LAB): $(LINERATE)
 
 # It needs no other program beside it, and whoever wants only this one waits for no other.
 $(LINERATE): .tools/stamp/sources

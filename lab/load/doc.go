@@ -1,5 +1,5 @@
 // Package load loads HTTP servers in slots at little more than its share of two system
-// calls a request, and says what each slot cost each side. Command http_load is made of it.
+// calls a request, and says what each slot cost each side. Command linerate is made of it.
 //
 // A Plan names targets and slots, and Run carries it out:
 //

@@ -3,8 +3,8 @@
 #
 #   lab/scripts/trial.sh --url http://127.0.0.1:8083/read --connections 100
 #
-# The published runs used autocannon. http_load is the lab's own, which costs the client
-# next to nothing. It prints a line for each slot, beginning with the warm-up's, and a
+# The published runs used autocannon. http_load is the lab's own (linerate load), which costs
+# the client next to nothing. It prints a line for each slot, beginning with the warm-up's, and a
 # summary.
 #
 # With --rate the loop is open: http_load counts latency from when a request was due.
@@ -40,7 +40,7 @@ usage: trial.sh --url URL [options]
 EOF
 }
 
-url='' connections=100 pipelining=1 duration=20 warmup=0 workers=0 cpus='' generator=autocannon rate=0 answers='' plan='' check=''
+url='' connections=100 pipelining=1 duration=20 warmup=0 workers=0 cpus='' generator=autocannon rate=0 answers='' plan='' check='' input=''
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
@@ -70,16 +70,19 @@ case $generator in
     set -- "$@" "$url"
     [ -z "$check" ] || set -- node "$autocannon" --version ;;
   http_load)
-    http_load=$here/../../.tools/bin/http_load
-    [ -x "$http_load" ] || { echo "trial.sh: http_load is not built; run 'make .tools/bin/lab'" >&2; exit 3; }
+    linerate=$here/../../.tools/bin/linerate
+    [ -x "$linerate" ] || { echo "trial.sh: linerate is not built; run 'make .tools/bin/linerate'" >&2; exit 3; }
     if [ -n "$plan" ]; then
-      set -- "$http_load" --plan "$plan"
+      set -- "$linerate" load --plan "$plan"
     else
-      set -- "$http_load" --connections "$connections" --pipelining "$pipelining" --duration "$duration" --warmup "$warmup" \
-        --rate "$rate" --threads "$workers" --url "$url"
-      [ -z "$answers" ] || set -- "$@" --answers "$answers"
+      warm=''
+      [ "$warmup" = 0 ] || warm="{\"seconds\": $warmup},"
+      input="{\"threads\": $workers, \"targets\": [{\"name\": \"$url\", \"url\": \"$url\", \"connections\": $connections,
+        \"pipelining\": $pipelining, \"rate\": $rate, \"answers\": \"$answers\"}],
+        \"slots\": [$warm {\"seconds\": $duration, \"counts\": true}]}"
+      set -- "$linerate" load --plan /dev/stdin
     fi
-    [ -z "$check" ] || set -- "$http_load" --help ;;
+    [ -z "$check" ] || set -- "$linerate" version ;;
   *) echo "trial.sh: --generator is autocannon or http_load, not '$generator'" >&2; exit 2 ;;
 esac
 if [ -n "$cpus" ]; then
@@ -89,4 +92,5 @@ fi
 [ -z "$check" ] || exec >/dev/null
 # All scripts here end in exec: so the caller can end the program itself, and no shell is
 # left in between.
+[ -z "$input" ] || exec <<<"$input"
 exec "$@"

@@ -60,7 +60,7 @@ func programs(dir string) error {
 		return err
 	}
 	for _, packages := range [][]string{
-		{"../..", "./cmd/lab", "./cmd/http_load", "./internal/run/testdata/faulty"},
+		{"../..", "./cmd/lab", "./cmd/linerate", "./internal/run/testdata/faulty"},
 		{"../../fiber", "."},
 		{"../../study", "./producer", "./sink"},
 	} {
@@ -76,7 +76,7 @@ func programs(dir string) error {
 		path        *string
 		built, name string
 	}{
-		{&labBinary, "lab", "lab"}, {&serverBinary, "fiber", "fiber_server"}, {&loadBinary, "http_load", "http_load"},
+		{&labBinary, "lab", "lab"}, {&serverBinary, "fiber", "fiber_server"}, {&loadBinary, "linerate", "linerate"},
 		{&producerBinary, "producer", "event_producer"}, {&sinkBinary, "sink", "event_sink"},
 		{&faultyBinary, "faulty", "faulty"},
 	} {
@@ -146,7 +146,7 @@ func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone 
 	}
 	c.link(filepath.Join(top, "node_modules"), "node_modules")
 	c.link(serverBinary, ".tools/bin/fiber_server")
-	c.link(loadBinary, ".tools/bin/http_load")
+	c.link(loadBinary, ".tools/bin/linerate")
 	for _, dir := range []string{"data/results", "data/hosts"} {
 		if err := os.MkdirAll(filepath.Join(c.root, dir), 0o755); err != nil {
 			t.Fatal(err)

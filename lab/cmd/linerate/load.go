@@ -26,7 +26,7 @@ import (
 
 type loadCall struct {
 	way        scenario.Way
-	URL        string  `arg:"" name:"url" help:"What is asked, as http://127.0.0.1:8080/path."`
+	URL        string  `arg:"" optional:"" name:"url" help:"What is asked, as http://127.0.0.1:8080/path."`
 	Data       *string `name:"data" placeholder:"TEXT|@FILE" help:"Body of the request, or @ and the file that holds it, byte by byte. As with curl its type is application/x-www-form-urlencoded, unless -H says otherwise."`
 	UnixSocket string  `name:"unix-socket" placeholder:"PATH" help:"Connect to this socket; host and port of the URL are then only the Host header."`
 	scenario.Asking
@@ -38,10 +38,19 @@ type loadCall struct {
 	Threads     int           `short:"t" placeholder:"N" help:"Threads of the client (default: one for each core that it may use)."`
 	Timeout     time.Duration `default:"10s" placeholder:"DURATION" help:"After which a request is given up (default 10s)."`
 	JSON        bool          `name:"json" help:"Print JSON, for programs: the counted slot and the summary."`
+	Plan        string        `placeholder:"FILE|-" help:"Instead of all else: a plan of several targets and slots, as JSON, from FILE or standard input. Prints a line of JSON for each slot, then a summary."`
 	HDR         string        `name:"hdr" placeholder:"FILE" help:"Also write all latencies to FILE, as a log of HdrHistogram, in nanoseconds."`
 }
 
 func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
+	switch {
+	case c.URL == "" && c.Plan == "":
+		return cli.Failed, errors.New("give an address as <url>, or --plan FILE")
+	case c.URL != "" && c.Plan != "":
+		return cli.Failed, errors.New("--plan has all settings in it; leave out the URL")
+	case c.Plan != "":
+		return c.carry(ctx, out)
+	}
 	target := load.Target{Name: c.URL, URL: c.URL, Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate}
 	if err := c.ask(&target); err != nil {
 		return cli.Failed, err
@@ -92,6 +101,28 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 		_, err = out.Write(text)
 	}
 	return status, err
+}
+
+// carry carries out a plan, whatever is answered.
+func (c *loadCall) carry(ctx context.Context, out io.Writer) (int, error) {
+	if err := onLinux(); err != nil {
+		return cli.Failed, err
+	}
+	loader.Begin()
+	if c.Plan == "-" {
+		err := loader.Input(ctx, os.Stdin, out)
+		return loader.Status(err), err
+	}
+	f, err := os.Open(c.Plan)
+	if err != nil {
+		return cli.Failed, err
+	}
+	defer f.Close()
+	plan, _, err := load.ReadPlan(f)
+	if err == nil {
+		err = loader.Carry(ctx, plan, nil, out)
+	}
+	return loader.Status(err), err
 }
 
 // ask adds to a target what is asked of it, where that is more than its URL.

@@ -17,7 +17,7 @@ func clone(t *testing.T, wire string, tr tree) Machine {
 	t.Helper()
 	m := madeUp(t, tr)
 	m.Root = t.TempDir()
-	tree{".tools/bin/fiber_server": "", ".tools/bin/http_load": "", ".tools/bin/null_server": "",
+	tree{".tools/bin/fiber_server": "", ".tools/bin/linerate": "", ".tools/bin/null_server": "",
 		".tools/bin/event_producer": "", ".tools/bin/event_sink": "", "node_modules/autocannon/autocannon.js": "",
 		"lab/scripts/wire.sh": "#!/bin/sh\n" + wire}.put(t, m.Root)
 	if err := os.Chmod(filepath.Join(m.Root, "lab/scripts/wire.sh"), 0o755); err != nil {
@@ -53,7 +53,7 @@ func TestWhatIsMissingIsNamedWithItsMend(t *testing.T) {
 	programPath(t)
 	m := clone(t, ready, nil)
 	fs := m.programs()
-	for _, about := range []string{"server", "autocannon", "http_load", "null server", "event producer", "event sink"} {
+	for _, about := range []string{"server", "autocannon", "linerate", "null server", "event producer", "event sink"} {
 		expect(t, about, find(t, fs, about), Good, "present", "", "")
 	}
 	expect(t, "node", find(t, fs, "node"), Fault, "missing", "no experiment", "Node.js 20")

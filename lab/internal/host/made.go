@@ -18,10 +18,10 @@ import (
 	"strings"
 )
 
-// measured are the main packages, below lab/, of the programs that are measured or
+// measured are the packages, below lab/, of the programs that are measured or
 // that measure. What a record of figures holds is told by these, and never by the lab's
 // own program, which does not change what a request costs.
-var measured = []string{"fiber", "null", "floor", "cmd/http_load", "study/producer", "study/sink", "fanout",
+var measured = []string{"fiber", "null", "floor", "internal/loader", "study/producer", "study/sink", "fanout",
 	"fanout/epoll", "fanout/reader"}
 
 // modules are the modules below lab/, beside the lab's own, from which these programs are
@@ -125,7 +125,11 @@ func list(own map[string]pkg, top, module string, programs []string) error {
 // the modules in it, and the compiler with its settings. It is empty for a program whose
 // stamp does not have it.
 func composed(info *debug.BuildInfo, parts, settings map[string]string) string {
-	files := parts[path.Base(info.Path)]
+	name := path.Base(info.Path)
+	if name == Loader { // what else is in it loads no server
+		name = "loader"
+	}
+	files := parts[name]
 	if files == "" {
 		return ""
 	}

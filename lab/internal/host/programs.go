@@ -29,9 +29,12 @@ const autocannon = "autocannon"
 // module is that of the lab's own programs.
 const module = "github.com/line-rate/line-rate/lab"
 
+// Loader loads servers. Earlier runs name it as a program of its own.
+const Loader, FormerLoader = "linerate", "http_load"
+
 // own are the programs without which there is no lab. Each says from which
 // sources in lab/ it was built.
-var own = []string{"lab", "fiber_server", "null_server", "http_load", "event_producer", "event_sink", "event_reader",
+var own = []string{"lab", "fiber_server", "null_server", Loader, "event_producer", "event_sink", "event_reader",
 	"fanout_server", "fanout_floor"}
 
 // Own tells whether a program has to say from which sources it was built.

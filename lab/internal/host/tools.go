@@ -27,13 +27,13 @@ func Tools(root string) map[string]string {
 			tools["autocannon"] = pkg.Version
 		}
 	}
-	for _, program := range []string{"fiber_server", "http_load"} {
+	for _, program := range []string{"fiber_server", Loader} {
 		info, err := buildinfo.ReadFile(filepath.Join(root, ".tools", "bin", program))
 		if err != nil {
 			continue
 		}
-		if program == setting.HTTPLoad {
-			tools[program] = setting.HTTPLoadVersion
+		if program == Loader {
+			tools[setting.HTTPLoad] = setting.HTTPLoadVersion
 		}
 		tools["go"] = strings.TrimPrefix(info.GoVersion, "go")
 		for _, d := range info.Deps {

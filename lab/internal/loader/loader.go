@@ -1,5 +1,4 @@
-// Package loader carries out plans of load in a process of their own: http_load in the journal's
-// runs, and linerate, started anew as itself. It adds to package load what the lab knows: the
+// Package loader carries out plans of load in a process of their own: linerate load --plan. It adds to package load what the lab knows: the
 // bodies that its servers may answer, the queues of a wire, and HTTP/2.
 package loader
 

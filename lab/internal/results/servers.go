@@ -78,6 +78,11 @@ func (f *File) Programs() map[string]string {
 func (f *File) OtherPrograms(now map[string]host.Binary) []string {
 	return strict.Those(slices.Sorted(maps.Keys(f.Provenance.Binaries)), func(name string) bool {
 		other, ok := now[name]
+		if !ok && name == host.FormerLoader {
+			other, ok = now[host.Loader]
+		} else if !ok && name == host.Loader {
+			other, ok = now[host.FormerLoader]
+		}
 		return ok && host.Measured(name) && !f.Provenance.Binaries[name].Same(other)
 	})
 }
@@ -120,7 +125,7 @@ func (f *File) alike(name string, a, b Server) bool {
 }
 
 // Clients has the programs of each load generator.
-var Clients = map[string][]string{setting.Autocannon: {"node", "autocannon"}, setting.HTTPLoad: {"http_load"},
+var Clients = map[string][]string{setting.Autocannon: {"node", "autocannon"}, setting.HTTPLoad: {host.Loader},
 	setting.Sink: {"event_sink"}, setting.Readers: {"event_reader"}}
 
 // Programs names what a design cannot be measured without, as a run's file calls

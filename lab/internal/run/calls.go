@@ -21,12 +21,14 @@ import (
 // Calls with which the program that makes a run starts itself anew.
 const (
 	HoldCall = "hold-server" // COMMAND…: see leash.Hold
-	loadCall = "carry-out"   // carries out the plan on its input: see loader.Input
 	pinCall  = "on-cpus"     // LIST COMMAND…: puts the command on some cores
 	askCall  = "ask-server"  // WITHIN: asks the target on its input: see probe.Asking
 	// HOST:PORT: serves there, the same to each request
 	ReferenceCall = "serve-reference"
 )
+
+// loadCall carries out the plan on its input: see loader.Input. linerate has it as a command.
+var loadCall = []string{"load", "--plan", "-"}
 
 // Called carries out such a call; false for any other. The words behind it may be another
 // program's, so main asks here before it reads any.
@@ -34,7 +36,7 @@ func Called(args []string) (status int, is bool) {
 	switch {
 	case len(args) > 1 && args[0] == HoldCall:
 		return leash.Hold(args[1:], os.Stdin, os.Stderr), true
-	case len(args) == 1 && args[0] == loadCall:
+	case slices.Equal(args, loadCall):
 		loader.Begin()
 		ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 		defer cancel()

@@ -117,7 +117,7 @@ func (g *group) rotating(p httpload.Plan) client {
 	}
 	argv := l.onCores([]string{scriptPath("trial.sh"), "--generator", l.generator, "--plan", "-"})
 	if l.alone {
-		argv = OnCPUs(l.lab, l.split.Client, slices.Concat(l.lab, []string{loadCall})...)
+		argv = OnCPUs(l.lab, l.split.Client, slices.Concat(l.lab, loadCall)...)
 	}
 	return client{dir: l.dir, link: l.link, argv: argv, input: input.Bytes(),
 		limit: lasts(p) + time.Duration(len(p.Slots))*longestFill/4 + time.Duration(2*len(p.Targets))*longestFill + l.grace}

@@ -71,7 +71,7 @@ func TestAWholeRun(t *testing.T) {
 		pr.FinishedAt.Before(pr.StartedAt) {
 		t.Errorf("%d trials, %+v", len(f.Trials), pr)
 	}
-	for _, name := range []string{"fiber_server", "http_load", "lab"} {
+	for _, name := range []string{"fiber_server", "linerate", "lab"} {
 		if f.Provenance.Binaries[name].SHA256 == "" {
 			t.Errorf("nothing says which %s ran", name)
 		}
@@ -211,7 +211,7 @@ type interrupting struct {
 func (w *interrupting) Turn(block, _, _ int) {
 	if block == w.during {
 		w.Go(func() {
-			for end := time.Now().Add(time.Minute); len(w.p.children("http_load")) == 0 && time.Now().Before(end); {
+			for end := time.Now().Add(time.Minute); len(w.p.children("linerate")) == 0 && time.Now().Before(end); {
 				time.Sleep(5 * time.Millisecond)
 			}
 			w.then()
@@ -271,7 +271,7 @@ func TestAProgramThatIsReplaced(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	x := design{}.parse(t)
-	for _, name := range []string{"http_load", "fiber_server"} {
+	for _, name := range []string{"linerate", "fiber_server"} {
 		plan := p.plan(x)
 		plan.Decided = func(*results.File) bool { return false }
 		kept := 0
@@ -305,7 +305,7 @@ func (w *replacing) Turn(block, _, _ int) {
 }
 
 func (w *replacing) Block(f *results.File, _ []results.Trial) {
-	if w.name == "http_load" {
+	if w.name == "linerate" {
 		w.replace()
 	}
 }
