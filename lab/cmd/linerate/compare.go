@@ -291,11 +291,11 @@ func (s *comparison) blocks(ctx context.Context, x *experiment.Experiment, left 
 		return nil, err
 	}
 	made, err := run.Do(ctx, p, w)
-	switch {
-	case made == nil:
+	if none, ok := errors.AsType[run.Unable](err); ok {
+		return nil, fmt.Errorf("nothing was measured: %s", none.Why)
+	}
+	if made == nil {
 		return nil, err
-	case made.File.NotApplicable != "":
-		return nil, fmt.Errorf("nothing was measured: %s", made.File.NotApplicable)
 	}
 	return made.File, err
 }

@@ -44,12 +44,8 @@ func (j *Journal) readDesign(id, sum string) (*experiment.Experiment, error) {
 	return experiment.Parse(id, text)
 }
 
-// Then is the design that a run was made with. It is the experiment as it is for a
-// run that could not be made, from which no claim could have been read off.
+// Then is the design that a run was made with.
 func (j *Journal) Then(x *experiment.Experiment, f *results.File) *experiment.Experiment {
-	if f.NotApplicable != "" {
-		return x
-	}
 	if then, err := j.design(f); err == nil {
 		return then
 	}
@@ -68,9 +64,7 @@ func (j *Journal) moved() []Fault {
 			if f.Experiment != x.Name {
 				continue
 			}
-			if f.NotApplicable == "" {
-				made++
-			}
+			made++
 			then := j.Then(x, f)
 			for _, c := range then.Claims {
 				if x.Holds(then, c) {

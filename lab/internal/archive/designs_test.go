@@ -3,7 +3,6 @@ package archive
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -47,14 +46,6 @@ func TestAClaimThatMovedAfterARunIsNamed(t *testing.T) {
 		}, "", ""},
 		{"only the budget changed", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path(archivetest.ThreadsDesign), "budget_s = ", "budget_s = 1")
-		}, "", ""},
-		{"a bar moved after a run that could not be made", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(archivetest.ThreadsDesign), "margin = 0.25", "margin = 0.5")
-			text := regexp.MustCompile(`"ended": "[a-z]+",`).ReplaceAllString(archivetest.Read(t, r.Path(run)), "")
-			text = regexp.MustCompile(`"blocks": [0-9]+`).ReplaceAllString(text, `"blocks": 0`)
-			from, to := strings.Index(text, `"conditions": [`), strings.LastIndex(text, "}")
-			archivetest.Write(t, r.Path(run), text[:from]+`"conditions": [], "trials": [], "not_applicable": "no wire here"`+
-				"\n"+text[to:])
 		}, "", ""},
 		{"a design that was edited", func(t *testing.T,
 			r journal.Root) {

@@ -6,6 +6,7 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -74,12 +75,10 @@ func (f *file) checkConditions() error {
 // checkEnd reports a run that was not ended.
 func (f *file) checkEnd() error {
 	p := f.Provenance
-	switch ran := f.NotApplicable == ""; {
-	case !ran && len(f.Trials) > 0:
-		return fmt.Errorf("/not_applicable: there are trials all the same")
-	case ran && len(f.Trials) == 0:
-		return fmt.Errorf("/trials: empty")
-	case ran && p.Ended == "":
+	switch {
+	case len(f.Trials) == 0:
+		return errors.New("/trials: empty")
+	case p.Ended == "":
 		return fmt.Errorf("/provenance/ended: missing")
 	case p.FinishedAt.Before(p.StartedAt):
 		return fmt.Errorf("/provenance/finished_at: %s is before the run began", p.FinishedAt.Format(time.RFC3339))
@@ -119,9 +118,6 @@ func (f *file) checkDesign() error {
 	if *f.Provenance.Block != want {
 		return fmt.Errorf("/provenance/block: %+v, but the design of %s that the run was made with has %+v",
 			*f.Provenance.Block, x.Name, want)
-	}
-	if f.NotApplicable != "" {
-		return nil
 	}
 	conditions := x.Conditions()
 	designed := strict.Set(conditions, setting.Levels.Key)

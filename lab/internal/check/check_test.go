@@ -55,7 +55,6 @@ func TestCheckFindsContradictions(t *testing.T) {
 	}{
 		{"nothing", func(*results.File) {}, ""},
 
-		{"not applicable, with trials", func(f *results.File) { f.NotApplicable = "no wire" }, "/not_applicable: "},
 		{"no trials and no reason", func(f *results.File) { f.Trials = nil }, "/trials: empty"},
 
 		{"an unknown setting", func(f *results.File) { f.Settings["speed"] = setting.Int(1) },

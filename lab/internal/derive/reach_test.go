@@ -17,7 +17,7 @@ func TestClaimsAreCountedByWhatTheyNeed(t *testing.T) {
 		{"a wire", "11-pipelining-read", Reach{Claims: 2, Here: 2, Wire: 2}},
 		{"RPS and RFS are turned, on a wire", "03-rps-rfs", Reach{Claims: 5, Root: 2, Cores: 3}},
 		{"one of two claims needs four cores", "01-prefork", Reach{Claims: 2, Here: 1, Cores: 1}},
-		{"a second machine, more cores and root", "06-irq-factorial", Reach{Claims: 6, Machines: 6}},
+		{"a second machine, more cores and root", "06-irq-pinning", Reach{Claims: 5, Machines: 5}},
 	} {
 		x, err := experiment.Load("../../experiments/" + c.design + ".toml")
 		if err != nil {

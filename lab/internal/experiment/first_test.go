@@ -10,8 +10,8 @@ import (
 // first are the experiments of the first twelve entries.
 const first = `
 01-prefork 01-servers 02-offered-median 02-offered-rate 02-prefork-spreads 03-rps-rfs
-04-client-ceiling 04-one-loop 04-pipelined-loop 04-ramp 05-littles-law 06-irq-factorial 06b-irq
-06b-offered-rate 07-irq-matched 08-cpu-bound 08-irq-pinning 09-mutex 09-prefork-profile 09-prefork
+04-client-ceiling 04-pipelined-loop 04-ramp 05-littles-law 06-irq-pinning
+06b-offered-rate 08-cpu-bound 09-mutex 09-prefork-profile 09-prefork
 09-profile-sees 10-workers 11-pipelining-read 11-pipelining-simple 11-threads 11-workers-at-the-wall
 aa-control aa-slowed batch-copy batch-faults batch-flush batch-limit batch-offered batch-pacing
 batch-sink-latency batch-waiting

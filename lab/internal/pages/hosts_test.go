@@ -87,7 +87,7 @@ func TestARunSaysWhichCommitHadItsExperiment(t *testing.T) {
 		if got := verdict.Decide(x, sample.Machine, []verdict.Run{{File: r, Then: x}}).Written; got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}
-		r.Trials, r.NotApplicable = nil, "no wire here"
+		r.Trials = nil
 		if got := verdict.Decide(x, sample.Machine, []verdict.Run{{File: r, Then: x}}).Written; got != "" {
 			t.Errorf("%+v, without trials: %q", c, got)
 		}

@@ -30,9 +30,8 @@ type PageTogether struct {
 
 // A PageRecorded is what pages show of a results file.
 type PageRecorded struct {
-	Provenance    PageProvenance `json:"provenance"`
-	Bounds        string         `json:"bounds,omitempty"` // of the trials that count, most frequent first
-	NotApplicable string         `json:"not_applicable,omitempty"`
+	Provenance PageProvenance `json:"provenance"`
+	Bounds     string         `json:"bounds,omitempty"` // of the trials that count, most frequent first
 }
 
 // A PageProvenance is what pages show of how a run was made.
@@ -47,7 +46,7 @@ type PageProvenance struct {
 // leaves both as they are.
 func PageOf(f *verdict.File, r *results.File) *Page {
 	made := r.Provenance
-	p := &Page{File: *f, Results: PageRecorded{NotApplicable: r.NotApplicable,
+	p := &Page{File: *f, Results: PageRecorded{
 		Provenance: PageProvenance{made.StartedAt, made.FinishedAt, made.Blocks, made.LeftOut}}}
 	bounds := map[string]int{}
 	for _, c := range f.Conditions {

@@ -47,10 +47,9 @@ type File struct {
 	// Figures and Resolutions hold the trials' maps as columns in the file's text.
 	// In a File in memory they are nil: Decode moves them to the trials, Encode
 	// takes them from there.
-	Figures       map[string]Column `json:"figures,omitempty"`
-	Resolutions   map[string]Column `json:"resolutions,omitempty"`
-	NotApplicable string            `json:"not_applicable,omitempty"`
-	Warnings      []string          `json:"warnings,omitempty"`
+	Figures     map[string]Column `json:"figures,omitempty"`
+	Resolutions map[string]Column `json:"resolutions,omitempty"`
+	Warnings    []string          `json:"warnings,omitempty"`
 }
 
 // Provenance is what a reader needs to run the experiment again or to question

@@ -65,13 +65,6 @@ or 3",wire,,-1e+21,,1e-9
 	}
 }
 
-func TestARunWithoutTrialsHasItsNames(t *testing.T) {
-	if got, want := of(t, &File{NotApplicable: "no wire"}),
-		"seq,block,condition,control_of,valid,reasons,bound,bound_why\n"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
 // Early results name processes that no page does.
 func TestTheSheetNamesOnlyListedProcesses(t *testing.T) {
 	const detail = "client_foreign_load 0.42; most of it %s (0.40)"

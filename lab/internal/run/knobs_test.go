@@ -57,7 +57,7 @@ func TestKnobsStandBeforeTheServer(t *testing.T) {
 }
 
 func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
-	x := committed(t, "06-irq-factorial")
+	x := committed(t, "06-irq-pinning")
 	p := Plan{Experiment: x, Host: &host.Profile{Cores: 16}}
 	s := x.Fixed().With(setting.Levels{
 		setting.IRQ: setting.String("pinned"), setting.IRQBalance: setting.Bool(false), setting.Crond: setting.Bool(false),
@@ -78,7 +78,7 @@ func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
 		want = append(want, "lab/scripts/tune-crond.sh ")
 	}
 	want = append(want,
-		"lab/scripts/tune-irq-pin.sh --dev ens5 --cpus 6-7", // the cores that its server leaves free
+		"lab/scripts/tune-irq-pin.sh --dev ens5 --cpus 3-15", // the cores that its server leaves free
 		"lab/scripts/tune-rps.sh --dev ens5",
 	)
 	if !slices.Equal(got, want) {
@@ -93,7 +93,7 @@ func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
 // A server that a setting keeps to fewer cores has one worker on each of these, as a
 // master has that is kept to them by hand.
 func TestAServerOnFewerCoresHasFewerWorkers(t *testing.T) {
-	x := committed(t, "06-irq-factorial")
+	x := committed(t, "06-irq-pinning")
 	p := Plan{Experiment: x, Host: &host.Profile{Cores: 8}, Split: cores.Split{Server: []int{0, 1, 2, 3, 4, 5, 6, 7}}}
 	for list, workers := range map[string]int{"0-5": 6, "0-7": 8} {
 		s := x.Fixed().With(setting.Levels{setting.Route: setting.String("/simple"),
@@ -117,7 +117,7 @@ func TestADesignForSeveralMachinesIsNotApplicable(t *testing.T) {
 
 // A design that names a setting and leaves it off changes nothing.
 func TestADesignNeedsRootIfItTurnsAKnob(t *testing.T) {
-	for name, want := range map[string]bool{"03-rps-rfs": true, "06-irq-factorial": true, "11-pipelining-read": false,
+	for name, want := range map[string]bool{"03-rps-rfs": true, "06-irq-pinning": true, "11-pipelining-read": false,
 		"05-littles-law": false} {
 		if got := committed(t, name).Least().Root; got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
@@ -142,7 +142,7 @@ func TestEachKnobIsTurnedAndSeparatesGroups(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := Plan{Experiment: committed(t, "06-irq-factorial"), Host: &host.Profile{Cores: 16}}
+	p := Plan{Experiment: committed(t, "06-irq-pinning"), Host: &host.Profile{Cores: 16}}
 	var scripts []string
 	for _, k := range setting.Knobs() {
 		scripts = append(scripts, k.Script)

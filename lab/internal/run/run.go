@@ -137,7 +137,7 @@ type Made struct {
 // A Watcher is told of a run's progress.
 type Watcher interface {
 	// Begin is called with about how long a block takes, and the longest that the
-	// run may go on. Both are 0 for a run that cannot be made here.
+	// run may go on.
 	Begin(x *experiment.Experiment, block, budget time.Duration)
 	// Turn is called before each group of conditions of a block.
 	Turn(block, group, groups int)
@@ -145,6 +145,11 @@ type Watcher interface {
 	// own, the last ones of the file.
 	Block(f *results.File, trials []results.Trial)
 }
+
+// Unable says why nothing of a design can be measured here. There is no run then.
+type Unable struct{ Why string }
+
+func (u Unable) Error() string { return u.Why }
 
 // Do makes the run. With an error it may still return a run: the blocks that
 // were complete when it was interrupted. A failure within a trial is recorded
@@ -156,15 +161,11 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	f := p.file()
 	f.Provenance.LeftOut = left
 	if why := p.Unreachable(); why != "" {
-		f.NotApplicable = why
-		w.Begin(x, 0, 0)
-		return p.finish(f, nil), nil
+		return nil, Unable{why}
 	}
 	link, err := p.up()
 	if unavailable, ok := errors.AsType[topology.Unavailable](err); ok {
-		f.NotApplicable = fmt.Sprintf("no %s topology here: %s", x.Topology.Kind, strict.Line(unavailable.Why, longestReason))
-		w.Begin(x, 0, 0)
-		return p.finish(f, nil), nil
+		return nil, Unable{fmt.Sprintf("no %s topology here: %s", x.Topology.Kind, strict.Line(unavailable.Why, longestReason))}
 	}
 	if err != nil {
 		return nil, err

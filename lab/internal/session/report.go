@@ -34,7 +34,7 @@ func report(out io.Writer, root, into journal.Root, outcomes []*Outcome) {
 	for _, o := range outcomes {
 		if o.Verdicts == nil {
 			for _, c := range o.Experiment.Claims {
-				add(o.Experiment, c.ID, verdict.Inconclusive, "not measured: "+o.Unmade)
+				add(o.Experiment, c.ID, o.unmade(), "not measured: "+o.Unmade)
 			}
 			continue
 		}
@@ -65,6 +65,14 @@ func report(out io.Writer, root, into journal.Root, outcomes []*Outcome) {
 		of[verdict.NotApplicable])
 }
 
+// unmade is what claims are of which nothing was measured.
+func (o *Outcome) unmade() verdict.Verdict {
+	if o.Unable {
+		return verdict.NotApplicable
+	}
+	return verdict.Inconclusive
+}
+
 // A Standing says how claims stand, from good to bad.
 type Standing int
 
@@ -85,13 +93,13 @@ func standing(outcomes []*Outcome) Standing {
 	return Held
 }
 
-// tally counts the claims, and those of each verdict. What was not measured is inconclusive.
+// tally counts the claims, and those of each verdict. What was not measured is open.
 func tally(outcomes []*Outcome) (of map[verdict.Verdict]int, claims int) {
 	of = map[verdict.Verdict]int{}
 	for _, o := range outcomes {
 		claims += len(o.Experiment.Claims)
 		if o.Verdicts == nil {
-			of[verdict.Inconclusive] += len(o.Experiment.Claims)
+			of[o.unmade()] += len(o.Experiment.Claims)
 			continue
 		}
 		for _, c := range o.Verdicts.Claims {

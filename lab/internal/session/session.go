@@ -148,6 +148,7 @@ type Outcome struct {
 	Runs       []*results.File // made by this session
 	Verdicts   *verdict.File   // now; nil while there are none
 	Unmade     string          // why nothing was measured
+	Unable     bool            // whether this machine cannot measure it; its claims are not applicable
 
 	record *record
 	least  int      // blocks that are made whatever the verdicts are
@@ -291,7 +292,12 @@ func (s *Session) make(ctx context.Context, o *Outcome, budget time.Duration, bl
 		return setAside(s.j.Root, s.profile, x, made)
 	}
 	made, err := s.do(ctx, p, s.Progress)
+	none, unable := errors.AsType[run.Unable](err)
 	switch {
+	case unable:
+		s.Say("nothing of %s can be measured here, and no results file is written: %s", x.Name, none.Why)
+		o.Unmade, o.Unable = none.Why, true
+		return nil, nil
 	case made != nil:
 		if failed := s.keep(x, made); failed != nil {
 			return nil, errors.Join(err, failed)

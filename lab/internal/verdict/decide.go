@@ -164,11 +164,8 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		return out
 	}
 	rec := d.record(c)
-	if out, left := d.last.leftOut(c); rec == nil && left && d.last.NotApplicable == "" {
+	if out, left := d.last.leftOut(c); rec == nil && left {
 		return say(NotApplicable, false, "the run measured nothing %s: %s", words.Where(out.Levels), out.Why)
-	}
-	if rec == nil {
-		return say(NotApplicable, false, "%s", d.last.NotApplicable)
 	}
 	if why := d.last.then.Needs(c).Lacks(d.h.Cores, experiment.Topology(rec.line)); len(why) > 0 {
 		return say(NotApplicable, false, "the claim %s", why[0])

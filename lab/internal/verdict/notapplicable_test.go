@@ -99,10 +99,6 @@ func TestUnmetNeedsAreNotApplicable(t *testing.T) {
 				sample.Bound(&r.Trials[i], gate.BoundClientCPU)
 			}
 		}, NotApplicable, "in 10 of 10 blocks the wire was not seen to be the wall"},
-		{"no such run here", "cores = 1", func(r *results.File, _ *host.Profile) {
-			r.Trials, r.NotApplicable = nil,
-				"no wire here"
-		}, NotApplicable, "no wire here"},
 	} {
 		x := sample.Design(t, "", fmt.Sprintf(sample.FlatNeeds, c.needs))
 		r, h := sample.Ratios(x, bad...), *sample.Machine

@@ -94,12 +94,12 @@ type record struct {
 	level float64          // the claim's part of stats.Alpha
 }
 
-// record collects the runs for a claim; nil if no run could be made.
+// record collects the runs for a claim; nil if each left out a part of it.
 func (d *decider) record(c experiment.Claim) *record {
 	rec := &record{level: stats.Level(d.nth, d.sharing)}
 	rec.runs = strict.Those(d.runs, func(s *source) bool {
 		_, left := s.leftOut(c)
-		return s.NotApplicable == "" && d.same(s.then, c) && !left
+		return d.same(s.then, c) && !left
 	})
 	if len(rec.runs) == 0 {
 		return nil

@@ -94,22 +94,6 @@ func TestOnlyRunsOfTheSameClaimCount(t *testing.T) {
 	}
 }
 
-// A run that could not be made leaves the record unchanged.
-func TestARunThatCouldNotBeMadeLeavesTheRecord(t *testing.T) {
-	x := sample.Design(t, "", sample.AtLeast)
-	not := runOf(x, "not")
-	not.File.Trials, not.File.Conditions, not.File.NotApplicable = nil, nil, "no root"
-	if c := claimsOf(x, not)[0]; c.Verdict != NotApplicable || c.Reason != "no root" || c.Open {
-		t.Errorf("alone: %+v", c)
-	}
-	made := runOf(x, "made", slices.Repeat([]float64{2}, 7)...)
-	for _, runs := range [][]Run{{made, not}, {not, made}} {
-		if c := claimsOf(x, runs...)[0]; c.Verdict != Reproduced || c.Blocks != 7 || c.Runs != 1 {
-			t.Errorf("%+v", c)
-		}
-	}
-}
-
 // A decided claim may become open again: the present figure counts.
 func TestADecidedClaimMayBecomeOpenAgain(t *testing.T) {
 	x := sample.Design(t, "", sample.AtLeast)

@@ -44,7 +44,7 @@ var cloned = []string{
 	"data/hosts/amd-epyc-2c-18587e00.json", "data/hosts/c6i-4xlarge.json", "data/hosts/c6in-8xlarge.json",
 	"data/hosts/c8i-32xlarge.json", "data/calibration/pairs.csv",
 	"data/texts/03.toml", "data/texts/08.toml", "data/texts/09.toml", "data/texts/10.toml", "data/texts/11.toml",
-	"lab/experiments/03-rps-rfs.toml", "lab/experiments/08-cpu-bound.toml", "lab/experiments/08-irq-pinning.toml",
+	"lab/experiments/03-rps-rfs.toml", "lab/experiments/08-cpu-bound.toml", "lab/experiments/06-irq-pinning.toml",
 	"lab/experiments/09-mutex.toml", "lab/experiments/09-prefork.toml", "lab/experiments/10-workers.toml",
 	"lab/experiments/11-pipelining-read.toml", "lab/experiments/11-pipelining-simple.toml", ThreadsDesign,
 	"lab/experiments/11-workers-at-the-wall.toml",
