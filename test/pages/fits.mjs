@@ -7,8 +7,8 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-// reader.mjs checks tables. Frames of a flame graph can be narrower than a pixel.
-const known = '.scroll:has(table), .flame'
+// reader.mjs checks tables.
+const known = '.scroll:has(table)'
 
 // fits complains of a loaded page as it is shown now, and returns how many drawings it
 // measured. Folded parts are opened for this and folded again.

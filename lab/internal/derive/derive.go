@@ -26,7 +26,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/plot"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -158,8 +157,7 @@ func (u *update) run(x *experiment.Experiment, of plot.Run, shown bool) error {
 		return err
 	}
 	return errors.Join(u.put(u.Root.Sheet(r.Experiment, r.Run), sheet),
-		encoded(u.Root.Run(r.Experiment, r.Run), page, u.put),
-		flames(u.Journal, u.book, u.Then(x, r), r, u.put))
+		encoded(u.Root.Run(r.Experiment, r.Run), page, u.put))
 }
 
 // Refuse makes an error of faults.
@@ -203,8 +201,7 @@ func (u *update) audits() error {
 		}
 	}
 	u.book = &plot.Book{Experiments: u.Experiments, Hosts: u.Hosts, Runs: map[string][]plot.Run{},
-		Sums: map[string]*pages.Hosts{}, Audits: byEntry,
-		Trees: map[string]profiles.Tree{}, Diffs: map[string]profiles.DiffTree{}}
+		Sums: map[string]*pages.Hosts{}, Audits: byEntry}
 	return nil
 }
 

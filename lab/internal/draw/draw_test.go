@@ -23,23 +23,6 @@ func frame(name string) Frame {
 	return Frame{ID: name, Title: "A <title> & more", Desc: "What the chart shows.", XLabel: "Words at the axis"}
 }
 
-// drawings has a chart of each kind, with what is particular about it.
-func flame(differs bool) string {
-	says := func(symbol string, v float64) string { return fmt.Sprintf("%s: %v s", symbol, v) }
-	of := func(symbol, pattern string, v float64, zoom int, c ...FlameFrame) FlameFrame {
-		return FlameFrame{Symbol: symbol, Pattern: pattern, Words: says(symbol, v), Change: "−98 %", Value: v, Zoom: zoom,
-			Children: c}
-	}
-	f := Flame{Frame: frame("flame"), Full: 200, Says: "full width is 200 s", Zooms: "z-", Patterns: "flame", Words: says,
-		Root: of("all", "rest", 100, 1, of("net/http.(*conn).serve", "http", 80, 2, of("small", "gc", 1, 0),
-			of("less", "gc", 1.5, 0)), of("other", "rest", 20, 0))}
-	if differs {
-		f.Zooms, f.Differs = "", true
-		f.Root = of("all", "shrank", 100, 0, of("one", "same", 60, 0), of("two", "grew", 40, 0))
-	}
-	return f.SVG()
-}
-
 func cards(all ...Card) (out string) {
 	for _, c := range all {
 		out += "<pre>" + strings.Join([]string{c.Words, c.Texts, c.Ink, c.Wall, c.Says}, "\n----\n") + "</pre>\n"
@@ -47,6 +30,7 @@ func cards(all ...Card) (out string) {
 	return strings.ReplaceAll(out, "<5", "&lt;5")
 }
 
+// drawings has a chart of each kind, with what is particular about it.
 var drawings = map[string]string{
 	"lines-of-one": Lines{Frame: frame("lines"), YLabel: "Throughput, thousands a second", Factor: 1e-3,
 		Series: []Series{{"One host", []Point{
@@ -134,9 +118,6 @@ var drawings = map[string]string{
 				{Label: "16 over 1", Text: "0.5 or more", Low: is(0.5)},
 				{Label: "32 over 1", Text: "no complete block"},
 				{Label: "64 over 1", Text: "3", V: 3, Low: is(3), High: is(3)}}}}})),
-	"zooms": Zooms([]Zoom{{Share: 0.8, Of: "index pool", Back: "flame", Graph: Flame{Frame: frame("z-2-flame"), Full: 80,
-		Zooms: "z-", Patterns: "flame", Root: FlameFrame{Symbol: "net/http.serve", Pattern: "http", Value: 80, Zoom: 2}}}}),
-	"flame": flame(false), "flame-of-a-difference": flame(true),
 	"box": Box("id", "A title", "A <note>.", []string{Named("One host", "<svg/>"), Named("Another", "<svg/>")}, false) +
 		Box("id", "One", "", []string{"<svg/>"}, true),
 }
@@ -208,23 +189,6 @@ func TestTicksOfRatiosAreRoundAndFew(t *testing.T) {
 		// A logarithmic axis: equal ratios are equally far apart.
 		if d := a.px(4*c.low) - 2*a.px(2*c.low) + a.px(c.low); math.Abs(d) > 0.3 {
 			t.Errorf("%v to %v: four times is %v from twice two times", c.low, c.high, d)
-		}
-	}
-}
-
-func TestASymbolIsFittedToItsFrame(t *testing.T) {
-	const whole = "github.com/gofiber/fiber/v3.(*App).handler[go.shape.int]"
-	for _, c := range []struct {
-		symbol, mark string
-		room         float64
-		want         string
-	}{
-		{whole, "", 300, "fiber.(*App).handler"}, {whole, "", 110, "(*App).handler"}, {whole, "", 60, "handler"},
-		{whole, "", 40, "hand…"}, {whole, "", 20, ""}, {whole, "+", 20, "+"}, {whole, "+", 10, ""},
-		{"main", "≈ ", 60, "≈ main"},
-	} {
-		if got := fitted(c.symbol, c.mark, c.room); got != c.want {
-			t.Errorf("fitted(%q, %q, %v) = %q, want %q", c.symbol, c.mark, c.room, got, c.want)
 		}
 	}
 }

@@ -75,15 +75,10 @@ func (r Root) Derived(parts ...string) string {
 	return r.Path(append([]string{"derived"}, parts...)...)
 }
 
-// What is derived of a run: its verdicts, its CSV and the copy of its results file that are
-// published (each with .gz after its name if the run is packed), what pages show of it, and the
-// trees of its profiles.
+// What is derived of a run: its verdicts, its CSV, and what pages show of it.
 func (r Root) Verdict(x, run string) string { return r.Derived("data", "verdicts", x, run+".json") }
 func (r Root) Sheet(x, run string) string   { return r.Derived("data", "results", x, run+".csv") }
 func (r Root) Run(x, run string) string     { return r.Derived("pages", "runs", x, run+".json") }
-func (r Root) Flame(x, run, name string) string {
-	return r.Derived("data", "flames", x, run, name+".json")
-}
 
 // Hosts is the file with an experiment's claims over all hosts, Ledger that with all
 // claims, and LedgerSheet the same as CSV. Audit is what a text's figures say of each other.

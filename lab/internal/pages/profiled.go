@@ -18,7 +18,7 @@ func sumUp(of []verdict.Profiled) {
 		p.Amount, p.Shares = "none", map[string]string{}
 		if v := perSecond(p.Profile); v > 0 {
 			s, _ := scaleOf(p.Kind, p.Unit, v)
-			p.Amount = onScale(s, v, s.Unit)
+			p.Amount = onScale(s, v, s.unit)
 			if p.Kind == profiles.Block {
 				p.Parked = amount(p.Kind, "count", v)
 			}
@@ -105,8 +105,8 @@ func tabulate(f *verdict.File, compared string) {
 		if len(top) == 0 {
 			continue
 		}
-		scale, _ := scaleOf(kind, unit, total)
-		t := verdict.WorkTable{Unit: scale.Unit}
+		in, _ := scaleOf(kind, unit, total)
+		t := verdict.WorkTable{Unit: in.unit}
 		for _, name := range largest(top) {
 			w := profiles.Work(name)
 			t.Rows = append(t.Rows, verdict.WorkRow{Work: w, Label: words.UpperFirst(w.Words())})
@@ -119,7 +119,7 @@ func tabulate(f *verdict.File, compared string) {
 			}
 		}
 		for _, p := range of {
-			p.Cells = append(p.Cells, onScale(scale, perSecond(p.Profile), ""))
+			p.Cells = append(p.Cells, onScale(in, perSecond(p.Profile), ""))
 		}
 		if f.WorkTables == nil {
 			f.WorkTables = map[profiles.Kind]verdict.WorkTable{}

@@ -13,31 +13,38 @@ import (
 // Kinds of profile that cover a window are shown by the second, since windows differ in
 // length; heap and goroutine profiles are taken at moments, and shown as their mean.
 
+// A scale is how values that are compared are written: all in one unit, with the same digits after the point.
+type scale struct {
+	factor float64 // from base units by the second, or of a moment
+	unit   string
+	digits int
+}
+
 // scaleOf gives the scale for values up to some size, and the unit as running text has
 // it.
-func scaleOf(k profiles.Kind, unit string, most float64) (scale profiles.Scale, said string) {
+func scaleOf(k profiles.Kind, unit string, most float64) (of scale, said string) {
 	if unit == "B" && !k.OfMoment() {
 		unit = "B/s"
 	}
 	s := words.UnitFor(unit, most)
-	scale, said = profiles.Scale{Factor: s.Factor, Unit: s.Name}, s.Name
+	of, said = scale{factor: s.Factor, unit: s.Name}, s.Name
 	if unit == "s" && !k.OfMoment() {
-		scale.Unit, said = s.Name+"/s", s.Name+" a second"
+		of.unit, said = s.Name+"/s", s.Name+" a second"
 	}
 	switch shown := s.Factor * most; {
 	case shown < 10:
-		scale.Digits = 3
+		of.digits = 3
 	case shown < 100:
-		scale.Digits = 2
+		of.digits = 2
 	case shown < 1000:
-		scale.Digits = 1
+		of.digits = 1
 	}
-	return scale, said
+	return of, said
 }
 
 // onScale writes a value with a unit, which may be empty.
-func onScale(s profiles.Scale, v float64, unit string) string {
-	return strings.TrimSpace(words.Grouped(s.Factor*v, -s.Digits) + " " + unit)
+func onScale(s scale, v float64, unit string) string {
+	return strings.TrimSpace(words.Grouped(s.factor*v, -s.digits) + " " + unit)
 }
 
 // amount writes a value in running text, with three digits: "31.7 s a second".
@@ -47,7 +54,7 @@ func amount(k profiles.Kind, unit string, v float64) string {
 		size = 1
 	}
 	s, said := scaleOf(k, unit, size)
-	return strings.TrimSpace(words.Plain(s.Factor*v) + " " + said)
+	return strings.TrimSpace(words.Plain(s.factor*v) + " " + said)
 }
 
 // conditionWords names a condition, one factor before the others: "Index pool,

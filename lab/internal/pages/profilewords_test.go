@@ -31,7 +31,7 @@ func TestAmountsOfProfilesAreByTheSecond(t *testing.T) {
 			t.Errorf("%v %s of a %s profile is %q, want %q", c.v, c.unit, c.kind, got, c.amount)
 		}
 		s, _ := scaleOf(c.kind, c.unit, c.v)
-		if got := onScale(s, c.v, s.Unit); got != c.table {
+		if got := onScale(s, c.v, s.unit); got != c.table {
 			t.Errorf("%v %s of a %s profile is %q in a table, want %q", c.v, c.unit, c.kind, got, c.table)
 		}
 	}
@@ -39,7 +39,7 @@ func TestAmountsOfProfilesAreByTheSecond(t *testing.T) {
 
 func TestSmallerValuesStandOnTheScaleOfTheLargest(t *testing.T) {
 	s, said := scaleOf(profiles.CPU, "s", 0.45)
-	if s != (profiles.Scale{Factor: 1000, Unit: "ms/s", Digits: 1}) || said != "ms a second" {
+	if s != (scale{1000, "ms/s", 1}) || said != "ms a second" {
 		t.Errorf("%+v, %q", s, said)
 	}
 	if got := onScale(s, 0.00125, ""); got != "1.3" {

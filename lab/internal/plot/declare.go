@@ -44,8 +44,6 @@ type Figure struct {
 	// Each is "run" for a chart a run.
 	Each  string `toml:"each"`
 	Claim string `toml:"claim"`
-	// Profile is the kind of profile of flame graphs.
-	Profile string `toml:"profile"`
 	// Entry has the figures that Server and Client name, of cores that a text printed.
 	Entry  string   `toml:"entry"`
 	Server []string `toml:"server"`
@@ -77,9 +75,6 @@ var kinds = map[string]struct {
 	"relative": {[]string{"exp"}, (*Book).relative},
 
 	"picture": {nil, (*Book).picture},
-
-	"flame":    {[]string{"exp", "profile"}, nil},
-	"profiles": {[]string{"exp", "profile"}, nil},
 }
 
 // Experiments are those that a figure or its panels are of.
@@ -139,13 +134,13 @@ func figuresOf(tables any) ([]Figure, error) {
 }
 
 // Draw draws a figure, by its name. A measured one that no run has yet is empty: the table beside
-// it says so. Flame graphs are several drawings, by their ids, and the page has words about each.
+// it says so.
 func (b *Book) Draw(f Figure) (map[string]string, error) {
 	kind, ok := kinds[f.Kind]
 	if !ok {
 		return nil, unknown("kind", f.Kind, kinds)
 	}
-	has := map[string]string{"exp": f.Exp, "metric": f.Metric, "over": f.Over, "claim": f.Claim, "profile": f.Profile}
+	has := map[string]string{"exp": f.Exp, "metric": f.Metric, "over": f.Over, "claim": f.Claim}
 	for _, need := range kind.needs {
 		if has[need] == "" {
 			return nil, fmt.Errorf("%s need %q", f.Kind, need)
@@ -163,9 +158,6 @@ func (b *Book) Draw(f Figure) (map[string]string, error) {
 		if runs, err = b.chosen(f); err != nil {
 			return nil, err
 		}
-	}
-	if kind.draw == nil {
-		return b.flames(f)
 	}
 	b.wordless = nil
 	drawn, err := kind.draw(b, f, runs)

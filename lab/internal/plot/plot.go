@@ -21,7 +21,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/pages"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -44,9 +43,6 @@ type Book struct {
 	Runs        map[string][]Run        // by experiment
 	Sums        map[string]*pages.Hosts // by experiment
 	Audits      map[string]*audit.File  // by entry
-	// Trees and Diffs are those of an experiment's profiles, by run and name of the derived file.
-	Trees map[string]profiles.Tree
-	Diffs map[string]profiles.DiffTree
 
 	names    map[string]string // of hosts, each unlike any other
 	wordless error             // that a figure of what is being drawn has no words

@@ -88,32 +88,6 @@ func Analyse(kind Kind, p *profile.Profile) (Profile, error) {
 	return out, nil
 }
 
-// Load gives the part of a profile that is not about taking profiles, and the
-// sum of what it leaves out. Profiles taken today hold next to nothing of it;
-// those of earlier runs do, and in a block profile it can be all there is.
-func Load(kind Kind, p *profile.Profile) (*profile.Profile, float64, error) {
-	col, err := FindColumn(p, kind.SampleType())
-	if err != nil {
-		return nil, 0, fmt.Errorf("profiles: %s: %w", kind, err)
-	}
-	var load []*profile.Sample
-	var own int64
-	for _, s := range p.Sample {
-		if slices.ContainsFunc(StackOf(s), IsProfiler) {
-			own += s.Value[col.At]
-		} else {
-			load = append(load, s)
-		}
-	}
-	if len(load) == len(p.Sample) {
-		return p, 0, nil
-	}
-	return &profile.Profile{
-		SampleType: p.SampleType, DefaultSampleType: p.DefaultSampleType, Sample: load,
-		PeriodType: p.PeriodType, Period: p.Period, TimeNanos: p.TimeNanos, DurationNanos: p.DurationNanos,
-	}, base(own, col.Per), nil
-}
-
 // Parked is the mean number of blocked goroutines in a block profile: their
 // blocked time over the window's. It includes goroutines that wait for work. It
 // is 0 for other profiles.

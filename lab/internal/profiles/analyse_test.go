@@ -289,29 +289,3 @@ func contend(t *testing.T) []byte {
 	}
 	return body
 }
-
-func TestLoadLeavesOutTheTakingOfProfiles(t *testing.T) {
-	b := newBuilder()
-	b.add(300, "serve main.read")
-	b.add(20, "serve main.servePprof select")
-	b.add(10, "serve net/http/pprof.Profile sleep")
-	load, own, err := Load(CPU, b.p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := Analyse(CPU, load)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if own != 0.03 || a.Total != 0.3 || a.DurationS != 2 || a.Events != 30 {
-		t.Errorf("left out are %v s; %v s in %v samples over %v s are left", own, a.Total, a.Events, a.DurationS)
-	}
-	if _, _, err := Load(Block, b.p); err == nil {
-		t.Error("a block profile without delays was taken")
-	}
-	// Nothing is copied where there is nothing to leave out.
-	again, own, err := Load(CPU, load)
-	if err != nil || again != load || own != 0 {
-		t.Errorf("of a profile of the load alone, %v s were left out (%v)", own, err)
-	}
-}

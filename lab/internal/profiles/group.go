@@ -8,7 +8,7 @@ import (
 )
 
 // A Group is the kind of code that a symbol belongs to, wherever it is on the
-// stack. Each is drawn as a pattern, so there are few. WorkOf gives the kind of
+// stack. WorkOf gives the kind of
 // work of a whole stack, from the groups of its symbols and more.
 type Group string
 

@@ -1,20 +1,16 @@
 // Package profiles sums up a pprof profile of a server under load: its kind, the
-// share of each kind of work, and the share of each package. It also turns a
-// profile into what a page can draw: a tree of calls with small branches folded,
-// and a list of the symbols that cost most.
+// share of each kind of work, and the share of each package. It also lists the
+// symbols that cost most.
 //
 // Shares cover every sample, so that a claim can say that something is gone.
 // Sums are exact, in the profile's own unit; only results are rounded. Only this
 // package says which package and group a symbol belongs to, and which kind of
-// work a stack is, so that claims, tables and drawings agree. Folding a tree loses
-// names but never time: folded frames are summed in a sibling named "other", so
-// that every frame is still the sum of its children and its own value.
+// work a stack is, so that claims and tables agree.
 //
 // The package does not take profiles; package capture does. It uses names alone: a
 // package that was fully inlined has none, a stack that was cut off lacks its
 // callers, and a module's root is guessed from its host. A sampled profile says
-// where time went, not what would be saved by removing it. A difference of two
-// profiles does not say why they differ: the throughput of each matters too.
+// where time went, not what would be saved by removing it.
 package profiles
 
 import (
