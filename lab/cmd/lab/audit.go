@@ -59,13 +59,6 @@ func show(w io.Writer, a *audit.File, all bool) {
 		fmt.Fprintf(w, "  %s\t%s\t%s%s\t%s to %s\t%s\t%s\n", f.Place, printed, sign, amount(f.Recomputed.Value, f.Unit),
 			amount(f.Stands.Low, f.Unit), amount(f.Stands.High, f.Unit), f.Verdict, f.Kind)
 	}
-	for _, c := range a.Claims {
-		word := string(c.Verdict)
-		if c.SingleRun != "" {
-			word = "single run: " + c.SingleRun
-		}
-		fmt.Fprintf(w, "  %s: %s (%s)\n", word, c.Says, c.Reason)
-	}
 	fmt.Fprintln(w)
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/metric"
-	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
 // Version is the schema version of audit files.
@@ -34,7 +33,6 @@ type File struct {
 	Tables        []Sheet            `json:"tables,omitempty"` // as pages show them
 	Figures       map[string]Printed `json:"figures"`          // for use in prose
 	Findings      []Finding          `json:"findings"`
-	Claims        []Verdict          `json:"claims"`
 }
 
 // A Printed is a figure as a text prints it, with its range.
@@ -75,19 +73,6 @@ func (f *Finding) judge() {
 	f.show()
 }
 
-// A Verdict is what the printed figures allow to be said about a text's claim.
-type Verdict struct {
-	ID      string          `json:"id"`
-	Place   string          `json:"place"`
-	Says    string          `json:"says"`
-	Needs   []Need          `json:"needs"`
-	Verdict verdict.Verdict `json:"verdict"`
-	// SingleRun is "agrees" if the claim lacks nothing that it needs and its
-	// checks agree. One run is never enough for more.
-	SingleRun string `json:"single_run,omitempty"`
-	Reason    string `json:"reason"`
-}
-
 // Of audits every text, in their order. The experiments are those that tables name,
 // the hosts those that they were measured on.
 func Of(texts []*Text, experiments []*experiment.Experiment, hosts map[string]*host.Profile) ([]*File, error) {
@@ -97,8 +82,7 @@ func Of(texts []*Text, experiments []*experiment.Experiment, hosts map[string]*h
 	}
 	files := []*File{}
 	for _, t := range texts {
-		f := &File{SchemaVersion: Version, Entry: t.Entry, Figures: map[string]Printed{}, Findings: []Finding{},
-			Claims: []Verdict{}}
+		f := &File{SchemaVersion: Version, Entry: t.Entry, Figures: map[string]Printed{}, Findings: []Finding{}}
 		for i := range t.Tables {
 			sheet, err := t.Tables[i].sheet(t.Date, experiments, hosts)
 			if err != nil {
@@ -135,21 +119,12 @@ func (b book) read(t *Text, f *File) error {
 		q := p.Quantity.Rounded()
 		f.Figures[fig.ID] = Printed{fig.Place, fig.Printed, p.Unit, q.Value, q.Low, q.High}
 	}
-	byID := map[string]Finding{}
 	for _, c := range t.Checks {
 		found, err := b.check(t, c)
 		if err != nil {
 			return fmt.Errorf("checks %q: %w", c.ID, err)
 		}
 		f.Findings = append(f.Findings, found)
-		byID[c.ID] = found
-	}
-	for _, c := range t.Claims {
-		v, err := b.claim(t, c, byID)
-		if err != nil {
-			return fmt.Errorf("claims %q: %w", c.ID, err)
-		}
-		f.Claims = append(f.Claims, v)
 	}
 	return nil
 }

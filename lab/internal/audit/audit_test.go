@@ -131,9 +131,6 @@ func TestFindingsOfTheFirstTexts(t *testing.T) {
 			fmt.Fprintf(&b, "%s %s: %s, %s %.5g\n", f.Entry, x.Place, printed, x.Relation, x.Recomputed.Value)
 		}
 		fmt.Fprintf(&b, "%s %d agree\n", f.Entry, agree)
-		for _, c := range f.Claims {
-			fmt.Fprintf(&b, "%s claim %s: %s %s\n", f.Entry, c.ID, c.Verdict, c.SingleRun)
-		}
 	}
 	const golden = "testdata/findings.golden"
 	if *update {

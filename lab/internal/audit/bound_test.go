@@ -1,82 +1,12 @@
 package audit
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
-
-// A client of 32 cores with 16.50 % idle used 26.72 cores, or 89 % of one for
-// each of 30 workers; the figures printed for its processes add up to 94 %.
-const crowded = `entry = "99"
-[[figures]]
-id = "sum"
-place = "the client: its processes in sum"
-printed = "2823%"
-[[figures]]
-id = "idle"
-place = "the client: idle"
-printed = "16.50%"
-[[figures]]
-id = "mean"
-place = "the client: busy"
-printed = "89.8%"
-[[checks]]
-id = "fits"
-kind = "cpu-sum"
-of = "sum"
-at_most = "(1 - idle) * 32"
-[[claims]]
-id = "c"
-place = "p"
-says = "s"
-metric = "throughput_rps"
-`
-
-func TestABoundIsDecidedOnAPossibleFigure(t *testing.T) {
-	for claim, want := range map[string]string{
-		// By the printed sum the client was full, but its other figures do not allow
-		// so much use.
-		"needs = [\"repeats\"]\nruns = 1\nclient_busy = \"sum / 30\"": "inconclusive  one run of each has no interval",
-		"needs = [\"repeats\"]\nruns = 1\nclient_busy = \"sum / 29\"": "invalid  measures the client: its cores were 92.1 " +
-			"% busy",
-		"wall = \"sum / 30\"": "inconclusive  what it calls the wall was 89.1 % busy at the most that fits its other " +
-			"figures, and 90 % is where this lab calls a wall",
-		"wall = \"sum / 29\"": "inconclusive agrees its own figures bear it out",
-		"wall = \"1 - idle\"": "inconclusive  what it calls the wall was 83.5 % busy at the most that fits its other " +
-			"figures, and 90 % is where this lab calls a wall",
-		// 89.95 to 90.05 %
-		"wall = \"mean + 0.002\"": "inconclusive  what it calls the wall was 90 % busy at the most that fits its other " +
-			"figures, and 90 % is where this lab calls a wall",
-	} {
-		text, err := Parse("99", []byte(crowded+claim))
-		if err != nil {
-			t.Fatalf("%s: %v", claim, err)
-		}
-		files, err := auditOf(text)
-		if err != nil {
-			t.Fatalf("%s: %v", claim, err)
-		}
-		c := files[0].Claims[0]
-		if got := fmt.Sprintf("%s %s %s", c.Verdict, c.SingleRun, c.Reason); got != want {
-			t.Errorf("%s: %q, want %q", claim, got, want)
-		}
-	}
-}
-
-func TestNoSideIsMoreThanBusy(t *testing.T) {
-	text, err := Parse("99", []byte(crowded+`wall = "sum / 20"`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err = auditOf(text); err == nil ||
-		!strings.Contains(err.Error(), `claims "c": wall: "sum / 20" is 133.6 % or more, which no side can be`) {
-		t.Errorf("%v", err)
-	}
-}
 
 func TestAnAnswerIsABodyAndItsServersHead(t *testing.T) {
 	for _, c := range []struct {

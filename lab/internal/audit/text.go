@@ -24,7 +24,6 @@ type Text struct {
 	Tables  []Table  `toml:"tables"`
 	Figures []Figure `toml:"figures"`
 	Checks  []Check  `toml:"checks"`
-	Claims  []Claim  `toml:"claims"`
 }
 
 // A Figure is one printed figure.
@@ -165,12 +164,6 @@ func (t *Text) resolve() error {
 	checks := map[string]bool{}
 	for i, c := range t.Checks {
 		if err := part("checks", i, checks, c.ID, c.resolve); err != nil {
-			return err
-		}
-	}
-	claims := map[string]bool{}
-	for i, c := range t.Claims {
-		if err := part("claims", i, claims, c.ID, func() error { return c.resolve(checks) }); err != nil {
 			return err
 		}
 	}

@@ -41,8 +41,7 @@ func names() []glossary {
 			experiment.Profiles()},
 		{"works", "Kinds of work", "In an experiment: work, of a claim about a share.", "", experiment.Works()},
 		{"checks", "Kinds of check", "In a text: kind, of [[checks]].", "", strict.Meanings(audit.Kinds)},
-		{"needs", "Needs of a text's claim", "In a text: needs, of [[claims]].", "", strict.Meanings(audit.Needs)},
-		{"metrics", "Metrics", "In an experiment: metrics, and metric of a claim. In a text: metric of a claim.", "",
+		{"metrics", "Metrics", "In an experiment: metrics, and metric of a claim. In a text: a figure of a table.", "",
 			metric.Words()},
 	}
 }
