@@ -3,17 +3,12 @@ package draw
 import (
 	"cmp"
 	"fmt"
-	"math"
-	"slices"
 )
 
 // Ratios lie on a log axis, one row each, in groups, over the band that a claim wants. Each
 // group has its mark, or each row that of its series. If only a range is known of a ratio, it
 // has its interval and no mark; an open end is drawn to the edge. The axis always has the marks,
 // the band's edges and 1 on it.
-//
-// Of more than a row can be had for, as of all machines, each has a small mark, stacked where
-// they are alike.
 type Ratios struct {
 	Frame
 	Groups []Group[Ratio]
@@ -31,8 +26,6 @@ type Ratio struct {
 	Low, High   *float64
 	// Series is that of the row, counted from 1, where rows of a group have marks of their own.
 	Series int
-	// Verdict gives the row its colour, where it has one.
-	Verdict string
 }
 
 // Known reports whether anything is known of the ratio.
@@ -76,15 +69,6 @@ func (r Ratios) ends() (lo, hi float64) {
 	return lo, hi
 }
 
-const (
-	mostRows = 24
-	columns  = 64  // in which marks are stacked
-	tall     = 150 // pixels of the tallest stack
-)
-
-// Few reports whether each ratio has a row.
-func (r Ratios) Few() bool { return len(r.all()) <= mostRows }
-
 // SVG draws the ratios.
 func (r Ratios) SVG() string {
 	lo, hi := r.ends()
@@ -93,16 +77,12 @@ func (r Ratios) SVG() string {
 	if banded {
 		c.top, c.y = 24, 24
 	}
-	if r.Few() {
-		for i, g := range r.Groups {
-			c.group(g.Name)
-			for _, row := range g.Rows {
-				c.head(row.Label, row.Text, "")
-				c.ratio(row, i)
-			}
+	for i, g := range r.Groups {
+		c.group(g.Name)
+		for _, row := range g.Rows {
+			c.head(row.Label, row.Text, "")
+			c.ratio(row, i)
 		}
-	} else {
-		c.stack(r.all())
 	}
 	marks := c.under.String()
 	c.under.Reset()
@@ -148,9 +128,6 @@ func (r *rows) ratio(row Ratio, series int) {
 		series = row.Series - 1
 	}
 	class, y := fmt.Sprintf("s%d", series%5), r.y+11
-	if row.Verdict != "" {
-		class = "is-" + row.Verdict
-	}
 	if row.whisker() {
 		from, to := 14.0, 986.0
 		first, last := fmt.Sprintf("M29 %dl-15 4l15 4", y-4), fmt.Sprintf("M971 %dl15 4l-15 4", y-4)
@@ -164,37 +141,8 @@ func (r *rows) ratio(row Ratio, series int) {
 		}
 		r.under.path("bar "+class, fmt.Sprintf("M%v %dH%v%s%s", from, y, to, first, last))
 	}
-	switch {
-	case row.V > 0 && row.Verdict != "":
-		r.words.add(`<circle class="mark %s" cx="%s" cy="%d" r="4.5"/>`, class, across(r.px(row.V)), y)
-	case row.V > 0:
+	if row.V > 0 {
 		r.words.WriteString(mark(series, !row.whisker(), r.px(row.V), float64(y)))
 	}
 	r.y += 24
-}
-
-var verdicts = []string{"reproduced", "inconclusive", "refuted", "invalid", "not-applicable"}
-
-// stack draws a mark a ratio, on those of its part of the axis, ordered by verdict.
-func (r *rows) stack(all []Ratio) {
-	var high, most [columns]int
-	column := func(row Ratio) int { return min(int((r.px(row.V)-14)/972*columns), columns-1) }
-	for _, row := range all {
-		most[column(row)]++
-	}
-	each := math.Min(5, float64(tall-8)/float64(slices.Max(most[:])))
-	r.y += tall
-	for _, verdict := range verdicts {
-		var d pen
-		for _, row := range all {
-			if i := column(row); row.Verdict == verdict {
-				d.add("M%.1f %.1fh11", 14+972*(float64(i)+0.15)/columns, float64(r.y)-1-each*(float64(high[i])+0.5))
-				high[i]++
-			}
-		}
-		if d.Len() > 0 {
-			r.under.ln(`<path class="dots is-%s" fill="none" stroke="currentColor" stroke-width="%v" d="%s"/>`,
-				verdict, tenth(min(3.8, each*0.8)), d.String())
-		}
-	}
 }

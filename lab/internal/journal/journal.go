@@ -98,7 +98,6 @@ func (r Root) Figures(page, x string) string {
 
 // Card is the card of a page, about one experiment.
 func (r Root) Card(page, x string) string { return r.Derived("pages", "cards", page, x+".json") }
-func (r Root) Ratios(x string) string     { return r.Derived("pages", "ratios", x+".json") }
 
 // The metrics, the method, all names, and the counts of what claims need, for pages.
 func (r Root) Metrics() string    { return r.Derived("pages", "metrics.json") }

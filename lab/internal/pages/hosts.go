@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -35,14 +34,6 @@ type Summed struct {
 	Needs     string                  `json:"needs,omitempty"` // its preconditions
 	Verdicts  map[verdict.Verdict]int `json:"verdicts"`        // number of hosts by their record's verdict
 	Says      string                  `json:"says"`            // the same in a sentence
-	// how far the hosts' ratios agree; absent where fewer than two have an interval
-	Agree string   `json:"agree,omitempty"`
-	Apart []string `json:"apart,omitempty"` // hosts whose interval is disjoint from those of most others
-	// Outliers are the hosts that a reader wants by name, at most a dozen of them;
-	// OutliersLeft counts the others.
-	Outliers     []Outlier `json:"outliers,omitempty"`
-	OutliersLeft int       `json:"outliers_left,omitempty"`
-
 	// Corrected has its former words, by which runs were judged.
 	Corrected []experiment.Correction `json:"corrected,omitempty"`
 
@@ -85,8 +76,6 @@ type Made struct {
 func Over(claim string, whose Whose, shown string, newest []*verdict.File) Summed {
 	out := Summed{ID: claim, Whose: cmp.Or(whose, Own), Verdicts: map[verdict.Verdict]int{}, Hosts: []OnHost{}}
 	slices.SortFunc(newest, func(a, b *verdict.File) int { return strings.Compare(a.Host, b.Host) })
-	var effects [][]verdict.Effect
-	var names []string
 	for _, f := range newest {
 		c, _ := f.Claim(claim)
 		on := OnHost{Host: f.Host, Run: f.Run, Verdict: c.Verdict, Reason: c.Reason,
@@ -100,12 +89,9 @@ func Over(claim string, whose Whose, shown string, newest []*verdict.File) Summe
 		}
 		out.Hosts = append(out.Hosts, on)
 		out.Verdicts[c.Verdict]++
-		effects, names = append(effects, c.Effects), append(names, f.Host)
 	}
 	out.Own = own(newest, claim, shown)
 	out.Says = out.says()
-	out.Agree, out.Apart = agreement(names, effects)
-	out.Outliers, out.OutliersLeft = out.outliers()
 	return out
 }
 
@@ -159,56 +145,4 @@ func (s Summed) says() string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// agreement compares the hosts' intervals, comparison by comparison. A host is
-// apart if its interval is disjoint from those of more than half of the other
-// hosts with one.
-func agreement(names []string, effects [][]verdict.Effect) (says string, apart []string) {
-	lows, highs := map[string][]float64{}, map[string][]float64{}
-	upper := func(e verdict.Effect) float64 { return cmp.Or(e.High, math.Inf(1)) } // it may be open
-	for _, e := range slices.Concat(effects...) {
-		if e.HasInterval() {
-			key := e.Names()
-			lows[key], highs[key] = append(lows[key], e.Low), append(highs[key], upper(e))
-		}
-	}
-	for key := range lows {
-		slices.Sort(lows[key])
-		slices.Sort(highs[key])
-	}
-	n := 0
-	for i, name := range names {
-		with, is := false, false
-		for _, e := range effects[i] {
-			if !e.HasInterval() {
-				continue
-			}
-			key := e.Names()
-			others := len(lows[key]) - 1
-			below, _ := slices.BinarySearch(highs[key], e.Low) // intervals that end before this one begins
-			after, _ := slices.BinarySearch(lows[key], math.Nextafter(upper(e), math.Inf(1)))
-			with, is = with || others > 0, is || 2*(below+len(lows[key])-after) > others
-		}
-		if with {
-			n++
-		}
-		if is {
-			apart = append(apart, name)
-		}
-	}
-	switch {
-	case n < 2:
-		return "", nil
-	case len(apart) == 0:
-		return fmt.Sprintf("the intervals of all %s machines overlap those of most others", words.Thousands(n)), nil
-	case len(apart) == n:
-		return fmt.Sprintf("the %s machines differ: the interval of each lies apart from those of most others",
-			words.Thousands(n)), apart
-	case len(apart) > 3:
-		return fmt.Sprintf("of %s machines, %s lie apart from most others", words.Thousands(n), words.Thousands(len(apart))),
-			apart
-	}
-	return fmt.Sprintf("of %s machines, %s %s apart from most others", words.Thousands(n), words.List(apart),
-		words.Plural(len(apart), "lies", "lie")), apart
 }

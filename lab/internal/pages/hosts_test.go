@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,33 +11,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
-
-// crowd are n hosts that reproduce a claim at ratios about 2, and others.
-func crowd(n int, others ...*verdict.File) []*verdict.File {
-	var out []*verdict.File
-	for i := range n {
-		r := 2 + 0.001*float64(i%7)
-		out = append(out, file(fmt.Sprintf("h%04d", i), verdict.Reproduced, r, r-0.2, r+0.2))
-	}
-	return append(out, others...)
-}
-
-func TestAThousandHostsAreSummedUpAndTheOddOnesNamed(t *testing.T) {
-	got := Over("c", Series, "", crowd(1000, file("odd", verdict.Refuted, 1, 0.9, 1.1), file("far", verdict.Reproduced, 9, 8, 10),
-		file("open", verdict.Inconclusive, 2, 1, 3)))
-	if want := "reproduced on 1,001 of 1,003 machines, refuted on 1, inconclusive on 1"; got.Says != want {
-		t.Errorf("%q", got.Says)
-	}
-	if want := "of 1,003 machines, far and odd lie apart from most others"; got.Agree != want {
-		t.Errorf("%q", got.Agree)
-	}
-	// The one that decides otherwise comes before the one that is farther away.
-	want := []Outlier{{"odd", "run-odd", "refuted, ratio 1.000 (0.900 to 1.100)"},
-		{"far", "run-far", "far from the others, ratio 9.0 (8.0 to 10.0)"}}
-	if !reflect.DeepEqual(got.Outliers, want) || got.OutliersLeft != 0 {
-		t.Errorf("%+v, %d left", got.Outliers, got.OutliersLeft)
-	}
-}
 
 // A claim was written down before it ran if the commit of its first run with
 // trials had it. Runs that could not be made are no runs of it.
@@ -91,25 +63,6 @@ func TestARunSaysWhichCommitHadItsExperiment(t *testing.T) {
 		if got := verdict.Decide(x, sample.Machine, []verdict.Run{{File: r, Then: x}}).Written; got != "" {
 			t.Errorf("%+v, without trials: %q", c, got)
 		}
-	}
-}
-
-func TestNoMoreThanADozenOddHostsAreNamed(t *testing.T) {
-	var odd []*verdict.File
-	for i := range 15 {
-		odd = append(odd, file(fmt.Sprintf("odd%02d", i), verdict.Refuted, 1, 0.9, 1.1))
-	}
-	got := Over("c", Series, "", crowd(40, odd...))
-	if len(got.Outliers) != 12 || got.OutliersLeft != 3 || !strings.Contains(got.Agree, "15 lie apart") {
-		t.Errorf("%d named, %d left; %s", len(got.Outliers), got.OutliersLeft, got.Agree)
-	}
-	// Two of three are no majority worth naming the third.
-	if got := Over("c", Series, "", crowd(2, odd[0])); got.Outliers != nil {
-		t.Errorf("%+v", got.Outliers)
-	}
-	// Nor is either half of a draw.
-	if got := Over("c", Series, "", crowd(3, odd[:3]...)); got.Outliers != nil {
-		t.Errorf("%+v", got.Outliers)
 	}
 }
 

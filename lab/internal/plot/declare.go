@@ -11,14 +11,9 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/line-rate/line-rate/lab/internal/draw"
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/metric"
-	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/verdict"
-	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // Figure is one that a page declares.
@@ -185,84 +180,4 @@ func (f *Figure) keep() error {
 		f.Levels[name] = l
 	}
 	return nil
-}
-
-// OfClaim is what the page of a claim shows: its ratios on all machines on one axis, and run by
-// run, where they are few enough to be told apart.
-type OfClaim struct {
-	Spread string `json:"spread,omitempty"`
-	Ratios string `json:"ratios,omitempty"`
-}
-
-// Claims draws for the page of each claim of an experiment.
-func (b *Book) Claims(name string) (map[string]OfClaim, error) {
-	x, err := b.experiment(name)
-	if err != nil {
-		return nil, err
-	}
-	const mostHosts = 4
-	out := map[string]OfClaim{}
-	for _, sum := range b.Sums[name].Claims {
-		c, _ := x.Claim(sum.ID)
-		drawn := OfClaim{Spread: b.spread(name, c, sum)}
-		if drawn.Spread != "" {
-			out[sum.ID] = drawn
-		}
-		if c.Kind != "flat" && c.Kind != "ratio" || len(sum.Hosts) > mostHosts {
-			continue
-		}
-		var runs []Run
-		several := false // comparisons
-		for _, h := range sum.Hosts {
-			if r, ok := b.run(name, h.Run); ok {
-				said, _ := r.Claim(sum.ID)
-				several, runs = several || len(said.Effects) > 1, append(runs, r)
-			}
-		}
-		if !several {
-			continue
-		}
-		f := Figure{Title: "The ratios, machine by machine", Exp: name, Claim: sum.ID}
-		if drawn.Ratios, err = b.ratios(f, runs); err != nil {
-			return nil, err
-		}
-		out[sum.ID] = drawn
-	}
-	return out, nil
-}
-
-// spread draws a claim's ratios on all machines, the smallest first.
-func (b *Book) spread(name string, c experiment.Claim, sum pages.Summed) string {
-	m, _ := metric.Lookup(c.Metric)
-	s := draw.Ratios{Frame: draw.Frame{ID: "spread-" + c.ID, Title: "The ratio on each machine",
-		Desc: words.UpperFirst(sum.Says) + "."}}
-	if sum.Agree != "" {
-		s.Desc += " " + words.UpperFirst(sum.Agree) + "."
-	}
-	var each []string
-	var all []draw.Ratio
-	hosts := slices.Clone(sum.Hosts)
-	slices.SortStableFunc(hosts, func(a, b pages.OnHost) int { return cmp.Compare(a.Ratio, b.Ratio) })
-	for _, h := range hosts {
-		r, ok := b.run(name, h.Run)
-		if h.Ratio <= 0 || !ok {
-			continue
-		}
-		said, _ := r.Claim(c.ID)
-		e, _ := verdict.Deciding(said)
-		if len(all) == 0 {
-			s.BandLow, s.BandHigh = e.BandLow, e.BandHigh
-		}
-		row := ratio(e, c.Over, "")
-		row.Label, row.Verdict = b.Host(r.Host), string(h.Verdict)
-		all, each = append(all, row), append(each, row.Label+": "+h.Text+".")
-	}
-	if len(all) == 0 {
-		return ""
-	}
-	s.XLabel = fmt.Sprintf("%s, ratio over %s", m.Label, words.LowerFirst(words.SettingName(c.Over)))
-	if s.Groups = []draw.Group[draw.Ratio]{{Rows: all}}; s.Few() {
-		s.Desc += " " + strings.Join(each, " ")
-	}
-	return s.SVG()
 }
