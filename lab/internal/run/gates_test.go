@@ -1,7 +1,6 @@
 package run
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -9,10 +8,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/capture"
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
 // A row is a change to a correct trial of a kind, and the one gate that the
@@ -84,37 +80,5 @@ func closes(t *testing.T, what, want string, do func(failer)) {
 	})
 	if names := slices.Sorted(maps.Keys(found)); !slices.Equal(names, slices.Sorted(slices.Values(strings.Fields(want)))) {
 		t.Errorf("%s: closed %q, want %q", what, said, want)
-	}
-}
-
-// The process that used most of a side's cores is named to the person at the
-// machine. The file has its name only if it is a listed one.
-func TestOtherLoadIsNamed(t *testing.T) {
-	l := load{split: cores.Split{Server: []int{0}, Client: []int{1}}}
-	w := telemetry.Window{Others: []telemetry.Load{{Name: "chromium", Core: 1, Cores: 0.4},
-		{Name: "ksoftirqd/0", Core: 0, Cores: 0.3}}}
-	for metric, want := range map[string]struct{ file, here string }{
-		"server_foreign_load": {"ksoftirqd (0.30)", "ksoftirqd/0 (0.30)"},
-		"client_foreign_load": {"another process (0.40)", "chromium (0.40)"},
-	} {
-		var said results.Reason
-		l.shut(map[string]float64{metric: 0.5}, w, map[string]bool{}, func(name, format string, args ...any) {
-			if name == gate.OtherLoad {
-				said = reason(name, format, args...)
-			}
-		})
-		if !strings.HasSuffix(said.Detail, "most of it "+want.file) ||
-			!strings.HasSuffix(said.Here, "most of it "+want.here) {
-			t.Errorf("%s: %q and here %q, want %q in the end", metric, said.Detail, said.Here, want)
-		}
-		if text, err := json.Marshal(said); err != nil || strings.Contains(string(text), "chromium") {
-			t.Errorf("%s would be written: %s, %v", metric, text, err)
-		}
-	}
-	if got := busiest(nil, []int{0}); got.String() != "unknown" {
-		t.Errorf("%q", got)
-	}
-	if r := reason(gate.Errors, "%d errors", 3); r.Detail != "3 errors" || r.Here != "" {
-		t.Errorf("%+v", r)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -90,21 +89,6 @@ func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
 	}
 }
 
-// A server that a setting keeps to fewer cores has one worker on each of these, as a
-// master has that is kept to them by hand.
-func TestAServerOnFewerCoresHasFewerWorkers(t *testing.T) {
-	x := committed(t, "06-irq-pinning")
-	p := Plan{Experiment: x, Host: &host.Profile{Cores: 8}, Split: cores.Split{Server: []int{0, 1, 2, 3, 4, 5, 6, 7}}}
-	for list, workers := range map[string]int{"0-5": 6, "0-7": 8} {
-		s := x.Fixed().With(setting.Levels{setting.Route: setting.String("/simple"),
-			setting.ServerCPUs: setting.String(list)})
-		l := p.load(&topology.Link{Host: "127.0.0.1"}, s, 9000)
-		if l.workers != workers || l.asked.Workers != workers || l.at.CPUs != list {
-			t.Errorf("on %s: %d workers, gates ask for %d, on cores %s", list, l.workers, l.asked.Workers, l.at.CPUs)
-		}
-	}
-}
-
 func TestADesignForSeveralMachinesIsNotApplicable(t *testing.T) {
 	if why := (Plan{Experiment: committed(t, "04-clients"), Host: &host.Profile{Cores: 128}}).Unreachable(); why !=
 		"needs several machines" {
@@ -112,21 +96,6 @@ func TestADesignForSeveralMachinesIsNotApplicable(t *testing.T) {
 	}
 	if why := (Plan{Experiment: committed(t, "08-cpu-bound"), Host: &host.Profile{Cores: 1}}).Unreachable(); why != "" {
 		t.Errorf("a design that turns nothing: %q", why)
-	}
-}
-
-// A design that names a setting and leaves it off changes nothing.
-func TestADesignNeedsRootIfItTurnsAKnob(t *testing.T) {
-	for name, want := range map[string]bool{"03-rps-rfs": true, "06-irq-pinning": true, "11-pipelining-read": false,
-		"05-littles-law": false} {
-		if got := committed(t, name).Least().Root; got != want {
-			t.Errorf("%s: %v, want %v", name, got, want)
-		}
-	}
-	off := setting.Levels{setting.RPS: setting.Bool(false), setting.RFS: setting.Bool(false),
-		setting.IRQ: setting.String("default"), setting.IRQBalance: setting.Bool(true)}
-	if names := experiment.Turns(off); len(names) > 0 {
-		t.Errorf("a machine as it is has %v turned", names)
 	}
 }
 

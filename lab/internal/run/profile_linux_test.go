@@ -1,7 +1,6 @@
 package run
 
 import (
-	"context"
 	"net"
 	"path/filepath"
 	"slices"
@@ -9,9 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
-
-	"github.com/line-rate/line-rate/lab/internal/capture"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -119,86 +115,6 @@ func TestAGroupsProfiles(t *testing.T) {
 	p.nothingRuns(t)
 }
 
-// profileAll starts a group's servers, gives each its sockets, and profiles
-// them.
-func profileAll(t *testing.T, g *group) {
-	t.Helper()
-	if err := freshSockets(g.loads); err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range g.loads {
-		listen(t, l)
-	}
-	up(t, g)
-	if err := g.profiled(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Only the profiled server is loaded, but all must be up to the end: a server
-// that dies in another's window is reported there and invalidates the block.
-func TestAServerThatDiesInAnothersProfiledWindow(t *testing.T) {
-	t.Parallel()
-	g := (&scripted{[]string{serve, serve, "sleep 1; exit 7"}, "case $plan in *nowhere:1*nowhere:2*) exit 9;; esac; " +
-		endless, time.Minute}).group(t)
-	g.sequence = []int{1, 0, 2, 0, 1, 2}
-	g.trials[0].Reasons = []results.Reason{{Gate: gate.Steal, Detail: "it was stolen"}}
-	for i := range g.loads {
-		g.loads[i].profile, g.loads[i].port = time.Second, 9000+i
-		g.loads[i].addr = "nowhere:" + string(rune('1'+i))
-	}
-	profileAll(t, g)
-	const says = "in the profiled window: the server exited in mid-trial: "
-	if one := g.trials[0].Reasons; len(one) != 1 {
-		t.Errorf("a trial that was invalid before was looked at again: %v", one)
-	}
-	if one := g.trials[1].Reasons; len(one) != 1 || one[0].Gate != gate.ServerExited ||
-		!strings.HasPrefix(one[0].Detail, "beside it, sh on nowhere:3: "+says) {
-		t.Errorf("the one that was profiled: %v", one)
-	}
-	if one := g.trials[2].Reasons; len(one) != 1 || one[0].Gate != gate.ServerExited ||
-		!strings.HasPrefix(one[0].Detail, says) {
-		t.Errorf("the one that exited: %v", one)
-	}
-	if len(g.profiles) > 0 {
-		t.Errorf("profiles %v", g.profiles)
-	}
-}
-
-// The profiles of a condition's valid trials are merged, and named in the file.
-func TestRawProfiles(t *testing.T) {
-	m := newMadeUp(t, Plan{MaxBlocks: 3}, func(block, cond int) results.Trial {
-		if block == 2 && cond == 0 {
-			return bad(gate.Steal)
-		}
-		return good(1)
-	})
-	turn := m.turn
-	m.turn = func(ctx context.Context, s []int) (measured, error) {
-		got, err := turn(ctx, s)
-		got.profiles = taken{0: aSet(t)} // of the first condition
-		return got, err
-	}
-	made, err := m.blocks(t.Context(), &m.watching)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first := made.File.Conditions[0]
-	if len(made.Raw) != len(profiles.Kinds()) || len(first.Profiles) != len(profiles.Kinds()) ||
-		len(made.File.Conditions[1].Profiles) > 0 {
-		t.Fatalf("%d raw profiles, %+v", len(made.Raw), made.File.Conditions)
-	}
-	for _, raw := range first.Profiles {
-		if raw.Trials != 2 || !strings.HasPrefix(raw.File, "x/"+made.File.Run+"/c1-") {
-			t.Errorf("%+v", raw)
-		}
-		merged, err := profile.ParseData(made.Raw[raw.File])
-		if err != nil || len(merged.Sample) != 1 || merged.Sample[0].Value[0] != 6 {
-			t.Errorf("%v, %v", merged, err)
-		}
-	}
-}
-
 // listen opens a socket at the place of a server's process, but serves nothing
 // on it.
 func listen(t *testing.T, l load) {
@@ -208,18 +124,4 @@ func listen(t *testing.T, l load) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { socket.Close() })
-}
-
-func aSet(t *testing.T) *capture.Set {
-	t.Helper()
-	set := &capture.Set{Merged: map[profiles.Kind]*profile.Profile{}}
-	for _, kind := range profiles.Kinds() {
-		f := &profile.Function{ID: 1, Name: "f"}
-		l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
-		set.Merged[kind] = &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}},
-			PeriodType: &profile.ValueType{Type: "samples", Unit: "count"}, Function: []*profile.Function{f},
-			Location: []*profile.Location{l},
-			Sample:   []*profile.Sample{{Location: []*profile.Location{l}, Value: []int64{3}}}}
-	}
-	return set
 }

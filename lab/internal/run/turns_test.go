@@ -112,17 +112,6 @@ func (t *turned) rated() {
 	t.first().SendLag = &httpload.SendLag{P99: 0.001, Max: 0.002}
 }
 
-// wired has the server's interface send so many bytes in each slot, of which 100,000 are
-// read.
-func (t *turned) wired(bytes int64) {
-	for i := range t.said.report.Slots {
-		s := &t.said.report.Slots[i]
-		if s.Wire = (&httpload.WireReport{TxBytes: 1e6}); s.Target == 0 {
-			s.Wire.TxBytes = bytes
-		}
-	}
-}
-
 // lose makes a worker of the first server end before connections are counted;
 // the others then hold its connections.
 func (t *turned) lose() {
