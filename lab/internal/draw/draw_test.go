@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"math"
 	"os"
