@@ -54,14 +54,6 @@ func upper(place int) int64 {
 	return (int64(place-shift<<subBits)+1)<<shift - 1
 }
 
-// lower is the least time that is counted at a place.
-func lower(place int) int64 {
-	if place == 0 {
-		return 0
-	}
-	return upper(place-1) + 1
-}
-
 // Add counts a time in nanoseconds. Impossible times are counted at the ends.
 func (h *Histogram) Add(ns int64) {
 	ns = min(max(ns, 0), longest-1)

@@ -140,7 +140,7 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Level == doctor.Fault }) {
 		status = exitFailed
 	}
-	return status, doctor.Print(out, findings, m.Summary(findings))
+	return status, doctor.Print(out, findings, doctor.Summary(findings))
 }
 
 type listCall struct{}

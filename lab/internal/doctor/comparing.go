@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"syscall"
 
 	"github.com/line-rate/line-rate/lab/internal/perf"
@@ -19,11 +18,8 @@ func (m Machine) Comparing() []Finding {
 	fs := []Finding{m.division(), m.siblings(), m.quota(), m.governor(), m.turbo(), m.clock(), m.schedstat(), m.groups(),
 		sampling(), m.ptrace()}
 	fs = append(fs, m.wires()...)
-	none := m.name(nil)
 	for i := range fs {
-		f := &fs[i]
-		f.Means = strings.TrimSuffix(strings.TrimSuffix(f.Means, ": "+none), "not applicable")
-		if f.About == "wire" && f.Level != Good {
+		if f := &fs[i]; f.About == "wire" && f.Level != Good {
 			f.Level, f.Means = Limit, "--line-rate is refused; without it servers are loaded over loopback"
 		}
 	}

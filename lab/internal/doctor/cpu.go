@@ -2,13 +2,11 @@ package doctor
 
 import (
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 )
 
@@ -16,23 +14,23 @@ func (m Machine) cpu(elem ...string) string {
 	return filepath.Join(append([]string{m.Sys, "devices", "system", "cpu"}, elem...)...)
 }
 
-// division says how the cores would be divided, and which claims need more.
+// division says how the cores would be divided, and whether claims need more.
 func (m Machine) division() Finding {
 	s, n := m.Split, len(m.Allowed)
 	f := Finding{Level: Good, About: "cores",
 		Seen: fmt.Sprintf("%d: server on %s, client on %s", n, cores.Format(s.Server), cores.Format(s.Client))}
-	f.Bars = m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Cores > n })
-	if len(f.Bars) > 0 {
-		f.Level, f.Means = Limit, "not applicable: "+m.byCores(n)
+	most := 0
+	for _, x := range m.Experiments {
+		for _, c := range x.Claims {
+			most = max(most, x.Needs(c).Cores)
+		}
+	}
+	if f.Bars = most > n; f.Bars {
+		f.Level, f.Means = Limit, fmt.Sprintf("claims that need more are not applicable; the most asked for is %d", most)
 	}
 	if len(s.Server) == 0 {
 		f.Level, f.Seen = Limit, "one core, which server and client share"
 		f.Means = "each disturbs the other, and no trial can say whose CPU bounded it"
-		f.Bars = append(f.Bars, slices.DeleteFunc(m.claims(needsCPUBound),
-			func(c Claim) bool { return slices.Contains(f.Bars, c) })...)
-		if len(f.Bars) > 0 {
-			f.Means += "; not applicable: " + m.name(f.Bars)
-		}
 	}
 	if online, err := cores.Parse(host.Line(m.cpu("online"))); err == nil && len(online) > n {
 		f.Seen += fmt.Sprintf("; %d of the machine's %d are allowed", n, len(online))
@@ -41,28 +39,6 @@ func (m Machine) division() Finding {
 		}
 	}
 	return f
-}
-
-// byCores names the claims that need more than n cores and how many they need,
-// fewest first.
-func (m Machine) byCores(n int) string {
-	need := map[int][]Claim{}
-	for _, x := range m.Experiments {
-		for _, c := range x.Claims {
-			if cores := x.Needs(c).Cores; cores > n {
-				need[cores] = append(need[cores], Claim{x.Name, c.ID})
-			}
-		}
-	}
-	var parts []string
-	for i, cores := range slices.Sorted(maps.Keys(need)) {
-		words := "%d by %s"
-		if i == 0 {
-			words = "%d cores are needed by %s"
-		}
-		parts = append(parts, fmt.Sprintf(words, cores, m.name(need[cores])))
-	}
-	return strings.Join(parts, "; ")
 }
 
 // siblings looks for hardware threads of one core that are on both sides, or
@@ -90,11 +66,11 @@ func (m Machine) siblings() Finding {
 	switch {
 	case len(both) > 0:
 		f.Level, f.Seen = Limit, "server and client share cores: CPUs "+join(both)
-		f.Means = "one slows the other by up to a half: " + m.name(m.claims(timed))
+		f.Means = "one slows the other by up to a half"
 		f.Mend = "echo off | sudo tee " + m.cpu("smt", "control")
 	case len(outside) > 0:
 		f.Level, f.Seen = Limit, "the server's cores have threads that the lab may not use: "+join(outside)
-		f.Means = "whoever runs there slows the server: " + m.name(m.claims(timed))
+		f.Means = "whoever runs there slows the server"
 		f.Mend = "allow whole cores, in taskset or in the container's --cpuset-cpus"
 	case len(m.Split.Server) == 0:
 		f.Seen = "one core: nothing is divided"
@@ -120,7 +96,7 @@ func (m Machine) governor() Finding {
 	f.Seen = join(seen)
 	if len(seen) > 1 || seen[0] != "performance" {
 		f.Level = Limit
-		f.Means = "the clock follows the load, so that a light load costs more CPU time a request: " + m.name(m.claims(timed))
+		f.Means = "the clock follows the load, so that a light load costs more CPU time a request"
 		f.Mend = "echo performance | sudo tee " + m.cpu("cpu*", "cpufreq", "scaling_governor")
 	}
 	return f
@@ -139,7 +115,7 @@ func (m Machine) turbo() Finding {
 			return f
 		case s.on:
 			f.Level, f.Seen = Limit, "on"
-			f.Means = "the clock depends on how many cores are busy and how warm they are: " + m.name(m.claims(timed))
+			f.Means = "the clock depends on how many cores are busy and how warm they are"
 			f.Mend = fmt.Sprintf("echo %s | sudo tee %s", s.off, s.path)
 			return f
 		}
@@ -159,8 +135,7 @@ func (m Machine) clock() Finding {
 		f.Seen = "source not shown here"
 	case !slices.Contains(fast, f.Seen):
 		f.Level = Limit
-		f.Means = "each look at the clock is a system call, which server and client pay for with each request: " +
-			m.name(m.claims(perCPU))
+		f.Means = "each look at the clock is a system call, which server and client pay for with each request"
 		for _, s := range strings.Fields(host.Line(dir, "available_clocksource")) {
 			if slices.Contains(fast, s) {
 				f.Mend = fmt.Sprintf("echo %s | sudo tee %s", s, filepath.Join(dir, "current_clocksource"))
@@ -178,8 +153,7 @@ func (m Machine) schedstat() Finding {
 	f := Finding{Level: Good, About: "CPU time", Seen: "of processes and of threads"}
 	if first, _, _ := strings.Cut(host.Line(m.Proc, "self", "schedstat"), " "); first == "" || first == "0" {
 		f.Level, f.Seen = Limit, "of processes, and not of threads: this kernel shows no schedstat"
-		f.Means = "how busy the client's busiest thread was is not known, and so whether the client was the wall: " +
-			m.name(m.claims(needsCPUBound))
+		f.Means = "how busy the client's busiest thread was is not known, and so whether the client was the wall"
 		if first == "0" {
 			f.Mend = "sudo sysctl -w kernel.task_delayacct=1"
 		}

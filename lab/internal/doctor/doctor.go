@@ -1,7 +1,6 @@
 // Package doctor says what a machine can decide, before anything is run on it.
 //
-// Each finding says what was seen, which claims it affects and how, and how to
-// mend it. The doctor needs no root, changes nothing, and measures nothing that
+// Each finding says what was seen, what that means, and how to mend it. The doctor needs no root, changes nothing, and measures nothing that
 // takes longer than making a wire and watching for some seconds.
 //
 // It sees the machine as it is now. Whether a trial was disturbed, and what
@@ -36,9 +35,9 @@ type Finding struct {
 	Level Level
 	About string
 	Seen  string
-	Means string  // effect on which claims; empty for Good
-	Mend  string  // command to type; empty if nothing can or need be done
-	Bars  []Claim // claims that it makes undecidable here
+	Means string // its effect; empty for Good
+	Mend  string // command to type; empty if nothing can or need be done
+	Bars  bool   // whether some claims are not applicable because of it
 
 	// Spoils is whether it makes trials of every claim invalid, or may.
 	Spoils bool

@@ -61,9 +61,9 @@ func TestWhatIsMissingIsNamedWithItsMend(t *testing.T) {
 	expect(t, "git", find(t, fs, "git"), Limit, "missing", "commit", "apt-get install git")
 	for _, about := range []string{"ip", "tc", "unshare", "nsenter", "setpriv"} {
 		f := find(t, fs, about)
-		expect(t, about, f, Limit, "missing", "not applicable: far", "apt-get install")
-		if bars(f) != "far/threads far/cost" {
-			t.Errorf("%s bars %q", about, bars(f))
+		expect(t, about, f, Limit, "missing", "not applicable", "apt-get install")
+		if !f.Bars {
+			t.Errorf("%s bars no claim", about)
 		}
 	}
 
@@ -85,25 +85,25 @@ func TestTheWireIsTriedAndTakenDown(t *testing.T) {
 		name, script      string
 		level             Level
 		seen, means, mend string
-		bars              string
+		bars              bool
 	}{
-		{"it can be made", ready, Good, "can be made", "", "", ""},
+		{"it can be made", ready, Good, "can be made", "", "", false},
 		{"no namespaces here", `echo "wire.sh: user namespaces are off" >&2; exit 4`, Limit, "user namespaces are off",
-			"not applicable: far", "", "far/threads far/cost"},
-		{"a tool is missing", `echo "wire.sh: tc is missing" >&2; exit 3`, Limit, "tc is missing", "not applicable: far", "",
-			"far/threads far/cost"},
-		{"it fails", `echo "wire.sh: out of luck" >&2; exit 1`, Fault, "out of luck", "with this error: far", "",
-			"far/threads far/cost"},
-		{"the kernel has no tbf", `echo "Error: Specified qdisc kind is unknown." >&2; exit 2`, Fault, "qdisc", "far",
-			"modprobe sch_tbf", "far/threads far/cost"},
-		{"it says nothing of use", `echo "wire ready server_addr=x" >&2; cat >/dev/null`, Fault, "server_pid", "far", "",
-			"far/threads far/cost"},
+			"not applicable", "", true},
+		{"a tool is missing", `echo "wire.sh: tc is missing" >&2; exit 3`, Limit, "tc is missing", "not applicable", "",
+			true},
+		{"it fails", `echo "wire.sh: out of luck" >&2; exit 1`, Fault, "out of luck", "with this error", "",
+			true},
+		{"the kernel has no tbf", `echo "Error: Specified qdisc kind is unknown." >&2; exit 2`, Fault, "qdisc", "over a wire",
+			"modprobe sch_tbf", true},
+		{"it says nothing of use", `echo "wire ready server_addr=x" >&2; cat >/dev/null`, Fault, "server_pid", "over a wire", "",
+			true},
 	} {
 		fs := clone(t, c.script, nil).wires()
 		f := find(t, fs, "wire")
 		expect(t, c.name, f, c.level, c.seen, c.means, c.mend)
-		if bars(f) != c.bars {
-			t.Errorf("%s: bars %q", c.name, bars(f))
+		if f.Bars != c.bars {
+			t.Errorf("%s: bars %v", c.name, f.Bars)
 		}
 		find(t, fs, "namespaces")
 	}

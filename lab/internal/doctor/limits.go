@@ -22,7 +22,7 @@ func (m Machine) quota() Finding {
 	if !q.Seen {
 		f.Spoils = true
 		f.Level, f.Seen = Limit, "not shown: no control group says whether a quota holds the lab back, and for how long"
-		f.Means = "a trial that may have been stopped unseen is invalid: " + m.name(m.claims(every))
+		f.Means = "a trial that may have been stopped unseen is invalid"
 		f.Mend = "mount the control groups at " + m.Cgroup +
 			", or let a container see the host's (docker run --cgroupns=host)"
 		return f
@@ -36,13 +36,8 @@ func (m Machine) quota() Finding {
 	}
 	f.Level, f.Mend = Limit, "start the container or service without a CPU limit (docker run without --cpus; CPUQuota= "+
 		"in systemd)"
-	f.Means = "a trial that is stopped by it is invalid: " + m.name(m.claims(every))
-	f.Bars = m.claims(func(x *experiment.Experiment, c experiment.Claim) bool {
-		return float64(x.Needs(c).Cores) > q.Cores
-	})
-	if len(f.Bars) > 0 {
-		f.Means += "; not applicable: " + m.name(f.Bars)
-	}
+	f.Means = "a trial that is stopped by it is invalid"
+	f.Bars = m.needs(func(n experiment.Demands) bool { return float64(n.Cores) > q.Cores })
 	return f
 }
 
@@ -61,9 +56,9 @@ func (m Machine) openFiles() Finding {
 		f.Seen = fmt.Sprintf("soft limit %s, hard limit %d, to which server and client raise their own",
 			strings.TrimSpace(string(out)), hard)
 	}
-	if cs, largest := m.over("", hard-experiment.FilesBeside); len(cs) > 0 {
-		f.Level, f.Bars = Limit, cs
-		f.Means = fmt.Sprintf("up to %d connections do not fit, and their trials are invalid: %s", largest, m.name(f.Bars))
+	if largest := m.over("", hard-experiment.FilesBeside); largest > 0 {
+		f.Level, f.Bars = Limit, true
+		f.Means = fmt.Sprintf("up to %d connections do not fit, and their trials are invalid", largest)
 		f.Mend = fmt.Sprintf("sudo prlimit --pid $$ --nofile=%d:%d", 2*largest, 2*largest)
 	}
 	return f
@@ -81,9 +76,9 @@ func (m Machine) ports() Finding {
 	}
 	n := to - from + 1
 	f.Seen = fmt.Sprintf("%d to %d: %d connections of a client to a server at most", from, to, n)
-	if cs, largest := m.over("loopback", n); len(cs) > 0 {
-		f.Level, f.Bars = Limit, cs
-		f.Means = fmt.Sprintf("up to %d connections find no port, and their trials are invalid: %s", largest, m.name(f.Bars))
+	if largest := m.over("loopback", n); largest > 0 {
+		f.Level, f.Bars = Limit, true
+		f.Means = fmt.Sprintf("up to %d connections find no port, and their trials are invalid", largest)
 		f.Mend = `sudo sysctl -w net.ipv4.ip_local_port_range="10240 65000"`
 	}
 	return f
@@ -117,8 +112,8 @@ func (m Machine) queue(about, name string, share float64, means string) Finding 
 		return f
 	}
 	f.Seen = strconv.FormatInt(n, 10)
-	if cs, largest := m.over("loopback", int64(share*float64(n))); len(cs) > 0 {
-		f.Level, f.Means = Limit, means+": "+m.name(cs)
+	if largest := m.over("loopback", int64(share*float64(n))); largest > 0 {
+		f.Level, f.Means = Limit, means
 		f.Mend = fmt.Sprintf("sudo sysctl -w %s=%d", name, 2*largest)
 	}
 	return f
@@ -141,7 +136,7 @@ func (m Machine) memory() Finding {
 	f.Seen = size(*info.MemAvailableBytes) + " available"
 	if *info.MemAvailableBytes < enough {
 		f.Level, f.Mend = Limit, "stop what holds it: ps -eo rss,comm --sort -rss | head"
-		f.Means = fmt.Sprintf("under %s a run may swap, or be killed: %s", size(enough), m.name(m.claims(every)))
+		f.Means = fmt.Sprintf("under %s a run may swap, or be killed", size(enough))
 	}
 	return f
 }

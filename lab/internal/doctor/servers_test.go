@@ -8,7 +8,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 )
 
-// Claims about a server that lacks something here are counted out, by its name.
 func TestServersThatAreNotHere(t *testing.T) {
 	margin := 0.1
 	design := func(name string, servers map[string]*experiment.Server, levels ...any) *experiment.Experiment {
@@ -40,20 +39,13 @@ func TestServersThatAreNotHere(t *testing.T) {
 	var said []string
 	for _, f := range fs {
 		said = append(said, strings.Join([]string{string(f.Level), f.About, f.Seen, f.Means, f.Mend}, "|"))
-		if !slices.Equal(f.Bars, []Claim{{"peers", "c"}}) {
-			t.Errorf("%s bars %v", f.About, f.Bars)
-		}
 	}
 	if want := []string{
-		"limit|the hyper server|lacking .tools/bin/hyper|not applicable: peers|make peers",
+		"limit|the hyper server|lacking .tools/bin/hyper|claims about it are not applicable|make peers",
 		// Its program is installed, and what starts it is not built.
-		"limit|the nginx-like server|lacking .tools/bin/wrapper|not applicable: peers|make peers",
-		"limit|the ntex server|lacking cargo|not applicable: peers|",
+		"limit|the nginx-like server|lacking .tools/bin/wrapper|claims about it are not applicable|make peers",
+		"limit|the ntex server|lacking cargo|claims about it are not applicable|",
 	}; !slices.Equal(said, want) {
 		t.Errorf("%q", said)
-	}
-	if summary := strings.Join(m.Summary(fs), "\n"); !strings.Contains(summary,
-		"This machine can decide 1 of 2 claims;") || !strings.Contains(summary, "1 by the hyper server") {
-		t.Errorf("%s", summary)
 	}
 }

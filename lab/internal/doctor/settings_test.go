@@ -1,12 +1,10 @@
 package doctor
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 )
 
 func limits(soft, hard string) tree {
@@ -38,116 +36,83 @@ func TestSettingsAreHeldAgainstTheExperiments(t *testing.T) {
 		find              func(Machine) Finding
 		level             Level
 		seen, means, mend string
-		bars              string
+		bars              bool
 	}{
-		{"files for all", limits("1024", "524288"), Machine.openFiles, Good, "hard limit 524288", "", "", ""},
+		{"files for all", limits("1024", "524288"), Machine.openFiles, Good, "hard limit 524288", "", "", false},
 		{"files for the smaller experiment", limits("512", "1000"), Machine.openFiles, Limit, "hard limit 1000",
 			"1000 connections do not fit", "--nofile=2000:2000",
-			"near/threads near/more-cores near/at-the-wall"},
-		{"files for none", limits("64", "100"), Machine.openFiles, Limit, "", "every claim", "prlimit",
-			"far/threads far/cost near/threads near/more-cores near/at-the-wall"},
-		{"files not shown", nil, Machine.openFiles, Good, "no limit is shown", "", "", ""},
-		{"files unlimited", limits("unlimited", "unlimited"), Machine.openFiles, Good, "no limit", "", "", ""},
+			true},
+		{"files for none", limits("64", "100"), Machine.openFiles, Limit, "", "", "prlimit",
+			true},
+		{"files not shown", nil, Machine.openFiles, Good, "no limit is shown", "", "", false},
+		{"files unlimited", limits("unlimited", "unlimited"), Machine.openFiles, Good, "no limit", "", "", false},
 
-		{"ports for all", sysctls("net/ipv4/ip_local_port_range", "32768\t60999"), Machine.ports, Good, "28232", "", "", ""},
+		{"ports for all", sysctls("net/ipv4/ip_local_port_range", "32768\t60999"), Machine.ports, Good, "28232", "", "", false},
 		// The wire has a port range of its own.
 		{"ports for no loopback", sysctls("net/ipv4/ip_local_port_range", "40000 40009"), Machine.ports, Limit,
-			"10 connections", "near", "sysctl -w net.ipv4.ip_local_port_range=",
-			"near/threads near/more-cores near/at-the-wall"},
-		{"ports not shown", nil, Machine.ports, Good, "not shown", "", "", ""},
+			"10 connections", "", "sysctl -w net.ipv4.ip_local_port_range=",
+			true},
+		{"ports not shown", nil, Machine.ports, Good, "not shown", "", "", false},
 
-		{"a short accept queue", sysctls("net/core/somaxconn", "128"), Machine.acceptQueue, Limit, "128", "near",
-			"net.core.somaxconn=2000", ""},
-		{"a long accept queue", sysctls("net/core/somaxconn", "4096"), Machine.acceptQueue, Good, "4096", "", "", ""},
+		{"a short accept queue", sysctls("net/core/somaxconn", "128"), Machine.acceptQueue, Limit, "128", "",
+			"net.core.somaxconn=2000", false},
+		{"a long accept queue", sysctls("net/core/somaxconn", "4096"), Machine.acceptQueue, Good, "4096", "", "", false},
 		{"SYN cookies", sysctls("net/ipv4/tcp_max_syn_backlog", "128", "net/ipv4/tcp_syncookies", "1"), Machine.synQueue,
-			Good, "does not bind", "", "", ""},
+			Good, "does not bind", "", "", false},
 		{"no SYN cookies", sysctls("net/ipv4/tcp_max_syn_backlog", "1024", "net/ipv4/tcp_syncookies", "0"), Machine.synQueue,
-			Limit, "1024", "near", "=2000", ""},
+			Limit, "1024", "", "=2000", false},
 
 		{"a governor of performance", tree{cpu + "cpu0/cpufreq/scaling_governor": "performance"}, Machine.governor, Good,
-			"performance", "", "", ""},
+			"performance", "", "", false},
 		{"two governors", tree{cpu + "cpu0/cpufreq/scaling_governor": "performance", cpu +
 			"cpu3/cpufreq/scaling_governor": "powersave"}, Machine.governor,
-			Limit, "performance, powersave", "far (cost), near (more-cores)", "tee", ""},
+			Limit, "performance, powersave", "", "tee", false},
 		{"a governor of a core that is not ours", tree{cpu + "cpu9/cpufreq/scaling_governor": "powersave"}, Machine.governor,
-			Good, "not visible", "", "", ""},
-		{"Intel's turbo", tree{cpu + "intel_pstate/no_turbo": "0"}, Machine.turbo, Limit, "on", "near (more-cores)",
-			"echo 1 | sudo tee", ""},
-		{"Intel's turbo off", tree{cpu + "intel_pstate/no_turbo": "1"}, Machine.turbo, Good, "off", "", "", ""},
-		{"AMD's boost", tree{cpu + "cpufreq/boost": "1"}, Machine.turbo, Limit, "on", "far (cost)", "echo 0 | sudo tee", ""},
-		{"no turbo to be seen", nil, Machine.turbo, Good, "not visible", "", "", ""},
+			Good, "not visible", "", "", false},
+		{"Intel's turbo", tree{cpu + "intel_pstate/no_turbo": "0"}, Machine.turbo, Limit, "on", "",
+			"echo 1 | sudo tee", false},
+		{"Intel's turbo off", tree{cpu + "intel_pstate/no_turbo": "1"}, Machine.turbo, Good, "off", "", "", false},
+		{"AMD's boost", tree{cpu + "cpufreq/boost": "1"}, Machine.turbo, Limit, "on", "", "echo 0 | sudo tee", false},
+		{"no turbo to be seen", nil, Machine.turbo, Good, "not visible", "", "", false},
 
-		{"a clock without system calls", clock("tsc"), Machine.clock, Good, "tsc", "", "", ""},
-		{"a clock with system calls", clock("hpet"), Machine.clock, Limit, "hpet", "far (cost)", "echo tsc | sudo tee", ""},
-		{"no clock shown", nil, Machine.clock, Good, "not shown", "", "", ""},
+		{"a clock without system calls", clock("tsc"), Machine.clock, Good, "tsc", "", "", false},
+		{"a clock with system calls", clock("hpet"), Machine.clock, Limit, "hpet", "", "echo tsc | sudo tee", false},
+		{"no clock shown", nil, Machine.clock, Good, "not shown", "", "", false},
 		{"times of threads", tree{"proc/self/schedstat": "821153 100964 2"}, Machine.schedstat, Good, "of threads", "", "",
-			""},
-		{"no times of threads", nil, Machine.schedstat, Limit, "no schedstat", "near (at-the-wall)", "", ""},
-		{"noughts", tree{"proc/self/schedstat": "0 0 0"}, Machine.schedstat, Limit, "no schedstat", "near (at-the-wall)",
-			"task_delayacct=1", ""},
+			false},
+		{"no times of threads", nil, Machine.schedstat, Limit, "no schedstat", "", "", false},
+		{"noughts", tree{"proc/self/schedstat": "0 0 0"}, Machine.schedstat, Limit, "no schedstat", "",
+			"task_delayacct=1", false},
 
 		{"threads apart", tree{cpu + "cpu0/topology/thread_siblings_list": "0-1", cpu +
-			"cpu1/topology/thread_siblings_list": "0-1"}, Machine.siblings, Good, "no core", "", "", ""},
+			"cpu1/topology/thread_siblings_list": "0-1"}, Machine.siblings, Good, "no core", "", "", false},
 		{"threads on both sides", tree{cpu + "cpu1/topology/thread_siblings_list": "1-2"}, Machine.siblings, Limit, "1 and 2",
-			"near (more-cores)", "echo off", ""},
+			"", "echo off", false},
 		{"threads of others", tree{cpu + "cpu1/topology/thread_siblings_list": "1,5"}, Machine.siblings, Limit, "5",
-			"near (more-cores)", "cpuset", ""},
-		{"no topology", nil, Machine.siblings, Good, "not visible", "", "", ""},
+			"", "cpuset", false},
+		{"no topology", nil, Machine.siblings, Good, "not visible", "", "", false},
 
 		{"much memory", tree{"proc/meminfo": "MemTotal: 9000000 kB\nMemAvailable: 8388608 kB"}, Machine.memory, Good,
-			"8.0 GiB", "", "", ""},
+			"8.0 GiB", "", "", false},
 		{"little memory", tree{"proc/meminfo": "MemTotal: 9000000 kB\nMemAvailable: 102400 kB"}, Machine.memory, Limit,
-			"100 MiB", "every claim", "ps ", ""},
+			"100 MiB", "", "ps ", false},
 	} {
 		f := c.find(madeUp(t, c.tree))
 		expect(t, c.name, f, c.level, c.seen, c.means, c.mend)
-		if got := bars(f); got != c.bars {
-			t.Errorf("%s: bars %q, want %q", c.name, got, c.bars)
+		if f.Bars != c.bars {
+			t.Errorf("%s: bars claims %v, want %v", c.name, f.Bars, c.bars)
 		}
 	}
 }
 
-func TestCoresSayWhichClaimsTheyBear(t *testing.T) {
+func TestCoresSayWhetherClaimsNeedMore(t *testing.T) {
 	m := madeUp(t, tree{"sys/devices/system/cpu/online": "0-3"})
 	expect(t, "four", m.division(), Good, "4: server on 0-1, client on 2-3", "", "")
-
-	m.Split, m.Allowed = cores.Split{Server: []int{0}, Client: []int{1}}, []int{0, 1}
-	f := m.division()
-	expect(t, "two of four", f, Limit, "2 of the machine's 4 are allowed",
-		"not applicable: 4 cores are needed by near (more-cores)", "taskset")
-	if bars(f) != "near/more-cores" {
-		t.Errorf("two of four: %q", bars(f))
-	}
-
-	// Each claim is judged by its own needs: a design that needs 128 cores does
-	// not affect one that needs four.
-	all := m.Experiments
-	large, err := experiment.Parse("large", []byte("entry = \"3\"\ntitle = \"t\"\nquestion = \"q\"\n"+
-		strings.Replace(strings.Replace(rest, "MOST", "100", 1), "[settings]",
-			"[settings]\nserver_cpus = \"0-126\"\nirq = \"pinned\"", 1)+
-		"[topology]\nkind = \"fleet\"\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.Experiments = append(slices.Clone(all), large)
-	f = m.division()
-	expect(t, "beside a larger design", f, Limit, "2 of",
-		"not applicable: 4 cores are needed by near (more-cores); 128 by large", "taskset")
-	if bars(f) != "near/more-cores large/threads" {
-		t.Errorf("beside a larger design: %q", bars(f))
-	}
-	// A machine of that size still cannot load itself from a second one.
-	expect(t, "machines", m.machines(), Limit, "this one",
-		"not applicable: large", "")
-	m.Experiments = all
 	expect(t, "machines", m.machines(), Good, "this one", "", "")
-
+	m.Split, m.Allowed = cores.Split{Server: []int{0}, Client: []int{1}}, []int{0, 1}
+	expect(t, "two of four", m.division(), Limit, "2 of the machine's 4 are allowed", "the most asked for is 4", "taskset")
 	m.Split, m.Allowed = cores.Split{}, []int{0}
-	f = m.division()
-	expect(t, "one", f, Limit, "one core", "near (more-cores, at-the-wall)", "")
-	if bars(f) != "near/more-cores near/at-the-wall" {
-		t.Errorf("one: %q", bars(f))
-	}
+	expect(t, "one", m.division(), Limit, "one core", "each disturbs the other", "")
 }
 
 // The groups are made up; a hybrid machine has versions 1 and 2 at once.
@@ -157,26 +122,26 @@ func TestTheQuotaIsTheLeastOfAllGroupsAbove(t *testing.T) {
 		tree  tree
 		level Level
 		seen  string
-		bars  string
+		bars  bool
 	}{
-		{"version 2, none", tree{"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/b/cpu.max": "max 100000"}, Good, "none", ""},
+		{"version 2, none", tree{"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/b/cpu.max": "max 100000"}, Good, "none", false},
 		{"version 2, of the group above", tree{"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/b/cpu.max": "max 100000",
 			"sys/fs/cgroup/a/cpu.max":  "150000 100000",
 			"sys/fs/cgroup/a/cpu.stat": "usage_usec 5\nnr_periods 9\nnr_throttled 7\nthrottled_usec 1"},
-			Limit, "1.5 cores, used up in 7 periods", "near/more-cores"},
+			Limit, "1.5 cores, used up in 7 periods", true},
 		{"version 2, more than there is", tree{"proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": "800000 100000",
-			"sys/fs/cgroup/cpu.stat": "nr_throttled 0\nthrottled_usec 0"}, Good, "8 cores", ""},
+			"sys/fs/cgroup/cpu.stat": "nr_throttled 0\nthrottled_usec 0"}, Good, "8 cores", false},
 		{"version 1", tree{"proc/self/cgroup": "5:memory:/x\n4:cpu,cpuacct:/x\n0::/",
 			"sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_quota_us":  "200000",
 			"sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_period_us": "100000",
 			"sys/fs/cgroup/cpu,cpuacct/x/cpu.stat":          "nr_periods 4\nnr_throttled 3\nthrottled_time 9"}, Limit,
-			"2 cores, used up in 3", "near/more-cores"},
+			"2 cores, used up in 3", true},
 		{"version 1, none", tree{"proc/self/cgroup": "4:cpu:/", "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1",
-			"sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"}, Good, "none", ""},
-		{"not shown", nil, Limit, "not shown", ""},
+			"sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000"}, Good, "none", false},
+		{"not shown", nil, Limit, "not shown", false},
 	} {
 		f := madeUp(t, c.tree).quota()
-		if f.Level != c.level || !strings.Contains(f.Seen, c.seen) || bars(f) != c.bars ||
+		if f.Level != c.level || !strings.Contains(f.Seen, c.seen) || f.Bars != c.bars ||
 			(f.Means == "") != (c.level == Good) {
 			t.Errorf("%s: %+v", c.name, f)
 		}

@@ -8,32 +8,21 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
-// The made-up experiments have five claims, two of them in "far".
-func TestTheSummaryCountsEachClaimOnce(t *testing.T) {
-	m := madeUp(t, nil)
+func TestTheSummarySaysWhatKeepsFromMeasuring(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		fs   []Finding
 		want []string
 	}{
-		{"nothing bars any", []Finding{{Level: Good}, {Level: Limit, About: "turbo", Means: "noise"}}, []string{
-			"This machine can decide 5 of 5 claims.",
-			"As it is now, trials are disturbed by: turbo.",
-			"Only the run shows whether its trials are bounded as they must be for far (cost)."}},
-		// What makes every trial invalid is said before anything else.
+		{"what bars claims disturbs no trial", []Finding{{Level: Limit, About: "turbo"}, {Level: Limit, About: "wire", Bars: true}},
+			[]string{"As it is now, trials are disturbed by: turbo."}},
 		{"other load", []Finding{{Level: Limit, About: "other load", Seen: "1.94 cores in 5s", Mend: "stop what is named",
 			Spoils: true}}, []string{
-			"As it is now, trials of every claim are invalid: other load: 1.94 cores in 5s; to mend it: stop what is named.",
-			"This machine can decide 5 of 5 claims.",
-			"Only the run shows whether its trials are bounded as they must be for far (cost)."}},
-		{"two findings bar the same", []Finding{
-			{Level: Limit, About: "tc", Bars: m.claims(overWire)}, {Level: Limit, About: "wire", Bars: m.claims(overWire)},
-			{Level: Limit, About: "cores", Bars: []Claim{{"near", "more-cores"}}}}, []string{
-			"This machine can decide 2 of 5 claims; the others are prevented, 2 by tc, 1 by cores."}},
+			"As it is now, trials of every claim are invalid: other load: 1.94 cores in 5s; to mend it: stop what is named."}},
 		{"nothing can run", []Finding{{Level: Fault, About: "node", Seen: "missing"}}, []string{
-			"This machine can decide none of 5 claims yet: node is missing."}},
+			"This machine can decide no claim yet: node is missing."}},
 	} {
-		if got := m.Summary(c.fs); !slices.Equal(got, c.want) {
+		if got := Summary(c.fs); !slices.Equal(got, c.want) {
 			t.Errorf("%s:\n%s", c.name, strings.Join(got, "\n"))
 		}
 	}

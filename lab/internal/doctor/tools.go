@@ -49,8 +49,7 @@ func (m Machine) programs() []Finding {
 		}
 		f := Finding{Level: t.Level, About: t.Name, Seen: "missing", Means: t.Means, Mend: t.Mend}
 		if t.Wire {
-			f.Bars = m.claims(overWire)
-			f.Means += m.name(f.Bars)
+			f.Bars = m.needs(overWire)
 		}
 		fs = append(fs, f)
 	}
@@ -73,15 +72,15 @@ func (m Machine) servers() (fs []Finding) {
 			_, left := x.Present(m.Root)
 			for _, c := range x.Claims {
 				if len(left) == 0 || x.About(c, setting.Levels{setting.Server: setting.String(absent.Server)}) {
-					f.Bars = append(f.Bars, Claim{x.Name, c.ID})
+					f.Bars = true
 				}
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		f := all[name]
-		f.Means = "not applicable: " + m.name(f.Bars)
-		if len(f.Bars) == 0 {
+		f.Means = "claims about it are not applicable"
+		if !f.Bars {
 			f.Level, f.Means = Good, "no claim so far is about it"
 		}
 		fs = append(fs, *f)

@@ -117,16 +117,6 @@ queue_s = 0.02
 	return xs
 }
 
-// bars lists the claims that a finding makes undecidable, as
-// "experiment/claim".
-func bars(f Finding) string {
-	var s []string
-	for _, c := range f.Bars {
-		s = append(s, c.Experiment+"/"+c.ID)
-	}
-	return strings.Join(s, " ")
-}
-
 // expect compares a finding with the parts that a test names.
 func expect(t *testing.T, name string, f Finding, level Level, seen, means, mend string) {
 	t.Helper()
@@ -135,7 +125,7 @@ func expect(t *testing.T, name string, f Finding, level Level, seen, means, mend
 		t.Errorf("%s: %+v", name, f)
 	}
 	if f.About == "" || f.Seen == "" || (f.Means == "") != (f.Level == Good) || f.Level == Good &&
-		(f.Mend != "" || f.Bars != nil) {
+		(f.Mend != "" || f.Bars) {
 		t.Errorf("%s: what is ok means nothing and needs nothing, and all else says what it means: %+v", name, f)
 	}
 }

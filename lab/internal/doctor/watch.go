@@ -65,7 +65,7 @@ func (m Machine) judge(w telemetry.Window) (fs []Finding) {
 			if by := busiest(w.Others); d.Gate == gate.OtherLoad && by != "" {
 				f.Seen += ": " + by
 			}
-			f.Means = "such a trial is invalid: " + m.name(m.claims(every))
+			f.Means = "such a trial is invalid"
 		case unseen > 0 && !m.oneSided(unseen):
 			f.Seen = "not shown here"
 		}

@@ -27,10 +27,10 @@ func (m Machine) wires() []Finding {
 		link.Down()
 		return []Finding{m.namespaces(true), wire}
 	}
-	wire.Level, wire.Seen, wire.Bars = Limit, err.Error(), m.claims(overWire)
-	wire.Means = "not applicable: " + m.name(wire.Bars)
+	wire.Level, wire.Seen, wire.Bars = Limit, err.Error(), m.needs(overWire)
+	wire.Means = "claims over a wire are not applicable"
 	if unavailable := (topology.Unavailable{}); !errors.As(err, &unavailable) {
-		wire.Level, wire.Means = Fault, "runs end at once with this error: "+m.name(wire.Bars)
+		wire.Level, wire.Means = Fault, "runs over a wire end at once with this error"
 		if strings.Contains(wire.Seen, "qdisc") {
 			wire.Mend = "sudo modprobe sch_tbf"
 		}
@@ -44,12 +44,13 @@ func (m Machine) wires() []Finding {
 	return []Finding{apart, wire}
 }
 
-// machines says which claims need a second machine as the client.
+func overWire(n experiment.Demands) bool { return n.Wire }
+
+// machines says whether claims need a second machine as the client.
 func (m Machine) machines() Finding {
 	f := Finding{Level: Good, About: "machines", Seen: "this one"}
-	f.Bars = m.claims(func(x *experiment.Experiment, c experiment.Claim) bool { return x.Needs(c).Fleet })
-	if len(f.Bars) > 0 {
-		f.Level, f.Means = Limit, "not applicable: "+m.name(f.Bars)
+	if f.Bars = m.needs(func(n experiment.Demands) bool { return n.Fleet }); f.Bars {
+		f.Level, f.Means = Limit, "claims that need several machines are not applicable"
 	}
 	return f
 }

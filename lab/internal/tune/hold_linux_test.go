@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"io"
 	"maps"
-	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -136,54 +135,6 @@ func TestAHoldRefusesWhatIsHeld(t *testing.T) {
 	}
 }
 
-func TestTheEndOfAHoldLeavesOtherHoldsOfItsKnobAlone(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	put(t, root, netDir+"ens6/ifindex", "3\n")
-	put(t, root, netDir+"ens6/mtu", "9001\n")
-	first, second := hold(t, "mtu", "hold", "--dev", "ens5", "--entries", "1500"),
-		hold(t, "mtu", "hold", "--dev", "ens6", "--entries", "1600")
-	first.in.Close()
-	if err := first.cmd.Wait(); err != nil {
-		t.Error(err)
-	}
-	if a, b := get(t, root, netDir+"ens5/mtu"), get(t, root, netDir+"ens6/mtu"); a != "9001\n" || b != "1600\n" {
-		t.Errorf("ens5 has %q, ens6 %q", a, b)
-	}
-	second.in.Close()
-	if err := second.cmd.Wait(); err != nil {
-		t.Error(err)
-	}
-	if b := get(t, root, netDir+"ens6/mtu"); b != "9001\n" {
-		t.Errorf("ens6 has %q", b)
-	}
-}
-
-// All settings of an experiment are changed at once, and restored at once.
-func TestHoldsOfSeveralKnobsEndTogether(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	before := snapshot(t, root)
-	var all []*holder
-	for _, turn := range d.turns() {
-		if turn[0] == "irqbalance" || turn[0] == "crond" {
-			continue
-		}
-		all = append(all, hold(t, do("hold", turn)...))
-	}
-	for _, h := range all {
-		h.in.Close()
-	}
-	for _, h := range all {
-		if err := h.cmd.Wait(); err != nil {
-			t.Errorf("%v: %s", err, h.errs.String())
-		}
-	}
-	if !maps.Equal(before, snapshot(t, root)) {
-		t.Error("not everything came back")
-	}
-}
-
 // A hold that is killed while applying or restoring leaves its originals for
 // restore.
 func TestAHoldThatIsKilledIsRestoredByHand(t *testing.T) {
@@ -205,35 +156,5 @@ func TestAHoldThatIsKilledIsRestoredByHand(t *testing.T) {
 		if !maps.Equal(before, snapshot(t, root)) {
 			t.Error("not everything came back")
 		}
-	}
-}
-
-// A hold whose output is no longer read must still restore.
-func TestAHoldWithoutAReaderRestores(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	before := snapshot(t, root)
-	cmd := process("mtu", "hold", "--dev", d.dev, "--entries", "1500")
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Close()
-	cmd.Stdout, cmd.Stderr = w, w
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	w.Close()
-	within(t, "it is set", func() bool { return get(t, root, netDir+d.dev+"/mtu") == "1500\n" })
-	in.Close()
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
-	}
-	if !maps.Equal(before, snapshot(t, root)) {
-		t.Error("not everything came back")
 	}
 }

@@ -3,7 +3,6 @@ package tune
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 	"os"
 	"slices"
 	"strings"
@@ -141,19 +140,6 @@ func TestReachIsNilWhereAKnobCanBeTurned(t *testing.T) {
 	}
 }
 
-// Every queue gets enough of the table: the shares together hold at least all
-// flows, each is a power of two, and none is twice as large as necessary.
-func TestFlowsOfAQueue(t *testing.T) {
-	for entries := 1; entries <= 1<<20; entries *= 2 {
-		for queues := 1; queues <= min(entries, 256); queues++ {
-			n := flows(entries, queues)
-			if bits.OnesCount(uint(n)) != 1 || n < entries/queues || n >= 2*max(1, entries/queues) {
-				t.Fatalf("%d entries over %d queues: %d", entries, queues, n)
-			}
-		}
-	}
-}
-
 func TestTheTableIsOutOfReachInANamespace(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
@@ -185,18 +171,6 @@ func TestServicesWithoutSystemd(t *testing.T) {
 	}
 	services(t, "irqbalance")
 	refused(t, root, "no service crond or cron", "crond", "apply")
-}
-
-// restore does not start a service that did not run before.
-func TestAServiceThatDidNotRunStaysStopped(t *testing.T) {
-	c6i2xlarge.tree(t)
-	state := services(t, "irqbalance")
-	put(t, state, "/irqbalance", "inactive\n")
-	must(t, "irqbalance", "apply")
-	must(t, "irqbalance", "restore")
-	if got := get(t, state, "/irqbalance"); got != "inactive\n" {
-		t.Errorf("it is %q", got)
-	}
 }
 
 // The value read back may look different from the one written and mean the

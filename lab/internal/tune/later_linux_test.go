@@ -62,23 +62,6 @@ func TestAfterAReboot(t *testing.T) {
 	}
 }
 
-// An apply after the reboot keeps the values from before the first apply.
-func TestAnApplyAfterARebootKeepsTheFirstOriginals(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	must(t, "mtu", "apply", "--dev", d.dev, "--entries", "1500")
-	put(t, root, sysctlDir+"kernel/random/boot_id", "22222222-2222-4222-8222-222222222222\n")
-	put(t, root, netDir+d.dev+"/ifindex", "5\n")
-	must(t, "mtu", "apply", "--dev", d.dev, "--entries", "1600")
-	if out := must(t, "show"); strings.Count(out, "/mtu") != 1 {
-		t.Errorf("held:\n%s", out)
-	}
-	must(t, "mtu", "restore")
-	if got := get(t, root, netDir+d.dev+"/mtu"); got != "9001\n" {
-		t.Errorf("restored is %q", got)
-	}
-}
-
 func TestWhatIsGoneIsForgotten(t *testing.T) {
 	d := c6i2xlarge
 	for _, c := range []struct {
@@ -116,36 +99,5 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 				t.Error("something was written")
 			}
 		})
-	}
-}
-
-func TestWhatLivesElsewhereIsKept(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	must(t, "mtu", "apply", "--dev", d.dev, "--entries", "1500")
-	// In another namespace, the initial one's originals cannot be restored.
-	leave(t, root, 4026532001)
-	if _, _, err := lab("restore"); err == nil ||
-		!strings.Contains(err.Error(), "belongs to the initial network namespace") {
-		t.Errorf("%v", err)
-	}
-	// Originals of a namespace with a living process cannot be restored from
-	// outside.
-	put(t, root, netDir+"inner/ifindex", "7\n")
-	put(t, root, netDir+"inner/mtu", "1500\n")
-	must(t, "mtu", "apply", "--dev", "inner", "--entries", "1400")
-	comeBack(t, root)
-	link(t, root, "/proc/4711/ns/net", "net:[4026532001]")
-	_, errs, err := lab("restore")
-	if err == nil || !strings.Contains(err.Error(), "restore it there (nsenter --net --target 4711)") || errs != "" {
-		t.Errorf("%v, %q", err, errs)
-	}
-	if a, b := get(t, root, netDir+d.dev+"/mtu"), get(t, root, netDir+"inner/mtu"); a != "9001\n" || b != "1400\n" {
-		t.Errorf("ens5 has %q, inner %q", a, b)
-	}
-	leave(t, root, 4026532001)
-	must(t, "restore")
-	if b := get(t, root, netDir+"inner/mtu"); b != "1500\n" {
-		t.Errorf("inner has %q", b)
 	}
 }

@@ -110,17 +110,6 @@ func TestAUserKnowsWhatRootHasTurned(t *testing.T) {
 	}
 }
 
-func TestAJournalThatCannotBeReadIsNotPassedOver(t *testing.T) {
-	c6i2xlarge.tree(t)
-	must(t, "rps", "apply", "--dev", c6i2xlarge.dev)
-	if err := os.WriteFile(journal(t), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := All(); err == nil || !strings.Contains(err.Error(), journal(t)) {
-		t.Errorf("%v", err)
-	}
-}
-
 func TestValuesNameWhatTheKnobsTurn(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)

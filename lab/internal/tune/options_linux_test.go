@@ -3,7 +3,6 @@ package tune
 import (
 	"errors"
 	"flag"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -25,23 +24,6 @@ func TestReadRefusesWhatIsNoCall(t *testing.T) {
 	for _, args := range [][]string{{"-h"}, {"rps", "-h"}, {"rps", "apply", "--help"}} {
 		if _, err := Read(args); !errors.Is(err, flag.ErrHelp) {
 			t.Errorf("%q: %v", args, err)
-		}
-	}
-}
-
-func TestOptionsAndActionsStandInAnyOrder(t *testing.T) {
-	for _, args := range [][]string{
-		{"rps", "verify", "--dev", "x", "--cpus", "0"}, {"rps", "--dev", "x", "verify", "--cpus", "0"},
-		{"rps", "--dev=x", "--cpus=0", "verify"},
-	} {
-		c, err := Read(args)
-		if err != nil || c.action != "verify" || c.options.dev != "x" || c.options.cpus != "0" {
-			t.Errorf("%q: %+v, %v", args, c, err)
-		}
-		// A hold passes these on to its worker.
-		again, err := Read(append([]string{"rps", worker}, c.args...))
-		if err != nil || !reflect.DeepEqual(again.options, c.options) {
-			t.Errorf("%q became %q: %v", args, c.args, err)
 		}
 	}
 }

@@ -177,24 +177,7 @@ func decode(data []byte) (originals, error) {
 	if err := strict.DecodeJSON(data, &all); err != nil {
 		return all, err
 	}
-	for i, r := range all.Records {
-		if err := r.sound(); err != nil {
-			return all, fmt.Errorf("record %d: %w", i+1, err)
-		}
-	}
 	return all, nil
-}
-
-func (r original) sound() error {
-	if len(r.Knobs) == 0 || r.Boot == "" || r.Net.Inode == 0 {
-		return errors.New("knobs, boot_id or network_namespace are missing")
-	}
-	for _, k := range r.Knobs {
-		if !slices.Contains(Knobs(), k) {
-			return fmt.Errorf("no knob %q", k)
-		}
-	}
-	return r.Target.sound()
 }
 
 // save replaces the journal and returns once the new one would survive a crash.
@@ -208,10 +191,6 @@ func (s *session) save() error {
 	data, err := json.MarshalIndent(s.originals, "", "  ")
 	if err != nil {
 		return err
-	}
-	// A journal that this version would refuse to read must not be written.
-	if _, err := decode(data); err != nil {
-		return fmt.Errorf("%s would not be readable: %w", s.file(), err)
 	}
 	// Only the holder of the lock writes, so a file of this name is left from a
 	// crash and may be overwritten.

@@ -1,17 +1,12 @@
 package tune
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 func journal(t *testing.T) string {
@@ -40,18 +35,6 @@ func TestAJournalThatCannotBeReadIsOneLineAndNothingIsWritten(t *testing.T) {
 		"no JSON": {"originals\n", "line 1"},
 		"a later version": {edit(`"version": 1`, `"version": 2`),
 			"a journal of version 2, and this lab knows version 1"},
-		"no version":               {`{"records":[]}`, "version 0"},
-		"a key that stands twice":  {edit(`"version": 1,`, `"version": 1, "version": 1,`), "stands twice"},
-		"a key nobody knows":       {edit(`"boot_id"`, `"boot"`), "unknown field"},
-		"another type":             {edit(`"ifindex": 2`, `"ifindex": "two"`), "ifindex"},
-		"a knob nobody knows":      {edit(`"mtu"`, `"volume"`), `no knob "volume"`},
-		"no knob":                  {edit(`"mtu"`, ``), "knobs"},
-		"a file that no knob sets": {edit(netDir+"ens5/mtu", "/etc/shadow"), `"/etc/shadow" is no target`},
-		"a way out of /proc/sys":   {edit(netDir+"ens5/mtu", "/proc/sys/../../etc/shadow"), "is no target"},
-		"a way out of /sys":        {edit(netDir+"ens5/mtu", "/sys/class/net/../mtu"), "is no target"},
-		"another service":          {edit(`"kind": "file"`, `"kind": "unit", "unit": "sshd"`), "is no target"},
-		"another kind":             {edit(`"kind": "file"`, `"kind": "shell"`), "is no target"},
-		"another scope":            {edit(`"scope": "network namespace"`, `"scope": "universe"`), "is no target"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := os.WriteFile(journal(t), []byte(c.text), 0o600); err != nil {
@@ -165,41 +148,6 @@ func TestAUserIsToldWhereRootKeepsItsOwn(t *testing.T) {
 	}
 }
 
-// A record as a person finds it after a crash.
-func TestWhatTheJournalSays(t *testing.T) {
-	d := c6i2xlarge
-	d.tree(t)
-	start := time.Now().Add(-time.Second)
-	must(t, "sysctl", "apply", "--cpus", "net.ipv4.ip_local_port_range=1024 65535")
-	must(t, "mtu", "apply", "--dev", d.dev, "--entries", "1500")
-	data, err := os.ReadFile(journal(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := decode(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, r := range all.Records {
-		if r.Time.Before(start.Truncate(time.Second)) || r.Time.After(time.Now()) {
-			t.Errorf("record %d is of %v", i, r.Time)
-		}
-		all.Records[i].Time = time.Time{}
-	}
-	net := namespace{Inode: initialNet, Initial: true}
-	want := []original{
-		{Knobs: []string{"sysctl"}, Target: target{Kind: kindFile, Scope: scopeNamespace, Path: sysctlDir +
-			"net/ipv4/ip_local_port_range"},
-			Original: "32768\t60999\n", Wanted: "1024 65535\n", Boot: madeUpBoot, Net: net},
-		{Knobs: []string{"mtu"}, Target: target{Kind: kindFile, Scope: scopeNamespace, Path: netDir + "ens5/mtu", Dev: "ens5",
-			Index: 2},
-			Original: "9001\n", Wanted: "1500\n", Boot: madeUpBoot, Net: net},
-	}
-	if !reflect.DeepEqual(all.Records, want) {
-		t.Errorf("it says\n%+v\nwant\n%+v", all.Records, want)
-	}
-}
-
 // Applying and restoring at the same time wait for each other.
 func TestTwoAtOnceWaitForEachOther(t *testing.T) {
 	d := c6i2xlarge
@@ -227,68 +175,4 @@ func TestTwoAtOnceWaitForEachOther(t *testing.T) {
 	if out := must(t, "show"); !strings.Contains(out, "no originals") {
 		t.Errorf("%s", out)
 	}
-}
-
-// A reader finds either the old journal or the new one, even while it is
-// written or after a crash: it is replaced as a whole.
-func TestTheJournalIsReplacedWhole(t *testing.T) {
-	d := c6i2xlarge
-	d.tree(t)
-	must(t, "mtu", "apply", "--dev", d.dev, "--entries", "1500")
-	old := filepath.Join(t.TempDir(), "old")
-	if err := os.Link(journal(t), old); err != nil {
-		t.Skipf("no hard links here: %v", err)
-	}
-	must(t, "rps", "apply", "--dev", d.dev)
-	data, err := os.ReadFile(old)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if all, err := decode(data); err != nil || len(all.Records) != 1 {
-		t.Errorf("the old one has %d records (%v)", len(all.Records), err)
-	}
-}
-
-// A crash may leave the file that was to become the journal.
-func TestAHalfWrittenJournalIsNoJournal(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	must(t, "mtu", "apply", "--dev", d.dev, "--entries", "1500")
-	if err := os.WriteFile(journal(t)+".new", []byte(`{"version":`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	must(t, "rps", "apply", "--dev", d.dev)
-	must(t, "restore")
-	if got := get(t, root, netDir+d.dev+"/mtu"); got != "9001\n" {
-		t.Errorf("mtu is %q", got)
-	}
-}
-
-// Every accepted journal names files of knobs only, and is written as it was
-// read.
-func FuzzJournal(f *testing.F) {
-	f.Add([]byte(`{"version":1,"records":[]}`))
-	f.Add(fmt.Appendf(nil, `{"version":1,"records":[{"knobs":["mtu"],"target":{"kind":"file","scope":"machine","path":"/sys/class/net/a/mtu"},"original":"1\n","wanted":"2\n","boot_id":"x","network_namespace":{"inode":1,"initial":true},"time":"2026-01-02T03:04:05Z"}]}`))
-	f.Add(fmt.Appendf(nil, `{"version":1,"records":[{"knobs":["sysctl"],"target":{"kind":"file","scope":"machine","path":"/proc/sys/../x"},"original":"","wanted":"","boot_id":"x","network_namespace":{"inode":1,"initial":true},"time":"2026-01-02T03:04:05Z"}]}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		all, err := decode(data)
-		if err != nil {
-			return
-		}
-		for _, r := range all.Records {
-			p := r.Target.Path
-			if r.Target.Kind == kindFile && (!slices.ContainsFunc([]string{netDir, sysctlDir, "/proc/irq/"},
-				func(d string) bool { return strings.HasPrefix(p, d) }) || strings.Contains(p, "..")) {
-				t.Fatalf("it would write to %q", p)
-			}
-		}
-		text, err := json.Marshal(all)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := decode(text)
-		if err != nil || len(again.Records) != len(all.Records) {
-			t.Fatalf("%s became %s: %v", data, text, err)
-		}
-	})
 }

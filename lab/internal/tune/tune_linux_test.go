@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -139,16 +138,6 @@ func do(action string, turn []string) []string {
 	return append([]string{turn[0], action}, turn[1:]...)
 }
 
-func TestEveryKnobHasATurn(t *testing.T) {
-	var names []string
-	for _, turn := range c8i32xlarge.turns() {
-		names = append(names, turn[0])
-	}
-	if !slices.Equal(names, Knobs()) || len(knobs) != len(names) {
-		t.Errorf("turned are %v, there are %v", names, Knobs())
-	}
-}
-
 // The whole life of each knob, on made-up machines.
 func TestEveryKnobIsTurnedAndTurnedBack(t *testing.T) {
 	for _, d := range []model{c8i32xlarge, c6i2xlarge} {
@@ -251,24 +240,6 @@ func TestKilledAnywhereItIsRestored(t *testing.T) {
 			}
 			back("never")
 		})
-	}
-}
-
-func TestAnApplyAfterAKilledOneKeepsTheFirstOriginals(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	before := snapshot(t, root)
-	if !killed(t, 3, "rps", "apply", "--dev", d.dev) {
-		t.Fatal("it was not killed")
-	}
-	must(t, "rps", "apply", "--dev", d.dev, "--cpus", "1")
-	if !killed(t, 5, "rps", "restore") {
-		t.Fatal("it was not killed")
-	}
-	must(t, "rps", "apply", "--dev", d.dev, "--cpus", "2")
-	must(t, "restore")
-	if !maps.Equal(before, snapshot(t, root)) {
-		t.Error("not everything came back")
 	}
 }
 

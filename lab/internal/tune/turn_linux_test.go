@@ -68,30 +68,6 @@ func (c *Call) run1(t *testing.T, ask func(target, string) error) error {
 	return err
 }
 
-func TestWhatCannotBePutBackIsStillHeld(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	before := snapshot(t, root)
-	call, err := Read([]string{"rps", "apply", "--dev", d.dev})
-	if err != nil {
-		t.Fatal(err)
-	}
-	writes := 0
-	err = call.run1(t, func(target, string) error {
-		if writes++; writes > 3 {
-			return errors.New("no more")
-		}
-		return nil
-	})
-	if err == nil || !strings.Contains(err.Error(), "could not be put back: ") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("%v", err)
-	}
-	must(t, "rps", "restore")
-	if !maps.Equal(before, snapshot(t, root)) {
-		t.Error("not everything came back")
-	}
-}
-
 func TestARestoreThatFailsKeepsWhatItCouldNotRestore(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
