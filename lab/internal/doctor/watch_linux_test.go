@@ -32,7 +32,7 @@ func TestAWatchIsJudgedByTheGates(t *testing.T) {
 		{"quiet", "throttling", nil, Good, "no core was held back", "", ""},
 		{"quiet", "swapping", nil, Good, "no page moved", "", ""},
 		{"steal", "steal", map[string]float64{"client_steal": 0.04}, Limit, "4.0 % of the client's cores' time",
-			"invalid: every claim", "its own"},
+			"invalid", "its own"},
 		{"load", "other load", map[string]float64{"server_foreign_load": 0.55}, Limit,
 			"for 0.55 of a core, more than 0.10: postgres 0.45, newcomer 0.01", "invalid", "stop"},
 		{"a quota", "throttling", map[string]float64{"throttled_s": 0.2}, Limit, "held back for 0.200 s", "invalid", "quota"},
