@@ -40,12 +40,11 @@ type Done struct {
 type update struct {
 	*archive.Journal
 	book     *plot.Book
-	declared map[string][]drawing              // by experiment
-	cards    map[string]map[string]plot.CardOf // by experiment and page
-	beside   map[string][]string               // the experiments of an experiment's page
-	pages    []page                            // of content
-	whose    map[string]pages.Whose            // claims that are not the journal's own, by EXPERIMENT/ID
-	made     map[string]bool                   // the files that were derived
+	declared map[string][]drawing   // by experiment
+	beside   map[string][]string    // the experiments of an experiment's page
+	pages    []page                 // of content
+	whose    map[string]pages.Whose // claims that are not the journal's own, by EXPERIMENT/ID
+	made     map[string]bool        // the files that were derived
 	moves    []Summary
 }
 
@@ -56,7 +55,7 @@ func Update(root journal.Root) (Done, error) {
 	if err = Refuse(faults, err); err != nil {
 		return Done{}, err
 	}
-	u := &update{Journal: j, cards: map[string]map[string]plot.CardOf{}, beside: map[string][]string{}, made: map[string]bool{}}
+	u := &update{Journal: j, beside: map[string][]string{}, made: map[string]bool{}}
 	for _, step := range []func() error{
 		u.declare, u.audits, u.calibrations, u.boards, u.experiments, u.draw, u.whole, u.moved, u.prune,
 	} {

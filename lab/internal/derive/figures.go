@@ -77,22 +77,12 @@ func (u *update) declare() (err error) {
 	}
 	u.whose, u.declared = whose(u.pages), map[string][]drawing{}
 	for _, p := range u.pages {
-		figures, card, experiments, err := plot.Declared(p.path, p.text)
+		figures, experiments, err := plot.Declared(p.path, p.text)
 		if err != nil {
 			return err
 		}
 		for _, name := range experiments {
 			u.beside[name] = experiments
-		}
-		if card.Exp != "" {
-			name := strings.TrimSuffix(filepath.Base(p.path), ".md")
-			if _, err := u.Experiment(card.Exp); err != nil {
-				return fmt.Errorf("%s: card: %w", p.path, err)
-			}
-			if u.cards[card.Exp] == nil {
-				u.cards[card.Exp] = map[string]plot.CardOf{}
-			}
-			u.cards[card.Exp][name] = card
 		}
 		for _, f := range figures {
 			of, in := f.Experiments(), ""
@@ -129,16 +119,6 @@ func (u *update) draw() error {
 		}
 		for name, drawn := range all {
 			faults = append(faults, encoded(u.Root.Figures(name, experiment), drawn, u.put))
-		}
-	}
-	for experiment, of := range u.cards {
-		for name, card := range of {
-			drawn, err := u.book.Card(card)
-			if err != nil {
-				faults = append(faults, fmt.Errorf("%s: card: %w", name, err))
-			} else if drawn != nil {
-				faults = append(faults, encoded(u.Root.Card(name, experiment), drawn, u.put))
-			}
 		}
 	}
 	return errors.Join(faults...)

@@ -22,13 +22,6 @@ func frame(name string) Frame {
 	return Frame{ID: name, Title: "A <title> & more", Desc: "What the chart shows.", XLabel: "Words at the axis"}
 }
 
-func cards(all ...Card) (out string) {
-	for _, c := range all {
-		out += "<pre>" + strings.Join([]string{c.Words, c.Texts, c.Ink, c.Wall, c.Says}, "\n----\n") + "</pre>\n"
-	}
-	return strings.ReplaceAll(out, "<5", "&lt;5")
-}
-
 // drawings has a chart of each kind, with what is particular about it.
 var drawings = map[string]string{
 	"lines-of-one": Lines{Frame: frame("lines"), YLabel: "Throughput, thousands a second", Factor: 1e-3,
@@ -104,15 +97,6 @@ var drawings = map[string]string{
 		Flushes{Panel: Panel{ID: "g"}, Workers: 4, Every: 100, Wait: 50, Apart: true, Answer: "50",
 			Ticks: [3]string{"0", "100", "200"}, Delivered: "99 %"}.HTML(),
 	"steering": Steering(Panel{ID: "s", Title: "The way"}),
-	"card": cards(CardOfBars("Requests a second by workers", "A host, measured", []Bar{
-		{Figure: figure(10, 20, 30), Label: "4", Text: "20"}, {Figure: Figure{Median: is(35)}, Label: "128", Text: "35"},
-		{Figure: Figure{Below: is(5)}, Label: "1", Text: "<5"}}),
-		CardOfRatios("Cost, ratio over workers; shaded: as claimed", "A host, measured",
-			Ratios{BandLow: 0.9, BandHigh: 1.1, Groups: []Group[Ratio]{{"", []Ratio{
-				{Label: "8 over 1", Text: "1.02", V: 1.02, Low: is(1), High: is(1.2)},
-				{Label: "16 over 1", Text: "0.5 or more", Low: is(0.5)},
-				{Label: "32 over 1", Text: "no complete block"},
-				{Label: "64 over 1", Text: "3", V: 3, Low: is(3), High: is(3)}}}}})),
 	"box": Box("id", "A title", "A <note>.", []string{Named("One host", "<svg/>"), Named("Another", "<svg/>")}, false) +
 		Box("id", "One", "", []string{"<svg/>"}, true),
 }

@@ -96,9 +96,6 @@ func (r Root) Figures(page, x string) string {
 	return r.Derived("pages", "figures", page, x+".json")
 }
 
-// Card is the card of a page, about one experiment.
-func (r Root) Card(page, x string) string { return r.Derived("pages", "cards", page, x+".json") }
-
 // The metrics, the method, all names, and the counts of what claims need, for pages.
 func (r Root) Metrics() string    { return r.Derived("pages", "metrics.json") }
 func (r Root) Names() string      { return r.Derived("pages", "names.json") }

@@ -82,17 +82,15 @@ func (f Figure) Experiments() (names []string) {
 	return names
 }
 
-// Declared reads the figures, the card and the experiments of a page's front matter. Hugo refuses
+// Declared reads the figures and the experiments of a page's front matter. Hugo refuses
 // what else is wrong in it.
-func Declared(path string, text []byte) (figures []Figure, card CardOf, experiments []string, err error) {
+func Declared(path string, text []byte) (figures []Figure, experiments []string, err error) {
 	var front struct {
-		Figures any    `toml:"figures"`
-		Card    CardOf `toml:"card"`
-
+		Figures     any      `toml:"figures"`
 		Experiments []string `toml:"experiments"`
 	}
 	if toml.Unmarshal(strict.FrontMatter(text), &front) != nil {
-		return nil, card, nil, nil
+		return nil, nil, nil
 	}
 	if front.Figures != nil {
 		figures, err = figuresOf(front.Figures)
@@ -103,9 +101,9 @@ func Declared(path string, text []byte) (figures []Figure, card CardOf, experime
 		}
 	}
 	if err != nil {
-		return nil, card, nil, fmt.Errorf("%s: %w", path, err)
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return figures, front.Card, front.Experiments, nil
+	return figures, front.Experiments, nil
 }
 
 // figuresOf reads the tables of figures, which have no other keys than those of a figure.

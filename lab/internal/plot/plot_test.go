@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/draw"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/pages"
@@ -42,7 +41,7 @@ func page(figures string) []byte {
 
 // drawn has the figures that a page declares, by name.
 func drawn(path string, text []byte) (map[string]string, error) {
-	figures, _, _, err := Declared(path, text)
+	figures, _, err := Declared(path, text)
 	out := map[string]string{}
 	for _, f := range figures {
 		drawn, err := book().Draw(f)
@@ -135,38 +134,6 @@ func TestAPictureOfWhatNobodyMeasuredSaysHowTo(t *testing.T) {
 	} {
 		if _, err := drawn("p.md", panel(more)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\ngave %v, want %s", more, err, want)
-		}
-	}
-}
-
-// carded has the card that a page declares.
-func carded(path string, text []byte) (*draw.Card, error) {
-	_, of, _, err := Declared(path, text)
-	if err != nil {
-		return nil, err
-	}
-	return book().Card(of)
-}
-
-func TestACardIsDrawnOfThePublishedRunOrTheOneNamed(t *testing.T) {
-	entry := func(card string) []byte { return []byte("+++\ncard = {" + card + "}\n+++\n") }
-	card, err := carded("p.md", entry(`exp = "90-workers", run = "first", metric = "throughput_rps", x = "workers"`))
-	if err != nil || card == nil || !strings.HasPrefix(card.Words, "Requests a second by workers\n4\n") ||
-		card.Says != "Requests a second by workers. 4: 1,000." {
-		t.Errorf("%+v, %v", card, err)
-	}
-	if card, err := carded("p.md", entry("finding = true")); card != nil || err != nil {
-		t.Errorf("words alone: %+v, %v", card, err)
-	}
-	for of, want := range map[string]string{
-		`exp = "90-workers", metric = "throughput_rps", x = "workers"`: `0 of 90-workers answer to "the table of a text"`,
-
-		`exp = "90-workers", run = "first", claim = "one"`: "data/verdicts/90-workers/first.json has no ratio of one",
-
-		`exp = "90-workers", run = "first", metric = "throughput_rps", x = ["rate"]`: "no figure of throughput_rps over rate",
-	} {
-		if _, err := carded("p.md", entry(of)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s\ngave %v, want %s", of, err, want)
 		}
 	}
 }
