@@ -27,8 +27,7 @@ func TestAuditPrintsFindingsAndLeavesTheStatusAlone(t *testing.T) {
 	if status != exitHeld || errs != "" {
 		t.Errorf("exit %d, %q", status, errs)
 	}
-	for _, want := range []string{"entry 10:", "standfirst: workers before", "129", "128.5 to 129.5", "disagrees",
-		"refuted: All workers together"} {
+	for _, want := range []string{"entry 10:", "standfirst: workers before", "129", "128.5 to 129.5", "disagrees"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
