@@ -79,7 +79,7 @@ func TestAloneProfiledRun(t *testing.T) {
 			t.Errorf("%s names no raw profile", cond.ID)
 		}
 		for _, raw := range cond.Profiles {
-			data, err := os.ReadFile(filepath.Join(c.root, "data", "profiles", raw.File))
+			data, err := results.ReadRaw(filepath.Join(c.root, "data", "profiles", filepath.Dir(raw.File)+".zip"), raw.File)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestAloneProfiledRun(t *testing.T) {
 		t.Skip("the machine is too disturbed to measure on: no condition has a valid trial, so there is no profile to be " +
 			"changed")
 	}
-	raw := filepath.Join(c.root, "data", "profiles", f.Conditions[i].Profiles[0].File)
+	raw := filepath.Join(c.root, "data", "profiles", filepath.Dir(f.Conditions[i].Profiles[0].File)+".zip")
 	if err := os.WriteFile(raw, []byte("another"), 0o644); err != nil {
 		t.Fatal(err)
 	}

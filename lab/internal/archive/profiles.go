@@ -10,12 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/strict"
 )
-
-// mostPacked is the largest size of a raw profile, in bytes: a hundred times what a dozen
-// trials on two cores take.
-const mostPacked = 4 << 20
 
 // rawProfiles checks that the raw profiles that a run names are there, as they were. A
 // fault is reported for the run.
@@ -24,7 +19,7 @@ func (j *Journal) rawProfiles(f *results.File) error {
 		for k, named := range c.Profiles {
 			at := fmt.Sprintf("/conditions/%d/profiles/%d", i, k)
 			if _, err := j.rawProfile(named); err != nil {
-				return fmt.Errorf("%s: %s: %w", at, filepath.ToSlash(j.Root.Rel(j.Root.Profile(named.File))), err)
+				return fmt.Errorf("%s: %s: %w", at, filepath.ToSlash(j.Root.Rel(j.Root.Packed(named.File))), err)
 			}
 		}
 	}
@@ -32,7 +27,7 @@ func (j *Journal) rawProfiles(f *results.File) error {
 }
 
 func (j *Journal) rawProfile(named results.RawProfile) ([]byte, error) {
-	data, err := strict.ReadUpTo(j.Root.Profile(named.File), mostPacked)
+	data, err := results.ReadRaw(j.Root.Packed(named.File), named.File)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, errors.New("missing")
 	}
@@ -43,15 +38,6 @@ func (j *Journal) rawProfile(named results.RawProfile) ([]byte, error) {
 		return nil, fmt.Errorf("its SHA-256 is %s, not %s as the run has it", got, named.SHA256)
 	}
 	return data, nil
-}
-
-// RawSize is the size of a raw profile in bytes, by its path from data/profiles.
-func (j *Journal) RawSize(file string) int {
-	info, err := os.Stat(j.Root.Profile(file))
-	if err != nil {
-		return 0
-	}
-	return int(info.Size())
 }
 
 // Raw gives a raw profile named by a run.

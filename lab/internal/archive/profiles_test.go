@@ -1,8 +1,6 @@
 package archive
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,19 +12,33 @@ import (
 )
 
 func TestOpenNamesFaultsOfProfiles(t *testing.T) {
-	const raw = "data/profiles/" + archivetest.LockRun + "/c2-block.pb.gz"
-	at := "/conditions/1/profiles/0: " + raw + ": "
-	// replace makes the run name other bytes, with their digest.
-	replace := func(t *testing.T, r journal.Root, data []byte) {
-		t.Helper()
-		old := sha256.Sum256([]byte(archivetest.Read(t, r.Path(raw))))
-		sum := sha256.Sum256(data)
-		archivetest.Write(t, r.Path(raw), string(data))
-		text := archivetest.Read(t, r.Path(archivetest.LockFile))
-		// The first occurrence is c1's file, which has the same bytes.
-		first := strings.Index(text, `c2-block.pb.gz`)
-		text = text[:first] + strings.Replace(text[first:], hex.EncodeToString(old[:]), hex.EncodeToString(sum[:]), 1)
-		archivetest.Write(t, r.Path(archivetest.LockFile), text)
+	const packed = "data/profiles/" + archivetest.LockRun + ".zip"
+	at := "/conditions/1/profiles/0: " + packed + ": "
+	// change gives one of the raw profiles other bytes, or takes it away.
+	change := func(to []byte) func(t *testing.T, r journal.Root) {
+		return func(t *testing.T, r journal.Root) {
+			f, err := results.Read(r.Path(archivetest.LockFile))
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw := map[string][]byte{}
+			for _, c := range f.Conditions {
+				for _, named := range c.Profiles {
+					if raw[named.File], err = results.ReadRaw(r.Path(packed), named.File); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			name := archivetest.LockRun + "/c2-block.pb.gz"
+			if raw[name] = to; to == nil {
+				delete(raw, name)
+			}
+			data, err := results.PackRaw(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			archivetest.Write(t, r.Path(packed), string(data))
+		}
 	}
 	for _, c := range []struct {
 		name  string
@@ -34,19 +46,17 @@ func TestOpenNamesFaultsOfProfiles(t *testing.T) {
 		path  string
 		says  string
 	}{
-		{"a file that is gone", func(t *testing.T, r journal.Root) {
-			if err := os.Remove(r.Path(raw)); err != nil {
+		{"an archive that is gone", func(t *testing.T, r journal.Root) {
+			if err := os.Remove(r.Path(packed)); err != nil {
 				t.Fatal(err)
 			}
-		}, archivetest.LockFile, at + "missing"},
-		{"a file that was changed", func(t *testing.T, r journal.Root) {
-			archivetest.Write(t, r.Path(raw), archivetest.Read(t, r.Path(raw))+"x")
-		}, archivetest.LockFile, at + "its SHA-256 is "},
-		{"a file of more than any profile has",
-			func(t *testing.T, r journal.Root) {
-				replace(t, r,
-					make([]byte, mostPacked+1))
-			}, archivetest.LockFile, at + "more than 4194304 bytes"},
+		}, archivetest.LockFile, "/conditions/0/profiles/0: " + packed + ": missing"},
+		{"an archive that is none", func(t *testing.T, r journal.Root) {
+			archivetest.Write(t, r.Path(packed), "x")
+		}, archivetest.LockFile, "/conditions/0/profiles/0: " + packed + ": zip: "},
+		{"a file that is gone", change(nil), archivetest.LockFile, at + "the archive has no c2-block.pb.gz"},
+		{"a file that was changed", change([]byte("x")), archivetest.LockFile, at + "its SHA-256 is "},
+		{"a file of more than any profile has", change(make([]byte, 5<<20)), archivetest.LockFile, at + "c2-block.pb.gz has more than "},
 		// Its profiles still belong to it.
 		{"a run that is faulty itself", func(t *testing.T, r journal.Root) {
 			archivetest.Edit(t, r.Path(archivetest.LockFile), `"schema_version": 3`, `"schema_version": 99`)
@@ -97,7 +107,7 @@ func TestARunIsAddedWithItsProfiles(t *testing.T) {
 	}
 	archivetest.Write(t, design, archivetest.LockDesign)
 	if err := j.Add(f); err == nil || !strings.Contains(err.Error(), "/conditions/0/profiles/0: data/profiles/"+
-		archivetest.LockRun+"/c1-block.pb.gz: missing") {
+		archivetest.LockRun+".zip: missing") {
 		t.Errorf("without its profiles: %v", err)
 	}
 	if err := os.Rename(root.Path("away"), before); err != nil {

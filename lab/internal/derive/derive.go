@@ -137,7 +137,6 @@ func (u *update) said(x *experiment.Experiment) (made []pages.Made) {
 		}
 		f := asked.Decide(x, u.Hosts[r.Hosts.Server], u.Record(x, r))
 		pages.Fill(f, x)
-		pages.Sizes(f, u.RawSize)
 		made = append(made, pages.Made{File: f, Then: u.Then(x, r)})
 		u.book.Runs[x.Name] = append(u.book.Runs[x.Name], plot.Run{File: f, Results: r})
 	}

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,9 +59,9 @@ func (r Root) Text(entry string) string      { return filepath.Join(r.Texts(), e
 // Calibration has a row for each comparison of a known truth.
 func (r Root) Calibration() string { return r.Path("data", "calibration", "pairs.csv") }
 
-// Profile is the path of a raw profile by its name in a run.
-func (r Root) Profile(file string) string {
-	return r.Path("data", "profiles", filepath.FromSlash(file))
+// Packed is the archive that has a raw profile, by the name of that in a run.
+func (r Root) Packed(file string) string {
+	return r.Path("data", "profiles", filepath.FromSlash(path.Dir(file)+".zip"))
 }
 
 // Design is where an experiment's file is kept, by SHA-256, as runs were made

@@ -65,21 +65,6 @@ func largest(shares map[string]float64) []string {
 	})
 }
 
-// Sizes fills in the sizes of a run's raw files, of which size gives the bytes.
-func Sizes(f *verdict.File, size func(file string) int) {
-	all := slices.Clone(f.Conditions)
-	if f.Control != nil {
-		all = append(all, f.Control.Condition)
-	}
-	for _, c := range all {
-		for _, p := range c.Profiles {
-			if p.Raw != nil {
-				p.Raw.Size = words.Size(size(p.Raw.File))
-			}
-		}
-	}
-}
-
 // tabulate makes the tables of a run's profiles by kind of work, and fills each
 // condition's cells and words, with the factor that the experiment compares before the
 // others. The A/A control is in none.

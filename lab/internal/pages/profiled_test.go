@@ -35,14 +35,12 @@ func TestAConditionSaysWhatItsProfilesCameTo(t *testing.T) {
 	}
 	f := verdict.Decide(x, sample.Machine, []verdict.Run{{File: run, Then: x}})
 	Fill(f, x)
-	Sizes(f, func(file string) int { return len(file) })
 	got := f.Conditions[slices.IndexFunc(f.Conditions, func(s verdict.Summary) bool { return s.ID == "c1" })].Profiles
 	if cpu := got[0]; cpu.Amount != "750.0 ms/s" || cpu.Parked != "" ||
 		cpu.Most != "writing 50 %, HTTP 30 %, garbage collection 10 %" || cpu.Shares["work lock"] != "10 %" {
 		t.Errorf("%+v", cpu)
 	}
-	if want := (verdict.RawFile{File: "made-up/r/c1-cpu.pb.gz", SHA256: "5a", Trials: 6,
-		Size: "22 B"}); *got[0].Raw != want {
+	if want := (verdict.RawFile{File: "made-up/r/c1-cpu.pb.gz", SHA256: "5a", Trials: 6}); *got[0].Raw != want {
 		t.Errorf("%+v, want %+v", *got[0].Raw, want)
 	}
 	if block := got[1]; block.Amount != "2.000 s/s" || block.Parked != "2" || block.Most != "" ||

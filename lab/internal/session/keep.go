@@ -101,10 +101,10 @@ func files(root journal.Root, design []byte, made *run.Made, h *host.Profile) (a
 	if design != nil {
 		all = append(all, file{root.Design(f.Provenance.ExperimentSHA256), design})
 	}
-	for _, c := range f.Conditions {
-		for _, p := range c.Profiles {
-			all = append(all, file{root.Profile(p.File), made.Raw[p.File]})
-		}
+	for name := range made.Raw {
+		packed, failed := results.PackRaw(made.Raw)
+		all, err = append(all, file{root.Packed(name), packed}), errors.Join(err, failed)
+		break // all are of one run
 	}
 	encode(root.Result(f.Experiment, f.Run), f)
 	return all, err
@@ -174,7 +174,7 @@ func checkRoom(scratch string, root journal.Root, x *experiment.Experiment, h *h
 		filepath.Dir(root.Design("")),
 	}
 	if x.Profile != nil {
-		dirs = append(dirs, filepath.Dir(root.Profile(x.Name+"/run")))
+		dirs = append(dirs, filepath.Dir(root.Packed(x.Name+"/run/c")))
 	}
 	if err := results.Room(scratch, roomBytes, dirs...); err != nil {
 		return fmt.Errorf("nothing was measured: %w", err)

@@ -164,7 +164,7 @@ func adoptOne(j *archive.Journal, name string, from journal.Root) (*results.File
 	made := &run.Made{File: f, Raw: map[string][]byte{}}
 	for _, c := range f.Conditions {
 		for _, named := range c.Profiles {
-			if made.Raw[named.File], err = os.ReadFile(from.Profile(named.File)); err != nil {
+			if made.Raw[named.File], err = results.ReadRaw(from.Packed(named.File), named.File); err != nil {
 				return nil, unfitError{err}
 			}
 		}

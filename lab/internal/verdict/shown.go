@@ -58,7 +58,6 @@ type RawFile struct {
 	File   string `json:"file"`
 	SHA256 string `json:"sha256"`
 	Trials int    `json:"trials"`
-	Size   string `json:"size"` // empty until Sizes
 }
 
 // A WorkTable is the head of a run's table of one kind of profile by kind of work. Its

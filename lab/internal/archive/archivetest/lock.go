@@ -93,13 +93,14 @@ func ProfiledClone(t *testing.T) journal.Root {
 		Started: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		Seed:    1, Blocks: 2, Ended: results.Blocks, NoControl: true,
 	})
+	raw := map[string][]byte{}
 	for i := range f.Conditions {
 		c := &f.Conditions[i]
 		index := c.Levels[setting.Index].String()
 		for _, kind := range []string{"block", "mutex", "heap"} {
 			data := RawLock(t, kind, index, 2)
 			file := fmt.Sprintf("%s/%s-%s.pb.gz", LockRun, c.ID, kind)
-			Write(t, root.Profile(file), string(data))
+			raw[file] = data
 			c.Profiles = append(c.Profiles, results.RawProfile{Kind: profiles.Kind(kind), File: file,
 				SHA256: sumOf(string(data)), Trials: 2})
 			// What a results file says about one trial.
@@ -118,6 +119,11 @@ func ProfiledClone(t *testing.T) journal.Root {
 			}
 		}
 	}
+	packed, err := results.PackRaw(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Write(t, root.Packed(LockRun+"/c1"), string(packed))
 	add(t, root, x, f)
 	return root
 }
