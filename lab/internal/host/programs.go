@@ -151,13 +151,6 @@ func (p *Programs) Binaries() map[string]Binary {
 	return all
 }
 
-// Other tells whether a process runs another file than the one found under the
-// name before the run. It is false for a process that has ended.
-func (p *Programs) Other(name string, pid int) bool {
-	info, err := os.Stat(fmt.Sprintf("/proc/%d/exe", pid))
-	return err == nil && !os.SameFile(p.files[name].info, info)
-}
-
 // Changed is an error if a program changed since before the run, for example by
 // a build.
 func (p *Programs) Changed() error {

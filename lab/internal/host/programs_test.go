@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -224,9 +223,6 @@ func TestAProgramThatIsReplacedDuringARunIsNoticed(t *testing.T) {
 	build()
 	if err := p.Changed(); err == nil || !strings.Contains(err.Error(), "fiber_server was replaced") {
 		t.Errorf("%v", err)
-	}
-	if runtime.GOOS == "linux" && !p.Other("fiber_server", os.Getpid()) {
-		t.Error("this test passes for the server")
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -31,7 +30,6 @@ type load struct {
 	split       cores.Split
 	serves      *experiment.Server
 	at          experiment.Place
-	found       *host.Programs
 	workers     int // 0: without prefork
 	generator   string
 	connections int
@@ -67,7 +65,7 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 	server := x.Server(s)
 	l := load{
 		dir: p.dir(), scratch: cmp.Or(p.Scratch, p.dir()), alone: p.outside(), lab: p.Lab, clock: p.clock,
-		found: p.found, link: link, split: p.Split, lineRate: p.topology().LineRateBps,
+		link: link, split: p.Split, lineRate: p.topology().LineRateBps,
 		addr: link.Host + ":" + strconv.Itoa(port), port: port, serves: server, generator: experiment.Generator(s),
 		connections: s.Whole(setting.Connections, 0), pipelining: s.Whole(setting.Pipelining, 1),
 		rate: float64(s.Whole(setting.Rate, 0)), threads: s.Whole(setting.ClientWorkers, 0),

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -147,10 +146,7 @@ func (l load) start(ctx context.Context) (*server, error) {
 		<-proc.Done()
 		return nil, s.unstarted()
 	}
-	if err = s.own(); err == nil {
-		err = s.anothers()
-	}
-	if err != nil {
+	if err = s.anothers(); err != nil {
 		s.stop()
 		return nil, err
 	}
@@ -199,22 +195,6 @@ func (s *server) first() int {
 		return own[0]
 	}
 	return s.proc.Pid()
-}
-
-// own is an error if a process of the server does not run the program that was
-// found before the run. Not all processes may be up yet.
-func (s *server) own() error {
-	name := host.Called(s.serves.Program)
-	if s.found == nil || !host.Own(name) {
-		return nil // another's process may run an interpreter, whose file is not the program's
-	}
-	for _, pid := range s.processes() {
-		if s.found.Other(name, pid) {
-			return fmt.Errorf("%s was replaced during the run, so its figures are of two programs; run again and build "+
-				"nothing meanwhile", name)
-		}
-	}
-	return nil
 }
 
 // ended reports whether its command has ended, whatever it left running.
