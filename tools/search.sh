@@ -15,6 +15,6 @@ fi
 # index keeps words as they are written; in English, "pipelined" would also find
 # "pipelining".
 node "$pagefind" --site "$site" --quiet --force-language unknown --exclude-selectors 'nav, details.provenance, .side'
-# The journal has its own search page and needs none of those that come with the indexer.
+# The search page has the indexer's default interface and needs no other.
 cat "$(dirname "$pagefind")"/../../LICENSE/* >"$site/pagefind/LICENSE.txt"
-rm -f "$site"/pagefind/pagefind-{ui,modular-ui,component-ui}.{js,css} "$site"/pagefind/pagefind-highlight.js
+rm -f "$site"/pagefind/pagefind-{modular-ui,component-ui}.{js,css} "$site"/pagefind/pagefind-highlight.js
