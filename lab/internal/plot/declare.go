@@ -23,10 +23,9 @@ type Figure struct {
 	Title string `toml:"title"`
 	Note  string `toml:"note"`
 	Exp   string `toml:"exp"`
-	// Run names one run, Table a text's table, as "06b-s", and Host the only table of a host;
+	// Table names a text's table, as "06b-s", and Host the only table of a host;
 	// Source "measured" or "published" is a part of those that the page shows. Levels are
 	// those to keep.
-	Run    string         `toml:"run"`
 	Table  string         `toml:"table"`
 	Host   string         `toml:"host"`
 	Source string         `toml:"source"`

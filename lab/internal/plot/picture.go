@@ -62,10 +62,10 @@ func (b *Book) nothing(exp string) string {
 		"<code>%s</code> would add yours here.</p>\n", html.EscapeString(exp), html.EscapeString(".tools/bin/lab run "+exp))
 }
 
-// at is the run of a panel, and its conditions with the wanted levels: the run, table or host that
+// at is the run of a panel, and its conditions with the wanted levels: the table or host that
 // is named, the only table, or the record that pages show; none if nobody has measured it.
 func (b *Book) at(f Figure, name string) (r Run, rows []verdict.Summary, err error) {
-	if f.Source == "measured" && f.Run == "" {
+	if f.Source == "measured" {
 		if r, ok := b.record(f); ok {
 			rows, _ = r.rows(f.Levels, name)
 			return r, rows, nil

@@ -123,10 +123,10 @@ func (b *Book) tables(exp string) (out []Run) {
 	return out
 }
 
-// chosen gives the runs and tables of a figure: one by run, table or host, or all tables and the
+// chosen gives the runs and tables of a figure: one by table or host, or all tables and the
 // record that pages show. If it is about a claim, only a run that has the claim.
 func (b *Book) chosen(f Figure) (out []Run, err error) {
-	if f.Run != "" || f.Table != "" || f.Host != "" {
+	if f.Table != "" || f.Host != "" {
 		r, err := b.pick(f)
 		return []Run{r}, err
 	}
@@ -164,19 +164,18 @@ func (b *Book) record(f Figure) (Run, bool) {
 	return r, ok
 }
 
-// pick is the run or the table that is named, the record of a claim or with source = "measured", or
+// pick is the table that is named, the record of a claim or with source = "measured", or
 // else the only table, of a host if one is named.
 func (b *Book) pick(f Figure) (Run, error) {
-	named := cmp.Or(f.Run, f.Table)
-	if r, ok := b.record(f); ok && named == "" && f.Host == "" && (f.Claim != "" || f.Source == "measured") {
+	if r, ok := b.record(f); ok && f.Table == "" && f.Host == "" && (f.Claim != "" || f.Source == "measured") {
 		return r, nil
 	}
-	found := strict.Those(slices.Concat(b.Runs[f.Exp], b.tables(f.Exp)), func(r Run) bool {
-		return r.Run == named || named == "" && r.published && cmp.Or(f.Host, r.Host) == r.Host
+	found := strict.Those(b.tables(f.Exp), func(r Run) bool {
+		return r.Run == f.Table || f.Table == "" && cmp.Or(f.Host, r.Host) == r.Host
 	})
 	if len(found) != 1 {
-		return Run{}, fmt.Errorf("%d of %s answer to %q; name a run by run, or a text's table by table",
-			len(found), f.Exp, cmp.Or(named, cmp.Or(f.Host, "the table of a text")))
+		return Run{}, fmt.Errorf("%d of %s answer to %q; name a text's table by table",
+			len(found), f.Exp, cmp.Or(f.Table, f.Host, "the table of a text"))
 	}
 	return found[0], nil
 }

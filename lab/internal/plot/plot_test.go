@@ -100,7 +100,7 @@ func TestAFaultyFigureIsNamed(t *testing.T) {
 
 		`kind = "bars", exp = "90-workers", metric = "errors"`: "has no words for a figure of errors: add that metric " +
 			"to `metrics`",
-		`kind = "bars", exp = "90-workers", metric = "errors", run = "third"`: `0 of 90-workers answer to "third"`,
+		`kind = "bars", exp = "90-workers", metric = "errors", table = "third"`: `0 of 90-workers answer to "third"`,
 
 		`kind = "ratios", exp = "90-workers", claim = "one"`: "ratios draws flat and ratio claims; one is count",
 		`kind = "ratios", exp = "90-workers", claim = "two"`: `lab/experiments/90-workers.toml has no claim "two"`,
@@ -127,9 +127,6 @@ func TestAPictureOfWhatNobodyMeasuredSaysHowTo(t *testing.T) {
 	for more, want := range map[string]string{
 		"kind = \"askt\"":  `panel "askt" is not known; did you mean "asked"?`,
 		"kind = \"setup\"": "0 of 90-workers answer to \"the table of a text\"",
-		"kind = \"setup\"\nrun = \"first\"\nlevels = {workers = 8}": "no run of 90-workers has throughput_rps at " +
-			"these levels",
-		"kind = \"setup\"\nrun = \"first\"\nclient = [\"idle\"]":        "derived/data/audits/90.json is missing",
 		"kind = \"flushes\"\nsource = \"measured\"\nlevels = {a = 1.5}": "levels: a: 1.5 is not a level",
 	} {
 		if _, err := drawn("p.md", panel(more)); err == nil || !strings.Contains(err.Error(), want) {
