@@ -39,29 +39,14 @@ func openFor[T any](pick func(*archive.Journal) (T, error)) (j *archive.Journal,
 	return j, picked, err
 }
 
-// oneToRun picks an experiment by its name. One that is just planned cannot be run.
+// oneToRun picks an experiment by its name.
 func oneToRun(name string) func(*archive.Journal) (*experiment.Experiment, error) {
 	return func(j *archive.Journal) (*experiment.Experiment, error) {
-		x, err := j.Experiment(name)
-		if err == nil && x.Planned != "" {
-			err = errors.New(planned(x))
-		}
-		return x, err
+		return j.Experiment(name)
 	}
 }
 
-// planned says in one line why an experiment is not run.
-func planned(x *experiment.Experiment) string {
-	return fmt.Sprintf("%s is planned and cannot be run yet: %s", x.Name, x.Planned)
-}
-
-// runnable returns the experiments that are not just planned.
-func runnable(xs []*experiment.Experiment) []*experiment.Experiment {
-	return slices.DeleteFunc(slices.Clone(xs), func(x *experiment.Experiment) bool { return x.Planned != "" })
-}
-
-// choose picks the experiments of the named entries, or all, or the core set. Those that
-// are just planned are included, so that they can be named.
+// choose picks the experiments of the named entries, or all, or the core set.
 func choose(xs []*experiment.Experiment, entries []string, all bool) ([]*experiment.Experiment, error) {
 	if all && len(entries) > 0 {
 		return nil, errors.New("name entries or say --all, not both")

@@ -38,7 +38,7 @@ func open() (*archive.Journal, error) {
 // undecidable finds the designs whose own budget has no room for what their claims take.
 func undecidable(j *archive.Journal) (faults []archive.Fault) {
 	measured := strict.Set(j.Runs, func(f *results.File) string { return f.Experiment })
-	for _, x := range runnable(j.Experiments) {
+	for _, x := range j.Experiments {
 		if err := session.Decidable(x, measured[x.Name]); err != nil {
 			faults = append(faults, archive.Fault{Path: j.Root.Rel(j.Root.Experiment(x.Name)), Err: err})
 		}
@@ -121,7 +121,7 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	}
 	m := doctor.Machine{
 		Left: left,
-		Root: string(j.Root), Split: split, Allowed: allowed, Experiments: runnable(j.Experiments),
+		Root: string(j.Root), Split: split, Allowed: allowed, Experiments: j.Experiments,
 		Hosts: []string{w.ID}, Made: w.Origin, Alike: w.Lookalikes(j), Alone: w.Unsteady(), Watch: watchFor,
 	}
 	if c.NoWatch {
@@ -155,16 +155,9 @@ func (listCall) do(_ context.Context, out io.Writer) (int, error) {
 		if x.Core {
 			set = ", core"
 		}
-		if x.Planned != "" {
-			set = ", planned"
-		}
 		fmt.Fprintf(out, "%s (entry %s, %s%s): %s\n", x.Name, x.Entry, x.Topology.Kind, set, x.Question)
-		if x.Planned != "" {
-			fmt.Fprintf(out, "    cannot be run yet: %s\n", x.Planned)
-		} else {
-			fmt.Fprintf(out, "    blocks of about %.0f s, %s of %v s for each of %s; budget %v s\n", run.BlockTime(x).Seconds(),
-				words.Count(x.Block.Rounds, "slot"), x.Block.SlotS, words.Count(len(x.Conditions()), "condition"), x.BudgetS)
-		}
+		fmt.Fprintf(out, "    blocks of about %.0f s, %s of %v s for each of %s; budget %v s\n", run.BlockTime(x).Seconds(),
+			words.Count(x.Block.Rounds, "slot"), x.Block.SlotS, words.Count(len(x.Conditions()), "condition"), x.BudgetS)
 		for _, c := range x.Claims {
 			fmt.Fprintf(out, "    %s (%s): %s\n", c.ID, c.Kind, c.Text)
 		}

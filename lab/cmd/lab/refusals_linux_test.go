@@ -92,42 +92,6 @@ func TestClearRefusals(t *testing.T) {
 	}
 }
 
-func TestPlannedExperimentsArePassedOver(t *testing.T) {
-	t.Parallel()
-	c := newClone(t, loopback, "/read", 1, 1)
-	const path = "lab/experiments/99-tiny.toml"
-	design, err := os.ReadFile(filepath.Join(c.root, path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.write("lab/experiments/98-later.toml",
-		strings.Replace(string(design), `entry = "99"`, "entry = \"98\"\nplanned = \"the lab cannot turn the knob\"", 1))
-	const why = "98-later is planned and cannot be run yet: the lab cannot turn the knob"
-	for _, args := range [][]string{{"run", "98-later"}, {"profile", "98-later"}} {
-		s := finish(t, c.command(args...))
-		if line := s.complaint(t); s.status != exitFailed || !strings.Contains(line, why) {
-			t.Errorf("%v: exit %d, %q", args, s.status, line)
-		}
-	}
-	s := finish(t, c.command("reproduce", "98"))
-	if s.status != exitFailed || !strings.Contains(s.err, "passed over: "+why) ||
-		!strings.Contains(s.err, "nothing to run") {
-		t.Errorf("a planned entry: exit %d\n%s", s.status, s.err)
-	}
-	s = finish(t, c.command("reproduce", "--all", "--budget", "9s", "--port", strconv.Itoa(c.port)))
-	if s.status == exitFailed || !strings.Contains(s.err, "passed over: "+why) || strings.Contains(s.out, "98-later/") {
-		t.Errorf("all: exit %d\n%s%s", s.status, s.err, s.out)
-	}
-	if f := c.only(); f.Experiment != "99-tiny" {
-		t.Errorf("a run of %s", f.Experiment)
-	}
-	s = finish(t, c.command("list"))
-	if s.status != exitHeld || !strings.Contains(s.out, "98-later (entry 98, loopback, planned)") ||
-		!strings.Contains(s.out, "cannot be run yet: the lab cannot turn the knob") {
-		t.Errorf("list: exit %d\n%s", s.status, s.out)
-	}
-}
-
 func TestSecondLabWaitsItsTurn(t *testing.T) {
 	t.Parallel()
 	c := newClone(t, loopback, "/read", 1, 60)

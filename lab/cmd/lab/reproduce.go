@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"time"
 
@@ -51,17 +50,8 @@ func (c *reproduceCall) chosen(j *archive.Journal) ([]*experiment.Experiment, er
 
 func (c *reproduceCall) reproduce(ctx context.Context, s *session.Session, xs []*experiment.Experiment,
 	out io.Writer) (session.Standing, error) {
-	for _, x := range xs {
-		if x.Planned != "" {
-			s.Say("passed over: %s", planned(x))
-		}
-	}
-	ready := runnable(xs)
-	if len(ready) == 0 {
-		return session.Invalid, errors.New("nothing to run: all that was asked for is planned")
-	}
-	s.Budget = cmp.Or(s.Budget, budgetOf(ready, c.Entries, c.All))
-	return s.Reproduce(ctx, ready, out)
+	s.Budget = cmp.Or(s.Budget, budgetOf(xs, c.Entries, c.All))
+	return s.Reproduce(ctx, xs, out)
 }
 
 // measure has a session carry out a call on what is picked of the journal's experiments.

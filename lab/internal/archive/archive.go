@@ -1,5 +1,5 @@
 // Package archive reads the journal: experiments, hosts, runs with their
-// designs and raw profiles, and texts.
+// raw profiles, and texts.
 //
 // Each file is compared with the other files that it names, and one pass reports the
 // faults of all data files. A Journal without faults is consistent.
@@ -32,7 +32,7 @@ type Journal struct {
 	Runs        []*results.File // sorted by experiment, then run
 	Audits      []*audit.File   // sorted by entry; nil while anything has a fault
 
-	designs map[string]*experiment.Experiment // designs named by runs, by experiment and SHA-256
+	then map[string]*experiment.Experiment // with the claims of runs, by experiment and SHA-256
 }
 
 // A Fault is one thing wrong with one file.
@@ -84,7 +84,7 @@ func (j *Journal) audit(faults *[]Fault) error {
 
 // Designs reads the experiments and the hosts, and no run.
 func Designs(root journal.Root) (*Journal, []Fault, error) {
-	j := &Journal{Root: root, designs: map[string]*experiment.Experiment{}}
+	j := &Journal{Root: root, then: map[string]*experiment.Experiment{}}
 	var faults []Fault
 	fault := func(path string, err error) { faults = append(faults, faultOf(root, path, err)) }
 	var err error
@@ -179,7 +179,8 @@ func (j *Journal) Experiment(name string) (*experiment.Experiment, error) {
 // consistent checks what a schema cannot: that names refer to existing things,
 // and that the parts of the file agree.
 func (j *Journal) consistent(path string, f *results.File) error {
-	if _, err := j.Experiment(f.Experiment); err != nil {
+	x, err := j.Experiment(f.Experiment)
+	if err != nil {
 		return fmt.Errorf("/experiment: %w", err)
 	}
 	// The whole path is compared: a run in a subdirectory would have its verdict
@@ -195,17 +196,15 @@ func (j *Journal) consistent(path string, f *results.File) error {
 			return fmt.Errorf("/hosts/%s: no profile %s", []string{"server", "client"}[i], j.Root.Rel(j.Root.Host(id)))
 		}
 	}
-	// A run is checked against its own design, possibly an earlier one.
-	then, err := j.design(f)
-	if err != nil {
-		return err
+	if f.Provenance.ExperimentSHA256 != x.SHA256 && f.Provenance.Locks == nil {
+		return errors.New("/provenance/locks: missing, though the experiment's file was changed since")
 	}
-	return check.File(f, then)
+	return check.File(f, j.Then(x, f))
 }
 
 // Add adds a run that was made since the journal was read, or returns what Open
-// would find wrong with it. Its host's profile must be in Hosts, and its design
-// and raw profiles must be in place.
+// would find wrong with it. Its host's profile must be in Hosts, and its
+// raw profiles must be in place.
 func (j *Journal) Add(f *results.File) error {
 	if slices.ContainsFunc(j.Runs, func(r *results.File) bool { return r.Experiment == f.Experiment && r.Run == f.Run }) {
 		return fmt.Errorf("/run: %s is there already", j.Root.Rel(j.Root.Result(f.Experiment, f.Run)))

@@ -126,7 +126,7 @@ func (r repository) run(seed uint64) *results.File {
 	return f
 }
 
-// add writes a run and the experiment's file as its design.
+// add writes a run.
 func (r repository) add(f *results.File) string {
 	r.t.Helper()
 	data, err := results.Encode(f)
@@ -135,9 +135,6 @@ func (r repository) add(f *results.File) string {
 	}
 	path := r.root.Result(f.Experiment, f.Run)
 	archivetest.Write(r.t, path, string(data))
-	if sum := f.Provenance.ExperimentSHA256; strings.Trim(sum, "0") != "" {
-		archivetest.Write(r.t, r.root.Design(sum), archivetest.Read(r.t, r.root.Path(archivetest.ThreadsDesign)))
-	}
 	return r.root.Rel(path)
 }
 

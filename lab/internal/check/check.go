@@ -26,12 +26,15 @@ type file struct {
 }
 
 // File reports, by JSON pointer, the first place where a run's file contradicts
-// itself or the design that the run was made with.
+// itself or the design that the run was made with. Of an older design than today's, what
+// the seed draws and the ranges are checked.
 func File(of *results.File, x *experiment.Experiment) error {
 	f := &file{of, x}
-	for _, check := range []func() error{
-		f.checkEnd, f.checkConditions, f.checkTrials, f.leaveOut, f.checkDesign, f.checkGates,
-	} {
+	checks := []func() error{f.checkEnd, f.checkConditions, f.checkTrials, f.leaveOut, f.checkDesign, f.checkGates}
+	if x.Older() {
+		checks = []func() error{f.checkEnd, f.checkTrials, f.checkBlocks}
+	}
+	for _, check := range checks {
 		if err := check(); err != nil {
 			return err
 		}

@@ -137,7 +137,6 @@ func made(t *testing.T, root journal.Root, name, text, host string, blocks int,
 		t.Fatal(err)
 	}
 	archivetest.Write(t, root.Result(name, f.Run), string(data))
-	archivetest.Write(t, root.Design(x.SHA256), text)
 }
 
 // saves makes a request cost a third less with the largest buffer.

@@ -1,8 +1,6 @@
 package experiment
 
 import (
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -50,22 +48,6 @@ func TestRefusesABlockThatCouldNotBeRun(t *testing.T) {
 	}
 	if x := parse(t, strings.Replace(whole, "warmup_s = 0.2\n", "", 1)); x.Block.WarmupS != 0 {
 		t.Errorf("a warm-up that is left out is %v s", x.Block.WarmupS)
-	}
-}
-
-func TestEveryKeptDesignIsRead(t *testing.T) {
-	paths, err := filepath.Glob("../../../data/designs/*.toml")
-	if err != nil || len(paths) < 5 {
-		t.Fatal(paths, err)
-	}
-	for _, p := range paths {
-		text, err := os.ReadFile(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Parse("made-up", text); err != nil {
-			t.Errorf("%s: %v", p, err)
-		}
 	}
 }
 

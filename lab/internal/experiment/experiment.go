@@ -34,7 +34,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// An Experiment is one file of lab/experiments; keys.toml says what its keys mean.
+// An Experiment is one file of lab/experiments.
 type Experiment struct {
 	Name      string             `toml:"-"` // file name without extension
 	SHA256    string             `toml:"-"` // of the file, so that a run says which wording it tested
@@ -43,7 +43,6 @@ type Experiment struct {
 	Title     string             `toml:"title"`
 	Question  string             `toml:"question"`
 	Core      bool               `toml:"core"`
-	Planned   string             `toml:"planned"` // only settings that every trial needs may be missing then
 	Metrics   []string           `toml:"metrics"`
 	Topology  Topology           `toml:"topology"`
 	Settings  map[string]any     `toml:"settings"`
@@ -53,12 +52,12 @@ type Experiment struct {
 	Block     Block              `toml:"block"`
 	Claims    []Claim            `toml:"claims"`
 	Withdrawn []Withdrawal       `toml:"withdrawn"` // so that no claim disappears or changes unnoticed
-	Corrected []Correction       `toml:"corrected"`
-	Profile   *Profile           `toml:"profile"`  // nil: none is taken
-	Relative  *Relative          `toml:"relative"` // in no claim's digest, since it decides nothing
+	Profile   *Profile           `toml:"profile"`   // nil: none is taken
+	Relative  *Relative          `toml:"relative"`  // in no claim's digest, since it decides nothing
 
 	fixed   setting.Levels
 	without []setting.Levels // of a copy that Without made
+	locks   *Locks           // of a copy that Then made
 }
 
 // Topology says how client and server are joined.
@@ -118,21 +117,13 @@ func Parse(id string, data []byte) (*Experiment, error) {
 	if err := strict.DecodeTOML(data, x); err != nil {
 		return nil, err
 	}
-	// An empty reason would look like a missing one. A reason is printed in one
-	// line.
-	var said struct {
-		Planned *string
-		times
-	}
-	if err := toml.Unmarshal(data, &said); err != nil {
+	var has times
+	if err := toml.Unmarshal(data, &has); err != nil {
 		return nil, err
-	}
-	if said.Planned != nil && (strings.TrimSpace(x.Planned) == "" || strict.CheckLine(x.Planned) != nil) {
-		return nil, errors.New("planned: say in one line what the lab lacks to run this, or leave it out")
 	}
 	sum := sha256.Sum256(data)
 	x.Name, x.SHA256, x.Text = id, hex.EncodeToString(sum[:]), data
-	if err := x.resolve(said.times); err != nil {
+	if err := x.resolve(has); err != nil {
 		return nil, err
 	}
 	return x, nil
@@ -153,9 +144,6 @@ func (x *Experiment) resolve(has times) error {
 	}
 	if !entry.MatchString(x.Entry) {
 		return fmt.Errorf("entry %q: an entry's number, as 09 or 06b, or a study's word", x.Entry)
-	}
-	if x.Planned != "" && x.Core {
-		return errors.New("core: a planned experiment is in no set that is run")
 	}
 	if err := x.Topology.check(); err != nil {
 		return err
@@ -206,7 +194,7 @@ func (x *Experiment) resolve(has times) error {
 		needed = []string{setting.Connections, setting.Likes}
 	}
 	for _, need := range needed {
-		if _, ok := x.fixed[need]; !ok && !seen[need] && x.Planned == "" {
+		if _, ok := x.fixed[need]; !ok && !seen[need] {
 			return fmt.Errorf("settings.%s is missing, and no factor of that name", need)
 		}
 	}
@@ -266,16 +254,6 @@ func (x *Experiment) resolve(has times) error {
 			return fmt.Errorf("withdrawn[%d]: the id %q stands twice; a new claim takes a new id", i, w.ID)
 		}
 		ids[w.ID] = true
-	}
-	for i, c := range x.Corrected {
-		switch {
-		case !ids[c.ID]:
-			return fmt.Errorf("corrected[%d]: no claim %q; %s", i, c.ID, strict.Instead(c.ID, slices.Sorted(maps.Keys(ids))))
-		case c.Was == "" || strict.CheckLine(c.Was) != nil:
-			return fmt.Errorf("corrected[%d] %q: was: give the claim's text as it was before, in one line", i, c.ID)
-		case strings.TrimSpace(c.Why) == "" || strict.CheckLine(c.Why) != nil:
-			return fmt.Errorf("corrected[%d] %q: why is missing: say in one line what was wrong with the words", i, c.ID)
-		}
 	}
 	return nil
 }

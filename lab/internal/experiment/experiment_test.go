@@ -158,30 +158,6 @@ func TestFixedSettingsAreACopy(t *testing.T) {
 	}
 }
 
-// plan turns whole into a planned experiment: several hosts, no load.
-var plan = strings.NewReplacer(
-	`entry = "7"`, "entry = \"7\"\nplanned = \"the lab cannot turn the knob\"",
-	`kind = "netns"`, `kind = "fleet"`, "line_rate_bps = 1_000_000\nburst_bytes = 1000\nqueue_s = 0.02\n", "",
-	"route = \"/read\"\n", "irq = \"pinned\"\n", "connections = 100\n", "",
-).Replace(whole)
-
-func TestAPlannedExperimentMayNameWhatTheLabLacks(t *testing.T) {
-	x := parse(t, plan)
-	if x.Planned != "the lab cannot turn the knob" || x.Topology.Kind != "fleet" ||
-		x.Fixed().Key() != "prefork=true irq=pinned generator=http_load" {
-		t.Errorf("planned %q, %s, %q", x.Planned, x.Topology.Kind, x.Fixed().Key())
-	}
-	if n := len(x.Conditions()); n != 6 {
-		t.Errorf("%d conditions, want 3 × 2", n)
-	}
-	// A design that is not planned must not leave out what plan does.
-	running := strings.Replace(plan, "planned = \"the lab cannot turn the knob\"\n", "", 1)
-	if _, err := Parse("made-up", []byte(running)); err == nil ||
-		!strings.Contains(err.Error(), "settings.route is missing") {
-		t.Errorf("%v, want that the route is missing", err)
-	}
-}
-
 // batches turns whole into a design with an event producer as the server.
 var batches = strings.NewReplacer(
 	"route = \"/read\"\n", "server = \"producer\"\n", "http_load", "sink", "rounds = 6", "rounds = 1",
@@ -226,30 +202,6 @@ func TestBatchesAreWhatAProducerSends(t *testing.T) {
 	}
 }
 
-func TestAPlanIsCheckedLikeAnyDesign(t *testing.T) {
-	const reason = `planned = "the lab cannot turn the knob"`
-	for _, c := range []struct{ name, old, new, says string }{
-		{"no reason", reason, `planned = ""`, "planned: say in one line"},
-		{"a blank for a reason", reason, `planned = " "`, "planned: say in one line"},
-		{"a reason of two lines", reason, `planned = "a\nb"`, "planned: say in one line"},
-		{"yes for a reason", reason, `planned = true`, "line 2"},
-		{"in the core set", reason, reason + "\ncore = true", "core: a planned experiment"},
-		{"a setting that nobody knows", `irq = "pinned"`, `irqs = "pinned"`, `settings.irqs: unknown setting "irqs"`},
-		{"a level that it has not", `irq = "pinned"`, `irq = "other"`, `settings.irq: setting "irq"`},
-		{"a fleet with a line rate", `kind = "fleet"`, "kind = \"fleet\"\nline_rate_bps = 1",
-			"topology: fleet has no line rate"},
-		{"a claim over what is no factor", `over = "pipelining"`, `over = "rate"`, `over "rate": no factor`},
-	} {
-		if !strings.Contains(plan, c.old) {
-			t.Fatalf("%s: %q does not stand in the plan", c.name, c.old)
-		}
-		if _, err := Parse("made-up", []byte(strings.Replace(plan, c.old, c.new, 1))); err == nil ||
-			!strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.says)
-		}
-	}
-}
-
 // Only a run finds out whether a machine has the settings and the other
 // machines, so the design may ask for them.
 func TestADesignToBeRunMayTurnKnobsOfAFleet(t *testing.T) {
@@ -259,8 +211,8 @@ func TestADesignToBeRunMayTurnKnobsOfAFleet(t *testing.T) {
 		"name = \"pipelining\"\nlevels = [1, 10]", "name = \"irq\"\nlevels = [\"default\", \"pinned\"]",
 		`over = "pipelining"`, `over = "irq"`,
 	).Replace(whole))
-	if x.Planned != "" || x.Topology.Kind != "fleet" || x.Conditions()[1].Key() != "workers=1 irq=pinned" {
-		t.Errorf("planned %q, %s, %q", x.Planned, x.Topology.Kind, x.Conditions()[1].Key())
+	if x.Topology.Kind != "fleet" || x.Conditions()[1].Key() != "workers=1 irq=pinned" {
+		t.Errorf("%s, %q", x.Topology.Kind, x.Conditions()[1].Key())
 	}
 }
 

@@ -4,33 +4,19 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
-	"strconv"
+	"maps"
+	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Withdrawal says why a claim that runs were judged by is no longer part of
-// the experiment. The claim itself is kept with the design of those runs.
+// the experiment.
 type Withdrawal struct {
 	ID   string `toml:"id"`
 	Text string `toml:"text"` // its words, where no run that counts has them
 	Why  string `toml:"why"`
-}
-
-// A Correction says that a claim that runs were judged by is worded otherwise now.
-// Its bars are the same, so its record stands; and readers of the record see what
-// it was once said to be about.
-type Correction struct {
-	ID  string `toml:"id" json:"-"`
-	Was string `toml:"was" json:"was"`
-	Why string `toml:"why" json:"why"`
-}
-
-// Corrections gives those of a claim, in the order of the file.
-func (x *Experiment) Corrections(id string) []Correction {
-	return strict.Those(x.Corrected, func(c Correction) bool { return c.ID == id })
 }
 
 // A bars is a claim's own part of what its verdict depends on, without its
@@ -59,7 +45,7 @@ type bars struct {
 	Levels []setting.Level `json:"levels,omitempty"`
 }
 
-// A locked is everything that a claim's verdict depends on. The budget is left
+// A locked is everything but a claim's bars that its verdict depends on. The budget is left
 // out: the length of a run changes how much it can tell, not what is asked.
 type locked struct {
 	Topology Topology       `json:"topology"`
@@ -69,7 +55,6 @@ type locked struct {
 	// absent if no profile is taken, so that older designs keep their digest
 	ProfileS float64 `json:"profile_s,omitempty"`
 	Block    *Block  `json:"block"`
-	Bars     bars    `json:"bars"`
 	// Servers are those of the file's own that are loaded; absent without any, so
 	// that older designs keep their digest.
 	Servers map[string]lockedServer `json:"servers,omitempty"`
@@ -99,22 +84,75 @@ func (c Claim) bars() bars {
 	}
 }
 
-// Bars is the SHA-256, in hexadecimal, of the claim's own bars, without the
-// design around it.
-func (x *Experiment) Bars(c Claim) string { return digest(c.bars()) }
+// Locks are what a run was made with: a digest of what the locks of all claims have in
+// common, and those of the claims. A run decides only claims that are still the same.
+type Locks struct {
+	Design string          `json:"design"`
+	Claims map[string]Lock `json:"claims"`
+}
 
-// Lock is the SHA-256, in hexadecimal, of everything that decides a claim: the
-// design and the claim's own bars. Two claims with the same lock are the same
-// claim, whatever else is in the file.
-func (x *Experiment) Lock(c Claim) string { return x.lock(c.bars()) }
+// A Lock has the digest of a claim's own bars, and what divides the risk of a wrong
+// verdict among claims: its kind, and the cores without which it is not decided.
+type Lock struct {
+	Kind  Kind   `json:"kind"`
+	Bars  string `json:"bars"`
+	Cores int    `json:"cores,omitempty"`
+}
 
-// Design is the SHA-256, in hexadecimal, of what the locks of all the claims have
-// in common.
-func (x *Experiment) Design() string { return x.lock(bars{}) }
+// Locks gives those of the experiment as it is.
+func (x *Experiment) Locks() *Locks {
+	all := &Locks{Design: x.Design(), Claims: map[string]Lock{}}
+	for _, c := range x.Claims {
+		all.Claims[c.ID] = Lock{c.Kind, x.Bars(c), x.Needs(c).Cores}
+	}
+	return all
+}
 
-func (x *Experiment) lock(b bars) string {
+// Then is the experiment with the claims that a run was made with: those that are still
+// the same, and of the others no more than their locks.
+func (x *Experiment) Then(l *Locks) *Experiment {
+	then := *x
+	then.locks, then.Claims = l, nil
+	for _, c := range x.Claims {
+		if is, ok := l.Claims[c.ID]; ok && is.Bars == x.Bars(c) && l.Design == x.Design() {
+			then.Claims = append(then.Claims, c)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(l.Claims)) {
+		if _, same := then.Claim(id); !same {
+			then.Claims = append(then.Claims, Claim{ID: id, Kind: l.Claims[id].Kind})
+		}
+	}
+	return &then
+}
+
+// Older tells whether the run was made with another design than today's, of which no more
+// is known than its locks.
+func (x *Experiment) Older() bool {
+	now := *x
+	now.locks = nil
+	return x.locks != nil && now.Design() != x.locks.Design
+}
+
+// Bars is a digest of the claim's own bars, without the design around it.
+func (x *Experiment) Bars(c Claim) string {
+	if x.locks != nil {
+		return x.locks.Claims[c.ID].Bars
+	}
+	return digest(c.bars())
+}
+
+// Lock says everything that decides a claim: the design and the claim's own bars. Two
+// claims with the same lock are the same claim, whatever else is in the file.
+func (x *Experiment) Lock(c Claim) string { return x.Design() + " " + x.Bars(c) }
+
+// Design is a digest of what the locks of all the claims have in common.
+func (x *Experiment) Design() string {
+	if x.locks != nil {
+		return x.locks.Design
+	}
 	l := locked{Topology: x.Topology, Settings: x.fixed, Block: &x.Block, Profiled: x.Profile != nil,
-		ProfileS: x.ProfileS(), Bars: b, Servers: x.lockedServers()}
+		ProfileS: x.ProfileS(), Servers: x.lockedServers()}
 	l.Factors = strict.Called(x.Factors, func(f Factor) lockedFactor { return lockedFactor{f.Name, f.levels} })
 	return digest(l)
 }
@@ -138,7 +176,7 @@ func digest(v any) string {
 		panic(err) // a checked design always marshals
 	}
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return hex.EncodeToString(sum[:8])
 }
 
 // Claim finds a claim by its id.
@@ -151,47 +189,4 @@ func (x *Experiment) Claim(id string) (Claim, bool) {
 func (x *Experiment) Holds(of *Experiment, c Claim) bool {
 	mine, ok := x.Claim(c.ID)
 	return ok && x.Lock(mine) == of.Lock(c)
-}
-
-// Moved says how the experiment asks a claim of another of its versions
-// otherwise than that version does, by the first field that differs; empty if it
-// asks the same, whatever the design around it.
-func (x *Experiment) Moved(of *Experiment, c Claim) string {
-	mine, ok := x.Claim(c.ID)
-	if !ok {
-		return "it is gone"
-	}
-	was, now := c.bars().fields(), mine.bars().fields()
-	for i := range was {
-		if was[i] != now[i] {
-			return fmt.Sprintf("%s, before %s", now[i], was[i])
-		}
-	}
-	if x.Bars(mine) != of.Bars(c) {
-		return "it was changed"
-	}
-	return ""
-}
-
-// fields writes each field of the bars as the experiment's file does.
-func (b bars) fields() []string {
-	number := func(v *float64) string {
-		if v == nil {
-			return "absent"
-		}
-		return strconv.FormatFloat(*v, 'g', -1, 64)
-	}
-	out := []string{
-		"margin " + number(b.Margin), "at_least " + number(b.AtLeast), "at_most " + number(b.AtMost),
-		fmt.Sprintf("plus %d", b.Plus), fmt.Sprintf("at %q", b.At.Key()),
-		fmt.Sprintf("levels %q", strict.Called(b.Levels, setting.Level.String)),
-		fmt.Sprintf("needs.line_rate %v", b.Needs.LineRate), fmt.Sprintf("needs.cores %d", b.Needs.Cores),
-	}
-	for _, f := range [][2]string{
-		{"kind", string(b.Kind)}, {"metric", b.Metric}, {"over", b.Over}, {"bound", b.Bound}, {"equals", b.Equals},
-		{"profile", b.Profile}, {"package", b.Package}, {"work", b.Work}, {"needs.bound", b.Needs.Bound}, {"about", b.About},
-	} {
-		out = append(out, fmt.Sprintf("%s %q", f[0], f[1]))
-	}
-	return out
 }

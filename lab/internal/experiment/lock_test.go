@@ -71,33 +71,26 @@ func TestTheLockIsOfTheLengthOfProfiles(t *testing.T) {
 		}
 	}
 	x = parse(t, whole)
-	if got, want := x.Lock(x.Claims[0]), "e92042905110d8dfedb415e7c0b65a247678ea7d2d50c9e5203f1a93fea244fc"; got != want {
+	if got, want := x.Lock(x.Claims[0]), "b16b0d969c24993f 5f92d1343657500e"; got != want {
 		t.Errorf("without profiles the lock is %s, and it was %s", got, want)
 	}
 }
 
-// What moved is named as the experiment's file writes it.
-func TestWhatMovedIsNamed(t *testing.T) {
+// A run has the locks that it was made with: what is still the same is today's claim, and
+// what is not stays apart from it.
+func TestARunHasTheClaimsThatItWasMadeWith(t *testing.T) {
 	was := parse(t, whole)
-	for _, c := range []struct{ old, new, claim, want string }{
-		{"It is flat.", "It is even.", "is-flat", ""},
-		{"connections = 100", "connections = 101", "is-flat", ""},
-		{"margin = 0.1", "margin = 0.2", "is-flat", "margin 0.2, before margin 0.1"},
-		{"margin = 0.1", "margin = 0.1\nneeds = { bound = \"wire\", line_rate = true }", "is-flat",
-			"needs.line_rate true, before needs.line_rate false"},
-		{"margin = 0.1", "margin = 0.1\nat = { pipelining = 10 }", "is-flat", `at "pipelining=10", before at ""`},
-		{"margin = 0.1", "margin = 0.1\nabout = \"client\"", "is-flat", `about "client", before about ""`},
-		{`id = "is-flat"`, `id = "is-flatter"`, "is-flat", "it is gone"},
-		{"at_least = 1.5", "at_most = 1.5", "more", "at_least absent, before at_least 1.5"},
-		{"levels = [1, 2, 4]", "levels = [1, 2, 8]", "rises", ""},
-	} {
-		x := parse(t, strings.Replace(whole, c.old, c.new, 1))
-		claim, ok := was.Claim(c.claim)
-		if !ok {
-			t.Fatalf("no claim %q", c.claim)
+	now := parse(t, strings.Replace(whole, "margin = 0.1", "margin = 0.2", 1))
+	then := now.Then(was.Locks())
+	for _, c := range was.Claims {
+		if got, want := now.Holds(then, c), c.ID != "is-flat"; got != want {
+			t.Errorf("%s stands: %v", c.ID, got)
 		}
-		if got := x.Moved(was, claim); got != c.want {
-			t.Errorf("%s: %q, want %q", c.new, got, c.want)
-		}
+	}
+	if then.Older() || len(then.Claims) != len(was.Claims) {
+		t.Errorf("%d claims, older: %v", len(then.Claims), then.Older())
+	}
+	if now.Then(parse(t, strings.Replace(whole, "rounds = 6", "rounds = 7", 1)).Locks()).Older() == false {
+		t.Error("another design is taken for today's")
 	}
 }

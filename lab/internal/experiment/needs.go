@@ -26,6 +26,9 @@ const FilesBeside = 64
 func (x *Experiment) Needs(c Claim) Demands {
 	d := x.demands()
 	d.Cores, d.LineRate = max(d.Cores, c.Needs.Cores), c.Needs.LineRate
+	if x.locks != nil {
+		d.Cores = x.locks.Claims[c.ID].Cores
+	}
 	return d
 }
 

@@ -24,7 +24,7 @@ func (x *Experiment) possible(s setting.Levels) error {
 	// Some settings exist only to describe published runs.
 	if r, ok := s[setting.Route]; ok && !setting.IsPath(r) {
 		return fmt.Errorf("the lab requests one path at a time, and not %s", r)
-	} else if ok && x.Planned == "" && server.Answers != "" {
+	} else if ok && server.Answers != "" {
 		if routes := route.Paths(server.Answers == setting.Null); !slices.Contains(routes, r.String()) {
 			return fmt.Errorf("the %s server has no route %q; %s", server.Name, r, strict.Instead(r.String(), routes))
 		}

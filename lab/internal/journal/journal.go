@@ -64,10 +64,6 @@ func (r Root) Packed(file string) string {
 	return r.Path("data", "profiles", filepath.FromSlash(path.Dir(file)+".zip"))
 }
 
-// Design is where an experiment's file is kept, by SHA-256, as runs were made
-// with it. So a claim that was changed after a run is noticed.
-func (r Root) Design(sum string) string { return r.Path("data", "designs", sum+".toml") }
-
 // Derived is where everything lies that follows from other files; git ignores it. Of its
 // directories, data is published as the site's data, beside what git has there; pages is
 // what templates are told; and inputs is what each experiment's files

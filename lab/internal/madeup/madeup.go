@@ -86,7 +86,7 @@ func Run(p Plan) *results.File {
 	f := &results.File{
 		SchemaVersion: results.Version, Experiment: x.Name, Run: Name(p.Started, p.Hosts.Server), Hosts: p.Hosts,
 		Provenance: &results.Provenance{
-			StartedAt: p.Started, Commit: commit, ExperimentSHA256: x.SHA256,
+			StartedAt: p.Started, Commit: commit, ExperimentSHA256: x.SHA256, Locks: x.Locks(),
 			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS,
 				ProfileS: x.ProfileS()}, BudgetS: x.BudgetS,
 			Blocks: p.Blocks, Ended: p.Ended, StoppedEarly: p.Stopped, Seed: p.Seed, Generator: "http_load " +

@@ -34,8 +34,6 @@ type Summed struct {
 	Needs     string                  `json:"needs,omitempty"` // its preconditions
 	Verdicts  map[verdict.Verdict]int `json:"verdicts"`        // number of hosts by their record's verdict
 	Says      string                  `json:"says"`            // the same in a sentence
-	// Corrected has its former words, by which runs were judged.
-	Corrected []experiment.Correction `json:"corrected,omitempty"`
 
 	// Own is the run whose record pages show: that of the experiment's shown machine or, if the
 	// claim does not apply to it, of another.
@@ -118,7 +116,7 @@ func OverHosts(x *experiment.Experiment, whose map[string]Whose, runs []Made, ot
 		}
 		sum := Over(c.ID, whose[x.Name+"/"+c.ID], shown, slices.Collect(maps.Values(newest)))
 		sum.Criterion, sum.Needs, sum.Edge = verdict.Criterion(c), verdict.NeedsWords(c.Needs), edgeOf(c)
-		sum.Written, sum.Corrected = written(runs, c.ID), x.Corrections(c.ID)
+		sum.Written = written(runs, c.ID)
 		out.Claims = append(out.Claims, sum)
 	}
 	out.Machines = append(out.Machines, slices.Sorted(maps.Keys(machines))...)

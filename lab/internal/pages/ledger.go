@@ -30,7 +30,6 @@ type LedgerClaim struct {
 	Verdicts   map[verdict.Verdict]int `json:"verdicts"`
 	Machines   []OnHost                `json:"machines"` // without words
 
-	Corrected []experiment.Correction `json:"corrected,omitempty"` // its former words
 }
 
 // LedgerVersion is the schema version of the ledger's file.
@@ -45,7 +44,7 @@ func (l *Ledger) Add(x *experiment.Experiment, h *Hosts) {
 		of := h.Claims[i]
 		claim := LedgerClaim{Entry: x.Entry, Experiment: x.Name, Claim: c.ID, Kind: string(c.Kind), Text: c.Text,
 			Whose:     of.Whose,
-			Criterion: of.Criterion, Says: of.Says, Verdicts: of.Verdicts, Machines: []OnHost{}, Corrected: of.Corrected}
+			Criterion: of.Criterion, Says: of.Says, Verdicts: of.Verdicts, Machines: []OnHost{}}
 		for _, on := range of.Hosts {
 			on.Reason, on.Runs, on.Text, on.Interval, on.Of = "", 0, "", "", ""
 			claim.Machines = append(claim.Machines, on)

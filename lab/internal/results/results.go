@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
@@ -55,14 +56,15 @@ type File struct {
 // Provenance is what a reader needs to run the experiment again or to question
 // the run.
 type Provenance struct {
-	StartedAt        time.Time  `json:"started_at"`
-	FinishedAt       time.Time  `json:"finished_at"`
-	Commit           string     `json:"commit"`
-	Dirty            bool       `json:"dirty"`
-	ExperimentSHA256 string     `json:"experiment_sha256"`
-	Block            *BlockPlan `json:"block,omitempty"`
-	BudgetS          float64    `json:"budget_s,omitempty"`
-	Blocks           int        `json:"blocks"`
+	StartedAt        time.Time         `json:"started_at"`
+	FinishedAt       time.Time         `json:"finished_at"`
+	Commit           string            `json:"commit"`
+	Dirty            bool              `json:"dirty"`
+	ExperimentSHA256 string            `json:"experiment_sha256"`
+	Locks            *experiment.Locks `json:"locks,omitempty"` // what the claims were
+	Block            *BlockPlan        `json:"block,omitempty"`
+	BudgetS          float64           `json:"budget_s,omitempty"`
+	Blocks           int               `json:"blocks"`
 	// ClockS is where the slots' clock began; Encode takes it from the trials.
 	ClockS       float64                `json:"clock_s,omitempty"`
 	Ended        Ended                  `json:"ended,omitempty"`

@@ -199,7 +199,7 @@ func (p Plan) file() *results.File {
 	}
 	f.Provenance = &results.Provenance{
 		StartedAt: p.clock.now().Truncate(time.Second), Commit: commit, Dirty: dirty,
-		ExperimentSHA256: x.SHA256, Seed: p.Seed, Generator: generators(x, tools),
+		ExperimentSHA256: x.SHA256, Locks: x.Locks(), Seed: p.Seed, Generator: generators(x, tools),
 		Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS,
 			ProfileS: x.ProfileS()},
 		BudgetS:    p.budget().Seconds(),

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -24,23 +23,18 @@ type unfitError struct{ error }
 
 func (u unfitError) Unwrap() error { return u.error }
 
-// keep adds a run to the journal's data: the profile of its host if it is new, its
-// design, its raw profiles and its results file. It adds all of them or none. Package
+// keep adds a run to the journal's data: the profile of its host if it is new,
+// its raw profiles and its results file. It adds all of them or none. Package
 // derive makes what is derived from them.
 //
 // A lab may be killed in the middle of it. Then the run is still pending, and is kept
 // again: files that are there already are taken as they are.
-func keep(j *archive.Journal, h *host.Profile, design []byte, made *run.Made) (err error) {
+func keep(j *archive.Journal, h *host.Profile, made *run.Made) (err error) {
 	f, scratch := made.File, j.Root.Scratch()
 	if j.Hosts[h.ID] != nil {
 		h = nil
 	}
-	if slices.ContainsFunc(j.Runs, func(r *results.File) bool {
-		return r.Provenance.ExperimentSHA256 == f.Provenance.ExperimentSHA256
-	}) {
-		design = nil
-	}
-	all, err := files(j.Root, design, made, h)
+	all, err := files(j.Root, made, h)
 	if err != nil {
 		return err
 	}
@@ -87,9 +81,9 @@ type file struct {
 	data []byte
 }
 
-// files are those of a run that are not derived: the profile of its host and its design unless they
+// files are those of a run that are not derived: the profile of its host unless it
 // are nil, the raw profiles that it names, and last its results, which name the others.
-func files(root journal.Root, design []byte, made *run.Made, h *host.Profile) (all []file, err error) {
+func files(root journal.Root, made *run.Made, h *host.Profile) (all []file, err error) {
 	f := made.File
 	encode := func(path string, v any) {
 		data, failed := results.Encode(v)
@@ -97,9 +91,6 @@ func files(root journal.Root, design []byte, made *run.Made, h *host.Profile) (a
 	}
 	if h != nil {
 		encode(root.Host(h.ID), h)
-	}
-	if design != nil {
-		all = append(all, file{root.Design(f.Provenance.ExperimentSHA256), design})
 	}
 	for name := range made.Raw {
 		packed, failed := results.PackRaw(made.Raw)
@@ -125,7 +116,7 @@ func (s *Session) keep(x *experiment.Experiment, made *run.Made) error {
 	if s.Trial {
 		return keepTrial(s.destination(), s.profile, x, made)
 	}
-	err := keep(s.j, s.profile, x.Text, made)
+	err := keep(s.j, s.profile, made)
 	if errors.As(err, new(unfitError)) {
 		return fmt.Errorf("the lab made a file it would refuse: %w", err)
 	}
@@ -135,7 +126,7 @@ func (s *Session) keep(x *experiment.Experiment, made *run.Made) error {
 // keepTrial writes a run with its verdicts and its CSV, and what it names.
 func keepTrial(into journal.Root, h *host.Profile, x *experiment.Experiment, made *run.Made) error {
 	f := made.File
-	all, err := files(into, x.Text, made, h)
+	all, err := files(into, made, h)
 	if err != nil {
 		return err
 	}
@@ -171,7 +162,6 @@ const roomBytes = 8 << 20
 func checkRoom(scratch string, root journal.Root, x *experiment.Experiment, h *host.Profile) error {
 	dirs := []string{
 		filepath.Dir(root.Result(x.Name, "")), filepath.Dir(root.Host(h.ID)),
-		filepath.Dir(root.Design("")),
 	}
 	if x.Profile != nil {
 		dirs = append(dirs, filepath.Dir(root.Packed(x.Name+"/run/c")))

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -34,14 +33,14 @@ func version(root journal.Root, f *results.File) journal.Root {
 }
 
 // setAside writes the run so far.
-func setAside(root journal.Root, h *host.Profile, x *experiment.Experiment, made *run.Made) error {
+func setAside(root journal.Root, h *host.Profile, made *run.Made) error {
 	f := made.File
 	own := filepath.Join(root.Pending(), f.Experiment)
 	beside := journal.Root(filepath.Join(own, halfWritten))
 	if err := os.RemoveAll(string(beside)); err != nil {
 		return err
 	}
-	all, err := files(beside, x.Text, made, h)
+	all, err := files(beside, made, h)
 	if err != nil {
 		return err
 	}
@@ -157,10 +156,6 @@ func adoptOne(j *archive.Journal, name string, from journal.Root) (*results.File
 			return nil, unfitError{fmt.Errorf("the profile of its host is of %q", h.ID)}
 		}
 	}
-	design, err := os.ReadFile(from.Design(p.ExperimentSHA256))
-	if err != nil {
-		return nil, unfitError{err}
-	}
 	made := &run.Made{File: f, Raw: map[string][]byte{}}
 	for _, c := range f.Conditions {
 		for _, named := range c.Profiles {
@@ -169,7 +164,7 @@ func adoptOne(j *archive.Journal, name string, from journal.Root) (*results.File
 			}
 		}
 	}
-	return f, keep(j, h, design, made)
+	return f, keep(j, h, made)
 }
 
 // refuse moves aside a version that the journal refuses.

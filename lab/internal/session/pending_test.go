@@ -35,7 +35,7 @@ func (w *workshop) leave(n int) *results.File {
 	f := w.blank(p)
 	for range n {
 		w.block(f)
-		if err := setAside(w.root, b.profile, x, &run.Made{File: f}); err != nil {
+		if err := setAside(w.root, b.profile, &run.Made{File: f}); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -82,11 +82,6 @@ func TestWhatAKilledLabLeftIsKept(t *testing.T) {
 			}
 			w.write(journal.Root(was).Result(counted, f.Run), "{")
 		},
-		"when its design was in place": func(w *workshop, f *results.File) {
-			sum := f.Provenance.ExperimentSHA256
-			text, _ := os.ReadFile(in(w, f).Design(sum))
-			w.write(w.root.Design(sum), string(text))
-		},
 		"when all but the results were in place": func(w *workshop, f *results.File) {
 			if err := os.CopyFS(filepath.Join(string(w.root), "data"),
 				os.DirFS(filepath.Join(string(in(w, f)), "data"))); err != nil {
@@ -124,12 +119,11 @@ func TestARunThatWasOverKeepsItsEnd(t *testing.T) {
 	w := newWorkshop(t)
 	f := w.leave(6)
 	b := w.session(Options{})
-	x, _ := b.j.Experiment(counted)
 	f.Provenance.Ended = results.Decided
 	if err := forget(w.root, f, ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := setAside(w.root, b.profile, x, &run.Made{File: f}); err != nil {
+	if err := setAside(w.root, b.profile, &run.Made{File: f}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Adopt(b.j, "", b.Say); err != nil {
@@ -145,9 +139,8 @@ func TestARunIsNotKeptTwice(t *testing.T) {
 	w := newWorkshop(t)
 	f := w.leave(3)
 	b := w.session(Options{})
-	x, _ := b.j.Experiment(counted)
 	f.Provenance.Ended = results.Budget
-	if err := keep(b.j, b.profile, x.Text, &run.Made{File: f}); err != nil {
+	if err := keep(b.j, b.profile, &run.Made{File: f}); err != nil {
 		t.Fatal(err)
 	}
 	w.said()
@@ -174,12 +167,6 @@ func TestWhatTheJournalWouldRefuseIsMovedAside(t *testing.T) {
 			text, _ := os.ReadFile(at.Result(counted, f.Run))
 			w.write(at.Result(counted, f.Run), strings.Replace(string(text), `"seed": 3`, `"seed": 4`, 1))
 		}, "but the seed draws"},
-		"without its design": {func(w *workshop, at journal.Root, f *results.File) {
-			os.Remove(at.Design(f.Provenance.ExperimentSHA256))
-		}, "no such file"},
-		"of another design": {func(w *workshop, at journal.Root, f *results.File) {
-			w.write(at.Design(f.Provenance.ExperimentSHA256), "entry = \"97\"\n")
-		}, "its SHA-256 is"},
 		"whose claim was changed since": {func(w *workshop, at journal.Root, f *results.File) {
 			path := filepath.Join(w.root.Experiments(), counted+".toml")
 			text, _ := os.ReadFile(path)

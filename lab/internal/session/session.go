@@ -289,7 +289,7 @@ func (s *Session) make(ctx context.Context, o *Outcome, budget time.Duration, bl
 		if complete = made.File; s.Trial {
 			return nil
 		}
-		return setAside(s.j.Root, s.profile, x, made)
+		return setAside(s.j.Root, s.profile, made)
 	}
 	made, err := s.do(ctx, p, s.Progress)
 	none, unable := errors.AsType[run.Unable](err)

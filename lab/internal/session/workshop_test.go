@@ -136,7 +136,7 @@ func (w *workshop) blank(p run.Plan) *results.File {
 		Hosts: results.Hosts{Server: p.Host.ID, Client: p.Host.ID}, Topology: results.Topology(x.Topology),
 		Settings: x.Fixed(), Conditions: []results.Condition{}, Trials: []results.Trial{},
 		Provenance: &results.Provenance{
-			StartedAt: w.at, FinishedAt: w.at, Commit: "unknown", Dirty: true, ExperimentSHA256: x.SHA256, Seed: p.Seed,
+			StartedAt: w.at, FinishedAt: w.at, Commit: "unknown", Dirty: true, ExperimentSHA256: x.SHA256, Locks: x.Locks(), Seed: p.Seed,
 			Generator: "autocannon 8.0.0",
 			Block:     &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS},
 			BudgetS:   p.Budget.Seconds(),

@@ -123,7 +123,7 @@ type File struct {
 	// Together has the figures of all blocks of the record; absent where that is this run alone.
 	Together *Together `json:"together,omitempty"`
 	// Design is the SHA-256 of the experiment's file as it was when the run was
-	// made; data/designs has that file.
+	// made, which git has.
 	Design string `json:"design,omitempty"`
 	// Written is the commit that had the experiment's file before the run, by what
 	// the run recorded. It is absent for a run without trials, and for one that says

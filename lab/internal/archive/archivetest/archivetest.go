@@ -30,17 +30,14 @@ const (
 	// Measured is a run of 11-threads that no text refers to.
 	Measured = "20261123t224152z-amd-epyc-2c-18587e00"
 
-	// MeasuredDesign is the design of that run.
-	MeasuredDesign = "51b1ac5b8b165efcd33c71897fd28c296ca214b133823c3285745655600f1b63"
-
 	// ThreadsDesign is today's design of the same experiment.
 	ThreadsDesign = "lab/experiments/11-threads.toml"
 )
 
 // cloned are the files that a clone has: the texts of some entries with the experiments and
-// hosts that they refer to, and a run with its design.
+// hosts that they refer to, and a run.
 var cloned = []string{
-	"data/designs/" + MeasuredDesign + ".toml", "data/results/11-threads/" + Measured + ".json",
+	"data/results/11-threads/" + Measured + ".json",
 	"data/hosts/amd-epyc-2c-18587e00.json", "data/hosts/c6i-4xlarge.json", "data/hosts/c6in-8xlarge.json",
 	"data/hosts/c8i-32xlarge.json", "data/calibration/pairs.csv",
 	"data/texts/03.toml", "data/texts/08.toml", "data/texts/09.toml", "data/texts/10.toml", "data/texts/11.toml",
@@ -106,7 +103,7 @@ func AddRun(t *testing.T, root journal.Root, host string, started time.Time, blo
 	return f
 }
 
-// add writes a run and its design.
+// add writes a run.
 func add(t *testing.T, root journal.Root, x *experiment.Experiment, f *results.File) {
 	t.Helper()
 	data, err := results.Encode(f)
@@ -114,5 +111,4 @@ func add(t *testing.T, root journal.Root, x *experiment.Experiment, f *results.F
 		t.Fatal(err)
 	}
 	Write(t, root.Result(x.Name, f.Run), string(data))
-	Write(t, root.Design(x.SHA256), string(x.Text))
 }

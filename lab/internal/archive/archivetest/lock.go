@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -126,17 +125,4 @@ func ProfiledClone(t *testing.T) journal.Root {
 	Write(t, root.Packed(LockRun+"/c1"), string(packed))
 	add(t, root, x, f)
 	return root
-}
-
-// Redesign edits the design of the made-up run.
-func Redesign(t *testing.T, root journal.Root, old, new string) {
-	t.Helper()
-	text := strings.Replace(LockDesign, old, new, 1)
-	was, is := sumOf(LockDesign), sumOf(text)
-	Write(t, root.Design(is), text)
-	if err := os.Remove(root.Design(was)); err != nil {
-		t.Fatal(err)
-	}
-	Write(t, root.Experiment("98-made-lock"), text)
-	Edit(t, root.Path(LockFile), was, is)
 }
