@@ -90,11 +90,9 @@ async function keyboard (v) {
   if (next.stops > 0 && !next.first) v.say(`the link past the head does not lead to the text's first stop${next.inside ? ', but further' : ''}`)
 }
 
-// The ledger's filters, if the page has a ledger.
-async function filters (v, scripted) {
-  if (!site.pages.some((p) => p.kind === 'claims')) return
-  await v.page.setViewportSize({ width: 1280, height: 800 })
-  await ledger(v.page, `${origin}${base}/claims/`, scripted, (what) => complain(`${base}/claims/ filtered${scripted ? '' : ', no JavaScript'}: ${what}`))
+// The ledger's folds, if the page has a ledger.
+async function folds (v) {
+  if (site.pages.some((p) => p.kind === 'claims')) await ledger(v.page, `${origin}${base}/claims/`, (what) => complain(`${base}/claims/: ${what}`))
 }
 
 // On paper a dark theme is light, and its text is readable.
@@ -172,9 +170,9 @@ async function readers (javaScriptEnabled, work) {
   }))
 }
 try {
-  await readers(true, [(v) => filters(v, true), ...pages.map((p) => (v) => visit(v, p))])
+  await readers(true, [folds, ...pages.map((p) => (v) => visit(v, p))])
   if (stories.length > 0) median(stories, complain)
-  await readers(false, [(v) => filters(v, false), ...[...ofKind.values()].map((p) => (v) => visitPlain(v, p))])
+  await readers(false, [folds, ...[...ofKind.values()].map((p) => (v) => visitPlain(v, p))])
 } finally {
   await browser.close()
   close()
