@@ -109,12 +109,7 @@ func tenth(v float64) float64 { return math.Round(10*v) / 10 }
 func letters(s string) int { return utf8.RuneCountInString(s) }
 
 // cut shortens text to so many letters, at a blank if there is one.
-func cut(s string, n int) string { return shorten(s, n, " …") }
-
-// Short is cut, without a blank before the dots.
-func Short(s string, n int) string { return shorten(s, n, "…") }
-
-func shorten(s string, n int, dots string) string {
+func cut(s string, n int) string {
 	if letters(s) <= n {
 		return s
 	}
@@ -123,7 +118,7 @@ func shorten(s string, n int, dots string) string {
 	if i := strings.LastIndex(string(runes), " "); i > 0 {
 		head = string(runes)[:i]
 	}
-	return strings.TrimRight(head, " ") + dots
+	return strings.TrimRight(head, " ") + " …"
 }
 
 // wrap is a name in one line or two of at most n letters: SVG text does not wrap by itself.

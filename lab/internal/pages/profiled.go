@@ -11,19 +11,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// sumUp writes what a condition's profiles came to.
+// sumUp writes the shares of a condition's profiles.
 func sumUp(of []verdict.Profiled) {
 	for i := range of {
 		p := &of[i]
-		p.Amount, p.Shares = "none", map[string]string{}
-		if v := perSecond(p.Profile); v > 0 {
-			s, _ := scaleOf(p.Kind, p.Unit, v)
-			p.Amount = onScale(s, v, s.unit)
-			if p.Kind == profiles.Block {
-				p.Parked = amount(p.Kind, "count", v)
-			}
-		}
-		p.Most = mostWork(p.Work)
+		p.Shares = map[string]string{}
 		for name, v := range p.Work {
 			p.Shares["work "+name] = words.Share(v)
 		}
@@ -39,23 +31,6 @@ func perSecond(p profiles.Profile) float64 {
 		return p.Total
 	}
 	return p.Total / p.DurationS
-}
-
-// mostWork names the three kinds of work with the largest shares.
-func mostWork(work map[string]float64) string {
-	if len(work) == 0 {
-		return ""
-	}
-	var parts []string
-	for _, name := range largest(work) {
-		if work[name] > 0 && len(parts) < 3 {
-			parts = append(parts, profiles.Work(name).Words()+" "+words.Share(work[name]))
-		}
-	}
-	if len(parts) == 0 {
-		return "nothing in most trials"
-	}
-	return strings.Join(parts, ", ")
 }
 
 // largest orders names by their shares, and equal ones by name.
@@ -90,7 +65,7 @@ func tabulate(f *verdict.File, compared string) {
 		if len(top) == 0 {
 			continue
 		}
-		in, _ := scaleOf(kind, unit, total)
+		in := scaleOf(kind, unit, total)
 		t := verdict.WorkTable{Unit: in.unit}
 		for _, name := range largest(top) {
 			w := profiles.Work(name)
@@ -104,7 +79,7 @@ func tabulate(f *verdict.File, compared string) {
 			}
 		}
 		for _, p := range of {
-			p.Cells = append(p.Cells, onScale(in, perSecond(p.Profile), ""))
+			p.Cells = append(p.Cells, onScale(in, perSecond(p.Profile)))
 		}
 		if f.WorkTables == nil {
 			f.WorkTables = map[profiles.Kind]verdict.WorkTable{}

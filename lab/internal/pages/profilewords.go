@@ -20,16 +20,15 @@ type scale struct {
 	digits int
 }
 
-// scaleOf gives the scale for values up to some size, and the unit as running text has
-// it.
-func scaleOf(k profiles.Kind, unit string, most float64) (of scale, said string) {
+// scaleOf gives the scale for values up to some size.
+func scaleOf(k profiles.Kind, unit string, most float64) scale {
 	if unit == "B" && !k.OfMoment() {
 		unit = "B/s"
 	}
 	s := words.UnitFor(unit, most)
-	of, said = scale{factor: s.Factor, unit: s.Name}, s.Name
+	of := scale{factor: s.Factor, unit: s.Name}
 	if unit == "s" && !k.OfMoment() {
-		of.unit, said = s.Name+"/s", s.Name+" a second"
+		of.unit += "/s"
 	}
 	switch shown := s.Factor * most; {
 	case shown < 10:
@@ -39,23 +38,11 @@ func scaleOf(k profiles.Kind, unit string, most float64) (of scale, said string)
 	case shown < 1000:
 		of.digits = 1
 	}
-	return of, said
+	return of
 }
 
-// onScale writes a value with a unit, which may be empty.
-func onScale(s scale, v float64, unit string) string {
-	return strings.TrimSpace(words.Grouped(s.factor*v, -s.digits) + " " + unit)
-}
-
-// amount writes a value in running text, with three digits: "31.7 s a second".
-func amount(k profiles.Kind, unit string, v float64) string {
-	size := v
-	if v == 0 {
-		size = 1
-	}
-	s, said := scaleOf(k, unit, size)
-	return strings.TrimSpace(words.Plain(s.factor*v) + " " + said)
-}
+// onScale writes a value without its unit.
+func onScale(s scale, v float64) string { return words.Grouped(s.factor*v, -s.digits) }
 
 // conditionWords names a condition, one factor before the others: "Index pool,
 // connections 64".

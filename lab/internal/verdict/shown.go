@@ -45,9 +45,6 @@ type Span struct {
 // count, and what pages write of them.
 type Profiled struct {
 	profiles.Profile
-	Amount string            `json:"amount"`           // the total, by the second where a window is behind it
-	Parked string            `json:"parked,omitempty"` // how many goroutines were blocked on average
-	Most   string            `json:"most,omitempty"`   // the three largest kinds of work
 	Shares map[string]string `json:"shares,omitempty"` // percentages of the kinds of work and of the packages, by name
 	Cells  []string          `json:"cells,omitempty"`  // the condition's column in the run's WorkTable
 	Raw    *RawFile          `json:"raw,omitempty"`    // absent where the run has no file
