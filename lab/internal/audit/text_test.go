@@ -38,17 +38,12 @@ func TestTextsThatAreRefused(t *testing.T) {
 		table + rowsOf(`levels = {}, printed = { throughput_rps = "lots" }`): "no printed figure",
 		strings.Replace(table, `date = "2026-01-01"`, `date = "2026-02-30"`, 1) +
 			rowsOf(`levels = {}, printed = {}`): "give the day on which the tables were published",
-		table + rowsOf(`levels = {}, print = {}`):                                                                 `unknown key "tables.print"`,
-		small + "[[checks]]\nid = \"c\"\nkind = \"guess\"\nof = \"rate\"\nequals = \"1\"":                         `unknown kind "guess"`,
-		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"":                                         "one of equals",
-		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"1\"\nat_most = \"2\"":        "one of equals",
-		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"1\"\nwithin = 0.1":           "note must say why",
-		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"1\"\nwithin = nan":           "within must be a share",
-		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"":                                             "nothing would decide it",
-		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nneeds = [\"luck\"]":                         `unknown need "luck"`,
-		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nchecks = [\"none\"]":                        `no check "none"`,
-		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nmetric = \"speed\"\nneeds = [\"repeats\"]":  `unknown metric "speed"`,
-		small + "[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nclient_busy = \"1\"\nneeds = [\"repeats\"]": "without a metric",
+		table + rowsOf(`levels = {}, print = {}`):                                                          `unknown key "tables.print"`,
+		small + "[[checks]]\nid = \"c\"\nkind = \"guess\"\nof = \"rate\"\nequals = \"1\"":                  `unknown kind "guess"`,
+		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"":                                  "one of equals",
+		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"1\"\nat_most = \"2\"": "one of equals",
+		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"1\"\nwithin = 0.1":    "note must say why",
+		small + "[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"1\"\nwithin = nan":    "within must be a share",
 	} {
 		if _, err := Parse("99", []byte(text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("…%s: %v, want %q", text[max(0, len(text)-60):], err, says)
@@ -78,8 +73,6 @@ func TestTextsThatLeanOnNothing(t *testing.T) {
 		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nplace = \"p\"\nof = \"rate * 2\"\nequals = \"1\"": "unit: missing",
 		"[[tables]]\nid = \"unused\"\nplace = \"p\"\nexperiment = \"x\"\nhost = \"h\"\n" +
 			rowsOf("levels = {}, printed = {}"): `tables "unused": no experiment "x"`,
-		"[[claims]]\nid = \"c\"\nplace = \"p\"\nsays = \"s\"\nmetric = \"throughput_rps\"\nneeds = " +
-			"[\"repeats\"]\nclient_busy = \"busy\"": `claims "c": client_busy:`,
 		"[[tables]]\nid = \"t\"\nplace = \"p\"\nexperiment = \"99-x\"\nhost = \"nobody\"\n" +
 			rowsOf("levels = {}, printed = {}"): `tables "t": no host "nobody" in data/hosts`,
 		"[[tables]]\nid = \"t\"\nplace = \"p\"\nexperiment = \"99-x\"\nhost = \"h\"\n" + rowsOf("levels = {}, printed = {}") +
