@@ -78,8 +78,8 @@ var drawings = map[string]string{
 		{Label: "16 over 1", Text: "0.5 to 1.5", Low: is(0.5), High: is(1.5)},
 		{Label: "32 over 1", Text: "no complete block"}}}}}.SVG(),
 	"ratios-across": Ratios{Frame: frame("across"), BandLow: 2, Groups: []Group[Ratio]{{"", []Ratio{
-		{Label: "one", Text: "64", V: 64, Low: is(64), High: is(64), Series: 1},
-		{Label: "two", Text: "4+", V: 4, Low: is(4), Series: 2}}}}}.SVG(),
+		{Label: "one", Text: "64", V: 64, Low: is(64), High: is(64)},
+		{Label: "two", Text: "4+", V: 4, Low: is(4)}}}}}.SVG(),
 	"setup": Picture("setup", "Where it was full", "A note.",
 		[]string{Stations{Panel: Panel{ID: "setup-0", Name: "The lab", Title: "T"}, Full: 0.9, One: "all on one machine",
 			All: []Station{{Name: "Client", Lines: []string{"100 connections"},

@@ -6,9 +6,8 @@ import (
 )
 
 // Ratios lie on a log axis, one row each, in groups, over the band that a claim wants. Each
-// group has its mark, or each row that of its series. If only a range is known of a ratio, it
-// has its interval and no mark; an open end is drawn to the edge. The axis always has the marks,
-// the band's edges and 1 on it.
+// group has its mark. If only a range is known of a ratio, it has its interval and no mark; an
+// open end is drawn to the edge. The axis always has the marks, the band's edges and 1 on it.
 type Ratios struct {
 	Frame
 	Groups []Group[Ratio]
@@ -24,8 +23,6 @@ type Ratio struct {
 	Label, Text string
 	V           float64
 	Low, High   *float64
-	// Series is that of the row, counted from 1, where rows of a group have marks of their own.
-	Series int
 }
 
 // Known reports whether anything is known of the ratio.
@@ -34,14 +31,6 @@ func (r Ratio) Known() bool { return r.V > 0 || r.Low != nil || r.High != nil }
 // whisker reports whether the ratio has an interval with a width.
 func (r Ratio) whisker() bool {
 	return r.Known() && (r.Low == nil || r.High == nil || *r.Low != *r.High)
-}
-
-// all are the ratios of all groups.
-func (r Ratios) all() (all []Ratio) {
-	for _, g := range r.Groups {
-		all = append(all, g.Rows...)
-	}
-	return all
 }
 
 // ends are the smallest and the largest ratio that need room.
@@ -54,16 +43,18 @@ func (r Ratios) ends() (lo, hi float64) {
 	}
 	reach(&r.BandLow, 1)
 	reach(&r.BandHigh, 1)
-	for _, row := range r.all() {
-		reach(&row.V, 1)
-		reach(row.Low, 1)
-		reach(row.High, 1)
-		// An open end is drawn with some room beyond the other end.
-		if row.Low == nil {
-			reach(row.High, 0.5)
-		}
-		if row.High == nil {
-			reach(row.Low, 2)
+	for _, g := range r.Groups {
+		for _, row := range g.Rows {
+			reach(&row.V, 1)
+			reach(row.Low, 1)
+			reach(row.High, 1)
+			// An open end is drawn with some room beyond the other end.
+			if row.Low == nil {
+				reach(row.High, 0.5)
+			}
+			if row.High == nil {
+				reach(row.Low, 2)
+			}
 		}
 	}
 	return lo, hi
@@ -124,9 +115,6 @@ func (r *rows) band(of string, low, high float64) {
 
 // ratio draws a mark and its interval; an open end has an arrow.
 func (r *rows) ratio(row Ratio, series int) {
-	if row.Series > 0 {
-		series = row.Series - 1
-	}
 	class, y := fmt.Sprintf("s%d", series%5), r.y+11
 	if row.whisker() {
 		from, to := 14.0, 986.0

@@ -374,8 +374,7 @@ func (b *Book) wire(f Figure, runs []Run) (string, error) {
 		where(charts, "block open", "A hollow bar is a text’s own share, of what its client read."))
 }
 
-// ratios draws a claim's comparisons against its band: those of a run together or, of several
-// runs, those of each comparison.
+// ratios draws a claim's comparisons against its band.
 func (b *Book) ratios(f Figure, runs []Run) (string, error) {
 	x, err := b.experiment(f.Exp)
 	if err != nil {
@@ -411,9 +410,6 @@ func (b *Book) ratios(f Figure, runs []Run) (string, error) {
 	}
 	if !any {
 		return "", nil
-	}
-	if len(runs) > 1 {
-		chart.Groups = turned(chart.Groups)
 	}
 	axis := over
 	if words.OwnNames[c.Over] == "" {
@@ -452,18 +448,6 @@ func ratio(e verdict.Effect, factor, over string) draw.Ratio {
 	return row
 }
 
-// turned puts the rows of each comparison together, a row a run.
-func turned(groups []draw.Group[draw.Ratio]) (out []draw.Group[draw.Ratio]) {
-	for i, g := range groups {
-		for _, row := range g.Rows {
-			of := called(&out, row.Label)
-			row.Label, row.Series = g.Name, i+1
-			of.Rows = append(of.Rows, row)
-		}
-	}
-	return out
-}
-
 // relative draws the ratios that a design asks for by [relative], least first, each with its
 // figure itself.
 func (b *Book) relative(f Figure, runs []Run) (string, error) {
@@ -487,7 +471,7 @@ func (b *Book) relative(f Figure, runs []Run) (string, error) {
 			if !row.Base {
 				one = ratio(row.Effect, of.Over, "")
 			}
-			one.Label, one.Series = row.Level, 1
+			one.Label = row.Level
 			one.Text += ", " + short
 			all, said = append(all, one), append(said, one.Label+": "+one.Text+".")
 		}
