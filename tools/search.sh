@@ -14,7 +14,7 @@ fi
 # Tables of every trial and lists of commands would hide the words. Without a language the
 # index keeps words as they are written; in English, "pipelined" would also find
 # "pipelining".
-node "$pagefind" --site "$site" --quiet --force-language unknown --exclude-selectors 'nav, .side'
+node "$pagefind" --site "$site" --quiet --force-language unknown --exclude-selectors 'nav, .side, .here'
 # The search page has the indexer's default interface and needs no other.
 cat "$(dirname "$pagefind")"/../../LICENSE/* >"$site/pagefind/LICENSE.txt"
 rm -f "$site"/pagefind/pagefind-{modular-ui,component-ui}.{js,css} "$site"/pagefind/pagefind-highlight.js
