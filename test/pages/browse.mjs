@@ -151,6 +151,7 @@ async function visit (v, p) {
 }
 
 async function visitPlain (v, p) {
+  await v.page.setViewportSize({ width: 1280, height: 800 }) // as where its text was measured with JavaScript
   await v.go(p.path)
   v.how('no JavaScript')
   const length = (await v.page.locator('main').innerText()).trim().length

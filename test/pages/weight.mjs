@@ -1,7 +1,7 @@
 // What a page weighs over the wire on a first visit: gzip of its HTML (including inline
 // SVG), its style sheets and scripts, and its fonts and images, found from what the page
 // itself asks for. The search's own files do not count: they load only when somebody
-// searches. Each page has at most one style sheet (the ledger has a second), and no
+// searches. Each page has at most one style sheet (the search has a second), and no
 // script that delays the first paint.
 //
 //   weight.mjs DIRECTORY
@@ -18,6 +18,7 @@ const budgets = [
   ['journal/*', 82, 1, 'an entry carries its charts and the tables beside them'],
   ['claims', 120, 2, 'the ledger is every claim against every host on one page, filtered without a script by rules made from the data'],
   ['claims/*', 80, 1, 'an experiment carries its claims, all conditions and all runs'],
+  ['search', 80, 2, 'the search has the interface and the style sheet of Pagefind'],
   ['hosts/*', 80, 1, 'a machine answers to every claim that it was held to'],
   ['reference', 70, 1, 'every rule, gate, warning and metric on one page'],
   ['', 60, 1, 'any other page is words and a table, and the faces are most of it']
