@@ -1,9 +1,6 @@
 package draw
 
-import (
-	"cmp"
-	"fmt"
-)
+import "fmt"
 
 // Ratios lie on a log axis, one row each, in groups, over the band that a claim wants. Each
 // group has its mark. If only a range is known of a ratio, it has its interval and no mark; an
@@ -13,8 +10,6 @@ type Ratios struct {
 	Groups []Group[Ratio]
 	// BandLow and BandHigh are 0 where the band is open.
 	BandLow, BandHigh float64
-	// BandWords are what the band is of: "claimed", if there are none.
-	BandWords string
 }
 
 // Ratio is one comparison. V is the ratio, or 0 if only a range is known. Low and High are the
@@ -78,26 +73,26 @@ func (r Ratios) SVG() string {
 	marks := c.under.String()
 	c.under.Reset()
 	if banded {
-		c.band(cmp.Or(r.BandWords, "claimed"), r.BandLow, r.BandHigh)
+		c.band(r.BandLow, r.BandHigh)
 	}
 	c.under.path("one", fmt.Sprintf("M%v %dV%d", c.px(1), c.top, c.y))
 	c.under.WriteString(marks)
 	return c.chart(r.Frame, "")
 }
 
-// band is what a claim wants, or what else it is of.
-func (r *rows) band(of string, low, high float64) {
+// band is what a claim wants.
+func (r *rows) band(low, high float64) {
 	from, to, claimed, edges := 14.0, 986.0, "", ""
 	if low > 0 {
-		from, claimed = r.px(low), fmt.Sprintf("%s: %.4g or more", of, low)
+		from, claimed = r.px(low), fmt.Sprintf("claimed: %.4g or more", low)
 		edges += fmt.Sprintf("M%v %dV%d", from, r.top, r.y)
 	}
 	if high > 0 {
-		to, claimed = r.px(high), fmt.Sprintf("%s: %.4g or less", of, high)
+		to, claimed = r.px(high), fmt.Sprintf("claimed: %.4g or less", high)
 		edges += fmt.Sprintf("M%v %dV%d", to, r.top, r.y)
 	}
 	if low > 0 && high > 0 {
-		claimed = fmt.Sprintf("%s: %.3g to %.4g", of, low, high)
+		claimed = fmt.Sprintf("claimed: %.3g to %.4g", low, high)
 	}
 	r.under.add(`<path class="band" fill="currentColor" fill-opacity="0.1" d="M%v %dH%vV%dH%vz"/>`,
 		from, r.top, to, r.y, from)
