@@ -47,7 +47,7 @@ func TestACallThatIsWrongIsRefusedInOneLine(t *testing.T) {
 		{[]string{"run", "11-theads"}, `no experiment "11-theads"; did you mean "11-threads"?`},
 		{[]string{"run", "nothing-like-it"}, "lab list names them"},
 		{[]string{"profile", "11-theads"}, `did you mean "11-threads"?`},
-		{[]string{"reproduce", "99"}, `no experiment belongs to entry "99"`},
+		{[]string{"reproduce", "99"}, `no entry and no experiment is called "99"`},
 		{[]string{"run", "11-threads", "--blocks", "-1"}, "--blocks -1: use 1 to 1000"},
 		{[]string{"run", "11-threads", "--port", "-5"}, "--port -5: use 1 to 65535"},
 		{[]string{"run", "11-threads", "--host", ""}, "--host is given and empty"},

@@ -46,19 +46,22 @@ func oneToRun(name string) func(*archive.Journal) (*experiment.Experiment, error
 	}
 }
 
-// choose picks the experiments of the named entries, or all, or the core set.
+// choose picks the named experiments and those of the named entries, or all, or the core set.
 func choose(xs []*experiment.Experiment, entries []string, all bool) ([]*experiment.Experiment, error) {
 	if all && len(entries) > 0 {
 		return nil, errors.New("name entries or say --all, not both")
 	}
-	known := strict.Called(xs, func(x *experiment.Experiment) string { return x.Entry })
+	var known []string
+	for _, x := range xs {
+		known = append(known, x.Entry, x.Name)
+	}
 	for _, e := range entries {
 		if !slices.Contains(known, e) {
-			return nil, fmt.Errorf("no experiment belongs to entry %q; %s", e, strict.Instead(e, slices.Compact(known)))
+			return nil, fmt.Errorf("no entry and no experiment is called %q; %s", e, strict.Instead(e, slices.Compact(known)))
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(xs), func(x *experiment.Experiment) bool {
-		return !all && !slices.Contains(entries, x.Entry) && !(len(entries) == 0 && x.Core)
+		return !all && !slices.Contains(entries, x.Entry) && !slices.Contains(entries, x.Name) && !(len(entries) == 0 && x.Core)
 	}), nil
 }
 

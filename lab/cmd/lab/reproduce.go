@@ -29,7 +29,7 @@ func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
 }
 
 type reproduceCall struct {
-	Entries   []string `arg:"" optional:"" name:"entry" help:"Those whose experiments are meant (default: the core set)."`
+	Entries   []string `arg:"" optional:"" name:"entry" help:"Entries, as 11, or experiments, as 11-threads (default: the core set)."`
 	All       bool     `help:"All experiments."`
 	Again     bool     `help:"What this clone measured earlier does not count."`
 	KeepGoing bool     `help:"On a failed experiment go on with the next."`
