@@ -126,7 +126,7 @@ func TestWrongCalls(t *testing.T) {
 		{[]string{"run", "99-tiny", "--budget", "5"}, "write it with its unit, as 90s or 20m"},
 		{[]string{"run", "99-tiny", "--blocks", "0"}, "--blocks 0: use 1 to 1000"},
 		{[]string{"run", "99-tiny", "--prot", "1"}, `unknown flag --prot, did you mean "--port"? (see lab help run)`},
-		{[]string{"reproduce", "12"}, `entry "12"; there is only 99`},
+		{[]string{"reproduce", "12"}, `is called "12"; there are 99, 99-tiny`},
 		{[]string{"reproduce", "--all", "99"}, "not both"},
 		{[]string{"check", "now"}, "unexpected argument now"},
 		{[]string{"tune", "rsp"}, `no knob "rsp"; did you mean "rps"? There are rps`},
