@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -26,7 +25,7 @@ import (
 // nothing else runs, since other tests alone can make a trial invalid. The other tests
 // assert nothing that load could change; they run in parallel.
 
-var labBinary, serverBinary, loadBinary, producerBinary, sinkBinary, faultyBinary string
+var labBinary, serverBinary, loadBinary, producerBinary, sinkBinary string
 
 func TestMain(m *testing.M) {
 	if call, ok := os.LookupEnv(faultyServers); ok {
@@ -60,7 +59,7 @@ func programs(dir string) error {
 		return err
 	}
 	for _, packages := range [][]string{
-		{"../..", "./cmd/lab", "./cmd/linerate", "./internal/run/testdata/faulty"},
+		{"../..", "./cmd/lab", "./cmd/linerate"},
 		{"../../fiber", "."},
 		{"../../study", "./producer", "./sink"},
 	} {
@@ -78,7 +77,6 @@ func programs(dir string) error {
 	}{
 		{&labBinary, "lab", "lab"}, {&serverBinary, "fiber", "fiber_server"}, {&loadBinary, "linerate", "linerate"},
 		{&producerBinary, "producer", "event_producer"}, {&sinkBinary, "sink", "event_sink"},
-		{&faultyBinary, "faulty", "faulty"},
 	} {
 		*program.path = filepath.Join(dir, program.name)
 		text, err := os.ReadFile(filepath.Join(built, program.built))
@@ -162,18 +160,6 @@ func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone 
 		}
 	})
 	return c
-}
-
-// faulty replaces the server with one whose answers have that fault.
-func (c *clone) faulty(fault string) {
-	c.t.Helper()
-	server := filepath.Join(c.root, ".tools", "bin", "fiber_server")
-	// A copy, since the program looks for its fault in its own directory.
-	program, err := os.ReadFile(faultyBinary)
-	if err := errors.Join(err, os.Remove(server), os.WriteFile(server, program, 0o755)); err != nil {
-		c.t.Fatal(err)
-	}
-	c.write(".tools/bin/fault", fault)
 }
 
 func (c *clone) link(old, name string) {

@@ -4,17 +4,11 @@ import (
 	"bytes"
 	"context"
 	"io/fs"
-	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
-	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
-	"github.com/line-rate/line-rate/lab/internal/madeup"
-	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
 const (
@@ -37,54 +31,9 @@ func newWorkshop(t *testing.T) *workshop {
 	return w
 }
 
-func (w *workshop) open() *archive.Journal {
-	w.t.Helper()
-	j, faults, err := archive.Open(w.root)
-	if err != nil || len(faults) > 0 {
-		w.t.Fatal(err, faults)
-	}
-	return j
-}
-
 func (w *workshop) write(path, text string) {
 	w.t.Helper()
 	archivetest.Write(w.t, path, text)
-}
-
-func (w *workshop) git(args ...string) {
-	w.t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", string(w.root), "-c", "user.name=a", "-c",
-		"user.email=a@example.invalid"}, args...)...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		w.t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-}
-
-// measured adds a made-up run of so many blocks, in which there are as many workers as were
-// asked for.
-func (w *workshop) measured(blocks int) {
-	w.t.Helper()
-	j := w.open()
-	x, err := j.Experiment(counted)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	f := madeup.Run(madeup.Plan{
-		Experiment: x, Hosts: results.Hosts{Server: "made-up", Client: "made-up"},
-		Started: time.Now().Add(-time.Hour).Truncate(time.Second),
-		Seed:    1, Blocks: blocks, Ended: results.Blocks,
-	})
-	f.Provenance.Commit, f.Provenance.Dirty = host.UnknownCommit, true
-	for path, v := range map[string]any{
-		w.root.Result(counted, f.Run): f, w.root.Host("made-up"): &host.Profile{SchemaVersion: host.Version, ID: "made-up",
-			Name: "a made-up machine", Cores: 2},
-	} {
-		text, err := results.Encode(v)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		w.write(path, string(text))
-	}
 }
 
 // call is one call of the lab in the workshop's journal.

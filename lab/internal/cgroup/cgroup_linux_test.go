@@ -81,13 +81,3 @@ func TestGroupsThatCannotBeMeasured(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// engine puts a program called docker before all others: no engine runs where tests do.
-func engine(t *testing.T, script string) {
-	t.Helper()
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", dir+":/bin:/usr/bin")
-}

@@ -39,16 +39,6 @@ func recordOf(
 	return rec
 }
 
-// Recorded gives the verdicts of all runs of a host, with the newest of them;
-// nil if it has none for today's claims.
-func Recorded(j *archive.Journal, x *experiment.Experiment, h *host.Profile) (*verdict.File, *results.File) {
-	rec := recordOf(j, x, h, func(*results.File) bool { return true })
-	if says := rec.verdicts(); says != nil {
-		return says, rec.runs[len(rec.runs)-1].File
-	}
-	return nil, nil
-}
-
 // record gathers the runs of this host that would count together with
 // one that is made now, and notes in s.begins where that one begins a new record.
 func (s *Session) record(x *experiment.Experiment, counts func(*results.File) bool) *record {
