@@ -64,7 +64,7 @@ check: build ## check every data file
 	$(LAB) check
 
 .PHONY: derive
-derive: $(LAB) ## derive what follows from the data into derived/, as far as it has changed
+derive: $(LAB) ## derive what follows from the data into derived/
 	@$(LAB) derive
 
 .PHONY: site
