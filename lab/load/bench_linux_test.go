@@ -211,7 +211,7 @@ func ownCost(b *testing.B, target Target, server int) (cost, rate, busy float64)
 	if err := plan.Write(&input); err != nil {
 		b.Fatal(err)
 	}
-	cmd := exec.Command("taskset", "-c", "1", programtest.Path("http_load"), "--plan", "-")
+	cmd := exec.Command("taskset", "-c", "1", programtest.Path("linerate"), "load", "--plan", "-")
 	input.WriteString("end\n")
 	cmd.Stdin = &input
 	out, err := cmd.Output()

@@ -18,23 +18,25 @@ import (
 // A signal ends the load at once, and no measurement is printed.
 func TestASignalEndsIt(t *testing.T) {
 	s := serve(t, polite)
-	for _, extra := range [][]string{nil, {"--rate", "10"}} {
-		cmd := exec.Command(programtest.Path("http_load"),
-			append([]string{"--url", s.url, "--connections", "1", "--warmup", "0.01", "--duration", "60"}, extra...)...)
+	for _, rate := range []float64{0, 10} {
+		p := Plan{TimeoutS: 2, Slots: []Slot{{Seconds: 0.01}, {Seconds: 60, Counts: true}},
+			Targets: []Target{{Name: "a", URL: s.url, Connections: 1, Pipelining: 1, Rate: rate}}}
+		cmd := exec.Command(programtest.Path("linerate"), "load", "--plan", "-")
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
+		in, _ := cmd.StdinPipe()
 		out, _ := cmd.StdoutPipe()
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+		_ = p.Write(in)
 		lines := bufio.NewScanner(out)
 		lines.Scan() // the warm-up is over
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		if lines.Scan() {
 			t.Errorf("printed %q", lines.Text())
 		}
-		if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != program.Failure ||
-			!strings.Contains(stderr.String(), "ended by a signal") {
+		if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != program.Failure || strings.Count(stderr.String(), "\n") != 1 {
 			t.Errorf("%v, %q", err, &stderr)
 		}
 	}
@@ -86,7 +88,7 @@ func TestTheWireIsReadOnBothSides(t *testing.T) {
 	p.Wire = &Wire{ServerPID: serverPID, ServerDevice: "wire-server", ClientDevice: "wire-client"}
 	var plan bytes.Buffer
 	_ = p.Write(&plan)
-	client := in("client", clientPID, programtest.Path("http_load"), "--plan", "-")
+	client := in("client", clientPID, programtest.Path("linerate"), "load", "--plan", "-")
 	var stderr bytes.Buffer
 	client.Stdin, client.Stderr = &plan, &stderr // the program ends at the end of its input
 	out, err := client.Output()

@@ -39,7 +39,7 @@ func realPlan(t *testing.T) *Plan {
 // connections that stay open until it is told to end.
 func TestAPlanOverRealServers(t *testing.T) {
 	p := realPlan(t)
-	cmd := exec.Command(programtest.Path("http_load"), "--plan", "-")
+	cmd := exec.Command(programtest.Path("linerate"), "load", "--plan", "-")
 	stdin, _ := cmd.StdinPipe()
 	stdout, _ := cmd.StdoutPipe()
 	var stderr bytes.Buffer

@@ -113,7 +113,7 @@ func TestALoadSpeaksTLSAndHTTP2(t *testing.T) {
 
 func TestTheLogOfHdrHistogramHasEveryLatency(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "load.hdr")
-	status, out, errs := called("load", "-c", "2", "-d", "100ms", "--json", "--hdr", path, site(t, 0))
+	status, out, errs := called("load", "-c", "2", "-d", "500ms", "--json", "--hdr", path, site(t, 0))
 	if status != 0 {
 		t.Fatal(status, errs)
 	}

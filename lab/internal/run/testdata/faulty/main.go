@@ -25,6 +25,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -50,7 +51,9 @@ func main() {
 		together(addr, self, "first", self, "second")
 	case role == "second":
 		fmt.Fprintf(os.Stderr, "fiber_server: worker pid=%d listening addr=%s\n", os.Getpid(), addr)
-		select {}
+		for { // without cgo, select {} would be taken for a deadlock
+			time.Sleep(time.Hour)
+		}
 	case fault == "stranger" && role == "":
 		other := filepath.Join(filepath.Dir(self), "stranger")
 		// The servers of a block start at the same time, and one link is enough for
