@@ -138,8 +138,10 @@ func TestTheLogOfHdrHistogramHasEveryLatency(t *testing.T) {
 		t.Errorf("%d latencies, want %d", h.TotalCount(), want.N)
 	}
 	for q, v := range map[float64]float64{50: want.P50, 99: want.P99, 100: want.Max} {
-		if got := float64(h.ValueAtQuantile(q)) / 1e9; got < v*0.998 || got > v*1.002 {
-			t.Errorf("percentile %v is %v, want %v", q, got, v)
+		// Of a few requests, the two may take neighbours for a percentile.
+		low, high := float64(h.ValueAtQuantile(q-0.5))/1e9, float64(h.ValueAtQuantile(min(q+0.5, 100)))/1e9
+		if v < low*0.998 || v > high*1.002 {
+			t.Errorf("percentile %v is from %v to %v, want %v", q, low, high, v)
 		}
 	}
 	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 {
