@@ -4,12 +4,14 @@ package programtest
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,5 +82,26 @@ func Start(t testing.TB, words ...string) (cmd *exec.Cmd, addr string) {
 		}
 		go io.Copy(io.Discard, r)
 		return cmd, said[3]
+	}
+}
+
+// Calls are the arguments of a program, the status with which it then exits, and what it
+// says.
+type Calls []struct {
+	Args   []string
+	Status int
+	Says   string
+}
+
+// Check makes the calls, of which each wrong one gets one line.
+func (calls Calls) Check(t *testing.T, name string) {
+	t.Helper()
+	for _, c := range calls {
+		cmd := exec.Command(name, c.Args...)
+		out, _ := cmd.CombinedOutput()
+		if status := cmd.ProcessState.ExitCode(); status != c.Status || !strings.Contains(string(out), c.Says) ||
+			status != program.OK && bytes.Count(out, []byte("\n")) != 1 {
+			t.Errorf("%q: exit status %d, want %d: %s", c.Args, status, c.Status, out)
+		}
 	}
 }
