@@ -55,7 +55,7 @@ reproduce: ## run the core experiments here, then build the site with this machi
 	echo "lab's exit status was $$status (0 all held, 1 some did not or are open, 2 some could not be judged)"
 
 .PHONY: test
-test: ## set up and run every test (under eight minutes on two cores)
+test: ## set up and run every test (about seven minutes on two cores)
 	@$(MAKE) --no-print-directory -j4 NPM_OMIT= build .tools/stamp/checkers
 	@tools/test.sh
 
