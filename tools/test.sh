@@ -31,11 +31,11 @@ journal_read='^TestTheRepositoryIsInOrder$'
 detector() { [ "$(go env CGO_ENABLED)" = 1 ] && command -v "$(go env CC)" >/dev/null; }
 # packages prints the packages of a module: with -v those without shared memory.
 packages() { (cd "lab/$1" && go list ./... | grep -vE "$apart" | { grep -E "${@:2}" "$racy" || true; }); }
-plain() {
+test_module() { packages "$1" -v | (cd "lab/$1" && GOGC=400 xargs -r go test -trimpath -vet=off -skip "^TestAlone|$journal_read"); }
+plain() { test_module .; }
+beside() {
   local module status=0
-  for module in . "${modules[@]}"; do
-    packages "$module" -v | (cd "lab/$module" && GOGC=400 xargs -r go test -trimpath -vet=off -skip "^TestAlone|$journal_read") || status=$?
-  done
+  for module in "${modules[@]}"; do test_module "$module" || status=$?; done
   return "$status"
 }
 # A race is reported when it is seen, so no test has to wait a second at its end.
@@ -74,7 +74,7 @@ browser() { node test/pages/browse.mjs .tools/pages && node test/pages/scripts.m
 
 # Two lanes take one step after the other, the longest first; what has to be alone comes
 # after both.
-steps=(site race plain scripts browser breaks workflows data shell format)
+steps=(race plain site scripts beside browser breaks workflows data shell format)
 alone=(runs)
 needs() { case $1 in browser) echo site ;; esac; }
 [ $# -eq 0 ] || { steps=("$@"); alone=(); }
