@@ -87,9 +87,6 @@ func TestAloneRunOfBatches(t *testing.T) {
 			t.Errorf("%d kinds of profile, bound %q", len(trial.Profiles), trial.BoundWhy)
 		}
 	}
-	if seen == 0 && weather(f) {
-		t.Skip("the machine is too disturbed to measure on: no trial was valid")
-	}
 	if seen == 0 {
 		t.Error("no trial was valid")
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/topology/topologytest"
 )
@@ -22,7 +21,8 @@ func TestAloneWholeWay(t *testing.T) {
 			// Two blocks are enough to see the whole way, and too few to decide; a second
 			// block over the wire would show nothing more.
 			blocks := map[string]int{loopback: 2, thin: 1}[topology]
-			c, s := undisturbed(t, func() *clone { return newClone(t, topology, "/read", blocks, 1) })
+			c := newClone(t, topology, "/read", blocks, 1)
+			s := c.run()
 			const want = exitNotHeld
 			verdict := "99-tiny/count  inconclusive  " +
 				map[int]string{1: "1 block is too few", 2: "2 blocks are too few"}[blocks]
@@ -83,47 +83,6 @@ func TestAloneWholeWay(t *testing.T) {
 			}
 		})
 	}
-}
-
-// undisturbed runs a clone's experiment, and runs it again if disturbances of the machine
-// made trials invalid: other tests of this project, or a neighbour, may run at the same
-// time. If the disturbances last, the test is skipped.
-func undisturbed(t *testing.T, make func() *clone) (*clone, said) {
-	t.Helper()
-	const patience = 2
-	for i := 1; ; i++ {
-		c := make()
-		s := c.run()
-		if s.status == exitFailed {
-			return c, s
-		}
-		if f := c.only(); complete(f) || !weather(f) {
-			return c, s
-		}
-		if i == patience {
-			t.Skipf("the machine is too disturbed to measure on: %d runs had trials that only its weather made invalid",
-				patience)
-		}
-	}
-}
-
-// weather reports whether every invalid trial of a run is invalid because of the machine:
-// by gates that a passing disturbance can close, or as a consequence of them.
-func weather(f *results.File) bool {
-	for _, trial := range f.Trials {
-		passing := trial.Valid
-		for _, r := range trial.Reasons {
-			g, ok := gate.Of(r.Gate)
-			if !ok || g.Kind == gate.Fault {
-				return false
-			}
-			passing = passing || g.Kind == gate.Passing
-		}
-		if !passing {
-			return false
-		}
-	}
-	return true
 }
 
 // complete tells whether every condition of a run has a valid trial in every block.

@@ -284,7 +284,7 @@ func (s *comparison) blocks(ctx context.Context, x *experiment.Experiment, left 
 	error) {
 	p := run.Plan{Dir: s.Dir, Scratch: s.scratch, Experiment: x, Seed: s.Seed, Port: s.Port, Split: s.split,
 		Host: &s.machine.Profile, Lab: s.Lab, Path: s.Path, Requests: s.Requests, Close: s.Close, Way: s.Way,
-		Running: s.Addresses(), Starts: s.Starts(s.Looks), Persistent: true, Budget: left,
+		Running: s.Addresses(), Starts: s.Starts(s.Looks), Budget: left,
 		AnswersMayDiffer: s.Different,
 		Decided:          func(f *results.File) bool { return w.assess(f).Settled() }}
 	if err := p.Ready(); err != nil {

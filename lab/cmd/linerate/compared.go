@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -34,7 +33,7 @@ func (w *watched) Block(f *results.File, trials []results.Trial) {
 			if !w.told[why.Gate] {
 				w.told[why.Gate] = true
 				w.line.Say("  block %d: %s invalid: %s: %s", f.Provenance.Blocks, w.called(f, t), why.Gate,
-					w.Named(cmp.Or(why.Here, why.Detail)))
+					w.Named(why.Detail))
 			}
 		}
 	}

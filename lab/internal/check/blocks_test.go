@@ -59,8 +59,6 @@ func TestCheckFindsWhatNoRunInTurnsHas(t *testing.T) {
 			"/trials/2/metrics/idle_servers_busy: servers that were not loaded"},
 		{"a slot without an answer", func(f *results.File) { spoil(f, 2, func(s *results.Slots) { s.Requests[4] = 0 }) },
 			"/trials/2/metrics/slot_requests_least: "},
-		{"a slot that was too short", func(f *results.File) { spoil(f, 2, func(s *results.Slots) { s.DurationS[4] = 0.07 }) },
-			"/trials/2/metrics/slot_off_s: "},
 		{"a slot too few", func(f *results.File) { spoil(f, 2, func(s *results.Slots) { cut(s, 5) }) },
 			"/trials/2/metrics/slots: 5 slots of 6"},
 		{"a slot too few, and it does not count", func(f *results.File) {

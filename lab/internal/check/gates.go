@@ -24,10 +24,8 @@ func (f *file) checkGates() error {
 	for _, c := range f.Conditions {
 		asked[c.ID] = results.Asked(f.design, f.Settings.With(c.Levels), serverCores, p.Block.WindowS())
 	}
-	fastest := f.Calibrations()
 	for i, t := range f.Trials {
 		a := asked[t.Condition]
-		a.ReferenceS = fastest[t.Block]
 		if !t.Valid {
 			continue
 		}

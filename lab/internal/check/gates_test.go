@@ -25,12 +25,9 @@ func TestCheckHoldsRecordedFiguresAgainstTheGates(t *testing.T) {
 		{"latency_mean_s", 0.2, gate.Little}, {"latency_mean_least_s", 0.2, gate.Little},
 		{"latency_mean_least_s", 0.0995, ""},
 		{"profile_spread_s", 0.06, gate.ProfileApart},
-		{"calibration_before_s", 2e-6, gate.SlowCore}, {"calibration_after_s", 2e-6, gate.SlowCore},
-		{"calibration_after_s", 1.2e-6, ""},
-		{"server_foreign_load", 0.11, gate.OtherLoad}, {"client_foreign_load", 0.11, gate.OtherLoad},
-		{"server_steal", 0.04, gate.Steal}, {"client_steal", 0.04, gate.Steal}, {"client_steal", 0.03, ""},
-		{"throttled_s", 0.1, gate.Throttled}, {"swap_pages", 1, gate.Swap}, {"clock_step_s", 0.02, gate.Clock},
-		{"duration_s", 4.41, gate.Window}, {"duration_s", 4.39, ""},
+		{"throttled_s", 0.1, gate.Throttled},
+		// Disturbances refuse nothing.
+		{"calibration_after_s", 2e-6, ""}, {"server_foreign_load", 0.9, ""}, {"client_steal", 0.4, ""}, {"duration_s", 6, ""},
 	} {
 		f := made(t)
 		at := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)

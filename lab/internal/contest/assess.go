@@ -352,9 +352,6 @@ func (a *assessment) refusals(i int) string {
 	}
 	most := slices.MaxFunc(gates, func(a, b string) int { return count[a] - count[b] })
 	says := fmt.Sprintf("gates refused %d of %d trials, most of them for %s (%s)", invalid, all, most, first[most])
-	if g, ok := gate.Of(most); ok && g.Kind == gate.Passing {
-		says += "; it may pass: stop what else runs here, or try again"
-	}
 	return says
 }
 

@@ -65,7 +65,10 @@ func (m Machine) judge(w telemetry.Window) (fs []Finding) {
 			if by := busiest(w.Others); d.Gate == gate.OtherLoad && by != "" {
 				f.Seen += ": " + by
 			}
-			f.Means = "such a trial is invalid"
+			f.Means = "intervals are wider for it"
+			if g, _ := gate.Of(d.Gate); g.Kind == gate.Fault {
+				f.Means = "such a trial does not count"
+			}
 		case unseen > 0 && !m.oneSided(unseen):
 			f.Seen = "not shown here"
 		}

@@ -64,9 +64,8 @@ type Kind string
 
 // The kinds.
 const (
-	Fault     Kind = "fault"
-	Passing   Kind = "passing"
-	Following Kind = "following"
+	Fault Kind = "fault"
+	Shown Kind = "disturbance" // which refuses nothing
 )
 
 // A Gate is one reason for which a trial is invalid.

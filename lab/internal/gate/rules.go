@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -24,9 +23,6 @@ type Asked struct {
 	WindowS     float64 // seconds, of all slots; 0 if unknown
 	SlotS       float64 // seconds; 0 if the trial is in one piece
 	Rounds      int     // slots; 0 if the trial is in one piece
-	// ReferenceS is the fastest calibration of the block, in seconds; 0 if unknown
-	// so far.
-	ReferenceS float64
 	// ResolutionS is the step of the load generator's latencies, in seconds, if
 	// they are cut to whole steps.
 	ResolutionS float64
@@ -48,11 +44,13 @@ type Finding struct {
 // lack figures that were not recorded then.
 func (f Finding) Missing() bool { return f.Detail == "" }
 
-// Judge compares a trial's figures, by the names of package metric, with every
-// gate that has a rule.
+// Judge compares a trial's figures, by the names of package metric, with the rule of each
+// fault.
 func Judge(figures map[string]float64, a Asked) (found []Finding) {
 	for _, g := range All {
-		found = append(found, Hold(g.Name, figures, a)...)
+		if g.Kind != Shown {
+			found = append(found, Hold(g.Name, figures, a)...)
+		}
 	}
 	return found
 }
@@ -142,7 +140,6 @@ var rules = map[string]func(t *trial){
 		}
 	},
 	Little: little,
-	Silent: silent,
 	IdleServers: func(t *trial) {
 		if v, ok := t.see("idle_servers_busy", t.SlotS > 0); ok && v > IdleServer {
 			t.close("idle_servers_busy", "servers that were not loaded used %.3f of a core in the trial's slots, more than %.2f",
@@ -153,18 +150,6 @@ var rules = map[string]func(t *trial){
 	ProfileApart: func(t *trial) {
 		if v, ok := t.see("profile_spread_s", false); ok && v > ProfileSpread.Seconds() {
 			t.close("profile_spread_s", "the last profile began %v after the first", since(v).Round(time.Millisecond))
-		}
-	},
-	SlowCore: func(t *trial) {
-		if t.ReferenceS == 0 {
-			return
-		}
-		for _, when := range []string{"before", "after"} {
-			name := "calibration_" + when + "_s"
-			if v, ok := t.see(name, true); ok && cores.Slow(since(t.ReferenceS), since(v)) {
-				t.close(name, "the server's core took %v for what it did in %v at its best of the block, %s the trial", since(v),
-					since(t.ReferenceS), when)
-			}
 		}
 	},
 	OtherLoad: func(t *trial) {
@@ -182,14 +167,6 @@ var rules = map[string]func(t *trial){
 	Clock: func(t *trial) {
 		if v, ok := t.see("clock_step_s", true); ok && v > ClockStep.Seconds() {
 			t.close("clock_step_s", "the clock was set by %.3f s", v)
-		}
-	},
-	Window: func(t *trial) {
-		if t.WindowS == 0 {
-			return
-		}
-		if v, ok := t.see("duration_s", true); ok && math.Abs(v-t.WindowS) > max(WindowOff*t.WindowS, WindowSlack.Seconds()) {
-			t.close("duration_s", "the measured window was %.2f s, asked were %.2f s", v, t.WindowS)
 		}
 	},
 	// No other gate needs it, but the trial's bound depends on it.
@@ -273,28 +250,6 @@ func little(t *trial) {
 	}
 }
 
-// silent closes the gate if there was no answer for so long that the server or
-// the client must have stood still. In a closed loop all answers may come
-// together, a latency apart; at a fixed rate they cannot come faster than the
-// rate.
-func silent(t *trial) {
-	v, ok := t.see("silence_s", t.SlotS > 0)
-	if !ok {
-		return
-	}
-	most := SilenceShare * t.WindowS
-	if t.SlotS > 0 {
-		most = min(most, Silence*t.SlotS)
-	}
-	most = max(most, SilenceSlack.Seconds(), 2*t.figures["latency_mean_s"])
-	if t.Rate > 0 {
-		most = max(most, 10/t.Rate)
-	}
-	if v > most {
-		t.close("silence_s", "no answer came for %.0f ms, where up to %.0f ms can be", v*1e3, most*1e3)
-	}
-}
-
 // slot checks all slots of a trial by the one that is furthest off.
 func slot(t *trial) {
 	if t.SlotS == 0 {
@@ -305,9 +260,6 @@ func slot(t *trial) {
 	}
 	if n, ok := t.see("slot_requests_least", true); ok && n < 1 {
 		t.close("slot_requests_least", "no request was answered in one of the slots")
-	}
-	if v, ok := t.see("slot_off_s", true); ok && v > max(SlotOff*t.SlotS, SlotSlack.Seconds()) {
-		t.close("slot_off_s", "a slot was off the %.4g ms that were asked for by %.1f ms", t.SlotS*1e3, v*1e3)
 	}
 	if v, ok := t.see("slot_server_busy_max", false); ok && v > SlotBusy {
 		t.close("slot_server_busy_max", "the server used %.2f times its cores' time in one of the slots", v)

@@ -206,9 +206,6 @@ func (c *Core) UnmarshalJSON(text []byte) error {
 type Reason struct {
 	Gate   string `json:"gate"`
 	Detail string `json:"detail"`
-	// Here is the detail as a person at the machine may see it, with the names of
-	// other processes; empty where it is the same. It is never written.
-	Here string `json:"-"`
 }
 
 // A RawProfile names a file in data/profiles in pprof's format: the profiles of

@@ -20,7 +20,6 @@ type engine struct {
 	file         *results.File
 	groups       [][]int
 	deaths       int           // blocks in a row without a valid trial
-	spare        int           // calibration loops left for waiting
 	fastest      time.Duration // fastest calibration of the run
 	taken        taken
 	away         time.Duration  // spent on other runs' turns
@@ -28,9 +27,8 @@ type engine struct {
 
 	// The measuring functions: the calibration loop, and a group of conditions.
 	// Tests of the engine's decisions replace them.
-	pause time.Duration // before a slow core is tried again
-	loop  func(cpus []int) (time.Duration, error)
-	turn  func(ctx context.Context, sequence []int) (measured, error)
+	loop func(cpus []int) (time.Duration, error)
+	turn func(ctx context.Context, sequence []int) (measured, error)
 }
 
 // measured is what a group of conditions gave: a trial for each, and profiles
@@ -41,15 +39,14 @@ type measured struct {
 }
 
 func newEngine(p Plan, link *topology.Link, f *results.File) *engine {
-	e := &engine{plan: p, link: link, file: f, groups: f.Groups(), spare: loopsSpare, taken: taken{}, failedGauges: map[string]int{},
-		pause: loopPause, loop: cores.TimeLoop}
+	e := &engine{plan: p, link: link, file: f, groups: f.Groups(), taken: taken{}, failedGauges: map[string]int{},
+		loop: cores.TimeLoop}
 	e.turn = e.group
 	return e
 }
 
 // giveUp is how many blocks in a row without a valid trial end a run: whatever
-// fails so often is broken, and trying longer would not help. If all failures
-// may be passing disturbances of the machine, twice as many blocks are allowed.
+// fails so often is broken, and trying longer would not help.
 const giveUp = 4
 
 // blocks measures blocks until more would tell nothing more, or the budget is
@@ -154,20 +151,13 @@ func (e *engine) ended() results.Ended {
 // valid trial; empty to go on. An error means that the run has nothing worth
 // keeping.
 func (e *engine) broken(trials []results.Trial) (string, error) {
-	limit := 2 * giveUp
 	for _, t := range trials {
 		if t.Valid {
 			e.deaths = 0
 			return "", nil
 		}
-		if !e.plan.mayHavePassed(t) {
-			limit = giveUp
-		}
 	}
-	if limit > giveUp && e.plan.Persistent {
-		return "", nil
-	}
-	if e.deaths++; e.deaths < limit {
+	if e.deaths++; e.deaths < giveUp {
 		return "", nil
 	}
 	last := trials[len(trials)-1].Reasons[0].Detail
@@ -178,11 +168,11 @@ func (e *engine) broken(trials []results.Trial) (string, error) {
 }
 
 // turnOf measures a group.
-func (e *engine) turnOf(ctx context.Context, sequence []int, best *time.Duration) (measured, error) {
+func (e *engine) turnOf(ctx context.Context, sequence []int) (measured, error) {
 	if e.plan.unread() { // whose cores are another's
 		return e.turn(ctx, sequence)
 	}
-	return e.calibrated(ctx, sequence, best)
+	return e.calibrated(ctx, sequence)
 }
 
 // block measures one block: each group of conditions that can be up together,
@@ -191,11 +181,10 @@ func (e *engine) turnOf(ctx context.Context, sequence []int, best *time.Duration
 func (e *engine) block(ctx context.Context, block int, w Watcher) ([]results.Trial, error) {
 	var trials []results.Trial
 	kept := taken{}
-	var best time.Duration // fastest calibration of the block
 	sequences := experiment.DrawBlock(e.groups, e.file.Provenance.Block.Rounds, e.plan.Seed, block)
 	for i, sequence := range sequences {
 		w.Turn(block, i+1, len(sequences))
-		m, err := e.turnOf(ctx, sequence, &best)
+		m, err := e.turnOf(ctx, sequence)
 		if err != nil {
 			return nil, err
 		}
@@ -206,12 +195,6 @@ func (e *engine) block(ctx context.Context, block int, w Watcher) ([]results.Tri
 			}
 			trials = append(trials, t)
 		}
-	}
-	for i := range trials {
-		if e.plan.unread() {
-			break // the block has no calibration
-		}
-		slow(&trials[i], best) // only now, since a later group may have been faster
 	}
 	maps.Copy(e.taken, kept)
 	e.file.Trials = append(e.file.Trials, trials...)

@@ -145,16 +145,7 @@ func (g *group) failer(i int) failer {
 }
 
 func reason(name, format string, args ...any) results.Reason {
-	detail := func() string { return strict.Line(fmt.Sprintf(format, args...), longestReason) }
-	r := results.Reason{Gate: name, Detail: detail()}
-	for i, a := range args {
-		if s, ok := a.(stranger); ok {
-			args = slices.Clone(args)
-			args[i] = s.as(s.Name)
-			r.Here = detail()
-		}
-	}
-	return r
+	return results.Reason{Gate: name, Detail: strict.Line(fmt.Sprintf(format, args...), longestReason)}
 }
 
 // blame records faults with their trials. A fault of no particular condition
@@ -190,14 +181,10 @@ func pick(into, from map[string]float64, names ...string) {
 	}
 }
 
-// unwell closes the gates on disturbed samples: a process stopped by a signal,
-// or a machine that stood still.
-func unwell(w telemetry.Window, window time.Duration, fail failer) {
+// stopped refuses a trial of which a signal held one side.
+func stopped(w telemetry.Window, fail failer) {
 	for _, side := range w.Stopped {
 		fail(gate.Stopped, "a signal stopped the %s for a while", side)
-	}
-	if w.Gap > gate.StoodStill+window/5 {
-		fail(gate.HeldUp, "nothing was sampled for %.1f s; the machine stood still", w.Gap.Seconds())
 	}
 }
 

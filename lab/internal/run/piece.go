@@ -182,6 +182,6 @@ func (l load) gates(r *generator.Result, w telemetry.Window, m map[string]float6
 	if w.WorkersMin < w.WorkersMax {
 		say(gate.LostWorker, "the server had %d workers at first and %d at last", w.WorkersMax, w.WorkersMin)
 	}
-	unwell(w, l.slot, fail)
-	l.shut(m, w, said, fail)
+	stopped(w, fail)
+	l.shut(m, said, fail)
 }

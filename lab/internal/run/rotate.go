@@ -154,7 +154,6 @@ func (g *group) census() []telemetry.Held {
 // judge fills in the trials from what the client reported, from what was seen
 // of the servers meanwhile, and from the samples, and closes the gates.
 func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
-	from, to := r.counted()
 	clock := g.engine.plan.clock
 	for i := range g.trials {
 		t, l, fail := &g.trials[i], g.loads[i], g.failer(i)
@@ -175,11 +174,11 @@ func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
 		} else {
 			t.Slots = nil
 		}
-		unwell(w, clock.at(to).Sub(clock.at(from)), fail)
+		stopped(w, fail)
 		varies := l.outside != nil || i < len(g.servers) && probe.Varies(g.servers[i].given)
 		t.ByRequest = r.report.Summary.Targets[i].ByRequest
 		complain(r.report.Summary.Targets[i], slots, t.Metrics, varies, fail)
-		l.shut(t.Metrics, w, nil, fail)
+		l.shut(t.Metrics, nil, fail)
 	}
 }
 

@@ -96,10 +96,6 @@ type Plan struct {
 	// that it lacks start as the design and Dir say.
 	Starts map[string]Start
 
-	// Persistent goes on through any number of blocks in a row without a valid trial,
-	// as long as disturbances of the machine alone are to blame.
-	Persistent bool
-
 	// Budget is the longest time that the run may take; 0: as the experiment says.
 	// MaxBlocks limits the blocks; 0: as many as a journal's file can hold, and outside of one any.
 	Budget    time.Duration

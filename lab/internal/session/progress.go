@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -86,7 +85,7 @@ func (p *Progress) Block(f *results.File, trials []results.Trial) {
 		for _, why := range t.Reasons {
 			if seen := p.gates[name]; !seen[why.Gate] {
 				seen[why.Gate] = true
-				p.Say("  %s block %d  %s: invalid: %s: %s", name, n, levels(f, t), why.Gate, cmp.Or(why.Here, why.Detail))
+				p.Say("  %s block %d  %s: invalid: %s: %s", name, n, levels(f, t), why.Gate, why.Detail)
 			}
 		}
 	}

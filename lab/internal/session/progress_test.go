@@ -41,21 +41,6 @@ func wrote(t *testing.T, out *bytes.Buffer, want string) {
 	out.Reset()
 }
 
-// The person at the machine sees which process disturbed a trial, by its name.
-func TestTheTerminalNamesEveryProcess(t *testing.T) {
-	r, out, _ := reporting(false)
-	r.Whole(time.Minute, func() (int, int) { return 0, 1 })
-	r.Begin(progressed, time.Second, time.Minute)
-	out.Reset()
-	r.Block(after(1, ""), []results.Trial{{Condition: "c1",
-		Reasons: []results.Reason{{Gate: "other-load", Detail: "most of it another process (0.40)",
-			Here: "most of it chromium (0.40)"}}}})
-	if got := out.String(); !strings.Contains(got, "invalid: other-load: most of it chromium (0.40)") ||
-		strings.Contains(got, "another process") {
-		t.Error(got)
-	}
-}
-
 func TestLogHasALineABlockOrTenSeconds(t *testing.T) {
 	r, out, c := reporting(false)
 	decided := 0

@@ -59,7 +59,7 @@ func report(out io.Writer, root, into journal.Root, outcomes []*Outcome) {
 			}
 		}
 	}
-	printWeather(out, outcomes)
+	printOpen(out, outcomes)
 	of, claims := tally(outcomes)
 	fmt.Fprintf(out, "%d of %s decided here; %d not applicable\n", decisions(of), words.Count(claims, "claim"),
 		of[verdict.NotApplicable])
@@ -132,67 +132,67 @@ func showClaims(out io.Writer, rows [][3]string, width int) {
 	fmt.Fprintf(out, "\n%s", b.String())
 }
 
-// printWeather says what a restless machine cost a call: how many blocks it refused and by
-// which gates, which claims are open for that, and which just need more blocks. A claim is
-// open for that if the blocks refused in this call are as many as it still needs.
-func printWeather(out io.Writer, outcomes []*Outcome) {
-	made, refused, closed, because, rest := 0, 0, map[string]int{}, "", ""
+// printOpen says what faults refused in a call, how disturbed the machine was, and which claims
+// need more blocks.
+func printOpen(out io.Writer, outcomes []*Outcome) {
+	made, refused, faults, open := 0, 0, map[string]int{}, ""
+	var figures []map[string]float64
+	shared := false
 	for _, o := range outcomes {
-		lost := 0
 		for _, f := range o.Runs {
 			made += f.Provenance.Blocks
-			lost += refusals(f, closed)
+			refused += refusals(f, faults)
+			shared = shared || f.SharedCores()
+			for _, t := range f.Trials {
+				figures = append(figures, t.Metrics)
+			}
 		}
-		if refused += lost; o.Verdicts == nil {
+		if o.Verdicts == nil {
 			continue
 		}
 		for _, c := range o.Verdicts.Claims {
 			switch name := ", " + o.Experiment.Name + "/" + c.ID; {
 			case !c.Open:
-			case lost > 0 && (c.Verdict == verdict.Invalid || c.VisitsNeeded > 0 && c.VisitsNeeded <= lost):
-				because += name
 			case c.VisitsNeeded > 0:
-				rest += fmt.Sprintf("%s (about %d)", name, c.VisitsNeeded)
+				open += fmt.Sprintf("%s (about %d)", name, c.VisitsNeeded)
 			default:
-				rest += name
+				open += name
 			}
 		}
 	}
+	if why := gate.Disturbed(figures, shared).String(); why != "" {
+		fmt.Fprintln(out, why)
+	}
 	if refused > 0 {
-		gates := ""
-		for _, g := range slices.Sorted(maps.Keys(closed)) {
-			gates += fmt.Sprintf(", %s %d", g, closed[g])
+		names := ""
+		for _, g := range slices.Sorted(maps.Keys(faults)) {
+			names += fmt.Sprintf(", %s %d", g, faults[g])
 		}
-		of := words.Count(made, "block was", "blocks were")
-		fmt.Fprintf(out, "%d of %s refused, since this machine was restless: %s\n", refused, of, gates[2:])
+		fmt.Fprintf(out, "faults refused %d of %s: %s\n", refused, words.Count(made, "block"), names[2:])
 	}
-	if because != "" {
-		fmt.Fprintf(out, "open because of that: %s\n", because[2:])
-	}
-	if rest != "" {
-		fmt.Fprintf(out, "open for want of blocks: %s\n", rest[2:])
-	}
-	if because+rest != "" {
-		fmt.Fprintln(out, "lab reproduce goes on from here: the blocks made in this clone count.")
+	if open != "" {
+		fmt.Fprintf(out, "open for want of blocks: %s\nlab reproduce goes on from here: the blocks made in this clone count.\n",
+			open[2:])
 	}
 }
 
-// refusals counts the blocks of which a disturbance of the machine refused a trial, and
-// adds them to the gates that it closed.
-func refusals(f *results.File, closed map[string]int) int {
-	seen := map[string]int{} // by gate, the last block
-	last, n := 0, 0
+// refusals counts the blocks of which a fault refused a trial, and adds them to the faults.
+func refusals(f *results.File, faults map[string]int) int {
+	type one struct {
+		block int
+		gate  string
+	}
+	seen, blocks := map[one]bool{}, map[int]bool{}
 	for _, t := range f.Trials {
 		for _, why := range t.Reasons {
-			if g, _ := gate.Of(why.Gate); g.Kind != gate.Passing || seen[why.Gate] == t.Block {
-				continue
+			if at := (one{t.Block, why.Gate}); !seen[at] {
+				seen[at] = true
+				faults[why.Gate]++
 			}
-			if closed[why.Gate], seen[why.Gate] = closed[why.Gate]+1, t.Block; last != t.Block {
-				last, n = t.Block, n+1
-			}
+			blocks[t.Block] = true
 		}
 	}
-	return n
+	return len(blocks)
 }
 
 // printVisit says what a run that had no breaks saw in its stay, whatever the record needs.

@@ -146,35 +146,29 @@ func TestReproduceLeavesOutWhatTheBudgetHasNoRoomFor(t *testing.T) {
 	}
 }
 
-// A restless machine's cost is said: the blocks, the gates, the claims, and what to do.
-func TestTheWeathersCostIsSaid(t *testing.T) {
+// What refused blocks is said, with the open claims and what to do.
+func TestRefusalsAreCounted(t *testing.T) {
 	w := newWorkshop(t)
 	w.git("init", "-q")
 	slow := strings.Replace(archivetest.CountedDesign("98", true), "slot_s = 1", "slot_s = 20", 1)
 	w.write(filepath.Join(w.root.Experiments(), other+".toml"), slow)
-	w.gate = gate.OtherLoad
+	w.gate = gate.Throttled
 	w.broken = true
 	_, out, err := w.reproduce(Options{Budget: 100 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"\n13 of 13 blocks were refused, since this machine was restless: other-load 13\n",
-		"open because of that: 97-counted/count, 98-other/count\n",
+		"\nfaults refused 13 of 13 blocks: throttled 13\n",
+		"open for want of blocks: 97-counted/count, 98-other/count\n",
 		"lab reproduce goes on from here: the blocks made in this clone count.\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	// A fault of the server is no weather.
-	w.gate = ""
-	if _, out, err := w.reproduce(Options{Budget: 100 * time.Second, Again: true}); err != nil ||
-		strings.Contains(out, "restless") {
-		t.Errorf("%v\n%s", err, out)
-	}
 	w = newWorkshop(t)
-	if _, out, err := w.reproduce(Options{Budget: 10 * time.Minute}); err != nil || strings.Contains(out, "restless") ||
+	if _, out, err := w.reproduce(Options{Budget: 10 * time.Minute}); err != nil || strings.Contains(out, "refused") ||
 		strings.Contains(out, "goes on") {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -180,9 +180,6 @@ func (w *workshop) block(f *results.File) []results.Trial {
 		}
 		if w.broken {
 			t.Metrics = nil
-			if w.gate == gate.OtherLoad {
-				t.Metrics = map[string]float64{"server_foreign_load": 0.5}
-			}
 			t.Reasons = []results.Reason{{Gate: cmp.Or(w.gate, gate.ServerExited), Detail: "the server exited in mid-trial"}}
 		}
 		f.Trials = append(f.Trials, t)
