@@ -19,6 +19,7 @@ import (
 type edge struct {
 	at              int64
 	requests, bytes int64
+	answered        int64   // whatever the status
 	processes       []int64 // CPU time in ns, in the order of gauges.clocks; -1: cannot be read
 	client          int64
 	threads         []int64
@@ -175,7 +176,7 @@ func (g *gauges) read(e *edge, target int) (err error) {
 // readOwn reads what a target has answered, and its clocks.
 func (g *gauges) readOwn(e *edge, target int) {
 	e.at = g.load.clock.now()
-	e.requests, e.bytes = 0, 0
+	e.requests, e.bytes, e.answered = 0, 0, 0
 	for i, w := range g.load.threads {
 		l := w.lanes[target]
 		if i == 0 {
@@ -183,6 +184,7 @@ func (g *gauges) readOwn(e *edge, target int) {
 		}
 		e.requests += l.shownRequests.Load()
 		e.bytes += l.shownBytes.Load()
+		e.answered += l.shownAnswers.Load()
 	}
 	for _, i := range g.of[target] {
 		e.processes[i] = g.process(i)

@@ -49,13 +49,14 @@ type lane struct {
 	faultAt    int64 // ns; 0: none yet
 	faultText  string
 
-	// requests and bytes as other threads see them: as of the last batch.
-	shownRequests, shownBytes atomic.Int64
+	// What other threads see of it: as of the last batch.
+	shownRequests, shownBytes, shownAnswers atomic.Int64
 }
 
 func (l *lane) show() {
 	l.shownRequests.Store(l.requests)
 	l.shownBytes.Store(l.bytes)
+	l.shownAnswers.Store(l.requests + l.non2xx)
 }
 
 // fault keeps the first fault, with the name of the request among several.

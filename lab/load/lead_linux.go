@@ -10,12 +10,11 @@ import (
 
 // The phases of a slot. A stage is a slot's number times phases, plus its phase.
 const (
-	idle     = iota
-	filling  // until each connection has had its first answer
-	counting // requests count
-	draining // nothing more is sent
-	cutting  // requests still in flight are given up, with their connections
-	over     // all slots are done
+	filling  = iota // until each connection has had its first answer
+	counting        // requests count
+	draining        // nothing more is sent
+	cutting         // requests still in flight are given up, with their connections
+	over            // the turn is
 	phases   = 8
 )
 
@@ -34,7 +33,7 @@ var errStopped = errors.New("ended by a signal; nothing was measured")
 // window. One of the threads does this besides its own work.
 type leader struct {
 	load     *load
-	slot     int
+	slot     int // its number
 	phase    int
 	deadline int64 // of the phase, ns
 	fillS    float64
@@ -43,6 +42,7 @@ type leader struct {
 	gauges   *gauges
 	failed   []string // by target: why it is passed over
 	failure  string   // of this slot
+	slots    []Slot   // that were begun or passed over
 	reports  []SlotReport
 }
 
@@ -56,8 +56,6 @@ func (b *leader) step(now int64) error {
 	}
 	all := int(l.ready.Load()) == len(l.threads)
 	switch b.phase {
-	case idle:
-		return b.next(now)
 	case filling:
 		switch {
 		case all && l.living.Load() == 0:
@@ -77,7 +75,8 @@ func (b *leader) step(now int64) error {
 		}
 	case draining, cutting: // which has no deadline
 		if all {
-			return b.end()
+			b.end()
+			return nil
 		}
 		if now >= b.deadline {
 			if b.failed[b.target()] == "" {
@@ -90,7 +89,7 @@ func (b *leader) step(now int64) error {
 	return nil
 }
 
-func (b *leader) target() int { return b.load.plan.Slots[b.slot].Target }
+func (b *leader) target() int { return b.load.slot.Target }
 
 // set begins a stage, for all threads.
 func (b *leader) set(phase int) {
@@ -99,7 +98,7 @@ func (b *leader) set(phase int) {
 		b.deadline = farOff
 	}
 	b.load.ready.Store(0)
-	b.load.stage.Store(uint64(b.slot*phases + phase))
+	b.load.stage.Store(uint64((b.slot+1)*phases + phase))
 	for _, w := range b.load.threads[1:] {
 		w.wake()
 	}
@@ -107,36 +106,28 @@ func (b *leader) set(phase int) {
 
 const farOff = int64(1) << 62
 
-// next begins the next slot whose target has not failed.
-func (b *leader) next(now int64) error {
+// start begins a slot, unless its target has failed.
+func (b *leader) start(s Slot) (begun bool) {
 	l := b.load
-	for ; b.slot < len(l.plan.Slots); b.slot++ {
-		if why := b.failed[b.target()]; why != "" {
-			if err := b.report(SlotReport{Failed: "passed over: " + why}); err != nil {
-				return err
-			}
-			continue
-		}
-		b.failure = ""
-		b.gauges.readOwn(&b.turn[0], b.target())
-		l.pending.Store(0)
-		l.living.Store(0)
-		l.fillBegan = l.clock.now()
-		b.set(filling)
-		// A little more than the timeout, so that a request that times out is counted as
-		// a timeout first.
-		b.deadline = now + l.timeout + 3*tick
-		return nil
+	if l.slot = s; b.failed[s.Target] != "" {
+		return false
 	}
-	b.slot = len(l.plan.Slots) - 1
-	b.set(over)
-	return nil
+	b.failure = ""
+	b.gauges.readOwn(&b.turn[0], s.Target)
+	l.pending.Store(0)
+	l.living.Store(0)
+	l.fillBegan = l.clock.now()
+	b.set(filling)
+	// A little more than the timeout, so that a request that times out is counted as
+	// a timeout first.
+	b.deadline = l.fillBegan + l.timeout + 3*tick
+	return true
 }
 
 // begin reads the first edge.
 func (b *leader) begin() {
 	l := b.load
-	length := int64(l.plan.Slots[b.slot].Seconds * 1e9)
+	length := int64(l.slot.Seconds * 1e9)
 	// The same error would occur at the second edge, which reports it.
 	_ = b.gauges.read(&b.edges[0], b.target())
 	at := b.edges[0].at
@@ -164,25 +155,21 @@ func (b *leader) fail(now int64, why string) {
 	b.drain(now)
 }
 
-// end reports a slot and goes on to the next.
-func (b *leader) end() error {
-	r := SlotReport{Failed: b.failure, FillS: b.fillS}
+// end reports a slot.
+func (b *leader) end() {
+	_ = unix.Nanosleep(&unix.Timespec{Nsec: settling.Nanoseconds()}, nil)
+	b.gauges.readOwn(&b.turn[1], b.target())
+	r := SlotReport{Failed: b.failure}
 	if b.failure == "" {
 		r = b.gauges.between(&b.edges[0], &b.edges[1], b.target())
-		if len(b.gauges.of[b.target()]) > 0 {
-			_ = unix.Nanosleep(&unix.Timespec{Nsec: settling.Nanoseconds()}, nil)
-			b.gauges.readOwn(&b.turn[1], b.target())
-			b.gauges.ofTurn(&r, &b.turn, b.target())
-		}
-		r.FillS = b.fillS
+		b.gauges.ofTurn(&r, &b.turn, b.target())
 		r.SilenceS = seconds(b.silence())
 	}
-	if err := b.report(r); err != nil {
-		return err
-	}
-	b.slot++
-	b.phase = idle
-	return b.next(b.load.clock.now())
+	r.FillS = b.fillS
+	from, to := &b.turn[0], &b.turn[1]
+	r.Turn = TurnReport{Requests: to.answered - from.answered, Seconds: seconds(to.at - from.at)}
+	b.report(r)
+	b.set(over)
 }
 
 // silence is the longest time without an answer between the edges.
@@ -195,11 +182,9 @@ func (b *leader) silence() int64 {
 	return min(max(longest, 0), to-from)
 }
 
-func (b *leader) report(r SlotReport) error {
+// report keeps the report of this slot, and goes on to the next number.
+func (b *leader) report(r SlotReport) {
 	r.Slot, r.Target = b.slot, b.target()
 	b.reports = append(b.reports, r)
-	if each := b.load.options.Each; each != nil {
-		return each(r)
-	}
-	return nil
+	b.slots = append(b.slots, b.load.slot)
 }

@@ -6,13 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"runtime"
-	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,10 +23,10 @@ type load struct {
 	targets []*target
 	threads []*thread
 	leader  *leader
-	started sync.WaitGroup // threads that know their own number
-	failure error          // the error that ended the load early
+	failure error // the error that ended the load early
+	slot    Slot  // of this turn
 
-	// What the leader tells the threads. fillBegan is written before stage.
+	// What the leader tells the threads. slot and fillBegan are written before stage.
 	stage         atomic.Uint64
 	fillBegan     int64
 	begin, finish atomic.Int64 // of the counted window, ns
@@ -47,66 +43,6 @@ type load struct {
 // the window counted in place of requests, the longest latencies would be left out.
 func (l *load) counts(due int64) bool { return due >= l.begin.Load() && due < l.finish.Load() }
 
-// heapLimit is the size of the heap from which on Go collects garbage. The load itself
-// makes no garbage; its output between slots and the comparing of /compute bodies make
-// some.
-const heapLimit = 256 << 20
-
-// Run carries out a plan. It returns when all slots have ended, or with an error: one of the
-// plan, in one line that names the field; ErrNotReached where nothing listens; or that ctx was
-// done, after which nothing is reported. Servers that stall, die or answer wrongly are no
-// error: the report has their faults.
-func Run(ctx context.Context, p *Plan, o Options) (*Report, error) {
-	if err := p.Check(); err != nil {
-		return nil, fmt.Errorf("the plan: %w", err)
-	}
-	l := &load{plan: p, options: o, clock: newClock(), pid: os.Getpid(), timeout: int64(p.Timeout())}
-	defer l.close()
-	if err := l.prepare(); err != nil {
-		return nil, err
-	}
-	if err := l.connect(ctx); err != nil {
-		return nil, err
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(heapLimit))
-	if n := len(l.threads); runtime.GOMAXPROCS(0) < n {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(n))
-	}
-	// The garbage made so far must not count towards the limit.
-	runtime.GC()
-
-	defer context.AfterFunc(ctx, func() {
-		l.stopped.Store(true)
-		l.threads[0].wake()
-	})()
-	begin := time.Now().Round(0)
-	var running sync.WaitGroup
-	l.started.Add(len(l.threads))
-	errs := make([]error, len(l.threads))
-	for i, w := range l.threads {
-		running.Go(func() {
-			if errs[i] = w.run(); errs[i] != nil {
-				l.abort()
-			}
-		})
-	}
-	running.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	if l.failure != nil {
-		return nil, l.failure
-	}
-	r := &Report{Slots: l.leader.reports, Held: o.Hold != nil, Summary: *l.summary(begin, time.Now().Round(0))}
-	if o.Hold != nil {
-		if err := o.Hold(); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
-}
-
 // abort ends all threads after one of them failed.
 func (l *load) abort() {
 	l.stopped.Store(true) // so that a leader that still runs stops
@@ -116,9 +52,9 @@ func (l *load) abort() {
 	}
 }
 
-// prepare makes threads, targets and lanes, and opens what the edges read. After an error, too,
-// the load has to be closed.
-func (l *load) prepare() error {
+// open makes threads, targets and lanes, and opens what the edges read and all connections. After
+// an error, too, the load has to be closed.
+func (l *load) open(ctx context.Context) error {
 	widest := 0
 	for _, asked := range l.plan.Targets {
 		t, err := newTarget(asked, l.plan.Seed, l.options)
@@ -136,10 +72,13 @@ func (l *load) prepare() error {
 	}
 	g := &gauges{load: l}
 	err := g.open()
-	l.leader = &leader{load: l, gauges: g, failed: make([]string, len(l.targets)), deadline: farOff,
+	l.leader = &leader{load: l, gauges: g, failed: make([]string, len(l.targets)), deadline: farOff, phase: over,
 		edges: [2]edge{g.newEdge(), g.newEdge()}, turn: [2]edge{g.newEdge(), g.newEdge()}}
 	l.threads[0].leader = l.leader
-	return err
+	if err != nil {
+		return err
+	}
+	return l.connect(ctx)
 }
 
 func newTarget(asked Target, seed uint64, o Options) (*target, error) {
@@ -173,7 +112,7 @@ func newTarget(asked Target, seed uint64, o Options) (*target, error) {
 }
 
 func (l *load) addThread(id int) (err error) {
-	w := &thread{load: l, id: id, buffer: make([]byte, bufferSize)}
+	w := &thread{load: l, id: id, phase: over, buffer: make([]byte, bufferSize), turns: make(chan struct{}), done: make(chan error)}
 	if w.poller, err = newPoller(); err != nil {
 		return fmt.Errorf("epoll: %w", err)
 	}

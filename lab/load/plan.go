@@ -72,7 +72,7 @@ func (p *Plan) Check() error {
 	if err := cmp.Or(whole("threads", p.Threads, 0, MaxThreads),
 		unlessNought("timeout_s", p.TimeoutS, MaxSeconds),
 		whole("number of targets", len(p.Targets), 1, maxTargets),
-		whole("number of slots", len(p.Slots), 1, maxSlots)); err != nil {
+		whole("number of slots", len(p.Slots), 0, maxSlots)); err != nil {
 		return err
 	}
 	all := 0
@@ -86,10 +86,7 @@ func (p *Plan) Check() error {
 		return err
 	}
 	for i, s := range p.Slots {
-		if s.Target < 0 || s.Target >= len(p.Targets) {
-			return fmt.Errorf("slots/%d: there is no target %d", i, s.Target)
-		}
-		if err := within("seconds", s.Seconds, 0.001, MaxSeconds); err != nil {
+		if err := s.check(len(p.Targets)); err != nil {
 			return fmt.Errorf("slots/%d: %w", i, err)
 		}
 	}
@@ -97,6 +94,13 @@ func (p *Plan) Check() error {
 		return errors.New("wire: it needs server_pid, server_device and client_device")
 	}
 	return nil
+}
+
+func (s Slot) check(targets int) error {
+	if s.Target < 0 || s.Target >= targets {
+		return fmt.Errorf("there is no target %d", s.Target)
+	}
+	return within("seconds", s.Seconds, 0.001, MaxSeconds)
 }
 
 func (t *Target) check() error {

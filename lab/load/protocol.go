@@ -9,7 +9,8 @@ import (
 )
 
 // A Plan is what the generator is to do. All connections of all targets are
-// opened first and stay open to the end. In a slot only its target is loaded.
+// opened first and stay open to the end. In a slot only its target is loaded. New takes no slots
+// from it: they are given to Turn.
 type Plan struct {
 	Threads  int      `json:"threads"`   // of the client; 0: one for each core that it may use
 	TimeoutS float64  `json:"timeout_s"` // of one answer, in seconds; 0: DefaultTimeoutS
@@ -120,9 +121,17 @@ type SlotReport struct {
 	// their time is 0.
 	Unread []int       `json:"unread,omitempty"`
 	Wire   *WireReport `json:"wire,omitempty"`
+	Turn   TurnReport  `json:"turn"`
 	// Failed says why the slot does not count: its target stalled, died, or had
 	// failed before. All figures but FillS are then 0.
 	Failed string `json:"failed,omitempty"`
+}
+
+// A TurnReport is of a whole slot, from before its first request to after its last answer. At both
+// ends nothing is in flight, so what was read then divides by these.
+type TurnReport struct {
+	Requests int64   `json:"requests"` // answers, whatever their status
+	Seconds  float64 `json:"seconds"`
 }
 
 // A WireReport is what the shapers let pass in the counted time: tx from server
@@ -156,6 +165,7 @@ type TargetSummary struct {
 	Errors     int64  `json:"errors"`             // requests without a valid answer, and refused connections
 	Timeouts   int64  `json:"timeouts"`           // requests
 	Resets     int64  `json:"resets"`             // connections ended by the server
+	Reopened   int64  `json:"reopened,omitempty"` // connections whose end the server announced, or that ended while nothing was under way
 	Fault      string `json:"fault,omitempty"`    // description of the first of these four
 	Mismatches int64  `json:"mismatches"`         // answers with an expected status and a wrong body or head
 	Mismatch   string `json:"mismatch,omitempty"` // description of the first

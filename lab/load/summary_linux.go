@@ -12,7 +12,7 @@ func (l *load) summary(begin, end time.Time) *Summary {
 			sum.RequestBytes = float64(t.mix.size()) / float64(len(t.mix.order))
 		}
 		for n, r := range l.leader.reports {
-			if r.Target == i && l.plan.Slots[n].Counts {
+			if r.Target == i && l.leader.slots[n].Counts {
 				sum.Requests += r.Requests
 				sum.Bytes += r.Bytes
 			}

@@ -33,7 +33,9 @@ type thread struct {
 
 	lane    *lane // of this slot
 	slot    Slot
-	stage   uint64 // when last checked
+	stage   uint64        // when last checked
+	turns   chan struct{} // each begins a turn
+	done    chan error    // of each turn
 	phase   int
 	arrived bool // has reported that it has finished this phase
 	now     int64
@@ -44,22 +46,31 @@ type thread struct {
 	plain   []byte // what TLS makes of it
 }
 
-// run loads until all slots are done or an error ends it.
-func (w *thread) run() error {
+// run carries out turns until there are no more.
+func (w *thread) run() {
 	runtime.LockOSThread()
 	w.tid = unix.Gettid()
 	// By default the kernel may add 50 microseconds to each sleep. If this call fails,
 	// sleeps are longer, and send_lag_s shows it.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
-	w.load.started.Done()
-	w.load.started.Wait()
-	defer w.stopOpening()
-	w.now = w.load.clock.now()
-	for {
-		if err := w.follow(); err != nil || w.phase == over {
-			return err
+	w.done <- nil
+	for range w.turns {
+		err := w.turn()
+		if err != nil {
+			w.load.abort()
 		}
-		events, err := w.wait()
+		w.done <- err
+	}
+	w.stopOpening()
+	close(w.done)
+}
+
+// turn loads until the turn is over or an error ends it.
+func (w *thread) turn() error {
+	// What ended since the last turn is noticed before anything is sent.
+	w.now = w.load.clock.now()
+	events, err := w.poller.poll(0)
+	for {
 		if err != nil {
 			return fmt.Errorf("epoll: %w", err)
 		}
@@ -80,6 +91,10 @@ func (w *thread) run() error {
 		if w.lane != nil && w.leader == nil {
 			w.lane.show()
 		}
+		if err := w.follow(); err != nil || w.phase == over {
+			return err
+		}
+		events, err = w.wait()
 	}
 }
 
@@ -123,7 +138,7 @@ func (w *thread) enter(stage uint64) {
 	w.stage, w.phase, w.arrived = stage, int(stage%phases), false
 	switch w.phase {
 	case filling:
-		w.slot = w.load.plan.Slots[stage/phases]
+		w.slot = w.load.slot
 		w.lane = w.lanes[w.slot.Target]
 		w.fill()
 	case counting:

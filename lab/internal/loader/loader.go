@@ -66,6 +66,11 @@ func Carry(ctx context.Context, plan *load.Plan, hold func() error, out io.Write
 	return err
 }
 
+// Serve carries out turns on an input, one slot a line: see load.Serve.
+func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	return load.Serve(ctx, in, out, Options(load.Options{}))
+}
+
 // Options adds to some what the lab knows.
 func Options(o load.Options) load.Options {
 	o.Bodies, o.Queue, o.HTTP2, o.Version = bodies, shaper.Open, h2.New, version()

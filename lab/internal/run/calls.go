@@ -20,9 +20,10 @@ import (
 
 // Calls with which the program that makes a run starts itself anew.
 const (
-	HoldCall = "hold-server" // COMMAND…: see leash.Hold
-	pinCall  = "on-cpus"     // LIST COMMAND…: puts the command on some cores
-	askCall  = "ask-server"  // WITHIN: asks the target on its input: see probe.Asking
+	HoldCall   = "hold-server" // COMMAND…: see leash.Hold
+	pinCall    = "on-cpus"     // LIST COMMAND…: puts the command on some cores
+	askCall    = "ask-server"  // WITHIN: asks the target on its input: see probe.Asking
+	ClientCall = "client"      // loads in turns, told on its input: see loader.Serve
 	// HOST:PORT: serves there, the same to each request
 	ReferenceCall = "serve-reference"
 )
@@ -36,11 +37,15 @@ func Called(args []string) (status int, is bool) {
 	switch {
 	case len(args) > 1 && args[0] == HoldCall:
 		return leash.Hold(args[1:], os.Stdin, os.Stderr), true
-	case slices.Equal(args, loadCall):
+	case slices.Equal(args, loadCall), slices.Equal(args, []string{ClientCall}):
 		loader.Begin()
 		ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 		defer cancel()
-		err := loader.Input(ctx, os.Stdin, os.Stdout)
+		carry := loader.Input
+		if args[0] == ClientCall {
+			carry = loader.Serve
+		}
+		err := carry(ctx, os.Stdin, os.Stdout)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
