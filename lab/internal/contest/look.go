@@ -10,11 +10,10 @@ import (
 
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/probe"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/stats"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	"github.com/line-rate/line-rate/lab/internal/words"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -103,7 +102,7 @@ func (o Options) look(ctx context.Context, s Server, c Client, dir string, port 
 	var whose ownership
 	if on.proc != nil {
 		l.Start = time.Since(began)
-		for _, pid := range telemetry.Descendants(on.proc.Pid()) {
+		for _, pid := range proc.Descendants(on.proc.Pid()) {
 			took, _ := cores.ProcessTime(pid)
 			l.StartCPU += took
 		}
@@ -237,7 +236,7 @@ func (on *started) died() error {
 		return on.lost()
 	case !on.gone():
 		return nil
-	case on.proc.ExitCode() == leash.Forked:
+	case on.proc.ExitCode() == proc.Forked:
 		return on.ended()
 	}
 	how := cmp.Or(on.proc.Err(), errors.New("exit status 0"))

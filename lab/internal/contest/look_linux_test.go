@@ -24,17 +24,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
 // The tests' servers are this program itself, called as "serve HOW ADDR" or, where they speak
 // more than plain HTTP/1.1, as "serve HOW/SPOKEN ADDR", and so are what holds them and what loads them.
 func TestMain(m *testing.M) {
 	// tools/test.sh has it say that with the race detector no process waits a second at its end.
-	leash.Passed = append(leash.Passed, "GORACE")
+	proc.Passed = append(proc.Passed, "GORACE")
 	if status, is := run.Called(os.Args[1:]); is {
 		os.Exit(status)
 	}
@@ -163,7 +162,7 @@ func look(t *testing.T, change func(*Options), servers ...Server) ([]Look, []str
 		t.Fatal(err)
 	}
 	looks, notes, err := LookAt(context.Background(), o, client, t.TempDir(), port)
-	if left := telemetry.Descendants(os.Getpid())[1:]; len(left) > 0 {
+	if left := proc.Descendants(os.Getpid())[1:]; len(left) > 0 {
 		t.Errorf("processes %v were left behind", left)
 	}
 	if err := Listenable(port, len(servers)); err != nil {
@@ -230,7 +229,7 @@ func runs(t *testing.T, how, addr string) (at string, pid int) {
 	}
 	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
 	for began := time.Now(); time.Since(began) < 10*time.Second; time.Sleep(5 * time.Millisecond) {
-		if len(telemetry.Listens([]int{c.Process.Pid})) > 0 {
+		if len(proc.Listens([]int{c.Process.Pid})) > 0 {
 			return addr, c.Process.Pid
 		}
 	}

@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/proc"
+
 	"github.com/line-rate/line-rate/lab/internal/curve"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
 // A server that sleeps for 20 ms can answer a hundred a second on two connections, however fast the
@@ -39,7 +40,7 @@ func TestABlockAsksServersAtFixedRates(t *testing.T) {
 	if s := slots[2]; !strings.Contains(s.Short(), "requests a second, so its queue grew") || s.Answered > 60 {
 		t.Errorf("%+v: %s", s, s.Short())
 	}
-	if left := telemetry.Descendants(os.Getpid())[1:]; len(left) > 0 {
+	if left := proc.Descendants(os.Getpid())[1:]; len(left) > 0 {
 		t.Errorf("processes %v were left behind", left)
 	}
 }

@@ -18,10 +18,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
@@ -30,7 +29,7 @@ type started struct {
 	Server
 	addr  string
 	port  int
-	proc  *leash.Proc  // nil: it ran already
+	proc  *proc.Proc   // nil: it ran already
 	lines atomic.Int64 // printed so far
 	lacks atomic.Value // a variable that the caller has, and that the server's output names
 }
@@ -45,7 +44,7 @@ func (on *started) hear(line string) {
 		return // it has started, and prints a line for each request
 	}
 	for _, name := range named.FindAllString(line, -1) {
-		if _, have := os.LookupEnv(name); have && !slices.Contains(leash.Environment(), name+"="+os.Getenv(name)) {
+		if _, have := os.LookupEnv(name); have && !slices.Contains(proc.Environment(), name+"="+os.Getenv(name)) {
 			on.lacks.CompareAndSwap(nil, name)
 		}
 	}
@@ -72,7 +71,7 @@ func (s Server) start(c Client, dir string, port int) (*started, error) {
 	argv[0] = s.program(dir)
 	var err error
 	argv = slices.Concat(c.Lab, []string{run.HoldCall}, run.OnCPUs(c.Lab, c.ServerCPUs, argv...))
-	on.proc, err = leash.Start(leash.Spec{Dir: dir, Argv: argv, Held: true, Lines: on.hear})
+	on.proc, err = proc.Start(proc.Spec{Dir: dir, Argv: argv, Held: true, Lines: on.hear})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s cannot be started: %w", s.Name, s.Command[0], plain(err))
 	}
@@ -169,7 +168,7 @@ func (on *started) own() error {
 // pids are the server's processes now, as far as they are known.
 func (on *started) pids() (all []int) {
 	if on.proc != nil {
-		return telemetry.Descendants(on.proc.Pid())[1:] // the first one holds the server
+		return proc.Descendants(on.proc.Pid())[1:] // the first one holds the server
 	}
 	if on.runs != nil && on.runs.Processes != nil {
 		all, _ = on.runs.Processes()
@@ -189,7 +188,9 @@ func (on *started) asked(o Options) load.Target {
 }
 
 // listens lists the ports on which the server's processes listen.
-func (on *started) listens() []int { return telemetry.Listens(telemetry.Descendants(on.proc.Pid())) }
+func (on *started) listens() []int {
+	return strict.Called(proc.Listens(proc.Descendants(on.proc.Pid())), func(l proc.Listener) int { return l.Port })
+}
 
 // gone tells whether the command has ended, whatever it left running.
 func (on *started) gone() bool { return on.proc != nil && on.proc.Gone() }
@@ -198,7 +199,7 @@ func (on *started) gone() bool { return on.proc != nil && on.proc.Gone() }
 // that it left behind does.
 func (on *started) ended() error {
 	switch err := on.proc.Err(); {
-	case on.proc.ExitCode() == leash.Forked:
+	case on.proc.ExitCode() == proc.Forked:
 		return fmt.Errorf("%s: it went into the background: %s (nginx: -g 'daemon off;')", on.Name, on.proc.LastLine())
 	case err != nil:
 		return fmt.Errorf("%s: its command ended before it answered (%w)%s", on.Name, err, on.words())
@@ -236,7 +237,7 @@ func (on *started) stop() {
 		return
 	}
 	first := on.proc.Pid()
-	if below := telemetry.Descendants(first); len(below) > 1 {
+	if below := proc.Descendants(first); len(below) > 1 {
 		first = below[1] // the server, and not what holds it
 	}
 	_ = on.proc.Stop(first, stopWithin)

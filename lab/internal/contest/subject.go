@@ -9,13 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/proc"
+
 	"github.com/prometheus/procfs"
 
 	"github.com/line-rate/line-rate/lab/internal/cgroup"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
 // The ways to name a server that runs already here, so that its CPU time can be read.
@@ -81,7 +82,7 @@ func (s Server) find() (o run.Outside, err error) {
 			if began(pid) != since {
 				return nil, fmt.Errorf("process %d has ended; give that of the server as it runs now", pid)
 			}
-			return telemetry.Descendants(pid), nil
+			return proc.Descendants(pid), nil
 		}
 		return o, nil
 	case byCgroup:
@@ -176,7 +177,7 @@ func (s Server) owns() (ownership, error) {
 	}
 	_, text, _ := net.SplitHostPort(s.address())
 	port, _ := strconv.Atoi(text)
-	listeners := telemetry.Listeners(port)
+	listeners := proc.Listeners(port)
 	own := false
 	for _, pid := range listeners {
 		if own = own || slices.Contains(pids, pid); !slices.Contains(pids, pid) {
@@ -185,7 +186,7 @@ func (s Server) owns() (ownership, error) {
 	}
 	if len(listeners) > 0 && !own {
 		return o, fmt.Errorf("%s: process %d (%s) listens on %s, and none of %s does; name the one that listens", s.Name,
-			listeners[0], telemetry.Command(listeners[0]), s.address(), s.Subject)
+			listeners[0], proc.Command(listeners[0]), s.address(), s.Subject)
 	}
 	return o, nil
 }
@@ -205,7 +206,7 @@ func (o ownership) spent(turns []turn) error {
 	for pid, before := range o.others {
 		if now, ok := cores.ProcessTime(pid); ok && (now-before).Seconds() > leastOfOthers*cpu {
 			return fmt.Errorf("%s: process %d (%s) listens on %s as well and answered part of the load; name the process that "+
-				"started both, or their cgroup", o.Name, pid, telemetry.Command(pid), o.address())
+				"started both, or their cgroup", o.Name, pid, proc.Command(pid), o.address())
 		}
 	}
 	if cpu < float64(requests)*leastCost.Seconds() {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/proc"
+
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/calls"
 	"github.com/line-rate/line-rate/lab/internal/run"
@@ -99,7 +101,7 @@ func (u user) read(ctx context.Context, m *compare.Measured) (notes []string, er
 }
 
 func (u user) rss() float64 {
-	return float64(telemetry.Census(telemetry.Listening{PIDs: u.pids()})[0].RSS)
+	return float64(proc.Census(proc.Listening{PIDs: u.pids()})[0].RSS)
 }
 
 // ask loads the server for so long, and gives how many answers that were, counted or not. held is

@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/proc"
+
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/calls"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
 // used is what requests of some servers use.
@@ -59,7 +60,7 @@ func TestWhatARequestUsesIsCountedExactly(t *testing.T) {
 			}
 		}
 	}
-	if left := telemetry.Descendants(os.Getpid())[1:]; len(left) > 1 {
+	if left := proc.Descendants(os.Getpid())[1:]; len(left) > 1 {
 		t.Errorf("processes %v were left behind", left)
 	}
 }

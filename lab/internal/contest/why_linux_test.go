@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/proc"
+
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/perf"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
 // why profiles servers of the tests in one round, and expects that nothing is left of it.
@@ -24,7 +25,7 @@ func why(t *testing.T, servers ...Server) (*compare.Why, error) {
 		Options: Options{Looks: make([]Look, len(servers)), Path: "/", Connections: 4, Pipelining: 1, Ready: 10 * time.Second,
 			Servers: servers}}}
 	err = w.Add(t.Context(), o)
-	if left := telemetry.Descendants(os.Getpid())[1:]; len(left) > 0 {
+	if left := proc.Descendants(os.Getpid())[1:]; len(left) > 0 {
 		t.Errorf("processes %v were left behind", left)
 	}
 	if left, failed := os.ReadDir(w.Scratch); failed != nil || len(left) > 0 {

@@ -18,7 +18,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -215,7 +215,7 @@ func versionOf(path string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), versionWithin)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "--version")
-	cmd.Env, cmd.WaitDelay = leash.Environment(), time.Second
+	cmd.Env, cmd.WaitDelay = proc.Environment(), time.Second
 	out, err := cmd.Output()
 	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	if err != nil || strict.CheckLine(line) != nil {
@@ -268,7 +268,7 @@ var compiler = []string{"-race", "-msan", "-asan", "-gcflags", "-asmflags", "-pg
 // a version.
 func node() (installed, error) {
 	cmd := exec.Command("node", "--print", "process.execPath")
-	cmd.Env = leash.Environment()
+	cmd.Env = proc.Environment()
 	out, err := cmd.Output()
 	if errors.Is(err, exec.ErrNotFound) {
 		return installed{}, errors.New("node is not installed; install Node.js 20.11 or newer, from nodejs.org or by your " +
@@ -415,5 +415,5 @@ func files(to io.Writer, top, dir string) error {
 
 // Environment describes the environment of the programs that the lab starts.
 func (*Programs) Environment() *Environment {
-	return &Environment{Set: maps.Clone(leash.Set), Passed: slices.Clone(leash.Passed)}
+	return &Environment{Set: maps.Clone(proc.Set), Passed: slices.Clone(proc.Passed)}
 }

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -17,7 +17,7 @@ import (
 func Tools(root string) map[string]string {
 	tools := map[string]string{}
 	node := exec.Command("node", "--version")
-	node.Env = leash.Environment()
+	node.Env = proc.Environment()
 	if out, err := node.Output(); err == nil {
 		tools["node"] = strings.TrimPrefix(strings.TrimSpace(string(out)), "v")
 	}

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -107,7 +107,7 @@ func call(ctx context.Context, limit time.Duration, args ...string) ([]byte, err
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var out bytes.Buffer
-	p, err := leash.Start(leash.Spec{Argv: append([]string{"perf"}, args...), Stdout: &out})
+	p, err := proc.Start(proc.Spec{Argv: append([]string{"perf"}, args...), Stdout: &out})
 	if err != nil {
 		return nil, err
 	}

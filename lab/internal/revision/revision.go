@@ -27,7 +27,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -163,7 +163,7 @@ func (t *Trees) Build(ctx context.Context, hold []string, command string, say fu
 	for _, tree := range []*Tree{t.Base, t.Head} {
 		say("building %v", tree)
 		var output []string
-		proc, err := leash.Start(leash.Spec{Dir: tree.Dir, Argv: slices.Concat(hold, []string{"sh", "-c", command}),
+		building, err := proc.Start(proc.Spec{Dir: tree.Dir, Argv: slices.Concat(hold, []string{"sh", "-c", command}),
 			Env: os.Environ(), Held: true, Lines: func(line string) {
 				if output = append(output, strict.Line(line, 300)); len(output) > lastLines {
 					output = output[1:]
@@ -173,13 +173,13 @@ func (t *Trees) Build(ctx context.Context, hold []string, command string, say fu
 			return err
 		}
 		select {
-		case <-proc.Done():
+		case <-building.Done():
 		case <-ctx.Done():
-			_ = proc.Stop(proc.Pid(), 0)
+			_ = building.Stop(building.Pid(), 0)
 			return context.Cause(ctx)
 		}
 		// What a build leaves running, as the daemon of a build tool, has been ended.
-		if err := proc.Err(); err != nil && proc.ExitCode() != leash.Forked {
+		if err := building.Err(); err != nil && building.ExitCode() != proc.Forked {
 			for _, line := range output {
 				say("  %s", line)
 			}

@@ -12,14 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 )
 
 // This program holds the tests' builds, and as "checkout" makes worktrees and is killed.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 2 && os.Args[1] == "hold":
-		os.Exit(leash.Hold(os.Args[2:], os.Stdin, os.Stderr))
+		os.Exit(proc.Hold(os.Args[2:], os.Stdin, os.Stderr))
 	case len(os.Args) > 1 && os.Args[1] == "checkout":
 		if _, err := Checkout(context.Background(), ".", "HEAD~1", ""); err != nil {
 			fmt.Println(err)

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/probe"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 )
 
 // askedOf says what came of asking a server.
@@ -58,16 +58,16 @@ func (l load) called(ctx context.Context, into any, input []byte, call ...string
 	} else if len(l.split.Client) > 0 {
 		argv = append([]string{"taskset", "--cpu-list", cores.Format(l.split.Client)}, argv...)
 	}
-	return Call(ctx, leash.Spec{Dir: l.dir, Argv: l.link.Client(argv), Stdin: bytes.NewReader(input)}, call[0], into, nil)
+	return Call(ctx, proc.Spec{Dir: l.dir, Argv: l.link.Client(argv), Stdin: bytes.NewReader(input)}, call[0], into, nil)
 }
 
 // Call has a program started with one of the calls that programs make of themselves, and reads the JSON that
 // it prints. It says why it failed in its last line, behind the call's name. began, if there is one, is told
 // its process.
-func Call(ctx context.Context, s leash.Spec, name string, into any, began func(pid int)) error {
+func Call(ctx context.Context, s proc.Spec, name string, into any, began func(pid int)) error {
 	var out bytes.Buffer
 	s.Stdout = &out
-	proc, err := leash.Start(s)
+	proc, err := proc.Start(s)
 	if err != nil {
 		return fmt.Errorf("%s did not start: %w", name, err)
 	}

@@ -12,15 +12,15 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/loader"
 	"github.com/line-rate/line-rate/lab/internal/probe"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // Calls with which the program that makes a run starts itself anew.
 const (
-	HoldCall   = "hold-server" // COMMAND…: see leash.Hold
+	HoldCall   = "hold-server" // COMMAND…: see proc.Hold
 	pinCall    = "on-cpus"     // LIST COMMAND…: puts the command on some cores
 	askCall    = "ask-server"  // WITHIN: asks the target on its input: see probe.Asking
 	ClientCall = "client"      // loads in turns, told on its input: see loader.Serve
@@ -36,7 +36,7 @@ var loadCall = []string{"load", "--plan", "-"}
 func Called(args []string) (status int, is bool) {
 	switch {
 	case len(args) > 1 && args[0] == HoldCall:
-		return leash.Hold(args[1:], os.Stdin, os.Stderr), true
+		return proc.Hold(args[1:], os.Stdin, os.Stderr), true
 	case slices.Equal(args, loadCall), slices.Equal(args, []string{ClientCall}):
 		loader.Begin()
 		ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
@@ -69,7 +69,7 @@ func Called(args []string) (status int, is bool) {
 	case len(args) > 2 && args[0] == pinCall:
 		cpus, err := cores.Parse(args[1])
 		if err == nil {
-			err = leash.Become(cpus, args[2:])
+			err = proc.Become(cpus, args[2:])
 		}
 		fmt.Fprintln(os.Stderr, err)
 		return notFound, true

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
@@ -52,7 +52,7 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 		faults = append(faults, fault{reason(name, format, args...), -1})
 	}
 	out := &output{first: make(chan struct{}), held: make(chan struct{})}
-	spec := leash.Spec{Dir: c.dir, Argv: c.link.Client(c.argv), Stdout: out}
+	spec := proc.Spec{Dir: c.dir, Argv: c.link.Client(c.argv), Stdout: out}
 	var lifeline *os.File
 	if c.input != nil {
 		in, w, err := os.Pipe()
@@ -63,7 +63,7 @@ func (c client) drive(ctx context.Context, servers []*server) (printed []byte, f
 		defer w.Close()
 		spec.Stdin, lifeline = in, w
 	}
-	proc, err := leash.Start(spec)
+	proc, err := proc.Start(spec)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the client did not start: %w", err)
 	}
@@ -157,7 +157,7 @@ func died(servers []*server) (faults []fault, err error) {
 		}
 		switch {
 		case !s.gone():
-		case s.proc.ExitCode() == leash.Forked: // and it would again, in the next block
+		case s.proc.ExitCode() == proc.Forked: // and it would again, in the next block
 			return nil, fmt.Errorf("%s cannot be measured: %s", s.name(), s.lastWords())
 		case s.proc.ExitCode() == workerLost:
 			faults = append(faults, fault{reason(gate.LostWorker, "%s", s.lastWords()), i})

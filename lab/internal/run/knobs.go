@@ -11,7 +11,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 	"github.com/line-rate/line-rate/lab/internal/tune"
@@ -104,7 +104,7 @@ func (k knob) line() []string {
 // A held knob is a changed setting. Its process restores the setting when its
 // standard input ends, which also happens if the lab dies.
 type held struct {
-	proc   *leash.Proc
+	proc   *proc.Proc
 	lifeln *os.File
 	name   string
 }
@@ -158,8 +158,8 @@ func (l load) hold(ctx context.Context, k knob) (held, error) {
 	}
 	ready := make(chan struct{}, 1)
 	// The caller's environment says where the original values are kept.
-	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: argv,
-		Env: leash.Caller("HOME", "XDG_STATE_HOME", "LINE_RATE_STATE"), Stdin: r, Lines: func(line string) {
+	proc, err := proc.Start(proc.Spec{Dir: l.dir, Argv: argv,
+		Env: proc.Caller("HOME", "XDG_STATE_HOME", "LINE_RATE_STATE"), Stdin: r, Lines: func(line string) {
 			if line == "tune ready" {
 				ready <- struct{}{}
 			}

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
+	"github.com/line-rate/line-rate/lab/internal/proc"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // How often a starting server's ports are looked at, and how long it may listen
@@ -19,7 +20,7 @@ const (
 // elsewhere says that a server listens, but not where it was told to; empty if
 // it does not listen yet, or where it should.
 func (s *server) elsewhere() string {
-	on := telemetry.Listens(s.processes())
+	on := ports(s.processes())
 	if len(on) == 0 || slices.Contains(on, s.port) {
 		return ""
 	}
@@ -30,7 +31,7 @@ func (s *server) elsewhere() string {
 // anothers is an error if what answers on the server's port is not the server. A
 // server that says that it listens is believed.
 func (s *server) anothers() error {
-	if s.given == nil || slices.Contains(telemetry.Listens(s.processes()), s.port) {
+	if s.given == nil || slices.Contains(ports(s.processes()), s.port) {
 		return nil
 	}
 	if where := s.elsewhere(); where != "" {
@@ -38,4 +39,8 @@ func (s *server) anothers() error {
 	}
 	return fmt.Errorf("%s is already in use: another program than %s answers there; stop it, or choose another port "+
 		"with --port", s.addr, s.calls())
+}
+
+func ports(pids []int) []int {
+	return strict.Called(proc.Listens(pids), func(l proc.Listener) int { return l.Port })
 }

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/proc"
+
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -91,8 +93,8 @@ func (g *group) drive(ctx context.Context, pieces []piece) ([]fault, error) {
 		c := client{dir: l.dir, link: l.link, argv: l.client, limit: l.warmup + l.slot + l.grace, began: func(pid int) {
 			p.pid.Store(int64(pid))
 			if l.route != "" {
-				p.sockets = watchSockets(pid, l.connections, l.warmup, l.slot, func() telemetry.Held {
-					return telemetry.Census(telemetry.Listening{PIDs: g.servers[i].processes(), Port: l.port})[0]
+				p.sockets = watchSockets(pid, l.connections, l.warmup, l.slot, func() proc.Held {
+					return proc.Census(proc.Listening{PIDs: g.servers[i].processes(), Port: l.port})[0]
 				})
 			}
 		}}

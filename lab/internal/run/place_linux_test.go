@@ -19,17 +19,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
-	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
 func TestMain(m *testing.M) {
 	// tools/test.sh has it say that with the race detector no process waits a second at its end.
-	leash.Passed = append(leash.Passed, "GORACE")
+	proc.Passed = append(proc.Passed, "GORACE")
 	if os.Getenv(foreign) != "" {
 		serveForeign(os.Args[1], os.Args[2])
 		return
@@ -249,8 +248,8 @@ func (p place) children(name string) (pids []int) {
 
 // children lists the tests' descendants with a command name, parents first.
 func children(name string) (pids []int) {
-	for _, pid := range telemetry.Descendants(os.Getpid()) {
-		if telemetry.Command(pid) == name {
+	for _, pid := range proc.Descendants(os.Getpid()) {
+		if proc.Command(pid) == name {
 			pids = append(pids, pid)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/topology"
 )
@@ -74,7 +74,7 @@ const startsWithin = 20 * time.Second
 
 // starts has a script check that its program can be started.
 func starts(dir string, argv []string) error {
-	p, err := leash.Start(leash.Spec{Dir: dir, Argv: append([]string{argv[0], "--check"}, argv[1:]...)})
+	p, err := proc.Start(proc.Spec{Dir: dir, Argv: append([]string{argv[0], "--check"}, argv[1:]...)})
 	if err != nil {
 		return err
 	}

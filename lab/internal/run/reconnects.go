@@ -3,9 +3,10 @@ package run
 import (
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/proc"
+
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
 // A holding is the set of sockets that the client had open at a time, by inode.
@@ -24,7 +25,7 @@ type socketWatch struct {
 	connections int
 	stop, done  chan struct{}
 	all         []holding
-	held        telemetry.Held // what the server's processes held once the client had all its connections
+	held        proc.Held // what the server's processes held once the client had all its connections
 }
 
 // How often the client's sockets are listed: listing a hundred takes two tenths
@@ -37,7 +38,7 @@ const (
 
 // watchSockets lists the sockets of a process and its descendants. In the middle of the
 // window, which follows a warm-up, it takes a census of the server.
-func watchSockets(client, connections int, warmup, window time.Duration, census func() telemetry.Held) *socketWatch {
+func watchSockets(client, connections int, warmup, window time.Duration, census func() proc.Held) *socketWatch {
 	began := time.Now()
 	s := &socketWatch{connections: connections, stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
@@ -47,7 +48,7 @@ func watchSockets(client, connections int, warmup, window time.Duration, census 
 		for {
 			// The client may still be starting the processes that open connections.
 			if n := len(s.all); n == 0 || len(s.all[n-1].inodes) < connections {
-				pids = telemetry.Descendants(client)
+				pids = proc.Descendants(client)
 			}
 			h := look(pids)
 			s.all = append(s.all, h)
@@ -69,7 +70,7 @@ func watchSockets(client, connections int, warmup, window time.Duration, census 
 func look(pids []int) holding {
 	h := holding{from: time.Now(), inodes: map[string]bool{}}
 	for _, pid := range pids {
-		for _, socket := range telemetry.Sockets(pid) { // a process that has ended has none, and the missing sockets show
+		for _, socket := range proc.Sockets(pid) { // a process that has ended has none, and the missing sockets show
 			h.inodes[socket] = true
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/proc"
+
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -30,7 +32,7 @@ func (g *group) rotate(ctx context.Context) error {
 		return err
 	}
 	defer g.sampler.Stop()
-	var seen []telemetry.Held
+	var seen []proc.Held
 	c := g.rotating(plan)
 	c.began = func(p int) { pid.Store(int64(p)) }
 	c.held = func() { seen = g.census() }
@@ -143,17 +145,17 @@ func CarryOut(ctx context.Context, lab []string, cpus []int, p httpload.Plan, he
 }
 
 // census looks at the servers while the client still holds its connections.
-func (g *group) census() []telemetry.Held {
-	var all []telemetry.Listening
+func (g *group) census() []proc.Held {
+	var all []proc.Listening
 	for i, s := range g.servers {
-		all = append(all, telemetry.Listening{PIDs: s.processes(), Port: g.loads[i].port})
+		all = append(all, proc.Listening{PIDs: s.processes(), Port: g.loads[i].port})
 	}
-	return telemetry.Census(all...)
+	return proc.Census(all...)
 }
 
 // judge fills in the trials from what the client reported, from what was seen
 // of the servers meanwhile, and from the samples, and closes the gates.
-func (g *group) judge(r round, seen []telemetry.Held, w telemetry.Window) {
+func (g *group) judge(r round, seen []proc.Held, w telemetry.Window) {
 	clock := g.engine.plan.clock
 	for i := range g.trials {
 		t, l, fail := &g.trials[i], g.loads[i], g.failer(i)
@@ -299,7 +301,7 @@ func (l load) clientsOwn(t *results.Trial) {
 
 // attended adds what was seen of the server's processes while the client held
 // its connections.
-func attended(t *results.Trial, h telemetry.Held, slots []httpload.SlotReport) {
+func attended(t *results.Trial, h proc.Held, slots []httpload.SlotReport) {
 	m := t.Metrics
 	if len(h.Processes) == 0 {
 		return
@@ -322,10 +324,10 @@ func attended(t *results.Trial, h telemetry.Held, slots []httpload.SlotReport) {
 }
 
 // connected adds the connections that the server's processes held.
-func connected(m map[string]float64, h telemetry.Held) {
+func connected(m map[string]float64, h proc.Held) {
 	m["connections_established"] = float64(h.Connections)
 	if len(h.Processes) > 1 {
-		serving := strict.Those(h.Processes[1:], func(p telemetry.HeldBy) bool { return p.Connections > 0 })
+		serving := strict.Those(h.Processes[1:], func(p proc.HeldBy) bool { return p.Connections > 0 })
 		m["workers_serving"] = float64(len(serving))
 	}
 }

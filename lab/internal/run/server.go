@@ -11,11 +11,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/leash"
 	"github.com/line-rate/line-rate/lab/internal/probe"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
 // The server's exit statuses with a meaning of their own. server.sh uses the
@@ -28,7 +27,7 @@ const (
 // A server is the running server of one condition.
 type server struct {
 	load
-	proc  *leash.Proc
+	proc  *proc.Proc
 	given []probe.Given // what it answered before the trial; nil if it was not asked
 	head  int           // length of its answers' heads; 0 if it was not asked
 }
@@ -87,7 +86,7 @@ func (l load) start(ctx context.Context) (*server, error) {
 	if l.held() {
 		argv = slices.Concat(l.lab, []string{HoldCall}, argv)
 	}
-	proc, err := leash.Start(leash.Spec{Dir: l.dir, Argv: l.link.Server(argv), Held: l.held(), Lines: func(line string) {
+	proc, err := proc.Start(proc.Spec{Dir: l.dir, Argv: l.link.Server(argv), Held: l.held(), Lines: func(line string) {
 		if said != "" && strings.Contains(line, said) && listening.Add(1) == need {
 			close(ready)
 		}
@@ -179,14 +178,14 @@ func (s *server) unstarted() error {
 
 // processes are the server's own, without any wrapping process, parents first.
 func (s *server) processes() []int {
-	all := telemetry.Descendants(s.proc.Pid())
+	all := proc.Descendants(s.proc.Pid())
 	all = all[min(s.wrappers(), len(all)):]
 	name := s.serves.Process
 	if name == "" {
 		return all
 	}
 	name = name[:min(len(name), 15)] // what the kernel keeps of it
-	return slices.DeleteFunc(all, func(pid int) bool { return telemetry.Command(pid) != name })
+	return slices.DeleteFunc(all, func(pid int) bool { return proc.Command(pid) != name })
 }
 
 // first is the process whose end ends the others.

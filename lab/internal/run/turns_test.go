@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/proc"
+
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -22,7 +24,7 @@ import (
 type turned struct {
 	*group
 	said round
-	seen []telemetry.Held
+	seen []proc.Held
 	w    telemetry.Window
 }
 
@@ -48,9 +50,9 @@ func newTurned() *turned {
 			StartedAt: c.now()})
 		plan.Targets = append(plan.Targets, httpload.Target{Name: l.addr, Connections: 100, Pipelining: 1,
 			Processes: []int{1, 2, 3, 4, 5}})
-		h := telemetry.Held{Connections: 100, RSS: 5 << 20}
+		h := proc.Held{Connections: 100, RSS: 5 << 20}
 		for pid := range 5 {
-			one := telemetry.HeldBy{PID: pid + 1, Threads: 4, Connections: 25}
+			one := proc.HeldBy{PID: pid + 1, Threads: 4, Connections: 25}
 			if pid == 0 {
 				one.Connections = 0
 			}
@@ -213,7 +215,7 @@ var turnRows = map[string][]row[*turned]{
 		{"all were there", func(*turned) {}, none},
 		{"no workers were asked for", func(t *turned) {
 			t.loads[0].workers, t.loads[0].asked.Workers = 0, 0
-			t.seen[0].Processes = []telemetry.HeldBy{{PID: 1, Threads: 4, Connections: 100}}
+			t.seen[0].Processes = []proc.HeldBy{{PID: 1, Threads: 4, Connections: 100}}
 			for i := range t.said.report.Slots {
 				if s := &t.said.report.Slots[i]; s.Target == 0 {
 					s.ServerCPUS = s.ServerCPUS[1:2]

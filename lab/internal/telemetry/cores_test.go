@@ -22,7 +22,7 @@ func TestWhereEachCoresTimeWent(t *testing.T) {
 	}
 }
 
-// The kernel's idle counters may run backwards by a tick; a share must stay
+// The kernel's idle counters may run backwards by a proc.Tick; a share must stay
 // between 0 and 1.
 func TestSharesStayBetweenNoughtAndOne(t *testing.T) {
 	p := pair()

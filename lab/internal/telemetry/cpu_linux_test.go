@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/proc"
+
 	"github.com/prometheus/procfs"
 )
 
@@ -116,7 +118,7 @@ func TestWhatEndedWithinTheWindowIsCounted(t *testing.T) {
 				"server_cpu_s":             w.Metrics["server_cpu_s"],
 				"client_cpu_per_request_s": w.Metrics["client_cpu_per_request_s"] * d.seconds,
 			} {
-				if least := (spent - 3*tick).Seconds(); got < least {
+				if least := (spent - 3*proc.Tick).Seconds(); got < least {
 					t.Errorf("%s: %v s, and %v were spent", name, got, spent)
 				}
 			}

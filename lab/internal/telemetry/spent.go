@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/proc"
+
 	"github.com/line-rate/line-rate/lab/internal/gate"
 )
 
@@ -16,7 +18,7 @@ func spent(a, b []process, uptime time.Duration) (total time.Duration, ok bool) 
 	inherited := map[int]time.Duration{} // CPU time of ended children, by the pid of their parent
 	for _, p := range b {
 		was, there := before[p.pid]
-		if !there && p.began+tick < uptime {
+		if !there && p.began+proc.Tick < uptime {
 			return 0, false // it ran before the first sample but was not read then
 		}
 		total += p.cpu + p.waited - was.cpu - was.waited
@@ -34,7 +36,7 @@ func spent(a, b []process, uptime time.Duration) (total time.Duration, ok bool) 
 				heir = before[heir].parent
 			}
 		}
-		const cut = 2 * tick // user and system time are each cut to ticks
+		const cut = 2 * proc.Tick // user and system time are each cut to ticks
 		if inherited[heir] += cut - had; inherited[heir] < 0 {
 			return 0, false
 		}

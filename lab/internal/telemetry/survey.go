@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/proc"
+
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -26,13 +28,6 @@ type other struct {
 	core   int           // that it last ran on
 }
 
-// kernelThread is the kernel's flag for its own threads. They work for other
-// processes, mostly for the load itself.
-const kernelThread = 0x00200000
-
-// tick is the unit of times in /proc/PID/stat.
-const tick = 10 * time.Millisecond
-
 // look takes a survey, and finds the processes that the samples until the next
 // survey will read.
 func (s *Sampler) look() *survey {
@@ -44,22 +39,22 @@ func (s *Sampler) look() *survey {
 		roots = append(append(roots, s.found[i].pid), p.Servers...)
 	}
 	v.counters = s.kernel()
-	all := snapshot(s.kernels)
+	all := proc.Snapshot(s.kernels)
 	s.mu.Lock()
 	s.blind = len(s.kernels) == 0
 	s.mu.Unlock()
-	tree := children(all)
+	tree := proc.Children(all)
 	for i, p := range s.targets.Pairs {
 		f := &s.found[i]
-		f.server = strict.Called(below(tree, p.Servers...), newMember)
-		f.client = strict.Called(below(tree, f.pid), newMember)
+		f.server = strict.Called(proc.Below(tree, p.Servers...), newMember)
+		f.client = strict.Called(proc.Below(tree, f.pid), newMember)
 	}
 	// A process that entered a wire's namespaces need not be a descendant of the
 	// lab.
-	own := strict.Set(below(tree, roots...), func(pid int) int { return pid })
+	own := strict.Set(proc.Below(tree, roots...), func(pid int) int { return pid })
 	for pid, st := range all {
 		if !own[pid] {
-			v.others[pid] = other{st.name, st.parent, time.Duration(st.cpu+st.children) * tick, st.processor}
+			v.others[pid] = other{st.Name, st.Parent, time.Duration(st.CPU+st.Children) * proc.Tick, st.Processor}
 		}
 	}
 	return v

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/proc"
+
 	"github.com/prometheus/procfs"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
@@ -87,7 +89,7 @@ func TestOwnChildrenAreNoStrangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := s.look()
-	for _, pid := range Descendants(os.Getpid()) {
+	for _, pid := range proc.Descendants(os.Getpid()) {
 		if o, ok := v.others[pid]; ok {
 			t.Errorf("%d %s counts as somebody else", pid, o.name)
 		}

@@ -1,16 +1,14 @@
 package telemetry
 
 import (
-	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/proc"
+
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A process is one reading of one process.
@@ -55,17 +53,17 @@ func processes(members []member, threads map[int]time.Duration) []process {
 	var out []process
 	for i := range members {
 		m := &members[i]
-		st, err := readStat(m.pid)
+		st, err := proc.ReadStat(m.pid)
 		if err != nil {
 			continue // it has ended meanwhile
 		}
 		// A script becomes the program that it starts, and a program starts threads.
 		// Until the next survey the busiest thread could be missed.
-		if st.threads != len(m.threads) {
+		if st.Threads != len(m.threads) {
 			*m = newMember(m.pid)
 		}
-		one := process{pid: m.pid, parent: st.parent, threads: st.threads, rss: st.rss, stopped: st.state == 'T',
-			waited: time.Duration(st.children) * tick, began: time.Duration(st.began) * tick}
+		one := process{pid: m.pid, parent: st.Parent, threads: st.Threads, rss: st.RSS, stopped: st.State == 'T',
+			waited: time.Duration(st.Children) * proc.Tick, began: time.Duration(st.Began) * proc.Tick}
 		var ok, all bool
 		if one.switches, ok, all = m.times(threads); ok && !all {
 			// One thread has ended and another was started.
@@ -74,7 +72,7 @@ func processes(members []member, threads map[int]time.Duration) []process {
 		}
 		// Read after its threads, so that no thread shows more time than the process.
 		if one.cpu, ok = cores.ProcessTime(m.pid); !ok {
-			one.cpu = time.Duration(st.cpu) * tick
+			one.cpu = time.Duration(st.CPU) * proc.Tick
 		}
 		out = append(out, one)
 	}
@@ -88,7 +86,7 @@ func (m member) times(threads map[int]time.Duration) (switches int64, ok, all bo
 	var buf [128]byte
 	all = true
 	for _, t := range m.threads {
-		text, err := slurp(t.path, buf[:])
+		text, err := proc.Slurp(t.path, buf[:])
 		if err != nil {
 			all = false
 			continue
@@ -109,60 +107,4 @@ func (m member) times(threads map[int]time.Duration) (switches int64, ok, all bo
 		}
 	}
 	return switches, ok, all
-}
-
-// snapshot reads every process except the kernel's own threads, which are many.
-// It adds those to kernels and skips them in later calls.
-func snapshot(kernels map[int]bool) map[int]stat {
-	names, _ := os.ReadDir("/proc")
-	all := map[int]stat{}
-	for _, n := range names {
-		pid, err := strconv.Atoi(n.Name())
-		if err != nil || kernels[pid] {
-			continue
-		}
-		st, err := readStat(pid)
-		switch {
-		case err != nil: // it has ended meanwhile
-		case st.flags&kernelThread != 0:
-			kernels[pid] = true
-		default:
-			all[pid] = st
-		}
-	}
-	return all
-}
-
-// children lists each process's children by the parent that each process names.
-// The kernel's own lists of children may miss one while processes come and go.
-func children(all map[int]stat) map[int][]int {
-	out := map[int][]int{}
-	for _, pid := range slices.Sorted(maps.Keys(all)) {
-		out[all[pid].parent] = append(out[all[pid].parent], pid)
-	}
-	return out
-}
-
-// below are some processes and then their descendants, parents first, each once; 0 is none.
-func below(children map[int][]int, roots ...int) []int {
-	out := strict.Those(roots, func(pid int) bool { return pid > 0 })
-	seen := strict.Set(out, func(pid int) int { return pid })
-	for i := 0; i < len(out); i++ {
-		for _, pid := range children[out[i]] {
-			if !seen[pid] { // processes are not all read at one moment, so one may be listed twice
-				seen[pid] = true
-				out = append(out, pid)
-			}
-		}
-	}
-	return out
-}
-
-// Descendants lists a process and its descendants, parents first.
-func Descendants(root int) []int { return below(children(snapshot(map[int]bool{})), root) }
-
-// Command is a process's command name; empty if it has ended.
-func Command(pid int) string {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	return strings.TrimSpace(string(text))
 }

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/proc"
 )
 
 // family starts a shell with two children, one of which has a child itself, and
@@ -52,7 +54,7 @@ func family(t *testing.T) (shell *exec.Cmd, pids []int) {
 
 func named(pids []int, name string) (found []int) {
 	for _, pid := range pids {
-		if Command(pid) == name {
+		if proc.Command(pid) == name {
 			found = append(found, pid)
 		}
 	}
@@ -61,7 +63,7 @@ func named(pids []int, name string) (found []int) {
 
 func TestDescendantsFindsChildrenAndTheirs(t *testing.T) {
 	shell, want := family(t)
-	got := Descendants(shell.Process.Pid)
+	got := proc.Descendants(shell.Process.Pid)
 	if got[0] != shell.Process.Pid {
 		t.Errorf("%v does not begin with its root %d", got, shell.Process.Pid)
 	}
@@ -71,7 +73,7 @@ func TestDescendantsFindsChildrenAndTheirs(t *testing.T) {
 		t.Errorf("%v, want %v", sorted, want)
 	}
 	// The child's child is listed after its parent.
-	if last := Command(got[3]); last != "sleep" {
+	if last := proc.Command(got[3]); last != "sleep" {
 		t.Errorf("the last of %v is %q; parents go first", got, last)
 	}
 }
@@ -82,17 +84,17 @@ func TestDescendantsOfWhatHasEndedIsItselfOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := cmd.Process.Pid
-	if got := Descendants(pid); !slices.Equal(got, []int{pid}) {
+	if got := proc.Descendants(pid); !slices.Equal(got, []int{pid}) {
 		t.Errorf("%v", got)
 	}
-	if got := Command(pid); got != "" {
+	if got := proc.Command(pid); got != "" {
 		t.Errorf("what has ended is called %q", got)
 	}
 }
 
 func TestCommandIsTheNameWithoutItsPath(t *testing.T) {
 	shell, _ := family(t)
-	if got := Command(shell.Process.Pid); got != "sh" {
+	if got := proc.Command(shell.Process.Pid); got != "sh" {
 		t.Errorf("%q, want sh", got)
 	}
 }

@@ -4,8 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/prometheus/procfs"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Window has the figures of the samples within one stretch of time.
@@ -183,7 +184,7 @@ func (d delta) cores(m map[string]float64, cpus []int, busyName, stealName strin
 		steal += (y.Steal - x.Steal) / all
 	}
 	if n := float64(len(cpus)); n > 0 {
-		// The kernel's idle counters may run backwards by a tick.
+		// The kernel's idle counters may run backwards by a proc.Tick.
 		m[busyName] = min(max(busy/n, 0), 1)
 		m[stealName] = min(max(steal/n, 0), 1)
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/leash"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/scripts"
 )
 
@@ -33,7 +33,7 @@ type Link struct {
 
 	PeerDevice string      // the client's interface
 	wrap       [2][]string // prefixes for a command of the server and of the client
-	holder     *leash.Proc
+	holder     *proc.Proc
 	lifeln     *os.File // closing it ends the wire
 }
 
@@ -61,7 +61,7 @@ func Up(t experiment.Topology, dir string, script []string, asRoot bool) (*Link,
 		return nil, err
 	}
 	ready := make(chan map[string]string, 1)
-	holder, err := leash.Start(leash.Spec{Dir: dir, Argv: argv, Stdin: r, Lines: func(l string) {
+	holder, err := proc.Start(proc.Spec{Dir: dir, Argv: argv, Stdin: r, Lines: func(l string) {
 		if rest, ok := strings.CutPrefix(l, "wire ready "); ok {
 			ready <- fields(rest)
 		}
@@ -98,7 +98,7 @@ const (
 	noNamespaces = 4
 )
 
-func refusal(p *leash.Proc) error {
+func refusal(p *proc.Proc) error {
 	why := strings.TrimPrefix(p.LastLine(), wire+": ")
 	if c := p.ExitCode(); c == toolMissing || c == noNamespaces {
 		return Unavailable{why}

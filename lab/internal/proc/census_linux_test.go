@@ -1,4 +1,4 @@
-package telemetry
+package proc
 
 import (
 	"net"
@@ -11,14 +11,14 @@ import (
 // another process's and not the client's ends.
 func TestCensusCountsConnectionsToThePort(t *testing.T) {
 	port := connected(t, 3)
-	h := held(Listening{[]int{os.Getpid()}, port})
+	h := census(Listening{[]int{os.Getpid()}, port})
 	if h.Connections != 3 || len(h.Processes) != 1 || h.Processes[0].Threads < 1 || h.RSS <= 0 {
 		t.Errorf("%+v, want three connections of one process", h)
 	}
-	if h := held(Listening{[]int{os.Getppid()}, port}); h.Connections != 0 {
+	if h := census(Listening{[]int{os.Getppid()}, port}); h.Connections != 0 {
 		t.Errorf("%+v: those are of another process", h)
 	}
-	if h := held(Listening{nil, port}); len(h.Processes) != 0 {
+	if h := census(Listening{nil, port}); len(h.Processes) != 0 {
 		t.Errorf("%+v of no process", h)
 	}
 }
@@ -50,7 +50,7 @@ func TestCensusOfSeveralProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := l.Addr().(*net.TCPAddr).Port
-	h := held(Listening{[]int{os.Getpid(), ended.Process.Pid, other.Process.Pid}, port})
+	h := census(Listening{[]int{os.Getpid(), ended.Process.Pid, other.Process.Pid}, port})
 	if len(h.Processes) != 2 || h.Processes[0].PID != os.Getpid() || h.Processes[1].PID != other.Process.Pid {
 		t.Fatalf("%+v", h)
 	}
@@ -61,7 +61,7 @@ func TestCensusOfSeveralProcesses(t *testing.T) {
 	_ = other.Process.Kill()
 	_ = other.Wait()
 	// Ended processes hold nothing, even if listed first.
-	if h := held(Listening{[]int{ended.Process.Pid, os.Getpid()}, port}); len(h.Processes) != 1 || h.Connections != 1 {
+	if h := census(Listening{[]int{ended.Process.Pid, os.Getpid()}, port}); len(h.Processes) != 1 || h.Connections != 1 {
 		t.Errorf("%+v", h)
 	}
 }
@@ -86,7 +86,7 @@ func TestCensusLeavesOutWhatIsEnded(t *testing.T) {
 	if _, err := s.Read(make([]byte, 1)); err == nil {
 		t.Fatal("it goes on")
 	}
-	if h := held(Listening{[]int{os.Getpid()}, l.Addr().(*net.TCPAddr).Port}); h.Connections != 0 {
+	if h := census(Listening{[]int{os.Getpid()}, l.Addr().(*net.TCPAddr).Port}); h.Connections != 0 {
 		t.Errorf("%+v", h)
 	}
 }
@@ -115,7 +115,7 @@ func connected(t *testing.T, n int) (port int) {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-func held(s Listening) Held { return Census(s)[0] }
+func census(s Listening) Held { return Census(s)[0] }
 
 // Servers that are up at once are told apart by their ports.
 func TestACensusOfSeveralServers(t *testing.T) {

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package leash
+package proc
 
 import (
 	"errors"

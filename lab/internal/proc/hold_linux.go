@@ -1,4 +1,4 @@
-package leash
+package proc
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-// Package leash starts processes that do not outlive the lab.
+// Package proc starts processes that do not outlive the lab.
 //
 // The kernel does as much of the clean-up as it can. It kills a process on a
 // leash when the lab dies, however the lab dies; Stop ends the process in good
@@ -13,7 +13,7 @@
 //
 // The kernel's part needs Linux. Elsewhere there is only Stop, and the lab
 // refuses to measure anyway.
-package leash
+package proc
 
 import (
 	"errors"

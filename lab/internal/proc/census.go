@@ -1,7 +1,8 @@
-package telemetry
+package proc
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,41 +41,49 @@ type Listening struct {
 // milliseconds.
 func Census(servers ...Listening) []Held {
 	out := make([]Held, len(servers))
-	var sockets map[int]map[string]bool // by port, as the first living process sees them
+	var open map[int]map[string]bool // by port, as the first living process sees them
 	for i, s := range servers {
 		for _, pid := range s.PIDs {
-			st, err := readStat(pid)
+			st, err := ReadStat(pid)
 			if err != nil {
 				continue
 			}
-			if sockets == nil {
-				sockets = ports(pid, isEstablished)
+			if open == nil {
+				open = ports(pid, isEstablished)
 			}
-			h, one := &out[i], HeldBy{PID: pid, Threads: st.threads}
-			one.Connections = strict.Count(Sockets(pid), func(socket string) bool { return sockets[s.Port][socket] })
+			h, one := &out[i], HeldBy{PID: pid, Threads: st.Threads}
+			one.Connections = strict.Count(Sockets(pid), func(socket string) bool { return open[s.Port][socket] })
 			h.Processes = append(h.Processes, one)
 			h.Connections += one.Connections
-			h.RSS += st.rss
+			h.RSS += st.RSS
 		}
 	}
 	return out
 }
 
-// Listens gives the TCP ports on which some processes listen, ascending.
-func Listens(pids []int) (on []int) {
+// A Listener is where a process listens.
+type Listener struct {
+	IP   net.IP
+	Port int
+}
+
+func (l Listener) String() string { return net.JoinHostPort(l.IP.String(), strconv.Itoa(l.Port)) }
+
+// Listens gives the TCP addresses on which some processes listen, by port.
+func Listens(pids []int) (on []Listener) {
 	for _, pid := range pids {
-		sockets := Sockets(pid)
-		if len(sockets) == 0 {
+		open := strict.Set(Sockets(pid), func(s string) string { return s })
+		if len(open) == 0 {
 			continue
 		}
-		for port, inodes := range ports(pid, isListening) {
-			if slices.ContainsFunc(sockets, func(s string) bool { return inodes[s] }) {
-				on = append(on, port)
+		for _, s := range sockets(pid, isListening) {
+			if open[s.inode] && !slices.ContainsFunc(on, func(l Listener) bool { return l.String() == s.String() }) {
+				on = append(on, s.Listener)
 			}
 		}
 	}
-	slices.Sort(on)
-	return slices.Compact(on)
+	slices.SortFunc(on, func(a, b Listener) int { return a.Port - b.Port })
+	return on
 }
 
 // States of a socket, as the kernel numbers them.
@@ -83,25 +92,36 @@ const (
 	isListening   = 10
 )
 
-// ports gives the inodes of the sockets of a state in a process's network
-// namespace, by local port.
-func ports(pid int, state uint64) map[int]map[string]bool {
-	out := map[int]map[string]bool{}
+// A socket is a TCP socket with the name that a process's list of open files has for it.
+type socket struct {
+	Listener
+	inode string
+}
+
+// sockets lists the TCP sockets of a state in a process's network namespace.
+func sockets(pid int, state uint64) (all []socket) {
 	fs, err := procfs.NewFS(fmt.Sprintf("/proc/%d", pid))
 	if err != nil {
-		return out
+		return nil
 	}
 	tcp, _ := fs.NetTCP()
 	tcp6, _ := fs.NetTCP6()
 	for _, s := range slices.Concat(tcp, tcp6) {
-		if s.St != state {
-			continue
+		if s.St == state {
+			all = append(all, socket{Listener{s.LocalAddr, int(s.LocalPort)}, fmt.Sprintf("socket:[%d]", s.Inode)})
 		}
-		port := int(s.LocalPort)
-		if out[port] == nil {
-			out[port] = map[string]bool{}
+	}
+	return all
+}
+
+// ports gives the inodes of such sockets by local port.
+func ports(pid int, state uint64) map[int]map[string]bool {
+	out := map[int]map[string]bool{}
+	for _, s := range sockets(pid, state) {
+		if out[s.Port] == nil {
+			out[s.Port] = map[string]bool{}
 		}
-		out[port][fmt.Sprintf("socket:[%d]", s.Inode)] = true
+		out[s.Port][s.inode] = true
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package telemetry
+package proc
 
 import (
 	"os"
@@ -11,8 +11,8 @@ const line = "1234 (a) R 9 (b) S 77 1234 1234 0 -1 4194560 10 20 0 0 150 50 30 2
 
 func TestStatIsReadBehindTheName(t *testing.T) {
 	got, err := parseStat([]byte(line))
-	want := stat{name: "a) R 9 (b", state: 'S', parent: 77, flags: 4194560, cpu: 200, children: 50, threads: 7, began: 999,
-		rss: 25 * os.Getpagesize(), processor: 3}
+	want := Stat{Name: "a) R 9 (b", State: 'S', Parent: 77, Flags: 4194560, CPU: 200, Children: 50, Threads: 7, Began: 999,
+		RSS: 25 * os.Getpagesize(), Processor: 3}
 	if err != nil || got != want {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
@@ -28,8 +28,8 @@ func TestStatRefusesWhatIsNone(t *testing.T) {
 }
 
 func TestStatOfThisProcess(t *testing.T) {
-	s, err := readStat(os.Getpid())
-	if err != nil || s.parent != os.Getppid() || s.threads < 1 || s.rss <= 0 || s.state == 0 {
+	s, err := ReadStat(os.Getpid())
+	if err != nil || s.Parent != os.Getppid() || s.Threads < 1 || s.RSS <= 0 || s.State == 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
