@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -139,4 +140,23 @@ func (g Group) Processes() ([]int, error) {
 		return nil
 	})
 	return all, nil
+}
+
+// Time is the CPU time that a group has used, as its File tells it: cpu.stat of version 2, in
+// microseconds, or cpuacct.usage of version 1, in nanoseconds.
+func Time(file string) (time.Duration, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	number, unit := strings.TrimSpace(string(text)), time.Nanosecond
+	if rest, ok := strings.CutPrefix(number, "usage_usec "); ok {
+		number, _, _ = strings.Cut(rest, "\n")
+		unit = time.Microsecond
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: no CPU time: %w", file, err)
+	}
+	return time.Duration(n) * unit, nil
 }

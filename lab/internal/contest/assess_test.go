@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/measure"
+
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
@@ -280,7 +282,7 @@ func turning(f *results.File, condition string, by float64) *results.File {
 		if t.Condition != condition {
 			continue
 		}
-		t.Slots = &results.Slots{}
+		t.Slots = &measure.Slots{}
 		for n := range leastRounds {
 			cpu := 0.01
 			if n > leastRounds/2 {

@@ -15,7 +15,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A Column holds one metric of all trials, in the trials' order; nil where a
@@ -370,20 +369,6 @@ func lay(out []byte, v jsontext.Value, level, depth int) []byte {
 	return append(out, v[len(v)-1])
 }
 
-// What was counted has six significant digits, more than the lab's clocks, ticks and
-// histograms resolve; what follows from it has nine. Whole numbers are exact.
-const (
-	countedDigits   = 6
-	followingDigits = 9
-)
+func micros(seconds float64) int64 { return int64(math.Round(seconds * 1e6)) }
 
-// Round rounds the figures that a trial counted.
-func Round(metrics map[string]float64) { round(metrics, countedDigits) }
-
-func round(metrics map[string]float64, digits int) {
-	for name, v := range metrics {
-		if v != math.Trunc(v) {
-			metrics[name] = words.Significant(v, digits)
-		}
-	}
-}
+func seconds(micros int64) float64 { return float64(micros) / 1e6 }

@@ -22,6 +22,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/measure"
+
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
@@ -169,7 +171,7 @@ type Trial struct {
 	ByRequest []load.RequestSummary `json:"-"`
 
 	// Slots is nil where the trial was measured in one piece.
-	Slots *Slots `json:"slots,omitempty"`
+	Slots *measure.Slots `json:"slots,omitempty"`
 
 	Cores         []Core             `json:"cores,omitempty"`
 	ClientThreads []float64          `json:"client_threads,omitempty"`

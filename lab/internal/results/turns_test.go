@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/measure"
+
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -58,14 +60,14 @@ func turned(t testing.TB, x *experiment.Experiment, blocks int, control bool) *F
 	for b := 1; b <= blocks; b++ {
 		for _, sequence := range experiment.DrawBlock(experiment.Groups(all), x.Block.Rounds, 11, b) {
 			at += x.Block.WarmupS
-			slots := map[int]*Slots{}
+			slots := map[int]*measure.Slots{}
 			for _, c := range sequence {
 				s := slots[c]
 				if s == nil {
-					s = &Slots{}
+					s = &measure.Slots{}
 					slots[c] = s
 				}
-				s.add(x.Block.SlotS, at, r)
+				add(s, x.Block.SlotS, at, r)
 				at += s.FillS[0] + x.Block.SlotS + 0.002
 			}
 			for _, c := range slices.Sorted(maps.Keys(slots)) {
@@ -81,7 +83,7 @@ func turned(t testing.TB, x *experiment.Experiment, blocks int, control bool) *F
 }
 
 // add adds one slot that starts to fill at a given time.
-func (s *Slots) add(slotS, from float64, r *rand.Rand) {
+func add(s *measure.Slots, slotS, from float64, r *rand.Rand) {
 	fill := 0.001 + 0.0005*r.Float64()
 	if len(s.FillS) > 0 {
 		fill = s.FillS[0]
@@ -96,8 +98,9 @@ func (s *Slots) add(slotS, from float64, r *rand.Rand) {
 	s.Round()
 }
 
-func (f *File) trial(block, condition int, s *Slots, r *rand.Rand) Trial {
-	m := s.Metrics(Setup{f.Provenance.Block.SlotS, 1, 1, f.Topology.LineRateBps})
+func (f *File) trial(block, condition int, s *measure.Slots, r *rand.Rand) Trial {
+	m := s.Metrics(measure.Setup{SlotS: f.Provenance.Block.SlotS, ServerCores: 1, ClientCores: 1,
+		LineRateBps: f.Topology.LineRateBps})
 	workers, _ := f.Conditions[condition].Levels[setting.Workers].Int()
 	maps.Copy(m, map[string]float64{
 		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0,

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 )
 
 // calibrated measures one group between two loops on the server's core, which tell its speed. A
@@ -26,7 +26,7 @@ func (e *engine) calibrated(ctx context.Context, sequence []int) (measured, erro
 	for i := range m.trials {
 		t := &m.trials[i]
 		t.Metrics["calibration_before_s"], t.Metrics["calibration_after_s"] = before.Seconds(), after.Seconds()
-		results.Round(t.Metrics)
+		measure.Round(t.Metrics)
 	}
 	return m, nil
 }

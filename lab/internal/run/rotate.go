@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/measure"
+
 	"github.com/line-rate/line-rate/lab/internal/proc"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
@@ -222,8 +224,8 @@ func (r round) counted() (from, to int64) {
 }
 
 // columns converts a trial's slots to those of a results file.
-func (l load) columns(slots []httpload.SlotReport) *results.Slots {
-	s := &results.Slots{}
+func (l load) columns(slots []httpload.SlotReport) *measure.Slots {
+	s := &measure.Slots{}
 	for _, one := range slots {
 		cpu := 0.0
 		for _, v := range one.ServerCPUS {
@@ -247,7 +249,7 @@ func (l load) columns(slots []httpload.SlotReport) *results.Slots {
 func (l load) figures(t *results.Trial, slots []httpload.SlotReport, s httpload.TargetSummary) {
 	m := t.Metrics
 	if n := len(l.split.Shared); n > 0 { // of which the file does not say how many there are
-		maps.Copy(m, t.Slots.Metrics(results.Setup{ServerCores: n, ClientCores: n}))
+		maps.Copy(m, t.Slots.Metrics(measure.Setup{ServerCores: n, ClientCores: n}))
 	}
 	var duration, requests, read, busiest, silence float64
 	var packets [2]float64
@@ -293,7 +295,7 @@ func (l load) figures(t *results.Trial, slots []httpload.SlotReport, s httpload.
 // clientsOwn takes from a trial's slots what its client counted. The servers' CPU
 // clocks were not read, so slots of the trial would have figures that are none.
 func (l load) clientsOwn(t *results.Trial) {
-	m := t.Slots.Metrics(results.Setup{ClientCores: len(l.split.Client)})
+	m := t.Slots.Metrics(measure.Setup{ClientCores: len(l.split.Client)})
 	pick(t.Metrics, m, "requests", "duration_s", "throughput_rps", "client_cores_busy")
 	t.Slots = nil
 	delete(t.Metrics, "silence_s") // the network between may pause as well

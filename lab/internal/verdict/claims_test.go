@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/measure"
+
 	"github.com/line-rate/line-rate/lab/internal/check"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -135,7 +137,7 @@ func in(x *experiment.Experiment, c experiment.Claim, w world, blocks int) *resu
 			}
 			t.Profiles = profilesIn(c, of, t.Block, t.Metrics)
 		}
-		results.Round(t.Metrics)
+		measure.Round(t.Metrics)
 		t.Bound, t.BoundWhy = gate.DecideBound(gate.EvidenceOf(t.Metrics, r.Topology.LineRateBps))
 	}
 	return r

@@ -1,9 +1,11 @@
-package results
+package measure
 
 import (
 	"encoding/json"
 	"fmt"
 	"math"
+
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // Slots are the turns of a trial, in columns with one entry a slot, in the
@@ -127,7 +129,7 @@ func (s *Slots) Metrics(on Setup) map[string]float64 {
 			}
 		}
 	}
-	round(m, followingDigits)
+	RoundFollowing(m)
 	return m
 }
 
@@ -147,4 +149,25 @@ func sum[T int64 | float64](column []T) T {
 		all += v
 	}
 	return all
+}
+
+// What was counted has six significant digits, more than the lab's clocks, ticks and
+// histograms resolve; what follows from it has nine. Whole numbers are exact.
+const (
+	countedDigits   = 6
+	followingDigits = 9
+)
+
+// Round rounds the figures that a trial counted.
+func Round(metrics map[string]float64) { round(metrics, countedDigits) }
+
+// RoundFollowing rounds figures that follow from others.
+func RoundFollowing(metrics map[string]float64) { round(metrics, followingDigits) }
+
+func round(metrics map[string]float64, digits int) {
+	for name, v := range metrics {
+		if v != math.Trunc(v) {
+			metrics[name] = words.Significant(v, digits)
+		}
+	}
 }

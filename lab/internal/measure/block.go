@@ -1,0 +1,349 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/probe"
+	"github.com/line-rate/line-rate/lab/internal/proc"
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
+	"github.com/line-rate/line-rate/lab/load"
+)
+
+// A block is one that is being measured.
+type block struct {
+	*Plan
+	trials  []Trial
+	client  *client
+	sampler *telemetry.Sampler
+	began   time.Time
+	last    reading
+	turns   [][]turn // by subject
+	held    []proc.Held
+	summary *load.Summary
+}
+
+// A reading is what the engine reads between two slots.
+type reading struct {
+	subjects []Clocks
+	cores    time.Duration // for which the servers' cores were not idle
+	seen     bool          // whether that is known
+	wire     Passed
+}
+
+// A turn is one slot of a subject, with what the engine read before and after it.
+type turn struct {
+	load.SlotReport
+	server    []time.Duration // CPU time by process; where processes came or went, their sum
+	idle      time.Duration   // CPU time of the other servers
+	strangers time.Duration   // of others on the servers' cores
+	wire      Passed
+}
+
+// up starts all subjects side by side, and compares what they answer.
+func (b *block) up(ctx context.Context) error {
+	if err := each(ctx, len(b.Subjects), func(ctx context.Context, i int) error {
+		return b.Subjects[i].Up(ctx)
+	}); err != nil {
+		return err
+	}
+	return b.agree(ctx)
+}
+
+// down ends the client and all servers.
+func (b *block) down() {
+	if b.client != nil {
+		b.client.end()
+	}
+	if b.sampler != nil {
+		b.sampler.Stop()
+	}
+	var all sync.WaitGroup
+	for _, s := range b.Subjects {
+		all.Go(s.Down)
+	}
+	all.Wait()
+}
+
+// agree asks the servers whose right answers nobody knows, and refuses those that differ. What the
+// first of them answers counts as right.
+func (b *block) agree(ctx context.Context) error {
+	first := -1
+	for i, s := range b.Subjects {
+		t := b.Target(i, s.Addr())
+		if t.Answers != "" {
+			continue
+		}
+		var err error
+		if b.trials[i].Given, err = b.ask(ctx, t); err != nil {
+			return fmt.Errorf("%s does not answer %s: %w", s.Name(), t.URL, err)
+		}
+		switch theirs := b.trials[max(first, 0)].Given; {
+		case first < 0:
+			first = i
+		case !b.Unlike:
+			if why := differ(theirs, b.trials[i].Given); why != "" {
+				return fmt.Errorf("%s answers otherwise than %s: %s", s.Name(), b.Subjects[first].Name(), why)
+			}
+		}
+	}
+	return nil
+}
+
+// differ says how answers to the same requests differ; empty if they do not.
+func differ(theirs, ours []probe.Given) string {
+	for of := range ours[len(ours)-1].Of + 1 {
+		if why := probe.Differ(probe.To(of, theirs), probe.To(of, ours)).String(); why != "" {
+			return fmt.Sprintf("to request %d: %s", of+1, why)
+		}
+	}
+	return ""
+}
+
+// measure carries out all slots.
+func (b *block) measure(ctx context.Context, order []int) (err error) {
+	if b.client, err = b.start(ctx); err != nil {
+		return err
+	}
+	if err := b.watch(); err != nil {
+		return err
+	}
+	b.began = time.Now()
+	b.turns = make([][]turn, len(b.Subjects))
+	b.last = b.read()
+	for _, i := range members(order) {
+		if b.Warmup[i] > 0 {
+			if _, ok, err := b.turn(ctx, load.Slot{Target: i, Seconds: b.Warmup[i].Seconds()}); !ok || err != nil {
+				return err
+			}
+		}
+	}
+	for _, i := range order {
+		t, ok, err := b.turn(ctx, load.Slot{Target: i, Seconds: b.Slot.Seconds(), Counts: true})
+		if !ok || err != nil {
+			return err
+		}
+		b.turns[i] = append(b.turns[i], t)
+	}
+	b.held = b.census()
+	b.sampler.Stop()
+	for _, i := range members(order) {
+		if ok, err := b.during(ctx, i); !ok || err != nil {
+			return err
+		}
+	}
+	summary, why := b.client.close(ctx)
+	if why != nil {
+		return b.failed(ctx, *why)
+	}
+	b.summary = summary
+	return nil
+}
+
+// members are the subjects of an order, each once, by its first slot.
+func members(order []int) (all []int) {
+	for _, i := range order {
+		if !slices.Contains(all, i) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// settling is the time in which a server goes to sleep after its last answer.
+const settling = 300 * time.Microsecond
+
+// turn carries out one slot, with readings before and after it. ok is false if a fault ended the
+// block.
+func (b *block) turn(ctx context.Context, s load.Slot) (t turn, ok bool, err error) {
+	r, why := b.client.turn(ctx, s)
+	if why == nil && r.Failed != "" && b.gone(exitSeenWithin/10) >= 0 {
+		f := fault(gate.NoRequests, "%s", r.Failed)
+		why = &f
+	}
+	if why != nil {
+		return t, false, b.failed(ctx, *why)
+	}
+	time.Sleep(settling)
+	before := b.last
+	b.last = b.read()
+	t = turn{SlotReport: r, wire: b.last.wire.since(before.wire)}
+	known := time.Duration(0)
+	for i, after := range b.last.subjects {
+		spent := after.Total() - before.subjects[i].Total()
+		known += spent
+		if i != s.Target {
+			t.idle += spent
+			continue
+		}
+		t.server = after.since(before.subjects[i])
+	}
+	if len(b.shared()) > 0 {
+		known += time.Duration(r.ClientCPUS * float64(time.Second))
+	}
+	if b.last.seen {
+		t.strangers = b.last.cores - before.cores - known // negative by a tick at times
+	}
+	return t, true, b.wireLost()
+}
+
+// shared are the cores of both sides.
+func (b *block) shared() (all []int) {
+	for _, c := range b.ServerCPUs {
+		if slices.Contains(b.ClientCPUs, c) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// read reads everything that is read between two slots.
+func (b *block) read() (r reading) {
+	for _, s := range b.Subjects {
+		r.subjects = append(r.subjects, s.CPU())
+	}
+	r.cores, r.seen = runTime(b.ServerCPUs)
+	r.wire, _ = b.Link.Read() // a wire that is gone is told of by Lost
+	return r
+}
+
+// during loads a subject once more while the caller does something, as taking a profile.
+func (b *block) during(ctx context.Context, i int) (ok bool, err error) {
+	if b.During == nil {
+		return true, nil
+	}
+	done := make(chan error, 1)
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-time.After(lead):
+			done <- b.During(within, i)
+		case <-within.Done():
+			done <- context.Cause(within)
+		}
+	}()
+	r, why := b.client.turn(ctx, load.Slot{Target: i, Seconds: (lead + b.Window + rest).Seconds()})
+	if why != nil {
+		cancel()
+		<-done
+		return false, b.failed(ctx, *why)
+	}
+	select {
+	case err = <-done:
+	case <-time.After(written):
+		cancel()
+		err = <-done
+	}
+	if err == nil && r.Failed != "" {
+		err = fmt.Errorf("%s", r.Failed)
+	}
+	if err != nil && ctx.Err() == nil {
+		b.fault(i, gate.ProfileFailed, "in the profiled window: %v", err)
+		err = nil
+	}
+	b.last = b.read()
+	return true, err
+}
+
+// A window that is profiled is loaded for lead before it begins and for rest after its end, since a
+// busy server begins and ends it late; what was recorded may come for so long after the load.
+const (
+	lead    = 50 * time.Millisecond
+	rest    = 600 * time.Millisecond
+	written = 5 * time.Second
+)
+
+// failed turns the end of a client into faults of the trials, or into an error where nothing more can
+// be measured.
+func (b *block) failed(ctx context.Context, why Fault) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := b.wireLost(); err != nil {
+		return err
+	}
+	gone := b.gone(exitSeenWithin)
+	for i := range b.Subjects {
+		switch {
+		case i == gone:
+			b.fault(i, gate.ServerExited, "the server exited in mid-trial: %v", b.Subjects[i].Gone())
+		case gone >= 0:
+			b.fault(i, gate.ServerExited, "beside it, %s exited in mid-trial", b.Subjects[gone].Name())
+		default:
+			b.fault(i, why.Name, "%s", why.Detail)
+		}
+	}
+	return nil
+}
+
+// gone is a server that has ended; below 0 if there is none. The client may notice its end before the
+// engine does.
+func (b *block) gone(within time.Duration) (at int) {
+	for began := time.Now(); ; time.Sleep(within / 100) {
+		at = slices.IndexFunc(b.Subjects, func(s Subject) bool { return s.Gone() != nil })
+		if at >= 0 || time.Since(began) > within {
+			return at
+		}
+	}
+}
+
+// exitSeenWithin is how long the engine may take to see that a process has ended, after the
+// process's connections have closed.
+const exitSeenWithin = time.Second
+
+func (b *block) wireLost() error {
+	if b.Link.Lost() {
+		return errWireLost
+	}
+	return nil
+}
+
+func (b *block) fault(i int, name, format string, args ...any) {
+	b.trials[i].Faults = append(b.trials[i].Faults, fault(name, format, args...))
+}
+
+// watch begins to sample both sides and the machine.
+func (b *block) watch() (err error) {
+	pair := telemetry.Pair{Client: b.client.pid}
+	for _, s := range b.Subjects {
+		if pids := s.CPU().PIDs; len(pids) > 0 {
+			pair.Servers = append(pair.Servers, pids[0])
+		}
+	}
+	b.sampler, err = telemetry.Start(telemetry.Targets{Pairs: []telemetry.Pair{pair}, ServerCPUs: b.ServerCPUs,
+		ClientCPUs: b.ClientCPUs, NetPID: b.Link.PID(), Window: b.Slot * time.Duration(b.Rounds*len(b.Subjects))})
+	return err
+}
+
+// census looks at the servers while the client still holds its connections.
+func (b *block) census() []proc.Held {
+	var all []proc.Listening
+	for _, s := range b.Subjects {
+		all = append(all, proc.Listening{PIDs: s.CPU().PIDs, Port: port(s.Addr())})
+	}
+	return proc.Census(all...)
+}
+
+// each calls do for 0 to n-1 at the same time. The first error cancels the others and is returned.
+func each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	within, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			if err := do(within, i); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	all.Wait()
+	if within.Err() != nil {
+		return context.Cause(within)
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package measure
+
+import (
+	"maps"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/probe"
+	"github.com/line-rate/line-rate/lab/internal/proc"
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
+)
+
+// judge makes the trials' figures, and looks for faults in them.
+func (b *block) judge() *Block {
+	out := &Block{Trials: b.trials}
+	if b.summary == nil { // a fault ended the block
+		return out
+	}
+	w := b.sampler.Between(0, b.began, time.Now(), 0)
+	for i := range b.trials {
+		b.figures(i, w)
+		b.faults(i, w)
+		var strangers, counted float64
+		for _, t := range b.turns[i] {
+			strangers, counted = strangers+t.strangers.Seconds(), counted+t.Turn.Seconds
+		}
+		if counted > 0 && b.last.seen {
+			out.Strangers = append(out.Strangers, strangers/counted)
+		}
+	}
+	return out
+}
+
+// figures fills in a trial's slots and metrics.
+func (b *block) figures(i int, w telemetry.Window) {
+	t, s := &b.trials[i], b.summary.Targets[i]
+	t.ByRequest, t.Reopened = s.ByRequest, s.Reopened
+	turns := b.turns[i][:0:0]
+	for _, one := range b.turns[i] {
+		if one.Failed == "" {
+			turns = append(turns, one)
+		}
+	}
+	m := t.Metrics
+	for _, name := range ofMachine {
+		if v, ok := w.Metrics[name]; ok {
+			m[name] = v
+		}
+	}
+	m["errors"], m["timeouts"] = float64(s.Errors+s.Timeouts), float64(s.Timeouts)
+	m["resets"], m["non_2xx"] = float64(s.Resets), float64(s.Non2xx)
+	m["answers_compared"] = float64(s.Compared)
+	maps.Copy(m, s.Figures())
+	if s.SendLag != nil {
+		m["send_lag_p99_s"] = s.SendLag.P99
+	}
+	if len(turns) == 0 {
+		m["requests"] = 0
+		return
+	}
+	t.StartedAt = b.Clock.At(turns[0].AtNS).UTC()
+	t.Slots = b.columns(turns)
+	maps.Copy(m, t.Slots.Metrics(Setup{SlotS: b.Slot.Seconds(), ServerCores: len(b.ServerCPUs), ClientCores: len(b.ClientCPUs),
+		LineRateBps: b.LineRateBps}))
+	if !b.Subjects[i].CPU().Known {
+		for _, name := range []string{"server_cpu_s", "server_cpu_per_request_s", "server_cores_busy", "slot_server_busy_max",
+			"idle_servers_busy"} {
+			delete(m, name)
+		}
+	}
+	b.sums(i, turns)
+	if i < len(b.held) {
+		attended(m, b.held[i])
+	}
+}
+
+// sums adds the metrics that a trial's slots do not keep.
+func (b *block) sums(i int, turns []turn) {
+	m := b.trials[i].Metrics
+	var duration, requests, bytes, busiest, silence float64
+	var packets [2]float64
+	var workers []float64 // CPU seconds of each process but the first
+	for _, one := range turns {
+		duration, requests, bytes = duration+one.Seconds, requests+float64(one.Requests), bytes+float64(one.Bytes)
+		busiest, silence = busiest+one.BusiestThreadS, max(silence, one.SilenceS)
+		part := one.part()
+		packets[0] += float64(one.wire.TxPackets) * part
+		packets[1] += float64(one.wire.RxPackets) * part
+		m["wire_drops"] += float64(one.wire.Drops)
+		if len(one.server) > 1 {
+			own := one.server[1:]
+			workers = append(workers, make([]float64, max(0, len(own)-len(workers)))...)
+			for n, cpu := range own {
+				workers[n] += cpu.Seconds() * part
+			}
+		}
+	}
+	m["client_thread_busy_max"], m["silence_s"] = busiest/duration, silence
+	if b.LineRateBps > 0 {
+		m["wire_tx_packets_per_s"], m["wire_rx_packets_per_s"] = packets[0]/duration, packets[1]/duration
+	} else {
+		delete(m, "wire_drops")
+	}
+	if requests > 0 {
+		m["response_bytes"] = bytes / requests
+	}
+	if len(workers) > 0 && b.Asked[i].Workers > 0 {
+		mean, active := telemetry.TookPart(workers)
+		m["server_workers_busy"], m["workers_active"] = mean/duration, float64(active)
+	}
+}
+
+// part is the share of a turn's answers that came in its counted time, and so of what the turn used.
+func (t turn) part() float64 {
+	if t.Turn.Requests == 0 {
+		return 0
+	}
+	return float64(t.Requests) / float64(t.Turn.Requests)
+}
+
+// columns are the slots of a trial.
+func (b *block) columns(turns []turn) *Slots {
+	s := &Slots{}
+	for _, one := range turns {
+		cpu, part := time.Duration(0), one.part()
+		for _, v := range one.server {
+			cpu += v
+		}
+		s.AtS = append(s.AtS, b.Clock.Since(one.AtNS))
+		s.DurationS, s.FillS = append(s.DurationS, one.Seconds), append(s.FillS, one.FillS)
+		s.Requests = append(s.Requests, one.Requests)
+		s.ServerCPUS = append(s.ServerCPUS, cpu.Seconds()*part)
+		s.ClientCPUS, s.IdleCPUS = append(s.ClientCPUS, one.ClientCPUS), append(s.IdleCPUS, one.idle.Seconds()*part)
+		if b.LineRateBps > 0 {
+			s.TxBytes = append(s.TxBytes, int64(float64(one.wire.TxBytes)*part))
+			s.RxBytes = append(s.RxBytes, int64(float64(one.wire.RxBytes)*part))
+		}
+	}
+	s.Round()
+	return s
+}
+
+// attended adds what was seen of the server's processes while the client held its connections.
+func attended(m map[string]float64, h proc.Held) {
+	if len(h.Processes) == 0 {
+		return
+	}
+	m["processes"], m["server_rss_bytes"] = float64(len(h.Processes)), float64(h.RSS)
+	m["workers"], m["connections_established"] = float64(len(h.Processes)-1), float64(h.Connections)
+	if n := len(h.Processes) - 1; n > 0 {
+		threads, serving := 0, 0
+		for _, p := range h.Processes[1:] {
+			threads += p.Threads
+			if p.Connections > 0 {
+				serving++
+			}
+		}
+		m["threads_per_worker"], m["connections_per_worker"] = float64(threads)/float64(n), float64(h.Connections)/float64(n)
+		m["workers_serving"] = float64(serving)
+	}
+}
+
+// ofMachine are the figures of the machine, which all trials of a block share.
+var ofMachine = []string{
+	"server_steal", "client_steal", "server_foreign_load", "client_foreign_load", "sampler_busy", "client_rss_bytes",
+	"tcp_retransmits", "listen_overflows", "listen_drops", "softnet_drops", "softnet_squeezes", "interrupts_per_s",
+	"throttled_s", "swap_pages", "clock_step_s",
+}
+
+// faults looks for what refuses a trial.
+func (b *block) faults(i int, w telemetry.Window) {
+	t, s := &b.trials[i], b.summary.Targets[i]
+	if s.Mismatches > 0 {
+		b.fault(i, gate.Mismatches, "%d answers were not as expected, the first: %s", s.Mismatches, s.Mismatch)
+	}
+	for _, one := range b.turns[i] {
+		if one.Failed != "" {
+			b.fault(i, gate.NoRequests, "a slot of %v gave nothing: %s", b.Slot, one.Failed)
+			break
+		}
+	}
+	if t.Metrics["requests"] > 0 && s.Compared == 0 && !probe.Varies(t.Given) {
+		b.fault(i, gate.NoTelemetry, "the load generator compared none of its answers")
+	}
+	for _, side := range w.Stopped {
+		b.fault(i, gate.Stopped, "a signal stopped the %s for a while", side)
+	}
+	missing := map[string]bool{}
+	for _, f := range gate.Judge(t.Metrics, b.Asked[i]) {
+		switch {
+		case !f.Missing():
+			detail := f.Detail
+			if s.Fault != "" && (f.Gate == gate.Non2xx || f.Gate == gate.Errors || f.Gate == gate.Timeouts || f.Gate == gate.Resets) {
+				detail += ", the first: " + s.Fault
+			}
+			b.fault(i, f.Gate, "%s", detail)
+		case b.Subjects[i].CPU().Known && !missing[f.Metric]:
+			missing[f.Metric] = true
+			b.fault(i, gate.NoTelemetry, "%s was not seen", f.Metric)
+		}
+	}
+}

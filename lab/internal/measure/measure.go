@@ -1,0 +1,189 @@
+// Package measure loads servers side by side and says what a request to each of them cost. It is
+// the one engine of lab run, linerate compare and the calibration.
+//
+// A block is the unit of evidence. All of its servers start afresh and are up at once on the same
+// cores, and one client goes round them in short slots, in an order that the caller drew. A block
+// of two servers, where the third is the second once more as the A/A control, and of two rounds:
+//
+//	server c1       [  w . . | s . . | . s . |          ]
+//	server c2       [  . w . | . . s | s . . |          ]
+//	server c3       [  . . w | . s . | . . s |          ]
+//	client             warm-up round 1 round 2 profile
+//
+//	[  the server starts, and all servers must give the same answers
+//	w  a warm-up slot, which does not count
+//	s  a slot: the client loads this server alone; the others are idle
+//	]  the server ends
+//
+// Nothing is in flight between two slots. There the engine reads the servers' CPU clocks, the
+// wire's counters and what else ran on the cores, so that a slot's figures are exact and no clock
+// has to agree with another.
+//
+// A fault refuses a trial (package gate has the table): a server or the client died, answered
+// wrongly, or was held back. A disturbance of the machine refuses nothing. Conditions take turns
+// of a fraction of a second in an order drawn by lot, so it meets all alike: it is written down.
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/probe"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/load"
+)
+
+// A Plan is what blocks are made of.
+type Plan struct {
+	Subjects []Subject // in the caller's order
+	// Target says how a subject is asked, by its index and address.
+	Target func(i int, addr string) load.Target
+	Asked  []gate.Asked    // what faults of each subject's trial are judged by
+	Warmup []time.Duration // load on each subject before its first slot
+	Slot   time.Duration   // counted time of a slot
+	Rounds int             // slots of each subject in a block
+
+	Link                   Link
+	Self                   []string // the command that starts this program anew: see Answer
+	ServerCPUs, ClientCPUs []int    // of each side; empty: wherever the kernel puts it
+	LineRateBps            float64  // of the link; 0: it has none
+	Clock                  Clock    // of the run
+	Threads                int      // of the client; 0: one a core
+	Seed                   uint64   // of the order of a target's requests
+	// Unlike goes on although servers answer differently.
+	Unlike bool
+	// During is called once for each subject after its last slot, while the client loads it for
+	// Window; nil: not. It returns when it is done.
+	During func(ctx context.Context, i int) error
+	Window time.Duration
+}
+
+// A Subject is a server of a block.
+type Subject interface {
+	// Up starts the server, or finds it, and returns when it may be loaded.
+	Up(ctx context.Context) error
+	// Down ends what Up started, with all its processes.
+	Down()
+	// Name is the server's in messages.
+	Name() string
+	// Addr is HOST:PORT or unix:/PATH, as the client reaches it.
+	Addr() string
+	// CPU reads the CPU clocks of the server's processes.
+	CPU() Clocks
+	// Gone says how the server ended; nil while it runs.
+	Gone() error
+}
+
+// Clocks are readings of the CPU time of a server's processes.
+type Clocks struct {
+	Known bool // false: the server is known by its address alone
+	PIDs  []int
+	CPU   []time.Duration // by process, parents first
+	// Ended is the time of children that have ended, and of a whole cgroup.
+	Ended time.Duration
+}
+
+// since is the CPU time that each process used since another reading; of other processes, the sum
+// alone can be told.
+func (c Clocks) since(before Clocks) []time.Duration {
+	if !slices.Equal(c.PIDs, before.PIDs) || c.Ended != before.Ended {
+		return []time.Duration{c.Total() - before.Total()}
+	}
+	all := make([]time.Duration, len(c.CPU))
+	for i, one := range c.CPU {
+		all[i] = one - before.CPU[i]
+	}
+	return all
+}
+
+// Total is the time of all of them.
+func (c Clocks) Total() time.Duration {
+	all := c.Ended
+	for _, one := range c.CPU {
+		all += one
+	}
+	return all
+}
+
+// A Link joins the servers' side and the client's: loopback, or a wire.
+type Link interface {
+	Host() string                  // the servers' address on it
+	Server(argv []string) []string // the command that runs another on the servers' side
+	Client(argv []string) []string
+	Read() (Passed, error) // what has passed so far; zero where there is no wire
+	PID() int              // a process in the servers' network namespace; 0: this one's
+	Lost() bool            // it is gone, and nothing more can be measured
+}
+
+// Passed counts what a wire let pass: tx from server to client, rx from client to server.
+type Passed struct{ TxBytes, TxPackets, RxBytes, RxPackets, Drops int64 }
+
+func (p Passed) since(before Passed) Passed {
+	return Passed{p.TxBytes - before.TxBytes, p.TxPackets - before.TxPackets, p.RxBytes - before.RxBytes,
+		p.RxPackets - before.RxPackets, p.Drops - before.Drops}
+}
+
+// Loopback is the link of servers and clients on this machine.
+type Loopback struct{}
+
+func (Loopback) Host() string                  { return "127.0.0.1" }
+func (Loopback) Server(argv []string) []string { return argv }
+func (Loopback) Client(argv []string) []string { return argv }
+func (Loopback) Read() (Passed, error)         { return Passed{}, nil }
+func (Loopback) PID() int                      { return 0 }
+func (Loopback) Lost() bool                    { return false }
+
+// A Block is what one block measured.
+type Block struct {
+	Trials []Trial // in the order of the subjects
+	// Strangers is the time that others ran on the servers' cores in each subject's slots, as a
+	// share of a core; nil where it cannot be read.
+	Strangers []float64
+}
+
+// A Trial is all slots of one subject in a block.
+type Trial struct {
+	StartedAt time.Time
+	Slots     *Slots
+	Metrics   map[string]float64
+	Faults    []Fault // empty: the trial counts
+	ByRequest []load.RequestSummary
+	Given     []probe.Given // its answers before the load
+	Reopened  int64         // connections that were opened anew, since the server announced their end
+}
+
+// A Fault is why a trial does not count, by its name in package gate.
+type Fault struct{ Name, Detail string }
+
+// longestDetail is the longest detail of a fault, in characters.
+const longestDetail = 500
+
+func fault(name, format string, args ...any) Fault {
+	return Fault{name, strict.Line(fmt.Sprintf(format, args...), longestDetail)}
+}
+
+// errWireLost ends a run.
+var errWireLost = errors.New("the wire between server and client is gone; run again")
+
+// Block measures all subjects once, in slots whose order is given by the subjects' indices. What
+// ends a run is an error: a server that does not start, another program that answers in its place,
+// answers that differ, a lost wire, a cancelled context. What concerns this block alone is a fault
+// of its trials.
+func (p *Plan) Block(ctx context.Context, order []int) (*Block, error) {
+	b := &block{Plan: p, trials: make([]Trial, len(p.Subjects))}
+	for i := range b.trials {
+		b.trials[i] = Trial{StartedAt: time.Now(), Metrics: map[string]float64{}}
+	}
+	defer b.down()
+	if err := b.up(ctx); err != nil {
+		return nil, err
+	}
+	if err := b.measure(ctx, order); err != nil {
+		return nil, err
+	}
+	return b.judge(), nil
+}

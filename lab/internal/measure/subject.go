@@ -1,0 +1,313 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/cgroup"
+	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/proc"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+)
+
+// A Command is a server that each block starts afresh.
+type Command struct {
+	Label   string // in messages
+	Argv    []string
+	Dir     string
+	Env     []string // beyond proc.Environment
+	On      []int    // its cores; empty: wherever it is put
+	At      string   // HOST:PORT where it has to listen
+	Process string   // name of the processes that count; empty: all that the command starts
+	// Line is part of a line that each of Lines processes prints once it listens; empty: it is ready
+	// when one of its processes listens.
+	Line    string
+	Lines   int
+	Within  time.Duration // longest wait until it is ready
+	Prepare []string      // a command that runs to its end before each start; empty: none
+	Quiet   bool          // what it prints goes nowhere, so that a line for each request costs the engine nothing
+	Self    []string      // the program that answers the calls
+	Link    Link
+
+	proc  *proc.Proc
+	tree  *proc.Tree
+	ready atomic.Int64
+	lacks atomic.Value // a variable that the caller has and the server's output names
+	lines atomic.Int64
+}
+
+// Exit statuses of servers with a meaning of their own.
+const addressInUse = 3
+
+// stopWithin is how long a server may take to end by itself.
+const stopWithin = 3 * time.Second
+
+func (c *Command) Name() string { return c.Label }
+func (c *Command) Addr() string { return c.At }
+
+// Printed is how many lines the server has printed.
+func (c *Command) Printed() int { return int(c.lines.Load()) }
+
+// Up starts the server and waits until it listens.
+func (c *Command) Up(ctx context.Context) error {
+	if err := c.prepare(ctx); err != nil {
+		return err
+	}
+	argv := c.Argv
+	if c.Quiet {
+		argv = append([]string{"sh", "-c", `exec "$@" >/dev/null 2>&1`, "sh"}, argv...)
+	}
+	argv = slices.Concat(c.Self, []string{HoldCall}, OnCPUs(c.Self, c.On, argv...))
+	var err error
+	c.ready.Store(0)
+	if c.proc, err = proc.Start(proc.Spec{Dir: c.Dir, Env: c.Env, Argv: c.Link.Server(argv), Held: true, Lines: c.hear}); err != nil {
+		return fmt.Errorf("%s did not start: %w", c.Label, err)
+	}
+	wrappers := 1 // the holder, and what enters the wire
+	if c.Link.PID() > 0 {
+		wrappers++
+	}
+	c.tree = &proc.Tree{Root: c.proc.Pid(), Skip: wrappers, Name: c.Process}
+	if err := c.await(ctx); err != nil {
+		return fmt.Errorf("%s: %w", c.Label, err)
+	}
+	return nil
+}
+
+// prepare runs the command that comes before the server.
+func (c *Command) prepare(ctx context.Context) error {
+	if len(c.Prepare) == 0 {
+		return nil
+	}
+	p, err := proc.Start(proc.Spec{Dir: c.Dir, Argv: c.Prepare})
+	if err != nil {
+		return fmt.Errorf("%s: --prepare did not start: %w", c.Label, err)
+	}
+	limit := time.NewTimer(c.Within)
+	defer limit.Stop()
+	select {
+	case <-p.Done():
+	case <-ctx.Done():
+		_ = p.Stop(p.Pid(), time.Second)
+		return context.Cause(ctx)
+	case <-limit.C:
+		_ = p.Stop(p.Pid(), time.Second)
+		return fmt.Errorf("%s: --prepare did not end within %v; --ready gives it more time", c.Label, c.Within)
+	}
+	if p.Err() != nil {
+		return fmt.Errorf("%s: --prepare failed (%w): %s", c.Label, p.Err(), p.LastLine())
+	}
+	return nil
+}
+
+// variable finds what may be a variable's name in a line.
+var variable = regexp.MustCompile(`\b[A-Z][A-Z0-9_]{2,}\b`)
+
+// hear counts a line, and looks whether it says that the server listens, or names a variable of the
+// caller's environment, which servers do not inherit.
+func (c *Command) hear(line string) {
+	if c.Line != "" && strings.Contains(line, c.Line) {
+		c.ready.Add(1)
+	}
+	if c.lines.Add(1) > 200 {
+		return // it has started, and prints a line for each request
+	}
+	for _, name := range variable.FindAllString(line, -1) {
+		if _, have := os.LookupEnv(name); have && !slices.Contains(proc.Environment(), name+"="+os.Getenv(name)) {
+			c.lacks.CompareAndSwap(nil, name)
+		}
+	}
+}
+
+// strayWithin is how long a server may listen elsewhere only: some open a port for their own
+// management first.
+const strayWithin = 2 * time.Second
+
+// await waits until the server is ready, and says what it does instead.
+func (c *Command) await(ctx context.Context) error {
+	limit := time.Now().Add(c.Within)
+	var strayed time.Time // since when it listens elsewhere only
+	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+		if c.Line != "" && c.ready.Load() >= int64(c.Lines) {
+			return c.Gone()
+		}
+		if why := c.Gone(); why != nil {
+			return why
+		}
+		if c.Line == "" {
+			at := proc.Listens(c.tree.PIDs())
+			switch {
+			case serves(at, c.At):
+				return c.owned()
+			case len(at) == 0:
+				strayed = time.Time{}
+			case strayed.IsZero():
+				strayed = time.Now()
+			case time.Since(strayed) > strayWithin:
+				return fmt.Errorf("it listens on %s and was asked on %s; put {port} or {addr} where its own option takes it",
+					places(at), c.At)
+			}
+			if len(at) == 0 {
+				if err := c.foreign(); err != nil {
+					return err
+				}
+			}
+		}
+		if time.Now().After(limit) {
+			return fmt.Errorf("it did not listen on %s within %v%s", c.At, c.Within, c.words())
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(wait):
+		}
+	}
+}
+
+// owned gives a launcher that only starts its server the time to end.
+func (c *Command) owned() error {
+	time.Sleep(20 * time.Millisecond)
+	return c.Gone()
+}
+
+// foreign refuses a server of which no process listens, while another program answers in its place.
+func (c *Command) foreign() error {
+	conn, err := net.DialTimeout("tcp", c.At, 100*time.Millisecond)
+	if err != nil {
+		return nil
+	}
+	conn.Close()
+	time.Sleep(20 * time.Millisecond)
+	if serves(proc.Listens(c.tree.PIDs()), c.At) {
+		return nil
+	}
+	return fmt.Errorf("something answers on %s that is no descendant of its command, so its CPU time cannot be read; stop what "+
+		"listens there, or name it as %s=cgroup:/PATH@%s or pid:PID@%s", c.At, c.Label, c.At, c.At)
+}
+
+// serves tells whether a server that listens so answers at an address.
+func serves(on []proc.Listener, addr string) bool {
+	host, text, _ := net.SplitHostPort(addr)
+	ip := net.ParseIP(host)
+	return slices.ContainsFunc(on, func(l proc.Listener) bool {
+		return strconv.Itoa(l.Port) == text && (l.IP.IsUnspecified() || l.IP.Equal(ip))
+	})
+}
+
+func places(on []proc.Listener) string {
+	return strings.Join(strict.Called(on, proc.Listener.String), " and ")
+}
+
+// CPU reads the clocks of the server's processes.
+func (c *Command) CPU() Clocks {
+	if c.tree == nil {
+		return Clocks{}
+	}
+	t := c.tree.Read()
+	return Clocks{Known: true, PIDs: t.PIDs, CPU: t.CPU, Ended: t.Ended}
+}
+
+// Gone says how the command ended; nil while it runs.
+func (c *Command) Gone() error {
+	if !c.proc.Gone() {
+		return nil
+	}
+	<-c.proc.Done() // soon, since its holder ends what it has left
+	switch {
+	case c.proc.ExitCode() == proc.Forked:
+		return fmt.Errorf("it went into the background: %s (nginx: -g 'daemon off;')", c.proc.LastLine())
+	case c.proc.ExitCode() == addressInUse && strings.Contains(c.proc.LastLine(), c.At):
+		return fmt.Errorf("%s is already in use; stop what listens there, or choose another with --port", c.At)
+	case c.proc.Err() != nil:
+		return fmt.Errorf("its command ended (%w)%s", c.proc.Err(), c.words())
+	}
+	return fmt.Errorf("its command ended, without an error%s", c.words())
+}
+
+// longestWords is how much of what a server printed is repeated.
+const longestWords = 200
+
+// words is the last line that the server printed, and what it may lack.
+func (c *Command) words() string {
+	line := strict.Line(strings.TrimSpace(c.proc.LastLine()), longestWords)
+	if line == "" {
+		return "; it printed nothing"
+	}
+	if name, ok := c.lacks.Load().(string); ok {
+		line += fmt.Sprintf(" (servers do not inherit your %s; begin the command with env %s=…)", name, name)
+	}
+	return ": " + line
+}
+
+// Down ends the server with all its processes.
+func (c *Command) Down() {
+	if c.proc == nil {
+		return
+	}
+	first := c.proc.Pid()
+	if own := c.tree.PIDs(); len(own) > 0 {
+		first = own[0]
+	}
+	_ = c.proc.Stop(first, stopWithin)
+	c.proc, c.tree = nil, nil
+}
+
+// A Running is a server that runs already, and whose CPU time can be read.
+type Running struct {
+	Label     string
+	At        string
+	Processes func() ([]int, error) // an error says that it has ended
+	File      string                // of a cgroup, that tells its CPU time; empty: that of the processes is read
+}
+
+func (r *Running) Name() string             { return r.Label }
+func (r *Running) Addr() string             { return r.At }
+func (r *Running) Up(context.Context) error { return r.Gone() }
+func (r *Running) Down()                    {}
+
+// Gone says that the server has ended.
+func (r *Running) Gone() error {
+	pids, err := r.Processes()
+	if err == nil && len(pids) == 0 {
+		err = errors.New("none of its processes runs")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Label, err)
+	}
+	return nil
+}
+
+// CPU reads the clocks of its processes, or of its cgroup.
+func (r *Running) CPU() Clocks {
+	pids, _ := r.Processes()
+	if r.File != "" {
+		used, _ := cgroup.Time(r.File) // Gone tells if it is gone
+		return Clocks{Known: true, PIDs: pids, Ended: used}
+	}
+	out := Clocks{Known: true}
+	for _, pid := range pids {
+		if v, ok := cores.ProcessTime(pid); ok {
+			out.PIDs, out.CPU = append(out.PIDs, pid), append(out.CPU, v)
+		}
+	}
+	return out
+}
+
+// An Address is a server of which nothing but its address is known.
+type Address struct{ Label, At string }
+
+func (a Address) Name() string             { return a.Label }
+func (a Address) Addr() string             { return a.At }
+func (a Address) Up(context.Context) error { return nil }
+func (a Address) Down()                    {}
+func (a Address) CPU() Clocks              { return Clocks{} }
+func (a Address) Gone() error              { return nil }
