@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/doctor"
 	"github.com/line-rate/line-rate/lab/internal/journal"
@@ -111,7 +112,7 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	split, allowed, err := session.Cores()
+	split, allowed, err := cores.Here()
 	if err != nil {
 		return exitFailed, err
 	}

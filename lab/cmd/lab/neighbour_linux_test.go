@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/session"
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/topology/topologytest"
 )
 
@@ -46,7 +46,7 @@ func brief(t *testing.T, topology string) *clone {
 }
 
 func TestAloneBusyLoopOnTheServersCore(t *testing.T) {
-	split, _, err := session.Cores()
+	split, _, err := cores.Here()
 	if err != nil || len(split.Server) == 0 {
 		t.Skip("one core: server and client share it with everybody")
 	}

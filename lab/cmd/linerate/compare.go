@@ -18,6 +18,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/curve"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/revision"
 	"github.com/line-rate/line-rate/lab/internal/run"
@@ -182,7 +183,7 @@ func newComparison(o contest.Options, c *compareCall) (s *comparison, err error)
 	if s.machine, err = host.Probe("/"); err != nil {
 		return nil, err
 	}
-	if s.split, _, err = session.Cores(); err != nil {
+	if s.split, _, err = cores.Here(); err != nil {
 		return nil, err
 	}
 	_, on := s.split.On()
@@ -207,7 +208,7 @@ func newComparison(o contest.Options, c *compareCall) (s *comparison, err error)
 			return nil, err
 		}
 	}
-	if s.scratch, s.release, err = session.LockMachine(); err != nil {
+	if s.scratch, s.release, err = proc.LockMachine(); err != nil {
 		return nil, err
 	}
 	if err = session.RestoreSettings(true, s.line.Say); err != nil {

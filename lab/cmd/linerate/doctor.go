@@ -5,8 +5,8 @@ import (
 	"io"
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/doctor"
-	"github.com/line-rate/line-rate/lab/internal/session"
 )
 
 type doctorCall struct{}
@@ -15,7 +15,7 @@ func (doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err := onLinux(); err != nil {
 		return cli.Failed, err
 	}
-	split, allowed, err := session.Cores()
+	split, allowed, err := cores.Here()
 	if err != nil {
 		return cli.Failed, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/line-rate/line-rate/lab/compare"
-	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/tell"
 )
 
@@ -72,7 +72,7 @@ func TestTheExamplesAreOfThisProgram(t *testing.T) {
 		if got, want := strings.Join(tell.Lines(&o), "\n"), strings.Join(o.Says, "\n"); got != want {
 			t.Errorf("%s: it would print\n%s\nand says\n%s", path, got, want)
 		}
-		words, err := experiment.Words(o.Typed)
+		words, err := strict.Words(o.Typed)
 		if err != nil || len(words) == 0 || words[0] != "linerate" {
 			t.Errorf("%s: %q is no call of linerate, %v", path, o.Typed, err)
 			continue

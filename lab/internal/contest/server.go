@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -105,7 +104,7 @@ func parseServer(arg string) (Server, error) {
 	if s.Subject != "" || strings.HasPrefix(command, "unix:") || ok && !strings.ContainsAny(scheme, " /") {
 		return s.at(command)
 	}
-	split, err := experiment.Words(command)
+	split, err := strict.Words(command)
 	shell := slices.IndexFunc(split, forShell.MatchString)
 	switch {
 	case err != nil:

@@ -146,3 +146,12 @@ func Format(cpus []int) string {
 	}
 	return strings.Join(parts, ",")
 }
+
+// Here divides the cores that this process may use, which it lists as well.
+func Here() (split Split, allowed []int, err error) {
+	if allowed, err = Allowed(); err != nil {
+		return split, nil, err
+	}
+	groups, err := Groups("/sys/devices/system/cpu", allowed)
+	return Divide(groups), allowed, err
+}

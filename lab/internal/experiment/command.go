@@ -35,11 +35,8 @@ var (
 	variable    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// longestCommand is the most characters that a command may have.
-const longestCommand = 4000
-
 func parseCommand(line string, env map[string]string) (command, error) {
-	words, err := Words(line)
+	words, err := strict.Words(line)
 	if err == nil && len(words) == 0 {
 		err = errors.New("is missing: say how the server is started")
 	}
@@ -72,44 +69,6 @@ func parseCommand(line string, env map[string]string) (command, error) {
 		}
 	}
 	return c, nil
-}
-
-// Words splits a command line at blanks. Single and double quotes keep a word
-// together; nothing else has a meaning.
-func Words(line string) (words []string, err error) {
-	if len(line) > longestCommand {
-		return nil, fmt.Errorf("has more than %d characters", longestCommand)
-	}
-	var word strings.Builder
-	var quote rune
-	open := false // whether a word has begun, which may be empty in quotes
-	end := func() {
-		if open {
-			words = append(words, word.String())
-		}
-		word.Reset()
-		open = false
-	}
-	for _, r := range line {
-		switch {
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote == 0 && (r == '\'' || r == '"'):
-			quote, open = r, true
-		case quote == 0 && (r == ' ' || r == '\t' || r == '\n'):
-			end()
-		case r < ' ' || r == 0x7f:
-			return nil, errors.New("has a control character")
-		default:
-			word.WriteRune(r)
-			open = true
-		}
-	}
-	if quote != 0 {
-		return nil, fmt.Errorf("has a quote %c that does not end", quote)
-	}
-	end()
-	return words, nil
 }
 
 // within names what is to be filled in within a word.

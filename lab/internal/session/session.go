@@ -28,6 +28,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
@@ -76,7 +77,7 @@ func Open(j *archive.Journal, o Options) (*Session, error) {
 	if runtime.GOOS != "linux" {
 		return nil, errors.New("the lab measures on Linux only: it reads /proc and pins cores; the site can be built anywhere")
 	}
-	release, err := Lock(j.Root.Scratch())
+	release, err := proc.Lock(j.Root.Scratch())
 	if why := syscall.Errno(0); errors.As(err, &why) {
 		err = results.Unwritable(j.Root.Scratch(), why)
 	}
@@ -87,7 +88,7 @@ func Open(j *archive.Journal, o Options) (*Session, error) {
 		Options: o, Progress: newProgress(os.Stderr), j: j, had: len(j.Runs), release: release,
 		boot: host.Boot("/"), kernel: host.Kernel("/"), ready: run.Plan.Ready, do: run.Do, now: time.Now, sleep: sleep,
 	}
-	if s.split, _, err = Cores(); err == nil {
+	if s.split, _, err = cores.Here(); err == nil {
 		err = RestoreSettings(o.Trial, s.Say)
 	}
 	if err == nil {
@@ -106,15 +107,6 @@ func Open(j *archive.Journal, o Options) (*Session, error) {
 
 // Close gives the machine back.
 func (s *Session) Close() { s.release() }
-
-// Cores divides the cores that this process may use, which it lists as well.
-func Cores() (split cores.Split, allowed []int, err error) {
-	if allowed, err = AllowedCPUs(); err != nil {
-		return split, nil, err
-	}
-	groups, err := cores.Groups("/sys/devices/system/cpu", allowed)
-	return cores.Divide(groups), allowed, err
-}
 
 // Settle has the lab disturb what it measures as little as it can: using more memory
 // costs less than a collector that runs during a trial, and one thread that samples costs

@@ -1,10 +1,10 @@
-package session
+package cores
 
 import "golang.org/x/sys/unix"
 
-// AllowedCPUs lists the CPUs that this process may run on; a container or taskset may
+// Allowed lists the CPUs that this process may run on; a container or taskset may
 // have narrowed them.
-func AllowedCPUs() ([]int, error) {
+func Allowed() ([]int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
 		return nil, err
