@@ -109,7 +109,11 @@ func (b *block) measure(ctx context.Context, order []int) (err error) {
 	if b.client, err = b.start(ctx); err != nil {
 		return err
 	}
-	if err := b.watch(); err != nil {
+	pair := telemetry.Pair{Client: b.client.pid}
+	for _, s := range b.Subjects {
+		pair.Servers = append(pair.Servers, first(s.CPU().PIDs)...)
+	}
+	if err := b.watch(b.Slot*time.Duration(b.Rounds*len(b.Subjects)), pair); err != nil {
 		return err
 	}
 	b.began = time.Now()
@@ -131,9 +135,14 @@ func (b *block) measure(ctx context.Context, order []int) (err error) {
 	}
 	b.held = b.census()
 	b.sampler.Stop()
-	for _, i := range members(order) {
-		if ok, err := b.during(ctx, i); !ok || err != nil {
-			return err
+	for _, x := range b.Extras {
+		for _, i := range members(order) {
+			if !x.Due(i) {
+				continue
+			}
+			if ok, err := b.extra(ctx, x, i); !ok || err != nil {
+				return err
+			}
 		}
 	}
 	summary, why := b.client.close(ctx)
@@ -211,23 +220,20 @@ func (b *block) read() (r reading) {
 	return r
 }
 
-// during loads a subject once more while the caller does something, as taking a profile.
-func (b *block) during(ctx context.Context, i int) (ok bool, err error) {
-	if b.During == nil {
-		return true, nil
-	}
+// extra loads a subject once more while something is done.
+func (b *block) extra(ctx context.Context, x Extra, i int) (ok bool, err error) {
 	done := make(chan error, 1)
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
 		select {
 		case <-time.After(lead):
-			done <- b.During(within, i)
+			done <- x.Do(within, i)
 		case <-within.Done():
 			done <- context.Cause(within)
 		}
 	}()
-	r, why := b.client.turn(ctx, load.Slot{Target: i, Seconds: (lead + b.Window + rest).Seconds()})
+	r, why := b.client.turn(ctx, load.Slot{Target: i, Seconds: (lead + x.Window + rest).Seconds()})
 	if why != nil {
 		cancel()
 		<-done
@@ -246,6 +252,7 @@ func (b *block) during(ctx context.Context, i int) (ok bool, err error) {
 		b.fault(i, gate.ProfileFailed, "in the profiled window: %v", err)
 		err = nil
 	}
+	b.trials[i].Extra = append(b.trials[i].Extra, r)
 	b.last = b.read()
 	return true, err
 }
@@ -308,15 +315,9 @@ func (b *block) fault(i int, name, format string, args ...any) {
 }
 
 // watch begins to sample both sides and the machine.
-func (b *block) watch() (err error) {
-	pair := telemetry.Pair{Client: b.client.pid}
-	for _, s := range b.Subjects {
-		if pids := s.CPU().PIDs; len(pids) > 0 {
-			pair.Servers = append(pair.Servers, pids[0])
-		}
-	}
-	b.sampler, err = telemetry.Start(telemetry.Targets{Pairs: []telemetry.Pair{pair}, ServerCPUs: b.ServerCPUs,
-		ClientCPUs: b.ClientCPUs, NetPID: b.Link.PID(), Window: b.Slot * time.Duration(b.Rounds*len(b.Subjects))})
+func (b *block) watch(window time.Duration, pairs ...telemetry.Pair) (err error) {
+	b.sampler, err = telemetry.Start(telemetry.Targets{Pairs: pairs, ServerCPUs: b.ServerCPUs, ClientCPUs: b.ClientCPUs,
+		NetPID: b.Link.PID(), Window: window})
 	return err
 }
 

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -182,21 +183,31 @@ func (b *block) faults(i int, w telemetry.Window) {
 	if t.Metrics["requests"] > 0 && s.Compared == 0 && !probe.Varies(t.Given) {
 		b.fault(i, gate.NoTelemetry, "the load generator compared none of its answers")
 	}
+	b.rules(i, w, map[string]bool{gate.Mismatches: s.Mismatches > 0})
+}
+
+// rules holds a trial's figures against the rules of all faults but those that are told already.
+func (b *block) rules(i int, w telemetry.Window, said map[string]bool) {
 	for _, side := range w.Stopped {
 		b.fault(i, gate.Stopped, "a signal stopped the %s for a while", side)
 	}
 	missing := map[string]bool{}
-	for _, f := range gate.Judge(t.Metrics, b.Asked[i]) {
+	for _, f := range gate.Judge(b.trials[i].Metrics, b.Asked[i]) {
 		switch {
-		case !f.Missing():
-			detail := f.Detail
-			if s.Fault != "" && (f.Gate == gate.Non2xx || f.Gate == gate.Errors || f.Gate == gate.Timeouts || f.Gate == gate.Resets) {
-				detail += ", the first: " + s.Fault
-			}
-			b.fault(i, f.Gate, "%s", detail)
-		case b.Subjects[i].CPU().Known && !missing[f.Metric]:
+		case !f.Missing() && !said[f.Gate]:
+			b.fault(i, f.Gate, "%s%s", f.Detail, b.example(i, f.Gate))
+		case f.Missing() && b.Subjects[i].CPU().Known && !missing[f.Metric]:
 			missing[f.Metric] = true
 			b.fault(i, gate.NoTelemetry, "%s was not seen", f.Metric)
 		}
 	}
+}
+
+// example is the first of the answers or connections that failed, in the client's words.
+func (b *block) example(i int, name string) string {
+	if b.summary == nil || b.summary.Targets[i].Fault == "" ||
+		!slices.Contains([]string{gate.Non2xx, gate.Errors, gate.Timeouts, gate.Resets}, name) {
+		return ""
+	}
+	return ", the first: " + b.summary.Targets[i].Fault
 }

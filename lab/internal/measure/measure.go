@@ -34,6 +34,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
@@ -56,10 +57,16 @@ type Plan struct {
 	Seed                   uint64   // of the order of a target's requests
 	// Unlike goes on although servers answer differently.
 	Unlike bool
-	// During is called once for each subject after its last slot, while the client loads it for
-	// Window; nil: not. It returns when it is done.
-	During func(ctx context.Context, i int) error
+	// Extras are windows after the last slot in which something is done while the client loads a
+	// subject alone, as taking a profile.
+	Extras []Extra
+}
+
+// An Extra is one such window of each subject.
+type Extra struct {
 	Window time.Duration
+	Due    func(i int) bool                       // whether subject i has one in this block
+	Do     func(ctx context.Context, i int) error // an error refuses the subject's trial
 }
 
 // A Subject is a server of a block.
@@ -152,8 +159,13 @@ type Trial struct {
 	Metrics   map[string]float64
 	Faults    []Fault // empty: the trial counts
 	ByRequest []load.RequestSummary
-	Given     []probe.Given // its answers before the load
-	Reopened  int64         // connections that were opened anew, since the server announced their end
+	Given     []probe.Given     // its answers before the load
+	Reopened  int64             // connections that were opened anew, since the server announced their end
+	Extra     []load.SlotReport // of the plan's extras
+	// Of a trial in one piece: latencies known only as "less than", the steps in which they were
+	// recorded, and what was sampled.
+	Below, Resolution map[string]float64
+	Window            telemetry.Window
 }
 
 // A Fault is why a trial does not count, by its name in package gate.
@@ -174,10 +186,7 @@ var errWireLost = errors.New("the wire between server and client is gone; run ag
 // answers that differ, a lost wire, a cancelled context. What concerns this block alone is a fault
 // of its trials.
 func (p *Plan) Block(ctx context.Context, order []int) (*Block, error) {
-	b := &block{Plan: p, trials: make([]Trial, len(p.Subjects))}
-	for i := range b.trials {
-		b.trials[i] = Trial{StartedAt: time.Now(), Metrics: map[string]float64{}}
-	}
+	b := newBlock(p)
 	defer b.down()
 	if err := b.up(ctx); err != nil {
 		return nil, err
@@ -186,4 +195,12 @@ func (p *Plan) Block(ctx context.Context, order []int) (*Block, error) {
 		return nil, err
 	}
 	return b.judge(), nil
+}
+
+func newBlock(p *Plan) *block {
+	b := &block{Plan: p, trials: make([]Trial, len(p.Subjects))}
+	for i := range b.trials {
+		b.trials[i] = Trial{StartedAt: p.Clock.Now(), Metrics: map[string]float64{}}
+	}
+	return b
 }

@@ -1,0 +1,206 @@
+package measure
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/proc"
+	"github.com/line-rate/line-rate/lab/internal/telemetry"
+)
+
+// A Piece is a load generator that cannot take turns: autocannon, the event sink, the readers of
+// events. It loads its subject in one piece.
+type Piece struct {
+	Argv  []string
+	Dir   string
+	Lasts time.Duration // its warm-up and its window
+	Grace time.Duration // what it may take beyond that
+	Parse func(printed []byte) (*generator.Result, error)
+	// Check compares some answers with the right ones before the load and after it, and the result
+	// in between; nil: the client checks them itself.
+	Check func(ctx context.Context, when string, r *generator.Result) *Fault
+}
+
+// Pieces measures all subjects at once, each by a client of its own. CPU times of a trial are those
+// of its own server and client; the use of the cores is of all that ran.
+func (p *Plan) Pieces(ctx context.Context, pieces []Piece) (*Block, error) {
+	b := newBlock(p)
+	defer b.down()
+	if err := b.up(ctx); err != nil {
+		return nil, err
+	}
+	clients := make([]pieceClient, len(pieces))
+	var pairs []telemetry.Pair
+	for i := range pieces {
+		pairs = append(pairs, telemetry.Pair{Client: clients[i].pid, Servers: first(b.Subjects[i].CPU().PIDs)})
+	}
+	if err := b.watch(p.Slot, pairs...); err != nil {
+		return nil, err
+	}
+	for i, one := range pieces {
+		if f := one.check(ctx, "before", nil); f != nil {
+			b.trials[i].Faults = append(b.trials[i].Faults, *f)
+		}
+	}
+	if err := each(ctx, len(pieces), func(ctx context.Context, i int) (err error) {
+		if len(b.trials[i].Faults) > 0 {
+			return nil // a wrong answer's throughput is no result
+		}
+		clients[i].printed, err = b.carryOut(ctx, i, pieces[i], &clients[i])
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	b.sampler.Stop()
+	for i, one := range pieces {
+		if len(b.trials[i].Faults) > 0 {
+			continue
+		}
+		r, err := one.Parse(clients[i].printed)
+		if err != nil {
+			b.fault(i, gate.ClientFailed, "%v", err)
+			continue
+		}
+		b.judgePiece(i, r, clients[i].held)
+		if f := one.check(ctx, "after", r); f != nil {
+			b.trials[i].Faults = append(b.trials[i].Faults, *f)
+		}
+	}
+	return &Block{Trials: b.trials}, nil
+}
+
+func (p Piece) check(ctx context.Context, when string, r *generator.Result) *Fault {
+	if p.Check == nil {
+		return nil
+	}
+	return p.Check(ctx, when, r)
+}
+
+func first(pids []int) []int { return pids[:min(1, len(pids))] }
+
+// A pieceClient is a client that loads one subject.
+type pieceClient struct {
+	mu      sync.Mutex
+	proc    *proc.Proc
+	printed []byte
+	held    proc.Held // what the server held in the middle of the load
+}
+
+// pid is its process; 0 before it starts.
+func (c *pieceClient) pid() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.proc == nil {
+		return 0
+	}
+	return c.proc.Pid()
+}
+
+// carryOut runs a client to its end. A fault is the trial's; an error ends the run.
+func (b *block) carryOut(ctx context.Context, i int, p Piece, c *pieceClient) ([]byte, error) {
+	var out bytes.Buffer
+	started, err := proc.Start(proc.Spec{Dir: p.Dir, Argv: b.Link.Client(p.Argv), Stdout: &out})
+	if err != nil {
+		return nil, fmt.Errorf("the client did not start: %w", err)
+	}
+	defer started.Stop(started.Pid(), time.Second)
+	c.mu.Lock()
+	c.proc = started
+	c.mu.Unlock()
+	limit, middle := time.NewTimer(p.Lasts+p.Grace), time.NewTimer(p.Lasts-b.Slot/2)
+	defer limit.Stop()
+	defer middle.Stop()
+	s := b.Subjects[i]
+	for look := time.NewTicker(exitSeenWithin / 10); ; {
+		select {
+		case <-ctx.Done():
+			look.Stop()
+			return nil, context.Cause(ctx)
+		case <-middle.C:
+			c.held = proc.Census(proc.Listening{PIDs: s.CPU().PIDs, Port: port(s.Addr())})[0]
+			continue
+		case <-limit.C:
+			b.fault(i, gate.ClientHung, "the client had not ended %v after its start", p.Lasts+p.Grace)
+		case <-look.C:
+			if s.Gone() == nil {
+				continue
+			}
+		case <-started.Done():
+		}
+		look.Stop()
+		break
+	}
+	gone := s.Gone()
+	if gone == nil && isDone(started) && started.Err() != nil && b.gone(exitSeenWithin) == i {
+		gone = s.Gone()
+	}
+	switch {
+	case gone != nil:
+		b.fault(i, gate.ServerExited, "the server exited in mid-trial: %v", gone)
+	case len(b.trials[i].Faults) > 0:
+	case b.Link.Lost():
+		return nil, errWireLost
+	case started.Err() != nil && usage(started.ExitCode()):
+		return nil, fmt.Errorf("the client did not start: %s", started.LastLine())
+	case started.Err() != nil:
+		b.fault(i, gate.ClientFailed, "the client failed (%v): %s", started.Err(), started.LastLine())
+	}
+	return out.Bytes(), nil
+}
+
+func isDone(p *proc.Proc) bool {
+	select {
+	case <-p.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// usage tells whether an exit status says that a command was written wrongly, or cannot be started:
+// every further trial would meet it too.
+func usage(status int) bool { return status == 2 || status == 3 || status == 126 || status == notFound }
+
+// judgePiece makes a trial from what its client printed and from the samples of its window.
+func (b *block) judgePiece(i int, r *generator.Result, h proc.Held) {
+	t := &b.trials[i]
+	w := b.sampler.Between(i, r.Start, r.Finish, r.Metrics["throughput_rps"])
+	t.StartedAt = r.Start
+	maps.Copy(t.Metrics, r.Metrics)
+	maps.Copy(t.Metrics, w.Metrics)
+	t.Below, t.Resolution, t.Window = r.Below, r.Resolution, w
+	a := b.Asked[i]
+	if _, mean := t.Metrics["latency_mean_s"]; !mean && a.Rate == 0 && a.ResolutionS > 0 && t.Metrics["requests"] > 0 {
+		t.Metrics["latency_mean_least_s"] = r.CutMeanS
+	}
+	if len(h.Processes) > 0 {
+		t.Metrics["connections_established"] = float64(h.Connections)
+		if len(h.Processes) > 1 {
+			serving := 0
+			for _, p := range h.Processes[1:] {
+				if p.Connections > 0 {
+					serving++
+				}
+			}
+			t.Metrics["workers_serving"] = float64(serving)
+		}
+	}
+	said := map[string]bool{}
+	for _, f := range r.Faults {
+		if f.Gate != gate.RateShort || !a.Overload {
+			said[f.Gate] = true
+			b.fault(i, f.Gate, "%s", f.Detail)
+		}
+	}
+	if w.WorkersMin < w.WorkersMax {
+		said[gate.LostWorker] = true
+		b.fault(i, gate.LostWorker, "the server had %d workers at first and %d at last", w.WorkersMax, w.WorkersMin)
+	}
+	b.rules(i, w, said)
+}
