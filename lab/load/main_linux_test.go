@@ -3,16 +3,17 @@ package load
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
+	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
 // A signal ends the load at once, and no measurement is printed.
@@ -42,32 +43,21 @@ func TestASignalEndsIt(t *testing.T) {
 	}
 }
 
-// Over a wire made by wire.sh, the shapers are read on both sides: the server's from its
-// own network namespace.
+// Over a wire the shapers are read on both sides: the server's from its own network namespace.
 func TestTheWireIsReadOnBothSides(t *testing.T) {
-	scripts, _ := filepath.Abs("../scripts")
-	wire := exec.Command(filepath.Join(scripts, "wire.sh"), "up", "--rate", "100000000")
-	hold, _ := wire.StdinPipe()
-	stdout, _ := wire.StdoutPipe()
-	if err := wire.Start(); err != nil {
+	w, err := wire.Make(wire.Spec{LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02})
+	if _, none := errors.AsType[wire.Unavailable](err); none {
 		t.Skip(err)
 	}
-	t.Cleanup(func() { hold.Close(); _ = wire.Wait() })
-	lines := bufio.NewScanner(stdout)
-	var serverPID, clientPID int
-	var serverAddr, clientAddr string
-	if !lines.Scan() {
-		t.Skip("no wire can be made here")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := fmt.Sscanf(lines.Text(), "wire ready server_pid=%d client_pid=%d server_addr=%s client_addr=%s",
-		&serverPID, &clientPID, &serverAddr, &clientAddr); err != nil {
-		t.Fatalf("%q: %v", lines.Text(), err)
+	t.Cleanup(w.Down)
+	in := func(side func([]string) []string, argv ...string) *exec.Cmd {
+		argv = side(argv)
+		return exec.Command(argv[0], argv[1:]...)
 	}
-	in := func(side string, pid int, argv ...string) *exec.Cmd {
-		return exec.Command(filepath.Join(scripts, "wire.sh"),
-			append([]string{"in", side, fmt.Sprint(pid), "--"}, argv...)...)
-	}
-	server := in("server", serverPID, programtest.Path("null_server"), "--addr", serverAddr+":8083")
+	server := in(w.Server, programtest.Path("null_server"), "--addr", w.Host()+":8083")
 	listens, _ := server.StderrPipe()
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
@@ -75,20 +65,20 @@ func TestTheWireIsReadOnBothSides(t *testing.T) {
 	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
 	for said := bufio.NewScanner(listens); said.Scan() && !strings.Contains(said.Text(), "listening"); {
 	}
-	// wire.sh has become nsenter, which waits for the server.
+	// What enters the wire waits for the server.
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", server.Process.Pid, server.Process.Pid))
 	if err != nil {
 		t.Skip(err)
 	}
 	var pid int
 	fmt.Sscan(string(children), &pid)
-	p := once(Target{Name: "wire", Processes: []int{pid}, URL: "http://" + serverAddr + ":8083/read", Connections: 4,
+	p := once(Target{Name: "wire", Processes: []int{pid}, URL: "http://" + w.Host() + ":8083/read", Connections: 4,
 		Pipelining: 8, Answers: "null"}, 0.2)
 	p.Slots = append(p.Slots, p.Slots[0])
-	p.Wire = &Wire{ServerPID: serverPID, ServerDevice: "wire-server", ClientDevice: "wire-client"}
+	p.Wire = &Wire{ServerPID: w.PID(), ServerDevice: wire.ServerDevice, ClientDevice: wire.ClientDevice}
 	var plan bytes.Buffer
 	_ = p.Write(&plan)
-	client := in("client", clientPID, programtest.Path("linerate"), "load", "--plan", "-")
+	client := in(w.Client, programtest.Path("linerate"), "load", "--plan", "-")
 	var stderr bytes.Buffer
 	client.Stdin, client.Stderr = &plan, &stderr // the program ends at the end of its input
 	out, err := client.Output()

@@ -15,6 +15,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
 // These tests run the real lab, server, autocannon and wire in a temporary clone of the
@@ -28,6 +29,9 @@ import (
 var labBinary, serverBinary, loadBinary, producerBinary, sinkBinary string
 
 func TestMain(m *testing.M) {
+	if status, is := run.Called(os.Args[1:]); is {
+		os.Exit(status)
+	}
 	if call, ok := os.LookupEnv(faultyServers); ok {
 		os.Exit(holdingFaulty(call))
 	}
@@ -119,7 +123,7 @@ warmup_s = 0.1
 
 const (
 	loopback = `kind = "loopback"`
-	wire     = "kind = \"netns\"\nline_rate_bps = 100_000_000\nburst_bytes = 262_144\nqueue_s = 0.02"
+	netns    = "kind = \"netns\"\nline_rate_bps = 100_000_000\nburst_bytes = 262_144\nqueue_s = 0.02"
 	thin     = "kind = \"netns\"\nline_rate_bps = 10_000_000\nburst_bytes = 16_384\nqueue_s = 0.05"
 )
 

@@ -57,11 +57,11 @@ func (c *clone) pid(program string) int {
 }
 
 func TestNothingIsLeftBehind(t *testing.T) {
-	for name, topology := range map[string]string{"loopback": loopback, "wire": wire} {
+	for name, topology := range map[string]string{"loopback": loopback, "wire": netns} {
 		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
 			t.Run(name+"/"+sig.String(), func(t *testing.T) {
 				t.Parallel()
-				if topology == wire {
+				if topology == netns {
 					topologytest.NeedsWire(t)
 				}
 				c := newClone(t, topology, "/read", 1, 60)

@@ -47,7 +47,7 @@ func TestKnobsOutOfReach(t *testing.T) {
 	if tune.Reach("rps", nil) == nil {
 		t.Skip("needs not to be root: here RPS can be turned")
 	}
-	c := newClone(t, wire, "/simple", 1, 1)
+	c := newClone(t, netns, "/simple", 1, 1)
 	turning(t, c)
 	if s := c.run(); s.status != exitHeld || !strings.Contains(s.out, "root") {
 		t.Errorf("status %d: %s", s.status, s.out)
@@ -66,7 +66,7 @@ func TestKnobsAreTurnedForATrialAndBack(t *testing.T) {
 	defer flowTableTaken.Unlock()
 	before := flows(t)
 	topologytest.NeedsWire(t)
-	c := newClone(t, wire, "/simple", 1, 1)
+	c := newClone(t, netns, "/simple", 1, 1)
 	turning(t, c)
 	// RFS has an effect only where RPS is on; half of the combinations show both.
 	c.edit("[[factors]]\nname = \"rps\"\nlevels = [false, true]\n", "")
@@ -108,7 +108,7 @@ func turned(t *testing.T) (c *clone, cmd *exec.Cmd, end func() said) {
 	t.Helper()
 	topologytest.NeedsWire(t)
 	before := flows(t)
-	c = newClone(t, wire, "/simple", 1, 10)
+	c = newClone(t, netns, "/simple", 1, 10)
 	turning(t, c)
 	c.edit("name = \"rfs\"\nlevels = [false, true]", "name = \"replicate\"\nlevels = [1, 2]")
 	c.edit("workers = 1", "workers = 1\nrfs = true")

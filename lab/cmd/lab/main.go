@@ -63,6 +63,7 @@ type subcommands struct {
 	New          newCall       `cmd:"" help:"Write a file to start from: an entry or an experiment."`
 	Check        checkCall     `cmd:"" help:"Check every data file."`
 	Doctor       doctorCall    `cmd:"" help:"Say what this machine can decide; it watches for five seconds."`
+	Wire         wireCall      `cmd:"" help:"Hold a wire of known line rate between two network namespaces, for commands of yours."`
 	Tune         tuneCall      `cmd:"" passthrough:"" help:"Turn a knob of the kernel, and back."`
 	List         listCall      `cmd:"" help:"List experiments and their claims."`
 	CheckAnswers answersCall   `cmd:"" hidden:""`

@@ -17,7 +17,6 @@ import (
 type tool struct {
 	Name, Path, Means, Mend string
 	Level                   Level
-	Wire                    bool
 }
 
 //go:embed looks.toml
@@ -48,9 +47,6 @@ func (m Machine) programs() []Finding {
 			continue
 		}
 		f := Finding{Level: t.Level, About: t.Name, Seen: "missing", Means: t.Means, Mend: t.Mend}
-		if t.Wire {
-			f.Bars = m.needs(overWire)
-		}
 		fs = append(fs, f)
 	}
 	fs = append(fs, Finding{Level: Good, About: "tools", Seen: join(present)})

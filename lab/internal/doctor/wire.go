@@ -1,47 +1,32 @@
 package doctor
 
 import (
-	"errors"
-	"path/filepath"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/topology"
+	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
 // tried is the wire that is made.
-var tried = experiment.Topology{Kind: "netns", LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02}
+var tried = wire.Spec{LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02}
 
 // wires makes a wire and removes it. If that fails, it looks for the setting
 // that forbids namespaces to users. Only the attempt decides, since containers
 // forbid them without any setting.
 func (m Machine) wires() []Finding {
-	wire := Finding{Level: Good, About: "wire",
-		Seen: "a shaped wire between two namespaces can be made (ip, tc with tbf, nsenter)"}
-	script := topology.Carried
-	if m.Root != "" {
-		script = []string{filepath.Join("lab", "scripts", "wire.sh")}
-	}
-	link, err := topology.Up(tried, m.Root, script, false)
+	f := Finding{Level: Good, About: "wire", Seen: "a shaped wire between two namespaces can be made"}
+	made, err := wire.Make(tried)
 	if err == nil {
-		link.Down()
-		return []Finding{m.namespaces(true), wire}
+		made.Down()
+		return []Finding{m.namespaces(true), f}
 	}
-	wire.Level, wire.Seen, wire.Bars = Limit, err.Error(), m.needs(overWire)
-	wire.Means = "claims over a wire are not applicable"
-	if unavailable := (topology.Unavailable{}); !errors.As(err, &unavailable) {
-		wire.Level, wire.Means = Fault, "runs over a wire end at once with this error"
-		if strings.Contains(wire.Seen, "qdisc") {
-			wire.Mend = "sudo modprobe sch_tbf"
-		}
-		return []Finding{m.namespaces(true), wire}
+	f.Level, f.Seen, f.Bars = Limit, err.Error(), m.needs(overWire)
+	f.Means = "claims over a wire are not applicable"
+	if strings.Contains(f.Seen, "sch_tbf") {
+		f.Mend = "sudo modprobe sch_tbf"
+		return []Finding{m.namespaces(true), f}
 	}
-	apart := m.namespaces(false)
-	if strings.Contains(wire.Seen, "not installed") && apart.Mend == containerMend {
-		// Namespaces may be allowed: making the wire failed before it tried them.
-		apart = Finding{Level: Good, About: apart.About, Seen: "not tried, for want of a tool"}
-	}
-	return []Finding{apart, wire}
+	return []Finding{m.namespaces(false), f}
 }
 
 func overWire(n experiment.Demands) bool { return n.Wire }

@@ -11,6 +11,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
+	"github.com/line-rate/line-rate/lab/internal/wire"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
@@ -32,7 +33,7 @@ type reading struct {
 	subjects []Clocks
 	cores    time.Duration // for which the servers' cores were not idle
 	seen     bool          // whether that is known
-	wire     Passed
+	wire     wire.Passed
 }
 
 // A turn is one slot of a subject, with what the engine read before and after it.
@@ -41,7 +42,7 @@ type turn struct {
 	server    []time.Duration // CPU time by process; where processes came or went, their sum
 	idle      time.Duration   // CPU time of the other servers
 	strangers time.Duration   // of others on the servers' cores
-	wire      Passed
+	wire      wire.Passed
 }
 
 // up starts all subjects side by side, and compares what they answer.
@@ -180,7 +181,7 @@ func (b *block) turn(ctx context.Context, s load.Slot) (t turn, ok bool, err err
 	time.Sleep(settling)
 	before := b.last
 	b.last = b.read()
-	t = turn{SlotReport: r, wire: b.last.wire.since(before.wire)}
+	t = turn{SlotReport: r, wire: b.last.wire.Since(before.wire)}
 	known := time.Duration(0)
 	for i, after := range b.last.subjects {
 		spent := after.Total() - before.subjects[i].Total()

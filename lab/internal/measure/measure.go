@@ -35,6 +35,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
+	"github.com/line-rate/line-rate/lab/internal/wire"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
@@ -121,17 +122,9 @@ type Link interface {
 	Host() string                  // the servers' address on it
 	Server(argv []string) []string // the command that runs another on the servers' side
 	Client(argv []string) []string
-	Read() (Passed, error) // what has passed so far; zero where there is no wire
-	PID() int              // a process in the servers' network namespace; 0: this one's
-	Lost() bool            // it is gone, and nothing more can be measured
-}
-
-// Passed counts what a wire let pass: tx from server to client, rx from client to server.
-type Passed struct{ TxBytes, TxPackets, RxBytes, RxPackets, Drops int64 }
-
-func (p Passed) since(before Passed) Passed {
-	return Passed{p.TxBytes - before.TxBytes, p.TxPackets - before.TxPackets, p.RxBytes - before.RxBytes,
-		p.RxPackets - before.RxPackets, p.Drops - before.Drops}
+	Read() (wire.Passed, error) // what has passed so far; zero where there is no wire
+	PID() int                   // a process in the servers' network namespace; 0: this one's
+	Lost() bool                 // it is gone, and nothing more can be measured
 }
 
 // Loopback is the link of servers and clients on this machine.
@@ -140,7 +133,7 @@ type Loopback struct{}
 func (Loopback) Host() string                  { return "127.0.0.1" }
 func (Loopback) Server(argv []string) []string { return argv }
 func (Loopback) Client(argv []string) []string { return argv }
-func (Loopback) Read() (Passed, error)         { return Passed{}, nil }
+func (Loopback) Read() (wire.Passed, error)    { return wire.Passed{}, nil }
 func (Loopback) PID() int                      { return 0 }
 func (Loopback) Lost() bool                    { return false }
 

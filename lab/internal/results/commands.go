@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// A command line is one of the lab's scripts with plain words, or quoted ones.
+// A command line is the lab, or one of its scripts, with plain words, or quoted ones.
 // Pages print it for readers to type, so it may not hold what a shell acts on. A
-// wire's lines begin with the script that enters its namespace.
+// wire's lines begin with what enters its namespace.
 var (
 	plainWord   = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)
-	commandLine = regexp.MustCompile(`^lab/scripts/[a-z-]+\.sh( [A-Za-z0-9_./:=,@%+-]+| '[^'\x00-\x1f\x7f]*')*$`)
+	commandLine = regexp.MustCompile(`^(?:lab/scripts/[a-z-]+\.sh|\.tools/bin/lab)( [A-Za-z0-9_./:=,@%+-]+| '[^'\x00-\x1f\x7f]*')*$`)
 )
 
 // CommandLine joins words as a reader would type them.

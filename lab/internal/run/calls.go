@@ -16,6 +16,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
 // Calls with which the program that makes a run starts itself anew.
@@ -34,6 +35,9 @@ var loadCall = []string{"load", "--plan", "-"}
 // Called carries out such a call; false for any other. The words behind it may be another
 // program's, so main asks here before it reads any.
 func Called(args []string) (status int, is bool) {
+	if status, is := wire.Called(args); is {
+		return status, true
+	}
 	switch {
 	case len(args) > 1 && args[0] == HoldCall:
 		return proc.Hold(args[1:], os.Stdin, os.Stderr), true

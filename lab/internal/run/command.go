@@ -15,6 +15,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
+	"github.com/line-rate/line-rate/lab/internal/wire"
 	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
@@ -202,13 +203,12 @@ const longestReason = 500
 // number formats without an exponent: scripts do not accept 1e+06.
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// commands are the command lines that a reader would type. The process id of
-// the wire's namespace differs each time and is left as PID.
+// commands are the command lines that a reader would type.
 func (l load) commands() []string {
 	side := func(role string, argv []string) string {
 		line := results.CommandLine(argv)
 		if l.link.NetPID > 0 {
-			line = scriptPath("wire.sh") + " in " + role + " PID -- " + line
+			line = wire.Within(role, line)
 		}
 		return line
 	}

@@ -42,11 +42,11 @@ func TestKnobsStandBeforeTheServer(t *testing.T) {
 		want     []string
 	}{
 		{false, false, nil},
-		{true, false, []string{"lab/scripts/wire.sh in server PID -- lab/scripts/tune-rps.sh hold --dev wire-server"}},
+		{true, false, []string{".tools/bin/lab in-namespace SERVER -- lab/scripts/tune-rps.sh hold --dev wire-server"}},
 		{true, true, []string{
-			"lab/scripts/wire.sh in server PID -- lab/scripts/tune-rps.sh hold --dev wire-server",
+			".tools/bin/lab in-namespace SERVER -- lab/scripts/tune-rps.sh hold --dev wire-server",
 			"lab/scripts/tune-rfs.sh hold --table-only --entries 32768",
-			"lab/scripts/wire.sh in server PID -- lab/scripts/tune-rfs.sh hold --queues-only --dev wire-server --entries 32768",
+			".tools/bin/lab in-namespace SERVER -- lab/scripts/tune-rfs.sh hold --queues-only --dev wire-server --entries 32768",
 		}},
 	} {
 		if got := commands(c.rps, c.rfs); !slices.Equal(got, c.want) {

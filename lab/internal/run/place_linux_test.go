@@ -24,11 +24,15 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/topology"
+	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
 func TestMain(m *testing.M) {
 	// tools/test.sh has it say that with the race detector no process waits a second at its end.
 	proc.Passed = append(proc.Passed, "GORACE")
+	if status, is := wire.Called(os.Args[1:]); is {
+		os.Exit(status)
+	}
 	if os.Getenv(foreign) != "" {
 		serveForeign(os.Args[1], os.Args[2])
 		return

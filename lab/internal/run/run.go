@@ -36,7 +36,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/capture"
@@ -49,6 +48,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/topology"
+	"github.com/line-rate/line-rate/lab/internal/wire"
 	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
@@ -160,7 +160,7 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 		return nil, Unable{why}
 	}
 	link, err := p.up()
-	if unavailable, ok := errors.AsType[topology.Unavailable](err); ok {
+	if unavailable, ok := errors.AsType[wire.Unavailable](err); ok {
 		return nil, Unable{fmt.Sprintf("no %s topology here: %s", x.Topology.Kind, strict.Line(unavailable.Why, longestReason))}
 	}
 	if err != nil {
@@ -257,23 +257,16 @@ func (p Plan) finish(f *results.File, raw map[string][]byte) *Made {
 	return &Made{f, raw}
 }
 
-// up makes the topology: as root where the design changes settings of its
-// interfaces.
+// up makes the topology.
 func (p Plan) up() (*topology.Link, error) {
 	x := p.Experiment
-	turns := false
 	for _, levels := range x.Conditions() {
 		if name := experiment.Generator(x.Fixed().With(levels)); p.onWire() && name != setting.HTTPLoad {
-			return nil, topology.Unavailable{Why: fmt.Sprintf("the shapers of a wire are read by %s in its slots; %s loads "+
+			return nil, wire.Unavailable{Why: fmt.Sprintf("the shapers of a wire are read by %s in its slots; %s loads "+
 				"over loopback only", setting.HTTPLoad, name)}
 		}
-		turns = turns || slices.ContainsFunc(p.knobs("", x.Fixed().With(levels)), func(k knob) bool { return k.inside })
 	}
-	script := []string{scriptPath("wire.sh")}
-	if p.outside() {
-		script = topology.Carried
-	}
-	return topology.Up(x.Topology, p.dir(), script, turns)
+	return topology.Up(x.Topology)
 }
 
 // Time to start and stop the servers of a group and a client, with the

@@ -73,16 +73,14 @@ func TestAWireThatIsGone(t *testing.T) {
 	topologytest.NeedsWire(t)
 	p := newPlace(t)
 	x := design{topology: shaped, block: longBlock.block}.parse(t)
-	wire, err := topology.Up(x.Topology, p.root, []string{scriptPath("wire.sh")}, false)
+	wire, err := topology.Up(x.Topology)
 	if err != nil {
 		t.Skip(err)
 	}
 	defer wire.Down()
 	e := p.engine(x, wire)
 	w := &interrupting{p: p, during: 1, then: func() {
-		for _, pid := range p.children("unshare") {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-		}
+		_ = syscall.Kill(wire.NetPID, syscall.SIGKILL)
 	}}
 	trials, err := e.block(t.Context(), 1, w)
 	w.Wait()
