@@ -210,6 +210,18 @@ func (c Comparison) Settled(margin float64) bool {
 	return t.Known() && (t.Low > 1 || t.High < 1 || t.Low >= 1/(1+margin) && t.High <= 1+margin)
 }
 
+// Further estimates the seconds after which nothing more is open; 0 if that is not known.
+func (o *Outcome) Further() (most float64) {
+	for _, c := range o.Comparisons {
+		open := c.Verdict == Undecided && !c.NeverSteady || c.Above == AboveOpen || c.Verdict == Uncosted && !c.Settled(o.Margin)
+		if open && c.FurtherS == 0 {
+			return 0
+		}
+		most = max(most, c.FurtherS)
+	}
+	return most
+}
+
 // The exit statuses of a comparison. They mean the same as for the lab's other
 // commands; the last is a comparison's own.
 const (

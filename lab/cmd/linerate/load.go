@@ -14,8 +14,8 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/line-rate/line-rate/lab/internal/bench"
 	"github.com/line-rate/line-rate/lab/internal/cli"
-	"github.com/line-rate/line-rate/lab/internal/contest"
 	"github.com/line-rate/line-rate/lab/internal/loader"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/scenario"
@@ -74,7 +74,7 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if ctx.Err() != nil {
 		err = errors.New("interrupted")
 	} else if err != nil && !errors.Is(err, load.ErrNotReached) || err == nil && r.Summary.Targets[0].Requests == 0 {
-		if other := contest.Instead(ctx, target, err); other != "" {
+		if other := bench.Instead(ctx, target, err); other != "" {
 			err = fmt.Errorf("%s: %s", c.URL, other)
 		}
 	}

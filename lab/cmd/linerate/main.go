@@ -16,8 +16,8 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/line-rate/line-rate/lab/internal/bench"
 	"github.com/line-rate/line-rate/lab/internal/cli"
-	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
 // A subcommand is one call of linerate, read by kong from its fields' tags. It returns an
@@ -38,7 +38,7 @@ type subcommands struct {
 var helps embed.FS
 
 func main() {
-	if status, is := run.Called(os.Args[1:]); is {
+	if status, is := bench.Answer(os.Args[1:]); is {
 		os.Exit(status)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP,

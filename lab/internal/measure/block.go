@@ -185,12 +185,15 @@ func (b *block) turn(ctx context.Context, s load.Slot) (t turn, ok bool, err err
 	known := time.Duration(0)
 	for i, after := range b.last.subjects {
 		spent := after.Total() - before.subjects[i].Total()
-		known += spent
-		if i != s.Target {
-			t.idle += spent
+		switch {
+		case i == s.Target:
+			t.server = after.since(before.subjects[i])
+		case b.Subjects[i].Addr() == b.Subjects[s.Target].Addr(): // the same server under another name
 			continue
+		default:
+			t.idle += spent
 		}
-		t.server = after.since(before.subjects[i])
+		known += spent
 	}
 	if len(b.shared()) > 0 {
 		known += time.Duration(r.ClientCPUS * float64(time.Second))

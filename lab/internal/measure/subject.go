@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/cgroup"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -290,7 +289,7 @@ func (r *Running) Gone() error {
 func (r *Running) CPU() Clocks {
 	pids, _ := r.Processes()
 	if r.File != "" {
-		used, _ := cgroup.Time(r.File) // Gone tells if it is gone
+		used, _ := proc.GroupTime(r.File) // Gone tells if it is gone
 		return Clocks{Known: true, PIDs: pids, Ended: used}
 	}
 	out := Clocks{Known: true}

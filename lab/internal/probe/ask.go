@@ -16,22 +16,12 @@ import (
 	"github.com/line-rate/line-rate/lab/load"
 )
 
-// An Asking waits until a server answers the first request of a target as is expected, and then
-// asks it each of the requests a few times more. The lab calls it on the client's side of the
-// wire.
+// An Asking asks the target that is on its input: see Ask. The lab calls it on the client's side of
+// the wire.
 type Asking struct {
 	Within time.Duration // longest wait for the first answer
 	Times  int           // that it is asked for each request
 }
-
-// How often a server that does not answer yet is asked, how long one that
-// answers otherwise than with 2xx may go on with that, and how long one answer
-// may take.
-const (
-	askedEvery = 20 * time.Millisecond
-	otherwise  = 2 * time.Second
-	longestAsk = 5 * time.Second
-)
 
 // Run reads a target, as it is in a plan of load, and prints the answers as a line of JSON. Its
 // error says what is wrong with the server, or with an answer.
@@ -40,76 +30,59 @@ func (a Asking) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := json.NewDecoder(in).Decode(&t); err != nil {
 		return fmt.Errorf("no target: %w", err)
 	}
-	c, err := newAsker(t)
+	given, err := Ask(ctx, t, a.Within, a.Times)
 	if err != nil {
 		return err
 	}
-	defer c.CloseIdleConnections()
-	began := time.Now()
-	var refused time.Time // first answer that was not expected
-	for {
-		one, err := c.get(ctx, 0)
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case err == nil && c.requests[0].Expects(one.Status):
-			return a.rest(ctx, c, one, out)
-		case err == nil && refused.IsZero():
-			refused = time.Now()
-		case err == nil && time.Since(refused) > otherwise:
-			return fmt.Errorf("it answers with status %d", one.Status)
-		case err != nil && !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ECONNRESET) &&
-			!errors.Is(err, context.DeadlineExceeded) && time.Since(began) > otherwise:
-			return err
-		}
-		if time.Since(began) > a.Within {
-			if err == nil {
-				err = fmt.Errorf("status %d", one.Status)
-			}
-			return fmt.Errorf("no answer as expected within %v (%v)", a.Within, err)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(askedEvery):
-		}
-	}
+	return json.NewEncoder(out).Encode(given)
 }
 
-func (a Asking) rest(ctx context.Context, c *asker, first Given, out io.Writer) error {
-	all := []Given{first}
-	for i, r := range c.requests {
-		for n := range a.Times {
-			if i+n == 0 {
-				continue // it has been given
-			}
-			one, err := c.get(ctx, i)
-			if err == nil && !r.Expects(one.Status) {
-				err = fmt.Errorf("status %d", one.Status)
-			}
-			if err != nil {
-				return fmt.Errorf("answer %d of %d to %s: %w", n+1, a.Times, r.Label(), err)
-			}
-			all = append(all, one)
-		}
-	}
-	return json.NewEncoder(out).Encode(all)
-}
+// How often a server that does not answer yet is asked, and how long one answer may take.
+const (
+	askedEvery = 20 * time.Millisecond
+	longestAsk = 10 * time.Second
+)
 
-// An asker asks for the requests of a target.
-type asker struct {
-	http.Client
-	load.Target
-	requests []load.Request
-}
+// A refusal is of an answer that came.
+type refusal struct{ error }
 
-func newAsker(t load.Target) (*asker, error) {
+// Answered tells whether an error of Ask is of an answer that came.
+func Answered(err error) bool { return errors.As(err, new(refusal)) }
+
+// Ask waits until a server answers the first request of a target as is expected, and then asks it for
+// each request so many times in all. A server that takes no connections yet, or answers that it is not
+// available (502 to 504), is asked again until the time is over.
+func Ask(ctx context.Context, t load.Target, within time.Duration, times int) (all []Given, err error) {
 	requests, err := t.Asked()
 	if err != nil {
 		return nil, err
 	}
 	transport, err := Transport(t)
-	return &asker{Target: t, requests: requests, Client: http.Client{Transport: transport, Timeout: longestAsk,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, err
+	if err != nil {
+		return nil, err
+	}
+	defer transport.CloseIdleConnections()
+	for i, r := range requests {
+		for range times {
+			for began := time.Now(); ; {
+				g, err := get(ctx, transport, t, i, r)
+				if err == nil {
+					all = append(all, g)
+					break
+				}
+				starts := g.Status >= http.StatusBadGateway && g.Status <= http.StatusGatewayTimeout ||
+					errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET)
+				if ctx.Err() != nil {
+					return nil, context.Cause(ctx)
+				}
+				if len(all) > 0 || !starts || time.Since(began) > within {
+					return nil, err
+				}
+				time.Sleep(askedEvery)
+			}
+		}
+	}
+	return all, nil
 }
 
 // Transport speaks to a target as the load does.
@@ -153,19 +126,36 @@ func Request(ctx context.Context, t load.Target, r load.Request) (*http.Request,
 	return req, nil
 }
 
-func (c *asker) get(ctx context.Context, of int) (Given, error) {
-	r := c.requests[of]
-	req, err := Request(ctx, c.Target, r)
+// get asks for one of the requests.
+func get(ctx context.Context, transport *http.Transport, t load.Target, of int, r load.Request) (g Given, err error) {
+	what := r.Label()
+	within, cancel := context.WithTimeout(ctx, longestAsk)
+	defer cancel()
+	req, err := Request(within, t, r)
 	if err != nil {
-		return Given{}, err
+		return g, err
 	}
-	a, err := c.Do(req)
-	if err != nil {
-		return Given{}, errors.Unwrap(err) // without the address, which the caller names
+	a, err := transport.RoundTrip(req)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return g, fmt.Errorf("no answer to %s within %v", what, longestAsk)
+	case err != nil:
+		return g, fmt.Errorf("no answer to %s: %w", what, err)
 	}
 	defer a.Body.Close()
-	if a.Close && r.Expects(a.StatusCode) && !c.Close {
-		return Given{}, fmt.Errorf("it ends the connection after an answer (%s), and the load goes over connections that stay", a.Proto)
+	g.Status = a.StatusCode
+	switch {
+	case (a.ProtoMajor == 2) != (t.Protocol == load.HTTP2):
+		return g, fmt.Errorf("it answers in %s", a.Proto)
+	case !r.Expects(a.StatusCode) && len(r.Status) == 0:
+		return g, refusal{fmt.Errorf("it answers %s with status %d, and only 2xx can be measured; give another path with --url, "+
+			"or what is right with --status", what, a.StatusCode)}
+	case !r.Expects(a.StatusCode):
+		return g, refusal{fmt.Errorf("it answers %s with status %d, and expected was %s", what, a.StatusCode,
+			strings.Trim(strings.ReplaceAll(fmt.Sprint(r.Status), " ", " or "), "[]"))}
 	}
-	return Take(a, of, r)
+	if g, err = Take(a, of, r); err != nil {
+		return g, refusal{fmt.Errorf("its answer to %s is not as expected: %w", what, err)}
+	}
+	return g, nil
 }

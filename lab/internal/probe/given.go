@@ -65,7 +65,7 @@ func Varies(all []Given) bool {
 
 // A Difference is how the answers of a server differ from those of another to the same request.
 type Difference struct {
-	Field        string // status, Content-Type, Content-Encoding, length or body; empty: they do not differ
+	Field        string // status, Content-Type, Content-Encoding, or what of the body; empty: they do not differ
 	Ours, Theirs string
 }
 
@@ -76,8 +76,11 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s %s, not %s", d.Field, d.Ours, d.Theirs)
 }
 
-// Differ compares the answers of servers to one request. What varies in the other's answers may
-// vary.
+// lengthsApart is the share by which lengths of bodies may differ that change by themselves.
+const lengthsApart = 0.05
+
+// Differ compares the answers of servers to one request. What varies in the other's answers may vary.
+// Of bodies that change by themselves only the lengths are compared, roughly.
 func Differ(theirs, ours []Given) Difference {
 	for _, field := range []struct {
 		name string
@@ -86,8 +89,6 @@ func Differ(theirs, ours []Given) Difference {
 		{"status", func(g Given) string { return strconv.Itoa(g.Status) }},
 		{"Content-Type", func(g Given) string { return shown(g.Type) }},
 		{"Content-Encoding", func(g Given) string { return shown(g.Encoding) }},
-		{"length", func(g Given) string { return strconv.Itoa(g.Length) + " bytes" }},
-		{"body", func(g Given) string { return "SHA-256 " + g.SHA256[:min(len(g.SHA256), 12)] }},
 	} {
 		was := field.of(theirs[0])
 		other := func(g Given) bool { return field.of(g) != was }
@@ -95,7 +96,38 @@ func Differ(theirs, ours []Given) Difference {
 			return Difference{field.name, field.of(ours[i]), was}
 		}
 	}
-	return Difference{}
+	x, y := theirs[0], ours[0]
+	switch vary, theyVary := Varies(ours), Varies(theirs); {
+	case vary && theyVary:
+		least, most := lengths(ours)
+		low, high := lengths(theirs)
+		if float64(least) > float64(high)*(1+lengthsApart) || float64(low) > float64(most)*(1+lengthsApart) {
+			return Difference{"bodies of", fmt.Sprintf("%d to %d bytes", least, most), fmt.Sprintf("%d to %d", low, high)}
+		}
+		return Difference{}
+	case vary && len(theirs) > 1:
+		return Difference{"a body", "that changes by itself", "one that does not"}
+	case theyVary && len(ours) > 1:
+		return Difference{"a body", "that does not change", "one that changes by itself"}
+	case vary || theyVary: // of one answer it cannot be known
+		return Difference{}
+	case x.Length != y.Length:
+		return Difference{"a body of", fmt.Sprintf("%d bytes", y.Length), fmt.Sprintf("%d", x.Length)}
+	case x.SHA256 == y.SHA256:
+		return Difference{}
+	case len(x.Body) == x.Length && len(y.Body) == y.Length:
+		at := load.FirstDifference(x.Body, y.Body)
+		return Difference{"a body that has", fmt.Sprintf("%q as byte %d", y.Body[at-1:at], at), fmt.Sprintf("%q there", x.Body[at-1:at])}
+	}
+	return Difference{"a body of SHA-256", y.SHA256[:min(12, len(y.SHA256))], x.SHA256[:min(12, len(x.SHA256))]}
+}
+
+func lengths(all []Given) (least, most int) {
+	least = all[0].Length
+	for _, g := range all {
+		least, most = min(least, g.Length), max(most, g.Length)
+	}
+	return least, most
 }
 
 func shown(v string) string {

@@ -1,18 +1,16 @@
-// Package revision builds git revisions of a project beside each other, so that two of
-// them can be compared without touching the caller's files.
+package bench
+
+// Two git revisions of a project are built beside each other without touching the caller's files.
 //
-// Each gets a git worktree of its own below a directory for temporary files, and is built
-// there. What is not committed counts too where no revision is named: it is written into a
-// commit that no branch has, by an index of its own, so that neither the caller's index nor
-// a file of theirs changes; git removes such a commit when it next collects garbage. What git ignores, such as a folder of installed packages, is in
-// no worktree: the build has to make it.
+// Each gets a git worktree of its own below a directory for temporary files, and is built there. What
+// is not committed counts too where no revision is named: it is written into a commit that no branch
+// has, by an index of its own; git removes such a commit when it next collects garbage. What git
+// ignores, such as a folder of installed packages, is in no worktree: the build has to make it.
 //
-// Git keeps a record of each worktree. Record and worktree are removed at the end, and
-// after a signal. A process that is killed cannot do that; so its directory holds a lock,
-// which the kernel drops with the process, and Sweep, in the next call, removes what has a
-// lock that nobody holds. Only records that point into that directory are removed: git's
-// own "worktree prune" would also remove those of a disk that is not mounted now.
-package revision
+// Worktrees and git's records of them are removed at the end, and after a signal. A process that is
+// killed cannot do that; so its directory holds a lock, which the kernel drops with the process, and
+// Sweep, in the next call, removes what has a lock that nobody holds. Only records that point into that
+// directory are removed: "worktree prune" would also remove those of a disk that is not mounted now.
 
 import (
 	"bytes"
@@ -56,8 +54,8 @@ type Trees struct {
 	lock        *os.File
 }
 
-// prefix begins the name of each directory that holds worktrees.
-const prefix = "linerate-worktrees-"
+// worktrees begins the name of each directory that holds worktrees.
+const worktrees = "linerate-worktrees-"
 
 // repository names a file beside worktrees, which says whose they are.
 const repository = "repository"
@@ -69,20 +67,20 @@ func Checkout(ctx context.Context, dir, base, head string) (t *Trees, err error)
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil, errors.New("--base needs git, and there is none in PATH")
 	}
-	where, err := git(ctx, dir, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir")
+	where, err := git(ctx, dir, nil, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir")
 	if err != nil {
 		return nil, fmt.Errorf("--base: %s is in no working tree of git (%w)", dir, err)
 	}
 	top, common, _ := strings.Cut(where, "\n")
 	t.top = top
-	if t.prefix, err = git(ctx, dir, "rev-parse", "--show-prefix"); err != nil {
+	if t.prefix, err = git(ctx, dir, nil, "rev-parse", "--show-prefix"); err != nil {
 		return nil, err
 	}
 	for _, one := range []*Tree{t.Base, t.Head} {
 		if one.Asked == "" {
 			continue
 		}
-		one.Commit, err = git(ctx, top, "rev-parse", "--verify", "--quiet", "--end-of-options", one.Asked+"^{commit}")
+		one.Commit, err = git(ctx, top, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", one.Asked+"^{commit}")
 		if err != nil {
 			return nil, fmt.Errorf("--%s %s: git knows no such commit here; fetch it first (of a shallow clone: git fetch "+
 				"--unshallow)", one.Name, strict.Visible(one.Asked, 60))
@@ -97,7 +95,7 @@ func Checkout(ctx context.Context, dir, base, head string) (t *Trees, err error)
 	for _, one := range []*Tree{t.Base, t.Head} {
 		at := filepath.Join(t.tmp, one.Name)
 		if err == nil {
-			_, err = git(ctx, top, "-c", "core.hooksPath=/dev/null", "worktree", "add", "--detach", at, one.Commit)
+			_, err = git(ctx, top, nil, "-c", "core.hooksPath=/dev/null", "worktree", "add", "--detach", at, one.Commit)
 		}
 		one.Dir = filepath.Join(at, t.prefix)
 		if _, failed := os.Stat(one.Dir); err == nil && failed != nil {
@@ -113,7 +111,7 @@ func Checkout(ctx context.Context, dir, base, head string) (t *Trees, err error)
 
 // place makes the directory of the worktrees, and locks it.
 func (t *Trees) place(common string) (err error) {
-	if t.tmp, err = os.MkdirTemp("", prefix); err != nil {
+	if t.tmp, err = os.MkdirTemp("", worktrees); err != nil {
 		return err
 	}
 	if t.tmp, err = filepath.EvalSymlinks(t.tmp); err == nil {
@@ -133,7 +131,7 @@ func (t *Trees) uncommitted(ctx context.Context) (commit string, err error) {
 	index := []string{"GIT_INDEX_FILE=" + filepath.Join(t.tmp, "index")}
 	says := func(env []string, args ...string) (said string) {
 		if err == nil {
-			said, err = gitWith(ctx, t.top, env, args...)
+			said, err = git(ctx, t.top, env, args...)
 		}
 		return said
 	}
@@ -163,7 +161,7 @@ func (t *Trees) Build(ctx context.Context, hold []string, command string, say fu
 	for _, tree := range []*Tree{t.Base, t.Head} {
 		say("building %v", tree)
 		var output []string
-		building, err := proc.Start(proc.Spec{Dir: tree.Dir, Argv: slices.Concat(hold, []string{"sh", "-c", command}),
+		p, err := proc.Start(proc.Spec{Dir: tree.Dir, Argv: slices.Concat(hold, []string{"sh", "-c", command}),
 			Env: os.Environ(), Held: true, Lines: func(line string) {
 				if output = append(output, strict.Line(line, 300)); len(output) > lastLines {
 					output = output[1:]
@@ -173,13 +171,13 @@ func (t *Trees) Build(ctx context.Context, hold []string, command string, say fu
 			return err
 		}
 		select {
-		case <-building.Done():
+		case <-p.Done():
 		case <-ctx.Done():
-			_ = building.Stop(building.Pid(), 0)
+			_ = p.Stop(p.Pid(), 0)
 			return context.Cause(ctx)
 		}
 		// What a build leaves running, as the daemon of a build tool, has been ended.
-		if err := building.Err(); err != nil && building.ExitCode() != proc.Forked {
+		if err := p.Err(); err != nil && p.ExitCode() != proc.Forked {
 			for _, line := range output {
 				say("  %s", line)
 			}
@@ -197,7 +195,7 @@ func (t *Trees) Close() {
 
 // Sweep removes what calls have left that were killed.
 func Sweep() {
-	all, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
+	all, _ := filepath.Glob(filepath.Join(os.TempDir(), worktrees+"*"))
 	for _, tmp := range all {
 		info, err := os.Lstat(tmp)
 		if err != nil || !info.IsDir() {
@@ -255,12 +253,8 @@ func remove(tmp string) {
 	_ = os.RemoveAll(tmp)
 }
 
-func git(ctx context.Context, dir string, args ...string) (string, error) {
-	return gitWith(ctx, dir, nil, args...)
-}
-
-// gitWith runs git, and gives what it printed, or as an error the line of what it said that tells why.
-func gitWith(ctx context.Context, dir string, env []string, args ...string) (string, error) {
+// git runs git, and gives what it printed, or as an error the line of what it said that tells why.
+func git(ctx context.Context, dir string, env []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir
 	cmd.Env = slices.Concat(os.Environ(), []string{"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0"}, env)

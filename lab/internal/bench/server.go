@@ -1,49 +1,50 @@
-package contest
+package bench
 
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A Server is one side of a comparison: a command that the lab starts, or a
-// server that runs already.
+// A Server is one side of a comparison: a command that is started here, or a server that runs already.
 type Server struct {
 	Name string
-	// Command is the words of the command, with {addr}, {host} and {port} to be
-	// filled in. It is empty for a server that runs already.
+	// Command is the words of the command, with {addr}, {host} and {port} to be filled in. It is empty
+	// for a server that runs already.
 	Command []string
 	Dir     string // where the command starts; empty: in the caller's directory
-	URL     string // of a server that runs already, http://HOST:PORT or https://HOST:PORT
-	// Subject is whose CPU time is read of a server that runs already, as pid:1234 or cgroup:/PATH; empty if only its address is known.
+	URL     string // of a server that runs already, http://HOST:PORT, https://HOST:PORT or unix:/PATH
+	// Subject is whose CPU time is read of a server that runs already, as pid:1234 or cgroup:/PATH;
+	// empty if only its address is known.
 	Subject string
 	Commit  string // that was built for the command; empty if nothing was
 
-	runs *run.Outside // of a server that runs already
+	found *found // of a server that runs already, whose processes are known
 }
 
-// name is what a server may be called: it stands in sentences.
-var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,31}$`)
+// nameOf is what a server may be called: it stands in sentences.
+var nameOf = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,31}$`)
 
 // mostServers limits the servers of one comparison. All of them are up at once.
 const mostServers = 16
 
 // ParseServers parses arguments of the form NAME=COMMAND, NAME=http://HOST:PORT (or https), or with
-// pid:PID@ or cgroup:/PATH@ before such an address.
-// The first is the one that the others are compared with.
+// pid:PID@ or cgroup:/PATH@ before such an address. The first is the one that the others are compared
+// with.
 func ParseServers(args []string) ([]Server, error) {
 	if len(args) < 2 || len(args) > mostServers {
-		return nil, fmt.Errorf("%d servers: name two to %d, as 'old=./server-old --port {port}' 'new=./server-new --port "+
-			"{port}'", len(args), mostServers)
+		return nil, fmt.Errorf("name two to %d servers, as 'old=./server-old --port {port}' 'new=./server-new --port {port}'; "+
+			"here %d are named", mostServers, len(args))
 	}
 	var out []Server
 	for _, arg := range args {
@@ -55,11 +56,8 @@ func ParseServers(args []string) ([]Server, error) {
 			return nil, fmt.Errorf("two servers are called %s; give each a name of its own", s.Name)
 		}
 		if len(out) > 0 && (s.URL == "") != (out[0].URL == "") {
-			if s.URL == "" {
-				s = out[0]
-			}
-			return nil, fmt.Errorf("%s runs already and another is to be started; give all as commands, or all as URLs: they "+
-				"are not measured in the same way", s.Name)
+			return nil, fmt.Errorf("one of %s and %s runs already and the other is to be started; give all as commands, or all as "+
+				"addresses: they are not measured in the same way", out[0].Name, s.Name)
 		}
 		if len(out) > 0 && s.Costed() != out[0].Costed() {
 			return nil, fmt.Errorf("the CPU time of one of %s and %s can be read and that of the other cannot; give both as "+
@@ -72,7 +70,7 @@ func ParseServers(args []string) ([]Server, error) {
 
 // ParseRevisions parses the one command of two revisions: its words, or all of them in one.
 func ParseRevisions(args []string) (out []Server, err error) {
-	text := Shell(args)
+	text := strict.Shell(args)
 	if len(args) == 1 {
 		text = args[0]
 	}
@@ -90,12 +88,12 @@ func ParseRevisions(args []string) (out []Server, err error) {
 }
 
 func parseServer(arg string) (Server, error) {
-	of, command, ok := strings.Cut(arg, "=")
-	if !ok || !name.MatchString(of) {
+	name, command, ok := strings.Cut(arg, "=")
+	if !ok || !nameOf.MatchString(name) {
 		return Server{}, fmt.Errorf("%q has no name; write NAME=COMMAND, as 'old=./server-old --port {port}'; a name has "+
 			"letters, digits and ._+-", strict.Visible(arg, 60))
 	}
-	s := Server{Name: of}
+	s := Server{Name: name}
 	command, err := s.subject(command)
 	if err != nil {
 		return s, err
@@ -108,43 +106,38 @@ func parseServer(arg string) (Server, error) {
 	shell := slices.IndexFunc(split, forShell.MatchString)
 	switch {
 	case err != nil:
-		return s, fmt.Errorf("%s: its command %w", of, err)
+		return s, fmt.Errorf("%s: its command %w", name, err)
 	case shell >= 0:
 		return s, fmt.Errorf("%s: %q is for a shell, and there is none here; write sh -c 'exec …' with the command in quotes",
-			of, split[shell])
+			name, split[shell])
 	case len(split) == 0:
-		return s, fmt.Errorf("%s has no command; write %s='./server --port {port}'", of, of)
+		return s, fmt.Errorf("%s has no command; write %s='./server --port {port}'", name, name)
 	}
 	s.Command = split
 	for _, field := range braces.FindAllString(command, -1) {
-		if !slices.Contains(filledIn, field) {
-			return s, fmt.Errorf("%s: nothing is filled in for %s; there are {port}, {host} and {addr}", of,
+		if !slices.Contains([]string{"{port}", "{host}", "{addr}"}, field) {
+			return s, fmt.Errorf("%s: nothing is filled in for %s; there are {port}, {host} and {addr}", name,
 				strict.Visible(field, 60))
 		}
 	}
 	if !strings.Contains(command, "{port}") && !strings.Contains(command, "{addr}") {
 		return s, fmt.Errorf("%s: its command has neither {port} nor {addr}, so it cannot be told where to listen; put "+
-			"one where the server's own option takes it, as --port {port} or --listen {addr}", of)
+			"one where the server's own option takes it, as --port {port} or --listen {addr}", name)
 	}
-	return s, nil
-}
-
-// socket is a server that runs already and listens on a Unix socket.
-func (s Server) socket(path string) (Server, error) {
-	whole, err := filepath.Abs(path)
-	info, missing := os.Stat(path)
-	if err != nil || missing != nil || info.Mode()&os.ModeSocket == 0 {
-		return s, fmt.Errorf("%s: there is no socket %s; write unix:/PATH of one on which a server listens", s.Name,
-			strict.Visible(path, 120))
-	}
-	s.URL = "unix:" + whole
 	return s, nil
 }
 
 // at is a server that runs already.
 func (s Server) at(raw string) (Server, error) {
 	if path, ok := strings.CutPrefix(raw, "unix:"); ok {
-		return s.socket(path)
+		whole, err := filepath.Abs(path)
+		info, missing := os.Stat(path)
+		if err != nil || missing != nil || info.Mode()&os.ModeSocket == 0 {
+			return s, fmt.Errorf("%s: there is no socket %s; write unix:/PATH of one on which a server listens", s.Name,
+				strict.Visible(path, 120))
+		}
+		s.URL = "unix:" + whole
+		return s, nil
 	}
 	u, err := url.Parse(raw)
 	switch {
@@ -170,7 +163,7 @@ func (s Server) address() string {
 
 // Secure tells whether servers speak TLS. The flag says so of commands and sockets.
 func Secure(servers []Server, flag bool) (bool, error) {
-	of := func(s Server) bool {
+	secure := func(s Server) bool {
 		return strings.HasPrefix(s.URL, "https://") || flag && !strings.HasPrefix(s.URL, "http://")
 	}
 	for _, s := range servers {
@@ -178,39 +171,62 @@ func Secure(servers []Server, flag bool) (bool, error) {
 			return false, fmt.Errorf("--tls is for commands and sockets, and %s runs at an address; write https://%s", s.Name,
 				s.address())
 		}
-		if of(s) != of(servers[0]) {
+		if secure(s) != secure(servers[0]) {
 			return false, fmt.Errorf("one of %s and %s speaks TLS and the other does not, and both are asked alike; give both "+
 				"as https://, or both as http://", servers[0].Name, s.Name)
 		}
 	}
-	return of(servers[0]), nil
+	return secure(servers[0]), nil
 }
 
 // braces finds what looks as if it were to be filled in.
-var (
-	braces   = regexp.MustCompile(`\{[A-Za-z_]+\}`)
-	filledIn = []string{"{port}", "{host}", "{addr}"}
-)
+var braces = regexp.MustCompile(`\{[A-Za-z_]+\}`)
 
 // fill is the command with the place to listen filled in.
 func (s Server) fill(port int) []string {
 	p := strconv.Itoa(port)
-	return strict.Called(s.Command, strings.NewReplacer("{addr}", loopback+":"+p, "{host}", loopback, "{port}", p).Replace)
+	with := strings.NewReplacer("{addr}", loopback+":"+p, "{host}", loopback, "{port}", p)
+	var out []string
+	for _, word := range s.Command {
+		out = append(out, with.Replace(word))
+	}
+	return out
 }
 
-// forShell is a word that means something to a shell only. A server that is given
-// "|" as a word would do something else than what was meant.
-var forShell = regexp.MustCompile(`^([0-9]?[<>].*|\|\|?|&&?|;|[$` + "`" + `].*)$|;$`)
+// forShell is a word that means something to a shell only. A server that is given "|" as a word
+// would do something else than what was meant. A word with a blank was in quotes.
+var forShell = regexp.MustCompile(`^([0-9]?[<>].*|\|\|?|&&?|;|[$` + "`" + `].*)$|^\S+;$`)
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
-
-// Shell writes words as one would type them. An experiment's commands are split the same way.
-func Shell(words []string) string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		if out[i] = w; !plainWord.MatchString(w) {
-			out[i] = "'" + strings.ReplaceAll(w, "'", `'"'"'`) + "'"
-		}
+// program is the path of a command's first word, by the caller's directory or by PATH.
+func (s Server) program(dir string) string {
+	word := s.Command[0]
+	switch {
+	case filepath.IsAbs(word):
+		return word
+	case strings.Contains(word, "/"):
+		return filepath.Join(dir, word)
 	}
-	return strings.Join(out, " ")
+	if path, err := exec.LookPath(word); err == nil {
+		return path
+	}
+	return word
+}
+
+// startable refuses a command whose program is not there or cannot be started.
+func (s Server) startable(dir string) error {
+	path := s.program(dir)
+	if !strings.Contains(path, "/") {
+		return fmt.Errorf("%s: no program %q in PATH; write its path, as ./%s", s.Name, path, path)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: there is no %s; build it first, or correct the path", s.Name, s.Command[0])
+	case err != nil:
+		return fmt.Errorf("%s: %w", s.Name, err)
+	case info.IsDir() || info.Mode()&0o111 == 0:
+		return fmt.Errorf("%s: %s is no program that can be started; chmod +x it, or write what runs it before it", s.Name,
+			s.Command[0])
+	}
+	return nil
 }

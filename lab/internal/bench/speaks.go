@@ -1,4 +1,4 @@
-package contest
+package bench
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -64,11 +65,22 @@ func speaks(ctx context.Context, w scenario.Way, t load.Target) error {
 	defer cancel()
 	w.Insecure = true
 	t = w.Of(t)
-	c, err := connect(ctx, t)
+	transport, err := probe.Transport(t)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
-	_, err = ask(ctx, c, t, load.Request{Method: http.MethodGet, Path: "/"})
-	return err
+	defer transport.CloseIdleConnections()
+	req, err := probe.Request(ctx, t, load.Request{Method: http.MethodGet, Path: "/"})
+	if err != nil {
+		return err
+	}
+	a, err := transport.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	a.Body.Close()
+	if (a.ProtoMajor == 2) != (t.Protocol == load.HTTP2) {
+		return fmt.Errorf("it answers in %s", a.Proto)
+	}
+	return nil
 }

@@ -1,0 +1,241 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/words"
+	"github.com/line-rate/line-rate/lab/load"
+)
+
+// A Rate is in requests a second, or a share of a throughput.
+type Rate struct {
+	Value float64
+	Share bool
+}
+
+// mostRates is how many rates one curve may have.
+const mostRates = 32
+
+var spanOfRates = regexp.MustCompile(`^([0-9.]+?)(%?)(?:\.\.([0-9.]+)(%?)(?:/([0-9.]+)(%?))?)?$`)
+
+// ParseRates parses rates such as 10%..90%, 10%..90%/20% or 1000,2000,5000.
+func ParseRates(text string) (rates []Rate, err error) {
+	for _, part := range strings.Split(text, ",") {
+		m := spanOfRates.FindStringSubmatch(strings.TrimSpace(part))
+		if m == nil {
+			m = make([]string, 7)
+		}
+		share, most := m[2] == "%", float64(load.MaxRate)
+		if share {
+			most = 200
+		}
+		from, failed := strconv.ParseFloat(m[1], 64)
+		to, step := from, 10.0
+		if m[3] != "" {
+			to, err = strconv.ParseFloat(m[3], 64)
+			failed = errors.Join(failed, err)
+		}
+		if m[5] != "" {
+			step, err = strconv.ParseFloat(m[5], 64)
+			failed = errors.Join(failed, err)
+		}
+		mixed := m[3] != "" && (m[4] != m[2] || m[5] == "" && !share || m[5] != "" && m[6] != m[2])
+		if failed != nil || mixed || !(from >= 1 && to >= from && to <= most && step >= 1) || (to-from)/step >= mostRates {
+			return nil, fmt.Errorf("%q: write up to %d rates, as requests a second or shares of the closed loop: 1000,2000,5000, "+
+				"1000..9000/2000, 10%%..90%% or 10%%..90%%/20%%", part, mostRates)
+		}
+		for v := from; v <= to*1.0001; v += step {
+			r := Rate{v, share}
+			if share {
+				r.Value /= 100
+			}
+			rates = append(rates, r)
+		}
+	}
+	slices.SortFunc(rates, func(a, b Rate) int { return cmp.Compare(a.Value, b.Value) })
+	if rates = slices.Compact(rates); len(rates) > mostRates {
+		return nil, fmt.Errorf("%q: more than %d rates; name fewer, or a larger step", text, mostRates)
+	}
+	return rates, nil
+}
+
+// rps is a rate in whole requests a second.
+func (r Rate) rps(of float64) float64 {
+	if r.Share {
+		return max(1, math.Round(r.Value*of))
+	}
+	return r.Value
+}
+
+// fewestRequests that a slot of the curve has at its lowest rate.
+const fewestRequests = 200
+
+// A stage is one server at one rate. All stages of a server are one process, which the first starts.
+type stage struct {
+	measure.Subject
+	first bool
+}
+
+func (s stage) Up(ctx context.Context) error {
+	if s.first {
+		return s.Subject.Up(ctx)
+	}
+	return nil
+}
+
+func (s stage) Down() {
+	if s.first {
+		s.Subject.Down()
+	}
+}
+
+// Curve measures the latency at fixed rates, in an open loop, and adds it to what a comparison of the
+// same servers came to. Each request is due at a time that was fixed before, and its latency counts
+// from then. So a server that stalls cannot put off the requests that would show it.
+func (b *Bench) Curve(ctx context.Context, o *compare.Outcome) error {
+	if len(b.Rates) == 0 {
+		return nil
+	}
+	slowest, of := 0, math.Inf(1)
+	for i, s := range o.Servers {
+		if v := cmp.Or(s.Throughput, b.Looks[i].Rate); v < of {
+			slowest, of = i, v
+		}
+	}
+	var rps []float64
+	for _, rate := range b.Rates {
+		rps = append(rps, rate.rps(of))
+	}
+	rps = slices.Compact(rps)
+	c := &compare.Curve{ClosedLoopRPS: words.Digits(of), Slowest: o.Servers[slowest].Name,
+		SlotS: min(max(0.5, math.Ceil(10*fewestRequests/rps[0])/10), 5)}
+	var blocks [][]measure.Trial // by stage
+	for n := stats.Fewest(stats.Alpha / 2); c.Blocks < n; c.Blocks++ {
+		b.Show(fmt.Sprintf("latency at %s: block %d of %d, about %s each", words.Count(len(rps), "rate"), c.Blocks+1, n,
+			words.Duration(time.Duration(float64(len(rps)*len(b.Servers))*c.SlotS*1.1*float64(time.Second)))))
+		trials, err := b.stages(ctx, rps, c)
+		if err != nil {
+			return err
+		}
+		blocks = append(blocks, trials)
+	}
+	for s := range len(rps) * len(b.Servers) {
+		c.Points = append(c.Points, point(b.Servers[s%len(b.Servers)].Name, rps[s/len(b.Servers)], c.SlotS, s, blocks))
+	}
+	o.Curve = c
+	return nil
+}
+
+// stages measures one block: the rates in a drawn order, and at each the servers in turns.
+func (b *Bench) stages(ctx context.Context, rps []float64, c *compare.Curve) ([]measure.Trial, error) {
+	r, n := rand.New(rand.NewPCG(b.Seed, uint64(c.Blocks))), len(b.Servers)
+	var own, all []measure.Subject
+	for i := range b.Servers {
+		own = append(own, b.subject(i, i))
+	}
+	for k := range rps {
+		for _, s := range own {
+			all = append(all, stage{s, k == 0})
+		}
+	}
+	var order []int
+	for _, k := range r.Perm(len(rps)) {
+		for _, i := range r.Perm(n) {
+			order = append(order, k*n+i)
+		}
+	}
+	p := b.plan(all)
+	p.Target = func(i int, addr string) load.Target {
+		t := b.target(b.Servers[i%n].Name, addr)
+		t.Rate = rps[i/n]
+		return t
+	}
+	for i := range n {
+		p.Warmup[order[i]/n*n+i] = max(b.Looks[i].Warmup, lookSlot) // at the rate that comes first
+	}
+	p.Slot, p.Rounds, p.Asked = time.Duration(c.SlotS*float64(time.Second)), 1, make([]gate.Asked, len(all))
+	for i := range p.Asked {
+		p.Asked[i] = gate.Asked{Generator: setting.HTTPLoad, Overload: true}
+	}
+	made, err := p.Block(ctx, order)
+	if err != nil {
+		return nil, err
+	}
+	return made.Trials, nil
+}
+
+// The limits of what a slot at a rate may say.
+const (
+	mostLag   = 1e-3 // seconds that a hundredth of the requests may be sent late
+	mostShare = 0.5  // of the p99 that such lateness may be
+	mostShort = 0.02 // share of the requests due without an answer in the slot
+)
+
+// refused says why a slot tells nothing of latency at its rate.
+func refused(t measure.Trial, rps, seconds float64) string {
+	lag, p := t.Metrics["send_lag_p99_s"], t.Metrics[p99]
+	switch {
+	case !valid(t):
+		return t.Faults[0].Detail
+	case lag > mostLag || p > 0 && lag > mostShare*p:
+		return fmt.Sprintf("the client itself sent a hundredth of its requests more than %.3g ms late", 1e3*lag)
+	case t.Metrics["requests"] < rps*seconds*(1-mostShort)-5: // some answers are always under way when a slot ends
+		return fmt.Sprintf("it answered %.0f of %.0f requests a second, so its queue grew as long as the slot lasted",
+			t.Metrics["requests"]/seconds, rps)
+	}
+	return ""
+}
+
+// point is what blocks tell of a server at a rate.
+func point(name string, rps, seconds float64, stage int, blocks [][]measure.Trial) compare.Point {
+	p, why := compare.Point{Server: name, RateRPS: rps}, []string{}
+	var least, most [4][]float64
+	for _, trials := range blocks {
+		t := trials[stage]
+		not := refused(t, rps, seconds)
+		if not != "" {
+			why = append(why, not)
+		}
+		for q, one := range []struct {
+			metric string
+			beyond float64
+		}{{p50, 0.5}, {"latency_p90_s", 0.1}, {p99, 0.01}, {"latency_p999_s", 0.001}} {
+			low, high := 0.0, math.Inf(1) // of fewer requests the percentile would be the longest of them
+			if v := t.Metrics[one.metric]; v > 0 && not == "" && t.Metrics["requests"]*one.beyond >= 1 {
+				low, high = v, v
+			}
+			least[q], most[q] = append(least[q], low), append(most[q], high)
+		}
+	}
+	if 2*len(why) >= len(blocks) { // half tell nothing: then the median may be anything
+		p.Refused = fmt.Sprintf("%d of %d blocks: %s", len(why), len(blocks), why[0])
+		return p
+	}
+	for q, at := range p.Percentiles() {
+		unknown := 0
+		for _, v := range most[q] {
+			if math.IsInf(v, 1) {
+				unknown++
+			}
+		}
+		if x := compare.Over(least[q], most[q], stats.Alpha); x != nil && 2*unknown < len(blocks) {
+			*at = &compare.Latency{Seconds: x.Ratio, Low: x.Low, High: x.High}
+		}
+	}
+	return p
+}

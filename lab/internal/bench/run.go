@@ -1,0 +1,224 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// The rounds of a block: as many slots for each server. A block takes at most a fifteenth of the
+// budget, so that there are blocks enough for a verdict. Within that it is as long as its servers take
+// to start and end, or a fortieth of the budget: what differs between slots averages out, and what
+// differs between starts does not.
+const (
+	leastRounds = 3
+	mostRounds  = 100
+	perBlock    = 15
+	perSlots    = 40
+	change      = 4 * time.Millisecond // from one server to the next
+)
+
+// A Run is the blocks of a comparison so far.
+type Run struct {
+	*Bench
+	Slot    time.Duration
+	Rounds  int
+	Control int // the server that each block has twice
+	Blocks  []Block
+	Began   time.Time // of the call, looking included
+	Ended   string    // why it ended before its budget was spent; empty: it did not
+}
+
+// A Block has the trials of all servers in their order, then the control's.
+type Block struct {
+	Trials    []measure.Trial
+	Strangers []float64 // time of others in each one's slots, as a share of a core; nil: not known
+	Took      time.Duration
+}
+
+// Start is a run without blocks, after a look. It refuses a budget that cannot hold blocks enough.
+func (b *Bench) Start(began time.Time, takes Starting) (*Run, error) {
+	r := &Run{Bench: b, Slot: b.slot(), Began: began}
+	r.Control = rand.New(rand.NewPCG(b.Seed, 1)).IntN(len(b.Servers))
+	beside := takes.Up + takes.Down
+	for _, l := range b.Looks {
+		beside += max(l.Warmup, lookSlot) + 4*change
+	}
+	beside += max(b.Looks[r.Control].Warmup, lookSlot)
+	slots := min(b.Budget/perBlock-beside, max(beside, b.Budget/perSlots))
+	round := time.Duration(len(b.Servers)+1) * (r.Slot + change)
+	r.Rounds = min(max(int(slots/round), leastRounds), mostRounds)
+	least, block := time.Duration(compare.Fewest(b.level())), beside+time.Duration(r.Rounds)*round
+	if left := b.left(began); left < least*block {
+		needs := (b.Budget - left + least*block).Round(time.Second) + time.Second
+		return nil, fmt.Errorf("--budget %v holds fewer than %d blocks of about %.1f s, and no fewer can tell; use --budget %v "+
+			"or more, or less --warmup", b.Budget, least, block.Seconds(), needs)
+	}
+	b.Say("blocks of about %.1f s, for %s at the most", block.Seconds(), words.Duration(b.Budget))
+	return r, nil
+}
+
+func (b *Bench) left(began time.Time) time.Duration { return b.Budget - time.Since(began) }
+
+// mostFailing is how many blocks in a row may tell nothing.
+const mostFailing = 3
+
+// beyond is the share of the budget by which a run may go on where that is likely to decide.
+const beyond = 0.2
+
+// Measure measures blocks until the answer is known, or the budget is spent.
+func (r *Run) Measure(ctx context.Context) error {
+	for failing := 0; ; {
+		if n := len(r.Blocks); n > 0 {
+			out := r.Assess()
+			r.tell(out)
+			if out.Settled() {
+				return nil
+			}
+			last := r.Blocks[n-1].Took
+			if further := out.Further(); r.left(r.Began) < last && (further == 0 ||
+				r.left(r.Began)+time.Duration(beyond*float64(r.Budget)) < time.Duration(further*float64(time.Second))) {
+				return nil
+			}
+		}
+		block, err := r.block(ctx, len(r.Blocks)+1)
+		if err != nil {
+			return err
+		}
+		r.Blocks = append(r.Blocks, block)
+		if failing++; slices.ContainsFunc(block.Trials[1:len(r.Servers)], valid) && valid(block.Trials[0]) {
+			failing = 0
+		}
+		if failing == mostFailing {
+			r.Ended = fmt.Sprintf("%d blocks in a row told nothing", failing)
+			return nil
+		}
+	}
+}
+
+func valid(t measure.Trial) bool { return len(t.Faults) == 0 }
+
+// order draws the slots of a block: in each round each server has one. The draw does not depend on
+// other blocks or their number.
+func (r *Run) order(n int) (order []int) {
+	source := rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "seed %d block %d", r.Seed, n))))
+	for range r.Rounds {
+		order = append(order, source.Perm(len(r.Servers)+1)...)
+	}
+	return order
+}
+
+// block measures one block. What a server is called decides nothing else: which is started first,
+// and which has which port and place with the client, is as the order was drawn. So servers that do not
+// differ are exchangeable, which package compare relies on.
+func (r *Run) block(ctx context.Context, n int) (Block, error) {
+	r.show(fmt.Sprintf("block %d", n))
+	began, order := time.Now(), r.order(n)
+	first := slices.Clone(order[:len(r.Servers)+1])
+	subjects, asked, warm := []measure.Subject{}, []gate.Asked{}, []time.Duration{}
+	for place, i := range first {
+		if i == len(r.Servers) {
+			i = r.Control
+		}
+		subjects = append(subjects, r.subject(i, place))
+		asked = append(asked, r.asked())
+		warm = append(warm, max(r.Looks[i].Warmup, 10*time.Millisecond))
+	}
+	for at, i := range order {
+		order[at] = slices.Index(first, i)
+	}
+	p := r.plan(subjects)
+	p.Asked, p.Warmup, p.Slot, p.Rounds = asked, warm, r.Slot, r.Rounds
+	p.Unlike = r.Different || r.varies()
+	made, err := p.Block(ctx, order)
+	if err != nil {
+		return Block{}, err
+	}
+	out := Block{Trials: make([]measure.Trial, len(first)), Took: time.Since(began)}
+	for place, i := range first {
+		out.Trials[i] = made.Trials[place]
+	}
+	if len(made.Strangers) == len(first) {
+		out.Strangers = make([]float64, len(first))
+		for place, i := range first {
+			out.Strangers[i] = made.Strangers[place]
+		}
+	}
+	return out, nil
+}
+
+// varies tells whether some bodies change by themselves.
+func (b *Bench) varies() bool {
+	return slices.ContainsFunc(b.Looks, func(l Look) bool { return variesIn(l) })
+}
+
+// tell shows what is known so far, and the faults of the latest block.
+func (r *Run) tell(out *compare.Outcome) {
+	n := len(r.Blocks)
+	for i, t := range r.Blocks[n-1].Trials {
+		if !valid(t) {
+			r.Say("  block %d: %s does not count: %s", n, r.called(i), t.Faults[0].Detail)
+			break
+		}
+	}
+	text := fmt.Sprintf("block %d", n)
+	for _, c := range out.Comparisons {
+		if x := cmp.Or(c.CPUPerRequest, c.Throughput); x != nil {
+			text += fmt.Sprintf(", %s/%s %s", c.Name, c.Base, x)
+		}
+	}
+	r.show(text)
+}
+
+func (r *Run) show(text string) {
+	r.Show(fmt.Sprintf("%s; %s, at most %s left", text, words.Duration(time.Since(r.Began)),
+		words.Duration(max(0, r.left(r.Began)))))
+}
+
+// called is the server of a trial, as the caller calls it.
+func (r *Run) called(i int) string {
+	if i == len(r.Servers) {
+		return "the second start of " + r.Servers[r.Control].Name
+	}
+	return r.Servers[i].Name
+}
+
+// took is how many seconds the run took so far.
+func (r *Run) took() float64 { return math.Round(time.Since(r.Began).Seconds()*10) / 10 }
+
+// planRounds is how many slots each server has in a block beside which it is profiled.
+const planRounds = 8
+
+// Plan is the servers as the engine has them, each once, at the places of the first block: for what is
+// asked of them once the comparison is over.
+func (b *Bench) Plan() measure.Plan {
+	var subjects []measure.Subject
+	for i := range b.Servers {
+		subjects = append(subjects, b.subject(i, i))
+	}
+	p := b.plan(subjects)
+	p.Slot, p.Rounds = b.slot(), planRounds
+	for i, l := range b.Looks {
+		p.Warmup[i] = max(l.Warmup, lookSlot)
+		p.Asked = append(p.Asked, b.asked())
+	}
+	return *p
+}
+
+// asked is what the faults of a trial are judged by. Connections and slots are not: with a new
+// connection for each request there are none between two, and in a short slot a busy machine may let
+// nothing be answered.
+func (b *Bench) asked() gate.Asked {
+	return gate.Asked{Generator: setting.HTTPLoad, Pipelining: b.Pipelining, Rate: float64(b.Rate)}
+}

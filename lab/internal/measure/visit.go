@@ -1,0 +1,58 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/load"
+)
+
+// A Visit is all subjects of a plan that are up, and are loaded as the caller asks. Nothing of it is
+// judged.
+type Visit struct{ b *block }
+
+// Visit has all subjects up while do is called.
+func (p *Plan) Visit(ctx context.Context, do func(ctx context.Context, v *Visit) error) error {
+	b := &block{Plan: p, trials: make([]Trial, len(p.Subjects))}
+	defer b.down()
+	if err := each(ctx, len(p.Subjects), func(ctx context.Context, i int) error { return p.Subjects[i].Up(ctx) }); err != nil {
+		return err
+	}
+	return do(ctx, &Visit{b})
+}
+
+// Turn loads a subject for so long, and gives what it answered and the CPU time that it used from the
+// turn's begin to its end.
+func (v *Visit) Turn(ctx context.Context, i int, length time.Duration) (load.SlotReport, time.Duration, error) {
+	if v.b.client == nil {
+		var err error
+		if v.b.client, err = v.b.start(ctx); err != nil {
+			return load.SlotReport{}, 0, err
+		}
+		v.b.last = v.b.read()
+	}
+	t, ok, err := v.b.turn(ctx, load.Slot{Target: i, Seconds: length.Seconds(), Counts: true})
+	if err == nil && !ok {
+		err = errors.New(v.b.trials[i].Faults[0].Detail)
+	}
+	var cpu time.Duration
+	for _, one := range t.server {
+		cpu += one
+	}
+	return t.SlotReport, cpu, err
+}
+
+// Rest ends the load, and gives what came of it; nil if there was none. The next turn begins another.
+func (v *Visit) Rest(ctx context.Context) (*load.Summary, error) {
+	if v.b.client == nil {
+		return nil, nil
+	}
+	s, why := v.b.client.close(ctx)
+	v.b.client.end()
+	v.b.client = nil
+	if why != nil {
+		return nil, errors.New(why.Detail)
+	}
+	return s, nil
+}
