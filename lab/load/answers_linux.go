@@ -15,7 +15,7 @@ func (w *thread) readable(c *connection, ended bool) (more bool) {
 		return false
 	case errno == syscall.EINTR:
 		return true
-	case errno != 0 && c.state == isClosing:
+	case errno != 0 && w.mayEnd(c):
 		w.rest(c)
 		return false
 	case errno != 0:
@@ -28,7 +28,7 @@ func (w *thread) readable(c *connection, ended bool) (more bool) {
 	// Everything that this read returned has arrived by now. Time spent on it from here
 	// on is the client's own.
 	now := w.load.clock.now()
-	w.now = now
+	w.now, c.idle = now, false
 	l, done, ok := c.lane, 0, false
 	if c.channel == nil {
 		done, ok = w.answers(c, w.buffer[:n], now)
@@ -42,12 +42,15 @@ func (w *thread) readable(c *connection, ended bool) (more bool) {
 		w.heard(c, now)
 	}
 	switch {
-	case done == 0:
-	case l.target.Close && c.inFlight == 0:
-		if c.state = isClosing; ended {
-			w.rest(c)
+	case c.channel != nil && c.channel.session != nil && c.channel.session.Leaving():
+		if c.state = isLeaving; c.inFlight == len(c.unasked) {
+			w.reset(c)
 			return false
 		}
+	case done == 0:
+	case c.last:
+		w.finish(c, ended)
+		return c.state == isClosing
 	case w.phase > counting || l != w.lane:
 	case l.paced:
 		l.offer(c)
@@ -78,7 +81,9 @@ func (w *thread) answers(c *connection, in []byte, now int64) (done int, ok bool
 		if whole {
 			k := c.kind
 			w.took(c, k, c.pop(), now)
-			done++
+			if done++; c.last {
+				return done, true
+			}
 		}
 	}
 	return done, true
@@ -87,13 +92,13 @@ func (w *thread) answers(c *connection, in []byte, now int64) (done int, ok bool
 // closed takes a connection that the server closed.
 func (w *thread) closed(c *connection) {
 	switch ch := c.channel; {
-	case c.inFlight == 1 && c.parser.closed():
+	case c.inFlight > 0 && c.parser.closed():
 		w.now = w.load.clock.now()
 		k := c.kind
 		w.took(c, k, c.pop(), w.now)
 		w.heard(c, w.now)
-		w.rest(c)
-	case c.state == isClosing:
+		w.finish(c, true)
+	case w.mayEnd(c):
 		w.rest(c)
 	case !c.parser.between():
 		w.broke(c, fmt.Sprintf("the server closed the connection within an answer, after %d bytes of body", c.parser.got))
@@ -101,6 +106,19 @@ func (w *thread) closed(c *connection) {
 		w.broke(c, fmt.Sprintf("the server closed the connection within an answer, %d requests in flight", c.inFlight))
 	default:
 		w.broke(c, fmt.Sprintf("the server closed the connection, %d requests in flight", c.inFlight))
+	}
+}
+
+// mayEnd tells whether the end of a connection is no fault: it was announced, or nothing was under
+// way on it. A request that was sent after a pause may have met the end on its way.
+func (w *thread) mayEnd(c *connection) bool {
+	switch ch := c.channel; {
+	case c.state == isClosing:
+		return true
+	case c.inFlight > len(c.unasked) && !c.idle, !c.parser.between():
+		return false
+	default:
+		return ch == nil || ch.session == nil || ch.session.Between()
 	}
 }
 
@@ -118,13 +136,18 @@ func (w *thread) heard(c *connection, now int64) {
 func (w *thread) took(c *connection, k *kind, from, now int64) {
 	l, p := c.lane, &c.parser
 	l.bytes += p.answered()
+	c.last = p.closes || l.target.Close
 	if !l.paced {
+		if l.response == 0 {
+			l.response = now - from
+		}
 		l.response += (now - from - l.response) / smoothed
 	}
 	switch {
 	case p.unexpected:
 		l.non2xx++
 		k.unexpected++
+		k.statuses[p.status]++
 		l.fault(now, k, fmt.Sprintf("status %d", p.status))
 	case p.amiss:
 		l.requests++

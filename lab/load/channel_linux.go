@@ -246,8 +246,8 @@ func (w *thread) flushOut(c *connection) {
 			c.blocked = true
 			return
 		case errno == syscall.EINTR:
-		case errno != 0:
-			w.broke(c, fmt.Sprintf("a request was not taken: %v", errno))
+		case errno != 0: // reading tells why
+			w.poller.again(c.fd, c.index, c.generation)
 			return
 		default:
 			ch.wrote += n
@@ -268,8 +268,8 @@ func (w *thread) through(c *connection, in []byte, now int64) (done int, ok bool
 		switch {
 		case err == errNothing:
 			return done, true
-		case errors.Is(err, io.EOF) && done > 0 && c.lane.target.Close:
-			return done, true // as it was asked to; the socket's end is still to come
+		case errors.Is(err, io.EOF) && done > 0 && c.last:
+			return done, true // the socket's end is still to come
 		case errors.Is(err, io.EOF):
 			w.closed(c)
 			return done, false
@@ -282,8 +282,8 @@ func (w *thread) through(c *connection, in []byte, now int64) (done int, ok bool
 			read = w.places
 		}
 		n, ok = read(c, w.plain[:n], now)
-		if done += n; !ok {
-			return done, false
+		if done += n; !ok || c.last {
+			return done, ok
 		}
 	}
 }
@@ -304,6 +304,10 @@ func (w *thread) places(c *connection, in []byte, now int64) (done int, ok bool)
 			return done, true
 		}
 		k, from := c.free(a.Place)
+		if a.Again {
+			w.postpone(c, from)
+			continue
+		}
 		if a.Err != nil {
 			l.errors++
 			l.fault(now, k, a.Err.Error())

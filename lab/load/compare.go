@@ -27,7 +27,10 @@ type comparer struct {
 	chosen int        // of share bodies, the one that is compared
 	chance *rand.Rand // draws it: what a server does in turns must not fit the turns here
 	model  []byte     // the first body; or, with a set, the last body that was right
-	varies bool       // the first bodies were not all alike, so there is nothing to compare with
+	length int64      // of the first body; -1: lengths vary too
+	varies bool       // bodies are not all alike, so only their lengths are compared
+	alone  bool       // lengths alone are compared: bodies vary, or are too long to be kept
+	odd    error      // of the last body, where the next one tells whether it was wrong or bodies vary from now on
 
 	compared, mismatches int64
 	mismatch             string // the first mismatch
@@ -45,80 +48,91 @@ func newComparer(set Bodies, seed uint64) comparer {
 // wants says whether take needs the next body.
 func (c *comparer) wants() bool {
 	if c.seen < firstInFull {
-		return !c.varies
+		return !c.alone
 	}
-	return c.share == 1 || c.share > 1 && c.turn == c.chosen
+	return !c.alone && (c.share == 1 || c.share > 1 && c.turn == c.chosen)
 }
 
-// take checks the body of a 2xx answer. body is nil if it was not kept.
+// take checks the body of an answer with an expected status. body is nil if it was not kept.
 func (c *comparer) take(body []byte, length int64) {
-	if c.varies {
-		return
-	}
 	if c.turn++; c.turn >= c.share && c.share > 1 {
 		c.turn, c.chosen = 0, c.chance.IntN(c.share)
 	}
-	if c.set == nil && !c.learnt(body) {
-		return
-	}
 	if c.seen < firstInFull {
 		c.seen++
+		if c.set == nil {
+			c.learn(body, length)
+			return
+		}
 	}
-	if body == nil {
-		c.wrong(c.length(length))
-		return
-	}
-	c.compared++
-	if c.model != nil && bytes.Equal(body, c.model) {
-		return
-	}
-	if c.set == nil {
-		c.wrong(c.differs(body))
-		return
-	}
-	if err := c.set.Body(body); err != nil {
-		c.wrong(err)
-	} else if c.share == 1 {
-		c.model = append(c.model[:0], body...)
+	switch {
+	case body != nil && !c.alone:
+		c.compared++
+		if c.model != nil && bytes.Equal(body, c.model) {
+			c.settle()
+		} else if c.set == nil {
+			c.unlike(body)
+		} else if err := c.set.Body(body); err != nil {
+			c.wrong(err)
+		} else if c.share == 1 {
+			c.model = append(c.model[:0], body...)
+		}
+	case c.set != nil:
+		c.wrong(c.set.Length(int(length)))
+	case length == c.length:
+		if c.alone {
+			c.settle()
+		}
+	case !c.varies:
+		c.wrong(c.otherLength(length))
+	case c.odd != nil:
+		c.length, c.odd = -1, nil
+	case c.length >= 0:
+		c.odd = c.otherLength(length)
 	}
 }
 
-// learnt says whether there is a model to compare this body with.
-func (c *comparer) learnt(body []byte) bool {
-	if c.seen == firstInFull {
-		return true
-	}
+// learn takes one of the first bodies.
+func (c *comparer) learn(body []byte, length int64) {
 	switch {
-	case body == nil, c.model != nil && !bytes.Equal(body, c.model):
-		c.varies, c.model = true, nil
-		return false
-	case c.model == nil:
+	case c.seen == 1:
+		c.length, c.alone = length, body == nil
 		c.model = append([]byte{}, body...)
+	case length != c.length:
+		c.varies, c.alone, c.length = true, true, -1
+	case !c.alone && !bytes.Equal(body, c.model):
+		c.varies, c.alone = true, true
 	}
-	if c.seen++; c.seen == firstInFull {
+	if c.seen == firstInFull && !c.alone {
 		if c.share = oneIn; len(c.model) <= wholeBody {
 			c.share = 1
 		}
 		c.compared += firstInFull
 	}
-	return false
 }
 
-func (c *comparer) length(n int64) error {
-	if c.set != nil {
-		return c.set.Length(int(n))
+// unlike takes a body that is not the model. One alone is wrong; two in a row of the model's length are
+// of a body that changes from time to time.
+func (c *comparer) unlike(body []byte) {
+	switch {
+	case len(body) != len(c.model):
+		c.settle()
+		c.wrong(c.otherLength(int64(len(body))))
+	case c.odd != nil:
+		c.varies, c.alone, c.odd = true, true, nil
+	default:
+		c.odd = fmt.Errorf("a body that differs from the first %d at byte %d", firstInFull, FirstDifference(body, c.model))
 	}
-	if n != int64(len(c.model)) {
-		return fmt.Errorf("%d bytes of body, the first %d had %d", n, firstInFull, len(c.model))
-	}
-	return nil
 }
 
-func (c *comparer) differs(body []byte) error {
-	if err := c.length(int64(len(body))); err != nil {
-		return err
-	}
-	return fmt.Errorf("a body that differs from the first %d at byte %d", firstInFull, FirstDifference(body, c.model))
+// settle counts the last body as wrong if it was odd: what came next was as before.
+func (c *comparer) settle() {
+	c.wrong(c.odd)
+	c.odd = nil
+}
+
+func (c *comparer) otherLength(n int64) error {
+	return fmt.Errorf("%d bytes of body, the first %d had %d", n, firstInFull, c.length)
 }
 
 // FirstDifference is the first byte in which bodies differ, counted from 1.

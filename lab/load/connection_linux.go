@@ -1,6 +1,8 @@
 package load
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -25,7 +27,8 @@ const (
 const (
 	isOpen    = iota
 	isRested  // closed after its answer, and opened again for its next request
-	isClosing // it waits for the server to close it, after its answer
+	isClosing // it waits for the server to close it, after its last answer
+	isLeaving // its session takes no more requests
 	isOpening
 	isBroken // to be opened again
 	isLost   // for good
@@ -40,6 +43,8 @@ type connection struct {
 	first      bool // an answer has come in this slot
 	blocked    bool // the socket is full, and requests still have to be written to it
 	queued     bool // is in the lane's ring of connections that can take a request
+	last       bool // the answer that came last is the last one
+	idle       bool // nothing has come since it was asked after a pause
 	reopened   uint8
 	lane       *lane
 	channel    *channel // nil: HTTP/1.1 in plain text
@@ -56,6 +61,8 @@ type connection struct {
 	// they are by place.
 	times []int64
 	head  int
+	// Of a session: from when requests count that are to be asked on the next connection.
+	unasked []int64
 }
 
 // push notes n requests that count from ns.
@@ -136,37 +143,57 @@ func socket(addr unix.Sockaddr, flags int) (int32, error) {
 	return int32(fd), nil
 }
 
-// address resolves a target's host and port.
-func address(t Target, u *url.URL) (unix.Sockaddr, error) {
+// addresses resolves a target's host and port. A name may have several; the first that is reached
+// is that of all connections.
+func addresses(t Target, u *url.URL) (all []unix.Sockaddr, err error) {
 	if t.Unix != "" {
-		return &unix.SockaddrUnix{Name: t.Unix}, nil
+		return []unix.Sockaddr{&unix.SockaddrUnix{Name: t.Unix}}, nil
 	}
-	host, port := u.Hostname(), u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	tcp, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(host, port))
+	port, err := net.LookupPort("tcp", cmp.Or(u.Port(), u.Scheme))
 	if err != nil {
 		return nil, err
 	}
-	if ip := tcp.IP.To4(); ip != nil {
-		return &unix.SockaddrInet4{Port: tcp.Port, Addr: [4]byte(ip)}, nil
+	found, err := net.DefaultResolver.LookupIPAddr(context.Background(), u.Hostname())
+	if err != nil {
+		return nil, err
 	}
-	a := &unix.SockaddrInet6{Port: tcp.Port, Addr: [16]byte(tcp.IP.To16())}
-	if tcp.Zone != "" {
-		nic, err := net.InterfaceByName(tcp.Zone)
-		if err != nil {
-			return nil, err
+	if u.Hostname() == "localhost" { // which not every host's table has in both families
+		found = append(found, net.IPAddr{IP: net.IPv6loopback})
+	}
+	for _, a := range found {
+		if ip := a.IP.To4(); ip != nil {
+			all = append(all, &unix.SockaddrInet4{Port: port, Addr: [4]byte(ip)})
+			continue
 		}
-		a.ZoneId = uint32(nic.Index)
+		six := &unix.SockaddrInet6{Port: port, Addr: [16]byte(a.IP.To16())}
+		if a.Zone != "" {
+			nic, err := net.InterfaceByName(a.Zone)
+			if err != nil {
+				return nil, err
+			}
+			six.ZoneId = uint32(nic.Index)
+		}
+		all = append(all, six)
 	}
-	return a, nil
+	return all, nil
+}
+
+// dial opens a connection to the first of a target's addresses that takes one, and keeps that alone.
+func (t *target) dial() (fd int32, err error) {
+	for i, a := range t.addrs {
+		var failed error
+		if fd, failed = dial(a); failed == nil {
+			t.addrs = t.addrs[i : i+1]
+			return fd, nil
+		}
+		err = cmp.Or(err, failed)
+	}
+	return -1, err
 }
 
 // reopen begins to open a broken connection again.
 func (w *thread) reopen(c *connection) {
-	c.reopened++
-	if c.lane.target.Close {
+	if c.lane.target.Close && c.inFlight == 0 {
 		w.unsound--
 		c.state = isRested
 		w.ready(c)
@@ -178,7 +205,7 @@ func (w *thread) reopen(c *connection) {
 // dial begins to open a connection.
 func (w *thread) dial(c *connection) {
 	c.since = w.now
-	fd, err := begin(c.lane.target.addr)
+	fd, err := begin(c.lane.target.addrs[0])
 	if err == nil {
 		c.fd, c.state = fd, isOpening
 		c.generation++
@@ -240,15 +267,23 @@ func (w *thread) opened(c *connection) {
 	}
 }
 
-// isOpened takes a connection that was opened again.
+// isOpened takes a connection that was opened again, and asks what the last one was asked in vain.
 func (w *thread) isOpened(c *connection) {
-	c.state = isOpen
+	c.state, c.since, c.last = isOpen, w.now, false
 	w.unsound--
-	if c.inFlight > 0 { // the request for which it was opened
-		w.write(c, c.inFlight)
-		return
+	again := c.unasked
+	c.unasked = nil
+	for _, from := range again {
+		c.inFlight--
+		c.lane.inFlight--
+		w.ask(c, 1, from)
 	}
-	w.ready(c)
+	if len(again) == 0 && c.inFlight > 0 {
+		w.write(c, c.inFlight)
+	}
+	if c.state == isOpen {
+		w.ready(c)
+	}
 }
 
 // refused counts a connection that could not be opened again.
@@ -265,8 +300,14 @@ func (w *thread) end(c *connection) {
 		w.unsound--
 	}
 	w.dispose(c)
+	for _, from := range c.unasked {
+		c.inFlight--
+		c.lane.inFlight--
+		w.lost(c.lane, c.kind, from)
+	}
+	c.unasked = nil
 	w.lose(c)
-	c.head, c.owed, c.blocked = 0, 0, false
+	c.head, c.owed, c.blocked, c.idle = 0, 0, false, false
 	c.parser.reset()
 	if c.fd >= 0 {
 		unix.Close(int(c.fd)) // this takes it out of epoll too
@@ -291,36 +332,76 @@ func (w *thread) lost(l *lane, k *kind, from int64) {
 	w.unanswered(l, k.latency, from, w.now)
 }
 
-// closeWithin is how long a server may take to close a connection as it was asked to.
-const closeWithin = int64(time.Second)
+// closeWithin is how long a server may take to close a connection of which it announced the end, or
+// was asked for it. One that does not is not waited for again.
+const closeWithin = 20 * int64(time.Millisecond)
 
-// rest closes a connection that the server closed after its answer, as it was asked to. So it
-// is the server's end that waits for a minute (TIME_WAIT), and the client's port is free.
-func (w *thread) rest(c *connection) {
-	l := c.lane
-	w.dispose(c)
-	c.parser.reset()
-	unix.Close(int(c.fd))
-	c.fd, c.state = -1, isRested
-	c.generation++
+// finish takes the last answer of a connection. The server should close it: so it is the server's
+// end that waits for a minute (TIME_WAIT), and the client's port is free.
+func (w *thread) finish(c *connection, ended bool) {
+	c.state, c.since = isClosing, w.now
 	switch {
-	case w.phase > counting || l != w.lane:
-	case l.paced:
-		l.offer(c)
-		w.dispatch()
-	default:
-		w.send(c, 1, w.now)
+	case ended:
+		w.rest(c)
+	case c.lane.impatient:
+		w.reset(c)
 	}
 }
 
-// keptOpen counts a connection that the server did not close. It is reset, so that its port
-// does not wait.
-func (w *thread) keptOpen(c *connection) {
-	c.lane.errors++
-	c.lane.fault(w.now, c.kind, fmt.Sprintf("asked to close the connection after its answer, the server had not within %v",
-		time.Duration(closeWithin)))
+// reset is rest where the server has not closed the connection. The client's port does not wait then.
+func (w *thread) reset(c *connection) {
 	_ = unix.SetsockoptLinger(int(c.fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
-	w.end(c)
+	w.rest(c)
+}
+
+// rest closes a connection whose end is no fault, and opens it again: at once, or with a new
+// connection for each request when one is sent. What is in flight on it is asked again.
+func (w *thread) rest(c *connection) {
+	l, fresh := c.lane, c.state == isOpen && c.inFlight == 0 && w.now-c.since < pause
+	if c.channel != nil && c.channel.session != nil {
+		for place, a := range c.channel.asked {
+			if a.kind != nil {
+				_, from := c.free(place)
+				w.postpone(c, from)
+			}
+		}
+	}
+	w.dispose(c)
+	c.next, c.owed, c.blocked, c.idle = c.oldest, 0, false, false
+	c.parser.reset()
+	unix.Close(int(c.fd))
+	c.fd = -1
+	c.generation++
+	switch {
+	case !l.target.Close && fresh: // a server that takes connections only to close them must not be flooded
+		l.reopened++
+		w.unsound++
+		c.state, c.again = isBroken, w.now+closeWithin
+	case !l.target.Close:
+		l.reopened++
+		w.unsound++
+		w.dial(c)
+	case c.inFlight > 0:
+		w.unsound++
+		w.dial(c)
+	default:
+		c.state = isRested
+		switch {
+		case w.phase > counting || l != w.lane:
+		case l.paced:
+			l.offer(c)
+			w.dispatch()
+		default:
+			w.send(c, 1, w.now)
+		}
+	}
+}
+
+// postpone keeps a request of a session for the next connection.
+func (w *thread) postpone(c *connection, from int64) {
+	c.unasked = append(c.unasked, from)
+	c.inFlight++
+	c.lane.inFlight++
 }
 
 // abandon schedules a closed connection to be opened again, or gives it up for good.
@@ -329,14 +410,15 @@ func (w *thread) abandon(c *connection) {
 	if c.reopened < mostReopened {
 		c.state = isBroken
 		c.again = w.now + leastPause<<c.reopened
+		c.reopened++
 		w.unsound++
 		return
 	}
 	c.state = isLost
 	c.lane.living--
-	if w.phase == filling && c.lane == w.lane {
+	if w.phase <= counting && c.lane == w.lane {
 		w.load.living.Add(-1)
-		if !c.first {
+		if w.phase == filling && !c.first {
 			w.filled()
 		}
 	}

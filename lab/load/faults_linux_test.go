@@ -1,9 +1,12 @@
 package load
 
 import (
+	"io"
 	"net"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
@@ -55,7 +58,6 @@ func testFaults(t *testing.T, requests []Request) {
 		}, counts{errors: 1, resets: 1}, "reset"},
 		{"what is no HTTP", after(150, "hello there, how are you", true), counts{errors: 1}, "no HTTP/1 answer"},
 		{"an answer too many", after(150, hello+hello, true), counts{errors: 1}, "nobody asked for"},
-		{"no end of the body", after(150, "HTTP/1.1 200 OK\r\n\r\nhello", false), counts{errors: 1}, "without Content-Length"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := serve(t, c.answer)
@@ -186,21 +188,110 @@ func testPassedOver(t *testing.T, bad *site, told func(TargetSummary) bool) {
 	clean(t, r.Summary.Targets[1])
 }
 
-// A server that ends each connection after one answer is not loaded for ever.
+// A server that announces the end of a connection, or ends one on which nothing is under way, does
+// nothing wrong: the connection is opened again, and what was in flight on it is asked again.
+func TestEndsThatAreNoFault(t *testing.T) {
+	closing := strings.Replace(hello, "\r\n", "\r\nConnection: close\r\n", 1)
+	for _, c := range []struct {
+		name   string
+		answer func(int64, net.Conn) bool
+		depth  int
+		close  bool
+	}{
+		{"it says close, and closes", func(n int64, c net.Conn) bool {
+			if n%10 == 0 {
+				return say(c, closing) && false
+			}
+			return say(c, hello)
+		}, 1, false},
+		{"with more in flight", func(n int64, c net.Conn) bool {
+			if n%10 == 0 {
+				return say(c, closing) && false
+			}
+			return say(c, hello)
+		}, 4, false},
+		{"it says close, and does not", func(n int64, c net.Conn) bool { return say(c, closing) }, 1, false},
+		{"HTTP/1.0", func(n int64, c net.Conn) bool {
+			return say(c, strings.Replace(hello, "1.1", "1.0", 1)) && false
+		}, 1, false},
+		{"the end of the body is that of the connection", func(n int64, c net.Conn) bool {
+			return say(c, "HTTP/1.1 200 OK\r\n\r\nhello") && false
+		}, 1, false},
+		{"a new connection each, which it keeps", func(n int64, c net.Conn) bool { return say(c, hello) }, 1, true},
+	} {
+		s := serve(t, c.answer)
+		target := s.target(3, c.depth)
+		target.Close = c.close
+		p := once(target, 0.2)
+		p.Slots = append(p.Slots, p.Slots[0])
+		sum := carry(t, p).Summary.Targets[0]
+		if clean(t, sum); (sum.Reopened == 0) != c.close || sum.Answered < 100 {
+			t.Errorf("%s: %+v", c.name, sum)
+		}
+	}
+	idle, other := serve(t, polite), serve(t, polite)
+	p := once(idle.target(3, 1), 0.05)
+	p.Targets = append(p.Targets, other.target(1, 1))
+	p.Slots = append(p.Slots, Slot{Target: 1, Seconds: 0.1}, Slot{Target: 0, Seconds: 0.05, Counts: true})
+	r, err := Run(t.Context(), p, Options{Each: func(s SlotReport) error {
+		if s.Slot == 0 {
+			idle.hangUp()
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := r.Summary.Targets[0]; sum.Reopened != 3 || r.Slots[2].Requests == 0 {
+		t.Errorf("%+v", sum)
+	}
+	clean(t, r.Summary.Targets[0])
+}
+
+// A server that ends each connection after one answer, without a word, is not loaded for ever. The
+// rate is over the time in which a connection was left.
 func TestReopeningIsBounded(t *testing.T) {
 	s := serve(t, func(_ int64, c net.Conn) bool {
 		say(c, hello)
 		return false
 	})
-	p := once(s.target(2, 1), 1.5)
+	p := once(s.target(2, 1), 5)
 	p.TimeoutS = 1
-	var resets int64
 	r := carry(t, p)
-	if resets = r.Summary.Targets[0].Resets; resets < 2 || resets > 2*(1+mostReopened) {
-		t.Errorf("%d resets: %+v", resets, r.Summary.Targets[0])
+	if sum := r.Summary.Targets[0]; sum.Resets != 2*(1+mostReopened) || sum.Reopened > 0 || r.Slots[0].Seconds > 3 {
+		t.Errorf("%+v, %+v", sum, r.Slots[0])
 	}
-	if n := s.connections.Load(); n > 2*(1+mostReopened) {
-		t.Errorf("%d connections for 2", n)
+}
+
+// What a server cannot do is said at once, and not after a timeout.
+func TestAServerThatLeavesSomeAlone(t *testing.T) {
+	var one sync.Mutex
+	for want, answer := range map[string]func(int64, net.Conn) bool{
+		"3 of 4 connections had no answer within 2s": func(_ int64, c net.Conn) bool {
+			one.Lock() // until its connection ends
+			defer one.Unlock()
+			for say(c, hello) {
+				if _, err := c.Read(make([]byte, 1000)); err != nil {
+					return false
+				}
+			}
+			return false
+		},
+		"take 8 requests at a time": func(_ int64, c net.Conn) bool {
+			say(c, hello)
+			_, _ = io.Copy(io.Discard, c) // one answer for all that came
+			return false
+		},
+	} {
+		s := serve(t, answer)
+		p := once(s.target(4, 1), 10)
+		if strings.HasPrefix(want, "take") {
+			p.Targets[0].Pipelining = 8
+		}
+		began := time.Now()
+		if r := carry(t, p); !strings.Contains(r.Slots[0].Failed, want) || time.Since(began) > 4*time.Second {
+			t.Errorf("%v: %+v, want %q", time.Since(began), r.Slots[0], want)
+		}
 	}
 }
 

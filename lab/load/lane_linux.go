@@ -10,8 +10,8 @@ import (
 // A target is one server, as all threads see it.
 type target struct {
 	Target
-	addr     unix.Sockaddr
-	secure   *tls.Config // nil: no TLS
+	addrs    []unix.Sockaddr // until one of them was reached
+	secure   *tls.Config     // nil: no TLS
 	sessions func(Target) (Session, error)
 	answers  Bodies // nil: answers are compared with each other
 	mix      mix
@@ -31,7 +31,10 @@ type lane struct {
 
 	response int64 // how long answers take in a closed loop, in ns: a moving average
 
-	paced bool // an open loop
+	impatient bool // a connection was not closed by the server, though its end was announced
+
+	budget int  // requests that may still be sent in this slot
+	paced  bool // an open loop
 	schedule
 	room       []*connection // a ring of connections that can take a request
 	roomAt     int
@@ -45,6 +48,7 @@ type lane struct {
 	errors     int64
 	timeouts   int64
 	resets     int64
+	reopened   int64 // connections whose end was no fault
 	unanswered int64
 	faultAt    int64 // ns; 0: none yet
 	faultText  string

@@ -18,14 +18,12 @@ const (
 	phases   = 8
 )
 
-// mostDrain is the longest wait for requests that are still in flight, and settling the time in
-// which a server goes to sleep after its last answer.
+// mostDrain is the longest wait for requests that are still in flight, where answers take no longer,
+// and settling the time in which a server goes to sleep after its last answer.
 const (
 	mostDrain = 2 * time.Second
 	settling  = 300 * time.Microsecond
 )
-
-func drainTime(p *Plan) time.Duration { return min(mostDrain, p.Timeout()) }
 
 var errStopped = errors.New("ended by a signal; nothing was measured")
 
@@ -60,14 +58,26 @@ func (b *leader) step(now int64) error {
 		switch {
 		case all && l.living.Load() == 0:
 			b.fail(now, "no connection is left")
+		case all && l.slot.Requests > 0:
+			b.set(counting)
 		case all:
 			b.begin()
 		case now >= b.deadline:
-			b.fail(now, fmt.Sprintf("%d of %d connections had no answer within %v", l.pending.Load(),
-				l.plan.Targets[b.target()].Connections, l.plan.Timeout()))
+			b.fail(now, fmt.Sprintf("%d of %d connections had no answer within %v", l.pending.Load(), b.connections(),
+				l.plan.Timeout()))
+		case now-l.fillBegan > int64(sayWithin) && b.answered() > manyAnswers:
+			left := l.pending.Load()
+			b.fail(now, fmt.Sprintf("%d of %d connections had no answer within %v, while the others had many: the server "+
+				"seems to take %d at a time", left, b.connections(), sayWithin, int64(b.connections())-left))
 		}
 	case counting:
-		if now >= b.deadline {
+		depth := b.load.targets[b.target()].Pipelining
+		switch {
+		case depth > 1 && now-l.lastAnswer.Load() > int64(sayWithin) && b.answered() < int64(b.connections()*depth):
+			b.fail(now, fmt.Sprintf("nothing came for %v: the server does not seem to take %d requests at a time on a connection",
+				sayWithin, depth))
+		case all || now >= b.deadline || l.living.Load() == 0:
+			l.finish.Store(min(now, l.finish.Load()))
 			if err := b.gauges.read(&b.edges[1], b.target()); err != nil {
 				return err
 			}
@@ -81,7 +91,7 @@ func (b *leader) step(now int64) error {
 		if now >= b.deadline {
 			if b.failed[b.target()] == "" {
 				b.failed[b.target()] = fmt.Sprintf("what was in flight at the end of slot %d was not answered within %v", b.slot,
-					drainTime(l.plan))
+					time.Duration(l.drainTime))
 			}
 			b.set(cutting)
 		}
@@ -93,9 +103,9 @@ func (b *leader) target() int { return b.load.slot.Target }
 
 // set begins a stage, for all threads.
 func (b *leader) set(phase int) {
-	b.phase = phase
-	if phase != counting {
-		b.deadline = farOff
+	b.phase, b.deadline = phase, farOff
+	if phase == counting {
+		b.deadline = b.load.finish.Load()
 	}
 	b.load.ready.Store(0)
 	b.load.stage.Store(uint64((b.slot+1)*phases + phase))
@@ -117,6 +127,9 @@ func (b *leader) start(s Slot) (begun bool) {
 	l.pending.Store(0)
 	l.living.Store(0)
 	l.fillBegan = l.clock.now()
+	if s.Requests > 0 { // all of them count, from the first on
+		b.window(int64(s.Seconds * 1e9))
+	}
 	b.set(filling)
 	// A little more than the timeout, so that a request that times out is counted as
 	// a timeout first.
@@ -124,10 +137,39 @@ func (b *leader) start(s Slot) (begun bool) {
 	return true
 }
 
+// sayWithin is after how long a server that leaves connections or requests alone is given up, if it
+// answers others.
+const sayWithin = 2 * time.Second
+
+func (b *leader) connections() int { return b.load.targets[b.target()].Connections }
+
+// manyAnswers tell a server that is slow from one that leaves some connections alone.
+const manyAnswers = 40
+
+// answered is how many answers this turn has had.
+func (b *leader) answered() (n int64) {
+	b.load.threads[0].lanes[b.target()].show() // this thread's own
+	for _, w := range b.load.threads {
+		n += w.lanes[b.target()].shownAnswers.Load()
+	}
+	return n - b.turn[0].answered
+}
+
+// A slot lasts for so many answers, one after the other on each connection, and at most for so long.
+const (
+	slotAnswers = 5
+	slotAtMost  = int64(5 * time.Second)
+)
+
 // begin reads the first edge.
 func (b *leader) begin() {
+	b.window(max(int64(b.load.slot.Seconds*1e9), min(slotAnswers*b.response(), slotAtMost)))
+	b.set(counting)
+}
+
+// window begins the counted time.
+func (b *leader) window(length int64) {
 	l := b.load
-	length := int64(l.slot.Seconds * 1e9)
 	// The same error would occur at the second edge, which reports it.
 	_ = b.gauges.read(&b.edges[0], b.target())
 	at := b.edges[0].at
@@ -135,13 +177,16 @@ func (b *leader) begin() {
 	l.begin.Store(at)
 	l.finish.Store(at + length)
 	l.lastAnswer.Store(at)
-	b.deadline = at + length
-	b.set(counting)
 }
 
+// response is how long answers take; 0 in an open loop.
+func (b *leader) response() int64 { return b.load.threads[0].lanes[b.target()].response }
+
 func (b *leader) drain(now int64) {
+	l := b.load
+	l.drainTime = min(max(int64(mostDrain), slotAnswers*b.response()), l.timeout)
 	b.set(draining)
-	b.deadline = now + int64(drainTime(b.load.plan))
+	b.deadline = now + l.drainTime
 }
 
 // fail ends a slot that did not get as far as counting, and gives up its target.
@@ -153,6 +198,7 @@ func (b *leader) fail(now int64, why string) {
 	b.load.begin.Store(now)
 	b.load.finish.Store(now)
 	b.drain(now)
+	b.deadline = now // what has no answer by now is not waited for
 }
 
 // end reports a slot.

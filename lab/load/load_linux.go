@@ -29,6 +29,7 @@ type load struct {
 	// What the leader tells the threads. slot and fillBegan are written before stage.
 	stage         atomic.Uint64
 	fillBegan     int64
+	drainTime     int64        // written before stage
 	begin, finish atomic.Int64 // of the counted window, ns
 	stopped       atomic.Bool
 	// What the threads tell the leader.
@@ -90,7 +91,7 @@ func newTarget(asked Target, seed uint64, o Options) (*target, error) {
 		return nil, err
 	}
 	t := &target{Target: asked, sessions: o.HTTP2}
-	if t.addr, err = address(asked, u); err != nil {
+	if t.addrs, err = addresses(asked, u); err != nil {
 		return nil, err
 	}
 	if t.secure, err = asked.TLS(); err != nil {
@@ -127,7 +128,7 @@ func (l *load) addThread(id int) (err error) {
 		a := &lane{target: t, paced: t.Rate > 0}
 		for n := range t.mix.requests {
 			draws := uint64((n*l.plan.Threads+id)*len(l.targets) + i)
-			a.kinds = append(a.kinds, newKind(&t.mix.requests[n], t.answers, t.Close, draws))
+			a.kinds = append(a.kinds, newKind(&t.mix.requests[n], t.answers, draws))
 		}
 		if a.paced {
 			a.lag, a.unsent = NewHistogram(), NewHistogram()
@@ -144,7 +145,7 @@ func (l *load) connect(ctx context.Context) error {
 			if err := ctx.Err(); err != nil {
 				return errStopped
 			}
-			fd, err := dial(t.addr)
+			fd, err := t.dial()
 			if errors.Is(err, syscall.ECONNREFUSED) || t.Unix != "" && errors.Is(err, syscall.ENOENT) {
 				err = fmt.Errorf("%w: %w", ErrNotReached, err)
 			}

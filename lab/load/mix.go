@@ -128,8 +128,9 @@ type kind struct {
 	heads      headCache
 	comparer   comparer
 	latency    *Histogram
-	unexpected int64 // answers with another status
-	lost       int64 // requests without a valid answer
+	unexpected int64         // answers with another status
+	statuses   map[int]int64 // which
+	lost       int64         // requests without a valid answer
 }
 
 // A checked is a check as the comparer needs it.
@@ -142,9 +143,9 @@ func (c checked) Share() int { return 1 }
 func (c checked) Body(body []byte) error { return c.BodyFault(body) }
 
 // newKind counts a request. known are the right bodies, where they are known.
-func newKind(r *Request, known Bodies, closes bool, seed uint64) kind {
+func newKind(r *Request, known Bodies, seed uint64) kind {
 	if r.Check.OfBody() {
 		known = checked{r.Check}
 	}
-	return kind{heads: headCache{of: r, closes: closes}, comparer: newComparer(known, seed), latency: NewHistogram()}
+	return kind{heads: headCache{of: r}, comparer: newComparer(known, seed), latency: NewHistogram(), statuses: map[int]int64{}}
 }

@@ -26,7 +26,7 @@ func TestTheNapFollowsTheAnswers(t *testing.T) {
 	const late = int64(4 * time.Millisecond)
 	for _, paced := range []bool{false, true} {
 		w := &thread{load: &load{}}
-		w.lane = &lane{target: &target{}, paced: paced, kinds: []kind{newKind(&Request{}, nil, false, 0)}}
+		w.lane = &lane{target: &target{}, paced: paced, kinds: []kind{newKind(&Request{}, nil, 0)}}
 		c := &connection{lane: w.lane, times: make([]int64, 1), kind: &w.lane.kinds[0]}
 		c.parser.status = 200
 		for i := range int64(500) {

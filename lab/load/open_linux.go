@@ -25,7 +25,7 @@ func (w *thread) pump() {
 // dispatch sends requests that are due on connections that can take them.
 func (w *thread) dispatch() {
 	l := w.lane
-	for l.waiting() {
+	for l.waiting() && l.budget > 0 {
 		c := l.taker()
 		if c == nil {
 			return
@@ -40,7 +40,7 @@ func (w *thread) dispatch() {
 // giveUp counts requests that were due and are not sent when the slot ends.
 func (w *thread) giveUp() {
 	l, finish := w.lane, w.load.finish.Load()
-	for at := l.at(l.taken); at < finish; at = l.at(l.taken) {
+	for at := l.at(l.taken); at < finish && l.budget > 0; at = l.at(l.taken) {
 		w.unanswered(l, l.unsent, at, finish)
 		l.taken++
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	mostHead = 16 << 10 // of one head, with its interim ones and its trailers
+	mostHead = 32 << 10 // of one head, with its interim ones and its trailers
 	// MaxKept is the longest body in bytes that is kept for comparing; of a longer one only the
 	// length is compared.
 	MaxKept = 4 << 20
@@ -31,6 +31,7 @@ type framing struct {
 	status  int
 	length  int64 // of the body; -1: not said
 	chunked bool
+	closes  bool // the server announces the end of the connection
 
 	bodiless   bool // it has no body, whatever its head says
 	unexpected bool // its status is none of those expected
@@ -43,9 +44,8 @@ type headCache struct {
 	text []byte
 	said framing
 
-	of     *Request // nil: a GET
-	closes bool     // the server closes the connection after its answer, which may end so
-	why    error    // of the last head that was amiss
+	of  *Request // nil: a GET
+	why error    // of the last head that was amiss
 }
 
 // judge adds what the request says to what a final head says.
@@ -70,7 +70,7 @@ func (c *headCache) judge(f *framing, head []byte) {
 type parser struct {
 	state   uint8
 	keep    bool // the body is wanted, and is not too long
-	digits  int8 // of a chunk's size; in a trailer's line, 1 if it may be the empty line
+	digits  int8 // 1 if a chunk's size has any yet
 	framing      // of the answer that is being read
 	left    int64
 	size    int64 // of the answer on the wire, so far
@@ -87,9 +87,7 @@ func (p *parser) reset() { *p = parser{hold: p.hold[:0]} }
 func (p *parser) between() bool { return p.state == ofHead && p.size == 0 && len(p.hold) == 0 }
 
 var (
-	endOfHead   = []byte("\r\n\r\n")
 	errLongHead = fmt.Errorf("a head of more than %d bytes", mostHead)
-	errBareLine = errors.New("a line of a head that does not end with CR LF")
 	errChunk    = errors.New("a chunk whose size or end is none")
 )
 
@@ -165,9 +163,8 @@ func (p *parser) head(in []byte, cache *headCache) (used int, err error) {
 		if n := len(cache.text); n > 0 && len(in) >= n && string(in[:n]) == string(cache.text) {
 			return n, p.open(cache.said, n)
 		}
-		if end := bytes.Index(in, endOfHead); end >= 0 {
-			used = end + len(endOfHead)
-			return used, p.read(in[:used], cache)
+		if end := endOfHead(in, 0); end > 0 {
+			return end, p.read(in[:end], cache)
 		}
 		if err := plausible(in); err != nil {
 			return 0, err
@@ -183,18 +180,34 @@ func (p *parser) head(in []byte, cache *headCache) (used int, err error) {
 	if err := plausible(p.hold); err != nil {
 		return 0, err
 	}
-	from := max(0, had-len(endOfHead)+1)
-	end := bytes.Index(p.hold[from:], endOfHead)
-	if end < 0 {
+	whole := endOfHead(p.hold, max(0, had-len("\n\r")))
+	if whole == 0 {
 		if len(p.hold) > mostHead {
 			return 0, errLongHead
 		}
 		return len(in), nil
 	}
-	whole := from + end + len(endOfHead)
 	err = p.read(p.hold[:whole], cache)
 	p.hold = p.hold[:0]
 	return whole - had, err
+}
+
+// endOfHead is what a whole head takes, with its empty line; 0: it is not whole. What ends before from
+// is known to have no end.
+func endOfHead(in []byte, from int) int {
+	for {
+		i := bytes.IndexByte(in[from:], '\n')
+		if i < 0 {
+			return 0
+		}
+		from += i + 1
+		switch rest := in[from:]; {
+		case len(rest) > 0 && rest[0] == '\n':
+			return from + 1
+		case len(rest) > 1 && rest[0] == '\r' && rest[1] == '\n':
+			return from + 2
+		}
+	}
 }
 
 // plausible refuses at once what cannot be an answer, so that the client does not wait
@@ -215,8 +228,8 @@ func (p *parser) read(head []byte, cache *headCache) error {
 	}
 	if f.status >= 200 {
 		cache.judge(&f, head)
-		if f.length < 0 && !f.chunked && !f.bodiless && cache.closes {
-			f.length = untilClosed
+		if f.length < 0 && !f.chunked && !f.bodiless { // RFC 9112, 6.3
+			f.length, f.closes = untilClosed, true
 		}
 		cache.text, cache.said = append(cache.text[:0], head...), f
 	}
@@ -241,8 +254,6 @@ func (p *parser) open(f framing, size int) error {
 	case f.chunked:
 		p.length, p.digits, p.left, p.line, p.state = 0, 0, 0, 0, ofChunkSize
 		return nil
-	case f.length < 0:
-		return errors.New("an answer without Content-Length and not chunked, whose end is that of the connection")
 	}
 	p.left, p.state = f.length, ofBody
 	if f.length > MaxKept && f.length != untilClosed {
@@ -297,25 +308,21 @@ func (p *parser) inChunks(in []byte) (used int, done bool, err error) {
 				p.chunkBegins()
 			}
 		case ofChunkEnd:
-			if (p.line == 1 && b != '\r') || (p.line == 2 && b != '\n') {
+			if b != '\n' && (p.line != 1 || b != '\r') {
 				return used, false, errChunk
 			}
-			if p.line == 2 {
+			if b == '\n' {
+				p.heads -= p.line
 				p.state, p.digits, p.left, p.line = ofChunkSize, 0, 0, 0
-				p.heads -= 2
 			}
 		case ofTrailer:
 			switch {
-			case p.line == 1:
-				p.digits = 0
-				if b == '\r' {
-					p.digits = 1 // it may be the empty line
-				}
-			case p.line == 2 && p.digits == 1 && b == '\n':
+			case b == '\r' && p.line == 1:
+				p.line = 0 // it may be the empty line
+			case b == '\n' && p.line == 1:
 				p.length = p.got
 				return used, true, nil
-			}
-			if b == '\n' {
+			case b == '\n':
 				p.line = 0
 			}
 		}
@@ -334,16 +341,19 @@ func (p *parser) chunkSize(b byte) error {
 		digit = int64(b - '0')
 	case b|0x20 >= 'a' && b|0x20 <= 'f':
 		digit = int64(b|0x20-'a') + 10
+	case p.digits > 0 && b == '\n':
+		p.chunkBegins()
+		return nil
 	case p.digits > 0 && (b == '\r' || b == ';' || b == ' ' || b == '\t'):
 		p.state = ofChunkRest
 		return nil
 	default:
 		return errChunk
 	}
-	if p.digits++; p.digits > 15 {
+	if p.left = p.left<<4 | digit; p.left >= untilClosed>>4 {
 		return errChunk
 	}
-	p.left = p.left<<4 | digit
+	p.digits = 1
 	return nil
 }
 
@@ -363,7 +373,7 @@ func parseHead(head []byte) (framing, error) {
 		return f, err
 	}
 	const statusEnd = len("HTTP/1.1 200")
-	if len(head) <= statusEnd || head[8] != ' ' || (head[statusEnd] != ' ' && head[statusEnd] != '\r') {
+	if len(head) <= statusEnd || head[8] != ' ' || head[statusEnd] > ' ' {
 		return f, fmt.Errorf("a status line that is none: %.40q", head[:min(len(head), 40)])
 	}
 	for _, b := range head[9:statusEnd] {
@@ -375,39 +385,31 @@ func parseHead(head []byte) (framing, error) {
 	if f.status < 100 || f.status > 599 {
 		return f, fmt.Errorf("a status of %d", f.status)
 	}
-	lines := head[bytes.IndexByte(head, '\n')+1:]
-	if head[len(head)-len(lines)-2] != '\r' {
-		return f, errBareLine
-	}
-	for len(lines) > 2 {
-		end := bytes.IndexByte(lines, '\n')
-		line := lines[:end]
-		lines = lines[end+1:]
-		if len(line) < 2 || line[len(line)-1] != '\r' {
-			return f, errBareLine
-		}
+	f.closes = head[len("HTTP/1.")] == '0'
+	for line := range bytes.Lines(head[bytes.IndexByte(head, '\n')+1:]) {
 		var err error
 		switch line[0] | 0x20 {
 		case 'c':
 			if v, ok := value(line, "content-length"); ok {
 				err = f.contentLength(v)
+			} else if v, ok := value(line, "connection"); ok {
+				v = bytes.ToLower(v)
+				f.closes = bytes.Contains(v, []byte("close")) || f.closes && !bytes.Contains(v, []byte("keep-alive"))
 			}
 		case 't':
 			if v, ok := value(line, "transfer-encoding"); ok {
-				if !bytes.EqualFold(v, []byte("chunked")) || f.chunked {
+				if !bytes.EqualFold(v, []byte("chunked")) {
 					err = fmt.Errorf("Transfer-Encoding %.40q; only chunked can be read", v)
 				}
 				f.chunked = true
 			}
-		case ' ', '\t' | 0x20:
-			err = errors.New("a line of a head that is folded")
 		}
 		if err != nil {
 			return f, err
 		}
 	}
-	if f.chunked && f.length >= 0 {
-		return f, errors.New("a head with both Content-Length and Transfer-Encoding")
+	if f.chunked {
+		f.length = -1 // RFC 9112, 6.3: it overrides Content-Length
 	}
 	return f, nil
 }
@@ -442,5 +444,5 @@ func value(line []byte, name string) ([]byte, bool) {
 			return nil, false
 		}
 	}
-	return bytes.Trim(line[len(name)+1:], " \t\r"), true
+	return bytes.Trim(line[len(name)+1:], " \t\r\n"), true
 }

@@ -100,6 +100,9 @@ func (s Slot) check(targets int) error {
 	if s.Target < 0 || s.Target >= targets {
 		return fmt.Errorf("there is no target %d", s.Target)
 	}
+	if s.Requests < 0 {
+		return fmt.Errorf("requests is %d; give a number from 0", s.Requests)
+	}
 	return within("seconds", s.Seconds, 0.001, MaxSeconds)
 }
 
@@ -111,8 +114,10 @@ func (t *Target) check() error {
 	switch {
 	case t.Protocol != "" && t.Protocol != HTTP2:
 		return fmt.Errorf("protocol is %q; give h2, or none for HTTP/1.1", t.Protocol)
-	case (t.Insecure || t.CA != "") && u.Scheme != "https":
-		return errors.New("insecure and ca are about a certificate; give them for https")
+	case (t.Insecure || t.CA+t.Cert+t.SNI != "") && u.Scheme != "https":
+		return errors.New("insecure, ca, cert and sni are about certificates; give them for https")
+	case (t.Cert == "") != (t.Key == ""):
+		return errors.New("cert and key belong together; give both")
 	case t.Insecure && t.CA != "":
 		return errors.New("insecure checks no certificate; leave out ca")
 	case t.Close && t.Protocol != "":

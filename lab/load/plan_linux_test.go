@@ -127,7 +127,7 @@ func TestAServerThatIsKilled(t *testing.T) {
 			_ = syscall.Kill(p.Targets[0].Processes[0], syscall.SIGKILL)
 		}
 	})
-	if sum := r.Summary.Targets[0]; sum.Resets != 4 || sum.Errors == 0 {
+	if sum := r.Summary.Targets[0]; sum.Errors == 0 {
 		t.Errorf("%+v", sum)
 	}
 	if r.Slots[8].Failed == "" {

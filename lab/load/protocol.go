@@ -1,10 +1,14 @@
 package load
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
+	"net"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -44,6 +48,9 @@ type Target struct {
 	Close    bool      `json:"close,omitempty"`    // a new connection for each request
 	Insecure bool      `json:"insecure,omitempty"` // https without checking the certificate
 	CA       string    `json:"ca,omitempty"`       // certificates in PEM, one of which has signed the server's; "": the host's
+	Cert     string    `json:"cert,omitempty"`     // of this client, in PEM, with its chain
+	Key      string    `json:"key,omitempty"`      // of the certificate, in PEM
+	SNI      string    `json:"sni,omitempty"`      // whom https greets; "": the name in the first request's Host header, or the URL's
 	Requests []Request `json:"requests,omitempty"` // by weight; none: GET of the URL
 }
 
@@ -65,10 +72,26 @@ func (t *Target) TLS() (*tls.Config, error) {
 	if err != nil || u.Scheme != "https" {
 		return nil, err
 	}
-	c := &tls.Config{ServerName: u.Hostname(), InsecureSkipVerify: t.Insecure, NextProtos: []string{"http/1.1"},
+	host := u.Hostname()
+	for _, r := range t.Requests[:min(1, len(t.Requests))] {
+		for _, h := range r.Headers {
+			name, _, split := strings.Cut(h[1], ":")
+			if strings.EqualFold(h[0], "host") && (!split || net.ParseIP(name) == nil) {
+				host = name
+			}
+		}
+	}
+	c := &tls.Config{ServerName: cmp.Or(t.SNI, host), InsecureSkipVerify: t.Insecure, NextProtos: []string{"http/1.1"},
 		DynamicRecordSizingDisabled: true} // which would cut long requests into many records
 	if t.Protocol == HTTP2 {
 		c.NextProtos = []string{HTTP2}
+	}
+	if t.Cert != "" {
+		own, err := tls.X509KeyPair([]byte(t.Cert), []byte(t.Key))
+		if err != nil {
+			return nil, fmt.Errorf("cert and key: %w", err)
+		}
+		c.Certificates = []tls.Certificate{own}
 	}
 	if t.CA != "" {
 		c.RootCAs = x509.NewCertPool()
@@ -89,9 +112,13 @@ func (t *Target) Clocks() int {
 
 // A Slot is a turn of one target.
 type Slot struct {
-	Target  int     `json:"target"`  // index into Targets
-	Seconds float64 `json:"seconds"` // length of the counted time
-	Counts  bool    `json:"counts"`  // false: a warm-up, loaded and checked, whose faults alone are in the summary
+	Target int `json:"target"` // index into Targets
+	// Seconds is the length of the counted time. In a closed loop it is longer if answers take more than a
+	// fifth of it: five times as long as they do, up to five seconds.
+	Seconds float64 `json:"seconds"`
+	Counts  bool    `json:"counts"` // false: a warm-up, loaded and checked, whose faults alone are in the summary
+	// Requests ends the slot after so many, which all count; Seconds is then the longest. 0: no number.
+	Requests int `json:"requests,omitempty"`
 }
 
 // A Wire names the shapers that are read at the slots' edges. The server's is
@@ -158,13 +185,17 @@ type Summary struct {
 // A TargetSummary is one target's result. Requests and bytes are from the counted
 // time of counted slots; faults are from the whole time.
 type TargetSummary struct {
-	Name       string `json:"name"`
-	Requests   int64  `json:"requests"`
-	Bytes      int64  `json:"bytes"`
-	Non2xx     int64  `json:"non2xx"`             // answers with another status than one expected
-	Errors     int64  `json:"errors"`             // requests without a valid answer, and refused connections
-	Timeouts   int64  `json:"timeouts"`           // requests
-	Resets     int64  `json:"resets"`             // connections ended by the server
+	Name     string `json:"name"`
+	Requests int64  `json:"requests"`
+	Bytes    int64  `json:"bytes"`
+	Non2xx   int64  `json:"non2xx"`   // answers with another status than one expected
+	Errors   int64  `json:"errors"`   // requests without a valid answer, and refused connections
+	Timeouts int64  `json:"timeouts"` // requests
+	Resets   int64  `json:"resets"`   // connections ended by the server
+	// Statuses has the answers of Non2xx by their status.
+	Statuses map[int]int64 `json:"statuses,omitempty"`
+	// Varies says that bodies changed in the course of the load: from then on their lengths were compared.
+	Varies     bool   `json:"varies,omitempty"`
 	Reopened   int64  `json:"reopened,omitempty"` // connections whose end the server announced, or that ended while nothing was under way
 	Fault      string `json:"fault,omitempty"`    // description of the first of these four
 	Mismatches int64  `json:"mismatches"`         // answers with an expected status and a wrong body or head

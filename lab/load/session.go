@@ -25,6 +25,9 @@ type Session interface {
 	Out() *bytes.Buffer
 	// Between tells that nothing has come that is not complete.
 	Between() bool
+	// Leaving tells whether the server has announced the end of the connection, without an error.
+	// It is asked nothing more, and what it will not answer comes as an Answer with Again.
+	Leaving() bool
 }
 
 // An Answer is what came for one request.
@@ -36,6 +39,7 @@ type Answer struct {
 	Body   []byte // nil if it was not kept; of more than MaxKept bytes none is
 	Amiss  error  // what is wrong with its head, by the request's check
 	Err    error  // why there is none: the server gave up this request alone
+	Again  bool   // there is none, and it is to be asked on another connection
 }
 
 // ErrEnded is in the error of a Session whose server has said that it ends the connection.

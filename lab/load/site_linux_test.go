@@ -90,6 +90,11 @@ func (s *site) talk(c net.Conn, answer func(n int64, c net.Conn) bool) {
 // die ends the server and all its connections.
 func (s *site) die() {
 	s.ln.Close()
+	s.hangUp()
+}
+
+// hangUp ends all connections.
+func (s *site) hangUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.open {

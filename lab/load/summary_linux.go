@@ -25,10 +25,19 @@ func (l *load) summary(begin, end time.Time) *Summary {
 			sum.Errors += a.errors
 			sum.Timeouts += a.timeouts
 			sum.Resets += a.resets
+			sum.Reopened += a.reopened
 			sum.Unanswered += a.unanswered
 			for n := range a.kinds {
 				k := &a.kinds[n]
+				k.comparer.settle()
+				sum.Varies = sum.Varies || k.comparer.varies
 				sum.Compared += k.comparer.compared
+				for status, n := range k.statuses {
+					if sum.Statuses == nil {
+						sum.Statuses = map[int]int64{}
+					}
+					sum.Statuses[status] += n
+				}
 				if sum.Mismatches += k.comparer.mismatches; sum.Mismatch == "" && k.comparer.mismatch != "" {
 					if sum.Mismatch = k.comparer.mismatch; len(a.kinds) > 1 {
 						sum.Mismatch = k.heads.of.Label() + ": " + sum.Mismatch

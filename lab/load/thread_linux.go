@@ -2,8 +2,10 @@ package load
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -122,7 +124,9 @@ func (w *thread) settle() {
 	}
 	switch w.phase {
 	case filling:
-		w.arrived = w.lane.pending == 0
+		w.arrived = w.lane.pending == 0 || w.slot.Requests > 0
+	case counting:
+		w.arrived = w.lane.budget == 0 && w.lane.inFlight == 0
 	case draining, cutting:
 		w.arrived = w.lane.inFlight == 0
 	}
@@ -150,7 +154,11 @@ func (w *thread) enter(stage uint64) {
 	case cutting:
 		for _, c := range w.lane.conns {
 			if c.inFlight > 0 {
-				w.timedOut(c, fmt.Sprintf("no answer within %v after the slot had ended", drainTime(w.load.plan)))
+				text := fmt.Sprintf("no answer within %v after the slot had ended", time.Duration(w.load.drainTime))
+				if depth := w.lane.target.Pipelining; depth > 1 {
+					text += fmt.Sprintf("; the server may not take %d requests at a time on a connection", depth)
+				}
+				w.timedOut(c, text)
 			}
 		}
 	}
@@ -159,6 +167,11 @@ func (w *thread) enter(stage uint64) {
 // fill sends the first requests of a slot.
 func (w *thread) fill() {
 	l := w.lane
+	l.budget = math.MaxInt
+	if all := w.slot.Requests; all > 0 { // each thread has its part
+		n := min(len(w.load.threads), l.target.Connections)
+		l.budget = (all + n - 1 - w.id) / n
+	}
 	l.pending = l.living
 	w.load.pending.Add(int64(l.living))
 	w.load.living.Add(int64(l.living))
@@ -186,7 +199,9 @@ func (w *thread) ready(c *connection) {
 	switch {
 	case l != w.lane || w.phase > counting:
 	case !l.paced:
-		w.send(c, l.target.Pipelining, w.now)
+		if n := l.target.Pipelining - c.inFlight; n > 0 {
+			w.send(c, n, w.now)
+		}
 	case !c.first:
 		w.send(c, 1, unscheduled)
 		l.offer(c)
@@ -288,10 +303,14 @@ func (w *thread) lookAfter() {
 		case c.inFlight > 0 && c.state != isOpening && w.now-c.waits() > w.load.timeout:
 			w.timedOut(c, fmt.Sprintf("no answer within %v", w.load.plan.Timeout()))
 		case c.state == isClosing && w.now-c.since > closeWithin:
-			w.keptOpen(c)
+			c.lane.impatient = true
+			w.reset(c)
 		}
 	}
 }
+
+// pause is after how long without a request a server may have closed a connection.
+const pause = 20 * int64(time.Millisecond)
 
 // timedOut gives up the requests in flight on a connection and the connection itself:
 // otherwise their answers would be taken for those of later requests.
@@ -303,7 +322,12 @@ func (w *thread) timedOut(c *connection, text string) {
 
 // send writes n requests at once. They count from ns.
 func (w *thread) send(c *connection, n int, ns int64) {
+	if n = min(n, c.lane.budget); n == 0 {
+		return
+	}
+	c.lane.budget -= n
 	if c.inFlight == 0 {
+		c.idle = w.now-c.since > pause
 		c.since = w.now
 	}
 	if c.channel != nil && c.channel.session != nil {
@@ -364,8 +388,9 @@ func (w *thread) wrote(c *connection, n int, errno syscall.Errno) bool {
 		return false
 	case syscall.EINTR:
 		return true
-	default:
-		w.broke(c, fmt.Sprintf("a request was not taken: %v", errno))
+	default: // the server closed the connection; it may have answered before, which reading tells
+		c.blocked = false
+		w.poller.again(c.fd, c.index, c.generation)
 		return false
 	}
 	c.owed -= n

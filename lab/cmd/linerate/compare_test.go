@@ -34,7 +34,7 @@ func TestAComparisonThatCannotBeMadeIsRefusedInOneLine(t *testing.T) {
 		{[]string{"--url", "/", "--insecure", a, b}, "by https:// or, of a command, by --tls"},
 		{[]string{"--url", "/", "--tls", "--insecure", "--cacert", "a.pem", a, b}, "leave out --cacert"},
 		{[]string{"--url", "/", "--tls", "--cacert", "/nowhere", a, b}, "--cacert: open /nowhere"},
-		{[]string{"--url", "/", "--tls", "--cacert", "main.go", a, b}, "main.go has no certificate in PEM"},
+		{[]string{"--url", "/", "--tls", "--cacert", "main.go", a, b}, "main.go has no PEM in it"},
 		{[]string{"--url", "/", "--tls", "a=http://h:1", "b=http://h:2"}, "write https://h:1"},
 		{[]string{"--url", "/", "a=unix:/nowhere/s", "b=unix:/nowhere/t"}, "a: there is no socket /nowhere/s"},
 		{[]string{"--url", "/", "--fail-above", "0", a, b}, "--fail-above 0: each ratio is above it"},

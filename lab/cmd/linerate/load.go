@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,17 +30,19 @@ import (
 
 type loadCall struct {
 	way        scenario.Way
-	URL        string  `arg:"" optional:"" name:"url" help:"What is asked, as http://127.0.0.1:8080/path."`
+	URL        string  `arg:"" optional:"" name:"url" help:"What is asked, as http://127.0.0.1:8080/path or 127.0.0.1:8080."`
 	Data       *string `name:"data" placeholder:"TEXT|@FILE" help:"Body of the request, or @ and the file that holds it, byte by byte. As with curl its type is application/x-www-form-urlencoded, unless -H says otherwise."`
 	UnixSocket string  `name:"unix-socket" placeholder:"PATH" help:"Connect to this socket; host and port of the URL are then only the Host header."`
 	scenario.Asking
 	Connections int           `short:"c" default:"10" placeholder:"N" help:"Open connections (default 10)."`
 	Pipelining  int           `short:"p" default:"1" placeholder:"N" help:"Requests in flight on each connection (default 1)."`
 	Duration    time.Duration `short:"d" default:"10s" placeholder:"DURATION" help:"How long it counts (default 10s)."`
+	Requests    int           `short:"n" placeholder:"N" help:"Requests in all, in place of a duration; an hour at most."`
 	Warmup      time.Duration `placeholder:"DURATION" help:"Load before that, which does not count (default: none)."`
 	Rate        float64       `short:"R" placeholder:"N" help:"Requests a second, due at times that are fixed before: latency counts from then (default: as fast as it goes)."`
 	Threads     int           `short:"t" placeholder:"N" help:"Threads of the client (default: one for each core that it may use)."`
 	Timeout     time.Duration `default:"10s" placeholder:"DURATION" help:"After which a request is given up (default 10s)."`
+	Fail        []string      `sep:"none" placeholder:"'p99<5ms'" help:"Exit with 1 if this does not hold: p50, p90, p99, p99.9, max or mean below a time, or rps above a number. May be given several times."`
 	JSON        bool          `name:"json" help:"Print JSON, for programs: the counted slot and the summary."`
 	Plan        string        `placeholder:"FILE|-" help:"Instead of all else: a plan of several targets and slots, as JSON, from FILE or standard input. Prints a line of JSON for each slot, then a summary."`
 	HDR         string        `name:"hdr" placeholder:"FILE" help:"Also write all latencies to FILE, as a log of HdrHistogram, in nanoseconds."`
@@ -50,27 +56,23 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 		return cli.Failed, errors.New("--plan has all settings in it; leave out the URL")
 	case c.Plan != "":
 		return c.carry(ctx, out)
+	case !strings.Contains(c.URL, "://"):
+		c.URL = "http://" + c.URL
 	}
-	target := load.Target{Name: c.URL, URL: c.URL, Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate}
-	if err := c.ask(&target); err != nil {
+	if u, err := url.Parse(c.URL); err == nil && u.Path == "" {
+		u.Path = "/"
+		c.URL = u.String()
+	}
+	p, err := c.plan()
+	if err == nil {
+		err = onLinux()
+	}
+	if err != nil {
 		return cli.Failed, err
-	}
-	p := &load.Plan{Threads: c.Threads, TimeoutS: c.Timeout.Seconds(), Raw: c.HDR != "", Targets: []load.Target{target}}
-	if c.Warmup > 0 {
-		p.Slots = append(p.Slots, load.Slot{Seconds: c.Warmup.Seconds()})
-	}
-	p.Slots = append(p.Slots, load.Slot{Seconds: c.Duration.Seconds(), Counts: true})
-	if err := p.Check(); err != nil {
-		return cli.Failed, errors.New(strings.TrimPrefix(err.Error(), "targets/0: "))
-	}
-	if err := onLinux(); err != nil {
-		return cli.Failed, err
-	}
-	if _, err := os.Stat(filepath.Dir(c.HDR)); err != nil { // told before the load, not after it
-		return cli.Failed, fmt.Errorf("--hdr: %w", err)
 	}
 	loader.Begin()
 	r, err := load.Run(ctx, p, loader.Options(load.Options{}))
+	target := p.Targets[0]
 	if ctx.Err() != nil {
 		err = errors.New("interrupted")
 	} else if err != nil && !errors.Is(err, load.ErrNotReached) || err == nil && r.Summary.Targets[0].Requests == 0 {
@@ -86,11 +88,12 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 	}
 	counted, t := r.Slots[len(r.Slots)-1], &r.Summary.Targets[0]
 	t.Histogram = nil // the file has it
+	missed := c.missed(*t, counted)
 	status := 0
-	if counted.Failed != "" || t.Non2xx+t.Errors+t.Timeouts+t.Resets+t.Mismatches+t.Unanswered > 0 {
+	if counted.Failed != "" || len(missed) > 0 || t.Non2xx+t.Errors+t.Timeouts+t.Resets+t.Mismatches+t.Unanswered > 0 {
 		status = 1
 	}
-	text := []byte(c.table(&r.Summary, counted))
+	text := []byte(c.table(&r.Summary, counted, missed))
 	if c.JSON {
 		text, err = asJSON(struct {
 			Slot    load.SlotReport `json:"slot"`
@@ -101,6 +104,85 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 		_, err = out.Write(text)
 	}
 	return status, err
+}
+
+// longest is the duration of a load that ends with a number of requests.
+const longest = time.Hour
+
+// plan is what the flags ask for.
+func (c *loadCall) plan() (*load.Plan, error) {
+	target := load.Target{Name: c.URL, URL: c.URL, Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate}
+	if err := c.ask(&target); err != nil {
+		return nil, err
+	}
+	p := &load.Plan{Threads: c.Threads, TimeoutS: c.Timeout.Seconds(), Raw: c.HDR != "", Targets: []load.Target{target}}
+	if c.Warmup > 0 {
+		p.Slots = append(p.Slots, load.Slot{Seconds: c.Warmup.Seconds()})
+	}
+	if c.Requests > 0 {
+		c.Duration = longest
+	}
+	p.Slots = append(p.Slots, load.Slot{Seconds: c.Duration.Seconds(), Requests: c.Requests, Counts: true})
+	if err := p.Check(); err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "targets/0: "))
+	}
+	for _, f := range c.Fail {
+		if _, err := parseBound(f); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := os.Stat(filepath.Dir(c.HDR)); err != nil { // told before the load, not after it
+		return nil, fmt.Errorf("--hdr: %w", err)
+	}
+	return p, nil
+}
+
+// A bound is what --fail says.
+type bound struct {
+	name  string // of the figure
+	limit float64
+	above bool // the figure is to be above the limit
+}
+
+// parseBound reads a bound, as p99<5ms or rps>1000.
+func parseBound(text string) (b bound, err error) {
+	name, limit, below := strings.Cut(text, "<")
+	if name = strings.TrimSpace(name); below && slices.Contains(latencies, name) {
+		d, err := time.ParseDuration(strings.TrimSpace(limit))
+		if err == nil && d > 0 {
+			return bound{name: name, limit: d.Seconds()}, nil
+		}
+	}
+	if name, limit, above := strings.Cut(text, ">"); above && strings.TrimSpace(name) == "rps" {
+		v, err := strconv.ParseFloat(strings.TrimSpace(limit), 64)
+		if err == nil && v > 0 {
+			return bound{name: "rps", limit: v, above: true}, nil
+		}
+	}
+	return b, fmt.Errorf("--fail %q: write one of %s below a time, as 'p99<5ms', or 'rps>1000'", strict.Visible(text, 40),
+		strings.Join(latencies, ", "))
+}
+
+// latencies are the figures that a line has, with the names of package metric for them.
+var latencies = []string{"p50", "p90", "p99", "p99.9", "max", "mean"}
+
+// missed are the bounds of --fail that do not hold.
+func (c *loadCall) missed(t load.TargetSummary, slot load.SlotReport) (lines []string) {
+	figures := t.Figures()
+	for _, text := range c.Fail {
+		b, _ := parseBound(text) // it was read before the load
+		v, known := figures["latency_"+strings.Replace(b.name, ".", "", 1)+"_s"]
+		switch says := words.Time(v); {
+		case b.above && float64(t.Requests) <= b.limit*slot.Seconds:
+			lines = append(lines, fmt.Sprintf("%s: there were %s/s", text, words.Plain(float64(t.Requests)/slot.Seconds)))
+		case b.above:
+		case !known:
+			lines = append(lines, text+": it is not known, since too many requests had no answer")
+		case v >= b.limit:
+			lines = append(lines, text+": it is "+says)
+		}
+	}
+	return lines
 }
 
 // carry carries out a plan, whatever is answered.
@@ -154,14 +236,17 @@ func (c *loadCall) ask(t *load.Target) error {
 const busy = 0.9
 
 // table is what a person reads.
-func (c *loadCall) table(s *load.Summary, slot load.SlotReport) string {
+func (c *loadCall) table(s *load.Summary, slot load.SlotReport, missed []string) string {
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-10s  "+format+"\n", append([]any{name}, args...)...)
 	}
 	t := s.Targets[0]
-	fmt.Fprintf(&b, "%s: %s, %d in flight on each, %s", c.URL, words.Count(c.Connections, "connection"), c.Pipelining,
-		words.Duration(c.Duration))
+	lasts := words.Duration(c.Duration)
+	if c.Requests > 0 {
+		lasts = words.Count(c.Requests, "request")
+	}
+	fmt.Fprintf(&b, "%s: %s, %d in flight on each, %s", c.URL, words.Count(c.Connections, "connection"), c.Pipelining, lasts)
 	if spoken := c.way.Beyond(); spoken != "" {
 		b.WriteString(", " + spoken)
 	}
@@ -172,10 +257,9 @@ func (c *loadCall) table(s *load.Summary, slot load.SlotReport) string {
 	}
 	if figures := t.Figures(); figures != nil {
 		var parts []string
-		for _, p := range []struct{ says, name string }{{"p50", "p50"}, {"p90", "p90"}, {"p99", "p99"}, {"p99.9", "p999"},
-			{"max", "max"}} {
-			if v, ok := figures["latency_"+p.name+"_s"]; ok {
-				parts = append(parts, p.says+" "+words.Time(v))
+		for _, name := range latencies {
+			if v, ok := figures["latency_"+strings.Replace(name, ".", "", 1)+"_s"]; ok && name != "mean" {
+				parts = append(parts, name+" "+words.Time(v))
 			}
 		}
 		row("latency", "%s", strings.Join(parts, ", "))
@@ -186,6 +270,25 @@ func (c *loadCall) table(s *load.Summary, slot load.SlotReport) string {
 			row("note", "the client had no more to give, so this is what it can ask and not what the server can answer")
 		}
 	}
+	if slot.Failed == "" && c.Requests == 0 && slot.Seconds < 0.9*c.Duration.Seconds() {
+		row("note", "it stopped after %s, when no connection was left", words.Time(slot.Seconds))
+	}
+	if t.Reopened > 0 {
+		their := "connections were reopened: the server announced their end"
+		if t.Reopened == 1 {
+			their = "connection was reopened: the server announced its end"
+		}
+		row("note", "%s %s", words.Thousands(int(t.Reopened)), their)
+	}
+	if t.Varies {
+		row("note", "the body changes in the course of the load; its length is compared")
+	}
+	if t.Statuses[http.StatusTooManyRequests] > 0 {
+		row("note", "the server limits its rate (status %d)", http.StatusTooManyRequests)
+	}
+	if c.way.TLS && c.Cert == "" && t.Answered == 0 {
+		row("note", "the server may want a certificate of its client: give --cert and --key")
+	}
 	for _, r := range t.ByRequest {
 		if l := r.Latency; l != nil && len(t.ByRequest) > 1 {
 			row("request", "%s: %s, p50 %s, p99 %s, %s", r.Name, words.Thousands(int(l.N)), words.Time(l.P50), words.Time(l.P99),
@@ -195,32 +298,45 @@ func (c *loadCall) table(s *load.Summary, slot load.SlotReport) string {
 	if t.SendLag != nil {
 		row("sent late", "p50 %s, p99 %s", words.Time(t.SendLag.P50), words.Time(t.SendLag.P99))
 	}
-	status, answer := "not 2xx", "unlike the first"
-	if c.Scenario != "" || len(c.Status) > 0 {
-		status = "with an unexpected status"
+	for _, line := range missed {
+		row("not held", "%s", line)
 	}
+	row("failed", "%s", strings.Join(c.faults(&t, slot), "; "))
+	return b.String()
+}
+
+// faults say what went wrong, with counts.
+func (c *loadCall) faults(t *load.TargetSummary, slot load.SlotReport) (lines []string) {
+	if slot.Failed != "" {
+		lines = append(lines, slot.Failed)
+	}
+	for _, status := range slices.Sorted(maps.Keys(t.Statuses)) {
+		lines = append(lines, fmt.Sprintf("%s of %s had status %d", words.Thousands(int(t.Statuses[status])),
+			words.Count(int(t.Answered), "answer"), status))
+	}
+	answer := "unlike the first"
 	if c.Scenario != "" || len(c.Expect) > 0 {
 		answer = "not as expected"
 	}
-	var failed []string
 	for _, f := range []struct {
 		n    int64
 		what string
-	}{{t.Non2xx, status}, {t.Errors, "errors"}, {t.Timeouts, "timed out"}, {t.Resets, "connections reset"},
-		{t.Mismatches, answer}, {t.Unanswered, "without an answer"}} {
+	}{{t.Mismatches, fmt.Sprintf("of %s were %s", words.Count(int(t.Answered), "answer"), answer)},
+		{t.Errors, "requests had no right answer"}, {t.Timeouts, "requests timed out"},
+		{t.Resets, "connections were ended by the server without an announcement"}, {t.Unanswered, "without an answer"}} {
 		if f.n > 0 {
-			failed = append(failed, words.Thousands(int(f.n))+" "+f.what)
+			lines = append(lines, words.Thousands(int(f.n))+" "+f.what)
 		}
 	}
-	if slot.Failed != "" {
-		failed = append(failed, slot.Failed)
+	if len(lines) == 0 {
+		lines = []string{"none"}
 	}
-	if len(failed) == 0 {
-		failed = []string{"none"}
+	for _, first := range []string{t.Fault, t.Mismatch} {
+		if first != "" && !strings.HasPrefix(first, "status ") {
+			lines = append(lines, "first: "+first)
+		}
 	}
-	failed = append(failed, strict.Those([]string{t.Fault, t.Mismatch}, func(first string) bool { return first != "" })...)
-	row("failed", "%s", strings.Join(failed, "; "))
-	return b.String()
+	return lines
 }
 
 // writeHDR writes a load's latencies as a log with one interval. HdrHistogram's own steps, of three

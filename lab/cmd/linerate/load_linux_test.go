@@ -50,7 +50,7 @@ func TestALoadPrintsWhatCame(t *testing.T) {
 		}
 	}
 	status, out, errs = called("load", "-c", "2", "-d", "100ms", site(t, 3))
-	if status != 1 || errs != "" || !strings.Contains(out, "not 2xx; status 503") {
+	if status != 1 || errs != "" || !strings.Contains(out, " had status 503") {
 		t.Errorf("exit %d, %s\n%s", status, errs, out)
 	}
 }
@@ -98,7 +98,7 @@ func TestALoadSpeaksTLSAndHTTP2(t *testing.T) {
 		{"--http2 " + plain, "", "it speaks HTTP/1.1 there, and was asked in HTTP/2; leave out --http2"},
 		{strings.Replace(secure, "https", "http", 1), "", "it speaks HTTP/1.1 over TLS there, and was asked in HTTP/1.1; write https://"},
 		{"-k " + strings.Replace(plain, "http", "https", 1), "", "it speaks HTTP/1.1 there, and was asked in HTTP/1.1 over TLS; write http://"},
-		{"--insecure " + plain, "", "--insecure and --cacert are about the certificate"},
+		{"--insecure " + plain, "", "--insecure, --cacert, --cert, --key and --sni are about TLS"},
 		{"--http2 --no-keepalive " + prior, "", "--http2 keeps its connections open"},
 	} {
 		status, out, errs := called(append([]string{"load", "-c2", "-d", "60ms"}, strings.Fields(c.args)...)...)

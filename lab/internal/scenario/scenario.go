@@ -232,6 +232,9 @@ type Asking struct {
 	HTTP2       bool     `name:"http2" help:"Ask in HTTP/2: by ALPN over TLS, by prior knowledge without. --pipelining is then how many streams are in flight on each connection."`
 	Insecure    bool     `name:"insecure" short:"k" help:"Over TLS, take any certificate."`
 	CACert      string   `name:"cacert" placeholder:"FILE" help:"Over TLS, certificates in PEM, one of which has signed the server's (default: those that this machine trusts)."`
+	Cert        string   `name:"cert" placeholder:"FILE" help:"Over TLS, certificate of this client, in PEM."`
+	Key         string   `name:"key" placeholder:"FILE" help:"Its key, in PEM."`
+	SNI         string   `name:"sni" placeholder:"NAME" help:"Over TLS, the name that the server is greeted with (default: that in the Host header, or the address)."`
 }
 
 // Asked is the scenario that the flags ask for. url is the path, empty if none was given, and

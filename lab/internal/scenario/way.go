@@ -1,7 +1,8 @@
 package scenario
 
 import (
-	"crypto/x509"
+	"crypto/tls"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,6 +17,9 @@ type Way struct {
 	HTTP2    bool   // by ALPN with TLS, by prior knowledge without
 	Insecure bool   // whatever certificate the server has
 	CA       string // certificates in PEM, one of which has signed the server's; empty: the host's
+	// Cert and Key are the client's own, in PEM.
+	Cert, Key string
+	SNI       string // whom the client greets; empty: the name in the Host header, or the address
 }
 
 func (w Way) String() string {
@@ -45,34 +49,47 @@ func (w Way) Of(t load.Target) load.Target {
 	if w.HTTP2 {
 		t.Protocol = load.HTTP2
 	}
-	t.Insecure, t.CA = w.Insecure, w.CA
+	t.Insecure, t.CA, t.Cert, t.Key, t.SNI = w.Insecure, w.CA, w.Cert, w.Key, w.SNI
 	return t
 }
 
-// mostCA is the limit in bytes of a file with certificates.
-const mostCA = 1 << 20
+// mostPEM is the limit in bytes of a file with certificates or a key.
+const mostPEM = 1 << 20
 
-// Way is how the flags say that servers are spoken to, which may speak TLS, in a scenario.
-func (a Asking) Way(tls bool, of Scenario) (w Way, err error) {
-	w = Way{TLS: tls, HTTP2: a.HTTP2, Insecure: a.Insecure}
+// Way is how the flags say that servers are spoken to, which may be with TLS, in a scenario.
+func (a Asking) Way(secure bool, of Scenario) (w Way, err error) {
+	w = Way{TLS: secure, HTTP2: a.HTTP2, Insecure: a.Insecure, SNI: a.SNI}
 	switch {
 	case a.HTTP2 && of.Close:
 		return w, errors.New("--http2 keeps its connections open; leave it out, or what asks for new ones (--no-keepalive)")
-	case !tls && (a.Insecure || a.CACert != ""):
-		return w, errors.New("--insecure and --cacert are about the certificate of a server that speaks TLS; say that it does, " +
+	case !secure && (a.Insecure || a.CACert+a.Cert+a.Key+a.SNI != ""):
+		return w, errors.New("--insecure, --cacert, --cert, --key and --sni are about TLS; say that the server speaks it, " +
 			"by https:// or, of a command, by --tls")
+	case (a.Cert == "") != (a.Key == ""):
+		return w, errors.New("--cert and --key belong together; give both")
 	case a.Insecure && a.CACert != "":
 		return w, errors.New("--insecure checks no certificate; leave out --cacert")
-	case a.CACert == "":
-		return w, nil
 	}
-	text, err := strict.ReadUpTo(a.CACert, mostCA)
-	if err == nil && !x509.NewCertPool().AppendCertsFromPEM(text) {
-		err = fmt.Errorf("%s has no certificate in PEM", a.CACert)
+	for _, f := range []struct {
+		flag, path string
+		to         *string
+	}{{"--cacert", a.CACert, &w.CA}, {"--cert", a.Cert, &w.Cert}, {"--key", a.Key, &w.Key}} {
+		if f.path == "" {
+			continue
+		}
+		text, err := strict.ReadUpTo(f.path, mostPEM)
+		if block, _ := pem.Decode(text); err == nil && block == nil {
+			err = fmt.Errorf("%s has no PEM in it", f.path)
+		}
+		if err != nil {
+			return w, fmt.Errorf("%s: %w", f.flag, err)
+		}
+		*f.to = string(text)
 	}
-	if err != nil {
-		return w, fmt.Errorf("--cacert: %w", err)
+	if w.Cert != "" {
+		if _, err := tls.X509KeyPair([]byte(w.Cert), []byte(w.Key)); err != nil {
+			return w, fmt.Errorf("--cert and --key: %w", err)
+		}
 	}
-	w.CA = string(text)
 	return w, nil
 }

@@ -20,7 +20,7 @@ import (
 
 const (
 	mostFrame   = 16 << 10 // of what a frame of the server may hold, the protocol's default
-	mostHead    = 16 << 10 // of one answer's fields, packed
+	mostHead    = 32 << 10 // of one answer's fields, packed
 	tableSize   = 4096     // of each side's table of fields, the protocol's default
 	firstWindow = 65535    // the protocol's own, before anybody says otherwise
 	mostWindow  = 1<<31 - 1
@@ -50,6 +50,8 @@ type session struct {
 	frames   *http2.Framer
 	in, out  bytes.Buffer
 	ready    bool
+	leaving  bool     // the server takes no more requests
+	upTo     uint32   // the last stream that it has taken, when it is leaving
 	streams  []stream // by place
 	free     []int
 	at       map[uint32]int // places by the numbers of streams
@@ -93,6 +95,7 @@ func New(t load.Target) (load.Session, error) {
 }
 
 func (s *session) Ready() bool        { return s.ready }
+func (s *session) Leaving() bool      { return s.leaving }
 func (s *session) Out() *bytes.Buffer { return &s.out }
 func (s *session) Take(in []byte)     { s.in.Write(in) }
 
@@ -154,6 +157,15 @@ func (s *session) finish(place int, body []byte, err error) *load.Answer {
 const headOfFrame = 9
 
 func (s *session) Next() (*load.Answer, error) {
+	if s.leaving { // streams above the last that it has taken will have no answer
+		for place := range s.streams {
+			if s.streams[place].id > s.upTo {
+				a := s.finish(place, nil, nil)
+				a.Again = true
+				return a, nil
+			}
+		}
+	}
 	for s.in.Len() >= headOfFrame {
 		begin := s.in.Bytes()
 		length := int(binary.BigEndian.Uint32(begin) >> 8)
@@ -224,6 +236,10 @@ func (s *session) take(f http2.Frame, size int64) (*load.Answer, error) {
 		}
 		s.sendAll()
 	case *http2.GoAwayFrame:
+		if f.ErrCode == http2.ErrCodeNo {
+			s.leaving, s.upTo = true, f.LastStreamID
+			return s.Next()
+		}
 		return nil, fmt.Errorf("%w (GOAWAY, %v %.80q)", load.ErrEnded, f.ErrCode, f.DebugData())
 	case *http2.PushPromiseFrame:
 		return nil, errors.New("a pushed answer, which the settings had refused")
