@@ -47,7 +47,7 @@ func (w *thread) readable(c *connection, ended bool) (more bool) {
 			w.reset(c)
 			return false
 		}
-	case done == 0:
+	case done == 0, l.target.Protocol == EventStream:
 	case c.last:
 		w.finish(c, ended)
 		return c.state == isClosing

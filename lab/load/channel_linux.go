@@ -9,6 +9,7 @@ import (
 	"iter"
 	"net"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -20,15 +21,16 @@ import (
 // blocks: what is written waits to be flushed, and where nothing has come, reading gives an
 // error that TLS takes for a passing one.
 type channel struct {
-	net.Conn // none: TLS needs only Read and Write
-	tls      *tls.Conn
-	stream   io.ReadWriter // the TLS, or the channel itself: into memory, and never blocks
-	session  Session
-	asked    []asked // by place of the session
-	in       bytes.Buffer
-	ended    bool // in, by the server
-	out      []byte
-	wrote    int // of out
+	net.Conn  // none: TLS needs only Read and Write
+	tls       *tls.Conn
+	protocols []string      // that TLS offers
+	stream    io.ReadWriter // the TLS, or the channel itself: into memory, and never blocks
+	session   Session
+	asked     []asked // by place of the session
+	in        bytes.Buffer
+	ended     bool // in, by the server
+	out       []byte
+	wrote     int // of out
 
 	// While it is opened, reading waits by handing over to who opens it.
 	wait    func(struct{}) bool
@@ -73,14 +75,17 @@ func (t *target) newChannel() (ch *channel, err error) {
 	ch = &channel{}
 	ch.stream = ch
 	if t.secure != nil {
-		ch.tls = tls.Client(ch, t.secure)
+		ch.tls, ch.protocols = tls.Client(ch, t.secure), t.secure.NextProtos
 		ch.stream = ch.tls
 	}
-	if t.Protocol == HTTP2 {
+	switch t.Protocol {
+	case HTTP2:
 		ch.asked = make([]asked, t.Pipelining)
 		if ch.session, err = t.sessions(t.Target); err != nil {
 			return nil, err
 		}
+	case EventStream:
+		ch.session = t.events.session(t)
 	}
 	// A handshake of TLS has its state on its stack. As a coroutine it runs on the thread that
 	// drives it and needs no other.
@@ -98,7 +103,7 @@ func (ch *channel) greet() error {
 		if err := ch.tls.Handshake(); err != nil {
 			return fmt.Errorf("no TLS with it: %w", err)
 		}
-		if got := ch.tls.ConnectionState().NegotiatedProtocol; ch.session != nil && got != HTTP2 {
+		if got := ch.tls.ConnectionState().NegotiatedProtocol; slices.Contains(ch.protocols, HTTP2) && got != HTTP2 {
 			return fmt.Errorf("it does not offer HTTP/2 by ALPN (it chose %q)", got)
 		}
 	}
@@ -112,11 +117,13 @@ func (ch *channel) greet() error {
 			return nil
 		}
 		ch.session.Take(buffer[:n])
-		if err == nil {
-			_, err = ch.session.Next()
+		for more := true; err == nil && more; {
+			var a *Answer
+			a, err = ch.session.Next()
+			more = a != nil // an event, which the session has counted
 		}
 		if err != nil {
-			return fmt.Errorf("no HTTP/2 with it: %w", err)
+			return fmt.Errorf("it does not speak as it was asked to: %w", err)
 		}
 	}
 	return nil
@@ -302,6 +309,11 @@ func (w *thread) places(c *connection, in []byte, now int64) (done int, ok bool)
 			return done, false
 		case a == nil:
 			return done, true
+		}
+		if a.Place < 0 {
+			l.requests++
+			l.bytes += a.Size
+			continue
 		}
 		k, from := c.free(a.Place)
 		if a.Again {

@@ -12,7 +12,9 @@ type target struct {
 	Target
 	addrs    []unix.Sockaddr // until one of them was reached
 	secure   *tls.Config     // nil: no TLS
+	host     string
 	sessions func(Target) (Session, error)
+	events   *Events
 	answers  Bodies // nil: answers are compared with each other
 	mix      mix
 }

@@ -65,7 +65,7 @@ func (l *load) open(ctx context.Context) error {
 		l.targets = append(l.targets, t)
 		widest = max(widest, t.Connections)
 	}
-	n := cmp.Or(l.plan.Threads, runtime.NumCPU()) // or one for each core that the process's affinity allows
+	n := cmp.Or(l.plan.Threads, runtime.NumCPU()) // one for each core that the process's affinity allows
 	for i := range min(n, widest) {
 		if err := l.addThread(i); err != nil {
 			return err
@@ -90,7 +90,7 @@ func newTarget(asked Target, seed uint64, o Options) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &target{Target: asked, sessions: o.HTTP2}
+	t := &target{Target: asked, host: u.Host, sessions: o.HTTP2, events: o.Events}
 	if t.addrs, err = addresses(asked, u); err != nil {
 		return nil, err
 	}
@@ -99,6 +99,9 @@ func newTarget(asked Target, seed uint64, o Options) (*target, error) {
 	}
 	if asked.Protocol == HTTP2 && o.HTTP2 == nil {
 		return nil, errors.New("it is to be asked in HTTP/2, and Options.HTTP2 is missing")
+	}
+	if asked.Protocol == EventStream && (o.Events == nil || asked.Rate > 0) {
+		return nil, errors.New("it is a stream of events: it has no rate, and needs Options.Events")
 	}
 	if asked.Answers != "" {
 		if o.Bodies == nil {

@@ -22,6 +22,9 @@ type Options struct {
 	// HTTP2 makes the client's side of each connection that is to speak HTTP/2; New of package
 	// load/h2 does. A plan with such a target is refused without it.
 	HTTP2 func(Target) (Session, error)
+	// Events gets what comes of a target that is an EventStream; the plan then has one thread. A plan with
+	// such a target is refused without it.
+	Events *Events
 	// Version is what the summary says of the program.
 	Version string
 }

@@ -78,10 +78,11 @@ type parser struct {
 	heads   int   // bytes of heads, interim ones and trailers too
 	line    int   // bytes of the line being read, of a chunk's size or a trailer
 	hold    []byte
-	body    []byte // of an answer that is complete, if it was kept
+	sink    func([]byte) // gets the body as it comes; nil: nobody does
+	body    []byte       // of an answer that is complete, if it was kept
 }
 
-func (p *parser) reset() { *p = parser{hold: p.hold[:0]} }
+func (p *parser) reset() { *p = parser{hold: p.hold[:0], sink: p.sink} }
 
 // between says that no part of the next answer has come.
 func (p *parser) between() bool { return p.state == ofHead && p.size == 0 && len(p.hold) == 0 }
@@ -277,6 +278,9 @@ func (p *parser) take(in []byte) int {
 		} else {
 			p.hold = append(p.hold, in[:n]...)
 		}
+	}
+	if p.sink != nil {
+		p.sink(in[:n])
 	}
 	p.left -= int64(n)
 	p.got += int64(n)

@@ -80,7 +80,9 @@ func (p *Plan) Check() error {
 		if err := t.check(); err != nil {
 			return fmt.Errorf("targets/%d: %w", i, err)
 		}
-		all += t.Connections
+		if all += t.Connections; t.Protocol == EventStream && p.Threads != 1 {
+			return fmt.Errorf("targets/%d: a stream of events needs a plan of one thread", i)
+		}
 	}
 	if err := whole("sum of connections", all, 1, MaxConnections); err != nil {
 		return err
@@ -112,8 +114,8 @@ func (t *Target) check() error {
 		return fmt.Errorf("url is %q; give http://HOST:PORT/PATH, or https", t.URL)
 	}
 	switch {
-	case t.Protocol != "" && t.Protocol != HTTP2:
-		return fmt.Errorf("protocol is %q; give h2, or none for HTTP/1.1", t.Protocol)
+	case t.Protocol != "" && t.Protocol != HTTP2 && t.Protocol != EventStream:
+		return fmt.Errorf("protocol is %q; give h2, events, or none for HTTP/1.1", t.Protocol)
 	case (t.Insecure || t.CA+t.Cert+t.SNI != "") && u.Scheme != "https":
 		return errors.New("insecure, ca, cert and sni are about certificates; give them for https")
 	case (t.Cert == "") != (t.Key == ""):

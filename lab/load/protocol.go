@@ -207,6 +207,8 @@ type TargetSummary struct {
 	SendLag    *SendLag `json:"send_lag_s,omitempty"` // present if there is a rate and something was due
 	// Histogram is present if the plan asked for it and there is anything in it.
 	Histogram *Histogram `json:"histogram,omitempty"`
+	// Open has the connections that were open at the end.
+	Open int `json:"open,omitempty"`
 	// Answered has all answers, in counted time or not and whatever their status; absent without any.
 	Answered int64 `json:"answered,omitempty"`
 	// RequestBytes is the mean length of a request as it is written, by weight; absent where its

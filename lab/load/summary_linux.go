@@ -20,6 +20,11 @@ func (l *load) summary(begin, end time.Time) *Summary {
 		latency, lag, first := NewHistogram(), NewHistogram(), int64(0)
 		for _, w := range l.threads {
 			a := w.lanes[i]
+			for _, c := range a.conns {
+				if c.state == isOpen {
+					sum.Open++
+				}
+			}
 			sum.Answered += a.requests + a.non2xx
 			sum.Non2xx += a.non2xx
 			sum.Errors += a.errors

@@ -172,9 +172,11 @@ func (w *thread) fill() {
 		n := min(len(w.load.threads), l.target.Connections)
 		l.budget = (all + n - 1 - w.id) / n
 	}
+	if w.load.living.Add(int64(l.living)); l.target.Protocol == EventStream {
+		return // it is not known when anything comes
+	}
 	l.pending = l.living
 	w.load.pending.Add(int64(l.living))
-	w.load.living.Add(int64(l.living))
 	if l.paced {
 		l.begin(w.load.fillBegan)
 	}
@@ -197,7 +199,7 @@ func (w *thread) filled() {
 func (w *thread) ready(c *connection) {
 	l := c.lane
 	switch {
-	case l != w.lane || w.phase > counting:
+	case l != w.lane || w.phase > counting || l.target.Protocol == EventStream:
 	case !l.paced:
 		if n := l.target.Pipelining - c.inFlight; n > 0 {
 			w.send(c, n, w.now)
@@ -219,7 +221,11 @@ func (w *thread) wait() ([]unix.EpollEvent, error) {
 	l := w.lane
 	if l == nil || !l.paced || w.phase > counting {
 		nap := int64(0)
-		if l != nil { // nil in an open loop
+		switch {
+		case l == nil: // between two turns
+		case l.target.Protocol == EventStream:
+			nap = eventNap
+		case !l.paced:
 			nap = napFor(l.response)
 		}
 		return w.poller.waitUntil(until, nap)
@@ -239,7 +245,8 @@ const (
 	// event may wake it. The moment is a small part of the time that answers take, in
 	// which a busy server has other requests to answer.
 	longestNap  = int64(100e3)
-	shortestNap = int64(10e3) // about the time that it takes to begin and to end a sleep
+	eventNap    = int64(500e3) // to find several events costs less than to be woken for each
+	shortestNap = int64(10e3)  // about the time that it takes to begin and to end a sleep
 	napPart     = 8
 )
 

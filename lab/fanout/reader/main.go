@@ -25,26 +25,28 @@ import (
 	"math"
 	"os"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/fanout/push"
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/load"
 )
 
 // settings are what a person can choose.
 type settings struct {
 	server                   string // without a slash at its end
 	topics                   int
-	connections, stalled     int
+	connections              int
 	writers, rate            int // rate 0: writers wait for their answers
 	warmup, duration, settle time.Duration
 }
 
 const (
-	maxConnections = 200_000
-	maxWriters     = 10_000
+	maxConnections = load.MaxConnections - maxWriters
+	maxWriters     = 1_000
 	maxRate        = 1_000_000
 	maxSeconds     = 3600
 	leastWarmup    = 200 * time.Millisecond // in which the writers begin
@@ -59,8 +61,6 @@ Usage: event_reader --server URL [options]
   --topics N            posts, from 0                 (default 10)
   --connections N       streams, spread over the posts
                                                       (default 1000)
-  --stalled N           of these, how many stop reading after an event
-                                                      (default 0)
   --rate N              likes a second, whatever becomes of those before; 0: each
                         writer waits for its answer   (default 1000)
   --writers N           connections that give likes   (default 16)
@@ -84,6 +84,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if status, over := reader.Over(err, help); over {
 		return status
 	}
+	// Two threads wait without telling Go, and what else is done must not wait for them.
+	runtime.GOMAXPROCS(4)
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()
 	out, err := measure(ctx, s)
@@ -125,7 +127,6 @@ func parse(args []string) (settings, error) {
 	})
 	fs.Whole("topics", &s.topics, 1, maxTopics)
 	fs.Whole("connections", &s.connections, 1, maxConnections)
-	fs.Whole("stalled", &s.stalled, 0, maxConnections)
 	fs.Whole("rate", &s.rate, 0, maxRate)
 	fs.Whole("writers", &s.writers, 1, maxWriters)
 	seconds("warmup", &s.warmup, leastWarmup.Seconds())
@@ -134,11 +135,8 @@ func parse(args []string) (settings, error) {
 	if err := fs.Read(args, ""); err != nil {
 		return s, err
 	}
-	switch {
-	case s.server == "":
+	if s.server == "" {
 		return s, errors.New("--server is missing; see --help")
-	case s.stalled > s.connections:
-		return s, fmt.Errorf("--stalled %d: there are %d connections", s.stalled, s.connections)
 	}
 	return s, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,7 +14,6 @@ import (
 	"github.com/line-rate/line-rate/lab/fanout/hub"
 	"github.com/line-rate/line-rate/lab/fanout/push"
 	"github.com/line-rate/line-rate/lab/load"
-	"github.com/line-rate/line-rate/lab/load/stream"
 )
 
 // maxTopics is how many kinds of requests a load can have.
@@ -36,13 +36,23 @@ type output struct {
 	Offered     float64 `json:"offered_per_s"`        // deliveries, if each of these likes went to all readers of its post
 	Refused     int64   `json:"refused"`              // likes whose connection failed, or that had another status
 	ClientCPUS  float64 `json:"client_cpu_s"`
-	stream.Counts
-	FirstEvent *spread `json:"first_event_s,omitempty"`
-	Gap        *spread `json:"gap_s,omitempty"`
-	Delivery   *spread `json:"delivery_s,omitempty"` // from publishing to reading
+	Events      int64   `json:"events"`
+	Bytes       int64   `json:"bytes"` // that were read, with heads and framing
+	Missed      int64   `json:"missed"`
+	Repeated    int64   `json:"repeated"`
+	Reordered   int64   `json:"reordered"`
+	FirstEvent  *spread `json:"first_event_s,omitempty"` // from opening a stream, of the whole trial
+	Delivery    *spread `json:"delivery_s,omitempty"`    // from publishing to reading
 
-	Account account        `json:"account"`
-	Faults  []stream.Fault `json:"faults"`
+	Account account `json:"account"`
+	Faults  []fault `json:"faults"`
+}
+
+// A fault is of the streams.
+type fault struct {
+	Kind  string `json:"kind"`
+	N     int64  `json:"n"`
+	First string `json:"first"`
 }
 
 // An account holds the server's ledger against what came here, from before the first connection until
@@ -110,39 +120,83 @@ func measure(ctx context.Context, s settings) (*output, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var watched *stream.Report
-	over := make(chan error, 1)
-	go func() {
-		var err error
-		watched, err = stream.Run(ctx, s.readers())
-		over <- err
+	var seen load.Events
+	streams, err := load.New(ctx, s.streams(), load.Options{Events: &seen})
+	if err != nil {
+		return nil, fmt.Errorf("watching: %w", err)
+	}
+	closed := false
+	defer func() {
+		if !closed {
+			streams.Close()
+		}
 	}()
-	there, err := s.subscribed(ctx, before.Ledger, over)
+	there, err := s.subscribed(ctx, before.Ledger)
 	if err != nil {
 		return nil, err
 	}
-	wrote, err := load.Run(ctx, s.likes(writes), load.Options{})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var wrote *load.Report
+	over := make(chan error, 1)
+	go func() {
+		var err error
+		if wrote, err = load.Run(ctx, s.likes(writes), load.Options{}); err != nil {
+			err = fmt.Errorf("giving likes: %w", err)
+		} else if slot := wrote.Slots[0]; slot.Failed != "" {
+			err = fmt.Errorf("giving likes: %s", slot.Failed)
+		}
+		over <- err
+	}()
+	watch := func(length time.Duration, counts bool) (r load.SlotReport, err error) {
+		r, err = streams.Turn(ctx, load.Slot{Seconds: length.Seconds(), Counts: counts})
+		if err == nil && r.Failed != "" {
+			err = fmt.Errorf("watching: %s", r.Failed)
+		}
+		return r, err
+	}
+	if _, err = watch(s.warmup, false); err != nil {
+		return nil, err
+	}
+	seen.Delivery = load.NewHistogram() // of the window alone
+	start, atStart := time.Now(), seen
+	slot, err := watch(s.duration, true)
 	if err != nil {
-		return nil, fmt.Errorf("giving likes: %w", err)
+		return nil, err
+	}
+	atFinish := seen
+	seen.Delivery = load.NewHistogram()
+	for end := time.Now().Add(s.settle); time.Now().Before(end); { // what is under way arrives
+		if r, err := watch(quiet, false); err != nil {
+			return nil, err
+		} else if r.Requests == 0 {
+			break
+		}
 	}
 	if err := <-over; err != nil {
 		return nil, err
 	}
+	streamed := streams.Close().Targets[0]
+	closed = true
 	after, err := s.settled(ctx, writes)
 	if err != nil {
 		return nil, err
 	}
-	slot := wrote.Slots[0]
-	if slot.Failed != "" {
-		return nil, fmt.Errorf("giving likes: %s", slot.Failed)
+	likes := wrote.Slots[0]
+	out := &output{Generator: "event_reader", Start: start.UTC(), Finish: start.Add(s.duration).UTC(),
+		Connections: s.connections, Open: streamed.Open, Likes: float64(likes.Requests) / likes.Seconds,
+		ClientCPUS: slot.ClientCPUS, Events: atFinish.N - atStart.N, Bytes: slot.Bytes,
+		Missed: atFinish.Missed - atStart.Missed, Repeated: atFinish.Repeated - atStart.Repeated,
+		Reordered: atFinish.Reordered - atStart.Reordered, FirstEvent: spreadOf(seen.First), Delivery: spreadOf(atFinish.Delivery),
+		Faults: []fault{}}
+	for kind, n := range map[string]int64{"reset": streamed.Resets, "ended": streamed.Reopened, "refused": streamed.Errors} {
+		if n > 0 {
+			out.Faults = append(out.Faults, fault{kind, n, cmp.Or(streamed.Fault, "a stream was ended, and was opened again")})
+		}
 	}
-	out := &output{Generator: "event_reader", Start: watched.Begin.UTC(),
-		Finish:      watched.Begin.Add(time.Duration(watched.Seconds * float64(time.Second))).UTC(),
-		Connections: s.connections, Open: watched.Open, Likes: float64(slot.Requests) / slot.Seconds,
-		ClientCPUS: watched.CPUSeconds, Counts: watched.Window, FirstEvent: spreadOf(watched.FirstEvent),
-		Gap: spreadOf(watched.Gaps), Delivery: spreadOf(watched.Latency), Faults: watched.Faults}
+	if out.Events == 0 {
+		out.Faults = append(out.Faults, fault{"silent", 1, fmt.Sprintf("no event in %v", s.duration)})
+	}
 	out.Offered = out.Likes * float64(s.connections) / float64(s.topics)
 	out.Memory = max(0, there.Resident-before.Resident) / int64(s.connections)
 	for _, readers := range there.Shards {
@@ -151,7 +205,7 @@ func measure(ctx context.Context, s settings) (*output, error) {
 	came := wrote.Summary.Targets[0]
 	// Likes that still wait at the end are no fault: a rate may be more than the server can take.
 	out.Refused = came.Errors + came.Non2xx
-	out.Account = accountOf(before, after, watched.Whole.Events)
+	out.Account = accountOf(before, after, seen.N)
 	return out, nil
 }
 
@@ -162,23 +216,18 @@ func accountOf(before, after ledgers, received int64) account {
 	return a
 }
 
-// portsEach is how many streams one address has ports for, with room: Linux has about 28,000.
-const portsEach = 20_000
-
 // quiet is after how long without an event none is taken to be under way. If one was, the account does
 // not close.
 const quiet = 300 * time.Millisecond
 
-func (s settings) readers() *stream.Plan {
-	p := &stream.Plan{Addresses: []string{s.server[len("http://"):]}, Connections: s.connections, WarmUp: s.warmup,
-		Window: s.duration, Drain: s.settle, Quiet: quiet, Stalled: s.stalled}
-	for i := 0; s.connections > portsEach && i <= s.connections/portsEach; i++ {
-		p.Locals = append(p.Locals, fmt.Sprintf("127.0.0.%d", 1+i))
-	}
+// streams are the readers, spread over the posts.
+func (s settings) streams() *load.Plan {
+	t := load.Target{Name: "streams", URL: s.server + "/", Protocol: load.EventStream, Connections: s.connections, Pipelining: 1}
 	for i := range s.topics {
-		p.Paths = append(p.Paths, "/events/"+strconv.Itoa(i))
+		t.Requests = append(t.Requests, load.Request{Method: http.MethodGet, Path: "/events/" + strconv.Itoa(i),
+			Headers: [][2]string{{"Accept", "text/event-stream"}}})
 	}
-	return p
+	return &load.Plan{Threads: 1, Targets: []load.Target{t}}
 }
 
 // likes go on until the readers' window has ended.
@@ -192,16 +241,14 @@ func (s settings) likes(writes string) *load.Plan {
 		Slots: []load.Slot{{Seconds: (s.warmup + s.duration).Seconds(), Counts: true}}}
 }
 
-// subscribed waits until the server has all the readers.
-func (s settings) subscribed(ctx context.Context, before hub.Ledger, over chan error) (l ledgers, err error) {
-	for {
+// subscribed waits until the server has all the readers, whose streams it has begun.
+func (s settings) subscribed(ctx context.Context, before hub.Ledger) (l ledgers, err error) {
+	for end := time.Now().Add(s.settle); ; time.Sleep(10 * time.Millisecond) {
 		if l, err = ledgerOf(ctx, s.server); err != nil || l.Readers()-before.Readers() >= int64(s.connections) {
 			return l, err
 		}
-		select {
-		case err := <-over: // before anything was published: no reader can have been served
-			return l, errors.Join(err, fmt.Errorf("the server has %d of %d readers", l.Readers()-before.Readers(), s.connections))
-		case <-time.After(10 * time.Millisecond):
+		if time.Now().After(end) {
+			return l, fmt.Errorf("the server has %d of %d readers", l.Readers()-before.Readers(), s.connections)
 		}
 	}
 }

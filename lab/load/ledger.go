@@ -1,4 +1,4 @@
-package stream
+package load
 
 import "slices"
 
@@ -14,7 +14,7 @@ type ledger struct {
 const mostHoles = 64
 
 // note counts what the next id tells.
-func (l *ledger) note(id int64, c *Counts) {
+func (l *ledger) note(id int64, e *Events) {
 	l.n++
 	l.last = id
 	switch {
@@ -23,16 +23,16 @@ func (l *ledger) note(id int64, c *Counts) {
 	case id == l.highest+1:
 		l.highest = id
 	case id > l.highest:
-		c.Missed += id - l.highest - 1
+		e.Missed += id - l.highest - 1
 		if len(l.holes) == mostHoles {
 			l.holes = slices.Delete(l.holes, 0, 1)
 		}
 		l.holes = append(l.holes, [2]int64{l.highest + 1, id - 1})
 		l.highest = id
 	case l.fill(id):
-		c.Reordered++
+		e.Reordered++
 	default:
-		c.Repeated++
+		e.Repeated++
 	}
 }
 
