@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/run"
 )
 
 // These tests run the real lab, server, autocannon and wire in a temporary clone of the
@@ -29,7 +29,7 @@ import (
 var labBinary, serverBinary, loadBinary, producerBinary, sinkBinary string
 
 func TestMain(m *testing.M) {
-	if status, is := run.Called(os.Args[1:]); is {
+	if status, is := measure.Answer(os.Args[1:]); is {
 		os.Exit(status)
 	}
 	if call, ok := os.LookupEnv(faultyServers); ok {

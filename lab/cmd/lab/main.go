@@ -16,7 +16,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/run"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -30,7 +30,7 @@ const (
 )
 
 func main() {
-	if status, is := run.Called(os.Args[1:]); is {
+	if status, is := measure.Answer(os.Args[1:]); is {
 		os.Exit(status)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP,

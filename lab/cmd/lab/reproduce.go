@@ -22,7 +22,7 @@ type runCall struct {
 func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
 	o := c.session()
 	o.Blocks, o.Trial = c.Blocks, c.Scratch
-	return measure(ctx, o, out, oneToRun(c.Experiment),
+	return reserve(ctx, o, out, oneToRun(c.Experiment),
 		func(ctx context.Context, s *session.Session, x *experiment.Experiment, out io.Writer) (session.Standing, error) {
 			return s.Run(ctx, x, out)
 		})
@@ -41,7 +41,7 @@ type reproduceCall struct {
 func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
 	o := c.session()
 	o.Again, o.KeepGoing = c.Again, c.KeepGoing
-	return measure(ctx, o, out, c.chosen, c.reproduce)
+	return reserve(ctx, o, out, c.chosen, c.reproduce)
 }
 
 func (c *reproduceCall) chosen(j *archive.Journal) ([]*experiment.Experiment, error) {
@@ -54,8 +54,8 @@ func (c *reproduceCall) reproduce(ctx context.Context, s *session.Session, xs []
 	return s.Reproduce(ctx, xs, out)
 }
 
-// measure has a session carry out a call on what is picked of the journal's experiments.
-func measure[T any](ctx context.Context, o session.Options, out io.Writer, pick func(*archive.Journal) (T, error),
+// reserve has a session carry out a call on what is picked of the journal's experiments.
+func reserve[T any](ctx context.Context, o session.Options, out io.Writer, pick func(*archive.Journal) (T, error),
 	call func(context.Context, *session.Session, T, io.Writer) (session.Standing, error)) (int, error) {
 	j, picked, err := openFor(pick)
 	if err != nil {

@@ -269,11 +269,17 @@ const (
 	written = 5 * time.Second
 )
 
+// ExtraTime is what an extra takes beyond its window.
+const ExtraTime = lead + rest
+
 // failed turns the end of a client into faults of the trials, or into an error where nothing more can
 // be measured.
 func (b *block) failed(ctx context.Context, why Fault) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	for began := time.Now(); b.Link.PID() > 0 && !b.Link.Lost() && time.Since(began) < exitSeenWithin/2; {
+		time.Sleep(exitSeenWithin / 100) // what ran on a wire may end before its loss is seen
 	}
 	if err := b.wireLost(); err != nil {
 		return err

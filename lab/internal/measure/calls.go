@@ -13,6 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
 // notFound is a shell's exit status for a command that cannot be started.
@@ -24,6 +25,9 @@ const askedTimes = 4
 // Answer carries out a call of the program to itself; false for any other. The words behind it may
 // be another program's, so main asks here before it reads any.
 func Answer(args []string) (status int, is bool) {
+	if status, is := wire.Called(args); is {
+		return status, true
+	}
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()
 	var err error

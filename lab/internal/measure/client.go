@@ -53,7 +53,7 @@ func (b *block) start(ctx context.Context) (*client, error) {
 	c := &client{in: ours, lines: make(chan []byte, 1)}
 	argv := b.onClient(clientCall)
 	out, w := io.Pipe()
-	if c.proc, err = proc.Start(proc.Spec{Argv: argv, Stdin: in, Stdout: w}); err != nil {
+	if c.proc, err = proc.Start(proc.Spec{Dir: b.Dir, Argv: argv, Stdin: in, Stdout: w}); err != nil {
 		ours.Close()
 		return nil, fmt.Errorf("the client did not start: %w", err)
 	}
@@ -78,7 +78,11 @@ func (b *block) start(ctx context.Context) (*client, error) {
 
 // onClient is a command of this program on the client's side and cores.
 func (b *block) onClient(call ...string) []string {
-	return b.Link.Client(OnCPUs(b.Self, b.ClientCPUs, slices.Concat(b.Self, call)...))
+	by := b.Loader
+	if len(by) == 0 {
+		by = b.Self
+	}
+	return b.Link.Client(OnCPUs(by, b.ClientCPUs, slices.Concat(by, call)...))
 }
 
 func (c *client) pid() int { return c.proc.Pid() }

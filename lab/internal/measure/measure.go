@@ -51,7 +51,9 @@ type Plan struct {
 
 	Link                   Link
 	Self                   []string // the command that starts this program anew: see Answer
+	Loader                 []string // the program that loads, which answers the same calls; empty: Self
 	ServerCPUs, ClientCPUs []int    // of each side; empty: wherever the kernel puts it
+	Dir                    string   // where clients start; empty: in the caller's
 	LineRateBps            float64  // of the link; 0: it has none
 	Clock                  Clock    // of the run
 	Threads                int      // of the client; 0: one a core
@@ -125,6 +127,7 @@ type Link interface {
 	Read() (wire.Passed, error) // what has passed so far; zero where there is no wire
 	PID() int                   // a process in the servers' network namespace; 0: this one's
 	Lost() bool                 // it is gone, and nothing more can be measured
+	Down()                      // takes it away
 }
 
 // Loopback is the link of servers and clients on this machine.
@@ -136,6 +139,7 @@ func (Loopback) Client(argv []string) []string { return argv }
 func (Loopback) Read() (wire.Passed, error)    { return wire.Passed{}, nil }
 func (Loopback) PID() int                      { return 0 }
 func (Loopback) Lost() bool                    { return false }
+func (Loopback) Down()                         {}
 
 // A Block is what one block measured.
 type Block struct {

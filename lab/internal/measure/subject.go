@@ -61,6 +61,9 @@ func (c *Command) Up(ctx context.Context) error {
 	if err := c.prepare(ctx); err != nil {
 		return err
 	}
+	if c.Link.PID() == 0 && answers(c.At) {
+		return c.inUse()
+	}
 	argv := c.Argv
 	if c.Quiet {
 		argv = append([]string{"sh", "-c", `exec "$@" >/dev/null 2>&1`, "sh"}, argv...)
@@ -180,17 +183,29 @@ func (c *Command) owned() error {
 
 // foreign refuses a server of which no process listens, while another program answers in its place.
 func (c *Command) foreign() error {
-	conn, err := net.DialTimeout("tcp", c.At, 100*time.Millisecond)
-	if err != nil {
+	if !answers(c.At) {
 		return nil
 	}
-	conn.Close()
 	time.Sleep(20 * time.Millisecond)
 	if serves(proc.Listens(c.tree.PIDs()), c.At) {
 		return nil
 	}
 	return fmt.Errorf("something answers on %s that is no descendant of its command, so its CPU time cannot be read; stop what "+
 		"listens there, or name it as %s=cgroup:/PATH@%s or pid:PID@%s", c.At, c.Label, c.At, c.At)
+}
+
+func (c *Command) inUse() error {
+	return fmt.Errorf("%s is already in use; stop what listens there, or choose another with --port", c.At)
+}
+
+// answers tells whether something takes connections at an address.
+func answers(addr string) bool {
+	conn, err := net.DialTimeout("tcp", addr, 100*time.Millisecond)
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
 }
 
 // serves tells whether a server that listens so answers at an address.
@@ -225,7 +240,7 @@ func (c *Command) Gone() error {
 	case c.proc.ExitCode() == proc.Forked:
 		return fmt.Errorf("it went into the background: %s (nginx: -g 'daemon off;')", c.proc.LastLine())
 	case c.proc.ExitCode() == addressInUse && strings.Contains(c.proc.LastLine(), c.At):
-		return fmt.Errorf("%s is already in use; stop what listens there, or choose another with --port", c.At)
+		return c.inUse()
 	case c.proc.Err() != nil:
 		return fmt.Errorf("its command ended (%w)%s", c.proc.Err(), c.words())
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 )
 
@@ -15,7 +16,7 @@ func (e *engine) calibrated(ctx context.Context, sequence []int) (measured, erro
 	if err != nil {
 		return measured{}, err
 	}
-	m, err := e.turn(ctx, sequence)
+	m, err := e.group(ctx, sequence)
 	if err != nil {
 		return m, err
 	}
@@ -33,7 +34,7 @@ func (e *engine) calibrated(ctx context.Context, sequence []int) (measured, erro
 
 // speed times the loop once.
 func (e *engine) speed() (time.Duration, error) {
-	seen, err := e.loop(e.plan.Split.Server)
+	seen, err := cores.TimeLoop(e.plan.Split.Server)
 	if err != nil {
 		return 0, fmt.Errorf("the calibration loop: %w", err)
 	}

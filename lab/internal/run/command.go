@@ -3,7 +3,6 @@ package run
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,10 +10,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/topology"
 	"github.com/line-rate/line-rate/lab/internal/wire"
 	httpload "github.com/line-rate/line-rate/lab/load"
 )
@@ -23,11 +21,9 @@ import (
 // that follows from the condition's settings.
 type load struct {
 	dir         string
-	scratch     string // for files that last only a while
-	alone       bool   // whether there are no scripts, and the lab starts everything itself
 	addr        string // where the server listens
 	port        int
-	link        *topology.Link
+	link        measure.Link
 	split       cores.Split
 	serves      *experiment.Server
 	at          experiment.Place
@@ -36,48 +32,32 @@ type load struct {
 	connections int
 	pipelining  int
 	rate        float64    // requests a second asked for; 0: a closed loop
-	asked       gate.Asked // what the gates compare the trial's figures with
+	asked       gate.Asked // what faults are judged by
 	lineRate    float64
-	lab         []string           // the lab's own command, to compare answers
-	route       string             // path requested; empty where the server sends events
-	requests    []httpload.Request // in place of the path
-	closes      bool               // whether each request has a connection of its own
-	way         scenario.Way       // the server is spoken to
-	compares    bool               // whether servers are asked before trials, and compared with each other
-	server      []string           // command lines, without the topology's wrapping
+	lab         []string // the lab's own command
+	route       string   // path requested; empty where the server sends events
+	server      []string // command lines, without the topology's wrapping
 	client      []string
-	threads     int // threads of the client; 0: one a core
-	clock       clock
+	threads     int           // of the client; 0: one a core
 	slot        time.Duration // counted time of a slot
 	rounds      int
 	warmup      time.Duration
 	knobs       []knob
 	profile     time.Duration // length of the profiled window; 0: no profiles
-	ready       time.Duration // how long the server may take to listen
 	grace       time.Duration // how long the client may take beyond its load
-	outside     *Outside      // the server runs already; nil: it is started
-	pids        []int         // of a server that runs already, in this block
 }
 
-// load gives the condition with these settings and a server that listens on
-// port.
-func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
+// load gives the condition with these settings and a server that listens on port.
+func (p Plan) load(link measure.Link, s setting.Levels, port int) load {
 	x := p.Experiment
 	server := x.Server(s)
 	l := load{
-		dir: p.dir(), scratch: cmp.Or(p.Scratch, p.dir()), alone: p.outside(), lab: p.Lab, clock: p.clock,
-		link: link, split: p.Split, lineRate: p.topology().LineRateBps,
-		addr: link.Host + ":" + strconv.Itoa(port), port: port, serves: server, generator: experiment.Generator(s),
+		dir: string(p.Root), lab: p.Lab, link: link, split: p.Split, lineRate: x.Topology.LineRateBps,
+		addr: link.Host() + ":" + strconv.Itoa(port), port: port, serves: server, generator: experiment.Generator(s),
 		connections: s.Whole(setting.Connections, 0), pipelining: s.Whole(setting.Pipelining, 1),
 		rate: float64(s.Whole(setting.Rate, 0)), threads: s.Whole(setting.ClientWorkers, 0),
-		slot: seconds(x.Block.SlotS), rounds: x.Block.Rounds, warmup: p.warmup(server.Name),
-		knobs: p.knobs(link.NetDevice, s), profile: p.profileFor(), ready: p.patience(), grace: graceOf(s),
-	}
-	if in := p.Starts[server.Name].Dir; in != "" {
-		l.dir = in
-	}
-	if at, ok := p.Running[server.Name]; ok {
-		l.addr, l.outside = at.Addr, &at
+		slot: seconds(x.Block.SlotS), rounds: x.Block.Rounds, warmup: seconds(x.Block.WarmupS),
+		knobs: p.knobs(wire.ServerDevice, s), profile: p.profileFor(), grace: graceOf(s),
 	}
 	if list, ok := s[setting.ServerCPUs]; ok {
 		cpus, err := cores.Parse(list.String())
@@ -91,11 +71,9 @@ func (p Plan) load(link *topology.Link, s setting.Levels, port int) load {
 	each := max(len(l.split.Server), 1)
 	l.workers = server.Workers(s, each)
 	if server.Routed() {
-		l.route = cmp.Or(p.Path, s[setting.Route].String())
-		l.requests, l.closes, l.way = p.Requests, p.Close, p.Way
-		l.compares = slices.ContainsFunc(x.Loaded(), func(s *experiment.Server) bool { return s.Answers == "" })
+		l.route = s[setting.Route].String()
 	}
-	l.at = experiment.Place{Host: link.Host, Port: strconv.Itoa(port),
+	l.at = experiment.Place{Host: link.Host(), Port: strconv.Itoa(port),
 		Workers: strconv.Itoa(s.Whole(setting.Workers, each)), CPUs: cores.Format(l.split.Server)}
 	if l.profile > 0 {
 		l.at.Sockets = l.pprof()
@@ -112,9 +90,6 @@ func (l load) serverLine(s setting.Levels) []string {
 		s = offered(s)
 	}
 	words, env := l.serves.Line(l.at, s)
-	if l.alone {
-		return OnCPUs(l.lab, l.split.Server, words...)
-	}
 	argv := []string{scriptPath("server.sh")}
 	for _, one := range env {
 		argv = append(argv, "--env", one)
@@ -163,32 +138,9 @@ func (l load) onCores(argv []string) []string {
 }
 
 // target describes the condition to the lab's own generator.
-func (l load) target(processes []int) httpload.Target {
-	t := l.way.Of(At(httpload.Target{
-		Name: l.addr, Connections: l.connections, Pipelining: l.pipelining, Rate: l.rate,
-		Answers: l.serves.Answers, Processes: processes, Requests: l.requests, Close: l.closes,
-	}, l.addr, l.route))
-	if l.outside != nil && l.outside.CPUFile != "" {
-		t.Processes, t.CPUFile = nil, l.outside.CPUFile
-	}
-	return t
-}
-
-// At is a target at HOST:PORT or unix:/PATH, of which a path is asked if it names no requests.
-func At(t httpload.Target, addr, path string) httpload.Target {
-	t.URL = address(Host(addr), path)
-	if socket, ok := strings.CutPrefix(addr, "unix:"); ok {
-		t.Unix = socket
-	}
-	return t
-}
-
-// Host is what a server at HOST:PORT or unix:/PATH is called in requests.
-func Host(addr string) string {
-	if strings.HasPrefix(addr, "unix:") {
-		return "localhost"
-	}
-	return addr
+func (l load) target() httpload.Target {
+	return httpload.Target{Name: l.addr, URL: address(l.addr, l.route), Connections: l.connections, Pipelining: l.pipelining,
+		Rate: l.rate, Answers: l.serves.Answers, Processes: []int{}}
 }
 
 // address is the URL that the client requests. The slash between keeps any path on this
@@ -200,14 +152,12 @@ func address(server, path string) string {
 // longestReason is the longest detail of a reason, in characters.
 const longestReason = 500
 
-// number formats without an exponent: scripts do not accept 1e+06.
-func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-// commands are the command lines that a reader would type.
+// commands are the command lines that a reader would type. A side of a wire
+// stands for the number that lab wire prints.
 func (l load) commands() []string {
 	side := func(role string, argv []string) string {
 		line := results.CommandLine(argv)
-		if l.link.NetPID > 0 {
+		if l.link.PID() > 0 {
 			line = wire.Within(role, line)
 		}
 		return line
@@ -221,21 +171,6 @@ func (l load) commands() []string {
 		lines = append(lines, line)
 	}
 	return append(lines, side("server", l.server), side("client", l.client))
-}
-
-// lasting is the client's command line with another warm-up and another counted
-// time.
-func (l load) lasting(warmup, counts time.Duration) []string {
-	argv := slices.Clone(l.client)
-	for i := range argv[:len(argv)-1] {
-		switch argv[i] {
-		case "--duration":
-			argv[i+1] = number(counts.Seconds())
-		case "--warmup":
-			argv[i+1] = number(warmup.Seconds())
-		}
-	}
-	return argv
 }
 
 // name identifies the condition in messages.

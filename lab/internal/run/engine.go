@@ -6,17 +6,16 @@ import (
 	"maps"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
 // An engine is a run in progress.
 type engine struct {
 	plan         Plan
-	link         *topology.Link
+	link         measure.Link
 	file         *results.File
 	groups       [][]int
 	deaths       int           // blocks in a row without a valid trial
@@ -24,11 +23,6 @@ type engine struct {
 	taken        taken
 	away         time.Duration  // spent on other runs' turns
 	failedGauges map[string]int // by server
-
-	// The measuring functions: the calibration loop, and a group of conditions.
-	// Tests of the engine's decisions replace them.
-	loop func(cpus []int) (time.Duration, error)
-	turn func(ctx context.Context, sequence []int) (measured, error)
 }
 
 // measured is what a group of conditions gave: a trial for each, and profiles
@@ -38,11 +32,8 @@ type measured struct {
 	profiles taken           // by index into trials
 }
 
-func newEngine(p Plan, link *topology.Link, f *results.File) *engine {
-	e := &engine{plan: p, link: link, file: f, groups: f.Groups(), taken: taken{}, failedGauges: map[string]int{},
-		loop: cores.TimeLoop}
-	e.turn = e.group
-	return e
+func newEngine(p Plan, link measure.Link, f *results.File) *engine {
+	return &engine{plan: p, link: link, file: f, groups: f.Groups(), taken: taken{}, failedGauges: map[string]int{}}
 }
 
 // giveUp is how many blocks in a row without a valid trial end a run: whatever
@@ -95,16 +86,16 @@ func (e *engine) blocks(ctx context.Context, w Watcher) (*Made, error) {
 // rest takes down what the run has up until it is its turn again. A wire is made
 // anew.
 func (e *engine) rest() (results.Ended, error) {
-	left := e.plan.clock.passed()
+	left := e.plan.clock.Passed()
 	e.link.Down()
 	ended := e.plan.Turn()
-	e.away += e.plan.clock.passed() - left
+	e.away += e.plan.clock.Passed() - left
 	if ended != "" || !e.plan.onWire() {
 		return ended, nil
 	}
 	link, err := e.plan.up()
 	if err == nil {
-		*e.link = *link // whoever has the link has the new one
+		e.link = link
 	}
 	return "", err
 }
@@ -132,14 +123,14 @@ func (e *engine) interrupted(ctx context.Context, err error) (*Made, error) {
 // ended says why no further block is measured; empty to go on.
 func (e *engine) ended() results.Ended {
 	p, f := e.plan, e.file
-	took := p.clock.passed() - e.away
+	took := p.clock.Passed() - e.away
 	n := f.Provenance.Blocks
 	switch {
 	case f.Provenance.StoppedEarly != "":
 		return results.Failing
 	case p.Decided != nil && p.Decided(f):
 		return results.Decided
-	case p.Root != "" && f.Full(), p.MaxBlocks > 0 && n >= p.MaxBlocks:
+	case f.Full(), p.MaxBlocks > 0 && n >= p.MaxBlocks:
 		return results.Blocks
 	case took+took/time.Duration(n) > p.budget():
 		return results.Budget
@@ -167,14 +158,6 @@ func (e *engine) broken(trials []results.Trial) (string, error) {
 	return fmt.Sprintf("%d blocks in a row had no valid trial; the last: %s", e.deaths, last), nil
 }
 
-// turnOf measures a group.
-func (e *engine) turnOf(ctx context.Context, sequence []int) (measured, error) {
-	if e.plan.unread() { // whose cores are another's
-		return e.turn(ctx, sequence)
-	}
-	return e.calibrated(ctx, sequence)
-}
-
 // block measures one block: each group of conditions that can be up together,
 // in the order drawn. The trials are added to the file once all of them are
 // there.
@@ -184,7 +167,7 @@ func (e *engine) block(ctx context.Context, block int, w Watcher) ([]results.Tri
 	sequences := experiment.DrawBlock(e.groups, e.file.Provenance.Block.Rounds, e.plan.Seed, block)
 	for i, sequence := range sequences {
 		w.Turn(block, i+1, len(sequences))
-		m, err := e.turnOf(ctx, sequence)
+		m, err := e.calibrated(ctx, sequence)
 		if err != nil {
 			return nil, err
 		}

@@ -4,15 +4,19 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/capture"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
+	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
 // A group is a set of conditions whose servers are up at once.
@@ -20,32 +24,24 @@ type group struct {
 	engine   *engine
 	conds    []int // indexes of conditions, in the order drawn for the first round
 	loads    []load
-	sequence []int // of the slots: indexes into conds
-	servers  []*server
-	trials   []results.Trial
-	profiles taken
-	sampler  *telemetry.Sampler
+	profiles []*capture.Set
+	gauged   []float64 // the client's part in a server's CPU time; 0: not gauged
 }
 
-// group measures conditions that can be up together. Their servers start, one
-// client goes round them in the given sequence or each has a client of its own,
-// and the CPU time of both sides is read.
+// group measures conditions that can be up together.
 //
 // What a condition is called decides nothing else: which server is started first, and which has
 // which port and place with the client, is as the block's order was drawn. So servers that do not
 // differ are exchangeable, which package compare relies on.
 func (e *engine) group(ctx context.Context, sequence []int) (m measured, err error) {
 	members := experiment.Members(sequence)
-	g := &group{engine: e, conds: sequence[:len(members)], profiles: taken{}}
-	g.sequence = strict.Called(sequence, func(s int) int { return slices.Index(g.conds, s) })
+	n := len(members)
+	g := &group{engine: e, conds: sequence[:n], profiles: make([]*capture.Set, n), gauged: make([]float64, n)}
 	p, x := e.plan, e.plan.Experiment
 	for i, c := range g.conds {
-		cond := e.file.Conditions[c]
-		g.loads = append(g.loads, p.load(e.link, x.Fixed().With(cond.Levels), p.Port+i))
-		g.trials = append(g.trials, results.Trial{Condition: cond.ID, Bound: gate.BoundUnknown, Metrics: map[string]float64{}})
+		g.loads = append(g.loads, p.load(e.link, x.Fixed().With(e.file.Conditions[c].Levels), p.Port+i))
 	}
-	// Conditions of a group have the same kernel settings, so those of the first
-	// serve for all.
+	// Conditions of a group have the same kernel settings, so those of the first serve for all.
 	back, err := g.loads[0].turn(ctx)
 	if err != nil {
 		return m, err
@@ -54,142 +50,109 @@ func (e *engine) group(ctx context.Context, sequence []int) (m measured, err err
 	if err := freshSockets(g.loads); err != nil {
 		return m, err
 	}
-	if err := g.measure(ctx); err != nil {
+	block, err := g.block(ctx, strict.Called(sequence, func(c int) int { return slices.Index(g.conds, c) }))
+	if err != nil {
 		return m, err
-	}
-	for i := range g.trials {
-		e.file.Conclude(&g.trials[i])
 	}
 	m.profiles = taken{}
 	for _, c := range members {
 		i := slices.Index(g.conds, c)
-		if set := g.profiles[i]; set != nil {
-			m.profiles[len(m.trials)] = set
+		t := g.trial(i, block.Trials[i])
+		if t.Valid && g.profiles[i] != nil {
+			m.profiles[len(m.trials)] = g.profiles[i]
 		}
-		m.trials = append(m.trials, g.trials[i])
+		m.trials = append(m.trials, t)
 	}
 	return m, nil
 }
 
-// measure runs the group's clients: in turns where the generator can take
-// turns, else at once.
-func (g *group) measure(ctx context.Context) error {
-	now := g.engine.plan.clock.now()
-	for i := range g.trials {
-		g.trials[i].StartedAt = now
-	}
-	switch {
-	case g.engine.plan.Running != nil:
-		return g.fromOutside(ctx)
-	case g.loads[0].rotates():
-		return g.up(ctx, g.rotate)
-	}
-	return g.up(ctx, g.pieces)
-}
-
-// up has the group's servers up, which give the same answers, while something is done with them.
-func (g *group) up(ctx context.Context, do func(context.Context) error) (err error) {
-	if g.servers, err = startServers(ctx, g.loads); err != nil {
-		return err
-	}
-	defer stopServers(g.servers)
-	if err := sameAnswers(g.servers); err != nil && !g.engine.plan.AnswersMayDiffer {
-		return err
-	}
-	return do(ctx)
-}
-
-// atOnce calls do for each of 0 to n-1 at the same time. The first error
-// cancels the others and is returned.
-func atOnce(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	within, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() {
-			if err := do(within, i); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	all.Wait()
-	if within.Err() != nil {
-		return context.Cause(within)
-	}
-	return nil
-}
-
-// pair is a client with the servers that it loads, for telemetry to watch.
-func (g *group) pair(client func() int, servers ...*server) telemetry.Pair {
-	return telemetry.Pair{Client: client, Servers: strict.Called(servers, (*server).first)}
-}
-
-// watch begins to sample both sides and the machine.
-func (g *group) watch(window time.Duration, pairs ...telemetry.Pair) error {
-	l := g.loads[0]
+// block has the engine measure the group.
+func (g *group) block(ctx context.Context, order []int) (*measure.Block, error) {
+	e, l := g.engine, g.loads[0]
 	serverOn, clientOn := l.split.On()
-	var err error
-	g.sampler, err = telemetry.Start(telemetry.Targets{
-		Pairs:      pairs,
-		ServerCPUs: serverOn, ClientCPUs: clientOn,
-		NetPID: l.link.NetPID,
-		Window: window,
-	})
-	return err
-}
-
-// failer records the reasons of the group's trial i.
-func (g *group) failer(i int) failer {
-	t := &g.trials[i]
-	return func(name, format string, args ...any) { t.Reasons = append(t.Reasons, reason(name, format, args...)) }
-}
-
-func reason(name, format string, args ...any) results.Reason {
-	return results.Reason{Gate: name, Detail: strict.Line(fmt.Sprintf(format, args...), longestReason)}
-}
-
-// blame records faults with their trials. A fault of no particular condition
-// goes to all trials. A fault of one condition also makes the others' trials
-// invalid, since it disturbed them or left their block incomplete.
-func (g *group) blame(faults []fault) {
-	for _, f := range faults {
-		for i := range g.trials {
-			switch {
-			case f.of == i || f.of < 0:
-				g.trials[i].Reasons = append(g.trials[i].Reasons, f.Reason)
-			case len(g.trials[i].Reasons) == 0:
-				g.failer(i)(f.Gate, "beside it, %s: %s", g.loads[f.of].name(), f.Detail)
-			}
-		}
+	plan := &measure.Plan{Slot: l.slot, Rounds: l.rounds, Link: e.link, Dir: l.dir, Self: e.plan.Lab,
+		Loader: []string{experiment.Under(l.dir, filepath.Join(".tools", "bin", host.Loader))}, ServerCPUs: serverOn, ClientCPUs: clientOn,
+		LineRateBps: l.lineRate, Clock: e.plan.clock, Threads: l.threads, Seed: e.plan.Seed,
+		Target: func(i int, _ string) httpload.Target { return g.loads[i].target() }}
+	for _, l := range g.loads {
+		plan.Subjects = append(plan.Subjects, l.subject())
+		plan.Asked, plan.Warmup = append(plan.Asked, l.asked), append(plan.Warmup, l.warmup)
 	}
-}
-
-// machine has the figures of a sampled window that describe the machine and not
-// one server: all trials of a group share them.
-var machine = []string{
-	"server_steal", "client_steal", "server_foreign_load", "client_foreign_load", "sampler_busy", "client_rss_bytes",
-	"tcp_retransmits", "listen_overflows", "listen_drops", "softnet_drops", "softnet_squeezes", "interrupts_per_s",
-	"throttled_s", "swap_pages", "clock_step_s",
-}
-
-// pick copies those of some figures that are known.
-func pick(into, from map[string]float64, names ...string) {
-	for _, name := range names {
-		if v, ok := from[name]; ok {
-			into[name] = v
-		}
+	plan.Extras = g.extras(plan.Subjects)
+	if l.rotates() {
+		return plan.Block(ctx, order)
 	}
-}
-
-// stopped refuses a trial of which a signal held one side.
-func stopped(w telemetry.Window, fail failer) {
-	for _, side := range w.Stopped {
-		fail(gate.Stopped, "a signal stopped the %s for a while", side)
+	var pieces []measure.Piece
+	for i := range g.loads {
+		pieces = append(pieces, g.loads[i].piece())
 	}
+	return plan.Pieces(ctx, pieces)
 }
 
-// take copies what a trial in one piece records beside its metrics.
-func take(t *results.Trial, w telemetry.Window) {
+// subject is the condition's server.
+func (l load) subject() measure.Subject {
+	return &measure.Command{Label: l.name(), Argv: l.server, Dir: l.dir, At: l.addr, Process: l.serves.Process,
+		Line: l.serves.ReadyLine(l.at), Lines: max(l.workers, 1), Within: readyWithin, Self: l.lab, Link: l.link}
+}
+
+// readyWithin bounds the wait for a server, even on a machine whose cores are busy with many workers
+// starting at once.
+const readyWithin = 20 * time.Second
+
+// piece is the condition's client, if it cannot take turns.
+func (l load) piece() measure.Piece {
+	p := measure.Piece{Argv: l.client, Dir: l.dir, Lasts: l.warmup + l.slot, Grace: l.grace, Parse: l.parse}
+	if l.route != "" {
+		p.Check = l.check()
+	}
+	return p
+}
+
+// trial is the results file's record of what the engine measured.
+func (g *group) trial(i int, m measure.Trial) results.Trial {
+	l, f := g.loads[i], g.engine.file
+	t := results.Trial{Condition: f.Conditions[g.conds[i]].ID, StartedAt: m.StartedAt, Bound: gate.BoundUnknown, Metrics: m.Metrics,
+		Slots: m.Slots, Below: m.Below, Resolution: m.Resolution}
+	for _, why := range m.Faults {
+		t.Reasons = append(t.Reasons, results.Reason{Gate: why.Name, Detail: why.Detail})
+	}
+	sampled(&t, m.Window)
+	if len(t.Reasons) == 0 && g.profiles[i] != nil {
+		l.take(&t, g.profiles[i], m.Extra)
+	}
+	if g.gauged[i] > 0 {
+		t.Metrics[receiveShare] = share(g.gauged[i])
+	}
+	f.Conclude(&t)
+	return t
+}
+
+// extras are the windows in which servers are profiled, or gauged.
+func (g *group) extras(subjects []measure.Subject) (all []measure.Extra) {
+	if g.loads[0].profile > 0 {
+		all = append(all, measure.Extra{Window: g.loads[0].profile, Due: func(int) bool { return true },
+			Do: func(ctx context.Context, i int) error {
+				sources, err := capture.Sockets(g.loads[i].sockets())
+				if err == nil {
+					g.profiles[i], err = capture.Capture(ctx, sources, g.loads[i].profile)
+				}
+				if err == nil && g.profiles[i].Processes != max(g.loads[i].workers, 1) {
+					err = fmt.Errorf("%d processes were profiled, %d serve", g.profiles[i].Processes, max(g.loads[i].workers, 1))
+				}
+				return err
+			}})
+	}
+	if x := g.engine.plan.Experiment; x.Relative != nil && x.Relative.OwnWork {
+		all = append(all, g.gauge(subjects))
+	}
+	return all
+}
+
+// share rounds to a hundredth of a percent, which is finer than clock ticks.
+func share(v float64) float64 { return math.Round(v*1e4) / 1e4 }
+
+// sampled records what a trial in one piece has beside its metrics.
+func sampled(t *results.Trial, w telemetry.Window) {
 	for _, c := range w.Cores {
 		t.Cores = append(t.Cores, results.Core{
 			CPU: c.CPU, User: share(c.User), System: share(c.System), SoftIRQ: share(c.SoftIRQ), Steal: share(c.Steal),
@@ -202,6 +165,3 @@ func take(t *results.Trial, w telemetry.Window) {
 		}
 	}
 }
-
-// share rounds to a hundredth of a percent, which is finer than clock ticks.
-func share(v float64) float64 { return math.Round(v*1e4) / 1e4 }

@@ -191,7 +191,12 @@ func (l load) hold(ctx context.Context, k knob) (held, error) {
 
 // release restores the setting.
 func (h held) release() error {
-	early := isClosed(h.proc.Done())
+	early := false
+	select {
+	case <-h.proc.Done():
+		early = true
+	default:
+	}
 	h.lifeln.Close()
 	select {
 	case <-h.proc.Done():

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/topology"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 )
 
 // knobScripts is a clone with tuning scripts that behave as their names say.
 func knobScripts(t *testing.T, names ...string) load {
 	t.Helper()
-	l := load{dir: t.TempDir(), link: &topology.Link{}}
+	l := load{dir: t.TempDir(), link: loopback}
 	dir := filepath.Join(l.dir, "lab", "scripts")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestARunWhoseKnobDoesNotComeBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := p.engine(x, loopback)
-		e.plan.clock = newClock()
+		e.plan.clock = measure.NewClock()
 		made, err := e.blocks(t.Context(), &watching{})
 		if made != nil || err == nil || err.Error() != says {
 			t.Errorf("%v, %v; want %q", made, err, says)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/topology"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -26,12 +26,17 @@ func committed(t *testing.T, name string) *experiment.Experiment {
 	return x
 }
 
+// An onWire is a link whose servers are in a namespace.
+type onWire struct{ measure.Loopback }
+
+func (onWire) PID() int { return 7 }
+
 // A condition's kernel settings are recorded as command lines, in the order of
 // changing them; inside the wire's namespace where the setting is per
 // namespace, else outside.
 func TestKnobsStandBeforeTheServer(t *testing.T) {
 	x := committed(t, "03-rps-rfs")
-	link := &topology.Link{Host: "192.0.2.1", NetPID: 7, NetDevice: "wire-server"}
+	link := onWire{}
 	commands := func(rps, rfs bool) []string {
 		s := x.Fixed().With(setting.Levels{setting.RPS: setting.Bool(rps), setting.RFS: setting.Bool(rfs)})
 		all := Plan{Experiment: x}.load(link, s, 9000).commands()

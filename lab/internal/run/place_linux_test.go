@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,23 +20,22 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/topology"
-	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
 func TestMain(m *testing.M) {
 	// tools/test.sh has it say that with the race detector no process waits a second at its end.
 	proc.Passed = append(proc.Passed, "GORACE")
-	if status, is := wire.Called(os.Args[1:]); is {
+	if status, is := measure.Answer(os.Args[1:]); is {
 		os.Exit(status)
 	}
-	if os.Getenv(foreign) != "" {
-		serveForeign(os.Args[1], os.Args[2])
-		return
+	if os.Getenv(foreign) != "" { // a server of any program
+		_ = http.ListenAndServe(os.Args[1], http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "Hello, world.") }))
+		os.Exit(1)
 	}
 	code := m.Run()
 	if builtAny {
@@ -44,6 +44,9 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(code)
 }
+
+// foreign is the variable that makes this program a server.
+const foreign = "LR_FOREIGN"
 
 var builtAny bool
 
@@ -150,17 +153,20 @@ func (p place) faulty(fault string) {
 	}
 }
 
+// loopback is the link of most tests.
+var loopback = measure.Loopback{}
+
 // plan is the plan of a run here.
 func (p place) plan(x *experiment.Experiment) Plan {
 	p.t.Helper()
 	return Plan{Root: journal.Root(p.root), Experiment: x, Port: programtest.FreePorts(p.t, 30),
 		Lab: []string{filepath.Join(p.built, "the-lab")}, Split: sides(p.t),
-		Host: &host.Profile{ID: "here", Cores: 1 << 10}, clock: newClock()}
+		Host: &host.Profile{ID: "here", Cores: 1 << 10}, clock: measure.NewClock()}
 }
 
 // engine has the given conditions, or the experiment's, and calibrations that
 // never find a slow core.
-func (p place) engine(x *experiment.Experiment, link *topology.Link, conditions ...setting.Levels) *engine {
+func (p place) engine(x *experiment.Experiment, link measure.Link, conditions ...setting.Levels) *engine {
 	p.t.Helper()
 	plan := p.plan(x)
 	f := plan.file()
@@ -171,9 +177,7 @@ func (p place) engine(x *experiment.Experiment, link *topology.Link, conditions 
 			f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels})
 		}
 	}
-	e := newEngine(plan, link, f)
-	e.loop = func([]int) (time.Duration, error) { return time.Microsecond, nil }
-	return e
+	return newEngine(plan, link, f)
 }
 
 // block makes the first block.

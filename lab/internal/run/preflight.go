@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/topology"
 )
 
 // Ready returns, before anything is measured, what would make every trial fail:
@@ -31,7 +31,7 @@ func (p Plan) Ready() error {
 	}
 	var seen []string
 	for _, levels := range p.Experiment.Conditions() {
-		l := p.load(&topology.Link{Host: "127.0.0.1"}, p.Experiment.Fixed().With(levels), p.Port)
+		l := p.load(measure.Loopback{}, p.Experiment.Fixed().With(levels), p.Port)
 		for _, side := range []struct {
 			what, name string
 			argv       []string
@@ -39,9 +39,7 @@ func (p Plan) Ready() error {
 			if slices.Contains(seen, side.name) {
 				continue
 			}
-			if seen = append(seen, side.name); l.alone {
-				continue // its caller has looked at each server
-			}
+			seen = append(seen, side.name)
 			if err := starts(l.dir, side.argv); err != nil {
 				return fmt.Errorf("the %s cannot be started: %w", side.what, err)
 			}

@@ -1,12 +1,7 @@
 package run
 
 import (
-	"net"
-	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profiles"
@@ -23,43 +18,6 @@ func TestTheNullServerHasNoProfiles(t *testing.T) {
 	if err := Profiles(t.Context(), Plan{Experiment: x}, nil); err == nil ||
 		err.Error() != "the null server has no profiles" {
 		t.Errorf("%v", err)
-	}
-}
-
-// A client that fails is reported for that window.
-func TestAClientThatEndsBeforeItsProfiles(t *testing.T) {
-	t.Parallel()
-	for what, c := range map[string]struct{ client, gate, says string }{
-		"with an error": {"echo no luck >&2; exit 1", gate.ClientFailed,
-			"in the profiled window: the client failed (exit status 1): no luck"},
-		"with the server gone": {endless, gate.ServerExited, "in the profiled window: the server exited in mid-trial: "},
-	} {
-		t.Run(what, func(t *testing.T) {
-			serves := serve
-			if c.gate == gate.ServerExited {
-				serves = "sleep 0.2; exit 1"
-			}
-			g := (&scripted{[]string{serves}, c.client, time.Minute}).group(t)
-			g.loads[0].profile = time.Second
-			if err := freshSockets(g.loads); err != nil {
-				t.Fatal(err)
-			}
-			// Without any socket there is nothing to profile.
-			if err := g.profiled(t.Context()); err != nil || !slices.Equal(gatesOf(g.trials[0]), []string{gate.ProfileFailed}) {
-				t.Errorf("%v, %v", err, g.trials[0].Reasons)
-			}
-			g.trials[0].Reasons = nil
-			listen(t, g.loads[0])
-			var err error
-			if g.servers, err = startServers(t.Context(), g.loads); err != nil {
-				t.Fatal(err)
-			}
-			defer stopServers(g.servers)
-			if err := g.profiled(t.Context()); err != nil || len(g.trials[0].Reasons) != 1 ||
-				g.trials[0].Reasons[0].Gate != c.gate || !strings.HasPrefix(g.trials[0].Reasons[0].Detail, c.says) {
-				t.Errorf("%v, %v", err, g.trials[0].Reasons)
-			}
-		})
 	}
 }
 
@@ -113,15 +71,4 @@ func TestAGroupsProfiles(t *testing.T) {
 		return whole
 	})
 	p.nothingRuns(t)
-}
-
-// listen opens a socket at the place of a server's process, but serves nothing
-// on it.
-func listen(t *testing.T, l load) {
-	t.Helper()
-	socket, err := net.Listen("unix", filepath.Join(l.dir, l.pprof(), "1.sock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { socket.Close() })
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/capture"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -29,7 +30,7 @@ func Profiles(ctx context.Context, p Plan, each func(Profiled) error) error {
 	if why := p.Unreachable(); why != "" {
 		return errors.New(why)
 	}
-	p.Profile, p.clock = true, newClock()
+	p.Profile, p.clock = true, measure.NewClock()
 	link, err := p.up()
 	if err != nil {
 		return err

@@ -32,9 +32,6 @@ func programsOf(root string, s *experiment.Server) []string {
 // find looks up the programs that the experiment starts, and refuses programs
 // that were not built from the sources beside them.
 func (p Plan) find() (*host.Programs, error) {
-	if p.outside() {
-		return p.files()
-	}
 	lab, names := "", []string{}
 	if len(p.Lab) > 0 {
 		lab, names = p.Lab[0], []string{"lab"}
@@ -46,21 +43,6 @@ func (p Plan) find() (*host.Programs, error) {
 	}
 	slices.Sort(names)
 	return host.FindPrograms(string(p.Root), lab, slices.Compact(names))
-}
-
-// files are the programs that the commands of a run outside of any journal name.
-func (p Plan) files() (*host.Programs, error) {
-	var paths []string
-	for _, s := range p.Experiment.Loaded() {
-		words, _ := s.Line(experiment.Place{Host: "-", Port: "-", Workers: "-"}, nil)
-		for _, word := range words {
-			path := experiment.Under(p.Dir, word)
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-				paths = append(paths, path)
-			}
-		}
-	}
-	return host.FindFiles(paths)
 }
 
 // generators names an experiment's load generators, with versions.

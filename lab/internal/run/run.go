@@ -1,37 +1,16 @@
-// Package run carries out an experiment. It makes the topology; block after block it starts
-// the servers of all conditions afresh, loads them in turns and samples both sides; and it
-// decides which trials are valid.
+// Package run carries out an experiment: block after block, until its claims are decided or the
+// time is up. Package measure measures the blocks.
 //
-// Conditions to be compared are measured side by side. The servers of all conditions that
-// can live together are up at once on the same cores, and one client goes round them in
-// short slots, in an order drawn from a recorded seed. A block of two conditions, where c3
-// is c2 once more as the run's A/A control, and of two rounds:
+// Conditions to be compared are measured side by side (see package measure). What cannot share a
+// block is measured one after the other within it: other kernel settings, or a load generator that
+// cannot take turns. Producers of events at a set rate leave most of the cores idle and are measured
+// at once, each by a receiver of its own.
 //
-//	server's core  C                                                    C
-//	server c1       [  w . . | s . . | . s . |          | p . . |  ]
-//	server c2       [  . w . | . . s | s . . |          | . p . |  ]
-//	server c3       [  . . w | . s . | . . s |          | . . p |  ]
-//	client             warm-up round 1 round 2 holds on   profiles
-//	                                           for a census
-//
-//	C  the calibration loop: as fast before as after, or the block says so
-//	[  the server starts, and all servers must give the same answers
-//	w  a warm-up slot, which does not count
-//	s  a slot: the client loads this server alone; the others are idle
-//	p  a window of profiles, if the experiment takes any; it gives no other metric
-//	]  the server ends
-//
-// All slots of a server in a block are one trial. What cannot share a block is measured one
-// after the other within it: other kernel settings, or a load generator that cannot take
-// turns. Producers of events at a set rate leave most of the cores idle and are measured at
-// once, each by a receiver of its own.
-//
-// Gates that do not know the claims judge each trial. Invalid trials stay in the file and are
-// never repeated; the next block is a new one.
+// Faults do not know the claims. Refused trials stay in the file and are never repeated; the next
+// block is a new one.
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,22 +22,17 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/topology"
 	"github.com/line-rate/line-rate/lab/internal/wire"
-	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
 // A Plan describes a run to be made.
 type Plan struct {
-	// Root is the journal's: its scripts start servers and clients, and commands start from
-	// there. A run outside of any journal has Dir instead, from where Lab starts them, and
-	// Scratch, where what has to lie in a file for a while lies.
-	Root         journal.Root
-	Dir, Scratch string
+	// Root is the journal's: its scripts start servers and clients, and commands start from there.
+	Root journal.Root
 
 	Experiment *experiment.Experiment
 	Seed       uint64
@@ -72,32 +46,8 @@ type Plan struct {
 	// Profile asks for profiles although the experiment does not.
 	Profile bool
 
-	// AnswersMayDiffer goes on although servers that are asked the same answer
-	// differently. Only a caller that says so in what it prints may set it.
-	AnswersMayDiffer bool
-
-	// Path is asked in place of the design's route. It may have a query and escapes,
-	// so only a caller may set it whose runs are in no journal.
-	Path string
-
-	// Requests are asked in place of the route, by weight, each of them over a new connection
-	// if Close is set.
-	Requests []httpload.Request
-	Close    bool
-	Way      scenario.Way // all servers are spoken to
-
-	// Running has servers that run already, by their names in the design. They are loaded
-	// from outside: none is started or ended. Of those that are known by their addresses
-	// alone none is watched, and a trial has the figures of its client alone. All are known
-	// so, or none. nil: the run starts its servers.
-	Running map[string]Outside
-
-	// Starts has how servers start beyond their commands, by their names in the design; those
-	// that it lacks start as the design and Dir say.
-	Starts map[string]Start
-
 	// Budget is the longest time that the run may take; 0: as the experiment says.
-	// MaxBlocks limits the blocks; 0: as many as a journal's file can hold, and outside of one any.
+	// MaxBlocks limits the blocks; 0: as many as a file can hold.
 	Budget    time.Duration
 	MaxBlocks int
 	// Decided is asked after each block whether more blocks would tell nothing
@@ -112,15 +62,8 @@ type Plan struct {
 	// the machine. nil: its blocks follow one another.
 	Turn func() results.Ended
 
-	found       *host.Programs // before the run
-	clock       clock
-	readyWithin time.Duration // how long a server may take to listen; 0: readyWithin
-}
-
-// A Start is where a server starts, and for how long it is then loaded before its first slot.
-type Start struct {
-	Dir    string // empty: the run's
-	Warmup time.Duration
+	found *host.Programs // before the run
+	clock measure.Clock
 }
 
 // A Made is a finished run: its file, and the raw profiles that it names, by
@@ -151,7 +94,7 @@ func (u Unable) Error() string { return u.Why }
 // were complete when it was interrupted. A failure within a trial is recorded
 // in the trial.
 func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
-	p.clock = newClock()
+	p.clock = measure.NewClock()
 	p, left := p.without()
 	x := p.Experiment
 	f := p.file()
@@ -166,35 +109,34 @@ func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer link.Down()
+	e := &engine{link: link}
+	defer func() { e.link.Down() }()
 	if p.found, err = p.find(); err != nil {
 		return nil, err
 	}
 	f.Provenance.Binaries, f.Provenance.Environment = p.found.Binaries(), p.found.Environment()
-	if link.Command != "" {
-		f.Provenance.Commands = []string{link.Command}
+	if p.onWire() {
+		f.Provenance.Commands = []string{p.spec().Line()}
 	}
 	p.conditions(f, link)
 	w.Begin(x, p.BlockTime(), p.budget())
-	return newEngine(p, link, f).blocks(ctx, w)
+	e = newEngine(p, link, f)
+	return e.blocks(ctx, w)
 }
 
 // file is the results file before the first block.
 func (p Plan) file() *results.File {
 	x := p.Experiment
-	tools, commit, dirty := map[string]string{setting.HTTPLoad: setting.HTTPLoadVersion}, host.UnknownCommit, true
-	if !p.outside() {
-		tools = host.Tools(string(p.Root))
-		commit, dirty = host.Commit(string(p.Root))
-	}
+	tools := host.Tools(string(p.Root))
+	commit, dirty := host.Commit(string(p.Root))
 	f := &results.File{
 		SchemaVersion: results.Version, Experiment: x.Name,
 		Hosts:    results.Hosts{Server: p.Host.ID, Client: p.Host.ID},
-		Topology: p.topology(),
+		Topology: results.Topology(x.Topology),
 		Settings: x.Fixed(), Conditions: []results.Condition{}, Trials: []results.Trial{},
 	}
 	f.Provenance = &results.Provenance{
-		StartedAt: p.clock.now().Truncate(time.Second), Commit: commit, Dirty: dirty,
+		StartedAt: p.clock.Now().Truncate(time.Second), Commit: commit, Dirty: dirty,
 		ExperimentSHA256: x.SHA256, Locks: x.Locks(), Seed: p.Seed, Generator: generators(x, tools),
 		Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS,
 			ProfileS: x.ProfileS()},
@@ -210,7 +152,7 @@ func (p Plan) file() *results.File {
 
 // conditions adds the conditions, the control last, with the command lines that
 // a reader would type for each.
-func (p Plan) conditions(f *results.File, link *topology.Link) {
+func (p Plan) conditions(f *results.File, link measure.Link) {
 	x := p.Experiment
 	all := x.Conditions()
 	twin := experiment.DrawControl(len(all), p.Seed)
@@ -227,23 +169,8 @@ func (p Plan) conditions(f *results.File, link *topology.Link) {
 	}
 }
 
-// outside reports whether the run belongs to no journal.
-func (p Plan) outside() bool { return p.Dir != "" }
-
-// topology is how server and client are joined: as the design says, or unknown of servers that
-// are known by their addresses alone.
-func (p Plan) topology() results.Topology {
-	if p.unread() {
-		return results.Topology{Kind: "fleet"} // they may be on another machine
-	}
-	return results.Topology(p.Experiment.Topology)
-}
-
 // onWire reports whether server and client are in namespaces that the lab made.
 func (p Plan) onWire() bool { return p.Experiment.Topology.Kind == "netns" }
-
-// dir is where commands start.
-func (p Plan) dir() string { return cmp.Or(string(p.Root), p.Dir) }
 
 func (p Plan) budget() time.Duration {
 	if p.Budget > 0 {
@@ -253,20 +180,33 @@ func (p Plan) budget() time.Duration {
 }
 
 func (p Plan) finish(f *results.File, raw map[string][]byte) *Made {
-	f.Provenance.FinishedAt = p.clock.now().Truncate(time.Second)
+	f.Provenance.FinishedAt = p.clock.Now().Truncate(time.Second)
 	return &Made{f, raw}
 }
 
-// up makes the topology.
-func (p Plan) up() (*topology.Link, error) {
+// up makes the link of the design's topology.
+func (p Plan) up() (measure.Link, error) {
+	if !p.onWire() {
+		return measure.Loopback{}, nil
+	}
 	x := p.Experiment
 	for _, levels := range x.Conditions() {
-		if name := experiment.Generator(x.Fixed().With(levels)); p.onWire() && name != setting.HTTPLoad {
-			return nil, wire.Unavailable{Why: fmt.Sprintf("the shapers of a wire are read by %s in its slots; %s loads "+
-				"over loopback only", setting.HTTPLoad, name)}
+		if name := experiment.Generator(x.Fixed().With(levels)); name != setting.HTTPLoad {
+			return nil, wire.Unavailable{Why: fmt.Sprintf("a wire is read between the slots of %s; %s loads over loopback only",
+				setting.HTTPLoad, name)}
 		}
 	}
-	return topology.Up(x.Topology)
+	w, err := wire.Make(p.spec())
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// spec is the wire that the design asks for.
+func (p Plan) spec() wire.Spec {
+	t := p.Experiment.Topology
+	return wire.Spec{LineRateBps: t.LineRateBps, BurstBytes: t.BurstBytes, QueueS: t.QueueS}
 }
 
 // Time to start and stop the servers of a group and a client, with the
@@ -291,12 +231,12 @@ func (p Plan) BlockTime() time.Duration {
 	}
 	slots := time.Duration(x.Block.Rounds) * (seconds(x.Block.SlotS) + fill)
 	each := func(levels setting.Levels) time.Duration {
-		took := p.warmup(x.Server(x.Fixed().With(levels)).Name) + slots
+		took := seconds(x.Block.WarmupS) + slots
 		if searches(x.Fixed().With(levels)) {
 			took += searching
 		}
 		if x.Profile != nil {
-			took += Plan{Experiment: x}.profiledFor(levels)
+			took += Plan{Experiment: x}.profiledFor()
 		}
 		return took
 	}
@@ -319,19 +259,20 @@ func (p Plan) BlockTime() time.Duration {
 	return total + control
 }
 
-// warmup is how long a server is loaded after its start.
-func (p Plan) warmup(server string) time.Duration {
-	if s, ok := p.Starts[server]; ok {
-		return s.Warmup
-	}
-	return seconds(p.Experiment.Block.WarmupS)
-}
-
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // scriptPath is a script's path from the repository's root, so that recorded
 // command lines can be typed there.
 func scriptPath(name string) string { return filepath.Join("lab", "scripts", name) }
+
+// without is the plan for what this machine has.
+func (p Plan) without() (Plan, []results.LeftOut) {
+	x, lacks := p.Experiment.Present(string(p.Root))
+	p.Experiment = x
+	return p, strict.Called(lacks, func(l experiment.Lack) results.LeftOut {
+		return results.LeftOut{Levels: setting.Levels{setting.Server: setting.String(l.Server)}, Why: l.Why()}
+	})
+}
 
 // taken has the profiles of trials, by the trial's index.
 type taken map[int]*capture.Set

@@ -197,6 +197,24 @@ func TestAnInterruptedRun(t *testing.T) {
 	}
 }
 
+// A watching records a run's progress.
+type watching struct {
+	begun         string
+	block, budget time.Duration
+	turns         []string
+	told          []int // number of trials in each block
+}
+
+func (w *watching) Begin(x *experiment.Experiment, block, budget time.Duration) {
+	w.begun, w.block, w.budget = x.Name, block, budget
+}
+func (w *watching) Turn(block, group, groups int) {
+	w.turns = append(w.turns, fmt.Sprintf("%d: %d of %d", block, group, groups))
+}
+func (w *watching) Block(_ *results.File, trials []results.Trial) {
+	w.told = append(w.told, len(trials))
+}
+
 // An interrupting watcher calls a function while a block's client is at work.
 type interrupting struct {
 	watching
@@ -241,24 +259,6 @@ func TestWhatKeepsARunFromBeginning(t *testing.T) {
 		if got, want := begin(t, plan), fmt.Sprintf("127.0.0.1:%d is already in use; stop what listens there, or choose "+
 			"another with --port", plan.Port+1); got != want {
 			t.Errorf("%q, want %q", got, want)
-		}
-	})
-	t.Run("a foreign server that shares its port", func(t *testing.T) {
-		plan := p.plan(design{settings: "generator = \"http_load\"\nconnections = 4\nprefork = true\nworkers = 2"}.parse(t))
-		p := p
-		p.t = t
-		p.faulty("none")
-		defer p.use("fiber_server")
-		l := p.engine(x, loopback).plan.load(loopback, x.Fixed(), plan.Port)
-		s, err := l.start(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.use("fiber_server")
-		made, err := Do(t.Context(), plan, &watching{})
-		s.stop()
-		if made != nil || err == nil || !strings.Contains(err.Error(), "is already in use") {
-			t.Errorf("%+v, %v", made, err)
 		}
 	})
 }

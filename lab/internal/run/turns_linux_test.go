@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -132,7 +133,7 @@ func TestFaultsInMidBlock(t *testing.T) {
 		{"a server is stopped", false, func(port int) { stop(p.listening("fiber_server", port)...) }, gate.Stopped,
 			"a signal stopped the server"},
 		{"a worker is killed", true, func(port int) { signal(syscall.SIGKILL, p.listening("fiber_server", port)[1]) },
-			gate.LostWorker, "beside it, fiber_server on 127.0.0.1:"},
+			gate.ServerExited, "beside it, fiber_server on 127.0.0.1:"},
 		{"a server is killed", false, func(port int) { signal(syscall.SIGKILL, p.listening("fiber_server", port)...) },
 			gate.ServerExited, "beside it, fiber_server on 127.0.0.1:"},
 		{"the client is killed", false, func(int) { signal(syscall.SIGKILL, p.children("linerate")...) }, gate.ClientFailed,
@@ -150,11 +151,11 @@ func TestFaultsInMidBlock(t *testing.T) {
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
-					for len(p.children("linerate")) == 0 && t.Context().Err() == nil {
+					for end := time.Now().Add(time.Minute); len(p.children("linerate")) == 0 && time.Now().Before(end); {
 						time.Sleep(10 * time.Millisecond)
 					}
 					time.Sleep(500 * time.Millisecond)
-					c.befalls(e.loadOf(0).port)
+					c.befalls(e.plan.Port + slices.Index(experiment.DrawBlock(e.groups, 1, e.plan.Seed, 1)[0], 0))
 				}()
 				defer func() { <-done }()
 				return p.block(e)
