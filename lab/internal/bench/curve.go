@@ -121,6 +121,7 @@ func (b *Bench) Curve(ctx context.Context, o *compare.Outcome) error {
 	for _, rate := range b.Rates {
 		rps = append(rps, rate.rps(of))
 	}
+	slices.Sort(rps)
 	rps = slices.Compact(rps)
 	c := &compare.Curve{ClosedLoopRPS: words.Digits(of), Slowest: o.Servers[slowest].Name,
 		SlotS: min(max(0.5, math.Ceil(10*fewestRequests/rps[0])/10), 5)}

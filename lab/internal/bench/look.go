@@ -21,6 +21,7 @@ import (
 type Look struct {
 	Answers []probe.Given
 	Rate    float64       // requests a second under the load asked for, roughly
+	Beside  time.Duration // that a turn takes beside what counts of it
 	Chatty  bool          // it prints a line for each request
 	Warmup  time.Duration // after each start, from then on it is steady
 	Never   string        // it was not steady within the limit, and how it went instead
@@ -69,8 +70,9 @@ func (b *Bench) Look(ctx context.Context) (takes Starting, notes []string, err e
 	b.Looks = make([]Look, len(b.Servers))
 	var ended time.Time
 	err = p.Visit(ctx, func(ctx context.Context, v *measure.Visit) error {
-		takes.Up, l.visit = time.Since(began), v
+		l.visit = v
 		err := l.look(ctx)
+		takes.Up = l.asked.Sub(began)
 		ended = time.Now()
 		return err
 	})
@@ -143,7 +145,6 @@ const answersEach = 8
 // ask asks all servers side by side.
 func (l *looker) ask(ctx context.Context) error {
 	failed := make([]error, len(l.Servers))
-	l.asked = time.Now()
 	var all sync.WaitGroup
 	for i := range l.Servers {
 		all.Go(func() {
@@ -159,6 +160,7 @@ func (l *looker) ask(ctx context.Context) error {
 		})
 	}
 	all.Wait()
+	l.asked = time.Now()
 	for i, s := range l.Servers {
 		if failed[i] != nil {
 			return failed[i]
@@ -295,6 +297,10 @@ func (l *looker) turn(ctx context.Context, i int, length time.Duration) (t turn,
 	if err == nil && r.Failed != "" {
 		err = cmp.Or(l.rest(ctx), fmt.Errorf("%s: %s: %s", l.subjects[i].Name(), l.load(), r.Failed))
 	}
+	if err == nil && i < len(l.Looks) && r.Seconds > 0 {
+		l.Looks[i].Rate = float64(r.Requests) / r.Seconds
+		l.Looks[i].Beside = time.Duration((r.Turn.Seconds - r.Seconds) * float64(time.Second))
+	}
 	return turn{requests: r.Turn.Requests, cpu: cpu.Seconds()}, r, err
 }
 
@@ -320,9 +326,6 @@ func (l *looker) first(ctx context.Context, i int) (turns []turn, slow time.Dura
 		turns = append(turns, t)
 		if fill := time.Duration(r.FillS * float64(time.Second)); fill > slowFill {
 			slow, length = slowFactor*fill, slowFactor*fill
-		}
-		if r.Seconds > 0 {
-			l.Looks[i].Rate = float64(r.Requests) / r.Seconds
 		}
 		lost = lost || childLost(l.subjects[i].CPU().PIDs)
 	}
@@ -386,12 +389,9 @@ func (l *looker) warm(ctx context.Context, i int, turns []turn, slow time.Durati
 	give := func(n int) (turns []turn, err error) {
 		var its []float64 // what a request of the reference cost, by turn
 		for range n {
-			t, r, err := l.turn(ctx, i, lookSlot)
+			t, _, err := l.turn(ctx, i, lookSlot)
 			if err != nil {
 				return nil, err
-			}
-			if r.Seconds > 0 {
-				at.Rate = float64(r.Requests) / r.Seconds
 			}
 			reference, _, err := l.turn(ctx, len(l.Servers), referenceSlot)
 			if err != nil {
@@ -410,7 +410,7 @@ func (l *looker) warm(ctx context.Context, i int, turns []turn, slow time.Durati
 		return turns, nil
 	}
 	l.Show(fmt.Sprintf("warming up %s until its CPU a request is steady", l.Servers[i].Name))
-	most := int(min(mostLooking, l.Budget/ofBudget) / (lookSlot + referenceSlot))
+	most := int(min(mostLooking, l.Budget/ofBudget) / (lookSlot + at.Beside + referenceSlot))
 	if turns, err = give(len(turns)); err != nil { // the first were told without the reference
 		return err
 	}
@@ -439,15 +439,15 @@ const (
 )
 
 // slot is the length of a slot for the slowest of the servers: long enough for a hundred requests,
-// and for several times those that are in flight at its ends. Among fast servers short slots are best,
+// and for so many times those that are in flight at its ends. Among fast servers short slots are best,
 // since what disturbs one of them then disturbs the next as well: neighbouring slots differ by the same
 // share whether they last 50 ms or 500, so what counts is how many there are. Shorter ones would be
 // spent on the change from one server to the next, which takes two to five.
-func (b *Bench) slot() time.Duration {
+func (b *Bench) slot(flights int) time.Duration {
 	length := leastSlot.Seconds()
 	for _, l := range b.Looks {
 		if l.Rate > 0 {
-			length = max(length, float64(max(perSlot, perFlight*b.Connections*b.Pipelining))/l.Rate)
+			length = max(length, float64(max(perSlot, flights*b.Connections*b.Pipelining))/l.Rate)
 		}
 	}
 	return time.Duration(min(length, mostSlot.Seconds())*100+0.999) * 10 * time.Millisecond

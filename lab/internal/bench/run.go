@@ -22,12 +22,15 @@ import (
 // to start and end, or a fortieth of the budget: what differs between slots averages out, and what
 // differs between starts does not.
 const (
-	leastRounds = 3
-	mostRounds  = 100
-	perBlock    = 15
-	perSlots    = 40
-	change      = 4 * time.Millisecond // from one server to the next
+	mostRounds = 100
+	perBlock   = 15
+	perSlots   = 40
+	change     = 4 * time.Millisecond // from one server to the next, where its answers are fast
 )
+
+// grains are how often a slot holds what is in flight, and the fewest rounds: shorter for servers so
+// slow that the budget would not hold blocks enough.
+var grains = []struct{ flights, rounds int }{{perFlight, 3}, {2, 3}, {2, 2}}
 
 // A Run is the blocks of a comparison so far.
 type Run struct {
@@ -49,24 +52,27 @@ type Block struct {
 
 // Start is a run without blocks, after a look. It refuses a budget that cannot hold blocks enough.
 func (b *Bench) Start(began time.Time, takes Starting) (*Run, error) {
-	r := &Run{Bench: b, Slot: b.slot(), Began: began}
-	r.Control = rand.New(rand.NewPCG(b.Seed, 1)).IntN(len(b.Servers))
-	beside := takes.Up + takes.Down
-	for _, l := range b.Looks {
-		beside += max(l.Warmup, lookSlot) + 4*change
+	r := &Run{Bench: b, Began: began, Control: rand.New(rand.NewPCG(b.Seed, 1)).IntN(len(b.Servers))}
+	beside, turn := takes.Up+takes.Down, change // of a block, and of each turn
+	for _, l := range append(slices.Clone(b.Looks), b.Looks[r.Control]) {
+		turn = max(turn, l.Beside)
+		beside += max(l.Warmup, lookSlot) + l.Beside
 	}
-	beside += max(b.Looks[r.Control].Warmup, lookSlot)
-	slots := min(b.Budget/perBlock-beside, max(beside, b.Budget/perSlots))
-	round := time.Duration(len(b.Servers)+1) * (r.Slot + change)
-	r.Rounds = min(max(int(slots/round), leastRounds), mostRounds)
-	least, block := time.Duration(compare.Fewest(b.level())), beside+time.Duration(r.Rounds)*round
-	if left := b.left(began); left < least*block {
-		needs := (b.Budget - left + least*block).Round(time.Second) + time.Second
-		return nil, fmt.Errorf("--budget %v holds fewer than %d blocks of about %.1f s, and no fewer can tell; use --budget %v "+
-			"or more, or less --warmup", b.Budget, least, block.Seconds(), needs)
+	least, left := time.Duration(compare.Fewest(b.level())), b.Budget-time.Since(began)
+	var block time.Duration
+	for _, grain := range grains {
+		r.Slot = b.slot(grain.flights)
+		round := time.Duration(len(b.Servers)+1) * (r.Slot + turn)
+		slots := min(b.Budget/perBlock-beside, max(beside, b.Budget/perSlots))
+		r.Rounds = min(max(int(slots/round), grain.rounds), mostRounds)
+		if block = beside + time.Duration(r.Rounds)*round; least*block <= left+time.Duration(beyond*float64(b.Budget)) {
+			b.Say("blocks of about %.1f s, for %s at the most", block.Seconds(), words.Duration(b.Budget))
+			return r, nil
+		}
 	}
-	b.Say("blocks of about %.1f s, for %s at the most", block.Seconds(), words.Duration(b.Budget))
-	return r, nil
+	needs := (b.Budget - left + least*block).Round(time.Second) + time.Second
+	return nil, fmt.Errorf("--budget %v holds fewer than %d blocks of about %.1f s, and no fewer can tell; use --budget %v "+
+		"or more, or less --warmup", b.Budget, least, block.Seconds(), needs)
 }
 
 func (b *Bench) left(began time.Time) time.Duration { return b.Budget - time.Since(began) }
@@ -208,7 +214,7 @@ func (b *Bench) Plan() measure.Plan {
 		subjects = append(subjects, b.subject(i, i))
 	}
 	p := b.plan(subjects)
-	p.Slot, p.Rounds = b.slot(), planRounds
+	p.Slot, p.Rounds = b.slot(perFlight), planRounds
 	for i, l := range b.Looks {
 		p.Warmup[i] = max(l.Warmup, lookSlot)
 		p.Asked = append(p.Asked, b.asked())

@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/load"
@@ -34,7 +35,11 @@ func (v *Visit) Turn(ctx context.Context, i int, length time.Duration) (load.Slo
 	}
 	t, ok, err := v.b.turn(ctx, load.Slot{Target: i, Seconds: length.Seconds(), Counts: true})
 	if err == nil && !ok {
-		err = errors.New(v.b.trials[i].Faults[0].Detail)
+		s := v.b.Subjects[i]
+		if err = s.Gone(); err == nil {
+			err = errors.New(v.b.trials[i].Faults[0].Detail)
+		}
+		err = fmt.Errorf("%s: while it was loaded: %w", s.Name(), err)
 	}
 	var cpu time.Duration
 	for _, one := range t.server {
