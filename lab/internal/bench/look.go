@@ -20,72 +20,61 @@ import (
 // A Look is what was seen of one server before the first block.
 type Look struct {
 	Answers []probe.Given
+	Chatty  bool          // it prints a line for each request
 	Rate    float64       // requests a second under the load asked for, roughly
 	Beside  time.Duration // that a turn takes beside what counts of it
-	Chatty  bool          // it prints a line for each request
 	Warmup  time.Duration // after each start, from then on it is steady
 	Never   string        // it was not steady within the limit, and how it went instead
 }
 
-// Starting is about how long a block takes beside its slots: all servers start and end.
-type Starting struct{ Up, Down time.Duration }
-
 // A looker looks at all servers, while they are up.
 type looker struct {
 	*Bench
-	visit     *measure.Visit
-	subjects  []measure.Subject // the servers, and perhaps the reference
-	notes     []string
-	asked     time.Time // when all were asked first
-	reference float64   // what a request of it cost at first
+	*measure.Visit
+	subjects []measure.Subject // the servers, and perhaps the reference
+	asked    time.Time         // when all had been asked
+	notes    []string
+	usual    float64 // what a request of the reference cost at first
 }
 
-// Look starts all servers side by side, or finds those that run, asks each once, and refuses what
-// cannot be compared. Then it loads each, until it is steady if that is asked for. What is worth
-// knowing and no reason to refuse is returned in words.
+// look starts all servers side by side, or finds those that run, asks each once, and refuses what
+// cannot be compared. Then it loads each, until it is steady if that is asked for. It gives what is
+// worth knowing and no reason to refuse, and how long the servers of a block take to start and end.
 //
 // A neighbour's load makes all that runs on a core cost more, by a tenth or by half, for a second or
 // for ten, and a server that warms up looks the same. So while it is loaded, a server takes turns with
 // another whose cost does not depend on its age, on the same cores, and its own cost is told by what
 // that one's was in the next turn.
-func (b *Bench) Look(ctx context.Context) (takes Starting, notes []string, err error) {
+func (b *Bench) look(ctx context.Context) (notes []string, beside time.Duration, err error) {
 	l := &looker{Bench: b}
 	for i, s := range b.Servers {
 		if s.URL == "" {
 			if err := s.startable(b.dir(s)); err != nil {
-				return takes, nil, err
+				return nil, 0, err
 			}
 		}
 		l.subjects = append(l.subjects, b.subject(i, i))
 	}
 	if b.Steady && b.Costed() {
-		port, err := b.spare()
-		if err != nil {
-			return takes, nil, err
+		port := b.Port + len(b.Servers)
+		if b.Running() {
+			if port, err = FreePorts(1); err != nil {
+				return nil, 0, err
+			}
 		}
 		l.subjects = append(l.subjects, b.reference(fmt.Sprintf("%s:%d", loopback, port)))
 	}
+	b.Looks = make([]Look, len(b.Servers))
 	p, began := b.plan(l.subjects), time.Now()
 	p.Target = l.target
-	b.Looks = make([]Look, len(b.Servers))
 	var ended time.Time
 	err = p.Visit(ctx, func(ctx context.Context, v *measure.Visit) error {
-		l.visit = v
-		err := l.look(ctx)
-		takes.Up = l.asked.Sub(began)
+		l.Visit = v
+		err := l.all(ctx)
 		ended = time.Now()
 		return err
 	})
-	takes.Down = time.Since(ended)
-	return takes, l.notes, err
-}
-
-// spare is a port that no server of the look has.
-func (b *Bench) spare() (int, error) {
-	if b.Port > 0 {
-		return b.Port + len(b.Servers), nil
-	}
-	return FreePorts(1)
+	return l.notes, l.asked.Sub(began) + time.Since(ended), err
 }
 
 // target is what is asked of a subject; the reference has a load of its own.
@@ -96,7 +85,7 @@ func (l *looker) target(i int, addr string) load.Target {
 	return l.Bench.target(l.Servers[i].Name, addr)
 }
 
-func (l *looker) look(ctx context.Context) error {
+func (l *looker) all(ctx context.Context) error {
 	whose := make([]ownership, len(l.Servers))
 	for i, s := range l.Servers {
 		if s.found != nil {
@@ -106,37 +95,28 @@ func (l *looker) look(ctx context.Context) error {
 			}
 		}
 	}
-	if err := l.ask(ctx); err != nil {
+	if err := cmp.Or(l.ask(ctx), l.compare(ctx)); err != nil {
 		return err
 	}
-	if err := l.compare(ctx); err != nil {
-		return err
-	}
-	turns := make([][]turn, len(l.Servers))
 	slow := make([]time.Duration, len(l.Servers))
 	for i := range l.Servers {
-		var err error
-		if turns[i], slow[i], err = l.first(ctx, i); err != nil {
-			return err
+		turns, wait, err := l.first(ctx, i)
+		if slow[i] = wait; err == nil && whose[i].others != nil {
+			err = whose[i].check(turns)
 		}
-		if whose[i].others != nil {
-			if err := whose[i].check(turns[i]); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 	}
 	if err := l.rest(ctx); err != nil {
 		return err
 	}
 	for i := range l.Servers {
-		if err := l.warm(ctx, i, turns[i], slow[i]); err != nil {
+		if err := l.warm(ctx, i, slow[i]); err != nil {
 			return err
 		}
 	}
-	if err := l.rest(ctx); err != nil {
-		return err
-	}
-	return l.again(ctx)
+	return cmp.Or(l.rest(ctx), l.again(ctx))
 }
 
 // answersEach is how many answers of each server are compared before the first block.
@@ -162,15 +142,12 @@ func (l *looker) ask(ctx context.Context) error {
 	all.Wait()
 	l.asked = time.Now()
 	for i, s := range l.Servers {
-		if failed[i] != nil {
-			return failed[i]
-		}
 		if l.Looks[i].Chatty {
 			l.note("%s prints a line for each request, which costs it CPU time that is counted, though what it prints goes to "+
 				"/dev/null; switch its log off if that is not meant", s.Name)
 		}
 	}
-	return nil
+	return cmp.Or(failed...)
 }
 
 func (l *looker) note(format string, args ...any) {
@@ -184,76 +161,58 @@ func (l *looker) fetch(ctx context.Context, i, times int) ([]probe.Given, error)
 	if err == nil || ctx.Err() != nil {
 		return given, err
 	}
-	if gone := l.gone(i); gone != nil {
-		return nil, fmt.Errorf("%s: while it was asked: %w", l.Servers[i].Name, gone)
-	}
-	if other := Instead(ctx, t, err); other != "" && !probe.Answered(err) {
-		return nil, fmt.Errorf("%s: %s", l.Servers[i].Name, other)
-	}
-	return nil, fmt.Errorf("%s: %w", l.Servers[i].Name, err)
-}
-
-// gone says how a server ended that failed. Its end may be seen a moment after what came of it.
-func (l *looker) gone(i int) (why error) {
-	for range 20 {
-		if why = l.subjects[i].Gone(); why != nil {
-			return why
+	for range 20 { // its end may be seen a moment after what came of it
+		if gone := l.subjects[i].Gone(); gone != nil {
+			return nil, fmt.Errorf("%s: while it was asked: %w", t.Name, gone)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	return nil
+	if other := Instead(ctx, t, err); other != "" && !probe.Answered(err) {
+		return nil, fmt.Errorf("%s: %s", t.Name, other)
+	}
+	return nil, fmt.Errorf("%s: %w", t.Name, err)
 }
 
 // compare refuses servers whose answers are not alike. Bodies that differ may be such that change
 // with the time, so they are asked for once more a second later.
 func (l *looker) compare(ctx context.Context) error {
-	for i := 1; i < len(l.Servers); i++ {
-		why := l.differ(i)
-		if why == "" {
+	for i := range l.Servers {
+		if l.differ(i) == "" {
 			continue
 		}
 		if err := l.again(ctx); err != nil {
 			return err
 		}
-		if why = l.differ(i); why == "" {
-			continue
-		}
-		if !l.Different {
+		switch why := l.differ(i); {
+		case why == "":
+		case l.Different:
+			l.note("the answers are not the same: %s", why)
+		default:
 			return fmt.Errorf("the answers are not the same, so their cost would say little: %s; --allow-different-answers goes on", why)
 		}
-		l.note("the answers are not the same: %s", why)
 	}
 	return nil
 }
 
 // differ says how the answers of a server differ from those of the first; empty if they do not.
 func (l *looker) differ(i int) string {
-	base, other := l.Servers[0].Name, l.Servers[i].Name
-	asked, _ := (&load.Target{URL: "http://h" + l.Path, Requests: l.Requests}).Asked()
-	for of, r := range asked {
-		d := probe.Differ(probe.To(of, l.Looks[0].Answers), probe.To(of, l.Looks[i].Answers))
+	base, other := l.Looks[0].Answers, l.Looks[i].Answers
+	for of := range other[len(other)-1].Of + 1 {
+		x, y := probe.To(of, base), probe.To(of, other)
+		d := probe.Differ(x, y)
 		if d.Field == "" {
 			continue
 		}
-		at := ""
-		if len(asked) > 1 {
-			at = "to " + r.Label() + ": "
+		says := fmt.Sprintf("%s answers with %s %s, %s with %s", l.Servers[i].Name, d.Field, d.Ours, l.Servers[0].Name, d.Theirs)
+		if len(l.Requests) > 1 {
+			says = "to " + l.Requests[of].Label() + ": " + says
 		}
-		return at + fmt.Sprintf("%s answers with %s %s, %s with %s", other, d.Field, d.Ours, base, d.Theirs) + l.address(i, of)
+		if strings.ReplaceAll(string(x[0].Body), l.subjects[0].Addr(), "") == strings.ReplaceAll(string(y[0].Body), l.subjects[i].Addr(), "") {
+			says += "; they differ only where the address stands: give both the same name by -H 'Host: x'"
+		}
+		return says
 	}
 	return ""
-}
-
-// address says that bodies differ only where a server's address stands; empty if they do not.
-func (l *looker) address(i, of int) string {
-	plain := func(i int) string {
-		body := string(probe.To(of, l.Looks[i].Answers)[0].Body)
-		return strings.ReplaceAll(body, l.subjects[i].Addr(), "")
-	}
-	if plain(0) != plain(i) {
-		return ""
-	}
-	return "; they differ only where the address stands: give both the same name by -H 'Host: x'"
 }
 
 // second is longer than what bodies keep that change once a second.
@@ -284,16 +243,9 @@ func (l *looker) again(ctx context.Context) error {
 	return nil
 }
 
-// A server whose connections wait longer than slowFill for their first answers is loaded in
-// turns of several times that, and taken for steady.
-const (
-	slowFill   = 300 * time.Millisecond
-	slowFactor = 5
-)
-
 // turn loads a server for a while.
 func (l *looker) turn(ctx context.Context, i int, length time.Duration) (t turn, r load.SlotReport, err error) {
-	r, cpu, err := l.visit.Turn(ctx, i, length)
+	r, cpu, err := l.Turn(ctx, i, length)
 	if err == nil && r.Failed != "" {
 		err = cmp.Or(l.rest(ctx), fmt.Errorf("%s: %s: %s", l.subjects[i].Name(), l.load(), r.Failed))
 	}
@@ -309,23 +261,27 @@ func (l *looker) load() string {
 	return fmt.Sprintf("under %s with %d in flight on each it failed", words.Count(l.Connections, "connection"), l.Pipelining)
 }
 
-// mostForks is the share of requests for each of which a server may start a process and let it end
-// without a trace.
-const mostForks = 0.05
+const (
+	// A server whose connections wait longer than slowFill for their first answers is loaded in turns of
+	// slowFactor times that, and taken for steady.
+	slowFill   = 300 * time.Millisecond
+	slowFactor = 5
+	// mostForks is the share of requests for each of which a server may start a process and let it end
+	// without a trace.
+	mostForks = 0.05
+)
 
 // first loads a server for the first time, to see whether it bears that and how fast it is.
 func (l *looker) first(ctx context.Context, i int) (turns []turn, slow time.Duration, err error) {
-	forks, lost := telemetry.Forks(), false
-	requests := int64(0)
-	for n, length := 0, lookSlot; n < 2; n++ {
-		t, r, err := l.turn(ctx, i, length)
+	forks, lost, requests := telemetry.Forks(), false, int64(0)
+	for range 2 {
+		t, r, err := l.turn(ctx, i, max(lookSlot, slow))
 		if err != nil {
 			return nil, 0, err
 		}
-		requests += t.requests
-		turns = append(turns, t)
+		turns, requests = append(turns, t), requests+t.requests
 		if fill := time.Duration(r.FillS * float64(time.Second)); fill > slowFill {
-			slow, length = slowFactor*fill, slowFactor*fill
+			slow = slowFactor * fill
 		}
 		lost = lost || childLost(l.subjects[i].CPU().PIDs)
 	}
@@ -337,15 +293,12 @@ func (l *looker) first(ctx context.Context, i int) (turns []turn, slow time.Dura
 
 // rest ends the load, and refuses what failed in it, with counts.
 func (l *looker) rest(ctx context.Context) error {
-	s, err := l.visit.Rest(ctx)
+	s, err := l.Rest(ctx)
 	if err != nil || s == nil {
 		return err
 	}
 	for i, server := range l.Servers {
 		if why := fault(s.Targets[i]); why != "" {
-			if gone := l.subjects[i].Gone(); gone != nil {
-				why = "it died while it was asked: " + gone.Error()
-			}
 			return fmt.Errorf("%s: %s: %s", server.Name, l.load(), why)
 		}
 	}
@@ -375,13 +328,14 @@ const (
 )
 
 // warm loads a server until it is steady, if that is asked for and its CPU time can be read.
-func (l *looker) warm(ctx context.Context, i int, turns []turn, slow time.Duration) (err error) {
+func (l *looker) warm(ctx context.Context, i int, slow time.Duration) error {
 	at := &l.Looks[i]
-	if at.Warmup = l.Warmup; !l.Steady || !l.Costed() || slow > 0 {
-		at.Warmup = max(at.Warmup, slow)
+	if !l.Steady || !l.Costed() || slow > 0 {
+		at.Warmup = max(l.Warmup, slow)
 		return nil
 	}
-	if l.reference == 0 {
+	l.Show(fmt.Sprintf("warming up %s until its CPU a request is steady", l.Servers[i].Name))
+	if l.usual == 0 {
 		if _, _, err := l.turn(ctx, len(l.Servers), referenceFirst); err != nil {
 			return err
 		}
@@ -397,24 +351,17 @@ func (l *looker) warm(ctx context.Context, i int, turns []turn, slow time.Durati
 			if err != nil {
 				return nil, err
 			}
-			cost := 0.0
-			if reference.requests > 0 {
-				cost = reference.cpu / float64(reference.requests)
-			}
-			l.reference = cmp.Or(l.reference, cost)
-			turns, its = append(turns, t), append(its, cmp.Or(cost, l.reference))
+			cost, _ := costOf([]turn{reference, reference})
+			l.usual = cmp.Or(l.usual, cost)
+			turns, its = append(turns, t), append(its, cmp.Or(cost, l.usual))
 		}
 		for n := range its {
-			turns[n].cpu *= l.reference / stats.Median(its[max(0, n-1):min(n+2, len(its))])
+			turns[n].cpu *= l.usual / stats.Median(its[max(0, n-1):min(n+2, len(its))])
 		}
 		return turns, nil
 	}
-	l.Show(fmt.Sprintf("warming up %s until its CPU a request is steady", l.Servers[i].Name))
 	most := int(min(mostLooking, l.Budget/ofBudget) / (lookSlot + at.Beside + referenceSlot))
-	if turns, err = give(len(turns)); err != nil { // the first were told without the reference
-		return err
-	}
-	turns, after, is, err := until(turns, max(most, firstTurns), give)
+	turns, after, is, err := until(nil, max(most, firstTurns), give)
 	if err != nil {
 		return err
 	}
@@ -428,27 +375,4 @@ func (l *looker) warm(ctx context.Context, i int, turns []turn, slow time.Durati
 			float64(n)*lookSlot.Seconds(), words.Time(before), words.Time(later))
 	}
 	return nil
-}
-
-// The lengths of slots, and how many requests one should hold.
-const (
-	leastSlot = 20 * time.Millisecond
-	mostSlot  = 2 * time.Second
-	perSlot   = 100
-	perFlight = 4
-)
-
-// slot is the length of a slot for the slowest of the servers: long enough for a hundred requests,
-// and for so many times those that are in flight at its ends. Among fast servers short slots are best,
-// since what disturbs one of them then disturbs the next as well: neighbouring slots differ by the same
-// share whether they last 50 ms or 500, so what counts is how many there are. Shorter ones would be
-// spent on the change from one server to the next, which takes two to five.
-func (b *Bench) slot(flights int) time.Duration {
-	length := leastSlot.Seconds()
-	for _, l := range b.Looks {
-		if l.Rate > 0 {
-			length = max(length, float64(max(perSlot, flights*b.Connections*b.Pipelining))/l.Rate)
-		}
-	}
-	return time.Duration(min(length, mostSlot.Seconds())*100+0.999) * 10 * time.Millisecond
 }

@@ -1,5 +1,22 @@
 package bench
 
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/proc"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+)
+
 // Two git revisions of a project are built beside each other without touching the caller's files.
 //
 // Each gets a git worktree of its own below a directory for temporary files, and is built there. What
@@ -12,126 +29,89 @@ package bench
 // Sweep, in the next call, removes what has a lock that nobody holds. Only records that point into that
 // directory are removed: "worktree prune" would also remove those of a disk that is not mounted now.
 
-import (
-	"bytes"
-	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
-	"strings"
-	"syscall"
+// Trees are the worktrees of one call: of the base, and of the head.
+type Trees struct {
+	dir  string
+	lock *os.File
+}
 
-	"github.com/line-rate/line-rate/lab/internal/proc"
-	"github.com/line-rate/line-rate/lab/internal/strict"
+const (
+	worktrees  = "linerate-worktrees-" // begins the name of each directory that holds worktrees
+	repository = "repository"          // names a file beside worktrees, which says whose they are
 )
 
-// A Tree is a revision in a worktree of its own.
-type Tree struct {
-	Name   string // that it goes by, as "base"
-	Asked  string // the revision as it was given; empty for what lies in the caller's directory
-	Commit string
-	Dir    string // where the caller's directory is in it
-}
-
-// String names a tree in messages.
-func (t *Tree) String() string {
-	if t.Asked == "" {
-		return t.Name + " (the working tree)"
-	}
-	return fmt.Sprintf("%s (%s, %.10s)", t.Name, t.Asked, t.Commit)
-}
-
-// Trees are the worktrees of one call.
-type Trees struct {
-	Base, Head *Tree
-
-	top, prefix string // of the repository, and the caller's directory in it
-	tmp         string
-	lock        *os.File
-}
-
-// worktrees begins the name of each directory that holds worktrees.
-const worktrees = "linerate-worktrees-"
-
-// repository names a file beside worktrees, which says whose they are.
-const repository = "repository"
-
-// Checkout makes worktrees of two revisions of the repository that dir lies in. An empty head
-// is the working tree. An error leaves nothing behind.
-func Checkout(ctx context.Context, dir, base, head string) (t *Trees, err error) {
-	t = &Trees{Base: &Tree{Name: "base", Asked: base}, Head: &Tree{Name: "head", Asked: head}}
+// Build checks out two revisions of the repository that the commands start in, and builds them; an
+// empty head is the working tree. The servers then start there. The caller closes the trees; an error
+// leaves nothing behind.
+func (b *Bench) Build(ctx context.Context, base, head, command string) (t *Trees, err error) {
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil, errors.New("--base needs git, and there is none in PATH")
 	}
-	where, err := git(ctx, dir, nil, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir")
+	where, err := git(ctx, b.Dir, nil, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir", "--show-prefix")
 	if err != nil {
-		return nil, fmt.Errorf("--base: %s is in no working tree of git (%w)", dir, err)
+		return nil, fmt.Errorf("--base: %s is in no working tree of git (%w)", b.Dir, err)
 	}
-	top, common, _ := strings.Cut(where, "\n")
-	t.top = top
-	if t.prefix, err = git(ctx, dir, nil, "rev-parse", "--show-prefix"); err != nil {
+	at := append(strings.Split(where, "\n"), "") // the last is empty at the top
+	top, common, prefix := at[0], at[1], at[2]
+	if t, err = place(common); err != nil {
 		return nil, err
 	}
-	for _, one := range []*Tree{t.Base, t.Head} {
-		if one.Asked == "" {
-			continue
-		}
-		one.Commit, err = git(ctx, top, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", one.Asked+"^{commit}")
+	defer func() {
 		if err != nil {
-			return nil, fmt.Errorf("--%s %s: git knows no such commit here; fetch it first (of a shallow clone: git fetch "+
-				"--unshallow)", one.Name, strict.Visible(one.Asked, 60))
+			t.Close()
 		}
-	}
-	if err := t.place(common); err != nil {
-		return nil, err
-	}
-	if head == "" {
-		t.Head.Commit, err = t.uncommitted(ctx)
-	}
-	for _, one := range []*Tree{t.Base, t.Head} {
-		at := filepath.Join(t.tmp, one.Name)
-		if err == nil {
-			_, err = git(ctx, top, nil, "-c", "core.hooksPath=/dev/null", "worktree", "add", "--detach", at, one.Commit)
+	}()
+	for i, asked := range []string{base, head} {
+		s := &b.Servers[i]
+		name := fmt.Sprintf("%s (%s)", s.Name, asked)
+		if asked == "" {
+			name = s.Name + " (the working tree)"
+			s.Commit, err = t.uncommitted(ctx, top)
+		} else if s.Commit, err = git(ctx, top, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", asked+"^{commit}"); err != nil {
+			err = fmt.Errorf("--%s %s: git knows no such commit here; fetch it first (of a shallow clone: git fetch --unshallow)",
+				s.Name, strict.Visible(asked, 60))
 		}
-		one.Dir = filepath.Join(at, t.prefix)
-		if _, failed := os.Stat(one.Dir); err == nil && failed != nil {
-			err = fmt.Errorf("%v has no directory %s; call from one that both revisions have", one, t.prefix)
+		if err != nil {
+			return t, err
 		}
-	}
-	if err != nil {
-		t.Close()
-		return nil, err
+		tree := filepath.Join(t.dir, s.Name)
+		if _, err = git(ctx, top, nil, "-c", "core.hooksPath=/dev/null", "worktree", "add", "--detach", tree, s.Commit); err != nil {
+			return t, err
+		}
+		if s.Dir = filepath.Join(tree, prefix); command != "" {
+			err = b.build(ctx, name, s.Dir, command)
+		}
+		if _, failed := os.Stat(s.Dir); err == nil && failed != nil {
+			err = fmt.Errorf("%s has no directory %s; call from one that both revisions have", name, prefix)
+		}
+		if err != nil {
+			return t, err
+		}
 	}
 	return t, nil
 }
 
 // place makes the directory of the worktrees, and locks it.
-func (t *Trees) place(common string) (err error) {
-	if t.tmp, err = os.MkdirTemp("", worktrees); err != nil {
-		return err
+func place(common string) (t *Trees, err error) {
+	t = &Trees{}
+	if t.dir, err = os.MkdirTemp("", worktrees); err != nil {
+		return nil, err
 	}
-	if t.tmp, err = filepath.EvalSymlinks(t.tmp); err == nil {
-		t.lock, err = locked(t.tmp)
+	if t.dir, err = filepath.EvalSymlinks(t.dir); err == nil {
+		t.lock, err = locked(t.dir)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(t.tmp, repository), []byte(common), 0o600)
+		err = os.WriteFile(filepath.Join(t.dir, repository), []byte(common), 0o600)
 	}
-	if err != nil {
-		_ = os.RemoveAll(t.tmp)
-	}
-	return err
+	return t, err
 }
 
 // uncommitted is a commit of the working tree as it stands; HEAD where that is the same.
-func (t *Trees) uncommitted(ctx context.Context) (commit string, err error) {
-	index := []string{"GIT_INDEX_FILE=" + filepath.Join(t.tmp, "index")}
+func (t *Trees) uncommitted(ctx context.Context, top string) (commit string, err error) {
+	index := []string{"GIT_INDEX_FILE=" + filepath.Join(t.dir, "index")}
 	says := func(env []string, args ...string) (said string) {
 		if err == nil {
-			said, err = git(ctx, t.top, env, args...)
+			said, err = git(ctx, top, env, args...)
 		}
 		return said
 	}
@@ -142,70 +122,62 @@ func (t *Trees) uncommitted(ctx context.Context) (commit string, err error) {
 	if err != nil || tree == own {
 		return head, err
 	}
-	commit = says([]string{"GIT_AUTHOR_NAME=linerate", "GIT_AUTHOR_EMAIL=linerate@localhost",
-		"GIT_COMMITTER_NAME=linerate", "GIT_COMMITTER_EMAIL=linerate@localhost"}, "commit-tree", tree, "-p", head, "-m",
-		"The working tree, as it was compared")
-	return commit, err
+	return says([]string{"GIT_AUTHOR_NAME=linerate", "GIT_AUTHOR_EMAIL=linerate@localhost", "GIT_COMMITTER_NAME=linerate",
+		"GIT_COMMITTER_EMAIL=linerate@localhost"}, "commit-tree", tree, "-p", head, "-m", "The working tree, as it was compared"), err
 }
-
-// Same tells whether both are the same files.
-func (t *Trees) Same() bool { return t.Base.Commit == t.Head.Commit }
 
 // lastLines is how much of a failed build's output is told.
 const lastLines = 15
 
-// Build runs a command of the shell in both worktrees, one after the other, with the caller's
-// environment: a build needs its caches. hold is the call of the lab that holds a command, so
-// that none outlives the lab. It tells before each build, and how the output of a failed one ended.
-func (t *Trees) Build(ctx context.Context, hold []string, command string, say func(format string, args ...any)) error {
-	for _, tree := range []*Tree{t.Base, t.Head} {
-		say("building %v", tree)
-		var output []string
-		p, err := proc.Start(proc.Spec{Dir: tree.Dir, Argv: slices.Concat(hold, []string{"sh", "-c", command}),
-			Env: os.Environ(), Held: true, Lines: func(line string) {
-				if output = append(output, strict.Line(line, 300)); len(output) > lastLines {
-					output = output[1:]
-				}
-			}})
-		if err != nil {
-			return err
-		}
-		select {
-		case <-p.Done():
-		case <-ctx.Done():
-			_ = p.Stop(p.Pid(), 0)
-			return context.Cause(ctx)
-		}
-		// What a build leaves running, as the daemon of a build tool, has been ended.
-		if err := p.Err(); err != nil && p.ExitCode() != proc.Forked {
-			for _, line := range output {
-				say("  %s", line)
+// build runs a command of the shell, with the caller's environment: a build needs its caches. It is
+// held, so that none outlives this call, and tells how the output of a failed one ended.
+func (b *Bench) build(ctx context.Context, name, dir, command string) error {
+	b.Say("building %s", name)
+	var output []string
+	p, err := proc.Start(proc.Spec{Dir: dir, Argv: slices.Concat(b.Self, []string{measure.HoldCall, "sh", "-c", command}),
+		Env: os.Environ(), Held: true, Lines: func(line string) {
+			if output = append(output, strict.Line(line, 300)); len(output) > lastLines {
+				output = output[1:]
 			}
-			return fmt.Errorf("%v: %q failed (%w)", tree, command, err)
+		}})
+	if err != nil {
+		return err
+	}
+	select {
+	case <-p.Done():
+	case <-ctx.Done():
+		_ = p.Stop(p.Pid(), 0)
+		return context.Cause(ctx)
+	}
+	// What a build leaves running, as the daemon of a build tool, has been ended.
+	if err := p.Err(); err != nil && p.ExitCode() != proc.Forked {
+		for _, line := range output {
+			b.Say("  %s", line)
 		}
+		return fmt.Errorf("%s: %q failed (%w)", name, command, err)
 	}
 	return nil
 }
 
 // Close removes the worktrees, and git's records of them.
 func (t *Trees) Close() {
-	remove(t.tmp)
+	remove(t.dir)
 	t.lock.Close()
 }
 
 // Sweep removes what calls have left that were killed.
 func Sweep() {
 	all, _ := filepath.Glob(filepath.Join(os.TempDir(), worktrees+"*"))
-	for _, tmp := range all {
-		info, err := os.Lstat(tmp)
+	for _, dir := range all {
+		info, err := os.Lstat(dir)
 		if err != nil || !info.IsDir() {
 			continue
 		}
-		if of, ok := info.Sys().(*syscall.Stat_t); !ok || int(of.Uid) != os.Getuid() {
+		if owner, ok := info.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != os.Getuid() {
 			continue
 		}
-		if lock, err := locked(tmp); err == nil {
-			if whole, err := filepath.EvalSymlinks(tmp); err == nil {
+		if lock, err := locked(dir); err == nil {
+			if whole, err := filepath.EvalSymlinks(dir); err == nil {
 				remove(whole)
 			}
 			lock.Close()
@@ -214,8 +186,8 @@ func Sweep() {
 }
 
 // locked takes the lock of a directory; an error if another process has it.
-func locked(tmp string) (*os.File, error) {
-	f, err := os.Open(tmp)
+func locked(dir string) (*os.File, error) {
+	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -226,31 +198,23 @@ func locked(tmp string) (*os.File, error) {
 	return f, nil
 }
 
-// remove removes a directory of worktrees, after git's records of what is in it: if it is
-// cut short, the next Sweep still knows whose they are.
-func remove(tmp string) {
-	common, _ := os.ReadFile(filepath.Join(tmp, repository))
-	records := filepath.Join(string(common), "worktrees")
-	if filepath.IsAbs(records) && len(common) > 0 {
+// remove removes a directory of worktrees, after git's records of what is in it: if it is cut short,
+// the next Sweep still knows whose they are. A build may leave directories that nobody may write to.
+func remove(dir string) {
+	common, _ := os.ReadFile(filepath.Join(dir, repository))
+	if records := filepath.Join(string(common), "worktrees"); filepath.IsAbs(records) {
 		all, _ := filepath.Glob(filepath.Join(records, "*", "gitdir"))
 		for _, one := range all {
-			if of, err := os.ReadFile(one); err == nil && strings.HasPrefix(string(of), tmp+string(filepath.Separator)) {
+			if tree, err := os.ReadFile(one); err == nil && strings.HasPrefix(string(tree), dir+"/") {
 				_ = os.RemoveAll(filepath.Dir(one))
 			}
 		}
 		_ = os.Remove(records) // git has no such directory without a worktree
 	}
-	if os.RemoveAll(tmp) == nil {
-		return
+	if os.RemoveAll(dir) != nil {
+		_ = exec.Command("chmod", "-R", "u+w", dir).Run()
+		_ = os.RemoveAll(dir)
 	}
-	// A build may leave directories that nobody may write to, as Go's cache of modules.
-	_ = filepath.WalkDir(tmp, func(path string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	_ = os.RemoveAll(tmp)
 }
 
 // git runs git, and gives what it printed, or as an error the line of what it said that tells why.

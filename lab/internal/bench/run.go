@@ -22,15 +22,24 @@ import (
 // to start and end, or a fortieth of the budget: what differs between slots averages out, and what
 // differs between starts does not.
 const (
-	mostRounds = 100
-	perBlock   = 15
-	perSlots   = 40
-	change     = 4 * time.Millisecond // from one server to the next, where its answers are fast
+	leastRounds = 2
+	mostRounds  = 100
+	perBlock    = 15
+	perSlots    = 40
+	change      = 4 * time.Millisecond // from one server to the next, where its answers are fast
+)
+
+// The lengths of slots, and how many requests one should hold.
+const (
+	leastSlot = 20 * time.Millisecond
+	mostSlot  = 2 * time.Second
+	perSlot   = 100
+	perFlight = 4
 )
 
 // grains are how often a slot holds what is in flight, and the fewest rounds: shorter for servers so
 // slow that the budget would not hold blocks enough.
-var grains = []struct{ flights, rounds int }{{perFlight, 3}, {2, 3}, {2, 2}}
+var grains = []struct{ flights, rounds int }{{perFlight, 3}, {2, 3}, {2, leastRounds}}
 
 // A Run is the blocks of a comparison so far.
 type Run struct {
@@ -50,10 +59,11 @@ type Block struct {
 	Took      time.Duration
 }
 
-// Start is a run without blocks, after a look. It refuses a budget that cannot hold blocks enough.
-func (b *Bench) Start(began time.Time, takes Starting) (*Run, error) {
+// start is a run without blocks, after a look: beside is how long a block's servers take to start and
+// end. It refuses a budget that cannot hold blocks enough.
+func (b *Bench) start(began time.Time, beside time.Duration) (*Run, error) {
 	r := &Run{Bench: b, Began: began, Control: rand.New(rand.NewPCG(b.Seed, 1)).IntN(len(b.Servers))}
-	beside, turn := takes.Up+takes.Down, change // of a block, and of each turn
+	turn := change
 	for _, l := range append(slices.Clone(b.Looks), b.Looks[r.Control]) {
 		turn = max(turn, l.Beside)
 		beside += max(l.Warmup, lookSlot) + l.Beside
@@ -75,6 +85,21 @@ func (b *Bench) Start(began time.Time, takes Starting) (*Run, error) {
 		"or more, or less --warmup", b.Budget, least, block.Seconds(), needs)
 }
 
+// slot is the length of a slot for the slowest of the servers: long enough for a hundred requests,
+// and for so many times those that are in flight at its ends. Among fast servers short slots are best,
+// since what disturbs one of them then disturbs the next as well: neighbouring slots differ by the same
+// share whether they last 50 ms or 500, so what counts is how many there are. Shorter ones would be
+// spent on the change from one server to the next, which takes two to five.
+func (b *Bench) slot(flights int) time.Duration {
+	length := leastSlot.Seconds()
+	for _, l := range b.Looks {
+		if l.Rate > 0 {
+			length = max(length, float64(max(perSlot, flights*b.Connections*b.Pipelining))/l.Rate)
+		}
+	}
+	return time.Duration(min(length, mostSlot.Seconds())*100+0.999) * 10 * time.Millisecond
+}
+
 func (b *Bench) left(began time.Time) time.Duration { return b.Budget - time.Since(began) }
 
 // mostFailing is how many blocks in a row may tell nothing.
@@ -92,9 +117,7 @@ func (r *Run) Measure(ctx context.Context) error {
 			if out.Settled() {
 				return nil
 			}
-			last := r.Blocks[n-1].Took
-			if further := out.Further(); r.left(r.Began) < last && (further == 0 ||
-				r.left(r.Began)+time.Duration(beyond*float64(r.Budget)) < time.Duration(further*float64(time.Second))) {
+			if r.over(out) {
 				return nil
 			}
 		}
@@ -103,6 +126,9 @@ func (r *Run) Measure(ctx context.Context) error {
 			return err
 		}
 		r.Blocks = append(r.Blocks, block)
+		if most := r.Budget / perBlock; block.Took > most { // slower than it looked
+			r.Rounds = max(int(int64(r.Rounds)*int64(most)/int64(block.Took)), min(r.Rounds, leastRounds))
+		}
 		if failing++; slices.ContainsFunc(block.Trials[1:len(r.Servers)], valid) && valid(block.Trials[0]) {
 			failing = 0
 		}
@@ -111,6 +137,20 @@ func (r *Run) Measure(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// over tells whether the budget is spent: no other block fits into it, and none is likely to decide
+// soon after it.
+func (r *Run) over(out *compare.Outcome) bool {
+	left, last := r.left(r.Began), r.Blocks[len(r.Blocks)-1].Took
+	if left >= last {
+		return false
+	}
+	needs := time.Duration(out.Further() * float64(time.Second))
+	if few := compare.Fewest(r.level()) - len(r.Blocks); few > 0 {
+		needs = time.Duration(few) * last
+	}
+	return needs == 0 || left+time.Duration(beyond*float64(r.Budget)) < needs
 }
 
 func valid(t measure.Trial) bool { return len(t.Faults) == 0 }
