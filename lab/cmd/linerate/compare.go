@@ -28,27 +28,27 @@ import (
 )
 
 type compareCall struct {
-	Servers []string `arg:"" name:"server" help:"NAME=COMMAND, with {port} or {addr} where it has to listen, or NAME=http://HOST:PORT (or https) or NAME=unix:/PATH of one that runs. The first is what the others are compared with."`
-	URL     string   `name:"url" placeholder:"PATH" help:"Path that is asked of each server, as /read or '/find?q=a%20b'."`
-	Data    *string  `name:"data" short:"d" placeholder:"TEXT|@FILE" help:"Body of the request, or @ and the file that holds it, byte by byte. As with curl its type is application/x-www-form-urlencoded, unless -H says otherwise."`
+	Servers []string `arg:"" name:"server" help:"NAME=COMMAND with {port} or {addr}, or the address of one that runs; the first is the base."`
+	URL     string   `name:"url" placeholder:"PATH" help:"Path that is asked of each server, as '/find?q=a%20b'."`
+	Data    *string  `name:"data" short:"d" placeholder:"TEXT|@FILE" help:"Body of the request."`
 	scenario.Asking
-	TLS         bool           `name:"tls" help:"The servers speak TLS at {port}, or on their sockets. Of an address https:// says so."`
-	Connections int            `short:"c" default:"32" placeholder:"N" help:"Open connections to each server (default 32)."`
-	Pipelining  int            `default:"1" placeholder:"N" help:"Requests in flight on each connection (default 1)."`
-	Rate        int            `placeholder:"N" help:"Ask for N requests a second, however long the answers take (default: a closed loop, as fast as it goes)."`
-	Budget      time.Duration  `default:"90s" placeholder:"DURATION" help:"The longest that it goes on while the answer is open, and a fifth more where that is likely to tell (default 90s)."`
-	Margin      string         `default:"3%" placeholder:"SHARE" help:"What counts as the same (default 3%)."`
-	Warmup      *time.Duration `placeholder:"DURATION" help:"Load on each server after each fresh start that does not count (default: as long as it takes until its CPU a request is steady)."`
-	Base        string         `placeholder:"REVISION" help:"Compare this git revision with another one. The server is then one command behind --, such as -- ./server --addr {addr}."`
-	Head        string         `placeholder:"REVISION" help:"With --base: the other revision (default: the working tree as it stands)."`
-	Build       string         `placeholder:"COMMAND" help:"With --base: what builds each of the two, by sh in a worktree of its own, such as 'make server'."`
-	Prepare     string         `placeholder:"COMMAND" help:"A command that runs to its end before each start of a server, as one that fills its database."`
-	Ready       time.Duration  `default:"20s" placeholder:"DURATION" help:"How long a server may take until it answers as expected (default 20s)."`
-	FailAbove   *float64       `placeholder:"RATIO" help:"Exit with 4 if CPU a request is above so many times that of the first, as 1.05."`
-	Different   bool           `name:"allow-different-answers" help:"Go on although the answers differ."`
-	Rates       string         `placeholder:"RATES" help:"Also measure the latency at these fixed rates, as 10%..90% of the slowest server's closed loop, or 1000,2000,5000."`
-	Port        int            `placeholder:"N" help:"Port of the first server; others have those above (default: free ones)."`
-	Seed        uint64         `placeholder:"N" help:"Seed of the order of slots (default: drawn anew)."`
+	TLS         bool           `name:"tls" help:"The servers speak TLS."`
+	Connections int            `short:"c" default:"32" placeholder:"N" help:"Open connections to each server (32)."`
+	Pipelining  int            `more:"" default:"1" placeholder:"N" help:"Requests in flight on each connection (1)."`
+	Rate        int            `placeholder:"N" help:"Requests a second (default: as fast as it goes)."`
+	Budget      time.Duration  `default:"90s" placeholder:"DURATION" help:"The longest that it goes on (90s)."`
+	Margin      string         `default:"3%" placeholder:"SHARE" help:"What counts as the same (3%)."`
+	FailAbove   *float64       `placeholder:"RATIO" help:"Exit with 4 if CPU a request is above it, as 1.05."`
+	Base        string         `placeholder:"REVISION" help:"Compare this git revision with another one."`
+	Head        string         `placeholder:"REVISION" help:"The other revision (default: the working tree)."`
+	Build       string         `placeholder:"COMMAND" help:"What builds each of the two, as 'make server'."`
+	Rates       string         `placeholder:"RATES" help:"Also the latency at these rates, as 10%..90%."`
+	Warmup      *time.Duration `more:"" placeholder:"DURATION" help:"Load on each server after each fresh start that does not count (default: as long as it takes until its CPU a request is steady)."`
+	Prepare     string         `more:"" placeholder:"COMMAND" help:"A command that runs to its end before each start of a server, as one that fills its database."`
+	Ready       time.Duration  `more:"" default:"20s" placeholder:"DURATION" help:"How long a server may take until it answers as expected (20s)."`
+	Different   bool           `more:"" name:"allow-different-answers" help:"Go on although the answers differ."`
+	Port        int            `more:"" placeholder:"N" help:"Port of the first server; others have those above (default: free ones)."`
+	Seed        uint64         `more:"" placeholder:"N" help:"Seed of the order of slots (default: drawn anew)."`
 	outputs
 }
 

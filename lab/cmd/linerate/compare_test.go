@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/cli"
 )
 
@@ -57,23 +56,6 @@ func TestAComparisonThatCannotBeMadeIsRefusedInOneLine(t *testing.T) {
 			out.Len() > 0 {
 			t.Errorf("%q: exit %d, %q, want %q", c.args, status, errs.String(), c.says)
 		}
-	}
-}
-
-func TestTheHelpOfACompareListsItsExitStatuses(t *testing.T) {
-	var out, errs bytes.Buffer
-	if status := command(context.Background(), []string{"compare", "--help"}, &out, &errs); status != 0 {
-		t.Fatal(status, errs.String())
-	}
-	for _, want := range []string{"0  decided", "1  not decided", "2  the trials cannot", "3  the call was wrong",
-		"4  decided, and above",
-		"Your environment is not inherited", "env A=$A"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, out.String())
-		}
-	}
-	if compare.ExitUndecided != 1 || compare.ExitInvalid != 2 || compare.ExitAbove <= cli.Failed {
-		t.Error("the statuses of a comparison are not those that its help lists")
 	}
 }
 

@@ -21,7 +21,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/bench"
 	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/loader"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -357,5 +356,5 @@ func writeHDR(path string, s *load.Summary) error {
 	if wrong != nil {
 		return wrong
 	}
-	return results.Replace(filepath.Dir(path), path, text.Bytes())
+	return strict.Replace(path, text.Bytes())
 }

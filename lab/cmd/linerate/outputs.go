@@ -19,8 +19,8 @@ import (
 type outputs struct {
 	JSON         bool   `name:"json" help:"Print JSON, for programs."`
 	Markdown     bool   `help:"Print Markdown, for a comment on a pull request."`
-	JSONFile     string `name:"json-file" placeholder:"FILE" help:"Also write the JSON to a file."`
-	MarkdownFile string `placeholder:"FILE" help:"Also write the Markdown to a file."`
+	JSONFile     string `more:"" name:"json-file" placeholder:"FILE" help:"Also write the JSON to a file."`
+	MarkdownFile string `more:"" placeholder:"FILE" help:"Also write the Markdown to a file."`
 }
 
 // A form is one of the ways to tell a comparison.

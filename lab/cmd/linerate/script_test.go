@@ -119,3 +119,16 @@ func serve() {
 	}
 	fmt.Fprintln(os.Stderr, http.ListenAndServe(net.JoinHostPort(*host, *port), http.HandlerFunc(answer)))
 }
+
+// linerate is carried away without the journal, and knows nothing of it.
+func TestLinerateStandsAlone(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"archive", "audit", "check", "derive", "journal", "pages", "results", "run", "session", "verdict"} {
+		if strings.Contains(string(out), "line-rate/lab/internal/"+name+"\n") {
+			t.Errorf("linerate brings internal/%s with it", name)
+		}
+	}
+}

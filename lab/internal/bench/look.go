@@ -95,7 +95,10 @@ func (l *looker) all(ctx context.Context) error {
 			}
 		}
 	}
-	if err := cmp.Or(l.ask(ctx), l.compare(ctx)); err != nil {
+	if err := l.ask(ctx); err != nil {
+		return err
+	}
+	if err := l.compare(ctx); err != nil {
 		return err
 	}
 	slow := make([]time.Duration, len(l.Servers))
@@ -116,7 +119,10 @@ func (l *looker) all(ctx context.Context) error {
 			return err
 		}
 	}
-	return cmp.Or(l.rest(ctx), l.again(ctx))
+	if err := l.rest(ctx); err != nil {
+		return err
+	}
+	return l.again(ctx)
 }
 
 // answersEach is how many answers of each server are compared before the first block.

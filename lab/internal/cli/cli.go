@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,12 +59,20 @@ func (p Program) Run(args []string, out, errs io.Writer, do func(command any) (i
 	return status
 }
 
-func (p Program) parser(options ...kong.Option) *kong.Kong {
+// parser reads a command line. Flags with a tag "more", and a text NAME.all.txt, are in the help of a
+// command only where all of it is asked for.
+func (p Program) parser(all bool, options ...kong.Option) *kong.Kong {
 	made := kong.Must(p.Commands, append(options, kong.Name(p.Name), kong.Description(p.help(p.Name)),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoAppDescFormat: true}),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(length)))...)
 	for _, command := range made.Model.Children {
 		command.Detail = cmp.Or(command.Detail, p.help(command.Name))
+		if rest := p.help(command.Name + ".all"); all && rest != "" {
+			command.Detail += "\n\n" + rest
+		}
+		for _, f := range command.Flags {
+			f.Hidden = f.Hidden || f.Tag.Has("more") && !all
+		}
 	}
 	return made
 }
@@ -81,6 +90,9 @@ func (p Program) read(args []string, out io.Writer) (*kong.Context, error) {
 		args = []string{"--help"}
 	case args[0] == "help":
 		args = append(args[1:], "--help")
+		if n := len(args); n > 2 && args[n-2] == "all" { // help COMMAND all
+			args = append(args[:n-2], "--help", "all")
+		}
 	case strings.TrimLeft(args[0], "-") == "version":
 		_, err := fmt.Fprintln(out, p.Version())
 		return nil, err
@@ -99,8 +111,12 @@ func (p Program) read(args []string, out io.Writer) (*kong.Context, error) {
 			words = append(words, arg)
 		}
 	}
+	all := len(words) > 1 && words[len(words)-1] == "all" && slices.Contains([]string{"--help", "-h"}, words[len(words)-2])
+	if all {
+		words = words[:len(words)-1]
+	}
 	helped := false
-	call, err := p.parser(kong.Writers(out, io.Discard), kong.Exit(func(int) { helped = true })).Parse(words)
+	call, err := p.parser(all, kong.Writers(out, io.Discard), kong.Exit(func(int) { helped = true })).Parse(words)
 	if helped {
 		return nil, nil
 	}

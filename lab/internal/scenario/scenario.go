@@ -224,17 +224,17 @@ func parent(key string) string { return key[:max(0, strings.LastIndexAny(key, ".
 // and the body.
 type Asking struct {
 	Method      string   `name:"method" short:"X" placeholder:"METHOD" help:"Method of the request (default GET; POST with --data)."`
-	Header      []string `name:"header" short:"H" sep:"none" placeholder:"'NAME: VALUE'" help:"Header of the request; may be given several times."`
+	Header      []string `name:"header" short:"H" sep:"none" placeholder:"'NAME: VALUE'" help:"Header of the request; as often as needed."`
 	Status      []int    `name:"status" placeholder:"N,..." help:"Statuses that are expected (default: any 2xx)."`
-	Expect      []string `name:"expect" sep:"none" placeholder:"WHAT" help:"What each answer must have: header:NAME=VALUE, contains=TEXT, body=TEXT, body=@FILE or json:/POINTER=VALUE; a header or a pointer alone must be there. May be given several times."`
-	Scenario    string   `name:"scenario" placeholder:"FILE" help:"TOML file with several requests, in place of the flags that say what is asked."`
+	Expect      []string `more:"" name:"expect" sep:"none" placeholder:"WHAT" help:"What each answer must have: header:NAME=VALUE, contains=TEXT, body=TEXT, body=@FILE or json:/POINTER=VALUE; a header or a pointer alone must be there. May be given several times."`
+	Scenario    string   `more:"" name:"scenario" placeholder:"FILE" help:"TOML file with several requests, in place of the flags that say what is asked."`
 	NoKeepalive bool     `name:"no-keepalive" help:"Open a new connection for each request."`
-	HTTP2       bool     `name:"http2" help:"Ask in HTTP/2: by ALPN over TLS, by prior knowledge without. --pipelining is then how many streams are in flight on each connection."`
+	HTTP2       bool     `name:"http2" help:"Ask in HTTP/2; --pipelining is then the streams on each connection."`
 	Insecure    bool     `name:"insecure" short:"k" help:"Over TLS, take any certificate."`
-	CACert      string   `name:"cacert" placeholder:"FILE" help:"Over TLS, certificates in PEM, one of which has signed the server's (default: those that this machine trusts)."`
-	Cert        string   `name:"cert" placeholder:"FILE" help:"Over TLS, certificate of this client, in PEM."`
-	Key         string   `name:"key" placeholder:"FILE" help:"Its key, in PEM."`
-	SNI         string   `name:"sni" placeholder:"NAME" help:"Over TLS, the name that the server is greeted with (default: that in the Host header, or the address)."`
+	CACert      string   `more:"" name:"cacert" placeholder:"FILE" help:"Over TLS, certificates in PEM, one of which has signed the server's (default: those that this machine trusts)."`
+	Cert        string   `more:"" name:"cert" placeholder:"FILE" help:"Over TLS, certificate of this client, in PEM."`
+	Key         string   `more:"" name:"key" placeholder:"FILE" help:"Its key, in PEM."`
+	SNI         string   `more:"" name:"sni" placeholder:"NAME" help:"Over TLS, the name that the server is greeted with (default: that in the Host header, or the address)."`
 }
 
 // Asked is the scenario that the flags ask for. url is the path, empty if none was given, and
