@@ -49,7 +49,7 @@ const (
 func (d Disturbance) String() string {
 	var all []string
 	if d.Others >= toldOthers {
-		all = append(all, fmt.Sprintf("%.1g of a core was used by others", d.Others))
+		all = append(all, fmt.Sprintf("%.2g of a core was used by others", d.Others))
 	}
 	if d.Steal >= toldSteal {
 		all = append(all, fmt.Sprintf("%.0f %% of the cores' time was stolen", d.Steal*100))

@@ -45,14 +45,9 @@ type turn struct {
 	wire      wire.Passed
 }
 
-// up starts all subjects side by side, and compares what they answer.
+// up starts all subjects side by side.
 func (b *block) up(ctx context.Context) error {
-	if err := each(ctx, len(b.Subjects), func(ctx context.Context, i int) error {
-		return b.Subjects[i].Up(ctx)
-	}); err != nil {
-		return err
-	}
-	return b.agree(ctx)
+	return each(ctx, len(b.Subjects), func(ctx context.Context, i int) error { return b.Subjects[i].Up(ctx) })
 }
 
 // down ends the client and all servers.
@@ -70,26 +65,28 @@ func (b *block) down() {
 	all.Wait()
 }
 
-// agree asks the servers whose right answers nobody knows, and refuses those that differ. What the
-// first of them answers counts as right.
+// agree asks the servers and refuses those that differ, unless all right answers are known: then the
+// client compares with these. What the first of them answers counts as right.
 func (b *block) agree(ctx context.Context) error {
-	first := -1
+	known := true
 	for i, s := range b.Subjects {
-		t := b.Target(i, s.Addr())
-		if t.Answers != "" {
-			continue
-		}
-		var err error
+		known = known && b.Target(i, s.Addr()).Answers != ""
+	}
+	if known {
+		return nil
+	}
+	if err := each(ctx, len(b.Subjects), func(ctx context.Context, i int) (err error) {
+		t := b.Target(i, b.Subjects[i].Addr())
 		if b.trials[i].Given, err = b.ask(ctx, t); err != nil {
-			return fmt.Errorf("%s does not answer %s: %w", s.Name(), t.URL, err)
+			err = fmt.Errorf("%s does not answer %s: %w", b.Subjects[i].Name(), t.URL, err)
 		}
-		switch theirs := b.trials[max(first, 0)].Given; {
-		case first < 0:
-			first = i
-		case !b.Unlike:
-			if why := differ(theirs, b.trials[i].Given); why != "" {
-				return fmt.Errorf("%s answers otherwise than %s: %s", s.Name(), b.Subjects[first].Name(), why)
-			}
+		return err
+	}); err != nil || b.Unlike {
+		return err
+	}
+	for i, t := range b.trials[1:] {
+		if why := differ(b.trials[0].Given, t.Given); why != "" {
+			return fmt.Errorf("%s answers otherwise than %s: %s", b.Subjects[i+1].Name(), b.Subjects[0].Name(), why)
 		}
 	}
 	return nil

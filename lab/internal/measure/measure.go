@@ -188,6 +188,9 @@ func (p *Plan) Block(ctx context.Context, order []int) (*Block, error) {
 	if err := b.up(ctx); err != nil {
 		return nil, err
 	}
+	if err := b.agree(ctx); err != nil {
+		return nil, err
+	}
 	if err := b.measure(ctx, order); err != nil {
 		return nil, err
 	}

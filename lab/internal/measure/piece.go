@@ -113,22 +113,25 @@ func (b *block) carryOut(ctx context.Context, i int, p Piece, c *pieceClient) ([
 	c.mu.Lock()
 	c.proc = started
 	c.mu.Unlock()
-	limit, middle := time.NewTimer(p.Lasts+p.Grace), time.NewTimer(p.Lasts-b.Slot/2)
+	limit, middle := time.NewTimer(p.Lasts+p.Grace), time.NewTimer(p.Lasts-b.Slot*3/4)
 	defer limit.Stop()
 	defer middle.Stop()
-	s := b.Subjects[i]
+	s, late := b.Subjects[i], false
 	for look := time.NewTicker(exitSeenWithin / 10); ; {
 		select {
 		case <-ctx.Done():
 			look.Stop()
 			return nil, context.Cause(ctx)
 		case <-middle.C:
-			c.held = proc.Census(proc.Listening{PIDs: s.CPU().PIDs, Port: port(s.Addr())})[0]
+			late = true
 			continue
 		case <-limit.C:
 			b.fault(i, gate.ClientHung, "the client had not ended %v after its start", p.Lasts+p.Grace)
 		case <-look.C:
 			if s.Gone() == nil {
+				if late {
+					c.attend(s, b.Asked[i].Connections)
+				}
 				continue
 			}
 		case <-started.Done():
@@ -152,6 +155,15 @@ func (b *block) carryOut(ctx context.Context, i int, p Piece, c *pieceClient) ([
 		b.fault(i, gate.ClientFailed, "the client failed (%v): %s", started.Err(), started.LastLine())
 	}
 	return out.Bytes(), nil
+}
+
+// attend counts the connections that the server holds, unless all of them were seen already.
+func (c *pieceClient) attend(s Subject, all int) {
+	if c.held.Connections < max(all, 1) {
+		if h := proc.Census(proc.Listening{PIDs: s.CPU().PIDs, Port: port(s.Addr())})[0]; h.Connections >= c.held.Connections {
+			c.held = h
+		}
+	}
 }
 
 func isDone(p *proc.Proc) bool {

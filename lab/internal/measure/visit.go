@@ -15,9 +15,9 @@ type Visit struct{ b *block }
 
 // Visit has all subjects up while do is called.
 func (p *Plan) Visit(ctx context.Context, do func(ctx context.Context, v *Visit) error) error {
-	b := &block{Plan: p, trials: make([]Trial, len(p.Subjects))}
+	b := newBlock(p)
 	defer b.down()
-	if err := each(ctx, len(p.Subjects), func(ctx context.Context, i int) error { return p.Subjects[i].Up(ctx) }); err != nil {
+	if err := b.up(ctx); err != nil {
 		return err
 	}
 	return do(ctx, &Visit{b})
