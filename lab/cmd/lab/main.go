@@ -53,20 +53,19 @@ type subcommand interface {
 	do(ctx context.Context, out io.Writer) (int, error)
 }
 
-// The subcommands. Only the lab itself calls the hidden ones.
+// The subcommands.
 type subcommands struct {
-	Run          runCall       `cmd:"" help:"Run one experiment, until its claims are decided or its budget is spent."`
-	Reproduce    reproduceCall `cmd:"" help:"Run the experiments of entries within one budget; without any, the core set. It passes over those that runs made in this clone have decided."`
-	Profile      profileCall   `cmd:"" help:"Profile the server of an experiment, or one that runs; adds nothing to the journal."`
-	Derive       deriveCall    `cmd:"" help:"Derive what follows from the data into derived/, from which the site is built: verdicts, CSV, audits, pages' figures."`
-	Audit        auditCall     `cmd:"" help:"Recompute what printed figures imply."`
-	New          newCall       `cmd:"" help:"Write a file to start from: an entry or an experiment."`
-	Check        checkCall     `cmd:"" help:"Check every data file."`
-	Doctor       doctorCall    `cmd:"" help:"Say what this machine can decide; it watches for five seconds."`
-	Wire         wireCall      `cmd:"" help:"Hold a wire of known line rate between two network namespaces, for commands of yours."`
-	Tune         tuneCall      `cmd:"" passthrough:"" help:"Turn a knob of the kernel, and back."`
-	List         listCall      `cmd:"" help:"List experiments and their claims."`
-	CheckAnswers answersCall   `cmd:"" hidden:""`
+	Run       runCall       `cmd:"" help:"Run one experiment, until its claims are decided or its budget is spent."`
+	Reproduce reproduceCall `cmd:"" help:"Run the experiments of entries within one budget; without any, the core set. It passes over those that runs made in this clone have decided."`
+	Profile   profileCall   `cmd:"" help:"Profile the server of an experiment, or one that runs; adds nothing to the journal."`
+	Derive    deriveCall    `cmd:"" help:"Derive what follows from the data into derived/, from which the site is built: verdicts, CSV, audits, pages' figures."`
+	Audit     auditCall     `cmd:"" help:"Recompute what printed figures imply."`
+	New       newCall       `cmd:"" help:"Write a file to start from: an entry or an experiment."`
+	Check     checkCall     `cmd:"" help:"Check every data file."`
+	Doctor    doctorCall    `cmd:"" help:"Say what this machine can decide; it watches for five seconds."`
+	Wire      wireCall      `cmd:"" help:"Hold a wire of known line rate between two network namespaces, for commands of yours."`
+	Tune      tuneCall      `cmd:"" passthrough:"" help:"Turn a knob of the kernel, and back."`
+	List      listCall      `cmd:"" help:"List experiments and their claims."`
 }
 
 //go:embed help

@@ -147,8 +147,9 @@ func (c *client) end() {
 // The calls with which a program that measures starts itself anew; their first word is no command
 // of it.
 const (
-	clientCall = "client"     // see load.Serve
-	askCall    = "ask-server" // WITHIN: asks the target on its input: see probe.Asking
+	clientCall = "client" // see load.Serve
+	// AskCall WITHIN asks the target on its input: see probe.Asking.
+	AskCall = "ask-server"
 	// HoldCall COMMAND… holds a server: see proc.Hold.
 	HoldCall = "hold-server"
 	pinCall  = "on-cpus" // LIST COMMAND…: puts the command on some cores
@@ -173,7 +174,7 @@ func (b *block) ask(ctx context.Context, t load.Target) (given []probe.Given, er
 		return nil, err
 	}
 	var out bytes.Buffer
-	p, err := proc.Start(proc.Spec{Argv: b.onClient(askCall, askWithin.String()), Stdin: bytes.NewReader(text), Stdout: &out})
+	p, err := proc.Start(proc.Spec{Argv: b.onClient(AskCall, askWithin.String()), Stdin: bytes.NewReader(text), Stdout: &out})
 	if err != nil {
 		return nil, err
 	}
