@@ -33,7 +33,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/fanout/hub"
 	"github.com/line-rate/line-rate/lab/fanout/push"
-	"github.com/line-rate/line-rate/lab/internal/pprofsock"
+	"github.com/line-rate/line-rate/lab/internal/profile/endpoint"
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
@@ -104,7 +104,7 @@ func run(args []string) int {
 		return status
 	}
 	if s.sockets != "" {
-		stop, err := pprofsock.Serve(s.sockets, pprofsock.Rates{}, fanout.Say)
+		stop, err := endpoint.Serve(s.sockets, endpoint.Rates{}, fanout.Say)
 		if err != nil {
 			fanout.Say("--pprof-sockets: %v", err)
 			return program.Failure
@@ -175,7 +175,7 @@ func parse(args []string) (s settings, err error) {
 	})
 	fs.Func("pprof-sockets", "", func(v string) error {
 		s.sockets = v
-		return pprofsock.Check(v)
+		return endpoint.Check(v)
 	})
 	if err := fs.Read(args, ""); err != nil {
 		return settings{}, err

@@ -31,7 +31,7 @@ import (
 
 	"github.com/gofiber/fiber/v3"
 
-	"github.com/line-rate/line-rate/lab/internal/pprofsock"
+	"github.com/line-rate/line-rate/lab/internal/profile/endpoint"
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
@@ -53,7 +53,7 @@ func run(args []string) int {
 
 	// A worker need not check again: its master has.
 	if s.PprofSockets != "" && !fiber.IsChild() {
-		if err := pprofsock.Check(s.PprofSockets); err != nil {
+		if err := endpoint.Check(s.PprofSockets); err != nil {
 			say("--pprof-sockets: %v", err)
 			return program.Refused
 		}

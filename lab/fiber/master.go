@@ -12,7 +12,7 @@ import (
 
 	"github.com/gofiber/fiber/v3"
 
-	"github.com/line-rate/line-rate/lab/internal/pprofsock"
+	"github.com/line-rate/line-rate/lab/internal/profile/endpoint"
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
@@ -177,6 +177,6 @@ func (m *master) removeSockets() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, pid := range m.workers {
-		_ = os.Remove(pprofsock.Path(m.sockets, pid)) // most workers have removed their own
+		_ = os.Remove(endpoint.Path(m.sockets, pid)) // most workers have removed their own
 	}
 }

@@ -138,7 +138,7 @@ var settings = []setting{
 		accept: "a directory of your own that is closed to others (mode 0700)",
 		about:  "every process that answers requests serves net/http/pprof on DIR/<pid>.sock; prefork stays as it is",
 		set: func(s *Settings, v string) bool {
-			s.PprofSockets = v // checked by pprofsock.Check, since whether the directory will do can change
+			s.PprofSockets = v // checked by endpoint.Check, since whether the directory will do can change
 			return true
 		},
 	},

@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/line-rate/line-rate/lab/internal/pprofsock"
+	"github.com/line-rate/line-rate/lab/internal/profile/endpoint"
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
@@ -217,7 +217,7 @@ func TestSocketsLeftByTheDead(t *testing.T) {
 	second := start(t, freeAddr(t), "--pprof-sockets="+dir)
 	second.readLines(3, ": worker ")
 	for _, pid := range children(t, second.cmd.Process.Pid) {
-		if status, _ := fetch(t, pprofsock.Path(dir, pid), "/debug/pprof/goroutine"); status != 200 {
+		if status, _ := fetch(t, endpoint.Path(dir, pid), "/debug/pprof/goroutine"); status != 200 {
 			t.Errorf("worker %d: status %d", pid, status)
 		}
 	}
@@ -246,7 +246,7 @@ func TestSocketsOfALostWorker(t *testing.T) {
 	}
 }
 
-// Which directories are refused is for package pprofsock to test.
+// Which directories are refused is for package endpoint to test.
 func TestSocketDirRefused(t *testing.T) {
 	dir := filepath.Join(socketDir(t), "nothing")
 	want := "fiber_server: --pprof-sockets: " + dir + " does not exist; make it with mkdir -p -m 700"

@@ -7,9 +7,6 @@ require (
 	golang.org/x/sys v0.49.0
 )
 
-require (
-	github.com/brianvoe/gofakeit/v7 v7.18.1 // indirect
-	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe // indirect
-)
+require github.com/brianvoe/gofakeit/v7 v7.18.1 // indirect
 
 replace github.com/line-rate/line-rate/lab => ../

@@ -24,7 +24,7 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/line-rate/line-rate/lab/internal/pprofsock"
+	"github.com/line-rate/line-rate/lab/internal/profile/endpoint"
 	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
@@ -43,7 +43,7 @@ func run(args []string) int {
 		return status
 	}
 	if s.sockets != "" {
-		stop, err := pprofsock.Serve(s.sockets, pprofsock.Rates{}, floor.Say)
+		stop, err := endpoint.Serve(s.sockets, endpoint.Rates{}, floor.Say)
 		if err != nil {
 			floor.Say("--pprof-sockets: %v", err)
 			return program.Failure

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/floor/request"
-	"github.com/line-rate/line-rate/lab/internal/pprofsock"
+	"github.com/line-rate/line-rate/lab/internal/profile/endpoint"
 	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
@@ -66,7 +66,7 @@ func parse(args []string) (settings, error) {
 		if v == "" {
 			return errors.New("give a directory that only you may enter")
 		}
-		return pprofsock.Check(v)
+		return endpoint.Check(v)
 	})
 	if err := fs.Read(args, ""); err != nil {
 		return settings{}, err

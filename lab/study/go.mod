@@ -16,7 +16,6 @@ require (
 
 require (
 	github.com/go-json-experiment/json v1.27.2 // indirect
-	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe // indirect
 	github.com/pelletier/go-toml/v2 v2.4.3 // indirect
 )
 

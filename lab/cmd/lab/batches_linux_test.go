@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 )
 
 const batches = `entry = "99"
@@ -83,7 +83,7 @@ func TestAloneRunOfBatches(t *testing.T) {
 				t.Errorf("%s is %v, which nobody measured", name, v)
 			}
 		}
-		if len(trial.Profiles) != len(profiles.Kinds()) || trial.BoundWhy == "" {
+		if len(trial.Profiles) != len(profile.Kinds()) || trial.BoundWhy == "" {
 			t.Errorf("%d kinds of profile, bound %q", len(trial.Profiles), trial.BoundWhy)
 		}
 	}

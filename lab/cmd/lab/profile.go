@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -11,13 +12,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
+	"syscall"
 	"time"
 
-	"github.com/google/pprof/profile"
-
-	"github.com/line-rate/line-rate/lab/internal/capture"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
@@ -58,7 +56,7 @@ func (c *profileCall) started(ctx context.Context, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	if c.Out != "" {
-		if _, err := capture.Vacant(c.Out); err != nil {
+		if err := vacant(c.Out); err != nil {
 			return exitFailed, fmt.Errorf("profile: --out %w", err)
 		}
 	}
@@ -85,11 +83,13 @@ func (c *profileCall) started(ctx context.Context, out io.Writer) (int, error) {
 		end()
 		fmt.Fprintf(out, "%s\n%.0f requests a second before, %.0f while profiled (%.1f %%); ", p.Levels.Key(), p.Before,
 			p.During, 100*p.During/p.Before)
-		printProfiles(out, p.Set)
+		if err := printProfiles(out, p.Set); err != nil {
+			return err
+		}
 		fmt.Fprintln(out)
 		done++
 		if c.Out != "" {
-			if err := capture.Write(filepath.Join(c.Out, fmt.Sprintf("c%d", done)), p.Set); err != nil {
+			if err := write(filepath.Join(c.Out, fmt.Sprintf("c%d", done)), p.Set); err != nil {
 				return fmt.Errorf("--out %w", err)
 			}
 		}
@@ -118,21 +118,21 @@ func (c *profileCall) running(ctx context.Context, out io.Writer) (int, error) {
 		return exitFailed, fmt.Errorf("profile: --seconds %d; give a whole number from 1 to %d", seconds, longestWindow)
 	}
 	// Everything that can be refused is refused before the window.
-	var sources []capture.Source
+	var sources []profile.Source
 	for _, f := range c.From {
-		some, err := sourcesOf(f)
+		some, err := profile.Sources(f)
 		if err != nil {
 			return exitFailed, fmt.Errorf("profile: --from %w", err)
 		}
 		sources = append(sources, some...)
 	}
-	if _, err := capture.Vacant(c.Out); err != nil {
+	if err := vacant(c.Out); err != nil {
 		return exitFailed, fmt.Errorf("profile: --out %w", err)
 	}
 
 	window := time.Duration(seconds) * time.Second
 	end := terminal.NewLine(os.Stderr).Wait("profiles of "+words.Count(len(sources), "process", "processes"), window)
-	set, err := capture.Capture(ctx, sources, window)
+	set, err := profile.Take(ctx, sources, window)
 	end()
 	if ctx.Err() != nil {
 		return exitFailed, errors.New("profile: interrupted; nothing was written")
@@ -140,86 +140,85 @@ func (c *profileCall) running(ctx context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, fmt.Errorf("profile: %w; nothing was written", err)
 	}
-	if err := capture.Write(c.Out, set); err != nil {
+	if err := write(c.Out, set); err != nil {
 		return exitFailed, fmt.Errorf("profile: --out %w", err)
 	}
-	printProfiles(out, set)
-	fmt.Fprintf(out, "\nThe files are in %s; go tool pprof -http=127.0.0.1: opens one.\n", c.Out)
+	if err := printProfiles(out, set); err != nil {
+		return exitFailed, err
+	}
+	fmt.Fprintf(out, "The files are in %s; go tool pprof -http=127.0.0.1: opens one.\n", c.Out)
 	return exitHeld, nil
 }
 
-// sourcesOf takes an address, a directory of sockets, or one socket.
-func sourcesOf(from string) ([]capture.Source, error) {
-	if strings.Contains(from, "://") {
-		s, err := capture.URL(from)
-		return []capture.Source{s}, err
-	}
-	info, err := os.Stat(from)
+// vacant says why profiles cannot go to a directory: it is there and not empty, or cannot be made.
+func vacant(dir string) error {
+	entries, err := os.ReadDir(dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("%s: no such directory; give http://127.0.0.1:PORT, or the directory of a server's "+
-			"--pprof-sockets", from)
-	case err != nil:
-		return nil, err
-	case info.IsDir():
-		return capture.Sockets(from)
-	case info.Mode()&os.ModeSocket != 0:
-		return []capture.Source{capture.Socket(from)}, nil
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			err = os.Remove(dir)
+		}
+	case errors.Is(err, syscall.ENOTDIR):
+		return fmt.Errorf("%s is not a directory; give one that does not exist", dir)
+	case len(entries) > 0:
+		return fmt.Errorf("%s is not empty; give a directory that is, or that does not exist", dir)
 	}
-	return nil, fmt.Errorf("%s: neither a directory nor a socket", from)
+	return err
 }
 
-// must is what was asked of a set of profiles: it was checked when it was made, and has every sample type.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
+// write writes a set's profiles to a directory, as <kind>.pb.gz readable by their owner only. If one cannot be written,
+// none is left.
+func write(dir string, set *profile.Set) (err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
 	}
-	return v
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
+	for _, k := range profile.Kinds() {
+		var b bytes.Buffer
+		if err := set.Merged[k].Write(&b); err != nil {
+			return fmt.Errorf("%s: %w", k, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, string(k)+".pb.gz"), b.Bytes(), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// printProfiles prints a summary of each kind of profile in a set.
-func printProfiles(out io.Writer, set *capture.Set) {
+// printProfiles prints a line of each kind of profile in a set, with its kinds of work by their shares.
+func printProfiles(out io.Writer, set *profile.Set) error {
 	fmt.Fprintf(out, "%s, a window of %s from %s, starts within %.1f ms\n",
 		words.Count(set.Processes, "process", "processes"), set.Window, set.Started.UTC().Format("15:04:05 UTC"),
 		set.Spread.Seconds()*1e3)
-	for _, k := range profiles.Kinds() {
-		p := set.Merged[k]
-		total := must(profiles.Total(p, k))
-		per := float64(must(profiles.FindColumn(p, k.SampleType())).Per)
-		fmt.Fprintf(out, "\n%s: %s, %s (and %s of the profiling itself, left out)\n",
-			k, inUnit(float64(total)/per, k), words.Count(len(p.Sample), "stack"), inUnit(float64(set.Own[k])/per, k))
-		if total == 0 {
-			continue
+	for _, k := range profile.Kinds() {
+		p, err := profile.Analyse(k, set.Merged[k])
+		if err != nil {
+			return err
 		}
-		fmt.Fprintf(out, "by kind of work: %s\n", works(k, p))
-		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-		for _, row := range must(profiles.Costliest(p, k.SampleType(), 10)) {
-			// The last column ends the line, so it is not aligned.
-			fmt.Fprintf(w, "%s\t%.1f %%\t  %s\n", inUnit(row.Cumulative, k), 100*row.Cumulative*per/float64(total), row.Symbol)
+		fmt.Fprintf(out, "%s: %s, %s", k, inUnit(p), words.Count(p.Stacks, "stack"))
+		mark := ": "
+		for _, name := range slices.SortedFunc(maps.Keys(p.Work), func(a, b string) int {
+			return cmp.Or(cmp.Compare(p.Work[b], p.Work[a]), strings.Compare(a, b))
+		}) {
+			fmt.Fprintf(out, "%s%s %.1f %%", mark, name, 100*p.Work[name])
+			mark = ", "
 		}
-		w.Flush()
+		fmt.Fprintln(out)
 	}
+	return nil
 }
 
-// works lists the kinds of work by their shares, largest first.
-func works(k profiles.Kind, p *profile.Profile) string {
-	of := must(profiles.Analyse(k, p)).Work
-	names := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
-		return cmp.Or(cmp.Compare(of[b], of[a]), strings.Compare(a, b))
-	})
-	for i, name := range names {
-		names[i] = fmt.Sprintf("%s %.1f %%", name, 100*of[name])
+// inUnit writes a total in seconds, bytes or counts as its kind is read.
+func inUnit(p profile.Profile) string {
+	switch p.Unit {
+	case "s":
+		return fmt.Sprintf("%.3f s", p.Total)
+	case "B":
+		return fmt.Sprintf("%.2f MB", p.Total/1e6)
 	}
-	return strings.Join(names, ", ")
-}
-
-// inUnit writes a value in seconds, bytes or counts as its kind is read.
-func inUnit(v float64, k profiles.Kind) string {
-	switch k {
-	case profiles.CPU, profiles.Mutex, profiles.Block:
-		return fmt.Sprintf("%.3f s", v)
-	case profiles.Heap, profiles.Allocs:
-		return fmt.Sprintf("%.2f MB", v/1e6)
-	}
-	return words.Count(int(v), "goroutine")
+	return words.Count(int(p.Total), "goroutine")
 }

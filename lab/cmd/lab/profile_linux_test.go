@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
+	pprof "github.com/google/pprof/profile"
 
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 )
 
 // profiled starts a server with pprof on, waits for so many lines that say that something
@@ -98,7 +98,7 @@ func beingTaken(t *testing.T, dir string) bool {
 	}
 	names := slices.DeleteFunc(dirNames(dir), func(name string) bool { return filepath.Ext(name) != ".sock" })
 	return len(names) > 0 && !slices.ContainsFunc(names,
-		func(name string) bool { return open[name] < len(profiles.Kinds()) })
+		func(name string) bool { return open[name] < len(profile.Kinds()) })
 }
 
 // labProfile runs the command and returns what it printed and its exit status.
@@ -147,7 +147,7 @@ func TestProfileOfSocketsAndOfAnAddress(t *testing.T) {
 			t.Errorf("%v: status %d, %s%s", c.from, status, errs, out)
 			continue
 		}
-		for _, k := range profiles.Kinds() {
+		for _, k := range profile.Kinds() {
 			if !strings.Contains(out, "\n"+string(k)+": ") {
 				t.Errorf("%v: no table of %s in:\n%s", c.from, k, out)
 			}
@@ -155,7 +155,7 @@ func TestProfileOfSocketsAndOfAnAddress(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := profile.ParseData(data); err != nil {
+			if _, err := pprof.ParseData(data); err != nil {
 				t.Errorf("%v: %s: %v", c.from, k, err)
 			}
 		}

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
+	pprof "github.com/google/pprof/profile"
 
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -56,11 +56,11 @@ func TestAloneProfiledRun(t *testing.T) {
 			continue
 		}
 		valid[trial.Condition]++
-		var kinds []profiles.Kind
+		var kinds []profile.Kind
 		for _, p := range trial.Profiles {
 			kinds = append(kinds, p.Kind)
 		}
-		if !slices.Equal(kinds, profiles.Kinds()) {
+		if !slices.Equal(kinds, profile.Kinds()) {
 			t.Errorf("trial %d has profiles %v", trial.Seq, kinds)
 		}
 		for _, name := range []string{"profile_spread_s", "profiled_throughput_share", "goroutines_parked", "block_stacks",
@@ -69,7 +69,7 @@ func TestAloneProfiledRun(t *testing.T) {
 				t.Errorf("trial %d: %s is %v", trial.Seq, name, v)
 			}
 		}
-		cpu, _ := trial.Profile(profiles.CPU)
+		cpu, _ := trial.Profile(profile.CPU)
 		if cpu.Packages["github.com/valyala/fasthttp"] == 0 || cpu.Work["write"] == 0 {
 			t.Errorf("trial %d: CPU profile %+v", trial.Seq, cpu)
 		}
@@ -83,12 +83,12 @@ func TestAloneProfiledRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := profile.Parse(bytes.NewReader(data))
+			p, err := pprof.Parse(bytes.NewReader(data))
 			if err != nil || raw.Trials != valid[cond.ID] {
 				t.Errorf("%s: %v, of %d trials, want %d", raw.File, err, raw.Trials, valid[cond.ID])
 				continue
 			}
-			if raw.Kind == profiles.CPU && p.DurationNanos < int64(valid[cond.ID])*int64(time.Second)*9/10 {
+			if raw.Kind == profile.CPU && p.DurationNanos < int64(valid[cond.ID])*int64(time.Second)*9/10 {
 				t.Errorf("%s: lasts %v", raw.File, time.Duration(p.DurationNanos))
 			}
 		}

@@ -43,6 +43,7 @@ type compareCall struct {
 	Head        string         `placeholder:"REVISION" help:"The other revision (default: the working tree)."`
 	Build       string         `placeholder:"COMMAND" help:"What builds each of the two, as 'make server'."`
 	Rates       string         `placeholder:"RATES" help:"Also the latency at these rates, as 10%..90%."`
+	Why         bool           `help:"Also say of what kind of work the difference is."`
 	Warmup      *time.Duration `more:"" placeholder:"DURATION" help:"Load on each server after each fresh start that does not count (default: as long as it takes until its CPU a request is steady)."`
 	Prepare     string         `more:"" placeholder:"COMMAND" help:"A command that runs to its end before each start of a server, as one that fills its database."`
 	Ready       time.Duration  `more:"" default:"20s" placeholder:"DURATION" help:"How long a server may take until it answers as expected (20s)."`
@@ -60,7 +61,7 @@ func (c *compareCall) options() (o bench.Options, err error) {
 	}
 	o = bench.Options{Path: asked.Requests[0].Path, Close: asked.Close || c.NoKeepalive,
 		Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate, Budget: c.Budget,
-		Steady: c.Warmup == nil, Different: c.Different, Ready: c.Ready}
+		Steady: c.Warmup == nil, Different: c.Different, Ready: c.Ready, Why: c.Why}
 	if c.Warmup != nil {
 		o.Warmup = *c.Warmup
 	}
@@ -168,11 +169,12 @@ func (c *compareCall) measured(ctx context.Context, o bench.Options, line *termi
 		return nil, err
 	}
 	bench.Sweep()
-	_, release, err := proc.LockMachine()
+	scratch, release, err := proc.LockMachine()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	b.Scratch = scratch
 	if c.Base != "" {
 		trees, err := b.Build(ctx, c.Base, c.Head, c.Build)
 		if err != nil {

@@ -2,9 +2,11 @@ package bench
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/profile/why"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -49,5 +51,20 @@ func (b *Bench) Compare(ctx context.Context) (*compare.Outcome, error) {
 	if err == nil {
 		err = b.Curve(ctx, out)
 	}
+	if err == nil {
+		err = b.explain(ctx, out)
+	}
 	return out, err
+}
+
+// explain adds which system calls requests make, and with Why of what kind of work the difference is.
+func (b *Bench) explain(ctx context.Context, o *compare.Outcome) error {
+	told := func(c compare.Comparison) bool { return c.Verdict != compare.Invalid }
+	if !b.Costed() || !slices.ContainsFunc(o.Comparisons, told) {
+		return nil
+	}
+	if err := why.Calls(ctx, b.Plan(), o, b.Show); err != nil || !b.Why {
+		return err
+	}
+	return why.Search{Plan: b.Plan(), Scratch: b.Scratch, Seed: b.Seed, Tell: b.Show}.Add(ctx, o)
 }

@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"syscall"
 
-	"github.com/line-rate/line-rate/lab/internal/perf"
+	"github.com/line-rate/line-rate/lab/internal/profile/kernel"
 )
 
 // Comparing says what a comparison of servers can do on a machine, whatever the journal claims.
@@ -42,9 +42,9 @@ func (m Machine) groups() Finding {
 
 // sampling tells whether the kernel lets this user sample it.
 func sampling() Finding {
-	if why := perf.Usable(); why != "" {
+	if why := kernel.Usable(); why != "" {
 		return Finding{Level: Limit, About: "perf", Seen: why,
-			Means: "how much of a server's CPU time is its client's receiving is not told, and --why tells user space from the kernel alone"}
+			Means: "how much of a server's CPU time is its client's receiving is not told, and --why profiles only Go servers with net/http/pprof"}
 	}
 	return Finding{Level: Good, About: "perf", Seen: "may sample the kernel"}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/metric"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -262,14 +262,14 @@ func isWall(name string) bool { return slices.Contains(gate.WallNames(), name) }
 
 // checkProfile refuses what no profile can show.
 func (c *Claim) checkProfile() error {
-	if !slices.Contains(profiles.Kinds(), profiles.Kind(c.Profile)) {
+	if !slices.Contains(profile.Kinds(), profile.Kind(c.Profile)) {
 		return fmt.Errorf("profile %q: no such kind of profile; %s", c.Profile, strict.InsteadOf(c.Profile, Profiles()))
 	}
 	switch {
-	case c.Work != "" && !slices.Contains(profiles.WorkNames(), c.Work):
-		return fmt.Errorf("work %q: no such kind of work; %s", c.Work, strict.Instead(c.Work, profiles.WorkNames()))
-	case c.Package != "" && profiles.PackageOf(c.Package+".F") != c.Package:
-		return fmt.Errorf("package %q: profiles count it as %q", c.Package, profiles.PackageOf(c.Package+".F"))
+	case c.Work != "" && !slices.Contains(profile.WorkNames(), c.Work):
+		return fmt.Errorf("work %q: no such kind of work; %s", c.Work, strict.Instead(c.Work, profile.WorkNames()))
+	case c.Package != "" && profile.PackageOf(c.Package+".F") != c.Package:
+		return fmt.Errorf("package %q: profiles count it as %q", c.Package, profile.PackageOf(c.Package+".F"))
 	case c.AtLeast != nil && *c.AtLeast > 1, c.AtMost != nil && *c.AtMost >= 1:
 		return errors.New("a share's bar lies between 0 and 1")
 	}

@@ -2,7 +2,7 @@ package experiment
 
 import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -22,14 +22,14 @@ func Walls() []strict.Word {
 
 // Profiles describes the kinds of profile.
 func Profiles() []strict.Word {
-	return strict.Called(profiles.KindDocs(), func(d profiles.KindDoc) strict.Word {
+	return strict.Called(profile.KindDocs(), func(d profile.KindDoc) strict.Word {
 		return strict.Word{Name: string(d.Kind), Meaning: d.Meaning}
 	})
 }
 
 // Works describes the kinds of work in a profile.
 func Works() []strict.Word {
-	return strict.Called(profiles.Works(), func(w profiles.WorkDoc) strict.Word {
+	return strict.Called(profile.Works(), func(w profile.WorkDoc) strict.Word {
 		return strict.Word{Name: string(w.Work), Meaning: w.Doc}
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/line-rate/line-rate/lab/confseq"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -37,9 +37,9 @@ type Method struct {
 	SlowBy       float64                              `json:"slow_by"`
 	SamplerShare float64                              `json:"sampler_share"`
 	Gates        []gate.Gate                          `json:"gates"`
-	Works        []profiles.WorkDoc                   `json:"works"`
+	Works        []profile.WorkDoc                    `json:"works"`
 	Settings     map[string]string                    `json:"settings"` // what pages call each
-	Profiles     []profiles.KindDoc                   `json:"profiles"`
+	Profiles     []profile.KindDoc                    `json:"profiles"`
 	Simulation   simulated                            `json:"simulation"`
 	Shown        Values                               `json:"shown"` // the numbers above as pages print them
 }
@@ -53,7 +53,7 @@ func Rules() Method {
 		Alpha:       stats.Alpha, ControlAlpha: verdict.ControlAlpha, Bold: confseq.Bold, MaxVisits: confseq.MaxNeeded,
 		VisitGapS: results.VisitGap.Seconds(), VisitSpanS: results.VisitSpan.Seconds(),
 		Verdicts: map[verdict.Verdict]string{}, Warnings: map[stats.Warning]string{}, Settings: map[string]string{},
-		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: profiles.Works(), Profiles: profiles.KindDocs(),
+		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: profile.Works(), Profiles: profile.KindDocs(),
 		Gates: gate.All, Simulation: simulation(), Words: verdictWords(), Called: called(),
 	}
 	for _, v := range order {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -26,7 +26,7 @@ func sumUp(of []verdict.Profiled) {
 }
 
 // perSecond is a profile's total by the second of its window, or that of a moment.
-func perSecond(p profiles.Profile) float64 {
+func perSecond(p profile.Profile) float64 {
 	if p.Kind.OfMoment() || p.DurationS == 0 {
 		return p.Total
 	}
@@ -44,7 +44,7 @@ func largest(shares map[string]float64) []string {
 // condition's cells and words, with the factor that the experiment compares before the
 // others. The A/A control is in none.
 func tabulate(f *verdict.File, compared string) {
-	for _, kind := range profiles.Kinds() {
+	for _, kind := range profile.Kinds() {
 		var of []*verdict.Profiled
 		top := map[string]float64{}
 		total, unit := 0.0, ""
@@ -68,7 +68,7 @@ func tabulate(f *verdict.File, compared string) {
 		in := scaleOf(kind, unit, total)
 		t := verdict.WorkTable{Unit: in.unit}
 		for _, name := range largest(top) {
-			w := profiles.Work(name)
+			w := profile.Work(name)
 			t.Rows = append(t.Rows, verdict.WorkRow{Work: w, Label: words.UpperFirst(w.Words())})
 			for _, p := range of {
 				cell := "none"
@@ -82,7 +82,7 @@ func tabulate(f *verdict.File, compared string) {
 			p.Cells = append(p.Cells, onScale(in, perSecond(p.Profile)))
 		}
 		if f.WorkTables == nil {
-			f.WorkTables = map[profiles.Kind]verdict.WorkTable{}
+			f.WorkTables = map[profile.Kind]verdict.WorkTable{}
 		}
 		f.WorkTables[kind] = t
 	}
@@ -94,7 +94,7 @@ func tabulate(f *verdict.File, compared string) {
 func withProfiles(runs []Made, shown string) []string {
 	type place struct {
 		host string
-		kind profiles.Kind
+		kind profile.Kind
 	}
 	newer := map[place][]map[string]bool{}
 	var out, after []string

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
@@ -17,7 +17,7 @@ import (
 func withRaw(f *results.File) *results.File {
 	for i := range f.Conditions {
 		c := &f.Conditions[i]
-		for _, k := range []profiles.Kind{profiles.CPU, profiles.Block} {
+		for _, k := range []profile.Kind{profile.CPU, profile.Block} {
 			c.Profiles = append(c.Profiles, results.RawProfile{Kind: k, File: fmt.Sprintf("made-up/r/%s-%s.pb.gz", c.ID, k),
 				SHA256: "5a", Trials: 6})
 		}
@@ -47,18 +47,18 @@ func TestAConditionSaysWhatItsProfilesCameTo(t *testing.T) {
 }
 
 func TestATableOfWorkHasTheLargestShareFirst(t *testing.T) {
-	profile := func(id string, total float64, raw *verdict.RawFile, work map[string]float64) verdict.Summary {
-		p := profiles.Profile{Kind: profiles.CPU, Unit: "s", Total: total, DurationS: 2, Work: work}
+	shown := func(id string, total float64, raw *verdict.RawFile, work map[string]float64) verdict.Summary {
+		p := profile.Profile{Kind: profile.CPU, Unit: "s", Total: total, DurationS: 2, Work: work}
 		return verdict.Summary{ID: id, Levels: setting.Levels{"index": setting.String(id)},
 			Profiles: []verdict.Profiled{{Profile: p, Raw: raw}}}
 	}
 	f := &verdict.File{Conditions: []verdict.Summary{
-		profile("c1", 3, &verdict.RawFile{}, map[string]float64{"write": 0.6, "gc": 0.4}),
-		profile("c2", 0.1, &verdict.RawFile{}, map[string]float64{"write": 0.1, "http": 0.9}),
-		profile("c3", 100, nil, map[string]float64{"read": 1}), // without a file, so in no table
+		shown("c1", 3, &verdict.RawFile{}, map[string]float64{"write": 0.6, "gc": 0.4}),
+		shown("c2", 0.1, &verdict.RawFile{}, map[string]float64{"write": 0.1, "http": 0.9}),
+		shown("c3", 100, nil, map[string]float64{"read": 1}), // without a file, so in no table
 	}}
 	tabulate(f, "index")
-	want := map[profiles.Kind]verdict.WorkTable{profiles.CPU: {Unit: "s/s",
+	want := map[profile.Kind]verdict.WorkTable{profile.CPU: {Unit: "s/s",
 		Rows: []verdict.WorkRow{{Work: "http", Label: "HTTP"}, {Work: "write", Label: "Writing"},
 			{Work: "gc", Label: "Garbage collection"}}}}
 	if !reflect.DeepEqual(f.WorkTables, want) {
@@ -76,26 +76,26 @@ func TestATableOfWorkHasTheLargestShareFirst(t *testing.T) {
 
 func TestOnlyRunsWithProfilesThatNoNewerOneHasAreShown(t *testing.T) {
 	day := 0
-	run := func(name, host string, kinds map[profiles.Kind][]string) Made {
+	run := func(name, host string, kinds map[profile.Kind][]string) Made {
 		day++
 		f := &verdict.File{Run: name, Host: host, Started: fmt.Sprintf("2026-01-%02d", day)}
 		for kind, levels := range kinds {
 			for _, l := range levels {
 				f.Conditions = append(f.Conditions, verdict.Summary{
 					Levels:   setting.Levels{"index": setting.String(l)},
-					Profiles: []verdict.Profiled{{Profile: profiles.Profile{Kind: kind}, Raw: &verdict.RawFile{}}},
+					Profiles: []verdict.Profiled{{Profile: profile.Profile{Kind: kind}, Raw: &verdict.RawFile{}}},
 				})
 			}
 		}
 		return Made{File: f}
 	}
-	type has = map[profiles.Kind][]string
+	type has = map[profile.Kind][]string
 	got := withProfiles([]Made{
-		run("replaced", "a", has{profiles.CPU: {"pool", "gofakeit"}}),
-		run("both", "a", has{profiles.CPU: {"pool", "gofakeit"}, profiles.Block: {"pool"}}),
-		run("other host", "b", has{profiles.CPU: {"pool"}}),
-		run("block", "a", has{profiles.Block: {"pool", "gofakeit"}}),
-		run("one", "a", has{profiles.CPU: {"pool"}}),
+		run("replaced", "a", has{profile.CPU: {"pool", "gofakeit"}}),
+		run("both", "a", has{profile.CPU: {"pool", "gofakeit"}, profile.Block: {"pool"}}),
+		run("other host", "b", has{profile.CPU: {"pool"}}),
+		run("block", "a", has{profile.Block: {"pool", "gofakeit"}}),
+		run("one", "a", has{profile.CPU: {"pool"}}),
 		run("none", "a", nil),
 	}, "")
 	if want := []string{"one", "block", "other host", "both"}; !slices.Equal(got, want) {

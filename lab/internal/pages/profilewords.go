@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -21,7 +21,7 @@ type scale struct {
 }
 
 // scaleOf gives the scale for values up to some size.
-func scaleOf(k profiles.Kind, unit string, most float64) scale {
+func scaleOf(k profile.Kind, unit string, most float64) scale {
 	if unit == "B" && !k.OfMoment() {
 		unit = "B/s"
 	}

@@ -3,23 +3,23 @@ package pages
 import (
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
 func TestAmountsOfProfilesAreByTheSecond(t *testing.T) {
 	for _, c := range []struct {
-		kind profiles.Kind
+		kind profile.Kind
 		unit string
 		v    float64
 		want string
 	}{
-		{profiles.CPU, "s", 0.9337, "933.7 ms/s"},
-		{profiles.Block, "s", 12345, "12,345 s/s"},
-		{profiles.Block, "count", 0.0294, "0.029 "},
-		{profiles.Mutex, "s", 0, "0.000 ns/s"},
-		{profiles.Allocs, "B", 1536, "1.536 kB/s"},
-		{profiles.Heap, "B", 10155026, "10.16 MB"},
+		{profile.CPU, "s", 0.9337, "933.7 ms/s"},
+		{profile.Block, "s", 12345, "12,345 s/s"},
+		{profile.Block, "count", 0.0294, "0.029 "},
+		{profile.Mutex, "s", 0, "0.000 ns/s"},
+		{profile.Allocs, "B", 1536, "1.536 kB/s"},
+		{profile.Heap, "B", 10155026, "10.16 MB"},
 	} {
 		s := scaleOf(c.kind, c.unit, c.v)
 		if got := onScale(s, c.v) + " " + s.unit; got != c.want {

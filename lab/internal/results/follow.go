@@ -8,7 +8,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -89,11 +89,11 @@ func (f *File) following(t *Trial) map[string]float64 {
 	}
 	quotient("delivered_share", "delivered_per_s", "offered_per_s")
 	quotient("server_cpu_per_event_s", "server_cpu_per_request_s", "events_per_batch")
-	if block, ok := t.Profile(profiles.Block); ok && block.DurationS > 0 {
-		m["goroutines_parked"], m["block_events"], m["block_stacks"] = profiles.Parked(block), block.Events,
+	if block, ok := t.Profile(profile.Block); ok && block.DurationS > 0 {
+		m["goroutines_parked"], m["block_events"], m["block_stacks"] = profile.Parked(block), block.Events,
 			float64(block.Stacks)
 	}
-	if heap, ok := t.Profile(profiles.Heap); ok {
+	if heap, ok := t.Profile(profile.Heap); ok {
 		m["live_heap_bytes"] = heap.Total
 	}
 	for name := range t.Below {

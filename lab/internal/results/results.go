@@ -27,7 +27,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/load"
@@ -173,9 +173,9 @@ type Trial struct {
 	// Slots is nil where the trial was measured in one piece.
 	Slots *measure.Slots `json:"slots,omitempty"`
 
-	Cores         []Core             `json:"cores,omitempty"`
-	ClientThreads []float64          `json:"client_threads,omitempty"`
-	Profiles      []profiles.Profile `json:"profiles,omitempty"`
+	Cores         []Core            `json:"cores,omitempty"`
+	ClientThreads []float64         `json:"client_threads,omitempty"`
+	Profiles      []profile.Profile `json:"profiles,omitempty"`
 }
 
 // A Core says where one core's time went: shares from 0 to 1, by the kernel's
@@ -213,17 +213,17 @@ type Reason struct {
 // A RawProfile names a file in data/profiles in pprof's format: the profiles of
 // all valid trials of a condition, merged.
 type RawProfile struct {
-	Kind   profiles.Kind `json:"kind"`
-	File   string        `json:"file"`
-	SHA256 string        `json:"sha256"`
-	Trials int           `json:"trials"`
+	Kind   profile.Kind `json:"kind"`
+	File   string       `json:"file"`
+	SHA256 string       `json:"sha256"`
+	Trials int          `json:"trials"`
 }
 
 // Profile finds a trial's profile by kind.
-func (t Trial) Profile(kind profiles.Kind) (profiles.Profile, bool) {
-	return strict.First(t.Profiles, func(p profiles.Profile) bool { return p.Kind == kind })
+func (t Trial) Profile(kind profile.Kind) (profile.Profile, bool) {
+	return strict.First(t.Profiles, func(p profile.Profile) bool { return p.Kind == kind })
 }
 
 // profileUnits has the unit of each kind of profile.
-var profileUnits = map[profiles.Kind]string{"cpu": "s", "mutex": "s", "block": "s", "heap": "B", "allocs": "B",
+var profileUnits = map[profile.Kind]string{"cpu": "s", "mutex": "s", "block": "s", "heap": "B", "allocs": "B",
 	"goroutine": "count"}

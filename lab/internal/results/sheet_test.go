@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -58,7 +58,7 @@ or 3",wire,,-1e+21,,1e-9
 
 	// A trial has several profiles with many shares each: none is a column.
 	f.Conditions[0].Profiles = []RawProfile{{Kind: "cpu", File: "x/r/c1-cpu.pb.gz", Trials: 1}}
-	f.Trials[0].Profiles = []profiles.Profile{{Kind: "cpu", Unit: "s", Total: 1, Work: map[string]float64{"write": 1},
+	f.Trials[0].Profiles = []profile.Profile{{Kind: "cpu", Unit: "s", Total: 1, Work: map[string]float64{"write": 1},
 		Packages: map[string]float64{"net": 1}}}
 	if got := of(t, f); got != want {
 		t.Errorf("with profiles:\n%s\nwant\n%s", got, want)

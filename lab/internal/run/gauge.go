@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/measure"
-	"github.com/line-rate/line-rate/lab/internal/perf"
-	"github.com/line-rate/line-rate/lab/internal/receive"
+	"github.com/line-rate/line-rate/lab/internal/profile/kernel"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -32,7 +31,7 @@ func (g *group) gauge(subjects []measure.Subject) measure.Extra {
 			e.file.Warnings = append(e.file.Warnings, line)
 		}
 	}
-	unusable := perf.Usable()
+	unusable := kernel.Usable()
 	if unusable != "" {
 		warn(unusable)
 	}
@@ -42,9 +41,11 @@ func (g *group) gauge(subjects []measure.Subject) measure.Extra {
 			return unusable == "" && c.ControlOf == "" && !e.gauged(c.ID) && e.failedGauges[g.loads[i].calls()] < gaugings
 		},
 		Do: func(ctx context.Context, i int) error {
-			seen, err := receive.Of(ctx, g.loads[i].dir, subjects[i].CPU().PIDs, gaugeFor/2)
+			stacks, err := kernel.Record(ctx, g.loads[i].dir, subjects[i].CPU().PIDs, gaugeFor/2)
 			if err == nil {
-				g.gauged[i] = seen.Share
+				g.gauged[i], err = kernel.ReceiveShare(stacks)
+			}
+			if err == nil {
 				return nil
 			}
 			if e.failedGauges[g.loads[i].calls()]++; e.failedGauges[g.loads[i].calls()] == gaugings && ctx.Err() == nil {

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/capture"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/telemetry"
@@ -24,7 +24,7 @@ type group struct {
 	engine   *engine
 	conds    []int // indexes of conditions, in the order drawn for the first round
 	loads    []load
-	profiles []*capture.Set
+	profiles []*profile.Set
 	gauged   []float64 // the client's part in a server's CPU time; 0: not gauged
 }
 
@@ -36,7 +36,7 @@ type group struct {
 func (e *engine) group(ctx context.Context, sequence []int) (m measured, err error) {
 	members := experiment.Members(sequence)
 	n := len(members)
-	g := &group{engine: e, conds: sequence[:n], profiles: make([]*capture.Set, n), gauged: make([]float64, n)}
+	g := &group{engine: e, conds: sequence[:n], profiles: make([]*profile.Set, n), gauged: make([]float64, n)}
 	p, x := e.plan, e.plan.Experiment
 	for i, c := range g.conds {
 		g.loads = append(g.loads, p.load(e.link, x.Fixed().With(e.file.Conditions[c].Levels), p.Port+i))
@@ -132,9 +132,9 @@ func (g *group) extras(subjects []measure.Subject) (all []measure.Extra) {
 	if g.loads[0].profile > 0 {
 		all = append(all, measure.Extra{Window: g.loads[0].profile, Due: func(int) bool { return true },
 			Do: func(ctx context.Context, i int) error {
-				sources, err := capture.Sockets(g.loads[i].sockets())
+				sources, err := profile.Sources(g.loads[i].sockets())
 				if err == nil {
-					g.profiles[i], err = capture.Capture(ctx, sources, g.loads[i].profile)
+					g.profiles[i], err = profile.Take(ctx, sources, g.loads[i].profile)
 				}
 				if err == nil && g.profiles[i].Processes != max(g.loads[i].workers, 1) {
 					err = fmt.Errorf("%d processes were profiled, %d serve", g.profiles[i].Processes, max(g.loads[i].workers, 1))

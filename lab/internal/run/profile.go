@@ -10,13 +10,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/google/pprof/profile"
+	pprof "github.com/google/pprof/profile"
 
-	"github.com/line-rate/line-rate/lab/internal/capture"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/measure"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	httpload "github.com/line-rate/line-rate/lab/load"
 )
@@ -70,9 +69,9 @@ func (p Plan) profileFor() time.Duration {
 }
 
 // take adds the profiles to the trial, with the throughput of their window.
-func (l load) take(t *results.Trial, set *capture.Set, extra []httpload.SlotReport) {
-	for _, kind := range profiles.Kinds() {
-		p, err := profiles.Analyse(kind, set.Merged[kind])
+func (l load) take(t *results.Trial, set *profile.Set, extra []httpload.SlotReport) {
+	for _, kind := range profile.Kinds() {
+		p, err := profile.Analyse(kind, set.Merged[kind])
 		if err != nil {
 			t.Reasons = append(t.Reasons, results.Reason{Gate: gate.ProfileFailed, Detail: fmt.Sprintf("the %s profile: %v", kind, err)})
 			return
@@ -91,8 +90,8 @@ func (e *engine) raw() (map[string][]byte, error) {
 	for i := range e.file.Conditions {
 		cond := &e.file.Conditions[i]
 		cond.Profiles = nil // those of the run so far, merged anew
-		for _, kind := range profiles.Kinds() {
-			var of []*profile.Profile
+		for _, kind := range profile.Kinds() {
+			var of []*pprof.Profile
 			for _, t := range e.file.Trials {
 				if set := e.taken[t.Seq]; set != nil && t.Valid && t.Condition == cond.ID {
 					of = append(of, set.Merged[kind])
@@ -101,7 +100,7 @@ func (e *engine) raw() (map[string][]byte, error) {
 			if len(of) == 0 {
 				continue
 			}
-			merged, err := profile.Merge(of)
+			merged, err := pprof.Merge(of)
 			if err != nil {
 				return nil, fmt.Errorf("%s, %s profile: %w", cond.Levels.Key(), kind, err)
 			}

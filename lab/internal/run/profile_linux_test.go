@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -52,7 +52,7 @@ func TestAGroupsProfiles(t *testing.T) {
 				continue
 			}
 			stack := e.file.Conditions[k].Levels["stack"].String()
-			cpu, _ := one.Profile(profiles.CPU)
+			cpu, _ := one.Profile(profile.CPU)
 			if set == nil || set.Processes != 1 || cpu.Total == 0 || (cpu.Packages[only] > 0) != (stack == "fasthttp") ||
 				(cpu.Packages["net/http"] > 0) != (stack == "net-http") {
 				t.Errorf("trial %d, %s: %v of %.3g s, %v", k, stack, set, cpu.Total, cpu.Packages)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/line-rate/line-rate/lab/internal/capture"
 	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -16,7 +16,7 @@ type Profiled struct {
 	Levels setting.Levels
 	Before float64 // requests per second just before, without profiling
 	During float64 // requests per second while the profiles were taken
-	Set    *capture.Set
+	Set    *profile.Set
 }
 
 // Profiles loads each condition once and profiles its server. This is not a

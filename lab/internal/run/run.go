@@ -17,12 +17,12 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/capture"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -275,4 +275,4 @@ func (p Plan) without() (Plan, []results.LeftOut) {
 }
 
 // taken has the profiles of trials, by the trial's index.
-type taken map[int]*capture.Set
+type taken map[int]*profile.Set

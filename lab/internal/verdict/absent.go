@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -31,7 +31,7 @@ func (k absent) decide(rec *record, c experiment.Claim) (finding, error) {
 		gone := true
 		for _, t := range rec.about(c, b) {
 			gone = gone && k.holds(shareOf(c, t))
-			if p, _ := t.Profile(profiles.Kind(c.Profile)); p.Packages[profiles.NoSymbol] > 0 {
+			if p, _ := t.Profile(profile.Kind(c.Profile)); p.Packages[profile.NoSymbol] > 0 {
 				unnamed++
 			}
 		}
@@ -64,7 +64,7 @@ func (rec *record) couldShow(c experiment.Claim) bool {
 	for _, s := range rec.runs {
 		for _, levels := range rec.all {
 			for _, t := range s.at(levels) {
-				p, ok := t.Profile(profiles.Kind(c.Profile))
+				p, ok := t.Profile(profile.Kind(c.Profile))
 				switch {
 				case !ok:
 				case len(rec.conds) == len(rec.all):

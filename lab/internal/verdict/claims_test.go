@@ -17,7 +17,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/madeup"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -279,19 +279,19 @@ func figuresIn(x *experiment.Experiment, c experiment.Claim, w world, all settin
 	}
 }
 
-var taken = []profiles.Kind{profiles.CPU, profiles.Mutex, profiles.Block}
+var taken = []profile.Kind{profile.CPU, profile.Mutex, profile.Block}
 
 // profilesIn gives profiles of each kind, with the share that the claim looks
 // for, consistent with the trial's figures.
-func profilesIn(c experiment.Claim, w world, block int, m sample.Figures) (out []profiles.Profile) {
+func profilesIn(c experiment.Claim, w world, block int, m sample.Figures) (out []profile.Profile) {
 	share := w.share
 	if block%2 == 0 {
 		share = w.rest
 	}
 	for _, kind := range taken {
-		p := profiles.Profile{Kind: kind, Unit: "s", Total: 50, Events: 1000, Stacks: 10, DurationS: 10,
+		p := profile.Profile{Kind: kind, Unit: "s", Total: 50, Events: 1000, Stacks: 10, DurationS: 10,
 			Work: map[string]float64{"http": 1}, Packages: map[string]float64{"net/http": 1}}
-		if kind == profiles.Block {
+		if kind == profile.Block {
 			m["block_stacks"], m["block_events"] = math.Round(m["block_stacks"]), 1000
 			p.Stacks, p.Total = int(m["block_stacks"]), p.DurationS*m["goroutines_parked"]
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -23,7 +23,7 @@ func (share) criterion(c experiment.Claim) string {
 }
 
 func (share) blind(c experiment.Claim, _ *source, t results.Trial) blindness {
-	if p, _ := t.Profile(profiles.Kind(c.Profile)); nextToNothing(p) {
+	if p, _ := t.Profile(profile.Kind(c.Profile)); nextToNothing(p) {
 		return thin
 	}
 	return none
@@ -76,10 +76,10 @@ func (share) says(c experiment.Claim, shares []float64) string {
 }
 
 // docOf has the words of the kind of profile that a claim is about.
-func docOf(c experiment.Claim) profiles.KindDoc { return profiles.Kind(c.Profile).Doc() }
+func docOf(c experiment.Claim) profile.KindDoc { return profile.Kind(c.Profile).Doc() }
 
 // subject is the package or the kind of work that a claim about a profile is
 // about.
 func subject(c experiment.Claim) string {
-	return cmp.Or(profiles.Work(c.Work).Words(), c.Package)
+	return cmp.Or(profile.Work(c.Work).Words(), c.Package)
 }

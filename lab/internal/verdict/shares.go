@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -16,7 +16,7 @@ import (
 type profiling struct{ plain }
 
 func (profiling) recorded(c experiment.Claim, t results.Trial) bool {
-	_, ok := t.Profile(profiles.Kind(c.Profile))
+	_, ok := t.Profile(profile.Kind(c.Profile))
 	return ok
 }
 
@@ -24,7 +24,7 @@ func (profiling) recorded(c experiment.Claim, t results.Trial) bool {
 // claim is about. A profile lists everything that it has, so what is missing has
 // a share of 0.
 func shareOf(c experiment.Claim, t results.Trial) float64 {
-	p, _ := t.Profile(profiles.Kind(c.Profile))
+	p, _ := t.Profile(profile.Kind(c.Profile))
 	if c.Work != "" {
 		return p.Work[c.Work]
 	}
@@ -58,7 +58,7 @@ const (
 )
 
 // nextToNothing tells whether a profile's total is too small to take shares of.
-func nextToNothing(p profiles.Profile) bool {
+func nextToNothing(p profile.Profile) bool {
 	least, have := leastBytes, p.Total
 	switch p.Unit {
 	case "s":
@@ -75,8 +75,8 @@ func nextToNothing(p profiles.Profile) bool {
 // profilesOf gives the medians of a condition's profiles, by kind, with the run's files.
 func profilesOf(c results.Condition, trials []results.Trial) []Profiled {
 	var out []Profiled
-	for _, kind := range profiles.Kinds() {
-		var of []profiles.Profile
+	for _, kind := range profile.Kinds() {
+		var of []profile.Profile
 		for _, t := range trials {
 			if p, ok := t.Profile(kind); ok {
 				of = append(of, p)
@@ -85,15 +85,15 @@ func profilesOf(c results.Condition, trials []results.Trial) []Profiled {
 		if len(of) == 0 {
 			continue
 		}
-		median := func(get func(profiles.Profile) float64) float64 {
+		median := func(get func(profile.Profile) float64) float64 {
 			return words.Digits(stats.Median(strict.Called(of, get)))
 		}
-		m := profiles.Profile{
+		m := profile.Profile{
 			Kind: kind, Unit: of[0].Unit,
-			Total:     median(func(p profiles.Profile) float64 { return p.Total }),
-			Events:    median(func(p profiles.Profile) float64 { return p.Events }),
-			Stacks:    int(median(func(p profiles.Profile) float64 { return float64(p.Stacks) })),
-			DurationS: median(func(p profiles.Profile) float64 { return p.DurationS }),
+			Total:     median(func(p profile.Profile) float64 { return p.Total }),
+			Events:    median(func(p profile.Profile) float64 { return p.Events }),
+			Stacks:    int(median(func(p profile.Profile) float64 { return float64(p.Stacks) })),
+			DurationS: median(func(p profile.Profile) float64 { return p.DurationS }),
 			Work:      map[string]float64{}, Packages: map[string]float64{},
 		}
 		for _, p := range of { // what one of them has
@@ -101,10 +101,10 @@ func profilesOf(c results.Condition, trials []results.Trial) []Profiled {
 			maps.Copy(m.Packages, p.Packages)
 		}
 		for name := range m.Work {
-			m.Work[name] = median(func(p profiles.Profile) float64 { return p.Work[name] })
+			m.Work[name] = median(func(p profile.Profile) float64 { return p.Work[name] })
 		}
 		for name := range m.Packages {
-			m.Packages[name] = median(func(p profiles.Profile) float64 { return p.Packages[name] })
+			m.Packages[name] = median(func(p profile.Profile) float64 { return p.Packages[name] })
 		}
 		p := Profiled{Profile: m}
 		if i := slices.IndexFunc(c.Profiles, func(r results.RawProfile) bool { return r.Kind == kind }); i >= 0 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
@@ -100,7 +100,7 @@ func TestAbsenceNeedsProfiles(t *testing.T) {
 	// A frame without a name could belong to any package.
 	unnamed := sample.Shares(x, 0, 0, 0, 0, 0, 0)
 	for _, t := range unnamed.Trials[:1] {
-		p, _ := t.Profile(profiles.Block)
+		p, _ := t.Profile(profile.Block)
 		p.Packages["[no symbol]"] = 0.1
 	}
 	if got := one(t, x, unnamed, sample.Machine); got.Verdict != Inconclusive ||
@@ -118,7 +118,7 @@ func TestGoneTakesAProfileThatShowsIt(t *testing.T) {
 	x := sample.ProfileDesign(t, sample.NoLock)
 	r := sample.Shares(x, 0, 0, 0, 0, 0, 0)
 	for _, t := range r.Trials {
-		if p, _ := t.Profile(profiles.Block); t.Condition == "c2" {
+		if p, _ := t.Profile(profile.Block); t.Condition == "c2" {
 			delete(p.Packages, sample.Lock)
 		}
 	}
@@ -146,18 +146,18 @@ func TestAShareNeedsAWhole(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		p    profiles.Profile
+		p    profile.Profile
 		thin bool
 	}{
-		{profiles.Profile{Unit: "s", Total: 0.5, DurationS: 10, Packages: map[string]float64{"a": 1}}, true},
-		{profiles.Profile{Unit: "s", Total: 1, DurationS: 10, Packages: map[string]float64{"a": 1}}, false},
-		{profiles.Profile{Unit: "s", DurationS: 10}, true},
-		{profiles.Profile{Unit: "B", Total: 9e5, Packages: map[string]float64{"a": 1}}, true},
-		{profiles.Profile{Unit: "B", Total: 1e6, Packages: map[string]float64{"a": 1}}, false},
-		{profiles.Profile{Unit: "count", Total: 9, Packages: map[string]float64{"a": 1}}, true},
-		{profiles.Profile{Unit: "count", Total: 10, Packages: map[string]float64{"a": 1}}, false},
-		{profiles.Profile{Unit: "s", DurationS: 60, Packages: map[string]float64{"a": 0.77}}, false},
-		{profiles.Profile{Unit: "s", Packages: map[string]float64{"a": 0.77}}, false},
+		{profile.Profile{Unit: "s", Total: 0.5, DurationS: 10, Packages: map[string]float64{"a": 1}}, true},
+		{profile.Profile{Unit: "s", Total: 1, DurationS: 10, Packages: map[string]float64{"a": 1}}, false},
+		{profile.Profile{Unit: "s", DurationS: 10}, true},
+		{profile.Profile{Unit: "B", Total: 9e5, Packages: map[string]float64{"a": 1}}, true},
+		{profile.Profile{Unit: "B", Total: 1e6, Packages: map[string]float64{"a": 1}}, false},
+		{profile.Profile{Unit: "count", Total: 9, Packages: map[string]float64{"a": 1}}, true},
+		{profile.Profile{Unit: "count", Total: 10, Packages: map[string]float64{"a": 1}}, false},
+		{profile.Profile{Unit: "s", DurationS: 60, Packages: map[string]float64{"a": 0.77}}, false},
+		{profile.Profile{Unit: "s", Packages: map[string]float64{"a": 0.77}}, false},
 	} {
 		if got := nextToNothing(c.p); got != c.thin {
 			t.Errorf("%+v: %v", c.p, got)
@@ -181,15 +181,15 @@ func TestASummaryHasMediansOfProfiles(t *testing.T) {
 	x := sample.ProfileDesign(t, sample.ATenth)
 	f := Decide(x, sample.Machine, []Run{{sample.Shares(x, 0.2, 0.3, 0, 0, 0, 0), x}})
 	i := slices.IndexFunc(f.Conditions, func(s Summary) bool { return s.ID == "c1" })
-	var got []profiles.Profile
+	var got []profile.Profile
 	for _, p := range f.Conditions[i].Profiles {
 		got = append(got, p.Profile)
 	}
-	want := []profiles.Profile{
-		{Kind: profiles.CPU, Unit: "s", Total: 1, DurationS: 1, Work: map[string]float64{"write": 0.5, "http": 0.5},
+	want := []profile.Profile{
+		{Kind: profile.CPU, Unit: "s", Total: 1, DurationS: 1, Work: map[string]float64{"write": 0.5, "http": 0.5},
 			Packages: map[string]float64{}},
 		// In two trials of six: its median is 0, which does not mean absent.
-		{Kind: profiles.Block, Unit: "s", Total: 2, DurationS: 1, Work: map[string]float64{},
+		{Kind: profile.Block, Unit: "s", Total: 2, DurationS: 1, Work: map[string]float64{},
 			Packages: map[string]float64{"runtime": 1, sample.Lock: 0}},
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -1,6 +1,6 @@
 package verdict
 
-import "github.com/line-rate/line-rate/lab/internal/profiles"
+import "github.com/line-rate/line-rate/lab/internal/profile"
 
 // A Table has a run's figures as pages print them, one row per condition and
 // one column per metric. Pages choose rows and columns from it, so a figure has
@@ -44,7 +44,7 @@ type Span struct {
 // A Profiled has one kind of profile under a condition: medians over the trials that
 // count, and what pages write of them.
 type Profiled struct {
-	profiles.Profile
+	profile.Profile
 	Shares map[string]string `json:"shares,omitempty"` // percentages of the kinds of work and of the packages, by name
 	Cells  []string          `json:"cells,omitempty"`  // the condition's column in the run's WorkTable
 	Raw    *RawFile          `json:"raw,omitempty"`    // absent where the run has no file
@@ -66,6 +66,6 @@ type WorkTable struct {
 
 // A WorkRow names one kind of work.
 type WorkRow struct {
-	Work  profiles.Work `json:"work"`
-	Label string        `json:"label"`
+	Work  profile.Work `json:"work"`
+	Label string       `json:"label"`
 }

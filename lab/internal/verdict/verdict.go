@@ -59,7 +59,7 @@
 package verdict
 
 import (
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -130,7 +130,7 @@ type File struct {
 	// that files differed from its commit. `lab check` asks git whether it is true.
 	Written string `json:"written,omitempty"`
 	// WorkTables are those of profiles by kind of work.
-	WorkTables map[profiles.Kind]WorkTable `json:"work_tables,omitempty"`
+	WorkTables map[profile.Kind]WorkTable `json:"work_tables,omitempty"`
 }
 
 // A Together has the figures of all blocks of a record, without profiles.

@@ -34,7 +34,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/pprofsock"
+	"github.com/line-rate/line-rate/lab/internal/profile/endpoint"
 	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/study/event"
 	"github.com/line-rate/line-rate/lab/study/variants"
@@ -65,7 +65,7 @@ type Settings struct {
 	EventBytes   int
 	Pacing       string
 	PprofSockets string // a directory; empty: none
-	Rates        pprofsock.Rates
+	Rates        endpoint.Rates
 }
 
 func main() { os.Exit(command(os.Args[1:])) }
@@ -110,7 +110,7 @@ func command(args []string) int {
 	producer := program.Program{Name: "event_producer", Out: os.Stdout, Errs: os.Stderr}
 	s, err := parse(args)
 	if err == nil && s.PprofSockets != "" {
-		if err = pprofsock.Check(s.PprofSockets); err != nil {
+		if err = endpoint.Check(s.PprofSockets); err != nil {
 			err = fmt.Errorf("--pprof-sockets: %w", err)
 		}
 	}
@@ -123,7 +123,7 @@ func command(args []string) int {
 		return status
 	}
 	if s.PprofSockets != "" {
-		stopPprof, err := pprofsock.Serve(s.PprofSockets, s.Rates, producer.Say)
+		stopPprof, err := endpoint.Serve(s.PprofSockets, s.Rates, producer.Say)
 		if err != nil {
 			producer.Say("pprof pid=%d: --pprof-sockets: %v", os.Getpid(), err)
 			return program.Failure
@@ -139,7 +139,7 @@ func parse(args []string) (Settings, error) {
 	s := Settings{
 		Addr: "127.0.0.1:8083", Variant: "async", EventRate: 2000, EventBytes: 64, Pacing: pacingOpen,
 		Options: variants.Options{BatchSize: 1000, Interval: time.Second, Queue: 1000, WhenFull: variants.Block, Attempts: 1},
-		Rates:   pprofsock.Rates{MutexFraction: 5, BlockRateNs: 1_000_000},
+		Rates:   endpoint.Rates{MutexFraction: 5, BlockRateNs: 1_000_000},
 	}
 	fs := program.NewFlags()
 	oneOf := func(name string, dst *string, words ...string) {

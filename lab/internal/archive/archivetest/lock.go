@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
+	pprof "github.com/google/pprof/profile"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/madeup"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -52,20 +52,20 @@ var lockSamples = map[string]map[string]map[string]int64{
 // RawLock makes the pprof profile of some trials of three seconds each.
 func RawLock(t *testing.T, kind, index string, trials int64) []byte {
 	t.Helper()
-	p := &profile.Profile{DurationNanos: trials * 3e9,
-		SampleType: []*profile.ValueType{{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"}}}
+	p := &pprof.Profile{DurationNanos: trials * 3e9,
+		SampleType: []*pprof.ValueType{{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"}}}
 	factor := int64(1e6)
 	if kind == "heap" {
-		p.SampleType = []*profile.ValueType{{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}
+		p.SampleType = []*pprof.ValueType{{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}
 		factor = 1
 	}
 	for stack, v := range lockSamples[kind][index] {
-		s := &profile.Sample{Value: []int64{trials, trials * v * factor}}
+		s := &pprof.Sample{Value: []int64{trials, trials * v * factor}}
 		for _, name := range strings.Fields(stack) {
-			f := &profile.Function{ID: uint64(len(p.Function) + 1), Name: name}
-			l := &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f}}}
+			f := &pprof.Function{ID: uint64(len(p.Function) + 1), Name: name}
+			l := &pprof.Location{ID: f.ID, Line: []pprof.Line{{Function: f}}}
 			p.Function, p.Location = append(p.Function, f), append(p.Location, l)
-			s.Location = append([]*profile.Location{l}, s.Location...)
+			s.Location = append([]*pprof.Location{l}, s.Location...)
 		}
 		p.Sample = append(p.Sample, s)
 	}
@@ -100,14 +100,14 @@ func ProfiledClone(t *testing.T) journal.Root {
 			data := RawLock(t, kind, index, 2)
 			file := fmt.Sprintf("%s/%s-%s.pb.gz", LockRun, c.ID, kind)
 			raw[file] = data
-			c.Profiles = append(c.Profiles, results.RawProfile{Kind: profiles.Kind(kind), File: file,
+			c.Profiles = append(c.Profiles, results.RawProfile{Kind: profile.Kind(kind), File: file,
 				SHA256: sumOf(string(data)), Trials: 2})
 			// What a results file says about one trial.
-			one, err := profile.ParseData(RawLock(t, kind, index, 1))
+			one, err := pprof.ParseData(RawLock(t, kind, index, 1))
 			if err != nil {
 				t.Fatal(err)
 			}
-			of, err := profiles.Analyse(profiles.Kind(kind), one)
+			of, err := profile.Analyse(profile.Kind(kind), one)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/profiles"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -211,16 +211,16 @@ func Shares(x *experiment.Experiment, of ...float64) *results.File {
 	r := Run(x, len(of), func(setting.Levels, int) Figures { return Figures{Rps: 1} })
 	for i := range r.Trials {
 		t := &r.Trials[i]
-		p := profiles.Profile{Kind: profiles.Block, Unit: "s", Total: 2, DurationS: 1,
+		p := profile.Profile{Kind: profile.Block, Unit: "s", Total: 2, DurationS: 1,
 			Packages: map[string]float64{"runtime": 1}}
 		if v := of[t.Block-1]; t.Condition == "c1" && v > 0 {
 			p.Packages[Lock] = v
 		} else if t.Condition == "c2" {
 			p.Packages[Lock] = 0.2
 		}
-		cpu := profiles.Profile{Kind: profiles.CPU, Unit: "s", Total: 1, DurationS: 1,
+		cpu := profile.Profile{Kind: profile.CPU, Unit: "s", Total: 1, DurationS: 1,
 			Work: map[string]float64{"write": 0.5, "http": 0.5}, Packages: map[string]float64{}}
-		t.Profiles = []profiles.Profile{cpu, p}
+		t.Profiles = []profile.Profile{cpu, p}
 	}
 	return r
 }

@@ -1,0 +1,228 @@
+// Package kernel tells what any program does by what the kernel sees of it: its stacks, sampled by the program perf, and
+// its system calls, counted by ptrace.
+package kernel
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/proc"
+	"github.com/line-rate/line-rate/lab/internal/profile"
+)
+
+// Hertz is how many samples perf takes in a second of CPU time. It is odd, so that they do not fall in step with timers.
+const Hertz = 1999
+
+// A Frame is one call of a stack.
+type Frame struct {
+	Kernel bool
+	Symbol string // empty: it has none
+	Object string // the file that it is in, as perf calls it; empty: unknown
+}
+
+// A Stack has its innermost call first.
+type Stack []Frame
+
+// any tells whether a frame is so.
+func (s Stack) any(so func(Frame) bool) bool { return slices.ContainsFunc(s, so) }
+
+// Usable says why no process can be sampled on this machine, and the way out; empty if it can be.
+func Usable() string {
+	if _, err := exec.LookPath("perf"); err != nil {
+		return "perf is not installed (Debian: apt-get install linux-perf; Ubuntu: linux-tools-generic)"
+	}
+	level, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
+	if n, bad := strconv.Atoi(strings.TrimSpace(string(level))); os.Geteuid() != 0 && (err != nil || bad != nil || n > 0) {
+		return "this user may not sample the kernel (as root: sysctl kernel.perf_event_paranoid=0 kernel.kptr_restrict=0)"
+	}
+	return ""
+}
+
+// Record samples processes for a while, by a clock. Its file goes to a directory of its own below dir, which it removes.
+//
+// It samples all cores and keeps what the processes did. A clock of each thread alone would need fewer rights, but Linux
+// 6.18 was seen to stop such a clock after a sample, until the thread is next switched out.
+func Record(ctx context.Context, dir string, pids []int, window time.Duration) (stacks []Stack, err error) {
+	own, err := os.MkdirTemp(dir, "perf-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(own)) }()
+	var list []string
+	for _, pid := range pids {
+		list = append(list, strconv.Itoa(pid))
+	}
+	data := filepath.Join(own, "data")
+	if _, err := perf(ctx, window+10*time.Second, "record", "--quiet", "--all-cpus",
+		"--event", "cpu-clock:I", // not the idle loop
+		"--freq", strconv.Itoa(Hertz), "-g", "--no-buildid", "--no-buildid-cache", "--output", data,
+		"--", "sleep", strconv.FormatFloat(window.Seconds(), 'f', 3, 64)); err != nil {
+		return nil, err
+	}
+	text, err := perf(ctx, 20*time.Second, "script", "--input", data, "--fields", "ip,sym,dso",
+		"--pid", strings.Join(list, ","))
+	return parse(text), err
+}
+
+// perf runs the program as a child, and returns what it printed.
+func perf(ctx context.Context, limit time.Duration, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var out bytes.Buffer
+	p, err := proc.Start(proc.Spec{Argv: append([]string{"perf"}, args...), Stdout: &out})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = p.Stop(p.Pid(), time.Second) }()
+	select {
+	case <-p.Done():
+	case <-ctx.Done():
+		return nil, fmt.Errorf("perf %s: %w", args[0], context.Cause(ctx))
+	}
+	if err := p.Err(); err != nil {
+		return nil, fmt.Errorf("perf %s failed: %s", args[0], p.LastLine())
+	}
+	return out.Bytes(), nil
+}
+
+// parse reads the stacks that perf script prints: a frame a line, as "ADDRESS SYMBOL (OBJECT)", and an empty line after
+// each stack. A symbol may have spaces and brackets as well.
+func parse(script []byte) (all []Stack) {
+	var stack Stack
+	for line := range strings.SplitSeq(string(script)+"\n\n", "\n") {
+		address, symbol, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if address == "" {
+			if len(stack) > 0 {
+				all, stack = append(all, stack), nil
+			}
+			continue
+		}
+		// The kernel is at the upper end of the addresses, on each machine with 64 bits.
+		f := Frame{Kernel: len(address) == 16 && address[0] == 'f', Symbol: symbol}
+		if rest, ok := strings.CutSuffix(symbol, ")"); ok {
+			rest = " " + strings.TrimSuffix(rest, " (deleted)")
+			if at := strings.LastIndex(rest, " ("); at >= 0 {
+				f.Symbol, f.Object = strings.TrimSpace(rest[:at]), rest[at+2:]
+			}
+		}
+		f.Symbol, f.Object = strings.TrimPrefix(f.Symbol, "[unknown]"), strings.TrimPrefix(f.Object, "[unknown]")
+		stack = append(stack, f)
+	}
+	return all
+}
+
+// nameless is the error of stacks in which no function of the kernel has a name.
+var nameless = errors.New("perf cannot name the kernel's functions (as root: sysctl kernel.kptr_restrict=0)")
+
+// The fewest samples that tell how much a client's work is: at a share of a fifth, its standard error is then 0.02.
+const leastSamples = 400
+
+// ReceiveShare is the part of a server's CPU time that is its client's work.
+//
+// Between processes on one machine there is no network card. What a server sends runs through the receiving side of the
+// network stack at once, on the server's core and on the server's CPU clock, before its system call returns: over loopback
+// and over a veth pair alike. So a raw CPU time a request is too high by that part, and the ratio of two servers lies too
+// near to 1. What a client would do elsewhere (interrupts, a card's driver, checksums) is not seen.
+func ReceiveShare(stacks []Stack) (float64, error) {
+	begins := func(start string) (n int) {
+		for _, s := range stacks {
+			if s.any(func(f Frame) bool { return strings.HasPrefix(f.Symbol, start) }) {
+				n++
+			}
+		}
+		return n
+	}
+	handed := begins("__netif_receive_skb") // hands a packet to the protocol that receives it
+	switch {
+	case len(stacks) < leastSamples:
+		return 0, fmt.Errorf("perf took %d samples of the server, and %d are the least that tell", len(stacks), leastSamples)
+	case handed == 0 && begins("tcp_") == 0:
+		return 0, nameless
+	}
+	return float64(handed) / float64(len(stacks)), nil
+}
+
+// What stacks are known by: the kernel's functions of one system call, on amd64 and arm64, of some of which the compiler
+// leaves only what they call; the files of runtimes, and of libraries that are whoever's calls them; and the functions of
+// collectors of garbage.
+var (
+	calls    = regexp.MustCompile(`^(?:__(?:x64|ia32|arm64)_(?:compat_)?sys_|__(?:se_|do_)?sys_|ksys_|do_sys_|do_(epoll_p?wait|futex|writev|readv)$)(.*)`)
+	runtimes = regexp.MustCompile(`^(lib)?(python|node|nodejs|jvm|ruby|php|php-fpm|beam\.smp|coreclr|clrjit|bun|deno)[-0-9.t]*(so[0-9.]*)?$`)
+	anyones  = regexp.MustCompile(`^(lib(c|m|dl|pthread|stdc\+\+|gcc_s)[-.]|ld-|\[v)`)
+	collects = regexp.MustCompile(`^(gc_collect|deduce_unreachable|visit_(decref|reachable)|subtract_refs|` +
+		`(G1|Z|PS|Shenandoah|Serial)(Mark|Scavenge|Par|Full|Young|Conc|Evac|CM|Reloc|Heap)|GCTaskThread|GangWorker|rb_gc|gc_(mark|sweep)|` +
+		`v8::internal::([A-Za-z:]*(Scaveng|MarkCompact|Marking|Sweep|Evacuat)|Heap::(Collect|Perform)Garbage))`)
+)
+
+// Analyse sums up stacks as a CPU profile, by kind of work. Of the packages it has only the share of what is the server's
+// own and has no symbol.
+func Analyse(stacks []Stack) (profile.Profile, error) {
+	out := profile.Profile{Kind: profile.CPU, Events: float64(len(stacks)), Work: map[string]float64{}, Packages: map[string]float64{}}
+	goes := map[string]bool{} // objects that Go's linker made
+	kernel, named := false, false
+	for _, s := range stacks {
+		for _, f := range s {
+			goes[f.Object] = goes[f.Object] || strings.HasPrefix(f.Symbol, "runtime.goexit") ||
+				strings.HasPrefix(f.Symbol, "runtime.mstart")
+			kernel, named = kernel || f.Kernel, named || f.Kernel && f.Symbol != ""
+		}
+	}
+	if kernel && !named {
+		return out, nameless
+	}
+	for _, s := range stacks {
+		work, known := workOf(s, goes)
+		out.Work[string(work)] += 1 / out.Events
+		if !known {
+			out.Packages[profile.NoSymbol] += 1 / out.Events
+		}
+	}
+	return out, nil
+}
+
+// workOf is the kind of work of a stack; false if it is the server's own only for want of a symbol.
+func workOf(s Stack, goes map[string]bool) (work profile.Work, known bool) {
+	at := slices.IndexFunc(s, func(f Frame) bool { return !f.Kernel })
+	if at < 0 {
+		at = len(s)
+	}
+	inKernel, user := s[:at], s[at:]
+	if len(user) > 0 && goes[user[0].Object] {
+		var names []string
+		for _, f := range slices.Backward(user) {
+			names = append(names, f.Symbol)
+		}
+		return profile.WorkOf(names), true
+	}
+	for _, f := range slices.Backward(inKernel) {
+		if m := calls.FindStringSubmatch(f.Symbol); m != nil {
+			if work := profile.WorkOfCall(m[1] + m[2]); work != "" {
+				return work, true
+			}
+		}
+	}
+	// A page fault, an interrupt or another call is the work of whoever was at it.
+	for i, f := range user {
+		object := path.Base(f.Object)
+		switch {
+		case runtimes.MatchString(object) && user[i:].any(func(f Frame) bool { return collects.MatchString(f.Symbol) }):
+			return profile.WorkCollector, true
+		case runtimes.MatchString(object):
+			return profile.WorkRuntime, true
+		case !anyones.MatchString(object):
+			return profile.WorkHandler, f.Symbol != ""
+		}
+	}
+	return profile.WorkOther, true
+}

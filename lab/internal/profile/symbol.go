@@ -1,0 +1,99 @@
+package profile
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	pprof "github.com/google/pprof/profile"
+)
+
+// NoSymbol names a frame without a symbol, and the package of such a frame. If it is in a profile, nothing is known to be
+// absent from that profile.
+const NoSymbol = "[no symbol]"
+
+// Repository is the package key of this repository's code. Its servers' package is "main" in symbols and counts as it.
+const Repository = "github.com/line-rate/line-rate"
+
+// StackOf gives a sample's symbols from the outermost call to the innermost. A location with inlined calls has several,
+// innermost first.
+func StackOf(s *pprof.Sample) (stack []string) {
+	for _, l := range slices.Backward(s.Location) {
+		if len(l.Line) == 0 {
+			stack = append(stack, NoSymbol)
+		}
+		for _, line := range slices.Backward(l.Line) {
+			if line.Function == nil || line.Function.Name == "" {
+				stack = append(stack, NoSymbol)
+				continue
+			}
+			stack = append(stack, line.Function.Name)
+		}
+	}
+	return stack
+}
+
+// generated has the prefixes of functions that the compiler makes for a type, to compare and to hash it.
+var generated = []string{"type:.eq.", "type:.hash.", "type..eq.", "type..hash.", "go:"}
+
+// PathOf gives the import path of a symbol's package. A function made for a type belongs to the type's package. Names
+// without a package belong to the runtime, since only assembly of the standard library has such names.
+func PathOf(symbol string) string {
+	if symbol == NoSymbol || symbol == "" {
+		return NoSymbol
+	}
+	for _, prefix := range generated {
+		symbol = strings.TrimPrefix(symbol, prefix)
+	}
+	// Type arguments have paths of their own, with slashes and dots, and so has an unnamed type.
+	symbol, _, _ = strings.Cut(symbol, "[")
+	if strings.ContainsAny(symbol, " {") {
+		return "runtime"
+	}
+	slash := strings.LastIndexByte(symbol, '/')
+	dot := strings.IndexByte(symbol[slash+1:], '.')
+	switch {
+	case slash < 0 && dot <= 0:
+		return "runtime"
+	case dot >= 0:
+		symbol = symbol[:slash+1+dot]
+	}
+	// The linker writes the dots in a path's last part as %2e, so that the first dot there ends the path.
+	path, err := url.PathUnescape(symbol)
+	if err != nil {
+		path = symbol
+	}
+	if at := strings.LastIndex(path, "/vendor/"); at >= 0 {
+		path = path[at+len("/vendor/"):]
+	}
+	return strings.TrimPrefix(path, "vendor/")
+}
+
+// Hosts with many owners: a module's root has three parts there, and two on a host of one owner.
+var owned = []string{"github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "golang.org", "git.sr.ht"}
+
+// major is the part of a path that is a major version.
+var major = regexp.MustCompile(`^v[0-9]+$`)
+
+// PackageOf gives the key by which shares are kept: the import path for the standard library, else the module's root
+// without its major version, so that "github.com/brianvoe/gofakeit" is one package over v6, v7 and their subpackages.
+func PackageOf(symbol string) string {
+	path := PathOf(symbol)
+	if path == "main" || path == "" {
+		return Repository
+	}
+	parts := strings.Split(path, "/")
+	if !strings.Contains(parts[0], ".") || path == NoSymbol {
+		return path // the standard library has no host
+	}
+	root := 2
+	if slices.Contains(owned, parts[0]) {
+		root = 3
+	}
+	parts = parts[:min(root, len(parts))]
+	if last := len(parts) - 1; last > 0 && major.MatchString(parts[last]) {
+		parts = parts[:last]
+	}
+	return strings.Join(parts, "/")
+}

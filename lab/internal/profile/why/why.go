@@ -1,0 +1,274 @@
+// Package why says why a request to one server costs more than to another: of what kind of work the difference is, and which
+// system calls a request makes. It decides nothing, so where it cannot tell, a note says why.
+package why
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/probe"
+	"github.com/line-rate/line-rate/lab/internal/profile"
+	"github.com/line-rate/line-rate/lab/internal/profile/kernel"
+	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/tell"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// A Search says of what kind of work the difference is. In each round all servers start afresh and take turns, which says what
+// a request costs each, and are then profiled under load, which says what of that is which kind of work.
+type Search struct {
+	measure.Plan
+	Scratch string // where perf has its file meanwhile
+	Times   int    // that each server is profiled; 0: one more than the fewest that have an interval
+	Seed    uint64
+	Tell    func(text string) // of how far it is
+}
+
+const (
+	whyWindow     = time.Second     // of a profile; pprof knows whole seconds only
+	perfRest      = 2 * time.Second // what the load lasts beyond it, since perf takes a while to begin
+	fewestSamples = 20              // of a profile that tells anything
+	mostUnnamed   = 0.01            // of the samples, above which it is said that code has no symbols
+)
+
+// A sampler takes a CPU profile of a server for whyWindow.
+type sampler struct {
+	name string
+	rest time.Duration // of load beyond the profile, since it begins late
+	take func(ctx context.Context, i int) (profile.Profile, error)
+}
+
+func (w Search) samplers() []sampler {
+	return []sampler{{"pprof", 0, w.byPprof}, {"perf", perfRest, w.byPerf}}
+}
+
+// byPprof asks a Go server that has net/http/pprof at its own address.
+func (w Search) byPprof(ctx context.Context, i int) (none profile.Profile, err error) {
+	s := w.Subjects[i]
+	if pids := s.CPU().PIDs; len(pids) != 1 {
+		return none, fmt.Errorf("pprof sees one process of %s, and there are %d", s.Name(), len(pids))
+	}
+	at := w.Target(i, s.Addr())
+	transport, err := probe.Transport(at)
+	if err != nil {
+		return none, err
+	}
+	defer transport.CloseIdleConnections()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at.URL, nil)
+	if err == nil {
+		r.URL, err = r.URL.Parse("/debug/pprof/profile?seconds=1")
+	}
+	if err != nil {
+		return none, err
+	}
+	a, err := transport.RoundTrip(r)
+	if err != nil {
+		return none, fmt.Errorf("%s: %w", w.Subjects[i].Name(), err)
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(a.Body, probe.MostBody))
+	if err == nil && a.StatusCode != http.StatusOK {
+		err = fmt.Errorf("status %d", a.StatusCode)
+	}
+	var p *pprof.Profile
+	if err == nil {
+		p, err = pprof.ParseData(text)
+	}
+	if err != nil {
+		return none, fmt.Errorf("%s serves no profile at /debug/pprof/profile: %w", s.Name(), err)
+	}
+	return profile.Analyse(profile.CPU, p)
+}
+
+// byPerf has perf sample the server's processes.
+func (w Search) byPerf(ctx context.Context, i int) (none profile.Profile, err error) {
+	if why := kernel.Usable(); why != "" {
+		return none, errors.New(why)
+	}
+	stacks, err := kernel.Record(ctx, w.Scratch, w.Subjects[i].CPU().PIDs, whyWindow)
+	if err != nil {
+		return none, err
+	}
+	return kernel.Analyse(stacks)
+}
+
+// Add profiles all servers, and adds to what a comparison came to of what kind of work the difference is. All servers have
+// the same sampler: pprof if they all serve it, else perf. It decides nothing, so where it fails a note says why.
+func (w Search) Add(ctx context.Context, o *compare.Outcome) error {
+	r, most := rand.New(rand.NewPCG(w.Seed, 'w')), cmp.Or(w.Times, stats.MinSamples+1)
+	samplers, failed := w.samplers(), 0
+	var rounds [][]profiled
+	var why string
+	for len(rounds) < most && failed <= most {
+		w.Tell(fmt.Sprintf("why: round %d of %d, by %s", len(rounds)+1, most, samplers[0].name))
+		round, missed, err := w.round(ctx, r, samplers[0])
+		switch {
+		case err != nil:
+			return err
+		case missed == "":
+			rounds = append(rounds, round)
+		case len(rounds) == 0 && len(samplers) > 1:
+			samplers, why = samplers[1:], missed+"; "
+		default:
+			if failed++; failed > most || kernel.Usable() != "" {
+				o.Notes = append(o.Notes, "why they differ is not known: "+why+missed)
+				return nil
+			}
+		}
+	}
+	o.Why = &compare.Why{Source: samplers[0].name, Rounds: most, WindowS: whyWindow.Seconds()}
+	for i := range w.Subjects[1:] {
+		of := reasons(rounds, i+1)
+		of.Base, of.Name = w.Subjects[0].Name(), w.Subjects[i+1].Name()
+		for _, round := range rounds {
+			if max(round[0].unnamed, round[i+1].unnamed) > mostUnnamed {
+				of.Says += "; code that is compiled at run time, or stripped, has no symbols and counts as the handler's"
+				break
+			}
+		}
+		of.Says += fmt.Sprintf("; %d profiles of each server by %s, %s each; rows are medians, so they need not add up to the last",
+			most, samplers[0].name, words.Duration(whyWindow))
+		o.Why.Comparisons = append(o.Why.Comparisons, of)
+	}
+	return nil
+}
+
+// A profiled is one server in one round.
+type profiled struct {
+	cost    float64            // CPU time a request
+	work    map[string]float64 // shares of it
+	unnamed float64            // share of the handler's that has no symbol
+}
+
+// round measures and profiles all servers once. missed says why it came to nothing.
+func (w Search) round(ctx context.Context, r *rand.Rand, by sampler) (round []profiled, missed string, err error) {
+	round = make([]profiled, len(w.Subjects))
+	take := func(ctx context.Context, i int) error {
+		p, err := by.take(ctx, i)
+		if err != nil {
+			return err
+		}
+		if p.Events < fewestSamples {
+			return fmt.Errorf("%s took %.0f samples of %s, and so few tell nothing", by.name, p.Events, w.Subjects[i].Name())
+		}
+		// What the profiler took is no part of what a request costs otherwise.
+		all := 1 - p.Work[string(profile.WorkProfiler)]
+		delete(p.Work, string(profile.WorkProfiler))
+		for name := range p.Work {
+			p.Work[name] /= all
+		}
+		round[i].work, round[i].unnamed = p.Work, p.Packages[profile.NoSymbol]
+		return nil
+	}
+	w.Extras = []measure.Extra{{Window: whyWindow + by.rest, Due: func(int) bool { return true }, Do: take}}
+	var order []int
+	for range w.Rounds {
+		order = append(order, r.Perm(len(w.Subjects))...)
+	}
+	b, err := w.Block(ctx, order)
+	if err != nil {
+		return nil, "", err
+	}
+	for i, t := range b.Trials {
+		if len(t.Faults) > 0 {
+			return nil, t.Faults[0].Detail, nil
+		}
+		round[i].cost = t.Metrics["server_cpu_per_request_s"]
+	}
+	return round, "", nil
+}
+
+// What a kind of work must have for a row of its own: such a share of the dearer server's cost, or a difference that is
+// shown and such a share of the whole one. The rest is in one row.
+const (
+	rowOfCost       = 0.02
+	rowOfDifference = 0.1
+)
+
+// reasons says where the difference is between a server and the first, from rounds of all servers.
+func reasons(rounds [][]profiled, i int) (out compare.Reasons) {
+	seen := map[string]float64{}
+	for _, r := range rounds {
+		maps.Copy(seen, r[0].work)
+		maps.Copy(seen, r[i].work)
+	}
+	// In each round what a row has of a server is the sum of its kinds.
+	row := func(name string, kinds ...string) compare.Reason {
+		r := compare.Reason{Kind: name}
+		var base, other []float64
+		for _, round := range rounds {
+			b, o := 0.0, 0.0
+			for _, k := range kinds {
+				b, o = b+round[0].cost*round[0].work[k], o+round[i].cost*round[i].work[k]
+			}
+			base, other, r.Each = append(base, b), append(other, o), append(r.Each, o-b)
+		}
+		s := stats.Summarise(r.Each)
+		r.Base, r.Other = stats.Median(base), stats.Median(other)
+		r.Difference, r.Low, r.High = s.Median, s.Low, s.High
+		return r
+	}
+	kinds := slices.Sorted(maps.Keys(seen))
+	out.All = row("all", kinds...)
+	var rest []string
+	for _, k := range kinds {
+		r := row(profile.Work(k).Words(), k)
+		if k != string(profile.WorkOther) && (max(r.Base, r.Other) >= rowOfCost*max(out.All.Base, out.All.Other) ||
+			r.Shown() && math.Abs(r.Difference) >= rowOfDifference*math.Abs(out.All.Difference)) {
+			out.Kinds = append(out.Kinds, r)
+		} else {
+			rest = append(rest, k)
+		}
+	}
+	slices.SortStableFunc(out.Kinds, func(a, b compare.Reason) int {
+		return cmp.Compare(math.Abs(b.Difference), math.Abs(a.Difference))
+	})
+	out.Says = finding(out)
+	if len(rest) > 0 {
+		out.Kinds = append(out.Kinds, row(profile.WorkOther.Words(), rest...))
+	}
+	for n, r := range out.Kinds {
+		if r.Shown() && out.All.Shown() {
+			out.Kinds[n].Share = words.Digits(r.Difference / out.All.Difference)
+		}
+	}
+	return out
+}
+
+// finding names the kind of work that has most of the difference, and no more than is shown: most of it only where the
+// least that its interval holds is half of the most that the whole one's does.
+func finding(r compare.Reasons) string {
+	all := r.All
+	if !all.Shown() {
+		return "whether they differ at all was not shown in this pass, so no kind of work is the cause"
+	}
+	for _, k := range r.Kinds {
+		least, most := k.Low, all.High
+		if all.Difference < 0 {
+			least, most = -k.High, -all.Low
+		}
+		if least <= 0 {
+			continue
+		}
+		in, part := tell.UnitOf(r), "a part"
+		if least >= most/2 {
+			part = "most"
+		}
+		return fmt.Sprintf("%s of the difference is %s, %s of %s %s (%s)", part, k.Kind, in.Figure(k.Difference),
+			in.Figure(all.Difference), in.Name, in.Interval(k))
+	}
+	return "no kind of work is shown to be the cause: each interval holds 0"
+}

@@ -1,0 +1,125 @@
+package profile
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
+)
+
+// A Work is the kind of work of a sample, by its whole stack: each sample has exactly one.
+type Work string
+
+// The kinds of work; works.toml describes each.
+const (
+	WorkProfiler  Work = "profiler"
+	WorkCollector Work = "gc"
+	WorkWrite     Work = "write"
+	WorkRead      Work = "read"
+	WorkLock      Work = "lock"
+	WorkWait      Work = "wait"
+	WorkScheduler Work = "scheduler"
+	WorkHandler   Work = "handler"
+	WorkHTTP      Work = "http"
+	WorkRuntime   Work = "runtime"
+	WorkOther     Work = "other"
+)
+
+// A WorkDoc is a kind of work; works.toml says what its fields mean.
+type WorkDoc struct {
+	Work  Work   `json:"work" toml:"name"`
+	Label string `json:"label"`
+	Words string `json:"words"` // "garbage collection"
+	Doc   string `json:"doc"`   // which samples belong to it
+
+	Starts     []string `json:"-"`
+	Except     []string `json:"-"`
+	UnlessFile []string `json:"-" toml:"unless_file"`
+	Packages   []string `json:"-"`
+	Calls      []string `json:"-"`
+}
+
+//go:embed works.toml
+var worksText []byte
+
+var works = strict.Embedded[struct{ Work []WorkDoc }](worksText).Work
+
+// Works returns all kinds of work, in the order of checking.
+func Works() []WorkDoc { return works }
+
+// Words name the kind of work inside a sentence.
+func (w Work) Words() string {
+	if i := slices.Index(WorkNames(), string(w)); i >= 0 {
+		return works[i].Words
+	}
+	return string(w)
+}
+
+// WorkNames lists the names of all kinds of work.
+func WorkNames() (names []string) {
+	for _, w := range works {
+		names = append(names, string(w.Work))
+	}
+	return names
+}
+
+// WorkOfCall gives the kind of work that a system call is, whoever makes it; empty if that depends on who does.
+func WorkOfCall(name string) Work {
+	for _, d := range works {
+		if slices.Contains(d.Calls, name) {
+			return d.Work
+		}
+	}
+	return ""
+}
+
+// WorkOf gives the kind of work of a stack of Go, outermost call first.
+func WorkOf(stack []string) Work {
+	for _, d := range works {
+		if d.fits(stack) {
+			return d.Work
+		}
+	}
+	// Every request's stack has the server's code at its outer end and, where the handler makes it answer, at its inner end
+	// again. The innermost of the two decides: what fasthttp does for a handler is fasthttp's work.
+	for _, s := range slices.Backward(stack) {
+		if w := ownerOf(s); w != "" {
+			return w
+		}
+	}
+	return WorkOther
+}
+
+// fits tells whether a stack has the kind of work by how its symbols begin.
+func (d WorkDoc) fits(stack []string) bool {
+	has := func(starts, except []string) bool {
+		return slices.ContainsFunc(stack, func(s string) bool { return begins(s, starts) && !begins(s, except) })
+	}
+	return has(d.Starts, d.Except) || has(d.UnlessFile, nil) && !has([]string{"os.(*File)."}, nil)
+}
+
+func begins(s string, starts []string) bool {
+	return slices.ContainsFunc(starts, func(start string) bool { return strings.HasPrefix(s, start) })
+}
+
+// ownerOf tells HTTP code from the server's own by the package of a symbol; empty if it is either's.
+func ownerOf(symbol string) Work {
+	path := PathOf(symbol)
+	for _, d := range works {
+		for _, p := range d.Packages {
+			if path == p || strings.HasPrefix(path, p+"/") {
+				return d.Work
+			}
+		}
+	}
+	// A package with a host is not of the standard library; those of golang.org are as good as.
+	host, _, _ := strings.Cut(path, "/")
+	if strings.Contains(host, ".") && host != "golang.org" {
+		return WorkHandler
+	}
+	return ""
+}
+
+// IsProfiler tells whether a symbol belongs to taking profiles.
+func IsProfiler(symbol string) bool { return works[0].fits([]string{symbol}) }

@@ -1,0 +1,140 @@
+package profile
+
+import (
+	"strings"
+	"testing"
+)
+
+// Outer ends of stacks in fasthttp's and net/http's servers.
+const (
+	fasthttpConn = "github.com/valyala/fasthttp.(*workerPool).getCh.func1 " +
+		"github.com/valyala/fasthttp.(*workerPool).workerFunc github.com/valyala/fasthttp.(*Server).serveConn "
+	fiberHandler = fasthttpConn + "github.com/gofiber/fiber/v3.(*App).requestHandler " +
+		"github.com/gofiber/fiber/v3.(*App).next main.newFiber.func2 "
+	httpConn    = "net/http.(*Server).Serve.gowrap3 net/http.(*conn).serve "
+	httpHandler = httpConn + "net/http.serverHandler.ServeHTTP net/http.HandlerFunc.ServeHTTP main.(*service).answer "
+	connWrite   = "net.(*conn).Write net.(*netFD).Write internal/poll.(*FD).Write internal/poll.ignoringEINTRIO " +
+		"syscall.Write syscall.write "
+	kernel    = "syscall.Syscall syscall.RawSyscall6 internal/runtime/syscall/linux.Syscall6"
+	fakerLock = "main.(*service).routes.func2 github.com/line-rate/line-rate/lab/server/catalog.Faker.Next " +
+		"github.com/brianvoe/gofakeit/v7.Number github.com/brianvoe/gofakeit/v7.(*Faker).Uint64 "
+)
+
+// Stacks seen in profiles of the servers under load, by kind of profile.
+func TestWorkOf(t *testing.T) {
+	for _, c := range []struct {
+		stack string
+		want  Work
+	}{
+		// CPU
+		{fasthttpConn + "bufio.(*Writer).Flush " + connWrite + kernel, WorkWrite},
+		{fasthttpConn + "bufio.(*Writer).Flush net.(*conn).Write net.(*netFD).Write internal/poll.(*FD).Write " +
+			"internal/poll.(*FD).writeLock internal/poll.(*fdMutex).rwlock", WorkWrite},
+		{fasthttpConn + "bufio.(*Writer).Flush " + connWrite + "syscall.Syscall runtime.exitsyscall runtime.systemstack",
+			WorkWrite},
+		{httpHandler + "net/http.(*response).Write bufio.(*Writer).Write " + connWrite + kernel, WorkWrite},
+		{fasthttpConn + "bufio.(*Reader).fill net.(*conn).Read net.(*netFD).Read internal/poll.(*FD).Read syscall.read " +
+			kernel, WorkRead},
+		{httpConn + "bufio.(*Reader).Peek net/http.(*connReader).Read net.(*conn).Read", WorkRead},
+		{"main.main log.Println log.(*Logger).output os.(*File).Write internal/poll.(*FD).Write syscall.Write " + kernel,
+			WorkHandler},
+		{"os.ReadFile os.(*File).Read internal/poll.(*FD).Read syscall.read", WorkOther},
+		{"runtime.mcall runtime.park_m runtime.schedule runtime.findRunnable runtime.netpoll " +
+			"internal/runtime/syscall/linux.EpollWait", WorkScheduler},
+		{"runtime.mstart runtime.mstart0 runtime.mstart1 runtime.sysmon runtime.usleep", WorkScheduler},
+		{"gogo", WorkScheduler},
+		{"runtime.gcBgMarkWorker runtime.systemstack runtime.gcBgMarkWorker.func2 runtime.gcDrain runtime.scanobject",
+			WorkCollector},
+		{fiberHandler + "runtime.newobject runtime.mallocgc runtime.gcAssistAlloc runtime.systemstack runtime.gcDrainN",
+			WorkCollector},
+		{fiberHandler + "gcWriteBarrier runtime.wbBufFlush", WorkCollector},
+		{"runtime._GC", WorkCollector},
+		{fiberHandler + "main.(*service).routes.func4 slices.SortFunc[go.shape.[]int] cmp.Compare[go.shape.int64]",
+			WorkHandler},
+		{fiberHandler + fakerLock + "math/rand/v2.(*PCG).Uint64", WorkHandler},
+		{fiberHandler + "main.(*service).routes.func4 encoding/json.Marshal runtime.makeslice runtime.mallocgc",
+			WorkHandler},
+		// HTTP code that the handler calls is HTTP's work.
+		{fiberHandler + "github.com/gofiber/fiber/v3.(*DefaultRes).Send runtime.memmove", WorkHTTP},
+		{httpHandler + "net/http.Header.Set net/textproto.CanonicalMIMEHeaderKey", WorkHTTP},
+		{fasthttpConn + "github.com/valyala/fasthttp.(*URI).parse bytes.LastIndex", WorkHTTP},
+		{httpConn + "context.WithCancel runtime.newobject", WorkHTTP},
+		{"time.now", WorkOther},
+		// Other people's servers: their packages are the handler's, their frameworks are HTTP's.
+		{"net/http.(*conn).serve example.com/shop/api.(*API).list encoding/json.Marshal", WorkHandler},
+		{"net/http.(*conn).serve github.com/go-chi/chi/v5.(*Mux).ServeHTTP strings.Index", WorkHTTP},
+		{"net/http.(*conn).serve vendor/golang.org/x/net/http/httpguts.ValidHeaderFieldName", WorkHTTP},
+		{"example.com/loop.(*Loop).run golang.org/x/sys/unix.Write syscall.Syscall", WorkWrite},
+		{"runtime._ExternalCode", WorkOther},
+		{"", WorkOther},
+		{NoSymbol, WorkOther},
+
+		// Mutex and block
+		{fiberHandler + fakerLock + "sync.(*Mutex).Lock internal/sync.(*Mutex).Lock", WorkLock},
+		{fiberHandler + fakerLock + "sync.(*Mutex).Unlock", WorkLock},
+		{httpConn + "net/http.(*connReader).lock sync.(*Mutex).Lock", WorkLock},
+		{"main.main sync.(*Once).doSlow main.load", WorkHandler},
+		{httpConn + "net/http.(*connReader).abortPendingRead sync.(*Cond).Wait", WorkWait},
+		{fasthttpConn + "runtime.chanrecv2", WorkWait},
+		{"main.main main.stop runtime.selectgo", WorkWait},
+		{"runtime.mcall runtime.park_m runtime.schedule runtime.findRunnable runtime.unlock", WorkScheduler},
+		{fasthttpConn + "bufio.(*Reader).Peek net.(*conn).Read syscall.read syscall.Syscall runtime.entersyscall " +
+			"runtime.reentersyscall runtime.unlock", WorkRead},
+
+		// Profiling itself.
+		{"net/http.(*conn).serve net/http/pprof.Index net/http/pprof.handler.serveDeltaProfile runtime.selectgo",
+			WorkProfiler},
+		{"runtime/pprof.profileWriter runtime/pprof.(*profileBuilder).addCPUData runtime.mallocgc", WorkProfiler},
+		{"net/http.(*conn).serve net/http/pprof.Profile net/http.(*response).Write " + connWrite, WorkProfiler},
+
+		// Goroutine
+		{httpConn + "net/http.(*connReader).Read net.(*conn).Read internal/poll.runtime_pollWait runtime.gopark", WorkRead},
+		{"main.main net/http.(*Server).Serve net.(*TCPListener).Accept internal/poll.(*FD).Accept " +
+			"internal/poll.runtime_pollWait runtime.gopark", WorkWait},
+		{"os/signal.loop os/signal.signal_recv runtime.notetsleepg", WorkWait},
+		{"main.main os/exec.(*Cmd).Wait os.(*Process).Wait syscall.wait4", WorkWait},
+
+		// Heap
+		{"runtime.main main.main github.com/line-rate/line-rate/lab/server/catalog.New encoding/json.Marshal", WorkHandler},
+		{"runtime.systemstack runtime.newproc.func1 runtime.newproc1 runtime.malg", WorkScheduler},
+	} {
+		if got := WorkOf(strings.Fields(c.stack)); got != c.want {
+			t.Errorf("%s\nis %s, want %s", c.stack, got, c.want)
+		}
+	}
+}
+
+func TestEveryKindOfWorkIsExplained(t *testing.T) {
+	for _, w := range Works() {
+		if w.Label == "" || !strings.HasSuffix(w.Doc, ".") || w.Work.Words() != w.Words || w.Words == "" {
+			t.Errorf("%s: %+v", w.Work, w)
+		}
+	}
+	for call, want := range map[string]Work{"writev": WorkWrite, "recvfrom": WorkRead, "futex": WorkLock, "epoll_wait": WorkWait, "openat": ""} {
+		if got := WorkOfCall(call); got != want {
+			t.Errorf("%s is %q, want %q", call, got, want)
+		}
+	}
+}
+
+func TestTheTakingOfProfilesIsKnown(t *testing.T) {
+	for name, want := range map[string]bool{
+		"net/http/pprof.Profile": true, "runtime/pprof.profileWriter": true,
+		Repository + "/lab/internal/pprofsock.(*window).take":        true,
+		Repository + "/lab/internal/pprofsock.ServeOn.bounded.func4": true,
+		Repository + "/lab/internal/profile/endpoint.window":         true,
+		Repository + "/lab/internal/profile.Take":                    false,
+		// Names in published profiles, and names that the compiler gives to inlined
+		// functions.
+		"main.(*window).take":                      true,
+		"main.servePprof.(*windows).handler.func1": true, "main.servePprof.bounded.func4": true,
+		"runtime/pprof.Do": false, "runtime/pprof.Do.deferwrap1": false, "main.serve": false, "net/http.(*conn).serve": false,
+	} {
+		if got := IsProfiler(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if got := WorkOf([]string{"runtime/pprof.Do", "main.handle", "main.work"}); got != WorkHandler {
+		t.Errorf("work under a label is %s", got)
+	}
+}
