@@ -38,10 +38,10 @@ type Search struct {
 }
 
 const (
-	whyWindow     = time.Second     // of a profile; pprof knows whole seconds only
-	perfRest      = 2 * time.Second // what the load lasts beyond it, since perf takes a while to begin
-	fewestSamples = 20              // of a profile that tells anything
-	mostUnnamed   = 0.01            // of the samples, above which it is said that code has no symbols
+	whyWindow     = time.Second             // of a profile; pprof knows whole seconds only
+	perfRest      = 1200 * time.Millisecond // what the load lasts beyond it, since perf takes a while to begin
+	fewestSamples = 20                      // of a profile that tells anything
+	mostUnnamed   = 0.01                    // of the samples, above which it is said that code has no symbols
 )
 
 // A sampler takes a CPU profile of a server for whyWindow.
