@@ -30,9 +30,6 @@ usage: trial.sh --url URL [options]
                        http_load one for each core it may use)
   --generator NAME     autocannon or http_load      (default autocannon)
   --rate N             requests a second to ask for (default 0: a closed loop)
-  --answers SERVER     compare each answer with what the lab's server has for
-                       the route: fiber or null     (default: http_load
-                       compares them with each other, autocannon does not)
   --plan FILE          instead of all of the above: turns of several servers, as
                        JSON; - is standard input       (http_load only)
   --cpus LIST          cores to run on, as taskset takes them (default: any)
@@ -40,12 +37,12 @@ usage: trial.sh --url URL [options]
 EOF
 }
 
-url='' connections=100 pipelining=1 duration=20 warmup=0 workers=0 cpus='' generator=autocannon rate=0 answers='' plan='' check='' input=''
+url='' connections=100 pipelining=1 duration=20 warmup=0 workers=0 cpus='' generator=autocannon rate=0 plan='' check='' input=''
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
     --check) check=yes; shift ;;
-    --url | --connections | --pipelining | --duration | --warmup | --workers | --cpus | --generator | --rate | --answers | --plan)
+    --url | --connections | --pipelining | --duration | --warmup | --workers | --cpus | --generator | --rate | --plan)
       [ $# -ge 2 ] || { echo "trial.sh: $1 needs a value" >&2; exit 2; }
       printf -v "${1#--}" %s "$2"; shift 2 ;;
     *) echo "trial.sh: unknown option $1; see --help" >&2; exit 2 ;;
@@ -56,7 +53,6 @@ done
 
 case $generator in
   autocannon)
-    [ -z "$answers" ] || { echo "trial.sh: autocannon compares no answers; leave --answers out or use --generator http_load" >&2; exit 2; }
     autocannon=$here/../../node_modules/autocannon/autocannon.js
     [ -f "$autocannon" ] || { echo "trial.sh: autocannon is not installed; run 'make setup'" >&2; exit 3; }
     command -v node >/dev/null || { echo "trial.sh: node is not installed; install Node.js 20 or newer" >&2; exit 3; }
@@ -78,7 +74,7 @@ case $generator in
       warm=''
       [ "$warmup" = 0 ] || warm="{\"seconds\": $warmup},"
       input="{\"threads\": $workers, \"targets\": [{\"name\": \"$url\", \"url\": \"$url\", \"connections\": $connections,
-        \"pipelining\": $pipelining, \"rate\": $rate, \"answers\": \"$answers\"}],
+        \"pipelining\": $pipelining, \"rate\": $rate}],
         \"slots\": [$warm {\"seconds\": $duration, \"counts\": true}]}"
       set -- "$linerate" load --plan /dev/stdin
     fi

@@ -1,5 +1,5 @@
 // Package loader carries out plans of load in a process of their own: linerate load --plan. It adds to package load what the lab knows: the
-// bodies that its servers may answer, the queues of a wire, and HTTP/2.
+// queues of a wire, HTTP/2, and in package run the bodies that its servers may answer.
 package loader
 
 import (
@@ -12,7 +12,6 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/internal/shaper"
 	"github.com/line-rate/line-rate/lab/load"
@@ -73,7 +72,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 
 // Options adds to some what the lab knows.
 func Options(o load.Options) load.Options {
-	o.Bodies, o.Queue, o.HTTP2, o.Version = bodies, shaper.Open, h2.New, version()
+	o.Bodies, o.Queue, o.HTTP2, o.Version = Bodies, shaper.Open, h2.New, version()
 	return o
 }
 
@@ -84,8 +83,8 @@ func write(out io.Writer, l load.Line) error {
 	return nil
 }
 
-// bodies are those that a server of the lab may answer.
-func bodies(t load.Target) (load.Bodies, error) { return answer.Of(t.Answers, t.Requests[0].Path) }
+// Bodies are those that a server of the lab may answer; nil in a program that knows none.
+var Bodies func(t load.Target) (load.Bodies, error)
 
 // version says from which sources this program was built.
 func version() string {
