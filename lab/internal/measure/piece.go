@@ -25,6 +25,52 @@ type Piece struct {
 	// Check compares some answers with the right ones before the load and after it, and the result
 	// in between; nil: the client checks them itself.
 	Check func(ctx context.Context, when string, r *generator.Result) *Fault
+	// Lasting is the command with another counted time behind its warm-up, for an extra.
+	Warmup  time.Duration
+	Lasting func(counts time.Duration) []string
+}
+
+// begins is how long after its warm-up such a client surely measures.
+const begins = 600 * time.Millisecond
+
+// extras loads each subject once more, all at once, while something is done.
+func (b *block) extras(ctx context.Context, pieces []Piece) error {
+	for _, x := range b.Extras {
+		if err := each(ctx, len(pieces), func(ctx context.Context, i int) error {
+			if len(b.trials[i].Faults) > 0 || !x.Due(i) {
+				return nil
+			}
+			p := pieces[i]
+			counts := begins + x.Window + rest
+			p.Argv, p.Lasts = p.Lasting(counts), p.Warmup+counts
+			within, cancel := context.WithCancel(ctx)
+			defer cancel()
+			done := make(chan error, 1)
+			go func() {
+				select {
+				case <-time.After(p.Warmup + begins):
+					done <- x.Do(within, i)
+				case <-within.Done():
+					done <- context.Cause(within)
+				}
+			}()
+			if _, err := b.carryOut(ctx, i, p, new(pieceClient)); err != nil {
+				return err
+			}
+			select {
+			case err := <-done:
+				if err != nil && ctx.Err() == nil {
+					b.fault(i, gate.ProfileFailed, "in the profiled window: %v", err)
+				}
+			case <-time.After(written):
+				b.fault(i, gate.ProfileFailed, "what was recorded did not come within %v", written)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Pieces measures all subjects at once, each by a client of its own. CPU times of a trial are those
@@ -72,7 +118,7 @@ func (p *Plan) Pieces(ctx context.Context, pieces []Piece) (*Block, error) {
 			b.trials[i].Faults = append(b.trials[i].Faults, *f)
 		}
 	}
-	return &Block{Trials: b.trials}, nil
+	return &Block{Trials: b.trials}, b.extras(ctx, pieces)
 }
 
 func (p Piece) check(ctx context.Context, when string, r *generator.Result) *Fault {
@@ -117,7 +163,7 @@ func (b *block) carryOut(ctx context.Context, i int, p Piece, c *pieceClient) ([
 	defer limit.Stop()
 	defer middle.Stop()
 	s, late := b.Subjects[i], false
-	for look := time.NewTicker(exitSeenWithin / 10); ; {
+	for look := time.NewTicker(exitSeenWithin / 40); ; {
 		select {
 		case <-ctx.Done():
 			look.Stop()

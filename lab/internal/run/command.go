@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -171,6 +172,17 @@ func (l load) commands() []string {
 		lines = append(lines, line)
 	}
 	return append(lines, side("server", l.server), side("client", l.client))
+}
+
+// lasting is the client's command line with another counted time.
+func (l load) lasting(counts time.Duration) []string {
+	argv := slices.Clone(l.client)
+	for i := range argv[:len(argv)-1] {
+		if argv[i] == "--duration" {
+			argv[i+1] = number(counts.Seconds())
+		}
+	}
+	return argv
 }
 
 // name identifies the condition in messages.

@@ -101,7 +101,8 @@ const readyWithin = 20 * time.Second
 
 // piece is the condition's client, if it cannot take turns.
 func (l load) piece() measure.Piece {
-	p := measure.Piece{Argv: l.client, Dir: l.dir, Lasts: l.warmup + l.slot, Grace: l.grace, Parse: l.parse}
+	p := measure.Piece{Argv: l.client, Dir: l.dir, Lasts: l.warmup + l.slot, Grace: l.grace, Parse: l.parse,
+		Warmup: l.warmup, Lasting: l.lasting}
 	if l.route != "" {
 		p.Check = l.check()
 	}
