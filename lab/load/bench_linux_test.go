@@ -86,55 +86,6 @@ func BenchmarkBesideALoneGET(b *testing.B) {
 	}
 }
 
-// BenchmarkBesideH2load prints what a request in HTTP/2 costs the client, in plain text and over
-// TLS, in turns with h2load. What h2load spends on its handshakes is in its figure.
-func BenchmarkBesideH2load(b *testing.B) {
-	if _, err := exec.LookPath("h2load"); err != nil {
-		b.Skip("h2load is not installed; Debian has it in nghttp2-client")
-	}
-	plain, secure, server := bothWays(b)
-	for name, url := range map[string]string{"h2c": plain, "h2": secure} {
-		for _, depth := range []int{1, 10, 50} {
-			b.Run(fmt.Sprintf("%s/%d", name, depth), func(b *testing.B) {
-				var own, ratios, rates []float64
-				for range rounds {
-					mine, rate, _ := ownCost(b, Target{URL: url, Pipelining: depth, Protocol: HTTP2, Insecure: url == secure}, server)
-					theirs, theirRate, ok := clientCost(h2loadCount, "h2load", "-t1", "-c50", "-D1", "-m", fmt.Sprint(depth), url)
-					if own = append(own, mine); ok {
-						ratios, rates = append(ratios, mine/theirs), append(rates, rate/theirRate)
-					}
-				}
-				if len(ratios) == 0 {
-					b.Fatal("h2load came to no end")
-				}
-				b.ReportMetric(0, "ns/op")
-				b.ReportMetric(median(own)*1e6, "client-us/request")
-				b.ReportMetric(median(ratios), "of-h2load's-CPU")
-				b.ReportMetric(median(rates), "of-h2load's-rate")
-			})
-		}
-	}
-}
-
-// BenchmarkTLSBesidePlain prints what a request in HTTP/1.1 over TLS costs the client, in turns
-// with what it costs in plain text.
-func BenchmarkTLSBesidePlain(b *testing.B) {
-	plain, secure, server := bothWays(b)
-	for _, depth := range []int{1, 10} {
-		b.Run(fmt.Sprint(depth), func(b *testing.B) {
-			var own, ratios []float64
-			for range rounds {
-				bare, _, _ := ownCost(b, Target{URL: plain, Pipelining: depth}, server)
-				mine, _, _ := ownCost(b, Target{URL: secure, Pipelining: depth, Insecure: true}, server)
-				own, ratios = append(own, mine), append(ratios, mine/bare)
-			}
-			b.ReportMetric(0, "ns/op")
-			b.ReportMetric(median(own)*1e6, "client-us/request")
-			b.ReportMetric(median(ratios), "of-plain's-CPU")
-		})
-	}
-}
-
 // servesBoth has this program serve for a benchmark, in place of its tests.
 const servesBoth = "LOAD_BENCHMARK_SERVES"
 

@@ -81,11 +81,11 @@ func (t *target) newChannel() (ch *channel, err error) {
 	switch t.Protocol {
 	case HTTP2:
 		ch.asked = make([]asked, t.Pipelining)
-		if ch.session, err = t.sessions(t.Target); err != nil {
+		if ch.session, err = t.options.HTTP2(t.Target); err != nil {
 			return nil, err
 		}
 	case EventStream:
-		ch.session = t.events.session(t)
+		ch.session = t.options.Events.session(t)
 	}
 	// A handshake of TLS has its state on its stack. As a coroutine it runs on the thread that
 	// drives it and needs no other.

@@ -6,7 +6,6 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"time"
 
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -45,29 +44,4 @@ func ExampleRun() {
 	// Output:
 	// old answered true with faults 0 at a known cost true
 	// new answered true with faults 0 at a known cost true
-}
-
-// What is wrong with a plan is said in one line, by its field.
-func ExamplePlan_Check() {
-	p := load.Plan{
-		Targets: []load.Target{{URL: "http://127.0.0.1:8083/", Connections: 10, Pipelining: 5000}},
-		Slots:   []load.Slot{{Seconds: 1, Counts: true}},
-	}
-	fmt.Println(p.Check())
-	// Output: targets/0: pipelining is 5000; give a whole number from 1 to 1024
-}
-
-// Histograms of several generators are merged, and no percentile is averaged.
-func ExampleHistogram_Merge() {
-	near, far := load.NewHistogram(), load.NewHistogram()
-	for range 98 {
-		near.Add(int64(time.Millisecond))
-	}
-	for range 2 {
-		far.Add(int64(80 * time.Millisecond))
-	}
-	near.Merge(far)
-	l := near.Latency()
-	fmt.Printf("%d requests, median %.1f ms, p99 %.0f ms\n", l.N, l.P50*1e3, l.P99*1e3)
-	// Output: 100 requests, median 1.0 ms, p99 80 ms
 }

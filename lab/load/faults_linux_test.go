@@ -127,20 +127,6 @@ func TestKnownAnswers(t *testing.T) {
 	}
 }
 
-// A server that stalls delays its own slots up to the timeout, once, and those of the
-// other server not at all.
-func TestAStalledServerIsPassedOver(t *testing.T) {
-	hang := make(chan struct{})
-	bad := serve(t, func(n int64, c net.Conn) bool {
-		if n > 20 {
-			<-hang
-		}
-		return say(c, hello)
-	})
-	t.Cleanup(func() { close(hang) })
-	testPassedOver(t, bad, func(sum TargetSummary) bool { return sum.Timeouts >= 2 })
-}
-
 // Connections to a server that has died are opened again a bounded number of times.
 func TestADeadServerIsPassedOver(t *testing.T) {
 	dead := make(chan struct{})

@@ -1,9 +1,6 @@
 package load
 
 import (
-	"encoding/binary"
-	"encoding/json"
-	"errors"
 	"math"
 	"math/bits"
 )
@@ -11,8 +8,6 @@ import (
 // A Histogram counts times in nanoseconds, in steps that grow with the time: each power
 // of two has subSteps, so that a time is known to a thousandth of itself, and exactly
 // below two microseconds. Its memory is fixed. It also keeps the exact mean and maximum.
-// http_load records in it; as JSON it has exactly what was recorded, so that the
-// histograms of several generators can be merged.
 //
 // hdrhistogram-go counts in the same way, but takes three times as long to find the place
 // of a value, which is noticeable at a pipeline of fifty.
@@ -72,7 +67,7 @@ func (h *Histogram) Each(give func(ns, n int64)) {
 	}
 }
 
-// Merge adds what another histogram counted. Both together have at most MaxCounted.
+// Merge adds what another histogram counted. At one place there is room for an hour of a million a second.
 func (h *Histogram) Merge(o *Histogram) {
 	if o.n == 0 {
 		return
@@ -84,10 +79,6 @@ func (h *Histogram) Merge(o *Histogram) {
 	h.sum += o.sum
 	h.max = max(h.max, o.max)
 }
-
-// MaxCounted is how many times a histogram holds if all are at one place: an hour of a
-// million a second.
-const MaxCounted = math.MaxUint32
 
 // Quantile is the upper edge of the step that holds the q-th quantile, in seconds, and
 // never above the greatest time.
@@ -129,58 +120,4 @@ func (h *Histogram) Raw() *Histogram {
 		return nil
 	}
 	return h
-}
-
-// histogramText is a histogram as JSON. Counts are those of successive places from the
-// first; a number below nought skips so many places without any. They are written as
-// varints, in base64: most have neighbours and are small, so this takes one or two bytes
-// for each. A list of numbers would take ten times as long to read.
-type histogramText struct {
-	N      int64   `json:"n"`
-	SumNS  float64 `json:"sum_ns"`
-	MaxNS  int64   `json:"max_ns"`
-	Counts []byte  `json:"counts"`
-}
-
-func (h *Histogram) text() histogramText {
-	t := histogramText{N: h.n, SumNS: h.sum, MaxNS: h.max, Counts: []byte{}}
-	skip := int64(0)
-	for _, n := range h.counts {
-		if n == 0 {
-			skip--
-			continue
-		}
-		if skip < 0 {
-			t.Counts = binary.AppendVarint(t.Counts, skip)
-			skip = 0
-		}
-		t.Counts = binary.AppendVarint(t.Counts, int64(n))
-	}
-	return t
-}
-
-// MarshalJSON writes an exact and compact form.
-func (h *Histogram) MarshalJSON() ([]byte, error) { return json.Marshal(h.text()) }
-
-// UnmarshalJSON reads what MarshalJSON has written.
-func (h *Histogram) UnmarshalJSON(text []byte) error {
-	var t histogramText
-	if err := json.Unmarshal(text, &t); err != nil {
-		return err
-	}
-	*h = Histogram{counts: make([]uint32, places), n: t.N, sum: t.SumNS, max: t.MaxNS}
-	at := int64(0)
-	for rest := t.Counts; len(rest) > 0; {
-		c, size := binary.Varint(rest)
-		if size <= 0 || at < 0 || at >= places {
-			return errors.New("histogram: counts are cut off, or more than there are places")
-		}
-		if rest = rest[size:]; c < 0 {
-			at -= c
-			continue
-		}
-		h.counts[at] = uint32(c)
-		at++
-	}
-	return nil
 }

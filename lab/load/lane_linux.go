@@ -10,13 +10,13 @@ import (
 // A target is one server, as all threads see it.
 type target struct {
 	Target
-	addrs    []unix.Sockaddr // until one of them was reached
-	secure   *tls.Config     // nil: no TLS
-	host     string
-	sessions func(Target) (Session, error)
-	events   *Events
-	answers  Bodies // nil: answers are compared with each other
-	mix      mix
+	addrs   []unix.Sockaddr // until one of them was reached
+	secure  *tls.Config     // nil: no TLS
+	host    string
+	options Options
+	counted struct{ requests, bytes int64 } // of the slots that count
+	answers Bodies                          // nil: answers are compared with each other
+	mix     mix
 }
 
 // smoothed is the number of answers over which their time is averaged.
@@ -70,10 +70,7 @@ func (l *lane) fault(now int64, k *kind, text string) {
 	if l.faultAt != 0 {
 		return
 	}
-	if len(l.kinds) > 1 {
-		text = k.heads.of.Label() + ": " + text
-	}
-	l.faultAt, l.faultText = now, text
+	l.faultAt, l.faultText = now, k.label+text
 }
 
 // offer puts a connection behind the others that can take a request. So a light load is

@@ -1,31 +1,59 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// heapLimit is the size of the heap from which on Go collects garbage. The load itself
-// makes no garbage; its output between slots and the comparing of /compute bodies make
-// some.
+// heapLimit is the size of the heap from which on Go collects garbage. The load itself makes no
+// garbage; its output between slots and the comparing of /compute bodies make some.
 const heapLimit = 256 << 20
 
 // A Loader holds the connections of a plan, and loads its targets in turns. One goroutine uses it.
 type Loader struct {
-	load    *load
-	begin   time.Time
-	garbage int   // what was set before
-	limit   int64 // likewise
-	cores   int
+	plan    *Plan
+	options Options
+	clock   clock
+	pid     int
+	timeout int64 // ns
+	targets []*target
+	threads []*thread
+	lead    leader
+	started time.Time
+	before  struct { // what the process had set
+		garbage, cores int
+		heap           int64
+	}
 	failure error // after which there are no more turns
+
+	// What the leader tells the threads. The first three are written before stage.
+	slot          Slot
+	fillBegan     int64
+	drainTime     int64 // the longest
+	stage         atomic.Uint64
+	begin, finish atomic.Int64 // of the counted window, ns
+	stopped       atomic.Bool
+	// What the threads tell the leader.
+	ready      atomic.Int32 // threads that have finished the phase
+	pending    atomic.Int64 // connections without an answer in this slot
+	living     atomic.Int64 // connections of the slot's target that are not lost
+	lastAnswer atomic.Int64 // ns
 }
+
+var errStopped = errors.New("ended by a signal; nothing was measured")
 
 // New opens all connections of a plan. An error is one of the plan, in one line that names the
 // field, or ErrNotReached where nothing listens.
@@ -33,41 +61,178 @@ func New(ctx context.Context, p *Plan, o Options) (*Loader, error) {
 	if err := p.Check(); err != nil {
 		return nil, fmt.Errorf("the plan: %w", err)
 	}
-	l := &load{plan: p, options: o, clock: newClock(), pid: os.Getpid(), timeout: int64(p.Timeout())}
+	l := &Loader{plan: p, options: o, clock: newClock(), pid: os.Getpid(), timeout: int64(p.Timeout())}
 	if err := l.open(ctx); err != nil {
-		l.close()
+		l.free()
 		return nil, err
 	}
-	r := &Loader{load: l, garbage: debug.SetGCPercent(-1), limit: debug.SetMemoryLimit(heapLimit),
-		cores: runtime.GOMAXPROCS(0)}
-	if n := len(l.threads); r.cores < n {
-		runtime.GOMAXPROCS(n)
-	}
-	// The garbage made so far must not count towards the limit.
-	runtime.GC()
+	l.before.garbage, l.before.heap = debug.SetGCPercent(-1), debug.SetMemoryLimit(heapLimit)
+	l.before.cores = runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), len(l.threads)))
+	runtime.GC() // the garbage made so far must not count towards the limit
 	for _, w := range l.threads {
 		go w.run()
 		<-w.done // it knows its own number
 	}
-	r.begin = time.Now().Round(0)
-	return r, nil
+	l.started = time.Now().Round(0)
+	return l, nil
+}
+
+// open makes threads, targets and lanes, and opens all connections and what the edges read. After an
+// error, too, it has to be freed.
+func (l *Loader) open(ctx context.Context) error {
+	widest := 0
+	for _, asked := range l.plan.Targets {
+		t, err := newTarget(asked, l.plan.Seed, l.options)
+		if err != nil {
+			return fmt.Errorf("target %q: %w", asked.Name, err)
+		}
+		l.targets = append(l.targets, t)
+		widest = max(widest, t.Connections)
+	}
+	n := cmp.Or(l.plan.Threads, runtime.NumCPU()) // or one for each core that the process's affinity allows
+	for i := range min(n, widest) {
+		if err := l.addThread(i); err != nil {
+			return err
+		}
+	}
+	if err := l.lead.open(l); err != nil {
+		return err
+	}
+	for i := range l.targets {
+		if err := l.connect(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newTarget(asked Target, seed uint64, o Options) (*target, error) {
+	u, err := url.Parse(asked.URL)
+	if err == nil {
+		asked.Requests, err = asked.Asked()
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := &target{Target: asked, host: u.Host, options: o}
+	if t.addrs, err = addresses(asked, u); err != nil {
+		return nil, err
+	}
+	if t.secure, err = asked.TLS(); err != nil {
+		return nil, err
+	}
+	switch {
+	case asked.Protocol == HTTP2 && o.HTTP2 == nil:
+		return nil, errors.New("it is to be asked in HTTP/2, and Options.HTTP2 is missing")
+	case asked.Protocol == EventStream && (o.Events == nil || asked.Rate > 0):
+		return nil, errors.New("it is a stream of events: it has no rate, and needs Options.Events")
+	case asked.Answers != "" && o.Bodies == nil:
+		return nil, fmt.Errorf("Options.Bodies is missing, which knows what %q answers", asked.Answers)
+	case asked.Answers != "":
+		if t.answers, err = o.Bodies(asked); err != nil {
+			return nil, err
+		}
+	}
+	t.mix = newMix(asked.Requests, u.Host, asked.Close, seed, asked.Pipelining)
+	return t, nil
+}
+
+func (l *Loader) addThread(id int) (err error) {
+	w := &thread{load: l, id: id, phase: over, buffer: make([]byte, bufferSize), turns: make(chan struct{}), done: make(chan error)}
+	if w.poller, err = newPoller(); err != nil {
+		return fmt.Errorf("epoll: %w", err)
+	}
+	l.threads = append(l.threads, w)
+	if w.wakeFD, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return fmt.Errorf("eventfd: %w", err)
+	}
+	for i, t := range l.targets {
+		if t.secure != nil && w.plain == nil {
+			w.plain = make([]byte, bufferSize)
+		}
+		a := &lane{target: t, paced: t.Rate > 0}
+		for n := range t.mix.requests {
+			draws := uint64((n*l.plan.Threads+id)*len(l.targets) + i)
+			a.kinds = append(a.kinds, newKind(&t.mix.requests[n], t.answers, draws))
+			if len(t.mix.requests) > 1 {
+				a.kinds[n].label = t.mix.requests[n].Label() + ": "
+			}
+		}
+		if a.paced {
+			a.lag, a.unsent = NewHistogram(), NewHistogram()
+		}
+		w.lanes = append(w.lanes, a)
+	}
+	return w.poller.watch(int32(w.wakeFD), wakeIndex, 0)
+}
+
+// connect opens the connections of a target, dealing them out to the threads in turn.
+func (l *Loader) connect(ctx context.Context, i int) error {
+	t := l.targets[i]
+	for n := range t.Connections {
+		if ctx.Err() != nil {
+			return errStopped
+		}
+		fd, err := t.dial()
+		if errors.Is(err, syscall.ECONNREFUSED) || t.Unix != "" && errors.Is(err, syscall.ENOENT) {
+			err = fmt.Errorf("%w: %w", ErrNotReached, err)
+		}
+		w := l.threads[n%len(l.threads)]
+		a := w.lanes[i]
+		c := &connection{fd: fd, index: int32(len(w.conns)), lane: a, times: make([]int64, t.Pipelining),
+			next: n * len(t.mix.order) / t.Connections}
+		w.lose(c) // nothing yet; it begins at its place
+		w.conns = append(w.conns, c)
+		if err == nil && t.channeled() {
+			if c.channel, err = t.newChannel(); err == nil {
+				err = c.channel.await(fd, w.buffer)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("target %q, %s, connection %d: %w", t.Name, cmp.Or(t.Unix, t.URL), n+1, err)
+		}
+		a.conns = append(a.conns, c)
+		a.living++
+		if err := w.poller.watch(fd, c.index, 0); err != nil {
+			return fmt.Errorf("epoll: %w", err)
+		}
+	}
+	for _, w := range l.threads {
+		if a := w.lanes[i]; a.paced {
+			a.paced = len(a.conns) > 0
+			a.room = make([]*connection, len(a.conns))
+			a.schedule = newSchedule(t.Rate, w.id, min(len(l.threads), t.Connections))
+		}
+	}
+	return nil
+}
+
+// free closes all that was opened.
+func (l *Loader) free() {
+	for _, w := range l.threads {
+		for _, c := range w.conns {
+			if c.fd >= 0 {
+				unix.Close(int(c.fd))
+			}
+		}
+		w.poller.close()
+		unix.Close(w.wakeFD)
+	}
+	l.lead.gauges.close()
 }
 
 // Turn loads one target: it fills the slot, counts, and drains. When it returns nothing is in
 // flight, and the connections stay open. Servers that stall, die or answer wrongly are no
 // error: the report and the summary have their faults. After an error, such as that ctx was
 // done, there are no more turns.
-func (r *Loader) Turn(ctx context.Context, s Slot) (SlotReport, error) {
-	l, b := r.load, r.load.leader
+func (l *Loader) Turn(ctx context.Context, s Slot) (SlotReport, error) {
 	if err := s.check(len(l.targets)); err != nil {
 		return SlotReport{}, fmt.Errorf("the slot: %w", err)
 	}
-	if r.failure != nil {
-		return SlotReport{}, r.failure
+	if l.failure != nil {
+		return SlotReport{}, l.failure
 	}
-	if !b.start(s) {
-		b.report(SlotReport{Failed: "passed over: " + b.failed[s.Target]})
-	} else {
+	if l.lead.start(s) {
 		stop := context.AfterFunc(ctx, func() {
 			l.stopped.Store(true)
 			l.threads[0].wake()
@@ -75,34 +240,90 @@ func (r *Loader) Turn(ctx context.Context, s Slot) (SlotReport, error) {
 		for _, w := range l.threads {
 			w.turns <- struct{}{}
 		}
-		var errs []error
 		for _, w := range l.threads {
-			errs = append(errs, <-w.done)
+			l.failure = errors.Join(l.failure, <-w.done)
 		}
 		stop()
-		if r.failure = errors.Join(errs...); r.failure == nil {
-			r.failure = l.failure
-		}
-		if r.failure != nil {
-			return SlotReport{}, r.failure
+		if l.failure == nil && l.stopped.Load() {
+			l.failure = errStopped
 		}
 	}
-	b.slot++
-	return b.reports[len(b.reports)-1], nil
+	return l.lead.report, l.failure
+}
+
+// abort ends all threads after one of them failed.
+func (l *Loader) abort() {
+	l.stopped.Store(true) // so that a leader that still runs stops
+	l.stage.Store(over)
+	for _, w := range l.threads {
+		w.wake()
+	}
 }
 
 // Close closes the connections, and adds up what came of all turns.
-func (r *Loader) Close() Summary {
-	for _, w := range r.load.threads {
+func (l *Loader) Close() Summary {
+	for _, w := range l.threads {
 		close(w.turns)
 		<-w.done
 	}
-	sum := r.load.summary(r.begin, time.Now().Round(0))
-	r.load.close()
-	debug.SetMemoryLimit(r.limit)
-	debug.SetGCPercent(r.garbage)
-	runtime.GOMAXPROCS(r.cores)
-	return *sum
+	s := Summary{Version: l.options.Version, Threads: len(l.threads), Start: l.started.UTC(), Finish: time.Now().Round(0).UTC(),
+		LatencyStep: LatencyStep}
+	for i := range l.targets {
+		s.Targets = append(s.Targets, l.summary(i))
+	}
+	l.free()
+	debug.SetMemoryLimit(l.before.heap)
+	debug.SetGCPercent(l.before.garbage)
+	runtime.GOMAXPROCS(l.before.cores)
+	return s
+}
+
+// summary adds up the counts of all threads, after they have ended.
+func (l *Loader) summary(i int) TargetSummary {
+	t := l.targets[i]
+	sum := TargetSummary{Name: t.Name, Requests: t.counted.requests, Bytes: t.counted.bytes}
+	if t.Protocol == "" {
+		sum.RequestBytes = float64(t.mix.size()) / float64(len(t.mix.order))
+	}
+	all, lag, first := NewHistogram(), NewHistogram(), int64(0)
+	for n := range t.mix.requests {
+		one, latency := RequestSummary{Name: t.mix.requests[n].Label()}, NewHistogram()
+		for _, w := range l.threads {
+			w.lanes[i].kinds[n].addTo(&one, &sum, latency)
+		}
+		all.Merge(latency)
+		if one.Latency = latency.Latency(); len(l.plan.Targets[i].Requests) > 0 {
+			sum.ByRequest = append(sum.ByRequest, one)
+		}
+		sum.Mismatches += one.Mismatches
+		sum.Compared += one.Compared
+	}
+	for _, w := range l.threads {
+		a := w.lanes[i]
+		for _, c := range a.conns {
+			if c.state == isOpen {
+				sum.Open++
+			}
+		}
+		sum.Answered += a.requests + a.non2xx
+		sum.Non2xx += a.non2xx
+		sum.Errors += a.errors
+		sum.Timeouts += a.timeouts
+		sum.Resets += a.resets
+		sum.Reopened += a.reopened
+		sum.Unanswered += a.unanswered
+		if a.faultAt > 0 && (first == 0 || a.faultAt < first) {
+			first, sum.Fault = a.faultAt, a.faultText
+		}
+		if a.lag != nil {
+			lag.Merge(a.lag)
+			all.Merge(a.unsent)
+		}
+	}
+	if sum.Latency, sum.SendLag = all.Latency(), lag.SendLag(); l.plan.Raw {
+		sum.Histogram = all
+	}
+	return sum
 }
 
 // Run carries out a plan. It returns when all slots have ended, or with an error: one of the
@@ -139,7 +360,7 @@ func Run(ctx context.Context, p *Plan, o Options) (*Report, error) {
 // of the input with another, the Summary.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	var p Plan
-	input := json.NewDecoder(in)
+	input, output := json.NewDecoder(in), json.NewEncoder(out)
 	if err := input.Decode(&p); err != nil {
 		return fmt.Errorf("the plan: %w", err)
 	}
@@ -147,8 +368,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	if err != nil {
 		return err
 	}
-	slots := make(chan Slot)
-	ended := make(chan error, 1)
+	slots, ended := make(chan Slot), make(chan error, 1)
 	go func() { // reading cannot be told to stop
 		for {
 			var s Slot
@@ -163,27 +383,20 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 			}
 		}
 	}()
-	output := json.NewEncoder(out)
-	for {
+	for err == nil {
 		select {
 		case <-ctx.Done():
-			l.Close()
-			return errStopped
-		case err := <-ended:
-			s := l.Close()
-			if !errors.Is(err, io.EOF) {
-				return fmt.Errorf("a slot: %w", err)
-			}
-			return output.Encode(s)
+			err = errStopped
+		case err = <-ended:
 		case s := <-slots:
-			r, err := l.Turn(ctx, s)
-			if err == nil {
+			var r SlotReport
+			if r, err = l.Turn(ctx, s); err == nil {
 				err = output.Encode(r)
-			}
-			if err != nil {
-				l.Close()
-				return err
 			}
 		}
 	}
+	if s := l.Close(); errors.Is(err, io.EOF) {
+		return output.Encode(s)
+	}
+	return err
 }

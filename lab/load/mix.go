@@ -101,13 +101,9 @@ func (r *Request) Label() string {
 // Text is the request as it is written in HTTP/1.1.
 func (r *Request) Text(host string, closes bool) []byte {
 	var b bytes.Buffer
-	named := slices.IndexFunc(r.Headers, func(h [2]string) bool { return strings.EqualFold(h[0], "host") })
-	if named >= 0 {
-		host = r.Headers[named][1]
-	}
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.Method, r.Path, host)
-	for i, h := range r.Headers {
-		if i != named {
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.Method, r.Path, r.host(host))
+	for _, h := range r.Headers {
+		if !strings.EqualFold(h[0], "host") {
 			fmt.Fprintf(&b, "%s: %s\r\n", h[0], h[1])
 		}
 	}
@@ -130,14 +126,20 @@ type kind struct {
 	latency    *Histogram
 	unexpected int64         // answers with another status
 	statuses   map[int]int64 // which
+	label      string        // before what is said of it, among several
 	lost       int64         // requests without a valid answer
 }
 
 // A checked is a check as the comparer needs it.
 type checked struct{ *Check }
 
-// Share says that every body is checked.
-func (c checked) Share() int { return 1 }
+// Share says that every body is checked, or one in so many where each has to be decoded.
+func (c checked) Share() int {
+	if len(c.JSON) > 0 {
+		return oneIn
+	}
+	return 1
+}
 
 // Body says what is wrong with a body; nil if nothing is.
 func (c checked) Body(body []byte) error { return c.BodyFault(body) }
@@ -148,4 +150,24 @@ func newKind(r *Request, known Bodies, seed uint64) kind {
 		known = checked{r.Check}
 	}
 	return kind{heads: headCache{of: r}, comparer: newComparer(known, seed), latency: NewHistogram(), statuses: map[int]int64{}}
+}
+
+// addTo adds what was counted to the summary of the request, and of all.
+func (k *kind) addTo(one *RequestSummary, all *TargetSummary, latency *Histogram) {
+	k.comparer.settle()
+	one.Unexpected += k.unexpected
+	one.Lost += k.lost
+	one.Mismatches += k.comparer.mismatches
+	one.Compared += k.comparer.compared
+	latency.Merge(k.latency)
+	all.Varies = all.Varies || k.comparer.varies
+	if text := k.comparer.mismatch; text != "" && all.Mismatch == "" {
+		all.Mismatch = k.label + text
+	}
+	for status, n := range k.statuses {
+		if all.Statuses == nil {
+			all.Statuses = map[int]int64{}
+		}
+		all.Statuses[status] += n
+	}
 }

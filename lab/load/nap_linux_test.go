@@ -20,24 +20,3 @@ func TestHowLongAThreadSleeps(t *testing.T) {
 		}
 	}
 }
-
-// The nap follows the time that answers take now, in a closed loop.
-func TestTheNapFollowsTheAnswers(t *testing.T) {
-	const late = int64(4 * time.Millisecond)
-	for _, paced := range []bool{false, true} {
-		w := &thread{load: &load{}}
-		w.lane = &lane{target: &target{}, paced: paced, kinds: []kind{newKind(&Request{}, nil, 0)}}
-		c := &connection{lane: w.lane, times: make([]int64, 1), kind: &w.lane.kinds[0]}
-		c.parser.status = 200
-		for i := range int64(500) {
-			c.push(1, i*late)
-			w.took(c, c.kind, c.pop(), (i+1)*late)
-		}
-		switch got := w.lane.response; {
-		case paced && got != 0:
-			t.Errorf("an open loop, which does not sleep before it waits, has %v", time.Duration(got))
-		case !paced && (got < late*9/10 || got > late):
-			t.Errorf("answers take %v, it is thought %v", time.Duration(late), time.Duration(got))
-		}
-	}
-}

@@ -20,7 +20,6 @@ const (
 	ofHead = iota
 	ofBody
 	ofChunkSize
-	ofChunkRest // of the line with the size
 	ofChunk
 	ofChunkEnd
 	ofTrailer
@@ -70,19 +69,18 @@ func (c *headCache) judge(f *framing, head []byte) {
 type parser struct {
 	state   uint8
 	keep    bool // the body is wanted, and is not too long
-	digits  int8 // 1 if a chunk's size has any yet
 	framing      // of the answer that is being read
 	left    int64
-	size    int64 // of the answer on the wire, so far
-	got     int64 // of the body
-	heads   int   // bytes of heads, interim ones and trailers too
-	line    int   // bytes of the line being read, of a chunk's size or a trailer
+	size    int64  // of the answer on the wire, so far
+	got     int64  // of the body
+	heads   int    // bytes of heads, interim ones and trailers too
+	line    []byte // the beginning of one between chunks
 	hold    []byte
 	sink    func([]byte) // gets the body as it comes; nil: nobody does
 	body    []byte       // of an answer that is complete, if it was kept
 }
 
-func (p *parser) reset() { *p = parser{hold: p.hold[:0], sink: p.sink} }
+func (p *parser) reset() { *p = parser{hold: p.hold[:0], line: p.line[:0], sink: p.sink} }
 
 // between says that no part of the next answer has come.
 func (p *parser) between() bool { return p.state == ofHead && p.size == 0 && len(p.hold) == 0 }
@@ -253,7 +251,7 @@ func (p *parser) open(f framing, size int) error {
 		p.body = []byte{}
 		return nil
 	case f.chunked:
-		p.length, p.digits, p.left, p.line, p.state = 0, 0, 0, 0, ofChunkSize
+		p.state = ofChunkSize
 		return nil
 	}
 	p.left, p.state = f.length, ofBody
@@ -287,87 +285,58 @@ func (p *parser) take(in []byte) int {
 	return n
 }
 
-// inChunks reads a part of a chunked body.
+// inChunks reads a part of a chunked body: chunks, and the lines between them.
 func (p *parser) inChunks(in []byte) (used int, done bool, err error) {
-	for used < len(in) {
+	for used < len(in) && !done && err == nil {
 		if p.state == ofChunk {
-			used += p.take(in[used:])
-			if p.left == 0 {
-				p.state, p.line = ofChunkEnd, 0
+			if used += p.take(in[used:]); p.left == 0 {
+				p.state = ofChunkEnd
 			}
 			continue
 		}
-		b := in[used]
-		used++
-		p.line++
-		if p.heads++; p.heads > mostHead {
-			// Long bodies have many chunks, so only the bytes between chunks count.
+		line, whole := in[used:], false
+		if end := bytes.IndexByte(line, '\n'); end >= 0 {
+			line, whole = line[:end+1], true
+		}
+		used += len(line)
+		if p.heads += len(line); p.heads > mostHead {
 			return used, false, errLongHead
 		}
-		switch p.state {
-		case ofChunkSize:
-			err = p.chunkSize(b)
-		case ofChunkRest:
-			if b == '\n' {
-				p.chunkBegins()
-			}
-		case ofChunkEnd:
-			if b != '\n' && (p.line != 1 || b != '\r') {
-				return used, false, errChunk
-			}
-			if b == '\n' {
-				p.heads -= p.line
-				p.state, p.digits, p.left, p.line = ofChunkSize, 0, 0, 0
-			}
-		case ofTrailer:
-			switch {
-			case b == '\r' && p.line == 1:
-				p.line = 0 // it may be the empty line
-			case b == '\n' && p.line == 1:
-				p.length = p.got
-				return used, true, nil
-			case b == '\n':
-				p.line = 0
-			}
+		if len(p.line) > 0 || !whole {
+			p.line = append(p.line, line...)
+			line = p.line
 		}
-		if err != nil {
-			return used, false, err
+		if whole {
+			done, err = p.betweenChunks(bytes.TrimRight(line, " \t\r\n"))
+			p.line = p.line[:0]
 		}
 	}
-	return used, false, nil
+	return used, done, err
 }
 
-// chunkSize reads a byte of the line that begins a chunk.
-func (p *parser) chunkSize(b byte) error {
-	var digit int64
+// betweenChunks reads a line between chunks; the last one is empty, behind the trailers.
+func (p *parser) betweenChunks(line []byte) (last bool, err error) {
 	switch {
-	case b >= '0' && b <= '9':
-		digit = int64(b - '0')
-	case b|0x20 >= 'a' && b|0x20 <= 'f':
-		digit = int64(b|0x20-'a') + 10
-	case p.digits > 0 && b == '\n':
-		p.chunkBegins()
-		return nil
-	case p.digits > 0 && (b == '\r' || b == ';' || b == ' ' || b == '\t'):
-		p.state = ofChunkRest
-		return nil
-	default:
-		return errChunk
+	case p.state == ofTrailer:
+		p.length = p.got
+		return len(line) == 0, nil
+	case p.state == ofChunkEnd && len(line) > 0:
+		return false, errChunk
+	case p.state == ofChunkEnd:
+		p.state = ofChunkSize
+		return false, nil
 	}
-	if p.left = p.left<<4 | digit; p.left >= untilClosed>>4 {
-		return errChunk
+	size, _, _ := bytes.Cut(line, []byte{';'})
+	p.left, err = strconv.ParseInt(string(bytes.TrimRight(size, " \t")), 16, 62)
+	if p.state = ofChunk; err != nil || size[0] == '+' || size[0] == '-' {
+		return false, errChunk
 	}
-	p.digits = 1
-	return nil
-}
-
-// chunkBegins follows the line with a chunk's size.
-func (p *parser) chunkBegins() {
-	p.heads -= p.line // the line with a chunk's size has a bound of its own
-	p.line, p.state = 0, ofChunk
 	if p.left == 0 {
 		p.state = ofTrailer
+		return false, nil
 	}
+	p.heads = 0 // the lines between long bodies' chunks are many
+	return false, nil
 }
 
 // parseHead reads what a whole head says about the answer's end.

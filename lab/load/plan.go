@@ -1,17 +1,70 @@
 package load
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"math"
+	"net"
 	"net/url"
-	"slices"
+	"strings"
 	"time"
 )
+
+// A Plan is what the generator is to do. All connections of all targets are
+// opened first and stay open to the end. In a slot only its target is loaded. New takes no slots
+// from it: they are given to Turn.
+type Plan struct {
+	Threads  int      `json:"threads"`   // of the client; 0: one for each core that it may use
+	TimeoutS float64  `json:"timeout_s"` // of one answer, in seconds; 0: DefaultTimeoutS
+	Targets  []Target `json:"targets"`
+	Slots    []Slot   `json:"slots"` // in the order of time
+	Wire     *Wire    `json:"wire,omitempty"`
+	// Raw asks for histograms.
+	Raw bool `json:"raw,omitempty"`
+	// Seed draws the order in which a target's requests are sent.
+	Seed uint64 `json:"seed,omitempty"`
+}
+
+// DefaultTimeoutS is the timeout in seconds of a plan that names none.
+const DefaultTimeoutS = 10
+
+// A Target is one server and how it is loaded.
+type Target struct {
+	Name        string  `json:"name"`
+	URL         string  `json:"url"`
+	Connections int     `json:"connections"`
+	Pipelining  int     `json:"pipelining"` // requests in flight on each connection
+	Rate        float64 `json:"rate"`       // requests per second; 0: a closed loop
+	Answers     string  `json:"answers"`    // server whose answers to compare with: see Options.Bodies; "": none
+	Processes   []int   `json:"processes"`  // process ids of the server, whose CPU clocks are read at the slots' edges
+	// CPUFile tells the CPU time of a cgroup, which is read beside the processes' clocks and
+	// stands behind them: its cpu.stat, or cpuacct.usage of version 1.
+	CPUFile string `json:"cpu_file,omitempty"`
+
+	Unix     string    `json:"unix,omitempty"`     // path of a socket; of the URL, host and port are then only the Host header
+	Protocol string    `json:"protocol,omitempty"` // "": HTTP/1.1; HTTP2, by ALPN over https, with prior knowledge over http; EventStream
+	Close    bool      `json:"close,omitempty"`    // a new connection for each request
+	Insecure bool      `json:"insecure,omitempty"` // https without checking the certificate
+	CA       string    `json:"ca,omitempty"`       // certificates in PEM, one of which has signed the server's; "": the host's
+	Cert     string    `json:"cert,omitempty"`     // of this client, in PEM, with its chain
+	Key      string    `json:"key,omitempty"`      // of the certificate, in PEM
+	SNI      string    `json:"sni,omitempty"`      // whom https greets; "": the name in the first request's Host header, or the URL's
+	Requests []Request `json:"requests,omitempty"` // by weight; none: GET of the URL
+}
+
+// A Slot is a turn of one target.
+type Slot struct {
+	Target int `json:"target"` // index into Targets
+	// Seconds is the length of the counted time. In a closed loop it is longer if answers take more than a
+	// fifth of it: five times as long as they do, up to five seconds.
+	Seconds float64 `json:"seconds"`
+	Counts  bool    `json:"counts"` // false: a warm-up, loaded and checked, whose faults alone are in the summary
+	// Requests ends the slot after so many, which all count; Seconds is then the longest. 0: no number.
+	Requests int `json:"requests,omitempty"`
+}
 
 // Limits of a plan, so that a slip gives an error at once rather than a machine
 // out of memory.
@@ -26,42 +79,6 @@ const (
 	maxUnix        = 107 // bytes, as the kernel has room for
 )
 
-// ReadPlan reads a plan, and returns a reader for the rest of the stream. It
-// does not wait for the rest.
-func ReadPlan(r io.Reader) (*Plan, io.Reader, error) {
-	dec := json.NewDecoder(r)
-	var text json.RawMessage
-	if err := dec.Decode(&text); err != nil {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = errors.New("the input ends before the plan does")
-		}
-		return nil, nil, fmt.Errorf("the plan: %w", err)
-	}
-	p := &Plan{}
-	strict := json.NewDecoder(bytes.NewReader(text))
-	strict.DisallowUnknownFields()
-	err := strict.Decode(p)
-	if err == nil {
-		err = p.Check()
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("the plan: %w", err)
-	}
-	return p, io.MultiReader(dec.Buffered(), r), nil
-}
-
-// Write writes a plan in one line, as ReadPlan reads it.
-func (p *Plan) Write(w io.Writer) error {
-	out := *p
-	out.Targets = slices.Clone(p.Targets)
-	for i, t := range out.Targets {
-		if t.Processes == nil {
-			out.Targets[i].Processes = []int{}
-		}
-	}
-	return json.NewEncoder(w).Encode(out)
-}
-
 // Timeout is the timeout of one answer.
 func (p *Plan) Timeout() time.Duration {
 	return time.Duration(cmp.Or(p.TimeoutS, DefaultTimeoutS) * float64(time.Second))
@@ -69,54 +86,49 @@ func (p *Plan) Timeout() time.Duration {
 
 // Check says what is wrong with a plan, by field.
 func (p *Plan) Check() error {
-	if err := cmp.Or(whole("threads", p.Threads, 0, MaxThreads),
-		unlessNought("timeout_s", p.TimeoutS, MaxSeconds),
-		whole("number of targets", len(p.Targets), 1, maxTargets),
-		whole("number of slots", len(p.Slots), 0, maxSlots)); err != nil {
-		return err
-	}
+	err := cmp.Or(within("threads", p.Threads, 0, MaxThreads), p.timeoutCheck(),
+		within("number of targets", len(p.Targets), 1, maxTargets), within("number of slots", len(p.Slots), 0, maxSlots))
 	all := 0
 	for i, t := range p.Targets {
-		if err := t.check(); err != nil {
-			return fmt.Errorf("targets/%d: %w", i, err)
+		if wrong := t.check(); wrong != nil {
+			err = cmp.Or(err, fmt.Errorf("targets/%d: %w", i, wrong))
 		}
 		if all += t.Connections; t.Protocol == EventStream && p.Threads != 1 {
-			return fmt.Errorf("targets/%d: a stream of events needs a plan of one thread", i)
+			err = cmp.Or(err, fmt.Errorf("targets/%d: a stream of events needs a plan of one thread", i))
 		}
 	}
-	if err := whole("sum of connections", all, 1, MaxConnections); err != nil {
-		return err
-	}
+	err = cmp.Or(err, within("sum of connections", all, 1, MaxConnections))
 	for i, s := range p.Slots {
-		if err := s.check(len(p.Targets)); err != nil {
-			return fmt.Errorf("slots/%d: %w", i, err)
+		if wrong := s.check(len(p.Targets)); wrong != nil {
+			err = cmp.Or(err, fmt.Errorf("slots/%d: %w", i, wrong))
 		}
 	}
-	if w := p.Wire; w != nil && (w.ServerPID < 1 || w.ServerDevice == "" || w.ClientDevice == "") {
-		return errors.New("wire: it needs server_pid, server_device and client_device")
+	return err
+}
+
+func (p *Plan) timeoutCheck() error {
+	if p.TimeoutS == 0 {
+		return nil
 	}
-	return nil
+	return within("timeout_s", p.TimeoutS, 0.001, MaxSeconds)
 }
 
 func (s Slot) check(targets int) error {
 	if s.Target < 0 || s.Target >= targets {
 		return fmt.Errorf("there is no target %d", s.Target)
 	}
-	if s.Requests < 0 {
-		return fmt.Errorf("requests is %d; give a number from 0", s.Requests)
-	}
-	return within("seconds", s.Seconds, 0.001, MaxSeconds)
+	return cmp.Or(within("seconds", s.Seconds, 0.001, MaxSeconds), within("requests", s.Requests, 0, math.MaxInt32))
 }
 
 func (t *Target) check() error {
 	u, err := url.Parse(t.URL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
-		return fmt.Errorf("url is %q; give http://HOST:PORT/PATH, or https", t.URL)
-	}
+	secure := err == nil && u.Scheme == "https"
 	switch {
+	case !secure && (err != nil || u.Scheme != "http") || u.Hostname() == "" || u.User != nil:
+		return fmt.Errorf("url is %q; give http://HOST:PORT/PATH, or https", t.URL)
 	case t.Protocol != "" && t.Protocol != HTTP2 && t.Protocol != EventStream:
 		return fmt.Errorf("protocol is %q; give h2, events, or none for HTTP/1.1", t.Protocol)
-	case (t.Insecure || t.CA+t.Cert+t.SNI != "") && u.Scheme != "https":
+	case (t.Insecure || t.CA+t.Cert+t.SNI != "") && !secure:
 		return errors.New("insecure, ca, cert and sni are about certificates; give them for https")
 	case (t.Cert == "") != (t.Key == ""):
 		return errors.New("cert and key belong together; give both")
@@ -128,37 +140,64 @@ func (t *Target) check() error {
 		return fmt.Errorf("unix is %.120q; give the whole path of a socket, of up to %d bytes", t.Unix, maxUnix)
 	case t.Close && t.Pipelining > 1:
 		return fmt.Errorf("pipelining is %d; with close each connection takes one request", t.Pipelining)
-	}
-	if err := cmp.Or(t.CheckRequests(), whole("connections", t.Connections, 1, MaxConnections),
-		whole("pipelining", t.Pipelining, 1, MaxPipelining), unlessNought("rate", t.Rate, MaxRate)); err != nil {
-		return err
+	case t.Rate != 0:
+		err = within("rate", t.Rate, 0.001, MaxRate)
 	}
 	for _, pid := range t.Processes {
-		if pid < 1 || pid > math.MaxInt32 {
-			return fmt.Errorf("processes: %d is no pid", pid)
-		}
+		err = cmp.Or(err, within("pid in processes", pid, 1, math.MaxInt32))
 	}
-	return nil
+	return cmp.Or(err, t.CheckRequests(), within("connections", t.Connections, 1, MaxConnections),
+		within("pipelining", t.Pipelining, 1, MaxPipelining))
 }
 
-func whole(name string, n, least, most int) error {
-	if n < least || n > most {
-		return fmt.Errorf("%s is %d; give a whole number from %d to %d", name, n, least, most)
-	}
-	return nil
-}
-
-func within(name string, v, least, most float64) error {
-	if math.IsNaN(v) || v < least || v > most {
-		return fmt.Errorf("%s is %v; give a number from %v to %v", name, v, least, most)
-	}
-	return nil
-}
-
-// unlessNought is within for what may be left out.
-func unlessNought(name string, v, most float64) error {
-	if v == 0 {
+func within[N int | float64](name string, v, least, most N) error {
+	if v >= least && v <= most {
 		return nil
 	}
-	return within(name, v, 0.001, most)
+	return fmt.Errorf("%s is %v; give a number from %v to %v", name, v, least, most)
+}
+
+// Asked are the requests, or that of the URL alone.
+func (t *Target) Asked() ([]Request, error) {
+	if len(t.Requests) > 0 {
+		return t.Requests, nil
+	}
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return nil, err
+	}
+	return []Request{{Method: "GET", Path: u.RequestURI()}}, nil
+}
+
+// TLS is how the target's server is to prove who it is; nil without TLS.
+func (t *Target) TLS() (*tls.Config, error) {
+	u, err := url.Parse(t.URL)
+	if err != nil || u.Scheme != "https" {
+		return nil, err
+	}
+	name := u.Hostname()
+	if len(t.Requests) > 0 {
+		if host, _, _ := strings.Cut(t.Requests[0].host(""), ":"); host != "" && net.ParseIP(host) == nil {
+			name = host
+		}
+	}
+	c := &tls.Config{ServerName: cmp.Or(t.SNI, name), InsecureSkipVerify: t.Insecure, NextProtos: []string{"http/1.1"},
+		DynamicRecordSizingDisabled: true} // which would cut long requests into many records
+	if t.Protocol == HTTP2 {
+		c.NextProtos = []string{HTTP2}
+	}
+	if t.Cert != "" {
+		own, err := tls.X509KeyPair([]byte(t.Cert), []byte(t.Key))
+		if err != nil {
+			return nil, fmt.Errorf("cert and key: %w", err)
+		}
+		c.Certificates = []tls.Certificate{own}
+	}
+	if t.CA != "" {
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM([]byte(t.CA)) {
+			return nil, errors.New("ca has no certificate in PEM")
+		}
+	}
+	return c, nil
 }

@@ -1,109 +1,145 @@
 package load
 
-import (
-	"bufio"
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-)
+import "time"
 
-// A Line is one line of a generator's output; exactly one field is set.
-type Line struct {
-	Slot    *SlotReport // a slot has ended
-	Held    bool        // all slots have ended; it waits for "end", or the end of its input
-	Summary *Summary    // the last line
+// A SlotReport is what was measured in one slot, in its counted time.
+type SlotReport struct {
+	Slot           int       `json:"slot"` // index in the plan
+	Target         int       `json:"target"`
+	AtNS           int64     `json:"at_ns"`            // begin of the counted time, CLOCK_MONOTONIC
+	Seconds        float64   `json:"seconds"`          // length of the counted time, as measured; 0 if Failed
+	FillS          float64   `json:"fill_s"`           // from the slot's first request to AtNS
+	Requests       int64     `json:"requests"`         // answers with an expected status that came within the counted time
+	Bytes          int64     `json:"bytes"`            // all answers completed within the counted time, with their heads
+	ServerCPUS     []float64 `json:"server_cpu_s"`     // by process of the target, in the plan's order: of the turn, by requests (ofTurn)
+	IdleCPUS       float64   `json:"idle_cpu_s"`       // all processes of all other targets together
+	ClientCPUS     float64   `json:"client_cpu_s"`     // the whole generator
+	BusiestThreadS float64   `json:"busiest_thread_s"` // CPU time of the generator's busiest thread
+	// longest time without an answer within the counted time, or to its ends
+	SilenceS float64 `json:"silence_s"`
+	// Unread has the processes whose CPU clock could not be read, and 0 for a cgroup;
+	// their time is 0.
+	Unread []int       `json:"unread,omitempty"`
+	Wire   *WireReport `json:"wire,omitempty"`
+	Turn   TurnReport  `json:"turn"`
+	// Failed says why the slot does not count: its target stalled, died, or had
+	// failed before. All figures but FillS are then 0.
+	Failed string `json:"failed,omitempty"`
 }
 
-// Write prints a line.
-func (l Line) Write(w io.Writer) error {
-	var v any
-	switch {
-	case l.Slot != nil:
-		s := *l.Slot
-		if s.ServerCPUS == nil {
-			s.ServerCPUS = []float64{}
+// A TurnReport is of a whole slot, from before its first request to after its last answer. At both
+// ends nothing is in flight, so what was read then divides by these.
+type TurnReport struct {
+	Requests int64   `json:"requests"` // answers, whatever their status
+	Seconds  float64 `json:"seconds"`
+}
+
+// A Summary is the whole plan's result, by target.
+type Summary struct {
+	Version string    `json:"version"` // version and sources of the generator
+	Threads int       `json:"threads"`
+	Start   time.Time `json:"start"`
+	Finish  time.Time `json:"finish"`
+	// relative step of latencies: the true one is lower by up to this share
+	LatencyStep float64         `json:"latency_step"`
+	Targets     []TargetSummary `json:"targets"` // in the plan's order
+}
+
+// A TargetSummary is one target's result. Requests and bytes are from the counted
+// time of counted slots; faults are from the whole time.
+type TargetSummary struct {
+	Name     string `json:"name"`
+	Requests int64  `json:"requests"`
+	Bytes    int64  `json:"bytes"`
+	Non2xx   int64  `json:"non2xx"`   // answers with another status than one expected
+	Errors   int64  `json:"errors"`   // requests without a valid answer, and refused connections
+	Timeouts int64  `json:"timeouts"` // requests
+	Resets   int64  `json:"resets"`   // connections ended by the server
+	// Statuses has the answers of Non2xx by their status.
+	Statuses map[int]int64 `json:"statuses,omitempty"`
+	// Varies says that bodies changed in the course of the load: from then on their lengths were compared.
+	Varies     bool   `json:"varies,omitempty"`
+	Reopened   int64  `json:"reopened,omitempty"` // connections whose end the server announced, or that ended while nothing was under way
+	Fault      string `json:"fault,omitempty"`    // description of the first of these four
+	Mismatches int64  `json:"mismatches"`         // answers with an expected status and a wrong body or head
+	Mismatch   string `json:"mismatch,omitempty"` // description of the first
+	Compared   int64  `json:"compared"`           // bodies compared in full
+	// requests among the latencies that had no answer when the slot was drained
+	Unanswered int64    `json:"unanswered"`
+	Latency    *Latency `json:"latency_s,omitempty"`  // absent without answers
+	SendLag    *SendLag `json:"send_lag_s,omitempty"` // present if there is a rate and something was due
+	// Histogram is present if the plan asked for it; no JSON has it.
+	Histogram *Histogram `json:"-"`
+	// Open has the connections that were open at the end.
+	Open int `json:"open,omitempty"`
+	// Answered has all answers, in counted time or not and whatever their status; absent without any.
+	Answered int64 `json:"answered,omitempty"`
+	// RequestBytes is the mean length of a request as it is written, by weight; absent where its
+	// protocol packs it.
+	RequestBytes float64 `json:"request_bytes,omitempty"`
+	// ByRequest is in the plan's order, and absent where it names no requests.
+	ByRequest []RequestSummary `json:"by_request,omitempty"`
+}
+
+// A RequestSummary is what came of one of a target's requests. Faults are from the whole
+// time. Requests that were due and never sent are those of no one.
+type RequestSummary struct {
+	Name       string   `json:"name"`       // or method and path
+	Unexpected int64    `json:"unexpected"` // answers with another status than one expected
+	Lost       int64    `json:"lost"`       // requests without a valid answer
+	Mismatches int64    `json:"mismatches"` // answers with a wrong body or head
+	Compared   int64    `json:"compared"`   // bodies compared in full
+	Latency    *Latency `json:"latency_s,omitempty"`
+}
+
+// A Latency is in seconds, of the requests that were sent within the counted time of
+// counted slots, or were due then in an open loop. Answers that came in the drain are
+// among them, and requests without an answer, with their age.
+type Latency struct {
+	N    int64   `json:"n"` // requests
+	Mean float64 `json:"mean"`
+	P50  float64 `json:"p50"`
+	P90  float64 `json:"p90"`
+	P99  float64 `json:"p99"`
+	P999 float64 `json:"p999"`
+	Max  float64 `json:"max"`
+}
+
+// Figures are the latencies by the names of package metric, with the share of the
+// requests that were left without an answer. Of those only the age is known; so the mean,
+// the maximum and the percentiles that lie among them are not known, and are absent.
+func (t *TargetSummary) Figures() map[string]float64 {
+	l := t.Latency
+	if l == nil || l.N == 0 {
+		return nil
+	}
+	cut := float64(t.Unanswered) / float64(l.N)
+	m := map[string]float64{"latency_cut_share": cut}
+	for _, one := range []struct {
+		name  string
+		below float64
+		v     float64
+	}{
+		{"p50", 0.5, l.P50}, {"p90", 0.9, l.P90}, {"p99", 0.99, l.P99}, {"p999", 0.999, l.P999},
+		{"max", 1, l.Max}, {"mean", 1, l.Mean},
+	} {
+		if one.below <= 1-cut {
+			m["latency_"+one.name+"_s"] = one.v
 		}
-		v = s
-	case l.Held:
-		v = held{true}
-	default:
-		v = summed{*l.Summary}
 	}
-	return json.NewEncoder(w).Encode(v)
+	return m
 }
 
-type held struct {
-	Held bool `json:"held"`
+// A SendLag is how late the generator itself was, in seconds.
+type SendLag struct {
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
 }
 
-type summed struct {
-	Summary Summary `json:"summary"`
-}
-
-// ParseLine parses a line.
-func ParseLine(text []byte) (Line, error) {
-	var l struct {
-		Slot    *int     `json:"slot"`
-		Held    bool     `json:"held"`
-		Summary *Summary `json:"summary"`
-	}
-	err := json.Unmarshal(text, &l)
-	switch {
-	case err == nil && l.Slot != nil:
-		s := &SlotReport{}
-		return Line{Slot: s}, json.Unmarshal(text, s)
-	case err != nil || !l.Held && l.Summary == nil:
-		return Line{}, fmt.Errorf("not a line of the load generator: %.100q", text)
-	}
-	return Line{Held: l.Held, Summary: l.Summary}, nil
-}
-
-// mostLine limits a line's length in bytes. A summary without histograms takes a third
-// of a megabyte for a thousand targets; a histogram takes some ten kilobytes, and fifty if
-// it has something in each of its steps.
-const mostLine = 32 << 20
-
-// ReadReport reads a generator's whole output. Without a summary there is no
-// report: the generator failed, and has printed why on standard error.
-func ReadReport(stdout io.Reader) (*Report, error) {
-	r := &Report{Slots: []SlotReport{}}
-	lines := bufio.NewScanner(stdout)
-	lines.Buffer(nil, mostLine)
-	ended := false
-	for n := 1; lines.Scan(); n++ {
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
-			continue
-		}
-		l, err := ParseLine(lines.Bytes())
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("line %d: %w", n, err)
-		case l.Slot != nil:
-			r.Slots = append(r.Slots, *l.Slot)
-		case l.Held:
-			r.Held = true
-		default:
-			r.Summary, ended = *l.Summary, true
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("the load generator's output: %w", err)
-	}
-	if !ended {
-		return nil, errors.New("the load generator's output has no summary")
-	}
-	return r, nil
-}
-
-// Fits checks that a report is complete: nothing of the plan is missing.
-func (r *Report) Fits(p *Plan) error {
-	if len(r.Slots) != len(p.Slots) {
-		return fmt.Errorf("%d slots of %d were reported", len(r.Slots), len(p.Slots))
-	}
-	if len(r.Summary.Targets) != len(p.Targets) {
-		return fmt.Errorf("a summary of %d targets, and the plan has %d", len(r.Summary.Targets), len(p.Targets))
-	}
-	return nil
+// A Report is a generator's whole output.
+type Report struct {
+	Slots   []SlotReport
+	Held    bool // all slots were over and it waited to be ended
+	Summary Summary
 }

@@ -1,8 +1,6 @@
 package load
 
 import (
-	"encoding/json"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -86,39 +84,3 @@ func TestABodyIsWhatItsCheckSays(t *testing.T) {
 		}
 	}
 }
-
-// A field is found where encoding/json has it, and nowhere else.
-func FuzzField(f *testing.F) {
-	f.Add(`{"a":{"b/c":[1,{"d":"x"}]},"":null}`, "a", "b/c", "1")
-	f.Add(`[[0, 1e3], "\u0061"]`, "0", "1", "")
-	f.Fuzz(func(t *testing.T, doc, one, two, three string) {
-		var v any
-		whole := json.Unmarshal([]byte(doc), &v) == nil
-		pointer := ""
-		for _, part := range []string{one, two, three} {
-			pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(part)
-			switch of := v.(type) {
-			case map[string]any:
-				v, whole = of[part], whole && has(of, part)
-			case []any:
-				n, err := strconv.Atoi(part)
-				if whole = whole && err == nil && n >= 0 && n < len(of) && part == strconv.Itoa(n); whole {
-					v = of[n]
-				}
-			default:
-				whole = false
-			}
-		}
-		check := Check{JSON: []Field{{pointer, ""}}}
-		if check.valid("GET") != nil || strings.Contains(doc, `\`) || strings.Count(doc, `"`+one+`"`) > 1 ||
-			strings.Count(doc, `"`+two+`"`) > 1 || strings.Count(doc, `"`+three+`"`) > 1 {
-			_ = check.BodyFault([]byte(doc))
-			return // no pointer; or perhaps a key that is there twice, of which either may be meant
-		}
-		if err := check.BodyFault([]byte(doc)); whole != (err == nil) {
-			t.Errorf("%s of %q: %v, and that it is there: %v", pointer, doc, err, whole)
-		}
-	})
-}
-
-func has(m map[string]any, key string) bool { _, ok := m[key]; return ok }

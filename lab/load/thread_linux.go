@@ -24,7 +24,7 @@ const (
 
 // A thread loads its connections of all targets, one target at a time.
 type thread struct {
-	load   *load
+	load   *Loader
 	leader *leader // of one thread only; nil in the others
 	id     int
 	tid    int

@@ -13,22 +13,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An edge is everything that is read at one edge of the counted window, by one thread,
-// one after the other. Both edges are read in the same order, so that the time that
-// reading takes shifts both alike.
-type edge struct {
-	at              int64
-	requests, bytes int64
-	answered        int64   // whatever the status
-	processes       []int64 // CPU time in ns, in the order of gauges.clocks; -1: cannot be read
-	client          int64
-	threads         []int64
-	server, own     Passed
+// This file reads the clocks of servers and the queues of a wire at the edges of slots, for the lab's old
+// engine. The engine of package measure reads them itself, between turns.
+
+// outside is what is read of servers and wires at an edge.
+type outside struct {
+	processes   []int64 // CPU time in ns, in the order of gauges.clocks; -1: cannot be read
+	server, own Passed
 }
 
-// gauges read the edges.
+// gauges read it.
 type gauges struct {
-	load   *load
+	load   *Loader
 	clocks []cpuOf // of all targets, each once
 	of     [][]int // by target: the indices of its own in clocks
 	text   [4096]byte
@@ -148,47 +144,23 @@ func openIn(pid int, device string, open func(string) (Queue, error)) (queue Que
 	return queue, err
 }
 
-func (g *gauges) newEdge() edge {
-	return edge{processes: make([]int64, len(g.clocks)), threads: make([]int64, len(g.load.threads))}
-}
+func (g *gauges) newOutside() outside { return outside{processes: make([]int64, len(g.clocks))} }
 
-// read reads an edge of a target's slot, beginning with what the target's own figures
-// need.
-func (g *gauges) read(e *edge, target int) (err error) {
-	g.readOwn(e, target)
-	for i := range g.clocks {
-		if !slices.Contains(g.of[target], i) {
-			e.processes[i] = g.process(i)
+// read reads a target's own clocks, then the others' and the queues.
+func (g *gauges) read(o *outside, target int) (err error) {
+	for _, own := range []bool{true, false} {
+		for i := range g.clocks {
+			if slices.Contains(g.of[target], i) == own {
+				o.processes[i] = g.process(i)
+			}
 		}
 	}
-	for i, w := range g.load.threads {
-		e.threads[i], _ = threadTime(w.tid)
-	}
-	e.client, _ = processTime(g.load.pid)
 	if len(g.wires) == 2 {
-		if e.server, err = g.wires[0].Read(); err == nil {
-			e.own, err = g.wires[1].Read()
+		if o.server, err = g.wires[0].Read(); err == nil {
+			o.own, err = g.wires[1].Read()
 		}
 	}
 	return err
-}
-
-// readOwn reads what a target has answered, and its clocks.
-func (g *gauges) readOwn(e *edge, target int) {
-	e.at = g.load.clock.now()
-	e.requests, e.bytes, e.answered = 0, 0, 0
-	for i, w := range g.load.threads {
-		l := w.lanes[target]
-		if i == 0 {
-			l.show() // the leader's own lane: no other thread writes it
-		}
-		e.requests += l.shownRequests.Load()
-		e.bytes += l.shownBytes.Load()
-		e.answered += l.shownAnswers.Load()
-	}
-	for _, i := range g.of[target] {
-		e.processes[i] = g.process(i)
-	}
 }
 
 func (g *gauges) process(i int) int64 {
@@ -209,13 +181,13 @@ func (g *gauges) process(i int) int64 {
 // each tick of its core, so at an edge, amid the load, it may be late by a tick (4 ms at 250 Hz): a
 // server that never sleeps then seems to have used less than one that does. Before the first
 // request and after the last answer of a turn the server sleeps, and its clocks are exact.
-func (g *gauges) ofTurn(r *SlotReport, turn *[2]edge, target int) {
+func (g *gauges) ofTurn(r *SlotReport, turn *[2]edge) {
 	all := turn[1].requests - turn[0].requests
 	if r.Requests <= 0 || all < r.Requests {
 		return
 	}
-	for n, i := range g.of[target] {
-		if from, to := turn[0].processes[i], turn[1].processes[i]; from >= 0 && to >= from {
+	for n, i := range g.of[r.Target] {
+		if from, to := turn[0].outside.processes[i], turn[1].outside.processes[i]; from >= 0 && to >= from {
 			r.ServerCPUS[n] = seconds(to-from) * float64(r.Requests) / float64(all)
 		}
 	}
@@ -239,12 +211,10 @@ func groupTime(text []byte) int64 {
 	return int64(t)
 }
 
-// between computes the figures between two edges.
-func (g *gauges) between(a, b *edge, target int) SlotReport {
-	r := SlotReport{
-		AtNS: a.at, Seconds: seconds(b.at - a.at), Requests: b.requests - a.requests, Bytes: b.bytes - a.bytes,
-		ServerCPUS: []float64{}, ClientCPUS: seconds(b.client - a.client),
-	}
+// report adds what was read to a slot's report.
+func (g *gauges) report(r *SlotReport, window, turn *[2]edge) {
+	a, b := &window[0].outside, &window[1].outside
+	r.ServerCPUS = []float64{}
 	used := func(i int) float64 {
 		if a.processes[i] < 0 || b.processes[i] < a.processes[i] {
 			if !slices.Contains(r.Unread, g.clocks[i].pid) {
@@ -254,24 +224,20 @@ func (g *gauges) between(a, b *edge, target int) SlotReport {
 		}
 		return seconds(b.processes[i] - a.processes[i])
 	}
-	for _, i := range g.of[target] {
+	for _, i := range g.of[r.Target] {
 		r.ServerCPUS = append(r.ServerCPUS, used(i))
 	}
 	for i := range g.clocks {
-		if !slices.Contains(g.of[target], i) {
+		if !slices.Contains(g.of[r.Target], i) {
 			r.IdleCPUS += used(i)
 		}
 	}
-	for i := range a.threads {
-		r.BusiestThreadS = max(r.BusiestThreadS, seconds(b.threads[i]-a.threads[i]))
-	}
 	if len(g.wires) == 2 {
-		s, c := a.server, a.own
 		r.Wire = &WireReport{
-			TxBytes: int64(b.server.Bytes - s.Bytes), TxPackets: int64(b.server.Packets - s.Packets),
-			RxBytes: int64(b.own.Bytes - c.Bytes), RxPackets: int64(b.own.Packets - c.Packets),
-			Drops: int64(b.server.Drops - s.Drops + b.own.Drops - c.Drops),
+			TxBytes: int64(b.server.Bytes - a.server.Bytes), TxPackets: int64(b.server.Packets - a.server.Packets),
+			RxBytes: int64(b.own.Bytes - a.own.Bytes), RxPackets: int64(b.own.Packets - a.own.Packets),
+			Drops: int64(b.server.Drops - a.server.Drops + b.own.Drops - a.own.Drops),
 		}
 	}
-	return r
+	g.ofTurn(r, turn)
 }
