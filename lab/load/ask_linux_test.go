@@ -148,7 +148,7 @@ func TestAnswersToMethodsAndStatuses(t *testing.T) {
 	}
 	sum := carry(t, once(target, 0.2)).Summary.Targets[0]
 	clean(t, sum)
-	if sum.Requests == 0 || sum.Compared < sum.Requests {
+	if sum.Compared < sum.Requests/2 { // of those that are decoded, one in so many is
 		t.Errorf("%d of %d bodies were compared", sum.Compared, sum.Requests)
 	}
 
@@ -158,8 +158,8 @@ func TestAnswersToMethodsAndStatuses(t *testing.T) {
 	sum = carry(t, once(target, 0.2)).Summary.Targets[0]
 	for i, one := range sum.ByRequest {
 		asked := one.Latency.N
-		unexpected, wrong := i == 2, i == 0 || i == 5
-		if (one.Unexpected >= asked) != unexpected || (one.Mismatches >= asked) != wrong || one.Lost > 0 {
+		if (one.Unexpected >= asked) != (i == 2) || i == 0 && one.Mismatches < asked || (one.Mismatches > 0) != (i == 0 || i == 5) ||
+			one.Lost > 0 {
 			t.Errorf("%+v", one)
 		}
 	}

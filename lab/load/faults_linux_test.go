@@ -215,23 +215,22 @@ func TestEndsThatAreNoFault(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, sum)
 		}
 	}
-	idle, other := serve(t, polite), serve(t, polite)
-	p := once(idle.target(3, 1), 0.05)
-	p.Targets = append(p.Targets, other.target(1, 1))
-	p.Slots = append(p.Slots, Slot{Target: 1, Seconds: 0.1}, Slot{Target: 0, Seconds: 0.05, Counts: true})
-	r, err := Run(t.Context(), p, Options{Each: func(s SlotReport) error {
-		if s.Slot == 0 {
-			idle.hangUp()
-		}
-		return nil
-	}})
+	idle := serve(t, polite)
+	l, err := New(t.Context(), once(idle.target(3, 1), 1), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum := r.Summary.Targets[0]; sum.Reopened != 3 || r.Slots[2].Requests == 0 {
+	for range 2 {
+		if r, err := l.Turn(t.Context(), Slot{Seconds: 0.05, Counts: true}); err != nil || r.Requests == 0 {
+			t.Errorf("%v, %+v", err, r)
+		}
+		idle.hangUp()
+		time.Sleep(50 * time.Millisecond)
+	}
+	sum := l.Close().Targets[0]
+	if clean(t, sum); sum.Reopened != 3 {
 		t.Errorf("%+v", sum)
 	}
-	clean(t, r.Summary.Targets[0])
 }
 
 // A server that ends each connection after one answer, without a word, is not loaded for ever. The

@@ -31,7 +31,7 @@ type Loader struct {
 	timeout int64 // ns
 	targets []*target
 	threads []*thread
-	lead    leader
+	lead    *leader
 	started time.Time
 	before  struct { // what the process had set
 		garbage, cores int
@@ -95,9 +95,8 @@ func (l *Loader) open(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := l.lead.open(l); err != nil {
-		return err
-	}
+	l.lead = newLeader(l)
+	l.threads[0].leader = l.lead
 	for i := range l.targets {
 		if err := l.connect(ctx, i); err != nil {
 			return err
@@ -218,7 +217,6 @@ func (l *Loader) free() {
 		w.poller.close()
 		unix.Close(w.wakeFD)
 	}
-	l.lead.gauges.close()
 }
 
 // Turn loads one target: it fills the slot, counts, and drains. When it returns nothing is in
@@ -335,19 +333,13 @@ func Run(ctx context.Context, p *Plan, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Held: o.Hold != nil}
+	r := &Report{}
 	for _, s := range p.Slots {
-		var slot SlotReport
-		if slot, err = l.Turn(ctx, s); err == nil && o.Each != nil {
-			err = o.Each(slot)
-		}
-		if err != nil {
+		var one SlotReport
+		if one, err = l.Turn(ctx, s); err != nil {
 			break
 		}
-		r.Slots = append(r.Slots, slot)
-	}
-	if err == nil && o.Hold != nil {
-		err = o.Hold()
+		r.Slots = append(r.Slots, one)
 	}
 	if r.Summary = l.Close(); err != nil {
 		return nil, err
@@ -355,12 +347,13 @@ func Run(ctx context.Context, p *Plan, o Options) (*Report, error) {
 	return r, nil
 }
 
-// Serve carries out what a program on its input asks: the first value of JSON is a plan, and
-// each further one a Slot. It answers each slot with a line of JSON, a SlotReport, and the end
+// Serve carries out what is asked on an input: the first value of JSON is a plan, and each further one a
+// Slot, behind those of the plan. It answers each slot with a line of JSON, a SlotReport, and the end
 // of the input with another, the Summary.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	var p Plan
 	input, output := json.NewDecoder(in), json.NewEncoder(out)
+	input.DisallowUnknownFields()
 	if err := input.Decode(&p); err != nil {
 		return fmt.Errorf("the plan: %w", err)
 	}
@@ -370,9 +363,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	}
 	slots, ended := make(chan Slot), make(chan error, 1)
 	go func() { // reading cannot be told to stop
-		for {
+		for n := 0; ; n++ {
 			var s Slot
-			if err := input.Decode(&s); err != nil {
+			if n < len(p.Slots) {
+				s = p.Slots[n]
+			} else if err := input.Decode(&s); err != nil {
 				ended <- err
 				return
 			}

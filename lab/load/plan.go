@@ -14,14 +14,13 @@ import (
 )
 
 // A Plan is what the generator is to do. All connections of all targets are
-// opened first and stay open to the end. In a slot only its target is loaded. New takes no slots
-// from it: they are given to Turn.
+// opened first and stay open to the end. In a slot only its target is loaded. Slots may
+// be left out, and given to Turn one by one.
 type Plan struct {
 	Threads  int      `json:"threads"`   // of the client; 0: one for each core that it may use
 	TimeoutS float64  `json:"timeout_s"` // of one answer, in seconds; 0: DefaultTimeoutS
 	Targets  []Target `json:"targets"`
 	Slots    []Slot   `json:"slots"` // in the order of time
-	Wire     *Wire    `json:"wire,omitempty"`
 	// Raw asks for histograms.
 	Raw bool `json:"raw,omitempty"`
 	// Seed draws the order in which a target's requests are sent.
@@ -39,10 +38,6 @@ type Target struct {
 	Pipelining  int     `json:"pipelining"` // requests in flight on each connection
 	Rate        float64 `json:"rate"`       // requests per second; 0: a closed loop
 	Answers     string  `json:"answers"`    // server whose answers to compare with: see Options.Bodies; "": none
-	Processes   []int   `json:"processes"`  // process ids of the server, whose CPU clocks are read at the slots' edges
-	// CPUFile tells the CPU time of a cgroup, which is read beside the processes' clocks and
-	// stands behind them: its cpu.stat, or cpuacct.usage of version 1.
-	CPUFile string `json:"cpu_file,omitempty"`
 
 	Unix     string    `json:"unix,omitempty"`     // path of a socket; of the URL, host and port are then only the Host header
 	Protocol string    `json:"protocol,omitempty"` // "": HTTP/1.1; HTTP2, by ALPN over https, with prior knowledge over http; EventStream
@@ -142,9 +137,6 @@ func (t *Target) check() error {
 		return fmt.Errorf("pipelining is %d; with close each connection takes one request", t.Pipelining)
 	case t.Rate != 0:
 		err = within("rate", t.Rate, 0.001, MaxRate)
-	}
-	for _, pid := range t.Processes {
-		err = cmp.Or(err, within("pid in processes", pid, 1, math.MaxInt32))
 	}
 	return cmp.Or(err, t.CheckRequests(), within("connections", t.Connections, 1, MaxConnections),
 		within("pipelining", t.Pipelining, 1, MaxPipelining))

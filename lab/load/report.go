@@ -4,24 +4,18 @@ import "time"
 
 // A SlotReport is what was measured in one slot, in its counted time.
 type SlotReport struct {
-	Slot           int       `json:"slot"` // index in the plan
-	Target         int       `json:"target"`
-	AtNS           int64     `json:"at_ns"`            // begin of the counted time, CLOCK_MONOTONIC
-	Seconds        float64   `json:"seconds"`          // length of the counted time, as measured; 0 if Failed
-	FillS          float64   `json:"fill_s"`           // from the slot's first request to AtNS
-	Requests       int64     `json:"requests"`         // answers with an expected status that came within the counted time
-	Bytes          int64     `json:"bytes"`            // all answers completed within the counted time, with their heads
-	ServerCPUS     []float64 `json:"server_cpu_s"`     // by process of the target, in the plan's order: of the turn, by requests (ofTurn)
-	IdleCPUS       float64   `json:"idle_cpu_s"`       // all processes of all other targets together
-	ClientCPUS     float64   `json:"client_cpu_s"`     // the whole generator
-	BusiestThreadS float64   `json:"busiest_thread_s"` // CPU time of the generator's busiest thread
+	Slot           int     `json:"slot"` // index in the plan
+	Target         int     `json:"target"`
+	AtNS           int64   `json:"at_ns"`            // begin of the counted time, CLOCK_MONOTONIC
+	Seconds        float64 `json:"seconds"`          // length of the counted time, as measured; 0 if Failed
+	FillS          float64 `json:"fill_s"`           // from the slot's first request to AtNS
+	Requests       int64   `json:"requests"`         // answers with an expected status that came within the counted time
+	Bytes          int64   `json:"bytes"`            // all answers completed within the counted time, with their heads
+	ClientCPUS     float64 `json:"client_cpu_s"`     // the whole generator
+	BusiestThreadS float64 `json:"busiest_thread_s"` // CPU time of the generator's busiest thread
 	// longest time without an answer within the counted time, or to its ends
-	SilenceS float64 `json:"silence_s"`
-	// Unread has the processes whose CPU clock could not be read, and 0 for a cgroup;
-	// their time is 0.
-	Unread []int       `json:"unread,omitempty"`
-	Wire   *WireReport `json:"wire,omitempty"`
-	Turn   TurnReport  `json:"turn"`
+	SilenceS float64    `json:"silence_s"`
+	Turn     TurnReport `json:"turn"`
 	// Failed says why the slot does not count: its target stalled, died, or had
 	// failed before. All figures but FillS are then 0.
 	Failed string `json:"failed,omitempty"`
@@ -137,9 +131,8 @@ type SendLag struct {
 	Max float64 `json:"max"`
 }
 
-// A Report is a generator's whole output.
+// A Report is of a whole plan.
 type Report struct {
 	Slots   []SlotReport
-	Held    bool // all slots were over and it waited to be ended
 	Summary Summary
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // A program in lockstep: a plan, then a slot at a time. Between turns nothing is in flight and the
@@ -37,5 +40,86 @@ func TestTurnsThatAreToldOneByOne(t *testing.T) {
 	clean(t, sum.Targets[0])
 	if err := <-ended; err != nil || sum.Targets[0].Answered != answered || s.connections.Load() != 3 {
 		t.Errorf("%v, %+v, %d connections", err, sum.Targets[0], s.connections.Load())
+	}
+}
+
+// Servers of the lab in one plan, which is told as a whole. One of them is killed: that is in its faults, and
+// the other's slots come.
+func TestRealServersInTurns(t *testing.T) {
+	null, pid := start(t, "null_server")
+	fiber, _ := start(t, "fiber_server", "--prefork=false")
+	p := Plan{Threads: 1, TimeoutS: 1, Targets: []Target{
+		{Name: "null", URL: "http://" + null + "/simple", Connections: 4, Pipelining: 8, Answers: "null"},
+		{Name: "read", URL: "http://" + fiber + "/read", Connections: 4, Pipelining: 2, Answers: "fiber"},
+		{Name: "compute", URL: "http://" + fiber + "/compute", Connections: 2, Pipelining: 1, Answers: "fiber"},
+		{Name: "list", URL: "http://" + fiber + "/list", Connections: 2, Pipelining: 1, Rate: 200, Answers: "fiber"},
+	}}
+	l, err := New(t.Context(), &p, Options{Bodies: ofTheLab})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 12 {
+		if n == 8 {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			time.Sleep(50 * time.Millisecond)
+		}
+		s, err := l.Turn(t.Context(), Slot{Target: n % 4, Seconds: 0.1, Counts: n >= 4})
+		if dead := n == 8; err != nil || (s.Failed != "") != dead || !dead && (s.Requests == 0 || s.ClientCPUS <= 0 || s.BusiestThreadS > s.ClientCPUS) {
+			t.Errorf("slot %d: %v, %+v", n, err, s)
+		}
+	}
+	for i, s := range l.Close().Targets {
+		if i == 0 && (s.Errors == 0 || s.Fault == "") {
+			t.Errorf("it was killed: %+v", s)
+		} else if i > 0 {
+			clean(t, s)
+		}
+		if s.Compared < 20 || s.Latency == nil || (s.SendLag != nil) != (i == 3) {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// Who ends a load gets nothing of it, and soon.
+func TestALoadIsEnded(t *testing.T) {
+	s := serve(t, polite)
+	for _, rate := range []float64{0, 10} {
+		ctx, cancel := context.WithCancel(t.Context())
+		p := once(Target{Name: "a", URL: s.url, Connections: 1, Pipelining: 1, Rate: rate}, 60)
+		time.AfterFunc(50*time.Millisecond, cancel)
+		if r, err := Run(ctx, p, Options{}); err == nil || r != nil {
+			t.Errorf("%v, %+v", err, r)
+		}
+	}
+}
+
+func TestPlansThatAreRefused(t *testing.T) {
+	const good = `{"threads":1,"timeout_s":2,"targets":[{"name":"a","url":"http://127.0.0.1:1/","connections":2,"pipelining":50,
+		"rate":0.5}],"slots":[{"target":0,"seconds":0.1}]}`
+	for _, c := range []struct{ old, new, want string }{
+		{good, "", "EOF"},
+		{`"threads":1`, `"threads":1,"more":2`, "unknown field \"more\""},
+		{`"threads":1`, `"threads":-1`, "threads is -1; give a number from 0 to 1024"},
+		{`"connections":2`, `"connections":0`, "targets/0: connections is 0"},
+		{`"connections":2`, `"connections":20001`, "targets/0: connections is 20001"},
+		{`"pipelining":50`, `"pipelining":5000`, "targets/0: pipelining"},
+		{`"rate":0.5`, `"rate":-1`, "rate is -1"},
+		{`"http:`, `"ftp:`, "url"},
+		{`"rate":0.5`, `"protocol":"h3"`, "protocol is \"h3\""},
+		{`"rate":0.5`, `"insecure":true`, "insecure, ca, cert and sni are about certificates"},
+		{`"url":"http:`, `"cert":"x","url":"https:`, "cert and key belong together"},
+		{`"rate":0.5`, `"unix":"a"`, "unix is \"a\""},
+		{`"rate":0.5`, `"close":true`, "pipelining is 50; with close"},
+		{`"rate":0.5`, `"requests":[{"method":"GET","path":""}]`, "targets/0: requests/0: path"},
+		{`"target":0`, `"target":2`, "slots/0: there is no target 2"},
+		{`"seconds":0.1`, `"seconds":0`, "slots/0: seconds"},
+		{`"seconds":0.1`, `"seconds":1,"requests":-1`, "slots/0: requests"},
+		{`"rate":0.5`, `"answers":"x"`, "Options.Bodies is missing"},
+		{"nothing", "nothing", "nothing listens there"},
+	} {
+		err := Serve(t.Context(), strings.NewReader(strings.Replace(good, c.old, c.new, 1)), io.Discard, Options{})
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v, want %q", c.new, err, c.want)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package load
 
 import (
 	"bufio"
-	"context"
 	"io"
 	"net"
 	"net/url"
@@ -20,10 +19,6 @@ import (
 func TestMain(m *testing.M) {
 	if status, is := wire.Called(os.Args[1:]); is {
 		os.Exit(status)
-	}
-	if os.Getenv(servesBoth) != "" {
-		serveBoth()
-		return
 	}
 	// A thread that waits occupies one of Go's processors, and the servers of these tests
 	// run in the same process.
@@ -123,19 +118,7 @@ func once(t Target, seconds float64) *Plan {
 // carry carries out a plan in this process.
 func carry(t *testing.T, p *Plan) *Report {
 	t.Helper()
-	return carryOut(t, p, func(SlotReport) {})
-}
-
-// carryOut calls a function after each slot.
-func carryOut(t *testing.T, p *Plan, each func(SlotReport)) *Report {
-	t.Helper()
-	r, err := Run(context.Background(), p, Options{Bodies: ofTheLab, Each: func(s SlotReport) error {
-		each(s)
-		return nil
-	}})
-	if err == nil {
-		err = r.Fits(p)
-	}
+	r, err := Run(t.Context(), p, Options{Bodies: ofTheLab})
 	if err != nil {
 		t.Fatal(err)
 	}

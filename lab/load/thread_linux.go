@@ -93,25 +93,23 @@ func (w *thread) turn() error {
 		if w.lane != nil && w.leader == nil {
 			w.lane.show()
 		}
-		if err := w.follow(); err != nil || w.phase == over {
-			return err
+		if w.follow(); w.phase == over {
+			return nil
 		}
 		events, err = w.wait()
 	}
 }
 
 // follow goes on to the current stage, which the leader sets.
-func (w *thread) follow() error {
+func (w *thread) follow() {
 	for {
 		w.settle()
 		if w.leader != nil {
-			if err := w.leader.step(w.now); err != nil {
-				return err
-			}
+			w.leader.step(w.now)
 		}
 		s := w.load.stage.Load()
 		if s == w.stage {
-			return nil
+			return
 		}
 		w.enter(s)
 	}

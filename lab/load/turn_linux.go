@@ -47,7 +47,6 @@ type edge struct {
 	at              int64
 	requests, bytes int64
 	answered        int64 // whatever the status
-	outside         outside
 	client          int64
 	threads         []int64
 }
@@ -60,21 +59,17 @@ type leader struct {
 	phase    int
 	deadline int64 // of the phase, ns
 	window   [2]edge
-	turn     [2]edge // before the slot's first request, and after its last answer
-	gauges   gauges
+	turn     [2]edge  // before the slot's first request, and after its last answer
 	failed   []string // by target: why it is passed over
 	report   SlotReport
 }
 
-func (b *leader) open(l *Loader) error {
-	b.load, b.phase, b.deadline, b.failed = l, over, farOff, make([]string, len(l.targets))
-	l.threads[0].leader = b
-	b.gauges.load = l
-	err := b.gauges.open()
+func newLeader(l *Loader) *leader {
+	b := &leader{load: l, phase: over, deadline: farOff, failed: make([]string, len(l.targets))}
 	for _, e := range []*edge{&b.window[0], &b.window[1], &b.turn[0], &b.turn[1]} {
-		e.threads, e.outside = make([]int64, len(l.threads)), b.gauges.newOutside()
+		e.threads = make([]int64, len(l.threads))
 	}
-	return err
+	return b
 }
 
 func (b *leader) target() *target { return b.load.targets[b.load.slot.Target] }
@@ -88,7 +83,7 @@ func (b *leader) start(s Slot) (begun bool) {
 		b.number++
 		return false
 	}
-	_ = b.read(&b.turn[0]) // the same error would occur at the second edge, which reports it
+	b.read(&b.turn[0])
 	l.pending.Store(0)
 	l.living.Store(0)
 	l.fillBegan = l.clock.now()
@@ -105,7 +100,7 @@ func (b *leader) start(s Slot) (begun bool) {
 // openWindow begins the counted window.
 func (b *leader) openWindow(length int64) {
 	l := b.load
-	_ = b.read(&b.window[0])
+	b.read(&b.window[0])
 	at := b.window[0].at
 	b.report.FillS = seconds(at - l.fillBegan)
 	l.begin.Store(at)
@@ -114,11 +109,11 @@ func (b *leader) openWindow(length int64) {
 }
 
 // step goes on to the next stage if it is time to.
-func (b *leader) step(now int64) error {
+func (b *leader) step(now int64) {
 	l, t := b.load, b.target()
 	if l.stopped.Load() && b.phase != over {
 		b.set(over)
-		return nil
+		return
 	}
 	all := int(l.ready.Load()) == len(l.threads)
 	switch left := l.pending.Load(); b.phase {
@@ -144,9 +139,7 @@ func (b *leader) step(now int64) error {
 				sayWithin, t.Pipelining))
 		case all || now >= b.deadline || l.living.Load() == 0:
 			l.finish.Store(min(now, l.finish.Load()))
-			if err := b.read(&b.window[1]); err != nil {
-				return err
-			}
+			b.read(&b.window[1])
 			b.drain(now)
 		}
 	case draining, cutting: // which has no deadline
@@ -160,7 +153,6 @@ func (b *leader) step(now int64) error {
 			b.set(cutting)
 		}
 	}
-	return nil
 }
 
 // set begins a stage, for all threads.
@@ -213,7 +205,7 @@ func (b *leader) fail(now int64, why string) {
 // end reports a slot, and ends the turn.
 func (b *leader) end() {
 	_ = unix.Nanosleep(&unix.Timespec{Nsec: settling.Nanoseconds()}, nil)
-	_ = b.read(&b.turn[1])
+	b.read(&b.turn[1])
 	r, from, to := &b.report, &b.window[0], &b.window[1]
 	if r.Failed == "" {
 		r.AtNS, r.Seconds, r.Requests, r.Bytes = from.at, seconds(to.at-from.at), to.requests-from.requests, to.bytes-from.bytes
@@ -230,7 +222,6 @@ func (b *leader) end() {
 			b.target().counted.requests += r.Requests
 			b.target().counted.bytes += r.Bytes
 		}
-		b.gauges.report(r, &b.window, &b.turn)
 	}
 	from, to = &b.turn[0], &b.turn[1]
 	r.Turn = TurnReport{Requests: to.answered - from.answered, Seconds: seconds(to.at - from.at)}
@@ -238,8 +229,8 @@ func (b *leader) end() {
 	b.number++
 }
 
-// read reads an edge, beginning with what the target's own figures need.
-func (b *leader) read(e *edge) error {
+// read reads an edge.
+func (b *leader) read(e *edge) {
 	l := b.load
 	l.threads[0].lanes[l.slot.Target].show() // this thread's own: no other writes it
 	e.at = l.clock.now()
@@ -250,10 +241,8 @@ func (b *leader) read(e *edge) error {
 		e.bytes += a.shownBytes.Load()
 		e.answered += a.shownAnswers.Load()
 	}
-	err := b.gauges.read(&e.outside, l.slot.Target)
 	for i, w := range l.threads {
 		e.threads[i], _ = threadTime(w.tid)
 	}
 	e.client, _ = processTime(l.pid)
-	return err
 }

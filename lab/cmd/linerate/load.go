@@ -70,7 +70,7 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 		return cli.Failed, err
 	}
 	loader.Begin()
-	r, err := load.Run(ctx, p, loader.Options(load.Options{}))
+	r, err := loader.Run(ctx, p)
 	target := p.Targets[0]
 	if ctx.Err() != nil {
 		err = errors.New("interrupted")
@@ -189,21 +189,20 @@ func (c *loadCall) carry(ctx context.Context, out io.Writer) (int, error) {
 	if err := onLinux(); err != nil {
 		return cli.Failed, err
 	}
-	loader.Begin()
-	if c.Plan == "-" {
-		err := loader.Input(ctx, os.Stdin, out)
-		return loader.Status(err), err
+	in := os.Stdin
+	if c.Plan != "-" {
+		f, err := os.Open(c.Plan)
+		if err != nil {
+			return cli.Failed, err
+		}
+		defer f.Close()
+		in = f
 	}
-	f, err := os.Open(c.Plan)
-	if err != nil {
+	loader.Begin()
+	if err := loader.Serve(ctx, in, out); err != nil {
 		return cli.Failed, err
 	}
-	defer f.Close()
-	plan, _, err := load.ReadPlan(f)
-	if err == nil {
-		err = loader.Carry(ctx, plan, nil, out)
-	}
-	return loader.Status(err), err
+	return 0, nil
 }
 
 // ask adds to a target what is asked of it, where that is more than its URL.

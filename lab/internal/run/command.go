@@ -141,7 +141,7 @@ func (l load) onCores(argv []string) []string {
 // target describes the condition to the lab's own generator.
 func (l load) target() httpload.Target {
 	return httpload.Target{Name: l.addr, URL: address(l.addr, l.route), Connections: l.connections, Pipelining: l.pipelining,
-		Rate: l.rate, Answers: l.serves.Answers, Processes: []int{}}
+		Rate: l.rate, Answers: l.serves.Answers}
 }
 
 // address is the URL that the client requests. The slash between keeps any path on this
