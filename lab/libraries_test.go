@@ -81,7 +81,7 @@ func TestLibrariesAreLightForOtherModules(t *testing.T) {
 func TestDerivingBringsNothingThatMeasures(t *testing.T) {
 	for _, dep := range command(t, ".", "readonly", "list", "-deps", "./internal/derive") {
 		if strings.Contains(dep, "netlink") || strings.HasSuffix(dep, "internal/run") ||
-			strings.HasSuffix(dep, "internal/telemetry") {
+			strings.HasSuffix(dep, "internal/machine") {
 			t.Errorf("derive brings %s with it", dep)
 		}
 	}

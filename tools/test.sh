@@ -23,7 +23,7 @@ format() {
 modules=(batch fanout fiber floor null study)
 # Where goroutines share memory. These packages are tested with the race detector where it
 # can be built, which takes a C compiler, and otherwise without it.
-racy='/lab/(load(/.*)?|batch|fanout(/.*)?|internal/(run|contest|telemetry|leash|session))$'
+racy='/lab/(load(/.*)?|batch|fanout(/.*)?|internal/(run|bench|machine|proc|session))$'
 # The tests of these packages start the lab's own processes; they have steps of their own.
 apart='/lab/cmd/lab$'
 # lab check, which the step data runs, reads the whole journal as this test does, and more.

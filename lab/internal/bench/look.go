@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/stats"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	"github.com/line-rate/line-rate/lab/internal/words"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -279,7 +279,7 @@ const (
 
 // first loads a server for the first time, to see whether it bears that and how fast it is.
 func (l *looker) first(ctx context.Context, i int) (turns []turn, slow time.Duration, err error) {
-	forks, lost, requests := telemetry.Forks(), false, int64(0)
+	forks, lost, requests := machine.Forks(), false, int64(0)
 	for range 2 {
 		t, r, err := l.turn(ctx, i, max(lookSlot, slow))
 		if err != nil {
@@ -291,7 +291,7 @@ func (l *looker) first(ctx context.Context, i int) (turns []turn, slow time.Dura
 		}
 		lost = lost || childLost(l.subjects[i].CPU().PIDs)
 	}
-	if lost && float64(telemetry.Forks()-forks) > max(10, mostForks*float64(requests)) {
+	if lost && float64(machine.Forks()-forks) > max(10, mostForks*float64(requests)) {
 		return nil, 0, fmt.Errorf("%s: %w", l.Servers[i].Name, errLost)
 	}
 	return turns, slow, nil

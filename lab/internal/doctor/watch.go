@@ -6,18 +6,18 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 )
 
 // watch watches the machine as a trial does. Between samples it sleeps: if it
 // worked, it would itself be the load that it warns of.
-func (m Machine) watch() (telemetry.Window, error) {
+func (m Machine) watch() (machine.Window, error) {
 	began := time.Now()
 	none := func() int { return 0 }
-	s, err := telemetry.Start(telemetry.Targets{Pairs: []telemetry.Pair{{Client: none}}, ServerCPUs: m.Split.Server,
+	s, err := machine.Start(machine.Targets{Pairs: []machine.Pair{{Client: none}}, ServerCPUs: m.Split.Server,
 		ClientCPUs: m.Split.Client, Window: m.Watch})
 	if err != nil {
-		return telemetry.Window{}, err
+		return machine.Window{}, err
 	}
 	defer s.Stop()
 	for left := m.Watch; left > 0; left = m.Watch - time.Since(began) {
@@ -46,7 +46,7 @@ func (m Machine) watched() []Finding {
 }
 
 // judge judges a watch by the gates of a trial.
-func (m Machine) judge(w telemetry.Window) (fs []Finding) {
+func (m Machine) judge(w machine.Window) (fs []Finding) {
 	for _, d := range looks.Disturbances {
 		f := Finding{Level: Good, About: d.About, Seen: fmt.Sprintf("%s in %v", d.None, m.Watch)}
 		unseen := 0
@@ -85,7 +85,7 @@ func (m Machine) oneSided(missing int) bool {
 
 // busiest names up to three commands with their use. It leaves out arguments, which
 // may be private.
-func busiest(others []telemetry.Load) string {
+func busiest(others []machine.Load) string {
 	const least, atMost = 0.005, 3
 	var names []string
 	for _, o := range others[:min(len(others), atMost)] {

@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 )
 
 // figures are those of a watch of a quiet machine, apart from what a test changes.
-func figures(changed map[string]float64) telemetry.Window {
-	w := telemetry.Window{Metrics: map[string]float64{"server_steal": 0.02, "client_steal": 0, "server_foreign_load": 0.01,
+func figures(changed map[string]float64) machine.Window {
+	w := machine.Window{Metrics: map[string]float64{"server_steal": 0.02, "client_steal": 0, "server_foreign_load": 0.01,
 		"client_foreign_load": 0.03, "throttled_s": 0, "swap_pages": 0}}
 	for name, v := range changed {
 		if w.Metrics[name] = v; v < 0 {
@@ -20,7 +20,7 @@ func figures(changed map[string]float64) telemetry.Window {
 }
 
 func TestAWatchIsJudgedByTheGates(t *testing.T) {
-	busy := []telemetry.Load{{Name: "postgres", Cores: 0.45}, {Name: "newcomer", Cores: 0.01}, {Name: "idler", Cores: 0.001}}
+	busy := []machine.Load{{Name: "postgres", Cores: 0.45}, {Name: "newcomer", Cores: 0.01}, {Name: "idler", Cores: 0.001}}
 	for _, c := range []struct {
 		name, about       string
 		changed           map[string]float64

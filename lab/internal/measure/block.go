@@ -7,10 +7,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/proc"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	"github.com/line-rate/line-rate/lab/internal/wire"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -20,7 +21,7 @@ type block struct {
 	*Plan
 	trials  []Trial
 	client  *client
-	sampler *telemetry.Sampler
+	sampler *machine.Sampler
 	began   time.Time
 	last    reading
 	turns   [][]turn // by subject
@@ -107,7 +108,7 @@ func (b *block) measure(ctx context.Context, order []int) (err error) {
 	if b.client, err = b.start(ctx); err != nil {
 		return err
 	}
-	pair := telemetry.Pair{Client: b.client.pid}
+	pair := machine.Pair{Client: b.client.pid}
 	for _, s := range b.Subjects {
 		pair.Servers = append(pair.Servers, first(s.CPU().PIDs)...)
 	}
@@ -216,7 +217,7 @@ func (b *block) read() (r reading) {
 	for _, s := range b.Subjects {
 		r.subjects = append(r.subjects, s.CPU())
 	}
-	r.cores, r.seen = runTime(b.ServerCPUs)
+	r.cores, r.seen = cores.RunTime(b.ServerCPUs)
 	r.wire, _ = b.Link.Read() // a wire that is gone is told of by Lost
 	return r
 }
@@ -322,8 +323,8 @@ func (b *block) fault(i int, name, format string, args ...any) {
 }
 
 // watch begins to sample both sides and the machine.
-func (b *block) watch(window time.Duration, pairs ...telemetry.Pair) (err error) {
-	b.sampler, err = telemetry.Start(telemetry.Targets{Pairs: pairs, ServerCPUs: b.ServerCPUs, ClientCPUs: b.ClientCPUs,
+func (b *block) watch(window time.Duration, pairs ...machine.Pair) (err error) {
+	b.sampler, err = machine.Start(machine.Targets{Pairs: pairs, ServerCPUs: b.ServerCPUs, ClientCPUs: b.ClientCPUs,
 		NetPID: b.Link.PID(), Window: window})
 	return err
 }

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/proc"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
 // judge makes the trials' figures, and looks for faults in them.
@@ -33,7 +33,7 @@ func (b *block) judge() *Block {
 }
 
 // figures fills in a trial's slots and metrics.
-func (b *block) figures(i int, w telemetry.Window) {
+func (b *block) figures(i int, w machine.Window) {
 	t, s := &b.trials[i], b.summary.Targets[i]
 	t.ByRequest, t.Reopened = s.ByRequest, s.Reopened
 	turns := b.turns[i][:0:0]
@@ -106,7 +106,7 @@ func (b *block) sums(i int, turns []turn) {
 		m["response_bytes"] = bytes / requests
 	}
 	if len(workers) > 0 && b.Asked[i].Workers > 0 {
-		mean, active := telemetry.TookPart(workers)
+		mean, active := machine.TookPart(workers)
 		m["server_workers_busy"], m["workers_active"] = mean/duration, float64(active)
 	}
 }
@@ -169,7 +169,7 @@ var ofMachine = []string{
 }
 
 // faults looks for what refuses a trial.
-func (b *block) faults(i int, w telemetry.Window) {
+func (b *block) faults(i int, w machine.Window) {
 	t, s := &b.trials[i], b.summary.Targets[i]
 	if s.Mismatches > 0 {
 		b.fault(i, gate.Mismatches, "%d answers were not as expected, the first: %s", s.Mismatches, s.Mismatch)
@@ -187,7 +187,7 @@ func (b *block) faults(i int, w telemetry.Window) {
 }
 
 // rules holds a trial's figures against the rules of all faults but those that are told already.
-func (b *block) rules(i int, w telemetry.Window, said map[string]bool) {
+func (b *block) rules(i int, w machine.Window, said map[string]bool) {
 	for _, side := range w.Stopped {
 		b.fault(i, gate.Stopped, "a signal stopped the %s for a while", side)
 	}

@@ -32,9 +32,9 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	"github.com/line-rate/line-rate/lab/internal/wire"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -162,7 +162,7 @@ type Trial struct {
 	// Of a trial in one piece: latencies known only as "less than", the steps in which they were
 	// recorded, and what was sampled.
 	Below, Resolution map[string]float64
-	Window            telemetry.Window
+	Window            machine.Window
 }
 
 // A Fault is why a trial does not count, by its name in package gate.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/generator"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/proc"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 )
 
 // A Piece is a load generator that cannot take turns: autocannon, the event sink, the readers of
@@ -82,9 +82,9 @@ func (p *Plan) Pieces(ctx context.Context, pieces []Piece) (*Block, error) {
 		return nil, err
 	}
 	clients := make([]pieceClient, len(pieces))
-	var pairs []telemetry.Pair
+	var pairs []machine.Pair
 	for i := range pieces {
-		pairs = append(pairs, telemetry.Pair{Client: clients[i].pid, Servers: first(b.Subjects[i].CPU().PIDs)})
+		pairs = append(pairs, machine.Pair{Client: clients[i].pid, Servers: first(b.Subjects[i].CPU().PIDs)})
 	}
 	if err := b.watch(p.Slot, pairs...); err != nil {
 		return nil, err

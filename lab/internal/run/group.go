@@ -11,11 +11,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/telemetry"
 	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
@@ -153,7 +153,7 @@ func (g *group) extras(subjects []measure.Subject) (all []measure.Extra) {
 func share(v float64) float64 { return math.Round(v*1e4) / 1e4 }
 
 // sampled records what a trial in one piece has beside its metrics.
-func sampled(t *results.Trial, w telemetry.Window) {
+func sampled(t *results.Trial, w machine.Window) {
 	for _, c := range w.Cores {
 		t.Cores = append(t.Cores, results.Core{
 			CPU: c.CPU, User: share(c.User), System: share(c.System), SoftIRQ: share(c.SoftIRQ), Steal: share(c.Steal),

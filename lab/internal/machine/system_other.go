@@ -1,13 +1,8 @@
 //go:build !linux
 
-package telemetry
+package machine
 
-import (
-	"time"
-)
-
-// Nothing is measured on this system.
-func uptime() time.Duration { return 0 }
+import "time"
 
 // The lab does not measure on this system.
 func threadCPU() time.Duration { return 0 }

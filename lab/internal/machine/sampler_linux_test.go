@@ -1,0 +1,169 @@
+package machine
+
+import (
+	"math"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
+)
+
+// sh starts a script. One that is a stranger is not below this process, as its parent has ended.
+func sh(t *testing.T, script string) int {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", script)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	return cmd.Process.Pid
+}
+
+func stranger(t *testing.T, script string) {
+	t.Helper()
+	out, err := exec.Command("sh", "-c", script+" >/dev/null 2>&1 & echo $!").Output()
+	pid, wrong := strconv.Atoi(string(out[:max(0, len(out)-1)]))
+	if err != nil || wrong != nil {
+		t.Fatal(err, wrong)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+}
+
+// watched samples both sides for a while.
+func watched(t *testing.T, server, client int, during func()) Window {
+	t.Helper()
+	all, err := cores.Allowed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Start(Targets{Pairs: []Pair{{Servers: []int{server}, Client: func() int { return client }}}, ServerCPUs: all,
+		ClientCPUs: all, Window: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	time.Sleep(200 * time.Millisecond)
+	if during != nil {
+		during()
+	}
+	time.Sleep(800 * time.Millisecond)
+	s.Stop()
+	s.Stop()
+	return s.Between(0, began, time.Now(), 100)
+}
+
+const spin = "while :; do :; done"
+
+func TestBothSidesAreSampled(t *testing.T) {
+	w := watched(t, sh(t, spin+" & "+spin+" & wait"), sh(t, "sleep 300 & sleep 300"), nil)
+	m := w.Metrics
+	for name, want := range map[string]float64{"workers": 2, "processes": 3, "threads_per_worker": 1, "workers_active": 2} {
+		if m[name] != want {
+			t.Errorf("%s: %v, want %v", name, m[name], want)
+		}
+	}
+	if m["server_cpu_s"] <= 0 || m["server_cores_busy"] <= 0 || m["server_cores_busy"] > 1 ||
+		m["server_workers_busy"] <= 0 || m["server_rss_bytes"] <= 0 || m["client_rss_bytes"] <= 0 {
+		t.Errorf("%v", m)
+	}
+	if cost, want := m["server_cpu_per_request_s"], m["server_cpu_s"]/100; cost < want/2 || cost > want*2 {
+		t.Errorf("%v a request at 100 a second, of %v", cost, m["server_cpu_s"])
+	}
+	for _, name := range []string{"interrupts_per_s", "tcp_retransmits", "listen_drops", "swap_pages", "softnet_drops",
+		"sampler_busy", "clock_step_s", "server_foreign_load", "client_foreign_load", "server_steal", "client_steal"} {
+		if v, ok := m[name]; !ok || v < 0 || math.IsNaN(v) {
+			t.Errorf("%s: %v, %v", name, v, ok)
+		}
+	}
+	if w.WorkersMin != 2 || w.WorkersMax != 2 || len(w.Cores) == 0 || len(w.Stopped) != 0 {
+		t.Errorf("%+v", w)
+	}
+}
+
+// What runs beside both sides counts as others' load, and what runs below them does not.
+func TestStrangersAreSeenAndOwnChildrenAreNot(t *testing.T) {
+	stranger(t, spin)
+	w := watched(t, sh(t, spin), 0, nil)
+	if !slices.ContainsFunc(w.Others, func(l Load) bool { return l.Name == "sh" && l.Cores > 0.05 }) ||
+		w.Metrics["server_foreign_load"] < 0.05 {
+		t.Errorf("%+v, %v", w.Others, w.Metrics["server_foreign_load"])
+	}
+	if n := len(w.Others); n > 0 && w.Others[0].Cores < w.Others[n-1].Cores {
+		t.Errorf("%+v", w.Others)
+	}
+}
+
+func TestAProcessThatWasStoppedAndAWorkerThatEndedAreSeen(t *testing.T) {
+	client := sh(t, "sleep 300")
+	w := watched(t, sh(t, "sleep 300 & sleep 0.5 & wait"), client, func() {
+		_ = syscall.Kill(client, syscall.SIGSTOP)
+	})
+	if !slices.Equal(w.Stopped, []string{"client"}) || w.WorkersMin != 1 || w.WorkersMax != 2 {
+		t.Errorf("%q, %d to %d workers", w.Stopped, w.WorkersMin, w.WorkersMax)
+	}
+}
+
+// The CPU time of a child that has ended and was waited for is its parent's.
+func TestWhatEndedIsCounted(t *testing.T) {
+	before, after := []process{{pid: 1, cpu: 10, waited: 5}, {pid: 2, parent: 1, cpu: 7}},
+		[]process{{pid: 1, cpu: 12, waited: 15}, {pid: 3, parent: 1, cpu: 4}}
+	for _, c := range []struct {
+		a, b []process
+		want time.Duration
+		ok   bool
+	}{
+		{before, after, 9, true},
+		{before, nil, 0, false},
+		{nil, after, 31, true},
+		{[]process{{pid: 2, cpu: time.Second}}, after, 0, false}, // nobody waited for it
+	} {
+		if got, ok := spent(c.a, c.b); ok != c.ok || ok && got != c.want {
+			t.Errorf("%v to %v: %v, %v", c.a, c.b, got, ok)
+		}
+	}
+}
+
+func TestTooShortAWindowSaysNothing(t *testing.T) {
+	s, err := Start(Targets{Pairs: []Pair{{Client: func() int { return 0 }}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	s.Stop()
+	if w := s.Between(0, now.Add(time.Hour), now.Add(2*time.Hour), 1); len(w.Metrics) > 0 {
+		t.Errorf("%v", w.Metrics)
+	}
+	// A server that was not seen does not have 0 workers.
+	w := s.Between(0, now.Add(-time.Hour), now.Add(time.Hour), 1)
+	if _, ok := w.Metrics["workers"]; ok || len(w.Metrics) == 0 {
+		t.Errorf("%v", w.Metrics)
+	}
+}
+
+func TestTookPart(t *testing.T) {
+	for _, c := range []struct {
+		cpus   []float64
+		mean   float64
+		active int
+	}{{[]float64{1, 1, 0}, 2.0 / 3, 2}, {[]float64{0, 0}, 0, 0}, {[]float64{10, 0.9, 1}, 11.9 / 3, 2}} {
+		if mean, active := TookPart(c.cpus); math.Abs(mean-c.mean) > 1e-9 || active != c.active {
+			t.Errorf("%v: %v, %d", c.cpus, mean, active)
+		}
+	}
+}
+
+func BenchmarkSample(b *testing.B) {
+	s, err := Start(Targets{Pairs: []Pair{{Servers: []int{os.Getpid()}, Client: os.Getpid}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Stop()
+	for b.Loop() {
+		s.take()
+	}
+}
