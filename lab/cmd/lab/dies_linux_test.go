@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/topology/topologytest"
+	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
 // underWay starts a run and waits until its first trial is loaded.
@@ -62,7 +62,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			t.Run(name+"/"+sig.String(), func(t *testing.T) {
 				t.Parallel()
 				if topology == netns {
-					topologytest.NeedsWire(t)
+					wiretest.NeedsWire(t)
 				}
 				c := newClone(t, topology, "/read", 1, 60)
 				cmd, end := c.underWay()

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/topology/topologytest"
 	"github.com/line-rate/line-rate/lab/internal/tune"
+	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
 // turning changes a clone's experiment into one that turns RPS and RFS.
@@ -65,7 +65,7 @@ func TestKnobsAreTurnedForATrialAndBack(t *testing.T) {
 	flowTableTaken.Lock()
 	defer flowTableTaken.Unlock()
 	before := flows(t)
-	topologytest.NeedsWire(t)
+	wiretest.NeedsWire(t)
 	c := newClone(t, netns, "/simple", 1, 1)
 	turning(t, c)
 	// RFS has an effect only where RPS is on; half of the combinations show both.
@@ -106,7 +106,7 @@ func held(t *testing.T, c *clone) string {
 // turned starts a run in which RFS is on, and waits until it is.
 func turned(t *testing.T) (c *clone, cmd *exec.Cmd, end func() said) {
 	t.Helper()
-	topologytest.NeedsWire(t)
+	wiretest.NeedsWire(t)
 	before := flows(t)
 	c = newClone(t, netns, "/simple", 1, 10)
 	turning(t, c)

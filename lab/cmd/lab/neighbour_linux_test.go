@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/topology/topologytest"
+	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
 // stranger starts a busy loop on a core, in a process that the lab did not start and that
@@ -65,7 +65,7 @@ func TestAloneBusyLoopOnTheServersCore(t *testing.T) {
 // TestAloneWholeWay uses the same wire in a closed loop.
 func TestWireFarBelowTheAskedRate(t *testing.T) {
 	t.Parallel()
-	topologytest.NeedsWire(t)
+	wiretest.NeedsWire(t)
 	c := brief(t, thin)
 	c.edit("pipelining = 1", "pipelining = 1\nrate = 2000")
 	if s := c.run(); s.status != exitInvalid {

@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/topology/topologytest"
+	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
 func TestAloneWholeWay(t *testing.T) {
 	for name, topology := range map[string]string{"loopback": loopback, "wire": thin} {
 		t.Run(name, func(t *testing.T) {
 			if topology == thin {
-				topologytest.NeedsWire(t)
+				wiretest.NeedsWire(t)
 			}
 			// Two blocks are enough to see the whole way, and too few to decide; a second
 			// block over the wire would show nothing more.

@@ -10,14 +10,14 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/topology/topologytest"
+	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
 // A person who has a wire enters both of its sides, and nothing of it is left after Ctrl-C, after
 // kill -9, or at the end of its input.
 func TestAPersonHasAWire(t *testing.T) {
 	t.Parallel()
-	topologytest.NeedsWire(t)
+	wiretest.NeedsWire(t)
 	for _, how := range []string{"interrupt", "kill", "end"} {
 		cmd := exec.Command(labBinary, "wire", "--rate", "10000000")
 		life, _ := cmd.StdinPipe()

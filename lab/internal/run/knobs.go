@@ -11,9 +11,9 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/topology"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
@@ -242,7 +242,7 @@ func (p Plan) Unreachable() string {
 // outOfReach names each of the design's kernel settings that cannot be changed,
 // once.
 func (p Plan) outOfReach() []string {
-	dev := topology.Interface()
+	dev := machine.Interface()
 	var why []string
 	for _, levels := range p.Experiment.Conditions() {
 		all := p.knobs(dev, p.Experiment.Fixed().With(levels))

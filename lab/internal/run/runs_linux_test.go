@@ -17,7 +17,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/topology/topologytest"
+	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
 // sound fails if a run's file could not be kept: it writes the file, reads it
@@ -92,7 +92,7 @@ func TestAWholeRun(t *testing.T) {
 // nothing of the other is up; both files pass Check, though the blocks of each lie apart.
 func TestRunsTakeTurns(t *testing.T) {
 	t.Parallel()
-	topologytest.NeedsWire(t)
+	wiretest.NeedsWire(t)
 	p := newPlace(t)
 	xs := []*experiment.Experiment{design{}.parse(t), design{topology: shaped}.parse(t)}
 	type turn struct {

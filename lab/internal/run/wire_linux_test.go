@@ -9,7 +9,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/topology/topologytest"
+	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
 const shaped = "kind = \"netns\"\nline_rate_bps = 100_000_000\nburst_bytes = 262_144\nqueue_s = 0.02"
@@ -18,7 +18,7 @@ const shaped = "kind = \"netns\"\nline_rate_bps = 100_000_000\nburst_bytes = 262
 // that went over the wire.
 func TestARunOverAWire(t *testing.T) {
 	t.Parallel()
-	topologytest.NeedsWire(t)
+	wiretest.NeedsWire(t)
 	p := newPlace(t)
 	x := design{topology: shaped, block: "slot_s = 0.1\nrounds = 3\nwarmup_s = 0.05"}.parse(t)
 	plan := p.plan(x)
@@ -69,7 +69,7 @@ func TestAWireTakesTheGeneratorThatReadsIt(t *testing.T) {
 // A wire that ends by itself ends the run.
 func TestAWireThatIsGone(t *testing.T) {
 	t.Parallel()
-	topologytest.NeedsWire(t)
+	wiretest.NeedsWire(t)
 	p := newPlace(t)
 	x := design{topology: shaped, block: longBlock.block}.parse(t)
 	link, err := p.plan(x).up()

@@ -1,5 +1,5 @@
-// Package topologytest skips tests of a wire where none can be made.
-package topologytest
+// Package wiretest skips tests of a wire where none can be made.
+package wiretest
 
 import (
 	"errors"
