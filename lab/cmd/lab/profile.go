@@ -191,9 +191,8 @@ func write(dir string, set *profile.Set) (err error) {
 
 // printProfiles prints a line of each kind of profile in a set, with its kinds of work by their shares.
 func printProfiles(out io.Writer, set *profile.Set) error {
-	fmt.Fprintf(out, "%s, a window of %s from %s, starts within %.1f ms\n",
-		words.Count(set.Processes, "process", "processes"), set.Window, set.Started.UTC().Format("15:04:05 UTC"),
-		set.Spread.Seconds()*1e3)
+	fmt.Fprintf(out, "%s, a window of %s from %s\n", words.Count(set.Processes, "process", "processes"), set.Window,
+		set.Started.UTC().Format("15:04:05 UTC"))
 	for _, k := range profile.Kinds() {
 		p, err := profile.Analyse(k, set.Merged[k])
 		if err != nil {

@@ -40,16 +40,26 @@ type Source struct{ name, network, address string }
 func (s Source) String() string { return s.name }
 
 // Sources are the processes that one name stands for: http://127.0.0.1:PORT, a socket, or the directory of a server's
-// --pprof-sockets.
-func Sources(name string) ([]Source, error) {
+// --pprof-sockets. A process on another machine is reached through a tunnel: pprof has no authentication, so it must not be
+// open to a network.
+func Sources(name string) (all []Source, err error) {
 	if strings.Contains(name, "://") {
-		return urlSource(name)
+		u, err := url.Parse(name)
+		if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.Port() == "" || u.User != nil ||
+			strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
+			return nil, fmt.Errorf("%s: give http://HOST:PORT, as in http://127.0.0.1:6060", name)
+		}
+		addr, ok := program.LoopbackAddr(u.Host)
+		if !ok {
+			return nil, fmt.Errorf("%s: pprof is asked on loopback only; open a tunnel with ssh -N -L "+
+				"127.0.0.1:%[2]s:127.0.0.1:%[2]s %[3]s and give http://127.0.0.1:%[2]s", name, u.Port(), u.Hostname())
+		}
+		return []Source{{strings.TrimRight(name, "/"), "tcp", addr}}, nil
 	}
 	info, err := os.Stat(name)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("%s: no such directory; give http://127.0.0.1:PORT, or the directory of a server's "+
-			"--pprof-sockets", name)
+		return nil, fmt.Errorf("%s: no such directory; give http://127.0.0.1:PORT, or a server's --pprof-sockets", name)
 	case err != nil:
 		return nil, err
 	case info.Mode()&os.ModeSocket != 0:
@@ -58,47 +68,24 @@ func Sources(name string) ([]Source, error) {
 		return nil, fmt.Errorf("%s: neither a directory nor a socket", name)
 	}
 	paths, _ := filepath.Glob(filepath.Join(name, "*.sock"))
-	var out []Source
 	for _, path := range paths {
 		// A living process is known by its listening socket, not by the process id in the name: a server in the wire's
 		// namespaces has other process ids, and ids are used again.
-		conn, err := net.DialTimeout("unix", path, openWithin)
-		switch {
-		case err == nil:
+		if conn, err := net.DialTimeout("unix", path, openWithin); err == nil {
 			conn.Close()
-			out = append(out, Source{path, "unix", path})
-		case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
-		default:
-			return nil, fmt.Errorf("%s: %w", path, bare(err))
+			all = append(all, Source{path, "unix", path})
 		}
 	}
-	if len(out) == 0 {
+	if len(all) == 0 {
 		return nil, fmt.Errorf("%s: no process serves pprof there; start the server with --pprof-sockets %s", name, name)
 	}
-	return out, nil
-}
-
-// urlSource is a process on this machine's loopback. One on another machine is reached through a tunnel: pprof has no
-// authentication, so it must not be open to a network.
-func urlSource(base string) ([]Source, error) {
-	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.Port() == "" || u.User != nil ||
-		strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "" {
-		return nil, fmt.Errorf("%s: give http://HOST:PORT, as in http://127.0.0.1:6060", base)
-	}
-	addr, ok := program.LoopbackAddr(u.Host)
-	if !ok {
-		return nil, fmt.Errorf("%s: pprof is asked on loopback only; open a tunnel with ssh -N -L "+
-			"127.0.0.1:%[2]s:127.0.0.1:%[2]s %[3]s and give http://127.0.0.1:%[2]s", base, u.Port(), u.Hostname())
-	}
-	return []Source{{strings.TrimRight(base, "/"), "tcp", addr}}, nil
+	return all, nil
 }
 
 // A Set is the profiles of one window, each merged over the processes.
 type Set struct {
 	Processes int
-	Started   time.Time     // of the earliest process
-	Spread    time.Duration // from the earliest process's start to the latest's
+	Started   time.Time // by the earliest process
 	Window    time.Duration
 
 	// Merged has the processes' samples added up, without those of profiling itself: the handler that waits for the window's
@@ -183,8 +170,7 @@ func (s Source) take(ctx context.Context, at time.Time, window time.Duration) (p
 	case err == nil && resp.StatusCode == http.StatusNotFound:
 		return p, errors.New("it serves no window of all profiles, as the lab's servers do; go tool pprof takes those of others")
 	case err == nil && resp.StatusCode != http.StatusOK:
-		line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
-		return p, fmt.Errorf("answered %d: %.200q", resp.StatusCode, line)
+		return p, fmt.Errorf("answered %d: %.200q", resp.StatusCode, strings.TrimSpace(string(body)))
 	case err == nil:
 		return read(body)
 	case ctx.Err() == nil && timed.Err() != nil:
@@ -193,18 +179,10 @@ func (s Source) take(ctx context.Context, at time.Time, window time.Duration) (p
 		errors.Is(err, syscall.EPIPE):
 		return p, errors.New("the process closed the connection, so it has probably ended")
 	}
-	return p, bare(err)
-}
-
-// bare removes addresses from an error, since messages name the source already.
-func bare(err error) error {
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		err = e.Err
-	}
 	if e, ok := errors.AsType[*net.OpError](err); ok {
-		err = e.Err
+		err = e.Err // without addresses, since messages name the source
 	}
-	return err
+	return p, err
 }
 
 // read reads an endpoint's archive.
@@ -303,17 +281,7 @@ func keep(p *pprof.Profile, d KindDoc) error {
 
 // merge adds the parts up.
 func merge(parts []part, window time.Duration) (*Set, error) {
-	set := &Set{Processes: len(parts), Started: parts[0].begin, Window: window, Merged: map[Kind]*pprof.Profile{}}
-	latest := set.Started
-	for _, p := range parts {
-		if p.begin.Before(set.Started) {
-			set.Started = p.begin
-		}
-		if p.begin.After(latest) {
-			latest = p.begin
-		}
-	}
-	set.Spread = latest.Sub(set.Started)
+	set := &Set{Processes: len(parts), Window: window, Merged: map[Kind]*pprof.Profile{}}
 	for _, kind := range Kinds() {
 		var all []*pprof.Profile
 		for _, p := range parts {
@@ -324,7 +292,7 @@ func merge(parts []part, window time.Duration) (*Set, error) {
 			return nil, fmt.Errorf("%s: the processes' profiles do not fit together: %w", kind, err)
 		}
 		merged.DurationNanos /= int64(len(all)) // Merge adds durations up
-		set.Merged[kind] = merged
+		set.Merged[kind], set.Started = merged, time.Unix(0, merged.TimeNanos)
 	}
 	return set, nil
 }

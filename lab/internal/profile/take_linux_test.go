@@ -106,8 +106,8 @@ func TestAllKindsOfOneWindowAreMergedOverTheProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if set.Processes != 3 || set.Started.Before(began) || set.Spread > time.Second {
-		t.Errorf("%d processes, from %v after the call on, %v apart", set.Processes, set.Started.Sub(began), set.Spread)
+	if set.Processes != 3 || set.Started.Before(began) {
+		t.Errorf("%d processes, from %v after the call on", set.Processes, set.Started.Sub(began))
 	}
 	for _, k := range Kinds() {
 		p := set.Merged[k]

@@ -157,7 +157,7 @@ func ReceiveShare(stacks []Stack) (float64, error) {
 // leaves only what they call; the files of runtimes, and of libraries that are whoever's calls them; and the functions of
 // collectors of garbage.
 var (
-	calls    = regexp.MustCompile(`^(?:__(?:x64|ia32|arm64)_(?:compat_)?sys_|__(?:se_|do_)?sys_|ksys_|do_sys_|do_(epoll_p?wait|futex|writev|readv)$)(.*)`)
+	inCall   = regexp.MustCompile(`^(?:__(?:x64|ia32|arm64)_(?:compat_)?sys_|__(?:se_|do_)?sys_|ksys_|do_sys_|do_(epoll_p?wait|futex|writev|readv)$)(.*)`)
 	runtimes = regexp.MustCompile(`^(lib)?(python|node|nodejs|jvm|ruby|php|php-fpm|beam\.smp|coreclr|clrjit|bun|deno)[-0-9.t]*(so[0-9.]*)?$`)
 	anyones  = regexp.MustCompile(`^(lib(c|m|dl|pthread|stdc\+\+|gcc_s)[-.]|ld-|\[v)`)
 	collects = regexp.MustCompile(`^(gc_collect|deduce_unreachable|visit_(decref|reachable)|subtract_refs|` +
@@ -206,7 +206,7 @@ func workOf(s Stack, goes map[string]bool) (work profile.Work, known bool) {
 		return profile.WorkOf(names), true
 	}
 	for _, f := range slices.Backward(inKernel) {
-		if m := calls.FindStringSubmatch(f.Symbol); m != nil {
+		if m := inCall.FindStringSubmatch(f.Symbol); m != nil {
 			if work := profile.WorkOfCall(m[1] + m[2]); work != "" {
 				return work, true
 			}

@@ -3,7 +3,6 @@ package why
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -26,40 +25,31 @@ const (
 	rarest    = 0.001           // least share of requests that a call is told of
 )
 
-// Calls adds the system calls that requests of each server make. Where they cannot be told a note says why. An error is
-// that ctx is done.
+// Calls adds the system calls that requests of each server make, until one cannot be told of, which a note then says. An
+// error is that ctx is done.
 func Calls(ctx context.Context, p measure.Plan, o *compare.Outcome, tell func(text string)) error {
-	var whys []string
-	of := map[string][]string{} // servers, by why their calls are not known
 	for i, s := range p.Subjects {
 		tell("what system calls a request of " + s.Name() + " makes")
 		one := p
 		one.Subjects, one.Target = p.Subjects[i:i+1], func(_ int, addr string) load.Target { return p.Target(i, addr) }
-		var by map[string]float64
+		m := &o.Servers[i]
 		err := one.Visit(ctx, func(ctx context.Context, v *measure.Visit) (err error) {
-			if by, err = callsOf(ctx, s, v, min(p.Warmup[i], mostLoad)); err != nil && s.Gone() != nil {
+			if m.CallsBy, err = callsOf(ctx, s, v, min(p.Warmup[i], mostLoad)); err != nil && s.Gone() != nil {
 				err = s.Gone()
 			}
 			return err
 		})
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
-		case err != nil:
-			why := strings.TrimPrefix(err.Error(), s.Name()+": ")
-			if of[why] = append(of[why], s.Name()); len(of[why]) == 1 {
-				whys = append(whys, why)
-			}
-			continue
 		}
-		o.Servers[i].CallsBy = by
-		for _, n := range by {
-			o.Servers[i].Calls += n
+		if err != nil {
+			o.Notes = append(o.Notes, s.Name()+": system calls were not counted: "+strings.TrimPrefix(err.Error(), s.Name()+": "))
+			return nil
 		}
-		o.Servers[i].Calls = words.Significant(o.Servers[i].Calls, 6)
-	}
-	for _, why := range whys {
-		o.Notes = append(o.Notes, words.List(of[why])+": system calls were not counted: "+why)
+		for _, n := range m.CallsBy {
+			m.Calls += n
+		}
+		m.Calls = words.Significant(m.Calls, 6)
 	}
 	return nil
 }
@@ -82,41 +72,30 @@ func callsOf(ctx context.Context, s measure.Subject, v *measure.Visit, warmup ti
 		return nil, err
 	}
 	defer tracer.Stop()
-	last, err := tracer.Counts()
-	if err != nil {
-		return nil, err
-	}
-	count := func(length time.Duration) (answers int64, made map[string]int64, err error) {
-		if answers, err = give(length); err != nil {
-			return 0, nil, err
+	var answers [2]int64           // of the two loads
+	var counts [3]map[string]int64 // before, between and after them
+	for _, longer := range []time.Duration{longLoad, mostLoad} {
+		for n, length := range []time.Duration{0, shortLoad, longer} {
+			if n > 0 {
+				if answers[n-1], err = give(length); err != nil {
+					return nil, err
+				}
+			}
+			if counts[n], err = tracer.Counts(); err != nil {
+				return nil, err
+			}
 		}
-		now, err := tracer.Counts()
-		made = map[string]int64{}
-		for name, n := range now {
-			made[name] = n - last[name]
-		}
-		last = now
-		return answers, made, err
-	}
-	few, short, err := count(shortLoad)
-	if err != nil {
-		return nil, err
-	}
-	for _, length := range []time.Duration{longLoad, mostLoad} {
-		many, long, err := count(length)
-		if err != nil {
-			return nil, err
-		}
-		if many < few+fewest {
+		more := answers[1] - answers[0]
+		if more < fewest {
 			continue
 		}
 		by := map[string]float64{}
-		for name, n := range long {
-			if v := float64(n-short[name]) / float64(many-few); v >= rarest {
+		for name, n := range counts[2] {
+			if v := float64(n-2*counts[1][name]+counts[0][name]) / float64(more); v >= rarest {
 				by[name] = words.Significant(v, 6)
 			}
 		}
 		return by, nil
 	}
-	return nil, fmt.Errorf("%d answers in %v are too few", few, shortLoad)
+	return nil, errors.New("too few answers")
 }
