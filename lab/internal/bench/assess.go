@@ -11,7 +11,7 @@ import (
 	"github.com/line-rate/line-rate/lab/confseq"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/probe"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -34,12 +34,12 @@ func (r *Run) Assess() *compare.Outcome {
 		Says: []string{}, Servers: []compare.Measured{}, Comparisons: []compare.Comparison{},
 	}
 	for _, one := range r.Requests {
-		var names []string
+		asked := compare.Asked{Name: one.Label(), Method: one.Method, Path: one.Path, BodyBytes: len(one.Body),
+			Weight: cmp.Or(one.Weight, 1), Status: one.Status, Checked: one.Check != nil}
 		for _, h := range one.Headers {
-			names = append(names, h[0])
+			asked.Headers = append(asked.Headers, h[0])
 		}
-		out.Asked = append(out.Asked, compare.Asked{Name: one.Label(), Method: one.Method, Path: one.Path, Headers: names,
-			BodyBytes: len(one.Body), Weight: cmp.Or(one.Weight, 1), Status: one.Status, Checked: one.Check != nil})
+		out.Asked = append(out.Asked, asked)
 	}
 	var all []map[string]float64
 	for _, b := range r.Blocks {
@@ -59,48 +59,47 @@ func (r *Run) Assess() *compare.Outcome {
 	for i := 1; i < len(r.Servers); i++ {
 		out.Comparisons = append(out.Comparisons, r.comparison(i, out.Differs))
 	}
-	out.Notes = r.notes(out, differs)
+	out.Notes = r.notes()
+	if out.Differs {
+		out.Notes = append(out.Notes, differs)
+	}
 	shared := slices.ContainsFunc(r.ServerCPUs, func(c int) bool { return slices.Contains(r.ClientCPUs, c) })
-	if len(all) > 0 {
-		if d := gate.Disturbed(all, shared).String(); d != "" {
-			out.Notes = append(out.Notes, d)
-		}
+	if d := gate.Disturbed(all, shared).String(); len(all) > 0 && d != "" {
+		out.Notes = append(out.Notes, d)
 	}
 	return out
 }
 
-// of are the valid figures of a server, or of the control.
-func (r *Run) of(i int, metric string) (all []float64) {
+// each calls a function with a server's trial of each block that counts.
+func (r *Run) each(i int, do func(measure.Trial)) {
 	for _, b := range r.Blocks {
-		if v, ok := b.Trials[i].Metrics[metric]; ok && valid(b.Trials[i]) {
-			all = append(all, v)
+		if valid(b.Trials[i]) {
+			do(b.Trials[i])
 		}
 	}
-	return all
 }
 
 func (r *Run) measured(i int) compare.Measured {
 	s := r.Servers[i]
-	median := func(name string) float64 {
-		if all := r.of(i, name); len(all) > 0 {
-			return words.Digits(stats.Median(all))
-		}
-		return 0
-	}
 	m := compare.Measured{Name: s.Name, Command: s.Command, URL: s.URL, Subject: s.Subject, Revision: s.Commit,
-		NeverSteady: r.never(i), CPUPerRequest: median(cost), Throughput: median(throughput), P50: median(p50), P99: median(p99),
-		ResponseBytes: median("response_bytes"), MemoryLoad: median("server_rss_bytes"), ByRequest: r.byRequest(i), Bound: "unknown",
-		WarmupS: r.Looks[i].Warmup.Seconds()}
-	bounds := map[string]int{}
-	for _, b := range r.Blocks {
-		if t := b.Trials[i]; valid(t) {
-			bound, _ := gate.DecideBound(gate.EvidenceOf(t.Metrics, 0))
-			bounds[string(bound)]++
-			m.Valid++
-		} else {
-			m.Refused++
-		}
+		NeverSteady: r.never(i), ByRequest: r.byRequest(i), Bound: "unknown", WarmupS: r.Looks[i].Warmup.Seconds()}
+	for name, to := range map[string]*float64{cost: &m.CPUPerRequest, throughput: &m.Throughput, p50: &m.P50, p99: &m.P99,
+		"response_bytes": &m.ResponseBytes, "server_rss_bytes": &m.MemoryLoad} {
+		var all []float64
+		r.each(i, func(t measure.Trial) {
+			if v, ok := t.Metrics[name]; ok {
+				all = append(all, v)
+			}
+		})
+		*to = words.Digits(median(all))
 	}
+	bounds := map[string]int{}
+	r.each(i, func(t measure.Trial) {
+		bound, _ := gate.DecideBound(gate.EvidenceOf(t.Metrics, 0))
+		bounds[string(bound)]++
+		m.Valid++
+	})
+	m.Refused = len(r.Blocks) - m.Valid
 	for _, b := range slices.Sorted(maps.Keys(bounds)) {
 		if bounds[b] > m.Bounded {
 			m.Bound, m.Bounded = b, bounds[b]
@@ -109,8 +108,16 @@ func (r *Run) measured(i int) compare.Measured {
 	return m
 }
 
-// byRequest adds up what came of each request of a server: medians of its valid trials'
-// percentiles, and all faults.
+// median is 0 of nothing.
+func median(all []float64) float64 {
+	if len(all) == 0 {
+		return 0
+	}
+	return stats.Median(all)
+}
+
+// byRequest adds up what came of each request of a server: medians of its valid trials' percentiles,
+// and all faults.
 func (r *Run) byRequest(i int) (all []compare.Came) {
 	for n, one := range r.Requests {
 		came := compare.Came{Name: one.Label()}
@@ -129,9 +136,7 @@ func (r *Run) byRequest(i int) (all []compare.Came) {
 				}
 			}
 		}
-		if len(p50s) > 0 {
-			came.P50, came.P99 = stats.Median(p50s), stats.Median(p99s)
-		}
+		came.P50, came.P99 = median(p50s), median(p99s)
 		all = append(all, came)
 	}
 	return all
@@ -155,31 +160,27 @@ func (r *Run) ratios(a, b, over, under int, metric string) (least, most []float6
 	return least, most
 }
 
-// costs are the ratios of cost, once more where the control repeats one of the two. A server that ran
-// already has one start only, which the control then shares: it shows nothing of what starts alone do.
-func (r *Run) costs(i int) (c compare.Ratios) {
-	c.Least, c.Most = r.ratios(i, 0, i, 0, cost)
-	over, under := i, 0
-	switch {
-	case r.Running():
-		return c
+// over are the ratios of a metric of a server to the first's. Those of cost are there once more where
+// the control repeats one of the two. A server that ran already has one start only, which the control
+// then shares: it shows nothing of what starts alone do.
+func (r *Run) over(i int, metric string) (c compare.Ratios) {
+	c.Least, c.Most = r.ratios(i, 0, i, 0, metric)
+	switch again := len(r.Servers); {
+	case metric != cost || r.Running():
 	case r.Control == i:
-		over = len(r.Servers)
+		c.AgainLeast, c.AgainMost = r.ratios(i, 0, again, 0, cost)
 	case r.Control == 0:
-		under = len(r.Servers)
-	default:
-		return c
+		c.AgainLeast, c.AgainMost = r.ratios(i, 0, i, again, cost)
 	}
-	c.AgainLeast, c.AgainMost = r.ratios(i, 0, over, under, cost)
 	return c
 }
 
 // ratio is nil where no block has the metric.
 func (r *Run) ratio(i int, metric string) *compare.Ratio {
-	least, most := r.ratios(i, 0, i, 0, metric)
-	x := compare.Over(least, most, r.level())
+	c := r.over(i, metric)
+	x := compare.Over(c.Least, c.Most, r.level())
 	if metric == cost {
-		x = r.costs(i).Interval(r.level())
+		x = c.Interval(r.level())
 	}
 	if x != nil {
 		x.Ratio, x.Low, x.High = words.Digits(x.Ratio), words.Digits(x.Low), words.Digits(x.High)
@@ -196,26 +197,33 @@ func (r *Run) ratio(i int, metric string) *compare.Ratio {
 // both metrics and any number of blocks, and that a stranger is said to follow one server that does not.
 const controlAlpha = 0.01
 
+// bet tells whether more than half of some figures lie on one side of 0, in either direction, and how
+// many lie on the side where most are.
+func bet(figures []float64, level float64) (k, n int, shown bool) {
+	above := 0
+	for _, v := range figures {
+		if v != 0 {
+			if n++; v > 0 {
+				above++
+			}
+		}
+	}
+	k = max(above, n-above)
+	return k, n, n > 0 && confseq.Shown(k, n, level/2)
+}
+
 // control says how one server that was measured twice differed from itself; empty if it did not.
 func (r *Run) control() string {
 	for _, metric := range []string{cost, throughput} {
-		least, _ := r.ratios(r.Control, len(r.Servers), len(r.Servers), r.Control, metric)
-		above, n := 0, 0
-		for _, v := range least {
-			if v > 0 && v != 1 {
-				if n++; v > 1 {
-					above++
-				}
+		ratios, _ := r.ratios(r.Control, len(r.Servers), len(r.Servers), r.Control, metric)
+		for n, v := range ratios {
+			if ratios[n] = 0; v > 0 {
+				ratios[n] = v - 1
 			}
 		}
-		for _, side := range []struct {
-			k    int
-			word string
-		}{{above, "above"}, {n - above, "below"}} {
-			if confseq.Shown(side.k, n, controlAlpha/4) {
-				return fmt.Sprintf("%s measured twice under two names differed from itself: %d of %d ratios of its %s lie %s 1",
-					r.Servers[r.Control].Name, side.k, n, words.LowerFirst(words.Metric(metric)), side.word)
-			}
+		if k, n, shown := bet(ratios, controlAlpha/2); shown {
+			return fmt.Sprintf("%s measured twice under two names differed from itself: of %d ratios of its %s %d lie on one side of 1",
+				r.Servers[r.Control].Name, n, words.LowerFirst(words.Metric(metric)), k)
 		}
 	}
 	return ""
@@ -232,87 +240,67 @@ const (
 // strange says that what else ran on the machine follows one of two servers; empty if it does not.
 func (r *Run) strange(i int, ratio *compare.Ratio) string {
 	var more []float64
-	above := 0
 	for _, b := range r.Blocks {
-		if b.Strangers == nil || !valid(b.Trials[i]) || !valid(b.Trials[0]) || b.Strangers[i] == b.Strangers[0] {
-			continue
-		}
-		more = append(more, b.Strangers[i]-b.Strangers[0])
-		if b.Strangers[i] > b.Strangers[0] {
-			above++
+		if b.Strangers != nil && valid(b.Trials[i]) && valid(b.Trials[0]) {
+			more = append(more, b.Strangers[i]-b.Strangers[0])
 		}
 	}
-	if len(more) == 0 || ratio == nil {
-		return ""
-	}
-	by, name := stats.Median(more), r.Servers[i].Name
-	k := above
+	k, n, shown := bet(more, controlAlpha)
+	by, name := median(more), r.Servers[i].Name
 	if by < 0 {
-		k, name = len(more)-above, r.Servers[0].Name
+		by, name = -by, r.Servers[0].Name
 	}
-	if by = math.Abs(by); by < leastStrange || math.Abs(ratio.Ratio-1) > strangeFactor*by ||
-		!confseq.Shown(k, len(more), controlAlpha/2) {
+	if !shown || by < leastStrange || math.Abs(ratio.Ratio-1) > strangeFactor*by {
 		return ""
 	}
 	return fmt.Sprintf("other processes ran more while %s was loaded, in %d of %d blocks and by %.2f of a core: something follows "+
-		"it, as work that it leaves to others, so this comparison is not fair", name, k, len(more), by)
+		"it, as work that it leaves to others, so this comparison is not fair", name, k, n, by)
 }
 
 // comparison judges a server against the first.
 func (r *Run) comparison(i int, differs bool) compare.Comparison {
-	c := compare.Comparison{Name: r.Servers[i].Name, Base: r.Servers[0].Name, Verdict: compare.Undecided}
-	c.CPUPerRequest, c.Throughput = r.ratio(i, cost), r.ratio(i, throughput)
-	c.P50, c.P99 = r.ratio(i, p50), r.ratio(i, p99)
-	if !r.Costed() {
-		c.Verdict, c.CPUPerRequest = compare.Uncosted, nil
-	}
+	c := compare.Comparison{Name: r.Servers[i].Name, Base: r.Servers[0].Name, Verdict: compare.Undecided,
+		CPUPerRequest: r.ratio(i, cost), Throughput: r.ratio(i, throughput), P50: r.ratio(i, p50), P99: r.ratio(i, p99)}
 	if r.FailAbove > 0 {
 		c.Above = compare.AboveOpen
 	}
-	least, _ := r.ratios(i, 0, i, 0, throughput)
-	if begun := len(r.Blocks); (begun >= stats.MinSamples || r.Ended != "") && 2*len(least) < begun {
+	both, begun := len(r.over(i, throughput).Least), len(r.Blocks)
+	never := cmp.Or(r.never(0), r.never(i))
+	switch x := c.CPUPerRequest; {
+	case (begun >= stats.MinSamples || r.Ended != "") && 2*both < begun:
 		c.Verdict, c.Says = compare.Invalid, "no verdict: "+r.refusals(i)
 		return c
-	}
-	if differs && c.Verdict != compare.Uncosted {
-		c.Says = c.NotDecided(r.Margin, r.level(), r.refusals(i))
+	case !r.Costed():
+		c.Verdict, c.CPUPerRequest = compare.Uncosted, nil
+		c.Says = "no CPU figures of servers that only an address is given of, so nothing is said of cost; throughput and latency " +
+			"follow, and what bounded them on the servers' side is not known"
+		if !c.Settled(r.Margin) {
+			c.FurtherS = r.further(i, throughput)
+		}
 		return c
-	}
-	if why := cmp.Or(r.never(0), r.never(i)); why != "" {
-		c.NeverSteady = true
-		c.Says = "not decided, never steady: " + why
+	case differs:
+	case never != "":
+		c.NeverSteady, c.Says = true, "not decided, never steady: "+never
 		return c
-	}
-	if x := c.CPUPerRequest; x.Known() && c.Verdict != compare.Uncosted {
+	case x.Known():
 		if why := r.strange(i, x); why != "" {
 			c.Says = "not decided: " + why
 			return c
 		}
-		c.Verdict = x.Judge(r.Margin)
-		if r.FailAbove > 0 {
+		if c.Verdict = x.Judge(r.Margin); r.FailAbove > 0 {
 			c.Above = x.Against(r.FailAbove)
 		}
 	}
-	switch {
-	case c.Verdict == compare.Uncosted:
-		c.Says = "no CPU figures of servers that only an address is given of, so nothing is said of cost; "
-		if len(least) == 0 {
-			c.Says += r.refusals(i)
-		} else {
-			c.Says += "throughput and latency follow, and what bounded them on the servers' side is not known"
-		}
-		if !c.Settled(r.Margin) {
-			c.FurtherS = r.further(i, throughput)
-		}
-	case c.Verdict == compare.Undecided:
+	if !differs && (c.Verdict == compare.Undecided || c.Above == compare.AboveOpen) {
 		c.FurtherS = r.further(i, cost)
+	}
+	switch {
+	case c.Verdict == compare.Undecided:
 		c.Says = c.NotDecided(r.Margin, r.level(), r.refusals(i))
+	case c.Above == compare.AboveOpen:
+		c.Says = fmt.Sprintf("%s; whether that is above %v is not decided%s", c.Sentence(r.Margin), r.FailAbove, c.More())
 	default:
 		c.Says = c.Sentence(r.Margin)
-		if c.Above == compare.AboveOpen {
-			c.FurtherS = r.further(i, cost)
-			c.Says += fmt.Sprintf("; whether that is above %v is not decided%s", r.FailAbove, c.More())
-		}
 	}
 	return c
 }
@@ -332,10 +320,9 @@ func (r *Run) never(i int) string {
 // of its slots to the other; empty if it did not.
 func (r *Run) changes(i int) string {
 	var ratios []float64
-	for _, b := range r.Blocks {
-		t := b.Trials[i]
-		if !valid(t) || t.Slots == nil || t.Metrics[cost] == 0 {
-			continue
+	r.each(i, func(t measure.Trial) {
+		if t.Slots == nil || t.Metrics[cost] == 0 {
+			return
 		}
 		var turns []turn
 		for n, requests := range t.Slots.Requests {
@@ -346,24 +333,16 @@ func (r *Run) changes(i int) string {
 		if after, _ := costOf(turns[len(turns)-half:]); before > 0 {
 			ratios = append(ratios, after/before)
 		}
-	}
+	})
 	x := compare.Over(ratios, ratios, stats.Alpha)
-	switch {
-	case !x.Known():
-	case x.Low > 1+drift:
-		return fmt.Sprintf("from one half of a block to the other its CPU a request rose to × %.3f", x.Ratio)
-	case x.High < 1/(1+drift):
-		return fmt.Sprintf("from one half of a block to the other its CPU a request fell to × %.3f", x.Ratio)
+	if !x.Known() || x.Low <= 1+drift && x.High >= 1/(1+drift) {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("from one half of a block to the other its CPU a request went to × %.3f", x.Ratio)
 }
 
-// unlike is the share by which mean lengths of answers may differ without a word: bodies that
-// vary have no more in common than their mean.
-const unlike = 0.01
-
 // notes are what to know before relying on the figures.
-func (r *Run) notes(out *compare.Outcome, differs string) (notes []string) {
+func (r *Run) notes() (notes []string) {
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if r.Ended != "" {
 		note("it ended before its budget was spent, after %.0f of %.0f s: %s", r.took(), r.Budget.Seconds(), r.Ended)
@@ -379,33 +358,19 @@ func (r *Run) notes(out *compare.Outcome, differs string) (notes []string) {
 			note("%s was loaded for %.1f s after each start before anything counted: so long it took until its CPU a request was "+
 				"steady", s.Name, r.Looks[i].Warmup.Seconds())
 		}
-		if n := r.reopened(i); n > 0 {
-			note("%s connections of %s were opened anew, since it announced their end", words.Thousands(int(n)), s.Name)
+		reopened := int64(0)
+		for _, b := range r.Blocks {
+			reopened += b.Trials[i].Reopened
+		}
+		if reopened > 0 {
+			note("%s connections of %s were opened anew, since it announced their end", words.Thousands(int(reopened)), s.Name)
 		}
 	}
 	if r.Running() && r.Costed() {
 		note("the servers ran already and were not started afresh for each block, so what differs between two starts of one " +
 			"build stays hidden")
 	}
-	for i := range out.Comparisons {
-		m, base := out.Servers[i+1], out.BaseOf(i)
-		if m.ResponseBytes > 0 && base.ResponseBytes > 0 && math.Abs(m.ResponseBytes/base.ResponseBytes-1) > unlike {
-			note("an answer of %s has %s bytes with its head, one of %s %s", m.Name, words.Grouped(m.ResponseBytes, 0), base.Name,
-				words.Grouped(base.ResponseBytes, 0))
-		}
-	}
-	if differs != "" {
-		notes = append(notes, differs)
-	}
 	return notes
-}
-
-// reopened is how many connections a server announced the end of.
-func (r *Run) reopened(i int) (n int64) {
-	for _, b := range r.Blocks {
-		n += b.Trials[i].Reopened
-	}
-	return n
 }
 
 // failures are in how many blocks a server failed, and how it did first.
@@ -431,13 +396,13 @@ func (r *Run) refusals(i int) string {
 // further estimates the seconds until a metric's ratio is decided, if its blocks go on as before;
 // 0 if unknown.
 func (r *Run) further(i int, metric string) float64 {
-	least, most := r.ratios(i, 0, i, 0, metric)
-	if len(least) == 0 || r.Ended != "" {
+	c := r.over(i, metric)
+	if len(c.Least) == 0 || r.Ended != "" {
 		return 0
 	}
-	blocks := compare.Further(least, most, r.level(), r.Margin, r.FailAbove)
-	if metric == cost {
-		blocks = r.costs(i).Further(r.level(), r.Margin, r.FailAbove)
+	blocks := c.Further(r.level(), r.Margin, r.FailAbove)
+	if metric != cost {
+		blocks = compare.Further(c.Least, c.Most, r.level(), r.Margin, r.FailAbove)
 	}
 	took := 0.0
 	for _, b := range r.Blocks {
@@ -445,6 +410,3 @@ func (r *Run) further(i int, metric string) float64 {
 	}
 	return math.Ceil(float64(blocks) * took / float64(len(r.Blocks)))
 }
-
-// variesIn tells whether a server's bodies change by themselves.
-func variesIn(l Look) bool { return probe.Varies(l.Answers) }

@@ -13,6 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -117,7 +118,7 @@ func (r *Run) Measure(ctx context.Context) error {
 			if out.Settled() {
 				return nil
 			}
-			if r.over(out) {
+			if r.spent(out) {
 				return nil
 			}
 		}
@@ -139,9 +140,9 @@ func (r *Run) Measure(ctx context.Context) error {
 	}
 }
 
-// over tells whether the budget is spent: no other block fits into it, and none is likely to decide
+// spent tells whether the budget is spent: no other block fits into it, and none is likely to decide
 // soon after it.
-func (r *Run) over(out *compare.Outcome) bool {
+func (r *Run) spent(out *compare.Outcome) bool {
 	left, last := r.left(r.Began), r.Blocks[len(r.Blocks)-1].Took
 	if left >= last {
 		return false
@@ -206,7 +207,7 @@ func (r *Run) block(ctx context.Context, n int) (Block, error) {
 
 // varies tells whether some bodies change by themselves.
 func (b *Bench) varies() bool {
-	return slices.ContainsFunc(b.Looks, func(l Look) bool { return variesIn(l) })
+	return slices.ContainsFunc(b.Looks, func(l Look) bool { return probe.Varies(l.Answers) })
 }
 
 // tell shows what is known so far, and the faults of the latest block.

@@ -10,7 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
-// What the lab's own servers have to answer is known to programs that make runs, and not to linerate.
+// What the lab's own servers have to answer is known to programs that make runs.
 func init() {
 	loader.Bodies = func(t httpload.Target) (httpload.Bodies, error) { return answer.Of(t.Answers, t.Requests[0].Path) }
 	probe.Right = right

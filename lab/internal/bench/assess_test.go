@@ -1,0 +1,112 @@
+package bench
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/measure"
+)
+
+// made is a run of two servers, of which the second costs so many times what the first does in each
+// block; the first costs 10 µs, and the control repeats it.
+func made(ratios ...float64) *Run {
+	r := &Run{Bench: &Bench{Options: Options{Path: "/", Connections: 4, Pipelining: 1, Margin: 0.03, Budget: time.Minute,
+		Servers: []Server{{Name: "old", Command: []string{"a"}}, {Name: "new", Command: []string{"b"}}}}, Looks: make([]Look, 2)}}
+	for n, ratio := range ratios {
+		b := Block{Took: time.Second, Strangers: []float64{0, 0, 0}}
+		for _, times := range []float64{1, ratio, 1 + 1e-4*float64(1-2*(n%2))} { // the control is now above, now below
+			b.Trials = append(b.Trials, measure.Trial{Metrics: map[string]float64{cost: 10e-6 * times, throughput: 1e5 / times,
+				p50: 3e-4 * times, p99: 9e-4 * times, "client_thread_busy_max": 0.5, "client_cores_busy": 0.5, "server_cores_busy": 0.99}})
+		}
+		r.Blocks = append(r.Blocks, b)
+	}
+	return r
+}
+
+// each gives so many ratios, one after the other and from the first again.
+func each(n int, of ...float64) (out []float64) {
+	for i := range n {
+		out = append(out, of[i%len(of)])
+	}
+	return out
+}
+
+func TestWhatBlocksSay(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		ratios  []float64
+		change  func(*Run)
+		verdict compare.Verdict
+		above   string
+		exit    int
+		says    string
+	}{
+		{"dearer", each(7, 1.042, 1.031, 1.053), nil, compare.Dearer, "", 0, "new costs 4.2 % more CPU a request than old (3.1 to 5.3 %)"},
+		{"cheaper", each(7, 0.72, 0.71, 0.73), nil, compare.Cheaper, "", 0, "new costs 28.0 % less CPU a request than old (27.0 to 29.0 %)"},
+		{"same", each(7, 1.001, 0.99, 1.012), nil, compare.Same, "", 0, "the same within 3 %: new costs 0.1 % more"},
+		{"same and not equal", each(7, 1.015, 1.01, 1.02), nil, compare.Same, "", 0, "though not equal: new costs 1.5 % more"},
+		{"six blocks are too few, however clear", each(6, 2), nil, compare.Undecided, "", 1, "6 valid blocks of both new and old, and 7 are the least"},
+		{"neither", each(9, 1.04, 0.99, 1.02), nil, compare.Undecided, "", 1, "new costs between 1.0 % less and 4.0 % more CPU a request than old"},
+		{"above the bar", each(7, 1.08, 1.07), func(r *Run) { r.FailAbove = 1.05 }, compare.Dearer, compare.AboveYes, 4, "new costs 8.0 % more"},
+		{"the bar open", each(8, 1.04, 1.06), func(r *Run) { r.FailAbove = 1.05 }, compare.Dearer, compare.AboveOpen, 1, "above 1.05 is not decided"},
+		{"a fault in most blocks", each(8, 1.5), func(r *Run) {
+			for n := range 5 {
+				r.Blocks[n].Trials[1].Faults = []measure.Fault{{Name: "errors", Detail: "3 of 9 requests failed"}}
+			}
+		}, compare.Invalid, "", 2, "no verdict: new failed in 5 of 8 blocks, first with: 3 of 9 requests failed"},
+		{"never steady", each(9, 1.5), func(r *Run) { r.Steady, r.Looks[1].Never = true, "it went on" }, compare.Undecided, "", 1, "never steady: new: it went on"},
+		{"a control that differs", each(20, 1.5), func(r *Run) {
+			for n := range r.Blocks {
+				r.Blocks[n].Trials[2].Metrics[cost] = 11e-6
+			}
+		}, compare.Undecided, "", 1, "the A/A control has not agreed"},
+		{"strangers that follow one", each(20, 1.05), func(r *Run) {
+			for n := range r.Blocks {
+				r.Blocks[n].Strangers[0] = 0.1
+			}
+		}, compare.Undecided, "", 1, "other processes ran more while old was loaded, in 20 of 20 blocks and by 0.10 of a core"},
+		{"strangers that do not explain it", each(20, 1.5), func(r *Run) {
+			for n := range r.Blocks {
+				r.Blocks[n].Strangers[0] = 0.1
+			}
+		}, compare.Dearer, "", 0, "new costs 50.0 % more"},
+		{"addresses alone", each(8, 1.5), func(r *Run) { r.Servers[0].URL, r.Servers[1].URL = "http://h:1", "http://h:2" }, compare.Uncosted, "", 0, "nothing is said of cost"},
+	} {
+		r := made(c.ratios...)
+		if c.change != nil {
+			c.change(r)
+		}
+		out := r.Assess()
+		if got := out.Comparisons[0]; got.Verdict != c.verdict || got.Above != c.above || out.Status() != c.exit || !strings.Contains(got.Says, c.says) {
+			t.Errorf("%s: %s, %q, exit %d: %s", c.name, got.Verdict, got.Above, out.Status(), got.Says)
+		}
+	}
+}
+
+// The order of a block is fair: each server has one slot in each round, and what it is called decides
+// nothing. It is the same whenever it is drawn.
+func TestTheOrderOfABlock(t *testing.T) {
+	r := made()
+	r.Seed, r.Rounds = 7, 60
+	first := map[int]int{}
+	for n := range 50 {
+		order := r.order(n)
+		for round := range slices.Chunk(order, 3) {
+			first[round[0]]++
+			if sorted := slices.Sorted(slices.Values(round)); !slices.Equal(sorted, []int{0, 1, 2}) {
+				t.Fatal(round)
+			}
+		}
+		if !slices.Equal(order, r.order(n)) || slices.Equal(order, r.order(n+1)) {
+			t.Fatal(n)
+		}
+	}
+	for i := range 3 { // of 3,000: a standard deviation is 26
+		if first[i] < 900 || first[i] > 1100 {
+			t.Error(first)
+		}
+	}
+}
