@@ -27,6 +27,7 @@ func (b *block) judge() *Block {
 		}
 		if counted > 0 && b.last.seen {
 			out.Strangers = append(out.Strangers, strangers/counted)
+			b.trials[i].Metrics[gate.Strangers] = strangers / counted
 		}
 	}
 	return out

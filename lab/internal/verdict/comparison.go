@@ -7,6 +7,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/confseq"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -267,7 +268,38 @@ func (comparing) decide(rec *record, c experiment.Claim) (finding, error) {
 		f.comparisons = append(f.comparisons, *got)
 	}
 	f.concludeRatios(rec)
+	for i, p := range pairs {
+		if why := follows(c, compared[p.a], compared[p.b], f.comparisons[i], f.seen); why != "" && f.verdict != Inconclusive {
+			f.verdict, f.why = Inconclusive, why
+		}
+	}
 	return f, nil
+}
+
+// follows says that what others ran follows one of two conditions and may explain their ratio; empty
+// if it does not.
+func follows(c experiment.Claim, a, b setting.Levels, got comparison, seen sight) string {
+	var more []float64
+	for i, bl := range seen.blocks {
+		x, known := bl.of.at(a)[bl.number].Metrics[gate.Strangers]
+		y, both := bl.of.at(b)[bl.number].Metrics[gate.Strangers]
+		if seen.blind[i] == none && known && both {
+			more = append(more, x-y)
+		}
+	}
+	if len(more) == 0 {
+		return ""
+	}
+	from, to := got.medians()
+	by, k, n, is := gate.Follows(more, (from+to)/2)
+	if !is {
+		return ""
+	}
+	if by < 0 {
+		a = b
+	}
+	return fmt.Sprintf("others ran more in the slots where %s is %s, in %d of %d blocks: something follows it, as work that a server "+
+		"leaves to others", words.Setting(c.Over), words.Level(a[c.Over]), k, n)
 }
 
 // comparison compares two conditions by block.
