@@ -219,18 +219,12 @@ func status(pid int, field string) string {
 	return strings.TrimSpace(value)
 }
 
-// An ownership tells whether the processes that are watched are those that answer.
-type ownership struct {
-	Server
-	others map[int]time.Duration // that listen at the same address, and their CPU time before the load
-}
-
-// owns refuses a server that ran already at whose address others listen.
-func (s Server) owns() (ownership, error) {
-	o := ownership{s, map[int]time.Duration{}}
+// owns refuses a server that ran already at whose address others listen, and not it. It gives those
+// that listen there beside it, with the CPU time that they had used before the load.
+func (s Server) owns() (others map[int]time.Duration, err error) {
 	pids, err := s.found.processes()
 	if err != nil {
-		return o, fmt.Errorf("%s: %w", s.Name, err)
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
 	here, _ := os.Readlink("/proc/self/ns/net")
 	inside := slices.ContainsFunc(pids, func(pid int) bool {
@@ -239,42 +233,43 @@ func (s Server) owns() (ownership, error) {
 	})
 	_, text, err := net.SplitHostPort(s.address())
 	if !inside || err != nil {
-		return o, nil // as in most containers, whose port another program passes on; or of a socket
+		return nil, nil // as in most containers, whose port another program passes on; or of a socket
 	}
 	port, _ := strconv.Atoi(text)
 	listeners := proc.Listeners(port)
+	others = map[int]time.Duration{}
 	for _, pid := range listeners {
 		if !slices.Contains(pids, pid) {
-			o.others[pid], _ = cores.ProcessTime(pid)
+			others[pid], _ = cores.ProcessTime(pid)
 		}
 	}
-	if len(listeners) > 0 && len(o.others) == len(listeners) {
-		return o, fmt.Errorf("%s: process %d (%s) listens on %s, and none of %s does; name the one that listens", s.Name,
+	if len(listeners) > 0 && len(others) == len(listeners) {
+		return nil, fmt.Errorf("%s: process %d (%s) listens on %s, and none of %s does; name the one that listens", s.Name,
 			listeners[0], proc.Command(listeners[0]), s.address(), s.Subject)
 	}
-	return o, nil
+	return others, nil
 }
 
 const (
-	leastOfOthers = 0.02                  // the share of the CPU time that makes a process one of the server's
-	leastCost     = 100 * time.Nanosecond // less CPU time than answering a request can take
+	leastOfOthers = 0.02   // the share of the CPU time that makes a process one of the server's
+	leastCost     = 100e-9 // less CPU time than answering a request can take, in seconds
 )
 
-// check refuses a server whose processes did not use the CPU time that its answers took.
-func (o ownership) check(turns []turn) error {
+// answered refuses a server whose processes did not use the CPU time that its answers took.
+func (s Server) answered(turns []turn, others map[int]time.Duration) error {
 	requests, cpu := int64(0), 0.0
 	for _, t := range turns {
 		requests, cpu = requests+t.requests, cpu+t.cpu
 	}
-	for pid, before := range o.others {
+	for pid, before := range others {
 		if now, ok := cores.ProcessTime(pid); ok && (now-before).Seconds() > leastOfOthers*cpu {
 			return fmt.Errorf("%s: process %d (%s) listens on %s as well and answered part of the load; name the process that "+
-				"started both, or their cgroup", o.Name, pid, proc.Command(pid), o.address())
+				"started both, or their cgroup", s.Name, pid, proc.Command(pid), s.address())
 		}
 	}
-	if cpu < float64(requests)*leastCost.Seconds() {
+	if cpu < float64(requests)*leastCost {
 		return fmt.Errorf("%s: its processes used %.3g s of CPU time for %d answers, so others give them: a proxy before it, or "+
-			"workers that it did not start; name what answers as %s=cgroup:/PATH@HOST:PORT", o.Name, cpu, requests, o.Name)
+			"workers that it did not start; name what answers as %s=cgroup:/PATH@HOST:PORT", s.Name, cpu, requests, s.Name)
 	}
 	return nil
 }

@@ -86,11 +86,11 @@ func (l *looker) target(i int, addr string) load.Target {
 }
 
 func (l *looker) all(ctx context.Context) error {
-	whose := make([]ownership, len(l.Servers))
+	others := make([]map[int]time.Duration, len(l.Servers))
 	for i, s := range l.Servers {
 		if s.found != nil {
 			var err error
-			if whose[i], err = s.owns(); err != nil {
+			if others[i], err = s.owns(); err != nil {
 				return err
 			}
 		}
@@ -104,8 +104,8 @@ func (l *looker) all(ctx context.Context) error {
 	slow := make([]time.Duration, len(l.Servers))
 	for i := range l.Servers {
 		turns, wait, err := l.first(ctx, i)
-		if slow[i] = wait; err == nil && whose[i].others != nil {
-			err = whose[i].check(turns)
+		if slow[i] = wait; err == nil && l.Costed() {
+			err = l.Servers[i].answered(turns, others[i])
 		}
 		if err != nil {
 			return err

@@ -14,8 +14,9 @@ import (
 // takes a connection's own end: a client's connections would else take a server's port between two of
 // its starts.
 func FreePorts(n int) (first int, err error) {
-	low, high := 20_000, ephemeral()
-	if high-low < 100*n {
+	low, high := 20_000, 32_768
+	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if _, _ = fmt.Sscan(string(text), &high); high-low < 100*n {
 		low, high = 1024, max(high, 1024+100*n)
 	}
 	for range 100 {
@@ -24,16 +25,6 @@ func FreePorts(n int) (first int, err error) {
 		}
 	}
 	return 0, fmt.Errorf("no %d free ports in a row on %s; name the first of some with --port", n, loopback)
-}
-
-// ephemeral is the first port that the kernel may give to the client's end of a connection.
-func ephemeral() int {
-	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
-	var first, last int
-	if _, err := fmt.Sscan(string(text), &first, &last); err != nil {
-		return 32_768
-	}
-	return first
 }
 
 // Listenable refuses so many ports if a server could not listen on one of them.

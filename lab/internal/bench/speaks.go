@@ -27,31 +27,26 @@ func Instead(ctx context.Context, t load.Target, failed error) string {
 	scheme, rest, _ := strings.Cut(t.URL, "://")
 	was := scenario.Way{TLS: scheme == "https", HTTP2: t.Protocol == load.HTTP2}
 	// TLS first: in plain text its servers tend to answer as well, that they want it.
-	for _, is := range []scenario.Way{{TLS: true, HTTP2: was.HTTP2}, {TLS: true, HTTP2: !was.HTTP2},
-		{HTTP2: was.HTTP2}, {HTTP2: !was.HTTP2}} {
+	for _, is := range []scenario.Way{{TLS: true, HTTP2: was.HTTP2}, {TLS: true, HTTP2: !was.HTTP2}, {HTTP2: was.HTTP2}, {HTTP2: !was.HTTP2}} {
 		if is == was {
 			continue
 		}
-		if err := speaks(ctx, is, load.Target{URL: "http://" + rest, Unix: t.Unix}); err != nil {
-			// It may refuse in TLS, as where it wants a certificate of the client.
-			if alert := err.Error(); was.TLS || !is.TLS || !strings.Contains(alert, "remote error: tls:") ||
-				strings.Contains(alert, "application protocol") {
-				continue
-			}
+		// It may refuse in TLS, as where it wants a certificate of the client.
+		err := speaks(ctx, is, load.Target{URL: "http://" + rest, Unix: t.Unix})
+		if err != nil && (was.TLS || !is.TLS || !strings.Contains(err.Error(), "remote error: tls:") ||
+			strings.Contains(err.Error(), "application protocol")) {
+			continue
 		}
 		var flags []string
-		switch {
-		case is.TLS && !was.TLS:
-			flags = append(flags, "write https:// before its address (of a command: --tls)")
-		case was.TLS && !is.TLS:
-			flags = append(flags, "write http:// before its address (of a command: without --tls)")
-		case was.HTTP2 && is.TLS:
-			return "it offers no HTTP/2 by ALPN; leave out --http2"
-		}
-		if is.HTTP2 && !was.HTTP2 {
-			flags = append(flags, "add --http2")
-		} else if was.HTTP2 && !is.HTTP2 {
-			flags = append(flags, "leave out --http2")
+		for _, f := range []struct {
+			says string
+			so   bool
+		}{{"write https:// before its address (of a command: --tls)", is.TLS && !was.TLS},
+			{"write http:// before its address (of a command: without --tls)", was.TLS && !is.TLS},
+			{"add --http2", is.HTTP2 && !was.HTTP2}, {"leave out --http2", was.HTTP2 && !is.HTTP2}} {
+			if f.so {
+				flags = append(flags, f.says)
+			}
 		}
 		return fmt.Sprintf("it speaks %s there, and was asked in %s; %s", is, was, strings.Join(flags, ", and "))
 	}
