@@ -30,7 +30,7 @@ var meanings = map[Verdict]string{
 	Same:    "The whole interval of the ratio lies within the margin.",
 	Undecided: "The interval holds both 1 and a ratio beyond the margin, or there is none yet, or the A/A control " +
 		"differed.",
-	Invalid:  "Gates refused so many trials that the rest tell nothing.",
+	Invalid:  "Faults refused so many trials that the rest tell nothing.",
 	Uncosted: "Only the servers' addresses are known, so their CPU time was not read, and nothing is said of cost.",
 }
 
@@ -49,7 +49,6 @@ type Outcome struct {
 	Connections int     `json:"connections"`
 	Pipelining  int     `json:"pipelining"`
 	RateRPS     int     `json:"rate_rps,omitempty"`
-	LineRateBps float64 `json:"line_rate_bps,omitempty"`
 	Margin      float64 `json:"margin"`
 	FailAbove   float64 `json:"fail_above,omitempty"`
 	Confidence  float64 `json:"confidence"`
@@ -115,7 +114,6 @@ type Measured struct {
 	P50           float64 `json:"latency_p50_s,omitempty"`
 	P99           float64 `json:"latency_p99_s,omitempty"`
 	ResponseBytes float64 `json:"response_bytes,omitempty"`
-	RequestBytes  float64 `json:"request_bytes,omitempty"`
 	MemoryRest    float64 `json:"memory_rest_bytes,omitempty"`
 	MemoryLoad    float64 `json:"memory_load_bytes,omitempty"`
 	// Calls and CallsBy are system calls a request, in all and by name.
@@ -157,10 +155,6 @@ type Comparison struct {
 	Throughput    *Ratio `json:"throughput_rps,omitempty"`
 	P50           *Ratio `json:"latency_p50_s,omitempty"`
 	P99           *Ratio `json:"latency_p99_s,omitempty"`
-
-	// OwnWork is the ratio of CPU a request without the client's part in either
-	// server's CPU time, in words; absent where that was not gauged.
-	OwnWork string `json:"own_work,omitempty"`
 }
 
 // A Ratio is a metric of one server over that of the first, block by block.

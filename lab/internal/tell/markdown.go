@@ -32,7 +32,7 @@ func Facts(o *compare.Outcome) []Fact {
 	}
 	load += fmt.Sprintf("; margin %s %%", words.Number(100*o.Margin))
 	return []Fact{{"typed", o.Typed}, {"load", load}, {"machine", machine},
-		{"measured", fmt.Sprintf("%s in %.0f s, %s; gates refused %d of %d trials", words.Count(o.Blocks, "block"),
+		{"measured", fmt.Sprintf("%s in %.0f s, %s; faults refused %d of %d trials", words.Count(o.Blocks, "block"),
 			o.DurationS, cmp.Or(o.StartedAt, "at no time"), o.Refused, o.Trials)},
 		{"lab", fmt.Sprintf("%s, seed %d", o.Lab, o.Seed)}}
 }

@@ -37,9 +37,6 @@ func Rows(o *compare.Outcome, i int) (rows []Row) {
 	}
 	whole := func(v float64) string { return words.Grouped(v, 0) }
 	add(Row{Name: "CPU a request", Bounded: true}, c.CPUPerRequest, words.Time, other.CPUPerRequest, base.CPUPerRequest)
-	if c.OwnWork != "" {
-		rows = append(rows, Row{Name: "  own work", Words: c.OwnWork})
-	}
 	add(Row{Name: "throughput", Unit: " requests/s", Bounded: true}, c.Throughput, whole, other.Throughput,
 		base.Throughput)
 	add(Row{Name: "latency", Part: "p50", Bounded: true}, c.P50, words.Time, other.P50, base.P50)

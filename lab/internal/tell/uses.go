@@ -27,10 +27,7 @@ func uses(other, base compare.Measured) (rows []Row) {
 	whole := func(v float64) string { return words.Grouped(v, 0) }
 	add(Row{Name: "memory", Part: "at rest"}, size, words.Known(other.MemoryRest), words.Known(base.MemoryRest))
 	add(Row{Name: "memory", Part: "under load"}, size, words.Known(other.MemoryLoad), words.Known(base.MemoryLoad))
-	if other.RequestBytes > 0 && base.RequestBytes > 0 {
-		add(Row{Name: "bytes", Part: "of a request"}, whole, &other.RequestBytes, &base.RequestBytes)
-		add(Row{Name: "bytes", Part: "of an answer"}, whole, words.Known(other.ResponseBytes), words.Known(base.ResponseBytes))
-	}
+	add(Row{Name: "bytes", Part: "of an answer"}, whole, words.Known(other.ResponseBytes), words.Known(base.ResponseBytes))
 	add(Row{Name: "system calls", Unit: " a request"}, each, words.Known(other.Calls), words.Known(base.Calls))
 	if of := changed(other.CallsBy, base.CallsBy); of != "" {
 		rows = append(rows, Row{Name: "  changed", Words: of})
