@@ -20,7 +20,7 @@ func TestCheckHoldsRecordedFiguresAgainstTheGates(t *testing.T) {
 		{"non_2xx", 5000, gate.Non2xx}, {"non_2xx", 0, ""},
 		{"errors", 1, gate.Errors}, {"timeouts", 1, gate.Timeouts}, {"resets", 1, gate.Resets},
 		{"requests", 0, gate.NoRequests},
-		{"workers", 0, gate.LostWorker}, {"workers_active", 0, gate.IdleWorker}, {"workers_serving", 0, gate.IdleWorker},
+		{"workers", 0, gate.LostWorker}, {"workers_serving", 0, gate.IdleWorker},
 		{"connections_established", 99, gate.Connections}, {"connections_established", 100, ""},
 		{"latency_mean_s", 0.2, gate.Little}, {"latency_mean_least_s", 0.2, gate.Little},
 		{"latency_mean_least_s", 0.0995, ""},

@@ -58,10 +58,9 @@ const (
 	// worker active. A hash distributes connections over workers, so shares may
 	// differ by a factor of several; and an idle worker still wakes up now and then.
 	ActiveShare = 0.1
-	// IdleChance is the least probability with which the hash alone would leave so
-	// many workers out; below it the gate closes. At one in a million, a study
-	// of thousands of trials practically never loses one to chance.
-	IdleChance = 1e-6
+	// EachWorker is how many connections a worker has in the mean where none can be without one by
+	// chance: of four workers, one is in less than one of a million trials.
+	EachWorker = 16
 	// ProfileSpread is the most by which the starts of one window's profiles may
 	// differ: they are read as describing the same time.
 	ProfileSpread = 50 * time.Millisecond

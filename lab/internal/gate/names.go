@@ -79,7 +79,7 @@ type Gate struct {
 var text string
 
 // limits are the thresholds that causes name.
-var limits = map[string]any{"LeastShare": LeastShare, "SendLag": SendLag, "IdleOnceIn": 1 / IdleChance,
+var limits = map[string]any{"LeastShare": LeastShare, "SendLag": SendLag, "EachWorker": EachWorker,
 	"LittleOff": LittleOff, "SilenceSlack": SilenceSlack, "Silence": Silence, "SilenceShare": SilenceShare,
 	"IdleServer": IdleServer, "SlotOff": SlotOff, "SlotSlack": SlotSlack, "SlotBusy": SlotBusy, "ProfileSpread": ProfileSpread,
 	"SlowBy": cores.SlowBy, "ForeignLoad": ForeignLoad, "StealShare": StealShare, "ClockStep": ClockStep,

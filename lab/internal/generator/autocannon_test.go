@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 )
 
@@ -39,7 +40,7 @@ func at(t *testing.T, text string) time.Time {
 	return v
 }
 
-func fault(name, detail string) Fault { return Fault{Gate: name, Detail: detail} }
+func hasFault(name, detail string) measure.Fault { return measure.Fault{Name: name, Detail: detail} }
 
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-9*math.Abs(want) }
 
@@ -106,7 +107,7 @@ func TestAnswersThatAreNotOKAreAFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []Fault{fault(gate.Non2xx, "13190 answers were not 2xx")}; !reflect.DeepEqual(r.Faults, want) {
+	if want := []measure.Fault{hasFault(gate.Non2xx, "13190 answers were not 2xx")}; !reflect.DeepEqual(r.Faults, want) {
 		t.Errorf("faults %v, want %v", r.Faults, want)
 	}
 	// Requests with an error status were answered and count.
@@ -169,20 +170,20 @@ func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change []string
-		want   []Fault
+		want   []measure.Fault
 	}{
 		{"none", nil, nil},
-		{"one wrong status in a hundred", []string{`"non2xx":1`}, []Fault{fault(gate.Non2xx, "1 answers were not 2xx")}},
+		{"one wrong status in a hundred", []string{`"non2xx":1`}, []measure.Fault{hasFault(gate.Non2xx, "1 answers were not 2xx")}},
 		// autocannon counts timeouts among the errors too.
-		{"timeouts only", []string{`"errors":3`, `"timeouts":3`}, []Fault{fault(gate.Timeouts, "3 requests timed out")}},
-		{"errors only", []string{`"errors":3`}, []Fault{fault(gate.Errors, "3 connection errors")}},
+		{"timeouts only", []string{`"errors":3`, `"timeouts":3`}, []measure.Fault{hasFault(gate.Timeouts, "3 requests timed out")}},
+		{"errors only", []string{`"errors":3`}, []measure.Fault{hasFault(gate.Errors, "3 connection errors")}},
 		{"errors and timeouts", []string{`"errors":5`, `"timeouts":3`},
-			[]Fault{fault(gate.Timeouts, "3 requests timed out"), fault(gate.Errors, "2 connection errors")}},
-		{"resets", []string{`"resets":2`}, []Fault{fault(gate.Resets, "2 connections were reset")}},
-		{"mismatches", []string{`"mismatches":2`}, []Fault{fault(gate.Mismatches, "2 bodies were not as expected")}},
-		{"nothing answered", []string{`"2xx":0`}, []Fault{fault(gate.NoRequests, "no request was answered")}},
+			[]measure.Fault{hasFault(gate.Timeouts, "3 requests timed out"), hasFault(gate.Errors, "2 connection errors")}},
+		{"resets", []string{`"resets":2`}, []measure.Fault{hasFault(gate.Resets, "2 connections were reset")}},
+		{"mismatches", []string{`"mismatches":2`}, []measure.Fault{hasFault(gate.Mismatches, "2 bodies were not as expected")}},
+		{"nothing answered", []string{`"2xx":0`}, []measure.Fault{hasFault(gate.NoRequests, "no request was answered")}},
 		{"nothing answered, with errors", []string{`"2xx":0`, `"errors":1`},
-			[]Fault{fault(gate.Errors, "1 connection errors"), fault(gate.NoRequests, "no request was answered")}},
+			[]measure.Fault{hasFault(gate.Errors, "1 connection errors"), hasFault(gate.NoRequests, "no request was answered")}},
 	} {
 		r, err := ParseAutocannon(made(c.change...))
 		if err != nil {

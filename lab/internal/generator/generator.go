@@ -13,33 +13,14 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 )
 
-// A Result is the load generator's view of one trial.
-type Result struct {
-	Start, Finish time.Time
-	Metrics       map[string]float64 // by the names of package metric
-	Below         map[string]float64 // latencies below the resolution
-	// Resolution is the step in which a latency was recorded, in seconds: the true
-	// value is up to that much more.
-	Resolution map[string]float64
-	Faults     []Fault
-	Counts     Counts
+// Result is the load generator's view of one trial.
+type Result = measure.Result
 
-	// CutMeanS is the mean, in seconds, of latencies cut to whole milliseconds:
-	// the true mean is higher by less than a millisecond. Only autocannon has it,
-	// printed to a hundredth of a millisecond.
-	CutMeanS float64
-}
-
-// A Fault is something that makes a trial invalid, even once.
-type Fault struct {
-	Gate   string
-	Detail string
-}
-
-func (r *Result) fault(gate, format string, args ...any) {
-	r.Faults = append(r.Faults, Fault{Gate: gate, Detail: fmt.Sprintf(format, args...)})
+func fault(r *Result, name, format string, args ...any) {
+	r.Faults = append(r.Faults, measure.Fault{Name: name, Detail: fmt.Sprintf(format, args...)})
 }
 
 // Counts are what every generator counts in a trial.
@@ -56,8 +37,8 @@ type Counts struct {
 // Of computes all metrics that follow from a trial's counts.
 func Of(start, finish time.Time, c Counts) *Result {
 	done, window := c.OK+c.Non2xx, finish.Sub(start).Seconds()
-	r := &Result{Start: start, Finish: finish, Counts: c, Below: map[string]float64{}, Resolution: map[string]float64{},
-		Metrics: map[string]float64{
+	r := &Result{Start: start, Finish: finish, Below: map[string]float64{},
+		Resolution: map[string]float64{}, Metrics: map[string]float64{
 			"requests":             done,
 			"duration_s":           window,
 			"throughput_rps":       done / window,
@@ -78,7 +59,7 @@ func Of(start, finish time.Time, c Counts) *Result {
 		{gate.Mismatches, "%.0f bodies were not as expected", c.Mismatches},
 	} {
 		if one.n > 0 {
-			r.fault(one.gate, one.says, one.n)
+			fault(r, one.gate, one.says, one.n)
 		}
 	}
 	if n := len(r.Faults); c.Mismatches > 0 && c.Mismatch != "" {
@@ -87,20 +68,20 @@ func Of(start, finish time.Time, c Counts) *Result {
 	if done > 0 {
 		r.Metrics["response_bytes"] = c.Bytes / done
 	} else {
-		r.fault(gate.NoRequests, "no request was answered")
+		fault(r, gate.NoRequests, "no request was answered")
 	}
 	return r
 }
 
 // Asked records the rate that was asked for, and closes the gate if the trial
 // answered less. A rate of 0 is a closed loop, which has none.
-func (r *Result) Asked(rate float64) {
+func Asked(r *Result, rate float64) {
 	if rate <= 0 {
 		return
 	}
 	r.Metrics["asked_rate_rps"] = rate
 	if got := r.Metrics["throughput_rps"]; got < gate.LeastShare*rate {
-		r.fault(gate.RateShort, "%.1f requests a second were answered of %.0f asked for", got, rate)
+		fault(r, gate.RateShort, "%.1f requests a second were answered of %.0f asked for", got, rate)
 	}
 }
 
@@ -163,6 +144,16 @@ func (o output) usable(names ...string) error {
 	for _, name := range names {
 		if v, ok := o.figures[name]; !ok || v < 0 || v > largest {
 			return fmt.Errorf("%s's output has no usable %q", o.program, name)
+		}
+	}
+	return nil
+}
+
+// has refuses an output with a missing figure.
+func (o output) has(names ...string) error {
+	for _, name := range names {
+		if _, ok := o.figures[name]; !ok {
+			return fmt.Errorf("%s's output has no %q", o.program, name)
 		}
 	}
 	return nil

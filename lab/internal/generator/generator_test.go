@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 )
 
 // A generator such as autocannon, which does not report how many requests were
@@ -14,15 +15,15 @@ func TestARateThatWasNotAnswered(t *testing.T) {
 	start := time.Unix(0, 0)
 	for _, c := range []struct {
 		rate float64
-		want []Fault
+		want []measure.Fault
 	}{
 		{0, nil},
 		{50, nil},
 		{50.5, nil}, // 0.99 of 50.5 is 49.995
-		{51, []Fault{{gate.RateShort, "50.0 requests a second were answered of 51 asked for"}}},
+		{51, []measure.Fault{{Name: gate.RateShort, Detail: "50.0 requests a second were answered of 51 asked for"}}},
 	} {
 		r := Of(start, start.Add(2*time.Second), Counts{OK: 100})
-		r.Asked(c.rate)
+		Asked(r, c.rate)
 		if !slices.Equal(r.Faults, c.want) {
 			t.Errorf("at %v: %v, want %v", c.rate, r.Faults, c.want)
 		}

@@ -52,10 +52,10 @@ func ParseReaders(stdout []byte) (*Result, error) {
 		delete(r.Metrics, name)
 	}
 	for _, f := range s.Faults {
-		r.fault(gate.Errors, "%s: %s", f.Kind, f.First)
+		fault(r, gate.Errors, "%s: %s", f.Kind, f.First)
 	}
 	if n := of["refused"]; n > 0 {
-		r.fault(gate.Non2xx, "%.0f likes were refused, or their connection failed", n)
+		fault(r, gate.Non2xx, "%.0f likes were refused, or their connection failed", n)
 	}
 	share := func(name string, part, whole float64) {
 		if whole > 0 {
@@ -71,7 +71,7 @@ func ParseReaders(stdout []byte) (*Result, error) {
 		share("lost_push_share", p("full"), p("offered"))
 		share("push_mean_s", p("push_s"), p("pushed")+p("failed"))
 		if p("failed") > 0 {
-			r.fault(gate.Errors, "%.0f pushes failed", p("failed"))
+			fault(r, gate.Errors, "%.0f pushes failed", p("failed"))
 		}
 	}
 	m := r.Metrics

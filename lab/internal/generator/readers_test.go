@@ -83,7 +83,7 @@ func TestFaultsOfReaders(t *testing.T) {
 		{`"events":0`, gate.NoRequests},
 	} {
 		r, err := ParseReaders(watched(c.change))
-		if err != nil || len(r.Faults) != 1 || r.Faults[0].Gate != c.gate {
+		if err != nil || len(r.Faults) != 1 || r.Faults[0].Name != c.gate {
 			t.Errorf("%s: %v, %+v", c.change, err, r)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 )
@@ -21,13 +20,27 @@ type Piece struct {
 	Dir   string
 	Lasts time.Duration // its warm-up and its window
 	Grace time.Duration // what it may take beyond that
-	Parse func(printed []byte) (*generator.Result, error)
-	// Check compares some answers with the right ones before the load and after it, and the result
-	// in between; nil: the client checks them itself.
-	Check func(ctx context.Context, when string, r *generator.Result) *Fault
+	Parse func(printed []byte) (*Result, error)
+	// Check compares some answers with the right ones before the load and after it; nil: the client
+	// checks them itself.
+	Check func(ctx context.Context, when string) *Fault
 	// Lasting is the command with another counted time behind its warm-up, for an extra.
 	Warmup  time.Duration
 	Lasting func(counts time.Duration) []string
+}
+
+// A Result is what such a client measured.
+type Result struct {
+	Start, Finish time.Time          // of its window
+	Metrics       map[string]float64 // by the names of package metric
+	Below         map[string]float64 // latencies below the resolution
+	// Resolution is the step in which a latency was recorded, in seconds: the true value is up to that
+	// much more.
+	Resolution map[string]float64
+	Faults     []Fault
+	// CutMeanS is the mean, in seconds, of latencies cut to whole milliseconds; the true mean is up to
+	// a millisecond higher.
+	CutMeanS float64
 }
 
 // begins is how long after its warm-up such a client surely measures.
@@ -90,7 +103,7 @@ func (p *Plan) Pieces(ctx context.Context, pieces []Piece) (*Block, error) {
 		return nil, err
 	}
 	for i, one := range pieces {
-		if f := one.check(ctx, "before", nil); f != nil {
+		if f := one.check(ctx, "before"); f != nil {
 			b.trials[i].Faults = append(b.trials[i].Faults, *f)
 		}
 	}
@@ -114,18 +127,18 @@ func (p *Plan) Pieces(ctx context.Context, pieces []Piece) (*Block, error) {
 			continue
 		}
 		b.judgePiece(i, r, clients[i].held)
-		if f := one.check(ctx, "after", r); f != nil {
+		if f := one.check(ctx, "after"); f != nil {
 			b.trials[i].Faults = append(b.trials[i].Faults, *f)
 		}
 	}
 	return &Block{Trials: b.trials}, b.extras(ctx, pieces)
 }
 
-func (p Piece) check(ctx context.Context, when string, r *generator.Result) *Fault {
+func (p Piece) check(ctx context.Context, when string) *Fault {
 	if p.Check == nil {
 		return nil
 	}
-	return p.Check(ctx, when, r)
+	return p.Check(ctx, when)
 }
 
 func first(pids []int) []int { return pids[:min(1, len(pids))] }
@@ -226,7 +239,7 @@ func isDone(p *proc.Proc) bool {
 func usage(status int) bool { return status == 2 || status == 3 || status == 126 || status == notFound }
 
 // judgePiece makes a trial from what its client printed and from the samples of its window.
-func (b *block) judgePiece(i int, r *generator.Result, h proc.Held) {
+func (b *block) judgePiece(i int, r *Result, h proc.Held) {
 	t := &b.trials[i]
 	w := b.sampler.Between(i, r.Start, r.Finish, r.Metrics["throughput_rps"])
 	t.StartedAt = r.Start
@@ -251,9 +264,9 @@ func (b *block) judgePiece(i int, r *generator.Result, h proc.Held) {
 	}
 	said := map[string]bool{}
 	for _, f := range r.Faults {
-		if f.Gate != gate.RateShort || !a.Overload {
-			said[f.Gate] = true
-			b.fault(i, f.Gate, "%s", f.Detail)
+		if f.Name != gate.RateShort || !a.Overload {
+			said[f.Name] = true
+			b.fault(i, f.Name, "%s", f.Detail)
 		}
 	}
 	if w.WorkersMin < w.WorkersMax {

@@ -19,7 +19,7 @@ import (
 )
 
 // parse reads what a client printed that cannot take turns.
-func (l load) parse(stdout []byte) (*generator.Result, error) {
+func (l load) parse(stdout []byte) (*measure.Result, error) {
 	switch l.generator {
 	case setting.Sink:
 		return generator.ParseSink(stdout)
@@ -28,14 +28,14 @@ func (l load) parse(stdout []byte) (*generator.Result, error) {
 	}
 	r, err := generator.ParseAutocannon(stdout)
 	if err == nil {
-		r.Asked(l.rate) // autocannon does not print it
+		generator.Asked(r, l.rate) // autocannon does not print it
 	}
 	return r, err
 }
 
 // check compares some answers of a server with the route's, for clients that look at none.
-func (l load) check() func(ctx context.Context, when string, r *generator.Result) *measure.Fault {
-	return func(ctx context.Context, when string, _ *generator.Result) *measure.Fault {
+func (l load) check() func(ctx context.Context, when string) *measure.Fault {
+	return func(ctx context.Context, when string) *measure.Fault {
 		if err := l.ask(ctx); err != nil {
 			return &measure.Fault{Name: gate.WrongAnswer, Detail: fmt.Sprintf("%s the trial: %v", when, err)}
 		}
