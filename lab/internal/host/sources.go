@@ -96,7 +96,7 @@ func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.H
 
 // tables are files that the lab's programs hold.
 var tables = []string{"lab/servers.toml", "lab/internal/experiment/kinds.toml", "lab/internal/gate/gates.toml",
-	"lab/internal/law/laws.toml", "lab/internal/metric/metrics.toml", "lab/internal/profile/works.toml",
+	"lab/internal/law/laws.toml", "lab/internal/metric/metrics.toml", "lab/internal/profile/kernel/calls.txt", "lab/internal/profile/works.toml",
 	"lab/internal/profiles/groups.toml", "lab/internal/profiles/kinds.toml", "lab/internal/setting/settings.toml"} // of earlier commits too
 
 // compiled tells whether the compiler may read a path.

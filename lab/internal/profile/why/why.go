@@ -183,10 +183,13 @@ func (w Search) round(ctx context.Context, r *rand.Rand, by sampler) (round []pr
 		return nil, "", err
 	}
 	for i, t := range b.Trials {
-		if len(t.Faults) > 0 {
-			return nil, t.Faults[0].Detail, nil
+		// It decides nothing, so a fault matters only where it leaves nothing to tell.
+		if round[i].cost = t.Metrics["server_cpu_per_request_s"]; round[i].cost == 0 || round[i].work == nil {
+			if len(t.Faults) == 0 {
+				return nil, w.Subjects[i].Name() + ": its CPU a request was not seen", nil
+			}
+			return nil, t.Faults[len(t.Faults)-1].Detail, nil
 		}
-		round[i].cost = t.Metrics["server_cpu_per_request_s"]
 	}
 	return round, "", nil
 }
