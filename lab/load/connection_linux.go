@@ -2,11 +2,10 @@ package load
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
+	"strings"
 	"syscall"
 	"time"
 
@@ -46,6 +45,7 @@ type connection struct {
 	last       bool // the answer that came last is the last one
 	idle       bool // nothing has come since it was asked after a pause
 	reopened   uint8
+	to         unix.Sockaddr // this connection's own, since connecting writes into it
 	lane       *lane
 	channel    *channel // nil: HTTP/1.1 in plain text
 	parser     parser
@@ -94,101 +94,71 @@ func (c *connection) pop() (ns int64) {
 	return ns
 }
 
-// dial opens a socket and waits for the connection.
-func dial(addr unix.Sockaddr) (int32, error) {
-	fd, err := socket(addr, 0)
+// connect opens a target's connection and waits for it. Of a name's addresses the first that takes one
+// counts; that of localhost may be missing from a host's table in one family.
+func (t *target) connect() (fd int32, err error) {
+	d, network, addr := net.Dialer{Timeout: dialTimeout, KeepAlive: -1}, "tcp", t.addr
+	if t.Unix != "" {
+		network, addr = "unix", t.Unix
+	}
+	c, err := d.Dial(network, addr)
+	if port, ok := strings.CutPrefix(addr, "localhost:"); ok && errors.Is(err, syscall.ECONNREFUSED) {
+		c, err = d.Dial(network, "[::1]:"+port)
+	}
+	if errno := syscall.Errno(0); errors.As(err, &errno) {
+		err = errno
+	}
 	if err != nil {
 		return -1, err
 	}
-	// The kernel's connect obeys this limit as well.
-	limit := unix.NsecToTimeval(int64(dialTimeout))
-	err = unix.SetsockoptTimeval(int(fd), unix.SOL_SOCKET, unix.SO_SNDTIMEO, &limit)
-	for err == nil {
-		err = unix.Connect(int(fd), addr)
-		if err == nil {
-			return fd, unix.SetNonblock(int(fd), true)
-		}
-		if errors.Is(err, unix.EINTR) {
-			err = nil
-		}
-	}
-	unix.Close(int(fd))
-	if errors.Is(err, unix.EINPROGRESS) {
-		err = fmt.Errorf("no connection within %v", dialTimeout)
-	}
-	return -1, err
-}
-
-func socket(addr unix.Sockaddr, flags int) (int32, error) {
-	family := unix.AF_INET
-	switch addr.(type) {
-	case *unix.SockaddrInet6:
-		family = unix.AF_INET6
-	case *unix.SockaddrUnix:
-		family = unix.AF_UNIX
-	}
-	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|flags, 0)
-	if err != nil || family == unix.AF_UNIX {
-		return int32(fd), err
-	}
-	// Requests must leave as soon as they are written.
-	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
-		unix.Close(fd)
+	defer c.Close() // not what is made of it here, of which Go's poller knows nothing
+	raw, err := c.(syscall.Conn).SyscallConn()
+	if err != nil {
 		return -1, err
 	}
+	failed := raw.Control(func(own uintptr) {
+		n := 0
+		n, err = unix.FcntlInt(own, unix.F_DUPFD_CLOEXEC, 0)
+		fd = int32(n)
+	})
+	if err = cmp.Or(failed, err); err == nil && t.Unix == "" {
+		err = prepare(int(fd))
+	}
+	return fd, err
+}
+
+// prepare sets a socket's options.
+func prepare(fd int) error {
 	// Some hosts' default is bbr, which paces each request with its own timer. Every
 	// kernel has reno; if it may not be chosen, the default works as well and only costs
 	// more.
 	_ = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, "reno")
+	// Requests must leave as soon as they are written.
+	return unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+}
+
+// begin begins to connect again to where a connection led. A Unix socket connects at once, or waits for
+// room in the server's queue, of which no event would tell.
+func (c *connection) begin() (int32, error) {
+	family := unix.AF_INET
+	switch c.to.(type) {
+	case *unix.SockaddrInet6:
+		family = unix.AF_INET6
+	case *unix.SockaddrUnix:
+		return c.lane.target.connect()
+	}
+	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return -1, err
+	}
+	if err = prepare(fd); err == nil {
+		err = unix.Connect(fd, c.to)
+	}
+	if err != nil && !errors.Is(err, unix.EINPROGRESS) {
+		unix.Close(fd)
+		return -1, err
+	}
 	return int32(fd), nil
-}
-
-// addresses resolves a target's host and port. A name may have several; the first that is reached
-// is that of all connections.
-func addresses(t Target, u *url.URL) (all []unix.Sockaddr, err error) {
-	if t.Unix != "" {
-		return []unix.Sockaddr{&unix.SockaddrUnix{Name: t.Unix}}, nil
-	}
-	port, err := net.LookupPort("tcp", cmp.Or(u.Port(), u.Scheme))
-	if err != nil {
-		return nil, err
-	}
-	found, err := net.DefaultResolver.LookupIPAddr(context.Background(), u.Hostname())
-	if err != nil {
-		return nil, err
-	}
-	if u.Hostname() == "localhost" { // which not every host's table has in both families
-		found = append(found, net.IPAddr{IP: net.IPv6loopback})
-	}
-	for _, a := range found {
-		if ip := a.IP.To4(); ip != nil {
-			all = append(all, &unix.SockaddrInet4{Port: port, Addr: [4]byte(ip)})
-			continue
-		}
-		six := &unix.SockaddrInet6{Port: port, Addr: [16]byte(a.IP.To16())}
-		if a.Zone != "" {
-			nic, err := net.InterfaceByName(a.Zone)
-			if err != nil {
-				return nil, err
-			}
-			six.ZoneId = uint32(nic.Index)
-		}
-		all = append(all, six)
-	}
-	return all, nil
-}
-
-// dial opens a connection to the first of a target's addresses that takes one, and keeps that alone.
-func (t *target) dial() (fd int32, err error) {
-	for i, a := range t.addrs {
-		var failed error
-		if fd, failed = dial(a); failed == nil {
-			t.addrs = t.addrs[i : i+1]
-			return fd, nil
-		}
-		err = cmp.Or(err, failed)
-	}
-	return -1, err
 }
 
 // reopen begins to open a broken connection again.
@@ -205,7 +175,7 @@ func (w *thread) reopen(c *connection) {
 // dial begins to open a connection.
 func (w *thread) dial(c *connection) {
 	c.since = w.now
-	fd, err := begin(c.lane.target.addrs[0])
+	fd, err := c.begin()
 	if err == nil {
 		c.fd, c.state = fd, isOpening
 		c.generation++
@@ -214,33 +184,6 @@ func (w *thread) dial(c *connection) {
 	if err != nil {
 		w.refused(c, err)
 	}
-}
-
-// begin opens a socket and begins to connect it. A Unix socket connects at once, or waits for
-// room in the server's queue, of which no event would tell.
-func begin(addr unix.Sockaddr) (int32, error) {
-	if _, ok := addr.(*unix.SockaddrUnix); ok {
-		return dial(addr)
-	}
-	fd, err := socket(addr, unix.SOCK_NONBLOCK)
-	if err != nil {
-		return -1, err
-	}
-	if err := unix.Connect(int(fd), own(addr)); err != nil && !errors.Is(err, unix.EINPROGRESS) {
-		unix.Close(int(fd))
-		return -1, err
-	}
-	return fd, nil
-}
-
-// own is a copy: Connect writes into an address, and threads open connections to the same one.
-func own(addr unix.Sockaddr) unix.Sockaddr {
-	if a, ok := addr.(*unix.SockaddrInet4); ok {
-		c := *a
-		return &c
-	}
-	c := *addr.(*unix.SockaddrInet6)
-	return &c
 }
 
 // opened looks whether opening a connection again has worked.

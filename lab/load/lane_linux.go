@@ -3,15 +3,13 @@ package load
 import (
 	"crypto/tls"
 	"sync/atomic"
-
-	"golang.org/x/sys/unix"
 )
 
 // A target is one server, as all threads see it.
 type target struct {
 	Target
-	addrs   []unix.Sockaddr // until one of them was reached
-	secure  *tls.Config     // nil: no TLS
+	addr    string      // host and port
+	secure  *tls.Config // nil: no TLS
 	host    string
 	options Options
 	counted struct{ requests, bytes int64 } // of the slots that count

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"os"
 	"runtime"
@@ -114,9 +115,7 @@ func newTarget(asked Target, seed uint64, o Options) (*target, error) {
 		return nil, err
 	}
 	t := &target{Target: asked, host: u.Host, options: o}
-	if t.addrs, err = addresses(asked, u); err != nil {
-		return nil, err
-	}
+	t.addr = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), u.Scheme))
 	if t.secure, err = asked.TLS(); err != nil {
 		return nil, err
 	}
@@ -172,7 +171,7 @@ func (l *Loader) connect(ctx context.Context, i int) error {
 		if ctx.Err() != nil {
 			return errStopped
 		}
-		fd, err := t.dial()
+		fd, err := t.connect()
 		if errors.Is(err, syscall.ECONNREFUSED) || t.Unix != "" && errors.Is(err, syscall.ENOENT) {
 			err = fmt.Errorf("%w: %w", ErrNotReached, err)
 		}
@@ -180,6 +179,9 @@ func (l *Loader) connect(ctx context.Context, i int) error {
 		a := w.lanes[i]
 		c := &connection{fd: fd, index: int32(len(w.conns)), lane: a, times: make([]int64, t.Pipelining),
 			next: n * len(t.mix.order) / t.Connections}
+		if err == nil {
+			c.to, err = unix.Getpeername(int(fd))
+		}
 		w.lose(c) // nothing yet; it begins at its place
 		w.conns = append(w.conns, c)
 		if err == nil && t.channeled() {
