@@ -83,6 +83,6 @@ func (b *Bench) target(name, addr string) load.Target {
 // plan is what all plans of the engine share.
 func (b *Bench) plan(subjects []measure.Subject) *measure.Plan {
 	return &measure.Plan{Subjects: subjects, Link: measure.Loopback{}, Self: b.Self, Clock: measure.NewClock(), ServerCPUs: b.ServerCPUs,
-		ClientCPUs: b.ClientCPUs, Seed: b.Seed, Unlike: true, Warmup: make([]time.Duration, len(subjects)),
+		ClientCPUs: b.ClientCPUs, Seed: b.Seed, Unlike: true, Ready: b.Ready, Warmup: make([]time.Duration, len(subjects)),
 		Target: func(i int, addr string) load.Target { return b.target(subjects[i].Name(), addr) }}
 }

@@ -37,6 +37,9 @@ func Instead(ctx context.Context, t load.Target, failed error) string {
 			strings.Contains(err.Error(), "application protocol")) {
 			continue
 		}
+		if was.HTTP2 && was.TLS && is.TLS {
+			return "it offers no HTTP/2 by ALPN; leave out --http2"
+		}
 		var flags []string
 		for _, f := range []struct {
 			says string

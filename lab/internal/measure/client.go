@@ -3,6 +3,7 @@ package measure
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -174,7 +175,7 @@ func (b *block) ask(ctx context.Context, t load.Target) (given []probe.Given, er
 		return nil, err
 	}
 	var out bytes.Buffer
-	p, err := proc.Start(proc.Spec{Argv: b.onClient(AskCall, askWithin.String()), Stdin: bytes.NewReader(text), Stdout: &out})
+	p, err := proc.Start(proc.Spec{Argv: b.onClient(AskCall, cmp.Or(b.Ready, askWithin).String()), Stdin: bytes.NewReader(text), Stdout: &out})
 	if err != nil {
 		return nil, err
 	}

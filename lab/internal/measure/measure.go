@@ -60,6 +60,7 @@ type Plan struct {
 	Seed                   uint64   // of the order of a target's requests
 	// Unlike goes on although servers answer differently.
 	Unlike bool
+	Ready  time.Duration // how long a server that listens may take to answer as is expected; 0: 20 s
 	// Extras are windows after the last slot in which something is done while the client loads a
 	// subject alone, as taking a profile.
 	Extras []Extra
