@@ -120,9 +120,6 @@ func (l load) clientLine(s setting.Levels) []string {
 	if l.rate > 0 {
 		argv = append(argv, "--rate", number(l.rate))
 	}
-	if l.rotates() && l.serves.Answers != "" {
-		argv = append(argv, "--answers", l.serves.Answers)
-	}
 	return l.onCores(argv)
 }
 
