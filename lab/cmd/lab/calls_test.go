@@ -21,7 +21,6 @@ func TestHelpIsOfTheCommand(t *testing.T) {
 		{[]string{"--help"}, "Verdicts of run count all blocks"},
 		{[]string{"run", "--help"}, "Usage: lab run <experiment> [flags]"},
 		{[]string{"help", "reproduce"}, "--keep-going"},
-		{[]string{"profile", "-help"}, "--from=SOURCE"},
 		{[]string{"tune", "-h"}, "irq-pin     --dev D --cpus LIST"},
 		{[]string{"tune", "rps", "--help"}, "irq-pin     --dev D --cpus LIST"},
 	} {
@@ -46,7 +45,6 @@ func TestACallThatIsWrongIsRefusedInOneLine(t *testing.T) {
 		{[]string{"new"}, "see lab help new"},
 		{[]string{"run", "11-theads"}, `no experiment "11-theads"; did you mean "11-threads"?`},
 		{[]string{"run", "nothing-like-it"}, "lab list names them"},
-		{[]string{"profile", "11-theads"}, `did you mean "11-threads"?`},
 		{[]string{"reproduce", "99"}, `no entry and no experiment is called "99"`},
 		{[]string{"run", "11-threads", "--blocks", "-1"}, "--blocks -1: use 1 to 1000"},
 		{[]string{"run", "11-threads", "--port", "-5"}, "--port -5: use 1 to 65535"},

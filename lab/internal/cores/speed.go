@@ -1,7 +1,5 @@
 package cores
 
-import "time"
-
 // The work of one call of TimeLoop: passes, pairs of calls a pass, and bytes a
 // pair, which is a write and a read. A pass takes 2 to 5 ms: long compared with
 // the clock's resolution and short compared with a scheduler's slice, so the
@@ -16,12 +14,3 @@ const (
 // as slow. It is the geometric middle of the two speeds seen, 1.6 and 2.5
 // microseconds: the square root of 2.5/1.6 is 1.25.
 const SlowBy = 1.25
-
-// Slow tells whether a core was slower than the reference, its best time in the
-// same block or run. A missing time counts as slow.
-func Slow(reference, seen time.Duration) bool {
-	if reference <= 0 || seen <= 0 {
-		return true
-	}
-	return float64(seen) > SlowBy*float64(reference)
-}

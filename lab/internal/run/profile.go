@@ -12,7 +12,6 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/profile"
@@ -56,17 +55,8 @@ func (l load) sockets() string {
 	return dir
 }
 
-// defaultProfileTime is the length of a profile where the design does not give one.
-const defaultProfileTime = time.Second
-
-// profileFor is how long each server is profiled; 0 where no profiles are
-// taken.
-func (p Plan) profileFor() time.Duration {
-	if s := p.Experiment.ProfileS(); s > 0 || !p.Profile {
-		return seconds(s)
-	}
-	return defaultProfileTime
-}
+// profileFor is how long each server is profiled; 0 where no profiles are taken.
+func (p Plan) profileFor() time.Duration { return seconds(p.Experiment.ProfileS()) }
 
 // take adds the profiles to the trial, with the throughput of their window.
 func (l load) take(t *results.Trial, set *profile.Set, extra []httpload.SlotReport) {
@@ -116,12 +106,6 @@ func (e *engine) raw() (map[string][]byte, error) {
 		}
 	}
 	return out, nil
-}
-
-// ProfileTime is about how long profiling one condition takes.
-func ProfileTime(x *experiment.Experiment) time.Duration {
-	p, b := Plan{Experiment: x, Profile: true}, x.Block
-	return groupOverhead + seconds(b.WarmupS+float64(b.Rounds)*b.SlotS) + p.profiledFor()
 }
 
 // profiledFor is about how long a condition's profiled window takes.

@@ -12,15 +12,6 @@ import (
 var profiling = design{settings: longBlock.settings, block: "slot_s = 0.5\nrounds = 1\nwarmup_s = 0.1",
 	more: "[profile]\nseconds = 1"}
 
-// The null server serves no profiles.
-func TestTheNullServerHasNoProfiles(t *testing.T) {
-	x := design{settings: "generator = \"http_load\"\nserver = \"null\"\nconnections = 4"}.parse(t)
-	if err := Profiles(t.Context(), Plan{Experiment: x}, nil); err == nil ||
-		err.Error() != "the null server has no profiles" {
-		t.Errorf("%v", err)
-	}
-}
-
 // Servers that are up together are profiled one after the other, each under its
 // own load, and each profile shows its own server.
 func TestAGroupsProfiles(t *testing.T) {

@@ -43,9 +43,6 @@ type Plan struct {
 	// Called.
 	Lab []string
 
-	// Profile asks for profiles although the experiment does not.
-	Profile bool
-
 	// Budget is the longest time that the run may take; 0: as the experiment says.
 	// MaxBlocks limits the blocks; 0: as many as a file can hold.
 	Budget    time.Duration

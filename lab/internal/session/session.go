@@ -309,7 +309,7 @@ func (s *Session) make(ctx context.Context, o *Outcome, budget time.Duration, bl
 		}
 		return f, err
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("interrupted; %w", LeftBehind(err))
+		return nil, fmt.Errorf("interrupted; %w", leftBehind(err))
 	}
 	return s.rescue(x.Name, complete, err)
 }
@@ -330,8 +330,8 @@ func (s *Session) rescue(name string, complete *results.File, err error) (*resul
 	return added[len(added)-1], errors.Join(err, failed)
 }
 
-// LeftBehind says what an interrupted run left behind; files are never left.
-func LeftBehind(err error) error {
+// leftBehind says what an interrupted run left behind; files are never left.
+func leftBehind(err error) error {
 	if left, ok := errors.AsType[run.Unrestored](err); ok {
 		return left
 	}
