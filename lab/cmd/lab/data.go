@@ -120,11 +120,7 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	m := doctor.Machine{
-		Left: left,
-		Root: string(j.Root), Split: split, Allowed: allowed, Experiments: j.Experiments,
-		Hosts: []string{w.ID}, Made: w.Origin, Alike: w.Lookalikes(j), Alone: w.Unsteady(), Watch: watchFor,
-	}
+	m := doctor.Machine{Split: split, Allowed: allowed, Watch: watchFor}
 	if c.NoWatch {
 		m.Watch = 0
 	}
@@ -133,7 +129,8 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 			fmt.Fprintf(os.Stderr, "\rwatching the machine, %.0f s left ", left.Seconds())
 		}
 	}
-	findings := m.Examine()
+	findings := append(identified(w, w.Lookalikes(j)), unrestored(left)...)
+	findings = append(findings, m.Journal(string(j.Root))...)
 	if m.Tick != nil && m.Watch > 0 {
 		fmt.Fprintf(os.Stderr, "\r%40s\r", "")
 	}
@@ -141,7 +138,38 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Level == doctor.Fault }) {
 		status = exitFailed
 	}
-	return status, doctor.Print(out, findings, doctor.Summary(findings))
+	return status, doctor.Print(out, findings)
+}
+
+// identified says under which name this machine's results are kept, and why.
+func identified(w *session.Machine, alike string) []doctor.Finding {
+	f := doctor.Finding{Level: doctor.Good, About: "machine", Seen: w.ID + ", " + w.Origin}
+	if alike != "" {
+		f.Seen += ". If it is " + alike + ", which has the same parts, give it that name, by --host or in .lab-host"
+	}
+	if alone := w.Unsteady(); alone != "" {
+		f.Seen += ". Nothing of its own tells it apart from others of its kind, because " + alone +
+			". Its first run keeps the name in .lab-host"
+	}
+	return []doctor.Finding{f}
+}
+
+// unrestored names kernel settings that something turned and nothing has restored.
+func unrestored(left []tune.Left) (fs []doctor.Finding) {
+	for _, l := range left {
+		f := doctor.Finding{Level: doctor.Fault, About: "settings", Seen: l.String(), Means: "a run refuses to begin with it",
+			Mend: tune.Restore}
+		switch {
+		case l.Service: // experiments need it stopped
+			f.Level, f.Means, f.Mend = doctor.Good, "", ""
+		case l.By == tune.Orphan:
+			f.Level, f.Means = doctor.Limit, "the next run restores it, where it may"
+		case l.By == tune.Held:
+			f.Mend = ""
+		}
+		fs = append(fs, f)
+	}
+	return fs
 }
 
 type listCall struct{}

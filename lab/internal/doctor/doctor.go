@@ -1,29 +1,26 @@
-// Package doctor says what a machine can decide, before anything is run on it.
+// Package doctor says what keeps a machine from measuring, or disturbs it, before anything is run on it.
 //
-// Each finding says what was seen, what that means, and how to mend it. The doctor needs no root, changes nothing, and measures nothing that
-// takes longer than making a wire and watching for some seconds.
-//
-// It sees the machine as it is now. Whether a trial was disturbed, and what
-// bounded it, only the run can say.
+// Each finding says what was seen, what that means, and how to mend it. The doctor needs no root, changes
+// nothing, and measures nothing that takes longer than making a wire and watching for some seconds. It
+// sees the machine as it is now: whether a block was disturbed, and what bounded it, only the run can say.
 package doctor
 
 import (
 	"cmp"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
 // A Level says how much a finding matters.
 type Level string
 
-// Good findings need nothing; limits prevent some claims from being decided, or
-// make trials noisier or invalid; faults end runs before they begin.
+// Good findings need nothing; limits keep something from being measured, or disturb it; faults end runs
+// before they begin.
 const (
 	Good  Level = "ok"
 	Limit Level = "limit"
@@ -37,31 +34,19 @@ type Finding struct {
 	Seen  string
 	Means string // its effect; empty for Good
 	Mend  string // command to type; empty if nothing can or need be done
-	Bars  bool   // whether some claims are not applicable because of it
-
-	// Spoils is whether it makes trials of every claim invalid, or may.
-	Spoils bool
 }
 
-// A Machine is the machine to examine, with the experiments to examine it for.
+// A Machine is the machine to examine.
 type Machine struct {
-	Root        string      // the repository's root; empty: there is none
-	Split       cores.Split // how its cores would be divided
-	Allowed     []int       // CPUs that the lab may use
-	Experiments []*experiment.Experiment
-	Hosts       []string    // the present name; none: not looked for
-	Made        string      // where the present name comes from, in words
-	Alike       string      // hosts of the journal that it may be, in words; empty if it is known, or new
-	Alone       string      // why nothing of its own tells it apart from others of its kind; empty if something does
-	Left        []tune.Left // kernel settings that something turned and nothing has restored
+	Split   cores.Split // how its cores would be divided
+	Allowed []int       // CPUs that the lab may use
 
-	// Watch is how long to watch what changes; 0 for not at all. Tick, if not nil,
-	// is called once a second with the time left.
+	// Watch is how long to watch what changes; 0 for not at all. Tick, if not nil, is called once a second
+	// with the time left.
 	Watch time.Duration
 	Tick  func(left time.Duration)
 
-	// Proc, Sys and Cgroup are /proc, /sys and /sys/fs/cgroup; tests set them to
-	// made-up trees.
+	// Proc, Sys and Cgroup are /proc, /sys and /sys/fs/cgroup; tests set them to made-up trees.
 	Proc, Sys, Cgroup string
 }
 
@@ -72,40 +57,64 @@ func (m Machine) located() Machine {
 	return m
 }
 
-// Examine examines the machine.
-func (m Machine) Examine() []Finding {
+// Journal is what a clone of the journal at root needs beside what a comparison does.
+func (m Machine) Journal(root string) []Finding {
 	m = m.located()
-	fs := append(m.identity(), m.programs()...)
-	fs = append(fs, m.division(), m.siblings(), m.quota(), m.governor(), m.turbo(), m.clock(), m.schedstat())
-	fs = append(append(fs, m.machines()), m.turned()...)
-	fs = append(fs, m.wires()...)
-	fs = append(fs, m.openFiles(), m.ports(), m.acceptQueue(), m.synQueue(), m.memory(), m.swap())
-	return append(fs, m.watched()...)
+	fs := append(programs(root), m.division(), m.siblings(), m.quota(), m.governor(), m.turbo(), m.clock(), m.threads())
+	fs = append(fs, m.wires("claims over a wire are not applicable")...)
+	return append(append(fs, m.limits()...), m.watched()...)
 }
 
-// identity says under which name this machine's results are kept, and why.
-func (m Machine) identity() []Finding {
-	if len(m.Hosts) == 0 {
-		return nil
+// Comparison is what a comparison of servers needs.
+func (m Machine) Comparison() []Finding {
+	m = m.located()
+	fs := []Finding{m.division(), m.siblings(), m.quota(), m.governor(), m.turbo(), m.clock(), m.threads(), m.groups(),
+		sampling(), m.ptrace()}
+	return append(fs, m.wires("--line-rate is refused; without it servers are loaded over loopback")...)
+}
+
+// programs looks for what the lab starts: its own programs, by their paths below the root, and those of
+// others in PATH. What is there has no line.
+func programs(root string) (fs []Finding) {
+	for _, p := range []struct {
+		name, path  string
+		level       Level
+		means, mend string
+	}{
+		{"server", ".tools/bin/fiber_server", Fault, "no experiment can run", "make build"},
+		{"linerate", ".tools/bin/linerate", Fault, "no claim about a server can be decided", "make build"},
+		{"null server", ".tools/bin/null_server", Fault, "clients cannot be measured against it", "make build"},
+		{"event producer", ".tools/bin/event_producer", Fault, "no experiment with batches can run", "make build"},
+		{"event sink", ".tools/bin/event_sink", Fault, "no experiment with batches can run", "make build"},
+		{"event reader", ".tools/bin/event_reader", Fault, "no experiment with streams can run", "make build"},
+		{"autocannon", "node_modules/autocannon/autocannon.js", Fault, "no experiment with it can run", "make setup"},
+		{"node", "", Fault, "no experiment with autocannon can run", "install Node.js 20.11 or newer, from nodejs.org"},
+		{"taskset", "", Fault, "server and client cannot be pinned, and nothing starts", "sudo apt-get install util-linux"},
+		{"git", "", Limit, "a run names no commit, and cannot be contributed", "sudo apt-get install git"},
+	} {
+		var err error
+		if p.path == "" {
+			_, err = exec.LookPath(p.name)
+		} else {
+			_, err = os.Stat(filepath.Join(root, p.path))
+		}
+		if err != nil {
+			fs = append(fs, Finding{p.level, p.name, "missing", p.means, p.mend})
+		}
 	}
-	f := Finding{Level: Good, About: "machine", Seen: m.Hosts[0] + ", " + m.Made}
-	if m.Alike != "" {
-		f.Seen += ". If it is " + m.Alike + ", which has the same parts, give it that name, by --host or in .lab-host"
+	if len(fs) == 0 {
+		fs = append(fs, Finding{Level: Good, About: "programs", Seen: "all there"})
 	}
-	if m.Alone != "" {
-		f.Seen += ". Nothing of its own tells it apart from others of its kind, because " + m.Alone +
-			". Its first run keeps the name in .lab-host; without that file it would count as another machine after its next " +
-			"start"
-		f.Mend = "echo NAME > .lab-host (a name that no other machine has)"
-	}
-	return []Finding{f}
+	return fs
 }
 
 // sysctl reads a setting by its name.
 func (m Machine) sysctl(name string) string {
-	return host.Line(m.Proc, "sys", strings.ReplaceAll(name, ".", "/"))
+	return line(m.Proc, "sys", strings.ReplaceAll(name, ".", "/"))
 }
 
-// notVisible is the text for what this machine does not show; for a virtual
-// machine the host decides it.
-const notVisible = "not visible here, as in most virtual machines"
+// line reads a short file; empty if there is none.
+func line(elem ...string) string {
+	text, _ := os.ReadFile(filepath.Join(elem...))
+	return strings.Join(strings.Fields(string(text)), " ")
+}

@@ -2,172 +2,156 @@ package doctor
 
 import (
 	"fmt"
-	"math"
-	"os/exec"
 	"strconv"
 	"strings"
+	"time"
 
-	"github.com/prometheus/procfs"
-
-	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/machine"
+	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
-// quota reports the CPU that the limit of a container or service leaves: that of the lab's
-// control groups, from its own up to the top.
-func (m Machine) quota() Finding {
-	f := Finding{Level: Good, About: "CPU quota", Seen: "none"}
-	q := cores.ReadQuota(m.Proc, m.Cgroup, "self")
-	if !q.Seen {
-		f.Spoils = true
-		f.Level, f.Seen = Limit, "not shown: no control group says whether a quota holds the lab back, and for how long"
-		f.Means = "a trial that may have been stopped unseen is invalid"
-		f.Mend = "mount the control groups at " + m.Cgroup +
-			", or let a container see the host's (docker run --cgroupns=host)"
-		return f
-	}
-	if math.IsInf(q.Cores, 1) {
-		return f
-	}
-	f.Seen = fmt.Sprintf("%.2g cores, used up in %d periods so far", q.Cores, q.Stops)
-	if q.Cores >= float64(len(m.Allowed)) {
-		return f
-	}
-	f.Level, f.Mend = Limit, "start the container or service without a CPU limit (docker run without --cpus; CPUQuota= "+
-		"in systemd)"
-	f.Means = "a trial that is stopped by it is invalid"
-	f.Bars = m.needs(func(n experiment.Demands) bool { return float64(n.Cores) > q.Cores })
-	return f
+// denials are the kernel settings that forbid namespaces to users.
+var denials = []struct{ name, denies, mend string }{
+	{"kernel.apparmor_restrict_unprivileged_userns", "1", "0"},
+	{"kernel.unprivileged_userns_clone", "0", "1"},
+	{"user.max_user_namespaces", "0", "10000"},
+	{"user.max_net_namespaces", "0", "10000"},
 }
 
-// openFiles checks the hard limit. The soft limit does not matter: both Go's
-// and Node's runtimes raise theirs to the hard limit at start.
-func (m Machine) openFiles() Finding {
-	f := Finding{Level: Good, About: "open files"}
-	var soft, hard int64 // of this process, whose runtime has raised the soft one
-	_, shown, _ := strings.Cut(host.Line(m.Proc, "self", "limits"), "Max open files ")
-	if _, err := fmt.Sscan(shown, &soft, &hard); err != nil {
-		f.Seen = "no limit is shown here"
-		return f
+// wires makes a wire and removes it. Only the attempt decides, since containers forbid namespaces without
+// any setting. Where it fails, the settings that do are named.
+func (m Machine) wires(means string) []Finding {
+	w, err := wire.Make(wire.Spec{LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02})
+	if err == nil {
+		w.Down()
+		return []Finding{{Level: Good, About: "wire", Seen: "a shaped wire between two namespaces can be made"}}
 	}
-	f.Seen = fmt.Sprintf("hard limit %d, to which server and client raise their own", hard)
-	if out, err := exec.Command("sh", "-c", "ulimit -Sn").Output(); err == nil {
-		f.Seen = fmt.Sprintf("soft limit %s, hard limit %d, to which server and client raise their own",
-			strings.TrimSpace(string(out)), hard)
-	}
-	if largest := m.over("", hard-experiment.FilesBeside); largest > 0 {
-		f.Level, f.Bars = Limit, true
-		f.Means = fmt.Sprintf("up to %d connections do not fit, and their trials are invalid", largest)
-		f.Mend = fmt.Sprintf("sudo prlimit --pid $$ --nofile=%d:%d", 2*largest, 2*largest)
-	}
-	return f
+	return []Finding{m.wireless(err, means)}
 }
 
-// ports compares the connections of each experiment over loopback with the
-// ports for clients. A wire's new namespaces have the kernel's defaults
-// instead.
-func (m Machine) ports() Finding {
-	f := Finding{Level: Good, About: "ports", Seen: "the range is not shown here"}
-	text := m.sysctl("net.ipv4.ip_local_port_range")
-	var from, to int64
-	if _, err := fmt.Sscan(text, &from, &to); err != nil {
-		return f
-	}
-	n := to - from + 1
-	f.Seen = fmt.Sprintf("%d to %d: %d connections of a client to a server at most", from, to, n)
-	if largest := m.over("loopback", n); largest > 0 {
-		f.Level, f.Bars = Limit, true
-		f.Means = fmt.Sprintf("up to %d connections find no port, and their trials are invalid", largest)
-		f.Mend = `sudo sysctl -w net.ipv4.ip_local_port_range="10240 65000"`
-	}
-	return f
-}
-
-// acceptQueue concerns the moment when all connections of a trial are opened.
-func (m Machine) acceptQueue() Finding {
-	return m.queue("somaxconn", "net.core.somaxconn", 1,
-		"connections that come at once overflow the accept queue and come again a second later")
-}
-
-// synQueue is limited by tcp_max_syn_backlog only if SYN cookies are off, and
-// then to three quarters of it. Otherwise it is as long as the accept queue.
-func (m Machine) synQueue() Finding {
-	const name = "net.ipv4.tcp_max_syn_backlog"
-	if m.sysctl("net.ipv4.tcp_syncookies") != "0" {
-		f := Finding{Level: Good, About: "SYN backlog", Seen: "not shown here"}
-		if n := m.sysctl(name); n != "" {
-			f.Seen = n + ", which does not bind while SYN cookies are on"
+func (m Machine) wireless(err error, means string) Finding {
+	f := Finding{Limit, "wire", err.Error(), means, "run on the machine itself, or in a container with --privileged"}
+	var by, mends []string
+	for _, d := range denials {
+		if m.sysctl(d.name) == d.denies {
+			by, mends = append(by, d.name+"="+d.denies), append(mends, "sudo sysctl -w "+d.name+"="+d.mend)
 		}
-		return f
 	}
-	return m.queue("SYN backlog", name, 0.75,
-		"without SYN cookies, connections that come at once are dropped and come again a second later")
-}
-
-func (m Machine) queue(about, name string, share float64, means string) Finding {
-	f := Finding{Level: Good, About: about, Seen: "not shown here"}
-	n, err := strconv.ParseInt(m.sysctl(name), 10, 64)
-	if err != nil {
-		return f
-	}
-	f.Seen = strconv.FormatInt(n, 10)
-	if largest := m.over("loopback", int64(share*float64(n))); largest > 0 {
-		f.Level, f.Means = Limit, means
-		f.Mend = fmt.Sprintf("sudo sysctl -w %s=%d", name, 2*largest)
-	}
-	return f
-}
-
-// enough is the memory that a run may need, in bytes: some hundred megabytes
-// for a load generator, and a few dozen for each of the server's workers.
-const enough = 512 << 20
-
-func (m Machine) memory() Finding {
-	f := Finding{Level: Good, About: "memory", Seen: "not shown here"}
-	fs, err := procfs.NewFS(m.Proc)
-	if err != nil {
-		return f
-	}
-	info, err := fs.Meminfo()
-	if err != nil || info.MemAvailableBytes == nil {
-		return f
-	}
-	f.Seen = size(*info.MemAvailableBytes) + " available"
-	if *info.MemAvailableBytes < enough {
-		f.Level, f.Mend = Limit, "stop what holds it: ps -eo rss,comm --sort -rss | head"
-		f.Means = fmt.Sprintf("under %s a run may swap, or be killed", size(enough))
-	}
-	return f
-}
-
-// swap matters when pages move. Unused swap costs nothing, but it is named all
-// the same: watching an idle machine says little about a loaded one.
-func (m Machine) swap() Finding {
-	f := Finding{Level: Good, About: "swap", Seen: "not shown here"}
-	fs, err := procfs.NewFS(m.Proc)
-	if err != nil {
-		return f
-	}
-	swaps, err := fs.Swaps()
 	switch {
-	case err != nil:
-		return f
-	case len(swaps) == 0:
-		f.Seen = "none"
-		return f
+	case strings.Contains(f.Seen, "sch_tbf"):
+		f.Mend = "sudo modprobe sch_tbf"
+	case len(by) > 0:
+		f.Seen += ": " + strings.Join(by, ", ")
+		f.Mend = strings.Join(mends, " && ")
 	}
-	var all, used uint64
-	for _, s := range swaps {
-		all, used = all+uint64(s.Size)<<10, used+uint64(s.Used)<<10
-	}
-	f.Seen = fmt.Sprintf("%s, of which %s used", size(all), size(used))
 	return f
 }
 
-func size(bytes uint64) string {
-	if bytes >= 1<<30 {
-		return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
+// What an experiment with many connections needs at the most, and a run of any.
+const (
+	manyFiles   = 4096
+	manyPorts   = 8192
+	shortQueue  = 1024
+	littleSpace = 512 << 10 // KiB: some hundred megabytes for a client, a few dozen for each worker
+)
+
+// limits checks what the kernel and the shell bound. The soft limit of open files does not matter: Go's
+// and Node's runtimes raise theirs to the hard limit.
+func (m Machine) limits() (fs []Finding) {
+	check := func(about string, has int64, shown bool, unit string, least int64, means, mend string) {
+		f := Finding{Level: Good, About: about, Seen: "not shown here"}
+		if shown {
+			f.Seen = fmt.Sprintf("%d%s", has, unit)
+		}
+		if shown && has < least {
+			f.Level, f.Means, f.Mend = Limit, means, mend
+		}
+		fs = append(fs, f)
 	}
-	return fmt.Sprintf("%d MiB", bytes>>20)
+	var soft, hard, from, to int64
+	_, text, _ := strings.Cut(line(m.Proc, "self", "limits"), "Max open files ")
+	_, err := fmt.Sscan(text, &soft, &hard)
+	check("open files", hard, err == nil, " at the most", manyFiles, "experiments with many connections do not fit",
+		fmt.Sprintf("sudo prlimit --pid $$ --nofile=%d:%[1]d", 2*manyFiles))
+	_, err = fmt.Sscan(m.sysctl("net.ipv4.ip_local_port_range"), &from, &to)
+	check("ports", to-from+1, err == nil, " connections of a client to a server at the most", manyPorts,
+		"experiments with many connections find no port", `sudo sysctl -w net.ipv4.ip_local_port_range="10240 65000"`)
+	queue, err := strconv.ParseInt(m.sysctl("net.core.somaxconn"), 10, 64)
+	check("somaxconn", queue, err == nil, "", shortQueue,
+		"connections that come at once overflow the accept queue and come again a second later",
+		fmt.Sprintf("sudo sysctl -w net.core.somaxconn=%d", 4*shortQueue))
+	var free int64
+	_, text, _ = strings.Cut(line(m.Proc, "meminfo"), "MemAvailable: ")
+	_, err = fmt.Sscan(text, &free)
+	check("memory", free>>10, err == nil, " MiB available", littleSpace>>10, "a run may swap, or be killed",
+		"stop what holds it: ps -eo rss,comm --sort -rss | head")
+	return fs
+}
+
+// watched watches the machine as a run does. Between samples it sleeps: if it worked, it would itself be
+// the load that it tells of. The load average is not used: it still includes the run before, it counts
+// tasks that wait for a disk, and it does not say how much CPU is left.
+func (m Machine) watched() []Finding {
+	if m.Watch <= 0 {
+		return []Finding{{Level: Good, About: "watch", Seen: "left out: steal, other load, paging and throttling were not looked at"}}
+	}
+	began := time.Now()
+	s, err := machine.Start(machine.Targets{Pairs: []machine.Pair{{Client: func() int { return 0 }}},
+		ServerCPUs: m.Allowed, ClientCPUs: m.Allowed, Window: m.Watch})
+	if err != nil {
+		return []Finding{{Level: Good, About: "watch", Seen: "not possible here: " + err.Error()}}
+	}
+	for left := m.Watch; left > 0; left = m.Watch - time.Since(began) {
+		if m.Tick != nil {
+			m.Tick(left)
+		}
+		time.Sleep(min(left, time.Second))
+	}
+	s.Stop()
+	return disturbances(s.Between(0, began, time.Now(), 0))
+}
+
+// disturbances reports what went on during a watch.
+func disturbances(w machine.Window) (fs []Finding) {
+	const wider = "intervals are wider for it, and deciding takes longer"
+	for _, d := range []struct {
+		about, metric      string
+		least              float64
+		quiet, busy        string // with one verb for a percentage or an amount
+		scale              float64
+		means, mend, names string
+	}{
+		{"steal", "server_steal", 0.01, "none to speak of", "%.1f %% of the cores' time", 100, wider,
+			"wait, or use a machine whose cores are its own", ""},
+		{"other load", "server_foreign_load", 0.05, "none to speak of", "%.2f of a core", 1, wider,
+			"stop what is named, or wait for its end", busiest(w.Others)},
+		{"throttling", "throttled_s", 1e-9, "no core was held back", "cores were held back for %.3f s", 1,
+			"a block that is held back by a quota does not count",
+			"lift the quota on the container or service; if it is heat, let the machine cool", ""},
+		{"swapping", "swap_pages", 1, "no page moved", "%.0f pages moved", 1, wider, "sudo swapoff -a, for the time of the run", ""},
+	} {
+		f := Finding{Level: Good, About: d.about, Seen: d.quiet}
+		switch v, ok := w.Metrics[d.metric]; {
+		case !ok:
+			f.Seen = "not shown here"
+		case v >= d.least:
+			f = Finding{Limit, d.about, fmt.Sprintf(d.busy, v*d.scale), d.means, d.mend}
+			if d.names != "" {
+				f.Seen += ": " + d.names
+			}
+		}
+		fs = append(fs, f)
+	}
+	return fs
+}
+
+// busiest names up to three commands with their use, without arguments, which may be private.
+func busiest(others []machine.Load) string {
+	var names []string
+	for _, o := range others[:min(len(others), 3)] {
+		if o.Cores >= 0.005 {
+			names = append(names, fmt.Sprintf("%s %.2f", o.Name, o.Cores))
+		}
+	}
+	return strings.Join(names, ", ")
 }

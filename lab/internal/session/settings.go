@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/doctor"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
@@ -22,7 +21,7 @@ func RestoreSettings(trial bool, say func(format string, args ...any)) error {
 			say("%v, and stays so for this run", l)
 			continue
 		}
-		way := "restore it first: " + doctor.Restore
+		way := "restore it first: " + tune.Restore
 		if l.By == tune.Held {
 			way = "wait for its end, or end it"
 		}

@@ -16,6 +16,9 @@ import (
 	"github.com/prometheus/procfs"
 )
 
+// Restore is the command that turns every setting back.
+const Restore = "sudo .tools/bin/lab tune restore"
+
 // A Left is a kernel setting that something turned and nothing has restored.
 type Left struct {
 	Path, Original, Now string
