@@ -169,12 +169,11 @@ func (c *compareCall) measured(ctx context.Context, o bench.Options, line *termi
 		return nil, err
 	}
 	bench.Sweep()
-	scratch, release, err := proc.LockMachine()
+	_, release, err := proc.LockMachine()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	b.Scratch = scratch
 	if c.Base != "" {
 		trees, err := b.Build(ctx, c.Base, c.Head, c.Build)
 		if err != nil {

@@ -34,7 +34,6 @@ import (
 type Bench struct {
 	Options
 	Dir        string   // where the commands start
-	Scratch    string   // where perf has its file meanwhile
 	Self       []string // the command that starts this program anew: see measure.Answer
 	ServerCPUs []int    // empty: wherever the servers are put
 	ClientCPUs []int

@@ -41,7 +41,7 @@ func (g *group) gauge(subjects []measure.Subject) measure.Extra {
 			return unusable == "" && c.ControlOf == "" && !e.gauged(c.ID) && e.failedGauges[g.loads[i].calls()] < gaugings
 		},
 		Do: func(ctx context.Context, i int) error {
-			stacks, err := kernel.Record(ctx, g.loads[i].dir, subjects[i].CPU().PIDs, gaugeFor/2)
+			stacks, err := kernel.Record(ctx, subjects[i].CPU().PIDs, gaugeFor/2)
 			if err == nil {
 				g.gauged[i], err = kernel.ReceiveShare(stacks)
 			}

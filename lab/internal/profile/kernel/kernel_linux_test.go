@@ -107,7 +107,7 @@ func TestTheClientsShareIsOfStacksThatHandAPacketOver(t *testing.T) {
 	}
 }
 
-// A thread that is never switched out is sampled for its time, one of another process is not, and nothing is left.
+// A thread that is never switched out is sampled for its time, one of another process is not.
 func TestABusyProcessIsSampledAlone(t *testing.T) {
 	if why := Usable(); why != "" {
 		t.Skip(why)
@@ -117,13 +117,9 @@ func TestABusyProcessIsSampledAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _, _ = busy.Process.Kill(), busy.Wait() }()
-	dir := t.TempDir()
-	stacks, err := Record(t.Context(), dir, []int{busy.Process.Pid}, 300*time.Millisecond)
+	stacks, err := Record(t.Context(), []int{busy.Process.Pid}, 300*time.Millisecond)
 	if err != nil || len(stacks) < 20 || len(stacks) > Hertz {
 		t.Errorf("%d samples, %v", len(stacks), err)
-	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left %v, %v", left, err)
 	}
 }
 

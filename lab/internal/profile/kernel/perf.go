@@ -7,10 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -49,38 +49,33 @@ func Usable() string {
 	return ""
 }
 
-// Record samples processes for a while, by a clock. Its file goes to a directory of its own below dir, which it removes.
+// Record samples processes for a while, by a clock.
 //
 // It samples all cores and keeps what the processes did. A clock of each thread alone would need fewer rights, but Linux
 // 6.18 was seen to stop such a clock after a sample, until the thread is next switched out.
-func Record(ctx context.Context, dir string, pids []int, window time.Duration) (stacks []Stack, err error) {
-	own, err := os.MkdirTemp(dir, "perf-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(own)) }()
+func Record(ctx context.Context, pids []int, window time.Duration) ([]Stack, error) {
 	var list []string
 	for _, pid := range pids {
 		list = append(list, strconv.Itoa(pid))
 	}
-	data := filepath.Join(own, "data")
-	if _, err := perf(ctx, window+10*time.Second, "record", "--quiet", "--all-cpus",
+	data, err := perf(ctx, nil, window+10*time.Second, "record", "--quiet", "--all-cpus",
 		"--event", "cpu-clock:I", // not the idle loop
-		"--freq", strconv.Itoa(Hertz), "-g", "--no-buildid", "--no-buildid-cache", "--output", data,
-		"--", "sleep", strconv.FormatFloat(window.Seconds(), 'f', 3, 64)); err != nil {
+		"--freq", strconv.Itoa(Hertz), "-g", "--no-buildid", "--no-buildid-cache", "--output", "-",
+		"--", "sleep", strconv.FormatFloat(window.Seconds(), 'f', 3, 64))
+	if err != nil {
 		return nil, err
 	}
-	text, err := perf(ctx, 20*time.Second, "script", "--input", data, "--fields", "ip,sym,dso",
+	text, err := perf(ctx, bytes.NewReader(data), 20*time.Second, "script", "--input", "-", "--fields", "ip,sym,dso",
 		"--pid", strings.Join(list, ","))
 	return parse(text), err
 }
 
 // perf runs the program as a child, and returns what it printed.
-func perf(ctx context.Context, limit time.Duration, args ...string) ([]byte, error) {
+func perf(ctx context.Context, in io.Reader, limit time.Duration, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var out bytes.Buffer
-	p, err := proc.Start(proc.Spec{Argv: append([]string{"perf"}, args...), Stdout: &out})
+	p, err := proc.Start(proc.Spec{Argv: append([]string{"perf"}, args...), Stdin: in, Stdout: &out})
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +85,7 @@ func perf(ctx context.Context, limit time.Duration, args ...string) ([]byte, err
 	case <-ctx.Done():
 		return nil, fmt.Errorf("perf %s: %w", args[0], context.Cause(ctx))
 	}
-	if err := p.Err(); err != nil {
+	if p.Err() != nil {
 		return nil, fmt.Errorf("perf %s failed: %s", args[0], p.LastLine())
 	}
 	return out.Bytes(), nil

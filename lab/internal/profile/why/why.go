@@ -31,10 +31,9 @@ import (
 // a request costs each, and are then profiled under load, which says what of that is which kind of work.
 type Search struct {
 	measure.Plan
-	Scratch string // where perf has its file meanwhile
-	Times   int    // that each server is profiled; 0: one more than the fewest that have an interval
-	Seed    uint64
-	Tell    func(text string) // of how far it is
+	Times int // that each server is profiled; 0: one more than the fewest that have an interval
+	Seed  uint64
+	Tell  func(text string) // of how far it is
 }
 
 const (
@@ -98,7 +97,7 @@ func (w Search) byPerf(ctx context.Context, i int) (none profile.Profile, err er
 	if why := kernel.Usable(); why != "" {
 		return none, errors.New(why)
 	}
-	stacks, err := kernel.Record(ctx, w.Scratch, w.Subjects[i].CPU().PIDs, whyWindow)
+	stacks, err := kernel.Record(ctx, w.Subjects[i].CPU().PIDs, whyWindow)
 	if err != nil {
 		return none, err
 	}

@@ -94,7 +94,7 @@ func TestAServerThatEndsIsNamed(t *testing.T) {
 // A second write is a row of its own. Package kernel has perf's part.
 func TestTheWorkOfADifferenceIsTold(t *testing.T) {
 	o := outcome()
-	s := Search{Plan: plan(t, 21620, "once", "twice"), Scratch: t.TempDir(), Times: 1, Tell: func(string) {}}
+	s := Search{Plan: plan(t, 21620, "once", "twice"), Times: 1, Tell: func(string) {}}
 	if err := s.Add(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
