@@ -42,21 +42,22 @@ type KindDoc struct {
 
 	SampleType string `json:"-"`
 	Events     string `json:"-"` // the sample type that counts its events; empty if its values are counts themselves
+	Unit       string `json:"-"` // s, B or count
 }
 
 // docs are in the order in which pages show them.
 var docs = []KindDoc{
-	{CPU, "CPU profile", "CPU time", "time", "CPU time, by where it was spent.", "cpu", "samples"},
+	{CPU, "CPU profile", "CPU time", "time", "CPU time, by where it was spent.", "cpu", "samples", "s"},
 	{Mutex, "mutex profile", "waiting for locks, told at who held them", "time",
-		"Time that goroutines waited for a mutex, by who held it.", "delay", "contentions"},
+		"Time that goroutines waited for a mutex, by who held it.", "delay", "contentions", "s"},
 	{Block, "block profile", "time blocked", "time", "Time that goroutines were blocked, by where they waited.", "delay",
-		"contentions"},
+		"contentions", "s"},
 	{Heap, "heap profile", "live memory", "bytes", "Bytes of live objects, by where they were allocated.", "inuse_space",
-		"inuse_objects"},
+		"inuse_objects", "B"},
 	{Goroutine, "goroutine profile", "goroutines", "goroutines", "Goroutines at one moment, by where each of them was.",
-		"goroutine", ""},
+		"goroutine", "", "count"},
 	{Allocs, "profile of allocations", "memory allocated", "bytes", "Bytes allocated, live or not, by where that was.",
-		"alloc_space", "alloc_objects"},
+		"alloc_space", "alloc_objects", "B"},
 }
 
 // KindDocs returns the words of all kinds, in the order of Kinds.
@@ -104,48 +105,41 @@ func Parked(p Profile) float64 {
 	return significant(p.Total/p.DurationS, 9)
 }
 
-// A column is one sample type of a profile.
-type column struct {
-	at   int     // its index among a sample's values
-	unit string  // base unit: s, B or count
-	per  float64 // how many of the profile's own unit make one base unit
-}
-
-// units has the base unit for each of pprof's units.
-var units = map[string]column{"nanoseconds": {unit: "s", per: 1e9}, "bytes": {unit: "B", per: 1}, "count": {unit: "count", per: 1}}
-
-func columnOf(p *pprof.Profile, kind Kind, sampleType string) (column, error) {
-	for i, t := range p.SampleType {
-		if c, known := units[t.Unit]; known && t.Type == sampleType {
-			c.at = i
-			return c, nil
-		}
+// columnOf finds a sample type among a sample's values.
+func columnOf(p *pprof.Profile, kind Kind, sampleType string) (int, error) {
+	at := slices.IndexFunc(p.SampleType, func(t *pprof.ValueType) bool { return t.Type == sampleType })
+	if at < 0 || sampleType == "" {
+		return 0, fmt.Errorf("the %s profile has no sample type %q; it has %v", kind, sampleType, p.SampleType)
 	}
-	return column{}, fmt.Errorf("the %s profile has no sample type %q; it has %v", kind, sampleType, p.SampleType)
+	return at, nil
 }
 
 // Analyse sums up a profile. A profile without samples is valid: a server in which no lock was contended has such a mutex
 // profile. Shares are of the kind's value (time or bytes), not of the number of samples.
 func Analyse(kind Kind, p *pprof.Profile) (Profile, error) {
 	out := Profile{Kind: kind, Work: map[string]float64{}, Packages: map[string]float64{}}
-	value, err := columnOf(p, kind, kind.Doc().SampleType)
+	doc, per := kind.Doc(), 1.
+	if doc.Unit == "s" {
+		per = 1e9 // pprof has nanoseconds
+	}
+	value, err := columnOf(p, kind, doc.SampleType)
 	events := value
-	if name := kind.Doc().Events; name != "" && err == nil {
-		events, err = columnOf(p, kind, name)
+	if doc.Events != "" && err == nil {
+		events, err = columnOf(p, kind, doc.Events)
 	}
 	if err != nil {
 		return out, err
 	}
 	total, stacks := int64(0), map[string]bool{}
 	for _, s := range p.Sample {
-		v := s.Value[value.at]
+		v := s.Value[value]
 		if total += v; v < 0 || total < 0 {
 			return out, fmt.Errorf("the %s profile has a sample of %d, as a difference of profiles; shares cannot show that", kind, v)
 		} else if v == 0 {
 			continue
 		}
 		if events != value {
-			out.Events += float64(s.Value[events.at])
+			out.Events += float64(s.Value[events])
 		}
 		stack := StackOf(s)
 		stacks[strings.Join(stack, "\n")] = true
@@ -169,8 +163,8 @@ func Analyse(kind Kind, p *pprof.Profile) (Profile, error) {
 			shares[name] = significant(shares[name]/float64(total), 9)
 		}
 	}
-	out.Unit, out.Stacks = value.unit, len(stacks)
-	out.Total = significant(float64(total)/value.per, 12)
+	out.Unit, out.Stacks = doc.Unit, len(stacks)
+	out.Total = significant(float64(total)/per, 12)
 	if !kind.OfMoment() {
 		out.DurationS = significant(float64(p.DurationNanos)/1e9, 12)
 	}

@@ -133,11 +133,10 @@ func TestAnalyseRefuses(t *testing.T) {
 		kind Kind
 		p    *pprof.Profile
 	}{
-		"a sample of -1, as a difference":          {Block, made(delays, map[string][]int64{"main.f": {1, -1}})},
-		`cpu profile has no sample type "cpu"`:     {CPU, made(delays, nil)},
-		`no sample type "samples"`:                 {CPU, made("cpu/nanoseconds", nil)},
-		`cpu profile has no sample type "cpu"; it`: {CPU, made("samples/count cpu/fortnights", nil)},
-		`wall profile has no sample type`:          {"wall", made(delays, nil)},
+		"a sample of -1, as a difference":      {Block, made(delays, map[string][]int64{"main.f": {1, -1}})},
+		`cpu profile has no sample type "cpu"`: {CPU, made(delays, nil)},
+		`no sample type "samples"`:             {CPU, made("cpu/nanoseconds", nil)},
+		`wall profile has no sample type`:      {"wall", made(delays, nil)},
 	} {
 		if _, err := Analyse(c.kind, c.p); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)

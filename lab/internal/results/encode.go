@@ -182,7 +182,7 @@ func (f *File) spread() error {
 			t.Cores = f.Trials[i-1].Cores
 		}
 		for k := range t.Profiles {
-			t.Profiles[k].Unit = profileUnits[t.Profiles[k].Kind]
+			t.Profiles[k].Unit = t.Profiles[k].Kind.Doc().Unit
 		}
 	}
 	return nil

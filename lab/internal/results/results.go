@@ -223,7 +223,3 @@ type RawProfile struct {
 func (t Trial) Profile(kind profile.Kind) (profile.Profile, bool) {
 	return strict.First(t.Profiles, func(p profile.Profile) bool { return p.Kind == kind })
 }
-
-// profileUnits has the unit of each kind of profile.
-var profileUnits = map[profile.Kind]string{"cpu": "s", "mutex": "s", "block": "s", "heap": "B", "allocs": "B",
-	"goroutine": "count"}
