@@ -111,7 +111,7 @@ func serve() {
 		case at > *after:
 			w.WriteHeader(*status)
 		}
-		with := strings.NewReplacer("HOST", r.Host, "COUNT", fmt.Sprint(at))
+		with := strings.NewReplacer("HOST", r.Host, "COUNT", fmt.Sprintf("%09d", at))
 		_, _ = io.WriteString(w, with.Replace(*body))
 		if *dies > 0 && at > *dies {
 			os.Exit(9)

@@ -22,6 +22,7 @@ const (
 	throughput = "throughput_rps"
 	p50        = "latency_p50_s"
 	p99        = "latency_p99_s"
+	idle       = "idle_servers_busy"
 )
 
 // Assess says what the blocks tell so far.
@@ -229,32 +230,40 @@ func (r *Run) control() string {
 	return ""
 }
 
-// A machine's other work that follows one server would make the other look better. So it is bet on in
-// which one's slots others ran more, and a difference that this may explain is not believed: one of
-// less than strangeFactor times what they ran more, as a share of a core.
+// What runs beside one server more than beside the other makes the other look better: work that one
+// leaves behind, which runs in the other's slots, or work of strangers that follows one of them. So it
+// is bet on beside which one more ran, and a difference that this may explain is not believed: one of
+// less than strangeFactor times what ran more, as a share of a core.
 const (
 	leastStrange  = 0.02
 	strangeFactor = 2
 )
 
-// strange says that what else ran on the machine follows one of two servers; empty if it does not.
+// strange says that more ran beside one of two servers; empty if it did not. As long as all blocks say so
+// it is not believed either: a verdict may come before the bet can tell.
 func (r *Run) strange(i int, ratio *compare.Ratio) string {
 	var more []float64
 	for _, b := range r.Blocks {
-		if b.Strangers != nil && valid(b.Trials[i]) && valid(b.Trials[0]) {
-			more = append(more, b.Strangers[i]-b.Strangers[0])
+		x, y := b.Trials[i], b.Trials[0]
+		if !valid(x) || !valid(y) {
+			continue
 		}
+		by := x.Metrics[idle] - y.Metrics[idle]
+		if b.Strangers != nil {
+			by += b.Strangers[i] - b.Strangers[0]
+		}
+		more = append(more, by)
 	}
 	k, n, shown := bet(more, controlAlpha)
 	by, name := median(more), r.Servers[i].Name
 	if by < 0 {
 		by, name = -by, r.Servers[0].Name
 	}
-	if !shown || by < leastStrange || math.Abs(ratio.Ratio-1) > strangeFactor*by {
+	if !shown && k < n || by < leastStrange || math.Abs(ratio.Ratio-1) > strangeFactor*by {
 		return ""
 	}
-	return fmt.Sprintf("other processes ran more while %s was loaded, in %d of %d blocks and by %.2f of a core: something follows "+
-		"it, as work that it leaves to others, so this comparison is not fair", name, k, n, by)
+	return fmt.Sprintf("more ran beside %s than beside the other, in %d of %d blocks and by %.2f of a core: work that the other leaves "+
+		"behind, or that follows this one, so the comparison is not fair", name, k, n, by)
 }
 
 // comparison judges a server against the first.
@@ -347,16 +356,16 @@ func (r *Run) notes() (notes []string) {
 	if r.Ended != "" {
 		note("it ended before its budget was spent, after %.0f of %.0f s: %s", r.took(), r.Budget.Seconds(), r.Ended)
 	}
+	if w := r.Looks[0].Warmup; w > lookSlot && r.Steady {
+		note("each server was loaded for %.1f s after each start before anything counted: so long it took until the CPU a request of "+
+			"all was steady", w.Seconds())
+	}
 	for i, s := range r.Servers {
 		if n, first := r.failures(i); n > 0 {
 			note("%s failed in %d of %d blocks, and nothing of these counts: %s", s.Name, n, len(r.Blocks), first)
 		}
-		switch why := r.changes(i); {
-		case !r.Steady && why != "":
+		if why := r.changes(i); !r.Steady && why != "" {
 			note("%s was still warming up: %s; give it a longer --warmup", s.Name, why)
-		case r.Looks[i].Warmup > lookSlot && r.Steady:
-			note("%s was loaded for %.1f s after each start before anything counted: so long it took until its CPU a request was "+
-				"steady", s.Name, r.Looks[i].Warmup.Seconds())
 		}
 		reopened := int64(0)
 		for _, b := range r.Blocks {

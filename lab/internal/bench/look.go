@@ -101,11 +101,16 @@ func (l *looker) all(ctx context.Context) error {
 	if err := l.compare(ctx); err != nil {
 		return err
 	}
-	slow := make([]time.Duration, len(l.Servers))
+	if l.beside() {
+		if _, _, err := l.turn(ctx, len(l.Servers), referenceFirst); err != nil {
+			return err
+		}
+	}
+	all, longest := make([][]turn, len(l.Servers)), time.Duration(0)
 	for i := range l.Servers {
-		turns, wait, err := l.first(ctx, i)
-		if slow[i] = wait; err == nil && l.Costed() {
-			err = l.Servers[i].answered(turns, others[i])
+		var err error
+		if all[i], err = l.first(ctx, i); err == nil && l.Costed() {
+			err = l.Servers[i].answered(all[i], others[i])
 		}
 		if err != nil {
 			return err
@@ -114,10 +119,15 @@ func (l *looker) all(ctx context.Context) error {
 	if err := l.rest(ctx); err != nil {
 		return err
 	}
-	for i := range l.Servers {
-		if err := l.warm(ctx, i, slow[i]); err != nil {
+	for i, turns := range all {
+		if err := l.warm(ctx, i, turns); err != nil {
 			return err
 		}
+		longest = max(longest, l.Looks[i].Warmup)
+	}
+	// All are treated alike: a server that by chance seemed warm sooner than its equal would cost more.
+	for i := range l.Looks {
+		l.Looks[i].Warmup = longest
 	}
 	if err := l.rest(ctx); err != nil {
 		return err
@@ -278,23 +288,54 @@ const (
 )
 
 // first loads a server for the first time, to see whether it bears that and how fast it is.
-func (l *looker) first(ctx context.Context, i int) (turns []turn, slow time.Duration, err error) {
+func (l *looker) first(ctx context.Context, i int) (turns []turn, err error) {
 	forks, lost, requests := machine.Forks(), false, int64(0)
+	at := &l.Looks[i]
+	at.Warmup = l.Warmup
 	for range 2 {
-		t, r, err := l.turn(ctx, i, max(lookSlot, slow))
+		more, fill, err := l.give(ctx, i, 1, max(lookSlot, at.Warmup))
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		turns, requests = append(turns, t), requests+t.requests
-		if fill := time.Duration(r.FillS * float64(time.Second)); fill > slowFill {
-			slow = slowFactor * fill
+		if turns, requests = append(turns, more...), requests+more[0].requests; fill > slowFill {
+			at.Warmup = slowFactor * fill
 		}
 		lost = lost || childLost(l.subjects[i].CPU().PIDs)
 	}
 	if lost && float64(machine.Forks()-forks) > max(10, mostForks*float64(requests)) {
-		return nil, 0, fmt.Errorf("%s: %w", l.Servers[i].Name, errLost)
+		err = fmt.Errorf("%s: %w", l.Servers[i].Name, errLost)
 	}
-	return turns, slow, nil
+	return turns, err
+}
+
+// beside tells whether there is a reference.
+func (l *looker) beside() bool { return len(l.subjects) > len(l.Servers) }
+
+// give loads a server in some turns, and tells what each cost by what the reference did beside it. fill
+// is how long the connections waited for their first answers in the last one.
+func (l *looker) give(ctx context.Context, i, n int, length time.Duration) (turns []turn, fill time.Duration, err error) {
+	var its []float64 // what a request of the reference cost, by turn
+	for range n {
+		t, r, err := l.turn(ctx, i, length)
+		if err != nil {
+			return nil, 0, err
+		}
+		turns, fill = append(turns, t), time.Duration(r.FillS*float64(time.Second))
+		if !l.beside() {
+			continue
+		}
+		reference, _, err := l.turn(ctx, len(l.Servers), referenceSlot)
+		if err != nil {
+			return nil, 0, err
+		}
+		cost := reference.cpu / max(1, float64(reference.requests))
+		l.usual = cmp.Or(l.usual, cost)
+		its = append(its, cmp.Or(cost, l.usual))
+	}
+	for n := range its {
+		turns[n].cpu *= l.usual / stats.Median(its[max(0, n-1):min(n+2, len(its))])
+	}
+	return turns, fill, nil
 }
 
 // rest ends the load, and refuses what failed in it, with counts.
@@ -333,41 +374,19 @@ const (
 	referenceFirst = 500 * time.Millisecond // after which it is as it stays
 )
 
-// warm loads a server until it is steady, if that is asked for and its CPU time can be read.
-func (l *looker) warm(ctx context.Context, i int, slow time.Duration) error {
+// warm loads a server that had some turns until it is steady, if that is asked for and its CPU time can
+// be read.
+func (l *looker) warm(ctx context.Context, i int, turns []turn) error {
 	at := &l.Looks[i]
-	if !l.Steady || !l.Costed() || slow > 0 {
-		at.Warmup = max(l.Warmup, slow)
+	if !l.beside() || at.Warmup > 0 { // too slow to tell
 		return nil
 	}
 	l.Show(fmt.Sprintf("warming up %s until its CPU a request is steady", l.Servers[i].Name))
-	if l.usual == 0 {
-		if _, _, err := l.turn(ctx, len(l.Servers), referenceFirst); err != nil {
-			return err
-		}
-	}
-	give := func(n int) (turns []turn, err error) {
-		var its []float64 // what a request of the reference cost, by turn
-		for range n {
-			t, _, err := l.turn(ctx, i, lookSlot)
-			if err != nil {
-				return nil, err
-			}
-			reference, _, err := l.turn(ctx, len(l.Servers), referenceSlot)
-			if err != nil {
-				return nil, err
-			}
-			cost, _ := costOf([]turn{reference, reference})
-			l.usual = cmp.Or(l.usual, cost)
-			turns, its = append(turns, t), append(its, cmp.Or(cost, l.usual))
-		}
-		for n := range its {
-			turns[n].cpu *= l.usual / stats.Median(its[max(0, n-1):min(n+2, len(its))])
-		}
-		return turns, nil
-	}
 	most := int(min(mostLooking, l.Budget/ofBudget) / (lookSlot + at.Beside + referenceSlot))
-	turns, after, is, err := until(nil, max(most, firstTurns), give)
+	turns, after, is, err := until(turns, max(most, firstTurns), func(more int) (turns []turn, err error) {
+		turns, _, err = l.give(ctx, i, more, lookSlot)
+		return turns, err
+	})
 	if err != nil {
 		return err
 	}
