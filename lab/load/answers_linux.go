@@ -24,6 +24,8 @@ func (w *thread) readable(c *connection, ended bool) (more bool) {
 	case n == 0:
 		w.closed(c)
 		return false
+	case c.state == isClosing: // what comes behind the last answer is none
+		return ended || n == len(w.buffer)
 	}
 	// Everything that this read returned has arrived by now. Time spent on it from here
 	// on is the client's own.

@@ -197,6 +197,7 @@ func TestEndsThatAreNoFault(t *testing.T) {
 			return say(c, hello)
 		}, 4, false},
 		{"it says close, and does not", func(n int64, c net.Conn) bool { return say(c, closing) }, 1, false},
+		{"it says close, and goes on answering", func(n int64, c net.Conn) bool { return say(c, closing) && say(c, closing[:20]) }, 4, false},
 		{"HTTP/1.0", func(n int64, c net.Conn) bool {
 			return say(c, strings.Replace(hello, "1.1", "1.0", 1)) && false
 		}, 1, false},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -55,6 +56,43 @@ func TestALoadPrintsWhatCame(t *testing.T) {
 	}
 }
 
+// What servers may do, and what is asked of a load, is said in its lines.
+func TestWhatALoadSays(t *testing.T) {
+	var n atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch at := n.Add(1); {
+		case r.URL.Path == "/closes" && at%10 == 0:
+			w.Header().Set("Connection", "close")
+		case r.URL.Path == "/limits" && at%10 == 0:
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		case r.URL.Path == "/varies":
+			fmt.Fprintf(w, "%019d", at/100)
+		}
+		w.Write([]byte("hello"))
+	}))
+	defer s.Close()
+	for _, c := range []struct {
+		args   string
+		status int
+		says   string
+	}{
+		{"-c2 -n 300 " + s.URL + "/closes", 0, " connections were reopened: the server announced their end\n"},
+		{"-c2 -n 300 " + s.URL + "/limits", 1, "of 300 answers had status 429\n"},
+		{"-c2 -n 300 " + s.URL + "/limits", 1, "the server limits its rate"},
+		{"-c2 -n 300 " + s.URL + "/varies", 0, "the body changes in the course of the load; its length is compared"},
+		{"-c2 -n 300 " + strings.TrimPrefix(s.URL, "http://"), 0, "; 300 in all\n"},
+		{"-c2 -n 300 --fail p99<1h --fail rps>1 " + s.URL, 0, "failed      none\n"},
+		{"-c2 -n 300 --fail p99<1ns --fail rps>1e9 " + s.URL, 1, "not held    p99<1ns: it is "},
+		{"-n 300 --fail p98<1ns " + s.URL, 3, "--fail \"p98<1ns\": write one of p50"},
+	} {
+		status, out, errs := called(append([]string{"load"}, strings.Fields(c.args)...)...)
+		if status != c.status || !strings.Contains(out+errs, c.says) {
+			t.Errorf("%s: exit %d, %s%s\nwant %q", c.args, status, out, errs, c.says)
+		}
+	}
+}
+
 func TestALoadSpeaksTLSAndHTTP2(t *testing.T) {
 	start := func(tls bool, allow ...func(*http.Protocols, bool)) string {
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("hello")) }))
@@ -92,7 +130,7 @@ func TestALoadSpeaksTLSAndHTTP2(t *testing.T) {
 		{"--cacert " + ca + " " + secure, "HTTP/1.1 over TLS", ""},
 		{"--http2 -p 5 --cacert " + ca + " " + both, "HTTP/2 over TLS", ""},
 		{"--http2 -p 5 " + prior, "HTTP/2", ""},
-		{"--http2 -k " + secure, "", "it offers no HTTP/2 by ALPN; leave out --http2"},
+		{"--http2 -k " + secure, "", "leave out --http2"},
 		{"-k " + alone, "", "it speaks HTTP/2 over TLS there, and was asked in HTTP/1.1 over TLS; add --http2"},
 		{prior, "", "it speaks HTTP/2 there, and was asked in HTTP/1.1; add --http2"},
 		{"--http2 " + plain, "", "it speaks HTTP/1.1 there, and was asked in HTTP/2; leave out --http2"},
