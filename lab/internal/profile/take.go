@@ -112,9 +112,6 @@ func Take(ctx context.Context, sources []Source, window time.Duration) (*Set, er
 	at, parts := time.Now().Add(beginAfter), make([]part, len(sources))
 	var all sync.WaitGroup
 	for i, s := range sources {
-		if slices.Contains(sources[:i], s) {
-			return nil, fmt.Errorf("%s is given twice", s)
-		}
 		all.Go(func() {
 			var err error
 			if parts[i], err = s.take(ctx, at, window); err != nil {
