@@ -26,7 +26,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
@@ -79,9 +81,19 @@ func (b *Bench) target(name, addr string) load.Target {
 	return b.Way.Of(t)
 }
 
-// plan is what all plans of the engine share.
+// plan is what all plans of the engine share. Connections and slots are not among what faults are
+// judged by: with a new connection for each request there are none between two, and in a short slot a
+// busy machine may let nothing be answered.
 func (b *Bench) plan(subjects []measure.Subject) *measure.Plan {
-	return &measure.Plan{Subjects: subjects, Link: measure.Loopback{}, Self: b.Self, Clock: measure.NewClock(), ServerCPUs: b.ServerCPUs,
-		ClientCPUs: b.ClientCPUs, Seed: b.Seed, Unlike: true, Ready: b.Ready, Warmup: make([]time.Duration, len(subjects)),
+	p := &measure.Plan{Subjects: subjects, Link: measure.Loopback{}, Self: b.Self, Clock: measure.NewClock(), ServerCPUs: b.ServerCPUs,
+		ClientCPUs: b.ClientCPUs, Seed: b.Seed, Unlike: true, Ready: b.Ready,
 		Target: func(i int, addr string) load.Target { return b.target(subjects[i].Name(), addr) }}
+	for range subjects {
+		p.Asked = append(p.Asked, gate.Asked{Generator: setting.HTTPLoad, Pipelining: b.Pipelining, Rate: float64(b.Rate)})
+		p.Warmup = append(p.Warmup, max(b.Looks[0].Warmup, leastWarmup))
+	}
+	return p
 }
+
+// leastWarmup has each connection of a server used before anything counts.
+const leastWarmup = 10 * time.Millisecond

@@ -3,7 +3,6 @@ package bench
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -14,9 +13,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/compare"
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/measure"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/words"
 	"github.com/line-rate/line-rate/lab/load"
@@ -40,22 +37,24 @@ func ParseRates(text string) (rates []Rate, err error) {
 		if m == nil {
 			m = make([]string, 7)
 		}
+		number := func(n int, otherwise float64) float64 {
+			if m[n] == "" {
+				return otherwise
+			}
+			v, failed := strconv.ParseFloat(m[n], 64)
+			if failed != nil {
+				return math.NaN()
+			}
+			return v
+		}
 		share, most := m[2] == "%", float64(load.MaxRate)
 		if share {
 			most = 200
 		}
-		from, failed := strconv.ParseFloat(m[1], 64)
-		to, step := from, 10.0
-		if m[3] != "" {
-			to, err = strconv.ParseFloat(m[3], 64)
-			failed = errors.Join(failed, err)
-		}
-		if m[5] != "" {
-			step, err = strconv.ParseFloat(m[5], 64)
-			failed = errors.Join(failed, err)
-		}
+		from, step := number(1, math.NaN()), number(5, 10)
+		to := number(3, from)
 		mixed := m[3] != "" && (m[4] != m[2] || m[5] == "" && !share || m[5] != "" && m[6] != m[2])
-		if failed != nil || mixed || !(from >= 1 && to >= from && to <= most && step >= 1) || (to-from)/step >= mostRates {
+		if mixed || !(from >= 1 && to >= from && to <= most && step >= 1 && (to-from)/step < mostRates) {
 			return nil, fmt.Errorf("%q: write up to %d rates, as requests a second or shares of the closed loop: 1000,2000,5000, "+
 				"1000..9000/2000, 10%%..90%% or 10%%..90%%/20%%", part, mostRates)
 		}
@@ -166,13 +165,13 @@ func (b *Bench) stages(ctx context.Context, rps []float64, c *compare.Curve) ([]
 		t.Rate = rps[i/n]
 		return t
 	}
-	for i := range n {
-		p.Warmup[order[i]/n*n+i] = max(b.Looks[i].Warmup, lookSlot) // at the rate that comes first
+	for i := range p.Subjects {
+		p.Asked[i].Overload = true // whether a rate was kept is told by each point
+		if i/n != order[0]/n {     // a server is warmed at the rate that comes first
+			p.Warmup[i] = 0
+		}
 	}
-	p.Slot, p.Rounds, p.Asked = time.Duration(c.SlotS*float64(time.Second)), 1, make([]gate.Asked, len(all))
-	for i := range p.Asked {
-		p.Asked[i] = gate.Asked{Generator: setting.HTTPLoad, Overload: true}
-	}
+	p.Slot, p.Rounds = time.Duration(c.SlotS*float64(time.Second)), 1
 	made, err := p.Block(ctx, order)
 	if err != nil {
 		return nil, err

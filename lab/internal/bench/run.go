@@ -14,7 +14,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/probe"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -177,43 +176,36 @@ func (r *Run) block(ctx context.Context, n int) (Block, error) {
 	r.show(fmt.Sprintf("block %d", n))
 	began, order := time.Now(), r.order(n)
 	first := slices.Clone(order[:len(r.Servers)+1])
-	subjects, asked, warm := []measure.Subject{}, []gate.Asked{}, []time.Duration{}
+	var subjects []measure.Subject
 	for place, i := range first {
 		if i == len(r.Servers) {
 			i = r.Control
 		}
 		subjects = append(subjects, r.subject(i, place))
-		asked = append(asked, r.asked())
-		warm = append(warm, max(r.Looks[i].Warmup, 10*time.Millisecond))
 	}
 	for at, i := range order {
 		order[at] = slices.Index(first, i)
 	}
 	p := r.plan(subjects)
-	p.Asked, p.Warmup, p.Slot, p.Rounds = asked, warm, r.Slot, r.Rounds
-	p.Unlike = r.Different || r.varies()
+	p.Slot, p.Rounds = r.Slot, r.Rounds
+	p.Unlike = r.Different || slices.ContainsFunc(r.Looks, func(l Look) bool { return probe.Varies(l.Answers) })
 	made, err := p.Block(ctx, order)
 	if err != nil {
 		return Block{}, err
 	}
 	out := Block{Trials: make([]measure.Trial, len(first)), Took: time.Since(began)}
+	if len(made.Strangers) == len(first) {
+		out.Strangers = make([]float64, len(first))
+	}
 	for place, i := range first {
+		if out.Strangers != nil {
+			out.Strangers[i] = made.Strangers[place]
+		}
 		t := made.Trials[place]
 		t.Faults = slices.DeleteFunc(t.Faults, func(f measure.Fault) bool { return f.Name == gate.IdleServers && t.Metrics[idle] < mostIdle })
 		out.Trials[i] = t
 	}
-	if len(made.Strangers) == len(first) {
-		out.Strangers = make([]float64, len(first))
-		for place, i := range first {
-			out.Strangers[i] = made.Strangers[place]
-		}
-	}
 	return out, nil
-}
-
-// varies tells whether some bodies change by themselves.
-func (b *Bench) varies() bool {
-	return slices.ContainsFunc(b.Looks, func(l Look) bool { return probe.Varies(l.Answers) })
 }
 
 // tell shows what is known so far, and the faults of the latest block.
@@ -262,16 +254,5 @@ func (b *Bench) Plan() measure.Plan {
 	}
 	p := b.plan(subjects)
 	p.Slot, p.Rounds = b.slot(perFlight), planRounds
-	for i, l := range b.Looks {
-		p.Warmup[i] = max(l.Warmup, lookSlot)
-		p.Asked = append(p.Asked, b.asked())
-	}
 	return *p
-}
-
-// asked is what the faults of a trial are judged by. Connections and slots are not: with a new
-// connection for each request there are none between two, and in a short slot a busy machine may let
-// nothing be answered.
-func (b *Bench) asked() gate.Asked {
-	return gate.Asked{Generator: setting.HTTPLoad, Pipelining: b.Pipelining, Rate: float64(b.Rate)}
 }
