@@ -20,6 +20,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/proc"
+	build "github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/tell"
@@ -191,10 +192,20 @@ func (c *compareCall) measured(ctx context.Context, o bench.Options, line *termi
 			return out, failed
 		}
 		out.Machine, out.Kernel = machine.Name, host.Kernel("/")["osrelease"]
-		out.Lab = program().Version()
+		out.Lab = commit()
 		out.Notes = append([]string{where(b)}, out.Notes...)
 	}
 	return out, err
+}
+
+// commit is that of this program's sources, and unknown if they differed from it.
+func commit() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if stamp := build.StampOf(info); !stamp.Modified && stamp.Commit != "" {
+			return stamp.Commit
+		}
+	}
+	return "unknown"
 }
 
 // where is what to know of the cores that the servers share.
