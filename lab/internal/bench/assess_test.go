@@ -115,3 +115,18 @@ func TestTheOrderOfABlock(t *testing.T) {
 		}
 	}
 }
+
+// What a shell alone would understand is refused, and what stands in quotes is a word.
+func TestWordsForAShell(t *testing.T) {
+	for command, says := range map[string]string{
+		"./s --port {port} | tee log": `"|" is for a shell`, "./s --port {port} 2>log": `"2>log" is for a shell`,
+		"A=$B ./s --port {port};": `"{port};" is for a shell`, "./s --port $PORT {port}": `"$PORT" is for a shell`,
+		"nginx -g 'daemon off;' -p {port}": "", "sh -c 'exec ./s {port} >log'": "", "./s": "neither {port} nor {addr}",
+		"./s --port {prt}": "nothing is filled in for {prt}", "./s 'a --port {port}": "a quote ' that does not end",
+	} {
+		_, err := parseServer("a=" + command)
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%s: %v, want %q", command, err, says)
+		}
+	}
+}

@@ -32,11 +32,16 @@ type Server struct {
 	found *found // of a server that runs already, whose processes are known
 }
 
-// nameOf is what a server may be called: it stands in sentences.
-var nameOf = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,31}$`)
-
 // mostServers limits the servers of one comparison. All of them are up at once.
 const mostServers = 16
+
+var (
+	nameOf = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,31}$`) // what a server may be called: it stands in sentences
+	braces = regexp.MustCompile(`\{[A-Za-z_]+\}`)                     // what looks as if it were to be filled in
+	// forShell is a word that means something to a shell only. A server that is given "|" as a word would
+	// do something else than what was meant. A word with a blank was in quotes.
+	forShell = regexp.MustCompile("^([0-9]?[<>].*|\\|\\|?|&&?|;|[$`].*)$|^\\S+;$")
+)
 
 // ParseServers parses arguments of the form NAME=COMMAND, NAME=http://HOST:PORT (or https), or with
 // pid:PID@ or cgroup:/PATH@ before such an address. The first is the one that the others are compared
@@ -179,23 +184,15 @@ func Secure(servers []Server, flag bool) (bool, error) {
 	return secure(servers[0]), nil
 }
 
-// braces finds what looks as if it were to be filled in.
-var braces = regexp.MustCompile(`\{[A-Za-z_]+\}`)
-
 // fill is the command with the place to listen filled in.
-func (s Server) fill(port int) []string {
-	p := strconv.Itoa(port)
-	with := strings.NewReplacer("{addr}", loopback+":"+p, "{host}", loopback, "{port}", p)
-	var out []string
+func (s Server) fill(port int) (out []string) {
+	at := fmt.Sprintf("%s:%d", loopback, port)
+	with := strings.NewReplacer("{addr}", at, "{host}", loopback, "{port}", strconv.Itoa(port))
 	for _, word := range s.Command {
 		out = append(out, with.Replace(word))
 	}
 	return out
 }
-
-// forShell is a word that means something to a shell only. A server that is given "|" as a word
-// would do something else than what was meant. A word with a blank was in quotes.
-var forShell = regexp.MustCompile(`^([0-9]?[<>].*|\|\|?|&&?|;|[$` + "`" + `].*)$|^\S+;$`)
 
 // program is the path of a command's first word, by the caller's directory or by PATH.
 func (s Server) program(dir string) string {
