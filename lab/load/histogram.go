@@ -113,11 +113,3 @@ func (h *Histogram) SendLag() *SendLag {
 	}
 	return &SendLag{P50: h.Quantile(0.5), P99: h.Quantile(0.99), Max: seconds(h.max)}
 }
-
-// Raw is the histogram itself, or nil if nothing was counted.
-func (h *Histogram) Raw() *Histogram {
-	if h.n == 0 {
-		return nil
-	}
-	return h
-}

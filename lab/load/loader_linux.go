@@ -320,9 +320,7 @@ func (l *Loader) summary(i int) TargetSummary {
 			all.Merge(a.unsent)
 		}
 	}
-	if sum.Latency, sum.SendLag = all.Latency(), lag.SendLag(); l.plan.Raw {
-		sum.Histogram = all
-	}
+	sum.Latency, sum.SendLag, sum.Histogram = all.Latency(), lag.SendLag(), all
 	return sum
 }
 

@@ -21,8 +21,6 @@ type Plan struct {
 	TimeoutS float64  `json:"timeout_s"` // of one answer, in seconds; 0: DefaultTimeoutS
 	Targets  []Target `json:"targets"`
 	Slots    []Slot   `json:"slots"` // in the order of time
-	// Raw asks for histograms.
-	Raw bool `json:"raw,omitempty"`
 	// Seed draws the order in which a target's requests are sent.
 	Seed uint64 `json:"seed,omitempty"`
 }

@@ -62,7 +62,7 @@ type TargetSummary struct {
 	Unanswered int64    `json:"unanswered"`
 	Latency    *Latency `json:"latency_s,omitempty"`  // absent without answers
 	SendLag    *SendLag `json:"send_lag_s,omitempty"` // present if there is a rate and something was due
-	// Histogram is present if the plan asked for it; no JSON has it.
+	// Histogram has the latencies, to their step; no JSON has it.
 	Histogram *Histogram `json:"-"`
 	// Open has the connections that were open at the end.
 	Open int `json:"open,omitempty"`

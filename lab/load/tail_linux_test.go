@@ -44,7 +44,7 @@ func outlive(t *testing.T, every int64) string {
 		}
 		return say(c, hello)
 	})
-	p := &Plan{Threads: 1, Targets: []Target{s.target(100, 1)}, Raw: true}
+	p := &Plan{Threads: 1, Targets: []Target{s.target(100, 1)}}
 	for range slots {
 		p.Slots = append(p.Slots, Slot{Seconds: length, Counts: true})
 	}

@@ -86,7 +86,6 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 		return cli.Failed, err
 	}
 	counted, t := r.Slots[len(r.Slots)-1], &r.Summary.Targets[0]
-	t.Histogram = nil // the file has it
 	missed := c.missed(*t, counted)
 	status := 0
 	if counted.Failed != "" || len(missed) > 0 || t.Non2xx+t.Errors+t.Timeouts+t.Resets+t.Mismatches+t.Unanswered > 0 {
@@ -114,7 +113,7 @@ func (c *loadCall) plan() (*load.Plan, error) {
 	if err := c.ask(&target); err != nil {
 		return nil, err
 	}
-	p := &load.Plan{Threads: c.Threads, TimeoutS: c.Timeout.Seconds(), Raw: c.HDR != "", Targets: []load.Target{target}}
+	p := &load.Plan{Threads: c.Threads, TimeoutS: c.Timeout.Seconds(), Targets: []load.Target{target}}
 	if c.Warmup > 0 {
 		p.Slots = append(p.Slots, load.Slot{Seconds: c.Warmup.Seconds()})
 	}

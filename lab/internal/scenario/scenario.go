@@ -16,11 +16,10 @@
 //	body_file = "order.json"
 //	status = [201]
 //
-// Files beside it are named from where it lies. A fault is one line, with the file and its line.
+// Files beside it are named from where it lies. A fault is one line, with the file and the request.
 package scenario
 
 import (
-	"bytes"
 	"cmp"
 	_ "embed"
 	"encoding/json"
@@ -32,8 +31,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/pelletier/go-toml/v2/unstable"
 
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/load"
@@ -96,18 +93,7 @@ func parse(data []byte, dir string) (s Scenario, err error) {
 		return s, errors.New("line 1: it asks for nothing; add a table [[request]] with a path")
 	}
 	s.Close = f.KeepAlive != nil && !*f.KeepAlive
-	at := places(data)
-	// An error of a request begins with the key that it is about, if it is about one.
-	located := func(of string, err error) error {
-		for key := of + "." + begins.FindString(err.Error()); key != ""; key = parent(key) {
-			if row, ok := at[key]; ok {
-				return fmt.Errorf("line %d: %w", row, err)
-			}
-		}
-		return err
-	}
 	for i, one := range f.Request {
-		of := fmt.Sprintf("request[%d]", i)
 		r, err := one.made(dir)
 		if err == nil {
 			err = r.Valid()
@@ -116,10 +102,7 @@ func parse(data []byte, dir string) (s Scenario, err error) {
 			err = errors.New("weight is 0; leave out the request")
 		}
 		if err != nil {
-			return s, located(of, err)
-		}
-		if slices.ContainsFunc(s.Requests, func(o load.Request) bool { return o.Name == r.Name && r.Name != "" }) {
-			return s, located(of, fmt.Errorf("name: two requests are named %q", r.Name))
+			return s, fmt.Errorf("request %d: %w", i+1, err)
 		}
 		s.Requests = append(s.Requests, r)
 	}
@@ -181,44 +164,6 @@ func pairs(m map[strict.Own]string) [][2]string {
 		return [2]string{string(name), m[name]}
 	})
 }
-
-// places are the lines of a document's keys, as request[0].check.json.
-func places(data []byte) map[string]int {
-	at := map[string]int{}
-	var p unstable.Parser
-	p.Reset(data)
-	table, request, requests := "", "", 0
-	for p.NextExpression() {
-		e := p.Expression()
-		if e.Kind == unstable.Comment {
-			continue
-		}
-		path, row := "", 0
-		for it := e.Key(); it.Next(); path += "." + string(it.Node().Data) {
-			if row == 0 {
-				row = 1 + bytes.Count(data[:it.Node().Raw.Offset], []byte{'\n'})
-			}
-		}
-		switch e.Kind {
-		case unstable.ArrayTable: // [[request]], since there are no others
-			request = fmt.Sprintf("%s[%d]", path, requests)
-			path, table = request, request
-			requests++
-		case unstable.Table:
-			path = request + strings.TrimPrefix(path, ".request")
-			table = path
-		default:
-			path = table + path
-		}
-		for key := strings.TrimPrefix(path, "."); key != "" && at[key] == 0; key = parent(key) {
-			at[key] = row
-		}
-	}
-	return at
-}
-
-// parent is a key without its last part.
-func parent(key string) string { return key[:max(0, strings.LastIndexAny(key, ".:"))] }
 
 // An Asking are the flags that say what is asked and how, as curl has them, beside those for the path
 // and the body.
