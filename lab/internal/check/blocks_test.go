@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/slots"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -56,15 +56,15 @@ func TestCheckFindsWhatNoRunInTurnsHas(t *testing.T) {
 		}, `/trials/0: "c4" in block 1, but the seed draws "c3" in block 1 next`},
 		{"a server of others that worked", func(f *results.File) {
 			spoil(f, 2,
-				func(s *measure.Slots) { s.IdleCPUS[0] = 0.02 })
+				func(s *slots.Slots) { s.IdleCPUS[0] = 0.02 })
 		},
 			"/trials/2/metrics/idle_servers_busy: servers that were not loaded"},
-		{"a slot without an answer", func(f *results.File) { spoil(f, 2, func(s *measure.Slots) { s.Requests[4] = 0 }) },
+		{"a slot without an answer", func(f *results.File) { spoil(f, 2, func(s *slots.Slots) { s.Requests[4] = 0 }) },
 			"/trials/2/metrics/slot_requests_least: "},
-		{"a slot too few", func(f *results.File) { spoil(f, 2, func(s *measure.Slots) { cut(s, 5) }) },
+		{"a slot too few", func(f *results.File) { spoil(f, 2, func(s *slots.Slots) { cut(s, 5) }) },
 			"/trials/2/metrics/slots: 5 slots of 6"},
 		{"a slot too few, and it does not count", func(f *results.File) {
-			spoil(f, 2, func(s *measure.Slots) { cut(s, 5) })
+			spoil(f, 2, func(s *slots.Slots) { cut(s, 5) })
 			f.Trials[2].Valid, f.Trials[2].Reasons = false, []results.Reason{{Gate: gate.Slot, Detail: "x"}}
 		}, ""},
 		{"nothing, and it does not count", func(f *results.File) {
@@ -82,10 +82,10 @@ func TestCheckFindsWhatNoRunInTurnsHas(t *testing.T) {
 }
 
 // spoil changes a trial's slots and recomputes its figures.
-func spoil(f *results.File, i int, set func(*measure.Slots)) {
+func spoil(f *results.File, i int, set func(*slots.Slots)) {
 	t := &f.Trials[i]
 	set(t.Slots)
-	for name, v := range t.Slots.Metrics(measure.Setup{SlotS: f.Provenance.Block.SlotS, ServerCores: 1, ClientCores: 1,
+	for name, v := range t.Slots.Metrics(slots.Setup{SlotS: f.Provenance.Block.SlotS, ServerCores: 1, ClientCores: 1,
 		LineRateBps: f.Topology.LineRateBps}) {
 		t.Metrics[name] = v
 	}
@@ -96,7 +96,7 @@ func spoil(f *results.File, i int, set func(*measure.Slots)) {
 }
 
 // cut keeps the first n slots.
-func cut(s *measure.Slots, n int) {
+func cut(s *slots.Slots, n int) {
 	for _, c := range []*[]float64{&s.AtS, &s.DurationS, &s.FillS, &s.ServerCPUS, &s.ClientCPUS, &s.IdleCPUS} {
 		*c = (*c)[:n]
 	}

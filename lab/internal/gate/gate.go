@@ -87,4 +87,6 @@ const (
 	// SamplerShare is the share of one core that sampling may use: costly samples
 	// are taken less often.
 	SamplerShare = 0.01
+	// AutocannonStep is the step of autocannon's latencies, in seconds: up to that much is cut off.
+	AutocannonStep = 0.001
 )

@@ -1,12 +1,12 @@
 package generator
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+)
 
 const autocannon = "autocannon"
-
-// AutocannonStep is the step of autocannon's latencies, in seconds: up to that
-// much is cut off.
-const AutocannonStep = 0.001
 
 // ofAutocannon are the figures that every trial must have.
 var ofAutocannon = []string{"errors", "timeouts", "mismatches", "resets", "non2xx", "2xx", "latency.mean",
@@ -48,9 +48,9 @@ func ParseAutocannon(stdout []byte) (*Result, error) {
 		for _, q := range []string{"p50", "p90", "p99", "max"} {
 			name, ms := "latency_"+q+"_s", of["latency."+q]
 			if ms < 1 {
-				r.Below[name] = AutocannonStep
+				r.Below[name] = gate.AutocannonStep
 			} else {
-				r.Metrics[name], r.Resolution[name] = ms/1000, AutocannonStep
+				r.Metrics[name], r.Resolution[name] = ms/1000, gate.AutocannonStep
 			}
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/slots"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -167,16 +167,16 @@ func (m *maker) block(number int) {
 			m.atOnce(number, experiment.Members(sequence), all, machine)
 			continue
 		}
-		came, slots := map[int]Came{}, map[int]*measure.Slots{}
+		came, columns := map[int]Came{}, map[int]*slots.Slots{}
 		for _, c := range sequence {
-			if slots[c] == nil {
-				slots[c], came[c] = &measure.Slots{}, m.came(number, c, all[c])
+			if columns[c] == nil {
+				columns[c], came[c] = &slots.Slots{}, m.came(number, c, all[c])
 			}
-			m.slot(slots[c], came[c], ServerCores(all[c]))
+			m.slot(columns[c], came[c], ServerCores(all[c]))
 		}
-		for _, c := range slices.Sorted(maps.Keys(slots)) {
-			slots[c].Round()
-			f.Trials = append(f.Trials, m.trial(number, c, all[c], came[c], slots[c], machine))
+		for _, c := range slices.Sorted(maps.Keys(columns)) {
+			columns[c].Round()
+			f.Trials = append(f.Trials, m.trial(number, c, all[c], came[c], columns[c], machine))
 		}
 	}
 }
@@ -203,7 +203,7 @@ func ServerCores(all setting.Levels) float64 {
 }
 
 // slot adds one slot to a trial.
-func (m *maker) slot(s *measure.Slots, c Came, serverCores float64) {
+func (m *maker) slot(s *slots.Slots, c Came, serverCores float64) {
 	length := m.Experiment.Block.SlotS
 	fill := 0.001
 	s.AtS, s.FillS = append(s.AtS, m.at+fill), append(s.FillS, fill)
@@ -238,14 +238,14 @@ func (m *maker) machine() map[string]float64 {
 	}
 }
 
-func (m *maker) trial(block, condition int, all setting.Levels, c Came, s *measure.Slots,
+func (m *maker) trial(block, condition int, all setting.Levels, c Came, s *slots.Slots,
 	machine map[string]float64) results.Trial {
 	t := results.Trial{
 		Seq: len(m.f.Trials) + 1, Block: block, Condition: m.f.Conditions[condition].ID, Reasons: c.Reasons, Below: c.Below,
 		Slots:     s,
 		StartedAt: m.Started.Add(time.Duration(s.AtS[0] * float64(time.Second))),
 	}
-	on := measure.Setup{SlotS: m.Experiment.Block.SlotS, ServerCores: int(ServerCores(all)), ClientCores: 1,
+	on := slots.Setup{SlotS: m.Experiment.Block.SlotS, ServerCores: int(ServerCores(all)), ClientCores: 1,
 		LineRateBps: m.f.Topology.LineRateBps}
 	if m.Shared {
 		on.ServerCores, on.ClientCores = 0, 0

@@ -162,8 +162,23 @@ func members(order []int) (all []int) {
 	return all
 }
 
-// settling is the time in which a server goes to sleep after its last answer.
-const settling = 300 * time.Microsecond
+// settling is the time in which a server goes to sleep after its last answer. One that works on, as
+// a collector does, has up to longestSettling for it, so that its own slot pays for it.
+const (
+	settling        = 300 * time.Microsecond
+	longestSettling = 30 * time.Millisecond
+)
+
+// settle waits until a server sleeps.
+func (b *block) settle(i int) {
+	for began := time.Now(); time.Since(began) < longestSettling; {
+		before := b.Subjects[i].CPU()
+		time.Sleep(settling)
+		if !before.Known || b.Subjects[i].CPU().Total()-before.Total() < settling/20 {
+			return
+		}
+	}
+}
 
 // turn carries out one slot, with readings before and after it. ok is false if a fault ended the
 // block.
@@ -176,7 +191,7 @@ func (b *block) turn(ctx context.Context, s load.Slot) (t turn, ok bool, err err
 	if why != nil {
 		return t, false, b.failed(ctx, *why)
 	}
-	time.Sleep(settling)
+	b.settle(s.Target)
 	before := b.last
 	b.last = b.read()
 	t = turn{SlotReport: r, wire: b.last.wire.Since(before.wire)}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/slots"
+
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/probe"
@@ -62,7 +64,7 @@ func (b *block) figures(i int, w machine.Window) {
 	}
 	t.StartedAt = b.Clock.At(turns[0].AtNS).UTC()
 	t.Slots = b.columns(turns)
-	maps.Copy(m, t.Slots.Metrics(Setup{SlotS: b.Slot.Seconds(), ServerCores: len(b.ServerCPUs), ClientCores: len(b.ClientCPUs),
+	maps.Copy(m, t.Slots.Metrics(slots.Setup{SlotS: b.Slot.Seconds(), ServerCores: len(b.ServerCPUs), ClientCores: len(b.ClientCPUs),
 		LineRateBps: b.LineRateBps}))
 	if !b.Subjects[i].CPU().Known {
 		for _, name := range []string{"server_cpu_s", "server_cpu_per_request_s", "server_cores_busy", "slot_server_busy_max",
@@ -121,8 +123,8 @@ func (t turn) part() float64 {
 }
 
 // columns are the slots of a trial.
-func (b *block) columns(turns []turn) *Slots {
-	s := &Slots{}
+func (b *block) columns(turns []turn) *slots.Slots {
+	s := &slots.Slots{}
 	for _, one := range turns {
 		cpu, part := time.Duration(0), one.part()
 		for _, v := range one.server {

@@ -31,6 +31,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/slots"
+
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/probe"
@@ -153,7 +155,7 @@ type Block struct {
 // A Trial is all slots of one subject in a block.
 type Trial struct {
 	StartedAt time.Time
-	Slots     *Slots
+	Slots     *slots.Slots
 	Metrics   map[string]float64
 	Faults    []Fault // empty: the trial counts
 	ByRequest []load.RequestSummary

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/slots"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -24,7 +24,7 @@ func (f *File) Conclude(t *Trial) {
 // Follow rounds what a trial counted as its file will have it, and adds the metrics
 // that follow from its slots, profiles, load and other metrics. Gates judge a trial after it, by the figures that a reader will have.
 func (f *File) Follow(t *Trial) {
-	measure.Round(t.Metrics)
+	slots.Round(t.Metrics)
 	maps.Copy(t.Metrics, f.following(t))
 }
 
@@ -32,7 +32,7 @@ func (f *File) following(t *Trial) map[string]float64 {
 	m := map[string]float64{}
 	levels := f.LevelsOf(*t)
 	if t.Slots != nil {
-		m = t.Slots.Metrics(measure.Setup{SlotS: f.Provenance.Block.SlotS, ServerCores: Count(f.ServerCPUs(levels)),
+		m = t.Slots.Metrics(slots.Setup{SlotS: f.Provenance.Block.SlotS, ServerCores: Count(f.ServerCPUs(levels)),
 			ClientCores: Count(f.Provenance.ClientCPUs), LineRateBps: f.Topology.LineRateBps})
 	}
 	// of finds figures that are all known, counted or following.
@@ -99,7 +99,7 @@ func (f *File) following(t *Trial) map[string]float64 {
 	for name := range t.Below {
 		delete(m, name)
 	}
-	measure.RoundFollowing(m)
+	slots.RoundFollowing(m)
 	return m
 }
 

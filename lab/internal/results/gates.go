@@ -5,7 +5,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -23,7 +22,7 @@ func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, win
 		a.Pipelining = 0 // nothing is in flight: events come when there are any
 	}
 	if a.Generator == setting.Autocannon {
-		a.ResolutionS = generator.AutocannonStep
+		a.ResolutionS = gate.AutocannonStep
 	}
 	if a.Generator == setting.HTTPLoad {
 		a.SlotS, a.Rounds = x.Block.SlotS, x.Block.Rounds

@@ -22,7 +22,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/slots"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -171,7 +171,7 @@ type Trial struct {
 	ByRequest []load.RequestSummary `json:"-"`
 
 	// Slots is nil where the trial was measured in one piece.
-	Slots *measure.Slots `json:"slots,omitempty"`
+	Slots *slots.Slots `json:"slots,omitempty"`
 
 	Cores         []Core            `json:"cores,omitempty"`
 	ClientThreads []float64         `json:"client_threads,omitempty"`

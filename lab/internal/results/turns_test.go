@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/slots"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
@@ -60,18 +60,18 @@ func turned(t testing.TB, x *experiment.Experiment, blocks int, control bool) *F
 	for b := 1; b <= blocks; b++ {
 		for _, sequence := range experiment.DrawBlock(experiment.Groups(all), x.Block.Rounds, 11, b) {
 			at += x.Block.WarmupS
-			slots := map[int]*measure.Slots{}
+			columns := map[int]*slots.Slots{}
 			for _, c := range sequence {
-				s := slots[c]
+				s := columns[c]
 				if s == nil {
-					s = &measure.Slots{}
-					slots[c] = s
+					s = &slots.Slots{}
+					columns[c] = s
 				}
 				add(s, x.Block.SlotS, at, r)
 				at += s.FillS[0] + x.Block.SlotS + 0.002
 			}
-			for _, c := range slices.Sorted(maps.Keys(slots)) {
-				f.Trials = append(f.Trials, f.trial(b, c, slots[c], r))
+			for _, c := range slices.Sorted(maps.Keys(columns)) {
+				f.Trials = append(f.Trials, f.trial(b, c, columns[c], r))
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func turned(t testing.TB, x *experiment.Experiment, blocks int, control bool) *F
 }
 
 // add adds one slot that starts to fill at a given time.
-func add(s *measure.Slots, slotS, from float64, r *rand.Rand) {
+func add(s *slots.Slots, slotS, from float64, r *rand.Rand) {
 	fill := 0.001 + 0.0005*r.Float64()
 	if len(s.FillS) > 0 {
 		fill = s.FillS[0]
@@ -98,8 +98,8 @@ func add(s *measure.Slots, slotS, from float64, r *rand.Rand) {
 	s.Round()
 }
 
-func (f *File) trial(block, condition int, s *measure.Slots, r *rand.Rand) Trial {
-	m := s.Metrics(measure.Setup{SlotS: f.Provenance.Block.SlotS, ServerCores: 1, ClientCores: 1,
+func (f *File) trial(block, condition int, s *slots.Slots, r *rand.Rand) Trial {
+	m := s.Metrics(slots.Setup{SlotS: f.Provenance.Block.SlotS, ServerCores: 1, ClientCores: 1,
 		LineRateBps: f.Topology.LineRateBps})
 	workers, _ := f.Conditions[condition].Levels[setting.Workers].Int()
 	maps.Copy(m, map[string]float64{

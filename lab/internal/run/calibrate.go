@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/slots"
+
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/measure"
 )
 
 // calibrated measures one group between two loops on the server's core, which tell its speed. A
@@ -27,7 +28,7 @@ func (e *engine) calibrated(ctx context.Context, sequence []int) (measured, erro
 	for i := range m.trials {
 		t := &m.trials[i]
 		t.Metrics["calibration_before_s"], t.Metrics["calibration_after_s"] = before.Seconds(), after.Seconds()
-		measure.Round(t.Metrics)
+		slots.Round(t.Metrics)
 	}
 	return m, nil
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/slots"
 
 	"github.com/line-rate/line-rate/lab/internal/check"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -137,7 +137,7 @@ func in(x *experiment.Experiment, c experiment.Claim, w world, blocks int) *resu
 			}
 			t.Profiles = profilesIn(c, of, t.Block, t.Metrics)
 		}
-		measure.Round(t.Metrics)
+		slots.Round(t.Metrics)
 		t.Bound, t.BoundWhy = gate.DecideBound(gate.EvidenceOf(t.Metrics, r.Topology.LineRateBps))
 	}
 	return r

@@ -1,4 +1,5 @@
-package measure
+// Package slots holds the turns of a trial in columns, and what follows from them.
+package slots
 
 import (
 	"encoding/json"
