@@ -23,6 +23,7 @@ type Look struct {
 	Chatty  bool          // it prints a line for each request
 	Rate    float64       // requests a second under the load asked for, roughly
 	Beside  time.Duration // that a turn takes beside what counts of it
+	whole   time.Duration // that a turn took in all, with the reference's
 	Warmup  time.Duration // after each start, from then on it is steady
 	Never   string        // it was not steady within the limit, and how it went instead
 }
@@ -293,8 +294,9 @@ func (l *looker) first(ctx context.Context, i int) (turns []turn, err error) {
 	at := &l.Looks[i]
 	at.Warmup = l.Warmup
 	for range 2 {
+		began := time.Now()
 		more, fill, err := l.give(ctx, i, 1, max(lookSlot, at.Warmup))
-		if err != nil {
+		if at.whole = time.Since(began); err != nil {
 			return nil, err
 		}
 		if turns, requests = append(turns, more...), requests+more[0].requests; fill > slowFill {
@@ -382,7 +384,7 @@ func (l *looker) warm(ctx context.Context, i int, turns []turn) error {
 		return nil
 	}
 	l.Show(fmt.Sprintf("warming up %s until its CPU a request is steady", l.Servers[i].Name))
-	most := int(min(mostLooking, l.Budget/ofBudget) / (lookSlot + at.Beside + referenceSlot))
+	most := int(min(mostLooking, l.Budget/ofBudget) / max(at.whole, lookSlot+referenceSlot))
 	turns, after, is, err := until(turns, max(most, firstTurns), func(more int) (turns []turn, err error) {
 		turns, _, err = l.give(ctx, i, more, lookSlot)
 		return turns, err

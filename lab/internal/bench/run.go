@@ -75,7 +75,7 @@ func (b *Bench) start(began time.Time, beside time.Duration) (*Run, error) {
 		round := time.Duration(len(b.Servers)+1) * (r.Slot + turn)
 		slots := min(b.Budget/perBlock-beside, max(beside, b.Budget/perSlots))
 		r.Rounds = min(max(int(slots/round), grain.rounds), mostRounds)
-		if block = beside + time.Duration(r.Rounds)*round; least*block <= left+time.Duration(beyond*float64(b.Budget)) {
+		if block = beside + time.Duration(r.Rounds)*round; least*block <= left+time.Duration(beyondFew*float64(b.Budget)) {
 			b.Say("blocks of about %.1f s, for %s at the most", block.Seconds(), words.Duration(b.Budget))
 			return r, nil
 		}
@@ -105,8 +105,12 @@ func (b *Bench) left(began time.Time) time.Duration { return b.Budget - time.Sin
 // mostFailing is how many blocks in a row may tell nothing.
 const mostFailing = 3
 
-// beyond is the share of the budget by which a run may go on where that is likely to decide.
-const beyond = 0.2
+// The shares of the budget by which a run may go on: where that is likely to decide, and until it has
+// the fewest blocks that tell anything.
+const (
+	beyond    = 0.2
+	beyondFew = 0.5
+)
 
 // Measure measures blocks until the answer is known, or the budget is spent.
 func (r *Run) Measure(ctx context.Context) error {
@@ -146,11 +150,11 @@ func (r *Run) spent(out *compare.Outcome) bool {
 	if left >= last {
 		return false
 	}
-	needs := time.Duration(out.Further() * float64(time.Second))
+	needs, more := time.Duration(out.Further()*float64(time.Second)), beyond
 	if few := compare.Fewest(r.level()) - len(r.Blocks); few > 0 {
-		needs = time.Duration(few) * last
+		needs, more = time.Duration(few)*last, beyondFew
 	}
-	return needs == 0 || left+time.Duration(beyond*float64(r.Budget)) < needs
+	return needs == 0 || left+time.Duration(more*float64(r.Budget)) < needs
 }
 
 func valid(t measure.Trial) bool { return len(t.Faults) == 0 }
