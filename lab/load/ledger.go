@@ -47,3 +47,25 @@ func (l *ledger) fill(id int64) bool {
 	l.holes = slices.Replace(l.holes, i, i+1, parts...)
 	return true
 }
+
+// EventStream is the Protocol of a target whose connections each ask once, and get server-sent events
+// from then on. A slot of it counts the events that come, and asks and waits for nothing.
+//
+// It reads what the lab's servers of events say: lines that end with LF or CR LF, the fields id and data.
+const EventStream = "events"
+
+// Events holds what came of an EventStream against itself, and against the publisher's clock.
+// One thread counts in it; between turns others may read it.
+type Events struct {
+	N int64 // events
+	// Events whose id is a decimal number, connection by connection: ids that were skipped, that came
+	// twice, and that came after they had been skipped.
+	Missed, Repeated, Reordered int64
+	First                       *Histogram // times from a connection's opening to its first event
+	Delivery                    *Histogram // from the field "at" of an event's data, in ns since 1970, to its reading
+
+	opened int // connections so far, which ask for the target's requests in turn
+}
+
+// mostEventLine is the limit in bytes of a line.
+const mostEventLine = 1 << 20
