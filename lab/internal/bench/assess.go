@@ -356,7 +356,8 @@ func (r *Run) notes() (notes []string) {
 	if r.Ended != "" {
 		note("it ended before its budget was spent, after %.0f of %.0f s: %s", r.took(), r.Budget.Seconds(), r.Ended)
 	}
-	if w := r.Looks[0].Warmup; w > lookSlot && r.Steady {
+	steady := r.Steady && !slices.ContainsFunc(r.Looks, func(l Look) bool { return l.Never != "" })
+	if w := r.Looks[0].Warmup; w > lookSlot && steady {
 		note("each server was loaded for %.1f s after each start before anything counted: so long it took until the CPU a request of "+
 			"all was steady", w.Seconds())
 	}
