@@ -2,8 +2,10 @@ package load
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/pem"
 	"fmt"
 	"net"
@@ -159,5 +161,37 @@ func TestAHandshakeThatHangs(t *testing.T) {
 	sum := carry(t, once(target, 0.6)).Summary.Targets[0]
 	if sum.Resets != 1 || sum.Requests < 100 || taken.Load() != 3 {
 		t.Errorf("%d connections: %+v", taken.Load(), sum)
+	}
+}
+
+// A client shows its certificate, and greets a server by the name in the Host header, or by SNI.
+func TestACertificateOfTheClient(t *testing.T) {
+	var greeted atomic.Value
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }))
+	s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+		greeted.Store(h.ServerName)
+		return nil, nil
+	}}
+	s.StartTLS()
+	defer s.Close()
+	key, err := x509.MarshalPKCS8PrivateKey(s.TLS.Certificates[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := Target{Name: "tls", URL: s.URL + "/", Connections: 2, Pipelining: 1, Insecure: true,
+		Cert: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})),
+		Key:  string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})),
+	}
+	target.Requests = []Request{{Method: "GET", Path: "/", Headers: [][2]string{{"Host", "app.test:8443"}}}}
+	for _, sni := range []string{"", "other.test"} {
+		target.SNI = sni
+		sum := carry(t, once(target, 0.05)).Summary.Targets[0]
+		if clean(t, sum); sum.Requests == 0 || greeted.Load() != cmp.Or(sni, "app.test") {
+			t.Errorf("%q: %+v", greeted.Load(), sum)
+		}
+	}
+	target.Cert, target.Key = "", ""
+	if r, err := Run(t.Context(), once(target, 0.05), Options{}); err == nil && r.Summary.Targets[0].Answered > 0 {
+		t.Errorf("without a certificate: %+v", r.Summary.Targets[0])
 	}
 }

@@ -300,3 +300,16 @@ func TestWhatIsNotDrainedTimesOut(t *testing.T) {
 		t.Errorf("%+v", sum)
 	}
 }
+
+// A server that answers before it has read a large body, and closes: its answer counts.
+func TestAnEarlyAnswerToALargeBody(t *testing.T) {
+	s := serve(t, func(_ int64, c net.Conn) bool {
+		return say(c, "HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno") && false
+	})
+	target := s.target(2, 1)
+	target.Requests = []Request{{Method: "POST", Path: "/", Body: make([]byte, 8<<20), Status: []int{413}}}
+	sum := carry(t, once(target, 0.3)).Summary.Targets[0]
+	if clean(t, sum); sum.Reopened < 10 || sum.Requests < 10 {
+		t.Errorf("%+v", sum)
+	}
+}
