@@ -30,9 +30,10 @@ SINK := $(BIN)/event_sink
 FANOUT := $(BIN)/fanout_server
 FANOUT_FLOOR := $(BIN)/fanout_floor
 READER := $(BIN)/event_reader
-# The lab's stamp names the commit of the sources. Go's own stamp would change the program
-# with each commit, whatever the commit changes.
-GO_BUILD = GOWORK=off go build -trimpath -buildvcs=false -tags "$$(cat $(CURDIR)/.tools/stamp/sources)"
+# A program names its commit, except those that are measured: of the same sources they are
+# the same file, whatever else a commit changes.
+GO_BUILD = GOWORK=off go build -trimpath -buildvcs=auto
+MEASURED = $(GO_BUILD) -buildvcs=false
 
 .PHONY: help
 help: ## say what each target does
@@ -136,24 +137,18 @@ build: setup $(PROGRAMS) ## build lab, linerate, the servers and what loads them
 clean: ## remove what was built and installed; data stays
 	rm -rf .tools node_modules derived public resources
 
-# The sources of the programs, as tags that go into each of them. The lab refuses to
-# measure with a program that was built from sources other than those in lab/.
-.PHONY: sources
-sources:
-	@mkdir -p .tools/stamp
-	@cd lab && go run -trimpath ./cmd/stamp .. ../.tools/stamp/sources
-.tools/stamp/sources: sources ;
-
 # One call after the other: parallel builds would each compile what they have in common,
 # mostly Go's own library. Go names a program after its directory.
-.tools/stamp/compiled: .tools/stamp/sources
-	@mkdir -p .tools/compiled
+SOURCES := $(shell find lab -not -name '*_test.go' -not -path '*/testdata*' -not -path 'lab/peers*' \
+  -not -path 'lab/experiments*' -not -path 'lab/scripts*')
+.tools/stamp/compiled: $(SOURCES)
+	@mkdir -p .tools/compiled .tools/stamp
 	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab
-	cd lab/fiber && $(GO_BUILD) -o ../../.tools/compiled/ .
-	cd lab/null && $(GO_BUILD) -o ../../.tools/compiled/ .
-	cd lab/floor && $(GO_BUILD) -o ../../.tools/compiled/ .
-	cd lab/study && $(GO_BUILD) -o ../../.tools/compiled/ ./producer ./sink
-	cd lab/fanout && $(GO_BUILD) -o ../../.tools/compiled/ . ./epoll ./reader
+	cd lab/fiber && $(MEASURED) -o ../../.tools/compiled/ .
+	cd lab/null && $(MEASURED) -o ../../.tools/compiled/ .
+	cd lab/floor && $(MEASURED) -o ../../.tools/compiled/ .
+	cd lab/study && $(MEASURED) -o ../../.tools/compiled/ ./producer ./sink
+	cd lab/fanout && $(MEASURED) -o ../../.tools/compiled/ . ./epoll ./reader
 	@touch $@
 
 $(LAB): DIRECTORY = lab
@@ -173,7 +168,7 @@ $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(PRODUCER) $(SINK) $(FANOUT) $(
 $(LAB): $(LINERATE)
 
 # It needs no other program beside it, and whoever wants only this one waits for no other.
-$(LINERATE): .tools/stamp/sources
+$(LINERATE): $(SOURCES)
 	@mkdir -p $(BIN)
 	cd lab && $(GO_BUILD) -o ../$@ ./cmd/linerate
 
@@ -188,9 +183,9 @@ road: $(ROAD)/pgo/fiber_server $(ROAD)/v3/fiber_server $(ROAD)/pgo-v3/fiber_serv
 
 $(ROAD)/pgo/fiber_server $(ROAD)/pgo-v3/fiber_server: FLAGS = -pgo=$(ROAD_PROFILE)
 $(ROAD)/v3/fiber_server $(ROAD)/pgo-v3/fiber_server: export GOAMD64 = v3
-$(ROAD)/pgo/fiber_server $(ROAD)/v3/fiber_server $(ROAD)/pgo-v3/fiber_server: .tools/stamp/sources
+$(ROAD)/pgo/fiber_server $(ROAD)/v3/fiber_server $(ROAD)/pgo-v3/fiber_server: $(SOURCES)
 	@mkdir -p $(@D)
-	cd lab/fiber && $(GO_BUILD) $(FLAGS) -o ../../$@ .
+	cd lab/fiber && $(MEASURED) $(FLAGS) -o ../../$@ .
 
 $(HUGO): tools/requirements.txt
 	@mkdir -p $(BIN)

@@ -15,11 +15,12 @@ top=$PWD
 version=$(sed -n 's/^version: *//p' CITATION.cff)
 [ "v$version" = "$tag" ] || { echo "CITATION.cff has the version ${version:-of nothing}, and the tag is $tag: set its version and date-released in a commit, and tag that one" >&2; exit 2; }
 date=$(git log -1 --format=%cI)
-make --no-print-directory .tools/bin/lab
+make --no-print-directory .tools/bin/lab # which the notes ask
 # build ARCHITECTURE DIRECTORY FILE: without cgo a program runs with any C library.
 build() {
-  (cd "$2" && CGO_ENABLED=0 GOOS=linux GOARCH=$1 GOWORK=off go build -trimpath -buildvcs=false \
-    -tags "$(cat "$top/.tools/stamp/sources"),release.$tag" -o "$top/$3" .)
+  local vcs=true; case $2 in lab/cmd/*) ;; *) vcs=false ;; esac # what is measured is told by its file alone
+  (cd "$2" && CGO_ENABLED=0 GOOS=linux GOARCH=$1 GOWORK=off go build -trimpath -buildvcs=$vcs \
+    -ldflags "-w -X github.com/line-rate/line-rate/lab/internal/cli.Release=$tag" -o "$top/$3" .)
 }
 # pack NAME DIRECTORY FILE…: the same files give the same archive.
 pack() { tar --sort=name --mtime="$date" --owner=0 --group=0 --numeric-owner -C "$2" -cf - "${@:3}" | gzip -n -9 >"$out/$1.tar.gz"; }

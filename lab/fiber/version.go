@@ -5,11 +5,9 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
-
-	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-// version names everything that can change a figure: the commit, Go, and the modules that
+// version names everything that can change a figure: Go, and the modules that
 // handle requests.
 func version() string {
 	v := []string{"fiber_server"}
@@ -17,12 +15,6 @@ func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if ok {
 		v = append(v, info.Main.Version)
-		if of := program.StampOf(info); of.Commit != "" {
-			v = append(v, of.Commit)
-			if of.Modified {
-				v = append(v, "modified")
-			}
-		}
 		for _, dep := range info.Deps {
 			switch dep.Path {
 			case "github.com/gofiber/fiber/v3":

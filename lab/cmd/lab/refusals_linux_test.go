@@ -55,9 +55,6 @@ func TestClearRefusals(t *testing.T) {
 			[]string{"autocannon is not installed", "make setup"}},
 		"no server": {func(c *clone) { os.Remove(filepath.Join(c.root, ".tools/bin/fiber_server")) },
 			[]string{"the server cannot be started: server.sh: the server is not built", "make build"}},
-		// A clone has no sources, and then any program is accepted; here it gets some.
-		"a program of other sources": {func(c *clone) { c.write("lab/go.mod", "module example.invalid/lab\n") },
-			[]string{"does not say of which sources it was built", "make build"}},
 		"corrupt TOML": {func(c *clone) { c.write(experiment, "entry = \"99\"\ntitle = ") },
 			[]string{"99-tiny.toml", "line 2"}},
 		"results of version 99": {func(c *clone) { c.write("data/results/99-tiny/old.json", `{"schema_version": 99}`) },

@@ -20,7 +20,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/proc"
-	build "github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/tell"
@@ -200,10 +199,8 @@ func (c *compareCall) measured(ctx context.Context, o bench.Options, line *termi
 
 // commit is that of this program's sources, and unknown if they differed from it.
 func commit() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if stamp := build.StampOf(info); !stamp.Modified && stamp.Commit != "" {
-			return stamp.Commit
-		}
+	if commit, modified := cli.Commit(); commit != "" && !modified {
+		return commit
 	}
 	return "unknown"
 }

@@ -122,12 +122,6 @@ func (h history) commits() (map[string]time.Time, error) {
 	return out, nil
 }
 
-// files gives the objects of a commit's files below some paths, by path.
-func (h history) files(commit string, below ...string) (map[string]string, error) {
-	list, err := h.text(append([]string{"ls-tree", "-r", "-z", commit, "--"}, below...)...)
-	return host.Objects(list), err
-}
-
 // read gives each object its content, in the order asked for: names of blobs, or
 // commit:path. A missing one is nil.
 func (h history) read(names []string, each func(name string, data []byte) error) error {

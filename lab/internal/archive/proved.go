@@ -27,9 +27,8 @@ type Proof struct {
 
 // Prove looks up, for each measured run, the commit that it names. That commit
 // must be in HEAD's history and not younger than the run. It must have the
-// experiment's file with the digest that the run recorded, and the sources of
-// the programs that ran. A commit is named by a digest of all that it holds, so
-// the file was committed before the results were.
+// experiment's file with the digest that the run recorded. A commit is named by a
+// digest of all that it holds, so the file was committed before the results were.
 //
 // A run that says that files differed from its commit proves nothing, and is
 // listed as open. Faults are runs that claim more than git shows.
@@ -45,8 +44,7 @@ func (j *Journal) Prove() (Proof, []Fault, error) {
 	if err != nil {
 		return p, nil, err
 	}
-	then := &past{history: h, designs: map[string]string{}, sources: map[string]string{},
-		sums: map[string][sha256.Size]byte{}}
+	then := &past{history: h, designs: map[string]string{}}
 	if then.commits, err = h.commits(); err != nil {
 		return p, nil, err
 	}
@@ -69,10 +67,8 @@ func (j *Journal) Prove() (Proof, []Fault, error) {
 // past is what the commits that runs name had.
 type past struct {
 	history
-	commits map[string]time.Time         // of HEAD's history
-	designs map[string]string            // SHA-256 of experiments' files, by commit:path
-	sources map[string]string            // as host.Sources, by commit
-	sums    map[string][sha256.Size]byte // SHA-256 of blobs
+	commits map[string]time.Time // of HEAD's history
+	designs map[string]string    // SHA-256 of experiments' files, by commit:path
 }
 
 func design(f *results.File) string {
@@ -85,7 +81,6 @@ func (p *past) look(runs []*results.File) error {
 	for _, f := range runs {
 		if _, ok := p.commits[f.Provenance.Commit]; ok {
 			names[design(f)] = true
-			p.sources[f.Provenance.Commit] = ""
 		}
 	}
 	err := p.read(slices.Sorted(maps.Keys(names)), func(name string, data []byte) error {
@@ -94,39 +89,7 @@ func (p *past) look(runs []*results.File) error {
 		}
 		return nil
 	})
-	for commit := range p.sources {
-		if err == nil {
-			p.sources[commit], err = p.sourcesAt(commit)
-		}
-	}
 	return err
-}
-
-// sourcesAt is the digest of the lab's sources at a commit. Commits share most
-// of their files, so each file is read once.
-func (p *past) sourcesAt(commit string) (string, error) {
-	files, err := p.files(commit, "lab")
-	if err != nil || files["lab/go.mod"] == "" {
-		return "", err
-	}
-	paths := slices.Collect(maps.Keys(files))
-	missing := map[string]bool{}
-	if _, err := host.SourcesOf(paths, func(path string) (sum [sha256.Size]byte, err error) {
-		if _, known := p.sums[files[path]]; !known {
-			missing[files[path]] = true
-		}
-		return sum, nil
-	}); err != nil {
-		return "", err
-	}
-	err = p.read(slices.Sorted(maps.Keys(missing)), func(blob string, data []byte) error {
-		p.sums[blob] = sha256.Sum256(data)
-		return nil
-	})
-	if err != nil {
-		return "", err
-	}
-	return host.SourcesOf(paths, func(path string) ([sha256.Size]byte, error) { return p.sums[files[path]], nil })
 }
 
 // open says why a run proves nothing by its own account; empty if it does not
@@ -164,17 +127,6 @@ func (p *past) shows(f *results.File) error {
 	case is != v.ExperimentSHA256:
 		return fmt.Errorf("/provenance/experiment_sha256: %.12s, but %s at commit %.12s has %.12s; %s", v.ExperimentSHA256,
 			path, v.Commit, is, written)
-	}
-	for _, name := range slices.Sorted(maps.Keys(v.Binaries)) {
-		b := v.Binaries[name]
-		at := "/provenance/binaries/" + name + "/sources_sha256"
-		switch {
-		case b.Sources == "" && host.Own(name):
-			return fmt.Errorf("%s: missing, though the lab's own programs say from which sources they were built", at)
-		case b.Sources != "" && b.Sources != p.sources[v.Commit]:
-			return fmt.Errorf("%s: %.12s, but lab/ at commit %.12s has %.12s; run again with programs built from a commit", at,
-				b.Sources, v.Commit, p.sources[v.Commit])
-		}
 	}
 	return nil
 }

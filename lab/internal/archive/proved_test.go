@@ -12,11 +12,6 @@ import (
 )
 
 func TestRunsAreComparedWithTheirCommit(t *testing.T) {
-	sources := func(f *results.File, v string) {
-		b := f.Provenance.Binaries["fiber_server"]
-		b.Sources = v
-		f.Provenance.Binaries["fiber_server"] = b
-	}
 	for _, c := range []struct {
 		name  string
 		forge func(r repository, f *results.File)
@@ -58,25 +53,6 @@ func TestRunsAreComparedWithTheirCommit(t *testing.T) {
 				f.Trials[i].StartedAt = f.Trials[i].StartedAt.Add(-early)
 			}
 		}, "/provenance/started_at: 2026-03-01T10:00:00Z is before 2026-03-01T12:00:00Z", ""},
-		{"programs of other sources", func(_ repository, f *results.File) { sources(f, strings.Repeat("12", 32)) },
-			"/provenance/binaries/fiber_server/sources_sha256: 121212121212, but lab/ at commit", ""},
-		{"programs of sources that no commit has", func(r repository, f *results.File) {
-			r.edit("lab/main.go", "main", "other")
-			*f = *r.run(2)
-		}, "/provenance/binaries/fiber_server/sources_sha256: ", ""},
-		{"programs without sources", func(_ repository, f *results.File) { sources(f, "") },
-			"/provenance/binaries/fiber_server/sources_sha256: missing", ""},
-		{"files that the digest of sources leaves out", func(r repository, f *results.File) {
-			archivetest.Write(r.t, r.root.Path("lab/main_test.go"), "package main\n")
-			archivetest.Write(r.t, r.root.Path("lab/testdata/x.go"), "package x\n")
-			archivetest.Write(r.t, r.root.Path("lab/other/go.mod"), "module y\n")
-			archivetest.Write(r.t, r.root.Path("lab/other/y.go"), "package y\n")
-			archivetest.Write(r.t, r.root.Path("lab/main/a.go"), "package a\n")
-			archivetest.Write(r.t, r.root.Path("lab/main-b.go"), "package main\n")
-			r.commit()
-			*f = *r.run(2)
-		}, "", ""},
-
 		{"dirty, with a committed experiment", func(_ repository, f *results.File) { f.Provenance.Dirty = true }, "",
 			"its experiment was committed before, but other files"},
 		{"dirty, with an experiment of its own", func(r repository, f *results.File) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/madeup"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -115,14 +114,6 @@ func (r repository) run(seed uint64) *results.File {
 		return f
 	}
 	f.Provenance.Commit = r.git("rev-parse", "HEAD")
-	sources, err := host.Sources(string(r.root))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	for name, b := range f.Provenance.Binaries {
-		b.Sources = sources
-		f.Provenance.Binaries[name] = b
-	}
 	return f
 }
 

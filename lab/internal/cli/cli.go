@@ -19,7 +19,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -157,27 +156,47 @@ func isFlag(word string) bool {
 		!strings.Contains(word, "=")
 }
 
+// Release is the tag that this program was built for; the linker sets it. It is empty beside releases.
+var Release string
+
 // Version says what this program was built from.
 func (p Program) Version() string {
 	info, ok := debug.ReadBuildInfo()
-	of := program.StampOf(info)
 	words := []string{p.Name + ", built from"}
-	if release := cmp.Or(of.Release, info.Main.Version); release != "" && release != "(devel)" {
-		words[0] = p.Name + " " + release + ", built from"
+	if Release != "" {
+		words[0] = p.Name + " " + Release + ", built from"
 	}
+	commit, modified := Commit()
 	switch {
-	case of.Sources == "" && ok && info.Main.Sum != "": // by go install, of a version that Go's checksums know
-		words = append(words, "module", info.Main.Path, info.Main.Sum)
-	case !ok || of.Sources == "":
-		words = append(words, "sources that it does not name (make build has it name them)")
+	case ok && info.Main.Sum != "": // by go install, of a version that Go's checksums know
+		words = append(words, "module", info.Main.Path, info.Main.Version, info.Main.Sum)
+	case commit == "":
+		words = append(words, "a commit that it does not name")
 	default:
-		words = append(words, "commit", cmp.Or(of.Commit, "unknown"))
-		if of.Modified {
+		words = append(words, "commit", commit)
+		if modified {
 			words = append(words, "with changes")
 		}
-		words = append(words, "sources", of.Sources)
 	}
 	return strings.Join(append(words, "by", runtime.Version()), " ")
+}
+
+// Commit is the one that this program was built from, and whether files differed from it; empty if Go was
+// not told.
+func Commit() (commit string, modified bool) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "", false
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			commit = s.Value
+		case "vcs.modified":
+			modified = s.Value == "true"
+		}
+	}
+	return commit, modified
 }
 
 // refusal says in one line what is wrong with a call, and which help tells how to write

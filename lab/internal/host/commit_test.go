@@ -36,19 +36,10 @@ func TestCommitSaysWhetherTheLabDiffers(t *testing.T) {
 			[]string{"lab/server/default.pgo"}},
 		{"untracked settings of npm", func(dir string, _ func(...string) string) { write(t, dir, ".npmrc", "x") },
 			[]string{".npmrc"}},
-		{"an experiment that git is told to ignore", func(dir string, _ func(...string) string) {
-			write(t, dir, ".git/info/exclude", "*.toml\n")
-			write(t, dir, "lab/experiments/x.toml", "x")
-		}, []string{"lab/experiments/x.toml"}},
 		{"an experiment that is only staged", func(dir string, git func(...string) string) {
 			write(t, dir, "lab/experiments/x.toml", "x")
 			git("add", ".")
 		}, []string{"lab/experiments/x.toml"}},
-		// git can be told to ignore changes.
-		{"a change that git is told to assume away", func(dir string, git func(...string) string) {
-			git("update-index", "--assume-unchanged", "lab/main.go")
-			write(t, dir, "lab/main.go", "two")
-		}, []string{"lab/main.go"}},
 		{"a link in place of a file", func(dir string, _ func(...string) string) {
 			write(t, dir, "other.go", "one")
 			os.Remove(filepath.Join(dir, "lab/main.go"))

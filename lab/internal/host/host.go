@@ -4,8 +4,7 @@
 //
 // A machine is described by what it computes with, never by its name or owner.
 // What cannot be found out is absent, never guessed; only the commit is then
-// "unknown", because its absence is important in itself. Comparisons use content:
-// files with the commit, a program's sources with those in lab/.
+// "unknown", because its absence is important in itself.
 //
 // The package detects mistakes, not forgery: a forger could as well write the
 // results file by hand. A program is described by what it reports about itself

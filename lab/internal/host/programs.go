@@ -19,31 +19,22 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/proc"
-	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // autocannon is the one program that is not a file but a set of node packages.
 const autocannon = "autocannon"
 
-// module is that of the lab's own programs.
-const module = "github.com/line-rate/line-rate/lab"
-
 // Loader loads servers. Earlier runs name it as a program of its own.
 const Loader, FormerLoader = "linerate", "http_load"
 
-// own are the programs without which there is no lab. Each says from which
-// sources in lab/ it was built.
-var own = []string{"lab", "fiber_server", "null_server", Loader, "event_producer", "event_sink", "event_reader",
+// module is that of the lab's own programs, and the begin of those below it.
+const module = "github.com/line-rate/line-rate/lab"
+
+// own are the programs that make builds from the lab's own module and those below it.
+var own = []string{"lab", "fiber_server", "null_server", "floor_server", Loader, "event_producer", "event_sink", "event_reader",
 	"fanout_server", "fanout_floor"}
-
-// Own tells whether a program has to say from which sources it was built.
-func Own(name string) bool { return slices.Contains(own, name) }
-
-// ours reports whether programs of a module are the lab's.
-func ours(of string) bool {
-	return of == module || slices.Contains(modules, strings.TrimPrefix(of, module+"/"))
-}
 
 // built is where make puts programs, from the root.
 const built = ".tools/bin/"
@@ -52,11 +43,14 @@ const built = ".tools/bin/"
 // or as it is found in PATH, and of what make builds the bare name.
 func Called(program string) string { return strings.TrimPrefix(program, built) }
 
-// A Binary identifies a program as it was when it ran.
+// A Binary identifies a program as it was when it ran. Programs are built without their directory and, if
+// they are measured, without their commit: the same sources, modules and compiler give the same file.
 type Binary struct {
-	SHA256   string            `json:"sha256"`
+	SHA256 string `json:"sha256"`
+	// MadeOf stands for the file where another file measures the same: of what loads servers it is a
+	// digest of its version, and in earlier runs of all that a program was made of.
 	MadeOf   string            `json:"made_of,omitempty"`
-	Sources  string            `json:"sources_sha256,omitempty"`
+	Sources  string            `json:"sources_sha256,omitempty"` // of earlier runs only
 	Commit   string            `json:"commit,omitempty"`
 	Modified bool              `json:"modified,omitempty"`
 	Version  string            `json:"version,omitempty"`
@@ -90,26 +84,20 @@ type installed struct {
 	binary Binary
 }
 
-// FindPrograms looks up programs: lab, node, autocannon, another of the lab's own
-// by its name, or any program by its path from the root or its name in PATH. lab
-// is the path of the running program. It refuses a program of the lab's module
-// that was built from other sources than those in lab/: its figures would be
-// recorded with the wrong commit. Of other programs only the digest is known.
+// FindPrograms looks up programs: lab, node, autocannon, another of the lab's own by its name, or any
+// program by its path from the root or its name in PATH. lab is the path of the running program.
 func FindPrograms(root, lab string, names []string) (*Programs, error) {
-	sources, err := Sources(root)
-	if err != nil {
-		return nil, err
-	}
 	p := &Programs{root, map[string]installed{}}
 	for _, name := range names {
 		var found installed
+		var err error
 		switch name {
 		case "node":
 			found, err = node()
 		case "lab":
-			found, err = p.built(lab, sources)
+			found, err = p.built(lab)
 		default:
-			found, err = p.other(name, sources)
+			found, err = p.other(name)
 		}
 		if err != nil {
 			return nil, err
@@ -132,13 +120,12 @@ func FindFiles(paths []string) (*Programs, error) {
 	return p, nil
 }
 
-// Told describes a program as it is here now by its name in a run, whatever its sources
-// are; false if it is not there.
+// Told describes a program as it is here now by its name in a run; false if it is not there.
 func Told(root, name string) (Binary, bool) {
 	if _, err := os.Stat(filepath.Join(root, built, name)); err == nil {
 		name = built + name
 	}
-	found, err := (&Programs{root: root}).other(name, "")
+	found, err := (&Programs{root: root}).other(name)
 	return found.binary, err == nil
 }
 
@@ -162,13 +149,10 @@ func (p *Programs) Changed() error {
 			info.Size() == found.info.Size() && info.ModTime().Equal(found.info.ModTime()) {
 			continue
 		}
-		var now string
-		var err error
 		if name == autocannon {
-			now, err = packagesDigest(found.path)
-		} else {
-			now, err = Digest(found.path)
+			continue // only make setup changes it
 		}
+		now, err := Digest(found.path)
 		if err != nil || now != found.binary.SHA256 {
 			return fmt.Errorf("%s was replaced during the run, so its figures are of two programs; run again and build "+
 				"nothing meanwhile", name)
@@ -178,13 +162,13 @@ func (p *Programs) Changed() error {
 }
 
 // other adds autocannon, or a program by its path or by its name in PATH.
-func (p *Programs) other(name, sources string) (installed, error) {
+func (p *Programs) other(name string) (installed, error) {
 	path, version := name, ""
 	switch {
 	case name == autocannon:
 		return p.packages()
-	case Own(Called(name)):
-		return p.built(filepath.Join(p.root, built, Called(name)), sources)
+	case slices.Contains(own, Called(name)):
+		return p.built(filepath.Join(p.root, built, Called(name)))
 	case !strings.Contains(name, "/"):
 		found, err := exec.LookPath(name)
 		if err != nil {
@@ -194,8 +178,8 @@ func (p *Programs) other(name, sources string) (installed, error) {
 	case !filepath.IsAbs(name):
 		path = filepath.Join(p.root, name)
 	}
-	if info, err := buildinfo.ReadFile(path); err == nil && ours(info.Main.Path) {
-		return p.built(path, sources)
+	if info, err := buildinfo.ReadFile(path); err == nil && strings.HasPrefix(info.Main.Path, module) {
+		return p.built(path)
 	}
 	found, err := file(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -225,7 +209,7 @@ func versionOf(path string) string {
 }
 
 // built adds a program of the lab's own.
-func (p *Programs) built(path, sources string) (installed, error) {
+func (p *Programs) built(path string) (installed, error) {
 	name := path
 	if rel, err := filepath.Rel(p.root, path); err == nil && filepath.IsLocal(rel) {
 		name = rel
@@ -237,26 +221,31 @@ func (p *Programs) built(path, sources string) (installed, error) {
 	if err != nil {
 		return found, err
 	}
-	var s program.Stamp
-	if info, err := buildinfo.ReadFile(path); err == nil {
-		found.binary.Build = map[string]string{}
-		s = program.StampOf(info)
-		for _, set := range info.Settings {
-			if slices.Contains(compiler, set.Key) {
-				found.binary.Build[set.Key] = set.Value
-			}
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return found, nil // not of Go
+	}
+	found.binary.Build = map[string]string{}
+	for _, set := range info.Settings {
+		switch {
+		case slices.Contains(compiler, set.Key):
+			found.binary.Build[set.Key] = set.Value
+		case set.Key == "vcs.revision":
+			found.binary.Commit = set.Value
+		case set.Key == "vcs.modified":
+			found.binary.Modified = set.Value == "true"
 		}
-		found.binary.MadeOf = composed(info, s.Parts, found.binary.Build)
 	}
-	found.binary.Sources, found.binary.Commit, found.binary.Modified = s.Sources, s.Commit, s.Modified
-	switch {
-	case sources == "" || s.Sources == sources:
-		return found, nil
-	case s.Sources == "":
-		return found, fmt.Errorf("%s does not say of which sources it was built, as make build has it do; remove it and "+
-			"run make build", name)
+	if filepath.Base(path) == Loader {
+		found.binary.MadeOf = digestOf(setting.HTTPLoadVersion, info.GoVersion)
 	}
-	return found, fmt.Errorf("%s was built from other sources than lab/ holds now; remove it and run make build", name)
+	return found, nil
+}
+
+// digestOf is a digest of some words.
+func digestOf(words ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(words, "\n")))
+	return hex.EncodeToString(sum[:])
 }
 
 // compiler names the build settings that change the code of the same sources.
@@ -303,114 +292,25 @@ func Digest(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// packages adds autocannon, which is made of node packages.
+// packages adds autocannon, which is made of node packages: the lock file has the digests of all of them.
 func (p *Programs) packages() (installed, error) {
 	dir := filepath.Join(p.root, "node_modules", autocannon)
-	sum, err := packagesDigest(dir)
+	var about struct{ Version string }
+	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return installed{}, errors.New("autocannon is not installed; run make setup")
 	}
-	if err != nil {
-		return installed{}, err
-	}
-	of, err := p.driven(dir)
-	return installed{path: dir, binary: Binary{SHA256: sum, MadeOf: of}}, err
-}
-
-// driven is what stands for a program of node packages in a record: its version, and
-// the script of the lab that drives it. What it depends on is in its digest alone.
-func (p *Programs) driven(dir string) (string, error) {
-	var about struct{ Version string }
-	text, err := os.ReadFile(filepath.Join(dir, "package.json"))
 	if err == nil {
 		err = json.Unmarshal(text, &about)
 	}
-	if err != nil || about.Version == "" {
-		return "", err
+	if err != nil {
+		return installed{}, fmt.Errorf("%s: %w", filepath.Join(dir, "package.json"), err)
 	}
-	h := sha256.New()
-	fmt.Fprintln(h, about.Version)
-	sum, err := Digest(filepath.Join(p.root, "lab", "scripts", "trial.sh"))
+	lock, err := Digest(filepath.Join(p.root, "package-lock.json"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
+		return installed{}, err
 	}
-	fmt.Fprintln(h, sum)
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// packagesDigest is the digest of all files of a package and of its
-// dependencies, found as node finds them.
-func packagesDigest(dir string) (string, error) {
-	top := filepath.Dir(dir)
-	h := sha256.New()
-	seen := map[string]bool{}
-	var visit func(dir string) error
-	visit = func(dir string) error {
-		if seen[dir] {
-			return nil
-		}
-		seen[dir] = true
-		text, err := os.ReadFile(filepath.Join(dir, "package.json"))
-		if err != nil {
-			return err
-		}
-		var about struct{ Dependencies, OptionalDependencies map[string]string }
-		if err := json.Unmarshal(text, &about); err != nil {
-			return fmt.Errorf("%s: %w", filepath.Join(dir, "package.json"), err)
-		}
-		if err := files(h, top, dir); err != nil {
-			return err
-		}
-		names := slices.Concat(slices.Collect(maps.Keys(about.Dependencies)),
-			slices.Collect(maps.Keys(about.OptionalDependencies)))
-		slices.Sort(names)
-		for _, name := range slices.Compact(names) {
-			if at := lookUp(top, dir, name); at != "" {
-				if err := visit(at); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	if err := visit(dir); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// lookUp finds the directory of a package that is imported from dir; empty if
-// it is not installed, as an optional one may be.
-func lookUp(top, dir, name string) string {
-	for {
-		at := filepath.Join(dir, "node_modules", name)
-		if dir == top {
-			at = filepath.Join(top, name)
-		}
-		if _, err := os.Stat(filepath.Join(at, "package.json")); err == nil {
-			return at
-		}
-		if dir == top {
-			return ""
-		}
-		dir = filepath.Dir(dir)
-	}
-}
-
-// files writes the digest and the name of each file below a directory.
-func files(to io.Writer, top, dir string) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		sum, err := Digest(path)
-		if err != nil {
-			return err
-		}
-		rel, _ := filepath.Rel(top, path) // the packages lie below it
-		_, err = fmt.Fprintf(to, "%s  %s\n", sum, filepath.ToSlash(rel))
-		return err
-	})
+	return installed{path: dir, binary: Binary{SHA256: digestOf(about.Version, lock), Version: about.Version}}, nil
 }
 
 // Environment describes the environment of the programs that the lab starts.

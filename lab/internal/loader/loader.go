@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/load"
 	"github.com/line-rate/line-rate/lab/load/h2"
 )
@@ -30,11 +29,13 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 
 func options() load.Options { return load.Options{Bodies: Bodies, HTTP2: h2.New, Version: version()} }
 
-// version says from which sources this program was built.
+// version says from which commit this program was built.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
-		if s := program.StampOf(info); s.Sources != "" {
-			return s.Sources[:min(12, len(s.Sources))]
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value[:min(12, len(s.Value))]
+			}
 		}
 	}
 	return "unknown"
