@@ -81,6 +81,11 @@ func (b *Bench) start(began time.Time, beside time.Duration) (*Run, error) {
 		}
 	}
 	needs := (b.Budget - left + least*block).Round(time.Second) + time.Second
+	if needs <= slowest*b.Budget {
+		b.Say("blocks of about %.1f s, so it takes about %s for the %d that are the least that tell", block.Seconds(),
+			words.Duration(needs), least)
+		return r, nil
+	}
 	return nil, fmt.Errorf("--budget %v holds fewer than %d blocks of about %.1f s, and no fewer can tell; use --budget %v "+
 		"or more, or less --warmup", b.Budget, least, block.Seconds(), needs)
 }
@@ -105,12 +110,16 @@ func (b *Bench) left(began time.Time) time.Duration { return b.Budget - time.Sin
 // mostFailing is how many blocks in a row may tell nothing.
 const mostFailing = 3
 
-// The shares of the budget by which a run may go on: where that is likely to decide, and until it has
-// the fewest blocks that tell anything.
+// The shares of the budget by which a run may go on where that is likely to decide, and by which slots
+// may take it longer to its fewest blocks before they are made shorter.
 const (
 	beyond    = 0.2
 	beyondFew = 0.5
 )
+
+// slowest is how many times its budget a run may take for the fewest blocks that tell, among servers
+// that start or answer slowly.
+const slowest = 3
 
 // Measure measures blocks until the answer is known, or the budget is spent.
 func (r *Run) Measure(ctx context.Context) error {
@@ -152,7 +161,7 @@ func (r *Run) spent(out *compare.Outcome) bool {
 	}
 	needs, more := time.Duration(out.Further()*float64(time.Second)), beyond
 	if few := compare.Fewest(r.level()) - len(r.Blocks); few > 0 {
-		needs, more = time.Duration(few)*last, beyondFew
+		needs, more = time.Duration(few)*last, slowest-1
 	}
 	return needs == 0 || left+time.Duration(more*float64(r.Budget)) < needs
 }
