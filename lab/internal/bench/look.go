@@ -386,7 +386,9 @@ func (l *looker) warm(ctx context.Context, i int, turns []turn) error {
 	l.Show(fmt.Sprintf("warming up %s until its CPU a request is steady", l.Servers[i].Name))
 	most := int(min(mostLooking, l.Budget/ofBudget) / max(at.whole, lookSlot+referenceSlot))
 	turns, after, is, err := until(turns, max(most, firstTurns), func(more int) (turns []turn, err error) {
-		turns, _, err = l.give(ctx, i, more, lookSlot)
+		if turns, _, err = l.give(ctx, i, more, lookSlot); err == nil {
+			err = l.rest(ctx) // what failed is refused now
+		}
 		return turns, err
 	})
 	if err != nil {
