@@ -61,16 +61,15 @@ func (m Machine) located() Machine {
 func (m Machine) Journal(root string) []Finding {
 	m = m.located()
 	fs := append(programs(root), m.division(), m.siblings(), m.quota(), m.governor(), m.turbo(), m.clock(), m.threads())
-	fs = append(fs, m.wires("claims over a wire are not applicable")...)
+	fs = append(fs, m.wires()...)
 	return append(append(fs, m.limits()...), m.watched()...)
 }
 
 // Comparison is what a comparison of servers needs.
 func (m Machine) Comparison() []Finding {
 	m = m.located()
-	fs := []Finding{m.division(), m.siblings(), m.quota(), m.governor(), m.turbo(), m.clock(), m.threads(), m.groups(),
+	return []Finding{m.division(), m.siblings(), m.quota(), m.governor(), m.turbo(), m.clock(), m.threads(), m.groups(),
 		sampling(), m.ptrace()}
-	return append(fs, m.wires("--line-rate is refused; without it servers are loaded over loopback")...)
 }
 
 // programs looks for what the lab starts: its own programs, by their paths below the root, and those of

@@ -20,17 +20,17 @@ var denials = []struct{ name, denies, mend string }{
 
 // wires makes a wire and removes it. Only the attempt decides, since containers forbid namespaces without
 // any setting. Where it fails, the settings that do are named.
-func (m Machine) wires(means string) []Finding {
+func (m Machine) wires() []Finding {
 	w, err := wire.Make(wire.Spec{LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02})
 	if err == nil {
 		w.Down()
 		return []Finding{{Level: Good, About: "wire", Seen: "a shaped wire between two namespaces can be made"}}
 	}
-	return []Finding{m.wireless(err, means)}
+	return []Finding{m.wireless(err)}
 }
 
-func (m Machine) wireless(err error, means string) Finding {
-	f := Finding{Limit, "wire", err.Error(), means, "run on the machine itself, or in a container with --privileged"}
+func (m Machine) wireless(err error) Finding {
+	f := Finding{Limit, "wire", err.Error(), "claims over a wire are not applicable", "run on the machine itself, or in a container with --privileged"}
 	var by, mends []string
 	for _, d := range denials {
 		if m.sysctl(d.name) == d.denies {
