@@ -213,7 +213,7 @@ teardown() { stop_server; }
 }
 
 @test "every script answers --help" {
-  for s in trial ramp sweep server sink wire; do
+  for s in trial ramp sweep server sink; do
     run "$scripts/$s.sh" --help
     [ "$status" -eq 0 ]
     [ "${#lines[@]}" -ge 3 ]
