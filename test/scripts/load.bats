@@ -78,7 +78,7 @@ teardown() { stop_server; }
   [ "${#lines[@]}" -eq 3 ]
   [ "${#stderr_lines[@]}" -eq 0 ]
   node -e '
-    const [warm, slot, {summary}] = process.argv.slice(1).map(s => JSON.parse(s));
+    const [warm, slot, summary] = process.argv.slice(1).map(s => JSON.parse(s));
     const r = summary.targets[0];
     if (warm.slot !== 0 || slot.slot !== 1 || summary.threads !== 1 || slot.requests !== r.requests || !(r.requests > 0)) process.exit(1);
     if (r.non2xx + r.errors + r.resets + r.timeouts > 0 || r.send_lag_s) process.exit(1);
@@ -91,7 +91,7 @@ teardown() { stop_server; }
   [ "$status" -eq 0 ]
   # About a hundred were due; those at the edges may fall on either side.
   node -e '
-    const r = JSON.parse(process.argv[1]).summary.targets[0];
+    const r = JSON.parse(process.argv[1]).targets[0];
     if (!(r.requests + r.unanswered > 95 && r.requests + r.unanswered < 105) || !r.send_lag_s) process.exit(1);
   ' "${lines[1]}"
   run --separate-stderr "$scripts/trial.sh" --url "$url/simple" --connections 2 --duration 1 --rate 100

@@ -163,13 +163,17 @@ var Release string
 func (p Program) Version() string {
 	info, ok := debug.ReadBuildInfo()
 	words := []string{p.Name + ", built from"}
-	if Release != "" {
-		words[0] = p.Name + " " + Release + ", built from"
+	release := Release
+	if ok && info.Main.Sum != "" {
+		release = info.Main.Version
+	}
+	if release != "" {
+		words[0] = p.Name + " " + release + ", built from"
 	}
 	commit, modified := Commit()
 	switch {
 	case ok && info.Main.Sum != "": // by go install, of a version that Go's checksums know
-		words = append(words, "module", info.Main.Path, info.Main.Version, info.Main.Sum)
+		words = append(words, "module", info.Main.Path, info.Main.Sum)
 	case commit == "":
 		words = append(words, "a commit that it does not name")
 	default:
