@@ -29,7 +29,7 @@ func (b *block) judge() *Block {
 		}
 		if counted > 0 && b.last.seen {
 			out.Strangers = append(out.Strangers, strangers/counted)
-			b.trials[i].Metrics[gate.Strangers] = strangers / counted
+			b.trials[i].Metrics[gate.Strangers] = max(0, strangers/counted) // below 0 by a tick at times
 		}
 	}
 	return out
