@@ -72,7 +72,7 @@ site() {
 }
 browser() { node test/pages/browse.mjs .tools/pages && node test/pages/scripts.mjs .tools/pages && node test/pages/streams.mjs .tools/bin; }
 
-# Three lanes take one step after the other, the longest first; what has to be alone comes
+# Two lanes take one step after the other, the longest first; what has to be alone comes
 # after both.
 steps=(race plain site scripts beside browser breaks workflows data shell format)
 alone=(runs)
@@ -130,7 +130,7 @@ if [ $# -gt 0 ]; then
   for step in "${steps[@]}"; do run "$step"; done
 else
   set -m
-  lane & lane & lane &
+  lane & lane &
   set +m
   wait
   for step in "${alone[@]}"; do run "$step"; done

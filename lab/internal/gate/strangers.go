@@ -9,7 +9,7 @@ import (
 )
 
 // Strangers is the metric that says what others ran on the server's cores in a trial's slots.
-const Strangers = "strangers_busy"
+const Strangers = "strangers_cores"
 
 // The bet on whether what others ran follows one of two conditions, as work that a server leaves to
 // others would. It is made at a level of its own. A difference of the figures that is more than

@@ -32,6 +32,7 @@ type block struct {
 // A reading is what the engine reads between two slots.
 type reading struct {
 	subjects []Clocks
+	at       time.Time
 	cores    time.Duration // for which the servers' cores were not idle
 	seen     bool          // whether that is known
 	wire     wire.Passed
@@ -43,6 +44,7 @@ type turn struct {
 	server    []time.Duration // CPU time by process; where processes came or went, their sum
 	idle      time.Duration   // CPU time of the other servers
 	strangers time.Duration   // of others on the servers' cores
+	took      time.Duration   // from one reading to the next
 	wire      wire.Passed
 }
 
@@ -194,7 +196,7 @@ func (b *block) turn(ctx context.Context, s load.Slot) (t turn, ok bool, err err
 	b.settle(s.Target)
 	before := b.last
 	b.last = b.read()
-	t = turn{SlotReport: r, wire: b.last.wire.Since(before.wire)}
+	t = turn{SlotReport: r, wire: b.last.wire.Since(before.wire), took: b.last.at.Sub(before.at)}
 	known := time.Duration(0)
 	for i, after := range b.last.subjects {
 		spent := after.Total() - before.subjects[i].Total()
@@ -229,6 +231,7 @@ func (b *block) shared() (all []int) {
 
 // read reads everything that is read between two slots.
 func (b *block) read() (r reading) {
+	r.at = time.Now()
 	for _, s := range b.Subjects {
 		r.subjects = append(r.subjects, s.CPU())
 	}

@@ -25,7 +25,7 @@ func (b *block) judge() *Block {
 		b.faults(i, w)
 		var strangers, counted float64
 		for _, t := range b.turns[i] {
-			strangers, counted = strangers+t.strangers.Seconds(), counted+t.Turn.Seconds
+			strangers, counted = strangers+t.strangers.Seconds(), counted+t.took.Seconds()
 		}
 		if counted > 0 && b.last.seen {
 			out.Strangers = append(out.Strangers, strangers/counted)

@@ -105,6 +105,9 @@ func (p *Plan) Pieces(ctx context.Context, pieces []Piece) (*Block, error) {
 	for i, one := range pieces {
 		if f := one.check(ctx, "before"); f != nil {
 			b.trials[i].Faults = append(b.trials[i].Faults, *f)
+			if b.gone(exitSeenWithin) == i {
+				b.fault(i, gate.ServerExited, "the server exited before the trial: %v", b.Subjects[i].Gone())
+			}
 		}
 	}
 	if err := each(ctx, len(pieces), func(ctx context.Context, i int) (err error) {
