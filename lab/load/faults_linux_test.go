@@ -63,7 +63,9 @@ func testFaults(t *testing.T, requests []Request) {
 			s := serve(t, c.answer)
 			target := s.target(1, 1)
 			target.Requests = requests
-			sum := carry(t, once(target, 0.15)).Summary.Targets[0]
+			plan := once(target, 5)
+			plan.Slots[0].Requests = 200
+			sum := carry(t, plan).Summary.Targets[0]
 			got := counts{sum.Non2xx, sum.Errors, sum.Timeouts, sum.Resets, sum.Mismatches}
 			if got != c.want || !strings.Contains(sum.Fault+sum.Mismatch, c.text) {
 				t.Errorf("%+v, %q, %q; want %+v, %q", got, sum.Fault, sum.Mismatch, c.want, c.text)
@@ -144,7 +146,7 @@ func TestADeadServerIsPassedOver(t *testing.T) {
 		}
 	})
 	testPassedOver(t, bad, func(sum TargetSummary) bool {
-		return sum.Errors >= 1 && sum.Resets == 2 && sum.Errors <= 2+2*mostReopened
+		return sum.Errors >= 1 && sum.Resets >= 1 && sum.Errors <= 2+2*mostReopened
 	})
 }
 
