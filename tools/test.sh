@@ -87,7 +87,7 @@ in_memory() {
   [ -d "$at" ] && [ -w "$at" ] || return
   [ "$(df -Pk "$at" | awk 'END { print $4 }')" -ge 4000000 ] && awk '$1 == "MemAvailable:" && $2 >= 6000000 { room = 1 } END { exit !room }' /proc/meminfo || return
   made=$(mktemp -d "$at/lr-XXXXXX") || return
-  if printf '#!/bin/sh\n' >"$made/runs" && chmod +x "$made/runs" && "$made/runs"; then echo "$made"; else rm -rf "$made"; return 1; fi
+  if printf '#!/bin/sh\n' >"$made/try" && chmod +x "$made/try" && "$made/try"; then rm "$made/try" && echo "$made"; else rm -rf "$made"; return 1; fi
 } 2>/dev/null
 dir=$({ [ -z "${TMPDIR-}" ] && in_memory; } || mktemp -d)
 export TMPDIR=$dir
