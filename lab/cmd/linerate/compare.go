@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,16 +10,17 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/bench"
 	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -186,15 +188,26 @@ func (c *compareCall) measured(ctx context.Context, o bench.Options, line *termi
 	runtime.GOMAXPROCS(1) // one thread that samples costs less than several that wake each other
 	out, err := b.Compare(ctx)
 	if out != nil {
-		machine, failed := host.Probe("/")
-		if failed != nil {
-			return out, failed
-		}
-		out.Machine, out.Kernel = machine.Name, host.Kernel("/")["osrelease"]
+		out.Machine, out.Kernel = machine()
 		out.Lab = commit()
 		out.Notes = append([]string{where(b)}, out.Notes...)
 	}
 	return out, err
+}
+
+// marks are what stands in a CPU's name beside it.
+var marks = regexp.MustCompile(`(?i)\((r|tm|c)\)|\bcpu\b|@.*`)
+
+// machine names the CPU with its cores, and the kernel's version.
+func machine() (name, kernel string) {
+	name = runtime.GOARCH + " processor" // as on arm64, whose kernel names none
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	if _, rest, ok := strings.Cut(string(text), "model name"); ok {
+		model, _, _ := strings.Cut(strings.TrimLeft(rest, "\t :"), "\n")
+		name = strings.Join(strings.Fields(marks.ReplaceAllString(model, " ")), " ")
+	}
+	version, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	return fmt.Sprintf("%s, %d cores", name, bytes.Count(text, []byte("processor\t:"))), strings.TrimSpace(string(version))
 }
 
 // commit is that of this program's sources, and unknown if they differed from it.
