@@ -195,52 +195,34 @@ func (r *Run) ratio(i int, metric string) *compare.Ratio {
 }
 
 // controlAlpha is the probability that the A/A control is said to differ where nothing differs, over
-// both metrics and any number of blocks, and that a stranger is said to follow one server that does not.
+// both metrics, both directions and any number of blocks.
 const controlAlpha = 0.01
-
-// bet tells whether more than half of some figures lie on one side of 0, in either direction, and how
-// many lie on the side where most are.
-func bet(figures []float64, level float64) (k, n int, shown bool) {
-	above := 0
-	for _, v := range figures {
-		if v != 0 {
-			if n++; v > 0 {
-				above++
-			}
-		}
-	}
-	k = max(above, n-above)
-	return k, n, n > 0 && confseq.Shown(k, n, level/2)
-}
 
 // control says how one server that was measured twice differed from itself; empty if it did not.
 func (r *Run) control() string {
-	for _, metric := range []string{cost, throughput} {
-		ratios, _ := r.ratios(r.Control, len(r.Servers), len(r.Servers), r.Control, metric)
-		for n, v := range ratios {
-			if ratios[n] = 0; v > 0 {
-				ratios[n] = v - 1
+	for _, c := range []struct{ metric, name string }{{cost, "server CPU per request"}, {throughput, "throughput"}} {
+		ratios, _ := r.ratios(r.Control, len(r.Servers), len(r.Servers), r.Control, c.metric)
+		above, below := 0, 0
+		for _, v := range ratios { // 0 is of a block that cannot tell
+			switch {
+			case v > 1:
+				above++
+			case v > 0 && v < 1:
+				below++
 			}
 		}
-		if k, n, shown := bet(ratios, controlAlpha/2); shown {
+		if k, n := max(above, below), above+below; n > 0 && confseq.Shown(k, n, controlAlpha/4) {
 			return fmt.Sprintf("%s measured twice under two names differed from itself: of %d ratios of its %s %d lie on one side of 1",
-				r.Servers[r.Control].Name, n, words.LowerFirst(words.Metric(metric)), k)
+				r.Servers[r.Control].Name, n, c.name, k)
 		}
 	}
 	return ""
 }
 
-// What runs beside one server more than beside the other makes the other look better: work that one
-// leaves behind, which runs in the other's slots, or work of strangers that follows one of them. So it
-// is bet on beside which one more ran, and a difference that this may explain is not believed: one of
-// less than strangeFactor times what ran more, as a share of a core.
-const (
-	leastStrange  = 0.02
-	strangeFactor = 2
-)
-
-// strange says that more ran beside one of two servers; empty if it did not. As long as all blocks say so
-// it is not believed either: a verdict may come before the bet can tell.
+// strange says that more ran beside one of two servers, which makes the other look better: work that one leaves
+// behind, which runs in the other's slots, or work of strangers that follows one of them. It is empty if that
+// cannot explain the ratio. As long as all blocks say so the ratio is not believed either: a verdict may come before
+// the bet can tell.
 func (r *Run) strange(i int, ratio *compare.Ratio) string {
 	var more []float64
 	for _, b := range r.Blocks {
@@ -254,16 +236,16 @@ func (r *Run) strange(i int, ratio *compare.Ratio) string {
 		}
 		more = append(more, by)
 	}
-	k, n, shown := bet(more, controlAlpha)
-	by, name := median(more), r.Servers[i].Name
-	if by < 0 {
-		by, name = -by, r.Servers[0].Name
-	}
-	if !shown && k < n || by < leastStrange || math.Abs(ratio.Ratio-1) > strangeFactor*by {
+	by, k, n, follows := gate.Follows(more, ratio.Ratio)
+	if !follows && (k < n || !gate.Explains(by, ratio.Ratio)) {
 		return ""
 	}
+	name := r.Servers[i].Name
+	if by < 0 {
+		name = r.Servers[0].Name
+	}
 	return fmt.Sprintf("more ran beside %s than beside the other, in %d of %d blocks and by %.2f of a core: work that the other leaves "+
-		"behind, or that follows this one, so the comparison is not fair", name, k, n, by)
+		"behind, or that follows this one, so the comparison is not fair", name, k, n, math.Abs(by))
 }
 
 // comparison judges a server against the first.

@@ -34,6 +34,10 @@ func Follows(more []float64, ratio float64) (by float64, k, n int, is bool) {
 			k++
 		}
 	}
-	size := math.Abs(by)
-	return by, k, n, size >= leastStrange && math.Abs(ratio-1) <= strangeFactor*size && confseq.Shown(k, n, strangersLevel/2)
+	return by, k, n, Explains(by, ratio) && confseq.Shown(k, n, strangersLevel/2)
+}
+
+// Explains tells whether what others ran more, in cores, can explain the ratio of a figure.
+func Explains(by, ratio float64) bool {
+	return math.Abs(by) >= leastStrange && math.Abs(ratio-1) <= strangeFactor*math.Abs(by)
 }
