@@ -13,10 +13,12 @@ package profile
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	pprof "github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A Kind is a kind of profile, by net/http/pprof's name except for "cpu".
@@ -65,19 +67,12 @@ func KindDocs() []KindDoc { return docs }
 
 // Doc returns the words of one kind.
 func (k Kind) Doc() KindDoc {
-	if i := slices.Index(Kinds(), k); i >= 0 {
-		return docs[i]
-	}
-	return KindDoc{}
+	d, _ := strict.First(docs, func(d KindDoc) bool { return d.Kind == k })
+	return d
 }
 
 // Kinds returns all kinds, in the order in which pages show them.
-func Kinds() (kinds []Kind) {
-	for _, d := range docs {
-		kinds = append(kinds, d.Kind)
-	}
-	return kinds
-}
+func Kinds() []Kind { return strict.Called(docs, func(d KindDoc) Kind { return d.Kind }) }
 
 // OfMoment tells whether a kind describes one moment.
 func (k Kind) OfMoment() bool { return k == Heap || k == Goroutine }
@@ -102,7 +97,7 @@ func Parked(p Profile) float64 {
 	if p.Kind != Block || p.DurationS == 0 {
 		return 0
 	}
-	return significant(p.Total/p.DurationS, 9)
+	return words.Significant(p.Total/p.DurationS, 9)
 }
 
 // columnOf finds a sample type among a sample's values.
@@ -160,19 +155,13 @@ func Analyse(kind Kind, p *pprof.Profile) (Profile, error) {
 	for _, shares := range []map[string]float64{out.Work, out.Packages} {
 		for name := range shares {
 			// More digits than the samples of any profile resolve, and few enough to read.
-			shares[name] = significant(shares[name]/float64(total), 9)
+			shares[name] = words.Significant(shares[name]/float64(total), 9)
 		}
 	}
 	out.Unit, out.Stacks = doc.Unit, len(stacks)
-	out.Total = significant(float64(total)/per, 12)
+	out.Total = words.Significant(float64(total)/per, 12)
 	if !kind.OfMoment() {
-		out.DurationS = significant(float64(p.DurationNanos)/1e9, 12)
+		out.DurationS = words.Significant(float64(p.DurationNanos)/1e9, 12)
 	}
 	return out, nil
-}
-
-// significant rounds to so many digits.
-func significant(v float64, digits int) float64 {
-	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
-	return v
 }

@@ -64,10 +64,10 @@ func PathOf(symbol string) string {
 	if err != nil {
 		path = symbol
 	}
-	if at := strings.LastIndex(path, "/vendor/"); at >= 0 {
-		path = path[at+len("/vendor/"):]
+	if at := strings.LastIndex("/"+path, "/vendor/"); at >= 0 {
+		path = path[at+len("vendor/"):]
 	}
-	return strings.TrimPrefix(path, "vendor/")
+	return path
 }
 
 // Hosts with many owners: a module's root has three parts there, and two on a host of one owner.
@@ -80,15 +80,13 @@ var major = regexp.MustCompile(`^v[0-9]+$`)
 // without its major version, so that "github.com/brianvoe/gofakeit" is one package over v6, v7 and their subpackages.
 func PackageOf(symbol string) string {
 	path := PathOf(symbol)
-	if path == "main" || path == "" {
+	parts, root := strings.Split(path, "/"), 2
+	switch {
+	case path == "main":
 		return Repository
-	}
-	parts := strings.Split(path, "/")
-	if !strings.Contains(parts[0], ".") || path == NoSymbol {
+	case !strings.Contains(parts[0], "."):
 		return path // the standard library has no host
-	}
-	root := 2
-	if slices.Contains(owned, parts[0]) {
+	case slices.Contains(owned, parts[0]):
 		root = 3
 	}
 	parts = parts[:min(root, len(parts))]

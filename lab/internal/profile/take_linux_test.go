@@ -176,9 +176,8 @@ func TestWhatIsNoSourceIsRefusedInALine(t *testing.T) {
 		"http://" + ln.Addr().String(): "it serves no window of all profiles",
 		"http://192.0.2.1:6060":        "pprof is asked on loopback only; open a tunnel with ssh -N -L 127.0.0.1:6060:127.0.0.1:6060 192.0.2.1",
 		"http://127.0.0.1":             "give http://HOST:PORT",
-		"https://127.0.0.1:1":          "give http://HOST:PORT",
-		"/nowhere/at/all":              "no such directory",
-		"/etc/passwd":                  "neither a directory nor a socket",
+		"https://127.0.0.1:1":          "or give http://127.0.0.1:PORT",
+		"/nowhere/at/all":              "no process serves pprof there",
 		"http://127.0.0.1:1":           "connection refused",
 	} {
 		of, err := Sources(name)

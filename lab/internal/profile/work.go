@@ -8,20 +8,14 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A Work is the kind of work of a sample, by its whole stack: each sample has exactly one.
+// A Work is the kind of work of a sample, by its whole stack: each sample has exactly one. works.toml describes each.
 type Work string
 
-// The kinds of work; works.toml describes each.
+// The kinds of work that code knows by name.
 const (
 	WorkProfiler  Work = "profiler"
 	WorkCollector Work = "gc"
-	WorkWrite     Work = "write"
-	WorkRead      Work = "read"
-	WorkLock      Work = "lock"
-	WorkWait      Work = "wait"
-	WorkScheduler Work = "scheduler"
 	WorkHandler   Work = "handler"
-	WorkHTTP      Work = "http"
 	WorkRuntime   Work = "runtime"
 	WorkOther     Work = "other"
 )
@@ -50,42 +44,41 @@ func Works() []WorkDoc { return works }
 
 // Words name the kind of work inside a sentence.
 func (w Work) Words() string {
-	if i := slices.Index(WorkNames(), string(w)); i >= 0 {
-		return works[i].Words
+	if d, ok := strict.First(works, func(d WorkDoc) bool { return d.Work == w }); ok {
+		return d.Words
 	}
 	return string(w)
 }
 
 // WorkNames lists the names of all kinds of work.
-func WorkNames() (names []string) {
-	for _, w := range works {
-		names = append(names, string(w.Work))
-	}
-	return names
+func WorkNames() []string {
+	return strict.Called(works, func(d WorkDoc) string { return string(d.Work) })
 }
 
 // WorkOfCall gives the kind of work that a system call is, whoever makes it; empty if that depends on who does.
 func WorkOfCall(name string) Work {
-	for _, d := range works {
-		if slices.Contains(d.Calls, name) {
-			return d.Work
-		}
-	}
-	return ""
+	d, _ := strict.First(works, func(d WorkDoc) bool { return slices.Contains(d.Calls, name) })
+	return d.Work
 }
 
 // WorkOf gives the kind of work of a stack of Go, outermost call first.
 func WorkOf(stack []string) Work {
-	for _, d := range works {
-		if d.fits(stack) {
-			return d.Work
-		}
+	if d, ok := strict.First(works, func(d WorkDoc) bool { return d.fits(stack) }); ok {
+		return d.Work
 	}
 	// Every request's stack has the server's code at its outer end and, where the handler makes it answer, at its inner end
 	// again. The innermost of the two decides: what fasthttp does for a handler is fasthttp's work.
 	for _, s := range slices.Backward(stack) {
-		if w := ownerOf(s); w != "" {
-			return w
+		path := PathOf(s)
+		owner, owned := strict.First(works, func(d WorkDoc) bool {
+			return slices.ContainsFunc(d.Packages, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
+		})
+		if owned {
+			return owner.Work
+		}
+		// A package with a host is not of the standard library; those of golang.org are as good as.
+		if host, _, _ := strings.Cut(path, "/"); strings.Contains(host, ".") && host != "golang.org" {
+			return WorkHandler
 		}
 	}
 	return WorkOther
@@ -101,24 +94,6 @@ func (d WorkDoc) fits(stack []string) bool {
 
 func begins(s string, starts []string) bool {
 	return slices.ContainsFunc(starts, func(start string) bool { return strings.HasPrefix(s, start) })
-}
-
-// ownerOf tells HTTP code from the server's own by the package of a symbol; empty if it is either's.
-func ownerOf(symbol string) Work {
-	path := PathOf(symbol)
-	for _, d := range works {
-		for _, p := range d.Packages {
-			if path == p || strings.HasPrefix(path, p+"/") {
-				return d.Work
-			}
-		}
-	}
-	// A package with a host is not of the standard library; those of golang.org are as good as.
-	host, _, _ := strings.Cut(path, "/")
-	if strings.Contains(host, ".") && host != "golang.org" {
-		return WorkHandler
-	}
-	return ""
 }
 
 // IsProfiler tells whether a symbol belongs to taking profiles.

@@ -27,22 +27,22 @@ func TestWorkOf(t *testing.T) {
 		want  Work
 	}{
 		// CPU
-		{fasthttpConn + "bufio.(*Writer).Flush " + connWrite + kernel, WorkWrite},
+		{fasthttpConn + "bufio.(*Writer).Flush " + connWrite + kernel, "write"},
 		{fasthttpConn + "bufio.(*Writer).Flush net.(*conn).Write net.(*netFD).Write internal/poll.(*FD).Write " +
-			"internal/poll.(*FD).writeLock internal/poll.(*fdMutex).rwlock", WorkWrite},
+			"internal/poll.(*FD).writeLock internal/poll.(*fdMutex).rwlock", "write"},
 		{fasthttpConn + "bufio.(*Writer).Flush " + connWrite + "syscall.Syscall runtime.exitsyscall runtime.systemstack",
-			WorkWrite},
-		{httpHandler + "net/http.(*response).Write bufio.(*Writer).Write " + connWrite + kernel, WorkWrite},
+			"write"},
+		{httpHandler + "net/http.(*response).Write bufio.(*Writer).Write " + connWrite + kernel, "write"},
 		{fasthttpConn + "bufio.(*Reader).fill net.(*conn).Read net.(*netFD).Read internal/poll.(*FD).Read syscall.read " +
-			kernel, WorkRead},
-		{httpConn + "bufio.(*Reader).Peek net/http.(*connReader).Read net.(*conn).Read", WorkRead},
+			kernel, "read"},
+		{httpConn + "bufio.(*Reader).Peek net/http.(*connReader).Read net.(*conn).Read", "read"},
 		{"main.main log.Println log.(*Logger).output os.(*File).Write internal/poll.(*FD).Write syscall.Write " + kernel,
 			WorkHandler},
 		{"os.ReadFile os.(*File).Read internal/poll.(*FD).Read syscall.read", WorkOther},
 		{"runtime.mcall runtime.park_m runtime.schedule runtime.findRunnable runtime.netpoll " +
-			"internal/runtime/syscall/linux.EpollWait", WorkScheduler},
-		{"runtime.mstart runtime.mstart0 runtime.mstart1 runtime.sysmon runtime.usleep", WorkScheduler},
-		{"gogo", WorkScheduler},
+			"internal/runtime/syscall/linux.EpollWait", "scheduler"},
+		{"runtime.mstart runtime.mstart0 runtime.mstart1 runtime.sysmon runtime.usleep", "scheduler"},
+		{"gogo", "scheduler"},
 		{"runtime.gcBgMarkWorker runtime.systemstack runtime.gcBgMarkWorker.func2 runtime.gcDrain runtime.scanobject",
 			WorkCollector},
 		{fiberHandler + "runtime.newobject runtime.mallocgc runtime.gcAssistAlloc runtime.systemstack runtime.gcDrainN",
@@ -55,31 +55,31 @@ func TestWorkOf(t *testing.T) {
 		{fiberHandler + "main.(*service).routes.func4 encoding/json.Marshal runtime.makeslice runtime.mallocgc",
 			WorkHandler},
 		// HTTP code that the handler calls is HTTP's work.
-		{fiberHandler + "github.com/gofiber/fiber/v3.(*DefaultRes).Send runtime.memmove", WorkHTTP},
-		{httpHandler + "net/http.Header.Set net/textproto.CanonicalMIMEHeaderKey", WorkHTTP},
-		{fasthttpConn + "github.com/valyala/fasthttp.(*URI).parse bytes.LastIndex", WorkHTTP},
-		{httpConn + "context.WithCancel runtime.newobject", WorkHTTP},
+		{fiberHandler + "github.com/gofiber/fiber/v3.(*DefaultRes).Send runtime.memmove", "http"},
+		{httpHandler + "net/http.Header.Set net/textproto.CanonicalMIMEHeaderKey", "http"},
+		{fasthttpConn + "github.com/valyala/fasthttp.(*URI).parse bytes.LastIndex", "http"},
+		{httpConn + "context.WithCancel runtime.newobject", "http"},
 		{"time.now", WorkOther},
 		// Other people's servers: their packages are the handler's, their frameworks are HTTP's.
 		{"net/http.(*conn).serve example.com/shop/api.(*API).list encoding/json.Marshal", WorkHandler},
-		{"net/http.(*conn).serve github.com/go-chi/chi/v5.(*Mux).ServeHTTP strings.Index", WorkHTTP},
-		{"net/http.(*conn).serve vendor/golang.org/x/net/http/httpguts.ValidHeaderFieldName", WorkHTTP},
-		{"example.com/loop.(*Loop).run golang.org/x/sys/unix.Write syscall.Syscall", WorkWrite},
+		{"net/http.(*conn).serve github.com/go-chi/chi/v5.(*Mux).ServeHTTP strings.Index", "http"},
+		{"net/http.(*conn).serve vendor/golang.org/x/net/http/httpguts.ValidHeaderFieldName", "http"},
+		{"example.com/loop.(*Loop).run golang.org/x/sys/unix.Write syscall.Syscall", "write"},
 		{"runtime._ExternalCode", WorkOther},
 		{"", WorkOther},
 		{NoSymbol, WorkOther},
 
 		// Mutex and block
-		{fiberHandler + fakerLock + "sync.(*Mutex).Lock internal/sync.(*Mutex).Lock", WorkLock},
-		{fiberHandler + fakerLock + "sync.(*Mutex).Unlock", WorkLock},
-		{httpConn + "net/http.(*connReader).lock sync.(*Mutex).Lock", WorkLock},
+		{fiberHandler + fakerLock + "sync.(*Mutex).Lock internal/sync.(*Mutex).Lock", "lock"},
+		{fiberHandler + fakerLock + "sync.(*Mutex).Unlock", "lock"},
+		{httpConn + "net/http.(*connReader).lock sync.(*Mutex).Lock", "lock"},
 		{"main.main sync.(*Once).doSlow main.load", WorkHandler},
-		{httpConn + "net/http.(*connReader).abortPendingRead sync.(*Cond).Wait", WorkWait},
-		{fasthttpConn + "runtime.chanrecv2", WorkWait},
-		{"main.main main.stop runtime.selectgo", WorkWait},
-		{"runtime.mcall runtime.park_m runtime.schedule runtime.findRunnable runtime.unlock", WorkScheduler},
+		{httpConn + "net/http.(*connReader).abortPendingRead sync.(*Cond).Wait", "wait"},
+		{fasthttpConn + "runtime.chanrecv2", "wait"},
+		{"main.main main.stop runtime.selectgo", "wait"},
+		{"runtime.mcall runtime.park_m runtime.schedule runtime.findRunnable runtime.unlock", "scheduler"},
 		{fasthttpConn + "bufio.(*Reader).Peek net.(*conn).Read syscall.read syscall.Syscall runtime.entersyscall " +
-			"runtime.reentersyscall runtime.unlock", WorkRead},
+			"runtime.reentersyscall runtime.unlock", "read"},
 
 		// Profiling itself.
 		{"net/http.(*conn).serve net/http/pprof.Index net/http/pprof.handler.serveDeltaProfile runtime.selectgo",
@@ -88,15 +88,15 @@ func TestWorkOf(t *testing.T) {
 		{"net/http.(*conn).serve net/http/pprof.Profile net/http.(*response).Write " + connWrite, WorkProfiler},
 
 		// Goroutine
-		{httpConn + "net/http.(*connReader).Read net.(*conn).Read internal/poll.runtime_pollWait runtime.gopark", WorkRead},
+		{httpConn + "net/http.(*connReader).Read net.(*conn).Read internal/poll.runtime_pollWait runtime.gopark", "read"},
 		{"main.main net/http.(*Server).Serve net.(*TCPListener).Accept internal/poll.(*FD).Accept " +
-			"internal/poll.runtime_pollWait runtime.gopark", WorkWait},
-		{"os/signal.loop os/signal.signal_recv runtime.notetsleepg", WorkWait},
-		{"main.main os/exec.(*Cmd).Wait os.(*Process).Wait syscall.wait4", WorkWait},
+			"internal/poll.runtime_pollWait runtime.gopark", "wait"},
+		{"os/signal.loop os/signal.signal_recv runtime.notetsleepg", "wait"},
+		{"main.main os/exec.(*Cmd).Wait os.(*Process).Wait syscall.wait4", "wait"},
 
 		// Heap
 		{"runtime.main main.main github.com/line-rate/line-rate/lab/server/catalog.New encoding/json.Marshal", WorkHandler},
-		{"runtime.systemstack runtime.newproc.func1 runtime.newproc1 runtime.malg", WorkScheduler},
+		{"runtime.systemstack runtime.newproc.func1 runtime.newproc1 runtime.malg", "scheduler"},
 	} {
 		if got := WorkOf(strings.Fields(c.stack)); got != c.want {
 			t.Errorf("%s\nis %s, want %s", c.stack, got, c.want)
@@ -110,7 +110,7 @@ func TestEveryKindOfWorkIsExplained(t *testing.T) {
 			t.Errorf("%s: %+v", w.Work, w)
 		}
 	}
-	for call, want := range map[string]Work{"writev": WorkWrite, "recvfrom": WorkRead, "futex": WorkLock, "epoll_wait": WorkWait, "openat": ""} {
+	for call, want := range map[string]Work{"writev": "write", "recvfrom": "read", "futex": "lock", "epoll_wait": "wait", "openat": ""} {
 		if got := WorkOfCall(call); got != want {
 			t.Errorf("%s is %q, want %q", call, got, want)
 		}

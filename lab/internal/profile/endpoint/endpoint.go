@@ -6,18 +6,40 @@
 //
 // Rates apply to the whole process and stay set when serving stops. The profiled process pays the cost of its profiles.
 // There is no authentication: the directory's mode keeps other users out, and the caller must keep a TCP address on
-// loopback, where only requests to a loopback name are answered.
+// loopback.
 package endpoint
 
 import (
+	"archive/tar"
+	"bytes"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
-	"net/http/pprof"
+	httppprof "net/http/pprof"
 	"os"
+	"path/filepath"
 	"runtime"
-	"strings"
+	"runtime/pprof"
+	"strconv"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Window is the path of all profiles of one window: ?seconds=N. The answer is a tar archive in pprof's format. Files in
+// begin/ are states at the window's begin, which is their time, and those in end/ at its end; end/cpu.pb.gz is of the
+// window alone.
+const Window = "/debug/pprof/window"
+
+const (
+	// longest is the longest window in seconds.
+	longest = 600
+	// longestPath is the longest path of a unix socket: 107 bytes on Linux, which needs one more for the end.
+	longestPath = len(unix.RawSockaddrUnix{}.Path) - 1
+	// longestPid is the highest process id that Linux can be configured to give.
+	longestPid = 4194304
 )
 
 // Rates say how much is sampled of what a process waits for, in the units of package runtime's functions.
@@ -26,10 +48,32 @@ type Rates struct {
 	BlockRateNs   int // one blocking event for each so many nanoseconds blocked
 }
 
+// Path is the path of a process's socket, by process id.
+func Path(dir string, pid int) string { return filepath.Join(dir, strconv.Itoa(pid)+".sock") }
+
+// Check returns why sockets cannot be in dir. Profiles reveal what a process did, and anyone who can connect can slow it
+// down. The directory must keep other users out, since not every system checks the mode of a socket.
+func Check(dir string) error {
+	if long := len(Path(dir, longestPid)) - longestPath; long > 0 {
+		return fmt.Errorf("%s is too long by %d: a socket's path, /PID.sock included, has at most %d bytes", dir, long, longestPath)
+	}
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%s does not exist; make it with mkdir -p -m 700", dir)
+	case err != nil:
+		return err
+	case !info.IsDir() || info.Mode().Perm() != 0o700 || int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid():
+		return fmt.Errorf("%s is no directory of your own that is closed to others; make one with mkdir -p -m 700", dir)
+	}
+	return nil
+}
+
 // Serve opens this process's socket in dir and serves the profiles on it until the process ends or stop is called. The
 // caller must have checked dir with Check. Messages go to say.
 func Serve(dir string, rates Rates, say func(format string, args ...any)) (stop func(), err error) {
-	ln, err := listen(dir)
+	path := Path(dir, os.Getpid())
+	_ = os.Remove(path) // of a killed process with the same id
+	ln, err := net.Listen("unix", path)
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +90,11 @@ func ServeOn(ln net.Listener, rates Rates, say func(format string, args ...any))
 	runtime.SetBlockProfileRate(rates.BlockRateNs)
 
 	mux := http.NewServeMux()
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/", httppprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", httppprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", httppprof.Profile)
 	mux.HandleFunc(Window, window)
-	srv := &http.Server{Handler: local(ln.Addr(), mux), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
 	go func() {
 		if err := srv.Serve(ln); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			say("pprof: %v", err)
@@ -63,22 +107,49 @@ func ServeOn(ln net.Listener, rates Rates, say func(format string, args ...any))
 	}
 }
 
-// local refuses requests over TCP that name another host than this machine: a page in a browser can have a name of its own
-// lead to a loopback address, and would then read what comes back. The port may be another, since a tunnel's is.
-func local(at net.Addr, next http.Handler) http.Handler {
-	if _, ok := at.(*net.TCPAddr); !ok {
-		return next
+// window takes one window. Only one can be taken at a time, since a process has one CPU profile.
+func window(w http.ResponseWriter, r *http.Request) {
+	seconds, err := strconv.Atoi(r.FormValue("seconds"))
+	if err != nil || seconds < 1 || seconds > longest {
+		http.Error(w, fmt.Sprintf("seconds: give a whole number from 1 to %d", longest), http.StatusBadRequest)
+		return
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			name = strings.Trim(r.Host, "[]")
+	// Until a collection, memory profiles describe an earlier time, and the window's first collection would add what the
+	// process allocated at its start.
+	runtime.GC()
+	var cpu, archive bytes.Buffer // in memory, where nothing fails
+	if err := pprof.StartCPUProfile(&cpu); err != nil {
+		http.Error(w, err.Error(), http.StatusConflict)
+		return
+	}
+	defer pprof.StopCPUProfile() // does nothing the second time
+	out := tar.NewWriter(&archive)
+	add := func(name string, at time.Time, data []byte) {
+		// The format is one that keeps fractions of a second.
+		_ = out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(data)), ModTime: at, Format: tar.FormatPAX})
+		_, _ = out.Write(data)
+	}
+	// states adds profiles of everything since the process began.
+	states := func(when string, kinds ...string) (at time.Time) {
+		at = time.Now()
+		for _, kind := range kinds {
+			var b bytes.Buffer
+			_ = pprof.Lookup(kind).WriteTo(&b, 0)
+			add(when+"/"+kind+".pb.gz", at, b.Bytes())
 		}
-		ip := net.ParseIP(name)
-		if !strings.EqualFold(name, "localhost") && (ip == nil || !ip.IsLoopback()) {
-			http.Error(w, "profiles are served to 127.0.0.1, [::1] or localhost", http.StatusForbidden)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+		return at
+	}
+	// In the order of their cost: goroutines stop the world, which takes as long as the last thread takes to notice.
+	states("begin", "mutex", "block", "heap", "goroutine")
+	select {
+	case <-time.After(time.Duration(seconds) * time.Second):
+	case <-r.Context().Done():
+		return
+	}
+	end := states("end", "mutex", "block", "heap")
+	pprof.StopCPUProfile()
+	add("end/cpu.pb.gz", end, cpu.Bytes())
+	_ = out.Close()
+	w.Header().Set("Content-Type", "application/x-tar")
+	_, _ = w.Write(archive.Bytes())
 }
