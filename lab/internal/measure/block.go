@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -242,39 +243,53 @@ func (b *block) read() (r reading) {
 
 // extra loads a subject once more while something is done.
 func (b *block) extra(ctx context.Context, x Extra, i int) (ok bool, err error) {
-	done := make(chan error, 1)
-	within, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-time.After(lead):
-			done <- x.Do(within, i)
-		case <-within.Done():
-			done <- context.Cause(within)
-		}
-	}()
+	wait := meanwhile(ctx, lead, func(ctx context.Context) error { return x.Do(ctx, i) })
 	r, why := b.client.turn(ctx, load.Slot{Target: i, Seconds: (lead + x.Window + rest).Seconds()})
 	if why != nil {
-		cancel()
-		<-done
+		_ = wait(0)
 		return false, b.failed(ctx, *why)
 	}
-	select {
-	case err = <-done:
-	case <-time.After(written):
-		cancel()
-		err = <-done
-	}
+	err = wait(written)
 	if err == nil && r.Failed != "" {
-		err = fmt.Errorf("%s", r.Failed)
+		err = errors.New(r.Failed)
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() != nil {
+		return false, err
+	}
+	if err != nil {
 		b.fault(i, gate.ProfileFailed, "in the profiled window: %v", err)
-		err = nil
 	}
 	b.trials[i].Extra = append(b.trials[i].Extra, r)
 	b.last = b.read()
-	return true, err
+	return true, nil
+}
+
+// meanwhile calls do after a while, beside a load. Whoever calls it has to call wait once the load is
+// over: it gives do so long to end by itself, and then ends it.
+func meanwhile(ctx context.Context, after time.Duration, do func(ctx context.Context) error) (wait func(within time.Duration) error) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() {
+		select {
+		case <-time.After(after):
+			done <- do(ctx)
+		case <-ctx.Done():
+			done <- context.Cause(ctx)
+		}
+	}()
+	return func(within time.Duration) error {
+		defer cancel()
+		select {
+		case err := <-done:
+			return err
+		case <-time.After(within):
+		}
+		cancel()
+		if err := <-done; err != nil {
+			return fmt.Errorf("it did not end within %v after the load (%w)", within, err)
+		}
+		return nil
+	}
 }
 
 // A window that is profiled is loaded for lead before it begins and for rest after its end, since a

@@ -56,27 +56,13 @@ func (b *block) extras(ctx context.Context, pieces []Piece) error {
 			p := pieces[i]
 			counts := begins + x.Window + rest
 			p.Argv, p.Lasts = p.Lasting(counts), p.Warmup+counts
-			within, cancel := context.WithCancel(ctx)
-			defer cancel()
-			done := make(chan error, 1)
-			go func() {
-				select {
-				case <-time.After(p.Warmup + begins):
-					done <- x.Do(within, i)
-				case <-within.Done():
-					done <- context.Cause(within)
-				}
-			}()
+			wait := meanwhile(ctx, p.Warmup+begins, func(ctx context.Context) error { return x.Do(ctx, i) })
 			if _, err := b.carryOut(ctx, i, p, new(pieceClient)); err != nil {
+				_ = wait(0)
 				return err
 			}
-			select {
-			case err := <-done:
-				if err != nil && ctx.Err() == nil {
-					b.fault(i, gate.ProfileFailed, "in the profiled window: %v", err)
-				}
-			case <-time.After(written):
-				b.fault(i, gate.ProfileFailed, "what was recorded did not come within %v", written)
+			if err := wait(written); err != nil && ctx.Err() == nil {
+				b.fault(i, gate.ProfileFailed, "in the profiled window: %v", err)
 			}
 			return nil
 		}); err != nil {
