@@ -11,6 +11,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/proc"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // judge makes the trials' figures, and looks for faults in them.
@@ -146,21 +147,29 @@ func (b *block) columns(turns []turn) *slots.Slots {
 
 // attended adds what was seen of the server's processes while the client held its connections.
 func attended(m map[string]float64, h proc.Held) {
+	connected(m, h)
 	if len(h.Processes) == 0 {
 		return
 	}
 	m["processes"], m["server_rss_bytes"] = float64(len(h.Processes)), float64(h.RSS)
-	m["workers"], m["connections_established"] = float64(len(h.Processes)-1), float64(h.Connections)
-	if n := len(h.Processes) - 1; n > 0 {
-		threads, serving := 0, 0
+	n := len(h.Processes) - 1
+	if m["workers"] = float64(n); n > 0 {
+		threads := 0
 		for _, p := range h.Processes[1:] {
 			threads += p.Threads
-			if p.Connections > 0 {
-				serving++
-			}
 		}
 		m["threads_per_worker"], m["connections_per_worker"] = float64(threads)/float64(n), float64(h.Connections)/float64(n)
-		m["workers_serving"] = float64(serving)
+	}
+}
+
+// connected adds how many connections the server held, and how many of its workers had one.
+func connected(m map[string]float64, h proc.Held) {
+	if len(h.Processes) == 0 {
+		return
+	}
+	m["connections_established"] = float64(h.Connections)
+	if workers := h.Processes[1:]; len(workers) > 0 {
+		m["workers_serving"] = float64(strict.Count(workers, func(p proc.HeldBy) bool { return p.Connections > 0 }))
 	}
 }
 

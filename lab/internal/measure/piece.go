@@ -239,18 +239,7 @@ func (b *block) judgePiece(i int, r *Result, h proc.Held) {
 	if _, mean := t.Metrics["latency_mean_s"]; !mean && a.Rate == 0 && a.ResolutionS > 0 && t.Metrics["requests"] > 0 {
 		t.Metrics["latency_mean_least_s"] = r.CutMeanS
 	}
-	if len(h.Processes) > 0 {
-		t.Metrics["connections_established"] = float64(h.Connections)
-		if len(h.Processes) > 1 {
-			serving := 0
-			for _, p := range h.Processes[1:] {
-				if p.Connections > 0 {
-					serving++
-				}
-			}
-			t.Metrics["workers_serving"] = float64(serving)
-		}
-	}
+	connected(t.Metrics, h)
 	said := map[string]bool{}
 	for _, f := range r.Faults {
 		if f.Name != gate.RateShort || !a.Overload {
