@@ -85,8 +85,8 @@ func (b *Bench) target(name, addr string) load.Target {
 // judged by: with a new connection for each request there are none between two, and in a short slot a
 // busy machine may let nothing be answered.
 func (b *Bench) plan(subjects []measure.Subject) *measure.Plan {
-	p := &measure.Plan{Subjects: subjects, Link: measure.Loopback{}, Self: b.Self, Clock: measure.NewClock(), ServerCPUs: b.ServerCPUs,
-		ClientCPUs: b.ClientCPUs, Seed: b.Seed, Unlike: true, Ready: b.Ready,
+	p := &measure.Plan{Subjects: subjects, Link: measure.Loopback{}, Self: b.Self, Loader: b.Self, Clock: measure.NewClock(),
+		ServerCPUs: b.ServerCPUs, ClientCPUs: b.ClientCPUs, Seed: b.Seed, Unlike: true, Ready: b.Ready,
 		Target: func(i int, addr string) load.Target { return b.target(subjects[i].Name(), addr) }}
 	for range subjects {
 		p.Asked = append(p.Asked, gate.Asked{Generator: setting.HTTPLoad, Pipelining: b.Pipelining, Rate: float64(b.Rate)})

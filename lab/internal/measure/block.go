@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,7 +82,7 @@ func (b *block) agree(ctx context.Context) error {
 	}
 	if err := each(ctx, len(b.Subjects), func(ctx context.Context, i int) (err error) {
 		t := b.Target(i, b.Subjects[i].Addr())
-		if b.trials[i].Given, err = b.ask(ctx, t); err != nil {
+		if b.trials[i].Given, err = b.ask(ctx, t, cmp.Or(b.Ready, askWithin)); err != nil {
 			err = fmt.Errorf("%s does not answer %s: %w", b.Subjects[i].Name(), t.URL, err)
 		}
 		return err

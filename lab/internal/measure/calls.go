@@ -38,7 +38,7 @@ func Answer(args []string) (status int, is bool) {
 	case len(args) == 1 && args[0] == clientCall:
 		loader.Begin()
 		err = loader.Serve(ctx, os.Stdin, os.Stdout)
-	case len(args) == 2 && args[0] == AskCall:
+	case len(args) == 2 && args[0] == askCall:
 		var within time.Duration
 		if within, err = time.ParseDuration(args[1]); err == nil {
 			err = probe.Asking{Within: within, Times: askedTimes}.Run(ctx, os.Stdin, os.Stdout)

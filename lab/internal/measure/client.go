@@ -3,10 +3,8 @@ package measure
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -52,7 +50,7 @@ func (b *block) start(ctx context.Context) (*client, error) {
 	}
 	defer in.Close()
 	c := &client{in: ours, lines: make(chan []byte, 1)}
-	argv := b.onClient(clientCall)
+	argv := b.onClient(b.Loader, clientCall)
 	out, w := io.Pipe()
 	if c.proc, err = proc.Start(proc.Spec{Dir: b.Dir, Argv: argv, Stdin: in, Stdout: w}); err != nil {
 		ours.Close()
@@ -77,13 +75,9 @@ func (b *block) start(ctx context.Context) (*client, error) {
 	return c, nil
 }
 
-// onClient is a command of this program on the client's side and cores.
-func (b *block) onClient(call ...string) []string {
-	by := b.Loader
-	if len(by) == 0 {
-		by = b.Self
-	}
-	return b.Link.Client(OnCPUs(by, b.ClientCPUs, slices.Concat(by, call)...))
+// onClient is a call of a program on the client's side and cores.
+func (b *block) onClient(program []string, call ...string) []string {
+	return b.Link.Client(OnCPUs(b.Self, b.ClientCPUs, slices.Concat(program, call)...))
 }
 
 func (c *client) pid() int { return c.proc.Pid() }
@@ -148,9 +142,8 @@ func (c *client) end() {
 // The calls with which a program that measures starts itself anew; their first word is no command
 // of it.
 const (
-	clientCall = "client" // see load.Serve
-	// AskCall WITHIN asks the target on its input: see probe.Asking.
-	AskCall = "ask-server"
+	clientCall = "client"     // see load.Serve
+	askCall    = "ask-server" // WITHIN: asks the target on its input: see probe.Asking
 	// HoldCall COMMAND… holds a server: see proc.Hold.
 	HoldCall = "hold-server"
 	pinCall  = "on-cpus" // LIST COMMAND…: puts the command on some cores
@@ -165,28 +158,23 @@ func OnCPUs(self []string, cpus []int, argv ...string) []string {
 	return slices.Concat(self, []string{pinCall, cores.Format(cpus)}, argv)
 }
 
-// askWithin is how long a server that listens may take to answer as is expected.
-const askWithin = 20 * time.Second
+// How long a server that listens may take to answer as is expected, before a block and beside a client
+// that checks no answers.
+const (
+	askWithin   = 20 * time.Second
+	againWithin = 5 * time.Second
+)
 
 // ask asks a target from the client's side, so that it takes no CPU time from a server.
-func (b *block) ask(ctx context.Context, t load.Target) (given []probe.Given, err error) {
+func (b *block) ask(ctx context.Context, t load.Target, within time.Duration) (given []probe.Given, err error) {
 	text, err := json.Marshal(t)
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
-	p, err := proc.Start(proc.Spec{Argv: b.onClient(AskCall, cmp.Or(b.Ready, askWithin).String()), Stdin: bytes.NewReader(text), Stdout: &out})
-	if err != nil {
+	if err := proc.Run(ctx, proc.Spec{Dir: b.Dir, Argv: b.onClient(b.Self, askCall, within.String()), Stdin: bytes.NewReader(text),
+		Stdout: &out}); err != nil {
 		return nil, err
-	}
-	select {
-	case <-ctx.Done():
-		_ = p.Stop(p.Pid(), time.Second)
-		return nil, context.Cause(ctx)
-	case <-p.Done():
-	}
-	if p.Err() != nil {
-		return nil, errors.New(p.LastLine())
 	}
 	if err := json.Unmarshal(out.Bytes(), &given); err != nil || len(given) == 0 {
 		return nil, fmt.Errorf("it gave no answer (%v)", err)

@@ -53,7 +53,7 @@ type Plan struct {
 
 	Link                   Link
 	Self                   []string // the command that starts this program anew: see Answer
-	Loader                 []string // the program that loads, which answers the same calls; empty: Self
+	Loader                 []string // the program that loads, which answers the same calls; it may be Self
 	ServerCPUs, ClientCPUs []int    // of each side; empty: wherever the kernel puts it
 	Dir                    string   // where clients start; empty: in the caller's
 	LineRateBps            float64  // of the link; 0: it has none

@@ -55,7 +55,7 @@ func plan(t *testing.T, first int, words ...[]string) *Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Plan{Slot: 30 * time.Millisecond, Rounds: 5, Self: []string{self}, Link: Loopback{}, Clock: NewClock(),
+	p := &Plan{Slot: 30 * time.Millisecond, Rounds: 5, Self: []string{self}, Loader: []string{self}, Link: Loopback{}, Clock: NewClock(),
 		ServerCPUs: []int{0}, ClientCPUs: []int{runtime.NumCPU() - 1}, Threads: 1}
 	p.Target = func(_ int, addr string) load.Target {
 		return load.Target{Name: addr, URL: "http://" + addr + "/", Connections: 8, Pipelining: 1}

@@ -11,6 +11,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/proc"
+	"github.com/line-rate/line-rate/lab/load"
 )
 
 // A Piece is a load generator that cannot take turns: autocannon, the event sink, the readers of
@@ -21,9 +22,9 @@ type Piece struct {
 	Lasts time.Duration // its warm-up and its window
 	Grace time.Duration // what it may take beyond that
 	Parse func(printed []byte) (*Result, error)
-	// Check compares some answers with the right ones before the load and after it; nil: the client
-	// checks them itself.
-	Check func(ctx context.Context, when string) *Fault
+	// Asks is asked before the load and after it, and has to answer right; empty: the client compares
+	// the answers itself.
+	Asks load.Target
 	// Lasting is the command with another counted time behind its warm-up, for an extra.
 	Warmup  time.Duration
 	Lasting func(counts time.Duration) []string
@@ -89,11 +90,8 @@ func (p *Plan) Pieces(ctx context.Context, pieces []Piece) (*Block, error) {
 		return nil, err
 	}
 	for i, one := range pieces {
-		if f := one.check(ctx, "before"); f != nil {
-			b.trials[i].Faults = append(b.trials[i].Faults, *f)
-			if b.gone(exitSeenWithin) == i {
-				b.fault(i, gate.ServerExited, "the server exited before the trial: %v", b.Subjects[i].Gone())
-			}
+		if !b.check(ctx, i, one.Asks, "before") && b.gone(exitSeenWithin) == i {
+			b.fault(i, gate.ServerExited, "the server exited before the trial: %v", b.Subjects[i].Gone())
 		}
 	}
 	if err := each(ctx, len(pieces), func(ctx context.Context, i int) (err error) {
@@ -116,18 +114,21 @@ func (p *Plan) Pieces(ctx context.Context, pieces []Piece) (*Block, error) {
 			continue
 		}
 		b.judgePiece(i, r, clients[i].held)
-		if f := one.check(ctx, "after"); f != nil {
-			b.trials[i].Faults = append(b.trials[i].Faults, *f)
-		}
+		b.check(ctx, i, one.Asks, "after")
 	}
 	return &Block{Trials: b.trials}, b.extras(ctx, pieces)
 }
 
-func (p Piece) check(ctx context.Context, when string) *Fault {
-	if p.Check == nil {
-		return nil
+// check asks a subject whose client compares no answers, and tells whether it answers right.
+func (b *block) check(ctx context.Context, i int, t load.Target, when string) bool {
+	if t.URL == "" {
+		return true
 	}
-	return p.Check(ctx, when)
+	_, err := b.ask(ctx, t, againWithin)
+	if err != nil {
+		b.fault(i, gate.WrongAnswer, "%s the trial: %v", when, err)
+	}
+	return err == nil
 }
 
 func first(pids []int) []int { return pids[:min(1, len(pids))] }

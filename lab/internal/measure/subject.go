@@ -90,25 +90,17 @@ func (c *Command) prepare(ctx context.Context) error {
 	if len(c.Prepare) == 0 {
 		return nil
 	}
-	p, err := proc.Start(proc.Spec{Dir: c.Dir, Argv: c.Prepare})
-	if err != nil {
+	within, cancel := context.WithTimeoutCause(ctx, c.Within,
+		fmt.Errorf("%s: --prepare did not end within %v; --ready gives it more time", c.Label, c.Within))
+	defer cancel()
+	err := proc.Run(within, proc.Spec{Dir: c.Dir, Argv: c.Prepare})
+	if failure, ok := errors.AsType[proc.Failure](err); ok {
+		return fmt.Errorf("%s: --prepare failed (%w): %s", c.Label, failure.Status, failure.Line)
+	}
+	if err != nil && within.Err() == nil {
 		return fmt.Errorf("%s: --prepare did not start: %w", c.Label, err)
 	}
-	limit := time.NewTimer(c.Within)
-	defer limit.Stop()
-	select {
-	case <-p.Done():
-	case <-ctx.Done():
-		_ = p.Stop(p.Pid(), time.Second)
-		return context.Cause(ctx)
-	case <-limit.C:
-		_ = p.Stop(p.Pid(), time.Second)
-		return fmt.Errorf("%s: --prepare did not end within %v; --ready gives it more time", c.Label, c.Within)
-	}
-	if p.Err() != nil {
-		return fmt.Errorf("%s: --prepare failed (%w): %s", c.Label, p.Err(), p.LastLine())
-	}
-	return nil
+	return err
 }
 
 // variable finds what may be a variable's name in a line.

@@ -16,6 +16,8 @@
 package proc
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -121,6 +123,34 @@ func Start(s Spec) (*Proc, error) {
 		close(p.done)
 	}()
 	return p, nil
+}
+
+// A Failure is the error of a process that failed, whose message is the last line that it wrote to
+// standard error.
+type Failure struct {
+	Status error
+	Line   string
+}
+
+func (f Failure) Error() string { return cmp.Or(f.Line, f.Status.Error()) }
+
+// Run starts a process and waits for its end, or for the context's: then it ends the process, and its
+// error is the context's cause.
+func Run(ctx context.Context, s Spec) error {
+	p, err := Start(s)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-p.Done():
+	case <-ctx.Done():
+		_ = p.Stop(p.Pid(), time.Second)
+		return context.Cause(ctx)
+	}
+	if p.Err() != nil {
+		return Failure{p.Err(), p.LastLine()}
+	}
+	return nil
 }
 
 // Pid is the process's id.

@@ -104,7 +104,7 @@ func (l load) piece() measure.Piece {
 	p := measure.Piece{Argv: l.client, Dir: l.dir, Lasts: l.warmup + l.slot, Grace: l.grace, Parse: l.parse,
 		Warmup: l.warmup, Lasting: l.lasting}
 	if l.route != "" {
-		p.Check = l.check()
+		p.Asks = httpload.Target{URL: address(l.addr, l.route), Answers: l.serves.Answers}
 	}
 	return p
 }

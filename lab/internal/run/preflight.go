@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -72,23 +73,14 @@ const startsWithin = 20 * time.Second
 
 // starts has a script check that its program can be started.
 func starts(dir string, argv []string) error {
-	p, err := proc.Start(proc.Spec{Dir: dir, Argv: append([]string{argv[0], "--check"}, argv[1:]...)})
-	if err != nil {
-		return err
-	}
-	select {
-	case <-p.Done():
-	case <-time.After(startsWithin):
-		_ = p.Stop(p.Pid(), 0)
-		return fmt.Errorf("%s --check did not end within %v", argv[0], startsWithin)
-	}
-	switch err := p.Err(); {
-	case err == nil:
-		return nil
-	case p.LastLine() == "":
+	ctx, cancel := context.WithTimeoutCause(context.Background(), startsWithin,
+		fmt.Errorf("%s --check did not end within %v", argv[0], startsWithin))
+	defer cancel()
+	err := proc.Run(ctx, proc.Spec{Dir: dir, Argv: append([]string{argv[0], "--check"}, argv[1:]...)})
+	if failure, ok := errors.AsType[proc.Failure](err); ok && failure.Line == "" {
 		return fmt.Errorf("%s --check: %w", argv[0], err)
 	}
-	return errors.New(p.LastLine())
+	return err
 }
 
 // alike reports whether all trials are invalid by one gate with the same words.

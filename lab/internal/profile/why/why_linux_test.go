@@ -50,7 +50,7 @@ func plan(t *testing.T, port int, hows ...string) measure.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := measure.Plan{Slot: 30 * time.Millisecond, Rounds: 4, Self: []string{self}, Link: measure.Loopback{}, Clock: measure.NewClock(),
+	p := measure.Plan{Slot: 30 * time.Millisecond, Rounds: 4, Self: []string{self}, Loader: []string{self}, Link: measure.Loopback{}, Clock: measure.NewClock(),
 		Unlike: true, Target: func(_ int, addr string) load.Target {
 			return load.Target{Name: addr, URL: "http://" + addr + "/", Connections: 4, Pipelining: 1}
 		}}
