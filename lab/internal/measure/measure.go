@@ -31,11 +31,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/slots"
-
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/probe"
+	"github.com/line-rate/line-rate/lab/internal/proc"
+	"github.com/line-rate/line-rate/lab/internal/slots"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/wire"
 	"github.com/line-rate/line-rate/lab/load"
@@ -94,10 +94,7 @@ type Subject interface {
 // Clocks are readings of the CPU time of a server's processes.
 type Clocks struct {
 	Known bool // false: the server is known by its address alone
-	PIDs  []int
-	CPU   []time.Duration // by process, parents first
-	// Ended is the time of children that have ended, and of a whole cgroup.
-	Ended time.Duration
+	proc.Times
 }
 
 // since is the CPU time that each process used since another reading; of other processes, the sum

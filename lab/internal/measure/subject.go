@@ -218,8 +218,7 @@ func (c *Command) CPU() Clocks {
 	if c.tree == nil {
 		return Clocks{}
 	}
-	t := c.tree.Read()
-	return Clocks{Known: true, PIDs: t.PIDs, CPU: t.CPU, Ended: t.Ended}
+	return Clocks{true, c.tree.Read()}
 }
 
 // Gone says how the command ended; nil while it runs.
@@ -297,7 +296,7 @@ func (r *Running) CPU() Clocks {
 	pids, _ := r.Processes()
 	if r.File != "" {
 		used, _ := proc.GroupTime(r.File) // Gone tells if it is gone
-		return Clocks{Known: true, PIDs: pids, Ended: used}
+		return Clocks{true, proc.Times{PIDs: pids, Ended: used}}
 	}
 	out := Clocks{Known: true}
 	for _, pid := range pids {

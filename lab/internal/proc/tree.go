@@ -29,7 +29,7 @@ type Times struct {
 	PIDs []int           // parents first
 	CPU  []time.Duration // by process
 	// Ended is that of children that have ended and that a process of the tree has waited for, in
-	// ticks. One that nobody waits for is lost.
+	// ticks, or of a whole cgroup. One that nobody waits for is lost.
 	Ended time.Duration
 }
 
