@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/slots"
-
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/slots"
 )
 
 func TestARunInTurnsFitsItsDesign(t *testing.T) {

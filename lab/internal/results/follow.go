@@ -4,12 +4,11 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/line-rate/line-rate/lab/internal/slots"
-
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/slots"
 )
 
 // Conclude adds to a trial what follows from what was counted: what Follow adds, the

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/slots"
-
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/slots"
 )
 
 // calibrated measures one group between two loops on the server's core, which tell its speed. A
