@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
@@ -83,10 +81,4 @@ func TestAloneWholeWay(t *testing.T) {
 			}
 		})
 	}
-}
-
-// complete tells whether every condition of a run has a valid trial in every block.
-func complete(f *results.File) bool {
-	valid := slices.DeleteFunc(slices.Clone(f.Trials), func(t results.Trial) bool { return !t.Valid })
-	return len(valid) == f.Provenance.Blocks*len(f.Conditions)
 }

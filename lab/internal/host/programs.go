@@ -107,19 +107,6 @@ func FindPrograms(root, lab string, names []string) (*Programs, error) {
 	return p, nil
 }
 
-// FindFiles looks up programs that are no part of the lab, by their paths.
-func FindFiles(paths []string) (*Programs, error) {
-	p := &Programs{files: map[string]installed{}}
-	for _, path := range paths {
-		found, err := file(path)
-		if err != nil {
-			return nil, err
-		}
-		p.files[path] = found
-	}
-	return p, nil
-}
-
 // Told describes a program as it is here now by its name in a run; false if it is not there.
 func Told(root, name string) (Binary, bool) {
 	if _, err := os.Stat(filepath.Join(root, built, name)); err == nil {

@@ -109,7 +109,7 @@ func differ(theirs, ours []probe.Given) string {
 
 // measure carries out all slots.
 func (b *block) measure(ctx context.Context, order []int) (err error) {
-	if b.client, err = b.start(ctx); err != nil {
+	if b.client, err = b.start(); err != nil {
 		return err
 	}
 	pair := machine.Pair{Client: b.client.pid}

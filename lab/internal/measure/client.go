@@ -24,7 +24,6 @@ type client struct {
 	proc  *proc.Proc
 	in    *os.File
 	lines chan []byte // of its output; closed at its end
-	grace time.Duration
 }
 
 // longestFill is the longest that a slot may wait for its first answers, and again for those in
@@ -35,7 +34,7 @@ const (
 )
 
 // start starts the client with all targets.
-func (b *block) start(ctx context.Context) (*client, error) {
+func (b *block) start() (*client, error) {
 	plan := load.Plan{Threads: b.Threads, TimeoutS: longestFill.Seconds(), Seed: b.Seed}
 	for i, s := range b.Subjects {
 		plan.Targets = append(plan.Targets, b.Target(i, s.Addr()))

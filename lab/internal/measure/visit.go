@@ -28,7 +28,7 @@ func (p *Plan) Visit(ctx context.Context, do func(ctx context.Context, v *Visit)
 func (v *Visit) Turn(ctx context.Context, i int, length time.Duration) (load.SlotReport, time.Duration, error) {
 	if v.b.client == nil {
 		var err error
-		if v.b.client, err = v.b.start(ctx); err != nil {
+		if v.b.client, err = v.b.start(); err != nil {
 			return load.SlotReport{}, 0, err
 		}
 		v.b.last = v.b.read()

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -46,10 +45,3 @@ func (d design) parse(t *testing.T) *experiment.Experiment {
 func text(s string) setting.Level  { return setting.String(s) }
 func whole(n int64) setting.Level  { return setting.Int(n) }
 func either(on bool) setting.Level { return setting.Bool(on) }
-
-func gatesOf(t results.Trial) (names []string) {
-	for _, r := range t.Reasons {
-		names = append(names, r.Gate)
-	}
-	return names
-}

@@ -52,7 +52,7 @@ func compare(e Effect, within band, blocks []block, blind []blindness,
 				return c, fmt.Errorf("in block %d of %d the %s is zero, so there is no ratio", i+1, len(blocks),
 					words.Metric(e.Metric))
 			}
-			at = ratioOf(a, b)
+			at = span{least: a.Low / b.High, most: a.High / b.Low}
 			at.later = bl.later
 			c.effect.Pairs++
 			if a.Nominal != nil && b.Nominal != nil {

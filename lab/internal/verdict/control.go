@@ -40,11 +40,7 @@ func (d *decider) evaluateControl() *Control {
 				}
 			}
 		}
-		if visited(blocks); d.oneStay {
-			for i := range blocks {
-				blocks[i].visit, blocks[i].later = i, false
-			}
-		}
+		visited(blocks)
 		c, err := compare(Effect{Metric: name}, band{1, 1}, blocks, make([]blindness, len(blocks)),
 			func(b block) (x, y results.Reading) {
 				x, _ = b.of.Reading(b.trials[0], name)

@@ -93,7 +93,6 @@ type decider struct {
 	locks   map[*experiment.Experiment]map[string]string // by experiment and claim
 	nth     int                                          // of the designs of the question, the last run's
 	sharing int                                          // number of claims that divide its part of stats.Alpha
-	oneStay bool                                         // whether each block counts as a visit
 }
 
 func newDecider(q *Question, h *host.Profile, runs []Run) *decider {

@@ -2,8 +2,6 @@ package words
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -29,48 +27,6 @@ func Size(bytes int) string {
 		return Thousands(bytes) + " B"
 	}
 	return Figure("B", float64(bytes), nil, nil)
-}
-
-// Times is a multiple without the digits that nobody knows.
-func Times(r float64) string {
-	if r < 9.95 {
-		return Grouped(r, -1)
-	}
-	return Grouped(r, 0)
-}
-
-// Against compares one total with another: "113 times less than", "2 % more than".
-func Against(v, than float64) string {
-	word, r := "more than", v/than
-	if v < than {
-		word, r = "less than", than/v
-	}
-	if r >= 2 {
-		return Times(r) + " times " + word
-	}
-	percent := strconv.FormatFloat(100*math.Abs(v/than-1), 'f', 0, 64)
-	if percent == "0" {
-		return "within 1 % of"
-	}
-	return percent + " % " + word
-}
-
-// Change is a change relative to the value before: "−98 %", "+12 %". If something
-// is left, it is never −100 %.
-func Change(before, by float64) string {
-	r := by / before
-	s := strings.Replace(fmt.Sprintf("%+.0f %%", 100*r), "-", "−", 1)
-	switch {
-	case r <= -0.9999999:
-		return "−100 %"
-	case r <= -0.995:
-		return "−99 %"
-	case r >= 9:
-		return "+" + Grouped(100*r, 0) + " %"
-	case s == "+0 %" || s == "−0 %":
-		return "0 %"
-	}
-	return s
 }
 
 // Time is a time with three digits, in the unit that suits it, as the terminal has it.

@@ -16,41 +16,6 @@ func TestSharesHaveTwoDigitsOrMore(t *testing.T) {
 	}
 }
 
-func TestOneTotalAgainstAnother(t *testing.T) {
-	for _, c := range []struct {
-		v, than float64
-		want    string
-	}{
-		{1, 113.2, "113 times less than"},
-		{9.94, 1, "9.9 times more than"},
-		{9.95, 1, "10 times more than"},
-		{2, 1, "2.0 times more than"},
-		{1, 1.99, "50 % less than"},
-		{1.02, 1, "2 % more than"},
-		{0.997, 1, "within 1 % of"},
-		{1, 1, "within 1 % of"},
-	} {
-		if got := Against(c.v, c.than); got != c.want {
-			t.Errorf("%v is %q %v, want %q", c.v, got, c.than, c.want)
-		}
-	}
-}
-
-func TestChangesAreRelativeToWhatWasBefore(t *testing.T) {
-	for _, c := range []struct {
-		before, by float64
-		want       string
-	}{
-		{2, -1.96, "−98 %"}, {2, 0.24, "+12 %"}, {2, 0, "0 %"}, {1, -0.004, "0 %"}, {1, 0.004, "0 %"},
-		{1, -1, "−100 %"}, {1, -0.9999, "−99 %"}, {1, -0.995, "−99 %"},
-		{1, 8.99, "+899 %"}, {1, 9, "+900 %"}, {1, 1234.5, "+123,450 %"},
-	} {
-		if got := Change(c.before, c.by); got != c.want {
-			t.Errorf("%v and %v more is %q, want %q", c.before, c.by, got, c.want)
-		}
-	}
-}
-
 func TestSizesOfFilesAreCountedWhileSmall(t *testing.T) {
 	for n, want := range map[int]string{812: "812 B", 99999: "99,999 B", 100000: "100\u00a0kB", 1234567: "1.23\u00a0MB"} {
 		if got := Size(n); got != want {
