@@ -29,6 +29,7 @@ type block struct {
 	turns   [][]turn // by subject
 	held    []proc.Held
 	summary *load.Summary
+	shared  bool // whether both sides have a core in common
 }
 
 // A reading is what the engine reads between two slots.
@@ -212,23 +213,13 @@ func (b *block) turn(ctx context.Context, s load.Slot) (t turn, ok bool, err err
 		}
 		known += spent
 	}
-	if len(b.shared()) > 0 {
+	if b.shared {
 		known += time.Duration(r.ClientCPUS * float64(time.Second))
 	}
 	if b.last.seen {
 		t.strangers = b.last.cores - before.cores - known // negative by a tick at times
 	}
 	return t, true, b.wireLost()
-}
-
-// shared are the cores of both sides.
-func (b *block) shared() (all []int) {
-	for _, c := range b.ServerCPUs {
-		if slices.Contains(b.ClientCPUs, c) {
-			all = append(all, c)
-		}
-	}
-	return all
 }
 
 // read reads everything that is read between two slots.

@@ -199,6 +199,7 @@ func (p *Plan) Block(ctx context.Context, order []int) (*Block, error) {
 
 func newBlock(p *Plan) *block {
 	b := &block{Plan: p, trials: make([]Trial, len(p.Subjects))}
+	b.shared = slices.ContainsFunc(p.ServerCPUs, func(cpu int) bool { return slices.Contains(p.ClientCPUs, cpu) })
 	for i := range b.trials {
 		b.trials[i] = Trial{StartedAt: p.Clock.Now(), Metrics: map[string]float64{}}
 	}
