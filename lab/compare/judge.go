@@ -7,33 +7,26 @@ import (
 	"github.com/line-rate/line-rate/lab/confseq"
 )
 
-// Over is the ratio of one server's figures to another's, of which least and most bound that of
-// each block; from 0 to infinity is a block that cannot tell. It is nil if none can. level is the
-// probability of error that its interval may have.
-func Over(least, most []float64, level float64) *Ratio {
-	var middle []float64
-	each := make([]float64, len(least))
-	for n := range least {
-		if !math.IsInf(most[n], 1) {
-			each[n] = (least[n] + most[n]) / 2
-			middle = append(middle, each[n])
+// Over is the ratio of one server's figures to another's, of which each has that of a block; 0 is a block that cannot
+// tell, and may have any. It is nil if none can. level is the probability of error that its interval may have.
+func Over(each []float64, level float64) *Ratio {
+	var known, highest []float64
+	for _, v := range each {
+		if highest = append(highest, most(v)); v > 0 {
+			known = append(known, v)
 		}
 	}
-	if len(middle) == 0 {
+	if len(known) == 0 {
 		return nil
 	}
-	r := &Ratio{Ratio: median(middle), Blocks: len(least), Each: each}
-	if low, high, ok := confseq.Median(least, most, level); ok && low > 0 && !math.IsInf(high, 1) {
+	r := &Ratio{Ratio: median(known), Blocks: len(each), Each: slices.Clone(each)}
+	if low, high, ok := confseq.Median(each, highest, level); ok && low > 0 && !math.IsInf(high, 1) {
 		r.Low, r.High, r.Unequal = low, high, low > 1 || high < 1
 	}
 	return r
 }
 
-// median is 0 of nothing.
 func median(of []float64) float64 {
-	if len(of) == 0 {
-		return 0
-	}
 	s := slices.Sorted(slices.Values(of))
 	return s[(len(s)-1)/2]/2 + s[len(s)/2]/2
 }

@@ -1,38 +1,23 @@
 package compare
 
-import "slices"
-
 // Version is the schema version of an Outcome.
 const Version = 1
 
 // A Verdict is what a comparison says of the CPU time that a request costs.
 type Verdict string
 
-// The verdicts; Meaning has a sentence on each.
+// The verdicts.
 const (
-	Dearer    Verdict = "dearer"
-	Cheaper   Verdict = "cheaper"
-	Same      Verdict = "same"
-	Undecided Verdict = "undecided"
-	Invalid   Verdict = "invalid"
-	Uncosted  Verdict = "uncosted"
+	Dearer    Verdict = "dearer"    // the whole interval of the ratio lies above 1, and not within the margin
+	Cheaper   Verdict = "cheaper"   // likewise below 1
+	Same      Verdict = "same"      // the whole interval lies within the margin
+	Undecided Verdict = "undecided" // the interval holds both 1 and a ratio beyond the margin, or the A/A control differed
+	Invalid   Verdict = "invalid"   // faults refused so many trials that the rest tell nothing
+	Uncosted  Verdict = "uncosted"  // only addresses are known, so no CPU time was read, and nothing is said of cost
 )
 
 // Verdicts lists the verdicts.
 var Verdicts = []Verdict{Same, Cheaper, Dearer, Undecided, Invalid, Uncosted}
-
-// Meaning explains a verdict in one sentence.
-func (v Verdict) Meaning() string { return meanings[v] }
-
-var meanings = map[Verdict]string{
-	Dearer:  "The whole interval of the ratio lies above 1, and not within the margin; it may begin right there.",
-	Cheaper: "The whole interval of the ratio lies below 1, and not within the margin; it may end right there.",
-	Same:    "The whole interval of the ratio lies within the margin.",
-	Undecided: "The interval holds both 1 and a ratio beyond the margin, or there is none yet, or the A/A control " +
-		"differed.",
-	Invalid:  "Faults refused so many trials that the rest tell nothing.",
-	Uncosted: "Only the servers' addresses are known, so their CPU time was not read, and nothing is said of cost.",
-}
 
 // An Outcome is what came of one call: what was asked, what was measured, and
 // what that says. It is the object that --json prints.
@@ -104,7 +89,6 @@ type Measured struct {
 	Command  []string `json:"command,omitempty"`
 	URL      string   `json:"url,omitempty"`
 	Subject  string   `json:"subject,omitempty"`  // whose CPU time was read of a server that ran already, as pid:1234
-	SHA256   string   `json:"sha256,omitempty"`   // of the files that the command names
 	Revision string   `json:"revision,omitempty"` // the commit that it was built from, where --base and --head name it
 	WarmupS  float64  `json:"warmup_s,omitempty"` // load after each of its starts that does not count
 	// NeverSteady says how its CPU a request went on changing; such a server decides nothing.
@@ -114,26 +98,15 @@ type Measured struct {
 	P50           float64 `json:"latency_p50_s,omitempty"`
 	P99           float64 `json:"latency_p99_s,omitempty"`
 	ResponseBytes float64 `json:"response_bytes,omitempty"`
-	MemoryRest    float64 `json:"memory_rest_bytes,omitempty"`
 	MemoryLoad    float64 `json:"memory_load_bytes,omitempty"`
 	// Calls and CallsBy are system calls a request, in all and by name.
-	Calls   float64            `json:"system_calls_per_request,omitempty"`
-	CallsBy map[string]float64 `json:"system_calls,omitempty"`
-	// Slept and Displaced are context switches a request: a thread had to wait, or was taken off
-	// its core. They may be 0.
-	Slept     *float64 `json:"voluntary_switches_per_request,omitempty"`
-	Displaced *float64 `json:"involuntary_switches_per_request,omitempty"`
-	ByRequest []Came   `json:"by_request,omitempty"`
-	Bound     string   `json:"bound"` // of most valid trials: walls joined by +, or unknown
-	Bounded   int      `json:"bounded"`
-	Valid     int      `json:"valid_trials"`
-	Refused   int      `json:"invalid_trials"`
-}
-
-// BaseOf is the server with which comparison i compares.
-func (o *Outcome) BaseOf(i int) Measured {
-	at := slices.IndexFunc(o.Servers, func(m Measured) bool { return m.Name == o.Comparisons[i].Base })
-	return o.Servers[max(at, 0)]
+	Calls     float64            `json:"system_calls_per_request,omitempty"`
+	CallsBy   map[string]float64 `json:"system_calls,omitempty"`
+	ByRequest []Came             `json:"by_request,omitempty"`
+	Bound     string             `json:"bound"` // of most valid trials: walls joined by +, or unknown
+	Bounded   int                `json:"bounded"`
+	Valid     int                `json:"valid_trials"`
+	Refused   int                `json:"invalid_trials"`
 }
 
 // A Comparison is one server over the first.

@@ -22,22 +22,6 @@ func (c Comparison) Sentence(margin float64) string {
 	return fmt.Sprintf("the same within %s: %s", within, says)
 }
 
-// Brief is the verdict in the few words that a badge has room for.
-func (c Comparison) Brief(margin float64) string {
-	switch c.Verdict {
-	case Same:
-		return "the same within " + share(margin)
-	case Dearer, Cheaper:
-		by, from := change(c.CPUPerRequest.Ratio, c.CPUPerRequest.Low, c.CPUPerRequest.High)
-		return by + " (" + from + ")"
-	case Undecided:
-		return "not decided"
-	case Uncosted:
-		return "not measured"
-	}
-	return "no verdict"
-}
-
 func share(margin float64) string { return strconv.FormatFloat(100*margin, 'g', 10, 64) + " %" }
 
 // change is a ratio as "4.2 % more" and "3.1 to 5.3 %", or "up to 5.3 %" where the interval begins at
@@ -89,16 +73,12 @@ func end(v float64, round func(float64) float64) string {
 // NotDecided says in words between what the ratio of a comparison lies, or how far its blocks
 // are from telling at the level of its interval. why says why there is no block with both.
 func (c Comparison) NotDecided(margin, level float64, why string) string {
-	blocks := "blocks"
-	if c.CPUPerRequest != nil && c.CPUPerRequest.Blocks == 1 {
-		blocks = "block"
-	}
 	switch r := c.CPUPerRequest; {
 	case r == nil:
 		return fmt.Sprintf("not decided: no block has valid trials of both %s and %s; %s", c.Name, c.Base, why)
 	case !r.Known():
-		return fmt.Sprintf("not decided: %d valid %s of both %s and %s, and %d are the least that tell%s", r.Blocks, blocks,
-			c.Name, c.Base, Fewest(level), c.More())
+		return fmt.Sprintf("not decided: of both %s and %s %d blocks are valid, and %d are the least that tell%s", c.Name,
+			c.Base, r.Blocks, Fewest(level), c.More())
 	case c.FurtherS == 0 && r.Judge(margin) != Undecided:
 		return "not decided: the A/A control has not agreed; else " +
 			Comparison{Name: c.Name, Base: c.Base, CPUPerRequest: r, Verdict: r.Judge(margin)}.Sentence(margin)

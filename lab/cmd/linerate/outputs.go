@@ -31,7 +31,7 @@ func (o outputs) files() map[string]form {
 	all := map[string]form{}
 	for path, form := range map[*string]form{
 		&o.JSONFile:     func(made *compare.Outcome) ([]byte, error) { return asJSON(made) },
-		&o.MarkdownFile: tell.Markdown,
+		&o.MarkdownFile: func(made *compare.Outcome) ([]byte, error) { return []byte(tell.Markdown(made)), nil },
 	} {
 		if *path != "" {
 			all[filepath.Clean(*path)] = form
@@ -66,7 +66,7 @@ func (o outputs) print(out io.Writer, made *compare.Outcome) (err error) {
 	case o.JSON:
 		text, err = asJSON(made)
 	case o.Markdown:
-		text, err = tell.Markdown(made)
+		text = []byte(tell.Markdown(made))
 	default:
 		for _, line := range made.Says {
 			text = append(text, terminal.Fit(line, terminal.Columns(out))+"\n"...)

@@ -144,34 +144,33 @@ func (r *Run) byRequest(i int) (all []compare.Came) {
 }
 
 // ratios are those of two trials' figures, in the blocks in which servers a and b have both a valid
-// one. A block that cannot tell, for want of a figure or with one of 0, may have any ratio: it counts,
-// and so makes every answer harder to reach.
-func (r *Run) ratios(a, b, over, under int, metric string) (least, most []float64) {
+// one. A block that cannot tell, for want of a figure or with one of 0, has 0: it counts, and so makes
+// every answer harder to reach.
+func (r *Run) ratios(a, b, over, under int, metric string) (all []float64) {
 	for _, block := range r.Blocks {
 		if !valid(block.Trials[a]) || !valid(block.Trials[b]) {
 			continue
 		}
-		x, y := block.Trials[over], block.Trials[under]
-		low, high := 0.0, math.Inf(1)
+		x, y, ratio := block.Trials[over], block.Trials[under], 0.0
 		if v, w := x.Metrics[metric], y.Metrics[metric]; valid(x) && valid(y) && v > 0 && w > 0 {
-			low, high = v/w, v/w
+			ratio = v / w
 		}
-		least, most = append(least, low), append(most, high)
+		all = append(all, ratio)
 	}
-	return least, most
+	return all
 }
 
 // over are the ratios of a metric of a server to the first's. Those of cost are there once more where
 // the control repeats one of the two. A server that ran already has one start only, which the control
 // then shares: it shows nothing of what starts alone do.
-func (r *Run) over(i int, metric string) (c compare.Ratios) {
-	c.Least, c.Most = r.ratios(i, 0, i, 0, metric)
+func (r *Run) over(i int, metric string) compare.Ratios {
+	c := compare.Ratios{Each: r.ratios(i, 0, i, 0, metric)}
 	switch again := len(r.Servers); {
 	case metric != cost || r.Running():
 	case r.Control == i:
-		c.AgainLeast, c.AgainMost = r.ratios(i, 0, again, 0, cost)
+		c.Again = r.ratios(i, 0, again, 0, cost)
 	case r.Control == 0:
-		c.AgainLeast, c.AgainMost = r.ratios(i, 0, i, again, cost)
+		c.Again = r.ratios(i, 0, i, again, cost)
 	}
 	return c
 }
@@ -179,7 +178,7 @@ func (r *Run) over(i int, metric string) (c compare.Ratios) {
 // ratio is nil where no block has the metric.
 func (r *Run) ratio(i int, metric string) *compare.Ratio {
 	c := r.over(i, metric)
-	x := compare.Over(c.Least, c.Most, r.level())
+	x := compare.Over(c.Each, r.level())
 	if metric == cost {
 		x = c.Interval(r.level())
 	}
@@ -201,7 +200,7 @@ const controlAlpha = 0.01
 // control says how one server that was measured twice differed from itself; empty if it did not.
 func (r *Run) control() string {
 	for _, c := range []struct{ metric, name string }{{cost, "server CPU per request"}, {throughput, "throughput"}} {
-		ratios, _ := r.ratios(r.Control, len(r.Servers), len(r.Servers), r.Control, c.metric)
+		ratios := r.ratios(r.Control, len(r.Servers), len(r.Servers), r.Control, c.metric)
 		above, below := 0, 0
 		for _, v := range ratios { // 0 is of a block that cannot tell
 			switch {
@@ -255,7 +254,7 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 	if r.FailAbove > 0 {
 		c.Above = compare.AboveOpen
 	}
-	both, begun := len(r.over(i, throughput).Least), len(r.Blocks)
+	both, begun := len(r.ratios(i, 0, i, 0, throughput)), len(r.Blocks)
 	never := cmp.Or(r.never(0), r.never(i))
 	switch x := c.CPUPerRequest; {
 	case (begun >= stats.MinSamples || r.Ended != "") && 2*both < begun:
@@ -325,7 +324,7 @@ func (r *Run) changes(i int) string {
 			ratios = append(ratios, after/before)
 		}
 	})
-	x := compare.Over(ratios, ratios, stats.Alpha)
+	x := compare.Over(ratios, stats.Alpha)
 	if !x.Known() || x.Low <= 1+drift && x.High >= 1/(1+drift) {
 		return ""
 	}
@@ -389,13 +388,10 @@ func (r *Run) refusals(i int) string {
 // 0 if unknown.
 func (r *Run) further(i int, metric string) float64 {
 	c := r.over(i, metric)
-	if len(c.Least) == 0 || r.Ended != "" {
+	if len(c.Each) == 0 || r.Ended != "" {
 		return 0
 	}
-	blocks := c.Further(r.level(), r.Margin, r.FailAbove)
-	if metric != cost {
-		blocks = compare.Further(c.Least, c.Most, r.level(), r.Margin, r.FailAbove)
-	}
+	blocks := c.Further(r.level(), r.Margin, r.FailAbove, metric == cost)
 	took := 0.0
 	for _, b := range r.Blocks {
 		took += b.Took.Seconds()

@@ -204,7 +204,7 @@ func refused(t measure.Trial, rps, seconds float64) string {
 // point is what blocks tell of a server at a rate.
 func point(name string, rps, seconds float64, stage int, blocks [][]measure.Trial) compare.Point {
 	p, why := compare.Point{Server: name, RateRPS: rps}, []string{}
-	var least, most [4][]float64
+	var each [4][]float64 // by percentile; 0 is not known
 	for _, trials := range blocks {
 		t := trials[stage]
 		not := refused(t, rps, seconds)
@@ -215,11 +215,11 @@ func point(name string, rps, seconds float64, stage int, blocks [][]measure.Tria
 			metric string
 			beyond float64
 		}{{p50, 0.5}, {"latency_p90_s", 0.1}, {p99, 0.01}, {"latency_p999_s", 0.001}} {
-			low, high := 0.0, math.Inf(1) // of fewer requests the percentile would be the longest of them
-			if v := t.Metrics[one.metric]; v > 0 && not == "" && t.Metrics["requests"]*one.beyond >= 1 {
-				low, high = v, v
+			v := t.Metrics[one.metric]
+			if not != "" || t.Metrics["requests"]*one.beyond < 1 { // of fewer requests the percentile would be the longest of them
+				v = 0
 			}
-			least[q], most[q] = append(least[q], low), append(most[q], high)
+			each[q] = append(each[q], v)
 		}
 	}
 	if 2*len(why) >= len(blocks) { // half tell nothing: then the median may be anything
@@ -227,13 +227,13 @@ func point(name string, rps, seconds float64, stage int, blocks [][]measure.Tria
 		return p
 	}
 	for q, at := range p.Percentiles() {
-		unknown := 0
-		for _, v := range most[q] {
-			if math.IsInf(v, 1) {
-				unknown++
+		known := 0
+		for _, v := range each[q] {
+			if v > 0 {
+				known++
 			}
 		}
-		if x := compare.Over(least[q], most[q], stats.Alpha); x != nil && 2*unknown < len(blocks) {
+		if x := compare.Over(each[q], stats.Alpha); x != nil && 2*known > len(blocks) {
 			*at = &compare.Latency{Seconds: x.Ratio, Low: x.Low, High: x.High}
 		}
 	}

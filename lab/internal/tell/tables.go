@@ -1,80 +1,115 @@
+// Package tell lays out what came of a comparison: as lines for a terminal, and as Markdown for a comment.
+//
+// Both print what Tables gives, so a new metric is one row there. Neither judges: the verdict and its
+// sentence are those of package compare.
 package tell
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// lines are a table in the terminal, in columns.
-func (t Table) lines() []string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n", t.Name, t.Says)
-	columns := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	if len(t.Rows) > 0 {
-		fmt.Fprintln(columns, "  "+strings.Join(t.Head, "\t"))
-	}
-	for _, row := range t.Rows {
-		fmt.Fprintln(columns, "  "+strings.Join(row, "\t"))
-	}
-	columns.Flush()
-	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
-}
-
-// A Table is what has more figures than a row holds.
+// A Table is figures with what to know of them.
 type Table struct {
-	Name string
-	Head []string
-	Rows [][]string
-	Says string // what to know of it
+	Name  string // of a comparison: its verdict
+	Head  []string
+	Rows  [][]string
+	Says  string
+	Right int // so many of the last columns are plain numbers
 }
 
-// Tables are the latency curve, the system calls and why
-// servers differ, if there are any.
+// Tables are a comparison's: for each server but the first the verdict with its figures, and then the latency
+// curve, the requests, the system calls and why servers differ, where these are known.
 func Tables(o *compare.Outcome) (all []Table) {
-	if c := o.Curve; c != nil {
-		t := Table{Name: "Latency at fixed rates", Head: []string{"requests/s", "server", "p50", "p90", "p99", "p999"},
-			Says: fmt.Sprintf("open loop, %s of %s s at each rate", words.Count(c.Blocks, "block"), words.Number(c.SlotS))}
-		if c.ClosedLoopRPS > 0 {
-			t.Says += fmt.Sprintf("; shares are of %s requests/s, the closed loop of %s", words.Grouped(c.ClosedLoopRPS, 0),
-				c.Slowest)
-		}
-		for _, p := range c.Points {
-			row := []string{words.Grouped(p.RateRPS, 0), p.Server}
-			for _, l := range p.Percentiles() {
-				row = append(row, latency(*l))
-			}
-			if p.Refused != "" {
-				row = append(row[:2], "refused: "+p.Refused)
-			}
-			t.Rows = append(t.Rows, row)
-		}
-		all = append(all, t)
+	for i := range o.Comparisons {
+		all = append(all, compared(o, i))
+	}
+	if o.Curve != nil {
+		all = append(all, curve(o.Curve))
 	}
 	if len(o.Asked) > 1 {
-		t := Table{Name: "Requests", Head: []string{"request", "weight", "server", "answers", "p50", "p99", "faults"},
-			Says: "asked in their shares; the verdict and the budget of faults are of all together"}
-		for i, r := range o.Asked {
-			for _, s := range o.Servers {
-				if i >= len(s.ByRequest) {
-					continue
-				}
-				c := s.ByRequest[i]
-				row := []string{c.Name, words.Number(r.Weight), s.Name, words.Thousands(int(c.Requests)), "–", "–",
-					words.Thousands(int(c.Faults))}
-				if c.P50 > 0 {
-					row[4], row[5] = words.Time(c.P50), words.Time(c.P99)
-				}
-				t.Rows = append(t.Rows, row)
-			}
-		}
+		all = append(all, requests(o))
+	}
+	if t := calls(o.Servers); len(t.Rows) > 0 {
 		all = append(all, t)
 	}
-	return slices.Concat(all, callsTable(o), whys(o))
+	if o.Why != nil {
+		for _, r := range o.Why.Comparisons {
+			all = append(all, why(r))
+		}
+	}
+	return all
+}
+
+// each prints a number of times a request.
+func each(v float64) string { return words.Grouped(v, -2) }
+
+func whole(v float64) string { return words.Grouped(v, 0) }
+
+func size(v float64) string { return strings.Replace(words.Size(int(v)), "\u00a0", " ", 1) }
+
+// compared are the metrics of one server beside the first's, those that decide first.
+func compared(o *compare.Outcome, i int) Table {
+	c, base, other := o.Comparisons[i], o.Servers[0], o.Servers[i+1]
+	t := Table{Name: c.Says, Head: []string{"", c.Name + " over " + c.Base, c.Name, c.Base}, Right: 2}
+	for _, row := range []struct {
+		name        string
+		ratio       *compare.Ratio // nil of what is shown only
+		print       func(float64) string
+		other, base float64
+	}{
+		{"CPU a request", c.CPUPerRequest, words.Time, other.CPUPerRequest, base.CPUPerRequest},
+		{"throughput, requests/s", c.Throughput, whole, other.Throughput, base.Throughput},
+		{"latency p50", c.P50, words.Time, other.P50, base.P50},
+		{"latency p99", c.P99, words.Time, other.P99, base.P99},
+		{"memory under load", nil, size, other.MemoryLoad, base.MemoryLoad},
+		{"bytes of an answer", nil, whole, other.ResponseBytes, base.ResponseBytes},
+		{"system calls a request", nil, each, other.Calls, base.Calls},
+	} {
+		if row.other == 0 || row.base == 0 { // not known
+			continue
+		}
+		over := ""
+		if row.ratio != nil {
+			over = row.ratio.String()
+		}
+		t.Rows = append(t.Rows, []string{row.name, over, row.print(row.other), row.print(row.base)})
+	}
+	if len(t.Rows) > 0 {
+		t.Says = "bound: " + wall(base)
+		if base.Bound != other.Bound {
+			t.Says = fmt.Sprintf("bound: %s %s, %s %s", other.Name, wall(other), base.Name, wall(base))
+		}
+	}
+	return t
+}
+
+var walls = strings.NewReplacer("server-cpu", "server CPU", "wire", "the wire", "+", " and ",
+	"client-cpu", "client CPU, so throughput and latency are the client's")
+
+// wall is what limited a server's load. A client that was full is said to be what was measured.
+func wall(m compare.Measured) string { return walls.Replace(m.Bound) }
+
+func curve(c *compare.Curve) Table {
+	t := Table{Name: "Latency at fixed rates", Head: []string{"requests/s", "server", "p50", "p90", "p99", "p999"},
+		Says: fmt.Sprintf("open loop, %s of %s s at each rate; shares are of %s requests/s, the closed loop of %s",
+			words.Count(c.Blocks, "block"), words.Number(c.SlotS), whole(c.ClosedLoopRPS), c.Slowest)}
+	for _, p := range c.Points {
+		row := []string{whole(p.RateRPS), p.Server}
+		for _, l := range p.Percentiles() {
+			row = append(row, latency(*l))
+		}
+		if p.Refused != "" {
+			row = append(row[:2], "refused: "+p.Refused)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
 }
 
 func latency(l *compare.Latency) string {
@@ -85,4 +120,61 @@ func latency(l *compare.Latency) string {
 		return words.Time(l.Seconds)
 	}
 	return fmt.Sprintf("%s (%s to %s)", words.Time(l.Seconds), words.Time(l.Low), words.Time(l.High))
+}
+
+func requests(o *compare.Outcome) Table {
+	t := Table{Name: "Requests", Head: []string{"request", "weight", "server", "answers", "p50", "p99", "faults"},
+		Says: "asked in their shares; the verdict and the budget of faults are of all together"}
+	for i, r := range o.Asked {
+		for _, s := range o.Servers {
+			if i >= len(s.ByRequest) {
+				continue
+			}
+			c := s.ByRequest[i]
+			row := []string{c.Name, words.Number(r.Weight), s.Name, words.Thousands(int(c.Requests)), "–", "–",
+				words.Thousands(int(c.Faults))}
+			if c.P50 > 0 {
+				row[4], row[5] = words.Time(c.P50), words.Time(c.P99)
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}
+
+// mostCalls is how many calls are told by name.
+const mostCalls = 8
+
+// calls has the calls that differ most between servers, and then those that are made most.
+func calls(servers []compare.Measured) Table {
+	t := Table{Name: "System calls a request", Head: []string{"call"}, Says: "counted by tracing each server after the " +
+		"comparison; those that differ most come first. What each request needs is exact. Waits, locks and wake-ups, as by epoll, " +
+		"futex or an eventfd, depend on time, and tracing changes how often they are made"}
+	by := map[string][]float64{} // of the servers whose calls are known
+	for _, s := range servers {
+		t.Head = append(t.Head, s.Name)
+		for name := range s.CallsBy {
+			by[name] = nil
+		}
+	}
+	for name := range by {
+		row := []string{name}
+		for _, s := range servers {
+			if s.CallsBy == nil {
+				row = append(row, "–")
+			} else {
+				row, by[name] = append(row, each(s.CallsBy[name])), append(by[name], s.CallsBy[name])
+			}
+		}
+		if slices.Max(by[name]) >= 0.005 {
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	slices.SortFunc(t.Rows, func(a, b []string) int {
+		x, y := by[a[0]], by[b[0]]
+		return cmp.Or(cmp.Compare(slices.Max(y)-slices.Min(y), slices.Max(x)-slices.Min(x)),
+			cmp.Compare(slices.Max(y), slices.Max(x)), cmp.Compare(a[0], b[0]))
+	})
+	t.Rows = t.Rows[:min(len(t.Rows), mostCalls)]
+	return t
 }

@@ -3,6 +3,7 @@ package tell
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/compare"
@@ -38,24 +39,18 @@ func (u Unit) Interval(r compare.Reason) string {
 	return end(r.Low, math.Floor) + " to " + end(r.High, math.Ceil)
 }
 
-// whys are the tables of what kind of work the difference is, one for each comparison.
-func whys(o *compare.Outcome) (all []Table) {
-	if o.Why == nil {
-		return nil
-	}
-	for _, r := range o.Why.Comparisons {
-		in := UnitOf(r)
-		t := Table{Name: fmt.Sprintf("Why %s differs from %s", r.Name, r.Base), Says: r.Says,
-			Head: []string{"CPU a request, " + in.Name, r.Base, r.Name, "difference", "share of it"}}
-		for _, k := range append(append([]compare.Reason(nil), r.Kinds...), r.All) {
-			row := []string{k.Kind, in.Figure(k.Base), in.Figure(k.Other),
-				fmt.Sprintf("%s (%s)", in.Figure(k.Difference), in.Interval(k)), "–"}
-			if k.Share != 0 {
-				row[4] = strings.Replace(fmt.Sprintf("%.0f %%", 100*k.Share), "-", "−", 1)
-			}
-			t.Rows = append(t.Rows, row)
+// why is of what kind of work the difference is.
+func why(r compare.Reasons) Table {
+	in := UnitOf(r)
+	t := Table{Name: fmt.Sprintf("Why %s differs from %s", r.Name, r.Base), Says: r.Says,
+		Head: []string{"CPU a request, " + in.Name, r.Base, r.Name, "difference", "share of it"}}
+	for _, k := range append(slices.Clone(r.Kinds), r.All) {
+		row := []string{k.Kind, in.Figure(k.Base), in.Figure(k.Other),
+			fmt.Sprintf("%s (%s)", in.Figure(k.Difference), in.Interval(k)), "–"}
+		if k.Share != 0 {
+			row[4] = strings.Replace(fmt.Sprintf("%.0f %%", 100*k.Share), "-", "−", 1)
 		}
-		all = append(all, t)
+		t.Rows = append(t.Rows, row)
 	}
-	return all
+	return t
 }

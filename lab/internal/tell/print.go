@@ -1,0 +1,97 @@
+package tell
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// Lines are what the call prints: the tables, and the notes.
+func Lines(o *compare.Outcome) []string {
+	var b strings.Builder
+	for _, t := range Tables(o) {
+		fmt.Fprintln(&b, t.Name)
+		if len(t.Rows) > 0 {
+			columns := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+			for _, row := range append([][]string{t.Head}, t.Rows...) {
+				fmt.Fprintln(columns, "  "+strings.Join(row, "\t"))
+			}
+			columns.Flush()
+		}
+		if t.Says != "" {
+			fmt.Fprintln(&b, "  "+t.Says)
+		}
+	}
+	for _, n := range o.Notes {
+		fmt.Fprintln(&b, "note: "+n)
+	}
+	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+}
+
+// Markdown is a comment for a pull request: the tables, and the rest folded. Nothing in it that others wrote is markup.
+func Markdown(o *compare.Outcome) string {
+	var b strings.Builder
+	for _, t := range Tables(o) {
+		fmt.Fprintf(&b, "**%s**\n\n", inline(t.Name))
+		if n := len(t.Head) - t.Right; len(t.Rows) > 0 {
+			fmt.Fprintf(&b, "%s|%s%s\n", line(t.Head), strings.Repeat(":--|", n), strings.Repeat("--:|", t.Right))
+			for _, row := range t.Rows {
+				b.WriteString(line(row))
+			}
+			b.WriteString("\n")
+		}
+		if t.Says != "" {
+			b.WriteString(inline(t.Says) + "\n\n")
+		}
+	}
+	fmt.Fprintf(&b, "<details><summary>%s, %s</summary>\n\n%s\n\n</details>\n", words.Count(len(o.Servers), "server"),
+		words.Count(o.Blocks, "block"), fenced(o))
+	return b.String()
+}
+
+// line is a row of a table in Markdown.
+func line(row []string) string {
+	return "| " + strings.Join(strict.Called(row, inline), " | ") + " |\n"
+}
+
+// harmless is text that means nothing in Markdown.
+var harmless = regexp.MustCompile(`^[A-Za-z0-9 .,;:%×−–µ'()/+-]*$`)
+
+// inline is text of others within a line of Markdown.
+func inline(text string) string {
+	const longest = 1000 // letters that are shown
+	if harmless.MatchString(text) && !strings.Contains(text, "://") && !strings.Contains(text, "www.") {
+		return text
+	}
+	// In a table a cell ends at each of these, also within code.
+	return strings.ReplaceAll(strict.Markdown(text, longest), "|", `\u007c`)
+}
+
+// fenced is what was asked, what it was measured on and what to know, as lines of code.
+func fenced(o *compare.Outcome) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "typed: %s\nload: %s, %d in flight on each", o.Typed, words.Count(o.Connections, "connection"), o.Pipelining)
+	if o.Protocol != "" {
+		b.WriteString(", " + o.Protocol)
+	}
+	fmt.Fprintf(&b, "; margin %s %%\nmachine: %s, Linux %s", words.Number(100*o.Margin), o.Machine, o.Kernel)
+	if o.ClientCPUs != "" {
+		fmt.Fprintf(&b, "; servers on CPU %s, client on CPU %s", cmp.Or(o.ServerCPUs, o.ClientCPUs), o.ClientCPUs)
+	}
+	fmt.Fprintf(&b, "\nmeasured: %s in %.0f s, %s; faults refused %d of %d trials\nlab: %s, seed %d\n", words.Count(o.Blocks, "block"),
+		o.DurationS, o.StartedAt, o.Refused, o.Trials, o.Lab, o.Seed)
+	for _, n := range o.Notes {
+		fmt.Fprintf(&b, "note: %s\n", n)
+	}
+	text, fence := strict.Lines(b.String()), "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "text\n" + text + fence
+}
