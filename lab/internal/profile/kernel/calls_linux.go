@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -25,31 +26,30 @@ import (
 type Tracer struct {
 	stop    atomic.Bool
 	done    chan struct{}
-	seen    atomic.Int64 // stops so far
 	threads map[int]bool
 
 	mu     sync.Mutex
+	seen   int // stops so far
 	counts map[string]int64
-	ended  string
+	ended  error
 }
 
 // Trace begins to count the calls of all threads of the processes that list names, again and again until it names no
-// further ones, and of all that they start. own says that the processes are the caller's, and are to be killed if it dies.
-// The error is one line with the way out; no process is traced then.
-func Trace(list func() []int, own bool) (*Tracer, error) {
+// further ones, and of all that they start. The error is one line with the way out; no process is traced then.
+func Trace(list func() []int) (*Tracer, error) {
 	t := &Tracer{done: make(chan struct{}), threads: map[int]bool{}, counts: map[string]int64{}}
 	began := make(chan error)
 	go func() {
 		defer close(t.done)
 		runtime.LockOSThread() // for the kernel the tracer is this thread; it ends with the goroutine, and so does tracing
-		err := t.seize(list, own)
+		err := t.seize(list)
 		if began <- err; err == nil {
-			t.follow(nil)
+			t.follow(false)
 		}
 		for tid := range t.threads { // a thread can be let go while it is stopped
 			_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0)
 		}
-		t.follow(new(time.Now().Add(letGoWithin)))
+		t.follow(true)
 	}()
 	err := <-began
 	if err != nil {
@@ -69,16 +69,16 @@ const (
 // Counts is what was counted so far, once the processes are quiet. It is an error if a process has ended by a signal, or
 // none is left.
 func (t *Tracer) Counts() (map[string]int64, error) {
-	limit := time.Now().Add(mostQuiet)
-	for before := int64(-1); before != t.seen.Load() && time.Now().Before(limit); time.Sleep(quiet) {
-		before = t.seen.Load()
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.ended != "" {
-		return nil, errors.New(t.ended)
+	limit := time.Now().Add(mostQuiet)
+	for before := -1; before != t.seen && time.Now().Before(limit); {
+		before = t.seen
+		t.mu.Unlock()
+		time.Sleep(quiet)
+		t.mu.Lock()
 	}
-	return maps.Clone(t.counts), nil
+	return maps.Clone(t.counts), t.ended
 }
 
 // Stop lets go of all processes, which go on.
@@ -91,9 +91,7 @@ func (t *Tracer) Stop() {
 func (t *Tracer) end(why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.ended == "" {
-		t.ended = why
-	}
+	t.ended = cmp.Or(t.ended, errors.New(why))
 }
 
 // Each call's stops are told from those of signals, and new threads and processes are traced from their beginning.
@@ -101,29 +99,29 @@ const options = unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_TRACECLONE | unix.PTR
 	unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACEEXEC
 
 // seize begins to trace all threads that there are.
-func (t *Tracer) seize(list func() []int, own bool) error {
-	set := uintptr(options)
-	if own {
-		set |= unix.PTRACE_O_EXITKILL
-	}
+func (t *Tracer) seize(list func() []int) error {
 	for more := true; more; {
 		more = false
 		for _, pid := range list() {
 			tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid)) // none of a process that has ended
 			for _, task := range tasks {
-				tid, err := strconv.Atoi(task.Name())
-				if t.threads[tid] || err != nil {
+				tid, _ := strconv.Atoi(task.Name())
+				if t.threads[tid] {
 					continue
 				}
-				switch err := ptrace(unix.PTRACE_SEIZE, tid, 0, set); {
+				err := ptrace(unix.PTRACE_SEIZE, tid, 0, options)
+				switch by := tracerOf(tid); {
+				case err == nil:
+					_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0) // so that its calls stop from now on
 				case errors.Is(err, unix.ESRCH):
 					continue
-				case err != nil && tracerOf(tid) == strconv.Itoa(unix.Gettid()):
+				case by == unix.Gettid():
 					// Its parent is traced, and so was it from its beginning.
-				case err != nil:
-					return refused(tid, err)
+				case by != 0:
+					return fmt.Errorf("process %d traces it already; end that first", by)
 				default:
-					_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0) // so that its calls stop from now on
+					return fmt.Errorf("it may not be traced (%w): give its command if it ran already, or as root: "+
+						"sysctl kernel.yama.ptrace_scope=0; in a container: docker run --cap-add=SYS_PTRACE", err)
 				}
 				t.threads[tid], more = true, true
 			}
@@ -135,27 +133,20 @@ func (t *Tracer) seize(list func() []int, own bool) error {
 	return nil
 }
 
-// refused says why a thread may not be traced, and the way out.
-func refused(tid int, err error) error {
-	if by := tracerOf(tid); by != "" && by != "0" {
-		return fmt.Errorf("process %s traces it already; end that first", by)
-	}
-	return fmt.Errorf("it may not be traced (%w): give its command if it ran already, or as root: sysctl kernel.yama.ptrace_scope=0; "+
-		"in a container: docker run --cap-add=SYS_PTRACE", err)
-}
-
-// tracerOf is the process that traces a thread, "0" if none does; empty if the thread has ended.
-func tracerOf(tid int) string {
+// tracerOf is the process that traces a thread; 0 if none does.
+func tracerOf(tid int) (by int) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
-	_, rest, _ := strings.Cut(string(text), "\nTracerPid:")
-	line, _, _ := strings.Cut(rest, "\n")
-	return strings.TrimSpace(line)
+	if _, rest, ok := strings.Cut(string(text), "\nTracerPid:"); ok {
+		_, _ = fmt.Sscan(rest, &by)
+	}
+	return by
 }
 
-// follow answers stops until the tracer is to stop. With a limit it lets go of each thread that stops, until none is left.
-func (t *Tracer) follow(limit *time.Time) {
+// follow answers stops until the tracer is to stop. Letting go, it lets go of each thread that stops, until none is left.
+func (t *Tracer) follow(lettingGo bool) {
+	limit := time.Now().Add(letGoWithin)
 	for idle := 0; len(t.threads) > 0; idle++ {
-		if limit == nil && t.stop.Load() || limit != nil && time.Now().After(*limit) {
+		if !lettingGo && t.stop.Load() || lettingGo && time.Now().After(limit) {
 			return
 		}
 		// One by one: this thread of the caller's may have children of another kind, whose end is for others to wait for.
@@ -164,12 +155,12 @@ func (t *Tracer) follow(limit *time.Time) {
 			switch got, err := unix.Wait4(tid, &status, unix.WALL|unix.WNOHANG, nil); {
 			case err != nil && !errors.Is(err, unix.EINTR), got == tid && !status.Stopped():
 				delete(t.threads, tid)
-				if status.Signaled() && limit == nil {
+				if status.Signaled() && !lettingGo {
 					t.end(fmt.Sprintf("a process ended while its calls were counted (signal: %v)", status.Signal()))
 				}
 			case got == tid:
 				idle = 0
-				t.answer(tid, status, limit != nil)
+				t.answer(tid, status, lettingGo)
 			}
 		}
 		if idle > 100 { // until then it looks again at once, since what it traces waits for it
@@ -180,14 +171,11 @@ func (t *Tracer) follow(limit *time.Time) {
 }
 
 // answer lets a stopped thread go on, with the signal that it stopped for.
-func (t *Tracer) answer(tid int, status unix.WaitStatus, letting bool) {
-	signal, event := int(status.StopSignal()), int(status)>>16
-	request, deliver := unix.PTRACE_SYSCALL, 0
-	switch {
+func (t *Tracer) answer(tid int, status unix.WaitStatus, lettingGo bool) {
+	signal, request, deliver := int(status.StopSignal()), unix.PTRACE_SYSCALL, 0
+	switch event := int(status) >> 16; {
 	case signal == int(unix.SIGTRAP)|0x80:
 		t.count(tid)
-	case event == unix.PTRACE_EVENT_STOP && signal != int(unix.SIGTRAP):
-		request = unix.PTRACE_LISTEN // all of its process was stopped by a signal, and stays so
 	case event == unix.PTRACE_EVENT_CLONE || event == unix.PTRACE_EVENT_FORK || event == unix.PTRACE_EVENT_VFORK:
 		if child, err := unix.PtraceGetEventMsg(tid); err == nil {
 			t.threads[int(child)] = true // traced from its beginning
@@ -195,7 +183,7 @@ func (t *Tracer) answer(tid int, status unix.WaitStatus, letting bool) {
 	case event == 0:
 		deliver = signal
 	}
-	if letting {
+	if lettingGo {
 		request = unix.PTRACE_DETACH
 		delete(t.threads, tid)
 	}
@@ -216,11 +204,13 @@ func (t *Tracer) count(tid int) {
 	if errors.Is(err, unix.EIO) {
 		t.end("this kernel does not tell a tracer which call was made; Linux 5.3 and later do")
 	}
-	t.seen.Add(1)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.seen++
 	if err != nil || info.Op != 1 { // an error: it was killed in its stop
 		return
 	}
-	name := nameOf(info.Number)
+	name := cmp.Or(names()[info.Number], fmt.Sprintf("syscall %d", info.Number))
 	// By an eventfd, which has 8 bytes, and libuv's buffer for it 1,024, a runtime's threads wake each other, more often while
 	// they are traced, and no request needs one.
 	if (name == "read" || name == "write") && info.Args[2] <= 1024 {
@@ -228,8 +218,6 @@ func (t *Tracer) count(tid int) {
 			name += " (eventfd)"
 		}
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.counts[name]++
 }
 
@@ -246,19 +234,13 @@ func ptrace(request, tid int, addr, data uintptr) error {
 var table string
 
 // names are the calls' names by their numbers on this machine.
-var names = sync.OnceValue(func() map[string]string {
-	names, column := map[string]string{}, map[string]int{"amd64": 1, "arm64": 2}[runtime.GOARCH]
+var names = sync.OnceValue(func() map[uint64]string {
+	names := map[uint64]string{}
 	for line := range strings.Lines(table) {
 		words := strings.Fields(line)
-		names[words[column]] = words[0]
+		if number, err := strconv.ParseUint(words[map[string]int{"amd64": 1, "arm64": 2}[runtime.GOARCH]], 10, 64); err == nil {
+			names[number] = words[0]
+		}
 	}
 	return names
 })
-
-func nameOf(number uint64) string {
-	text := strconv.FormatUint(number, 10)
-	if name, known := names()[text]; known {
-		return name
-	}
-	return "syscall " + text
-}

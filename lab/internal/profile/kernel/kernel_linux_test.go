@@ -18,11 +18,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 )
 
-// As "trace PID OWN" the test is a tracer of its own.
+// As "trace PID" the test is a tracer of its own.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 4 && os.Args[1] == "trace" {
+	if len(os.Args) == 3 && os.Args[1] == "trace" {
 		pid, _ := strconv.Atoi(os.Args[2])
-		_, err := Trace(func() []int { return []int{pid} }, os.Args[3] == "true")
+		_, err := Trace(func() []int { return []int{pid} })
 		fmt.Println("traces", err)
 		select {}
 	}
@@ -30,10 +30,10 @@ func TestMain(m *testing.M) {
 }
 
 func TestStacksAreReadWhateverASymbolHasInIt(t *testing.T) {
-	got := parse([]byte("\tffffffff816bba2a ksys_write ([kernel.kallsyms])\n\t           990bb syscall.write (/srv/two)\n\n" +
+	got := parse("\tffffffff816bba2a ksys_write ([kernel.kallsyms])\n\t           990bb syscall.write (/srv/two)\n\n" +
 		"\t          c494db v8::internal::(anonymous namespace)::Invoke (/usr/bin/node)\n" +
 		"\t    7f13d800f6af [unknown] (/tmp/perf-1.map)\n\t    7f13d800f6b0 [unknown] ([unknown])\n\n\n" +
-		"\t  4a1b2c f(int (*)()) (/srv/old (deleted))\n\t  4a1b2d main.parse\n\tffff8000816bba2a"))
+		"\t  4a1b2c f(int (*)()) (/srv/old (deleted))\n\t  4a1b2d main.parse\n\tffff8000816bba2a")
 	want := []Stack{
 		{{true, "ksys_write", "[kernel.kallsyms]"}, {false, "syscall.write", "/srv/two"}},
 		{{false, "v8::internal::(anonymous namespace)::Invoke", "/usr/bin/node"}, {false, "", "/tmp/perf-1.map"}, {}},
@@ -80,16 +80,13 @@ func TestASampleHasOneKindOfWorkByItsWholeStack(t *testing.T) {
 		"one with node in its name":    {stack("/srv/node-exporter:main"), profile.WorkHandler},
 		"the kernel alone, and nobody": {stack("k:asm_sysvec_apic_timer_interrupt"), profile.WorkOther},
 	} {
-		if got, err := Analyse([]Stack{goes, c.of}); got.Work[string(c.want)] < 0.5 || got.Events != 2 || err != nil {
-			t.Errorf("%s: %v, want %s, %v", name, got.Work, c.want, err)
+		if got := Analyse([]Stack{goes, c.of}); got.Work[string(c.want)] < 0.5 || got.Events != 2 {
+			t.Errorf("%s: %v, want %s", name, got.Work, c.want)
 		}
 	}
-	of, err := Analyse([]Stack{stack("/tmp/perf-7.map:", node+"uv_run"), stack("/srv/c:main")})
-	if of.Packages[profile.NoSymbol] != 0.5 || err != nil {
-		t.Errorf("%+v, %v", of, err)
-	}
-	if _, err := Analyse([]Stack{stack("k:", "k:", g+"main.f")}); err == nil || !strings.Contains(err.Error(), "kptr_restrict") {
-		t.Error(err)
+	of := Analyse([]Stack{stack("/tmp/perf-7.map:", node+"uv_run"), stack("/srv/c:main")})
+	if of.Packages[profile.NoSymbol] != 0.5 {
+		t.Errorf("%+v", of)
 	}
 }
 
@@ -163,11 +160,11 @@ func TestCallsOfARequestAreCountedExactly(t *testing.T) {
 	server, ask := floor(t)
 	ask(1)
 	pids := func() []int { return []int{server.Process.Pid} }
-	tracer, err := Trace(pids, true)
+	tracer, err := Trace(pids)
 	if err != nil {
 		t.Skip(err)
 	}
-	if _, err := Trace(pids, false); err == nil || !strings.Contains(err.Error(), "traces it already; end that first") {
+	if _, err := Trace(pids); err == nil || !strings.Contains(err.Error(), "traces it already; end that first") {
 		t.Error(err)
 	}
 	var seen []map[string]int64
@@ -188,7 +185,7 @@ func TestCallsOfARequestAreCountedExactly(t *testing.T) {
 	}
 	tracer.Stop()
 	ask(3) // it goes on
-	if tracer, err = Trace(pids, true); err != nil {
+	if tracer, err = Trace(pids); err != nil {
 		t.Fatal(err)
 	}
 	defer tracer.Stop()
@@ -199,28 +196,22 @@ func TestCallsOfARequestAreCountedExactly(t *testing.T) {
 	}
 }
 
-// Whichever way the tracer ends, a foreign process goes on, and one of its own does not.
-func TestATracerThatIsKilledLeavesForeignProcessesAlone(t *testing.T) {
-	for _, own := range []bool{false, true} {
-		server, ask := floor(t)
-		ask(1)
-		tracer := exec.Command(os.Args[0], "trace", strconv.Itoa(server.Process.Pid), strconv.FormatBool(own))
-		out, err := tracer.StdoutPipe()
-		if err == nil {
-			err = tracer.Start()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		line, _ := bufio.NewReader(out).ReadString('\n')
-		_, _ = tracer.Process.Kill(), tracer.Wait()
-		switch {
-		case line != "traces <nil>\n":
-			t.Skip(line)
-		case !own:
-			ask(3)
-		case server.Wait() == nil || server.ProcessState.String() != "signal: killed":
-			t.Errorf("it ended with %v", server.ProcessState)
-		}
+// Whichever way the tracer ends, what it traced goes on.
+func TestATracerThatIsKilledLeavesProcessesAlone(t *testing.T) {
+	server, ask := floor(t)
+	ask(1)
+	tracer := exec.Command(os.Args[0], "trace", strconv.Itoa(server.Process.Pid))
+	out, err := tracer.StdoutPipe()
+	if err == nil {
+		err = tracer.Start()
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _ := bufio.NewReader(out).ReadString('\n')
+	_, _ = tracer.Process.Kill(), tracer.Wait()
+	if line != "traces <nil>\n" {
+		t.Skip(line)
+	}
+	ask(3)
 }

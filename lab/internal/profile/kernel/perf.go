@@ -4,6 +4,7 @@ package kernel
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/profile"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // Hertz is how many samples perf takes in a second of CPU time. It is odd, so that they do not fall in step with timers.
@@ -42,8 +43,15 @@ func Usable() string {
 	if _, err := exec.LookPath("perf"); err != nil {
 		return "perf is not installed (Debian: apt-get install linux-perf; Ubuntu: linux-tools-generic)"
 	}
-	level, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
-	if n, bad := strconv.Atoi(strings.TrimSpace(string(level))); os.Geteuid() != 0 && (err != nil || bad != nil || n > 0) {
+	level, _ := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
+	n, err := strconv.Atoi(strings.TrimSpace(string(level)))
+	// Where the addresses of the kernel's functions are hidden, they read as zeros, and perf cannot name them.
+	var first [16]byte
+	if symbols, err := os.Open("/proc/kallsyms"); err == nil {
+		_, _ = io.ReadFull(symbols, first[:])
+		symbols.Close()
+	}
+	if os.Geteuid() != 0 && (err != nil || n > 0) || strings.Trim(string(first[:]), "0\x00") == "" {
 		return "this user may not sample the kernel (as root: sysctl kernel.perf_event_paranoid=0 kernel.kptr_restrict=0)"
 	}
 	return ""
@@ -54,10 +62,6 @@ func Usable() string {
 // It samples all cores and keeps what the processes did. A clock of each thread alone would need fewer rights, but Linux
 // 6.18 was seen to stop such a clock after a sample, until the thread is next switched out.
 func Record(ctx context.Context, pids []int, window time.Duration) ([]Stack, error) {
-	var list []string
-	for _, pid := range pids {
-		list = append(list, strconv.Itoa(pid))
-	}
 	data, err := perf(ctx, nil, window+10*time.Second, "record", "--quiet", "--all-cpus",
 		"--event", "cpu-clock:I", // not the idle loop
 		"--freq", strconv.Itoa(Hertz), "-g", "--no-buildid", "--no-buildid-cache", "--output", "-",
@@ -65,60 +69,47 @@ func Record(ctx context.Context, pids []int, window time.Duration) ([]Stack, err
 	if err != nil {
 		return nil, err
 	}
-	text, err := perf(ctx, bytes.NewReader(data), 20*time.Second, "script", "--input", "-", "--fields", "ip,sym,dso",
-		"--pid", strings.Join(list, ","))
-	return parse(text), err
+	text, err := perf(ctx, data, 20*time.Second, "script", "--input", "-", "--fields", "ip,sym,dso",
+		"--pid", strings.Join(strict.Called(pids, strconv.Itoa), ","))
+	return parse(string(text)), err
 }
 
-// perf runs the program as a child, and returns what it printed.
-func perf(ctx context.Context, in io.Reader, limit time.Duration, args ...string) ([]byte, error) {
+// perf runs the program, and returns what it printed.
+func perf(ctx context.Context, in []byte, limit time.Duration, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var out bytes.Buffer
-	p, err := proc.Start(proc.Spec{Argv: append([]string{"perf"}, args...), Stdin: in, Stdout: &out})
-	if err != nil {
-		return nil, err
+	cmd := exec.CommandContext(ctx, "perf", args...)
+	cmd.Stdin, cmd.WaitDelay = bytes.NewReader(in), time.Second
+	out, err := cmd.Output()
+	if e, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {
+		lines := strings.Split(strings.TrimSpace(string(e.Stderr)), "\n")
+		return nil, fmt.Errorf("perf %s failed: %s", args[0], lines[len(lines)-1])
+	} else if err != nil {
+		return nil, fmt.Errorf("perf %s: %w", args[0], cmp.Or(context.Cause(ctx), err))
 	}
-	defer func() { _ = p.Stop(p.Pid(), time.Second) }()
-	select {
-	case <-p.Done():
-	case <-ctx.Done():
-		return nil, fmt.Errorf("perf %s: %w", args[0], context.Cause(ctx))
-	}
-	if p.Err() != nil {
-		return nil, fmt.Errorf("perf %s failed: %s", args[0], p.LastLine())
-	}
-	return out.Bytes(), nil
+	return out, nil
 }
 
-// parse reads the stacks that perf script prints: a frame a line, as "ADDRESS SYMBOL (OBJECT)", and an empty line after
-// each stack. A symbol may have spaces and brackets as well.
-func parse(script []byte) (all []Stack) {
-	var stack Stack
-	for line := range strings.SplitSeq(string(script)+"\n\n", "\n") {
-		address, symbol, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if address == "" {
-			if len(stack) > 0 {
-				all, stack = append(all, stack), nil
-			}
-			continue
-		}
-		// The kernel is at the upper end of the addresses, on each machine with 64 bits.
-		f := Frame{Kernel: len(address) == 16 && address[0] == 'f', Symbol: symbol}
-		if rest, ok := strings.CutSuffix(symbol, ")"); ok {
-			rest = " " + strings.TrimSuffix(rest, " (deleted)")
-			if at := strings.LastIndex(rest, " ("); at >= 0 {
-				f.Symbol, f.Object = strings.TrimSpace(rest[:at]), rest[at+2:]
+// line is a frame of perf script's, as "ADDRESS SYMBOL (OBJECT)". A symbol may have spaces and brackets as well.
+var line = regexp.MustCompile(`^\s*([0-9a-f]+) ?(.*?)(?: ?\(([^()]*)(?: \(deleted\))?\))?$`)
+
+// parse reads the stacks that perf script prints: a frame a line, and an empty line after each stack.
+func parse(script string) (all []Stack) {
+	for block := range strings.SplitSeq(script, "\n\n") {
+		var stack Stack
+		for text := range strings.SplitSeq(block, "\n") {
+			if m := line.FindStringSubmatch(text); m != nil {
+				// The kernel is at the upper end of the addresses, on each machine with 64 bits.
+				stack = append(stack, Frame{len(m[1]) == 16 && m[1][0] == 'f', strings.TrimPrefix(m[2], "[unknown]"),
+					strings.TrimPrefix(m[3], "[unknown]")})
 			}
 		}
-		f.Symbol, f.Object = strings.TrimPrefix(f.Symbol, "[unknown]"), strings.TrimPrefix(f.Object, "[unknown]")
-		stack = append(stack, f)
+		if stack != nil {
+			all = append(all, stack)
+		}
 	}
 	return all
 }
-
-// nameless is the error of stacks in which no function of the kernel has a name.
-var nameless = errors.New("perf cannot name the kernel's functions (as root: sysctl kernel.kptr_restrict=0)")
 
 // The fewest samples that tell how much a client's work is: at a share of a fifth, its standard error is then 0.02.
 const leastSamples = 400
@@ -130,21 +121,12 @@ const leastSamples = 400
 // and over a veth pair alike. So a raw CPU time a request is too high by that part, and the ratio of two servers lies too
 // near to 1. What a client would do elsewhere (interrupts, a card's driver, checksums) is not seen.
 func ReceiveShare(stacks []Stack) (float64, error) {
-	begins := func(start string) (n int) {
-		for _, s := range stacks {
-			if s.any(func(f Frame) bool { return strings.HasPrefix(f.Symbol, start) }) {
-				n++
-			}
-		}
-		return n
-	}
-	handed := begins("__netif_receive_skb") // hands a packet to the protocol that receives it
-	switch {
-	case len(stacks) < leastSamples:
+	if len(stacks) < leastSamples {
 		return 0, fmt.Errorf("perf took %d samples of the server, and %d are the least that tell", len(stacks), leastSamples)
-	case handed == 0 && begins("tcp_") == 0:
-		return 0, nameless
 	}
+	handed := strict.Count(stacks, func(s Stack) bool { // to the protocol that receives a packet
+		return s.any(func(f Frame) bool { return strings.HasPrefix(f.Symbol, "__netif_receive_skb") })
+	})
 	return float64(handed) / float64(len(stacks)), nil
 }
 
@@ -162,19 +144,13 @@ var (
 
 // Analyse sums up stacks as a CPU profile, by kind of work. Of the packages it has only the share of what is the server's
 // own and has no symbol.
-func Analyse(stacks []Stack) (profile.Profile, error) {
+func Analyse(stacks []Stack) profile.Profile {
 	out := profile.Profile{Kind: profile.CPU, Events: float64(len(stacks)), Work: map[string]float64{}, Packages: map[string]float64{}}
 	goes := map[string]bool{} // objects that Go's linker made
-	kernel, named := false, false
-	for _, s := range stacks {
-		for _, f := range s {
-			goes[f.Object] = goes[f.Object] || strings.HasPrefix(f.Symbol, "runtime.goexit") ||
-				strings.HasPrefix(f.Symbol, "runtime.mstart")
-			kernel, named = kernel || f.Kernel, named || f.Kernel && f.Symbol != ""
+	for _, f := range slices.Concat(stacks...) {
+		if strings.HasPrefix(f.Symbol, "runtime.goexit") || strings.HasPrefix(f.Symbol, "runtime.mstart") {
+			goes[f.Object] = true
 		}
-	}
-	if kernel && !named {
-		return out, nameless
 	}
 	for _, s := range stacks {
 		work, known := workOf(s, goes)
@@ -183,14 +159,14 @@ func Analyse(stacks []Stack) (profile.Profile, error) {
 			out.Packages[profile.NoSymbol] += 1 / out.Events
 		}
 	}
-	return out, nil
+	return out
 }
 
 // workOf is the kind of work of a stack; false if it is the server's own only for want of a symbol.
 func workOf(s Stack, goes map[string]bool) (work profile.Work, known bool) {
-	at := slices.IndexFunc(s, func(f Frame) bool { return !f.Kernel })
-	if at < 0 {
-		at = len(s)
+	at := 0
+	for at < len(s) && s[at].Kernel {
+		at++
 	}
 	inKernel, user := s[:at], s[at:]
 	if len(user) > 0 && goes[user[0].Object] {

@@ -19,10 +19,9 @@ import (
 // connection takes drops out, and what each request takes is counted exactly.
 const (
 	shortLoad = 100 * time.Millisecond
-	longLoad  = 400 * time.Millisecond
-	mostLoad  = 2 * time.Second // where so many answers more take longer
-	fewest    = 10              // answers more that tell anything
-	rarest    = 0.001           // least share of requests that a call is told of
+	longLoad  = time.Second
+	fewest    = 10    // answers more that tell anything
+	rarest    = 0.001 // least share of requests that a call is told of
 )
 
 // Calls adds the system calls that requests of each server make, until one cannot be told of, which a note then says. An
@@ -34,7 +33,7 @@ func Calls(ctx context.Context, p measure.Plan, o *compare.Outcome, tell func(te
 		one.Subjects, one.Target = p.Subjects[i:i+1], func(_ int, addr string) load.Target { return p.Target(i, addr) }
 		m := &o.Servers[i]
 		err := one.Visit(ctx, func(ctx context.Context, v *measure.Visit) (err error) {
-			if m.CallsBy, err = callsOf(ctx, s, v, min(p.Warmup[i], mostLoad)); err != nil && s.Gone() != nil {
+			if m.CallsBy, err = callsOf(ctx, s, v, min(p.Warmup[i], longLoad)); err != nil && s.Gone() != nil {
 				err = s.Gone()
 			}
 			return err
@@ -66,36 +65,32 @@ func callsOf(ctx context.Context, s measure.Subject, v *measure.Visit, warmup ti
 	if _, err := give(max(warmup, shortLoad)); err != nil {
 		return nil, err
 	}
-	_, started := s.(*measure.Command)
-	tracer, err := kernel.Trace(func() []int { return s.CPU().PIDs }, started)
+	tracer, err := kernel.Trace(func() []int { return s.CPU().PIDs })
 	if err != nil {
 		return nil, err
 	}
 	defer tracer.Stop()
-	var answers [2]int64           // of the two loads
-	var counts [3]map[string]int64 // before, between and after them
-	for _, longer := range []time.Duration{longLoad, mostLoad} {
-		for n, length := range []time.Duration{0, shortLoad, longer} {
-			if n > 0 {
-				if answers[n-1], err = give(length); err != nil {
-					return nil, err
-				}
-			}
-			if counts[n], err = tracer.Counts(); err != nil {
+	var answers [3]int64 // of no load, and of the two
+	var counts [3]map[string]int64
+	for n, length := range []time.Duration{0, shortLoad, longLoad} {
+		if n > 0 {
+			if answers[n], err = give(length); err != nil {
 				return nil, err
 			}
 		}
-		more := answers[1] - answers[0]
-		if more < fewest {
-			continue
+		if counts[n], err = tracer.Counts(); err != nil {
+			return nil, err
 		}
-		by := map[string]float64{}
-		for name, n := range counts[2] {
-			if v := float64(n-2*counts[1][name]+counts[0][name]) / float64(more); v >= rarest {
-				by[name] = words.Significant(v, 6)
-			}
-		}
-		return by, nil
 	}
-	return nil, errors.New("too few answers")
+	more := answers[2] - answers[1]
+	if more < fewest {
+		return nil, errors.New("too few answers")
+	}
+	by := map[string]float64{}
+	for name, n := range counts[2] {
+		if v := float64(n-2*counts[1][name]+counts[0][name]) / float64(more); v >= rarest {
+			by[name] = words.Significant(v, 6)
+		}
+	}
+	return by, nil
 }

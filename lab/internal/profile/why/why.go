@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -50,10 +49,6 @@ type sampler struct {
 	take func(ctx context.Context, i int) (profile.Profile, error)
 }
 
-func (w Search) samplers() []sampler {
-	return []sampler{{"pprof", 0, w.byPprof}, {"perf", perfRest, w.byPerf}}
-}
-
 // byPprof asks a Go server that has net/http/pprof at its own address.
 func (w Search) byPprof(ctx context.Context, i int) (none profile.Profile, err error) {
 	s := w.Subjects[i]
@@ -67,27 +62,21 @@ func (w Search) byPprof(ctx context.Context, i int) (none profile.Profile, err e
 	}
 	defer transport.CloseIdleConnections()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at.URL, nil)
-	if err == nil {
-		r.URL, err = r.URL.Parse("/debug/pprof/profile?seconds=1")
-	}
 	if err != nil {
 		return none, err
 	}
+	r.URL.Path, r.URL.RawQuery = "/debug/pprof/profile", "seconds=1"
 	a, err := transport.RoundTrip(r)
 	if err != nil {
-		return none, fmt.Errorf("%s: %w", w.Subjects[i].Name(), err)
+		return none, fmt.Errorf("%s: %w", s.Name(), err)
 	}
 	defer a.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(a.Body, probe.MostBody))
-	if err == nil && a.StatusCode != http.StatusOK {
+	p, err := pprof.Parse(a.Body)
+	if a.StatusCode != http.StatusOK {
 		err = fmt.Errorf("status %d", a.StatusCode)
 	}
-	var p *pprof.Profile
-	if err == nil {
-		p, err = pprof.ParseData(text)
-	}
 	if err != nil {
-		return none, fmt.Errorf("%s serves no profile at /debug/pprof/profile: %w", s.Name(), err)
+		return none, fmt.Errorf("%s serves no profile at %s: %w", s.Name(), r.URL.Path, err)
 	}
 	return profile.Analyse(profile.CPU, p)
 }
@@ -101,45 +90,41 @@ func (w Search) byPerf(ctx context.Context, i int) (none profile.Profile, err er
 	if err != nil {
 		return none, err
 	}
-	return kernel.Analyse(stacks)
+	return kernel.Analyse(stacks), nil
 }
 
 // Add profiles all servers, and adds to what a comparison came to of what kind of work the difference is. All servers have
 // the same sampler: pprof if they all serve it, else perf. It decides nothing, so where it fails a note says why.
 func (w Search) Add(ctx context.Context, o *compare.Outcome) error {
 	r, most := rand.New(rand.NewPCG(w.Seed, 'w')), cmp.Or(w.Times, stats.MinSamples+1)
-	samplers, failed := w.samplers(), 0
+	by, why := sampler{"pprof", 0, w.byPprof}, ""
 	var rounds [][]profiled
-	var why string
-	for len(rounds) < most && failed <= most {
-		w.Tell(fmt.Sprintf("why: round %d of %d, by %s", len(rounds)+1, most, samplers[0].name))
-		round, missed, err := w.round(ctx, r, samplers[0])
+	for len(rounds) < most {
+		w.Tell(fmt.Sprintf("why: round %d of %d, by %s", len(rounds)+1, most, by.name))
+		round, err := w.round(ctx, r, by)
 		switch {
-		case err != nil:
-			return err
-		case missed == "":
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err == nil:
 			rounds = append(rounds, round)
-		case len(rounds) == 0 && len(samplers) > 1:
-			samplers, why = samplers[1:], missed+"; "
+		case len(rounds) >= stats.MinSamples:
+			most = len(rounds)
+		case len(rounds) == 0 && by.name == "pprof":
+			by, why = sampler{"perf", perfRest, w.byPerf}, err.Error()+"; "
 		default:
-			if failed++; failed > most || kernel.Usable() != "" {
-				o.Notes = append(o.Notes, "why they differ is not known: "+why+missed)
-				return nil
-			}
+			o.Notes = append(o.Notes, "why they differ is not known: "+why+err.Error())
+			return nil
 		}
 	}
-	o.Why = &compare.Why{Source: samplers[0].name, Rounds: most, WindowS: whyWindow.Seconds()}
+	o.Why = &compare.Why{Source: by.name, Rounds: most, WindowS: whyWindow.Seconds()}
 	for i := range w.Subjects[1:] {
 		of := reasons(rounds, i+1)
 		of.Base, of.Name = w.Subjects[0].Name(), w.Subjects[i+1].Name()
-		for _, round := range rounds {
-			if max(round[0].unnamed, round[i+1].unnamed) > mostUnnamed {
-				of.Says += "; code that is compiled at run time, or stripped, has no symbols and counts as the handler's"
-				break
-			}
+		if slices.ContainsFunc(rounds, func(r []profiled) bool { return max(r[0].unnamed, r[i+1].unnamed) > mostUnnamed }) {
+			of.Says += "; code that is compiled at run time, or stripped, has no symbols and counts as the handler's"
 		}
 		of.Says += fmt.Sprintf("; %d profiles of each server by %s, %s each; rows are medians, so they need not add up to the last",
-			most, samplers[0].name, words.Duration(whyWindow))
+			most, by.name, words.Duration(whyWindow))
 		o.Why.Comparisons = append(o.Why.Comparisons, of)
 	}
 	return nil
@@ -152,16 +137,13 @@ type profiled struct {
 	unnamed float64            // share of the handler's that has no symbol
 }
 
-// round measures and profiles all servers once. missed says why it came to nothing.
-func (w Search) round(ctx context.Context, r *rand.Rand, by sampler) (round []profiled, missed string, err error) {
-	round = make([]profiled, len(w.Subjects))
+// round measures and profiles all servers once.
+func (w Search) round(ctx context.Context, r *rand.Rand, by sampler) ([]profiled, error) {
+	round := make([]profiled, len(w.Subjects))
 	take := func(ctx context.Context, i int) error {
 		p, err := by.take(ctx, i)
-		if err != nil {
-			return err
-		}
-		if p.Events < fewestSamples {
-			return fmt.Errorf("%s took %.0f samples of %s, and so few tell nothing", by.name, p.Events, w.Subjects[i].Name())
+		if err == nil && p.Events < fewestSamples {
+			err = fmt.Errorf("%s took %.0f samples of %s, and so few tell nothing", by.name, p.Events, w.Subjects[i].Name())
 		}
 		// What the profiler took is no part of what a request costs otherwise.
 		all := 1 - p.Work[string(profile.WorkProfiler)]
@@ -169,8 +151,10 @@ func (w Search) round(ctx context.Context, r *rand.Rand, by sampler) (round []pr
 		for name := range p.Work {
 			p.Work[name] /= all
 		}
-		round[i].work, round[i].unnamed = p.Work, p.Packages[profile.NoSymbol]
-		return nil
+		if err == nil {
+			round[i].work, round[i].unnamed = p.Work, p.Packages[profile.NoSymbol]
+		}
+		return err
 	}
 	w.Extras = []measure.Extra{{Window: whyWindow + by.rest, Due: func(int) bool { return true }, Do: take}}
 	var order []int
@@ -179,18 +163,20 @@ func (w Search) round(ctx context.Context, r *rand.Rand, by sampler) (round []pr
 	}
 	b, err := w.Block(ctx, order)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	for i, t := range b.Trials {
-		// It decides nothing, so a fault matters only where it leaves nothing to tell.
-		if round[i].cost = t.Metrics["server_cpu_per_request_s"]; round[i].cost == 0 || round[i].work == nil {
-			if len(t.Faults) == 0 {
-				return nil, w.Subjects[i].Name() + ": its CPU a request was not seen", nil
-			}
-			return nil, t.Faults[len(t.Faults)-1].Detail, nil
+		// A fault matters only where it leaves nothing to tell.
+		round[i].cost = t.Metrics["server_cpu_per_request_s"]
+		switch {
+		case round[i].cost > 0 && round[i].work != nil:
+		case len(t.Faults) > 0:
+			return nil, errors.New(t.Faults[len(t.Faults)-1].Detail)
+		default:
+			return nil, errors.New(w.Subjects[i].Name() + ": its CPU a request was not seen")
 		}
 	}
-	return round, "", nil
+	return round, nil
 }
 
 // What a kind of work must have for a row of its own: such a share of the dearer server's cost, or a difference that is
