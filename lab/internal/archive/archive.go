@@ -8,9 +8,11 @@
 package archive
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,48 +47,7 @@ type Fault struct {
 // reports all of them. A faulty experiment ends it at once, because every run is checked
 // against an experiment.
 func Open(root journal.Root) (*Journal, []Fault, error) {
-	j, faults, err := Designs(root)
-	if err != nil {
-		return nil, nil, err
-	}
-	runs, err := root.Files("results", ".json")
-	if err != nil {
-		return nil, nil, err
-	}
-	if unread := j.load(runs, &faults); len(unread) == 0 {
-		faults = append(faults, j.moved()...)
-	}
-	if err := j.audit(&faults); err != nil {
-		return nil, nil, err
-	}
-	return j, faults, nil
-}
-
-// audit reads the texts and judges their figures. A text refers to experiments and
-// hosts: if anything has a fault, that would only report it again.
-func (j *Journal) audit(faults *[]Fault) error {
-	texts, unread, err := audit.LoadDir(j.Root.Texts())
-	if err != nil {
-		return err
-	}
-	for _, p := range slices.Sorted(maps.Keys(unread)) {
-		*faults = append(*faults, faultOf(j.Root, p, unread[p]))
-	}
-	if len(*faults) > 0 {
-		return nil
-	}
-	j.Audits, err = audit.Of(texts, j.Experiments, j.Hosts)
-	if found := (*audit.Fault)(nil); errors.As(err, &found) {
-		*faults = append(*faults, faultOf(j.Root, j.Root.Text(found.Text), found.Err))
-	}
-	return nil
-}
-
-// Designs reads the experiments and the hosts, and no run.
-func Designs(root journal.Root) (*Journal, []Fault, error) {
-	j := &Journal{Root: root, then: map[string]*experiment.Experiment{}}
-	var faults []Fault
-	fault := func(path string, err error) { faults = append(faults, faultOf(root, path, err)) }
+	j := &Journal{Root: root, Hosts: map[string]*host.Profile{}, then: map[string]*experiment.Experiment{}}
 	var err error
 	if j.Experiments, err = experiment.LoadDir(root.Experiments()); err != nil {
 		return nil, nil, err
@@ -95,90 +56,68 @@ func Designs(root journal.Root) (*Journal, []Fault, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	j.Hosts = map[string]*host.Profile{}
+	runs, err := root.Files("results", ".json")
+	if err != nil {
+		return nil, nil, err
+	}
+	texts, unread, err := audit.LoadDir(root.Texts())
+	if err != nil {
+		return nil, nil, err
+	}
+
+	var faults []Fault
+	fault := func(path string, err error) {
+		if err != nil { // readers put the path before their message
+			faults = append(faults, Fault{root.Rel(path), errors.New(strings.TrimPrefix(err.Error(), path+": "))})
+		}
+	}
 	for _, p := range hosts {
-		h, err := results.ReadHost(p)
-		if err == nil && h.ID != base(p) {
-			err = fmt.Errorf("/id: %q differs from the file's name", h.ID)
-		} else if err == nil && p != root.Host(h.ID) {
-			err = fmt.Errorf("/id: %q, but the file lies in %s", h.ID, root.Rel(filepath.Dir(p)))
+		fault(p, j.readHost(p))
+	}
+	files, errs := results.ReadAll(runs)
+	before := len(faults)
+	for i, p := range runs {
+		err := errs[i]
+		if err == nil {
+			err = j.accept(p, files[i])
 		}
-		if err != nil {
-			fault(p, err)
-			continue
-		}
-		j.Hosts[h.ID] = h
+		fault(p, err)
+	}
+	if len(faults) == before {
+		faults = append(faults, j.moved()...)
+	}
+	for _, p := range slices.Sorted(maps.Keys(unread)) {
+		fault(p, unread[p])
+	}
+	// A text refers to experiments and hosts: if anything has a fault, that would only report it again.
+	if len(faults) > 0 {
+		return j, faults, nil
+	}
+	j.Audits, err = audit.Of(texts, j.Experiments, j.Hosts)
+	if found := (*audit.Fault)(nil); errors.As(err, &found) {
+		fault(root.Text(found.Text), found.Err)
 	}
 	return j, faults, nil
 }
 
-// Load reads the runs of one experiment in place of those that the journal has.
-func (j *Journal) Load(x *experiment.Experiment) (faults []Fault, err error) {
-	j.Runs = nil
-	runs, err := j.Root.Files("results/"+x.Name, ".json")
-	if err == nil {
-		j.load(runs, &faults)
+// readHost adds the profile of a host.
+func (j *Journal) readHost(path string) error {
+	h, err := results.ReadHost(path)
+	switch {
+	case err != nil:
+		return err
+	case h.ID != base(path):
+		return fmt.Errorf("/id: %q differs from the file's name", h.ID)
+	case path != j.Root.Host(h.ID):
+		return fmt.Errorf("/id: %q, but the file lies in %s", h.ID, j.Root.Rel(filepath.Dir(path)))
 	}
-	return faults, err
+	j.Hosts[h.ID] = h
+	return nil
 }
 
-// LoadTexts reads the texts, and judges their figures.
-func (j *Journal) LoadTexts() (faults []Fault, err error) {
-	err = j.audit(&faults)
-	return faults, err
-}
-
-// load adds the runs of results files, and lists the files that have a fault.
-func (j *Journal) load(paths []string, faults *[]Fault) (unread []string) {
-	files, errs := results.ReadAll(paths)
-	for i, p := range paths {
-		f, err := files[i], errs[i]
-		if err == nil {
-			err = j.accept(p, f)
-		}
-		if err != nil {
-			*faults, unread = append(*faults, faultOf(j.Root, p, err)), append(unread, p)
-		}
-	}
-	return unread
-}
-
-// accept adds a run whose file lies, or will lie, at a path, or says what is wrong with it.
+// accept adds a run whose file lies, or will lie, at a path, or says what is wrong with it that a schema cannot: names refer
+// to existing things, the parts of the file agree, and its raw profiles are there, as they were.
 func (j *Journal) accept(path string, f *results.File) error {
-	err := j.consistent(path, f)
-	if err == nil {
-		err = j.rawProfiles(f)
-	}
-	if err == nil {
-		j.Runs = append(j.Runs, f)
-	}
-	return err
-}
-
-// faultOf is a fault of a file. Readers put the path before their message; it is removed
-// here because Fault has it.
-func faultOf(root journal.Root, path string, err error) Fault {
-	return Fault{root.Rel(path), errors.New(strings.TrimPrefix(err.Error(), path+": "))}
-}
-
-// Experiment finds an experiment by name.
-func (j *Journal) Experiment(name string) (*experiment.Experiment, error) {
-	var names []string
-	for _, x := range j.Experiments {
-		if x.Name == name {
-			return x, nil
-		}
-		names = append(names, x.Name)
-	}
-	if few := 14; len(names) > few && len(strict.Near(name, names)) == 0 {
-		return nil, fmt.Errorf("no experiment %q; lab list names them", name)
-	}
-	return nil, fmt.Errorf("no experiment %q; %s", name, strict.Instead(name, names))
-}
-
-// consistent checks what a schema cannot: that names refer to existing things,
-// and that the parts of the file agree.
-func (j *Journal) consistent(path string, f *results.File) error {
 	x, err := j.Experiment(f.Experiment)
 	if err != nil {
 		return fmt.Errorf("/experiment: %w", err)
@@ -199,24 +138,55 @@ func (j *Journal) consistent(path string, f *results.File) error {
 	if f.Provenance.ExperimentSHA256 != x.SHA256 && f.Provenance.Locks == nil {
 		return errors.New("/provenance/locks: missing, though the experiment's file was changed since")
 	}
-	return check.File(f, j.Then(x, f))
+	if err := check.File(f, j.Then(x, f)); err != nil {
+		return err
+	}
+	for i, c := range f.Conditions {
+		for k, named := range c.Profiles {
+			packed := j.Root.Packed(named.File)
+			data, err := results.ReadRaw(packed, named.File)
+			if errors.Is(err, os.ErrNotExist) {
+				err = errors.New("missing")
+			} else if got := fmt.Sprintf("%x", sha256.Sum256(data)); err == nil && got != named.SHA256 {
+				err = fmt.Errorf("its SHA-256 is %s, not %s as the run has it", got, named.SHA256)
+			}
+			if err != nil {
+				return fmt.Errorf("/conditions/%d/profiles/%d: %s: %w", i, k, filepath.ToSlash(j.Root.Rel(packed)), err)
+			}
+		}
+	}
+	j.Runs = append(j.Runs, f)
+	return nil
+}
+
+// Experiment finds an experiment by name.
+func (j *Journal) Experiment(name string) (*experiment.Experiment, error) {
+	names := strict.Called(j.Experiments, func(x *experiment.Experiment) string { return x.Name })
+	if i := slices.Index(names, name); i >= 0 {
+		return j.Experiments[i], nil
+	}
+	if few := 14; len(names) > few && len(strict.Near(name, names)) == 0 {
+		return nil, fmt.Errorf("no experiment %q; lab list names them", name)
+	}
+	return nil, fmt.Errorf("no experiment %q; %s", name, strict.Instead(name, names))
 }
 
 // Add adds a run that was made since the journal was read, or returns what Open
 // would find wrong with it. Its host's profile must be in Hosts, and its
 // raw profiles must be in place.
 func (j *Journal) Add(f *results.File) error {
+	path := j.Root.Result(f.Experiment, f.Run)
 	if slices.ContainsFunc(j.Runs, func(r *results.File) bool { return r.Experiment == f.Experiment && r.Run == f.Run }) {
-		return fmt.Errorf("/run: %s is there already", j.Root.Rel(j.Root.Result(f.Experiment, f.Run)))
+		return fmt.Errorf("/run: %s is there already", j.Root.Rel(path))
 	}
-	err := j.accept(j.Root.Result(f.Experiment, f.Run), f)
-	if moved := j.moved(); err == nil && len(moved) > 0 {
-		err = fmt.Errorf("%s: %w", moved[0].Path, moved[0].Err)
+	if err := j.accept(path, f); err != nil {
+		return err
 	}
-	if err != nil {
+	if moved := j.moved(); len(moved) > 0 {
 		j.Remove(f)
+		return fmt.Errorf("%s: %w", moved[0].Path, moved[0].Err)
 	}
-	return err
+	return nil
 }
 
 // Remove removes a run whose files could not be written.
