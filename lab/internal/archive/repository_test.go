@@ -105,11 +105,8 @@ func (r repository) run(seed uint64) *results.File {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	f := madeup.Run(madeup.Plan{
-		Experiment: x, Hosts: results.Hosts{Server: server, Client: server},
-		Started: committed.Add(time.Duration(seed) * time.Hour),
-		Seed:    seed, Blocks: 2, Ended: results.Blocks,
-	})
+	f := madeup.Run(madeup.Plan{Experiment: x, Host: server, Started: committed.Add(time.Duration(seed) * time.Hour),
+		Seed: seed, Blocks: 2})
 	if _, err := os.Stat(r.root.Path(".git")); err != nil {
 		return f
 	}

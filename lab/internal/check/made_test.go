@@ -31,9 +31,8 @@ func turning(t testing.TB) *experiment.Experiment {
 
 // turned is a made-up run of a design in turns, with or without a control.
 func turned(x *experiment.Experiment, blocks int, control bool) *results.File {
-	return madeup.Run(madeup.Plan{Experiment: x, Hosts: results.Hosts{Server: "h", Client: "h"},
-		Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Seed: 11, Blocks: blocks, Ended: results.Decided, OneStay: true,
-		NoControl: !control})
+	return madeup.Run(madeup.Plan{Experiment: x, Host: "h", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Seed: 11,
+		Blocks: blocks, NoControl: !control})
 }
 
 // again is the run as it is read from its own text.

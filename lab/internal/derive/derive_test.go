@@ -121,7 +121,7 @@ why = "Its margin was wide."
 
 // made adds a made-up run with trials that come out as told.
 func made(t *testing.T, root journal.Root, name, text, host string, blocks int,
-	trial func(setting.Levels, int, bool) madeup.Came) {
+	trial func(setting.Levels, int) madeup.Came) {
 	t.Helper()
 	path := root.Experiment(name)
 	archivetest.Write(t, path, text)
@@ -129,9 +129,8 @@ func made(t *testing.T, root journal.Root, name, text, host string, blocks int,
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := madeup.Run(madeup.Plan{Experiment: x, Hosts: results.Hosts{Server: host, Client: host},
-		Started: time.Date(2026, 11, 22, blocks, 0, 0, 0, time.UTC), Seed: uint64(blocks), Blocks: blocks,
-		Ended: results.Blocks, Trial: trial})
+	f := madeup.Run(madeup.Plan{Experiment: x, Host: host, Started: time.Date(2026, 11, 22, blocks, 0, 0, 0, time.UTC),
+		Seed: uint64(blocks), Blocks: blocks, Trial: trial})
 	data, err := results.Encode(f)
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +139,7 @@ func made(t *testing.T, root journal.Root, name, text, host string, blocks int,
 }
 
 // saves makes a request cost a third less with the largest buffer.
-func saves(levels setting.Levels, block int, _ bool) madeup.Came {
+func saves(levels setting.Levels, block int) madeup.Came {
 	c := madeup.Usual
 	if n, _ := levels["write_buffer"].Int(); n == 8192 {
 		c.CostS *= 0.7 + 0.02*float64(block%3-1)
@@ -149,7 +148,7 @@ func saves(levels setting.Levels, block int, _ bool) madeup.Came {
 }
 
 // closed makes every trial invalid.
-func closed(setting.Levels, int, bool) madeup.Came {
+func closed(setting.Levels, int) madeup.Came {
 	c := madeup.Usual
 	c.Reasons = []results.Reason{{Gate: gate.OtherLoad, Detail: "another process took half a core"}}
 	return c

@@ -101,9 +101,9 @@ func in(x *experiment.Experiment, c experiment.Claim, w world, blocks int) *resu
 		return math.Pow(w.effect, place(along, all[c.Over])) * math.Exp(w.noise*rnd.NormFloat64())
 	}
 	r := madeup.Run(madeup.Plan{
-		Experiment: x, Hosts: results.Hosts{Server: "h", Client: "h"}, Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
-		Seed: 1, Blocks: blocks, Ended: results.Blocks, NoControl: true,
-		Trial: func(all setting.Levels, block int, _ bool) madeup.Came {
+		Experiment: x, Host: "h", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Seed: 1, Blocks: blocks, NoControl: true,
+		Trial: func(all setting.Levels, block int) madeup.Came {
 			wall := w.wall
 			if w.last != "" && place(along, all[c.Over]) == 1 {
 				wall = w.last

@@ -10,6 +10,9 @@
 package archivetest
 
 import (
+	"crypto/sha256"
+	_ "embed"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +22,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/madeup"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
@@ -32,7 +36,27 @@ const (
 
 	// ThreadsDesign is today's design of the same experiment.
 	ThreadsDesign = "lab/experiments/11-threads.toml"
+
+	// LockRun and LockFile are the paths of the run of ProfiledClone.
+	LockRun  = "98-made-lock/20260101t000000z-c6in-8xlarge"
+	LockFile = "data/results/" + LockRun + ".json"
 )
+
+var (
+	//go:embed counted.toml
+	countedDesign string
+	//go:embed lock.toml
+	lockDesign string
+
+	// CountedWorkers is what small experiments compare and claim.
+	CountedWorkers = countedDesign[strings.Index(countedDesign, "[[factors]]"):]
+)
+
+// CountedDesign is a small experiment of an entry.
+func CountedDesign(entry string, core bool) string {
+	return strings.NewReplacer(`"97"`, fmt.Sprintf("%q", entry), "core = true", fmt.Sprintf("core = %v", core)).
+		Replace(countedDesign)
+}
 
 // cloned are the files that a clone has: the texts of some entries with the experiments and
 // hosts that they refer to, and a run.
@@ -72,10 +96,11 @@ func Read(t *testing.T, path string) string {
 // Write writes a file and makes its directory.
 func Write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.WriteFile(path, []byte(text), 0o644)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 }
@@ -93,22 +118,52 @@ func Edit(t *testing.T, path, old, new string) {
 // AddRun adds a made-up run of today's threads experiment.
 func AddRun(t *testing.T, root journal.Root, host string, started time.Time, blocks int) *results.File {
 	t.Helper()
-	x, err := experiment.Load(root.Path(ThreadsDesign))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := madeup.Run(madeup.Plan{Experiment: x, Hosts: results.Hosts{Server: host, Client: host}, Started: started,
-		Seed: uint64(started.Unix()), Blocks: blocks, Ended: results.Blocks})
-	add(t, root, x, f)
-	return f
+	return add(t, root, ThreadsDesign, madeup.Plan{Host: host, Started: started, Seed: uint64(started.Unix()), Blocks: blocks},
+		func(*results.File) {})
 }
 
-// add writes a run.
-func add(t *testing.T, root journal.Root, x *experiment.Experiment, f *results.File) {
+// add writes a made-up run of a design, with what more it has.
+func add(t *testing.T, root journal.Root, design string, p madeup.Plan, more func(*results.File)) *results.File {
 	t.Helper()
+	var err error
+	if p.Experiment, err = experiment.Load(root.Path(design)); err != nil {
+		t.Fatal(err)
+	}
+	f := madeup.Run(p)
+	more(f)
 	data, err := results.Encode(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	Write(t, root.Result(x.Name, f.Run), string(data))
+	Write(t, root.Result(f.Experiment, f.Run), string(data))
+	return f
+}
+
+// ProfiledClone is a clone with a made-up experiment over two routes, with and without a lock in each request, and its
+// made-up run with profiles.
+func ProfiledClone(t *testing.T) journal.Root {
+	t.Helper()
+	root, raw := Clone(t), map[string][]byte{}
+	Write(t, root.Experiment("98-made-lock"), lockDesign)
+	started := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	add(t, root, "lab/experiments/98-made-lock.toml", madeup.Plan{Host: "c6in-8xlarge", Started: started, Seed: 1, Blocks: 2,
+		NoControl: true}, func(f *results.File) {
+		for i := range f.Conditions {
+			c := &f.Conditions[i]
+			file := LockRun + "/" + c.ID + "-block.pb.gz"
+			raw[file] = []byte("made up, of " + c.ID)
+			c.Profiles = []results.RawProfile{{Kind: profile.Block, File: file, SHA256: fmt.Sprintf("%x", sha256.Sum256(raw[file])),
+				Trials: 2}}
+		}
+		for i := range f.Trials {
+			f.Trials[i].Profiles = []profile.Profile{{Kind: profile.Block, Unit: "s", Total: 9, Events: 2, Stacks: 2, DurationS: 3,
+				Work: map[string]float64{"lock": 0.75, "wait": 0.25}, Packages: map[string]float64{"sync": 0.75, "runtime": 0.25}}}
+		}
+	})
+	packed, err := results.PackRaw(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Write(t, root.Packed(LockRun+"/c1"), string(packed))
+	return root
 }
