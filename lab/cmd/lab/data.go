@@ -89,9 +89,6 @@ func (checkCall) do(_ context.Context, out io.Writer) (int, error) {
 		fmt.Fprintf(out, "written down before they ran: %d of %d measured runs, as git shows\n", proof.Runs-len(proof.Open),
 			proof.Runs)
 	}
-	for _, line := range session.Holdings(j) {
-		fmt.Fprintln(out, line)
-	}
 	fmt.Fprintf(out, "%d experiments, %d hosts and %d runs are in order\n", len(j.Experiments), len(j.Hosts), len(j.Runs))
 	return exitHeld, nil
 }

@@ -121,9 +121,8 @@ func (r Root) Rel(path string) string {
 	return path
 }
 
-// Pending holds the complete blocks of runs in progress. Each version of such a
-// run is a directory, <experiment>/<version>, with the files by the paths that
-// they will have from the repository's root.
+// Pending holds the complete blocks of runs in progress: a file for each run,
+// <experiment>.<run>.json.
 func (r Root) Pending() string { return filepath.Join(r.Scratch(), "pending") }
 
 // Refused holds runs that were pending and could not be added.

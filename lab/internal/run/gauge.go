@@ -24,11 +24,11 @@ const receiveShare = "client_receive_share"
 // gauge has the engine gauge once a run how much of each server's CPU time goes into handing packets
 // to the client. What cannot be gauged is left out, and the run says why.
 func (g *group) gauge(subjects []measure.Subject) measure.Extra {
-	e := g.engine
+	r := g.run
 	warn := func(why string) {
 		line := "the client's part in the servers' CPU time was not gauged: " + why
-		if !slices.Contains(e.file.Warnings, line) {
-			e.file.Warnings = append(e.file.Warnings, line)
+		if !slices.Contains(r.File.Warnings, line) {
+			r.File.Warnings = append(r.File.Warnings, line)
 		}
 	}
 	unusable := kernel.Usable()
@@ -37,8 +37,8 @@ func (g *group) gauge(subjects []measure.Subject) measure.Extra {
 	}
 	return measure.Extra{Window: gaugeFor,
 		Due: func(i int) bool {
-			c := e.file.Conditions[g.conds[i]]
-			return unusable == "" && c.ControlOf == "" && !e.gauged(c.ID) && e.failedGauges[g.loads[i].calls()] < gaugings
+			c := r.File.Conditions[g.conds[i]]
+			return unusable == "" && c.ControlOf == "" && !r.gauged(c.ID) && r.failedGauges[g.loads[i].calls()] < gaugings
 		},
 		Do: func(ctx context.Context, i int) error {
 			stacks, err := kernel.Record(ctx, subjects[i].CPU().PIDs, gaugeFor/2)
@@ -48,7 +48,7 @@ func (g *group) gauge(subjects []measure.Subject) measure.Extra {
 			if err == nil {
 				return nil
 			}
-			if e.failedGauges[g.loads[i].calls()]++; e.failedGauges[g.loads[i].calls()] == gaugings && ctx.Err() == nil {
+			if r.failedGauges[g.loads[i].calls()]++; r.failedGauges[g.loads[i].calls()] == gaugings && ctx.Err() == nil {
 				warn(fmt.Sprintf("%s: %v", g.loads[i].calls(), err))
 			}
 			return nil
@@ -56,8 +56,8 @@ func (g *group) gauge(subjects []measure.Subject) measure.Extra {
 }
 
 // gauged reports whether an earlier block of the run has gauged the condition.
-func (e *engine) gauged(condition string) bool {
-	return slices.ContainsFunc(e.file.Trials, func(t results.Trial) bool {
+func (r *Run) gauged(condition string) bool {
+	return slices.ContainsFunc(r.File.Trials, func(t results.Trial) bool {
 		_, ok := t.Metrics[receiveShare]
 		return ok && t.Condition == condition
 	})

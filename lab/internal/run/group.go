@@ -21,7 +21,7 @@ import (
 
 // A group is a set of conditions whose servers are up at once.
 type group struct {
-	engine   *engine
+	run      *Run
 	conds    []int // indexes of conditions, in the order drawn for the first round
 	loads    []load
 	profiles []*profile.Set
@@ -33,46 +33,44 @@ type group struct {
 // What a condition is called decides nothing else: which server is started first, and which has
 // which port and place with the client, is as the block's order was drawn. So servers that do not
 // differ are exchangeable, which package compare relies on.
-func (e *engine) group(ctx context.Context, sequence []int) (m measured, err error) {
+func (r *Run) group(ctx context.Context, sequence []int) (trials []results.Trial, profiles []*profile.Set, err error) {
 	members := experiment.Members(sequence)
 	n := len(members)
-	g := &group{engine: e, conds: sequence[:n], profiles: make([]*profile.Set, n), gauged: make([]float64, n)}
-	p, x := e.plan, e.plan.Experiment
+	g := &group{run: r, conds: sequence[:n], profiles: make([]*profile.Set, n), gauged: make([]float64, n)}
 	for i, c := range g.conds {
-		g.loads = append(g.loads, p.load(e.link, x.Fixed().With(e.file.Conditions[c].Levels), p.Port+i))
+		g.loads = append(g.loads, r.load(r.link, r.Experiment.Fixed().With(r.File.Conditions[c].Levels), r.Port+i))
 	}
 	// Conditions of a group have the same kernel settings, so those of the first serve for all.
 	back, err := g.loads[0].turn(ctx)
 	if err != nil {
-		return m, err
+		return nil, nil, err
 	}
 	defer func() { err = joinOnOneLine(err, back()) }()
 	if err := freshSockets(g.loads); err != nil {
-		return m, err
+		return nil, nil, err
 	}
 	block, err := g.block(ctx, strict.Called(sequence, func(c int) int { return slices.Index(g.conds, c) }))
 	if err != nil {
-		return m, err
+		return nil, nil, err
 	}
-	m.profiles = taken{}
 	for _, c := range members {
 		i := slices.Index(g.conds, c)
 		t := g.trial(i, block.Trials[i])
-		if t.Valid && g.profiles[i] != nil {
-			m.profiles[len(m.trials)] = g.profiles[i]
+		if !t.Valid {
+			g.profiles[i] = nil
 		}
-		m.trials = append(m.trials, t)
+		trials, profiles = append(trials, t), append(profiles, g.profiles[i])
 	}
-	return m, nil
+	return trials, profiles, nil
 }
 
 // block has the engine measure the group.
 func (g *group) block(ctx context.Context, order []int) (*measure.Block, error) {
-	e, l := g.engine, g.loads[0]
+	r, l := g.run, g.loads[0]
 	serverOn, clientOn := l.split.On()
-	plan := &measure.Plan{Slot: l.slot, Rounds: l.rounds, Link: e.link, Dir: l.dir, Self: e.plan.Lab,
+	plan := &measure.Plan{Slot: l.slot, Rounds: l.rounds, Link: r.link, Dir: l.dir, Self: r.Lab,
 		Loader: []string{experiment.Under(l.dir, filepath.Join(".tools", "bin", host.Loader))}, ServerCPUs: serverOn, ClientCPUs: clientOn,
-		LineRateBps: l.lineRate, Clock: e.plan.clock, Threads: l.threads, Seed: e.plan.Seed,
+		LineRateBps: l.lineRate, Clock: r.clock, Threads: l.threads, Seed: r.Seed,
 		Target: func(i int, _ string) httpload.Target { return g.loads[i].target() }}
 	for _, l := range g.loads {
 		plan.Subjects = append(plan.Subjects, l.subject())
@@ -111,7 +109,7 @@ func (l load) piece() measure.Piece {
 
 // trial is the results file's record of what the engine measured.
 func (g *group) trial(i int, m measure.Trial) results.Trial {
-	l, f := g.loads[i], g.engine.file
+	l, f := g.loads[i], g.run.File
 	t := results.Trial{Condition: f.Conditions[g.conds[i]].ID, StartedAt: m.StartedAt, Bound: gate.BoundUnknown, Metrics: m.Metrics,
 		Slots: m.Slots, Below: m.Below, Resolution: m.Resolution}
 	for _, why := range m.Faults {
@@ -143,7 +141,7 @@ func (g *group) extras(subjects []measure.Subject) (all []measure.Extra) {
 				return err
 			}})
 	}
-	if x := g.engine.plan.Experiment; x.Relative != nil && x.Relative.OwnWork {
+	if x := g.run.Experiment; x.Relative != nil && x.Relative.OwnWork {
 		all = append(all, g.gauge(subjects))
 	}
 	return all

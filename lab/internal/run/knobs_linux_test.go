@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/line-rate/line-rate/lab/internal/measure"
 )
 
 // knobScripts is a clone with tuning scripts that behave as their names say.
@@ -104,11 +102,12 @@ func TestARunWhoseKnobDoesNotComeBack(t *testing.T) {
 		if err := os.WriteFile(script, []byte("#!/bin/sh\n"+does+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		e := p.engine(x, loopback)
-		e.plan.clock = measure.NewClock()
-		made, err := e.blocks(t.Context(), &watching{})
-		if made != nil || err == nil || err.Error() != says {
-			t.Errorf("%v, %v; want %q", made, err, says)
+		r, err := p.plan(x).prepare(loopback)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if trials, err := r.Block(t.Context(), silently); trials != nil || err == nil || err.Error() != says {
+			t.Errorf("%v, %v; want %q", trials, err, says)
 		}
 		p.nothingRuns(t)
 	}
@@ -117,7 +116,11 @@ func TestARunWhoseKnobDoesNotComeBack(t *testing.T) {
 		filepath.Join(p.root, "back")+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if trials := p.block(p.engine(x, loopback)); len(trials) != 3 {
+	r, err := p.plan(x).prepare(loopback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if trials := p.block(r); len(trials) != 3 {
 		t.Errorf("%d trials", len(trials))
 	}
 	if back, err := os.ReadFile(filepath.Join(p.root, "back")); err != nil || string(back) != "back\n" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/check"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -36,15 +37,13 @@ func TestARunLeavesOutAServerThatIsNotThere(t *testing.T) {
 	p := newPlace(t)
 	x := lacking(t, "second")
 	plan := p.plan(x)
-	plan.MaxBlocks = 1
 	if err := plan.Ready(); err != nil {
 		t.Fatal(err)
 	}
-	made, err := Do(t.Context(), plan, &watching{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := made.File
+	r := p.start(x)
+	p.block(r)
+	f := r.File
+	f.Provenance.Ended = results.Budget
 	left := f.Provenance.LeftOut
 	if len(left) != 1 || left[0].Levels[setting.Server] != setting.String("second") ||
 		!strings.Contains(left[0].Why, "a-tool-of-nowhere") {

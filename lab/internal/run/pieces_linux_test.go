@@ -19,7 +19,7 @@ func TestRightAnswersInOnePiece(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	type levels = setting.Levels
-	e := p.engine(inPieces.parse(t), loopback,
+	e := p.start(inPieces.parse(t),
 		levels{setting.Route: text("/simple"), setting.Pipelining: whole(4)},
 		levels{setting.Route: text("/read"), setting.Prefork: either(true), setting.Workers: whole(2),
 			setting.ClientWorkers: whole(2), setting.Rate: whole(200)})
@@ -28,7 +28,7 @@ func TestRightAnswersInOnePiece(t *testing.T) {
 		for i, one := range trials {
 			if closed(one, gate.WrongAnswer, gate.Mismatches, gate.Resets, gate.Errors, gate.Non2xx) ||
 				one.Metrics["requests"] == 0 || one.Slots != nil {
-				t.Errorf("%s: %q", e.file.Conditions[i].Levels.Key(), one.Reasons)
+				t.Errorf("%s: %q", e.File.Conditions[i].Levels.Key(), one.Reasons)
 			}
 			seen = seen && !closed(one, gate.NoTelemetry) && len(one.Cores) > 0
 		}
@@ -58,7 +58,7 @@ func TestWrongAnswersInOnePiece(t *testing.T) {
 			p := p
 			p.t = t
 			p.faulty(c.fault)
-			e := p.engine(x, loopback, setting.Levels{setting.Route: text(c.route)})
+			e := p.start(x, setting.Levels{setting.Route: text(c.route)})
 			p.until(func() []results.Trial { return p.block(e) }, func(trials []results.Trial) bool {
 				return !trials[0].Valid && slices.ContainsFunc(trials[0].Reasons, func(r results.Reason) bool {
 					return slices.Contains(c.gates, r.Gate) && strings.Contains(r.Detail, c.says)
@@ -74,7 +74,7 @@ func TestAnswersThatWereNotCompared(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	x := inPieces.parse(t)
-	only := func(route string) *engine { return p.engine(x, loopback, setting.Levels{setting.Route: text(route)}) }
+	only := func(route string) *Run { return p.start(x, setting.Levels{setting.Route: text(route)}) }
 	// A route that only the server knows, and one that the server lacks.
 	if one := p.block(only("/healthz"))[0]; one.Valid || !closed(one, gate.WrongAnswer) {
 		t.Errorf("%q", one.Reasons)
@@ -91,7 +91,7 @@ func TestAServerThatIsGoneBeforeItsTrial(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.faulty("dies 2")
-	one := p.block(p.engine(inPieces.parse(t), loopback, setting.Levels{setting.Route: text("/simple")}))[0]
+	one := p.block(p.start(inPieces.parse(t), setting.Levels{setting.Route: text("/simple")}))[0]
 	if one.Valid || !closed(one, gate.ServerExited) || len(one.Metrics) > 2 { // the two calibrations
 		t.Errorf("%q, %v", one.Reasons, one.Metrics)
 	}

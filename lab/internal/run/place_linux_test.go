@@ -159,33 +159,36 @@ var loopback = measure.Loopback{}
 // plan is the plan of a run here.
 func (p place) plan(x *experiment.Experiment) Plan {
 	p.t.Helper()
-	return Plan{Root: journal.Root(p.root), Experiment: x, Port: programtest.FreePorts(p.t, 30),
-		Lab: []string{filepath.Join(p.built, "the-lab")}, Split: sides(p.t),
-		Host: &host.Profile{ID: "here", Cores: 1 << 10}, clock: measure.NewClock()}
+	return Plan{Root: journal.Root(p.root), Experiment: x, Port: programtest.FreePorts(p.t, 30), Budget: 10 * time.Minute,
+		Lab: []string{filepath.Join(p.built, "the-lab")}, Split: sides(p.t), Host: &host.Profile{ID: "here", Cores: 1 << 10}}
 }
 
-// engine has the given conditions, or the experiment's, and calibrations that
-// never find a slow core.
-func (p place) engine(x *experiment.Experiment, link measure.Link, conditions ...setting.Levels) *engine {
+// start begins a run with the given conditions, or the experiment's.
+func (p place) start(x *experiment.Experiment, conditions ...setting.Levels) *Run {
 	p.t.Helper()
-	plan := p.plan(x)
-	f := plan.file()
-	plan.conditions(f, link)
-	if len(conditions) > 0 {
-		f.Conditions = nil
-		for i, levels := range conditions {
-			f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels})
-		}
+	r, err := Start(p.plan(x))
+	if err != nil {
+		p.t.Fatal(err)
 	}
-	return newEngine(plan, link, f)
+	p.t.Cleanup(r.Rest)
+	if len(conditions) > 0 {
+		r.File.Conditions = nil
+		for i, levels := range conditions {
+			r.File.Conditions = append(r.File.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels})
+		}
+		r.groups = r.File.Groups()
+	}
+	return r
 }
 
-// block makes the first block.
-func (p place) block(e *engine) []results.Trial {
+func silently(int, int) {}
+
+// block measures a block.
+func (p place) block(r *Run) []results.Trial {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
 	defer cancel()
-	trials, err := e.block(ctx, 1, &watching{})
+	trials, err := r.Block(ctx, silently)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/proc"
-	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
 // Ready returns, before anything is measured, what would make every trial fail:
@@ -81,13 +80,4 @@ func starts(dir string, argv []string) error {
 		return fmt.Errorf("%s --check: %w", argv[0], err)
 	}
 	return err
-}
-
-// alike reports whether all trials are invalid by one gate with the same words.
-// If a client cannot run here, a results file would say nothing about the
-// server.
-func alike(trials []results.Trial, name string) bool {
-	return !slices.ContainsFunc(trials, func(t results.Trial) bool {
-		return len(t.Reasons) != 1 || t.Reasons[0] != trials[0].Reasons[0] || t.Reasons[0].Gate != name
-	})
 }

@@ -73,17 +73,17 @@ func (l load) take(t *results.Trial, set *profile.Set, extra []httpload.SlotRepo
 	}
 }
 
-// raw merges the profiles of each condition's valid trials, names them in the
+// Raw merges the profiles of each condition's valid trials, names them in the
 // file, and returns their bytes by file name.
-func (e *engine) raw() (map[string][]byte, error) {
+func (r *Run) Raw() (map[string][]byte, error) {
 	out := map[string][]byte{}
-	for i := range e.file.Conditions {
-		cond := &e.file.Conditions[i]
+	for i := range r.File.Conditions {
+		cond := &r.File.Conditions[i]
 		cond.Profiles = nil // those of the run so far, merged anew
 		for _, kind := range profile.Kinds() {
 			var of []*pprof.Profile
-			for _, t := range e.file.Trials {
-				if set := e.taken[t.Seq]; set != nil && t.Valid && t.Condition == cond.ID {
+			for _, t := range r.File.Trials {
+				if set := r.taken[t.Seq]; set != nil && t.Valid && t.Condition == cond.ID {
 					of = append(of, set.Merged[kind])
 				}
 			}
@@ -99,7 +99,7 @@ func (e *engine) raw() (map[string][]byte, error) {
 				return nil, err
 			}
 			sum := sha256.Sum256(b.Bytes())
-			name := fmt.Sprintf("%s/%s/%s-%s.pb.gz", e.file.Experiment, e.file.Run, cond.ID, kind)
+			name := fmt.Sprintf("%s/%s/%s-%s.pb.gz", r.File.Experiment, r.File.Run, cond.ID, kind)
 			out[name] = b.Bytes()
 			cond.Profiles = append(cond.Profiles,
 				results.RawProfile{Kind: kind, File: name, SHA256: hex.EncodeToString(sum[:]), Trials: len(of)})

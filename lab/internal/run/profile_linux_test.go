@@ -20,13 +20,13 @@ func TestAGroupsProfiles(t *testing.T) {
 	d.settings, d.factor, d.levels = "generator = \"http_load\"\nconnections = 4\nprefork = false\nroute = \"/read\"",
 		"stack", `["fasthttp", "net-http"]`
 	d.block = "slot_s = 0.1\nrounds = 5\nwarmup_s = 0.05"
-	e := p.engine(d.parse(t), loopback)
+	e := p.start(d.parse(t))
 	if len(e.groups) != 1 {
 		t.Fatalf("groups %v", e.groups)
 	}
 	const only = "github.com/valyala/fasthttp" // the other stack has none of this
 	p.until(func() []results.Trial {
-		e.taken, e.file.Trials = taken{}, nil
+
 		return p.block(e)
 	}, func(trials []results.Trial) bool {
 		whole := true
@@ -42,7 +42,7 @@ func TestAGroupsProfiles(t *testing.T) {
 				whole = false
 				continue
 			}
-			stack := e.file.Conditions[k].Levels["stack"].String()
+			stack := e.File.Conditions[k].Levels["stack"].String()
 			cpu, _ := one.Profile(profile.CPU)
 			if set == nil || set.Processes != 1 || cpu.Total == 0 || (cpu.Packages[only] > 0) != (stack == "fasthttp") ||
 				(cpu.Packages["net/http"] > 0) != (stack == "net-http") {

@@ -14,116 +14,190 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/slots"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
-// A Plan describes a run to be made.
+// A Plan says how a run is made.
 type Plan struct {
-	// Root is the journal's: its scripts start servers and clients, and commands start from there.
-	Root journal.Root
-
+	Root       journal.Root // its scripts start servers and clients, and commands start from there
 	Experiment *experiment.Experiment
 	Seed       uint64
 	Port       int // of the first server of a block; the others use the ports above
 	Split      cores.Split
 	Host       *host.Profile
-	// Lab is the command that starts the program itself, which passes its arguments to
-	// Called.
-	Lab []string
-
-	// Budget is the longest time that the run may take; 0: as the experiment says.
-	// MaxBlocks limits the blocks; 0: as many as a file can hold.
-	Budget    time.Duration
-	MaxBlocks int
-	// Decided is asked after each block whether more blocks would tell nothing
-	// more. nil: they always could.
-	Decided func(*results.File) bool
-	// Keep is given the run so far after each block, so that complete blocks
-	// survive the process. nil: not kept.
-	Keep func(*Made) error
-	// Turn is called before each block but the first, and returns when it is this
-	// run's turn again; a reason ends the run with the blocks that it has. Until
-	// then nothing of the run is up, and its budget does not run: other runs have
-	// the machine. nil: its blocks follow one another.
-	Turn func() results.Ended
-
-	found *host.Programs // before the run
-	clock measure.Clock
+	Lab        []string      // the command that starts this program, which answers the calls of package measure
+	Budget     time.Duration // the longest that the run may take, for its file
 }
 
-// A Made is a finished run: its file, and the raw profiles that it names, by
-// path from data/profiles.
-type Made struct {
-	File *results.File
-	Raw  map[string][]byte
+// A Run is measured block by block. Between two blocks it may rest: then nothing of it is up, and
+// another run may have the machine.
+type Run struct {
+	Plan
+	File *results.File // with the blocks so far
+
+	found        *host.Programs // before the first block
+	clock        measure.Clock
+	link         measure.Link // nil while the run rests
+	groups       [][]int
+	dead         int                  // blocks in a row without a valid trial
+	taken        map[int]*profile.Set // the profiles of trials, by their numbers
+	failedGauges map[string]int       // by server
 }
 
-// A Watcher is told of a run's progress.
-type Watcher interface {
-	// Begin is called with about how long a block takes, and the longest that the
-	// run may go on.
-	Begin(x *experiment.Experiment, block, budget time.Duration)
-	// Turn is called before each group of conditions of a block.
-	Turn(block, group, groups int)
-	// Block is called after each block with the run so far; trials are the block's
-	// own, the last ones of the file.
-	Block(f *results.File, trials []results.Trial)
-}
-
-// Unable says why nothing of a design can be measured here. There is no run then.
+// Unable says why nothing of an experiment can be measured here. There is no run then.
 type Unable struct{ Why string }
 
 func (u Unable) Error() string { return u.Why }
 
-// Do makes the run. With an error it may still return a run: the blocks that
-// were complete when it was interrupted. A failure within a trial is recorded
-// in the trial.
-func Do(ctx context.Context, p Plan, w Watcher) (*Made, error) {
-	p.clock = measure.NewClock()
-	p, left := p.without()
-	x := p.Experiment
-	f := p.file()
-	f.Provenance.LeftOut = left
+// Start prepares a run, as far as making its wire. No block of it is measured yet.
+func Start(p Plan) (r *Run, err error) {
 	if why := p.Unreachable(); why != "" {
 		return nil, Unable{why}
 	}
+	p, left := p.without()
 	link, err := p.up()
 	if unavailable, ok := errors.AsType[wire.Unavailable](err); ok {
-		return nil, Unable{fmt.Sprintf("no %s topology here: %s", x.Topology.Kind, strict.Line(unavailable.Why, longestReason))}
+		return nil, Unable{fmt.Sprintf("no %s topology here: %s", p.Experiment.Topology.Kind, strict.Line(unavailable.Why, longestReason))}
 	}
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{link: link}
-	defer func() { e.link.Down() }()
-	if p.found, err = p.find(); err != nil {
+	if r, err = p.prepare(link); err != nil {
+		link.Down()
 		return nil, err
 	}
-	f.Provenance.Binaries, f.Provenance.Environment = p.found.Binaries(), p.found.Environment()
-	if p.onWire() {
-		f.Provenance.Commands = []string{p.spec().Line()}
+	r.File.Provenance.LeftOut = left
+	return r, nil
+}
+
+// prepare looks up the programs, and makes the file as it is before the first block.
+func (p Plan) prepare(link measure.Link) (r *Run, err error) {
+	r = &Run{Plan: p, clock: measure.NewClock(), link: link, taken: map[int]*profile.Set{}, failedGauges: map[string]int{}}
+	if r.found, err = p.find(); err != nil {
+		return nil, err
 	}
-	p.conditions(f, link)
-	w.Begin(x, p.BlockTime(), p.budget())
-	e = newEngine(p, link, f)
-	return e.blocks(ctx, w)
+	r.File = r.file()
+	r.conditions(r.File)
+	r.groups = r.File.Groups()
+	return r, nil
+}
+
+// Rest takes down what is up between two blocks. The next block makes it anew.
+func (r *Run) Rest() {
+	if r.link != nil {
+		r.link.Down()
+		r.link = nil
+	}
+}
+
+// Block measures one more block: each group of conditions that can be up together, in the order
+// drawn. Its trials are in the file once all of them are there. begin is told which of how many
+// groups begins.
+func (r *Run) Block(ctx context.Context, begin func(group, groups int)) (trials []results.Trial, err error) {
+	if r.link == nil {
+		if r.link, err = r.up(); err != nil {
+			return nil, err
+		}
+	}
+	p := r.File.Provenance
+	taken := map[int]*profile.Set{}
+	sequences := experiment.DrawBlock(r.groups, p.Block.Rounds, r.Seed, p.Blocks+1)
+	for i, sequence := range sequences {
+		begin(i+1, len(sequences))
+		some, profiles, err := r.calibrated(ctx, sequence)
+		if err != nil {
+			return nil, err
+		}
+		for i, t := range some {
+			t.Block, t.Seq = p.Blocks+1, len(r.File.Trials)+len(trials)+1
+			if profiles[i] != nil {
+				taken[t.Seq] = profiles[i]
+			}
+			trials = append(trials, t)
+		}
+	}
+	if err := r.found.Changed(); err != nil {
+		return nil, err
+	}
+	maps.Copy(r.taken, taken)
+	r.File.Trials = append(r.File.Trials, trials...)
+	p.Blocks++
+	p.FinishedAt = r.clock.Now().Truncate(time.Second)
+	return trials, r.judge(trials)
+}
+
+// giveUp is how many blocks in a row without a valid trial end a run: what fails so often is broken,
+// and more blocks would not help.
+const giveUp = 4
+
+// judge writes down why the run should stop, where too many blocks in a row had no valid trial. It is
+// an error if nothing was measured at all, since the client cannot run here.
+func (r *Run) judge(trials []results.Trial) error {
+	if r.dead++; slices.ContainsFunc(trials, func(t results.Trial) bool { return t.Valid }) {
+		r.dead = 0
+	}
+	if r.dead < giveUp {
+		return nil
+	}
+	last := trials[len(trials)-1].Reasons[0]
+	if last.Gate == gate.ClientFailed && !slices.ContainsFunc(r.File.Trials, func(t results.Trial) bool {
+		return len(t.Reasons) != 1 || t.Reasons[0] != last
+	}) {
+		return fmt.Errorf("nothing was measured: in each of the first %d trials %s", len(r.File.Trials), last.Detail)
+	}
+	r.File.Provenance.StoppedEarly = fmt.Sprintf("%d blocks in a row had no valid trial; the last: %s", r.dead, last.Detail)
+	return nil
+}
+
+// calibrated measures a group between two loops on the server's core, which tell its speed. A slow
+// core refuses nothing: it slows all conditions of a group alike.
+func (r *Run) calibrated(ctx context.Context, sequence []int) (trials []results.Trial, profiles []*profile.Set, err error) {
+	before, err := r.speed()
+	if err != nil {
+		return nil, nil, err
+	}
+	if trials, profiles, err = r.group(ctx, sequence); err != nil {
+		return nil, nil, err
+	}
+	after, err := r.speed()
+	for _, t := range trials {
+		t.Metrics["calibration_before_s"], t.Metrics["calibration_after_s"] = before, after
+		slots.Round(t.Metrics)
+	}
+	return trials, profiles, err
+}
+
+// speed times the loop once, in seconds. The file has the fastest of the run.
+func (r *Run) speed() (float64, error) {
+	seen, err := cores.TimeLoop(r.Split.Server)
+	if err != nil {
+		return 0, fmt.Errorf("the calibration loop: %w", err)
+	}
+	if fastest := &r.File.Provenance.CalibrationS; *fastest == 0 || seen.Seconds() < *fastest {
+		*fastest = seen.Seconds()
+	}
+	return seen.Seconds(), nil
 }
 
 // file is the results file before the first block.
-func (p Plan) file() *results.File {
-	x := p.Experiment
+func (r *Run) file() *results.File {
+	x, p := r.Experiment, r.Plan
 	tools := host.Tools(string(p.Root))
 	commit, dirty := host.Commit(string(p.Root))
 	f := &results.File{
@@ -133,15 +207,19 @@ func (p Plan) file() *results.File {
 		Settings: x.Fixed(), Conditions: []results.Condition{}, Trials: []results.Trial{},
 	}
 	f.Provenance = &results.Provenance{
-		StartedAt: p.clock.Now().Truncate(time.Second), Commit: commit, Dirty: dirty,
+		StartedAt: r.clock.Now().Truncate(time.Second), Commit: commit, Dirty: dirty,
 		ExperimentSHA256: x.SHA256, Locks: x.Locks(), Seed: p.Seed, Generator: generators(x, tools),
 		Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS,
 			ProfileS: x.ProfileS()},
-		BudgetS:    p.budget().Seconds(),
+		BudgetS:    p.Budget.Seconds(),
 		Servers:    results.SharedServers(x),
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),
 		Tools: tools, Kernel: host.Kernel("/"), MemoryBytes: host.Memory("/"),
+		Binaries: r.found.Binaries(), Environment: r.found.Environment(),
 		Boot: host.Boot("/"), Known: p.Host.Mark != "" && p.Host.Mark == host.Mark("/"),
+	}
+	if p.onWire() {
+		f.Provenance.Commands = []string{p.spec().Line()}
 	}
 	f.Run = f.Provenance.StartedAt.Format("20060102t150405z") + "-" + p.Host.ID
 	return f
@@ -149,12 +227,12 @@ func (p Plan) file() *results.File {
 
 // conditions adds the conditions, the control last, with the command lines that
 // a reader would type for each.
-func (p Plan) conditions(f *results.File, link measure.Link) {
-	x := p.Experiment
+func (r *Run) conditions(f *results.File) {
+	x := r.Experiment
 	all := x.Conditions()
-	twin := experiment.DrawControl(len(all), p.Seed)
+	twin := experiment.DrawControl(len(all), r.Seed)
 	for i, levels := range append(all, all[twin]) {
-		l := p.load(link, x.Fixed().With(levels), p.Port)
+		l := r.load(r.link, x.Fixed().With(levels), r.Port)
 		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: l.commands()}
 		if _, factor := levels["generator"]; factor {
 			c.Generator = versioned(l.generator, f.Provenance.Tools)
@@ -169,19 +247,7 @@ func (p Plan) conditions(f *results.File, link measure.Link) {
 // onWire reports whether server and client are in namespaces that the lab made.
 func (p Plan) onWire() bool { return p.Experiment.Topology.Kind == "netns" }
 
-func (p Plan) budget() time.Duration {
-	if p.Budget > 0 {
-		return p.Budget
-	}
-	return seconds(p.Experiment.BudgetS)
-}
-
-func (p Plan) finish(f *results.File, raw map[string][]byte) *Made {
-	f.Provenance.FinishedAt = p.clock.Now().Truncate(time.Second)
-	return &Made{f, raw}
-}
-
-// up makes the link of the design's topology.
+// up makes the link of the experiment's topology.
 func (p Plan) up() (measure.Link, error) {
 	if !p.onWire() {
 		return measure.Loopback{}, nil
@@ -270,6 +336,3 @@ func (p Plan) without() (Plan, []results.LeftOut) {
 		return results.LeftOut{Levels: setting.Levels{setting.Server: setting.String(l.Server)}, Why: l.Why()}
 	})
 }
-
-// taken has the profiles of trials, by the trial's index.
-type taken map[int]*profile.Set

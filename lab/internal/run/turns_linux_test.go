@@ -34,8 +34,8 @@ func TestRightAnswersInTurns(t *testing.T) {
 	p := newPlace(t)
 	type levels = setting.Levels
 	off := levels{setting.Prefork: either(false)}
-	e := p.engine(design{settings: "generator = \"http_load\"\nconnections = 4",
-		block: "slot_s = 0.1\nrounds = 2\nwarmup_s = 0.05"}.parse(t), loopback,
+	e := p.start(design{settings: "generator = \"http_load\"\nconnections = 4",
+		block: "slot_s = 0.1\nrounds = 2\nwarmup_s = 0.05"}.parse(t),
 		levels{setting.Route: text("/simple"), setting.Server: text(setting.Null), setting.Pipelining: whole(8)},
 		levels{setting.Route: text("/read"), setting.Server: text(setting.Null)},
 		off.With(levels{setting.Route: text("/simple")}),
@@ -53,11 +53,11 @@ func TestRightAnswersInTurns(t *testing.T) {
 		for i, one := range trials {
 			if closed(one, gate.Mismatches, gate.Resets, gate.Errors, gate.Timeouts, gate.Non2xx, gate.NoRequests,
 				gate.LostWorker, gate.IdleWorker, gate.Connections) || one.Metrics["requests"] == 0 {
-				t.Errorf("%s: %q", e.file.Conditions[i].Levels.Key(), one.Reasons)
+				t.Errorf("%s: %q", e.File.Conditions[i].Levels.Key(), one.Reasons)
 			}
 			if one.Metrics["slots"] != 2 || len(one.Slots.AtS) != 2 || one.Metrics["server_cpu_s"] <= 0 ||
 				one.Metrics["client_cpu_per_request_s"] <= 0 {
-				t.Errorf("%s: %+v, %v", e.file.Conditions[i].Levels.Key(), one.Slots, one.Metrics)
+				t.Errorf("%s: %+v, %v", e.File.Conditions[i].Levels.Key(), one.Slots, one.Metrics)
 			}
 			// A hundredth of a few dozen requests is one request, which any machine may
 			// delay.
@@ -92,7 +92,7 @@ func TestWrongAnswersInTurns(t *testing.T) {
 			p := p
 			p.t = t
 			p.faulty(c.fault)
-			p.until(func() []results.Trial { return p.block(p.engine(x, loopback)) }, func(trials []results.Trial) bool {
+			p.until(func() []results.Trial { return p.block(p.start(x)) }, func(trials []results.Trial) bool {
 				for _, one := range trials {
 					if one.Valid || !closed(one, c.gates...) {
 						return false
@@ -147,7 +147,7 @@ func TestFaultsInMidBlock(t *testing.T) {
 				x = prefork
 			}
 			p.until(func() []results.Trial {
-				e := p.engine(x, loopback)
+				e := p.start(x)
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
@@ -155,7 +155,7 @@ func TestFaultsInMidBlock(t *testing.T) {
 						time.Sleep(10 * time.Millisecond)
 					}
 					time.Sleep(500 * time.Millisecond)
-					c.befalls(e.plan.Port + slices.Index(experiment.DrawBlock(e.groups, 1, e.plan.Seed, 1)[0], 0))
+					c.befalls(e.Port + slices.Index(experiment.DrawBlock(e.groups, 1, e.Seed, e.File.Provenance.Blocks+1)[0], 0))
 				}()
 				defer func() { <-done }()
 				return p.block(e)
@@ -186,7 +186,7 @@ func TestConnectionsThatTheServerDoesNotHave(t *testing.T) {
 			p := p
 			p.t = t
 			p.faulty(fault)
-			p.until(func() []results.Trial { return p.block(p.engine(x, loopback)) }, func(trials []results.Trial) bool {
+			p.until(func() []results.Trial { return p.block(p.start(x)) }, func(trials []results.Trial) bool {
 				for _, one := range trials {
 					if one.Valid || !closed(one, want) {
 						return false

@@ -21,18 +21,15 @@ func TestARunOverAWire(t *testing.T) {
 	wiretest.NeedsWire(t)
 	p := newPlace(t)
 	x := design{topology: shaped, block: "slot_s = 0.1\nrounds = 3\nwarmup_s = 0.05"}.parse(t)
-	plan := p.plan(x)
-	plan.MaxBlocks = 1
 	p.until(func() []results.Trial {
-		made, err := Do(t.Context(), plan, &watching{})
-		if err != nil {
-			t.Fatal(err)
+		r := p.start(x)
+		defer r.Rest()
+		trials := p.block(r)
+		sound(t, x, r.File)
+		if len(r.File.Provenance.Commands) != 1 {
+			t.Errorf("nothing says how the wire was made: %q", r.File.Provenance.Commands)
 		}
-		sound(t, x, made.File)
-		if len(made.File.Provenance.Commands) != 1 {
-			t.Errorf("nothing says how the wire was made: %q", made.File.Provenance.Commands)
-		}
-		return made.File.Trials
+		return trials
 	}, func(trials []results.Trial) bool {
 		for _, one := range trials {
 			if closed(one, gate.Mismatches, gate.Resets, gate.Errors, gate.Non2xx, gate.NoRequests, gate.Connections) {
@@ -59,7 +56,7 @@ func TestAWireTakesTheGeneratorThatReadsIt(t *testing.T) {
 	d := inPieces
 	d.topology = shaped
 	x := d.parse(t)
-	_, err := Do(t.Context(), p.plan(x), &watching{})
+	_, err := Start(p.plan(x))
 	if none, ok := errors.AsType[Unable](err); !ok || !strings.Contains(none.Why, "between the slots of http_load") {
 		t.Error(err)
 	}
@@ -72,19 +69,13 @@ func TestAWireThatIsGone(t *testing.T) {
 	wiretest.NeedsWire(t)
 	p := newPlace(t)
 	x := design{topology: shaped, block: longBlock.block}.parse(t)
-	link, err := p.plan(x).up()
-	if err != nil {
-		t.Skip(err)
+	r := p.start(x)
+	killed := p.whileLoaded(func() { _ = syscall.Kill(r.link.PID(), syscall.SIGKILL) })
+	_, err := r.Block(t.Context(), silently)
+	<-killed
+	if err == nil || !strings.Contains(err.Error(), "the wire between server and client is gone") || len(r.File.Trials) > 0 {
+		t.Errorf("%v, %v", r.File.Trials, err)
 	}
-	defer link.Down()
-	e := p.engine(x, link)
-	w := &interrupting{p: p, during: 1, then: func() {
-		_ = syscall.Kill(link.PID(), syscall.SIGKILL)
-	}}
-	trials, err := e.block(t.Context(), 1, w)
-	w.Wait()
-	if err == nil || !strings.Contains(err.Error(), "the wire between server and client is gone") || len(trials) > 0 {
-		t.Errorf("%v, %v", trials, err)
-	}
+	r.Rest()
 	p.nothingRuns(t)
 }

@@ -66,9 +66,9 @@ func (w *Machine) Unsteady() string {
 	return ""
 }
 
-// Profile describes this machine as the journal has it, if it does. A drawn name is
+// profile describes this machine as the journal has it, if it does. A drawn name is
 // written down in the clone, since it would be another after the next start.
-func Profile(j *archive.Journal, root, given string, say func(format string, args ...any)) (*host.Profile, error) {
+func profile(j *archive.Journal, root, given string, say func(format string, args ...any)) (*host.Profile, error) {
 	w, err := Identify(j, root, given)
 	if err != nil {
 		return nil, err

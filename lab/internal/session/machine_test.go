@@ -41,7 +41,7 @@ func (w *workshop) profile(root, name string) (h *host.Profile, said string, err
 	if err != nil || len(faults) > 0 {
 		w.t.Fatal(err, faults)
 	}
-	h, err = Profile(j, root, name, func(format string, args ...any) { said += fmt.Sprintf(format, args...) + "\n" })
+	h, err = profile(j, root, name, func(format string, args ...any) { said += fmt.Sprintf(format, args...) + "\n" })
 	return h, said, err
 }
 
@@ -154,14 +154,5 @@ func TestAMachineOfAnEarlierProfileIsKnownByName(t *testing.T) {
 	}
 	if h, said, err := w.profile(root, before.ID); err != nil || *h != before || said != "" {
 		t.Errorf("%+v, %v, said %q", h, err, said)
-	}
-}
-
-func TestNamesAreAFewInASentence(t *testing.T) {
-	for names, want := range map[string]string{"a": "a", "a b": "a or b", "a b c": "a or b or c",
-		"a b c d e": "a, b, c or one of 2 more"} {
-		if got := either(strings.Fields(names)); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
 	}
 }

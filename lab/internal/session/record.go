@@ -2,14 +2,12 @@ package session
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
@@ -26,23 +24,15 @@ type record struct {
 	runs  []verdict.Run // oldest first
 }
 
-// recordOf gathers the measured runs of a host, as far as they count.
-func recordOf(
-	j *archive.Journal, x *experiment.Experiment, h *host.Profile, counts func(*results.File) bool,
-) *record {
-	rec := &record{x: x, h: h, asked: j.Question(x)}
-	for _, f := range j.Runs {
-		if f.Experiment == x.Name && f.Hosts.Server == h.ID && counts(f) {
-			rec.add(f, j.Then(x, f))
+// record gathers the runs of this host that would count together with one that is made now, as far as
+// the caller counts them, and notes in s.begins where that one begins a new record.
+func (s *Session) record(x *experiment.Experiment, counts func(*results.File) bool) *record {
+	rec := &record{x: x, h: s.profile, asked: s.j.Question(x)}
+	for _, f := range s.j.Runs {
+		if f.Experiment == x.Name && f.Hosts.Server == s.profile.ID && counts(f) {
+			rec.add(f, s.j.Then(x, f))
 		}
 	}
-	return rec
-}
-
-// record gathers the runs of this host that would count together with
-// one that is made now, and notes in s.begins where that one begins a new record.
-func (s *Session) record(x *experiment.Experiment, counts func(*results.File) bool) *record {
-	rec := recordOf(s.j, x, s.profile, counts)
 	if len(rec.runs) == 0 {
 		return rec
 	}
@@ -118,52 +108,17 @@ func (r *record) verdicts() *verdict.File {
 	return r.asked.Decide(r.x, r.h, r.runs)
 }
 
-// Holdings says which programs the records of the journal hold: a line for each set of them,
-// with the experiments whose newest record on a host is of it.
-func Holdings(j *archive.Journal) (lines []string) {
-	newest, of := map[string]*results.File{}, map[string][]string{}
-	for _, f := range j.Runs { // of each experiment in the order of their times
-		if len(f.Trials) > 0 {
-			newest[f.Experiment+" "+f.Hosts.Server] = f
-		}
-	}
-	for _, on := range slices.Sorted(maps.Keys(newest)) {
-		made := newest[on].Programs()
-		is := strings.Join(strict.Called(slices.Sorted(maps.Keys(made)), func(name string) string {
-			return name + " " + made[name][:8]
-		}), ", ")
-		of[is] = append(of[is], newest[on].Experiment)
-	}
-	for _, is := range slices.Sorted(maps.Keys(of)) {
-		lines = append(lines, fmt.Sprintf("%s: what records hold of %s", is, strings.Join(slices.Compact(of[is]), ", ")))
-	}
-	return lines
-}
-
-// tracked returns the results that git tracks in this clone, or false if there is no git
-// or no checkout.
-func tracked(root journal.Root) (map[string]bool, bool) {
-	// A lab inside another project's checkout has no checkout of its own.
-	if _, err := os.Stat(filepath.Join(string(root), ".git")); err != nil {
-		return nil, false
-	}
-	out, err := host.Git(context.Background(), string(root), "ls-files", "-z", "--", "data/results").Output()
-	if err != nil {
-		return nil, false
-	}
-	known := map[string]bool{}
-	for _, path := range strings.Split(string(out), "\x00") {
-		if path != "" {
-			known[filepath.Join(string(root), filepath.FromSlash(path))] = true
-		}
-	}
-	return known, true
-}
-
-// madeHere reports which runs this clone made: those that git does not track. A committed
-// run may come from another machine, if that was given the same name. If git cannot tell,
-// no run counts.
+// madeHere reports which runs this clone made: those that git does not track. A committed run may come
+// from another machine, if that was given the same name. If git cannot tell, no run counts: a lab inside
+// another project's checkout has no checkout of its own.
 func madeHere(root journal.Root) func(*results.File) bool {
-	known, ok := tracked(root)
-	return func(f *results.File) bool { return ok && !known[root.Result(f.Experiment, f.Run)] }
+	_, err := os.Stat(filepath.Join(string(root), ".git"))
+	var out []byte
+	if err == nil {
+		out, err = host.Git(context.Background(), string(root), "ls-files", "-z", "--", "data/results").Output()
+	}
+	tracked := strict.Set(strings.Split(string(out), "\x00"), func(path string) string {
+		return filepath.Join(string(root), filepath.FromSlash(path))
+	})
+	return func(f *results.File) bool { return err == nil && !tracked[root.Result(f.Experiment, f.Run)] }
 }

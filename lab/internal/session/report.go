@@ -5,46 +5,43 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/line-rate/line-rate/lab/internal/derive"
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/terminal"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// report prints the table of claims, the paths of the results in the journal that they
-// went into, and how many claims are decided.
-func report(out io.Writer, root, into journal.Root, outcomes []*Outcome) {
-	var rows [][3]string
-	whose, err := derive.Whose(root)
+// report prints the table of claims, the paths of the results, and how many claims are decided.
+func (s *Session) report(out io.Writer) {
+	whose, err := derive.Whose(s.j.Root)
 	if err != nil {
 		fmt.Fprintf(out, "warning: %v; so what holds is called confirmed here, whoever claimed it\n", err)
 	}
-	add := func(x *experiment.Experiment, claim string, v verdict.Verdict, why string) {
-		name := x.Name + "/" + claim
-		rows = append(rows, [3]string{name, whose[name].Word(v), why})
+	fmt.Fprintln(out)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "CLAIM\tVERDICT\tFIGURES")
+	row := func(o *Outcome, claim string, v verdict.Verdict, why string) {
+		name := o.Experiment.Name + "/" + claim
+		fmt.Fprintf(table, "%s\t%s\t%s\n", name, whose[name].Word(v), why)
 	}
-	for _, o := range outcomes {
+	for _, o := range s.outcomes {
 		if o.Verdicts == nil {
 			for _, c := range o.Experiment.Claims {
-				add(o.Experiment, c.ID, o.unmade(), "not measured: "+o.Unmade)
+				row(o, c.ID, o.unmade(), "not measured: "+o.Unmade)
 			}
 			continue
 		}
 		for _, c := range o.Verdicts.Claims {
-			add(o.Experiment, c.ID, c.Verdict, c.Reason)
+			row(o, c.ID, c.Verdict, c.Reason)
 		}
 	}
-	showClaims(out, rows, terminal.Columns(out))
+	table.Flush()
 	fmt.Fprintln(out)
-	for _, o := range outcomes {
+	for _, o := range s.outcomes {
 		for _, f := range o.Runs {
 			about, invalid := "", strict.Count(f.Trials, func(t results.Trial) bool { return !t.Valid })
 			if invalid > 0 {
@@ -53,14 +50,11 @@ func report(out io.Writer, root, into journal.Root, outcomes []*Outcome) {
 			if why := f.Provenance.StoppedEarly; why != "" {
 				about += "; stopped early: " + why
 			}
-			fmt.Fprintf(out, "results: %s%s\n", root.Rel(into.Result(f.Experiment, f.Run)), about)
-			if o.least > 0 {
-				printVisit(out, o, f)
-			}
+			fmt.Fprintf(out, "results: %s%s\n", s.j.Root.Rel(s.destination().Result(f.Experiment, f.Run)), about)
 		}
 	}
-	printOpen(out, outcomes)
-	of, claims := tally(outcomes)
+	printOpen(out, s.outcomes)
+	of, claims := tally(s.outcomes)
 	fmt.Fprintf(out, "%d of %s decided here; %d not applicable\n", decisions(of), words.Count(claims, "claim"),
 		of[verdict.NotApplicable])
 }
@@ -111,26 +105,6 @@ func tally(outcomes []*Outcome) (of map[verdict.Verdict]int, claims int) {
 
 // decisions is how many claims have a verdict that decides them.
 func decisions(of map[verdict.Verdict]int) int { return of[verdict.Reproduced] + of[verdict.Refuted] }
-
-// showClaims prints claims with their verdicts and the figures that these rest on as a
-// table, or, on a terminal that is too narrow for one, the figures below each claim.
-func showClaims(out io.Writer, rows [][3]string, width int) {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CLAIM\tVERDICT\tFIGURES")
-	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", r[0], r[1], r[2])
-	}
-	w.Flush()
-	if width > 0 && slices.ContainsFunc(strings.Split(b.String(), "\n"),
-		func(line string) bool { return len(line) > width }) {
-		b.Reset()
-		for _, r := range rows {
-			fmt.Fprintf(&b, "%s\n%s\n", terminal.Fit(r[0]+": "+r[1], width), terminal.Fit("    "+r[2], width))
-		}
-	}
-	fmt.Fprintf(out, "\n%s", b.String())
-}
 
 // printOpen says what faults refused in a call, how disturbed the machine was, and which claims
 // need more blocks.
@@ -193,15 +167,4 @@ func refusals(f *results.File, faults map[string]int) int {
 		}
 	}
 	return len(blocks)
-}
-
-// printVisit says what a run that had no breaks saw in its stay, whatever the record needs.
-func printVisit(out io.Writer, o *Outcome, f *results.File) {
-	alone := *o.record
-	alone.runs = nil
-	for _, c := range alone.with(f).Claims {
-		if of := words.Count(c.Blocks, "block"); c.Blocks > 0 {
-			fmt.Fprintf(out, "in this stay, of %s %d were for %s and %d against\n", of, c.For, c.ID, c.Against)
-		}
-	}
 }

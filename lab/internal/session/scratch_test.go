@@ -2,23 +2,19 @@ package session
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/run"
-	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
 // files lists everything below a directory.
-func (w *workshop) files(dir string) (found []string) {
+func (w *workshop) below(dir string) (found []string) {
 	w.t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -34,13 +30,13 @@ func (w *workshop) files(dir string) (found []string) {
 
 func TestARunForTrialStaysOutOfTheJournal(t *testing.T) {
 	w := newWorkshop(t)
-	before := w.files(w.root.Path("data"))
+	before := w.below(w.root.Path("data"))
 	w.seen = func(int64) float64 { return 7 }
 	status, out, err := w.run(context.Background(), Options{Trial: true})
 	if err != nil || status != NotHeld || !strings.Contains(out, counted+"/count  refuted") {
 		t.Fatalf("status %d, %v\n%s", status, err, out)
 	}
-	if after := w.files(w.root.Path("data")); !slices.Equal(before, after) {
+	if after := w.below(w.root.Path("data")); !slices.Equal(before, after) {
 		t.Errorf("data/ was changed:\n%q\n%q", before, after)
 	}
 	made, err := filepath.Glob(w.root.Tried().Result(counted, "*"))
@@ -76,35 +72,12 @@ func TestARunForTrialStaysOutOfTheJournal(t *testing.T) {
 func TestATrialThatIsInterruptedKeepsItsBlocks(t *testing.T) {
 	w := newWorkshop(t)
 	ctx, cancel := context.WithCancel(context.Background())
-	w.fail, w.cancel = 1, cancel
+	w.fail, w.cancel = 2, cancel
 	_, out, err := w.run(ctx, Options{Trial: true})
 	if err == nil || !strings.Contains(out, "results: ") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if len(w.inOrder()) != 0 {
 		t.Error("the journal knows of the run")
-	}
-}
-
-// What is tried has the budget that it is given, and what went wrong is in the outcome.
-func TestATrialOfATableAddsNothing(t *testing.T) {
-	w := newWorkshop(t)
-	before := w.files(w.root.Path("data"))
-	s := w.session(Options{Trial: true})
-	for _, fails := range []bool{false, true} {
-		if fails {
-			s.do = func(context.Context, run.Plan, run.Watcher) (*run.Made, error) { return nil, errBroken }
-		}
-		o, err := s.Try(context.Background(), s.j.Experiments[0], 35*time.Second)
-		switch {
-		case fails && (!errors.Is(err, errBroken) || o.Unmade != "the run failed"):
-			t.Errorf("%v, %+v", err, o)
-		case !fails && (err != nil || len(o.Runs) != 1 || o.Verdicts.Claims[0].Verdict != verdict.Reproduced ||
-			w.plan[0].Budget != 35*time.Second):
-			t.Errorf("%v, %+v", err, o)
-		}
-	}
-	if after := w.files(w.root.Path("data")); !slices.Equal(before, after) {
-		t.Errorf("data/ was changed: %q", after)
 	}
 }

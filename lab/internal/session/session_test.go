@@ -1,8 +1,6 @@
 package session
 
 import (
-	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +15,7 @@ import (
 
 func TestARunStopsWhenItsClaimsAreDecided(t *testing.T) {
 	w := newWorkshop(t)
-	status, out, err := w.run(context.Background(), Options{})
+	status, out, err := w.run(t.Context(), Options{})
 	runs := w.inOrder()
 	if err != nil || status != Held || !slices.Equal(blocks(runs), []int{6}) ||
 		runs[0].Provenance.Ended != results.Decided {
@@ -34,7 +32,7 @@ func TestARunStopsWhenItsClaimsAreDecided(t *testing.T) {
 		t.Error(said)
 	}
 	// An experiment that is asked for by name is measured anyway; its blocks add up.
-	status, out, err = w.run(context.Background(), Options{})
+	status, out, err = w.run(t.Context(), Options{})
 	if runs := w.inOrder(); err != nil || status != Held || !slices.Equal(blocks(runs), []int{6, 2}) {
 		t.Errorf("exit %d, %v; blocks %v", status, err, blocks(runs))
 	}
@@ -55,7 +53,7 @@ func TestARunStopsWhenItsBudgetIsSpent(t *testing.T) {
 		"blocks":           {Options{Blocks: 4}, 4, results.Blocks},
 	} {
 		w := newWorkshop(t)
-		status, out, err := w.run(context.Background(), c.o)
+		status, out, err := w.run(t.Context(), c.o)
 		runs := w.inOrder()
 		if err != nil || !slices.Equal(blocks(runs), []int{c.want}) || runs[0].Provenance.Ended != c.ended {
 			t.Errorf("%s: exit %d, %v; blocks %v\n%s", name, status, err, blocks(runs), out)
@@ -70,17 +68,17 @@ func TestARunStopsWhenItsBudgetIsSpent(t *testing.T) {
 func TestTheStatusIsThatOfTheVerdicts(t *testing.T) {
 	w := newWorkshop(t)
 	w.seen = func(int64) float64 { return 9 }
-	if status, out, _ := w.run(context.Background(), Options{}); status != NotHeld || !strings.Contains(out, "refuted") {
+	if status, out, _ := w.run(t.Context(), Options{}); status != NotHeld || !strings.Contains(out, "refuted") {
 		t.Errorf("refuted: exit %d\n%s", status, out)
 	}
 	w = newWorkshop(t)
 	w.broken = true
-	if status, out, _ := w.run(context.Background(), Options{Blocks: 6}); status != Invalid ||
+	if status, out, _ := w.run(t.Context(), Options{Blocks: 6}); status != Invalid ||
 		!strings.Contains(out, "(18 of 18 trials invalid)") {
 		t.Errorf("invalid: exit %d\n%s", status, out)
 	}
 	w.broken = false
-	if status, out, _ := w.run(context.Background(), Options{}); status != Held {
+	if status, out, _ := w.run(t.Context(), Options{}); status != Held {
 		t.Errorf("valid blocks later: exit %d\n%s", status, out)
 	}
 }
@@ -89,7 +87,7 @@ func TestReproducePassesOverWhatThisCloneDecided(t *testing.T) {
 	w := newWorkshop(t)
 	w.git("init", "-q")
 	o := Options{Budget: 10 * time.Minute}
-	status, out, err := w.reproduce(o)
+	status, out, err := w.reproduce(t.Context(), o)
 	if runs := w.inOrder(); err != nil || status != Held || !slices.Equal(blocks(runs), []int{6, 6}) ||
 		!strings.Contains(out, "2 of 2 claims decided here") {
 		t.Fatalf("exit %d, %v; blocks %v\n%s", status, err, blocks(runs), out)
@@ -98,7 +96,7 @@ func TestReproducePassesOverWhatThisCloneDecided(t *testing.T) {
 		t.Error(said)
 	}
 	// Called again, there is nothing to measure, and it prints the verdicts.
-	status, out, err = w.reproduce(o)
+	status, out, err = w.reproduce(t.Context(), o)
 	if runs := w.inOrder(); err != nil || status != Held || len(runs) != 2 ||
 		!strings.Contains(out, "2 of 2 claims decided here") {
 		t.Errorf("exit %d, %v; blocks %v\n%s", status, err, blocks(runs), out)
@@ -111,7 +109,7 @@ func TestReproducePassesOverWhatThisCloneDecided(t *testing.T) {
 		}
 	}
 	o.Again = true
-	if _, _, err = w.reproduce(o); err != nil || len(w.inOrder()) != 4 {
+	if _, _, err = w.reproduce(t.Context(), o); err != nil || len(w.inOrder()) != 4 {
 		t.Errorf("again: %v, %d runs", err, len(w.inOrder()))
 	}
 	// Committed data may come from another machine of the same name. Without git the same
@@ -119,13 +117,13 @@ func TestReproducePassesOverWhatThisCloneDecided(t *testing.T) {
 	o.Again = false
 	w.said()
 	w.git("add", "data/results/"+counted)
-	if _, _, err = w.reproduce(o); err != nil || len(w.inOrder()) != 5 || strings.Contains(w.said(), "count: 97") {
+	if _, _, err = w.reproduce(t.Context(), o); err != nil || len(w.inOrder()) != 5 || strings.Contains(w.said(), "count: 97") {
 		t.Errorf("with a committed run: %v, %d runs", err, len(w.inOrder()))
 	}
 	if err := os.RemoveAll(filepath.Join(string(w.root), ".git")); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err = w.reproduce(o); err != nil || len(w.inOrder()) != 7 {
+	if _, _, err = w.reproduce(t.Context(), o); err != nil || len(w.inOrder()) != 7 {
 		t.Errorf("without git: %v, %d runs", err, len(w.inOrder()))
 	}
 }
@@ -134,7 +132,7 @@ func TestReproduceLeavesOutWhatTheBudgetHasNoRoomFor(t *testing.T) {
 	w := newWorkshop(t)
 	slow := strings.Replace(archivetest.CountedDesign("98", true), "slot_s = 1", "slot_s = 20", 1)
 	w.write(filepath.Join(w.root.Experiments(), other+".toml"), slow)
-	status, out, err := w.reproduce(Options{Budget: 100 * time.Second})
+	status, out, err := w.reproduce(t.Context(), Options{Budget: 100 * time.Second})
 	if err != nil || status != NotHeld || len(w.inOrder()) != 1 {
 		t.Errorf("exit %d, %v, %d runs", status, err, len(w.inOrder()))
 	}
@@ -150,16 +148,17 @@ func TestReproduceLeavesOutWhatTheBudgetHasNoRoomFor(t *testing.T) {
 func TestRefusalsAreCounted(t *testing.T) {
 	w := newWorkshop(t)
 	w.git("init", "-q")
-	slow := strings.Replace(archivetest.CountedDesign("98", true), "slot_s = 1", "slot_s = 20", 1)
-	w.write(filepath.Join(w.root.Experiments(), other+".toml"), slow)
 	w.gate = gate.Throttled
 	w.broken = true
-	_, out, err := w.reproduce(Options{Budget: 100 * time.Second})
+	_, out, err := w.reproduce(t.Context(), Options{Budget: 100 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
+	if said := w.said(); strings.Count(said, "invalid: throttled: the server exited in mid-trial\n") != 2 {
+		t.Errorf("a fault is said once in a run: %s", said)
+	}
 	for _, want := range []string{
-		"\nfaults refused 13 of 13 blocks: throttled 13\n",
+		"\nfaults refused 14 of 14 blocks: throttled 14\n",
 		"open for want of blocks: 97-counted/count, 98-other/count\n",
 		"lab reproduce goes on from here: the blocks made in this clone count.\n",
 	} {
@@ -168,12 +167,8 @@ func TestRefusalsAreCounted(t *testing.T) {
 		}
 	}
 	w = newWorkshop(t)
-	if _, out, err := w.reproduce(Options{Budget: 10 * time.Minute}); err != nil || strings.Contains(out, "refused") ||
+	if _, out, err := w.reproduce(t.Context(), Options{Budget: 10 * time.Minute}); err != nil || strings.Contains(out, "refused") ||
 		strings.Contains(out, "goes on") {
-		t.Errorf("%v\n%s", err, out)
-	}
-	if _, out, err := w.run(context.Background(), Options{}); err != nil ||
-		!strings.Contains(out, "\nin this stay, of 2 blocks 2 were for count and 0 against\n") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -182,40 +177,11 @@ func TestRefusalsAreCounted(t *testing.T) {
 func TestASeedIsEachRunsOwn(t *testing.T) {
 	w := newWorkshop(t)
 	w.seen = func(n int64) float64 { return float64(n) }
-	w.broken = true
-	if _, _, err := w.run(context.Background(), Options{Seed: 7, Blocks: 50, Budget: time.Hour}); err != nil {
+	w.broken, w.detail = true, strings.Repeat("a file is full at some size; ", 100)
+	if _, _, err := w.run(t.Context(), Options{Seed: 7, Blocks: 20, Budget: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
-	var got []uint64
-	for _, p := range w.plan {
-		got = append(got, p.Seed)
-	}
-	if !slices.Equal(got, []uint64{7, 8}) || !slices.Equal(blocks(w.inOrder()), []int{40, 10}) {
-		t.Errorf("seeds %v, blocks %v", got, blocks(w.inOrder()))
-	}
-}
-
-func TestTheTableOfClaimsFitsATerminal(t *testing.T) {
-	reason := strings.TrimSpace(strings.Repeat("some figures and words ", 12))
-	for name, c := range map[string]struct {
-		claim string
-		width int
-		has   string
-	}{
-		"a file":          {"11-threads/c1", 0, "11-threads/c1  reproduced  " + reason + "\n"},
-		"a wide terminal": {"11-threads/c1", 400, "11-threads/c1  reproduced  " + reason + "\n"},
-		"one that is small": {"11-pipelining-simple/rises-to-the-line-rate", 80,
-			"11-pipelining-simple/rises-to-the-line-rate: reproduced\n    some figures"},
-	} {
-		var b bytes.Buffer
-		showClaims(&b, [][3]string{{c.claim, "reproduced", reason}, {"x/y", "refuted", "short"}}, c.width)
-		if !strings.Contains(b.String(), c.has) || strings.Count(b.String(), "figures") != 12 {
-			t.Errorf("%s:\n%s", name, b.String())
-		}
-		for _, line := range strings.Split(b.String(), "\n") {
-			if c.width > 0 && len(line) > c.width {
-				t.Errorf("%s: %d columns: %q", name, len(line), line)
-			}
-		}
+	if !slices.Equal(w.seeds, []uint64{7, 8}) || !slices.Equal(blocks(w.inOrder()), []int{13, 7}) {
+		t.Errorf("seeds %v, blocks %v", w.seeds, blocks(w.inOrder()))
 	}
 }

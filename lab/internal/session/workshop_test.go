@@ -22,6 +22,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/terminal"
 )
 
 func TestMain(m *testing.M) {
@@ -42,24 +43,26 @@ func alone(m *testing.M) int {
 	return m.Run()
 }
 
-// A workshop is a journal of two experiments, with a made-up machine that measures
-// nothing: its runs hold made-up figures in the form that the engine gives.
+// A workshop is a journal of two experiments, with a made-up machine that measures nothing: its runs hold
+// made-up figures in the form that the engine gives.
 type workshop struct {
 	t    *testing.T
 	root journal.Root
 	log  string // where progress goes
 
-	runs int       // made so far
-	at   time.Time // the machine's clock
-	plan []run.Plan
+	at    time.Time // the machine's clock
+	seeds []uint64  // of the runs made so far
+	order []string  // entries of the blocks made so far
 	// seen is how many workers a trial counts; if it is nil, as many as were asked for.
 	seen func(workers int64) float64
-	// broken makes all trials invalid. fail ends a run after so many blocks: by cancel if
-	// that is set, otherwise with an error.
+	// broken makes all trials invalid. fail is the number of a run's block that fails, from 1: by cancel if
+	// that is set, otherwise with an error. bad is an experiment of which no run starts.
 	broken bool
 	gate   string // that is closed then; empty: a server that exited
+	detail string // of what closed it
 	fail   int
 	cancel func()
+	bad    string
 }
 
 const (
@@ -71,8 +74,8 @@ func newWorkshop(t *testing.T) *workshop {
 	t.Helper()
 	w := &workshop{t: t, root: journal.Root(t.TempDir()), at: time.Now().Add(-24 * time.Hour).Truncate(time.Second)}
 	w.log = filepath.Join(t.TempDir(), "log")
-	w.write(filepath.Join(w.root.Experiments(), counted+".toml"), archivetest.CountedDesign("97", true))
-	w.write(filepath.Join(w.root.Experiments(), other+".toml"), archivetest.CountedDesign("98", true))
+	w.write(w.root.Experiment(counted), archivetest.CountedDesign("97", true))
+	w.write(w.root.Experiment(other), archivetest.CountedDesign("98", true))
 	return w
 }
 
@@ -93,17 +96,14 @@ func (w *workshop) session(o Options) *Session {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { log.Close() })
-	return &Session{
-		Options: o, Progress: newProgress(log), j: j, had: len(j.Runs), profile: machine(j), self: "lab",
-		ready: func(run.Plan) error { return nil }, do: w.do, now: func() time.Time { return w.at },
-		sleep: w.sleep,
-	}
-}
-
-// sleep lets the machine's clock pass.
-func (w *workshop) sleep(ctx context.Context, length time.Duration) error {
-	w.at = w.at.Add(length)
-	return ctx.Err()
+	line := terminal.NewLine(log)
+	line.Now = func() time.Time { return w.at }
+	return &Session{Options: o, Line: line, j: j, profile: machine(j), self: "lab",
+		ready: func(run.Plan) error { return nil }, start: w.start, block: w.block,
+		sleep: func(ctx context.Context, length time.Duration) error {
+			w.at = w.at.Add(length)
+			return ctx.Err()
+		}}
 }
 
 // machine is the made-up machine, as the journal has it if it does.
@@ -128,8 +128,14 @@ func (w *workshop) said() string {
 	return string(text)
 }
 
-// blank is a run before its first block.
-func (w *workshop) blank(p run.Plan) *results.File {
+var errBroken = errors.New("a cable was pulled")
+
+// start begins a run, as package run does.
+func (w *workshop) start(p run.Plan) (*run.Run, error) {
+	if p.Experiment.Name == w.bad {
+		return nil, errBroken
+	}
+	w.seeds = append(w.seeds, p.Seed)
 	x := p.Experiment
 	f := &results.File{
 		SchemaVersion: results.Version, Experiment: x.Name,
@@ -157,22 +163,29 @@ func (w *workshop) blank(p run.Plan) *results.File {
 		}
 		f.Conditions = append(f.Conditions, c)
 	}
-	return f
+	return &run.Run{Plan: p, File: f}, nil
 }
 
-// block adds a made-up block of four seconds.
-func (w *workshop) block(f *results.File) []results.Trial {
-	p := f.Provenance
-	p.Blocks++
-	var all []setting.Levels
-	for _, c := range f.Conditions {
-		all = append(all, f.Settings.With(c.Levels))
+// block adds a made-up block, of four seconds if a slot has one.
+func (w *workshop) block(r *run.Run, ctx context.Context, begin func(int, int)) ([]results.Trial, error) {
+	f, p := r.File, r.File.Provenance
+	if ctx.Err() == nil && p.Blocks+1 == w.fail {
+		if w.cancel == nil {
+			return nil, errBroken
+		}
+		w.cancel()
 	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	begin(1, 1)
+	p.Blocks++
+	w.order = append(w.order, r.Experiment.Entry)
 	first := len(f.Trials)
-	for _, sequence := range experiment.DrawBlock(experiment.Groups(all), 1, p.Seed, p.Blocks) {
+	for _, sequence := range experiment.DrawBlock(f.Groups(), 1, p.Seed, p.Blocks) {
 		c := f.Conditions[sequence[0]]
 		t := results.Trial{Seq: len(f.Trials) + 1, Block: p.Blocks, Condition: c.ID, StartedAt: w.at, Valid: !w.broken,
-			Bound: gate.BoundUnknown, Metrics: map[string]float64{"requests": 100, "duration_s": 1, "throughput_rps": 100}}
+			Bound: gate.BoundUnknown, Metrics: map[string]float64{"requests": 100, "duration_s": p.Block.SlotS, "throughput_rps": 100}}
 		n, _ := c.Levels[setting.Workers].Int()
 		t.Metrics["workers"] = float64(n)
 		if w.seen != nil {
@@ -180,58 +193,14 @@ func (w *workshop) block(f *results.File) []results.Trial {
 		}
 		if w.broken {
 			t.Metrics = nil
-			t.Reasons = []results.Reason{{Gate: cmp.Or(w.gate, gate.ServerExited), Detail: "the server exited in mid-trial"}}
+			t.Reasons = []results.Reason{{Gate: cmp.Or(w.gate, gate.ServerExited), Detail: cmp.Or(w.detail, "the server exited in mid-trial")}}
 		}
 		f.Trials = append(f.Trials, t)
-		w.at = w.at.Add(time.Second)
+		w.at = w.at.Add(time.Duration(p.Block.SlotS * float64(time.Second)))
 	}
 	w.at = w.at.Add(time.Second)
 	p.FinishedAt = w.at
-	return f.Trials[first:]
-}
-
-var errBroken = errors.New("a cable was pulled")
-
-// do makes a run as the engine does.
-func (w *workshop) do(ctx context.Context, p run.Plan, watch run.Watcher) (*run.Made, error) {
-	w.plan = append(w.plan, p)
-	w.runs++
-	f := w.blank(p)
-	began, away := w.at, time.Duration(0)
-	watch.Begin(p.Experiment, 4*time.Second, p.Budget)
-	for f.Provenance.Ended == "" {
-		if ctx.Err() != nil || w.fail > 0 && f.Provenance.Blocks == w.fail {
-			if w.cancel != nil {
-				w.cancel()
-			}
-			if ctx.Err() == nil || f.Provenance.Blocks == 0 {
-				return nil, errors.Join(errBroken, ctx.Err())
-			}
-			f.Provenance.Ended = results.Interrupted
-			return &run.Made{File: f}, ctx.Err()
-		}
-		watch.Turn(f.Provenance.Blocks+1, 1, 1)
-		trials := w.block(f)
-		took := w.at.Sub(began) - away
-		switch {
-		case p.Decided(f):
-			f.Provenance.Ended = results.Decided
-		case p.MaxBlocks > 0 && f.Provenance.Blocks >= p.MaxBlocks, f.Provenance.Blocks == 40:
-			f.Provenance.Ended = results.Blocks
-		case took+took/time.Duration(f.Provenance.Blocks) > p.Budget:
-			f.Provenance.Ended = results.Budget
-		}
-		watch.Block(f, trials)
-		if err := p.Keep(&run.Made{File: f}); err != nil {
-			return nil, err
-		}
-		if p.Turn != nil && f.Provenance.Ended == "" {
-			left := w.at
-			f.Provenance.Ended = p.Turn()
-			away += w.at.Sub(left)
-		}
-	}
-	return &run.Made{File: f}, nil
+	return f.Trials[first:], nil
 }
 
 // inOrder opens the journal as lab check does, and returns its runs.
@@ -241,7 +210,7 @@ func (w *workshop) inOrder() []*results.File {
 	if err != nil || len(faults) > 0 {
 		w.t.Fatal(err, faults)
 	}
-	if left, _ := filepath.Glob(filepath.Join(w.root.Pending(), "*", "*")); len(left) > 0 {
+	if left := w.pending(); len(left) > 0 {
 		w.t.Errorf("still pending: %v", left)
 	}
 	return j.Runs
@@ -268,11 +237,11 @@ func (w *workshop) run(ctx context.Context, o Options) (status Standing, out str
 	return status, text.String(), err
 }
 
-func (w *workshop) reproduce(o Options) (status Standing, out string, err error) {
+func (w *workshop) reproduce(ctx context.Context, o Options) (status Standing, out string, err error) {
 	w.t.Helper()
 	b := w.session(o)
 	var text bytes.Buffer
-	status, err = b.Reproduce(context.Background(), b.j.Experiments, &text)
+	status, err = b.Reproduce(ctx, b.j.Experiments, &text)
 	return status, text.String(), err
 }
 
