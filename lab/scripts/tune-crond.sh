@@ -5,4 +5,4 @@
 #   sudo lab/scripts/tune-crond.sh apply
 #   sudo lab/scripts/tune-crond.sh restore                       (starts it if it ran)
 set -euo pipefail
-exec "$(dirname "${BASH_SOURCE[0]}")/tune.sh" crond '' '' "$@"
+exec "$(dirname "${BASH_SOURCE[0]}")/tune.sh" crond "$@"

@@ -6,5 +6,4 @@
 #   sudo lab/scripts/tune-irq-pin.sh apply --dev enp95s0 --cpus 112-127
 #   sudo lab/scripts/tune-irq-pin.sh restore
 set -euo pipefail
-exec "$(dirname "${BASH_SOURCE[0]}")/tune.sh" irq-pin '--dev NAME --cpus LIST' '  --dev NAME   the interface
-  --cpus LIST  cores that take the interrupts' "$@"
+exec "$(dirname "${BASH_SOURCE[0]}")/tune.sh" irq-pin "$@"

@@ -5,4 +5,4 @@
 #   sudo lab/scripts/tune-irqbalance.sh apply
 #   sudo lab/scripts/tune-irqbalance.sh restore                  (starts it if it ran)
 set -euo pipefail
-exec "$(dirname "${BASH_SOURCE[0]}")/tune.sh" irqbalance '' '' "$@"
+exec "$(dirname "${BASH_SOURCE[0]}")/tune.sh" irqbalance "$@"

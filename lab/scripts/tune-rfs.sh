@@ -10,7 +10,4 @@
 # The table is only in the initial network namespace. For an interface in another
 # namespace, run the script with --table-only outside and with --queues-only inside.
 set -euo pipefail
-exec "$(dirname "${BASH_SOURCE[0]}")/tune.sh" rfs '--dev NAME [--entries N] [--table-only|--queues-only]' '  --dev NAME     the interface
-  --entries N    size of the table, a power of two         (default 32768)
-  --table-only   only the table; needs no --dev
-  --queues-only  only what each queue has of it' "$@"
+exec "$(dirname "${BASH_SOURCE[0]}")/tune.sh" rfs "$@"

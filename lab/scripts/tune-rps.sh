@@ -5,5 +5,4 @@
 #   sudo lab/scripts/tune-rps.sh apply --dev eth0 --cpus 0-111
 #   sudo lab/scripts/tune-rps.sh restore
 set -euo pipefail
-exec "$(dirname "${BASH_SOURCE[0]}")/tune.sh" rps '--dev NAME [--cpus LIST]' '  --dev NAME   the interface
-  --cpus LIST  cores that take the packets                 (default: all online)' "$@"
+exec "$(dirname "${BASH_SOURCE[0]}")/tune.sh" rps "$@"

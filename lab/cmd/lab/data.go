@@ -157,11 +157,11 @@ func unrestored(left []tune.Left) (fs []doctor.Finding) {
 		f := doctor.Finding{Level: doctor.Fault, About: "settings", Seen: l.String(), Means: "a run refuses to begin with it",
 			Mend: tune.Restore}
 		switch {
-		case l.Service: // experiments need it stopped
+		case l.Service(): // experiments need it stopped
 			f.Level, f.Means, f.Mend = doctor.Good, "", ""
-		case l.By == tune.Orphan:
+		case l.By() == tune.Orphan:
 			f.Level, f.Means = doctor.Limit, "the next run restores it, where it may"
-		case l.By == tune.Held:
+		case l.By() == tune.Held:
 			f.Mend = ""
 		}
 		fs = append(fs, f)

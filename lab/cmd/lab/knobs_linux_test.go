@@ -164,7 +164,7 @@ func (c *clone) killed() {
 	for range 3 {
 		all := c.processes()
 		slices.SortStableFunc(all, func(a, b string) int {
-			restores := func(p string) int { return strings.Count(p, "hold-worker") }
+			restores := func(p string) int { return strings.Count(p, " tune hold ") }
 			return restores(b) - restores(a)
 		})
 		for _, p := range all {
@@ -207,7 +207,7 @@ func TestALaterRunDoesNotInheritASetting(t *testing.T) {
 		}
 	}
 
-	if s := finish(t, c.command("tune", "rfs", "apply", "--table-only", "--entries", "4096")); s.status != exitHeld {
+	if s := finish(t, c.command("tune", "apply", "rfs", "--table-only", "--entries", "4096")); s.status != exitHeld {
 		t.Fatal("the flow table cannot be set")
 	}
 	s = c.run()

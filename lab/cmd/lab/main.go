@@ -64,7 +64,7 @@ type subcommands struct {
 	Check     checkCall     `cmd:"" help:"Check every data file."`
 	Doctor    doctorCall    `cmd:"" help:"Say what this machine can decide; it watches for five seconds."`
 	Wire      wireCall      `cmd:"" help:"Hold a wire of known line rate between two network namespaces, for commands of yours."`
-	Tune      tuneCall      `cmd:"" passthrough:"" help:"Turn a knob of the kernel, and back."`
+	Tune      tuneCall      `cmd:"" help:"Turn a knob of the kernel, and back."`
 	List      listCall      `cmd:"" help:"List experiments and their claims."`
 }
 

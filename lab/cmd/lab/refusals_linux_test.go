@@ -122,7 +122,9 @@ func TestWrongCalls(t *testing.T) {
 		{[]string{"reproduce", "12"}, `is called "12"; there are 99, 99-tiny`},
 		{[]string{"reproduce", "--all", "99"}, "not both"},
 		{[]string{"check", "now"}, "unexpected argument now"},
-		{[]string{"tune", "rsp"}, `no knob "rsp"; did you mean "rps"? There are rps`},
+		{[]string{"tune", "aply", "rps"}, `must be one of "plan"`},
+		{[]string{"tune", "plan"}, "which knob? one of rps"},
+		{[]string{"tune", "plan", "rsp"}, `no knob "rsp"; did you mean "rps"? There are rps`},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			s := finish(t, c.command(test.args...))

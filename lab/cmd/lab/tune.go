@@ -2,38 +2,34 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
 	"io"
-	"os"
 
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
-// A tuneCall turns a knob of the kernel, or prints what turning it would write. The knob
-// defines what its arguments mean.
+// A tuneCall turns a knob of the kernel, or prints what turning it would write.
 type tuneCall struct {
-	Call []string `arg:"" optional:"" name:"argument"`
+	Action string `arg:"" enum:"plan,show,apply,restore,hold" help:"One of these."`
+	Knob   string `arg:"" optional:"" help:"Which; without one, show and restore are of all."`
+	tune.Options
 }
 
-func (tuneCall) Help() string { return tune.Usage() }
+func (tuneCall) Help() string {
+	return `Actions:
+
+  plan     print every write that apply would make; changes nothing, needs no root
+  show     print the values as they are, and whether originals are held
+  apply    save every original, then write and read back
+  restore  write the originals back and forget them
+  hold     apply, print "tune ready", and restore when standard input ends or on SIGTERM
+
+Knobs, each with its options:
+
+` + tune.Usage()
+}
 
 func (c tuneCall) do(_ context.Context, out io.Writer) (int, error) {
-	call, err := tune.Read(c.Call)
-	if errors.Is(err, flag.ErrHelp) {
-		return exitFailed, err
-	}
-	if err != nil {
-		return exitFailed, fmt.Errorf("tune: %w; see lab tune -h", err)
-	}
-	var ended tune.Ended
-	switch err := call.Run(out, os.Stderr); {
-	case errors.Is(err, tune.ErrDiffers):
-		return exitNotHeld, nil
-	case errors.As(err, &ended) && ended.Status > 0:
-		return ended.Status, nil // the script has printed why
-	case err != nil:
+	if err := tune.Do(c.Action, c.Knob, c.Options, out); err != nil {
 		return exitFailed, err
 	}
 	return exitHeld, nil

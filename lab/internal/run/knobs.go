@@ -1,12 +1,16 @@
 package run
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
+	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
@@ -17,11 +21,10 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
-// A knob is a kernel setting that a trial changes: a tuning script's name and
-// its arguments.
+// A knob is a kernel setting that a trial changes, as package tune has it.
 type knob struct {
-	name string
-	args []string
+	name    string
+	options tune.Options
 	// inside reports whether it is changed in the server's network namespace. A
 	// setting with one value for the whole machine is changed outside, where the
 	// kernel shows it.
@@ -29,63 +32,36 @@ type knob struct {
 }
 
 // flowEntries is the size of the RFS flow table in entry 03.
-const flowEntries = "32768"
+const flowEntries = 32768
 
 // knobs are the settings that a condition changes, in the order of changing
 // them.
 func (p Plan) knobs(dev string, s setting.Levels) (ks []knob) {
+	inside := p.onWire()
 	for _, k := range experiment.Turns(s) {
-		// A service that does not run, or is not installed, needs no stopping.
-		if !k.Service || tune.Runs(k.Script) {
-			ks = append(ks, p.turning(k, dev)...)
+		switch {
+		case k.Service && !tune.Runs(k.Script): // what does not run, or is not installed, needs no stopping
+		case k.Setting == setting.IRQ:
+			ks = append(ks, knob{k.Script, tune.Options{Dev: dev, CPUs: p.interruptCores()}, false})
+		case k.Setting == setting.RFS:
+			ks = append(ks, knob{k.Script, tune.Options{TableOnly: true, Entries: flowEntries}, false},
+				knob{k.Script, tune.Options{QueuesOnly: true, Dev: dev, Entries: flowEntries}, inside})
+		case k.Service:
+			ks = append(ks, knob{name: k.Script})
+		default:
+			ks = append(ks, knob{k.Script, tune.Options{Dev: dev}, inside})
 		}
 	}
 	return ks
-}
-
-// turning says how a trial turns a knob.
-func (p Plan) turning(k setting.Knob, dev string) []knob {
-	inside := p.onWire()
-	switch {
-	case k.Service:
-		return []knob{{name: k.Script}}
-	case k.Setting == setting.IRQ:
-		return []knob{{k.Script, []string{"--dev", dev, "--cpus", p.interruptCores()}, false}}
-	case k.Setting == setting.RPS:
-		return []knob{{k.Script, []string{"--dev", dev}, inside}}
-	case k.Setting == setting.RFS:
-		return []knob{{k.Script, []string{"--table-only", "--entries", flowEntries}, false},
-			{k.Script, []string{"--queues-only", "--dev", dev, "--entries", flowEntries}, inside}}
-	}
-	panic(fmt.Sprintf("package run cannot turn %q, and a trial would be measured without it", k.Setting))
 }
 
 // interruptCores are the cores for pinned interrupts. If the design varies the
 // server's cores, these are the cores of the largest set that the smallest
 // leaves free; else all of the machine's cores but the server's.
 func (p Plan) interruptCores() string {
-	narrow, wide := p.serverCores()
-	if len(wide) == len(narrow) {
-		wide = wide[:0:0]
-		for c := range p.Host.Cores {
-			wide = append(wide, c)
-		}
-	}
-	return cores.Format(slices.DeleteFunc(slices.Clone(wide), func(c int) bool { return slices.Contains(narrow, c) }))
-}
-
-// serverCores gives the smallest and the largest set of cores that the design's
-// conditions pin the server to.
-func (p Plan) serverCores() (narrow, wide []int) {
+	var narrow, wide []int
 	for _, levels := range p.Experiment.Conditions() {
-		list, ok := p.Experiment.Fixed().With(levels)[setting.ServerCPUs]
-		if !ok {
-			continue
-		}
-		cpus, err := cores.Parse(list.String())
-		if err != nil {
-			panic(err) // the experiment was checked
-		}
+		cpus, _ := cores.Parse(p.Experiment.Fixed().With(levels)[setting.ServerCPUs].String()) // checked before; none where it is unset
 		if narrow == nil || len(cpus) < len(narrow) {
 			narrow = cpus
 		}
@@ -93,20 +69,29 @@ func (p Plan) serverCores() (narrow, wide []int) {
 			wide = cpus
 		}
 	}
-	return narrow, wide
+	if len(wide) == len(narrow) {
+		wide = nil
+		for c := range p.Host.Cores {
+			wide = append(wide, c)
+		}
+	}
+	return cores.Format(slices.DeleteFunc(slices.Clone(wide), func(c int) bool { return slices.Contains(narrow, c) }))
 }
 
 // line is the command line that changes the setting and holds it.
 func (k knob) line() []string {
-	return append([]string{scriptPath("tune-" + k.name + ".sh"), "hold"}, k.args...)
+	return append([]string{scriptPath("tune-" + k.name + ".sh"), "hold"}, k.options.Args()...)
 }
 
 // A held knob is a changed setting. Its process restores the setting when its
 // standard input ends, which also happens if the lab dies.
 type held struct {
-	proc   *proc.Proc
-	lifeln *os.File
-	name   string
+	name  string
+	cmd   *exec.Cmd
+	life  io.Closer
+	said  bytes.Buffer  // on standard error
+	ended chan struct{} // closed when the process has ended, with err
+	err   error
 }
 
 // Unrestored says that a setting was not restored. The machine's owner must be
@@ -126,7 +111,7 @@ func joinOnOneLine(err, second error) error {
 // turn changes a trial's kernel settings, in order. If one cannot be changed,
 // those before it are restored.
 func (l load) turn(ctx context.Context) (back func() error, err error) {
-	var all []held
+	var all []*held
 	back = func() (failed error) {
 		for _, h := range slices.Backward(all) {
 			failed = joinOnOneLine(failed, h.release())
@@ -147,70 +132,82 @@ func (l load) turn(ctx context.Context) (back func() error, err error) {
 // files.
 const turnedWithin = 10 * time.Second
 
-func (l load) hold(ctx context.Context, k knob) (held, error) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		return held{}, err
-	}
+func (l load) hold(ctx context.Context, k knob) (*held, error) {
 	argv := k.line()
 	if k.inside {
 		argv = l.link.Server(argv)
 	}
-	ready := make(chan struct{}, 1)
-	// The caller's environment says where the original values are kept.
-	proc, err := proc.Start(proc.Spec{Dir: l.dir, Argv: argv,
-		Env: proc.Caller("HOME", "XDG_STATE_HOME", "LINE_RATE_STATE"), Stdin: r, Lines: func(line string) {
-			if line == "tune ready" {
-				ready <- struct{}{}
-			}
-		}})
-	r.Close()
+	// No process of package proc, which would be killed with the lab before it has restored anything.
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = l.dir, append(proc.Environment(), proc.Caller("LINE_RATE_STATE")...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's Ctrl-C reaches only the lab
+	h := &held{name: "tune-" + k.name + ".sh", cmd: cmd, ended: make(chan struct{})}
+	cmd.Stderr = &h.said
+	life, err := cmd.StdinPipe()
 	if err != nil {
-		w.Close()
-		return held{}, fmt.Errorf("tune-%s.sh did not start: %w", k.name, err)
+		return nil, err
 	}
-	h := held{proc, w, k.name}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%s did not start: %w", h.name, err)
+	}
+	h.life = life
+	ready := make(chan struct{})
+	go func() {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if lines.Text() == tune.Ready {
+				close(ready)
+			}
+		}
+		h.err = cmd.Wait()
+		close(h.ended)
+	}()
 	select {
 	case <-ready:
 		return h, nil
-	case <-proc.Done():
+	case <-h.ended:
 		select {
 		case <-ready:
 			return h, nil // it turned the knob before it ended; release says that it ended early
 		default:
+			return nil, errors.New(h.why())
 		}
-		w.Close()
-		return held{}, fmt.Errorf("%s", proc.LastLine())
 	case <-ctx.Done():
-		return held{}, joinOnOneLine(context.Cause(ctx), h.release())
+		return nil, joinOnOneLine(context.Cause(ctx), h.release())
 	case <-time.After(turnedWithin):
-		late := fmt.Errorf("tune-%s.sh had not turned its knob after %v: %s", k.name, turnedWithin, proc.LastLine())
-		return held{}, joinOnOneLine(late, h.release())
+		return nil, joinOnOneLine(fmt.Errorf("%s had not turned its knob after %v", h.name, turnedWithin), h.release())
 	}
 }
 
+// why is the last line that a process which has ended said.
+func (h *held) why() string {
+	lines := strings.Split(strings.TrimSpace(h.said.String()), "\n")
+	return lines[len(lines)-1]
+}
+
 // release restores the setting.
-func (h held) release() error {
+func (h *held) release() error {
 	early := false
 	select {
-	case <-h.proc.Done():
+	case <-h.ended:
 		early = true
 	default:
 	}
-	h.lifeln.Close()
+	h.life.Close()
 	select {
-	case <-h.proc.Done():
+	case <-h.ended:
 	case <-time.After(turnedWithin):
-		_ = h.proc.Stop(h.proc.Pid(), time.Second)
-		return Unrestored{fmt.Sprintf("tune-%s.sh did not end; lab/scripts/tune-%s.sh restore brings back what it changed",
-			h.name, h.name)}
+		_ = h.cmd.Process.Kill()
+		return Unrestored{fmt.Sprintf("%s did not end; lab/scripts/%s restore brings back what it changed", h.name, h.name)}
 	}
-	if err := h.proc.Err(); err != nil {
-		return Unrestored{fmt.Sprintf("what tune-%s.sh changed was not brought back (%s); lab/scripts/tune-%s.sh restore "+
-			"does it", h.name, h.proc.LastLine(), h.name)}
+	if h.err != nil {
+		return Unrestored{fmt.Sprintf("what %s changed was not brought back (%s); lab/scripts/%s restore does it", h.name, h.why(), h.name)}
 	}
 	if early {
-		return fmt.Errorf("tune-%s.sh ended before the trial did, and its knob was back for a part of it", h.name)
+		return fmt.Errorf("%s ended before the trial did, and its knob was back for a part of it", h.name)
 	}
 	return nil
 }
@@ -248,12 +245,12 @@ func (p Plan) outOfReach() []string {
 		all := p.knobs(dev, p.Experiment.Fixed().With(levels))
 		stopped := slices.ContainsFunc(all, func(k knob) bool { return k.name == "irqbalance" })
 		for _, k := range all {
-			args := k.args
+			options := &k.options
 			if k.inside || k.name == "irq-pin" && stopped {
 				// the device does not exist yet, or irqbalance will not run; but whether this user may change it is known
-				args = nil
+				options = nil
 			}
-			if err := tune.Reach(k.name, args); err != nil && !slices.Contains(why, err.Error()) {
+			if err := tune.Reach(k.name, options); err != nil && !slices.Contains(why, err.Error()) {
 				why = append(why, err.Error())
 			}
 		}

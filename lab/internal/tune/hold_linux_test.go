@@ -2,10 +2,10 @@ package tune
 
 import (
 	"bufio"
-	"bytes"
 	"io"
 	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,147 +14,140 @@ import (
 
 // A holder is a hold as seen by its caller.
 type holder struct {
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	out  *bufio.Reader
-	errs bytes.Buffer
+	cmd *exec.Cmd
+	in  io.WriteCloser
 }
 
-func startHold(t *testing.T, cmd *exec.Cmd) *holder {
+// hold starts a hold and waits until it is ready.
+func hold(t *testing.T, cmd *exec.Cmd) *holder {
 	t.Helper()
-	h := &holder{cmd: cmd}
-	var err error
-	if h.in, err = cmd.StdinPipe(); err != nil {
+	in, err := cmd.StdinPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.out = bufio.NewReader(out)
-	cmd.Stderr = &h.errs
+	var errs strings.Builder
+	cmd.Stderr = &errs
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		h.in.Close()
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	return h
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != Ready+"\n" {
+		_ = cmd.Wait()
+		t.Fatalf("it said %q (%v)\n%s", line, err, &errs)
+	}
+	return &holder{cmd, in}
 }
 
-// hold starts a hold and waits until it is ready.
-func hold(t *testing.T, args ...string) *holder {
-	t.Helper()
-	cmd := process(args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	h := startHold(t, cmd)
-	if line, err := h.out.ReadString('\n'); line != Ready+"\n" {
-		t.Fatalf("%q: it said %q (%v)\n%s", args, line, err, h.errs.String())
-	}
-	return h
+// kill ends the process that would restore what it has turned.
+func (h *holder) kill() {
+	_ = h.cmd.Process.Kill()
+	_ = h.cmd.Wait()
 }
 
-// within waits for what takes a process a moment.
-func within(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within 20 seconds: %s", what)
-		}
+func who(left []Left) (by []By) {
+	for _, l := range left {
+		by = append(by, l.By())
 	}
+	return by
 }
 
 func TestAHoldEndsHoweverItsCallerEnds(t *testing.T) {
 	d := c6i2xlarge
+	root := d.tree(t)
+	before := snapshot(t, root)
 	for name, end := range map[string]func(h *holder) error{
 		"standard input closes": func(h *holder) error { return h.in.Close() },
 		"SIGTERM":               func(h *holder) error { return h.cmd.Process.Signal(syscall.SIGTERM) },
 		"SIGINT":                func(h *holder) error { return h.cmd.Process.Signal(syscall.SIGINT) },
-		// A leash does this to a process whose lab was killed.
-		"kill -9 of the process that was started": func(h *holder) error { return h.cmd.Process.Kill() },
-		"kill -9 of its whole group": func(h *holder) error {
-			return syscall.Kill(-h.cmd.Process.Pid,
-				syscall.SIGKILL)
-		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			root := d.tree(t)
-			before := snapshot(t, root)
-			h := hold(t, "rps", "hold", "--dev", d.dev, "--cpus", "1")
-			if got := get(t, root, netDir+d.dev+"/queues/rx-7/rps_cpus"); got != "02\n" {
-				t.Errorf("while it holds: %q", got)
-			}
-			if out := must(t, "show"); strings.Count(out, "rps_cpus") != 8 {
-				t.Errorf("held:\n%s", out)
-			}
-			if err := end(h); err != nil {
-				t.Fatal(err)
-			}
-			if err := h.cmd.Wait(); err != nil && !strings.HasPrefix(name, "kill") {
-				t.Errorf("it ended with %v\n%s", err, h.errs.String())
-			}
-			within(t, "the values are back", func() bool { return maps.Equal(before, snapshot(t, root)) })
-			within(t, "no original is held", func() bool { return strings.Contains(must(t, "show"), "no originals") })
-		})
+		h := hold(t, labProcess("hold", "rps", Options{Dev: d.dev, CPUs: "1"}))
+		if got := get(t, root, netDir+d.dev+"/queues/rx-7/rps_cpus"); got != "02\n" {
+			t.Errorf("%s: while it holds: %q", name, got)
+		}
+		if left, err := All(); err != nil || !slices.Equal(who(left), slices.Repeat([]By{Held}, 8)) {
+			t.Errorf("%s: %v, %v", name, left, err)
+		}
+		// Neither another hold nor a person takes over what is held.
+		refused(t, root, "an apply is in force; restore it first: tune-rps.sh restore", "hold", "rps", Options{Dev: d.dev})
+		refused(t, root, "an apply is in force; restore it first: tune-rps.sh restore", "apply", "rps", Options{Dev: d.dev})
+		if err := end(h); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.cmd.Wait(); err != nil {
+			t.Errorf("%s: it ended with %v", name, err)
+		}
+		if !maps.Equal(before, snapshot(t, root)) {
+			t.Errorf("%s: not everything came back", name)
+		}
+		nothingHeld(t)
 	}
 }
 
-func TestAHoldRefusesWhatIsHeld(t *testing.T) {
+func TestWhatAKilledHoldLeftIsKnownAndRestored(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
 	before := snapshot(t, root)
-	must(t, "rps", "apply", "--dev", d.dev)
-	applied := snapshot(t, root)
-	out, err := process("rps", "hold", "--dev", d.dev, "--cpus", "2").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "an apply is in force; restore it first: tune-rps.sh restore") ||
-		strings.Count(string(out), "\n") != 1 {
-		t.Errorf("%v: %s", err, out)
-	}
-	if !maps.Equal(applied, snapshot(t, root)) {
-		t.Error("the refused hold wrote something")
-	}
-	// Another knob of the same interface is another target.
-	h := hold(t, "mtu", "hold", "--dev", d.dev, "--entries", "1500")
-	again := process("mtu", "hold", "--dev", d.dev, "--entries", "1600")
-	if out, err := again.CombinedOutput(); err == nil || again.ProcessState.ExitCode() != 3 {
-		t.Errorf("two holds of one target: %v, %s", err, out)
-	}
-	h.in.Close()
-	if err := h.cmd.Wait(); err != nil {
-		t.Error(err)
-	}
-	// The hold restored what it had changed, and nothing else.
-	if !maps.Equal(applied, snapshot(t, root)) {
-		t.Error("the hold's end changed what apply had set")
-	}
-	must(t, "restore")
-	if !maps.Equal(before, snapshot(t, root)) {
-		t.Error("not everything came back")
+	for way, settle := range map[string]func(){
+		"the next run": func() {
+			restored, left, err := Settle()
+			if err != nil || len(restored) != 8 || len(left) != 0 || restored[0].Now != "02\n" {
+				t.Errorf("restored %v, left %v, %v", restored, left, err)
+			}
+		},
+		"the next command": func() {
+			must(t, "apply", "crond", Options{})
+			must(t, "restore", "crond", Options{})
+		},
+	} {
+		hold(t, labProcess("hold", "rps", Options{Dev: d.dev, CPUs: "1"})).kill()
+		left, err := All()
+		if err != nil || len(left) != 8 || left[0].By() != Orphan {
+			t.Fatalf("after the kill: %v, %v", left, err)
+		}
+		for _, words := range []string{netDir + d.dev + "/queues/rx-0/rps_cpus", `is "02" and was "00"`, "has died"} {
+			if !strings.Contains(left[0].String(), words) {
+				t.Errorf("%v: want %s", left[0], words)
+			}
+		}
+		settle()
+		if !maps.Equal(before, snapshot(t, root)) {
+			t.Errorf("%s: not everything came back", way)
+		}
+		nothingHeld(t)
 	}
 }
 
-// A hold that is killed while applying or restoring leaves its originals for
-// restore.
-func TestAHoldThatIsKilledIsRestoredByHand(t *testing.T) {
+// What a person turned is a person's, and what another run holds is that run's.
+func TestOnlyWhatNobodyHoldsIsRestored(t *testing.T) {
 	d := c6i2xlarge
-	for _, writes := range []string{"3", "8", "11", "16"} {
-		root := d.tree(t)
-		before := snapshot(t, root)
-		cmd := process("rps", "hold", "--dev", d.dev)
-		cmd.Env = append(cmd.Env, stopVariable+"="+writes)
-		out, err := cmd.CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "was killed; restore brings them back") ||
-			cmd.ProcessState.ExitCode() != 3 {
-			t.Errorf("killed before write %s: %v, %s", writes, err, out)
-		}
-		if out := must(t, "show"); strings.Count(out, "rps_cpus") != 8 {
-			t.Errorf("held:\n%s", out)
-		}
-		must(t, "rps", "restore")
-		if !maps.Equal(before, snapshot(t, root)) {
-			t.Error("not everything came back")
-		}
+	root := d.tree(t)
+	must(t, "apply", "rps", Options{Dev: d.dev, CPUs: "1"})
+	h := hold(t, labProcess("hold", "rfs", Options{TableOnly: true}))
+	applied := snapshot(t, root)
+	began := time.Now()
+	restored, left, err := Settle()
+	if want := append(slices.Repeat([]By{ByHand}, 8), Held); err != nil || len(restored) != 0 || !slices.Equal(who(left), want) {
+		t.Errorf("restored %v, left %v, %v, after %v", restored, left, err, time.Since(began))
+	}
+	if !maps.Equal(applied, snapshot(t, root)) {
+		t.Error("something was restored")
+	}
+	h.in.Close()
+	if err := h.cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	// A value that is as before is no setting that is turned, though its original is kept.
+	for q := range d.queues {
+		put(t, root, netDir+d.dev+"/queues/rx-"+string(rune('0'+q))+"/rps_cpus", "00\n")
+	}
+	if left, err := All(); err != nil || len(left) > 0 {
+		t.Errorf("turned: %v, %v", left, err)
 	}
 }

@@ -1,11 +1,12 @@
 package tune
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,163 +21,122 @@ const treeVariable = "LINE_RATE_TUNE_ROOT"
 
 const (
 	netDir    = "/sys/class/net/"
-	sysctlDir = "/proc/sys/"
 	cpuDir    = "/sys/devices/system/cpu/"
-	tableFile = sysctlDir + "net/core/rps_sock_flow_entries"
-	// backlogFile exists only in the initial network namespace.
-	backlogFile = sysctlDir + "net/core/netdev_max_backlog"
+	tableFile = "/proc/sys/net/core/rps_sock_flow_entries"
+	// backlogFile exists only in the machine's own network namespace.
+	backlogFile = "/proc/sys/net/core/netdev_max_backlog"
+	unitPrefix  = "systemctl:" // of a service, in place of a file's directory
 )
 
 // A machine is this process's view of the machine that it runs on.
 type machine struct {
 	tree     string // put in front of every path; empty on a real machine
+	sys      string // shows this network namespace in place of /sys, if that shows another
 	online   []int
-	possible int // number of CPUs up to the last possible one
-	boot     string
-	net      namespace
+	possible int  // number of CPUs up to the last possible one
+	apart    bool // in a network namespace other than the machine's own
 }
 
-// A namespace identifies a network namespace. Its inode may be used again
-// before the next boot, its cookie never; but older kernels have no cookie.
-type namespace struct {
-	Inode   uint64 `json:"inode"`
-	Cookie  uint64 `json:"cookie,omitempty"`
-	Initial bool   `json:"initial"`
-}
-
-func (n namespace) is(o namespace) bool { return n.Inode == o.Inode && n.Cookie == o.Cookie }
-
-// here reads the machine. If /sys shows another network namespace than this
-// process's, the thread gets a view of /sys of its own.
 func here() (m *machine, err error) {
-	defer func() {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = unavailable("the kernel's knobs are Linux's: %v", err)
-		}
-	}()
 	m = &machine{tree: os.Getenv(treeVariable)}
-	if m.tree != "" && !filepath.IsAbs(m.tree) {
-		return nil, fmt.Errorf("$%s is %q: it has to be a whole path", treeVariable, m.tree)
-	}
-	if m.boot, err = m.text(sysctlDir + "kernel/random/boot_id"); err != nil {
-		return nil, err
-	}
-	link, err := os.Readlink(m.real("/proc/self/ns/net"))
-	if err != nil {
-		return nil, err
-	}
-	if _, err := fmt.Sscanf(link, "net:[%d]", &m.net.Inode); err != nil {
-		return nil, fmt.Errorf("%q is not a network namespace as the kernel names it", link)
-	}
-	m.net.Initial = m.exists(backlogFile)
 	possible, err := m.cpus("possible")
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, unavailable("the kernel's knobs are Linux's: %v", err)
+	} else if err != nil {
 		return nil, err
 	}
 	m.possible = slices.Max(possible) + 1
-	if m.online, err = m.cpus("online"); err != nil || m.tree != "" {
-		return m, err
+	if m.apart = !m.exists(backlogFile); m.apart && m.tree == "" {
+		m.sys = ownSys()
 	}
-	m.net.Cookie = cookie()
-	return m, m.see()
+	m.online, err = m.cpus("online")
+	return m, err
 }
 
-// real is a path below the tree.
-func (m *machine) real(path string) string { return m.tree + path }
+// passes tells whether the knob's values go with this network namespace.
+func (k *knob) passes(m *machine) bool { return m.apart && strings.HasPrefix(k.file, "rps_") }
+
+// real is where a path is found.
+func (m *machine) real(path string) string {
+	if below, ok := strings.CutPrefix(path, "/sys/"); ok && m.sys != "" {
+		return m.sys + "/" + below
+	}
+	return m.tree + path
+}
 
 func (m *machine) exists(path string) bool {
 	_, err := os.Stat(m.real(path))
 	return err == nil
 }
 
-// text reads a file of one line.
-func (m *machine) text(path string) (string, error) {
-	b, err := os.ReadFile(m.real(path))
-	return strings.TrimSpace(string(b)), err
-}
-
 func (m *machine) cpus(which string) ([]int, error) {
-	text, err := m.text(cpuDir + which)
+	text, err := m.read(cpuDir + which)
 	if err != nil {
 		return nil, err
 	}
-	cpus, err := cores.Parse(text)
-	if err != nil {
-		err = fmt.Errorf("%s: %w", cpuDir+which, err)
-	}
-	return cpus, err
+	return cores.Parse(plain(text))
 }
 
-// someCores parses a list of cores, all of which must be online; an empty list
-// means all online cores.
-func (m *machine) someCores(list string) ([]int, error) {
-	if list == "" {
-		return m.online, nil
-	}
-	cpus, err := cores.Parse(list)
-	if err != nil {
-		return nil, fmt.Errorf("--cpus: %w", err)
-	}
-	for i, c := range cpus {
-		if !slices.Contains(m.online, c) {
-			return nil, unavailable("this machine has no core %d: %s are online", c, cores.Format(m.online))
+// read reads a value verbatim.
+func (m *machine) read(path string) (string, error) {
+	if unit, ok := strings.CutPrefix(path, unitPrefix); ok {
+		out, err := systemctl("is-active", unit)
+		switch out {
+		case "active", "activating", "reloading":
+			return "active", nil
+		case "inactive", "failed", "deactivating", "unknown": // a failed unit does not run
+			return "inactive", nil
 		}
-		if slices.Contains(cpus[:i], c) {
-			return nil, fmt.Errorf("--cpus: %q names core %d twice", list, c)
-		}
+		return "", cmp.Or(err, fmt.Errorf("systemctl is-active %s: it says %q", unit, out))
 	}
-	return cpus, nil
+	b, err := os.ReadFile(m.real(path))
+	return string(b), err
 }
 
-// device finds an interface by the directory of its files.
-func (m *machine) device(dev string) (t target, err error) {
-	switch {
-	case dev == "":
-		return t, errors.New("--dev is missing: which interface?")
-	case dev == "." || dev == ".." || strings.ContainsAny(dev, "/ \t\n") || len(dev) > 15:
-		return t, fmt.Errorf("--dev: %q is no name of an interface", dev)
-	}
-	t = file(netDir + dev)
-	t.Dev = dev
-	text, err := m.text(t.Path + "/ifindex")
-	if errors.Is(err, fs.ErrNotExist) {
-		err = unavailable("no interface %s here", dev)
-	} else if err == nil {
-		if t.Index, err = strconv.Atoi(text); err != nil {
-			err = fmt.Errorf("%s/ifindex: %q is no number", t.Path, text)
+func (m *machine) write(path, value string) error {
+	if unit, ok := strings.CutPrefix(path, unitPrefix); ok {
+		verb := "stop"
+		if value == "active" {
+			verb = "start"
 		}
+		_, err := systemctl(verb, unit)
+		return err
 	}
-	return t, err
+	f, err := os.OpenFile(m.real(path), os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(value) // the kernel takes a value in a single write only
+	return errors.Join(err, f.Close())
 }
 
-// queueFiles lists one file of each of an interface's receive queues, by queue
-// number.
-func (m *machine) queueFiles(dev, name string) ([]target, error) {
-	t, err := m.device(dev)
+// root refuses others than root of the machine: the kernel lets root of another user namespace
+// change none of these settings. The initial one has the same number on every machine.
+func (m *machine) root(path string) error {
+	user, _ := os.Readlink("/proc/self/ns/user")
+	if m.tree == "" && (os.Geteuid() != 0 || user != "user:[4026531837]") {
+		return unavailable("needs root: run with sudo (%s)", path)
+	}
+	return nil
+}
+
+// systemctl runs the command and returns its output on one line.
+func systemctl(args ...string) (string, error) {
+	path, err := exec.LookPath("systemctl")
 	if err != nil {
-		return nil, err
+		return "", unavailable("there is no systemctl here to ask for services")
 	}
-	dir := t.Path + "/queues"
-	numbers, err := numbered(m.real(dir), "rx-")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	out, err := exec.Command(path, args...).Output()
+	if status, ok := errors.AsType[*exec.ExitError](err); ok {
+		why, _, _ := strings.Cut(strings.TrimSpace(string(status.Stderr)), "\n")
+		err = unavailable("systemctl %s: %s", strings.Join(args, " "), cmp.Or(why, err.Error()))
 	}
-	if len(numbers) == 0 {
-		return nil, unavailable("%s has no receive queues", dev)
-	}
-	var files []target
-	for _, n := range numbers {
-		if t.Path = fmt.Sprintf("%s/rx-%d/%s", dir, n, name); !m.exists(t.Path) {
-			return nil, unavailable("this kernel has no %s", t.Path)
-		}
-		files = append(files, t)
-	}
-	return files, nil
+	return strings.TrimSpace(string(out)), err
 }
 
 // numbered lists the numbers at the end of a directory's names with the prefix.
-func numbered(dir, prefix string) (numbers []int, err error) {
-	entries, err := os.ReadDir(dir)
+func (m *machine) numbered(dir, prefix string) (numbers []int, err error) {
+	entries, err := os.ReadDir(m.real(dir))
 	for _, e := range entries {
 		digits, ok := strings.CutPrefix(e.Name(), prefix)
 		if n, err := strconv.Atoi(digits); ok && err == nil {
@@ -189,11 +149,13 @@ func numbered(dir, prefix string) (numbers []int, err error) {
 
 // process finds a process id by the process's name.
 func (m *machine) process(name string) int {
-	pids, _ := numbered(m.real("/proc"), "")
+	pids, _ := m.numbered("/proc", "")
 	for _, pid := range pids {
-		if comm, err := m.text(fmt.Sprintf("/proc/%d/comm", pid)); err == nil && comm == name {
+		if comm, err := m.read(fmt.Sprintf("/proc/%d/comm", pid)); err == nil && plain(comm) == name {
 			return pid
 		}
 	}
 	return 0
 }
+
+func plain(value string) string { return strings.Join(strings.Fields(value), " ") }

@@ -3,83 +3,202 @@ package tune
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/bits"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A plan checks the options and lists the changes. It writes nothing.
-type plan func(m *machine, o *options) ([]change, error)
+// someCores parses a list of cores, all of which must be online; an empty list
+// means all online cores.
+func (m *machine) someCores(list string) ([]int, error) {
+	if list == "" {
+		return m.online, nil
+	}
+	cpus, err := cores.Parse(list)
+	if err != nil {
+		return nil, fmt.Errorf("--cpus: %w", err)
+	}
+	for _, c := range cpus {
+		if !slices.Contains(m.online, c) {
+			return nil, unavailable("this machine has no core %d: %s are online", c, cores.Format(m.online))
+		}
+	}
+	return cpus, nil
+}
+
+// device checks that there is such an interface.
+func (m *machine) device(dev string) error {
+	switch {
+	case dev == "":
+		return errors.New("--dev is missing: which interface?")
+	case !m.exists(netDir + dev + "/ifindex"):
+		return unavailable("no interface %s here", dev)
+	}
+	return nil
+}
+
+// queueFiles lists one file of each of an interface's receive queues, by queue number.
+func (m *machine) queueFiles(dev, name string) (files []string, err error) {
+	if err := m.device(dev); err != nil {
+		return nil, err
+	}
+	dir := netDir + dev + "/queues"
+	numbers, err := m.numbered(dir, "rx-")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if len(numbers) == 0 {
+		return nil, unavailable("%s has no receive queues", dev)
+	}
+	for _, n := range numbers {
+		files = append(files, fmt.Sprintf("%s/rx-%d/%s", dir, n, name))
+	}
+	return files, nil
+}
 
 // planRPS has each of an interface's receive queues hand packets on to the cores.
-func planRPS(m *machine, o *options) ([]change, error) {
-	files, err := m.queueFiles(o.dev, "rps_cpus")
+func planRPS(k *knob, m *machine, o Options) (changes []change, err error) {
+	files, err := m.queueFiles(o.Dev, k.file)
 	if err != nil {
 		return nil, err
 	}
-	cpus, err := m.someCores(o.cpus)
+	cpus, err := m.someCores(o.CPUs)
 	if err != nil {
 		return nil, err
 	}
 	mask, err := cores.Mask(cpus, m.possible)
-	return strict.Called(files, func(f target) change { return change{target: f, want: mask + "\n"} }), err
+	for _, f := range files {
+		changes = append(changes, change{path: f, want: mask + "\n"})
+	}
+	return changes, err
 }
 
-// mostFlows is the kernel's limit for the size of the table.
-const mostFlows = 1 << 29
+// usualFlows is the size of the flow table where none is given.
+const usualFlows = 32768
 
 // planRFS steers each flow to the core that last read from it, by one global
-// table and a share of it for every queue.
-func planRFS(m *machine, o *options) ([]change, error) {
+// table and a share of it for every queue, rounded up to a power of two as the kernel does.
+func planRFS(k *knob, m *machine, o Options) (changes []change, err error) {
+	if o.Entries == 0 {
+		o.Entries = usualFlows
+	}
 	switch {
-	case o.tableOnly && o.queuesOnly:
+	case o.TableOnly && o.QueuesOnly:
 		return nil, errors.New("--table-only and --queues-only leave nothing to do")
-	case o.entries < 1 || o.entries > mostFlows || bits.OnesCount(uint(o.entries)) != 1:
-		return nil, fmt.Errorf("--entries: %d is no power of two up to %d", o.entries, mostFlows)
-	case !o.queuesOnly && !m.exists(tableFile) && m.net.Initial:
-		return nil, unavailable("this kernel has no %s", tableFile)
-	case !o.queuesOnly && !m.exists(tableFile):
+	case o.Entries < 1 || bits.OnesCount(uint(o.Entries)) != 1:
+		return nil, fmt.Errorf("--entries: %d is no power of two", o.Entries)
+	case !o.QueuesOnly && m.apart:
 		return nil, unavailable("%s is only in the initial network namespace (use --queues-only here, and --table-only there)", tableFile)
+	case !o.QueuesOnly:
+		changes = append(changes, change{path: tableFile, want: fmt.Sprintf("%d\n", o.Entries)})
 	}
-	var changes []change
-	if !o.queuesOnly {
-		changes = append(changes, change{target: file(tableFile), want: fmt.Sprintf("%d\n", o.entries)})
-	}
-	if o.tableOnly {
+	if o.TableOnly {
 		return changes, nil
 	}
-	files, err := m.queueFiles(o.dev, "rps_flow_cnt")
+	files, err := m.queueFiles(o.Dev, k.file)
 	if err != nil {
 		return nil, err
 	}
-	if o.entries < len(files) {
-		return nil, fmt.Errorf("--entries: %d are too few for the %d receive queues of %s", o.entries, len(files), o.dev)
+	if o.Entries < len(files) {
+		return nil, fmt.Errorf("--entries: %d are too few for the %d receive queues of %s", o.Entries, len(files), o.Dev)
 	}
+	share := 1 << bits.Len(uint(o.Entries/len(files)-1))
 	for _, f := range files {
-		changes = append(changes, change{target: f, want: fmt.Sprintf("%d\n", flows(o.entries, len(files)))})
+		changes = append(changes, change{path: f, want: fmt.Sprintf("%d\n", share)})
 	}
 	return changes, nil
 }
 
-// flows is a queue's share of the table, rounded up to a power of two as the
-// kernel does.
-func flows(entries, queues int) int { return 1 << bits.Len(uint(entries/queues-1)) }
-
-// planStop stops a systemd service, the first of the given names that exists.
-func planStop(units ...string) plan {
-	return func(*machine, *options) ([]change, error) {
-		for _, unit := range units {
-			out, err := systemctl("show", "--property=LoadState", "--value", unit)
-			if err != nil {
-				return nil, err
-			}
-			if out == "loaded" {
-				t := target{Kind: kindUnit, Scope: scopeMachine, Path: unitName(unit), Unit: unit}
-				return []change{{target: t, want: inactive}}, nil
-			}
+// planStop stops a systemd service, the first of the knob's names that exists.
+func planStop(k *knob, _ *machine, _ Options) ([]change, error) {
+	for _, name := range k.services {
+		out, err := systemctl("show", "--property=LoadState", "--value", name)
+		if err != nil {
+			return nil, err
 		}
-		return nil, unavailable("systemd has no service %s here", strings.Join(units, " or "))
+		if out == "loaded" {
+			return []change{{path: unitPrefix + name + ".service", want: "inactive"}}, nil
+		}
 	}
+	return nil, unavailable("systemd has no service %s here", strings.Join(k.services, " or "))
+}
+
+// affinityFile is an interrupt's, with the cores that take it.
+const affinityFile = "smp_affinity_list"
+
+func affinity(irq int) string { return fmt.Sprintf("/proc/irq/%d/%s", irq, affinityFile) }
+
+// planInterrupts gives each queue's interrupt a core of its own, in turn.
+func planInterrupts(_ *knob, m *machine, o Options) (changes []change, err error) {
+	if o.CPUs == "" {
+		return nil, errors.New("--cpus is missing: which cores are to take the interrupts?")
+	}
+	if err := m.device(o.Dev); err != nil {
+		return nil, err
+	}
+	numbers, err := m.messages(o.Dev)
+	if err != nil {
+		return nil, err
+	}
+	cpus, err := m.someCores(o.CPUs)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range numbers {
+		if ofQueue(m.action(n), o.Dev) {
+			changes = append(changes, change{path: affinity(n), want: fmt.Sprintf("%d\n", cpus[len(changes)%len(cpus)])})
+		}
+	}
+	if len(changes) == 0 {
+		return nil, unavailable("none of the %d interrupts of %s is a queue's, by their names in /proc/irq", len(numbers), o.Dev)
+	}
+	return changes, nil
+}
+
+// messages lists the message-signalled interrupts of an interface's device or of its
+// parent: a virtio interface is a child of the PCI device that has the interrupts.
+func (m *machine) messages(dev string) ([]int, error) {
+	device := netDir + dev + "/device"
+	if !m.exists(device) {
+		return nil, unavailable("%s is no device of its own and has no interrupts", dev)
+	}
+	for _, dir := range []string{device, device + "/.."} {
+		numbers, err := m.numbered(dir+"/msi_irqs", "")
+		if !errors.Is(err, fs.ErrNotExist) {
+			return numbers, err
+		}
+	}
+	return nil, unavailable("%s has no message-signalled interrupts (msi_irqs)", dev)
+}
+
+// action is the name of what handles an interrupt: its directory has one of that name.
+func (m *machine) action(irq int) string {
+	entries, _ := os.ReadDir(m.real(fmt.Sprintf("/proc/irq/%d", irq)))
+	handler, _ := strict.First(entries, fs.DirEntry.IsDir)
+	if handler == nil {
+		return ""
+	}
+	return handler.Name()
+}
+
+var (
+	// Vectors that carry no packets: for the link, the firmware, commands.
+	management = regexp.MustCompile(`(?i)mgmnt|mgmt|config|control|ctrl|async|admin|misc|cmd|pages|other|link|lsc|event|mbox|fw`)
+	ofNumber   = regexp.MustCompile(`[0-9]$`)
+)
+
+// ofQueue tells by the name whether an interrupt belongs to a queue. Drivers
+// put a number at the end of a queue's name: ens5-Tx-Rx-0, virtio2-input.0,
+// mlx5_comp3@pci:0000:05:00.0. The interface's bare name is its link interrupt.
+func ofQueue(action, dev string) bool {
+	name, _, _ := strings.Cut(action, "@")
+	// The interface's own name may contain any word and end in a number.
+	name = strings.TrimPrefix(name, dev)
+	return ofNumber.MatchString(name) && !management.MatchString(name)
 }

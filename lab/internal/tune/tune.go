@@ -1,66 +1,116 @@
 // Package tune changes the kernel settings that the journal's entries change,
 // and restores every one of them.
 //
-// Before anything is written, all present values are saved in a file that
-// survives a crash. So after any failure, even kill -9 between two writes,
-// "restore" finds the first originals. A change that does not fit the machine
-// (a core that does not exist, an interface without queues) is refused before
-// anything is saved. Each write is read back, and a value that the kernel
-// changed is an error.
+// Before anything is written, all present values are saved in originals.json in
+// /run/line-rate (or $LINE_RATE_STATE), a file of root's that every user can read.
+// So after any failure, even kill -9 between two writes, "restore" finds the first
+// originals. A boot empties /run, and the kernel has its own values again. Each
+// write is read back, and a value that the kernel changed is an error. A change
+// that does not fit the machine (a core that does not exist, an interface without
+// queues) is refused before anything is saved.
 //
-// The table of knobs says for each what it sets, which options it takes, how
-// its values are read and set, and what it checks.
+// "hold" is for programs: it applies, prints [Ready], and restores what it applied
+// when its standard input ends or it gets a signal. If it is killed itself, the next
+// command that writes, and the next run, restore what it left.
 //
-// # Originals
-//
-// They are in originals.json in the state directory (--state DIR, or else
-// $LINE_RATE_STATE, or else /var/lib/line-rate for root and line-rate in
-// $XDG_STATE_HOME or ~/.local/state for others). There is one record a target,
-// with the knobs that changed it, the value before the first change, and the
-// boot and the network namespace that it belongs to. The file is replaced as a
-// whole; without records there is no file. A lock beside it lets one process at
-// a time write. A directory that other users can write to is refused: they
-// could make root write any value.
-//
-// The settings of a network namespace or an interface that no longer exists are
-// gone with it: restore says so and forgets them. After a reboot,
-// settings of the machine itself are still restored where they differ. Settings
-// of a namespace that exists elsewhere are kept, and restore says where.
-//
-// # Hold
-//
-// "hold" is for programs: it applies, prints "tune ready", and restores what it
-// applied when its standard input closes or it gets a signal. A second process
-// does the work and watches the first, so the values are restored however the
-// caller ends. A target whose original is held already is refused, since
-// another apply is in force there. Several holds may run at once on different
-// targets.
-//
-// # Limits
-//
-// A setting is changed in the network namespace of the calling process. For an
-// interface in another namespace, start the process there with "nsenter --net".
-// Root of the machine is needed; root of a user namespace can set none of them.
-//
-// A value that another program changes between apply and restore is overwritten. An
-// interface that was moved to another network namespace counts as gone from its
-// first one.
+// In a network namespace other than the machine's own, as on the lab's wire, the
+// values of an interface go with the namespace, so nothing is saved there.
 package tune
 
 import (
-	"cmp"
-	_ "embed"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"runtime"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
 
+	"github.com/prometheus/procfs"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
+
+// A knob is a group of kernel settings that one command changes.
+type knob struct {
+	name  string
+	takes string // the options it accepts, as help prints them
+	says  string // what it sets, as help prints it
+	// plan checks the options and lists the changes, without their present values.
+	plan func(k *knob, m *machine, o Options) ([]change, error)
+	// A knob writes one file of each queue or interrupt of an interface, or stops a service:
+	// of its names the first that exists counts.
+	file     string
+	services []string
+}
+
+var knobs = []*knob{
+	{name: "rps", takes: "--dev D [--cpus LIST]", plan: planRPS, file: "rps_cpus",
+		says: "cores that every receive queue hands packets on to (default: all)"},
+	{name: "rfs", takes: "--dev D [--entries N] [--table-only|--queues-only]", plan: planRFS, file: "rps_flow_cnt",
+		says: "flow table, and each queue's share of it (default 32768)"},
+	{name: "irq-pin", takes: "--dev D --cpus LIST", plan: planInterrupts, file: affinityFile,
+		says: "each queue's interrupt on a core, in turn"},
+	{name: "irqbalance", says: "stop the service", plan: planStop, services: []string{"irqbalance"}},
+	{name: "crond", says: "stop the service", plan: planStop, services: []string{"crond", "cron"}},
+}
+
+// Knobs lists the knobs' names.
+func Knobs() []string { return strict.Called(knobs, func(k *knob) string { return k.name }) }
+
+// Usage says of each knob what it sets, and which options it takes.
+func Usage() string {
+	var rows strings.Builder
+	for _, k := range knobs {
+		fmt.Fprintf(&rows, "  %-11s %s\n", k.name, k.says)
+		if k.takes != "" {
+			fmt.Fprintf(&rows, "  %-11s %s\n", "", k.takes)
+		}
+	}
+	return rows.String()
+}
+
+func find(name string) (*knob, error) {
+	i := slices.Index(Knobs(), name)
+	if i < 0 {
+		return nil, fmt.Errorf("no knob %q; %s", name, strict.Instead(name, Knobs()))
+	}
+	return knobs[i], nil
+}
+
+// Options say how a knob is turned; each knob takes some of them.
+type Options struct {
+	TableOnly  bool   `help:"Only the flow table, where the queues are in another namespace."`
+	QueuesOnly bool   `help:"Only the queues' shares of the table."`
+	Dev        string `help:"Interface."`
+	CPUs       string `name:"cpus" help:"Cores, as 0-3,8."`
+	Entries    int    `help:"Size of the flow table, a power of two."`
+}
+
+// Args are the options as they are typed.
+func (o Options) Args() (args []string) {
+	if o.TableOnly {
+		args = append(args, "--table-only")
+	}
+	if o.QueuesOnly {
+		args = append(args, "--queues-only")
+	}
+	if o.Dev != "" {
+		args = append(args, "--dev", o.Dev)
+	}
+	if o.CPUs != "" {
+		args = append(args, "--cpus", o.CPUs)
+	}
+	if o.Entries != 0 {
+		args = append(args, "--entries", fmt.Sprint(o.Entries))
+	}
+	return args
+}
 
 // Unavailable says why a setting cannot be changed on this machine or in this
 // namespace. Claims that need it are then not applicable.
@@ -70,138 +120,63 @@ func (u Unavailable) Error() string { return u.Why }
 
 func unavailable(format string, args ...any) error { return Unavailable{fmt.Sprintf(format, args...)} }
 
-// ErrDiffers is returned by verify where a value is not what was asked for.
-var ErrDiffers = errors.New("some values differ from what these arguments set")
+// A change is a value's path with its present and its wanted text. A service's path is
+// its unit behind [unitPrefix].
+type change struct{ path, now, want string }
 
-// actions are what can be done with a knob.
-var actions = []string{"show", "plan", "apply", "verify", "restore", "hold", "reach", worker}
+// due tells whether a change has something to write.
+func (c change) due() bool { return plain(c.now) != plain(c.want) }
 
-// A Call is one parsed command line.
-type Call struct {
-	knob    *knob // nil for all knobs
-	action  string
-	args    []string // as given, without knob and action
-	options options
-	fs      *flag.FlagSet
+// changes plans the knob's changes and reads the present values.
+func (k *knob) changes(m *machine, o Options) ([]change, error) {
+	for _, arg := range o.Args() {
+		if strings.HasPrefix(arg, "--") && !strings.Contains(k.takes, arg) {
+			return nil, fmt.Errorf("it takes no %s; see lab help tune", arg)
+		}
+	}
+	all, err := k.plan(k, m, o)
+	for i := range all {
+		if err == nil {
+			all[i].now, err = m.read(all[i].path)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = unavailable("this kernel has no %s", all[i].path)
+		}
+	}
+	return all, err
 }
 
-// Read parses "KNOB [ACTION] [ARGUMENT…]", or "restore" or "show" for all
-// knobs. The error is flag.ErrHelp where help was asked for.
-func Read(args []string) (c *Call, err error) {
-	if len(args) == 0 {
-		return nil, fmt.Errorf("which knob? one of %s; or restore, or show", strings.Join(Knobs(), ", "))
+// reach checks the conditions for writing, before anything is written.
+func (k *knob) reach(m *machine, path string) error {
+	if pid := m.process("irqbalance"); k.file == affinityFile && pid != 0 {
+		return unavailable("irqbalance runs (process %d) and would move the interrupts again; stop it first: "+
+			"tune-irqbalance.sh apply", pid)
 	}
-	c = &Call{}
-	switch args[0] {
-	case "restore", "show":
-		c.action = args[0]
-	case "-h", "-help", "--help", "help":
-		return nil, flag.ErrHelp
-	default:
-		if c.knob, err = find(args[0]); err != nil {
-			return nil, err
-		}
-	}
-	c.fs = c.options.flags(c.knob)
-	var rest []string
-	for left := args[1:]; ; {
-		if err := c.fs.Parse(left); errors.Is(err, flag.ErrHelp) {
-			return nil, err
-		} else if err != nil {
-			return nil, fmt.Errorf("%w; see -h", err)
-		}
-		c.args = append(c.args, left[:len(left)-c.fs.NArg()]...)
-		if c.fs.NArg() == 0 {
-			break
-		}
-		word := c.fs.Arg(0)
-		left = c.fs.Args()[1:]
-		if c.action == "" && slices.Contains(actions, word) {
-			c.action = word
-			continue
-		}
-		rest, c.args = append(rest, word), append(c.args, word)
-	}
-	c.action = cmp.Or(c.action, "plan")
-	switch {
-	case len(rest) > 0 && c.knob != nil:
-		return nil, fmt.Errorf("%q is neither an option nor one of %s", rest[0], strings.Join(actions[:6], ", "))
-	case len(rest) > 0:
-		return nil, fmt.Errorf("%s of all knobs takes no %q", c.action, rest[0])
-	}
-	return c, nil
-}
-
-// Run does what the call says. Results are written to out, remarks to errs. The
-// error is ErrDiffers where verify found differences, which are listed in out.
-func (c *Call) Run(out, errs io.Writer) error {
-	var err error
-	if c.action == "hold" {
-		// The front needs no view of /sys: its worker makes one.
-		err = c.front(out, errs)
-	} else {
-		err = inside(func() error { return c.run(out, errs) })
-	}
-	if err != nil && c.knob != nil && !errors.Is(err, ErrDiffers) {
-		return fmt.Errorf("tune %s: %w", c.knob.name, err)
-	}
-	return err
-}
-
-func (c *Call) run(out, errs io.Writer) error {
-	m, err := here()
-	if err != nil {
-		return err
-	}
-	switch c.action {
-	case "restore":
-		return c.restore(m, out, errs)
-	case "show":
-		return c.show(m, out)
-	}
-	changes, err := c.knob.changes(m, &c.options)
-	if err != nil {
-		return err
-	}
-	switch c.action {
-	case "plan":
-		return c.print(m, changes, out)
-	case "verify":
-		return verify(changes, out)
-	case "reach":
-		return c.knob.reach(m, changes)
-	case "apply":
-		n, s, err := c.apply(m, changes, errs)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(out, "%s: %s written, all read back; originals are in %s\n", c.knob.name, words.Count(n, "value"),
-			s.file())
-		return nil
-	}
-	return c.work(m, changes, out, errs)
+	return m.root(path)
 }
 
 // Reach tells beforehand whether a setting can be changed here: nil, or
 // Unavailable with a clause that fits into a sentence ("needs root: …", "eth0
-// has one transmit queue", …). Arguments that are wrong on every machine give
-// another error. Without arguments Reach only checks what does not depend on
-// them: whether this process may change such a setting at all.
-func Reach(name string, args []string) error {
-	c, err := Read(append([]string{name, "reach"}, args...))
+// has no receive queues", …). Options that are wrong on every machine give
+// another error. Without options Reach only checks whether this process may change
+// such a setting at all.
+func Reach(name string, o *Options) error {
+	k, err := find(name)
 	if err != nil {
 		return err
 	}
-	return inside(func() error {
-		if len(args) > 0 || c.knob.where == "" {
-			return c.run(io.Discard, io.Discard)
-		}
-		m, err := here()
-		if err == nil && m.tree == "" && !realRoot(c.knob.rights) {
-			err = needsRoot(c.knob.where)
-		}
+	m, err := here()
+	if err != nil {
 		return err
-	})
+	}
+	if o == nil {
+		return m.root(netDir + "*/queues")
+	}
+	changes, err := k.changes(m, *o)
+	if err != nil {
+		return err
+	}
+	return k.reach(m, changes[0].path)
 }
 
 // Runs reports whether the service that a knob stops runs on this machine.
@@ -214,13 +189,193 @@ func (k *knob) runs(m *machine) bool {
 	return slices.ContainsFunc(k.services, func(n string) bool { return m.process(n) != 0 })
 }
 
-// inside runs f on a thread that ends with it, because f may give the thread
-// another view of /sys.
-func inside(f func() error) error {
-	done := make(chan error)
+// Do plans, applies or holds a knob, or restores or shows its originals; those of all where no
+// knob is named.
+func Do(action, name string, o Options, out io.Writer) (err error) {
+	var k *knob
+	if name != "" {
+		if k, err = find(name); err != nil {
+			return err
+		}
+	}
+	m, err := here()
+	if err != nil {
+		return err
+	}
+	chosen := func(l Left) bool {
+		elsewhere := strings.HasPrefix(l.Path, netDir) && o.Dev != "" && !strings.HasPrefix(l.Path, netDir+o.Dev+"/")
+		return (k == nil || l.Knob == name) && !elsewhere
+	}
+	switch {
+	case action == "show":
+		return show(m, chosen, out)
+	case action == "restore":
+		return restore(m, chosen, out)
+	case k == nil:
+		return fmt.Errorf("which knob? one of %s", strings.Join(Knobs(), ", "))
+	}
+	changes, err := k.changes(m, o)
+	switch {
+	case err != nil:
+	case action == "plan":
+		err = k.print(m, changes, out)
+	case action == "apply":
+		var s *state
+		if s, err = k.apply(m, changes, procfs.ProcStat{}); err == nil {
+			fmt.Fprintf(out, "%s: %s as wanted, all read back; %s\n", name, words.Count(len(changes), "value"), s.where())
+		}
+	default:
+		err = k.hold(m, changes, out)
+	}
+	if err != nil {
+		return fmt.Errorf("tune %s: %w", name, err)
+	}
+	return nil
+}
+
+// print lists every write that apply would make.
+func (k *knob) print(m *machine, changes []change, out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "PATH\tNOW\tWANTED")
+	writes := 0
+	for _, c := range changes {
+		want := plain(c.want)
+		if c.due() {
+			writes++
+		} else {
+			want += " (already)"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", c.path, plain(c.now), want)
+	}
+	w.Flush()
+	fmt.Fprintf(out, "plan: %s; nothing was changed\n", words.Count(writes, "write"))
+	if err := k.reach(m, changes[0].path); err != nil {
+		fmt.Fprintf(out, "apply would refuse: %v\n", err)
+	}
+	return nil
+}
+
+// show prints originals and the values that are there now.
+func show(m *machine, chosen func(Left) bool, out io.Writer) error {
+	s := &state{}
+	if err := s.read(); err != nil {
+		return err
+	}
+	held := strict.Those(s.records, chosen)
+	if len(held) == 0 {
+		_, err := fmt.Fprintf(out, "no originals are held in %s\n", stateDir())
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "PATH\tNOW\tORIGINAL\tKNOB")
+	for _, l := range held {
+		now, err := m.read(l.Path)
+		if err != nil {
+			now = "(" + err.Error() + ")"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.Path, plain(now), plain(l.Original), l.Knob)
+	}
+	return w.Flush()
+}
+
+// restore restores the chosen originals.
+func restore(m *machine, chosen func(Left) bool, out io.Writer) error {
+	if err := m.root(stateDir()); err != nil {
+		return err
+	}
+	s, err := open(m)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	restored, err := s.restore(m, chosen)
+	if err == nil {
+		fmt.Fprintf(out, "%s restored, all read back\n", words.Count(len(restored), "original"))
+	}
+	return err
+}
+
+// apply saves the originals of all changes and then writes. If it fails half-way, it
+// restores them. An earlier original of a path stays; but a process that is to hold the
+// values refuses what has one, and nobody takes over what is held.
+func (k *knob) apply(m *machine, changes []change, by procfs.ProcStat) (s *state, err error) {
+	if err := k.reach(m, changes[0].path); err != nil {
+		return nil, err
+	}
+	s = &state{}
+	if !k.passes(m) {
+		if s, err = open(m); err != nil {
+			return nil, err
+		}
+		defer s.close()
+	}
+	for i, c := range changes {
+		// Read again under the lock: nobody else writes now.
+		if changes[i].now, err = m.read(c.path); err != nil {
+			return nil, err
+		}
+		at := slices.IndexFunc(s.records, func(l Left) bool { return l.Path == c.path })
+		if at < 0 {
+			now := time.Now().UTC().Truncate(time.Second)
+			s.records = append(s.records, Left{Knob: k.name, Path: c.path, Original: changes[i].now, Since: now,
+				PID: by.PID, Start: by.Starttime})
+		} else if l := s.records[at]; by.PID != 0 || l.PID != 0 {
+			return nil, fmt.Errorf("the original of %s is held since %s: an apply is in force; restore it first: tune-%s.sh restore",
+				l.Path, l.Since.Format(time.RFC3339), l.Knob)
+		}
+	}
+	if err := s.save(); err != nil {
+		return nil, err
+	}
+	for _, c := range changes {
+		if !c.due() {
+			continue
+		}
+		if err := m.set(c.path, c.want); err != nil {
+			if _, failed := s.restore(m, among(changes)); failed != nil {
+				return nil, fmt.Errorf("%w; what was written is not put back (%w); restore tries again", err, failed)
+			}
+			// The text of an Unavailable is shown as a reason and must stay as it is.
+			if errors.As(err, new(Unavailable)) {
+				return nil, err
+			}
+			return nil, fmt.Errorf("%w; what was written before it is put back", err)
+		}
+	}
+	return s, nil
+}
+
+func among(changes []change) func(Left) bool {
+	return func(l Left) bool {
+		return slices.ContainsFunc(changes, func(c change) bool { return c.path == l.Path })
+	}
+}
+
+// Ready is the line that a hold prints once all values are written and read back.
+const Ready = "tune ready"
+
+// hold applies the changes, waits, and restores what it applied.
+func (k *knob) hold(m *machine, changes []change, out io.Writer) error {
+	// Signals are caught until the process ends, so that a second one does not stop the restoring.
+	unwanted := make(chan os.Signal, 8)
+	signal.Notify(unwanted, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	signal.Ignore(syscall.SIGPIPE) // the reader of its output may be gone
+	s, err := k.apply(m, changes, process(os.Getpid()))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, Ready)
 	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		done <- f()
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		unwanted <- syscall.SIGHUP
 	}()
-	return <-done
+	<-unwanted
+	if !k.passes(m) {
+		if s, err = open(m); err != nil {
+			return err
+		}
+		defer s.close()
+	}
+	_, err = s.restore(m, among(changes))
+	return err
 }

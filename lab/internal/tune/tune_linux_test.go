@@ -2,21 +2,22 @@ package tune
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
 
 // asLab, set in the environment, makes this test binary the lab, so that it can
-// be killed: its arguments are "tune KNOB …".
+// be killed: its arguments are an action, a knob and its options as JSON.
 const asLab = "TUNE_TEST_LAB"
 
 // stopVariable makes it kill itself after that many writes, before the next
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	if n, err := strconv.Atoi(os.Getenv(stopVariable)); err == nil {
-		beforeWrite = func(target, string) error {
+		beforeWrite = func() error {
 			if n == 0 {
 				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 				select {}
@@ -38,151 +39,105 @@ func TestMain(m *testing.M) {
 			return nil
 		}
 	}
-	call, err := Read(os.Args[2:])
+	var o Options
+	err := json.Unmarshal([]byte(os.Args[3]), &o)
 	if err == nil {
-		err = call.Run(os.Stdout, os.Stderr)
+		err = Do(os.Args[1], os.Args[2], o, os.Stdout)
 	}
-	var ended Ended
-	switch {
-	case err == nil:
-		os.Exit(0)
-	case errors.Is(err, ErrDiffers):
-		os.Exit(1)
-	case errors.As(err, &ended) && ended.Status > 0:
-		os.Exit(ended.Status)
-	}
-	fmt.Fprintln(os.Stderr, err)
-	os.Exit(3)
-}
-
-// lab runs a command line in this process.
-func lab(args ...string) (out, errs string, err error) {
-	var o, e bytes.Buffer
-	call, err := Read(args)
-	if err == nil {
-		err = call.Run(&o, &e)
-	}
-	return o.String(), e.String(), err
-}
-
-// must runs a command line that has to succeed.
-func must(t *testing.T, args ...string) string {
-	t.Helper()
-	out, errs, err := lab(args...)
 	if err != nil {
-		t.Fatalf("%q: %v\n%s%s", args, err, out, errs)
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(3)
 	}
-	return out
+	os.Exit(0)
 }
 
-// refused runs a command line that must be refused with one line that contains
-// some words. Nothing below the tree may change, and no original may be held.
-func refused(t *testing.T, root, words string, args ...string) {
-	t.Helper()
-	before := snapshot(t, root)
-	out, errs, err := lab(args...)
-	if err == nil {
-		t.Errorf("%q was not refused: %s", args, out)
-		return
-	}
-	if !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "\n") || errs != "" {
-		t.Errorf("%q: %q, %q; want one line that says %q", args, err, errs, words)
-	}
-	if !maps.Equal(before, snapshot(t, root)) {
-		t.Errorf("%q was refused and yet wrote something", args)
-	}
-	if _, err := os.Stat(filepath.Join(os.Getenv("LINE_RATE_STATE"), "originals.json")); err == nil {
-		t.Errorf("%q was refused and yet holds originals", args)
-	}
-}
-
-// process is the lab as a separate process. The race detector would otherwise
-// make it wait a second before it ends.
-func process(args ...string) *exec.Cmd {
-	cmd := exec.Command(os.Args[0], append([]string{"tune"}, args...)...)
+// process is the lab as a separate process.
+func labProcess(action, knob string, o Options) *exec.Cmd {
+	options, _ := json.Marshal(o)
+	cmd := exec.Command(os.Args[0], action, knob, string(options))
 	cmd.Env = append(os.Environ(), asLab+"=1", "GORACE=atexit_sleep_ms=0")
 	return cmd
 }
 
-// killed runs the lab as a separate process that is killed after that many
-// writes, before the next; it tells whether it was.
-func killed(t *testing.T, writes int, args ...string) bool {
+// must does what has to succeed.
+func must(t *testing.T, action, knob string, o Options) string {
 	t.Helper()
-	cmd := process(args...)
-	cmd.Env = append(cmd.Env, stopVariable+"="+strconv.Itoa(writes))
-	out, err := cmd.CombinedOutput()
-	if err == nil {
-		return false
+	var out bytes.Buffer
+	if err := Do(action, knob, o, &out); err != nil {
+		t.Fatalf("%s %s: %v\n%s", action, knob, err, &out)
 	}
-	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
-	if !ok || !status.Signaled() || status.Signal() != syscall.SIGKILL {
-		t.Fatalf("%q: %v\n%s", args, err, out)
-	}
-	return true
+	return out.String()
 }
 
-// turns has every knob with arguments that change something on a tree.
-func (d model) turns() [][]string {
-	return [][]string{
-		{"rps", "--dev", d.dev, "--cpus", "0-5"},
-		{"rfs", "--dev", d.dev},
-		{"irq-pin", "--dev", d.dev, "--cpus", "6-7"},
-		{"irqbalance"},
-		{"crond"},
-		{"mtu", "--dev", d.dev, "--entries", "1500"},
-		{"sysctl"},
+// refused does what must be refused with one line that contains some words. Nothing may change.
+func refused(t *testing.T, root, words, action, knob string, o Options) {
+	t.Helper()
+	before := snapshot(t, root)
+	var out bytes.Buffer
+	err := Do(action, knob, o, &out)
+	if err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "\n") || out.Len() > 0 {
+		t.Errorf("%s %s: %v, %q; want one line that says %q", action, knob, err, &out, words)
+	}
+	if !maps.Equal(before, snapshot(t, root)) {
+		t.Errorf("%s %s was refused and yet wrote something", action, knob)
 	}
 }
 
-func do(action string, turn []string) []string {
-	return append([]string{turn[0], action}, turn[1:]...)
+// A turn is a knob with options.
+type turn struct {
+	knob string
+	Options
+}
+
+// turns has every knob with options that change something on a tree.
+func (d model) turns() []turn {
+	return []turn{{"rps", Options{Dev: d.dev, CPUs: "0-5"}}, {"rfs", Options{Dev: d.dev}},
+		{"irqbalance", Options{}}, {"crond", Options{}}, {"irq-pin", Options{Dev: d.dev, CPUs: "6-7"}}}
+}
+
+func nothingHeld(t *testing.T) {
+	t.Helper()
+	if out := must(t, "show", "", Options{}); !strings.HasPrefix(out, "no originals are held in "+os.Getenv("LINE_RATE_STATE")) {
+		t.Errorf("held:\n%s", out)
+	}
 }
 
 // The whole life of each knob, on made-up machines.
 func TestEveryKnobIsTurnedAndTurnedBack(t *testing.T) {
 	for _, d := range []model{c8i32xlarge, c6i2xlarge} {
+		root := d.tree(t)
+		before := snapshot(t, root)
 		for _, turn := range d.turns() {
-			t.Run(d.dev+"/"+turn[0], func(t *testing.T) {
-				root := d.tree(t)
-				path, _, _ := strings.Cut(os.Getenv("PATH"), ":")
-				where := []string{root, path}
-				before := snapshot(t, where...)
-				states := unitStates(t)
-
-				plan := must(t, turn...)
-				if !strings.Contains(plan, "nothing was changed") || strings.Contains(plan, "refuse") {
+			t.Run(d.dev+"/"+turn.knob, func(t *testing.T) {
+				plan := must(t, "plan", turn.knob, turn.Options)
+				if !strings.Contains(plan, "; nothing was changed\n") || strings.Contains(plan, "refuse") {
 					t.Errorf("plan:\n%s", plan)
 				}
-				if _, err := os.Stat(os.Getenv("LINE_RATE_STATE")); err == nil {
-					t.Error("plan made a state directory")
+				if err := errors.Join(Reach(turn.knob, &turn.Options), Reach(turn.knob, nil)); err != nil {
+					t.Error(err)
 				}
-				if out, _, err := lab(do("verify", turn)...); !errors.Is(err, ErrDiffers) {
-					t.Errorf("verify before: %v\n%s", err, out)
+				if !maps.Equal(before, snapshot(t, root)) {
+					t.Fatal("plan changed something")
 				}
-				if !maps.Equal(before, snapshot(t, where...)) {
-					t.Fatal("plan or verify changed something")
+				nothingHeld(t)
+				if out := must(t, "apply", turn.knob, turn.Options); !strings.Contains(out, "originals are in "+os.Getenv("LINE_RATE_STATE")) {
+					t.Error(out)
 				}
-
-				must(t, do("apply", turn)...)
-				must(t, do("verify", turn)...)
-				if out := must(t, turn...); !strings.Contains(out, "plan: 0 writes") {
+				if out := must(t, "plan", turn.knob, turn.Options); !strings.Contains(out, "plan: 0 writes") {
 					t.Errorf("a plan after apply:\n%s", out)
 				}
-				if out := must(t, do("show", turn)...); strings.Contains(out, "(not held)") {
+				if out := must(t, "show", turn.knob, Options{}); strings.Count(out, "\n") != strings.Count(plan, "\n")-1 {
 					t.Errorf("show after apply:\n%s", out)
 				}
-				if maps.Equal(before, snapshot(t, where...)) && reflect.DeepEqual(states, unitStates(t)) {
+				if maps.Equal(before, snapshot(t, root)) {
 					t.Fatal("apply changed nothing")
 				}
-
-				must(t, turn[0], "restore")
-				if !maps.Equal(before, snapshot(t, where...)) || !reflect.DeepEqual(states, unitStates(t)) {
+				must(t, "restore", turn.knob, Options{})
+				if !maps.Equal(before, snapshot(t, root)) {
 					t.Error("restore did not bring everything back")
 				}
-				if out := must(t, "show"); !strings.Contains(out, "no originals are held") {
-					t.Errorf("after restore:\n%s", out)
-				}
-				if out := must(t, turn[0], "restore"); !strings.Contains(out, "0 originals") {
+				nothingHeld(t)
+				if out := must(t, "restore", "", Options{}); out != "0 originals restored, all read back\n" {
 					t.Errorf("a second restore: %s", out)
 				}
 			})
@@ -190,55 +145,57 @@ func TestEveryKnobIsTurnedAndTurnedBack(t *testing.T) {
 	}
 }
 
-func unitStates(t *testing.T) map[string]string {
+// killed runs the lab as a separate process that is killed after that many
+// writes, before the next; it tells whether it was.
+func killed(t *testing.T, cmd *exec.Cmd, writes int) bool {
 	t.Helper()
-	states := map[string]string{}
-	for _, unit := range []string{"irqbalance", "crond"} {
-		state, err := readUnit(target{Unit: unit})
-		if err != nil {
-			t.Fatal(err)
-		}
-		states[unit] = state
+	cmd.Env = append(cmd.Env, stopVariable+"="+strconv.Itoa(writes))
+	out, err := cmd.CombinedOutput()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); err != nil && (!ok || status.Signal() != syscall.SIGKILL) {
+		t.Fatalf("%v\n%s", err, out)
 	}
-	return states
+	return err != nil
 }
 
 // The process is killed before each of its writes in turn, and once between a
 // restore's last write and forgetting the originals.
 func TestKilledAnywhereItIsRestored(t *testing.T) {
-	// Each write takes a process or two, and a few queues are enough.
-	d := model{cores: 8, queues: 5, dev: "ens5", firstIRQ: 28}
+	d := model{cores: 128, queues: 3, dev: "ens5", firstIRQ: 28}
 	for _, turn := range d.turns() {
-		t.Run(turn[0], func(t *testing.T) {
+		t.Run(turn.knob, func(t *testing.T) {
 			root := d.tree(t)
-			before, states := snapshot(t, root), unitStates(t)
-			back := func(when string) {
+			before := snapshot(t, root)
+			back := func(when string, n int) {
 				t.Helper()
-				if !maps.Equal(before, snapshot(t, root)) || !reflect.DeepEqual(states, unitStates(t)) {
-					t.Fatalf("killed %s: not everything came back", when)
+				must(t, "restore", turn.knob, Options{})
+				if !maps.Equal(before, snapshot(t, root)) {
+					t.Fatalf("killed before write %d of %s: not everything came back", n+1, when)
 				}
 			}
 			n := 0
-			for ; killed(t, n, do("apply", turn)...); n++ {
-				if out := must(t, "show"); strings.Contains(out, "no originals") {
-					t.Fatalf("killed before write %d of apply: no originals are held", n+1)
+			for ; killed(t, labProcess("apply", turn.knob, turn.Options), n); n++ {
+				// A run refuses to begin, or nothing was written.
+				if left, err := All(); err != nil || len(left) != n || n > 0 && left[0].By() != ByHand {
+					t.Errorf("killed before write %d: %v, %v", n+1, left, err)
 				}
-				must(t, turn[0], "restore")
-				back(fmt.Sprintf("before write %d of apply", n+1))
+				back("apply", n)
 			}
 			if n == 0 {
 				t.Fatal("it was never killed")
 			}
-			// The last run ends without being killed.
-			for k := 0; killed(t, k, turn[0], "restore"); k++ {
-				if k > n {
-					t.Fatal("restore writes more than apply did")
-				}
-				must(t, turn[0], "restore")
-				back(fmt.Sprintf("before write %d of restore", k+1))
-				must(t, do("apply", turn)...)
+			for k := 0; killed(t, labProcess("restore", turn.knob, Options{}), k); k++ {
+				back("restore", k)
+				must(t, "apply", turn.knob, turn.Options)
 			}
-			back("never")
+			back("nothing", 0)
+			// A hold needs no command of a person: the next run settles it.
+			for n := range n {
+				killed(t, labProcess("hold", turn.knob, turn.Options), n)
+				if restored, left, err := Settle(); err != nil || len(left) > 0 || n > 0 && len(restored) == 0 {
+					t.Errorf("a hold killed before write %d: %v, %v, %v", n+1, restored, left, err)
+				}
+				back("hold", n)
+			}
 		})
 	}
 }
@@ -246,40 +203,174 @@ func TestKilledAnywhereItIsRestored(t *testing.T) {
 func TestASecondApplyKeepsTheFirstOriginals(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
+	link(t, root, netDir+"ens6", d.dev) // another interface
 	before := snapshot(t, root)
-	must(t, "rps", "apply", "--dev", d.dev, "--cpus", "0-3")
-	must(t, "rps", "apply", "--dev", d.dev, "--cpus", "4-7")
-	must(t, "rps", "apply", "--dev", d.dev, "--cpus", "4-7")
+	for _, cpus := range []string{"0-3", "4-7", "4-7"} {
+		must(t, "apply", "rps", Options{Dev: d.dev, CPUs: cpus})
+	}
+	must(t, "apply", "rfs", Options{Dev: d.dev, Entries: 65536})
 	if got := get(t, root, netDir+d.dev+"/queues/rx-3/rps_cpus"); got != "f0\n" {
 		t.Errorf("rx-3 has %q", got)
 	}
-	// Another knob that writes the same file.
-	must(t, "rfs", "apply", "--dev", d.dev, "--entries", "65536")
-	must(t, "sysctl", "apply", "--cpus", "net.core.rps_sock_flow_entries=4096,net.core.somaxconn=1")
-	must(t, "rps", "restore")
-	must(t, "sysctl", "restore")
-	if got := get(t, root, tableFile); got != "0\n" {
-		t.Errorf("the table has %q; its first original is 0", got)
+	if out := must(t, "restore", "rps", Options{Dev: "ens6"}); !strings.HasPrefix(out, "0 originals") {
+		t.Errorf("of another interface: %s", out)
 	}
-	must(t, "rfs", "restore")
+	must(t, "restore", "rps", Options{Dev: d.dev})
+	if got := get(t, root, tableFile); got != "65536\n" {
+		t.Errorf("the table has %q", got)
+	}
+	must(t, "restore", "", Options{})
 	if !maps.Equal(before, snapshot(t, root)) {
 		t.Error("not everything came back")
 	}
 }
 
-func TestRestoreOfOneInterfaceLeavesTheOther(t *testing.T) {
+// failing makes one write fail.
+func failing(t *testing.T, n int) (mend func()) {
+	t.Helper()
+	old := beforeWrite
+	beforeWrite = func() error {
+		if n--; n == 0 {
+			return errors.New("the kernel does not like it")
+		}
+		return nil
+	}
+	return func() { beforeWrite = old }
+}
+
+func TestAnApplyThatFailsHalfWayIsPutBack(t *testing.T) {
 	d := c6i2xlarge
 	root := d.tree(t)
-	put(t, root, netDir+"ens6/ifindex", "3\n")
-	put(t, root, netDir+"ens6/mtu", "9001\n")
-	must(t, "mtu", "apply", "--dev", "ens5", "--entries", "1500")
-	must(t, "mtu", "apply", "--dev", "ens6", "--entries", "1600")
-	must(t, "mtu", "restore", "--dev", "ens6")
-	if a, b := get(t, root, netDir+"ens5/mtu"), get(t, root, netDir+"ens6/mtu"); a != "1500\n" || b != "9001\n" {
-		t.Errorf("ens5 has %q, ens6 %q", a, b)
+	before := snapshot(t, root)
+	for n := 1; n <= d.queues; n++ {
+		mend := failing(t, n)
+		refused(t, root, "the kernel does not like it; what was written before it is put back", "apply", "rps", Options{Dev: d.dev})
+		mend()
+		nothingHeld(t)
 	}
-	must(t, "restore")
-	if a := get(t, root, netDir+"ens5/mtu"); a != "9001\n" {
-		t.Errorf("ens5 has %q", a)
+	// A kernel that accepts a write but keeps another value.
+	name := root + netDir + d.dev + "/queues/rx-0/rps_cpus"
+	if err := errors.Join(os.Remove(name), os.Symlink(os.DevNull, name)); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, root, `rps_cpus: "ff" was written, and the kernel made "" of it; what was written`, "apply", "rps", Options{Dev: d.dev})
+	if err := errors.Join(os.Remove(name), os.WriteFile(name, []byte("00\n"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+
+	must(t, "apply", "rps", Options{Dev: d.dev})
+	mend := failing(t, 3)
+	if err := Do("restore", "", Options{}, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "not like it") {
+		t.Errorf("a restore that fails: %v", err)
+	}
+	mend()
+	if out := must(t, "show", "", Options{}); strings.Count(out, "rps_cpus") != 1 {
+		t.Errorf("still held:\n%s", out)
+	}
+	must(t, "restore", "", Options{})
+	if !maps.Equal(before, snapshot(t, root)) {
+		t.Error("not everything came back")
+	}
+}
+
+func TestWhatIsGoneIsForgotten(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	must(t, "apply", "rps", Options{Dev: d.dev})
+	must(t, "apply", "rfs", Options{TableOnly: true})
+	if err := os.Remove(root + netDir + d.dev); err != nil {
+		t.Fatal(err)
+	}
+	if out := must(t, "restore", "", Options{}); !strings.HasPrefix(out, "1 original ") {
+		t.Error(out)
+	}
+	nothingHeld(t)
+}
+
+// The values of an interface go with its namespace; those of the machine do not.
+func TestInANamespaceNothingIsSaved(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	before := snapshot(t, root)
+	must(t, "apply", "rps", Options{Dev: d.dev})
+	for _, file := range []string{backlogFile, tableFile} { // as in a namespace
+		if err := os.Rename(root+file, root+"/"+filepath.Base(file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused(t, root, "belongs to the machine's own network namespace; restore it there", "restore", "", Options{})
+	refused(t, root, "use --queues-only here, and --table-only there", "apply", "rfs", Options{Dev: d.dev})
+	if out := must(t, "apply", "rfs", Options{Dev: d.dev, QueuesOnly: true}); !strings.Contains(out, "go with this network namespace") {
+		t.Error(out)
+	}
+	must(t, "apply", "irq-pin", Options{Dev: d.dev, CPUs: "0"})
+	if out := must(t, "show", "", Options{}); strings.Contains(out, "rps_flow_cnt") || !strings.Contains(out, "smp_affinity_list") {
+		t.Errorf("held:\n%s", out)
+	}
+	must(t, "restore", "irq-pin", Options{})
+	for _, file := range []string{backlogFile, tableFile} {
+		if err := os.Rename(root+"/"+filepath.Base(file), root+file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(t, "apply", "rfs", Options{Dev: d.dev, QueuesOnly: true, Entries: 8}) // by hand, as nothing else brings it back
+	must(t, "restore", "", Options{})
+	for q := range d.queues {
+		put(t, root, fmt.Sprintf("%s%s/queues/rx-%d/rps_flow_cnt", netDir, d.dev, q), "0\n")
+	}
+	if !maps.Equal(before, snapshot(t, root)) {
+		t.Error("not everything came back")
+	}
+}
+
+func TestAStateThatCannotBeReadIsOneLineAndNothingIsWritten(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	must(t, "apply", "rps", Options{Dev: d.dev})
+	file := filepath.Join(os.Getenv("LINE_RATE_STATE"), "originals.json")
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("%v, %v: a user's run has to read it", info, err)
+	}
+	good, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, words := range map[string]string{
+		string(good[:len(good)/2]): "line ", "": "line 1", "originals\n": "line 1",
+		strings.Replace(string(good), `"rps"`, `"rsp"`, 1): `no knob "rsp"`,
+	} {
+		put(t, file, "", text)
+		for _, action := range []string{"restore", "show", "apply", "hold"} {
+			refused(t, root, "nothing was written. Mend the file", action, "rps", Options{Dev: d.dev})
+			refused(t, root, words, action, "rps", Options{Dev: d.dev})
+		}
+		if _, _, err := Settle(); err == nil {
+			t.Error("a run would begin")
+		}
+	}
+}
+
+// Applying and restoring at the same time wait for each other.
+func TestTwoAtOnceWaitForEachOther(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	before := snapshot(t, root)
+	for _, action := range []string{"apply", "restore"} {
+		var group sync.WaitGroup
+		for _, turn := range []turn{{"rps", Options{Dev: d.dev}}, {"rfs", Options{TableOnly: true}}, {"crond", Options{}}} {
+			group.Go(func() {
+				if out, err := labProcess(action, turn.knob, turn.Options).CombinedOutput(); err != nil {
+					t.Errorf("%s %s: %v\n%s", action, turn.knob, err, out)
+				}
+			})
+		}
+		group.Wait()
+		if out := must(t, "show", "", Options{}); action == "apply" && strings.Count(out, "\n") != 1+8+1+1 {
+			t.Errorf("held:\n%s", out)
+		}
+	}
+	nothingHeld(t)
+	if !maps.Equal(before, snapshot(t, root)) {
+		t.Error("not everything came back")
 	}
 }

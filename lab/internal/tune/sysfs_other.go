@@ -1,0 +1,6 @@
+//go:build !linux
+
+package tune
+
+// ownSys is Linux's.
+func ownSys() string { return "" }

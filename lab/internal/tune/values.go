@@ -1,0 +1,61 @@
+package tune
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
+)
+
+// mostValues is how many different values of one setting are told apart.
+const mostValues = 8
+
+// Values are the settings that the knobs can turn, as they are now: for each, the
+// different values that the queues and interrupts of all interfaces have. They name
+// no interface. The files are below root: "/", except in tests.
+func Values(root string) map[string]string {
+	m := &machine{tree: strings.TrimSuffix(root, "/")}
+	set := map[string]string{}
+	glob := func(pattern string) []string {
+		files, _ := filepath.Glob(m.tree + pattern)
+		return strict.Called(files, func(f string) string { return strings.TrimPrefix(f, m.tree) })
+	}
+	var interrupts []string
+	rx, tx := 0, 0
+	for _, device := range glob(netDir + "*/device") { // a card's, or one made for a virtual machine
+		dev := path.Base(path.Dir(device))
+		rx += len(glob(netDir + dev + "/queues/rx-*"))
+		tx += len(glob(netDir + dev + "/queues/tx-*"))
+		numbers, _ := m.messages(dev)
+		interrupts = append(interrupts, strict.Called(numbers, affinity)...)
+	}
+	if rx+tx > 0 {
+		set["queues"] = fmt.Sprintf("rx %d tx %d", rx, tx)
+	}
+	for _, k := range knobs {
+		if k.services != nil {
+			set[k.name] = map[bool]string{true: "runs", false: "does not run"}[k.runs(m)]
+			continue
+		}
+		files := interrupts
+		if k.file != affinityFile {
+			files = glob(netDir + "*/queues/rx-*/" + k.file)
+		}
+		var seen []string
+		for _, f := range files {
+			if text, _ := m.read(f); plain(text) != "" && !slices.Contains(seen, plain(text)) {
+				seen = append(seen, plain(text))
+			}
+		}
+		if slices.Sort(seen); len(seen) > mostValues {
+			seen = append(seen[:mostValues], fmt.Sprintf("and %d more", len(seen)-mostValues))
+		}
+		if len(seen) > 0 {
+			set[k.file] = strings.Join(seen, "; ")
+		}
+	}
+	return set
+}
