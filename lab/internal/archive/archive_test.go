@@ -16,11 +16,8 @@ import (
 func open(t *testing.T, root journal.Root) *Journal {
 	t.Helper()
 	j, faults, err := Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range faults {
-		t.Fatalf("%s: %v", f.Path, f.Err)
+	if err != nil || len(faults) > 0 {
+		t.Fatal(faults, err)
 	}
 	return j
 }
@@ -39,6 +36,24 @@ func cloned(t *testing.T) journal.Root {
 	return root
 }
 
+// hasFault opens a journal, and fails unless it has this one fault, or none if says is empty.
+func hasFault(t *testing.T, root journal.Root, path, says string) {
+	t.Helper()
+	_, faults, err := Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if says == "" && len(faults) == 0 {
+		return
+	}
+	if len(faults) != 1 || filepath.ToSlash(faults[0].Path) != path || !strings.Contains(faults[0].Err.Error(), says) {
+		t.Fatalf("faults %v, want %s: %s", faults, path, says)
+	}
+	if text := faults[0].Err.Error(); strings.Contains(text, string(root)) || strings.Contains(text, "\n") {
+		t.Errorf("%q is not one line, or says where the clone lies", text)
+	}
+}
+
 func TestTheRepositoryIsInOrder(t *testing.T) {
 	j := open(t, journal.Root(archivetest.Repository))
 	if len(j.Experiments) < 5 || len(j.Hosts) < 2 || len(j.Runs) < 5 {
@@ -51,92 +66,53 @@ func TestTheRepositoryIsInOrder(t *testing.T) {
 	}
 }
 
+// isFlat begins the claim of a design, and withdrawn puts another in its place and one under [[withdrawn]].
+const isFlat = "[[claims]]\nid = \"threads-flat\""
+
+func withdrawn(id string) string {
+	return "[[withdrawn]]\nid = \"" + id + "\"\nwhy = \"Its margin was wide.\"\n[[claims]]\nid = \"threads-flatter\""
+}
+
 func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		spoil func(t *testing.T, root journal.Root)
-		path  string
-		says  string
-	}{
-		{"an unknown version", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(threads), `"schema_version": 3`, `"schema_version": 99`)
-		}, threads, "/schema_version: version 99 is not known"},
-		{"a host of an unknown version", func(t *testing.T, r journal.Root) {
-			archivetest.Write(t, r.Host("new"), `{"schema_version": 99, "id": "new", "name": "N"}`)
-		}, "data/hosts/new.json", "/schema_version: version 99 is not known"},
-		{"a key that stands twice", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(threads), `"dirty": false`, "\"dirty\": false,\n  \"dirty\": false")
-		}, threads, `/provenance/dirty: key "dirty" stands twice`},
-		{"a file cut short", func(t *testing.T, r journal.Root) {
-			archivetest.Write(t, r.Path(threads), archivetest.Read(t, r.Path(threads))[:200])
-		}, threads, "the file ends in the middle"},
-		{"an empty file", func(t *testing.T, r journal.Root) { archivetest.Write(t, r.Path(threads), "") }, threads,
-			"line 1: the file ends"},
-		{"an unknown field", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(threads), `"experiment"`, `"best_of": 3, "experiment"`)
-		}, threads, "json: unknown field \"best_of\""},
-		{"an unknown experiment", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(threads), `"11-threads"`, `"11-thread"`)
-		}, threads, `/experiment: no experiment "11-thread"; did you mean "11-threads"?`},
-		{"an experiment that is not the directory's", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(threads), `"11-threads"`, `"10-workers"`)
-		}, threads, `/experiment: "10-workers", but the file lies in data/results/11-threads`},
-		{"an unknown host", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(threads), `"client": "c6in-8xlarge"`, `"client": "nobodys"`)
-		}, threads, "/hosts/client: no profile data/hosts/nobodys.json"},
-		{"a host whose profile is gone", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(threads), `"server": "c6in-8xlarge"`, `"server": "c6in-9xlarge"`)
-		}, threads, "/hosts/server: no profile data/hosts/c6in-9xlarge.json"},
-		{"a run of another name than its file", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Path(threads), `"run": "20260102t030405z-c6in-8xlarge"`,
-				`"run": "20260102t030405z-c6in-9xlarge"`)
-		}, threads, `/run: "20260102t030405z-c6in-9xlarge" differs from the file's name`},
-		{"a host of another name than its file", func(t *testing.T, r journal.Root) {
-			archivetest.Write(t, r.Host("new"), `{"schema_version": 2, "id": "old", "name": "N"}`)
-		}, "data/hosts/new.json", `/id: "old" differs from the file's name`},
-		{"a run that lies beside the directories", func(t *testing.T, r journal.Root) {
-			archivetest.Write(t, r.Path("data/results/stray.json"), archivetest.Read(t, r.Path(threads)))
-		}, "data/results/stray.json", `/experiment: "11-threads", but the file lies in data/results`},
-		{"a host in a directory further down", func(t *testing.T, r journal.Root) {
-			archivetest.Write(t, r.Path("data/hosts/more/c6in-8xlarge.json"), archivetest.Read(t, r.Path(c6in)))
-		}, "data/hosts/more/c6in-8xlarge.json", `/id: "c6in-8xlarge", but the file lies in data/hosts/more`},
-		{"a text that leans on an experiment that is gone", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Text("11"), `experiment = "11-threads"`, `experiment = "11-thread"`)
-		}, "data/texts/11.toml", `tables "threads": no experiment "11-thread"`},
-		{"a text of a host without a profile", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Text("11"), `host = "c6in-8xlarge"`, `host = "c6in-9xlarge"`)
-		}, "data/texts/11.toml", `tables "threads": no host "c6in-9xlarge" in data/hosts; did you mean "c6in-8xlarge"?`},
-		{"a text with a word that means nothing", func(t *testing.T, r journal.Root) {
-			archivetest.Edit(t, r.Text("10"), `place = "opening: workers"`, `plaice = "opening: workers"`)
-		}, "data/texts/10.toml", `unknown key "figures.plaice"`},
-		{"a text that is no text", func(t *testing.T,
-			r journal.Root) {
-			archivetest.Write(t, r.Path("data/texts/notes.md"), "")
-		},
-			"data/texts/notes.md", "only texts belong there"},
-		// Its verdict file would overwrite that of the run in its place.
-		{"a run in a directory further down", func(t *testing.T, r journal.Root) {
-			archivetest.Write(t, r.Path("data/results/more/11-threads/20260102t030405z-c6in-8xlarge.json"),
-				archivetest.Read(t, r.Path(threads)))
-		}, "data/results/more/11-threads/20260102t030405z-c6in-8xlarge.json",
-			`/experiment: "11-threads", but the file lies in data/results/more/11-threads`},
+	// A file is edited; or it is written, as another one is or with a text.
+	for name, c := range map[string]struct{ path, old, new, says string }{
+		"an unknown version":         {threads, `"schema_version": 3`, `"schema_version": 99`, "/schema_version: version 99 is not known"},
+		"a host of such":             {"data/hosts/new.json", "", `{"schema_version": 99, "id": "new", "name": "N"}`, "/schema_version: version 99 is not known"},
+		"a key that stands twice":    {threads, `"dirty": false`, "\"dirty\": false,\n  \"dirty\": false", `/provenance/dirty: key "dirty" stands twice`},
+		"an empty file":              {threads, "", "", "line 1: the file ends"},
+		"an unknown field":           {threads, `"experiment"`, `"best_of": 3, "experiment"`, "json: unknown field \"best_of\""},
+		"an unknown experiment":      {threads, `"11-threads"`, `"11-thread"`, `/experiment: no experiment "11-thread"; did you mean "11-threads"?`},
+		"another experiment":         {threads, `"11-threads"`, `"10-workers"`, `/experiment: "10-workers", but the file lies in data/results/11-threads`},
+		"an unknown host":            {threads, `"client": "c6in-8xlarge"`, `"client": "nobodys"`, "/hosts/client: no profile data/hosts/nobodys.json"},
+		"a run of another name":      {threads, `"run": "20260102t030405z-c6in-8xlarge"`, `"run": "x"`, `/run: "x" differs from the file's name`},
+		"more blocks than it has":    {threads, `"blocks": 2`, `"blocks": 3`, "3 complete blocks of 4 conditions"},
+		"a host of another name":     {"data/hosts/new.json", "", `{"schema_version": 2, "id": "old", "name": "N"}`, `/id: "old" differs from the file's name`},
+		"a run beside directories":   {"data/results/stray.json", "", threads, `/experiment: "11-threads", but the file lies in data/results`},
+		"a host further down":        {"data/hosts/more/c6in-8xlarge.json", "", c6in, `/id: "c6in-8xlarge", but the file lies in data/hosts/more`},
+		"a text of no experiment":    {"data/texts/11.toml", `experiment = "11-threads"`, `experiment = "11-thread"`, `tables "threads": no experiment "11-thread"`},
+		"a text of no host":          {"data/texts/11.toml", `host = "c6in-8xlarge"`, `host = "c6in-9xlarge"`, `tables "threads": no host "c6in-9xlarge" in data/hosts; did you mean "c6in-8xlarge"?`},
+		"a word that means nothing":  {"data/texts/10.toml", `place = "opening: workers"`, `plaice = "opening: workers"`, `unknown key "figures.plaice"`},
+		"a text that is no text":     {"data/texts/notes.md", "", "", "only texts belong there"},
+		"a run further down":         {"data/results/more/" + strings.TrimPrefix(threads, "data/results/"), "", threads, `but the file lies in data/results/more/11-threads`},
+		"a claim with another bar":   {archivetest.ThreadsDesign, "margin = 0.25", "margin = 0.5", "was changed after 2 runs had been made with it; give the changed claim a new id"},
+		"a claim with another need":  {archivetest.ThreadsDesign, "margin = ", "needs = { cores = 2 }\nmargin = ", "was changed after 2 runs"},
+		"a claim that is gone":       {archivetest.ThreadsDesign, `id = "threads-flat"`, `id = "threads-flatter"`, `claim "threads-flat" is gone, but 2 runs decided it; name it under [[withdrawn]]`},
+		"a claim withdrawn":          {archivetest.ThreadsDesign, isFlat, withdrawn("threads-flat"), ""},
+		"another withdrawn":          {archivetest.ThreadsDesign, isFlat, withdrawn("threads-other"), `claim "threads-flat" is gone`},
+		"a claim with other words":   {archivetest.ThreadsDesign, `text = "`, `text = "As before: `, ""},
+		"a design of another budget": {archivetest.ThreadsDesign, "budget_s = ", "budget_s = 1", ""},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			root := cloned(t)
-			c.spoil(t, root)
-			_, faults, err := Open(root)
-			if err != nil {
-				t.Fatal(err)
+			switch at := root.Path(c.path); {
+			case c.old != "":
+				archivetest.Edit(t, at, c.old, c.new)
+			case strings.HasPrefix(c.new, "data/"):
+				archivetest.Write(t, at, archivetest.Read(t, root.Path(c.new)))
+			default:
+				archivetest.Write(t, at, c.new)
 			}
-			if len(faults) != 1 || faults[0].Path != filepath.FromSlash(c.path) ||
-				!strings.Contains(faults[0].Err.Error(), c.says) {
-				t.Errorf("faults %v, want %s: %s", faults, c.path, c.says)
-			}
-			for _, f := range faults {
-				if strings.Contains(f.Err.Error(), string(root)) {
-					t.Errorf("%v repeats where the clone lies", f.Err)
-				}
-			}
+			hasFault(t, root, c.path, c.says)
 		})
 	}
 }
@@ -163,70 +139,14 @@ func TestOnePassNamesAllFaults(t *testing.T) {
 	}
 }
 
-func TestARunOfAFaultyHostIsFaultyToo(t *testing.T) {
-	root := cloned(t)
-	archivetest.Edit(t, root.Path(c6in), `"schema_version": 2`, `"schema_version": 3`)
-	_, faults, err := Open(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(faults) < 2 || filepath.ToSlash(faults[0].Path) != c6in {
-		t.Fatalf("faults %v", faults)
-	}
-	// Any number of runs are of this host, and more may be added.
-	known := false
-	for _, f := range faults[1:] {
-		known = known || filepath.ToSlash(f.Path) == threads
-		if !strings.Contains(f.Err.Error(), c6in) {
-			t.Errorf("%s: %v", f.Path, f.Err)
-		}
-	}
-	if !known {
-		t.Errorf("no fault in %s: %v", threads, faults)
-	}
-}
-
-// A run depends on its design.
-func TestFaultsOfARunInTurns(t *testing.T) {
-	for _, c := range []struct{ name, old, new, says string }{
-		{"a slot that never was", `"slots":[`, `"slots":[[],`, "slot 0 has 0 numbers"},
-		{"another seed", `"seed": 1`, `"seed": 2`, "but the seed draws"},
-		{"more blocks than there are", `"blocks": 6`, `"blocks": 7`, "7 complete blocks of 4 conditions"},
-		{"an end that is none", `"ended": "blocks"`, `"ended": "tired"`, "/provenance/ended"},
-		{"another warm-up than the design's", `"warmup_s":0`, `"warmup_s":0.2`, "/provenance/block"},
-	} {
+func TestWhatIsNoDataOrNoDesignEndsIt(t *testing.T) {
+	for _, path := range []string{"data/results/11-threads/notes.txt", "data/hosts/README", "data/results/11-threads/run.json~",
+		archivetest.ThreadsDesign} {
 		root := archivetest.Clone(t)
-		f := archivetest.AddRun(t, root, "c6in-8xlarge", time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC), 6)
-		path := root.Result("11-threads", f.Run)
-		archivetest.Edit(t, path, c.old, c.new)
-		_, faults, err := Open(root)
-		if err != nil {
-			t.Fatal(err)
+		archivetest.Write(t, root.Path(path), "x")
+		if _, _, err := Open(root); err == nil || !strings.Contains(err.Error(), filepath.FromSlash(path)) {
+			t.Errorf("%s: %v", path, err)
 		}
-		if len(faults) != 1 || faults[0].Path != root.Rel(path) || !strings.Contains(faults[0].Err.Error(), c.says) {
-			t.Errorf("%s: faults %v, want %s", c.name, faults, c.says)
-		}
-	}
-}
-
-func TestAFileThatIsNoJSONIsNamed(t *testing.T) {
-	for _, stray := range []string{"data/results/11-threads/notes.txt", "data/hosts/README",
-		"data/results/11-threads/run.json~"} {
-		root := archivetest.Clone(t)
-		archivetest.Write(t, root.Path(stray), "x")
-		_, _, err := Open(root)
-		if err == nil || !strings.Contains(err.Error(), filepath.FromSlash(stray)) {
-			t.Errorf("%s: %v", stray, err)
-		}
-	}
-}
-
-func TestABrokenExperimentEndsIt(t *testing.T) {
-	root := archivetest.Clone(t)
-	path := filepath.Join(root.Experiments(), "11-threads.toml")
-	archivetest.Edit(t, path, "margin =", "margn =")
-	if _, _, err := Open(root); err == nil || !strings.Contains(err.Error(), path+": line ") {
-		t.Errorf("%v, want %s and the line", err, path)
 	}
 	if _, _, err := Open(journal.Root(t.TempDir())); err == nil {
 		t.Error("a directory without experiments was opened")
@@ -242,10 +162,6 @@ func TestAJournalWithoutDataIsEmpty(t *testing.T) {
 	if len(j.Hosts) != 0 || len(j.Runs) != 0 {
 		t.Errorf("%d hosts, %d runs", len(j.Hosts), len(j.Runs))
 	}
-}
-
-func TestExperimentIsFoundByName(t *testing.T) {
-	j := open(t, archivetest.Clone(t))
 	if x, err := j.Experiment("11-threads"); err != nil || x.Name != "11-threads" {
 		t.Errorf("%v, %v", x, err)
 	}
