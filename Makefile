@@ -145,7 +145,6 @@ SOURCES := $(shell find lab -not -name '*_test.go' -not -path '*/testdata*' -not
 	@mkdir -p .tools/compiled .tools/stamp
 	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab
 	cd lab/fiber && $(MEASURED) -o ../../.tools/compiled/ .
-	cd lab/null && $(MEASURED) -o ../../.tools/compiled/ .
 	cd lab/floor && $(MEASURED) -o ../../.tools/compiled/ .
 	cd lab/study && $(MEASURED) -o ../../.tools/compiled/ ./producer ./sink
 	cd lab/fanout && $(MEASURED) -o ../../.tools/compiled/ . ./epoll ./reader
@@ -153,7 +152,7 @@ SOURCES := $(shell find lab -not -name '*_test.go' -not -path '*/testdata*' -not
 
 $(LAB): DIRECTORY = lab
 $(SERVER): DIRECTORY = fiber
-$(NULL_SERVER): DIRECTORY = null
+$(NULL_SERVER): DIRECTORY = floor
 $(FLOOR_SERVER): DIRECTORY = floor
 $(PRODUCER): DIRECTORY = producer
 $(SINK): DIRECTORY = sink

@@ -44,7 +44,7 @@ for arch in amd64 arm64; do
   done <<'END'
 lab/cmd/lab lab
 lab/fiber fiber_server
-lab/null null_server
+lab/floor null_server
 lab/floor floor_server
 lab/cmd/linerate linerate
 lab/study/producer event_producer

@@ -20,7 +20,7 @@ format() {
   [ -z "$found" ] || { printf 'lines of more than 120 bytes:\n%s\n' "$found"; return 1; }
 }
 # The modules beside the lab's; ./... does not enter them.
-modules=(batch fanout fiber floor null study)
+modules=(batch fanout fiber floor study)
 # Where goroutines share memory. These packages are tested with the race detector where it
 # can be built, which takes a C compiler, and otherwise without it.
 racy='/lab/(load(/.*)?|batch|fanout(/.*)?|internal/(run|bench|machine|proc|session))$'

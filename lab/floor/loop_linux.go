@@ -5,248 +5,275 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/line-rate/line-rate/lab/floor/request"
-	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
 const (
-	// inputSize is how much is read at once.
+	// inputSize is how much is read at once, and more than the longest head.
 	inputSize = 64 << 10
-	// atOnce is how many connections one wait returns.
-	atOnce = 256
-	// longestWait bounds a wait, during which Go cannot stop the world if its signal is lost.
-	longestWait = time.Second
 	// mostReads is how often one connection is read before it is another's turn.
 	mostReads = 8
+	// mostQueued ends the gathering of answers for one write, and bounds what a client that
+	// does not read can make the server keep.
+	mostQueued = 256 << 10
+	// mostKept is the memory in bytes that a connection keeps for the beginning of a request
+	// when there is none.
+	mostKept = 4 << 10
+	// longestTick bounds the time between two looks at what takes too long, at whether the
+	// server is to stop, and at connections for which there were no descriptors.
+	longestTick = 100 * time.Millisecond
+	// farewellTime is how long answers say that the connection closes, so that clients which
+	// have sent a request at a stop lose none.
+	farewellTime = 500 * time.Millisecond
 )
 
-// The times of a stop, as in the Fiber server: for a while, answers say that the
-// connection closes, so that clients which have sent a request lose none; then connections
-// without a request are closed; then the others.
-const (
-	farewellTime = 300 * time.Millisecond
-	drainTime    = 1800 * time.Millisecond
-	leavingTick  = 5 * time.Millisecond
-	// lingerTime is how long a connection is read after its last answer. If it were closed
-	// with something unread, the kernel would reset it, and the client could lose the answer.
-	lingerTime = time.Second
-)
+// A handler answers requests. It belongs to a thread.
+type handler interface {
+	// answer appends to out the answers to the whole requests at the beginning of in, until
+	// out has mostQueued bytes, and returns how much of in they were. last says that no
+	// request behind them is answered; closing asks for that.
+	answer(in, out []byte, closing bool) (used int, all []byte, last bool)
+	// tick is called when the second has changed.
+	tick(now time.Time)
+}
 
 // A loop is one thread and its connections.
 type loop struct {
-	*writer
-	reader   request.Reader
-	limits   request.Limits
-	times    times
+	handler
+	server   *server
 	epoll    int
-	listener int // -1 when it is closed
-	file     *os.File
-	wake     int // readable when the loop is to stop
+	listener *os.File // nil: another loop's, or closed
+	accepts  int      // its descriptor
 
 	conns  []*conn // by descriptor
 	open   int
-	again  []*conn // that have more to do, though no event will say so
-	resume []*conn // again, of the turn before
-	events []unix.EpollEvent
-	vector []unix.Iovec
+	events [256]unix.EpollEvent
 	in     []byte
+	out    []byte // what is to be written
 
-	origin  time.Time
-	now     time.Duration // since origin, read once for each wait
-	redate  time.Duration // when the date changes
-	tick    time.Duration // between two looks at what takes too long
-	sweep   time.Duration // when the next is due
-	crowded bool          // there are no descriptors left, so the listener is not watched
-	leaving bool
-	left    time.Duration // when the stop began
+	origin time.Time
+	now    time.Duration // since origin, read once for each wait
+	second time.Duration // when the second changes
+	sweep  time.Duration // when the next look at what takes too long is due
+	end    time.Duration // of the stop; 0: there is none
 }
 
-func newLoop(s settings, ln *net.TCPListener, wake int, pool *catalog.Pool) (l *loop, err error) {
-	l = &loop{
-		writer: newWriter(pool), reader: request.Reader{Limits: s.limits}, limits: s.limits, times: s.times,
-		epoll: -1, wake: wake, origin: time.Now(),
-		events: make([]unix.EpollEvent, atOnce), vector: make([]unix.Iovec, 0, mostPieces), in: make([]byte, inputSize),
-	}
-	// So what takes too long is ended up to a quarter of the shortest time too late. More
-	// looks would cost a server that has nothing to do.
-	l.tick = min(s.times.idle, s.times.head, s.times.body, s.times.write) / 4
+// A conn is one connection between two events.
+type conn struct {
+	fd    int
+	since time.Duration // of its last answer, or since the client last took some of it
+	last  bool          // the last answer is queued: what is read is dropped
+	rest  []byte        // of requests that were read and not answered yet
+	owed  []byte        // of answers that the socket has not taken yet
+}
+
+func newLoop(srv *server, h handler) (l *loop, err error) {
+	l = &loop{handler: h, server: srv, in: make([]byte, inputSize), origin: time.Now()}
+	l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	return l, err
+}
+
+// listen makes the loop take connections, for itself and for the others in turn.
+func (l *loop) listen(ln *net.TCPListener) (err error) {
 	// A copy of the descriptor, so that Go's own loop does not watch it.
-	l.file, err = ln.File()
+	l.listener, err = ln.File()
 	if err = errors.Join(err, ln.Close()); err != nil {
-		return nil, err
+		return err
 	}
-	l.listener = int(l.file.Fd())
-	defer func() {
-		if err != nil {
-			l.close()
-		}
-	}()
-	if err = unix.SetNonblock(l.listener, true); err != nil {
-		return nil, err
-	}
-	// Accepted connections have it from the listener.
-	if err = unix.SetsockoptInt(l.listener, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
-		return nil, err
-	}
-	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
-		return nil, err
-	}
-	if err = watch(l.epoll, wake, unix.EPOLLIN); err != nil {
-		return nil, err
-	}
-	return l, watch(l.epoll, l.listener, unix.EPOLLIN)
+	l.accepts = int(l.listener.Fd())
+	return errors.Join(unix.SetNonblock(l.accepts, true),
+		unix.SetsockoptInt(l.accepts, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1), // accepted connections have it from there
+		l.watch(unix.EPOLL_CTL_ADD, l.accepts))
 }
 
-// run serves until it is stopped and everything under way is answered, or something fails.
+// watch tells the loop of each change of a descriptor. Changes are enough, since a connection is read until
+// its socket is empty, and they spare the kernel a second look at each.
+func (l *loop) watch(op, fd int) error {
+	const everything = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET&(1<<32-1)
+	return unix.EpollCtl(l.epoll, op, fd, &unix.EpollEvent{Events: everything, Fd: int32(fd)})
+}
+
+// run serves until the server is to stop and everything that has come is answered, or something fails.
 func (l *loop) run() error {
 	defer l.close()
 	for {
-		events, err := wait(l.epoll, l.events, l.patience())
-		if err != nil {
-			return fmt.Errorf("epoll: %w", err)
+		n, errno := wait(l.epoll, l.events[:], l.sweep-l.now)
+		if errno != 0 {
+			return fmt.Errorf("epoll: %w", errno)
 		}
 		l.look()
-		for i := range events {
-			switch fd := int(events[i].Fd); fd {
-			case l.listener:
-				if err := l.accept(); err != nil {
-					return err
-				}
-			case l.wake:
-				if err := l.leave(); err != nil {
-					return err
-				}
-			default:
-				if fd < len(l.conns) && l.conns[fd] != nil {
-					l.turn(l.conns[fd], events[i].Events)
-				}
-			}
-		}
-		if len(l.again) > 0 {
-			l.again, l.resume = l.resume[:0], l.again
-			for _, c := range l.resume {
-				if c.fd >= 0 {
-					l.turn(c, unix.EPOLLIN)
-				}
+		for _, e := range l.events[:n] {
+			if fd := int(e.Fd); l.listener != nil && fd == l.accepts {
+				l.accept()
+			} else {
+				l.turn(l.conn(fd), e.Events)
 			}
 		}
 		if l.now >= l.sweep {
 			l.expire()
-			if l.leaving && (l.open == 0 || l.now-l.left > farewellTime+drainTime) {
-				return nil
-			}
 		}
-	}
-}
-
-// patience is how long to wait for events, in milliseconds.
-func (l *loop) patience() int {
-	if len(l.again) > 0 {
-		return 0
-	}
-	return int(min(max(l.sweep-l.now, 0), longestWait)/time.Millisecond) + 1
-}
-
-// look reads the clock, and writes the date anew when its second is over.
-func (l *loop) look() {
-	l.now = time.Since(l.origin)
-	if l.now < l.redate {
-		return
-	}
-	now := time.Now()
-	l.setDate(now)
-	l.redate = l.now + time.Second - time.Duration(now.Nanosecond())
-}
-
-// accept takes the connections that wait.
-func (l *loop) accept() error {
-	for {
-		fd, _, err := unix.Accept4(l.listener, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
-		switch {
-		case errors.Is(err, unix.EAGAIN):
+		if l.end > 0 && (l.open == 0 || l.now >= l.end) {
 			return nil
-		case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOBUFS),
-			errors.Is(err, unix.ENOMEM):
-			// The listener stays ready, so it would be all that the loop does.
-			l.crowded = true
-			return unix.EpollCtl(l.epoll, unix.EPOLL_CTL_DEL, l.listener, nil)
-		case errors.Is(err, unix.EBADF), errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOTSOCK):
-			return fmt.Errorf("accept: %w", err)
-		case err != nil:
-			continue // the connection's own error
 		}
-		if err := watch(l.epoll, fd, everything); err != nil {
+	}
+}
+
+// look reads the clock.
+func (l *loop) look() {
+	if l.now = time.Since(l.origin); l.now >= l.second {
+		now := time.Now()
+		l.tick(now)
+		l.second = l.now + time.Second - time.Duration(now.Nanosecond())
+	}
+}
+
+// accept takes the connections that wait. Without a descriptor for one, it tries again at the next sweep.
+func (l *loop) accept() {
+	for {
+		fd, _, err := unix.Accept4(l.accepts, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+		if err == unix.ECONNABORTED || err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return
+		}
+		to := l.server.loops[l.server.next%len(l.server.loops)]
+		l.server.next++
+		if to.watch(unix.EPOLL_CTL_ADD, fd) != nil {
 			_ = unix.Close(fd)
-			return fmt.Errorf("epoll: %w", err)
 		}
-		for len(l.conns) <= fd {
-			l.conns = append(l.conns, nil)
-		}
+	}
+}
+
+// conn gives the connection of a descriptor, of which the first event says that it is there.
+func (l *loop) conn(fd int) *conn {
+	for len(l.conns) <= fd {
+		l.conns = append(l.conns, nil)
+	}
+	if l.conns[fd] == nil {
 		l.conns[fd] = &conn{fd: fd, since: l.now}
 		l.open++
 	}
+	return l.conns[fd]
 }
 
-// leave begins the stop. Connections that the kernel has completed are taken first: it
-// would reset them.
-func (l *loop) leave() error {
-	err := errors.Join(unix.EpollCtl(l.epoll, unix.EPOLL_CTL_DEL, l.wake, nil), l.accept(), l.file.Close())
-	l.listener, l.leaving, l.left, l.crowded = -1, true, l.now, false
-	l.tick, l.sweep = leavingTick, l.now
-	return err
-}
-
-// expire ends what has taken too long.
+// expire ends what has taken too long, and begins the stop.
 func (l *loop) expire() {
-	l.sweep = l.now + l.tick
-	if l.crowded {
-		l.crowded = watch(l.epoll, l.listener, unix.EPOLLIN) != nil
-	}
+	l.sweep = l.now + min(longestTick, l.server.timeout/4)
 	for _, c := range l.conns {
-		if c == nil {
-			continue
-		}
-		late := l.now - c.since
-		switch c.phase {
-		case idle:
-			if l.leaving && l.now-l.left > farewellTime {
-				l.turn(c, unix.EPOLLIN) // a request may have come meanwhile
-				if c.fd >= 0 && c.phase == idle {
-					l.drop(c)
-				}
-			} else if late > l.times.idle {
-				l.drop(c)
-			}
-		case inHead:
-			if late > l.times.head {
-				l.timeOut(c)
-			}
-		case inBody:
-			if late > l.times.body {
-				l.timeOut(c)
-			}
-		case writing:
-			if late > l.times.write {
-				l.drop(c)
-			}
-		case lingering:
-			if late > lingerTime {
-				l.drop(c)
-			}
+		if c != nil && l.now-c.since > l.server.timeout {
+			l.drop(c)
 		}
 	}
+	if l.listener != nil {
+		l.accept()
+	}
+	if l.end == 0 && l.server.leaving.Load() {
+		if l.end = l.now; !l.server.null {
+			l.end += farewellTime
+		}
+		if l.listener != nil {
+			_ = l.listener.Close()
+			l.listener = nil
+		}
+	}
+}
+
+// turn does all that a connection is ready for.
+func (l *loop) turn(c *conn, events uint32) {
+	held := len(c.owed) > 0 // then whole requests can be in rest, and come before what can be read
+	if held && !l.pay(c) {
+		return
+	}
+	for range mostReads {
+		n, emptied := copy(l.in, c.rest), false
+		if !held {
+			got, errno := call(unix.SYS_READ, c.fd, l.in[n:])
+			switch {
+			case errno == unix.EAGAIN:
+				return
+			case errno == unix.EINTR:
+				continue
+			case errno != 0, got == 0:
+				l.drop(c)
+				return
+			}
+			// An end of the stream behind what was read has no event of its own if it came
+			// before this one.
+			emptied = got < len(l.in)-n && events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) == 0
+			if n += got; c.last {
+				continue
+			}
+		}
+		held = false
+		if !l.serve(c, l.in[:n]) || emptied {
+			return
+		}
+	}
+	_ = l.watch(unix.EPOLL_CTL_MOD, c.fd) // an event for what is left
+}
+
+// serve answers the requests in in, and keeps the rest. It reports whether the connection is to be read on.
+func (l *loop) serve(c *conn, in []byte) bool {
+	for len(in) > 0 && !c.last && len(c.owed) == 0 {
+		var used int
+		used, l.out, c.last = l.answer(in, l.out[:0], l.end > 0)
+		in = in[used:]
+		if len(l.out) == 0 {
+			break
+		}
+		c.since = l.now
+		n, errno := call(unix.SYS_WRITE, c.fd, l.out)
+		if errno != 0 && errno != unix.EAGAIN {
+			l.drop(c)
+			return false
+		}
+		c.owed = append(c.owed, l.out[n:]...)
+	}
+	if c.last || len(in) == 0 && cap(c.rest) > mostKept {
+		c.rest = nil
+	} else if c.rest = append(c.rest[:0], in...); len(in) == len(l.in) {
+		l.drop(c) // a head without an end
+		return false
+	}
+	if len(c.owed) > 0 {
+		return false
+	}
+	if c.last && unix.Shutdown(c.fd, unix.SHUT_WR) != nil { // the client is read to its end, or a reset could overtake the answer
+		l.drop(c)
+		return false
+	}
+	return true
+}
+
+// pay writes what a connection is owed. It reports whether all is written.
+func (l *loop) pay(c *conn) bool {
+	for len(c.owed) > 0 {
+		n, errno := call(unix.SYS_WRITE, c.fd, c.owed)
+		switch {
+		case errno == unix.EAGAIN:
+			return false
+		case errno == unix.EINTR:
+			continue
+		case errno != 0:
+			l.drop(c)
+			return false
+		}
+		c.owed, c.since = c.owed[n:], l.now
+	}
+	c.owed = nil
+	return true
 }
 
 // drop closes a connection.
 func (l *loop) drop(c *conn) {
-	_ = unix.Close(c.fd)
 	l.conns[c.fd] = nil
-	c.fd = -1
 	l.open--
+	_ = unix.Close(c.fd)
 }
 
 func (l *loop) close() {
@@ -255,8 +282,29 @@ func (l *loop) close() {
 			l.drop(c)
 		}
 	}
-	if l.epoll >= 0 {
-		_ = unix.Close(l.epoll)
+	if l.listener != nil {
+		_ = l.listener.Close()
 	}
-	_ = l.file.Close() // closed already after a stop
+	_ = unix.Close(l.epoll)
+}
+
+// call makes a system call without telling Go's scheduler. Telling it is for calls that may block, which
+// these cannot, since sockets are non-blocking; it was a tenth of what a request costs.
+func call(number uintptr, fd int, p []byte) (int, syscall.Errno) {
+	n, _, errno := unix.RawSyscall(number, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	return max(int(n), 0), errno
+}
+
+// wait waits for events. Here too the scheduler is not told: if it were, it would look after the thread a
+// thousand times a second whenever work comes after a pause, which made requests dearer by some hundredths
+// in turns of 50 ms. So the thread keeps its right to run Go code while it waits. Every ten or twenty
+// milliseconds a signal of Go's ends the wait and makes it offer that to other goroutines.
+func wait(epoll int, events []unix.EpollEvent, most time.Duration) (int, syscall.Errno) {
+	ms := max(most, 0)/time.Millisecond + 1
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll),
+		uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), uintptr(ms), 0, 0)
+	if errno == unix.EINTR {
+		return 0, 0
+	}
+	return int(n), errno
 }

@@ -22,7 +22,9 @@ import (
 	"github.com/line-rate/line-rate/lab/server/catalog/contract"
 )
 
-func TestMain(m *testing.M) { programtest.Main(m, map[string]string{"floor_server": "."}) }
+func TestMain(m *testing.M) {
+	programtest.Main(m, map[string]string{"floor_server": ".", "null_server": "."})
+}
 
 // start runs a program on a free port and waits until it listens.
 func start(t *testing.T, words ...string) (cmd *exec.Cmd, v *serving) {
@@ -68,8 +70,7 @@ func TestProgram(t *testing.T) {
 	cmd, v := start(t, floor(), "--addr", "127.0.0.1:0", "--workers", "2", "--pprof-sockets", dir)
 	refusals(t, floor(), v.addr, map[string]string{
 		"--workers 0":             "whole number from 1",
-		"--max-head 1":            "whole number from 256",
-		"--head-timeout 1":        "as in 10s",
+		"--timeout 1":             "as in 10s",
 		"--pprof-sockets /dev/no": "does not exist",
 	})
 	// A second server with workers of its own does not share the port unnoticed.
@@ -77,7 +78,7 @@ func TestProgram(t *testing.T) {
 	if out, _ := second.CombinedOutput(); second.ProcessState.ExitCode() != program.InUse {
 		t.Errorf("%v: %s", second.ProcessState, out)
 	}
-	socket := http.Client{Timeout: patience, Transport: &http.Transport{
+	socket := http.Client{Timeout: programtest.Patience, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, fmt.Sprintf("%d.sock", cmd.Process.Pid)))
@@ -99,10 +100,32 @@ func TestProgram(t *testing.T) {
 	}
 }
 
+// Under its own name the program answers with canned bytes, and an open connection does not hold up its end.
+func TestNullServer(t *testing.T) {
+	cmd, v := start(t, programtest.Path("null_server"), "--addr", "127.0.0.1:0")
+	refusals(t, programtest.Path("null_server"), v.addr, nil)
+	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", cmd.Process.Pid))
+	if err != nil || string(comm) != "null_server\n" {
+		t.Errorf("the process is called %q, %v", comm, err)
+	}
+	contract.Contract(t, answer.Null, v.addr)
+	long := v.dial()
+	go func() { _, _ = long.Write(bytes.Repeat([]byte("x"), 1<<20)) }() // ends with the connection
+	if _, err := io.Copy(io.Discard, long); err != nil && !strings.Contains(err.Error(), "reset") {
+		t.Errorf("a head without end: %v", err)
+	}
+	c := v.dial()
+	c.say(simple + "POST / HTTP/1.1\r\n\r\n" + "GET /simpler HTTP/1.1\r\n\r\n")
+	if a, b, last := c.next(), c.next(), c.next(); a.body != catalog.Simple || b.code != 405 || last.code != 404 {
+		t.Errorf("%+v, %+v, %+v", a, b, last)
+	}
+	ended(t, cmd)
+}
+
 // A server that has no descriptors left answers those that it has taken, and takes others
 // when some are free again.
 func TestNoDescriptorsLeft(t *testing.T) {
-	cmd, v := start(t, "sh", "-c", `ulimit -n 40; exec "$0" --addr 127.0.0.1:0 --workers 1 --idle-timeout 100ms`, floor())
+	cmd, v := start(t, "sh", "-c", `ulimit -n 40; exec "$0" --addr 127.0.0.1:0 --workers 1 --timeout 100ms`, floor())
 	var open []*client
 	for range 60 {
 		c := v.dial()
@@ -111,7 +134,7 @@ func TestNoDescriptorsLeft(t *testing.T) {
 	}
 	// The first are idle at some time and make room for the others.
 	for i, c := range open {
-		if a := c.next("GET"); a.code != 200 || a.body != catalog.Simple {
+		if a := c.next(); a.code != 200 || a.body != catalog.Simple {
 			t.Errorf("client %d: %+v", i, a)
 		}
 	}
@@ -170,7 +193,7 @@ func TestServerInC(t *testing.T) {
 			_ = c.CloseWrite()
 		}()
 		for i := range rounds * 5 {
-			a := c.next("GET")
+			a := c.next()
 			if a.code != []int{200, 200, 404, 405, 404}[i%5] || i%5 == 0 && a.body != catalog.Simple || i%5 == 1 &&
 				set.Body([]byte(a.body)) != nil {
 				t.Fatalf("by %d bytes, answer %d: %d, %.80q", part, i, a.code, a.body)

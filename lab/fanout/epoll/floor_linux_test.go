@@ -441,7 +441,6 @@ func TestWrongRequests(t *testing.T) {
 		"GET /" + host:                            "404 200",
 		"GET /ledger/" + host:                     "404 200",
 		"OPTIONS *" + host:                        "404 200",
-		"CONNECT x:1" + host:                      "404 200",
 		"HEAD /ledger" + host:                     "404",
 		"GET /live HTTP/1.1\r\n\r\n":              "",
 		"GET /live HTTP/2.0\r\nHost: x\r\n\r\n":   "",

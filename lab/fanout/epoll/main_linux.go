@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"runtime"
 	"slices"
@@ -73,7 +74,7 @@ func run(args []string) int {
 }
 
 const (
-	inputSize    = 16 << 10                   // read at once, and so the longest head
+	inputSize    = request.Longest            // read at once
 	mostTogether = 64                         // events of a post in one write
 	edge         = unix.EPOLLET & (1<<32 - 1) // epoll tells of changes only
 )
@@ -87,7 +88,7 @@ type loop struct {
 	conns           []*conn // by descriptor
 	posts           []post
 	fresh           []*post // with events to send
-	head            request.Reader
+	head            request.Request
 	in, out         []byte // one connection's after the other's
 }
 
@@ -111,7 +112,6 @@ type conn struct {
 
 func newLoop(ln *net.TCPListener, o hub.Options) (*loop, error) {
 	l := &loop{posts: make([]post, o.Topics), room: o.Subscriber, in: make([]byte, inputSize)}
-	l.head.Limits = request.Limits{Head: inputSize, Fields: 100, Body: 1 << 40}
 	socket, err := ln.SyscallConn()
 	if err == nil {
 		err = socket.Control(func(fd uintptr) { l.listener = int(fd) })
@@ -189,10 +189,9 @@ func (l *loop) read(c *conn) {
 			ending = refused != 0
 			break
 		}
-		r := &l.head.Request
-		ending = r.Close || r.KeepAlive || r.Body() || r.Method == request.Head
-		method, _, _ := bytes.Cut(in, []byte(" "))
-		l.do(c, string(method), string(r.Path), ending)
+		r := &l.head
+		ending = r.Close || r.KeepAlive || r.Body || string(r.Method) == http.MethodHead
+		l.do(c, string(r.Method), string(r.Path), ending)
 	}
 	c.rest = append(c.rest[:0], in...)
 	if len(l.out) > 0 && l.send(c, l.out) < len(l.out) || ending && c.post == nil {

@@ -58,12 +58,12 @@ var programsOnce = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	names := map[string]string{"fiber": "fiber_server", "null": "null_server", "sink": "event_sink",
+	names := map[string]string{"fiber": "fiber_server", "floor": "null_server", "sink": "event_sink",
 		"producer": "event_producer", "faulty": "faulty/fiber_server", "lab": "the-lab"}
 	for _, packages := range [][]string{
 		{"../..", "./cmd/linerate", "./cmd/lab", "./internal/run/testdata/faulty"},
 		{"../../fiber", "."},
-		{"../../null", "."},
+		{"../../floor", "."},
 		{"../../study", "./sink", "./producer"},
 	} {
 		build := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir +

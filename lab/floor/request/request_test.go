@@ -3,16 +3,11 @@ package request
 import (
 	"bufio"
 	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
 )
-
-var limits = Limits{Head: 512, Fields: 8, Body: 1000}
-
-func reader() *Reader { return &Reader{Limits: limits} }
 
 const host = "Host: x\r\n"
 
@@ -23,36 +18,29 @@ func get(lines ...string) string {
 
 // accepted are whole heads, and what is read of each.
 var accepted = []struct {
-	head string
-	want Request
+	head, path string
+	says       string // of body, close, and keep
 }{
-	{"GET /simple HTTP/1.1\r\nHost: x\r\n\r\n", Request{Method: Get, Path: []byte("/simple")}},
-	{"HEAD /a?b=/c HTTP/1.1\r\nhost:\r\n\r\n", Request{Method: Head, Path: []byte("/a")}},
-	{"GET /s%69mple%2f?%zz HTTP/1.1\r\nHOST: [::1]:80 \r\n\r\n", Request{Method: Get, Path: []byte("/simple/")}},
-	{"PUT / HTTP/1.1\r\nHost: x\r\n\r\n", Request{Method: Other, Path: []byte("/")}},
-	{"get / HTTP/1.1\r\nHost: x\r\n\r\n", Request{Method: Unknown, Path: []byte("/")}},
-	{"GET / HTTP/1.7\r\nHost: x\r\n\r\n", Request{Method: Get, Path: []byte("/")}},
-	{"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", Request{Method: Options, Path: []byte("*")}},
-	{"CONNECT x:80 HTTP/1.1\r\nHost: x:80\r\n\r\n", Request{Method: Connect}},
-	{"GET http://x/simple?a HTTP/1.1\r\nHost: y\r\n\r\n", Request{Method: Get, Path: []byte("/simple")}},
-	{"GET HTTPS://x:1?/simple HTTP/1.1\r\nHost: y\r\n\r\n", Request{Method: Get, Path: []byte("/")}},
-	{"OPTIONS http://x HTTP/1.1\r\nHost: y\r\n\r\n", Request{Method: Options, Path: []byte("*")}},
+	{"GET /simple HTTP/1.1\r\nHost: x\r\n\r\n", "/simple", ""},
+	{"\r\nGET /simple HTTP/1.1\r\nHost: x\r\n\r\n", "/simple", ""},
+	{"HEAD /a?b=/c HTTP/1.1\r\nhost:\r\n\r\n", "/a", ""},
+	{"GET /s%69mple%2f?%zz HTTP/1.1\r\nHOST: [::1]:80 \r\n\r\n", "/simple/", ""},
+	{"get / HTTP/1.1\r\nHost: x\r\n\r\n", "/", ""},
+	{"GET / HTTP/1.7\r\nHost: x\r\n\r\n", "/", ""},
+	{"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", "*", ""},
+	{"GET http://x/simple?a HTTP/1.1\r\nHost: y\r\n\r\n", "/simple", ""},
+	{"GET HTTPS://x:1?/simple HTTP/1.1\r\nHost: y\r\n\r\n", "/", ""},
 	// HTTP/1.0 closes, unless asked not to, and needs no Host.
-	{"GET / HTTP/1.0\r\n\r\n", Request{Method: Get, Path: []byte("/"), Close: true}},
-	{"GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", Request{Method: Get, Path: []byte("/"), KeepAlive: true}},
-	{"GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n", Request{Method: Get, Path: []byte("/"), Close: true}},
-	{"GET / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n",
-		Request{Method: Get, Path: []byte("/"), Length: 1, Close: true}},
-	{get("Connection: close"), Request{Method: Get, Path: []byte("/"), Close: true}},
-	{get("Connection: a ,\t, CLOSE", "Connection: keep-alive"), Request{Method: Get, Path: []byte("/"), Close: true}},
-	{get("Connection: closed"), Request{Method: Get, Path: []byte("/")}},
-	{get("Content-Length: 0"), Request{Method: Get, Path: []byte("/")}},
-	{get("content-length:\t 01000 "), Request{Method: Get, Path: []byte("/"), Length: 1000}},
-	{get("Transfer-Encoding: Chunked"), Request{Method: Get, Path: []byte("/"), Chunked: true}},
-	{get("Transfer-Encoding: , chunked ,"), Request{Method: Get, Path: []byte("/"), Chunked: true}},
-	{get("Expect: 100-Continue", "Content-Length: 1"), Request{Method: Get, Path: []byte("/"), Length: 1, Continue: true}},
-	{get("Expect: 100-continue"), Request{Method: Get, Path: []byte("/")}},
-	{get("X-1: \tabc \xff\t", "!#$%&'*+-.^_`|~9: :", "Empty:"), Request{Method: Get, Path: []byte("/")}},
+	{"GET / HTTP/1.0\r\n\r\n", "/", "close"},
+	{"GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", "/", "keep"},
+	{"GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n", "/", "close"},
+	{get("Connection: close"), "/", "close"},
+	{get("Connection: a ,\t, CLOSE", "Connection: keep-alive"), "/", "close"},
+	{get("Connection: closed"), "/", ""},
+	{get("Content-Length: 0"), "/", ""},
+	{get("content-length:\t 01000 "), "/", "body"},
+	{get("Transfer-Encoding: Chunked"), "/", "body"},
+	{get("X-1: \tabc \xff\t", "!#$%&'*+-.^_`|~9: :", "Empty:"), "/", ""},
 }
 
 // refused are heads, and the status with which each is refused.
@@ -69,29 +57,23 @@ var refused = []struct {
 	{400, " GET / HTTP/1.1\r\n\r\n"},
 	{400, "GET\t/ HTTP/1.1\r\n\r\n"},
 	{400, "G@T / HTTP/1.1\r\n\r\n"},
-	{400, " / HTTP/1.1\r\n\r\n"},
 	{400, "GET  HTTP/1.1\r\n\r\n"},
 	{400, "GET / http/1.1\r\n\r\n"},
 	{400, "GET / HTTP/1.10\r\n\r\n"},
-	{400, "GET / HTTP/11\r\n\r\n"},
-	{400, "GET / HTTP/x.1\r\n\r\n"},
 	{400, "GET / HTTP/1.1\n\r\n"},
 	{400, "GET / HTTP/1.1\n"},
 	{400, "GET / HTTP/1.1\r\r\n\r\n"},
 	{400, "GET /\x00 HTTP/1.1\r\n"},
 	{400, "GET /\xc3\xa9 HTTP/1.1\r\n"},
 	{400, "GET /#x HTTP/1.1\r\n"},
-	{400, "GET /% HTTP/1.1\r\n"},
-	{400, "GET /%4 HTTP/1.1\r\n"},
 	{400, "GET /%4g HTTP/1.1\r\n"},
 	{400, "GET simple HTTP/1.1\r\n"},
-	{400, "GET * HTTP/1.1\r\n"},
 	{400, "OPTIONS ** HTTP/1.1\r\n"},
 	{400, "GET ftp://x/ HTTP/1.1\r\n"},
 	{400, "GET http:/x HTTP/1.1\r\n"},
 	{400, "GET http:/// HTTP/1.1\r\n"},
 	{400, "GET http://u@x/ HTTP/1.1\r\n"},
-	{400, "CONNECT /x HTTP/1.1\r\n"},
+	{400, "CONNECT x:80 HTTP/1.1\r\n"},
 	{505, "GET / HTTP/2.0\r\n"},
 	{505, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"},
 	{505, "GET / HTTP/0.9\r\n"},
@@ -101,9 +83,7 @@ var refused = []struct {
 	{400, "GET / HTTP/1.1\r\nHost: x\r\n\n"},
 	{400, "GET / HTTP/1.1\r\n Host: x\r\n\r\n"},
 	{400, get("X: a", " folded")},
-	{400, get("X: a", "\tfolded")},
 	{400, get("Content-Length : 5")},
-	{400, get("Content-Length\t: 5")},
 	{400, get("X")},
 	{400, get(": 1")},
 	{400, get("(X): 1")},
@@ -121,56 +101,46 @@ var refused = []struct {
 	// What frames the message.
 	{400, get("Content-Length: 5", "Content-Length: 6")},
 	{400, get("Content-Length: 5", "Content-Length: 5")},
-	{400, get("Content-Length: 5, 5")},
 	{400, get("Content-Length: 5,6")},
 	{400, get("Content-Length: +5")},
-	{400, get("Content-Length: -5")},
-	{400, get("Content-Length: 5 5")},
 	{400, get("Content-Length: 0x5")},
 	{400, get("Content-Length: 5.0")},
-	{400, get("Content-Length: \xd9\xa5")},
 	{400, get("Content-Length:")},
 	{400, get("Content-Length: 5", "Transfer-Encoding: chunked")},
 	{400, get("Transfer-Encoding: chunked", "Content-Length: 0")},
-	{400, get("Transfer-Encoding: gzip")},
-	{400, get("Transfer-Encoding: identity")},
-	{400, get("Transfer-Encoding:")},
-	{400, get("Transfer-Encoding: chunked, gzip")},
-	{400, get("Transfer-Encoding: chunked", "Transfer-Encoding: identity")},
-	{400, get("Transfer-Encoding: chunked, chunked")},
-	{400, get("Transfer-Encoding: chunked", "Transfer-Encoding: chunked")},
-	{400, get("Transfer-Encoding: xchunked")},
-	{400, get("Transfer-Encoding: chunked;a=b")},
-	{400, get("Transfer-Encoding: \"chunked\"")},
 	{400, get("Transfer-Encoding: \vchunked")},
 	{400, "GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"},
-	{501, get("Transfer-Encoding: gzip, chunked")},
-	{501, get("Transfer-Encoding: gzip", "Transfer-Encoding: chunked")},
-	{417, get("Expect: 200-ok")},
-	// Limits.
-	{413, get("Content-Length: 1001")},
-	{413, get("Content-Length: 99999999999999999999999999")},
-	{414, "GET /" + strings.Repeat("x", 600)},
-	{431, get("X: " + strings.Repeat("x", 600))},
-	{431, get("X: " + strings.Repeat("x", 512-len(get("X: "))+1))},
-	{431, get(strings.Split(strings.Repeat("X: 1,", 8)[:39], ",")...)},
+	// The limit.
+	{431, "GET /" + strings.Repeat("x", Longest)},
+	{431, get("X: " + strings.Repeat("x", Longest-len(get("X: "))+1))},
+}
+
+// says is what is read beside the path.
+func says(r *Request) (all string) {
+	for word, is := range map[string]bool{"body": r.Body, "close": r.Close, "keep": r.KeepAlive} {
+		if is {
+			all += word
+		}
+	}
+	return all
 }
 
 func TestHeads(t *testing.T) {
-	r := reader()
+	var r Request
 	for _, c := range accepted {
 		used, status := r.Read([]byte(c.head + "GET"))
-		if used != len(c.head) || status != 0 || fmt.Sprintf("%+v", r.Request) != fmt.Sprintf("%+v", c.want) {
-			t.Errorf("%q: %d, %d, %+v; want %d, 0, %+v", c.head, used, status, r.Request, len(c.head), c.want)
+		method, _, _ := strings.Cut(strings.TrimSpace(c.head), " ")
+		if used != len(c.head) || status != 0 || string(r.Path) != c.path || string(r.Method) != method || says(&r) != c.says {
+			t.Errorf("%q: %d, %d, %+v", c.head, used, status, r)
 		}
 	}
-	longest := get("X: " + strings.Repeat("x", limits.Head-len(get("X: "))))
-	if used, status := r.Read([]byte(longest)); used != limits.Head || status != 0 {
+	longest := get("X: " + strings.Repeat("x", Longest-len(get("X: "))))
+	if used, status := r.Read([]byte(longest)); used != Longest || status != 0 {
 		t.Errorf("a head of as many bytes as are allowed: %d, %d", used, status)
 	}
 	for _, c := range refused {
 		if used, status := r.Read([]byte(c.head)); used != 0 || status != c.status {
-			t.Errorf("%q: %d, status %d, want %d", c.head, used, status, c.status)
+			t.Errorf("%.80q: %d, status %d, want %d", c.head, used, status, c.status)
 		}
 	}
 }
@@ -180,13 +150,15 @@ func TestHeads(t *testing.T) {
 func TestHeadsInParts(t *testing.T) {
 	for _, c := range accepted {
 		for cut := range len(c.head) {
-			if used, status := reader().Read([]byte(c.head[:cut])); used != 0 || status != 0 {
+			if used, status := new(Request).Read([]byte(c.head[:cut])); used != 0 || status != 0 {
 				t.Errorf("%q: %d, %d", c.head[:cut], used, status)
 			}
 		}
 	}
 	for _, c := range refused {
-		steady(t, []byte(c.head))
+		if len(c.head) < Longest {
+			steady(t, []byte(c.head))
+		}
 	}
 }
 
@@ -194,9 +166,9 @@ func TestHeadsInParts(t *testing.T) {
 // with what follows.
 func steady(t *testing.T, in []byte) {
 	t.Helper()
-	used, status := reader().Read(in)
+	used, status := new(Request).Read(in)
 	for cut := range in {
-		u, s := reader().Read(in[:cut])
+		u, s := new(Request).Read(in[:cut])
 		if (u != 0 || s != 0) && (u != used || s != status) {
 			t.Fatalf("%q, of which %q: %d, %d, the whole %d, %d", in, in[:cut], u, s, used, status)
 		}
@@ -207,21 +179,19 @@ func steady(t *testing.T, in []byte) {
 // it. Go's takes more.
 func agree(t *testing.T, in []byte) {
 	t.Helper()
-	r := reader()
+	var r Request
 	used, status := r.Read(in)
 	if used == 0 {
 		return
 	}
-	if status != 0 {
+	if status != 0 || used > Longest {
 		t.Fatalf("%q: both read, %d, and refused, %d", in, used, status)
 	}
-	if r.Length > limits.Body || r.Length < 0 || r.Chunked && r.Length != 0 || used > limits.Head {
-		t.Fatalf("%q: %+v, %d bytes", in, r.Request, used)
-	}
-	if r.Method == Connect || r.Method == Options || bytes.ContainsAny(in[:used], "\x80\xff") {
+	method := string(r.Method)
+	if method == http.MethodConnect || method == http.MethodOptions || bytes.ContainsAny(in[:used], "\x80\xff") {
 		return // Go's reads the targets of these otherwise
 	}
-	theirs, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(in[:used])))
+	theirs, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(bytes.TrimPrefix(in[:used], []byte("\r\n")))))
 	if err != nil {
 		if minor := in[bytes.IndexByte(in, '\n')-2]; minor > '1' && strings.Contains(err.Error(), "version") {
 			return
@@ -232,12 +202,8 @@ func agree(t *testing.T, in []byte) {
 		}
 		t.Fatalf("%q: taken, and Go's says %v", in[:used], err)
 	}
-	length := r.Length
-	if r.Chunked {
-		length = -1
-	}
-	if theirs.ContentLength != length || theirs.Close != r.Close && r.Close {
-		t.Fatalf("%q: %+v, Go's has a length of %d, closes: %v", in[:used], r.Request, theirs.ContentLength, theirs.Close)
+	if r.Body != (theirs.ContentLength != 0) || r.Close && !theirs.Close {
+		t.Fatalf("%q: %+v, Go's has a length of %d, closes: %v", in[:used], r, theirs.ContentLength, theirs.Close)
 	}
 	if path := theirs.URL.Path; path != string(r.Path) && path != "" {
 		t.Fatalf("%q: path %q, Go's %q", in[:used], r.Path, path)
@@ -258,15 +224,18 @@ func FuzzHead(f *testing.F) {
 		f.Add([]byte(c.head))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		steady(t, in[:min(len(in), 2*limits.Head)])
+		steady(t, in[:min(len(in), 1000)])
 		agree(t, in)
 	})
 }
 
-// A head allocates nothing, whatever it says.
+// A head allocates nothing, unless its path has escapes.
 func TestHeadsAllocateNothing(t *testing.T) {
-	r := reader()
+	var r Request
 	for _, c := range accepted {
+		if strings.Contains(c.head, "%69") {
+			continue
+		}
 		in := []byte(c.head)
 		if n := testing.AllocsPerRun(20, func() { r.Read(in) }); n > 0 {
 			t.Errorf("%q: %v allocations", c.head, n)

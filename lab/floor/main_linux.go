@@ -1,0 +1,203 @@
+// Command floor_server answers the lab's routes over HTTP/1.1 with as little of its own as
+// a correct server can do with: threads that each wait with epoll for their connections,
+// one read, and one write for all the requests that it returned. What a server with a
+// framework costs beyond this one is the framework; what this one costs beyond c_floor,
+// which only writes prepared bytes, is reading HTTP.
+//
+// Correct means that nothing is left out to be fast. Requests are read as package request
+// does, however they are cut; HEAD, HTTP/1.0, pipelines and refusals are as RFC 9110 and
+// 9112 have them; what a client can send or leave unread has a limit, and what it can leave
+// undone a time; a stop answers what has come. Bodies are drawn for each request, as the
+// Fiber server draws them. No route takes a body, so a request that has one is the last
+// that its connection answers.
+//
+// With --null, and under the name null_server, it answers with canned bytes in place of
+// all that. Then it is so fast that it cannot be the bottleneck: what a load generator
+// reaches against it is the generator's own ceiling on this machine. A run checks this: in
+// every trial the server's core must have room left, and the client's none.
+//
+// No request allocates memory, except for a path with escapes and a body that is computed
+// (/compute). System calls are made without telling Go's scheduler: those of a request
+// cannot block, and see wait for the others.
+//
+// Limits: Linux; no TLS, no HTTP/2, no log. It is for load tests on trusted networks. A
+// connection stays with the thread that it was given to, however busy that is.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/profile/endpoint"
+	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/server/catalog"
+	"github.com/line-rate/line-rate/lab/server/route"
+)
+
+// nullName is the name under which the program answers with canned bytes.
+const nullName = "null_server"
+
+// settings are what a person can choose.
+type settings struct {
+	addr    string
+	workers int
+	timeout time.Duration
+	sockets string // a directory; empty: no profiles
+	null    bool
+}
+
+const (
+	mostWorkers = 1024
+	leastTime   = 10 * time.Millisecond
+	mostTime    = time.Hour
+)
+
+const help = `%s answers HTTP requests straight from epoll: what a correct server costs
+without a framework.
+
+Usage: %[1]s [--addr HOST:PORT] [options]
+
+  --addr HOST:PORT     address to listen on (default 127.0.0.1:8083)
+  --workers N          threads (default: GOMAXPROCS; with --null one)
+  --timeout TIME       how long a client may take to send a request, or to read some of
+                       its answers (default 2m)
+  --pprof-sockets DIR  serve profiles of the process on a unix socket in DIR
+  --null               answer with canned bytes, for the ceiling of a load generator:
+                       heads are not read beyond their path, of a route's bodies the same
+                       is always sent, and the date stands still. It is the default under
+                       the name null_server
+
+Routes: %s
+With --null: %s
+
+GOGC=off in the environment turns garbage collection off; no request of a route but
+/compute makes any. SIGTERM or SIGINT stops the server within half a second, and what
+has come is answered; with --null it stops at once.
+
+Exit codes: 0 stopped when asked, 1 failed, 2 a setting was refused, 3 the address
+is in use.
+`
+
+func main() { os.Exit(run(filepath.Base(os.Args[0]), os.Args[1:])) }
+
+func run(name string, args []string) int {
+	floor := program.Program{Name: name, Out: os.Stdout, Errs: os.Stderr}
+	s, err := parse(name, args)
+	if status, over := floor.Over(err, fmt.Sprintf(help, name, paths(false), paths(true))); over {
+		return status
+	}
+	asked := program.Asked()
+	ln, status := floor.Listen("tcp", s.addr, "addr")
+	if ln == nil {
+		return status
+	}
+	if s.sockets != "" {
+		stop, err := endpoint.Serve(s.sockets, endpoint.Rates{}, floor.Say)
+		if err != nil {
+			floor.Say("--pprof-sockets: %v", err)
+			return program.Failure
+		}
+		defer stop()
+	}
+	pool, err := catalog.NewPool(catalog.Seed)
+	if err != nil {
+		floor.Say("%v", err)
+		return program.Failure
+	}
+	// With more, each goroutine that is ready would wake one more thread to look for others.
+	runtime.GOMAXPROCS(s.workers)
+	addr := ln.Addr()
+	srv, err := newServer(s, ln.(*net.TCPListener), pool)
+	if err != nil {
+		floor.Say("%v", err)
+		return program.Failure
+	}
+	floor.Say("worker pid=%d listening addr=%s", os.Getpid(), addr)
+	go func() {
+		<-asked
+		srv.leaving.Store(true)
+	}()
+	if err := srv.serve(); err != nil {
+		floor.Say("serve: %v", err)
+		return program.Failure
+	}
+	return program.OK
+}
+
+func paths(null bool) string { return strings.Join(route.Paths(null), " ") }
+
+func parse(name string, args []string) (settings, error) {
+	s := settings{addr: "127.0.0.1:8083", timeout: 2 * time.Minute, null: name == nullName}
+	fs := program.NewFlags()
+	fs.StringVar(&s.addr, "addr", s.addr, "")
+	fs.BoolVar(&s.null, "null", s.null, "")
+	fs.Whole("workers", &s.workers, 1, mostWorkers)
+	fs.Func("timeout", "", func(v string) (err error) {
+		if s.timeout, err = time.ParseDuration(v); err != nil || s.timeout < leastTime || s.timeout > mostTime {
+			return fmt.Errorf("give a time from %v to %v, as in 10s", leastTime, mostTime)
+		}
+		return nil
+	})
+	fs.Func("pprof-sockets", "", func(v string) error {
+		s.sockets = v
+		return endpoint.Check(v)
+	})
+	if err := fs.Read(args, ""); err != nil {
+		return settings{}, err
+	}
+	if !program.HostPort(s.addr) {
+		return settings{}, fmt.Errorf("--addr: %q is not accepted; give HOST:PORT, as in 127.0.0.1:8083", s.addr)
+	}
+	if s.workers == 0 && s.null {
+		s.workers = 1
+	} else if s.workers == 0 {
+		s.workers = min(runtime.GOMAXPROCS(0), mostWorkers)
+	}
+	return s, nil
+}
+
+// A server is its loops.
+type server struct {
+	settings
+	loops   []*loop
+	next    int         // the loop that gets the next connection
+	leaving atomic.Bool // the server is to stop
+}
+
+func newServer(s settings, ln *net.TCPListener, pool *catalog.Pool) (*server, error) {
+	srv := &server{settings: s}
+	for range s.workers {
+		var h handler = newAnswers(pool)
+		if s.null {
+			h = newCanned(pool, time.Now())
+		}
+		l, err := newLoop(srv, h)
+		if err != nil {
+			return nil, err
+		}
+		srv.loops = append(srv.loops, l)
+	}
+	return srv, srv.loops[0].listen(ln)
+}
+
+// serve runs the loops until all have stopped, or one fails.
+func (s *server) serve() error {
+	ended := make(chan error, len(s.loops))
+	for _, l := range s.loops {
+		go func() { ended <- l.run() }()
+	}
+	for range s.loops {
+		if err := <-ended; err != nil {
+			s.leaving.Store(true)
+			return errors.Join(err, errors.New("the other workers stop too"))
+		}
+	}
+	return nil
+}
