@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/profile"
@@ -68,38 +67,26 @@ func (c *profileCall) do(ctx context.Context, out io.Writer) (int, error) {
 	return exitHeld, nil
 }
 
-// vacant says why profiles cannot go to a directory: it is there and not empty, or cannot be made.
+// vacant says why profiles cannot go to a directory: it is there and not empty, or no directory.
 func vacant(dir string) error {
 	entries, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		if err = os.MkdirAll(dir, 0o700); err == nil {
-			err = os.Remove(dir)
-		}
-	case errors.Is(err, syscall.ENOTDIR):
-		return fmt.Errorf("%s is not a directory; give one that does not exist", dir)
-	case len(entries) > 0:
+	if len(entries) > 0 {
 		return fmt.Errorf("%s is not empty; give a directory that is, or that does not exist", dir)
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
 	}
 	return err
 }
 
-// write writes a set's profiles to a directory, as <kind>.pb.gz readable by their owner only. If one cannot be written,
-// none is left.
-func write(dir string, set *profile.Set) (err error) {
+// write writes a set's profiles to a directory, as <kind>.pb.gz readable by their owner only.
+func write(dir string, set *profile.Set) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(dir))
-		}
-	}()
 	for _, k := range profile.Kinds() {
 		var b bytes.Buffer
-		if err := set.Merged[k].Write(&b); err != nil {
-			return fmt.Errorf("%s: %w", k, err)
-		}
+		_ = set.Merged[k].Write(&b) // to memory, where nothing fails
 		if err := os.WriteFile(filepath.Join(dir, string(k)+".pb.gz"), b.Bytes(), 0o600); err != nil {
 			return err
 		}
@@ -116,26 +103,22 @@ func printProfiles(out io.Writer, set *profile.Set) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%s: %s, %s", k, inUnit(p), words.Count(p.Stacks, "stack"))
+		total := words.Count(int(p.Total), "goroutine")
+		switch p.Unit {
+		case "s":
+			total = fmt.Sprintf("%.3f s", p.Total)
+		case "B":
+			total = fmt.Sprintf("%.2f MB", p.Total/1e6)
+		}
+		said := fmt.Sprintf("%s: %s, %s", k, total, words.Count(p.Stacks, "stack"))
 		mark := ": "
 		for _, name := range slices.SortedFunc(maps.Keys(p.Work), func(a, b string) int {
 			return cmp.Or(cmp.Compare(p.Work[b], p.Work[a]), strings.Compare(a, b))
 		}) {
-			fmt.Fprintf(out, "%s%s %.1f %%", mark, name, 100*p.Work[name])
+			said += fmt.Sprintf("%s%s %.1f %%", mark, name, 100*p.Work[name])
 			mark = ", "
 		}
-		fmt.Fprintln(out)
+		fmt.Fprintln(out, said)
 	}
 	return nil
-}
-
-// inUnit writes a total in seconds, bytes or counts as its kind is read.
-func inUnit(p profile.Profile) string {
-	switch p.Unit {
-	case "s":
-		return fmt.Sprintf("%.3f s", p.Total)
-	case "B":
-		return fmt.Sprintf("%.2f MB", p.Total/1e6)
-	}
-	return words.Count(int(p.Total), "goroutine")
 }

@@ -46,7 +46,7 @@ func (r *Run) group(ctx context.Context, sequence []int) (trials []results.Trial
 		return nil, nil, err
 	}
 	defer func() { err = joinOnOneLine(err, back()) }()
-	if err := freshSockets(g.loads); err != nil {
+	if err := makeSockets(g.loads); err != nil {
 		return nil, nil, err
 	}
 	block, err := g.block(ctx, strict.Called(sequence, func(c int) int { return slices.Index(g.conds, c) }))

@@ -26,16 +26,12 @@ var pprofDir = filepath.Join(".tools", "scratch", "pprof")
 // pprof is the directory of the server's own sockets, below the root.
 func (l load) pprof() string { return filepath.Join(pprofDir, strconv.Itoa(l.port)) }
 
-// freshSockets empties the group's socket directories, so that no socket of an
-// earlier process is left.
-func freshSockets(loads []load) error {
-	if loads[0].profile == 0 {
-		return nil // nor are the others profiled
-	}
-	if err := os.RemoveAll(filepath.Join(loads[0].dir, pprofDir)); err != nil {
-		return err
-	}
+// makeSockets makes the directories of the servers' sockets. Those of ended processes in them do no harm.
+func makeSockets(loads []load) error {
 	for _, l := range loads {
+		if l.profile == 0 {
+			continue
+		}
 		if err := os.MkdirAll(filepath.Join(l.dir, l.pprof()), 0o700); err != nil {
 			return err
 		}
