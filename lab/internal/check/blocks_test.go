@@ -58,13 +58,11 @@ func TestCheckFindsWhatNoRunInTurnsHas(t *testing.T) {
 				func(s *slots.Slots) { s.IdleCPUS[0] = 0.02 })
 		},
 			"/trials/2/metrics/idle_servers_busy: servers that were not loaded"},
-		{"a slot without an answer", func(f *results.File) { spoil(f, 2, func(s *slots.Slots) { s.Requests[4] = 0 }) },
-			"/trials/2/metrics/slot_requests_least: "},
 		{"a slot too few", func(f *results.File) { spoil(f, 2, func(s *slots.Slots) { cut(s, 5) }) },
-			"/trials/2/metrics/slots: 5 slots of 6"},
+			"/trials/2/slots: 5 slots of 6"},
 		{"a slot too few, and it does not count", func(f *results.File) {
 			spoil(f, 2, func(s *slots.Slots) { cut(s, 5) })
-			f.Trials[2].Valid, f.Trials[2].Reasons = false, []results.Reason{{Gate: gate.Slot, Detail: "x"}}
+			f.Trials[2].Valid, f.Trials[2].Reasons = false, []results.Reason{{Gate: gate.NoRequests, Detail: "x"}}
 		}, ""},
 		{"nothing, and it does not count", func(f *results.File) {
 			f.Trials[2] = results.Trial{Seq: 3, Block: 1, Condition: f.Trials[2].Condition,
@@ -84,7 +82,7 @@ func TestCheckFindsWhatNoRunInTurnsHas(t *testing.T) {
 func spoil(f *results.File, i int, set func(*slots.Slots)) {
 	t := &f.Trials[i]
 	set(t.Slots)
-	for name, v := range t.Slots.Metrics(slots.Setup{SlotS: f.Provenance.Block.SlotS, ServerCores: 1, ClientCores: 1,
+	for name, v := range t.Slots.Metrics(slots.Setup{ServerCores: 1, ClientCores: 1,
 		LineRateBps: f.Topology.LineRateBps}) {
 		t.Metrics[name] = v
 	}

@@ -164,6 +164,10 @@ func (f *file) checkTrials() error {
 		if t.Slots != nil && len(t.Slots.AtS) == 0 {
 			return fmt.Errorf("%s/slots: none; leave it out", at)
 		}
+		if t.Valid && t.Slots != nil && len(t.Slots.AtS) < f.Provenance.Block.Rounds {
+			return fmt.Errorf("%s/slots: %d slots of %d, and so the trial is invalid; it is called valid", at, len(t.Slots.AtS),
+				f.Provenance.Block.Rounds)
+		}
 		for name, v := range t.Metrics {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				return fmt.Errorf("%s/metrics/%s: %v is not a figure", at, name, v)
@@ -173,7 +177,7 @@ func (f *file) checkTrials() error {
 			}
 		}
 		for k, r := range t.Reasons {
-			if _, known := gate.Of(r.Gate); !known {
+			if !gate.Known(r.Gate) {
 				return fmt.Errorf("%s/reasons/%d/gate: no gate %q", at, k, r.Gate)
 			}
 		}

@@ -30,7 +30,7 @@ func (f *file) checkGates() error {
 			continue
 		}
 		for _, found := range gate.Judge(t.Metrics, a) {
-			if !found.Missing() {
+			if found.Gate != gate.NoTelemetry {
 				return fmt.Errorf("/trials/%d/metrics/%s: %s, and so the gate %s makes the trial invalid; it is called valid", i,
 					found.Metric, found.Detail, found.Gate)
 			}

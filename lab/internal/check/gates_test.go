@@ -17,14 +17,14 @@ func TestCheckHoldsRecordedFiguresAgainstTheGates(t *testing.T) {
 		v      float64
 		gate   string // empty: accepted
 	}{
-		{"non_2xx", 5000, gate.Non2xx}, {"non_2xx", 0, ""},
-		{"errors", 1, gate.Errors}, {"timeouts", 1, gate.Timeouts}, {"resets", 1, gate.Resets},
+		{"non_2xx", 5000, gate.WrongAnswer}, {"non_2xx", 0, ""},
+		{"errors", 1, gate.Errors}, {"timeouts", 1, gate.Errors}, {"resets", 1, gate.Errors},
 		{"requests", 0, gate.NoRequests},
-		{"workers", 0, gate.LostWorker}, {"workers_serving", 0, gate.IdleWorker},
+		{"workers", 0, gate.LostWorker}, {"workers_serving", 0, gate.LostWorker},
 		{"connections_established", 99, gate.Connections}, {"connections_established", 100, ""},
 		{"latency_mean_s", 0.2, gate.Little}, {"latency_mean_least_s", 0.2, gate.Little},
 		{"latency_mean_least_s", 0.0995, ""},
-		{"throttled_s", 0.1, gate.Throttled},
+		{"throttled_s", 0.1, gate.HeldBack},
 		// Disturbances refuse nothing.
 		{"calibration_after_s", 2e-6, ""}, {"server_foreign_load", 0.9, ""}, {"client_steal", 0.4, ""}, {"duration_s", 6, ""}, {"profile_spread_s", 0.06, ""},
 	} {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/madeup"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -150,7 +149,7 @@ func saves(levels setting.Levels, block int) madeup.Came {
 // closed makes every trial invalid.
 func closed(setting.Levels, int) madeup.Came {
 	c := madeup.Usual
-	c.Reasons = []results.Reason{{Gate: gate.OtherLoad, Detail: "another process took half a core"}}
+	c.Reasons = []results.Reason{{Gate: "other-load", Detail: "another process took half a core"}}
 	return c
 }
 

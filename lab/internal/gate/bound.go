@@ -93,10 +93,8 @@ type Walls struct {
 	Unseen []Bound // may have been met, but were not recorded
 }
 
-// Walls sorts the resources. A client with one figure missing is unseen unless
-// the other figure shows it saturated.
-func (e Evidence) Walls() Walls {
-	var w Walls
+// Walls sorts the resources.
+func (e Evidence) Walls() (w Walls) {
 	for _, b := range single {
 		limit := CPUSaturated
 		if b == BoundWire {
@@ -110,6 +108,21 @@ func (e Evidence) Walls() Walls {
 		}
 	}
 	return w
+}
+
+// Use is how much of a resource was in use, as a share of what it can carry; of
+// its figures the largest. It is not known where a figure is missing that could
+// have been larger: a client's, or that of a wire that was not read.
+func (e Evidence) Use(b Bound) (share float64, known bool) {
+	missing := b == BoundWire && e.WireUnread
+	for _, s := range shares {
+		if v, ok := e.known[s.metric]; s.of == b && ok {
+			share, known = max(share, v), true
+		} else if s.of == b && b == BoundClientCPU {
+			missing = true
+		}
+	}
+	return share, known && !missing
 }
 
 // Meets tells whether a wall was met, alone or with others.
@@ -147,24 +160,6 @@ func DecideBound(e Evidence) (Bound, string) {
 		return BoundUnknown, strings.TrimSuffix("the wire was not read; "+why, "; ")
 	}
 	return BoundUnknown, why
-}
-
-// Use is how much of a resource was in use, as a share of what it can carry; of
-// its figures the largest. It is not known where a figure is missing that could
-// have been larger.
-func (e Evidence) Use(b Bound) (share float64, known bool) {
-	missing := false
-	for _, s := range shares {
-		if v, ok := e.known[s.metric]; s.of == b && ok {
-			share, known = max(share, v), true
-		} else if s.of == b {
-			missing = true
-		}
-	}
-	if b == BoundWire && e.WireUnread || b == BoundClientCPU && missing {
-		known = false
-	}
-	return share, known
 }
 
 func (e Evidence) figures() string {

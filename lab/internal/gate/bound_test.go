@@ -188,38 +188,4 @@ func TestTransferIsALowerBoundOfTheWire(t *testing.T) {
 			t.Errorf("%s wire, saturated server: %s (%s), want %s", name, got, why, want)
 		}
 	}
-	// Without a transfer nothing is known about the wire.
-	m := quiet()
-	delete(m, "line_rate_share")
-	if share, _ := EvidenceOf(m, 1e9).Use(BoundWire); share != 0 {
-		t.Errorf("a share of %v came from nowhere", share)
-	}
-}
-
-// How much of a resource was in use is the larger of its figures, and is not known where
-// one that could have been larger is missing.
-func TestUse(t *testing.T) {
-	all := map[string]float64{"line_rate_share": 0.6, "client_thread_busy_max": 0.7, "client_cores_busy": 0.4,
-		"server_workers_busy": 0.8, "server_cores_busy": 0.9}
-	for _, c := range []struct {
-		without string
-		of      Bound
-		want    float64
-		known   bool
-	}{
-		{"", BoundWire, 0.6, true}, {"", BoundClientCPU, 0.7, true}, {"", BoundServerCPU, 0.9, true},
-		{"", BoundUnknown, 0, false},
-		{"line_rate_share", BoundWire, 0, false}, {"client_thread_busy_max", BoundClientCPU, 0.4, false},
-		{"server_cores_busy", BoundServerCPU, 0.8, true}, {"server_workers_busy", BoundServerCPU, 0.9, true},
-	} {
-		metrics := map[string]float64{}
-		for name, v := range all {
-			if name != c.without {
-				metrics[name] = v
-			}
-		}
-		if got, known := EvidenceOf(metrics, 1e9).Use(c.of); got != c.want || known != c.known {
-			t.Errorf("%s without %q: %v, %v; want %v, %v", c.of, c.without, got, known, c.want, c.known)
-		}
-	}
 }

@@ -1,46 +1,29 @@
 // Package gate judges a trial by its figures: whether it counts, and what bounded
 // it.
 //
-// A gate is a reason that makes a trial invalid. The package has each gate's
-// name, sentence and kind, the thresholds, and a rule for each gate that a trial's
-// figures can close. A bound is what limited the trial: the wire, the client's
+// A fault is a reason for which a trial does not count. The package has each fault's
+// name, its sentence and the way out, the thresholds, and the rules for those that a
+// trial's figures show. A bound is what limited the trial: the wire, the client's
 // CPU, the server's CPU, several of them, or nothing known. The same rules judge a
-// trial while it is measured and when its file is checked. The thresholds of the
-// doctor's warnings are here too.
+// trial while it is measured and when its file is checked.
 //
-// A gate is not passed by a missing figure: its rule says which figure is
-// missing. For a bound, a guess is worse than "unknown". A trial has the set of
+// A figure that a rule needs and that is missing is a fault of its own. For a bound,
+// a guess is worse than "unknown". A trial has the set of
 // all walls that it met, since two can be met at once and either may have limited
 // throughput. A resource that was not recorded is neither a wall nor known to
 // have room: it is listed as unseen, and a conclusion must check both lists.
 //
 // Most thresholds apply to whole windows, all slots of a trial taken together. A
-// disturbance during a tenth of a trial can stay below all of them; counting
-// blocks makes up for that. A trial that alternates between two walls shows
-// neither.
+// trial that alternates between two walls shows neither.
 package gate
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 const (
-	// StealShare is the largest share of a side's cores that the hypervisor may
-	// take: three hundredths, the smallest margin of any claim.
-	StealShare = 0.03
-	// ForeignLoad is the most, in cores, that other processes may use of a side's
-	// cores. Their times are in hundredths of a second, so a tenth of a core is
-	// several steps even in a window of one second.
-	ForeignLoad = 0.10
-	// ClockStep is the most that the wall clock may move relative to the monotonic
-	// clock, since windows are cut by the wall clock. Slewing stays below half of
-	// this in ten seconds.
-	ClockStep = 10 * time.Millisecond
-	// StoodStill is the longest that the lab's own sampling may be held up: a
-	// machine that stands still for so long did not run the trial either.
-	StoodStill = time.Second
-	// WindowOff and WindowSlack limit how far the measured window may differ from
-	// the one asked for: by this share, or by this time if that is more.
-	WindowOff   = 0.10
-	WindowSlack = 300 * time.Millisecond
 	// SendLag limits the load generator's own lateness at a fixed rate, as a 99th
 	// percentile: latencies count from the time a request was due, so lateness is
 	// included in them.
@@ -61,32 +44,83 @@ const (
 	// EachWorker is how many connections a worker has in the mean where none can be without one by
 	// chance: of four workers, one is in less than one of a million trials.
 	EachWorker = 16
-	// ProfileSpread is the most by which the starts of one window's profiles may
-	// differ: they are read as describing the same time.
-	ProfileSpread = 50 * time.Millisecond
 	// IdleServer is the most CPU, in cores, that all waiting servers may use
 	// together, since the measured server then lacks that CPU. A waiting server
 	// wakes up for its timers, which costs a tenth of this limit.
 	IdleServer = 0.02
-	// Silence is the share of a slot, and SilenceShare the share of a whole trial,
-	// that may pass without an answer; the smaller applies. A time below
-	// SilenceSlack is never silence: small machines pause for that long now and
-	// then.
-	Silence      = 0.5
-	SilenceShare = 0.10
-	SilenceSlack = 50 * time.Millisecond
-	// SlotOff and SlotSlack limit how far a slot's length may differ from the one
-	// asked for: by this share, or by this time if that is more.
-	SlotOff   = 0.10
-	SlotSlack = 20 * time.Millisecond
-	// SlotBusy is the most that a server may use of its cores in a slot. A slot has its
-	// part, by requests, of the CPU time of a whole turn, so what a collector does as the
-	// turn begins and ends may lift a slot above 1 by a tenth; a share far above 1 shows
-	// that clocks were misread.
-	SlotBusy = 1.25
 	// SamplerShare is the share of one core that sampling may use: costly samples
 	// are taken less often.
 	SamplerShare = 0.01
 	// AutocannonStep is the step of autocannon's latencies, in seconds: up to that much is cut off.
 	AutocannonStep = 0.001
 )
+
+// The faults' names, as written in a trial's reasons.
+const (
+	WrongAnswer   = "wrong-answer"
+	Errors        = "errors"
+	NoRequests    = "no-requests"
+	RateShort     = "rate-short"
+	SendLate      = "send-late"
+	ServerExited  = "server-exited"
+	LostWorker    = "lost-worker"
+	ClientFailed  = "client-failed"
+	Connections   = "connections"
+	Little        = "littles-law"
+	IdleServers   = "idle-server"
+	Ledger        = "ledger"
+	HeldBack      = "held-back"
+	ProfileFailed = "profile-failed"
+	NoTelemetry   = "no-telemetry"
+)
+
+// A Gate is one reason for which a trial does not count.
+type Gate struct {
+	Name   string `json:"name"`
+	Closes string `json:"closes"` // its cause, as printed on pages
+	WayOut string `json:"way_out"`
+}
+
+// All lists the faults, and then the disturbances that refused trials of earlier labs: recorded runs name
+// them. A disturbance refuses nothing today. Conditions take turns of a fraction of a second in an order
+// drawn by lot, so it widens an interval and cannot move it.
+var All = []Gate{
+	{WrongAnswer, "an answer had another status, head or body than the expected one",
+		"ask the server by hand; the detail has the first answer that was wrong"},
+	{Errors, "a connection failed or was reset, or a request was not answered in time",
+		"see what the server prints, and whether it has enough open files"},
+	{NoRequests, "no request was answered", "try more time for a slot, or fewer connections"},
+	{RateShort, fmt.Sprintf("less than %.0f %% of the asked rate was answered, where meeting it was not the question itself",
+		LeastShare*100), "ask for a lower rate"},
+	{SendLate, fmt.Sprintf("at a fixed rate that should be met, the load generator itself was more than %v late with one request "+
+		"in a hundred", SendLag), "ask for a lower rate, or give the client a core of its own"},
+	{ServerExited, "the server ended before the load did", "see what it printed last"},
+	{LostWorker, fmt.Sprintf("a worker of the server ended or was not there, or had no connection, where there were %d or more for "+
+		"each and that was not the question itself", EachWorker), "see what the server prints"},
+	{ClientFailed, "the load generator ended with an error, or did not end", "the detail has its last line"},
+	{Connections, "fewer connections were established than asked for",
+		"raise the limit of open files; make sure that nothing else answers at the server's address"},
+	{Little, fmt.Sprintf("rate times mean latency was more than %.0f %% off what a closed loop keeps in flight, beyond what "+
+		"resolution and the window's ends explain", LittleOff*100), "this is a mistake of the lab or of its load generator: report it"},
+	{IdleServers, fmt.Sprintf("servers that were up and not loaded used more than %.0f %% of a core in the trial's slots",
+		IdleServer*100), "switch off what they do without a request"},
+	{Ledger, "an event of a stream ended in none of the places that its server counts, or in two, or was read twice",
+		"this is a mistake of the server's ledger or of the reader: report it"},
+	{HeldBack, "a quota or heat held the cores back, or a signal stopped the server or the client",
+		"lift the quota of the session or the container"},
+	{ProfileFailed, "a profile of one of the server's processes was not to be had, or did not parse", "the detail says why"},
+	{NoTelemetry, "something that another gate looks at was not seen", "the doctor says what this machine cannot show"},
+	{"misreport", "in earlier runs only: the lab took its own load generator's counts for a contradiction, which was a mistake of " +
+		"the lab each time", ""},
+	{"profile-apart", "in earlier runs only: the profiles of one window, but for that of goroutines, began more than 50 ms apart", ""},
+	{"slow-core", "in earlier runs only: the calibration loop took more than 1.25 times its best of the block, before the trial or " +
+		"after it", ""},
+	{"other-load", "in earlier runs only: others ran on one side's cores for more than 10 % of a core", ""},
+	{"steal", "in earlier runs only: the hypervisor took more than 3 % of one side's cores", ""},
+	{"window", "in earlier runs only: the measured window was off the asked one by more than 10 %, or 300 ms if that is more", ""},
+}
+
+// Known tells whether a reason has a name of All.
+func Known(name string) bool {
+	return slices.ContainsFunc(All, func(g Gate) bool { return g.Name == name })
+}

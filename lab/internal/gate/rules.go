@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Asked is what a trial was asked to do, as far as gates compare its figures
+// Asked is what a trial was asked to do, as far as rules compare its figures
 // with it.
 type Asked struct {
 	Generator   string
@@ -22,209 +21,131 @@ type Asked struct {
 	Workers     int     // prefork workers; 0 if there are none
 	WindowS     float64 // seconds, of all slots; 0 if unknown
 	SlotS       float64 // seconds; 0 if the trial is in one piece
-	Rounds      int     // slots; 0 if the trial is in one piece
 	// ResolutionS is the step of the load generator's latencies, in seconds, if
 	// they are cut to whole steps.
 	ResolutionS float64
 	// Claimed names the metrics that the experiment's claims are about. A figure
-	// that decides a claim refutes it, and does not make the trial invalid.
+	// that decides a claim refutes it, and is no fault of the trial.
 	Claimed []string
 }
 
-// A Finding is a figure that closes a gate, or a missing figure that a gate
-// needs.
-type Finding struct {
-	Gate   string
-	Metric string // the figure that closes it, or that is missing
-	Detail string // why it closes; empty if the figure is missing
-}
+// A Finding is a figure that shows a fault. That a figure is missing which a rule needs is the
+// fault NoTelemetry. Files of older labs lack figures that were not recorded then.
+type Finding struct{ Gate, Metric, Detail string }
 
-// Missing tells whether the figure is missing. While a trial is measured, this
-// closes NoTelemetry; else the gate would stay open unseen. Files of older labs
-// lack figures that were not recorded then.
-func (f Finding) Missing() bool { return f.Detail == "" }
-
-// Judge compares a trial's figures, by the names of package metric, with the rule of each
-// fault.
-func Judge(figures map[string]float64, a Asked) (found []Finding) {
-	for _, g := range All {
-		if g.Kind != Shown {
-			found = append(found, Hold(g.Name, figures, a)...)
-		}
+// Judge compares a trial's figures, by the names of package metric, with the rules of faults. The
+// other faults show only while a trial is measured: processes, answers, samples, profiles.
+func Judge(figures map[string]float64, a Asked) []Finding {
+	t := &trial{Asked: a, figures: figures}
+	t.answers()
+	t.rate()
+	t.workers()
+	if n, ok := t.see("connections_established", a.Connections > 0); ok && n < float64(a.Connections) {
+		t.close(Connections, "connections_established", "%.0f connections were established, asked were %d", n, a.Connections)
 	}
-	return found
-}
-
-// Hold compares figures with one gate only.
-func Hold(name string, figures map[string]float64, a Asked) []Finding {
-	t := trial{Asked: a, figures: figures, gate: name}
-	if rule := rules[name]; rule != nil {
-		rule(&t)
+	t.little()
+	if v, ok := t.see("idle_servers_busy", a.SlotS > 0); ok && v > IdleServer {
+		t.close(IdleServers, "idle_servers_busy", "servers that were not loaded used %.3f of a core in the trial's slots, more than %.2f",
+			v, IdleServer)
 	}
+	if a.Generator == setting.Readers && !t.claimed("unaccounted_events") {
+		t.none(Ledger, "unaccounted_events", true, "%.0f events ended in no place of the ledger, or in two")
+		t.none(Ledger, "duplicate_events", true, "%.0f events were read twice")
+	}
+	t.none(HeldBack, "throttled_s", true, "cores were held back for %.3f s")
+	t.see("client_thread_busy_max", true) // no rule needs it, but the trial's bound depends on it
 	return t.found
 }
 
 type trial struct {
 	Asked
 	figures map[string]float64
-	gate    string // of the rule being applied
 	found   []Finding
 }
-
-// rules has the gates that figures can close: each rule closes its gate on a trial
-// or leaves it open. The others need what exists only while a trial is measured:
-// processes, samples, profiles.
-var rules = map[string]func(t *trial){
-	Non2xx: func(t *trial) {
-		if !t.Refuses { // else refusals were asked for
-			t.none("non_2xx", true, "%.0f answers were not 2xx")
-		}
-	},
-	// A receiver of events does not count failed connections.
-	Errors: func(t *trial) {
-		n, ok := t.see("errors", t.counted())
-		if n -= t.figures["timeouts"]; ok && n > 0 { // errors include timeouts
-			t.close("errors", "%.0f connection errors", n)
-		}
-	},
-	Timeouts: func(t *trial) { t.none("timeouts", t.counted(), "%.0f requests timed out") },
-	Resets:   func(t *trial) { t.none("resets", t.counted(), "%.0f connections were reset") },
-	NoRequests: func(t *trial) {
-		if n, ok := t.see("requests", true); ok && n < 1 {
-			t.close("requests", "no request was answered")
-		}
-	},
-	RateShort: func(t *trial) {
-		if t.Rate == 0 || t.Overload {
-			return
-		}
-		if got, ok := t.see("throughput_rps", true); ok && got < LeastShare*t.Rate {
-			t.close("throughput_rps", "%.1f requests a second were answered of %.0f asked for", got, t.Rate)
-		}
-	},
-	SendLate: func(t *trial) {
-		if t.Rate == 0 || t.Overload {
-			return
-		}
-		// autocannon does not report when it sent a request; fortio, used in earlier
-		// runs, did.
-		if lag, ok := t.see("send_lag_p99_s", t.Generator == setting.HTTPLoad || t.Generator == setting.Fortio); ok &&
-			lag > SendLag.Seconds() {
-			t.close("send_lag_p99_s", "the load generator itself sent a hundredth of its requests more than %.1f ms late",
-				lag*1e3)
-		}
-	},
-	LostWorker: func(t *trial) {
-		n, ok := t.see("workers", true)
-		switch {
-		case !ok || t.Workers == 0:
-		case n < 1: // the wrong processes were read: every figure of the server would be 0
-			t.close("workers", "none of the server's %d workers was seen", t.Workers)
-		case n < float64(t.Workers) && !t.claimed("workers"):
-			t.close("workers", "%.0f of the server's %d workers were there", n, t.Workers)
-		}
-	},
-	// The kernel deals connections to workers by a hash, which leaves none out where there are many.
-	IdleWorker: func(t *trial) {
-		if t.Workers == 0 || t.Connections < EachWorker*t.Workers || t.claimed("workers") || t.claimed("workers_active") ||
-			t.claimed("workers_serving") {
-			return
-		}
-		if v, ok := t.see("workers_serving", true); ok && v < float64(t.Workers) {
-			t.close("workers_serving", "%.0f of %d workers took part in %d connections", v, t.Workers, t.Connections)
-		}
-	},
-	Ledger: func(t *trial) {
-		if t.Generator == setting.Readers && !t.claimed("unaccounted_events") {
-			t.none("unaccounted_events", true, "%.0f events ended in no place of the ledger, or in two")
-			t.none("duplicate_events", true, "%.0f events were read twice")
-		}
-	},
-	Connections: func(t *trial) {
-		if t.Connections == 0 {
-			return
-		}
-		if n, ok := t.see("connections_established", true); ok && n < float64(t.Connections) {
-			t.close("connections_established", "%.0f connections were established, asked were %d", n, t.Connections)
-		}
-	},
-	Little: little,
-	IdleServers: func(t *trial) {
-		if v, ok := t.see("idle_servers_busy", t.SlotS > 0); ok && v > IdleServer {
-			t.close("idle_servers_busy", "servers that were not loaded used %.3f of a core in the trial's slots, more than %.2f",
-				v, IdleServer)
-		}
-	},
-	Slot: slot,
-	ProfileApart: func(t *trial) {
-		if v, ok := t.see("profile_spread_s", false); ok && v > ProfileSpread.Seconds() {
-			t.close("profile_spread_s", "the last profile began %v after the first", since(v).Round(time.Millisecond))
-		}
-	},
-	OtherLoad: func(t *trial) {
-		t.sides("_foreign_load", ForeignLoad, func(side string, v float64) string {
-			return fmt.Sprintf("others ran on the %s's cores for %.2f of a core, more than %.2f", side, v, ForeignLoad)
-		})
-	},
-	Steal: func(t *trial) {
-		t.sides("_steal", StealShare, func(side string, v float64) string {
-			return fmt.Sprintf("%.1f %% of the %s's cores' time was stolen, more than %.0f %%", v*100, side, StealShare*100)
-		})
-	},
-	Throttled: func(t *trial) { t.none("throttled_s", true, "cores were held back for %.3f s") },
-	Swap:      func(t *trial) { t.none("swap_pages", true, "%.0f pages were swapped") },
-	Clock: func(t *trial) {
-		if v, ok := t.see("clock_step_s", true); ok && v > ClockStep.Seconds() {
-			t.close("clock_step_s", "the clock was set by %.3f s", v)
-		}
-	},
-	// No other gate needs it, but the trial's bound depends on it.
-	NoTelemetry: func(t *trial) { t.see("client_thread_busy_max", true) },
-}
-
-// counted tells whether the generator counts connections that fail.
-func (t *trial) counted() bool { return t.Generator != setting.Sink && t.Generator != setting.Readers }
 
 // see gives a figure. NaN counts as missing.
 func (t *trial) see(metric string, needed bool) (v float64, ok bool) {
 	v, ok = t.figures[metric]
-	if ok = ok && !math.IsNaN(v); !ok && needed {
-		t.found = append(t.found, Finding{Gate: t.gate, Metric: metric})
+	if ok = ok && !math.IsNaN(v); !ok && needed && !slices.ContainsFunc(t.found, func(f Finding) bool { return f.Metric == metric }) {
+		t.close(NoTelemetry, metric, "%s was not seen", metric)
 	}
 	return v, ok
 }
 
-func (t *trial) close(metric, format string, args ...any) {
-	t.found = append(t.found, Finding{t.gate, metric, fmt.Sprintf(format, args...)})
+func (t *trial) close(gate, metric, format string, args ...any) {
+	t.found = append(t.found, Finding{gate, metric, fmt.Sprintf(format, args...)})
 }
 
-// none closes the gate on any figure above 0.
-func (t *trial) none(metric string, needed bool, format string) {
+// none is for figures that are at fault above 0.
+func (t *trial) none(gate, metric string, needed bool, format string) {
 	if v, ok := t.see(metric, needed); ok && v > 0 {
-		t.close(metric, format, v)
+		t.close(gate, metric, format, v)
 	}
 }
 
-// Sides are the prefixes of the two sides in names of metrics.
-var Sides = []string{"server", "client"}
+func (t *trial) claimed(metrics ...string) bool {
+	return slices.ContainsFunc(metrics, func(name string) bool { return slices.Contains(t.Claimed, name) })
+}
 
-// sides compares the figures of both sides with one limit. If both sides share
-// their cores, the two figures are of the same cores.
-func (t *trial) sides(suffix string, most float64, say func(side string, v float64) string) {
-	for _, side := range Sides {
-		if v, ok := t.see(side+suffix, true); ok && v > most {
-			t.close(side+suffix, "%s", say(side, v))
-		}
+// answers looks at what was answered, and at connections that failed.
+func (t *trial) answers() {
+	if !t.Refuses { // else refusals were asked for
+		t.none(WrongAnswer, "non_2xx", true, "%.0f answers were not 2xx")
+	}
+	// Receivers of events do not count failed connections.
+	counts := t.Generator != setting.Sink && t.Generator != setting.Readers
+	n, ok := t.see("errors", counts)
+	if n -= t.figures["timeouts"]; ok && n > 0 { // errors include timeouts
+		t.close(Errors, "errors", "%.0f connection errors", n)
+	}
+	t.none(Errors, "timeouts", counts, "%.0f requests timed out")
+	t.none(Errors, "resets", counts, "%.0f connections were reset")
+	if n, ok := t.see("requests", true); ok && n < 1 {
+		t.close(NoRequests, "requests", "no request was answered")
 	}
 }
 
-func (t *trial) claimed(metric string) bool { return slices.Contains(t.Claimed, metric) }
+// rate looks whether a rate was met that should be.
+func (t *trial) rate() {
+	if t.Rate == 0 || t.Overload {
+		return
+	}
+	if got, ok := t.see("throughput_rps", true); ok && got < LeastShare*t.Rate {
+		t.close(RateShort, "throughput_rps", "%.1f requests a second were answered of %.0f asked for", got, t.Rate)
+	}
+	// autocannon does not report when it sent a request; fortio, used in earlier runs, did.
+	if lag, ok := t.see("send_lag_p99_s", t.Generator == setting.HTTPLoad || t.Generator == setting.Fortio); ok &&
+		lag > SendLag.Seconds() {
+		t.close(SendLate, "send_lag_p99_s", "the load generator itself sent a hundredth of its requests more than %.1f ms late", lag*1e3)
+	}
+}
+
+// workers looks whether each of the server's workers was there and took part. The kernel deals connections to
+// them by a hash, which leaves none out where there are many.
+func (t *trial) workers() {
+	n, ok := t.see("workers", true)
+	switch {
+	case t.Workers == 0:
+		return
+	case !ok:
+	case n < 1: // the wrong processes were read: every figure of the server would be 0
+		t.close(LostWorker, "workers", "none of the server's %d workers was seen", t.Workers)
+	case n < float64(t.Workers) && !t.claimed("workers"):
+		t.close(LostWorker, "workers", "%.0f of the server's %d workers were there", n, t.Workers)
+	}
+	if t.Connections < EachWorker*t.Workers || t.claimed("workers", "workers_active", "workers_serving") {
+		return
+	}
+	if v, ok := t.see("workers_serving", true); ok && v < float64(t.Workers) {
+		t.close(LostWorker, "workers_serving", "%.0f of %d workers took part in %d connections", v, t.Workers, t.Connections)
+	}
+}
 
 // little compares rate times mean latency with the requests that a closed loop
 // keeps in flight. A window's latencies are those of requests sent within it, so
 // they lack what was in flight at its begin, and have all of what was in flight at
 // its end. This explains a difference of up to the mean latency over the window.
-func little(t *trial) {
+func (t *trial) little() {
 	asked := float64(t.Connections * t.Pipelining)
 	cut, whole := t.figures["latency_cut_share"]
 	if n, ok := t.figures["requests"]; t.Rate > 0 || asked == 0 || ok && n == 0 || cut > 0 {
@@ -254,27 +175,7 @@ func little(t *trial) {
 		over = 0
 	}
 	if rps*high < asked*(1-LittleOff-late) || rps*low > asked*(1+LittleOff+over) {
-		t.close(metric, "rate times mean latency is %.0f to %.0f requests, %.0f were kept in flight", rps*low, rps*high,
+		t.close(Little, metric, "rate times mean latency is %.0f to %.0f requests, %.0f were kept in flight", rps*low, rps*high,
 			asked)
 	}
-}
-
-// slot checks all slots of a trial by the one that is furthest off.
-func slot(t *trial) {
-	if t.SlotS == 0 {
-		return
-	}
-	if n, ok := t.see("slots", true); ok && n < float64(t.Rounds) {
-		t.close("slots", "%.0f slots of %d", n, t.Rounds)
-	}
-	if n, ok := t.see("slot_requests_least", true); ok && n < 1 {
-		t.close("slot_requests_least", "no request was answered in one of the slots")
-	}
-	if v, ok := t.see("slot_server_busy_max", false); ok && v > SlotBusy {
-		t.close("slot_server_busy_max", "the server used %.2f times its cores' time in one of the slots", v)
-	}
-}
-
-func since(seconds float64) time.Duration {
-	return time.Duration(seconds * float64(time.Second)).Round(time.Nanosecond)
 }

@@ -1,5 +1,5 @@
-// Package generator reads the output of the load generators: the result of a trial, and what
-// makes it invalid.
+// Package generator reads what the load generators print that cannot take turns: autocannon, the event
+// sink, and the readers of events.
 //
 // A generator's own averages and summaries are not used. Its parser takes counts and times
 // from the output, and all figures are computed the same way. A figure that a generator cannot
@@ -10,166 +10,236 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Result is the load generator's view of one trial.
-type Result = measure.Result
-
-func fault(r *Result, name, format string, args ...any) {
-	r.Faults = append(r.Faults, measure.Fault{Name: name, Detail: fmt.Sprintf(format, args...)})
+// Parse reads the standard output of a trial's load generator.
+func Parse(generator string, stdout []byte) (*measure.Result, error) {
+	switch generator {
+	case setting.Sink:
+		return sink(stdout)
+	case setting.Readers:
+		return readers(stdout)
+	}
+	return autocannon(stdout)
 }
 
-// Counts are what every generator counts in a trial.
-type Counts struct {
-	OK, Non2xx float64 // answers
-	Errors     float64 // connection errors, without timeouts
-	Timeouts   float64
-	Resets     float64
-	Mismatches float64 // 0 if bodies are not compared
-	Mismatch   string  // description of the first, if given
-	Bytes      float64
+// A document is what a program printed of a trial, as one JSON document.
+type document struct {
+	Start, Finish time.Time
+	Faults        []struct{ Kind, First string } // of readers
+	Steps         []struct {                     // of a sink that searched for the limit
+		KeptUp *bool `json:"kept_up"`
+	}
+	figures map[string]float64 // by their place, as latency.p50
 }
 
-// Of computes all metrics that follow from a trial's counts.
-func Of(start, finish time.Time, c Counts) *Result {
-	done, window := c.OK+c.Non2xx, finish.Sub(start).Seconds()
-	r := &Result{Start: start, Finish: finish, Below: map[string]float64{},
-		Resolution: map[string]float64{}, Metrics: map[string]float64{
-			"requests":             done,
-			"duration_s":           window,
-			"throughput_rps":       done / window,
-			"transfer_bytes_per_s": c.Bytes / window,
-			"errors":               c.Errors + c.Timeouts,
-			"timeouts":             c.Timeouts,
-			"resets":               c.Resets,
-			"non_2xx":              c.Non2xx,
-		}}
-	for _, one := range []struct {
-		gate, says string
-		n          float64
-	}{
-		{gate.Non2xx, "%.0f answers were not 2xx", c.Non2xx},
-		{gate.Timeouts, "%.0f requests timed out", c.Timeouts},
-		{gate.Errors, "%.0f connection errors", c.Errors},
-		{gate.Resets, "%.0f connections were reset", c.Resets},
-		{gate.Mismatches, "%.0f bodies were not as expected", c.Mismatches},
-	} {
-		if one.n > 0 {
-			fault(r, one.gate, one.says, one.n)
-		}
-	}
-	if n := len(r.Faults); c.Mismatches > 0 && c.Mismatch != "" {
-		r.Faults[n-1].Detail += ", the first: " + c.Mismatch
-	}
-	if done > 0 {
-		r.Metrics["response_bytes"] = c.Bytes / done
-	} else {
-		fault(r, gate.NoRequests, "no request was answered")
-	}
-	return r
-}
-
-// Asked records the rate that was asked for, and closes the gate if the trial
-// answered less. A rate of 0 is a closed loop, which has none.
-func Asked(r *Result, rate float64) {
-	if rate <= 0 {
-		return
-	}
-	r.Metrics["asked_rate_rps"] = rate
-	if got := r.Metrics["throughput_rps"]; got < gate.LeastShare*rate {
-		fault(r, gate.RateShort, "%.1f requests a second were answered of %.0f asked for", got, rate)
-	}
-}
-
-// An output is what a program printed of a trial, as one JSON document.
-type output struct {
-	program string
-	figures map[string]float64 // by their place, as latency.p50: a missing one is not 0
-}
-
-// read reads an output, and what else is wanted of it into a struct.
-func read(program string, text []byte, into any) (output, error) {
-	o := output{program, map[string]float64{}}
+// read reads a program's document. A figure that is needed and missing is not 0, since a rule about it would
+// see no fault.
+func read(program string, text []byte, needs ...string) (*document, error) {
 	if len(text) == 0 {
-		return o, fmt.Errorf("%s printed nothing", program)
+		return nil, fmt.Errorf("%s printed nothing", program)
 	}
+	d := &document{figures: map[string]float64{}}
 	var all map[string]any
 	err := json.Unmarshal(text, &all)
 	if err == nil {
-		err = json.Unmarshal(text, into)
+		err = json.Unmarshal(text, d)
 	}
 	if err != nil {
-		return o, fmt.Errorf("%s's output is not JSON: %w", program, err)
+		return nil, fmt.Errorf("%s's output is not JSON: %w", program, err)
 	}
-	o.add("", all)
-	return o, nil
+	if d.Start.IsZero() || !d.Finish.After(d.Start) {
+		return nil, fmt.Errorf("%s's output has no measured window", program)
+	}
+	d.add("", all)
+	for _, name := range needs {
+		if v, ok := d.figures[name]; !ok || v < 0 && !slices.Contains(mayFall, name) {
+			return nil, fmt.Errorf("%s's output has no usable %q", program, name)
+		}
+	}
+	return d, nil
 }
 
-// An own program of the lab's says its name besides.
-type own struct {
-	window
-	Generator string
-}
+// mayFall are figures that a step of the clock can make negative.
+var mayFall = []string{"backlog_start", "backlog_finish"}
 
-// readOwn reads what one of the lab's own programs printed in a line, of is its part in into.
-func readOwn(program string, stdout []byte, into any, of *own) (output, error) {
-	o, err := read(program, bytes.TrimSpace(stdout), into)
-	if err == nil && of.Generator != program {
-		err = fmt.Errorf("the output is not %s's, but of generator %q", program, of.Generator)
-	}
-	if err == nil {
-		err = of.measured(program)
-	}
-	return o, err
-}
-
-func (o output) add(at string, all map[string]any) {
+func (d *document) add(at string, all map[string]any) {
 	for name, v := range all {
 		switch v := v.(type) {
 		case float64:
-			o.figures[at+name] = v
+			d.figures[at+name] = v
 		case map[string]any:
-			o.add(at+name+".", v)
+			d.add(at+name+".", v)
 		}
 	}
 }
 
-// usable refuses an output with a missing or impossible figure, because a gate on a missing
-// figure would stay open.
-func (o output) usable(names ...string) error {
-	for _, name := range names {
-		if v, ok := o.figures[name]; !ok || v < 0 || v > largest {
-			return fmt.Errorf("%s's output has no usable %q", o.program, name)
+// result has the figures that follow from how much was answered.
+func (d *document) result(answered float64) *measure.Result {
+	seconds := d.Finish.Sub(d.Start).Seconds()
+	return &measure.Result{Start: d.Start, Finish: d.Finish, Below: map[string]float64{}, Resolution: map[string]float64{},
+		Metrics: map[string]float64{"requests": answered, "duration_s": seconds, "throughput_rps": answered / seconds}}
+}
+
+// carried adds how many bytes the answers had.
+func carried(m map[string]float64, bytes float64) {
+	m["transfer_bytes_per_s"] = bytes / m["duration_s"]
+	share(m, "response_bytes", bytes, m["requests"])
+}
+
+// share adds a part of a whole, if there is any.
+func share(m map[string]float64, name string, part, whole float64) {
+	if whole > 0 {
+		m[name] = part / whole
+	}
+}
+
+// autocannon reads the last JSON document of a trial's standard output;
+// earlier ones are the warm-up's.
+//
+// Latencies are in whole milliseconds, cut rather than rounded. So a latency of
+// 0 means "below a millisecond", and the mean of cut latencies is not a metric;
+// it only limits the mean, which is enough for Little's law. Rates are computed
+// from counts and the trial's start and finish, because autocannon's averages
+// are averages of its samples.
+//
+// As started by the lab, autocannon compares no bodies. Its resets are restarts of its list of requests,
+// not resets of connections: when the server ends a connection, it opens a new one without
+// counting it. The engine checks answers and connections from outside.
+func autocannon(stdout []byte) (*measure.Result, error) {
+	lines := bytes.Split(bytes.TrimSpace(stdout), []byte("\n"))
+	d, err := read(setting.Autocannon, lines[len(lines)-1], "errors", "timeouts", "resets", "non2xx", "2xx", "latency.mean",
+		"latency.p50", "latency.p90", "latency.p99", "latency.max", "throughput.total")
+	if err != nil {
+		return nil, err
+	}
+	of := d.figures
+	r := d.result(of["2xx"] + of["non2xx"])
+	carried(r.Metrics, of["throughput.total"])
+	maps.Copy(r.Metrics, map[string]float64{"errors": of["errors"], "timeouts": of["timeouts"], "resets": of["resets"],
+		"non_2xx": of["non2xx"]})
+	if r.Metrics["requests"] == 0 {
+		return r, nil
+	}
+	r.CutMeanS = of["latency.mean"] / 1000
+	for _, q := range []string{"p50", "p90", "p99", "max"} {
+		name, ms := "latency_"+q+"_s", of["latency."+q]
+		if ms < 1 {
+			r.Below[name] = gate.AutocannonStep
+		} else {
+			r.Metrics[name], r.Resolution[name] = ms/1000, gate.AutocannonStep
 		}
 	}
-	return nil
+	return r, nil
 }
 
-// has refuses an output with a missing figure.
-func (o output) has(names ...string) error {
-	for _, name := range names {
-		if _, ok := o.figures[name]; !ok {
-			return fmt.Errorf("%s's output has no %q", o.program, name)
+// sink reads what the receiver of events printed in a line.
+//
+// Arrivals at the receiver are counted; the sender's own counts have other
+// names. Refusals that the receiver was told to make, and events left behind, are no
+// faults: such trials are about them. Bytes are those of requests, so there is no figure of answers' bytes, and
+// failed connections were not counted.
+func sink(stdout []byte) (*measure.Result, error) {
+	d, err := read("event_sink", bytes.TrimSpace(stdout), "requests", "refused", "events", "duplicates", "in_flight_max",
+		"offered", "dropped", "failed", "logged", "end.added", "end.arrived", "end.unaccounted", "add_s.p99",
+		"backlog_start", "backlog_finish")
+	if err != nil {
+		return nil, err
+	}
+	of := d.figures
+	taken := of["requests"] - of["refused"] // requests count the refused ones
+	r := d.result(taken)
+	m, seconds := r.Metrics, r.Metrics["duration_s"]
+	maps.Copy(m, map[string]float64{
+		"non_2xx":              of["refused"],
+		"delivered_per_s":      of["events"] / seconds,
+		"offered_per_s":        of["offered"] / seconds,
+		"logged_per_s":         of["logged"] / seconds,
+		"lost_per_s":           (of["dropped"] + of["failed"]) / seconds,
+		"duplicate_events":     of["duplicates"],
+		"unaccounted_events":   of["end.unaccounted"],
+		"backlog_growth_per_s": (of["backlog_finish"] - of["backlog_start"]) / seconds,
+		"sink_in_flight_max":   of["in_flight_max"],
+		"add_p99_s":            of["add_s.p99"],
+	})
+	share(m, "delivered_share", of["events"], of["offered"])
+	share(m, "arrived_share", of["end.arrived"], of["end.added"])
+	if of["events"] > 0 {
+		share(m, "events_per_batch", of["events"], taken)
+		d.copy(m, "delivery_p50_s", "delivery_s.p50", "delivery_p99_s", "delivery_s.p99")
+	}
+	d.copy(m, "pace_lag_p99_s", "pace_lag_s.p99") // a pacer that is always behind never sleeps and so has no lag
+	// Without a rate that was too high, the highest one is no limit.
+	for _, step := range d.Steps {
+		if step.KeptUp != nil && !*step.KeptUp {
+			d.copy(m, "limit_per_s", "limit_per_s")
 		}
 	}
-	return nil
+	return r, nil
 }
 
-// A window is when a trial was measured, as its program says.
-type window struct{ Start, Finish time.Time }
-
-// measured refuses a program's output whose window is empty.
-func (w window) measured(program string) error {
-	if w.Start.IsZero() || !w.Finish.After(w.Start) {
-		return fmt.Errorf("%s's output has no measured window", program)
+// copy adds figures that need not be there, each by the metric's name and its place.
+func (d *document) copy(m map[string]float64, pairs ...string) {
+	for pair := range slices.Chunk(pairs, 2) {
+		if v, ok := d.figures[pair[1]]; ok {
+			m[pair[0]] = v
+		}
 	}
-	return nil
 }
 
-// largest limits every figure: above it a float64 no longer holds every whole
-// number.
-const largest = 1 << 53
+// readers reads what the readers of events printed in a line.
+//
+// An event that a reader had counts as an answered request, so that costs a request are costs an event.
+// The ledger is added up here again. Events that are lost where the server says so are no
+// fault: such trials are about them. A fault of a connection is one, and a like that was refused.
+func readers(stdout []byte) (*measure.Result, error) {
+	d, err := read("event_reader", bytes.TrimSpace(stdout), "open", "shards_used", "bytes_per_connection", "likes_per_s", "offered_per_s",
+		"refused", "events", "bytes", "repeated", "reordered", "account.due", "account.lost_broadcast", "account.lost_shard",
+		"account.lost_subscriber", "account.lost_left", "account.lost_socket", "account.written", "account.received")
+	if err != nil {
+		return nil, err
+	}
+	of := d.figures
+	r := d.result(of["events"])
+	m := r.Metrics
+	carried(m, of["bytes"])
+	fault := func(name, format string, args ...any) {
+		r.Faults = append(r.Faults, measure.Fault{Name: name, Detail: fmt.Sprintf(format, args...)})
+	}
+	for _, f := range d.Faults {
+		fault(gate.Errors, "%s: %s", f.Kind, f.First)
+	}
+	if n := of["refused"]; n > 0 {
+		fault(gate.WrongAnswer, "%.0f likes were refused, or their connection failed", n)
+	}
+	a := func(name string) float64 { return of["account."+name] }
+	lost := a("lost_broadcast") + a("lost_shard") + a("lost_subscriber") + a("lost_left") + a("lost_socket")
+	unaccounted := math.Abs(a("due")-lost-a("written")) + math.Abs(a("written")-a("received"))
+	if offered, pushes := of["account.push.offered"]; pushes { // to another process
+		p := func(name string) float64 { return of["account.push."+name] }
+		unaccounted += math.Abs(offered - p("merged") - p("unrouted") - p("full") - p("failed") - p("pushed"))
+		share(m, "lost_push_share", p("full"), offered)
+		share(m, "push_mean_s", p("push_s"), p("pushed")+p("failed"))
+		if p("failed") > 0 {
+			fault(gate.Errors, "%.0f pushes failed", p("failed"))
+		}
+	}
+	maps.Copy(m, map[string]float64{"non_2xx": 0, "delivered_per_s": m["throughput_rps"], "offered_per_s": of["offered_per_s"],
+		"likes_per_s": of["likes_per_s"], "connections_established": of["open"], "unaccounted_events": unaccounted,
+		"duplicate_events": of["repeated"] + of["reordered"], "shards_used": of["shards_used"],
+		"server_bytes_per_connection": of["bytes_per_connection"]})
+	share(m, "lost_broadcast_share", a("lost_broadcast"), a("due"))
+	share(m, "lost_shard_share", a("lost_shard"), a("due"))
+	share(m, "lost_subscriber_share", a("lost_subscriber"), a("due"))
+	share(m, "pushed_delivered_share", a("written"), a("due"))
+	d.copy(m, "delivery_p50_s", "delivery_s.p50", "delivery_p99_s", "delivery_s.p99", "first_event_p99_s", "first_event_s.p99")
+	return r, nil
+}

@@ -140,9 +140,7 @@ func (m *maker) trial(block int, of results.Condition, machine map[string]float6
 	m.f.Follow(&t)
 	if all[setting.Generator] != setting.String(setting.HTTPLoad) {
 		t.Slots = nil
-		for _, name := range []string{"slots", "slot_requests_least", "slot_off_s", "slot_server_busy_max", "idle_servers_busy"} {
-			delete(t.Metrics, name)
-		}
+		delete(t.Metrics, "idle_servers_busy")
 	}
 	maps.Copy(t.Metrics, m.served(all, came, t.Metrics["throughput_rps"], t.Metrics["server_cores_busy"]))
 	m.f.Conclude(&t)

@@ -110,7 +110,7 @@ func (c *client) await(ctx context.Context, limit time.Duration, into any) *Faul
 	case <-ctx.Done():
 		return &Fault{gate.ClientFailed, "interrupted"}
 	case <-timeout.C:
-		f := fault(gate.ClientHung, "the client gave no result within %v", limit)
+		f := fault(gate.ClientFailed, "the client gave no result within %v", limit)
 		return &f
 	case line, ok := <-c.lines:
 		if !ok {

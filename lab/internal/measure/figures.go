@@ -64,11 +64,10 @@ func (b *block) figures(i int, w machine.Window) {
 	}
 	t.StartedAt = b.Clock.At(turns[0].AtNS).UTC()
 	t.Slots = b.columns(turns)
-	maps.Copy(m, t.Slots.Metrics(slots.Setup{SlotS: b.Slot.Seconds(), ServerCores: len(b.ServerCPUs), ClientCores: len(b.ClientCPUs),
+	maps.Copy(m, t.Slots.Metrics(slots.Setup{ServerCores: len(b.ServerCPUs), ClientCores: len(b.ClientCPUs),
 		LineRateBps: b.LineRateBps}))
 	if !b.Subjects[i].CPU().Known {
-		for _, name := range []string{"server_cpu_s", "server_cpu_per_request_s", "server_cores_busy", "slot_server_busy_max",
-			"idle_servers_busy"} {
+		for _, name := range []string{"server_cpu_s", "server_cpu_per_request_s", "server_cores_busy", "idle_servers_busy"} {
 			delete(m, name)
 		}
 	}
@@ -183,7 +182,7 @@ var ofMachine = []string{
 func (b *block) faults(i int, w machine.Window) {
 	t, s := &b.trials[i], b.summary.Targets[i]
 	if s.Mismatches > 0 {
-		b.fault(i, gate.Mismatches, "%d answers were not as expected, the first: %s", s.Mismatches, s.Mismatch)
+		b.fault(i, gate.WrongAnswer, "%d answers were not as expected, the first: %s", s.Mismatches, s.Mismatch)
 	}
 	for _, one := range b.turns[i] {
 		if one.Failed != "" {
@@ -194,30 +193,25 @@ func (b *block) faults(i int, w machine.Window) {
 	if t.Metrics["requests"] > 0 && s.Compared == 0 && !probe.Varies(t.Given) {
 		b.fault(i, gate.NoTelemetry, "the load generator compared none of its answers")
 	}
-	b.rules(i, w, map[string]bool{gate.Mismatches: s.Mismatches > 0})
+	b.rules(i, w)
 }
 
-// rules holds a trial's figures against the rules of all faults but those that are told already.
-func (b *block) rules(i int, w machine.Window, said map[string]bool) {
+// rules holds a trial's figures against the rules of faults. What a server of which only its address is
+// known does not show is no fault.
+func (b *block) rules(i int, w machine.Window) {
 	for _, side := range w.Stopped {
-		b.fault(i, gate.Stopped, "a signal stopped the %s for a while", side)
+		b.fault(i, gate.HeldBack, "a signal stopped the %s for a while", side)
 	}
-	missing := map[string]bool{}
 	for _, f := range gate.Judge(b.trials[i].Metrics, b.Asked[i]) {
-		switch {
-		case !f.Missing() && !said[f.Gate]:
-			b.fault(i, f.Gate, "%s%s", f.Detail, b.example(i, f.Gate))
-		case f.Missing() && b.Subjects[i].CPU().Known && !missing[f.Metric]:
-			missing[f.Metric] = true
-			b.fault(i, gate.NoTelemetry, "%s was not seen", f.Metric)
+		if f.Gate != gate.NoTelemetry || b.Subjects[i].CPU().Known {
+			b.fault(i, f.Gate, "%s%s", f.Detail, b.example(i, f.Metric))
 		}
 	}
 }
 
 // example is the first of the answers or connections that failed, in the client's words.
-func (b *block) example(i int, name string) string {
-	if b.summary == nil || b.summary.Targets[i].Fault == "" ||
-		!slices.Contains([]string{gate.Non2xx, gate.Errors, gate.Timeouts, gate.Resets}, name) {
+func (b *block) example(i int, metric string) string {
+	if b.summary == nil || b.summary.Targets[i].Fault == "" || !slices.Contains([]string{"non_2xx", "errors", "timeouts", "resets"}, metric) {
 		return ""
 	}
 	return ", the first: " + b.summary.Targets[i].Fault

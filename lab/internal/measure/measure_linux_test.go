@@ -65,7 +65,7 @@ func plan(t *testing.T, first int, words ...[]string) *Plan {
 		p.Subjects = append(p.Subjects, &Command{Label: fmt.Sprintf("s%d", i), Argv: slices.Concat([]string{self, "serve", at}, more),
 			On: p.ServerCPUs, At: at, Within: 10 * time.Second, Self: p.Self, Link: p.Link})
 		p.Asked = append(p.Asked, gate.Asked{Generator: setting.HTTPLoad, Connections: 8, Pipelining: 1, SlotS: p.Slot.Seconds(),
-			Rounds: p.Rounds, WindowS: p.Slot.Seconds() * float64(p.Rounds)})
+			WindowS: p.Slot.Seconds() * float64(p.Rounds)})
 		p.Warmup = append(p.Warmup, 50*time.Millisecond)
 	}
 	return p

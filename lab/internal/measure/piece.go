@@ -175,7 +175,7 @@ func (b *block) carryOut(ctx context.Context, i int, p Piece, c *pieceClient) ([
 			late = true
 			continue
 		case <-limit.C:
-			b.fault(i, gate.ClientHung, "the client had not ended %v after its start", p.Lasts+p.Grace)
+			b.fault(i, gate.ClientFailed, "the client had not ended %v after its start", p.Lasts+p.Grace)
 		case <-look.C:
 			if s.Gone() == nil {
 				if late {
@@ -241,16 +241,9 @@ func (b *block) judgePiece(i int, r *Result, h proc.Held) {
 		t.Metrics["latency_mean_least_s"] = r.CutMeanS
 	}
 	connected(t.Metrics, h)
-	said := map[string]bool{}
-	for _, f := range r.Faults {
-		if f.Name != gate.RateShort || !a.Overload {
-			said[f.Name] = true
-			b.fault(i, f.Name, "%s", f.Detail)
-		}
-	}
+	t.Faults = append(t.Faults, r.Faults...)
 	if w.WorkersMin < w.WorkersMax {
-		said[gate.LostWorker] = true
 		b.fault(i, gate.LostWorker, "the server had %d workers at first and %d at last", w.WorkersMax, w.WorkersMin)
 	}
-	b.rules(i, w, said)
+	b.rules(i, w)
 }

@@ -135,7 +135,7 @@ func TestFiguresOfAMeasuredRunStandInColumns(t *testing.T) {
 		!strings.Contains(text, `"workers": [`) {
 		t.Errorf("figures stand beside their trials:\n%.2000s", text)
 	}
-	if f.Figures != nil || f.Trials[0].Metrics["slots"] != 6 {
+	if f.Figures != nil || len(f.Trials[0].Slots.AtS) != 6 {
 		t.Error("writing a file took its figures away")
 	}
 	read := &File{}

@@ -25,7 +25,7 @@ func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, win
 		a.ResolutionS = gate.AutocannonStep
 	}
 	if a.Generator == setting.HTTPLoad {
-		a.SlotS, a.Rounds = x.Block.SlotS, x.Block.Rounds
+		a.SlotS = x.Block.SlotS
 	}
 	a.Overload, _ = levels[setting.Overload].Bool()
 	if list, ok := levels[setting.ServerCPUs]; ok {

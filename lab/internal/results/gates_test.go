@@ -53,7 +53,7 @@ func TestWhatATrialWasAskedFor(t *testing.T) {
 	}
 	turns := setting.Levels{"generator": setting.String("http_load"), "connections": setting.Int(9),
 		"prefork": setting.Bool(false)}
-	want := gate.Asked{Generator: "http_load", Connections: 9, Pipelining: 1, WindowS: 0.6, SlotS: 0.1, Rounds: 6,
+	want := gate.Asked{Generator: "http_load", Connections: 9, Pipelining: 1, WindowS: 0.6, SlotS: 0.1,
 		Claimed: []string{"server_cpu_per_request_s"}}
 	if got := Asked(turning(t), turns, 5, 0.6); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 		t.Errorf("in turns:\n%+v, want\n%+v", got, want)

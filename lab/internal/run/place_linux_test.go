@@ -218,8 +218,7 @@ func (p place) until(make func() []results.Trial, shows func([]results.Trial) bo
 
 // disturbed reports whether a trial was invalid because of the machine.
 func disturbed(t results.Trial) bool {
-	return closed(t, gate.Steal, gate.OtherLoad, gate.SlowCore, gate.HeldUp, gate.Throttled, gate.Swap, gate.Clock,
-		gate.NoTelemetry, gate.Silent, gate.Slot, gate.IdleServers)
+	return closed(t, gate.HeldBack, gate.NoTelemetry, gate.IdleServers)
 }
 
 func closed(t results.Trial, names ...string) bool {

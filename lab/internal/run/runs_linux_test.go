@@ -115,8 +115,8 @@ func TestARunWhoseServerStalls(t *testing.T) {
 	trials := p.block(r)
 	sound(t, x, r.File)
 	for _, one := range trials {
-		if stalls := one.Condition == "c1"; stalls && (one.Valid || !closed(one, gate.Timeouts)) || !stalls &&
-			(len(one.Slots.AtS) != 2 || closed(one, gate.Timeouts, gate.NoRequests)) {
+		if stalls := one.Condition == "c1"; stalls && (one.Valid || !closed(one, gate.Errors)) || !stalls &&
+			(len(one.Slots.AtS) != 2 || closed(one, gate.Errors, gate.NoRequests)) {
 			t.Errorf("%s: %q, %+v", one.Condition, one.Reasons, one.Slots)
 		}
 	}

@@ -51,11 +51,10 @@ func TestRightAnswersInTurns(t *testing.T) {
 	p.until(func() []results.Trial { return p.block(e) }, func(trials []results.Trial) bool {
 		right := true
 		for i, one := range trials {
-			if closed(one, gate.Mismatches, gate.Resets, gate.Errors, gate.Timeouts, gate.Non2xx, gate.NoRequests,
-				gate.LostWorker, gate.IdleWorker, gate.Connections) || one.Metrics["requests"] == 0 {
+			if closed(one, gate.WrongAnswer, gate.Errors, gate.NoRequests, gate.LostWorker, gate.Connections) || one.Metrics["requests"] == 0 {
 				t.Errorf("%s: %q", e.File.Conditions[i].Levels.Key(), one.Reasons)
 			}
-			if one.Metrics["slots"] != 2 || len(one.Slots.AtS) != 2 || one.Metrics["server_cpu_s"] <= 0 ||
+			if len(one.Slots.AtS) != 2 || one.Metrics["server_cpu_s"] <= 0 ||
 				one.Metrics["client_cpu_per_request_s"] <= 0 {
 				t.Errorf("%s: %+v, %v", e.File.Conditions[i].Levels.Key(), one.Slots, one.Metrics)
 			}
@@ -78,7 +77,7 @@ func TestWrongAnswersInTurns(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	x := design{}.parse(t)
-	wrong := []string{gate.Mismatches, gate.Errors}
+	wrong := []string{gate.WrongAnswer, gate.Errors}
 	for _, c := range []struct {
 		fault string
 		gates []string // one of these closes on each trial
@@ -86,7 +85,7 @@ func TestWrongAnswersInTurns(t *testing.T) {
 		{"half", wrong},
 		{"html", wrong},
 		// Right at first, then wrong once, or wrong now and then.
-		{"a-byte 200", wrong}, {"107-bytes 100 100", wrong}, {"cut 200 100", append(wrong, gate.Resets)},
+		{"a-byte 200", wrong}, {"107-bytes 100 100", wrong}, {"cut 200 100", wrong},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			p := p
@@ -128,9 +127,9 @@ func TestFaultsInMidBlock(t *testing.T) {
 		first   string // closes on the first condition's trial
 		others  string // closes on the others, and must be in their details
 	}{
-		{"the client is stopped", false, func(int) { stop(p.children("linerate")...) }, gate.Stopped,
+		{"the client is stopped", false, func(int) { stop(p.children("linerate")...) }, gate.HeldBack,
 			"a signal stopped the client"},
-		{"a server is stopped", false, func(port int) { stop(p.listening("fiber_server", port)...) }, gate.Stopped,
+		{"a server is stopped", false, func(port int) { stop(p.listening("fiber_server", port)...) }, gate.HeldBack,
 			"a signal stopped the server"},
 		{"a worker is killed", true, func(port int) { signal(syscall.SIGKILL, p.listening("fiber_server", port)[1]) },
 			gate.ServerExited, "beside it, fiber_server on 127.0.0.1:"},
@@ -181,7 +180,7 @@ func TestConnectionsThatTheServerDoesNotHave(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	x := paced(twoWorkers).parse(t)
-	for fault, want := range map[string]string{"stranger": gate.Connections, "one-of-two": gate.IdleWorker} {
+	for fault, want := range map[string]string{"stranger": gate.Connections, "one-of-two": gate.LostWorker} {
 		t.Run(fault, func(t *testing.T) {
 			p := p
 			p.t = t

@@ -32,7 +32,7 @@ func TestARunOverAWire(t *testing.T) {
 		return trials
 	}, func(trials []results.Trial) bool {
 		for _, one := range trials {
-			if closed(one, gate.Mismatches, gate.Resets, gate.Errors, gate.Non2xx, gate.NoRequests, gate.Connections) {
+			if closed(one, gate.WrongAnswer, gate.Errors, gate.NoRequests, gate.Connections) {
 				t.Errorf("%s: %q", one.Condition, one.Reasons)
 			}
 			m := one.Metrics

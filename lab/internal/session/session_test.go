@@ -148,17 +148,17 @@ func TestReproduceLeavesOutWhatTheBudgetHasNoRoomFor(t *testing.T) {
 func TestRefusalsAreCounted(t *testing.T) {
 	w := newWorkshop(t)
 	w.git("init", "-q")
-	w.gate = gate.Throttled
+	w.gate = gate.HeldBack
 	w.broken = true
 	_, out, err := w.reproduce(t.Context(), Options{Budget: 100 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said := w.said(); strings.Count(said, "invalid: throttled: the server exited in mid-trial\n") != 2 {
+	if said := w.said(); strings.Count(said, "invalid: held-back: the server exited in mid-trial\n") != 2 {
 		t.Errorf("a fault is said once in a run: %s", said)
 	}
 	for _, want := range []string{
-		"\nfaults refused 14 of 14 blocks: throttled 14\n",
+		"\nfaults refused 14 of 14 blocks: held-back 14\n",
 		"open for want of blocks: 97-counted/count, 98-other/count\n",
 		"lab reproduce goes on from here: the blocks made in this clone count.\n",
 	} {

@@ -84,7 +84,6 @@ func seconds(micros int64) float64 { return float64(micros) / 1e6 }
 // A Setup has the values that the shares of slots are relative to. A value of 0
 // is unknown, and its share is left out.
 type Setup struct {
-	SlotS                    float64 // asked length of a slot, in seconds
 	ServerCores, ClientCores int
 	LineRateBps              float64
 }
@@ -93,25 +92,7 @@ type Setup struct {
 func (s *Slots) Metrics(on Setup) map[string]float64 {
 	duration, requests, server := sum(s.DurationS), float64(sum(s.Requests)), sum(s.ServerCPUS)
 	client, idle := sum(s.ClientCPUS), sum(s.IdleCPUS)
-	m := map[string]float64{"requests": requests, "duration_s": duration, "server_cpu_s": server,
-		"slots": float64(len(s.Requests))}
-	if len(s.Requests) > 0 {
-		least, off, busiest := s.Requests[0], 0.0, 0.0
-		for i, n := range s.Requests {
-			least = min(least, n)
-			off = max(off, math.Abs(s.DurationS[i]-on.SlotS))
-			if s.DurationS[i] > 0 {
-				busiest = max(busiest, s.ServerCPUS[i]/s.DurationS[i])
-			}
-		}
-		m["slot_requests_least"] = float64(least)
-		if on.SlotS > 0 {
-			m["slot_off_s"] = off
-		}
-		if on.ServerCores > 0 {
-			m["slot_server_busy_max"] = busiest / float64(on.ServerCores)
-		}
-	}
+	m := map[string]float64{"requests": requests, "duration_s": duration, "server_cpu_s": server}
 	if requests > 0 {
 		m["server_cpu_per_request_s"], m["client_cpu_per_request_s"] = server/requests, client/requests
 	}

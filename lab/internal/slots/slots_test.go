@@ -13,13 +13,12 @@ func TestFiguresOfSlotsAreTheirSums(t *testing.T) {
 		TxBytes: []int64{1000, 250}, RxBytes: []int64{10, 15},
 	}
 	want := map[string]float64{
-		"slots": 2, "requests": 500, "duration_s": 1.25, "throughput_rps": 400, "server_cpu_s": 0.75,
+		"requests": 500, "duration_s": 1.25, "throughput_rps": 400, "server_cpu_s": 0.75,
 		"server_cpu_per_request_s": 0.0015, "client_cpu_per_request_s": 0.0005,
 		"server_cores_busy": 0.3, "client_cores_busy": 0.2, "idle_servers_busy": 0.01, "wire_tx_bps": 8000,
 		"wire_rx_bps": 160, "line_rate_share": 0.8,
-		"slot_requests_least": 100, "slot_off_s": 0.25, "slot_server_busy_max": 0.5,
 	}
-	got := s.Metrics(Setup{0.5, 2, 1, 10_000})
+	got := s.Metrics(Setup{2, 1, 10_000})
 	for name, v := range want {
 		if math.Abs(got[name]-v) > 1e-12 {
 			t.Errorf("%s: %v, want %v", name, got[name], v)
@@ -36,8 +35,7 @@ func TestFiguresOfSlotsAreTheirSums(t *testing.T) {
 			t.Errorf("%s: %v", name, v)
 		}
 	}
-	for _, name := range []string{"server_cores_busy", "wire_tx_bps", "line_rate_share", "throughput_rps", "slot_off_s",
-		"slot_server_busy_max"} {
+	for _, name := range []string{"server_cores_busy", "wire_tx_bps", "line_rate_share", "throughput_rps"} {
 		if _, ok := got[name]; ok {
 			t.Errorf("%s of nothing: %v", name, got[name])
 		}

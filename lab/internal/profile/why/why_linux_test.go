@@ -58,7 +58,7 @@ func plan(t *testing.T, port int, hows ...string) measure.Plan {
 		at := fmt.Sprintf("127.0.0.1:%d", port+i)
 		p.Subjects = append(p.Subjects, &measure.Command{Label: how, Argv: []string{self, "serve", at, how}, At: at,
 			Within: 10 * time.Second, Self: p.Self, Link: p.Link})
-		p.Asked = append(p.Asked, gate.Asked{Generator: setting.HTTPLoad, Connections: 4, Pipelining: 1, SlotS: 0.03, Rounds: 4, WindowS: 0.12})
+		p.Asked = append(p.Asked, gate.Asked{Generator: setting.HTTPLoad, Connections: 4, Pipelining: 1, SlotS: 0.03, WindowS: 0.12})
 		p.Warmup = append(p.Warmup, 50*time.Millisecond)
 	}
 	return p
