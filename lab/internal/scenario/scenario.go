@@ -1,34 +1,15 @@
 // Package scenario reads what is asked of the servers that are loaded or compared: a file in
-// TOML, or flags as curl has them.
-//
-//	keep_alive = false
-//
-//	[[request]]
-//	name = "search"
-//	path = "/search?q=a%20b"
-//	weight = 9
-//	check.json = { "/hits/0/id" = 7 }
-//
-//	[[request]]
-//	method = "POST"
-//	path = "/orders"
-//	headers = { Content-Type = "application/json" }
-//	body_file = "order.json"
-//	status = [201]
+// TOML, as content/compare.md has one, or flags as curl has them.
 //
 // Files beside it are named from where it lies. A fault is one line, with the file and the request.
 package scenario
 
 import (
-	"cmp"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -95,12 +76,6 @@ func parse(data []byte, dir string) (s Scenario, err error) {
 	s.Close = f.KeepAlive != nil && !*f.KeepAlive
 	for i, one := range f.Request {
 		r, err := one.made(dir)
-		if err == nil {
-			err = r.Valid()
-		}
-		if err == nil && one.Weight != nil && *one.Weight == 0 {
-			err = errors.New("weight is 0; leave out the request")
-		}
 		if err != nil {
 			return s, fmt.Errorf("request %d: %w", i+1, err)
 		}
@@ -109,23 +84,20 @@ func parse(data []byte, dir string) (s Scenario, err error) {
 	return s, (&load.Target{Requests: s.Requests}).CheckRequests()
 }
 
-// begins is the key that an error of a request is about.
-var begins = regexp.MustCompile(`^[a-z_]+(: (headers|json|body|body_file|contains)\b)?`)
-
 // made is the request as it is asked.
-func (r *request) made(dir string) (load.Request, error) {
-	body, err := content(dir, r.Body, r.BodyFile)
-	if err != nil {
-		return load.Request{}, err
+func (r *request) made(dir string) (out load.Request, err error) {
+	out = load.Request{Name: r.Name, Method: r.Method, Path: r.Path, Headers: pairs(r.Headers), Status: r.Status}
+	if out.Body, err = content(dir, r.Body, r.BodyFile); err != nil {
+		return out, err
 	}
-	out := load.Request{Name: r.Name, Method: method(r.Method, body != nil), Path: r.Path, Headers: pairs(r.Headers),
-		Body: body, Status: r.Status}
 	if r.Weight != nil {
-		out.Weight = *r.Weight
+		if out.Weight = *r.Weight; out.Weight == 0 {
+			return out, errors.New("weight is 0; leave out the request")
+		}
 	}
 	if c := r.Check; c != nil {
-		made := &load.Check{Headers: pairs(c.Headers), Contains: c.Contains}
-		if made.Body, err = content(dir, c.Body, c.BodyFile); err != nil {
+		out.Check = &load.Check{Headers: pairs(c.Headers), Contains: c.Contains}
+		if out.Check.Body, err = content(dir, c.Body, c.BodyFile); err != nil {
 			return out, fmt.Errorf("check: %w", err)
 		}
 		for _, pointer := range slices.Sorted(maps.Keys(c.JSON)) {
@@ -133,11 +105,20 @@ func (r *request) made(dir string) (load.Request, error) {
 			if err != nil {
 				return out, fmt.Errorf("check: json: %s: a value that JSON has not", pointer)
 			}
-			made.JSON = append(made.JSON, load.Field{Pointer: string(pointer), Value: string(value)})
+			out.Check.JSON = append(out.Check.JSON, load.Field{Pointer: string(pointer), Value: string(value)})
 		}
-		out.Check = made
 	}
-	return out, nil
+	return finished(out)
+}
+
+// finished is a request that can be asked.
+func finished(r load.Request) (load.Request, error) {
+	if r.Method == "" {
+		if r.Method = "GET"; r.Body != nil {
+			r.Method = "POST"
+		}
+	}
+	return r, r.Valid()
 }
 
 // content is a text, or what a file holds; nil if neither is given.
@@ -154,15 +135,24 @@ func content(dir string, text *string, path string) ([]byte, error) {
 	}
 	body, err := strict.ReadUpTo(path, load.MaxBodies)
 	if err != nil {
-		return nil, fmt.Errorf("body_file: %w", err)
+		return nil, fmt.Errorf("body: %w", err)
 	}
 	return append([]byte{}, body...), nil
 }
 
-func pairs(m map[strict.Own]string) [][2]string {
-	return strict.Called(slices.Sorted(maps.Keys(m)), func(name strict.Own) [2]string {
-		return [2]string{string(name), m[name]}
-	})
+// flagged is the content that a flag gives: a text, or @ and the file that holds it.
+func flagged(text string) ([]byte, error) {
+	if path, ok := strings.CutPrefix(text, "@"); ok {
+		return content("", nil, path)
+	}
+	return []byte(text), nil
+}
+
+func pairs(m map[strict.Own]string) (all [][2]string) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		all = append(all, [2]string{string(name), m[name]})
+	}
+	return all
 }
 
 // An Asking are the flags that say what is asked and how, as curl has them, beside those for the path
@@ -196,7 +186,7 @@ func (a Asking) Asked(url string, data *string) (s Scenario, err error) {
 	if url == "" {
 		return s, errors.New("--url is missing: the path that is asked of each server, as /read; or give --scenario FILE")
 	}
-	r := load.Request{Method: method(a.Method, data != nil), Path: url, Status: a.Status}
+	r := load.Request{Method: a.Method, Path: url, Status: a.Status}
 	for _, h := range a.Header {
 		name, value, ok := strings.Cut(h, ":")
 		if !ok {
@@ -205,8 +195,8 @@ func (a Asking) Asked(url string, data *string) (s Scenario, err error) {
 		r.Headers = append(r.Headers, [2]string{name, strings.TrimSpace(value)})
 	}
 	if data != nil {
-		if r.Body, err = given(*data); err != nil {
-			return s, fmt.Errorf("--data %w", err)
+		if r.Body, err = flagged(*data); err != nil {
+			return s, fmt.Errorf("--data: %w", err)
 		}
 		if !slices.ContainsFunc(r.Headers, func(h [2]string) bool { return strings.EqualFold(h[0], "content-type") }) {
 			r.Headers = append(r.Headers, [2]string{"Content-Type", "application/x-www-form-urlencoded"})
@@ -217,25 +207,8 @@ func (a Asking) Asked(url string, data *string) (s Scenario, err error) {
 			return s, err
 		}
 	}
-	if err := r.Valid(); err != nil {
-		field := strings.TrimSuffix(begins.FindString(err.Error()), "s")
-		flag, _, _ := strings.Cut(field, ":")
-		return s, fmt.Errorf("%s: %w", cmp.Or(flags[flag], "--"+flag), err)
-	}
-	return Scenario{Requests: []load.Request{r}, Close: a.NoKeepalive}, nil
-}
-
-// flags are those whose names differ from a request's keys.
-var flags = map[string]string{"path": "--url", "check": "--expect", "statu": "--status"}
-
-func method(named string, body bool) string {
-	switch {
-	case named != "":
-		return named
-	case body:
-		return "POST"
-	}
-	return "GET"
+	r, err = finished(r)
+	return Scenario{Requests: []load.Request{r}, Close: a.NoKeepalive}, err
 }
 
 // IsPlain tells whether only a path is asked: a lone GET with nothing else.
@@ -245,19 +218,6 @@ func (s Scenario) IsPlain() bool {
 	}
 	r := s.Requests[0]
 	return r.Method == "GET" && len(r.Headers)+len(r.Status) == 0 && r.Body == nil && r.Check == nil && r.Name == ""
-}
-
-// given is a flag's text, or what the file behind @ holds.
-func given(text string) ([]byte, error) {
-	path, ok := strings.CutPrefix(text, "@")
-	if !ok {
-		return []byte(text), nil
-	}
-	body, err := strict.ReadUpTo(path, load.MaxBodies)
-	if os.IsNotExist(err) {
-		return nil, fmt.Errorf("%s: there is no such file", text)
-	}
-	return append([]byte{}, body...), err
 }
 
 // expect adds what --expect says to the request's check.
@@ -280,9 +240,9 @@ func expect(r *load.Request, text string) error {
 	case kind == "contains" && valued && value != "":
 		c.Contains = value
 	case kind == "body" && valued:
-		body, err := given(value)
+		body, err := flagged(value)
 		if err != nil {
-			return fmt.Errorf("--expect body=%w", err)
+			return fmt.Errorf("--expect body: %w", err)
 		}
 		c.Body = body
 	default:

@@ -84,7 +84,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 		{`[200, 201]`, `[200, 99]`, "request 2: status: 99"},
 		{`X-Own = "1"`, `X-Own = " 1"`, `request 2: headers: X-Own: " 1" is no value`},
 		{`X-Own = "1"`, `Connection = "close"`, "request 2: headers: Connection cannot be given: close says"},
-		{`order.json`, `none.json`, "request 2: body_file: open "},
+		{`order.json`, `none.json`, "request 2: body: open "},
 		{`body_file`, "body = \"\"\nbody_file", "request 2: body and body_file are both given"},
 		{`"/hits/0/Id"`, `"hits"`, `request 1: check: json: "hits" is no pointer`},
 		{`contains = "id"`, `body = "id"` + "\n" + `contains = "id"`, "request 2: check: body is the whole body"},
@@ -129,13 +129,13 @@ func TestFlags(t *testing.T) {
 		{url: "/a", flags: Asking{Expect: []string{"body=" + file}}, made: load.Request{Method: "GET", Path: "/a",
 			Check: &load.Check{Body: []byte("{}\n")}}},
 		{want: "--url is missing"},
-		{url: "a", want: `--url: path is "a"`},
-		{url: "/", flags: Asking{Method: "GET /"}, want: "--method: method is"},
+		{url: "a", want: `path is "a"`},
+		{url: "/", flags: Asking{Method: "GET /"}, want: "method is"},
 		{url: "/", flags: Asking{Header: []string{"X"}}, want: `--header "X": write 'NAME: VALUE'`},
-		{url: "/", flags: Asking{Header: []string{"Host: a", "host: b"}}, want: "--header: headers: Host is there twice"},
-		{url: "/", flags: Asking{Status: []int{99}}, want: "--status: status: 99"},
+		{url: "/", flags: Asking{Header: []string{"Host: a", "host: b"}}, want: "headers: Host is there twice"},
+		{url: "/", flags: Asking{Status: []int{99}}, want: "status: 99"},
 		{url: "/", flags: Asking{Expect: []string{"bdy=a"}}, want: `--expect "bdy=a": write header:NAME=VALUE`},
-		{url: "/", flags: Asking{Expect: []string{"json:a=1"}}, want: "--expect: check: json"},
+		{url: "/", flags: Asking{Expect: []string{"json:a=1"}}, want: "check: json"},
 		{url: "/", flags: Asking{Scenario: "shop.toml"}, want: "leave out the path"},
 	} {
 		s, err := c.flags.Asked(c.url, c.data)
@@ -147,7 +147,7 @@ func TestFlags(t *testing.T) {
 		}
 	}
 	none := "@/nowhere"
-	if _, err := (Asking{}).Asked("/", &none); err == nil || !strings.Contains(err.Error(), "no such file") {
+	if _, err := (Asking{}).Asked("/", &none); err == nil || !strings.Contains(err.Error(), "open /nowhere") {
 		t.Error(err)
 	}
 	s, err := Asking{Scenario: write(t, strings.Replace(whole, "keep_alive = false", "", 1)), NoKeepalive: true}.Asked("", nil)

@@ -70,26 +70,24 @@ func (a Asking) Way(secure bool, of Scenario) (w Way, err error) {
 	case a.Insecure && a.CACert != "":
 		return w, errors.New("--insecure checks no certificate; leave out --cacert")
 	}
-	for _, f := range []struct {
-		flag, path string
-		to         *string
-	}{{"--cacert", a.CACert, &w.CA}, {"--cert", a.Cert, &w.Cert}, {"--key", a.Key, &w.Key}} {
-		if f.path == "" {
-			continue
+	pem := func(flag, path string) (text string) {
+		if path == "" || err != nil {
+			return ""
 		}
-		text, err := strict.ReadUpTo(f.path, mostPEM)
-		if block, _ := pem.Decode(text); err == nil && block == nil {
-			err = fmt.Errorf("%s has no PEM in it", f.path)
+		read, failed := strict.ReadUpTo(path, mostPEM)
+		if block, _ := pem.Decode(read); failed == nil && block == nil {
+			failed = fmt.Errorf("%s has no PEM in it", path)
 		}
-		if err != nil {
-			return w, fmt.Errorf("%s: %w", f.flag, err)
+		if failed != nil {
+			err = fmt.Errorf("%s: %w", flag, failed)
 		}
-		*f.to = string(text)
+		return string(read)
 	}
-	if w.Cert != "" {
-		if _, err := tls.X509KeyPair([]byte(w.Cert), []byte(w.Key)); err != nil {
-			return w, fmt.Errorf("--cert and --key: %w", err)
+	w.CA, w.Cert, w.Key = pem("--cacert", a.CACert), pem("--cert", a.Cert), pem("--key", a.Key)
+	if err == nil && w.Cert != "" {
+		if _, err = tls.X509KeyPair([]byte(w.Cert), []byte(w.Key)); err != nil {
+			err = fmt.Errorf("--cert and --key: %w", err)
 		}
 	}
-	return w, nil
+	return w, err
 }
