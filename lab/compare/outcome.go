@@ -73,15 +73,6 @@ type Asked struct {
 	Checked   bool     `json:"checked"`          // whether a check says what its answers must have
 }
 
-// Came is what came of one of the requests.
-type Came struct {
-	Name     string  `json:"name"`
-	Requests int64   `json:"requests"` // in all counted slots, of trials that count or not
-	P50      float64 `json:"latency_p50_s,omitempty"`
-	P99      float64 `json:"latency_p99_s,omitempty"`
-	Faults   int64   `json:"faults"` // another status, no valid answer, or an answer that is not right
-}
-
 // Measured is one server with the medians over its valid trials. What was not
 // measured is absent.
 type Measured struct {
@@ -100,13 +91,12 @@ type Measured struct {
 	ResponseBytes float64 `json:"response_bytes,omitempty"`
 	MemoryLoad    float64 `json:"memory_load_bytes,omitempty"`
 	// Calls and CallsBy are system calls a request, in all and by name.
-	Calls     float64            `json:"system_calls_per_request,omitempty"`
-	CallsBy   map[string]float64 `json:"system_calls,omitempty"`
-	ByRequest []Came             `json:"by_request,omitempty"`
-	Bound     string             `json:"bound"` // of most valid trials: walls joined by +, or unknown
-	Bounded   int                `json:"bounded"`
-	Valid     int                `json:"valid_trials"`
-	Refused   int                `json:"invalid_trials"`
+	Calls   float64            `json:"system_calls_per_request,omitempty"`
+	CallsBy map[string]float64 `json:"system_calls,omitempty"`
+	Bound   string             `json:"bound"` // of most valid trials: walls joined by +, or unknown
+	Bounded int                `json:"bounded"`
+	Valid   int                `json:"valid_trials"`
+	Refused int                `json:"invalid_trials"`
 }
 
 // A Comparison is one server over the first.

@@ -83,7 +83,7 @@ func (r *Run) each(i int, do func(measure.Trial)) {
 func (r *Run) measured(i int) compare.Measured {
 	s := r.Servers[i]
 	m := compare.Measured{Name: s.Name, Command: s.Command, URL: s.URL, Subject: s.Subject, Revision: s.Commit,
-		NeverSteady: r.never(i), ByRequest: r.byRequest(i), Bound: "unknown", WarmupS: r.Looks[i].Warmup.Seconds()}
+		NeverSteady: r.never(i), Bound: "unknown", WarmupS: r.Looks[i].Warmup.Seconds()}
 	for name, to := range map[string]*float64{cost: &m.CPUPerRequest, throughput: &m.Throughput, p50: &m.P50, p99: &m.P99,
 		"response_bytes": &m.ResponseBytes, "server_rss_bytes": &m.MemoryLoad} {
 		var all []float64
@@ -115,32 +115,6 @@ func median(all []float64) float64 {
 		return 0
 	}
 	return stats.Median(all)
-}
-
-// byRequest adds up what came of each request of a server: medians of its valid trials' percentiles,
-// and all faults.
-func (r *Run) byRequest(i int) (all []compare.Came) {
-	for n, one := range r.Requests {
-		came := compare.Came{Name: one.Label()}
-		var p50s, p99s []float64
-		for _, b := range r.Blocks {
-			t := b.Trials[i]
-			if n >= len(t.ByRequest) {
-				continue
-			}
-			s := t.ByRequest[n]
-			came.Faults += s.Unexpected + s.Lost + s.Mismatches
-			if l := s.Latency; l != nil {
-				came.Requests += l.N
-				if valid(t) {
-					p50s, p99s = append(p50s, l.P50), append(p99s, l.P99)
-				}
-			}
-		}
-		came.P50, came.P99 = median(p50s), median(p99s)
-		all = append(all, came)
-	}
-	return all
 }
 
 // ratios are those of two trials' figures, in the blocks in which servers a and b have both a valid

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,47 +27,35 @@ type Rate struct {
 // mostRates is how many rates one curve may have.
 const mostRates = 32
 
-var spanOfRates = regexp.MustCompile(`^([0-9.]+?)(%?)(?:\.\.([0-9.]+)(%?)(?:/([0-9.]+)(%?))?)?$`)
-
-// ParseRates parses rates such as 10%..90%, 10%..90%/20% or 1000,2000,5000.
+// ParseRates parses rates in requests a second or as shares of the closed loop, as 1000,2000,5000 or 50%,80%; 10%..90%
+// is of steps of a tenth.
 func ParseRates(text string) (rates []Rate, err error) {
-	for _, part := range strings.Split(text, ",") {
-		m := spanOfRates.FindStringSubmatch(strings.TrimSpace(part))
-		if m == nil {
-			m = make([]string, 7)
-		}
-		number := func(n int, otherwise float64) float64 {
-			if m[n] == "" {
-				return otherwise
-			}
-			v, failed := strconv.ParseFloat(m[n], 64)
-			if failed != nil {
-				return math.NaN()
-			}
-			return v
-		}
-		share, most := m[2] == "%", float64(load.MaxRate)
+	parse := func(text string) (r Rate, ok bool) {
+		number, share := strings.CutSuffix(strings.TrimSpace(text), "%")
+		v, err := strconv.ParseFloat(number, 64)
 		if share {
-			most = 200
+			return Rate{v / 100, true}, err == nil && v >= 1 && v <= 200
 		}
-		from, step := number(1, math.NaN()), number(5, 10)
-		to := number(3, from)
-		mixed := m[3] != "" && (m[4] != m[2] || m[5] == "" && !share || m[5] != "" && m[6] != m[2])
-		if mixed || !(from >= 1 && to >= from && to <= most && step >= 1 && (to-from)/step < mostRates) {
-			return nil, fmt.Errorf("%q: write up to %d rates, as requests a second or shares of the closed loop: 1000,2000,5000, "+
-				"1000..9000/2000, 10%%..90%% or 10%%..90%%/20%%", part, mostRates)
+		return Rate{v, false}, err == nil && v >= 1 && v <= load.MaxRate
+	}
+	for _, part := range strings.Split(text, ",") {
+		first, last, span := strings.Cut(part, "..")
+		from, ok := parse(first)
+		to := from
+		if span {
+			var also bool
+			to, also = parse(last)
+			ok = ok && also && from.Share && to.Share && from.Value <= to.Value
 		}
-		for v := from; v <= to*1.0001; v += step {
-			r := Rate{v, share}
-			if share {
-				r.Value /= 100
-			}
-			rates = append(rates, r)
+		if !ok {
+			return nil, fmt.Errorf("%q: write requests a second, as 1000,2000,5000, or shares of the closed loop, as 50%%,80%% or 10%%..90%%", part)
+		}
+		for ; from.Value <= to.Value*1.0001; from.Value += 0.1 {
+			rates = append(rates, from)
 		}
 	}
-	slices.SortFunc(rates, func(a, b Rate) int { return cmp.Compare(a.Value, b.Value) })
-	if rates = slices.Compact(rates); len(rates) > mostRates {
-		return nil, fmt.Errorf("%q: more than %d rates; name fewer, or a larger step", text, mostRates)
+	if len(rates) > mostRates {
+		return nil, fmt.Errorf("%q: more than %d rates; name fewer", text, mostRates)
 	}
 	return rates, nil
 }
@@ -110,12 +97,14 @@ func (b *Bench) Curve(ctx context.Context, o *compare.Outcome) error {
 	if len(b.Rates) == 0 {
 		return nil
 	}
-	slowest, of := 0, math.Inf(1)
-	for i, s := range o.Servers {
-		if v := cmp.Or(s.Throughput, b.Looks[i].Rate); v < of {
-			slowest, of = i, v
+	rate := func(i int) float64 { return cmp.Or(o.Servers[i].Throughput, b.Looks[i].Rate) }
+	slowest := 0
+	for i := range o.Servers {
+		if rate(i) < rate(slowest) {
+			slowest = i
 		}
 	}
+	of := rate(slowest)
 	var rps []float64
 	for _, rate := range b.Rates {
 		rps = append(rps, rate.rps(of))

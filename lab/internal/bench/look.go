@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -50,7 +53,7 @@ func (b *Bench) look(ctx context.Context) (notes []string, beside time.Duration,
 	l := &looker{Bench: b}
 	for i, s := range b.Servers {
 		if s.URL == "" {
-			if err := s.startable(b.dir(s)); err != nil {
+			if _, err := s.program(b.dir(s)); err != nil {
 				return nil, 0, err
 			}
 		}
@@ -87,42 +90,35 @@ func (l *looker) target(i int, addr string) load.Target {
 }
 
 func (l *looker) all(ctx context.Context) error {
-	others := make([]map[int]time.Duration, len(l.Servers))
-	for i, s := range l.Servers {
+	for _, s := range l.Servers {
 		if s.found != nil {
-			var err error
-			if others[i], err = s.owns(); err != nil {
+			if err := s.owns(); err != nil {
 				return err
 			}
 		}
 	}
-	if err := l.ask(ctx); err != nil {
-		return err
+	err := l.ask(ctx)
+	if err == nil {
+		err = l.compare(ctx)
 	}
-	if err := l.compare(ctx); err != nil {
-		return err
+	if err == nil && l.beside() {
+		_, _, err = l.turn(ctx, len(l.Servers), referenceFirst)
 	}
-	if l.beside() {
-		if _, _, err := l.turn(ctx, len(l.Servers), referenceFirst); err != nil {
-			return err
+	turns, longest := make([][]turn, len(l.Servers)), time.Duration(0)
+	for i, s := range l.Servers {
+		if err == nil {
+			turns[i], err = l.first(ctx, i)
+		}
+		if err == nil && l.Costed() {
+			err = s.answered(turns[i])
 		}
 	}
-	all, longest := make([][]turn, len(l.Servers)), time.Duration(0)
+	if err == nil {
+		err = l.rest(ctx)
+	}
 	for i := range l.Servers {
-		var err error
-		if all[i], err = l.first(ctx, i); err == nil && l.Costed() {
-			err = l.Servers[i].answered(all[i], others[i])
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if err := l.rest(ctx); err != nil {
-		return err
-	}
-	for i, turns := range all {
-		if err := l.warm(ctx, i, turns); err != nil {
-			return err
+		if err == nil {
+			err = l.warm(ctx, i, turns[i])
 		}
 		longest = max(longest, l.Looks[i].Warmup)
 	}
@@ -130,10 +126,13 @@ func (l *looker) all(ctx context.Context) error {
 	for i := range l.Looks {
 		l.Looks[i].Warmup = longest
 	}
-	if err := l.rest(ctx); err != nil {
-		return err
+	if err == nil {
+		err = l.rest(ctx)
 	}
-	return l.again(ctx)
+	if err == nil {
+		err = l.again(ctx)
+	}
+	return err
 }
 
 // answersEach is how many answers of each server are compared before the first block.
@@ -194,18 +193,18 @@ func (l *looker) fetch(ctx context.Context, i, times int) ([]probe.Given, error)
 // with the time, so they are asked for once more a second later.
 func (l *looker) compare(ctx context.Context) error {
 	for i := range l.Servers {
-		if l.differ(i) == "" {
-			continue
+		why := l.differ(i)
+		if why != "" {
+			if err := l.again(ctx); err != nil {
+				return err
+			}
+			why = l.differ(i)
 		}
-		if err := l.again(ctx); err != nil {
-			return err
-		}
-		switch why := l.differ(i); {
-		case why == "":
-		case l.Different:
-			l.note("the answers are not the same: %s", why)
-		default:
+		switch {
+		case why != "" && !l.Different:
 			return fmt.Errorf("the answers are not the same, so their cost would say little: %s; --allow-different-answers goes on", why)
+		case why != "":
+			l.note("the answers are not the same: %s", why)
 		}
 	}
 	return nil
@@ -404,4 +403,23 @@ func (l *looker) warm(ctx context.Context, i int, turns []turn) error {
 			float64(n)*lookSlot.Seconds(), words.Time(before), words.Time(later))
 	}
 	return nil
+}
+
+// referenceCall is HOST:PORT: serves there, the same to each request.
+const referenceCall = "serve-reference"
+
+// Answer carries out a call of the program to itself; false for any other.
+func Answer(args []string) (status int, is bool) {
+	if len(args) != 2 || args[0] != referenceCall {
+		return measure.Answer(args)
+	}
+	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "an answer") })
+	fmt.Fprintln(os.Stderr, http.ListenAndServe(args[1], answer))
+	return 1, true
+}
+
+// reference is the server beside which others are warmed up.
+func (b *Bench) reference(addr string) measure.Subject {
+	return &measure.Command{Label: "reference", Argv: slices.Concat(b.Self, []string{referenceCall, addr}), Dir: "/", On: b.ServerCPUs,
+		At: addr, Within: 10 * time.Second, Self: b.Self, Link: measure.Loopback{}}
 }

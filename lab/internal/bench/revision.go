@@ -38,12 +38,13 @@ type Trees struct {
 const (
 	worktrees  = "linerate-worktrees-" // begins the name of each directory that holds worktrees
 	repository = "repository"          // names a file beside worktrees, which says whose they are
+	base, head = "base", "head"        // the names of the two, and of their servers
 )
 
 // Build checks out two revisions of the repository that the commands start in, and builds them; an
 // empty head is the working tree. The servers then start there. The caller closes the trees; an error
 // leaves nothing behind.
-func (b *Bench) Build(ctx context.Context, base, head, command string) (t *Trees, err error) {
+func (b *Bench) Build(ctx context.Context, from, to, command string) (t *Trees, err error) {
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil, errors.New("--base needs git, and there is none in PATH")
 	}
@@ -61,7 +62,7 @@ func (b *Bench) Build(ctx context.Context, base, head, command string) (t *Trees
 			t.Close()
 		}
 	}()
-	for i, asked := range []string{base, head} {
+	for i, asked := range []string{from, to} {
 		s := &b.Servers[i]
 		name := fmt.Sprintf("%s (%s)", s.Name, asked)
 		if asked == "" {
@@ -198,23 +199,21 @@ func locked(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// remove removes a directory of worktrees, after git's records of what is in it: if it is cut short,
-// the next Sweep still knows whose they are. A build may leave directories that nobody may write to.
+// remove removes a directory of worktrees and git's records of them, which it knows until the end: if it is cut
+// short, the next Sweep does the rest. A build may leave directories that nobody may write to.
 func remove(dir string) {
 	common, _ := os.ReadFile(filepath.Join(dir, repository))
-	if records := filepath.Join(string(common), "worktrees"); filepath.IsAbs(records) {
-		all, _ := filepath.Glob(filepath.Join(records, "*", "gitdir"))
-		for _, one := range all {
-			if tree, err := os.ReadFile(one); err == nil && strings.HasPrefix(string(tree), dir+"/") {
-				_ = os.RemoveAll(filepath.Dir(one))
-			}
+	for _, name := range []string{base, head} {
+		tree := filepath.Join(dir, name)
+		if os.RemoveAll(tree) != nil {
+			_ = exec.Command("chmod", "-R", "u+w", tree).Run()
+			_ = os.RemoveAll(tree)
 		}
-		_ = os.Remove(records) // git has no such directory without a worktree
+		if len(common) > 0 {
+			_, _ = git(context.Background(), string(common), nil, "worktree", "remove", "--force", "--force", tree)
+		}
 	}
-	if os.RemoveAll(dir) != nil {
-		_ = exec.Command("chmod", "-R", "u+w", dir).Run()
-		_ = os.RemoveAll(dir)
-	}
+	_ = os.RemoveAll(dir)
 }
 
 // git runs git, and gives what it printed, or as an error the line of what it said that tells why.

@@ -3,7 +3,8 @@ package bench
 import (
 	"errors"
 	"fmt"
-	"io/fs"
+	"math/rand/v2"
+	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -79,7 +81,7 @@ func ParseRevisions(args []string) (out []Server, err error) {
 	if len(args) == 1 {
 		text = args[0]
 	}
-	for _, name := range []string{"base", "head"} {
+	for _, name := range []string{base, head} {
 		s, err := parseServer(name + "=" + text)
 		if err == nil && s.URL != "" {
 			err = errors.New("--base starts a server of each revision; give its command behind --, as -- ./server --addr {addr}")
@@ -195,35 +197,51 @@ func (s Server) fill(port int) (out []string) {
 }
 
 // program is the path of a command's first word, by the caller's directory or by PATH.
-func (s Server) program(dir string) string {
+func (s Server) program(dir string) (string, error) {
 	word := s.Command[0]
-	switch {
-	case filepath.IsAbs(word):
-		return word
-	case strings.Contains(word, "/"):
-		return filepath.Join(dir, word)
+	if strings.Contains(word, "/") && !filepath.IsAbs(word) {
+		word = filepath.Join(dir, word)
 	}
-	if path, err := exec.LookPath(word); err == nil {
-		return path
+	path, err := exec.LookPath(word)
+	if err != nil {
+		return word, fmt.Errorf("%s: %s cannot be started (%w); build it first, correct the path, or chmod +x it", s.Name, s.Command[0],
+			errors.Unwrap(err))
 	}
-	return word
+	return path, nil
 }
 
-// startable refuses a command whose program is not there or cannot be started.
-func (s Server) startable(dir string) error {
-	path := s.program(dir)
-	if !strings.Contains(path, "/") {
-		return fmt.Errorf("%s: no program %q in PATH; write its path, as ./%s", s.Name, path, path)
+// FreePorts finds so many ports in a row that nothing listens on, below those from which the kernel
+// takes a connection's own end: a client's connections would else take a server's port between two of
+// its starts.
+func FreePorts(n int) (first int, err error) {
+	low, high := 20_000, 32_768
+	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if _, _ = fmt.Sscan(string(text), &high); high-low < 100*n {
+		low, high = 1024, max(high, 1024+100*n)
 	}
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s: there is no %s; build it first, or correct the path", s.Name, s.Command[0])
-	case err != nil:
-		return fmt.Errorf("%s: %w", s.Name, err)
-	case info.IsDir() || info.Mode()&0o111 == 0:
-		return fmt.Errorf("%s: %s is no program that can be started; chmod +x it, or write what runs it before it", s.Name,
-			s.Command[0])
+	for range 100 {
+		if first = low + rand.IntN(high-low-n); Listenable(first, n) == nil {
+			return first, nil
+		}
+	}
+	return 0, fmt.Errorf("no %d free ports in a row on %s; name the first of some with --port", n, loopback)
+}
+
+// Listenable refuses so many ports if a server could not listen on one of them.
+func Listenable(first, n int) error {
+	if first+n > 65536 {
+		return fmt.Errorf("--port %d: %d ports are needed from there on, and the last is 65535", first, n)
+	}
+	for p := first; p < first+n; p++ {
+		l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(p)))
+		if err != nil {
+			why := "is taken; stop what listens there,"
+			if errors.Is(err, syscall.EACCES) {
+				why = "is for root only, as low ports are;"
+			}
+			return fmt.Errorf("port %d %s choose another with --port, or leave it out for free ones", p, why)
+		}
+		l.Close()
 	}
 	return nil
 }

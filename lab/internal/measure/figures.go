@@ -38,7 +38,7 @@ func (b *block) judge() *Block {
 // figures fills in a trial's slots and metrics.
 func (b *block) figures(i int, w machine.Window) {
 	t, s := &b.trials[i], b.summary.Targets[i]
-	t.ByRequest, t.Reopened = s.ByRequest, s.Reopened
+	t.Reopened = s.Reopened
 	turns := b.turns[i][:0:0]
 	for _, one := range b.turns[i] {
 		if one.Failed == "" {

@@ -154,8 +154,7 @@ type Trial struct {
 	StartedAt time.Time
 	Slots     *slots.Slots
 	Metrics   map[string]float64
-	Faults    []Fault // empty: the trial counts
-	ByRequest []load.RequestSummary
+	Faults    []Fault           // empty: the trial counts
 	Given     []probe.Given     // its answers before the load
 	Reopened  int64             // connections that were opened anew, since the server announced their end
 	Extra     []load.SlotReport // of the plan's extras

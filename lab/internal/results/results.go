@@ -29,7 +29,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/slots"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/load"
 )
 
 // Version is the schema version of results files; any other is refused by name.
@@ -165,9 +164,6 @@ type Trial struct {
 	// Resolution holds the step in which a figure was recorded, where the step is
 	// coarse enough to matter.
 	Resolution map[string]float64 `json:"resolution,omitempty"`
-
-	// ByRequest has what came of each request, where several were asked; in memory alone.
-	ByRequest []load.RequestSummary `json:"-"`
 
 	// Slots is nil where the trial was measured in one piece.
 	Slots *slots.Slots `json:"slots,omitempty"`

@@ -24,16 +24,13 @@ type Table struct {
 }
 
 // Tables are a comparison's: for each server but the first the verdict with its figures, and then the latency
-// curve, the requests, the system calls and why servers differ, where these are known.
+// curve, the system calls and why servers differ, where these are known.
 func Tables(o *compare.Outcome) (all []Table) {
 	for i := range o.Comparisons {
 		all = append(all, compared(o, i))
 	}
 	if o.Curve != nil {
 		all = append(all, curve(o.Curve))
-	}
-	if len(o.Asked) > 1 {
-		all = append(all, requests(o))
 	}
 	if t := calls(o.Servers); len(t.Rows) > 0 {
 		all = append(all, t)
@@ -120,26 +117,6 @@ func latency(l *compare.Latency) string {
 		return words.Time(l.Seconds)
 	}
 	return fmt.Sprintf("%s (%s to %s)", words.Time(l.Seconds), words.Time(l.Low), words.Time(l.High))
-}
-
-func requests(o *compare.Outcome) Table {
-	t := Table{Name: "Requests", Head: []string{"request", "weight", "server", "answers", "p50", "p99", "faults"},
-		Says: "asked in their shares; the verdict and the budget of faults are of all together"}
-	for i, r := range o.Asked {
-		for _, s := range o.Servers {
-			if i >= len(s.ByRequest) {
-				continue
-			}
-			c := s.ByRequest[i]
-			row := []string{c.Name, words.Number(r.Weight), s.Name, words.Thousands(int(c.Requests)), "–", "–",
-				words.Thousands(int(c.Faults))}
-			if c.P50 > 0 {
-				row[4], row[5] = words.Time(c.P50), words.Time(c.P99)
-			}
-			t.Rows = append(t.Rows, row)
-		}
-	}
-	return t
 }
 
 // mostCalls is how many calls are told by name.
