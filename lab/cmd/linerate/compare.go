@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,14 +14,12 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/bench"
 	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/proc"
-	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/tell"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
@@ -30,88 +27,15 @@ import (
 )
 
 type compareCall struct {
-	Servers []string `arg:"" name:"server" help:"NAME=COMMAND with {port} or {addr}, or the address of one that runs; the first is the base."`
-	URL     string   `name:"url" placeholder:"PATH" help:"Path that is asked of each server, as '/find?q=a%20b'."`
-	Data    *string  `name:"data" short:"d" placeholder:"TEXT|@FILE" help:"Body of the request."`
-	scenario.Asking
-	TLS         bool           `name:"tls" help:"The servers speak TLS."`
-	Connections int            `short:"c" default:"32" placeholder:"N" help:"Open connections to each server (32)."`
-	Pipelining  int            `more:"" default:"1" placeholder:"N" help:"Requests in flight on each connection (1)."`
-	Rate        int            `placeholder:"N" help:"Requests a second (default: as fast as it goes)."`
-	Budget      time.Duration  `default:"90s" placeholder:"DURATION" help:"The longest that it goes on (90s)."`
-	Margin      string         `default:"3%" placeholder:"SHARE" help:"What counts as the same (3%)."`
-	FailAbove   *float64       `placeholder:"RATIO" help:"Exit with 4 if CPU a request is above it, as 1.05."`
-	Base        string         `placeholder:"REVISION" help:"Compare this git revision with another one."`
-	Head        string         `placeholder:"REVISION" help:"The other revision (default: the working tree)."`
-	Build       string         `placeholder:"COMMAND" help:"What builds each of the two, as 'make server'."`
-	Rates       string         `placeholder:"RATES" help:"Also the latency at these rates, as 10%..90%."`
-	Why         bool           `help:"Also say of what kind of work the difference is."`
-	Warmup      *time.Duration `more:"" placeholder:"DURATION" help:"Load on each server after each fresh start that does not count (default: as long as it takes until its CPU a request is steady)."`
-	Prepare     string         `more:"" placeholder:"COMMAND" help:"A command that runs to its end before each start of a server, as one that fills its database."`
-	Ready       time.Duration  `more:"" default:"20s" placeholder:"DURATION" help:"How long a server may take until it answers as expected (20s)."`
-	Different   bool           `more:"" name:"allow-different-answers" help:"Go on although the answers differ."`
-	Port        int            `more:"" placeholder:"N" help:"Port of the first server; others have those above (default: free ones)."`
-	Seed        uint64         `more:"" placeholder:"N" help:"Seed of the order of slots (default: drawn anew)."`
+	bench.Flags
 	outputs
 }
 
-// options checks the flags.
-func (c *compareCall) options() (o bench.Options, err error) {
-	asked, err := c.Asked(c.URL, c.Data)
-	if err != nil {
-		return o, err
-	}
-	o = bench.Options{Path: asked.Requests[0].Path, Close: asked.Close || c.NoKeepalive,
-		Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate, Budget: c.Budget,
-		Steady: c.Warmup == nil, Different: c.Different, Ready: c.Ready, Why: c.Why}
-	if c.Warmup != nil {
-		o.Warmup = *c.Warmup
-	}
-	if !asked.IsPlain() {
-		o.Requests = asked.Requests
-	}
-	if err := c.check(); err != nil {
-		return o, err
-	}
-	if o.Prepare, err = strict.Words(c.Prepare); err != nil {
-		return o, fmt.Errorf("--prepare: it %w", err)
-	}
-	if c.Rates != "" {
-		if o.Rates, err = bench.ParseRates(c.Rates); err != nil {
-			return o, fmt.Errorf("--rates %w", err)
-		}
-	}
-	if c.FailAbove != nil {
-		if o.FailAbove = *c.FailAbove; o.FailAbove == 0 {
-			return o, errors.New("--fail-above 0: each ratio is above it; give one such as 1.05")
-		}
-	}
-	switch {
-	case c.Base != "":
-		o.Servers, err = bench.ParseRevisions(c.Servers)
-	case c.Head != "" || c.Build != "":
-		err = errors.New("--head and --build go with --base, which names the revision to compare with")
-	default:
-		o.Servers, err = bench.ParseServers(c.Servers)
-	}
-	if err != nil {
-		return o, err
-	}
-	tls, err := bench.Secure(o.Servers, c.TLS)
-	if err != nil {
-		return o, err
-	}
-	if o.Way, err = c.Way(tls, asked); err != nil {
-		return o, err
-	}
-	if o.Margin, err = bench.ParseShare(c.Margin); err != nil {
-		return o, fmt.Errorf("--margin %w", err)
-	}
-	return o, o.Check()
-}
-
 func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
-	o, err := c.options()
+	b, err := bench.New(c.Flags)
+	if err == nil {
+		err = c.check()
+	}
 	if err == nil {
 		err = onLinux()
 	}
@@ -119,7 +43,8 @@ func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
 		return cli.Failed, err
 	}
 	line := terminal.NewLine(os.Stderr)
-	made, err := c.measured(ctx, o, line)
+	b.Say, b.Show = line.Say, func(text string) { line.Show("  "+text, false) }
+	made, err := measured(ctx, b)
 	line.End()
 	if ctx.Err() != nil {
 		err = errors.New("interrupted; nothing was left behind")
@@ -148,12 +73,7 @@ func typed(args []string) string {
 }
 
 // measured compares the servers. There may be an outcome and an error.
-func (c *compareCall) measured(ctx context.Context, o bench.Options, line *terminal.Line) (*compare.Outcome, error) {
-	b := &bench.Bench{Options: o, Port: c.Port, Seed: c.Seed, Say: line.Say,
-		Show: func(text string) { line.Show("  "+text, false) }}
-	if b.Seed == 0 {
-		b.Seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
-	}
+func measured(ctx context.Context, b *bench.Bench) (*compare.Outcome, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -170,18 +90,17 @@ func (c *compareCall) measured(ctx context.Context, o bench.Options, line *termi
 	if err := b.Place(); err != nil {
 		return nil, err
 	}
-	bench.Sweep()
 	_, release, err := proc.LockMachine()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if c.Base != "" {
-		trees, err := b.Build(ctx, c.Base, c.Head, c.Build)
+	if b.Base != "" {
+		remove, err := b.Checkout(ctx)
 		if err != nil {
 			return nil, err
 		}
-		defer trees.Close()
+		defer remove()
 	}
 	debug.SetGCPercent(800) // more memory costs less than a collector that runs during a slot
 	debug.SetMemoryLimit(math.MaxInt64)

@@ -23,19 +23,14 @@ type outputs struct {
 	MarkdownFile string `more:"" placeholder:"FILE" help:"Also write the Markdown to a file."`
 }
 
-// A form is one of the ways to tell a comparison.
-type form func(*compare.Outcome) ([]byte, error)
-
 // files are those asked for, with what is written to each.
-func (o outputs) files() map[string]form {
-	all := map[string]form{}
-	for path, form := range map[*string]form{
-		&o.JSONFile:     func(made *compare.Outcome) ([]byte, error) { return asJSON(made) },
-		&o.MarkdownFile: func(made *compare.Outcome) ([]byte, error) { return []byte(tell.Markdown(made)), nil },
-	} {
-		if *path != "" {
-			all[filepath.Clean(*path)] = form
-		}
+func (o outputs) files() map[string]func(*compare.Outcome) ([]byte, error) {
+	all := map[string]func(*compare.Outcome) ([]byte, error){}
+	if o.JSONFile != "" {
+		all[filepath.Clean(o.JSONFile)] = asJSON[*compare.Outcome]
+	}
+	if o.MarkdownFile != "" {
+		all[filepath.Clean(o.MarkdownFile)] = asMarkdown
 	}
 	return all
 }
@@ -59,14 +54,14 @@ func (o outputs) check() error {
 	return nil
 }
 
-// print prints an outcome, and writes the files.
+// print prints an outcome, and writes the files; it goes on with the others if one fails.
 func (o outputs) print(out io.Writer, made *compare.Outcome) (err error) {
 	var text []byte
 	switch {
 	case o.JSON:
 		text, err = asJSON(made)
 	case o.Markdown:
-		text = []byte(tell.Markdown(made))
+		text, err = asMarkdown(made)
 	default:
 		for _, line := range made.Says {
 			text = append(text, terminal.Fit(line, terminal.Columns(out))+"\n"...)
@@ -75,12 +70,7 @@ func (o outputs) print(out io.Writer, made *compare.Outcome) (err error) {
 	if err == nil {
 		_, err = out.Write(text)
 	}
-	return errors.Join(err, write(o.files(), made))
-}
-
-// write writes files, and goes on with the others if one fails.
-func write(files map[string]form, made *compare.Outcome) (err error) {
-	for path, form := range files {
+	for path, form := range o.files() {
 		data, failed := form(made)
 		if failed == nil {
 			failed = strict.Replace(path, data)
@@ -90,7 +80,9 @@ func write(files map[string]form, made *compare.Outcome) (err error) {
 	return err
 }
 
-func asJSON(v any) ([]byte, error) {
+func asMarkdown(made *compare.Outcome) ([]byte, error) { return []byte(tell.Markdown(made)), nil }
+
+func asJSON[T any](v T) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

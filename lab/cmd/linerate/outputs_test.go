@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/line-rate/line-rate/lab/compare"
+	"github.com/line-rate/line-rate/lab/internal/bench"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/tell"
 )
@@ -84,7 +85,7 @@ func TestTheExamplesAreOfThisProgram(t *testing.T) {
 		}
 		if _, err := parser.Parse(words[1:]); err != nil {
 			t.Errorf("%s: %q: %v", path, o.Typed, err)
-		} else if _, err := commands.Compare.options(); err != nil {
+		} else if _, err := bench.New(commands.Compare.Flags); err != nil {
 			t.Errorf("%s: %q: %v", path, o.Typed, err)
 		}
 	}

@@ -28,13 +28,16 @@ const (
 // Assess says what the blocks tell so far.
 func (r *Run) Assess() *compare.Outcome {
 	out := &compare.Outcome{
-		SchemaVersion: compare.Version, Path: r.Path, Connections: r.Connections, Pipelining: r.Pipelining, RateRPS: r.Rate,
-		Margin: r.Margin, FailAbove: r.FailAbove, Confidence: stats.Confidence, NewEach: r.Close, Protocol: r.Way.Beyond(),
+		SchemaVersion: compare.Version, Path: r.Requests[0].Path, Connections: r.Connections, Pipelining: r.Pipelining, RateRPS: r.Rate,
+		Margin: float64(r.Margin), FailAbove: r.FailAbove, Confidence: stats.Confidence, NewEach: r.Close, Protocol: r.Way.Beyond(),
 		StartedAt: r.Began.UTC().Format("2006-01-02T15:04:05Z"), DurationS: r.took(), Seed: r.Seed, Blocks: len(r.Blocks),
 		SlotS: r.Slot.Seconds(), Rounds: r.Rounds, ServerCPUs: cores.Format(r.ServerCPUs), ClientCPUs: cores.Format(r.ClientCPUs),
 		Says: []string{}, Servers: []compare.Measured{}, Comparisons: []compare.Comparison{},
 	}
 	for _, one := range r.Requests {
+		if r.IsPlain() {
+			break
+		}
 		asked := compare.Asked{Name: one.Label(), Method: one.Method, Path: one.Path, BodyBytes: len(one.Body),
 			Weight: cmp.Or(one.Weight, 1), Status: one.Status, Checked: one.Check != nil}
 		for _, h := range one.Headers {
@@ -238,7 +241,7 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 		c.Verdict, c.CPUPerRequest = compare.Uncosted, nil
 		c.Says = "no CPU figures of servers that only an address is given of, so nothing is said of cost; throughput and latency " +
 			"follow, and what bounded them on the servers' side is not known"
-		if !c.Settled(r.Margin) {
+		if !c.Settled(float64(r.Margin)) {
 			c.FurtherS = r.further(i, throughput)
 		}
 		return c
@@ -251,7 +254,7 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 			c.Says = "not decided: " + why
 			return c
 		}
-		if c.Verdict = x.Judge(r.Margin); r.FailAbove > 0 {
+		if c.Verdict = x.Judge(float64(r.Margin)); r.FailAbove > 0 {
 			c.Above = x.Against(r.FailAbove)
 		}
 	}
@@ -260,11 +263,11 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 	}
 	switch {
 	case c.Verdict == compare.Undecided:
-		c.Says = c.NotDecided(r.Margin, r.level(), r.refusals(i))
+		c.Says = c.NotDecided(float64(r.Margin), r.level(), r.refusals(i))
 	case c.Above == compare.AboveOpen:
-		c.Says = fmt.Sprintf("%s; whether that is above %v is not decided%s", c.Sentence(r.Margin), r.FailAbove, c.More())
+		c.Says = fmt.Sprintf("%s; whether that is above %v is not decided%s", c.Sentence(float64(r.Margin)), r.FailAbove, c.More())
 	default:
-		c.Says = c.Sentence(r.Margin)
+		c.Says = c.Sentence(float64(r.Margin))
 	}
 	return c
 }
@@ -273,7 +276,7 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 // its warm-up was given.
 func (r *Run) never(i int) string {
 	why := cmp.Or(r.Looks[i].Never, r.changes(i))
-	if !r.Steady || why == "" {
+	if r.Warmup != nil || why == "" {
 		return ""
 	}
 	return fmt.Sprintf("%s: %s; a larger --budget looks on for longer, and --warmup takes it as it is then",
@@ -311,7 +314,7 @@ func (r *Run) notes() (notes []string) {
 	if r.Ended != "" {
 		note("it ended before its budget was spent, after %.0f of %.0f s: %s", r.took(), r.Budget.Seconds(), r.Ended)
 	}
-	steady := r.Steady && !slices.ContainsFunc(r.Looks, func(l Look) bool { return l.Never != "" })
+	steady := r.Warmup == nil && !slices.ContainsFunc(r.Looks, func(l Look) bool { return l.Never != "" })
 	if w := r.Looks[0].Warmup; w > lookSlot && steady {
 		note("each server was loaded for %.1f s after each start before anything counted: so long it took until the CPU a request of "+
 			"all was steady", w.Seconds())
@@ -320,7 +323,7 @@ func (r *Run) notes() (notes []string) {
 		if n, first := r.failures(i); n > 0 {
 			note("%s failed in %d of %d blocks, and nothing of these counts: %s", s.Name, n, len(r.Blocks), first)
 		}
-		if why := r.changes(i); !r.Steady && why != "" {
+		if why := r.changes(i); r.Warmup != nil && why != "" {
 			note("%s was still warming up: %s; give it a longer --warmup", s.Name, why)
 		}
 		reopened := int64(0)
@@ -365,7 +368,7 @@ func (r *Run) further(i int, metric string) float64 {
 	if len(c.Each) == 0 || r.Ended != "" {
 		return 0
 	}
-	blocks := c.Further(r.level(), r.Margin, r.FailAbove, metric == cost)
+	blocks := c.Further(r.level(), float64(r.Margin), r.FailAbove, metric == cost)
 	took := 0.0
 	for _, b := range r.Blocks {
 		took += b.Took.Seconds()

@@ -22,9 +22,6 @@ package bench
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -37,20 +34,21 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profile/why"
 	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
 // A Bench is a comparison on this machine.
 type Bench struct {
-	Options
+	Flags
+	scenario.Scenario
+	Servers    []Server
+	Way        scenario.Way
 	Dir        string   // where the commands start
 	Self       []string // the command that starts this program anew: see measure.Answer
 	ServerCPUs []int    // empty: wherever the servers are put
 	ClientCPUs []int
-	Port       int // of the first place in a block; others have those above
-	Seed       uint64
 	Say        func(format string, args ...any) // a line that stays
 	Show       func(text string)                // of how far it is
 	Looks      []Look                           // at the servers: see Look
@@ -69,10 +67,11 @@ func (b *Bench) subject(i, place int) measure.Subject {
 		return &measure.Running{Label: s.Name, At: s.address(), Processes: s.found.processes, File: s.found.file}
 	}
 	port := b.Port + place
+	prepare, _ := strict.Words(b.Prepare) // New has refused what is none
 	argv := s.fill(port)
 	argv[0], _ = s.program(b.dir(s)) // the look has refused what is none
 	return &measure.Command{Label: s.Name, Argv: argv, Dir: b.dir(s), On: b.ServerCPUs, At: net.JoinHostPort(loopback, strconv.Itoa(port)),
-		Within: b.Ready, Prepare: b.Prepare, Quiet: i < len(b.Looks) && b.Looks[i].Chatty, Self: b.Self, Link: measure.Loopback{}}
+		Within: b.Ready, Prepare: prepare, Quiet: i < len(b.Looks) && b.Looks[i].Chatty, Self: b.Self, Link: measure.Loopback{}}
 }
 
 // dir is where a server's command starts.
@@ -82,12 +81,15 @@ func (b *Bench) dir(s Server) string { return cmp.Or(s.Dir, b.Dir) }
 func (b *Bench) target(name, addr string) load.Target {
 	host := addr
 	t := load.Target{Name: name, Connections: b.Connections, Pipelining: b.Pipelining, Rate: float64(b.Rate),
-		Requests: b.Requests, Close: b.Close}
+		Close: b.Close}
+	if !b.IsPlain() {
+		t.Requests = b.Requests
+	}
 	if socket, ok := strings.CutPrefix(addr, "unix:"); ok {
 		t.Unix, host = socket, "localhost"
 	}
 	// The slash between keeps any path on this server.
-	t.URL = "http://" + host + "/" + strings.TrimPrefix(b.Path, "/")
+	t.URL = "http://" + host + "/" + strings.TrimPrefix(b.Requests[0].Path, "/")
 	return b.Way.Of(t)
 }
 
@@ -119,9 +121,9 @@ func (b *Bench) Place() (err error) {
 	case b.Running():
 		b.ServerCPUs = affinity(b.Servers)
 	case b.Port == 0:
-		b.Port, err = FreePorts(n)
+		b.Port, err = freePorts(n)
 	default:
-		err = Listenable(b.Port, n)
+		err = listenable(b.Port, n)
 	}
 	return err
 }
@@ -167,80 +169,4 @@ func (b *Bench) explain(ctx context.Context, o *compare.Outcome) error {
 		return err
 	}
 	return why.Search{Plan: b.Plan(), Seed: b.Seed, Tell: b.Show}.Add(ctx, o)
-}
-
-// Options say what is compared, under which load, and when it is decided.
-type Options struct {
-	Path        string // requested of each server, with its query, if there are no requests
-	Requests    []load.Request
-	Close       bool // a new connection for each request
-	Way         scenario.Way
-	Servers     []Server
-	Connections int // to each server
-	Pipelining  int // requests in flight on each connection
-	Rate        int // requests a second; 0: a closed loop
-	Budget      time.Duration
-	Warmup      time.Duration // load on each freshly started server before its first slot
-	Steady      bool          // that load lasts until the server is steady, in place of Warmup
-	Margin      float64       // as a share: 0.03 is "same within 3 %"
-	FailAbove   float64       // ratio of CPU a request; 0: not asked
-	Different   bool          // whether it goes on although the answers differ
-	Ready       time.Duration // how long a server may take until it answers as expected
-	Prepare     []string      // a command before each start; empty: none
-	Rates       []Rate        // of the latency curve; none: not asked
-	Why         bool          // whether all are profiled afterwards
-}
-
-// Running tells whether the servers ran before and keep running.
-func (o Options) Running() bool { return o.Servers[0].URL != "" }
-
-// Costed tells whether the servers' CPU time can be read.
-func (o Options) Costed() bool { return o.Servers[0].Costed() }
-
-// level is the error that one interval may have: those of a metric share it.
-func (o Options) level() float64 { return stats.Alpha / float64(len(o.Servers)-1) }
-
-// Check refuses what no comparison can be made with. Requests have been checked where they were read.
-func (o Options) Check() error {
-	most := load.MaxConnections / (len(o.Servers) + 1)
-	switch {
-	case o.Close && o.Pipelining > 1:
-		return fmt.Errorf("--pipelining %d: with a new connection for each request there is one in flight; leave it out",
-			o.Pipelining)
-	case o.Connections < 1 || o.Connections > most:
-		return fmt.Errorf("--connections %d: use 1 to %d", o.Connections, most)
-	case o.Pipelining < 1 || o.Pipelining > load.MaxPipelining:
-		return fmt.Errorf("--pipelining %d: use 1 to %d", o.Pipelining, load.MaxPipelining)
-	case o.Rate < 0 || o.Rate > load.MaxRate:
-		return fmt.Errorf("--rate %d: use 1 to %d requests a second, or leave it out for a closed loop", o.Rate, load.MaxRate)
-	case !(o.Margin > 0 && o.Margin < 1):
-		return errors.New("--margin: use more than 0 % and less than 100 %, as 3%")
-	case o.Ready <= 0 || o.Ready > 10*time.Minute:
-		return fmt.Errorf("--ready %v: use more than 0s and up to 10m", o.Ready)
-	case o.FailAbove != 0 && !(o.FailAbove >= 0.01 && o.FailAbove <= 100):
-		return fmt.Errorf("--fail-above %v: give the ratio of CPU a request to the first server's, as 1.05", o.FailAbove)
-	case o.Warmup < 0 || o.Warmup > time.Minute:
-		return fmt.Errorf("--warmup %v: use up to 1m", o.Warmup)
-	case len(o.Rates) > 0 && o.Rate > 0:
-		return errors.New("--rates has rates of its own; leave out --rate")
-	case o.Running() && len(o.Prepare) > 0:
-		return errors.New("--prepare runs before a server is started, and these run already; leave it out")
-	case !o.Costed() && (o.FailAbove != 0 || o.Why):
-		return errors.New("--fail-above and --why need the servers' processes, and an address alone has none here; give " +
-			"commands to start, or NAME=pid:PID@HOST:PORT")
-	}
-	return nil
-}
-
-// ParseShare parses a share such as "3%" or "0.03".
-func ParseShare(text string) (float64, error) {
-	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
-	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if percent {
-		v /= 100
-	}
-	if err != nil || math.IsNaN(v) || !(v > 0 && v < 1) {
-		return 0, fmt.Errorf("%q: write a share above 0 and below 100 %%, as 3%% or 0.03", text)
-	}
-	return v, nil
 }

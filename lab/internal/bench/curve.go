@@ -27,9 +27,12 @@ type Rate struct {
 // mostRates is how many rates one curve may have.
 const mostRates = 32
 
-// ParseRates parses rates in requests a second or as shares of the closed loop, as 1000,2000,5000 or 50%,80%; 10%..90%
-// is of steps of a tenth.
-func ParseRates(text string) (rates []Rate, err error) {
+// Rates are written in requests a second or as shares of the closed loop, as 1000,2000,5000 or 50%,80%; 10%..90% has
+// steps of a tenth.
+type Rates []Rate
+
+// UnmarshalText reads rates.
+func (r *Rates) UnmarshalText(text []byte) error {
 	parse := func(text string) (r Rate, ok bool) {
 		number, share := strings.CutSuffix(strings.TrimSpace(text), "%")
 		v, err := strconv.ParseFloat(number, 64)
@@ -38,7 +41,7 @@ func ParseRates(text string) (rates []Rate, err error) {
 		}
 		return Rate{v, false}, err == nil && v >= 1 && v <= load.MaxRate
 	}
-	for _, part := range strings.Split(text, ",") {
+	for _, part := range strings.Split(string(text), ",") {
 		first, last, span := strings.Cut(part, "..")
 		from, ok := parse(first)
 		to := from
@@ -48,16 +51,16 @@ func ParseRates(text string) (rates []Rate, err error) {
 			ok = ok && also && from.Share && to.Share && from.Value <= to.Value
 		}
 		if !ok {
-			return nil, fmt.Errorf("%q: write requests a second, as 1000,2000,5000, or shares of the closed loop, as 50%%,80%% or 10%%..90%%", part)
+			return fmt.Errorf("%q: write requests a second, as 1000,2000,5000, or shares of the closed loop, as 50%%,80%% or 10%%..90%%", part)
 		}
 		for ; from.Value <= to.Value*1.0001; from.Value += 0.1 {
-			rates = append(rates, from)
+			*r = append(*r, from)
 		}
 	}
-	if len(rates) > mostRates {
-		return nil, fmt.Errorf("%q: more than %d rates; name fewer", text, mostRates)
+	if len(*r) > mostRates {
+		return fmt.Errorf("%q: more than %d rates; name fewer", text, mostRates)
 	}
-	return rates, nil
+	return nil
 }
 
 // rps is a rate in whole requests a second.

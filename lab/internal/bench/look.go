@@ -59,10 +59,10 @@ func (b *Bench) look(ctx context.Context) (notes []string, beside time.Duration,
 		}
 		l.subjects = append(l.subjects, b.subject(i, i))
 	}
-	if b.Steady && b.Costed() {
+	if b.Warmup == nil && b.Costed() {
 		port := b.Port + len(b.Servers)
 		if b.Running() {
-			if port, err = FreePorts(1); err != nil {
+			if port, err = freePorts(1); err != nil {
 				return nil, 0, err
 			}
 		}
@@ -291,7 +291,9 @@ const (
 func (l *looker) first(ctx context.Context, i int) (turns []turn, err error) {
 	forks, lost, requests := machine.Forks(), false, int64(0)
 	at := &l.Looks[i]
-	at.Warmup = l.Warmup
+	if l.Warmup != nil {
+		at.Warmup = *l.Warmup
+	}
 	for range 2 {
 		began := time.Now()
 		more, fill, err := l.give(ctx, i, 1, max(lookSlot, at.Warmup))

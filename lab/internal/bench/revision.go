@@ -23,28 +23,23 @@ import (
 // is not committed counts too where no revision is named: it is written into a commit that no branch
 // has, by an index of its own; git removes such a commit when it next collects garbage. What git
 // ignores, such as a folder of installed packages, is in no worktree: the build has to make it.
-//
-// Worktrees and git's records of them are removed at the end, and after a signal. A process that is
-// killed cannot do that; so its directory holds a lock, which the kernel drops with the process, and
-// Sweep, in the next call, removes what has a lock that nobody holds. Only records that point into that
-// directory are removed: "worktree prune" would also remove those of a disk that is not mounted now.
 
-// Trees are the worktrees of one call: of the base, and of the head.
-type Trees struct {
-	dir  string
-	lock *os.File
-}
+// cleaner is a shell script that waits for the end of its input, which comes with that of this process, however it
+// ends. Then it removes the worktrees, and git's records of them. A build may leave directories that nobody may write
+// to, and may write while it is ended.
+const cleaner = `cat
+for i in 1 2 3 4 5; do
+  rm -rf "$1" && break
+  chmod -R u+w "$1"
+  sleep 0.2
+done
+for tree in base head; do
+  git -C "$2" worktree remove --force --force "$1/$tree"
+done`
 
-const (
-	worktrees  = "linerate-worktrees-" // begins the name of each directory that holds worktrees
-	repository = "repository"          // names a file beside worktrees, which says whose they are
-	base, head = "base", "head"        // the names of the two, and of their servers
-)
-
-// Build checks out two revisions of the repository that the commands start in, and builds them; an
-// empty head is the working tree. The servers then start there. The caller closes the trees; an error
-// leaves nothing behind.
-func (b *Bench) Build(ctx context.Context, from, to, command string) (t *Trees, err error) {
+// Checkout checks out two revisions of the repository that the commands start in, and builds them; an
+// empty head is the working tree. The servers then start there. The caller calls remove in the end, if there is no error.
+func (b *Bench) Checkout(ctx context.Context) (remove func(), err error) {
 	if _, err := exec.LookPath("git"); err != nil {
 		return nil, errors.New("--base needs git, and there is none in PATH")
 	}
@@ -54,62 +49,64 @@ func (b *Bench) Build(ctx context.Context, from, to, command string) (t *Trees, 
 	}
 	at := append(strings.Split(where, "\n"), "") // the last is empty at the top
 	top, common, prefix := at[0], at[1], at[2]
-	if t, err = place(common); err != nil {
+	dir, err := os.MkdirTemp("", "linerate-worktrees-")
+	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			t.Close()
-		}
-	}()
-	for i, asked := range []string{from, to} {
-		s := &b.Servers[i]
-		name := fmt.Sprintf("%s (%s)", s.Name, asked)
-		if asked == "" {
-			name = s.Name + " (the working tree)"
-			s.Commit, err = t.uncommitted(ctx, top)
-		} else if s.Commit, err = git(ctx, top, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", asked+"^{commit}"); err != nil {
-			err = fmt.Errorf("--%s %s: git knows no such commit here; fetch it first (of a shallow clone: git fetch --unshallow)",
-				s.Name, strict.Visible(asked, 60))
-		}
-		if err != nil {
-			return t, err
-		}
-		tree := filepath.Join(t.dir, s.Name)
-		if _, err = git(ctx, top, nil, "-c", "core.hooksPath=/dev/null", "worktree", "add", "--detach", tree, s.Commit); err != nil {
-			return t, err
-		}
-		if s.Dir = filepath.Join(tree, prefix); command != "" {
-			err = b.build(ctx, name, s.Dir, command)
-		}
-		if _, failed := os.Stat(s.Dir); err == nil && failed != nil {
-			err = fmt.Errorf("%s has no directory %s; call from one that both revisions have", name, prefix)
-		}
-		if err != nil {
-			return t, err
+	cmd := exec.Command("sh", "-c", cleaner, "sh", dir, common)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no signal of a terminal is for it
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		os.Remove(dir)
+		return nil, err
+	}
+	remove = func() {
+		in.Close()
+		_ = cmd.Wait()
+	}
+	for i, revision := range []string{b.Base, b.Head} {
+		if err := b.checkout(ctx, &b.Servers[i], revision, dir, top, prefix); err != nil {
+			remove()
+			return nil, err
 		}
 	}
-	return t, nil
+	return remove, nil
 }
 
-// place makes the directory of the worktrees, and locks it.
-func place(common string) (t *Trees, err error) {
-	t = &Trees{}
-	if t.dir, err = os.MkdirTemp("", worktrees); err != nil {
-		return nil, err
+// checkout makes the worktree of one revision, and builds it.
+func (b *Bench) checkout(ctx context.Context, s *Server, revision, dir, top, prefix string) (err error) {
+	name := fmt.Sprintf("%s (%s)", s.Name, revision)
+	if revision == "" {
+		name = s.Name + " (the working tree)"
+		s.Commit, err = uncommitted(ctx, top, filepath.Join(dir, "index"))
+	} else if s.Commit, err = git(ctx, top, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}"); err != nil {
+		err = fmt.Errorf("--%s %s: git knows no such commit here; fetch it first (of a shallow clone: git fetch --unshallow)",
+			s.Name, strict.Visible(revision, 60))
 	}
-	if t.dir, err = filepath.EvalSymlinks(t.dir); err == nil {
-		t.lock, err = locked(t.dir)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(t.dir, repository), []byte(common), 0o600)
+	tree := filepath.Join(dir, s.Name)
+	if _, err = git(ctx, top, nil, "-c", "core.hooksPath=/dev/null", "worktree", "add", "--detach", tree, s.Commit); err != nil {
+		return err
 	}
-	return t, err
+	if s.Dir = filepath.Join(tree, prefix); b.Build != "" {
+		if err := b.build(ctx, name, s.Dir); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Stat(s.Dir); err != nil {
+		return fmt.Errorf("%s has no directory %s; call from one that both revisions have", name, prefix)
+	}
+	return nil
 }
 
 // uncommitted is a commit of the working tree as it stands; HEAD where that is the same.
-func (t *Trees) uncommitted(ctx context.Context, top string) (commit string, err error) {
-	index := []string{"GIT_INDEX_FILE=" + filepath.Join(t.dir, "index")}
+func uncommitted(ctx context.Context, top, indexed string) (commit string, err error) {
+	index := []string{"GIT_INDEX_FILE=" + indexed}
 	says := func(env []string, args ...string) (said string) {
 		if err == nil {
 			said, err = git(ctx, top, env, args...)
@@ -132,10 +129,10 @@ const lastLines = 15
 
 // build runs a command of the shell, with the caller's environment: a build needs its caches. It is
 // held, so that none outlives this call, and tells how the output of a failed one ended.
-func (b *Bench) build(ctx context.Context, name, dir, command string) error {
+func (b *Bench) build(ctx context.Context, name, dir string) error {
 	b.Say("building %s", name)
 	var output []string
-	p, err := proc.Start(proc.Spec{Dir: dir, Argv: slices.Concat(b.Self, []string{measure.HoldCall, "sh", "-c", command}),
+	p, err := proc.Start(proc.Spec{Dir: dir, Argv: slices.Concat(b.Self, []string{measure.HoldCall, "sh", "-c", b.Build}),
 		Env: os.Environ(), Held: true, Lines: func(line string) {
 			if output = append(output, strict.Line(line, 300)); len(output) > lastLines {
 				output = output[1:]
@@ -155,65 +152,9 @@ func (b *Bench) build(ctx context.Context, name, dir, command string) error {
 		for _, line := range output {
 			b.Say("  %s", line)
 		}
-		return fmt.Errorf("%s: %q failed (%w)", name, command, err)
+		return fmt.Errorf("%s: %q failed (%w)", name, b.Build, err)
 	}
 	return nil
-}
-
-// Close removes the worktrees, and git's records of them.
-func (t *Trees) Close() {
-	remove(t.dir)
-	t.lock.Close()
-}
-
-// Sweep removes what calls have left that were killed.
-func Sweep() {
-	all, _ := filepath.Glob(filepath.Join(os.TempDir(), worktrees+"*"))
-	for _, dir := range all {
-		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() {
-			continue
-		}
-		if owner, ok := info.Sys().(*syscall.Stat_t); !ok || int(owner.Uid) != os.Getuid() {
-			continue
-		}
-		if lock, err := locked(dir); err == nil {
-			if whole, err := filepath.EvalSymlinks(dir); err == nil {
-				remove(whole)
-			}
-			lock.Close()
-		}
-	}
-}
-
-// locked takes the lock of a directory; an error if another process has it.
-func locked(dir string) (*os.File, error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-// remove removes a directory of worktrees and git's records of them, which it knows until the end: if it is cut
-// short, the next Sweep does the rest. A build may leave directories that nobody may write to.
-func remove(dir string) {
-	common, _ := os.ReadFile(filepath.Join(dir, repository))
-	for _, name := range []string{base, head} {
-		tree := filepath.Join(dir, name)
-		if os.RemoveAll(tree) != nil {
-			_ = exec.Command("chmod", "-R", "u+w", tree).Run()
-			_ = os.RemoveAll(tree)
-		}
-		if len(common) > 0 {
-			_, _ = git(context.Background(), string(common), nil, "worktree", "remove", "--force", "--force", tree)
-		}
-	}
-	_ = os.RemoveAll(dir)
 }
 
 // git runs git, and gives what it printed, or as an error the line of what it said that tells why.

@@ -45,10 +45,10 @@ var (
 	forShell = regexp.MustCompile("^([0-9]?[<>].*|\\|\\|?|&&?|;|[$`].*)$|^\\S+;$")
 )
 
-// ParseServers parses arguments of the form NAME=COMMAND, NAME=http://HOST:PORT (or https), or with
+// parseServers parses arguments of the form NAME=COMMAND, NAME=http://HOST:PORT (or https), or with
 // pid:PID@ or cgroup:/PATH@ before such an address. The first is the one that the others are compared
 // with.
-func ParseServers(args []string) ([]Server, error) {
+func parseServers(args []string) ([]Server, error) {
 	if len(args) < 2 || len(args) > mostServers {
 		return nil, fmt.Errorf("name two to %d servers, as 'old=./server-old --port {port}' 'new=./server-new --port {port}'; "+
 			"here %d are named", mostServers, len(args))
@@ -75,13 +75,13 @@ func ParseServers(args []string) ([]Server, error) {
 	return out, nil
 }
 
-// ParseRevisions parses the one command of two revisions: its words, or all of them in one.
-func ParseRevisions(args []string) (out []Server, err error) {
+// parseRevisions parses the one command of two revisions: its words, or all of them in one.
+func parseRevisions(args []string) (out []Server, err error) {
 	text := strict.Shell(args)
 	if len(args) == 1 {
 		text = args[0]
 	}
-	for _, name := range []string{base, head} {
+	for _, name := range []string{"base", "head"} {
 		s, err := parseServer(name + "=" + text)
 		if err == nil && s.URL != "" {
 			err = errors.New("--base starts a server of each revision; give its command behind --, as -- ./server --addr {addr}")
@@ -168,9 +168,9 @@ func (s Server) address() string {
 	return strings.TrimPrefix(strings.TrimPrefix(s.URL, "http://"), "https://")
 }
 
-// Secure tells whether servers speak TLS. The flag says so of commands and sockets.
-func Secure(servers []Server, flag bool) (bool, error) {
-	secure := func(s Server) bool {
+// secure tells whether servers speak TLS. The flag says so of commands and sockets.
+func secure(servers []Server, flag bool) (bool, error) {
+	speaks := func(s Server) bool {
 		return strings.HasPrefix(s.URL, "https://") || flag && !strings.HasPrefix(s.URL, "http://")
 	}
 	for _, s := range servers {
@@ -178,12 +178,12 @@ func Secure(servers []Server, flag bool) (bool, error) {
 			return false, fmt.Errorf("--tls is for commands and sockets, and %s runs at an address; write https://%s", s.Name,
 				s.address())
 		}
-		if secure(s) != secure(servers[0]) {
+		if speaks(s) != speaks(servers[0]) {
 			return false, fmt.Errorf("one of %s and %s speaks TLS and the other does not, and both are asked alike; give both "+
 				"as https://, or both as http://", servers[0].Name, s.Name)
 		}
 	}
-	return secure(servers[0]), nil
+	return speaks(servers[0]), nil
 }
 
 // fill is the command with the place to listen filled in.
@@ -210,25 +210,25 @@ func (s Server) program(dir string) (string, error) {
 	return path, nil
 }
 
-// FreePorts finds so many ports in a row that nothing listens on, below those from which the kernel
+// freePorts finds so many ports in a row that nothing listens on, below those from which the kernel
 // takes a connection's own end: a client's connections would else take a server's port between two of
 // its starts.
-func FreePorts(n int) (first int, err error) {
+func freePorts(n int) (first int, err error) {
 	low, high := 20_000, 32_768
 	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
 	if _, _ = fmt.Sscan(string(text), &high); high-low < 100*n {
 		low, high = 1024, max(high, 1024+100*n)
 	}
 	for range 100 {
-		if first = low + rand.IntN(high-low-n); Listenable(first, n) == nil {
+		if first = low + rand.IntN(high-low-n); listenable(first, n) == nil {
 			return first, nil
 		}
 	}
 	return 0, fmt.Errorf("no %d free ports in a row on %s; name the first of some with --port", n, loopback)
 }
 
-// Listenable refuses so many ports if a server could not listen on one of them.
-func Listenable(first, n int) error {
+// listenable refuses so many ports if a server could not listen on one of them.
+func listenable(first, n int) error {
 	if first+n > 65536 {
 		return fmt.Errorf("--port %d: %d ports are needed from there on, and the last is 65535", first, n)
 	}

@@ -1,0 +1,128 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/scenario"
+	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/load"
+)
+
+// Flags say what is compared, under which load, and when it is decided, as package cli reads them.
+type Flags struct {
+	Named []string `arg:"" name:"server" help:"NAME=COMMAND with {port} or {addr}, or the address of one that runs; the first is the base."`
+	URL   string   `name:"url" placeholder:"PATH" help:"Path that is asked of each server, as '/find?q=a%20b'."`
+	Data  *string  `name:"data" short:"d" placeholder:"TEXT|@FILE" help:"Body of the request."`
+	scenario.Asking
+	TLS         bool           `name:"tls" help:"The servers speak TLS."`
+	Connections int            `short:"c" default:"32" placeholder:"N" help:"Open connections to each server (32)."`
+	Pipelining  int            `more:"" default:"1" placeholder:"N" help:"Requests in flight on each connection (1)."`
+	Rate        int            `placeholder:"N" help:"Requests a second (default: as fast as it goes)."`
+	Budget      time.Duration  `default:"90s" placeholder:"DURATION" help:"The longest that it goes on (90s)."`
+	Margin      Share          `default:"3%" placeholder:"SHARE" help:"What counts as the same (3%)."`
+	FailAbove   float64        `placeholder:"RATIO" help:"Exit with 4 if CPU a request is above it, as 1.05."`
+	Base        string         `placeholder:"REVISION" help:"Compare this git revision with another one."`
+	Head        string         `placeholder:"REVISION" help:"The other revision (default: the working tree)."`
+	Build       string         `placeholder:"COMMAND" help:"What builds each of the two, as 'make server'."`
+	Rates       Rates          `placeholder:"RATES" help:"Also the latency at these rates, as 10%..90%."`
+	Why         bool           `help:"Also say of what kind of work the difference is."`
+	Warmup      *time.Duration `more:"" placeholder:"DURATION" help:"Load on each server after each fresh start that does not count (default: as long as it takes until its CPU a request is steady)."`
+	Prepare     string         `more:"" placeholder:"COMMAND" help:"A command that runs to its end before each start of a server, as one that fills its database."`
+	Ready       time.Duration  `more:"" default:"20s" placeholder:"DURATION" help:"How long a server may take until it answers as expected (20s)."`
+	Different   bool           `more:"" name:"allow-different-answers" help:"Go on although the answers differ."`
+	Port        int            `more:"" placeholder:"N" help:"Port of the first server; others have those above (default: free ones)."`
+	Seed        uint64         `more:"" placeholder:"N" help:"Seed of the order of slots (default: drawn anew)."`
+}
+
+// A Share is written as 3% or 0.03.
+type Share float64
+
+// UnmarshalText reads a share above 0 and below 1.
+func (s *Share) UnmarshalText(text []byte) error {
+	number, percent := strings.CutSuffix(string(text), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		v /= 100
+	}
+	if *s = Share(v); err != nil || !(v > 0 && v < 1) {
+		return fmt.Errorf("%q: write a share above 0 and below 100 %%, as 3%% or 0.03", text)
+	}
+	return nil
+}
+
+// New is the comparison that flags ask for; it refuses what none can be made with.
+func New(f Flags) (b *Bench, err error) {
+	b = &Bench{Flags: f}
+	if b.Seed == 0 {
+		b.Seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
+	}
+	if b.Scenario, err = f.Asked(f.URL, f.Data); err != nil {
+		return nil, err
+	}
+	if _, err := strict.Words(f.Prepare); err != nil {
+		return nil, fmt.Errorf("--prepare: it %w", err)
+	}
+	switch {
+	case f.Base != "":
+		b.Servers, err = parseRevisions(f.Named)
+	case f.Head != "" || f.Build != "":
+		err = errors.New("--head and --build go with --base, which names the revision to compare with")
+	default:
+		b.Servers, err = parseServers(f.Named)
+	}
+	if err != nil {
+		return nil, err
+	}
+	secure, err := secure(b.Servers, f.TLS)
+	if err == nil {
+		b.Way, err = f.Way(secure, b.Scenario)
+	}
+	if err == nil {
+		err = b.check()
+	}
+	return b, err
+}
+
+// Running tells whether the servers ran before and keep running.
+func (b *Bench) Running() bool { return b.Servers[0].URL != "" }
+
+// Costed tells whether the servers' CPU time can be read.
+func (b *Bench) Costed() bool { return b.Servers[0].Costed() }
+
+// level is the error that one interval may have: those of a metric share it.
+func (b *Bench) level() float64 { return stats.Alpha / float64(len(b.Servers)-1) }
+
+func (b *Bench) check() error {
+	most := load.MaxConnections / (len(b.Servers) + 1)
+	switch {
+	case b.Close && b.Pipelining > 1:
+		return fmt.Errorf("--pipelining %d: with a new connection for each request there is one in flight; leave it out",
+			b.Pipelining)
+	case b.Connections < 1 || b.Connections > most:
+		return fmt.Errorf("--connections %d: use 1 to %d", b.Connections, most)
+	case b.Pipelining < 1 || b.Pipelining > load.MaxPipelining:
+		return fmt.Errorf("--pipelining %d: use 1 to %d", b.Pipelining, load.MaxPipelining)
+	case b.Rate < 0 || b.Rate > load.MaxRate:
+		return fmt.Errorf("--rate %d: use 1 to %d requests a second, or leave it out for a closed loop", b.Rate, load.MaxRate)
+	case b.Ready <= 0 || b.Ready > 10*time.Minute:
+		return fmt.Errorf("--ready %v: use more than 0s and up to 10m", b.Ready)
+	case b.FailAbove != 0 && !(b.FailAbove >= 0.01 && b.FailAbove <= 100):
+		return fmt.Errorf("--fail-above %v: give the ratio of CPU a request to the first server's, as 1.05", b.FailAbove)
+	case b.Warmup != nil && (*b.Warmup < 0 || *b.Warmup > time.Minute):
+		return fmt.Errorf("--warmup %v: use up to 1m", *b.Warmup)
+	case len(b.Rates) > 0 && b.Rate > 0:
+		return errors.New("--rates has rates of its own; leave out --rate")
+	case b.Running() && b.Prepare != "":
+		return errors.New("--prepare runs before a server is started, and these run already; leave it out")
+	case !b.Costed() && (b.FailAbove != 0 || b.Why):
+		return errors.New("--fail-above and --why need the servers' processes, and an address alone has none here; give " +
+			"commands to start, or NAME=pid:PID@HOST:PORT")
+	}
+	return nil
+}
