@@ -86,8 +86,8 @@ func (checkCall) do(_ context.Context, out io.Writer) (int, error) {
 	if proof.Unchecked != "" {
 		fmt.Fprintf(out, "written down before they ran: not checked: %s\n", proof.Unchecked)
 	} else {
-		fmt.Fprintf(out, "written down before they ran: %d of %d measured runs, as git shows\n", proof.Runs-len(proof.Open),
-			proof.Runs)
+		fmt.Fprintf(out, "written down before they ran: %d of %d measured runs, as git shows\n", len(j.Runs)-len(proof.Open),
+			len(j.Runs))
 	}
 	fmt.Fprintf(out, "%d experiments, %d hosts and %d runs are in order\n", len(j.Experiments), len(j.Hosts), len(j.Runs))
 	return exitHeld, nil

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 const (
@@ -28,7 +28,6 @@ const (
 // before they were run.
 type Proof struct {
 	Unchecked string  // why nothing was checked; empty if it was
-	Runs      int     // the measured runs
 	Open      []Fault // the runs that say themselves that no commit has what they were made with
 }
 
@@ -50,7 +49,6 @@ func (j *Journal) Prove() (p Proof, faults []Fault, err error) {
 		return p, nil, err
 	}
 	for _, f := range j.Runs {
-		p.Runs++
 		at := j.Root.Rel(j.Root.Result(f.Experiment, f.Run))
 		if open := h.open(f); open != "" {
 			p.Open = append(p.Open, Fault{at, errors.New(open)})
@@ -120,15 +118,10 @@ func (j *Journal) history() (h history, err error) {
 		}
 		h.commits[name] = time.Unix(s, 0).UTC()
 	}
-	names := map[string]bool{}
-	for _, f := range j.Runs {
-		if _, ok := h.commits[f.Provenance.Commit]; ok {
-			names[design(f)] = true
-		}
-	}
-	order := slices.Sorted(maps.Keys(names))
-	text, err := j.git(strings.Join(order, "\n")+"\n", "cat-file", "--batch")
-	for _, name := range order {
+	known := strict.Those(j.Runs, func(f *results.File) bool { _, ok := h.commits[f.Provenance.Commit]; return ok })
+	names := slices.Compact(slices.Sorted(slices.Values(strict.Called(known, design))))
+	text, err := j.git(strings.Join(names, "\n")+"\n", "cat-file", "--batch")
+	for _, name := range names {
 		// A line with the object's name, type and size, the object, and a line feed; or a line that it is missing.
 		var head string
 		head, text, _ = strings.Cut(text, "\n")

@@ -7,8 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,7 +27,7 @@ func TestMain(m *testing.M) { programtest.Main(m, map[string]string{"fiber_serve
 const patience = 20 * time.Second
 
 // start starts a real server with so many workers, or alone, and loads it until the test ends.
-func start(t *testing.T, workers int, args ...string) (cmd *exec.Cmd, dir string) {
+func start(t *testing.T, workers int) (cmd *exec.Cmd, dir string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "p") // short enough for a socket's path, and mode 0700
 	if err != nil {
@@ -38,8 +40,8 @@ func start(t *testing.T, workers int, args ...string) (cmd *exec.Cmd, dir string
 	}
 	addr := ln.Addr().String()
 	ln.Close()
-	cmd = exec.Command(programtest.Path("fiber_server"), append([]string{"--addr=" + addr, "--mutex-fraction=1", "--block-rate-ns=1",
-		fmt.Sprintf("--prefork=%v", workers > 1), "--pprof-sockets=" + dir}, args...)...)
+	cmd = exec.Command(programtest.Path("fiber_server"), "--addr="+addr, "--mutex-fraction=1", "--block-rate-ns=1",
+		fmt.Sprintf("--prefork=%v", workers > 1), "--pprof-sockets="+dir)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", max(workers, 2)))
 	stderr, err := cmd.StderrPipe()
 	if err == nil {
@@ -91,12 +93,7 @@ func sources(t *testing.T, name string) []Source {
 
 // has tells whether a function that begins so is on a stack of a profile.
 func has(p *pprof.Profile, start string) bool {
-	for _, f := range p.Function {
-		if strings.HasPrefix(f.Name, start) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Function, func(f *pprof.Function) bool { return strings.HasPrefix(f.Name, start) })
 }
 
 func TestAllKindsOfOneWindowAreMergedOverTheProcesses(t *testing.T) {
@@ -165,20 +162,15 @@ func TestAProcessThatEndsFailsTheSetAndReleasesTheOthers(t *testing.T) {
 }
 
 func TestWhatIsNoSourceIsRefusedInALine(t *testing.T) {
-	plain := http.Server{Handler: http.NotFoundHandler()}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { _ = plain.Serve(ln) }()
+	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
 	for name, says := range map[string]string{
-		"http://" + ln.Addr().String(): "it serves no window of all profiles",
-		"http://192.0.2.1:6060":        "pprof is asked on loopback only; open a tunnel with ssh -N -L 127.0.0.1:6060:127.0.0.1:6060 192.0.2.1",
-		"http://127.0.0.1":             "give http://HOST:PORT",
-		"https://127.0.0.1:1":          "or give http://127.0.0.1:PORT",
-		"/nowhere/at/all":              "no process serves pprof there",
-		"http://127.0.0.1:1":           "connection refused",
+		plain.URL:               "it serves no window of all profiles",
+		"http://192.0.2.1:6060": "pprof is asked on loopback only; open a tunnel with ssh -N -L 127.0.0.1:6060:127.0.0.1:6060 192.0.2.1",
+		"http://127.0.0.1":      "give http://HOST:PORT",
+		"https://127.0.0.1:1":   "or give http://127.0.0.1:PORT",
+		"/nowhere/at/all":       "no process serves pprof there",
+		"http://127.0.0.1:1":    "connection refused",
 	} {
 		of, err := Sources(name)
 		if err == nil {

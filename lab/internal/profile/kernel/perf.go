@@ -62,6 +62,9 @@ func Usable() string {
 // It samples all cores and keeps what the processes did. A clock of each thread alone would need fewer rights, but Linux
 // 6.18 was seen to stop such a clock after a sample, until the thread is next switched out.
 func Record(ctx context.Context, pids []int, window time.Duration) ([]Stack, error) {
+	if why := Usable(); why != "" {
+		return nil, errors.New(why)
+	}
 	data, err := perf(ctx, nil, window+10*time.Second, "record", "--quiet", "--all-cpus",
 		"--event", "cpu-clock:I", // not the idle loop
 		"--freq", strconv.Itoa(Hertz), "-g", "--no-buildid", "--no-buildid-cache", "--output", "-",

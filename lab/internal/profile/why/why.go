@@ -82,15 +82,9 @@ func (w Search) byPprof(ctx context.Context, i int) (none profile.Profile, err e
 }
 
 // byPerf has perf sample the server's processes.
-func (w Search) byPerf(ctx context.Context, i int) (none profile.Profile, err error) {
-	if why := kernel.Usable(); why != "" {
-		return none, errors.New(why)
-	}
+func (w Search) byPerf(ctx context.Context, i int) (profile.Profile, error) {
 	stacks, err := kernel.Record(ctx, w.Subjects[i].CPU().PIDs, whyWindow)
-	if err != nil {
-		return none, err
-	}
-	return kernel.Analyse(stacks), nil
+	return kernel.Analyse(stacks), err
 }
 
 // Add profiles all servers, and adds to what a comparison came to of what kind of work the difference is. All servers have
