@@ -87,6 +87,17 @@ func TestDerivingBringsNothingThatMeasures(t *testing.T) {
 	}
 }
 
+// Who carries linerate away carries nothing of the journal, and nothing that turns a kernel's settings.
+func TestLinerateKnowsNothingOfTheJournal(t *testing.T) {
+	journals := []string{"archive", "check", "derive", "experiment", "host", "journal", "madeup", "pages", "plot", "results",
+		"run", "session", "tune", "verdict"}
+	for _, dep := range command(t, ".", "readonly", "list", "-deps", "./cmd/linerate") {
+		if name, ok := strings.CutPrefix(dep, repository+"lab/internal/"); ok && slices.Contains(journals, name) {
+			t.Errorf("linerate brings %s with it", dep)
+		}
+	}
+}
+
 // A program that holds a file of the lab is another program once that file changes, and its
 // record then begins anew. So those that are measured or measure hold no names of designs.
 func TestANewSettingChangesNoMeasuredProgram(t *testing.T) {

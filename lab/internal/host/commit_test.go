@@ -2,74 +2,75 @@ package host
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
+// checkout makes a repository with one commit of a file and a data file.
+func checkout(t *testing.T) (dir string, git func(args ...string) string) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git here")
+	}
+	dir = t.TempDir()
+	git = func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=n", "-c", "user.email=e@example.invalid", "-c",
+			"commit.gpgsign=false"}, args...)...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	git("init", "--quiet")
+	write(t, dir, "lab/main.go", "one")
+	write(t, dir, "data/results/r.json", "{}")
+	git("add", ".")
+	git("commit", "--quiet", "--no-verify", "-m", "first")
+	return dir, git
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestCommitSaysWhetherTheLabDiffers(t *testing.T) {
-	for _, c := range []struct {
-		name   string
+	put := func(name, text string) func(string, func(...string) string) {
+		return func(dir string, _ func(...string) string) { write(t, dir, name, text) }
+	}
+	for name, c := range map[string]struct {
 		change func(dir string, git func(...string) string)
 		differ []string
 	}{
-		{"nothing changed", func(string, func(...string) string) {}, nil},
-		{"a tracked file changed", func(dir string, _ func(...string) string) { write(t, dir, "lab/main.go", "two") },
+		"nothing changed":               {func(string, func(...string) string) {}, nil},
+		"a tracked file changed":        {put("lab/main.go", "two"), []string{"lab/main.go"}},
+		"a file written anew as it was": {put("lab/main.go", "one"), nil},
+		"an untracked source":           {put("lab/server/default.pgo", "x"), []string{"lab/server/default.pgo"}},
+		"untracked settings of npm":     {put(".npmrc", "x"), []string{".npmrc"}},
+		"a result added":                {put("data/results/new.json", "{}"), nil},
+		"a file beside the lab":         {put("notes.txt", "x"), nil},
+		"a tracked file deleted": {func(dir string, _ func(...string) string) { os.Remove(filepath.Join(dir, "lab/main.go")) },
 			[]string{"lab/main.go"}},
-		{"a tracked file deleted", func(dir string,
-			_ func(...string) string) {
-			os.Remove(filepath.Join(dir, "lab/main.go"))
-		}, []string{"lab/main.go"}},
-		{"a change that is staged", func(dir string,
-			git func(...string) string) {
-			write(t, dir, "lab/main.go", "two")
-			git("add", ".")
-		}, []string{"lab/main.go"}},
-		{"a file written anew as it was", func(dir string, _ func(...string) string) { write(t, dir, "lab/main.go", "one") },
-			nil},
-		// Untracked files are run, compiled or installed all the same.
-		{"an untracked experiment", func(dir string,
-			_ func(...string) string) {
-			write(t, dir, "lab/experiments/x.toml", "x")
-		}, []string{"lab/experiments/x.toml"}},
-		{"an untracked source", func(dir string, _ func(...string) string) { write(t, dir, "lab/server/default.pgo", "x") },
-			[]string{"lab/server/default.pgo"}},
-		{"untracked settings of npm", func(dir string, _ func(...string) string) { write(t, dir, ".npmrc", "x") },
-			[]string{".npmrc"}},
-		{"an experiment that is only staged", func(dir string, git func(...string) string) {
+		"an experiment that is only staged": {func(dir string, git func(...string) string) {
 			write(t, dir, "lab/experiments/x.toml", "x")
 			git("add", ".")
 		}, []string{"lab/experiments/x.toml"}},
-		{"a link in place of a file", func(dir string, _ func(...string) string) {
-			write(t, dir, "other.go", "one")
-			os.Remove(filepath.Join(dir, "lab/main.go"))
-			if err := os.Symlink("../other.go", filepath.Join(dir, "lab/main.go")); err != nil {
-				t.Fatal(err)
-			}
-		}, []string{"lab/main.go"}},
-		// Files that a run itself leaves behind, and texts about it.
-		{"a result added", func(dir string, _ func(...string) string) { write(t, dir, "data/results/new.json", "{}") }, nil},
-		{"a data file changed", func(dir string, _ func(...string) string) { write(t, dir, "data/results/r.json", "{ }") },
-			nil},
-		{"a file beside the lab", func(dir string, _ func(...string) string) { write(t, dir, "notes.txt", "x") }, nil},
-		{"an entry's text changed", func(dir string, _ func(...string) string) { write(t, dir, "content/journal/x.md", "x") },
-			nil},
-		// Only the data directory at the top is the journal's.
-		{"another data directory changed", func(dir string, git func(...string) string) {
-			write(t, dir, "lab/data/x", "1")
-			git("add", ".")
-			git("commit", "--quiet", "--no-verify", "-m", "second")
-			write(t, dir, "lab/data/x", "2")
-		}, []string{"lab/data/x"}},
 	} {
 		dir, git := checkout(t)
 		c.change(dir, git)
-		commit, dirty := Commit(dir)
-		if want := git("rev-parse", "HEAD"); commit != want || dirty != (len(c.differ) > 0) {
-			t.Errorf("%s: %s, dirty %v; want %s, %v", c.name, commit, dirty, want, len(c.differ) > 0)
-		}
-		if _, got := Differ(dir); !slices.Equal(got, c.differ) {
-			t.Errorf("%s: %q differ, want %q", c.name, got, c.differ)
+		if commit, got := Differ(dir); commit != git("rev-parse", "HEAD") || !slices.Equal(got, c.differ) {
+			t.Errorf("%s: %s, %q differ, want %q", name, commit, got, c.differ)
 		}
 	}
 }
@@ -78,8 +79,8 @@ func TestOutsideACheckoutTheCommitIsUnknown(t *testing.T) {
 	dir, _ := checkout(t)
 	write(t, dir, "elsewhere/lab/main.go", "one")
 	for _, at := range []string{t.TempDir(), filepath.Join(dir, "elsewhere")} {
-		if commit, dirty := Commit(at); commit != "unknown" || !dirty {
-			t.Errorf("%s, dirty %v", commit, dirty)
+		if commit, differ := Differ(at); commit != "unknown" || len(differ) == 0 {
+			t.Errorf("%s, %q differ", commit, differ)
 		}
 	}
 }
@@ -92,15 +93,15 @@ func TestTheCommitIsOfTheRoot(t *testing.T) {
 	want := git("rev-parse", "HEAD")
 	t.Setenv("GIT_DIR", filepath.Join(other, ".git"))
 	t.Setenv("GIT_WORK_TREE", other)
-	if commit, dirty := Commit(dir); commit != want || !dirty {
-		t.Errorf("%s, dirty %v; want %s, which differs", commit, dirty, want)
+	if commit, differ := Differ(dir); commit != want || len(differ) == 0 {
+		t.Errorf("%s, %q differ; want %s", commit, differ, want)
 	}
 }
 
 func TestWithoutGitTheCommitIsUnknown(t *testing.T) {
 	dir, _ := checkout(t)
 	t.Setenv("PATH", t.TempDir())
-	if commit, dirty := Commit(dir); commit != "unknown" || !dirty {
-		t.Errorf("%s, dirty %v", commit, dirty)
+	if commit, differ := Differ(dir); commit != "unknown" || len(differ) == 0 {
+		t.Errorf("%s, %q differ", commit, differ)
 	}
 }

@@ -1,16 +1,31 @@
-// Package host describes the machine of a run, and what the run was made with:
-// the kernel settings that a throughput figure depends on, the tools, the
-// programs, the environment that they start with, and the commit.
+// Package host describes the machine of a run, and what the run was made with: kernel settings, tools,
+// programs, and the commit.
 //
-// A machine is described by what it computes with, never by its name or owner.
-// What cannot be found out is absent, never guessed; only the commit is then
-// "unknown", because its absence is important in itself.
+// A machine is described by what it computes with, never by its name or owner. What cannot be found out is
+// absent, never guessed; only the commit is then "unknown", because its absence is important in itself.
 //
-// The package detects mistakes, not forgery: a forger could as well write the
-// results file by hand. A program is described by what it reports about itself
-// and by its digest. The shell and the system's tools, such as taskset and tc,
-// are not recorded.
+// The package detects mistakes, not forgery: a forger could as well write the results file by hand.
 package host
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/cores"
+)
 
 // Version is the schema version of profiles.
 const Version = 2
@@ -39,20 +54,258 @@ type Profile struct {
 	Note           string  `json:"note,omitempty"`
 }
 
-// Alike tells whether two profiles may describe the same machine, whatever they
-// are called. Memory and kernel may differ, since they change on one machine.
-// What only one of them records is not compared, except whether it is virtual.
-func (p Profile) Alike(q Profile) bool {
+// Same tells whether nothing says that two profiles are of different machines, whatever they are called.
+// Memory and kernel may differ, since they change on one machine. What only one of them records is not
+// compared, except for what every profile has.
+func (p Profile) Same(q Profile) bool {
 	text := func(a, b string) bool { return a == "" || b == "" || a == b }
 	number := func(a, b int) bool { return a == 0 || b == 0 || a == b }
 	return p.CPU == q.CPU && p.Arch == q.Arch && p.Cores == q.Cores && p.OS == q.OS && p.Virtual == q.Virtual &&
-		p.NIC == q.NIC && p.NICQueues == q.NICQueues && p.LineRateBps == q.LineRateBps &&
+		p.NIC == q.NIC && p.NICQueues == q.NICQueues && p.LineRateBps == q.LineRateBps && text(p.Mark, q.Mark) &&
 		text(p.CPUVersion, q.CPUVersion) && number(p.Sockets, q.Sockets) && number(p.ThreadsPerCore, q.ThreadsPerCore) &&
 		text(p.Caches, q.Caches)
 }
 
-// Same tells whether nothing says that two profiles of one name are of different
-// machines.
-func (p Profile) Same(q Profile) bool {
-	return p.Alike(q) && (p.Mark == "" || q.Mark == "" || p.Mark == q.Mark)
+// A Machine is the machine that the lab runs on.
+type Machine struct {
+	Profile        // as its file in data/hosts would be
+	From    string // what the id is made from, in words
+	// Alone is why nothing tells this machine apart from others of its kind for good; empty if its own id
+	// does. The id in the profile is then drawn, and lasts until the machine starts again.
+	Alone string
+	// Kind is why the profile has no mark: nothing says that two starts of such a machine are of one. Empty
+	// where it has one.
+	Kind string
+}
+
+// Probe describes the machine whose files are below root: "/", except in tests.
+//
+// The id is made from what stays the same for as long as the machine computes with the same parts: its CPUs
+// as the kernel numbers them, their caches, and the machine's own random id. The kernel, the memory, settings
+// and tools are not in it, since they change on one machine; each run records them.
+//
+// The mark is kept on bare metal only, where the random id was drawn at the installation. A guest may have
+// it from an image, of which any number of guests were made. Only x86 says whether it is a guest.
+func Probe(root string) (*Machine, error) {
+	p := Profile{SchemaVersion: Version, Arch: runtime.GOARCH, OS: runtime.GOOS}
+	text, err := os.ReadFile(filepath.Join(root, "proc", "cpuinfo"))
+	if err != nil {
+		return nil, fmt.Errorf("only a Linux machine can be described, by its /proc: %w", err)
+	}
+	p.describe(string(text))
+	p.topology(filepath.Join(root, "sys", "devices", "system", "cpu"))
+	model := model(p.CPU, p.Arch)
+	p.Name = fmt.Sprintf("%s, %d cores", model, p.Cores)
+
+	m := &Machine{Profile: p, From: "its CPUs, their caches and its machine-id, of which only a keyed hash is kept"}
+	own, why := ownID(root)
+	switch {
+	case own == "":
+		m.Alone, m.Kind = why, why
+		m.From = "its CPUs, their caches and a draw at its last start"
+		own = cmp.Or(line(root, bootID), rand.Text())
+	case p.Virtual == "" && (p.Arch == "amd64" || p.Arch == "386"):
+		m.Mark = keyed(own, "mark")[:16]
+	default:
+		m.Kind = "it may be one of many guests of an image with this machine-id"
+	}
+	m.ID = fmt.Sprintf("%s-%dc-%s", slug(model), p.Cores, keyed(own, p.Arch, p.CPU, p.CPUVersion, strconv.Itoa(p.Cores),
+		strconv.Itoa(p.Sockets), strconv.Itoa(p.ThreadsPerCore), p.Caches)[:8])
+	return m, nil
+}
+
+// Mark is the mark of the machine that the lab runs on; empty without one.
+func Mark(root string) string {
+	m, err := Probe(root)
+	if err != nil {
+		return ""
+	}
+	return m.Mark
+}
+
+// bootID has an id that the kernel draws at each start of the machine. All containers that run on it have
+// the same.
+const bootID = "proc/sys/kernel/random/boot_id"
+
+// Boot tells one start of the machine from another by a keyed hash of the id that the kernel draws then;
+// empty where there is none. A run records it, since nothing is surely one machine for longer unless it has
+// a mark.
+func Boot(root string) string {
+	id := line(root, bootID)
+	if id == "" {
+		return ""
+	}
+	return keyed(id, "boot")[:16]
+}
+
+var random = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
+// ownID gives the random id that the system was given when it was installed, or says why there is none that
+// is this machine's own. Every user can read it.
+func ownID(root string) (id, why string) {
+	const path = "/etc/machine-id"
+	point, kind := mount(root, path)
+	id = line(root, path)
+	switch {
+	case id == "":
+		return "", "it has no " + path
+	case !random.MatchString(id) || strings.Trim(id, "0") == "":
+		return "", path + " has no id in it"
+	case kind == "tmpfs":
+		return "", path + " is made anew at each start"
+	case point == "/" && (strings.Contains(kind, "overlay") || container(root)):
+		return "", path + " is of the container's image, and all containers of the image have the same"
+	}
+	return id, ""
+}
+
+// container tells whether Docker or Podman made the root directory. Others make it an overlay.
+func container(root string) bool {
+	return slices.ContainsFunc([]string{".dockerenv", "run/.containerenv"}, func(mark string) bool {
+		_, err := os.Lstat(filepath.Join(root, mark))
+		return err == nil
+	})
+}
+
+// mount is the mount that a path lies in, by its point and its file system. A machine's own id may be
+// mounted into a container.
+func mount(root, path string) (point, kind string) {
+	text, _ := os.ReadFile(filepath.Join(root, "proc", "self", "mountinfo"))
+	for l := range strings.Lines(string(text)) {
+		about, system, ok := strings.Cut(l, " - ")
+		f := strings.Fields(about)
+		// A later mount hides an earlier one of the same point.
+		if ok && len(f) > 4 && len(f[4]) >= len(point) && (f[4] == "/" || path == f[4] || strings.HasPrefix(path, f[4]+"/")) {
+			point = f[4]
+			kind, _, _ = strings.Cut(system, " ")
+		}
+	}
+	return point, kind
+}
+
+// numbered has the fields of /proc/cpuinfo that tell models of CPUs apart, and that neither a kernel nor new
+// microcode changes. Names are not enough: many hypervisors show one name for several models.
+var numbered = []string{
+	"vendor_id", "cpu family", "model", "stepping", // x86
+	"CPU implementer", "CPU architecture", "CPU variant", "CPU part", "CPU revision", // arm
+}
+
+// describe reads /proc/cpuinfo.
+func (p *Profile) describe(cpuinfo string) {
+	versions := map[string]bool{}
+	for block := range strings.SplitSeq(cpuinfo, "\n\n") {
+		if value(block, "processor") == "" {
+			continue
+		}
+		p.Cores++
+		p.CPU = cmp.Or(p.CPU, value(block, "model name"))
+		var version []string
+		for _, k := range numbered {
+			if v := value(block, k); v != "" {
+				version = append(version, v)
+			}
+		}
+		if len(version) > 0 {
+			versions[strings.Join(version, "/")] = true
+		}
+		if slices.Contains(strings.Fields(value(block, "flags")), "hypervisor") {
+			p.Virtual = "yes"
+		}
+	}
+	p.Cores = cmp.Or(p.Cores, runtime.NumCPU())
+	p.CPUVersion = strings.Join(slices.Sorted(maps.Keys(versions)), ", ")
+}
+
+// topology reads how the CPUs share sockets, cores and caches. What the kernel does not show, as in some
+// virtual machines, stays absent.
+func (p *Profile) topology(dir string) {
+	cpus, _ := filepath.Glob(filepath.Join(dir, "cpu[0-9]*"))
+	sockets, caches := map[string]bool{}, map[string]map[string]bool{}
+	for _, cpu := range cpus {
+		if id := line(cpu, "topology", "physical_package_id"); id != "" {
+			sockets[id] = true
+		}
+		siblings, _ := cores.Parse(line(cpu, "topology", "thread_siblings_list"))
+		p.ThreadsPerCore = max(p.ThreadsPerCore, len(siblings))
+		indexes, _ := filepath.Glob(filepath.Join(cpu, "cache", "index[0-9]*"))
+		for _, c := range indexes {
+			level, size, shared := line(c, "level"), line(c, "size"), line(c, "shared_cpu_list")
+			if level == "" || size == "" {
+				continue
+			}
+			kind := map[string]string{"Data": "d", "Instruction": "i"}[line(c, "type")]
+			what := fmt.Sprintf("L%s%s %s", level, kind, size)
+			if caches[what] == nil {
+				caches[what] = map[string]bool{}
+			}
+			caches[what][shared] = true
+		}
+	}
+	p.Sockets = len(sockets)
+	var all []string
+	for what, each := range caches {
+		all = append(all, fmt.Sprintf("%s x%d", what, len(each)))
+	}
+	slices.Sort(all)
+	p.Caches = strings.Join(all, ", ")
+}
+
+// keyed is a hash that only someone who has the key could compute, so the key cannot be found by trying, and
+// other programs' hashes of it differ. The manual page machine-id(5) asks for it in this form.
+func keyed(key string, parts ...string) string {
+	h := hmac.New(sha256.New, []byte(key))
+	for _, s := range append([]string{"line-rate host 2"}, parts...) {
+		fmt.Fprintf(h, "%d %s\n", len(s), s)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+var (
+	marks = regexp.MustCompile(`(?i)\((r|tm|c)\)|\bcpu\b|@.*$`)
+	words = regexp.MustCompile(`[^a-z0-9]+`)
+)
+
+// model is the name of a CPU; on some architectures, such as arm64, it is unknown.
+func model(cpu, arch string) string {
+	if m := strings.Join(strings.Fields(marks.ReplaceAllString(cpu, " ")), " "); slug(m) != "" {
+		return m
+	}
+	return arch + " processor"
+}
+
+func slug(s string) string {
+	return strings.Trim(words.ReplaceAllString(strings.ToLower(s), "-"), "-")
+}
+
+var named = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,99}$`)
+
+// LocalName reads the name that a clone has for the machine: the first line of the file that is no comment.
+// It is empty if there is no such file.
+func LocalName(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	for l := range strings.Lines(string(text)) {
+		if l = strings.TrimSpace(l); l == "" || strings.HasPrefix(l, "#") {
+			continue
+		}
+		if !named.MatchString(l) {
+			return "", fmt.Errorf("%q cannot name a host; use small letters, digits and hyphens", l)
+		}
+		return l, nil
+	}
+	return "", errors.New("it has no name in it; write one, or remove the file")
+}
+
+// Local is the text of such a file with a drawn name.
+func (m *Machine) Local() []byte {
+	return fmt.Appendf(nil, `# The name of this machine in data/hosts. It was drawn, because %s.
+# Measure from other clones on this machine under the same name. No other machine may
+# have it: take this file along to none.
+%s
+`, m.Alone, m.ID)
 }

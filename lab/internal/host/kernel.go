@@ -35,7 +35,7 @@ var kernel = []string{
 func Kernel(root string) map[string]string {
 	set := tune.Values(root)
 	read := func(name string, elem ...string) {
-		if v := Line(append([]string{root}, elem...)...); v != "" {
+		if v := line(append([]string{root}, elem...)...); v != "" {
 			set[name] = v
 		}
 	}
@@ -50,7 +50,7 @@ func Kernel(root string) map[string]string {
 	found, _ := filepath.Glob(filepath.Join(append(append([]string{root}, cpu...), "vulnerabilities", "*")...))
 	for _, path := range found {
 		// A CPU that is not affected costs nothing for it.
-		if v := Line(path); v != "" && v != "Not affected" {
+		if v := line(path); v != "" && v != "Not affected" {
 			set["vulnerability."+filepath.Base(path)] = v
 		}
 	}
@@ -63,6 +63,12 @@ func Kernel(root string) map[string]string {
 		set["nofile"] = fmt.Sprint(files.Cur)
 	}
 	return set
+}
+
+// line reads a small file, as of /proc or /sys, as one line; empty if it cannot be read.
+func line(elem ...string) string {
+	b, _ := os.ReadFile(filepath.Join(elem...))
+	return strings.Join(strings.Fields(string(b)), " ")
 }
 
 // value is the first value of a key in lines of "key: value".

@@ -198,8 +198,8 @@ func (r *Run) speed() (float64, error) {
 // file is the results file before the first block.
 func (r *Run) file() *results.File {
 	x, p := r.Experiment, r.Plan
-	tools := host.Tools(string(p.Root))
-	commit, dirty := host.Commit(string(p.Root))
+	tools := r.found.Tools()
+	commit, differ := host.Differ(string(p.Root))
 	f := &results.File{
 		SchemaVersion: results.Version, Experiment: x.Name,
 		Hosts:    results.Hosts{Server: p.Host.ID, Client: p.Host.ID},
@@ -207,7 +207,7 @@ func (r *Run) file() *results.File {
 		Settings: x.Fixed(), Conditions: []results.Condition{}, Trials: []results.Trial{},
 	}
 	f.Provenance = &results.Provenance{
-		StartedAt: r.clock.Now().Truncate(time.Second), Commit: commit, Dirty: dirty,
+		StartedAt: r.clock.Now().Truncate(time.Second), Commit: commit, Dirty: len(differ) > 0,
 		ExperimentSHA256: x.SHA256, Locks: x.Locks(), Seed: p.Seed, Generator: generators(x, tools),
 		Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS,
 			ProfileS: x.ProfileS()},
@@ -215,8 +215,8 @@ func (r *Run) file() *results.File {
 		Servers:    results.SharedServers(x),
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),
 		Tools: tools, Kernel: host.Kernel("/"), MemoryBytes: host.Memory("/"),
-		Binaries: r.found.Binaries(), Environment: r.found.Environment(),
-		Boot: host.Boot("/"), Known: p.Host.Mark != "" && p.Host.Mark == host.Mark("/"),
+		Binaries: r.found.Binaries(),
+		Boot:     host.Boot("/"), Known: p.Host.Mark != "" && p.Host.Mark == host.Mark("/"),
 	}
 	if p.onWire() {
 		f.Provenance.Commands = []string{p.spec().Line()}
