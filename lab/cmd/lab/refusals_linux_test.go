@@ -123,7 +123,7 @@ func TestWrongCalls(t *testing.T) {
 		{[]string{"reproduce", "--all", "99"}, "not both"},
 		{[]string{"check", "now"}, "unexpected argument now"},
 		{[]string{"tune", "aply", "rps"}, `must be one of "plan"`},
-		{[]string{"tune", "plan"}, "which knob? one of rps"},
+		{[]string{"tune", "plan"}, `no knob ""`},
 		{[]string{"tune", "plan", "rsp"}, `no knob "rsp"; did you mean "rps"? There are rps`},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {

@@ -18,9 +18,9 @@ func (tuneCall) Help() string {
 	return `Actions:
 
   plan     print every write that apply would make; changes nothing, needs no root
-  show     print the values as they are, and whether originals are held
+  show     list what is turned, with the originals; without a knob, of all
   apply    save every original, then write and read back
-  restore  write the originals back and forget them
+  restore  write the originals back and forget them; without a knob, of all
   hold     apply, print "tune ready", and restore when standard input ends or on SIGTERM
 
 Knobs, each with its options:

@@ -3,10 +3,12 @@ package run
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -86,12 +88,11 @@ func (k knob) line() []string {
 // A held knob is a changed setting. Its process restores the setting when its
 // standard input ends, which also happens if the lab dies.
 type held struct {
-	name  string
-	cmd   *exec.Cmd
-	life  io.Closer
-	said  bytes.Buffer  // on standard error
-	ended chan struct{} // closed when the process has ended, with err
-	err   error
+	name string
+	cmd  *exec.Cmd
+	life io.Closer // its standard input
+	out  *os.File
+	said bytes.Buffer // on standard error
 }
 
 // Unrestored says that a setting was not restored. The machine's owner must be
@@ -132,54 +133,43 @@ func (l load) turn(ctx context.Context) (back func() error, err error) {
 // files.
 const turnedWithin = 10 * time.Second
 
-func (l load) hold(ctx context.Context, k knob) (*held, error) {
+func (l load) hold(ctx context.Context, k knob) (h *held, err error) {
 	argv := k.line()
 	if k.inside {
 		argv = l.link.Server(argv)
 	}
+	out, theirs, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
 	// No process of package proc, which would be killed with the lab before it has restored anything.
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = l.dir, append(proc.Environment(), proc.Caller("LINE_RATE_STATE")...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's Ctrl-C reaches only the lab
-	h := &held{name: "tune-" + k.name + ".sh", cmd: cmd, ended: make(chan struct{})}
-	cmd.Stderr = &h.said
-	life, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
+	h = &held{name: "tune-" + k.name + ".sh", cmd: exec.Command(argv[0], argv[1:]...), out: out}
+	h.cmd.Dir, h.cmd.Env = l.dir, append(proc.Environment(), proc.Caller("LINE_RATE_STATE")...)
+	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's Ctrl-C reaches only the lab
+	h.cmd.Stdout, h.cmd.Stderr = theirs, &h.said
+	if h.life, err = h.cmd.StdinPipe(); err == nil {
+		err = h.cmd.Start()
 	}
-	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%s did not start: %w", h.name, err)
 	}
-	h.life = life
-	ready := make(chan struct{})
-	go func() {
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if lines.Text() == tune.Ready {
-				close(ready)
-			}
-		}
-		h.err = cmd.Wait()
-		close(h.ended)
-	}()
-	select {
-	case <-ready:
+	theirs.Close()
+	_ = out.SetReadDeadline(time.Now().Add(turnedWithin))
+	stop := context.AfterFunc(ctx, func() { _ = out.SetReadDeadline(time.Now()) })
+	defer stop()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if line == tune.Ready+"\n" {
 		return h, nil
-	case <-h.ended:
-		select {
-		case <-ready:
-			return h, nil // it turned the knob before it ended; release says that it ended early
-		default:
-			return nil, errors.New(h.why())
-		}
-	case <-ctx.Done():
-		return nil, joinOnOneLine(context.Cause(ctx), h.release())
-	case <-time.After(turnedWithin):
-		return nil, joinOnOneLine(fmt.Errorf("%s had not turned its knob after %v", h.name, turnedWithin), h.release())
 	}
+	failed := h.end()
+	switch {
+	case ctx.Err() != nil:
+		return nil, joinOnOneLine(context.Cause(ctx), failed)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, joinOnOneLine(fmt.Errorf("%s had not turned its knob after %v", h.name, turnedWithin), failed)
+	}
+	return nil, errors.New(h.why())
 }
 
 // why is the last line that a process which has ended said.
@@ -190,24 +180,24 @@ func (h *held) why() string {
 
 // release restores the setting.
 func (h *held) release() error {
-	early := false
-	select {
-	case <-h.ended:
-		early = true
-	default:
+	_ = h.out.SetReadDeadline(time.Now().Add(time.Millisecond))
+	_, err := h.out.Read(make([]byte, 1))
+	early := errors.Is(err, io.EOF)
+	if err := h.end(); err != nil || !early {
+		return err
 	}
+	return fmt.Errorf("%s ended before the trial did, and its knob was back for a part of it", h.name)
+}
+
+// end has the process restore the setting, and waits for that.
+func (h *held) end() error {
+	defer h.out.Close()
 	h.life.Close()
-	select {
-	case <-h.ended:
-	case <-time.After(turnedWithin):
-		_ = h.cmd.Process.Kill()
-		return Unrestored{fmt.Sprintf("%s did not end; lab/scripts/%s restore brings back what it changed", h.name, h.name)}
-	}
-	if h.err != nil {
-		return Unrestored{fmt.Sprintf("what %s changed was not brought back (%s); lab/scripts/%s restore does it", h.name, h.why(), h.name)}
-	}
-	if early {
-		return fmt.Errorf("%s ended before the trial did, and its knob was back for a part of it", h.name)
+	late := time.AfterFunc(turnedWithin, func() { _ = h.cmd.Process.Kill() })
+	defer late.Stop()
+	if err := h.cmd.Wait(); err != nil {
+		return Unrestored{fmt.Sprintf("what %s changed was not brought back (%s); lab/scripts/%s restore does it", h.name,
+			cmp.Or(h.why(), err.Error()), h.name)}
 	}
 	return nil
 }

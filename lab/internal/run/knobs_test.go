@@ -120,7 +120,7 @@ func TestEachKnobIsTurnedAndSeparatesGroups(t *testing.T) {
 	var scripts []string
 	for _, k := range setting.Knobs() {
 		scripts = append(scripts, k.Script)
-		on := setting.Levels{setting.Generator: setting.String(setting.HTTPLoad), k.Setting: k.At}
+		on := setting.Levels{setting.Generator: setting.String(setting.HTTPLoad), k.Setting: k.At()}
 		if got := experiment.Turns(on); len(got) != 1 || got[0].Script != k.Script {
 			t.Errorf("%s: a condition turns %v", k.Setting, got)
 		}

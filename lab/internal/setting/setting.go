@@ -19,7 +19,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// Names of the settings; the table says what they mean.
+// Names of the settings; the table says what they mean. If a machine or a topology lacks one of the
+// kernel or of a service, the run says so and its claims are not applicable.
 const (
 	Route         = "route"
 	Connections   = "connections"
@@ -38,23 +39,16 @@ const (
 	SpinNs        = "spin_ns"
 	BlockRateNs   = "block_rate_ns"
 	Replicate     = "replicate"
-)
 
-// Names of settings of the kernel and of services. Each name is one setting, so
-// that a design cannot change two as one. If a machine or a topology lacks one,
-// the run says so and its claims are not applicable.
-const (
+	// Of the kernel and of services.
 	ServerCPUs = "server_cpus"
 	IRQ        = "irq"
 	IRQBalance = "irqbalance"
 	Crond      = "crond"
 	RPS        = "rps"
 	RFS        = "rfs"
-)
 
-// Names of the settings for a producer of events with a batch processor as the
-// server, and the receiver of its batches as the client.
-const (
+	// Of a producer of events with a batch processor, and the receiver of its batches.
 	Variant       = "variant"
 	EventRate     = "event_rate"
 	Pacing        = "pacing"
@@ -67,10 +61,8 @@ const (
 	Attempts      = "attempts"
 	SinkLatencyMs = "sink_latency_ms"
 	SinkErrors    = "sink_errors_permille"
-)
 
-// Names of the settings for a server of event streams, whose readers are its connections.
-const (
+	// Of a server of event streams, whose readers are its connections.
 	Likes   = "likes"
 	Writers = "writers"
 )
@@ -98,23 +90,48 @@ const (
 	DefaultServer = "fiber"
 )
 
-// The kinds of levels.
-type kind string
-
-const (
-	number  kind = ""
-	text    kind = "text"
-	boolean kind = "boolean"
-)
-
 // A def is what a setting can be set to; settings.toml says what its fields mean.
 type def struct {
 	Name, Doc, Example string
-	Kind               kind
+	Kind               string // empty: its levels are whole numbers
 	Least              int64
 	Words              []string
 	Pattern            *regexp.Regexp
-	Knob               *knobRow
+	Knob               *Knob
+}
+
+// A Knob is a setting that holds for the whole machine, or for a network namespace: one of the
+// kernel, or a service to stop. It cannot be changed for a single slot, so its levels separate
+// the groups of a block. The rows of settings.toml that have one are the lab's only list of them.
+type Knob struct {
+	Setting string   `toml:"-"` // its name in a design
+	Script  string   // lab/scripts/tune-SCRIPT.sh turns it, and a row of package tune
+	Level   any      `toml:"at"`
+	Service bool     // stopped, and not written
+	On      []string // the kinds of topology on which it has an effect
+	Short   string   // its name in a sentence, if not that of the design
+	Title   string   // its name in a table, if not that of the design
+}
+
+// At is the level at which a trial turns the knob; at others the machine stays as it is.
+func (k Knob) At() Level { return Level{k.Level} }
+
+// Knobs lists every knob in the order of turning: services first, since irqbalance would move
+// interrupts that are pinned before it is stopped.
+func Knobs() []Knob {
+	var services, others []Knob
+	for _, d := range table {
+		if d.Knob == nil {
+			continue
+		}
+		k := *d.Knob
+		if k.Setting = d.Name; k.Service {
+			services = append(services, k)
+		} else {
+			others = append(others, k)
+		}
+	}
+	return append(services, others...)
 }
 
 // EventSizes are the sizes of an event, in bytes, that the batch study's producer can send.
@@ -126,13 +143,12 @@ var settings []byte
 // table has every setting, in the order in which tables show them.
 var table = strict.Embedded[struct{ Settings []def }](settings).Settings
 
-var defs, names = func() (map[string]def, []string) {
-	defs, names := map[string]def{}, []string(nil)
-	for _, d := range table {
-		defs[d.Name], names = d, append(names, d.Name)
-	}
-	return defs, names
-}()
+var names = strict.Called(table, func(d def) string { return d.Name })
+
+// find gives a setting's row in the table.
+func find(name string) (def, bool) {
+	return strict.First(table, func(d def) bool { return d.Name == name })
+}
 
 // Names returns every setting in the order in which tables show them.
 func Names() []string { return slices.Clone(names) }
@@ -143,7 +159,7 @@ const longest = 100
 // IsPath tells whether a route is a single path that a client can request.
 func IsPath(l Level) bool {
 	s, _ := l.v.(string)
-	return strings.HasPrefix(s, "/") && defs[Route].takes(l) // a load of several begins with a share
+	return strings.HasPrefix(s, "/") && Check(Route, l) == nil // a load of several begins with a share
 }
 
 // A Level is the value of one setting: a whole number, a string or a bool. The
@@ -172,7 +188,7 @@ func Of(v any) (Level, error) {
 
 // Check refuses an unknown setting, or a level that the setting does not allow.
 func Check(name string, l Level) error {
-	d, known := defs[name]
+	d, known := find(name)
 	s, isText := l.v.(string)
 	switch {
 	case !known:
@@ -189,12 +205,12 @@ func Check(name string, l Level) error {
 func (d def) takes(l Level) bool {
 	switch v := l.v.(type) {
 	case int64:
-		return d.Kind == number && v >= d.Least
+		return d.Kind == "" && v >= d.Least
 	case string:
 		listed := slices.Contains(d.Words, v) || d.Pattern != nil && d.Pattern.MatchString(v)
-		return d.Kind == text && len(v) <= longest && listed
+		return d.Kind == "text" && len(v) <= longest && listed
 	}
-	return d.Kind == boolean && !l.IsZero()
+	return d.Kind == "boolean" && !l.IsZero()
 }
 
 // shown is a value that somebody wrote, for a message.
@@ -203,9 +219,9 @@ func shown(v string) string { return strict.Visible(v, 60) }
 // form says what levels the setting takes, if not one of some words.
 func (d def) form() string {
 	switch {
-	case d.Kind == number:
+	case d.Kind == "":
 		return fmt.Sprintf("a whole number, %d or more", d.Least)
-	case d.Kind == boolean:
+	case d.Kind == "boolean":
 		return "true or false"
 	case d.Words != nil:
 		return `"` + strings.Join(d.Words, `", "`) + `"`
@@ -322,13 +338,11 @@ func (ls Levels) With(over Levels) Levels {
 // Docs describes every setting, in the order of Names.
 func Docs() []strict.Word {
 	return strict.Called(table, func(d def) strict.Word {
-		return strict.Word{Name: d.Name, Form: d.form(), Meaning: sentence(d.Doc)}
+		return strict.Word{Name: d.Name, Form: d.form(), Meaning: strings.ToUpper(d.Doc[:1]) + d.Doc[1:] + "."}
 	})
 }
 
-func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
-
 // Numeric lists the settings whose levels are numbers.
 func Numeric() []string {
-	return slices.DeleteFunc(Names(), func(name string) bool { return defs[name].Kind != number })
+	return strict.Called(strict.Those(table, func(d def) bool { return d.Kind == "" }), func(d def) string { return d.Name })
 }

@@ -8,9 +8,18 @@ import (
 	"testing"
 )
 
-func TestEachSettingStandsOnce(t *testing.T) {
-	if len(table) != len(defs) {
-		t.Errorf("%d rows of %d settings", len(table), len(defs))
+func TestEachSettingStandsOnceAndItsKnobFits(t *testing.T) {
+	for i, d := range table {
+		if slices.Contains(names[:i], d.Name) {
+			t.Errorf("%s has two rows", d.Name)
+		}
+		// A text without limits could be markup on some page.
+		if has := len(d.Words) > 0 || d.Pattern != nil; has != (d.Kind == "text") {
+			t.Errorf("%s: words %v, pattern %v", d.Name, d.Words, d.Pattern)
+		}
+		if k := d.Knob; k != nil && (!d.takes(k.At()) || k.Script == "" || len(k.On) == 0) {
+			t.Errorf("the knob of %s has no script, no topology, or a level that it cannot have", d.Name)
+		}
 	}
 }
 
@@ -88,15 +97,6 @@ func TestRoutesAndCoresHaveNoOtherMeaning(t *testing.T) {
 	}{{String("/read"), true}, {String("60 % /read + 40 % /list"), false}, {String("@x/y"), false}, {Int(1), false}} {
 		if got := IsPath(c.level); got != c.want {
 			t.Errorf("%v is one path: %v", c.level, got)
-		}
-	}
-}
-
-// A text setting without limits could be markup on some page.
-func TestEachTextHasItsWordsOrAPattern(t *testing.T) {
-	for name, d := range defs {
-		if has := len(d.Words) > 0 || d.Pattern != nil; has != (d.Kind == text) {
-			t.Errorf("%s: words %v, pattern %v", name, d.Words, d.Pattern)
 		}
 	}
 }

@@ -3,15 +3,16 @@ package tune
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
+	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // treeVariable names the environment variable for a directory put in front of
@@ -80,14 +81,8 @@ func (m *machine) cpus(which string) ([]int, error) {
 // read reads a value verbatim.
 func (m *machine) read(path string) (string, error) {
 	if unit, ok := strings.CutPrefix(path, unitPrefix); ok {
-		out, err := systemctl("is-active", unit)
-		switch out {
-		case "active", "activating", "reloading":
-			return "active", nil
-		case "inactive", "failed", "deactivating", "unknown": // a failed unit does not run
-			return "inactive", nil
-		}
-		return "", cmp.Or(err, fmt.Errorf("systemctl is-active %s: it says %q", unit, out))
+		state, err := systemctl("show", "--property=ActiveState", "--value", unit)
+		return strings.Replace(state, "failed", "inactive", 1), err
 	}
 	b, err := os.ReadFile(m.real(path))
 	return string(b), err
@@ -134,28 +129,26 @@ func systemctl(args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// numbered lists the numbers at the end of a directory's names with the prefix.
-func (m *machine) numbered(dir, prefix string) (numbers []int, err error) {
-	entries, err := os.ReadDir(m.real(dir))
-	for _, e := range entries {
-		digits, ok := strings.CutPrefix(e.Name(), prefix)
-		if n, err := strconv.Atoi(digits); ok && err == nil {
-			numbers = append(numbers, n)
+// glob lists the files of a pattern, in the order of the numbers in their names.
+func (m *machine) glob(pattern string) []string {
+	files, _ := filepath.Glob(m.real(pattern)) // the patterns are right
+	slices.SortFunc(files, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
+	return strict.Called(files, func(file string) string {
+		if below, ok := strings.CutPrefix(file, m.sys); ok && m.sys != "" {
+			return "/sys" + below
 		}
-	}
-	slices.Sort(numbers)
-	return numbers, err
+		return strings.TrimPrefix(file, m.tree)
+	})
 }
 
-// process finds a process id by the process's name.
-func (m *machine) process(name string) int {
-	pids, _ := m.numbered("/proc", "")
-	for _, pid := range pids {
-		if comm, err := m.read(fmt.Sprintf("/proc/%d/comm", pid)); err == nil && plain(comm) == name {
-			return pid
+// process finds a process id by the process's name; empty if there is none.
+func (m *machine) process(name string) string {
+	for _, comm := range m.glob("/proc/[0-9]*/comm") {
+		if text, _ := m.read(comm); plain(text) == name {
+			return path.Base(path.Dir(comm))
 		}
 	}
-	return 0
+	return ""
 }
 
 func plain(value string) string { return strings.Join(strings.Fields(value), " ") }

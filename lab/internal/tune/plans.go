@@ -1,11 +1,13 @@
 package tune
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math/bits"
 	"os"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,18 +50,11 @@ func (m *machine) queueFiles(dev, name string) (files []string, err error) {
 	if err := m.device(dev); err != nil {
 		return nil, err
 	}
-	dir := netDir + dev + "/queues"
-	numbers, err := m.numbered(dir, "rx-")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	if len(numbers) == 0 {
+	queues := m.glob(netDir + dev + "/queues/rx-*")
+	if len(queues) == 0 {
 		return nil, unavailable("%s has no receive queues", dev)
 	}
-	for _, n := range numbers {
-		files = append(files, fmt.Sprintf("%s/rx-%d/%s", dir, n, name))
-	}
-	return files, nil
+	return strict.Called(queues, func(queue string) string { return queue + "/" + name }), nil
 }
 
 // planRPS has each of an interface's receive queues hand packets on to the cores.
@@ -115,24 +110,16 @@ func planRFS(k *knob, m *machine, o Options) (changes []change, err error) {
 	return changes, nil
 }
 
-// planStop stops a systemd service, the first of the knob's names that exists.
-func planStop(k *knob, _ *machine, _ Options) ([]change, error) {
-	for _, name := range k.services {
-		out, err := systemctl("show", "--property=LoadState", "--value", name)
-		if err != nil {
-			return nil, err
-		}
-		if out == "loaded" {
-			return []change{{path: unitPrefix + name + ".service", want: "inactive"}}, nil
-		}
-	}
-	return nil, unavailable("systemd has no service %s here", strings.Join(k.services, " or "))
+// planStop stops a systemd service: of the knob's names the one that runs.
+func planStop(k *knob, m *machine, _ Options) ([]change, error) {
+	name, _ := strict.First(k.services, func(name string) bool { return m.process(name) != "" })
+	return []change{{path: unitPrefix + cmp.Or(name, k.services[0]) + ".service", want: "inactive"}}, nil
 }
 
 // affinityFile is an interrupt's, with the cores that take it.
 const affinityFile = "smp_affinity_list"
 
-func affinity(irq int) string { return fmt.Sprintf("/proc/irq/%d/%s", irq, affinityFile) }
+func affinity(irq string) string { return "/proc/irq/" + irq + "/" + affinityFile }
 
 // planInterrupts gives each queue's interrupt a core of its own, in turn.
 func planInterrupts(_ *knob, m *machine, o Options) (changes []change, err error) {
@@ -142,10 +129,7 @@ func planInterrupts(_ *knob, m *machine, o Options) (changes []change, err error
 	if err := m.device(o.Dev); err != nil {
 		return nil, err
 	}
-	numbers, err := m.messages(o.Dev)
-	if err != nil {
-		return nil, err
-	}
+	numbers := m.messages(o.Dev)
 	cpus, err := m.someCores(o.CPUs)
 	if err != nil {
 		return nil, err
@@ -156,30 +140,26 @@ func planInterrupts(_ *knob, m *machine, o Options) (changes []change, err error
 		}
 	}
 	if len(changes) == 0 {
-		return nil, unavailable("none of the %d interrupts of %s is a queue's, by their names in /proc/irq", len(numbers), o.Dev)
+		return nil, unavailable("%s has no message-signalled interrupt of a queue, by the names in /proc/irq", o.Dev)
 	}
 	return changes, nil
 }
 
 // messages lists the message-signalled interrupts of an interface's device or of its
 // parent: a virtio interface is a child of the PCI device that has the interrupts.
-func (m *machine) messages(dev string) ([]int, error) {
+func (m *machine) messages(dev string) []string {
 	device := netDir + dev + "/device"
-	if !m.exists(device) {
-		return nil, unavailable("%s is no device of its own and has no interrupts", dev)
-	}
 	for _, dir := range []string{device, device + "/.."} {
-		numbers, err := m.numbered(dir+"/msi_irqs", "")
-		if !errors.Is(err, fs.ErrNotExist) {
-			return numbers, err
+		if files := m.glob(dir + "/msi_irqs/*"); len(files) > 0 {
+			return strict.Called(files, path.Base)
 		}
 	}
-	return nil, unavailable("%s has no message-signalled interrupts (msi_irqs)", dev)
+	return nil
 }
 
 // action is the name of what handles an interrupt: its directory has one of that name.
-func (m *machine) action(irq int) string {
-	entries, _ := os.ReadDir(m.real(fmt.Sprintf("/proc/irq/%d", irq)))
+func (m *machine) action(irq string) string {
+	entries, _ := os.ReadDir(m.real("/proc/irq/" + irq))
 	handler, _ := strict.First(entries, fs.DirEntry.IsDir)
 	if handler == nil {
 		return ""

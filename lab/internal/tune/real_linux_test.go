@@ -109,7 +109,7 @@ func TestRealQueues(t *testing.T) {
 			t.Errorf("%v; was\n%s\nis\n%s", err, before, p.bytes(t))
 		}
 		p.must(t, "apply", turn.knob, turn.Options)
-		if out := p.must(t, "show", "", Options{}); !strings.Contains(out, "no originals") || p.bytes(t) == before {
+		if out := p.must(t, "show", "", Options{}); !strings.Contains(out, "nothing is turned") || p.bytes(t) == before {
 			t.Errorf("%s: it goes with the namespace:\n%s", turn.knob, out)
 		}
 	}

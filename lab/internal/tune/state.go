@@ -95,13 +95,6 @@ func stateDir() string { return cmp.Or(os.Getenv("LINE_RATE_STATE"), "/run/line-
 
 func (s *state) file() string { return filepath.Join(s.dir, "originals.json") }
 
-func (s *state) where() string {
-	if s.dir == "" {
-		return "they go with this network namespace"
-	}
-	return "originals are in " + s.file()
-}
-
 // open locks the state, and restores what holds that were killed have left.
 func open(m *machine) (s *state, err error) {
 	s = &state{dir: stateDir()}
@@ -241,25 +234,16 @@ func All() (all []Left, err error) {
 }
 
 // Settle restores what processes that have died left turned, as after kill -9, and
-// says what it restored and what is still turned. A hold whose lab has just died may take a while to
-// restore. left is valid with an error, too.
+// says what it restored and what is still turned. left is valid with an error, too.
 func Settle() (restored, left []Left, err error) {
-	by := func(who By) bool { return slices.ContainsFunc(left, func(l Left) bool { return l.By() == who }) }
-	for end := time.Now().Add(3 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if left, err = All(); err != nil || !by(Held) || time.Now().After(end) {
-			break
-		}
-	}
-	if err != nil || !by(Orphan) {
-		return nil, left, err
-	}
+	orphan := func(l Left) bool { return l.By() == Orphan }
 	m, err := here()
-	if err != nil || m.root(stateDir()) != nil {
-		return nil, left, err
+	if left, failed := All(); err != nil || failed != nil || !slices.ContainsFunc(left, orphan) || m.root(stateDir()) != nil {
+		return nil, left, failed // who can restore nothing has nothing turned, or is told what is
 	}
 	s, err := open(m)
 	if err != nil {
-		return nil, left, err
+		return nil, nil, err
 	}
 	s.close()
 	left, err = All()

@@ -66,7 +66,7 @@ func (d model) tree(t *testing.T) string {
 func interrupt(t *testing.T, root, pci string, irq int, action, on string) {
 	t.Helper()
 	put(t, root, fmt.Sprintf("%s/msi_irqs/%d", pci, irq), "msix\n")
-	put(t, root, affinity(irq), on)
+	put(t, root, affinity(fmt.Sprint(irq)), on)
 	if err := os.Mkdir(fmt.Sprintf("%s/proc/irq/%d/%s", root, irq, action), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -84,8 +84,7 @@ func services(t *testing.T, names ...string) (states string) {
 eval unit=\${$#}
 state='` + states + `'/${unit%.service}.service
 case $1 in
-  show) if [ -e "$state" ]; then echo loaded; else echo not-found; fi ;;
-  is-active) cat "$state" 2>/dev/null || { echo inactive; exit 4; }; grep -qx active "$state" || exit 3 ;;
+  show) cat "$state" 2>/dev/null || echo inactive ;;
   start) echo active >"$state" ;;
   stop) echo inactive >"$state" ;;
   *) echo "unknown verb $1" >&2; exit 1 ;;

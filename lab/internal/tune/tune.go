@@ -148,8 +148,8 @@ func (k *knob) changes(m *machine, o Options) ([]change, error) {
 
 // reach checks the conditions for writing, before anything is written.
 func (k *knob) reach(m *machine, path string) error {
-	if pid := m.process("irqbalance"); k.file == affinityFile && pid != 0 {
-		return unavailable("irqbalance runs (process %d) and would move the interrupts again; stop it first: "+
+	if pid := m.process("irqbalance"); k.file == affinityFile && pid != "" {
+		return unavailable("irqbalance runs (process %s) and would move the interrupts again; stop it first: "+
 			"tune-irqbalance.sh apply", pid)
 	}
 	return m.root(path)
@@ -186,50 +186,49 @@ func Runs(name string) bool {
 }
 
 func (k *knob) runs(m *machine) bool {
-	return slices.ContainsFunc(k.services, func(n string) bool { return m.process(n) != 0 })
+	return slices.ContainsFunc(k.services, func(n string) bool { return m.process(n) != "" })
 }
 
-// Do plans, applies or holds a knob, or restores or shows its originals; those of all where no
-// knob is named.
-func Do(action, name string, o Options, out io.Writer) (err error) {
-	var k *knob
-	if name != "" {
-		if k, err = find(name); err != nil {
-			return err
+// Do plans, applies or holds a knob, or restores or shows what is turned; of all where no knob is named.
+func Do(action, name string, o Options, out io.Writer) error {
+	switch m, err := here(); {
+	case err != nil:
+		return err
+	case action == "show":
+		return show(name, out)
+	case action == "restore":
+		return restore(m, name, out)
+	default:
+		k, err := find(name)
+		if err == nil {
+			err = k.do(action, m, o, out)
 		}
-	}
-	m, err := here()
-	if err != nil {
+		if err != nil && name != "" {
+			err = fmt.Errorf("tune %s: %w", name, err)
+		}
 		return err
 	}
-	chosen := func(l Left) bool {
-		elsewhere := strings.HasPrefix(l.Path, netDir) && o.Dev != "" && !strings.HasPrefix(l.Path, netDir+o.Dev+"/")
-		return (k == nil || l.Knob == name) && !elsewhere
-	}
-	switch {
-	case action == "show":
-		return show(m, chosen, out)
-	case action == "restore":
-		return restore(m, chosen, out)
-	case k == nil:
-		return fmt.Errorf("which knob? one of %s", strings.Join(Knobs(), ", "))
-	}
+}
+
+func (k *knob) do(action string, m *machine, o Options, out io.Writer) error {
 	changes, err := k.changes(m, o)
 	switch {
 	case err != nil:
+		return err
 	case action == "plan":
-		err = k.print(m, changes, out)
-	case action == "apply":
-		var s *state
-		if s, err = k.apply(m, changes, procfs.ProcStat{}); err == nil {
-			fmt.Fprintf(out, "%s: %s as wanted, all read back; %s\n", name, words.Count(len(changes), "value"), s.where())
-		}
-	default:
-		err = k.hold(m, changes, out)
+		return k.print(m, changes, out)
+	case action == "hold":
+		return k.hold(m, changes, out)
 	}
+	s, err := k.apply(m, changes, procfs.ProcStat{})
 	if err != nil {
-		return fmt.Errorf("tune %s: %w", name, err)
+		return err
 	}
+	where := "originals are in " + s.file()
+	if s.dir == "" {
+		where = "they go with this network namespace"
+	}
+	fmt.Fprintf(out, "%s: %s as wanted, all read back; %s\n", k.name, words.Count(len(changes), "value"), where)
 	return nil
 }
 
@@ -255,31 +254,20 @@ func (k *knob) print(m *machine, changes []change, out io.Writer) error {
 	return nil
 }
 
-// show prints originals and the values that are there now.
-func show(m *machine, chosen func(Left) bool, out io.Writer) error {
-	s := &state{}
-	if err := s.read(); err != nil {
-		return err
+// show lists what is turned.
+func show(knob string, out io.Writer) error {
+	left, err := All()
+	left = strict.Those(left, func(l Left) bool { return knob == "" || l.Knob == knob })
+	for _, l := range left {
+		fmt.Fprintln(out, l)
 	}
-	held := strict.Those(s.records, chosen)
-	if len(held) == 0 {
-		_, err := fmt.Fprintf(out, "no originals are held in %s\n", stateDir())
-		return err
+	if err == nil && len(left) == 0 {
+		fmt.Fprintf(out, "nothing is turned, by %s\n", stateDir())
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "PATH\tNOW\tORIGINAL\tKNOB")
-	for _, l := range held {
-		now, err := m.read(l.Path)
-		if err != nil {
-			now = "(" + err.Error() + ")"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.Path, plain(now), plain(l.Original), l.Knob)
-	}
-	return w.Flush()
+	return err
 }
 
-// restore restores the chosen originals.
-func restore(m *machine, chosen func(Left) bool, out io.Writer) error {
+func restore(m *machine, knob string, out io.Writer) error {
 	if err := m.root(stateDir()); err != nil {
 		return err
 	}
@@ -288,7 +276,7 @@ func restore(m *machine, chosen func(Left) bool, out io.Writer) error {
 		return err
 	}
 	defer s.close()
-	restored, err := s.restore(m, chosen)
+	restored, err := s.restore(m, func(l Left) bool { return knob == "" || l.Knob == knob })
 	if err == nil {
 		fmt.Fprintf(out, "%s restored, all read back\n", words.Count(len(restored), "original"))
 	}

@@ -3,7 +3,6 @@ package tune
 import (
 	"fmt"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,18 +18,13 @@ const mostValues = 8
 func Values(root string) map[string]string {
 	m := &machine{tree: strings.TrimSuffix(root, "/")}
 	set := map[string]string{}
-	glob := func(pattern string) []string {
-		files, _ := filepath.Glob(m.tree + pattern)
-		return strict.Called(files, func(f string) string { return strings.TrimPrefix(f, m.tree) })
-	}
 	var interrupts []string
 	rx, tx := 0, 0
-	for _, device := range glob(netDir + "*/device") { // a card's, or one made for a virtual machine
+	for _, device := range m.glob(netDir + "*/device") { // a card's, or one made for a virtual machine
 		dev := path.Base(path.Dir(device))
-		rx += len(glob(netDir + dev + "/queues/rx-*"))
-		tx += len(glob(netDir + dev + "/queues/tx-*"))
-		numbers, _ := m.messages(dev)
-		interrupts = append(interrupts, strict.Called(numbers, affinity)...)
+		rx += len(m.glob(netDir + dev + "/queues/rx-*"))
+		tx += len(m.glob(netDir + dev + "/queues/tx-*"))
+		interrupts = append(interrupts, strict.Called(m.messages(dev), affinity)...)
 	}
 	if rx+tx > 0 {
 		set["queues"] = fmt.Sprintf("rx %d tx %d", rx, tx)
@@ -42,7 +36,7 @@ func Values(root string) map[string]string {
 		}
 		files := interrupts
 		if k.file != affinityFile {
-			files = glob(netDir + "*/queues/rx-*/" + k.file)
+			files = m.glob(netDir + "*/queues/rx-*/" + k.file)
 		}
 		var seen []string
 		for _, f := range files {
