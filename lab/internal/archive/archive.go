@@ -103,13 +103,11 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 // readHost adds the profile of a host.
 func (j *Journal) readHost(path string) error {
 	h, err := results.ReadHost(path)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case h.ID != base(path):
-		return fmt.Errorf("/id: %q differs from the file's name", h.ID)
-	case path != j.Root.Host(h.ID):
-		return fmt.Errorf("/id: %q, but the file lies in %s", h.ID, j.Root.Rel(filepath.Dir(path)))
+	}
+	if want := j.Root.Host(h.ID); path != want {
+		return fmt.Errorf("/id: %q, whose file is %s", h.ID, j.Root.Rel(want))
 	}
 	j.Hosts[h.ID] = h
 	return nil
@@ -124,11 +122,8 @@ func (j *Journal) accept(path string, f *results.File) error {
 	}
 	// The whole path is compared: a run in a subdirectory would have its verdict
 	// file written over another's.
-	if dir := filepath.Dir(path); dir != filepath.Dir(j.Root.Result(f.Experiment, base(path))) {
-		return fmt.Errorf("/experiment: %q, but the file lies in %s", f.Experiment, j.Root.Rel(dir))
-	}
-	if f.Run != base(path) {
-		return fmt.Errorf("/run: %q differs from the file's name", f.Run)
+	if want := j.Root.Result(f.Experiment, f.Run); path != want {
+		return fmt.Errorf("/run: %q of %q, whose file is %s", f.Run, f.Experiment, j.Root.Rel(want))
 	}
 	for i, id := range []string{f.Hosts.Server, f.Hosts.Client} {
 		if j.Hosts[id] == nil {
@@ -193,5 +188,3 @@ func (j *Journal) Add(f *results.File) error {
 func (j *Journal) Remove(f *results.File) {
 	j.Runs = slices.DeleteFunc(j.Runs, func(r *results.File) bool { return r == f })
 }
-
-func base(path string) string { return strings.TrimSuffix(filepath.Base(path), ".json") }

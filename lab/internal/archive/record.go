@@ -3,6 +3,7 @@ package archive
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -60,18 +61,14 @@ func (j *Journal) Then(x *experiment.Experiment, f *results.File) *experiment.Ex
 func (j *Journal) moved() (faults []Fault) {
 	for _, x := range j.Experiments {
 		was := map[string]int{} // number of runs with a claim that the experiment no longer has unchanged, by claim
-		var order []string
 		for _, r := range j.runs(x, func(*results.File) bool { return true }) {
 			for _, c := range r.Then.Claims {
-				if x.Holds(r.Then, c) {
-					continue
-				}
-				if was[c.ID]++; was[c.ID] == 1 {
-					order = append(order, c.ID)
+				if !x.Holds(r.Then, c) {
+					was[c.ID]++
 				}
 			}
 		}
-		for _, id := range order {
+		for _, id := range slices.Sorted(maps.Keys(was)) {
 			runs := words.Count(was[id], "run")
 			var err error
 			if _, stands := x.Claim(id); stands {

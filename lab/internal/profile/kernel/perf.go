@@ -38,6 +38,9 @@ type Stack []Frame
 // any tells whether a frame is so.
 func (s Stack) any(so func(Frame) bool) bool { return slices.ContainsFunc(s, so) }
 
+// shown is the address of a function in /proc/kallsyms.
+var shown = regexp.MustCompile(`(?m)^0*[1-9a-f]`)
+
 // Usable says why no process can be sampled on this machine, and the way out; empty if it can be.
 func Usable() string {
 	if _, err := exec.LookPath("perf"); err != nil {
@@ -45,13 +48,13 @@ func Usable() string {
 	}
 	level, _ := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
 	n, err := strconv.Atoi(strings.TrimSpace(string(level)))
-	// Where the addresses of the kernel's functions are hidden, they read as zeros, and perf cannot name them.
-	var first [16]byte
+	// Where the addresses of the kernel's functions are hidden, all read as zeros, and perf cannot name them.
+	first := make([]byte, 4096)
 	if symbols, err := os.Open("/proc/kallsyms"); err == nil {
-		_, _ = io.ReadFull(symbols, first[:])
+		_, _ = io.ReadFull(symbols, first)
 		symbols.Close()
 	}
-	if os.Geteuid() != 0 && (err != nil || n > 0) || strings.Trim(string(first[:]), "0\x00") == "" {
+	if os.Geteuid() != 0 && (err != nil || n > 0) || !shown.Match(first) {
 		return "this user may not sample the kernel (as root: sysctl kernel.perf_event_paranoid=0 kernel.kptr_restrict=0)"
 	}
 	return ""
