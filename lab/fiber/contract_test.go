@@ -12,7 +12,7 @@ func TestContract(t *testing.T) {
 	for _, stack := range []string{stackFiber, stackFastHTTP, stackNetHTTP} {
 		for _, index := range []string{indexPool, indexGofakeit} {
 			t.Run(stack+" "+index, func(t *testing.T) {
-				_, url := serveStack(t, func(s *Settings) { s.Stack, s.Index = stack, index })
+				_, url := serveStack(t, func(s *settings) { s.stack, s.index = stack, index })
 				contract.Contract(t, "fiber", strings.TrimPrefix(url, "http://"))
 			})
 		}

@@ -26,45 +26,117 @@
 package main
 
 import (
-	"fmt"
+	"context"
+	"net"
+	"net/netip"
 	"os"
+	"time"
 
 	"github.com/gofiber/fiber/v3"
 
 	"github.com/line-rate/line-rate/lab/internal/profile/endpoint"
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
-func main() {
-	os.Exit(run(os.Args[1:]))
-}
+var self = program.Program{Name: "fiber_server", Out: os.Stdout, Errs: os.Stderr}
 
-// run decides what this process is: one that prints something and exits, a worker, the
-// workers' master, or a single server.
+// drainTime is how long the requests under way at a stop are waited for.
+const drainTime = 2 * time.Second
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+// run decides what this process is: a worker, the workers' master, or a single server.
 func run(args []string) int {
-	s, err := parseSettings(args, os.Getenv("GOMAXPROCS"))
+	s, err := parse(args, os.Getenv("GOMAXPROCS"))
 	if status, over := self.Over(err, help()); over {
 		return status
 	}
-	if s.Version {
-		fmt.Println(version())
-		return program.OK
+	if s.prefork && !fiber.IsChild() {
+		return lead(s)
 	}
+	return serve(s)
+}
 
-	// A worker need not check again: its master has.
-	if s.PprofSockets != "" && !fiber.IsChild() {
-		if err := endpoint.Check(s.PprofSockets); err != nil {
-			say("--pprof-sockets: %v", err)
-			return program.Refused
+// serve answers requests in this process, alone or as one of a master's workers.
+func serve(s settings) int {
+	stop := program.Asked()
+	var ln net.Listener
+	role := "worker"
+	if !fiber.IsChild() {
+		var status int
+		if ln, status = listen(s.addr); ln == nil {
+			return status
 		}
+		role = "single"
 	}
+	// Before the server says that it listens: a caller that has read that line of every worker can take
+	// profiles of each.
+	stopPprof, status := startPprof(s)
+	if stopPprof == nil {
+		return status
+	}
+	defer stopPprof()
+	pool, err := catalog.NewPool(catalog.Seed)
+	if err != nil {
+		self.Say("%v", err)
+		return program.Failure
+	}
+	on := newStack(s, pool)
+	listening := func(addr net.Addr) { self.Say("%s pid=%d listening addr=%s", role, os.Getpid(), addr) }
+	served := make(chan error, 1)
+	go func() {
+		if ln == nil {
+			served <- on.fork(s.addr, listening)
+			return
+		}
+		listening(ln.Addr())
+		served <- on.serve(ln)
+	}()
+	select {
+	case err := <-served:
+		self.Say("%s pid=%d: serve: %v", role, os.Getpid(), err)
+		return program.Failure
+	case <-stop:
+	}
+	stopPprof()
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	_ = on.shutdown(ctx) // an error says that the time is over, and then there is nothing more to do
+	return program.OK
+}
 
-	switch {
-	case fiber.IsChild():
-		return runWorker(s)
-	case s.Prefork:
-		return runMaster(s)
-	default:
-		return runSingle(s)
+// listen opens an address without SO_REUSEPORT, or says why it cannot and gives the exit status.
+func listen(addr string) (net.Listener, int) { return self.Listen(network(addr), addr, "addr") }
+
+// network is the network of an address. Fiber's prefork cannot listen on both IP versions with one socket,
+// so each address gets its own version.
+func network(addr string) string {
+	host, _, _ := net.SplitHostPort(addr)
+	if ip, err := netip.ParseAddr(host); err == nil && ip.Is6() && !ip.Is4In6() {
+		return fiber.NetworkTCP6
 	}
+	return fiber.NetworkTCP4
+}
+
+// startPprof serves profiles if the settings ask for them, until the function that it returns is called. If
+// it fails, it says why and gives the exit status.
+func startPprof(s settings) (stop func(), status int) {
+	rates := endpoint.Rates{MutexFraction: s.mutexFraction, BlockRateNs: s.blockRateNs}
+	switch {
+	case s.pprof:
+		ln, status := self.Listen(network(s.pprofAddr), s.pprofAddr, "pprof-addr")
+		if ln == nil {
+			return nil, status
+		}
+		return endpoint.ServeOn(ln, rates, self.Say), program.OK
+	case s.sockets != "":
+		stop, err := endpoint.Serve(s.sockets, rates, self.Say)
+		if err != nil {
+			self.Say("pprof pid=%d: --pprof-sockets: %v", os.Getpid(), err)
+			return nil, program.Failure
+		}
+		return stop, program.OK
+	}
+	return func() {}, program.OK
 }

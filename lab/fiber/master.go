@@ -1,182 +1,115 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
-	"sync"
 	"syscall"
 	"time"
-
-	"github.com/gofiber/fiber/v3"
 
 	"github.com/line-rate/line-rate/lab/internal/profile/endpoint"
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-// A master starts the workers, passes a stop on to them, and tells a worker that was
-// asked to end from one that was lost.
-type master struct {
-	gate    *gate
-	sockets string        // the directory of the workers' pprof sockets; empty: there are none
-	spawned chan struct{} // closed when every worker is started
-	asked   chan struct{} // closed when a stop is asked for
+// statusLost is an exit status in addition to those that all programs have: a worker ended
+// without being asked to, so the trial is spoiled.
+const statusLost = 4
 
-	mu      sync.Mutex
-	workers []int
-}
+// patience is how long the master waits for its workers at a stop. It is longer than their drainTime.
+const patience = drainTime + 500*time.Millisecond
 
-// runMaster serves with prefork.
-func runMaster(s Settings) int {
+// lead serves with prefork: it starts the workers, which are Fiber's, passes a stop on to them, and tells a
+// worker that was asked to end from one that was lost.
+//
+// Fiber's own master is not used. It returns when the first worker ends and then kills the others, so at a
+// stop the quickest would cut off the requests of the slowest, and it does not say which one was lost.
+func lead(s settings) int {
 	stop := program.Asked()
-
-	// As process 1 it would start and be lost half a second later, when the workers first
-	// check for their parent. So it is refused.
+	// As process 1 it would start and be lost half a second later, when the workers first check for their
+	// parent.
 	if os.Getpid() == 1 {
-		say("--prefork: not as process 1, which Fiber's workers take for the sign of a dead master; start it under an " +
+		self.Say("--prefork: not as process 1, which Fiber's workers take for the sign of a dead master; start it under an " +
 			"init or give --prefork=false")
 		return program.Refused
 	}
-	addr, code := probe(s.Addr)
-	if code != program.OK {
-		return code
+	// Without a look at the address a second server would start: workers listen with SO_REUSEPORT, and the
+	// kernel would divide the connections between the two. A plain listen fails if any socket listens there.
+	ln, status := listen(s.addr)
+	if ln == nil {
+		return status
 	}
-	if err := announceMaster(); err != nil {
-		say("%v", err)
-		return program.Failure
-	}
-	g, err := openGate()
-	if err != nil {
-		say("%v", err)
-		return program.Failure
-	}
-	m := &master{gate: g, sockets: s.PprofSockets, spawned: make(chan struct{}), asked: make(chan struct{})}
-
-	app := fiber.New()
-	app.Hooks().OnFork(m.add)
-	app.Hooks().OnListen(func(fiber.ListenData) error {
-		m.gate.closeOwn()
-		close(m.spawned)
-		return nil
-	})
-	go m.passOn(stop)
-
-	// Linux takes the end of the thread that forked for the death of the parent (see
-	// bindToMaster). This goroutine keeps its thread, so that the thread lasts as long as
-	// the process.
-	runtime.LockOSThread()
-
-	say("master pid=%d workers=%d addr=%s", os.Getpid(), runtime.GOMAXPROCS(0), addr)
-	err = app.Listen(s.Addr, fiber.ListenConfig{
-		EnablePrefork:         true,
-		ListenerNetwork:       network(s.Addr),
-		DisableStartupMessage: true,
-	})
-	return m.verdict(err)
-}
-
-// announceMaster tells the workers which process started them. It also makes the
-// command's path absolute: Fiber starts workers by os.Args[0], which a caller may have
-// set to anything.
-func announceMaster() error {
+	addr := ln.Addr()
+	_ = ln.Close()
 	exe, err := os.Executable()
 	if err != nil {
-		return err
-	}
-	os.Args[0] = exe
-	return os.Setenv(envMaster, strconv.Itoa(os.Getpid()))
-}
-
-// add is Fiber's fork hook. In spite of its name, it runs in the master.
-func (m *master) add(pid int) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.workers = append(m.workers, pid)
-	return nil
-}
-
-// passOn waits for a stop, asks the workers to drain, and ends them when all have drained
-// or when its patience is over.
-func (m *master) passOn(stop <-chan os.Signal) {
-	<-stop
-	close(m.asked)
-	<-m.spawned
-	m.signal(syscall.SIGTERM)
-	select {
-	case <-m.gate.drained():
-	case <-time.After(masterPatience):
-	}
-	m.signal(syscall.SIGKILL)
-}
-
-func (m *master) signal(sig syscall.Signal) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, pid := range m.workers {
-		_ = syscall.Kill(pid, sig) // the worker may have ended already
-	}
-}
-
-// verdict is called when the first worker has ended and Fiber has killed the rest. It
-// waits until every worker is gone, and returns the exit code.
-func (m *master) verdict(err error) int {
-	asked := m.wasAsked()
-	m.awaitGone()
-	m.removeSockets()
-	exit, ended := errors.AsType[*exec.ExitError](err)
-	switch {
-	case asked:
-		return program.OK
-	case ended:
-		say("lost a worker (pid %d: %v); stopping", exit.Pid(), exit.ProcessState)
-		return exitLost
-	case err == nil:
-		// Fiber gives no pid for a worker that ends with status 0. No worker does (see
-		// runWorker); this is for one that does by mistake.
-		say("lost a worker (exit status 0); stopping")
-		return exitLost
-	default:
-		say("%v", err)
+		self.Say("%v", err)
 		return program.Failure
 	}
-}
-
-// wasAsked reports whether a stop was asked for. It waits a moment for the signal: Ctrl-C
-// signals every process of the terminal, and a worker that is still starting can die of
-// it before the master has got its own signal.
-func (m *master) wasAsked() bool {
-	select {
-	case <-m.asked:
-		return true
-	case <-time.After(100 * time.Millisecond):
-		return false
-	}
-}
-
-// awaitGone waits until every worker is dead and reaped. Fiber reaps them, but returns
-// before it has done so.
-func (m *master) awaitGone() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	deadline := time.Now().Add(time.Second)
-	for _, pid := range m.workers {
-		for syscall.Kill(pid, 0) == nil && time.Now().Before(deadline) {
-			time.Sleep(time.Millisecond)
+	// The kernel takes the end of the thread that forked for the death of the parent, so this one lasts.
+	runtime.LockOSThread()
+	n := runtime.GOMAXPROCS(0)
+	self.Say("master pid=%d workers=%d addr=%s", os.Getpid(), n, addr)
+	var workers []*exec.Cmd
+	ended := make(chan *exec.Cmd, n)
+	end := func(sig os.Signal) {
+		for _, w := range workers {
+			_ = w.Process.Signal(sig) // it may have ended already
 		}
 	}
-}
-
-// removeSockets removes the pprof sockets of workers that Fiber killed before they could
-// remove them.
-func (m *master) removeSockets() {
-	if m.sockets == "" {
-		return
+	gone := func(n int) bool { // waits until so many workers have ended
+		late := time.After(patience)
+		for range n {
+			select {
+			case <-ended:
+			case <-late:
+				return false
+			}
+		}
+		return true
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, pid := range m.workers {
-		_ = os.Remove(endpoint.Path(m.sockets, pid)) // most workers have removed their own
+	defer func() {
+		for _, w := range workers {
+			if s.sockets != "" {
+				_ = os.Remove(endpoint.Path(s.sockets, w.Process.Pid)) // most have removed their own
+			}
+		}
+	}()
+	for range n {
+		w := exec.Command(exe, os.Args[1:]...)
+		w.Stdout, w.Stderr, w.SysProcAttr = os.Stdout, os.Stderr, diesWithParent()
+		w.Env = append(os.Environ(), "FIBER_PREFORK_CHILD=1")
+		if err := w.Start(); err != nil {
+			self.Say("start a worker: %v", err)
+			end(os.Kill)
+			return program.Failure
+		}
+		workers = append(workers, w)
+		go func() {
+			_ = w.Wait() // what it ended with is in its state
+			ended <- w
+		}()
 	}
+	var lost *exec.Cmd
+	select {
+	case <-stop:
+	case lost = <-ended:
+		// Ctrl-C asks every process of the terminal, and a worker can have ended before the master knows.
+		select {
+		case <-stop:
+			lost, n = nil, n-1
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	if lost != nil {
+		self.Say("lost a worker (pid %d: %v); stopping", lost.Process.Pid, lost.ProcessState)
+		end(os.Kill)
+		gone(n - 1)
+		return statusLost
+	}
+	end(syscall.SIGTERM)
+	if !gone(n) {
+		end(os.Kill)
+		gone(1)
+	}
+	return program.OK
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -19,10 +18,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 )
-
-// patience is how long a test waits for what should take moments. It does not test speed;
-// it only ends a test that would hang.
-const patience = 20 * time.Second
 
 // A process is a server started by a test, with all the processes that it starts.
 type process struct {
@@ -83,7 +78,7 @@ func start(t *testing.T, addr string, args ...string) *process {
 func (p *process) readLines(n int, what string) []string {
 	p.t.Helper()
 	var got []string
-	timeout := time.After(patience)
+	timeout := time.After(programtest.Patience)
 	for len(got) < n {
 		select {
 		case line, ok := <-p.lines:
@@ -106,10 +101,10 @@ func (p *process) exitCode() int {
 	p.t.Helper()
 	select {
 	case <-p.done:
-	case <-time.After(patience):
+	case <-time.After(programtest.Patience):
 		p.t.Fatal("process does not exit")
 	}
-	timeout := time.After(patience)
+	timeout := time.After(programtest.Patience)
 	for {
 		select {
 		case line, ok := <-p.lines:
@@ -180,23 +175,6 @@ func startMaster(t *testing.T, args ...string) (p *process, workers []int) {
 	return p, workers
 }
 
-func (p *process) health() Health {
-	p.t.Helper()
-	// A new connection for each request, since it is connections that are divided among
-	// the workers.
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
-	resp, err := client.Get("http://" + p.addr + "/healthz")
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var h Health
-	if err := json.NewDecoder(resp.Body).Decode(&h); err != nil {
-		p.t.Fatal(err)
-	}
-	return h
-}
-
 func TestPrefork(t *testing.T) {
 	p, workers := startMaster(t)
 
@@ -216,30 +194,7 @@ func TestPrefork(t *testing.T) {
 			t.Errorf("worker %d has children of its own: %v", pid, got)
 		}
 	}
-
-	// Every worker answers, with the same pool, on one processor.
-	seen := make(map[int]bool)
-	for range 500 {
-		h := p.health()
-		want := Health{Status: "ok", PID: h.PID, Role: "worker", GOMAXPROCS: 1, Stack: "fiber", Index: "pool",
-			PoolDigest: pool().Digest()}
-		if h != want || !slices.Contains(workers, h.PID) {
-			t.Fatalf("got %+v, want %+v with a pid of %v", h, want, workers)
-		}
-		if seen[h.PID] = true; len(seen) == 3 {
-			break
-		}
-	}
-	if len(seen) != 3 {
-		t.Errorf("only %v of %v answer", seen, workers)
-	}
-}
-
-func TestSettingsReachWorkers(t *testing.T) {
-	p, _ := startMaster(t, "--index=gofakeit")
-	if h := p.health(); h.Index != "gofakeit" {
-		t.Errorf("a worker's index source is %q", h.Index)
-	}
+	keepAlive(t, p.addr).Close()
 }
 
 // keepAlive returns a connection that has had a request answered and stays open.
@@ -268,11 +223,6 @@ func TestSingle(t *testing.T) {
 		if got := children(t, pid); len(got) > 0 {
 			t.Errorf("%s: children: %v", stack, got)
 		}
-		want := Health{Status: "ok", PID: pid, Role: "single", GOMAXPROCS: 3, Stack: stack, Index: "pool",
-			PoolDigest: pool().Digest()}
-		if h := p.health(); h != want {
-			t.Errorf("%s: got %+v, want %+v", stack, h, want)
-		}
 		conn := keepAlive(t, p.addr)
 		defer conn.Close()
 		p.signal(syscall.SIGTERM)
@@ -282,11 +232,93 @@ func TestSingle(t *testing.T) {
 	}
 }
 
-func TestPrinted(t *testing.T) {
-	for flag, want := range map[string]string{"--help": "GOMAXPROCS", "--version": "fiber v3"} {
-		out, err := exec.Command(programtest.Path("fiber_server"), flag).Output()
+func TestHelp(t *testing.T) {
+	out, err := exec.Command(programtest.Path("fiber_server"), "--help").Output()
+	for _, want := range []string{"GOMAXPROCS", "no-router", "/read-gz", "--block-rate-ns"} {
 		if err != nil || !strings.Contains(string(out), want) {
-			t.Errorf("%s: %v: %s", flag, err, out)
+			t.Errorf("no %s: %v: %s", want, err, out)
+		}
+	}
+}
+
+// A worker that ends without being told to by the master counts as lost, whatever ended it.
+func TestWorkerLost(t *testing.T) {
+	for sig, ended := range map[syscall.Signal]string{syscall.SIGKILL: "signal: killed", syscall.SIGTERM: "exit status 0"} {
+		dir := socketDir(t)
+		p, workers := startMaster(t, "--pprof-sockets="+dir)
+		if err := syscall.Kill(workers[1], sig); err != nil {
+			t.Fatal(err)
+		}
+		<-p.done
+		if anyRunning(workers) {
+			t.Error("a worker outlives the master")
+		}
+		if code := p.exitCode(); code != statusLost {
+			t.Errorf("exit code %d, want 4", code)
+		}
+		want := fmt.Sprintf("fiber_server: lost a worker (pid %d: %s); stopping", workers[1], ended)
+		if p.all[len(p.all)-1] != want {
+			t.Errorf("stderr:\n%s\nwant a last line %q", strings.Join(p.all, "\n"), want)
+		}
+		if left := sockets(t, dir); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	}
+}
+
+// A master that is killed takes its workers with it, even those that are stopped and cannot look for it. Their
+// sockets stay, and the next server in the same directory works.
+func TestMasterKilled(t *testing.T) {
+	for _, stopped := range []bool{false, true} {
+		dir := socketDir(t)
+		p, workers := startMaster(t, "--pprof-sockets="+dir)
+		for _, pid := range workers {
+			if stopped {
+				_ = syscall.Kill(pid, syscall.SIGSTOP)
+			}
+		}
+		p.signal(syscall.SIGKILL)
+		eventually(t, "no worker outlives its killed master", func() bool { return !anyRunning(workers) })
+		stale := sockets(t, dir)
+		second, _ := startMaster(t, "--pprof-sockets="+dir)
+		second.signal(syscall.SIGTERM)
+		if code := second.exitCode(); code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+		if left := sockets(t, dir); len(stale) != 3 || !slices.Equal(left, stale) {
+			t.Errorf("left %v, want those of the first only: %v", left, stale)
+		}
+	}
+}
+
+func TestAddressInUse(t *testing.T) {
+	for _, first := range []string{"--prefork=true", "--prefork=false"} {
+		for _, second := range []string{"--prefork=true", "--prefork=false"} {
+			p := start(t, freeAddr(t), first)
+			p.readLines(map[string]int{"--prefork=true": 3, "--prefork=false": 1}[first], " listening ")
+			other := start(t, p.addr, second)
+			want := "fiber_server: " + p.addr + " is already in use; stop the other server or choose another with --addr"
+			if code := other.exitCode(); code != 3 || !slices.Equal(other.all, []string{want}) {
+				t.Errorf("%s after %s: exit code %d, stderr:\n%s\nwant 3 and %q", second, first, code, strings.Join(other.all, "\n"), want)
+			}
+			keepAlive(t, p.addr).Close() // the first server still answers
+		}
+	}
+}
+
+func TestRefusedCalls(t *testing.T) {
+	for _, c := range []struct {
+		addr, flag string
+		code       int
+		want       string
+	}{
+		{"192.0.2.1:8083", "--prefork", 1, "--addr"}, // of documentation: no interface has it
+		{freeAddr(t), "--index=dice", 2, `invalid value "dice" for flag -index: give pool or gofakeit; see --help`},
+		{freeAddr(t), "--pprof-sockets=/dev/no", 2, "/dev/no does not exist; make it with mkdir"},
+	} {
+		p := start(t, c.addr, c.flag)
+		if code := p.exitCode(); code != c.code || len(p.all) != 1 || !strings.Contains(p.all[0], c.want) {
+			t.Errorf("exit code %d, stderr:\n%s", code, strings.Join(p.all, "\n"))
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -27,12 +26,12 @@ var pool = sync.OnceValue(func() *catalog.Pool {
 })
 
 // testApp is an application with the default settings, modified by change.
-func testApp(change func(*Settings)) *fiber.App {
-	s := defaults
+func testApp(change func(*settings)) *fiber.App {
+	s := defaults()
 	if change != nil {
 		change(&s)
 	}
-	return newService(s, roleSingle, pool(), newSource(s.Index)).stack.(*fiberStack).app
+	return newStack(s, pool()).app
 }
 
 func get(t *testing.T, app *fiber.App, method, path string) (*http.Response, []byte) {
@@ -66,8 +65,8 @@ func TestRefusalsAreJSON(t *testing.T) {
 
 // Without a spin, a route has only its own handler.
 func TestARouteHasOneHandler(t *testing.T) {
-	if n := testApp(nil).HandlersCount(); int(n) != len(catalog.Routes())+1 {
-		t.Errorf("%d handlers, want one for each route and /healthz", n)
+	if n := testApp(nil).HandlersCount(); int(n) != len(catalog.Routes()) {
+		t.Errorf("%d handlers, want one for each route", n)
 	}
 }
 
@@ -79,7 +78,7 @@ func TestReadAndList(t *testing.T) {
 		known[string(pool().Batch(i))] = true
 	}
 	for _, index := range []string{indexPool, indexGofakeit} {
-		app := testApp(func(s *Settings) { s.Index = index })
+		app := testApp(func(s *settings) { s.index = index })
 		walk := catalog.NewWalk(catalog.Seed)
 		different := make(map[string]bool)
 		for i := range 60 {
@@ -100,28 +99,6 @@ func TestReadAndList(t *testing.T) {
 		// luck; a source that is stuck gives fewer.
 		if len(different) < 10 {
 			t.Errorf("%s: %d different bodies in 60 requests", index, len(different))
-		}
-	}
-}
-
-func TestCompute(t *testing.T) {
-	app := testApp(nil)
-	walk := catalog.NewWalk(catalog.Seed)
-	for range 3 {
-		_, body := get(t, app, "GET", "/compute")
-		var got catalog.Aggregate
-		if err := json.Unmarshal(body, &got); err != nil {
-			t.Fatal(err)
-		}
-		inBuckets, sum := 0, 0.0
-		for _, b := range got.Histogram {
-			inBuckets += b.Count
-		}
-		for range catalog.Sample {
-			sum += pool().Item(walk.Next()).Price.Float()
-		}
-		if got.Count != 100 || inBuckets != 100 || math.Abs(got.Average-sum/100) > 0.006 {
-			t.Errorf("count %d, in buckets %d, average %v; want 100, 100, %.3f", got.Count, inBuckets, got.Average, sum/100)
 		}
 	}
 }
@@ -166,7 +143,7 @@ func TestWire(t *testing.T) {
 			t.Fatal(err)
 		}
 		writes := make(chan int, 1000)
-		app := testApp(func(s *Settings) { s.WriteBuffer = tt.buffer })
+		app := testApp(func(s *settings) { s.writeBuffer = tt.buffer })
 		done := make(chan error, 1)
 		go func() {
 			done <- app.Listener(countingListener{ln, writes}, fiber.ListenConfig{DisableStartupMessage: true})

@@ -5,29 +5,30 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 
 	"github.com/gofiber/fiber/v3"
 
+	"github.com/line-rate/line-rate/lab/internal/profile/endpoint"
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
-// Settings are what a person can choose. The zero value is not usable; see parseSettings.
-type Settings struct {
-	Addr        string
-	Stack       string
-	Prefork     bool
-	Index       string
-	WriteBuffer int
-	Tuning      Tunings
-	SpinNs      int
-	Pprof       bool
-	PprofAddr   string
+// settings are what a person can choose.
+type settings struct {
+	addr        string
+	stack       string
+	prefork     bool
+	index       string
+	writeBuffer int
+	tunings     string // names, joined by commas
+	spinNs      int
 
-	PprofSockets  string // empty: none
-	MutexFraction int
-	BlockRateNs   int
-
-	Version bool
+	pprof         bool
+	pprofAddr     string
+	sockets       string // a directory; empty: none
+	mutexFraction int
+	blockRateNs   int
 }
 
 // The index sources.
@@ -36,186 +37,126 @@ const (
 	indexGofakeit = "gofakeit"
 )
 
-// A setting is one row of the table from which the flags and the help text are made, so
-// that the two cannot disagree.
-type setting struct {
-	flag   string // without the dashes
-	def    string
-	value  string // the placeholder for the value in the help
-	accept string // the accepted values, in the words of the refusal and of the help
-	about  string
-	isBool bool
-	set    func(*Settings, string) bool // false if the value is not accepted
+const mostWorkers = 1024
+
+// defaults are the settings of the published runs. The rates of profiles are entry 09's, whose shares can
+// only be compared at these.
+func defaults() settings {
+	return settings{addr: "127.0.0.1:8083", stack: stackFiber, prefork: true, index: indexPool,
+		writeBuffer: fiber.DefaultWriteBufferSize, pprofAddr: "127.0.0.1:6060", mutexFraction: 5, blockRateNs: 1_000_000}
 }
 
-const (
-	minWriteBuffer = 512
-	maxWriteBuffer = 1 << 20
-	maxWorkers     = 1024
-	maxSpinNs      = 1_000_000_000
-
-	maxMutexFraction = 1_000_000
-	maxBlockRateNs   = 1_000_000_000
-
-	// Entry 09's rates; its shares can only be compared at these.
-	entryMutexFraction = 5
-	entryBlockRateNs   = 1_000_000
-)
-
-var settings = []setting{
-	{
-		flag: "addr", def: "127.0.0.1:8083", value: "HOST:PORT",
-		accept: "HOST:PORT, as in 127.0.0.1:8083 or :8083 for every interface",
-		about:  "address to listen on",
-		set: func(s *Settings, v string) bool {
-			s.Addr = v
-			return program.HostPort(v)
-		},
-	},
-	{
-		flag: "stack", def: stackFiber, value: "STACK",
-		accept: "fiber, fasthttp or net-http",
-		about:  "what serves the routes: Fiber, the fasthttp it stands on, or Go's own net/http; prefork is Fiber's",
-		set: func(s *Settings, v string) bool {
-			s.Stack = v
-			return v == stackFiber || v == stackFastHTTP || v == stackNetHTTP
-		},
-	},
-	{
-		flag: "prefork", def: "true", value: "BOOL", isBool: true,
-		accept: "true or false",
-		about:  "one worker process for each of GOMAXPROCS, behind a master",
-		set:    func(s *Settings, v string) bool { return setBool(&s.Prefork, v) },
-	},
-	{
-		flag: "index", def: indexPool, value: "SOURCE",
-		accept: "pool or gofakeit",
-		about: "how a request gets its product: from indices drawn at start, or from gofakeit's global faker, behind its " +
-			"mutex",
-		set: func(s *Settings, v string) bool {
-			s.Index = v
-			return v == indexPool || v == indexGofakeit
-		},
-	},
-	{
-		flag: "write-buffer", def: strconv.Itoa(fiber.DefaultWriteBufferSize), value: "BYTES",
-		accept: fmt.Sprintf("a whole number of bytes from %d to %d", minWriteBuffer, maxWriteBuffer),
-		about:  "buffer of each connection; a response that does not fit takes more than one write",
-		set: func(s *Settings, v string) bool {
-			return setInt(&s.WriteBuffer, v, minWriteBuffer, maxWriteBuffer)
-		},
-	},
-	{
-		flag: "tuning", def: "", value: "NAMES",
-		accept: "names from the list of tunings in --help, each once, joined by commas",
-		about:  "what Fiber, fasthttp and the handlers do otherwise than as they come; Fiber only",
-		set:    func(s *Settings, v string) bool { return s.Tuning.parse(v) },
-	},
-	{
-		flag: "spin-ns", def: "0", value: "NS",
-		accept: fmt.Sprintf("a whole number of nanoseconds from 0 to %d", maxSpinNs),
-		about:  "processor time to burn on each request before its answer: a slower server, to see that a lab notices",
-		set:    func(s *Settings, v string) bool { return setInt(&s.SpinNs, v, 0, maxSpinNs) },
-	},
-	{
-		flag: "pprof", def: "false", value: "BOOL", isBool: true,
-		accept: "true or false",
-		about:  "serve net/http/pprof, and turn prefork off so that every request is in the profiled process",
-		set:    func(s *Settings, v string) bool { return setBool(&s.Pprof, v) },
-	},
-	{
-		flag: "pprof-addr", def: "127.0.0.1:6060", value: "HOST:PORT",
-		accept: program.AcceptLoopback,
-		about:  "address of net/http/pprof, loopback only",
-		set: func(s *Settings, v string) bool {
-			var ok bool
-			s.PprofAddr, ok = program.LoopbackAddr(v)
-			return ok
-		},
-	},
-	{
-		flag: "pprof-sockets", def: "", value: "DIR",
-		accept: "a directory of your own that is closed to others (mode 0700)",
-		about:  "every process that answers requests serves net/http/pprof on DIR/<pid>.sock; prefork stays as it is",
-		set: func(s *Settings, v string) bool {
-			s.PprofSockets = v // checked by endpoint.Check, since whether the directory will do can change
-			return true
-		},
-	},
-	{
-		flag: "mutex-fraction", def: strconv.Itoa(entryMutexFraction), value: "N",
-		accept: fmt.Sprintf("a whole number from 1 to %d", maxMutexFraction),
-		about:  "with pprof on, one in N contended mutex events is sampled, on average; 1 is every one",
-		set:    func(s *Settings, v string) bool { return setInt(&s.MutexFraction, v, 1, maxMutexFraction) },
-	},
-	{
-		flag: "block-rate-ns", def: strconv.Itoa(entryBlockRateNs), value: "N",
-		accept: fmt.Sprintf("a whole number of nanoseconds from 1 to %d", maxBlockRateNs),
-		about: "with pprof on, one blocking event is sampled for each N ns blocked, on average: shorter ones in " +
-			"proportion, scaled up; 1 is every one",
-		set: func(s *Settings, v string) bool { return setInt(&s.BlockRateNs, v, 1, maxBlockRateNs) },
-	},
-}
-
-// parseSettings reads the flags. Every error is one line.
-func parseSettings(args []string, gomaxprocs string) (Settings, error) {
-	var s Settings
+// parse reads the flags. Every error is one line.
+func parse(args []string, gomaxprocs string) (settings, error) {
+	s := defaults()
 	fs := program.NewFlags()
-	fs.BoolVar(&s.Version, "version", false, "")
-	for _, st := range settings {
-		st.set(&s, st.def)
-		set := func(v string) error {
-			if !st.set(&s, v) {
-				return errors.New("give " + st.accept)
+	oneOf := func(name string, to *string, words ...string) {
+		fs.Func(name, "", func(v string) error {
+			for _, w := range words {
+				if *to = v; v == w {
+					return nil
+				}
 			}
-			return nil
-		}
-		if st.isBool {
-			fs.BoolFunc(st.flag, "", set)
-		} else {
-			fs.Func(st.flag, "", set)
-		}
+			return errors.New("give " + strings.Join(words, " or "))
+		})
 	}
-	if err := fs.Read(args, "a value is joined with =, as in --prefork=false; "); err != nil || s.Version {
+	fs.StringVar(&s.addr, "addr", s.addr, "")
+	oneOf("stack", &s.stack, stackFiber, stackFastHTTP, stackNetHTTP)
+	fs.BoolVar(&s.prefork, "prefork", s.prefork, "")
+	oneOf("index", &s.index, indexPool, indexGofakeit)
+	fs.Whole("write-buffer", &s.writeBuffer, 512, 1<<20)
+	fs.StringVar(&s.tunings, "tuning", "", "")
+	fs.Whole("spin-ns", &s.spinNs, 0, 1_000_000_000)
+	fs.BoolVar(&s.pprof, "pprof", false, "")
+	fs.Loopback("pprof-addr", &s.pprofAddr)
+	fs.Whole("mutex-fraction", &s.mutexFraction, 1, 1_000_000)
+	fs.Whole("block-rate-ns", &s.blockRateNs, 1, 1_000_000_000)
+	fs.Func("pprof-sockets", "", func(v string) error {
+		if s.sockets = v; v == "" || fiber.IsChild() {
+			return nil // a worker need not check again: its master has
+		}
+		return endpoint.Check(v)
+	})
+	if err := fs.Read(args, "a value is joined with =, as in --prefork=false; "); err != nil {
 		return s, err
+	}
+	if !program.HostPort(s.addr) {
+		return s, fmt.Errorf("--addr: %q is not accepted; give HOST:PORT, as in 127.0.0.1:8083", s.addr)
+	}
+	if name := s.unknown(); name != "" {
+		return s, fmt.Errorf("--tuning: %q is not accepted; give names from the list of tunings in --help, joined by commas", name)
 	}
 	// The Go runtime ignores a GOMAXPROCS that it cannot read. Here that would change the
 	// number of workers without notice.
-	if n := 0; gomaxprocs != "" && !setInt(&n, gomaxprocs, 1, maxWorkers) {
-		return s, fmt.Errorf("GOMAXPROCS: %q is not accepted; give a whole number from 1 to %d", gomaxprocs, maxWorkers)
+	if n, err := strconv.Atoi(gomaxprocs); gomaxprocs != "" && (err != nil || n < 1 || n > mostWorkers) {
+		return s, fmt.Errorf("GOMAXPROCS: %q is not accepted; give a whole number from 1 to %d", gomaxprocs, mostWorkers)
 	}
-	if s.Pprof && s.PprofSockets != "" {
+	if s.pprof && s.sockets != "" {
 		return s, errors.New("--pprof-sockets: not with --pprof, which turns prefork off; give one of the two")
 	}
-	if s.Pprof {
-		s.Prefork = false
+	if s.pprof {
+		s.prefork = false
 	}
-	// Refused rather than switched to single: a comparison would take one process for
-	// many.
-	if s.Stack != stackFiber && s.Prefork {
-		return s, fmt.Errorf("--stack: %s has no prefork; give --prefork=false", s.Stack)
-	}
-	if s.Stack == stackNetHTTP && s.WriteBuffer != fiber.DefaultWriteBufferSize {
-		return s, fmt.Errorf("--write-buffer: net-http has one of %d bytes and no setting for it",
-			fiber.DefaultWriteBufferSize)
-	}
-	if s.Stack != stackFiber && s.Tuning != "" {
-		return s, fmt.Errorf("--tuning: %s has none; give --stack=fiber", s.Stack)
-	}
-	if _, port, _ := net.SplitHostPort(s.Addr); s.Prefork && port == "0" {
+	switch _, port, _ := net.SplitHostPort(s.addr); {
+	case s.stack != stackFiber && s.prefork: // refused, as a comparison would take one process for many
+		return s, fmt.Errorf("--stack: %s has no prefork; give --prefork=false", s.stack)
+	case s.stack == stackNetHTTP && s.writeBuffer != fiber.DefaultWriteBufferSize:
+		return s, fmt.Errorf("--write-buffer: net-http has one of %d bytes and no setting for it", fiber.DefaultWriteBufferSize)
+	case s.stack != stackFiber && s.tunings != "":
+		return s, fmt.Errorf("--tuning: %s has none; give --stack=fiber", s.stack)
+	case s.prefork && port == "0":
 		return s, errors.New("--addr: port 0 needs --prefork=false, since each worker would get a port of its own")
 	}
 	return s, nil
 }
 
-// setBool takes fewer spellings than strconv.ParseBool: the help can list these.
-func setBool(dst *bool, v string) bool {
-	*dst = v == "true" || v == "1"
-	return *dst || v == "false" || v == "0"
-}
+func help() string {
+	w := new(strings.Builder)
+	fmt.Fprint(w, `fiber_server answers HTTP requests from memory, for load tests.
 
-func setInt(dst *int, v string, lo, hi int) bool {
-	n, err := strconv.Atoi(v)
-	*dst = n
-	return err == nil && lo <= n && n <= hi
+Usage: fiber_server [--flag=value ...]
+
+  --addr=HOST:PORT      address to listen on (default 127.0.0.1:8083)
+  --stack=STACK         what serves the routes: fiber, the fasthttp it stands on, or Go's own
+                        net-http; prefork is Fiber's (default fiber)
+  --prefork=BOOL        one worker process for each of GOMAXPROCS, behind a master (default true)
+  --index=SOURCE        how a request gets its product: from indices drawn at start, pool, or
+                        from gofakeit's global faker, behind its mutex: gofakeit (default pool)
+  --write-buffer=BYTES  buffer of each connection, from 512 to 1048576; a response that does
+                        not fit takes more than one write (default 4096)
+  --tuning=NAMES        what Fiber, fasthttp and the handlers do otherwise than as they come,
+                        joined by commas; Fiber only
+  --spin-ns=NS          processor time to burn on each request before its answer: a slower
+                        server, to see that a lab notices
+  --pprof               serve net/http/pprof, and turn prefork off so that every request is
+                        in the profiled process
+  --pprof-addr=HOST:PORT  its address, loopback only (default 127.0.0.1:6060)
+  --pprof-sockets=DIR   every process that answers requests serves net/http/pprof on
+                        DIR/<pid>.sock; prefork stays as it is
+  --mutex-fraction=N    with pprof on, one in N contended mutex events is sampled (default 5)
+  --block-rate-ns=N     with pprof on, one blocking event is sampled for each N ns blocked
+                        (default 1000000)
+
+GOMAXPROCS, a variable of Go's own, is the number of workers with
+prefork, where each worker then runs on one, and the number of threads that run
+Go code at a time without. Not set, it is the number of processors this process
+may use, less if its cgroup allows less.
+
+Tunings:
+`)
+	for _, one := range tunings {
+		fmt.Fprintf(w, "  %-19s%s\n", one.name, one.about)
+	}
+	fmt.Fprint(w, "\nRoutes:\n")
+	for _, r := range catalog.Routes() {
+		fmt.Fprintf(w, "  %-10s%s\n", r.Path, r.About)
+	}
+	fmt.Fprint(w, `
+SIGTERM or SIGINT stops the server and its workers within about 3 seconds and
+answers the requests it has begun to read; net-http, those it has read.
+
+Exit codes: 0 stopped when asked, 1 failed, 2 a setting was refused, 3 the
+address is in use, 4 a worker was lost.
+`)
+	return w.String()
 }

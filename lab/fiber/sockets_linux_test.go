@@ -17,8 +17,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/line-rate/line-rate/lab/internal/profile/endpoint"
-	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 )
 
 // socketDir returns a directory that the server accepts: its path is short, and only its
@@ -50,7 +49,7 @@ func sockets(t *testing.T, dir string) []string {
 // fetch makes a request to pprof on a socket.
 func fetch(t *testing.T, socket, path string) (int, []byte) {
 	t.Helper()
-	client := http.Client{Timeout: patience, Transport: &http.Transport{
+	client := http.Client{Timeout: programtest.Patience, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", socket)
@@ -71,9 +70,9 @@ func fetch(t *testing.T, socket, path string) (int, []byte) {
 // eventually waits for something that takes a moment.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(programtest.Patience); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within %v: %s", patience, what)
+			t.Fatalf("not within %v: %s", programtest.Patience, what)
 		}
 	}
 }
@@ -121,11 +120,6 @@ func TestSocketOfEachWorker(t *testing.T) {
 		}
 	}
 
-	// Prefork works as it does without pprof: each worker has one processor, and the
-	// master answers no request.
-	if h := p.health(); h.Role != "worker" || h.GOMAXPROCS != 1 || !slices.Contains(workers, h.PID) {
-		t.Errorf("got %+v", h)
-	}
 	p.signal(syscall.SIGTERM)
 	if code := p.exitCode(); code != 0 || len(p.all) != 7 {
 		t.Errorf("exit code %d, stderr:\n%s", code, strings.Join(p.all, "\n"))
@@ -145,9 +139,6 @@ func TestSocketOfASingleProcess(t *testing.T) {
 			t.Errorf("%s: the first line is %q, want %q", stack, p.all[0], want)
 		}
 		serving(t, dir, []int{pid})
-		if h := p.health(); h.Role != "single" || h.Stack != stack {
-			t.Errorf("%s: got %+v", stack, h)
-		}
 		p.signal(syscall.SIGTERM)
 		if code := p.exitCode(); code != 0 || len(p.all) != 2 {
 			t.Errorf("%s: exit code %d, stderr:\n%s", stack, code, strings.Join(p.all, "\n"))
@@ -190,64 +181,6 @@ func TestRatesReachWorkers(t *testing.T) {
 			}
 			return short
 		})
-	}
-}
-
-// A server that is killed leaves its sockets behind, and no process; the next server in
-// the same directory works.
-func TestSocketsLeftByTheDead(t *testing.T) {
-	dir := socketDir(t)
-	first := start(t, freeAddr(t), "--pprof-sockets="+dir)
-	first.readLines(3, ": worker ")
-	workers := children(t, first.cmd.Process.Pid)
-	first.signal(syscall.SIGKILL)
-	eventually(t, "no worker outlives its killed master", func() bool { return !anyRunning(workers) })
-	stale := sockets(t, dir)
-	if len(stale) != 3 {
-		t.Fatalf("left behind: %v; the test is of three", stale)
-	}
-
-	second := start(t, freeAddr(t), "--pprof-sockets="+dir)
-	second.readLines(3, ": worker ")
-	for _, pid := range children(t, second.cmd.Process.Pid) {
-		if status, _ := fetch(t, endpoint.Path(dir, pid), "/debug/pprof/goroutine"); status != 200 {
-			t.Errorf("worker %d: status %d", pid, status)
-		}
-	}
-	second.signal(syscall.SIGTERM)
-	if code := second.exitCode(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
-	if left := sockets(t, dir); !slices.Equal(left, stale) {
-		t.Errorf("left %v, want those of the first only: %v", left, stale)
-	}
-}
-
-// A lost worker ends its siblings before they can remove their sockets.
-func TestSocketsOfALostWorker(t *testing.T) {
-	dir := socketDir(t)
-	p := start(t, freeAddr(t), "--pprof-sockets="+dir)
-	p.readLines(3, ": worker ")
-	if err := syscall.Kill(children(t, p.cmd.Process.Pid)[0], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	if code := p.exitCode(); code != exitLost {
-		t.Errorf("exit code %d", code)
-	}
-	if left := sockets(t, dir); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
-	}
-}
-
-// Which directories are refused is for package endpoint to test.
-func TestSocketDirRefused(t *testing.T) {
-	dir := filepath.Join(socketDir(t), "nothing")
-	want := "fiber_server: --pprof-sockets: " + dir + " does not exist; make it with mkdir -p -m 700"
-	for _, prefork := range []string{"true", "false"} {
-		p := start(t, freeAddr(t), "--pprof-sockets="+dir, "--prefork="+prefork)
-		if code := p.exitCode(); code != program.Refused || !slices.Equal(p.all, []string{want}) {
-			t.Errorf("prefork %s: exit code %d, stderr:\n%s\nwant %q", prefork, code, strings.Join(p.all, "\n"), want)
-		}
 	}
 }
 

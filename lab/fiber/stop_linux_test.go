@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 )
 
 func TestStop(t *testing.T) {
@@ -19,7 +21,7 @@ func TestStop(t *testing.T) {
 		began := time.Now()
 		p.signal(sig)
 		<-p.done
-		if took := time.Since(began); took >= masterPatience {
+		if took := time.Since(began); took >= patience {
 			t.Errorf("%v: the master lost its patience with idle workers: %v", sig, took)
 		}
 		// Checked at once and without waiting: no worker outlives the master.
@@ -64,7 +66,7 @@ func TestStopAnswersRequestInFlight(t *testing.T) {
 		p.signal(syscall.SIGTERM)
 
 		// No new connection is accepted once all workers have begun to stop.
-		deadline := time.Now().Add(patience)
+		deadline := time.Now().Add(programtest.Patience)
 		for {
 			c, err := net.Dial("tcp4", p.addr)
 			if err != nil {
@@ -95,68 +97,6 @@ func TestStopAnswersRequestInFlight(t *testing.T) {
 	}
 }
 
-// Clients that never pause get every answer, and are told to close.
-func TestStopUnderLoad(t *testing.T) {
-	for _, mode := range []string{"--prefork=true", "--prefork=false"} {
-		p := start(t, freeAddr(t), mode)
-		p.readLines(map[string]int{"--prefork=true": 3, "--prefork=false": 1}[mode], " listening ")
-
-		const clients = 12
-		answered := make(chan bool, clients)
-		ended := make(chan error, clients)
-		for range clients {
-			go func() {
-				ended <- untilClosed(p.addr, func() { answered <- true })
-			}()
-		}
-		for range clients {
-			select {
-			case <-answered:
-			case err := <-ended:
-				t.Fatalf("%s: before the stop: %v", mode, err)
-			}
-		}
-		p.signal(syscall.SIGTERM)
-		for range clients {
-			if err := <-ended; err != nil {
-				t.Errorf("%s: a request got no answer: %v", mode, err)
-			}
-		}
-		if code := p.exitCode(); code != 0 {
-			t.Errorf("%s: exit code %d, want 0", mode, code)
-		}
-	}
-}
-
-// untilClosed sends one request after the other until a response says that the connection
-// closes. After the first response it calls first.
-func untilClosed(addr string, first func()) error {
-	conn, err := net.Dial("tcp4", addr)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	br := bufio.NewReader(conn)
-	for n := 0; ; n++ {
-		if _, err := fmt.Fprint(conn, "GET /read HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-			return err
-		}
-		resp, err := http.ReadResponse(br, nil)
-		if err != nil {
-			return err
-		}
-		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-			return err
-		}
-		if n == 0 {
-			first()
-		}
-		if resp.Close {
-			return nil
-		}
-	}
-}
-
 // A client that never finishes its request does not delay a stop for ever.
 func TestStopWithStuckRequest(t *testing.T) {
 	for _, mode := range []string{"--prefork=true", "--prefork=false", "--stack=fasthttp --prefork=false"} {
@@ -166,8 +106,7 @@ func TestStopWithStuckRequest(t *testing.T) {
 		if code := p.exitCode(); code != 0 {
 			t.Errorf("%s: exit code %d, want 0", mode, code)
 		}
-		// 2.1 s of drain, or 2.5 s of the master's patience, and slack for a
-		// busy machine.
+		// The drain or the master's patience, and slack for a busy machine.
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("%s: the stop took %v", mode, took)
 		}

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -44,42 +44,24 @@ var tunings = []tuning{
 		func(c *fiber.Config) { c.StrictRouting, c.CaseSensitive = true, true }},
 }
 
-// Tunings are names of tunings, joined by commas, so that settings can be compared.
-type Tunings string
+// has tells whether a tuning was asked for.
+func (s settings) has(name string) bool { return slices.Contains(strings.Split(s.tunings, ","), name) }
 
-// parse accepts the names of tunings, each once.
-func (t *Tunings) parse(v string) bool {
-	*t = Tunings(v)
-	seen := map[string]bool{}
-	for _, name := range t.names() {
-		if seen[name] || !slices.ContainsFunc(tunings, func(one tuning) bool { return one.name == name }) {
-			return false
+// unknown is the first name that is no tuning's; empty if there is none.
+func (s settings) unknown() string {
+	for name := range strings.SplitSeq(s.tunings, ",") {
+		if s.tunings != "" && !slices.ContainsFunc(tunings, func(one tuning) bool { return one.name == name }) {
+			return cmp.Or(name, ",")
 		}
-		seen[name] = true
 	}
-	return true
+	return ""
 }
-
-func (t Tunings) names() []string {
-	if t == "" {
-		return nil
-	}
-	return strings.Split(string(t), ",")
-}
-
-func (t Tunings) has(name string) bool { return slices.Contains(t.names(), name) }
 
 // configure makes the changes that are Fiber's or fasthttp's own settings.
-func (t Tunings) configure(c *fiber.Config) {
+func (s settings) configure(c *fiber.Config) {
 	for _, one := range tunings {
-		if one.config != nil && t.has(one.name) {
+		if one.config != nil && s.has(one.name) {
 			one.config(c)
 		}
-	}
-}
-
-func writeTunings(w io.Writer) {
-	for _, one := range tunings {
-		fmt.Fprintf(w, "  %-19s%s\n", one.name, one.about)
 	}
 }

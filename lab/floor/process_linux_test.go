@@ -164,10 +164,7 @@ func TestServerInC(t *testing.T) {
 	cmd, v := start(t, name, "--addr", "127.0.0.1:0", "--bodies", file)
 	refusals(t, name, v.addr, map[string]string{"--bodies /dev/null": "no line", "--bodies /dev/no": "No such file",
 		"--bodies": "has no value", "--addr localhost:1": "IPv4", "--workers 2": "one thread"})
-	contract.Server{
-		Addr: v.addr, Name: "c_floor", Answers: answer.Fiber, GetOnly: true,
-		Has: func(r catalog.Route) bool { return r.Null },
-	}.Keeps(t)
+	contract.Server{Addr: v.addr, Name: "c_floor", Answers: answer.Fiber, GetOnly: true, Few: true}.Keeps(t)
 	set, err := answer.Of(answer.Fiber, "/read")
 	if err != nil {
 		t.Fatal(err)

@@ -25,8 +25,7 @@ func TestTheCallersEnvironmentIsNoPartOfATrial(t *testing.T) {
 	}
 	cmd, end := c.underWay()
 	// Variables that bash and the server's master add themselves.
-	known := []string{"PATH", "LC_ALL", "PWD", "OLDPWD", "SHLVL", "_", "GOMAXPROCS", "FIBER_PREFORK_CHILD",
-		"FIBER_SERVER_MASTER_PID", "FIBER_SERVER_GATE_FD"}
+	known := []string{"PATH", "LC_ALL", "PWD", "OLDPWD", "SHLVL", "_", "GOMAXPROCS", "FIBER_PREFORK_CHILD"}
 	seen := map[string]bool{}
 	for _, p := range c.processes() {
 		f := strings.Fields(p)

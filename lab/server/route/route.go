@@ -30,8 +30,7 @@ var (
 	Compute = Route{Path: "/compute", About: "an aggregate over 100 products, computed for each request"}
 )
 
-// All lists the routes. In addition, the server under test answers /healthz, which
-// describes the process and is no load.
+// All lists the routes.
 func All() []Route { return []Route{Simple, Read, ReadGz, List, Compute} }
 
 // Paths lists the paths of the server under test, or those that the null server has too.
