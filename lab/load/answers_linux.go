@@ -15,7 +15,7 @@ func (w *thread) readable(c *connection, ended bool) (more bool) {
 		return false
 	case errno == syscall.EINTR:
 		return true
-	case errno != 0 && w.mayEnd(c):
+	case errno != 0 && (w.mayEnd(c) || w.crosses(c)):
 		w.rest(c)
 		return false
 	case errno != 0:
@@ -100,7 +100,7 @@ func (w *thread) closed(c *connection) {
 		w.took(c, k, c.pop(), w.now)
 		w.heard(c, w.now)
 		w.finish(c, true)
-	case w.mayEnd(c):
+	case w.mayEnd(c), w.crosses(c):
 		w.rest(c)
 	case !c.parser.between():
 		w.broke(c, fmt.Sprintf("the server closed the connection within an answer, after %d bytes of body", c.parser.got))
@@ -124,9 +124,26 @@ func (w *thread) mayEnd(c *connection) bool {
 	}
 }
 
+// perCrossing is how many answers there are at least to one request that crosses the end of its
+// connection, once half of the connections have ended so.
+const perCrossing = 500
+
+// crosses tells whether the end of a connection met the requests on it on their way, and has them asked
+// again (RFC 9112, 9.3.1), as often as a server does that ends idle workers: Apache closes the
+// connections of a spare process between two requests. More is a server that drops requests.
+func (w *thread) crosses(c *connection) bool {
+	l := c.lane
+	if !c.used || !c.parser.between() || c.channel != nil && c.channel.session != nil ||
+		l.crossed >= int64(len(l.conns)/2)+(l.requests+l.non2xx)/perCrossing {
+		return false
+	}
+	l.crossed += int64(c.inFlight)
+	return true
+}
+
 // heard notes when an answer came.
 func (w *thread) heard(c *connection, now int64) {
-	c.since = now
+	c.since, c.used = now, true
 	if w.phase == counting && c.lane == w.lane {
 		if quiet := now - w.load.lastAnswer.Swap(now); quiet > w.silence {
 			w.silence = quiet

@@ -44,6 +44,7 @@ type connection struct {
 	queued     bool // is in the lane's ring of connections that can take a request
 	last       bool // the answer that came last is the last one
 	idle       bool // nothing has come since it was asked after a pause
+	used       bool // an answer has come since it was opened
 	reopened   uint8
 	to         unix.Sockaddr // this connection's own, since connecting writes into it
 	lane       *lane
@@ -212,7 +213,7 @@ func (w *thread) opened(c *connection) {
 
 // isOpened takes a connection that was opened again, and asks what the last one was asked in vain.
 func (w *thread) isOpened(c *connection) {
-	c.state, c.since, c.last = isOpen, w.now, false
+	c.state, c.since, c.last, c.used = isOpen, w.now, false, false
 	w.unsound--
 	again := c.unasked
 	c.unasked = nil

@@ -49,6 +49,7 @@ type lane struct {
 	timeouts   int64
 	resets     int64
 	reopened   int64 // connections whose end was no fault
+	crossed    int64 // requests that met the end of their connection on their way
 	unanswered int64
 	faultAt    int64 // ns; 0: none yet
 	faultText  string

@@ -311,6 +311,7 @@ func (l *Loader) summary(i int) TargetSummary {
 		sum.Timeouts += a.timeouts
 		sum.Resets += a.resets
 		sum.Reopened += a.reopened
+		sum.Crossed += a.crossed
 		sum.Unanswered += a.unanswered
 		if a.faultAt > 0 && (first == 0 || a.faultAt < first) {
 			first, sum.Fault = a.faultAt, a.faultText

@@ -54,6 +54,7 @@ type TargetSummary struct {
 	// Varies says that bodies changed in the course of the load: from then on their lengths were compared.
 	Varies     bool   `json:"varies,omitempty"`
 	Reopened   int64  `json:"reopened,omitempty"` // connections whose end the server announced, or that ended while nothing was under way
+	Crossed    int64  `json:"crossed,omitempty"`  // requests that were asked again, since the server closed their connection as they came
 	Fault      string `json:"fault,omitempty"`    // description of the first of these four
 	Mismatches int64  `json:"mismatches"`         // answers with an expected status and a wrong body or head
 	Mismatch   string `json:"mismatch,omitempty"` // description of the first

@@ -277,6 +277,9 @@ func (c *loadCall) table(s *load.Summary, slot load.SlotReport, missed []string)
 		}
 		row("note", "%s %s", words.Thousands(int(t.Reopened)), their)
 	}
+	if t.Crossed > 0 {
+		row("note", "%s asked again: the server closed the connection before it answered", words.Count(int(t.Crossed), "request was", "requests were"))
+	}
 	if t.Varies {
 		row("note", "the body changes in the course of the load; its length is compared")
 	}
