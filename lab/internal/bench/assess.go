@@ -326,12 +326,15 @@ func (r *Run) notes() (notes []string) {
 		if why := r.changes(i); r.Warmup != nil && why != "" {
 			note("%s was still warming up: %s; give it a longer --warmup", s.Name, why)
 		}
-		reopened := int64(0)
+		reopened, crossed := int64(0), int64(0)
 		for _, b := range r.Blocks {
-			reopened += b.Trials[i].Reopened
+			reopened, crossed = reopened+b.Trials[i].Reopened, crossed+b.Trials[i].Crossed
 		}
 		if reopened > 0 {
-			note("%s connections of %s were opened anew, since it announced their end", words.Thousands(int(reopened)), s.Name)
+			note("%s opened anew, since %s announced the end", words.Count(int(reopened), "connection was", "connections were"), s.Name)
+		}
+		if crossed > 0 {
+			note("%s asked again, since %s closed the connection on the way", words.Count(int(crossed), "request was", "requests were"), s.Name)
 		}
 	}
 	if r.Running() && r.Costed() {

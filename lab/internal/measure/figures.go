@@ -38,7 +38,7 @@ func (b *block) judge() *Block {
 // figures fills in a trial's slots and metrics.
 func (b *block) figures(i int, w machine.Window) {
 	t, s := &b.trials[i], b.summary.Targets[i]
-	t.Reopened = s.Reopened
+	t.Reopened, t.Crossed = s.Reopened, s.Crossed
 	turns := b.turns[i][:0:0]
 	for _, one := range b.turns[i] {
 		if one.Failed == "" {

@@ -157,6 +157,7 @@ type Trial struct {
 	Faults    []Fault           // empty: the trial counts
 	Given     []probe.Given     // its answers before the load
 	Reopened  int64             // connections that were opened anew, since the server announced their end
+	Crossed   int64             // requests that met the end of their connection on their way, and were asked again
 	Extra     []load.SlotReport // of the plan's extras
 	// Of a trial in one piece: latencies known only as "less than", the steps in which they were
 	// recorded, and what was sampled.
