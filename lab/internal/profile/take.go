@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,8 +17,6 @@ import (
 	"time"
 
 	pprof "github.com/google/pprof/profile"
-
-	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
 const (
@@ -39,16 +38,16 @@ func (s Source) String() string { return s.name }
 // open to a network.
 func Sources(name string) (all []Source, err error) {
 	if at, ok := strings.CutPrefix(strings.TrimRight(name, "/"), "http://"); ok {
-		host, port, _ := net.SplitHostPort(at)
-		addr, local := program.LoopbackAddr(at)
+		host, port, err := net.SplitHostPort(at)
+		ip, _ := netip.ParseAddr(host)
 		switch {
-		case !program.HostPort(at):
+		case err != nil || port == "":
 			return nil, fmt.Errorf("%s: give http://HOST:PORT, as in http://127.0.0.1:6060", name)
-		case !local:
+		case host != "localhost" && !ip.Unmap().IsLoopback():
 			return nil, fmt.Errorf("%s: pprof is asked on loopback only; open a tunnel with ssh -N -L "+
 				"127.0.0.1:%[2]s:127.0.0.1:%[2]s %[3]s and give http://127.0.0.1:%[2]s", name, port, host)
 		}
-		return []Source{{name, "tcp", addr}}, nil
+		return []Source{{name, "tcp", at}}, nil
 	}
 	paths, _ := filepath.Glob(filepath.Join(name, "*.sock"))
 	for _, path := range paths {
