@@ -125,7 +125,7 @@ func TestWordsForAShell(t *testing.T) {
 		"./s --port {port} | tee log": `"|" is for a shell`, "./s --port {port} 2>log": `"2>log" is for a shell`,
 		"A=$B ./s --port {port};": `"{port};" is for a shell`, "./s --port $PORT {port}": `"$PORT" is for a shell`,
 		"nginx -g 'daemon off;' -p {port}": "", "sh -c 'exec ./s {port} >log'": "", "./s": "neither {port} nor {addr}",
-		"./s --port {prt}": "nothing is filled in for {prt}", "./s 'a --port {port}": "a quote ' that does not end",
+		"./s --port {prt}": "neither {port} nor {addr}", "./s 'a --port {port}": "a quote ' that does not end",
 	} {
 		_, err := parseServer("a=" + command)
 		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {

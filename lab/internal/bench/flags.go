@@ -79,14 +79,14 @@ func New(f Flags) (b *Bench, err error) {
 	if err != nil {
 		return nil, err
 	}
-	secure, err := secure(b.Servers, f.TLS)
-	if err == nil {
-		b.Way, err = f.Way(secure, b.Scenario)
+	scheme, rest, _ := strings.Cut(b.Servers[0].URL, "://")
+	if f.TLS && scheme == "http" {
+		return nil, fmt.Errorf("--tls is for commands and sockets; write https://%s", rest)
 	}
-	if err == nil {
-		err = b.check()
+	if b.Way, err = f.Way(f.TLS || scheme == "https", b.Scenario); err != nil {
+		return nil, err
 	}
-	return b, err
+	return b, b.check()
 }
 
 // Running tells whether the servers ran before and keep running.

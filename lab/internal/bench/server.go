@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -39,7 +38,6 @@ const mostServers = 16
 
 var (
 	nameOf = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,31}$`) // what a server may be called: it stands in sentences
-	braces = regexp.MustCompile(`\{[A-Za-z_]+\}`)                     // what looks as if it were to be filled in
 	// forShell is a word that means something to a shell only. A server that is given "|" as a word would
 	// do something else than what was meant. A word with a blank was in quotes.
 	forShell = regexp.MustCompile("^([0-9]?[<>].*|\\|\\|?|&&?|;|[$`].*)$|^\\S+;$")
@@ -62,17 +60,27 @@ func parseServers(args []string) ([]Server, error) {
 		if slices.ContainsFunc(out, func(o Server) bool { return o.Name == s.Name }) {
 			return nil, fmt.Errorf("two servers are called %s; give each a name of its own", s.Name)
 		}
-		if len(out) > 0 && (s.URL == "") != (out[0].URL == "") {
-			return nil, fmt.Errorf("one of %s and %s runs already and the other is to be started; give all as commands, or all as "+
-				"addresses: they are not measured in the same way", out[0].Name, s.Name)
+		if out = append(out, s); s.kind() != out[0].kind() {
+			return nil, fmt.Errorf("%s is %s and %s is %s, which are not measured alike; give all servers in one form",
+				out[0].Name, out[0].kind(), s.Name, s.kind())
 		}
-		if len(out) > 0 && s.Costed() != out[0].Costed() {
-			return nil, fmt.Errorf("the CPU time of one of %s and %s can be read and that of the other cannot; give both as "+
-				"pid:PID@HOST:PORT (or cgroup:), or both as URLs", out[0].Name, s.Name)
-		}
-		out = append(out, s)
 	}
 	return out, nil
+}
+
+// kind says in which way a server is named.
+func (s Server) kind() string {
+	over := ""
+	if strings.HasPrefix(s.URL, "https://") {
+		over = " over TLS"
+	}
+	switch {
+	case s.URL == "":
+		return "a command to start"
+	case s.Subject == "":
+		return "an address alone" + over
+	}
+	return "an address with its processes" + over
 }
 
 // parseRevisions parses the one command of two revisions: its words, or all of them in one.
@@ -121,12 +129,6 @@ func parseServer(arg string) (Server, error) {
 		return s, fmt.Errorf("%s has no command; write %s='./server --port {port}'", name, name)
 	}
 	s.Command = split
-	for _, field := range braces.FindAllString(command, -1) {
-		if !slices.Contains([]string{"{port}", "{host}", "{addr}"}, field) {
-			return s, fmt.Errorf("%s: nothing is filled in for %s; there are {port}, {host} and {addr}", name,
-				strict.Visible(field, 60))
-		}
-	}
 	if !strings.Contains(command, "{port}") && !strings.Contains(command, "{addr}") {
 		return s, fmt.Errorf("%s: its command has neither {port} nor {addr}, so it cannot be told where to listen; put "+
 			"one where the server's own option takes it, as --port {port} or --listen {addr}", name)
@@ -148,11 +150,9 @@ func (s Server) at(raw string) (Server, error) {
 	}
 	u, err := url.Parse(raw)
 	switch {
-	case err != nil || u.Host == "" || u.User != nil:
-		return s, fmt.Errorf("%s: %q is no address of a server; write http://HOST:PORT", s.Name, strict.Visible(raw, 60))
-	case u.Scheme != "http" && u.Scheme != "https":
-		return s, fmt.Errorf("%s: %s is not spoken here; write http://HOST:PORT or https://HOST:PORT, with --http2 for HTTP/2",
-			s.Name, strict.Visible(u.Scheme, 20))
+	case err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https":
+		return s, fmt.Errorf("%s: %q is no address of a server; write http://HOST:PORT or https://HOST:PORT, with --http2 for HTTP/2",
+			s.Name, strict.Visible(raw, 60))
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
 		return s, fmt.Errorf("%s: give the path by --url, and here only %s://HOST:PORT", s.Name, u.Scheme)
 	}
@@ -166,24 +166,6 @@ func (s Server) at(raw string) (Server, error) {
 // address is HOST:PORT of a server that runs already, or unix:/PATH.
 func (s Server) address() string {
 	return strings.TrimPrefix(strings.TrimPrefix(s.URL, "http://"), "https://")
-}
-
-// secure tells whether servers speak TLS. The flag says so of commands and sockets.
-func secure(servers []Server, flag bool) (bool, error) {
-	speaks := func(s Server) bool {
-		return strings.HasPrefix(s.URL, "https://") || flag && !strings.HasPrefix(s.URL, "http://")
-	}
-	for _, s := range servers {
-		if flag && strings.HasPrefix(s.URL, "http://") {
-			return false, fmt.Errorf("--tls is for commands and sockets, and %s runs at an address; write https://%s", s.Name,
-				s.address())
-		}
-		if speaks(s) != speaks(servers[0]) {
-			return false, fmt.Errorf("one of %s and %s speaks TLS and the other does not, and both are asked alike; give both "+
-				"as https://, or both as http://", servers[0].Name, s.Name)
-		}
-	}
-	return speaks(servers[0]), nil
 }
 
 // fill is the command with the place to listen filled in.
@@ -235,11 +217,7 @@ func listenable(first, n int) error {
 	for p := first; p < first+n; p++ {
 		l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(p)))
 		if err != nil {
-			why := "is taken; stop what listens there,"
-			if errors.Is(err, syscall.EACCES) {
-				why = "is for root only, as low ports are;"
-			}
-			return fmt.Errorf("port %d %s choose another with --port, or leave it out for free ones", p, why)
+			return fmt.Errorf("no server can listen on port %d (%w); choose another with --port, or leave it out for free ones", p, err)
 		}
 		l.Close()
 	}
