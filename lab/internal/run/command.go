@@ -11,6 +11,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -18,75 +19,61 @@ import (
 	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
-// A load is one condition's server and client, ready to start, with everything
-// that follows from the condition's settings.
+// A load is one condition's server and client, ready to start, with everything that follows from the
+// condition's settings.
 type load struct {
-	dir         string
-	addr        string // where the server listens
-	port        int
-	link        measure.Link
-	split       cores.Split
-	serves      *experiment.Server
-	at          experiment.Place
-	workers     int // 0: without prefork
-	generator   string
-	connections int
-	pipelining  int
-	rate        float64    // requests a second asked for; 0: a closed loop
-	asked       gate.Asked // what faults are judged by
-	lineRate    float64
-	lab         []string // the lab's own command
-	route       string   // path requested; empty where the server sends events
-	server      []string // command lines, without the topology's wrapping
-	client      []string
-	threads     int           // of the client; 0: one a core
-	slot        time.Duration // counted time of a slot
-	rounds      int
-	warmup      time.Duration
-	knobs       []knob
-	profile     time.Duration // length of the profiled window; 0: no profiles
-	grace       time.Duration // how long the client may take beyond its load
+	Plan    // with the cores of this condition
+	dir     string
+	link    measure.Link
+	port    int // where the server listens
+	levels  setting.Levels
+	asked   gate.Asked // what faults are judged by
+	serves  *experiment.Server
+	at      experiment.Place
+	server  []string // command lines, without the topology's wrapping
+	client  []string
+	knobs   []knob
+	profile time.Duration // length of the profiled window; 0: no profiles
 }
 
 // load gives the condition with these settings and a server that listens on port.
 func (p Plan) load(link measure.Link, s setting.Levels, port int) load {
 	x := p.Experiment
-	server := x.Server(s)
-	l := load{
-		dir: string(p.Root), lab: p.Lab, link: link, split: p.Split, lineRate: x.Topology.LineRateBps,
-		addr: link.Host() + ":" + strconv.Itoa(port), port: port, serves: server, generator: experiment.Generator(s),
-		connections: s.Whole(setting.Connections, 0), pipelining: s.Whole(setting.Pipelining, 1),
-		rate: float64(s.Whole(setting.Rate, 0)), threads: s.Whole(setting.ClientWorkers, 0),
-		slot: seconds(x.Block.SlotS), rounds: x.Block.Rounds, warmup: seconds(x.Block.WarmupS),
-		knobs: p.knobs(wire.ServerDevice, s), profile: p.profileFor(), grace: graceOf(s),
-	}
+	l := load{Plan: p, dir: string(p.Root), link: link, port: port, levels: s, serves: x.Server(s),
+		asked: results.Asked(x, s, len(p.Split.Server), x.Block.SlotS*float64(x.Block.Rounds)),
+		knobs: p.knobs(wire.ServerDevice, s), profile: p.profileFor()}
 	if list, ok := s[setting.ServerCPUs]; ok {
 		cpus, err := cores.Parse(list.String())
 		if err != nil {
 			panic(err) // the experiment was checked
 		}
-		l.split.Server = cpus
+		l.Split.Server = cpus
 	}
-	l.asked = results.Asked(x, s, len(p.Split.Server), x.Block.SlotS*float64(x.Block.Rounds))
 	// By default one worker on each of the server's cores.
-	each := max(len(l.split.Server), 1)
-	l.workers = server.Workers(s, each)
-	if server.Routed() {
-		l.route = s[setting.Route].String()
-	}
-	l.at = experiment.Place{Host: link.Host(), Port: strconv.Itoa(port),
-		Workers: strconv.Itoa(s.Whole(setting.Workers, each)), CPUs: cores.Format(l.split.Server)}
+	l.at = experiment.Place{Host: link.Host(), Port: strconv.Itoa(port), CPUs: cores.Format(l.Split.Server),
+		Workers: strconv.Itoa(s.Whole(setting.Workers, max(len(l.Split.Server), 1)))}
 	if l.profile > 0 {
 		l.at.Sockets = l.pprof()
 	}
-	l.server = l.serverLine(s)
-	l.client = l.clientLine(s)
+	l.server, l.client = l.serverLine(), l.clientLine()
 	return l
 }
 
-// serverLine is the server's command line. What is not started by the script
-// itself is started through it.
-func (l load) serverLine(s setting.Levels) []string {
+// addr is where the server listens.
+func (l load) addr() string { return l.at.Host + ":" + l.at.Port }
+
+// workers is how many of them the server has; 1 without prefork.
+func (l load) workers() int { return max(l.asked.Workers, 1) }
+
+// warmup and counts are the times for which a server is loaded before the slots, and in them.
+func (l load) warmup() time.Duration { return seconds(l.Experiment.Block.WarmupS) }
+func (l load) counts() time.Duration {
+	return time.Duration(l.Experiment.Block.Rounds) * seconds(l.Experiment.Block.SlotS)
+}
+
+// serverLine is the server's command line. What is not started by the script itself is started through it.
+func (l load) serverLine() []string {
+	s := l.levels
 	if l.serves.Events {
 		s = offered(s)
 	}
@@ -104,47 +91,108 @@ func (l load) serverLine(s setting.Levels) []string {
 	return append(append(argv, "--command", "--"), words...)
 }
 
-// clientLine is the command line that a reader would type for this condition
-// alone.
-func (l load) clientLine(s setting.Levels) []string {
-	counts := time.Duration(l.rounds) * l.slot
-	if l.serves.Events {
-		return l.onCores(receiver(l.addr, s, l.warmup, counts))
+// offered leaves out what a producer of events is not told: no rate, where its receiver searches for
+// the limit and sets the rate itself, and no attempts, where not the library's variant runs, which
+// alone retries a batch.
+func offered(s setting.Levels) setting.Levels {
+	if searches(s) {
+		s = s.Without(setting.EventRate)
 	}
-	if l.serves.Streams {
-		return l.onCores(readers(l.addr, s, l.warmup, counts))
+	if s[setting.Variant] != setting.String(setting.Library) {
+		s = s.Without(setting.Attempts)
 	}
-	argv := []string{scriptPath("trial.sh"), "--url", address(l.addr, l.route), "--generator", l.generator,
-		"--connections", s[setting.Connections].String(), "--pipelining", strconv.Itoa(l.pipelining),
-		"--duration", number(counts.Seconds()), "--warmup", number(l.warmup.Seconds()), "--workers", strconv.Itoa(l.threads)}
-	if l.rate > 0 {
-		argv = append(argv, "--rate", number(l.rate))
-	}
-	return l.onCores(argv)
+	return s
 }
 
-// rotates reports whether the condition's load generator can take turns between
-// servers; only the lab's own can.
-func (l load) rotates() bool { return l.generator == setting.HTTPLoad }
+// searches reports whether the receiver searches for the limit, since no rate is set.
+func searches(s setting.Levels) bool { return s[setting.EventRate] == setting.Int(0) }
 
-// onCores pins a client's command line to the client's cores.
-func (l load) onCores(argv []string) []string {
-	if len(l.split.Client) > 0 {
-		argv = append(argv, "--cpus", cores.Format(l.split.Client))
+// clientLine is the command line that a reader would type for this condition alone.
+func (l load) clientLine() []string {
+	times := []string{"--duration", number(l.counts().Seconds()), "--warmup", number(l.warmup().Seconds())}
+	var argv []string
+	given := func(name, flag string) {
+		if v, ok := l.levels[name]; ok {
+			argv = append(argv, flag, v.String())
+		}
+	}
+	switch {
+	case l.serves.Events: // the sink, which receives the batches
+		argv = append([]string{scriptPath("sink.sh"), "--producer", "http://" + l.addr()}, times...)
+		given(setting.SinkLatencyMs, "--latency-ms")
+		given(setting.SinkErrors, "--errors-permille")
+		if searches(l.levels) {
+			argv = append(argv, "--find-limit")
+		}
+	case l.serves.Streams: // the readers of event streams, which give likes besides
+		argv = append([]string{scriptPath("readers.sh"), "--url", "http://" + l.addr()}, times...)
+		given(setting.Connections, "--connections")
+		given(setting.Likes, "--likes")
+		given(setting.Writers, "--writers")
+	default:
+		argv = append([]string{scriptPath("trial.sh"), "--url", l.target().URL, "--generator", l.asked.Generator,
+			"--connections", strconv.Itoa(l.asked.Connections), "--pipelining", strconv.Itoa(l.asked.Pipelining)}, times...)
+		argv = append(argv, "--workers", strconv.Itoa(l.threads()))
+		if l.asked.Rate > 0 {
+			argv = append(argv, "--rate", number(l.asked.Rate))
+		}
+	}
+	if len(l.Split.Client) > 0 {
+		argv = append(argv, "--cpus", cores.Format(l.Split.Client))
 	}
 	return argv
 }
 
-// target describes the condition to the lab's own generator.
+// threads is how many the client has; 0: one a core.
+func (l load) threads() int { return l.levels.Whole(setting.ClientWorkers, 0) }
+
+// How long a client may take beyond its load: a receiver that searches for the limit tries up to
+// eight rates for a whole window, each after the producer has recovered.
+const (
+	grace       = 15 * time.Second
+	searchGrace = 90 * time.Second
+)
+
+// number formats without an exponent: scripts do not accept 1e+06.
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// target describes the condition to the lab's own generator. The slash before the route keeps any path on
+// this server.
 func (l load) target() httpload.Target {
-	return httpload.Target{Name: l.addr, URL: address(l.addr, l.route), Connections: l.connections, Pipelining: l.pipelining,
-		Rate: l.rate, Answers: l.serves.Answers}
+	t := httpload.Target{Name: l.addr(), URL: "http://" + l.addr() + "/", Connections: l.asked.Connections,
+		Pipelining: l.asked.Pipelining, Rate: l.asked.Rate, Answers: l.serves.Answers}
+	if l.serves.Routed() {
+		t.URL += strings.TrimPrefix(l.levels[setting.Route].String(), "/")
+	}
+	return t
 }
 
-// address is the URL that the client requests. The slash between keeps any path on this
-// server.
-func address(server, path string) string {
-	return "http://" + server + "/" + strings.TrimPrefix(path, "/")
+// subject is the condition's server.
+func (l load) subject() measure.Subject {
+	return &measure.Command{Label: l.name(), Argv: l.server, Dir: l.dir, At: l.addr(), Process: l.serves.Process,
+		Line: l.serves.ReadyLine(l.at), Lines: l.workers(), Within: readyWithin, Self: l.Lab, Link: l.link}
+}
+
+// readyWithin bounds the wait for a server, even on a machine whose cores are busy with many workers
+// starting at once.
+const readyWithin = 20 * time.Second
+
+// piece is the condition's client, if it cannot take turns.
+func (l load) piece() measure.Piece {
+	p := measure.Piece{Argv: l.client, Dir: l.dir, Lasts: l.warmup() + l.counts(), Grace: grace, Warmup: l.warmup(),
+		Parse: func(printed []byte) (*measure.Result, error) { return generator.Parse(l.asked.Generator, printed) },
+		Lasting: func(counts time.Duration) []string {
+			argv := slices.Clone(l.client)
+			argv[slices.Index(argv, "--duration")+1] = number(counts.Seconds())
+			return argv
+		}}
+	if searches(l.levels) {
+		p.Grace = searchGrace
+	}
+	if l.serves.Routed() {
+		p.Asks = httpload.Target{URL: l.target().URL, Answers: l.serves.Answers}
+	}
+	return p
 }
 
 // longestReason is the longest detail of a reason, in characters.
@@ -171,19 +219,8 @@ func (l load) commands() []string {
 	return append(lines, side("server", l.server), side("client", l.client))
 }
 
-// lasting is the client's command line with another counted time.
-func (l load) lasting(counts time.Duration) []string {
-	argv := slices.Clone(l.client)
-	for i := range argv[:len(argv)-1] {
-		if argv[i] == "--duration" {
-			argv[i+1] = number(counts.Seconds())
-		}
-	}
-	return argv
-}
-
 // name identifies the condition in messages.
-func (l load) name() string { return fmt.Sprintf("%s on %s", l.calls(), l.addr) }
+func (l load) name() string { return fmt.Sprintf("%s on %s", l.calls(), l.addr()) }
 
 // calls is the server's name in messages: that of its processes, if it is known.
 func (l load) calls() string { return cmp.Or(l.serves.Process, l.serves.Name) }

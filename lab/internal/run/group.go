@@ -6,16 +6,15 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/generator"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	httpload "github.com/line-rate/line-rate/lab/load"
 )
@@ -68,17 +67,17 @@ func (r *Run) group(ctx context.Context, sequence []int) (trials []results.Trial
 // block has the engine measure the group.
 func (g *group) block(ctx context.Context, order []int) (*measure.Block, error) {
 	r, l := g.run, g.loads[0]
-	serverOn, clientOn := l.split.On()
-	plan := &measure.Plan{Slot: l.slot, Rounds: l.rounds, Link: r.link, Dir: l.dir, Self: r.Lab,
+	serverOn, clientOn := l.Split.On()
+	plan := &measure.Plan{Slot: seconds(r.Experiment.Block.SlotS), Rounds: r.Experiment.Block.Rounds, Link: r.link, Dir: l.dir, Self: r.Lab,
 		Loader: []string{experiment.Under(l.dir, filepath.Join(".tools", "bin", host.Loader))}, ServerCPUs: serverOn, ClientCPUs: clientOn,
-		LineRateBps: l.lineRate, Clock: r.clock, Threads: l.threads, Seed: r.Seed,
+		LineRateBps: r.Experiment.Topology.LineRateBps, Clock: r.clock, Threads: l.threads(), Seed: r.Seed,
 		Target: func(i int, _ string) httpload.Target { return g.loads[i].target() }}
 	for _, l := range g.loads {
 		plan.Subjects = append(plan.Subjects, l.subject())
-		plan.Asked, plan.Warmup = append(plan.Asked, l.asked), append(plan.Warmup, l.warmup)
+		plan.Asked, plan.Warmup = append(plan.Asked, l.asked), append(plan.Warmup, l.warmup())
 	}
 	plan.Extras = g.extras(plan.Subjects)
-	if l.rotates() {
+	if l.asked.Generator == setting.HTTPLoad {
 		return plan.Block(ctx, order)
 	}
 	var pieces []measure.Piece
@@ -86,27 +85,6 @@ func (g *group) block(ctx context.Context, order []int) (*measure.Block, error) 
 		pieces = append(pieces, g.loads[i].piece())
 	}
 	return plan.Pieces(ctx, pieces)
-}
-
-// subject is the condition's server.
-func (l load) subject() measure.Subject {
-	return &measure.Command{Label: l.name(), Argv: l.server, Dir: l.dir, At: l.addr, Process: l.serves.Process,
-		Line: l.serves.ReadyLine(l.at), Lines: max(l.workers, 1), Within: readyWithin, Self: l.lab, Link: l.link}
-}
-
-// readyWithin bounds the wait for a server, even on a machine whose cores are busy with many workers
-// starting at once.
-const readyWithin = 20 * time.Second
-
-// piece is the condition's client, if it cannot take turns.
-func (l load) piece() measure.Piece {
-	p := measure.Piece{Argv: l.client, Dir: l.dir, Lasts: l.warmup + l.slot, Grace: l.grace,
-		Parse:  func(printed []byte) (*measure.Result, error) { return generator.Parse(l.generator, printed) },
-		Warmup: l.warmup, Lasting: l.lasting}
-	if l.route != "" {
-		p.Asks = httpload.Target{URL: address(l.addr, l.route), Answers: l.serves.Answers}
-	}
-	return p
 }
 
 // trial is the results file's record of what the engine measured.
@@ -137,8 +115,8 @@ func (g *group) extras(subjects []measure.Subject) (all []measure.Extra) {
 				if err == nil {
 					g.profiles[i], err = profile.Take(ctx, sources, g.loads[i].profile)
 				}
-				if err == nil && g.profiles[i].Processes != max(g.loads[i].workers, 1) {
-					err = fmt.Errorf("%d processes were profiled, %d serve", g.profiles[i].Processes, max(g.loads[i].workers, 1))
+				if err == nil && g.profiles[i].Processes != g.loads[i].workers() {
+					err = fmt.Errorf("%d processes were profiled, %d serve", g.profiles[i].Processes, g.loads[i].workers())
 				}
 				return err
 			}})

@@ -35,7 +35,7 @@ func (p Plan) Ready() error {
 		for _, side := range []struct {
 			what, name string
 			argv       []string
-		}{{"server", l.serves.Name, l.server}, {"client", l.generator, l.client}} {
+		}{{"server", l.serves.Name, l.server}, {"client", l.asked.Generator, l.client}} {
 			if slices.Contains(seen, side.name) {
 				continue
 			}

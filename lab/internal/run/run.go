@@ -235,7 +235,7 @@ func (r *Run) conditions(f *results.File) {
 		l := r.load(r.link, x.Fixed().With(levels), r.Port)
 		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: l.commands()}
 		if _, factor := levels["generator"]; factor {
-			c.Generator = versioned(l.generator, f.Provenance.Tools)
+			c.Generator = versioned(l.asked.Generator, f.Provenance.Tools)
 		}
 		if i == len(all) {
 			c.ControlOf = f.Conditions[twin].ID
@@ -272,30 +272,20 @@ func (p Plan) spec() wire.Spec {
 	return wire.Spec{LineRateBps: t.LineRateBps, BurstBytes: t.BurstBytes, QueueS: t.QueueS}
 }
 
-// Time to start and stop the servers of a group and a client, with the
-// calibrations before and after; the time in each slot before it counts; and the
-// time that a receiver searches for the limit.
-const (
-	groupOverhead = 600 * time.Millisecond
-	searching     = 7500 * time.Millisecond
-	fillLoopback  = 15 * time.Millisecond
-	fillWire      = 250 * time.Millisecond // a deep pipeline fills the shaper's queue first
-)
-
 // BlockTime is about how long a block of an experiment takes.
-func BlockTime(x *experiment.Experiment) time.Duration { return Plan{Experiment: x}.BlockTime() }
-
-// BlockTime is about how long a block takes.
-func (p Plan) BlockTime() time.Duration {
-	x := p.Experiment
-	fill := fillLoopback
-	if p.onWire() {
-		fill = fillWire / 5 // only the deepest pipelines take all of it
+func BlockTime(x *experiment.Experiment) time.Duration {
+	const (
+		overhead  = 600 * time.Millisecond // to start and stop the servers of a group and a client, and to calibrate
+		searching = 7500 * time.Millisecond
+	)
+	fill := 15 * time.Millisecond // of a slot, before it counts
+	if x.Topology.Kind == "netns" {
+		fill = 50 * time.Millisecond // a deep pipeline fills the shaper's queue first
 	}
-	slots := time.Duration(x.Block.Rounds) * (seconds(x.Block.SlotS) + fill)
-	each := func(levels setting.Levels) time.Duration {
-		took := seconds(x.Block.WarmupS) + slots
-		if searches(x.Fixed().With(levels)) {
+	all, groups := x.Conditions(), x.Groups()
+	each := func(i int) time.Duration {
+		took := seconds(x.Block.WarmupS) + time.Duration(x.Block.Rounds)*(seconds(x.Block.SlotS)+fill)
+		if searches(x.Fixed().With(all[i])) {
 			took += searching
 		}
 		if x.Profile != nil {
@@ -303,21 +293,20 @@ func (p Plan) BlockTime() time.Duration {
 		}
 		return took
 	}
-	all, groups := x.Conditions(), x.Groups()
-	total, control := time.Duration(0), time.Duration(0)
+	var total, control time.Duration
 	for _, g := range groups {
-		total += groupOverhead
+		total += overhead
 		if experiment.AtOnce(x.Fixed().With(all[g[0]])) {
-			total += each(all[g[0]]) // all conditions, and the control if it belongs to the group
+			total += each(g[0]) // all conditions, and the control if it belongs to the group
 			continue
 		}
 		for _, i := range g {
-			total += each(all[i])
+			total += each(i)
 		}
-		control = each(all[g[0]])
+		control = each(g[0])
 	}
 	if control > 0 && len(groups) == len(all) {
-		control += groupOverhead
+		control += overhead
 	}
 	return total + control
 }
