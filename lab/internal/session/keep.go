@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -36,77 +35,26 @@ func (s *Session) destination() journal.Root {
 	return s.j.Root
 }
 
-// keep writes a run that is over, and forgets its pending copy.
-func (s *Session) keep(r *run.Run) error {
-	raw, err := r.Raw()
-	if err != nil {
-		return err
-	}
-	if s.Trial {
-		all, err := files(s.destination(), s.profile, r.File, raw)
-		for _, one := range all {
-			if err == nil {
-				err = results.Replace(s.j.Root.Scratch(), one.path, one.data)
-			}
-		}
-		return err
-	}
-	err = add(s.j, s.profile, r.File, raw)
-	if errors.As(err, new(unfitError)) {
-		return fmt.Errorf("the lab made a file it would refuse: %w", err)
-	}
-	return cmp.Or(err, forget(s.j.Root, r.File))
+// A bundle is all that a run leaves. While the run is under way its bundle lies in one file, which each
+// block replaces, so that complete blocks survive if the lab is killed.
+type bundle struct {
+	Host     json.RawMessage // the profile of its host
+	Run      json.RawMessage // its results file
+	Profiles []byte          `json:",omitempty"` // the archive of its raw profiles
 }
 
-// add adds a run to the journal's data: the profile of its host if it is new, its raw profiles and its
-// results file. It adds all of them or none. Package derive makes what is derived from them.
-//
-// A lab may be killed in the middle of it. Then the run is still pending and is added again: files that
-// are there already are taken as they are.
-func add(j *archive.Journal, h *host.Profile, f *results.File, raw map[string][]byte) (err error) {
-	known := j.Hosts[h.ID] != nil
-	all, err := files(j.Root, h, f, raw)
-	if err != nil {
-		return err
+// bundle gives what a run leaves if it goes no further.
+func (s *Session) bundle(r *run.Run) (b bundle, err error) {
+	raw, err := r.Raw() // which names them in the file
+	if err == nil && len(raw) > 0 {
+		b.Profiles, err = results.PackRaw(raw)
 	}
-	if known {
-		all = all[1:]
-	}
-	rest, last := all[:len(all)-1], all[len(all)-1]
-	if err := results.Decode(last.data, new(results.File)); err != nil {
-		return unfitError{err}
-	}
-	written := 0
-	defer func() {
-		if err == nil {
-			return
-		}
-		for _, one := range rest[:written] {
-			err = errors.Join(err, os.Remove(one.path))
-		}
-		if !known {
-			delete(j.Hosts, h.ID)
-		}
-	}()
-	for _, one := range rest {
-		if there, err := os.ReadFile(one.path); err != nil || !bytes.Equal(there, one.data) {
-			if err := results.WriteNew(j.Root.Scratch(), one.path, one.data); err != nil {
-				return err
-			}
-		}
-		written++
-	}
-	if !known {
-		j.Hosts[h.ID] = h
-	}
-	if err := j.Add(f); err != nil {
-		return unfitError{err}
-	}
-	if err := results.WriteNew(j.Root.Scratch(), last.path, last.data); err != nil {
-		j.Remove(f)
-		return err
-	}
-	return nil
+	whole, about := *r.File, *r.File.Provenance
+	whole.Provenance, about.Ended = &about, cmp.Or(about.Ended, results.Interrupted)
+	var failed [2]error
+	b.Run, failed[0] = results.Encode(&whole)
+	b.Host, failed[1] = results.Encode(s.profile)
+	return b, errors.Join(err, failed[0], failed[1])
 }
 
 // A file is one that a run leaves.
@@ -115,29 +63,16 @@ type file struct {
 	data []byte
 }
 
-// files are those of a run that are not derived: first the profile of its host, then the archive of its
-// raw profiles, and last its results, which name the others.
-func files(root journal.Root, h *host.Profile, f *results.File, raw map[string][]byte) (all []file, err error) {
-	text, err := results.Encode(h)
-	all = append(all, file{root.Host(h.ID), text})
-	for name := range raw {
-		packed, failed := results.PackRaw(raw)
-		all, err = append(all, file{root.Packed(name), packed}), errors.Join(err, failed)
-		break // all are of one run
+// files are those of a bundle below a root. The last is the results file, which names the others.
+func (b bundle) files(root journal.Root, f *results.File) []file {
+	all := []file{{root.Host(f.Hosts.Server), b.Host}, {root.Result(f.Experiment, f.Run), b.Run}}
+	if b.Profiles != nil {
+		all = slices.Insert(all, 1, file{root.Packed(f.Experiment + "/" + f.Run + "/c"), b.Profiles})
 	}
-	text, failed := results.Encode(f)
-	return append(all, file{root.Result(f.Experiment, f.Run), text}), errors.Join(err, failed)
+	return all
 }
 
-// A pending is a run in progress with its complete blocks, so that they survive if the lab is killed. It
-// lies in one file, which each block replaces.
-type pending struct {
-	Host json.RawMessage   // the profile of its host
-	Run  json.RawMessage   // its results so far
-	Raw  map[string][]byte // its raw profiles, by the names that it gives them
-}
-
-// pendingPath is the file of a pending run.
+// pendingPath is the file of a run under way.
 func pendingPath(root journal.Root, f *results.File) string {
 	return filepath.Join(root.Pending(), f.Experiment+"."+f.Run+".json")
 }
@@ -148,13 +83,12 @@ func (s *Session) setAside(r *run.Run) error {
 	if s.Trial {
 		return nil
 	}
-	var p pending
-	var errs [3]error
-	p.Host, errs[0] = results.Encode(s.profile)
-	p.Run, errs[1] = results.Encode(r.File)
-	p.Raw, errs[2] = r.Raw()
-	text, err := json.Marshal(p)
-	if err := errors.Join(append(errs[:], err)...); err != nil {
+	b, err := s.bundle(r)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(b)
+	if err != nil {
 		return err
 	}
 	if err := results.Replace(s.j.Root.Pending(), pendingPath(s.j.Root, r.File), text); err != nil {
@@ -164,8 +98,69 @@ func (s *Session) setAside(r *run.Run) error {
 }
 
 // forget removes the pending copy of a run.
-func forget(root journal.Root, f *results.File) error {
-	if err := os.Remove(pendingPath(root, f)); !errors.Is(err, os.ErrNotExist) {
+func (s *Session) forget(f *results.File) error {
+	if err := os.Remove(pendingPath(s.j.Root, f)); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// keep writes a run that is over.
+func (s *Session) keep(r *run.Run) error {
+	b, err := s.bundle(r)
+	if err != nil {
+		return err
+	}
+	if s.Trial {
+		for _, one := range b.files(s.destination(), r.File) {
+			err = cmp.Or(err, results.Replace(s.j.Root.Scratch(), one.path, one.data))
+		}
+		return err
+	}
+	if err := b.add(s.j, r.File); errors.As(err, new(unfitError)) {
+		return fmt.Errorf("the lab made a file it would refuse: %w", err)
+	} else if err != nil {
+		return err
+	}
+	return s.forget(r.File)
+}
+
+// add adds a bundle to the journal's data: all of its files or none. Package derive makes what is derived
+// from them. A lab may be killed in the middle of it; then the run is still pending, and is added again.
+func (b bundle) add(j *archive.Journal, f *results.File) (err error) {
+	h := new(host.Profile)
+	if err := cmp.Or(results.Decode(b.Run, new(results.File)), results.Decode(b.Host, h)); err != nil {
+		return unfitError{err}
+	}
+	all := b.files(j.Root, f)
+	rest, last := all[:len(all)-1], all[len(all)-1]
+	if known := j.Hosts[h.ID] != nil; known {
+		rest = rest[1:]
+	} else {
+		j.Hosts[h.ID] = h
+		defer func() {
+			if err != nil {
+				delete(j.Hosts, h.ID)
+			}
+		}()
+	}
+	defer func() {
+		for _, one := range rest {
+			if err != nil {
+				_ = os.Remove(one.path)
+			}
+		}
+	}()
+	for _, one := range rest {
+		if err := results.Replace(j.Root.Scratch(), one.path, one.data); err != nil {
+			return err
+		}
+	}
+	if err := j.Add(f); err != nil {
+		return unfitError{err}
+	}
+	if err := results.WriteNew(j.Root.Scratch(), last.path, last.data); err != nil {
+		j.Remove(f)
 		return err
 	}
 	return nil
@@ -215,25 +210,21 @@ func adoptOne(j *archive.Journal, path string) (*results.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	var p pending
-	if err := json.Unmarshal(text, &p); err != nil {
+	var b bundle
+	f := new(results.File)
+	if err := json.Unmarshal(text, &b); err != nil {
 		return nil, unfitError{strict.Mistyped(err, text)}
 	}
-	f, h := new(results.File), new(host.Profile)
-	if err := cmp.Or(results.Decode(p.Run, f), results.Decode(p.Host, h)); err != nil {
+	if err := results.Decode(b.Run, f); err != nil {
 		return nil, unfitError{err}
 	}
-	if path != pendingPath(j.Root, f) || f.Hosts.Server != h.ID {
-		return nil, unfitError{fmt.Errorf("it is no run of its name: run %s of %q on %q", f.Run, f.Experiment, f.Hosts.Server)}
+	if path != pendingPath(j.Root, f) {
+		return nil, unfitError{fmt.Errorf("it is no run of its name, but run %s of %q", f.Run, f.Experiment)}
 	}
 	if slices.ContainsFunc(j.Runs, func(r *results.File) bool { return r.Experiment == f.Experiment && r.Run == f.Run }) {
 		return nil, nil
 	}
-	f.Provenance.Ended = cmp.Or(f.Provenance.Ended, results.Interrupted)
-	if known := j.Hosts[h.ID]; known != nil {
-		h = known
-	}
-	return f, add(j, h, f, p.Raw)
+	return f, b.add(j, f)
 }
 
 // roomBytes is more than the largest run takes, with its profiles.

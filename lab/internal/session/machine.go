@@ -54,7 +54,7 @@ func (w *Machine) Lookalikes(j *archive.Journal) string {
 		return ""
 	}
 	same := func(id string) bool { return j.Hosts[id].Same(w.Profile) }
-	return either(strict.Those(slices.Sorted(maps.Keys(j.Hosts)), same))
+	return strings.Join(strict.Those(slices.Sorted(maps.Keys(j.Hosts)), same), " or ")
 }
 
 // Unsteady is why the name may be lost; empty if it is made from the machine's own id, or is
@@ -102,13 +102,4 @@ func profile(j *archive.Journal, root, given string, say func(format string, arg
 			"kept in %s", w.Alone, j.Root.Rel(j.Root.LocalName()))
 	}
 	return &w.Profile, nil
-}
-
-// either lists a few names.
-func either(names []string) string {
-	const most = 3
-	if n := len(names) - most; n > 0 {
-		return fmt.Sprintf("%s or one of %d more", strings.Join(names[:most], ", "), n)
-	}
-	return strings.Join(names, " or ")
 }

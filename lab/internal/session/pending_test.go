@@ -67,17 +67,22 @@ func TestWhatAKilledLabLeftIsKept(t *testing.T) {
 		}},
 		"when all but the results were in place": {"", func(w *workshop, r *run.Run) {
 			s := w.session(Options{})
-			all, err := files(w.root, s.profile, r.File, nil)
+			b, err := s.bundle(r)
 			if err != nil {
 				w.t.Fatal(err)
 			}
+			all := b.files(w.root, r.File)
 			for _, one := range all[:len(all)-1] {
 				w.write(one.path, string(one.data))
 			}
 		}},
 		"when all was in place": {results.Decided, func(w *workshop, r *run.Run) {
 			s := w.session(Options{})
-			if err := add(s.j, s.profile, r.File, nil); err != nil {
+			b, err := s.bundle(r)
+			if err == nil {
+				err = b.add(s.j, r.File)
+			}
+			if err != nil {
 				w.t.Fatal(err)
 			}
 		}},

@@ -37,8 +37,16 @@ func (s *Session) record(x *experiment.Experiment, counts func(*results.File) bo
 		return rec
 	}
 	newest := rec.runs[len(rec.runs)-1].File
-	now := &results.File{Provenance: &results.Provenance{Boot: s.boot, Known: s.known, Kernel: s.kernel,
-		Servers: results.SharedServers(x), Binaries: s.programs(newest)}}
+	here := s.here
+	here.Servers = results.SharedServers(x)
+	for name := range newest.Programs() {
+		if _, seen := here.Binaries[name]; !seen {
+			if is, ok := host.Told(string(s.j.Root), name); ok { // else the run will say it
+				here.Binaries[name] = is
+			}
+		}
+	}
+	now := &results.File{Provenance: &here}
 	marked := s.profile.Mark != ""
 	rec.runs = slices.DeleteFunc(rec.runs, func(r verdict.Run) bool { return !r.File.CountsWith(now, marked) })
 	if len(rec.runs) > 0 {
@@ -47,7 +55,7 @@ func (s *Session) record(x *experiment.Experiment, counts func(*results.File) bo
 	why := "its servers are defined otherwise"
 	if !newest.SameMachine(now, marked) {
 		why = "the machine has started again, and nothing tells it apart from others of its kind"
-	} else if others := newest.OtherPrograms(now.Provenance.Binaries); len(others) > 0 {
+	} else if others := newest.OtherPrograms(here.Binaries); len(others) > 0 {
 		why = "made of something else now: " + strings.Join(others, ", ")
 	}
 	if s.begins == nil {
@@ -55,22 +63,6 @@ func (s *Session) record(x *experiment.Experiment, counts func(*results.File) bo
 	}
 	s.begins[why] = append(s.begins[why], x.Name)
 	return rec
-}
-
-// programs are those that a run names, as they are here now. One that is not there is
-// left out: the run will say it.
-func (s *Session) programs(f *results.File) map[string]host.Binary {
-	if s.binaries == nil {
-		s.binaries = map[string]host.Binary{}
-	}
-	for name := range f.Programs() {
-		if _, seen := s.binaries[name]; !seen {
-			if now, ok := host.Told(string(s.j.Root), name); ok {
-				s.binaries[name] = now
-			}
-		}
-	}
-	return s.binaries
 }
 
 // sayNewRecords says which experiments begin new records with the runs of this call.

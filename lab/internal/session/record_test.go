@@ -40,7 +40,7 @@ func TestARecordBeginsAnewWithOtherProgramsOrAnotherStart(t *testing.T) {
 			"(the machine has started again, and nothing tells it apart"},
 	} {
 		b := w.session(Options{})
-		b.boot = c.boot
+		b.here.Boot = c.boot
 		x, err := b.j.Experiment(counted)
 		if err != nil {
 			t.Fatal(err)

@@ -255,7 +255,7 @@ func (s *Session) fail(ctx context.Context, o *Outcome, err error) error {
 	} else {
 		o.run.Rest()
 		o.run, o.Verdicts = nil, o.record.verdicts()
-		err = errors.Join(err, forget(s.j.Root, f))
+		err = errors.Join(err, s.forget(f))
 	}
 	if !interrupted {
 		return err
@@ -304,9 +304,9 @@ func (s *Session) tellBlock(o *Outcome, trials []results.Trial) {
 // in a log as a plain line, one for each block and at most one in ten seconds unless it is due.
 func (s *Session) tell(what string, due bool) {
 	now := s.Now()
-	of, claims := tally(s.outcomes)
+	t := s.tally()
 	s.Show(fmt.Sprintf("  %s: %s, at most %s left, %d of %d claims decided", what, words.Duration(now.Sub(s.began)),
-		words.Duration(max(0, s.until.Sub(now))), decisions(of), claims-of[verdict.NotApplicable]), due)
+		words.Duration(max(0, s.until.Sub(now))), t.decided(), t.all()-t[verdict.NotApplicable]), due)
 }
 
 // Decidable reports why the budget of an experiment has no room for as many blocks as its claims take

@@ -58,11 +58,8 @@ type Session struct {
 	self           string // the lab's own program
 	release        func()
 
-	boot     string // tells this start of the machine
-	known    bool   // whether the mark of the profile was read
-	kernel   map[string]string
-	binaries map[string]host.Binary // programs as they are here now
-	begins   map[string][]string    // experiments whose record begins anew, by the reason
+	here   results.Provenance  // what a run that is made now has in common with others that count with it
+	begins map[string][]string // experiments whose record begins anew, by the reason
 
 	began, until time.Time  // of the budget
 	outcomes     []*Outcome // of this call, in the order of the report
@@ -88,7 +85,8 @@ func Open(j *archive.Journal, o Options) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{
-		Options: o, Line: terminal.NewLine(os.Stderr), j: j, release: release, boot: host.Boot("/"), kernel: host.Kernel("/"),
+		Options: o, Line: terminal.NewLine(os.Stderr), j: j, release: release,
+		here:  results.Provenance{Boot: host.Boot("/"), Kernel: host.Kernel("/"), Binaries: map[string]host.Binary{}},
 		ready: run.Plan.Ready, start: run.Start, block: (*run.Run).Block, sleep: sleep,
 	}
 	if s.split, _, err = cores.Here(); err == nil {
@@ -104,7 +102,7 @@ func Open(j *archive.Journal, o Options) (*Session, error) {
 		release()
 		return nil, err
 	}
-	s.known = s.profile.Mark != "" && s.profile.Mark == host.Mark("/")
+	s.here.Known = s.profile.Mark != "" && s.profile.Mark == host.Mark("/")
 	return s, nil
 }
 
@@ -238,7 +236,7 @@ func (s *Session) measure(ctx context.Context, failed error, out io.Writer) (Sta
 		return Invalid, failed // there is nothing to print
 	}
 	s.report(out)
-	return standing(s.outcomes), failed
+	return s.tally().standing(), failed
 }
 
 // settle has the lab disturb what it measures as little as it can: using more memory costs less than a

@@ -99,6 +99,7 @@ func (w *workshop) session(o Options) *Session {
 	line := terminal.NewLine(log)
 	line.Now = func() time.Time { return w.at }
 	return &Session{Options: o, Line: line, j: j, profile: machine(j), self: "lab",
+		here:  results.Provenance{Binaries: map[string]host.Binary{}},
 		ready: func(run.Plan) error { return nil }, start: w.start, block: w.block,
 		sleep: func(ctx context.Context, length time.Duration) error {
 			w.at = w.at.Add(length)
