@@ -15,20 +15,19 @@ usage: sink.sh --producer URL [options]
   --warmup SECONDS     length of the warm-up        (default 0: none)
   --latency-ms N       after which a batch is answered           (default 0)
   --errors-permille N  of a thousand batches, how many are refused (default 0)
-  --late-permille N    and how many taken in and then refused    (default 0)
   --find-limit         search for the highest rate that arrives in time
   --cpus LIST          cores to run on, as taskset takes them (default: any)
   --check              only see that the sink can be started
 EOT
 }
 
-producer='' duration=20 warmup=0 latency_ms=0 errors_permille=0 late_permille=0 find_limit='' cpus='' check=''
+producer='' duration=20 warmup=0 latency_ms=0 errors_permille=0 find_limit='' cpus='' check=''
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
     --find-limit) find_limit=yes; shift ;;
     --check) check=yes; shift ;;
-    --producer | --duration | --warmup | --latency-ms | --errors-permille | --late-permille | --cpus)
+    --producer | --duration | --warmup | --latency-ms | --errors-permille | --cpus)
       [ $# -ge 2 ] || { echo "sink.sh: $1 needs a value" >&2; exit 2; }
       name=${1#--}
       printf -v "${name//-/_}" %s "$2"; shift 2 ;;
@@ -40,7 +39,7 @@ sink=$here/../../.tools/bin/event_sink
 [ -x "$sink" ] || { echo "sink.sh: event_sink is not built; run 'make build'" >&2; exit 3; }
 
 set -- "$sink" --producer "$producer" --duration "$duration" --warmup "$warmup" --latency-ms "$latency_ms" \
-  --errors-permille "$errors_permille" --late-permille "$late_permille"
+  --errors-permille "$errors_permille"
 [ -z "$find_limit" ] || set -- "$@" --find-limit
 [ -z "$check" ] || set -- "$sink" --help
 if [ -n "$cpus" ]; then

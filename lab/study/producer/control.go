@@ -17,15 +17,10 @@ import (
 type control struct {
 	Settings
 
-	mu       sync.Mutex // not held while a run stops, so that figures can still be read
-	run      run        // nil: none
-	stopping bool
-	last     *event.Figures // those of the last run that was stopped
+	mu   sync.Mutex     // held while a run stops, too
+	run  run            // nil: none
+	last *event.Figures // those of the last run that was stopped
 }
-
-// maxRates bounds how often the rate of one run can be changed, because each change is
-// kept.
-const maxRates = 10_000
 
 // maxForMs is the longest that a rate can be set for: an hour.
 const maxForMs = 3_600_000
@@ -83,27 +78,23 @@ func (c *control) rate(w http.ResponseWriter, r *http.Request) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.run == nil || c.stopping {
+	if c.run == nil {
 		refuse(w, http.StatusConflict, "nothing runs; POST /start begins a run")
 		return
 	}
-	if !c.run.rate(n, time.Duration(lasts)*time.Millisecond) {
-		refuse(w, http.StatusTooManyRequests, "the rate of this run was changed %d times; begin another", maxRates)
-		return
-	}
+	c.run.rate(n, time.Duration(lasts)*time.Millisecond)
 	w.WriteHeader(http.StatusNoContent)
 }
 
 // figures reports on the run, or on the last one that was stopped.
 func (c *control) figures(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
-	run, last := c.run, c.last
-	c.mu.Unlock()
+	defer c.mu.Unlock()
 	switch {
-	case run != nil:
-		answer(w, run.figures(r.URL.Query().Get("reset") == "1"))
-	case last != nil:
-		answer(w, *last)
+	case c.run != nil:
+		answer(w, c.run.figures(r.URL.Query().Get("reset") == "1"))
+	case c.last != nil:
+		answer(w, *c.last)
 	default:
 		refuse(w, http.StatusConflict, "nothing was started; POST /start begins a run")
 	}
@@ -111,20 +102,13 @@ func (c *control) figures(w http.ResponseWriter, r *http.Request) {
 
 func (c *control) stop(w http.ResponseWriter, _ *http.Request) {
 	c.mu.Lock()
-	run := c.run
-	if run == nil || c.stopping {
-		c.mu.Unlock()
-		refuse(w, http.StatusConflict, "nothing runs, or it is being stopped")
+	defer c.mu.Unlock()
+	if c.run == nil {
+		refuse(w, http.StatusConflict, "nothing runs")
 		return
 	}
-	c.stopping = true
-	c.mu.Unlock()
-
-	f := run.stop()
-
-	c.mu.Lock()
-	c.run, c.stopping, c.last = nil, false, &f
-	c.mu.Unlock()
+	f := c.run.stop()
+	c.run, c.last = nil, &f
 	answer(w, f)
 }
 

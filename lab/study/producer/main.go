@@ -46,6 +46,7 @@ const (
 	maxBatch         = 100_000
 	maxInterval      = 60_000
 	maxQueue         = 1_000_000
+	maxAttempts      = 100
 	maxMutexFraction = 1_000_000
 	maxBlockRateNs   = 1_000_000_000
 )
@@ -175,7 +176,7 @@ func parse(args []string) (Settings, error) {
 		return nil
 	})
 	oneOf("when-full", &s.Options.WhenFull, variants.Block, variants.Drop)
-	fs.Whole("attempts", &s.Options.Attempts, 1, variants.MaxAttempts)
+	fs.Whole("attempts", &s.Options.Attempts, 1, maxAttempts)
 	fs.StringVar(&s.PprofSockets, "pprof-sockets", "", "")
 	fs.Whole("mutex-fraction", &s.Rates.MutexFraction, 1, maxMutexFraction)
 	fs.Whole("block-rate-ns", &s.Rates.BlockRateNs, 1, maxBlockRateNs)

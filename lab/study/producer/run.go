@@ -25,8 +25,8 @@ const (
 type run interface {
 	figures(reset bool) event.Figures
 	// rate changes the rate for so long, and then back to that of the settings; 0 is for
-	// good. It returns false if the rate was changed too often.
-	rate(perSecond int, lasts time.Duration) bool
+	// good.
+	rate(perSecond int, lasts time.Duration)
 	stop() event.Figures
 }
 
@@ -175,27 +175,23 @@ func goOn(err error) bool { return err == nil || errors.Is(err, variants.ErrFull
 
 // rate can set a rate for a limited time, because a rate that is too high can leave the
 // process no time to receive a call that lowers it.
-func (r *runOf[E, P]) rate(perSecond int, lasts time.Duration) bool {
+func (r *runOf[E, P]) rate(perSecond int, lasts time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := *r.schedule.Load()
-	if len(now) > maxRates {
-		return false
-	}
-	at := r.clock()
+	at, now := r.clock(), *r.schedule.Load()
 	next := now.upTo(at).changed(at, perSecond)
 	if lasts > 0 {
 		next = next.changed(at+lasts, r.EventRate)
 	}
 	r.schedule.Store(&next)
 	if r.ticks != nil {
-		return r.ticks.reset(period(perSecond)) == nil
+		_ = r.ticks.reset(period(perSecond)) // the period is right
+		return
 	}
 	select {
 	case r.news <- struct{}{}:
 	default: // it will look anyway
 	}
-	return true
 }
 
 func (r *runOf[E, P]) figures(reset bool) event.Figures {

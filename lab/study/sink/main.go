@@ -10,10 +10,8 @@
 // the end it computes whether any event is missing that the producer does not count as
 // dropped, failed or returned.
 //
-// It can be a bad sink: slow, by a set time for each batch; refusing batches without
-// taking them in; or refusing batches after it has taken them in, so that a producer that
-// tries again sends duplicates. Which batches it refuses is fixed by counting, not
-// random, so that two trials are alike.
+// It can be a bad sink: slow, by a set time for each batch, or refusing batches. Which
+// batches it refuses is fixed by counting, not random, so that two trials are alike.
 //
 // With --find-limit it searches, before the window, for the highest rate at which events
 // still arrive in time (see search). The window is then spent at that rate, so that the
@@ -24,7 +22,8 @@
 // one after the other, within the time of a request over loopback. A producer that goes
 // away is noticed when its figures are asked for. The time that an event took to arrive
 // is computed from both programs' wall clocks, so both must run on one machine, and the
-// clock must not be set meanwhile.
+// clock must not be set meanwhile. Events that arrived while the producer no longer waited for
+// the answer also count as given up there, and hide as many that are missing.
 package main
 
 import (
@@ -59,7 +58,6 @@ type Settings struct {
 	Duration  time.Duration
 	Latency   time.Duration // of each answer
 	Errors    int           // so many of a thousand batches are refused
-	Late      int           // so many of a thousand are taken in and then refused
 	FindLimit bool
 }
 
@@ -75,8 +73,6 @@ Usage: event_sink --producer URL [options]
   --latency-ms N        after which a batch is answered            (default 0)
   --errors-permille N   of a thousand batches, how many are refused at once
                         and not taken in                           (default 0)
-  --late-permille N     of a thousand others, how many are taken in and then
-                        refused, as if the answer had been lost    (default 0)
   --find-limit          search for the highest rate that arrives in time, for
                         some seconds before the measured part, which has it
   --listen HOST:PORT    where to take events in, loopback only
@@ -156,7 +152,6 @@ func parse(args []string) (Settings, error) {
 	ms := 0
 	fs.Whole("latency-ms", &ms, 0, maxLatency)
 	fs.Whole("errors-permille", &s.Errors, 0, 1000)
-	fs.Whole("late-permille", &s.Late, 0, 1000)
 	fs.BoolVar(&s.FindLimit, "find-limit", false, "")
 	if err := fs.Read(args, ""); err != nil {
 		return s, err

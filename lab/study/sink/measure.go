@@ -17,7 +17,6 @@ type output struct {
 
 	Requests   int64 `json:"requests"`
 	Refused    int64 `json:"refused"`
-	Late       int64 `json:"late"`
 	Bytes      int64 `json:"bytes"`
 	Events     int64 `json:"events"`
 	Duplicates int64 `json:"duplicates"`
@@ -70,11 +69,9 @@ func look(ctx context.Context, p *producer, r *receiver) (moment, error) {
 	return m, err
 }
 
-// missing is how many of n events neither arrived nor were given up. An event that
-// arrived without confirmation can also be among those that the producer gave up; it is
-// not subtracted twice.
+// missing is how many of n events neither arrived nor were given up.
 func missing(n int64, c counters, dropped, givenUp int64) int64 {
-	return max(n-c.Events-dropped-max(givenUp-c.Doubted, 0), 0)
+	return max(n-c.Events-dropped-givenUp, 0)
 }
 
 func (m moment) backlog() int64 {
@@ -103,7 +100,6 @@ func measure(ctx context.Context, s Settings, r *receiver, here string) (*output
 	out.Start, out.Finish = from.at.Round(0).UTC(), to.at.Round(0).UTC()
 	out.Requests = to.sink.Requests - from.sink.Requests
 	out.Refused = to.sink.Refused - from.sink.Refused
-	out.Late = to.sink.Late - from.sink.Late
 	out.Bytes = to.sink.Bytes - from.sink.Bytes
 	out.Events = to.sink.Events - from.sink.Events
 	out.Duplicates = to.sink.Duplicates - from.sink.Duplicates

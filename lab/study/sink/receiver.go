@@ -27,10 +27,8 @@ type receiver struct {
 	mu sync.Mutex
 	counters
 	batches  int64 // that came complete
-	taken    int64 // those of them that were taken in
 	inFlight int64
 	first    marks // the numbers that arrived
-	doubted  marks // those of them whose sender was not told that they arrived
 
 	delivery event.Times  // due time to first arrival
 	part     *event.Times // the same for a part of the time; nil: for none
@@ -40,10 +38,8 @@ type receiver struct {
 type counters struct {
 	Requests    int64
 	Refused     int64 // not taken in
-	Late        int64 // taken in, and refused anyway
 	Bytes       int64 // of what was taken in
 	Events      int64 // first arrivals
-	Doubted     int64 // those whose sender was not told that they arrived
 	Duplicates  int64
 	InFlightMax int64 // since it was last reset
 }
@@ -61,16 +57,6 @@ func (m *marks) add(n uint64) bool {
 		return false
 	}
 	(*m)[word] |= bit
-	return true
-}
-
-// remove takes n out of the set, and returns whether it was there.
-func (m marks) remove(n uint64) bool {
-	word, bit := n/64, uint64(1)<<(n%64)
-	if word >= uint64(len(m)) || m[word]&bit == 0 {
-		return false
-	}
-	m[word] &^= bit
 	return true
 }
 
@@ -108,7 +94,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if _, err := io.ReadFull(req.Body, raw); err != nil {
 		return // an error means that the sender has gone
 	}
-	refused, late, err := r.take(raw, size, time.Now())
+	refused, err := r.take(raw, size, time.Now())
 	switch {
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -118,21 +104,8 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	if r.Latency > 0 {
-		wait := time.NewTimer(r.Latency)
-		defer wait.Stop()
-		select {
-		case <-wait.C:
-		case <-req.Context().Done():
-			r.doubt(raw, size) // the sender has not waited for the answer
-			return
-		}
+		_ = sleep(req.Context(), r.Latency)
 	}
-	if late {
-		r.doubt(raw, size)
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
-	}
-	r.confirm(raw, size)
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -151,10 +124,10 @@ func (r *receiver) leave() {
 }
 
 // take takes a batch in, or refuses it.
-func (r *receiver) take(raw []byte, size int, now time.Time) (refused, late bool, err error) {
+func (r *receiver) take(raw []byte, size int, now time.Time) (refused bool, err error) {
 	for at := 0; at < len(raw); at += size {
 		if number, _ := event.Get(raw[at:]); number >= maxNumber {
-			return false, false, fmt.Errorf("an event has the number %d; they count from 0", number)
+			return false, fmt.Errorf("an event has the number %d; they count from 0", number)
 		}
 	}
 	r.mu.Lock()
@@ -162,11 +135,7 @@ func (r *receiver) take(raw []byte, size int, now time.Time) (refused, late bool
 	r.batches++
 	if counted(r.batches, r.Errors) {
 		r.Refused++
-		return true, false, nil
-	}
-	r.taken++
-	if late = counted(r.taken, r.Settings.Late); late {
-		r.counters.Late++
+		return true, nil
 	}
 	r.Bytes += int64(len(raw))
 	unix := now.UnixNano()
@@ -182,33 +151,7 @@ func (r *receiver) take(raw []byte, size int, now time.Time) (refused, late bool
 			r.part.Add(time.Duration(unix - due))
 		}
 	}
-	return false, late, nil
-}
-
-// doubt notes that a batch's sender is not told that the batch was taken in: it may count
-// the events as failed, or send them again.
-func (r *receiver) doubt(raw []byte, size int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for at := 0; at < len(raw); at += size {
-		if number, _ := event.Get(raw[at:]); r.doubted.add(number) {
-			r.Doubted++
-		}
-	}
-}
-
-// confirm notes that a batch's sender is told that the batch was taken in.
-func (r *receiver) confirm(raw []byte, size int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.Doubted == 0 {
-		return
-	}
-	for at := 0; at < len(raw); at += size {
-		if number, _ := event.Get(raw[at:]); r.doubted.remove(number) {
-			r.Doubted--
-		}
-	}
+	return false, nil
 }
 
 // now returns the counters so far, and resets those that cover a part of the time.

@@ -213,8 +213,7 @@ func TestReceiver(t *testing.T) {
 			t.Errorf("%v: %d, %+v", c.numbers, code, r.counters)
 		}
 	}
-	if got, _ := r.now(); got.Bytes != 10*64 || got.Requests != 5 || got.InFlightMax != 1 || got.Refused+got.Late+
-		got.Doubted != 0 {
+	if got, _ := r.now(); got.Bytes != 10*64 || got.Requests != 5 || got.InFlightMax != 1 || got.Refused != 0 {
 		t.Errorf("%+v", got)
 	}
 	for _, size := range []string{"", "x", "0", "15", "-64", "100"} {
@@ -243,25 +242,19 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
-// A refused batch is not counted as arrived. A batch that is taken in and then refused
-// is, but in doubt until it comes again.
+// A refused batch is not counted as arrived.
 func TestABadSink(t *testing.T) {
-	r := newReceiver(Settings{Errors: 250, Late: 500})
-	var codes []int
+	r := newReceiver(Settings{Errors: 250})
 	for n := range uint64(8) {
-		codes = append(codes, post(r, "64", batchOf(64, 0, n)))
+		want := 204
+		if n%4 == 3 {
+			want = 503
+		}
+		if code := post(r, "64", batchOf(64, 0, n)); code != want {
+			t.Errorf("batch %d: %d", n, code)
+		}
 	}
-	// The 4th and 8th are refused, and of the other six the 2nd, 4th and 6th.
-	if want := []int{204, 503, 204, 503, 503, 204, 503, 503}; !slices.Equal(codes, want) {
-		t.Errorf("%v, want %v", codes, want)
-	}
-	if c, _ := r.now(); c.Refused != 2 || c.Late != 3 || c.Events != 6 || c.Doubted != 3 {
-		t.Errorf("%+v", c)
-	}
-	if code := post(r, "64", batchOf(64, 0, 1)); code != 204 { // again, and this time confirmed
-		t.Errorf("%d", code)
-	}
-	if c, _ := r.now(); c.Doubted != 2 || c.Duplicates != 1 || c.Events != 6 {
+	if c, _ := r.now(); c.Refused != 2 || c.Events != 6 || c.Requests != 8 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -275,9 +268,6 @@ func TestMissing(t *testing.T) {
 	}{
 		{100, counters{Events: 100}, 0, 0, 0},
 		{100, counters{Events: 90}, 4, 5, 1},
-		{100, counters{Events: 90, Doubted: 10}, 0, 20, 0},  // ten failed; the ten that arrived in doubt also count as failed
-		{100, counters{Events: 90, Doubted: 10}, 0, 10, 10}, // the failed ones had arrived: ten others are lost
-		{100, counters{Events: 90, Doubted: 10}, 0, 0, 10},  // to be tried again
 		{100, counters{Events: 101}, 0, 0, 0},
 	} {
 		if got := missing(c.n, c.c, c.dropped, c.givenUp); got != c.want {
@@ -304,7 +294,6 @@ func TestRefusals(t *testing.T) {
 		{[]string{"--producer", producer, "--warmup", "-1"}, "seconds from 0"},
 		{[]string{"--producer", producer, "--latency-ms", "1.5"}, "whole number"},
 		{[]string{"--producer", producer, "--errors-permille", "1001"}, "from 0 to 1000"},
-		{[]string{"--producer", producer, "--late-permille", "-1"}, "from 0 to 1000"},
 		{[]string{"--producer", producer, "--find-limit=perhaps"}, "find-limit"},
 		{[]string{"--producer", producer, "--nonsense"}, "-nonsense"},
 		{[]string{"--producer", producer, "more"}, `"more"`},
@@ -334,7 +323,7 @@ func TestTheLine(t *testing.T) {
 	if err := json.Unmarshal(line, &got); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range strings.Fields("generator start finish requests refused late bytes events duplicates offered " +
+	for _, name := range strings.Fields("generator start finish requests refused bytes events duplicates offered " +
 		"added dropped failed logged log_lines backlog_start backlog_finish in_flight_max add_s pace_lag_s delivery_s end " +
 		"limit_per_s steps") {
 		if _, ok := got[name]; !ok {

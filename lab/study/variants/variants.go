@@ -38,13 +38,8 @@ const (
 	Drop  = "drop"
 )
 
-// The bounds of the options, so that a typing error is reported at once.
-const (
-	MaxWorkers   = 1000
-	MaxQueue     = 10_000_000
-	MaxBatchSize = 1_000_000
-	MaxAttempts  = 100
-)
+// MaxWorkers bounds a pool, so that a typing error is reported at once.
+const MaxWorkers = 1000
 
 // Options are what the variants have in common.
 type Options struct {
@@ -80,16 +75,6 @@ func Check(name string, o Options) error {
 	switch {
 	case n == 0 && name != "async" && name != "swap" && name != "batch":
 		return fmt.Errorf("there is no variant %q; use pool-N with N from 1 to %d, async, swap or batch", name, MaxWorkers)
-	case o.Queue < 0 || o.Queue > MaxQueue:
-		return fmt.Errorf("a queue of %d: from 0 to %d events", o.Queue, MaxQueue)
-	case o.BatchSize < 1 || o.BatchSize > MaxBatchSize:
-		return fmt.Errorf("a batch of %d: from 1 to %d events", o.BatchSize, MaxBatchSize)
-	case o.Interval <= 0:
-		return fmt.Errorf("an interval of %v: it has to be positive", o.Interval)
-	case o.WhenFull != "" && o.WhenFull != Block && o.WhenFull != Drop:
-		return fmt.Errorf("when full %q: use %s or %s", o.WhenFull, Block, Drop)
-	case o.Attempts < 0 || o.Attempts > MaxAttempts:
-		return fmt.Errorf("%d attempts: from 1 to %d", o.Attempts, MaxAttempts)
 	case o.Stagger && n == 0:
 		return fmt.Errorf("%s has one ticker, and nothing to stagger; only pool-N has", name)
 	}
@@ -102,9 +87,6 @@ func Check(name string, o Options) error {
 func New[E any](name string, o Options, send batch.Send[E]) (Processor[E], error) {
 	if err := Check(name, o); err != nil {
 		return nil, fmt.Errorf("variants: %w", err)
-	}
-	if send == nil {
-		return nil, fmt.Errorf("variants: %s: nothing to send with", name)
 	}
 	if o.Log == nil {
 		o.Log = io.Discard
