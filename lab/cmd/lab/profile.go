@@ -19,9 +19,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// longestWindow is the longest window that the lab's server takes a profile of.
-const longestWindow = 600
-
 // A profileCall takes profiles of a server that runs.
 type profileCall struct {
 	From    []string `sep:"none" required:"" placeholder:"SOURCE" help:"Where its profiles are: http://127.0.0.1:PORT, or the directory of the server's --pprof-sockets; more --from, more processes, merged."`
@@ -31,9 +28,6 @@ type profileCall struct {
 
 // do takes profiles under whatever load the server has.
 func (c *profileCall) do(ctx context.Context, out io.Writer) (int, error) {
-	if c.Seconds < 1 || c.Seconds > longestWindow {
-		return exitFailed, fmt.Errorf("profile: --seconds %d; give a whole number from 1 to %d", c.Seconds, longestWindow)
-	}
 	// Everything that can be refused is refused before the window.
 	var sources []profile.Source
 	for _, f := range c.From {

@@ -186,7 +186,7 @@ func read(in io.Reader) (map[Kind]*pprof.Profile, error) {
 		if p.TimeNanos, p.DurationNanos = begin.UnixNano(), end.Sub(begin).Nanoseconds(); d.Kind.OfMoment() {
 			p.DurationNanos = 0
 		}
-		p.Sample = slices.DeleteFunc(p.Sample, func(s *pprof.Sample) bool { return slices.ContainsFunc(StackOf(s), IsProfiler) })
+		LeaveOutProfiler(p)
 		for _, m := range p.Mapping { // whose path tells where the server was built
 			m.File = m.File[strings.LastIndexByte(m.File, '/')+1:]
 		}
@@ -194,6 +194,11 @@ func read(in io.Reader) (map[Kind]*pprof.Profile, error) {
 		kinds[d.Kind] = p
 	}
 	return kinds, nil
+}
+
+// LeaveOutProfiler drops the samples of profiling itself, which are no part of what the load costs.
+func LeaveOutProfiler(p *pprof.Profile) {
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *pprof.Sample) bool { return works[0].fits(StackOf(s)) })
 }
 
 // keep drops all sample types except a kind's own: heap also has allocations since the process began.

@@ -116,7 +116,7 @@ func TestAllKindsOfOneWindowAreMergedOverTheProcesses(t *testing.T) {
 		if d := time.Duration(p.DurationNanos); !k.OfMoment() && (d < 2*time.Second || d > 4*time.Second) || k.OfMoment() && d != 0 {
 			t.Errorf("%s lasts %v", k, d)
 		}
-		if of.Work[string(WorkProfiler)] > 0 {
+		if of.Work["profiler"] > 0 {
 			t.Errorf("%s holds the taking of profiles", k)
 		}
 		for _, m := range p.Mapping {

@@ -13,7 +13,6 @@ type Work string
 
 // The kinds of work that code knows by name.
 const (
-	WorkProfiler  Work = "profiler"
 	WorkCollector Work = "gc"
 	WorkHandler   Work = "handler"
 	WorkRuntime   Work = "runtime"
@@ -95,6 +94,3 @@ func (d WorkDoc) fits(stack []string) bool {
 func begins(s string, starts []string) bool {
 	return slices.ContainsFunc(starts, func(start string) bool { return strings.HasPrefix(s, start) })
 }
-
-// IsProfiler tells whether a symbol belongs to taking profiles.
-func IsProfiler(symbol string) bool { return works[0].fits([]string{symbol}) }

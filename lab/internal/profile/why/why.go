@@ -78,6 +78,7 @@ func (w Search) byPprof(ctx context.Context, i int) (none profile.Profile, err e
 	if err != nil {
 		return none, fmt.Errorf("%s serves no profile at %s: %w", s.Name(), r.URL.Path, err)
 	}
+	profile.LeaveOutProfiler(p)
 	return profile.Analyse(profile.CPU, p)
 }
 
@@ -138,12 +139,6 @@ func (w Search) round(ctx context.Context, r *rand.Rand, by sampler) ([]profiled
 		p, err := by.take(ctx, i)
 		if err == nil && p.Events < fewestSamples {
 			err = fmt.Errorf("%s took %.0f samples of %s, and so few tell nothing", by.name, p.Events, w.Subjects[i].Name())
-		}
-		// What the profiler took is no part of what a request costs otherwise.
-		all := 1 - p.Work[string(profile.WorkProfiler)]
-		delete(p.Work, string(profile.WorkProfiler))
-		for name := range p.Work {
-			p.Work[name] /= all
 		}
 		if err == nil {
 			round[i].work, round[i].unnamed = p.Work, p.Packages[profile.NoSymbol]
