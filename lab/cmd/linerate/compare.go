@@ -90,7 +90,7 @@ func measured(ctx context.Context, b *bench.Bench) (*compare.Outcome, error) {
 	if err := b.Place(); err != nil {
 		return nil, err
 	}
-	_, release, err := proc.LockMachine()
+	release, err := proc.LockMachine()
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ type Listening struct {
 // milliseconds.
 func Census(servers ...Listening) []Held {
 	out := make([]Held, len(servers))
-	var open map[int]map[string]bool // by port, as the first living process sees them
+	var open map[string]int // ports, as the first living process sees them
 	for i, s := range servers {
 		for _, pid := range s.PIDs {
 			st, err := ReadStat(pid)
@@ -52,7 +52,7 @@ func Census(servers ...Listening) []Held {
 				open = ports(pid, isEstablished)
 			}
 			h, one := &out[i], HeldBy{PID: pid, Threads: st.Threads}
-			one.Connections = strict.Count(Sockets(pid), func(socket string) bool { return open[s.Port][socket] })
+			one.Connections = strict.Count(openSockets(pid), func(socket string) bool { return open[socket] == s.Port })
 			h.Processes = append(h.Processes, one)
 			h.Connections += one.Connections
 			h.RSS += st.RSS
@@ -72,7 +72,7 @@ func (l Listener) String() string { return net.JoinHostPort(l.IP.String(), strco
 // Listens gives the TCP addresses on which some processes listen, by port.
 func Listens(pids []int) (on []Listener) {
 	for _, pid := range pids {
-		open := strict.Set(Sockets(pid), func(s string) string { return s })
+		open := strict.Set(openSockets(pid), func(s string) string { return s })
 		if len(open) == 0 {
 			continue
 		}
@@ -114,21 +114,18 @@ func sockets(pid int, state uint64) (all []socket) {
 	return all
 }
 
-// ports gives the inodes of such sockets by local port.
-func ports(pid int, state uint64) map[int]map[string]bool {
-	out := map[int]map[string]bool{}
+// ports gives the local ports of such sockets by their names.
+func ports(pid int, state uint64) map[string]int {
+	out := map[string]int{}
 	for _, s := range sockets(pid, state) {
-		if out[s.Port] == nil {
-			out[s.Port] = map[string]bool{}
-		}
-		out[s.Port][s.inode] = true
+		out[s.inode] = s.Port
 	}
 	return out
 }
 
-// Sockets lists a process's open sockets by the kernel's names; none for a
+// openSockets lists a process's open sockets by the kernel's names; none for a
 // process that has ended.
-func Sockets(pid int) []string {
+func openSockets(pid int) []string {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
 		return nil
@@ -140,11 +137,11 @@ func Sockets(pid int) []string {
 // Listeners lists the processes that listen on a TCP port in this network namespace, as far
 // as this user may look into them.
 func Listeners(port int) (pids []int) {
-	inodes := ports(os.Getpid(), isListening)[port]
+	open := ports(os.Getpid(), isListening)
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, path := range all {
 		pid, _ := strconv.Atoi(filepath.Base(path))
-		if slices.ContainsFunc(Sockets(pid), func(s string) bool { return inodes[s] }) {
+		if slices.ContainsFunc(openSockets(pid), func(s string) bool { return open[s] == port }) {
 			pids = append(pids, pid)
 		}
 	}

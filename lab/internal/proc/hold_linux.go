@@ -1,21 +1,17 @@
 package proc
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"runtime"
-	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 )
 
@@ -175,45 +171,29 @@ type descendant struct {
 // namespaces /proc is that of the outside, and so are the ids there: each
 // process's status has all of its ids.
 func below() (all []descendant) {
-	self, err := os.Readlink("/proc/self")
+	self, err := procfs.Self()
 	if err != nil {
 		return nil
 	}
-	paths, _ := filepath.Glob("/proc/[0-9]*/status")
-	children := map[string][]map[string]string{}
-	for _, path := range paths {
-		if text, err := os.ReadFile(path); err == nil {
-			one := fields(text)
-			children[one["PPid"]] = append(children[one["PPid"]], one)
+	own, err := self.NewStatus()
+	if err != nil {
+		return nil
+	}
+	level := len(own.NSpids) - 1
+	for _, pid := range Descendants(self.PID)[1:] {
+		stat, err := ReadStat(pid)
+		if err != nil || stat.State == 'Z' || stat.State == 'X' {
+			continue
 		}
-	}
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return nil
-	}
-	level := len(strings.Fields(fields(text)["NSpid"])) - 1
-	for of := []string{self}; len(of) > 0; of = of[1:] {
-		for _, one := range children[of[0]] {
-			of = append(of, one["Pid"])
-			ids := strings.Fields(one["NSpid"])
-			if state := one["State"]; strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X") || len(ids) <= level {
-				continue
-			}
-			if pid, err := strconv.Atoi(ids[level]); err == nil && !slices.Contains(all, descendant{pid, one["Name"]}) {
-				all = append(all, descendant{pid, one["Name"]})
-			}
+		p, err := procfs.NewProc(pid)
+		if err != nil {
+			continue
+		}
+		if status, err := p.NewStatus(); err == nil && len(status.NSpids) > level {
+			all = append(all, descendant{int(status.NSpids[level]), stat.Name})
 		}
 	}
 	return all
-}
-
-func fields(status []byte) map[string]string {
-	m := map[string]string{}
-	for line := range bytes.Lines(status) {
-		name, v, _ := bytes.Cut(line, []byte(":"))
-		m[string(name)] = string(bytes.TrimSpace(v))
-	}
-	return m
 }
 
 // Become goes on as a command on some cores. It returns only where that fails.

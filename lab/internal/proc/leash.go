@@ -159,10 +159,6 @@ func (p *Proc) Pid() int { return p.cmd.Process.Pid }
 // Done is closed when the process has ended.
 func (p *Proc) Done() <-chan struct{} { return p.done }
 
-// Ended is closed when a held command has ended, though others of its processes
-// may still run.
-func (p *Proc) Ended() <-chan struct{} { return p.ended }
-
 // Gone reports whether the process has ended, or the command that it holds.
 func (p *Proc) Gone() bool {
 	select {

@@ -195,16 +195,6 @@ func TestASecondStopIsHarmless(t *testing.T) {
 	both.Wait()
 }
 
-func TestStopLeavesOtherGroupsAlone(t *testing.T) {
-	a, b := start(t, Spec{Argv: []string{"sleep", "300"}}), start(t, Spec{Argv: []string{"sleep", "300"}})
-	if err := a.Stop(a.Pid(), 10*time.Second); err != nil {
-		t.Fatal(err)
-	}
-	if !alive(b.Pid()) {
-		t.Error("the other process ended as well")
-	}
-}
-
 func TestHowAProcessEnded(t *testing.T) {
 	for _, c := range []struct {
 		name, script string
@@ -314,21 +304,6 @@ func TestAChildThatKeepsTheOutputOpenDoesNotHoldUpTheEnd(t *testing.T) {
 	}
 	if p.Err() != nil || p.ExitCode() != 0 {
 		t.Errorf("%v, status %d", p.Err(), p.ExitCode())
-	}
-}
-
-func TestLinesAreHandedOnWhole(t *testing.T) {
-	var got []string
-	w := &lineWriter{each: func(l string) { got = append(got, l) }}
-	for _, part := range []string{"a", "b\nc", "\n\nd", "e"} {
-		if n, err := w.Write([]byte(part)); n != len(part) || err != nil {
-			t.Errorf("%q: %d, %v", part, n, err)
-		}
-	}
-	w.flush()
-	w.flush() // the rest is passed on once
-	if want := []string{"ab", "c", "", "de"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 

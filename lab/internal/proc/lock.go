@@ -22,7 +22,7 @@ func Lock(dir string) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	user, err := RuntimeDir()
+	user, err := runtimeDir()
 	var all *os.File
 	if err == nil {
 		all, err = take(user, syscall.LOCK_SH, "linerate is measuring on this machine")
@@ -35,31 +35,22 @@ func Lock(dir string) (release func(), err error) {
 }
 
 // LockMachine takes this user's lock of the whole machine, or says that another comparison or
-// a run of the journal goes on. Files of a comparison may lie in dir until the release; those
-// that a killed one left there are removed.
-func LockMachine() (dir string, release func(), err error) {
-	if dir, err = RuntimeDir(); err != nil {
-		return "", nil, err
+// a run of the journal goes on.
+func LockMachine() (release func(), err error) {
+	dir, err := runtimeDir()
+	if err != nil {
+		return nil, err
 	}
 	f, err := take(dir, syscall.LOCK_EX, "another linerate, or a run of the lab, is measuring on this machine")
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	clear := func() {
-		left, _ := filepath.Glob(filepath.Join(dir, "*"))
-		for _, path := range left {
-			if filepath.Base(path) != "lock" {
-				_ = os.RemoveAll(path)
-			}
-		}
-	}
-	clear()
-	return dir, func() { clear(); f.Close() }, nil
+	return func() { f.Close() }, nil
 }
 
-// RuntimeDir is this user's directory for what ends with the machine's uptime at the latest. It
+// runtimeDir is this user's directory for what ends with the machine's uptime at the latest. It
 // is made if it is not there; one that others could have made is refused.
-func RuntimeDir() (string, error) {
+func runtimeDir() (string, error) {
 	uid := strconv.Itoa(os.Getuid())
 	dir := filepath.Join(os.TempDir(), "linerate-"+uid)
 	for _, at := range []string{os.Getenv("XDG_RUNTIME_DIR"), "/run/user/" + uid} {

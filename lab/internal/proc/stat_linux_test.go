@@ -33,8 +33,3 @@ func TestStatOfThisProcess(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
-
-func FuzzStat(f *testing.F) {
-	f.Add([]byte(line))
-	f.Fuzz(func(t *testing.T, text []byte) { _, _ = parseStat(text) })
-}
