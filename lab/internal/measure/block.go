@@ -71,8 +71,8 @@ func (b *block) down() {
 	all.Wait()
 }
 
-// agree asks the servers and refuses those that differ, unless all right answers are known: then the
-// client compares with these. What the first of them answers counts as right.
+// agree asks the servers and refuses those that differ, unless the plan allows it or all right answers are
+// known: then the client compares with these. What the first of them answers counts as right.
 func (b *block) agree(ctx context.Context) error {
 	known := true
 	for i, s := range b.Subjects {
@@ -81,31 +81,24 @@ func (b *block) agree(ctx context.Context) error {
 	if known {
 		return nil
 	}
+	given := make([][]probe.Given, len(b.Subjects))
 	if err := each(ctx, len(b.Subjects), func(ctx context.Context, i int) (err error) {
 		t := b.Target(i, b.Subjects[i].Addr())
-		if b.trials[i].Given, err = b.ask(ctx, t, cmp.Or(b.Ready, askWithin)); err != nil {
+		if given[i], err = b.ask(ctx, t, cmp.Or(b.Ready, askWithin)); err != nil {
 			err = fmt.Errorf("%s does not answer %s: %w", b.Subjects[i].Name(), t.URL, err)
 		}
 		return err
 	}); err != nil || b.Unlike {
 		return err
 	}
-	for i, t := range b.trials[1:] {
-		if why := differ(b.trials[0].Given, t.Given); why != "" {
-			return fmt.Errorf("%s answers otherwise than %s: %s", b.Subjects[i+1].Name(), b.Subjects[0].Name(), why)
+	for i, ours := range given[1:] {
+		for of := range ours[len(ours)-1].Of + 1 {
+			if why := probe.Differ(probe.To(of, given[0]), probe.To(of, ours)).String(); why != "" {
+				return fmt.Errorf("%s answers otherwise than %s: to request %d: %s", b.Subjects[i+1].Name(), b.Subjects[0].Name(), of+1, why)
+			}
 		}
 	}
 	return nil
-}
-
-// differ says how answers to the same requests differ; empty if they do not.
-func differ(theirs, ours []probe.Given) string {
-	for of := range ours[len(ours)-1].Of + 1 {
-		if why := probe.Differ(probe.To(of, theirs), probe.To(of, ours)).String(); why != "" {
-			return fmt.Sprintf("to request %d: %s", of+1, why)
-		}
-	}
-	return ""
 }
 
 // measure carries out all slots.

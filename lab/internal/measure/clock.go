@@ -27,9 +27,6 @@ func NewClock() Clock { return Clock{time.Now(), monotonic()} }
 // Now is the time.
 func (c Clock) Now() time.Time { return c.began.Add(time.Since(c.began)).UTC() }
 
-// Passed is the time since the run began.
-func (c Clock) Passed() time.Duration { return c.Now().Sub(c.began) }
-
 // At converts a reading of the monotonic clock, in ns. The load generators
 // print such readings: all processes of a machine share the clock.
 func (c Clock) At(ns int64) time.Time { return c.began.Add(time.Duration(ns - c.mono)) }

@@ -33,7 +33,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/machine"
-	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/slots"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -154,8 +153,7 @@ type Trial struct {
 	StartedAt time.Time
 	Slots     *slots.Slots
 	Metrics   map[string]float64
-	Faults    []Fault           // empty: the trial counts
-	Given     []probe.Given     // its answers before the load
+	Faults    []Fault // empty: the trial counts
 	Reopened  int64             // connections that were opened anew, since the server announced their end
 	Crossed   int64             // requests that met the end of their connection on their way, and were asked again
 	Extra     []load.SlotReport // of the plan's extras

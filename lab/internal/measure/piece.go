@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -17,17 +17,13 @@ import (
 // A Piece is a load generator that cannot take turns: autocannon, the event sink, the readers of
 // events. It loads its subject in one piece.
 type Piece struct {
-	Argv  []string
-	Dir   string
-	Lasts time.Duration // its warm-up and its window
-	Grace time.Duration // what it may take beyond that
-	Parse func(printed []byte) (*Result, error)
+	Lasting func(counts time.Duration) []string // its command, by the time that counts
+	Warmup  time.Duration                       // before that
+	Grace   time.Duration                       // what it may take beyond both
+	Parse   func(printed []byte) (*Result, error)
 	// Asks is asked before the load and after it, and has to answer right; empty: the client compares
 	// the answers itself.
 	Asks load.Target
-	// Lasting is the command with another counted time behind its warm-up, for an extra.
-	Warmup  time.Duration
-	Lasting func(counts time.Duration) []string
 }
 
 // A Result is what such a client measured.
@@ -38,10 +34,64 @@ type Result struct {
 	// Resolution is the step in which a latency was recorded, in seconds: the true value is up to that
 	// much more.
 	Resolution map[string]float64
-	Faults     []Fault
+	Faults     []Fault // beside those that its metrics show
 	// CutMeanS is the mean, in seconds, of latencies cut to whole milliseconds; the true mean is up to
 	// a millisecond higher.
 	CutMeanS float64
+}
+
+// Pieces measures all subjects at once, each by a client of its own. CPU times of a trial are those
+// of its own server and client; the use of the cores is of all that ran.
+func (p *Plan) Pieces(ctx context.Context, pieces []Piece) (*Block, error) {
+	b := newBlock(p)
+	defer b.down()
+	if err := b.up(ctx); err != nil {
+		return nil, err
+	}
+	for i, one := range pieces {
+		if !b.check(ctx, i, one.Asks, "before") && b.gone(exitSeenWithin) == i {
+			b.fault(i, gate.ServerExited, "the server exited before the trial: %v", b.Subjects[i].Gone())
+		}
+	}
+	clients := make([]*pieceClient, len(pieces))
+	pairs := make([]machine.Pair, len(pieces))
+	for i, one := range pieces {
+		pairs[i] = machine.Pair{Servers: first(b.Subjects[i].CPU().PIDs), Client: func() int { return 0 }}
+		if len(b.trials[i].Faults) > 0 {
+			continue // a wrong answer's throughput is no result
+		}
+		var err error
+		if clients[i], err = b.startPiece(one, p.Slot); err != nil {
+			return nil, err
+		}
+		defer clients[i].end()
+		pairs[i].Client = clients[i].proc.Pid
+	}
+	if err := b.watch(p.Slot, pairs...); err != nil {
+		return nil, err
+	}
+	if err := each(ctx, len(pieces), func(ctx context.Context, i int) error {
+		if clients[i] == nil {
+			return nil
+		}
+		return b.await(ctx, i, clients[i])
+	}); err != nil {
+		return nil, err
+	}
+	b.sampler.Stop()
+	for i, c := range clients {
+		if len(b.trials[i].Faults) > 0 {
+			continue
+		}
+		r, err := c.Parse(c.printed.Bytes())
+		if err != nil {
+			b.fault(i, gate.ClientFailed, "%v", err)
+			continue
+		}
+		b.judgePiece(i, r, c.held)
+		b.check(ctx, i, c.Asks, "after")
+	}
+	return &Block{Trials: b.trials}, b.extras(ctx, pieces)
 }
 
 // begins is how long after its warm-up such a client surely measures.
@@ -54,11 +104,13 @@ func (b *block) extras(ctx context.Context, pieces []Piece) error {
 			if len(b.trials[i].Faults) > 0 || !x.Due(i) {
 				return nil
 			}
-			p := pieces[i]
-			counts := begins + x.Window + rest
-			p.Argv, p.Lasts = p.Lasting(counts), p.Warmup+counts
-			wait := meanwhile(ctx, p.Warmup+begins, func(ctx context.Context) error { return x.Do(ctx, i) })
-			if _, err := b.carryOut(ctx, i, p, new(pieceClient)); err != nil {
+			c, err := b.startPiece(pieces[i], begins+x.Window+rest)
+			if err != nil {
+				return err
+			}
+			defer c.end()
+			wait := meanwhile(ctx, c.Warmup+begins, func(ctx context.Context) error { return x.Do(ctx, i) })
+			if err := b.await(ctx, i, c); err != nil {
 				_ = wait(0)
 				return err
 			}
@@ -71,52 +123,6 @@ func (b *block) extras(ctx context.Context, pieces []Piece) error {
 		}
 	}
 	return nil
-}
-
-// Pieces measures all subjects at once, each by a client of its own. CPU times of a trial are those
-// of its own server and client; the use of the cores is of all that ran.
-func (p *Plan) Pieces(ctx context.Context, pieces []Piece) (*Block, error) {
-	b := newBlock(p)
-	defer b.down()
-	if err := b.up(ctx); err != nil {
-		return nil, err
-	}
-	clients := make([]pieceClient, len(pieces))
-	var pairs []machine.Pair
-	for i := range pieces {
-		pairs = append(pairs, machine.Pair{Client: clients[i].pid, Servers: first(b.Subjects[i].CPU().PIDs)})
-	}
-	if err := b.watch(p.Slot, pairs...); err != nil {
-		return nil, err
-	}
-	for i, one := range pieces {
-		if !b.check(ctx, i, one.Asks, "before") && b.gone(exitSeenWithin) == i {
-			b.fault(i, gate.ServerExited, "the server exited before the trial: %v", b.Subjects[i].Gone())
-		}
-	}
-	if err := each(ctx, len(pieces), func(ctx context.Context, i int) (err error) {
-		if len(b.trials[i].Faults) > 0 {
-			return nil // a wrong answer's throughput is no result
-		}
-		clients[i].printed, err = b.carryOut(ctx, i, pieces[i], &clients[i])
-		return err
-	}); err != nil {
-		return nil, err
-	}
-	b.sampler.Stop()
-	for i, one := range pieces {
-		if len(b.trials[i].Faults) > 0 {
-			continue
-		}
-		r, err := one.Parse(clients[i].printed)
-		if err != nil {
-			b.fault(i, gate.ClientFailed, "%v", err)
-			continue
-		}
-		b.judgePiece(i, r, clients[i].held)
-		b.check(ctx, i, one.Asks, "after")
-	}
-	return &Block{Trials: b.trials}, b.extras(ctx, pieces)
 }
 
 // check asks a subject whose client compares no answers, and tells whether it answers right.
@@ -135,76 +141,67 @@ func first(pids []int) []int { return pids[:min(1, len(pids))] }
 
 // A pieceClient is a client that loads one subject.
 type pieceClient struct {
-	mu      sync.Mutex
+	Piece
+	counts  time.Duration
 	proc    *proc.Proc
-	printed []byte
+	printed bytes.Buffer
 	held    proc.Held // what the server held in the middle of the load
 }
 
-// pid is its process; 0 before it starts.
-func (c *pieceClient) pid() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.proc == nil {
-		return 0
-	}
-	return c.proc.Pid()
-}
-
-// carryOut runs a client to its end. A fault is the trial's; an error ends the run.
-func (b *block) carryOut(ctx context.Context, i int, p Piece, c *pieceClient) ([]byte, error) {
-	var out bytes.Buffer
-	started, err := proc.Start(proc.Spec{Dir: p.Dir, Argv: b.Link.Client(p.Argv), Stdout: &out})
-	if err != nil {
+// startPiece starts a client whose load counts for so long.
+func (b *block) startPiece(p Piece, counts time.Duration) (c *pieceClient, err error) {
+	c = &pieceClient{Piece: p, counts: counts}
+	if c.proc, err = proc.Start(proc.Spec{Dir: b.Dir, Argv: b.Link.Client(p.Lasting(counts)), Stdout: &c.printed}); err != nil {
 		return nil, fmt.Errorf("the client did not start: %w", err)
 	}
-	defer started.Stop(started.Pid(), time.Second)
-	c.mu.Lock()
-	c.proc = started
-	c.mu.Unlock()
-	limit, middle := time.NewTimer(p.Lasts+p.Grace), time.NewTimer(p.Lasts-b.Slot*3/4)
-	defer limit.Stop()
-	defer middle.Stop()
-	s, late := b.Subjects[i], false
-	for look := time.NewTicker(exitSeenWithin / 40); ; {
+	return c, nil
+}
+
+func (c *pieceClient) end() { _ = c.proc.Stop(c.proc.Pid(), time.Second) }
+
+// await waits for a client's end. A fault is the trial's; an error ends the run.
+func (b *block) await(ctx context.Context, i int, c *pieceClient) error {
+	s, most := b.Subjects[i], c.Warmup+c.counts+c.Grace
+	limit, middle, look := time.After(most), time.After(c.Warmup+c.counts-b.Slot*3/4), time.NewTicker(exitSeenWithin/40)
+	defer look.Stop()
+	defer c.end()
+	for late, over := false, false; !over && s.Gone() == nil; {
 		select {
 		case <-ctx.Done():
-			look.Stop()
-			return nil, context.Cause(ctx)
-		case <-middle.C:
+			return context.Cause(ctx)
+		case <-limit:
+			b.fault(i, gate.ClientFailed, "the client had not ended %v after its start", most)
+			return nil
+		case <-middle:
 			late = true
-			continue
-		case <-limit.C:
-			b.fault(i, gate.ClientFailed, "the client had not ended %v after its start", p.Lasts+p.Grace)
 		case <-look.C:
-			if s.Gone() == nil {
-				if late {
-					c.attend(s, b.Asked[i].Connections)
-				}
-				continue
+			if late {
+				c.attend(s, b.Asked[i].Connections)
 			}
-		case <-started.Done():
+		case <-c.proc.Done():
+			over = true
 		}
-		look.Stop()
-		break
 	}
 	gone := s.Gone()
-	if gone == nil && isDone(started) && started.Err() != nil && b.gone(exitSeenWithin) == i {
+	if gone == nil && c.proc.Err() != nil && b.gone(exitSeenWithin) == i {
 		gone = s.Gone()
 	}
 	switch {
 	case gone != nil:
 		b.fault(i, gate.ServerExited, "the server exited in mid-trial: %v", gone)
-	case len(b.trials[i].Faults) > 0:
 	case b.Link.Lost():
-		return nil, errWireLost
-	case started.Err() != nil && usage(started.ExitCode()):
-		return nil, fmt.Errorf("the client did not start: %s", started.LastLine())
-	case started.Err() != nil:
-		b.fault(i, gate.ClientFailed, "the client failed (%v): %s", started.Err(), started.LastLine())
+		return errWireLost
+	case c.proc.Err() != nil && slices.Contains(misused, c.proc.ExitCode()):
+		return fmt.Errorf("the client did not start: %s", c.proc.LastLine())
+	case c.proc.Err() != nil:
+		b.fault(i, gate.ClientFailed, "the client failed (%v): %s", c.proc.Err(), c.proc.LastLine())
 	}
-	return out.Bytes(), nil
+	return nil
 }
+
+// misused are the exit statuses of a command that is written wrongly, or cannot be started: every further
+// trial would meet it too.
+var misused = []int{2, 3, 126, notFound}
 
 // attend counts the connections that the server holds, unless all of them were seen already.
 func (c *pieceClient) attend(s Subject, all int) {
@@ -214,19 +211,6 @@ func (c *pieceClient) attend(s Subject, all int) {
 		}
 	}
 }
-
-func isDone(p *proc.Proc) bool {
-	select {
-	case <-p.Done():
-		return true
-	default:
-		return false
-	}
-}
-
-// usage tells whether an exit status says that a command was written wrongly, or cannot be started:
-// every further trial would meet it too.
-func usage(status int) bool { return status == 2 || status == 3 || status == 126 || status == notFound }
 
 // judgePiece makes a trial from what its client printed and from the samples of its window.
 func (b *block) judgePiece(i int, r *Result, h proc.Held) {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestASecondTakeIsRefusedUntilRelease(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	dir := filepath.Join(t.TempDir(), "not", "there", "yet")
 	release, err := Lock(dir)
 	if err != nil {

@@ -179,7 +179,7 @@ const readyWithin = 20 * time.Second
 
 // piece is the condition's client, if it cannot take turns.
 func (l load) piece() measure.Piece {
-	p := measure.Piece{Argv: l.client, Dir: l.dir, Lasts: l.warmup() + l.counts(), Grace: grace, Warmup: l.warmup(),
+	p := measure.Piece{Grace: grace, Warmup: l.warmup(),
 		Parse: func(printed []byte) (*measure.Result, error) { return generator.Parse(l.asked.Generator, printed) },
 		Lasting: func(counts time.Duration) []string {
 			argv := slices.Clone(l.client)
