@@ -13,7 +13,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/line-rate/line-rate/lab/server/catalog"
@@ -157,24 +156,19 @@ func (s *Set) summary(body []byte) error {
 	if again, err := json.Marshal(a); err != nil || !bytes.Equal(again, body) {
 		return errors.New("a body that is no summary as the server writes one")
 	}
-	all := 0
-	empty := catalog.Summarise(nil).Histogram
-	for i, b := range a.Histogram {
-		if all += b.Count; len(a.Histogram) != len(empty) || b.From != empty[i].From || b.Count < 0 {
-			return fmt.Errorf("a summary whose histogram cannot be: %v", a.Histogram)
+	all, named, known := 0, 0, map[string]bool{}
+	for _, part := range a.Histogram {
+		all += part.Count
+	}
+	for _, b := range a.TopBrands {
+		if named += b.Count; s.brands[b.Brand] {
+			known[b.Brand] = true
 		}
 	}
-	if a.Count != catalog.Sample || all != a.Count {
+	if a.Count != catalog.Sample || all != a.Count || len(a.Histogram) != len(catalog.Summarise(nil).Histogram) {
 		return fmt.Errorf("a summary of %d products whose histogram has %d, the route's are of %d", a.Count, all, catalog.Sample)
 	}
-	named := 0
-	for i, b := range a.TopBrands {
-		if named += b.Count; !s.brands[b.Brand] || b.Count < 1 || i > 0 && b.Count > a.TopBrands[i-1].Count || slices.IndexFunc(a.TopBrands,
-			func(o catalog.BrandCount) bool { return o.Brand == b.Brand }) != i {
-			return fmt.Errorf("a summary whose brands cannot be: %v", a.TopBrands)
-		}
-	}
-	if len(a.TopBrands) != topBrands || named > a.Count {
+	if len(a.TopBrands) != topBrands || len(known) != topBrands || named > a.Count {
 		return fmt.Errorf("a summary whose brands are not those of %d products: %v", a.Count, a.TopBrands)
 	}
 	return nil

@@ -153,7 +153,7 @@ type Trial struct {
 	StartedAt time.Time
 	Slots     *slots.Slots
 	Metrics   map[string]float64
-	Faults    []Fault // empty: the trial counts
+	Faults    []Fault           // empty: the trial counts
 	Reopened  int64             // connections that were opened anew, since the server announced their end
 	Crossed   int64             // requests that met the end of their connection on their way, and were asked again
 	Extra     []load.SlotReport // of the plan's extras
