@@ -10,6 +10,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -47,7 +48,7 @@ func figureConditions(conds []verdict.Summary, lineRate float64, x *experiment.E
 func name(c *verdict.Summary, x *experiment.Experiment) {
 	c.Name, c.Shown = conditionName(x, c.Levels), map[string]string{}
 	for factor, l := range c.Levels {
-		c.Shown[factor] = words.LevelCell(l)
+		c.Shown[factor] = setting.LevelCell(l)
 	}
 }
 

@@ -63,7 +63,7 @@ func Rules() Method {
 		m.Warnings[w] = w.Meaning()
 	}
 	for _, name := range setting.Names() {
-		m.Settings[name] = words.SettingName(name)
+		m.Settings[name] = setting.Title(name)
 	}
 	m.Shown = numbersOf(m)
 	return m

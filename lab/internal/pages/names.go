@@ -8,7 +8,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // conditionName names a condition on a chart: "Workers 4, connections 100". A
@@ -16,8 +15,8 @@ import (
 func conditionName(x *experiment.Experiment, levels setting.Levels) string {
 	var parts []string
 	for _, factor := range inOrder(x, levels) {
-		level, name := words.LevelCell(levels[factor]), words.SettingName(factor)
-		if len(parts) > 0 && words.OwnNames[factor] == "" {
+		level, name := setting.LevelCell(levels[factor]), setting.Title(factor)
+		if len(parts) > 0 && setting.OwnNames[factor] == "" {
 			name = strings.ToLower(name)
 		}
 		if !levels[factor].IsText() {

@@ -53,11 +53,11 @@ func conditionWords(levels setting.Levels, first string) string {
 	}
 	var said []string
 	for i, k := range keys {
-		name := words.SettingName(k)
+		name := setting.Title(k)
 		if i > 0 {
 			name = words.LowerFirst(name)
 		}
-		said = append(said, name+" "+words.LevelCell(levels[k]))
+		said = append(said, name+" "+setting.LevelCell(levels[k]))
 	}
 	if len(said) == 0 {
 		return "All trials"

@@ -43,7 +43,7 @@ func tableOf(x *experiment.Experiment, conds []verdict.Summary, again *verdict.S
 		for _, k := range t.Keys {
 			level := "" // it is missing
 			if l := c.Levels[k]; !l.IsZero() {
-				level = words.LevelCell(l)
+				level = setting.LevelCell(l)
 			}
 			row.Levels = append(row.Levels, level)
 		}

@@ -24,7 +24,7 @@ func (v Values) number(name string, n float64) {
 func ValuesOf(settings setting.Levels, lineRateBps float64) Values {
 	v := Values{}
 	for name, l := range settings {
-		v[name] = words.SettingCell(name, l)
+		v[name] = setting.Cell(name, l)
 	}
 	v.number("line_rate_bps", lineRateBps)
 	return v
@@ -35,10 +35,10 @@ func ValuesOf(settings setting.Levels, lineRateBps float64) Values {
 func designValues(x *experiment.Experiment) Values {
 	v := Values{}
 	for name, l := range x.Fixed() {
-		v["settings."+name] = words.SettingCell(name, l)
+		v["settings."+name] = setting.Cell(name, l)
 	}
 	for _, f := range x.Factors {
-		v["levels."+f.Name] = words.List(strict.Called(f.All(), words.LevelCell))
+		v["levels."+f.Name] = words.List(strict.Called(f.All(), setting.LevelCell))
 	}
 	v.number("topology.line_rate_bps", x.Topology.LineRateBps)
 	v.number("topology.burst_bytes", float64(x.Topology.BurstBytes))

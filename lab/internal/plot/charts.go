@@ -9,6 +9,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/draw"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -77,7 +78,7 @@ func (b *Book) lines(f Figure, runs []Run) (string, error) {
 		series := g.series
 		l := draw.Lines{Frame: f.frame(i, g.name), Named: !one, Series: placed(series)}
 		l.Factor, l.YLabel = axisOf(m, draw.Top(series))
-		l.Desc, l.XLabel = describe(series, f.Over), words.SettingName(f.Over)
+		l.Desc, l.XLabel = describe(series, f.Over), setting.Title(f.Over)
 		if f.Metric == "line_rate_share" {
 			l.Wall, l.WallWords = 1, "line rate"
 		}
@@ -128,7 +129,7 @@ func (b *Book) series(f Figure, r Run) (out []draw.Series) {
 		fig := c.Metrics[f.Metric]
 		name := base
 		if f.By != "" {
-			name = words.SettingName(f.By) + " " + c.Shown[f.By]
+			name = setting.Title(f.By) + " " + c.Shown[f.By]
 		}
 		short, _ := b.text(r, fig, f.Metric)
 		q := draw.Point{Figure: marks(fig), Level: c.Shown[f.Over], Text: short, Short: fig.Printed, Word: level.IsText(),
@@ -248,7 +249,7 @@ func (b *Book) bar(f Figure, r Run, c verdict.Summary, keys []string, m metric.M
 	bar.Client = !bar.Open && m.MeasuresClient && c.ClientWall
 	bar.Short, bar.Text = b.text(r, fig, f.Metric)
 	if _, ok := c.Levels[f.By]; ok {
-		group = words.SettingName(f.By) + " " + c.Shown[f.By]
+		group = setting.Title(f.By) + " " + c.Shown[f.By]
 	}
 	var left []string
 	named := 0
@@ -262,7 +263,7 @@ func (b *Book) bar(f Figure, r Run, c verdict.Summary, keys []string, m metric.M
 		case c.Levels[k].IsText():
 			left = append(left, shown)
 		default:
-			left = append(left, words.SettingName(k)+" "+shown)
+			left = append(left, setting.Title(k)+" "+shown)
 		}
 	}
 	if named > 0 && named < len(keys) {
@@ -388,7 +389,7 @@ func (b *Book) ratios(f Figure, runs []Run) (string, error) {
 		return "", fmt.Errorf("ratios draws flat and ratio claims; %s is %s", c.ID, c.Kind)
 	}
 	m, _ := metric.Lookup(c.Metric)
-	over := words.SettingName(c.Over)
+	over := setting.Title(c.Over)
 	chart := draw.Ratios{Frame: draw.Frame{ID: fmt.Sprintf("ratios-%s-%s", f.Exp, c.ID), Title: f.Title}}
 	var said []string
 	any, coarse, banded := false, false, false
@@ -412,7 +413,7 @@ func (b *Book) ratios(f Figure, runs []Run) (string, error) {
 		return "", nil
 	}
 	axis := over
-	if words.OwnNames[c.Over] == "" {
+	if setting.OwnNames[c.Over] == "" {
 		axis = strings.ToLower(over)
 	}
 	chart.Desc, chart.XLabel = strings.Join(said, " "), fmt.Sprintf("%s, ratio over %s", m.Label, axis)
@@ -426,8 +427,8 @@ func (b *Book) ratios(f Figure, runs []Run) (string, error) {
 
 // ratio is one comparison as drawn.
 func ratio(e verdict.Effect, factor, over string) draw.Ratio {
-	a := words.LevelCell(e.A[factor])
-	row := draw.Ratio{Label: a + " over " + words.LevelCell(e.B[factor]), Text: e.Words.Text, V: e.Ratio,
+	a := setting.LevelCell(e.A[factor])
+	row := draw.Ratio{Label: a + " over " + setting.LevelCell(e.B[factor]), Text: e.Words.Text, V: e.Ratio,
 		Low: words.Known(e.Low), High: words.Known(e.High)}
 	if a == "yes" || a == "no" {
 		row.Label = over + " " + row.Label
@@ -435,9 +436,9 @@ func ratio(e verdict.Effect, factor, over string) draw.Ratio {
 	for _, k := range slices.Sorted(maps.Keys(e.At)) {
 		name := ""
 		if !e.At[k].IsText() {
-			name = words.LowerFirst(words.SettingName(k)) + " "
+			name = words.LowerFirst(setting.Title(k)) + " "
 		}
-		row.Label += ", " + name + words.LevelCell(e.At[k])
+		row.Label += ", " + name + setting.LevelCell(e.At[k])
 	}
 	if e.Low == 0 && e.High == 0 {
 		row.Low, row.High = words.Known(e.Ratio), words.Known(e.Ratio)

@@ -512,7 +512,7 @@ func (s *setup) server() []string {
 // and the sink. A pool's gauge is how many of its workers waited for an answer at once.
 func (s *setup) batch(producer, sink draw.Station) []draw.Station {
 	producer.Name = "Producer"
-	producer.Lines = []string{words.LevelCell(s.set[setting.EventRate]) + " events a second"}
+	producer.Lines = []string{setting.LevelCell(s.set[setting.EventRate]) + " events a second"}
 	switch s.set[setting.Pacing].String() {
 	case "open":
 		producer.Lines = append(producer.Lines, "due at fixed times")

@@ -13,7 +13,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/tune"
-	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // committed reads one of the journal's own designs.
@@ -136,8 +135,8 @@ func TestEachKnobIsTurnedAndSeparatesGroups(t *testing.T) {
 		if len(turned) == 0 && (!k.Service || tune.Runs(k.Script)) {
 			t.Errorf("%s is not turned", k.Setting)
 		}
-		if words.Setting(k.Setting) == "" || k.Title != "" && words.SettingName(k.Setting) != k.Title {
-			t.Errorf("%s is called %q", k.Setting, words.SettingName(k.Setting))
+		if setting.Phrase(k.Setting) == "" || k.Title != "" && setting.Title(k.Setting) != k.Title {
+			t.Errorf("%s is called %q", k.Setting, setting.Title(k.Setting))
 		}
 	}
 	if known := tune.Knobs(); !slices.Equal(slices.Sorted(slices.Values(scripts)), slices.Sorted(slices.Values(known))) {

@@ -256,7 +256,7 @@ func (comparing) decide(rec *record, c experiment.Claim) (finding, error) {
 	compared, pairs := rec.pairs(c)
 	f := finding{}
 	if len(pairs) == 0 {
-		return f, fmt.Errorf("the run recorded %s at one level of %s only", words.Metric(c.Metric), words.Setting(c.Over))
+		return f, fmt.Errorf("the run recorded %s at one level of %s only", words.Metric(c.Metric), setting.Phrase(c.Over))
 	}
 	f.seen = rec.look(c, rec.begun(compared))
 	for _, p := range pairs {
@@ -299,7 +299,7 @@ func follows(c experiment.Claim, a, b setting.Levels, got comparison, seen sight
 		a = b
 	}
 	return fmt.Sprintf("others ran more in the slots where %s is %s, in %d of %d blocks: something follows it, as work that a server "+
-		"leaves to others", words.Setting(c.Over), words.Level(a[c.Over]), k, n)
+		"leaves to others", setting.Phrase(c.Over), setting.LevelPhrase(a[c.Over]), k, n)
 }
 
 // comparison compares two conditions by block.

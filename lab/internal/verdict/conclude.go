@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -125,10 +126,10 @@ func (e Effect) says(figure string) string {
 	what := words.Metric(e.Metric)
 	out := fmt.Sprintf("%s is %s that of its repetition", what, figure)
 	for factor, a := range e.A { // there is exactly one
-		out = fmt.Sprintf("%s with %s is %s that with %s", what, words.With(factor, a), figure,
-			words.Again(factor, e.B[factor]))
+		out = fmt.Sprintf("%s with %s is %s that with %s", what, setting.With(factor, a), figure,
+			setting.Again(factor, e.B[factor]))
 	}
-	if at := words.Where(e.At); at != "" {
+	if at := setting.Where(e.At); at != "" {
 		return at + ", " + out
 	}
 	return out
@@ -139,9 +140,9 @@ func (e Effect) says(figure string) string {
 func (e Effect) Names() string {
 	out := words.Metric(e.Metric)
 	for factor, a := range e.A {
-		out = fmt.Sprintf("%s with %s over that with %s", out, words.With(factor, a), words.Again(factor, e.B[factor]))
+		out = fmt.Sprintf("%s with %s over that with %s", out, setting.With(factor, a), setting.Again(factor, e.B[factor]))
 	}
-	if at := words.Where(e.At); at != "" {
+	if at := setting.Where(e.At); at != "" {
 		return out + ", " + at
 	}
 	return out

@@ -18,7 +18,7 @@ func (count) criterion(c experiment.Claim) string {
 		return fmt.Sprintf("in every trial the count of %s is %d", words.Metric(c.Metric), c.More())
 	}
 	said := fmt.Sprintf("in every trial the count of %s is the level set for %s", words.Metric(c.Metric),
-		words.Setting(c.Equals))
+		setting.Phrase(c.Equals))
 	if c.More() != 0 {
 		said += fmt.Sprintf(" plus %d", c.More())
 	}
@@ -38,7 +38,7 @@ func (count) decide(rec *record, c experiment.Claim) (finding, error) {
 	})
 	f := finding{}
 	if len(conds) == 0 {
-		return f, fmt.Errorf("the run does not say its %s, with which %s is compared", words.Setting(c.Equals),
+		return f, fmt.Errorf("the run does not say its %s, with which %s is compared", setting.Phrase(c.Equals),
 			words.Metric(c.Metric))
 	}
 	f.seen = rec.look(c, rec.begun(conds))
@@ -56,7 +56,7 @@ func (count) decide(rec *record, c experiment.Claim) (finding, error) {
 			if got != float64(want) {
 				exact = false
 				if odd == "" {
-					odd = fmt.Sprintf("%s, the count of %s was %v, not %d", words.Where(levels), words.Metric(c.Metric), got, want)
+					odd = fmt.Sprintf("%s, the count of %s was %v, not %d", setting.Where(levels), words.Metric(c.Metric), got, want)
 				}
 			}
 		}

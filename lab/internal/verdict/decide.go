@@ -164,13 +164,13 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	}
 	rec := d.record(c)
 	if out, left := d.last.leftOut(c); rec == nil && left {
-		return say(NotApplicable, false, "the run measured nothing %s: %s", words.Where(out.Levels), out.Why)
+		return say(NotApplicable, false, "the run measured nothing %s: %s", setting.Where(out.Levels), out.Why)
 	}
 	if why := d.last.then.Needs(c).Lacks(d.h.Cores, experiment.Topology(rec.line)); len(why) > 0 {
 		return say(NotApplicable, false, "the claim %s", why[0])
 	}
 	if len(rec.conds) == 0 {
-		return say(NotApplicable, false, "the run has no condition %s", words.Where(c.Where()))
+		return say(NotApplicable, false, "the run has no condition %s", setting.Where(c.Where()))
 	}
 	out.Bounds = rec.tallyBounds(c)
 	few := visitsOf(rec.begun(nil)) < stats.MinSamples

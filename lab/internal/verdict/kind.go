@@ -5,6 +5,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -88,7 +89,7 @@ func (f *finding) concludeStrictly(v votes, against, holds string) {
 // Criterion says in words what makes a claim hold, to continue "holds if".
 func Criterion(c experiment.Claim) string {
 	said := kinds[c.Kind].criterion(c)
-	if at := words.Where(c.Where()); at != "" {
+	if at := setting.Where(c.Where()); at != "" {
 		said = at + ", " + said
 	}
 	return said

@@ -8,6 +8,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -41,10 +42,10 @@ func (flat) pairs(c experiment.Claim, n int) (all []pair) {
 // levelsWords names the levels that a claim compares, any with any.
 func levelsWords(c experiment.Claim) string {
 	if c.Compared() == nil {
-		return "levels of " + words.Setting(c.Over)
+		return "levels of " + setting.Phrase(c.Over)
 	}
-	levels := words.List(strict.Called(c.Compared(), words.Level))
-	return fmt.Sprintf("of the levels %s of %s", levels, words.Setting(c.Over))
+	levels := words.List(strict.Called(c.Compared(), setting.LevelPhrase))
+	return fmt.Sprintf("of the levels %s of %s", levels, setting.Phrase(c.Over))
 }
 
 // A ratio claim wants the last level over the first at least, or at most, at its bar.
@@ -52,11 +53,11 @@ type ratio struct{ comparing }
 
 func (ratio) criterion(c experiment.Claim) string {
 	what := words.Metric(c.Metric)
-	said := fmt.Sprintf("%s at the last level of %s over that at the first is %s", what, words.Setting(c.Over),
+	said := fmt.Sprintf("%s at the last level of %s over that at the first is %s", what, setting.Phrase(c.Over),
 		bars(c, words.Number))
 	if two := c.Compared(); two != nil {
-		said = fmt.Sprintf("%s where %s is %s, over that where it is %s, is %s", what, words.Setting(c.Over),
-			words.Level(two[1]), words.Level(two[0]), bars(c, words.Number))
+		said = fmt.Sprintf("%s where %s is %s, over that where it is %s, is %s", what, setting.Phrase(c.Over),
+			setting.LevelPhrase(two[1]), setting.LevelPhrase(two[0]), bars(c, words.Number))
 	}
 	return said
 }
@@ -98,7 +99,7 @@ func (monotonic) pairs(c experiment.Claim, n int) (all []pair) {
 // stepsWords names the levels that a claim compares, each with the one before.
 func stepsWords(c experiment.Claim) string {
 	if c.Compared() == nil {
-		return words.Setting(c.Over)
+		return setting.Phrase(c.Over)
 	}
-	return fmt.Sprintf("%s from %s", words.Setting(c.Over), strings.Join(strict.Called(c.Compared(), words.Level), " to "))
+	return fmt.Sprintf("%s from %s", setting.Phrase(c.Over), strings.Join(strict.Called(c.Compared(), setting.LevelPhrase), " to "))
 }

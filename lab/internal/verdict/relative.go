@@ -73,10 +73,10 @@ func (d *decider) relative() *Relative {
 	}
 	rec := &record{level: stats.Alpha, fixed: x.Fixed(), line: d.last.Topology}
 	rec.runs = strict.Those(d.like(), func(s *source) bool { return len(s.Trials) > 0 })
-	out := &Relative{Metric: asked.Metric, Over: asked.Over, To: words.LevelCell(asked.Level())}
+	out := &Relative{Metric: asked.Metric, Over: asked.Over, To: setting.LevelCell(asked.Level())}
 	for _, levels := range x.Conditions() {
 		base := levels.With(setting.Levels{asked.Over: asked.Level()})
-		row := RelativeRow{Level: words.LevelCell(levels[asked.Over]), Base: levels.Key() == base.Key(),
+		row := RelativeRow{Level: setting.LevelCell(levels[asked.Over]), Base: levels.Key() == base.Key(),
 			Bounds: map[string]int{}}
 		if row.Base {
 			row.Metric, row.A = asked.Metric, only(levels, asked.Over)

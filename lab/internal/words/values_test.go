@@ -1,10 +1,6 @@
 package words
 
-import (
-	"testing"
-
-	"github.com/line-rate/line-rate/lab/internal/setting"
-)
+import "testing"
 
 func TestANumberOfThings(t *testing.T) {
 	for want, got := range map[string]string{
@@ -28,15 +24,6 @@ func TestAValueHasTheUnitThatItsNameEndsWith(t *testing.T) {
 	} {
 		if got := Value(c.name, c.v); got != c.want {
 			t.Errorf("%s %v: %q, want %q", c.name, c.v, got, c.want)
-		}
-	}
-	for name, c := range map[string]struct {
-		level setting.Level
-		want  string
-	}{"route": {setting.String("/read"), "/read"}, "prefork": {setting.Bool(true), "yes"},
-		"rate": {setting.Int(16000), "16,000"}} {
-		if got := SettingCell(name, c.level); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }
