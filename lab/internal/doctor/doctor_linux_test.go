@@ -36,8 +36,7 @@ func madeUp(t *testing.T, tr tree) Machine {
 			t.Fatal(err)
 		}
 	}
-	return Machine{Proc: filepath.Join(dir, "proc"), Sys: filepath.Join(dir, "sys"),
-		Split: cores.Split{Server: []int{0, 1}, Client: []int{2, 3}}, Allowed: []int{0, 1, 2, 3}}.located()
+	return Machine{root: dir, Split: cores.Split{Server: []int{0, 1}, Client: []int{2, 3}}, Allowed: []int{0, 1, 2, 3}}
 }
 
 func expect(t *testing.T, name string, f Finding, level Level, seen, mend string) {
@@ -61,24 +60,24 @@ func find(t *testing.T, fs []Finding, about string) Finding {
 
 func TestSettingsOfMachines(t *testing.T) {
 	const cpu, clock = "sys/devices/system/cpu/", "sys/devices/system/clocksource/clocksource0/"
-	limit := func(about string) func(Machine) Finding {
-		return func(m Machine) Finding { return find(t, m.limits(), about) }
+	denied := func(why string) func(Machine) (seen, means, mend string) {
+		return func(m Machine) (seen, means, mend string) { return m.wireless(errors.New(why)) }
 	}
-	none := func(m Machine) Finding { return m.wireless(errors.New("no namespaces")) }
+	none := denied("no namespaces")
 	for _, c := range []struct {
 		name       string
 		tree       tree
-		find       func(Machine) Finding
+		see        func(Machine) (seen, means, mend string)
 		level      Level
 		seen, mend string
 	}{
-		{"files", tree{"proc/self/limits": "Max open files  1024  524288  files"}, limit("open files"), Good, "524288", ""},
-		{"few files", tree{"proc/self/limits": "Max open files  64  100  files"}, limit("open files"), Limit, "100", "--nofile=8192:8192"},
-		{"unlimited files", tree{"proc/self/limits": "Max open files  unlimited  unlimited  files"}, limit("open files"), Good, "", ""},
-		{"few ports", tree{"proc/sys/net/ipv4/ip_local_port_range": "40000 40009"}, limit("ports"), Limit, "10 conn", "10240 65000"},
-		{"a short queue", tree{"proc/sys/net/core/somaxconn": "128"}, limit("somaxconn"), Limit, "128", "=4096"},
-		{"a long queue", tree{"proc/sys/net/core/somaxconn": "4096"}, limit("somaxconn"), Good, "4096", ""},
-		{"little memory", tree{"proc/meminfo": "MemTotal: 9000000 kB\nMemAvailable: 102400 kB"}, limit("memory"), Limit, "100 MiB", "ps "},
+		{"files", tree{"proc/self/limits": "Max open files  1024  524288  files"}, Machine.files, Good, "524288", ""},
+		{"few files", tree{"proc/self/limits": "Max open files  64  100  files"}, Machine.files, Limit, "100", "--nofile=8192:8192"},
+		{"unlimited files", tree{"proc/self/limits": "Max open files  unlimited  unlimited  files"}, Machine.files, Good, "", ""},
+		{"few ports", tree{"proc/sys/net/ipv4/ip_local_port_range": "40000 40009"}, Machine.ports, Limit, "10 conn", "10240 65000"},
+		{"a short queue", tree{"proc/sys/net/core/somaxconn": "128"}, Machine.queue, Limit, "128", "=4096"},
+		{"a long queue", tree{"proc/sys/net/core/somaxconn": "4096"}, Machine.queue, Good, "4096", ""},
+		{"little memory", tree{"proc/meminfo": "MemTotal: 9000000 kB\nMemAvailable: 102400 kB"}, Machine.memory, Limit, "100 MiB", "ps "},
 
 		{"a governor of performance", tree{cpu + "cpu0/cpufreq/scaling_governor": "performance"}, Machine.governor, Good, "perf", ""},
 		{"two governors", tree{cpu + "cpu0/cpufreq/scaling_governor": "performance", cpu + "cpu3/cpufreq/scaling_governor": "powersave"},
@@ -98,21 +97,20 @@ func TestSettingsOfMachines(t *testing.T) {
 		{"no quota", tree{"proc/self/cgroup": "0::/a", "sys/fs/cgroup/a/cpu.max": "max 100000"}, Machine.quota, Good, "none", ""},
 		{"a quota", tree{"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/b/cpu.max": "max 100000",
 			"sys/fs/cgroup/a/cpu.max": "150000 100000", "sys/fs/cgroup/a/cpu.stat": "nr_throttled 7\nthrottled_usec 1"},
-			Machine.quota, Limit, "1.5 cores, used up in 7 periods", "without a CPU limit"},
+			Machine.quota, Limit, "1.5 cores", "without a CPU limit"},
 		{"no control groups", nil, Machine.quota, Limit, "not shown", "mount"},
-		{"version 2", tree{"sys/fs/cgroup/cgroup.controllers": ""}, Machine.groups, Good, "version 2", ""},
-		{"no groups", nil, Machine.groups, Limit, "none at", "mount"},
 
 		{"Ubuntu", tree{"proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1"}, none, Limit, "userns=1", "userns=0"},
 		{"two denials", tree{"proc/sys/user/max_user_namespaces": "0", "proc/sys/kernel/unprivileged_userns_clone": "0"}, none,
 			Limit, "clone=0, user.max", " && "},
 		{"a container", nil, none, Limit, "no namespaces", "--privileged"},
-		{"no tbf", nil, func(m Machine) Finding { return m.wireless(errors.New("no shaper (sch_tbf)")) }, Limit, "tbf", "modprobe"},
+		{"no tbf", nil, denied("no shaper (sch_tbf)"), Limit, "tbf", "modprobe"},
 	} {
-		expect(t, c.name, c.find(madeUp(t, c.tree)), c.level, c.seen, c.mend)
+		expect(t, c.name, madeUp(t, c.tree).see([]look{{"it", c.see}})[0], c.level, c.seen, c.mend)
 	}
 	// What a machine does not show is no limit.
-	for _, f := range append(madeUp(t, nil).limits(), madeUp(t, nil).governor(), madeUp(t, nil).turbo(), madeUp(t, nil).clock()) {
+	for _, f := range madeUp(t, nil).see([]look{{"a", Machine.files}, {"b", Machine.ports}, {"c", Machine.queue}, {"d", Machine.memory},
+		{"e", Machine.governor}, {"f", Machine.turbo}, {"g", Machine.clock}, {"h", Machine.siblings}}) {
 		expect(t, "nothing shown", f, Good, "not ", "")
 	}
 }
@@ -120,7 +118,7 @@ func TestSettingsOfMachines(t *testing.T) {
 func TestDisturbancesAreNamed(t *testing.T) {
 	quiet := map[string]float64{"server_steal": 0, "server_foreign_load": 0.01, "throttled_s": 0, "swap_pages": 0}
 	for _, f := range disturbances(machine.Window{Metrics: quiet}) {
-		expect(t, "quiet", f, Good, "no", "")
+		expect(t, "quiet", f, Good, "none", "")
 	}
 	for _, f := range disturbances(machine.Window{}) {
 		expect(t, "not seen", f, Good, "not shown", "")
