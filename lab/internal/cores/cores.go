@@ -1,39 +1,8 @@
-// Package cores divides a machine's cores between server and client, reads how
-// much CPU control groups allow, times how fast a core is, and reads the CPU time
-// of processes and threads.
+// Package cores divides a machine's cores between server and client, reads how much CPU control groups allow,
+// times how fast a core is, and reads the CPU time of processes and of cores.
 //
-// On a common core each side would disturb the other and take the CPU time that
-// the other is measured by. Cores are divided whole: two hardware threads of
-// one core stay on one side. The package also reads and writes sets of cores
-// as lists such as "0-3,8", and writes the kernel's masks.
-//
-// # Speed
-//
-// A core shared with another program or virtual machine changes its speed for
-// minutes at a time, and nothing in /proc shows it. On one such core the
-// calibration loop was seen to take either 1.6 or 2.5 microseconds a pair of
-// calls, which once turned a 28 % effect into a 45 % one. So the loop is timed on
-// the server's core just before and after each trial, and a rule on its time
-// never looks at the trial's result. The loop makes a server's system calls,
-// because a neighbour on the same core slows the kernel's paths by another factor
-// than arithmetic.
-//
-// The loop measures one core, before and after a trial but not during it, so a
-// dip within a trial goes unseen. Some cores switch between their speeds several
-// times a second: such a core counts as fast if it reaches full speed at all, and
-// the effect on trials shows in blocks and intervals. A core is compared with
-// itself within one block: if a whole block is slow, all of its conditions are
-// slowed alike, and their ratios still hold. The server's CPU use is then
-// unreliable, since the neighbour may have filled the core.
-//
-// # Clocks
-//
-// The ticks of /proc are a hundredth of a second, as long as a tenth of a short
-// slot. The kernel's CPU clocks of processes and threads are the scheduler's own
-// count, in nanoseconds. A reading is one system call and allocates nothing.
-//
-// The clocks work on Linux only. A pid may be used again for another process, so
-// a later reader should know when the process started.
+// On a common core each side would disturb the other and take the CPU time that the other is measured by.
+// Cores are divided whole: two hardware threads of one core stay on one side.
 package cores
 
 import (
@@ -52,41 +21,28 @@ type Split struct {
 	Shared         []int // cores of both sides; empty if the sides are kept apart
 }
 
-// On gives the cores that each side runs on. Sides that are not kept apart both
-// run on the shared cores.
+// On gives the cores that each side runs on. Sides that are not kept apart both run on the shared cores.
 func (s Split) On() (server, client []int) {
-	server, client = s.Server, s.Client
-	if len(server) == 0 {
-		server = s.Shared
+	if len(s.Server) == 0 {
+		return s.Shared, s.Shared
 	}
-	if len(client) == 0 {
-		client = s.Shared
-	}
-	return server, client
+	return s.Server, s.Client
 }
 
-// Divide splits the allowed CPUs by cores, given as groups of siblings. The
-// server gets the first half, and never the larger one: if the client is the
-// wall, the trial decides nothing.
+// Divide splits the allowed CPUs by cores, given as groups of siblings. The server gets the first half, and
+// never the larger one: if the client is the bottleneck, the trial decides nothing.
 func Divide(groups [][]int) Split {
-	if len(groups) < 2 {
+	join := func(groups [][]int) []int { return slices.Sorted(slices.Values(slices.Concat(groups...))) }
+	half := len(groups) / 2
+	if half == 0 {
 		return Split{Shared: join(groups)}
 	}
-	half := len(groups) / 2
 	return Split{Server: join(groups[:half]), Client: join(groups[half:])}
 }
 
-func join(groups [][]int) []int {
-	cpus := slices.Concat(groups...)
-	slices.Sort(cpus)
-	return cpus
-}
-
-// Groups returns the CPUs that this process may use, grouped by core. sys is
-// the directory of CPUs, /sys/devices/system/cpu on a real machine. If it does
-// not list siblings, each CPU is a group of its own.
-func Groups(sys string, allowed []int) ([][]int, error) {
-	var groups [][]int
+// Groups returns the allowed CPUs grouped by core. sys is the directory of CPUs, /sys/devices/system/cpu on a
+// real machine. If it does not list siblings, each CPU is a group of its own.
+func Groups(sys string, allowed []int) (groups [][]int, err error) {
 	seen := map[int]bool{}
 	for _, cpu := range allowed {
 		if seen[cpu] {
@@ -95,11 +51,10 @@ func Groups(sys string, allowed []int) ([][]int, error) {
 		group := []int{cpu}
 		path := filepath.Join(sys, fmt.Sprintf("cpu%d", cpu), "topology", "thread_siblings_list")
 		if text, err := os.ReadFile(path); err == nil {
-			siblings, err := Parse(strings.TrimSpace(string(text)))
-			if err != nil {
+			if group, err = Parse(strings.TrimSpace(string(text))); err != nil {
 				return nil, fmt.Errorf("%s: %w", path, err)
 			}
-			group = slices.DeleteFunc(siblings, func(s int) bool { return !slices.Contains(allowed, s) })
+			group = slices.DeleteFunc(group, func(s int) bool { return !slices.Contains(allowed, s) })
 		}
 		for _, c := range group {
 			seen[c] = true
@@ -154,4 +109,24 @@ func Here() (split Split, allowed []int, err error) {
 	}
 	groups, err := Groups("/sys/devices/system/cpu", allowed)
 	return Divide(groups), allowed, err
+}
+
+// Mask writes the mask of some CPUs on a machine with that many possible ones, exactly as the kernel prints it
+// back: groups of 32 CPUs, the highest first, and the first only as long as necessary.
+func Mask(cpus []int, possible int) (string, error) {
+	const group, digits = 32, 8
+	words := make([]uint32, (possible+group-1)/group)
+	for _, c := range cpus {
+		if c < 0 || c >= possible {
+			return "", fmt.Errorf("there is no CPU %d: the last possible one is %d", c, possible-1)
+		}
+		words[c/group] |= 1 << (c % group)
+	}
+	width := (possible-1)%group/4 + 1
+	var parts []string
+	for _, w := range slices.Backward(words) {
+		parts = append(parts, fmt.Sprintf("%0*x", width, w))
+		width = digits
+	}
+	return strings.Join(parts, ","), nil
 }

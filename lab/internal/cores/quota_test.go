@@ -38,66 +38,34 @@ func TestGroupsAreReadUpToTheTop(t *testing.T) {
 			"cg/a/cpu.max": "max 100000", "cg/a/b/cpu.max": "max 100000",
 			"cg/a/b/cpu.stat": "usage_usec 1\nnr_throttled 0\nthrottled_usec 0"},
 			Quota{Cores: none, Seen: true}},
-		{"version 2, a quota of the group itself", controlGroups{"proc/self/cgroup": "0::/a",
-			"cg/a/cpu.max": "50000 100000", "cg/a/cpu.stat": "nr_throttled 3\nthrottled_usec 1500"},
-			Quota{Cores: 0.5, Stops: 3, Held: 1500 * time.Microsecond, Seen: true}},
 		{"version 2, a quota two groups above", controlGroups{"proc/self/cgroup": "0::/a/b/c",
 			"cg/a/cpu.max": "150000 100000", "cg/a/cpu.stat": "nr_throttled 7\nthrottled_usec 9000",
 			"cg/a/b/cpu.max": "max 100000", "cg/a/b/c/cpu.max": "max 100000",
 			"cg/a/b/c/cpu.stat": "nr_throttled 0\nthrottled_usec 0"},
-			Quota{Cores: 1.5, Stops: 7, Held: 9 * time.Millisecond, Seen: true}},
+			Quota{Cores: 1.5, Held: 9 * time.Millisecond, Seen: true}},
 		{"version 2, each group that held it counts", controlGroups{"proc/self/cgroup": "0::/a/b",
 			"cg/a/cpu.max": "150000 100000", "cg/a/cpu.stat": "nr_throttled 1\nthrottled_usec 10",
 			"cg/a/b/cpu.max": "100000 100000", "cg/a/b/cpu.stat": "nr_throttled 2\nthrottled_usec 20"},
-			Quota{Cores: 1, Stops: 3, Held: 30 * time.Microsecond, Seen: true}},
+			Quota{Cores: 1, Held: 30 * time.Microsecond, Seen: true}},
 		{"version 2, at the top of the machine",
 			controlGroups{"proc/self/cgroup": "0::/", "cg/cgroup.controllers": "cpu", "cg/cpu.stat": "usage_usec 9"},
 			Quota{Cores: none, Seen: true}},
-		{"version 2, at the top of a container",
-			controlGroups{"proc/self/cgroup": "0::/", "cg/cgroup.controllers": "cpu", "cg/cgroup.events": "populated 1",
-				"cg/cpu.max": "200000 100000", "cg/cpu.stat": "nr_throttled 1\nthrottled_usec 1000000"},
-			Quota{Cores: 2, Stops: 1, Held: time.Second, Seen: true}},
 		{"version 2, at the top of a container that is not shown its quota",
 			controlGroups{"proc/self/cgroup": "0::/", "cg/cgroup.controllers": "memory",
 				"cg/cgroup.events": "populated 1", "cg/cpu.stat": "usage_usec 9"}, Quota{Cores: none}},
-		{"version 2, a group named from outside of the container",
-			controlGroups{"proc/self/cgroup": "0::/docker/0123", "cg/cgroup.controllers": "cpu",
-				"cg/cgroup.events": "populated 1", "cg/cpu.max": "100000 100000",
-				"cg/cpu.stat": "nr_throttled 4\nthrottled_usec 4000"},
-			Quota{Cores: 1, Stops: 4, Held: 4 * time.Millisecond, Seen: true}},
-		{"version 2, a group beside the container's",
-			controlGroups{"proc/self/cgroup": "0::/../other", "cg/cgroup.events": "populated 1", "cg/cpu.max": "max 100000"},
-			Quota{Cores: none, Seen: true}},
 
 		{"version 1, no quota", controlGroups{"proc/self/cgroup": "5:memory:/x\n4:cpu,cpuacct:/",
-			"cg/cpu,cpuacct/cpu.cfs_quota_us": "-1", "cg/cpu,cpuacct/cpu.cfs_period_us": "100000",
-			"cg/cpu,cpuacct/cpu.stat": "nr_periods 0\nnr_throttled 0\nthrottled_time 0"}, Quota{Cores: none, Seen: true}},
+			"cg/cpu/cpu.cfs_quota_us": "-1", "cg/cpu/cpu.cfs_period_us": "100000",
+			"cg/cpu/cpu.stat": "nr_periods 0\nnr_throttled 0\nthrottled_time 0"}, Quota{Cores: none, Seen: true}},
 		{"version 1, a quota of the group above",
 			controlGroups{"proc/self/cgroup": "4:cpu:/x/y\n0::/", "cg/cpu/x/cpu.cfs_quota_us": "200000",
 				"cg/cpu/x/cpu.cfs_period_us":  "100000",
 				"cg/cpu/x/cpu.stat":           "nr_periods 8\nnr_throttled 2\nthrottled_time 2500",
 				"cg/cpu/x/y/cpu.cfs_quota_us": "-1", "cg/cpu/x/y/cpu.cfs_period_us": "100000"},
-			Quota{Cores: 2, Stops: 2, Held: 2500, Seen: true}},
-		{"version 1, two names of one mount", controlGroups{"proc/self/cgroup": "4:cpu,cpuacct:/",
-			"cg/cpu/cpu.cfs_quota_us": "100000", "cg/cpu/cpu.cfs_period_us": "100000",
-			"cg/cpu/cpu.stat": "nr_throttled 2\nthrottled_time 5", "cg/cpu,cpuacct/cpu.cfs_quota_us": "100000",
-			"cg/cpu,cpuacct/cpu.cfs_period_us": "100000",
-			"cg/cpu,cpuacct/cpu.stat":          "nr_throttled 2\nthrottled_time 5"},
-			Quota{Cores: 1, Stops: 2, Held: 5, Seen: true}},
-		{"version 1, a group named from outside of the container",
-			controlGroups{"proc/self/cgroup": "4:cpu:/docker/0123", "cg/cpu/cpu.cfs_quota_us": "50000",
-				"cg/cpu/cpu.cfs_period_us": "100000", "cg/cpu/cpu.stat": "nr_throttled 1\nthrottled_time 7"},
-			Quota{Cores: 0.5, Stops: 1, Held: 7, Seen: true}},
+			Quota{Cores: 2, Held: 2500, Seen: true}},
 		{"version 1, of a kernel without quotas", controlGroups{"proc/self/cgroup": "4:cpu:/", "cg/cpu/cpu.shares": "1024"},
 			Quota{Cores: none, Seen: true}},
 
-		// The machine uses version 1, with the processes at the top, and has a
-		// version 2 hierarchy without controllers.
-		{"both, at the top", controlGroups{"proc/self/cgroup": "2:cpuacct:/\n1:cpu:/\n0::/", "cg/cpu/cpu.cfs_quota_us": "-1",
-			"cg/cpu/cpu.cfs_period_us": "100000",
-			"cg/cpu/cpu.stat":          "nr_periods 0\nnr_throttled 0\nthrottled_time 0", "cg/unified/cgroup.controllers": "",
-			"cg/unified/cpu.stat": "usage_usec 218000013"},
-			Quota{Cores: none, Seen: true}},
 		{"both, and the one that limits is not shown",
 			controlGroups{"proc/self/cgroup": "1:cpu:/x\n0::/", "cg/unified/cgroup.controllers": "",
 				"cg/unified/cpu.stat": "usage_usec 2"},
@@ -108,7 +76,6 @@ func TestGroupsAreReadUpToTheTop(t *testing.T) {
 			Quota{Cores: 0.5}},
 		{"no groups are shown", controlGroups{"proc/self/cgroup": "0::/a"}, Quota{Cores: none}},
 		{"no process is shown", controlGroups{"cg/cgroup.controllers": "cpu"}, Quota{Cores: none}},
-		{"a line that is none", controlGroups{"proc/self/cgroup": "what"}, Quota{Cores: none}},
 	} {
 		if got := c.tree.read(t, "self"); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
@@ -130,10 +97,10 @@ func TestTheGroupsOfSeveralProcesses(t *testing.T) {
 		processes []string
 		want      Quota
 	}{
-		{[]string{"self"}, Quota{Cores: 3, Stops: 1, Held: time.Microsecond, Seen: true}},
-		{[]string{"self", "7"}, Quota{Cores: 1, Stops: 11, Held: 11 * time.Microsecond, Seen: true}},
-		{[]string{"self", "7", "8", "8"}, Quota{Cores: 1, Stops: 111, Held: 111 * time.Microsecond, Seen: true}},
-		{[]string{"self", "9"}, Quota{Cores: 3, Stops: 1, Held: time.Microsecond, Seen: true}}, // 9 has ended
+		{[]string{"self"}, Quota{Cores: 3, Held: time.Microsecond, Seen: true}},
+		{[]string{"self", "7"}, Quota{Cores: 1, Held: 11 * time.Microsecond, Seen: true}},
+		{[]string{"self", "7", "8", "8"}, Quota{Cores: 1, Held: 111 * time.Microsecond, Seen: true}},
+		{[]string{"self", "9"}, Quota{Cores: 3, Held: time.Microsecond, Seen: true}}, // 9 has ended
 		{[]string{"9"}, Quota{Cores: math.Inf(1)}},
 	} {
 		if got := tr.read(t, c.processes...); got != c.want {
@@ -150,7 +117,7 @@ func TestTheGroupsOfSeveralProcesses(t *testing.T) {
 // Reading the real groups must not fail on any machine; their content differs.
 func TestRealGroupsAreRead(t *testing.T) {
 	q := ReadQuota("/proc", "/sys/fs/cgroup", "self")
-	if q.Cores <= 0 || q.Held < 0 || q.Stops < 0 {
+	if q.Cores <= 0 || q.Held < 0 {
 		t.Errorf("%+v", q)
 	}
 	t.Logf("%+v", q)

@@ -2,67 +2,46 @@ package cores
 
 import (
 	"os"
+	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 // allowed gives the CPUs on which this thread may run.
-func allowed(t testing.TB) (unix.CPUSet, []int) {
+func allowed(t testing.TB) []int {
 	t.Helper()
-	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &set); err != nil {
+	cpus, err := Allowed()
+	if err != nil {
 		t.Fatal(err)
 	}
-	var cpus []int
-	for cpu := 0; len(cpus) < set.Count(); cpu++ {
-		if set.IsSet(cpu) {
-			cpus = append(cpus, cpu)
-		}
-	}
-	return set, cpus
+	return cpus
 }
 
 func TestLoopMeasuresAndLeavesTheCallerWhereItWas(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	before, cpus := allowed(t)
+	cpus := allowed(t)
 	for _, on := range [][]int{nil, cpus[:1], cpus, cpus[len(cpus)-1:]} {
 		d, err := TimeLoop(on)
 		if err != nil || d <= 0 {
 			t.Fatalf("on %v: %v, %v", on, d, err)
 		}
-		if after, _ := allowed(t); after != before {
-			t.Errorf("on %v: the caller's CPUs were %v and are %v", on, before, after)
+		if after := allowed(t); !slices.Equal(after, cpus) {
+			t.Errorf("on %v: the caller's CPUs were %v and are %v", on, cpus, after)
 		}
 	}
-}
-
-// No bound thread may be left on which a goroutine could run, or from which a
-// started process could inherit its CPUs.
-func TestNoThreadStaysBound(t *testing.T) {
-	set, cpus := allowed(t)
-	if len(cpus) < 2 {
-		t.Skip("one CPU: bound and unbound are the same")
-	}
-	for range 5 {
-		if _, err := TimeLoop(cpus[:1]); err != nil {
-			t.Fatal(err)
-		}
-	}
+	// Nor is a bound thread left on which a goroutine could run, or from which a process could inherit its CPUs.
 	for range 20 {
-		got := make(chan unix.CPUSet)
+		got := make(chan []int)
 		go func() {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			var own unix.CPUSet
-			_ = unix.SchedGetaffinity(0, &own)
-			got <- own
+			got <- allowed(t)
 		}()
-		if own := <-got; own != set {
-			t.Fatalf("a goroutine runs on %d CPUs of %d", own.Count(), set.Count())
+		if own := <-got; !slices.Equal(own, cpus) {
+			t.Fatalf("a goroutine runs on %v of %v", own, cpus)
 		}
 	}
 }
@@ -70,7 +49,7 @@ func TestNoThreadStaysBound(t *testing.T) {
 func TestACPUThatDoesNotExistIsAnError(t *testing.T) {
 	for _, cpu := range []int{1 << 20, 1023, -1} {
 		if d, err := TimeLoop([]int{cpu}); err == nil || d != 0 || !strings.Contains(err.Error(), "CPU") {
-			if _, there := allowed(t); len(there) > 1000 {
+			if len(allowed(t)) > 1000 {
 				continue
 			}
 			t.Errorf("CPU %d: %v, %v", cpu, d, err)
@@ -99,13 +78,25 @@ func TestLoopClosesWhatItOpens(t *testing.T) {
 	}
 }
 
-func BenchmarkLoop(b *testing.B) {
-	_, cpus := allowed(b)
-	for b.Loop() {
-		d, err := TimeLoop(cpus[:1])
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(float64(d.Nanoseconds()), "ns/pair")
+func TestClocksGoOn(t *testing.T) {
+	process, ok := ProcessTime(os.Getpid())
+	if !ok {
+		t.Fatal("the clock of this very process cannot be read")
+	}
+	for n := 0; n < 1e7; n++ {
+		_ = os.Getpid
+	}
+	if later, _ := ProcessTime(os.Getpid()); later <= process {
+		t.Errorf("it went from %v to %v", process, later)
+	}
+}
+
+func TestOneThatHasEndedHasNoClock(t *testing.T) {
+	cmd := exec.Command("true")
+	if err := cmd.Run(); err != nil {
+		t.Skip(err)
+	}
+	if v, ok := ProcessTime(cmd.Process.Pid); ok {
+		t.Errorf("%v", v)
 	}
 }
