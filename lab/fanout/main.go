@@ -13,7 +13,7 @@
 //	POST /publish/{post}   publishes the count in its body: what a push asks
 //	GET  /events/{post}    a stream of events: their numbers, and JSON with the count and the time
 //	GET  /live             the posts that somebody watches
-//	GET  /ledger           what became of each like, push and delivery (see packages hub and push)
+//	GET  /ledger           what became of each like, push and delivery (see package hub)
 //
 // With --apart the writers' process starts that of the readers, and both end together.
 //
@@ -28,32 +28,29 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/fanout/hub"
-	"github.com/line-rate/line-rate/lab/fanout/push"
 	"github.com/line-rate/line-rate/lab/internal/profile/endpoint"
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
 // settings are what a person can choose.
 type settings struct {
-	addr    string
-	flush   string
-	hub     hub.Options
-	push    push.Options
-	sockets string // a directory; empty: no profiles
-	apart   string // how it reaches a process of its own for the readers; empty: there is none
-	readers string // base URL of that process
-	child   bool   // it is that process
+	addr     string
+	hub      hub.Options
+	drained  bool // what was written to a stream leaves when no other event waits, and not after each, as published
+	drainers int
+	window   time.Duration // 0: each count is pushed
+	live     bool          // ask first which posts have readers, once in a window
+	sockets  string        // a directory; empty: no profiles
+	apart    string        // the network to a process of its own for the readers; empty: there is none
+	pushTo   net.Addr      // that process
+	readers  string        // its base URL
+	child    bool          // it is that process
 }
-
-// When what was written to a stream leaves.
-const (
-	flushEach    = "each"    // after each event, as published
-	flushDrained = "drained" // when the subscriber's channel is empty
-)
 
 const help = `fanout_server counts likes and sends each count to all readers of a post.
 
@@ -61,10 +58,8 @@ Usage: fanout_server [options]
 
   --addr HOST:PORT      address to listen on, loopback only (default 127.0.0.1:8084)
   --topics N            posts, from 0                       (default 10)
-  --broadcast N         room of a topic's channel           (default 64)
   --subscriber N        room of a subscriber's channel      (default 8)
   --shards N            of a topic; 0: one goroutine        (default 0)
-  --shard N             room of a shard's channel           (default 128)
   --shard-by HOW        address (of the subscriber) or counter
                                                             (default address)
   --flush WHEN          each: after each event; drained: when no other waits
@@ -73,7 +68,6 @@ Usage: fanout_server [options]
                         over tcp or a Unix socket: unix (default: one process)
   --drainers N          connections that push, each one count at a time
                                                             (default 1)
-  --queue N             counts that wait for them           (default 512)
   --window TIME         push the last count of each post once in so long, as in
                         100ms; 0: each count                (default 0)
   --route HOW           of a window: all counts, or live: those of posts that have
@@ -126,50 +120,37 @@ func run(args []string) int {
 	return fanout.Serve(ln, asked, func() error { return srv.serve(ln) })
 }
 
-// The bounds of the settings.
-const (
-	maxTopics = 10_000
-	maxRoom   = 1 << 20
-	maxShards = 1024
-	maxWindow = time.Minute
-)
-
 // parse reads the flags. Every error is one line that names what is accepted.
 func parse(args []string) (s settings, err error) {
-	s = settings{addr: "127.0.0.1:8084", flush: flushEach, hub: hub.Published(), push: push.Published()}
+	s = settings{addr: "127.0.0.1:8084", hub: hub.Published(), drainers: 1}
 	fs := program.NewFlags()
 	fs.Loopback("addr", &s.addr)
-	fs.Whole("topics", &s.hub.Topics, 1, maxTopics)
-	fs.Whole("broadcast", &s.hub.Broadcast, 1, maxRoom)
-	fs.Whole("subscriber", &s.hub.Subscriber, 1, maxRoom)
-	fs.Whole("shards", &s.hub.Shards, 0, maxShards)
-	fs.Whole("shard", &s.hub.Shard, 1, maxRoom)
-	fs.Whole("drainers", &s.push.Drainers, 1, maxShards)
-	fs.Whole("queue", &s.push.Queue, 1, maxRoom)
-	oneOf := func(name string, to *string, words [2]string) {
+	fs.Whole("topics", &s.hub.Topics, 1, 10_000)
+	fs.Whole("subscriber", &s.hub.Subscriber, 1, 1<<20)
+	fs.Whole("shards", &s.hub.Shards, 0, 1024)
+	fs.Whole("drainers", &s.drainers, 1, 1024)
+	either := func(name, no, yes string, to *bool) {
 		fs.Func(name, "", func(v string) error {
-			if v != words[0] && v != words[1] {
-				return fmt.Errorf("give %s or %s", words[0], words[1])
+			if *to = v == yes; !*to && v != no {
+				return fmt.Errorf("give %s or %s", no, yes)
 			}
-			*to = v
 			return nil
 		})
 	}
-	route := push.RouteAll
-	oneOf("shard-by", &s.hub.By, [2]string{hub.ByAddress, hub.ByCounter})
-	oneOf("flush", &s.flush, [2]string{flushEach, flushDrained})
-	oneOf("route", &route, [2]string{push.RouteAll, push.RouteLive})
+	either("shard-by", "address", "counter", &s.hub.Counter)
+	either("flush", "each", "drained", &s.drained)
+	either("route", "all", "live", &s.live)
 	fs.Func("apart", "", func(v string) error {
-		if s.apart = v; v != overTCP && v != overUnix {
-			return fmt.Errorf("give %s or %s", overTCP, overUnix)
+		if s.apart = v; v != "tcp" && v != "unix" {
+			return errors.New("give tcp or unix")
 		}
 		return nil
 	})
 	fs.BoolVar(&s.child, "inherited", false, "")
 	fs.Func("window", "", func(v string) (err error) {
-		if s.push.Window, err = time.ParseDuration(v); err != nil || s.push.Window < 0 || s.push.Window > maxWindow ||
-			s.push.Window > 0 && s.push.Window < time.Millisecond {
-			return fmt.Errorf("give 0, or a time from 1ms to %v", maxWindow)
+		if s.window, err = time.ParseDuration(v); err != nil || s.window > time.Minute ||
+			s.window != 0 && s.window < time.Millisecond {
+			return errors.New("give 0, or a time from 1ms to 1m")
 		}
 		return nil
 	})
@@ -180,11 +161,10 @@ func parse(args []string) (s settings, err error) {
 	if err := fs.Read(args, ""); err != nil {
 		return settings{}, err
 	}
-	s.push.Live = route == push.RouteLive
 	switch {
-	case s.apart == "" && (s.push.Window > 0 || s.push.Live):
+	case s.apart == "" && (s.window > 0 || s.live):
 		err = errors.New("--window and --route are of pushes; set --apart")
-	case s.push.Live && s.push.Window == 0:
+	case s.live && s.window == 0:
 		err = errors.New("--route live asks once in a window; set --window")
 	}
 	return s, err

@@ -11,14 +11,13 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/fanout/hub"
-	"github.com/line-rate/line-rate/lab/fanout/push"
 )
 
 // A server counts likes, and has the readers of a post or somebody to whom it pushes.
 type server struct {
 	settings
 	hub    *hub.Hub
-	pusher *push.Pusher // nil: likes are published here
+	pusher *pusher // nil: likes are published here
 	likes  []likes
 }
 
@@ -30,8 +29,8 @@ type likes struct {
 
 func newServer(s settings) *server {
 	srv := &server{settings: s, hub: hub.New(s.hub), likes: make([]likes, s.hub.Topics)}
-	if s.push.To != nil {
-		srv.pusher = push.New(s.push, s.hub.Topics)
+	if s.pushTo != nil {
+		srv.pusher = newPusher(s)
 	}
 	return srv
 }
@@ -66,7 +65,7 @@ func (s *server) of(do func(w http.ResponseWriter, r *http.Request, post int)) h
 func (s *server) like(w http.ResponseWriter, _ *http.Request, post int) {
 	count := s.likes[post].n.Add(1)
 	if s.pusher != nil {
-		s.pusher.Offer(post, count)
+		s.pusher.offer(post, count)
 	} else {
 		s.hub.Publish(post, count)
 	}
@@ -116,7 +115,7 @@ func (s *server) events(w http.ResponseWriter, r *http.Request, post int) {
 func (s *server) write(w io.Writer, e hub.Event, more <-chan hub.Event) (n int, err error) {
 	for {
 		n++
-		if _, err = w.Write(e.Text); err != nil || s.flush == flushEach {
+		if _, err = w.Write(e.Text); err != nil || !s.drained {
 			return n, err
 		}
 		select {
@@ -137,20 +136,10 @@ func (s *server) live(w http.ResponseWriter, _ *http.Request) {
 	answer(w, posts)
 }
 
-// A Ledger is what GET /ledger answers.
-type Ledger struct {
-	hub.Ledger
-	Likes int64 `json:"likes"`
-	// ReadersAt is the base URL of the process that has the readers, if that is another.
-	ReadersAt string       `json:"readers_at,omitempty"`
-	Push      *push.Ledger `json:"push,omitempty"`
-}
-
 func (s *server) ledger(w http.ResponseWriter, _ *http.Request) {
-	l := Ledger{Ledger: s.hub.Ledger(), ReadersAt: s.readers}
+	l := hub.Told{Ledger: s.hub.Ledger(), ReadersAt: s.readers}
 	if s.pusher != nil {
-		p := s.pusher.Ledger()
-		l.Push = &p
+		l.Push = s.pusher.ledger()
 	}
 	for i := range s.likes {
 		l.Likes += s.likes[i].n.Load()

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/fanout/push"
+	"github.com/line-rate/line-rate/lab/fanout/hub"
 )
 
 // serve starts a server with flags, without a process of its own.
@@ -60,10 +60,10 @@ func watch(t *testing.T, url string) (lines *bufio.Scanner, stop func()) {
 }
 
 // closes waits until the ledger has nothing under way.
-func closes(t *testing.T, url string) (l Ledger) {
+func closes(t *testing.T, url string) (l hub.Told) {
 	t.Helper()
 	for range 2000 {
-		l = Ledger{}
+		l = hub.Told{}
 		answer, err := http.Get(url + "/ledger")
 		if err == nil {
 			err = json.NewDecoder(answer.Body).Decode(&l)
@@ -156,7 +156,7 @@ func TestTwoProcessesPush(t *testing.T) {
 	_, node := serve(t)
 	s, err := parse(strings.Fields("--apart tcp --window 20ms --route live --drainers 4"))
 	if err == nil {
-		s.push.To, err = push.Parse(node)
+		s.pushTo, err = net.ResolveTCPAddr("tcp", strings.TrimPrefix(node, "http://"))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -180,6 +180,34 @@ func TestTwoProcessesPush(t *testing.T) {
 	}
 	if n := closes(t, node); n.Published != l.Push.Pushed || n.Written != n.Published || n.Likes != 0 {
 		t.Errorf("%+v, of %d pushed", n, l.Push.Pushed)
+	}
+}
+
+// By hand: one count is with the drainer, the queue has its room full of others, and of the rest none is pushed.
+func TestPushesThatFindNoRoomOrFailAreCounted(t *testing.T) {
+	hold := make(chan bool)
+	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		<-hold
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer node.Close()
+	p := newPusher(settings{drainers: 1, pushTo: node.Listener.Addr(), hub: hub.Published()})
+	p.offer(0, 1)
+	for len(p.queue) > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	for n := range int64(queueRoom + 4) {
+		p.offer(0, n+2)
+	}
+	if l := p.ledger(); l.Full != 4 || l.UnderWay != queueRoom+1 || l.Pushed != 0 {
+		t.Errorf("%+v", l)
+	}
+	close(hold)
+	for end := time.Now().Add(20 * time.Second); p.ledger().UnderWay > 0 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	if l := p.ledger(); l.Failed != queueRoom+1 || l.Pushed != 0 || !strings.Contains(l.Why, "answered 503") {
+		t.Errorf("%+v", l)
 	}
 }
 

@@ -3,10 +3,10 @@
 // design's and net/http's.
 //
 // All requests that one wait for epoll reports are read before anything is sent, so each reader gets the
-// events of its post among them in one write, up to 64 at a time. For a reader whose socket is full some
-// events wait, beside the rest of one that was begun; later ones are lost. What a failed write was to send
-// is lost at the socket, and what waited for a reader that left is lost with it. A stream has no chunks and
-// ends with its connection: this framing has the fewest bytes.
+// events of its post among them in one write, up to 64 at a time. What a reader's socket has no room for is
+// lost, but for the rest of an event that was begun. What a failed write was to send is lost at the socket,
+// and what waited for a reader that left is lost with it. A stream has no chunks and ends with its
+// connection: this framing has the fewest bytes.
 //
 // Limits: Linux, loopback, HTTP/1.1; no pushes, no dates, no time after which an idle client has to go. It
 // closes a connection whose request is malformed, has a body or is of HTTP/1.0, or whose client leaves answers
@@ -40,7 +40,6 @@ const help = `fanout_floor counts likes and sends each count to all readers of a
 
   --addr HOST:PORT  address to listen on, loopback only (default 127.0.0.1:8084)
   --topics N        posts, from 0                       (default 10)
-  --subscriber N    events that wait for a reader       (default 8)
 
 POST /like/{post}, GET /events/{post}, GET /live, GET /ledger.
 SIGTERM or SIGINT ends it at once.
@@ -51,11 +50,10 @@ func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
 	floor := program.Program{Name: "fanout_floor", Out: os.Stdout, Errs: os.Stderr}
-	addr, o := "127.0.0.1:8084", hub.Published()
+	addr, topics := "127.0.0.1:8084", hub.Published().Topics
 	flags := program.NewFlags() // with the bounds of fanout_server
 	flags.Loopback("addr", &addr)
-	flags.Whole("topics", &o.Topics, 1, 10_000)
-	flags.Whole("subscriber", &o.Subscriber, 1, 1<<20)
+	flags.Whole("topics", &topics, 1, 10_000)
 	if status, over := floor.Over(flags.Read(args, ""), help); over {
 		return status
 	}
@@ -65,7 +63,7 @@ func run(args []string) int {
 	}
 	runtime.GOMAXPROCS(1) // with more, Go wakes threads to look for work that there is not
 	return floor.Serve(ln, program.Asked(), func() error {
-		l, err := newLoop(ln.(*net.TCPListener), o)
+		l, err := newLoop(ln.(*net.TCPListener), topics)
 		for err == nil {
 			err = l.round(1000)
 		}
@@ -82,7 +80,6 @@ const (
 // A loop is one thread and its connections.
 type loop struct {
 	hub.Ledger
-	room            int // for events that wait for a reader
 	epoll, listener int
 	crowded         bool    // connections may wait to be accepted
 	conns           []*conn // by descriptor
@@ -102,16 +99,14 @@ type post struct {
 
 // A conn is a connection: with a post, a stream.
 type conn struct {
-	fd      int
-	post    *post
-	rest    []byte // a request that has not come as a whole
-	waiting []byte // events that the socket has not taken as a whole
-	events  int    // in waiting
-	sent    int    // how much of the first of them was sent
+	fd   int
+	post *post
+	rest []byte // a request that has not come as a whole
+	owed []byte // the rest of an event that the socket has not taken as a whole
 }
 
-func newLoop(ln *net.TCPListener, o hub.Options) (*loop, error) {
-	l := &loop{posts: make([]post, o.Topics), room: o.Subscriber, in: make([]byte, inputSize)}
+func newLoop(ln *net.TCPListener, topics int) (*loop, error) {
+	l := &loop{posts: make([]post, topics), in: make([]byte, inputSize)}
 	socket, err := ln.SyscallConn()
 	if err == nil {
 		err = socket.Control(func(fd uintptr) { l.listener = int(fd) })
@@ -142,8 +137,8 @@ func (l *loop) round(ms uintptr) error {
 			l.read(c)
 		} else if e.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 			l.drop(c)
-		} else if len(c.waiting) > 0 {
-			l.took(c, l.send(c, c.waiting[c.sent:]))
+		} else if len(c.owed) > 0 {
+			l.pay(c)
 		}
 	}
 	for _, p := range l.fresh {
@@ -170,7 +165,7 @@ func (l *loop) drop(c *conn) {
 		return
 	}
 	if p := c.post; p != nil {
-		l.Left += int64(c.events + p.events)
+		l.Left += int64(p.events + min(len(c.owed), 1))
 		at := slices.Index(p.readers, c)
 		p.readers = slices.Delete(p.readers, at, at+1)
 	}
@@ -194,7 +189,11 @@ func (l *loop) read(c *conn) {
 		l.do(c, string(r.Method), string(r.Path), ending)
 	}
 	c.rest = append(c.rest[:0], in...)
-	if len(l.out) > 0 && l.send(c, l.out) < len(l.out) || ending && c.post == nil {
+	sent := 0
+	if len(l.out) > 0 {
+		sent, _ = raw(unix.SYS_WRITE, c.fd, l.out)
+	}
+	if sent < len(l.out) || ending && c.post == nil {
 		l.drop(c)
 	}
 }
@@ -234,10 +233,7 @@ func (l *loop) like(p *post, at int) {
 }
 
 func (l *loop) tell(name string) string {
-	now := struct {
-		hub.Ledger
-		Likes int64 `json:"likes"`
-	}{l.Ledger, l.Published}
+	now := hub.Told{Ledger: l.Ledger, Likes: l.Published}
 	live, readers := []int{}, 0
 	for i := range l.posts {
 		if n := len(l.posts[i].readers); n > 0 {
@@ -270,46 +266,51 @@ func (l *loop) deliver(p *post) {
 	text, n := p.text, p.events
 	p.text, p.events = text[:0], 0
 	for i := len(p.readers) - 1; i >= 0 && n > 0; i-- {
-		c, sent := p.readers[i], 0
-		c.events += n
-		if len(c.waiting) == 0 {
-			sent = l.send(c, text)
-		}
-		if sent == len(text) {
-			l.Written += int64(n)
-			c.events = 0
-		} else {
-			c.waiting = append(c.waiting, text...)
-			l.took(c, sent)
-		}
+		l.give(p.readers[i], text, n)
 	}
 }
 
-// send has a socket take what it can. If it fails, the events of the connection are lost there.
-func (l *loop) send(c *conn, out []byte) int {
-	n, errno := raw(unix.SYS_WRITE, c.fd, out)
+var end = []byte("\n\n") // of an event
+
+// give writes n events to a reader.
+func (l *loop) give(c *conn, text []byte, n int) {
+	sent, errno := 0, syscall.Errno(0)
+	if len(c.owed) == 0 {
+		sent, errno = raw(unix.SYS_WRITE, c.fd, text)
+	}
 	if errno != 0 && errno != unix.EAGAIN {
-		l.Socket += int64(c.events)
-		c.events = 0
+		l.Socket += int64(n)
 		l.drop(c)
+		return
 	}
-	return n
+	l.took(c, text, n, sent)
 }
 
-// took forgets the events that a stream's socket has taken, and the last ones for which there is no room.
-func (l *loop) took(c *conn, n int) {
-	end := []byte("\n\n")
-	for c.sent += n; c.events > 0; c.events-- {
-		size := bytes.Index(c.waiting, end) + len(end)
-		if size > c.sent {
-			break
-		}
-		l.Written++
-		c.waiting, c.sent = c.waiting[size:], c.sent-size
+// took counts n events of which a socket has taken the first bytes, and keeps the rest of one that was begun.
+func (l *loop) took(c *conn, text []byte, n, sent int) {
+	whole := bytes.Count(text[:sent], end)
+	l.Written += int64(whole)
+	begins := 0
+	if whole > 0 {
+		begins = bytes.LastIndex(text[:sent], end) + len(end)
 	}
-	for ; c.events > l.room+min(c.sent, 1); c.events-- {
-		c.waiting = c.waiting[:bytes.LastIndex(c.waiting[:len(c.waiting)-len(end)], end)+len(end)]
-		l.Subscriber++
+	if sent > begins { // of the next
+		ends := begins + bytes.Index(text[begins:], end) + len(end)
+		c.owed = append(c.owed, text[sent:ends]...)
+		whole++
+	}
+	l.Subscriber += int64(n - whole)
+}
+
+// pay writes the rest of an event.
+func (l *loop) pay(c *conn) {
+	n, errno := raw(unix.SYS_WRITE, c.fd, c.owed)
+	if errno != 0 && errno != unix.EAGAIN {
+		l.Socket++
+		c.owed = nil
+		l.drop(c)
+	} else if c.owed = c.owed[n:]; len(c.owed) == 0 {
+		l.Written++
 	}
 }
 

@@ -15,32 +15,29 @@
 package hub
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 	"unsafe"
 )
 
-// How a subscriber's shard is chosen.
+// The rooms of channels that the series printed.
 const (
-	ByAddress = "address" // the address of the subscriber modulo the number of shards, as published
-	ByCounter = "counter" // one after the other
+	broadcastRoom = 64
+	shardRoom     = 128
 )
 
-// Options are a hub's design. The defaults are those that the series printed.
+// Options are a hub's design.
 type Options struct {
 	Topics     int
-	Broadcast  int    // room of a topic's channel
-	Subscriber int    // room of a subscriber's channel
-	Shards     int    // of a topic; 0: one goroutine, and no coordinator
-	Shard      int    // room of a shard's channel
-	By         string // how a subscriber's shard is chosen
+	Subscriber int  // room of a subscriber's channel
+	Shards     int  // of a topic; 0: one goroutine, and no coordinator
+	Counter    bool // a subscriber's shard is the next one, in place of its address modulo their number, as published
 }
 
 // Published are the series' own settings, of entry 13: it has one goroutine for each of ten topics.
-func Published() Options {
-	return Options{Topics: 10, Broadcast: 64, Subscriber: 8, Shard: 128, By: ByAddress}
-}
+func Published() Options { return Options{Topics: 10, Subscriber: 8} }
 
 // An Event is what one publication gives each subscriber. Its text is shared, and must not be changed.
 type Event struct {
@@ -58,12 +55,12 @@ type Hub struct {
 func New(o Options) *Hub {
 	h := &Hub{Options: o}
 	for number := range o.Topics {
-		t := &topic{options: o, number: number, broadcast: make(chan publication, o.Broadcast)}
+		t := &topic{options: o, number: number, broadcast: make(chan publication, broadcastRoom)}
 		t.members = make([]int64, max(1, o.Shards))
 		for i := range t.members {
 			s := &shard{ledger: &t.ledger, at: i, changes: make(chan change), events: t.broadcast}
 			if o.Shards > 0 {
-				s.events = make(chan publication, o.Shard)
+				s.events = make(chan publication, shardRoom)
 			}
 			t.shards = append(t.shards, s)
 			go s.run()
@@ -166,50 +163,41 @@ func (t *topic) coordinate() {
 
 // A Subscriber has its own channel of events.
 type Subscriber struct {
-	Events      chan Event
-	topic       *topic
-	shard       *shard
-	at          int    // among those of its shard
-	from, until uint64 // the events after from, up to until, are due to it; until is set when it leaves
+	Events chan Event
+	topic  *topic
+	shard  *shard
+	at     int    // among those of its shard
+	from   uint64 // the events after it are due
 }
 
-// choose is the shard of a subscriber.
-func (t *topic) choose(s *Subscriber) *shard {
-	n := uint64(t.joined)
-	if t.options.By == ByAddress {
-		n = uint64(uintptr(unsafe.Pointer(s)))
-	}
-	return t.shards[n%uint64(len(t.shards))]
-}
-
-// join sends its change under the lock: so it is in the shard's channel before the first event that is
-// due to it, and a shard takes changes before it takes an event.
+// join sends its change under the lock: so it is in its shard before the first event that is due to it, and
+// a shard takes changes before it takes an event.
 func (t *topic) join(room int) *Subscriber {
 	s := &Subscriber{Events: make(chan Event, room), topic: t}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s.shard, s.from = t.choose(s), t.last
+	n := uint64(uintptr(unsafe.Pointer(s)))
+	if t.options.Counter {
+		n = uint64(t.joined)
+	}
+	s.shard, s.from = t.shards[n%uint64(len(t.shards))], t.last
 	t.joined++
-	t.count(s.shard, 1)
-	s.shard.changes <- change{s, false}
+	t.change(s, 1)
 	return s
-}
-
-// count replaces the numbers of subscribers.
-func (t *topic) count(s *shard, by int64) {
-	next := append([]int64(nil), t.members...)
-	next[s.at] += by
-	t.members = next
 }
 
 // Leave ends a subscription. Its caller reads no more events.
 func (s *Subscriber) Leave() {
-	t := s.topic
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	s.until = t.last
-	t.count(s.shard, -1)
-	s.shard.changes <- change{s, true}
+	s.topic.mu.Lock()
+	defer s.topic.mu.Unlock()
+	s.topic.change(s, -1)
+}
+
+// change counts a subscriber that joins or leaves, and tells its shard.
+func (t *topic) change(s *Subscriber, by int64) {
+	t.members = slices.Clone(t.members)
+	t.members[s.shard.at] += by
+	s.shard.changes <- change{s, by < 0}
 }
 
 // Wrote counts events that were written to the subscriber's socket, or failed to be.
@@ -229,7 +217,6 @@ type shard struct {
 	events  chan publication
 
 	subscribers []*Subscriber
-	gone        []*Subscriber // they left, and events from before that may still come
 }
 
 // A change is a subscriber that joins or leaves.
@@ -268,33 +255,24 @@ func (s *shard) change(c change) {
 	s.subscribers[c.at].at = c.at
 	s.subscribers[last] = nil
 	s.subscribers = s.subscribers[:last]
-	s.gone = append(s.gone, c.Subscriber)
 	s.ledger.left.Add(int64(len(c.Events)))
 }
 
+// deliver offers an event to those that are still there. To others it was due too, which have left.
 func (s *shard) deliver(p publication) {
-	var full, left int64
+	var full int64
+	left := p.due[s.at]
 	for _, to := range s.subscribers {
 		if p.ID <= to.from { // published before it joined
 			continue
 		}
+		left--
 		select {
 		case to.Events <- p.Event:
 		default:
 			full++
 		}
 	}
-	waiting := s.gone[:0]
-	for _, g := range s.gone {
-		if g.from < p.ID && p.ID <= g.until {
-			left++
-		}
-		if g.until > p.ID {
-			waiting = append(waiting, g)
-		}
-	}
-	clear(s.gone[len(waiting):])
-	s.gone = waiting
 	if full > 0 {
 		s.ledger.subscriber.Add(full)
 	}

@@ -39,7 +39,7 @@ func read(s *Subscriber, stop chan struct{}) (ids []uint64) {
 
 func designs() map[string]Options {
 	one, shards, counted := Published(), Published(), Published()
-	shards.Shards, counted.Shards, counted.By = 8, 8, ByCounter
+	shards.Shards, counted.Shards, counted.Counter = 8, 8, true
 	return map[string]Options{"one goroutine": one, "shards by address": shards, "shards by counter": counted}
 }
 
@@ -74,7 +74,7 @@ func TestEachSubscriberHasEachEventOnceAndInOrder(t *testing.T) {
 // Whoever comes, goes and does not read meanwhile, each delivery ends in one place.
 func TestTheLedgerClosesWhateverHappens(t *testing.T) {
 	for name, o := range designs() {
-		o.Topics, o.Broadcast, o.Subscriber, o.Shard = 2, 4, 2, 3
+		o.Topics, o.Subscriber = 2, 2
 		h := New(o)
 		var wg sync.WaitGroup
 		for i := range 20 {
@@ -150,15 +150,15 @@ func TestWhoDoesNotReadLosesAtTheSubscriber(t *testing.T) {
 
 // Go aligns a subscriber to 16 bytes at least, so an address modulo eight is zero for all of them.
 func TestShardsByAddressAreOne(t *testing.T) {
-	for by, want := range map[string][]int64{ByAddress: {1000, 0, 0, 0, 0, 0, 0, 0}, ByCounter: {125, 125, 125, 125, 125, 125, 125, 125}} {
+	for counter, want := range map[bool][]int64{false: {1000, 0, 0, 0, 0, 0, 0, 0}, true: {125, 125, 125, 125, 125, 125, 125, 125}} {
 		o := Published()
-		o.Topics, o.Shards, o.By = 1, 8, by
+		o.Topics, o.Shards, o.Counter = 1, 8, counter
 		h := New(o)
 		for range 1000 {
 			h.Subscribe(0)
 		}
 		if got := h.Ledger().Shards; !slices.Equal(got, want) {
-			t.Errorf("%s: %v", by, got)
+			t.Errorf("%v: %v", counter, got)
 		}
 	}
 }

@@ -52,23 +52,27 @@ func (h *Hub) Ledger() (l Ledger) {
 	return l
 }
 
-// Readers is how many subscribers there are.
-func (l Ledger) Readers() (n int64) {
-	for _, m := range l.Shards {
-		n += m
-	}
-	return n
+// A Pushes is the ledger of counts that are offered to be pushed to another process.
+type Pushes struct {
+	Offered  int64   `json:"offered"`
+	Merged   int64   `json:"merged"`   // into a later count of its post, in its window
+	Unrouted int64   `json:"unrouted"` // nobody watches the post
+	Full     int64   `json:"full"`     // lost at the queue
+	Failed   int64   `json:"failed"`   // the push was not accepted
+	Pushed   int64   `json:"pushed"`
+	UnderWay int64   `json:"under_way"`
+	Windows  int64   `json:"windows"`
+	PushS    float64 `json:"push_s"`        // seconds that all pushes took, together
+	Why      string  `json:"why,omitempty"` // the first push or question that failed
 }
 
-// Since is what has come since an earlier ledger, with the shards as they are now.
-func (l Ledger) Since(before Ledger) Ledger {
-	for _, n := range []struct{ now, was *int64 }{{&l.Published, &before.Published}, {&l.Due, &before.Due},
-		{&l.Broadcast, &before.Broadcast}, {&l.Shard, &before.Shard}, {&l.Subscriber, &before.Subscriber},
-		{&l.Left, &before.Left}, {&l.Socket, &before.Socket}, {&l.Written, &before.Written},
-		{&l.UnderWay, &before.UnderWay}} {
-		*n.now -= *n.was
-	}
-	return l
+// A Told is what a server of events answers at /ledger.
+type Told struct {
+	Ledger
+	Likes int64 `json:"likes"`
+	// ReadersAt is the base URL of the process that has the readers, if that is another.
+	ReadersAt string  `json:"readers_at,omitempty"`
+	Push      *Pushes `json:"push,omitempty"`
 }
 
 // Resident is this process's memory, in bytes; 0 where the system does not tell.

@@ -22,35 +22,28 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/signal"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/fanout/push"
 	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
 // settings are what a person can choose.
 type settings struct {
-	server                   string // without a slash at its end
-	topics                   int
-	connections              int
-	writers, rate            int // rate 0: writers wait for their answers
-	warmup, duration, settle time.Duration
+	server           string // without a slash at its end
+	topics           int
+	connections      int
+	writers, rate    int // rate 0: writers wait for their answers
+	warmup, duration time.Duration
 }
 
-const (
-	maxConnections = load.MaxConnections - maxWriters
-	maxWriters     = 1_000
-	maxRate        = 1_000_000
-	maxSeconds     = 3600
-	leastWarmup    = 200 * time.Millisecond // in which the writers begin
-)
+const maxWriters = 1_000
 
 const help = `event_reader watches the posts of a fanout_server, gives likes to them, and prints one
 line of JSON: what came, what did not, and where it was lost.
@@ -67,8 +60,6 @@ Usage: event_reader --server URL [options]
   --warmup SECONDS      before the measured part, from 0.2
                                                       (default 1)
   --duration SECONDS    length of the measured part   (default 10)
-  --settle SECONDS      the longest that events may be under way after it
-                                                      (default 2)
 
 SIGTERM or SIGINT ends it; nothing is printed.
 
@@ -108,30 +99,30 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 // parse reads the flags. Every error is one line that names what is accepted.
 func parse(args []string) (settings, error) {
-	s := settings{topics: 10, connections: 1000, writers: 16, rate: 1000, warmup: time.Second, duration: 10 * time.Second,
-		settle: 2 * time.Second}
+	s := settings{topics: 10, connections: 1000, writers: 16, rate: 1000, warmup: time.Second, duration: 10 * time.Second}
 	fs := program.NewFlags()
 	seconds := func(name string, to *time.Duration, least float64) {
 		fs.Func(name, "", func(v string) error {
 			n, err := strconv.ParseFloat(v, 64)
-			if err != nil || math.IsNaN(n) || n < least || n > maxSeconds {
-				return fmt.Errorf("give seconds from %g to %d", least, maxSeconds)
+			if err != nil || !(n >= least && n <= 3600) {
+				return fmt.Errorf("give seconds from %g to 3600", least)
 			}
 			*to = time.Duration(n * float64(time.Second))
 			return nil
 		})
 	}
-	fs.Func("server", "", func(v string) (err error) {
-		s.server, err = push.Base(v)
-		return err
+	fs.Func("server", "", func(v string) error {
+		if s.server = strings.TrimSuffix(v, "/"); !program.LoopbackURL(s.server) || strings.Count(s.server, "/") != 2 {
+			return errors.New("give http://HOST:PORT with a loopback host")
+		}
+		return nil
 	})
-	fs.Whole("topics", &s.topics, 1, maxTopics)
-	fs.Whole("connections", &s.connections, 1, maxConnections)
-	fs.Whole("rate", &s.rate, 0, maxRate)
+	fs.Whole("topics", &s.topics, 1, load.MaxRequests) // the kinds of requests that a load can have
+	fs.Whole("connections", &s.connections, 1, load.MaxConnections-maxWriters)
+	fs.Whole("rate", &s.rate, 0, 1_000_000)
 	fs.Whole("writers", &s.writers, 1, maxWriters)
-	seconds("warmup", &s.warmup, leastWarmup.Seconds())
+	seconds("warmup", &s.warmup, 0.2) // in which the writers begin
 	seconds("duration", &s.duration, 0.1)
-	seconds("settle", &s.settle, 0.1)
 	if err := fs.Read(args, ""); err != nil {
 		return s, err
 	}

@@ -12,12 +12,8 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/fanout/hub"
-	"github.com/line-rate/line-rate/lab/fanout/push"
 	"github.com/line-rate/line-rate/lab/load"
 )
-
-// maxTopics is how many kinds of requests a load can have.
-const maxTopics = load.MaxRequests
 
 // errNotReached is in the error where no server is.
 var errNotReached = errors.New("no server is there")
@@ -28,21 +24,20 @@ type output struct {
 	Start     time.Time `json:"start"`
 	Finish    time.Time `json:"finish"`
 
-	Connections int     `json:"connections"`          // that were to be opened
-	Open        int     `json:"open"`                 // at the window's end
-	ShardsUsed  int     `json:"shards_used"`          // that have a reader
-	Memory      int64   `json:"bytes_per_connection"` // what the server's memory grew by, over all readers, before the first event
-	Likes       float64 `json:"likes_per_s"`          // that were answered
-	Offered     float64 `json:"offered_per_s"`        // deliveries, if each of these likes went to all readers of its post
-	Refused     int64   `json:"refused"`              // likes whose connection failed, or that had another status
-	ClientCPUS  float64 `json:"client_cpu_s"`
-	Events      int64   `json:"events"`
-	Bytes       int64   `json:"bytes"` // that were read, with heads and framing
-	Missed      int64   `json:"missed"`
-	Repeated    int64   `json:"repeated"`
-	Reordered   int64   `json:"reordered"`
-	FirstEvent  *spread `json:"first_event_s,omitempty"` // from opening a stream, of the whole trial
-	Delivery    *spread `json:"delivery_s,omitempty"`    // from publishing to reading
+	Open       int           `json:"open"`                 // streams at the window's end
+	ShardsUsed int           `json:"shards_used"`          // that have a reader
+	Memory     int64         `json:"bytes_per_connection"` // what the server's memory grew by, over all readers, before the first event
+	Likes      float64       `json:"likes_per_s"`          // that were answered
+	Offered    float64       `json:"offered_per_s"`        // deliveries, if each of these likes went to all readers of its post
+	Refused    int64         `json:"refused"`              // likes whose connection failed, or that had another status
+	ClientCPUS float64       `json:"client_cpu_s"`
+	Events     int64         `json:"events"`
+	Bytes      int64         `json:"bytes"` // that were read, with heads and framing
+	Missed     int64         `json:"missed"`
+	Repeated   int64         `json:"repeated"`
+	Reordered  int64         `json:"reordered"`
+	FirstEvent *load.Latency `json:"first_event_s,omitempty"` // from opening a stream, of the whole trial
+	Delivery   *load.Latency `json:"delivery_s,omitempty"`    // from publishing to reading
 
 	Account account `json:"account"`
 	Faults  []fault `json:"faults"`
@@ -58,36 +53,22 @@ type fault struct {
 // An account holds the server's ledger against what came here, from before the first connection until
 // after the last.
 type account struct {
-	hub.Ledger              // what it grew by
-	Received   int64        `json:"received"`
-	InSockets  int64        `json:"in_sockets"` // written, and never read here
-	Closed     bool         `json:"closed"`     // each delivery ended in one place, and what was written was read
-	Push       *push.Ledger `json:"push,omitempty"`
+	hub.Ledger             // what it grew by
+	Received   int64       `json:"received"`
+	InSockets  int64       `json:"in_sockets"` // written, and never read here
+	Closed     bool        `json:"closed"`     // each delivery ended in one place, and what was written was read
+	Push       *hub.Pushes `json:"push,omitempty"`
 }
 
-// A spread summarises how long something took, in seconds.
-type spread struct {
-	P50 float64 `json:"p50"`
-	P99 float64 `json:"p99"`
-	Max float64 `json:"max"`
-}
+const (
+	// settle is the longest that something may be under way at a trial's beginning or end.
+	settle = 2 * time.Second
+	// quiet is after how long without an event none is taken to be under way. If one was, the account does
+	// not close.
+	quiet = 300 * time.Millisecond
+)
 
-func spreadOf(h *load.Histogram) *spread {
-	if h == nil || h.Latency() == nil {
-		return nil
-	}
-	l := h.Latency()
-	return &spread{l.P50, l.P99, l.Max}
-}
-
-// ledgers are what a fanout_server answers at /ledger.
-type ledgers struct {
-	hub.Ledger
-	Push      *push.Ledger `json:"push"`
-	ReadersAt string       `json:"readers_at"`
-}
-
-func ledgerOf(ctx context.Context, url string) (l ledgers, err error) {
+func ledgerOf(ctx context.Context, url string) (l hub.Told, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/ledger", nil)
 	if err != nil {
 		return l, err
@@ -109,6 +90,15 @@ func ledgerOf(ctx context.Context, url string) (l ledgers, err error) {
 	return l, nil
 }
 
+// until reads a ledger until it is as wanted, for no longer than settle.
+func until(ctx context.Context, url string, is func(hub.Told) bool) (l hub.Told, err error) {
+	for end := time.Now().Add(settle); ; time.Sleep(10 * time.Millisecond) {
+		if l, err = ledgerOf(ctx, url); err != nil || is(l) || time.Now().After(end) {
+			return l, err
+		}
+	}
+}
+
 // measure makes the whole trial.
 func measure(ctx context.Context, s settings) (*output, error) {
 	writes := s.server
@@ -120,7 +110,7 @@ func measure(ctx context.Context, s settings) (*output, error) {
 	if err != nil {
 		return nil, err
 	}
-	var seen load.Events
+	seen := load.Events{First: load.NewHistogram(), Delivery: load.NewHistogram()}
 	streams, err := load.New(ctx, s.streams(), load.Options{Events: &seen})
 	if err != nil {
 		return nil, fmt.Errorf("watching: %w", err)
@@ -131,7 +121,11 @@ func measure(ctx context.Context, s settings) (*output, error) {
 			streams.Close()
 		}
 	}()
-	there, err := s.subscribed(ctx, before.Ledger)
+	joined := func(l hub.Told) int64 { return readers(l) - readers(before) }
+	there, err := until(ctx, s.server, func(l hub.Told) bool { return joined(l) >= int64(s.connections) })
+	if err == nil && joined(there) < int64(s.connections) {
+		err = fmt.Errorf("the server has %d of %d readers", joined(there), s.connections)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +160,7 @@ func measure(ctx context.Context, s settings) (*output, error) {
 	}
 	atFinish := seen
 	seen.Delivery = load.NewHistogram()
-	for end := time.Now().Add(s.settle); time.Now().Before(end); { // what is under way arrives
+	for end := time.Now().Add(settle); time.Now().Before(end); { // what is under way arrives
 		if r, err := watch(quiet, false); err != nil {
 			return nil, err
 		} else if r.Requests == 0 {
@@ -178,17 +172,20 @@ func measure(ctx context.Context, s settings) (*output, error) {
 	}
 	streamed := streams.Close().Targets[0]
 	closed = true
-	after, err := s.settled(ctx, writes)
+	account, err := s.account(ctx, writes, before, seen.N)
 	if err != nil {
 		return nil, err
 	}
-	likes := wrote.Slots[0]
+	likes, came := wrote.Slots[0], wrote.Summary.Targets[0]
 	out := &output{Generator: "event_reader", Start: start.UTC(), Finish: start.Add(s.duration).UTC(),
-		Connections: s.connections, Open: streamed.Open, Likes: float64(likes.Requests) / likes.Seconds,
-		ClientCPUS: slot.ClientCPUS, Events: atFinish.N - atStart.N, Bytes: slot.Bytes,
-		Missed: atFinish.Missed - atStart.Missed, Repeated: atFinish.Repeated - atStart.Repeated,
-		Reordered: atFinish.Reordered - atStart.Reordered, FirstEvent: spreadOf(seen.First), Delivery: spreadOf(atFinish.Delivery),
-		Faults: []fault{}}
+		Open: streamed.Open, Likes: float64(likes.Requests) / likes.Seconds, ClientCPUS: slot.ClientCPUS,
+		Events: atFinish.N - atStart.N, Bytes: slot.Bytes, Missed: atFinish.Missed - atStart.Missed,
+		Repeated: atFinish.Repeated - atStart.Repeated, Reordered: atFinish.Reordered - atStart.Reordered,
+		FirstEvent: seen.First.Latency(), Delivery: atFinish.Delivery.Latency(),
+		Memory:  max(0, there.Resident-before.Resident) / int64(s.connections),
+		Refused: came.Errors + came.Non2xx, // likes that still wait are no fault: a rate may be more than the server can take
+		Account: account, Faults: []fault{}}
+	out.Offered = out.Likes * float64(s.connections) / float64(s.topics)
 	for kind, n := range map[string]int64{"reset": streamed.Resets, "ended": streamed.Reopened, "refused": streamed.Errors} {
 		if n > 0 {
 			out.Faults = append(out.Faults, fault{kind, n, cmp.Or(streamed.Fault, "a stream was ended, and was opened again")})
@@ -197,28 +194,42 @@ func measure(ctx context.Context, s settings) (*output, error) {
 	if out.Events == 0 {
 		out.Faults = append(out.Faults, fault{"silent", 1, fmt.Sprintf("no event in %v", s.duration)})
 	}
-	out.Offered = out.Likes * float64(s.connections) / float64(s.topics)
-	out.Memory = max(0, there.Resident-before.Resident) / int64(s.connections)
-	for _, readers := range there.Shards {
-		out.ShardsUsed += min(1, int(readers))
+	for _, n := range there.Shards {
+		out.ShardsUsed += min(1, int(n))
 	}
-	came := wrote.Summary.Targets[0]
-	// Likes that still wait at the end are no fault: a rate may be more than the server can take.
-	out.Refused = came.Errors + came.Non2xx
-	out.Account = accountOf(before, after, seen.N)
 	return out, nil
 }
 
-func accountOf(before, after ledgers, received int64) account {
-	a := account{Ledger: after.Ledger.Since(before.Ledger), Received: received, Push: after.Push}
+// account waits until nothing is under way, for as long as that may take, and joins the ledgers of both
+// servers.
+func (s settings) account(ctx context.Context, writes string, before hub.Told, received int64) (a account, err error) {
+	if writes != s.server {
+		w, err := until(ctx, writes, func(l hub.Told) bool { return l.Push.UnderWay == 0 })
+		if err != nil {
+			return a, err
+		}
+		a.Push = w.Push
+	}
+	after, err := until(ctx, s.server, func(l hub.Told) bool { return l.UnderWay == 0 })
+	a.Ledger, a.Received = after.Ledger, received
+	for _, n := range []struct{ now, was *int64 }{{&a.Published, &before.Published}, {&a.Due, &before.Due},
+		{&a.Broadcast, &before.Broadcast}, {&a.Shard, &before.Shard}, {&a.Subscriber, &before.Subscriber},
+		{&a.Left, &before.Left}, {&a.Socket, &before.Socket}, {&a.Written, &before.Written},
+		{&a.UnderWay, &before.UnderWay}} {
+		*n.now -= *n.was
+	}
 	a.InSockets = a.Written - received
 	a.Closed = a.UnderWay == 0 && a.InSockets == 0 && (a.Push == nil || a.Push.UnderWay == 0)
-	return a
+	return a, err
 }
 
-// quiet is after how long without an event none is taken to be under way. If one was, the account does
-// not close.
-const quiet = 300 * time.Millisecond
+// readers is how many subscribers there are.
+func readers(l hub.Told) (n int64) {
+	for _, m := range l.Shards {
+		n += m
+	}
+	return n
+}
 
 // streams are the readers, spread over the posts.
 func (s settings) streams() *load.Plan {
@@ -239,37 +250,4 @@ func (s settings) likes(writes string) *load.Plan {
 	}
 	return &load.Plan{Threads: 1, Targets: []load.Target{t},
 		Slots: []load.Slot{{Seconds: (s.warmup + s.duration).Seconds(), Counts: true}}}
-}
-
-// subscribed waits until the server has all the readers, whose streams it has begun.
-func (s settings) subscribed(ctx context.Context, before hub.Ledger) (l ledgers, err error) {
-	for end := time.Now().Add(s.settle); ; time.Sleep(10 * time.Millisecond) {
-		if l, err = ledgerOf(ctx, s.server); err != nil || l.Readers()-before.Readers() >= int64(s.connections) {
-			return l, err
-		}
-		if time.Now().After(end) {
-			return l, fmt.Errorf("the server has %d of %d readers", l.Readers()-before.Readers(), s.connections)
-		}
-	}
-}
-
-// settled waits until nothing is under way, for as long as that may take, and joins the ledgers of both
-// servers.
-func (s settings) settled(ctx context.Context, writes string) (l ledgers, err error) {
-	for end := time.Now().Add(s.settle); ; {
-		if l, err = ledgerOf(ctx, s.server); err != nil {
-			return l, err
-		}
-		if writes != s.server {
-			w, err := ledgerOf(ctx, writes)
-			if err != nil {
-				return l, err
-			}
-			l.Push = w.Push
-		}
-		if l.UnderWay == 0 && (l.Push == nil || l.Push.UnderWay == 0) || time.Now().After(end) {
-			return l, nil
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
 }

@@ -31,7 +31,7 @@ func start(t *testing.T, flags ...string) (cmd *exec.Cmd, url string) {
 func read(t *testing.T, flags ...string) (out output) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	args := append([]string{"--connections", "40", "--warmup", "0.3", "--duration", "0.5", "--rate", "100", "--settle", "0.5"}, flags...)
+	args := append([]string{"--connections", "40", "--warmup", "0.3", "--duration", "0.5", "--rate", "100"}, flags...)
 	if status := run(args, &stdout, &stderr); status != program.OK {
 		t.Fatalf("%v: status %d, %s", args, status, &stderr)
 	}
