@@ -107,9 +107,9 @@ const patience = 6
 
 // next says which experiment has the next block, and how long to wait before it; nil if none fits into
 // the time left. A block counts only if the last one of its experiment ended results.VisitGap ago, so
-// several experiments take turns: of those begun, that which was measured longest ago. While all of
-// these wait another is begun, if the time left can decide its claims too. What cannot be decided only
-// fills the gaps and the end; a later call goes on from there.
+// several experiments take turns, and no more of them than fill the gaps: the first of those begun that
+// need not wait. While all of these wait another is begun, if the time left can decide its claims too.
+// What cannot be decided only fills the gaps and the end; a later call goes on from there.
 func (s *Session) next(order []*Outcome) (next *Outcome, wait time.Duration) {
 	left, reserved := s.until.Sub(s.Now()), time.Duration(0)
 	var begun, fresh, fill []*Outcome
@@ -125,8 +125,7 @@ func (s *Session) next(order []*Outcome) (next *Outcome, wait time.Duration) {
 			fill = append(fill, o)
 		}
 	}
-	slices.SortStableFunc(begun, func(a, b *Outcome) int { return a.left.Compare(b.left) })
-	slices.SortStableFunc(fill, func(a, b *Outcome) int { return a.left.Compare(b.left) })
+	slices.SortStableFunc(begun, func(a, b *Outcome) int { return cmp.Compare(s.wait(a), s.wait(b)) })
 	if len(begun) > 0 {
 		next, wait = begun[0], s.wait(begun[0])
 	}
@@ -135,12 +134,12 @@ func (s *Session) next(order []*Outcome) (next *Outcome, wait time.Duration) {
 		if next != nil && wait == 0 {
 			break
 		}
-		if max(reserved+needs*o.block, needs*results.VisitGap) <= left {
+		if max(reserved+needs*s.blockTime(o), needs*results.VisitGap) <= left {
 			next, wait = o, 0
 		}
 	}
 	for _, o := range append(fresh, fill...) {
-		if next == nil || s.wait(o)+o.block <= wait {
+		if next == nil || s.wait(o)+s.blockTime(o) <= wait {
 			return o, s.wait(o)
 		}
 	}
@@ -158,7 +157,16 @@ func (s *Session) wait(o *Outcome) time.Duration {
 // fits reports whether the budget has room for another block after that wait. An experiment that was
 // asked for by name has one block, however little time there is.
 func (s *Session) fits(o *Outcome, wait time.Duration) bool {
-	return s.single && o.blocks == 0 || !s.Now().Add(wait+o.block).After(s.until)
+	return s.single && o.blocks == 0 || !s.Now().Add(wait+s.blockTime(o)).After(s.until)
+}
+
+// blockTime is about how long the next block of an experiment takes. Where it has none, its plan is as
+// wrong as those of the others were.
+func (s *Session) blockTime(o *Outcome) time.Duration {
+	if o.blocks > 0 || s.took <= s.planned {
+		return o.block
+	}
+	return time.Duration(float64(o.block) * float64(s.took) / float64(s.planned))
 }
 
 // measureBlock measures one block of an experiment, and keeps its run where no further one follows.
@@ -180,9 +188,15 @@ func (s *Session) measureBlock(ctx context.Context, o *Outcome) error {
 	if err != nil {
 		return s.fail(ctx, o, err)
 	}
+	if o.blocks == 0 {
+		s.planned += o.block
+	}
 	o.blocks++
 	o.left = s.Now()
 	o.spent += o.left.Sub(began)
+	if o.blocks == 1 {
+		s.took += o.spent
+	}
 	o.block = o.spent / time.Duration(o.blocks)
 	o.Verdicts = o.record.with(f)
 	p := f.Provenance

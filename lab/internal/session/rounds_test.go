@@ -102,6 +102,8 @@ func TestTheBudgetDecidesWhatItCan(t *testing.T) {
 			[]int{0, 1, 0, 1}},
 		// A claim on its limit takes no time from those that can be decided, once it had its chance.
 		{"in vain", 3 * time.Minute, []part{{4 * second, 6, 0}, {11 * second, 7, 7}}, []int{10, 7}, []int{0, 1, 0, 1}},
+		// Four fill the gaps: a fifth only has the time that is left.
+		{"a fifth", 80 * second, slices.Repeat([]part{{3 * second, 6, 6}}, 5), []int{6, 6, 6, 6, 1}, []int{0, 1, 2, 3, 0, 1, 2, 3}},
 	} {
 		at := time.Unix(0, 0)
 		s := &Session{until: at.Add(c.budget), Line: &terminal.Line{Now: func() time.Time { return at }}}

@@ -61,9 +61,10 @@ type Session struct {
 	here   results.Provenance  // what a run that is made now has in common with others that count with it
 	begins map[string][]string // experiments whose record begins anew, by the reason
 
-	began, until time.Time  // of the budget
-	outcomes     []*Outcome // of this call, in the order of the report
-	single       bool       // the only experiment was asked for by name: its blocks follow one another
+	began, until  time.Time     // of the budget
+	planned, took time.Duration // for the first blocks of experiments
+	outcomes      []*Outcome    // of this call, in the order of the report
+	single        bool          // the only experiment was asked for by name: its blocks follow one another
 
 	// Replaced in tests, so that all the rest can be tested without measuring.
 	ready func(run.Plan) error
