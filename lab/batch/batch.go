@@ -86,6 +86,9 @@ func New[E any](send Send[E], opts ...Option) (*Batcher[E], error) {
 		if !ok {
 			return nil, fmt.Errorf("batch: MaxBytes: %T does not take the batcher's events", c.size)
 		}
+		if sizeOf == nil {
+			return nil, errors.New("batch: MaxBytes: say how large an event is")
+		}
 		b.sizeOf = sizeOf
 	}
 	n := c.buffers()

@@ -66,7 +66,7 @@ func TestAnIntervalIsOneBatch(t *testing.T) {
 		b := made(t, func(_ context.Context, events []int) error {
 			sizes = append(sizes, len(events))
 			return nil
-		}, MaxCount(100), Interval(time.Second), func(c *config) error { c.shards = 8; return nil })
+		}, MaxCount(100), Interval(time.Second), func(c *config) { c.shards = 8 })
 		for i, s := range b.shards { // as if each belonged to a processor
 			s.mu.Lock()
 			s.filled = <-b.free
@@ -91,7 +91,7 @@ func TestAnIntervalIsOneBatch(t *testing.T) {
 func TestATakenShardIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := made(t, func(context.Context, []int) error { return nil }, MaxCount(100),
-			func(c *config) error { c.shards = 2; return nil })
+			func(c *config) { c.shards = 2 })
 		held := func(s *shard[int]) int {
 			if s.filled == nil {
 				return 0

@@ -1,7 +1,6 @@
 package batch
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -59,157 +58,81 @@ type config struct {
 }
 
 // An Option changes how a Batcher works. New refuses those that make no sense.
-type Option func(*config) error
+type Option func(*config)
 
 // MaxCount is how many events make a batch. The default is 1000.
-func MaxCount(n int) Option {
-	return func(c *config) error {
-		if n < 1 || n > math.MaxInt32 {
-			return fmt.Errorf("batch: MaxCount(%d): a batch has from 1 to %d events", n, math.MaxInt32)
-		}
-		c.count = n
-		return nil
-	}
-}
+func MaxCount(n int) Option { return func(c *config) { c.count = n } }
 
 // MaxBytes is how many bytes make a batch; size gives the bytes of an event. An event
 // that is larger by itself makes a batch of its own. By default bytes are not counted.
 func MaxBytes[E any](n int, size func(E) int) Option {
-	return func(c *config) error {
-		if n < 1 {
-			return fmt.Errorf("batch: MaxBytes(%d): a batch has at least 1 byte", n)
-		}
-		if size == nil {
-			return errors.New("batch: MaxBytes: say how large an event is")
-		}
-		c.bytes, c.size = n, size
-		return nil
-	}
+	return func(c *config) { c.bytes, c.size = n, size }
 }
 
 // Interval is the longest time that an event waits before its batch leaves, full or not.
 // The default is a second.
-func Interval(d time.Duration) Option {
-	return func(c *config) error {
-		if d <= 0 {
-			return fmt.Errorf("batch: Interval(%v): it has to be positive", d)
-		}
-		c.interval = d
-		return nil
-	}
-}
+func Interval(d time.Duration) Option { return func(c *config) { c.interval = d } }
 
 // Capacity is the most events that are held, those in flight included. It is rounded up
 // to whole batches, and to at least one for each buffer that is being filled, one for
-// each batch in flight, and one more. The default is ten batches, or that least number if
-// it is larger.
-func Capacity(n int) Option {
-	return func(c *config) error {
-		if n < 1 {
-			return fmt.Errorf("batch: Capacity(%d): there has to be room for an event", n)
-		}
-		c.capacity = n
-		return nil
-	}
-}
+// each batch in flight, and one more. The default, which is also that of 0, is ten batches,
+// or that least number if it is larger.
+func Capacity(n int) Option { return func(c *config) { c.capacity = n } }
 
 // InFlight is how many batches are being sent at once. The default is 1.
-func InFlight(n int) Option {
-	return func(c *config) error {
-		if n < 1 || n > 1<<16 {
-			return fmt.Errorf("batch: InFlight(%d): from 1 to %d batches", n, 1<<16)
-		}
-		c.inFlight = n
-		return nil
-	}
-}
+func InFlight(n int) Option { return func(c *config) { c.inFlight = n } }
 
 // Timeout is how long one attempt to send may take; its context then ends. By
-// default only Close ends it.
-func Timeout(d time.Duration) Option {
-	return func(c *config) error {
-		if d <= 0 {
-			return fmt.Errorf("batch: Timeout(%v): it has to be positive", d)
-		}
-		c.timeout = d
-		return nil
-	}
-}
+// default, and with 0, only Close ends it.
+func Timeout(d time.Duration) Option { return func(c *config) { c.timeout = d } }
 
 // WhenFull chooses what happens to events for which there is no room. The default is
 // Block.
-func WhenFull(p Policy) Option {
-	return func(c *config) error {
-		if p < Block || p > DropOldest {
-			return fmt.Errorf("batch: WhenFull(%d): use Block, DropNewest or DropOldest", p)
-		}
-		c.policy = p
-		return nil
-	}
-}
+func WhenFull(p Policy) Option { return func(c *config) { c.policy = p } }
 
 // Ordered keeps the order in which events were added. The package's documentation states
 // what that costs.
-func Ordered() Option {
-	return func(c *config) error {
-		c.ordered = true
-		return nil
-	}
-}
+func Ordered() Option { return func(c *config) { c.ordered, c.shards = true, 1 } }
 
-// WithRetry lets failed batches be tried again. By default a batch that fails is lost,
-// and Flush, Close and the log report it.
-func WithRetry(r Retry) Option {
-	return func(c *config) error {
-		if r == nil {
-			return errors.New("batch: WithRetry: nil; leave it out to try once")
-		}
-		c.retry = r
-		return nil
-	}
-}
+// WithRetry lets failed batches be tried again. By default, and with nil, a batch that fails
+// is lost, and Flush, Close and the log report it.
+func WithRetry(r Retry) Option { return func(c *config) { c.retry = r } }
 
-// WithMeter names the Meter that is told what happens.
-func WithMeter(m Meter) Option {
-	return func(c *config) error {
-		if m == nil {
-			return errors.New("batch: WithMeter: nil; leave it out for none")
-		}
-		c.meter = m
-		return nil
-	}
-}
+// WithMeter names the Meter that is told what happens; nil: none.
+func WithMeter(m Meter) Option { return func(c *config) { c.meter = m } }
 
 // WithLogger logs losses to this logger instead of slog.Default: the first at once, and
 // then every 10 seconds the sums of what was lost since. It also logs each failed attempt
 // that is tried again, which the default does not. The batch waits while that is logged,
 // so a handler must not wait for the batcher. slog.New(slog.DiscardHandler) silences it.
-func WithLogger(l *slog.Logger) Option {
-	return func(c *config) error {
-		if l == nil {
-			return errors.New("batch: WithLogger: nil; leave it out for slog.Default, or use slog.DiscardHandler for silence")
-		}
-		c.logger = l
-		return nil
-	}
-}
+func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l } }
 
-// settle fills in defaults, and refuses options that do not fit together.
+// settle fills in defaults, and refuses options that make no sense.
 func settle(opts []Option) (config, error) {
-	c := config{count: 1000, interval: time.Second, inFlight: 1, shards: runtime.GOMAXPROCS(0), meter: none{}}
+	c := config{count: 1000, interval: time.Second, inFlight: 1, shards: runtime.GOMAXPROCS(0)}
 	for _, o := range opts {
-		if o == nil {
-			return c, errors.New("batch: a nil option")
-		}
-		if err := o(&c); err != nil {
-			return c, err
-		}
+		o(&c)
 	}
-	if c.ordered {
-		if c.inFlight > 1 {
-			return c, fmt.Errorf("batch: Ordered and InFlight(%d): two batches in flight have no order", c.inFlight)
-		}
-		c.shards = 1
+	if c.meter == nil {
+		c.meter = none{}
+	}
+	switch {
+	case c.count < 1 || c.count > math.MaxInt32:
+		return c, fmt.Errorf("batch: MaxCount(%d): a batch has from 1 to %d events", c.count, math.MaxInt32)
+	case c.size != nil && c.bytes < 1:
+		return c, fmt.Errorf("batch: MaxBytes(%d): a batch has at least 1 byte", c.bytes)
+	case c.interval <= 0:
+		return c, fmt.Errorf("batch: Interval(%v): it has to be positive", c.interval)
+	case c.capacity < 0:
+		return c, fmt.Errorf("batch: Capacity(%d): there has to be room for an event", c.capacity)
+	case c.inFlight < 1 || c.inFlight > 1<<16:
+		return c, fmt.Errorf("batch: InFlight(%d): from 1 to %d batches", c.inFlight, 1<<16)
+	case c.timeout < 0:
+		return c, fmt.Errorf("batch: Timeout(%v): it has to be positive", c.timeout)
+	case c.policy < Block || c.policy > DropOldest:
+		return c, fmt.Errorf("batch: WhenFull(%d): use Block, DropNewest or DropOldest", c.policy)
+	case c.ordered && c.inFlight > 1:
+		return c, fmt.Errorf("batch: Ordered and InFlight(%d): two batches in flight have no order", c.inFlight)
 	}
 	return c, nil
 }
