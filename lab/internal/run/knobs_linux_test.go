@@ -10,77 +10,34 @@ import (
 	"time"
 )
 
-// knobScripts is a clone with tuning scripts that behave as their names say.
-func knobScripts(t *testing.T, names ...string) load {
-	t.Helper()
-	l := load{dir: t.TempDir(), link: loopback}
-	dir := filepath.Join(l.dir, "lab", "scripts")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for name, does := range map[string]string{
-		"good":    `echo tune ready; cat >&2; exit 0`,
-		"stuck":   `echo tune ready; cat; echo "the kernel would not have it" >&2; exit 1`,
-		"refused": `echo "this kernel has none" >&2; exit 3`,
-		"slow":    `cat; echo "the kernel would not have it" >&2; exit 1`,
-		"early":   `echo tune ready; exit 0`,
-	} {
-		if err := os.WriteFile(filepath.Join(dir, "tune-"+name+".sh"), []byte("#!/bin/sh\n"+does+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, n := range names {
-		l.knobs = append(l.knobs, knob{name: n})
-	}
-	return l
-}
-
 // A setting that is not restored leaves the machine changed, which must be
 // reported whatever else went wrong.
 func TestAKnobThatDoesNotComeBackIsSaid(t *testing.T) {
-	wasLeft := func(t *testing.T, err error, also string) {
-		t.Helper()
-		if !errors.As(err, new(Unrestored)) || !strings.Contains(err.Error(), "tune-") ||
+	l := load{dir: t.TempDir(), link: loopback}
+	for name, does := range map[string]string{
+		"stuck":   `echo tune ready; cat; echo "the kernel would not have it" >&2; exit 1`,
+		"refused": `echo "this kernel has none" >&2; exit 3`,
+		"slow":    `cat; echo "the kernel would not have it" >&2; exit 1`,
+	} {
+		file := filepath.Join(l.dir, "lab", "scripts", "tune-"+name+".sh")
+		err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("#!/bin/sh\n"+does+"\n"), 0o755))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for also, knobs := range map[string][]knob{"this kernel has none": {{name: "stuck"}, {name: "refused"}}, "a signal came": {{name: "slow"}}} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		l.knobs = knobs
+		if knobs[0].name == "slow" {
+			time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("a signal came")) })
+		}
+		_, err := l.turn(ctx)
+		cancel(nil)
+		if !errors.As(err, new(Unrestored)) || !strings.Contains(err.Error(), "tune-"+knobs[0].name+".sh") ||
 			!strings.Contains(err.Error(), also) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v; want one line that says what was not brought back, and %q", err, also)
 		}
 	}
-	t.Run("in the end", func(t *testing.T) {
-		back, err := knobScripts(t, "good", "stuck", "good").turn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		wasLeft(t, back(), "tune-stuck.sh restore")
-	})
-	t.Run("where a later one cannot be turned", func(t *testing.T) {
-		_, err := knobScripts(t, "stuck", "refused").turn(t.Context())
-		wasLeft(t, err, "this kernel has none")
-	})
-	t.Run("where the run is interrupted", func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("a signal came")) })
-		_, err := knobScripts(t, "slow").turn(ctx)
-		wasLeft(t, err, "a signal came")
-	})
-	t.Run("before the end", func(t *testing.T) {
-		back, err := knobScripts(t, "early").turn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(100 * time.Millisecond)
-		if err := back(); err == nil || !strings.Contains(err.Error(), "tune-early.sh ended before the trial did") {
-			t.Errorf("%v", err)
-		}
-	})
-	t.Run("not at all", func(t *testing.T) {
-		back, err := knobScripts(t, "good", "good").turn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := back(); err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // A setting that is not restored ends the run with that message, whatever else
