@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -177,11 +176,6 @@ const (
 
 // reasons says where the difference is between a server and the first, from rounds of all servers.
 func reasons(rounds [][]profiled, i int) (out compare.Reasons) {
-	seen := map[string]float64{}
-	for _, r := range rounds {
-		maps.Copy(seen, r[0].work)
-		maps.Copy(seen, r[i].work)
-	}
 	// In each round what a row has of a server is the sum of its kinds.
 	row := func(name string, kinds ...string) compare.Reason {
 		r := compare.Reason{Kind: name}
@@ -198,7 +192,7 @@ func reasons(rounds [][]profiled, i int) (out compare.Reasons) {
 		r.Difference, r.Low, r.High = s.Median, s.Low, s.High
 		return r
 	}
-	kinds := slices.Sorted(maps.Keys(seen))
+	kinds := profile.WorkNames()
 	out.All = row("all", kinds...)
 	var rest []string
 	for _, k := range kinds {
@@ -214,8 +208,8 @@ func reasons(rounds [][]profiled, i int) (out compare.Reasons) {
 		return cmp.Compare(math.Abs(b.Difference), math.Abs(a.Difference))
 	})
 	out.Says = finding(out)
-	if len(rest) > 0 {
-		out.Kinds = append(out.Kinds, row(profile.WorkOther.Words(), rest...))
+	if other := row(profile.WorkOther.Words(), rest...); max(other.Base, other.Other) > 0 {
+		out.Kinds = append(out.Kinds, other)
 	}
 	for n, r := range out.Kinds {
 		if r.Shown() && out.All.Shown() {
