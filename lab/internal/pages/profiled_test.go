@@ -13,21 +13,10 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
-// withRaw names a file for each condition's CPU and block profiles.
-func withRaw(f *results.File) *results.File {
-	for i := range f.Conditions {
-		c := &f.Conditions[i]
-		for _, k := range []profile.Kind{profile.CPU, profile.Block} {
-			c.Profiles = append(c.Profiles, results.RawProfile{Kind: k, File: fmt.Sprintf("made-up/r/%s-%s.pb.gz", c.ID, k),
-				SHA256: "5a", Trials: 6})
-		}
-	}
-	return f
-}
-
 func TestAConditionSaysWhatItsProfilesCameTo(t *testing.T) {
 	x := sample.ProfileDesign(t, sample.ATenth)
-	run := withRaw(sample.Shares(x, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2))
+	run := sample.Shares(x, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2)
+	run.Conditions[0].Profiles = []results.RawProfile{{Kind: profile.CPU, File: "made-up/r/c1-cpu.pb.gz", SHA256: "5a", Trials: 6}}
 	for i := range run.Trials {
 		cpu := &run.Trials[i].Profiles[0]
 		cpu.Work = map[string]float64{"write": 0.5, "http": 0.3, "gc": 0.1, "lock": 0.1}

@@ -95,27 +95,21 @@ func TestAnalyse(t *testing.T) {
 }
 
 func TestParked(t *testing.T) {
-	for want, p := range map[float64]Profile{
-		31.7443333: {Kind: "block", Total: 190.466, DurationS: 6},
-		0:          {Kind: "mutex", Total: 6, DurationS: 3},
-	} {
-		if got := Parked(p); got != want {
-			t.Errorf("%+v: %v, want %v", p, got, want)
-		}
+	if got := Parked(Profile{Kind: Block, Total: 190.466, DurationS: 6}); got != 31.7443333 {
+		t.Error(got)
+	}
+	if got := Parked(Profile{Kind: Mutex, Total: 6, DurationS: 3}); got != 0 {
+		t.Error(got)
 	}
 }
 
 func TestAnalyseRefuses(t *testing.T) {
-	for says, c := range map[string]struct {
-		kind Kind
-		p    *pprof.Profile
-	}{
-		"a sample of -1, as a difference":      {Block, made(delays, map[string][]int64{"main.f": {1, -1}})},
-		`cpu profile has no sample type "cpu"`: {CPU, made(delays, nil)},
-		`no sample type "samples"`:             {CPU, made("cpu/nanoseconds", nil)},
-		`wall profile has no sample type`:      {"wall", made(delays, nil)},
+	for says, p := range map[string]*pprof.Profile{
+		"a sample of -1, as a difference":          made(delays, map[string][]int64{"main.f": {1, -1}}),
+		`block profile has no sample type "delay"`: made("samples/count cpu/nanoseconds", nil),
+		`no sample type "contentions"`:             made("delay/nanoseconds", nil),
 	} {
-		if _, err := Analyse(c.kind, c.p); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := Analyse(Block, p); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)
 		}
 	}
