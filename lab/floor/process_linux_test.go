@@ -192,7 +192,7 @@ func TestServerInC(t *testing.T) {
 		for i := range rounds * 5 {
 			a := c.next()
 			if a.code != []int{200, 200, 404, 405, 404}[i%5] || i%5 == 0 && a.body != catalog.Simple || i%5 == 1 &&
-				set.Body([]byte(a.body)) != nil {
+				set.Fault([]byte(a.body)) != nil {
 				t.Fatalf("by %d bytes, answer %d: %d, %.80q", part, i, a.code, a.body)
 			}
 		}

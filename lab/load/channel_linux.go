@@ -9,7 +9,6 @@ import (
 	"iter"
 	"net"
 	"os"
-	"slices"
 	"syscall"
 	"time"
 
@@ -21,16 +20,13 @@ import (
 // blocks: what is written waits to be flushed, and where nothing has come, reading gives an
 // error that TLS takes for a passing one.
 type channel struct {
-	net.Conn  // none: TLS needs only Read and Write
-	tls       *tls.Conn
-	protocols []string      // that TLS offers
-	stream    io.ReadWriter // the TLS, or the channel itself: into memory, and never blocks
-	session   Session
-	asked     []asked // by place of the session
-	in        bytes.Buffer
-	ended     bool // in, by the server
-	out       []byte
-	wrote     int // of out
+	net.Conn // none: TLS needs only Read and Write
+	tls      *tls.Conn
+	stream   io.ReadWriter // the TLS, or the channel itself: into memory, and never blocks
+	session  Session
+	flights  []flight // by place of the session
+	in, out  bytes.Buffer
+	ended    bool // in, by the server
 
 	// While it is opened, reading waits by handing over to who opens it.
 	wait    func(struct{}) bool
@@ -39,10 +35,11 @@ type channel struct {
 	failure error
 }
 
-// An asked is a request in flight in a session, or no kind.
-type asked struct {
-	at   int64 // when it was sent, ns
+// A flight is a request in flight in a session, or no kind.
+type flight struct {
 	kind *kind
+	from int64 // ns: from when it counts
+	sent int64 // ns
 }
 
 // errNothing is the error of a read where nothing has come. TLS takes it for a passing one.
@@ -62,10 +59,7 @@ func (ch *channel) Read(p []byte) (int, error) {
 	return ch.in.Read(p)
 }
 
-func (ch *channel) Write(p []byte) (int, error) {
-	ch.out = append(ch.out, p...)
-	return len(p), nil
-}
+func (ch *channel) Write(p []byte) (int, error) { return ch.out.Write(p) }
 
 // channeled tells whether the target's connections have channels.
 func (t *target) channeled() bool { return t.secure != nil || t.Protocol != "" }
@@ -75,12 +69,12 @@ func (t *target) newChannel() (ch *channel, err error) {
 	ch = &channel{}
 	ch.stream = ch
 	if t.secure != nil {
-		ch.tls, ch.protocols = tls.Client(ch, t.secure), t.secure.NextProtos
+		ch.tls = tls.Client(ch, t.secure)
 		ch.stream = ch.tls
 	}
 	switch t.Protocol {
 	case HTTP2:
-		ch.asked = make([]asked, t.Pipelining)
+		ch.flights = make([]flight, t.Pipelining)
 		if ch.session, err = t.options.HTTP2(t.Target); err != nil {
 			return nil, err
 		}
@@ -91,19 +85,19 @@ func (t *target) newChannel() (ch *channel, err error) {
 	// drives it and needs no other.
 	ch.next, ch.stop = iter.Pull(func(yield func(struct{}) bool) {
 		ch.wait = yield
-		ch.failure = ch.greet()
+		ch.failure = ch.greet(t.Protocol == HTTP2)
 		ch.wait = nil
 	})
 	return ch, nil
 }
 
 // greet does what comes before the first request.
-func (ch *channel) greet() error {
+func (ch *channel) greet(http2 bool) error {
 	if ch.tls != nil {
 		if err := ch.tls.Handshake(); err != nil {
 			return fmt.Errorf("no TLS with it: %w", err)
 		}
-		if got := ch.tls.ConnectionState().NegotiatedProtocol; slices.Contains(ch.protocols, HTTP2) && got != HTTP2 {
+		if got := ch.tls.ConnectionState().NegotiatedProtocol; http2 && got != HTTP2 {
 			return fmt.Errorf("it does not offer HTTP/2 by ALPN (it chose %q)", got)
 		}
 	}
@@ -131,12 +125,8 @@ func (ch *channel) greet() error {
 
 // say passes on what the session says.
 func (ch *channel) say() {
-	if ch.session == nil {
-		return
-	}
-	if said := ch.session.Out(); said.Len() > 0 {
-		_, _ = ch.stream.Write(said.Bytes()) // where TLS has failed reading tells why
-		said.Reset()
+	if ch.session != nil && ch.session.Out().Len() > 0 {
+		_, _ = ch.session.Out().WriteTo(ch.stream) // where TLS has failed reading tells why
 	}
 }
 
@@ -147,11 +137,11 @@ func (ch *channel) open(fd int32, buffer []byte) (done bool, err error) {
 		if !more { // before, TLS may be in the middle of its handshake
 			ch.say()
 		}
-		if len(ch.out) > 0 { // a new socket has room for that
-			if n, errno := transmit(fd, ch.out); errno != 0 || n < len(ch.out) {
+		if ch.out.Len() > 0 { // a new socket has room for that
+			if n, errno := transmit(fd, ch.out.Bytes()); errno != 0 || n < ch.out.Len() {
 				return false, fmt.Errorf("it does not take the greeting: %w", errno)
 			}
-			ch.out = ch.out[:0]
+			ch.out.Reset()
 		}
 		if !more {
 			return true, ch.failure
@@ -187,80 +177,69 @@ func (ch *channel) await(fd int32, buffer []byte) error {
 	}
 }
 
-// greet goes on with opening a connection again.
-func (w *thread) greet(c *connection) {
-	switch done, err := c.channel.open(c.fd, w.buffer); {
-	case err != nil:
-		w.refused(c, err)
-	case done:
-		w.isOpened(c)
+// session is the connection's, or nil.
+func (c *connection) session() Session {
+	if c.channel == nil {
+		return nil
 	}
+	return c.channel.session
 }
 
-// stopOpening ends what is being opened when the load ends, on the thread that drives it.
-func (w *thread) stopOpening() {
-	for _, c := range w.conns {
-		if c.channel != nil {
-			c.channel.stop()
+// flights gives the requests that are in flight in a session, by place.
+func (c *connection) flights() iter.Seq2[int, flight] {
+	return func(yield func(int, flight) bool) {
+		if c.channel == nil {
+			return
+		}
+		for place, f := range c.channel.flights {
+			if f.kind != nil && !yield(place, f) {
+				return
+			}
 		}
 	}
 }
 
-// writeInto writes a part of the mix into a channel.
-func (w *thread) writeInto(c *connection, from, size int) {
-	m := &c.lane.target.mix
-	for size > 0 {
-		part := m.bytes[from:min(from+size, len(m.bytes))]
-		_, _ = c.channel.stream.Write(part) // where TLS has failed reading tells why
-		from, size = (from+len(part))%m.size(), size-len(part)
+// land frees a place of a session, and returns from when its request counts.
+func (c *connection) land(place int) (from int64) {
+	from = c.channel.flights[place].from
+	c.channel.flights[place] = flight{}
+	c.flies(-1)
+	return from
+}
+
+// postpone keeps a request of a session for the next connection.
+func (w *thread) postpone(c *connection, place int) {
+	c.keep(c.land(place))
+	c.flies(1)
+}
+
+// waits is since when a connection with requests in flight waits for one. Of a session that
+// is since it sent the oldest, whatever came for others.
+func (c *connection) waits() (since int64) {
+	since = c.since
+	for _, f := range c.flights() {
+		since = min(since, f.sent)
 	}
-	w.sync(c)
+	return since
 }
 
 // ask sends the next n requests of the mix in a session. They count from ns.
 func (w *thread) ask(c *connection, n int, ns int64) {
-	ch, l, m := c.channel, c.lane, &c.lane.target.mix
+	l, m := c.lane, &c.lane.target.mix
 	for range n {
 		k := &l.kinds[m.order[c.next]]
-		place, err := ch.session.Ask(int(m.order[c.next]), k.comparer.wants())
+		place, err := c.channel.session.Ask(int(m.order[c.next]), k.comparer.wants())
 		if err != nil {
 			w.broke(c, err.Error())
 			return
 		}
 		c.next = m.after(c.next + 1)
-		c.times[place], ch.asked[place] = ns, asked{w.now, k}
-		c.inFlight++
-		l.inFlight++
+		c.channel.flights[place] = flight{k, ns, w.now}
+		c.flies(1)
 	}
-	w.sync(c)
-}
-
-// sync writes what is to be said, also where nothing is asked.
-func (w *thread) sync(c *connection) {
-	c.channel.say()
-	if len(c.channel.out) > 0 && !c.blocked {
-		w.flushOut(c)
+	if !c.blocked {
+		w.flush(c)
 	}
-}
-
-// flushOut writes what a channel has for the socket, or what the socket has room for.
-func (w *thread) flushOut(c *connection) {
-	ch := c.channel
-	for ch.wrote < len(ch.out) {
-		n, errno := transmit(c.fd, ch.out[ch.wrote:])
-		switch {
-		case errno == syscall.EAGAIN:
-			c.blocked = true
-			return
-		case errno == syscall.EINTR:
-		case errno != 0: // reading tells why
-			w.poller.again(c.fd, c.index, c.generation)
-			return
-		default:
-			ch.wrote += n
-		}
-	}
-	ch.out, ch.wrote, c.blocked = ch.out[:0], 0, false
 }
 
 // through reads what has arrived on a channel. done is the number of answers; ok is false if
@@ -309,65 +288,22 @@ func (w *thread) places(c *connection, in []byte, now int64) (done int, ok bool)
 			return done, false
 		case a == nil:
 			return done, true
-		}
-		if a.Place < 0 {
-			l.requests++
-			l.bytes += a.Size
+		case a.Place < 0:
+			l.sum.Requests++
+			l.sum.Bytes += a.Size
+			continue
+		case a.Again:
+			w.postpone(c, a.Place)
 			continue
 		}
-		k, from := c.free(a.Place)
-		if a.Again {
-			w.postpone(c, from)
-			continue
-		}
+		k := c.channel.flights[a.Place].kind
+		from := c.land(a.Place)
 		if a.Err != nil {
-			l.errors++
+			l.sum.Errors++
 			l.fault(now, k, a.Err.Error())
 			w.lost(l, k, from)
 			continue
 		}
-		p := &c.parser
-		p.status, p.size, p.length, p.body = a.Status, a.Size, a.Length, a.Body
-		p.unexpected, p.amiss = !k.heads.of.Expects(a.Status), a.Amiss != nil
-		k.heads.why = a.Amiss
-		w.took(c, k, from, now)
+		w.took(c, k, from, now, a)
 	}
-}
-
-// free frees a place of a session, and returns which request was there and from when it counts.
-func (c *connection) free(place int) (k *kind, from int64) {
-	k = c.channel.asked[place].kind
-	c.channel.asked[place] = asked{}
-	c.inFlight--
-	c.lane.inFlight--
-	return k, c.times[place]
-}
-
-// waits is since when a connection with requests in flight waits for one. Of a session that
-// is since it sent the oldest, whatever came for others.
-func (c *connection) waits() (since int64) {
-	if since = c.since; c.channel == nil {
-		return since
-	}
-	for _, a := range c.channel.asked {
-		if a.kind != nil {
-			since = min(since, a.at)
-		}
-	}
-	return since
-}
-
-// dispose gives up a channel, if there is one, and what is in flight in its session.
-func (w *thread) dispose(c *connection) {
-	if c.channel == nil {
-		return
-	}
-	for place, a := range c.channel.asked {
-		if a.kind != nil {
-			k, from := c.free(place)
-			w.lost(c.lane, k, from)
-		}
-	}
-	c.channel.stop()
-	c.channel = nil
 }

@@ -6,6 +6,17 @@ import (
 	"math/rand/v2"
 )
 
+// Bodies are the right bodies of a target. All threads use them at once.
+type Bodies interface {
+	// Share says that one in so many bodies is to be compared in full; of the others only the
+	// length is.
+	Share() int
+	// Length says what is wrong with a body's length in bytes; nil if nothing is.
+	Length(n int) error
+	// Fault says what is wrong with a body; nil if nothing is. It does not keep the body.
+	Fault(body []byte) error
+}
+
 const (
 	firstInFull = 32 // so many first answers of a target are compared in full
 	// wholeBody is the length up to which all bodies are compared with one body. Of 4.5 kB
@@ -47,10 +58,7 @@ func newComparer(set Bodies, seed uint64) comparer {
 
 // wants says whether take needs the next body.
 func (c *comparer) wants() bool {
-	if c.seen < firstInFull {
-		return !c.alone
-	}
-	return !c.alone && (c.share == 1 || c.share > 1 && c.turn == c.chosen)
+	return !c.alone && (c.seen < firstInFull || c.share == 1 || c.share > 1 && c.turn == c.chosen)
 }
 
 // take checks the body of an answer with an expected status. body is nil if it was not kept.
@@ -59,36 +67,38 @@ func (c *comparer) take(body []byte, length int64) {
 		c.turn, c.chosen = 0, c.chance.IntN(c.share)
 	}
 	if c.seen < firstInFull {
-		c.seen++
-		if c.set == nil {
+		if c.seen++; c.set == nil {
 			c.learn(body, length)
 			return
 		}
 	}
-	switch {
-	case body != nil && !c.alone:
+	full := body != nil && !c.alone
+	if full {
 		c.compared++
-		if c.model != nil && bytes.Equal(body, c.model) {
-			c.settle()
-		} else if c.set == nil {
-			c.unlike(body)
-		} else if err := c.set.Body(body); err != nil {
+	}
+	switch same := full && c.model != nil && bytes.Equal(body, c.model); {
+	case same:
+		c.settle(nil)
+	case c.set != nil && !full:
+		c.wrong(c.set.Length(int(length)))
+	case c.set != nil:
+		if err := c.set.Fault(body); err != nil {
 			c.wrong(err)
 		} else if c.share == 1 {
 			c.model = append(c.model[:0], body...)
 		}
-	case c.set != nil:
-		c.wrong(c.set.Length(int(length)))
-	case length == c.length:
-		if c.alone {
-			c.settle()
-		}
-	case !c.varies:
+	case length != c.length && !c.varies:
+		c.settle(nil)
 		c.wrong(c.otherLength(length))
-	case c.odd != nil:
-		c.length, c.odd = -1, nil
-	case c.length >= 0:
-		c.odd = c.otherLength(length)
+	case length != c.length && c.length >= 0:
+		if c.settle(c.otherLength(length)) {
+			c.length = -1
+		}
+	case full:
+		c.varies = c.settle(fmt.Errorf("a body that differs from the first %d at byte %d", firstInFull, FirstDifference(body, c.model)))
+		c.alone = c.varies
+	case c.alone:
+		c.settle(nil)
 	}
 }
 
@@ -111,24 +121,28 @@ func (c *comparer) learn(body []byte, length int64) {
 	}
 }
 
-// unlike takes a body that is not the model. One alone is wrong; two in a row of the model's length are
-// of a body that changes from time to time.
-func (c *comparer) unlike(body []byte) {
-	switch {
-	case len(body) != len(c.model):
-		c.settle()
-		c.wrong(c.otherLength(int64(len(body))))
-	case c.odd != nil:
-		c.varies, c.alone, c.odd = true, true, nil
+// settle takes what is odd of a body, if anything is. One alone is wrong, which the next body tells that is
+// as before; two in a row are of a body that changes from time to time, and then it is true.
+func (c *comparer) settle(odd error) (changes bool) {
+	switch last := c.odd; {
+	case odd == nil:
+		c.odd = nil
+		c.wrong(last)
+	case last == nil:
+		c.odd = odd
 	default:
-		c.odd = fmt.Errorf("a body that differs from the first %d at byte %d", firstInFull, FirstDifference(body, c.model))
+		c.odd, changes = nil, true
 	}
+	return changes
 }
 
-// settle counts the last body as wrong if it was odd: what came next was as before.
-func (c *comparer) settle() {
-	c.wrong(c.odd)
-	c.odd = nil
+func (c *comparer) wrong(err error) {
+	if err == nil {
+		return
+	}
+	if c.mismatches++; c.mismatches == 1 {
+		c.mismatch = err.Error()
+	}
 }
 
 func (c *comparer) otherLength(n int64) error {
@@ -142,13 +156,4 @@ func FirstDifference(a, b []byte) int {
 		at++
 	}
 	return at + 1
-}
-
-func (c *comparer) wrong(err error) {
-	if err == nil {
-		return
-	}
-	if c.mismatches++; c.mismatches == 1 {
-		c.mismatch = err.Error()
-	}
 }

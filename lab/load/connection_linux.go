@@ -20,6 +20,17 @@ const (
 	leastPause   = int64(20 * time.Millisecond)
 
 	dialTimeout = 3 * time.Second
+
+	// closeWithin is how long a server may take to close a connection of which it announced the end, or
+	// was asked for it. One that does not is not waited for again.
+	closeWithin = 20 * int64(time.Millisecond)
+
+	// perCrossing is how many answers there are at least to one request that crosses the end of its
+	// connection, once half of the connections have ended so.
+	perCrossing = 500
+
+	// pause is after how long without a request a server may have closed a connection.
+	pause = 20 * int64(time.Millisecond)
 )
 
 // The states of a connection.
@@ -40,7 +51,7 @@ type connection struct {
 	generation int32 // of its socket, so that events of an earlier socket are recognised
 	state      uint8
 	first      bool // an answer has come in this slot
-	blocked    bool // the socket is full, and requests still have to be written to it
+	blocked    bool // the socket is full, and there is more to write to it
 	queued     bool // is in the lane's ring of connections that can take a request
 	last       bool // the answer that came last is the last one
 	idle       bool // nothing has come since it was asked after a pause
@@ -53,29 +64,29 @@ type connection struct {
 	kind       *kind // of the oldest request in flight, or of the next one
 	oldest     int   // its place in the mix
 	next       int   // the place of the next request to be sent
-	owed       int   // bytes of requests still to be written
-	at         int   // where in the mix they begin
+	at         int   // where in the mix the bytes begin that are still to be written
+	owed       int   // how many these are
 	inFlight   int   // requests
 	since      int64 // ns: of the last answer, or of sending if none was in flight then
 	again      int64 // ns: when to open it again
-	// The times from which requests in flight count, oldest at head: a ring. Of a session
-	// they are by place.
-	times []int64
-	head  int
-	// Of a session: from when requests count that are to be asked on the next connection.
-	unasked []int64
+	// The times from which requests count, oldest at head: a ring. In HTTP/1.1 it has all that are in flight; of a
+	// session those that are to be asked again on the next connection.
+	times      []int64
+	head, kept int
 }
 
-// push notes n requests that count from ns.
-func (c *connection) push(n int, ns int64) {
-	at := c.head + c.inFlight
-	for range n {
-		if at >= len(c.times) {
-			at -= len(c.times)
-		}
-		c.times[at] = ns
-		at++
+// keep notes a request that counts from ns.
+func (c *connection) keep(ns int64) {
+	at := c.head + c.kept
+	if at >= len(c.times) {
+		at -= len(c.times)
 	}
+	c.times[at] = ns
+	c.kept++
+}
+
+// flies counts n more requests in flight.
+func (c *connection) flies(n int) {
 	c.inFlight += n
 	c.lane.inFlight += n
 }
@@ -86,13 +97,33 @@ func (c *connection) pop() (ns int64) {
 	if c.head++; c.head == len(c.times) {
 		c.head = 0
 	}
-	c.inFlight--
-	c.lane.inFlight--
+	c.kept--
+	c.flies(-1)
 	if l := c.lane; len(l.kinds) > 1 {
 		c.oldest = l.target.mix.after(c.oldest + 1)
 		c.kind = &l.kinds[l.target.mix.order[c.oldest]]
 	}
 	return ns
+}
+
+// connect opens a connection for the first time.
+func (w *thread) connect(c *connection) (err error) {
+	t := c.lane.target
+	if c.fd, err = t.connect(); err != nil {
+		return err
+	}
+	if c.to, err = unix.Getpeername(int(c.fd)); err != nil {
+		return err
+	}
+	if t.channeled() {
+		if c.channel, err = t.newChannel(); err == nil {
+			err = c.channel.await(c.fd, w.buffer)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.poller.watch(c.fd, c.index, 0)
 }
 
 // connect opens a target's connection and waits for it. Of a name's addresses the first that takes one
@@ -117,15 +148,12 @@ func (t *target) connect() (fd int32, err error) {
 	if err != nil {
 		return -1, err
 	}
-	failed := raw.Control(func(own uintptr) {
-		n := 0
-		n, err = unix.FcntlInt(own, unix.F_DUPFD_CLOEXEC, 0)
-		fd = int32(n)
-	})
+	own := -1
+	failed := raw.Control(func(fd uintptr) { own, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) })
 	if err = cmp.Or(failed, err); err == nil && t.Unix == "" {
-		err = prepare(int(fd))
+		err = prepare(own)
 	}
-	return fd, err
+	return int32(own), err
 }
 
 // prepare sets a socket's options.
@@ -162,7 +190,7 @@ func (c *connection) begin() (int32, error) {
 	return int32(fd), nil
 }
 
-// reopen begins to open a broken connection again.
+// reopen begins to open a connection again; with a new connection for each request, when one is sent.
 func (w *thread) reopen(c *connection) {
 	if c.lane.target.Close && c.inFlight == 0 {
 		w.unsound--
@@ -187,42 +215,37 @@ func (w *thread) dial(c *connection) {
 	}
 }
 
-// opened looks whether opening a connection again has worked.
+// opened goes on with opening a connection again.
 func (w *thread) opened(c *connection) {
-	if c.channel != nil {
-		w.greet(c)
-		return
+	t, done := c.lane.target, true
+	var err error
+	if c.channel == nil {
+		errno := 0
+		if errno, err = unix.GetsockoptInt(int(c.fd), unix.SOL_SOCKET, unix.SO_ERROR); err == nil && errno != 0 {
+			err = syscall.Errno(errno)
+		}
+		if err == nil && t.channeled() {
+			c.channel, err = t.newChannel()
+		}
 	}
-	errno, err := unix.GetsockoptInt(int(c.fd), unix.SOL_SOCKET, unix.SO_ERROR)
-	if err == nil && errno != 0 {
-		err = syscall.Errno(errno)
-	}
-	t := c.lane.target
-	if err == nil && t.channeled() {
-		c.channel, err = t.newChannel()
+	if err == nil && c.channel != nil {
+		done, err = c.channel.open(c.fd, w.buffer)
 	}
 	switch {
 	case err != nil:
 		w.refused(c, err)
-	case c.channel != nil:
-		w.greet(c)
-	default:
-		w.isOpened(c)
+		return
+	case !done:
+		return
 	}
-}
-
-// isOpened takes a connection that was opened again, and asks what the last one was asked in vain.
-func (w *thread) isOpened(c *connection) {
 	c.state, c.since, c.last, c.used = isOpen, w.now, false, false
 	w.unsound--
-	again := c.unasked
-	c.unasked = nil
-	for _, from := range again {
-		c.inFlight--
-		c.lane.inFlight--
-		w.ask(c, 1, from)
-	}
-	if len(again) == 0 && c.inFlight > 0 {
+	// What the last connection was asked in vain is asked again.
+	if c.session() != nil {
+		for c.kept > 0 {
+			w.ask(c, 1, c.pop())
+		}
+	} else if c.inFlight > 0 {
 		w.write(c, c.inFlight)
 	}
 	if c.state == isOpen {
@@ -230,39 +253,56 @@ func (w *thread) isOpened(c *connection) {
 	}
 }
 
-// refused counts a connection that could not be opened again.
-func (w *thread) refused(c *connection, err error) {
-	c.lane.errors++
-	c.lane.fault(w.now, c.kind, fmt.Sprintf("no new connection: %v", err))
-	c.state = isOpening // also where it came to no socket
-	w.end(c)
-}
-
-// end closes a connection. Requests in flight on it stay without an answer.
-func (w *thread) end(c *connection) {
+// fail counts n faults of a connection, says what the first one is, and ends the connection. Requests in flight on
+// it stay without an answer.
+func (w *thread) fail(c *connection, count *int64, n int, text string) {
+	*count += int64(n)
+	c.lane.fault(w.now, c.kind, text)
 	if c.state == isOpening {
 		w.unsound--
 	}
-	w.dispose(c)
-	for _, from := range c.unasked {
-		c.inFlight--
-		c.lane.inFlight--
-		w.lost(c.lane, c.kind, from)
-	}
-	c.unasked = nil
 	w.lose(c)
-	c.head, c.owed, c.blocked, c.idle = 0, 0, false, false
-	c.parser.reset()
-	if c.fd >= 0 {
-		unix.Close(int(c.fd)) // this takes it out of epoll too
+	w.shut(c)
+	if c.reopened < mostReopened {
+		c.state, c.again = isBroken, w.now+leastPause<<c.reopened
+		c.reopened++
+		w.unsound++
+		return
 	}
-	c.fd = -1
-	w.abandon(c)
+	c.state = isLost
+	c.lane.living--
+	if w.phase <= counting && c.lane == w.lane {
+		w.load.living.Add(-1)
+		if w.phase == filling && !c.first {
+			w.filled()
+		}
+	}
+}
+
+// refused counts a connection that could not be opened again.
+func (w *thread) refused(c *connection, err error) {
+	c.state = isOpening // also where it came to no socket
+	w.fail(c, &c.lane.sum.Errors, 1, fmt.Sprintf("no new connection: %v", err))
+}
+
+// broke counts a connection that the server ended, and the requests in flight on it.
+func (w *thread) broke(c *connection, text string) {
+	c.lane.sum.Resets++
+	w.fail(c, &c.lane.sum.Errors, c.inFlight, text)
+}
+
+// malformed counts a malformed answer and ends the connection: nobody knows where the
+// next answer begins.
+func (w *thread) malformed(c *connection, err error) {
+	w.fail(c, &c.lane.sum.Errors, max(c.inFlight, 1), err.Error())
 }
 
 // lose counts the requests in flight on a connection as without an answer.
 func (w *thread) lose(c *connection) {
-	for c.inFlight > 0 {
+	for place, f := range c.flights() {
+		w.lost(c.lane, f.kind, c.land(place))
+	}
+	for c.kept > 0 {
 		k := c.kind
 		w.lost(c.lane, k, c.pop())
 	}
@@ -276,9 +316,18 @@ func (w *thread) lost(l *lane, k *kind, from int64) {
 	w.unanswered(l, k.latency, from, w.now)
 }
 
-// closeWithin is how long a server may take to close a connection of which it announced the end, or
-// was asked for it. One that does not is not waited for again.
-const closeWithin = 20 * int64(time.Millisecond)
+// shut closes a connection's socket, and forgets what came of it and what was to be written.
+func (w *thread) shut(c *connection) {
+	if c.channel != nil {
+		c.channel.stop()
+		c.channel = nil
+	}
+	c.parser.reset()
+	c.at, c.owed, c.blocked, c.idle = c.lane.target.mix.ends[c.next], 0, false, false
+	unix.Close(int(c.fd)) // which takes it out of epoll too
+	c.fd = -1
+	c.generation++
+}
 
 // finish takes the last answer of a connection. The server should close it: so it is the server's
 // end that waits for a minute (TIME_WAIT), and the client's port is free.
@@ -298,72 +347,238 @@ func (w *thread) reset(c *connection) {
 	w.rest(c)
 }
 
-// rest closes a connection whose end is no fault, and opens it again: at once, or with a new
-// connection for each request when one is sent. What is in flight on it is asked again.
+// rest closes a connection whose end is no fault, and opens it again. What is in flight on it is asked again.
 func (w *thread) rest(c *connection) {
-	l, fresh := c.lane, c.state == isOpen && c.inFlight == 0 && w.now-c.since < pause
-	if c.channel != nil && c.channel.session != nil {
-		for place, a := range c.channel.asked {
-			if a.kind != nil {
-				_, from := c.free(place)
-				w.postpone(c, from)
+	fresh := c.state == isOpen && c.inFlight == 0 && w.now-c.since < pause
+	for place := range c.flights() {
+		w.postpone(c, place)
+	}
+	c.next = c.oldest
+	w.shut(c)
+	w.unsound++
+	if !c.lane.target.Close {
+		c.lane.sum.Reopened++
+		if fresh { // a server that takes connections only to close them must not be flooded
+			c.state, c.again = isBroken, w.now+closeWithin
+			return
+		}
+	}
+	w.reopen(c)
+}
+
+// send writes n requests at once. They count from ns.
+func (w *thread) send(c *connection, n int, ns int64) {
+	if n = min(n, c.lane.budget); n <= 0 {
+		return
+	}
+	c.lane.budget -= n
+	if c.inFlight == 0 {
+		c.idle = w.now-c.since > pause
+		c.since = w.now
+	}
+	if c.session() != nil {
+		w.ask(c, n, ns)
+		return
+	}
+	for range n {
+		c.keep(ns)
+	}
+	if c.flies(n); c.state == isRested {
+		w.unsound++
+		w.dial(c)
+		return
+	}
+	w.write(c, n)
+}
+
+// write writes the next n requests of the mix.
+func (w *thread) write(c *connection, n int) {
+	m := &c.lane.target.mix
+	c.owed += m.ends[c.next+n] - m.ends[c.next]
+	c.next = m.after(c.next + n)
+	for c.channel != nil && c.owed > 0 {
+		piece := c.unwritten()
+		_, _ = c.channel.stream.Write(piece) // where TLS has failed reading tells why
+		c.wrote(len(piece))
+	}
+	if !c.blocked {
+		w.flush(c)
+	}
+}
+
+// unwritten is the next piece of the mix that is to be written.
+func (c *connection) unwritten() []byte {
+	all := c.lane.target.mix.bytes
+	return all[c.at:min(c.at+c.owed, len(all))]
+}
+
+// wrote notes that n bytes of it have been.
+func (c *connection) wrote(n int) {
+	m := &c.lane.target.mix
+	if c.owed -= n; c.owed == 0 {
+		c.at = m.ends[c.next]
+	} else {
+		c.at = (c.at + n) % m.size()
+	}
+}
+
+// flush writes what there is to write, until there is no more or the socket is full.
+func (w *thread) flush(c *connection) {
+	ch := c.channel
+	if ch != nil {
+		ch.say()
+	}
+	for {
+		piece := c.unwritten()
+		if ch != nil {
+			piece = ch.out.Bytes()
+		}
+		if c.blocked = len(piece) > 0; !c.blocked {
+			return
+		}
+		n, errno := transmit(c.fd, piece)
+		switch {
+		case errno == syscall.EAGAIN:
+			return
+		case errno == syscall.EINTR:
+		case errno != 0: // the server closed the connection; it may have answered before, which reading tells
+			c.blocked = false
+			w.poller.again(c.fd, c.index, c.generation)
+			return
+		case ch != nil:
+			ch.out.Next(n)
+		default:
+			c.wrote(n)
+		}
+	}
+}
+
+// readable reads what has arrived on a connection, and sends the next requests. It
+// reports whether there may be more to read; at the connection's end there always is.
+func (w *thread) readable(c *connection, ended bool) (more bool) {
+	n, errno := receive(c.fd, w.buffer)
+	switch {
+	case errno == syscall.EAGAIN:
+		return false
+	case errno == syscall.EINTR:
+		return true
+	case errno != 0 && (w.mayEnd(c) || w.crosses(c)):
+		w.rest(c)
+		return false
+	case errno != 0:
+		w.broke(c, fmt.Sprintf("the connection broke, %d requests in flight: %v", c.inFlight, errno))
+		return false
+	case n == 0:
+		w.closed(c)
+		return false
+	case c.state == isClosing: // what comes behind the last answer is none
+		return ended || n == len(w.buffer)
+	}
+	// Everything that this read returned has arrived by now. Time spent on it from here
+	// on is the client's own.
+	now := w.load.clock.now()
+	w.now, c.idle = now, false
+	done, ok := 0, false
+	if c.channel == nil {
+		done, ok = w.answers(c, w.buffer[:n], now)
+	} else {
+		done, ok = w.through(c, w.buffer[:n], now)
+	}
+	if !ok {
+		return false
+	}
+	if done > 0 {
+		w.heard(c, now)
+	}
+	switch s := c.session(); {
+	case s != nil && s.Leaving():
+		if c.state = isLeaving; c.inFlight == c.kept {
+			w.reset(c)
+			return false
+		}
+	case done > 0 && c.last:
+		w.finish(c, ended)
+		return c.state == isClosing
+	case done > 0:
+		w.goOn(c, done)
+	}
+	if c.channel != nil && !c.blocked {
+		w.flush(c)
+	}
+	return ended || n == len(w.buffer)
+}
+
+// answers reads answers in HTTP/1.1. done is the number of those that are complete; ok is
+// false if the connection has ended.
+func (w *thread) answers(c *connection, in []byte, now int64) (done int, ok bool) {
+	for len(in) > 0 {
+		if c.inFlight == 0 {
+			w.malformed(c, errors.New("an answer that nobody asked for"))
+			return done, false
+		}
+		used, whole, err := c.parser.next(in, &c.kind.heads, c.kind.comparer.wants())
+		if err != nil {
+			w.malformed(c, err)
+			return done, false
+		}
+		in = in[used:]
+		if whole {
+			w.answered(c, now)
+			if done++; c.last {
+				return done, true
 			}
 		}
 	}
-	w.dispose(c)
-	c.next, c.owed, c.blocked, c.idle = c.oldest, 0, false, false
-	c.parser.reset()
-	unix.Close(int(c.fd))
-	c.fd = -1
-	c.generation++
+	return done, true
+}
+
+// answered counts the answer that is in the parser.
+func (w *thread) answered(c *connection, now int64) {
+	k := c.kind
+	c.last = c.parser.closes || c.lane.target.Close
+	w.took(c, k, c.pop(), now, &c.parser.answer)
+	c.parser.answer.Size = 0
+}
+
+// closed takes a connection that the server closed.
+func (w *thread) closed(c *connection) {
+	s := c.session()
 	switch {
-	case !l.target.Close && fresh: // a server that takes connections only to close them must not be flooded
-		l.reopened++
-		w.unsound++
-		c.state, c.again = isBroken, w.now+closeWithin
-	case !l.target.Close:
-		l.reopened++
-		w.unsound++
-		w.dial(c)
-	case c.inFlight > 0:
-		w.unsound++
-		w.dial(c)
+	case c.inFlight > 0 && c.parser.closed():
+		w.now = w.load.clock.now()
+		w.answered(c, w.now)
+		w.heard(c, w.now)
+		w.finish(c, true)
+	case w.mayEnd(c), w.crosses(c):
+		w.rest(c)
+	case !c.parser.between():
+		w.broke(c, fmt.Sprintf("the server closed the connection within an answer, after %d bytes of body", c.parser.got))
+	case s != nil && !s.Between():
+		w.broke(c, fmt.Sprintf("the server closed the connection within an answer, %d requests in flight", c.inFlight))
 	default:
-		c.state = isRested
-		switch {
-		case w.phase > counting || l != w.lane:
-		case l.paced:
-			l.offer(c)
-			w.dispatch()
-		default:
-			w.send(c, 1, w.now)
-		}
+		w.broke(c, fmt.Sprintf("the server closed the connection, %d requests in flight", c.inFlight))
 	}
 }
 
-// postpone keeps a request of a session for the next connection.
-func (w *thread) postpone(c *connection, from int64) {
-	c.unasked = append(c.unasked, from)
-	c.inFlight++
-	c.lane.inFlight++
+// mayEnd tells whether the end of a connection is no fault: it was announced, or nothing was under
+// way on it. A request that was sent after a pause may have met the end on its way.
+func (w *thread) mayEnd(c *connection) bool {
+	s, underWay := c.session(), c.inFlight
+	if s != nil {
+		underWay -= c.kept
+	}
+	return c.state == isClosing || (underWay == 0 || c.idle) && c.parser.between() && (s == nil || s.Between())
 }
 
-// abandon schedules a closed connection to be opened again, or gives it up for good.
-func (w *thread) abandon(c *connection) {
-	c.generation++
-	if c.reopened < mostReopened {
-		c.state = isBroken
-		c.again = w.now + leastPause<<c.reopened
-		c.reopened++
-		w.unsound++
-		return
+// crosses tells whether the end of a connection met the requests on it on their way, and has them asked
+// again (RFC 9112, 9.3.1), as often as a server does that ends idle workers: Apache closes the
+// connections of a spare process between two requests. More is a server that drops requests.
+func (w *thread) crosses(c *connection) bool {
+	l := c.lane
+	if !c.used || !c.parser.between() || c.session() != nil ||
+		l.sum.Crossed >= int64(len(l.conns)/2)+(l.sum.Requests+l.sum.Non2xx)/perCrossing {
+		return false
 	}
-	c.state = isLost
-	c.lane.living--
-	if w.phase <= counting && c.lane == w.lane {
-		w.load.living.Add(-1)
-		if w.phase == filling && !c.first {
-			w.filled()
-		}
-	}
+	l.sum.Crossed += int64(c.inFlight)
+	return true
 }

@@ -41,7 +41,7 @@ func (e *Events) session(t *target) *eventSession {
 	e.opened++
 	s.heads.of = r
 	s.parser.sink = s.part
-	s.out.Write(r.Text(t.host, false))
+	s.out.Write(r.text(t.host, false))
 	return s
 }
 
@@ -82,7 +82,7 @@ func (s *eventSession) begin() {
 	s.ready = true
 	kind := strings.Join(values(s.heads.text, "content-type"), ", ")
 	switch {
-	case s.parser.unexpected:
+	case !s.heads.of.Expects(s.parser.status):
 		s.err = fmt.Errorf("status %d", s.parser.status)
 	case !strings.HasPrefix(kind, "text/event-stream"):
 		s.err = fmt.Errorf("Content-Type %.80q", kind)

@@ -8,13 +8,33 @@ import (
 // A target is one server, as all threads see it.
 type target struct {
 	Target
-	addr    string      // host and port
-	secure  *tls.Config // nil: no TLS
-	host    string
-	options Options
-	counted struct{ requests, bytes int64 } // of the slots that count
-	answers Bodies                          // nil: answers are compared with each other
-	mix     mix
+	addr     string      // host and port
+	secure   *tls.Config // nil: no TLS
+	host     string
+	options  Options
+	answers  Bodies // nil: answers are compared with each other
+	mix      mix
+	failed   string // why it is passed over
+	requests int64  // of the slots that count
+	bytes    int64
+}
+
+// A kind is what a thread counts of one of a target's requests.
+type kind struct {
+	heads      headCache
+	comparer   comparer
+	latency    *Histogram
+	label      string // before what is said of it, among several
+	unexpected int64  // answers with another status
+	lost       int64  // requests without a valid answer
+}
+
+// newKind counts a request. known are the right bodies, where they are known.
+func newKind(r *Request, known Bodies, seed uint64) kind {
+	if r.Check.OfBody() {
+		known = r.Check
+	}
+	return kind{heads: headCache{of: r}, comparer: newComparer(known, seed), latency: NewHistogram()}
 }
 
 // smoothed is the number of answers over which their time is averaged.
@@ -23,53 +43,42 @@ const smoothed = 64
 // A lane is one thread's part of a target: its connections and their counts. While the
 // load goes on, only its thread uses it, except for the published counts.
 type lane struct {
-	target   *target
-	conns    []*connection
-	living   int // connections that are not lost
-	pending  int // living connections without an answer in this slot
-	inFlight int // requests
+	target    *target
+	conns     []*connection
+	living    int   // connections that are not lost
+	pending   int   // living connections without an answer in this slot
+	inFlight  int   // requests
+	budget    int   // requests that may still be sent in this slot
+	response  int64 // how long answers take in a closed loop, in ns: a moving average
+	impatient bool  // a connection was not closed by the server, though its end was announced
 
-	response int64 // how long answers take in a closed loop, in ns: a moving average
+	paced     bool          // an open loop
+	schedule                // of it
+	room      []*connection // a ring of connections that can take a request
+	roomAt    int
+	roomInUse int
+	lag       *Histogram
+	unsent    *Histogram // latencies of requests that were due and never sent
 
-	impatient bool // a connection was not closed by the server, though its end was announced
-
-	budget int  // requests that may still be sent in this slot
-	paced  bool // an open loop
-	schedule
-	room       []*connection // a ring of connections that can take a request
-	roomAt     int
-	roomInUse  int
-	kinds      []kind     // by request of the target
-	unsent     *Histogram // latencies of requests that were due and never sent; nil in a closed loop
-	lag        *Histogram
-	requests   int64 // answers with an expected status
-	bytes      int64 // of all answers
-	non2xx     int64
-	errors     int64
-	timeouts   int64
-	resets     int64
-	reopened   int64 // connections whose end was no fault
-	crossed    int64 // requests that met the end of their connection on their way
-	unanswered int64
-	faultAt    int64 // ns; 0: none yet
-	faultText  string
+	kinds   []kind        // by request of the target
+	sum     TargetSummary // whose counts are of the whole time
+	faultAt int64         // ns
 
 	// What other threads see of it: as of the last batch.
 	shownRequests, shownBytes, shownAnswers atomic.Int64
 }
 
 func (l *lane) show() {
-	l.shownRequests.Store(l.requests)
-	l.shownBytes.Store(l.bytes)
-	l.shownAnswers.Store(l.requests + l.non2xx)
+	l.shownRequests.Store(l.sum.Requests)
+	l.shownBytes.Store(l.sum.Bytes)
+	l.shownAnswers.Store(l.sum.Requests + l.sum.Non2xx)
 }
 
 // fault keeps the first fault, with the name of the request among several.
 func (l *lane) fault(now int64, k *kind, text string) {
-	if l.faultAt != 0 {
-		return
+	if l.sum.Fault == "" {
+		l.faultAt, l.sum.Fault = now, k.label+text
 	}
-	l.faultAt, l.faultText = now, k.label+text
 }
 
 // offer puts a connection behind the others that can take a request. So a light load is
@@ -101,4 +110,29 @@ func (l *lane) taker() *connection {
 		}
 	}
 	return nil
+}
+
+// A schedule is one thread's part of an open loop: each request is due at a time that is
+// fixed before the first one is sent. Requests that wait are not a list but a range of
+// numbers, so a backlog of any length takes no memory.
+type schedule struct {
+	epoch       int64   // ns of the load's clock
+	every       float64 // ns between two requests of all threads
+	first, step float64 // this thread has requests first, first+step, …
+	noticed     int64   // the next request that becomes due
+	taken       int64   // the next request to be sent
+}
+
+// unscheduled is the due time of a request that is not on the schedule.
+const unscheduled = -1
+
+func newSchedule(rate float64, thread, threads int) schedule {
+	return schedule{every: 1e9 / rate, first: float64(thread), step: float64(threads)}
+}
+
+// begin counts from 0 again.
+func (s *schedule) begin(now int64) { s.epoch, s.noticed, s.taken = now, 0, 0 }
+
+func (s *schedule) at(k int64) int64 {
+	return s.epoch + int64((float64(k)*s.step+s.first)*s.every)
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/url"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"sync/atomic"
@@ -28,11 +27,9 @@ type Loader struct {
 	plan    *Plan
 	options Options
 	clock   clock
-	pid     int
 	timeout int64 // ns
 	targets []*target
 	threads []*thread
-	lead    *leader
 	started time.Time
 	before  struct { // what the process had set
 		garbage, cores int
@@ -40,14 +37,20 @@ type Loader struct {
 	}
 	failure error // after which there are no more turns
 
-	// What the leader tells the threads. The first three are written before stage.
-	slot          Slot
-	fillBegan     int64
-	drainTime     int64 // the longest
-	stage         atomic.Uint64
+	// Of the turn. The first thread leads: besides its own work it decides which phase all are in.
+	slot         Slot
+	number       int // of the slot
+	fillBegan    int64
+	deadline     int64 // of the phase, ns
+	drainTime    int64 // the longest
+	window, turn [2]edge
+	report       SlotReport
+
+	// What the first thread tells the others. All above is written before the phase.
+	phase         atomic.Int32
 	begin, finish atomic.Int64 // of the counted window, ns
 	stopped       atomic.Bool
-	// What the threads tell the leader.
+	// What the others tell it.
 	ready      atomic.Int32 // threads that have finished the phase
 	pending    atomic.Int64 // connections without an answer in this slot
 	living     atomic.Int64 // connections of the slot's target that are not lost
@@ -62,7 +65,8 @@ func New(ctx context.Context, p *Plan, o Options) (*Loader, error) {
 	if err := p.Check(); err != nil {
 		return nil, fmt.Errorf("the plan: %w", err)
 	}
-	l := &Loader{plan: p, options: o, clock: newClock(), pid: os.Getpid(), timeout: int64(p.Timeout())}
+	l := &Loader{plan: p, options: o, clock: newClock(), timeout: int64(p.Timeout()), deadline: farOff}
+	l.phase.Store(over)
 	if err := l.open(ctx); err != nil {
 		l.free()
 		return nil, err
@@ -78,8 +82,8 @@ func New(ctx context.Context, p *Plan, o Options) (*Loader, error) {
 	return l, nil
 }
 
-// open makes threads, targets and lanes, and opens all connections and what the edges read. After an
-// error, too, it has to be freed.
+// open makes threads, targets and lanes, and opens all connections. After an error, too, what it opened has
+// to be freed.
 func (l *Loader) open(ctx context.Context) error {
 	widest := 0
 	for _, asked := range l.plan.Targets {
@@ -96,8 +100,6 @@ func (l *Loader) open(ctx context.Context) error {
 			return err
 		}
 	}
-	l.lead = newLeader(l)
-	l.threads[0].leader = l.lead
 	for i := range l.targets {
 		if err := l.connect(ctx, i); err != nil {
 			return err
@@ -136,7 +138,8 @@ func newTarget(asked Target, seed uint64, o Options) (*target, error) {
 }
 
 func (l *Loader) addThread(id int) (err error) {
-	w := &thread{load: l, id: id, phase: over, buffer: make([]byte, bufferSize), turns: make(chan struct{}), done: make(chan error)}
+	w := &thread{load: l, id: id, phase: over, buffer: make([]byte, bufferSize), plain: make([]byte, bufferSize),
+		turns: make(chan struct{}), done: make(chan error)}
 	if w.poller, err = newPoller(); err != nil {
 		return fmt.Errorf("epoll: %w", err)
 	}
@@ -145,19 +148,14 @@ func (l *Loader) addThread(id int) (err error) {
 		return fmt.Errorf("eventfd: %w", err)
 	}
 	for i, t := range l.targets {
-		if t.secure != nil && w.plain == nil {
-			w.plain = make([]byte, bufferSize)
-		}
-		a := &lane{target: t, paced: t.Rate > 0}
+		a := &lane{target: t, paced: t.Rate > 0, lag: NewHistogram(), unsent: NewHistogram()}
+		a.sum.Statuses = map[int]int64{}
 		for n := range t.mix.requests {
 			draws := uint64((n*l.plan.Threads+id)*len(l.targets) + i)
 			a.kinds = append(a.kinds, newKind(&t.mix.requests[n], t.answers, draws))
 			if len(t.mix.requests) > 1 {
 				a.kinds[n].label = t.mix.requests[n].Label() + ": "
 			}
-		}
-		if a.paced {
-			a.lag, a.unsent = NewHistogram(), NewHistogram()
 		}
 		w.lanes = append(w.lanes, a)
 	}
@@ -171,39 +169,26 @@ func (l *Loader) connect(ctx context.Context, i int) error {
 		if ctx.Err() != nil {
 			return errStopped
 		}
-		fd, err := t.connect()
-		if errors.Is(err, syscall.ECONNREFUSED) || t.Unix != "" && errors.Is(err, syscall.ENOENT) {
-			err = fmt.Errorf("%w: %w", ErrNotReached, err)
-		}
 		w := l.threads[n%len(l.threads)]
 		a := w.lanes[i]
-		c := &connection{fd: fd, index: int32(len(w.conns)), lane: a, times: make([]int64, t.Pipelining),
-			next: n * len(t.mix.order) / t.Connections}
-		if err == nil {
-			c.to, err = unix.Getpeername(int(fd))
-		}
+		next := n * len(t.mix.order) / t.Connections
+		c := &connection{fd: -1, index: int32(len(w.conns)), lane: a, times: make([]int64, t.Pipelining), next: next, at: t.mix.ends[next]}
 		w.lose(c) // nothing yet; it begins at its place
 		w.conns = append(w.conns, c)
-		if err == nil && t.channeled() {
-			if c.channel, err = t.newChannel(); err == nil {
-				err = c.channel.await(fd, w.buffer)
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("target %q, %s, connection %d: %w", t.Name, cmp.Or(t.Unix, t.URL), n+1, err)
-		}
 		a.conns = append(a.conns, c)
 		a.living++
-		if err := w.poller.watch(fd, c.index, 0); err != nil {
-			return fmt.Errorf("epoll: %w", err)
+		if err := w.connect(c); err != nil {
+			if errors.Is(err, syscall.ECONNREFUSED) || t.Unix != "" && errors.Is(err, syscall.ENOENT) {
+				err = fmt.Errorf("%w: %w", ErrNotReached, err)
+			}
+			return fmt.Errorf("target %q, %s, connection %d: %w", t.Name, cmp.Or(t.Unix, t.URL), n+1, err)
 		}
 	}
 	for _, w := range l.threads {
-		if a := w.lanes[i]; a.paced {
-			a.paced = len(a.conns) > 0
-			a.room = make([]*connection, len(a.conns))
-			a.schedule = newSchedule(t.Rate, w.id, min(len(l.threads), t.Connections))
-		}
+		a := w.lanes[i]
+		a.paced = a.paced && len(a.conns) > 0
+		a.room = make([]*connection, len(a.conns))
+		a.schedule = newSchedule(t.Rate, w.id, min(len(l.threads), t.Connections))
 	}
 	return nil
 }
@@ -212,9 +197,7 @@ func (l *Loader) connect(ctx context.Context, i int) error {
 func (l *Loader) free() {
 	for _, w := range l.threads {
 		for _, c := range w.conns {
-			if c.fd >= 0 {
-				unix.Close(int(c.fd))
-			}
+			unix.Close(int(c.fd)) // or it is closed already, and -1
 		}
 		w.poller.close()
 		unix.Close(w.wakeFD)
@@ -229,10 +212,7 @@ func (l *Loader) Turn(ctx context.Context, s Slot) (SlotReport, error) {
 	if err := s.check(len(l.targets)); err != nil {
 		return SlotReport{}, fmt.Errorf("the slot: %w", err)
 	}
-	if l.failure != nil {
-		return SlotReport{}, l.failure
-	}
-	if l.lead.start(s) {
+	if l.failure == nil && l.start(s) {
 		stop := context.AfterFunc(ctx, func() {
 			l.stopped.Store(true)
 			l.threads[0].wake()
@@ -248,13 +228,13 @@ func (l *Loader) Turn(ctx context.Context, s Slot) (SlotReport, error) {
 			l.failure = errStopped
 		}
 	}
-	return l.lead.report, l.failure
+	return l.report, l.failure
 }
 
 // abort ends all threads after one of them failed.
 func (l *Loader) abort() {
-	l.stopped.Store(true) // so that a leader that still runs stops
-	l.stage.Store(over)
+	l.stopped.Store(true) // so that a first thread that still runs stops
+	l.phase.Store(over)
 	for _, w := range l.threads {
 		w.wake()
 	}
@@ -266,8 +246,7 @@ func (l *Loader) Close() Summary {
 		close(w.turns)
 		<-w.done
 	}
-	s := Summary{Version: l.options.Version, Threads: len(l.threads), Start: l.started.UTC(), Finish: time.Now().Round(0).UTC(),
-		LatencyStep: LatencyStep}
+	s := Summary{Threads: len(l.threads), Start: l.started.UTC(), Finish: time.Now().Round(0).UTC()}
 	for i := range l.targets {
 		s.Targets = append(s.Targets, l.summary(i))
 	}
@@ -281,23 +260,30 @@ func (l *Loader) Close() Summary {
 // summary adds up the counts of all threads, after they have ended.
 func (l *Loader) summary(i int) TargetSummary {
 	t := l.targets[i]
-	sum := TargetSummary{Name: t.Name, Requests: t.counted.requests, Bytes: t.counted.bytes}
-	if t.Protocol == "" {
-		sum.RequestBytes = float64(t.mix.size()) / float64(len(t.mix.order))
-	}
-	all, lag, first := NewHistogram(), NewHistogram(), int64(0)
+	sum := TargetSummary{Name: t.Name, Requests: t.requests, Bytes: t.bytes, Histogram: NewHistogram(), Statuses: map[int]int64{}}
 	for n := range t.mix.requests {
 		one, latency := RequestSummary{Name: t.mix.requests[n].Label()}, NewHistogram()
 		for _, w := range l.threads {
-			w.lanes[i].kinds[n].addTo(&one, &sum, latency)
+			k := &w.lanes[i].kinds[n]
+			k.comparer.settle(nil)
+			one.Unexpected += k.unexpected
+			one.Lost += k.lost
+			one.Mismatches += k.comparer.mismatches
+			one.Compared += k.comparer.compared
+			latency.Merge(k.latency)
+			sum.Varies = sum.Varies || k.comparer.varies
+			if text := k.comparer.mismatch; text != "" && sum.Mismatch == "" {
+				sum.Mismatch = k.label + text
+			}
 		}
-		all.Merge(latency)
+		sum.Histogram.Merge(latency)
 		if one.Latency = latency.Latency(); len(l.plan.Targets[i].Requests) > 0 {
 			sum.ByRequest = append(sum.ByRequest, one)
 		}
 		sum.Mismatches += one.Mismatches
 		sum.Compared += one.Compared
 	}
+	lag, first := NewHistogram(), farOff
 	for _, w := range l.threads {
 		a := w.lanes[i]
 		for _, c := range a.conns {
@@ -305,23 +291,24 @@ func (l *Loader) summary(i int) TargetSummary {
 				sum.Open++
 			}
 		}
-		sum.Answered += a.requests + a.non2xx
-		sum.Non2xx += a.non2xx
-		sum.Errors += a.errors
-		sum.Timeouts += a.timeouts
-		sum.Resets += a.resets
-		sum.Reopened += a.reopened
-		sum.Crossed += a.crossed
-		sum.Unanswered += a.unanswered
-		if a.faultAt > 0 && (first == 0 || a.faultAt < first) {
-			first, sum.Fault = a.faultAt, a.faultText
+		sum.Answered += a.sum.Requests + a.sum.Non2xx
+		sum.Non2xx += a.sum.Non2xx
+		sum.Errors += a.sum.Errors
+		sum.Timeouts += a.sum.Timeouts
+		sum.Resets += a.sum.Resets
+		sum.Reopened += a.sum.Reopened
+		sum.Crossed += a.sum.Crossed
+		sum.Unanswered += a.sum.Unanswered
+		for status, n := range a.sum.Statuses {
+			sum.Statuses[status] += n
 		}
-		if a.lag != nil {
-			lag.Merge(a.lag)
-			all.Merge(a.unsent)
+		if a.sum.Fault != "" && a.faultAt < first {
+			first, sum.Fault = a.faultAt, a.sum.Fault
 		}
+		lag.Merge(a.lag)
+		sum.Histogram.Merge(a.unsent)
 	}
-	sum.Latency, sum.SendLag, sum.Histogram = all.Latency(), lag.SendLag(), all
+	sum.Latency, sum.SendLag = sum.Histogram.Latency(), lag.SendLag()
 	return sum
 }
 
@@ -334,13 +321,9 @@ func Run(ctx context.Context, p *Plan, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{}
-	for _, s := range p.Slots {
-		var one SlotReport
-		if one, err = l.Turn(ctx, s); err != nil {
-			break
-		}
-		r.Slots = append(r.Slots, one)
+	r := &Report{Slots: make([]SlotReport, len(p.Slots))}
+	for i := 0; i < len(p.Slots) && err == nil; i++ {
+		r.Slots[i], err = l.Turn(ctx, p.Slots[i])
 	}
 	if r.Summary = l.Close(); err != nil {
 		return nil, err
@@ -364,20 +347,21 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	}
 	slots, ended := make(chan Slot), make(chan error, 1)
 	go func() { // reading cannot be told to stop
-		for n := 0; ; n++ {
+		var err error
+		for n := 0; err == nil; n++ {
 			var s Slot
 			if n < len(p.Slots) {
 				s = p.Slots[n]
-			} else if err := input.Decode(&s); err != nil {
-				ended <- err
-				return
+			} else if err = input.Decode(&s); err != nil {
+				break
 			}
 			select {
 			case slots <- s:
 			case <-ctx.Done():
-				return
+				err = errStopped
 			}
 		}
+		ended <- err
 	}()
 	for err == nil {
 		select {

@@ -13,6 +13,8 @@ const (
 	// MaxKept is the longest body in bytes that is kept for comparing; of a longer one only the
 	// length is compared.
 	MaxKept = 4 << 20
+	// untilClosed is the length of a body that ends with its connection.
+	untilClosed = 1<<62 - 1
 )
 
 // What a parser waits for next.
@@ -27,63 +29,41 @@ const (
 
 // A framing is what a head says about the answer's end.
 type framing struct {
-	status  int
-	length  int64 // of the body; -1: not said
-	chunked bool
-	closes  bool // the server announces the end of the connection
-
-	bodiless   bool // it has no body, whatever its head says
-	unexpected bool // its status is none of those expected
-	amiss      bool // a header is not as the request's check has it
+	status   int
+	length   int64 // of the body; -1: not said
+	chunked  bool
+	closes   bool  // the server announces the end of the connection
+	bodiless bool  // it has no body, whatever its head says
+	amiss    error // what is wrong with its headers, by the request's check
 }
 
 // A headCache holds the last whole head of the answers to one request, and what follows from
 // it. Most heads are the same to the byte, and are then not parsed again.
 type headCache struct {
+	of   *Request // nil: a GET
 	text []byte
 	said framing
-
-	of  *Request // nil: a GET
-	why error    // of the last head that was amiss
-}
-
-// judge adds what the request says to what a final head says.
-func (c *headCache) judge(f *framing, head []byte) {
-	f.bodiless = f.status == 204 || f.status == 304
-	if c.of == nil {
-		f.unexpected = f.status > 299
-		return
-	}
-	f.bodiless = f.bodiless || c.of.Method == "HEAD"
-	f.unexpected = !c.of.Expects(f.status)
-	if c.of.Check == nil || len(c.of.Check.Headers) == 0 {
-		return
-	}
-	if err := c.of.Check.HeadFault(func(name string) []string { return values(head, name) }); err != nil {
-		f.amiss, c.why = true, err
-	}
 }
 
 // A parser reads the answers of one connection, however the stream is cut. It copies only
 // what is cut off: a head, or a body that is to be compared.
 type parser struct {
+	framing // of the answer that is being read
 	state   uint8
 	keep    bool // the body is wanted, and is not too long
-	framing      // of the answer that is being read
 	left    int64
-	size    int64  // of the answer on the wire, so far
-	got     int64  // of the body
-	heads   int    // bytes of heads, interim ones and trailers too
-	line    []byte // the beginning of one between chunks
-	hold    []byte
+	got     int64        // of the body
+	heads   int          // bytes of heads, interim ones and trailers too
+	line    []byte       // the beginning of a head, or of a line between chunks
+	hold    []byte       // the beginning of a body
 	sink    func([]byte) // gets the body as it comes; nil: nobody does
-	body    []byte       // of an answer that is complete, if it was kept
+	answer  Answer       // the one that is complete; its size is that of what has come so far
 }
 
 func (p *parser) reset() { *p = parser{hold: p.hold[:0], line: p.line[:0], sink: p.sink} }
 
 // between says that no part of the next answer has come.
-func (p *parser) between() bool { return p.state == ofHead && p.size == 0 && len(p.hold) == 0 }
+func (p *parser) between() bool { return p.state == ofHead && p.answer.Size == 0 }
 
 var (
 	errLongHead = fmt.Errorf("a head of more than %d bytes", mostHead)
@@ -91,44 +71,36 @@ var (
 )
 
 // next reads on. It returns how many bytes of in it used and whether an answer is
-// complete; that answer stays in the parser until next is called again. want says whether
-// to keep the body of an answer that begins here.
+// complete; that answer stays until next is called again, and who takes it sets its size to 0. want says
+// whether to keep the body of an answer that begins here.
 func (p *parser) next(in []byte, cache *headCache, want bool) (used int, done bool, err error) {
-	for used < len(in) {
-		var n int
+	for used < len(in) && !done && err == nil {
+		rest, n := in[used:], 0
 		switch p.state {
 		case ofHead:
-			if p.size == 0 && len(p.hold) == 0 {
-				p.begin(want)
+			if p.answer.Size == 0 {
+				p.got, p.heads, p.answer.Body, p.keep = 0, 0, nil, want
 			}
-			n, err = p.head(in[used:], cache)
+			n, err = p.head(rest, cache)
 			done = err == nil && p.state == ofBody && p.left == 0
 		case ofBody:
-			n = p.take(in[used:])
+			n = p.take(rest)
 			done = p.left == 0
+		case ofChunk:
+			if n = p.take(rest); p.left == 0 {
+				p.state = ofChunkEnd
+			}
 		default:
-			n, done, err = p.inChunks(in[used:])
+			n, done, err = p.betweenChunks(rest)
 		}
 		used += n
-		p.size += int64(n)
-		if err != nil {
-			return used, false, err
-		}
-		if done {
-			p.finish()
-			return used, true, nil
-		}
+		p.answer.Size += int64(n)
 	}
-	return used, false, nil
+	if done {
+		p.finish()
+	}
+	return used, done, err
 }
-
-// begin clears what the last answer left.
-func (p *parser) begin(want bool) {
-	p.got, p.heads, p.body, p.keep = 0, 0, nil, want
-}
-
-// untilClosed is the length of a body that ends with its connection.
-const untilClosed = 1<<62 - 1
 
 // closed tells whether the answer is complete because its connection was closed.
 func (p *parser) closed() bool {
@@ -140,55 +112,43 @@ func (p *parser) closed() bool {
 	return true
 }
 
-// finish prepares the parser for the next answer. The figures of this one stay.
+// finish completes the answer, and prepares the parser for the next one.
 func (p *parser) finish() {
-	if p.keep && p.body == nil {
-		p.body = append(p.hold, 0)[:len(p.hold)] // not nil, though it may be empty
+	a := &p.answer
+	if p.keep && a.Body == nil {
+		a.Body = append(p.hold, 0)[:len(p.hold)] // not nil, though it may be empty
 	}
+	a.Status, a.Length, a.Amiss = p.status, p.length, p.amiss
 	p.hold = p.hold[:0]
 	p.state = ofHead
 }
 
-// answered returns the size of an answer that is complete, and resets it.
-func (p *parser) answered() int64 {
-	n := p.size
-	p.size = 0
-	return n
-}
-
 // head reads a head, or as much of it as there is.
 func (p *parser) head(in []byte, cache *headCache) (used int, err error) {
-	if len(p.hold) == 0 {
-		if n := len(cache.text); n > 0 && len(in) >= n && string(in[:n]) == string(cache.text) {
-			return n, p.open(cache.said, n)
-		}
-		if end := endOfHead(in, 0); end > 0 {
-			return end, p.read(in[:end], cache)
-		}
-		if err := plausible(in); err != nil {
-			return 0, err
-		}
-		p.hold = append(p.hold, in...)
-		if len(p.hold) > mostHead {
-			return len(in), errLongHead
-		}
-		return len(in), nil
+	had, head := len(p.line), in
+	if n := len(cache.text); had == 0 && n > 0 && len(in) >= n && string(in[:n]) == string(cache.text) {
+		return n, p.open(cache.said, n)
 	}
-	had := len(p.hold)
-	p.hold = append(p.hold, in[:min(len(in), mostHead)]...)
-	if err := plausible(p.hold); err != nil {
-		return 0, err
+	if had > 0 {
+		p.line = append(p.line, in[:min(len(in), mostHead)]...)
+		head = p.line
 	}
-	whole := endOfHead(p.hold, max(0, had-len("\n\r")))
-	if whole == 0 {
-		if len(p.hold) > mostHead {
-			return 0, errLongHead
-		}
-		return len(in), nil
+	// What cannot be an answer is refused at once, so that the client does not wait for the end of its head.
+	const begin = "HTTP/1."
+	if n := min(len(head), len(begin)); string(head[:n]) != begin[:n] {
+		return 0, fmt.Errorf("no HTTP/1 answer: it begins with %.40q", head[:min(len(head), 40)])
 	}
-	err = p.read(p.hold[:whole], cache)
-	p.hold = p.hold[:0]
-	return whole - had, err
+	end := endOfHead(head, max(0, had-len("\n\r")))
+	switch {
+	case end > 0:
+		p.line = p.line[:0]
+		return end - had, p.read(head[:end], cache)
+	case len(head) > mostHead:
+		return 0, errLongHead
+	case had == 0:
+		p.line = append(p.line, in...)
+	}
+	return len(in), nil
 }
 
 // endOfHead is what a whole head takes, with its empty line; 0: it is not whole. What ends before from
@@ -209,16 +169,6 @@ func endOfHead(in []byte, from int) int {
 	}
 }
 
-// plausible refuses at once what cannot be an answer, so that the client does not wait
-// for the end of its head.
-func plausible(head []byte) error {
-	const begin = "HTTP/1."
-	if n := min(len(head), len(begin)); string(head[:n]) != begin[:n] {
-		return fmt.Errorf("no HTTP/1 answer: it begins with %.40q", head[:min(len(head), 40)])
-	}
-	return nil
-}
-
 // read reads a whole head.
 func (p *parser) read(head []byte, cache *headCache) error {
 	f, err := parseHead(head)
@@ -226,7 +176,11 @@ func (p *parser) read(head []byte, cache *headCache) error {
 		return err
 	}
 	if f.status >= 200 {
-		cache.judge(&f, head)
+		f.bodiless = f.status == 204 || f.status == 304
+		if r := cache.of; r != nil {
+			f.bodiless = f.bodiless || r.Method == "HEAD"
+			f.amiss = r.Check.HeadFault(func(name string) []string { return values(head, name) })
+		}
 		if f.length < 0 && !f.chunked && !f.bodiless { // RFC 9112, 6.3
 			f.length, f.closes = untilClosed, true
 		}
@@ -244,22 +198,14 @@ func (p *parser) open(f framing, size int) error {
 	switch {
 	case f.status == 101:
 		return errors.New("status 101, and nobody asked for another protocol")
-	case f.status < 200:
-		return nil // an interim answer; the final one follows
+	case f.status < 200: // an interim answer; the final one follows
 	case f.bodiless:
 		p.length, p.left, p.state = 0, 0, ofBody
-		p.body = []byte{}
-		return nil
 	case f.chunked:
 		p.state = ofChunkSize
-		return nil
-	}
-	p.left, p.state = f.length, ofBody
-	if f.length > MaxKept && f.length != untilClosed {
-		p.keep = false
-	}
-	if f.length == 0 {
-		p.body = []byte{}
+	default:
+		p.left, p.state = f.length, ofBody
+		p.keep = p.keep && (f.length <= MaxKept || f.length == untilClosed)
 	}
 	return nil
 }
@@ -268,14 +214,14 @@ func (p *parser) open(f framing, size int) error {
 // not copied.
 func (p *parser) take(in []byte) int {
 	n := int(min(p.left, int64(len(in))))
-	if p.keep {
-		if p.state == ofBody && p.got == 0 && int64(n) == p.left {
-			p.body = in[:n]
-		} else if len(p.hold)+n > MaxKept {
-			p.keep, p.hold = false, p.hold[:0]
-		} else {
-			p.hold = append(p.hold, in[:n]...)
-		}
+	switch {
+	case !p.keep:
+	case p.state == ofBody && p.got == 0 && int64(n) == p.left:
+		p.answer.Body = in[:n]
+	case len(p.hold)+n > MaxKept:
+		p.keep, p.hold = false, p.hold[:0]
+	default:
+		p.hold = append(p.hold, in[:n]...)
 	}
 	if p.sink != nil {
 		p.sink(in[:n])
@@ -285,100 +231,76 @@ func (p *parser) take(in []byte) int {
 	return n
 }
 
-// inChunks reads a part of a chunked body: chunks, and the lines between them.
-func (p *parser) inChunks(in []byte) (used int, done bool, err error) {
-	for used < len(in) && !done && err == nil {
-		if p.state == ofChunk {
-			if used += p.take(in[used:]); p.left == 0 {
-				p.state = ofChunkEnd
-			}
-			continue
-		}
-		line, whole := in[used:], false
-		if end := bytes.IndexByte(line, '\n'); end >= 0 {
-			line, whole = line[:end+1], true
-		}
-		used += len(line)
-		if p.heads += len(line); p.heads > mostHead {
-			return used, false, errLongHead
-		}
-		if len(p.line) > 0 || !whole {
-			p.line = append(p.line, line...)
-			line = p.line
-		}
-		if whole {
-			done, err = p.betweenChunks(bytes.TrimRight(line, " \t\r\n"))
-			p.line = p.line[:0]
-		}
+// betweenChunks reads a line between chunks, or as much of it as there is; the last one is empty, behind
+// the trailers.
+func (p *parser) betweenChunks(in []byte) (used int, last bool, err error) {
+	line, whole := in, false
+	if end := bytes.IndexByte(in, '\n'); end >= 0 {
+		line, whole = in[:end+1], true
 	}
-	return used, done, err
-}
-
-// betweenChunks reads a line between chunks; the last one is empty, behind the trailers.
-func (p *parser) betweenChunks(line []byte) (last bool, err error) {
-	switch {
-	case p.state == ofTrailer:
+	used = len(line)
+	if p.heads += used; p.heads > mostHead {
+		return used, false, errLongHead
+	}
+	if len(p.line) > 0 || !whole {
+		p.line = append(p.line, line...)
+		line = p.line
+	}
+	if !whole {
+		return used, false, nil
+	}
+	p.line = p.line[:0]
+	line = bytes.TrimRight(line, " \t\r\n")
+	switch p.state {
+	case ofTrailer:
 		p.length = p.got
-		return len(line) == 0, nil
-	case p.state == ofChunkEnd && len(line) > 0:
-		return false, errChunk
-	case p.state == ofChunkEnd:
-		p.state = ofChunkSize
-		return false, nil
+		return used, len(line) == 0, nil
+	case ofChunkEnd:
+		if p.state = ofChunkSize; len(line) > 0 {
+			err = errChunk
+		}
+		return used, false, err
 	}
 	size, _, _ := bytes.Cut(line, []byte{';'})
-	p.left, err = strconv.ParseInt(string(bytes.TrimRight(size, " \t")), 16, 62)
-	if p.state = ofChunk; err != nil || size[0] == '+' || size[0] == '-' {
-		return false, errChunk
+	n, err := strconv.ParseUint(string(bytes.TrimRight(size, " \t")), 16, 62)
+	if err != nil {
+		return used, false, errChunk
 	}
-	if p.left == 0 {
-		p.state = ofTrailer
-		return false, nil
+	if p.left, p.state = int64(n), ofTrailer; n > 0 {
+		p.heads, p.state = 0, ofChunk // the lines between long bodies' chunks are many
 	}
-	p.heads = 0 // the lines between long bodies' chunks are many
-	return false, nil
+	return used, false, nil
 }
 
 // parseHead reads what a whole head says about the answer's end.
 func parseHead(head []byte) (framing, error) {
 	f := framing{length: -1}
-	if err := plausible(head); err != nil {
-		return f, err
-	}
 	const statusEnd = len("HTTP/1.1 200")
 	if len(head) <= statusEnd || head[8] != ' ' || head[statusEnd] > ' ' {
 		return f, fmt.Errorf("a status line that is none: %.40q", head[:min(len(head), 40)])
 	}
-	for _, b := range head[9:statusEnd] {
-		if b < '0' || b > '9' {
-			return f, fmt.Errorf("a status line that is none: %.40q", head[:min(len(head), 40)])
-		}
-		f.status = f.status*10 + int(b-'0')
+	status, err := strconv.ParseUint(string(head[9:statusEnd]), 10, 16)
+	if err != nil {
+		return f, fmt.Errorf("a status line that is none: %.40q", head[:min(len(head), 40)])
 	}
-	if f.status < 100 || f.status > 599 {
-		return f, fmt.Errorf("a status of %d", f.status)
+	if f.status = int(status); status < 100 || status > 599 {
+		return f, fmt.Errorf("a status of %d", status)
 	}
 	f.closes = head[len("HTTP/1.")] == '0'
 	for line := range bytes.Lines(head[bytes.IndexByte(head, '\n')+1:]) {
-		var err error
-		switch line[0] | 0x20 {
-		case 'c':
-			if v, ok := value(line, "content-length"); ok {
-				err = f.contentLength(v)
-			} else if v, ok := value(line, "connection"); ok {
-				v = bytes.ToLower(v)
-				f.closes = bytes.Contains(v, []byte("close")) || f.closes && !bytes.Contains(v, []byte("keep-alive"))
+		if v, ok := value(line, "content-length"); ok {
+			n, err := strconv.ParseUint(string(v), 10, 62)
+			if err != nil || f.length >= 0 && f.length != int64(n) {
+				return f, fmt.Errorf("Content-Length %.40q, which is none or a second one", v)
 			}
-		case 't':
-			if v, ok := value(line, "transfer-encoding"); ok {
-				if !bytes.EqualFold(v, []byte("chunked")) {
-					err = fmt.Errorf("Transfer-Encoding %.40q; only chunked can be read", v)
-				}
-				f.chunked = true
+			f.length = int64(n)
+		} else if v, ok := value(line, "transfer-encoding"); ok {
+			if f.chunked = bytes.EqualFold(v, []byte("chunked")); !f.chunked {
+				return f, fmt.Errorf("Transfer-Encoding %.40q; only chunked can be read", v)
 			}
-		}
-		if err != nil {
-			return f, err
+		} else if v, ok := value(line, "connection"); ok {
+			v = bytes.ToLower(v)
+			f.closes = bytes.Contains(v, []byte("close")) || f.closes && !bytes.Contains(v, []byte("keep-alive"))
 		}
 	}
 	if f.chunked {
@@ -387,21 +309,12 @@ func parseHead(head []byte) (framing, error) {
 	return f, nil
 }
 
-func (f *framing) contentLength(v []byte) error {
-	n, err := strconv.ParseUint(string(v), 10, 62)
-	if err != nil || f.length >= 0 && f.length != int64(n) {
-		return fmt.Errorf("Content-Length %.40q, which is none or a second one", v)
-	}
-	f.length = int64(n)
-	return nil
-}
-
 // values are those of all lines of a head with that name.
 func values(head []byte, name string) (all []string) {
 	name = strings.ToLower(name)
 	for line := range bytes.Lines(head) {
 		if v, ok := value(line, name); ok {
-			all = append(all, string(bytes.TrimSpace(v)))
+			all = append(all, string(v))
 		}
 	}
 	return all

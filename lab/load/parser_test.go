@@ -36,7 +36,8 @@ func parseAll(stream string, keep bool, pieces func(rest int) int) (all []answer
 			}
 			piece = piece[used:]
 			if done {
-				all = append(all, answered{p.status, p.length, p.answered(), string(p.body)})
+				all = append(all, answered{p.answer.Status, p.answer.Length, p.answer.Size, string(p.answer.Body)})
+				p.answer.Size = 0
 			}
 		}
 	}
@@ -72,12 +73,12 @@ func TestFramingByWhatWasAsked(t *testing.T) {
 				}
 				if in = in[used:]; done {
 					n++
-					p.answered()
+					p.answer.Size = 0
 				}
 			}
 			closed := "none"
 			if p.closed() {
-				closed = string(p.body)
+				closed = string(p.answer.Body)
 			}
 			if n != c.complete || closed != c.closed {
 				t.Errorf("%q in steps of %d: %d answers, and %q when it was closed", c.text, step, n, closed)
@@ -223,7 +224,7 @@ func TestParsingTakesNoMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			if done {
-				p.answered()
+				p.answer.Size = 0
 			}
 			in = in[n:]
 		}

@@ -30,13 +30,10 @@ type TurnReport struct {
 
 // A Summary is the whole plan's result, by target.
 type Summary struct {
-	Version string    `json:"version"` // version and sources of the generator
-	Threads int       `json:"threads"`
-	Start   time.Time `json:"start"`
-	Finish  time.Time `json:"finish"`
-	// relative step of latencies: the true one is lower by up to this share
-	LatencyStep float64         `json:"latency_step"`
-	Targets     []TargetSummary `json:"targets"` // in the plan's order
+	Threads int             `json:"threads"`
+	Start   time.Time       `json:"start"`
+	Finish  time.Time       `json:"finish"`
+	Targets []TargetSummary `json:"targets"` // in the plan's order
 }
 
 // A TargetSummary is one target's result. Requests and bytes are from the counted
@@ -69,9 +66,6 @@ type TargetSummary struct {
 	Open int `json:"open,omitempty"`
 	// Answered has all answers, in counted time or not and whatever their status; absent without any.
 	Answered int64 `json:"answered,omitempty"`
-	// RequestBytes is the mean length of a request as it is written, by weight; absent where its
-	// protocol packs it.
-	RequestBytes float64 `json:"request_bytes,omitempty"`
 	// ByRequest is in the plan's order, and absent where it names no requests.
 	ByRequest []RequestSummary `json:"by_request,omitempty"`
 }

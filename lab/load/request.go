@@ -2,6 +2,7 @@ package load
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,6 +55,7 @@ var (
 	originForm = regexp.MustCompile(`^/([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*$`)
 	pointer    = regexp.MustCompile(`^(/([^/~]|~[01])*)*$`)
 	fieldValue = regexp.MustCompile(`^([^\x00-\x20\x7f]([^\x00-\x08\x0a-\x1f\x7f]*[^\x00-\x20\x7f])?)?$`)
+	unescape   = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
 // ours are headers that follow from what else is asked.
@@ -101,21 +103,6 @@ func (r *Request) Valid() error {
 	case r.Weight != 0 && !(r.Weight > 0 && r.Weight <= maxWeight):
 		return fmt.Errorf("weight is %v; give a number above 0, up to %v", r.Weight, maxWeight)
 	}
-	if err := r.validHeaders(); err != nil {
-		return err
-	}
-	for i, s := range r.Status {
-		if s < 200 || s > 599 || slices.Contains(r.Status[:i], s) {
-			return fmt.Errorf("status: %d is none that ends an answer, or there twice; give some of 200 to 599", s)
-		}
-	}
-	if r.Check == nil {
-		return nil
-	}
-	return r.Check.valid(r.Method)
-}
-
-func (r *Request) validHeaders() error {
 	hosts, size := 0, 0
 	for _, h := range r.Headers {
 		name := strings.ToLower(h[0])
@@ -136,7 +123,15 @@ func (r *Request) validHeaders() error {
 			return fmt.Errorf("headers: they have more than %d bytes", mostHead)
 		}
 	}
-	return nil
+	for i, s := range r.Status {
+		if s < 200 || s > 599 || slices.Contains(r.Status[:i], s) {
+			return fmt.Errorf("status: %d is none that ends an answer, or there twice; give some of 200 to 599", s)
+		}
+	}
+	if r.Check == nil {
+		return nil
+	}
+	return r.Check.valid(r.Method)
 }
 
 func (c *Check) valid(method string) error {
@@ -164,6 +159,12 @@ func (c *Check) valid(method string) error {
 	return nil
 }
 
+// Label names a request in tables and messages.
+func (r *Request) Label() string { return cmp.Or(r.Name, r.Method+" "+r.Path) }
+
+// weight is a request's share over the sum of all.
+func (r *Request) weight() float64 { return cmp.Or(r.Weight, 1) }
+
 // host is what the Host header has, or else.
 func (r *Request) host(otherwise string) string {
 	for _, h := range r.Headers {
@@ -174,9 +175,25 @@ func (r *Request) host(otherwise string) string {
 	return otherwise
 }
 
-// OfBody tells whether a body is judged by the check, and not by comparing it with others.
-func (c *Check) OfBody() bool {
-	return c != nil && (c.Body != nil || c.Contains != "" || len(c.JSON) > 0)
+// text is the request as it is written in HTTP/1.1.
+func (r *Request) text(host string, closes bool) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.Method, r.Path, r.host(host))
+	for _, h := range r.Headers {
+		if !strings.EqualFold(h[0], "host") {
+			fmt.Fprintf(&b, "%s: %s\r\n", h[0], h[1])
+		}
+	}
+	// RFC 9110, 8.6: a method that has a meaning for content says that there is none.
+	if len(r.Body) > 0 || r.Method == "POST" || r.Method == "PUT" || r.Method == "PATCH" {
+		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(r.Body))
+	}
+	if closes {
+		b.WriteString("Connection: close\r\n")
+	}
+	b.WriteString("\r\n")
+	b.Write(r.Body)
+	return b.Bytes()
 }
 
 // Expects tells whether a status is one of those that are expected.
@@ -185,6 +202,19 @@ func (r *Request) Expects(status int) bool {
 		return status >= 200 && status <= 299
 	}
 	return slices.Contains(r.Status, status)
+}
+
+// OfBody tells whether a body is judged by the check, and not by comparing it with others.
+func (c *Check) OfBody() bool {
+	return c != nil && (c.Body != nil || c.Contains != "" || len(c.JSON) > 0)
+}
+
+// Share says that every body is checked, or one in so many where each has to be decoded.
+func (c *Check) Share() int {
+	if len(c.JSON) > 0 {
+		return oneIn
+	}
+	return 1
 }
 
 // Length says what is wrong with a body of which only the length is known.
@@ -200,8 +230,8 @@ func (c *Check) Length(n int) error {
 	return nil
 }
 
-// BodyFault says what is wrong with a body; nil if nothing is.
-func (c *Check) BodyFault(body []byte) error {
+// Fault says what is wrong with a body; nil if nothing is.
+func (c *Check) Fault(body []byte) error {
 	if c.Body != nil && !bytes.Equal(body, c.Body) {
 		if err := c.Length(len(body)); err != nil {
 			return err
@@ -219,45 +249,38 @@ func (c *Check) BodyFault(body []byte) error {
 		return fmt.Errorf("a body that is no JSON: %.60q", body)
 	}
 	for _, f := range c.JSON {
-		if err := f.fault(doc, body); err != nil {
-			return err
+		has, ok := f.find(doc)
+		if !ok {
+			return fmt.Errorf("no %s in the JSON of the body: %.60q", f.Pointer, body)
+		}
+		var want any
+		_ = json.Unmarshal([]byte(f.Value), &want) // it is valid
+		if f.Value != "" && !reflect.DeepEqual(has, want) {
+			text, _ := json.Marshal(has)
+			return fmt.Errorf("%s is %.40s in the body, expected was %.40s", f.Pointer, text, f.Value)
 		}
 	}
 	return nil
 }
 
-// fault says how a document lacks the field.
-func (f Field) fault(doc any, body []byte) error {
-	has, ok := doc, true
-	for part := range strings.SplitSeq(strings.TrimPrefix(f.Pointer, "/"), "/") {
-		if f.Pointer == "" {
-			break
-		}
-		switch in := has.(type) {
+// find follows the pointer into a document.
+func (f Field) find(doc any) (has any, ok bool) {
+	for _, part := range strings.Split(f.Pointer, "/")[1:] {
+		ok = false
+		switch in := doc.(type) {
 		case map[string]any:
-			has, ok = in[unescape.Replace(part)]
+			doc, ok = in[unescape.Replace(part)]
 		case []any:
-			i, err := strconv.ParseUint(part, 10, 32)
-			if ok = err == nil && i < uint64(len(in)); ok {
-				has = in[i]
+			if i, err := strconv.ParseUint(part, 10, 32); err == nil && i < uint64(len(in)) {
+				doc, ok = in[i], true
 			}
-		default:
-			ok = false
 		}
 		if !ok {
-			return fmt.Errorf("no %s in the JSON of the body: %.60q", f.Pointer, body)
+			return nil, false
 		}
 	}
-	var want any
-	_ = json.Unmarshal([]byte(f.Value), &want) // it is valid
-	if f.Value == "" || reflect.DeepEqual(has, want) {
-		return nil
-	}
-	text, _ := json.Marshal(has)
-	return fmt.Errorf("%s is %.40s in the body, expected was %.40s", f.Pointer, text, f.Value)
+	return doc, true
 }
-
-var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 
 // HeadFault says what is wrong with a head, of which values gives those of a header.
 func (c *Check) HeadFault(values func(name string) []string) error {

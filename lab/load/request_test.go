@@ -78,7 +78,7 @@ func TestABodyIsWhatItsCheckSays(t *testing.T) {
 		{Check{JSON: []Field{{"/a", `[ "]" , {"x" :2} ]`}}}, ` { "b\"" : "}" , "\u0061" : ["]", {"x": 2}] } `, ""},
 		{Check{JSON: []Field{{"", "[ ]"}}}, `[]`, ""},
 	} {
-		err := c.check.BodyFault([]byte(c.body))
+		err := c.check.Fault([]byte(c.body))
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v of %q: %v, want %q", c.check, c.body, err, c.want)
 		}

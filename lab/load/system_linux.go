@@ -28,7 +28,7 @@ type poller struct {
 	fd     int32
 	timer  int32
 	armed  int64 // when the timer goes off; 0: it is not set
-	coarse bool  // a kernel older than 5.11, whose epoll knows only milliseconds
+	coarse bool  // a kernel older than 5.11, whose epoll knows only milliseconds: its timer waits
 	events []unix.EpollEvent
 }
 
@@ -108,24 +108,19 @@ func (p *poller) poll(ms int) ([]unix.EpollEvent, error) {
 	return p.came(n, errno)
 }
 
-// waitFor waits for events for at most so many nanoseconds.
-func (p *poller) waitFor(ns int64) ([]unix.EpollEvent, error) {
-	limit := unix.NsecToTimespec(max(ns, 0))
-	if !p.coarse {
-		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), atOnce,
-			uintptr(unsafe.Pointer(&limit)), 0, 0)
-		if errno != unix.ENOSYS && errno != unix.EPERM { // EPERM: a sandbox may answer this for a call that it does not know
-			return p.came(n, errno)
-		}
+// waitFor waits for events or until a time, exactly; it is now.
+func (p *poller) waitFor(at, now int64) ([]unix.EpollEvent, error) {
+	if p.coarse {
+		return p.waitUntil(at, 0)
+	}
+	limit := unix.NsecToTimespec(max(at-now, 0))
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), atOnce,
+		uintptr(unsafe.Pointer(&limit)), 0, 0)
+	if errno == unix.ENOSYS || errno == unix.EPERM { // EPERM: a sandbox may answer this for a call that it does not know
 		p.coarse = true
+		return p.waitUntil(at, 0)
 	}
-	// ppoll takes nanoseconds on any kernel.
-	set := [1]unix.PollFd{{Fd: p.fd, Events: unix.POLLIN}}
-	if _, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&set[0])), 1,
-		uintptr(unsafe.Pointer(&limit)), 0, 0, 0); errno != 0 {
-		return p.came(0, errno)
-	}
-	return p.poll(0)
+	return p.came(n, errno)
 }
 
 func (p *poller) came(n uintptr, errno syscall.Errno) ([]unix.EpollEvent, error) {
@@ -158,15 +153,14 @@ const (
 	ofThread    = 4
 )
 
-// processTime is the CPU time in nanoseconds of any user's process, with that of its ended
-// threads; false if the process has ended.
-func processTime(pid int) (int64, bool) { return cpuClock(int32(^pid<<3 | byScheduler)) }
+// processTime is the CPU time of this process in nanoseconds.
+func processTime() int64 { return cpuTime(unix.CLOCK_PROCESS_CPUTIME_ID) }
 
-// threadTime is that of a thread of this process.
-func threadTime(tid int) (int64, bool) { return cpuClock(int32(^tid<<3 | ofThread | byScheduler)) }
+// threadTime is that of one of its threads.
+func threadTime(tid int) int64 { return cpuTime(int32(^tid<<3 | ofThread | byScheduler)) }
 
-func cpuClock(clock int32) (int64, bool) {
-	var t syscall.Timespec
-	_, _, errno := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, uintptr(clock), uintptr(unsafe.Pointer(&t)), 0)
-	return t.Nano(), errno == 0
+func cpuTime(clock int32) int64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(clock, &t) // of a process or a thread that is there
+	return t.Nano()
 }

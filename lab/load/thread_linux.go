@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,32 +19,34 @@ const (
 
 	// wakeIndex marks the event by which another thread wakes this one.
 	wakeIndex = -1
+
+	// inTurn is how many reads in a row may fill the buffer. A server that sends as fast as its answers are
+	// read, as with large bodies and TLS, would hold a thread at one connection while the others time out.
+	inTurn = 4
 )
 
 // A thread loads its connections of all targets, one target at a time.
 type thread struct {
 	load   *Loader
-	leader *leader // of one thread only; nil in the others
-	id     int
+	id     int // 0: it leads
 	tid    int
 	poller *poller
 	wakeFD int
 	conns  []*connection // by index
 	lanes  []*lane       // by target
+	turns  chan struct{} // each begins a turn
+	done   chan error    // of each turn
+	buffer []byte
+	plain  []byte // what TLS makes of it
 
-	lane    *lane // of this slot
 	slot    Slot
-	stage   uint64        // when last checked
-	turns   chan struct{} // each begins a turn
-	done    chan error    // of each turn
-	phase   int
+	lane    *lane // of this slot
+	phase   int32
 	arrived bool // has reported that it has finished this phase
 	now     int64
 	tickAt  int64
 	unsound int   // connections that are broken or being opened again
 	silence int64 // the longest time without an answer in this slot, ns
-	buffer  []byte
-	plain   []byte // what TLS makes of it
 }
 
 // run carries out turns until there are no more.
@@ -63,7 +64,11 @@ func (w *thread) run() {
 		}
 		w.done <- err
 	}
-	w.stopOpening()
+	for _, c := range w.conns { // what is being opened ends on the thread that drives it
+		if c.channel != nil {
+			c.channel.stop()
+		}
+	}
 	close(w.done)
 }
 
@@ -90,7 +95,7 @@ func (w *thread) turn() error {
 			w.tickAt = w.now + tick
 			w.lookAfter()
 		}
-		if w.lane != nil && w.leader == nil {
+		if w.lane != nil && w.id > 0 {
 			w.lane.show()
 		}
 		if w.follow(); w.phase == over {
@@ -100,45 +105,39 @@ func (w *thread) turn() error {
 	}
 }
 
-// follow goes on to the current stage, which the leader sets.
+// follow goes on to the current phase, and says when this thread has finished one.
 func (w *thread) follow() {
 	for {
-		w.settle()
-		if w.leader != nil {
-			w.leader.step(w.now)
+		if !w.arrived {
+			switch w.phase {
+			case filling:
+				w.arrived = w.lane.pending == 0 || w.slot.Requests > 0
+			case counting:
+				w.arrived = w.lane.budget == 0 && w.lane.inFlight == 0
+			case draining, cutting:
+				w.arrived = w.lane.inFlight == 0
+			}
+			if w.arrived && int(w.load.ready.Add(1)) == len(w.load.threads) && w.id > 0 {
+				w.load.threads[0].wake()
+			}
 		}
-		s := w.load.stage.Load()
-		if s == w.stage {
+		if w.id == 0 {
+			w.load.lead(w.now)
+		}
+		phase := w.load.phase.Load()
+		if phase == w.phase {
 			return
 		}
-		w.enter(s)
-	}
-}
-
-// settle reports when this thread has finished a phase.
-func (w *thread) settle() {
-	if w.arrived {
-		return
-	}
-	switch w.phase {
-	case filling:
-		w.arrived = w.lane.pending == 0 || w.slot.Requests > 0
-	case counting:
-		w.arrived = w.lane.budget == 0 && w.lane.inFlight == 0
-	case draining, cutting:
-		w.arrived = w.lane.inFlight == 0
-	}
-	if w.arrived && int(w.load.ready.Add(1)) == len(w.load.threads) && w.leader == nil {
-		w.load.threads[0].wake()
+		w.enter(phase)
 	}
 }
 
 func (w *thread) wake() { _, _ = unix.Write(w.wakeFD, []byte{1, 0, 0, 0, 0, 0, 0, 0}) }
 
-// enter begins a stage.
-func (w *thread) enter(stage uint64) {
-	w.stage, w.phase, w.arrived = stage, int(stage%phases), false
-	switch w.phase {
+// enter begins a phase.
+func (w *thread) enter(phase int32) {
+	w.phase, w.arrived = phase, false
+	switch phase {
 	case filling:
 		w.slot = w.load.slot
 		w.lane = w.lanes[w.slot.Target]
@@ -146,9 +145,7 @@ func (w *thread) enter(stage uint64) {
 	case counting:
 		w.silence = 0
 	case draining:
-		if w.lane.paced {
-			w.giveUp()
-		}
+		w.giveUp()
 	case cutting:
 		for _, c := range w.lane.conns {
 			if c.inFlight > 0 {
@@ -156,7 +153,7 @@ func (w *thread) enter(stage uint64) {
 				if depth := w.lane.target.Pipelining; depth > 1 {
 					text += fmt.Sprintf("; the server may not take %d requests at a time on a connection", depth)
 				}
-				w.timedOut(c, text)
+				w.fail(c, &c.lane.sum.Timeouts, c.inFlight, text)
 			}
 		}
 	}
@@ -175,9 +172,7 @@ func (w *thread) fill() {
 	}
 	l.pending = l.living
 	w.load.pending.Add(int64(l.living))
-	if l.paced {
-		l.begin(w.load.fillBegan)
-	}
+	l.begin(w.load.fillBegan)
 	for _, c := range l.conns {
 		c.first = false
 		if c.state <= isRested {
@@ -195,44 +190,97 @@ func (w *thread) filled() {
 // ready sends the first requests on a connection that is new to the slot, or newly
 // opened. In an open loop that is one extra request, which is not on the schedule.
 func (w *thread) ready(c *connection) {
-	l := c.lane
-	switch {
-	case l != w.lane || w.phase > counting || l.target.Protocol == EventStream:
-	case !l.paced:
-		if n := l.target.Pipelining - c.inFlight; n > 0 {
-			w.send(c, n, w.now)
-		}
-	case !c.first:
+	if c.lane == w.lane && w.phase <= counting && c.lane.paced && !c.first {
 		w.send(c, 1, unscheduled)
+	}
+	w.goOn(c, c.lane.target.Pipelining-c.inFlight)
+}
+
+// goOn sends the next n requests on a connection, or in an open loop what is due.
+func (w *thread) goOn(c *connection, n int) {
+	switch l := c.lane; {
+	case w.phase > counting || l != w.lane || l.target.Protocol == EventStream:
+	case l.paced:
 		l.offer(c)
+		w.dispatch()
 	default:
+		w.send(c, n, w.now)
+	}
+}
+
+// pump notices requests that have become due, and sends them. Being late with that is the
+// client's own delay; the time that a request then waits for a connection is the
+// server's.
+func (w *thread) pump() {
+	l := w.lane
+	for {
+		at := l.at(l.noticed)
+		if at > w.now || w.phase == counting && at >= w.load.finish.Load() {
+			return
+		}
+		if w.phase == counting && w.slot.Counts && w.load.counts(at) {
+			l.lag.Add(w.now - at)
+		}
+		l.noticed++
+		w.dispatch()
+		w.now = w.load.clock.now()
+	}
+}
+
+// dispatch sends requests that are due on connections that can take them.
+func (w *thread) dispatch() {
+	l := w.lane
+	for l.taken < l.noticed && l.budget > 0 {
+		c := l.taker()
+		if c == nil {
+			return
+		}
+		at := l.at(l.taken)
+		l.taken++
+		w.send(c, 1, at)
 		l.offer(c)
+	}
+}
+
+// giveUp counts requests that were due and are not sent when the slot ends.
+func (w *thread) giveUp() {
+	l, finish := w.lane, w.load.finish.Load()
+	for l.paced && l.budget > 0 && l.at(l.taken) < finish {
+		w.unanswered(l, l.unsent, l.at(l.taken), finish)
+		l.taken++
+	}
+}
+
+// unanswered counts a request of the counted window that got no answer, with the least
+// latency that it can have: its age.
+func (w *thread) unanswered(l *lane, among *Histogram, due, now int64) {
+	if w.slot.Counts && l == w.lane && w.load.counts(due) {
+		l.sum.Unanswered++
+		among.Add(now - due)
 	}
 }
 
 // wait waits for events, but no longer than until the next timed action.
 func (w *thread) wait() ([]unix.EpollEvent, error) {
 	until := w.tickAt
-	if w.leader != nil {
-		until = min(until, w.leader.deadline)
+	if w.id == 0 {
+		until = min(until, w.load.deadline)
 	}
-	l := w.lane
-	if l == nil || !l.paced || w.phase > counting {
-		nap := int64(0)
-		switch {
-		case l == nil: // between two turns
-		case l.target.Protocol == EventStream:
-			nap = eventNap
-		case !l.paced:
-			nap = napFor(l.response)
+	l, nap := w.lane, int64(0)
+	switch {
+	case l == nil: // between two turns
+	case l.paced && w.phase <= counting:
+		next := l.at(l.noticed)
+		if w.phase == filling || next < w.load.finish.Load() {
+			until = min(until, next)
 		}
-		return w.poller.waitUntil(until, nap)
+		return w.poller.waitFor(until, w.load.clock.now())
+	case l.target.Protocol == EventStream:
+		nap = eventNap
+	case !l.paced:
+		nap = napFor(l.response)
 	}
-	next := l.at(l.noticed)
-	if w.phase == filling || next < w.load.finish.Load() {
-		until = min(until, next)
-	}
-	return w.poller.waitFor(until - w.load.clock.now())
+	return w.poller.waitUntil(until, nap)
 }
 
 const (
@@ -284,10 +332,6 @@ func (w *thread) event(e *unix.EpollEvent) {
 	}
 }
 
-// inTurn is how many reads in a row may fill the buffer. A server that sends as fast as its answers are
-// read, as with large bodies and TLS, would hold a thread at one connection while the others time out.
-const inTurn = 4
-
 // lookAfter counts requests that timed out and opens broken connections again.
 func (w *thread) lookAfter() {
 	if w.unsound > 0 {
@@ -306,7 +350,7 @@ func (w *thread) lookAfter() {
 	for _, c := range w.lane.conns {
 		switch {
 		case c.inFlight > 0 && c.state != isOpening && w.now-c.waits() > w.load.timeout:
-			w.timedOut(c, fmt.Sprintf("no answer within %v", w.load.plan.Timeout()))
+			w.fail(c, &c.lane.sum.Timeouts, c.inFlight, fmt.Sprintf("no answer within %v", w.load.plan.Timeout()))
 		case c.state == isClosing && w.now-c.since > closeWithin:
 			c.lane.impatient = true
 			w.reset(c)
@@ -314,101 +358,46 @@ func (w *thread) lookAfter() {
 	}
 }
 
-// pause is after how long without a request a server may have closed a connection.
-const pause = 20 * int64(time.Millisecond)
-
-// timedOut gives up the requests in flight on a connection and the connection itself:
-// otherwise their answers would be taken for those of later requests.
-func (w *thread) timedOut(c *connection, text string) {
-	c.lane.timeouts += int64(c.inFlight)
-	c.lane.fault(w.now, c.kind, text)
-	w.end(c)
-}
-
-// send writes n requests at once. They count from ns.
-func (w *thread) send(c *connection, n int, ns int64) {
-	if n = min(n, c.lane.budget); n == 0 {
-		return
-	}
-	c.lane.budget -= n
-	if c.inFlight == 0 {
-		c.idle = w.now-c.since > pause
-		c.since = w.now
-	}
-	if c.channel != nil && c.channel.session != nil {
-		w.ask(c, n, ns)
-		return
-	}
-	c.push(n, ns)
-	if c.state == isRested {
-		w.unsound++
-		w.dial(c)
-		return
-	}
-	w.write(c, n)
-}
-
-// write writes the next n requests of the mix.
-func (w *thread) write(c *connection, n int) {
-	m := &c.lane.target.mix
-	from, size := m.ends[c.next], m.ends[c.next+n]-m.ends[c.next]
-	c.next = m.after(c.next + n)
-	if c.channel != nil {
-		w.writeInto(c, from, size)
-		return
-	}
-	if c.blocked {
-		c.owed += size
-		return
-	}
-	wrote, errno := transmit(c.fd, m.bytes[from:min(from+size, len(m.bytes))])
-	if errno == 0 && wrote == size {
-		return
-	}
-	c.at, c.owed, c.blocked = from, size, true
-	if w.wrote(c, wrote, errno) {
-		w.flush(c)
-	}
-}
-
-// flush writes what the socket had no room for before, until there is no more or it is full
-// again.
-func (w *thread) flush(c *connection) {
-	if c.channel != nil {
-		w.flushOut(c)
-		return
-	}
-	m := &c.lane.target.mix
-	for ok := true; ok && c.blocked; {
-		n, errno := transmit(c.fd, m.bytes[c.at:min(c.at+c.owed, len(m.bytes))])
-		ok = w.wrote(c, n, errno)
-	}
-}
-
-// wrote notes what was written, and tells whether to try for more.
-func (w *thread) wrote(c *connection, n int, errno syscall.Errno) bool {
-	switch errno {
-	case 0:
-	case syscall.EAGAIN:
-		return false
-	case syscall.EINTR:
-		return true
-	default: // the server closed the connection; it may have answered before, which reading tells
-		c.blocked = false
-		w.poller.again(c.fd, c.index, c.generation)
-		return false
-	}
-	c.owed -= n
-	c.at = (c.at + n) % c.lane.target.mix.size()
-	c.blocked = c.owed > 0
-	return true
-}
-
-// broke counts a connection that the server ended, and the requests in flight on it.
-func (w *thread) broke(c *connection, text string) {
+// took counts one answer to a request that counts from a time.
+func (w *thread) took(c *connection, k *kind, from, now int64, a *Answer) {
 	l := c.lane
-	l.resets++
-	l.errors += int64(c.inFlight)
-	l.fault(w.now, c.kind, text)
-	w.end(c)
+	l.sum.Bytes += a.Size
+	if !l.paced {
+		if l.response == 0 {
+			l.response = now - from
+		}
+		l.response += (now - from - l.response) / smoothed
+	}
+	switch {
+	case !k.heads.of.Expects(a.Status):
+		l.sum.Non2xx++
+		l.sum.Statuses[a.Status]++
+		k.unexpected++
+		l.fault(now, k, fmt.Sprintf("status %d", a.Status))
+	case a.Amiss != nil:
+		l.sum.Requests++
+		k.comparer.wrong(a.Amiss)
+	default:
+		l.sum.Requests++
+		k.comparer.take(a.Body, a.Length)
+	}
+	if w.slot.Counts && w.load.counts(from) {
+		k.latency.Add(now - from)
+	}
+	if !c.first {
+		c.first = true
+		if w.phase == filling && l == w.lane {
+			w.filled()
+		}
+	}
+}
+
+// heard notes when an answer came.
+func (w *thread) heard(c *connection, now int64) {
+	c.since, c.used = now, true
+	if w.phase == counting && c.lane == w.lane {
+		if quiet := now - w.load.lastAnswer.Swap(now); quiet > w.silence {
+			w.silence = quiet
+		}
+	}
 }

@@ -16,11 +16,8 @@ import (
 	"runtime"
 	"syscall"
 
-	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/internal/bench"
 	"github.com/line-rate/line-rate/lab/internal/cli"
-	"github.com/line-rate/line-rate/lab/internal/loader"
-	"github.com/line-rate/line-rate/lab/load"
 )
 
 // A subcommand is one call of linerate, read by kong from its fields' tags. It returns an
@@ -39,11 +36,6 @@ type subcommands struct {
 
 //go:embed help
 var helps embed.FS
-
-// Runs of the journal have linerate as their load generator, so it knows what the lab's servers answer.
-func init() {
-	loader.Bodies = func(t load.Target) (load.Bodies, error) { return answer.Of(t.Answers, t.Requests[0].Path) }
-}
 
 func main() {
 	if status, is := bench.Answer(os.Args[1:]); is {

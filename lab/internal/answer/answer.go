@@ -119,9 +119,9 @@ func (s *Set) Length(n int) error {
 	return fmt.Errorf("%d bytes of body, the route's have other lengths", n)
 }
 
-// Body says what is wrong with a body; nil if nothing is. A correct body that is not computed
+// Fault says what is wrong with a body; nil if nothing is. A correct body that is not computed
 // allocates no memory.
-func (s *Set) Body(body []byte) error {
+func (s *Set) Fault(body []byte) error {
 	if s.bodies[string(body)] {
 		return nil
 	}

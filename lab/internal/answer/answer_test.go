@@ -59,8 +59,8 @@ func TestWhatTheServerAnswersIsRight(t *testing.T) {
 	for _, route := range routes {
 		s, next := set(t, "fiber", route), bodies(t, route)
 		for range 2000 {
-			if body := next(); s.Body(body) != nil || s.Length(len(body)) != nil {
-				t.Fatalf("%s: %v, %v: %.200s", route, s.Body(body), s.Length(len(body)), body)
+			if body := next(); s.Fault(body) != nil || s.Length(len(body)) != nil {
+				t.Fatalf("%s: %v, %v: %.200s", route, s.Fault(body), s.Length(len(body)), body)
 			}
 		}
 	}
@@ -86,7 +86,7 @@ func TestWhatIsNotTheRoutesIsWrong(t *testing.T) {
 			"another middle byte": changed(len(body) / 2),
 			"another last byte":   changed(len(body) - 1),
 		} {
-			if err := s.Body(b); err == nil || strings.Contains(err.Error(), "\n") {
+			if err := s.Fault(b); err == nil || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%s: %s: %v", route, name, err)
 			}
 		}
@@ -115,7 +115,7 @@ func TestSummariesThatCannotBe(t *testing.T) {
 		"half of one, of its length": {body[len(body)/2:], strings.Repeat(" ", len(body)-len(body)/2)},
 	} {
 		text := strings.Replace(body, swap[0], swap[1], 1)
-		if text == body || s.Body([]byte(text)) == nil {
+		if text == body || s.Fault([]byte(text)) == nil {
 			t.Errorf("%s: passes: %s", name, text)
 		}
 	}
@@ -126,14 +126,14 @@ func TestTheNullServerHasOneProduct(t *testing.T) {
 	read, _ := catalog.RouteOf("/read")
 	right := 0
 	for i := range catalog.Size {
-		if s.Body(p.Body(i)) == nil {
+		if s.Fault(p.Body(i)) == nil {
 			right++
 		}
 	}
-	if right != 1 || s.Body(read.Middle(p)) != nil {
+	if right != 1 || s.Fault(read.Middle(p)) != nil {
 		t.Errorf("%d of the products are its answer", right)
 	}
-	if s.Body([]byte(catalog.Simple)) == nil || set(t, "null", "/simple").Body([]byte(catalog.Simple)) != nil {
+	if s.Fault([]byte(catalog.Simple)) == nil || set(t, "null", "/simple").Fault([]byte(catalog.Simple)) != nil {
 		t.Error("/simple is not /simple")
 	}
 }
@@ -167,7 +167,7 @@ func TestComparingTakesNoMemory(t *testing.T) {
 	for _, route := range []string{"/simple", "/read", "/read-gz", "/list"} {
 		s, body := set(t, "fiber", route), bodies(t, route)()
 		if n := testing.AllocsPerRun(100, func() {
-			if s.Body(body) != nil || s.Length(len(body)) != nil {
+			if s.Fault(body) != nil || s.Length(len(body)) != nil {
 				t.Error("wrong")
 			}
 		}); n > 0 {

@@ -51,7 +51,7 @@ func Take(a *http.Response, of int, r load.Request) (Given, error) {
 	}
 	if r.Check.OfBody() {
 		g.Length, g.SHA256, g.Body = 0, "", nil
-		return g, r.Check.BodyFault(body)
+		return g, r.Check.Fault(body)
 	}
 	return g, nil
 }

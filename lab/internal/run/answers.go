@@ -4,17 +4,12 @@ import (
 	"fmt"
 
 	"github.com/line-rate/line-rate/lab/internal/answer"
-	"github.com/line-rate/line-rate/lab/internal/loader"
 	"github.com/line-rate/line-rate/lab/internal/probe"
-	httpload "github.com/line-rate/line-rate/lab/load"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
 // What the lab's own servers have to answer is known to programs that make runs.
-func init() {
-	loader.Bodies = func(t httpload.Target) (httpload.Bodies, error) { return answer.Of(t.Answers, t.Requests[0].Path) }
-	probe.Right = right
-}
+func init() { probe.Right = right }
 
 // right says what is wrong with an answer of one of the lab's servers; nil if nothing is.
 func right(g probe.Given, server, route string) error {
@@ -27,5 +22,5 @@ func right(g probe.Given, server, route string) error {
 	case g.Encoding != set.Encoding:
 		return fmt.Errorf("Content-Encoding %q, the route's is %q", g.Encoding, set.Encoding)
 	}
-	return set.Body(g.Body)
+	return set.Fault(g.Body)
 }

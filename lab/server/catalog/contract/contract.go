@@ -159,7 +159,7 @@ func (a got) faults(r catalog.Route, set *answer.Set, more int, bodiless bool) (
 	if int64(len(a.body)) != a.length {
 		say("%d bytes of body, its length is %d", len(a.body), a.length)
 	}
-	if err := set.Body(a.body); err != nil {
+	if err := set.Fault(a.body); err != nil {
 		say("%v", err)
 	}
 	return wrong

@@ -17,17 +17,4 @@ type Options struct {
 	// Events gets what comes of a target that is an EventStream; the plan then has one thread. A plan with
 	// such a target is refused without it.
 	Events *Events
-	// Version is what the summary says of the program.
-	Version string
-}
-
-// Bodies are the right bodies of a target. All threads use them at once.
-type Bodies interface {
-	// Share says that one in so many bodies is to be compared in full; of the others only the
-	// length is.
-	Share() int
-	// Length says what is wrong with a body's length in bytes; nil if nothing is.
-	Length(n int) error
-	// Body says what is wrong with a body; nil if nothing is. It does not keep the body.
-	Body(body []byte) error
 }
