@@ -3,7 +3,6 @@ package run
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -91,14 +90,11 @@ func (r *Run) Raw() (map[string][]byte, error) {
 				return nil, fmt.Errorf("%s, %s profile: %w", cond.Levels.Key(), kind, err)
 			}
 			var b bytes.Buffer
-			if err := merged.Write(&b); err != nil {
-				return nil, err
-			}
-			sum := sha256.Sum256(b.Bytes())
+			_ = merged.Write(&b) // to memory, where nothing fails
 			name := fmt.Sprintf("%s/%s/%s-%s.pb.gz", r.File.Experiment, r.File.Run, cond.ID, kind)
 			out[name] = b.Bytes()
 			cond.Profiles = append(cond.Profiles,
-				results.RawProfile{Kind: kind, File: name, SHA256: hex.EncodeToString(sum[:]), Trials: len(of)})
+				results.RawProfile{Kind: kind, File: name, SHA256: fmt.Sprintf("%x", sha256.Sum256(b.Bytes())), Trials: len(of)})
 		}
 	}
 	return out, nil

@@ -130,7 +130,7 @@ func ReceiveShare(stacks []Stack) (float64, error) {
 	if len(stacks) < leastSamples {
 		return 0, fmt.Errorf("perf took %d samples of the server, and %d are the least that tell", len(stacks), leastSamples)
 	}
-	handed := strict.Count(stacks, func(s Stack) bool { // to the protocol that receives a packet
+	handed := strict.Count(stacks, func(s Stack) bool { // a packet to the protocol that receives it
 		return s.any(func(f Frame) bool { return strings.HasPrefix(f.Symbol, "__netif_receive_skb") })
 	})
 	return float64(handed) / float64(len(stacks)), nil
