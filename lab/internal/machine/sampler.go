@@ -1,20 +1,18 @@
-// Package machine samples what else went on while servers were loaded, and identifies the machine.
+// Package machine samples what else went on while servers were loaded.
 //
-// A sampler reads everything at once, a few times in a measured window: the processes of both sides,
-// where the cores' time went, and the kernel's counters of losses and delays. Figures are the difference
-// of the last and the first sample within a window, so that the window is charged neither for the
-// warm-up nor for connecting. A figure that could not be read is left out, never filled in. The cost of
-// sampling is a figure too.
+// A sampler reads everything at once, a few times in a measured window: the processes of both sides, where
+// the cores' time went, and what held them back. Figures are the difference of the last and the first sample
+// within a window, so that the window is charged neither for the warm-up nor for connecting. A figure that
+// could not be read is left out, never filled in. The cost of sampling is a figure too.
 //
 // A process's CPU time comes from its own clock, in nanoseconds, and includes threads that have ended.
 // Times of ended children and of cores are in ticks of a hundredth of a second.
 package machine
 
 import (
-	"cmp"
 	"os"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,7 +30,6 @@ type Targets struct {
 	Pairs []Pair
 	// ServerCPUs and ClientCPUs are the cores of each side, possibly the same ones.
 	ServerCPUs, ClientCPUs []int
-	NetPID                 int           // a process in the server's network namespace; 0: the lab's own namespace
 	Window                 time.Duration // length of the measured window, into which a few samples fall
 }
 
@@ -43,14 +40,18 @@ type Pair struct {
 	Client  func() int // process id; 0 before it is started
 }
 
+// Sides of a sample's processes.
+const server, client = 0, 1
+
 // A process is one reading of one process.
 type process struct {
-	pid, parent int
-	threads     int
-	cpu, waited time.Duration // its own, and that of ended children that it waited for
-	rss         int           // bytes
-	stopped     bool          // by a signal
+	pid int
+	proc.Stat
+	cpu time.Duration // its own, by its clock
 }
+
+// total is its CPU time with that of the ended children that it waited for.
+func (p process) total() time.Duration { return p.cpu + time.Duration(p.Children)*proc.Tick }
 
 // A sample has all readings of one moment.
 type sample struct {
@@ -59,17 +60,10 @@ type sample struct {
 	interrupts float64 // handled since boot, all cores
 	own        time.Duration
 	all        map[int]proc.Stat
-	// known has the processes below the lab and the pairs' own: first those of the servers, then those of
-	// the clients.
-	known    [2][]process
-	pairs    []readings
-	counters map[string]float64 // counters that only rise, by the names of their metrics
-}
-
-// readings are those of a pair.
-type readings struct {
-	server, client []process
-	threads        map[int]time.Duration // CPU time of the client's threads, by thread id
+	known      [2][]process // below the lab and the pairs' own
+	pairs      [][2][]process
+	threads    []map[int]time.Duration // of each pair, the CPU time of the client's threads by id
+	counters   map[string]float64      // that only rise, by the names of their metrics
 }
 
 // A Sampler takes samples until it is stopped.
@@ -78,8 +72,8 @@ type Sampler struct {
 	targets Targets
 	kernels map[int]bool // process ids of the kernel's own threads
 	heat    []string     // files that count how long heat held cores back
-	stop    chan struct{}
-	once    sync.Once // for closing stop
+	stop    func()
+	stopped chan struct{}
 	done    chan struct{}
 
 	mu      sync.Mutex
@@ -98,9 +92,8 @@ func Start(t Targets) (*Sampler, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.NetPID = cmp.Or(t.NetPID, os.Getpid())
-	s := &Sampler{fs: fs, targets: t, kernels: map[int]bool{}, stop: make(chan struct{}),
-		done: make(chan struct{})}
+	s := &Sampler{fs: fs, targets: t, kernels: map[int]bool{}, stopped: make(chan struct{}), done: make(chan struct{})}
+	s.stop = sync.OnceFunc(func() { close(s.stopped) })
 	s.heat, _ = filepath.Glob("/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_total_time_ms")
 	s.take()
 	go s.loop()
@@ -109,34 +102,37 @@ func Start(t Targets) (*Sampler, error) {
 
 // Stop takes a last sample and ends sampling. It may be called twice.
 func (s *Sampler) Stop() {
-	s.once.Do(func() { close(s.stop) })
+	s.stop()
 	<-s.done
 }
 
 func (s *Sampler) loop() {
 	defer close(s.done)
-	// A sample's cost is this thread's own CPU time: time on the wall is mostly waiting for a core.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	pause := min(max(s.targets.Window/usual, shortest), longest)
 	for wait := pause; ; {
 		select {
-		case <-s.stop:
+		case <-s.stopped:
 			s.take()
 			return
 		case <-time.After(wait):
 		}
-		before := threadCPU()
+		before := ownCPU()
 		s.take()
-		wait = max(pause, time.Duration(float64(threadCPU()-before)/gate.SamplerShare))
+		wait = max(pause, time.Duration(float64(ownCPU()-before)/gate.SamplerShare))
 		if s.targets.Window > 0 {
 			wait = min(wait, max(s.targets.Window/least, pause))
 		}
 	}
 }
 
+// ownCPU is the CPU time of the lab. While servers are loaded, all of it is the cost of sampling.
+func ownCPU() time.Duration {
+	t, _ := cores.ProcessTime(os.Getpid())
+	return t
+}
+
 func (s *Sampler) take() {
-	one := sample{own: ownCPU(), all: proc.Snapshot(s.kernels), counters: s.kernel()}
+	one := sample{own: ownCPU(), all: proc.Snapshot(s.kernels), counters: s.counters()}
 	if st, err := s.fs.Stat(); err == nil {
 		one.cpus, one.interrupts = st.CPU, float64(st.IRQTotal)
 	}
@@ -145,28 +141,18 @@ func (s *Sampler) take() {
 	lab := os.Getpid()
 	servers, clients := []int{lab}, []int{}
 	for _, p := range s.targets.Pairs {
-		client := proc.Below(below, p.Client())
-		r := readings{server: processes(one.all, proc.Below(below, p.Servers...)), client: processes(one.all, client),
-			threads: map[int]time.Duration{}}
-		for _, pid := range client {
-			threads(pid, r.threads)
+		loads, threads := proc.Below(below, p.Client()), map[int]time.Duration{}
+		for _, pid := range loads {
+			readThreads(pid, threads)
 		}
-		one.pairs = append(one.pairs, r)
-		servers, clients = append(servers, p.Servers...), append(clients, client...)
+		one.pairs = append(one.pairs, [2][]process{one.processes(proc.Below(below, p.Servers...)), one.processes(loads)})
+		one.threads = append(one.threads, threads)
+		servers, clients = append(servers, p.Servers...), append(clients, loads...)
 	}
-	other := map[int]bool{}
-	for _, pid := range clients {
-		other[pid] = true
-	}
-	var rest []int
-	for _, pid := range proc.Below(below, servers...) {
-		if !other[pid] {
-			rest = append(rest, pid)
-		}
-	}
-	one.known = [2][]process{processes(one.all, rest), processes(one.all, clients)}
-	for i := range one.known[0] {
-		if p := &one.known[0][i]; p.pid == lab {
+	rest := slices.DeleteFunc(proc.Below(below, servers...), func(pid int) bool { return slices.Contains(clients, pid) })
+	one.known = [2][]process{one.processes(rest), one.processes(clients)}
+	for i := range one.known[server] {
+		if p := &one.known[server][i]; p.pid == lab {
 			p.cpu = 0 // the lab's own is told apart; what it waited for was a server, or its holder
 		}
 	}
@@ -175,9 +161,9 @@ func (s *Sampler) take() {
 	s.samples = append(s.samples, one)
 }
 
-func processes(all map[int]proc.Stat, pids []int) (out []process) {
+func (s *sample) processes(pids []int) (out []process) {
 	for _, pid := range pids {
-		st, ok := all[pid]
+		st, ok := s.all[pid]
 		if !ok {
 			continue // it has ended meanwhile
 		}
@@ -185,71 +171,41 @@ func processes(all map[int]proc.Stat, pids []int) (out []process) {
 		if !ok {
 			cpu = time.Duration(st.CPU) * proc.Tick
 		}
-		out = append(out, process{pid: pid, parent: st.Parent, threads: st.Threads, cpu: cpu,
-			waited: time.Duration(st.Children) * proc.Tick, rss: st.RSS, stopped: st.State == 'T'})
+		out = append(out, process{pid, st, cpu})
 	}
 	return out
 }
 
-// threads adds the CPU time of each of a process's threads, where the kernel keeps it.
-func threads(pid int, into map[int]time.Duration) {
+// readThreads adds the CPU time of each of a process's threads, where the kernel keeps it.
+func readThreads(pid int, into map[int]time.Duration) {
 	paths, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/schedstat")
 	var buf [128]byte
 	for _, path := range paths {
 		text, err := proc.Slurp(path, buf[:])
-		if err != nil {
-			continue
-		}
 		first, _, _ := strings.Cut(string(text), " ") // time on a core, in ns
 		id, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if ns, err := strconv.ParseInt(first, 10, 64); err == nil {
+		if ns, wrong := strconv.ParseInt(first, 10, 64); err == nil && wrong == nil {
 			into[id] = time.Duration(ns)
 		}
 	}
 }
 
-// kernel reads the counters of the whole machine and of the loaded network namespace.
-func (s *Sampler) kernel() map[string]float64 {
+// counters reads how many pages were swapped, and the time in seconds since boot for which cores were held back by a
+// CPU quota on a control group of the lab, the server or the client, or by heat. The latter is unknown where
+// the control groups cannot be read. Most virtual machines do not show heat.
+func (s *Sampler) counters() map[string]float64 {
 	counters := map[string]float64{}
-	put := func(name string, v *float64) {
-		if v != nil {
-			counters[name] = *v
-		}
-	}
-	if soft, err := s.fs.NetSoftnetStat(); err == nil {
-		drops, squeezes := 0.0, 0.0
-		for _, c := range soft {
-			drops, squeezes = drops+float64(c.Dropped), squeezes+float64(c.TimeSqueezed)
-		}
-		put("softnet_drops", &drops)
-		put("softnet_squeezes", &squeezes)
-	}
-	if p, err := s.fs.Proc(s.targets.NetPID); err == nil {
-		if snmp, err := p.Snmp(); err == nil {
-			put("tcp_retransmits", snmp.RetransSegs)
-		}
-		if net, err := p.Netstat(); err == nil {
-			put("listen_overflows", net.ListenOverflows)
-			put("listen_drops", net.ListenDrops)
+	add := func(name, number string, scale float64) {
+		if v, err := strconv.ParseFloat(strings.TrimSpace(number), 64); err == nil {
+			counters[name] += v * scale
 		}
 	}
 	text, _ := os.ReadFile("/proc/vmstat")
 	for line := range strings.Lines(string(text)) {
-		name, number, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if v, err := strconv.ParseFloat(number, 64); err == nil && (name == "pswpin" || name == "pswpout") {
-			counters["swap_pages"] += v
+		if name, number, _ := strings.Cut(line, " "); name == "pswpin" || name == "pswpout" {
+			add("swap_pages", number, 1)
 		}
 	}
-	if v, ok := s.throttled(); ok {
-		put("throttled_s", &v)
-	}
-	return counters
-}
-
-// throttled is the time in seconds since boot for which cores were held back by a CPU quota on a
-// control group of the lab, the server or the client, or by heat. It is unknown where the control groups
-// cannot be read. Most virtual machines do not show heat.
-func (s *Sampler) throttled() (seconds float64, ok bool) {
 	who := []string{"self"}
 	for _, p := range s.targets.Pairs {
 		for _, pid := range append([]int{p.Client()}, p.Servers...) {
@@ -258,14 +214,14 @@ func (s *Sampler) throttled() (seconds float64, ok bool) {
 			}
 		}
 	}
-	q := cores.ReadQuota("/proc", "/sys/fs/cgroup", who...)
-	for _, path := range s.heat {
-		text, _ := os.ReadFile(path)
-		if ms, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64); err == nil {
-			seconds += ms / 1e3
+	if q := cores.ReadQuota("/proc", "/sys/fs/cgroup", who...); q.Seen {
+		counters["throttled_s"] = q.Held.Seconds()
+		for _, path := range s.heat {
+			text, _ := os.ReadFile(path)
+			add("throttled_s", string(text), 1e-3)
 		}
 	}
-	return seconds + q.Held.Seconds(), q.Seen
+	return counters
 }
 
 // Forks is how many threads and processes this machine has started since it was booted; 0 if the kernel
@@ -277,4 +233,21 @@ func Forks() int64 {
 	}
 	stat, _ := fs.Stat()
 	return int64(stat.ProcessCreated)
+}
+
+// Interface names the interface of this machine's default route with the lowest metric, "eth0" for instance;
+// empty if there is none.
+func Interface() (name string) {
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return ""
+	}
+	routes, _ := fs.NetRoute()
+	least := uint32(0)
+	for _, r := range routes {
+		if r.Destination == 0 && r.Mask == 0 && (name == "" || r.Metric < least) {
+			name, least = r.Iface, r.Metric
+		}
+	}
+	return name
 }

@@ -343,7 +343,7 @@ func (b *block) fault(i int, name, format string, args ...any) {
 // watch begins to sample both sides and the machine.
 func (b *block) watch(window time.Duration, pairs ...machine.Pair) (err error) {
 	b.sampler, err = machine.Start(machine.Targets{Pairs: pairs, ServerCPUs: b.ServerCPUs, ClientCPUs: b.ClientCPUs,
-		NetPID: b.Link.PID(), Window: window})
+		Window: window})
 	return err
 }
 

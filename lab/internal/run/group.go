@@ -138,9 +138,4 @@ func sampled(t *results.Trial, w machine.Window) {
 			Idle: share(c.Idle),
 		})
 	}
-	for _, busy := range w.ClientThreads {
-		if busy >= 0.01 {
-			t.ClientThreads = append(t.ClientThreads, share(busy))
-		}
-	}
 }
