@@ -42,9 +42,8 @@ func (c *profileCall) do(ctx context.Context, out io.Writer) (int, error) {
 	}
 
 	window := time.Duration(c.Seconds) * time.Second
-	end := terminal.NewLine(os.Stderr).Wait("profiles of "+words.Count(len(sources), "process", "processes"), window)
+	terminal.NewLine(os.Stderr).Say("taking profiles of %s for %s", words.Count(len(sources), "process", "processes"), words.Duration(window))
 	set, err := profile.Take(ctx, sources, window)
-	end()
 	if ctx.Err() != nil {
 		return exitFailed, errors.New("profile: interrupted; nothing was written")
 	}

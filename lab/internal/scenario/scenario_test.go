@@ -130,6 +130,7 @@ func TestFlags(t *testing.T) {
 			Check: &load.Check{Body: []byte("{}\n")}}},
 		{want: "--url is missing"},
 		{url: "a", want: `path is "a"`},
+		{url: "/a b", want: "with %20 for a blank"},
 		{url: "/", flags: Asking{Method: "GET /"}, want: "method is"},
 		{url: "/", flags: Asking{Header: []string{"X"}}, want: `--header "X": write 'NAME: VALUE'`},
 		{url: "/", flags: Asking{Header: []string{"Host: a", "host: b"}}, want: "headers: Host is there twice"},

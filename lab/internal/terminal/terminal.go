@@ -7,16 +7,13 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// LogEvery is how often a log gets a line of something that goes on.
-const LogEvery = 10 * time.Second
+// logEvery is how often a log gets a line of something that goes on.
+const logEvery = 10 * time.Second
 
 // Columns is the width of the terminal that is written to; 0 for a file, a pipe, or a
 // terminal that does not say.
@@ -99,7 +96,7 @@ func (l *Line) Show(text string, due bool) {
 	switch {
 	case l.Terminal:
 		l.rewrite(text)
-	case due || l.said.IsZero() || l.Now().Sub(l.said) >= LogEvery:
+	case due || l.said.IsZero() || l.Now().Sub(l.said) >= logEvery:
 		l.said = l.Now()
 		l.Say("%s", text)
 	}
@@ -121,47 +118,4 @@ func (l *Line) rewrite(text string) {
 		fmt.Fprint(l.Out, "\r")
 	}
 	l.width = len(text)
-}
-
-// Wait shows the progress of something that takes a known time, until the returned
-// function is called. The line must not be used meanwhile.
-func (l *Line) Wait(what string, length time.Duration) (end func()) {
-	began := l.Now()
-	l.width = 0
-	l.waited(what, 0, length)
-	every := LogEvery
-	if l.Terminal {
-		every = time.Second
-	}
-	ended := make(chan struct{})
-	var ticks sync.WaitGroup
-	ticks.Go(func() {
-		for tick := time.Tick(every); ; {
-			select {
-			case <-ended:
-				return
-			case <-tick:
-				l.waited(what, l.Now().Sub(began), length)
-			}
-		}
-	})
-	return func() {
-		close(ended)
-		ticks.Wait()
-		l.End()
-	}
-}
-
-// waited shows how far it is.
-func (l *Line) waited(what string, over, length time.Duration) {
-	text := fmt.Sprintf("%s: %s of %s, %s left", what, words.Duration(min(over, length)), words.Duration(length),
-		words.Duration(length-over))
-	if over >= length {
-		text = what + ": waiting for the last answers"
-	}
-	if l.Terminal {
-		l.rewrite("  " + text)
-	} else {
-		fmt.Fprintln(l.Out, text)
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestLinesBreakBetweenWords(t *testing.T) {
@@ -47,42 +46,3 @@ func TestAFileIsNoTerminal(t *testing.T) {
 		t.Error("a file passes for a terminal; a log would be full of carriage returns")
 	}
 }
-
-func TestAWaitOnATerminalIsOneLine(t *testing.T) {
-	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	var out bytes.Buffer
-	r := &Line{Out: &out, Terminal: true, Now: func() time.Time { return at }}
-	end := r.Wait("profiles", time.Minute)
-	first := "  profiles: 0 s of 1 min 00 s, 1 min 00 s left"
-	wrote(t, &out, "\r"+first)
-	r.waited("profiles", 12*time.Second, time.Minute)
-	second := "  profiles: 12 s of 1 min 00 s, 48 s left"
-	wrote(t, &out, "\r"+second+blanks(len(first)-len(second)))
-	r.waited("profiles", 61*time.Second, time.Minute)
-	last := "  profiles: waiting for the last answers"
-	wrote(t, &out, "\r"+last+blanks(len(second)-len(last)))
-	at = at.Add(time.Minute)
-	end()
-	wrote(t, &out, "\r"+blanks(len(last))+"\r")
-}
-
-func TestAWaitInALogIsPlainLines(t *testing.T) {
-	var out bytes.Buffer
-	r := &Line{Out: &out, Now: time.Now}
-	end := r.Wait("profiles", 30*time.Second)
-	wrote(t, &out, "profiles: 0 s of 30 s, 30 s left\n")
-	r.waited("profiles", 10*time.Second, 30*time.Second)
-	wrote(t, &out, "profiles: 10 s of 30 s, 20 s left\n")
-	end()
-	wrote(t, &out, "")
-}
-
-func wrote(t *testing.T, out *bytes.Buffer, want string) {
-	t.Helper()
-	if out.String() != want {
-		t.Errorf("wrote %q\nwant  %q", out.String(), want)
-	}
-	out.Reset()
-}
-
-func blanks(n int) string { return strings.Repeat(" ", n) }
