@@ -19,6 +19,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
 	"github.com/line-rate/line-rate/lab/internal/tune"
+	"github.com/line-rate/line-rate/lab/internal/wire"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -117,7 +118,7 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	m := doctor.Machine{Split: split, Allowed: allowed, Watch: watchFor}
+	m := doctor.Machine{Split: split, Allowed: allowed, Watch: watchFor, Wire: wire.Try}
 	if c.NoWatch {
 		m.Watch = 0
 	}

@@ -126,7 +126,7 @@ func TestLinerateStandsAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"archive", "audit", "check", "derive", "experiment", "host", "journal", "pages", "results", "run", "session", "tune", "verdict"} {
+	for _, name := range []string{"archive", "audit", "check", "derive", "experiment", "host", "journal", "pages", "results", "run", "session", "tune", "verdict", "wire"} {
 		if strings.Contains(string(out), "line-rate/lab/internal/"+name+"\n") {
 			t.Errorf("linerate brings internal/%s with it", name)
 		}

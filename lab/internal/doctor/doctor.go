@@ -51,6 +51,8 @@ type Machine struct {
 	Watch time.Duration
 	Tick  func(left time.Duration)
 
+	Wire func() error // whether a wire can be made: wire.Try
+
 	root string // "/", except in tests
 }
 

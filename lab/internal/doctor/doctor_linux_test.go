@@ -137,7 +137,7 @@ func TestDisturbancesAreNamed(t *testing.T) {
 
 func TestThisMachine(t *testing.T) {
 	root, ticks := t.TempDir(), 0
-	m := Machine{Allowed: []int{0}, Watch: time.Millisecond, Tick: func(time.Duration) { ticks++ }}
+	m := Machine{Allowed: []int{0}, Watch: time.Millisecond, Wire: wire.Try, Tick: func(time.Duration) { ticks++ }}
 	for name, fs := range map[string][]Finding{"journal": m.Journal(root), "comparison": m.Comparison()} {
 		seen := map[string]bool{}
 		for _, f := range fs {

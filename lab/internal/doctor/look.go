@@ -14,7 +14,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/profile/kernel"
-	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
 // notVisible is the text for what this machine does not show; for a virtual machine its host decides it.
@@ -189,14 +188,11 @@ func (m Machine) ptrace() (seen, means, mend string) {
 	return "of processes that it starts", "", ""
 }
 
-// wire makes a wire and removes it. Only the attempt decides, since containers forbid namespaces without
-// any setting.
+// wire tries to make a wire. Only the attempt decides, since containers forbid namespaces without any setting.
 func (m Machine) wire() (seen, means, mend string) {
-	w, err := wire.Make(wire.Spec{LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02})
-	if err != nil {
+	if err := m.Wire(); err != nil {
 		return m.wireless(err)
 	}
-	w.Down()
 	return "a shaped wire between two namespaces can be made", "", ""
 }
 

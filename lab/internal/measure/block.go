@@ -14,7 +14,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/proc"
-	"github.com/line-rate/line-rate/lab/internal/wire"
+	"github.com/line-rate/line-rate/lab/internal/slots"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
@@ -38,7 +38,7 @@ type reading struct {
 	at       time.Time
 	cores    time.Duration // for which the servers' cores were not idle
 	seen     bool          // whether that is known
-	wire     wire.Passed
+	wire     slots.Passed
 }
 
 // A turn is one slot of a subject, with what the engine read before and after it.
@@ -48,7 +48,7 @@ type turn struct {
 	idle      time.Duration   // CPU time of the other servers
 	strangers time.Duration   // of others on the servers' cores
 	took      time.Duration   // from one reading to the next
-	wire      wire.Passed
+	wire      slots.Passed
 }
 
 // up starts all subjects side by side.

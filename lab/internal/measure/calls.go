@@ -13,7 +13,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
 // notFound is a shell's exit status for a command that cannot be started.
@@ -22,11 +21,16 @@ const notFound = 127
 // askedTimes is how often a server is asked for each request before it is loaded.
 const askedTimes = 4
 
+// Enter carries out the calls of a wire; nil in a program that makes none.
+var Enter func(args []string) (status int, is bool)
+
 // Answer carries out a call of the program to itself; false for any other. The words behind it may
 // be another program's, so main asks here before it reads any.
 func Answer(args []string) (status int, is bool) {
-	if status, is := wire.Called(args); is {
-		return status, true
+	if Enter != nil {
+		if status, is := Enter(args); is {
+			return status, true
+		}
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()

@@ -36,7 +36,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/slots"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/wire"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
@@ -123,10 +122,10 @@ type Link interface {
 	Host() string                  // the servers' address on it
 	Server(argv []string) []string // the command that runs another on the servers' side
 	Client(argv []string) []string
-	Read() (wire.Passed, error) // what has passed so far; zero where there is no wire
-	PID() int                   // a process in the servers' network namespace; 0: this one's
-	Lost() bool                 // it is gone, and nothing more can be measured
-	Down()                      // takes it away
+	Read() (slots.Passed, error) // what has passed so far; zero where there is no wire
+	PID() int                    // a process in the servers' network namespace; 0: this one's
+	Lost() bool                  // it is gone, and nothing more can be measured
+	Down()                       // takes it away
 }
 
 // Loopback is the link of servers and clients on this machine.
@@ -135,7 +134,7 @@ type Loopback struct{}
 func (Loopback) Host() string                  { return "127.0.0.1" }
 func (Loopback) Server(argv []string) []string { return argv }
 func (Loopback) Client(argv []string) []string { return argv }
-func (Loopback) Read() (wire.Passed, error)    { return wire.Passed{}, nil }
+func (Loopback) Read() (slots.Passed, error)   { return slots.Passed{}, nil }
 func (Loopback) PID() int                      { return 0 }
 func (Loopback) Lost() bool                    { return false }
 func (Loopback) Down()                         {}

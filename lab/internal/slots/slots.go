@@ -19,6 +19,16 @@ type Slots struct {
 	TxBytes, RxBytes                 []int64
 }
 
+// Passed counts what has left the wire's shapers: tx from server to client, rx from client to server.
+// A shaper charges each segment with its headers, which the interface's own counters miss.
+type Passed struct{ TxBytes, TxPackets, RxBytes, RxPackets, Drops int64 }
+
+// Since is what has passed since another reading.
+func (p Passed) Since(before Passed) Passed {
+	return Passed{p.TxBytes - before.TxBytes, p.TxPackets - before.TxPackets, p.RxBytes - before.RxBytes,
+		p.RxPackets - before.RxPackets, p.Drops - before.Drops}
+}
+
 // The text of slots has a row for each, of whole numbers. All times are in microseconds:
 // when what counts began, since the run began; its length; the time from the slot's first
 // request to there; answers within what counts; CPU time of the server, of the load

@@ -14,6 +14,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"github.com/line-rate/line-rate/lab/internal/slots"
 )
 
 // Called carries out a call of the program by itself; false for any other.
@@ -81,8 +83,8 @@ func hold(s Spec) error {
 		if err != nil {
 			return err
 		}
-		a.Passed = Passed{int64(tx.Basic.Bytes), int64(tx.Basic.Packets), int64(rx.Basic.Bytes), int64(rx.Basic.Packets),
-			int64(tx.Queue.Drops) + int64(rx.Queue.Drops)}
+		a.Passed = slots.Passed{TxBytes: int64(tx.Basic.Bytes), TxPackets: int64(tx.Basic.Packets), RxBytes: int64(rx.Basic.Bytes),
+			RxPackets: int64(rx.Basic.Packets), Drops: int64(tx.Queue.Drops) + int64(rx.Queue.Drops)}
 	}
 }
 

@@ -34,14 +34,13 @@ type Spec struct {
 	QueueS      float64 // longest wait for the bucket, in seconds
 }
 
-// Passed counts what has left the wire's shapers: tx from server to client, rx from client to server.
-// A shaper charges each segment with its headers, which the interface's own counters miss.
-type Passed struct{ TxBytes, TxPackets, RxBytes, RxPackets, Drops int64 }
-
-// Since is what has passed since another reading.
-func (p Passed) Since(before Passed) Passed {
-	return Passed{p.TxBytes - before.TxBytes, p.TxPackets - before.TxPackets, p.RxBytes - before.RxBytes,
-		p.RxPackets - before.RxPackets, p.Drops - before.Drops}
+// Try makes a wire and removes it: only the attempt tells whether this machine can.
+func Try() error {
+	w, err := Make(Spec{LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02})
+	if err == nil {
+		w.Down()
+	}
+	return err
 }
 
 // Unavailable says why this machine cannot make a wire. It is no failure of a run: what needs a wire

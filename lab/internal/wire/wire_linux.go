@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/slots"
 )
 
 // A Wire is one that is up.
@@ -28,7 +30,7 @@ type Wire struct {
 // An answer is what the holder says when it has made the wire, and when it is asked.
 type answer struct {
 	Server, Client int
-	Passed
+	slots.Passed
 	Why string // it could not
 }
 
@@ -123,7 +125,7 @@ func (w *Wire) Lost() bool {
 }
 
 // Read says what has passed since the wire was made.
-func (w *Wire) Read() (Passed, error) {
+func (w *Wire) Read() (slots.Passed, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var a answer
@@ -135,7 +137,7 @@ func (w *Wire) Read() (Passed, error) {
 		err = errors.New(a.Why)
 	}
 	if err != nil {
-		return Passed{}, fmt.Errorf("the wire's shapers cannot be read: %w", err)
+		return slots.Passed{}, fmt.Errorf("the wire's shapers cannot be read: %w", err)
 	}
 	return a.Passed, nil
 }

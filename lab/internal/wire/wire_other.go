@@ -2,6 +2,8 @@
 
 package wire
 
+import "github.com/line-rate/line-rate/lab/internal/slots"
+
 // A Wire needs Linux. Its methods are those that it has there.
 type Wire struct{}
 
@@ -15,7 +17,7 @@ func (*Wire) PID() int                      { return 0 }
 func (*Wire) ClientPID() int                { return 0 }
 func (*Wire) Lost() bool                    { return true }
 func (*Wire) Gone() <-chan struct{}         { return nil }
-func (*Wire) Read() (Passed, error)         { return Passed{}, nil }
+func (*Wire) Read() (slots.Passed, error)   { return slots.Passed{}, nil }
 func (*Wire) Down()                         {}
 
 // Called has no calls.
