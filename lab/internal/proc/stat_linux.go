@@ -14,16 +14,15 @@ import (
 // all fields with fmt and takes ten times as long, too much for every process
 // several times a second.
 type Stat struct {
-	Name      string
-	State     byte
-	Parent    int
-	Flags     int
-	CPU       int // ticks, without children
-	Children  int // ticks of ended children that it waited for
-	Threads   int
-	Began     int // ticks since boot
-	RSS       int // bytes
-	Processor int // core that it last ran on
+	Name     string
+	State    byte
+	Parent   int
+	Flags    int
+	CPU      int // ticks, without children
+	Children int // ticks of ended children that it waited for
+	Threads  int
+	Began    int // ticks since boot
+	RSS      int // bytes
 }
 
 // ReadStat reads a process; an error says that it has ended.
@@ -44,7 +43,7 @@ func parseStat(text []byte) (s Stat, err error) {
 		return s, fmt.Errorf("no process's line: %q", text)
 	}
 	f := bytes.Fields(text[shut+1:])
-	const last = 39 // the processor's field number in proc(5); the state is 3
+	const last = 24 // the field number of RSS in proc(5); the state is 3
 	if len(f) < last-2 {
 		return s, fmt.Errorf("%d fields behind the Name: %q", len(f), text)
 	}
@@ -58,7 +57,7 @@ func parseStat(text []byte) (s Stat, err error) {
 	s = Stat{
 		Name: string(text[open+1 : shut]), State: f[0][0], Parent: number(4), Flags: number(9),
 		CPU: number(14) + number(15), Children: number(16) + number(17), Threads: number(20), Began: number(22),
-		RSS: number(24) * os.Getpagesize(), Processor: number(last),
+		RSS: number(last) * os.Getpagesize(),
 	}
 	return s, err
 }

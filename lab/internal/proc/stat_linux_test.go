@@ -12,7 +12,7 @@ const line = "1234 (a) R 9 (b) S 77 1234 1234 0 -1 4194560 10 20 0 0 150 50 30 2
 func TestStatIsReadBehindTheName(t *testing.T) {
 	got, err := parseStat([]byte(line))
 	want := Stat{Name: "a) R 9 (b", State: 'S', Parent: 77, Flags: 4194560, CPU: 200, Children: 50, Threads: 7, Began: 999,
-		RSS: 25 * os.Getpagesize(), Processor: 3}
+		RSS: 25 * os.Getpagesize()}
 	if err != nil || got != want {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}

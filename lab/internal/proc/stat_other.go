@@ -10,9 +10,9 @@ import (
 
 // A Stat has the fields of /proc/PID/stat, which is Linux's.
 type Stat struct {
-	Name                                                         string
-	State                                                        byte
-	Parent, Flags, CPU, Children, Threads, Began, RSS, Processor int
+	Name                                              string
+	State                                             byte
+	Parent, Flags, CPU, Children, Threads, Began, RSS int
 }
 
 const kernelThread = 0

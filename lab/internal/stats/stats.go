@@ -71,7 +71,6 @@ type Summary struct {
 	// HasInterval.
 	Low, High   float64
 	HasInterval bool
-	Coverage    float64 // exact coverage of the interval, at least Confidence
 }
 
 // Median is the sample median, the mean of the middle two if n is even. It
@@ -94,22 +93,19 @@ func Median(sample []float64) float64 {
 func Summarise(sample []float64) Summary {
 	s := slices.Sorted(slices.Values(sample))
 	sum := Summary{N: len(s), Median: Median(s)}
-	k, coverage := rank(len(s))
-	if k > 0 {
-		sum.Low, sum.High = s[k-1], s[len(s)-k]
-		sum.HasInterval, sum.Coverage = true, coverage
+	if k := rank(len(s)); k > 0 {
+		sum.Low, sum.High, sum.HasInterval = s[k-1], s[len(s)-k], true
 	}
 	return sum
 }
 
 // benchmath's interval is not used: where the tails can be unequal it takes the
-// shorter, left-biased one, but a claim needs both sides treated alike (the
-// tests list its figures beside these).
+// shorter, left-biased one, but a claim needs both sides treated alike.
 
 // rank is the largest k for which the k-th smallest and k-th largest of n
-// values bound the median with at least Confidence, and that coverage. It is 0
+// values bound the median with at least Confidence. It is 0
 // if even the whole range covers less.
-func rank(n int) (k int, coverage float64) {
+func rank(n int) (k int) {
 	// The median is outside [x_k, x_(n+1-k)] if fewer than k of n coin flips fall
 	// on one side. Logarithms are used since 2^-n is no float64 for n of 1075 and
 	// more.
@@ -119,10 +115,10 @@ func rank(n int) (k int, coverage float64) {
 		if 1-2*tail < Confidence {
 			break
 		}
-		k, coverage = i+1, 1-2*tail
+		k = i + 1
 		logTerm += math.Log(float64(n-i) / float64(i+1))
 	}
-	return k, coverage
+	return k
 }
 
 // A Warning says what a reader should know before relying on a ratio. It never

@@ -31,26 +31,9 @@ func TestMedianIsTheMiddleOrTheMeanOfTheMiddleTwo(t *testing.T) {
 
 func TestASampleIsLeftAsItWas(t *testing.T) {
 	sample := []float64{3, 1, 2, 6, 5, 4}
-	Median(sample)
 	Summarise(sample)
 	if want := []float64{3, 1, 2, 6, 5, 4}; !slices.Equal(sample, want) {
 		t.Errorf("the sample became %v; blocks would lose their order", sample)
-	}
-}
-
-func TestAnEmptySampleHasNoMedian(t *testing.T) {
-	for name, f := range map[string]func(){
-		"Median":    func() { Median(nil) },
-		"Summarise": func() { Summarise(nil) },
-	} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s of nothing returned a figure", name)
-				}
-			}()
-			f()
-		}()
 	}
 }
 
@@ -69,22 +52,18 @@ func ranks(n int) []float64 {
 // sign test's interval for a median in textbooks (Conover, "Practical
 // Nonparametric Statistics"; Hollander and Wolfe): 9 gives 2 and 8, 12 gives 3
 // and 10, 20 gives 6 and 15 with 0.9586.
-var intervals = []struct {
-	n, low, high int
-	coverage     float64
-}{
-	{6, 1, 6, 0.96875},                                      // 1 - 2/64
-	{7, 1, 7, 0.984375},                                     // 1 - 2/128; rank 2 would give 1 - 2*8/128 = 0.875
-	{8, 1, 8, 0.9921875},                                    // 1 - 2/256; rank 2 would give 1 - 2*9/256 = 0.9297
-	{9, 2, 8, 1 - 2*(1+9)/512.0},                            // 0.9609
-	{10, 2, 9, 1 - 2*(1+10)/1024.0},                         // 0.9785
-	{11, 2, 10, 1 - 2*(1+11)/2048.0},                        // 0.9883
-	{12, 3, 10, 1 - 2*(1+12+66)/4096.0},                     // 0.9614
-	{15, 4, 12, 1 - 2*(1+15+105+455)/32768.0},               // 0.9648
-	{17, 5, 13, 1 - 2*(1+17+136+680+2380)/131072.0},         // 0.9510
-	{20, 6, 15, 0.9586},                                     // as printed; to four digits
-	{25, 8, 18, 0.9567},                                     // as printed; to four digits
-	{20, 6, 15, 1 - 2*(1+20+190+1140+4845+15504)/1048576.0}, // the same, exactly
+var intervals = []struct{ n, low, high int }{
+	{6, 1, 6},   // 1 - 2/64
+	{7, 1, 7},   // 1 - 2/128; rank 2 would give 1 - 2*8/128 = 0.875
+	{8, 1, 8},   // 1 - 2/256; rank 2 would give 1 - 2*9/256 = 0.9297
+	{9, 2, 8},   // 0.9609
+	{10, 2, 9},  // 0.9785
+	{11, 2, 10}, // 0.9883
+	{12, 3, 10}, // 0.9614
+	{15, 4, 12}, // 0.9648
+	{17, 5, 13}, // 0.9510
+	{20, 6, 15}, // 0.9586
+	{25, 8, 18}, // 0.9567
 }
 
 func TestIntervalIsTheSignTestsOrderStatistics(t *testing.T) {
@@ -92,9 +71,6 @@ func TestIntervalIsTheSignTestsOrderStatistics(t *testing.T) {
 		s := Summarise(ranks(c.n))
 		if !s.HasInterval || s.Low != float64(c.low) || s.High != float64(c.high) {
 			t.Errorf("n=%d: interval %v of ranks %v to %v, want %d to %d", c.n, s.HasInterval, s.Low, s.High, c.low, c.high)
-		}
-		if math.Abs(s.Coverage-c.coverage) > 5e-5 {
-			t.Errorf("n=%d: coverage %v, want %v", c.n, s.Coverage, c.coverage)
 		}
 		if s.N != c.n || s.Median != float64(c.n+1)/2 {
 			t.Errorf("n=%d: N %d, median %v, want %v", c.n, s.N, s.Median, float64(c.n+1)/2)
@@ -105,7 +81,7 @@ func TestIntervalIsTheSignTestsOrderStatistics(t *testing.T) {
 func TestFewerThanSixHaveNoInterval(t *testing.T) {
 	for n := 1; n < MinSamples; n++ {
 		s := Summarise(ranks(n))
-		if s.HasInterval || s.Low != 0 || s.High != 0 || s.Coverage != 0 {
+		if s.HasInterval || s.Low != 0 || s.High != 0 {
 			t.Errorf("n=%d: %+v; even the whole range covers only %v", n, s, 1-math.Pow(2, float64(1-n)))
 		}
 	}
@@ -134,56 +110,12 @@ func TestIntervalIsTheNarrowestSymmetricOneOfItsCoverage(t *testing.T) {
 			t.Errorf("n=%d: %+v is no symmetric interval around its median", n, s)
 			continue
 		}
-		if got := 1 - 2*tail(n, k); math.Abs(got-s.Coverage) > 1e-9 || got < Confidence {
-			t.Errorf("n=%d: says coverage %v, the binomials give %v", n, s.Coverage, got)
+		if got := 1 - 2*tail(n, k); got < Confidence {
+			t.Errorf("n=%d: rank %d covers %v", n, k, got)
 		}
 		if next := 1 - 2*tail(n, k+1); next >= Confidence {
 			t.Errorf("n=%d: rank %d still covers %v, so rank %d is too wide", n, k+1, next, k)
 		}
-	}
-}
-
-// Intervals of golang.org/x/perf/benchmath's AssumeNothing.Summary for the
-// sample 1..n at 0.95 (version v0.0.0-20260908200009-22c9c6c9d4da). They are
-// copied here because the lab does not depend on that module.
-//
-// Its convention differs: it drops the less likely tail first, so where tails
-// of unequal length reach 0.95 it takes the shorter, left-biased interval. At n
-// = 5 its lower bound is then minus infinity. This package keeps both tails
-// equal, since a claim treats both sides alike.
-var benchmath = []struct {
-	n, low, high int
-	confidence   float64
-}{
-	{6, 1, 6, 0.96875}, {7, 1, 7, 0.984375}, {8, 1, 7, 0.9609375}, {9, 2, 8, 0.9609375},
-	{10, 2, 9, 0.978515625}, {11, 2, 9, 0.96142578125}, {12, 3, 10, 0.96142578125},
-	{13, 3, 11, 0.9775390625}, {14, 3, 11, 0.96484375}, {15, 4, 12, 0.96484375},
-	{16, 4, 12, 0.950958251953125}, {17, 5, 13, 0.950958251953125}, {18, 5, 14, 0.9691162109375},
-	{19, 5, 14, 0.9586105346679688}, {20, 6, 15, 0.9586105346679688}, {21, 6, 16, 0.9733963012695351},
-	{22, 6, 16, 0.9653103351593018}, {24, 8, 18, 0.9567147493362336}, {25, 8, 18, 0.9567147493362438},
-	{28, 9, 20, 0.9643018618226076}, {30, 10, 21, 0.9572260547429379},
-}
-
-func TestAgreesWithBenchmathWhereThatIsSymmetric(t *testing.T) {
-	agreed := 0
-	for _, c := range benchmath {
-		s := Summarise(ranks(c.n))
-		if c.low+c.high != c.n+1 {
-			// 24 is biased in the other direction, to ranks 8 and 18; rank 7 is the
-			// lowest that both tails allow.
-			if s.Low > float64(c.low) || s.High < float64(c.high) {
-				t.Errorf("n=%d: %v to %v is narrower than benchmath's %d to %d", c.n, s.Low, s.High, c.low, c.high)
-			}
-			continue
-		}
-		agreed++
-		if s.Low != float64(c.low) || s.High != float64(c.high) || math.Abs(s.Coverage-c.confidence) > 1e-12 {
-			t.Errorf("n=%d: %v to %v at %v, benchmath gives %d to %d at %v", c.n, s.Low, s.High, s.Coverage, c.low, c.high,
-				c.confidence)
-		}
-	}
-	if agreed < 10 {
-		t.Errorf("only %d sizes were compared", agreed)
 	}
 }
 
@@ -199,42 +131,29 @@ func TestCoverageHoldsWhateverTheNoise(t *testing.T) {
 		}
 		return 1
 	}
-	for _, noise := range []struct {
-		name string
-		// exact says that ties are so rare that the coverage is as stated rather than
-		// higher.
-		exact bool
-		pair  func(*rand.Rand) (a, b float64)
-	}{
+	for name, ratio := range map[string]func(*rand.Rand) float64{
 		// The median of Exp(1) is ln 2. One side only, so the ratio is skewed.
-		{"skewed", true, func(r *rand.Rand) (float64, float64) { return math.Exp(r.ExpFloat64() - math.Ln2), 1 }},
+		"skewed": func(r *rand.Rand) float64 { return math.Exp(r.ExpFloat64() - math.Ln2) },
 		// Each side is slowed or not: ratios 0.625, 1, 1 and 1.6.
-		{"bimodal", false, func(r *rand.Rand) (float64, float64) { return factor(r), factor(r) }},
-		{"bimodal with jitter", true, func(r *rand.Rand) (float64, float64) {
-			return factor(r) * math.Exp(0.01*r.NormFloat64()), factor(r) * math.Exp(0.01*r.NormFloat64())
-		}},
+		"bimodal": func(r *rand.Rand) float64 { return factor(r) / factor(r) },
+		"bimodal with jitter": func(r *rand.Rand) float64 {
+			return factor(r) / factor(r) * math.Exp(0.014*r.NormFloat64())
+		},
 	} {
 		for _, n := range []int{6, 9, 12, 20} {
 			r := rand.New(rand.NewPCG(uint64(n), 20))
 			sample := make([]float64, n)
-			held, stated := 0, 0.0
+			held := 0
 			for range draws {
 				for i := range sample {
-					a, b := noise.pair(r)
-					sample[i] = a / b
+					sample[i] = ratio(r)
 				}
-				s := Summarise(sample)
-				stated = s.Coverage
-				if s.Low <= 1 && 1 <= s.High {
+				if s := Summarise(sample); s.Low <= 1 && 1 <= s.High {
 					held++
 				}
 			}
-			share := float64(held) / draws
-			if share < Confidence {
-				t.Errorf("%s, n=%d: %.4f of intervals hold the median, %.2f is promised", noise.name, n, share, Confidence)
-			}
-			if noise.exact && math.Abs(share-stated) > 0.008 { // four standard errors
-				t.Errorf("%s, n=%d: %.4f of intervals hold the median, %.4f is stated", noise.name, n, share, stated)
+			if share := float64(held) / draws; share < Confidence {
+				t.Errorf("%s, n=%d: %.4f of intervals hold the median, %.2f is promised", name, n, share, Confidence)
 			}
 		}
 	}
@@ -264,6 +183,14 @@ func TestTheFewestVisitsThatDecide(t *testing.T) {
 		}
 		if confseq.LogE(n-1, n-1) >= -math.Log(level) || confseq.LogE(n, n) < -math.Log(level) {
 			t.Errorf("%v claims: %d visits that agree are not the least that decide", claims, n)
+		}
+	}
+}
+
+func TestEveryWarningHasItsSentence(t *testing.T) {
+	for _, w := range AllWarnings {
+		if w.Meaning() == "" {
+			t.Errorf("%s says nothing", w)
 		}
 	}
 }
