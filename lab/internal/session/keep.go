@@ -212,8 +212,8 @@ func adoptOne(j *archive.Journal, path string) (*results.File, error) {
 	}
 	var b bundle
 	f := new(results.File)
-	if err := json.Unmarshal(text, &b); err != nil {
-		return nil, unfitError{strict.Mistyped(err, text)}
+	if err := strict.DecodeJSON(text, &b); err != nil {
+		return nil, unfitError{err}
 	}
 	if err := results.Decode(b.Run, f); err != nil {
 		return nil, unfitError{err}

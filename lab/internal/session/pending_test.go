@@ -129,7 +129,7 @@ func TestWhatTheJournalWouldRefuseIsMovedAside(t *testing.T) {
 		spoil func(w *workshop, path string)
 		want  string
 	}{
-		"cut short":       {func(w *workshop, path string) { w.write(path, "{\n") }, "unexpected end"},
+		"cut short":       {func(w *workshop, path string) { w.write(path, "{\n") }, "ends in the middle"},
 		"changed":         {func(w *workshop, path string) { edit(w, path, `"seed":3`, `"seed":4`) }, "but the seed draws"},
 		"of another name": {func(w *workshop, path string) { edit(w, path, `"run":"2`, `"run":"3`) }, "no run of its name"},
 		"whose claim was changed since": {func(w *workshop, path string) {

@@ -2,10 +2,9 @@
 // meaning, and refuses others. Errors name the line, because a person has to
 // mend the file.
 //
-// In JSON it finds what encoding/json accepts: a key that is twice in one
-// object (the last one would win silently), text after the document, and bytes
-// that are not UTF-8 (which would be replaced, so that two names could become
-// one). It names the place of a number that no float64 can be.
+// In JSON it refuses what encoding/json accepts: a key that is twice in one
+// object (the last one would win silently), and bytes that are not UTF-8 (which
+// would be replaced, so that two names could become one).
 //
 // In JSON and TOML it refuses lines that end with CRLF: the same document would
 // have two digests.
@@ -22,83 +21,53 @@ package strict
 
 import (
 	"bytes"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// CheckJSON reports the first carriage return, else the first fault of the document:
-// of its syntax, a byte that is not UTF-8, half of a surrogate pair, a duplicate key, a
-// number beyond a float64, or trailing text.
-func CheckJSON(data []byte) error {
+// DecodeJSON decodes a document, and refuses fields that are not known. An error names the line, and
+// the place where there is one: a carriage return, a fault of the syntax, a byte that is not UTF-8, half
+// of a surrogate pair, a key that stands twice, a value of another type, or trailing text.
+func DecodeJSON(data []byte, into any) error {
 	if err := checkLineEnds(data); err != nil {
 		return err
 	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(data))
-	for first := true; first || dec.StackDepth() > 0; first = false {
-		tok, err := dec.ReadToken()
-		if err != nil {
-			return faulty(err, data)
-		}
-		if tok.Kind() != jsontext.KindNumber {
-			continue
-		}
-		if _, err := tok.Float(); errors.Is(err, strconv.ErrRange) {
-			return fmt.Errorf("line %d: %s: %.20s is beyond any figure", line(data, dec.InputOffset()), dec.StackPointer(), tok)
-		}
-	}
-	if rest := data[dec.InputOffset():]; len(bytes.TrimSpace(rest)) > 0 {
-		blank := len(rest) - len(bytes.TrimLeft(rest, " \t\n"))
-		return fmt.Errorf("line %d: text after the end of the document", line(data, dec.InputOffset()+int64(blank)))
-	}
-	return nil
-}
-
-// faulty says in one line what is wrong with a document, and where.
-func faulty(err error, data []byte) error {
-	s := new(jsontext.SyntacticError)
+	err := json.Unmarshal(data, into, json.RejectUnknownMembers(true))
+	var syntax *jsontext.SyntacticError
+	var value *json.SemanticError
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("line %d: the file ends in the middle of the document", line(data, int64(len(data))))
-	case !errors.As(err, &s):
-		return err
+	case errors.As(err, &syntax):
+		at, where := line(data, syntax.ByteOffset), syntax.JSONPointer
+		switch {
+		case errors.Is(err, jsontext.ErrDuplicateName):
+			return fmt.Errorf("line %d: %s: key %q stands twice", at, where, where.LastToken())
+		case where != "":
+			return fmt.Errorf("line %d: %w, in %s", at, syntax.Err, where)
+		}
+		return fmt.Errorf("line %d: %w", at, syntax.Err)
+	case errors.As(err, &value):
+		at, where := line(data, value.ByteOffset), value.JSONPointer
+		switch {
+		case errors.Is(err, json.ErrUnknownName):
+			return fmt.Errorf("line %d: unknown field %q, in %s", at, where.LastToken(), cmp.Or(where.Parent(), "/"))
+		case errors.Is(err, strconv.ErrRange):
+			return fmt.Errorf("line %d: %s: %.20s is beyond any figure", at, where, value.JSONValue)
+		case value.Err != nil && value.JSONValue == nil:
+			return fmt.Errorf("line %d: %s: %w", at, where, value.Err)
+		}
+		return fmt.Errorf("line %d: %s takes %s, not a JSON %s", at, where, wanted(value.GoType), value.JSONKind)
 	}
-	at := line(data, s.ByteOffset)
-	switch {
-	case errors.Is(err, jsontext.ErrDuplicateName):
-		return fmt.Errorf("line %d: %s: key %q stands twice", at, s.JSONPointer, s.JSONPointer.LastToken())
-	case s.JSONPointer != "":
-		return fmt.Errorf("line %d: %w, in %s", at, s.Err, s.JSONPointer)
-	}
-	return fmt.Errorf("line %d: %w", at, s.Err)
-}
-
-// DecodeJSON decodes a document that CheckJSON has nothing to say of, and refuses fields that are not known.
-func DecodeJSON(data []byte, into any) error {
-	if err := CheckJSON(data); err != nil {
-		return err
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	return dec.Decode(into)
-}
-
-// Mistyped says by place and words what encoding/json says by a type of Go's; other
-// errors stay as they are.
-func Mistyped(err error, data []byte) error {
-	var m *json.UnmarshalTypeError
-	if !errors.As(err, &m) {
-		return err
-	}
-	return fmt.Errorf("line %d: /%s takes %s, not a JSON %s", line(data, m.Offset), strings.ReplaceAll(m.Field, ".", "/"),
-		wanted(m.Type), m.Value)
+	return err
 }
 
 // CheckTexts reports the first string of a document, or key, that is not a single line of printable characters,

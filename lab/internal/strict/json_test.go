@@ -16,7 +16,7 @@ func TestAcceptsWhatIsOneDocument(t *testing.T) {
 		`{"a":1,"a ":2}`,                  // and so do blanks
 		`{"":1,"/":2,"~1":3,"\u002f/":4}`, // pointers that look alike are different keys
 	} {
-		if err := CheckJSON([]byte(doc)); err != nil {
+		if err := DecodeJSON([]byte(doc), new(any)); err != nil {
 			t.Errorf("%s: %v", doc, err)
 		}
 	}
@@ -37,7 +37,7 @@ func TestFindsKeysThatStandTwice(t *testing.T) {
 		{"a pointer that needs escapes", `{"a/b~c":{"k":1,"k":2}}`, `line 1: /a~1b~0c/k: key "k" stands twice`},
 		{"after an object in the same object", `{"a":{"b":1},"c":[{}],"a":2}`, `line 1: /a: key "a" stands twice`},
 	} {
-		err := CheckJSON([]byte(c.doc))
+		err := DecodeJSON([]byte(c.doc), new(any))
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
@@ -63,9 +63,9 @@ func TestNamesTheLineOfASyntaxError(t *testing.T) {
 		{"truncated in a key", "{\n\"a", "line 2: the file ends in the middle"},
 		{"truncated in a word", "[\ntru", "line 2: the file ends in the middle"},
 		{"truncated after a colon", "{\"a\":", "line 1: the file ends in the middle"},
-		{"text after it", "{}\n\n\nx", "line 4: text after the end"},
-		{"a second document", "{}\n{}", "line 2: text after the end"},
-		{"a bracket too many", "{\n}\n}", "line 3: text after the end"},
+		{"text after it", "{}\n\n\nx", "line 4: invalid character 'x' after top-level value"},
+		{"a second document", "{}\n{}", "line 2: invalid character '{' after top-level value"},
+		{"a bracket too many", "{\n}\n}", "line 3: invalid character '}' after top-level value"},
 		{"a comma at the end of a list", "[1,\n2,\n]", "line 2: invalid character ','"},
 		{"a comma at the end of an object", "{\"a\":1,\n}", "line 1: invalid character ','"},
 		{"no comma", "{\"a\":1\n\"b\":2}", "line 2: invalid character '\"'"},
@@ -82,7 +82,7 @@ func TestNamesTheLineOfASyntaxError(t *testing.T) {
 		{"a missing colon deep in the file", front.String() + "  \"b\" 1,\n  \"c\": 1\n}", "line 41: invalid character '1'"},
 		{"a line break in a text", front.String() + "  \"b\": \"x\ny\",\n  \"c\": 1\n}", "line 41: invalid character '\\n'"},
 	} {
-		err := CheckJSON([]byte(c.doc))
+		err := DecodeJSON([]byte(c.doc), new(any))
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q first", c.name, err, c.want)
 		}
@@ -99,12 +99,12 @@ func TestNamesTheLineOfWhatIsNotUTF8(t *testing.T) {
 		{`["\\\uDC00\ud83d\ude00"]`, "line 1: invalid surrogate pair `\\uDC00\\ud83d` in string, in /0"},
 		{`{"\ud83d\u0041": 1}`, "line 1: invalid surrogate pair `\\ud83d\\u0041` in string"},
 	} {
-		if err := CheckJSON([]byte(c.doc)); err == nil || err.Error() != c.want {
+		if err := DecodeJSON([]byte(c.doc), new(any)); err == nil || err.Error() != c.want {
 			t.Errorf("%q: %v, want %s", c.doc, err, c.want)
 		}
 	}
 	for _, doc := range []string{"\"\uFFFD é\"", `"\ud83d\ude00\\ud800 \u00e9"`} {
-		if err := CheckJSON([]byte(doc)); err != nil {
+		if err := DecodeJSON([]byte(doc), new(any)); err != nil {
 			t.Errorf("%s: %v", doc, err)
 		}
 	}
@@ -117,7 +117,7 @@ func TestRefusesCarriageReturns(t *testing.T) {
 		A int `toml:"a"`
 	}
 	const want = "line 2: a carriage return"
-	for _, err := range []error{CheckJSON([]byte("{\n\"a\": 1\r\n}\r\n")), DecodeTOML([]byte("a = 1\n# x\r\n"), &into)} {
+	for _, err := range []error{DecodeJSON([]byte("{\n\"a\": 1\r\n}\r\n"), new(any)), DecodeTOML([]byte("a = 1\n# x\r\n"), &into)} {
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
@@ -130,10 +130,10 @@ func TestRefusesEndlessNesting(t *testing.T) {
 	for _, open := range []string{"[", `{"a":`} {
 		end := map[string]string{"[": "]", `{"a":`: "}"}[open]
 		doc := func(n int) []byte { return []byte(strings.Repeat(open, n) + "1" + strings.Repeat(end, n)) }
-		if err := CheckJSON(doc(10000)); err != nil {
+		if err := DecodeJSON(doc(10000), new(any)); err != nil {
 			t.Errorf("%q: ten thousand levels: %.60v", open, err)
 		}
-		if err := CheckJSON(doc(10001)); err == nil || !strings.HasPrefix(err.Error(), "line 1: ") {
+		if err := DecodeJSON(doc(10001), new(any)); err == nil || !strings.HasPrefix(err.Error(), "line 1: ") {
 			t.Errorf("%q: a level more is accepted (%.60v), but encoding/json refuses it", open, err)
 		}
 	}
@@ -148,7 +148,7 @@ func FuzzCheck(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		err := CheckJSON(data)
+		err := DecodeJSON(data, new(any))
 		if err == nil && !json.Valid(data) {
 			t.Errorf("Check accepts %q, encoding/json does not", data)
 		}

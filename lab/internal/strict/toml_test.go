@@ -1,7 +1,6 @@
 package strict
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -42,13 +41,13 @@ func TestMessagesNameNoTypeOfGo(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"{\n\"count\": 2.0}":              "line 2: /count takes a whole number, not a JSON number 2.0",
-		`{"seed": -1}`:                    "line 1: /seed takes a whole number from 0 on, not a JSON number -1",
-		`{"count": 99999999999999999999}`: "line 1: /count takes a whole number, not a JSON number 99999999999999999999",
-		`{"name": true}`:                  "line 1: /name takes a text in quotes, not a JSON bool",
-		`{"rows": [{"share": "x"}]}`:      "line 1: /rows/share takes a number, not a JSON string",
+		"{\n\"count\": 2.0}":              "line 2: /count takes a whole number, not a JSON number",
+		`{"seed": -1}`:                    "line 1: /seed takes a whole number from 0 on, not a JSON number",
+		`{"count": 99999999999999999999}`: "line 1: /count: 99999999999999999999 is beyond any figure",
+		`{"name": true}`:                  "line 1: /name takes a text in quotes, not a JSON true",
+		`{"rows": [{"share": "x"}]}`:      "line 1: /rows/0/share takes a number, not a JSON string",
 	} {
-		if err := Mistyped(json.Unmarshal([]byte(text), &document{}), []byte(text)); err == nil || err.Error() != want ||
+		if err := DecodeJSON([]byte(text), &document{}); err == nil || err.Error() != want ||
 			strings.Contains(want, "Go") {
 			t.Errorf("%q: %v\nwant %s", text, err, want)
 		}
