@@ -92,15 +92,14 @@ func (a *answers) find() (body []byte, encoding string, status int) {
 		if string(a.request.Path) != r.Path {
 			continue
 		}
-		if r.Fixed != nil {
-			return r.Fixed, r.Encoding, http.StatusOK
-		}
-		if r.Body != nil {
-			return r.Body(a.pool, a.src.Next()), r.Encoding, http.StatusOK
-		}
-		body, err := r.Make(a.pool, a.src)
-		if err != nil {
-			return nil, "", http.StatusInternalServerError
+		var err error
+		switch body = r.Fixed; {
+		case r.Body != nil:
+			body = r.Body(a.pool, a.src.Next())
+		case r.Make != nil:
+			if body, err = r.Make(a.pool, a.src); err != nil {
+				return nil, "", http.StatusInternalServerError
+			}
 		}
 		return body, r.Encoding, http.StatusOK
 	}

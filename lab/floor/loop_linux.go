@@ -20,9 +20,6 @@ const (
 	// mostQueued ends the gathering of answers for one write, and bounds what a client that
 	// does not read can make the server keep.
 	mostQueued = 256 << 10
-	// mostKept is the memory in bytes that a connection keeps for the beginning of a request
-	// when there is none.
-	mostKept = 4 << 10
 	// longestTick bounds the time between two looks at what takes too long, at whether the
 	// server is to stop, and at connections for which there were no descriptors.
 	longestTick = 100 * time.Millisecond
@@ -234,9 +231,10 @@ func (l *loop) serve(c *conn, in []byte) bool {
 		}
 		c.owed = append(c.owed, l.out[n:]...)
 	}
-	if c.last || len(in) == 0 && cap(c.rest) > mostKept {
-		c.rest = nil
-	} else if c.rest = append(c.rest[:0], in...); len(in) == len(l.in) {
+	if c.rest = nil; !c.last {
+		c.rest = append(c.rest, in...) // nothing, mostly
+	}
+	if len(c.rest) == len(l.in) {
 		l.drop(c) // a head without an end
 		return false
 	}

@@ -16,8 +16,8 @@
 // reaches against it is the generator's own ceiling on this machine. A run checks this: in
 // every trial the server's core must have room left, and the client's none.
 //
-// No request allocates memory, except for a path with escapes and a body that is computed
-// (/compute). System calls are made without telling Go's scheduler: those of a request
+// No request allocates memory, except for one that comes in parts, a path with escapes, and
+// a body that is computed (/compute). System calls are made without telling Go's scheduler: those of a request
 // cannot block, and see wait for the others.
 //
 // Limits: Linux; no TLS, no HTTP/2, no log. It is for load tests on trusted networks. A
@@ -31,7 +31,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -52,12 +51,6 @@ type settings struct {
 	sockets string // a directory; empty: no profiles
 	null    bool
 }
-
-const (
-	mostWorkers = 1024
-	leastTime   = 10 * time.Millisecond
-	mostTime    = time.Hour
-)
 
 const help = `%s answers HTTP requests straight from epoll: what a correct server costs
 without a framework.
@@ -90,7 +83,7 @@ func main() { os.Exit(run(filepath.Base(os.Args[0]), os.Args[1:])) }
 func run(name string, args []string) int {
 	floor := program.Program{Name: name, Out: os.Stdout, Errs: os.Stderr}
 	s, err := parse(name, args)
-	if status, over := floor.Over(err, fmt.Sprintf(help, name, paths(false), paths(true))); over {
+	if status, over := floor.Over(err, fmt.Sprintf(help, name, route.Paths(false), route.Paths(true))); over {
 		return status
 	}
 	asked := program.Asked()
@@ -106,15 +99,14 @@ func run(name string, args []string) int {
 		}
 		defer stop()
 	}
-	pool, err := catalog.NewPool(catalog.Seed)
-	if err != nil {
-		floor.Say("%v", err)
-		return program.Failure
-	}
 	// With more, each goroutine that is ready would wake one more thread to look for others.
 	runtime.GOMAXPROCS(s.workers)
 	addr := ln.Addr()
-	srv, err := newServer(s, ln.(*net.TCPListener), pool)
+	var srv *server
+	pool, err := catalog.NewPool(catalog.Seed)
+	if err == nil {
+		srv, err = newServer(s, ln.(*net.TCPListener), pool)
+	}
 	if err != nil {
 		floor.Say("%v", err)
 		return program.Failure
@@ -131,17 +123,15 @@ func run(name string, args []string) int {
 	return program.OK
 }
 
-func paths(null bool) string { return strings.Join(route.Paths(null), " ") }
-
 func parse(name string, args []string) (settings, error) {
 	s := settings{addr: "127.0.0.1:8083", timeout: 2 * time.Minute, null: name == nullName}
 	fs := program.NewFlags()
 	fs.StringVar(&s.addr, "addr", s.addr, "")
 	fs.BoolVar(&s.null, "null", s.null, "")
-	fs.Whole("workers", &s.workers, 1, mostWorkers)
+	fs.Whole("workers", &s.workers, 1, 1024)
 	fs.Func("timeout", "", func(v string) (err error) {
-		if s.timeout, err = time.ParseDuration(v); err != nil || s.timeout < leastTime || s.timeout > mostTime {
-			return fmt.Errorf("give a time from %v to %v, as in 10s", leastTime, mostTime)
+		if s.timeout, err = time.ParseDuration(v); err != nil || s.timeout < 10*time.Millisecond || s.timeout > time.Hour {
+			return errors.New("give a time from 10ms to 1h, as in 10s")
 		}
 		return nil
 	})
@@ -155,10 +145,10 @@ func parse(name string, args []string) (settings, error) {
 	if !program.HostPort(s.addr) {
 		return settings{}, fmt.Errorf("--addr: %q is not accepted; give HOST:PORT, as in 127.0.0.1:8083", s.addr)
 	}
-	if s.workers == 0 && s.null {
-		s.workers = 1
-	} else if s.workers == 0 {
-		s.workers = min(runtime.GOMAXPROCS(0), mostWorkers)
+	if s.workers == 0 {
+		if s.workers = 1; !s.null {
+			s.workers = runtime.GOMAXPROCS(0)
+		}
 	}
 	return s, nil
 }
@@ -187,7 +177,7 @@ func newServer(s settings, ln *net.TCPListener, pool *catalog.Pool) (*server, er
 	return srv, srv.loops[0].listen(ln)
 }
 
-// serve runs the loops until all have stopped, or one fails.
+// serve runs the loops until all have stopped, or one fails, with which the program ends.
 func (s *server) serve() error {
 	ended := make(chan error, len(s.loops))
 	for _, l := range s.loops {
@@ -195,8 +185,7 @@ func (s *server) serve() error {
 	}
 	for range s.loops {
 		if err := <-ended; err != nil {
-			s.leaving.Store(true)
-			return errors.Join(err, errors.New("the other workers stop too"))
+			return err
 		}
 	}
 	return nil

@@ -17,13 +17,18 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	programtest.Main(m, map[string]string{"fanout_server": "..", "event_reader": "."})
+	programtest.Main(m, map[string]string{"fanout_server": "..", "fanout_floor": "../epoll"})
 }
 
 // start starts a server and gives its URL.
 func start(t *testing.T, flags ...string) (cmd *exec.Cmd, url string) {
 	t.Helper()
-	cmd, addr := programtest.Start(t, append([]string{programtest.Path("fanout_server"), "--addr", "127.0.0.1:0"}, flags...)...)
+	return started(t, "fanout_server", flags...)
+}
+
+func started(t *testing.T, program string, flags ...string) (cmd *exec.Cmd, url string) {
+	t.Helper()
+	cmd, addr := programtest.Start(t, append([]string{programtest.Path(program), "--addr", "127.0.0.1:0"}, flags...)...)
 	return cmd, "http://" + addr
 }
 
@@ -42,8 +47,9 @@ func read(t *testing.T, flags ...string) (out output) {
 }
 
 func TestTheAccountClosesInEveryDesign(t *testing.T) {
-	for _, flags := range []string{"", "--flush drained", "--shards 8", "--shards 8 --shard-by counter"} {
-		_, url := start(t, strings.Fields(flags)...)
+	for _, flags := range []string{"fanout_floor", "fanout_server", "fanout_server --flush drained", "fanout_server --shards 8",
+		"fanout_server --shards 8 --shard-by counter"} {
+		_, url := started(t, strings.Fields(flags)[0], strings.Fields(flags)[1:]...)
 		out := read(t, "--server", url)
 		a := out.Account
 		if !a.Closed || a.Due == 0 || a.Received != a.Written || a.Due != a.Written+a.Subscriber+a.Broadcast+a.Shard+a.Left+a.Socket {

@@ -6,7 +6,7 @@
 // length is said once and not beside a transfer coding.
 //
 // What is read depends only on the bytes and not on how they are cut into packets. Nothing is allocated,
-// but for a path with escapes.
+// but for a path with escapes, or that an absolute target leaves out.
 //
 // Limits: bodies are not read, so a connection has to end with the answer to a request that has one. Fields
 // other than those that frame a message are checked and ignored, as are a scheme, a host and a query: the
@@ -96,8 +96,6 @@ func (r *Request) first(line []byte) (refused int) {
 	return 0
 }
 
-var root = []byte("/")
-
 // target reads a path, "*", or an absolute target, as proxies get it; every server must take it. A wrong
 // escape in a query has no effect and is let pass.
 func (r *Request) target(t []byte) bool {
@@ -108,7 +106,7 @@ func (r *Request) target(t []byte) bool {
 			return false
 		}
 		if t = rest[len(host):]; len(t) == 0 {
-			t = root
+			t = []byte("/")
 		}
 	}
 	r.Path = t

@@ -229,11 +229,11 @@ func FuzzHead(f *testing.F) {
 	})
 }
 
-// A head allocates nothing, unless its path has escapes.
+// A head allocates nothing, unless its path has escapes or is left out.
 func TestHeadsAllocateNothing(t *testing.T) {
 	var r Request
 	for _, c := range accepted {
-		if strings.Contains(c.head, "%69") {
+		if strings.Contains(c.head, "%69") || strings.Contains(c.head, "HTTPS") {
 			continue
 		}
 		in := []byte(c.head)
