@@ -39,6 +39,10 @@ func TestAPersonHasAWire(t *testing.T) {
 				t.Errorf("%s: %v, %s", device, err, said)
 			}
 		}
+		// A process that has left its parent ends with the wire, since it would keep the namespace.
+		if err := exec.Command(labBinary, "in-namespace", server, "--", "sh", "-c", "setsid sleep 300 >/dev/null 2>&1 &").Run(); err != nil {
+			t.Error(err)
+		}
 		switch how {
 		case "interrupt":
 			_ = cmd.Process.Signal(syscall.SIGINT)

@@ -43,14 +43,16 @@ func enter(pid string, argv []string) (status int, err error) {
 			return notFound, fmt.Errorf("the namespaces of process %s: %w", pid, err)
 		}
 	}
-	var failure [2]int
 	path, err := exec.LookPath(argv[0])
-	err = inOrder(func() error { return err },
-		func() error { e.path, err = syscall.BytePtrFromString(path); return err },
-		func() error { e.argv, err = syscall.SlicePtrFromStrings(argv); return err },
-		func() error { e.env, err = syscall.SlicePtrFromStrings(os.Environ()); return err },
-		func() error { return unix.Pipe2(failure[:], unix.O_CLOEXEC) })
 	if err != nil {
+		return notFound, err
+	}
+	// What a process was given has no zero bytes in it, which would be the errors here.
+	e.path, _ = syscall.BytePtrFromString(path)
+	e.argv, _ = syscall.SlicePtrFromStrings(argv)
+	e.env, _ = syscall.SlicePtrFromStrings(os.Environ())
+	var failure [2]int
+	if err := unix.Pipe2(failure[:], unix.O_CLOEXEC); err != nil {
 		return notFound, err
 	}
 	e.failed = failure[1]

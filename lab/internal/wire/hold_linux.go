@@ -1,9 +1,11 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
+	"net"
 	"os"
 	"os/signal"
 	"path"
@@ -49,21 +51,19 @@ func hold(s Spec) error {
 	opened := make(chan error)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the server's namespace is this thread's
-		opened <- inOrder(func() error { return unix.Unshare(unix.CLONE_NEWNET) }, server.open)
+		opened <- cmp.Or(unix.Unshare(unix.CLONE_NEWNET), server.open())
 		select {}
 	}()
-	err := inOrder(func() error { return <-opened }, client.open, func() error {
+	err := cmp.Or(<-opened, client.open())
+	if err == nil {
 		pair := &netlink.Veth{LinkAttrs: netlink.NewLinkAttrs(), PeerName: ServerDevice, PeerNamespace: netlink.NsPid(server.tid)}
 		pair.Name = ClientDevice
-		return client.handle.LinkAdd(pair)
-	})
+		err = client.handle.LinkAdd(pair)
+	}
 	if err != nil {
 		return fmt.Errorf("the kernel makes no pair of virtual interfaces here: %w", err)
 	}
-	if err := server.up(s, ServerDevice, ServerAddress); err != nil {
-		return err
-	}
-	if err := client.up(s, ClientDevice, ClientAddress); err != nil {
+	if err := cmp.Or(server.up(s, ServerDevice, ServerAddress), client.up(s, ClientDevice, ClientAddress)); err != nil {
 		return err
 	}
 	out := json.NewEncoder(os.Stdout)
@@ -76,11 +76,8 @@ func hold(s Spec) error {
 			return nil
 		}
 		tx, err := server.read()
-		if err != nil {
-			return err
-		}
-		rx, err := client.read()
-		if err != nil {
+		rx, wrong := client.read()
+		if err := cmp.Or(err, wrong); err != nil {
 			return err
 		}
 		a.Passed = slots.Passed{TxBytes: int64(tx.Basic.Bytes), TxPackets: int64(tx.Basic.Packets), RxBytes: int64(rx.Basic.Bytes),
@@ -96,38 +93,28 @@ type side struct {
 }
 
 // open reaches the network namespace of the calling thread. The handle stays there.
-func (s *side) open() error {
+func (s *side) open() (err error) {
 	s.tid = unix.Gettid()
-	thread, err := os.Readlink("/proc/thread-self")
-	if err != nil {
-		return err
+	thread, _ := os.Readlink("/proc/thread-self")
+	if s.outside, err = strconv.Atoi(path.Base(thread)); err == nil {
+		s.handle, err = netlink.NewHandle(unix.NETLINK_ROUTE)
 	}
-	if s.outside, err = strconv.Atoi(path.Base(thread)); err != nil {
-		return err
-	}
-	s.handle, err = netlink.NewHandle(unix.NETLINK_ROUTE)
 	return err
 }
 
 // up gives a side its address and its shaper.
-func (s *side) up(spec Spec, device, address string) error {
-	set := func(name string) func() error {
-		return func() (err error) {
-			if s.link, err = s.handle.LinkByName(name); err != nil {
-				return err
-			}
-			return s.handle.LinkSetUp(s.link)
+func (s *side) up(spec Spec, device, address string) (err error) {
+	for _, name := range []string{"lo", device} {
+		if s.link, err = s.handle.LinkByName(name); err == nil {
+			err = s.handle.LinkSetUp(s.link)
+		}
+		if err != nil {
+			return fmt.Errorf("the interface %s: %w", name, err)
 		}
 	}
-	err := inOrder(set("lo"), set(device), func() error {
-		at, err := netlink.ParseAddr(address + "/24")
-		if err != nil {
-			return err
-		}
-		return s.handle.AddrAdd(s.link, at)
-	})
-	if err != nil {
-		return fmt.Errorf("the interface %s: %w", device, err)
+	at := &net.IPNet{IP: net.ParseIP(address), Mask: net.CIDRMask(24, 32)}
+	if err := s.handle.AddrAdd(s.link, &netlink.Addr{IPNet: at}); err != nil {
+		return fmt.Errorf("the address of %s: %w", device, err)
 	}
 	rate := spec.LineRateBps / 8
 	ticks := float64(spec.BurstBytes) / rate * netlink.TIME_UNITS_PER_SEC * netlink.TickInUsec()
@@ -152,18 +139,5 @@ func (s *side) read() (*netlink.QdiscStatistics, error) {
 			return a.Statistics, nil
 		}
 	}
-	if err == nil {
-		err = fmt.Errorf("%s has no shaper that counts", s.link.Attrs().Name)
-	}
-	return nil, err
-}
-
-// inOrder takes steps until one fails.
-func inOrder(steps ...func() error) error {
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return nil, cmp.Or(err, fmt.Errorf("%s has no shaper that counts", s.link.Attrs().Name))
 }

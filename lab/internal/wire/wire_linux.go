@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,9 +35,6 @@ type answer struct {
 	Why string // it could not
 }
 
-// makeWithin bounds the wait for the holder.
-const makeWithin = 10 * time.Second
-
 // Make makes a wire. The program must answer its own calls by Called.
 func Make(s Spec) (*Wire, error) {
 	const apart = syscall.CLONE_NEWNET | syscall.CLONE_NEWPID
@@ -53,19 +51,17 @@ func Make(s Spec) (*Wire, error) {
 	if err != nil {
 		return nil, Unavailable{fmt.Sprintf("this machine lets this user make no namespaces (%v); the doctor says what forbids them", err)}
 	}
-	late := time.AfterFunc(makeWithin, func() { _ = w.holder.Process.Kill() })
 	var a answer
-	err = w.said.Decode(&a)
-	late.Stop()
-	w.server, w.client = a.Server, a.Client
-	switch {
-	case err != nil:
-		w.Down()
-		return nil, fmt.Errorf("what holds the wire ended before there was one: %w", err)
-	case a.Why != "":
-		w.Down()
-		return nil, Unavailable{a.Why}
+	if err = w.said.Decode(&a); err != nil {
+		err = fmt.Errorf("what holds the wire ended before there was one: %w", err)
+	} else if a.Why != "" {
+		err = Unavailable{a.Why}
 	}
+	if err != nil {
+		w.Down()
+		return nil, err
+	}
+	w.server, w.client = a.Server, a.Client
 	return w, nil
 }
 
@@ -74,11 +70,8 @@ func start(s Spec, how *syscall.SysProcAttr) (*Wire, error) {
 	holder := exec.Command("/proc/self/exe", holdCall, fmt.Sprint(s.LineRateBps), fmt.Sprint(s.BurstBytes), fmt.Sprint(s.QueueS))
 	holder.SysProcAttr, holder.Stderr = how, os.Stderr
 	life, err := holder.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := holder.StdoutPipe()
-	if err != nil {
+	out, wrong := holder.StdoutPipe()
+	if err := cmp.Or(err, wrong); err != nil {
 		return nil, err
 	}
 	if err := holder.Start(); err != nil {

@@ -29,14 +29,6 @@ func TestMain(m *testing.M) {
 		serve()
 	case "fetch":
 		fetch()
-	case "make":
-		w, err := Make(spec)
-		if err != nil {
-			panic(err)
-		}
-		inside := command(w.Server([]string{"sh", "-c", fmt.Sprintf("setsid sleep 300 & echo %d; sleep 300", w.PID())}))
-		inside.Stdout = os.Stdout
-		_ = inside.Run()
 	default:
 		os.Exit(m.Run())
 	}
@@ -175,28 +167,6 @@ func TestACommandEndsWithItsParent(t *testing.T) {
 	_ = cmd.Process.Kill()
 	_, _ = io.Copy(io.Discard, out) // ends when the command does
 	_ = cmd.Wait()
-}
-
-func TestNothingOutlivesTheProgram(t *testing.T) {
-	up(t, spec)
-	self, _ := os.Executable()
-	cmd := command([]string{"env", role + "=make", self})
-	out, _ := cmd.StdoutPipe()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var pid int
-	fmt.Fscan(out, &pid)
-	space := fmt.Sprintf("/proc/%d/ns/net", pid)
-	if _, err := os.Readlink(space); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Process.Kill()
-	_, _ = io.Copy(io.Discard, out) // ends when all that has it does
-	_ = cmd.Wait()
-	for err := error(nil); err == nil; _, err = os.Readlink(space) {
-		time.Sleep(10 * time.Millisecond)
-	}
 }
 
 func TestALostWireIsSeen(t *testing.T) {
