@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -117,19 +115,6 @@ func TestSearch(t *testing.T) {
 	gone := errors.New("gone")
 	if _, _, err := search(&madeUp{limit: 1 << 30, fails: gone}); err != gone {
 		t.Errorf("%v", err)
-	}
-}
-
-func TestStepOf(t *testing.T) {
-	for _, c := range []struct{ normal, step, judged time.Duration }{
-		{50 * time.Millisecond, 300 * time.Millisecond, 75 * time.Millisecond},
-		{100 * time.Millisecond, 300 * time.Millisecond, 100 * time.Millisecond},
-		{150 * time.Millisecond, 450 * time.Millisecond, 150 * time.Millisecond},
-		{1300 * time.Millisecond, 3900 * time.Millisecond, 1300 * time.Millisecond},
-	} {
-		if step, judged := stepOf(c.normal); step != c.step || judged != c.judged {
-			t.Errorf("of %v: %v, the last %v; want %v, %v", c.normal, step, judged, c.step, c.judged)
-		}
 	}
 }
 
@@ -309,40 +294,4 @@ func TestRefusals(t *testing.T) {
 		!strings.Contains(stdout.String(), "--find-limit") || stderr.Len() > 0 {
 		t.Errorf("--help: %d", code)
 	}
-}
-
-// Each field is in the line under its name.
-func TestTheLine(t *testing.T) {
-	limit, p50 := 4000, 0.5
-	line, err := json.Marshal(output{Generator: "event_sink", Limit: &limit, Steps: []step{{2000, true, &p50}},
-		Add: &event.Spread{}, PaceLag: &event.Spread{}, Delivery: &event.Spread{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got map[string]any
-	if err := json.Unmarshal(line, &got); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range strings.Fields("generator start finish requests refused bytes events duplicates offered " +
-		"added dropped failed logged log_lines backlog_start backlog_finish in_flight_max add_s pace_lag_s delivery_s end " +
-		"limit_per_s steps") {
-		if _, ok := got[name]; !ok {
-			t.Errorf("no %s in %s", name, line)
-		}
-		delete(got, name)
-	}
-	if len(got) > 0 {
-		t.Errorf("fields of no name: %v", got)
-	}
-	if s := fmt.Sprint(mustMap(t, line)["steps"]); s != "[map[delivery_p50_s:0.5 kept_up:true per_second:2000]]" {
-		t.Errorf("steps %s", s)
-	}
-}
-
-func mustMap(t *testing.T, line []byte) (m map[string]any) {
-	t.Helper()
-	if err := json.Unmarshal(line, &m); err != nil {
-		t.Fatal(err)
-	}
-	return m
 }
