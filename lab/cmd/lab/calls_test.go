@@ -5,6 +5,8 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
 func TestHelpIsOfTheCommand(t *testing.T) {
@@ -21,7 +23,6 @@ func TestHelpIsOfTheCommand(t *testing.T) {
 		{[]string{"--help"}, "Verdicts of run count all blocks"},
 		{[]string{"run", "--help"}, "Usage: lab run <experiment> [flags]"},
 		{[]string{"help", "reproduce"}, "--keep-going"},
-		{[]string{"tune", "-h"}, "--dev D --cpus LIST\n"},
 	} {
 		var out, errs bytes.Buffer
 		if status := command(context.Background(), c.args, &out, &errs); status != exitHeld || errs.Len() > 0 ||
@@ -30,6 +31,16 @@ func TestHelpIsOfTheCommand(t *testing.T) {
 		}
 		if strings.Contains(out.String(), "watch-") {
 			t.Errorf("%q: what is hidden stands in\n%s", c.args, &out)
+		}
+	}
+}
+
+func TestHelpNamesEveryKnob(t *testing.T) {
+	var out bytes.Buffer
+	command(context.Background(), []string{"help", "tune"}, &out, &out)
+	for _, knob := range tune.Knobs() {
+		if !strings.Contains(out.String(), "\n    "+knob+" ") {
+			t.Errorf("no %s in\n%s", knob, &out)
 		}
 	}
 }

@@ -39,8 +39,7 @@ import (
 // A knob is a group of kernel settings that one command changes.
 type knob struct {
 	name  string
-	takes string // the options it accepts, as help prints them
-	says  string // what it sets, as help prints it
+	takes string // the options it accepts; help says what they mean
 	// plan checks the options and lists the changes, without their present values.
 	plan func(k *knob, m *machine, o Options) ([]change, error)
 	// A knob writes one file of each queue or interrupt of an interface, or stops a service:
@@ -50,30 +49,15 @@ type knob struct {
 }
 
 var knobs = []*knob{
-	{name: "rps", takes: "--dev D [--cpus LIST]", plan: planRPS, file: "rps_cpus",
-		says: "cores that every receive queue hands packets on to (default: all)"},
-	{name: "rfs", takes: "--dev D [--entries N] [--table-only|--queues-only]", plan: planRFS, file: "rps_flow_cnt",
-		says: "flow table, and each queue's share of it (default 32768)"},
-	{name: "irq-pin", takes: "--dev D --cpus LIST", plan: planInterrupts, file: affinityFile,
-		says: "each queue's interrupt on a core, in turn"},
-	{name: "irqbalance", says: "stop the service", plan: planStop, services: []string{"irqbalance"}},
-	{name: "crond", says: "stop the service", plan: planStop, services: []string{"crond", "cron"}},
+	{name: "rps", takes: "--dev --cpus", plan: planRPS, file: "rps_cpus"},
+	{name: "rfs", takes: "--dev --entries --table-only --queues-only", plan: planRFS, file: "rps_flow_cnt"},
+	{name: "irq-pin", takes: "--dev --cpus", plan: planInterrupts, file: affinityFile},
+	{name: "irqbalance", plan: planStop, services: []string{"irqbalance"}},
+	{name: "crond", plan: planStop, services: []string{"crond", "cron"}},
 }
 
 // Knobs lists the knobs' names.
 func Knobs() []string { return strict.Called(knobs, func(k *knob) string { return k.name }) }
-
-// Usage says of each knob what it sets, and which options it takes.
-func Usage() string {
-	var rows strings.Builder
-	for _, k := range knobs {
-		fmt.Fprintf(&rows, "  %-11s %s\n", k.name, k.says)
-		if k.takes != "" {
-			fmt.Fprintf(&rows, "  %-11s %s\n", "", k.takes)
-		}
-	}
-	return rows.String()
-}
 
 func find(name string) (*knob, error) {
 	i := slices.Index(Knobs(), name)
