@@ -22,7 +22,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/calibration"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
-	"github.com/line-rate/line-rate/lab/internal/judge"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/plot"
@@ -86,9 +85,9 @@ func (u *update) boards() error {
 	if err != nil {
 		return err
 	}
-	all := map[string]judge.Judged{}
+	all := map[string]judgedTable{}
 	for _, path := range paths {
-		tables, err := judge.LoadBoard(path)
+		tables, err := loadBoard(path)
 		if err != nil {
 			return fmt.Errorf("%s: %w", u.Root.Rel(path), err)
 		}

@@ -1,4 +1,4 @@
-package judge
+package derive
 
 import (
 	"fmt"
@@ -6,13 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/judge"
 	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// A Board is a public board as it was on a day: data/boards/ID.toml, with its tables beside it as CSV.
-type Board struct {
+// A board is a public board as it was on a day: data/boards/ID.toml, with its tables beside it as CSV.
+type board struct {
 	Title      string       `toml:"title"`
 	Repository string       `toml:"repository"`
 	Commit     string       `toml:"commit"`
@@ -20,11 +21,11 @@ type Board struct {
 	Licence    string       `toml:"licence"`
 	Sources    []string     `toml:"sources"` // files of the repository
 	Note       string       `toml:"note"`
-	Tables     []BoardTable `toml:"tables"`
+	Tables     []boardTable `toml:"tables"`
 }
 
-// A BoardTable is figures that were made in one way.
-type BoardTable struct {
+// A boardTable is figures that were made in one way.
+type boardTable struct {
 	File  string `toml:"file"`  // without .csv
 	Tool  string `toml:"tool"`  // the load generator
 	Added string `toml:"added"` // why its latencies are not those of the requests alone
@@ -32,8 +33,8 @@ type BoardTable struct {
 	Note  string `toml:"note"`
 }
 
-// A Judged is what became of a table, in figures and as pages print them.
-type Judged struct {
+// A judgedTable is what became of a table, in figures and as pages print them.
+type judgedTable struct {
 	Board  string            `json:"board"`
 	Date   string            `json:"date"`
 	Tool   string            `json:"tool"`
@@ -41,9 +42,9 @@ type Judged struct {
 	Shown  map[string]string `json:"shown"`
 }
 
-// LoadBoard reads and judges the tables that a file names.
-func LoadBoard(path string) (map[string]Judged, error) {
-	var b Board
+// loadBoard reads and judges the tables that a file names.
+func loadBoard(path string) (map[string]judgedTable, error) {
+	var b board
 	data, err := strict.ReadUpTo(path, strict.MostWritten)
 	if err == nil {
 		err = strict.DecodeTOML(data, &b)
@@ -57,22 +58,22 @@ func LoadBoard(path string) (map[string]Judged, error) {
 			return nil, fmt.Errorf("%s: missing", name)
 		}
 	}
-	out := map[string]Judged{}
+	out := map[string]judgedTable{}
 	for _, t := range b.Tables {
 		text, err := os.ReadFile(filepath.Join(filepath.Dir(path), t.File+".csv"))
 		if err != nil {
 			return nil, err
 		}
-		of, err := Of(t.File, text, Options{Averaged: t.Means, Added: t.Added})
+		of, err := judge.Of(t.File, text, judge.Options{Averaged: t.Means, Added: t.Added})
 		if err != nil {
 			return nil, err
 		}
-		if n := of.Of[Unread]; n > 0 {
+		if n := of.Of[judge.Unread]; n > 0 {
 			return nil, fmt.Errorf("%s.csv: %s could not be read; the first: %s", t.File, words.Count(n, "row"), of.Findings[0].Says)
 		}
 		little := of.Laws[law.InFlight.ID]
 		held := little.Held + little.Broken
-		j := Judged{b.Title, b.Date, t.Tool, map[string]int{"rows": of.Rows, "held": held, "broken": little.Broken}, map[string]string{"date": b.Date}}
+		j := judgedTable{b.Title, b.Date, t.Tool, map[string]int{"rows": of.Rows, "held": held, "broken": little.Broken}, map[string]string{"date": b.Date}}
 		for name, n := range j.Values {
 			j.Shown[name] = words.Thousands(n)
 		}
