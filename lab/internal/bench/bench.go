@@ -33,7 +33,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/profile/why"
 	"github.com/line-rate/line-rate/lab/internal/scenario"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 	"github.com/line-rate/line-rate/lab/load"
@@ -101,7 +100,7 @@ func (b *Bench) plan(subjects []measure.Subject) *measure.Plan {
 		ServerCPUs: b.ServerCPUs, ClientCPUs: b.ClientCPUs, Seed: b.Seed, Unlike: true, Ready: b.Ready,
 		Target: func(i int, addr string) load.Target { return b.target(subjects[i].Name(), addr) }}
 	for range subjects {
-		p.Asked = append(p.Asked, gate.Asked{Generator: setting.HTTPLoad, Pipelining: b.Pipelining, Rate: float64(b.Rate)})
+		p.Asked = append(p.Asked, gate.Asked{Generator: gate.HTTPLoad, Pipelining: b.Pipelining, Rate: float64(b.Rate)})
 		p.Warmup = append(p.Warmup, max(b.Looks[0].Warmup, leastWarmup))
 	}
 	return p

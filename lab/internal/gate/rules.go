@@ -5,8 +5,15 @@ import (
 	"fmt"
 	"math"
 	"slices"
+)
 
-	"github.com/line-rate/line-rate/lab/internal/setting"
+// The generators of a load, by the names that experiments have for them.
+const (
+	HTTPLoad   = "http_load"  // the lab's own
+	Autocannon = "autocannon" // used in the published runs, and assumed where no generator is named
+	Fortio     = "fortio"     // in texts and earlier runs only
+	Sink       = "sink"       // counts events
+	Readers    = "readers"    // of event streams; they give likes besides
 )
 
 // Asked is what a trial was asked to do, as far as rules compare its figures
@@ -48,7 +55,7 @@ func Judge(figures map[string]float64, a Asked) []Finding {
 		t.close(IdleServers, "idle_servers_busy", "servers that were not loaded used %.3f of a core in the trial's slots, more than %.2f",
 			v, IdleServer)
 	}
-	if a.Generator == setting.Readers && !t.claimed("unaccounted_events") {
+	if a.Generator == Readers && !t.claimed("unaccounted_events") {
 		t.none(Ledger, "unaccounted_events", true, "%.0f events ended in no place of the ledger, or in two")
 		t.none(Ledger, "duplicate_events", true, "%.0f events were read twice")
 	}
@@ -93,7 +100,7 @@ func (t *trial) answers() {
 		t.none(WrongAnswer, "non_2xx", true, "%.0f answers were not 2xx")
 	}
 	// Receivers of events do not count failed connections.
-	counts := t.Generator != setting.Sink && t.Generator != setting.Readers
+	counts := t.Generator != Sink && t.Generator != Readers
 	n, ok := t.see("errors", counts)
 	if n -= t.figures["timeouts"]; ok && n > 0 { // errors include timeouts
 		t.close(Errors, "errors", "%.0f connection errors", n)
@@ -114,7 +121,7 @@ func (t *trial) rate() {
 		t.close(RateShort, "throughput_rps", "%.1f requests a second were answered of %.0f asked for", got, t.Rate)
 	}
 	// autocannon does not report when it sent a request; fortio, used in earlier runs, did.
-	if lag, ok := t.see("send_lag_p99_s", t.Generator == setting.HTTPLoad || t.Generator == setting.Fortio); ok &&
+	if lag, ok := t.see("send_lag_p99_s", t.Generator == HTTPLoad || t.Generator == Fortio); ok &&
 		lag > SendLag.Seconds() {
 		t.close(SendLate, "send_lag_p99_s", "the load generator itself sent a hundredth of its requests more than %.1f ms late", lag*1e3)
 	}

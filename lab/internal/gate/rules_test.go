@@ -3,8 +3,6 @@ package gate
 import (
 	"strings"
 	"testing"
-
-	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
 // inSlots is a correct trial of six slots of a tenth of a second, at a limit of each rule.
@@ -13,7 +11,7 @@ func inSlots() (map[string]float64, Asked) {
 		"requests": 60_000, "throughput_rps": 100_000, "latency_mean_s": 0.001,
 		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0, "workers": 2, "workers_serving": 2, "connections_established": 100,
 		"client_thread_busy_max": 0.5, "throttled_s": 0, "idle_servers_busy": 0.02,
-	}, Asked{Generator: setting.HTTPLoad, Connections: 100, Pipelining: 1, Workers: 2, WindowS: 0.6, SlotS: 0.1}
+	}, Asked{Generator: HTTPLoad, Connections: 100, Pipelining: 1, Workers: 2, WindowS: 0.6, SlotS: 0.1}
 }
 
 // A figure shows its fault, shows none at the limit, and is missed where it is missing.
@@ -21,7 +19,7 @@ func TestRules(t *testing.T) {
 	type values = map[string]float64
 	const absent = -1
 	open := func(rate float64) func(a *Asked) { return func(a *Asked) { a.Rate = rate } }
-	autocannon := func(a *Asked) { a.Generator, a.SlotS, a.ResolutionS = setting.Autocannon, 0, AutocannonStep }
+	autocannon := func(a *Asked) { a.Generator, a.SlotS, a.ResolutionS = Autocannon, 0, AutocannonStep }
 	for _, c := range []struct {
 		name   string
 		set    values // absent takes a figure out
@@ -38,7 +36,7 @@ func TestRules(t *testing.T) {
 		{"a reset", values{"resets": 2}, nil, Errors, "resets"},
 		{"resets missing", values{"resets": absent}, nil, NoTelemetry, "resets"},
 		{"a receiver, which does not count them", values{"errors": absent, "timeouts": absent, "resets": absent},
-			func(a *Asked) { a.Generator = setting.Sink }, "", ""},
+			func(a *Asked) { a.Generator = Sink }, "", ""},
 		{"no answer", values{"requests": 0}, nil, NoRequests, "requests"},
 
 		{"a rate that was met", values{"send_lag_p99_s": 0.001}, open(101_000), "", ""},
@@ -77,9 +75,9 @@ func TestRules(t *testing.T) {
 		{"a least mean missing", values{"latency_mean_s": absent, "idle_servers_busy": absent}, autocannon, NoTelemetry,
 			"latency_mean_least_s"},
 
-		{"an event in no place", values{"unaccounted_events": 1, "duplicate_events": 0}, func(a *Asked) { a.Generator = setting.Readers },
+		{"an event in no place", values{"unaccounted_events": 1, "duplicate_events": 0}, func(a *Asked) { a.Generator = Readers },
 			Ledger, "unaccounted_events"},
-		{"one read twice", values{"unaccounted_events": 0, "duplicate_events": 1}, func(a *Asked) { a.Generator = setting.Readers },
+		{"one read twice", values{"unaccounted_events": 0, "duplicate_events": 1}, func(a *Asked) { a.Generator = Readers },
 			Ledger, "duplicate_events"},
 	} {
 		m, a := inSlots()

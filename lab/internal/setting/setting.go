@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -75,12 +76,12 @@ const HTTPLoadVersion = "2"
 
 // Levels that other packages use.
 const (
-	HTTPLoad   = "http_load"  // the lab's own generator
-	Autocannon = "autocannon" // used in the published runs, and assumed where no generator is named
-	Fortio     = "fortio"     // in texts and earlier runs only
-	Sink       = "sink"       // counts events
-	Readers    = "readers"    // of event streams; they give likes besides
-	Library    = "batch"      // the variant in lab/batch
+	HTTPLoad   = gate.HTTPLoad
+	Autocannon = gate.Autocannon
+	Fortio     = gate.Fortio
+	Sink       = gate.Sink
+	Readers    = gate.Readers
+	Library    = "batch" // the variant in lab/batch
 
 	// Whose answers the lab knows; the first is also a stack.
 	Fiber = "fiber"
