@@ -6,8 +6,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/brianvoe/gofakeit/v7"
 )
 
 var sources = map[string]func() Source{
@@ -97,28 +95,6 @@ func TestWalkConcurrent(t *testing.T) {
 	}
 	if got != want {
 		t.Error("one round by several goroutines is not one round of the table")
-	}
-}
-
-// The finding of entry 09 requires that the global faker locks.
-func TestGlobalFakerLocks(t *testing.T) {
-	if !gofakeit.GlobalFaker.Locked {
-		t.Error("gofakeit's global faker takes no lock; --index=gofakeit would show nothing")
-	}
-}
-
-// BenchmarkNext compares the sources under parallel load. The difference grows with the
-// number of cores; -cpu varies it.
-func BenchmarkNext(b *testing.B) {
-	for _, name := range []string{"pool", "gofakeit"} {
-		b.Run("source="+name, func(b *testing.B) {
-			src := sources[name]()
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					src.Next()
-				}
-			})
-		})
 	}
 }
 

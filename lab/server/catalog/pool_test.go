@@ -92,41 +92,18 @@ func TestPoolSizes(t *testing.T) {
 	}
 }
 
-func TestProducts(t *testing.T) {
+// What /compute reads of a product is what its body says. The bodies themselves are pinned by their digest.
+func TestItemsAreTheProducts(t *testing.T) {
 	p := newPool(t, Seed)
-	ids := make(map[string]bool)
 	brands := make(map[string]bool)
 	for i, body := range p.bodies {
 		var got struct {
-			ID, Name, Brand, Category string
-			Price, Rating             float64
-			ReviewCount               *int `json:"review_count"`
-			Description               string
-			Tags                      []string
-			Attributes                map[string]any
-			Images                    []string
+			Brand string
+			Price float64
 		}
-		if err := json.Unmarshal(body, &got); err != nil {
-			t.Fatalf("product %d: %v", i, err)
+		if err := json.Unmarshal(body, &got); err != nil || p.Item(i).Brand != got.Brand || p.Item(i).Price.Float() != got.Price {
+			t.Errorf("product %d: %v, %+v is another's: %s", i, err, p.Item(i), body)
 		}
-		check := func(ok bool, what string) {
-			t.Helper()
-			if !ok {
-				t.Errorf("product %d: %s: %s", i, what, body)
-			}
-		}
-		check(len(got.ID) == 36 && got.ID[14] == '4', "id is not a version 4 UUID")
-		check(!ids[got.ID], "id is not unique")
-		check(got.Name != "" && got.Brand != "" && got.Category != "", "name, brand or category is empty")
-		check(got.Price >= 1.99 && got.Price <= 999.99, "price out of range")
-		check(got.Rating >= 1 && got.Rating <= 5, "rating out of range")
-		check(got.ReviewCount != nil, "no review count")
-		check(strings.Count(got.Description, "\n\n") == 4, "description has not 5 paragraphs")
-		check(len(got.Tags) >= 5 && len(got.Tags) <= 15, "want 5 to 15 tags")
-		check(len(got.Attributes) == 7, "want 7 attributes")
-		check(len(got.Images) >= 3 && len(got.Images) <= 8, "want 3 to 8 images")
-		check(p.Item(i).Brand == got.Brand && p.Item(i).Price.Float() == got.Price, "item is another product's")
-		ids[got.ID] = true
 		brands[got.Brand] = true
 	}
 	if len(brands) != brandCount {
@@ -174,12 +151,6 @@ func TestCents(t *testing.T) {
 		if err != nil || string(got) != want {
 			t.Errorf("Cents(%d) is %s (%v), want %s", c, got, err, want)
 		}
-	}
-}
-
-func BenchmarkNewPool(b *testing.B) {
-	for b.Loop() {
-		newPool(b, Seed)
 	}
 }
 
