@@ -220,7 +220,7 @@ func (p Plan) Unreachable() string {
 	for _, l := range x.Lacking(string(p.Root)) {
 		why = append(why, l.Why())
 	}
-	if no := enough(needs.Files, hardLimit()); no != "" {
+	if no := fewFiles(needs.Files); no != "" {
 		why = append(why, no)
 	}
 	return strings.Join(why, "; ")

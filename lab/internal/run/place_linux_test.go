@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -159,8 +157,12 @@ var loopback = measure.Loopback{}
 // plan is the plan of a run here.
 func (p place) plan(x *experiment.Experiment) Plan {
 	p.t.Helper()
+	split, _, err := cores.Here()
+	if err != nil {
+		p.t.Fatal(err)
+	}
 	return Plan{Root: journal.Root(p.root), Experiment: x, Port: programtest.FreePorts(p.t, 30), Budget: 10 * time.Minute,
-		Lab: []string{filepath.Join(p.built, "the-lab")}, Split: sides(p.t), Host: &host.Profile{ID: "here", Cores: 1 << 10}}
+		Lab: []string{filepath.Join(p.built, "the-lab")}, Split: split, Host: &host.Profile{ID: "here", Cores: 1 << 10}}
 }
 
 // start begins a run with the given conditions, or the experiment's.
@@ -225,41 +227,12 @@ func closed(t results.Trial, names ...string) bool {
 	return slices.ContainsFunc(t.Reasons, func(r results.Reason) bool { return slices.Contains(names, r.Gate) })
 }
 
-// sides divides the cores as the lab does.
-func sides(t *testing.T) cores.Split {
-	t.Helper()
-	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &set); err != nil {
-		t.Fatal(err)
-	}
-	var allowed []int
-	for cpu := range len(set) * 64 {
-		if set.IsSet(cpu) {
-			allowed = append(allowed, cpu)
-		}
-	}
-	groups, err := cores.Groups("/sys/devices/system/cpu", allowed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cores.Divide(groups)
-}
-
-// children lists the descendants with a command name that run in this place, parents
-// first. Those of other places are of tests beside this one.
+// children lists the descendants with a command name that run in this place, parents first. Those of other
+// places are of tests beside this one.
 func (p place) children(name string) (pids []int) {
-	for _, pid := range children(name) {
-		if at, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err == nil && strings.HasPrefix(at+"/", p.root+"/") {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-// children lists the tests' descendants with a command name, parents first.
-func children(name string) (pids []int) {
 	for _, pid := range proc.Descendants(os.Getpid()) {
-		if proc.Command(pid) == name {
+		if at, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err == nil && strings.HasPrefix(at+"/", p.root+"/") &&
+			proc.Command(pid) == name {
 			pids = append(pids, pid)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -49,22 +48,15 @@ func (p Plan) Ready() error {
 	return err
 }
 
-// hardLimit is how many files a process may have open, to which server and client raise their own.
-func hardLimit() uint64 {
+// fewFiles says why a process here may not open as many files as server or client need, which raise their
+// own limit to the hard one; empty if it may.
+func fewFiles(needs int64) string {
 	var l unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil {
-		return math.MaxUint64
-	}
-	return l.Max
-}
-
-// enough compares it with what one of them needs, and says why that is too few; empty if it is not.
-func enough(needs int64, limit uint64) string {
-	if limit >= uint64(needs) {
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil || l.Max >= uint64(needs) {
 		return ""
 	}
 	return fmt.Sprintf("server and client need %d open files each, and the hard limit is %d; raise it: sudo prlimit "+
-		"--pid $$ --nofile=%d:%d", needs, limit, 2*needs, 2*needs)
+		"--pid $$ --nofile=%d:%d", needs, l.Max, 2*needs, 2*needs)
 }
 
 // startsWithin bounds the wait for a program that only prints its version.

@@ -71,38 +71,6 @@ func TestRightAnswersInTurns(t *testing.T) {
 	p.nothingRuns(t)
 }
 
-// A server with wrong answers gets no valid trial, whether they are wrong from
-// the start or only under load.
-func TestWrongAnswersInTurns(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	x := design{}.parse(t)
-	wrong := []string{gate.WrongAnswer, gate.Errors}
-	for _, c := range []struct {
-		fault string
-		gates []string // one of these closes on each trial
-	}{
-		{"half", wrong},
-		{"html", wrong},
-		// Right at first, then wrong once, or wrong now and then.
-		{"a-byte 200", wrong}, {"107-bytes 100 100", wrong}, {"cut 200 100", wrong},
-	} {
-		t.Run(c.fault, func(t *testing.T) {
-			p := p
-			p.t = t
-			p.faulty(c.fault)
-			p.until(func() []results.Trial { return p.block(p.start(x)) }, func(trials []results.Trial) bool {
-				for _, one := range trials {
-					if one.Valid || !closed(one, c.gates...) {
-						return false
-					}
-				}
-				return len(trials) == 3
-			})
-		})
-	}
-}
-
 // Each fault of a server or the client in mid-block closes its own gate, and
 // leaves nothing running.
 func TestFaultsInMidBlock(t *testing.T) {
@@ -168,30 +136,6 @@ func TestFaultsInMidBlock(t *testing.T) {
 					}
 				}
 				return len(trials) == 3
-			})
-			p.nothingRuns(t)
-		})
-	}
-}
-
-// A stranger that listens on a server's port takes connections from it; a
-// worker that does not listen leaves its connections to the others.
-func TestConnectionsThatTheServerDoesNotHave(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	x := paced(twoWorkers).parse(t)
-	for fault, want := range map[string]string{"stranger": gate.Connections, "one-of-two": gate.LostWorker} {
-		t.Run(fault, func(t *testing.T) {
-			p := p
-			p.t = t
-			p.faulty(fault)
-			p.until(func() []results.Trial { return p.block(p.start(x)) }, func(trials []results.Trial) bool {
-				for _, one := range trials {
-					if one.Valid || !closed(one, want) {
-						return false
-					}
-				}
-				return true
 			})
 			p.nothingRuns(t)
 		})
