@@ -2,8 +2,10 @@ package tune
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"maps"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -121,6 +123,30 @@ func TestWhatAKilledHoldLeftIsKnownAndRestored(t *testing.T) {
 			t.Errorf("%s: not everything came back", way)
 		}
 		nothingHeld(t)
+	}
+}
+
+// What cannot be restored keeps others from being turned, and not from being restored.
+func TestWhatAKilledHoldLeftIsStuck(t *testing.T) {
+	d := c6i2xlarge
+	root := d.tree(t)
+	h := hold(t, labProcess("hold", "rps", Options{Dev: d.dev}))
+	must(t, "apply", "crond", Options{})
+	hold(t, labProcess("hold", "rfs", Options{TableOnly: true})).kill()
+	if err := errors.Join(os.Remove(root+tableFile), os.Symlink(os.DevNull, root+tableFile)); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, root, "what a hold that was killed has left is not restored", "apply", "irqbalance", Options{})
+	must(t, "restore", "crond", Options{})
+	h.in.Close()
+	if err := h.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if left, err := All(); err != nil || !slices.Equal(who(left), []By{Orphan}) {
+		t.Errorf("left %v, %v", left, err)
+	}
+	if _, left, err := Settle(); err == nil || len(left) != 1 {
+		t.Errorf("settled with %v, %v", left, err)
 	}
 }
 

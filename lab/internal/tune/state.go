@@ -87,7 +87,8 @@ type state struct {
 	records []Left
 	dir     string
 	lock    *os.File
-	settled []Left // that open has restored
+	settled []Left // what open has restored of what killed holds left
+	stuck   error  // why it could not restore all of that
 }
 
 // stateDir is the directory of the originals, which a boot empties; tests have another.
@@ -107,13 +108,11 @@ func open(m *machine) (s *state, err error) {
 	if err = syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX); err == nil {
 		err = s.read()
 	}
-	if err == nil {
-		s.settled, err = s.restore(m, func(l Left) bool { return l.By() == Orphan })
-	}
 	if err != nil {
 		s.close()
 		return nil, err
 	}
+	s.settled, s.stuck = s.restore(m, func(l Left) bool { return l.By() == Orphan })
 	return s, nil
 }
 
@@ -247,5 +246,5 @@ func Settle() (restored, left []Left, err error) {
 	}
 	s.close()
 	left, err = All()
-	return s.settled, left, err
+	return s.settled, left, errors.Join(err, s.stuck)
 }

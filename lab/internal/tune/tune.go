@@ -281,6 +281,9 @@ func (k *knob) apply(m *machine, changes []change, by procfs.ProcStat) (s *state
 		}
 		defer s.close()
 	}
+	if s.stuck != nil {
+		return nil, fmt.Errorf("what a hold that was killed has left is not restored: %w", s.stuck)
+	}
 	for i, c := range changes {
 		// Read again under the lock: nobody else writes now.
 		if changes[i].now, err = m.read(c.path); err != nil {
