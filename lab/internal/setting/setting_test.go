@@ -138,24 +138,6 @@ func TestLessOrdersNumbersBySizeAndFalseFirst(t *testing.T) {
 	}
 }
 
-func TestAccessorsTellWhatALevelIs(t *testing.T) {
-	if n, ok := Int(7).Int(); n != 7 || !ok {
-		t.Errorf("Int(7) is %d, %v", n, ok)
-	}
-	if _, ok := String("7").Int(); ok {
-		t.Error("a string passed for a number")
-	}
-	if b, ok := Bool(true).Bool(); !b || !ok {
-		t.Errorf("Bool(true) is %v, %v", b, ok)
-	}
-	if _, ok := Int(1).Bool(); ok {
-		t.Error("a number passed for a truth value")
-	}
-	if !(Level{}).IsZero() || Int(0).IsZero() || Bool(false).IsZero() || String("").IsZero() {
-		t.Error("only a level that was never set is zero")
-	}
-}
-
 func TestJSONRoundTrip(t *testing.T) {
 	// Some JSON readers lose digits of whole numbers above 2^53; no setting gets
 	// near.

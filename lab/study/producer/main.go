@@ -168,13 +168,7 @@ func parse(args []string) (Settings, error) {
 	fs.Whole("interval-ms", &ms, 1, maxInterval)
 	fs.Whole("queue", &s.Options.Queue, 0, maxQueue)
 	oneOf("pacing", &s.Pacing, pacingOpen, pacingTicker)
-	fs.BoolFunc("stagger", "", func(v string) error {
-		s.Options.Stagger = v == "true" || v == "1"
-		if !s.Options.Stagger && v != "false" && v != "0" {
-			return errors.New("give true or false")
-		}
-		return nil
-	})
+	fs.BoolVar(&s.Options.Stagger, "stagger", false, "")
 	oneOf("when-full", &s.Options.WhenFull, variants.Block, variants.Drop)
 	fs.Whole("attempts", &s.Options.Attempts, 1, maxAttempts)
 	fs.StringVar(&s.PprofSockets, "pprof-sockets", "", "")

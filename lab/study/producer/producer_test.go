@@ -95,7 +95,7 @@ func TestExitStatuses(t *testing.T) {
 		{[]string{"--addr", "8083"}, program.Refused, "HOST:PORT"},
 		{[]string{"--variant", "pool"}, program.Refused, "no variant"},
 		{[]string{"--variant", "async", "--stagger"}, program.Refused, "only pool-N"},
-		{[]string{"--stagger=maybe"}, program.Refused, "true or false"},
+		{[]string{"--stagger=maybe"}, program.Refused, "invalid boolean"},
 		{[]string{"--stagger", "false"}, program.Refused, "joined with ="},
 		{[]string{"--event-rate", "0"}, program.Refused, "from 1 to 64000000"},
 		{[]string{"--event-bytes", "100"}, program.Refused, "64, 256, 1024 or 4096"},
