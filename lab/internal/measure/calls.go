@@ -45,7 +45,7 @@ func Answer(args []string) (status int, is bool) {
 	case len(args) == 2 && args[0] == askCall:
 		var within time.Duration
 		if within, err = time.ParseDuration(args[1]); err == nil {
-			err = probe.Asking{Within: within, Times: askedTimes}.Run(ctx, os.Stdin, os.Stdout)
+			err = probe.Serve(ctx, os.Stdin, os.Stdout, within, askedTimes)
 		}
 	case len(args) > 2 && args[0] == pinCall:
 		cpus, err := cores.Parse(args[1])

@@ -142,7 +142,7 @@ func (c *client) end() {
 // of it.
 const (
 	clientCall = "client"     // see load.Serve
-	askCall    = "ask-server" // WITHIN: asks the target on its input: see probe.Asking
+	askCall    = "ask-server" // WITHIN: asks the target on its input: see probe.Serve
 	// HoldCall COMMAND… holds a server: see proc.Hold.
 	HoldCall = "hold-server"
 	pinCall  = "on-cpus" // LIST COMMAND…: puts the command on some cores

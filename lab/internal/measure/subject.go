@@ -316,3 +316,13 @@ func (a Address) Up(context.Context) error { return nil }
 func (a Address) Down()                    {}
 func (a Address) CPU() Clocks              { return Clocks{} }
 func (a Address) Gone() error              { return nil }
+
+// port is the port of an address; 0 of a socket's path.
+func port(addr string) int {
+	_, text, err := net.SplitHostPort(addr)
+	if err != nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(text)
+	return n
+}

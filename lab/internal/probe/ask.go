@@ -18,21 +18,15 @@ import (
 	"github.com/line-rate/line-rate/lab/load"
 )
 
-// An Asking asks the target that is on its input: see Ask. The lab calls it on the client's side of
-// the wire.
-type Asking struct {
-	Within time.Duration // longest wait for the first answer
-	Times  int           // that it is asked for each request
-}
-
-// Run reads a target, as it is in a plan of load, and prints the answers as a line of JSON. Its
-// error says what is wrong with the server, or with an answer.
-func (a Asking) Run(ctx context.Context, in io.Reader, out io.Writer) error {
+// Serve reads a target, as it is in a plan of load, asks it (see Ask), and prints the answers as a line of
+// JSON. Its error says what is wrong with the server, or with an answer. The lab has it called on the
+// client's side of the wire.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, within time.Duration, times int) error {
 	var t load.Target
 	if err := json.NewDecoder(in).Decode(&t); err != nil {
 		return fmt.Errorf("no target: %w", err)
 	}
-	given, err := Ask(ctx, t, a.Within, a.Times)
+	given, err := Ask(ctx, t, within, times)
 	if err != nil {
 		return err
 	}

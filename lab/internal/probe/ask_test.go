@@ -56,7 +56,7 @@ func TestAskingAServer(t *testing.T) {
 	defer s.Close()
 	var out bytes.Buffer
 	at := func(path string) io.Reader { return strings.NewReader(fmt.Sprintf(`{"url": %q}`, s.URL+path)) }
-	if err := (Asking{10 * time.Second, 3}).Run(t.Context(), at("/early"), &out); err != nil {
+	if err := Serve(t.Context(), at("/early"), &out, 10*time.Second, 3); err != nil {
 		t.Fatal(err)
 	}
 	var given []Given
@@ -65,12 +65,12 @@ func TestAskingAServer(t *testing.T) {
 		given[0].Type != "text/plain" || len(given[0].SHA256) != 64 {
 		t.Errorf("%v: %s", err, out.Bytes())
 	}
-	if err := (Asking{50 * time.Millisecond, 3}).Run(t.Context(), at("/moved"), &out); err == nil ||
+	if err := Serve(t.Context(), at("/moved"), &out, 50*time.Millisecond, 3); err == nil ||
 		!strings.Contains(err.Error(), "status 302") {
 		t.Errorf("%v", err)
 	}
 	s.Close()
-	if err := (Asking{50 * time.Millisecond, 3}).Run(t.Context(), at("/early"), &out); err == nil ||
+	if err := Serve(t.Context(), at("/early"), &out, 50*time.Millisecond, 3); err == nil ||
 		!strings.HasPrefix(err.Error(), "no answer to GET /early: ") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
@@ -98,7 +98,7 @@ func TestAskingForSeveralRequests(t *testing.T) {
 		if err := json.NewEncoder(&in).Encode(target); err != nil {
 			t.Fatal(err)
 		}
-		if err := (Asking{time.Second, 2}).Run(t.Context(), &in, &out); err != nil {
+		if err := Serve(t.Context(), &in, &out, time.Second, 2); err != nil {
 			return nil, err
 		}
 		var given []Given
