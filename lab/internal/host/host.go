@@ -220,7 +220,7 @@ func (p *Profile) describe(cpuinfo string) {
 // virtual machines, stays absent.
 func (p *Profile) topology(dir string) {
 	cpus, _ := filepath.Glob(filepath.Join(dir, "cpu[0-9]*"))
-	sockets, caches := map[string]bool{}, map[string]map[string]bool{}
+	sockets, caches, counts := map[string]bool{}, map[[2]string]bool{}, map[string]int{}
 	for _, cpu := range cpus {
 		if id := line(cpu, "topology", "physical_package_id"); id != "" {
 			sockets[id] = true
@@ -229,22 +229,19 @@ func (p *Profile) topology(dir string) {
 		p.ThreadsPerCore = max(p.ThreadsPerCore, len(siblings))
 		indexes, _ := filepath.Glob(filepath.Join(cpu, "cache", "index[0-9]*"))
 		for _, c := range indexes {
-			level, size, shared := line(c, "level"), line(c, "size"), line(c, "shared_cpu_list")
-			if level == "" || size == "" {
-				continue
-			}
 			kind := map[string]string{"Data": "d", "Instruction": "i"}[line(c, "type")]
+			level, size := line(c, "level"), line(c, "size")
 			what := fmt.Sprintf("L%s%s %s", level, kind, size)
-			if caches[what] == nil {
-				caches[what] = map[string]bool{}
+			if one := [2]string{what, line(c, "shared_cpu_list")}; level != "" && size != "" && !caches[one] {
+				caches[one] = true
+				counts[what]++
 			}
-			caches[what][shared] = true
 		}
 	}
 	p.Sockets = len(sockets)
 	var all []string
-	for what, each := range caches {
-		all = append(all, fmt.Sprintf("%s x%d", what, len(each)))
+	for what, n := range counts {
+		all = append(all, fmt.Sprintf("%s x%d", what, n))
 	}
 	slices.Sort(all)
 	p.Caches = strings.Join(all, ", ")
@@ -286,19 +283,16 @@ func LocalName(path string) (string, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
-	if err != nil {
-		return "", err
-	}
 	for l := range strings.Lines(string(text)) {
-		if l = strings.TrimSpace(l); l == "" || strings.HasPrefix(l, "#") {
-			continue
-		}
-		if !named.MatchString(l) {
+		switch l = strings.TrimSpace(l); {
+		case l == "" || strings.HasPrefix(l, "#"):
+		case named.MatchString(l):
+			return l, nil
+		default:
 			return "", fmt.Errorf("%q cannot name a host; use small letters, digits and hyphens", l)
 		}
-		return l, nil
 	}
-	return "", errors.New("it has no name in it; write one, or remove the file")
+	return "", cmp.Or(err, errors.New("it has no name in it; write one, or remove the file"))
 }
 
 // Local is the text of such a file with a drawn name.

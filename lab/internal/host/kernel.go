@@ -1,7 +1,9 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,55 +15,39 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
-// kernel names the settings that affect connections, queues and the
-// distribution of work over cores.
-var kernel = []string{
-	"net.core.somaxconn",
-	"net.core.netdev_max_backlog",
-	"net.core.rps_sock_flow_entries",
-	"net.ipv4.ip_local_port_range",
-	"net.ipv4.tcp_congestion_control",
-	"net.ipv4.tcp_fin_timeout",
-	"net.ipv4.tcp_max_syn_backlog",
-	"net.ipv4.tcp_rmem",
-	"net.ipv4.tcp_tw_reuse",
-	"net.ipv4.tcp_wmem",
+// settings are the files of what affects connections, queues and the distribution of work over cores, and of
+// what else may change between two runs on one machine. The name of one below /proc/sys is its path.
+var settings = map[string]string{
+	"osrelease":            "proc/sys/kernel/osrelease",
+	"clocksource":          "sys/devices/system/clocksource/clocksource0/current_clocksource",
+	"scaling_governor":     "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+	"transparent_hugepage": "sys/kernel/mm/transparent_hugepage/enabled",
+	"net.core.somaxconn":   "", "net.core.netdev_max_backlog": "", "net.core.rps_sock_flow_entries": "",
+	"net.ipv4.ip_local_port_range": "", "net.ipv4.tcp_congestion_control": "", "net.ipv4.tcp_fin_timeout": "",
+	"net.ipv4.tcp_max_syn_backlog": "", "net.ipv4.tcp_rmem": "", "net.ipv4.tcp_tw_reuse": "", "net.ipv4.tcp_wmem": "",
 }
 
-// Kernel reads those settings, those that the lab's knobs turn, and what else may change between two runs on one
-// machine: the kernel's version, its clock source, how it governs the CPU's
-// clock, the microcode, and what it does about the CPU's vulnerabilities. The
-// files are below root: "/", except in tests.
+// Kernel reads those settings, those that the lab's knobs turn, the microcode, and what the kernel does about
+// the CPU's vulnerabilities. The files are below root: "/", except in tests.
 func Kernel(root string) map[string]string {
 	set := tune.Values(root)
-	read := func(name string, elem ...string) {
-		if v := line(append([]string{root}, elem...)...); v != "" {
-			set[name] = v
-		}
+	for name, path := range settings {
+		set[name] = line(root, cmp.Or(path, "proc/sys/"+strings.ReplaceAll(name, ".", "/")))
 	}
-	for _, k := range kernel {
-		read(k, "proc", "sys", strings.ReplaceAll(k, ".", "/"))
-	}
-	read("osrelease", "proc", "sys", "kernel", "osrelease")
-	read("clocksource", "sys", "devices", "system", "clocksource", "clocksource0", "current_clocksource")
-	cpu := []string{"sys", "devices", "system", "cpu"}
-	read("scaling_governor", append(cpu, "cpu0", "cpufreq", "scaling_governor")...)
-	read("transparent_hugepage", "sys", "kernel", "mm", "transparent_hugepage", "enabled")
-	found, _ := filepath.Glob(filepath.Join(append(append([]string{root}, cpu...), "vulnerabilities", "*")...))
+	found, _ := filepath.Glob(filepath.Join(root, "sys/devices/system/cpu/vulnerabilities/*"))
 	for _, path := range found {
 		// A CPU that is not affected costs nothing for it.
-		if v := line(path); v != "" && v != "Not affected" {
+		if v := line(path); v != "Not affected" {
 			set["vulnerability."+filepath.Base(path)] = v
 		}
 	}
 	text, _ := os.ReadFile(filepath.Join(root, "proc", "cpuinfo")) // without it no microcode is known
-	if v := value(string(text), "microcode"); v != "" {
-		set["microcode"] = v
-	}
+	set["microcode"] = value(string(text), "microcode")
 	var files unix.Rlimit // that a process started by the lab may open
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) == nil {
 		set["nofile"] = fmt.Sprint(files.Cur)
 	}
+	maps.DeleteFunc(set, func(_, v string) bool { return v == "" })
 	return set
 }
 
