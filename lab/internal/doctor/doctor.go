@@ -64,12 +64,12 @@ type look struct {
 }
 
 var both = []look{{"cores", Machine.division}, {"SMT", Machine.siblings}, {"CPU quota", Machine.quota},
-	{"governor", Machine.governor}, {"turbo", Machine.turbo}, {"clock", Machine.clock}, {"CPU time", Machine.threads}}
+	{"governor", Machine.governor}, {"turbo", Machine.turbo}, {"clock", Machine.clock}}
 
 // Journal is what a clone of the journal at root needs beside what a comparison does.
 func (m Machine) Journal(root string) []Finding {
 	fs := append(programs(root), m.see(append(both, look{"wire", Machine.wire}, look{"open files", Machine.files},
-		look{"ports", Machine.ports}, look{"somaxconn", Machine.queue}, look{"memory", Machine.memory}))...)
+		look{"ports", Machine.ports}, look{"somaxconn", Machine.queue}))...)
 	return append(fs, m.watched()...)
 }
 

@@ -77,7 +77,6 @@ func TestSettingsOfMachines(t *testing.T) {
 		{"few ports", tree{"proc/sys/net/ipv4/ip_local_port_range": "40000 40009"}, Machine.ports, Limit, "10 conn", "10240 65000"},
 		{"a short queue", tree{"proc/sys/net/core/somaxconn": "128"}, Machine.queue, Limit, "128", "=4096"},
 		{"a long queue", tree{"proc/sys/net/core/somaxconn": "4096"}, Machine.queue, Good, "4096", ""},
-		{"little memory", tree{"proc/meminfo": "MemTotal: 9000000 kB\nMemAvailable: 102400 kB"}, Machine.memory, Limit, "100 MiB", "ps "},
 
 		{"a governor of performance", tree{cpu + "cpu0/cpufreq/scaling_governor": "performance"}, Machine.governor, Good, "perf", ""},
 		{"two governors", tree{cpu + "cpu0/cpufreq/scaling_governor": "performance", cpu + "cpu3/cpufreq/scaling_governor": "powersave"},
@@ -87,8 +86,6 @@ func TestSettingsOfMachines(t *testing.T) {
 		{"a slow clock", tree{clock + "current_clocksource": "hpet", clock + "available_clocksource": "hpet tsc"}, Machine.clock, Limit,
 			"hpet", "echo tsc | sudo tee"},
 		{"a fast clock", tree{clock + "current_clocksource": "tsc"}, Machine.clock, Good, "tsc", ""},
-		{"times of threads", tree{"proc/self/schedstat": "821153 100964 2"}, Machine.threads, Good, "of threads", ""},
-		{"zeros", tree{"proc/self/schedstat": "0 0 0"}, Machine.threads, Limit, "no schedstat", "task_delayacct=1"},
 		{"threads on both sides", tree{cpu + "cpu1/topology/thread_siblings_list": "1-2"}, Machine.siblings, Limit, "1 and 2", "off"},
 		{"threads of others", tree{cpu + "cpu1/topology/thread_siblings_list": "1,5"}, Machine.siblings, Limit, "5", "cpuset"},
 		{"threads apart", tree{cpu + "cpu1/topology/thread_siblings_list": "0-1"}, Machine.siblings, Good, "no core", ""},
@@ -109,7 +106,7 @@ func TestSettingsOfMachines(t *testing.T) {
 		expect(t, c.name, madeUp(t, c.tree).see([]look{{"it", c.see}})[0], c.level, c.seen, c.mend)
 	}
 	// What a machine does not show is no limit.
-	for _, f := range madeUp(t, nil).see([]look{{"a", Machine.files}, {"b", Machine.ports}, {"c", Machine.queue}, {"d", Machine.memory},
+	for _, f := range madeUp(t, nil).see([]look{{"a", Machine.files}, {"b", Machine.ports}, {"c", Machine.queue},
 		{"e", Machine.governor}, {"f", Machine.turbo}, {"g", Machine.clock}, {"h", Machine.siblings}}) {
 		expect(t, "nothing shown", f, Good, "not ", "")
 	}

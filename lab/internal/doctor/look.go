@@ -146,19 +146,6 @@ func (m Machine) clock() (seen, means, mend string) {
 	return seen, "each look at the clock is a system call, which server and client pay for with each request", mend
 }
 
-// threads checks whether the kernel keeps the CPU time of threads; every kernel keeps that of processes.
-// A kernel that does not has no file, or zeros in it.
-func (m Machine) threads() (seen, means, mend string) {
-	first, _, _ := strings.Cut(m.line("/proc/self/schedstat"), " ")
-	if first == "0" {
-		mend = "sudo sysctl -w kernel.task_delayacct=1"
-	} else if first != "" {
-		return "of processes and of threads", "", ""
-	}
-	return "of processes, and not of threads: this kernel shows no schedstat",
-		"how busy the busiest thread of another's client was is not known, and so whether it was the bottleneck", mend
-}
-
 // sampling tells whether the kernel lets this user sample it.
 func (Machine) sampling() (seen, means, mend string) {
 	if why := kernel.Usable(); why != "" {
@@ -249,13 +236,4 @@ func (m Machine) queue() (seen, means, mend string) {
 	_, err := fmt.Sscan(m.sysctl("net.core.somaxconn"), &most)
 	return enough(most, 1024, err, "%d", "connections that come at once overflow the accept queue and come again a second later",
 		"sudo sysctl -w net.core.somaxconn=4096")
-}
-
-// memory asks for some hundred megabytes for a client, and a few dozen for each worker.
-func (m Machine) memory() (seen, means, mend string) {
-	var free int64
-	_, text, _ := strings.Cut(m.line("/proc/meminfo"), "MemAvailable: ")
-	_, err := fmt.Sscan(text, &free)
-	return enough(free>>10, 512, err, "%d MiB available", "a run may swap, or be killed",
-		"stop what holds it: ps -eo rss,comm --sort -rss | head")
 }
