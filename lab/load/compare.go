@@ -31,29 +31,27 @@ const (
 // compares them with that. Without one it compares them with the first body, if the first
 // so many were all alike.
 type comparer struct {
-	set    Bodies     // nil: the right answers are not known
-	share  int        // one in so many is compared in full; 0: none
-	seen   int        // bodies so far, up to firstInFull
-	turn   int        // of share bodies, the next
-	chosen int        // of share bodies, the one that is compared
-	chance *rand.Rand // draws it: what a server does in turns must not fit the turns here
-	model  []byte     // the first body; or, with a set, the last body that was right
-	length int64      // of the first body; -1: lengths vary too
-	varies bool       // bodies are not all alike, so only their lengths are compared
-	alone  bool       // lengths alone are compared: bodies vary, or are too long to be kept
-	odd    error      // of the last body, where the next one tells whether it was wrong or bodies vary from now on
+	set    Bodies // nil: the right answers are not known
+	share  int    // one in so many is compared in full; 0: none
+	seen   int    // bodies so far, up to firstInFull
+	turn   int    // of share bodies, the next
+	chosen int    // of share bodies, the one that is compared: drawn, since a server may do things in turns
+	model  []byte // the first body; or, with a set, the last body that was right
+	length int64  // of the first body; -1: lengths vary too
+	varies bool   // bodies are not all alike, so only their lengths are compared
+	alone  bool   // lengths alone are compared: bodies vary, or are too long to be kept
+	odd    error  // of the last body, where the next one tells whether it was wrong or bodies vary from now on
 
 	compared, mismatches int64
 	mismatch             string // the first mismatch
 }
 
-// newComparer is a comparer with draws of its own.
-func newComparer(set Bodies, seed uint64) comparer {
-	c := comparer{set: set, chance: rand.New(rand.NewPCG(seed, oneIn))}
-	if set != nil {
-		c.share = set.Share()
+// newComparer is a comparer with the right bodies, if they are known.
+func newComparer(set Bodies) comparer {
+	if set == nil {
+		return comparer{}
 	}
-	return c
+	return comparer{set: set, share: set.Share()}
 }
 
 // wants says whether take needs the next body.
@@ -64,7 +62,7 @@ func (c *comparer) wants() bool {
 // take checks the body of an answer with an expected status. body is nil if it was not kept.
 func (c *comparer) take(body []byte, length int64) {
 	if c.turn++; c.turn >= c.share && c.share > 1 {
-		c.turn, c.chosen = 0, c.chance.IntN(c.share)
+		c.turn, c.chosen = 0, rand.IntN(c.share)
 	}
 	if c.seen < firstInFull {
 		if c.seen++; c.set == nil {

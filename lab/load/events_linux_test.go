@@ -27,7 +27,7 @@ func TestAStreamOfEvents(t *testing.T) {
 	}))
 	defer s.Close()
 	load := func(kind string) (seen Events, r *Report, err error) {
-		p := once(Target{Name: "events", URL: s.URL + "/?type=" + kind, Protocol: EventStream, Connections: 3, Pipelining: 1}, 0.5)
+		p := once(Target{Name: "events", URL: s.URL + "/?type=" + kind, Protocol: EventStream, Connections: 3, Pipelining: 1}, 1)
 		r, err = Run(t.Context(), p, Options{Events: &seen})
 		return seen, r, err
 	}
@@ -37,7 +37,7 @@ func TestAStreamOfEvents(t *testing.T) {
 	}
 	sum := r.Summary.Targets[0]
 	clean(t, sum)
-	if seen.N != 18 || seen.Missed != 6 || seen.Reordered != 3 || seen.Repeated != 3 || r.Slots[0].Requests != 18 || sum.Open != 3 {
+	if seen.N != 18 || seen.Missed != 6 || seen.Reordered != 3 || seen.Repeated != 3 || r.Slots[0].Requests > 18 || sum.Answered != 18 || sum.Open != 3 {
 		t.Errorf("%+v, %+v", seen, sum)
 	}
 	if d := seen.Delivery.Latency(); d == nil || d.N != 3 || d.Max > 1 || seen.First.Latency().N != 3 {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -12,15 +13,18 @@ import (
 )
 
 // Each fault is counted under its kind and described, and the rest of the load goes on: of a
-// lone request, and of one of two.
+// lone request, of one of two, and with a connection for each.
 func TestFaults(t *testing.T) {
-	t.Run("lone", func(t *testing.T) { testFaults(t, nil) })
+	t.Run("lone", func(t *testing.T) { testFaults(t, nil, false) })
 	t.Run("several", func(t *testing.T) {
-		testFaults(t, []Request{{Name: "a", Method: "GET", Path: "/a", Weight: 2}, {Name: "b", Method: "GET", Path: "/b"}})
+		testFaults(t, []Request{{Name: "a", Method: "GET", Path: "/a", Weight: 2}, {Name: "b", Method: "GET", Path: "/b"}}, false)
 	})
+	t.Run("a connection each", func(t *testing.T) { testFaults(t, nil, true) })
 }
 
-func testFaults(t *testing.T, requests []Request) {
+func testFaults(t *testing.T, requests []Request, closes bool) {
+	hang := make(chan struct{})
+	t.Cleanup(func() { close(hang) })
 	after := func(n int64, text string, stay bool) func(int64, net.Conn) bool {
 		return func(i int64, c net.Conn) bool {
 			if i == n {
@@ -57,15 +61,24 @@ func testFaults(t *testing.T, requests []Request) {
 			return say(c, hello)
 		}, counts{errors: 1, resets: 1}, "reset"},
 		{"what is no HTTP", after(150, "hello there, how are you", true), counts{errors: 1}, "no HTTP/1 answer"},
+		{"it hangs", func(i int64, c net.Conn) bool {
+			if i == 150 {
+				<-hang
+			}
+			return say(c, hello)
+		}, counts{timeouts: 1}, "no answer within 2s"},
 		{"an answer too many", after(150, hello+hello, true), counts{errors: 1}, "nobody asked for"},
 	} {
+		if closes && strings.HasPrefix(c.name, "an answer too many") {
+			continue // nobody reads it
+		}
 		t.Run(c.name, func(t *testing.T) {
 			s := serve(t, c.answer)
 			target := s.target(1, 1)
-			target.Requests = requests
-			plan := once(target, 5)
-			plan.Slots[0].Requests = 200
-			sum := carry(t, plan).Summary.Targets[0]
+			target.Requests, target.Close = requests, closes
+			p := times(target, 200)
+			p.TimeoutS = 2
+			sum := carry(t, p).Summary.Targets[0]
 			got := counts{sum.Non2xx, sum.Errors, sum.Timeouts, sum.Resets, sum.Mismatches}
 			if got != c.want || !strings.Contains(sum.Fault+sum.Mismatch, c.text) {
 				t.Errorf("%+v, %q, %q; want %+v, %q", got, sum.Fault, sum.Mismatch, c.want, c.text)
@@ -77,7 +90,7 @@ func testFaults(t *testing.T, requests []Request) {
 				kinds.mismatches += one.Mismatches
 			}
 			if text := sum.Fault + sum.Mismatch; requests != nil && (kinds.non2xx != c.want.non2xx ||
-				kinds.mismatches != c.want.mismatches || kinds.errors > c.want.errors ||
+				kinds.mismatches != c.want.mismatches || kinds.errors > c.want.errors+c.want.timeouts ||
 				!strings.HasPrefix(text, "a: ") && !strings.HasPrefix(text, "b: ")) {
 				t.Errorf("%+v, %q", sum.ByRequest, text)
 			}
@@ -97,7 +110,7 @@ func TestBodiesThatDifferFromTheBeginning(t *testing.T) {
 		}
 		return say(c, hello)
 	})
-	sum := carry(t, once(s.target(1, 1), 0.05)).Summary.Targets[0]
+	sum := carry(t, times(s.target(1, 1), 100)).Summary.Targets[0]
 	clean(t, sum)
 	if sum.Compared != 0 {
 		t.Errorf("%+v", sum)
@@ -122,7 +135,7 @@ func TestKnownAnswers(t *testing.T) {
 		})
 		target := s.target(1, 1)
 		target.Answers = "null"
-		sum := carry(t, once(target, 0.2)).Summary.Targets[0]
+		sum := carry(t, times(target, 200)).Summary.Targets[0]
 		if sum.Mismatches != 1 || !strings.Contains(sum.Mismatch, c.want) || sum.Errors+sum.Resets+sum.Non2xx > 0 {
 			t.Errorf("%+v, want %q", sum, c.want)
 		}
@@ -133,7 +146,7 @@ func TestKnownAnswers(t *testing.T) {
 func TestADeadServerIsPassedOver(t *testing.T) {
 	dead := make(chan struct{})
 	bad := serve(t, func(n int64, c net.Conn) bool {
-		if n == 20 {
+		if n == 5 {
 			close(dead)
 			return false
 		}
@@ -141,17 +154,10 @@ func TestADeadServerIsPassedOver(t *testing.T) {
 	})
 	go func() { <-dead; bad.die() }()
 	t.Cleanup(func() {
-		if bad.hits.Load() < 20 {
+		if bad.hits.Load() < 5 {
 			close(dead)
 		}
 	})
-	testPassedOver(t, bad, func(sum TargetSummary) bool {
-		return sum.Errors >= 1 && sum.Resets+sum.Crossed >= 1 && sum.Errors <= 2+2*mostReopened
-	})
-}
-
-func testPassedOver(t *testing.T, bad *site, told func(TargetSummary) bool) {
-	t.Helper()
 	good := serve(t, polite)
 	p := &Plan{Threads: 1, TimeoutS: 0.2, Targets: []Target{bad.target(2, 1), good.target(2, 1)}}
 	for i := range 20 {
@@ -170,7 +176,7 @@ func testPassedOver(t *testing.T, bad *site, told func(TargetSummary) bool) {
 	if passed < 5 {
 		t.Errorf("%d of ten slots were passed over: %+v", passed, r.Slots)
 	}
-	if sum := r.Summary.Targets[0]; !told(sum) || sum.Fault == "" {
+	if sum := r.Summary.Targets[0]; sum.Errors < 1 || sum.Resets+sum.Crossed < 1 || sum.Errors > 2+2*mostReopened || sum.Fault == "" {
 		t.Errorf("%+v", sum)
 	}
 	clean(t, r.Summary.Targets[1])
@@ -211,10 +217,10 @@ func TestEndsThatAreNoFault(t *testing.T) {
 		s := serve(t, c.answer)
 		target := s.target(3, c.depth)
 		target.Close = c.close
-		p := once(target, 0.2)
+		p := times(target, 100)
 		p.Slots = append(p.Slots, p.Slots[0])
 		sum := carry(t, p).Summary.Targets[0]
-		if clean(t, sum); (sum.Reopened == 0) != c.close || sum.Answered < 100 {
+		if clean(t, sum); (sum.Reopened == 0) != c.close || sum.Answered != 200 {
 			t.Errorf("%s: %+v", c.name, sum)
 		}
 	}
@@ -224,7 +230,7 @@ func TestEndsThatAreNoFault(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if r, err := l.Turn(t.Context(), Slot{Seconds: 0.05, Counts: true}); err != nil || r.Requests == 0 {
+		if r, err := l.Turn(t.Context(), Slot{Seconds: 60, Requests: 50, Counts: true}); err != nil || r.Requests != 50 {
 			t.Errorf("%v, %+v", err, r)
 		}
 		idle.hangUp()
@@ -243,10 +249,10 @@ func TestReopeningIsBounded(t *testing.T) {
 		say(c, hello)
 		return false
 	})
-	p := once(s.target(2, 1), 5)
-	p.TimeoutS = 1
+	p := once(s.target(2, 1), 60)
+	p.TimeoutS = 10
 	r := carry(t, p)
-	if sum := r.Summary.Targets[0]; sum.Resets != 2*(1+mostReopened) || sum.Reopened > 1 || r.Slots[0].Seconds > 3 {
+	if sum := r.Summary.Targets[0]; sum.Resets != 2*(1+mostReopened) || sum.Reopened > 1 || r.Slots[0].Seconds > 30 {
 		t.Errorf("%+v, %+v", sum, r.Slots[0])
 	}
 }
@@ -256,9 +262,7 @@ func TestReopeningIsBounded(t *testing.T) {
 func TestARequestThatCrossesTheEndOfItsConnection(t *testing.T) {
 	for each, errors := range map[int64]bool{2000: false, 100: true} {
 		s := serve(t, func(n int64, c net.Conn) bool { return n%each != 0 && say(c, hello) })
-		p := once(s.target(4, 1), 10)
-		p.Slots[0].Requests = 5000
-		sum := carry(t, p).Summary.Targets[0]
+		sum := carry(t, times(s.target(4, 1), 5000)).Summary.Targets[0]
 		if sum.Crossed < 2 || sum.Reopened != sum.Crossed || (sum.Errors > 0) != errors || !errors && sum.Requests < 5000 {
 			t.Errorf("each %d: %+v", each, sum)
 		}
@@ -290,9 +294,8 @@ func TestAServerThatLeavesSomeAlone(t *testing.T) {
 		if strings.HasPrefix(want, "take") {
 			p.Targets[0].Pipelining = 8
 		}
-		began := time.Now()
-		if r := carry(t, p); !strings.Contains(r.Slots[0].Failed, want) || time.Since(began) > 4*time.Second {
-			t.Errorf("%v: %+v, want %q", time.Since(began), r.Slots[0], want)
+		if r := carry(t, p); !strings.Contains(r.Slots[0].Failed, want) {
+			t.Errorf("%+v, want %q", r.Slots[0], want)
 		}
 	}
 }
@@ -302,7 +305,7 @@ func TestAServerThatLeavesSomeAlone(t *testing.T) {
 func TestWhatIsNotDrainedTimesOut(t *testing.T) {
 	hang := make(chan struct{})
 	s := serve(t, func(n int64, c net.Conn) bool {
-		if n == 30 {
+		if n == 5 {
 			<-hang
 		}
 		return say(c, hello)
@@ -324,8 +327,30 @@ func TestAnEarlyAnswerToALargeBody(t *testing.T) {
 	})
 	target := s.target(2, 1)
 	target.Requests = []Request{{Method: "POST", Path: "/", Body: make([]byte, 8<<20), Status: []int{413}}}
-	sum := carry(t, once(target, 0.3)).Summary.Targets[0]
-	if clean(t, sum); sum.Reopened < 10 || sum.Requests < 10 {
+	sum := carry(t, times(target, 20)).Summary.Targets[0]
+	if clean(t, sum); sum.Reopened < 18 || sum.Requests != 20 {
 		t.Errorf("%+v", sum)
+	}
+}
+
+// One body in ten thousand is wrong in its last byte, of bodies that are as long as others.
+func TestAWrongBodyInTenThousandIsSeen(t *testing.T) {
+	for _, length := range []int{400, 4600, wholeBody} {
+		body := strings.Repeat("x", length)
+		answer := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", length, body)
+		wrong := answer[:len(answer)-1] + "y"
+		s := serve(t, func(n int64, c net.Conn) bool {
+			if n%10_000 == 0 {
+				return say(c, wrong)
+			}
+			return say(c, answer)
+		})
+		sum := carry(t, times(s.target(20, 10), 20_000)).Summary.Targets[0]
+		if sum.Mismatches != 2 || !strings.Contains(sum.Mismatch, fmt.Sprintf("at byte %d", length)) {
+			t.Errorf("%d bytes: %d of 2 wrong bodies were seen, %q", length, sum.Mismatches, sum.Mismatch)
+		}
+		if sum.Compared < sum.Requests {
+			t.Errorf("%d of %d compared", sum.Compared, sum.Requests)
+		}
 	}
 }

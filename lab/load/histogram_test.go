@@ -29,35 +29,3 @@ func TestQuantilesAreExactWithinAStep(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 }
-
-// One in a hundred is 50 ms late: the 99th percentile is just below those.
-func TestOneInAHundredIsLate(t *testing.T) {
-	h := NewHistogram()
-	for i := range 10_000 {
-		ns := int64(100_000)
-		if i%100 == 99 {
-			ns += 50e6
-		}
-		h.Add(ns)
-	}
-	within := func(name string, got, want float64) {
-		t.Helper()
-		if got < want || got > want*(1+2*LatencyStep) {
-			t.Errorf("%s is %v, want %v", name, got, want)
-		}
-	}
-	l := h.Latency()
-	within("p50", l.P50, 0.0001)
-	within("p90", l.P90, 0.0001)
-	within("p99", l.P99, 0.0001)
-	within("p999", l.P999, 0.0501)
-	within("max", l.Max, 0.0501)
-}
-
-// BenchmarkAdd is what recording costs http_load for each answer.
-func BenchmarkAdd(b *testing.B) {
-	h := NewHistogram()
-	for i := range b.N {
-		h.Add(int64(i) * 7919 % 50_000_000)
-	}
-}

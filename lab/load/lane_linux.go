@@ -30,11 +30,11 @@ type kind struct {
 }
 
 // newKind counts a request. known are the right bodies, where they are known.
-func newKind(r *Request, known Bodies, seed uint64) kind {
+func newKind(r *Request, known Bodies) kind {
 	if r.Check.OfBody() {
 		known = r.Check
 	}
-	return kind{heads: headCache{of: r}, comparer: newComparer(known, seed), latency: NewHistogram()}
+	return kind{heads: headCache{of: r}, comparer: newComparer(known), latency: NewHistogram()}
 }
 
 // smoothed is the number of answers over which their time is averaged.

@@ -63,32 +63,21 @@ func TestAWarmUpIsInNoFigureButTheFaults(t *testing.T) {
 	}
 }
 
-// The plan's slots come in order, and only the slot's target is loaded.
-func TestTurns(t *testing.T) {
-	for _, threads := range []int{1, 2} {
-		a, b := serve(t, polite), serve(t, polite)
-		p := &Plan{Threads: threads, Targets: []Target{a.target(2, 1), b.target(3, 8)}}
-		for _, target := range []int{0, 1, 1, 0, 1} {
-			p.Slots = append(p.Slots, Slot{Target: target, Seconds: 0.02, Counts: true})
+// An answer that comes after its slot has its full latency, as every request of the slot has one.
+func TestAnAnswerThatOutlivesItsSlot(t *testing.T) {
+	const late = 300 * time.Millisecond
+	s := serve(t, func(n int64, c net.Conn) bool {
+		if n == 20 {
+			time.Sleep(late)
 		}
-		r := carry(t, p)
-		for i, s := range r.Slots {
-			if s.Requests == 0 || s.Failed != "" {
-				t.Errorf("slot %d: %+v", i, s)
-			}
-		}
-		for i, site := range []*site{a, b} {
-			sum := r.Summary.Targets[i]
-			clean(t, sum)
-			if n := site.connections.Load(); n != int64(p.Targets[i].Connections) {
-				t.Errorf("%d connections for %d: slots open none anew", n, p.Targets[i].Connections)
-			}
-			// As many answers as requests: otherwise requests were still in flight when
-			// the other target's slot began.
-			if sum.Requests > site.hits.Load() {
-				t.Errorf("%d requests of %d", sum.Requests, site.hits.Load())
-			}
-		}
+		return say(c, hello)
+	})
+	p := times(s.target(10, 1), 1_000_000) // from the first one on
+	p.Slots[0].Seconds = 0.1
+	sum := carry(t, p).Summary.Targets[0]
+	clean(t, sum)
+	if l := sum.Latency; sum.Unanswered != 0 || l.Max < late.Seconds() || l.N > s.hits.Load() || sum.Requests >= l.N {
+		t.Errorf("%d requests in the slot, %d in all: %+v", sum.Requests, s.hits.Load(), l)
 	}
 }
 

@@ -147,12 +147,11 @@ func (l *Loader) addThread(id int) (err error) {
 	if w.wakeFD, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return fmt.Errorf("eventfd: %w", err)
 	}
-	for i, t := range l.targets {
+	for _, t := range l.targets {
 		a := &lane{target: t, paced: t.Rate > 0, lag: NewHistogram(), unsent: NewHistogram()}
 		a.sum.Statuses = map[int]int64{}
 		for n := range t.mix.requests {
-			draws := uint64((n*l.plan.Threads+id)*len(l.targets) + i)
-			a.kinds = append(a.kinds, newKind(&t.mix.requests[n], t.answers, draws))
+			a.kinds = append(a.kinds, newKind(&t.mix.requests[n], t.answers))
 			if len(t.mix.requests) > 1 {
 				a.kinds[n].label = t.mix.requests[n].Label() + ": "
 			}

@@ -1,9 +1,7 @@
 package load
 
 import (
-	"math"
 	"net"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -41,51 +39,6 @@ func TestFixedRate(t *testing.T) {
 			}
 		}
 		s.mu.Unlock()
-	}
-}
-
-// One answer in a hundred comes 50 ms late. The server notes how long it took for each
-// request, and no request takes less at the client: so each percentile is at least that
-// of the server's notes, whatever the machine does besides. How much more it is depends
-// on the machine; TestOneInAHundredIsLate computes it without one.
-func TestLateAnswersStandInTheTail(t *testing.T) {
-	var mu sync.Mutex
-	var took []time.Duration
-	s := serve(t, func(n int64, c net.Conn) bool {
-		read := time.Now()
-		if n%100 == 50 {
-			time.Sleep(50 * time.Millisecond)
-		}
-		mu.Lock()
-		took = append(took, time.Since(read))
-		mu.Unlock()
-		return say(c, hello)
-	})
-	r := carry(t, s.paced(50, 1, 1000, 1))
-	sum := r.Summary.Targets[0]
-	clean(t, sum)
-	mu.Lock()
-	defer mu.Unlock()
-	slices.Sort(took)
-	// The server also notes what the slot does not count. The request with a given rank
-	// among fewer is never faster than the one with that rank among all.
-	if n := int(sum.Requests); n > len(took) || n < 500 {
-		t.Fatalf("%d answers counted, %d given", n, len(took))
-	}
-	l := sum.Latency
-	for _, c := range []struct{ q, got float64 }{{0.5, l.P50}, {0.9, l.P90}, {0.99, l.P99}, {0.999, l.P999}, {1, l.Max}} {
-		rank := int(math.Ceil(c.q * float64(sum.Requests)))
-		if least := took[rank-1].Seconds(); c.got < least {
-			t.Errorf("quantile %g is %v s, the server took %v s", c.q, c.got, least)
-		}
-	}
-	// Nine late ones at least are in the slot, and the 99.9th percentile is one of them.
-	if l.P999 < 0.05 {
-		t.Errorf("ten in a thousand were 50 ms late: %+v", l)
-	}
-	// The mean includes them: at least a hundredth of 50 ms.
-	if l.Mean < 0.0004 {
-		t.Errorf("%+v", l)
 	}
 }
 
@@ -160,5 +113,30 @@ func TestMoreThanTheServerTakes(t *testing.T) {
 	// The backlog does not count as a delay of the client.
 	if sum.SendLag.P50 > sum.Latency.P50/2 {
 		t.Errorf("the wait for the server is taken for the client's: %+v", sum.SendLag)
+	}
+}
+
+// A server must never wait for a nap to end: a nap is an eighth of the time that answers
+// take, and there is none if that is too short to sleep.
+func TestHowLongAThreadSleeps(t *testing.T) {
+	for response, want := range map[time.Duration]time.Duration{
+		0: 0, 30 * time.Microsecond: 0, 79 * time.Microsecond: 0,
+		80 * time.Microsecond:  10 * time.Microsecond,
+		400 * time.Microsecond: 50 * time.Microsecond,
+		800 * time.Microsecond: 100 * time.Microsecond,
+		2 * time.Second:        100 * time.Microsecond,
+	} {
+		if got := napFor(int64(response)); got != int64(want) {
+			t.Errorf("answers take %v: %v, want %v", response, time.Duration(got), want)
+		}
+	}
+}
+
+// Even after hours of load no request drifts from its time.
+func TestScheduleDoesNotDrift(t *testing.T) {
+	s := newSchedule(1e6/3, 0, 1)
+	s.begin(0)
+	if at := s.at(1_200_000_000); at != 3600e9 {
+		t.Errorf("request 1,200,000,000 is due at %d", at)
 	}
 }

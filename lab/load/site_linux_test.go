@@ -115,6 +115,13 @@ func once(t Target, seconds float64) *Plan {
 	return &Plan{Threads: 1, Targets: []Target{t}, Slots: []Slot{{Target: 0, Seconds: seconds, Counts: true}}}
 }
 
+// times is a plan of so many requests: what a test counts must not depend on how fast the machine is.
+func times(t Target, n int) *Plan {
+	p := once(t, 60)
+	p.Slots[0].Requests = n
+	return p
+}
+
 // carry carries out a plan in this process.
 func carry(t *testing.T, p *Plan) *Report {
 	t.Helper()
