@@ -39,13 +39,6 @@ func openFor[T any](pick func(*archive.Journal) (T, error)) (j *archive.Journal,
 	return j, picked, err
 }
 
-// oneToRun picks an experiment by its name.
-func oneToRun(name string) func(*archive.Journal) (*experiment.Experiment, error) {
-	return func(j *archive.Journal) (*experiment.Experiment, error) {
-		return j.Experiment(name)
-	}
-}
-
 // choose picks the named experiments and those of the named entries, or all, or the core set.
 func choose(xs []*experiment.Experiment, entries []string, all bool) ([]*experiment.Experiment, error) {
 	if all && len(entries) > 0 {

@@ -92,24 +92,14 @@ func (c *newExperiment) do(_ context.Context, out io.Writer) (int, error) {
 	if c.Entry == "" {
 		c.Entry, _, _ = strings.Cut(c.Name, "-")
 	}
-	return belonging(out, c.Entry, "experiment.toml", c, func(root journal.Root, text []byte) (string, error) {
-		_, err := experiment.Parse(c.Name, text)
-		return root.Experiment(c.Name), err
-	})
-}
-
-// belonging writes a file of an entry from a template. check says where it belongs, and refuses a
-// text that is none of its kind.
-func belonging(out io.Writer, entry, template string, with any,
-	check func(root journal.Root, text []byte) (path string, err error)) (int, error) {
-	if err := belongs(entry); err != nil {
+	if err := belongs(c.Entry); err != nil {
 		return exitFailed, err
 	}
 	return create(out, func(j *archive.Journal) (path string, text []byte, err error) {
-		if text, err = fill(template, with); err == nil {
-			path, err = check(j.Root, text)
+		if text, err = fill("experiment.toml", c); err == nil {
+			_, err = experiment.Parse(c.Name, text)
 		}
-		return path, text, err
+		return j.Root.Experiment(c.Name), text, err
 	})
 }
 

@@ -22,10 +22,8 @@ type runCall struct {
 func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
 	o := c.session()
 	o.Blocks, o.Trial = c.Blocks, c.Scratch
-	return reserve(ctx, o, out, oneToRun(c.Experiment),
-		func(ctx context.Context, s *session.Session, x *experiment.Experiment, out io.Writer) (session.Standing, error) {
-			return s.Run(ctx, x, out)
-		})
+	pick := func(j *archive.Journal) (*experiment.Experiment, error) { return j.Experiment(c.Experiment) }
+	return reserve(ctx, o, out, pick, (*session.Session).Run)
 }
 
 type reproduceCall struct {
@@ -41,22 +39,19 @@ type reproduceCall struct {
 func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
 	o := c.session()
 	o.Again, o.KeepGoing = c.Again, c.KeepGoing
-	return reserve(ctx, o, out, c.chosen, c.reproduce)
-}
-
-func (c *reproduceCall) chosen(j *archive.Journal) ([]*experiment.Experiment, error) {
-	return choose(j.Experiments, c.Entries, c.All)
-}
-
-func (c *reproduceCall) reproduce(ctx context.Context, s *session.Session, xs []*experiment.Experiment,
-	out io.Writer) (session.Standing, error) {
-	s.Budget = cmp.Or(s.Budget, budgetOf(xs, c.Entries, c.All))
-	return s.Reproduce(ctx, xs, out)
+	pick := func(j *archive.Journal) ([]*experiment.Experiment, error) {
+		return choose(j.Experiments, c.Entries, c.All)
+	}
+	return reserve(ctx, o, out, pick, func(s *session.Session, ctx context.Context, xs []*experiment.Experiment,
+		out io.Writer) (session.Standing, error) {
+		s.Budget = cmp.Or(s.Budget, budgetOf(xs, c.Entries, c.All))
+		return s.Reproduce(ctx, xs, out)
+	})
 }
 
 // reserve has a session carry out a call on what is picked of the journal's experiments.
 func reserve[T any](ctx context.Context, o session.Options, out io.Writer, pick func(*archive.Journal) (T, error),
-	call func(context.Context, *session.Session, T, io.Writer) (session.Standing, error)) (int, error) {
+	call func(*session.Session, context.Context, T, io.Writer) (session.Standing, error)) (int, error) {
 	j, picked, err := openFor(pick)
 	if err != nil {
 		return exitFailed, err
@@ -66,7 +61,7 @@ func reserve[T any](ctx context.Context, o session.Options, out io.Writer, pick 
 		return exitFailed, err
 	}
 	defer s.Close()
-	status, err := call(ctx, s, picked, out)
+	status, err := call(s, ctx, picked, out)
 	if err != nil {
 		return exitFailed, err
 	}
