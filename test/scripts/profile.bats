@@ -107,7 +107,7 @@ tunnel_gone() { gone "$(cat "$FAKE_SSH_LOG.pid")"; }
     # SIGHUP; this one must get both.
     env --default-signal=INT,TERM,HUP "$scripts/profile.sh" --ssh me@far --remote-port "$port" --local-port "$near" --seconds 60 --out "$tmp/out" >"$tmp/log" 2>&1 3>&- &
     script=$!
-    until_true grep -q '^profiles of 1 process' "$tmp/log"
+    until_true grep -q '^taking profiles of 1 process' "$tmp/log"
     kill -"$sig" "$script"
     status=0; wait "$script" || status=$?
     [ "$status" -eq "$((128 + $(kill -l "$sig")))" ]
@@ -124,7 +124,7 @@ tunnel_gone() { gone "$(cat "$FAKE_SSH_LOG.pid")"; }
   start_profiled
   "$scripts/profile.sh" --ssh me@far --remote-port "$port" --local-port "$(free_port)" --seconds 60 --out "$tmp/out" >"$tmp/log" 2>&1 3>&- &
   script=$!
-  until_true grep -q '^profiles of 1 process' "$tmp/log"
+  until_true grep -q '^taking profiles of 1 process' "$tmp/log"
   sleep 0.5
   kill "$(cat "$FAKE_SSH_LOG.pid")"
   status=0; wait "$script" || status=$?
