@@ -79,7 +79,7 @@ func (p *Plan) Timeout() time.Duration {
 
 // Check says what is wrong with a plan, by field.
 func (p *Plan) Check() error {
-	err := cmp.Or(within("threads", p.Threads, 0, MaxThreads), p.timeoutCheck(),
+	err := cmp.Or(within("threads", p.Threads, 0, MaxThreads), within("timeout_s", cmp.Or(p.TimeoutS, DefaultTimeoutS), 0.001, MaxSeconds),
 		within("number of targets", len(p.Targets), 1, maxTargets), within("number of slots", len(p.Slots), 0, maxSlots))
 	all := 0
 	for i, t := range p.Targets {
@@ -97,13 +97,6 @@ func (p *Plan) Check() error {
 		}
 	}
 	return err
-}
-
-func (p *Plan) timeoutCheck() error {
-	if p.TimeoutS == 0 {
-		return nil
-	}
-	return within("timeout_s", p.TimeoutS, 0.001, MaxSeconds)
 }
 
 func (s Slot) check(targets int) error {
@@ -133,10 +126,8 @@ func (t *Target) check() error {
 		return fmt.Errorf("unix is %.120q; give the whole path of a socket, of up to %d bytes", t.Unix, maxUnix)
 	case t.Close && t.Pipelining > 1:
 		return fmt.Errorf("pipelining is %d; with close each connection takes one request", t.Pipelining)
-	case t.Rate != 0:
-		err = within("rate", t.Rate, 0.001, MaxRate)
 	}
-	return cmp.Or(err, t.CheckRequests(), within("connections", t.Connections, 1, MaxConnections),
+	return cmp.Or(within("rate", cmp.Or(t.Rate, 1), 0.001, MaxRate), t.CheckRequests(), within("connections", t.Connections, 1, MaxConnections),
 		within("pipelining", t.Pipelining, 1, MaxPipelining))
 }
 

@@ -86,7 +86,7 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 		return cli.Failed, err
 	}
 	counted, t := r.Slots[len(r.Slots)-1], &r.Summary.Targets[0]
-	missed := c.missed(*t, counted)
+	missed := c.missed(t, counted)
 	status := 0
 	if counted.Failed != "" || len(missed) > 0 || t.Non2xx+t.Errors+t.Timeouts+t.Resets+t.Mismatches+t.Unanswered > 0 {
 		status = 1
@@ -125,7 +125,7 @@ func (c *loadCall) plan() (*load.Plan, error) {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "targets/0: "))
 	}
 	for _, f := range c.Fail {
-		if _, err := parseBound(f); err != nil {
+		if _, _, err := parseBound(f); err != nil {
 			return nil, err
 		}
 	}
@@ -135,49 +135,43 @@ func (c *loadCall) plan() (*load.Plan, error) {
 	return p, nil
 }
 
-// A bound is what --fail says.
-type bound struct {
-	name  string // of the figure
-	limit float64
-	above bool // the figure is to be above the limit
-}
+// latencies are the figures that a line has.
+var latencies = []string{"p50", "p90", "p99", "p99.9", "max", "mean"}
 
-// parseBound reads a bound, as p99<5ms or rps>1000.
-func parseBound(text string) (b bound, err error) {
-	name, limit, below := strings.Cut(text, "<")
+// figure is the name that package load has for one of them.
+func figure(name string) string { return "latency_" + strings.Replace(name, ".", "", 1) + "_s" }
+
+// parseBound reads what --fail says: that a latency is below a time in seconds, as p99<5ms, or rps above a
+// number, as rps>1000.
+func parseBound(text string) (name string, limit float64, err error) {
+	name, after, below := strings.Cut(text, "<")
 	if name = strings.TrimSpace(name); below && slices.Contains(latencies, name) {
-		d, err := time.ParseDuration(strings.TrimSpace(limit))
-		if err == nil && d > 0 {
-			return bound{name: name, limit: d.Seconds()}, nil
+		if d, err := time.ParseDuration(strings.TrimSpace(after)); err == nil && d > 0 {
+			return name, d.Seconds(), nil
 		}
 	}
-	if name, limit, above := strings.Cut(text, ">"); above && strings.TrimSpace(name) == "rps" {
-		v, err := strconv.ParseFloat(strings.TrimSpace(limit), 64)
-		if err == nil && v > 0 {
-			return bound{name: "rps", limit: v, above: true}, nil
+	if name, after, above := strings.Cut(text, ">"); above && strings.TrimSpace(name) == "rps" {
+		if v, err := strconv.ParseFloat(strings.TrimSpace(after), 64); err == nil && v > 0 {
+			return "rps", v, nil
 		}
 	}
-	return b, fmt.Errorf("--fail %q: write one of %s below a time, as 'p99<5ms', or 'rps>1000'", strict.Visible(text, 40),
+	return "", 0, fmt.Errorf("--fail %q: write one of %s below a time, as 'p99<5ms', or 'rps>1000'", strict.Visible(text, 40),
 		strings.Join(latencies, ", "))
 }
 
-// latencies are the figures that a line has, with the names of package metric for them.
-var latencies = []string{"p50", "p90", "p99", "p99.9", "max", "mean"}
-
 // missed are the bounds of --fail that do not hold.
-func (c *loadCall) missed(t load.TargetSummary, slot load.SlotReport) (lines []string) {
-	figures := t.Figures()
+func (c *loadCall) missed(t *load.TargetSummary, slot load.SlotReport) (lines []string) {
 	for _, text := range c.Fail {
-		b, _ := parseBound(text) // it was read before the load
-		v, known := figures["latency_"+strings.Replace(b.name, ".", "", 1)+"_s"]
-		switch says := words.Time(v); {
-		case b.above && float64(t.Requests) <= b.limit*slot.Seconds:
+		name, limit, _ := parseBound(text) // it was read before the load
+		v, known := t.Figures()[figure(name)]
+		switch {
+		case name == "rps" && float64(t.Requests) <= limit*slot.Seconds:
 			lines = append(lines, fmt.Sprintf("%s: there were %s/s", text, words.Plain(float64(t.Requests)/slot.Seconds)))
-		case b.above:
+		case name == "rps":
 		case !known:
 			lines = append(lines, text+": it is not known, since too many requests had no answer")
-		case v >= b.limit:
-			lines = append(lines, text+": it is "+says)
+		case v >= limit:
+			lines = append(lines, text+": it is "+words.Time(v))
 		}
 	}
 	return lines
@@ -252,13 +246,13 @@ func (c *loadCall) table(s *load.Summary, slot load.SlotReport, missed []string)
 		row("requests", "%s/s; %s in all", words.Plain(float64(t.Requests)/slot.Seconds), words.Thousands(int(t.Requests)))
 		row("received", "%s/s", words.Size(int(float64(t.Bytes)/slot.Seconds)))
 	}
-	if figures := t.Figures(); figures != nil {
-		var parts []string
-		for _, name := range latencies {
-			if v, ok := figures["latency_"+strings.Replace(name, ".", "", 1)+"_s"]; ok && name != "mean" {
-				parts = append(parts, name+" "+words.Time(v))
-			}
+	var parts []string
+	for _, name := range latencies {
+		if v, ok := t.Figures()[figure(name)]; ok && name != "mean" {
+			parts = append(parts, name+" "+words.Time(v))
 		}
+	}
+	if parts != nil {
 		row("latency", "%s", strings.Join(parts, ", "))
 	}
 	if share := slot.BusiestThreadS / slot.Seconds; slot.Seconds > 0 {
@@ -271,11 +265,8 @@ func (c *loadCall) table(s *load.Summary, slot load.SlotReport, missed []string)
 		row("note", "it stopped after %s, when no connection was left", words.Time(slot.Seconds))
 	}
 	if t.Reopened > 0 {
-		their := "connections were reopened: the server announced their end"
-		if t.Reopened == 1 {
-			their = "connection was reopened: the server announced its end"
-		}
-		row("note", "%s %s", words.Thousands(int(t.Reopened)), their)
+		row("note", "%s", words.Count(int(t.Reopened), "connection was reopened: the server announced its end",
+			"connections were reopened: the server announced their end"))
 	}
 	if t.Crossed > 0 {
 		row("note", "%s asked again: the server closed the connection before it answered", words.Count(int(t.Crossed), "request was", "requests were"))
