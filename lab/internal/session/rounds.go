@@ -31,7 +31,8 @@ type Outcome struct {
 	run    *run.Run        // under way; nil if none is
 	told   map[string]bool // faults of the run that were said
 	over   bool            // no further block is possible or needed
-	needs  int             // blocks that decide its claims if all agree
+	clear  int             // blocks that decide its claims if all agree
+	needs  []int           // for each open claim, about how many further blocks decide it
 	block  time.Duration   // about how long one takes
 	blocks int             // made by this session
 	spent  time.Duration   // on them
@@ -40,9 +41,9 @@ type Outcome struct {
 
 // spend measures one block after the other until the budget is spent, and keeps what is under way then.
 func (s *Session) spend(ctx context.Context) (failed error) {
-	order := s.order()
+	s.estimate()
 	for failed == nil || s.KeepGoing && ctx.Err() == nil {
-		o, wait := s.next(order)
+		o, wait := s.next()
 		if o == nil {
 			break
 		}
@@ -77,73 +78,121 @@ func (s *Session) spend(ctx context.Context) (failed error) {
 			o.Unmade = "something else failed before"
 		default:
 			o.Unmade = fmt.Sprintf("it takes about %s, in %s at least %s apart, for which the budget has no room",
-				words.Duration(time.Duration(o.needs)*o.block), words.Count(o.needs, "block"), words.Duration(results.VisitGap))
+				words.Duration(time.Duration(o.clear)*o.block), words.Count(o.clear, "block"), words.Duration(results.VisitGap))
 		}
 	}
 	return failed
 }
 
-// order lists the experiments, those first that take least time for a claim.
-func (s *Session) order() []*Outcome {
-	cost := map[*Outcome]float64{}
+// estimate says what each experiment takes, before anything was measured.
+func (s *Session) estimate() {
 	for _, o := range s.outcomes {
 		x := o.Experiment
-		o.block, o.needs = run.BlockTime(x), clearCase(x, s.profile.Cores)
+		o.block, o.clear = run.BlockTime(x), clearCase(x, s.profile.Cores)
 		for _, r := range o.record.runs {
-			o.needs = max(1, o.needs-r.File.Provenance.Blocks)
+			o.clear = max(1, o.clear-r.File.Provenance.Blocks)
 		}
 		claims := strict.Count(x.Claims, func(c experiment.Claim) bool { return x.Needs(c).Cores <= s.profile.Cores })
 		if claims == 0 || s.plan(x).Unreachable() != "" {
-			o.block, o.needs, claims = time.Millisecond, 1, 1 // saying why it is not measured takes no time
+			o.block, o.clear, claims = time.Millisecond, 1, 1 // saying why it is not measured takes no time
 		}
-		cost[o] = float64(o.needs) * o.block.Seconds() / float64(claims)
+		if o.needs = slices.Repeat([]int{o.clear}, claims); o.Verdicts != nil && len(o.record.runs) > 0 {
+			o.expect()
+		}
 	}
-	return slices.SortedStableFunc(slices.Values(s.outcomes), func(a, b *Outcome) int { return cmp.Compare(cost[a], cost[b]) })
 }
 
-// patience is how many blocks beyond those that could decide it an experiment has before others come
-// first: a claim that lies on its limit would take all the time.
-const patience = 6
+// stretch is how many blocks beyond the clear case halve an estimate.
+const stretch = 3
 
-// next says which experiment has the next block, and how long to wait before it; nil if none fits into
-// the time left. A block counts only if the last one of its experiment ended results.VisitGap ago, so
-// several experiments take turns, and no more of them than fill the gaps: the first of those begun that
-// need not wait. While all of these wait another is begun, if the time left can decide its claims too.
-// What cannot be decided only fills the gaps and the end; a later call goes on from there.
-func (s *Session) next(order []*Outcome) (next *Outcome, wait time.Duration) {
-	left, reserved := s.until.Sub(s.Now()), time.Duration(0)
-	var begun, fresh, fill []*Outcome
-	for _, o := range order {
-		switch {
-		case o.over, s.Blocks > 0 && o.blocks >= s.Blocks, !s.fits(o, s.wait(o)):
-		case o.blocks == 0:
-			fresh = append(fresh, o)
-		case o.blocks < o.needs+patience:
-			begun = append(begun, o)
-			reserved += o.block * time.Duration(max(0, o.needs-o.blocks))
-		default:
-			fill = append(fill, o)
+// next says which experiment has the next block, and how long to wait before it; nil if no time is left
+// that would be of use. A block counts only if the last one of its experiment ended results.VisitGap ago, so
+// several experiments take turns: those that are likely to decide most claims a second and that the time
+// left carries to the end. The others, if an hour could decide something of them, only fill gaps: a later
+// call goes on from there.
+func (s *Session) next() (next *Outcome, wait time.Duration) {
+	if s.single {
+		if o := s.outcomes[0]; !s.full(o) && s.fits(o, 0) {
+			return o, 0
 		}
+		return nil, 0
 	}
-	slices.SortStableFunc(begun, func(a, b *Outcome) int { return cmp.Compare(s.wait(a), s.wait(b)) })
-	if len(begun) > 0 {
-		next, wait = begun[0], s.wait(begun[0])
+	now := s.Now()
+	room := s.until.Sub(now)
+	if next, wait = s.first(s.round(s.until)); next != nil {
+		room = wait
 	}
-	for _, o := range fresh {
-		needs := time.Duration(o.needs)
-		if next != nil && wait == 0 {
-			break
-		}
-		if max(reserved+needs*s.blockTime(o), needs*results.VisitGap) <= left {
-			next, wait = o, 0
-		}
-	}
-	for _, o := range append(fresh, fill...) {
-		if next == nil || s.wait(o)+s.blockTime(o) <= wait {
-			return o, s.wait(o)
-		}
+	fills := slices.DeleteFunc(s.round(now.Add(time.Hour)), func(o *Outcome) bool { return s.wait(o)+s.blockTime(o) > room })
+	if fill, later := s.first(fills); fill != nil && (next == nil || later == 0) {
+		return fill, later
 	}
 	return next, wait
+}
+
+// first is the experiment that was left alone for longest, and how long it still has to be; nil of none.
+func (s *Session) first(of []*Outcome) (first *Outcome, wait time.Duration) {
+	for _, o := range of {
+		if first == nil || o.left.Before(first.left) {
+			first, wait = o, s.wait(o)
+		}
+	}
+	return first, wait
+}
+
+// round lists the experiments of which the time until then decides claims, those first that decide most a
+// second, as far as there is room for all.
+func (s *Session) round(until time.Time) (in []*Outcome) {
+	type offer struct {
+		of   *Outcome
+		rate float64 // claims a second
+		cost time.Duration
+	}
+	var offers []offer
+	room := until.Sub(s.Now())
+	for _, o := range s.outcomes {
+		best := offer{of: o}
+		if s.full(o) {
+			continue
+		}
+		slices.Sort(o.needs)
+		for i, blocks := range o.needs {
+			cost := time.Duration(blocks) * s.blockTime(o)
+			// An estimate counts half after the clear case, and half again with each further stretch: else a
+			// claim that lies on its limit would take all the time.
+			doubt := max(0, o.blocks-o.clear+stretch) / stretch
+			rate := math.Ldexp(float64(i+1), -doubt) / cost.Seconds()
+			if takes := s.wait(o) + cost + time.Duration(blocks-1)*results.VisitGap; takes <= room && rate > best.rate {
+				best.rate, best.cost = rate, cost
+			}
+		}
+		if best.rate > 0 {
+			offers = append(offers, best)
+		}
+	}
+	slices.SortStableFunc(offers, func(a, b offer) int { return cmp.Compare(b.rate, a.rate) })
+	for _, o := range offers {
+		if o.cost <= room {
+			in, room = append(in, o.of), room-o.cost
+		}
+	}
+	return in
+}
+
+// full reports whether an experiment has all blocks that it may have.
+func (s *Session) full(o *Outcome) bool { return o.over || s.Blocks > 0 && o.blocks >= s.Blocks }
+
+// expect estimates from the verdicts so far how many further blocks each open claim takes.
+func (o *Outcome) expect() {
+	o.needs = nil
+	for _, c := range o.Verdicts.Claims {
+		switch {
+		case !c.Open:
+		case c.VisitsNeeded > 0:
+			o.needs = append(o.needs, c.VisitsNeeded)
+		case c.Verdict == verdict.Invalid || c.Blocks < o.clear: // faults, which may pass
+			o.needs = append(o.needs, max(stretch, o.clear-c.Blocks))
+		}
+	}
 }
 
 // wait is how long an experiment is left alone from now on, so that its next block counts apart.
@@ -199,6 +248,7 @@ func (s *Session) measureBlock(ctx context.Context, o *Outcome) error {
 	}
 	o.block = o.spent / time.Duration(o.blocks)
 	o.Verdicts = o.record.with(f)
+	o.expect()
 	p := f.Provenance
 	switch {
 	case p.StoppedEarly != "":
@@ -346,7 +396,7 @@ func TimeFor(xs []*experiment.Experiment) time.Duration {
 	var sum, least time.Duration
 	for _, x := range xs {
 		sum += budgetOf(x)
-		least = max(least, budgetOf(x)+time.Duration(clearCase(x, math.MaxInt)+patience/2)*results.VisitGap)
+		least = max(least, budgetOf(x)+time.Duration(clearCase(x, math.MaxInt)+stretch)*results.VisitGap)
 	}
 	return max(sum, least)
 }

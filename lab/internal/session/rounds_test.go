@@ -79,41 +79,26 @@ func TestAFailedExperimentEndsReproduce(t *testing.T) {
 	}
 }
 
-// A schedule of made-up blocks, each experiment of which is decided by its last block.
+// A schedule of made-up blocks. Each experiment is decided by the last block of its clear case.
 func TestTheBudgetDecidesWhatItCan(t *testing.T) {
-	second := time.Second
-	type part struct {
-		block  time.Duration
-		needs  int
-		blocks int // that decide it; 0: none ever does
-	}
-	for _, c := range []struct {
-		name   string
-		budget time.Duration
-		parts  []part
-		want   []int // blocks of each
-		first  []int // that are measured
-	}{
-		{"time for all", time.Hour, []part{{3 * second, 8, 8}, {3 * second, 7, 7}, {9 * second, 6, 6}}, []int{8, 7, 6},
-			[]int{0, 1, 2, 0, 1, 2}},
-		// Another is begun while those begun have to wait, and no sooner.
-		{"five", time.Hour, slices.Repeat([]part{{6 * second, 6, 6}}, 5), []int{6, 6, 6, 6, 6}, []int{0, 1, 2, 0, 1, 2}},
-		{"time for two", 80 * second, []part{{3 * second, 6, 6}, {3 * second, 6, 6}, {9 * second, 7, 7}}, []int{6, 6, 1},
-			[]int{0, 1, 0, 1}},
-		// A claim on its limit takes no time from those that can be decided, once it had its chance.
-		{"in vain", 3 * time.Minute, []part{{4 * second, 6, 0}, {11 * second, 7, 7}}, []int{10, 7}, []int{0, 1, 0, 1}},
-		// Four fill the gaps: a fifth only has the time that is left.
-		{"a fifth", 80 * second, slices.Repeat([]part{{3 * second, 6, 6}}, 5), []int{6, 6, 6, 6, 1}, []int{0, 1, 2, 3, 0, 1, 2, 3}},
+	parts := []struct {
+		block         time.Duration
+		claims, clear int
+	}{{9 * time.Second, 1, 6}, {3 * time.Second, 4, 8}, {3 * time.Second, 2, 7}}
+	for budget, want := range map[time.Duration][]int{
+		time.Hour:         {6, 8, 7}, // four claims in 24 s come before two in 21 s, and one in 54 s comes last
+		130 * time.Second: {6, 8, 7}, // all of it takes 99 s, and 27 s of waiting
+		103 * time.Second: {1, 8, 7}, // six blocks of 9 s and five gaps take 104 s: one fills a gap
+		93 * time.Second:  {3, 4, 7}, // eight blocks of 3 s and seven gaps take 94 s
+		80 * time.Second:  {4, 5, 5}, // seven blocks and six gaps take 81 s
 	} {
 		at := time.Unix(0, 0)
-		s := &Session{until: at.Add(c.budget), Line: &terminal.Line{Now: func() time.Time { return at }}}
-		var order []*Outcome
-		for _, p := range c.parts {
-			order = append(order, &Outcome{block: p.block, needs: p.needs})
+		s := &Session{until: at.Add(budget), Line: &terminal.Line{Now: func() time.Time { return at }}}
+		for _, p := range parts {
+			s.outcomes = append(s.outcomes, &Outcome{block: p.block, clear: p.clear, needs: slices.Repeat([]int{p.clear}, p.claims)})
 		}
-		var made []int
 		for {
-			o, wait := s.next(order)
+			o, wait := s.next()
 			if o == nil {
 				break
 			}
@@ -121,20 +106,21 @@ func TestTheBudgetDecidesWhatItCan(t *testing.T) {
 				continue
 			}
 			if o.blocks > 0 && at.Sub(o.left) < results.VisitGap {
-				t.Errorf("%s: a block after %v", c.name, at.Sub(o.left))
+				t.Errorf("%v: a block after %v", budget, at.Sub(o.left))
 			}
-			i := slices.Index(order, o)
-			made = append(made, i)
 			at = at.Add(o.block)
 			o.blocks, o.left = o.blocks+1, at
-			o.over = o.blocks == c.parts[i].blocks
+			o.over = o.blocks == o.clear
+			for i := range o.needs {
+				o.needs[i] = o.clear - o.blocks
+			}
 		}
 		var got []int
-		for _, o := range order {
+		for _, o := range s.outcomes {
 			got = append(got, o.blocks)
 		}
-		if !slices.Equal(got, c.want) || !slices.Equal(made[:len(c.first)], c.first) || at.After(s.until) {
-			t.Errorf("%s: blocks %v in the order %v, want %v, in %v", c.name, got, made, c.want, at.Sub(time.Unix(0, 0)))
+		if !slices.Equal(got, want) || at.After(s.until) {
+			t.Errorf("%v: blocks %v, want %v, in %v", budget, got, want, at.Sub(time.Unix(0, 0)))
 		}
 	}
 }
