@@ -22,6 +22,7 @@ PEERS := .tools/peers
 HUGO := $(BIN)/hugo
 LAB := $(BIN)/lab
 LINERATE := $(BIN)/linerate
+HTTP_LOAD := $(BIN)/http_load
 SERVER := $(BIN)/fiber_server
 NULL_SERVER := $(BIN)/null_server
 FLOOR_SERVER := $(BIN)/floor_server
@@ -164,7 +165,11 @@ $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(PRODUCER) $(SINK) $(FANOUT) $(
 	@ln -f .tools/compiled/$(DIRECTORY) $@
 	@touch $@
 # What the lab loads with.
-$(LAB): $(LINERATE)
+$(LAB): $(HTTP_LOAD)
+
+$(HTTP_LOAD): $(SOURCES)
+	@mkdir -p $(BIN)
+	cd lab && $(MEASURED) -o ../$@ ./cmd/http_load
 
 # It needs no other program beside it, and whoever wants only this one waits for no other.
 $(LINERATE): $(SOURCES)

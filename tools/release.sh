@@ -46,6 +46,7 @@ lab/cmd/lab lab
 lab/fiber fiber_server
 lab/floor null_server
 lab/floor floor_server
+lab/cmd/http_load http_load
 lab/cmd/linerate linerate
 lab/study/producer event_producer
 lab/study/sink event_sink

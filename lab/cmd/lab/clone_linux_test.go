@@ -63,7 +63,7 @@ func programs(dir string) error {
 		return err
 	}
 	for _, packages := range [][]string{
-		{"../..", "./cmd/lab", "./cmd/linerate"},
+		{"../..", "./cmd/lab", "./cmd/http_load"},
 		{"../../fiber", "."},
 		{"../../study", "./producer", "./sink"},
 	} {
@@ -79,7 +79,7 @@ func programs(dir string) error {
 		path        *string
 		built, name string
 	}{
-		{&labBinary, "lab", "lab"}, {&serverBinary, "fiber", "fiber_server"}, {&loadBinary, "linerate", "linerate"},
+		{&labBinary, "lab", "lab"}, {&serverBinary, "fiber", "fiber_server"}, {&loadBinary, "http_load", "http_load"},
 		{&producerBinary, "producer", "event_producer"}, {&sinkBinary, "sink", "event_sink"},
 	} {
 		*program.path = filepath.Join(dir, program.name)
@@ -148,7 +148,7 @@ func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone 
 	}
 	c.link(filepath.Join(top, "node_modules"), "node_modules")
 	c.link(serverBinary, ".tools/bin/fiber_server")
-	c.link(loadBinary, ".tools/bin/linerate")
+	c.link(loadBinary, ".tools/bin/http_load")
 	for _, dir := range []string{"data/results", "data/hosts"} {
 		if err := os.MkdirAll(filepath.Join(c.root, dir), 0o755); err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ func (c *clone) underWay() (cmd *exec.Cmd, end func() said) {
 	// Well into the measured part: starting and the short warm-up cost the client less
 	// CPU time than this.
 	eventually(c.t, 60*time.Second, "a loaded trial", func() bool {
-		return c.pid("fiber_server") > 0 && max(ticks(c.pid("autocannon")), ticks(c.pid("linerate"))) > 70
+		return c.pid("fiber_server") > 0 && max(ticks(c.pid("autocannon")), ticks(c.pid("http_load"))) > 70
 	})
 	return cmd, end
 }

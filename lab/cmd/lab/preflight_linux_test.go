@@ -86,9 +86,8 @@ func TestWhatNoRunCanDoWithoutIsAskedForFirst(t *testing.T) {
 		}, want: []string{"99-tiny: the server cannot be started"}},
 		"a generator that may not be started": {spoil: func(c *clone) {
 			c.edit("pipelining = 1", "pipelining = 1\ngenerator = \"http_load\"")
-			os.Remove(filepath.Join(c.root, ".tools/bin/linerate"))
-			c.write(".tools/bin/linerate", "#!/bin/sh\n")
-		}, want: []string{"the client cannot be started: trial.sh: linerate is not built", "make .tools/bin/linerate"}},
+			os.Remove(filepath.Join(c.root, ".tools/bin/http_load"))
+		}, want: []string{"http_load is neither built nor installed", "make build"}},
 		"data that is read-only": {by: mounts("mount --bind data data; mount -o remount,bind,ro data"),
 			want: []string{"99-tiny: nothing was measured: ", "data/results", "read-only file system", "make it writable"}},
 		"scratch that is read-only": {by: mounts("mkdir -p .tools/scratch; mount --bind .tools/scratch .tools/scratch; " +

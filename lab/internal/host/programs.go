@@ -23,8 +23,8 @@ import (
 // autocannon is the one program that is not a file but a set of node packages.
 const autocannon = "autocannon"
 
-// Loader loads servers. Earlier runs name it as a program of its own.
-const Loader, FormerLoader = "linerate", "http_load"
+// Loader loads servers.
+const Loader = "http_load"
 
 // built is where make puts programs, from the root.
 const built = ".tools/bin/"

@@ -1,4 +1,4 @@
-// Package loader is package load with HTTP/2, and with the bodies that the lab's servers may answer.
+// Package loader is package load with HTTP/2.
 package loader
 
 import (
@@ -6,13 +6,11 @@ import (
 	"io"
 	"runtime"
 
-	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/load"
 	"github.com/line-rate/line-rate/lab/load/h2"
 )
 
-var options = load.Options{HTTP2: h2.New,
-	Bodies: func(t load.Target) (load.Bodies, error) { return answer.Of(t.Answers, t.Requests[0].Path) }}
+var options = load.Options{HTTP2: h2.New}
 
 // Begin prepares the process. Go's runtime can then keep only one core busy; the load asks for
 // more as it needs them.

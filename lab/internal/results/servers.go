@@ -78,11 +78,6 @@ func (f *File) Programs() map[string]string {
 func (f *File) OtherPrograms(now map[string]host.Binary) []string {
 	return strict.Those(slices.Sorted(maps.Keys(f.Provenance.Binaries)), func(name string) bool {
 		other, ok := now[name]
-		if !ok && name == host.FormerLoader {
-			other, ok = now[host.Loader]
-		} else if !ok && name == host.Loader {
-			other, ok = now[host.FormerLoader]
-		}
 		return ok && host.Measured(name) && !f.Provenance.Binaries[name].Same(other)
 	})
 }

@@ -59,7 +59,7 @@ var programsOnce = sync.OnceValues(func() (string, error) {
 	names := map[string]string{"fiber": "fiber_server", "floor": "null_server", "sink": "event_sink",
 		"producer": "event_producer", "faulty": "faulty/fiber_server", "lab": "the-lab"}
 	for _, packages := range [][]string{
-		{"../..", "./cmd/linerate", "./cmd/lab", "./internal/run/testdata/faulty"},
+		{"../..", "./cmd/http_load", "./cmd/lab", "./internal/run/testdata/faulty"},
 		{"../../fiber", "."},
 		{"../../floor", "."},
 		{"../../study", "./sink", "./producer"},
@@ -123,7 +123,7 @@ func newPlace(t *testing.T) place {
 	if err := os.Symlink(filepath.Join(top, "node_modules"), filepath.Join(p.root, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"fiber_server", "null_server", "linerate", "event_sink", "event_producer"} {
+	for _, name := range []string{"fiber_server", "null_server", "http_load", "event_sink", "event_producer"} {
 		p.use(name)
 	}
 	return p
@@ -253,7 +253,7 @@ func (p place) listening(name string, port int) (pids []int) {
 // nothingRuns fails if a run left a process behind.
 func (p place) nothingRuns(t *testing.T) {
 	t.Helper()
-	for _, name := range []string{"fiber_server", "null_server", "linerate", "node", "event_sink", "event_producer",
+	for _, name := range []string{"fiber_server", "null_server", "http_load", "node", "event_sink", "event_producer",
 		"the-lab"} {
 		if left := p.children(name); len(left) > 0 {
 			t.Errorf("%s runs on: %v", name, left)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/proc"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
 // Ready returns, before anything is measured, what would make every trial fail:
@@ -35,7 +36,7 @@ func (p Plan) Ready() error {
 			what, name string
 			argv       []string
 		}{{"server", l.serves.Name, l.server}, {"client", l.asked.Generator, l.client}} {
-			if slices.Contains(seen, side.name) {
+			if slices.Contains(seen, side.name) || side.name == setting.HTTPLoad { // no script starts the lab's own
 				continue
 			}
 			seen = append(seen, side.name)

@@ -42,7 +42,7 @@ func (p place) whileLoaded(do func()) (done chan struct{}) {
 	done = make(chan struct{})
 	go func() {
 		defer close(done)
-		for end := time.Now().Add(time.Minute); len(p.children("linerate")) == 0 && time.Now().Before(end); {
+		for end := time.Now().Add(time.Minute); len(p.children("http_load")) == 0 && time.Now().Before(end); {
 			time.Sleep(5 * time.Millisecond)
 		}
 		do()
@@ -86,7 +86,7 @@ func TestRunsTakeTurns(t *testing.T) {
 		}
 	}
 	for _, r := range runs {
-		for _, name := range []string{"fiber_server", "linerate", "lab"} {
+		for _, name := range []string{"fiber_server", "http_load", "lab"} {
 			if r.File.Provenance.Binaries[name].SHA256 == "" {
 				t.Errorf("nothing says which %s ran", name)
 			}
@@ -172,7 +172,7 @@ func TestAPortInUse(t *testing.T) {
 func TestAProgramThatIsReplaced(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	for _, name := range []string{"linerate", "fiber_server"} {
+	for _, name := range []string{"http_load", "fiber_server"} {
 		r := p.start(design{}.parse(t))
 		p.block(r)
 		_, err := r.Block(t.Context(), func(int, int) {

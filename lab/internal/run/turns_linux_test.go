@@ -95,7 +95,7 @@ func TestFaultsInMidBlock(t *testing.T) {
 		first   string // closes on the first condition's trial
 		others  string // closes on the others, and must be in their details
 	}{
-		{"the client is stopped", false, func(int) { stop(p.children("linerate")...) }, gate.HeldBack,
+		{"the client is stopped", false, func(int) { stop(p.children("http_load")...) }, gate.HeldBack,
 			"a signal stopped the client"},
 		{"a server is stopped", false, func(port int) { stop(p.listening("fiber_server", port)...) }, gate.HeldBack,
 			"a signal stopped the server"},
@@ -103,7 +103,7 @@ func TestFaultsInMidBlock(t *testing.T) {
 			gate.ServerExited, "beside it, fiber_server on 127.0.0.1:"},
 		{"a server is killed", false, func(port int) { signal(syscall.SIGKILL, p.listening("fiber_server", port)...) },
 			gate.ServerExited, "beside it, fiber_server on 127.0.0.1:"},
-		{"the client is killed", false, func(int) { signal(syscall.SIGKILL, p.children("linerate")...) }, gate.ClientFailed,
+		{"the client is killed", false, func(int) { signal(syscall.SIGKILL, p.children("http_load")...) }, gate.ClientFailed,
 			"the client failed (signal: killed)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestFaultsInMidBlock(t *testing.T) {
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
-					for end := time.Now().Add(time.Minute); len(p.children("linerate")) == 0 && time.Now().Before(end); {
+					for end := time.Now().Add(time.Minute); len(p.children("http_load")) == 0 && time.Now().Before(end); {
 						time.Sleep(10 * time.Millisecond)
 					}
 					time.Sleep(500 * time.Millisecond)

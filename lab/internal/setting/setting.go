@@ -71,8 +71,9 @@ const (
 // HTTPLoadVersion is the version of the lab's own load generator. It is raised
 // when the same load costs a server a different amount: earlier measurements
 // then no longer count together with new ones. In version 1 the server woke the
-// generator, which was part of a request's cost.
-const HTTPLoadVersion = "2"
+// generator, which was part of a request's cost; up to 2 it read the server's clocks
+// within a slot.
+const HTTPLoadVersion = "3"
 
 // Levels that other packages use.
 const (
