@@ -130,7 +130,7 @@ calibrate: $(LINERATE) ## count how often linerate compare is right where the tr
 .PHONY: setup
 setup: $(HUGO) .tools/stamp/generator ## install the pinned tools
 
-PROGRAMS := $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(PRODUCER) $(SINK) $(FANOUT) $(FANOUT_FLOOR) $(READER)
+PROGRAMS := $(LAB) $(LINERATE) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(PRODUCER) $(SINK) $(FANOUT) $(FANOUT_FLOOR) $(READER)
 .PHONY: build
 build: setup $(PROGRAMS) ## build lab, linerate, the servers and what loads them
 
