@@ -4,10 +4,18 @@
 It compares a server with itself, and with a copy that burns a planted share more CPU time a request, and adds a row for
 each pair to data/calibration/pairs.csv. make calibrate builds what it needs. Leave the machine alone meanwhile.
 """
-import argparse, csv, glob, json, os, random, socket, statistics, subprocess, time
+import argparse, csv, glob, json, os, random, socket, statistics, subprocess, sys, time
 
 LINERATE, PLANTED, FILE = ".tools/bin/linerate", ".tools/bin/planted", "data/calibration/pairs.csv"
 DOUBLED = 16_000  # steps that about double what a request costs: a step is known by what it adds
+BURN = """import os, sys, time
+share, parent = float(sys.argv[1]), os.getppid()
+while os.getppid() == parent:
+    end = time.perf_counter() + share / 10
+    while time.perf_counter() < end:
+        pass
+    time.sleep((1 - share) / 10)
+"""
 
 
 class Server:
@@ -69,6 +77,7 @@ def main():
     p.add_argument("--shares", default="0,1,3,10", help="planted shares, in percent of the CPU time a request")
     p.add_argument("--budget", type=int, default=60, help="seconds of each pair, as linerate compare --budget (60)")
     p.add_argument("--margin", type=float, default=3, help="in percent, as linerate compare --margin (3)")
+    p.add_argument("--beside", type=float, default=0, help="share of a core that one other process uses meanwhile (0)")
     p.add_argument("--rounds", type=int, default=30, help="rounds in which the plant itself is measured (30)")
     a = p.parse_args()
     step, cost = more(DOUBLED, a.rounds)
@@ -82,6 +91,8 @@ def main():
     random.shuffle(todo)  # what favours one hour of the day favours no share
     version = subprocess.run([LINERATE, "version"], capture_output=True, text=True, check=True).stdout.strip()
     names = next(csv.reader(open(FILE)))
+    if a.beside:  # it ends with this process
+        subprocess.Popen([sys.executable, "-c", BURN, str(a.beside)])
     for i, percent in enumerate(todo):
         steps, known, counted = plants[percent]
         call = [LINERATE, "compare", "--json", "--url", "/", "--budget", f"{a.budget}s", "--margin", f"{a.margin:g}%",
@@ -92,7 +103,7 @@ def main():
         o = json.loads(done.stdout)
         c = o["comparisons"][0]
         r = c.get("server_cpu_per_request_s", {})
-        row = dict(machine=o["machine"], commit=o["lab"], linerate=version, margin=a.margin / 100, budget_s=a.budget, cost_s=cost,
+        row = dict(machine=o["machine"], commit=o["lab"], linerate=version, margin=a.margin / 100, budget_s=a.budget, beside=a.beside or "", cost_s=cost,
                    share=percent / 100, steps=steps, started_at=o["started_at"], seed=o["seed"], duration_s=o["duration_s"],
                    blocks=o["blocks"], invalid_trials=o["invalid_trials"], verdict=c["verdict"], ratio=r.get("ratio", ""),
                    low=r.get("low", ""), high=r.get("high", ""))

@@ -21,7 +21,7 @@ import (
 // A Table is what the page shows of one machine, asked in one way.
 type Table struct {
 	Machine string `json:"machine"`
-	Asked   string `json:"asked"` // "within 3 %, in 60 s at most"
+	Asked   string `json:"asked"` // "within 3 %, in 60 s at most, beside 0.2 of a core"
 	Cost    string `json:"cost"`  // CPU time a request with nothing planted
 	Pairs   int    `json:"pairs"`
 	Wrong   int    `json:"wrong"`
@@ -56,11 +56,15 @@ func Tables(file []byte) ([]*Table, error) {
 			p.named[name] = row[i]
 		}
 		margin, budget, verdict := p.number("margin"), p.number("budget_s"), compare.Verdict(p.named["verdict"])
-		key := fmt.Sprint(p.named["machine"], margin, budget)
+		beside := p.named["beside"] // empty: nothing was started beside it
+		key := fmt.Sprint(p.named["machine"], margin, budget, beside)
 		t := asked[key]
 		if t == nil {
 			t = &Table{Machine: p.named["machine"], Cost: words.Time(p.number("cost_s")), Rows: []*Row{},
 				Asked: fmt.Sprintf("within %s, in %s at most", words.Percent(margin), seconds(budget))}
+			if beside != "" {
+				t.Asked += fmt.Sprintf(", beside %s of a core", words.Number(p.number("beside")))
+			}
 			out, asked[key] = append(out, t), t
 		}
 		t.add(&p, verdict, margin)
