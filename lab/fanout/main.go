@@ -97,14 +97,11 @@ func run(args []string) int {
 	if ln == nil {
 		return status
 	}
-	if s.sockets != "" {
-		stop, err := endpoint.Serve(s.sockets, endpoint.Rates{}, fanout.Say)
-		if err != nil {
-			fanout.Say("--pprof-sockets: %v", err)
-			return program.Failure
-		}
-		defer stop()
+	stop, status := endpoint.Serve(s.sockets, endpoint.Rates{}, fanout)
+	if stop == nil {
+		return status
 	}
+	defer stop()
 	if s.apart != "" {
 		gone, err := s.startReaders(args)
 		if err != nil {

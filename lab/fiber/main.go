@@ -123,20 +123,12 @@ func network(addr string) string {
 // it fails, it says why and gives the exit status.
 func startPprof(s settings) (stop func(), status int) {
 	rates := endpoint.Rates{MutexFraction: s.mutexFraction, BlockRateNs: s.blockRateNs}
-	switch {
-	case s.pprof:
-		ln, status := self.Listen(network(s.pprofAddr), s.pprofAddr, "pprof-addr")
-		if ln == nil {
-			return nil, status
-		}
-		return endpoint.ServeOn(ln, rates, self.Say), program.OK
-	case s.sockets != "":
-		stop, err := endpoint.Serve(s.sockets, rates, self.Say)
-		if err != nil {
-			self.Say("pprof pid=%d: --pprof-sockets: %v", os.Getpid(), err)
-			return nil, program.Failure
-		}
-		return stop, program.OK
+	if !s.pprof {
+		return endpoint.Serve(s.sockets, rates, self)
 	}
-	return func() {}, program.OK
+	ln, status := self.Listen(network(s.pprofAddr), s.pprofAddr, "pprof-addr")
+	if ln == nil {
+		return nil, status
+	}
+	return endpoint.ServeOn(ln, rates, self), program.OK
 }

@@ -91,14 +91,11 @@ func run(name string, args []string) int {
 	if ln == nil {
 		return status
 	}
-	if s.sockets != "" {
-		stop, err := endpoint.Serve(s.sockets, endpoint.Rates{}, floor.Say)
-		if err != nil {
-			floor.Say("--pprof-sockets: %v", err)
-			return program.Failure
-		}
-		defer stop()
+	stop, status := endpoint.Serve(s.sockets, endpoint.Rates{}, floor)
+	if stop == nil {
+		return status
 	}
+	defer stop()
 	// With more, each goroutine that is ready would wake one more thread to look for others.
 	runtime.GOMAXPROCS(s.workers)
 	addr := ln.Addr()

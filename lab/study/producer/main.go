@@ -123,14 +123,11 @@ func command(args []string) int {
 	if ln == nil {
 		return status
 	}
-	if s.PprofSockets != "" {
-		stopPprof, err := endpoint.Serve(s.PprofSockets, s.Rates, producer.Say)
-		if err != nil {
-			producer.Say("pprof pid=%d: --pprof-sockets: %v", os.Getpid(), err)
-			return program.Failure
-		}
-		defer stopPprof()
+	stop, status := endpoint.Serve(s.PprofSockets, s.Rates, producer)
+	if stop == nil {
+		return status
 	}
+	defer stop()
 	c := &control{Settings: s}
 	return producer.Serve(ln, asked, func() error { return c.serve(ln) })
 }

@@ -26,6 +26,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
 // Window is the path of all profiles of one window: ?seconds=N. The answer is a tar archive in pprof's format. Files in
@@ -68,22 +70,27 @@ func Check(dir string) error {
 	return nil
 }
 
-// Serve opens this process's socket in dir and serves the profiles on it until the process ends or stop is called. The
-// caller must have checked dir with Check. Messages go to say.
-func Serve(dir string, rates Rates, say func(format string, args ...any)) (stop func(), err error) {
+// Serve opens a program's socket in the directory of its --pprof-sockets, which the caller has checked with Check, and
+// serves the profiles on it until the process ends or stop is called. Without a directory it does nothing. On failure it
+// prints a message that names the flag, and returns no stop and the exit status.
+func Serve(dir string, rates Rates, p program.Program) (stop func(), status int) {
+	if dir == "" {
+		return func() {}, program.OK
+	}
 	path := Path(dir, os.Getpid())
 	_ = os.Remove(path) // of a killed process with the same id
 	ln, err := net.Listen("unix", path)
 	if err != nil {
-		return nil, err
+		p.Say("pprof pid=%d: --pprof-sockets: %v", os.Getpid(), err)
+		return nil, program.Failure
 	}
-	return ServeOn(ln, rates, say), nil
+	return ServeOn(ln, rates, p), program.OK
 }
 
 // ServeOn does the same on a listener that is open already, and closes it. stop breaks off the window being taken.
 //
 // It has its own mux: a server on http.DefaultServeMux would also serve whatever any dependency registered there.
-func ServeOn(ln net.Listener, rates Rates, say func(format string, args ...any)) (stop func()) {
+func ServeOn(ln net.Listener, rates Rates, p program.Program) (stop func()) {
 	// The block rate is not a threshold: a shorter event is sampled with a probability proportional to its length, and
 	// weighted accordingly.
 	runtime.SetMutexProfileFraction(rates.MutexFraction)
@@ -97,10 +104,10 @@ func ServeOn(ln net.Listener, rates Rates, say func(format string, args ...any))
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
 	go func() {
 		if err := srv.Serve(ln); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			say("pprof: %v", err)
+			p.Say("pprof: %v", err)
 		}
 	}()
-	say("pprof pid=%d listening addr=%s", os.Getpid(), ln.Addr())
+	p.Say("pprof pid=%d listening addr=%s", os.Getpid(), ln.Addr())
 	return func() {
 		_ = srv.Close()
 		_ = ln.Close() // removes the socket; the server does not know a listener that it does not serve yet
