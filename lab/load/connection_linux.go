@@ -462,11 +462,10 @@ func (w *thread) readable(c *connection, ended bool) (more bool) {
 		return false
 	case errno == syscall.EINTR:
 		return true
-	case errno != 0 && (w.mayEnd(c) || w.crosses(c)):
-		w.rest(c)
-		return false
 	case errno != 0:
-		w.broke(c, fmt.Sprintf("the connection broke, %d requests in flight: %v", c.inFlight, errno))
+		if !w.excuse(c) {
+			w.broke(c, fmt.Sprintf("the connection broke, %d requests in flight: %v", c.inFlight, errno))
+		}
 		return false
 	case n == 0:
 		w.closed(c)
@@ -549,8 +548,7 @@ func (w *thread) closed(c *connection) {
 		w.answered(c, w.now)
 		w.heard(c, w.now)
 		w.finish(c, true)
-	case w.mayEnd(c), w.crosses(c):
-		w.rest(c)
+	case w.excuse(c):
 	case !c.parser.between():
 		w.broke(c, fmt.Sprintf("the server closed the connection within an answer, after %d bytes of body", c.parser.got))
 	case s != nil && !s.Between():
@@ -560,25 +558,25 @@ func (w *thread) closed(c *connection) {
 	}
 }
 
-// mayEnd tells whether the end of a connection is no fault: it was announced, or nothing was under
-// way on it. A request that was sent after a pause may have met the end on its way.
-func (w *thread) mayEnd(c *connection) bool {
-	s, underWay := c.session(), c.inFlight
+// excuse opens a connection again whose end is no fault, and tells whether it is none: the end was announced,
+// nothing was under way, or a request that was sent after a pause may have met it on its way. Where it met
+// others on theirs, they are asked again (RFC 9112, 9.3.1), as often as a server does that ends idle workers:
+// Apache closes the connections of a spare process between two requests. More is a server that drops requests.
+func (w *thread) excuse(c *connection) bool {
+	l, s, underWay := c.lane, c.session(), c.inFlight
 	if s != nil {
 		underWay -= c.kept
 	}
-	return c.state == isClosing || (underWay == 0 || c.idle) && c.parser.between() && (s == nil || s.Between())
-}
-
-// crosses tells whether the end of a connection met the requests on it on their way, and has them asked
-// again (RFC 9112, 9.3.1), as often as a server does that ends idle workers: Apache closes the
-// connections of a spare process between two requests. More is a server that drops requests.
-func (w *thread) crosses(c *connection) bool {
-	l := c.lane
-	if !c.used || !c.parser.between() || c.session() != nil ||
-		l.sum.Crossed >= int64(len(l.conns)/2)+(l.sum.Requests+l.sum.Non2xx)/perCrossing {
+	switch {
+	case c.state == isClosing:
+	case !c.parser.between() || s != nil && !s.Between():
 		return false
+	case underWay == 0 || c.idle:
+	case s != nil || !c.used || l.sum.Crossed >= int64(len(l.conns)/2)+(l.sum.Requests+l.sum.Non2xx)/perCrossing:
+		return false
+	default:
+		l.sum.Crossed += int64(c.inFlight)
 	}
-	l.sum.Crossed += int64(c.inFlight)
+	w.rest(c)
 	return true
 }
