@@ -1,9 +1,16 @@
 package load
 
-import "errors"
+import (
+	"errors"
+	"runtime"
+)
 
 // ErrNotReached is the error if nothing listens at a target's address.
 var ErrNotReached = errors.New("nothing listens there")
+
+// Begin prepares a process that does nothing but load. Go's runtime can then keep only one core busy; the
+// load asks for more as it needs them.
+func Begin() { runtime.GOMAXPROCS(1) }
 
 // Options are what a load needs beside its plan. The zero value is a load of servers whose
 // right answers nobody knows.

@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime"
 	"syscall"
 
 	"github.com/line-rate/line-rate/lab/internal/answer"
-	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
@@ -23,10 +21,10 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	runtime.GOMAXPROCS(1) // the runtime itself needs no more; the load asks for what its threads need
+	load.Begin()
 	known := func(t load.Target) (load.Bodies, error) { return answer.Of(t.Answers, t.Requests[0].Path) }
 	if err := load.Serve(ctx, os.Stdin, os.Stdout, load.Options{Bodies: known}); err != nil {
-		fmt.Fprintln(os.Stderr, strict.Lines(err.Error()))
-		os.Exit(1)
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(3)
 	}
 }

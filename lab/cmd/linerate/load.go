@@ -20,11 +20,11 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/bench"
 	"github.com/line-rate/line-rate/lab/internal/cli"
-	"github.com/line-rate/line-rate/lab/internal/loader"
 	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 	"github.com/line-rate/line-rate/lab/load"
+	"github.com/line-rate/line-rate/lab/load/h2"
 )
 
 type loadCall struct {
@@ -43,18 +43,13 @@ type loadCall struct {
 	Timeout     time.Duration `default:"10s" placeholder:"DURATION" help:"After which a request is given up (default 10s)."`
 	Fail        []string      `sep:"none" placeholder:"'p99<5ms'" help:"Exit with 1 if this does not hold: p50, p90, p99, p99.9, max or mean below a time, or rps above a number. May be given several times."`
 	JSON        bool          `name:"json" help:"Print JSON, for programs: the counted slot and the summary."`
-	Plan        string        `placeholder:"FILE|-" help:"Instead of all else: a plan of several targets and slots, as JSON, from FILE or standard input. Prints a line of JSON for each slot, then a summary."`
 	HDR         string        `name:"hdr" placeholder:"FILE" help:"Also write all latencies to FILE, as a log of HdrHistogram, in nanoseconds."`
 }
 
 func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 	switch {
-	case c.URL == "" && c.Plan == "":
-		return cli.Failed, errors.New("give an address as <url>, or --plan FILE")
-	case c.URL != "" && c.Plan != "":
-		return cli.Failed, errors.New("--plan has all settings in it; leave out the URL")
-	case c.Plan != "":
-		return c.carry(ctx, out)
+	case c.URL == "":
+		return cli.Failed, errors.New("give an address as <url>")
 	case !strings.Contains(c.URL, "://"):
 		c.URL = "http://" + c.URL
 	}
@@ -69,8 +64,8 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return cli.Failed, err
 	}
-	loader.Begin()
-	r, err := loader.Run(ctx, p)
+	load.Begin()
+	r, err := load.Run(ctx, p, load.Options{HTTP2: h2.New})
 	target := p.Targets[0]
 	if ctx.Err() != nil {
 		err = errors.New("interrupted")
@@ -175,27 +170,6 @@ func (c *loadCall) missed(t *load.TargetSummary, slot load.SlotReport) (lines []
 		}
 	}
 	return lines
-}
-
-// carry carries out a plan, whatever is answered.
-func (c *loadCall) carry(ctx context.Context, out io.Writer) (int, error) {
-	if err := onLinux(); err != nil {
-		return cli.Failed, err
-	}
-	in := os.Stdin
-	if c.Plan != "-" {
-		f, err := os.Open(c.Plan)
-		if err != nil {
-			return cli.Failed, err
-		}
-		defer f.Close()
-		in = f
-	}
-	loader.Begin()
-	if err := loader.Serve(ctx, in, out); err != nil {
-		return cli.Failed, err
-	}
-	return 0, nil
 }
 
 // ask adds to a target what is asked of it, where that is more than its URL.

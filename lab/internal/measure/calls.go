@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/loader"
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/load"
+	"github.com/line-rate/line-rate/lab/load/h2"
 )
 
 // notFound is a shell's exit status for a command that cannot be started.
@@ -40,8 +41,8 @@ func Answer(args []string) (status int, is bool) {
 		cancel()
 		return proc.Hold(args[1:], os.Stdin, os.Stderr), true
 	case len(args) == 1 && args[0] == clientCall:
-		loader.Begin()
-		err = loader.Serve(ctx, os.Stdin, os.Stdout)
+		load.Begin()
+		err = load.Serve(ctx, os.Stdin, os.Stdout, load.Options{HTTP2: h2.New})
 	case len(args) == 2 && args[0] == askCall:
 		var within time.Duration
 		if within, err = time.ParseDuration(args[1]); err == nil {
