@@ -3,7 +3,7 @@
 #
 #   lab/scripts/trial.sh --url http://127.0.0.1:8083/read --connections 100
 #
-# The published runs used autocannon. http_load is the lab's own (linerate load), which costs
+# The published runs used autocannon. http_load is the lab's own, which costs
 # the client next to nothing. It prints a line for each slot, beginning with the warm-up's, and a
 # summary.
 #
@@ -66,19 +66,19 @@ case $generator in
     set -- "$@" "$url"
     [ -z "$check" ] || set -- node "$autocannon" --version ;;
   http_load)
-    linerate=$here/../../.tools/bin/linerate
-    [ -x "$linerate" ] || { echo "trial.sh: linerate is not built; run 'make .tools/bin/linerate'" >&2; exit 3; }
+    http_load=$here/../../.tools/bin/http_load
+    [ -x "$http_load" ] || { echo "trial.sh: http_load is not built; run 'make .tools/bin/http_load'" >&2; exit 3; }
     if [ -n "$plan" ]; then
-      set -- "$linerate" load --plan "$plan"
+      input=$(cat "$plan")
     else
       warm=''
       [ "$warmup" = 0 ] || warm="{\"seconds\": $warmup},"
       input="{\"threads\": $workers, \"targets\": [{\"name\": \"$url\", \"url\": \"$url\", \"connections\": $connections,
         \"pipelining\": $pipelining, \"rate\": $rate}],
         \"slots\": [$warm {\"seconds\": $duration, \"counts\": true}]}"
-      set -- "$linerate" load --plan /dev/stdin
     fi
-    [ -z "$check" ] || set -- "$linerate" version ;;
+    set -- "$http_load" client
+    [ -z "$check" ] || set -- true ;;
   *) echo "trial.sh: --generator is autocannon or http_load, not '$generator'" >&2; exit 2 ;;
 esac
 if [ -n "$cpus" ]; then

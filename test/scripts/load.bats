@@ -120,7 +120,7 @@ teardown() { stop_server; }
   cp "$scripts/trial.sh" "$BATS_TEST_TMPDIR/lab/scripts/"
   run "$BATS_TEST_TMPDIR/lab/scripts/trial.sh" --generator http_load --url http://127.0.0.1:1/
   [ "$status" -eq 3 ]
-  [[ $output == *"linerate is not built"*"make .tools/bin/linerate"* ]]
+  [[ $output == *"http_load is not built"*"make .tools/bin/http_load"* ]]
 }
 
 @test "ramp.sh makes one trial for each number of connections" {
