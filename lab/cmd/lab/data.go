@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/cores"
@@ -17,7 +15,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/terminal"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 	"github.com/line-rate/line-rate/lab/internal/wire"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -94,14 +91,9 @@ func (checkCall) do(_ context.Context, out io.Writer) (int, error) {
 	return exitHeld, nil
 }
 
-// watchFor is how long lab doctor watches figures that change.
-const watchFor = 5 * time.Second
+type doctorCall struct{}
 
-type doctorCall struct {
-	NoWatch bool `help:"Do not watch."`
-}
-
-func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
+func (doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	j, err := open()
 	if err != nil {
 		return exitFailed, err
@@ -118,20 +110,8 @@ func (c doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	m := doctor.Machine{Split: split, Allowed: allowed, Watch: watchFor, Wire: wire.Try}
-	if c.NoWatch {
-		m.Watch = 0
-	}
-	if terminal.Is(os.Stderr) {
-		m.Tick = func(left time.Duration) {
-			fmt.Fprintf(os.Stderr, "\rwatching the machine, %.0f s left ", left.Seconds())
-		}
-	}
-	findings := append(identified(w, w.Lookalikes(j)), unrestored(left)...)
-	findings = append(findings, m.Journal(string(j.Root))...)
-	if m.Tick != nil && m.Watch > 0 {
-		fmt.Fprintf(os.Stderr, "\r%40s\r", "")
-	}
+	m := doctor.Machine{Split: split, Allowed: allowed, Clone: string(j.Root), Wire: wire.Try}
+	findings := slices.Concat(identified(w, w.Lookalikes(j)), unrestored(left), m.Findings())
 	status := exitHeld
 	if slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Level == doctor.Fault }) {
 		status = exitFailed

@@ -189,7 +189,7 @@ func TestALaterRunDoesNotInheritASetting(t *testing.T) {
 	if flows(t) == before {
 		t.Fatal("the setting was restored, so nothing is shown")
 	}
-	if s := finish(t, c.command("doctor", "--no-watch")); !strings.Contains(s.out, flowTable) ||
+	if s := finish(t, c.command("doctor")); !strings.Contains(s.out, flowTable) ||
 		!strings.Contains(s.out, "has died") {
 		t.Errorf("doctor does not say what became of %s:\n%s", flowTable, s.out)
 	}

@@ -62,7 +62,7 @@ type subcommands struct {
 	Audit     auditCall     `cmd:"" help:"Recompute what printed figures imply."`
 	New       newCall       `cmd:"" help:"Write a file to start from: an entry or an experiment."`
 	Check     checkCall     `cmd:"" help:"Check every data file."`
-	Doctor    doctorCall    `cmd:"" help:"Say what this machine can decide; it watches for five seconds."`
+	Doctor    doctorCall    `cmd:"" help:"Say what keeps this machine from measuring, and how to mend it."`
 	Wire      wireCall      `cmd:"" help:"Hold a wire of known line rate between two network namespaces, for commands of yours."`
 	Tune      tuneCall      `cmd:"" help:"Turn a knob of the kernel, and back."`
 	List      listCall      `cmd:"" help:"List experiments and their claims."`

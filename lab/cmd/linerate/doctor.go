@@ -19,5 +19,5 @@ func (doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return cli.Failed, err
 	}
-	return 0, doctor.Print(out, doctor.Machine{Split: split, Allowed: allowed}.Comparison())
+	return 0, doctor.Print(out, doctor.Machine{Split: split, Allowed: allowed}.Findings())
 }

@@ -4,12 +4,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
@@ -47,21 +46,13 @@ func expect(t *testing.T, name string, f Finding, level Level, seen, mend string
 	}
 }
 
-func find(t *testing.T, fs []Finding, about string) Finding {
-	t.Helper()
-	for _, f := range fs {
-		if f.About == about {
-			return f
-		}
-	}
-	t.Fatalf("nothing about %s in %+v", about, fs)
-	return Finding{}
-}
-
 func TestSettingsOfMachines(t *testing.T) {
 	const cpu, clock = "sys/devices/system/cpu/", "sys/devices/system/clocksource/clocksource0/"
 	denied := func(why string) func(Machine) (seen, means, mend string) {
-		return func(m Machine) (seen, means, mend string) { return m.wireless(errors.New(why)) }
+		return func(m Machine) (seen, means, mend string) {
+			m.Wire = func() error { return errors.New(why) }
+			return m.wire()
+		}
 	}
 	none := denied("no namespaces")
 	for _, c := range []struct {
@@ -71,24 +62,16 @@ func TestSettingsOfMachines(t *testing.T) {
 		level      Level
 		seen, mend string
 	}{
-		{"files", tree{"proc/self/limits": "Max open files  1024  524288  files"}, Machine.files, Good, "524288", ""},
-		{"few files", tree{"proc/self/limits": "Max open files  64  100  files"}, Machine.files, Limit, "100", "--nofile=8192:8192"},
-		{"unlimited files", tree{"proc/self/limits": "Max open files  unlimited  unlimited  files"}, Machine.files, Good, "", ""},
-		{"few ports", tree{"proc/sys/net/ipv4/ip_local_port_range": "40000 40009"}, Machine.ports, Limit, "10 conn", "10240 65000"},
-		{"a short queue", tree{"proc/sys/net/core/somaxconn": "128"}, Machine.queue, Limit, "128", "=4096"},
-		{"a long queue", tree{"proc/sys/net/core/somaxconn": "4096"}, Machine.queue, Good, "4096", ""},
-
-		{"a governor of performance", tree{cpu + "cpu0/cpufreq/scaling_governor": "performance"}, Machine.governor, Good, "perf", ""},
+		{"a steady clock", tree{cpu + "cpu0/cpufreq/scaling_governor": "performance", cpu + "cpufreq/boost": "0"}, Machine.frequency,
+			Good, "scaling_governor is performance, boost is 0", ""},
 		{"two governors", tree{cpu + "cpu0/cpufreq/scaling_governor": "performance", cpu + "cpu3/cpufreq/scaling_governor": "powersave"},
-			Machine.governor, Limit, "performance, powersave", "tee"},
-		{"Intel's turbo", tree{cpu + "intel_pstate/no_turbo": "0"}, Machine.turbo, Limit, "on", "echo 1 | sudo tee"},
-		{"AMD's boost off", tree{cpu + "cpufreq/boost": "0"}, Machine.turbo, Good, "off", ""},
+			Machine.frequency, Limit, "performance or powersave", "echo performance | sudo tee"},
+		{"Intel's turbo", tree{cpu + "intel_pstate/no_turbo": "0"}, Machine.frequency, Limit, "no_turbo is 0", "echo 1 | sudo tee"},
 		{"a slow clock", tree{clock + "current_clocksource": "hpet", clock + "available_clocksource": "hpet tsc"}, Machine.clock, Limit,
 			"hpet", "echo tsc | sudo tee"},
 		{"a fast clock", tree{clock + "current_clocksource": "tsc"}, Machine.clock, Good, "tsc", ""},
-		{"threads on both sides", tree{cpu + "cpu1/topology/thread_siblings_list": "1-2"}, Machine.siblings, Limit, "1 and 2", "off"},
 		{"threads of others", tree{cpu + "cpu1/topology/thread_siblings_list": "1,5"}, Machine.siblings, Limit, "5", "cpuset"},
-		{"threads apart", tree{cpu + "cpu1/topology/thread_siblings_list": "0-1"}, Machine.siblings, Good, "no core", ""},
+		{"threads apart", tree{cpu + "cpu1/topology/thread_siblings_list": "0-1"}, Machine.siblings, Good, "its own", ""},
 		{"cores", tree{cpu + "online": "0-7"}, Machine.division, Good, "4 of the machine's 8", ""},
 
 		{"no quota", tree{"proc/self/cgroup": "0::/a", "sys/fs/cgroup/a/cpu.max": "max 100000"}, Machine.quota, Good, "none", ""},
@@ -103,57 +86,37 @@ func TestSettingsOfMachines(t *testing.T) {
 		{"a container", nil, none, Limit, "no namespaces", "--privileged"},
 		{"no tbf", nil, denied("no shaper (sch_tbf)"), Limit, "tbf", "modprobe"},
 	} {
-		expect(t, c.name, madeUp(t, c.tree).see([]look{{"it", c.see}})[0], c.level, c.seen, c.mend)
+		f := Finding{Level: Good, About: "it"}
+		if f.Seen, f.Means, f.Mend = c.see(madeUp(t, c.tree)); f.Means != "" {
+			f.Level = Limit
+		}
+		expect(t, c.name, f, c.level, c.seen, c.mend)
 	}
-	// What a machine does not show is no limit.
-	for _, f := range madeUp(t, nil).see([]look{{"a", Machine.files}, {"b", Machine.ports}, {"c", Machine.queue},
-		{"e", Machine.governor}, {"f", Machine.turbo}, {"g", Machine.clock}, {"h", Machine.siblings}}) {
-		expect(t, "nothing shown", f, Good, "not ", "")
-	}
-}
-
-func TestDisturbancesAreNamed(t *testing.T) {
-	quiet := map[string]float64{"server_steal": 0, "server_foreign_load": 0.01, "throttled_s": 0, "swap_pages": 0}
-	for _, f := range disturbances(machine.Window{Metrics: quiet}) {
-		expect(t, "quiet", f, Good, "none", "")
-	}
-	for _, f := range disturbances(machine.Window{}) {
-		expect(t, "not seen", f, Good, "not shown", "")
-	}
-	fs := disturbances(machine.Window{Metrics: map[string]float64{"server_steal": 0.04, "server_foreign_load": 0.55, "throttled_s": 0.2,
-		"swap_pages": 6}, Others: []machine.Load{{Name: "postgres", Cores: 0.45}, {Name: "idler", Cores: 0.001}}})
-	for about, seen := range map[string]string{"steal": "4.0 %", "other load": "0.55 of a core: postgres 0.45",
-		"throttling": "0.200 s", "swapping": "6 pages"} {
-		f := find(t, fs, about)
-		expect(t, about, f, Limit, seen, "")
-		if strings.Contains(f.Seen, "idler") {
-			t.Error(f.Seen)
+	// What a machine does not show has no line.
+	for _, f := range madeUp(t, nil).Findings() {
+		if slices.Contains([]string{"SMT", "frequency", "clock", "wire"}, f.About) {
+			t.Errorf("nothing shown: %+v", f)
 		}
 	}
 }
 
 func TestThisMachine(t *testing.T) {
-	root, ticks := t.TempDir(), 0
-	m := Machine{Allowed: []int{0}, Watch: time.Millisecond, Wire: wire.Try, Tick: func(time.Duration) { ticks++ }}
-	for name, fs := range map[string][]Finding{"journal": m.Journal(root), "comparison": m.Comparison()} {
-		seen := map[string]bool{}
-		for _, f := range fs {
-			if seen[f.About] || f.About == "" || f.Seen == "" || (f.Level == Good) != (f.Means == "") {
-				t.Errorf("%s: %+v", name, f)
-			}
-			seen[f.About] = true
-			if name == "comparison" && strings.Contains(f.Means, "claim") {
-				t.Errorf("%s speaks of the journal: %s", f.About, f.Means)
-			}
+	all := map[string]Finding{}
+	for _, f := range (Machine{Allowed: []int{0}, Wire: wire.Try, Clone: t.TempDir()}).Findings() {
+		if all[f.About].Seen != "" || f.Seen == "" || (f.Level == Good) != (f.Means == "") {
+			t.Errorf("%+v", f)
 		}
-		if !seen["cores"] || seen["wire"] != (name == "journal") {
-			t.Errorf("%s: %+v", name, fs)
+		all[f.About] = f
+	}
+	if all["cores"].Seen == "" || all["wire"].Seen == "" {
+		t.Errorf("%+v", all)
+	}
+	expect(t, "server", all["fiber_server"], Fault, "missing", "make build")
+	for _, f := range (Machine{Allowed: []int{0}}).Findings() { // without a clone of the journal
+		if f.Level == Fault || f.About == "wire" || strings.Contains(f.Means, "claim") {
+			t.Errorf("%+v", f)
 		}
 	}
-	if ticks == 0 {
-		t.Error("nobody was told of the watch")
-	}
-	expect(t, "server", find(t, programs(root), "server"), Fault, "missing", "make build")
 }
 
 func TestAReportFitsItsColumns(t *testing.T) {

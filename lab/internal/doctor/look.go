@@ -16,12 +16,12 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profile/kernel"
 )
 
-// notVisible is the text for what this machine does not show; for a virtual machine its host decides it.
-const notVisible = "not visible here, as in most virtual machines"
+// at is where a file of the machine lies.
+func (m Machine) at(path string) string { return filepath.Join(cmp.Or(m.root, "/"), path) }
 
 // line reads a short file of the machine; empty if there is none.
 func (m Machine) line(path string) string {
-	text, _ := os.ReadFile(filepath.Join(cmp.Or(m.root, "/"), path))
+	text, _ := os.ReadFile(m.at(path))
 	return strings.Join(strings.Fields(string(text)), " ")
 }
 
@@ -48,44 +48,35 @@ func (m Machine) division() (seen, means, mend string) {
 	return seen, means, mend
 }
 
-// siblings looks for hardware threads of one core that are on both sides, or half used by others. A
-// virtual machine may show hardware threads as cores.
+// siblings looks for cores of the server of which others may use a hardware thread.
 func (m Machine) siblings() (seen, means, mend string) {
-	var both, outside []string
-	seen = notVisible
+	var outside []string
 	for _, c := range m.Split.Server {
 		threads, err := cores.Parse(m.line(fmt.Sprintf("%scpu%d/topology/thread_siblings_list", cpus, c)))
 		if err == nil {
-			seen = "no core has threads on both sides"
+			seen = "the server's cores are its own"
 		}
 		for _, t := range threads {
-			switch {
-			case slices.Contains(m.Split.Client, t):
-				both = append(both, fmt.Sprintf("%d and %d", c, t))
-			case !slices.Contains(m.Allowed, t):
+			if !slices.Contains(m.Allowed, t) {
 				outside = append(outside, fmt.Sprint(t))
 			}
 		}
 	}
-	switch {
-	case len(both) > 0:
-		return "server and client share cores: CPUs " + strings.Join(both, ", "), "one slows the other by up to a half",
-			"echo off | sudo tee " + cpus + "smt/control"
-	case len(outside) > 0:
-		return "the server's cores have threads that the lab may not use: " + strings.Join(outside, ", "),
-			"whoever runs there slows the server", "allow whole cores, in taskset or in the container's --cpuset-cpus"
+	if len(outside) == 0 {
+		return seen, "", ""
 	}
-	return seen, "", ""
+	return "the server's cores have threads that it may not use: " + strings.Join(outside, ", "),
+		"whoever runs there slows the server", "allow whole cores, in taskset or in the container's --cpuset-cpus"
 }
 
-// quota reports the CPU that the limit of a container or service leaves: that of the lab's control
+// quota reports the CPU that the limit of a container or service leaves: that of this process's control
 // groups, from its own up to the top.
 func (m Machine) quota() (seen, means, mend string) {
 	const groups = "/sys/fs/cgroup"
-	q := cores.ReadQuota(filepath.Join(m.root, "/proc"), filepath.Join(m.root, groups), "self")
+	q := cores.ReadQuota(m.at("/proc"), m.at(groups), "self")
 	switch {
 	case !q.Seen:
-		return "not shown: no control group says whether a quota holds the lab back, and for how long",
+		return "not shown: no control group says whether a quota holds a server back, and for how long",
 			"a block that may have been stopped unseen does not count",
 			"mount the control groups at " + groups + ", or let a container see the host's (docker run --cgroupns=host)"
 	case math.IsInf(q.Cores, 1):
@@ -97,35 +88,31 @@ func (m Machine) quota() (seen, means, mend string) {
 	return fmt.Sprintf("%.2g cores", q.Cores), means, mend
 }
 
-// governor finds out what sets the clock of the cores in use.
-func (m Machine) governor() (seen, means, mend string) {
-	var all []string
-	for _, c := range m.Allowed {
-		all = append(all, m.line(fmt.Sprintf("%scpu%d/cpufreq/scaling_governor", cpus, c)))
-	}
-	slices.Sort(all)
-	switch seen = strings.Trim(strings.Join(slices.Compact(all), ", "), ", "); seen {
-	case "":
-		return notVisible, "", ""
-	case "performance":
-		return seen, "", ""
-	}
-	return seen, "the clock follows the load, so that a light load costs more CPU time a request",
-		"echo performance | sudo tee " + cpus + "cpu*/cpufreq/scaling_governor"
-}
-
-// turbo tells whether the clock may rise while few cores are busy and cool.
-func (m Machine) turbo() (seen, means, mend string) {
-	for _, s := range []struct{ path, on, off string }{{cpus + "intel_pstate/no_turbo", "0", "1"}, {cpus + "cpufreq/boost", "1", "0"}} {
-		switch m.line(s.path) {
-		case s.off:
-			return "off", "", ""
-		case s.on:
-			return "on", "the clock depends on how many cores are busy and how warm they are",
-				fmt.Sprintf("echo %s | sudo tee %s", s.off, s.path)
+// frequency looks at what lets the cores' clock follow the load. Most virtual machines show nothing of it.
+func (m Machine) frequency() (seen, means, mend string) {
+	var all, mends []string
+	for _, s := range []struct{ files, steady string }{
+		{"cpu*/cpufreq/scaling_governor", "performance"}, {"intel_pstate/no_turbo", "1"}, {"cpufreq/boost", "0"},
+	} {
+		paths, _ := filepath.Glob(m.at(cpus + s.files))
+		var values []string
+		for _, path := range paths {
+			text, _ := os.ReadFile(path)
+			values = append(values, strings.TrimSpace(string(text)))
+		}
+		slices.Sort(values)
+		if values = slices.Compact(values); len(values) == 0 {
+			continue
+		}
+		all = append(all, filepath.Base(s.files)+" is "+strings.Join(values, " or "))
+		if !slices.Equal(values, []string{s.steady}) {
+			mends = append(mends, "echo "+s.steady+" | sudo tee "+cpus+s.files)
 		}
 	}
-	return notVisible, "", ""
+	if len(mends) > 0 {
+		means = "the clock depends on the load and on how warm the cores are, so that a light load costs more CPU time a request"
+	}
+	return strings.Join(all, ", "), means, strings.Join(mends, " && ")
 }
 
 // fast has the clock sources that are read without a system call.
@@ -134,8 +121,8 @@ var fast = []string{"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys
 
 func (m Machine) clock() (seen, means, mend string) {
 	const dir = "/sys/devices/system/clocksource/clocksource0/"
-	seen = cmp.Or(m.line(dir+"current_clocksource"), "source not shown here")
-	if slices.Contains(fast, seen) || strings.Contains(seen, "not shown") {
+	seen = m.line(dir + "current_clocksource")
+	if seen == "" || slices.Contains(fast, seen) {
 		return seen, "", ""
 	}
 	for s := range strings.FieldsSeq(m.line(dir + "available_clocksource")) {
@@ -175,17 +162,20 @@ func (m Machine) ptrace() (seen, means, mend string) {
 	return "of processes that it starts", "", ""
 }
 
-// wire tries to make a wire. Only the attempt decides, since containers forbid namespaces without any setting.
+// wire tries to make a wire, since containers forbid namespaces without any setting. Where that fails, it names
+// the kernel's settings that forbid them to users.
 func (m Machine) wire() (seen, means, mend string) {
-	if err := m.Wire(); err != nil {
-		return m.wireless(err)
+	if m.Wire == nil {
+		return "", "", ""
 	}
-	return "a shaped wire between two namespaces can be made", "", ""
-}
-
-// wireless names the kernel settings that forbid namespaces to users.
-func (m Machine) wireless(err error) (seen, means, mend string) {
+	err := m.Wire()
+	if err == nil {
+		return "a shaped wire between two namespaces can be made", "", ""
+	}
 	seen, means = err.Error(), "claims over a wire are not applicable"
+	if strings.Contains(seen, "sch_tbf") {
+		return seen, means, "sudo modprobe sch_tbf"
+	}
 	var by, mends []string
 	for _, d := range []struct{ name, denies, mend string }{
 		{"kernel.apparmor_restrict_unprivileged_userns", "1", "0"}, {"kernel.unprivileged_userns_clone", "0", "1"},
@@ -195,45 +185,8 @@ func (m Machine) wireless(err error) (seen, means, mend string) {
 			by, mends = append(by, d.name+"="+d.denies), append(mends, "sudo sysctl -w "+d.name+"="+d.mend)
 		}
 	}
-	switch {
-	case strings.Contains(seen, "sch_tbf"):
-		return seen, means, "sudo modprobe sch_tbf"
-	case len(by) > 0:
-		return seen + ": " + strings.Join(by, ", "), means, strings.Join(mends, " && ")
+	if len(by) == 0 {
+		return seen, means, "run on the machine itself, or in a container with --privileged"
 	}
-	return seen, means, "run on the machine itself, or in a container with --privileged"
-}
-
-// enough compares an amount with what experiments with many connections need, and a run of any.
-func enough(has, least int64, err error, format, means, mend string) (string, string, string) {
-	switch {
-	case err != nil:
-		return "not shown here", "", ""
-	case has >= least:
-		return fmt.Sprintf(format, has), "", ""
-	}
-	return fmt.Sprintf(format, has), means, mend
-}
-
-// files looks at the hard limit: Go's and Node's runtimes raise the soft one to it.
-func (m Machine) files() (seen, means, mend string) {
-	var soft, hard int64
-	_, text, _ := strings.Cut(m.line("/proc/self/limits"), "Max open files ")
-	_, err := fmt.Sscan(text, &soft, &hard)
-	return enough(hard, 4096, err, "%d at the most", "experiments with many connections do not fit",
-		"sudo prlimit --pid $$ --nofile=8192:8192")
-}
-
-func (m Machine) ports() (seen, means, mend string) {
-	var from, to int64
-	_, err := fmt.Sscan(m.sysctl("net.ipv4.ip_local_port_range"), &from, &to)
-	return enough(to-from+1, 8192, err, "%d connections of a client to a server at the most",
-		"experiments with many connections find no port", `sudo sysctl -w net.ipv4.ip_local_port_range="10240 65000"`)
-}
-
-func (m Machine) queue() (seen, means, mend string) {
-	var most int64
-	_, err := fmt.Sscan(m.sysctl("net.core.somaxconn"), &most)
-	return enough(most, 1024, err, "%d", "connections that come at once overflow the accept queue and come again a second later",
-		"sudo sysctl -w net.core.somaxconn=4096")
+	return seen + ": " + strings.Join(by, ", "), means, strings.Join(mends, " && ")
 }
