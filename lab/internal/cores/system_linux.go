@@ -69,16 +69,3 @@ func fastest() (best time.Duration, err error) {
 	}
 	return best / pairs, nil
 }
-
-// byScheduler is CPUCLOCK_SCHED: the low bits of a clock's number say what it counts, the others give the
-// process. It is the scheduler's own count, in nanoseconds, where a tick of /proc is a hundredth of a second.
-const byScheduler = 2
-
-// ProcessTime is the CPU time of any user's process, including its ended threads. An ended process keeps its
-// clock until its parent has waited for it; after that ok is false. A pid may be used again for another
-// process, so a later reader should know when the process started.
-func ProcessTime(pid int) (t time.Duration, ok bool) {
-	var spec unix.Timespec
-	err := unix.ClockGettime(int32(^pid<<3|byScheduler), &spec)
-	return time.Duration(spec.Nano()), err == nil
-}

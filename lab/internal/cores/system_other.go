@@ -16,6 +16,3 @@ func Allowed() ([]int, error) { return nil, nil }
 func TimeLoop([]int) (time.Duration, error) {
 	return 0, errors.New("only Linux can bind a thread to a core")
 }
-
-// ProcessTime always fails.
-func ProcessTime(int) (time.Duration, bool) { return 0, false }

@@ -106,7 +106,7 @@ var All = []Gate{
 		IdleServer*100), "switch off what they do without a request"},
 	{Ledger, "an event of a stream ended in none of the places that its server counts, or in two, or was read twice",
 		"this is a mistake of the server's ledger or of the reader: report it"},
-	{HeldBack, "a quota or heat held the cores back, or a signal stopped the server or the client",
+	{HeldBack, "a quota held the cores back, or a signal stopped the server or the client",
 		"lift the quota of the session or the container"},
 	{ProfileFailed, "a profile of one of the server's processes was not to be had, or did not parse", "the detail says why"},
 	{NoTelemetry, "something that another gate looks at was not seen", "the doctor says what this machine cannot show"},

@@ -36,34 +36,34 @@ type Targets struct {
 // A Pair is a server and the client that loads it. Where several pairs are up at once, each has its own
 // windows: process figures are the pair's alone, all others are the machine's.
 type Pair struct {
-	Servers []int      // process ids of the roots of its process trees
-	Client  func() int // process id; 0 before it is started
+	Servers []int // process ids of the roots of its process trees
+	Client  int   // process id; 0: there is none
 }
-
-// Sides of a sample's processes.
-const server, client = 0, 1
-
-// A process is one reading of one process.
-type process struct {
-	pid int
-	proc.Stat
-	cpu time.Duration // its own, by its clock
-}
-
-// total is its CPU time with that of the ended children that it waited for.
-func (p process) total() time.Duration { return p.cpu + time.Duration(p.Children)*proc.Tick }
 
 // A sample has all readings of one moment.
 type sample struct {
 	at         time.Time
 	cpus       map[int64]procfs.CPUStat
-	interrupts float64 // handled since boot, all cores
-	own        time.Duration
+	interrupts float64       // handled since boot, all cores
+	own        time.Duration // CPU time of this process
 	all        map[int]proc.Stat
-	known      [2][]process // below the lab and the pairs' own
-	pairs      [][2][]process
-	threads    []map[int]time.Duration // of each pair, the CPU time of the client's threads by id
-	counters   map[string]float64      // that only rise, by the names of their metrics
+	below      map[int][]int                 // the children of each process
+	clocks     map[int]time.Duration         // CPU time of the pairs' processes, and of what the lab started
+	threads    map[int]map[int]time.Duration // CPU time of the threads of each client's processes
+	quota      cores.Quota
+}
+
+// tree are some processes and all below them, parents first, as far as they could be read.
+func (s *sample) tree(roots ...int) []int {
+	return slices.DeleteFunc(proc.Below(s.below, roots...), func(pid int) bool { _, ok := s.clocks[pid]; return !ok })
+}
+
+// used is the CPU time of some processes, with that of the ended children that they waited for.
+func (s *sample) used(pids []int) (total time.Duration) {
+	for _, pid := range pids {
+		total += s.clocks[pid] + time.Duration(s.all[pid].Children)*proc.Tick
+	}
+	return total
 }
 
 // A Sampler takes samples until it is stopped.
@@ -71,7 +71,6 @@ type Sampler struct {
 	fs      procfs.FS
 	targets Targets
 	kernels map[int]bool // process ids of the kernel's own threads
-	heat    []string     // files that count how long heat held cores back
 	stop    func()
 	stopped chan struct{}
 	done    chan struct{}
@@ -94,7 +93,6 @@ func Start(t Targets) (*Sampler, error) {
 	}
 	s := &Sampler{fs: fs, targets: t, kernels: map[int]bool{}, stopped: make(chan struct{}), done: make(chan struct{})}
 	s.stop = sync.OnceFunc(func() { close(s.stopped) })
-	s.heat, _ = filepath.Glob("/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_total_time_ms")
 	s.take()
 	go s.loop()
 	return s, nil
@@ -127,57 +125,45 @@ func (s *Sampler) loop() {
 
 // ownCPU is the CPU time of the lab. While servers are loaded, all of it is the cost of sampling.
 func ownCPU() time.Duration {
-	t, _ := cores.ProcessTime(os.Getpid())
+	t, _ := proc.Time(os.Getpid())
 	return t
 }
 
 func (s *Sampler) take() {
-	one := sample{own: ownCPU(), all: proc.Snapshot(s.kernels), counters: s.counters()}
+	one := sample{own: ownCPU(), all: proc.Snapshot(s.kernels), clocks: map[int]time.Duration{}, threads: map[int]map[int]time.Duration{}}
 	if st, err := s.fs.Stat(); err == nil {
 		one.cpus, one.interrupts = st.CPU, float64(st.IRQTotal)
 	}
 	one.at = time.Now()
-	below := proc.Children(one.all)
-	lab := os.Getpid()
-	servers, clients := []int{lab}, []int{}
+	one.below = proc.Children(one.all)
+	roots, groups := []int{os.Getpid()}, []string{"self"}
 	for _, p := range s.targets.Pairs {
-		loads, threads := proc.Below(below, p.Client()), map[int]time.Duration{}
-		for _, pid := range loads {
-			readThreads(pid, threads)
+		for _, pid := range append(slices.Clone(p.Servers), p.Client) {
+			if pid > 0 {
+				roots, groups = append(roots, pid), append(groups, strconv.Itoa(pid))
+			}
 		}
-		one.pairs = append(one.pairs, [2][]process{one.processes(proc.Below(below, p.Servers...)), one.processes(loads)})
-		one.threads = append(one.threads, threads)
-		servers, clients = append(servers, p.Servers...), append(clients, loads...)
-	}
-	rest := slices.DeleteFunc(proc.Below(below, servers...), func(pid int) bool { return slices.Contains(clients, pid) })
-	one.known = [2][]process{one.processes(rest), one.processes(clients)}
-	for i := range one.known[server] {
-		if p := &one.known[server][i]; p.pid == lab {
-			p.cpu = 0 // the lab's own is told apart; what it waited for was a server, or its holder
+		for _, pid := range proc.Below(one.below, p.Client) {
+			one.threads[pid] = threads(pid)
 		}
 	}
+	for _, pid := range proc.Below(one.below, roots...) {
+		if cpu, ok := proc.Time(pid); ok {
+			one.clocks[pid] = cpu
+		} else if st, ok := one.all[pid]; ok { // else it has ended meanwhile
+			one.clocks[pid] = time.Duration(st.CPU) * proc.Tick
+		}
+	}
+	one.clocks[os.Getpid()] = 0 // that is own; what it waited for was a server, or its holder
+	one.quota = cores.ReadQuota("/proc", "/sys/fs/cgroup", groups...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.samples = append(s.samples, one)
 }
 
-func (s *sample) processes(pids []int) (out []process) {
-	for _, pid := range pids {
-		st, ok := s.all[pid]
-		if !ok {
-			continue // it has ended meanwhile
-		}
-		cpu, ok := cores.ProcessTime(pid)
-		if !ok {
-			cpu = time.Duration(st.CPU) * proc.Tick
-		}
-		out = append(out, process{pid, st, cpu})
-	}
-	return out
-}
-
-// readThreads adds the CPU time of each of a process's threads, where the kernel keeps it.
-func readThreads(pid int, into map[int]time.Duration) {
+// threads is the CPU time of each of a process's threads, where the kernel keeps it.
+func threads(pid int) map[int]time.Duration {
+	all := map[int]time.Duration{}
 	paths, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/schedstat")
 	var buf [128]byte
 	for _, path := range paths {
@@ -185,43 +171,10 @@ func readThreads(pid int, into map[int]time.Duration) {
 		first, _, _ := strings.Cut(string(text), " ") // time on a core, in ns
 		id, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		if ns, wrong := strconv.ParseInt(first, 10, 64); err == nil && wrong == nil {
-			into[id] = time.Duration(ns)
+			all[id] = time.Duration(ns)
 		}
 	}
-}
-
-// counters reads how many pages were swapped, and the time in seconds since boot for which cores were held back by a
-// CPU quota on a control group of the lab, the server or the client, or by heat. The latter is unknown where
-// the control groups cannot be read. Most virtual machines do not show heat.
-func (s *Sampler) counters() map[string]float64 {
-	counters := map[string]float64{}
-	add := func(name, number string, scale float64) {
-		if v, err := strconv.ParseFloat(strings.TrimSpace(number), 64); err == nil {
-			counters[name] += v * scale
-		}
-	}
-	text, _ := os.ReadFile("/proc/vmstat")
-	for line := range strings.Lines(string(text)) {
-		if name, number, _ := strings.Cut(line, " "); name == "pswpin" || name == "pswpout" {
-			add("swap_pages", number, 1)
-		}
-	}
-	who := []string{"self"}
-	for _, p := range s.targets.Pairs {
-		for _, pid := range append([]int{p.Client()}, p.Servers...) {
-			if pid > 0 {
-				who = append(who, strconv.Itoa(pid))
-			}
-		}
-	}
-	if q := cores.ReadQuota("/proc", "/sys/fs/cgroup", who...); q.Seen {
-		counters["throttled_s"] = q.Held.Seconds()
-		for _, path := range s.heat {
-			text, _ := os.ReadFile(path)
-			add("throttled_s", string(text), 1e-3)
-		}
-	}
-	return counters
+	return all
 }
 
 // Forks is how many threads and processes this machine has started since it was booted; 0 if the kernel

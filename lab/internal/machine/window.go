@@ -1,8 +1,7 @@
 package machine
 
 import (
-	"cmp"
-	"maps"
+	"os"
 	"slices"
 	"time"
 
@@ -19,21 +18,7 @@ type Window struct {
 	// Least and most workers seen in a sample; both 0 if none was seen.
 	WorkersMin, WorkersMax int
 
-	Cores   []Core
-	Others  []Load   // other processes, highest use first
 	Stopped []string // sides, "server" or "client", of which a signal stopped a process at some time
-}
-
-// A Core says where one core's time went, in shares.
-type Core struct {
-	CPU                                int
-	User, System, SoftIRQ, Steal, Idle float64
-}
-
-// A Load is what one other process used in the window, as a share of a core.
-type Load struct {
-	Name  string
-	Cores float64
 }
 
 // Between computes the figures of a window for one pair, given by its index. rps is the requests
@@ -51,16 +36,21 @@ func (s *Sampler) Between(pair int, from, to time.Time, rps float64) Window {
 	if len(in) < 2 {
 		return w // too short for any figure
 	}
-	d := delta{&in[0], &in[len(in)-1], in, pair, s.targets, in[len(in)-1].at.Sub(in[0].at).Seconds()}
-	d.side(&w, server, "server", s.targets.ServerCPUs, rps)
-	d.side(&w, client, "client", s.targets.ClientCPUs, rps)
-	d.workers(&w)
-	d.threads(&w)
-	d.machine(&w)
-	d.others(&w)
-	// A step of the clock before the window would put the window in the wrong place.
-	first, last := s.samples[0].at, s.samples[len(s.samples)-1].at
-	w.Metrics["clock_step_s"] = (last.Round(0).Sub(first.Round(0)) - last.Sub(first)).Abs().Seconds()
+	p := s.targets.Pairs[pair]
+	d := delta{&in[0], &in[len(in)-1], in, s.targets, in[len(in)-1].at.Sub(in[0].at).Seconds()}
+	d.processes(&w, "server", p.Servers, rps)
+	d.processes(&w, "client", []int{p.Client}, rps)
+	d.cores(&w, "server", s.targets.ServerCPUs)
+	d.cores(&w, "client", s.targets.ClientCPUs)
+	d.workers(&w, p.Servers)
+	d.threads(&w, p.Client)
+	if d.a.interrupts > 0 {
+		w.Metrics["interrupts_per_s"] = max(d.b.interrupts-d.a.interrupts, 0) / d.seconds
+	}
+	if d.a.quota.Seen && d.b.quota.Seen {
+		w.Metrics["throttled_s"] = max(d.b.quota.Held-d.a.quota.Held, 0).Seconds()
+	}
+	w.Metrics["sampler_busy"] = (d.b.own - d.a.own).Seconds() / d.seconds
 	return w
 }
 
@@ -68,51 +58,48 @@ func (s *Sampler) Between(pair int, from, to time.Time, rps float64) Window {
 type delta struct {
 	a, b    *sample
 	in      []sample
-	pair    int
 	targets Targets
 	seconds float64
 }
 
-// spent is the CPU time that some processes used between two samples. The time of one that ended is its
-// parent's then; ok is false where nobody waited for it.
-func spent(a, b []process) (total time.Duration, ok bool) {
-	for _, p := range b {
-		total += p.total()
-	}
-	for _, p := range a {
-		total -= p.total()
-	}
+// spent is the CPU time that some processes used between two samples, given those of each. The time of one that
+// ended is its parent's then; ok is false where nobody waited for it.
+func (d delta) spent(before, after []int) (total time.Duration, ok bool) {
 	const cut = 2 * proc.Tick // user and system time of ended children are each cut to ticks
-	return max(total, 0), len(b) > 0 && total > -cut
+	total = d.b.used(after) - d.a.used(before)
+	return max(total, 0), len(after) > 0 && total > -cut
 }
 
-// side computes what one side's processes used, and where the time of its cores went. Foreign is what
-// neither side's processes nor the lab's used of them. Time in interrupts does not count there, since most
-// of it is for the load. In a container it is the only trace of processes outside.
-func (d delta) side(w *Window, side int, name string, cpus []int, rps float64) {
-	if cpu, ok := spent(d.a.pairs[d.pair][side], d.b.pairs[d.pair][side]); ok {
-		if side == server {
+// processes computes what one side's processes used, given their roots.
+func (d delta) processes(w *Window, side string, roots []int, rps float64) {
+	if cpu, ok := d.spent(d.a.tree(roots...), d.b.tree(roots...)); ok {
+		if side == "server" {
 			w.Metrics["server_cpu_s"] = cpu.Seconds()
 		}
 		if rps > 0 {
-			w.Metrics[name+"_cpu_per_request_s"] = cpu.Seconds() / d.seconds / rps
+			w.Metrics[side+"_cpu_per_request_s"] = cpu.Seconds() / d.seconds / rps
 		}
 	}
 	most, stopped := 0, false
 	for _, one := range d.in {
 		rss := 0
-		for _, p := range one.pairs[d.pair][side] {
-			rss, stopped = rss+p.RSS, stopped || p.State == 'T'
+		for _, pid := range one.tree(roots...) {
+			rss, stopped = rss+one.all[pid].RSS, stopped || one.all[pid].State == 'T'
 		}
 		most = max(most, rss)
 	}
 	if most > 0 {
-		w.Metrics[name+"_rss_bytes"] = float64(most)
+		w.Metrics[side+"_rss_bytes"] = float64(most)
 	}
 	if stopped {
-		w.Stopped = append(w.Stopped, name)
+		w.Stopped = append(w.Stopped, side)
 	}
+}
 
+// cores computes where the time of one side's cores went. Foreign is what neither side's processes nor the
+// lab's used of them. Time in interrupts does not count there, since most of it is for the load. In a
+// container it is the only trace of processes outside.
+func (d delta) cores(w *Window, side string, cpus []int) {
 	var total, idle, steal, ran float64
 	for _, cpu := range cpus {
 		x, ok := d.a.cpus[int64(cpu)]
@@ -127,19 +114,34 @@ func (d delta) side(w *Window, side int, name string, cpus []int, rps float64) {
 	if total <= 0 {
 		return
 	}
-	w.Metrics[name+"_cores_busy"], w.Metrics[name+"_steal"] = share(total-idle-steal, total), share(steal, total)
+	w.Metrics[side+"_cores_busy"], w.Metrics[side+"_steal"] = share(total-idle-steal, total), share(steal, total)
 	shared := slices.ContainsFunc(d.targets.ServerCPUs, func(c int) bool { return slices.Contains(d.targets.ClientCPUs, c) })
-	own := d.b.own - d.a.own
-	for _, which := range []int{server, client} {
-		used, ok := spent(d.a.known[which], d.b.known[which])
-		if !ok && len(d.b.known[which]) > 0 {
+	known := d.b.own - d.a.own // the lab's own may have run on either side
+	for _, which := range []string{"server", "client"} {
+		before, after := d.a.known(which, d.targets), d.b.known(which, d.targets)
+		used, ok := d.spent(before, after)
+		if !ok && len(after) > 0 {
 			return
 		}
 		if which == side || shared {
-			own += used
+			known += used
 		}
 	}
-	w.Metrics[name+"_foreign_load"] = max(0, ran-own.Seconds()) / d.seconds
+	w.Metrics[side+"_foreign_load"] = max(0, ran-known.Seconds()) / d.seconds
+}
+
+// known are the processes of a side in all pairs. What the lab has started besides, such as the holders of
+// servers, counts with the servers.
+func (s *sample) known(side string, t Targets) []int {
+	servers, clients := []int{os.Getpid()}, []int{}
+	for _, p := range t.Pairs {
+		servers, clients = append(servers, p.Servers...), append(clients, p.Client)
+	}
+	loads := s.tree(clients...)
+	if side == "client" {
+		return loads
+	}
+	return slices.DeleteFunc(s.tree(servers...), func(pid int) bool { return slices.Contains(loads, pid) })
 }
 
 // sum is all time of a core; guests' time is in user and nice already.
@@ -149,24 +151,16 @@ func sum(c procfs.CPUStat) float64 {
 
 func share(part, of float64) float64 { return min(max(part/of, 0), 1) }
 
-// workers are the server's processes but the first, which is the one whose parent is none of them.
-func workers(ps []process) (out []process) {
-	first := slices.IndexFunc(ps, func(p process) bool {
-		return !slices.ContainsFunc(ps, func(o process) bool { return o.pid == p.Parent })
-	})
-	if first < 0 {
-		return nil
-	}
-	return slices.Concat(ps[:first], ps[first+1:])
-}
-
-func (d delta) workers(w *Window) {
+// workers looks at a server's processes but the first, and at what each of them used without its children.
+func (d delta) workers(w *Window, roots []int) {
 	var threads, seen float64 // seen is in how many samples there were some
+	var ps []int
 	for i, one := range d.in {
-		ps := workers(one.pairs[d.pair][server])
+		all := one.tree(roots...)
+		ps = all[min(1, len(all)):]
 		sum := 0
-		for _, p := range ps {
-			sum += p.Threads
+		for _, pid := range ps {
+			sum += one.all[pid].Threads
 		}
 		if len(ps) > 0 {
 			threads, seen = threads+float64(sum)/float64(len(ps)), seen+1
@@ -175,18 +169,18 @@ func (d delta) workers(w *Window) {
 			w.WorkersMin = len(ps)
 		}
 	}
-	a, b := d.a.pairs[d.pair][server], d.b.pairs[d.pair][server]
-	if len(b) == 0 {
+	last := d.b.tree(roots...)
+	if len(last) == 0 {
 		return // a server that was not seen does not have 0 workers
 	}
-	w.Metrics["workers"], w.Metrics["processes"] = float64(w.WorkersMin), float64(len(b))
+	w.Metrics["workers"], w.Metrics["processes"] = float64(w.WorkersMin), float64(len(last))
 	if seen > 0 {
 		w.Metrics["threads_per_worker"] = threads / seen
 	}
-	var used []float64 // by each worker that is in both samples, without its children
-	for _, p := range workers(b) {
-		if i := slices.IndexFunc(a, func(was process) bool { return was.pid == p.pid }); i >= 0 {
-			used = append(used, (p.cpu - a[i].cpu).Seconds())
+	var used []float64
+	for _, pid := range ps {
+		if before, ok := d.a.clocks[pid]; ok {
+			used = append(used, (d.b.clocks[pid] - before).Seconds())
 		}
 	}
 	if len(used) > 0 {
@@ -213,51 +207,16 @@ const threadSlack = 0.05
 
 // threads finds the client's busiest thread. Where the process used more than its threads, one has ended,
 // which may have been the busiest.
-func (d delta) threads(w *Window) {
-	busiest, all := 0.0, 0.0
-	for id, after := range d.b.threads[d.pair] { // one that is missing in the first sample was started in between
-		share := (after - d.a.threads[d.pair][id]).Seconds() / d.seconds
-		busiest, all = max(busiest, share), all+share
+func (d delta) threads(w *Window, client int) {
+	busiest, all, seen := 0.0, 0.0, false
+	for _, pid := range d.b.tree(client) {
+		for id, after := range d.b.threads[pid] { // one that is missing in the first sample was started in between
+			share := (after - d.a.threads[pid][id]).Seconds() / d.seconds
+			busiest, all, seen = max(busiest, share), all+share, true
+		}
 	}
-	cpu, ok := spent(d.a.pairs[d.pair][client], d.b.pairs[d.pair][client])
-	if ok && len(d.b.threads[d.pair]) > 0 && cpu.Seconds()/d.seconds-all <= threadSlack {
+	cpu, ok := d.spent(d.a.tree(client), d.b.tree(client))
+	if ok && seen && cpu.Seconds()/d.seconds-all <= threadSlack {
 		w.Metrics["client_thread_busy_max"] = busiest
 	}
-}
-
-// machine computes where each core's time went, and what held cores back.
-func (d delta) machine(w *Window) {
-	if d.a.interrupts > 0 {
-		w.Metrics["interrupts_per_s"] = max(d.b.interrupts-d.a.interrupts, 0) / d.seconds
-	}
-	for _, cpu := range slices.Sorted(maps.Keys(d.b.cpus)) {
-		x, y := d.a.cpus[cpu], d.b.cpus[cpu]
-		if all := sum(y) - sum(x); all > 0 && sum(x) > 0 {
-			w.Cores = append(w.Cores, Core{
-				CPU: int(cpu), User: share(y.User+y.Nice-x.User-x.Nice, all), System: share(y.System-x.System, all),
-				SoftIRQ: share(y.SoftIRQ+y.IRQ-x.SoftIRQ-x.IRQ, all), Steal: share(y.Steal-x.Steal, all),
-				Idle: share(y.Idle+y.Iowait-x.Idle-x.Iowait, all),
-			})
-		}
-	}
-	for name, after := range d.b.counters {
-		if before, ok := d.a.counters[name]; ok {
-			w.Metrics[name] = max(after-before, 0) // a counter that wrapped counts as unchanged
-		}
-	}
-	w.Metrics["sampler_busy"] = (d.b.own - d.a.own).Seconds() / d.seconds
-}
-
-// others lists the processes that are neither of a side nor the lab's.
-func (d delta) others(w *Window) {
-	known := map[int]bool{}
-	for _, p := range slices.Concat(d.b.known[server], d.b.known[client]) {
-		known[p.pid] = true
-	}
-	for pid, now := range d.b.all {
-		if used := now.CPU - d.a.all[pid].CPU; !known[pid] && used > 0 {
-			w.Others = append(w.Others, Load{now.Name, (time.Duration(used) * proc.Tick).Seconds() / d.seconds})
-		}
-	}
-	slices.SortFunc(w.Others, func(x, y Load) int { return cmp.Compare(y.Cores, x.Cores) })
 }

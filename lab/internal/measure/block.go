@@ -106,7 +106,7 @@ func (b *block) measure(ctx context.Context, order []int) (err error) {
 	if b.client, err = b.start(); err != nil {
 		return err
 	}
-	pair := machine.Pair{Client: b.client.pid}
+	pair := machine.Pair{Client: b.client.proc.Pid()}
 	for _, s := range b.Subjects {
 		pair.Servers = append(pair.Servers, first(s.CPU().PIDs)...)
 	}

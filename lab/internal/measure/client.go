@@ -79,8 +79,6 @@ func (b *block) onClient(program []string, call ...string) []string {
 	return b.Link.Client(OnCPUs(b.Self, b.ClientCPUs, slices.Concat(program, call)...))
 }
 
-func (c *client) pid() int { return c.proc.Pid() }
-
 // turn has the client carry out a slot. A fault says how it failed.
 func (c *client) turn(ctx context.Context, s load.Slot) (r load.SlotReport, why *Fault) {
 	text, err := json.Marshal(s)

@@ -173,7 +173,7 @@ func connected(m map[string]float64, h proc.Held) {
 // ofMachine are the figures of the machine, which all trials of a block share.
 var ofMachine = []string{
 	"server_steal", "client_steal", "server_foreign_load", "client_foreign_load", "sampler_busy", "client_rss_bytes",
-	"interrupts_per_s", "throttled_s", "swap_pages", "clock_step_s",
+	"interrupts_per_s", "throttled_s",
 }
 
 // faults looks for what refuses a trial.

@@ -32,7 +32,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/slots"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -156,10 +155,9 @@ type Trial struct {
 	Reopened  int64             // connections that were opened anew, since the server announced their end
 	Crossed   int64             // requests that met the end of their connection on their way, and were asked again
 	Extra     []load.SlotReport // of the plan's extras
-	// Of a trial in one piece: latencies known only as "less than", the steps in which they were
-	// recorded, and what was sampled.
+	// Of a trial in one piece: latencies known only as "less than", and the steps in which they were
+	// recorded.
 	Below, Resolution map[string]float64
-	Window            machine.Window
 }
 
 // A Fault is why a trial does not count, by its name in package gate.

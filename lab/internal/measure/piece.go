@@ -56,7 +56,7 @@ func (p *Plan) Pieces(ctx context.Context, pieces []Piece) (*Block, error) {
 	clients := make([]*pieceClient, len(pieces))
 	pairs := make([]machine.Pair, len(pieces))
 	for i, one := range pieces {
-		pairs[i] = machine.Pair{Servers: first(b.Subjects[i].CPU().PIDs), Client: func() int { return 0 }}
+		pairs[i] = machine.Pair{Servers: first(b.Subjects[i].CPU().PIDs)}
 		if len(b.trials[i].Faults) > 0 {
 			continue // a wrong answer's throughput is no result
 		}
@@ -65,7 +65,7 @@ func (p *Plan) Pieces(ctx context.Context, pieces []Piece) (*Block, error) {
 			return nil, err
 		}
 		defer clients[i].end()
-		pairs[i].Client = clients[i].proc.Pid
+		pairs[i].Client = clients[i].proc.Pid()
 	}
 	if err := b.watch(p.Slot, pairs...); err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func (b *block) judgePiece(i int, r *Result, h proc.Held) {
 	t.StartedAt = r.Start
 	maps.Copy(t.Metrics, r.Metrics)
 	maps.Copy(t.Metrics, w.Metrics)
-	t.Below, t.Resolution, t.Window = r.Below, r.Resolution, w
+	t.Below, t.Resolution = r.Below, r.Resolution
 	a := b.Asked[i]
 	if _, mean := t.Metrics["latency_mean_s"]; !mean && a.Rate == 0 && a.ResolutionS > 0 && t.Metrics["requests"] > 0 {
 		t.Metrics["latency_mean_least_s"] = r.CutMeanS

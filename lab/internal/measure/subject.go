@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -300,7 +299,7 @@ func (r *Running) CPU() Clocks {
 	}
 	out := Clocks{Known: true}
 	for _, pid := range pids {
-		if v, ok := cores.ProcessTime(pid); ok {
+		if v, ok := proc.Time(pid); ok {
 			out.PIDs, out.CPU = append(out.PIDs, pid), append(out.CPU, v)
 		}
 	}

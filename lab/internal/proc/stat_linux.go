@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"syscall"
 	"time"
-	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // A Stat has the fields of /proc/PID/stat that samples need. procfs parses
@@ -65,26 +65,18 @@ func parseStat(text []byte) (s Stat, err error) {
 // Slurp reads a small file of /proc in one go, into a buffer large enough for
 // all of it. This takes half the system calls of os.ReadFile, which asks for a
 // size that /proc does not know, registers the file for polling, and reads
-// until the end. The calls are raw: the kernel answers them at once, so Go's
-// scheduler need not hand over the core and wake threads beside a busy server.
+// until the end.
 func Slurp(path string, buf []byte) ([]byte, error) {
-	name, err := syscall.BytePtrFromString(path)
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	const here = -0x64 // AT_FDCWD
-	at := here
-	fd, _, errno := syscall.RawSyscall6(syscall.SYS_OPENAT, uintptr(at), uintptr(unsafe.Pointer(name)),
-		syscall.O_RDONLY|syscall.O_CLOEXEC, 0, 0, 0)
-	if errno != 0 {
-		return nil, fmt.Errorf("%s: %w", path, errno)
+	n, err := unix.Read(fd, buf)
+	_ = unix.Close(fd)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	n, _, errno := syscall.RawSyscall(syscall.SYS_READ, fd, uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)))
-	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOSE, fd, 0, 0)
-	if errno != 0 {
-		return nil, fmt.Errorf("%s: %w", path, errno)
-	}
-	if n == 0 || int(n) == len(buf) {
+	if n == 0 || n == len(buf) {
 		return nil, fmt.Errorf("%s: %d bytes, which are not all or none", path, n)
 	}
 	return buf[:n], nil
@@ -96,3 +88,16 @@ const kernelThread = 0x00200000
 
 // Tick is the unit of times in /proc/PID/stat.
 const Tick = 10 * time.Millisecond
+
+// byScheduler is CPUCLOCK_SCHED: the low bits of a clock's number say what it counts, the others give the
+// process. It is the scheduler's own count, in nanoseconds, where a tick of /proc is a hundredth of a second.
+const byScheduler = 2
+
+// Time is the CPU time of any user's process, including its ended threads. An ended process keeps its
+// clock until its parent has waited for it; after that ok is false. A pid may be used again for another
+// process, so a later reader should know when the process started.
+func Time(pid int) (t time.Duration, ok bool) {
+	var spec unix.Timespec
+	err := unix.ClockGettime(int32(^pid<<3|byScheduler), &spec)
+	return time.Duration(spec.Nano()), err == nil
+}

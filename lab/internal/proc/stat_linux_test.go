@@ -2,6 +2,7 @@ package proc
 
 import (
 	"os"
+	"os/exec"
 	"testing"
 )
 
@@ -31,5 +32,28 @@ func TestStatOfThisProcess(t *testing.T) {
 	s, err := ReadStat(os.Getpid())
 	if err != nil || s.Parent != os.Getppid() || s.Threads < 1 || s.RSS <= 0 || s.State == 0 {
 		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestClocksGoOn(t *testing.T) {
+	process, ok := Time(os.Getpid())
+	if !ok {
+		t.Fatal("the clock of this very process cannot be read")
+	}
+	for n := 0; n < 1e7; n++ {
+		_ = os.Getpid
+	}
+	if later, _ := Time(os.Getpid()); later <= process {
+		t.Errorf("it went from %v to %v", process, later)
+	}
+}
+
+func TestOneThatHasEndedHasNoClock(t *testing.T) {
+	cmd := exec.Command("true")
+	if err := cmd.Run(); err != nil {
+		t.Skip(err)
+	}
+	if v, ok := Time(cmd.Process.Pid); ok {
+		t.Errorf("%v", v)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -72,7 +71,7 @@ func (t *Tree) Read() (r Times) {
 		}
 	}
 	for _, pid := range t.pids {
-		cpu, ok := cores.ProcessTime(pid)
+		cpu, ok := Time(pid)
 		s, err := ReadStat(pid)
 		if !ok || err != nil {
 			t.newest = "" // it has ended

@@ -10,7 +10,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -95,7 +94,6 @@ func (g *group) trial(i int, m measure.Trial) results.Trial {
 	for _, why := range m.Faults {
 		t.Reasons = append(t.Reasons, results.Reason{Gate: why.Name, Detail: why.Detail})
 	}
-	sampled(&t, m.Window)
 	if len(t.Reasons) == 0 && g.profiles[i] != nil {
 		l.take(&t, g.profiles[i], m.Extra)
 	}
@@ -129,13 +127,3 @@ func (g *group) extras(subjects []measure.Subject) (all []measure.Extra) {
 
 // share rounds to a hundredth of a percent, which is finer than clock ticks.
 func share(v float64) float64 { return math.Round(v*1e4) / 1e4 }
-
-// sampled records what a trial in one piece has beside its metrics.
-func sampled(t *results.Trial, w machine.Window) {
-	for _, c := range w.Cores {
-		t.Cores = append(t.Cores, results.Core{
-			CPU: c.CPU, User: share(c.User), System: share(c.System), SoftIRQ: share(c.SoftIRQ), Steal: share(c.Steal),
-			Idle: share(c.Idle),
-		})
-	}
-}
