@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"time"
@@ -21,9 +20,11 @@ type runCall struct {
 // do makes one run; its claims are decided on all runs of this host.
 func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
 	o := c.session()
-	o.Blocks, o.Trial = c.Blocks, c.Scratch
-	pick := func(j *archive.Journal) (*experiment.Experiment, error) { return j.Experiment(c.Experiment) }
-	return reserve(ctx, o, out, pick, (*session.Session).Run)
+	o.Single, o.Blocks, o.Trial = true, c.Blocks, c.Scratch
+	return spend(ctx, o, out, func(j *archive.Journal) ([]*experiment.Experiment, error) {
+		x, err := j.Experiment(c.Experiment)
+		return []*experiment.Experiment{x}, err
+	})
 }
 
 type reproduceCall struct {
@@ -39,20 +40,32 @@ type reproduceCall struct {
 func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
 	o := c.session()
 	o.Again, o.KeepGoing = c.Again, c.KeepGoing
-	pick := func(j *archive.Journal) ([]*experiment.Experiment, error) {
-		return choose(j.Experiments, c.Entries, c.All)
+	switch {
+	case c.All:
+		o.Longest = allBudget
+	case len(c.Entries) == 0:
+		o.Longest = coreBudget
 	}
-	return reserve(ctx, o, out, pick, func(s *session.Session, ctx context.Context, xs []*experiment.Experiment,
-		out io.Writer) (session.Standing, error) {
-		s.Budget = cmp.Or(s.Budget, budgetOf(xs, c.Entries, c.All))
-		return s.Reproduce(ctx, xs, out)
+	return spend(ctx, o, out, func(j *archive.Journal) ([]*experiment.Experiment, error) {
+		return choose(j.Experiments, c.Entries, c.All)
 	})
 }
 
-// reserve has a session carry out a call on what is picked of the journal's experiments.
-func reserve[T any](ctx context.Context, o session.Options, out io.Writer, pick func(*archive.Journal) (T, error),
-	call func(*session.Session, context.Context, T, io.Writer) (session.Standing, error)) (int, error) {
-	j, picked, err := openFor(pick)
+// spend has a session measure what is picked of the journal's experiments. A wrong name is refused by
+// them at once; reading all of the journal takes seconds.
+func spend(ctx context.Context, o session.Options, out io.Writer,
+	pick func(*archive.Journal) ([]*experiment.Experiment, error)) (int, error) {
+	j, err := listExperiments()
+	if err == nil {
+		_, err = pick(j)
+	}
+	if err != nil {
+		return exitFailed, err
+	}
+	if j, err = open(); err != nil {
+		return exitFailed, err
+	}
+	picked, err := pick(j)
 	if err != nil {
 		return exitFailed, err
 	}
@@ -61,27 +74,24 @@ func reserve[T any](ctx context.Context, o session.Options, out io.Writer, pick 
 		return exitFailed, err
 	}
 	defer s.Close()
-	status, err := call(s, ctx, picked, out)
+	status, err := s.Measure(ctx, picked, out)
 	if err != nil {
 		return exitFailed, err
 	}
 	return int(status), nil
 }
 
-// longest is the longest budget: a day.
-const longest = 24 * time.Hour
-
-// ports are where the servers of a block listen. profile does not have them for a server
-// that runs already.
-type ports struct {
-	Port int `xor:"from" placeholder:"N" help:"Port of the first server; others of a block have those above (default 8083)."`
-}
-
-func (p ports) first() int { return cmp.Or(p.Port, 8083) }
+// The default limits on the time that reproduce takes: with building and the site, the
+// core set must be done within five minutes, and all of it within 25.
+const (
+	coreBudget = 225 * time.Second
+	allBudget  = 24 * time.Minute
+	longest    = 24 * time.Hour
+)
 
 // options are the flags of run and reproduce.
 type options struct {
-	ports
+	Port   int           `default:"8083" placeholder:"N" help:"Port of the first server; others of a block have those above."`
 	Budget time.Duration `placeholder:"DURATION" help:"The longest that it goes on, as 90s or 20m (default: what the experiments say together; reproduce takes no more than 225 s for the core set and 24m for --all)."`
 	Seed   uint64        `placeholder:"N" help:"Seed of the order of slots; further runs take N+1 and so on (default: drawn anew)."`
 	Host   string        `placeholder:"NAME" help:"Call this machine NAME in data/hosts (default: the name in .lab-host, or one made from what stays the same on it)."`
@@ -89,5 +99,5 @@ type options struct {
 
 // session is what they ask of one.
 func (o options) session() session.Options {
-	return session.Options{Port: o.first(), Budget: o.Budget, Seed: o.Seed, Host: o.Host}
+	return session.Options{Port: o.Port, Budget: o.Budget, Longest: longest, Seed: o.Seed, Host: o.Host}
 }

@@ -4,7 +4,7 @@
 // Each file is compared with the other files that it names, and one pass reports the
 // faults of all data files. A Journal without faults is consistent.
 //
-// It writes nothing. Files are read once: a run made since then is added by Add.
+// It writes nothing.
 package archive
 
 import (
@@ -113,7 +113,7 @@ func (j *Journal) readHost(path string) error {
 	return nil
 }
 
-// accept adds a run whose file lies, or will lie, at a path, or says what is wrong with it that a schema cannot: names refer
+// accept adds a run whose file lies at a path, or says what is wrong with it that a schema cannot: names refer
 // to existing things, the parts of the file agree, and its raw profiles are there, as they were.
 func (j *Journal) accept(path string, f *results.File) error {
 	x, err := j.Experiment(f.Experiment)
@@ -164,27 +164,4 @@ func (j *Journal) Experiment(name string) (*experiment.Experiment, error) {
 		return nil, fmt.Errorf("no experiment %q; lab list names them", name)
 	}
 	return nil, fmt.Errorf("no experiment %q; %s", name, strict.Instead(name, names))
-}
-
-// Add adds a run that was made since the journal was read, or returns what Open
-// would find wrong with it. Its host's profile must be in Hosts, and its
-// raw profiles must be in place.
-func (j *Journal) Add(f *results.File) error {
-	path := j.Root.Result(f.Experiment, f.Run)
-	if slices.ContainsFunc(j.Runs, func(r *results.File) bool { return r.Experiment == f.Experiment && r.Run == f.Run }) {
-		return fmt.Errorf("/run: %s is there already", j.Root.Rel(path))
-	}
-	if err := j.accept(path, f); err != nil {
-		return err
-	}
-	if moved := j.moved(); len(moved) > 0 {
-		j.Remove(f)
-		return fmt.Errorf("%s: %w", moved[0].Path, moved[0].Err)
-	}
-	return nil
-}
-
-// Remove removes a run whose files could not be written.
-func (j *Journal) Remove(f *results.File) {
-	j.Runs = slices.DeleteFunc(j.Runs, func(r *results.File) bool { return r == f })
 }

@@ -2,7 +2,6 @@ package archive
 
 import (
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
@@ -35,31 +34,5 @@ func TestOpenNamesFaultsOfProfiles(t *testing.T) {
 		root := archivetest.ProfiledClone(t)
 		c.spoil(t, root)
 		hasFault(t, root, archivetest.LockFile, "/conditions/0/profiles/0: "+c.says)
-	}
-}
-
-func TestARunIsAddedWithItsProfiles(t *testing.T) {
-	root := archivetest.ProfiledClone(t)
-	f, err := results.Read(root.Path(archivetest.LockFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The journal was read before the run was added, as when a run ends.
-	if err := os.Remove(root.Path(archivetest.LockFile)); err != nil {
-		t.Fatal(err)
-	}
-	j := open(t, root)
-	profiles := root.Path("data", "profiles")
-	if err := os.Rename(profiles, root.Path("away")); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Add(f); err == nil || !strings.Contains(err.Error(), archivetest.LockRun+".zip: missing") {
-		t.Errorf("without its profiles: %v", err)
-	}
-	if err := os.Rename(root.Path("away"), profiles); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Add(f); err != nil {
-		t.Fatal(err)
 	}
 }

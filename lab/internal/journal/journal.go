@@ -121,12 +121,8 @@ func (r Root) Rel(path string) string {
 	return path
 }
 
-// Pending holds the complete blocks of runs in progress: a file for each run,
-// <experiment>.<run>.json.
-func (r Root) Pending() string { return filepath.Join(r.Scratch(), "pending") }
-
-// Refused holds runs that were pending and could not be added.
-func (r Root) Refused() string { return filepath.Join(r.Pending(), "refused") }
+// Staged holds what a lab that measures has half written.
+func (r Root) Staged() string { return filepath.Join(r.Scratch(), "staged") }
 
 // Walk visits the files below some directories, of which any may be missing.
 func Walk(visit func(path string, d fs.DirEntry) error, dirs ...string) error {

@@ -202,10 +202,9 @@ func (h *held) end() error {
 	return nil
 }
 
-// Unreachable says why the design cannot be carried out on this machine, as far
-// as that shows without trying; empty where nothing shows. The check takes no
-// time.
-func (p Plan) Unreachable() string {
+// unreachable says why the design cannot be carried out on this machine, as far
+// as that shows without trying; empty where nothing shows.
+func (p Plan) unreachable() string {
 	p, _ = p.without()
 	x := p.Experiment
 	needs := x.Least()

@@ -63,7 +63,7 @@ func TestARunWhoseKnobDoesNotComeBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if trials, err := r.Block(t.Context(), silently); trials != nil || err == nil || err.Error() != says {
+		if trials, err := r.Block(t.Context()); trials != nil || err == nil || err.Error() != says {
 			t.Errorf("%v, %v; want %q", trials, err, says)
 		}
 		p.nothingRuns(t)

@@ -183,14 +183,12 @@ func (p place) start(x *experiment.Experiment, conditions ...setting.Levels) *Ru
 	return r
 }
 
-func silently(int, int) {}
-
 // block measures a block.
 func (p place) block(r *Run) []results.Trial {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
 	defer cancel()
-	trials, err := r.Block(ctx, silently)
+	trials, err := r.Block(ctx)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -14,13 +14,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Ready returns, before anything is measured, what would make every trial fail:
-// too low a limit on open files, or a program that cannot be started or was
-// built from other sources. A design that cannot be carried out here is not
-// checked.
+// Ready returns, before anything is measured, what would make every trial fail: Unable where the design
+// cannot be carried out on this machine, or a program that cannot be started.
 func (p Plan) Ready() error {
-	if p.Unreachable() != "" {
-		return nil
+	if why := p.unreachable(); why != "" {
+		return Unable{why}
 	}
 	p, _ = p.without()
 	// Each server of a group, and the control's, has a port of its own.

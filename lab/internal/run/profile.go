@@ -69,12 +69,11 @@ func (l load) take(t *results.Trial, set *profile.Set, extra []httpload.SlotRepo
 }
 
 // Raw merges the profiles of each condition's valid trials, names them in the
-// file, and returns their bytes by file name.
-func (r *Run) Raw() (map[string][]byte, error) {
+// file, and returns their archive; nil if there are none.
+func (r *Run) Raw() ([]byte, error) {
 	out := map[string][]byte{}
 	for i := range r.File.Conditions {
 		cond := &r.File.Conditions[i]
-		cond.Profiles = nil // those of the run so far, merged anew
 		for _, kind := range profile.Kinds() {
 			var of []*pprof.Profile
 			for _, t := range r.File.Trials {
@@ -97,7 +96,10 @@ func (r *Run) Raw() (map[string][]byte, error) {
 				results.RawProfile{Kind: kind, File: name, SHA256: fmt.Sprintf("%x", sha256.Sum256(b.Bytes())), Trials: len(of)})
 		}
 	}
-	return out, nil
+	if len(out) == 0 {
+		return nil, nil
+	}
+	return results.PackRaw(out)
 }
 
 // profiledFor is about how long a condition's profiled window takes.

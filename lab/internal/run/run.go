@@ -65,11 +65,8 @@ type Unable struct{ Why string }
 
 func (u Unable) Error() string { return u.Why }
 
-// Start prepares a run, as far as making its wire. No block of it is measured yet.
+// Start prepares a run of a plan that is ready, as far as making its wire. No block of it is measured yet.
 func Start(p Plan) (r *Run, err error) {
-	if why := p.Unreachable(); why != "" {
-		return nil, Unable{why}
-	}
 	p, left := p.without()
 	link, err := p.up()
 	if unavailable, ok := errors.AsType[wire.Unavailable](err); ok {
@@ -107,9 +104,8 @@ func (r *Run) Rest() {
 }
 
 // Block measures one more block: each group of conditions that can be up together, in the order
-// drawn. Its trials are in the file once all of them are there. begin is told which of how many
-// groups begins.
-func (r *Run) Block(ctx context.Context, begin func(group, groups int)) (trials []results.Trial, err error) {
+// drawn. Its trials are in the file once all of them are there.
+func (r *Run) Block(ctx context.Context) (trials []results.Trial, err error) {
 	if r.link == nil {
 		if r.link, err = r.up(); err != nil {
 			return nil, err
@@ -117,9 +113,7 @@ func (r *Run) Block(ctx context.Context, begin func(group, groups int)) (trials 
 	}
 	p := r.File.Provenance
 	taken := map[int]*profile.Set{}
-	sequences := experiment.DrawBlock(r.groups, p.Block.Rounds, r.Seed, p.Blocks+1)
-	for i, sequence := range sequences {
-		begin(i+1, len(sequences))
+	for _, sequence := range experiment.DrawBlock(r.groups, p.Block.Rounds, r.Seed, p.Blocks+1) {
 		some, profiles, err := r.calibrated(ctx, sequence)
 		if err != nil {
 			return nil, err

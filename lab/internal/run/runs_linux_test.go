@@ -137,7 +137,7 @@ func TestAnInterruptedRun(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		interrupted := p.whileLoaded(func() { cancel(why) })
-		if _, err := r.Block(ctx, silently); !errors.Is(err, why) {
+		if _, err := r.Block(ctx); !errors.Is(err, why) {
 			t.Fatalf("%v, want %v", err, why)
 		}
 		<-interrupted
@@ -162,7 +162,7 @@ func TestAPortInUse(t *testing.T) {
 	}
 	defer l.Close()
 	want := fmt.Sprintf("127.0.0.1:%d is already in use; stop what listens there, or choose another with --port", r.Port+1)
-	if _, err := r.Block(t.Context(), silently); err == nil || err.Error() != want {
+	if _, err := r.Block(t.Context()); err == nil || err.Error() != want {
 		t.Errorf("%v, want %q", err, want)
 	}
 	p.nothingRuns(t)
@@ -175,16 +175,15 @@ func TestAProgramThatIsReplaced(t *testing.T) {
 	for _, name := range []string{"http_load", "fiber_server"} {
 		r := p.start(design{}.parse(t))
 		p.block(r)
-		_, err := r.Block(t.Context(), func(int, int) {
-			text, err := os.ReadFile(filepath.Join(p.built, name))
-			if err != nil {
-				t.Error(err)
-			}
-			p.without(name)
-			if err := os.WriteFile(filepath.Join(p.root, ".tools", "bin", name), append(text, 0), 0o755); err != nil {
-				t.Error(err)
-			}
-		})
+		text, err := os.ReadFile(filepath.Join(p.built, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.without(name)
+		if err := os.WriteFile(filepath.Join(p.root, ".tools", "bin", name), append(text, 0), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		_, err = r.Block(t.Context())
 		if r.File.Provenance.Blocks != 1 || len(r.File.Trials) != 3 || err == nil || err.Error() != name+
 			" was replaced during the run, so its figures are of two programs; run again and build nothing meanwhile" {
 			t.Errorf("%d blocks, %v", r.File.Provenance.Blocks, err)
@@ -229,13 +228,9 @@ func TestARunThatFailsIsGivenUp(t *testing.T) {
 func TestADesignThatCannotBeCarriedOut(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	plan := p.plan(design{topology: `kind = "fleet"`}.parse(t))
-	r, err := Start(plan)
-	if none, ok := errors.AsType[Unable](err); !ok || none.Why != "needs several machines" || r != nil {
-		t.Errorf("%+v, %v", r, err)
-	}
-	if err := plan.Ready(); err != nil {
-		t.Errorf("it is asked for programs: %v", err)
+	err := p.plan(design{topology: `kind = "fleet"`}.parse(t)).Ready()
+	if none, ok := errors.AsType[Unable](err); !ok || none.Why != "needs several machines" {
+		t.Error(err)
 	}
 }
 

@@ -71,7 +71,7 @@ func TestAWireThatIsGone(t *testing.T) {
 	x := design{topology: shaped, block: longBlock.block}.parse(t)
 	r := p.start(x)
 	killed := p.whileLoaded(func() { _ = syscall.Kill(r.link.PID(), syscall.SIGKILL) })
-	_, err := r.Block(t.Context(), silently)
+	_, err := r.Block(t.Context())
 	<-killed
 	if err == nil || !strings.Contains(err.Error(), "the wire between server and client is gone") || len(r.File.Trials) > 0 {
 		t.Errorf("%v, %v", r.File.Trials, err)

@@ -3,8 +3,6 @@ package session
 import (
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -18,16 +16,16 @@ import (
 )
 
 // claims are those of the experiment, with their verdicts now. What was not measured is open.
-func (o *Outcome) claims() []verdict.Claim {
-	if o.Verdicts != nil {
-		return o.Verdicts.Claims
+func (o *outcome) claims() []verdict.Claim {
+	if o.verdicts != nil {
+		return o.verdicts.Claims
 	}
 	not := verdict.Inconclusive
-	if o.Unable {
+	if o.unable {
 		not = verdict.NotApplicable
 	}
-	return strict.Called(o.Experiment.Claims, func(c experiment.Claim) verdict.Claim {
-		return verdict.Claim{ID: c.ID, Verdict: not, Reason: "not measured: " + o.Unmade}
+	return strict.Called(o.experiment.Claims, func(c experiment.Claim) verdict.Claim {
+		return verdict.Claim{ID: c.ID, Verdict: not, Reason: "not measured: " + o.unmade}
 	})
 }
 
@@ -86,7 +84,7 @@ func (s *Session) report(out io.Writer) {
 	var open []string
 	for _, o := range s.outcomes {
 		for _, c := range o.claims() {
-			name := o.Experiment.Name + "/" + c.ID
+			name := o.experiment.Name + "/" + c.ID
 			fmt.Fprintf(table, "%s\t%s\t%s\n", name, whose[name].Word(c.Verdict), c.Reason)
 			switch {
 			case c.Open && c.VisitsNeeded > 0:
@@ -100,7 +98,7 @@ func (s *Session) report(out io.Writer) {
 	fmt.Fprintln(out)
 	var made []*results.File
 	for _, o := range s.outcomes {
-		for _, f := range o.Runs {
+		for _, f := range o.runs {
 			made = append(made, f)
 			about, invalid := "", strict.Count(f.Trials, func(t results.Trial) bool { return !t.Valid })
 			if invalid > 0 {
@@ -123,36 +121,32 @@ func (s *Session) report(out io.Writer) {
 
 // printDisturbance says how disturbed the machine was, and how many blocks each fault refused.
 func printDisturbance(out io.Writer, made []*results.File) {
-	type at struct {
-		run   *results.File
-		block int
-		fault string // empty for all
-	}
 	var figures []map[string]float64
-	blocks, shared, seen, refused := 0, false, map[at]bool{}, map[string]int{}
+	blocks, refused, shared, faults := 0, 0, false, map[string]int{}
 	for _, f := range made {
 		blocks += f.Provenance.Blocks
 		shared = shared || f.SharedCores()
+		seen := map[int]map[string]bool{} // the faults of each block
 		for _, t := range f.Trials {
 			figures = append(figures, t.Metrics)
 			for _, why := range t.Reasons {
-				for _, fault := range []string{"", why.Gate} {
-					if here := (at{f, t.Block, fault}); !seen[here] {
-						seen[here] = true
-						refused[fault]++
-					}
+				if seen[t.Block] == nil {
+					seen[t.Block] = map[string]bool{}
 				}
+				seen[t.Block][why.Gate] = true
+			}
+		}
+		refused += len(seen)
+		for _, of := range seen {
+			for name := range of {
+				faults[name]++
 			}
 		}
 	}
 	if why := gate.Disturbed(figures, shared).String(); why != "" {
 		fmt.Fprintln(out, why)
 	}
-	if all := refused[""]; all > 0 {
-		delete(refused, "")
-		names := strict.Called(slices.Sorted(maps.Keys(refused)), func(fault string) string {
-			return fmt.Sprintf("%s %d", fault, refused[fault])
-		})
-		fmt.Fprintf(out, "faults refused %d of %s: %s\n", all, words.Count(blocks, "block"), strings.Join(names, ", "))
+	if refused > 0 {
+		fmt.Fprintf(out, "faults refused %d of %s: %s\n", refused, words.Count(blocks, "block"), words.Tally(faults))
 	}
 }

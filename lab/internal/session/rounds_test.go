@@ -95,7 +95,7 @@ func TestTheBudgetDecidesWhatItCan(t *testing.T) {
 		at := time.Unix(0, 0)
 		s := &Session{until: at.Add(budget), Line: &terminal.Line{Now: func() time.Time { return at }}}
 		for _, p := range parts {
-			s.outcomes = append(s.outcomes, &Outcome{block: p.block, clear: p.clear, needs: slices.Repeat([]int{p.clear}, p.claims)})
+			s.outcomes = append(s.outcomes, &outcome{block: p.block, clear: p.clear, needs: slices.Repeat([]int{p.clear}, p.claims)})
 		}
 		for {
 			o, wait := s.next()
@@ -137,6 +137,15 @@ func TestAClearCaseTakesMoreBlocksForMoreClaims(t *testing.T) {
 	}
 	if want := "6 7 8 10"; strings.Join(got, " ") != want {
 		t.Errorf("%v, want %s", got, want)
+	}
+}
+
+func TestTheBudgetIsWhatExperimentsAskFor(t *testing.T) {
+	for n, want := range map[int]time.Duration{1: 150 * time.Second, 2: 150 * time.Second, 9: 9 * time.Minute} {
+		xs := slices.Repeat([]*experiment.Experiment{{BudgetS: 60}}, n)
+		if got := timeFor(xs, false); got != want {
+			t.Errorf("%d: %v", n, got)
+		}
 	}
 }
 

@@ -1,10 +1,8 @@
 // Package session spends one budget of time on the runs of many experiments.
 //
 // A session reserves the machine, gathers what the journal already has of it, and then goes round its
-// experiments: one block of this, one of that. It never loses a block. Each complete block is set aside
-// on the disk before the next begins; a run that is over, interrupted or failed is kept with the blocks
-// that it has, and what a killed lab set aside is kept by the next session. A session for trial keeps
-// its run outside the journal, where it counts for nothing.
+// experiments: one block of this, one of that. It never loses a block: after each, the run is written with
+// the blocks that it has. A session for trial keeps its run outside the journal, where it counts for nothing.
 package session
 
 import (
@@ -37,12 +35,14 @@ import (
 
 // Options are what the caller of a session asks for.
 type Options struct {
-	Port   int           // of the first server; others of a block have those above
-	Budget time.Duration // 0: what the experiment says
-	Seed   uint64        // of the first run of an experiment; 0: drawn
-	Host   string        // name of this machine; empty: its own
-	Blocks int           // at most, of each experiment; 0: as many as the budget holds
+	Port    int           // of the first server; others of a block have those above
+	Budget  time.Duration // 0: what the experiments ask for, up to Longest
+	Longest time.Duration
+	Seed    uint64 // of the first run of an experiment; 0: drawn
+	Host    string // name of this machine; empty: its own
+	Blocks  int    // at most, of each experiment; 0: as many as the budget holds
 
+	Single    bool // the only experiment was asked for by name: its blocks follow one another
 	Trial     bool // nothing is added to the journal
 	Again     bool // what this clone measured earlier does not count
 	KeepGoing bool // after an experiment that failed
@@ -61,19 +61,17 @@ type Session struct {
 	here   results.Provenance  // what a run that is made now has in common with others that count with it
 	begins map[string][]string // experiments whose record begins anew, by the reason
 
-	began, until  time.Time     // of the budget
-	planned, took time.Duration // for the first blocks of experiments
-	outcomes      []*Outcome    // of this call, in the order of the report
-	single        bool          // the only experiment was asked for by name: its blocks follow one another
+	began, until time.Time  // of the budget
+	outcomes     []*outcome // of this call, in the order of the report
 
 	// Replaced in tests, so that all the rest can be tested without measuring.
 	ready func(run.Plan) error
 	start func(run.Plan) (*run.Run, error)
-	block func(r *run.Run, ctx context.Context, begin func(group, groups int)) ([]results.Trial, error)
+	block func(*run.Run, context.Context) ([]results.Trial, error)
 	sleep func(context.Context, time.Duration) error
 }
 
-// Open reserves this machine until the session is closed.
+// Open reserves this machine until the session is closed, and checks what every run needs.
 func Open(j *archive.Journal, o Options) (*Session, error) {
 	if runtime.GOOS != "linux" {
 		return nil, errors.New("the lab measures on Linux only: it reads /proc and pins cores; the site can be built anywhere")
@@ -91,7 +89,7 @@ func Open(j *archive.Journal, o Options) (*Session, error) {
 		ready: run.Plan.Ready, start: run.Start, block: (*run.Run).Block, sleep: sleep,
 	}
 	if s.split, _, err = cores.Here(); err == nil {
-		err = s.restoreSettings()
+		err = errors.Join(s.restoreSettings(), s.tidy())
 	}
 	if err == nil {
 		s.self, err = os.Executable()
@@ -137,72 +135,37 @@ func (s *Session) plan(x *experiment.Experiment) run.Plan {
 	return run.Plan{Root: s.j.Root, Experiment: x, Port: s.Port, Split: s.split, Host: s.profile, Lab: []string{s.self}}
 }
 
-// check reports before the first run why none could be made or kept.
-func (s *Session) check(x *experiment.Experiment) error {
-	err := s.ready(s.plan(x))
-	if err == nil {
-		err = s.checkRoom(x)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", x.Name, err)
-	}
-	return nil
-}
-
-// leastBlocks is how many blocks a run has at least if it was asked for by name, even if its claims are
-// decided already.
-const leastBlocks = 2
-
-// Run makes one run of an experiment without breaks; its claims are decided on all runs of this host.
-func (s *Session) Run(ctx context.Context, x *experiment.Experiment, out io.Writer) (Standing, error) {
-	if s.Trial {
-		s.Say("for trial: the run goes to %s, is not added to the journal, and its verdicts rest on it alone",
-			s.j.Root.Rel(string(s.destination())))
-	} else if err := adopt(s.j, s.Say); err != nil {
-		return Invalid, err
-	}
-	if err := s.check(x); err != nil {
-		return Invalid, err
-	}
-	o := &Outcome{Experiment: x, record: s.record(x, func(*results.File) bool { return !s.Trial })}
-	s.outcomes, s.single, s.Budget = []*Outcome{o}, true, cmp.Or(s.Budget, budgetOf(x))
-	s.sayNewRecords()
-	if o.Verdicts = o.record.verdicts(); o.Verdicts != nil && verdict.Decided(o.Verdicts) {
-		s.Say("further blocks are not needed to decide %s on %s; %s are made all the same", x.Name, s.profile.ID,
-			words.Count(leastBlocks, "block"))
-	}
-	return s.measure(ctx, nil, out)
-}
-
-// Reproduce measures the chosen experiments within one budget. Their claims are decided only on runs
-// that this clone made.
-func (s *Session) Reproduce(ctx context.Context, xs []*experiment.Experiment, out io.Writer) (Standing, error) {
-	if err := adopt(s.j, s.Say); err != nil {
-		return Invalid, err
-	}
-	counts := madeHere(s.j.Root)
-	if s.Again {
-		counts = func(*results.File) bool { return false }
+// Measure measures the experiments within the budget, prints what came of it, and returns how their claims
+// stand. The claims of one that was asked for by name are decided on all runs of this host, others only on
+// runs that this clone made; what these have decided is passed over.
+func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out io.Writer) (Standing, error) {
+	s.Budget = cmp.Or(s.Budget, min(timeFor(xs, s.Single), s.Longest))
+	counts := func(*results.File) bool { return !s.Trial && !s.Again }
+	if !s.Single && !s.Again {
+		counts = madeHere(s.j.Root)
 	}
 	var failed error
 	var earlier, decided []string
 	for _, x := range xs {
-		o := &Outcome{Experiment: x, record: s.record(x, counts)}
+		o := &outcome{experiment: x, record: s.record(x, counts), told: map[string]bool{}}
 		s.outcomes = append(s.outcomes, o)
-		if o.Verdicts = o.record.verdicts(); o.Verdicts != nil {
+		if o.verdicts = o.record.verdicts(); o.verdicts != nil && !s.Single {
 			earlier = append(earlier, fmt.Sprintf("%s %d", x.Name, len(o.record.runs)))
-			if o.over = verdict.Decided(o.Verdicts); o.over {
+			if o.over = verdict.Decided(o.verdicts); o.over {
 				decided = append(decided, x.Name)
 				continue
 			}
 		}
-		// What every run needs is checked before the first one.
-		if err := s.check(x); err != nil {
-			if failed = errors.Join(failed, err); !s.KeepGoing {
-				return Invalid, failed
-			}
-			o.over, o.Unmade = true, "the run failed"
+		err := s.ready(s.plan(x)) // before the first block of any
+		if none, unable := errors.AsType[run.Unable](err); unable {
+			s.skip(o, none.Why)
+		} else if err != nil {
+			failed = errors.Join(failed, s.fail(ctx, o, err))
 		}
+		if failed != nil && !s.KeepGoing {
+			return Invalid, failed
+		}
+		s.estimate(o)
 	}
 	s.sayNewRecords()
 	if len(earlier) > 0 {
@@ -211,29 +174,24 @@ func (s *Session) Reproduce(ctx context.Context, xs []*experiment.Experiment, ou
 	if len(decided) > 0 {
 		s.Say("passed over, since further blocks are not needed: %s", strings.Join(decided, ", "))
 	}
-	return s.measure(ctx, failed, out)
-}
-
-// measure spends the budget, prints what came of it, and returns how the claims stand. An experiment may
-// have failed before.
-func (s *Session) measure(ctx context.Context, failed error, out io.Writer) (Standing, error) {
+	if s.Trial {
+		s.Say("for trial: the run goes to %s, is not added to the journal, and its verdicts rest on it alone",
+			s.j.Root.Rel(string(s.destination())))
+	}
 	s.Say("on %s, for %s at the most", s.profile.Name, s.Budget.Round(time.Second))
 	switch commit, differ := host.Differ(string(s.j.Root)); {
 	case commit == host.UnknownCommit:
 		s.Say("the results will name no commit, since this is no checkout of the journal's own")
 	case len(differ) > 0:
-		and := ""
-		if more := len(differ) - 1; more > 0 {
-			and = fmt.Sprintf(" and %d more", more)
-		}
-		s.Say("the results will say that the lab differs from its commit: %s%s", differ[0], and)
+		s.Say("the results will say that the lab differs from its commit in %s, as %s",
+			words.Count(len(differ), "file"), differ[0])
 	}
 	settle()
 	s.began = s.Now()
 	s.until = s.began.Add(s.Budget)
-	failed = errors.Join(failed, s.spend(ctx))
+	failed = s.spend(ctx, failed)
 	s.End()
-	if failed != nil && !slices.ContainsFunc(s.outcomes, func(o *Outcome) bool { return len(o.Runs) > 0 }) {
+	if failed != nil && !slices.ContainsFunc(s.outcomes, func(o *outcome) bool { return len(o.runs) > 0 }) {
 		return Invalid, failed // there is nothing to print
 	}
 	s.report(out)

@@ -168,7 +168,7 @@ func (w *workshop) start(p run.Plan) (*run.Run, error) {
 }
 
 // block adds a made-up block, of four seconds if a slot has one.
-func (w *workshop) block(r *run.Run, ctx context.Context, begin func(int, int)) ([]results.Trial, error) {
+func (w *workshop) block(r *run.Run, ctx context.Context) ([]results.Trial, error) {
 	f, p := r.File, r.File.Provenance
 	if ctx.Err() == nil && p.Blocks+1 == w.fail {
 		if w.cancel == nil {
@@ -179,7 +179,6 @@ func (w *workshop) block(r *run.Run, ctx context.Context, begin func(int, int)) 
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	begin(1, 1)
 	p.Blocks++
 	w.order = append(w.order, r.Experiment.Entry)
 	first := len(f.Trials)
@@ -211,8 +210,8 @@ func (w *workshop) inOrder() []*results.File {
 	if err != nil || len(faults) > 0 {
 		w.t.Fatal(err, faults)
 	}
-	if left := w.pending(); len(left) > 0 {
-		w.t.Errorf("still pending: %v", left)
+	if left := w.below(w.root.Staged()); len(left) > 0 {
+		w.t.Errorf("half written: %v", left)
 	}
 	return j.Runs
 }
@@ -226,23 +225,24 @@ func (w *workshop) git(args ...string) {
 	}
 }
 
+// run measures the first experiment as asked for by name, and reproduce all of them.
 func (w *workshop) run(ctx context.Context, o Options) (status Standing, out string, err error) {
 	w.t.Helper()
-	b := w.session(o)
-	x, err := b.j.Experiment(counted)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	var text bytes.Buffer
-	status, err = b.Run(ctx, x, &text)
-	return status, text.String(), err
+	o.Single = true
+	return w.measure(ctx, o, 1)
 }
 
 func (w *workshop) reproduce(ctx context.Context, o Options) (status Standing, out string, err error) {
 	w.t.Helper()
+	return w.measure(ctx, o, 2)
+}
+
+func (w *workshop) measure(ctx context.Context, o Options, n int) (status Standing, out string, err error) {
+	w.t.Helper()
+	o.Longest = time.Hour
 	b := w.session(o)
 	var text bytes.Buffer
-	status, err = b.Reproduce(ctx, b.j.Experiments, &text)
+	status, err = b.Measure(ctx, b.j.Experiments[:n], &text)
 	return status, text.String(), err
 }
 
