@@ -11,7 +11,6 @@ import (
 	"path"
 	"runtime"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/vishvananda/netlink"
@@ -23,13 +22,8 @@ import (
 // Called carries out a call of the program by itself; false for any other.
 func Called(args []string) (status int, is bool) {
 	switch {
-	case len(args) == 4 && args[0] == holdCall:
-		var s Spec
-		_, err := fmt.Sscan(strings.Join(args[1:], " "), &s.LineRateBps, &s.BurstBytes, &s.QueueS)
-		if err == nil {
-			err = hold(s)
-		}
-		if err != nil {
+	case len(args) == 2 && args[0] == holdCall:
+		if err := hold(args[1]); err != nil {
 			_ = json.NewEncoder(os.Stdout).Encode(answer{Why: err.Error()})
 		}
 		return 0, true
@@ -43,11 +37,27 @@ func Called(args []string) (status int, is bool) {
 	return 0, false
 }
 
+// apart are the attributes of a holder.
+func apart(user bool) *syscall.SysProcAttr {
+	how := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWPID}
+	how.Setpgid = true // so that a terminal's Ctrl-C reaches this program alone
+	if user {
+		how.Cloneflags |= syscall.CLONE_NEWUSER
+		how.UidMappings = []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}}
+		how.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}}
+	}
+	return how
+}
+
 // hold makes a wire and holds it until its input ends. It is the first process of its PID
 // namespace, in the network namespace that is the client's.
-func hold(s Spec) error {
+func hold(text string) error {
+	var spec Spec
+	if err := json.Unmarshal([]byte(text), &spec); err != nil {
+		return err
+	}
 	signal.Ignore(syscall.SIGCHLD) // the kernel reaps what has lost its parent
-	var server, client side
+	server, client := side{device: ServerDevice, address: ServerAddress}, side{device: ClientDevice, address: ClientAddress}
 	opened := make(chan error)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the server's namespace is this thread's
@@ -56,14 +66,14 @@ func hold(s Spec) error {
 	}()
 	err := cmp.Or(<-opened, client.open())
 	if err == nil {
-		pair := &netlink.Veth{LinkAttrs: netlink.NewLinkAttrs(), PeerName: ServerDevice, PeerNamespace: netlink.NsPid(server.tid)}
-		pair.Name = ClientDevice
+		pair := &netlink.Veth{LinkAttrs: netlink.NewLinkAttrs(), PeerName: server.device, PeerNamespace: netlink.NsPid(server.tid)}
+		pair.Name = client.device
 		err = client.handle.LinkAdd(pair)
 	}
 	if err != nil {
 		return fmt.Errorf("the kernel makes no pair of virtual interfaces here: %w", err)
 	}
-	if err := cmp.Or(server.up(s, ServerDevice, ServerAddress), client.up(s, ClientDevice, ClientAddress)); err != nil {
+	if err := cmp.Or(server.up(spec), client.up(spec)); err != nil {
 		return err
 	}
 	out := json.NewEncoder(os.Stdout)
@@ -87,9 +97,10 @@ func hold(s Spec) error {
 
 // A side is one end of the wire.
 type side struct {
-	tid, outside int // this thread's number, here and where /proc is from
-	handle       *netlink.Handle
-	link         netlink.Link
+	device, address string
+	tid, outside    int // the thread whose namespace it is, by its number here and where /proc is from
+	handle          *netlink.Handle
+	link            netlink.Link
 }
 
 // open reaches the network namespace of the calling thread. The handle stays there.
@@ -102,9 +113,9 @@ func (s *side) open() (err error) {
 	return err
 }
 
-// up gives a side its address and its shaper.
-func (s *side) up(spec Spec, device, address string) (err error) {
-	for _, name := range []string{"lo", device} {
+// up gives the side its address and its shaper.
+func (s *side) up(spec Spec) (err error) {
+	for _, name := range []string{"lo", s.device} {
 		if s.link, err = s.handle.LinkByName(name); err == nil {
 			err = s.handle.LinkSetUp(s.link)
 		}
@@ -112,9 +123,9 @@ func (s *side) up(spec Spec, device, address string) (err error) {
 			return fmt.Errorf("the interface %s: %w", name, err)
 		}
 	}
-	at := &net.IPNet{IP: net.ParseIP(address), Mask: net.CIDRMask(24, 32)}
+	at := &net.IPNet{IP: net.ParseIP(s.address), Mask: net.CIDRMask(24, 32)}
 	if err := s.handle.AddrAdd(s.link, &netlink.Addr{IPNet: at}); err != nil {
-		return fmt.Errorf("the address of %s: %w", device, err)
+		return fmt.Errorf("the address of %s: %w", s.device, err)
 	}
 	rate := spec.LineRateBps / 8
 	ticks := float64(spec.BurstBytes) / rate * netlink.TIME_UNITS_PER_SEC * netlink.TickInUsec()
@@ -135,9 +146,9 @@ func (s *side) up(spec Spec, device, address string) (err error) {
 func (s *side) read() (*netlink.QdiscStatistics, error) {
 	all, err := s.handle.QdiscList(s.link)
 	for _, q := range all {
-		if a := q.Attrs(); a.Parent == netlink.HANDLE_ROOT && a.Statistics != nil && a.Statistics.Basic != nil && a.Statistics.Queue != nil {
+		if a := q.Attrs(); a.Parent == netlink.HANDLE_ROOT && a.Statistics != nil {
 			return a.Statistics, nil
 		}
 	}
-	return nil, cmp.Or(err, fmt.Errorf("%s has no shaper that counts", s.link.Attrs().Name))
+	return nil, cmp.Or(err, fmt.Errorf("%s has no shaper that counts", s.device))
 }

@@ -2,23 +2,10 @@
 
 package wire
 
-import "github.com/line-rate/line-rate/lab/internal/slots"
+import "syscall"
 
-// A Wire needs Linux. Its methods are those that it has there.
-type Wire struct{}
-
-// Make needs Linux.
-func Make(Spec) (*Wire, error) { return nil, Unavailable{"a wire is made on Linux only"} }
-
-func (*Wire) Host() string                  { return "" }
-func (*Wire) Server(argv []string) []string { return argv }
-func (*Wire) Client(argv []string) []string { return argv }
-func (*Wire) PID() int                      { return 0 }
-func (*Wire) ClientPID() int                { return 0 }
-func (*Wire) Lost() bool                    { return true }
-func (*Wire) Gone() <-chan struct{}         { return nil }
-func (*Wire) Read() (slots.Passed, error)   { return slots.Passed{}, nil }
-func (*Wire) Down()                         {}
+// apart is Linux's; elsewhere no wire is made.
+func apart(bool) *syscall.SysProcAttr { return nil }
 
 // Called has no calls.
 func Called([]string) (status int, is bool) { return 0, false }

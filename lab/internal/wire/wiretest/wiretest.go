@@ -9,14 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
-// tried makes a wire once, and removes it.
-var tried = sync.OnceValue(func() error {
-	w, err := wire.Make(wire.Spec{LineRateBps: 1e8, BurstBytes: 1 << 18, QueueS: 0.02})
-	if err == nil {
-		w.Down()
-	}
-	return err
-})
+var tried = sync.OnceValue(wire.Try)
 
 // NeedsWire skips the test with the reason if this machine cannot make a wire. The test's program
 // must answer wire's calls.
