@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -23,7 +22,7 @@ type group struct {
 	run      *Run
 	conds    []int // indexes of conditions, in the order drawn for the first round
 	loads    []load
-	profiles []*profile.Set
+	profiles []profile.Set
 	gauged   []float64 // the client's part in a server's CPU time; 0: not gauged
 }
 
@@ -32,10 +31,10 @@ type group struct {
 // What a condition is called decides nothing else: which server is started first, and which has
 // which port and place with the client, is as the block's order was drawn. So servers that do not
 // differ are exchangeable, which package compare relies on.
-func (r *Run) group(ctx context.Context, sequence []int) (trials []results.Trial, profiles []*profile.Set, err error) {
+func (r *Run) group(ctx context.Context, sequence []int) (trials []results.Trial, profiles []profile.Set, err error) {
 	members := experiment.Members(sequence)
 	n := len(members)
-	g := &group{run: r, conds: sequence[:n], profiles: make([]*profile.Set, n), gauged: make([]float64, n)}
+	g := &group{run: r, conds: sequence[:n], profiles: make([]profile.Set, n), gauged: make([]float64, n)}
 	for i, c := range g.conds {
 		g.loads = append(g.loads, r.load(r.link, r.Experiment.Fixed().With(r.File.Conditions[c].Levels), r.Port+i))
 	}
@@ -108,14 +107,8 @@ func (g *group) trial(i int, m measure.Trial) results.Trial {
 func (g *group) extras(subjects []measure.Subject) (all []measure.Extra) {
 	if g.loads[0].profile > 0 {
 		all = append(all, measure.Extra{Window: g.loads[0].profile, Due: func(int) bool { return true },
-			Do: func(ctx context.Context, i int) error {
-				sources, err := profile.Sources(g.loads[i].sockets())
-				if err == nil {
-					g.profiles[i], err = profile.Take(ctx, sources, g.loads[i].profile)
-				}
-				if err == nil && g.profiles[i].Processes != g.loads[i].workers() {
-					err = fmt.Errorf("%d processes were profiled, %d serve", g.profiles[i].Processes, g.loads[i].workers())
-				}
+			Do: func(ctx context.Context, i int) (err error) {
+				g.profiles[i], err = profile.Take(ctx, g.loads[i].sockets(), g.loads[i].workers(), g.loads[i].profile)
 				return err
 			}})
 	}

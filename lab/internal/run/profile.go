@@ -54,9 +54,9 @@ func (l load) sockets() string {
 func (p Plan) profileFor() time.Duration { return seconds(p.Experiment.ProfileS()) }
 
 // take adds the profiles to the trial, with the throughput of their window.
-func (l load) take(t *results.Trial, set *profile.Set, extra []httpload.SlotReport) {
+func (l load) take(t *results.Trial, set profile.Set, extra []httpload.SlotReport) {
 	for _, kind := range profile.Kinds() {
-		p, err := profile.Analyse(kind, set.Merged[kind])
+		p, err := profile.Analyse(kind, set[kind])
 		if err != nil {
 			t.Reasons = append(t.Reasons, results.Reason{Gate: gate.ProfileFailed, Detail: fmt.Sprintf("the %s profile: %v", kind, err)})
 			return
@@ -78,7 +78,7 @@ func (r *Run) Raw() ([]byte, error) {
 			var of []*pprof.Profile
 			for _, t := range r.File.Trials {
 				if set := r.taken[t.Seq]; set != nil && t.Valid && t.Condition == cond.ID {
-					of = append(of, set.Merged[kind])
+					of = append(of, set[kind])
 				}
 			}
 			if len(of) == 0 {

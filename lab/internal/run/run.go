@@ -55,9 +55,9 @@ type Run struct {
 	clock        measure.Clock
 	link         measure.Link // nil while the run rests
 	groups       [][]int
-	dead         int                  // blocks in a row without a valid trial
-	taken        map[int]*profile.Set // the profiles of trials, by their numbers
-	failedGauges map[string]int       // by server
+	dead         int                 // blocks in a row without a valid trial
+	taken        map[int]profile.Set // the profiles of trials, by their numbers
+	failedGauges map[string]int      // by server
 }
 
 // Unable says why nothing of an experiment can be measured here. There is no run then.
@@ -85,7 +85,7 @@ func Start(p Plan) (r *Run, err error) {
 
 // prepare looks up the programs, and makes the file as it is before the first block.
 func (p Plan) prepare(link measure.Link) (r *Run, err error) {
-	r = &Run{Plan: p, clock: measure.NewClock(), link: link, taken: map[int]*profile.Set{}, failedGauges: map[string]int{}}
+	r = &Run{Plan: p, clock: measure.NewClock(), link: link, taken: map[int]profile.Set{}, failedGauges: map[string]int{}}
 	if r.found, err = p.find(); err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (r *Run) Block(ctx context.Context) (trials []results.Trial, err error) {
 		}
 	}
 	p := r.File.Provenance
-	taken := map[int]*profile.Set{}
+	taken := map[int]profile.Set{}
 	for _, sequence := range experiment.DrawBlock(r.groups, p.Block.Rounds, r.Seed, p.Blocks+1) {
 		some, profiles, err := r.calibrated(ctx, sequence)
 		if err != nil {
@@ -161,7 +161,7 @@ func (r *Run) judge(trials []results.Trial) error {
 
 // calibrated measures a group between two loops on the server's core, which tell its speed. A slow
 // core refuses nothing: it slows all conditions of a group alike.
-func (r *Run) calibrated(ctx context.Context, sequence []int) (trials []results.Trial, profiles []*profile.Set, err error) {
+func (r *Run) calibrated(ctx context.Context, sequence []int) (trials []results.Trial, profiles []profile.Set, err error) {
 	before, err := r.speed()
 	if err != nil {
 		return nil, nil, err

@@ -22,6 +22,7 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -30,9 +31,8 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-// Window is the path of all profiles of one window: ?seconds=N. The answer is a tar archive in pprof's format. Files in
-// begin/ are states at the window's begin, which is their time, and those in end/ at its end; end/cpu.pb.gz is of the
-// window alone.
+// Window is the path of all profiles of one window: ?seconds=N. The answer is a tar archive with a file for each kind of
+// package profile. Heap and goroutine are as at the window's begin, and the others are of the window alone.
 const Window = "/debug/pprof/window"
 
 const (
@@ -114,6 +114,22 @@ func ServeOn(ln net.Listener, rates Rates, p program.Program) (stop func()) {
 	}
 }
 
+// kinds are the files of a window: of the CPU, of moments, and those of which net/http/pprof gives what a window added.
+var (
+	deltas = []string{"mutex", "block", "allocs"}
+	kinds  = append([]string{"cpu", "heap", "goroutine"}, deltas...)
+)
+
+// An answer is what a handler of net/http/pprof writes, kept in memory.
+type answer struct {
+	bytes.Buffer
+	header http.Header
+	status int // 0: the handler was content
+}
+
+func (a *answer) Header() http.Header    { return a.header }
+func (a *answer) WriteHeader(status int) { a.status = status }
+
 // window takes one window. Only one can be taken at a time, since a process has one CPU profile.
 func window(w http.ResponseWriter, r *http.Request) {
 	seconds, err := strconv.Atoi(r.FormValue("seconds"))
@@ -124,39 +140,32 @@ func window(w http.ResponseWriter, r *http.Request) {
 	// Until a collection, memory profiles describe an earlier time, and the window's first collection would add what the
 	// process allocated at its start.
 	runtime.GC()
-	var cpu, archive bytes.Buffer // in memory, where nothing fails
-	if err := pprof.StartCPUProfile(&cpu); err != nil {
+	files := map[string]*answer{}
+	for _, kind := range kinds {
+		files[kind] = &answer{header: http.Header{}}
+	}
+	if err := pprof.StartCPUProfile(files["cpu"]); err != nil {
 		http.Error(w, err.Error(), http.StatusConflict)
 		return
 	}
 	defer pprof.StopCPUProfile() // does nothing the second time
-	out := tar.NewWriter(&archive)
-	add := func(name string, at time.Time, data []byte) {
-		// The format is one that keeps fractions of a second.
-		_ = out.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(data)), ModTime: at, Format: tar.FormatPAX})
-		_, _ = out.Write(data)
+	var taken sync.WaitGroup
+	for _, kind := range deltas {
+		taken.Go(func() { httppprof.Handler(kind).ServeHTTP(files[kind], r) })
 	}
-	// states adds profiles of everything since the process began.
-	states := func(when string, kinds ...string) (at time.Time) {
-		at = time.Now()
-		for _, kind := range kinds {
-			var b bytes.Buffer
-			_ = pprof.Lookup(kind).WriteTo(&b, 0)
-			add(when+"/"+kind+".pb.gz", at, b.Bytes())
-		}
-		return at
-	}
-	// In the order of their cost: goroutines stop the world, which takes as long as the last thread takes to notice.
-	states("begin", "mutex", "block", "heap", "goroutine")
-	select {
-	case <-time.After(time.Duration(seconds) * time.Second):
-	case <-r.Context().Done():
-		return
-	}
-	end := states("end", "mutex", "block", "heap")
+	_ = pprof.Lookup("heap").WriteTo(files["heap"], 0)
+	_ = pprof.Lookup("goroutine").WriteTo(files["goroutine"], 0)
+	taken.Wait()
 	pprof.StopCPUProfile()
-	add("end/cpu.pb.gz", end, cpu.Bytes())
-	_ = out.Close()
 	w.Header().Set("Content-Type", "application/x-tar")
-	_, _ = w.Write(archive.Bytes())
+	out := tar.NewWriter(w)
+	for _, kind := range kinds {
+		f := files[kind]
+		if f.status != 0 {
+			return // the client went away
+		}
+		_ = out.WriteHeader(&tar.Header{Name: kind + ".pb.gz", Mode: 0o600, Size: int64(f.Len())})
+		_, _ = out.Write(f.Bytes())
+	}
+	_ = out.Close()
 }
