@@ -26,7 +26,7 @@ func TestCheckWithoutHistorySaysSoInALine(t *testing.T) {
 func TestADesignThatCouldNotDecideIsRefused(t *testing.T) {
 	w := newWorkshop(t)
 	archivetest.Edit(t, w.root.Experiment(counted), "budget_s = 60", "budget_s = 1")
-	for _, command := range []string{"check", "audit"} {
+	for _, command := range []string{"check", "doctor"} {
 		status, out, errs := w.call(command)
 		if want := "lab/experiments/" + counted + ".toml: budget_s = 1: it holds 0 blocks"; status != exitFailed ||
 			!strings.Contains(out+errs, want) {

@@ -92,6 +92,7 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 		"a text of no experiment":    {"data/texts/11.toml", `experiment = "11-threads"`, `experiment = "11-thread"`, `tables "threads": no experiment "11-thread"`},
 		"a text of no host":          {"data/texts/11.toml", `host = "c6in-8xlarge"`, `host = "c6in-9xlarge"`, `tables "threads": no host "c6in-9xlarge" in data/hosts; did you mean "c6in-8xlarge"?`},
 		"a word that means nothing":  {"data/texts/10.toml", `place = "opening: workers"`, `plaice = "opening: workers"`, `unknown key "figures.plaice"`},
+		"a formula of no row":        {"data/texts/10.toml", `equals = "t.c1.workers"`, `equals = "t.c99.workers"`, `no row "c99"`},
 		"a text that is no text":     {"data/texts/notes.md", "", "", "only texts belong there"},
 		"a run further down":         {"data/results/more/" + strings.TrimPrefix(threads, "data/results/"), "", threads, `whose file is data/results/11-threads`},
 		"a claim with another bar":   {archivetest.ThreadsDesign, "margin = 0.25", "margin = 0.5", "was changed after 2 runs had been made with it; give the changed claim a new id"},
