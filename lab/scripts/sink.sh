@@ -3,14 +3,14 @@
 # run, receives its events, and stops it.
 #
 #   lab/scripts/server.sh --server producer -- --variant pool-10     (in one terminal)
-#   lab/scripts/sink.sh --producer http://127.0.0.1:8083 --latency-ms 300
+#   lab/scripts/sink.sh --producer 127.0.0.1:8083 --latency-ms 300
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 usage() {
   cat <<'EOT'
-usage: sink.sh --producer URL [options]
-  --producer URL       the producer's control, as http://127.0.0.1:8083
+usage: sink.sh --producer HOST:PORT [options]
+  --producer HOST:PORT where the producer listens, as 127.0.0.1:8083
   --duration SECONDS   length of the measured part  (default 20)
   --warmup SECONDS     length of the warm-up        (default 0: none)
   --latency-ms N       after which a batch is answered           (default 0)

@@ -59,8 +59,7 @@ func (x *Experiment) possible(s setting.Levels) error {
 // only server, generator and replicate with other trials.
 var batching = []string{
 	setting.Variant, setting.EventRate, setting.Pacing, setting.EventBytes, setting.BatchEvents, setting.FlushMs,
-	setting.QueueEvents,
-	setting.WhenFull, setting.Stagger, setting.Attempts, setting.SinkLatencyMs, setting.SinkErrors,
+	setting.QueueEvents, setting.Stagger, setting.Attempts, setting.SinkLatencyMs, setting.SinkErrors,
 }
 
 // producers names a shared server that sends events.

@@ -35,10 +35,7 @@ func Parse(generator string, stdout []byte) (*measure.Result, error) {
 type document struct {
 	Start, Finish time.Time
 	Faults        []struct{ Kind, First string } // of readers
-	Steps         []struct {                     // of a sink that searched for the limit
-		KeptUp *bool `json:"kept_up"`
-	}
-	figures map[string]float64 // by their place, as latency.p50
+	figures       map[string]float64             // by their place, as latency.p50
 }
 
 // read reads a program's document. A figure that is needed and missing is not 0, since a rule about it would
@@ -149,7 +146,7 @@ func autocannon(stdout []byte) (*measure.Result, error) {
 // failed connections were not counted.
 func sink(stdout []byte) (*measure.Result, error) {
 	d, err := read("event_sink", bytes.TrimSpace(stdout), "requests", "refused", "events", "duplicates", "in_flight_max",
-		"offered", "dropped", "failed", "logged", "end.added", "end.arrived", "end.unaccounted", "add_s.p99",
+		"offered", "failed", "logged", "end.added", "end.arrived", "end.unaccounted", "add_s.p99",
 		"backlog_start", "backlog_finish")
 	if err != nil {
 		return nil, err
@@ -163,7 +160,7 @@ func sink(stdout []byte) (*measure.Result, error) {
 		"delivered_per_s":      of["events"] / seconds,
 		"offered_per_s":        of["offered"] / seconds,
 		"logged_per_s":         of["logged"] / seconds,
-		"lost_per_s":           (of["dropped"] + of["failed"]) / seconds,
+		"lost_per_s":           of["failed"] / seconds,
 		"duplicate_events":     of["duplicates"],
 		"unaccounted_events":   of["end.unaccounted"],
 		"backlog_growth_per_s": (of["backlog_finish"] - of["backlog_start"]) / seconds,
@@ -176,13 +173,8 @@ func sink(stdout []byte) (*measure.Result, error) {
 		share(m, "events_per_batch", of["events"], taken)
 		d.copy(m, "delivery_p50_s", "delivery_s.p50", "delivery_p99_s", "delivery_s.p99")
 	}
-	d.copy(m, "pace_lag_p99_s", "pace_lag_s.p99") // a pacer that is always behind never sleeps and so has no lag
-	// Without a rate that was too high, the highest one is no limit.
-	for _, step := range d.Steps {
-		if step.KeptUp != nil && !*step.KeptUp {
-			d.copy(m, "limit_per_s", "limit_per_s")
-		}
-	}
+	// A pacer that is always behind never sleeps and so has no lag. Only a search finds a limit.
+	d.copy(m, "pace_lag_p99_s", "pace_lag_s.p99", "limit_per_s", "limit_per_s")
 	return r, nil
 }
 

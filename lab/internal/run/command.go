@@ -118,7 +118,7 @@ func (l load) clientLine() []string {
 	}
 	switch {
 	case l.serves.Events: // the sink, which receives the batches
-		argv = append([]string{scriptPath("sink.sh"), "--producer", "http://" + l.addr()}, times...)
+		argv = append([]string{scriptPath("sink.sh"), "--producer", l.addr()}, times...)
 		given(setting.SinkLatencyMs, "--latency-ms")
 		given(setting.SinkErrors, "--errors-permille")
 		if searches(l.levels) {

@@ -57,7 +57,6 @@ const (
 	BatchEvents   = "batch_events"
 	FlushMs       = "flush_interval_ms"
 	QueueEvents   = "queue_events"
-	WhenFull      = "when_full"
 	Stagger       = "stagger"
 	Attempts      = "attempts"
 	SinkLatencyMs = "sink_latency_ms"

@@ -1,55 +1,52 @@
-// Command event_producer is the program that the study of the batch processor is about: a
-// service in which events occur at a rate, and which sends them to a sink in batches, in
-// one of several ways (see package variants).
+// Command event_producer is the program that the study of the batch processor is about: a service in which
+// events occur at a rate, and which sends them to a sink in batches, in one of several ways.
 //
 //	event_producer --variant pool-10 --event-rate 2000
-//	curl -X POST '127.0.0.1:8083/start?sink=http://127.0.0.1:9000/'
-//	curl -X POST '127.0.0.1:8083/rate?per_second=4000'
-//	curl '127.0.0.1:8083/figures?reset=1'
-//	curl -X POST 127.0.0.1:8083/stop
 //
-// event_sink makes these calls itself, and counts what arrives.
+// A run begins when event_sink connects, and ends with the connection (see event.Ask). The sink counts what arrives.
 //
-// With --pacing open, each event is due at a time that is fixed in advance: a batch
-// processor that makes its caller wait cannot put off the events that would have shown
-// it. With --pacing ticker an event is made at each tick. All but one of the ticks that
-// come while an Add waits are lost, as in a service that is written around a time.Ticker,
-// or whose callers wait for it. In both cases the events offered are the rate times the
-// time, so the number of lost events is known.
+//	pool-N   N workers, each with a buffer and a ticker of its own; a worker sends and waits for the
+//	         answer, and takes no event meanwhile
+//	async    one worker, which copies its buffer and sends in the background
+//	swap     the same, but the buffer itself is given away and another taken
+//	batch    the library, lab/batch
 //
-// One goroutine makes all events. A pacer that sleeps wakes up late if its core is busy;
-// pace_lag_s shows how late, and that is not the variant's fault. If several events are
-// due together, the time of an Add is counted from the end of the one before it; it then
-// includes the tens of nanoseconds that it takes to make an event and to record a time.
+// The first two are as in the study's text, with their faults: all tickers of a pool start together, nothing
+// bounds the batches that async has in flight, nothing is tried again, and a panic in a send ends the process.
+// They are here to be measured. A service imports the library. One thing is not in the text: every event is
+// accounted for, so that the measurements can be trusted.
 //
-// Limits: loopback only, since any client that reaches it can make it send; events are
-// filler, not messages; log lines are made and counted, but written nowhere.
+// With --pacing open, each event is due at a time that is fixed in advance: a batch processor that makes its
+// caller wait cannot put off the events that would have shown it. With --pacing ticker an event is made at each
+// tick. All but one of the ticks that come while an Add waits are lost, as in a service that is written around a
+// time.Ticker, or whose callers wait for it. In both cases the events offered are the rate times the time, so
+// the number of lost events is known.
+//
+// One goroutine makes all events. A pacer that sleeps wakes up late if its core is busy; pace_lag_s shows how
+// late, and that is not the variant's fault. If several events are due together, the time of an Add is counted
+// from the end of the one before it; it then includes the tens of nanoseconds that it takes to make an event and
+// to record a time.
+//
+// Limits: loopback only, since any client that reaches it can make it send; events are filler, not messages; log
+// lines are made and counted, but written nowhere.
 package main
 
 import (
-	"errors"
+	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/profile/endpoint"
 	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/study/event"
-	"github.com/line-rate/line-rate/lab/study/variants"
 )
 
-// The bounds of the settings.
-const (
-	maxRate          = 64_000_000
-	maxBatch         = 100_000
-	maxInterval      = 60_000
-	maxQueue         = 1_000_000
-	maxAttempts      = 100
-	maxMutexFraction = 1_000_000
-	maxBlockRateNs   = 1_000_000_000
-)
+// maxRate is the highest rate of events a second.
+const maxRate = 64_000_000
 
 // The pacings.
 const (
@@ -61,12 +58,11 @@ const (
 type Settings struct {
 	Addr         string
 	Variant      string
-	Options      variants.Options
+	Options      Options
 	EventRate    int // events a second
 	EventBytes   int
 	Pacing       string
 	PprofSockets string // a directory; empty: none
-	Rates        endpoint.Rates
 }
 
 func main() { os.Exit(command(os.Args[1:])) }
@@ -75,7 +71,7 @@ const help = `event_producer makes events at a rate and sends them to a sink in 
 
 Usage: event_producer [options]
 
-  --addr HOST:PORT     address of its control, loopback only (default 127.0.0.1:8083)
+  --addr HOST:PORT     where a sink connects, loopback only  (default 127.0.0.1:8083)
   --variant NAME       how batches are sent: pool-N (N workers that wait for each
                        answer), async (one that copies its buffer and does not
                        wait), swap (the same without the copy) or batch (the
@@ -90,17 +86,11 @@ Usage: event_producer [options]
                        each tick that is taken               (default open)
   --stagger=BOOL       the tickers of a pool start one after the other
                                                              (default false)
-  --when-full HOW      block: what makes events waits for room; drop: the event is
-                       dropped                               (default block)
   --attempts N         how often batch tries a batch in all; the others try once
                                                              (default 1)
   --pprof-sockets DIR  serve profiles on DIR/<pid>.sock      (default: none)
-  --mutex-fraction N   of profiles: one in N contended mutex events (default 5)
-  --block-rate-ns N    of profiles: one blocking event for each N ns blocked
-                                                             (default 1000000)
 
-Control: POST /start?sink=http://127.0.0.1:PORT/, POST /rate?per_second=N
-[&for_ms=N], GET /figures[?reset=1], POST /stop.
+It makes events while an event_sink is connected.
 SIGTERM or SIGINT ends it at once; what a run then holds is lost.
 
 Exit codes: 0 ended when asked, 1 failed, 2 a setting was refused, 3 the address
@@ -123,60 +113,93 @@ func command(args []string) int {
 	if ln == nil {
 		return status
 	}
-	stop, status := endpoint.Serve(s.PprofSockets, s.Rates, producer)
+	stop, status := endpoint.Serve(s.PprofSockets, endpoint.Rates{MutexFraction: 5, BlockRateNs: 1_000_000}, producer)
 	if stop == nil {
 		return status
 	}
 	defer stop()
-	c := &control{Settings: s}
-	return producer.Serve(ln, asked, func() error { return c.serve(ln) })
+	return producer.Serve(ln, asked, func() error {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return err
+			}
+			go s.serve(conn)
+		}
+	})
+}
+
+// serve gives a sink that has connected a run of its own, and does what it asks until it asks for the end or has
+// gone.
+func (s Settings) serve(conn net.Conn) {
+	defer conn.Close()
+	in, out := json.NewDecoder(conn), json.NewEncoder(conn)
+	answer := func(f event.Figures, err error) {
+		if err != nil {
+			f.Error = err.Error()
+		}
+		_ = out.Encode(f) // an error means that the sink has gone, and then it asks nothing more
+	}
+	var ask event.Ask
+	if in.Decode(&ask) != nil {
+		return
+	}
+	r, err := begin(s, ask.Sink)
+	if err != nil {
+		answer(event.Figures{}, err)
+		return
+	}
+	for {
+		answer(r.figures(), err)
+		ask, err = event.Ask{}, nil
+		if in.Decode(&ask) != nil || ask.Stop {
+			break
+		}
+		if ask.PerSecond > 0 {
+			err = r.rate(ask.PerSecond, ask.Lasts)
+		}
+	}
+	answer(r.stop(), nil)
 }
 
 // parse reads the flags. Every error is one line that names what is accepted.
 func parse(args []string) (Settings, error) {
-	s := Settings{
-		Addr: "127.0.0.1:8083", Variant: "async", EventRate: 2000, EventBytes: 64, Pacing: pacingOpen,
-		Options: variants.Options{BatchSize: 1000, Interval: time.Second, Queue: 1000, WhenFull: variants.Block, Attempts: 1},
-		Rates:   endpoint.Rates{MutexFraction: 5, BlockRateNs: 1_000_000},
-	}
+	s := Settings{Addr: "127.0.0.1:8083", EventRate: 2000,
+		Options: Options{BatchSize: 1000, Queue: 1000, Attempts: 1}}
 	fs := program.NewFlags()
-	oneOf := func(name string, dst *string, words ...string) {
-		fs.Func(name, "", func(v string) error {
-			if !slices.Contains(words, v) {
-				return fmt.Errorf("give %s or %s", words[0], words[1])
-			}
-			*dst = v
-			return nil
-		})
-	}
 	fs.Loopback("addr", &s.Addr)
-	fs.StringVar(&s.Variant, "variant", s.Variant, "")
+	fs.StringVar(&s.Variant, "variant", "async", "")
 	fs.Whole("event-rate", &s.EventRate, 1, maxRate)
-	fs.Func("event-bytes", "", func(v string) error {
-		n, err := strconv.Atoi(v)
-		if err != nil || !slices.Contains(event.Sizes, n) {
-			return errors.New("give 64, 256, 1024 or 4096")
-		}
-		s.EventBytes = n
-		return nil
-	})
-	fs.Whole("batch-size", &s.Options.BatchSize, 1, maxBatch)
-	ms := int(s.Options.Interval.Milliseconds())
-	fs.Whole("interval-ms", &ms, 1, maxInterval)
-	fs.Whole("queue", &s.Options.Queue, 0, maxQueue)
-	oneOf("pacing", &s.Pacing, pacingOpen, pacingTicker)
+	size := oneOf(fs, "event-bytes", "64", "256", "1024", "4096")
+	fs.Whole("batch-size", &s.Options.BatchSize, 1, 100_000)
+	ms := 1000
+	fs.Whole("interval-ms", &ms, 1, 60_000)
+	fs.Whole("queue", &s.Options.Queue, 0, 1_000_000)
+	pacing := oneOf(fs, "pacing", pacingOpen, pacingTicker)
 	fs.BoolVar(&s.Options.Stagger, "stagger", false, "")
-	oneOf("when-full", &s.Options.WhenFull, variants.Block, variants.Drop)
-	fs.Whole("attempts", &s.Options.Attempts, 1, maxAttempts)
+	fs.Whole("attempts", &s.Options.Attempts, 1, 100)
 	fs.StringVar(&s.PprofSockets, "pprof-sockets", "", "")
-	fs.Whole("mutex-fraction", &s.Rates.MutexFraction, 1, maxMutexFraction)
-	fs.Whole("block-rate-ns", &s.Rates.BlockRateNs, 1, maxBlockRateNs)
 	if err := fs.Read(args, "a value of --stagger is joined with =; "); err != nil {
 		return s, err
 	}
+	fmt.Sscan(*size, &s.EventBytes)
+	s.Pacing = *pacing
 	s.Options.Interval = time.Duration(ms) * time.Millisecond
-	if err := variants.Check(s.Variant, s.Options); err != nil {
+	if err := check(s.Variant, s.Options); err != nil {
 		return s, fmt.Errorf("--variant: %w", err)
 	}
 	return s, nil
+}
+
+// oneOf adds a flag that takes one of some words, the first by default.
+func oneOf(fs program.Flags, name string, words ...string) *string {
+	word := words[0]
+	fs.Func(name, "", func(v string) error {
+		if !slices.Contains(words, v) {
+			return fmt.Errorf("give %s or %s", strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
+		}
+		word = v
+		return nil
+	})
+	return &word
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"testing"
-	"testing/iotest"
 
 	"github.com/line-rate/line-rate/lab/study/event"
 )
@@ -15,13 +14,13 @@ import (
 func TestPostGivesTheEventsBack(t *testing.T) {
 	n := 0
 	sink := takes(t, func() int { n++; return []int{503, 0}[n%2] })
-	p := newPoster[event.Of4096](sink.URL + "/")
+	p := newPoster[[4096]byte](sink.URL + "/")
 	defer p.client.CloseIdleConnections()
-	events := make([]event.Of4096, 500)
+	events := make([][4096]byte, 500)
 	for i := range 20 {
 		for j := range events {
-			copy(events[j].Raw(), bytes.Repeat([]byte("abcdefghijklmnopqrstuvwxyz"), 158))
-			event.Put(events[j].Raw(), uint64(i*len(events)+j), 1)
+			copy(events[j][:], bytes.Repeat([]byte("abcdefghijklmnopqrstuvwxyz"), 158))
+			event.Put(events[j][:], uint64(i*len(events)+j), 1)
 		}
 		if err := p.post(t.Context(), events); (err != nil) != (i%2 == 1) {
 			t.Errorf("batch %d: %v", i, err)
@@ -38,22 +37,9 @@ func TestPostGivesTheEventsBack(t *testing.T) {
 	}
 }
 
-func TestBody(t *testing.T) {
-	events := make([]event.Of64, 5)
-	var want []byte
-	for i := range events {
-		event.Put(events[i].Raw(), uint64(i), int64(i))
-		want = append(want, events[i].Raw()...)
-	}
-	for name, reader := range map[string]func(io.Reader) io.Reader{"whole": func(r io.Reader) io.Reader { return r },
-		"one byte": iotest.OneByteReader, "half": iotest.HalfReader} {
-		b := &body[event.Of64, *event.Of64]{rest: events, closed: make(chan struct{})}
-		got, err := io.ReadAll(reader(b))
-		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s: %d bytes, %v", name, len(got), err)
-		}
-	}
-	b := &body[event.Of64, *event.Of64]{rest: events, closed: make(chan struct{})}
+func TestABodyEndsWhenItIsClosed(t *testing.T) {
+	events := make([][64]byte, 5)
+	b := &body{rest: bytes.NewReader(raw(events)), closed: make(chan struct{})}
 	closed := b.closed
 	b.Close()
 	b.Close()

@@ -1,12 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/study/event"
 )
 
@@ -86,6 +87,14 @@ func start(t *testing.T, args ...string) (cmd *exec.Cmd, addr string) {
 	return programtest.Start(t, words...)
 }
 
+func TestDesignsMayAskForTheSizesOfEvents(t *testing.T) {
+	for _, size := range setting.EventSizes {
+		if s := settings(t, "--event-bytes", fmt.Sprint(size)); int64(s.EventBytes) != size {
+			t.Errorf("%d: %+v", size, s)
+		}
+	}
+}
+
 func TestExitStatuses(t *testing.T) {
 	cmd, addr := start(t)
 	programtest.Calls{
@@ -94,6 +103,9 @@ func TestExitStatuses(t *testing.T) {
 		{[]string{"--addr", "192.0.2.1:80"}, program.Refused, "loopback host"},
 		{[]string{"--addr", "8083"}, program.Refused, "HOST:PORT"},
 		{[]string{"--variant", "pool"}, program.Refused, "no variant"},
+		{[]string{"--variant", "pool-0"}, program.Refused, "no variant"},
+		{[]string{"--variant", "pool-1001"}, program.Refused, "no variant"},
+		{[]string{"--variant", "pool-007"}, program.Refused, "no variant"},
 		{[]string{"--variant", "async", "--stagger"}, program.Refused, "only pool-N"},
 		{[]string{"--stagger=maybe"}, program.Refused, "invalid boolean"},
 		{[]string{"--stagger", "false"}, program.Refused, "joined with ="},
@@ -103,14 +115,11 @@ func TestExitStatuses(t *testing.T) {
 		{[]string{"--interval-ms", "0"}, program.Refused, "from 1 to"},
 		{[]string{"--queue", "-1"}, program.Refused, "from 0 to"},
 		{[]string{"--pacing", "closed"}, program.Refused, "open or ticker"},
-		{[]string{"--when-full", "wait"}, program.Refused, "block or drop"},
 		{[]string{"--attempts", "0"}, program.Refused, "from 1 to"},
-		{[]string{"--mutex-fraction", "0"}, program.Refused, "from 1 to"},
-		{[]string{"--block-rate-ns", "0"}, program.Refused, "from 1 to"},
 		{[]string{"--pprof-sockets", "/nowhere/at/all"}, program.Refused, "does not exist"},
 		{[]string{"--nonsense"}, program.Refused, "-nonsense"},
 		{[]string{"now"}, program.Refused, `"now"`},
-		{[]string{"--help"}, program.OK, "POST /start"},
+		{[]string{"--help"}, program.OK, "event_sink is connected"},
 	}.Check(t, programtest.Path("event_producer"))
 	if conn, err := net.Dial("tcp", addr); err != nil {
 		t.Errorf("the first one has gone: %v", err)
@@ -138,11 +147,14 @@ func TestSignals(t *testing.T) {
 		if _, err := os.Stat(socket); err != nil {
 			t.Error(err)
 		}
-		resp, err := http.Post("http://"+addr+"/start?sink="+url.QueryEscape(sink.URL+"/"), "", nil)
-		if err != nil || resp.StatusCode != 204 {
-			t.Fatal(resp, err)
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
 		}
-		resp.Body.Close()
+		defer conn.Close()
+		if err := json.NewEncoder(conn).Encode(event.Ask{Sink: sink.URL + "/"}); err != nil {
+			t.Fatal(err)
+		}
 		time.Sleep(50 * time.Millisecond) // time to send, and to wait for the answer
 		_ = cmd.Process.Signal(sig)
 		late := time.AfterFunc(programtest.Patience, func() { _ = cmd.Process.Kill() })

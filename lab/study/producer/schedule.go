@@ -5,13 +5,11 @@ import (
 	"time"
 )
 
-// A schedule says when each event is due, on the clock of its run. It is fixed before the
-// first event is made: an event that cannot be added in time does not put off those
-// behind it. The number of events due by a time is the rate times that time, rounded
-// down.
+// A schedule says when each event is due, on the clock of its run. It is fixed before the first event is made:
+// an event that cannot be added in time does not put off those behind it. The number of events due by a time is
+// the rate times that time, rounded down.
 //
-// A schedule does not change. A new rate makes a new schedule, which contains the old one
-// up to then.
+// A schedule does not change. A new rate makes a new schedule, which contains the old one up to then.
 type schedule []segment
 
 // A segment is a time with one rate.
@@ -25,10 +23,7 @@ func newSchedule(rate int) schedule { return schedule{{0, 0, rate}} }
 
 // due is when event n is due.
 func (s schedule) due(n int64) time.Duration {
-	g := s[0]
-	if len(s) > 1 {
-		g = s[sort.Search(len(s)-1, func(i int) bool { return s[i+1].first > n })]
-	}
+	g := s.last(func(g segment) bool { return g.first > n })
 	rate := int64(g.rate)
 	n += 1 - g.first
 	part := (n%rate*int64(time.Second) + rate - 1) / rate // rounded up, so that the event counts by then
@@ -37,10 +32,7 @@ func (s schedule) due(n int64) time.Duration {
 
 // offered is how many events are due by now.
 func (s schedule) offered(now time.Duration) int64 {
-	g := s[0]
-	if len(s) > 1 {
-		g = s[sort.Search(len(s)-1, func(i int) bool { return s[i+1].since > now })]
-	}
+	g := s.last(func(g segment) bool { return g.since > now })
 	if now <= g.since {
 		return g.first
 	}
@@ -48,16 +40,16 @@ func (s schedule) offered(now time.Duration) int64 {
 	return g.first + int64(passed/time.Second)*rate + int64(passed%time.Second)*rate/int64(time.Second)
 }
 
-// upTo is the schedule without changes that are later than now.
-func (s schedule) upTo(now time.Duration) schedule {
-	for len(s) > 1 && s[len(s)-1].since > now {
-		s = s[:len(s)-1]
+// last is the last segment before those that are too late.
+func (s schedule) last(late func(segment) bool) segment {
+	if len(s) == 1 {
+		return s[0]
 	}
-	return s
+	return s[sort.Search(len(s)-1, func(i int) bool { return late(s[i+1]) })]
 }
 
-// changed is the schedule with another rate from now on.
-func (s schedule) changed(now time.Duration, rate int) schedule {
-	now = max(now, s[len(s)-1].since)
-	return append(s[:len(s):len(s)], segment{s.offered(now), now, rate})
+// changed is the schedule with another rate from a time on that is not before its last change.
+func (s schedule) changed(at time.Duration, rate int) schedule {
+	at = max(at, s[len(s)-1].since)
+	return append(s[:len(s):len(s)], segment{s.offered(at), at, rate})
 }

@@ -14,6 +14,5 @@ func newTicker(time.Duration) (*ticker, error) {
 	return nil, errors.New("--pacing ticker needs Linux; use open")
 }
 
-func (*ticker) reset(time.Duration) error     { return nil }
 func (*ticker) wait() (at time.Time, ok bool) { return }
-func (*ticker) stop()                         {}
+func (*ticker) Close() error                  { return nil }

@@ -1,14 +1,14 @@
 // Command event_sink receives the events of the study of the batch processor, and
-// measures them: it starts an event_producer, takes in what comes over HTTP, stops the
-// producer, and prints the figures as one line of JSON.
+// measures them: it starts a run of an event_producer, takes in what comes over HTTP, stops
+// the run, and prints the figures as one line of JSON.
 //
 //	event_producer --variant pool-10 --pacing ticker --queue 0
-//	event_sink --producer http://127.0.0.1:8083 --duration 20 --latency-ms 300
+//	event_sink --producer 127.0.0.1:8083 --duration 20 --latency-ms 300
 //
 // Throughput is what arrives, and not what a sender's log says. Each event has a number,
 // and the first arrival of each number counts; the same number again is a duplicate. At
 // the end it computes whether any event is missing that the producer does not count as
-// dropped, failed or returned.
+// failed.
 //
 // It can be a bad sink: slow, by a set time for each batch, or refusing batches. Which
 // batches it refuses is fixed by counting, not random, so that two trials are alike.
@@ -17,8 +17,7 @@
 // still arrive in time (see search). The window is then spent at that rate, so that the
 // counters, and what is recorded beside them, are those of the limit.
 //
-// Limits: events are counted by number, in an eighth of a byte each, so a producer that
-// counts from anywhere but 0 is refused. The sink's figures and the producer's are read
+// Limits: events are counted by number from 0, in an eighth of a byte each. The sink's figures and the producer's are read
 // one after the other, within the time of a request over loopback. A producer that goes
 // away is noticed when its figures are asked for. The time that an event took to arrive
 // is computed from both programs' wall clocks, so both must run on one machine, and the
@@ -38,7 +37,6 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -52,8 +50,7 @@ const (
 
 // Settings are the flags that a person can set.
 type Settings struct {
-	Producer  string // without a slash at its end
-	Listen    string
+	Producer  string // its address
 	Warmup    time.Duration
 	Duration  time.Duration
 	Latency   time.Duration // of each answer
@@ -65,9 +62,9 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 const help = `event_sink starts an event_producer, takes in its events and prints one line of JSON.
 
-Usage: event_sink --producer URL [options]
+Usage: event_sink --producer HOST:PORT [options]
 
-  --producer URL        the producer's control, as http://127.0.0.1:8083
+  --producer HOST:PORT  where the producer listens, as 127.0.0.1:8083
   --duration SECONDS    length of the measured part                (default 20)
   --warmup SECONDS      the same before it, not counted            (default 0)
   --latency-ms N        after which a batch is answered            (default 0)
@@ -75,8 +72,6 @@ Usage: event_sink --producer URL [options]
                         and not taken in                           (default 0)
   --find-limit          search for the highest rate that arrives in time, for
                         some seconds before the measured part, which has it
-  --listen HOST:PORT    where to take events in, loopback only
-                                                  (default 127.0.0.1:0: any port)
 
 SIGTERM or SIGINT stops the producer, and then the sink; nothing is printed.
 
@@ -90,44 +85,38 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if status, over := sink.Over(err, help); over {
 		return status
 	}
-	ln, err := net.Listen("tcp", s.Listen)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		sink.Say("--listen: %v", err)
+		sink.Say("%v", err)
 		return program.Failure
 	}
-	r := newReceiver(s)
-	srv := &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second}
+	t := &trial{Settings: s}
+	srv := &http.Server{Handler: t, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = srv.Serve(ln) }() // ends with the process, or with Close
 	defer srv.Close()
 
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer cancel()
-	out, err := measure(ctx, s, r, "http://"+ln.Addr().String()+"/")
-	switch {
-	case ctx.Err() != nil:
-		sink.Say("ended by a signal; nothing was measured")
-		return program.Failure
-	case errors.Is(err, errNotReached):
-		sink.Say("%v", err)
-		return program.NotReached
-	case err != nil:
-		sink.Say("%v", err)
-		return program.Failure
+	out, err := t.measure(ctx, "http://"+ln.Addr().String()+"/")
+	if ctx.Err() != nil {
+		err = errors.New("ended by a signal; nothing was measured")
 	}
-	line, err := json.Marshal(out)
 	if err == nil {
-		_, err = fmt.Fprintf(stdout, "%s\n", line)
+		err = json.NewEncoder(stdout).Encode(out)
 	}
-	if err != nil {
-		sink.Say("%v", err)
-		return program.Failure
+	if err == nil {
+		return program.OK
 	}
-	return program.OK
+	sink.Say("%v", err)
+	if errors.Is(err, errNotReached) {
+		return program.NotReached
+	}
+	return program.Failure
 }
 
 // parse reads the flags. Every error is one line that names what is accepted.
 func parse(args []string) (Settings, error) {
-	s := Settings{Listen: "127.0.0.1:0", Duration: 20 * time.Second}
+	s := Settings{Duration: 20 * time.Second}
 	fs := program.NewFlags()
 	seconds := func(name string, dst *time.Duration, least float64) {
 		fs.Func(name, "", func(v string) error {
@@ -139,14 +128,7 @@ func parse(args []string) (Settings, error) {
 			return nil
 		})
 	}
-	fs.Func("producer", "", func(v string) error {
-		s.Producer = strings.TrimSuffix(v, "/")
-		if !program.LoopbackURL(v) || strings.Count(s.Producer, "/") != 2 || strings.ContainsAny(v, "?#") {
-			return errors.New("give http://HOST:PORT with a loopback host")
-		}
-		return nil
-	})
-	fs.Loopback("listen", &s.Listen)
+	fs.Loopback("producer", &s.Producer)
 	seconds("duration", &s.Duration, 0.01)
 	seconds("warmup", &s.Warmup, 0)
 	ms := 0

@@ -11,17 +11,11 @@ import (
 	"github.com/line-rate/line-rate/lab/study/event"
 )
 
-const (
-	// maxBody is the largest batch that a producer can be set to make.
-	maxBody = 100_000 * 4096
-	// maxNumber bounds the numbers of events, and so the memory for them: an hour at four
-	// million a second takes 1.8 GB.
-	maxNumber = 3600 * 4_000_000
-)
+// maxBody is the largest batch that a producer can be set to make.
+const maxBody = 100_000 * 4096
 
 // A receiver takes batches in.
 type receiver struct {
-	Settings
 	bodies sync.Pool // of *[]byte
 
 	mu sync.Mutex
@@ -30,21 +24,29 @@ type receiver struct {
 	inFlight int64
 	first    marks // the numbers that arrived
 
-	delivery event.Times  // due time to first arrival
-	part     *event.Times // the same for a part of the time; nil: for none
+	delivery event.Times // due time to first arrival
+	part     event.Times // the same for a part of the time
 }
 
 // counters are the counts of a receiver since its start.
 type counters struct {
-	Requests    int64
-	Refused     int64 // not taken in
-	Bytes       int64 // of what was taken in
-	Events      int64 // first arrivals
-	Duplicates  int64
-	InFlightMax int64 // since it was last reset
+	Requests    int64 `json:"requests"`
+	Refused     int64 `json:"refused"`       // not taken in
+	Events      int64 `json:"events"`        // first arrivals
+	Duplicates  int64 `json:"duplicates"`    // later ones
+	InFlightMax int64 `json:"in_flight_max"` // since the last moment
 }
 
-// marks are a set of numbers.
+// since is what was counted after an earlier moment.
+func (c counters) since(earlier counters) counters {
+	c.Requests -= earlier.Requests
+	c.Refused -= earlier.Refused
+	c.Events -= earlier.Events
+	c.Duplicates -= earlier.Duplicates
+	return c
+}
+
+// marks are a set of numbers: an hour at four million a second takes 1.8 GB.
 type marks []uint64
 
 // add puts n in the set, and returns whether it was new.
@@ -60,85 +62,60 @@ func (m *marks) add(n uint64) bool {
 	return true
 }
 
-func newReceiver(s Settings) *receiver {
-	r := &receiver{Settings: s}
-	if s.FindLimit {
-		r.part = &event.Times{}
-	}
-	return r
-}
-
-// counted tells whether the n-th item, from 1, is one of so many in a thousand: spread
-// evenly, and always the same ones.
+// counted tells whether the n-th item, from 1, is one of so many in a thousand: spread evenly, and always the
+// same ones.
 func counted(n int64, permille int) bool {
 	p := int64(permille)
 	return n*p/1000 > (n-1)*p/1000
 }
 
-func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+// ServeHTTP takes a batch in, or refuses it.
+func (t *trial) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	size, err := strconv.Atoi(req.Header.Get(event.SizeHeader))
 	n := req.ContentLength
-	if req.Method != http.MethodPost || err != nil || size < event.Header || n <= 0 || n > maxBody || n%int64(size) != 0 {
+	if err != nil || size < event.Header || n <= 0 || n > maxBody || n%int64(size) != 0 {
 		http.Error(w, fmt.Sprintf("POST whole events, with their size in %s", event.SizeHeader), http.StatusBadRequest)
 		return
 	}
-	r.enter()
-	defer r.leave()
-	body, ok := r.bodies.Get().(*[]byte)
+	t.enter(1)
+	defer t.enter(-1)
+	body, ok := t.bodies.Get().(*[]byte)
 	if !ok || int64(cap(*body)) < n {
 		b := make([]byte, n)
 		body = &b
 	}
-	defer r.bodies.Put(body)
+	defer t.bodies.Put(body)
 	raw := (*body)[:n]
 	if _, err := io.ReadFull(req.Body, raw); err != nil {
 		return // an error means that the sender has gone
 	}
-	refused, err := r.take(raw, size, time.Now())
-	switch {
-	case err != nil:
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	case refused:
+	if !t.take(raw, size, t.Errors) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	if r.Latency > 0 {
-		_ = sleep(req.Context(), r.Latency)
-	}
+	_ = sleep(req.Context(), t.Latency)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func (r *receiver) enter() {
+// enter counts a request that came, or one that leaves.
+func (r *receiver) enter(n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.Requests++
-	r.inFlight++
+	r.Requests += max(n, 0)
+	r.inFlight += n
 	r.InFlightMax = max(r.InFlightMax, r.inFlight)
 }
 
-func (r *receiver) leave() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.inFlight--
-}
-
-// take takes a batch in, or refuses it.
-func (r *receiver) take(raw []byte, size int, now time.Time) (refused bool, err error) {
-	for at := 0; at < len(raw); at += size {
-		if number, _ := event.Get(raw[at:]); number >= maxNumber {
-			return false, fmt.Errorf("an event has the number %d; they count from 0", number)
-		}
-	}
+// take takes a batch in, or refuses it if it is one of so many in a thousand.
+func (r *receiver) take(raw []byte, size, permille int) bool {
+	now := time.Now().UnixNano()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.batches++
-	if counted(r.batches, r.Errors) {
+	if counted(r.batches, permille) {
 		r.Refused++
-		return true, nil
+		return false
 	}
-	r.Bytes += int64(len(raw))
-	unix := now.UnixNano()
 	for at := 0; at < len(raw); at += size {
 		number, due := event.Get(raw[at:])
 		if !r.first.add(number) {
@@ -146,19 +123,17 @@ func (r *receiver) take(raw []byte, size int, now time.Time) (refused bool, err 
 			continue
 		}
 		r.Events++
-		r.delivery.Add(time.Duration(unix - due))
-		if r.part != nil {
-			r.part.Add(time.Duration(unix - due))
-		}
+		r.delivery.Add(time.Duration(now - due))
+		r.part.Add(time.Duration(now - due))
 	}
-	return false, nil
+	return true
 }
 
-// now returns the counters so far, and resets those that cover a part of the time.
+// now returns the counters so far, and begins those anew that cover a part of the time.
 func (r *receiver) now() (counters, *event.Spread) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.counters
 	r.InFlightMax = r.inFlight
-	return c, r.delivery.Spread(true)
+	return c, r.delivery.Spread()
 }

@@ -1,9 +1,8 @@
-package variants
+package main
 
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/batch"
@@ -11,31 +10,26 @@ import (
 
 // A crew is one worker or several that take events from one channel.
 type crew[E any] struct {
-	ledger
 	Options
+	*account
 	send   batch.Send[E]
 	events chan E
 
-	gate    sync.RWMutex // read-locked by each Add, so that Close knows when none is running
-	shut    bool
-	closing chan struct{} // closed when no more events are taken in
-	closed  atomic.Bool
-	ctx     context.Context // ends when Close stops waiting
+	ctx     context.Context // ends when close stops waiting
 	giveUp  context.CancelFunc
 	running sync.WaitGroup // the workers, and their sends in the background
 
 	spare sync.Pool // of *[]E: swap's empty buffers
 }
 
-func newCrew[E any](o Options, send batch.Send[E]) *crew[E] {
-	c := &crew[E]{Options: o, send: send, ledger: ledger{out: o.Log},
-		events: make(chan E, o.Queue), closing: make(chan struct{})}
+func newCrew[E any](o Options, a *account, send batch.Send[E]) *crew[E] {
+	c := &crew[E]{Options: o, account: a, send: send, events: make(chan E, o.Queue)}
 	c.ctx, c.giveUp = context.WithCancel(context.Background())
 	return c
 }
 
-// start starts n workers, each with a buffer and a ticker of its own. hand sends a
-// buffer's events and returns the buffer to fill next.
+// start starts n workers, each with a buffer and a ticker of its own. hand sends a buffer's events and returns
+// the buffer to fill next.
 func (c *crew[E]) start(n int, hand func([]E) []E) {
 	for i := range n {
 		var late time.Duration
@@ -51,8 +45,7 @@ func (c *crew[E]) work(late time.Duration, hand func([]E) []E) {
 	ticker := time.NewTicker(c.Interval)
 	defer ticker.Stop()
 	if late > 0 {
-		// A timer starts the ticker, because a worker that waits for an answer at that
-		// time would start it late.
+		// A timer starts the ticker, because a worker that waits for an answer at that time would start it late.
 		starter := time.AfterFunc(late, func() { ticker.Reset(c.Interval) })
 		defer starter.Stop()
 	}
@@ -92,9 +85,7 @@ func (c *crew[E]) copied(buffer []E) []E {
 	return buffer[:0]
 }
 
-// swapped sends the buffer itself in the background, and goes on with another. It does
-// not clear a buffer that was sent, which would cost as much as a copy: data that its
-// events point to stays in memory until other events take their places.
+// swapped sends the buffer itself in the background, and goes on with another.
 func (c *crew[E]) swapped(buffer []E) []E {
 	c.running.Go(func() {
 		c.deliver(buffer)
@@ -106,8 +97,7 @@ func (c *crew[E]) swapped(buffer []E) []E {
 	return make([]E, 0, c.BatchSize)
 }
 
-// deepCopy is taken from the study's text, name and code. It is as deep as E: what events
-// point to is shared.
+// deepCopy is taken from the study's text, name and code. It is as deep as E: what events point to is shared.
 func deepCopy[T any](src []T) []T {
 	if src == nil {
 		return nil
@@ -119,74 +109,31 @@ func deepCopy[T any](src []T) []T {
 
 // deliver sends a batch once and accounts for it.
 func (c *crew[E]) deliver(events []E) {
-	n := int64(len(events))
-	if c.ctx.Err() == nil {
-		err := c.send(c.ctx, events)
-		if err == nil {
-			c.delivered.Add(n)
-			c.log(len(events))
-			return
-		}
-		if c.ctx.Err() == nil {
-			c.failed.Add(n)
-			return
-		}
+	if err := c.send(c.ctx, events); err != nil {
+		c.failed.Add(int64(len(events)))
+		return
 	}
-	c.returned.Add(n)
+	c.log(len(events))
 }
 
 func (c *crew[E]) Add(ctx context.Context, e E) error {
-	c.gate.RLock()
-	defer c.gate.RUnlock()
-	if c.shut {
-		return ErrClosed
-	}
 	// If there is room, this costs what the plain send in the study's text costs.
 	select {
 	case c.events <- e:
-		c.added.Add(1)
 		return nil
 	default:
 	}
-	if c.WhenFull == Drop {
-		c.added.Add(1)
-		c.dropped.Add(1)
-		return ErrFull
-	}
 	select {
 	case c.events <- e:
-		c.added.Add(1)
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-c.closing:
-		return ErrClosed
 	}
 }
 
-func (c *crew[E]) Close(ctx context.Context) (Account, error) {
-	if c.closed.Swap(true) {
-		return c.Account(), ErrClosed
-	}
-	close(c.closing) // a caller that waits in Add returns
-	c.gate.Lock()
-	c.shut = true
-	c.gate.Unlock()
+func (c *crew[E]) close(ctx context.Context) {
+	defer c.giveUp()
+	defer context.AfterFunc(ctx, c.giveUp)()
 	close(c.events)
-	c.line("stopping BatchProcessor...")
-	done := make(chan struct{})
-	go func() {
-		c.running.Wait()
-		close(done)
-	}()
-	var err error
-	select {
-	case <-done:
-	case <-ctx.Done():
-		c.giveUp()
-		<-done
-		err = context.Cause(ctx)
-	}
-	c.giveUp()
-	return c.Account(), err
+	c.running.Wait()
 }

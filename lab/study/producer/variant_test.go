@@ -1,13 +1,10 @@
-package variants
+package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,49 +16,57 @@ import (
 
 var all = []string{"pool-1", "pool-10", "pool-100", "async", "swap", "batch"}
 
-func made[E any](t *testing.T, name string, o Options, send batch.Send[E]) Processor[E] {
-	t.Helper()
-	p, err := New(name, o, send)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+// A subject is a variant with its account, and how many events it took.
+type subject[E any] struct {
+	variant[E]
+	account
+	taken int64
 }
 
-func closed[E any](t *testing.T, p Processor[E]) Account {
+func made[E any](t *testing.T, name string, o Options, send batch.Send[E]) *subject[E] {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	s := &subject[E]{}
+	var err error
+	if s.variant, err = newVariant(name, o, &s.account, send); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *subject[E]) take(ctx context.Context, e E) error {
+	err := s.Add(ctx, e)
+	if err == nil {
+		s.taken++
+	}
+	return err
+}
+
+// ends closes the variant, and tells whether each event is accounted for.
+func (s *subject[E]) ends(t *testing.T, logged, failed int64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
-	a, err := p.Close(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
-
-func balanced(t *testing.T, a Account) {
-	t.Helper()
-	if a.Held() != 0 || a.Added != a.Delivered+a.Dropped+a.Failed+a.Returned {
-		t.Errorf("not all events are accounted for: %+v", a)
+	s.close(ctx)
+	if s.logged.Load() != logged || s.failed.Load() != failed {
+		t.Errorf("of %d events %d were delivered and %d failed; want %d and %d", s.taken, s.logged.Load(), s.failed.Load(), logged, failed)
 	}
 }
 
 var errSink = errors.New("made up")
 
-// Whatever the sink does, and whenever it ends, each event is accounted for, and the sink
-// has got the delivered ones once.
+// Whatever the sink does, each event is accounted for, and the sink has got the delivered ones once.
 func TestEachEventIsAccountedFor(t *testing.T) {
-	const producers, each = 8, 2000
 	for _, name := range all {
-		for _, whenFull := range []string{Block, Drop} {
-			for _, queue := range []int{0, 100} {
-				t.Run(fmt.Sprint(name, whenFull, queue), func(t *testing.T) {
-					t.Parallel()
-					var mu sync.Mutex
-					seen := map[int]int{}
-					var calls atomic.Int64
-					send := func(ctx context.Context, events []int) error {
+		for _, queue := range []int{0, 100} {
+			t.Run(fmt.Sprint(name, queue), func(t *testing.T) {
+				t.Parallel()
+				var mu sync.Mutex
+				seen := map[int]int{}
+				var calls, refused atomic.Int64
+				p := made(t, name, Options{Queue: queue, BatchSize: 50, Interval: 5 * time.Millisecond, Attempts: 1},
+					func(_ context.Context, events []int) error {
 						if calls.Add(1)%5 == 0 {
+							refused.Add(int64(len(events)))
 							return errSink
 						}
 						time.Sleep(time.Duration(calls.Load()%3) * time.Millisecond)
@@ -71,87 +76,47 @@ func TestEachEventIsAccountedFor(t *testing.T) {
 							seen[e]++
 						}
 						return nil
+					})
+				for n := range 10_000 {
+					if err := p.take(t.Context(), n); err != nil {
+						t.Fatal(err)
 					}
-					p := made(t, name, Options{Queue: queue, BatchSize: 50, Interval: 5 * time.Millisecond, WhenFull: whenFull}, send)
-					var adding sync.WaitGroup
-					var tried, refused atomic.Int64
-					for i := range producers {
-						adding.Go(func() {
-							for n := range each {
-								switch err := p.Add(t.Context(), i*each+n); err {
-								case ErrFull:
-									time.Sleep(10 * time.Microsecond)
-									fallthrough
-								case nil:
-									tried.Add(1)
-								case ErrClosed:
-									refused.Add(1)
-								default:
-									t.Error(err)
-								}
-								if tried.Load() == producers*each*3/4 && n%2 == 0 {
-									time.Sleep(time.Millisecond) // so that Close comes in the middle
-								}
-							}
-						})
+				}
+				p.close(t.Context())
+				if p.failed.Load() != refused.Load() || p.logged.Load() != 10_000-refused.Load() || int64(len(seen)) != p.logged.Load() {
+					t.Errorf("%d at the sink, %d delivered, %d failed of %d refused", len(seen), p.logged.Load(), p.failed.Load(), refused.Load())
+				}
+				for e, n := range seen {
+					if n != 1 {
+						t.Fatalf("event %d came %d times", e, n)
 					}
-					for tried.Load() < producers*each*3/4 {
-						time.Sleep(100 * time.Microsecond)
-					}
-					a := closed(t, p)
-					adding.Wait()
-					if a = p.Account(); a.Added != tried.Load() || a.Added+refused.Load() != producers*each {
-						t.Errorf("%d taken or dropped, %d refused, of %d: %+v", tried.Load(), refused.Load(), producers*each, a)
-					}
-					balanced(t, a)
-					if a.Delivered == 0 || a.Returned != 0 || whenFull == Block && a.Failed == 0 || whenFull == Block &&
-						a.Dropped > 0 {
-						t.Errorf("%+v", a)
-					}
-					if int64(len(seen)) != a.Delivered || a.Logged != a.Delivered {
-						t.Errorf("%d at the sink: %+v", len(seen), a)
-					}
-					for e, n := range seen {
-						if n != 1 {
-							t.Fatalf("event %d came %d times", e, n)
-						}
-					}
-					if _, err := p.Close(t.Context()); err != ErrClosed {
-						t.Errorf("a second Close: %v", err)
-					}
-				})
-			}
+				}
+			})
 		}
 	}
 }
 
-// A Close whose context ends stops what is being sent, and counts what is left.
+// A close whose context ends stops what is being sent, and counts what is left.
 func TestCloseDoesNotWaitForever(t *testing.T) {
 	for _, name := range all {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := made(t, name, Options{Queue: 100, BatchSize: 10, Interval: time.Second},
-					func(ctx context.Context, _ []int) error {
-						<-ctx.Done()
-						return ctx.Err()
-					})
-				for i := range 75 {
-					if err := p.Add(t.Context(), i); err != nil {
-						t.Fatal(err)
-					}
+		synctest.Test(t, func(t *testing.T) {
+			p := made(t, name, Options{Queue: 100, BatchSize: 10, Interval: time.Second, Attempts: 1},
+				func(ctx context.Context, _ []int) error {
+					<-ctx.Done()
+					return ctx.Err()
+				})
+			for i := range 75 {
+				if err := p.take(t.Context(), i); err != nil {
+					t.Fatal(err)
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-				defer cancel()
-				began := time.Now()
-				a, err := p.Close(ctx)
-				if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 3*time.Second {
-					t.Errorf("%v after %v", err, time.Since(began))
-				}
-				balanced(t, a)
-				if a.Added != 75 || a.Returned != 75 {
-					t.Errorf("%+v, want 75 returned", a)
-				}
-			})
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			began := time.Now()
+			p.close(ctx)
+			if time.Since(began) != 3*time.Second || p.failed.Load() != 75 || p.logged.Load() != 0 {
+				t.Errorf("%s: after %v %d failed, want 75 after 3 s", name, time.Since(began), p.failed.Load())
+			}
 		})
 	}
 }
@@ -177,22 +142,20 @@ func TestAPoolThatSendsTakesNothing(t *testing.T) {
 				// that wait are served in the order in which they came.
 				for n := range 200 {
 					synctest.Wait()
-					if err := p.Add(t.Context(), n); err != nil {
+					if err := p.take(t.Context(), n); err != nil {
 						t.Fatal(err)
 					}
 				}
 				time.Sleep(time.Second)
 				synctest.Wait()
 				began := time.Now()
-				if err := p.Add(t.Context(), 200); err != nil {
+				if err := p.take(t.Context(), 200); err != nil {
 					t.Fatal(err)
 				}
 				if waited := time.Since(began); c.waits != (waited == latency) || !c.waits && waited > 0 {
 					t.Errorf("an event waited for %v while the pool sent", waited)
 				}
-				if a := closed(t, p); a.Delivered != 201 {
-					t.Errorf("%+v", a)
-				}
+				p.ends(t, 201, 0)
 			})
 		})
 	}
@@ -214,12 +177,12 @@ func TestStagger(t *testing.T) {
 				})
 			for n := range 40 { // some events for each tick, of which each worker gets a part
 				synctest.Wait()
-				if err := p.Add(t.Context(), n); err != nil {
+				if err := p.take(t.Context(), n); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(55 * time.Millisecond)
 			}
-			closed(t, p)
+			p.ends(t, 40, 0)
 			slices.Sort(at)
 			at = slices.DeleteFunc(at, func(d time.Duration) bool { return d >= 2*time.Second })
 			want := []time.Duration{1000, 1000, 1000, 1000}
@@ -244,8 +207,7 @@ func TestBySizeAndByTick(t *testing.T) {
 				began := time.Now()
 				var mu sync.Mutex
 				var sent []string
-				var log bytes.Buffer
-				p := made(t, name, Options{Queue: 100, BatchSize: 20, Interval: time.Second, Log: &log},
+				p := made(t, name, Options{Queue: 100, BatchSize: 20, Interval: time.Second, Attempts: 1},
 					func(_ context.Context, events []int) error {
 						mu.Lock()
 						defer mu.Unlock()
@@ -253,22 +215,15 @@ func TestBySizeAndByTick(t *testing.T) {
 						return nil
 					})
 				for n := range 25 {
-					if err := p.Add(t.Context(), n); err != nil {
+					if err := p.take(t.Context(), n); err != nil {
 						t.Fatal(err)
 					}
 					synctest.Wait()
 				}
 				time.Sleep(1500 * time.Millisecond)
-				a := closed(t, p)
+				p.ends(t, 25, 0)
 				if want := []string{"20 at 0s", "5 at 1s"}; name != "batch" && !slices.Equal(sent, want) {
 					t.Errorf("sent %v, want %v", sent, want)
-				}
-				if a.Delivered != 25 || a.Logged != 25 || a.LogLines != int64(len(sent)) {
-					t.Errorf("%+v", a)
-				}
-				lines := regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ INF count=\d+$`).FindAllString(log.String(), -1)
-				if len(lines) != len(sent) {
-					t.Errorf("%d lines of %d batches:\n%s", len(lines), len(sent), &log)
 				}
 			})
 		})
@@ -290,15 +245,11 @@ func TestCopiesDoNotAlias(t *testing.T) {
 					return nil
 				})
 			for n := range 40 {
-				if err := p.Add(t.Context(), n); err != nil {
+				if err := p.take(t.Context(), n); err != nil {
 					t.Fatal(err)
 				}
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-			defer cancel()
-			if a, err := p.Close(ctx); err != nil || a.Delivered != 40 {
-				t.Fatalf("%+v, %v", a, err)
-			}
+			p.ends(t, 40, 0)
 			flat := slices.Concat(kept...)
 			slices.Sort(flat)
 			for n := range 40 {
@@ -335,13 +286,13 @@ func TestAttempts(t *testing.T) {
 				}
 				return nil
 			})
-			if err := p.Add(t.Context(), 1); err != nil {
+			if err := p.take(t.Context(), 1); err != nil {
 				t.Fatal(err)
 			}
-			a := closed(t, p)
-			balanced(t, a)
-			if name == "batch" && (calls != 3 || a.Delivered != 1) || name != "batch" && (calls != 1 || a.Failed != 1) {
-				t.Errorf("%s: %d calls, %+v", name, calls, a)
+			want := map[bool]int{true: 3, false: 1}[name == "batch"]
+			p.ends(t, int64(want/3), 1-int64(want/3))
+			if calls != want {
+				t.Errorf("%s: %d calls", name, calls)
 			}
 		})
 	}
@@ -350,43 +301,18 @@ func TestAttempts(t *testing.T) {
 func TestAddEndsWithItsContext(t *testing.T) {
 	for _, name := range []string{"pool-1", "async", "swap", "batch"} {
 		hold := make(chan struct{})
-		p := made(t, name, Options{BatchSize: 1, Interval: time.Hour},
+		p := made(t, name, Options{BatchSize: 1, Interval: time.Hour, Attempts: 1},
 			func(context.Context, []int) error { <-hold; return nil })
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-		n := int64(0)
 		var err error
-		for n < 1000 && err == nil { // async never refuses
-			if err = p.Add(ctx, 0); err == nil {
-				n++
-			}
+		for p.taken < 1000 && err == nil { // async never refuses
+			err = p.take(ctx, 0)
 		}
 		cancel()
 		if bounded := name == "pool-1" || name == "batch"; bounded != errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%s: after %d events %v", name, n, err)
+			t.Errorf("%s: after %d events %v", name, p.taken, err)
 		}
 		close(hold)
-		if a := closed(t, p); a.Added != n || a.Delivered != n {
-			t.Errorf("%s: %d were taken: %+v", name, n, a)
-		}
-	}
-}
-
-func TestRefusals(t *testing.T) {
-	good := Options{Queue: 10, BatchSize: 10, Interval: time.Second}
-	staggered := good
-	staggered.Stagger = true
-	for _, c := range []struct {
-		name string
-		o    Options
-		says string
-	}{
-		{"pool", good, "no variant"}, {"pool-0", good, "no variant"}, {"pool-1001", good, "no variant"},
-		{"pool-007", good, "no variant"}, {"", good, "no variant"},
-		{"async", staggered, "only pool-N"}, {"swap", staggered, "only pool-N"}, {"batch", staggered, "only pool-N"},
-	} {
-		_, err := New(c.name, c.o, func(context.Context, []int) error { return nil })
-		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s, %+v: %v, want %q", c.name, c.o, err, c.says)
-		}
+		p.ends(t, p.taken, 0)
 	}
 }
