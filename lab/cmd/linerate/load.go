@@ -28,10 +28,10 @@ import (
 )
 
 type loadCall struct {
-	way        scenario.Way
-	URL        string  `arg:"" optional:"" name:"url" help:"What is asked, as http://127.0.0.1:8080/path or 127.0.0.1:8080."`
-	Data       *string `name:"data" placeholder:"TEXT|@FILE" help:"Body of the request, or @ and the file that holds it, byte by byte. As with curl its type is application/x-www-form-urlencoded, unless -H says otherwise."`
-	UnixSocket string  `name:"unix-socket" placeholder:"PATH" help:"Connect to this socket; host and port of the URL are then only the Host header."`
+	target     load.Target // that is loaded
+	URL        string      `arg:"" optional:"" name:"url" help:"What is asked, as http://127.0.0.1:8080/path or 127.0.0.1:8080."`
+	Data       *string     `name:"data" placeholder:"TEXT|@FILE" help:"Body of the request, or @ and the file that holds it, byte by byte. As with curl its type is application/x-www-form-urlencoded, unless -H says otherwise."`
+	UnixSocket string      `name:"unix-socket" placeholder:"PATH" help:"Connect to this socket; host and port of the URL are then only the Host header."`
 	scenario.Asking
 	Connections int           `short:"c" default:"10" placeholder:"N" help:"Open connections (default 10)."`
 	Pipelining  int           `short:"p" default:"1" placeholder:"N" help:"Requests in flight on each connection (default 1)."`
@@ -104,11 +104,10 @@ const longest = time.Hour
 
 // plan is what the flags ask for.
 func (c *loadCall) plan() (*load.Plan, error) {
-	target := load.Target{Name: c.URL, URL: c.URL, Connections: c.Connections, Pipelining: c.Pipelining, Rate: c.Rate}
-	if err := c.ask(&target); err != nil {
+	if err := c.ask(); err != nil {
 		return nil, err
 	}
-	p := &load.Plan{Threads: c.Threads, TimeoutS: c.Timeout.Seconds(), Targets: []load.Target{target}}
+	p := &load.Plan{Threads: c.Threads, TimeoutS: c.Timeout.Seconds(), Targets: []load.Target{c.target}}
 	if c.Warmup > 0 {
 		p.Slots = append(p.Slots, load.Slot{Seconds: c.Warmup.Seconds()})
 	}
@@ -172,28 +171,26 @@ func (c *loadCall) missed(t *load.TargetSummary, slot load.SlotReport) (lines []
 	return lines
 }
 
-// ask adds to a target what is asked of it, where that is more than its URL.
-func (c *loadCall) ask(t *load.Target) error {
+// ask says how the server is spoken to, and what is asked of it.
+func (c *loadCall) ask() (err error) {
+	if c.target, err = c.Way(strings.HasPrefix(strings.ToLower(c.URL), "https:")); err != nil {
+		return err
+	}
+	t := &c.target
+	t.Name, t.URL, t.Connections, t.Pipelining, t.Rate = c.URL, c.URL, c.Connections, c.Pipelining, c.Rate
 	if c.UnixSocket != "" {
-		path, err := filepath.Abs(c.UnixSocket)
-		if err != nil {
+		if t.Unix, err = filepath.Abs(c.UnixSocket); err != nil {
 			return err
 		}
-		t.Unix = path
 	}
 	path := ""
 	if u, err := url.Parse(c.URL); err == nil && (c.Scenario == "" || strings.Trim(u.RequestURI(), "/") != "") {
 		path = u.RequestURI()
 	}
 	asked, err := c.Asked(path, c.Data)
-	if err != nil {
-		return err
+	if err == nil && !asked.IsPlain() {
+		t.Requests = asked
 	}
-	if t.Close = asked.Close; !asked.IsPlain() {
-		t.Requests = asked.Requests
-	}
-	c.way, err = c.Way(strings.HasPrefix(strings.ToLower(c.URL), "https:"), asked)
-	*t = c.way.Of(*t)
 	return err
 }
 
@@ -212,7 +209,7 @@ func (c *loadCall) table(s *load.Summary, slot load.SlotReport, missed []string)
 		lasts = words.Count(c.Requests, "request")
 	}
 	fmt.Fprintf(&b, "%s: %s, %d in flight on each, %s", c.URL, words.Count(c.Connections, "connection"), c.Pipelining, lasts)
-	if spoken := c.way.Beyond(); spoken != "" {
+	if spoken := scenario.Spoken(c.target); spoken != scenario.Plain {
 		b.WriteString(", " + spoken)
 	}
 	b.WriteString("\n")
@@ -251,7 +248,7 @@ func (c *loadCall) table(s *load.Summary, slot load.SlotReport, missed []string)
 	if t.Statuses[http.StatusTooManyRequests] > 0 {
 		row("note", "the server limits its rate (status %d)", http.StatusTooManyRequests)
 	}
-	if c.way.TLS && c.Cert == "" && t.Answered == 0 {
+	if strings.HasPrefix(c.target.URL, "https:") && c.Cert == "" && t.Answered == 0 {
 		row("note", "the server may want a certificate of its client: give --cert and --key")
 	}
 	for _, r := range t.ByRequest {

@@ -12,6 +12,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/scenario"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -29,10 +30,13 @@ const (
 func (r *Run) Assess() *compare.Outcome {
 	out := &compare.Outcome{
 		SchemaVersion: compare.Version, Path: r.Requests[0].Path, Connections: r.Connections, Pipelining: r.Pipelining, RateRPS: r.Rate,
-		Margin: float64(r.Margin), FailAbove: r.FailAbove, Confidence: stats.Confidence, NewEach: r.Close, Protocol: r.Way.Beyond(),
+		Margin: float64(r.Margin), FailAbove: r.FailAbove, Confidence: stats.Confidence, NewEach: r.NoKeepalive,
 		StartedAt: r.Began.UTC().Format("2006-01-02T15:04:05Z"), DurationS: r.took(), Seed: r.Seed, Blocks: len(r.Blocks),
 		SlotS: r.Slot.Seconds(), Rounds: r.Rounds, ServerCPUs: cores.Format(r.ServerCPUs), ClientCPUs: cores.Format(r.ClientCPUs),
 		Says: []string{}, Servers: []compare.Measured{}, Comparisons: []compare.Comparison{},
+	}
+	if spoken := scenario.Spoken(r.Way); spoken != scenario.Plain {
+		out.Protocol = spoken
 	}
 	for _, one := range r.Requests {
 		if r.IsPlain() {

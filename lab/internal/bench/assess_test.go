@@ -9,14 +9,13 @@ import (
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/scenario"
-	"github.com/line-rate/line-rate/lab/load"
 )
 
 // made is a run of two servers, of which the second costs so many times what the first does in each
 // block; the first costs 10 µs, and the control repeats it.
 func made(ratios ...float64) *Run {
 	r := &Run{Bench: &Bench{Flags: Flags{Connections: 4, Pipelining: 1, Margin: 0.03, Budget: time.Minute, Warmup: new(time.Duration)},
-		Scenario: scenario.Scenario{Requests: []load.Request{{Method: "GET", Path: "/"}}},
+		Requests: scenario.Requests{{Method: "GET", Path: "/"}},
 		Servers:  []Server{{Name: "old", Command: []string{"a"}}, {Name: "new", Command: []string{"b"}}}, Looks: make([]Look, 2)}}
 	for n, ratio := range ratios {
 		b := Block{Took: time.Second, Strangers: []float64{0, 0, 0}}

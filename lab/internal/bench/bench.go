@@ -41,12 +41,12 @@ import (
 // A Bench is a comparison on this machine.
 type Bench struct {
 	Flags
-	scenario.Scenario
+	scenario.Requests
 	Servers    []Server
-	Way        scenario.Way
-	Dir        string   // where the commands start
-	Self       []string // the command that starts this program anew: see measure.Answer
-	ServerCPUs []int    // empty: wherever the servers are put
+	Way        load.Target // how all are spoken to
+	Dir        string      // where the commands start
+	Self       []string    // the command that starts this program anew: see measure.Answer
+	ServerCPUs []int       // empty: wherever the servers are put
 	ClientCPUs []int
 	Say        func(format string, args ...any) // a line that stays
 	Show       func(text string)                // of how far it is
@@ -78,9 +78,8 @@ func (b *Bench) dir(s Server) string { return cmp.Or(s.Dir, b.Dir) }
 
 // target is what is asked of a server at an address.
 func (b *Bench) target(name, addr string) load.Target {
-	host := addr
-	t := load.Target{Name: name, Connections: b.Connections, Pipelining: b.Pipelining, Rate: float64(b.Rate),
-		Close: b.Close}
+	t, host := b.Way, addr
+	t.Name, t.Connections, t.Pipelining, t.Rate = name, b.Connections, b.Pipelining, float64(b.Rate)
 	if !b.IsPlain() {
 		t.Requests = b.Requests
 	}
@@ -88,8 +87,8 @@ func (b *Bench) target(name, addr string) load.Target {
 		t.Unix, host = socket, "localhost"
 	}
 	// The slash between keeps any path on this server.
-	t.URL = "http://" + host + "/" + strings.TrimPrefix(b.Requests[0].Path, "/")
-	return b.Way.Of(t)
+	t.URL += host + "/" + strings.TrimPrefix(b.Requests[0].Path, "/")
+	return t
 }
 
 // plan is what all plans of the engine share. Connections and slots are not among what faults are

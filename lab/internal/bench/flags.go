@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,7 +63,7 @@ func New(f Flags) (b *Bench, err error) {
 	if b.Seed == 0 {
 		b.Seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
 	}
-	if b.Scenario, err = f.Asked(f.URL, f.Data); err != nil {
+	if b.Requests, err = f.Asked(f.URL, f.Data); err != nil {
 		return nil, err
 	}
 	if _, err := strict.Words(f.Prepare); err != nil {
@@ -83,7 +84,7 @@ func New(f Flags) (b *Bench, err error) {
 	if f.TLS && scheme == "http" {
 		return nil, fmt.Errorf("--tls is for commands and sockets; write https://%s", rest)
 	}
-	if b.Way, err = f.Way(f.TLS || scheme == "https", b.Scenario); err != nil {
+	if b.Way, err = f.Way(f.TLS || scheme == "https"); err != nil {
 		return nil, err
 	}
 	return b, b.check()
@@ -99,17 +100,15 @@ func (b *Bench) Costed() bool { return b.Servers[0].Costed() }
 func (b *Bench) level() float64 { return stats.Alpha / float64(len(b.Servers)-1) }
 
 func (b *Bench) check() error {
-	most := load.MaxConnections / (len(b.Servers) + 1)
+	t := b.target("", loopback+":80")
+	all := load.Plan{Targets: slices.Repeat([]load.Target{t}, len(b.Servers)+1)}
+	if err := all.Check(); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "targets/0: "))
+	}
+	if _, err := t.TLS(); err != nil {
+		return err
+	}
 	switch {
-	case b.Close && b.Pipelining > 1:
-		return fmt.Errorf("--pipelining %d: with a new connection for each request there is one in flight; leave it out",
-			b.Pipelining)
-	case b.Connections < 1 || b.Connections > most:
-		return fmt.Errorf("--connections %d: use 1 to %d", b.Connections, most)
-	case b.Pipelining < 1 || b.Pipelining > load.MaxPipelining:
-		return fmt.Errorf("--pipelining %d: use 1 to %d", b.Pipelining, load.MaxPipelining)
-	case b.Rate < 0 || b.Rate > load.MaxRate:
-		return fmt.Errorf("--rate %d: use 1 to %d requests a second, or leave it out for a closed loop", b.Rate, load.MaxRate)
 	case b.Ready <= 0 || b.Ready > 10*time.Minute:
 		return fmt.Errorf("--ready %v: use more than 0s and up to 10m", b.Ready)
 	case b.FailAbove != 0 && !(b.FailAbove >= 0.01 && b.FailAbove <= 100):

@@ -22,34 +22,33 @@ func Instead(ctx context.Context, t load.Target, failed error) string {
 	}
 	scheme, rest, _ := strings.Cut(t.URL, "://")
 	host, _, _ := strings.Cut(rest, "/")
-	was := scenario.Way{TLS: scheme == "https", HTTP2: t.Protocol == load.HTTP2}
+	protocols := []string{t.Protocol, load.HTTP2}
+	if t.Protocol == load.HTTP2 {
+		protocols[1] = ""
+	}
 	// TLS first: in plain text its servers tend to answer as well, that they want it.
-	for _, is := range []scenario.Way{{TLS: true, HTTP2: was.HTTP2}, {TLS: true, HTTP2: !was.HTTP2}, {HTTP2: was.HTTP2}, {HTTP2: !was.HTTP2}} {
-		if is == was {
+	for n, with := range []string{"https", "https", "http", "http"} {
+		// It gets a request that changes nothing, and nothing that a certificate would have to protect.
+		is := load.Target{URL: with + "://" + host + "/", Unix: t.Unix, Protocol: protocols[n%2], Insecure: true}
+		if with == scheme && is.Protocol == t.Protocol {
 			continue
 		}
-		asked := is // it gets a request that changes nothing, and nothing that a certificate would have to protect
-		asked.Insecure = true
 		within, cancel := context.WithTimeout(ctx, time.Second)
-		_, err := probe.Ask(within, asked.Of(load.Target{URL: "http://" + host + "/", Unix: t.Unix}), 0, 1)
+		_, err := probe.Ask(within, is, 0, 1)
 		cancel()
 		if err != nil && !probe.Answered(err) {
 			continue
 		}
 		var flags []string
-		switch {
-		case is.TLS && !was.TLS:
-			flags = append(flags, "write https:// before its address (of a command: --tls)")
-		case was.TLS && !is.TLS:
-			flags = append(flags, "write http:// before its address (of a command: without --tls)")
+		if with != scheme {
+			flags = append(flags, fmt.Sprintf("write %s:// before its address (of a command: %s)", with,
+				map[string]string{"https": "--tls", "http": "without --tls"}[with]))
 		}
-		switch {
-		case is.HTTP2 && !was.HTTP2:
-			flags = append(flags, "add --http2")
-		case was.HTTP2 && !is.HTTP2:
-			flags = append(flags, "leave out --http2")
+		if is.Protocol != t.Protocol {
+			flags = append(flags, map[string]string{load.HTTP2: "add --http2", "": "leave out --http2"}[is.Protocol])
 		}
-		return fmt.Sprintf("it speaks %s there, and was asked in %s; %s", is, was, strings.Join(flags, ", and "))
+		return fmt.Sprintf("it speaks %s there, and was asked in %s; %s", scenario.Spoken(is), scenario.Spoken(t),
+			strings.Join(flags, ", and "))
 	}
 	return ""
 }

@@ -10,32 +10,23 @@ import (
 	"github.com/line-rate/line-rate/lab/load"
 )
 
-const whole = `#:schema ../schema/scenario-1.json
-keep_alive = false
-
-[[request]]
+const whole = `[[request]]
 name = "search"
 path = "/search?q=a%20b"
 weight = 9
-check.json = { "/hits/0/Id" = 7, "/state" = "open" }
+expect = ["json:/hits/0/Id=7", "json:/state=open"]
 
 [[request]]
 method = "PUT"
 path = "/orders/1"
-body_file = "order.json"
+header = ["Content-Type: application/json", "X-Own: 1"]
+data = "@order.json"
 status = [200, 201]
-
-[request.headers]
-Content-Type = "application/json"
-X-Own = "1"
-
-[request.check]
-contains = "id"
-headers = { Etag = "" }
+expect = ["contains=id", "header:Etag"]
 
 [[request]]
 path = "/empty"
-body = ""
+data = ""
 `
 
 func write(t *testing.T, text string) string {
@@ -51,15 +42,16 @@ func write(t *testing.T, text string) string {
 }
 
 func TestAScenario(t *testing.T) {
-	got, err := Read(write(t, whole))
-	want := Scenario{Close: true, Requests: []load.Request{
+	got, err := read(write(t, whole))
+	want := Requests{
 		{Name: "search", Method: "GET", Path: "/search?q=a%20b", Weight: 9,
 			Check: &load.Check{JSON: []load.Field{{Pointer: "/hits/0/Id", Value: "7"}, {Pointer: "/state", Value: `"open"`}}}},
 		{Method: "PUT", Path: "/orders/1", Body: []byte("{}\n"), Status: []int{200, 201},
 			Headers: [][2]string{{"Content-Type", "application/json"}, {"X-Own", "1"}},
 			Check:   &load.Check{Contains: "id", Headers: [][2]string{{"Etag", ""}}}},
-		{Method: "POST", Path: "/empty", Body: []byte{}},
-	}}
+		{Method: "POST", Path: "/empty", Body: []byte{},
+			Headers: [][2]string{{"Content-Type", "application/x-www-form-urlencoded"}}},
+	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -70,39 +62,37 @@ func TestFilesThatAreRefused(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{whole, "", "line 1: it asks for nothing"},
 		{whole, `request = [{path = "a"}]`, `path is "a"`},
-		{`name = "search"`, `nam = "search"`, `line 5: unknown key "request.nam"; did you mean "name"?`},
-		{`keep_alive`, `keepalive`, `line 2: unknown key "keepalive"; did you mean "keep_alive"?`},
-		{`contains =`, `contain =`, `line 21: unknown key "request.check.contain"; did you mean "contains"?`},
+		{`name = "search"`, `nam = "search"`, `line 2: unknown key "request.nam"; did you mean "name"?`},
+		{`header = [`, `headers = [`, `line 10: unknown key "request.headers"; did you mean "header"?`},
 		{`weight = 9`, `Weight = 9`, `"request[0].Weight": keys are written in lower case`},
-		{`weight = 9`, `weight = "9"`, "line 7"},
+		{`weight = 9`, `weight = "9"`, "line 4"},
 		{`weight = 9`, `weight = -9`, "request 1: weight is -9"},
 		{`weight = 9`, `weight = 0`, "request 1: weight is 0; leave out the request"},
-		{`name = "search"`, `name = "a"` + "\n" + `name = "b"`, "line 6"},
+		{`name = "search"`, `name = "a"` + "\n" + `name = "b"`, "line 3"},
 		{`"/empty"`, `"empty"`, `request 3: path is "empty"`},
 		{`path = "/empty"`, "", `request 3: path is ""`},
 		{`"PUT"`, `"PUT /"`, `request 2: method is "PUT /"`},
 		{`[200, 201]`, `[200, 99]`, "request 2: status: 99"},
-		{`X-Own = "1"`, `X-Own = " 1"`, `request 2: headers: X-Own: " 1" is no value`},
-		{`X-Own = "1"`, `Connection = "close"`, "request 2: headers: Connection cannot be given: close says"},
-		{`order.json`, `none.json`, "request 2: body: open "},
-		{`body_file`, "body = \"\"\nbody_file", "request 2: body and body_file are both given"},
-		{`"/hits/0/Id"`, `"hits"`, `request 1: check: json: "hits" is no pointer`},
-		{`contains = "id"`, `body = "id"` + "\n" + `contains = "id"`, "request 2: check: body is the whole body"},
-		{`Etag = ""`, `"E tag" = ""`, "request 2: check: "},
-		{`body = ""`, `name = "search"`, `two are named "search"`},
+		{`X-Own: 1`, `X-Own`, `request 2: header "X-Own": write`},
+		{`X-Own: 1`, `Connection: close`, "request 2: headers: Connection cannot be given: close says"},
+		{`order.json`, `none.json`, "request 2: data: open "},
+		{`json:/hits/0/Id`, `json:hits`, `request 1: check: json: "hits" is no pointer`},
+		{`"contains=id"`, `"body=id", "contains=id"`, "request 2: check: body is the whole body"},
+		{`header:Etag`, `header:E tag`, "request 2: check: "},
+		{`data = ""`, `name = "search"`, `two are named "search"`},
 	} {
 		text := strings.Replace(whole, c.old, c.new, 1)
 		if text == whole {
 			t.Fatalf("%q is not in it", c.old)
 		}
 		path := write(t, text)
-		_, err := Read(path)
+		_, err := read(path)
 		if err == nil || !strings.HasPrefix(err.Error(), path+", ") || !strings.Contains(err.Error(), c.want) ||
 			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, want %q", c.new, err, c.want)
 		}
 	}
-	if _, err := Read("/nowhere/shop.toml"); err == nil || !strings.Contains(err.Error(), "/nowhere/shop.toml") {
+	if _, err := read("/nowhere/shop.toml"); err == nil || !strings.Contains(err.Error(), "/nowhere/shop.toml") {
 		t.Error(err)
 	}
 }
@@ -117,33 +107,33 @@ func TestFlags(t *testing.T) {
 		made  load.Request
 	}{
 		{url: "/a", made: load.Request{Method: "GET", Path: "/a"}},
-		{url: "/a", data: &text, flags: Asking{Header: []string{"Content-Type: application/json", "X:y"}, Status: []int{201}},
+		{url: "/a", data: &text, flags: Asking{Request: Request{Header: []string{"Content-Type: application/json", "X:y"}, Status: []int{201}}},
 			made: load.Request{Method: "POST", Path: "/a", Body: []byte(text), Status: []int{201},
 				Headers: [][2]string{{"Content-Type", "application/json"}, {"X", "y"}}}},
-		{url: "/a", data: &file, flags: Asking{Method: "PUT"}, made: load.Request{Method: "PUT", Path: "/a", Body: []byte("{}\n"),
+		{url: "/a", data: &file, flags: Asking{Request: Request{Method: "PUT"}}, made: load.Request{Method: "PUT", Path: "/a", Body: []byte("{}\n"),
 			Headers: [][2]string{{"Content-Type", "application/x-www-form-urlencoded"}}}},
-		{url: "/a", flags: Asking{Expect: []string{"header:Etag", "header:X=1=2", "contains=a=b", "json:/a/b=open", "json:/n=1",
-			"json:/n"}}, made: load.Request{Method: "GET", Path: "/a", Check: &load.Check{Contains: "a=b",
+		{url: "/a", flags: Asking{Request: Request{Expect: []string{"header:Etag", "header:X=1=2", "contains=a=b", "json:/a/b=open", "json:/n=1",
+			"json:/n"}}}, made: load.Request{Method: "GET", Path: "/a", Check: &load.Check{Contains: "a=b",
 			Headers: [][2]string{{"Etag", ""}, {"X", "1=2"}},
 			JSON:    []load.Field{{Pointer: "/a/b", Value: `"open"`}, {Pointer: "/n", Value: "1"}, {Pointer: "/n", Value: ""}}}}},
-		{url: "/a", flags: Asking{Expect: []string{"body=" + file}}, made: load.Request{Method: "GET", Path: "/a",
+		{url: "/a", flags: Asking{Request: Request{Expect: []string{"body=" + file}}}, made: load.Request{Method: "GET", Path: "/a",
 			Check: &load.Check{Body: []byte("{}\n")}}},
 		{want: "--url is missing"},
 		{url: "a", want: `path is "a"`},
 		{url: "/a b", want: "with %20 for a blank"},
-		{url: "/", flags: Asking{Method: "GET /"}, want: "method is"},
-		{url: "/", flags: Asking{Header: []string{"X"}}, want: `--header "X": write 'NAME: VALUE'`},
-		{url: "/", flags: Asking{Header: []string{"Host: a", "host: b"}}, want: "headers: Host is there twice"},
-		{url: "/", flags: Asking{Status: []int{99}}, want: "status: 99"},
-		{url: "/", flags: Asking{Expect: []string{"bdy=a"}}, want: `--expect "bdy=a": write header:NAME=VALUE`},
-		{url: "/", flags: Asking{Expect: []string{"json:a=1"}}, want: "check: json"},
+		{url: "/", flags: Asking{Request: Request{Method: "GET /"}}, want: "method is"},
+		{url: "/", flags: Asking{Request: Request{Header: []string{"X"}}}, want: `header "X": write 'NAME: VALUE'`},
+		{url: "/", flags: Asking{Request: Request{Header: []string{"Host: a", "host: b"}}}, want: "headers: Host is there twice"},
+		{url: "/", flags: Asking{Request: Request{Status: []int{99}}}, want: "status: 99"},
+		{url: "/", flags: Asking{Request: Request{Expect: []string{"bdy=a"}}}, want: `expect "bdy=a": write header:NAME=VALUE`},
+		{url: "/", flags: Asking{Request: Request{Expect: []string{"json:a=1"}}}, want: "check: json"},
 		{url: "/", flags: Asking{Scenario: "shop.toml"}, want: "leave out the path"},
 	} {
 		s, err := c.flags.Asked(c.url, c.data)
 		switch {
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%q %+v: %v, want %q", c.url, c.flags, err, c.want)
-		case c.want == "" && (err != nil || !reflect.DeepEqual(s.Requests, []load.Request{c.made})):
+		case c.want == "" && (err != nil || !reflect.DeepEqual(s, Requests{c.made})):
 			t.Errorf("%q %+v: %+v, %v", c.url, c.flags, s, err)
 		}
 	}
@@ -151,9 +141,9 @@ func TestFlags(t *testing.T) {
 	if _, err := (Asking{}).Asked("/", &none); err == nil || !strings.Contains(err.Error(), "open /nowhere") {
 		t.Error(err)
 	}
-	s, err := Asking{Scenario: write(t, strings.Replace(whole, "keep_alive = false", "", 1)), NoKeepalive: true}.Asked("", nil)
-	if err != nil || !s.Close || len(s.Requests) != 3 {
-		t.Errorf("%+v, %v", s, err)
+	all, err := Asking{Scenario: write(t, whole)}.Asked("", nil)
+	if err != nil || len(all) != 3 {
+		t.Errorf("%+v, %v", all, err)
 	}
 }
 
@@ -161,13 +151,17 @@ func TestFlags(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(whole)
 	f.Add("[request]\npath = \"a\"")
-	f.Add("[[request]]\npath = \"/\"\ncheck.headers.a = \"b\"\n[request.check.json]\n\"/a\" = [1, {b = 2020-01-01}]")
+	f.Add("[[request]]\npath = \"/\"\nexpect = [\"header:a\", \"json:/a=[1, {}]\"]")
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := parse([]byte(text), "/nowhere")
+		path := filepath.Join(t.TempDir(), "a.toml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all, err := read(path)
 		if err != nil {
 			return
 		}
-		for _, r := range s.Requests {
+		for _, r := range all {
 			if err := r.Valid(); err != nil {
 				t.Error(err)
 			}
