@@ -3,6 +3,7 @@ package tune
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -21,7 +22,7 @@ import (
 const treeVariable = "LINE_RATE_TUNE_ROOT"
 
 const (
-	netDir    = "/sys/class/net/"
+	netDir    = "/sys/class/net/" // whose files go with a network namespace
 	cpuDir    = "/sys/devices/system/cpu/"
 	tableFile = "/proc/sys/net/core/rps_sock_flow_entries"
 	// backlogFile exists only in the machine's own network namespace.
@@ -32,7 +33,6 @@ const (
 // A machine is this process's view of the machine that it runs on.
 type machine struct {
 	tree     string // put in front of every path; empty on a real machine
-	sys      string // shows this network namespace in place of /sys, if that shows another
 	online   []int
 	possible int  // number of CPUs up to the last possible one
 	apart    bool // in a network namespace other than the machine's own
@@ -47,26 +47,16 @@ func here() (m *machine, err error) {
 		return nil, err
 	}
 	m.possible = slices.Max(possible) + 1
-	if m.apart = !m.exists(backlogFile); m.apart && m.tree == "" {
-		m.sys = ownSys()
-	}
+	m.apart = !m.exists(backlogFile)
 	m.online, err = m.cpus("online")
 	return m, err
 }
 
-// passes tells whether the knob's values go with this network namespace.
-func (k *knob) passes(m *machine) bool { return m.apart && strings.HasPrefix(k.file, "rps_") }
-
-// real is where a path is found.
-func (m *machine) real(path string) string {
-	if below, ok := strings.CutPrefix(path, "/sys/"); ok && m.sys != "" {
-		return m.sys + "/" + below
-	}
-	return m.tree + path
-}
+// passes tells whether a value goes with this network namespace.
+func (m *machine) passes(path string) bool { return m.apart && strings.HasPrefix(path, netDir) }
 
 func (m *machine) exists(path string) bool {
-	_, err := os.Stat(m.real(path))
+	_, err := os.Stat(m.tree + path)
 	return err == nil
 }
 
@@ -84,25 +74,30 @@ func (m *machine) read(path string) (string, error) {
 		state, err := systemctl("show", "--property=ActiveState", "--value", unit)
 		return strings.Replace(state, "failed", "inactive", 1), err
 	}
-	b, err := os.ReadFile(m.real(path))
+	b, err := os.ReadFile(m.tree + path)
 	return string(b), err
 }
 
-func (m *machine) write(path, value string) error {
-	if unit, ok := strings.CutPrefix(path, unitPrefix); ok {
-		verb := "stop"
-		if value == "active" {
-			verb = "start"
-		}
-		_, err := systemctl(verb, unit)
-		return err
+// beforeWrite is called before each write, and before originals are forgotten.
+// Tests replace it to fail or to end the process there.
+var beforeWrite = func() error { return nil }
+
+// set writes a value and reads it back.
+func (m *machine) set(path, value string) error {
+	err := beforeWrite()
+	if unit, ok := strings.CutPrefix(path, unitPrefix); ok && err == nil {
+		_, err = systemctl(map[bool]string{true: "start", false: "stop"}[value == "active"], unit)
+	} else if err == nil {
+		err = os.WriteFile(m.tree+path, []byte(value), 0) // in a single write, as the kernel takes it
 	}
-	f, err := os.OpenFile(m.real(path), os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(value) // the kernel takes a value in a single write only
-	return errors.Join(err, f.Close())
+	now, err := m.read(path)
+	if err == nil && plain(now) != plain(value) {
+		err = fmt.Errorf("%s: %q was written, and the kernel made %q of it", path, plain(value), plain(now))
+	}
+	return err
 }
 
 // root refuses others than root of the machine: the kernel lets root of another user namespace
@@ -117,28 +112,21 @@ func (m *machine) root(path string) error {
 
 // systemctl runs the command and returns its output on one line.
 func systemctl(args ...string) (string, error) {
-	path, err := exec.LookPath("systemctl")
-	if err != nil {
-		return "", unavailable("there is no systemctl here to ask for services")
-	}
-	out, err := exec.Command(path, args...).Output()
+	out, err := exec.Command("systemctl", args...).Output()
 	if status, ok := errors.AsType[*exec.ExitError](err); ok {
 		why, _, _ := strings.Cut(strings.TrimSpace(string(status.Stderr)), "\n")
 		err = unavailable("systemctl %s: %s", strings.Join(args, " "), cmp.Or(why, err.Error()))
+	} else if err != nil {
+		err = unavailable("there is no systemctl here to ask for services: %v", err)
 	}
 	return strings.TrimSpace(string(out)), err
 }
 
 // glob lists the files of a pattern, in the order of the numbers in their names.
 func (m *machine) glob(pattern string) []string {
-	files, _ := filepath.Glob(m.real(pattern)) // the patterns are right
+	files, _ := filepath.Glob(m.tree + pattern) // the patterns are right
 	slices.SortFunc(files, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
-	return strict.Called(files, func(file string) string {
-		if below, ok := strings.CutPrefix(file, m.sys); ok && m.sys != "" {
-			return "/sys" + below
-		}
-		return strings.TrimPrefix(file, m.tree)
-	})
+	return strict.Called(files, func(file string) string { return strings.TrimPrefix(file, m.tree) })
 }
 
 // process finds a process id by the process's name; empty if there is none.

@@ -36,17 +36,16 @@ func (m *machine) someCores(list string) ([]int, error) {
 
 // device checks that there is such an interface.
 func (m *machine) device(dev string) error {
-	switch {
-	case dev == "":
+	if dev == "" {
 		return errors.New("--dev is missing: which interface?")
-	case !m.exists(netDir + dev + "/ifindex"):
+	} else if !m.exists(netDir + dev + "/ifindex") {
 		return unavailable("no interface %s here", dev)
 	}
 	return nil
 }
 
-// queueFiles lists one file of each of an interface's receive queues, by queue number.
-func (m *machine) queueFiles(dev, name string) (files []string, err error) {
+// everyQueue has a file of each of an interface's receive queues written, by queue number.
+func (m *machine) everyQueue(dev, file string, want func(queues int) (string, error)) (changes []change, err error) {
 	if err := m.device(dev); err != nil {
 		return nil, err
 	}
@@ -54,24 +53,19 @@ func (m *machine) queueFiles(dev, name string) (files []string, err error) {
 	if len(queues) == 0 {
 		return nil, unavailable("%s has no receive queues", dev)
 	}
-	return strict.Called(queues, func(queue string) string { return queue + "/" + name }), nil
+	value, err := want(len(queues))
+	return strict.Called(queues, func(queue string) change { return change{path: queue + "/" + file, want: value + "\n"} }), err
 }
 
 // planRPS has each of an interface's receive queues hand packets on to the cores.
-func planRPS(k *knob, m *machine, o Options) (changes []change, err error) {
-	files, err := m.queueFiles(o.Dev, k.file)
-	if err != nil {
-		return nil, err
-	}
-	cpus, err := m.someCores(o.CPUs)
-	if err != nil {
-		return nil, err
-	}
-	mask, err := cores.Mask(cpus, m.possible)
-	for _, f := range files {
-		changes = append(changes, change{path: f, want: mask + "\n"})
-	}
-	return changes, err
+func planRPS(k *knob, m *machine, o Options) ([]change, error) {
+	return m.everyQueue(o.Dev, k.file, func(int) (string, error) {
+		cpus, err := m.someCores(o.CPUs)
+		if err != nil {
+			return "", err
+		}
+		return cores.Mask(cpus, m.possible)
+	})
 }
 
 // usualFlows is the size of the flow table where none is given.
@@ -80,34 +74,27 @@ const usualFlows = 32768
 // planRFS steers each flow to the core that last read from it, by one global
 // table and a share of it for every queue, rounded up to a power of two as the kernel does.
 func planRFS(k *knob, m *machine, o Options) (changes []change, err error) {
-	if o.Entries == 0 {
-		o.Entries = usualFlows
-	}
+	entries := cmp.Or(o.Entries, usualFlows)
 	switch {
 	case o.TableOnly && o.QueuesOnly:
 		return nil, errors.New("--table-only and --queues-only leave nothing to do")
-	case o.Entries < 1 || bits.OnesCount(uint(o.Entries)) != 1:
-		return nil, fmt.Errorf("--entries: %d is no power of two", o.Entries)
+	case entries < 1 || bits.OnesCount(uint(entries)) != 1:
+		return nil, fmt.Errorf("--entries: %d is no power of two", entries)
 	case !o.QueuesOnly && m.apart:
 		return nil, unavailable("%s is only in the initial network namespace (use --queues-only here, and --table-only there)", tableFile)
 	case !o.QueuesOnly:
-		changes = append(changes, change{path: tableFile, want: fmt.Sprintf("%d\n", o.Entries)})
+		changes = append(changes, change{path: tableFile, want: fmt.Sprintf("%d\n", entries)})
 	}
 	if o.TableOnly {
 		return changes, nil
 	}
-	files, err := m.queueFiles(o.Dev, k.file)
-	if err != nil {
-		return nil, err
-	}
-	if o.Entries < len(files) {
-		return nil, fmt.Errorf("--entries: %d are too few for the %d receive queues of %s", o.Entries, len(files), o.Dev)
-	}
-	share := 1 << bits.Len(uint(o.Entries/len(files)-1))
-	for _, f := range files {
-		changes = append(changes, change{path: f, want: fmt.Sprintf("%d\n", share)})
-	}
-	return changes, nil
+	shares, err := m.everyQueue(o.Dev, k.file, func(queues int) (string, error) {
+		if entries < queues {
+			return "", fmt.Errorf("--entries: %d are too few for the %d receive queues of %s", entries, queues, o.Dev)
+		}
+		return fmt.Sprint(1 << bits.Len(uint(entries/queues-1))), nil
+	})
+	return append(changes, shares...), err
 }
 
 // planStop stops a systemd service: of the knob's names the one that runs.
@@ -129,12 +116,11 @@ func planInterrupts(_ *knob, m *machine, o Options) (changes []change, err error
 	if err := m.device(o.Dev); err != nil {
 		return nil, err
 	}
-	numbers := m.messages(o.Dev)
 	cpus, err := m.someCores(o.CPUs)
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range numbers {
+	for _, n := range m.messages(o.Dev) {
 		if ofQueue(m.action(n), o.Dev) {
 			changes = append(changes, change{path: affinity(n), want: fmt.Sprintf("%d\n", cpus[len(changes)%len(cpus)])})
 		}
@@ -159,12 +145,11 @@ func (m *machine) messages(dev string) []string {
 
 // action is the name of what handles an interrupt: its directory has one of that name.
 func (m *machine) action(irq string) string {
-	entries, _ := os.ReadDir(m.real("/proc/irq/" + irq))
-	handler, _ := strict.First(entries, fs.DirEntry.IsDir)
-	if handler == nil {
-		return ""
+	entries, _ := os.ReadDir(m.tree + "/proc/irq/" + irq)
+	if handler, ok := strict.First(entries, fs.DirEntry.IsDir); ok {
+		return handler.Name()
 	}
-	return handler.Name()
+	return ""
 }
 
 var (

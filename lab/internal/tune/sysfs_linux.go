@@ -1,28 +1,18 @@
 package tune
 
 import (
-	"fmt"
-	"sync"
+	"runtime"
 
 	"golang.org/x/sys/unix"
 )
 
-// ownSys is a view of /sys that shows this process's network namespace. The sysfs that is mounted
-// shows the namespace of the process that mounted it, so after "nsenter --net" an interface is missing
-// there or, worse, is another one of the same name. This one is mounted nowhere and ends with the
-// process. It is empty without the right to make one; but who may not make one may not write either.
-var ownSys = sync.OnceValue(func() string {
-	fs, err := unix.Fsopen("sysfs", unix.FSOPEN_CLOEXEC)
-	if err != nil {
-		return ""
+// enterSys has /sys show this process's network namespace to this goroutine. What is mounted there shows
+// the namespace of who mounted it, so after "nsenter --net" an interface is missing or, worse, is another
+// one of the same name. No other process sees this mount, and it ends with this one. Who may not mount may
+// not write either.
+func enterSys() {
+	runtime.LockOSThread()
+	if unix.Unshare(unix.CLONE_NEWNS) == nil && unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") == nil {
+		_ = unix.Mount("sysfs", "/sys", "sysfs", 0, "")
 	}
-	defer unix.Close(fs)
-	if err := unix.FsconfigCreate(fs); err != nil {
-		return ""
-	}
-	mount, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, 0)
-	if err != nil {
-		return ""
-	}
-	return fmt.Sprintf("/proc/self/fd/%d", mount)
-})
+}

@@ -30,8 +30,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/prometheus/procfs"
-
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -119,15 +117,19 @@ func (k *knob) changes(m *machine, o Options) ([]change, error) {
 		}
 	}
 	all, err := k.plan(k, m, o)
-	for i := range all {
-		if err == nil {
-			all[i].now, err = m.read(all[i].path)
-		}
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range all {
+		all[i].now, err = m.read(c.path)
 		if errors.Is(err, fs.ErrNotExist) {
-			err = unavailable("this kernel has no %s", all[i].path)
+			err = unavailable("this kernel has no %s", c.path)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	return all, err
+	return all, nil
 }
 
 // reach checks the conditions for writing, before anything is written.
@@ -175,44 +177,37 @@ func (k *knob) runs(m *machine) bool {
 
 // Do plans, applies or holds a knob, or restores or shows what is turned; of all where no knob is named.
 func Do(action, name string, o Options, out io.Writer) error {
-	switch m, err := here(); {
-	case err != nil:
-		return err
-	case action == "show":
-		return show(name, out)
-	case action == "restore":
-		return restore(m, name, out)
-	default:
-		k, err := find(name)
-		if err == nil {
-			err = k.do(action, m, o, out)
-		}
-		if err != nil && name != "" {
-			err = fmt.Errorf("tune %s: %w", name, err)
-		}
-		return err
-	}
-}
-
-func (k *knob) do(action string, m *machine, o Options, out io.Writer) error {
-	changes, err := k.changes(m, o)
-	switch {
-	case err != nil:
-		return err
-	case action == "plan":
-		return k.print(m, changes, out)
-	case action == "hold":
-		return k.hold(m, changes, out)
-	}
-	s, err := k.apply(m, changes, procfs.ProcStat{})
+	m, err := here()
 	if err != nil {
 		return err
 	}
-	where := "originals are in " + s.file()
-	if s.dir == "" {
-		where = "they go with this network namespace"
+	chosen := func(l Left) bool { return name == "" || l.Knob == name }
+	switch action {
+	case "show":
+		return show(chosen, out)
+	case "restore":
+		return m.restore(chosen, out)
 	}
-	fmt.Fprintf(out, "%s: %s as wanted, all read back; %s\n", k.name, words.Count(len(changes), "value"), where)
+	k, err := find(name)
+	if err != nil {
+		return fmt.Errorf("tune: %w", err)
+	}
+	if m.apart && m.tree == "" {
+		enterSys()
+	}
+	changes, err := k.changes(m, o)
+	switch {
+	case err != nil:
+	case action == "plan":
+		err = k.print(m, changes, out)
+	case action == "hold":
+		err = k.hold(m, changes, out)
+	default:
+		err = k.apply(m, changes, out)
+	}
+	if err != nil {
+		return fmt.Errorf("tune %s: %w", name, err)
+	}
 	return nil
 }
 
@@ -239,9 +234,9 @@ func (k *knob) print(m *machine, changes []change, out io.Writer) error {
 }
 
 // show lists what is turned.
-func show(knob string, out io.Writer) error {
+func show(chosen func(Left) bool, out io.Writer) error {
 	left, err := All()
-	left = strict.Those(left, func(l Left) bool { return knob == "" || l.Knob == knob })
+	left = strict.Those(left, chosen)
 	for _, l := range left {
 		fmt.Fprintln(out, l)
 	}
@@ -251,73 +246,86 @@ func show(knob string, out io.Writer) error {
 	return err
 }
 
-func restore(m *machine, knob string, out io.Writer) error {
+func (m *machine) restore(chosen func(Left) bool, out io.Writer) error {
 	if err := m.root(stateDir()); err != nil {
 		return err
 	}
-	s, err := open(m)
+	return m.locked(func(s *state) error {
+		restored, err := s.restore(m, chosen)
+		if err == nil {
+			fmt.Fprintf(out, "%s restored, all read back\n", words.Count(len(restored), "original"))
+		}
+		return err
+	})
+}
+
+// apply changes the settings until somebody restores them.
+func (k *knob) apply(m *machine, changes []change, out io.Writer) error {
+	s, err := k.write(m, changes, 0)
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	restored, err := s.restore(m, func(l Left) bool { return knob == "" || l.Knob == knob })
-	if err == nil {
-		fmt.Fprintf(out, "%s restored, all read back\n", words.Count(len(restored), "original"))
+	where := "originals are in " + s.file
+	if s.file == "" {
+		where = "they go with this network namespace"
 	}
-	return err
+	fmt.Fprintf(out, "%s: %s as wanted, all read back; %s\n", k.name, words.Count(len(changes), "value"), where)
+	return nil
 }
 
-// apply saves the originals of all changes and then writes. If it fails half-way, it
+// write saves the originals of all changes and then writes. If it fails half-way, it
 // restores them. An earlier original of a path stays; but a process that is to hold the
 // values refuses what has one, and nobody takes over what is held.
-func (k *knob) apply(m *machine, changes []change, by procfs.ProcStat) (s *state, err error) {
+func (k *knob) write(m *machine, changes []change, pid int) (s *state, err error) {
 	if err := k.reach(m, changes[0].path); err != nil {
 		return nil, err
 	}
-	s = &state{}
-	if !k.passes(m) {
-		if s, err = open(m); err != nil {
-			return nil, err
+	write := func(locked *state) error {
+		s = locked
+		if s.stuck != nil {
+			return fmt.Errorf("what a hold that was killed has left is not restored: %w", s.stuck)
 		}
-		defer s.close()
+		if err := s.add(m, k.name, changes, pid); err != nil {
+			return err
+		}
+		for _, c := range changes {
+			if !c.due() {
+				continue
+			}
+			if err := m.set(c.path, c.want); err != nil {
+				if _, failed := s.restore(m, among(changes)); failed != nil {
+					return fmt.Errorf("%w; what was written is not put back (%w); restore tries again", err, failed)
+				}
+				return fmt.Errorf("%w; what was written before it is put back", err)
+			}
+		}
+		return nil
 	}
-	if s.stuck != nil {
-		return nil, fmt.Errorf("what a hold that was killed has left is not restored: %w", s.stuck)
+	if m.passes(changes[0].path) {
+		err = write(&state{})
+	} else {
+		err = m.locked(write)
 	}
+	return s, err
+}
+
+// add saves the originals of changes.
+func (s *state) add(m *machine, knob string, changes []change, pid int) (err error) {
 	for i, c := range changes {
 		// Read again under the lock: nobody else writes now.
 		if changes[i].now, err = m.read(c.path); err != nil {
-			return nil, err
+			return err
 		}
-		at := slices.IndexFunc(s.records, func(l Left) bool { return l.Path == c.path })
-		if at < 0 {
-			now := time.Now().UTC().Truncate(time.Second)
-			s.records = append(s.records, Left{Knob: k.name, Path: c.path, Original: changes[i].now, Since: now,
-				PID: by.PID, Start: by.Starttime})
-		} else if l := s.records[at]; by.PID != 0 || l.PID != 0 {
-			return nil, fmt.Errorf("the original of %s is held since %s: an apply is in force; restore it first: tune-%s.sh restore",
+		l, saved := strict.First(s.records, func(l Left) bool { return l.Path == c.path })
+		if saved && (pid != 0 || l.PID != 0) {
+			return fmt.Errorf("the original of %s is held since %s: an apply is in force; restore it first: tune-%s.sh restore",
 				l.Path, l.Since.Format(time.RFC3339), l.Knob)
+		} else if !saved {
+			s.records = append(s.records, Left{Knob: knob, Path: c.path, Original: changes[i].now,
+				Since: time.Now().UTC().Truncate(time.Second), PID: pid, Start: began(pid)})
 		}
 	}
-	if err := s.save(); err != nil {
-		return nil, err
-	}
-	for _, c := range changes {
-		if !c.due() {
-			continue
-		}
-		if err := m.set(c.path, c.want); err != nil {
-			if _, failed := s.restore(m, among(changes)); failed != nil {
-				return nil, fmt.Errorf("%w; what was written is not put back (%w); restore tries again", err, failed)
-			}
-			// The text of an Unavailable is shown as a reason and must stay as it is.
-			if errors.As(err, new(Unavailable)) {
-				return nil, err
-			}
-			return nil, fmt.Errorf("%w; what was written before it is put back", err)
-		}
-	}
-	return s, nil
+	return s.save()
 }
 
 func among(changes []change) func(Left) bool {
@@ -335,7 +343,7 @@ func (k *knob) hold(m *machine, changes []change, out io.Writer) error {
 	unwanted := make(chan os.Signal, 8)
 	signal.Notify(unwanted, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	signal.Ignore(syscall.SIGPIPE) // the reader of its output may be gone
-	s, err := k.apply(m, changes, process(os.Getpid()))
+	s, err := k.write(m, changes, os.Getpid())
 	if err != nil {
 		return err
 	}
@@ -345,12 +353,12 @@ func (k *knob) hold(m *machine, changes []change, out io.Writer) error {
 		unwanted <- syscall.SIGHUP
 	}()
 	<-unwanted
-	if !k.passes(m) {
-		if s, err = open(m); err != nil {
-			return err
-		}
-		defer s.close()
+	back := func(s *state) error {
+		_, err := s.restore(m, among(changes))
+		return err
 	}
-	_, err = s.restore(m, among(changes))
-	return err
+	if s.file == "" {
+		return back(s)
+	}
+	return m.locked(back)
 }

@@ -334,7 +334,7 @@ func TestAStateThatCannotBeReadIsOneLineAndNothingIsWritten(t *testing.T) {
 	}
 	for text, words := range map[string]string{
 		string(good[:len(good)/2]): "line ", "": "line 1", "originals\n": "line 1",
-		strings.Replace(string(good), `"rps"`, `"rsp"`, 1): `no knob "rsp"`,
+		strings.Replace(string(good), `"knob"`, `"knop"`, 1): `unknown field "knop"`,
 	} {
 		put(t, file, "", text)
 		for _, action := range []string{"restore", "show", "apply", "hold"} {

@@ -2,15 +2,13 @@ package tune
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
-
-// mostValues is how many different values of one setting are told apart.
-const mostValues = 8
 
 // Values are the settings that the knobs can turn, as they are now: for each, the
 // different values that the queues and interrupts of all interfaces have. They name
@@ -38,17 +36,12 @@ func Values(root string) map[string]string {
 		if k.file != affinityFile {
 			files = m.glob(netDir + "*/queues/rx-*/" + k.file)
 		}
-		var seen []string
-		for _, f := range files {
-			if text, _ := m.read(f); plain(text) != "" && !slices.Contains(seen, plain(text)) {
-				seen = append(seen, plain(text))
-			}
-		}
-		if slices.Sort(seen); len(seen) > mostValues {
-			seen = append(seen[:mostValues], fmt.Sprintf("and %d more", len(seen)-mostValues))
-		}
-		if len(seen) > 0 {
-			set[k.file] = strings.Join(seen, "; ")
+		seen := strict.Set(files, func(file string) string {
+			text, _ := m.read(file)
+			return plain(text)
+		})
+		if delete(seen, ""); len(seen) > 0 {
+			set[k.file] = strings.Join(slices.Sorted(maps.Keys(seen)), "; ")
 		}
 	}
 	return set
