@@ -213,22 +213,19 @@ func (l *looker) compare(ctx context.Context) error {
 // differ says how the answers of a server differ from those of the first; empty if they do not.
 func (l *looker) differ(i int) string {
 	base, other := l.Looks[0].Answers, l.Looks[i].Answers
-	for of := range other[len(other)-1].Of + 1 {
-		x, y := probe.To(of, base), probe.To(of, other)
-		d := probe.Differ(x, y)
-		if d.Field == "" {
-			continue
-		}
-		says := fmt.Sprintf("%s answers with %s %s, %s with %s", l.Servers[i].Name, d.Field, d.Ours, l.Servers[0].Name, d.Theirs)
-		if len(l.Requests) > 1 {
-			says = "to " + l.Requests[of].Label() + ": " + says
-		}
-		if strings.ReplaceAll(string(x[0].Body), l.subjects[0].Addr(), "") == strings.ReplaceAll(string(y[0].Body), l.subjects[i].Addr(), "") {
-			says += "; they differ only where the address stands: give both the same name by -H 'Host: x'"
-		}
-		return says
+	d := probe.Differ(base, other)
+	if d == nil {
+		return ""
 	}
-	return ""
+	says := fmt.Sprintf("%s answers with %s %s, %s with %s", l.Servers[i].Name, d.Field, d.Ours, l.Servers[0].Name, d.Theirs)
+	if len(l.Requests) > 1 {
+		says = "to " + l.Requests[d.Of].Label() + ": " + says
+	}
+	x, y := probe.To(d.Of, base)[0].Body, probe.To(d.Of, other)[0].Body
+	if strings.ReplaceAll(string(x), l.subjects[0].Addr(), "") == strings.ReplaceAll(string(y), l.subjects[i].Addr(), "") {
+		says += "; they differ only where the address stands: give both the same name by -H 'Host: x'"
+	}
+	return says
 }
 
 // second is longer than what bodies keep that change once a second.

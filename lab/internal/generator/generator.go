@@ -82,8 +82,9 @@ func (d *document) add(at string, all map[string]any) {
 // result has the figures that follow from how much was answered.
 func (d *document) result(answered float64) *measure.Result {
 	seconds := d.Finish.Sub(d.Start).Seconds()
-	return &measure.Result{Start: d.Start, Finish: d.Finish, Below: map[string]float64{}, Resolution: map[string]float64{},
-		Metrics: map[string]float64{"requests": answered, "duration_s": seconds, "throughput_rps": answered / seconds}}
+	return &measure.Result{Finish: d.Finish, Trial: measure.Trial{StartedAt: d.Start, Below: map[string]float64{},
+		Resolution: map[string]float64{},
+		Metrics:    map[string]float64{"requests": answered, "duration_s": seconds, "throughput_rps": answered / seconds}}}
 }
 
 // carried adds how many bytes the answers had.
@@ -126,7 +127,7 @@ func autocannon(stdout []byte) (*measure.Result, error) {
 	if r.Metrics["requests"] == 0 {
 		return r, nil
 	}
-	r.CutMeanS = of["latency.mean"] / 1000
+	r.Metrics["latency_mean_least_s"] = of["latency.mean"] / 1000
 	for _, q := range []string{"p50", "p90", "p99", "max"} {
 		name, ms := "latency_"+q+"_s", of["latency."+q]
 		if ms < 1 {

@@ -29,7 +29,6 @@ type block struct {
 	turns   [][]turn // by subject
 	held    []proc.Held
 	summary *load.Summary
-	shared  bool // whether both sides have a core in common
 }
 
 // A reading is what the engine reads between two slots.
@@ -51,25 +50,58 @@ type turn struct {
 	wire      slots.Passed
 }
 
-// up starts all subjects side by side.
-func (b *block) up(ctx context.Context) error {
-	return each(ctx, len(b.Subjects), func(ctx context.Context, i int) error { return b.Subjects[i].Up(ctx) })
+// errEnded ends a block whose trials have a fault that says why.
+var errEnded = errors.New("a fault ended the block")
+
+// errWireLost ends a run.
+var errWireLost = errors.New("the wire between server and client is gone; run again")
+
+// with has all subjects up, started side by side, while do is called. Then it ends them and the client.
+func (p *Plan) with(ctx context.Context, do func(*block) error) error {
+	b := &block{Plan: p, trials: make([]Trial, len(p.Subjects)), turns: make([][]turn, len(p.Subjects))}
+	for i := range b.trials {
+		b.trials[i] = Trial{StartedAt: p.Clock.Now(), Metrics: map[string]float64{}}
+	}
+	defer func() {
+		if b.client != nil {
+			b.client.end()
+		}
+		if b.sampler != nil {
+			b.sampler.Stop()
+		}
+		_ = b.each(context.WithoutCancel(ctx), func(_ context.Context, i int) error {
+			p.Subjects[i].Down()
+			return nil
+		})
+	}()
+	if err := b.each(ctx, func(ctx context.Context, i int) error { return p.Subjects[i].Up(ctx) }); err != nil {
+		return err
+	}
+	return do(b)
 }
 
-// down ends the client and all servers.
-func (b *block) down() {
-	if b.client != nil {
-		b.client.end()
-	}
-	if b.sampler != nil {
-		b.sampler.Stop()
-	}
+// each calls do for all subjects at the same time. The first error cancels the others and is returned.
+func (b *block) each(ctx context.Context, do func(ctx context.Context, i int) error) error {
+	within, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var all sync.WaitGroup
-	for _, s := range b.Subjects {
-		all.Go(s.Down)
+	for i := range b.Subjects {
+		all.Go(func() {
+			if err := do(within, i); err != nil {
+				cancel(err)
+			}
+		})
 	}
 	all.Wait()
+	return context.Cause(within)
 }
+
+// How often a server is asked for each request before it is loaded, and how long one that listens may take to
+// answer as is expected.
+const (
+	askedTimes = 4
+	askWithin  = 20 * time.Second
+)
 
 // agree asks the servers and refuses those that differ, unless the plan allows it or all right answers are
 // known: then the client compares with these. What the first of them answers counts as right.
@@ -78,24 +110,25 @@ func (b *block) agree(ctx context.Context) error {
 	for i, s := range b.Subjects {
 		known = known && b.Target(i, s.Addr()).Answers != ""
 	}
-	if known {
+	switch {
+	case known:
 		return nil
+	case b.Link.PID() > 0:
+		return errors.New("on a wire only servers whose answers the lab knows are measured; others over loopback")
 	}
 	given := make([][]probe.Given, len(b.Subjects))
-	if err := each(ctx, len(b.Subjects), func(ctx context.Context, i int) (err error) {
+	if err := b.each(ctx, func(ctx context.Context, i int) (err error) {
 		t := b.Target(i, b.Subjects[i].Addr())
-		if given[i], err = b.ask(ctx, t, cmp.Or(b.Ready, askWithin)); err != nil {
+		if given[i], err = probe.Ask(ctx, t, cmp.Or(b.Ready, askWithin), askedTimes); err != nil {
 			err = fmt.Errorf("%s does not answer %s: %w", b.Subjects[i].Name(), t.URL, err)
 		}
 		return err
 	}); err != nil || b.Unlike {
 		return err
 	}
-	for i, ours := range given[1:] {
-		for of := range ours[len(ours)-1].Of + 1 {
-			if why := probe.Differ(probe.To(of, given[0]), probe.To(of, ours)).String(); why != "" {
-				return fmt.Errorf("%s answers otherwise than %s: to request %d: %s", b.Subjects[i+1].Name(), b.Subjects[0].Name(), of+1, why)
-			}
+	for i, ours := range given {
+		if d := probe.Differ(given[0], ours); d != nil {
+			return fmt.Errorf("%s answers otherwise than %s: to request %d: %s", b.Subjects[i].Name(), b.Subjects[0].Name(), d.Of+1, d)
 		}
 	}
 	return nil
@@ -113,52 +146,53 @@ func (b *block) measure(ctx context.Context, order []int) (err error) {
 	if err := b.watch(b.Slot*time.Duration(b.Rounds*len(b.Subjects)), pair); err != nil {
 		return err
 	}
-	b.began = time.Now()
-	b.turns = make([][]turn, len(b.Subjects))
-	b.last = b.read()
-	for _, i := range members(order) {
+	b.began, b.last = time.Now(), b.read()
+	var members []int // each once, by its first slot
+	for _, i := range order {
+		if slices.Contains(members, i) {
+			continue
+		}
+		members = append(members, i)
 		if b.Warmup[i] > 0 {
-			if _, ok, err := b.turn(ctx, load.Slot{Target: i, Seconds: b.Warmup[i].Seconds()}); !ok || err != nil {
+			if _, err := b.turn(ctx, load.Slot{Target: i, Seconds: b.Warmup[i].Seconds()}); err != nil {
 				return err
 			}
 		}
 	}
 	for _, i := range order {
-		t, ok, err := b.turn(ctx, load.Slot{Target: i, Seconds: b.Slot.Seconds(), Counts: true})
-		if !ok || err != nil {
+		t, err := b.turn(ctx, load.Slot{Target: i, Seconds: b.Slot.Seconds(), Counts: true})
+		if err != nil {
 			return err
 		}
 		b.turns[i] = append(b.turns[i], t)
 	}
-	b.held = b.census()
+	var all []proc.Listening // while the client still holds its connections
+	for _, s := range b.Subjects {
+		all = append(all, proc.Listening{PIDs: s.CPU().PIDs, Port: port(s.Addr())})
+	}
+	b.held = proc.Census(all...)
 	b.sampler.Stop()
 	for _, x := range b.Extras {
-		for _, i := range members(order) {
-			if !x.Due(i) {
-				continue
-			}
-			if ok, err := b.extra(ctx, x, i); !ok || err != nil {
+		for _, i := range members {
+			if err := b.extra(ctx, x, i); err != nil {
 				return err
 			}
 		}
 	}
-	summary, why := b.client.close(ctx)
-	if why != nil {
-		return b.failed(ctx, *why)
+	if b.summary, err = b.client.close(ctx); err != nil {
+		return b.failed(ctx, gate.ClientFailed, err)
 	}
-	b.summary = summary
 	return nil
 }
 
-// members are the subjects of an order, each once, by its first slot.
-func members(order []int) (all []int) {
-	for _, i := range order {
-		if !slices.Contains(all, i) {
-			all = append(all, i)
-		}
-	}
-	return all
+// watch begins to sample both sides and the machine.
+func (b *block) watch(window time.Duration, pairs ...machine.Pair) (err error) {
+	b.sampler, err = machine.Start(machine.Targets{Pairs: pairs, ServerCPUs: b.ServerCPUs, ClientCPUs: b.ClientCPUs,
+		Window: window})
+	return err
 }
+
+func first(pids []int) []int { return pids[:min(1, len(pids))] }
 
 // settling is the time in which a server goes to sleep after its last answer. One that works on, as
 // a collector does, has up to longestSettling for it, so that its own slot pays for it.
@@ -178,16 +212,14 @@ func (b *block) settle(i int) {
 	}
 }
 
-// turn carries out one slot, with readings before and after it. ok is false if a fault ended the
-// block.
-func (b *block) turn(ctx context.Context, s load.Slot) (t turn, ok bool, err error) {
-	r, why := b.client.turn(ctx, s)
-	if why == nil && r.Failed != "" && b.gone(exitSeenWithin/10) >= 0 {
-		f := fault(gate.NoRequests, "%s", r.Failed)
-		why = &f
-	}
-	if why != nil {
-		return t, false, b.failed(ctx, *why)
+// turn carries out one slot, with readings before and after it.
+func (b *block) turn(ctx context.Context, s load.Slot) (t turn, err error) {
+	r, err := b.client.turn(ctx, s)
+	switch {
+	case err != nil:
+		return t, b.failed(ctx, gate.ClientFailed, err)
+	case r.Failed != "" && b.gone(exitSeenWithin/10) >= 0:
+		return t, b.failed(ctx, gate.NoRequests, errors.New(r.Failed))
 	}
 	b.settle(s.Target)
 	before := b.last
@@ -206,13 +238,13 @@ func (b *block) turn(ctx context.Context, s load.Slot) (t turn, ok bool, err err
 		}
 		known += spent
 	}
-	if b.shared {
+	if slices.ContainsFunc(b.ServerCPUs, func(cpu int) bool { return slices.Contains(b.ClientCPUs, cpu) }) {
 		known += time.Duration(r.ClientCPUS * float64(time.Second))
 	}
 	if b.last.seen {
 		t.strangers = b.last.cores - before.cores - known // negative by a tick at times
 	}
-	return t, true, b.wireLost()
+	return t, b.wireLost()
 }
 
 // read reads everything that is read between two slots.
@@ -226,57 +258,6 @@ func (b *block) read() (r reading) {
 	return r
 }
 
-// extra loads a subject once more while something is done.
-func (b *block) extra(ctx context.Context, x Extra, i int) (ok bool, err error) {
-	wait := meanwhile(ctx, lead, func(ctx context.Context) error { return x.Do(ctx, i) })
-	r, why := b.client.turn(ctx, load.Slot{Target: i, Seconds: (lead + x.Window + rest).Seconds()})
-	if why != nil {
-		_ = wait(0)
-		return false, b.failed(ctx, *why)
-	}
-	err = wait(written)
-	if err == nil && r.Failed != "" {
-		err = errors.New(r.Failed)
-	}
-	if err != nil && ctx.Err() != nil {
-		return false, err
-	}
-	if err != nil {
-		b.fault(i, gate.ProfileFailed, "in the profiled window: %v", err)
-	}
-	b.trials[i].Extra = append(b.trials[i].Extra, r)
-	b.last = b.read()
-	return true, nil
-}
-
-// meanwhile calls do after a while, beside a load. Whoever calls it has to call wait once the load is
-// over: it gives do so long to end by itself, and then ends it.
-func meanwhile(ctx context.Context, after time.Duration, do func(ctx context.Context) error) (wait func(within time.Duration) error) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() {
-		select {
-		case <-time.After(after):
-			done <- do(ctx)
-		case <-ctx.Done():
-			done <- context.Cause(ctx)
-		}
-	}()
-	return func(within time.Duration) error {
-		defer cancel()
-		select {
-		case err := <-done:
-			return err
-		case <-time.After(within):
-		}
-		cancel()
-		if err := <-done; err != nil {
-			return fmt.Errorf("it did not end within %v after the load (%w)", within, err)
-		}
-		return nil
-	}
-}
-
 // A window that is profiled is loaded for lead before it begins and for rest after its end, since a
 // busy server begins and ends it late; what was recorded may come for so long after the load.
 const (
@@ -288,9 +269,57 @@ const (
 // ExtraTime is what an extra takes beyond its window.
 const ExtraTime = lead + rest
 
+// extra loads a subject once more while something is done.
+func (b *block) extra(ctx context.Context, x Extra, i int) error {
+	return b.beside(ctx, x, i, lead, func() error {
+		r, err := b.client.turn(ctx, load.Slot{Target: i, Seconds: (lead + x.Window + rest).Seconds()})
+		if err != nil {
+			return b.failed(ctx, gate.ClientFailed, err)
+		}
+		if r.Failed != "" {
+			b.fault(i, gate.ProfileFailed, "in the profiled window: %s", r.Failed)
+		}
+		b.trials[i].Extra = append(b.trials[i].Extra, r)
+		b.last = b.read()
+		return nil
+	})
+}
+
+// beside does what an extra does of a subject that has one, some time after the begin of a load.
+func (b *block) beside(ctx context.Context, x Extra, i int, after time.Duration, load func() error) error {
+	if !x.Due(i) {
+		return nil
+	}
+	most := after + x.Window + rest + written
+	within, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("it did not end within %v", most))
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		select {
+		case <-time.After(after):
+			done <- x.Do(within, i)
+		case <-within.Done():
+			done <- nil
+		}
+	}()
+	if err := load(); err != nil {
+		cancel()
+		<-done
+		return err
+	}
+	err := <-done
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		b.fault(i, gate.ProfileFailed, "in the profiled window: %v", cmp.Or(context.Cause(within), err))
+	}
+	return nil
+}
+
 // failed turns the end of a client into faults of the trials, or into an error where nothing more can
 // be measured.
-func (b *block) failed(ctx context.Context, why Fault) error {
+func (b *block) failed(ctx context.Context, name string, why error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -308,10 +337,10 @@ func (b *block) failed(ctx context.Context, why Fault) error {
 		case gone >= 0:
 			b.fault(i, gate.ServerExited, "beside it, %s exited in mid-trial", b.Subjects[gone].Name())
 		default:
-			b.fault(i, why.Name, "%s", why.Detail)
+			b.fault(i, name, "%v", why)
 		}
 	}
-	return nil
+	return errEnded
 }
 
 // gone is a server that has ended; below 0 if there is none. The client may notice its end before the
@@ -338,39 +367,4 @@ func (b *block) wireLost() error {
 
 func (b *block) fault(i int, name, format string, args ...any) {
 	b.trials[i].Faults = append(b.trials[i].Faults, fault(name, format, args...))
-}
-
-// watch begins to sample both sides and the machine.
-func (b *block) watch(window time.Duration, pairs ...machine.Pair) (err error) {
-	b.sampler, err = machine.Start(machine.Targets{Pairs: pairs, ServerCPUs: b.ServerCPUs, ClientCPUs: b.ClientCPUs,
-		Window: window})
-	return err
-}
-
-// census looks at the servers while the client still holds its connections.
-func (b *block) census() []proc.Held {
-	var all []proc.Listening
-	for _, s := range b.Subjects {
-		all = append(all, proc.Listening{PIDs: s.CPU().PIDs, Port: port(s.Addr())})
-	}
-	return proc.Census(all...)
-}
-
-// each calls do for 0 to n-1 at the same time. The first error cancels the others and is returned.
-func each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	within, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() {
-			if err := do(within, i); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	all.Wait()
-	if within.Err() != nil {
-		return context.Cause(within)
-	}
-	return nil
 }

@@ -5,22 +5,36 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
-	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/load"
 	"github.com/line-rate/line-rate/lab/load/h2"
 )
 
+// The calls with which a program that measures starts itself anew; their first word is no command
+// of it.
+const (
+	clientCall = "client" // see load.Serve
+	// HoldCall COMMAND… holds a server: see proc.Hold.
+	HoldCall = "hold-server"
+	pinCall  = "on-cpus" // LIST COMMAND…: puts the command on some cores
+)
+
+// OnCPUs is a command that puts another one on some cores, or wherever it is put if there are none.
+// self is a program that answers the calls.
+func OnCPUs(self []string, cpus []int, argv ...string) []string {
+	if len(cpus) == 0 {
+		return argv
+	}
+	return slices.Concat(self, []string{pinCall, cores.Format(cpus)}, argv)
+}
+
 // notFound is a shell's exit status for a command that cannot be started.
 const notFound = 127
-
-// askedTimes is how often a server is asked for each request before it is loaded.
-const askedTimes = 4
 
 // Enter carries out the calls of a wire; nil in a program that makes none.
 var Enter func(args []string) (status int, is bool)
@@ -33,34 +47,28 @@ func Answer(args []string) (status int, is bool) {
 			return status, true
 		}
 	}
-	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer cancel()
 	var err error
+	status = 1
 	switch {
 	case len(args) > 1 && args[0] == HoldCall:
-		cancel()
 		return proc.Hold(args[1:], os.Stdin, os.Stderr), true
 	case len(args) == 1 && args[0] == clientCall:
+		ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+		defer cancel()
 		load.Begin()
 		err = load.Serve(ctx, os.Stdin, os.Stdout, load.Options{HTTP2: h2.New})
-	case len(args) == 2 && args[0] == askCall:
-		var within time.Duration
-		if within, err = time.ParseDuration(args[1]); err == nil {
-			err = probe.Serve(ctx, os.Stdin, os.Stdout, within, askedTimes)
-		}
 	case len(args) > 2 && args[0] == pinCall:
-		cpus, err := cores.Parse(args[1])
-		if err == nil {
+		var cpus []int
+		if cpus, err = cores.Parse(args[1]); err == nil {
 			err = proc.Become(cpus, args[2:])
 		}
-		fmt.Fprintln(os.Stderr, err)
-		return notFound, true
+		status = notFound
 	default:
 		return 0, false
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, strict.Lines(err.Error()))
-		return 1, true
+		return status, true
 	}
 	return 0, true
 }

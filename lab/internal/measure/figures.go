@@ -120,14 +120,19 @@ func (t turn) part() float64 {
 	return float64(t.Requests) / float64(t.Turn.Requests)
 }
 
+// cpu is the CPU time of the server's processes.
+func (t turn) cpu() (all time.Duration) {
+	for _, one := range t.server {
+		all += one
+	}
+	return all
+}
+
 // columns are the slots of a trial.
 func (b *block) columns(turns []turn) *slots.Slots {
 	s := &slots.Slots{}
 	for _, one := range turns {
-		cpu, part := time.Duration(0), one.part()
-		for _, v := range one.server {
-			cpu += v
-		}
+		cpu, part := one.cpu(), one.part()
 		s.AtS = append(s.AtS, b.Clock.Since(one.AtNS))
 		s.DurationS, s.FillS = append(s.DurationS, one.Seconds), append(s.FillS, one.FillS)
 		s.Requests = append(s.Requests, one.Requests)
@@ -144,30 +149,21 @@ func (b *block) columns(turns []turn) *slots.Slots {
 
 // attended adds what was seen of the server's processes while the client held its connections.
 func attended(m map[string]float64, h proc.Held) {
-	connected(m, h)
 	if len(h.Processes) == 0 {
 		return
 	}
-	m["processes"], m["server_rss_bytes"] = float64(len(h.Processes)), float64(h.RSS)
-	n := len(h.Processes) - 1
-	if m["workers"] = float64(n); n > 0 {
-		threads := 0
-		for _, p := range h.Processes[1:] {
-			threads += p.Threads
-		}
-		m["threads_per_worker"], m["connections_per_worker"] = float64(threads)/float64(n), float64(h.Connections)/float64(n)
-	}
-}
-
-// connected adds how many connections the server held, and how many of its workers had one.
-func connected(m map[string]float64, h proc.Held) {
-	if len(h.Processes) == 0 {
+	workers := h.Processes[1:]
+	n := float64(len(workers))
+	m["connections_established"], m["server_rss_bytes"] = float64(h.Connections), float64(h.RSS)
+	if m["processes"], m["workers"] = n+1, n; n == 0 {
 		return
 	}
-	m["connections_established"] = float64(h.Connections)
-	if workers := h.Processes[1:]; len(workers) > 0 {
-		m["workers_serving"] = float64(strict.Count(workers, func(p proc.HeldBy) bool { return p.Connections > 0 }))
+	threads := 0
+	for _, p := range workers {
+		threads += p.Threads
 	}
+	m["threads_per_worker"], m["connections_per_worker"] = float64(threads)/n, float64(h.Connections)/n
+	m["workers_serving"] = float64(strict.Count(workers, func(p proc.HeldBy) bool { return p.Connections > 0 }))
 }
 
 // ofMachine are the figures of the machine, which all trials of a block share.

@@ -170,33 +170,20 @@ func fault(name, format string, args ...any) Fault {
 	return Fault{name, strict.Line(fmt.Sprintf(format, args...), longestDetail)}
 }
 
-// errWireLost ends a run.
-var errWireLost = errors.New("the wire between server and client is gone; run again")
-
 // Block measures all subjects once, in slots whose order is given by the subjects' indices. What
 // ends a run is an error: a server that does not start, another program that answers in its place,
 // answers that differ, a lost wire, a cancelled context. What concerns this block alone is a fault
 // of its trials.
-func (p *Plan) Block(ctx context.Context, order []int) (*Block, error) {
-	b := newBlock(p)
-	defer b.down()
-	if err := b.up(ctx); err != nil {
-		return nil, err
-	}
-	if err := b.agree(ctx); err != nil {
-		return nil, err
-	}
-	if err := b.measure(ctx, order); err != nil {
-		return nil, err
-	}
-	return b.judge(), nil
-}
-
-func newBlock(p *Plan) *block {
-	b := &block{Plan: p, trials: make([]Trial, len(p.Subjects))}
-	b.shared = slices.ContainsFunc(p.ServerCPUs, func(cpu int) bool { return slices.Contains(p.ClientCPUs, cpu) })
-	for i := range b.trials {
-		b.trials[i] = Trial{StartedAt: p.Clock.Now(), Metrics: map[string]float64{}}
-	}
-	return b
+func (p *Plan) Block(ctx context.Context, order []int) (out *Block, err error) {
+	err = p.with(ctx, func(b *block) error {
+		if err := b.agree(ctx); err != nil {
+			return err
+		}
+		if err := b.measure(ctx, order); err != nil && !errors.Is(err, errEnded) {
+			return err
+		}
+		out = b.judge()
+		return nil
+	})
+	return out, err
 }

@@ -11,72 +11,54 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/proc"
-	"github.com/line-rate/line-rate/lab/load"
 )
 
 // A Piece is a load generator that cannot take turns: autocannon, the event sink, the readers of
-// events. It loads its subject in one piece.
+// events. It loads its subject in one piece, over loopback.
 type Piece struct {
 	Lasting func(counts time.Duration) []string // its command, by the time that counts
 	Warmup  time.Duration                       // before that
 	Grace   time.Duration                       // what it may take beyond both
 	Parse   func(printed []byte) (*Result, error)
-	// Asks is asked before the load and after it, and has to answer right; empty: the client compares
-	// the answers itself.
-	Asks load.Target
+	// Check asks the server before the load and after it, and says what is wrong with its answer; nil: the
+	// client compares the answers itself.
+	Check func(ctx context.Context) error
 }
 
-// A Result is what such a client measured.
+// A Result is what such a client measured, from the trial's start on.
 type Result struct {
-	Start, Finish time.Time          // of its window
-	Metrics       map[string]float64 // by the names of package metric
-	Below         map[string]float64 // latencies below the resolution
-	// Resolution is the step in which a latency was recorded, in seconds: the true value is up to that
-	// much more.
-	Resolution map[string]float64
-	Faults     []Fault // beside those that its metrics show
-	// CutMeanS is the mean, in seconds, of latencies cut to whole milliseconds; the true mean is up to
-	// a millisecond higher.
-	CutMeanS float64
+	Trial
+	Finish time.Time // of its window
 }
 
 // Pieces measures all subjects at once, each by a client of its own. CPU times of a trial are those
 // of its own server and client; the use of the cores is of all that ran.
 func (p *Plan) Pieces(ctx context.Context, pieces []Piece) (*Block, error) {
-	b := newBlock(p)
-	defer b.down()
-	if err := b.up(ctx); err != nil {
-		return nil, err
-	}
-	for i, one := range pieces {
-		if !b.check(ctx, i, one.Asks, "before") && b.gone(exitSeenWithin) == i {
-			b.fault(i, gate.ServerExited, "the server exited before the trial: %v", b.Subjects[i].Gone())
-		}
-	}
-	clients := make([]*pieceClient, len(pieces))
-	pairs := make([]machine.Pair, len(pieces))
+	out := &Block{}
+	return out, p.with(ctx, func(b *block) error {
+		out.Trials = b.trials
+		return b.pieces(ctx, pieces)
+	})
+}
+
+func (b *block) pieces(ctx context.Context, pieces []Piece) (err error) {
+	clients, pairs := make([]*pieceClient, len(pieces)), make([]machine.Pair, len(pieces))
 	for i, one := range pieces {
 		pairs[i] = machine.Pair{Servers: first(b.Subjects[i].CPU().PIDs)}
-		if len(b.trials[i].Faults) > 0 {
+		if b.check(ctx, i, one, "before"); len(b.trials[i].Faults) > 0 {
 			continue // a wrong answer's throughput is no result
 		}
-		var err error
-		if clients[i], err = b.startPiece(one, p.Slot); err != nil {
-			return nil, err
+		if clients[i], err = b.startPiece(one, b.Slot); err != nil {
+			return err
 		}
 		defer clients[i].end()
 		pairs[i].Client = clients[i].proc.Pid()
 	}
-	if err := b.watch(p.Slot, pairs...); err != nil {
-		return nil, err
+	if err := b.watch(b.Slot, pairs...); err != nil {
+		return err
 	}
-	if err := each(ctx, len(pieces), func(ctx context.Context, i int) error {
-		if clients[i] == nil {
-			return nil
-		}
-		return b.await(ctx, i, clients[i])
-	}); err != nil {
-		return nil, err
+	if err := b.each(ctx, func(ctx context.Context, i int) error { return b.await(ctx, i, clients[i]) }); err != nil {
+		return err
 	}
 	b.sampler.Stop()
 	for i, c := range clients {
@@ -89,69 +71,61 @@ func (p *Plan) Pieces(ctx context.Context, pieces []Piece) (*Block, error) {
 			continue
 		}
 		b.judgePiece(i, r, c.held)
-		b.check(ctx, i, c.Asks, "after")
+		b.check(ctx, i, c.Piece, "after")
 	}
-	return &Block{Trials: b.trials}, b.extras(ctx, pieces)
-}
-
-// begins is how long after its warm-up such a client surely measures.
-const begins = 600 * time.Millisecond
-
-// extras loads each subject once more, all at once, while something is done.
-func (b *block) extras(ctx context.Context, pieces []Piece) error {
 	for _, x := range b.Extras {
-		if err := each(ctx, len(pieces), func(ctx context.Context, i int) error {
-			if len(b.trials[i].Faults) > 0 || !x.Due(i) {
-				return nil
-			}
-			c, err := b.startPiece(pieces[i], begins+x.Window+rest)
-			if err != nil {
-				return err
-			}
-			defer c.end()
-			wait := meanwhile(ctx, c.Warmup+begins, func(ctx context.Context) error { return x.Do(ctx, i) })
-			if err := b.await(ctx, i, c); err != nil {
-				_ = wait(0)
-				return err
-			}
-			if err := wait(written); err != nil && ctx.Err() == nil {
-				b.fault(i, gate.ProfileFailed, "in the profiled window: %v", err)
-			}
-			return nil
-		}); err != nil {
+		if err := b.each(ctx, func(ctx context.Context, i int) error { return b.extraPiece(ctx, x, i, pieces[i]) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// check asks a subject whose client compares no answers, and tells whether it answers right.
-func (b *block) check(ctx context.Context, i int, t load.Target, when string) bool {
-	if t.URL == "" {
-		return true
+// begins is how long after its warm-up such a client surely measures.
+const begins = 600 * time.Millisecond
+
+// extraPiece loads a subject once more while something is done.
+func (b *block) extraPiece(ctx context.Context, x Extra, i int, p Piece) error {
+	if len(b.trials[i].Faults) > 0 {
+		return nil
 	}
-	_, err := b.ask(ctx, t, againWithin)
-	if err != nil {
-		b.fault(i, gate.WrongAnswer, "%s the trial: %v", when, err)
-	}
-	return err == nil
+	return b.beside(ctx, x, i, p.Warmup+begins, func() error {
+		c, err := b.startPiece(p, begins+x.Window+rest)
+		if err != nil {
+			return err
+		}
+		return b.await(ctx, i, c)
+	})
 }
 
-func first(pids []int) []int { return pids[:min(1, len(pids))] }
+// check asks a subject whose client compares no answers whether it answers right.
+func (b *block) check(ctx context.Context, i int, p Piece, when string) {
+	if p.Check == nil {
+		return
+	}
+	switch err := p.Check(ctx); {
+	case err == nil:
+	case b.gone(exitSeenWithin) == i:
+		b.fault(i, gate.ServerExited, "the server exited %s the trial: %v", when, b.Subjects[i].Gone())
+	default:
+		b.fault(i, gate.WrongAnswer, "%s the trial: %v", when, err)
+	}
+}
 
 // A pieceClient is a client that loads one subject.
 type pieceClient struct {
 	Piece
 	counts  time.Duration
+	began   time.Time
 	proc    *proc.Proc
 	printed bytes.Buffer
 	held    proc.Held // what the server held in the middle of the load
 }
 
-// startPiece starts a client whose load counts for so long.
+// startPiece starts a client whose load counts for so long. Whoever starts it has to end it.
 func (b *block) startPiece(p Piece, counts time.Duration) (c *pieceClient, err error) {
-	c = &pieceClient{Piece: p, counts: counts}
-	if c.proc, err = proc.Start(proc.Spec{Dir: b.Dir, Argv: b.Link.Client(p.Lasting(counts)), Stdout: &c.printed}); err != nil {
+	c = &pieceClient{Piece: p, counts: counts, began: time.Now()}
+	if c.proc, err = proc.Start(proc.Spec{Dir: b.Dir, Argv: p.Lasting(counts), Stdout: &c.printed}); err != nil {
 		return nil, fmt.Errorf("the client did not start: %w", err)
 	}
 	return c, nil
@@ -159,38 +133,33 @@ func (b *block) startPiece(p Piece, counts time.Duration) (c *pieceClient, err e
 
 func (c *pieceClient) end() { _ = c.proc.Stop(c.proc.Pid(), time.Second) }
 
-// await waits for a client's end. A fault is the trial's; an error ends the run.
+// await waits for a client's end, if there is one. A fault is the trial's; an error ends the run.
 func (b *block) await(ctx context.Context, i int, c *pieceClient) error {
-	s, most := b.Subjects[i], c.Warmup+c.counts+c.Grace
-	limit, middle, look := time.After(most), time.After(c.Warmup+c.counts-b.Slot*3/4), time.NewTicker(exitSeenWithin/40)
-	defer look.Stop()
+	if c == nil {
+		return nil
+	}
 	defer c.end()
-	for late, over := false, false; !over && s.Gone() == nil; {
+	s, most := b.Subjects[i], c.Warmup+c.counts+c.Grace
+	limit, middle, look := time.After(most), c.began.Add(c.Warmup+c.counts-b.Slot*3/4), time.NewTicker(exitSeenWithin/40)
+	defer look.Stop()
+	for over := false; !over && s.Gone() == nil; {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-limit:
 			b.fault(i, gate.ClientFailed, "the client had not ended %v after its start", most)
 			return nil
-		case <-middle:
-			late = true
-		case <-look.C:
-			if late {
+		case now := <-look.C:
+			if now.After(middle) {
 				c.attend(s, b.Asked[i].Connections)
 			}
 		case <-c.proc.Done():
 			over = true
 		}
 	}
-	gone := s.Gone()
-	if gone == nil && c.proc.Err() != nil && b.gone(exitSeenWithin) == i {
-		gone = s.Gone()
-	}
 	switch {
-	case gone != nil:
-		b.fault(i, gate.ServerExited, "the server exited in mid-trial: %v", gone)
-	case b.Link.Lost():
-		return errWireLost
+	case s.Gone() != nil, c.proc.Err() != nil && b.gone(exitSeenWithin) == i:
+		b.fault(i, gate.ServerExited, "the server exited in mid-trial: %v", s.Gone())
 	case c.proc.Err() != nil && slices.Contains(misused, c.proc.ExitCode()):
 		return fmt.Errorf("the client did not start: %s", c.proc.LastLine())
 	case c.proc.Err() != nil:
@@ -214,18 +183,10 @@ func (c *pieceClient) attend(s Subject, all int) {
 
 // judgePiece makes a trial from what its client printed and from the samples of its window.
 func (b *block) judgePiece(i int, r *Result, h proc.Held) {
-	t := &b.trials[i]
-	w := b.sampler.Between(i, r.Start, r.Finish, r.Metrics["throughput_rps"])
-	t.StartedAt = r.Start
-	maps.Copy(t.Metrics, r.Metrics)
-	maps.Copy(t.Metrics, w.Metrics)
-	t.Below, t.Resolution = r.Below, r.Resolution
-	a := b.Asked[i]
-	if _, mean := t.Metrics["latency_mean_s"]; !mean && a.Rate == 0 && a.ResolutionS > 0 && t.Metrics["requests"] > 0 {
-		t.Metrics["latency_mean_least_s"] = r.CutMeanS
-	}
-	connected(t.Metrics, h)
-	t.Faults = append(t.Faults, r.Faults...)
+	b.trials[i] = r.Trial
+	w := b.sampler.Between(i, r.StartedAt, r.Finish, r.Metrics["throughput_rps"])
+	attended(r.Metrics, h)
+	maps.Copy(r.Metrics, w.Metrics)
 	if w.WorkersMin < w.WorkersMax {
 		b.fault(i, gate.LostWorker, "the server had %d workers at first and %d at last", w.WorkersMax, w.WorkersMin)
 	}

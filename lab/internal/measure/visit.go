@@ -15,49 +15,35 @@ type Visit struct{ b *block }
 
 // Visit has all subjects up while do is called.
 func (p *Plan) Visit(ctx context.Context, do func(ctx context.Context, v *Visit) error) error {
-	b := newBlock(p)
-	defer b.down()
-	if err := b.up(ctx); err != nil {
-		return err
-	}
-	return do(ctx, &Visit{b})
+	return p.with(ctx, func(b *block) error { return do(ctx, &Visit{b}) })
 }
 
 // Turn loads a subject for so long, and gives what it answered and the CPU time that it used from the
 // turn's begin to its end.
-func (v *Visit) Turn(ctx context.Context, i int, length time.Duration) (load.SlotReport, time.Duration, error) {
+func (v *Visit) Turn(ctx context.Context, i int, length time.Duration) (r load.SlotReport, cpu time.Duration, err error) {
 	if v.b.client == nil {
-		var err error
 		if v.b.client, err = v.b.start(); err != nil {
-			return load.SlotReport{}, 0, err
+			return r, 0, err
 		}
 		v.b.last = v.b.read()
 	}
-	t, ok, err := v.b.turn(ctx, load.Slot{Target: i, Seconds: length.Seconds(), Counts: true})
-	if err == nil && !ok {
+	t, err := v.b.turn(ctx, load.Slot{Target: i, Seconds: length.Seconds(), Counts: true})
+	if errors.Is(err, errEnded) {
 		s := v.b.Subjects[i]
 		if err = s.Gone(); err == nil {
 			err = errors.New(v.b.trials[i].Faults[0].Detail)
 		}
 		err = fmt.Errorf("%s: while it was loaded: %w", s.Name(), err)
 	}
-	var cpu time.Duration
-	for _, one := range t.server {
-		cpu += one
-	}
-	return t.SlotReport, cpu, err
+	return t.SlotReport, t.cpu(), err
 }
 
 // Rest ends the load, and gives what came of it; nil if there was none. The next turn begins another.
-func (v *Visit) Rest(ctx context.Context) (*load.Summary, error) {
-	if v.b.client == nil {
-		return nil, nil
+func (v *Visit) Rest(ctx context.Context) (s *load.Summary, err error) {
+	if v.b.client != nil {
+		s, err = v.b.client.close(ctx)
+		v.b.client.end()
+		v.b.client = nil
 	}
-	s, why := v.b.client.close(ctx)
-	v.b.client.end()
-	v.b.client = nil
-	if why != nil {
-		return nil, errors.New(why.Detail)
-	}
-	return s, nil
+	return s, err
 }

@@ -1,14 +1,11 @@
-// Package probe asks servers beside a load: what each answers is compared with what it has to, if that
-// is known, and else with what the others answer.
+// Package probe asks servers before a load, and compares what each answers with what the others do.
 package probe
 
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -17,21 +14,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/load"
 )
-
-// Serve reads a target, as it is in a plan of load, asks it (see Ask), and prints the answers as a line of
-// JSON. Its error says what is wrong with the server, or with an answer. The lab has it called on the
-// client's side of the wire.
-func Serve(ctx context.Context, in io.Reader, out io.Writer, within time.Duration, times int) error {
-	var t load.Target
-	if err := json.NewDecoder(in).Decode(&t); err != nil {
-		return fmt.Errorf("no target: %w", err)
-	}
-	given, err := Ask(ctx, t, within, times)
-	if err != nil {
-		return err
-	}
-	return json.NewEncoder(out).Encode(given)
-}
 
 // How often a server that does not answer yet is asked, and how long one answer may take.
 const (
@@ -150,15 +132,8 @@ func get(ctx context.Context, transport *http.Transport, t load.Target, of int, 
 		return g, refusal{fmt.Errorf("it answers %s with status %d, and expected was %s", what, a.StatusCode,
 			strings.Trim(strings.ReplaceAll(fmt.Sprint(r.Status), " ", " or "), "[]"))}
 	}
-	if g, err = Take(a, of, r); err == nil && t.Answers != "" && Right != nil {
-		err = Right(g, t.Answers, r.Path)
-	}
-	if err != nil {
+	if g, err = take(a, of, r); err != nil {
 		return g, refusal{fmt.Errorf("its answer to %s is not as expected: %w", what, err)}
 	}
 	return g, nil
 }
-
-// Right says what is wrong with an answer of a server of the lab to a route; nil in a program that knows
-// none.
-var Right func(g Given, server, route string) error

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,8 +16,9 @@ import (
 )
 
 func TestHowAnswersDiffer(t *testing.T) {
-	a := Given{Status: 200, Type: "text/plain", Length: 5, SHA256: "aaaa"}
+	a := Given{Status: 200, Type: "text/plain", Body: []byte("aaaa")}
 	with := func(change func(*Given)) Given { b := a; change(&b); return b }
+	body := func(text string) Given { return with(func(g *Given) { g.Body = []byte(text) }) }
 	for _, c := range []struct {
 		theirs, ours []Given
 		says         string
@@ -27,14 +27,15 @@ func TestHowAnswersDiffer(t *testing.T) {
 		{[]Given{a}, []Given{a, with(func(g *Given) { g.Status = 201 })}, "status 201, not 200"},
 		{[]Given{a}, []Given{with(func(g *Given) { g.Type = "" })}, `Content-Type none, not "text/plain"`},
 		{[]Given{a}, []Given{with(func(g *Given) { g.Encoding = "gzip" })}, `Content-Encoding "gzip", not none`},
-		{[]Given{a}, []Given{with(func(g *Given) { g.Length = 6 })}, "a body of 6 bytes, not 5"},
-		{[]Given{a}, []Given{with(func(g *Given) { g.SHA256 = "bbbb" })}, "a body of SHA-256 bbbb, not aaaa"},
+		{[]Given{a}, []Given{body("aaaaa")}, "a body of 5 bytes, not 4"},
+		{[]Given{a}, []Given{body("aaba")}, `a body that has "b" as byte 3, not "a" there`},
 		// What varies in the first server's own answers may vary, and nothing else.
-		{[]Given{a, with(func(g *Given) { g.SHA256 = "bbbb" })}, []Given{with(func(g *Given) { g.SHA256 = "cccc" })}, ""},
-		{[]Given{a, with(func(g *Given) { g.SHA256 = "bbbb" })}, []Given{a, a}, "a body that does not change, not one that changes by itself"},
+		{[]Given{a, body("bbbb")}, []Given{body("cccc")}, ""},
+		{[]Given{a, body("bbbb")}, []Given{a, a}, "a body that does not change, not one that changes by itself"},
 	} {
-		if got := Differ(c.theirs, c.ours).String(); got != c.says {
-			t.Errorf("%q, want %q", got, c.says)
+		d := Differ(c.theirs, c.ours)
+		if (d == nil) != (c.says == "") || d != nil && d.String() != c.says {
+			t.Errorf("%v, want %q", d, c.says)
 		}
 	}
 }
@@ -54,24 +55,20 @@ func TestAskingAServer(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	var out bytes.Buffer
-	at := func(path string) io.Reader { return strings.NewReader(fmt.Sprintf(`{"url": %q}`, s.URL+path)) }
-	if err := Serve(t.Context(), at("/early"), &out, 10*time.Second, 3); err != nil {
-		t.Fatal(err)
+	at := func(path string, within time.Duration) ([]Given, error) {
+		return Ask(t.Context(), load.Target{URL: s.URL + path}, within, 3)
 	}
-	var given []Given
-	if err := json.Unmarshal(out.Bytes(), &given); err != nil || len(given) != 3 ||
-		!reflect.DeepEqual(given[0], given[2]) || given[0].Status != 200 || given[0].Length != 5 ||
-		given[0].Type != "text/plain" || len(given[0].SHA256) != 64 {
-		t.Errorf("%v: %s", err, out.Bytes())
+	given, err := at("/early", 10*time.Second)
+	if err != nil || len(given) != 3 || !reflect.DeepEqual(given[0], given[2]) || given[0].Status != 200 ||
+		given[0].Type != "text/plain" || string(given[0].Body) != "hello" {
+		t.Errorf("%v: %+v", err, given)
 	}
-	if err := Serve(t.Context(), at("/moved"), &out, 50*time.Millisecond, 3); err == nil ||
-		!strings.Contains(err.Error(), "status 302") {
+	if _, err := at("/moved", 50*time.Millisecond); err == nil || !strings.Contains(err.Error(), "status 302") {
 		t.Errorf("%v", err)
 	}
 	s.Close()
-	if err := Serve(t.Context(), at("/early"), &out, 50*time.Millisecond, 3); err == nil ||
-		!strings.HasPrefix(err.Error(), "no answer to GET /early: ") || strings.Contains(err.Error(), "\n") {
+	if _, err := at("/early", 50*time.Millisecond); err == nil || !strings.HasPrefix(err.Error(), "no answer to GET /early: ") ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
 }
@@ -93,34 +90,22 @@ func TestAskingForSeveralRequests(t *testing.T) {
 		{Method: "PUT", Path: "/b", Headers: [][2]string{{"Host", "h"}, {"X-Own", "1"}}, Body: []byte("text"), Status: []int{201},
 			Check: &load.Check{JSON: []load.Field{{Pointer: "/said", Value: `"h1text"`}}}},
 	}}
-	ask := func() ([]Given, error) {
-		var in, out bytes.Buffer
-		if err := json.NewEncoder(&in).Encode(target); err != nil {
-			t.Fatal(err)
-		}
-		if err := Serve(t.Context(), &in, &out, time.Second, 2); err != nil {
-			return nil, err
-		}
-		var given []Given
-		return given, json.Unmarshal(out.Bytes(), &given)
-	}
-	first, err := ask()
-	if err != nil || len(first) != 4 || first[1].Of != 0 || first[2].Of != 1 || first[3].Status != 201 || first[3].SHA256 != "" ||
-		first[0].SHA256 == first[1].SHA256 {
+	first, err := Ask(t.Context(), target, time.Second, 2)
+	if err != nil || len(first) != 4 || first[1].Of != 0 || first[2].Of != 1 || first[3].Status != 201 || first[3].Body != nil ||
+		bytes.Equal(first[0].Body, first[1].Body) {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	again, err := ask()
-	for of := range 2 {
-		if d := Differ(To(of, first), To(of, again)); err != nil || d.Field != "" {
-			t.Errorf("to request %d: %v, %v", of+1, d, err)
-		}
+	again, err := Ask(t.Context(), target, time.Second, 2)
+	if d := Differ(first, again); err != nil || d != nil {
+		t.Errorf("%v, %v", d, err)
 	}
 	again[3].Type = "text/html"
-	if d := Differ(To(1, first), To(1, again)); d.Field != "Content-Type" {
+	if d := Differ(first, again); d == nil || d.Field != "Content-Type" || d.Of != 1 {
 		t.Errorf("%v", d)
 	}
 	target.Requests[1].Check.JSON[0].Value = `"h"`
-	if _, err := ask(); err == nil || !strings.Contains(err.Error(), "to PUT /b is not as expected: /said is ") {
+	if _, err := Ask(t.Context(), target, time.Second, 2); err == nil ||
+		!strings.Contains(err.Error(), "to PUT /b is not as expected: /said is ") {
 		t.Error(err)
 	}
 }

@@ -1,27 +1,44 @@
 package run
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/answer"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/probe"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/wire"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
-// What the lab's own servers have to answer is known to programs that make runs.
-func init() {
-	probe.Right = right
-	measure.Enter = wire.Called
+func init() { measure.Enter = wire.Called }
+
+// How often a server is asked beside a client that checks no answers, and how long it may take to answer.
+const (
+	askedTimes = 4
+	askWithin  = 5 * time.Second
+)
+
+// check asks the condition's server, and says what is wrong with its answers; nil if nothing is.
+func (l load) check(ctx context.Context) error {
+	t, route := l.target(), l.levels[setting.Route].String()
+	set, err := answer.Of(t.Answers, route)
+	if err != nil {
+		return err
+	}
+	given, err := probe.Ask(ctx, t, askWithin, askedTimes)
+	for _, g := range given {
+		if err := right(g, set); err != nil {
+			return fmt.Errorf("its answer to GET %s is not as expected: %w", route, err)
+		}
+	}
+	return err
 }
 
-// right says what is wrong with an answer of one of the lab's servers; nil if nothing is.
-func right(g probe.Given, server, route string) error {
-	set, err := answer.Of(server, route)
+func right(g probe.Given, set *answer.Set) error {
 	switch {
-	case err != nil:
-		return err
 	case g.Type != catalog.ContentType:
 		return fmt.Errorf("Content-Type %q, the route's is %q", g.Type, catalog.ContentType)
 	case g.Encoding != set.Encoding:

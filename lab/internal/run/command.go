@@ -190,7 +190,7 @@ func (l load) piece() measure.Piece {
 		p.Grace = searchGrace
 	}
 	if l.serves.Routed() {
-		p.Asks = httpload.Target{URL: l.target().URL, Answers: l.serves.Answers}
+		p.Check = l.check
 	}
 	return p
 }
