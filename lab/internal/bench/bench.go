@@ -166,5 +166,5 @@ func (b *Bench) explain(ctx context.Context, o *compare.Outcome) error {
 	if err := why.Calls(ctx, b.Plan(), o, b.Show); err != nil || !b.Why {
 		return err
 	}
-	return why.Search{Plan: b.Plan(), Seed: b.Seed, Tell: b.Show}.Add(ctx, o)
+	return why.Search{Plan: b.Plan(), Tell: b.Show}.Add(ctx, o)
 }

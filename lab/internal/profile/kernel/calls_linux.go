@@ -28,8 +28,7 @@ type Tracer struct {
 	done    chan struct{}
 	threads map[int]bool
 
-	mu     sync.Mutex
-	seen   int // stops so far
+	mu     sync.Mutex // of what follows
 	counts map[string]int64
 	ended  error
 }
@@ -43,13 +42,9 @@ func Trace(list func() []int) (*Tracer, error) {
 		defer close(t.done)
 		runtime.LockOSThread() // for the kernel the tracer is this thread; it ends with the goroutine, and so does tracing
 		err := t.seize(list)
-		if began <- err; err == nil {
-			t.follow(false)
-		}
-		for tid := range t.threads { // a thread can be let go while it is stopped
-			_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0)
-		}
-		t.follow(true)
+		t.stop.Store(err != nil) // which lets go of those that are traced already
+		began <- err
+		t.follow()
 	}()
 	err := <-began
 	if err != nil {
@@ -58,26 +53,19 @@ func Trace(list func() []int) (*Tracer, error) {
 	return t, err
 }
 
-// Nothing may be counted for so long before what was asked of a server is over; in a program that is never quiet that is
-// waited for no longer than mostQuiet. What threads are not let go of in letGoWithin, the kernel lets go of.
 const (
-	quiet       = 30 * time.Millisecond
-	mostQuiet   = 300 * time.Millisecond
+	// quiet is how long after the last answer a server makes the calls that belong to it.
+	quiet = 100 * time.Millisecond
+	// letGoWithin is when the tracer ends at the latest; what it has not let go of by then, the kernel lets go of.
 	letGoWithin = 3 * time.Second
 )
 
 // Counts is what was counted so far, once the processes are quiet. It is an error if a process has ended by a signal, or
 // none is left.
 func (t *Tracer) Counts() (map[string]int64, error) {
+	time.Sleep(quiet)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	limit := time.Now().Add(mostQuiet)
-	for before := -1; before != t.seen && time.Now().Before(limit); {
-		before = t.seen
-		t.mu.Unlock()
-		time.Sleep(quiet)
-		t.mu.Lock()
-	}
 	return maps.Clone(t.counts), t.ended
 }
 
@@ -85,13 +73,6 @@ func (t *Tracer) Counts() (map[string]int64, error) {
 func (t *Tracer) Stop() {
 	t.stop.Store(true)
 	<-t.done
-}
-
-// end notes why there will be no more counts.
-func (t *Tracer) end(why string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.ended = cmp.Or(t.ended, errors.New(why))
 }
 
 // Each call's stops are told from those of signals, and new threads and processes are traced from their beginning.
@@ -113,12 +94,12 @@ func (t *Tracer) seize(list func() []int) error {
 				switch by := tracerOf(tid); {
 				case err == nil:
 					_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0) // so that its calls stop from now on
-				case errors.Is(err, unix.ESRCH):
+				case errors.Is(err, unix.ESRCH): // it has ended
 					continue
-				case by == unix.Gettid():
-					// Its parent is traced, and so was it from its beginning.
-				case by != 0:
-					return fmt.Errorf("process %d traces it already; end that first", by)
+				case by == strconv.Itoa(unix.Gettid()):
+					// its parent is traced, and so was it from its beginning
+				case by != "0":
+					return fmt.Errorf("process %s traces it already; end that first", by)
 				default:
 					return fmt.Errorf("it may not be traced (%w): give its command if it ran already, or as root: "+
 						"sysctl kernel.yama.ptrace_scope=0; in a container: docker run --cap-add=SYS_PTRACE", err)
@@ -133,45 +114,51 @@ func (t *Tracer) seize(list func() []int) error {
 	return nil
 }
 
-// tracerOf is the process that traces a thread; 0 if none does.
-func tracerOf(tid int) (by int) {
+// tracerOf is the process that traces a thread; "0" if none does.
+func tracerOf(tid int) string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
-	if _, rest, ok := strings.Cut(string(text), "\nTracerPid:"); ok {
-		_, _ = fmt.Sscan(rest, &by)
-	}
-	return by
+	_, rest, _ := strings.Cut(string(text), "\nTracerPid:\t")
+	by, _, _ := strings.Cut(rest, "\n")
+	return cmp.Or(by, "0")
 }
 
-// follow answers stops until the tracer is to stop. Letting go, it lets go of each thread that stops, until none is left.
-func (t *Tracer) follow(lettingGo bool) {
-	limit := time.Now().Add(letGoWithin)
+// follow answers stops until no thread is left. When the tracer is to stop, it lets go of each thread at its next stop.
+func (t *Tracer) follow() {
+	var limit time.Time // of letting go
 	for idle := 0; len(t.threads) > 0; idle++ {
-		if !lettingGo && t.stop.Load() || lettingGo && time.Now().After(limit) {
+		if letGo := t.stop.Load(); letGo && limit.IsZero() {
+			limit = time.Now().Add(letGoWithin)
+			for tid := range t.threads {
+				_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0)
+			}
+		} else if letGo && time.Now().After(limit) {
 			return
 		}
+		if idle > 100 { // until then it looks again at once, since what it traces waits for it
+			_ = unix.Nanosleep(&unix.Timespec{Nsec: 100_000}, nil) // and not Go's, which would give the thread away
+		}
+		t.mu.Lock()
 		// One by one: this thread of the caller's may have children of another kind, whose end is for others to wait for.
 		for tid := range t.threads {
 			var status unix.WaitStatus
 			switch got, err := unix.Wait4(tid, &status, unix.WALL|unix.WNOHANG, nil); {
 			case err != nil && !errors.Is(err, unix.EINTR), got == tid && !status.Stopped():
-				delete(t.threads, tid)
-				if status.Signaled() && !lettingGo {
-					t.end(fmt.Sprintf("a process ended while its calls were counted (signal: %v)", status.Signal()))
+				if delete(t.threads, tid); status.Signaled() {
+					t.ended = fmt.Errorf("a process ended while its calls were counted (signal: %v)", status.Signal())
+				} else if len(t.threads) == 0 {
+					t.ended = cmp.Or(t.ended, errors.New("its last process ended while its calls were counted"))
 				}
 			case got == tid:
 				idle = 0
-				t.answer(tid, status, lettingGo)
+				t.answer(tid, status)
 			}
 		}
-		if idle > 100 { // until then it looks again at once, since what it traces waits for it
-			_ = unix.Nanosleep(&unix.Timespec{Nsec: 100_000}, nil) // and not Go's, which would give the thread away
-		}
+		t.mu.Unlock()
 	}
-	t.end("its last process ended while its calls were counted")
 }
 
 // answer lets a stopped thread go on, with the signal that it stopped for.
-func (t *Tracer) answer(tid int, status unix.WaitStatus, lettingGo bool) {
+func (t *Tracer) answer(tid int, status unix.WaitStatus) {
 	signal, request, deliver := int(status.StopSignal()), unix.PTRACE_SYSCALL, 0
 	switch event := int(status) >> 16; {
 	case signal == int(unix.SIGTRAP)|0x80:
@@ -183,7 +170,7 @@ func (t *Tracer) answer(tid int, status unix.WaitStatus, lettingGo bool) {
 	case event == 0:
 		deliver = signal
 	}
-	if lettingGo {
+	if t.stop.Load() {
 		request = unix.PTRACE_DETACH
 		delete(t.threads, tid)
 	}
@@ -202,11 +189,8 @@ func (t *Tracer) count(tid int) {
 	}
 	err := ptrace(unix.PTRACE_GET_SYSCALL_INFO, tid, unsafe.Sizeof(info), uintptr(unsafe.Pointer(&info)))
 	if errors.Is(err, unix.EIO) {
-		t.end("this kernel does not tell a tracer which call was made; Linux 5.3 and later do")
+		t.ended = errors.New("this kernel does not tell a tracer which call was made; Linux 5.3 and later do")
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.seen++
 	if err != nil || info.Op != 1 { // an error: it was killed in its stop
 		return
 	}

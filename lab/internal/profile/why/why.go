@@ -29,9 +29,7 @@ import (
 // a request costs each, and are then profiled under load, which says what of that is which kind of work.
 type Search struct {
 	measure.Plan
-	Times int // that each server is profiled; 0: one more than the fewest that have an interval
-	Seed  uint64
-	Tell  func(text string) // of how far it is
+	Tell func(text string) // of how far it is
 }
 
 const (
@@ -40,6 +38,9 @@ const (
 	fewestSamples = 20                      // of a profile that tells anything
 	mostUnnamed   = 0.01                    // of the samples, above which it is said that code has no symbols
 )
+
+// most is how many rounds there are: one may fail, and those left have an interval.
+var most = stats.MinSamples + 1
 
 // A sampler takes a CPU profile of a server for whyWindow.
 type sampler struct {
@@ -71,11 +72,8 @@ func (w Search) byPprof(ctx context.Context, i int) (none profile.Profile, err e
 	}
 	defer a.Body.Close()
 	p, err := pprof.Parse(a.Body)
-	if a.StatusCode != http.StatusOK {
-		err = fmt.Errorf("status %d", a.StatusCode)
-	}
 	if err != nil {
-		return none, fmt.Errorf("%s serves no profile at %s: %w", s.Name(), r.URL.Path, err)
+		return none, fmt.Errorf("%s serves no profile at %s (%s)", s.Name(), r.URL.Path, a.Status)
 	}
 	profile.LeaveOutProfiler(p)
 	return profile.Analyse(profile.CPU, p)
@@ -90,10 +88,10 @@ func (w Search) byPerf(ctx context.Context, i int) (profile.Profile, error) {
 // Add profiles all servers, and adds to what a comparison came to of what kind of work the difference is. All servers have
 // the same sampler: pprof if they all serve it, else perf. It decides nothing, so where it fails a note says why.
 func (w Search) Add(ctx context.Context, o *compare.Outcome) error {
-	r, most := rand.New(rand.NewPCG(w.Seed, 'w')), cmp.Or(w.Times, stats.MinSamples+1)
+	r := rand.New(rand.NewPCG(w.Seed, 'w'))
 	by, why := sampler{"pprof", 0, w.byPprof}, ""
 	var rounds [][]profiled
-	for len(rounds) < most {
+	for failed := false; len(rounds) < most && !failed; {
 		w.Tell(fmt.Sprintf("why: round %d of %d, by %s", len(rounds)+1, most, by.name))
 		round, err := w.round(ctx, r, by)
 		switch {
@@ -102,7 +100,7 @@ func (w Search) Add(ctx context.Context, o *compare.Outcome) error {
 		case err == nil:
 			rounds = append(rounds, round)
 		case len(rounds) >= stats.MinSamples:
-			most = len(rounds)
+			failed = true
 		case len(rounds) == 0 && by.name == "pprof":
 			by, why = sampler{"perf", perfRest, w.byPerf}, err.Error()+"; "
 		default:
@@ -110,15 +108,15 @@ func (w Search) Add(ctx context.Context, o *compare.Outcome) error {
 			return nil
 		}
 	}
-	o.Why = &compare.Why{Source: by.name, Rounds: most, WindowS: whyWindow.Seconds()}
+	o.Why = &compare.Why{Source: by.name, Rounds: len(rounds), WindowS: whyWindow.Seconds()}
 	for i := range w.Subjects[1:] {
 		of := reasons(rounds, i+1)
 		of.Base, of.Name = w.Subjects[0].Name(), w.Subjects[i+1].Name()
-		if slices.ContainsFunc(rounds, func(r []profiled) bool { return max(r[0].unnamed, r[i+1].unnamed) > mostUnnamed }) {
+		if slices.ContainsFunc(rounds, func(r []profiled) bool { return max(r[0].unnamed(), r[i+1].unnamed()) > mostUnnamed }) {
 			of.Says += "; code that is compiled at run time, or stripped, has no symbols and counts as the handler's"
 		}
 		of.Says += fmt.Sprintf("; %d profiles of each server by %s, %s each; rows are medians, so they need not add up to the last",
-			most, by.name, words.Duration(whyWindow))
+			len(rounds), by.name, words.Duration(whyWindow))
 		o.Why.Comparisons = append(o.Why.Comparisons, of)
 	}
 	return nil
@@ -126,25 +124,23 @@ func (w Search) Add(ctx context.Context, o *compare.Outcome) error {
 
 // A profiled is one server in one round.
 type profiled struct {
-	cost    float64            // CPU time a request
-	work    map[string]float64 // shares of it
-	unnamed float64            // share of the handler's that has no symbol
+	cost float64 // CPU time a request
+	profile.Profile
 }
+
+// unnamed is the share of what counts as the handler's for want of a symbol.
+func (p profiled) unnamed() float64 { return p.Packages[profile.NoSymbol] }
 
 // round measures and profiles all servers once.
 func (w Search) round(ctx context.Context, r *rand.Rand, by sampler) ([]profiled, error) {
 	round := make([]profiled, len(w.Subjects))
-	take := func(ctx context.Context, i int) error {
-		p, err := by.take(ctx, i)
-		if err == nil && p.Events < fewestSamples {
-			err = fmt.Errorf("%s took %.0f samples of %s, and so few tell nothing", by.name, p.Events, w.Subjects[i].Name())
-		}
-		if err == nil {
-			round[i].work, round[i].unnamed = p.Work, p.Packages[profile.NoSymbol]
-		}
-		return err
-	}
-	w.Extras = []measure.Extra{{Window: whyWindow + by.rest, Due: func(int) bool { return true }, Do: take}}
+	w.Extras = []measure.Extra{{Window: whyWindow + by.rest, Due: func(int) bool { return true },
+		Do: func(ctx context.Context, i int) (err error) {
+			if round[i].Profile, err = by.take(ctx, i); err == nil && round[i].Events < fewestSamples {
+				err = fmt.Errorf("%s took %.0f samples of %s, and so few tell nothing", by.name, round[i].Events, w.Subjects[i].Name())
+			}
+			return err
+		}}}
 	var order []int
 	for range w.Rounds {
 		order = append(order, r.Perm(len(w.Subjects))...)
@@ -154,15 +150,14 @@ func (w Search) round(ctx context.Context, r *rand.Rand, by sampler) ([]profiled
 		return nil, err
 	}
 	for i, t := range b.Trials {
-		// A fault matters only where it leaves nothing to tell.
 		round[i].cost = t.Metrics["server_cpu_per_request_s"]
-		switch {
-		case round[i].cost > 0 && round[i].work != nil:
-		case len(t.Faults) > 0:
-			return nil, errors.New(t.Faults[len(t.Faults)-1].Detail)
-		default:
-			return nil, errors.New(w.Subjects[i].Name() + ": its CPU a request was not seen")
+		if round[i].cost > 0 && round[i].Events >= fewestSamples {
+			continue // a fault matters only where it leaves nothing to tell
 		}
+		if len(t.Faults) > 0 {
+			return nil, errors.New(t.Faults[len(t.Faults)-1].Detail)
+		}
+		return nil, errors.New(w.Subjects[i].Name() + ": its CPU a request was not seen")
 	}
 	return round, nil
 }
@@ -183,7 +178,7 @@ func reasons(rounds [][]profiled, i int) (out compare.Reasons) {
 		for _, round := range rounds {
 			b, o := 0.0, 0.0
 			for _, k := range kinds {
-				b, o = b+round[0].cost*round[0].work[k], o+round[i].cost*round[i].work[k]
+				b, o = b+round[0].cost*round[0].Work[k], o+round[i].cost*round[i].Work[k]
 			}
 			base, other, r.Each = append(base, b), append(other, o), append(r.Each, o-b)
 		}

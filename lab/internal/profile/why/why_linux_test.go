@@ -16,6 +16,7 @@ import (
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -94,7 +95,8 @@ func TestAServerThatEndsIsNamed(t *testing.T) {
 // What it writes more is a row of its own. Package kernel has perf's part.
 func TestTheWorkOfADifferenceIsTold(t *testing.T) {
 	o := outcome()
-	s := Search{Plan: plan(t, 21620, "once", "often"), Times: 1, Tell: func(string) {}}
+	most = 1
+	s := Search{Plan: plan(t, 21620, "once", "often"), Tell: func(string) {}}
 	if err := s.Add(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -110,11 +112,12 @@ func TestTheWorkOfADifferenceIsTold(t *testing.T) {
 // The first server costs 10 µs: 6 of its handler, 3 of writing, and 1 of what has no row. The other costs 14 to 20 µs, half
 // of it writing, so 4 to 7 µs more of that.
 func rounds() (all [][]profiled) {
-	shares := func(handler, write float64) map[string]float64 {
-		return map[string]float64{"handler": handler, "write": write, "gc": 0.08, "lock": 0.01, "other": 0.91 - handler - write}
+	shares := func(handler, write float64) profile.Profile {
+		return profile.Profile{Work: map[string]float64{"handler": handler, "write": write, "gc": 0.08, "lock": 0.01,
+			"other": 0.91 - handler - write}}
 	}
 	for us := 14.; us <= 20; us++ {
-		all = append(all, []profiled{{cost: 10e-6, work: shares(0.6, 0.3)}, {cost: us * 1e-6, work: shares(0.4, 0.5)}})
+		all = append(all, []profiled{{10e-6, shares(0.6, 0.3)}, {us * 1e-6, shares(0.4, 0.5)}})
 	}
 	return all
 }
