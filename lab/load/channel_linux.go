@@ -24,7 +24,6 @@ type channel struct {
 	tls      *tls.Conn
 	stream   io.ReadWriter // the TLS, or the channel itself: into memory, and never blocks
 	session  Session
-	flights  []flight // by place of the session
 	in, out  bytes.Buffer
 	ended    bool // in, by the server
 
@@ -33,13 +32,6 @@ type channel struct {
 	next    func() (struct{}, bool)
 	stop    func()
 	failure error
-}
-
-// A flight is a request in flight in a session, or no kind.
-type flight struct {
-	kind *kind
-	from int64 // ns: from when it counts
-	sent int64 // ns
 }
 
 // errNothing is the error of a read where nothing has come. TLS takes it for a passing one.
@@ -74,7 +66,6 @@ func (t *target) newChannel() (ch *channel, err error) {
 	}
 	switch t.Protocol {
 	case HTTP2:
-		ch.flights = make([]flight, t.Pipelining)
 		if ch.session, err = t.options.HTTP2(t.Target); err != nil {
 			return nil, err
 		}
@@ -185,61 +176,28 @@ func (c *connection) session() Session {
 	return c.channel.session
 }
 
-// flights gives the requests that are in flight in a session, by place.
-func (c *connection) flights() iter.Seq2[int, flight] {
-	return func(yield func(int, flight) bool) {
-		if c.channel == nil {
-			return
-		}
-		for place, f := range c.channel.flights {
-			if f.kind != nil && !yield(place, f) {
-				return
-			}
-		}
-	}
-}
-
-// land frees a place of a session, and returns from when its request counts.
-func (c *connection) land(place int) (from int64) {
-	from = c.channel.flights[place].from
-	c.channel.flights[place] = flight{}
-	c.flies(-1)
-	return from
-}
-
-// postpone keeps a request of a session for the next connection.
-func (w *thread) postpone(c *connection, place int) {
-	c.keep(c.land(place))
-	c.flies(1)
-}
-
 // waits is since when a connection with requests in flight waits for one. Of a session that
 // is since it sent the oldest, whatever came for others.
 func (c *connection) waits() (since int64) {
 	since = c.since
-	for _, f := range c.flights() {
-		since = min(since, f.sent)
+	if c.session() != nil {
+		for _, f := range c.flights {
+			if f.kind != nil {
+				since = min(since, f.sent)
+			}
+		}
 	}
 	return since
 }
 
-// ask sends the next n requests of the mix in a session. They count from ns.
-func (w *thread) ask(c *connection, n int, ns int64) {
-	l, m := c.lane, &c.lane.target.mix
-	for range n {
-		k := &l.kinds[m.order[c.next]]
-		place, err := c.channel.session.Ask(int(m.order[c.next]), k.comparer.wants())
-		if err != nil {
-			w.broke(c, err.Error())
-			return
-		}
-		c.next = m.after(c.next + 1)
-		c.channel.flights[place] = flight{k, ns, w.now}
-		c.flies(1)
+// ask asks the request at a place in a session, and tells whether the connection goes on.
+func (w *thread) ask(c *connection, place int) bool {
+	k := c.flights[place].kind
+	if err := c.channel.session.Ask(place, k.nth, k.comparer.wants()); err != nil {
+		w.broke(c, err.Error())
+		return false
 	}
-	if !c.blocked {
-		w.flush(c)
-	}
+	return true
 }
 
 // through reads what has arrived on a channel. done is the number of answers; ok is false if
@@ -293,17 +251,16 @@ func (w *thread) places(c *connection, in []byte, now int64) (done int, ok bool)
 			l.sum.Bytes += a.Size
 			continue
 		case a.Again:
-			w.postpone(c, a.Place)
+			c.kept++
 			continue
 		}
-		k := c.channel.flights[a.Place].kind
-		from := c.land(a.Place)
+		f := c.land(a.Place)
 		if a.Err != nil {
 			l.sum.Errors++
-			l.fault(now, k, a.Err.Error())
-			w.lost(l, k, from)
+			l.fault(now, f.kind, a.Err.Error())
+			w.lost(l, f)
 			continue
 		}
-		w.took(c, k, from, now, a)
+		w.took(c, f, now, a)
 	}
 }

@@ -52,7 +52,6 @@ type connection struct {
 	state      uint8
 	first      bool // an answer has come in this slot
 	blocked    bool // the socket is full, and there is more to write to it
-	queued     bool // is in the lane's ring of connections that can take a request
 	last       bool // the answer that came last is the last one
 	idle       bool // nothing has come since it was asked after a pause
 	used       bool // an answer has come since it was opened
@@ -61,49 +60,60 @@ type connection struct {
 	lane       *lane
 	channel    *channel // nil: HTTP/1.1 in plain text
 	parser     parser
-	kind       *kind // of the oldest request in flight, or of the next one
-	oldest     int   // its place in the mix
-	next       int   // the place of the next request to be sent
-	at         int   // where in the mix the bytes begin that are still to be written
-	owed       int   // how many these are
-	inFlight   int   // requests
-	since      int64 // ns: of the last answer, or of sending if none was in flight then
-	again      int64 // ns: when to open it again
-	// The times from which requests count, oldest at head: a ring. In HTTP/1.1 it has all that are in flight; of a
-	// session those that are to be asked again on the next connection.
-	times      []int64
-	head, kept int
+	next       int      // the place in the mix of the next request to be sent
+	at         int      // where in the mix the bytes begin that are still to be written
+	owed       int      // how many these are
+	flights    []flight // by place: in HTTP/1.1 a ring
+	head       int      // the oldest one's place in it
+	inFlight   int      // requests
+	kept       int      // of these, those of a session that are to be asked again on the next connection
+	since      int64    // ns: of the last answer, or of sending if none was in flight then
+	again      int64    // ns: when to open it again
 }
 
-// keep notes a request that counts from ns.
-func (c *connection) keep(ns int64) {
-	at := c.head + c.kept
-	if at >= len(c.times) {
-		at -= len(c.times)
-	}
-	c.times[at] = ns
-	c.kept++
+// A flight is a request in flight, or a free place.
+type flight struct {
+	kind *kind // nil: free
+	from int64 // ns: from when it counts
+	sent int64 // ns
 }
 
-// flies counts n more requests in flight.
-func (c *connection) flies(n int) {
-	c.inFlight += n
-	c.lane.inFlight += n
+// fly puts a request in flight, and returns its place.
+func (c *connection) fly(f flight) (place int) {
+	for place = c.head + c.inFlight; ; place++ {
+		if place >= len(c.flights) {
+			place -= len(c.flights)
+		}
+		if c.flights[place].kind == nil {
+			break
+		}
+	}
+	c.flights[place] = f
+	c.inFlight++
+	c.lane.inFlight++
+	return place
 }
 
-// pop takes the oldest request.
-func (c *connection) pop() (ns int64) {
-	ns = c.times[c.head]
-	if c.head++; c.head == len(c.times) {
-		c.head = 0
+// land frees a place.
+func (c *connection) land(place int) flight {
+	f := c.flights[place]
+	c.flights[place].kind = nil
+	c.inFlight--
+	c.lane.inFlight--
+	if place == c.head {
+		if c.head++; c.head == len(c.flights) {
+			c.head = 0
+		}
 	}
-	c.kept--
-	c.flies(-1)
-	if l := c.lane; len(l.kinds) > 1 {
-		c.oldest = l.target.mix.after(c.oldest + 1)
-		c.kind = &l.kinds[l.target.mix.order[c.oldest]]
+	return f
+}
+
+// kind is that of the oldest request in flight, or of the next one.
+func (c *connection) kind() *kind {
+	if k := c.flights[c.head].kind; k != nil {
+		return k
 	}
-	return ns
+	return c.lane.kind(c.next)
 }
 
 // connect opens a connection for the first time.
@@ -193,7 +203,6 @@ func (c *connection) begin() (int32, error) {
 // reopen begins to open a connection again; with a new connection for each request, when one is sent.
 func (w *thread) reopen(c *connection) {
 	if c.lane.target.Close && c.inFlight == 0 {
-		w.unsound--
 		c.state = isRested
 		w.ready(c)
 		return
@@ -238,15 +247,18 @@ func (w *thread) opened(c *connection) {
 	case !done:
 		return
 	}
-	c.state, c.since, c.last, c.used = isOpen, w.now, false, false
-	w.unsound--
+	c.state, c.since, c.last, c.used, c.kept = isOpen, w.now, false, false, 0
 	// What the last connection was asked in vain is asked again.
-	if c.session() != nil {
-		for c.kept > 0 {
-			w.ask(c, 1, c.pop())
-		}
-	} else if c.inFlight > 0 {
+	if c.session() == nil {
 		w.write(c, c.inFlight)
+	} else {
+		for place := range c.flights {
+			if c.flights[place].kind != nil {
+				c.flights[place].sent = w.now
+				w.ask(c, place)
+			}
+		}
+		w.flush(c)
 	}
 	if c.state == isOpen {
 		w.ready(c)
@@ -257,16 +269,16 @@ func (w *thread) opened(c *connection) {
 // it stay without an answer.
 func (w *thread) fail(c *connection, count *int64, n int, text string) {
 	*count += int64(n)
-	c.lane.fault(w.now, c.kind, text)
-	if c.state == isOpening {
-		w.unsound--
+	c.lane.fault(w.now, c.kind(), text)
+	for place := range c.flights {
+		if c.flights[place].kind != nil {
+			w.lost(c.lane, c.land(place))
+		}
 	}
-	w.lose(c)
 	w.shut(c)
 	if c.reopened < mostReopened {
 		c.state, c.again = isBroken, w.now+leastPause<<c.reopened
 		c.reopened++
-		w.unsound++
 		return
 	}
 	c.state = isLost
@@ -281,7 +293,6 @@ func (w *thread) fail(c *connection, count *int64, n int, text string) {
 
 // refused counts a connection that could not be opened again.
 func (w *thread) refused(c *connection, err error) {
-	c.state = isOpening // also where it came to no socket
 	w.fail(c, &c.lane.sum.Errors, 1, fmt.Sprintf("no new connection: %v", err))
 }
 
@@ -297,23 +308,10 @@ func (w *thread) malformed(c *connection, err error) {
 	w.fail(c, &c.lane.sum.Errors, max(c.inFlight, 1), err.Error())
 }
 
-// lose counts the requests in flight on a connection as without an answer.
-func (w *thread) lose(c *connection) {
-	for place, f := range c.flights() {
-		w.lost(c.lane, f.kind, c.land(place))
-	}
-	for c.kept > 0 {
-		k := c.kind
-		w.lost(c.lane, k, c.pop())
-	}
-	c.oldest = c.next
-	c.kind = &c.lane.kinds[c.lane.target.mix.order[c.next]]
-}
-
 // lost counts a request that has no valid answer.
-func (w *thread) lost(l *lane, k *kind, from int64) {
-	k.lost++
-	w.unanswered(l, k.latency, from, w.now)
+func (w *thread) lost(l *lane, f flight) {
+	f.kind.lost++
+	w.unanswered(l, f.kind.latency, f.from, w.now)
 }
 
 // shut closes a connection's socket, and forgets what came of it and what was to be written.
@@ -350,12 +348,10 @@ func (w *thread) reset(c *connection) {
 // rest closes a connection whose end is no fault, and opens it again. What is in flight on it is asked again.
 func (w *thread) rest(c *connection) {
 	fresh := c.state == isOpen && c.inFlight == 0 && w.now-c.since < pause
-	for place := range c.flights() {
-		w.postpone(c, place)
+	if n := len(c.lane.target.mix.order); c.session() == nil {
+		c.next = (c.next%n - c.inFlight%n + n) % n
 	}
-	c.next = c.oldest
 	w.shut(c)
-	w.unsound++
 	if !c.lane.target.Close {
 		c.lane.sum.Reopened++
 		if fresh { // a server that takes connections only to close them must not be flooded
@@ -368,23 +364,30 @@ func (w *thread) rest(c *connection) {
 
 // send writes n requests at once. They count from ns.
 func (w *thread) send(c *connection, n int, ns int64) {
-	if n = min(n, c.lane.budget); n <= 0 {
+	l := c.lane
+	if n = min(n, l.budget); n <= 0 {
 		return
 	}
-	c.lane.budget -= n
+	l.budget -= n
 	if c.inFlight == 0 {
 		c.idle = w.now-c.since > pause
 		c.since = w.now
 	}
 	if c.session() != nil {
-		w.ask(c, n, ns)
+		for range n {
+			place := c.fly(flight{l.kind(c.next), ns, w.now})
+			c.next = l.target.mix.after(c.next + 1)
+			if !w.ask(c, place) {
+				return
+			}
+		}
+		w.flush(c)
 		return
 	}
-	for range n {
-		c.keep(ns)
+	for i := range n {
+		c.fly(flight{l.kind(c.next + i), ns, w.now})
 	}
-	if c.flies(n); c.state == isRested {
-		w.unsound++
+	if c.state == isRested {
 		w.dial(c)
 		return
 	}
@@ -401,9 +404,7 @@ func (w *thread) write(c *connection, n int) {
 		_, _ = c.channel.stream.Write(piece) // where TLS has failed reading tells why
 		c.wrote(len(piece))
 	}
-	if !c.blocked {
-		w.flush(c)
-	}
+	w.flush(c)
 }
 
 // unwritten is the next piece of the mix that is to be written.
@@ -424,6 +425,9 @@ func (c *connection) wrote(n int) {
 
 // flush writes what there is to write, until there is no more or the socket is full.
 func (w *thread) flush(c *connection) {
+	if c.blocked {
+		return
+	}
 	ch := c.channel
 	if ch != nil {
 		ch.say()
@@ -501,7 +505,7 @@ func (w *thread) readable(c *connection, ended bool) (more bool) {
 	case done > 0:
 		w.goOn(c, done)
 	}
-	if c.channel != nil && !c.blocked {
+	if c.channel != nil {
 		w.flush(c)
 	}
 	return ended || n == len(w.buffer)
@@ -515,7 +519,8 @@ func (w *thread) answers(c *connection, in []byte, now int64) (done int, ok bool
 			w.malformed(c, errors.New("an answer that nobody asked for"))
 			return done, false
 		}
-		used, whole, err := c.parser.next(in, &c.kind.heads, c.kind.comparer.wants())
+		k := c.flights[c.head].kind
+		used, whole, err := c.parser.next(in, &k.heads, k.comparer.wants())
 		if err != nil {
 			w.malformed(c, err)
 			return done, false
@@ -533,9 +538,8 @@ func (w *thread) answers(c *connection, in []byte, now int64) (done int, ok bool
 
 // answered counts the answer that is in the parser.
 func (w *thread) answered(c *connection, now int64) {
-	k := c.kind
 	c.last = c.parser.closes || c.lane.target.Close
-	w.took(c, k, c.pop(), now, &c.parser.answer)
+	w.took(c, c.land(c.head), now, &c.parser.answer)
 	c.parser.answer.Size = 0
 }
 
@@ -563,15 +567,12 @@ func (w *thread) closed(c *connection) {
 // others on theirs, they are asked again (RFC 9112, 9.3.1), as often as a server does that ends idle workers:
 // Apache closes the connections of a spare process between two requests. More is a server that drops requests.
 func (w *thread) excuse(c *connection) bool {
-	l, s, underWay := c.lane, c.session(), c.inFlight
-	if s != nil {
-		underWay -= c.kept
-	}
+	l, s := c.lane, c.session()
 	switch {
 	case c.state == isClosing:
 	case !c.parser.between() || s != nil && !s.Between():
 		return false
-	case underWay == 0 || c.idle:
+	case c.inFlight == c.kept || c.idle:
 	case s != nil || !c.used || l.sum.Crossed >= int64(len(l.conns)/2)+(l.sum.Requests+l.sum.Non2xx)/perCrossing:
 		return false
 	default:

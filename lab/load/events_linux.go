@@ -49,8 +49,8 @@ func (s *eventSession) Ready() bool        { return s.ready }
 func (s *eventSession) Out() *bytes.Buffer { return &s.out }
 func (s *eventSession) Leaving() bool      { return s.over }
 func (s *eventSession) Between() bool      { return len(s.line) == 0 && !s.data }
-func (s *eventSession) Ask(int, bool) (int, error) {
-	return 0, errors.New("a stream of events is asked once")
+func (s *eventSession) Ask(int, int, bool) error {
+	return errors.New("a stream of events is asked once")
 }
 func (s *eventSession) Take(in []byte) {
 	s.now, s.in = time.Now(), in

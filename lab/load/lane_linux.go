@@ -21,6 +21,7 @@ type target struct {
 
 // A kind is what a thread counts of one of a target's requests.
 type kind struct {
+	nth        int // of the target's
 	heads      headCache
 	comparer   comparer
 	latency    *Histogram
@@ -30,11 +31,11 @@ type kind struct {
 }
 
 // newKind counts a request. known are the right bodies, where they are known.
-func newKind(r *Request, known Bodies) kind {
+func newKind(nth int, r *Request, known Bodies) kind {
 	if r.Check.OfBody() {
 		known = r.Check
 	}
-	return kind{heads: headCache{of: r}, comparer: newComparer(known), latency: NewHistogram()}
+	return kind{nth: nth, heads: headCache{of: r}, comparer: newComparer(known), latency: NewHistogram()}
 }
 
 // smoothed is the number of answers over which their time is averaged.
@@ -52,13 +53,11 @@ type lane struct {
 	response  int64 // how long answers take in a closed loop, in ns: a moving average
 	impatient bool  // a connection was not closed by the server, though its end was announced
 
-	paced     bool          // an open loop
-	schedule                // of it
-	room      []*connection // a ring of connections that can take a request
-	roomAt    int
-	roomInUse int
-	lag       *Histogram
-	unsent    *Histogram // latencies of requests that were due and never sent
+	paced    bool // an open loop
+	schedule      // of it
+	taking   int  // the connection that took a request last
+	lag      *Histogram
+	unsent   *Histogram // latencies of requests that were due and never sent
 
 	kinds   []kind        // by request of the target
 	sum     TargetSummary // whose counts are of the whole time
@@ -81,31 +80,31 @@ func (l *lane) fault(now int64, k *kind, text string) {
 	}
 }
 
-// offer puts a connection behind the others that can take a request. So a light load is
-// spread over all connections, and over all of a server's workers.
-func (l *lane) offer(c *connection) {
-	if c.queued || c.state > isRested || c.inFlight >= l.target.Pipelining {
-		return
+// kind is that of the request at a place of the mix, or of its next turn.
+func (l *lane) kind(place int) *kind {
+	if len(l.kinds) == 1 {
+		return &l.kinds[0]
 	}
-	at := l.roomAt + l.roomInUse
-	if at >= len(l.room) {
-		at -= len(l.room)
-	}
-	l.room[at] = c
-	l.roomInUse++
-	c.queued = true
+	m := &l.target.mix
+	return &l.kinds[m.order[m.after(place)]]
 }
 
-// taker is the connection that has waited longest for a request, or nil.
+// takes tells whether a connection can take a request.
+func (c *connection) takes() bool {
+	return c.state <= isRested && c.inFlight < c.lane.target.Pipelining
+}
+
+// taker is the next connection that can take a request, or nil. So a light load is spread over all
+// connections, and over all of a server's workers.
 func (l *lane) taker() *connection {
-	for l.roomInUse > 0 {
-		c := l.room[l.roomAt]
-		if l.roomAt++; l.roomAt == len(l.room) {
-			l.roomAt = 0
+	if l.inFlight >= l.living*l.target.Pipelining {
+		return nil
+	}
+	for range l.conns {
+		if l.taking++; l.taking >= len(l.conns) {
+			l.taking = 0
 		}
-		l.roomInUse--
-		c.queued = false
-		if c.state <= isRested && c.inFlight < l.target.Pipelining {
+		if c := l.conns[l.taking]; c.takes() {
 			return c
 		}
 	}

@@ -151,7 +151,7 @@ func (l *Loader) addThread(id int) (err error) {
 		a := &lane{target: t, paced: t.Rate > 0, lag: NewHistogram(), unsent: NewHistogram()}
 		a.sum.Statuses = map[int]int64{}
 		for n := range t.mix.requests {
-			a.kinds = append(a.kinds, newKind(&t.mix.requests[n], t.answers))
+			a.kinds = append(a.kinds, newKind(n, &t.mix.requests[n], t.answers))
 			if len(t.mix.requests) > 1 {
 				a.kinds[n].label = t.mix.requests[n].Label() + ": "
 			}
@@ -171,8 +171,8 @@ func (l *Loader) connect(ctx context.Context, i int) error {
 		w := l.threads[n%len(l.threads)]
 		a := w.lanes[i]
 		next := n * len(t.mix.order) / t.Connections
-		c := &connection{fd: -1, index: int32(len(w.conns)), lane: a, times: make([]int64, t.Pipelining), next: next, at: t.mix.ends[next]}
-		w.lose(c) // nothing yet; it begins at its place
+		c := &connection{fd: -1, index: int32(len(w.conns)), lane: a, flights: make([]flight, t.Pipelining),
+			next: next, at: t.mix.ends[next]}
 		w.conns = append(w.conns, c)
 		a.conns = append(a.conns, c)
 		a.living++
@@ -186,7 +186,6 @@ func (l *Loader) connect(ctx context.Context, i int) error {
 	for _, w := range l.threads {
 		a := w.lanes[i]
 		a.paced = a.paced && len(a.conns) > 0
-		a.room = make([]*connection, len(a.conns))
 		a.schedule = newSchedule(t.Rate, w.id, min(len(l.threads), t.Connections))
 	}
 	return nil

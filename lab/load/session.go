@@ -13,9 +13,9 @@ const HTTP2 = "h2"
 type Session interface {
 	// Ready tells whether the server has said what it takes, so that it can be asked.
 	Ready() bool
-	// Ask says a request of the target, by its index. Its answer will name the place that is
-	// returned, one of as many as the target's Pipelining. keep asks for the body.
-	Ask(request int, keep bool) (place int, err error)
+	// Ask says a request of the target, by its index. Its answer will name the place, which is one of as
+	// many as the target's Pipelining and free. keep asks for the body.
+	Ask(place, request int, keep bool) error
 	// Take takes what has come.
 	Take(in []byte)
 	// Next reads on to the next answer; nil if no more is complete. It holds until Next is

@@ -45,7 +45,6 @@ type thread struct {
 	arrived bool // has reported that it has finished this phase
 	now     int64
 	tickAt  int64
-	unsound int   // connections that are broken or being opened again
 	silence int64 // the longest time without an answer in this slot, ns
 }
 
@@ -190,7 +189,7 @@ func (w *thread) filled() {
 // ready sends the first requests on a connection that is new to the slot, or newly
 // opened. In an open loop that is one extra request, which is not on the schedule.
 func (w *thread) ready(c *connection) {
-	if c.lane == w.lane && w.phase <= counting && c.lane.paced && !c.first {
+	if c.lane == w.lane && w.phase <= counting && c.lane.paced && !c.first && c.inFlight == 0 {
 		w.send(c, 1, unscheduled)
 	}
 	w.goOn(c, c.lane.target.Pipelining-c.inFlight)
@@ -201,8 +200,7 @@ func (w *thread) goOn(c *connection, n int) {
 	switch l := c.lane; {
 	case w.phase > counting || l != w.lane || l.target.Protocol == EventStream:
 	case l.paced:
-		l.offer(c)
-		w.dispatch()
+		w.dispatch(c)
 	default:
 		w.send(c, n, w.now)
 	}
@@ -222,23 +220,20 @@ func (w *thread) pump() {
 			l.lag.Add(w.now - at)
 		}
 		l.noticed++
-		w.dispatch()
+		w.dispatch(nil)
 		w.now = w.load.clock.now()
 	}
 }
 
-// dispatch sends requests that are due on connections that can take them.
-func (w *thread) dispatch() {
-	l := w.lane
-	for l.taken < l.noticed && l.budget > 0 {
-		c := l.taker()
-		if c == nil {
-			return
+// dispatch sends requests that are due on connections that can take them, first on c if there is one.
+func (w *thread) dispatch(c *connection) {
+	for l := w.lane; l.taken < l.noticed && l.budget > 0; l.taken++ {
+		if c == nil || !c.takes() {
+			if c = l.taker(); c == nil {
+				return
+			}
 		}
-		at := l.at(l.taken)
-		l.taken++
-		w.send(c, 1, at)
-		l.offer(c)
+		w.send(c, 1, l.at(l.taken))
 	}
 }
 
@@ -319,6 +314,7 @@ func (w *thread) event(e *unix.EpollEvent) {
 		}
 	}
 	if c.blocked {
+		c.blocked = false
 		w.flush(c)
 	}
 	// An event is reported only once, so everything there is must be read. A read that
@@ -332,35 +328,27 @@ func (w *thread) event(e *unix.EpollEvent) {
 	}
 }
 
-// lookAfter counts requests that timed out and opens broken connections again.
+// lookAfter counts requests that timed out, and opens again what has to be.
 func (w *thread) lookAfter() {
-	if w.unsound > 0 {
-		for _, c := range w.conns {
-			switch {
-			case c.state == isBroken && w.now >= c.again:
-				w.reopen(c)
-			case c.state == isOpening && w.now-c.since > int64(dialTimeout):
-				w.refused(c, fmt.Errorf("none within %v", dialTimeout))
-			}
-		}
-	}
-	if w.lane == nil {
-		return
-	}
-	for _, c := range w.lane.conns {
+	for _, c := range w.conns {
+		waited := w.now - c.since
 		switch {
+		case c.state == isBroken && w.now >= c.again:
+			w.reopen(c)
+		case c.state == isOpening && waited > int64(dialTimeout):
+			w.refused(c, fmt.Errorf("none within %v", dialTimeout))
 		case c.inFlight > 0 && c.state != isOpening && w.now-c.waits() > w.load.timeout:
 			w.fail(c, &c.lane.sum.Timeouts, c.inFlight, fmt.Sprintf("no answer within %v", w.load.plan.Timeout()))
-		case c.state == isClosing && w.now-c.since > closeWithin:
+		case c.state == isClosing && waited > closeWithin:
 			c.lane.impatient = true
 			w.reset(c)
 		}
 	}
 }
 
-// took counts one answer to a request that counts from a time.
-func (w *thread) took(c *connection, k *kind, from, now int64, a *Answer) {
-	l := c.lane
+// took counts the answer to a request.
+func (w *thread) took(c *connection, f flight, now int64, a *Answer) {
+	l, k, from := c.lane, f.kind, f.from
 	l.sum.Bytes += a.Size
 	if !l.paced {
 		if l.response == 0 {

@@ -25,7 +25,6 @@ const (
 	firstWindow = 65535    // the protocol's own, before anybody says otherwise
 	mostWindow  = 1<<31 - 1
 	window      = 1<<30 - 1 // that the server may fill, of a stream and of the connection
-	lastStream  = 1<<31 - 1
 )
 
 // A stream is one request in flight, or a place for one.
@@ -50,10 +49,9 @@ type session struct {
 	frames   *http2.Framer
 	in, out  bytes.Buffer
 	ready    bool
-	leaving  bool     // the server takes no more requests
-	upTo     uint32   // the last stream that it has taken, when it is leaving
-	streams  []stream // by place
-	free     []int
+	leaving  bool           // the server takes no more requests
+	upTo     uint32         // the last stream that it has taken, when it is leaving
+	streams  []stream       // by place
 	at       map[uint32]int // places by the numbers of streams
 	next     uint32
 	taken    int64 // of the connection's window since it was last opened
@@ -78,9 +76,6 @@ func New(t load.Target) (load.Session, error) {
 	}
 	s := &session{requests: requests, at: map[uint32]int{}, next: 1, window: firstWindow, first: firstWindow,
 		largest: mostFrame, streams: make([]stream, t.Pipelining)}
-	for i := range s.streams {
-		s.free = append(s.free, i)
-	}
 	s.packer = hpack.NewEncoder(&s.packed)
 	s.heads = hpack.NewDecoder(tableSize, s.field)
 	s.heads.SetMaxStringLength(mostHead)
@@ -103,13 +98,8 @@ func (s *session) Between() bool {
 	return s.in.Len() == 0 && !slices.ContainsFunc(s.streams, func(st stream) bool { return st.size > 0 })
 }
 
-func (s *session) Ask(of int, keep bool) (place int, err error) {
-	if len(s.free) == 0 || s.next > lastStream {
-		return 0, fmt.Errorf("%w: it has no more streams", load.ErrEnded)
-	}
+func (s *session) Ask(place, of int, keep bool) error {
 	r := &s.requests[of]
-	place = s.free[len(s.free)-1]
-	s.free = s.free[:len(s.free)-1]
 	st := &s.streams[place]
 	*st = stream{id: s.next, of: r, keep: keep, length: -1, body: st.body[:0], unsent: r.body, window: s.first}
 	s.at[st.id] = place
@@ -119,14 +109,14 @@ func (s *session) Ask(of int, keep bool) (place int, err error) {
 		_ = s.packer.WriteField(f) // into memory
 	}
 	part := s.packed.Next(s.largest)
-	err = s.frames.WriteHeaders(http2.HeadersFrameParam{StreamID: st.id, BlockFragment: part,
+	err := s.frames.WriteHeaders(http2.HeadersFrameParam{StreamID: st.id, BlockFragment: part,
 		EndStream: len(r.body) == 0, EndHeaders: s.packed.Len() == 0})
 	for err == nil && s.packed.Len() > 0 {
 		part = s.packed.Next(s.largest)
 		err = s.frames.WriteContinuation(st.id, s.packed.Len() == 0, part)
 	}
 	s.send(st)
-	return place, err
+	return err
 }
 
 // send sends what the windows allow of a request's body.
@@ -150,7 +140,6 @@ func (s *session) finish(place int, body []byte, err error) *load.Answer {
 	}
 	delete(s.at, st.id)
 	*st = stream{body: st.body[:0]}
-	s.free = append(s.free, place)
 	return &s.answer
 }
 

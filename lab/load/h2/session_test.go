@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,7 +117,8 @@ func (p *peer) heard() (all []string) {
 func (p *peer) ask(n int) {
 	p.t.Helper()
 	for range n {
-		if _, err := p.s.Ask(0, true); err != nil {
+		place := slices.IndexFunc(p.s.streams, func(st stream) bool { return st.id == 0 })
+		if err := p.s.Ask(place, 0, true); err != nil {
 			p.t.Fatal(err)
 		}
 	}
