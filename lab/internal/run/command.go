@@ -2,8 +2,6 @@ package run
 
 import (
 	"cmp"
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,43 +17,32 @@ import (
 	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
-// A load is one condition's server and client, ready to start, with everything that follows from the
-// condition's settings.
+// A load is one condition's server and client, with everything that follows from the condition's settings.
 type load struct {
-	Plan    // with the cores of this condition
-	dir     string
-	link    measure.Link
-	port    int // where the server listens
-	levels  setting.Levels
-	asked   gate.Asked // what faults are judged by
-	serves  *experiment.Server
-	at      experiment.Place
-	server  []string // command lines, without the topology's wrapping
-	client  []string
-	knobs   []knob
-	profile time.Duration // length of the profiled window; 0: no profiles
+	Plan   // with the cores of this condition
+	levels setting.Levels
+	asked  gate.Asked // what faults are judged by
+	serves *experiment.Server
+	at     experiment.Place
 }
 
 // load gives the condition with these settings and a server that listens on port.
-func (p Plan) load(link measure.Link, s setting.Levels, port int) load {
+func (p Plan) load(s setting.Levels, port int) load {
 	x := p.Experiment
-	l := load{Plan: p, dir: string(p.Root), link: link, port: port, levels: s, serves: x.Server(s),
-		asked: results.Asked(x, s, len(p.Split.Server), x.Block.SlotS*float64(x.Block.Rounds)),
-		knobs: p.knobs(wire.ServerDevice, s), profile: p.profileFor()}
+	l := load{Plan: p, levels: s, serves: x.Server(s),
+		asked: results.Asked(x, s, len(p.Split.Server), x.Block.SlotS*float64(x.Block.Rounds))}
 	if list, ok := s[setting.ServerCPUs]; ok {
-		cpus, err := cores.Parse(list.String())
-		if err != nil {
-			panic(err) // the experiment was checked
-		}
-		l.Split.Server = cpus
+		l.Split.Server, _ = cores.Parse(list.String()) // the experiment was checked
 	}
 	// By default one worker on each of the server's cores.
-	l.at = experiment.Place{Host: link.Host(), Port: strconv.Itoa(port), CPUs: cores.Format(l.Split.Server),
+	l.at = experiment.Place{Host: "127.0.0.1", Port: strconv.Itoa(port), CPUs: cores.Format(l.Split.Server),
 		Workers: strconv.Itoa(s.Whole(setting.Workers, max(len(l.Split.Server), 1)))}
-	if l.profile > 0 {
+	if p.onWire() {
+		l.at.Host = wire.ServerAddress
+	}
+	if x.Profile != nil {
 		l.at.Sockets = l.pprof()
 	}
-	l.server, l.client = l.serverLine(), l.clientLine()
 	return l
 }
 
@@ -65,17 +52,27 @@ func (l load) addr() string { return l.at.Host + ":" + l.at.Port }
 // workers is how many of them the server has; 1 without prefork.
 func (l load) workers() int { return max(l.asked.Workers, 1) }
 
-// warmup and counts are the times for which a server is loaded before the slots, and in them.
-func (l load) warmup() time.Duration { return seconds(l.Experiment.Block.WarmupS) }
+// calls is the server's name in messages: that of its processes, if it is known.
+func (l load) calls() string { return cmp.Or(l.serves.Process, l.serves.Name) }
+
+// threads is how many the client has; 0: one a core.
+func (l load) threads() int { return l.levels.Whole(setting.ClientWorkers, 0) }
+
+// counts is the time for which a server is loaded in its slots.
 func (l load) counts() time.Duration {
 	return time.Duration(l.Experiment.Block.Rounds) * seconds(l.Experiment.Block.SlotS)
 }
 
-// serverLine is the server's command line. What is not started by the script itself is started through it.
-func (l load) serverLine() []string {
+// server is the server's command line. What is not started by the script itself is started through it.
+func (l load) server() []string {
 	s := l.levels
-	if l.serves.Events {
-		s = offered(s)
+	// A producer of events is told no rate, where its receiver searches for the limit and sets the rate itself,
+	// and no attempts, where not the library's variant runs, which alone retries a batch.
+	if l.serves.Events && searches(s) {
+		s = s.Without(setting.EventRate)
+	}
+	if l.serves.Events && s[setting.Variant] != setting.String(setting.Library) {
+		s = s.Without(setting.Attempts)
 	}
 	words, env := l.serves.Line(l.at, s)
 	argv := []string{scriptPath("server.sh")}
@@ -91,67 +88,44 @@ func (l load) serverLine() []string {
 	return append(append(argv, "--command", "--"), words...)
 }
 
-// offered leaves out what a producer of events is not told: no rate, where its receiver searches for
-// the limit and sets the rate itself, and no attempts, where not the library's variant runs, which
-// alone retries a batch.
-func offered(s setting.Levels) setting.Levels {
-	if searches(s) {
-		s = s.Without(setting.EventRate)
-	}
-	if s[setting.Variant] != setting.String(setting.Library) {
-		s = s.Without(setting.Attempts)
-	}
-	return s
-}
-
 // searches reports whether the receiver searches for the limit, since no rate is set.
 func searches(s setting.Levels) bool { return s[setting.EventRate] == setting.Int(0) }
 
-// clientLine is the command line that a reader would type for this condition alone.
-func (l load) clientLine() []string {
-	times := []string{"--duration", number(l.counts().Seconds()), "--warmup", number(l.warmup().Seconds())}
-	var argv []string
+// client is the command line that a reader would type for this condition alone, with the time that counts.
+func (l load) client(counts time.Duration) []string {
+	argv := []string{"--duration", number(counts.Seconds()), "--warmup", number(l.Experiment.Block.WarmupS)}
 	given := func(name, flag string) {
 		if v, ok := l.levels[name]; ok {
 			argv = append(argv, flag, v.String())
 		}
 	}
+	script := ""
 	switch {
 	case l.serves.Events: // the sink, which receives the batches
-		argv = append([]string{scriptPath("sink.sh"), "--producer", l.addr()}, times...)
+		script = "sink.sh"
+		argv = append(argv, "--producer", l.addr())
 		given(setting.SinkLatencyMs, "--latency-ms")
 		given(setting.SinkErrors, "--errors-permille")
 		if searches(l.levels) {
 			argv = append(argv, "--find-limit")
 		}
 	case l.serves.Streams: // the readers of event streams, which give likes besides
-		argv = append([]string{scriptPath("readers.sh"), "--url", "http://" + l.addr()}, times...)
+		script = "readers.sh"
+		argv = append(argv, "--url", "http://"+l.addr())
 		given(setting.Connections, "--connections")
 		given(setting.Likes, "--likes")
 		given(setting.Writers, "--writers")
 	default:
-		argv = append([]string{scriptPath("trial.sh"), "--url", l.target().URL, "--generator", l.asked.Generator,
-			"--connections", strconv.Itoa(l.asked.Connections), "--pipelining", strconv.Itoa(l.asked.Pipelining)}, times...)
-		argv = append(argv, "--workers", strconv.Itoa(l.threads()))
-		if l.asked.Rate > 0 {
-			argv = append(argv, "--rate", number(l.asked.Rate))
-		}
+		script = "trial.sh"
+		argv = append(argv, "--url", l.target().URL, "--generator", l.asked.Generator, "--connections",
+			strconv.Itoa(l.asked.Connections), "--pipelining", strconv.Itoa(l.asked.Pipelining), "--workers", strconv.Itoa(l.threads()))
+		given(setting.Rate, "--rate")
 	}
 	if len(l.Split.Client) > 0 {
 		argv = append(argv, "--cpus", cores.Format(l.Split.Client))
 	}
-	return argv
+	return append([]string{scriptPath(script)}, argv...)
 }
-
-// threads is how many the client has; 0: one a core.
-func (l load) threads() int { return l.levels.Whole(setting.ClientWorkers, 0) }
-
-// How long a client may take beyond its load: a receiver that searches for the limit tries up to
-// eight rates for a whole window, each after the producer has recovered.
-const (
-	grace       = 15 * time.Second
-	searchGrace = 90 * time.Second
-)
 
 // number formats without an exponent: scripts do not accept 1e+06.
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
@@ -167,27 +141,20 @@ func (l load) target() httpload.Target {
 	return t
 }
 
-// subject is the condition's server.
-func (l load) subject() measure.Subject {
-	return &measure.Command{Label: l.name(), Argv: l.server, Dir: l.dir, At: l.addr(), Process: l.serves.Process,
-		Line: l.serves.ReadyLine(l.at), Lines: l.workers(), Within: readyWithin, Self: l.Lab, Link: l.link}
+// subject is the condition's server. A machine whose cores are busy with many workers starting at once
+// may take long.
+func (l load) subject(link measure.Link) measure.Subject {
+	return &measure.Command{Label: l.calls() + " on " + l.addr(), Argv: l.server(), Dir: string(l.Root), At: l.addr(),
+		Process: l.serves.Process, Line: l.serves.ReadyLine(l.at), Lines: l.workers(), Within: 20 * time.Second, Self: l.Lab, Link: link}
 }
 
-// readyWithin bounds the wait for a server, even on a machine whose cores are busy with many workers
-// starting at once.
-const readyWithin = 20 * time.Second
-
-// piece is the condition's client, if it cannot take turns.
+// piece is the condition's client, if it cannot take turns. A receiver that searches for the limit tries up to
+// eight rates for a whole window, each after the producer has recovered.
 func (l load) piece() measure.Piece {
-	p := measure.Piece{Grace: grace, Warmup: l.warmup(),
-		Parse: func(printed []byte) (*measure.Result, error) { return generator.Parse(l.asked.Generator, printed) },
-		Lasting: func(counts time.Duration) []string {
-			argv := slices.Clone(l.client)
-			argv[slices.Index(argv, "--duration")+1] = number(counts.Seconds())
-			return argv
-		}}
+	p := measure.Piece{Grace: 15 * time.Second, Warmup: seconds(l.Experiment.Block.WarmupS), Lasting: l.client,
+		Parse: func(printed []byte) (*measure.Result, error) { return generator.Parse(l.asked.Generator, printed) }}
 	if searches(l.levels) {
-		p.Grace = searchGrace
+		p.Grace = 90 * time.Second
 	}
 	if l.serves.Routed() {
 		p.Check = l.check
@@ -195,32 +162,20 @@ func (l load) piece() measure.Piece {
 	return p
 }
 
-// longestReason is the longest detail of a reason, in characters.
-const longestReason = 500
-
-// commands are the command lines that a reader would type. A side of a wire
-// stands for the number that lab wire prints.
-func (l load) commands() []string {
-	side := func(role string, argv []string) string {
+// commands are the command lines that a reader would type. A side of a wire stands for the number that
+// lab wire prints.
+func (l load) commands() (lines []string) {
+	typed := func(side string, argv []string) {
 		line := results.CommandLine(argv)
-		if l.link.PID() > 0 {
-			line = wire.Within(role, line)
-		}
-		return line
-	}
-	var lines []string
-	for _, k := range l.knobs {
-		line := strings.Join(k.line(), " ")
-		if k.inside {
-			line = side("server", k.line())
+		if side != "" && l.onWire() {
+			line = wire.Within(side, line)
 		}
 		lines = append(lines, line)
 	}
-	return append(lines, side("server", l.server), side("client", l.client))
+	for _, k := range l.knobs(wire.ServerDevice, l.levels) {
+		typed(k.side, k.line())
+	}
+	typed("server", l.server())
+	typed("client", l.client(l.counts()))
+	return lines
 }
-
-// name identifies the condition in messages.
-func (l load) name() string { return fmt.Sprintf("%s on %s", l.calls(), l.addr()) }
-
-// calls is the server's name in messages: that of its processes, if it is known.
-func (l load) calls() string { return cmp.Or(l.serves.Process, l.serves.Name) }

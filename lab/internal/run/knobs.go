@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -17,7 +16,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/machine"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/tune"
@@ -27,57 +26,47 @@ import (
 type knob struct {
 	name    string
 	options tune.Options
-	// inside reports whether it is changed in the server's network namespace. A
-	// setting with one value for the whole machine is changed outside, where the
-	// kernel shows it.
-	inside bool
+	// side is "server" where it is changed in the server's network namespace. A setting with one value for
+	// the whole machine is changed outside, where the kernel shows it.
+	side string
 }
 
 // flowEntries is the size of the RFS flow table in entry 03.
 const flowEntries = 32768
 
-// knobs are the settings that a condition changes, in the order of changing
-// them.
+// knobs are the settings that a condition changes, in the order of changing them.
 func (p Plan) knobs(dev string, s setting.Levels) (ks []knob) {
-	inside := p.onWire()
+	side := ""
+	if p.onWire() {
+		side = "server"
+	}
 	for _, k := range experiment.Turns(s) {
 		switch {
 		case k.Service && !tune.Runs(k.Script): // what does not run, or is not installed, needs no stopping
-		case k.Setting == setting.IRQ:
-			ks = append(ks, knob{k.Script, tune.Options{Dev: dev, CPUs: p.interruptCores()}, false})
-		case k.Setting == setting.RFS:
-			ks = append(ks, knob{k.Script, tune.Options{TableOnly: true, Entries: flowEntries}, false},
-				knob{k.Script, tune.Options{QueuesOnly: true, Dev: dev, Entries: flowEntries}, inside})
 		case k.Service:
 			ks = append(ks, knob{name: k.Script})
+		case k.Setting == setting.IRQ:
+			ks = append(ks, knob{k.Script, tune.Options{Dev: dev, CPUs: p.spareCores(s)}, ""})
+		case k.Setting == setting.RFS:
+			ks = append(ks, knob{k.Script, tune.Options{TableOnly: true, Entries: flowEntries}, ""},
+				knob{k.Script, tune.Options{QueuesOnly: true, Dev: dev, Entries: flowEntries}, side})
 		default:
-			ks = append(ks, knob{k.Script, tune.Options{Dev: dev}, inside})
+			ks = append(ks, knob{k.Script, tune.Options{Dev: dev}, side})
 		}
 	}
 	return ks
 }
 
-// interruptCores are the cores for pinned interrupts. If the design varies the
-// server's cores, these are the cores of the largest set that the smallest
-// leaves free; else all of the machine's cores but the server's.
-func (p Plan) interruptCores() string {
-	var narrow, wide []int
-	for _, levels := range p.Experiment.Conditions() {
-		cpus, _ := cores.Parse(p.Experiment.Fixed().With(levels)[setting.ServerCPUs].String()) // checked before; none where it is unset
-		if narrow == nil || len(cpus) < len(narrow) {
-			narrow = cpus
-		}
-		if len(cpus) > len(wide) {
-			wide = cpus
+// spareCores are all of the machine's cores but the server's: those for pinned interrupts.
+func (p Plan) spareCores(s setting.Levels) string {
+	used, _ := cores.Parse(s[setting.ServerCPUs].String()) // checked before; none where it is unset
+	var spare []int
+	for c := range p.Host.Cores {
+		if !slices.Contains(used, c) {
+			spare = append(spare, c)
 		}
 	}
-	if len(wide) == len(narrow) {
-		wide = nil
-		for c := range p.Host.Cores {
-			wide = append(wide, c)
-		}
-	}
-	return cores.Format(slices.DeleteFunc(slices.Clone(wide), func(c int) bool { return slices.Contains(narrow, c) }))
+	return cores.Format(spare)
 }
 
 // line is the command line that changes the setting and holds it.
@@ -85,18 +74,18 @@ func (k knob) line() []string {
 	return append([]string{scriptPath("tune-" + k.name + ".sh"), "hold"}, k.options.Args()...)
 }
 
-// A held knob is a changed setting. Its process restores the setting when its
-// standard input ends, which also happens if the lab dies.
+// A held knob is a changed setting. Its process restores the setting when its standard input ends, which
+// also happens if the lab dies.
 type held struct {
-	name string
-	cmd  *exec.Cmd
-	life io.Closer // its standard input
-	out  *os.File
-	said bytes.Buffer // on standard error
+	name  string
+	life  io.Closer  // its standard input
+	kill  func()     // the process
+	ended chan error // has how it ended
+	said  bytes.Buffer
 }
 
-// Unrestored says that a setting was not restored. The machine's owner must be
-// told, whatever else went wrong.
+// Unrestored says that a setting was not restored. The machine's owner must be told, whatever else went
+// wrong.
 type Unrestored struct{ Why string }
 
 func (u Unrestored) Error() string { return u.Why }
@@ -104,14 +93,14 @@ func (u Unrestored) Error() string { return u.Why }
 // joinOnOneLine joins two errors on one line; either may be nil.
 func joinOnOneLine(err, second error) error {
 	if err == nil || second == nil {
-		return errors.Join(err, second)
+		return cmp.Or(err, second)
 	}
 	return fmt.Errorf("%w; and %w", err, second)
 }
 
-// turn changes a trial's kernel settings, in order. If one cannot be changed,
+// turn changes a trial's kernel settings, in order, by scripts below a directory. If one cannot be changed,
 // those before it are restored.
-func (l load) turn(ctx context.Context) (back func() error, err error) {
+func turn(ctx context.Context, dir string, link measure.Link, knobs []knob) (back func() error, err error) {
 	var all []*held
 	back = func() (failed error) {
 		for _, h := range slices.Backward(all) {
@@ -119,8 +108,12 @@ func (l load) turn(ctx context.Context) (back func() error, err error) {
 		}
 		return failed
 	}
-	for _, k := range l.knobs {
-		h, err := l.hold(ctx, k)
+	for _, k := range knobs {
+		argv := k.line()
+		if k.side != "" {
+			argv = link.Server(argv)
+		}
+		h, err := hold(ctx, "tune-"+k.name+".sh", dir, argv)
 		if err != nil {
 			return nil, joinOnOneLine(err, back())
 		}
@@ -129,47 +122,47 @@ func (l load) turn(ctx context.Context) (back func() error, err error) {
 	return back, nil
 }
 
-// turnedWithin bounds the wait for one setting: reading and writing a few
-// files.
+// turnedWithin bounds the wait for one setting: reading and writing a few files.
 const turnedWithin = 10 * time.Second
 
-func (l load) hold(ctx context.Context, k knob) (h *held, err error) {
-	argv := k.line()
-	if k.inside {
-		argv = l.link.Server(argv)
-	}
-	out, theirs, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer theirs.Close()
+// hold starts a script, and returns when it has changed its setting.
+func hold(ctx context.Context, name, dir string, argv []string) (h *held, err error) {
 	// No process of package proc, which would be killed with the lab before it has restored anything.
-	h = &held{name: "tune-" + k.name + ".sh", cmd: exec.Command(argv[0], argv[1:]...), out: out}
-	h.cmd.Dir, h.cmd.Env = l.dir, append(proc.Environment(), proc.Caller("LINE_RATE_STATE")...)
-	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's Ctrl-C reaches only the lab
-	h.cmd.Stdout, h.cmd.Stderr = theirs, &h.said
-	if h.life, err = h.cmd.StdinPipe(); err == nil {
-		err = h.cmd.Start()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	h = &held{name: name, ended: make(chan error, 1), kill: func() { _ = cmd.Process.Kill() }}
+	cmd.Dir, cmd.Env = dir, append(proc.Environment(), proc.Caller("LINE_RATE_STATE")...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's Ctrl-C reaches only the lab
+	cmd.Stderr = &h.said
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		h.life, err = cmd.StdinPipe()
+	}
+	if err == nil {
+		err = cmd.Start()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s did not start: %w", h.name, err)
+		return nil, fmt.Errorf("%s did not start: %w", name, err)
 	}
-	theirs.Close()
-	_ = out.SetReadDeadline(time.Now().Add(turnedWithin))
-	stop := context.AfterFunc(ctx, func() { _ = out.SetReadDeadline(time.Now()) })
-	defer stop()
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if line == tune.Ready+"\n" {
-		return h, nil
+	turned := make(chan bool, 1)
+	go func() {
+		line, _ := bufio.NewReader(out).ReadString('\n')
+		turned <- line == tune.Ready+"\n"
+		_, _ = io.Copy(io.Discard, out)
+		h.ended <- cmd.Wait()
+	}()
+	select {
+	case done := <-turned:
+		if done {
+			return h, nil
+		}
+		_ = h.end() // it changed nothing, and has said why
+		return nil, errors.New(h.why())
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-time.After(turnedWithin):
+		err = fmt.Errorf("%s had not turned its knob after %v", name, turnedWithin)
 	}
-	failed := h.end()
-	switch {
-	case ctx.Err() != nil:
-		return nil, joinOnOneLine(context.Cause(ctx), failed)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, joinOnOneLine(fmt.Errorf("%s had not turned its knob after %v", h.name, turnedWithin), failed)
-	}
-	return nil, errors.New(h.why())
+	return nil, joinOnOneLine(err, h.end())
 }
 
 // why is the last line that a process which has ended said.
@@ -180,69 +173,23 @@ func (h *held) why() string {
 
 // release restores the setting.
 func (h *held) release() error {
-	_ = h.out.SetReadDeadline(time.Now().Add(time.Millisecond))
-	_, err := h.out.Read(make([]byte, 1))
-	early := errors.Is(err, io.EOF)
-	if err := h.end(); err != nil || !early {
-		return err
+	select {
+	case err := <-h.ended:
+		h.ended <- err
+		return joinOnOneLine(fmt.Errorf("%s ended before the trial did, and its knob was back for a part of it", h.name), h.end())
+	default:
+		return h.end()
 	}
-	return fmt.Errorf("%s ended before the trial did, and its knob was back for a part of it", h.name)
 }
 
 // end has the process restore the setting, and waits for that.
 func (h *held) end() error {
-	defer h.out.Close()
 	h.life.Close()
-	late := time.AfterFunc(turnedWithin, func() { _ = h.cmd.Process.Kill() })
+	late := time.AfterFunc(turnedWithin, h.kill)
 	defer late.Stop()
-	if err := h.cmd.Wait(); err != nil {
+	if err := <-h.ended; err != nil {
 		return Unrestored{fmt.Sprintf("what %s changed was not brought back (%s); lab/scripts/%s restore does it", h.name,
 			cmp.Or(h.why(), err.Error()), h.name)}
 	}
 	return nil
-}
-
-// unreachable says why the design cannot be carried out on this machine, as far
-// as that shows without trying; empty where nothing shows.
-func (p Plan) unreachable() string {
-	p, _ = p.without()
-	x := p.Experiment
-	needs := x.Least()
-	if needs.Fleet {
-		return "needs several machines"
-	}
-	why := needs.Lacks(p.Host.Cores, x.Topology)
-	// A machine with too few cores need not be asked about its interrupts.
-	if len(why) == 0 {
-		why = p.outOfReach()
-	}
-	for _, l := range x.Lacking(string(p.Root)) {
-		why = append(why, l.Why())
-	}
-	if no := fewFiles(needs.Files); no != "" {
-		why = append(why, no)
-	}
-	return strings.Join(why, "; ")
-}
-
-// outOfReach names each of the design's kernel settings that cannot be changed,
-// once.
-func (p Plan) outOfReach() []string {
-	dev := machine.Interface()
-	var why []string
-	for _, levels := range p.Experiment.Conditions() {
-		all := p.knobs(dev, p.Experiment.Fixed().With(levels))
-		stopped := slices.ContainsFunc(all, func(k knob) bool { return k.name == "irqbalance" })
-		for _, k := range all {
-			options := &k.options
-			if k.inside || k.name == "irq-pin" && stopped {
-				// the device does not exist yet, or irqbalance will not run; but whether this user may change it is known
-				options = nil
-			}
-			if err := tune.Reach(k.name, options); err != nil && !slices.Contains(why, err.Error()) {
-				why = append(why, err.Error())
-			}
-		}
-	}
-	return why
 }

@@ -8,18 +8,20 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
 // A setting that is not restored leaves the machine changed, which must be
 // reported whatever else went wrong.
 func TestAKnobThatDoesNotComeBackIsSaid(t *testing.T) {
-	l := load{dir: t.TempDir(), link: loopback}
+	dir := t.TempDir()
 	for name, does := range map[string]string{
 		"stuck":   `echo tune ready; cat; echo "the kernel would not have it" >&2; exit 1`,
 		"refused": `echo "this kernel has none" >&2; exit 3`,
 		"slow":    `cat; echo "the kernel would not have it" >&2; exit 1`,
 	} {
-		file := filepath.Join(l.dir, "lab", "scripts", "tune-"+name+".sh")
+		file := filepath.Join(dir, "lab", "scripts", "tune-"+name+".sh")
 		err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("#!/bin/sh\n"+does+"\n"), 0o755))
 		if err != nil {
 			t.Fatal(err)
@@ -27,11 +29,10 @@ func TestAKnobThatDoesNotComeBackIsSaid(t *testing.T) {
 	}
 	for also, knobs := range map[string][]knob{"this kernel has none": {{name: "stuck"}, {name: "refused"}}, "a signal came": {{name: "slow"}}} {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		l.knobs = knobs
 		if knobs[0].name == "slow" {
 			time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("a signal came")) })
 		}
-		_, err := l.turn(ctx)
+		_, err := turn(ctx, dir, loopback, knobs)
 		cancel(nil)
 		if !errors.As(err, new(Unrestored)) || !strings.Contains(err.Error(), "tune-"+knobs[0].name+".sh") ||
 			!strings.Contains(err.Error(), also) || strings.Contains(err.Error(), "\n") {
@@ -44,6 +45,7 @@ func TestAKnobThatDoesNotComeBackIsSaid(t *testing.T) {
 // happened, and the trials do not count: the machine is changed.
 func TestARunWhoseKnobDoesNotComeBack(t *testing.T) {
 	t.Parallel()
+	wiretest.NeedsWire(t)
 	p := newPlace(t)
 	x := design{topology: shaped, settings: "generator = \"http_load\"\nconnections = 4\nprefork = false\nroute = " +
 		"\"/read\"", factor: "rps", levels: "[false, true]",
@@ -59,13 +61,11 @@ func TestARunWhoseKnobDoesNotComeBack(t *testing.T) {
 		if err := os.WriteFile(script, []byte("#!/bin/sh\n"+does+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		r, err := p.plan(x).prepare(loopback)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := p.start(x)
 		if trials, err := r.Block(t.Context()); trials != nil || err == nil || err.Error() != says {
 			t.Errorf("%v, %v; want %q", trials, err, says)
 		}
+		r.Rest()
 		p.nothingRuns(t)
 	}
 	// A setting that is restored lets the run go on, for any number of groups.
@@ -73,11 +73,7 @@ func TestARunWhoseKnobDoesNotComeBack(t *testing.T) {
 		filepath.Join(p.root, "back")+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	r, err := p.plan(x).prepare(loopback)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if trials := p.block(r); len(trials) != 3 {
+	if trials := p.block(p.start(x)); len(trials) != 3 {
 		t.Errorf("%d trials", len(trials))
 	}
 	if back, err := os.ReadFile(filepath.Join(p.root, "back")); err != nil || string(back) != "back\n" {

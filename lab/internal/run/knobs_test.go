@@ -10,7 +10,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
-	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
@@ -25,20 +24,14 @@ func committed(t *testing.T, name string) *experiment.Experiment {
 	return x
 }
 
-// An onWire is a link whose servers are in a namespace.
-type onWire struct{ measure.Loopback }
-
-func (onWire) PID() int { return 7 }
-
 // A condition's kernel settings are recorded as command lines, in the order of
 // changing them; inside the wire's namespace where the setting is per
 // namespace, else outside.
 func TestKnobsStandBeforeTheServer(t *testing.T) {
 	x := committed(t, "03-rps-rfs")
-	link := onWire{}
 	commands := func(rps, rfs bool) []string {
 		s := x.Fixed().With(setting.Levels{setting.RPS: setting.Bool(rps), setting.RFS: setting.Bool(rfs)})
-		all := Plan{Experiment: x}.load(link, s, 9000).commands()
+		all := Plan{Experiment: x}.load(s, 9000).commands()
 		return all[:len(all)-2] // without server and client
 	}
 	for _, c := range []struct {
@@ -69,7 +62,7 @@ func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
 	var got []string
 	for _, k := range p.knobs("ens5", s) {
 		got = append(got, strings.Join(k.line()[:1], "")+" "+strings.Join(k.options.Args(), " "))
-		if k.inside {
+		if k.side != "" {
 			t.Errorf("%s is turned on a wire that there is not", k.name)
 		}
 	}

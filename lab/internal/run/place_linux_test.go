@@ -161,8 +161,8 @@ func (p place) plan(x *experiment.Experiment) Plan {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return Plan{Root: journal.Root(p.root), Experiment: x, Port: programtest.FreePorts(p.t, 30), Budget: 10 * time.Minute,
-		Lab: []string{filepath.Join(p.built, "the-lab")}, Split: split, Host: &host.Profile{ID: "here", Cores: 1 << 10}}
+	return Plan{Root: journal.Root(p.root), Port: programtest.FreePorts(p.t, 30), Budget: 10 * time.Minute,
+		Lab: []string{filepath.Join(p.built, "the-lab")}, Split: split, Host: &host.Profile{ID: "here", Cores: 1 << 10}}.Of(x)
 }
 
 // start begins a run with the given conditions, or the experiment's.

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
 // Ready returns, before anything is measured, what would make every trial fail: Unable where the design
@@ -20,31 +23,63 @@ func (p Plan) Ready() error {
 	if why := p.unreachable(); why != "" {
 		return Unable{why}
 	}
-	p, _ = p.without()
 	// Each server of a group, and the control's, has a port of its own.
 	for _, g := range p.Experiment.Groups() {
 		if last := p.Port + len(g); last > 65535 {
 			return fmt.Errorf("--port %d: up to %d ports are needed from there on, and the last is 65535", p.Port, len(g)+1)
 		}
 	}
-	var seen []string
+	seen := map[string]bool{setting.HTTPLoad: true} // no script starts the lab's own
 	for _, levels := range p.Experiment.Conditions() {
-		l := p.load(measure.Loopback{}, p.Experiment.Fixed().With(levels), p.Port)
-		for _, side := range []struct {
-			what, name string
-			argv       []string
-		}{{"server", l.serves.Name, l.server}, {"client", l.asked.Generator, l.client}} {
-			if slices.Contains(seen, side.name) || side.name == setting.HTTPLoad { // no script starts the lab's own
-				continue
-			}
-			seen = append(seen, side.name)
-			if err := starts(l.dir, side.argv); err != nil {
-				return fmt.Errorf("the %s cannot be started: %w", side.what, err)
-			}
+		l := p.load(p.Experiment.Fixed().With(levels), p.Port)
+		var failed error
+		if !seen[l.serves.Name] {
+			failed = starts("server", l.server(), string(p.Root))
 		}
+		if failed == nil && !seen[l.asked.Generator] {
+			failed = starts("client", l.client(l.counts()), string(p.Root))
+		}
+		if failed != nil {
+			return failed
+		}
+		seen[l.serves.Name], seen[l.asked.Generator] = true, true
 	}
 	_, err := p.find()
 	return err
+}
+
+// unreachable says why the design cannot be carried out on this machine, as far
+// as that shows without trying; empty where nothing shows.
+func (p Plan) unreachable() string {
+	x := p.Experiment
+	needs := x.Least()
+	if needs.Fleet {
+		return "needs several machines"
+	}
+	why := needs.Lacks(p.Host.Cores, x.Topology)
+	dev := machine.Interface()
+	for _, levels := range x.Conditions() {
+		s := x.Fixed().With(levels)
+		if name := experiment.Generator(s); p.onWire() && name != setting.HTTPLoad {
+			return fmt.Sprintf("a wire is read between the slots of %s; %s loads over loopback only", setting.HTTPLoad, name)
+		}
+		for _, k := range p.knobs(dev, s) {
+			options := &k.options
+			if k.side != "" {
+				options = nil // the device does not exist yet, but whether this user may change it is known
+			}
+			if err := tune.Reach(k.name, options); err != nil && !slices.Contains(why, err.Error()) {
+				why = append(why, err.Error())
+			}
+		}
+	}
+	for _, l := range x.Lacking(string(p.Root)) {
+		why = append(why, l.Why())
+	}
+	if no := fewFiles(needs.Files); no != "" {
+		why = append(why, no)
+	}
+	return strings.Join(why, "; ")
 }
 
 // fewFiles says why a process here may not open as many files as server or client need, which raise their
@@ -58,17 +93,16 @@ func fewFiles(needs int64) string {
 		"--pid $$ --nofile=%d:%d", needs, l.Max, 2*needs, 2*needs)
 }
 
-// startsWithin bounds the wait for a program that only prints its version.
-const startsWithin = 20 * time.Second
-
-// starts has a script check that its program can be started.
-func starts(dir string, argv []string) error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), startsWithin,
-		fmt.Errorf("%s --check did not end within %v", argv[0], startsWithin))
+// starts has a script check that its program can be started, which prints only its version.
+func starts(side string, argv []string, dir string) error {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), 20*time.Second, errors.New("it did not end within 20 s"))
 	defer cancel()
 	err := proc.Run(ctx, proc.Spec{Dir: dir, Argv: append([]string{argv[0], "--check"}, argv[1:]...)})
-	if failure, ok := errors.AsType[proc.Failure](err); ok && failure.Line == "" {
-		return fmt.Errorf("%s --check: %w", argv[0], err)
+	if err == nil {
+		return nil
 	}
-	return err
+	if failure, ok := errors.AsType[proc.Failure](err); !ok || failure.Line == "" {
+		err = fmt.Errorf("%s --check: %w", argv[0], err)
+	}
+	return fmt.Errorf("the %s cannot be started: %w", side, err)
 }

@@ -6,42 +6,22 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"time"
 
 	pprof "github.com/google/pprof/profile"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	httpload "github.com/line-rate/line-rate/lab/load"
 )
 
-// pprofDir is the directory, below the root, of the servers' profile sockets.
-// One lab runs at a time, so one directory will do.
-var pprofDir = filepath.Join(".tools", "scratch", "pprof")
+// pprof is the directory of the server's own sockets, below the root. One lab runs at a time, so a port's is
+// one server's.
+func (l load) pprof() string { return filepath.Join(".tools", "scratch", "pprof", l.at.Port) }
 
-// pprof is the directory of the server's own sockets, below the root.
-func (l load) pprof() string { return filepath.Join(pprofDir, strconv.Itoa(l.port)) }
-
-// makeSockets makes the directories of the servers' sockets. Those of ended processes in them do no harm.
-func makeSockets(loads []load) error {
-	for _, l := range loads {
-		if l.profile == 0 {
-			continue
-		}
-		if err := os.MkdirAll(filepath.Join(l.dir, l.pprof()), 0o700); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sockets is the server's directory by its shortest path, since the length of a
-// unix socket's path is limited.
+// sockets is that directory by its shortest path, since the length of a unix socket's path is limited.
 func (l load) sockets() string {
-	dir := filepath.Join(l.dir, l.pprof())
+	dir := l.Root.Path(l.pprof())
 	if wd, err := os.Getwd(); err == nil {
 		if rel, err := filepath.Rel(wd, dir); err == nil && len(rel) < len(dir) {
 			return rel
@@ -50,11 +30,8 @@ func (l load) sockets() string {
 	return dir
 }
 
-// profileFor is how long each server is profiled; 0 where no profiles are taken.
-func (p Plan) profileFor() time.Duration { return seconds(p.Experiment.ProfileS()) }
-
 // take adds the profiles to the trial, with the throughput of their window.
-func (l load) take(t *results.Trial, set profile.Set, extra []httpload.SlotReport) {
+func take(t *results.Trial, set profile.Set, extra []httpload.SlotReport) {
 	for _, kind := range profile.Kinds() {
 		p, err := profile.Analyse(kind, set[kind])
 		if err != nil {
@@ -77,7 +54,7 @@ func (r *Run) Raw() ([]byte, error) {
 		for _, kind := range profile.Kinds() {
 			var of []*pprof.Profile
 			for _, t := range r.File.Trials {
-				if set := r.taken[t.Seq]; set != nil && t.Valid && t.Condition == cond.ID {
+				if set := r.taken[t.Seq]; set != nil && t.Condition == cond.ID {
 					of = append(of, set[kind])
 				}
 			}
@@ -101,6 +78,3 @@ func (r *Run) Raw() ([]byte, error) {
 	}
 	return results.PackRaw(out)
 }
-
-// profiledFor is about how long a condition's profiled window takes.
-func (p Plan) profiledFor() time.Duration { return p.profileFor() + measure.ExtraTime }

@@ -44,19 +44,3 @@ func (p Plan) find() (*host.Programs, error) {
 	slices.Sort(names)
 	return host.FindPrograms(string(p.Root), lab, slices.Compact(names))
 }
-
-// generators names an experiment's load generators, with versions.
-func generators(x *experiment.Experiment, tools map[string]string) string {
-	var names []string
-	for _, levels := range x.Conditions() {
-		if name := versioned(experiment.Generator(x.Fixed().With(levels)), tools); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-// versioned is a load generator's name, with its version if known.
-func versioned(name string, tools map[string]string) string {
-	return strings.TrimSpace(name + " " + tools[name])
-}

@@ -17,6 +17,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
@@ -28,7 +29,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/slots"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/wire"
 )
@@ -37,6 +37,7 @@ import (
 type Plan struct {
 	Root       journal.Root // its scripts start servers and clients, and commands start from there
 	Experiment *experiment.Experiment
+	LeftOut    []results.LeftOut // of the experiment's file, since this machine lacks it
 	Seed       uint64
 	Port       int // of the first server of a block; the others use the ports above
 	Split      cores.Split
@@ -45,52 +46,42 @@ type Plan struct {
 	Budget     time.Duration // the longest that the run may take, for its file
 }
 
+// Of is the plan for what this machine has of an experiment.
+func (p Plan) Of(x *experiment.Experiment) Plan {
+	less, lacks := x.Present(string(p.Root))
+	p.Experiment = less
+	p.LeftOut = strict.Called(lacks, func(l experiment.Lack) results.LeftOut {
+		return results.LeftOut{Levels: setting.Levels{setting.Server: setting.String(l.Server)}, Why: l.Why()}
+	})
+	return p
+}
+
 // A Run is measured block by block. Between two blocks it may rest: then nothing of it is up, and
 // another run may have the machine.
 type Run struct {
 	Plan
 	File *results.File // with the blocks so far
 
-	found        *host.Programs // before the first block
-	clock        measure.Clock
-	link         measure.Link // nil while the run rests
-	groups       [][]int
-	dead         int                 // blocks in a row without a valid trial
-	taken        map[int]profile.Set // the profiles of trials, by their numbers
-	failedGauges map[string]int      // by server
+	found  *host.Programs // before the first block
+	clock  measure.Clock
+	link   measure.Link // nil while the run rests
+	groups [][]int
+	dead   int                 // blocks in a row without a valid trial
+	taken  map[int]profile.Set // the profiles of trials, by their numbers
 }
 
-// Unable says why nothing of an experiment can be measured here. There is no run then.
+// Unable says why nothing of an experiment can be measured here.
 type Unable struct{ Why string }
 
 func (u Unable) Error() string { return u.Why }
 
-// Start prepares a run of a plan that is ready, as far as making its wire. No block of it is measured yet.
+// Start prepares a run of a plan that is ready. No block of it is measured yet.
 func Start(p Plan) (r *Run, err error) {
-	p, left := p.without()
-	link, err := p.up()
-	if unavailable, ok := errors.AsType[wire.Unavailable](err); ok {
-		return nil, Unable{fmt.Sprintf("no %s topology here: %s", p.Experiment.Topology.Kind, strict.Line(unavailable.Why, longestReason))}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if r, err = p.prepare(link); err != nil {
-		link.Down()
-		return nil, err
-	}
-	r.File.Provenance.LeftOut = left
-	return r, nil
-}
-
-// prepare looks up the programs, and makes the file as it is before the first block.
-func (p Plan) prepare(link measure.Link) (r *Run, err error) {
-	r = &Run{Plan: p, clock: measure.NewClock(), link: link, taken: map[int]profile.Set{}, failedGauges: map[string]int{}}
+	r = &Run{Plan: p, clock: measure.NewClock(), taken: map[int]profile.Set{}}
 	if r.found, err = p.find(); err != nil {
 		return nil, err
 	}
 	r.File = r.file()
-	r.conditions(r.File)
 	r.groups = r.File.Groups()
 	return r, nil
 }
@@ -114,7 +105,7 @@ func (r *Run) Block(ctx context.Context) (trials []results.Trial, err error) {
 	p := r.File.Provenance
 	taken := map[int]profile.Set{}
 	for _, sequence := range experiment.DrawBlock(r.groups, p.Block.Rounds, r.Seed, p.Blocks+1) {
-		some, profiles, err := r.calibrated(ctx, sequence)
+		some, profiles, err := r.group(ctx, sequence)
 		if err != nil {
 			return nil, err
 		}
@@ -159,37 +150,8 @@ func (r *Run) judge(trials []results.Trial) error {
 	return nil
 }
 
-// calibrated measures a group between two loops on the server's core, which tell its speed. A slow
-// core refuses nothing: it slows all conditions of a group alike.
-func (r *Run) calibrated(ctx context.Context, sequence []int) (trials []results.Trial, profiles []profile.Set, err error) {
-	before, err := r.speed()
-	if err != nil {
-		return nil, nil, err
-	}
-	if trials, profiles, err = r.group(ctx, sequence); err != nil {
-		return nil, nil, err
-	}
-	after, err := r.speed()
-	for _, t := range trials {
-		t.Metrics["calibration_before_s"], t.Metrics["calibration_after_s"] = before, after
-		slots.Round(t.Metrics)
-	}
-	return trials, profiles, err
-}
-
-// speed times the loop once, in seconds. The file has the fastest of the run.
-func (r *Run) speed() (float64, error) {
-	seen, err := cores.TimeLoop(r.Split.Server)
-	if err != nil {
-		return 0, fmt.Errorf("the calibration loop: %w", err)
-	}
-	if fastest := &r.File.Provenance.CalibrationS; *fastest == 0 || seen.Seconds() < *fastest {
-		*fastest = seen.Seconds()
-	}
-	return seen.Seconds(), nil
-}
-
-// file is the results file before the first block.
+// file is the results file before the first block. The control is its last condition; each has the command
+// lines that a reader would type for it.
 func (r *Run) file() *results.File {
 	x, p := r.Experiment, r.Plan
 	tools := r.found.Tools()
@@ -202,7 +164,7 @@ func (r *Run) file() *results.File {
 	}
 	f.Provenance = &results.Provenance{
 		StartedAt: r.clock.Now().Truncate(time.Second), Commit: commit, Dirty: len(differ) > 0,
-		ExperimentSHA256: x.SHA256, Locks: x.Locks(), Seed: p.Seed, Generator: generators(x, tools),
+		ExperimentSHA256: x.SHA256, Locks: x.Locks(), Seed: p.Seed, LeftOut: p.LeftOut,
 		Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS,
 			ProfileS: x.ProfileS()},
 		BudgetS:    p.Budget.Seconds(),
@@ -216,44 +178,43 @@ func (r *Run) file() *results.File {
 		f.Provenance.Commands = []string{p.spec().Line()}
 	}
 	f.Run = f.Provenance.StartedAt.Format("20060102t150405z") + "-" + p.Host.ID
-	return f
-}
-
-// conditions adds the conditions, the control last, with the command lines that
-// a reader would type for each.
-func (r *Run) conditions(f *results.File) {
-	x := r.Experiment
 	all := x.Conditions()
 	twin := experiment.DrawControl(len(all), r.Seed)
+	var generators []string
 	for i, levels := range append(all, all[twin]) {
-		l := r.load(r.link, x.Fixed().With(levels), r.Port)
+		l := r.load(x.Fixed().With(levels), r.Port)
 		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels, Commands: l.commands()}
+		generator := strings.TrimSpace(l.asked.Generator + " " + tools[l.asked.Generator])
 		if _, factor := levels["generator"]; factor {
-			c.Generator = versioned(l.asked.Generator, f.Provenance.Tools)
+			c.Generator = generator
+		}
+		if !slices.Contains(generators, generator) {
+			generators = append(generators, generator)
 		}
 		if i == len(all) {
 			c.ControlOf = f.Conditions[twin].ID
 		}
 		f.Conditions = append(f.Conditions, c)
 	}
+	f.Provenance.Generator = strings.Join(generators, ", ")
+	return f
 }
 
 // onWire reports whether server and client are in namespaces that the lab made.
 func (p Plan) onWire() bool { return p.Experiment.Topology.Kind == "netns" }
+
+// longestReason is the longest detail of a reason, in characters.
+const longestReason = 500
 
 // up makes the link of the experiment's topology.
 func (p Plan) up() (measure.Link, error) {
 	if !p.onWire() {
 		return measure.Loopback{}, nil
 	}
-	x := p.Experiment
-	for _, levels := range x.Conditions() {
-		if name := experiment.Generator(x.Fixed().With(levels)); name != setting.HTTPLoad {
-			return nil, wire.Unavailable{Why: fmt.Sprintf("a wire is read between the slots of %s; %s loads over loopback only",
-				setting.HTTPLoad, name)}
-		}
-	}
 	w, err := wire.Make(p.spec())
+	if unavailable, ok := errors.AsType[wire.Unavailable](err); ok {
+		return nil, Unable{fmt.Sprintf("no %s topology here: %s", p.Experiment.Topology.Kind, strict.Line(unavailable.Why, longestReason))}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -276,28 +237,24 @@ func BlockTime(x *experiment.Experiment) time.Duration {
 	if x.Topology.Kind == "netns" {
 		fill = 50 * time.Millisecond // a deep pipeline fills the shaper's queue first
 	}
-	all, groups := x.Conditions(), x.Groups()
-	each := func(i int) time.Duration {
-		took := seconds(x.Block.WarmupS) + time.Duration(x.Block.Rounds)*(seconds(x.Block.SlotS)+fill)
-		if searches(x.Fixed().With(all[i])) {
-			took += searching
-		}
-		if x.Profile != nil {
-			took += Plan{Experiment: x}.profiledFor()
-		}
-		return took
+	each := seconds(x.Block.WarmupS) + time.Duration(x.Block.Rounds)*(seconds(x.Block.SlotS)+fill)
+	if x.Profile != nil {
+		each += seconds(x.ProfileS()) + measure.ExtraTime
 	}
+	all, groups := x.Conditions(), x.Groups()
 	var total, control time.Duration
 	for _, g := range groups {
 		total += overhead
-		if experiment.AtOnce(x.Fixed().With(all[g[0]])) {
-			total += each(g[0]) // all conditions, and the control if it belongs to the group
-			continue
+		switch s := x.Fixed().With(all[g[0]]); {
+		case experiment.AtOnce(s): // with the control, if that belongs to the group
+			total += each
+		case searches(s):
+			total += time.Duration(len(g)) * (each + searching)
+			control = each + searching
+		default:
+			total += time.Duration(len(g)) * each
+			control = each
 		}
-		for _, i := range g {
-			total += each(i)
-		}
-		control = each(g[0])
 	}
 	if control > 0 && len(groups) == len(all) {
 		control += overhead
@@ -305,17 +262,6 @@ func BlockTime(x *experiment.Experiment) time.Duration {
 	return total + control
 }
 
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
 // scriptPath is a script's path from the repository's root, so that recorded
 // command lines can be typed there.
 func scriptPath(name string) string { return filepath.Join("lab", "scripts", name) }
-
-// without is the plan for what this machine has.
-func (p Plan) without() (Plan, []results.LeftOut) {
-	x, lacks := p.Experiment.Present(string(p.Root))
-	p.Experiment = x
-	return p, strict.Called(lacks, func(l experiment.Lack) results.LeftOut {
-		return results.LeftOut{Levels: setting.Levels{setting.Server: setting.String(l.Server)}, Why: l.Why()}
-	})
-}

@@ -61,14 +61,15 @@ func TestRunsTakeTurns(t *testing.T) {
 		if err := p.plan(x).Ready(); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Start(p.plan(x))
-		if errors.As(err, new(Unable)) {
+		r := p.start(x)
+		if link, err := r.up(); errors.As(err, new(Unable)) {
 			t.Log(err)
 			continue
 		} else if err != nil {
 			t.Fatal(err)
+		} else {
+			link.Down()
 		}
-		r.Rest()
 		runs = append(runs, r)
 	}
 	for n := range 3 {

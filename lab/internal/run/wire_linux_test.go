@@ -55,12 +55,9 @@ func TestAWireTakesTheGeneratorThatReadsIt(t *testing.T) {
 	p := newPlace(t)
 	d := inPieces
 	d.topology = shaped
-	x := d.parse(t)
-	_, err := Start(p.plan(x))
-	if none, ok := errors.AsType[Unable](err); !ok || !strings.Contains(none.Why, "between the slots of http_load") {
+	if err := p.plan(d.parse(t)).Ready(); !errors.As(err, new(Unable)) || !strings.Contains(err.Error(), "between the slots of http_load") {
 		t.Error(err)
 	}
-	p.nothingRuns(t)
 }
 
 // A wire that ends by itself ends the run.
@@ -70,8 +67,12 @@ func TestAWireThatIsGone(t *testing.T) {
 	p := newPlace(t)
 	x := design{topology: shaped, block: longBlock.block}.parse(t)
 	r := p.start(x)
+	var err error
+	if r.link, err = r.up(); err != nil {
+		t.Fatal(err)
+	}
 	killed := p.whileLoaded(func() { _ = syscall.Kill(r.link.PID(), syscall.SIGKILL) })
-	_, err := r.Block(t.Context())
+	_, err = r.Block(t.Context())
 	<-killed
 	if err == nil || !strings.Contains(err.Error(), "the wire between server and client is gone") || len(r.File.Trials) > 0 {
 		t.Errorf("%v, %v", r.File.Trials, err)

@@ -75,17 +75,17 @@ func (s *Session) spend(ctx context.Context, failed error) error {
 func (s *Session) measureBlock(ctx context.Context, o *outcome) error {
 	began := s.Now()
 	if o.run == nil {
-		err := s.begin(o)
-		if none, unable := errors.AsType[run.Unable](err); unable {
-			s.skip(o, none.Why)
-			return nil
-		}
-		if err != nil {
+		if err := s.begin(o); err != nil {
 			return err
 		}
 	}
 	f := o.run.File
 	trials, err := s.block(o.run, ctx)
+	if none, unable := errors.AsType[run.Unable](err); unable && o.blocks == 0 {
+		o.run = nil
+		s.skip(o, none.Why)
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -132,7 +132,7 @@ func (s *Session) restoreSettings() error {
 
 // plan says how a run of an experiment is made here, without its budget and its seed.
 func (s *Session) plan(x *experiment.Experiment) run.Plan {
-	return run.Plan{Root: s.j.Root, Experiment: x, Port: s.Port, Split: s.split, Host: s.profile, Lab: []string{s.self}}
+	return run.Plan{Root: s.j.Root, Port: s.Port, Split: s.split, Host: s.profile, Lab: []string{s.self}}.Of(x)
 }
 
 // Measure measures the experiments within the budget, prints what came of it, and returns how their claims
