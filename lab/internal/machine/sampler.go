@@ -12,7 +12,6 @@ package machine
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -40,37 +39,28 @@ type Pair struct {
 	Client  int   // process id; 0: there is none
 }
 
+// A reading is of one process tree on each side.
+type reading struct{ server, client proc.Times }
+
 // A sample has all readings of one moment.
 type sample struct {
 	at         time.Time
 	cpus       map[int64]procfs.CPUStat
 	interrupts float64       // handled since boot, all cores
 	own        time.Duration // CPU time of this process
-	all        map[int]proc.Stat
-	below      map[int][]int                 // the children of each process
-	clocks     map[int]time.Duration         // CPU time of the pairs' processes, and of what the lab started
-	threads    map[int]map[int]time.Duration // CPU time of the threads of each client's processes
+	all        reading       // clients, and as servers all that the lab started
+	pairs      []reading
+	threads    []map[int]time.Duration // of each pair, the CPU time of the client's threads by id
 	quota      cores.Quota
-}
-
-// tree are some processes and all below them, parents first, as far as they could be read.
-func (s *sample) tree(roots ...int) []int {
-	return slices.DeleteFunc(proc.Below(s.below, roots...), func(pid int) bool { _, ok := s.clocks[pid]; return !ok })
-}
-
-// used is the CPU time of some processes, with that of the ended children that they waited for.
-func (s *sample) used(pids []int) (total time.Duration) {
-	for _, pid := range pids {
-		total += s.clocks[pid] + time.Duration(s.all[pid].Children)*proc.Tick
-	}
-	return total
 }
 
 // A Sampler takes samples until it is stopped.
 type Sampler struct {
 	fs      procfs.FS
 	targets Targets
-	kernels map[int]bool // process ids of the kernel's own threads
+	all     [2]*proc.Tree   // the lab with all that is below it and the servers; the clients
+	pairs   [][2]*proc.Tree // server and client
+	groups  []string        // processes whose control groups are read
 	stop    func()
 	stopped chan struct{}
 	done    chan struct{}
@@ -91,7 +81,15 @@ func Start(t Targets) (*Sampler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sampler{fs: fs, targets: t, kernels: map[int]bool{}, stopped: make(chan struct{}), done: make(chan struct{})}
+	s := &Sampler{fs: fs, targets: t, groups: []string{"self"}, stopped: make(chan struct{}), done: make(chan struct{})}
+	s.all = [2]*proc.Tree{{Roots: []int{os.Getpid()}}, {}}
+	for _, p := range t.Pairs {
+		s.pairs = append(s.pairs, [2]*proc.Tree{{Roots: p.Servers}, {Roots: []int{p.Client}}})
+		s.all[0].Roots, s.all[1].Roots = append(s.all[0].Roots, p.Servers...), append(s.all[1].Roots, p.Client)
+		for _, pid := range p.Servers {
+			s.groups = append(s.groups, strconv.Itoa(pid))
+		}
+	}
 	s.stop = sync.OnceFunc(func() { close(s.stopped) })
 	s.take()
 	go s.loop()
@@ -130,48 +128,35 @@ func ownCPU() time.Duration {
 }
 
 func (s *Sampler) take() {
-	one := sample{own: ownCPU(), all: proc.Snapshot(s.kernels), clocks: map[int]time.Duration{}, threads: map[int]map[int]time.Duration{}}
+	one := sample{own: ownCPU()}
 	if st, err := s.fs.Stat(); err == nil {
 		one.cpus, one.interrupts = st.CPU, float64(st.IRQTotal)
 	}
 	one.at = time.Now()
-	one.below = proc.Children(one.all)
-	roots, groups := []int{os.Getpid()}, []string{"self"}
-	for _, p := range s.targets.Pairs {
-		for _, pid := range append(slices.Clone(p.Servers), p.Client) {
-			if pid > 0 {
-				roots, groups = append(roots, pid), append(groups, strconv.Itoa(pid))
-			}
-		}
-		for _, pid := range proc.Below(one.below, p.Client) {
-			one.threads[pid] = threads(pid)
-		}
+	one.all = reading{s.all[0].Read(), s.all[1].Read()}
+	for _, p := range s.pairs {
+		r := reading{p[0].Read(), p[1].Read()}
+		one.pairs, one.threads = append(one.pairs, r), append(one.threads, threads(r.client.PIDs))
 	}
-	for _, pid := range proc.Below(one.below, roots...) {
-		if cpu, ok := proc.Time(pid); ok {
-			one.clocks[pid] = cpu
-		} else if st, ok := one.all[pid]; ok { // else it has ended meanwhile
-			one.clocks[pid] = time.Duration(st.CPU) * proc.Tick
-		}
-	}
-	one.clocks[os.Getpid()] = 0 // that is own; what it waited for was a server, or its holder
-	one.quota = cores.ReadQuota("/proc", "/sys/fs/cgroup", groups...)
+	one.quota = cores.ReadQuota("/proc", "/sys/fs/cgroup", s.groups...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.samples = append(s.samples, one)
 }
 
-// threads is the CPU time of each of a process's threads, where the kernel keeps it.
-func threads(pid int) map[int]time.Duration {
+// threads is the CPU time of each thread of some processes, where the kernel keeps it.
+func threads(pids []int) map[int]time.Duration {
 	all := map[int]time.Duration{}
-	paths, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/schedstat")
 	var buf [128]byte
-	for _, path := range paths {
-		text, err := proc.Slurp(path, buf[:])
-		first, _, _ := strings.Cut(string(text), " ") // time on a core, in ns
-		id, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if ns, wrong := strconv.ParseInt(first, 10, 64); err == nil && wrong == nil {
-			all[id] = time.Duration(ns)
+	for _, pid := range pids {
+		paths, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/schedstat")
+		for _, path := range paths {
+			text, err := proc.Slurp(path, buf[:])
+			first, _, _ := strings.Cut(string(text), " ") // time on a core, in ns
+			id, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			if ns, wrong := strconv.ParseInt(first, 10, 64); err == nil && wrong == nil {
+				all[id] = time.Duration(ns)
+			}
 		}
 	}
 	return all

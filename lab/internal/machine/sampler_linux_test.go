@@ -80,17 +80,16 @@ func TestBothSidesAreSampled(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, v, ok)
 		}
 	}
-	if w.WorkersMin != 2 || w.WorkersMax != 2 || len(w.Stopped) != 0 {
+	if len(w.Stopped) != 0 {
 		t.Errorf("%+v", w)
 	}
 }
 
-// What runs beside both sides counts as others' load, and what runs below them does not.
-func TestStrangersAreSeenAndOwnChildrenAreNot(t *testing.T) {
-	own := watched(t, sh(t, spin), 0, nil).Metrics["server_foreign_load"]
+// What runs beside both sides counts as others' load.
+func TestStrangersAreSeen(t *testing.T) {
 	stranger(t, spin)
-	if with := watched(t, sh(t, spin), 0, nil).Metrics["server_foreign_load"]; with < own+0.05 {
-		t.Errorf("%v of a core by others, %v beside a stranger", own, with)
+	if seen := watched(t, sh(t, spin), 0, nil).Metrics["server_foreign_load"]; seen < 0.05 {
+		t.Errorf("%v of a core", seen)
 	}
 }
 
@@ -99,26 +98,26 @@ func TestAProcessThatWasStoppedAndAWorkerThatEndedAreSeen(t *testing.T) {
 	w := watched(t, sh(t, "sleep 300 & sleep 0.5 & wait"), client, func() {
 		_ = syscall.Kill(client, syscall.SIGSTOP)
 	})
-	if !slices.Equal(w.Stopped, []string{"client"}) || w.WorkersMin != 1 || w.WorkersMax != 2 {
-		t.Errorf("%q, %d to %d workers", w.Stopped, w.WorkersMin, w.WorkersMax)
+	if !slices.Equal(w.Stopped, []string{"client"}) || w.Metrics["workers"] != 1 {
+		t.Errorf("%q, %v workers", w.Stopped, w.Metrics["workers"])
 	}
 }
 
 // The CPU time of a child that has ended and was waited for is its parent's.
 func TestWhatEndedIsCounted(t *testing.T) {
-	before := &sample{all: map[int]proc.Stat{1: {Children: 1}, 2: {}}, clocks: map[int]time.Duration{1: 10, 2: 7, 4: time.Second}}
-	after := &sample{all: map[int]proc.Stat{1: {Children: 2}, 3: {}}, clocks: map[int]time.Duration{1: 12, 3: 4}}
+	before := proc.Times{PIDs: []int{1, 2}, CPU: []time.Duration{10, 7}, Ended: proc.Tick}
+	after := proc.Times{PIDs: []int{1, 3}, CPU: []time.Duration{12, 4}, Ended: 2 * proc.Tick}
 	for _, c := range []struct {
-		a, b []int
+		a, b proc.Times
 		want time.Duration
 		ok   bool
 	}{
-		{[]int{1, 2}, []int{1, 3}, proc.Tick - 1, true},
-		{[]int{1, 2}, nil, 0, false},
-		{nil, []int{1, 3}, 2*proc.Tick + 16, true},
-		{[]int{4}, []int{1, 3}, 0, false}, // nobody waited for it
+		{before, after, proc.Tick - 1, true},
+		{before, proc.Times{}, 0, false},
+		{proc.Times{}, after, 2*proc.Tick + 16, true},
+		{proc.Times{PIDs: []int{2}, CPU: []time.Duration{time.Second}}, after, 0, false}, // nobody waited for it
 	} {
-		if got, ok := (delta{a: before, b: after}).spent(c.a, c.b); ok != c.ok || ok && got != c.want {
+		if got, ok := spent(c.a, c.b); ok != c.ok || ok && got != c.want {
 			t.Errorf("%v to %v: %v, %v", c.a, c.b, got, ok)
 		}
 	}

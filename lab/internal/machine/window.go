@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"os"
 	"slices"
 	"time"
 
@@ -15,9 +14,6 @@ import (
 type Window struct {
 	// Metrics have the names of package metric; what could not be read is absent.
 	Metrics map[string]float64
-	// Least and most workers seen in a sample; both 0 if none was seen.
-	WorkersMin, WorkersMax int
-
 	Stopped []string // sides, "server" or "client", of which a signal stopped a process at some time
 }
 
@@ -36,14 +32,12 @@ func (s *Sampler) Between(pair int, from, to time.Time, rps float64) Window {
 	if len(in) < 2 {
 		return w // too short for any figure
 	}
-	p := s.targets.Pairs[pair]
-	d := delta{&in[0], &in[len(in)-1], in, s.targets, in[len(in)-1].at.Sub(in[0].at).Seconds()}
-	d.processes(&w, "server", p.Servers, rps)
-	d.processes(&w, "client", []int{p.Client}, rps)
-	d.cores(&w, "server", s.targets.ServerCPUs)
-	d.cores(&w, "client", s.targets.ClientCPUs)
-	d.workers(&w, p.Servers)
-	d.threads(&w, p.Client)
+	d := delta{&in[0], &in[len(in)-1], in, pair, s.targets, in[len(in)-1].at.Sub(in[0].at).Seconds()}
+	d.processes(&w, "server", func(r reading) proc.Times { return r.server }, rps)
+	d.processes(&w, "client", func(r reading) proc.Times { return r.client }, rps)
+	d.cores(&w)
+	d.workers(&w)
+	d.threads(&w)
 	if d.a.interrupts > 0 {
 		w.Metrics["interrupts_per_s"] = max(d.b.interrupts-d.a.interrupts, 0) / d.seconds
 	}
@@ -58,90 +52,83 @@ func (s *Sampler) Between(pair int, from, to time.Time, rps float64) Window {
 type delta struct {
 	a, b    *sample
 	in      []sample
+	pair    int
 	targets Targets
 	seconds float64
 }
 
-// spent is the CPU time that some processes used between two samples, given those of each. The time of one that
-// ended is its parent's then; ok is false where nobody waited for it.
-func (d delta) spent(before, after []int) (total time.Duration, ok bool) {
+// spent is the CPU time that a tree used between two readings. The time of a process that ended is its parent's
+// then; ok is false where nobody waited for it.
+func spent(a, b proc.Times) (total time.Duration, ok bool) {
 	const cut = 2 * proc.Tick // user and system time of ended children are each cut to ticks
-	total = d.b.used(after) - d.a.used(before)
-	return max(total, 0), len(after) > 0 && total > -cut
+	total = b.Total() - a.Total()
+	return max(total, 0), len(b.PIDs) > 0 && total > -cut
 }
 
-// processes computes what one side's processes used, given their roots.
-func (d delta) processes(w *Window, side string, roots []int, rps float64) {
-	if cpu, ok := d.spent(d.a.tree(roots...), d.b.tree(roots...)); ok {
-		if side == "server" {
+// processes computes what one side's processes used.
+func (d delta) processes(w *Window, name string, side func(reading) proc.Times, rps float64) {
+	if cpu, ok := spent(side(d.a.pairs[d.pair]), side(d.b.pairs[d.pair])); ok {
+		if name == "server" {
 			w.Metrics["server_cpu_s"] = cpu.Seconds()
 		}
 		if rps > 0 {
-			w.Metrics[side+"_cpu_per_request_s"] = cpu.Seconds() / d.seconds / rps
+			w.Metrics[name+"_cpu_per_request_s"] = cpu.Seconds() / d.seconds / rps
 		}
 	}
 	most, stopped := 0, false
 	for _, one := range d.in {
 		rss := 0
-		for _, pid := range one.tree(roots...) {
-			rss, stopped = rss+one.all[pid].RSS, stopped || one.all[pid].State == 'T'
+		for _, p := range side(one.pairs[d.pair]).Stats {
+			rss, stopped = rss+p.RSS, stopped || p.State == 'T'
 		}
 		most = max(most, rss)
 	}
 	if most > 0 {
-		w.Metrics[side+"_rss_bytes"] = float64(most)
+		w.Metrics[name+"_rss_bytes"] = float64(most)
 	}
 	if stopped {
-		w.Stopped = append(w.Stopped, side)
+		w.Stopped = append(w.Stopped, name)
 	}
 }
 
-// cores computes where the time of one side's cores went. Foreign is what neither side's processes nor the
+// cores computes where the time of each side's cores went. Foreign is what neither side's processes nor the
 // lab's used of them. Time in interrupts does not count there, since most of it is for the load. In a
 // container it is the only trace of processes outside.
-func (d delta) cores(w *Window, side string, cpus []int) {
-	var total, idle, steal, ran float64
-	for _, cpu := range cpus {
-		x, ok := d.a.cpus[int64(cpu)]
-		y, also := d.b.cpus[int64(cpu)]
-		if !ok || !also {
-			return
+func (d delta) cores(w *Window) {
+	own := d.b.own - d.a.own // the lab's own may have run on either side
+	all, ok := spent(d.a.all.server, d.b.all.server)
+	clients, seen := spent(d.a.all.client, d.b.all.client)
+	seen = ok && (seen || len(d.b.all.client.PIDs) == 0)
+	servers := all - clients
+	clients += own
+	if slices.ContainsFunc(d.targets.ServerCPUs, func(c int) bool { return slices.Contains(d.targets.ClientCPUs, c) }) {
+		servers, clients = all, all
+	}
+	for _, side := range []struct {
+		name  string
+		cpus  []int
+		known time.Duration
+	}{{"server", d.targets.ServerCPUs, servers}, {"client", d.targets.ClientCPUs, clients}} {
+		var total, idle, steal, ran float64
+		for _, cpu := range side.cpus {
+			x, ok := d.a.cpus[int64(cpu)]
+			y, also := d.b.cpus[int64(cpu)]
+			if !ok || !also {
+				total = 0
+				break
+			}
+			total, steal = total+sum(y)-sum(x), steal+y.Steal-x.Steal
+			idle += y.Idle + y.Iowait - x.Idle - x.Iowait
+			ran += y.User + y.Nice + y.System - x.User - x.Nice - x.System
 		}
-		total, steal = total+sum(y)-sum(x), steal+y.Steal-x.Steal
-		idle += y.Idle + y.Iowait - x.Idle - x.Iowait
-		ran += y.User + y.Nice + y.System - x.User - x.Nice - x.System
-	}
-	if total <= 0 {
-		return
-	}
-	w.Metrics[side+"_cores_busy"], w.Metrics[side+"_steal"] = share(total-idle-steal, total), share(steal, total)
-	shared := slices.ContainsFunc(d.targets.ServerCPUs, func(c int) bool { return slices.Contains(d.targets.ClientCPUs, c) })
-	known := d.b.own - d.a.own // the lab's own may have run on either side
-	for _, which := range []string{"server", "client"} {
-		before, after := d.a.known(which, d.targets), d.b.known(which, d.targets)
-		used, ok := d.spent(before, after)
-		if !ok && len(after) > 0 {
-			return
+		if total <= 0 {
+			continue
 		}
-		if which == side || shared {
-			known += used
+		w.Metrics[side.name+"_cores_busy"], w.Metrics[side.name+"_steal"] = share(total-idle-steal, total), share(steal, total)
+		if seen {
+			w.Metrics[side.name+"_foreign_load"] = max(0, ran-side.known.Seconds()) / d.seconds
 		}
 	}
-	w.Metrics[side+"_foreign_load"] = max(0, ran-known.Seconds()) / d.seconds
-}
-
-// known are the processes of a side in all pairs. What the lab has started besides, such as the holders of
-// servers, counts with the servers.
-func (s *sample) known(side string, t Targets) []int {
-	servers, clients := []int{os.Getpid()}, []int{}
-	for _, p := range t.Pairs {
-		servers, clients = append(servers, p.Servers...), append(clients, p.Client)
-	}
-	loads := s.tree(clients...)
-	if side == "client" {
-		return loads
-	}
-	return slices.DeleteFunc(s.tree(servers...), func(pid int) bool { return slices.Contains(loads, pid) })
 }
 
 // sum is all time of a core; guests' time is in user and nice already.
@@ -152,36 +139,22 @@ func sum(c procfs.CPUStat) float64 {
 func share(part, of float64) float64 { return min(max(part/of, 0), 1) }
 
 // workers looks at a server's processes but the first, and at what each of them used without its children.
-func (d delta) workers(w *Window, roots []int) {
-	var threads, seen float64 // seen is in how many samples there were some
-	var ps []int
-	for i, one := range d.in {
-		all := one.tree(roots...)
-		ps = all[min(1, len(all)):]
-		sum := 0
-		for _, pid := range ps {
-			sum += one.all[pid].Threads
-		}
-		if len(ps) > 0 {
-			threads, seen = threads+float64(sum)/float64(len(ps)), seen+1
-		}
-		if w.WorkersMax = max(w.WorkersMax, len(ps)); i == 0 || len(ps) < w.WorkersMin {
-			w.WorkersMin = len(ps)
-		}
-	}
-	last := d.b.tree(roots...)
-	if len(last) == 0 {
+func (d delta) workers(w *Window) {
+	a, b := d.a.pairs[d.pair].server, d.b.pairs[d.pair].server
+	if len(b.PIDs) == 0 {
 		return // a server that was not seen does not have 0 workers
 	}
-	w.Metrics["workers"], w.Metrics["processes"] = float64(w.WorkersMin), float64(len(last))
-	if seen > 0 {
-		w.Metrics["threads_per_worker"] = threads / seen
-	}
+	workers, threads := len(b.PIDs)-1, 0
 	var used []float64
-	for _, pid := range ps {
-		if before, ok := d.a.clocks[pid]; ok {
-			used = append(used, (d.b.clocks[pid] - before).Seconds())
+	for i, pid := range b.PIDs[1:] {
+		threads += b.Stats[i+1].Threads
+		if before := slices.Index(a.PIDs, pid); before >= 0 {
+			used = append(used, (b.CPU[i+1] - a.CPU[before]).Seconds())
 		}
+	}
+	w.Metrics["workers"], w.Metrics["processes"] = float64(workers), float64(len(b.PIDs))
+	if workers > 0 {
+		w.Metrics["threads_per_worker"] = float64(threads) / float64(workers)
 	}
 	if len(used) > 0 {
 		mean, active := TookPart(used)
@@ -207,16 +180,14 @@ const threadSlack = 0.05
 
 // threads finds the client's busiest thread. Where the process used more than its threads, one has ended,
 // which may have been the busiest.
-func (d delta) threads(w *Window, client int) {
-	busiest, all, seen := 0.0, 0.0, false
-	for _, pid := range d.b.tree(client) {
-		for id, after := range d.b.threads[pid] { // one that is missing in the first sample was started in between
-			share := (after - d.a.threads[pid][id]).Seconds() / d.seconds
-			busiest, all, seen = max(busiest, share), all+share, true
-		}
+func (d delta) threads(w *Window) {
+	busiest, all := 0.0, 0.0
+	for id, after := range d.b.threads[d.pair] { // one that is missing in the first sample was started in between
+		share := (after - d.a.threads[d.pair][id]).Seconds() / d.seconds
+		busiest, all = max(busiest, share), all+share
 	}
-	cpu, ok := d.spent(d.a.tree(client), d.b.tree(client))
-	if ok && seen && cpu.Seconds()/d.seconds-all <= threadSlack {
+	cpu, ok := spent(d.a.pairs[d.pair].client, d.b.pairs[d.pair].client)
+	if ok && len(d.b.threads[d.pair]) > 0 && cpu.Seconds()/d.seconds-all <= threadSlack {
 		w.Metrics["client_thread_busy_max"] = busiest
 	}
 }

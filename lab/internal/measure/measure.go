@@ -107,15 +107,6 @@ func (c Clocks) since(before Clocks) []time.Duration {
 	return all
 }
 
-// Total is the time of all of them.
-func (c Clocks) Total() time.Duration {
-	all := c.Ended
-	for _, one := range c.CPU {
-		all += one
-	}
-	return all
-}
-
 // A Link joins the servers' side and the client's: loopback, or a wire.
 type Link interface {
 	Host() string                  // the servers' address on it

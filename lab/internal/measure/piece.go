@@ -187,8 +187,5 @@ func (b *block) judgePiece(i int, r *Result, h proc.Held) {
 	w := b.sampler.Between(i, r.StartedAt, r.Finish, r.Metrics["throughput_rps"])
 	attended(r.Metrics, h)
 	maps.Copy(r.Metrics, w.Metrics)
-	if w.WorkersMin < w.WorkersMax {
-		b.fault(i, gate.LostWorker, "the server had %d workers at first and %d at last", w.WorkersMax, w.WorkersMin)
-	}
 	b.rules(i, w)
 }

@@ -77,7 +77,7 @@ func (c *Command) Up(ctx context.Context) error {
 	if c.Link.PID() > 0 {
 		wrappers++
 	}
-	c.tree = &proc.Tree{Root: c.proc.Pid(), Skip: wrappers, Name: c.Process}
+	c.tree = &proc.Tree{Roots: []int{c.proc.Pid()}, Skip: wrappers, Name: c.Process}
 	if err := c.await(ctx); err != nil {
 		return fmt.Errorf("%s: %w", c.Label, err)
 	}

@@ -23,7 +23,6 @@ type Held struct {
 
 // A HeldBy is the state of one process.
 type HeldBy struct {
-	PID         int
 	Threads     int
 	Connections int // established connections to the server's port that it has open
 }
@@ -41,7 +40,7 @@ type Listening struct {
 // milliseconds.
 func Census(servers ...Listening) []Held {
 	out := make([]Held, len(servers))
-	var open map[string]int // ports, as the first living process sees them
+	var open map[string]Listener // as the first living process sees them
 	for i, s := range servers {
 		for _, pid := range s.PIDs {
 			st, err := ReadStat(pid)
@@ -49,12 +48,12 @@ func Census(servers ...Listening) []Held {
 				continue
 			}
 			if open == nil {
-				open = ports(pid, isEstablished)
+				open = sockets(pid, isEstablished)
 			}
-			h, one := &out[i], HeldBy{PID: pid, Threads: st.Threads}
-			one.Connections = strict.Count(openSockets(pid), func(socket string) bool { return open[socket] == s.Port })
-			h.Processes = append(h.Processes, one)
-			h.Connections += one.Connections
+			n := strict.Count(openSockets(pid), func(name string) bool { return open[name].Port == s.Port })
+			h := &out[i]
+			h.Processes = append(h.Processes, HeldBy{Threads: st.Threads, Connections: n})
+			h.Connections += n
 			h.RSS += st.RSS
 		}
 	}
@@ -72,18 +71,34 @@ func (l Listener) String() string { return net.JoinHostPort(l.IP.String(), strco
 // Listens gives the TCP addresses on which some processes listen, by port.
 func Listens(pids []int) (on []Listener) {
 	for _, pid := range pids {
-		open := strict.Set(openSockets(pid), func(s string) string { return s })
-		if len(open) == 0 {
+		own := openSockets(pid)
+		if len(own) == 0 {
 			continue
 		}
-		for _, s := range sockets(pid, isListening) {
-			if open[s.inode] && !slices.ContainsFunc(on, func(l Listener) bool { return l.String() == s.String() }) {
-				on = append(on, s.Listener)
+		open := sockets(pid, isListening)
+		for _, name := range own {
+			l, ok := open[name]
+			if ok && !slices.ContainsFunc(on, func(o Listener) bool { return o.String() == l.String() }) {
+				on = append(on, l)
 			}
 		}
 	}
 	slices.SortFunc(on, func(a, b Listener) int { return a.Port - b.Port })
 	return on
+}
+
+// Listeners lists the processes that listen on a TCP port in this network namespace, as far
+// as this user may look into them.
+func Listeners(port int) (pids []int) {
+	open := sockets(os.Getpid(), isListening)
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	for _, path := range all {
+		pid, _ := strconv.Atoi(filepath.Base(path))
+		if slices.ContainsFunc(openSockets(pid), func(name string) bool { return open[name].Port == port }) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // States of a socket, as the kernel numbers them.
@@ -92,35 +107,22 @@ const (
 	isListening   = 10
 )
 
-// A socket is a TCP socket with the name that a process's list of open files has for it.
-type socket struct {
-	Listener
-	inode string
-}
-
-// sockets lists the TCP sockets of a state in a process's network namespace.
-func sockets(pid int, state uint64) (all []socket) {
+// sockets are the TCP sockets of a state in a process's network namespace, with the local address of each, by the
+// names that lists of open files have for them.
+func sockets(pid int, state uint64) map[string]Listener {
+	all := map[string]Listener{}
 	fs, err := procfs.NewFS(fmt.Sprintf("/proc/%d", pid))
 	if err != nil {
-		return nil
+		return all
 	}
 	tcp, _ := fs.NetTCP()
 	tcp6, _ := fs.NetTCP6()
 	for _, s := range slices.Concat(tcp, tcp6) {
 		if s.St == state {
-			all = append(all, socket{Listener{s.LocalAddr, int(s.LocalPort)}, fmt.Sprintf("socket:[%d]", s.Inode)})
+			all[fmt.Sprintf("socket:[%d]", s.Inode)] = Listener{s.LocalAddr, int(s.LocalPort)}
 		}
 	}
 	return all
-}
-
-// ports gives the local ports of such sockets by their names.
-func ports(pid int, state uint64) map[string]int {
-	out := map[string]int{}
-	for _, s := range sockets(pid, state) {
-		out[s.inode] = s.Port
-	}
-	return out
 }
 
 // openSockets lists a process's open sockets by the kernel's names; none for a
@@ -132,18 +134,4 @@ func openSockets(pid int) []string {
 	}
 	open, _ := p.FileDescriptorTargets()
 	return strict.Those(open, func(to string) bool { return strings.HasPrefix(to, "socket:") })
-}
-
-// Listeners lists the processes that listen on a TCP port in this network namespace, as far
-// as this user may look into them.
-func Listeners(port int) (pids []int) {
-	open := ports(os.Getpid(), isListening)
-	all, _ := filepath.Glob("/proc/[0-9]*")
-	for _, path := range all {
-		pid, _ := strconv.Atoi(filepath.Base(path))
-		if slices.ContainsFunc(openSockets(pid), func(s string) bool { return open[s] == port }) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }

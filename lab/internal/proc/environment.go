@@ -6,18 +6,9 @@ import "os"
 // script finds its programs.
 var Passed = []string{"PATH"}
 
-// Set has the variables that every process gets whatever the caller has, so
-// that messages and numbers have one form.
-var Set = map[string]string{"LC_ALL": "C"}
-
-// Environment is a process's whole environment, without what its Spec adds.
-func Environment() []string {
-	env := Caller(Passed...)
-	for name, value := range Set {
-		env = append(env, name+"="+value)
-	}
-	return env
-}
+// Environment is a process's whole environment, without what its Spec adds. Messages
+// and numbers have one form, whatever language the caller has.
+func Environment() []string { return append(Caller(Passed...), "LC_ALL=C") }
 
 // Caller gives the named variables that the caller has, in the form of
 // Spec.Env, for a process that needs to know where the caller's files are.

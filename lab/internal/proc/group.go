@@ -3,8 +3,6 @@ package proc
 import (
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -15,14 +13,12 @@ func GroupTime(file string) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	number, unit := strings.TrimSpace(string(text)), time.Nanosecond
-	if rest, ok := strings.CutPrefix(number, "usage_usec "); ok {
-		number, _, _ = strings.Cut(rest, "\n")
-		unit = time.Microsecond
+	var n time.Duration
+	if _, err := fmt.Sscanf(string(text), "usage_usec %d", &n); err == nil {
+		return n * time.Microsecond, nil
 	}
-	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil {
+	if _, err := fmt.Sscan(string(text), &n); err != nil {
 		return 0, fmt.Errorf("%s: no CPU time: %w", file, err)
 	}
-	return time.Duration(n) * unit, nil
+	return n, nil
 }

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -51,8 +52,8 @@ func Hold(argv []string, lifeline io.ReadWriter, errs io.Writer) int {
 	// A signal for the command may miss it and come here. Handled, not ignored: the
 	// command would have inherited that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	h := holder{command: p.Pid, ended: make(chan syscall.WaitStatus, 1), none: make(chan struct{})}
-	go h.reap()
+	ended, none := make(chan syscall.WaitStatus, 1), make(chan struct{})
+	go reap(p.Pid, ended, none)
 	over := make(chan struct{})
 	go func() {
 		_, _ = io.Copy(io.Discard, lifeline)
@@ -60,25 +61,25 @@ func Hold(argv []string, lifeline io.ReadWriter, errs io.Writer) int {
 	}()
 	var status syscall.WaitStatus
 	select {
-	case status = <-h.ended:
+	case status = <-ended:
 	case <-over:
-		h.kill()
+		kill(none)
 		return bySignal + int(syscall.SIGKILL)
 	}
 	_, _ = lifeline.Write([]byte{'.'})
 	left := ""
 	if status.Exited() && status.ExitStatus() == 0 {
 		select {
-		case <-h.none:
+		case <-none:
 		case <-over:
 		case <-time.After(endingWithin):
-			left = h.left()
+			_, left = below()
 		}
 	}
-	h.kill()
+	kill(none)
 	switch {
 	case left != "":
-		fmt.Fprintf(errs, "the command ended and left %s running; have it stay in the foreground\n", left)
+		fmt.Fprintf(errs, "the command ended and left %.15q running; have it stay in the foreground\n", left)
 		return Forked
 	case status.Signaled() && status.Signal() == syscall.SIGKILL:
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // so that the lab says the same of it
@@ -112,88 +113,63 @@ func lifeline() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "lifeline"), os.NewFile(uintptr(fds[1]), "lifeline"), nil
 }
 
-// A holder reaps the processes below this one.
-type holder struct {
-	command int
-	ended   chan syscall.WaitStatus // has the command's own end
-	none    chan struct{}           // closed when no process is left
-}
-
-func (h *holder) reap() {
+// reap waits for all processes below this one. ended has the command's own end; none is closed when no process is
+// left.
+func reap(command int, ended chan<- syscall.WaitStatus, none chan<- struct{}) {
 	for {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, 0, nil)
 		switch {
 		case errors.Is(err, syscall.EINTR):
 		case err != nil:
-			close(h.none)
+			close(none)
 			return
-		case pid == h.command && !status.Stopped() && !status.Continued():
-			h.ended <- status
+		case pid == command:
+			ended <- status
 		}
 	}
 }
 
 // kill ends everything below this process.
-func (h *holder) kill() {
+func kill(none <-chan struct{}) {
 	for {
 		select {
-		case <-h.none:
+		case <-none:
 			return
 		case <-time.After(time.Millisecond): // and again, since one may have forked meanwhile
 		}
-		for _, p := range below() {
-			_ = syscall.Kill(p.pid, syscall.SIGKILL)
+		pids, _ := below()
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
 }
 
-// left names the processes below this one.
-func (h *holder) left() string {
-	all := below()
-	if len(all) == 0 {
-		return ""
-	}
-	if len(all) == 1 {
-		return fmt.Sprintf("a process %.15q", all[0].name)
-	}
-	return fmt.Sprintf("%d processes, of which one is %.15q,", len(all), all[0].name)
-}
-
-// A descendant is a process below this one, by the id that it has in this
-// process's namespace.
-type descendant struct {
-	pid  int
-	name string
-}
-
-// below lists the processes below this one, parents first. In a wire's
-// namespaces /proc is that of the outside, and so are the ids there: each
-// process's status has all of its ids.
-func below() (all []descendant) {
+// below lists the processes that run below this one, parents first, and names the first of them. In a wire's
+// namespaces /proc is that of the outside, and so are the ids there: each process's status has all of its ids,
+// of which the one in this process's namespace is given.
+func below() (pids []int, name string) {
 	self, err := procfs.Self()
 	if err != nil {
-		return nil
+		return nil, ""
 	}
 	own, err := self.NewStatus()
 	if err != nil {
-		return nil
+		return nil, ""
 	}
 	level := len(own.NSpids) - 1
 	for _, pid := range Descendants(self.PID)[1:] {
-		stat, err := ReadStat(pid)
-		if err != nil || stat.State == 'Z' || stat.State == 'X' {
-			continue
-		}
 		p, err := procfs.NewProc(pid)
 		if err != nil {
 			continue
 		}
-		if status, err := p.NewStatus(); err == nil && len(status.NSpids) > level {
-			all = append(all, descendant{int(status.NSpids[level]), stat.Name})
+		status, err := p.NewStatus()
+		if stat, ended := ReadStat(pid); err != nil || ended != nil || stat.State == 'Z' || stat.State == 'X' || len(status.NSpids) <= level {
+			continue
 		}
+		pids, name = append(pids, int(status.NSpids[level])), cmp.Or(name, status.Name)
 	}
-	return all
+	return pids, name
 }
 
 // Become goes on as a command on some cores. It returns only where that fails.

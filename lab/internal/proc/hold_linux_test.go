@@ -64,7 +64,7 @@ func TestWhatIsHeldEndsAsItDoes(t *testing.T) {
 func TestWhatForksAwayIsNamedAndEnded(t *testing.T) {
 	p, dir := held(t, detached+"exit 0")
 	if code, line := p.ExitCode(), p.LastLine(); code != Forked ||
-		line != `the command ended and left a process "sleep" running; have it stay in the foreground` {
+		line != `the command ended and left "sleep" running; have it stay in the foreground` {
 		t.Errorf("%d: %s", code, line)
 	}
 	if alive(pidIn(t, filepath.Join(dir, "child"))) {

@@ -37,7 +37,7 @@ type Spec struct {
 	Env    []string     // added to Environment
 	Stdin  io.Reader    // nil: no input
 	Stdout io.Writer    // nil: read as lines, like standard error
-	Lines  func(string) // called for each line of standard error
+	Lines  func(string) // called for each line of standard error; nil: nobody is
 	// Held says that the command is one that calls Hold, and so ends with its
 	// input, which is then the lab's: Stdin is not used.
 	Held bool
@@ -50,17 +50,16 @@ const Forked = 95
 // A Proc is a started process.
 type Proc struct {
 	cmd      *exec.Cmd
+	lines    func(string)
 	done     chan struct{}
 	err      error
 	lifeline *os.File      // of a held command
 	ended    chan struct{} // closed when a held command itself has ended
 
-	mu   sync.Mutex
-	tail []string
+	mu      sync.Mutex
+	last    string // line of its standard error
+	partial string // that has no end yet
 }
-
-// keep is how many lines are kept for error messages.
-const keep = 20
 
 // starter owns the one thread that starts processes. For the kernel the
 // "parent" is the thread that started the child, so this thread must live as
@@ -79,20 +78,12 @@ var starter = sync.OnceValue(func() chan func() {
 // Start starts a process in a process group of its own, so that a terminal's
 // Ctrl-C reaches only the lab, which then ends the process in order.
 func Start(s Spec) (*Proc, error) {
-	p := &Proc{cmd: exec.Command(s.Argv[0], s.Argv[1:]...), done: make(chan struct{}), ended: make(chan struct{})}
+	p := &Proc{cmd: exec.Command(s.Argv[0], s.Argv[1:]...), lines: s.Lines, done: make(chan struct{}), ended: make(chan struct{})}
 	p.cmd.Dir = s.Dir
 	p.cmd.Env = append(Environment(), s.Env...)
-	p.cmd.Stdin = s.Stdin
-	lines := &lineWriter{each: func(l string) {
-		p.remember(l)
-		if s.Lines != nil {
-			s.Lines(l)
-		}
-	}}
-	p.cmd.Stderr = lines
-	p.cmd.Stdout = lines
-	if s.Stdout != nil {
-		p.cmd.Stdout = s.Stdout
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = s.Stdin, s.Stdout, hearer{p}
+	if s.Stdout == nil {
+		p.cmd.Stdout = p.cmd.Stderr
 	}
 	p.cmd.SysProcAttr = attributes(s.Held)
 	// A grandchild may keep the pipes open after the child has ended.
@@ -108,7 +99,7 @@ func Start(s Spec) (*Proc, error) {
 	started := make(chan error)
 	starter() <- func() { started <- p.cmd.Start() }
 	if err := <-started; err != nil {
-		p.letGo()
+		_ = p.lifeline.Close() // nil, if it is not held
 		return nil, err
 	}
 	if s.Held {
@@ -119,7 +110,9 @@ func Start(s Spec) (*Proc, error) {
 	}
 	go func() {
 		p.err = p.cmd.Wait()
-		lines.flush()
+		if p.partial != "" {
+			p.hear(p.partial)
+		}
 		close(p.done)
 	}()
 	return p, nil
@@ -190,18 +183,7 @@ func (p *Proc) ExitCode() int {
 func (p *Proc) LastLine() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.tail) == 0 {
-		return ""
-	}
-	return p.tail[len(p.tail)-1]
-}
-
-func (p *Proc) remember(l string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.tail = append(p.tail, l); len(p.tail) > keep {
-		p.tail = p.tail[1:]
-	}
+	return p.last
 }
 
 // Stop asks the process pid, which may be a descendant that does the work, to
@@ -212,17 +194,11 @@ func (p *Proc) Stop(pid int, grace time.Duration) error {
 	case <-p.done:
 	default:
 		_ = syscall.Kill(pid, syscall.SIGTERM) // it may have ended already
-		select {
-		case <-p.done:
-		case <-time.After(grace):
-		}
+		p.await(grace)
 	}
-	// What is held need not be in the group.
-	if p.letGo(); p.lifeline != nil {
-		select {
-		case <-p.done:
-		case <-time.After(heldWithin):
-		}
+	if p.lifeline != nil { // what is held need not be in the group
+		_ = p.lifeline.Close() // a second time it is closed already
+		p.await(heldWithin)
 	}
 	// The group is killed in any case: a child may have stayed behind.
 	if err := syscall.Kill(-p.Pid(), syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
@@ -235,35 +211,32 @@ func (p *Proc) Stop(pid int, grace time.Duration) error {
 // heldWithin is how long a holder may take to end what it holds.
 const heldWithin = 5 * time.Second
 
-// letGo has a holder end what it holds. It may be called twice.
-func (p *Proc) letGo() {
-	if p.lifeline != nil {
-		_ = p.lifeline.Close()
+// await waits for the process's end, but no longer than that.
+func (p *Proc) await(limit time.Duration) {
+	select {
+	case <-p.done:
+	case <-time.After(limit):
 	}
 }
 
-// A lineWriter passes on what is written to it, line by line. Package exec writes one piece
-// at a time to a writer of both standard output and standard error.
-type lineWriter struct {
-	rest string
-	each func(string)
-}
-
-func (w *lineWriter) Write(b []byte) (int, error) {
-	w.rest += string(b)
-	for {
-		line, rest, ok := strings.Cut(w.rest, "\n")
-		if !ok {
-			return len(b), nil
-		}
-		w.rest = rest
-		w.each(line)
+func (p *Proc) hear(line string) {
+	p.mu.Lock()
+	p.last = line
+	p.mu.Unlock()
+	if p.lines != nil {
+		p.lines(line)
 	}
 }
 
-func (w *lineWriter) flush() {
-	if w.rest != "" {
-		w.each(w.rest)
-		w.rest = ""
+// A hearer takes what a process writes, line by line. Package exec writes one piece at a time to a writer of
+// both standard output and standard error.
+type hearer struct{ p *Proc }
+
+func (h hearer) Write(b []byte) (int, error) {
+	lines := strings.Split(h.p.partial+string(b), "\n")
+	for _, line := range lines[:len(lines)-1] {
+		h.p.hear(line)
 	}
+	h.p.partial = lines[len(lines)-1]
+	return len(b), nil
 }

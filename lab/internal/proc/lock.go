@@ -18,15 +18,11 @@ func Lock(dir string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	own, err := take(dir, syscall.LOCK_EX, "another lab is measuring in this clone")
+	own, err := take(filepath.Join(dir, "lock"), syscall.LOCK_EX, "another lab is measuring in this clone")
 	if err != nil {
 		return nil, err
 	}
-	user, err := runtimeDir()
-	var all *os.File
-	if err == nil {
-		all, err = take(user, syscall.LOCK_SH, "linerate is measuring on this machine")
-	}
+	all, err := machine(syscall.LOCK_SH, "linerate is measuring on this machine")
 	if err != nil {
 		own.Close()
 		return nil, err
@@ -37,49 +33,31 @@ func Lock(dir string) (release func(), err error) {
 // LockMachine takes this user's lock of the whole machine, or says that another comparison or
 // a run of the journal goes on.
 func LockMachine() (release func(), err error) {
-	dir, err := runtimeDir()
-	if err != nil {
-		return nil, err
-	}
-	f, err := take(dir, syscall.LOCK_EX, "another linerate, or a run of the lab, is measuring on this machine")
-	if err != nil {
-		return nil, err
-	}
-	return func() { f.Close() }, nil
+	f, err := machine(syscall.LOCK_EX, "another linerate, or a run of the lab, is measuring on this machine")
+	return func() { f.Close() }, err
 }
 
-// runtimeDir is this user's directory for what ends with the machine's uptime at the latest. It
-// is made if it is not there; one that others could have made is refused.
-func runtimeDir() (string, error) {
+// machine takes this user's lock of the machine. It lies in the user's directory for what ends with the session,
+// if there is one.
+func machine(how int, held string) (*os.File, error) {
 	uid := strconv.Itoa(os.Getuid())
-	dir := filepath.Join(os.TempDir(), "linerate-"+uid)
-	for _, at := range []string{os.Getenv("XDG_RUNTIME_DIR"), "/run/user/" + uid} {
-		if info, err := os.Stat(at); err == nil && info.IsDir() && filepath.IsAbs(at) && owned(info) {
-			dir = filepath.Join(at, "linerate")
-			break
+	path := filepath.Join(os.TempDir(), "linerate-"+uid+".lock")
+	for _, dir := range []string{"/run/user/" + uid, os.Getenv("XDG_RUNTIME_DIR")} {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && filepath.IsAbs(dir) {
+			path = filepath.Join(dir, "linerate.lock")
 		}
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return "", err
+	f, err := take(path, how, held)
+	if why := syscall.Errno(0); errors.As(err, &why) {
+		return nil, fmt.Errorf("%s: %v; remove it, or set XDG_RUNTIME_DIR to a directory of your own", path, why)
 	}
-	info, err := os.Lstat(dir)
-	if err != nil {
-		return "", err
-	}
-	if !info.IsDir() || info.Mode().Perm()&0o077 != 0 || !owned(info) {
-		return "", fmt.Errorf("%s is not a directory of this user alone, so what lies in it may be another's; remove it, or "+
-			"set XDG_RUNTIME_DIR", dir)
-	}
-	return dir, nil
+	return f, err
 }
 
-func owned(info os.FileInfo) bool {
-	s, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(s.Uid) == os.Getuid()
-}
-
-func take(dir string, how int, held string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+// take locks a file, which it makes where it is missing. Nothing is ever written to it, and no link is
+// followed: anyone may write in a directory for temporary files.
+func take(path string, how int, held string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -52,13 +52,13 @@ func TestAComparisonAndARunExcludeEachOther(t *testing.T) {
 	}
 }
 
-func TestADirectoryOfOthersHoldsNoLock(t *testing.T) {
+func TestALinkIsNoLock(t *testing.T) {
 	at := t.TempDir()
 	t.Setenv("XDG_RUNTIME_DIR", at)
-	if err := os.Symlink(t.TempDir(), filepath.Join(at, "linerate")); err != nil {
+	if err := os.Symlink(filepath.Join(t.TempDir(), "other"), filepath.Join(at, "linerate.lock")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LockMachine(); err == nil || !strings.Contains(err.Error(), "not a directory of this user alone") {
+	if _, err := LockMachine(); err == nil || !strings.Contains(err.Error(), at) || !strings.Contains(err.Error(), "set XDG_RUNTIME_DIR") {
 		t.Error(err)
 	}
 }

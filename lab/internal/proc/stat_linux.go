@@ -17,8 +17,6 @@ type Stat struct {
 	Name     string
 	State    byte
 	Parent   int
-	Flags    int
-	CPU      int // ticks, without children
 	Children int // ticks of ended children that it waited for
 	Threads  int
 	Began    int // ticks since boot
@@ -48,18 +46,14 @@ func parseStat(text []byte) (s Stat, err error) {
 		return s, fmt.Errorf("%d fields behind the Name: %q", len(f), text)
 	}
 	number := func(n int) int {
-		v, e := strconv.Atoi(string(f[n-3]))
-		if e != nil && err == nil {
-			err = fmt.Errorf("field %d: %w", n, e)
-		}
+		v, _ := strconv.Atoi(string(f[n-3])) // the kernel writes numbers
 		return v
 	}
-	s = Stat{
-		Name: string(text[open+1 : shut]), State: f[0][0], Parent: number(4), Flags: number(9),
-		CPU: number(14) + number(15), Children: number(16) + number(17), Threads: number(20), Began: number(22),
+	return Stat{
+		Name: string(text[open+1 : shut]), State: f[0][0], Parent: number(4),
+		Children: number(16) + number(17), Threads: number(20), Began: number(22),
 		RSS: number(last) * os.Getpagesize(),
-	}
-	return s, err
+	}, nil
 }
 
 // Slurp reads a small file of /proc in one go, into a buffer large enough for
@@ -81,10 +75,6 @@ func Slurp(path string, buf []byte) ([]byte, error) {
 	}
 	return buf[:n], nil
 }
-
-// kernelThread is the kernel's flag for its own threads. They work for other
-// processes, mostly for the load itself.
-const kernelThread = 0x00200000
 
 // Tick is the unit of times in /proc/PID/stat.
 const Tick = 10 * time.Millisecond

@@ -2,22 +2,19 @@ package proc
 
 import (
 	"bytes"
-	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A Tree is a process with all that it has started.
+// A Tree is some processes with all that they have started.
 type Tree struct {
-	Root int
-	Skip int    // so many processes from the root on only hold or wrap the others
-	Name string // of the processes that count, as the kernel keeps it; empty: all
+	Roots []int  // 0 is none
+	Skip  int    // so many processes from the root on only hold or wrap the others
+	Name  string // of the processes that count, as the kernel keeps it; empty: all
 
 	pids, wrappers []int
 	newest         string // the newest process of the machine when pids were listed
@@ -25,11 +22,21 @@ type Tree struct {
 
 // Times are readings of CPU time.
 type Times struct {
-	PIDs []int           // parents first
-	CPU  []time.Duration // by process
+	PIDs  []int           // parents first
+	CPU   []time.Duration // by process
+	Stats []Stat          // by process
 	// Ended is that of children that have ended and that a process of the tree has waited for, in
 	// ticks, or of a whole cgroup. One that nobody waits for is lost.
 	Ended time.Duration
+}
+
+// Total is the time of all of them.
+func (t Times) Total() time.Duration {
+	all := t.Ended
+	for _, one := range t.CPU {
+		all += one
+	}
+	return all
 }
 
 // PIDs lists the tree's processes now, parents first.
@@ -44,7 +51,7 @@ func (t *Tree) list() {
 	if newest != "" && newest == t.newest {
 		return
 	}
-	all := Descendants(t.Root)
+	all := Descendants(t.Roots...)
 	n := min(t.Skip, len(all))
 	t.newest, t.wrappers = newest, all[:n]
 	t.pids = all[n:]
@@ -77,46 +84,27 @@ func (t *Tree) Read() (r Times) {
 			t.newest = "" // it has ended
 			continue
 		}
-		r.PIDs, r.CPU = append(r.PIDs, pid), append(r.CPU, cpu)
+		r.PIDs, r.CPU, r.Stats = append(r.PIDs, pid), append(r.CPU, cpu), append(r.Stats, s)
 		r.Ended += time.Duration(s.Children) * Tick
 	}
 	return r
 }
 
-// Snapshot reads every process except the kernel's own threads, which are many.
-// It adds those to kernels and skips them in later calls.
-func Snapshot(kernels map[int]bool) map[int]Stat {
-	names, _ := os.ReadDir("/proc")
-	all := map[int]Stat{}
-	for _, n := range names {
-		pid, err := strconv.Atoi(n.Name())
-		if err != nil || kernels[pid] {
+// Descendants lists some processes and then their descendants, parents first, each once; 0 is none. They are
+// found by the parent that each process names: the kernel's own lists of children may miss one while
+// processes come and go.
+func Descendants(roots ...int) []int {
+	children := map[int][]int{}
+	entries, _ := os.ReadDir("/proc")
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
 			continue
 		}
-		st, err := ReadStat(pid)
-		switch {
-		case err != nil: // it has ended meanwhile
-		case st.Flags&kernelThread != 0:
-			kernels[pid] = true
-		default:
-			all[pid] = st
+		if s, err := ReadStat(pid); err == nil { // else it has ended meanwhile
+			children[s.Parent] = append(children[s.Parent], pid)
 		}
 	}
-	return all
-}
-
-// Children lists each process's children by the parent that each process names.
-// The kernel's own lists of children may miss one while processes come and go.
-func Children(all map[int]Stat) map[int][]int {
-	out := map[int][]int{}
-	for _, pid := range slices.Sorted(maps.Keys(all)) {
-		out[all[pid].Parent] = append(out[all[pid].Parent], pid)
-	}
-	return out
-}
-
-// Below are some processes and then their descendants, parents first, each once; 0 is none.
-func Below(children map[int][]int, roots ...int) []int {
 	out := strict.Those(roots, func(pid int) bool { return pid > 0 })
 	seen := strict.Set(out, func(pid int) int { return pid })
 	for i := 0; i < len(out); i++ {
@@ -130,11 +118,8 @@ func Below(children map[int][]int, roots ...int) []int {
 	return out
 }
 
-// Descendants lists a process and its descendants, parents first.
-func Descendants(root int) []int { return Below(Children(Snapshot(map[int]bool{})), root) }
-
 // Command is a process's command name; empty if it has ended.
 func Command(pid int) string {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	return strings.TrimSpace(string(text))
+	s, _ := ReadStat(pid)
+	return s.Name
 }
