@@ -15,7 +15,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,7 +23,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/prometheus/procfs"
+
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // Version is the schema version of profiles.
@@ -68,14 +70,13 @@ func (p Profile) Same(q Profile) bool {
 
 // A Machine is the machine that the lab runs on.
 type Machine struct {
-	Profile        // as its file in data/hosts would be
-	From    string // what the id is made from, in words
-	// Alone is why nothing tells this machine apart from others of its kind for good; empty if its own id
-	// does. The id in the profile is then drawn, and lasts until the machine starts again.
-	Alone string
+	Profile // as its file in data/hosts would be
 	// Kind is why the profile has no mark: nothing says that two starts of such a machine are of one. Empty
 	// where it has one.
 	Kind string
+	// Drawn says that nothing tells this machine apart from others of its kind for good. The id in the profile
+	// is then drawn, and lasts until the machine starts again.
+	Drawn bool
 }
 
 // Probe describes the machine whose files are below root: "/", except in tests.
@@ -97,12 +98,11 @@ func Probe(root string) (*Machine, error) {
 	model := model(p.CPU, p.Arch)
 	p.Name = fmt.Sprintf("%s, %d cores", model, p.Cores)
 
-	m := &Machine{Profile: p, From: "its CPUs, their caches and its machine-id, of which only a keyed hash is kept"}
+	m := &Machine{Profile: p}
 	own, why := ownID(root)
 	switch {
 	case own == "":
-		m.Alone, m.Kind = why, why
-		m.From = "its CPUs, their caches and a draw at its last start"
+		m.Kind, m.Drawn = why, true
 		own = cmp.Or(line(root, bootID), rand.Text())
 	case p.Virtual == "" && (p.Arch == "amd64" || p.Arch == "386"):
 		m.Mark = keyed(own, "mark")[:16]
@@ -145,12 +145,9 @@ var random = regexp.MustCompile(`^[0-9a-f]{32}$`)
 func ownID(root string) (id, why string) {
 	const path = "/etc/machine-id"
 	point, kind := mount(root, path)
-	id = line(root, path)
-	switch {
-	case id == "":
-		return "", "it has no " + path
+	switch id = line(root, path); {
 	case !random.MatchString(id) || strings.Trim(id, "0") == "":
-		return "", path + " has no id in it"
+		return "", "it has no id in " + path
 	case kind == "tmpfs":
 		return "", path + " is made anew at each start"
 	case point == "/" && (strings.Contains(kind, "overlay") || container(root)):
@@ -161,23 +158,22 @@ func ownID(root string) (id, why string) {
 
 // container tells whether Docker or Podman made the root directory. Others make it an overlay.
 func container(root string) bool {
-	return slices.ContainsFunc([]string{".dockerenv", "run/.containerenv"}, func(mark string) bool {
-		_, err := os.Lstat(filepath.Join(root, mark))
-		return err == nil
-	})
+	return exists(filepath.Join(root, ".dockerenv")) || exists(filepath.Join(root, "run/.containerenv"))
 }
 
 // mount is the mount that a path lies in, by its point and its file system. A machine's own id may be
 // mounted into a container.
 func mount(root, path string) (point, kind string) {
-	text, _ := os.ReadFile(filepath.Join(root, "proc", "self", "mountinfo"))
-	for l := range strings.Lines(string(text)) {
-		about, system, ok := strings.Cut(l, " - ")
-		f := strings.Fields(about)
+	proc, err := procfs.NewFS(filepath.Join(root, "proc"))
+	if err != nil {
+		return "", ""
+	}
+	mounts, _ := proc.GetMounts()
+	for _, m := range mounts {
 		// A later mount hides an earlier one of the same point.
-		if ok && len(f) > 4 && len(f[4]) >= len(point) && (f[4] == "/" || path == f[4] || strings.HasPrefix(path, f[4]+"/")) {
-			point = f[4]
-			kind, _, _ = strings.Cut(system, " ")
+		at := m.MountPoint
+		if len(at) >= len(point) && (at == "/" || path == at || strings.HasPrefix(path, at+"/")) {
+			point, kind = at, m.FSType
 		}
 	}
 	return point, kind
@@ -192,28 +188,22 @@ var numbered = []string{
 
 // describe reads /proc/cpuinfo.
 func (p *Profile) describe(cpuinfo string) {
-	versions := map[string]bool{}
+	var versions []string
 	for block := range strings.SplitSeq(cpuinfo, "\n\n") {
 		if value(block, "processor") == "" {
 			continue
 		}
 		p.Cores++
 		p.CPU = cmp.Or(p.CPU, value(block, "model name"))
-		var version []string
-		for _, k := range numbered {
-			if v := value(block, k); v != "" {
-				version = append(version, v)
-			}
-		}
-		if len(version) > 0 {
-			versions[strings.Join(version, "/")] = true
-		}
+		called := strict.Called(numbered, func(field string) string { return value(block, field) })
+		versions = append(versions, strings.Join(strict.Those(called, func(v string) bool { return v != "" }), "/"))
 		if slices.Contains(strings.Fields(value(block, "flags")), "hypervisor") {
 			p.Virtual = "yes"
 		}
 	}
 	p.Cores = cmp.Or(p.Cores, runtime.NumCPU())
-	p.CPUVersion = strings.Join(slices.Sorted(maps.Keys(versions)), ", ")
+	slices.Sort(versions)
+	p.CPUVersion = strings.Join(slices.Compact(versions), ", ")
 }
 
 // topology reads how the CPUs share sockets, cores and caches. What the kernel does not show, as in some
@@ -301,5 +291,5 @@ func (m *Machine) Local() []byte {
 # Measure from other clones on this machine under the same name. No other machine may
 # have it: take this file along to none.
 %s
-`, m.Alone, m.ID)
+`, m.Kind, m.ID)
 }

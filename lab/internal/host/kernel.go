@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -71,11 +70,8 @@ func value(text, key string) string {
 // reserves some at boot, a little more or less each time. Rounding up to whole
 // gibibytes gives the installed size.
 func Memory(root string) int64 {
-	text, _ := os.ReadFile(filepath.Join(root, "proc", "meminfo")) // without it there is no number
-	total, _, _ := strings.Cut(value(string(text), "MemTotal"), " ")
-	kib, err := strconv.ParseFloat(total, 64)
-	if err != nil {
-		return 0
-	}
+	var kib float64
+	text, _ := os.ReadFile(filepath.Join(root, "proc", "meminfo"))
+	_, _ = fmt.Sscanf(value(string(text), "MemTotal"), "%f kB", &kib)
 	return int64(math.Ceil(kib/(1<<20))) << 30
 }

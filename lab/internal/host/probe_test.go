@@ -113,11 +113,8 @@ func TestAProfileHasWhatTheMachineComputesWith(t *testing.T) {
 	if m.Profile != want {
 		t.Errorf("%+v, want %+v", m.Profile, want)
 	}
-	if !regexp.MustCompile(`^madeup-3000-4c-[0-9a-f]{8}$`).MatchString(m.ID) || m.Alone != "" {
-		t.Errorf("id %q, alone %q", m.ID, m.Alone)
-	}
-	if !strings.Contains(m.From, "machine-id") {
-		t.Errorf("made from %q", m.From)
+	if !regexp.MustCompile(`^madeup-3000-4c-[0-9a-f]{8}$`).MatchString(m.ID) || m.Drawn {
+		t.Errorf("id %q, drawn %v", m.ID, m.Drawn)
 	}
 }
 
@@ -192,7 +189,7 @@ func TestAnIDThatIsNotTheMachinesOwnIsNotUsed(t *testing.T) {
 		changed texts
 		says    string // why; empty if the id is used
 	}{
-		"no file":              {texts{"etc/machine-id": ""}, "no /etc/machine-id"},
+		"no file":              {texts{"etc/machine-id": ""}, "has no id"},
 		"not set yet":          {texts{"etc/machine-id": "uninitialized"}, "has no id"},
 		"an image's":           {texts{"proc/self/mountinfo": overlay}, "container's image"},
 		"an image's on a disk": {texts{".dockerenv": ""}, "container's image"},
@@ -204,8 +201,8 @@ func TestAnIDThatIsNotTheMachinesOwnIsNotUsed(t *testing.T) {
 			"\n30 22 0:9 /machine-id /etc/machine-id ro - tmpfs tmpfs rw"}, "each start"},
 	} {
 		m := rig.probe(c.changed)
-		if used := m.ID == own.ID; used != (c.says == "") || used != (m.Alone == "") || !strings.Contains(m.Alone, c.says) {
-			t.Errorf("%s: id %s, because %q; want %q", name, m.ID, m.Alone, c.says)
+		if used := m.ID == own.ID; used != (c.says == "") || used == m.Drawn || !strings.Contains(m.Kind, c.says) {
+			t.Errorf("%s: id %s, because %q; want %q", name, m.ID, m.Kind, c.says)
 		}
 		// It is drawn, and lasts for all containers until the next start.
 		again, later := rig.probe(c.changed), texts{"proc/sys/kernel/random/boot_id": "99999999-2222-3333-4444-555555555555"}

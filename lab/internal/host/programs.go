@@ -39,12 +39,14 @@ type Binary struct {
 	SHA256 string `json:"sha256"`
 	// MadeOf stands for the file where another file measures the same: of what loads servers it is a
 	// digest of its version, and in earlier runs of all that a program was made of.
-	MadeOf   string            `json:"made_of,omitempty"`
-	Sources  string            `json:"sources_sha256,omitempty"` // of earlier runs only
+	MadeOf  string `json:"made_of,omitempty"`
+	Version string `json:"version,omitempty"`
+
+	// Of earlier runs only.
+	Sources  string            `json:"sources_sha256,omitempty"`
 	Commit   string            `json:"commit,omitempty"`
 	Modified bool              `json:"modified,omitempty"`
-	Version  string            `json:"version,omitempty"`
-	Build    map[string]string `json:"build,omitempty"` // of earlier runs only
+	Build    map[string]string `json:"build,omitempty"`
 }
 
 // Same reports whether two are one program: the same file, or made of the same.
@@ -107,8 +109,7 @@ func (p *Programs) Binaries() map[string]Binary {
 	return all
 }
 
-// Tools gives versions by tool: of node and the load generators, and of what servers were built from, read
-// from the programs themselves.
+// Tools gives versions by tool: of Go, node and the load generators, read from the programs themselves.
 func (p *Programs) Tools() map[string]string { return p.tools }
 
 // Changed is an error if a program changed since before the run, for example by a build.
@@ -133,24 +134,18 @@ func (p *Programs) find(root, name string) (found installed, err error) {
 	if name == autocannon {
 		return p.packages(root)
 	}
-	missing := name + " is not there"
-	switch at := filepath.Join(root, built, Called(name)); {
-	case filepath.IsAbs(name):
+	found.path = filepath.Join(root, name)
+	if filepath.IsAbs(name) {
 		found.path = name
-	case strings.HasPrefix(name, built):
-		found.path, missing = at, name+" is not built; run make build"
-	case strings.Contains(name, "/"):
-		found.path = filepath.Join(root, name)
-	default:
-		if found.path, missing = at, missingFromPath(name); !exists(at) {
-			if in, err := exec.LookPath(name); err == nil {
-				found.path = in
-			}
+	} else if called := Called(name); !strings.Contains(called, "/") {
+		found.path = filepath.Join(root, built, called)
+		if in, err := exec.LookPath(name); err == nil && !exists(found.path) {
+			found.path = in
 		}
 	}
 	found.info, err = os.Stat(found.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return found, errors.New(missing)
+		return found, fmt.Errorf("%s is neither built nor installed; run make build, or install it", name)
 	}
 	if err == nil {
 		found.binary.SHA256, err = digest(found.path)
@@ -168,7 +163,11 @@ func (p *Programs) find(root, name string) (found installed, err error) {
 		p.tools["node"] = strings.TrimPrefix(strings.TrimSpace(string(version)), "v")
 	}
 	if info, err := buildinfo.ReadFile(found.path); err == nil { // else it is not of Go
-		p.built(&found.binary, info, filepath.Base(found.path) == Loader)
+		p.tools["go"] = strings.TrimPrefix(info.GoVersion, "go")
+		if filepath.Base(found.path) == Loader {
+			found.binary.MadeOf = digestOf(setting.HTTPLoadVersion, info.GoVersion)
+			p.tools[setting.HTTPLoad] = setting.HTTPLoadVersion
+		}
 	}
 	return found, nil
 }
@@ -176,42 +175,6 @@ func (p *Programs) find(root, name string) (found installed, err error) {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-func missingFromPath(name string) string {
-	if name == "node" {
-		return "node is not installed; install Node.js 20.11 or newer, from nodejs.org or by your distribution"
-	}
-	return name + " is neither built nor installed; run make build, or install it"
-}
-
-// versioned names the modules whose versions matter for a server.
-var versioned = map[string]string{
-	"github.com/gofiber/fiber/v3":     "fiber",
-	"github.com/brianvoe/gofakeit/v7": "gofakeit",
-	"github.com/valyala/fasthttp":     "fasthttp",
-}
-
-// built adds what a Go program says of itself.
-func (p *Programs) built(b *Binary, info *buildinfo.BuildInfo, loads bool) {
-	for _, set := range info.Settings {
-		switch set.Key {
-		case "vcs.revision":
-			b.Commit = set.Value
-		case "vcs.modified":
-			b.Modified = set.Value == "true"
-		}
-	}
-	if loads {
-		b.MadeOf = digestOf(setting.HTTPLoadVersion, info.GoVersion)
-		p.tools[setting.HTTPLoad] = setting.HTTPLoadVersion
-	}
-	p.tools["go"] = strings.TrimPrefix(info.GoVersion, "go")
-	for _, d := range info.Deps {
-		if name, ok := versioned[d.Path]; ok {
-			p.tools[name] = strings.TrimPrefix(d.Version, "v")
-		}
-	}
 }
 
 // packages describes autocannon, which is made of node packages: the lock file has the digests of all of them.

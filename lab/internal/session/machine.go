@@ -32,16 +32,19 @@ func Identify(j *archive.Journal, root, given string) (*Machine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", j.Root.Rel(j.Root.LocalName()), err)
 	}
-	w := &Machine{Machine: m, own: m.ID, Origin: "made from: " + m.From}
+	w := &Machine{Machine: m, own: m.ID}
 	switch {
 	case given != "":
 		m.ID, w.Origin = given, "given by --host"
 	case local != "":
 		m.ID, w.Origin = local, "from "+j.Root.Rel(j.Root.LocalName())
 	default:
-		w.drawn = m.Alone != ""
+		w.drawn, w.Origin = m.Drawn, "made from its CPUs, their caches and a keyed hash of its machine-id"
+		if m.Drawn {
+			w.Origin = "made from its CPUs, their caches and a draw at its last start"
+		}
 	}
-	if m.Kind != "" && m.Alone == "" {
+	if m.Kind != "" && !m.Drawn {
 		w.Origin += "; blocks of two starts of it are two records, because " + m.Kind
 	}
 	return w, nil
@@ -61,7 +64,7 @@ func (w *Machine) Lookalikes(j *archive.Journal) string {
 // given.
 func (w *Machine) Unsteady() string {
 	if w.drawn {
-		return w.Alone
+		return w.Kind
 	}
 	return ""
 }
@@ -99,7 +102,7 @@ func profile(j *archive.Journal, root, given string, say func(format string, arg
 			return nil, err
 		}
 		say("nothing tells this machine apart from others of its kind for good, because %s: its name was drawn and is "+
-			"kept in %s", w.Alone, j.Root.Rel(j.Root.LocalName()))
+			"kept in %s", w.Kind, j.Root.Rel(j.Root.LocalName()))
 	}
 	return &w.Profile, nil
 }

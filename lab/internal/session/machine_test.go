@@ -83,7 +83,7 @@ func TestAMachineWithoutAnIDKeepsItsDrawnName(t *testing.T) {
 	w := newWorkshop(t)
 	a, said, err := w.profile(root, "")
 	if err != nil || a.Mark != "" || !strings.Contains(said,
-		"no /etc/machine-id: its name was drawn and is kept in .lab-host") {
+		"it has no id in /etc/machine-id: its name was drawn and is kept in .lab-host") {
 		t.Fatalf("%+v, %v, said %q", a, err, said)
 	}
 	// The machine starts again.
