@@ -7,8 +7,6 @@ package cores
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,26 +40,23 @@ func Divide(groups [][]int) Split {
 
 // Groups returns the allowed CPUs grouped by core. sys is the directory of CPUs, /sys/devices/system/cpu on a
 // real machine. If it does not list siblings, each CPU is a group of its own.
-func Groups(sys string, allowed []int) (groups [][]int, err error) {
+func Groups(sys string, allowed []int) (groups [][]int) {
 	seen := map[int]bool{}
 	for _, cpu := range allowed {
 		if seen[cpu] {
 			continue
 		}
-		group := []int{cpu}
-		path := filepath.Join(sys, fmt.Sprintf("cpu%d", cpu), "topology", "thread_siblings_list")
-		if text, err := os.ReadFile(path); err == nil {
-			if group, err = Parse(strings.TrimSpace(string(text))); err != nil {
-				return nil, fmt.Errorf("%s: %w", path, err)
-			}
-			group = slices.DeleteFunc(group, func(s int) bool { return !slices.Contains(allowed, s) })
+		siblings, err := Parse(read(sys, fmt.Sprintf("cpu%d/topology/thread_siblings_list", cpu)))
+		if err != nil {
+			siblings = []int{cpu}
 		}
+		group := slices.DeleteFunc(siblings, func(s int) bool { return !slices.Contains(allowed, s) })
 		for _, c := range group {
 			seen[c] = true
 		}
 		groups = append(groups, group)
 	}
-	return groups, nil
+	return groups
 }
 
 // Parse parses a list of CPUs as the kernel and taskset write it: "0-3,8".
@@ -104,11 +99,8 @@ func Format(cpus []int) string {
 
 // Here divides the cores that this process may use, which it lists as well.
 func Here() (split Split, allowed []int, err error) {
-	if allowed, err = Allowed(); err != nil {
-		return split, nil, err
-	}
-	groups, err := Groups("/sys/devices/system/cpu", allowed)
-	return Divide(groups), allowed, err
+	allowed, err = Allowed()
+	return Divide(Groups("/sys/devices/system/cpu", allowed)), allowed, err
 }
 
 // Mask writes the mask of some CPUs on a machine with that many possible ones, exactly as the kernel prints it

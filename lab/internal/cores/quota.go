@@ -19,9 +19,7 @@ import (
 type Quota struct {
 	Cores float64       // the least that any group allows; infinite without a quota
 	Held  time.Duration // time since boot for which groups were held back, summed over groups and cores
-	// Seen tells whether all groups of the processes could be read and, for each with a quota, how long it
-	// held them back.
-	Seen bool
+	Seen  bool          // whether all groups of the processes could be read
 }
 
 // ReadQuota reads the groups of processes, given by the names of their directories in proc: "self", or an id.
@@ -29,9 +27,9 @@ type Quota struct {
 func ReadQuota(proc, cgroup string, processes ...string) Quota {
 	q, climbed, found, all := Quota{Cores: math.Inf(1)}, map[string]bool{}, false, true
 	for _, p := range processes {
-		if text, err := os.ReadFile(filepath.Join(proc, p, "cgroup")); err == nil {
+		if text := read(proc, filepath.Join(p, "cgroup")); text != "" {
 			found = true
-			mount, group := place(string(text), cgroup)
+			mount, group := place(text, cgroup)
 			all = mount != "" && q.climb(mount, group, climbed) && all
 		}
 	}
@@ -58,7 +56,6 @@ func place(text, cgroup string) (mount, group string) {
 // climb reads the groups from one up to the top. A container may see its own group as the top and still be
 // told the group's name outside, so missing directories are skipped.
 func (q *Quota) climb(mount, group string, climbed map[string]bool) (seen bool) {
-	blind := false
 	for dir := path.Clean("/" + group); ; dir = path.Dir(dir) {
 		at := filepath.Join(mount, dir)
 		limit, period, ok := strings.Cut(read(at, "cpu.max"), " ")
@@ -66,34 +63,34 @@ func (q *Quota) climb(mount, group string, climbed map[string]bool) (seen bool) 
 			limit, period = read(at, "cpu.cfs_quota_us"), read(at, "cpu.cfs_period_us")
 		}
 		seen = seen || limit != ""
-		a, err1 := strconv.ParseFloat(limit, 64)
-		b, err2 := strconv.ParseFloat(period, 64)
-		limited := err1 == nil && err2 == nil && a > 0 && b > 0 // otherwise the limit is "max" or -1
-		if limited {
+		a, _ := strconv.ParseFloat(limit, 64) // "max" or -1 without a quota
+		b, _ := strconv.ParseFloat(period, 64)
+		if a > 0 && b > 0 {
 			q.Cores = min(q.Cores, a/b)
 		}
 		if !climbed[at] {
 			climbed[at] = true
-			held, told := held(at)
-			q.Held += held
-			blind = blind || limited && !told
+			q.Held += held(at)
 		}
 		if dir == "/" {
-			return (seen || unlimited(at)) && !blind
+			return seen || unlimited(at)
 		}
 	}
 }
 
-// held is for how long a group was held back, if it says that.
-func held(at string) (held time.Duration, told bool) {
-	fields := strings.Fields(read(at, "cpu.stat"))
-	for i := 0; i+1 < len(fields); i += 2 {
-		unit, is := map[string]time.Duration{"throttled_usec": time.Microsecond, "throttled_time": time.Nanosecond}[fields[i]]
-		if n, err := strconv.ParseInt(fields[i+1], 10, 64); is && err == nil {
-			return time.Duration(n) * unit, true
+// held is for how long a group was held back.
+func held(at string) time.Duration {
+	for line := range strings.Lines(read(at, "cpu.stat")) {
+		name, number, _ := strings.Cut(strings.TrimSpace(line), " ")
+		n, _ := strconv.ParseInt(number, 10, 64)
+		switch name {
+		case "throttled_usec":
+			return time.Duration(n) * time.Microsecond
+		case "throttled_time":
+			return time.Duration(n)
 		}
 	}
-	return 0, false
+	return 0
 }
 
 // unlimited tells whether a directory is the real top of a hierarchy, which cannot have a quota. In version 2

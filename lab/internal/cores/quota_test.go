@@ -71,9 +71,6 @@ func TestGroupsAreReadUpToTheTop(t *testing.T) {
 				"cg/unified/cpu.stat": "usage_usec 2"},
 			Quota{Cores: none}},
 
-		{"a quota that does not say how long it held",
-			controlGroups{"proc/self/cgroup": "0::/a", "cg/a/cpu.max": "50000 100000", "cg/a/cpu.stat": "usage_usec 1"},
-			Quota{Cores: 0.5}},
 		{"no groups are shown", controlGroups{"proc/self/cgroup": "0::/a"}, Quota{Cores: none}},
 		{"no process is shown", controlGroups{"cg/cgroup.controllers": "cpu"}, Quota{Cores: none}},
 	} {

@@ -1,45 +1,40 @@
 package cores
 
 import (
-	"bytes"
-	"os"
+	"slices"
 	"strconv"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
+
+var epoch = time.Now()
 
 // RunTime is for how long something ran on some cores, but for a constant. Less the CPU time of known
 // processes it is that of strangers. It is exact where the kernel keeps the scheduler's statistics, and
 // else to a tick of a hundredth of a second. ok is false where the kernel tells neither.
 func RunTime(cpus []int) (all time.Duration, ok bool) {
-	if text, err := os.ReadFile("/proc/schedstat"); err == nil {
-		return runTime(text, cpus, 7, 7, time.Nanosecond) // time for which tasks ran
-	}
-	text, err := os.ReadFile("/proc/stat")
+	fs, err := procfs.NewDefaultFS()
 	if err != nil {
 		return 0, false
 	}
-	idle, ok := runTime(text, cpus, 4, 5, 10*time.Millisecond) // idle, and waiting for a disk
-	return time.Since(epoch)*time.Duration(len(cpus)) - idle, ok
-}
-
-var epoch = time.Now()
-
-// runTime sums up some fields of the lines of some cores. The core's name is field 0.
-func runTime(text []byte, cpus []int, first, last int, unit time.Duration) (all time.Duration, ok bool) {
+	if scheduler, err := fs.Schedstat(); err == nil {
+		seen := 0
+		for _, c := range scheduler.CPUs {
+			if cpu, err := strconv.Atoi(c.CPUNum); err == nil && slices.Contains(cpus, cpu) {
+				all, seen = all+time.Duration(c.RunningNanoseconds), seen+1
+			}
+		}
+		return all, seen > 0 && seen == len(cpus)
+	}
+	stat, err := fs.Stat()
+	all = time.Since(epoch) * time.Duration(len(cpus))
 	for _, cpu := range cpus {
-		_, rest, found := bytes.Cut(text, []byte("\ncpu"+strconv.Itoa(cpu)+" "))
-		line, _, _ := bytes.Cut(rest, []byte("\n"))
-		fields := bytes.Fields(line)
-		if !found || len(fields) < last {
+		c, seen := stat.CPU[int64(cpu)]
+		if err != nil || !seen {
 			return 0, false
 		}
-		for _, field := range fields[first-1 : last] {
-			n, err := strconv.ParseInt(string(field), 10, 64)
-			if err != nil {
-				return 0, false
-			}
-			all += time.Duration(n) * unit
-		}
+		all -= time.Duration((c.Idle + c.Iowait) * float64(time.Second))
 	}
 	return all, len(cpus) > 0
 }
