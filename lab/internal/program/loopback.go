@@ -3,7 +3,6 @@ package program
 import (
 	"net"
 	"net/netip"
-	"net/url"
 	"strconv"
 )
 
@@ -33,14 +32,4 @@ func LoopbackAddr(v string) (addr string, ok bool) {
 	}
 	ip, err := netip.ParseAddr(host)
 	return v, err == nil && ip.Unmap().IsLoopback()
-}
-
-// LoopbackURL tells whether v is http://HOST:PORT/… with a loopback address.
-func LoopbackURL(v string) bool {
-	u, err := url.Parse(v)
-	if err != nil || u.Scheme != "http" || u.User != nil {
-		return false
-	}
-	_, ok := LoopbackAddr(u.Host)
-	return ok
 }

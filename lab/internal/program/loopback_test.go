@@ -17,15 +17,3 @@ func TestAddr(t *testing.T) {
 		}
 	}
 }
-
-func TestURL(t *testing.T) {
-	for v, want := range map[string]bool{
-		"http://127.0.0.1:1/": true, "http://localhost:80": true, "http://[::1]:1/x": true,
-		"": false, "http://127.0.0.1/": false, "https://127.0.0.1:1/": false, "http://192.0.2.1:1/": false,
-		"http://u@127.0.0.1:1/": false, "127.0.0.1:1": false, "http://127.0.0.1:1:2/": false,
-	} {
-		if LoopbackURL(v) != want {
-			t.Errorf("%q", v)
-		}
-	}
-}

@@ -12,6 +12,8 @@
 package program
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -22,6 +24,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // The exit statuses. A script can tell its own mistake and an address in use
@@ -98,6 +101,27 @@ func (p Program) Serve(ln net.Listener, asked <-chan os.Signal, serve func() err
 	}
 }
 
+// Measure carries out a trial and prints what it gives as a line of JSON, unless the program is asked to end.
+func (p Program) Measure(trial func(context.Context) (any, error)) int {
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer cancel()
+	out, err := trial(ctx)
+	if ctx.Err() != nil {
+		err = errors.New("ended by a signal; nothing was measured")
+	}
+	if err == nil {
+		err = json.NewEncoder(p.Out).Encode(out)
+	}
+	if err == nil {
+		return OK
+	}
+	p.Say("%v", err)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return NotReached
+	}
+	return Failure
+}
+
 // Flags are a program's flags. Each error is one line that names what is
 // accepted.
 type Flags struct{ *flag.FlagSet }
@@ -117,6 +141,18 @@ func (f Flags) Whole(name string, to *int, least, most int) {
 			return fmt.Errorf("give a whole number from %d to %d", least, most)
 		}
 		*to = n
+		return nil
+	})
+}
+
+// Seconds adds a flag for a time in seconds, of up to an hour.
+func (f Flags) Seconds(name string, to *time.Duration, least float64) {
+	f.Func(name, "", func(v string) error {
+		n, err := strconv.ParseFloat(v, 64)
+		if err != nil || !(n >= least && n <= 3600) {
+			return fmt.Errorf("give seconds from %g to 3600", least)
+		}
+		*to = time.Duration(n * float64(time.Second))
 		return nil
 	})
 }

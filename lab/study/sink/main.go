@@ -17,36 +17,26 @@
 // still arrive in time (see search). The window is then spent at that rate, so that the
 // counters, and what is recorded beside them, are those of the limit.
 //
-// Limits: events are counted by number from 0, in an eighth of a byte each. The sink's figures and the producer's are read
-// one after the other, within the time of a request over loopback. A producer that goes
-// away is noticed when its figures are asked for. The time that an event took to arrive
-// is computed from both programs' wall clocks, so both must run on one machine, and the
-// clock must not be set meanwhile. Events that arrived while the producer no longer waited for
-// the answer also count as given up there, and hide as many that are missing.
+// Limits: events are counted by number from 0, in an eighth of a byte each. The sink's
+// figures and the producer's are read one after the other, within the time of a question
+// over loopback. A producer that goes away is noticed when its figures are asked for. The
+// time that an event took to arrive is computed from both programs' wall clocks, so both
+// must run on one machine, and the clock must not be set meanwhile. Events that arrived
+// while the producer no longer waited for the answer also count as given up there, and
+// hide as many that are missing.
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"math"
-	"net"
-	"net/http"
 	"os"
-	"os/signal"
-	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-const (
-	maxSeconds = 3600
-	maxLatency = 20_000 // less than the producer waits for an answer
-)
+// maxLatency is less than the producer waits for an answer, in milliseconds.
+const maxLatency = 20_000
 
 // Settings are the flags that a person can set.
 type Settings struct {
@@ -85,52 +75,17 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if status, over := sink.Over(err, help); over {
 		return status
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		sink.Say("%v", err)
-		return program.Failure
-	}
 	t := &trial{Settings: s}
-	srv := &http.Server{Handler: t, ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = srv.Serve(ln) }() // ends with the process, or with Close
-	defer srv.Close()
-
-	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer cancel()
-	out, err := t.measure(ctx, "http://"+ln.Addr().String()+"/")
-	if ctx.Err() != nil {
-		err = errors.New("ended by a signal; nothing was measured")
-	}
-	if err == nil {
-		err = json.NewEncoder(stdout).Encode(out)
-	}
-	if err == nil {
-		return program.OK
-	}
-	sink.Say("%v", err)
-	if errors.Is(err, errNotReached) {
-		return program.NotReached
-	}
-	return program.Failure
+	return sink.Measure(t.measure)
 }
 
 // parse reads the flags. Every error is one line that names what is accepted.
 func parse(args []string) (Settings, error) {
 	s := Settings{Duration: 20 * time.Second}
 	fs := program.NewFlags()
-	seconds := func(name string, dst *time.Duration, least float64) {
-		fs.Func(name, "", func(v string) error {
-			n, err := strconv.ParseFloat(v, 64)
-			if err != nil || math.IsNaN(n) || n < least || n > maxSeconds {
-				return fmt.Errorf("give seconds from %g to %d", least, maxSeconds)
-			}
-			*dst = time.Duration(n * float64(time.Second))
-			return nil
-		})
-	}
 	fs.Loopback("producer", &s.Producer)
-	seconds("duration", &s.Duration, 0.01)
-	seconds("warmup", &s.Warmup, 0)
+	fs.Seconds("duration", &s.Duration, 0.01)
+	fs.Seconds("warmup", &s.Warmup, 0)
 	ms := 0
 	fs.Whole("latency-ms", &ms, 0, maxLatency)
 	fs.Whole("errors-permille", &s.Errors, 0, 1000)

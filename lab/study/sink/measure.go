@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"syscall"
+	"net/http"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/study/event"
@@ -67,22 +67,21 @@ func missing(n int64, c counters, failed int64) int64 { return max(n-c.Events-fa
 
 func (m moment) backlog() int64 { return missing(m.producer.Offered, m.sink, m.producer.Failed) }
 
-// errNotReached is the error if nothing listens at the producer's address.
-var errNotReached = errors.New("no producer is there")
-
 // measure makes the whole trial. The producer stops at the end, whatever happens.
-func (t *trial) measure(ctx context.Context, here string) (*output, error) {
-	var err error
-	t.conn, err = net.Dial("tcp", t.Producer)
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return nil, fmt.Errorf("%w: nothing listens at %s", errNotReached, t.Producer)
-	}
+func (t *trial) measure(ctx context.Context) (any, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
+	srv := &http.Server{Handler: t, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = srv.Serve(ln) }() // ends with the process, or with Close
+	defer srv.Close()
+	if t.conn, err = net.Dial("tcp", t.Producer); err != nil {
+		return nil, fmt.Errorf("no producer is there: %w", err)
+	}
 	defer t.conn.Close()
 	t.answers = json.NewDecoder(t.conn)
-	if _, err = t.ask(event.Ask{Sink: here}); err != nil {
+	if _, err = t.ask(event.Ask{Sink: "http://" + ln.Addr().String() + "/"}); err != nil {
 		return nil, err
 	}
 	limit, err := t.load(ctx)

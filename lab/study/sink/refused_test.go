@@ -19,7 +19,7 @@ func TestNoProducer(t *testing.T) {
 	ln.Close()
 	p := begin(t, "--producer", nobody)
 	if code := p.exit(t); code != program.NotReached || p.stdout.Len() > 0 ||
-		p.stderr.String() != "event_sink: no producer is there: nothing listens at "+nobody+"\n" {
+		p.stderr.String() != "event_sink: no producer is there: dial tcp "+nobody+": connect: connection refused\n" {
 		t.Errorf("exit status %d, %q, %q", code, &p.stdout, &p.stderr)
 	}
 }
