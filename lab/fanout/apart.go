@@ -35,7 +35,7 @@ func (s *settings) startReaders(args []string) (gone <-chan error, err error) {
 		defer file.Close()
 		cmd.ExtraFiles = append(cmd.ExtraFiles, file)
 		if at[0] == "tcp" {
-			s.readers = "http://" + ln.Addr().String()
+			s.readers = ln.Addr().String()
 		}
 		if at[0] == s.apart {
 			s.pushTo = ln.Addr()

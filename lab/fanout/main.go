@@ -48,7 +48,7 @@ type settings struct {
 	sockets  string        // a directory; empty: no profiles
 	apart    string        // the network to a process of its own for the readers; empty: there is none
 	pushTo   net.Addr      // that process
-	readers  string        // its base URL
+	readers  string        // its address for them
 	child    bool          // it is that process
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net"
 	"net/http"
 	"strconv"
@@ -34,8 +33,7 @@ type pusher struct {
 	client *http.Client
 	queue  chan count
 
-	offered, merged, unrouted, full, failed, pushed, windows, pushNs atomic.Int64
-	why                                                              atomic.Pointer[string]
+	offered, merged, unrouted, full, failed, pushed, pushNs atomic.Int64
 
 	mu   sync.Mutex
 	last []int64 // by post: the last count in this window; 0: none
@@ -94,7 +92,6 @@ func (p *pusher) flush(onlyLive bool) {
 		p.mu.Lock()
 		p.last, spare = spare, p.last
 		p.mu.Unlock()
-		p.windows.Add(1)
 		var live map[int]bool
 		if onlyLive {
 			live = p.live()
@@ -115,12 +112,12 @@ func (p *pusher) flush(onlyLive bool) {
 // live are the posts that have readers; nil if nobody says.
 func (p *pusher) live() map[int]bool {
 	answer, err := p.client.Get(p.url + "/live")
-	var posts []int
-	if err == nil {
-		err = json.NewDecoder(answer.Body).Decode(&posts)
-		answer.Body.Close()
+	if err != nil {
+		return nil
 	}
-	if p.fails(err) {
+	defer answer.Body.Close()
+	var posts []int
+	if json.NewDecoder(answer.Body).Decode(&posts) != nil {
 		return nil
 	}
 	live := map[int]bool{}
@@ -133,45 +130,29 @@ func (p *pusher) live() map[int]bool {
 func (p *pusher) drain() {
 	for c := range p.queue {
 		began := time.Now()
-		err := p.push(c)
+		pushed := p.push(c)
 		p.pushNs.Add(time.Since(began).Nanoseconds())
-		if p.fails(err) {
-			p.failed.Add(1)
-		} else {
+		if pushed {
 			p.pushed.Add(1)
+		} else {
+			p.failed.Add(1)
 		}
 	}
 }
 
-func (p *pusher) push(c count) error {
+// push pushes a count. It reports whether it was taken.
+func (p *pusher) push(c count) bool {
 	url := p.url + "/publish/" + strconv.Itoa(c.post)
 	answer, err := p.client.Post(url, "text/plain", strings.NewReader(strconv.FormatInt(c.n, 10)))
 	if err != nil {
-		return err
+		return false
 	}
 	answer.Body.Close()
-	if answer.StatusCode != http.StatusNoContent {
-		return fmt.Errorf("%s answered %s", url, answer.Status)
-	}
-	return nil
-}
-
-// fails tells whether there is an error, and keeps the first.
-func (p *pusher) fails(err error) bool {
-	if err != nil {
-		text := err.Error()
-		p.why.CompareAndSwap(nil, &text)
-	}
-	return err != nil
+	return answer.StatusCode == http.StatusNoContent
 }
 
 // ledger reads the ledger, its places before what was offered.
 func (p *pusher) ledger() *hub.Pushes {
-	l := &hub.Pushes{Pushed: p.pushed.Load(), Failed: p.failed.Load(), Full: p.full.Load(), Unrouted: p.unrouted.Load(),
-		Merged: p.merged.Load(), Windows: p.windows.Load(), PushS: float64(p.pushNs.Load()) / 1e9, Offered: p.offered.Load()}
-	l.UnderWay = l.Offered - l.Pushed - l.Failed - l.Full - l.Unrouted - l.Merged
-	if why := p.why.Load(); why != nil {
-		l.Why = *why
-	}
-	return l
+	return &hub.Pushes{Pushed: p.pushed.Load(), Failed: p.failed.Load(), Full: p.full.Load(), Unrouted: p.unrouted.Load(),
+		Merged: p.merged.Load(), PushS: float64(p.pushNs.Load()) / 1e9, Offered: p.offered.Load()}
 }

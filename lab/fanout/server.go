@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -129,7 +130,7 @@ func (s *server) write(w io.Writer, e hub.Event, more <-chan hub.Event) (n int, 
 func (s *server) live(w http.ResponseWriter, _ *http.Request) {
 	posts := []int{}
 	for post := range s.likes {
-		if s.hub.Live(post) > 0 {
+		if slices.Max(s.hub.Live(post)) > 0 {
 			posts = append(posts, post)
 		}
 	}
@@ -137,12 +138,15 @@ func (s *server) live(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *server) ledger(w http.ResponseWriter, _ *http.Request) {
-	l := hub.Told{Ledger: s.hub.Ledger(), ReadersAt: s.readers}
+	l := hub.Told{Ledger: s.hub.Ledger(), ReadersAt: s.readers, Resident: hub.Resident(), Shards: make([]int64, max(1, s.settings.hub.Shards))}
 	if s.pusher != nil {
 		l.Push = s.pusher.ledger()
 	}
-	for i := range s.likes {
-		l.Likes += s.likes[i].n.Load()
+	for post := range s.likes {
+		l.Likes += s.likes[post].n.Load()
+		for i, n := range s.hub.Live(post) {
+			l.Shards[i] += n
+		}
 	}
 	answer(w, l)
 }

@@ -3,14 +3,14 @@
 # while writers give likes to them.
 #
 #   lab/scripts/server.sh --command -- .tools/bin/fanout_server      (in one terminal)
-#   lab/scripts/readers.sh --url http://127.0.0.1:8084 --likes 500
+#   lab/scripts/readers.sh --server 127.0.0.1:8084 --likes 500
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 usage() {
   cat <<'EOT'
-usage: readers.sh --url URL [options]
-  --url URL           the server, as http://127.0.0.1:8084
+usage: readers.sh --server HOST:PORT [options]
+  --server HOST:PORT  the server, as 127.0.0.1:8084
   --connections N     readers, spread over the posts     (default 1000)
   --likes N           likes a second; 0: each writer waits for its answer
                                                          (default 1000)
@@ -22,22 +22,22 @@ usage: readers.sh --url URL [options]
 EOT
 }
 
-url='' connections=1000 likes=1000 writers=16 duration=10 warmup=1 cpus='' check=''
+server='' connections=1000 likes=1000 writers=16 duration=10 warmup=1 cpus='' check=''
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit 0 ;;
     --check) check=yes; shift ;;
-    --url | --connections | --likes | --writers | --duration | --warmup | --cpus)
+    --server | --connections | --likes | --writers | --duration | --warmup | --cpus)
       [ $# -ge 2 ] || { echo "readers.sh: $1 needs a value" >&2; exit 2; }
       printf -v "${1#--}" %s "$2"; shift 2 ;;
     *) echo "readers.sh: unknown option $1; see --help" >&2; exit 2 ;;
   esac
 done
-[ -n "$url" ] || { echo "readers.sh: --url is missing; see --help" >&2; exit 2; }
+[ -n "$server" ] || { echo "readers.sh: --server is missing; see --help" >&2; exit 2; }
 reader=$here/../../.tools/bin/event_reader
 [ -x "$reader" ] || { echo "readers.sh: event_reader is not built; run 'make build'" >&2; exit 3; }
 
-set -- "$reader" --server "$url" --connections "$connections" --rate "$likes" --writers "$writers" \
+set -- "$reader" --server "$server" --connections "$connections" --rate "$likes" --writers "$writers" \
   --duration "$duration" --warmup "$warmup"
 [ -z "$check" ] || set -- "$reader" --help
 if [ -n "$cpus" ]; then

@@ -41,7 +41,7 @@ try {
     source.onmessage = (e) => globalThis.came.push([e.lastEventId, e.data])
   }))
   const reader = spawn(program('event_reader'),
-    ['--server', url, '--topics', '1', '--connections', '1', '--rate', '200', '--warmup', '0.3', '--duration', '1'])
+    ['--server', url.replace('http://', ''), '--topics', '1', '--connections', '1', '--rate', '200', '--warmup', '0.3', '--duration', '1'])
   let printed = ''
   reader.stdout.on('data', (text) => { printed += text })
   strictEqual(await new Promise((ended) => reader.on('close', ended)), 0, 'event_reader failed')

@@ -41,7 +41,7 @@ const help = `fanout_floor counts likes and sends each count to all readers of a
   --addr HOST:PORT  address to listen on, loopback only (default 127.0.0.1:8084)
   --topics N        posts, from 0                       (default 10)
 
-POST /like/{post}, GET /events/{post}, GET /live, GET /ledger.
+POST /like/{post}, GET /events/{post}, GET /ledger.
 SIGTERM or SIGINT ends it at once.
 Exit codes: 0 ended when asked, 1 failed, 2 a setting was refused, 3 the address is in use.
 `
@@ -211,8 +211,8 @@ func (l *loop) do(c *conn, method, path string, last bool) {
 		c.post, l.posts[at].readers = &l.posts[at], append(l.posts[at].readers, c)
 		_ = l.watch(unix.EPOLL_CTL_MOD, c.fd, unix.EPOLLOUT|unix.EPOLLRDHUP|edge) // no memory is needed for that
 		l.answer("200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache", "", true)
-	case asked == "GET /" && (name == "live" || name == "ledger"):
-		l.answer("200 OK\r\nContent-Type: application/json", l.tell(name), last)
+	case asked == "GET /" && name == "ledger":
+		l.answer("200 OK\r\nContent-Type: application/json", l.ledger(), last)
 	default:
 		l.answer("404 Not Found\r\nContent-Type: text/plain", "there is no such post, or nothing that is asked for so\n", last)
 	}
@@ -232,20 +232,12 @@ func (l *loop) like(p *post, at int) {
 	}
 }
 
-func (l *loop) tell(name string) string {
-	now := hub.Told{Ledger: l.Ledger, Likes: l.Published}
-	live, readers := []int{}, 0
+func (l *loop) ledger() string {
+	readers := int64(0)
 	for i := range l.posts {
-		if n := len(l.posts[i].readers); n > 0 {
-			live, readers = append(live, i), readers+n
-		}
+		readers += int64(len(l.posts[i].readers))
 	}
-	now.Resident = hub.Resident()
-	now.Shards, now.UnderWay = []int64{int64(readers)}, now.Due-now.Subscriber-now.Left-now.Socket-now.Written
-	text, _ := json.Marshal(now)
-	if name == "live" {
-		text, _ = json.Marshal(live)
-	}
+	text, _ := json.Marshal(hub.Told{Ledger: l.Ledger, Likes: l.Published, Shards: []int64{readers}, Resident: hub.Resident()})
 	return string(text) + "\n"
 }
 

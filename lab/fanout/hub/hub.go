@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 )
@@ -76,12 +77,12 @@ func New(o Options) *Hub {
 // Publish gives a count to a topic's subscribers, without waiting for any.
 func (h *Hub) Publish(topic int, count int64) { h.topics[topic].publish(count) }
 
-// Live tells how many subscribers a topic has.
-func (h *Hub) Live(topic int) (n int64) {
-	for _, m := range h.topics[topic].now() {
-		n += m
-	}
-	return n
+// Live tells how many subscribers a topic has, by shard.
+func (h *Hub) Live(topic int) []int64 {
+	t := h.topics[topic]
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.members
 }
 
 // Subscribe joins a topic. Its caller reads Events until it calls Leave.
@@ -95,19 +96,12 @@ type topic struct {
 	number    int
 	broadcast chan publication
 	shards    []*shard
-	ledger    counters
+	ledger    Ledger
 
 	mu      sync.Mutex
 	last    uint64  // number of the last event
 	members []int64 // by shard; replaced and never written, since publications share it
 	joined  int
-}
-
-// now are the numbers of subscribers, by shard.
-func (t *topic) now() []int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.members
 }
 
 // A publication is an event on its way, with how many subscribers of each shard it is due to.
@@ -126,12 +120,12 @@ func (t *topic) publish(count int64) {
 	for _, n := range p.due {
 		due += n
 	}
-	t.ledger.published.Add(1)
-	t.ledger.due.Add(due)
+	atomic.AddInt64(&t.ledger.Published, 1)
+	atomic.AddInt64(&t.ledger.Due, due)
 	select {
 	case t.broadcast <- p:
 	default:
-		t.ledger.broadcast.Add(due)
+		atomic.AddInt64(&t.ledger.Broadcast, due)
 	}
 }
 
@@ -155,7 +149,7 @@ func (t *topic) coordinate() {
 			select {
 			case s.events <- p:
 			default:
-				t.ledger.shard.Add(p.due[i])
+				atomic.AddInt64(&t.ledger.Shard, p.due[i])
 			}
 		}
 	}
@@ -203,15 +197,15 @@ func (t *topic) change(s *Subscriber, by int64) {
 // Wrote counts events that were written to the subscriber's socket, or failed to be.
 func (s *Subscriber) Wrote(n int, err error) {
 	if err != nil {
-		s.topic.ledger.socket.Add(int64(n))
+		atomic.AddInt64(&s.topic.ledger.Socket, int64(n))
 		return
 	}
-	s.topic.ledger.written.Add(int64(n))
+	atomic.AddInt64(&s.topic.ledger.Written, int64(n))
 }
 
 // A shard is a goroutine with its part of a topic's subscribers.
 type shard struct {
-	ledger  *counters
+	ledger  *Ledger
 	at      int
 	changes chan change // no room: who changes something waits until it is taken
 	events  chan publication
@@ -255,7 +249,7 @@ func (s *shard) change(c change) {
 	s.subscribers[c.at].at = c.at
 	s.subscribers[last] = nil
 	s.subscribers = s.subscribers[:last]
-	s.ledger.left.Add(int64(len(c.Events)))
+	atomic.AddInt64(&s.ledger.Left, int64(len(c.Events)))
 }
 
 // deliver offers an event to those that are still there. To others it was due too, which have left.
@@ -274,9 +268,9 @@ func (s *shard) deliver(p publication) {
 		}
 	}
 	if full > 0 {
-		s.ledger.subscriber.Add(full)
+		atomic.AddInt64(&s.ledger.Subscriber, full)
 	}
 	if left > 0 {
-		s.ledger.left.Add(left)
+		atomic.AddInt64(&s.ledger.Left, left)
 	}
 }

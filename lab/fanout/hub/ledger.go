@@ -17,38 +17,34 @@ type Ledger struct {
 	Left       int64 `json:"lost_left"`       // in the channel of a subscriber that left
 	Socket     int64 `json:"lost_socket"`     // at a write that failed
 	Written    int64 `json:"written"`
-	UnderWay   int64 `json:"under_way"` // due, and in none of these places; zero when all is quiet
-	// Shards has the number of subscribers in each shard, over all topics.
-	Shards []int64 `json:"shards"`
-	// Resident is this process's memory, in bytes.
-	Resident int64 `json:"resident_bytes"`
 }
 
-// counters are a topic's part of the ledger.
-type counters struct {
-	published, due, broadcast, shard, subscriber, left, socket, written atomic.Int64
+// UnderWay is how much is due, and in no place yet; zero when all is quiet.
+func (l *Ledger) UnderWay() int64 {
+	return l.Due - l.Broadcast - l.Shard - l.Subscriber - l.Left - l.Socket - l.Written
 }
 
-// Ledger reads the ledger. Counters are read one after the other, the places before what was due: so
-// nothing is in two places, and what changes meanwhile is under way.
+// counts are the ledger's, places before what was due.
+func (l *Ledger) counts() []*int64 {
+	return []*int64{&l.Written, &l.Socket, &l.Left, &l.Subscriber, &l.Shard, &l.Broadcast, &l.Due, &l.Published}
+}
+
+// Since is what a ledger grew by after an earlier one.
+func (l Ledger) Since(earlier Ledger) Ledger {
+	for i, n := range earlier.counts() {
+		*l.counts()[i] -= *n
+	}
+	return l
+}
+
+// Ledger reads the ledger. Counts are read one after the other, the places before what was due: so nothing
+// is in two places, and what changes meanwhile is under way.
 func (h *Hub) Ledger() (l Ledger) {
-	l.Shards = make([]int64, max(1, h.Options.Shards))
 	for _, t := range h.topics {
-		c := &t.ledger
-		l.Written += c.written.Load()
-		l.Socket += c.socket.Load()
-		l.Left += c.left.Load()
-		l.Subscriber += c.subscriber.Load()
-		l.Shard += c.shard.Load()
-		l.Broadcast += c.broadcast.Load()
-		l.Due += c.due.Load()
-		l.Published += c.published.Load()
-		for i, n := range t.now() {
-			l.Shards[i] += n
+		for i, n := range t.ledger.counts() {
+			*l.counts()[i] += atomic.LoadInt64(n)
 		}
 	}
-	l.Resident = Resident()
-	l.UnderWay = l.Due - l.Broadcast - l.Shard - l.Subscriber - l.Left - l.Socket - l.Written
 	return l
 }
 
@@ -60,19 +56,33 @@ type Pushes struct {
 	Full     int64   `json:"full"`     // lost at the queue
 	Failed   int64   `json:"failed"`   // the push was not accepted
 	Pushed   int64   `json:"pushed"`
-	UnderWay int64   `json:"under_way"`
-	Windows  int64   `json:"windows"`
-	PushS    float64 `json:"push_s"`        // seconds that all pushes took, together
-	Why      string  `json:"why,omitempty"` // the first push or question that failed
+	PushS    float64 `json:"push_s"` // seconds that all pushes took, together
+}
+
+// UnderWay is how many counts are in no place yet.
+func (p *Pushes) UnderWay() int64 {
+	return p.Offered - p.Merged - p.Unrouted - p.Full - p.Failed - p.Pushed
 }
 
 // A Told is what a server of events answers at /ledger.
 type Told struct {
 	Ledger
 	Likes int64 `json:"likes"`
-	// ReadersAt is the base URL of the process that has the readers, if that is another.
+	// Shards has the number of subscribers in each shard, over all topics.
+	Shards []int64 `json:"shards"`
+	// Resident is this process's memory, in bytes.
+	Resident int64 `json:"resident_bytes"`
+	// ReadersAt is the address of the process that has the readers, if that is another.
 	ReadersAt string  `json:"readers_at,omitempty"`
 	Push      *Pushes `json:"push,omitempty"`
+}
+
+// Readers is how many subscribers there are.
+func (t Told) Readers() (n int64) {
+	for _, m := range t.Shards {
+		n += m
+	}
+	return n
 }
 
 // Resident is this process's memory, in bytes; 0 where the system does not tell.

@@ -2,7 +2,7 @@
 // them, and prints what came of each event as one line of JSON.
 //
 //	fanout_server --addr 127.0.0.1:8084
-//	event_reader --server http://127.0.0.1:8084 --connections 1000 --rate 200 --duration 10
+//	event_reader --server 127.0.0.1:8084 --connections 1000 --rate 200 --duration 10
 //
 // All is counted twice: by the server, which says where it lost an event, and here, by the numbers that
 // events have. The line says whether the two agree.
@@ -17,17 +17,10 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
-	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/program"
@@ -36,7 +29,7 @@ import (
 
 // settings are what a person can choose.
 type settings struct {
-	server           string // without a slash at its end
+	server           string // its address
 	topics           int
 	connections      int
 	writers, rate    int // rate 0: writers wait for their answers
@@ -48,9 +41,9 @@ const maxWriters = 1_000
 const help = `event_reader watches the posts of a fanout_server, gives likes to them, and prints one
 line of JSON: what came, what did not, and where it was lost.
 
-Usage: event_reader --server URL [options]
+Usage: event_reader --server HOST:PORT [options]
 
-  --server URL          who is watched, as http://127.0.0.1:8084
+  --server HOST:PORT    who is watched, as 127.0.0.1:8084
   --topics N            posts, from 0                 (default 10)
   --connections N       streams, spread over the posts
                                                       (default 1000)
@@ -77,52 +70,20 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	// Two threads wait without telling Go, and what else is done must not wait for them.
 	runtime.GOMAXPROCS(4)
-	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer cancel()
-	out, err := measure(ctx, s)
-	switch {
-	case ctx.Err() != nil:
-		reader.Say("ended by a signal; nothing was measured")
-		return program.Failure
-	case errors.Is(err, errNotReached):
-		reader.Say("%v", err)
-		return program.NotReached
-	case err == nil:
-		err = json.NewEncoder(stdout).Encode(out)
-	}
-	if err != nil {
-		reader.Say("%v", err)
-		return program.Failure
-	}
-	return program.OK
+	return reader.Measure(s.measure)
 }
 
 // parse reads the flags. Every error is one line that names what is accepted.
 func parse(args []string) (settings, error) {
 	s := settings{topics: 10, connections: 1000, writers: 16, rate: 1000, warmup: time.Second, duration: 10 * time.Second}
 	fs := program.NewFlags()
-	seconds := func(name string, to *time.Duration, least float64) {
-		fs.Func(name, "", func(v string) error {
-			n, err := strconv.ParseFloat(v, 64)
-			if err != nil || !(n >= least && n <= 3600) {
-				return fmt.Errorf("give seconds from %g to 3600", least)
-			}
-			*to = time.Duration(n * float64(time.Second))
-			return nil
-		})
-	}
-	fs.Func("server", "", func(v string) error {
-		if s.server = strings.TrimSuffix(v, "/"); !program.LoopbackURL(s.server) || strings.Count(s.server, "/") != 2 {
-			return errors.New("give http://HOST:PORT with a loopback host")
-		}
-		return nil
-	})
+	fs.Loopback("server", &s.server)
 	fs.Whole("topics", &s.topics, 1, load.MaxRequests) // the kinds of requests that a load can have
 	fs.Whole("connections", &s.connections, 1, load.MaxConnections-maxWriters)
 	fs.Whole("rate", &s.rate, 0, 1_000_000)
 	fs.Whole("writers", &s.writers, 1, maxWriters)
-	seconds("warmup", &s.warmup, 0.2) // in which the writers begin
-	seconds("duration", &s.duration, 0.1)
+	fs.Seconds("warmup", &s.warmup, 0.2) // in which the writers begin
+	fs.Seconds("duration", &s.duration, 0.1)
 	if err := fs.Read(args, ""); err != nil {
 		return s, err
 	}

@@ -4,19 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/fanout/hub"
 	"github.com/line-rate/line-rate/lab/load"
 )
-
-// errNotReached is in the error where no server is.
-var errNotReached = errors.New("no server is there")
 
 // An output is the line that is printed. Counts are of the window, but for the account.
 type output struct {
@@ -30,10 +25,8 @@ type output struct {
 	Likes      float64       `json:"likes_per_s"`          // that were answered
 	Offered    float64       `json:"offered_per_s"`        // deliveries, if each of these likes went to all readers of its post
 	Refused    int64         `json:"refused"`              // likes whose connection failed, or that had another status
-	ClientCPUS float64       `json:"client_cpu_s"`
 	Events     int64         `json:"events"`
 	Bytes      int64         `json:"bytes"` // that were read, with heads and framing
-	Missed     int64         `json:"missed"`
 	Repeated   int64         `json:"repeated"`
 	Reordered  int64         `json:"reordered"`
 	FirstEvent *load.Latency `json:"first_event_s,omitempty"` // from opening a stream, of the whole trial
@@ -55,8 +48,7 @@ type fault struct {
 type account struct {
 	hub.Ledger             // what it grew by
 	Received   int64       `json:"received"`
-	InSockets  int64       `json:"in_sockets"` // written, and never read here
-	Closed     bool        `json:"closed"`     // each delivery ended in one place, and what was written was read
+	Closed     bool        `json:"closed"` // each delivery ended in one place, and what was written was read
 	Push       *hub.Pushes `json:"push,omitempty"`
 }
 
@@ -68,39 +60,33 @@ const (
 	quiet = 300 * time.Millisecond
 )
 
-func ledgerOf(ctx context.Context, url string) (l hub.Told, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/ledger", nil)
+func ledgerOf(ctx context.Context, addr string) (l hub.Told, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/ledger", nil)
 	if err != nil {
 		return l, err
 	}
 	answer, err := http.DefaultClient.Do(r)
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return l, fmt.Errorf("%w: %s", errNotReached, url)
-	case err != nil:
-		return l, err
+	if err != nil {
+		return l, fmt.Errorf("no server is there: %w", err)
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return l, fmt.Errorf("%s/ledger answered %s; is it a fanout_server?", url, answer.Status)
-	}
-	if err := json.NewDecoder(answer.Body).Decode(&l); err != nil {
-		return l, fmt.Errorf("%s/ledger: %w", url, err)
+	if err := json.NewDecoder(answer.Body).Decode(&l); err != nil || answer.StatusCode != http.StatusOK {
+		return l, fmt.Errorf("%s/ledger answered %s; is it a fanout_server? %v", addr, answer.Status, err)
 	}
 	return l, nil
 }
 
 // until reads a ledger until it is as wanted, for no longer than settle.
-func until(ctx context.Context, url string, is func(hub.Told) bool) (l hub.Told, err error) {
+func until(ctx context.Context, addr string, is func(hub.Told) bool) (l hub.Told, err error) {
 	for end := time.Now().Add(settle); ; time.Sleep(10 * time.Millisecond) {
-		if l, err = ledgerOf(ctx, url); err != nil || is(l) || time.Now().After(end) {
+		if l, err = ledgerOf(ctx, addr); err != nil || is(l) || time.Now().After(end) {
 			return l, err
 		}
 	}
 }
 
-// measure makes the whole trial.
-func measure(ctx context.Context, s settings) (*output, error) {
+// measure makes the whole trial. After an error, what it began ends with the process.
+func (s settings) measure(ctx context.Context) (any, error) {
 	writes := s.server
 	before, err := ledgerOf(ctx, s.server)
 	if err == nil && before.ReadersAt != "" {
@@ -115,13 +101,7 @@ func measure(ctx context.Context, s settings) (*output, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watching: %w", err)
 	}
-	closed := false
-	defer func() {
-		if !closed {
-			streams.Close()
-		}
-	}()
-	joined := func(l hub.Told) int64 { return readers(l) - readers(before) }
+	joined := func(l hub.Told) int64 { return l.Readers() - before.Readers() }
 	there, err := until(ctx, s.server, func(l hub.Told) bool { return joined(l) >= int64(s.connections) })
 	if err == nil && joined(there) < int64(s.connections) {
 		err = fmt.Errorf("the server has %d of %d readers", joined(there), s.connections)
@@ -135,51 +115,46 @@ func measure(ctx context.Context, s settings) (*output, error) {
 	over := make(chan error, 1)
 	go func() {
 		var err error
-		if wrote, err = load.Run(ctx, s.likes(writes), load.Options{}); err != nil {
-			err = fmt.Errorf("giving likes: %w", err)
-		} else if slot := wrote.Slots[0]; slot.Failed != "" {
-			err = fmt.Errorf("giving likes: %s", slot.Failed)
+		if wrote, err = load.Run(ctx, s.likes(writes), load.Options{}); err == nil {
+			err = failed(wrote.Slots[0])
 		}
 		over <- err
 	}()
 	watch := func(length time.Duration, counts bool) (r load.SlotReport, err error) {
-		r, err = streams.Turn(ctx, load.Slot{Seconds: length.Seconds(), Counts: counts})
-		if err == nil && r.Failed != "" {
-			err = fmt.Errorf("watching: %s", r.Failed)
+		if r, err = streams.Turn(ctx, load.Slot{Seconds: length.Seconds(), Counts: counts}); err == nil {
+			err = failed(r)
 		}
 		return r, err
 	}
 	if _, err = watch(s.warmup, false); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("watching: %w", err)
 	}
 	seen.Delivery = load.NewHistogram() // of the window alone
 	start, atStart := time.Now(), seen
 	slot, err := watch(s.duration, true)
-	if err != nil {
-		return nil, err
-	}
 	atFinish := seen
 	seen.Delivery = load.NewHistogram()
-	for end := time.Now().Add(settle); time.Now().Before(end); { // what is under way arrives
-		if r, err := watch(quiet, false); err != nil {
-			return nil, err
-		} else if r.Requests == 0 {
+	for end := time.Now().Add(settle); err == nil && time.Now().Before(end); { // what is under way arrives
+		var r load.SlotReport
+		if r, err = watch(quiet, false); r.Requests == 0 {
 			break
 		}
 	}
+	if err != nil {
+		return nil, fmt.Errorf("watching: %w", err)
+	}
 	if err := <-over; err != nil {
-		return nil, err
+		return nil, fmt.Errorf("giving likes: %w", err)
 	}
 	streamed := streams.Close().Targets[0]
-	closed = true
 	account, err := s.account(ctx, writes, before, seen.N)
 	if err != nil {
 		return nil, err
 	}
 	likes, came := wrote.Slots[0], wrote.Summary.Targets[0]
 	out := &output{Generator: "event_reader", Start: start.UTC(), Finish: start.Add(s.duration).UTC(),
-		Open: streamed.Open, Likes: float64(likes.Requests) / likes.Seconds, ClientCPUS: slot.ClientCPUS,
-		Events: atFinish.N - atStart.N, Bytes: slot.Bytes, Missed: atFinish.Missed - atStart.Missed,
+		Open: streamed.Open, Likes: float64(likes.Requests) / likes.Seconds,
+		Events: atFinish.N - atStart.N, Bytes: slot.Bytes,
 		Repeated: atFinish.Repeated - atStart.Repeated, Reordered: atFinish.Reordered - atStart.Reordered,
 		FirstEvent: seen.First.Latency(), Delivery: atFinish.Delivery.Latency(),
 		Memory:  max(0, there.Resident-before.Resident) / int64(s.connections),
@@ -200,40 +175,33 @@ func measure(ctx context.Context, s settings) (*output, error) {
 	return out, nil
 }
 
+// failed is why a slot failed, if it did.
+func failed(slot load.SlotReport) error {
+	if slot.Failed == "" {
+		return nil
+	}
+	return fmt.Errorf("%s", slot.Failed)
+}
+
 // account waits until nothing is under way, for as long as that may take, and joins the ledgers of both
 // servers.
 func (s settings) account(ctx context.Context, writes string, before hub.Told, received int64) (a account, err error) {
 	if writes != s.server {
-		w, err := until(ctx, writes, func(l hub.Told) bool { return l.Push.UnderWay == 0 })
+		w, err := until(ctx, writes, func(l hub.Told) bool { return l.Push.UnderWay() == 0 })
 		if err != nil {
 			return a, err
 		}
 		a.Push = w.Push
 	}
-	after, err := until(ctx, s.server, func(l hub.Told) bool { return l.UnderWay == 0 })
-	a.Ledger, a.Received = after.Ledger, received
-	for _, n := range []struct{ now, was *int64 }{{&a.Published, &before.Published}, {&a.Due, &before.Due},
-		{&a.Broadcast, &before.Broadcast}, {&a.Shard, &before.Shard}, {&a.Subscriber, &before.Subscriber},
-		{&a.Left, &before.Left}, {&a.Socket, &before.Socket}, {&a.Written, &before.Written},
-		{&a.UnderWay, &before.UnderWay}} {
-		*n.now -= *n.was
-	}
-	a.InSockets = a.Written - received
-	a.Closed = a.UnderWay == 0 && a.InSockets == 0 && (a.Push == nil || a.Push.UnderWay == 0)
+	after, err := until(ctx, s.server, func(l hub.Told) bool { return l.UnderWay() == 0 })
+	a.Ledger, a.Received = after.Since(before.Ledger), received
+	a.Closed = a.UnderWay() == 0 && a.Written == received && (a.Push == nil || a.Push.UnderWay() == 0)
 	return a, err
-}
-
-// readers is how many subscribers there are.
-func readers(l hub.Told) (n int64) {
-	for _, m := range l.Shards {
-		n += m
-	}
-	return n
 }
 
 // streams are the readers, spread over the posts.
 func (s settings) streams() *load.Plan {
-	t := load.Target{Name: "streams", URL: s.server + "/", Protocol: load.EventStream, Connections: s.connections, Pipelining: 1}
+	t := load.Target{Name: "streams", URL: "http://" + s.server, Protocol: load.EventStream, Connections: s.connections, Pipelining: 1}
 	for i := range s.topics {
 		t.Requests = append(t.Requests, load.Request{Method: http.MethodGet, Path: "/events/" + strconv.Itoa(i),
 			Headers: [][2]string{{"Accept", "text/event-stream"}}})
@@ -243,7 +211,7 @@ func (s settings) streams() *load.Plan {
 
 // likes go on until the readers' window has ended.
 func (s settings) likes(writes string) *load.Plan {
-	t := load.Target{Name: "likes", URL: writes + "/like/0", Connections: s.writers, Pipelining: 1, Rate: float64(s.rate)}
+	t := load.Target{Name: "likes", URL: "http://" + writes, Connections: s.writers, Pipelining: 1, Rate: float64(s.rate)}
 	for i := range s.topics {
 		t.Requests = append(t.Requests, load.Request{Method: http.MethodPost, Path: "/like/" + strconv.Itoa(i),
 			Status: []int{http.StatusNoContent}})

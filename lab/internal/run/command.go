@@ -111,7 +111,7 @@ func (l load) client(counts time.Duration) []string {
 		}
 	case l.serves.Streams: // the readers of event streams, which give likes besides
 		script = "readers.sh"
-		argv = append(argv, "--url", "http://"+l.addr())
+		argv = append(argv, "--server", l.addr())
 		given(setting.Connections, "--connections")
 		given(setting.Likes, "--likes")
 		given(setting.Writers, "--writers")
