@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/confseq"
@@ -31,9 +32,11 @@ func (r *Run) Assess() *compare.Outcome {
 	out := &compare.Outcome{
 		SchemaVersion: compare.Version, Path: r.Requests[0].Path, Connections: r.Connections, Pipelining: r.Pipelining, RateRPS: r.Rate,
 		Margin: float64(r.Margin), FailAbove: r.FailAbove, Confidence: stats.Confidence, NewEach: r.NoKeepalive,
-		StartedAt: r.Began.UTC().Format("2006-01-02T15:04:05Z"), DurationS: r.took(), Seed: r.Seed, Blocks: len(r.Blocks),
-		SlotS: r.Slot.Seconds(), Rounds: r.Rounds, ServerCPUs: cores.Format(r.ServerCPUs), ClientCPUs: cores.Format(r.ClientCPUs),
+		StartedAt: r.Began.UTC().Format(time.RFC3339), DurationS: math.Round(time.Since(r.Began).Seconds()*10) / 10, Seed: r.Seed,
+		Blocks: len(r.Blocks), Trials: len(r.Blocks) * (len(r.Servers) + 1), SlotS: r.Slot.Seconds(), Rounds: r.Rounds,
+		WarmupS: r.warm.Seconds(), ServerCPUs: cores.Format(r.ServerCPUs), ClientCPUs: cores.Format(r.ClientCPUs),
 		Says: []string{}, Servers: []compare.Measured{}, Comparisons: []compare.Comparison{},
+		Notes: append(slices.Clone(r.notes), r.remarks()...),
 	}
 	if spoken := scenario.Spoken(r.Way); spoken != scenario.Plain {
 		out.Protocol = spoken
@@ -52,24 +55,19 @@ func (r *Run) Assess() *compare.Outcome {
 	var all []map[string]float64
 	for _, b := range r.Blocks {
 		for _, t := range b.Trials {
-			out.Trials++
 			if all = append(all, t.Metrics); !valid(t) {
 				out.Refused++
 			}
 		}
 	}
-	for i := range r.Servers {
-		out.Servers = append(out.Servers, r.measured(i))
-		out.WarmupS = max(out.WarmupS, out.Servers[i].WarmupS)
-	}
 	differs := r.control()
-	out.Differs = differs != ""
-	for i := 1; i < len(r.Servers); i++ {
-		out.Comparisons = append(out.Comparisons, r.comparison(i, out.Differs))
-	}
-	out.Notes = r.notes()
-	if out.Differs {
+	if out.Differs = differs != ""; out.Differs {
 		out.Notes = append(out.Notes, differs)
+	}
+	for i := range r.Servers {
+		if out.Servers = append(out.Servers, r.measured(i)); i > 0 {
+			out.Comparisons = append(out.Comparisons, r.comparison(i, out.Differs))
+		}
 	}
 	shared := slices.ContainsFunc(r.ServerCPUs, func(c int) bool { return slices.Contains(r.ClientCPUs, c) })
 	if d := gate.Disturbed(all, shared).String(); len(all) > 0 && d != "" {
@@ -87,41 +85,33 @@ func (r *Run) each(i int, do func(measure.Trial)) {
 	}
 }
 
+// measured are the medians of a server's trials that count.
 func (r *Run) measured(i int) compare.Measured {
 	s := r.Servers[i]
 	m := compare.Measured{Name: s.Name, Command: s.Command, URL: s.URL, Subject: s.Subject, Revision: s.Commit,
-		NeverSteady: r.never(i), Bound: "unknown", WarmupS: r.Looks[i].Warmup.Seconds()}
-	for name, to := range map[string]*float64{cost: &m.CPUPerRequest, throughput: &m.Throughput, p50: &m.P50, p99: &m.P99,
-		"response_bytes": &m.ResponseBytes, "server_rss_bytes": &m.MemoryLoad} {
-		var all []float64
-		r.each(i, func(t measure.Trial) {
-			if v, ok := t.Metrics[name]; ok {
-				all = append(all, v)
-			}
-		})
-		*to = words.Digits(median(all))
-	}
-	bounds := map[string]int{}
+		NeverSteady: r.never(i), Bound: "unknown", WarmupS: r.warm.Seconds()}
+	all, bounds := map[string][]float64{}, map[string]int{}
 	r.each(i, func(t measure.Trial) {
 		bound, _ := gate.DecideBound(gate.EvidenceOf(t.Metrics, 0))
 		bounds[string(bound)]++
 		m.Valid++
+		for name, v := range t.Metrics {
+			all[name] = append(all[name], v)
+		}
 	})
 	m.Refused = len(r.Blocks) - m.Valid
+	for name, to := range map[string]*float64{cost: &m.CPUPerRequest, throughput: &m.Throughput, p50: &m.P50, p99: &m.P99,
+		"response_bytes": &m.ResponseBytes, "server_rss_bytes": &m.MemoryLoad} {
+		if len(all[name]) > 0 {
+			*to = words.Digits(stats.Median(all[name]))
+		}
+	}
 	for _, b := range slices.Sorted(maps.Keys(bounds)) {
 		if bounds[b] > m.Bounded {
 			m.Bound, m.Bounded = b, bounds[b]
 		}
 	}
 	return m
-}
-
-// median is 0 of nothing.
-func median(all []float64) float64 {
-	if len(all) == 0 {
-		return 0
-	}
-	return stats.Median(all)
 }
 
 // ratios are those of two trials' figures, in the blocks in which servers a and b have both a valid
@@ -181,13 +171,12 @@ const controlAlpha = 0.01
 // control says how one server that was measured twice differed from itself; empty if it did not.
 func (r *Run) control() string {
 	for _, c := range []struct{ metric, name string }{{cost, "server CPU per request"}, {throughput, "throughput"}} {
-		ratios := r.ratios(r.Control, len(r.Servers), len(r.Servers), r.Control, c.metric)
 		above, below := 0, 0
-		for _, v := range ratios { // 0 is of a block that cannot tell
+		for _, v := range r.ratios(r.Control, len(r.Servers), len(r.Servers), r.Control, c.metric) {
 			switch {
 			case v > 1:
 				above++
-			case v > 0 && v < 1:
+			case v > 0 && v < 1: // 0 is of a block that cannot tell
 				below++
 			}
 		}
@@ -220,12 +209,11 @@ func (r *Run) strange(i int, ratio *compare.Ratio) string {
 	if !follows && (k < n || !gate.Explains(by, ratio.Ratio)) {
 		return ""
 	}
-	name := r.Servers[i].Name
 	if by < 0 {
-		name = r.Servers[0].Name
+		i = 0
 	}
 	return fmt.Sprintf("more ran beside %s than beside the other, in %d of %d blocks and by %.2f of a core: work that the other leaves "+
-		"behind, or that follows this one, so the comparison is not fair", name, k, n, math.Abs(by))
+		"behind, or that follows this one, so the comparison is not fair", r.Servers[i].Name, k, n, math.Abs(by))
 }
 
 // comparison judges a server against the first.
@@ -236,20 +224,22 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 		c.Above = compare.AboveOpen
 	}
 	both, begun := len(r.ratios(i, 0, i, 0, throughput)), len(r.Blocks)
-	never := cmp.Or(r.never(0), r.never(i))
+	never, margin := cmp.Or(r.never(0), r.never(i)), float64(r.Margin)
 	switch x := c.CPUPerRequest; {
-	case (begun >= stats.MinSamples || r.Ended != "") && 2*both < begun:
+	case (begun >= stats.MinSamples || r.fails()) && 2*both < begun:
 		c.Verdict, c.Says = compare.Invalid, "no verdict: "+r.refusals(i)
 		return c
 	case !r.Costed():
 		c.Verdict, c.CPUPerRequest = compare.Uncosted, nil
 		c.Says = "no CPU figures of servers that only an address is given of, so nothing is said of cost; throughput and latency " +
 			"follow, and what bounded them on the servers' side is not known"
-		if !c.Settled(float64(r.Margin)) {
+		if !c.Settled(margin) {
 			c.FurtherS = r.further(i, throughput)
 		}
 		return c
 	case differs:
+		c.Says = c.NotDecided(margin, r.level(), r.refusals(i))
+		return c
 	case never != "":
 		c.NeverSteady, c.Says = true, "not decided, never steady: "+never
 		return c
@@ -258,20 +248,20 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 			c.Says = "not decided: " + why
 			return c
 		}
-		if c.Verdict = x.Judge(float64(r.Margin)); r.FailAbove > 0 {
+		if c.Verdict = x.Judge(margin); r.FailAbove > 0 {
 			c.Above = x.Against(r.FailAbove)
 		}
 	}
-	if !differs && (c.Verdict == compare.Undecided || c.Above == compare.AboveOpen) {
+	if c.Verdict == compare.Undecided || c.Above == compare.AboveOpen {
 		c.FurtherS = r.further(i, cost)
 	}
 	switch {
 	case c.Verdict == compare.Undecided:
-		c.Says = c.NotDecided(float64(r.Margin), r.level(), r.refusals(i))
+		c.Says = c.NotDecided(margin, r.level(), r.refusals(i))
 	case c.Above == compare.AboveOpen:
-		c.Says = fmt.Sprintf("%s; whether that is above %v is not decided%s", c.Sentence(float64(r.Margin)), r.FailAbove, c.More())
+		c.Says = fmt.Sprintf("%s; whether that is above %v is not decided%s", c.Sentence(margin), r.FailAbove, c.More())
 	default:
-		c.Says = c.Sentence(float64(r.Margin))
+		c.Says = c.Sentence(margin)
 	}
 	return c
 }
@@ -279,12 +269,11 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 // never says of a server that was never steady how its cost went on; empty if it was, and where
 // its warm-up was given.
 func (r *Run) never(i int) string {
-	why := cmp.Or(r.Looks[i].Never, r.changes(i))
+	why := cmp.Or(r.Servers[i].never, r.changes(i))
 	if r.Warmup != nil || why == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s: %s; a larger --budget looks on for longer, and --warmup takes it as it is then",
-		r.Servers[i].Name, why)
+	return fmt.Sprintf("%s: %s; a larger --budget looks on for longer, and --warmup takes it as it is then", r.Servers[i].Name, why)
 }
 
 // changes says how a server's CPU a request went the same way in block after block, from one half
@@ -312,40 +301,35 @@ func (r *Run) changes(i int) string {
 	return fmt.Sprintf("from one half of a block to the other its CPU a request went to × %.3f", x.Ratio)
 }
 
-// notes are what to know before relying on the figures.
-func (r *Run) notes() (notes []string) {
-	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
-	if r.Ended != "" {
-		note("it ended before its budget was spent, after %.0f of %.0f s: %s", r.took(), r.Budget.Seconds(), r.Ended)
-	}
-	steady := r.Warmup == nil && !slices.ContainsFunc(r.Looks, func(l Look) bool { return l.Never != "" })
-	if w := r.Looks[0].Warmup; w > lookSlot && steady {
-		note("each server was loaded for %.1f s after each start before anything counted: so long it took until the CPU a request of "+
-			"all was steady", w.Seconds())
+// remarks are what to know before relying on the figures.
+func (r *Run) remarks() (all []string) {
+	remark := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	if r.Warmup == nil && r.warm > lookSlot && !slices.ContainsFunc(r.Servers, func(s *Server) bool { return s.never != "" }) {
+		remark("each server was loaded for %.1f s after each start before anything counted: so long it took until the CPU a request of "+
+			"all was steady", r.warm.Seconds())
 	}
 	for i, s := range r.Servers {
 		if n, first := r.failures(i); n > 0 {
-			note("%s failed in %d of %d blocks, and nothing of these counts: %s", s.Name, n, len(r.Blocks), first)
-		}
-		if why := r.changes(i); r.Warmup != nil && why != "" {
-			note("%s was still warming up: %s; give it a longer --warmup", s.Name, why)
+			remark("%s failed in %d of %d blocks, and nothing of these counts: %s", s.Name, n, len(r.Blocks), first)
 		}
 		reopened, crossed := int64(0), int64(0)
 		for _, b := range r.Blocks {
 			reopened, crossed = reopened+b.Trials[i].Reopened, crossed+b.Trials[i].Crossed
 		}
 		if reopened > 0 {
-			note("%s opened anew, since %s announced the end", words.Count(int(reopened), "connection was", "connections were"), s.Name)
+			remark("%s opened anew, since %s announced the end or closed while nothing was under way; %s asked again",
+				words.Count(int(reopened), "connection was", "connections were"), s.Name,
+				words.Count(int(crossed), "request was", "requests were"))
 		}
-		if crossed > 0 {
-			note("%s asked again, since %s closed the connection on the way", words.Count(int(crossed), "request was", "requests were"), s.Name)
+		if why := r.changes(i); r.Warmup != nil && why != "" {
+			remark("%s was still warming up: %s; give it a longer --warmup", s.Name, why)
 		}
 	}
 	if r.Running() && r.Costed() {
-		note("the servers ran already and were not started afresh for each block, so what differs between two starts of one " +
+		remark("the servers ran already and were not started afresh for each block, so what differs between two starts of one " +
 			"build stays hidden")
 	}
-	return notes
+	return all
 }
 
 // failures are in how many blocks a server failed, and how it did first.
@@ -360,25 +344,26 @@ func (r *Run) failures(i int) (n int, first string) {
 
 // refusals says why so many blocks have no two valid trials.
 func (r *Run) refusals(i int) string {
-	for _, at := range []int{i, 0} {
-		if n, first := r.failures(at); n > 0 {
-			return fmt.Sprintf("%s failed in %d of %d blocks, first with: %s", r.Servers[at].Name, n, len(r.Blocks), first)
-		}
+	at := i
+	n, first := r.failures(i)
+	if n == 0 {
+		at = 0
+		n, first = r.failures(0)
 	}
-	return fmt.Sprintf("of %d blocks none has both", len(r.Blocks))
+	return fmt.Sprintf("%s failed in %d of %d blocks, first with: %s", r.Servers[at].Name, n, len(r.Blocks), first)
 }
 
 // further estimates the seconds until a metric's ratio is decided, if its blocks go on as before;
 // 0 if unknown.
 func (r *Run) further(i int, metric string) float64 {
 	c := r.over(i, metric)
-	if len(c.Each) == 0 || r.Ended != "" {
+	if len(c.Each) == 0 || r.fails() {
 		return 0
 	}
-	blocks := c.Further(r.level(), float64(r.Margin), r.FailAbove, metric == cost)
-	took := 0.0
+	took := time.Duration(0)
 	for _, b := range r.Blocks {
-		took += b.Took.Seconds()
+		took += b.Took
 	}
-	return math.Ceil(float64(blocks) * took / float64(len(r.Blocks)))
+	blocks := c.Further(r.level(), float64(r.Margin), r.FailAbove, metric == cost)
+	return math.Ceil(float64(blocks) * took.Seconds() / float64(len(r.Blocks)))
 }

@@ -16,7 +16,7 @@ import (
 func made(ratios ...float64) *Run {
 	r := &Run{Bench: &Bench{Flags: Flags{Connections: 4, Pipelining: 1, Margin: 0.03, Budget: time.Minute, Warmup: new(time.Duration)},
 		Requests: scenario.Requests{{Method: "GET", Path: "/"}},
-		Servers:  []Server{{Name: "old", Command: []string{"a"}}, {Name: "new", Command: []string{"b"}}}, Looks: make([]Look, 2)}}
+		Servers:  []*Server{{Name: "old", Command: []string{"a"}}, {Name: "new", Command: []string{"b"}}}}}
 	for n, ratio := range ratios {
 		b := Block{Took: time.Second, Strangers: []float64{0, 0, 0}}
 		for _, times := range []float64{1, ratio, 1 + 1e-4*float64(1-2*(n%2))} { // the control is now above, now below
@@ -59,7 +59,7 @@ func TestWhatBlocksSay(t *testing.T) {
 				r.Blocks[n].Trials[1].Faults = []measure.Fault{{Name: "errors", Detail: "3 of 9 requests failed"}}
 			}
 		}, compare.Invalid, "", 2, "no verdict: new failed in 5 of 8 blocks, first with: 3 of 9 requests failed"},
-		{"never steady", each(9, 1.5), func(r *Run) { r.Warmup, r.Looks[1].Never = nil, "it went on" }, compare.Undecided, "", 1, "never steady: new: it went on"},
+		{"never steady", each(9, 1.5), func(r *Run) { r.Warmup, r.Servers[1].never = nil, "it went on" }, compare.Undecided, "", 1, "never steady: new: it went on"},
 		{"a control that differs", each(20, 1.5), func(r *Run) {
 			for n := range r.Blocks {
 				r.Blocks[n].Trials[2].Metrics[cost] = 11e-6

@@ -20,7 +20,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"net"
 	"slices"
@@ -42,7 +41,7 @@ import (
 type Bench struct {
 	Flags
 	scenario.Requests
-	Servers    []Server
+	Servers    []*Server
 	Way        load.Target // how all are spoken to
 	Dir        string      // where the commands start
 	Self       []string    // the command that starts this program anew: see measure.Answer
@@ -50,31 +49,29 @@ type Bench struct {
 	ClientCPUs []int
 	Say        func(format string, args ...any) // a line that stays
 	Show       func(text string)                // of how far it is
-	Looks      []Look                           // at the servers: see Look
+
+	warm  time.Duration // that each server is loaded after each start before anything counts
+	notes []string      // of what was seen before the first block
 }
 
 // loopback is where servers listen that are started here.
 const loopback = "127.0.0.1"
 
 // subject is a server as the engine starts or finds it, at the nth place of a block.
-func (b *Bench) subject(i, place int) measure.Subject {
-	s := b.Servers[i]
+func (b *Bench) subject(s *Server, place int) measure.Subject {
 	switch {
-	case s.URL != "" && s.found == nil:
-		return measure.Address{Label: s.Name, At: s.address()}
+	case s.running != nil:
+		return s.running
 	case s.URL != "":
-		return &measure.Running{Label: s.Name, At: s.address(), Processes: s.found.processes, File: s.found.file}
+		return measure.Address{Label: s.Name, At: s.address()}
 	}
-	port := b.Port + place
+	addr := net.JoinHostPort(loopback, strconv.Itoa(b.Port+place))
 	prepare, _ := strict.Words(b.Prepare) // New has refused what is none
-	argv := s.fill(port)
-	argv[0], _ = s.program(b.dir(s)) // the look has refused what is none
-	return &measure.Command{Label: s.Name, Argv: argv, Dir: b.dir(s), On: b.ServerCPUs, At: net.JoinHostPort(loopback, strconv.Itoa(port)),
-		Within: b.Ready, Prepare: prepare, Quiet: i < len(b.Looks) && b.Looks[i].Chatty, Self: b.Self, Link: measure.Loopback{}}
+	argv := s.fill(addr)
+	argv[0], _ = s.program() // the look has refused what is none
+	return &measure.Command{Label: s.Name, Argv: argv, Dir: s.Dir, On: b.ServerCPUs, At: addr, Within: b.Ready,
+		Prepare: prepare, Quiet: s.chatty, Self: b.Self, Link: measure.Loopback{}}
 }
-
-// dir is where a server's command starts.
-func (b *Bench) dir(s Server) string { return cmp.Or(s.Dir, b.Dir) }
 
 // target is what is asked of a server at an address.
 func (b *Bench) target(name, addr string) load.Target {
@@ -100,9 +97,17 @@ func (b *Bench) plan(subjects []measure.Subject) *measure.Plan {
 		Target: func(i int, addr string) load.Target { return b.target(subjects[i].Name(), addr) }}
 	for range subjects {
 		p.Asked = append(p.Asked, gate.Asked{Generator: gate.HTTPLoad, Pipelining: b.Pipelining, Rate: float64(b.Rate)})
-		p.Warmup = append(p.Warmup, max(b.Looks[0].Warmup, leastWarmup))
+		p.Warmup = append(p.Warmup, max(b.warm, leastWarmup))
 	}
 	return p
+}
+
+// subjects are the servers as the engine has them, each once, at the places of the first block.
+func (b *Bench) subjects() (all []measure.Subject) {
+	for i, s := range b.Servers {
+		all = append(all, b.subject(s, i))
+	}
+	return all
 }
 
 // leastWarmup has each connection of a server used before anything counts.
@@ -110,44 +115,41 @@ const leastWarmup = 10 * time.Millisecond
 
 // Place finds the servers that run already, or free ports for those that are started.
 func (b *Bench) Place() (err error) {
-	for i := range b.Servers {
-		if b.Servers[i].found, err = b.Servers[i].find(); err != nil {
-			return err
+	for _, s := range b.Servers {
+		s.Dir = b.Dir
+		if s.Subject != "" {
+			if err := s.find(); err != nil {
+				return err
+			}
 		}
 	}
-	switch n := len(b.Servers) + 1; {
-	case b.Running():
+	if b.Running() {
 		b.ServerCPUs = affinity(b.Servers)
-	case b.Port == 0:
-		b.Port, err = freePorts(n)
-	default:
-		err = listenable(b.Port, n)
 	}
+	n := len(b.Servers) + 1 // what runs beside them in the look, or the control
+	if b.Port > 0 {
+		return listenable(b.Port, n)
+	}
+	b.Port, err = freePorts(n)
 	return err
 }
 
 // Compare looks at the servers and compares them until the answer is known. There may be an outcome
 // and an error.
 func (b *Bench) Compare(ctx context.Context) (*compare.Outcome, error) {
-	began := time.Now()
+	r := &Run{Bench: b, Began: time.Now()}
 	b.Say("looking at %s", words.Count(len(b.Servers), "server"))
-	notes, beside, err := b.look(ctx)
-	if err != nil {
-		return nil, err
+	beside, err := b.look(ctx)
+	if err == nil {
+		err = r.prepare(beside)
 	}
-	if len(b.Servers) == 2 && b.Servers[0].Commit != "" && b.Servers[0].Commit == b.Servers[1].Commit {
-		notes = append(notes, "base and head are the same files")
+	if err == nil {
+		err = r.Measure(ctx)
 	}
-	r, err := b.start(began, beside)
-	if err != nil {
-		return nil, err
-	}
-	err = r.Measure(ctx)
 	if len(r.Blocks) == 0 {
 		return nil, err
 	}
 	out := r.Assess()
-	out.Notes = append(notes, out.Notes...)
 	if err == nil {
 		err = b.Curve(ctx, out)
 	}
@@ -157,14 +159,19 @@ func (b *Bench) Compare(ctx context.Context) (*compare.Outcome, error) {
 	return out, err
 }
 
+// planRounds is how many slots each server has in a block beside which it is profiled.
+const planRounds = 8
+
 // explain adds which system calls requests make, and with Why of what kind of work the difference is.
 func (b *Bench) explain(ctx context.Context, o *compare.Outcome) error {
 	told := func(c compare.Comparison) bool { return c.Verdict != compare.Invalid }
 	if !b.Costed() || !slices.ContainsFunc(o.Comparisons, told) {
 		return nil
 	}
-	if err := why.Calls(ctx, b.Plan(), o, b.Show); err != nil || !b.Why {
+	p := b.plan(b.subjects())
+	p.Slot, p.Rounds = b.slot(), planRounds
+	if err := why.Calls(ctx, *p, o, b.Show); err != nil || !b.Why {
 		return err
 	}
-	return why.Search{Plan: b.Plan(), Tell: b.Show}.Add(ctx, o)
+	return why.Search{Plan: *p, Tell: b.Show}.Add(ctx, o)
 }

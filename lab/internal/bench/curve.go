@@ -24,30 +24,19 @@ type Rate struct {
 	Share bool
 }
 
-// mostRates is how many rates one curve may have.
-const mostRates = 32
-
 // Rates are written in requests a second or as shares of the closed loop, as 1000,2000,5000 or 50%,80%; 10%..90% has
 // steps of a tenth.
 type Rates []Rate
 
 // UnmarshalText reads rates.
 func (r *Rates) UnmarshalText(text []byte) error {
-	parse := func(text string) (r Rate, ok bool) {
-		number, share := strings.CutSuffix(strings.TrimSpace(text), "%")
-		v, err := strconv.ParseFloat(number, 64)
-		if share {
-			return Rate{v / 100, true}, err == nil && v >= 1 && v <= 200
-		}
-		return Rate{v, false}, err == nil && v >= 1 && v <= load.MaxRate
-	}
-	for _, part := range strings.Split(string(text), ",") {
+	for part := range strings.SplitSeq(string(text), ",") {
 		first, last, span := strings.Cut(part, "..")
-		from, ok := parse(first)
+		from, ok := parseRate(first)
 		to := from
 		if span {
 			var also bool
-			to, also = parse(last)
+			to, also = parseRate(last)
 			ok = ok && also && from.Share && to.Share && from.Value <= to.Value
 		}
 		if !ok {
@@ -57,10 +46,17 @@ func (r *Rates) UnmarshalText(text []byte) error {
 			*r = append(*r, from)
 		}
 	}
-	if len(*r) > mostRates {
-		return fmt.Errorf("%q: more than %d rates; name fewer", text, mostRates)
-	}
 	return nil
+}
+
+// parseRate reads one rate.
+func parseRate(text string) (r Rate, ok bool) {
+	number, share := strings.CutSuffix(strings.TrimSpace(text), "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if share {
+		return Rate{v / 100, true}, err == nil && v >= 1 && v <= 200
+	}
+	return Rate{v, false}, err == nil && v >= 1 && v <= load.MaxRate
 }
 
 // rps is a rate in whole requests a second.
@@ -100,33 +96,31 @@ func (b *Bench) Curve(ctx context.Context, o *compare.Outcome) error {
 	if len(b.Rates) == 0 {
 		return nil
 	}
-	rate := func(i int) float64 { return cmp.Or(o.Servers[i].Throughput, b.Looks[i].Rate) }
-	slowest := 0
-	for i := range o.Servers {
-		if rate(i) < rate(slowest) {
-			slowest = i
+	c := &compare.Curve{ClosedLoopRPS: math.Inf(1)}
+	for i, s := range b.Servers {
+		if v := cmp.Or(o.Servers[i].Throughput, words.Digits(s.rate)); v < c.ClosedLoopRPS {
+			c.ClosedLoopRPS, c.Slowest = v, s.Name
 		}
 	}
-	of := rate(slowest)
 	var rps []float64
 	for _, rate := range b.Rates {
-		rps = append(rps, rate.rps(of))
+		rps = append(rps, rate.rps(c.ClosedLoopRPS))
 	}
 	slices.Sort(rps)
 	rps = slices.Compact(rps)
-	c := &compare.Curve{ClosedLoopRPS: words.Digits(of), Slowest: o.Servers[slowest].Name,
-		SlotS: min(max(0.5, math.Ceil(10*fewestRequests/rps[0])/10), 5)}
+	c.SlotS = min(max(0.5, math.Ceil(10*fewestRequests/rps[0])/10), 5)
+	points := len(rps) * len(b.Servers)
 	var blocks [][]measure.Trial // by stage
 	for n := stats.Fewest(stats.Alpha / 2); c.Blocks < n; c.Blocks++ {
 		b.Show(fmt.Sprintf("latency at %s: block %d of %d, about %s each", words.Count(len(rps), "rate"), c.Blocks+1, n,
-			words.Duration(time.Duration(float64(len(rps)*len(b.Servers))*c.SlotS*1.1*float64(time.Second)))))
+			words.Duration(time.Duration(float64(points)*c.SlotS*1.1*float64(time.Second)))))
 		trials, err := b.stages(ctx, rps, c)
 		if err != nil {
 			return err
 		}
 		blocks = append(blocks, trials)
 	}
-	for s := range len(rps) * len(b.Servers) {
+	for s := range points {
 		c.Points = append(c.Points, point(b.Servers[s%len(b.Servers)].Name, rps[s/len(b.Servers)], c.SlotS, s, blocks))
 	}
 	o.Curve = c
@@ -135,19 +129,17 @@ func (b *Bench) Curve(ctx context.Context, o *compare.Outcome) error {
 
 // stages measures one block: the rates in a drawn order, and at each the servers in turns.
 func (b *Bench) stages(ctx context.Context, rps []float64, c *compare.Curve) ([]measure.Trial, error) {
-	r, n := rand.New(rand.NewPCG(b.Seed, uint64(c.Blocks))), len(b.Servers)
-	var own, all []measure.Subject
-	for i := range b.Servers {
-		own = append(own, b.subject(i, i))
-	}
+	draw, n := rand.New(rand.NewPCG(b.Seed, uint64(c.Blocks))), len(b.Servers)
+	own := b.subjects()
+	var all []measure.Subject
 	for k := range rps {
 		for _, s := range own {
 			all = append(all, stage{s, k == 0})
 		}
 	}
 	var order []int
-	for _, k := range r.Perm(len(rps)) {
-		for _, i := range r.Perm(n) {
+	for _, k := range draw.Perm(len(rps)) {
+		for _, i := range draw.Perm(n) {
 			order = append(order, k*n+i)
 		}
 	}
@@ -193,23 +185,29 @@ func refused(t measure.Trial, rps, seconds float64) string {
 	return ""
 }
 
+// percentiles are those of a point, with the share of the requests that lies beyond each.
+var percentiles = []struct {
+	metric string
+	beyond float64
+}{{p50, 0.5}, {"latency_p90_s", 0.1}, {p99, 0.01}, {"latency_p999_s", 0.001}}
+
 // point is what blocks tell of a server at a rate.
 func point(name string, rps, seconds float64, stage int, blocks [][]measure.Trial) compare.Point {
 	p, why := compare.Point{Server: name, RateRPS: rps}, []string{}
-	var each [4][]float64 // by percentile; 0 is not known
+	var each [4][]float64 // by percentile and block; 0 is not known
+	var known [4]int
 	for _, trials := range blocks {
 		t := trials[stage]
 		not := refused(t, rps, seconds)
 		if not != "" {
 			why = append(why, not)
 		}
-		for q, one := range []struct {
-			metric string
-			beyond float64
-		}{{p50, 0.5}, {"latency_p90_s", 0.1}, {p99, 0.01}, {"latency_p999_s", 0.001}} {
-			v := t.Metrics[one.metric]
-			if not != "" || t.Metrics["requests"]*one.beyond < 1 { // of fewer requests the percentile would be the longest of them
+		for q, of := range percentiles {
+			v := t.Metrics[of.metric]
+			if not != "" || v == 0 || t.Metrics["requests"]*of.beyond < 1 { // of fewer requests it would be the longest of them
 				v = 0
+			} else {
+				known[q]++
 			}
 			each[q] = append(each[q], v)
 		}
@@ -219,13 +217,8 @@ func point(name string, rps, seconds float64, stage int, blocks [][]measure.Tria
 		return p
 	}
 	for q, at := range p.Percentiles() {
-		known := 0
-		for _, v := range each[q] {
-			if v > 0 {
-				known++
-			}
-		}
-		if x := compare.Over(each[q], stats.Alpha); x != nil && 2*known > len(blocks) {
+		if 2*known[q] > len(blocks) {
+			x := compare.Over(each[q], stats.Alpha)
 			*at = &compare.Latency{Seconds: x.Ratio, Low: x.Low, High: x.High}
 		}
 	}

@@ -99,6 +99,7 @@ func (b *Bench) Costed() bool { return b.Servers[0].Costed() }
 // level is the error that one interval may have: those of a metric share it.
 func (b *Bench) level() float64 { return stats.Alpha / float64(len(b.Servers)-1) }
 
+// check refuses what no comparison can be made with.
 func (b *Bench) check() error {
 	t := b.target("", loopback+":80")
 	all := load.Plan{Targets: slices.Repeat([]load.Target{t}, len(b.Servers)+1)}

@@ -20,65 +20,51 @@ import (
 	"github.com/line-rate/line-rate/lab/load"
 )
 
-// A Look is what was seen of one server before the first block.
-type Look struct {
-	Answers []probe.Given
-	Chatty  bool          // it prints a line for each request
-	Rate    float64       // requests a second under the load asked for, roughly
-	Beside  time.Duration // that a turn takes beside what counts of it
-	whole   time.Duration // that a turn took in all, with the reference's
-	Warmup  time.Duration // after each start, from then on it is steady
-	Never   string        // it was not steady within the limit, and how it went instead
-}
-
 // A looker looks at all servers, while they are up.
 type looker struct {
 	*Bench
 	*measure.Visit
 	subjects []measure.Subject // the servers, and perhaps the reference
 	asked    time.Time         // when all had been asked
-	notes    []string
-	usual    float64 // what a request of the reference cost at first
+	usual    float64           // what a request of the reference cost at first
 }
 
-// look starts all servers side by side, or finds those that run, asks each once, and refuses what
-// cannot be compared. Then it loads each, until it is steady if that is asked for. It gives what is
-// worth knowing and no reason to refuse, and how long the servers of a block take to start and end.
+// look starts all servers side by side, or finds those that run, asks each, loads each, and refuses what cannot be
+// compared. Then it loads each until it is steady, if that is asked for. It gives how long the servers of a block take to
+// start and end.
 //
 // A neighbour's load makes all that runs on a core cost more, by a tenth or by half, for a second or
 // for ten, and a server that warms up looks the same. So while it is loaded, a server takes turns with
 // another whose cost does not depend on its age, on the same cores, and its own cost is told by what
 // that one's was in the next turn.
-func (b *Bench) look(ctx context.Context) (notes []string, beside time.Duration, err error) {
-	l := &looker{Bench: b}
-	for i, s := range b.Servers {
+func (b *Bench) look(ctx context.Context) (beside time.Duration, err error) {
+	for _, s := range b.Servers {
 		if s.URL == "" {
-			if _, err := s.program(b.dir(s)); err != nil {
-				return nil, 0, err
+			if _, err := s.program(); err != nil {
+				return 0, err
 			}
 		}
-		l.subjects = append(l.subjects, b.subject(i, i))
 	}
-	if b.Warmup == nil && b.Costed() {
-		port := b.Port + len(b.Servers)
-		if b.Running() {
-			if port, err = freePorts(1); err != nil {
-				return nil, 0, err
-			}
-		}
-		l.subjects = append(l.subjects, b.reference(fmt.Sprintf("%s:%d", loopback, port)))
+	l := &looker{Bench: b, subjects: b.subjects()}
+	if b.Warmup != nil {
+		b.warm = *b.Warmup
+	} else if b.Costed() {
+		l.subjects = append(l.subjects, b.reference(fmt.Sprintf("%s:%d", loopback, b.Port+len(b.Servers))))
 	}
-	b.Looks = make([]Look, len(b.Servers))
 	p, began := b.plan(l.subjects), time.Now()
 	p.Target = l.target
 	var ended time.Time
 	err = p.Visit(ctx, func(ctx context.Context, v *measure.Visit) error {
 		l.Visit = v
-		err := l.all(ctx)
-		ended = time.Now()
-		return err
+		defer func() { ended = time.Now() }()
+		for _, step := range []func(context.Context) error{l.ask, l.first, l.rest, l.again, l.compare, l.settle, l.rest} {
+			if err := step(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
-	return l.notes, l.asked.Sub(began) + time.Since(ended), err
+	return l.asked.Sub(began) + time.Since(ended), err
 }
 
 // target is what is asked of a subject; the reference has a load of its own.
@@ -89,52 +75,6 @@ func (l *looker) target(i int, addr string) load.Target {
 	return l.Bench.target(l.Servers[i].Name, addr)
 }
 
-func (l *looker) all(ctx context.Context) error {
-	for _, s := range l.Servers {
-		if s.found != nil {
-			if err := s.owns(); err != nil {
-				return err
-			}
-		}
-	}
-	err := l.ask(ctx)
-	if err == nil {
-		err = l.compare(ctx)
-	}
-	if err == nil && l.beside() {
-		_, _, err = l.turn(ctx, len(l.Servers), referenceFirst)
-	}
-	turns, longest := make([][]turn, len(l.Servers)), time.Duration(0)
-	for i, s := range l.Servers {
-		if err == nil {
-			turns[i], err = l.first(ctx, i)
-		}
-		if err == nil && l.Costed() {
-			err = s.answered(turns[i])
-		}
-	}
-	if err == nil {
-		err = l.rest(ctx)
-	}
-	for i := range l.Servers {
-		if err == nil {
-			err = l.warm(ctx, i, turns[i])
-		}
-		longest = max(longest, l.Looks[i].Warmup)
-	}
-	// All are treated alike: a server that by chance seemed warm sooner than its equal would cost more.
-	for i := range l.Looks {
-		l.Looks[i].Warmup = longest
-	}
-	if err == nil {
-		err = l.rest(ctx)
-	}
-	if err == nil {
-		err = l.again(ctx)
-	}
-	return err
-}
-
 // answersEach is how many answers of each server are compared before the first block.
 const answersEach = 8
 
@@ -142,32 +82,31 @@ const answersEach = 8
 func (l *looker) ask(ctx context.Context) error {
 	failed := make([]error, len(l.Servers))
 	var all sync.WaitGroup
-	for i := range l.Servers {
+	for i, s := range l.Servers {
 		all.Go(func() {
-			command, _ := l.subjects[i].(*measure.Command)
+			command, started := l.subjects[i].(*measure.Command)
 			before := 0
-			if command != nil {
+			if started {
 				before = command.Printed()
 			}
-			if l.Looks[i].Answers, failed[i] = l.fetch(ctx, i, answersEach); failed[i] == nil && command != nil {
+			if s.answers, failed[i] = l.fetch(ctx, i, answersEach); failed[i] == nil && started {
 				time.Sleep(20 * time.Millisecond) // a log may lag behind its answers
-				l.Looks[i].Chatty = command.Printed()-before >= len(l.Looks[i].Answers)
+				s.chatty = command.Printed()-before >= len(s.answers)
 			}
 		})
 	}
 	all.Wait()
 	l.asked = time.Now()
-	for i, s := range l.Servers {
-		if l.Looks[i].Chatty {
-			l.note("%s prints a line for each request, which costs it CPU time that is counted, though what it prints goes to "+
-				"/dev/null; switch its log off if that is not meant", s.Name)
+	for _, s := range l.Servers {
+		if s.chatty {
+			l.note("%s prints a line for each request, which costs it CPU time that is counted; switch its log off if that is not meant", s.Name)
 		}
 	}
 	return cmp.Or(failed...)
 }
 
-func (l *looker) note(format string, args ...any) {
-	l.notes = append(l.notes, fmt.Sprintf(format, args...))
+func (b *Bench) note(format string, args ...any) {
+	b.notes = append(b.notes, fmt.Sprintf(format, args...))
 }
 
 // fetch asks a server for each request so many times.
@@ -189,49 +128,10 @@ func (l *looker) fetch(ctx context.Context, i, times int) ([]probe.Given, error)
 	return nil, fmt.Errorf("%s: %w", t.Name, err)
 }
 
-// compare refuses servers whose answers are not alike. Bodies that differ may be such that change
-// with the time, so they are asked for once more a second later.
-func (l *looker) compare(ctx context.Context) error {
-	for i := range l.Servers {
-		why := l.differ(i)
-		if why != "" {
-			if err := l.again(ctx); err != nil {
-				return err
-			}
-			why = l.differ(i)
-		}
-		switch {
-		case why != "" && !l.Different:
-			return fmt.Errorf("the answers are not the same, so their cost would say little: %s; --allow-different-answers goes on", why)
-		case why != "":
-			l.note("the answers are not the same: %s", why)
-		}
-	}
-	return nil
-}
-
-// differ says how the answers of a server differ from those of the first; empty if they do not.
-func (l *looker) differ(i int) string {
-	base, other := l.Looks[0].Answers, l.Looks[i].Answers
-	d := probe.Differ(base, other)
-	if d == nil {
-		return ""
-	}
-	says := fmt.Sprintf("%s answers with %s %s, %s with %s", l.Servers[i].Name, d.Field, d.Ours, l.Servers[0].Name, d.Theirs)
-	if len(l.Requests) > 1 {
-		says = "to " + l.Requests[d.Of].Label() + ": " + says
-	}
-	x, y := probe.To(d.Of, base)[0].Body, probe.To(d.Of, other)[0].Body
-	if strings.ReplaceAll(string(x), l.subjects[0].Addr(), "") == strings.ReplaceAll(string(y), l.subjects[i].Addr(), "") {
-		says += "; they differ only where the address stands: give both the same name by -H 'Host: x'"
-	}
-	return says
-}
-
 // second is longer than what bodies keep that change once a second.
 const second = 1100 * time.Millisecond
 
-// again asks all servers once more, and keeps what their bodies have changed to.
+// again asks all servers once more, since their bodies may be such that change with the time.
 func (l *looker) again(ctx context.Context) error {
 	select {
 	case <-time.After(time.Until(l.asked.Add(second))):
@@ -244,27 +144,44 @@ func (l *looker) again(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if all := append(slices.Clone(l.Looks[i].Answers), later...); probe.Varies(all) {
-			l.Looks[i].Answers, changed = all, append(changed, s.Name)
+		if s.answers = append(s.answers, later...); probe.Varies(s.answers) {
+			changed = append(changed, s.Name)
 		}
 	}
-	says := fmt.Sprintf("the bodies of %s change, so of these only what stands in the heads and the lengths could be compared; "+
-		"--expect says what must be in them", words.List(changed))
-	if len(changed) > 0 && !slices.Contains(l.notes, says) {
-		l.notes = append(l.notes, says)
+	if len(changed) > 0 {
+		l.note("the bodies of %s change, so of these only what stands in the heads and the lengths could be compared; "+
+			"--expect says what must be in them", words.List(changed))
 	}
 	return nil
 }
 
-// turn loads a server for a while.
+// compare refuses servers whose answers differ from those of the first.
+func (l *looker) compare(context.Context) error {
+	base := l.Servers[0]
+	for i, s := range l.Servers {
+		d := probe.Differ(base.answers, s.answers)
+		if d == nil {
+			continue
+		}
+		says := fmt.Sprintf("the answers to %s are not the same, so their cost would say little: %s answers with %s %s, %s with %s",
+			l.Requests[d.Of].Label(), s.Name, d.Field, d.Ours, base.Name, d.Theirs)
+		x, y := probe.To(d.Of, base.answers)[0].Body, probe.To(d.Of, s.answers)[0].Body
+		if strings.ReplaceAll(string(x), l.subjects[0].Addr(), "") == strings.ReplaceAll(string(y), l.subjects[i].Addr(), "") {
+			says += "; they differ only where the address stands: give both the same name by -H 'Host: x'"
+		}
+		if !l.Different {
+			return fmt.Errorf("%s; --allow-different-answers goes on", says)
+		}
+		l.note("%s", says)
+	}
+	return nil
+}
+
+// turn loads a subject for a while.
 func (l *looker) turn(ctx context.Context, i int, length time.Duration) (t turn, r load.SlotReport, err error) {
 	r, cpu, err := l.Turn(ctx, i, length)
 	if err == nil && r.Failed != "" {
 		err = cmp.Or(l.rest(ctx), fmt.Errorf("%s: %s: %s", l.subjects[i].Name(), l.load(), r.Failed))
-	}
-	if err == nil && i < len(l.Looks) && r.Seconds > 0 {
-		l.Looks[i].Rate = float64(r.Requests) / r.Seconds
-		l.Looks[i].Beside = time.Duration((r.Turn.Seconds - r.Seconds) * float64(time.Second))
 	}
 	return turn{requests: r.Turn.Requests, cpu: cpu.Seconds()}, r, err
 }
@@ -284,49 +201,68 @@ const (
 	mostForks = 0.05
 )
 
-// first loads a server for the first time, to see whether it bears that and how fast it is.
-func (l *looker) first(ctx context.Context, i int) (turns []turn, err error) {
-	forks, lost, requests := machine.Forks(), false, int64(0)
-	at := &l.Looks[i]
-	if l.Warmup != nil {
-		at.Warmup = *l.Warmup
-	}
-	for range 2 {
-		began := time.Now()
-		more, fill, err := l.give(ctx, i, 1, max(lookSlot, at.Warmup))
-		if at.whole = time.Since(began); err != nil {
-			return nil, err
+// first loads each server for the first time, to see whether it bears that and how fast it is.
+func (l *looker) first(ctx context.Context) error {
+	if l.beside() {
+		if _, _, err := l.turn(ctx, len(l.Servers), referenceFirst); err != nil {
+			return err
 		}
-		if turns, requests = append(turns, more...), requests+more[0].requests; fill > slowFill {
-			at.Warmup = slowFactor * fill
+	}
+	for i, s := range l.Servers {
+		forks, lost, length := machine.Forks(), false, max(lookSlot, l.warm)
+		for range 2 {
+			began := time.Now()
+			fill, err := l.give(ctx, i, 1, length)
+			if s.whole = time.Since(began); err != nil {
+				return err
+			}
+			if fill > slowFill {
+				length = slowFactor * fill
+			}
+			lost = lost || childLost(l.subjects[i].CPU().PIDs)
 		}
-		lost = lost || childLost(l.subjects[i].CPU().PIDs)
+		requests, cpu := 0.0, 0.0
+		for _, t := range s.turns {
+			requests, cpu = requests+float64(t.requests), cpu+t.cpu
+		}
+		switch {
+		case lost && float64(machine.Forks()-forks) > max(10, mostForks*requests):
+			return fmt.Errorf("%s: %w", s.Name, errLost)
+		case l.Costed() && cpu < requests*leastCost:
+			return fmt.Errorf("%s: its processes used %.3g s of CPU time for %.0f answers, so others give them: a proxy before it, or "+
+				"workers that it did not start; name what answers as %s=cgroup:/PATH@HOST:PORT", s.Name, cpu, requests, s.Name)
+		case length > lookSlot: // too slow to tell when it is steady
+			s.warm = length
+		}
 	}
-	if lost && float64(machine.Forks()-forks) > max(10, mostForks*float64(requests)) {
-		err = fmt.Errorf("%s: %w", l.Servers[i].Name, errLost)
-	}
-	return turns, err
+	return nil
 }
 
 // beside tells whether there is a reference.
 func (l *looker) beside() bool { return len(l.subjects) > len(l.Servers) }
 
-// give loads a server in some turns, and tells what each cost by what the reference did beside it. fill
+// give loads a server in some turns more, and tells what each cost by what the reference did beside it. fill
 // is how long the connections waited for their first answers in the last one.
-func (l *looker) give(ctx context.Context, i, n int, length time.Duration) (turns []turn, fill time.Duration, err error) {
+func (l *looker) give(ctx context.Context, i, n int, length time.Duration) (fill time.Duration, err error) {
+	s := l.Servers[i]
+	var turns []turn
 	var its []float64 // what a request of the reference cost, by turn
 	for range n {
 		t, r, err := l.turn(ctx, i, length)
 		if err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 		turns, fill = append(turns, t), time.Duration(r.FillS*float64(time.Second))
+		if r.Seconds > 0 {
+			s.rate = float64(r.Requests) / r.Seconds
+			s.beside = time.Duration((r.Turn.Seconds - r.Seconds) * float64(time.Second))
+		}
 		if !l.beside() {
 			continue
 		}
 		reference, _, err := l.turn(ctx, len(l.Servers), referenceSlot)
 		if err != nil {
-			return nil, 0, err
+			return 0, err
 		}
 		cost := reference.cpu / max(1, float64(reference.requests))
 		l.usual = cmp.Or(l.usual, cost)
@@ -335,7 +271,8 @@ func (l *looker) give(ctx context.Context, i, n int, length time.Duration) (turn
 	for n := range its {
 		turns[n].cpu *= l.usual / stats.Median(its[max(0, n-1):min(n+2, len(its))])
 	}
-	return turns, fill, nil
+	s.turns = append(s.turns, turns...)
+	return fill, nil
 }
 
 // rest ends the load, and refuses what failed in it, with counts.
@@ -345,28 +282,20 @@ func (l *looker) rest(ctx context.Context) error {
 		return err
 	}
 	for i, server := range l.Servers {
-		if why := fault(s.Targets[i]); why != "" {
-			return fmt.Errorf("%s: %s: %s", server.Name, l.load(), why)
+		t := s.Targets[i]
+		failed, first := t.Errors+t.Timeouts+t.Resets+t.Non2xx, t.Fault
+		if failed == 0 {
+			failed, first = t.Mismatches, t.Mismatch
+		}
+		if strings.Contains(first, "429") {
+			first += "; the server limits its rate: switch that off, or stay below it with --rate"
+		}
+		if failed > 0 {
+			return fmt.Errorf("%s: %s: %s of %s requests, the first: %s", server.Name, l.load(), words.Thousands(int(failed)),
+				words.Thousands(int(max(t.Answered+t.Errors+t.Timeouts, failed))), first)
 		}
 	}
 	return nil
-}
-
-// fault says what went wrong with a target, with counts; empty if nothing did.
-func fault(t load.TargetSummary) string {
-	failed, first := t.Errors+t.Timeouts+t.Resets+t.Non2xx, t.Fault
-	if failed == 0 {
-		failed, first = t.Mismatches, t.Mismatch
-	}
-	if failed == 0 {
-		return ""
-	}
-	says := fmt.Sprintf("%s of %s requests, the first: %s", words.Thousands(int(failed)),
-		words.Thousands(int(max(t.Answered+t.Errors+t.Timeouts, failed))), first)
-	if strings.Contains(first, "429") {
-		says += "; the server limits its rate: switch that off, or stay below it with --rate"
-	}
-	return says
 }
 
 const (
@@ -374,32 +303,33 @@ const (
 	referenceFirst = 500 * time.Millisecond // after which it is as it stays
 )
 
-// warm loads a server that had some turns until it is steady, if that is asked for and its CPU time can
-// be read.
-func (l *looker) warm(ctx context.Context, i int, turns []turn) error {
-	at := &l.Looks[i]
-	if !l.beside() || at.Warmup > 0 { // too slow to tell
-		return nil
-	}
-	l.Show(fmt.Sprintf("warming up %s until its CPU a request is steady", l.Servers[i].Name))
-	most := int(min(mostLooking, l.Budget/ofBudget) / max(at.whole, lookSlot+referenceSlot))
-	turns, after, is, err := until(turns, max(most, firstTurns), func(more int) (turns []turn, err error) {
-		if turns, _, err = l.give(ctx, i, more, lookSlot); err == nil {
-			err = l.rest(ctx) // what failed is refused now
+// settle loads each server until it is steady, if that is asked for and its CPU time can be read. All are then warmed up
+// alike: a server that by chance seemed warm sooner than its equal would cost more.
+func (l *looker) settle(ctx context.Context) error {
+	for i, s := range l.Servers {
+		if l.beside() && s.warm == 0 {
+			l.Show(fmt.Sprintf("warming up %s until its CPU a request is steady", s.Name))
+			most := int(min(mostLooking, l.Budget/ofBudget) / max(s.whole, lookSlot+referenceSlot))
+			after, is, err := until(&s.turns, max(most, firstTurns), func(more int) error {
+				if _, err := l.give(ctx, i, more, lookSlot); err != nil {
+					return err
+				}
+				return l.rest(ctx) // what failed is refused now
+			})
+			if err != nil {
+				return err
+			}
+			s.warm = lookSlot
+			if n := len(s.turns); is && !l.Running() {
+				s.warm = time.Duration(after) * lookSlot
+			} else if !is {
+				before, _ := costOf(s.turns[n/2 : 3*n/4])
+				later, _ := costOf(s.turns[3*n/4:])
+				s.never = fmt.Sprintf("after %.0f s of load its CPU a request still went from %s to %s",
+					float64(n)*lookSlot.Seconds(), words.Time(before), words.Time(later))
+			}
 		}
-		return turns, err
-	})
-	if err != nil {
-		return err
-	}
-	at.Warmup = lookSlot
-	if n := len(turns); is && !l.Running() {
-		at.Warmup = time.Duration(after) * lookSlot
-	} else if !is {
-		before, _ := costOf(turns[n/2 : 3*n/4])
-		later, _ := costOf(turns[3*n/4:])
-		at.Never = fmt.Sprintf("after %.0f s of load its CPU a request still went from %s to %s",
-			float64(n)*lookSlot.Seconds(), words.Time(before), words.Time(later))
+		l.warm = max(l.warm, s.warm)
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -29,7 +28,7 @@ const (
 	change      = 4 * time.Millisecond // from one server to the next, where its answers are fast
 )
 
-// The lengths of slots, and how many requests one should hold.
+// The lengths of slots, how many requests one should hold, and how often what is in flight.
 const (
 	leastSlot = 20 * time.Millisecond
 	mostSlot  = 2 * time.Second
@@ -37,9 +36,12 @@ const (
 	perFlight = 4
 )
 
-// grains are how often a slot holds what is in flight, and the fewest rounds: shorter for servers so
-// slow that the budget would not hold blocks enough.
-var grains = []struct{ flights, rounds int }{{perFlight, 3}, {2, 3}, {2, leastRounds}}
+// The share of the budget by which a run may go on where that is likely to decide, and how many times its
+// budget it may take for the fewest blocks that tell, among servers that start or answer slowly.
+const (
+	beyond  = 0.2
+	slowest = 3
+)
 
 // A Run is the blocks of a comparison so far.
 type Run struct {
@@ -49,7 +51,6 @@ type Run struct {
 	Control int // the server that each block has twice
 	Blocks  []Block
 	Began   time.Time // of the call, looking included
-	Ended   string    // why it ended before its budget was spent; empty: it did not
 }
 
 // A Block has the trials of all servers in their order, then the control's.
@@ -59,35 +60,27 @@ type Block struct {
 	Took      time.Duration
 }
 
-// start is a run without blocks, after a look: beside is how long a block's servers take to start and
-// end. It refuses a budget that cannot hold blocks enough.
-func (b *Bench) start(began time.Time, beside time.Duration) (*Run, error) {
-	r := &Run{Bench: b, Began: began, Control: rand.New(rand.NewPCG(b.Seed, 1)).IntN(len(b.Servers))}
+// prepare plans the blocks after a look: beside is how long a block's servers take to start and end. It refuses a budget
+// that cannot hold blocks enough.
+func (r *Run) prepare(beside time.Duration) error {
+	r.Control = rand.New(rand.NewPCG(r.Seed, 1)).IntN(len(r.Servers))
 	turn := change
-	for _, l := range append(slices.Clone(b.Looks), b.Looks[r.Control]) {
-		turn = max(turn, l.Beside)
-		beside += max(l.Warmup, lookSlot) + l.Beside
+	for _, s := range append(slices.Clone(r.Servers), r.Servers[r.Control]) {
+		turn = max(turn, s.beside)
+		beside += max(r.warm, lookSlot) + s.beside
 	}
-	least, left := time.Duration(compare.Fewest(b.level())), b.Budget-time.Since(began)
-	var block time.Duration
-	for _, grain := range grains {
-		r.Slot = b.slot(grain.flights)
-		round := time.Duration(len(b.Servers)+1) * (r.Slot + turn)
-		slots := min(b.Budget/perBlock-beside, max(beside, b.Budget/perSlots))
-		r.Rounds = min(max(int(slots/round), grain.rounds), mostRounds)
-		if block = beside + time.Duration(r.Rounds)*round; least*block <= left+time.Duration(beyondFew*float64(b.Budget)) {
-			b.Say("blocks of about %.1f s, for %s at the most", block.Seconds(), words.Duration(b.Budget))
-			return r, nil
-		}
+	r.Slot = r.slot()
+	round := time.Duration(len(r.Servers)+1) * (r.Slot + turn)
+	slots := min(r.Budget/perBlock-beside, max(beside, r.Budget/perSlots))
+	r.Rounds = min(max(int(slots/round), leastRounds), mostRounds)
+	block, least := beside+time.Duration(r.Rounds)*round, compare.Fewest(r.level())
+	needs := (time.Since(r.Began) + time.Duration(least)*block).Round(time.Second) + time.Second
+	if needs > slowest*r.Budget {
+		return fmt.Errorf("--budget %v holds fewer than %d blocks of about %.1f s, and no fewer can tell; use --budget %v "+
+			"or more, or less --warmup", r.Budget, least, block.Seconds(), needs)
 	}
-	needs := (b.Budget - left + least*block).Round(time.Second) + time.Second
-	if needs <= slowest*b.Budget {
-		b.Say("blocks of about %.1f s, so it takes about %s for the %d that are the least that tell", block.Seconds(),
-			words.Duration(needs), least)
-		return r, nil
-	}
-	return nil, fmt.Errorf("--budget %v holds fewer than %d blocks of about %.1f s, and no fewer can tell; use --budget %v "+
-		"or more, or less --warmup", b.Budget, least, block.Seconds(), needs)
+	r.Say("blocks of about %.1f s, for %s at the most", block.Seconds(), words.Duration(max(needs, r.Budget)))
+	return nil
 }
 
 // slot is the length of a slot for the slowest of the servers: long enough for a hundred requests,
@@ -95,45 +88,19 @@ func (b *Bench) start(began time.Time, beside time.Duration) (*Run, error) {
 // since what disturbs one of them then disturbs the next as well: neighbouring slots differ by the same
 // share whether they last 50 ms or 500, so what counts is how many there are. Shorter ones would be
 // spent on the change from one server to the next, which takes two to five.
-func (b *Bench) slot(flights int) time.Duration {
+func (b *Bench) slot() time.Duration {
 	length := leastSlot.Seconds()
-	for _, l := range b.Looks {
-		if l.Rate > 0 {
-			length = max(length, float64(max(perSlot, flights*b.Connections*b.Pipelining))/l.Rate)
+	for _, s := range b.Servers {
+		if s.rate > 0 {
+			length = max(length, float64(max(perSlot, perFlight*b.Connections*b.Pipelining))/s.rate)
 		}
 	}
 	return time.Duration(min(length, mostSlot.Seconds())*100+0.999) * 10 * time.Millisecond
 }
 
-func (b *Bench) left(began time.Time) time.Duration { return b.Budget - time.Since(began) }
-
-// mostFailing is how many blocks in a row may tell nothing.
-const mostFailing = 3
-
-// The shares of the budget by which a run may go on where that is likely to decide, and by which slots
-// may take it longer to its fewest blocks before they are made shorter.
-const (
-	beyond    = 0.2
-	beyondFew = 0.5
-)
-
-// slowest is how many times its budget a run may take for the fewest blocks that tell, among servers
-// that start or answer slowly.
-const slowest = 3
-
 // Measure measures blocks until the answer is known, or the budget is spent.
 func (r *Run) Measure(ctx context.Context) error {
-	for failing := 0; ; {
-		if n := len(r.Blocks); n > 0 {
-			out := r.Assess()
-			r.tell(out)
-			if out.Settled() {
-				return nil
-			}
-			if r.spent(out) {
-				return nil
-			}
-		}
+	for {
 		block, err := r.block(ctx, len(r.Blocks)+1)
 		if err != nil {
 			return err
@@ -142,20 +109,33 @@ func (r *Run) Measure(ctx context.Context) error {
 		if most := r.Budget / perBlock; block.Took > most { // slower than it looked
 			r.Rounds = max(int(int64(r.Rounds)*int64(most)/int64(block.Took)), min(r.Rounds, leastRounds))
 		}
-		if failing++; slices.ContainsFunc(block.Trials[1:len(r.Servers)], valid) && valid(block.Trials[0]) {
-			failing = 0
-		}
-		if failing == mostFailing {
-			r.Ended = fmt.Sprintf("%d blocks in a row told nothing", failing)
+		out := r.Assess()
+		r.tell(out)
+		if out.Settled() || r.fails() || r.spent(out) {
 			return nil
 		}
 	}
 }
 
+func valid(t measure.Trial) bool { return len(t.Faults) == 0 }
+
+// mostFailing is how many blocks in a row may tell nothing.
+const mostFailing = 3
+
+// fails tells whether the latest blocks told nothing of any server, so that going on is of no use.
+func (r *Run) fails() bool {
+	n := len(r.Blocks)
+	return n >= mostFailing && !slices.ContainsFunc(r.Blocks[n-mostFailing:], func(b Block) bool {
+		return valid(b.Trials[0]) && slices.ContainsFunc(b.Trials[1:len(r.Servers)], valid)
+	})
+}
+
+func (r *Run) left() time.Duration { return r.Budget - time.Since(r.Began) }
+
 // spent tells whether the budget is spent: no other block fits into it, and none is likely to decide
 // soon after it.
 func (r *Run) spent(out *compare.Outcome) bool {
-	left, last := r.left(r.Began), r.Blocks[len(r.Blocks)-1].Took
+	left, last := r.left(), r.Blocks[len(r.Blocks)-1].Took
 	if left >= last {
 		return false
 	}
@@ -165,8 +145,6 @@ func (r *Run) spent(out *compare.Outcome) bool {
 	}
 	return needs == 0 || left+time.Duration(more*float64(r.Budget)) < needs
 }
-
-func valid(t measure.Trial) bool { return len(t.Faults) == 0 }
 
 // mostIdle is what the other servers may use in a server's slots, as a share of a core. Runtimes clean up
 // and compile after their load, alike on both sides; where they do not, the bet on strangers tells.
@@ -185,50 +163,51 @@ func (r *Run) order(n int) (order []int) {
 // block measures one block. What a server is called decides nothing else: which is started first,
 // and which has which port and place with the client, is as the order was drawn. So servers that do not
 // differ are exchangeable, which package compare relies on.
-func (r *Run) block(ctx context.Context, n int) (Block, error) {
+func (r *Run) block(ctx context.Context, n int) (out Block, err error) {
 	r.show(fmt.Sprintf("block %d", n))
 	began, order := time.Now(), r.order(n)
 	first := slices.Clone(order[:len(r.Servers)+1])
 	var subjects []measure.Subject
 	for place, i := range first {
-		if i == len(r.Servers) {
-			i = r.Control
-		}
-		subjects = append(subjects, r.subject(i, place))
+		subjects = append(subjects, r.subject(r.server(i), place))
 	}
 	for at, i := range order {
 		order[at] = slices.Index(first, i)
 	}
 	p := r.plan(subjects)
 	p.Slot, p.Rounds = r.Slot, r.Rounds
-	p.Unlike = r.Different || slices.ContainsFunc(r.Looks, func(l Look) bool { return probe.Varies(l.Answers) })
+	p.Unlike = r.Different || slices.ContainsFunc(r.Servers, func(s *Server) bool { return probe.Varies(s.answers) })
 	made, err := p.Block(ctx, order)
 	if err != nil {
-		return Block{}, err
+		return out, err
 	}
-	out := Block{Trials: make([]measure.Trial, len(first)), Took: time.Since(began)}
-	if len(made.Strangers) == len(first) {
-		out.Strangers = make([]float64, len(first))
-	}
-	for place, i := range first {
-		if out.Strangers != nil {
-			out.Strangers[i] = made.Strangers[place]
-		}
+	for i := range first {
+		place := slices.Index(first, i)
 		t := made.Trials[place]
 		t.Faults = slices.DeleteFunc(t.Faults, func(f measure.Fault) bool { return f.Name == gate.IdleServers && t.Metrics[idle] < mostIdle })
-		out.Trials[i] = t
+		out.Trials = append(out.Trials, t)
+		if len(made.Strangers) == len(first) {
+			out.Strangers = append(out.Strangers, made.Strangers[place])
+		}
 	}
+	out.Took = time.Since(began)
 	return out, nil
 }
 
-// tell shows what is known so far, and the faults of the latest block.
+// server is the one whose trial is the ith of a block: the last is the control's.
+func (r *Run) server(i int) *Server {
+	if i == len(r.Servers) {
+		i = r.Control
+	}
+	return r.Servers[i]
+}
+
+// tell shows what is known so far, and a fault of the latest block.
 func (r *Run) tell(out *compare.Outcome) {
 	n := len(r.Blocks)
-	for i, t := range r.Blocks[n-1].Trials {
-		if !valid(t) {
-			r.Say("  block %d: %s does not count: %s", n, r.called(i), t.Faults[0].Detail)
-			break
-		}
+	trials := r.Blocks[n-1].Trials
+	if i := slices.IndexFunc(trials, func(t measure.Trial) bool { return !valid(t) }); i >= 0 {
+		r.Say("  block %d: %s does not count: %s", n, r.server(i).Name, trials[i].Faults[0].Detail)
 	}
 	text := fmt.Sprintf("block %d", n)
 	for _, c := range out.Comparisons {
@@ -240,32 +219,5 @@ func (r *Run) tell(out *compare.Outcome) {
 }
 
 func (r *Run) show(text string) {
-	r.Show(fmt.Sprintf("%s; %s, at most %s left", text, words.Duration(time.Since(r.Began)),
-		words.Duration(max(0, r.left(r.Began)))))
-}
-
-// called is the server of a trial, as the caller calls it.
-func (r *Run) called(i int) string {
-	if i == len(r.Servers) {
-		return "the second start of " + r.Servers[r.Control].Name
-	}
-	return r.Servers[i].Name
-}
-
-// took is how many seconds the run took so far.
-func (r *Run) took() float64 { return math.Round(time.Since(r.Began).Seconds()*10) / 10 }
-
-// planRounds is how many slots each server has in a block beside which it is profiled.
-const planRounds = 8
-
-// Plan is the servers as the engine has them, each once, at the places of the first block: for what is
-// asked of them once the comparison is over.
-func (b *Bench) Plan() measure.Plan {
-	var subjects []measure.Subject
-	for i := range b.Servers {
-		subjects = append(subjects, b.subject(i, i))
-	}
-	p := b.plan(subjects)
-	p.Slot, p.Rounds = b.slot(perFlight), planRounds
-	return *p
+	r.Show(fmt.Sprintf("%s; %s, at most %s left", text, words.Duration(time.Since(r.Began)), words.Duration(max(0, r.left()))))
 }

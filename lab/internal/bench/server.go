@@ -13,7 +13,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -23,14 +26,24 @@ type Server struct {
 	// Command is the words of the command, with {addr}, {host} and {port} to be filled in. It is empty
 	// for a server that runs already.
 	Command []string
-	Dir     string // where the command starts; empty: in the caller's directory
+	Dir     string // where the command starts
 	URL     string // of a server that runs already, http://HOST:PORT, https://HOST:PORT or unix:/PATH
 	// Subject is whose CPU time is read of a server that runs already, as pid:1234 or cgroup:/PATH;
 	// empty if only its address is known.
 	Subject string
 	Commit  string // that was built for the command; empty if nothing was
 
-	found *found // of a server that runs already, whose processes are known
+	running *measure.Running // if it runs already, and its processes are known
+
+	// What the look sees of it.
+	answers []probe.Given
+	chatty  bool          // it prints a line for each request
+	turns   []turn        // its load so far
+	rate    float64       // requests a second under the load asked for, roughly
+	beside  time.Duration // that a turn takes beside what counts of it
+	whole   time.Duration // that a turn took in all, with the reference's
+	warm    time.Duration // after a start, from then on it is steady
+	never   string        // it was not steady within the limit, and how it went instead
 }
 
 // mostServers limits the servers of one comparison. All of them are up at once.
@@ -46,45 +59,37 @@ var (
 // parseServers parses arguments of the form NAME=COMMAND, NAME=http://HOST:PORT (or https), or with
 // pid:PID@ or cgroup:/PATH@ before such an address. The first is the one that the others are compared
 // with.
-func parseServers(args []string) ([]Server, error) {
+func parseServers(args []string) (out []*Server, err error) {
 	if len(args) < 2 || len(args) > mostServers {
 		return nil, fmt.Errorf("name two to %d servers, as 'old=./server-old --port {port}' 'new=./server-new --port {port}'; "+
 			"here %d are named", mostServers, len(args))
 	}
-	var out []Server
 	for _, arg := range args {
 		s, err := parseServer(arg)
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(out, func(o Server) bool { return o.Name == s.Name }) {
+		if slices.ContainsFunc(out, func(o *Server) bool { return o.Name == s.Name }) {
 			return nil, fmt.Errorf("two servers are called %s; give each a name of its own", s.Name)
 		}
-		if out = append(out, s); s.kind() != out[0].kind() {
-			return nil, fmt.Errorf("%s is %s and %s is %s, which are not measured alike; give all servers in one form",
-				out[0].Name, out[0].kind(), s.Name, s.kind())
+		if out = append(out, s); s.form() != out[0].form() {
+			return nil, fmt.Errorf("%s and %s are named in different forms, and are not measured alike then; give commands, "+
+				"addresses with pid: or cgroup:, or addresses alone, all with https:// or none", out[0].Name, s.Name)
 		}
 	}
 	return out, nil
 }
 
-// kind says in which way a server is named.
-func (s Server) kind() string {
-	over := ""
-	if strings.HasPrefix(s.URL, "https://") {
-		over = " over TLS"
-	}
-	switch {
-	case s.URL == "":
-		return "a command to start"
-	case s.Subject == "":
-		return "an address alone" + over
-	}
-	return "an address with its processes" + over
+// form is in which way a server is named.
+func (s *Server) form() [3]bool {
+	return [3]bool{s.URL != "", s.Subject != "", strings.HasPrefix(s.URL, "https:")}
 }
 
+// Costed tells whether the server's CPU time can be read.
+func (s *Server) Costed() bool { return s.URL == "" || s.Subject != "" }
+
 // parseRevisions parses the one command of two revisions: its words, or all of them in one.
-func parseRevisions(args []string) (out []Server, err error) {
+func parseRevisions(args []string) (out []*Server, err error) {
 	text := strict.Shell(args)
 	if len(args) == 1 {
 		text = args[0]
@@ -102,87 +107,101 @@ func parseRevisions(args []string) (out []Server, err error) {
 	return out, nil
 }
 
-func parseServer(arg string) (Server, error) {
-	name, command, ok := strings.Cut(arg, "=")
+// The ways to name a server that runs already here, so that its CPU time can be read.
+const (
+	byProcess = "pid"
+	byCgroup  = "cgroup"
+)
+
+func parseServer(arg string) (*Server, error) {
+	name, text, ok := strings.Cut(arg, "=")
 	if !ok || !nameOf.MatchString(name) {
-		return Server{}, fmt.Errorf("%q has no name; write NAME=COMMAND, as 'old=./server-old --port {port}'; a name has "+
+		return nil, fmt.Errorf("%q has no name; write NAME=COMMAND, as 'old=./server-old --port {port}'; a name has "+
 			"letters, digits and ._+-", strict.Visible(arg, 60))
 	}
-	s := Server{Name: name}
-	command, err := s.subject(command)
-	if err != nil {
-		return s, err
-	}
-	scheme, _, ok := strings.Cut(command, "://")
-	if s.Subject != "" || strings.HasPrefix(command, "unix:") || ok && !strings.ContainsAny(scheme, " /") {
-		return s.at(command)
-	}
-	split, err := strict.Words(command)
-	shell := slices.IndexFunc(split, forShell.MatchString)
+	s := &Server{Name: name}
+	kind, rest, _ := strings.Cut(text, ":")
+	scheme, _, schemed := strings.Cut(text, "://")
 	switch {
-	case err != nil:
-		return s, fmt.Errorf("%s: its command %w", name, err)
-	case shell >= 0:
-		return s, fmt.Errorf("%s: %q is for a shell, and there is none here; write sh -c 'exec …' with the command in quotes",
-			name, split[shell])
-	case len(split) == 0:
-		return s, fmt.Errorf("%s has no command; write %s='./server --port {port}'", name, name)
+	case kind == byProcess || kind == byCgroup:
+		at := strings.LastIndex(rest, "@") // a unit of systemd may have one in its name
+		pid, _ := strconv.Atoi(rest[:max(at, 0)])
+		if at < 1 || kind == byProcess && pid < 1 {
+			return nil, fmt.Errorf("%s: %q says not whose CPU time is read and where it listens; write %s=pid:1234@HOST:PORT "+
+				"(pgrep -f NAME finds it) or %s=cgroup:/PATH@HOST:PORT", name, strict.Visible(text, 80), name, name)
+		}
+		s.Subject = kind + ":" + rest[:at]
+		if text = rest[at+1:]; !strings.Contains(text, "://") && !strings.HasPrefix(text, "unix:") {
+			text = "http://" + text
+		}
+		return s, s.locate(text)
+	case kind == "unix" || schemed && !strings.ContainsAny(scheme, " /"):
+		return s, s.locate(text)
 	}
-	s.Command = split
-	if !strings.Contains(command, "{port}") && !strings.Contains(command, "{addr}") {
-		return s, fmt.Errorf("%s: its command has neither {port} nor {addr}, so it cannot be told where to listen; put "+
-			"one where the server's own option takes it, as --port {port} or --listen {addr}", name)
-	}
-	return s, nil
+	return s, s.split(text)
 }
 
-// at is a server that runs already.
-func (s Server) at(raw string) (Server, error) {
+// split takes a command to start apart.
+func (s *Server) split(command string) (err error) {
+	s.Command, err = strict.Words(command)
+	shell := slices.IndexFunc(s.Command, forShell.MatchString)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: its command %w", s.Name, err)
+	case shell >= 0:
+		return fmt.Errorf("%s: %q is for a shell, and there is none here; write sh -c 'exec …' with the command in quotes",
+			s.Name, s.Command[shell])
+	case !strings.Contains(command, "{port}") && !strings.Contains(command, "{addr}"):
+		return fmt.Errorf("%s: its command has neither {port} nor {addr}, so it cannot be told where to listen; put "+
+			"one where the server's own option takes it, as --port {port} or --listen {addr}", s.Name)
+	}
+	return nil
+}
+
+// locate takes the address of a server that runs already.
+func (s *Server) locate(raw string) error {
 	if path, ok := strings.CutPrefix(raw, "unix:"); ok {
-		whole, err := filepath.Abs(path)
-		info, missing := os.Stat(path)
-		if err != nil || missing != nil || info.Mode()&os.ModeSocket == 0 {
-			return s, fmt.Errorf("%s: there is no socket %s; write unix:/PATH of one on which a server listens", s.Name,
+		info, err := os.Stat(path)
+		if err != nil || info.Mode()&os.ModeSocket == 0 {
+			return fmt.Errorf("%s: there is no socket %s; write unix:/PATH of one on which a server listens", s.Name,
 				strict.Visible(path, 120))
 		}
-		s.URL = "unix:" + whole
-		return s, nil
+		path, err = filepath.Abs(path)
+		s.URL = "unix:" + path
+		return err
 	}
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https":
-		return s, fmt.Errorf("%s: %q is no address of a server; write http://HOST:PORT or https://HOST:PORT, with --http2 for HTTP/2",
+		return fmt.Errorf("%s: %q is no address of a server; write http://HOST:PORT or https://HOST:PORT, with --http2 for HTTP/2",
 			s.Name, strict.Visible(raw, 60))
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
-		return s, fmt.Errorf("%s: give the path by --url, and here only %s://HOST:PORT", s.Name, u.Scheme)
+		return fmt.Errorf("%s: give the path by --url, and here only %s://HOST:PORT", s.Name, u.Scheme)
 	}
 	if u.Port() == "" {
 		u.Host += map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
 	}
 	s.URL = u.Scheme + "://" + u.Host
-	return s, nil
+	return nil
 }
 
 // address is HOST:PORT of a server that runs already, or unix:/PATH.
-func (s Server) address() string {
+func (s *Server) address() string {
 	return strings.TrimPrefix(strings.TrimPrefix(s.URL, "http://"), "https://")
 }
 
 // fill is the command with the place to listen filled in.
-func (s Server) fill(port int) (out []string) {
-	at := fmt.Sprintf("%s:%d", loopback, port)
-	with := strings.NewReplacer("{addr}", at, "{host}", loopback, "{port}", strconv.Itoa(port))
-	for _, word := range s.Command {
-		out = append(out, with.Replace(word))
-	}
-	return out
+func (s *Server) fill(addr string) []string {
+	host, port, _ := net.SplitHostPort(addr)
+	with := strings.NewReplacer("{addr}", addr, "{host}", host, "{port}", port)
+	return strict.Called(s.Command, with.Replace)
 }
 
-// program is the path of a command's first word, by the caller's directory or by PATH.
-func (s Server) program(dir string) (string, error) {
+// program is the path of a command's first word, by the directory where it starts or by PATH.
+func (s *Server) program() (string, error) {
 	word := s.Command[0]
 	if strings.Contains(word, "/") && !filepath.IsAbs(word) {
-		word = filepath.Join(dir, word)
+		word = filepath.Join(s.Dir, word)
 	}
 	path, err := exec.LookPath(word)
 	if err != nil {
@@ -196,13 +215,12 @@ func (s Server) program(dir string) (string, error) {
 // takes a connection's own end: a client's connections would else take a server's port between two of
 // its starts.
 func freePorts(n int) (first int, err error) {
-	low, high := 20_000, 32_768
+	high := 32_768
 	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
-	if _, _ = fmt.Sscan(string(text), &high); high-low < 100*n {
-		low, high = 1024, max(high, 1024+100*n)
-	}
+	_, _ = fmt.Sscan(string(text), &high)
+	low := max(1024, high-12_000)
 	for range 100 {
-		if first = low + rand.IntN(high-low-n); listenable(first, n) == nil {
+		if first = low + rand.IntN(max(high-low-n, 1000)); listenable(first, n) == nil {
 			return first, nil
 		}
 	}
@@ -211,9 +229,6 @@ func freePorts(n int) (first int, err error) {
 
 // listenable refuses so many ports if a server could not listen on one of them.
 func listenable(first, n int) error {
-	if first+n > 65536 {
-		return fmt.Errorf("--port %d: %d ports are needed from there on, and the last is 65535", first, n)
-	}
 	for p := first; p < first+n; p++ {
 		l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(p)))
 		if err != nil {

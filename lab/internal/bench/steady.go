@@ -73,22 +73,16 @@ func costOf(turns []turn) (mean, variance float64) {
 	return mean, variance
 }
 
-// apart is by how much the cost of a request differs between some turns and others, as a
-// share, and the standard error of that; infinite if one of them has none.
-func apart(a, b []turn) (by, wrong float64) {
-	x, of := costOf(a)
-	y, other := costOf(b)
-	if x == 0 || y == 0 {
-		return math.Inf(1), 0
-	}
-	return math.Abs(x-y) / min(x, y), math.Sqrt(of+other) / min(x, y)
-}
-
 // steady tells whether the latest stretch of some turns is steady. At the limit only what surely
 // is not is not.
 func steady(turns []turn, limit bool) bool {
 	n := len(turns)
-	by, wrong := apart(turns[n/2:3*n/4], turns[3*n/4:])
+	x, of := costOf(turns[n/2 : 3*n/4])
+	y, other := costOf(turns[3*n/4:])
+	if x == 0 || y == 0 {
+		return false
+	}
+	by, wrong := math.Abs(x-y)/min(x, y), math.Sqrt(of+other)/min(x, y)
 	if limit {
 		return by <= max(known, surely*wrong)
 	}
@@ -109,25 +103,22 @@ func warmAfter(turns []turn) int {
 	return n / 2
 }
 
-// until has a server that had some turns loaded until it is steady, or for so many turns, and gives all of them
-// and after how many it was warm; false if it never was.
-func until(turns []turn, most int, load func(more int) ([]turn, error)) (all []turn, after int, is bool, err error) {
+// until has a server that had some turns loaded in more of them until it is steady, or for so many turns, and tells after
+// how many it was warm; false if it never was.
+func until(turns *[]turn, most int, load func(more int) error) (after int, is bool, err error) {
 	for n, agreed := firstTurns, 0; ; n = int(growth * float64(n)) {
 		n = min(n, most)
-		more, err := load(n - len(turns))
-		if turns = append(turns, more...); err != nil {
-			return nil, 0, false, err
+		if err := load(n - len(*turns)); err != nil {
+			return 0, false, err
 		}
-		if steady(turns, false) {
-			agreed++
-		} else {
+		if agreed++; !steady(*turns, false) {
 			agreed = 0
 		}
-		if agreed == 2 || n == most && steady(turns, true) {
-			return turns, warmAfter(turns), true, nil
-		}
-		if n == most {
-			return turns, 0, false, nil
+		switch {
+		case agreed == 2 || n == most && steady(*turns, true):
+			return warmAfter(*turns), true, nil
+		case n == most:
+			return 0, false, nil
 		}
 	}
 }

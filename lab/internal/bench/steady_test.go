@@ -19,10 +19,10 @@ func turnsOf(n int, noise float64, seed uint64, at func(s float64) float64) (out
 
 // looked judges a server as a look does, and gives how many turns that took.
 func looked(turns []turn) (took, after int, is bool) {
-	seen, after, is, _ := until(nil, len(turns), func(n int) ([]turn, error) {
-		next := turns[took : took+n]
-		took += n
-		return next, nil
+	var seen []turn
+	after, is, _ = until(&seen, len(turns), func(n int) error {
+		seen = turns[:len(seen)+n]
+		return nil
 	})
 	return len(seen), after, is
 }
