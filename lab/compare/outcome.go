@@ -1,5 +1,7 @@
 package compare
 
+import "slices"
+
 // Version is the schema version of an Outcome.
 const Version = 1
 
@@ -147,31 +149,33 @@ const (
 	AboveOpen = "open"
 )
 
+// open reports whether more blocks may tell more of a comparison that was asked.
+func (o *Outcome) open(c Comparison) bool {
+	switch {
+	case c.NeverSteady:
+		return !c.CPUPerRequest.Known()
+	case c.Verdict == Uncosted:
+		return !c.Settled(o.Margin)
+	}
+	return c.Verdict == Undecided || c.Above == AboveOpen
+}
+
 // Settled reports whether more blocks would tell nothing more that was asked.
 func (o *Outcome) Settled() bool {
-	for _, c := range o.Comparisons {
-		if c.NeverSteady && c.CPUPerRequest.Known() {
-			continue
-		}
-		if c.Verdict == Undecided || c.Verdict == Invalid || c.Above == AboveOpen ||
-			c.Verdict == Uncosted && !c.Settled(o.Margin) {
-			return false
-		}
-	}
-	return len(o.Comparisons) > 0
+	return len(o.Comparisons) > 0 &&
+		!slices.ContainsFunc(o.Comparisons, func(c Comparison) bool { return c.Verdict == Invalid || o.open(c) })
 }
 
 // Settled reports whether throughput without a cost is known as well as was asked.
 func (c Comparison) Settled(margin float64) bool {
 	t := c.Throughput
-	return t.Known() && (t.Low > 1 || t.High < 1 || t.Low >= 1/(1+margin) && t.High <= 1+margin)
+	return t.Known() && (t.Unequal || t.Judge(margin) == Same)
 }
 
 // Further estimates the seconds after which nothing more is open; 0 if that is not known.
 func (o *Outcome) Further() (most float64) {
 	for _, c := range o.Comparisons {
-		open := c.Verdict == Undecided && !c.NeverSteady || c.Above == AboveOpen || c.Verdict == Uncosted && !c.Settled(o.Margin)
-		if open && c.FurtherS == 0 {
+		if o.open(c) && c.FurtherS == 0 {
 			return 0
 		}
 		most = max(most, c.FurtherS)
@@ -191,19 +195,14 @@ const (
 // Status is the exit status that scripts see. Above the bar counts more than anything
 // open: it is decided, whatever else is not.
 func (o *Outcome) Status() int {
-	status := ExitDecided
-	for _, c := range o.Comparisons {
-		switch {
-		case c.Above == AboveYes:
-			return ExitAbove
-		case c.Verdict == Invalid:
-			status = ExitInvalid
-		case c.NeverSteady && status == ExitDecided:
-			status = ExitUndecided
-		}
+	has := func(is func(c Comparison) bool) bool { return slices.ContainsFunc(o.Comparisons, is) }
+	switch {
+	case has(func(c Comparison) bool { return c.Above == AboveYes }):
+		return ExitAbove
+	case has(func(c Comparison) bool { return c.Verdict == Invalid }):
+		return ExitInvalid
+	case !o.Settled() || has(func(c Comparison) bool { return c.NeverSteady }):
+		return ExitUndecided
 	}
-	if status == ExitDecided && !o.Settled() {
-		status = ExitUndecided
-	}
-	return status
+	return ExitDecided
 }

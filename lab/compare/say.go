@@ -11,18 +11,16 @@ import (
 func (c Comparison) Sentence(margin float64) string {
 	r := c.CPUPerRequest
 	by, from := change(r.Ratio, r.Low, r.High)
-	within := share(margin)
 	says := fmt.Sprintf("%s costs %s CPU a request than %s (%s)", c.Name, by, c.Base, from)
-	switch {
-	case c.Verdict != Same:
+	if c.Verdict != Same {
 		return says
-	case r.Unequal:
-		return fmt.Sprintf("the same within %s, though not equal: %s", within, says)
 	}
-	return fmt.Sprintf("the same within %s: %s", within, says)
+	though := ""
+	if r.Unequal {
+		though = ", though not equal"
+	}
+	return fmt.Sprintf("the same within %s %%%s: %s", strconv.FormatFloat(100*margin, 'g', 10, 64), though, says)
 }
-
-func share(margin float64) string { return strconv.FormatFloat(100*margin, 'g', 10, 64) + " %" }
 
 // change is a ratio as "4.2 % more" and "3.1 to 5.3 %", or "up to 5.3 %" where the interval begins at
 // equality. Ends are rounded outwards, so that no more is said than the interval holds.
@@ -77,11 +75,11 @@ func (c Comparison) NotDecided(margin, level float64, why string) string {
 	case r == nil:
 		return fmt.Sprintf("not decided: no block has valid trials of both %s and %s; %s", c.Name, c.Base, why)
 	case !r.Known():
-		return fmt.Sprintf("not decided: of both %s and %s %d blocks are valid, and %d are the least that tell%s", c.Name,
+		return fmt.Sprintf("not decided: both %s and %s have valid trials in %d of the %d blocks that are the least that tell%s", c.Name,
 			c.Base, r.Blocks, Fewest(level), c.More())
 	case c.FurtherS == 0 && r.Judge(margin) != Undecided:
-		return "not decided: the A/A control has not agreed; else " +
-			Comparison{Name: c.Name, Base: c.Base, CPUPerRequest: r, Verdict: r.Judge(margin)}.Sentence(margin)
+		c.Verdict = r.Judge(margin)
+		return "not decided: the A/A control has not agreed; else " + c.Sentence(margin)
 	default:
 		return fmt.Sprintf("not decided: %s costs between %s and %s CPU a request than %s%s", c.Name, end(r.Low, math.Floor),
 			end(r.High, math.Ceil), c.Base, c.More())

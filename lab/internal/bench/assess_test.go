@@ -50,7 +50,7 @@ func TestWhatBlocksSay(t *testing.T) {
 		{"cheaper", each(7, 0.72, 0.71, 0.73), nil, compare.Cheaper, "", 0, "new costs 28.0 % less CPU a request than old (27.0 to 29.0 %)"},
 		{"same", each(7, 1.001, 0.99, 1.012), nil, compare.Same, "", 0, "the same within 3 %: new costs 0.1 % more"},
 		{"same and not equal", each(7, 1.015, 1.01, 1.02), nil, compare.Same, "", 0, "though not equal: new costs 1.5 % more"},
-		{"six blocks are too few, however clear", each(6, 2), nil, compare.Undecided, "", 1, "of both new and old 6 blocks are valid, and 7 are the least"},
+		{"six blocks are too few, however clear", each(6, 2), nil, compare.Undecided, "", 1, "both new and old have valid trials in 6 of the 7 blocks"},
 		{"neither", each(9, 1.04, 0.99, 1.02), nil, compare.Undecided, "", 1, "new costs between 1.0 % less and 4.0 % more CPU a request than old"},
 		{"above the bar", each(7, 1.08, 1.07), func(r *Run) { r.FailAbove = 1.05 }, compare.Dearer, compare.AboveYes, 4, "new costs 8.0 % more"},
 		{"the bar open", each(8, 1.04, 1.06), func(r *Run) { r.FailAbove = 1.05 }, compare.Dearer, compare.AboveOpen, 1, "above 1.05 is not decided"},
