@@ -26,8 +26,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
@@ -38,10 +36,8 @@ const Window = "/debug/pprof/window"
 const (
 	// longest is the longest window in seconds.
 	longest = 600
-	// longestPath is the longest path of a unix socket: 107 bytes on Linux, which needs one more for the end.
-	longestPath = len(unix.RawSockaddrUnix{}.Path) - 1
-	// longestPid is the highest process id that Linux can be configured to give.
-	longestPid = 4194304
+	// longestDir leaves room for a process's name in the path of a socket, which has at most 104 bytes on macOS.
+	longestDir = 90
 )
 
 // Rates say how much is sampled of what a process waits for, in the units of package runtime's functions.
@@ -56,15 +52,11 @@ func Path(dir string, pid int) string { return filepath.Join(dir, strconv.Itoa(p
 // Check returns why sockets cannot be in dir. Profiles reveal what a process did, and anyone who can connect can slow it
 // down. The directory must keep other users out, since not every system checks the mode of a socket.
 func Check(dir string) error {
-	if long := len(Path(dir, longestPid)) - longestPath; long > 0 {
-		return fmt.Errorf("%s is too long by %d: a socket's path, /PID.sock included, has at most %d bytes", dir, long, longestPath)
+	if len(dir) > longestDir {
+		return fmt.Errorf("%s is too long for the path of a socket: give one of at most %d bytes", dir, longestDir)
 	}
-	switch info, err := os.Stat(dir); {
-	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("%s does not exist; make it with mkdir -p -m 700", dir)
-	case err != nil:
-		return err
-	case !info.IsDir() || info.Mode().Perm() != 0o700 || int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid():
+	info, err := os.Stat(dir)
+	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 || int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid() {
 		return fmt.Errorf("%s is no directory of your own that is closed to others; make one with mkdir -p -m 700", dir)
 	}
 	return nil
@@ -114,21 +106,17 @@ func ServeOn(ln net.Listener, rates Rates, p program.Program) (stop func()) {
 	}
 }
 
-// kinds are the files of a window: of the CPU, of moments, and those of which net/http/pprof gives what a window added.
+// deltas are the kinds of which net/http/pprof gives what a window added, and kinds are all files of a window.
 var (
 	deltas = []string{"mutex", "block", "allocs"}
 	kinds  = append([]string{"cpu", "heap", "goroutine"}, deltas...)
 )
 
-// An answer is what a handler of net/http/pprof writes, kept in memory.
-type answer struct {
-	bytes.Buffer
-	header http.Header
-	status int // 0: the handler was content
-}
+// A file is what a handler of net/http/pprof writes, kept in memory. Where the handler fails it is no profile.
+type file struct{ bytes.Buffer }
 
-func (a *answer) Header() http.Header    { return a.header }
-func (a *answer) WriteHeader(status int) { a.status = status }
+func (*file) Header() http.Header { return http.Header{} }
+func (*file) WriteHeader(int)     {}
 
 // window takes one window. Only one can be taken at a time, since a process has one CPU profile.
 func window(w http.ResponseWriter, r *http.Request) {
@@ -140,9 +128,9 @@ func window(w http.ResponseWriter, r *http.Request) {
 	// Until a collection, memory profiles describe an earlier time, and the window's first collection would add what the
 	// process allocated at its start.
 	runtime.GC()
-	files := map[string]*answer{}
+	files := map[string]*file{}
 	for _, kind := range kinds {
-		files[kind] = &answer{header: http.Header{}}
+		files[kind] = &file{}
 	}
 	if err := pprof.StartCPUProfile(files["cpu"]); err != nil {
 		http.Error(w, err.Error(), http.StatusConflict)
@@ -160,12 +148,8 @@ func window(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-tar")
 	out := tar.NewWriter(w)
 	for _, kind := range kinds {
-		f := files[kind]
-		if f.status != 0 {
-			return // the client went away
-		}
-		_ = out.WriteHeader(&tar.Header{Name: kind + ".pb.gz", Mode: 0o600, Size: int64(f.Len())})
-		_, _ = out.Write(f.Bytes())
+		_ = out.WriteHeader(&tar.Header{Name: kind + ".pb.gz", Mode: 0o600, Size: int64(files[kind].Len())})
+		_, _ = files[kind].WriteTo(out)
 	}
 	_ = out.Close()
 }

@@ -19,7 +19,7 @@ func TestDirectoriesThatLetOthersInAreRefused(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(root) })
 	path := func(name string) string { return filepath.Join(root, name) }
-	long := strings.Repeat("x", longestPath-len("//4194304.sock")-len(root))
+	long := strings.Repeat("x", longestDir-len("/")-len(root))
 	for name, mode := range map[string]os.FileMode{"own": 0o700, "group": 0o750, long: 0o700, long + "x": 0o700} {
 		if err := os.Mkdir(path(name), mode); err != nil {
 			t.Fatal(err)
@@ -28,9 +28,9 @@ func TestDirectoriesThatLetOthersInAreRefused(t *testing.T) {
 	if err := os.WriteFile(path("file"), nil, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, says := range map[string]string{"own": "", long: "", long + "x": "is too long by 1",
+	for name, says := range map[string]string{"own": "", long: "", long + "x": "is too long for the path",
 		"group": "is no directory of your own that is closed", "file": "is no directory",
-		"none": "does not exist; make it with mkdir -p -m 700"} {
+		"none": "is no directory of your own that is closed to others; make one with mkdir -p -m 700"} {
 		if err := Check(path(name)); says == "" && err != nil || says != "" && (err == nil || !strings.HasPrefix(err.Error(), path(name)+" "+says)) {
 			t.Errorf("%s: %v, want %q", name, err, says)
 		}
