@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"net/url"
 	"regexp"
 	"slices"
@@ -24,11 +25,11 @@ func StackOf(s *pprof.Sample) (stack []string) {
 			stack = append(stack, NoSymbol)
 		}
 		for _, line := range slices.Backward(l.Line) {
-			if line.Function == nil || line.Function.Name == "" {
-				stack = append(stack, NoSymbol)
-				continue
+			name := NoSymbol
+			if line.Function != nil {
+				name = cmp.Or(line.Function.Name, name)
 			}
-			stack = append(stack, line.Function.Name)
+			stack = append(stack, name)
 		}
 	}
 	return stack
@@ -70,27 +71,22 @@ func PathOf(symbol string) string {
 	return path
 }
 
-// Hosts with many owners: a module's root has three parts there, and two on a host of one owner.
-var owned = []string{"github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "golang.org", "git.sr.ht"}
-
 // major is the part of a path that is a major version.
 var major = regexp.MustCompile(`^v[0-9]+$`)
 
-// PackageOf gives the key by which shares are kept: the import path for the standard library, else the module's root
-// without its major version, so that "github.com/brianvoe/gofakeit" is one package over v6, v7 and their subpackages.
+// PackageOf gives the key by which shares are kept: the import path for the standard library, else its first three parts
+// without a major version, so that "github.com/brianvoe/gofakeit" is one package over v6, v7 and their subpackages.
 func PackageOf(symbol string) string {
 	path := PathOf(symbol)
-	parts, root := strings.Split(path, "/"), 2
+	parts := strings.Split(path, "/")
 	switch {
 	case path == "main":
 		return Repository
 	case !strings.Contains(parts[0], "."):
 		return path // the standard library has no host
-	case slices.Contains(owned, parts[0]):
-		root = 3
 	}
-	parts = parts[:min(root, len(parts))]
-	if last := len(parts) - 1; last > 0 && major.MatchString(parts[last]) {
+	parts = parts[:min(3, len(parts))]
+	if last := len(parts) - 1; major.MatchString(parts[last]) {
 		parts = parts[:last]
 	}
 	return strings.Join(parts, "/")

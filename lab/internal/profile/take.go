@@ -105,7 +105,7 @@ func take(ctx context.Context, path string, window time.Duration) (Set, error) {
 	set := Set{}
 	for archive := tar.NewReader(resp.Body); ; {
 		h, err := archive.Next()
-		if err == io.EOF && len(set) == len(docs) {
+		if err == io.EOF && len(set) == len(taxonomy.Kind) {
 			return set, nil
 		}
 		var p *pprof.Profile
@@ -125,5 +125,5 @@ func take(ctx context.Context, path string, window time.Duration) (Set, error) {
 
 // LeaveOutProfiler drops the samples of profiling itself, which are no part of what the load costs.
 func LeaveOutProfiler(p *pprof.Profile) {
-	p.Sample = slices.DeleteFunc(p.Sample, func(s *pprof.Sample) bool { return works[0].fits(StackOf(s)) })
+	p.Sample = slices.DeleteFunc(p.Sample, func(s *pprof.Sample) bool { return taxonomy.Work[0].fits(StackOf(s)) })
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/slots"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // Conclude adds to a trial what follows from what was counted: what Follow adds, the
@@ -89,8 +90,9 @@ func (f *File) following(t *Trial) map[string]float64 {
 	quotient("delivered_share", "delivered_per_s", "offered_per_s")
 	quotient("server_cpu_per_event_s", "server_cpu_per_request_s", "events_per_batch")
 	if block, ok := t.Profile(profile.Block); ok && block.DurationS > 0 {
-		m["goroutines_parked"], m["block_events"], m["block_stacks"] = profile.Parked(block), block.Events,
-			float64(block.Stacks)
+		// The mean number of goroutines that were blocked, those that waited for work included.
+		m["goroutines_parked"] = words.Significant(block.Total/block.DurationS, 9)
+		m["block_events"], m["block_stacks"] = block.Events, float64(block.Stacks)
 	}
 	if heap, ok := t.Profile(profile.Heap); ok {
 		m["live_heap_bytes"] = heap.Total
