@@ -62,7 +62,7 @@ func Decode(data []byte, into any) error {
 	if err := isVersion(doc, version); err != nil {
 		return err
 	}
-	if err := strict.CheckTexts(doc, ""); err != nil {
+	if err := checkTexts(doc, ""); err != nil {
 		return err
 	}
 	if err := strict.DecodeJSON(data, into); err != nil {
@@ -83,6 +83,33 @@ func Decode(data []byte, into any) error {
 		}
 		if v.Mark != "" && !mark.MatchString(v.Mark) {
 			return errors.New("/mark: no keyed hash; a machine's own id stays on it")
+		}
+	}
+	return nil
+}
+
+// checkTexts reports the first string of a document, or key, that is not a single line of printable characters,
+// with its place below at.
+func checkTexts(v any, at string) error {
+	switch v := v.(type) {
+	case string:
+		if err := strict.CheckLine(v); err != nil {
+			return fmt.Errorf("%s: the text %w", at, err)
+		}
+	case []any:
+		for i, e := range v {
+			if err := checkTexts(e, at+"/"+strconv.Itoa(i)); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if err := strict.CheckLine(name); err != nil {
+				return fmt.Errorf("%s: the name %q %w", at, name, err)
+			}
+			if err := checkTexts(v[name], at+"/"+name); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -25,8 +25,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -68,33 +66,6 @@ func DecodeJSON(data []byte, into any) error {
 		return fmt.Errorf("line %d: %s takes %s, not a JSON %s", at, where, wanted(value.GoType), value.JSONKind)
 	}
 	return err
-}
-
-// CheckTexts reports the first string of a document, or key, that is not a single line of printable characters,
-// with its place below at.
-func CheckTexts(v any, at string) error {
-	switch v := v.(type) {
-	case string:
-		if err := CheckLine(v); err != nil {
-			return fmt.Errorf("%s: the text %w", at, err)
-		}
-	case []any:
-		for i, e := range v {
-			if err := CheckTexts(e, at+"/"+strconv.Itoa(i)); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if err := CheckLine(name); err != nil {
-				return fmt.Errorf("%s: the name %q %w", at, name, err)
-			}
-			if err := CheckTexts(v[name], at+"/"+name); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // checkLineEnds refuses CRLF: a file whose lines end in two ways has two digests.

@@ -1,43 +1,23 @@
 package strict
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
-// Visible makes one line of any text for a terminal: what cannot be seen or would
-// move the cursor or turn the direction of writing becomes its code point, as \u001b,
-// and what is longer than most characters is cut off with an ellipsis. A backslash
-// is doubled, so that the line says what the text was.
+// Visible makes one line of any text for a terminal: what cannot be seen or would move the cursor or turn the
+// direction of writing is written as Go does, and what is longer than most characters is cut off with an
+// ellipsis. A backslash is doubled, so that the line says what the text was.
 func Visible(text string, most int) string {
-	var b strings.Builder
-	n := 0
-	for i, r := range text {
+	end, n := "", 0
+	for at := range text {
 		if n++; n > most {
-			b.WriteString("…")
+			text, end = text[:at], "…"
 			break
 		}
-		switch _, size := utf8.DecodeRuneInString(text[i:]); {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case r == '\\':
-			b.WriteString(`\\`)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r == ' ' || unicode.IsPrint(r) && !unicode.Is(unicode.Mn, r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			fmt.Fprintf(&b, `\U%08x`, r)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
 	}
-	return b.String()
+	quoted := strconv.Quote(text)
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`) + end
 }
 
 // Lines is a message for a terminal in which others' text may stand: its lines stay lines,

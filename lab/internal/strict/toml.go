@@ -28,25 +28,27 @@ func DecodeTOML(data []byte, into any) error {
 	}
 	dec := toml.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		return located(err, data, reflect.TypeOf(into))
+	err := dec.Decode(into)
+	unknown, _ := errors.AsType[*toml.StrictMissingError](err)
+	if fault, ok := errors.AsType[*toml.DecodeError](err); ok && unknown == nil {
+		return located(fault, reflect.TypeOf(into))
 	}
 	var raw map[string]any
 	if err := toml.Unmarshal(data, &raw); err != nil {
-		return located(err, data, nil)
+		return err
 	}
-	// The decoder takes Margin for margin, and if a document has both, the last one would win silently.
-	odd := ""
-	walk(raw, reflect.TypeOf(into), "", func(path, key string, _ []string) bool {
-		if key != strings.ToLower(key) {
-			odd = path
+	place, key, known := stray(raw, reflect.TypeOf(into), "")
+	for i := 0; unknown != nil && i < len(unknown.Errors); i++ {
+		if path := unknown.Errors[i].Key(); path[len(path)-1] == key {
+			row, _ := unknown.Errors[i].Position()
+			return fmt.Errorf("line %d: unknown key %q; %s", row, strings.Join(path, "."), Instead(key, known))
 		}
-		return odd != ""
-	})
-	if odd != "" {
-		return fmt.Errorf("unknown key %q: keys are written in lower case", odd)
 	}
-	return nil
+	if key != "" {
+		// The decoder takes Margin for margin, and if a document has both, the last one would win silently.
+		return fmt.Errorf("unknown key %q: keys are written in lower case", place)
+	}
+	return err
 }
 
 // FrontMatter is the TOML before a page's text; empty without any.
@@ -58,101 +60,74 @@ func FrontMatter(page []byte) []byte {
 	return parts[1]
 }
 
-// An Own is a key that a document chooses itself, such as the name of a header.
-type Own string
-
-// walk visits the keys of a document, each with its place and the keys that the type of its table
-// has, until that is enough. The keys of a map of texts are the document's own, and are left out.
-func walk(v any, of reflect.Type, at string, enough func(path, key string, known []string) bool) bool {
+// stray finds a key that the type of its table does not have to the letter, its place, and the keys that the
+// type has. The decoder's own place leaves out tables in braces. The keys of a map are the document's own.
+func stray(v any, of reflect.Type, at string) (place, key string, known []string) {
 	of = element(of)
-	if of == reflect.TypeFor[map[string]string]() ||
-		of != nil && of.Kind() == reflect.Map && of.Key() == reflect.TypeFor[Own]() {
-		return false
-	}
 	switch v := v.(type) {
 	case map[string]any:
-		var known []string
-		if of != nil && of.Kind() == reflect.Struct {
-			for f := range of.Fields() {
-				if key := f.Tag.Get("toml"); key != "" && key != "-" {
-					known = append(known, key)
-				}
-			}
-		}
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			path := strings.TrimPrefix(at+"."+key, ".")
-			if enough(path, key, known) || walk(v[key], field(of, key), path, enough) {
-				return true
+			place := strings.TrimPrefix(at+"."+key, ".")
+			known := keys(of)
+			if of.Kind() == reflect.Struct && !slices.Contains(known, key) {
+				return place, key, known
+			}
+			if place, key, known := stray(v[key], field(of, key), place); key != "" {
+				return place, key, known
 			}
 		}
 	case []any:
 		for i, e := range v {
-			if walk(e, of, fmt.Sprintf("%s[%d]", at, i), enough) {
-				return true
+			if place, key, known := stray(e, of, fmt.Sprintf("%s[%d]", at, i)); key != "" {
+				return place, key, known
 			}
 		}
 	}
-	return false
+	return "", "", nil
 }
 
 // element is the type of what a list or a pointer has.
 func element(of reflect.Type) reflect.Type {
-	for of != nil && (of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice) {
+	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
 		of = of.Elem()
 	}
 	return of
 }
 
-// field is the type of a table's value under a key; nil if it is not known.
-func field(of reflect.Type, key string) reflect.Type {
-	switch {
-	case of == nil:
-	case of.Kind() == reflect.Map:
-		return of.Elem()
-	case of.Kind() == reflect.Struct:
-		for f := range of.Fields() {
-			if f.Tag.Get("toml") == key {
-				return f.Type
-			}
+// keys are those that a struct may have.
+func keys(of reflect.Type) (names []string) {
+	for i := 0; of.Kind() == reflect.Struct && i < of.NumField(); i++ {
+		if key := of.Field(i).Tag.Get("toml"); key != "" && key != "-" {
+			names = append(names, key)
 		}
 	}
-	return nil
+	return names
 }
 
-// located says in which line an error is. A key that the type does not have is
-// compared with those that it has.
-func located(err error, data []byte, into reflect.Type) error {
-	var strict *toml.StrictMissingError
-	if errors.As(err, &strict) && len(strict.Errors) > 0 {
-		row, _ := strict.Errors[0].Position()
-		key := strict.Errors[0].Key()
-		last, instead := key[len(key)-1], ""
-		var raw map[string]any
-		if toml.Unmarshal(data, &raw) == nil { // the decoder's own path leaves out tables in braces
-			walk(raw, into, "", func(_, key string, known []string) bool {
-				stray := key == last && len(known) > 0 && !slices.Contains(known, key)
-				if stray {
-					instead = "; " + Instead(last, known)
-				}
-				return stray
-			})
-		}
-		return fmt.Errorf("line %d: unknown key %q%s", row, strings.Join(key, "."), instead)
+// field is the type of a table's value under a key; any if it is not known.
+func field(of reflect.Type, key string) reflect.Type {
+	if of.Kind() == reflect.Map {
+		return of.Elem()
 	}
-	var dec *toml.DecodeError
-	if errors.As(err, &dec) {
-		row, col := dec.Position()
-		says := strings.TrimPrefix(dec.Error(), "toml: ")
-		if m := misfit.FindStringSubmatch(says); m != nil {
-			of := into
-			for _, key := range dec.Key() {
-				of = field(element(of), key)
-			}
-			says = fmt.Sprintf("%s takes %s, not a TOML %s", strings.Join(dec.Key(), "."), wanted(of), m[1]+m[2])
+	for i := 0; of.Kind() == reflect.Struct && i < of.NumField(); i++ {
+		if of.Field(i).Tag.Get("toml") == key {
+			return of.Field(i).Type
 		}
-		return fmt.Errorf("line %d, column %d: %s", row, col, says)
 	}
-	return err
+	return reflect.TypeFor[any]()
+}
+
+// located says in which line a value of another type is, or a fault of the syntax.
+func located(fault *toml.DecodeError, of reflect.Type) error {
+	row, col := fault.Position()
+	says := strings.TrimPrefix(fault.Error(), "toml: ")
+	if m := misfit.FindStringSubmatch(says); m != nil {
+		for _, key := range fault.Key() {
+			of = field(element(of), key)
+		}
+		says = fmt.Sprintf("%s takes %s, not a TOML %s", strings.Join(fault.Key(), "."), wanted(of), m[1]+m[2])
+	}
+	return fmt.Errorf("line %d, column %d: %s", row, col, says)
 }
 
 // misfit is how the decoder says that a value is of another type; it goes on with a
