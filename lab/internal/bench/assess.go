@@ -199,11 +199,7 @@ func (r *Run) strange(i int, ratio *compare.Ratio) string {
 		if !valid(x) || !valid(y) {
 			continue
 		}
-		by := x.Metrics[idle] - y.Metrics[idle]
-		if b.Strangers != nil {
-			by += b.Strangers[i] - b.Strangers[0]
-		}
-		more = append(more, by)
+		more = append(more, x.Metrics[idle]-y.Metrics[idle]+x.Strangers-y.Strangers)
 	}
 	by, k, n, follows := gate.Follows(more, ratio.Ratio)
 	if !follows && (k < n || !gate.Explains(by, ratio.Ratio)) {
@@ -281,12 +277,12 @@ func (r *Run) never(i int) string {
 func (r *Run) changes(i int) string {
 	var ratios []float64
 	r.each(i, func(t measure.Trial) {
-		if t.Slots == nil || t.Metrics[cost] == 0 {
+		if t.Metrics[cost] == 0 {
 			return
 		}
 		var turns []turn
-		for n, requests := range t.Slots.Requests {
-			turns = append(turns, turn{requests, t.Slots.ServerCPUS[n]})
+		for _, s := range t.Slots {
+			turns = append(turns, turn{s.Requests, s.ServerCPUS})
 		}
 		half := len(turns) / 2
 		before, _ := costOf(turns[:half])

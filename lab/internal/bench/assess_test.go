@@ -18,7 +18,7 @@ func made(ratios ...float64) *Run {
 		Requests: scenario.Requests{{Method: "GET", Path: "/"}},
 		Servers:  []*Server{{Name: "old", Command: []string{"a"}}, {Name: "new", Command: []string{"b"}}}}}
 	for n, ratio := range ratios {
-		b := Block{Took: time.Second, Strangers: []float64{0, 0, 0}}
+		b := Block{Took: time.Second}
 		for _, times := range []float64{1, ratio, 1 + 1e-4*float64(1-2*(n%2))} { // the control is now above, now below
 			b.Trials = append(b.Trials, measure.Trial{Metrics: map[string]float64{cost: 10e-6 * times, throughput: 1e5 / times,
 				p50: 3e-4 * times, p99: 9e-4 * times, "client_thread_busy_max": 0.5, "client_cores_busy": 0.5, "server_cores_busy": 0.99}})
@@ -67,7 +67,7 @@ func TestWhatBlocksSay(t *testing.T) {
 		}, compare.Undecided, "", 1, "the A/A control has not agreed"},
 		{"strangers that follow one", each(20, 1.05), func(r *Run) {
 			for n := range r.Blocks {
-				r.Blocks[n].Strangers[0] = 0.1
+				r.Blocks[n].Trials[0].Strangers = 0.1
 			}
 		}, compare.Undecided, "", 1, "more ran beside old than beside the other, in 20 of 20 blocks and by 0.10 of a core"},
 		{"work that new leaves behind", each(7, 0.95), func(r *Run) {
@@ -77,7 +77,7 @@ func TestWhatBlocksSay(t *testing.T) {
 		}, compare.Undecided, "", 1, "more ran beside old than beside the other, in 7 of 7 blocks and by 0.05"},
 		{"strangers that do not explain it", each(20, 1.5), func(r *Run) {
 			for n := range r.Blocks {
-				r.Blocks[n].Strangers[0] = 0.1
+				r.Blocks[n].Trials[0].Strangers = 0.1
 			}
 		}, compare.Dearer, "", 0, "new costs 50.0 % more"},
 		{"addresses alone", each(8, 1.5), func(r *Run) { r.Servers[0].URL, r.Servers[1].URL = "http://h:1", "http://h:2" }, compare.Uncosted, "", 0, "nothing is said of cost"},

@@ -156,11 +156,7 @@ func (b *Bench) stages(ctx context.Context, rps []float64, c *compare.Curve) ([]
 		}
 	}
 	p.Slot, p.Rounds = time.Duration(c.SlotS*float64(time.Second)), 1
-	made, err := p.Block(ctx, order)
-	if err != nil {
-		return nil, err
-	}
-	return made.Trials, nil
+	return p.Block(ctx, order)
 }
 
 // The limits of what a slot at a rate may say.

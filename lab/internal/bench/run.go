@@ -55,9 +55,8 @@ type Run struct {
 
 // A Block has the trials of all servers in their order, then the control's.
 type Block struct {
-	Trials    []measure.Trial
-	Strangers []float64 // time of others in each one's slots, as a share of a core; nil: not known
-	Took      time.Duration
+	Trials []measure.Trial
+	Took   time.Duration
 }
 
 // prepare plans the blocks after a look: beside is how long a block's servers take to start and end. It refuses a budget
@@ -182,13 +181,9 @@ func (r *Run) block(ctx context.Context, n int) (out Block, err error) {
 		return out, err
 	}
 	for i := range first {
-		place := slices.Index(first, i)
-		t := made.Trials[place]
+		t := made[slices.Index(first, i)]
 		t.Faults = slices.DeleteFunc(t.Faults, func(f measure.Fault) bool { return f.Name == gate.IdleServers && t.Metrics[idle] < mostIdle })
 		out.Trials = append(out.Trials, t)
-		if len(made.Strangers) == len(first) {
-			out.Strangers = append(out.Strangers, made.Strangers[place])
-		}
 	}
 	out.Took = time.Since(began)
 	return out, nil

@@ -54,14 +54,14 @@ func TestCheckFindsWhatNoRunInTurnsHas(t *testing.T) {
 			f.Trials[0].Condition, f.Trials[1].Condition = f.Trials[1].Condition, f.Trials[0].Condition
 		}, `/trials/0: "c4" in block 1, but the seed draws "c3" in block 1 next`},
 		{"a server of others that worked", func(f *results.File) {
-			spoil(f, 2,
-				func(s *slots.Slots) { s.IdleCPUS[0] = 0.02 })
+			f.Trials[2].Slots[0].IdleCPUS = 0.02
+			spoil(f, 2, 6)
 		},
 			"/trials/2/metrics/idle_servers_busy: servers that were not loaded"},
-		{"a slot too few", func(f *results.File) { spoil(f, 2, func(s *slots.Slots) { cut(s, 5) }) },
+		{"a slot too few", func(f *results.File) { spoil(f, 2, 5) },
 			"/trials/2/slots: 5 slots of 6"},
 		{"a slot too few, and it does not count", func(f *results.File) {
-			spoil(f, 2, func(s *slots.Slots) { cut(s, 5) })
+			spoil(f, 2, 5)
 			f.Trials[2].Valid, f.Trials[2].Reasons = false, []results.Reason{{Gate: gate.NoRequests, Detail: "x"}}
 		}, ""},
 		{"nothing, and it does not count", func(f *results.File) {
@@ -78,11 +78,11 @@ func TestCheckFindsWhatNoRunInTurnsHas(t *testing.T) {
 	}
 }
 
-// spoil changes a trial's slots and recomputes its figures.
-func spoil(f *results.File, i int, set func(*slots.Slots)) {
+// spoil keeps the first n slots of a trial, and recomputes its figures.
+func spoil(f *results.File, i, n int) {
 	t := &f.Trials[i]
-	set(t.Slots)
-	for name, v := range t.Slots.Metrics(slots.Setup{ServerCores: 1, ClientCores: 1,
+	t.Slots = t.Slots[:n]
+	for name, v := range slots.Metrics(t.Slots, slots.Setup{ServerCores: 1, ClientCores: 1,
 		LineRateBps: f.Topology.LineRateBps}) {
 		t.Metrics[name] = v
 	}
@@ -90,14 +90,6 @@ func spoil(f *results.File, i int, set func(*slots.Slots)) {
 	t.Metrics["in_flight"] = 100
 	t.Metrics["transfer_bytes_per_s"] = t.Metrics["throughput_rps"] * t.Metrics["response_bytes"]
 	_, t.BoundWhy = gate.DecideBound(f.Evidence(*t))
-}
-
-// cut keeps the first n slots.
-func cut(s *slots.Slots, n int) {
-	for _, c := range []*[]float64{&s.AtS, &s.DurationS, &s.FillS, &s.ServerCPUS, &s.ClientCPUS, &s.IdleCPUS} {
-		*c = (*c)[:n]
-	}
-	s.Requests, s.TxBytes, s.RxBytes = s.Requests[:n], s.TxBytes[:n], s.RxBytes[:n]
 }
 
 // complete tells whether every condition of a run has a valid trial in every block.

@@ -161,11 +161,11 @@ func (f *file) checkTrials() error {
 		if _, there := strict.First(f.Conditions, func(c results.Condition) bool { return c.ID == t.Condition }); !there {
 			return fmt.Errorf("%s/condition: no condition %q", at, t.Condition)
 		}
-		if t.Slots != nil && len(t.Slots.AtS) == 0 {
+		if t.Slots != nil && len(t.Slots) == 0 {
 			return fmt.Errorf("%s/slots: none; leave it out", at)
 		}
-		if t.Valid && t.Slots != nil && len(t.Slots.AtS) < f.Provenance.Block.Rounds {
-			return fmt.Errorf("%s/slots: %d slots of %d, and so the trial is invalid; it is called valid", at, len(t.Slots.AtS),
+		if t.Valid && t.Slots != nil && len(t.Slots) < f.Provenance.Block.Rounds {
+			return fmt.Errorf("%s/slots: %d slots of %d, and so the trial is invalid; it is called valid", at, len(t.Slots),
 				f.Provenance.Block.Rounds)
 		}
 		for name, v := range t.Metrics {

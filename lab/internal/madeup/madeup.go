@@ -132,11 +132,10 @@ func (m *maker) trial(block int, of results.Condition, machine map[string]float6
 	came.ResponseBytes, came.CostS = cmp.Or(came.ResponseBytes, Usual.ResponseBytes), m.about(came.CostS, came.Noise)
 
 	t := results.Trial{Seq: len(m.f.Trials) + 1, Block: block, Condition: of.ID, Reasons: came.Reasons,
-		StartedAt: m.Started.Add(time.Duration(m.at * float64(time.Second))), Slots: &slots.Slots{}, Metrics: maps.Clone(machine)}
+		StartedAt: m.Started.Add(time.Duration(m.at * float64(time.Second))), Metrics: maps.Clone(machine)}
 	for range m.Experiment.Block.Rounds {
-		m.slot(t.Slots, came, ServerCores(all))
+		t.Slots = append(t.Slots, m.slot(came, ServerCores(all)).Rounded())
 	}
-	t.Slots.Round()
 	m.f.Follow(&t)
 	if all[setting.Generator] != setting.String(setting.HTTPLoad) {
 		t.Slots = nil
@@ -156,8 +155,8 @@ func ServerCores(all setting.Levels) float64 {
 	return 1
 }
 
-// slot adds one slot to a trial.
-func (m *maker) slot(s *slots.Slots, c Came, serverCores float64) {
+// slot makes one slot of a trial.
+func (m *maker) slot(c Came, serverCores float64) slots.Slot {
 	const fill = 0.001
 	length, busy, wire := m.Experiment.Block.SlotS+1e-4*m.r.Float64(), c.ServerBusy, c.ResponseBytes+Overhead
 	if line := m.f.Topology.LineRateBps; line > 0 { // a wire carries at most its rate
@@ -167,14 +166,13 @@ func (m *maker) slot(s *slots.Slots, c Came, serverCores float64) {
 	of := func(busy float64) float64 { return min(1, busy*(1+0.005*(m.r.Float64()-0.5))) * length }
 	server := of(busy) * serverCores
 	requests := math.Round(server / c.CostS)
-	s.AtS, s.FillS = append(s.AtS, m.at+fill), append(s.FillS, fill)
-	s.DurationS, s.Requests = append(s.DurationS, length), append(s.Requests, int64(requests))
-	s.ServerCPUS, s.ClientCPUS = append(s.ServerCPUS, server), append(s.ClientCPUS, of(c.ClientBusy))
-	s.IdleCPUS = append(s.IdleCPUS, 0.001*m.r.Float64()*length)
+	s := slots.Slot{AtS: m.at + fill, FillS: fill, DurationS: length, Requests: int64(requests), ServerCPUS: server,
+		ClientCPUS: of(c.ClientBusy), IdleCPUS: 0.001 * m.r.Float64() * length}
 	if m.f.Topology.LineRateBps > 0 {
-		s.TxBytes, s.RxBytes = append(s.TxBytes, int64(requests*wire)), append(s.RxBytes, int64(requests*110))
+		s.TxBytes, s.RxBytes = int64(requests*wire), int64(requests*110)
 	}
 	m.at += fill + length + 0.002
+	return s
 }
 
 // served has what a trial records apart from its slots and the machine.

@@ -13,57 +13,51 @@ import (
 )
 
 // judge makes the trials' figures, and looks for faults in them.
-func (b *block) judge() *Block {
-	out := &Block{Trials: b.trials}
+func (b *block) judge() {
 	if b.summary == nil { // a fault ended the block
-		return out
+		return
 	}
 	w := b.sampler.Between(0, b.began, time.Now(), 0)
 	for i := range b.trials {
 		b.figures(i, w)
 		b.faults(i, w)
-		var strangers, counted float64
-		for _, t := range b.turns[i] {
-			strangers, counted = strangers+t.strangers.Seconds(), counted+t.took.Seconds()
-		}
-		if counted > 0 && b.last.seen {
-			out.Strangers = append(out.Strangers, strangers/counted)
-			b.trials[i].Metrics[gate.Strangers] = max(0, strangers/counted) // below 0 by a tick at times
-		}
 	}
-	return out
 }
 
 // figures fills in a trial's slots and metrics.
 func (b *block) figures(i int, w machine.Window) {
 	t, s := &b.trials[i], b.summary.Targets[i]
 	t.Reopened, t.Crossed = s.Reopened, s.Crossed
-	turns := b.turns[i][:0:0]
-	for _, one := range b.turns[i] {
-		if one.Failed == "" {
-			turns = append(turns, one)
-		}
-	}
 	m := t.Metrics
 	for _, name := range ofMachine {
 		if v, ok := w.Metrics[name]; ok {
 			m[name] = v
 		}
 	}
-	m["errors"], m["timeouts"] = float64(s.Errors+s.Timeouts), float64(s.Timeouts)
-	m["resets"], m["non_2xx"] = float64(s.Resets), float64(s.Non2xx)
-	m["answers_compared"] = float64(s.Compared)
 	maps.Copy(m, s.Figures())
+	maps.Copy(m, map[string]float64{"requests": 0, "errors": float64(s.Errors + s.Timeouts), "timeouts": float64(s.Timeouts),
+		"resets": float64(s.Resets), "non_2xx": float64(s.Non2xx), "answers_compared": float64(s.Compared)})
 	if s.SendLag != nil {
 		m["send_lag_p99_s"] = s.SendLag.P99
 	}
-	if len(turns) == 0 {
-		m["requests"] = 0
+	attended(m, b.held[i])
+	turns := slices.Clone(b.turns[i])
+	var strangers, took time.Duration
+	for _, one := range turns {
+		strangers, took = strangers+one.strangers, took+one.took
+	}
+	if took > 0 && b.last.seen {
+		t.Strangers = strangers.Seconds() / took.Seconds()
+		m[gate.Strangers] = max(0, t.Strangers) // below 0 by a tick at times
+	}
+	if turns = slices.DeleteFunc(turns, func(t turn) bool { return t.Failed != "" }); len(turns) == 0 {
 		return
 	}
 	t.StartedAt = b.Clock.At(turns[0].AtNS).UTC()
-	t.Slots = b.columns(turns)
-	maps.Copy(m, t.Slots.Metrics(slots.Setup{ServerCores: len(b.ServerCPUs), ClientCores: len(b.ClientCPUs),
+	for _, one := range turns {
+		t.Slots = append(t.Slots, b.slot(one))
+	}
+	maps.Copy(m, slots.Metrics(t.Slots, slots.Setup{ServerCores: len(b.ServerCPUs), ClientCores: len(b.ClientCPUs),
 		LineRateBps: b.LineRateBps}))
 	if !b.Subjects[i].CPU().Known {
 		for _, name := range []string{"server_cpu_s", "server_cpu_per_request_s", "server_cores_busy", "idle_servers_busy"} {
@@ -71,24 +65,29 @@ func (b *block) figures(i int, w machine.Window) {
 		}
 	}
 	b.sums(i, turns)
-	if i < len(b.held) {
-		attended(m, b.held[i])
+}
+
+// slot is a turn as a trial keeps it.
+func (b *block) slot(t turn) slots.Slot {
+	part := t.part()
+	s := slots.Slot{AtS: b.Clock.Since(t.AtNS), DurationS: t.Seconds, FillS: t.FillS, Requests: t.Requests,
+		ServerCPUS: t.cpu().Seconds() * part, ClientCPUS: t.ClientCPUS, IdleCPUS: t.idle.Seconds() * part}
+	if b.LineRateBps > 0 {
+		s.TxBytes, s.RxBytes = int64(float64(t.wire.TxBytes)*part), int64(float64(t.wire.RxBytes)*part)
 	}
+	return s.Rounded()
 }
 
 // sums adds the metrics that a trial's slots do not keep.
 func (b *block) sums(i int, turns []turn) {
 	m := b.trials[i].Metrics
-	var duration, requests, bytes, busiest, silence float64
-	var packets [2]float64
+	var bytes, busiest, silence, tx, rx, drops float64
 	var workers []float64 // CPU seconds of each process but the first
 	for _, one := range turns {
-		duration, requests, bytes = duration+one.Seconds, requests+float64(one.Requests), bytes+float64(one.Bytes)
-		busiest, silence = busiest+one.BusiestThreadS, max(silence, one.SilenceS)
 		part := one.part()
-		packets[0] += float64(one.wire.TxPackets) * part
-		packets[1] += float64(one.wire.RxPackets) * part
-		m["wire_drops"] += float64(one.wire.Drops)
+		bytes, busiest, silence = bytes+float64(one.Bytes), busiest+one.BusiestThreadS, max(silence, one.SilenceS)
+		tx, rx = tx+float64(one.wire.TxPackets)*part, rx+float64(one.wire.RxPackets)*part
+		drops += float64(one.wire.Drops)
 		if len(one.server) > 1 {
 			own := one.server[1:]
 			workers = append(workers, make([]float64, max(0, len(own)-len(workers)))...)
@@ -97,14 +96,13 @@ func (b *block) sums(i int, turns []turn) {
 			}
 		}
 	}
+	duration := m["duration_s"]
 	m["client_thread_busy_max"], m["silence_s"] = busiest/duration, silence
 	if b.LineRateBps > 0 {
-		m["wire_tx_packets_per_s"], m["wire_rx_packets_per_s"] = packets[0]/duration, packets[1]/duration
-	} else {
-		delete(m, "wire_drops")
+		m["wire_tx_packets_per_s"], m["wire_rx_packets_per_s"], m["wire_drops"] = tx/duration, rx/duration, drops
 	}
-	if requests > 0 {
-		m["response_bytes"] = bytes / requests
+	if m["requests"] > 0 {
+		m["response_bytes"] = bytes / m["requests"]
 	}
 	if len(workers) > 0 && b.Asked[i].Workers > 0 {
 		mean, active := machine.TookPart(workers)
@@ -126,25 +124,6 @@ func (t turn) cpu() (all time.Duration) {
 		all += one
 	}
 	return all
-}
-
-// columns are the slots of a trial.
-func (b *block) columns(turns []turn) *slots.Slots {
-	s := &slots.Slots{}
-	for _, one := range turns {
-		cpu, part := one.cpu(), one.part()
-		s.AtS = append(s.AtS, b.Clock.Since(one.AtNS))
-		s.DurationS, s.FillS = append(s.DurationS, one.Seconds), append(s.FillS, one.FillS)
-		s.Requests = append(s.Requests, one.Requests)
-		s.ServerCPUS = append(s.ServerCPUS, cpu.Seconds()*part)
-		s.ClientCPUS, s.IdleCPUS = append(s.ClientCPUS, one.ClientCPUS), append(s.IdleCPUS, one.idle.Seconds()*part)
-		if b.LineRateBps > 0 {
-			s.TxBytes = append(s.TxBytes, int64(float64(one.wire.TxBytes)*part))
-			s.RxBytes = append(s.RxBytes, int64(float64(one.wire.RxBytes)*part))
-		}
-	}
-	s.Round()
-	return s
 }
 
 // attended adds what was seen of the server's processes while the client held its connections.

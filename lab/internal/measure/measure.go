@@ -129,18 +129,11 @@ func (Loopback) PID() int                      { return 0 }
 func (Loopback) Lost() bool                    { return false }
 func (Loopback) Down()                         {}
 
-// A Block is what one block measured.
-type Block struct {
-	Trials []Trial // in the order of the subjects
-	// Strangers is the time that others ran on the servers' cores in each subject's slots, as a
-	// share of a core; nil where it cannot be read.
-	Strangers []float64
-}
-
 // A Trial is all slots of one subject in a block.
 type Trial struct {
 	StartedAt time.Time
-	Slots     *slots.Slots
+	Slots     []slots.Slot
+	Strangers float64 // time that others ran on the servers' cores, as a share of a core; 0 where it cannot be read
 	Metrics   map[string]float64
 	Faults    []Fault           // empty: the trial counts
 	Reopened  int64             // connections that were opened anew, since the server announced their end
@@ -164,8 +157,8 @@ func fault(name, format string, args ...any) Fault {
 // Block measures all subjects once, in slots whose order is given by the subjects' indices. What
 // ends a run is an error: a server that does not start, another program that answers in its place,
 // answers that differ, a lost wire, a cancelled context. What concerns this block alone is a fault
-// of its trials.
-func (p *Plan) Block(ctx context.Context, order []int) (out *Block, err error) {
+// of its trials, which are in the subjects' order.
+func (p *Plan) Block(ctx context.Context, order []int) (trials []Trial, err error) {
 	err = p.with(ctx, func(b *block) error {
 		if err := b.agree(ctx); err != nil {
 			return err
@@ -173,8 +166,9 @@ func (p *Plan) Block(ctx context.Context, order []int) (out *Block, err error) {
 		if err := b.measure(ctx, order); err != nil && !errors.Is(err, errEnded) {
 			return err
 		}
-		out = b.judge()
+		b.judge()
+		trials = b.trials
 		return nil
 	})
-	return out, err
+	return trials, err
 }

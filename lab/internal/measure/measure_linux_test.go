@@ -81,14 +81,14 @@ func TestABlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	cost := "server_cpu_per_request_s"
-	for i, one := range b.Trials {
+	for i, one := range b {
 		t.Logf("%v %v", one.Faults, one.Metrics)
-		if len(one.Faults) > 0 || len(one.Slots.Requests) != 5 || one.Metrics[cost] <= 0 || one.Metrics["latency_p50_s"] <= 0 {
+		if len(one.Faults) > 0 || len(one.Slots) != 5 || one.Metrics[cost] <= 0 || one.Metrics["latency_p50_s"] <= 0 {
 			t.Errorf("server %d: %+v", i, one)
 		}
 	}
-	if b.Trials[1].Metrics[cost] < 2*b.Trials[0].Metrics[cost] || len(b.Strangers) != 2 {
-		t.Errorf("%v and %v", b.Trials[0].Metrics[cost], b.Trials[1].Metrics[cost])
+	if b[1].Metrics[cost] < 2*b[0].Metrics[cost] {
+		t.Errorf("%v and %v", b[0].Metrics[cost], b[1].Metrics[cost])
 	}
 	for _, s := range p.Subjects {
 		if _, err := http.Get("http://" + s.Addr()); err == nil {
@@ -103,7 +103,7 @@ func TestAServerThatDies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, one := range b.Trials {
+	for i, one := range b {
 		if len(one.Faults) == 0 || one.Faults[0].Name != gate.ServerExited || !strings.Contains(one.Faults[0].Detail, "s1") && i == 0 {
 			t.Errorf("server %d: %+v", i, one.Faults)
 		}

@@ -33,12 +33,12 @@ type Result struct {
 
 // Pieces measures all subjects at once, each by a client of its own. CPU times of a trial are those
 // of its own server and client; the use of the cores is of all that ran.
-func (p *Plan) Pieces(ctx context.Context, pieces []Piece) (*Block, error) {
-	out := &Block{}
-	return out, p.with(ctx, func(b *block) error {
-		out.Trials = b.trials
+func (p *Plan) Pieces(ctx context.Context, pieces []Piece) (trials []Trial, err error) {
+	err = p.with(ctx, func(b *block) error {
+		trials = b.trials
 		return b.pieces(ctx, pieces)
 	})
+	return trials, err
 }
 
 func (b *block) pieces(ctx context.Context, pieces []Piece) (err error) {

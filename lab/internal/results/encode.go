@@ -168,7 +168,7 @@ func (f *File) spread() error {
 		}
 		if p := f.Provenance; t.AtS != nil {
 			t.StartedAt, t.AtS = p.StartedAt.Add(inMicros(*t.AtS)), nil
-		} else if t.Slots != nil && len(t.Slots.AtS) > 0 {
+		} else if len(t.Slots) > 0 {
 			t.StartedAt = t.slotsBegan(p)
 		}
 		for name := range f.following(t) {
@@ -190,7 +190,7 @@ func (f *File) spread() error {
 
 // slotsBegan is when the first slot of a trial began.
 func (t *Trial) slotsBegan(p *Provenance) time.Time {
-	return p.StartedAt.Add(inMicros(p.ClockS) + inMicros(t.Slots.AtS[0]))
+	return p.StartedAt.Add(inMicros(p.ClockS) + inMicros(t.Slots[0].AtS))
 }
 
 // inMicros is a time in seconds, in whole microseconds.
@@ -238,7 +238,7 @@ func (f File) gathered() File {
 		if t := &f.Trials[i]; !t.StartedAt.IsZero() {
 			at := seconds(micros(t.StartedAt.Sub(p.StartedAt).Seconds()))
 			if t.Slots != nil && p.ClockS == 0 {
-				p.ClockS = seconds(micros(at - t.Slots.AtS[0]))
+				p.ClockS = seconds(micros(at - t.Slots[0].AtS))
 			}
 			if t.Slots == nil || t.StartedAt.Sub(t.slotsBegan(&p)).Abs() > 2*time.Microsecond {
 				t.AtS = &at

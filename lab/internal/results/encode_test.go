@@ -135,7 +135,7 @@ func TestFiguresOfAMeasuredRunStandInColumns(t *testing.T) {
 		!strings.Contains(text, `"workers": [`) {
 		t.Errorf("figures stand beside their trials:\n%.2000s", text)
 	}
-	if f.Figures != nil || len(f.Trials[0].Slots.AtS) != 6 {
+	if f.Figures != nil || len(f.Trials[0].Slots) != 6 {
 		t.Error("writing a file took its figures away")
 	}
 	read := &File{}
@@ -157,7 +157,7 @@ func TestFiguresOfAMeasuredRunStandInColumns(t *testing.T) {
 		{"a resolution beside the trial", `{"of":"c4",`, `{"of":"c4","resolution": {},`,
 			"/trials/1/resolution: that of a measured run stands in columns, in /resolutions"},
 		{"another end", `"ended": "decided"`, `"ended": "bored"`, "/provenance/ended: "},
-		{"a number of a slot left out", `"slots":[[`, `"slots":[[1,2,3,4,5,6],[`, "slot 0 has 6 numbers"},
+		{"a number of a slot left out", `"slots":[[`, `"slots":[[1,2,3,4,5,6],[`, "/trials/0/slots/0: a slot has 6 numbers"},
 		{"another version", `"schema_version": 3`, `"schema_version": 2`,
 			"/schema_version: version 2 is not known to this lab, which reads version 3"},
 	} {

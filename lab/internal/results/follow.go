@@ -32,7 +32,7 @@ func (f *File) following(t *Trial) map[string]float64 {
 	m := map[string]float64{}
 	levels := f.LevelsOf(*t)
 	if t.Slots != nil {
-		m = t.Slots.Metrics(slots.Setup{ServerCores: Count(f.ServerCPUs(levels)),
+		m = slots.Metrics(t.Slots, slots.Setup{ServerCores: Count(f.ServerCPUs(levels)),
 			ClientCores: Count(f.Provenance.ClientCPUs), LineRateBps: f.Topology.LineRateBps})
 	}
 	// of finds figures that are all known, counted or following.

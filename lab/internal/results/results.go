@@ -165,8 +165,8 @@ type Trial struct {
 	// coarse enough to matter.
 	Resolution map[string]float64 `json:"resolution,omitempty"`
 
-	// Slots is nil where the trial was measured in one piece.
-	Slots *slots.Slots `json:"slots,omitempty"`
+	// Slots is nil where the trial was measured in one piece, else in the order of time.
+	Slots []slots.Slot `json:"slots,omitempty"`
 
 	Cores         []Core            `json:"cores,omitempty"`
 	ClientThreads []float64         `json:"client_threads,omitempty"`

@@ -59,15 +59,10 @@ func turned(t testing.TB, x *experiment.Experiment, blocks int, control bool) *F
 	for b := 1; b <= blocks; b++ {
 		for _, sequence := range experiment.DrawBlock(experiment.Groups(all), x.Block.Rounds, 11, b) {
 			at += x.Block.WarmupS
-			columns := map[int]*slots.Slots{}
+			columns := map[int][]slots.Slot{}
 			for _, c := range sequence {
-				s := columns[c]
-				if s == nil {
-					s = &slots.Slots{}
-					columns[c] = s
-				}
-				add(s, x.Block.SlotS, at, r)
-				at += s.FillS[0] + x.Block.SlotS + 0.002
+				columns[c] = add(columns[c], x.Block.SlotS, at, r)
+				at += columns[c][0].FillS + x.Block.SlotS + 0.002
 			}
 			for _, c := range slices.Sorted(maps.Keys(columns)) {
 				f.Trials = append(f.Trials, f.trial(b, c, columns[c], r))
@@ -82,23 +77,19 @@ func turned(t testing.TB, x *experiment.Experiment, blocks int, control bool) *F
 }
 
 // add adds one slot that starts to fill at a given time.
-func add(s *slots.Slots, slotS, from float64, r *rand.Rand) {
+func add(all []slots.Slot, slotS, from float64, r *rand.Rand) []slots.Slot {
 	fill := 0.001 + 0.0005*r.Float64()
-	if len(s.FillS) > 0 {
-		fill = s.FillS[0]
+	if len(all) > 0 {
+		fill = all[0].FillS
 	}
-	s.AtS, s.FillS = append(s.AtS, from+fill), append(s.FillS, fill)
-	s.DurationS = append(s.DurationS, slotS+1e-4*r.Float64())
-	s.Requests = append(s.Requests, 1200+r.Int64N(100))
-	s.ServerCPUS = append(s.ServerCPUS, slotS*(0.95+0.02*r.Float64()))
-	s.ClientCPUS = append(s.ClientCPUS, slotS*(0.5+0.02*r.Float64()))
-	s.IdleCPUS = append(s.IdleCPUS, slotS*0.001*r.Float64())
-	s.TxBytes, s.RxBytes = append(s.TxBytes, 5_600_000+r.Int64N(100_000)), append(s.RxBytes, 140_000+r.Int64N(10_000))
-	s.Round()
+	one := slots.Slot{AtS: from + fill, FillS: fill, DurationS: slotS + 1e-4*r.Float64(), Requests: 1200 + r.Int64N(100),
+		ServerCPUS: slotS * (0.95 + 0.02*r.Float64()), ClientCPUS: slotS * (0.5 + 0.02*r.Float64()), IdleCPUS: slotS * 0.001 * r.Float64(),
+		TxBytes: 5_600_000 + r.Int64N(100_000), RxBytes: 140_000 + r.Int64N(10_000)}
+	return append(all, one.Rounded())
 }
 
-func (f *File) trial(block, condition int, s *slots.Slots, r *rand.Rand) Trial {
-	m := s.Metrics(slots.Setup{ServerCores: 1, ClientCores: 1,
+func (f *File) trial(block, condition int, s []slots.Slot, r *rand.Rand) Trial {
+	m := slots.Metrics(s, slots.Setup{ServerCores: 1, ClientCores: 1,
 		LineRateBps: f.Topology.LineRateBps})
 	workers, _ := f.Conditions[condition].Levels[setting.Workers].Int()
 	maps.Copy(m, map[string]float64{
@@ -121,7 +112,7 @@ func (f *File) trial(block, condition int, s *slots.Slots, r *rand.Rand) Trial {
 		"wire_tx_packets_per_s": 80000 * r.Float64(), "wire_rx_packets_per_s": 20000 * r.Float64(),
 		"response_bytes": 4631.798730754293,
 	})
-	if s.TxBytes == nil {
+	if s[0].TxBytes == 0 {
 		delete(m, "wire_drops")
 		delete(m, "wire_tx_packets_per_s")
 		delete(m, "wire_rx_packets_per_s")
@@ -133,7 +124,7 @@ func (f *File) trial(block, condition int, s *slots.Slots, r *rand.Rand) Trial {
 	}
 	t := Trial{
 		Seq: len(f.Trials) + 1, Block: block, Condition: f.Conditions[condition].ID, Metrics: m, Resolution: steps, Slots: s,
-		StartedAt: f.Provenance.StartedAt.Add(time.Duration(s.AtS[0] * float64(time.Second))),
+		StartedAt: f.Provenance.StartedAt.Add(time.Duration(s[0].AtS * float64(time.Second))),
 	}
 	f.Conclude(&t)
 	return t

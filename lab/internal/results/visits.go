@@ -107,9 +107,9 @@ func (t Trial) Took(p *Provenance) time.Duration {
 // span is the time from a trial's first slot to the end of its last, or its warm-up
 // and window.
 func (t Trial) span(p *Provenance) time.Duration {
-	if s := t.Slots; s != nil && len(s.AtS) > 0 && len(s.DurationS) == len(s.AtS) {
-		last := len(s.AtS) - 1
-		return time.Duration((s.AtS[last] + s.DurationS[last] - s.AtS[0]) * float64(time.Second))
+	if n := len(t.Slots); n > 0 {
+		last := t.Slots[n-1]
+		return time.Duration((last.AtS + last.DurationS - t.Slots[0].AtS) * float64(time.Second))
 	}
 	return time.Duration((p.Block.WarmupS + t.Metrics["duration_s"]) * float64(time.Second))
 }

@@ -61,14 +61,14 @@ func (r *Run) group(ctx context.Context, sequence []int) (trials []results.Trial
 	if err != nil {
 		return nil, nil, err
 	}
-	block, err := g.block(ctx, strict.Called(sequence, func(c int) int { return slices.Index(g.conds, c) }))
+	all, err := g.block(ctx, strict.Called(sequence, func(c int) int { return slices.Index(g.conds, c) }))
 	if err = joinOnOneLine(err, back()); err != nil {
 		return nil, nil, err
 	}
 	after, err := r.speed()
 	for _, c := range members {
 		i := slices.Index(g.conds, c)
-		t := g.trial(i, block.Trials[i])
+		t := g.trial(i, all[i])
 		t.Metrics["calibration_before_s"], t.Metrics["calibration_after_s"] = before, after
 		slots.Round(t.Metrics)
 		if !t.Valid {
@@ -92,7 +92,7 @@ func (r *Run) speed() (float64, error) {
 }
 
 // block has the engine measure the group.
-func (g *group) block(ctx context.Context, order []int) (*measure.Block, error) {
+func (g *group) block(ctx context.Context, order []int) ([]measure.Trial, error) {
 	r, l := g.run, g.loads[0]
 	dir := string(r.Root)
 	serverOn, clientOn := l.Split.On()

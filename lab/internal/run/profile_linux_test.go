@@ -47,7 +47,7 @@ func TestAGroupsProfiles(t *testing.T) {
 				(cpu.Packages["net/http"] > 0) != (stack == "net-http") {
 				t.Errorf("trial %d, %s: %v of %.3g s, %v", k, stack, set, cpu.Total, cpu.Packages)
 			}
-			if len(one.Slots.AtS) != 5 || one.Metrics["duration_s"] > 0.7 || one.Metrics["profiled_throughput_share"] <= 0 {
+			if len(one.Slots) != 5 || one.Metrics["duration_s"] > 0.7 || one.Metrics["profiled_throughput_share"] <= 0 {
 				t.Errorf("trial %d: %v", k, one.Metrics)
 			}
 			// No server is profiled in another's window or during the slots.

@@ -93,7 +93,7 @@ func TestRunsTakeTurns(t *testing.T) {
 			}
 		}
 		for _, one := range r.File.Trials {
-			if len(one.Slots.AtS) != 2 || one.Metrics["requests"] == 0 || one.Metrics["calibration_before_s"] <= 0 {
+			if len(one.Slots) != 2 || one.Metrics["requests"] == 0 || one.Metrics["calibration_before_s"] <= 0 {
 				t.Errorf("%s in block %d: %+v", one.Condition, one.Block, one.Metrics)
 			}
 		}
@@ -119,7 +119,7 @@ func TestARunWhoseServerStalls(t *testing.T) {
 	sound(t, x, r.File)
 	for _, one := range trials {
 		if stalls := one.Condition == "c1"; stalls && (one.Valid || !closed(one, gate.Errors)) || !stalls &&
-			(len(one.Slots.AtS) != 2 || closed(one, gate.Errors, gate.NoRequests)) {
+			(len(one.Slots) != 2 || closed(one, gate.Errors, gate.NoRequests)) {
 			t.Errorf("%s: %q, %+v", one.Condition, one.Reasons, one.Slots)
 		}
 	}

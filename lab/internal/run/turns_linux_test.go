@@ -54,7 +54,7 @@ func TestRightAnswersInTurns(t *testing.T) {
 			if closed(one, gate.WrongAnswer, gate.Errors, gate.NoRequests, gate.LostWorker, gate.Connections) || one.Metrics["requests"] == 0 {
 				t.Errorf("%s: %q", e.File.Conditions[i].Levels.Key(), one.Reasons)
 			}
-			if len(one.Slots.AtS) != 2 || one.Metrics["server_cpu_s"] <= 0 ||
+			if len(one.Slots) != 2 || one.Metrics["server_cpu_s"] <= 0 ||
 				one.Metrics["client_cpu_per_request_s"] <= 0 {
 				t.Errorf("%s: %+v, %v", e.File.Conditions[i].Levels.Key(), one.Slots, one.Metrics)
 			}

@@ -1,4 +1,4 @@
-// Package slots holds the turns of a trial in columns, and what follows from them.
+// Package slots holds the slots of a trial, and what follows from them.
 package slots
 
 import (
@@ -9,14 +9,17 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// Slots are the turns of a trial, in columns with one entry a slot, in the
-// order of time. The counted time of a slot begins when each connection has had
-// its first answer. All figures but FillS cover the counted time.
-type Slots struct {
-	AtS, DurationS, FillS            []float64
-	Requests                         []int64
-	ServerCPUS, ClientCPUS, IdleCPUS []float64
-	TxBytes, RxBytes                 []int64
+// A Slot is what was measured of a server in one slot. The counted time of a slot begins when each
+// connection has had its first answer. All figures but FillS cover the counted time.
+type Slot struct {
+	AtS       float64 // when what counts began, since the run began
+	DurationS float64
+	FillS     float64 // from the slot's first request to AtS
+	Requests  int64   // answers within what counts
+	// CPU time of the server, of the load generator, and of all other servers of the block together.
+	ServerCPUS, ClientCPUS, IdleCPUS float64
+	// Over a wire, what passed from server to client, and from client to server; 0 without one.
+	TxBytes, RxBytes int64
 }
 
 // Passed counts what has left the wire's shapers: tx from server to client, rx from client to server.
@@ -29,67 +32,48 @@ func (p Passed) Since(before Passed) Passed {
 		p.RxPackets - before.RxPackets, p.Drops - before.Drops}
 }
 
-// The text of slots has a row for each, of whole numbers. All times are in microseconds:
-// when what counts began, since the run began; its length; the time from the slot's first
-// request to there; answers within what counts; CPU time of the server, of the load
-// generator, and of all other servers of the block together; and over a wire the bytes from
-// server to client and from client to server.
-const (
-	rowAt = iota
-	rowDuration
-	rowFill
-	rowRequests
-	rowServer
-	rowClient
-	rowIdle
-	rowTx
-	rowRx
-	rowLength
-)
-
-// MarshalJSON writes the rows.
-func (s Slots) MarshalJSON() ([]byte, error) {
-	rows := [][]int64{}
-	for i := range s.AtS {
-		row := []int64{
-			rowAt: micros(s.AtS[i]), rowDuration: micros(s.DurationS[i]), rowFill: micros(s.FillS[i]),
-			rowRequests: s.Requests[i],
-			rowServer:   micros(s.ServerCPUS[i]), rowClient: micros(s.ClientCPUS[i]), rowIdle: micros(s.IdleCPUS[i]),
-		}
-		if s.TxBytes != nil {
-			row = append(row, s.TxBytes[i], s.RxBytes[i])
-		}
-		rows = append(rows, row)
+// MarshalJSON writes a slot as a row of whole numbers in the order of its fields, all times in microseconds. The
+// last two stand there over a wire only.
+func (s Slot) MarshalJSON() ([]byte, error) {
+	row := []int64{micros(s.AtS), micros(s.DurationS), micros(s.FillS), s.Requests, micros(s.ServerCPUS), micros(s.ClientCPUS),
+		micros(s.IdleCPUS)}
+	if s.TxBytes+s.RxBytes > 0 {
+		row = append(row, s.TxBytes, s.RxBytes)
 	}
-	return json.Marshal(rows)
+	return json.Marshal(row)
 }
 
-// UnmarshalJSON reads the rows.
-func (s *Slots) UnmarshalJSON(text []byte) error {
-	var rows [][]int64
-	if err := json.Unmarshal(text, &rows); err != nil {
+// The numbers of a row.
+const (
+	alone  = 7
+	onWire = 9
+)
+
+// UnmarshalJSON reads a row.
+func (s *Slot) UnmarshalJSON(text []byte) error {
+	var row []int64
+	if err := json.Unmarshal(text, &row); err != nil {
 		return err
 	}
-	*s = Slots{}
-	for i, row := range rows {
-		if n := len(row); n != rowTx && n != rowLength || n != len(rows[0]) {
-			return fmt.Errorf("slot %d has %d numbers; each has %d, and over a wire %d", i, n, rowTx, rowLength)
-		}
-		s.AtS, s.DurationS, s.FillS = append(s.AtS, seconds(row[rowAt])), append(s.DurationS, seconds(row[rowDuration])),
-			append(s.FillS, seconds(row[rowFill]))
-		s.Requests = append(s.Requests, row[rowRequests])
-		s.ServerCPUS, s.ClientCPUS, s.IdleCPUS = append(s.ServerCPUS, seconds(row[rowServer])),
-			append(s.ClientCPUS, seconds(row[rowClient])), append(s.IdleCPUS, seconds(row[rowIdle]))
-		if len(row) == rowLength {
-			s.TxBytes, s.RxBytes = append(s.TxBytes, row[rowTx]), append(s.RxBytes, row[rowRx])
-		}
+	if n := len(row); n != alone && n != onWire {
+		return fmt.Errorf("a slot has %d numbers; each has %d, and over a wire %d", n, alone, onWire)
 	}
+	row = append(row, 0, 0)
+	*s = Slot{seconds(row[0]), seconds(row[1]), seconds(row[2]), row[3], seconds(row[4]), seconds(row[5]), seconds(row[6]), row[7], row[8]}
 	return nil
 }
 
 func micros(seconds float64) int64 { return int64(math.Round(seconds * 1e6)) }
 
 func seconds(micros int64) float64 { return float64(micros) / 1e6 }
+
+// Rounded is a slot with its times rounded to the file's precision, microseconds. Figures are computed from these.
+func (s Slot) Rounded() Slot {
+	for _, v := range []*float64{&s.AtS, &s.DurationS, &s.FillS, &s.ServerCPUS, &s.ClientCPUS, &s.IdleCPUS} {
+		*v = seconds(micros(*v))
+	}
+	return s
+}
 
 // A Setup has the values that the shares of slots are relative to. A value of 0
 // is unknown, and its share is left out.
@@ -98,24 +82,29 @@ type Setup struct {
 	LineRateBps              float64
 }
 
-// Metrics computes a trial's figures from its slots, each rounded.
-func (s *Slots) Metrics(on Setup) map[string]float64 {
-	duration, requests, server := sum(s.DurationS), float64(sum(s.Requests)), sum(s.ServerCPUS)
-	client, idle := sum(s.ClientCPUS), sum(s.IdleCPUS)
-	m := map[string]float64{"requests": requests, "duration_s": duration, "server_cpu_s": server}
+// Metrics computes a trial's figures from the sums over its slots, each rounded.
+func Metrics(all []Slot, on Setup) map[string]float64 {
+	var sum Slot
+	for _, s := range all {
+		sum.DurationS, sum.Requests = sum.DurationS+s.DurationS, sum.Requests+s.Requests
+		sum.ServerCPUS, sum.ClientCPUS, sum.IdleCPUS = sum.ServerCPUS+s.ServerCPUS, sum.ClientCPUS+s.ClientCPUS, sum.IdleCPUS+s.IdleCPUS
+		sum.TxBytes, sum.RxBytes = sum.TxBytes+s.TxBytes, sum.RxBytes+s.RxBytes
+	}
+	duration, requests := sum.DurationS, float64(sum.Requests)
+	m := map[string]float64{"requests": requests, "duration_s": duration, "server_cpu_s": sum.ServerCPUS}
 	if requests > 0 {
-		m["server_cpu_per_request_s"], m["client_cpu_per_request_s"] = server/requests, client/requests
+		m["server_cpu_per_request_s"], m["client_cpu_per_request_s"] = sum.ServerCPUS/requests, sum.ClientCPUS/requests
 	}
 	if duration > 0 {
-		m["throughput_rps"], m["idle_servers_busy"] = requests/duration, idle/duration
+		m["throughput_rps"], m["idle_servers_busy"] = requests/duration, sum.IdleCPUS/duration
 		if on.ServerCores > 0 {
-			m["server_cores_busy"] = server / duration / float64(on.ServerCores)
+			m["server_cores_busy"] = sum.ServerCPUS / duration / float64(on.ServerCores)
 		}
 		if on.ClientCores > 0 {
-			m["client_cores_busy"] = client / duration / float64(on.ClientCores)
+			m["client_cores_busy"] = sum.ClientCPUS / duration / float64(on.ClientCores)
 		}
-		if len(s.TxBytes) > 0 {
-			m["wire_tx_bps"], m["wire_rx_bps"] = 8*float64(sum(s.TxBytes))/duration, 8*float64(sum(s.RxBytes))/duration
+		if sum.TxBytes+sum.RxBytes > 0 {
+			m["wire_tx_bps"], m["wire_rx_bps"] = 8*float64(sum.TxBytes)/duration, 8*float64(sum.RxBytes)/duration
 			if on.LineRateBps > 0 {
 				m["line_rate_share"] = max(m["wire_tx_bps"], m["wire_rx_bps"]) / on.LineRateBps
 			}
@@ -123,24 +112,6 @@ func (s *Slots) Metrics(on Setup) map[string]float64 {
 	}
 	RoundFollowing(m)
 	return m
-}
-
-// Round rounds the slots' times to the file's precision, microseconds. Metrics are
-// computed from the rounded times.
-func (s *Slots) Round() {
-	for _, c := range [][]float64{s.AtS, s.DurationS, s.FillS, s.ServerCPUS, s.ClientCPUS, s.IdleCPUS} {
-		for i, v := range c {
-			c[i] = seconds(micros(v))
-		}
-	}
-}
-
-func sum[T int64 | float64](column []T) T {
-	var all T
-	for _, v := range column {
-		all += v
-	}
-	return all
 }
 
 // What was counted has six significant digits, more than the lab's clocks, ticks and

@@ -1,16 +1,16 @@
 package slots
 
 import (
+	"encoding/json"
 	"math"
-	"slices"
+	"reflect"
 	"testing"
 )
 
 func TestFiguresOfSlotsAreTheirSums(t *testing.T) {
-	s := &Slots{
-		AtS: []float64{1, 2}, DurationS: []float64{0.5, 0.75}, FillS: []float64{0, 0}, Requests: []int64{100, 400},
-		ServerCPUS: []float64{0.5, 0.25}, ClientCPUS: []float64{0.125, 0.125}, IdleCPUS: []float64{0, 0.0125},
-		TxBytes: []int64{1000, 250}, RxBytes: []int64{10, 15},
+	all := []Slot{
+		{AtS: 1, DurationS: 0.5, Requests: 100, ServerCPUS: 0.5, ClientCPUS: 0.125, TxBytes: 1000, RxBytes: 10},
+		{AtS: 2, DurationS: 0.75, Requests: 400, ServerCPUS: 0.25, ClientCPUS: 0.125, IdleCPUS: 0.0125, TxBytes: 250, RxBytes: 15},
 	}
 	want := map[string]float64{
 		"requests": 500, "duration_s": 1.25, "throughput_rps": 400, "server_cpu_s": 0.75,
@@ -18,7 +18,7 @@ func TestFiguresOfSlotsAreTheirSums(t *testing.T) {
 		"server_cores_busy": 0.3, "client_cores_busy": 0.2, "idle_servers_busy": 0.01, "wire_tx_bps": 8000,
 		"wire_rx_bps": 160, "line_rate_share": 0.8,
 	}
-	got := s.Metrics(Setup{2, 1, 10_000})
+	got := Metrics(all, Setup{2, 1, 10_000})
 	for name, v := range want {
 		if math.Abs(got[name]-v) > 1e-12 {
 			t.Errorf("%s: %v, want %v", name, got[name], v)
@@ -28,17 +28,9 @@ func TestFiguresOfSlotsAreTheirSums(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	// An unknown value has no share, and nothing is divided by 0.
-	s.TxBytes, s.RxBytes, s.Requests, s.DurationS = nil, nil, []int64{0, 0}, []float64{0, 0}
-	got = s.Metrics(Setup{})
-	for name, v := range got {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			t.Errorf("%s: %v", name, v)
-		}
-	}
-	for _, name := range []string{"server_cores_busy", "wire_tx_bps", "line_rate_share", "throughput_rps"} {
-		if _, ok := got[name]; ok {
-			t.Errorf("%s of nothing: %v", name, got[name])
-		}
+	got = Metrics([]Slot{{ServerCPUS: 1}}, Setup{})
+	if want := map[string]float64{"requests": 0, "duration_s": 0, "server_cpu_s": 1}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v", got)
 	}
 }
 
@@ -49,11 +41,22 @@ func TestFiguresAreCutToTheirDigits(t *testing.T) {
 	if m["a"] != 4631.8 || m["b"] != 123456789012 || m["c"] != 1.42596e-05 || m["d"] != 0 || !math.IsNaN(m["e"]) {
 		t.Errorf("%v", m)
 	}
-	s := &Slots{AtS: []float64{1.23456789}, DurationS: []float64{0.1000004}, FillS: []float64{1e-7},
-		ServerCPUS: []float64{0.12345678949}, ClientCPUS: []float64{1}, IdleCPUS: []float64{0}}
-	s.Round()
-	if s.AtS[0] != 1.234568 || s.DurationS[0] != 0.1 || s.FillS[0] != 0 || s.ServerCPUS[0] != 0.123457 ||
-		!slices.Equal(s.ClientCPUS, []float64{1}) {
+	s := Slot{AtS: 1.23456789, DurationS: 0.1000004, FillS: 1e-7, ServerCPUS: 0.12345678949, ClientCPUS: 1}.Rounded()
+	if want := (Slot{AtS: 1.234568, DurationS: 0.1, ServerCPUS: 0.123457, ClientCPUS: 1}); s != want {
 		t.Errorf("%+v", s)
+	}
+}
+
+// A slot is a row of seven numbers, and of nine over a wire.
+func TestASlotIsARow(t *testing.T) {
+	for _, text := range []string{"[[1,2,3,4,5,6,7],[1,2,3,4,5,6,8]]", "[[1,2,3,4,5,6,7,8,9]]"} {
+		var all []Slot
+		err := json.Unmarshal([]byte(text), &all)
+		if again, _ := json.Marshal(all); err != nil || string(again) != text || all[0].FillS != 3e-6 || all[0].Requests != 4 {
+			t.Errorf("%v: %s, want %s", err, again, text)
+		}
+	}
+	if json.Unmarshal([]byte("[[1,2,3,4,5,6,7,8]]"), new([]Slot)) == nil {
+		t.Error("a row of eight numbers is read")
 	}
 }

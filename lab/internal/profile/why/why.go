@@ -145,11 +145,11 @@ func (w Search) round(ctx context.Context, r *rand.Rand, by sampler) ([]profiled
 	for range w.Rounds {
 		order = append(order, r.Perm(len(w.Subjects))...)
 	}
-	b, err := w.Block(ctx, order)
+	trials, err := w.Block(ctx, order)
 	if err != nil {
 		return nil, err
 	}
-	for i, t := range b.Trials {
+	for i, t := range trials {
 		round[i].cost = t.Metrics["server_cpu_per_request_s"]
 		if round[i].cost > 0 && round[i].Events >= fewestSamples {
 			continue // a fault matters only where it leaves nothing to tell
