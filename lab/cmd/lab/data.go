@@ -110,7 +110,7 @@ func (doctorCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	m := doctor.Machine{Split: split, Allowed: allowed, Clone: string(j.Root), Wire: wire.Try}
+	m := doctor.Machine{Split: split, Allowed: allowed, Wire: wire.Try}
 	findings := slices.Concat(identified(w, w.Lookalikes(j)), unrestored(left), m.Findings())
 	status := exitHeld
 	if slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Level == doctor.Fault }) {

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -16,12 +15,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/profile/kernel"
 )
 
-// at is where a file of the machine lies.
-func (m Machine) at(path string) string { return filepath.Join(cmp.Or(m.root, "/"), path) }
-
 // line reads a short file of the machine; empty if there is none.
 func (m Machine) line(path string) string {
-	text, _ := os.ReadFile(m.at(path))
+	text, _ := os.ReadFile(filepath.Join(m.root, path))
 	return strings.Join(strings.Fields(string(text)), " ")
 }
 
@@ -48,32 +44,11 @@ func (m Machine) division() (seen, means, mend string) {
 	return seen, means, mend
 }
 
-// siblings looks for cores of the server of which others may use a hardware thread.
-func (m Machine) siblings() (seen, means, mend string) {
-	var outside []string
-	for _, c := range m.Split.Server {
-		threads, err := cores.Parse(m.line(fmt.Sprintf("%scpu%d/topology/thread_siblings_list", cpus, c)))
-		if err == nil {
-			seen = "the server's cores are its own"
-		}
-		for _, t := range threads {
-			if !slices.Contains(m.Allowed, t) {
-				outside = append(outside, fmt.Sprint(t))
-			}
-		}
-	}
-	if len(outside) == 0 {
-		return seen, "", ""
-	}
-	return "the server's cores have threads that it may not use: " + strings.Join(outside, ", "),
-		"whoever runs there slows the server", "allow whole cores, in taskset or in the container's --cpuset-cpus"
-}
-
 // quota reports the CPU that the limit of a container or service leaves: that of this process's control
 // groups, from its own up to the top.
 func (m Machine) quota() (seen, means, mend string) {
 	const groups = "/sys/fs/cgroup"
-	q := cores.ReadQuota(m.at("/proc"), m.at(groups), "self")
+	q := cores.ReadQuota(filepath.Join(m.root, "/proc"), filepath.Join(m.root, groups), "self")
 	switch {
 	case !q.Seen:
 		return "not shown: no control group says whether a quota holds a server back, and for how long",
@@ -88,49 +63,20 @@ func (m Machine) quota() (seen, means, mend string) {
 	return fmt.Sprintf("%.2g cores", q.Cores), means, mend
 }
 
-// frequency looks at what lets the cores' clock follow the load. Most virtual machines show nothing of it.
+// frequency finds out what sets the clock of the cores in use. Most virtual machines show nothing of it.
 func (m Machine) frequency() (seen, means, mend string) {
-	var all, mends []string
-	for _, s := range []struct{ files, steady string }{
-		{"cpu*/cpufreq/scaling_governor", "performance"}, {"intel_pstate/no_turbo", "1"}, {"cpufreq/boost", "0"},
-	} {
-		paths, _ := filepath.Glob(m.at(cpus + s.files))
-		var values []string
-		for _, path := range paths {
-			text, _ := os.ReadFile(path)
-			values = append(values, strings.TrimSpace(string(text)))
-		}
-		slices.Sort(values)
-		if values = slices.Compact(values); len(values) == 0 {
-			continue
-		}
-		all = append(all, filepath.Base(s.files)+" is "+strings.Join(values, " or "))
-		if !slices.Equal(values, []string{s.steady}) {
-			mends = append(mends, "echo "+s.steady+" | sudo tee "+cpus+s.files)
-		}
+	const file = "cpufreq/scaling_governor"
+	var all []string
+	for _, c := range m.Allowed {
+		all = append(all, m.line(fmt.Sprintf("%scpu%d/%s", cpus, c, file)))
 	}
-	if len(mends) > 0 {
-		means = "the clock depends on the load and on how warm the cores are, so that a light load costs more CPU time a request"
-	}
-	return strings.Join(all, ", "), means, strings.Join(mends, " && ")
-}
-
-// fast has the clock sources that are read without a system call.
-var fast = []string{"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "timebase",
-	"riscv_clocksource", "xen"}
-
-func (m Machine) clock() (seen, means, mend string) {
-	const dir = "/sys/devices/system/clocksource/clocksource0/"
-	seen = m.line(dir + "current_clocksource")
-	if seen == "" || slices.Contains(fast, seen) {
+	slices.Sort(all)
+	seen = strings.Trim(strings.Join(slices.Compact(all), ", "), ", ")
+	if seen == "" || seen == "performance" {
 		return seen, "", ""
 	}
-	for s := range strings.FieldsSeq(m.line(dir + "available_clocksource")) {
-		if slices.Contains(fast, s) {
-			mend = fmt.Sprintf("echo %s | sudo tee %scurrent_clocksource", s, dir)
-		}
-	}
-	return seen, "each look at the clock is a system call, which server and client pay for with each request", mend
+	return seen, "the clock follows the load, so that a light load costs more CPU time a request",
+		"echo performance | sudo tee " + cpus + "cpu*/" + file
 }
 
 // sampling tells whether the kernel lets this user sample it.
