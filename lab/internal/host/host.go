@@ -145,20 +145,18 @@ var random = regexp.MustCompile(`^[0-9a-f]{32}$`)
 func ownID(root string) (id, why string) {
 	const path = "/etc/machine-id"
 	point, kind := mount(root, path)
+	// Docker and Podman leave a file in the root directory; others make it an overlay.
+	container := strings.Contains(kind, "overlay") || exists(filepath.Join(root, ".dockerenv")) ||
+		exists(filepath.Join(root, "run/.containerenv"))
 	switch id = line(root, path); {
 	case !random.MatchString(id) || strings.Trim(id, "0") == "":
 		return "", "it has no id in " + path
 	case kind == "tmpfs":
 		return "", path + " is made anew at each start"
-	case point == "/" && (strings.Contains(kind, "overlay") || container(root)):
+	case point == "/" && container:
 		return "", path + " is of the container's image, and all containers of the image have the same"
 	}
 	return id, ""
-}
-
-// container tells whether Docker or Podman made the root directory. Others make it an overlay.
-func container(root string) bool {
-	return exists(filepath.Join(root, ".dockerenv")) || exists(filepath.Join(root, "run/.containerenv"))
 }
 
 // mount is the mount that a path lies in, by its point and its file system. A machine's own id may be

@@ -9,11 +9,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/proc"
@@ -64,64 +62,60 @@ type Environment struct {
 	Passed []string          `json:"passed,omitempty"`
 }
 
-// Programs are the files that a run starts, as they were before it.
+// Programs are what a run starts, as it was before it.
 type Programs struct {
-	files map[string]installed
-	tools map[string]string
-}
+	Binaries map[string]Binary // by their names in a run
+	Tools    map[string]string // versions of Go, node and the load generators
 
-type installed struct {
-	path   string
-	info   os.FileInfo
-	binary Binary
+	root string
+	at   map[string]string // where each was looked for
 }
 
 // FindPrograms looks up programs: lab, which is the path of the running one, autocannon, or any program by
 // its path from the root, or by its name among those that make builds or in PATH.
 func FindPrograms(root, lab string, names []string) (*Programs, error) {
-	p := &Programs{map[string]installed{}, map[string]string{}}
+	p := &Programs{map[string]Binary{}, map[string]string{}, root, map[string]string{}}
 	for _, name := range names {
 		at := name
 		if name == "lab" {
 			at = lab
 		}
-		found, err := p.find(root, at)
+		b, err := find(root, at)
 		if err != nil {
 			return nil, err
 		}
-		p.files[Called(name)] = found
+		p.Binaries[Called(name)], p.at[Called(name)] = b, at
+		switch name {
+		case autocannon:
+			p.Tools[autocannon] = b.Version
+		case "node":
+			cmd := exec.Command(path(root, name), "--version")
+			cmd.Env = proc.Environment()
+			version, err := cmd.Output()
+			if err != nil {
+				return nil, fmt.Errorf("node does not run: %w", err)
+			}
+			p.Tools["node"] = strings.TrimPrefix(strings.TrimSpace(string(version)), "v")
+		case Loader:
+			p.Tools[setting.HTTPLoad] = setting.HTTPLoadVersion
+		}
+		if info, err := buildinfo.ReadFile(path(root, at)); err == nil { // else it is not of Go
+			p.Tools["go"] = strings.TrimPrefix(info.GoVersion, "go")
+		}
 	}
 	return p, nil
 }
 
 // Told describes a program as it is here now by its name in a run; false if it is not there.
 func Told(root, name string) (Binary, bool) {
-	found, err := (&Programs{tools: map[string]string{}}).find(root, name)
-	return found.binary, err == nil
+	b, err := find(root, name)
+	return b, err == nil
 }
-
-// Binaries describes the programs for a results file.
-func (p *Programs) Binaries() map[string]Binary {
-	all := map[string]Binary{}
-	for name, found := range p.files {
-		all[name] = found.binary
-	}
-	return all
-}
-
-// Tools gives versions by tool: of Go, node and the load generators, read from the programs themselves.
-func (p *Programs) Tools() map[string]string { return p.tools }
 
 // Changed is an error if a program changed since before the run, for example by a build.
 func (p *Programs) Changed() error {
-	for _, name := range slices.Sorted(maps.Keys(p.files)) {
-		found := p.files[name]
-		// Unchanged metadata is enough: reading all programs takes as long as a short slot.
-		if info, err := os.Stat(found.path); name == autocannon || err == nil && os.SameFile(info, found.info) &&
-			info.Size() == found.info.Size() && info.ModTime().Equal(found.info.ModTime()) {
-			continue // only make setup changes autocannon
-		}
-		if now, err := digest(found.path); err != nil || now != found.binary.SHA256 {
+	for name, at := range p.at {
+		if now, err := find(p.root, at); err != nil || now.SHA256 != p.Binaries[name].SHA256 {
 			return fmt.Errorf("%s was replaced during the run, so its figures are of two programs; run again and build "+
 				"nothing meanwhile", name)
 		}
@@ -129,47 +123,37 @@ func (p *Programs) Changed() error {
 	return nil
 }
 
-// find describes a program, and notes the versions of the tools that it is made of.
-func (p *Programs) find(root, name string) (found installed, err error) {
-	if name == autocannon {
-		return p.packages(root)
-	}
-	found.path = filepath.Join(root, name)
+// path is where a program lies.
+func path(root, name string) string {
+	called := Called(name)
 	if filepath.IsAbs(name) {
-		found.path = name
-	} else if called := Called(name); !strings.Contains(called, "/") {
-		found.path = filepath.Join(root, built, called)
-		if in, err := exec.LookPath(name); err == nil && !exists(found.path) {
-			found.path = in
-		}
+		return name
+	} else if strings.Contains(called, "/") {
+		return filepath.Join(root, name)
 	}
-	found.info, err = os.Stat(found.path)
+	at := filepath.Join(root, built, called)
+	if in, err := exec.LookPath(name); err == nil && !exists(at) {
+		return in
+	}
+	return at
+}
+
+// find describes a program.
+func find(root, name string) (b Binary, err error) {
+	if name == autocannon {
+		return packages(root)
+	}
+	at := path(root, name)
+	b.SHA256, err = digest(at)
 	if errors.Is(err, fs.ErrNotExist) {
-		return found, fmt.Errorf("%s is neither built nor installed; run make build, or install it", name)
+		return b, fmt.Errorf("%s is neither built nor installed; run make build, or install it", name)
 	}
-	if err == nil {
-		found.binary.SHA256, err = digest(found.path)
-	}
-	if err != nil {
-		return found, err
-	}
-	if name == "node" {
-		cmd := exec.Command(found.path, "--version")
-		cmd.Env = proc.Environment()
-		version, err := cmd.Output()
-		if err != nil {
-			return found, fmt.Errorf("node does not run: %w", err)
-		}
-		p.tools["node"] = strings.TrimPrefix(strings.TrimSpace(string(version)), "v")
-	}
-	if info, err := buildinfo.ReadFile(found.path); err == nil { // else it is not of Go
-		p.tools["go"] = strings.TrimPrefix(info.GoVersion, "go")
-		if filepath.Base(found.path) == Loader {
-			found.binary.MadeOf = digestOf(setting.HTTPLoadVersion, info.GoVersion)
-			p.tools[setting.HTTPLoad] = setting.HTTPLoadVersion
+	if err == nil && filepath.Base(at) == Loader {
+		if info, err := buildinfo.ReadFile(at); err == nil { // else it is not the lab's
+			b.MadeOf = digestOf(setting.HTTPLoadVersion, info.GoVersion)
 		}
 	}
-	return found, nil
+	return b, err
 }
 
 func exists(path string) bool {
@@ -178,26 +162,23 @@ func exists(path string) bool {
 }
 
 // packages describes autocannon, which is made of node packages: the lock file has the digests of all of them.
-func (p *Programs) packages(root string) (found installed, err error) {
-	found.path = filepath.Join(root, "node_modules", autocannon)
-	text, err := os.ReadFile(filepath.Join(found.path, "package.json"))
+func packages(root string) (b Binary, err error) {
+	file := filepath.Join(root, "node_modules", autocannon, "package.json")
+	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return found, errors.New("autocannon is not installed; run make setup")
+		return b, errors.New("autocannon is not installed; run make setup")
 	}
-	var about struct{ Version string }
 	if err == nil {
-		err = json.Unmarshal(text, &about)
+		err = json.Unmarshal(text, &b) // its version
 	}
 	if err != nil {
-		return found, fmt.Errorf("%s: %w", filepath.Join(found.path, "package.json"), err)
+		return b, fmt.Errorf("%s: %w", file, err)
 	}
 	lock, err := digest(filepath.Join(root, "package-lock.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	p.tools[autocannon] = about.Version
-	found.binary = Binary{SHA256: digestOf(about.Version, lock), Version: about.Version}
-	return found, err
+	return Binary{SHA256: digestOf(b.Version, lock), Version: b.Version}, err
 }
 
 // digest is the SHA-256 of a file.

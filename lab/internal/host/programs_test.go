@@ -42,10 +42,10 @@ func TestProgramsAreNamedByWhatTheyAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tools := p.Tools(); tools["go"] != strings.TrimPrefix(runtime.Version(), "go") || tools["http_load"] == "" {
+		if tools := p.Tools; tools["go"] != strings.TrimPrefix(runtime.Version(), "go") || tools["http_load"] == "" {
 			t.Errorf("%v", tools)
 		}
-		return p.Binaries()
+		return p.Binaries
 	}
 	commit()
 	was := find()
@@ -76,10 +76,10 @@ func TestAutocannonIsItsVersionAndTheLockFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if seen[p.Binaries()["autocannon"].SHA256] = true; len(seen) != i+1 {
+		if seen[p.Binaries["autocannon"].SHA256] = true; len(seen) != i+1 {
 			t.Errorf("after %s it is as before", c.file)
 		}
-		if v := p.Tools()["autocannon"]; !strings.HasPrefix(v, "9.8.") {
+		if v := p.Tools["autocannon"]; !strings.HasPrefix(v, "9.8.") {
 			t.Errorf("autocannon %q", v)
 		}
 	}
@@ -103,13 +103,13 @@ func TestPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := p.Binaries()
+	all := p.Binaries
 	for _, name := range []string{"lab", "known", "node", "lab/x.js", "peer", "event_sink"} {
 		if len(all[name].SHA256) != 64 {
 			t.Errorf("%s: %+v", name, all[name])
 		}
 	}
-	if v := p.Tools()["node"]; v != "22.1.0" || len(all) != 6 {
+	if v := p.Tools["node"]; v != "22.1.0" || len(all) != 6 {
 		t.Errorf("node %q, %v", v, all)
 	}
 	if err := p.Changed(); err != nil {

@@ -154,7 +154,7 @@ func (r *Run) judge(trials []results.Trial) error {
 // lines that a reader would type for it.
 func (r *Run) file() *results.File {
 	x, p := r.Experiment, r.Plan
-	tools := r.found.Tools()
+	tools := r.found.Tools
 	commit, differ := host.Differ(string(p.Root))
 	f := &results.File{
 		SchemaVersion: results.Version, Experiment: x.Name,
@@ -171,7 +171,7 @@ func (r *Run) file() *results.File {
 		Servers:    results.SharedServers(x),
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),
 		Tools: tools, Kernel: host.Kernel("/"), MemoryBytes: host.Memory("/"),
-		Binaries: r.found.Binaries(),
+		Binaries: r.found.Binaries,
 		Boot:     host.Boot("/"), Known: p.Host.Mark != "" && p.Host.Mark == host.Mark("/"),
 	}
 	if p.onWire() {
