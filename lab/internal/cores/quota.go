@@ -15,7 +15,7 @@ import (
 // many of the processes are in it.
 //
 // Any group from a process's own up to the top can have a limit, so all of them are read. Groups above the
-// top that a container sees cannot be read from inside it.
+// top that a container sees cannot be read from inside it, and one without files of limits has none.
 type Quota struct {
 	Cores float64       // the least that any group allows; infinite without a quota
 	Held  time.Duration // time since boot for which groups were held back, summed over groups and cores
@@ -30,7 +30,9 @@ func ReadQuota(proc, cgroup string, processes ...string) Quota {
 		if text := read(proc, filepath.Join(p, "cgroup")); text != "" {
 			found = true
 			mount, group := place(text, cgroup)
-			all = mount != "" && q.climb(mount, group, climbed) && all
+			_, err := os.Stat(filepath.Join(mount, "cgroup.procs")) // which each group has
+			all = mount != "" && err == nil && all
+			q.climb(mount, group, climbed)
 		}
 	}
 	q.Seen = found && all
@@ -55,14 +57,13 @@ func place(text, cgroup string) (mount, group string) {
 
 // climb reads the groups from one up to the top. A container may see its own group as the top and still be
 // told the group's name outside, so missing directories are skipped.
-func (q *Quota) climb(mount, group string, climbed map[string]bool) (seen bool) {
+func (q *Quota) climb(mount, group string, climbed map[string]bool) {
 	for dir := path.Clean("/" + group); ; dir = path.Dir(dir) {
 		at := filepath.Join(mount, dir)
 		limit, period, ok := strings.Cut(read(at, "cpu.max"), " ")
 		if !ok {
 			limit, period = read(at, "cpu.cfs_quota_us"), read(at, "cpu.cfs_period_us")
 		}
-		seen = seen || limit != ""
 		a, _ := strconv.ParseFloat(limit, 64) // "max" or -1 without a quota
 		b, _ := strconv.ParseFloat(period, 64)
 		if a > 0 && b > 0 {
@@ -73,7 +74,7 @@ func (q *Quota) climb(mount, group string, climbed map[string]bool) (seen bool) 
 			q.Held += held(at)
 		}
 		if dir == "/" {
-			return seen || unlimited(at)
+			return
 		}
 	}
 }
@@ -91,17 +92,6 @@ func held(at string) time.Duration {
 		}
 	}
 	return 0
-}
-
-// unlimited tells whether a directory is the real top of a hierarchy, which cannot have a quota. In version 2
-// only the top lacks cgroup.events; in version 1 every other group of the controller has cpu.shares, even if
-// the kernel was built without quotas.
-func unlimited(at string) bool {
-	has := func(name string) bool {
-		_, err := os.Stat(filepath.Join(at, name))
-		return err == nil
-	}
-	return has("cgroup.controllers") && !has("cgroup.events") || has("cpu.shares")
 }
 
 // read reads a small file; empty if it cannot be read.

@@ -1,9 +1,11 @@
 package cores
 
 import (
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -14,8 +16,16 @@ type controlGroups map[string]string
 
 func (tr controlGroups) read(t *testing.T, processes ...string) Quota {
 	t.Helper()
-	dir := t.TempDir()
-	for name, text := range tr {
+	dir, all := t.TempDir(), maps.Clone(tr)
+	for name := range tr {
+		if mount, _, ok := strings.Cut(name, "/"); ok && mount == "cg" {
+			all["cg/cgroup.procs"] = ""
+		}
+		if strings.HasPrefix(name, "cg/cpu/") {
+			all["cg/cpu/cgroup.procs"] = ""
+		}
+	}
+	for name, text := range all {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -50,9 +60,9 @@ func TestGroupsAreReadUpToTheTop(t *testing.T) {
 		{"version 2, at the top of the machine",
 			controlGroups{"proc/self/cgroup": "0::/", "cg/cgroup.controllers": "cpu", "cg/cpu.stat": "usage_usec 9"},
 			Quota{Cores: none, Seen: true}},
-		{"version 2, at the top of a container that is not shown its quota",
-			controlGroups{"proc/self/cgroup": "0::/", "cg/cgroup.controllers": "memory",
-				"cg/cgroup.events": "populated 1", "cg/cpu.stat": "usage_usec 9"}, Quota{Cores: none}},
+		{"version 2, at the top of a container without limits",
+			controlGroups{"proc/self/cgroup": "0::/", "cg/cgroup.controllers": "memory", "cg/cpu.stat": "usage_usec 9"},
+			Quota{Cores: none, Seen: true}},
 
 		{"version 1, no quota", controlGroups{"proc/self/cgroup": "5:memory:/x\n4:cpu,cpuacct:/",
 			"cg/cpu/cpu.cfs_quota_us": "-1", "cg/cpu/cpu.cfs_period_us": "100000",

@@ -48,9 +48,6 @@ const (
 	// together, since the measured server then lacks that CPU. A waiting server
 	// wakes up for its timers, which costs a tenth of this limit.
 	IdleServer = 0.02
-	// SamplerShare is the share of one core that sampling may use: costly samples
-	// are taken less often.
-	SamplerShare = 0.01
 	// AutocannonStep is the step of autocannon's latencies, in seconds: up to that much is cut off.
 	AutocannonStep = 0.001
 )

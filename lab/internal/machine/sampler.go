@@ -10,6 +10,7 @@
 package machine
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -20,7 +21,6 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 )
 
@@ -62,17 +62,16 @@ type Sampler struct {
 	pairs   [][2]*proc.Tree // server and client
 	groups  []string        // processes whose control groups are read
 	stop    func()
-	stopped chan struct{}
 	done    chan struct{}
 
 	mu      sync.Mutex
 	samples []sample
 }
 
-// The time between samples, and how many fall into a window at least.
+// The time between samples, and how many fall into a window of less than their longest.
 const (
 	shortest, longest = 100 * time.Millisecond, time.Second
-	usual, least      = 5, 3
+	usual             = 5
 )
 
 // Start begins sampling, and returns when the first sample has been taken.
@@ -81,7 +80,7 @@ func Start(t Targets) (*Sampler, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sampler{fs: fs, targets: t, groups: []string{"self"}, stopped: make(chan struct{}), done: make(chan struct{})}
+	s := &Sampler{fs: fs, targets: t, groups: []string{"self"}, done: make(chan struct{})}
 	s.all = [2]*proc.Tree{{Roots: []int{os.Getpid()}}, {}}
 	for _, p := range t.Pairs {
 		s.pairs = append(s.pairs, [2]*proc.Tree{{Roots: p.Servers}, {Roots: []int{p.Client}}})
@@ -90,9 +89,10 @@ func Start(t Targets) (*Sampler, error) {
 			s.groups = append(s.groups, strconv.Itoa(pid))
 		}
 	}
-	s.stop = sync.OnceFunc(func() { close(s.stopped) })
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
 	s.take()
-	go s.loop()
+	go s.loop(ctx)
 	return s, nil
 }
 
@@ -102,21 +102,15 @@ func (s *Sampler) Stop() {
 	<-s.done
 }
 
-func (s *Sampler) loop() {
+func (s *Sampler) loop(ctx context.Context) {
 	defer close(s.done)
-	pause := min(max(s.targets.Window/usual, shortest), longest)
-	for wait := pause; ; {
+	for {
 		select {
-		case <-s.stopped:
+		case <-ctx.Done():
 			s.take()
 			return
-		case <-time.After(wait):
-		}
-		before := ownCPU()
-		s.take()
-		wait = max(pause, time.Duration(float64(ownCPU()-before)/gate.SamplerShare))
-		if s.targets.Window > 0 {
-			wait = min(wait, max(s.targets.Window/least, pause))
+		case <-time.After(min(max(s.targets.Window/usual, shortest), longest)):
+			s.take()
 		}
 	}
 }

@@ -63,12 +63,7 @@ const spin = "while :; do :; done"
 func TestBothSidesAreSampled(t *testing.T) {
 	w := watched(t, sh(t, spin+" & "+spin+" & wait"), sh(t, "sleep 300 & sleep 300"), nil)
 	m := w.Metrics
-	for name, want := range map[string]float64{"workers": 2, "processes": 3, "threads_per_worker": 1, "workers_active": 2} {
-		if m[name] != want {
-			t.Errorf("%s: %v, want %v", name, m[name], want)
-		}
-	}
-	if m["server_cpu_s"] <= 0 || m["server_cores_busy"] <= 0 || m["server_cores_busy"] > 1 ||
+	if m["workers_active"] != 2 || m["server_cpu_s"] <= 0 || m["server_cores_busy"] <= 0 || m["server_cores_busy"] > 1 ||
 		m["server_workers_busy"] <= 0 || m["server_rss_bytes"] <= 0 || m["client_rss_bytes"] <= 0 {
 		t.Errorf("%v", m)
 	}
@@ -93,13 +88,13 @@ func TestStrangersAreSeen(t *testing.T) {
 	}
 }
 
-func TestAProcessThatWasStoppedAndAWorkerThatEndedAreSeen(t *testing.T) {
+func TestAProcessThatWasStoppedIsSeen(t *testing.T) {
 	client := sh(t, "sleep 300")
-	w := watched(t, sh(t, "sleep 300 & sleep 0.5 & wait"), client, func() {
+	w := watched(t, sh(t, "sleep 300"), client, func() {
 		_ = syscall.Kill(client, syscall.SIGSTOP)
 	})
-	if !slices.Equal(w.Stopped, []string{"client"}) || w.Metrics["workers"] != 1 {
-		t.Errorf("%q, %v workers", w.Stopped, w.Metrics["workers"])
+	if !slices.Equal(w.Stopped, []string{"client"}) {
+		t.Errorf("%q", w.Stopped)
 	}
 }
 
@@ -133,10 +128,8 @@ func TestTooShortAWindowSaysNothing(t *testing.T) {
 	if w := s.Between(0, now.Add(time.Hour), now.Add(2*time.Hour), 1); len(w.Metrics) > 0 {
 		t.Errorf("%v", w.Metrics)
 	}
-	// A server that was not seen does not have 0 workers.
-	w := s.Between(0, now.Add(-time.Hour), now.Add(time.Hour), 1)
-	if _, ok := w.Metrics["workers"]; ok || len(w.Metrics) == 0 {
-		t.Errorf("%v", w.Metrics)
+	if w := s.Between(0, now.Add(-time.Hour), now.Add(time.Hour), 1); len(w.Metrics) == 0 {
+		t.Error("nothing was seen")
 	}
 }
 

@@ -138,23 +138,14 @@ func sum(c procfs.CPUStat) float64 {
 
 func share(part, of float64) float64 { return min(max(part/of, 0), 1) }
 
-// workers looks at a server's processes but the first, and at what each of them used without its children.
+// workers looks at what each of a server's processes but the first used without its children.
 func (d delta) workers(w *Window) {
 	a, b := d.a.pairs[d.pair].server, d.b.pairs[d.pair].server
-	if len(b.PIDs) == 0 {
-		return // a server that was not seen does not have 0 workers
-	}
-	workers, threads := len(b.PIDs)-1, 0
 	var used []float64
-	for i, pid := range b.PIDs[1:] {
-		threads += b.Stats[i+1].Threads
-		if before := slices.Index(a.PIDs, pid); before >= 0 {
-			used = append(used, (b.CPU[i+1] - a.CPU[before]).Seconds())
+	for i, pid := range b.PIDs {
+		if before := slices.Index(a.PIDs, pid); i > 0 && before >= 0 {
+			used = append(used, (b.CPU[i] - a.CPU[before]).Seconds())
 		}
-	}
-	w.Metrics["workers"], w.Metrics["processes"] = float64(workers), float64(len(b.PIDs))
-	if workers > 0 {
-		w.Metrics["threads_per_worker"] = float64(threads) / float64(workers)
 	}
 	if len(used) > 0 {
 		mean, active := TookPart(used)

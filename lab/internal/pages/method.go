@@ -35,7 +35,6 @@ type Method struct {
 	Called       []Called                             `json:"called"` // the same in the order of a tally
 	Warnings     map[stats.Warning]string             `json:"warnings"`
 	SlowBy       float64                              `json:"slow_by"`
-	SamplerShare float64                              `json:"sampler_share"`
 	Gates        []gate.Gate                          `json:"gates"`
 	Works        []profile.WorkDoc                    `json:"works"`
 	Settings     map[string]string                    `json:"settings"` // what pages call each
@@ -53,7 +52,7 @@ func Rules() Method {
 		Alpha:       stats.Alpha, ControlAlpha: verdict.ControlAlpha, Bold: confseq.Bold, MaxVisits: confseq.MaxNeeded,
 		VisitGapS: results.VisitGap.Seconds(), VisitSpanS: results.VisitSpan.Seconds(),
 		Verdicts: map[verdict.Verdict]string{}, Warnings: map[stats.Warning]string{}, Settings: map[string]string{},
-		SlowBy: cores.SlowBy, SamplerShare: gate.SamplerShare, Works: profile.Works(), Profiles: profile.KindDocs(),
+		SlowBy: cores.SlowBy, Works: profile.Works(), Profiles: profile.KindDocs(),
 		Gates: gate.All, Simulation: simulation(), Words: verdictWords(), Called: called(),
 	}
 	for _, v := range order {
