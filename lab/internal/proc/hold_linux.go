@@ -102,12 +102,9 @@ func attributes(held bool) *syscall.SysProcAttr {
 // lifeline makes the two ends of a lifeline, each of which the kernel closes
 // with its process.
 func lifeline() (ours, theirs *os.File, err error) {
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, err
-	}
 	// Only a file that never blocks can be closed while another goroutine reads it.
-	if err := syscall.SetNonblock(fds[0], true); err != nil {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
 		return nil, nil, err
 	}
 	return os.NewFile(uintptr(fds[0]), "lifeline"), os.NewFile(uintptr(fds[1]), "lifeline"), nil

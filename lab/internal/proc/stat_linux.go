@@ -63,17 +63,14 @@ func parseStat(text []byte) (s Stat, err error) {
 func Slurp(path string, buf []byte) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	n, err := unix.Read(fd, buf)
 	_ = unix.Close(fd)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if err == nil && (n == 0 || n == len(buf)) {
+		err = fmt.Errorf("%s: %d bytes, which are not all or none", path, n)
 	}
-	if n == 0 || n == len(buf) {
-		return nil, fmt.Errorf("%s: %d bytes, which are not all or none", path, n)
-	}
-	return buf[:n], nil
+	return buf[:max(n, 0)], err
 }
 
 // Tick is the unit of times in /proc/PID/stat.
