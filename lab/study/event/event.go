@@ -31,13 +31,15 @@ func Get(raw []byte) (number uint64, due int64) {
 	return binary.LittleEndian.Uint64(raw), int64(binary.LittleEndian.Uint64(raw[8:]))
 }
 
-// An Ask is what a sink asks of the producer, as JSON on a TCP connection. Each is answered by Figures. A connection
-// has one run, which ends with it.
+// An Ask is what a sink asks of the producer, as JSON on a TCP connection. Each is answered by Figures. The first
+// begins the connection's one run, which ends with it.
 type Ask struct {
-	Sink      string        `json:"sink,omitempty"`       // begins the run: where it sends its batches
-	PerSecond int           `json:"per_second,omitempty"` // sets a rate, for a time
-	Lasts     time.Duration `json:"lasts,omitempty"`
-	Stop      bool          `json:"stop,omitempty"` // once all is sent
+	Sink string `json:"sink,omitempty"` // where the run sends its batches
+	Rate int    `json:"rate,omitempty"` // of the run; 0: the producer's own
+	// Lasts is for how long events fall due; 0: until the stop. A rate that is too high can leave the producer
+	// no time to receive one.
+	Lasts time.Duration `json:"lasts,omitempty"`
+	Stop  bool          `json:"stop,omitempty"` // once all is sent
 }
 
 // Figures are the producer's figures since the start of its run.

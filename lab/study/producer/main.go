@@ -134,32 +134,20 @@ func command(args []string) int {
 func (s Settings) serve(conn net.Conn) {
 	defer conn.Close()
 	in, out := json.NewDecoder(conn), json.NewEncoder(conn)
-	answer := func(f event.Figures, err error) {
-		if err != nil {
-			f.Error = err.Error()
-		}
-		_ = out.Encode(f) // an error means that the sink has gone, and then it asks nothing more
-	}
 	var ask event.Ask
 	if in.Decode(&ask) != nil {
 		return
 	}
-	r, err := begin(s, ask.Sink)
+	r, err := begin(s, ask)
 	if err != nil {
-		answer(event.Figures{}, err)
+		_ = out.Encode(event.Figures{Error: err.Error()})
 		return
 	}
-	for {
-		answer(r.figures(), err)
-		ask, err = event.Ask{}, nil
-		if in.Decode(&ask) != nil || ask.Stop {
-			break
-		}
-		if ask.PerSecond > 0 {
-			err = r.rate(ask.PerSecond, ask.Lasts)
-		}
+	for err == nil && !ask.Stop {
+		_ = out.Encode(r.figures()) // an error means that the sink has gone, and then it asks nothing more
+		err = in.Decode(&ask)
 	}
-	answer(r.stop(), nil)
+	_ = out.Encode(r.stop())
 }
 
 // parse reads the flags. Every error is one line that names what is accepted.

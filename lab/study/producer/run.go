@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,7 +13,7 @@ import (
 const (
 	// leastSleep is the shortest sleep of the open pacer: events that become due in it are added together.
 	leastSleep = time.Millisecond
-	// mostSleep is after how long it sees that the rate was changed or the run stopped.
+	// mostSleep is after how long it sees that the run was stopped.
 	mostSleep = 10 * time.Millisecond
 	// drainTime is how long a variant has to send the events that it holds.
 	drainTime = 10 * time.Second
@@ -27,10 +27,10 @@ type run struct {
 	add    func(n int64, due int64) error
 	finish func(context.Context) // sends what the variant holds
 
-	origin   time.Time
-	schedule atomic.Pointer[schedule]
-	ticks    *ticker      // of the ticker pacer
-	stopped  atomic.Int64 // when offering ended, on the run's clock; 0: not yet
+	schedule
+	origin  time.Time
+	ticks   *ticker      // of the ticker pacer
+	stopped atomic.Int64 // when offering ended, on the run's clock; 0: not yet
 
 	ctx     context.Context // its end stops the pacer
 	cancel  context.CancelFunc
@@ -42,21 +42,19 @@ type run struct {
 
 // begin starts a run that sends to a sink. The sizes of events are arrays and not slices, so that copying
 // events copies all their bytes.
-func begin(s Settings, sink string) (*run, error) {
-	r := &run{Settings: s}
+func begin(s Settings, ask event.Ask) (*run, error) {
+	r := &run{Settings: s, schedule: schedule{int64(cmp.Or(ask.Rate, s.EventRate)), ask.Lasts}}
 	connects := map[int]func(*run, string) error{64: connect[[64]byte], 256: connect[[256]byte], 1024: connect[[1024]byte],
 		4096: connect[[4096]byte]}
-	err := connects[s.EventBytes](r, sink)
+	err := connects[s.EventBytes](r, ask.Sink)
 	pace := r.paceOpen
 	if err == nil && s.Pacing == pacingTicker {
 		pace = r.paceByTicker
-		r.ticks, err = newTicker(time.Second / time.Duration(s.EventRate))
+		r.ticks, err = newTicker(time.Second / time.Duration(r.schedule.rate))
 	}
 	if err != nil {
 		return nil, err
 	}
-	first := newSchedule(s.EventRate)
-	r.schedule.Store(&first)
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.origin = time.Now()
 	r.pacing.Go(pace)
@@ -98,22 +96,21 @@ func (r *run) paceOpen() {
 	unix := r.origin.UnixNano()
 	for n := int64(0); r.ctx.Err() == nil; {
 		now := r.clock()
-		s := *r.schedule.Load()
-		for due := s.offered(now); n < due; n++ {
+		for due := r.offered(now); n < due; n++ {
 			if n%1024 == 0 && r.ctx.Err() != nil {
 				return // an Add that need not wait does not check the context
 			}
-			if r.add(n, unix+int64(s.due(n))) != nil {
+			if r.add(n, unix+int64(r.due(n))) != nil {
 				return
 			}
 			after := r.clock()
 			r.adding.Add(after - now)
 			now = after
 		}
-		if n < s.offered(now) {
+		if n < r.offered(now) {
 			continue // the event became due while others were added
 		}
-		wait := min(max(s.due(n)-now, leastSleep), mostSleep)
+		wait := min(max(r.due(n)-now, leastSleep), mostSleep)
 		time.Sleep(wait)
 		r.paceLag.Add(r.clock() - now - wait)
 	}
@@ -141,18 +138,6 @@ func (r *run) paceByTicker() {
 	}
 }
 
-// rate sets a rate for so long, and not until the next call: a rate that is too high can leave the process no
-// time to receive one.
-func (r *run) rate(perSecond int, lasts time.Duration) error {
-	if r.ticks != nil {
-		return errors.New("a ticker keeps its rate; start the producer with --pacing open")
-	}
-	at := r.clock()
-	next := r.schedule.Load().changed(at, perSecond).changed(at+lasts, r.EventRate)
-	r.schedule.Store(&next)
-	return nil
-}
-
 func (r *run) figures() event.Figures {
 	// What was taken in is read last, so that it includes all events in the other counts.
 	f := event.Figures{Logged: r.logged.Load(), Failed: r.failed.Load(), Added: r.added.Load(),
@@ -161,7 +146,7 @@ func (r *run) figures() event.Figures {
 	if now == 0 {
 		now = r.clock()
 	}
-	f.Offered = r.schedule.Load().offered(now)
+	f.Offered = r.offered(now)
 	return f
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -23,7 +22,7 @@ func TestWhatIsAddedArrives(t *testing.T) {
 					s := settings(t, "--variant", variant, "--event-bytes", fmt.Sprint(size), "--pacing", pacing, "--batch-size", "50",
 						"--interval-ms", "20")
 					began := time.Now().UnixNano()
-					r, err := begin(s, sink.URL+"/")
+					r, err := begin(s, event.Ask{Sink: sink.URL + "/"})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -64,7 +63,7 @@ func TestWhoWaitsIsOwed(t *testing.T) {
 		sink := takes(t, func() int { <-release; return 0 })
 		s := settings(t, "--variant", "pool-1", "--batch-size", "1", "--queue", "0", "--pacing", pacing, "--event-rate",
 			"1000")
-		r, err := begin(s, sink.URL+"/")
+		r, err := begin(s, event.Ask{Sink: sink.URL + "/"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,9 +72,6 @@ func TestWhoWaitsIsOwed(t *testing.T) {
 		}
 		if f := r.figures(); f.Added > 2 {
 			t.Errorf("%s: one worker that waits took %d events", pacing, f.Added)
-		}
-		if pacing == pacingOpen { // no more should become due meanwhile: a busy machine may not keep up
-			_ = r.rate(1, time.Hour)
 		}
 		before := r.figures()
 		close(release)
@@ -101,7 +97,7 @@ func TestNoMoreIsAddedThanWasOffered(t *testing.T) {
 		sink := takes(t, willing)
 		for range 50 {
 			r, err := begin(settings(t, "--pacing", pacing, "--event-rate", "500000", "--batch-size", "1000", "--queue",
-				"100000"), sink.URL+"/")
+				"100000"), event.Ask{Sink: sink.URL + "/"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,29 +114,22 @@ func TestNoMoreIsAddedThanWasOffered(t *testing.T) {
 	}
 }
 
-// A rate holds for its time. A ticker keeps its own.
-func TestARateIsChanged(t *testing.T) {
-	sink := takes(t, willing)
-	r, err := begin(settings(t, "--event-rate", "1", "--interval-ms", "10"), sink.URL+"/")
-	if err != nil {
-		t.Fatal(err)
+// A sink can set the rate, and for how long events fall due.
+func TestARateIsAsked(t *testing.T) {
+	for _, pacing := range []string{pacingOpen, pacingTicker} {
+		sink := takes(t, willing)
+		r, err := begin(settings(t, "--event-rate", "1", "--interval-ms", "10", "--pacing", pacing),
+			event.Ask{Sink: sink.URL + "/", Rate: 1000, Lasts: 100 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for by := time.Now().Add(programtest.Patience); r.figures().Logged < 100 && time.Now().Before(by); {
+			time.Sleep(time.Millisecond)
+		}
+		if f := r.stop(); f.Logged < 100 || f.Offered != 100 || pacing == pacingOpen && f.Added != 100 {
+			t.Errorf("%s: %+v", pacing, f)
+		}
 	}
-	if err := r.rate(1000, 100*time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
-	for by := time.Now().Add(programtest.Patience); r.figures().Logged < 100 && time.Now().Before(by); {
-		time.Sleep(time.Millisecond)
-	}
-	if f := r.stop(); f.Logged < 100 || f.Offered < f.Added || f.Offered > 200 {
-		t.Errorf("%+v", f)
-	}
-	if r, err = begin(settings(t, "--pacing", pacingTicker), sink.URL+"/"); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.rate(1000, time.Second); err == nil || !strings.Contains(err.Error(), "--pacing open") {
-		t.Errorf("a ticker's rate: %v", err)
-	}
-	r.stop()
 }
 
 // A sink that goes away in the middle does not end the producer, which counts what it
@@ -148,7 +137,7 @@ func TestARateIsChanged(t *testing.T) {
 func TestASinkThatGoesAway(t *testing.T) {
 	for _, variant := range []string{"pool-10", "async", "swap", "batch"} {
 		sink := takes(t, willing)
-		r, err := begin(settings(t, "--variant", variant, "--interval-ms", "5", "--attempts", "2"), sink.URL+"/")
+		r, err := begin(settings(t, "--variant", variant, "--interval-ms", "5", "--attempts", "2"), event.Ask{Sink: sink.URL + "/"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -75,8 +75,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if status, over := sink.Over(err, help); over {
 		return status
 	}
-	t := &trial{Settings: s}
-	return sink.Measure(t.measure)
+	return sink.Measure(s.measure)
 }
 
 // parse reads the flags. Every error is one line that names what is accepted.

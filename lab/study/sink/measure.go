@@ -27,6 +27,8 @@ type output struct {
 
 	End   end `json:"end"`
 	Limit int `json:"limit_per_s,omitempty"`
+
+	earlier, last *event.Spread // deliveries in the parts of a window that are compared
 }
 
 // An end is the account of all events since the start, after the stop.
@@ -37,13 +39,20 @@ type end struct {
 	Unaccounted int64 `json:"unaccounted"`
 }
 
-// A trial is a producer under this sink, from its start to its stop.
+// A window is how a run of the producer is watched.
+type window struct {
+	rate   int // 0: the producer's own
+	warmup time.Duration
+	lasts  time.Duration
+	part   time.Duration // the length of the parts that are compared: the last, and the third last
+}
+
+// A trial is a run of the producer under this sink, from its start to its stop.
 type trial struct {
 	Settings
 	receiver
-	conn     net.Conn // to the producer
-	answers  *json.Decoder
-	from, to moment // the window, which is the last time that was watched
+	conn    net.Conn // to the producer
+	answers *json.Decoder
 }
 
 // A moment is the counts of both programs at one time.
@@ -67,24 +76,37 @@ func missing(n int64, c counters, failed int64) int64 { return max(n-c.Events-fa
 
 func (m moment) backlog() int64 { return missing(m.producer.Offered, m.sink, m.producer.Failed) }
 
-// measure makes the whole trial. The producer stops at the end, whatever happens.
-func (t *trial) measure(ctx context.Context) (any, error) {
+// measure makes a trial with the settings' window, or with one at the limit.
+func (s Settings) measure(ctx context.Context) (any, error) {
+	if s.FindLimit {
+		return s.findLimit(ctx)
+	}
+	return s.trial(ctx, window{warmup: s.Warmup, lasts: s.Duration})
+}
+
+// trial makes a trial. The run ends with it, whatever happens.
+func (s Settings) trial(ctx context.Context, w window) (*output, error) {
+	t := &trial{Settings: s}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	srv := &http.Server{Handler: t, ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = srv.Serve(ln) }() // ends with the process, or with Close
+	go func() { _ = srv.Serve(ln) }() // ends with Close
 	defer srv.Close()
 	if t.conn, err = net.Dial("tcp", t.Producer); err != nil {
 		return nil, fmt.Errorf("no producer is there: %w", err)
 	}
 	defer t.conn.Close()
 	t.answers = json.NewDecoder(t.conn)
-	if _, err = t.ask(event.Ask{Sink: "http://" + ln.Addr().String() + "/"}); err != nil {
+	ask := event.Ask{Sink: "http://" + ln.Addr().String() + "/", Rate: w.rate}
+	if w.rate > 0 {
+		ask.Lasts = w.warmup + w.lasts
+	}
+	if _, err = t.ask(ask); err != nil {
 		return nil, err
 	}
-	limit, err := t.load(ctx)
+	out, err := t.watch(ctx, w)
 	last, stopped := t.ask(event.Ask{Stop: true})
 	if err == nil {
 		err = stopped
@@ -92,30 +114,35 @@ func (t *trial) measure(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Round(0) removes the monotonic reading, so that the printed times differ as the wall clock does.
-	out := &output{Generator: "event_sink", Start: t.from.at.Round(0).UTC(), Finish: t.to.at.Round(0).UTC(),
-		counters: t.to.sink.since(t.from.sink), Figures: t.to.producer.Since(t.from.producer), Delivery: t.to.delivery,
-		BacklogStart: t.from.backlog(), BacklogFinish: t.to.backlog(), Limit: limit}
 	c, _ := t.now()
 	out.End = end{Added: last.Added, Arrived: c.Events, Failed: last.Failed, Unaccounted: missing(last.Added, c, last.Failed)}
 	return out, nil
 }
 
-// load waits for the warm-up and watches the window. It searches for the limit before, if that is asked for.
-func (t *trial) load(ctx context.Context) (limit int, err error) {
-	if err = sleep(ctx, t.Warmup); err != nil {
-		return
+// watch waits for the warm-up and watches the window.
+func (t *trial) watch(ctx context.Context, w window) (*output, error) {
+	if err := sleep(ctx, w.warmup); err != nil {
+		return nil, err
 	}
-	if t.from, err = t.look(); err != nil {
-		return
+	from, err := t.look()
+	if err != nil {
+		return nil, err
 	}
-	if t.FindLimit {
-		return t.findLimit(ctx)
+	var parts []*event.Spread
+	for _, end := range []time.Duration{w.lasts - 3*w.part, w.lasts - 2*w.part, w.lasts - w.part, w.lasts} {
+		if err := sleep(ctx, time.Until(from.at.Add(end))); err != nil {
+			return nil, err
+		}
+		parts = append(parts, t.part.Spread())
 	}
-	if err = sleep(ctx, time.Until(t.from.at.Add(t.Duration))); err == nil {
-		t.to, err = t.look()
+	to, err := t.look()
+	if err != nil {
+		return nil, err
 	}
-	return
+	// Round(0) removes the monotonic reading, so that the printed times differ as the wall clock does.
+	return &output{Generator: "event_sink", Start: from.at.Round(0).UTC(), Finish: to.at.Round(0).UTC(),
+		counters: to.sink.since(from.sink), Figures: to.producer.Since(from.producer), Delivery: to.delivery,
+		BacklogStart: from.backlog(), BacklogFinish: to.backlog(), earlier: parts[1], last: parts[3]}, nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"time"
-
-	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 // The search's bounds, in events a second.
@@ -21,10 +19,10 @@ const (
 	mostHolds = 8
 )
 
-// The times of a search. It is given up after the longest, with the highest rate so far.
 const (
-	leastStep     = 300 * time.Millisecond
-	mostRecover   = 5 * time.Second
+	// leastPart is the shortest part of a window that is judged.
+	leastPart = 100 * time.Millisecond
+	// longestSearch is when a search is given up, with the highest rate so far.
 	longestSearch = 12 * time.Second
 )
 
@@ -74,98 +72,57 @@ func hold(limit int, try func(perSecond int) (keptUp bool, err error)) (int, err
 }
 
 // findLimit searches for the limit and spends the window at it, so that what is recorded beside it shows which
-// CPU is full there. Without a limit, the window is spent at the producer's own rate.
-func (t *trial) findLimit(ctx context.Context) (int, error) {
-	j := judge{normal: time.Duration(t.from.producer.Interval*float64(time.Second)) + t.Latency}
-	j.judged = max(leastStep/4, j.normal)
-	j.step = max(leastStep, 3*j.judged)
-	if t.Duration < 3*j.judged {
-		return 0, fmt.Errorf("--duration %v is too short for a limit: judging one takes %v with these settings", t.Duration,
-			3*j.judged)
+// CPU is full there. Without a limit, the window is spent at the producer's own rate. Each rate has a run of its
+// own, so none has the events of a rate that was too high.
+func (s Settings) findLimit(ctx context.Context) (*output, error) {
+	out, err := s.trial(ctx, window{}) // tells the interval
+	if err != nil {
+		return nil, err
 	}
-	behind := false // whether the last rate was too high
-	tries := func(lasts time.Duration) func(int) (bool, error) {
-		return func(perSecond int) (bool, error) {
-			if behind {
-				if err := t.recover(ctx, j); err != nil {
-					return false, err
-				}
+	j := judge{normal: time.Duration(out.Interval*float64(time.Second)) + s.Latency}
+	j.part = max(leastPart, j.normal)
+	if s.Duration < 3*j.part {
+		return nil, fmt.Errorf("--duration %v is too short for a limit: judging one takes %v with these settings", s.Duration, 3*j.part)
+	}
+	tries := func(warmup, lasts time.Duration) func(int) (bool, error) {
+		return func(rate int) (bool, error) {
+			if out, err = s.trial(ctx, window{rate, warmup, lasts, j.part}); err != nil {
+				return false, err
 			}
-			keptUp, err := t.try(ctx, j, perSecond, lasts)
-			behind = !keptUp
-			return keptUp, err
+			return j.keptUp(out), nil
 		}
 	}
 	until := time.Now().Add(longestSearch)
-	limit, err := search(tries(j.step), func() bool { return time.Until(until) < j.step })
+	limit, err := search(tries(2*j.part, 3*j.part), func() bool { return time.Now().After(until) })
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	if limit > 0 {
-		return hold(limit, tries(t.Duration))
+	if limit == 0 {
+		return s.trial(ctx, window{warmup: s.Warmup, lasts: s.Duration})
 	}
-	_, err = t.try(ctx, j, 0, t.Duration)
-	return 0, err
+	limit, err = hold(limit, tries(max(s.Warmup, 2*j.part), s.Duration))
+	if err != nil {
+		return nil, err
+	}
+	out.Limit = limit
+	return out, nil
 }
 
-// A judge tells whether a rate was kept up with. The part of a step that is judged, its end, must be long enough
-// for each worker of a pool to have sent once, which at a low rate it does once per interval. And a step must be
-// three times as long: for the old rate's events to go, for a part to compare with, and for the part that is
-// judged.
+// A judge tells whether a rate was kept up with. The part of a window that is judged, its end, must be long
+// enough for each worker of a pool to have sent once, which at a low rate it does once per interval.
 type judge struct {
 	normal time.Duration // the median for events that do not wait for others
-	step   time.Duration // how long a rate is tried
-	judged time.Duration
+	part   time.Duration
 }
 
-// inTime tells whether a part's events came as soon as they can: their median is at most that of events that do
-// not wait for others, and a tenth of a step more.
-func (j judge) inTime(part *event.Spread) bool {
-	return part != nil && part.P50 <= (j.normal+j.step/10).Seconds()
-}
-
-// grows tells whether events came later and later. At a high rate batches are full long before the interval is
-// over, and a queue can grow for a whole step before its last events are later than those of a low rate. Even
-// without growth the medians differ by a part of the interval, since a part of a step may have one tick more or
-// less.
-func (j judge) grows(earlier, last *event.Spread) bool {
-	return earlier != nil && last.P50-earlier.P50 > max(j.step/40, j.normal/5).Seconds()
-}
-
-// try watches a rate for so long; 0 is the producer's own. It was kept up with if nothing was lost, and the last
-// part's events were in time and not later than those of the part before the last but one.
-func (t *trial) try(ctx context.Context, j judge, perSecond int, lasts time.Duration) (keptUp bool, err error) {
-	if t.from, err = t.look(); err != nil {
-		return false, err
+// keptUp tells whether nothing was lost and events came as soon as they can: their median is at most that of
+// events that do not wait for others, and a third of a part more. And they came no later and later. At a high
+// rate batches are full long before the interval is over, and a queue can grow for a whole window before its
+// last events are later than those of a low rate. Even without growth the medians differ by a part of the
+// interval, since a part of a window may have one tick more or less.
+func (j judge) keptUp(o *output) bool {
+	if o.Failed > 0 || o.last == nil || o.last.P50 > (j.normal+3*j.part/10).Seconds() {
+		return false
 	}
-	if _, err = t.ask(event.Ask{PerSecond: perSecond, Lasts: lasts}); err != nil {
-		return false, err
-	}
-	var parts []*event.Spread
-	for _, d := range []time.Duration{lasts - 3*j.judged, j.judged, j.judged, j.judged} {
-		if err := sleep(ctx, d); err != nil {
-			return false, err
-		}
-		parts = append(parts, t.part.Spread())
-	}
-	if t.to, err = t.look(); err != nil {
-		return false, err
-	}
-	earlier, last := parts[1], parts[3]
-	return t.to.producer.Failed == t.from.producer.Failed && j.inTime(last) && !j.grows(earlier, last), nil
-}
-
-// recover waits, at the producer's own rate, until events arrive in time again. If that takes too long, the next
-// step shows it.
-func (t *trial) recover(ctx context.Context, j judge) error {
-	for over := time.Now().Add(mostRecover); time.Now().Before(over); {
-		t.part.Spread()
-		if err := sleep(ctx, j.judged); err != nil {
-			return err
-		}
-		if j.inTime(t.part.Spread()) {
-			return nil
-		}
-	}
-	return nil
+	return o.earlier == nil || o.last.P50-o.earlier.P50 <= max(3*j.part/40, j.normal/5).Seconds()
 }

@@ -60,22 +60,24 @@ func TestSearch(t *testing.T) {
 }
 
 func TestKeptUp(t *testing.T) {
-	j := judge{normal: 300 * time.Millisecond, step: time.Second}
+	j := judge{normal: 300 * time.Millisecond, part: time.Second / 3}
 	at := func(p50 float64) *event.Spread { return &event.Spread{P50: p50} }
 	for _, c := range []struct {
 		earlier, last *event.Spread
+		failed        int64
 		want          bool
 	}{
-		{at(0.4), at(0.4), true},
-		{at(0.4), at(0.4001), false}, // later than the interval, the answer and a tenth of a step
-		{nil, at(0.4), true},
-		{at(0.04), at(0.0999), true},
-		{at(0.04), at(0.1001), false}, // later and later
-		{at(0.4), at(0.01), true},
-		{at(0.1), nil, false},
+		{at(0.4), at(0.399), 0, true},
+		{at(0.4), at(0.4001), 0, false}, // later than the interval, the answer and a tenth of three parts
+		{nil, at(0.399), 0, true},
+		{at(0.04), at(0.0999), 0, true},
+		{at(0.04), at(0.1001), 0, false}, // later and later
+		{at(0.4), at(0.01), 0, true},
+		{at(0.1), nil, 0, false},
+		{at(0.1), at(0.1), 1, false},
 	} {
-		if got := j.inTime(c.last) && !j.grows(c.earlier, c.last); got != c.want {
-			t.Errorf("%+v, %+v: %v", c.earlier, c.last, got)
+		if got := j.keptUp(&output{Figures: event.Figures{Failed: c.failed}, earlier: c.earlier, last: c.last}); got != c.want {
+			t.Errorf("%+v, %+v, %d: %v", c.earlier, c.last, c.failed, got)
 		}
 	}
 }
