@@ -64,13 +64,10 @@ func (t *target) newChannel() (ch *channel, err error) {
 		ch.tls = tls.Client(ch, t.secure)
 		ch.stream = ch.tls
 	}
-	switch t.Protocol {
-	case HTTP2:
+	if t.Protocol == HTTP2 {
 		if ch.session, err = t.options.HTTP2(t.Target); err != nil {
 			return nil, err
 		}
-	case EventStream:
-		ch.session = t.options.Events.session(t)
 	}
 	// A handshake of TLS has its state on its stack. As a coroutine it runs on the thread that
 	// drives it and needs no other.
@@ -102,10 +99,8 @@ func (ch *channel) greet(http2 bool) error {
 			return nil
 		}
 		ch.session.Take(buffer[:n])
-		for more := true; err == nil && more; {
-			var a *Answer
-			a, err = ch.session.Next()
-			more = a != nil // an event, which the session has counted
+		if err == nil {
+			_, err = ch.session.Next() // nothing was asked
 		}
 		if err != nil {
 			return fmt.Errorf("it does not speak as it was asked to: %w", err)
@@ -246,10 +241,6 @@ func (w *thread) places(c *connection, in []byte, now int64) (done int, ok bool)
 			return done, false
 		case a == nil:
 			return done, true
-		case a.Place < 0:
-			l.sum.Requests++
-			l.sum.Bytes += a.Size
-			continue
 		case a.Again:
 			c.kept++
 			continue

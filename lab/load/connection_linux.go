@@ -260,7 +260,7 @@ func (w *thread) opened(c *connection) {
 		}
 		w.flush(c)
 	}
-	if c.state == isOpen {
+	if w.listen(c); c.state == isOpen {
 		w.ready(c)
 	}
 }
@@ -520,12 +520,22 @@ func (w *thread) answers(c *connection, in []byte, now int64) (done int, ok bool
 			return done, false
 		}
 		k := c.flights[c.head].kind
-		used, whole, err := c.parser.next(in, &k.heads, k.comparer.wants())
+		used, whole, err := c.parser.next(in, &k.heads, c.parser.sink == nil && k.comparer.wants())
 		if err != nil {
 			w.malformed(c, err)
 			return done, false
 		}
 		in = in[used:]
+		if c.parser.sink != nil {
+			if err := w.streamed(c, k, used); err != nil {
+				w.malformed(c, err)
+				return done, false
+			}
+			if c.last = whole; whole { // it is asked again, on the next connection
+				return done + 1, true
+			}
+			continue
+		}
 		if whole {
 			w.answered(c, now)
 			if done++; c.last {
@@ -534,6 +544,28 @@ func (w *thread) answers(c *connection, in []byte, now int64) (done int, ok bool
 		}
 	}
 	return done, true
+}
+
+// listen asks a new connection of a stream once.
+func (w *thread) listen(c *connection) {
+	if c.lane.target.Stream {
+		if c.parser.sink = c.lane.target.options.Stream(); c.inFlight == 0 {
+			c.lane.budget = 1
+			w.send(c, 1, w.now)
+		}
+	}
+}
+
+// streamed counts what came of a stream, or says what is wrong with it.
+func (w *thread) streamed(c *connection, k *kind, size int) error {
+	p, sum := &c.parser, &c.lane.sum
+	sum.Requests += int64(p.events)
+	sum.Bytes += int64(size)
+	p.events = 0
+	if p.status >= 200 && !k.heads.of.Expects(p.status) {
+		return fmt.Errorf("status %d", p.status)
+	}
+	return p.amiss
 }
 
 // answered counts the answer that is in the parser.

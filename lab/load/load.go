@@ -21,7 +21,8 @@ type Options struct {
 	// HTTP2 makes the client's side of each connection that is to speak HTTP/2; New of package
 	// load/h2 does. A plan with such a target is refused without it.
 	HTTP2 func(Target) (Session, error)
-	// Events gets what comes of a target that is an EventStream; the plan then has one thread. A plan with
-	// such a target is refused without it.
-	Events *Events
+	// Stream is called for each connection of a target that is a Stream, when it is opened. It returns what gets
+	// the answer's body, part by part, and says how many events end in a part. The plan then has one thread.
+	// A plan with such a target is refused without it.
+	Stream func() func(part []byte) (events int)
 }

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -124,8 +125,8 @@ func newTarget(asked Target, seed uint64, o Options) (*target, error) {
 	switch {
 	case asked.Protocol == HTTP2 && o.HTTP2 == nil:
 		return nil, errors.New("it is to be asked in HTTP/2, and Options.HTTP2 is missing")
-	case asked.Protocol == EventStream && (o.Events == nil || asked.Rate > 0):
-		return nil, errors.New("it is a stream of events: it has no rate, and needs Options.Events")
+	case asked.Stream && o.Stream == nil:
+		return nil, errors.New("it is a stream, and Options.Stream is missing")
 	case asked.Answers != "" && o.Bodies == nil:
 		return nil, fmt.Errorf("Options.Bodies is missing, which knows what %q answers", asked.Answers)
 	case asked.Answers != "":
@@ -171,6 +172,9 @@ func (l *Loader) connect(ctx context.Context, i int) error {
 		w := l.threads[n%len(l.threads)]
 		a := w.lanes[i]
 		next := n * len(t.mix.order) / t.Connections
+		if t.Stream { // each request on as many connections as any other
+			next = slices.Index(t.mix.order, uint8(n%len(t.mix.requests)))
+		}
 		c := &connection{fd: -1, index: int32(len(w.conns)), lane: a, flights: make([]flight, t.Pipelining),
 			next: next, at: t.mix.ends[next]}
 		w.conns = append(w.conns, c)
@@ -182,6 +186,7 @@ func (l *Loader) connect(ctx context.Context, i int) error {
 			}
 			return fmt.Errorf("target %q, %s, connection %d: %w", t.Name, cmp.Or(t.Unix, t.URL), n+1, err)
 		}
+		w.listen(c)
 	}
 	for _, w := range l.threads {
 		a := w.lanes[i]

@@ -52,12 +52,13 @@ type parser struct {
 	state   uint8
 	keep    bool // the body is wanted, and is not too long
 	left    int64
-	got     int64        // of the body
-	heads   int          // bytes of heads, interim ones and trailers too
-	line    []byte       // the beginning of a head, or of a line between chunks
-	hold    []byte       // the beginning of a body
-	sink    func([]byte) // gets the body as it comes; nil: nobody does
-	answer  Answer       // the one that is complete; its size is that of what has come so far
+	got     int64            // of the body
+	heads   int              // bytes of heads, interim ones and trailers too
+	line    []byte           // the beginning of a head, or of a line between chunks
+	hold    []byte           // the beginning of a body
+	sink    func([]byte) int // gets the body as it comes, and counts what ends in it; nil: nobody does
+	events  int              // that the sink has counted
+	answer  Answer           // the one that is complete; its size is that of what has come so far
 }
 
 func (p *parser) reset() { *p = parser{hold: p.hold[:0], line: p.line[:0], sink: p.sink} }
@@ -224,7 +225,7 @@ func (p *parser) take(in []byte) int {
 		p.hold = append(p.hold, in[:n]...)
 	}
 	if p.sink != nil {
-		p.sink(in[:n])
+		p.events += p.sink(in[:n])
 	}
 	p.left -= int64(n)
 	p.got += int64(n)

@@ -38,7 +38,8 @@ type Target struct {
 	Answers     string  `json:"answers"`    // server whose answers to compare with: see Options.Bodies; "": none
 
 	Unix     string    `json:"unix,omitempty"`     // path of a socket; of the URL, host and port are then only the Host header
-	Protocol string    `json:"protocol,omitempty"` // "": HTTP/1.1; HTTP2, by ALPN over https, with prior knowledge over http; EventStream
+	Protocol string    `json:"protocol,omitempty"` // "": HTTP/1.1; HTTP2, by ALPN over https, with prior knowledge over http
+	Stream   bool      `json:"stream,omitempty"`   // answers that do not end: each connection asks once, and what comes is given to Options.Stream
 	Close    bool      `json:"close,omitempty"`    // a new connection for each request
 	Insecure bool      `json:"insecure,omitempty"` // https without checking the certificate
 	CA       string    `json:"ca,omitempty"`       // certificates in PEM, one of which has signed the server's; "": the host's
@@ -86,8 +87,8 @@ func (p *Plan) Check() error {
 		if wrong := t.check(); wrong != nil {
 			err = cmp.Or(err, fmt.Errorf("targets/%d: %w", i, wrong))
 		}
-		if all += t.Connections; t.Protocol == EventStream && p.Threads != 1 {
-			err = cmp.Or(err, fmt.Errorf("targets/%d: a stream of events needs a plan of one thread", i))
+		if all += t.Connections; t.Stream && p.Threads != 1 {
+			err = cmp.Or(err, fmt.Errorf("targets/%d: a stream needs a plan of one thread", i))
 		}
 	}
 	err = cmp.Or(err, within("sum of connections", all, 1, MaxConnections))
@@ -112,16 +113,16 @@ func (t *Target) check() error {
 	switch {
 	case !secure && (err != nil || u.Scheme != "http") || u.Hostname() == "" || u.User != nil:
 		return fmt.Errorf("url is %q; give http://HOST:PORT/PATH, or https", t.URL)
-	case t.Protocol != "" && t.Protocol != HTTP2 && t.Protocol != EventStream:
-		return fmt.Errorf("protocol is %q; give h2, events, or none for HTTP/1.1", t.Protocol)
+	case t.Protocol != "" && t.Protocol != HTTP2:
+		return fmt.Errorf("protocol is %q; give h2, or none for HTTP/1.1", t.Protocol)
 	case (t.Insecure || t.CA+t.Cert+t.SNI != "") && !secure:
 		return errors.New("insecure, ca, cert and sni are about certificates; give them for https")
 	case (t.Cert == "") != (t.Key == ""):
 		return errors.New("cert and key belong together; give both")
 	case t.Insecure && t.CA != "":
 		return errors.New("insecure checks no certificate; leave out ca")
-	case t.Close && t.Protocol != "":
-		return errors.New("close is of HTTP/1.1; leave it out with protocol")
+	case t.Close && t.Protocol != "" || t.Stream && (t.Close || t.Protocol != "" || t.Rate > 0 || t.Pipelining > 1):
+		return errors.New("close and stream are of HTTP/1.1, and a stream has no close, rate or pipelining; leave out one of them")
 	case t.Unix != "" && (t.Unix[0] != '/' || len(t.Unix) > maxUnix):
 		return fmt.Errorf("unix is %.120q; give the whole path of a socket, of up to %d bytes", t.Unix, maxUnix)
 	case t.Close && t.Pipelining > 1:

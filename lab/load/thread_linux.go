@@ -114,7 +114,7 @@ func (w *thread) follow() {
 			case counting:
 				w.arrived = w.lane.budget == 0 && w.lane.inFlight == 0
 			case draining, cutting:
-				w.arrived = w.lane.inFlight == 0
+				w.arrived = w.lane.inFlight == 0 || w.lane.target.Stream
 			}
 			if w.arrived && int(w.load.ready.Add(1)) == len(w.load.threads) && w.id > 0 {
 				w.load.threads[0].wake()
@@ -166,7 +166,7 @@ func (w *thread) fill() {
 		n := min(len(w.load.threads), l.target.Connections)
 		l.budget = (all + n - 1 - w.id) / n
 	}
-	if w.load.living.Add(int64(l.living)); l.target.Protocol == EventStream {
+	if w.load.living.Add(int64(l.living)); l.target.Stream {
 		return // it is not known when anything comes
 	}
 	l.pending = l.living
@@ -198,7 +198,7 @@ func (w *thread) ready(c *connection) {
 // goOn sends the next n requests on a connection, or in an open loop what is due.
 func (w *thread) goOn(c *connection, n int) {
 	switch l := c.lane; {
-	case w.phase > counting || l != w.lane || l.target.Protocol == EventStream:
+	case w.phase > counting || l != w.lane || l.target.Stream:
 	case l.paced:
 		w.dispatch(c)
 	default:
@@ -270,7 +270,7 @@ func (w *thread) wait() ([]unix.EpollEvent, error) {
 			until = min(until, next)
 		}
 		return w.poller.waitFor(until, w.load.clock.now())
-	case l.target.Protocol == EventStream:
+	case l.target.Stream:
 		nap = eventNap
 	case !l.paced:
 		nap = napFor(l.response)
@@ -337,7 +337,7 @@ func (w *thread) lookAfter() {
 			w.reopen(c)
 		case c.state == isOpening && waited > int64(dialTimeout):
 			w.refused(c, fmt.Errorf("none within %v", dialTimeout))
-		case c.inFlight > 0 && c.state != isOpening && w.now-c.waits() > w.load.timeout:
+		case c.inFlight > 0 && c.state != isOpening && !c.lane.target.Stream && w.now-c.waits() > w.load.timeout:
 			w.fail(c, &c.lane.sum.Timeouts, c.inFlight, fmt.Sprintf("no answer within %v", w.load.plan.Timeout()))
 		case c.state == isClosing && waited > closeWithin:
 			c.lane.impatient = true

@@ -96,15 +96,16 @@ func (s settings) measure(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := load.Events{First: load.NewHistogram(), Delivery: load.NewHistogram()}
-	streams, err := load.New(ctx, s.streams(), load.Options{Events: &seen})
+	seen := events{first: load.NewHistogram(), delivery: load.NewHistogram()}
+	streams, err := load.New(ctx, s.streams(), load.Options{Stream: seen.open})
 	if err != nil {
 		return nil, fmt.Errorf("watching: %w", err)
 	}
 	joined := func(l hub.Told) int64 { return l.Readers() - before.Readers() }
 	there, err := until(ctx, s.server, func(l hub.Told) bool { return joined(l) >= int64(s.connections) })
 	if err == nil && joined(there) < int64(s.connections) {
-		err = fmt.Errorf("the server has %d of %d readers", joined(there), s.connections)
+		_, _ = streams.Turn(ctx, load.Slot{Seconds: quiet.Seconds()}) // which reads why
+		err = fmt.Errorf("the server has %d of %d readers; %s", joined(there), s.connections, streams.Close().Targets[0].Fault)
 	}
 	if err != nil {
 		return nil, err
@@ -129,11 +130,11 @@ func (s settings) measure(ctx context.Context) (any, error) {
 	if _, err = watch(s.warmup, false); err != nil {
 		return nil, fmt.Errorf("watching: %w", err)
 	}
-	seen.Delivery = load.NewHistogram() // of the window alone
+	seen.delivery = load.NewHistogram() // of the window alone
 	start, atStart := time.Now(), seen
 	slot, err := watch(s.duration, true)
 	atFinish := seen
-	seen.Delivery = load.NewHistogram()
+	seen.delivery = load.NewHistogram()
 	for end := time.Now().Add(settle); err == nil && time.Now().Before(end); { // what is under way arrives
 		var r load.SlotReport
 		if r, err = watch(quiet, false); r.Requests == 0 {
@@ -147,21 +148,21 @@ func (s settings) measure(ctx context.Context) (any, error) {
 		return nil, fmt.Errorf("giving likes: %w", err)
 	}
 	streamed := streams.Close().Targets[0]
-	account, err := s.account(ctx, writes, before, seen.N)
+	account, err := s.account(ctx, writes, before, seen.n)
 	if err != nil {
 		return nil, err
 	}
 	likes, came := wrote.Slots[0], wrote.Summary.Targets[0]
 	out := &output{Generator: "event_reader", Start: start.UTC(), Finish: start.Add(s.duration).UTC(),
 		Open: streamed.Open, Likes: float64(likes.Requests) / likes.Seconds,
-		Events: atFinish.N - atStart.N, Bytes: slot.Bytes,
-		Repeated: atFinish.Repeated - atStart.Repeated, Reordered: atFinish.Reordered - atStart.Reordered,
-		FirstEvent: seen.First.Latency(), Delivery: atFinish.Delivery.Latency(),
+		Events: atFinish.n - atStart.n, Bytes: slot.Bytes,
+		Repeated: atFinish.repeated - atStart.repeated, Reordered: atFinish.reordered - atStart.reordered,
+		FirstEvent: seen.first.Latency(), Delivery: atFinish.delivery.Latency(),
 		Memory:  max(0, there.Resident-before.Resident) / int64(s.connections),
 		Refused: came.Errors + came.Non2xx, // likes that still wait are no fault: a rate may be more than the server can take
 		Account: account, Faults: []fault{}}
 	out.Offered = out.Likes * float64(s.connections) / float64(s.topics)
-	for kind, n := range map[string]int64{"reset": streamed.Resets, "ended": streamed.Reopened, "refused": streamed.Errors} {
+	for kind, n := range map[string]int64{"reset": streamed.Resets, "ended": streamed.Reopened, "refused": streamed.Errors - streamed.Resets} {
 		if n > 0 {
 			out.Faults = append(out.Faults, fault{kind, n, cmp.Or(streamed.Fault, "a stream was ended, and was opened again")})
 		}
@@ -201,10 +202,11 @@ func (s settings) account(ctx context.Context, writes string, before hub.Told, r
 
 // streams are the readers, spread over the posts.
 func (s settings) streams() *load.Plan {
-	t := load.Target{Name: "streams", URL: "http://" + s.server, Protocol: load.EventStream, Connections: s.connections, Pipelining: 1}
+	t := load.Target{Name: "streams", URL: "http://" + s.server, Stream: true, Connections: s.connections, Pipelining: 1}
 	for i := range s.topics {
 		t.Requests = append(t.Requests, load.Request{Method: http.MethodGet, Path: "/events/" + strconv.Itoa(i),
-			Headers: [][2]string{{"Accept", "text/event-stream"}}})
+			Headers: [][2]string{{"Accept", "text/event-stream"}},
+			Check:   &load.Check{Headers: [][2]string{{"Content-Type", "text/event-stream"}}}})
 	}
 	return &load.Plan{Threads: 1, Targets: []load.Target{t}}
 }
