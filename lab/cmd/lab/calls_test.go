@@ -22,7 +22,7 @@ func TestHelpIsOfTheCommand(t *testing.T) {
 		{[]string{"new", "experiment", "--help"}, "Usage: lab new experiment <name>"},
 		{[]string{"--help"}, "Verdicts of run count all blocks"},
 		{[]string{"run", "--help"}, "Usage: lab run <experiment> [flags]"},
-		{[]string{"help", "reproduce"}, "--keep-going"},
+		{[]string{"help", "reproduce"}, "--budget"},
 	} {
 		var out, errs bytes.Buffer
 		if status := command(context.Background(), c.args, &out, &errs); status != exitHeld || errs.Len() > 0 ||

@@ -11,7 +11,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/doctor"
 	"github.com/line-rate/line-rate/lab/internal/journal"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -36,9 +35,8 @@ func open() (*archive.Journal, error) {
 
 // undecidable finds the designs whose own budget has no room for what their claims take.
 func undecidable(j *archive.Journal) (faults []archive.Fault) {
-	measured := strict.Set(j.Runs, func(f *results.File) string { return f.Experiment })
 	for _, x := range j.Experiments {
-		if err := session.Decidable(x, measured[x.Name]); err != nil {
+		if err := session.Decidable(x); err != nil {
 			faults = append(faults, archive.Fault{Path: j.Root.Rel(j.Root.Experiment(x.Name)), Err: err})
 		}
 	}
@@ -125,8 +123,8 @@ func identified(w *session.Machine, alike string) []doctor.Finding {
 	if alike != "" {
 		f.Seen += ". If it is " + alike + ", which has the same parts, give it that name, by --host or in .lab-host"
 	}
-	if alone := w.Unsteady(); alone != "" {
-		f.Seen += ". Nothing of its own tells it apart from others of its kind, because " + alone +
+	if w.Drawn {
+		f.Seen += ". Nothing of its own tells it apart from others of its kind, because " + w.Kind +
 			". Its first run keeps the name in .lab-host"
 	}
 	return []doctor.Finding{f}

@@ -28,10 +28,8 @@ func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
 }
 
 type reproduceCall struct {
-	Entries   []string `arg:"" optional:"" name:"entry" help:"Entries, as 11, or experiments, as 11-threads (default: the core set)."`
-	All       bool     `help:"All experiments."`
-	Again     bool     `help:"What this clone measured earlier does not count."`
-	KeepGoing bool     `help:"On a failed experiment go on with the next."`
+	Entries []string `arg:"" optional:"" name:"entry" help:"Entries, as 11, or experiments, as 11-threads (default: the core set)."`
+	All     bool     `help:"All experiments."`
 	options
 }
 
@@ -39,7 +37,6 @@ type reproduceCall struct {
 // runs that this clone made.
 func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
 	o := c.session()
-	o.Again, o.KeepGoing = c.Again, c.KeepGoing
 	switch {
 	case c.All:
 		o.Longest = allBudget
@@ -93,11 +90,10 @@ const (
 type options struct {
 	Port   int           `default:"8083" placeholder:"N" help:"Port of the first server; others of a block have those above."`
 	Budget time.Duration `placeholder:"DURATION" help:"The longest that it goes on, as 90s or 20m (default: what the experiments say together; reproduce takes no more than 225 s for the core set and 24m for --all)."`
-	Seed   uint64        `placeholder:"N" help:"Seed of the order of slots; further runs take N+1 and so on (default: drawn anew)."`
 	Host   string        `placeholder:"NAME" help:"Call this machine NAME in data/hosts (default: the name in .lab-host, or one made from what stays the same on it)."`
 }
 
 // session is what they ask of one.
 func (o options) session() session.Options {
-	return session.Options{Port: o.Port, Budget: o.Budget, Longest: longest, Seed: o.Seed, Host: o.Host}
+	return session.Options{Port: o.Port, Budget: o.Budget, Longest: longest, Host: o.Host}
 }

@@ -104,7 +104,7 @@ func turn(ctx context.Context, dir string, link measure.Link, knobs []knob) (bac
 	var all []*held
 	back = func() (failed error) {
 		for _, h := range slices.Backward(all) {
-			failed = joinOnOneLine(failed, h.release())
+			failed = joinOnOneLine(failed, h.end())
 		}
 		return failed
 	}
@@ -169,17 +169,6 @@ func hold(ctx context.Context, name, dir string, argv []string) (h *held, err er
 func (h *held) why() string {
 	lines := strings.Split(strings.TrimSpace(h.said.String()), "\n")
 	return lines[len(lines)-1]
-}
-
-// release restores the setting.
-func (h *held) release() error {
-	select {
-	case err := <-h.ended:
-		h.ended <- err
-		return joinOnOneLine(fmt.Errorf("%s ended before the trial did, and its knob was back for a part of it", h.name), h.end())
-	default:
-		return h.end()
-	}
 }
 
 // end has the process restore the setting, and waits for that.

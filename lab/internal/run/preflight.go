@@ -23,12 +23,6 @@ func (p Plan) Ready() error {
 	if why := p.unreachable(); why != "" {
 		return Unable{why}
 	}
-	// Each server of a group, and the control's, has a port of its own.
-	for _, g := range p.Experiment.Groups() {
-		if last := p.Port + len(g); last > 65535 {
-			return fmt.Errorf("--port %d: up to %d ports are needed from there on, and the last is 65535", p.Port, len(g)+1)
-		}
-	}
 	seen := map[string]bool{setting.HTTPLoad: true} // no script starts the lab's own
 	for _, levels := range p.Experiment.Conditions() {
 		l := p.load(p.Experiment.Fixed().With(levels), p.Port)

@@ -244,16 +244,14 @@ func BlockTime(x *experiment.Experiment) time.Duration {
 	all, groups := x.Conditions(), x.Groups()
 	var total, control time.Duration
 	for _, g := range groups {
-		total += overhead
-		switch s := x.Fixed().With(all[g[0]]); {
-		case experiment.AtOnce(s): // with the control, if that belongs to the group
-			total += each
-		case searches(s):
-			total += time.Duration(len(g)) * (each + searching)
-			control = each + searching
-		default:
-			total += time.Duration(len(g)) * each
-			control = each
+		one, s := each, x.Fixed().With(all[g[0]])
+		if searches(s) {
+			one += searching
+		}
+		total += overhead + one
+		if !experiment.AtOnce(s) { // else all, and the control if that belongs to the group, take the time of one
+			total += time.Duration(len(g)-1) * one
+			control = one
 		}
 	}
 	if control > 0 && len(groups) == len(all) {

@@ -72,7 +72,7 @@ func victim(root string) {
 	// Failures of this test are not printed; the other sees them by what is missing.
 	w := &workshop{t: &testing.T{}, root: journal.Root(root), log: os.DevNull, at: time.Unix(began, 0)}
 	for {
-		s := w.session(Options{Again: true, Budget: 10 * time.Minute})
+		s := w.session(Options{Budget: 10 * time.Minute})
 		if err := s.tidy(); err != nil {
 			panic(err)
 		}

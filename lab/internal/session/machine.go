@@ -14,10 +14,9 @@ import (
 
 // A Machine is this one with the name that it has in data/hosts.
 type Machine struct {
-	*host.Machine
-	Origin string // of the name, in words
-	own    string // the name that is made from the machine itself
-	drawn  bool   // and is to be kept in the clone
+	*host.Machine        // Drawn: the name is, and is to be kept in the clone
+	Origin        string // of the name, in words
+	own           string // the name that is made from the machine itself
 }
 
 // Identify describes the machine whose files are below a root. Its name is, in this order,
@@ -32,17 +31,14 @@ func Identify(j *archive.Journal, root, given string) (*Machine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", j.Root.Rel(j.Root.LocalName()), err)
 	}
-	w := &Machine{Machine: m, own: m.ID}
+	w := &Machine{Machine: m, own: m.ID, Origin: "made from its CPUs, their caches and a keyed hash of its machine-id"}
 	switch {
 	case given != "":
-		m.ID, w.Origin = given, "given by --host"
+		m.ID, m.Drawn, w.Origin = given, false, "given by --host"
 	case local != "":
-		m.ID, w.Origin = local, "from "+j.Root.Rel(j.Root.LocalName())
-	default:
-		w.drawn, w.Origin = m.Drawn, "made from its CPUs, their caches and a keyed hash of its machine-id"
-		if m.Drawn {
-			w.Origin = "made from its CPUs, their caches and a draw at its last start"
-		}
+		m.ID, m.Drawn, w.Origin = local, false, "from "+j.Root.Rel(j.Root.LocalName())
+	case m.Drawn:
+		w.Origin = "made from its CPUs, their caches and a draw at its last start"
 	}
 	if m.Kind != "" && !m.Drawn {
 		w.Origin += "; blocks of two starts of it are two records, because " + m.Kind
@@ -58,15 +54,6 @@ func (w *Machine) Lookalikes(j *archive.Journal) string {
 	}
 	same := func(id string) bool { return j.Hosts[id].Same(w.Profile) }
 	return strings.Join(strict.Those(slices.Sorted(maps.Keys(j.Hosts)), same), " or ")
-}
-
-// Unsteady is why the name may be lost; empty if it is made from the machine's own id, or is
-// given.
-func (w *Machine) Unsteady() string {
-	if w.drawn {
-		return w.Kind
-	}
-	return ""
 }
 
 // profile describes this machine as the journal has it, if it does. A drawn name is
@@ -97,7 +84,7 @@ func profile(j *archive.Journal, root, given string, say func(format string, arg
 		say("this machine is new here, as %s. If it is %s, which has the same parts, stop and add --host with that name: "+
 			"else it would count as two machines", w.ID, alike)
 	}
-	if w.drawn {
+	if w.Drawn {
 		if err := results.Replace(j.Root.Scratch(), j.Root.LocalName(), w.Local()); err != nil {
 			return nil, err
 		}

@@ -2,7 +2,7 @@ package session
 
 import (
 	"context"
-	"maps"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,25 +52,12 @@ func (s *Session) record(x *experiment.Experiment, counts func(*results.File) bo
 	if len(rec.runs) > 0 {
 		return rec
 	}
-	why := "its servers are defined otherwise"
-	if !newest.SameMachine(now, marked) {
-		why = "the machine has started again, and nothing tells it apart from others of its kind"
-	} else if others := newest.OtherPrograms(here.Binaries); len(others) > 0 {
+	why := "the machine or its servers are not what they were"
+	if others := newest.OtherPrograms(here.Binaries); len(others) > 0 {
 		why = "made of something else now: " + strings.Join(others, ", ")
 	}
-	if s.begins == nil {
-		s.begins = map[string][]string{}
-	}
-	s.begins[why] = append(s.begins[why], x.Name)
+	s.begins = append(s.begins, fmt.Sprintf("%s (%s)", x.Name, why))
 	return rec
-}
-
-// sayNewRecords says which experiments begin new records with the runs of this call.
-func (s *Session) sayNewRecords() {
-	for _, why := range slices.Sorted(maps.Keys(s.begins)) {
-		s.Say("a new record begins for %s (%s); earlier runs stay on the pages, and count apart",
-			strings.Join(s.begins[why], ", "), why)
-	}
 }
 
 func (r *record) add(f *results.File, then *experiment.Experiment) {

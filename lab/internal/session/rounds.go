@@ -22,7 +22,7 @@ type outcome struct {
 	record     *record
 	runs       []*results.File // made by this session
 	verdicts   *verdict.File   // now; nil while there are none
-	unmade     string          // why nothing was measured
+	unmade     string          // why nothing was measured, if nothing was
 	unable     bool            // this machine cannot measure it: its claims are not applicable
 	over       bool            // no further block is possible or needed
 
@@ -37,33 +37,29 @@ type outcome struct {
 }
 
 // spend measures one block after the other until the budget is spent, and keeps what is under way then.
-// An experiment may have failed before.
-func (s *Session) spend(ctx context.Context, failed error) error {
-	for failed == nil || s.KeepGoing && ctx.Err() == nil {
+func (s *Session) spend(ctx context.Context) (failed error) {
+	for failed == nil {
 		o, wait := s.next()
 		if o == nil {
 			break
 		}
 		if wait > 0 && s.sleep(ctx, wait) != nil {
-			failed = errors.Join(failed, errors.New("interrupted between two blocks"))
-			break
-		}
-		if err := s.measureBlock(ctx, o); err != nil {
-			failed = errors.Join(failed, s.fail(ctx, o, err))
+			failed = errors.New("interrupted between two blocks")
+		} else if err := s.measureBlock(ctx, o); err != nil {
+			failed = s.fail(ctx, o, err)
 		}
 	}
 	why := results.Budget
-	if ctx.Err() != nil || failed != nil && !s.KeepGoing {
+	if failed != nil {
 		why = results.Interrupted
 	}
 	for _, o := range s.outcomes {
-		switch {
-		case o.run != nil:
+		if o.run != nil {
 			failed = errors.Join(failed, s.end(o, why))
-		case o.over || o.blocks > 0:
-		case failed != nil:
-			o.unmade = "something else failed before"
-		default:
+		}
+		if o.unmade == "" && failed != nil {
+			o.unmade = "something failed before"
+		} else if o.unmade == "" {
 			o.unmade = fmt.Sprintf("it takes about %s, in %s at least %s apart, for which the budget has no room",
 				words.Duration(time.Duration(o.clear)*o.block), words.Count(o.clear, "block"), words.Duration(results.VisitGap))
 		}
@@ -126,9 +122,7 @@ func measured(f *results.File) bool {
 func (s *Session) begin(o *outcome) (err error) {
 	p := s.plan(o.experiment)
 	p.Budget = max(time.Second, s.until.Sub(s.Now()).Round(time.Second))
-	if p.Seed = s.Seed + uint64(len(o.runs)); s.Seed == 0 {
-		p.Seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
-	}
+	p.Seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
 	if o.run, err = s.start(p); err != nil {
 		return err
 	}
@@ -161,9 +155,8 @@ func (s *Session) end(o *outcome, why results.Ended) error {
 	return nil
 }
 
-// fail ends an experiment that cannot go on, and keeps its complete blocks unless nothing was measured in them.
+// fail ends a run that cannot go on, and keeps its complete blocks unless nothing was measured in them.
 func (s *Session) fail(ctx context.Context, o *outcome, err error) error {
-	o.over = true
 	if ctx.Err() != nil {
 		left, changed := errors.AsType[run.Unrestored](err)
 		if err = errors.New("interrupted"); changed {
@@ -171,16 +164,14 @@ func (s *Session) fail(ctx context.Context, o *outcome, err error) error {
 		}
 	}
 	err = fmt.Errorf("%s: %w", o.experiment.Name, err)
-	if o.run != nil && (measured(o.run.File) || ctx.Err() != nil && o.run.File.Provenance.Blocks > 0) {
+	if o.run == nil {
+		return err
+	}
+	if measured(o.run.File) || ctx.Err() != nil && o.run.File.Provenance.Blocks > 0 {
 		return errors.Join(err, s.end(o, results.Interrupted))
 	}
-	if o.run != nil {
-		o.run.Rest()
-		o.run, o.verdicts = nil, o.record.verdicts()
-	}
-	if len(o.runs) == 0 {
-		o.unmade = "the run failed"
-	}
+	o.run.Rest()
+	o.run, o.verdicts = nil, o.record.verdicts()
 	return err
 }
 
@@ -201,8 +192,8 @@ func (s *Session) tellBlock(o *outcome, trials []results.Trial) {
 	if p.Ended != "" {
 		last = fmt.Sprintf(", the last (%s)", p.Ended)
 	}
-	now, t := s.Now(), s.tally()
+	now := s.Now()
 	s.Show(fmt.Sprintf("  %s block %d%s: %s, at most %s left, %d of %d claims decided", f.Experiment, p.Blocks, last,
-		words.Duration(now.Sub(s.began)), words.Duration(max(0, s.until.Sub(now))), t.decided(), t.all()-t[verdict.NotApplicable]),
+		words.Duration(now.Sub(s.began)), words.Duration(max(0, s.until.Sub(now))), s.decided(), s.count()-s.count(verdict.NotApplicable)),
 		p.Ended != "")
 }

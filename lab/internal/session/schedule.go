@@ -132,19 +132,14 @@ func (s *Session) offers(room time.Duration) (all []offer) {
 }
 
 // Decidable reports why the budget of an experiment has no room for as many blocks as its claims take
-// even if all blocks agree. For one that has been measured a block is enough, since the blocks of
-// several runs add up.
-func Decidable(x *experiment.Experiment, measured bool) error {
+// even if all blocks agree.
+func Decidable(x *experiment.Experiment) error {
 	block, least := run.BlockTime(x), clearCase(x, math.MaxInt)
-	if measured {
-		least = 1
-	}
 	holds := int(budgetOf(x) / block)
 	if holds >= least {
 		return nil
 	}
-	return fmt.Errorf("budget_s = %v: it holds %s of about %.1f s, and %d are the least that tell; give %.0f s or "+
-		"more, or shorten [block]",
+	return fmt.Errorf("budget_s = %v: it holds %s of about %.1f s, and %d are the least that tell; give %.0f s or more, or shorten [block]",
 		x.BudgetS, words.Count(holds, "block"), block.Seconds(), least, math.Ceil(float64(least)*block.Seconds()))
 }
 

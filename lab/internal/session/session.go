@@ -38,14 +38,11 @@ type Options struct {
 	Port    int           // of the first server; others of a block have those above
 	Budget  time.Duration // 0: what the experiments ask for, up to Longest
 	Longest time.Duration
-	Seed    uint64 // of the first run of an experiment; 0: drawn
 	Host    string // name of this machine; empty: its own
 	Blocks  int    // at most, of each experiment; 0: as many as the budget holds
 
-	Single    bool // the only experiment was asked for by name: its blocks follow one another
-	Trial     bool // nothing is added to the journal
-	Again     bool // what this clone measured earlier does not count
-	KeepGoing bool // after an experiment that failed
+	Single bool // the only experiment was asked for by name: its blocks follow one another
+	Trial  bool // nothing is added to the journal
 }
 
 // A Session is this machine while it is reserved for measuring.
@@ -58,8 +55,8 @@ type Session struct {
 	self           string // the lab's own program
 	release        func()
 
-	here   results.Provenance  // what a run that is made now has in common with others that count with it
-	begins map[string][]string // experiments whose record begins anew, by the reason
+	here   results.Provenance // what a run that is made now has in common with others that count with it
+	begins []string           // experiments whose record begins anew, and why
 
 	began, until time.Time  // of the budget
 	outcomes     []*outcome // of this call, in the order of the report
@@ -140,11 +137,10 @@ func (s *Session) plan(x *experiment.Experiment) run.Plan {
 // runs that this clone made; what these have decided is passed over.
 func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out io.Writer) (Standing, error) {
 	s.Budget = cmp.Or(s.Budget, min(timeFor(xs, s.Single), s.Longest))
-	counts := func(*results.File) bool { return !s.Trial && !s.Again }
-	if !s.Single && !s.Again {
+	counts := func(*results.File) bool { return !s.Trial }
+	if !s.Single {
 		counts = madeHere(s.j.Root)
 	}
-	var failed error
 	var earlier, decided []string
 	for _, x := range xs {
 		o := &outcome{experiment: x, record: s.record(x, counts), told: map[string]bool{}}
@@ -160,16 +156,15 @@ func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out 
 		if none, unable := errors.AsType[run.Unable](err); unable {
 			s.skip(o, none.Why)
 		} else if err != nil {
-			failed = errors.Join(failed, s.fail(ctx, o, err))
-		}
-		if failed != nil && !s.KeepGoing {
-			return Invalid, failed
+			return Invalid, fmt.Errorf("%s: %w", x.Name, err)
 		}
 		s.estimate(o)
 	}
-	s.sayNewRecords()
+	if len(s.begins) > 0 {
+		s.Say("new records begin, and earlier runs stay on the pages and count apart: %s", strings.Join(s.begins, ", "))
+	}
 	if len(earlier) > 0 {
-		s.Say("runs that this clone made earlier count: %s (--again leaves them out)", strings.Join(earlier, ", "))
+		s.Say("runs that this clone made earlier count: %s", strings.Join(earlier, ", "))
 	}
 	if len(decided) > 0 {
 		s.Say("passed over, since further blocks are not needed: %s", strings.Join(decided, ", "))
@@ -179,23 +174,19 @@ func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out 
 			s.j.Root.Rel(string(s.destination())))
 	}
 	s.Say("on %s, for %s at the most", s.profile.Name, s.Budget.Round(time.Second))
-	switch commit, differ := host.Differ(string(s.j.Root)); {
-	case commit == host.UnknownCommit:
-		s.Say("the results will name no commit, since this is no checkout of the journal's own")
-	case len(differ) > 0:
-		s.Say("the results will say that the lab differs from its commit in %s, as %s",
-			words.Count(len(differ), "file"), differ[0])
+	if _, differ := host.Differ(string(s.j.Root)); len(differ) > 0 {
+		s.Say("the results will say that the lab differs from its commit in %s, as %s", words.Count(len(differ), "file"), differ[0])
 	}
 	settle()
 	s.began = s.Now()
 	s.until = s.began.Add(s.Budget)
-	failed = s.spend(ctx, failed)
+	failed := s.spend(ctx)
 	s.End()
 	if failed != nil && !slices.ContainsFunc(s.outcomes, func(o *outcome) bool { return len(o.runs) > 0 }) {
 		return Invalid, failed // there is nothing to print
 	}
 	s.report(out)
-	return s.tally().standing(), failed
+	return s.standing(), failed
 }
 
 // settle has the lab disturb what it measures as little as it can: using more memory costs less than a
