@@ -12,17 +12,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	pprof "github.com/google/pprof/profile"
 )
 
-const (
-	// answerWithin is how long after the window's end an answer may take.
-	answerWithin = 30 * time.Second
-	// openWithin is how long a process may take to accept a connection.
-	openWithin = 5 * time.Second
-)
+// answerWithin is how long after the window's end an answer may take.
+const answerWithin = 30 * time.Second
 
 // A Set is the profiles of one window, each merged over the processes.
 //
@@ -38,18 +35,6 @@ type Set map[Kind]*pprof.Profile
 // and allocs the time from there to the last collection within it. Without one, allocs is empty.
 func Take(ctx context.Context, dir string, processes int, window time.Duration) (Set, error) {
 	paths, _ := filepath.Glob(filepath.Join(dir, "*.sock"))
-	// A living process is known by its listening socket, not by the process id in the name: a server in the wire's
-	// namespaces has other process ids, and ids are used again.
-	paths = slices.DeleteFunc(paths, func(path string) bool {
-		conn, err := net.DialTimeout("unix", path, openWithin)
-		if err == nil {
-			conn.Close()
-		}
-		return err != nil
-	})
-	if len(paths) != processes {
-		return nil, fmt.Errorf("%d processes serve profiles in %s, and %d serve requests", len(paths), dir, processes)
-	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	parts := make([]Set, len(paths))
@@ -57,7 +42,10 @@ func Take(ctx context.Context, dir string, processes int, window time.Duration) 
 	for i, path := range paths {
 		all.Go(func() {
 			var err error
-			if parts[i], err = take(ctx, path, window); err != nil {
+			parts[i], err = take(ctx, path, window)
+			// A living process is known by its listening socket, not by the process id in the name: a server in the wire's
+			// namespaces has other process ids, and ids are used again.
+			if err != nil && !errors.Is(err, syscall.ECONNREFUSED) {
 				fail(fmt.Errorf("%s: %w", path, err)) // the first failure is kept
 			}
 		})
@@ -65,6 +53,10 @@ func Take(ctx context.Context, dir string, processes int, window time.Duration) 
 	all.Wait()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
+	}
+	parts = slices.DeleteFunc(parts, func(s Set) bool { return s == nil })
+	if len(parts) != processes {
+		return nil, fmt.Errorf("%d processes serve profiles in %s, and %d serve requests", len(parts), dir, processes)
 	}
 	set := Set{}
 	for _, kind := range Kinds() {
@@ -86,7 +78,7 @@ func Take(ctx context.Context, dir string, processes int, window time.Duration) 
 func take(ctx context.Context, path string, window time.Duration) (Set, error) {
 	client := http.Client{Timeout: window + answerWithin, Transport: &http.Transport{DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{Timeout: openWithin}).DialContext(ctx, "unix", path)
+			return new(net.Dialer).DialContext(ctx, "unix", path)
 		}}}
 	ask := fmt.Sprintf("http://localhost/debug/pprof/window?seconds=%d", int(window.Seconds()))
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, ask, nil)

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"runtime"
 	"strconv"
@@ -18,39 +17,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Tracer counts the system calls of some processes, by name, until it is stopped.
+// Count counts the system calls, by name, that all threads of the processes that list names make while they are loaded, and
+// all that they start. It lists them again and again until there are no further ones. An error is one line with the way out;
+// if the processes may not be traced, nothing is loaded.
 //
 // Every call stops its thread twice, so the processes are several times slower meanwhile, and calls that depend on time (a
 // wait, a lock, a timer) are made more or less often than else. Those that each request needs are counted exactly. The
 // kernel lets go of traced processes when the tracer ends, however it ends.
-type Tracer struct {
-	stop    atomic.Bool
-	done    chan struct{}
-	threads map[int]bool
-
-	mu     sync.Mutex // of what follows
-	counts map[string]int64
-	ended  error
-}
-
-// Trace begins to count the calls of all threads of the processes that list names, again and again until it names no
-// further ones, and of all that they start. The error is one line with the way out; no process is traced then.
-func Trace(list func() []int) (*Tracer, error) {
-	t := &Tracer{done: make(chan struct{}), threads: map[int]bool{}, counts: map[string]int64{}}
-	began := make(chan error)
-	go func() {
-		defer close(t.done)
+func Count(list func() []int, load func() error) (map[string]int64, error) {
+	t := &tracer{threads: map[int]bool{}, counts: map[string]int64{}}
+	var all sync.WaitGroup
+	var failed error
+	all.Go(func() {
 		runtime.LockOSThread() // for the kernel the tracer is this thread; it ends with the goroutine, and so does tracing
-		err := t.seize(list)
-		t.stop.Store(err != nil) // which lets go of those that are traced already
-		began <- err
+		if t.ended = t.seize(list); t.ended != nil {
+			t.phase.Store(lettingGo)
+		} else {
+			all.Go(func() {
+				time.Sleep(quiet) // a call that waited when tracing began is made anew
+				t.phase.Store(counting)
+				failed = load()
+				time.Sleep(quiet)
+				t.phase.Store(lettingGo)
+			})
+		}
 		t.follow()
-	}()
-	err := <-began
-	if err != nil {
-		<-t.done
-	}
-	return t, err
+	})
+	all.Wait()
+	return t.counts, cmp.Or(failed, t.ended)
 }
 
 const (
@@ -60,19 +54,18 @@ const (
 	letGoWithin = 3 * time.Second
 )
 
-// Counts is what was counted so far, once the processes are quiet. It is an error if a process has ended by a signal, or
-// none is left.
-func (t *Tracer) Counts() (map[string]int64, error) {
-	time.Sleep(quiet)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return maps.Clone(t.counts), t.ended
-}
+// The phases of a tracer, of which the first is 0.
+const (
+	counting = iota + 1
+	lettingGo
+)
 
-// Stop lets go of all processes, which go on.
-func (t *Tracer) Stop() {
-	t.stop.Store(true)
-	<-t.done
+// A tracer is the state of one thread that traces.
+type tracer struct {
+	phase   atomic.Int32
+	threads map[int]bool // that are traced
+	counts  map[string]int64
+	ended   error // why the counts are not all
 }
 
 // Each call's stops are told from those of signals, and new threads and processes are traced from their beginning.
@@ -80,7 +73,7 @@ const options = unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_TRACECLONE | unix.PTR
 	unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_TRACEEXEC
 
 // seize begins to trace all threads that there are.
-func (t *Tracer) seize(list func() []int) error {
+func (t *tracer) seize(list func() []int) error {
 	for more := true; more; {
 		more = false
 		for _, pid := range list() {
@@ -122,11 +115,11 @@ func tracerOf(tid int) string {
 	return cmp.Or(by, "0")
 }
 
-// follow answers stops until no thread is left. When the tracer is to stop, it lets go of each thread at its next stop.
-func (t *Tracer) follow() {
+// follow answers stops until no thread is left. In the end it lets go of each thread at its next stop.
+func (t *tracer) follow() {
 	var limit time.Time // of letting go
 	for idle := 0; len(t.threads) > 0; idle++ {
-		if letGo := t.stop.Load(); letGo && limit.IsZero() {
+		if letGo := t.phase.Load() == lettingGo; letGo && limit.IsZero() {
 			limit = time.Now().Add(letGoWithin)
 			for tid := range t.threads {
 				_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0)
@@ -137,28 +130,25 @@ func (t *Tracer) follow() {
 		if idle > 100 { // until then it looks again at once, since what it traces waits for it
 			_ = unix.Nanosleep(&unix.Timespec{Nsec: 100_000}, nil) // and not Go's, which would give the thread away
 		}
-		t.mu.Lock()
 		// One by one: this thread of the caller's may have children of another kind, whose end is for others to wait for.
 		for tid := range t.threads {
 			var status unix.WaitStatus
 			switch got, err := unix.Wait4(tid, &status, unix.WALL|unix.WNOHANG, nil); {
 			case err != nil && !errors.Is(err, unix.EINTR), got == tid && !status.Stopped():
-				if delete(t.threads, tid); status.Signaled() {
-					t.ended = fmt.Errorf("a process ended while its calls were counted (signal: %v)", status.Signal())
-				} else if len(t.threads) == 0 {
-					t.ended = cmp.Or(t.ended, errors.New("its last process ended while its calls were counted"))
+				delete(t.threads, tid)
+				if t.phase.Load() != lettingGo && (status.Signaled() || len(t.threads) == 0) {
+					t.ended = errors.New("a process ended while its calls were counted")
 				}
 			case got == tid:
 				idle = 0
 				t.answer(tid, status)
 			}
 		}
-		t.mu.Unlock()
 	}
 }
 
 // answer lets a stopped thread go on, with the signal that it stopped for.
-func (t *Tracer) answer(tid int, status unix.WaitStatus) {
+func (t *tracer) answer(tid int, status unix.WaitStatus) {
 	signal, request, deliver := int(status.StopSignal()), unix.PTRACE_SYSCALL, 0
 	switch event := int(status) >> 16; {
 	case signal == int(unix.SIGTRAP)|0x80:
@@ -170,7 +160,7 @@ func (t *Tracer) answer(tid int, status unix.WaitStatus) {
 	case event == 0:
 		deliver = signal
 	}
-	if t.stop.Load() {
+	if t.phase.Load() == lettingGo {
 		request = unix.PTRACE_DETACH
 		delete(t.threads, tid)
 	}
@@ -178,7 +168,7 @@ func (t *Tracer) answer(tid int, status unix.WaitStatus) {
 }
 
 // count notes the begin of a call. One that a signal interrupts may begin again.
-func (t *Tracer) count(tid int) {
+func (t *tracer) count(tid int) {
 	var info struct { // the kernel's struct ptrace_syscall_info
 		Op     uint8 // 1 at a call's begin
 		_      [7]uint8
@@ -191,7 +181,7 @@ func (t *Tracer) count(tid int) {
 	if errors.Is(err, unix.EIO) {
 		t.ended = errors.New("this kernel does not tell a tracer which call was made; Linux 5.3 and later do")
 	}
-	if err != nil || info.Op != 1 { // an error: it was killed in its stop
+	if err != nil || info.Op != 1 || t.phase.Load() != counting { // an error: it was killed in its stop
 		return
 	}
 	name := cmp.Or(names()[info.Number], fmt.Sprintf("syscall %d", info.Number))

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -38,23 +37,22 @@ type Stack []Frame
 // any tells whether a frame is so.
 func (s Stack) any(so func(Frame) bool) bool { return slices.ContainsFunc(s, so) }
 
-// shown is the address of a function in /proc/kallsyms.
-var shown = regexp.MustCompile(`(?m)^0*[1-9a-f]`)
-
 // Usable says why no process can be sampled on this machine, and the way out; empty if it can be.
 func Usable() string {
 	if _, err := exec.LookPath("perf"); err != nil {
 		return "perf is not installed (Debian: apt-get install linux-perf; Ubuntu: linux-tools-generic)"
 	}
-	level, _ := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
-	n, err := strconv.Atoi(strings.TrimSpace(string(level)))
-	// Where the addresses of the kernel's functions are hidden, all read as zeros, and perf cannot name them.
-	first := make([]byte, 4096)
-	if symbols, err := os.Open("/proc/kallsyms"); err == nil {
-		_, _ = io.ReadFull(symbols, first)
-		symbols.Close()
+	level := func(setting string) int {
+		text, _ := os.ReadFile("/proc/sys/kernel/" + setting)
+		n, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil {
+			return 9 // unknown: it may forbid all
+		}
+		return n
 	}
-	if os.Geteuid() != 0 && (err != nil || n > 0) || !shown.Match(first) {
+	// Where the addresses of the kernel's functions are hidden, perf cannot name them.
+	paranoid, hidden := level("perf_event_paranoid"), level("kptr_restrict")
+	if root := os.Geteuid() == 0; hidden > 1 || !root && max(paranoid, hidden) > 0 {
 		return "this user may not sample the kernel (as root: sysctl kernel.perf_event_paranoid=0 kernel.kptr_restrict=0)"
 	}
 	return ""
@@ -152,14 +150,8 @@ var (
 // own and has no symbol.
 func Analyse(stacks []Stack) profile.Profile {
 	out := profile.Profile{Kind: profile.CPU, Events: float64(len(stacks)), Work: map[string]float64{}, Packages: map[string]float64{}}
-	goes := map[string]bool{} // objects that Go's linker made
-	for _, f := range slices.Concat(stacks...) {
-		if strings.HasPrefix(f.Symbol, "runtime.goexit") || strings.HasPrefix(f.Symbol, "runtime.mstart") {
-			goes[f.Object] = true
-		}
-	}
 	for _, s := range stacks {
-		work, known := workOf(s, goes)
+		work, known := workOf(s)
 		out.Work[string(work)] += 1 / out.Events
 		if !known {
 			out.Packages[profile.NoSymbol] += 1 / out.Events
@@ -169,17 +161,15 @@ func Analyse(stacks []Stack) profile.Profile {
 }
 
 // workOf is the kind of work of a stack; false if it is the server's own only for want of a symbol.
-func workOf(s Stack, goes map[string]bool) (work profile.Work, known bool) {
+func workOf(s Stack) (work profile.Work, known bool) {
 	at := 0
 	for at < len(s) && s[at].Kernel {
 		at++
 	}
 	inKernel, user := s[:at], s[at:]
-	if len(user) > 0 && goes[user[0].Object] {
-		var names []string
-		for _, f := range slices.Backward(user) {
-			names = append(names, f.Symbol)
-		}
+	if user.any(func(f Frame) bool { return strings.HasPrefix(f.Symbol, "runtime.") }) { // Go's, of which each goroutine has some
+		names := strict.Called(user, func(f Frame) string { return f.Symbol })
+		slices.Reverse(names)
 		return profile.WorkOf(names), true
 	}
 	for _, f := range slices.Backward(inKernel) {

@@ -91,19 +91,19 @@ func (w Search) Add(ctx context.Context, o *compare.Outcome) error {
 	r := rand.New(rand.NewPCG(w.Seed, 'w'))
 	by, why := sampler{"pprof", 0, w.byPprof}, ""
 	var rounds [][]profiled
-	for failed := false; len(rounds) < most && !failed; {
+	for len(rounds) < most {
 		w.Tell(fmt.Sprintf("why: round %d of %d, by %s", len(rounds)+1, most, by.name))
 		round, err := w.round(ctx, r, by)
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
-		case err == nil:
+		}
+		if err == nil {
 			rounds = append(rounds, round)
-		case len(rounds) >= stats.MinSamples:
-			failed = true
-		case len(rounds) == 0 && by.name == "pprof":
+		} else if len(rounds) >= stats.MinSamples {
+			break
+		} else if len(rounds) == 0 && by.name == "pprof" {
 			by, why = sampler{"perf", perfRest, w.byPerf}, err.Error()+"; "
-		default:
+		} else {
 			o.Notes = append(o.Notes, "why they differ is not known: "+why+err.Error())
 			return nil
 		}
