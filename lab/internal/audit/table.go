@@ -218,7 +218,7 @@ func (t *Table) sheet(date string, experiments []*experiment.Experiment, hosts m
 			}
 			as.Figures[name] = fig
 		}
-		as.Bound = gate.EvidenceOf(known, t.LineRateBps).Walls().Bound()
+		as.Bound = gate.WallsOf(known, t.LineRateBps).Bound()
 		rows = append(rows, as)
 	}
 	out.Conditions, out.Table = pages.OfText(experiments[i], rows)

@@ -92,8 +92,7 @@ func (r *Run) measured(i int) compare.Measured {
 		NeverSteady: r.never(i), Bound: "unknown", WarmupS: r.warm.Seconds()}
 	all, bounds := map[string][]float64{}, map[string]int{}
 	r.each(i, func(t measure.Trial) {
-		bound, _ := gate.DecideBound(gate.EvidenceOf(t.Metrics, 0))
-		bounds[string(bound)]++
+		bounds[string(gate.WallsOf(t.Metrics, 0).Bound())]++
 		m.Valid++
 		for name, v := range t.Metrics {
 			all[name] = append(all[name], v)

@@ -89,7 +89,7 @@ func spoil(f *results.File, i, n int) {
 	t.Metrics["latency_mean_s"] = 100 / t.Metrics["throughput_rps"]
 	t.Metrics["in_flight"] = 100
 	t.Metrics["transfer_bytes_per_s"] = t.Metrics["throughput_rps"] * t.Metrics["response_bytes"]
-	_, t.BoundWhy = gate.DecideBound(f.Evidence(*t))
+	t.BoundWhy = f.Walls(*t).Why()
 }
 
 // complete tells whether every condition of a run has a valid trial in every block.

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,23 +21,6 @@ const (
 	BoundUnknown   Bound = "unknown"
 )
 
-// single has the walls in the order in which a bound joins them.
-var single = []Bound{BoundClientCPU, BoundServerCPU, BoundWire}
-
-// WallNames lists what a claim may call the wall.
-func WallNames() []string { return strict.Called(single, func(b Bound) string { return string(b) }) }
-
-var meanings = map[Bound]string{
-	BoundClientCPU: fmt.Sprintf("The load generator's cores, or its busiest thread, were busy for %v %% of the time or more.",
-		CPUSaturated*100),
-	BoundServerCPU: fmt.Sprintf("The server's cores, or its workers, were busy for %v %% of the time or more.",
-		CPUSaturated*100),
-	BoundWire: fmt.Sprintf("The wire carried %v %% of its line rate or more, in its busier direction.", WireSaturated*100),
-}
-
-// Meaning says in a sentence when a trial has met the wall.
-func (b Bound) Meaning() string { return meanings[b] }
-
 // The shares of the line rate and of a core's time from which a resource counts
 // as saturated. They were set before any run of this lab. At 0.9 at most a
 // ninth of headroom is left, which is why claims of flatness at the wire use a
@@ -46,83 +30,86 @@ const (
 	CPUSaturated  = 0.90
 )
 
-// shares are the metrics that show how much of a resource was in use, in the order in which
-// DecideBound tells them.
-var shares = []struct {
-	metric, name string
-	of           Bound
-}{
-	{"line_rate_share", "wire", BoundWire}, // of the busier direction
-	{"client_thread_busy_max", "busiest client thread", BoundClientCPU},
-	{"client_cores_busy", "client cores", BoundClientCPU},
-	{"server_workers_busy", "server workers", BoundServerCPU}, // each of one core
-	{"server_cores_busy", "server cores", BoundServerCPU},
+// A resource may be a wall. Figures show how much of it was in use, as shares of what it can carry; the largest
+// counts. Of a client's figures each is needed, since the one that is missing could be the larger.
+type resource struct {
+	bound   Bound
+	limit   float64
+	figures [][2]string // metrics, and what each shows
+	needs   int         // so many of them
+	meaning string
 }
 
-// Evidence is what a bound is decided from.
-type Evidence struct {
-	known map[string]float64 // of shares; one that is absent was not measured
-	// WireUnread says that there is a wire of known line rate that was not read.
-	// Its share, if any, is then only a lower limit.
-	WireUnread bool
+// resources are in the order in which a bound joins them.
+var resources = []resource{
+	{BoundClientCPU, CPUSaturated, [][2]string{{"client_thread_busy_max", "busiest client thread"}, {"client_cores_busy", "client cores"}}, 2,
+		fmt.Sprintf("The load generator's cores, or its busiest thread, were busy for %v %% of the time or more.", CPUSaturated*100)},
+	{BoundServerCPU, CPUSaturated, [][2]string{{"server_workers_busy", "server workers"}, {"server_cores_busy", "server cores"}}, 1,
+		fmt.Sprintf("The server's cores, or its workers, were busy for %v %% of the time or more.", CPUSaturated*100)},
+	{BoundWire, WireSaturated, [][2]string{{lineShare, "wire"}}, 0, // a wire that is none cannot be full
+		fmt.Sprintf("The wire carried %v %% of its line rate or more, in its busier direction.", WireSaturated*100)},
 }
 
-// EvidenceOf takes the evidence from a trial's metrics. lineRateBps is in bits
-// per second, 0 if unknown. If the wire was not read but its line rate is known,
-// the bytes that the client read give a lower limit.
-func EvidenceOf(metrics map[string]float64, lineRateBps float64) Evidence {
-	e := Evidence{known: map[string]float64{}}
-	for _, s := range shares {
-		if v, ok := metrics[s.metric]; ok {
-			e.known[s.metric] = v
-		}
-	}
-	if _, read := e.known["line_rate_share"]; !read && lineRateBps > 0 {
-		e.WireUnread = true
-		if transfer, ok := metrics["transfer_bytes_per_s"]; ok {
-			e.known["line_rate_share"] = transfer * 8 / lineRateBps
-		}
-	}
-	return e
+const lineShare = "line_rate_share" // of the wire's busier direction
+
+// WallNames lists what a claim may call the wall.
+func WallNames() []string {
+	return strict.Called(resources, func(r resource) string { return string(r.bound) })
 }
 
-// Walls is what the evidence says about each resource. A resource in neither
+// Meaning says in a sentence when a trial has met the wall.
+func (b Bound) Meaning() string {
+	r, _ := strict.First(resources, func(r resource) bool { return r.bound == b })
+	return r.meaning
+}
+
+// Walls is what a trial's figures say about each resource. A resource in neither
 // list was recorded and had room.
 type Walls struct {
 	Met    []Bound // in the order in which a bound joins them
 	Unseen []Bound // may have been met, but were not recorded
+
+	use    map[Bound]float64 // of what is known
+	shares []string
 }
 
-// Walls sorts the resources.
-func (e Evidence) Walls() (w Walls) {
-	for _, b := range single {
-		limit := CPUSaturated
-		if b == BoundWire {
-			limit = WireSaturated
+// WallsOf sorts the resources by a trial's metrics. lineRateBps is in bits per second, 0 if unknown. If the
+// wire was not read but its line rate is known, the bytes that the client read give a lower limit.
+func WallsOf(metrics map[string]float64, lineRateBps float64) Walls {
+	w := Walls{use: map[Bound]float64{}}
+	_, read := metrics[lineShare]
+	unread := !read && lineRateBps > 0
+	if transfer, ok := metrics["transfer_bytes_per_s"]; ok && unread {
+		metrics = maps.Clone(metrics)
+		metrics[lineShare] = transfer * 8 / lineRateBps
+	}
+	for _, r := range resources {
+		share, seen := 0.0, 0
+		for _, f := range r.figures {
+			if v, ok := metrics[f[0]]; ok {
+				share, seen = max(share, v), seen+1
+				w.shares = append(w.shares, fmt.Sprintf("%s %.0f %%", f[1], v*100))
+			}
 		}
-		switch share, known := e.Use(b); {
-		case share >= limit:
-			w.Met = append(w.Met, b)
-		case !known && (b != BoundWire || e.WireUnread): // a wire that is none cannot be full
-			w.Unseen = append(w.Unseen, b)
+		missing := seen < r.needs || r.bound == BoundWire && unread
+		switch {
+		case share >= r.limit:
+			w.Met = append(w.Met, r.bound)
+		case missing:
+			w.Unseen = append(w.Unseen, r.bound)
+		}
+		if seen > 0 && !missing {
+			w.use[r.bound] = share
 		}
 	}
 	return w
 }
 
-// Use is how much of a resource was in use, as a share of what it can carry; of
-// its figures the largest. It is not known where a figure is missing that could
-// have been larger: a client's, or that of a wire that was not read.
-func (e Evidence) Use(b Bound) (share float64, known bool) {
-	missing := b == BoundWire && e.WireUnread
-	for _, s := range shares {
-		if v, ok := e.known[s.metric]; s.of == b && ok {
-			share, known = max(share, v), true
-		} else if s.of == b && b == BoundClientCPU {
-			missing = true
-		}
-	}
-	return share, known && !missing
+// Use is how much of a resource was in use, as a share of what it can carry. It is not known where a figure
+// is missing that could have been larger.
+func (w Walls) Use(b Bound) (share float64, known bool) {
+	share, known = w.use[b]
+	return share, known
 }
 
 // Meets tells whether a wall was met, alone or with others.
@@ -136,7 +123,7 @@ func (w Walls) Room(b Bound) bool { return !w.Meets(b) && !slices.Contains(w.Uns
 func (w Walls) Bound() Bound {
 	var names []string
 	for _, b := range w.Met {
-		if b != BoundServerCPU || w.seen(BoundClientCPU) && w.seen(BoundWire) {
+		if b != BoundServerCPU || !slices.Contains(w.Unseen, BoundClientCPU) && !slices.Contains(w.Unseen, BoundWire) {
 			names = append(names, string(b))
 		}
 	}
@@ -146,28 +133,18 @@ func (w Walls) Bound() Bound {
 	return Bound(strings.Join(names, "+"))
 }
 
-func (w Walls) seen(b Bound) bool { return !slices.Contains(w.Unseen, b) }
-
-// DecideBound gives the bound and the figures that show it.
-func DecideBound(e Evidence) (Bound, string) {
-	w, why := e.Walls(), e.figures()
+// Why has the figures that show the bound, and what is missing for one.
+func (w Walls) Why() string {
+	var says []string
 	switch {
 	case w.Bound() != BoundUnknown:
-		return w.Bound(), why
-	case !w.seen(BoundClientCPU):
-		return BoundUnknown, strings.TrimSuffix("the client's CPU was not recorded; "+why, "; ")
-	case !w.seen(BoundWire):
-		return BoundUnknown, strings.TrimSuffix("the wire was not read; "+why, "; ")
+	case slices.Contains(w.Unseen, BoundClientCPU):
+		says = append(says, "the client's CPU was not recorded")
+	case slices.Contains(w.Unseen, BoundWire):
+		says = append(says, "the wire was not read")
 	}
-	return BoundUnknown, why
-}
-
-func (e Evidence) figures() string {
-	var parts []string
-	for _, s := range shares {
-		if v, ok := e.known[s.metric]; ok {
-			parts = append(parts, fmt.Sprintf("%s %.0f %%", s.name, v*100))
-		}
+	if len(w.shares) > 0 {
+		says = append(says, strings.Join(w.shares, ", "))
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(says, "; ")
 }

@@ -70,8 +70,8 @@ func TestDecideNamesTheWall(t *testing.T) {
 				delete(m, k)
 			}
 		}
-		if got, why := DecideBound(EvidenceOf(m, 0)); got != c.want {
-			t.Errorf("%s: %s (%s), want %s", c.name, got, why, c.want)
+		if w := WallsOf(m, 0); w.Bound() != c.want {
+			t.Errorf("%s: %s (%s), want %s", c.name, w.Bound(), w.Why(), c.want)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func TestWallsTellRoomFromUnseen(t *testing.T) {
 			[]Bound{BoundServerCPU}},
 		{"nothing", nil, 1e9, nil, []Bound{BoundClientCPU, BoundServerCPU, BoundWire}},
 	} {
-		w := EvidenceOf(c.m, c.rate).Walls()
+		w := WallsOf(c.m, c.rate)
 		for _, b := range []Bound{BoundClientCPU, BoundServerCPU, BoundWire} {
 			if got, want := w.Room(b), slices.Contains(c.room, b); got != want || w.Meets(b) {
 				t.Errorf("%s: room at %s is %v, want %v; met %v", c.name, b, got, want, w.Met)
@@ -117,21 +117,25 @@ func TestWallsTellRoomFromUnseen(t *testing.T) {
 }
 
 func TestNoEvidenceIsUnknown(t *testing.T) {
-	got, why := DecideBound(EvidenceOf(nil, 1e9))
-	if got != BoundUnknown || why != "the client's CPU was not recorded" {
-		t.Errorf("%s (%s)", got, why)
+	unread := quiet()
+	delete(unread, "line_rate_share")
+	if why := WallsOf(unread, 1e9).Why(); !strings.HasPrefix(why, "the wire was not read; busiest client thread 50 %, ") {
+		t.Error(why)
+	}
+	if w := WallsOf(nil, 1e9); w.Bound() != BoundUnknown || w.Why() != "the client's CPU was not recorded" {
+		t.Errorf("%s (%s)", w.Bound(), w.Why())
 	}
 }
 
 func TestTheFiguresAreSaid(t *testing.T) {
-	_, why := DecideBound(EvidenceOf(map[string]float64{
+	why := WallsOf(map[string]float64{
 		"line_rate_share": 0.954, "client_thread_busy_max": 0.421, "client_cores_busy": 0.2, "server_workers_busy": 0.31,
 		"server_cores_busy": 0.3,
-	}, 0))
-	if want := "wire 95 %, busiest client thread 42 %, client cores 20 %, server workers 31 %, server cores 30 %"; why != want {
+	}, 0).Why()
+	if want := "busiest client thread 42 %, client cores 20 %, server workers 31 %, server cores 30 %, wire 95 %"; why != want {
 		t.Errorf("%q, want %q", why, want)
 	}
-	_, why = DecideBound(EvidenceOf(map[string]float64{"server_cores_busy": 0.3}, 0))
+	why = WallsOf(map[string]float64{"server_cores_busy": 0.3}, 0).Why()
 	if want := "the client's CPU was not recorded; server cores 30 %"; why != want {
 		t.Errorf("%q, want %q", why, want)
 	}
@@ -148,7 +152,7 @@ func TestTransferIsALowerBoundOfTheWire(t *testing.T) {
 		says            string
 	}{
 		{"transfer at the threshold", -1, 112.5e6, 1e9, BoundWire, "wire 90 %"},
-		{"transfer below it", -1, 112.4e6, 1e9, BoundUnknown, "the wire was not read; wire 90 %"},
+		{"transfer below it", -1, 112.4e6, 1e9, BoundUnknown, "wire 90 %"},
 		{"no line rate known", -1, 112.5e6, 0, BoundUnknown, ""},
 		{"the interface's own count wins, higher", 0.93, 100e6, 1e9, BoundWire, "wire 93 %"},
 		{"the interface's own count wins, lower", 0.5, 112.5e6, 1e9, BoundUnknown, "wire 50 %"},
@@ -158,9 +162,10 @@ func TestTransferIsALowerBoundOfTheWire(t *testing.T) {
 		if m["line_rate_share"] = c.share; c.share < 0 {
 			delete(m, "line_rate_share")
 		}
-		got, why := DecideBound(EvidenceOf(m, c.lineRate))
-		if got != c.want || c.says != "" && !strings.HasPrefix(why, c.says) || c.says == "" && strings.Contains(why, "wire") {
-			t.Errorf("%s: %s (%s), want %s (%s ...)", c.name, got, why, c.want, c.says)
+		w := WallsOf(m, c.lineRate)
+		got, why := w.Bound(), w.Why()
+		if got != c.want || c.says != "" && !strings.HasSuffix(why, c.says) || c.says == "" && strings.Contains(why, "wire") {
+			t.Errorf("%s: %s (%s), want %s (... %s)", c.name, got, why, c.want, c.says)
 		}
 	}
 	// An unread wire may have been full, so the server is not named.
@@ -172,8 +177,8 @@ func TestTransferIsALowerBoundOfTheWire(t *testing.T) {
 			delete(m, "line_rate_share")
 			want = BoundUnknown
 		}
-		if got, why := DecideBound(EvidenceOf(m, 1e9)); got != want {
-			t.Errorf("%s wire, saturated server: %s (%s), want %s", name, got, why, want)
+		if w := WallsOf(m, 1e9); w.Bound() != want {
+			t.Errorf("%s wire, saturated server: %s (%s), want %s", name, w.Bound(), w.Why(), want)
 		}
 	}
 }

@@ -44,22 +44,43 @@ type Finding struct{ Gate, Metric, Detail string }
 // other faults show only while a trial is measured: processes, answers, samples, profiles.
 func Judge(figures map[string]float64, a Asked) []Finding {
 	t := &trial{Asked: a, figures: figures}
-	t.answers()
-	t.rate()
-	t.workers()
-	if n, ok := t.see("connections_established", a.Connections > 0); ok && n < float64(a.Connections) {
-		t.close(Connections, "connections_established", "%.0f connections were established, asked were %d", n, a.Connections)
+	claimed := func(metrics ...string) bool {
+		return slices.ContainsFunc(metrics, func(name string) bool { return slices.Contains(a.Claimed, name) })
 	}
+	if !a.Refuses { // else refusals were asked for
+		t.most(WrongAnswer, "non_2xx", true, 0, "%.0f answers were not 2xx")
+	}
+	counts := a.Generator != Sink && a.Generator != Readers // receivers of events do not count failed connections
+	t.most(Errors, "errors", counts, figures["timeouts"], "%.0f errors, %.0f of them timeouts", figures["timeouts"])
+	t.most(Errors, "timeouts", counts, 0, "%.0f requests timed out")
+	t.most(Errors, "resets", counts, 0, "%.0f connections were reset")
+	t.least(NoRequests, "requests", true, 1, "%.0f requests were answered")
+	if a.Rate > 0 && !a.Overload {
+		t.least(RateShort, "throughput_rps", true, LeastShare*a.Rate, "%.1f requests a second were answered of %.0f asked for", a.Rate)
+		// Other generators do not report when they sent a request.
+		t.most(SendLate, "send_lag_p99_s", a.Generator == HTTPLoad, SendLag.Seconds(),
+			"the load generator itself sent a hundredth of its requests more than %.4f s late")
+	}
+	all := float64(a.Workers)
+	if claimed("workers") {
+		all = min(all, 1) // where none is seen the wrong processes were read, and every figure of the server would be 0
+	}
+	t.least(LostWorker, "workers", true, all, "%.0f of the server's %d workers were there", a.Workers)
+	// The kernel deals connections to workers by a hash, which leaves none out where there are many.
+	if a.Workers > 0 && a.Connections >= EachWorker*a.Workers && !claimed("workers", "workers_active", "workers_serving") {
+		t.least(LostWorker, "workers_serving", true, float64(a.Workers), "%.0f of %d workers took part in %d connections",
+			a.Workers, a.Connections)
+	}
+	t.least(Connections, "connections_established", a.Connections > 0, float64(a.Connections),
+		"%.0f connections were established, asked were %d", a.Connections)
 	t.little()
-	if v, ok := t.see("idle_servers_busy", a.SlotS > 0); ok && v > IdleServer {
-		t.close(IdleServers, "idle_servers_busy", "servers that were not loaded used %.3f of a core in the trial's slots, more than %.2f",
-			v, IdleServer)
+	t.most(IdleServers, "idle_servers_busy", a.SlotS > 0, IdleServer,
+		"servers that were not loaded used %.3f of a core in the trial's slots, more than %.2f", IdleServer)
+	if a.Generator == Readers && !claimed("unaccounted_events") {
+		t.most(Ledger, "unaccounted_events", true, 0, "%.0f events ended in no place of the ledger, or in two")
+		t.most(Ledger, "duplicate_events", true, 0, "%.0f events were read twice")
 	}
-	if a.Generator == Readers && !t.claimed("unaccounted_events") {
-		t.none(Ledger, "unaccounted_events", true, "%.0f events ended in no place of the ledger, or in two")
-		t.none(Ledger, "duplicate_events", true, "%.0f events were read twice")
-	}
-	t.none(HeldBack, "throttled_s", true, "cores were held back for %.3f s")
+	t.most(HeldBack, "throttled_s", true, 0, "cores were held back for %.3f s")
 	t.see("client_thread_busy_max", true) // no rule needs it, but the trial's bound depends on it
 	return t.found
 }
@@ -83,68 +104,17 @@ func (t *trial) close(gate, metric, format string, args ...any) {
 	t.found = append(t.found, Finding{gate, metric, fmt.Sprintf(format, args...)})
 }
 
-// none is for figures that are at fault above 0.
-func (t *trial) none(gate, metric string, needed bool, format string) {
-	if v, ok := t.see(metric, needed); ok && v > 0 {
-		t.close(gate, metric, format, v)
+// most is the rule of a figure that is at fault above a limit. The format takes the figure, and what more there is.
+func (t *trial) most(gate, metric string, needed bool, limit float64, format string, more ...any) {
+	if v, ok := t.see(metric, needed); ok && v > limit {
+		t.close(gate, metric, format, append([]any{v}, more...)...)
 	}
 }
 
-func (t *trial) claimed(metrics ...string) bool {
-	return slices.ContainsFunc(metrics, func(name string) bool { return slices.Contains(t.Claimed, name) })
-}
-
-// answers looks at what was answered, and at connections that failed.
-func (t *trial) answers() {
-	if !t.Refuses { // else refusals were asked for
-		t.none(WrongAnswer, "non_2xx", true, "%.0f answers were not 2xx")
-	}
-	// Receivers of events do not count failed connections.
-	counts := t.Generator != Sink && t.Generator != Readers
-	n, ok := t.see("errors", counts)
-	if n -= t.figures["timeouts"]; ok && n > 0 { // errors include timeouts
-		t.close(Errors, "errors", "%.0f connection errors", n)
-	}
-	t.none(Errors, "timeouts", counts, "%.0f requests timed out")
-	t.none(Errors, "resets", counts, "%.0f connections were reset")
-	if n, ok := t.see("requests", true); ok && n < 1 {
-		t.close(NoRequests, "requests", "no request was answered")
-	}
-}
-
-// rate looks whether a rate was met that should be.
-func (t *trial) rate() {
-	if t.Rate == 0 || t.Overload {
-		return
-	}
-	if got, ok := t.see("throughput_rps", true); ok && got < LeastShare*t.Rate {
-		t.close(RateShort, "throughput_rps", "%.1f requests a second were answered of %.0f asked for", got, t.Rate)
-	}
-	// autocannon does not report when it sent a request; fortio, used in earlier runs, did.
-	if lag, ok := t.see("send_lag_p99_s", t.Generator == HTTPLoad || t.Generator == Fortio); ok &&
-		lag > SendLag.Seconds() {
-		t.close(SendLate, "send_lag_p99_s", "the load generator itself sent a hundredth of its requests more than %.1f ms late", lag*1e3)
-	}
-}
-
-// workers looks whether each of the server's workers was there and took part. The kernel deals connections to
-// them by a hash, which leaves none out where there are many.
-func (t *trial) workers() {
-	n, ok := t.see("workers", true)
-	switch {
-	case t.Workers == 0:
-		return
-	case !ok:
-	case n < 1: // the wrong processes were read: every figure of the server would be 0
-		t.close(LostWorker, "workers", "none of the server's %d workers was seen", t.Workers)
-	case n < float64(t.Workers) && !t.claimed("workers"):
-		t.close(LostWorker, "workers", "%.0f of the server's %d workers were there", n, t.Workers)
-	}
-	if t.Connections < EachWorker*t.Workers || t.claimed("workers", "workers_active", "workers_serving") {
-		return
-	}
-	if v, ok := t.see("workers_serving", true); ok && v < float64(t.Workers) {
-		t.close(LostWorker, "workers_serving", "%.0f of %d workers took part in %d connections", v, t.Workers, t.Connections)
+// least is the rule of one that is at fault below it.
+func (t *trial) least(gate, metric string, needed bool, limit float64, format string, more ...any) {
+	if v, ok := t.see(metric, needed); ok && v < limit {
+		t.close(gate, metric, format, append([]any{v}, more...)...)
 	}
 }
 

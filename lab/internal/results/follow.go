@@ -18,7 +18,8 @@ import (
 func (f *File) Conclude(t *Trial) {
 	f.Follow(t)
 	t.Valid = len(t.Reasons) == 0
-	t.Bound, t.BoundWhy = gate.DecideBound(f.Evidence(*t))
+	w := f.Walls(*t)
+	t.Bound, t.BoundWhy = w.Bound(), w.Why()
 }
 
 // Follow rounds what a trial counted as its file will have it, and adds the metrics
@@ -121,10 +122,8 @@ func (f *File) ServerCPUs(levels setting.Levels) string {
 	return f.Provenance.ServerCPUs
 }
 
-// Evidence is what a trial's bound is decided from.
-func (f *File) Evidence(t Trial) gate.Evidence {
-	return gate.EvidenceOf(t.Metrics, f.Topology.LineRateBps)
-}
+// Walls are what a trial's bound is decided from.
+func (f *File) Walls(t Trial) gate.Walls { return gate.WallsOf(t.Metrics, f.Topology.LineRateBps) }
 
 // SharedCores tells whether server and clients ran on the same cores, where each
 // takes CPU time from the other.

@@ -60,7 +60,7 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 	m, _ := metric.Lookup(c.Metric)
 	trials := rec.about(c, b)
 	any := func(holds func(gate.Walls) bool) bool {
-		return slices.ContainsFunc(trials, func(t results.Trial) bool { return holds(b.of.Evidence(t).Walls()) })
+		return slices.ContainsFunc(trials, func(t results.Trial) bool { return holds(b.of.Walls(t)) })
 	}
 	if (m.MeasuresClient || c.From != "") && b.of.SharedCores() {
 		return sharedCores
@@ -83,7 +83,7 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 			return clientUnseen
 		}
 		if m.Throughput() && slices.ContainsFunc(trials, func(t results.Trial) bool {
-			return b.of.Evidence(t).Walls().Bound() == gate.BoundUnknown && !b.of.offered(t)
+			return b.of.Walls(t).Bound() == gate.BoundUnknown && !b.of.offered(t)
 		}) {
 			return noWall
 		}

@@ -29,7 +29,7 @@ const (
 
 // wallStateOf gives what a trial says about a wall.
 func wallStateOf(s *source, t results.Trial, claimed gate.Bound) wallState {
-	w := s.Evidence(t).Walls()
+	w := s.Walls(t)
 	switch {
 	case w.Bound() == claimed && len(w.Unseen) == 0:
 		return alone

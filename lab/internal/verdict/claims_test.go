@@ -137,7 +137,8 @@ func in(x *experiment.Experiment, c experiment.Claim, w world, blocks int) *resu
 			t.Profiles = profilesIn(c, of, t.Block, t.Metrics)
 		}
 		slots.Round(t.Metrics)
-		t.Bound, t.BoundWhy = gate.DecideBound(gate.EvidenceOf(t.Metrics, r.Topology.LineRateBps))
+		w := r.Walls(*t)
+		t.Bound, t.BoundWhy = w.Bound(), w.Why()
 	}
 	return r
 }

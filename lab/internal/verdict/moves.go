@@ -32,7 +32,7 @@ func moveOf(s *source, c experiment.Claim, first, last results.Trial) move {
 	from, to := gate.Bound(c.From), gate.Bound(c.To)
 	a, b := wallStateOf(s, first, from), wallStateOf(s, last, to)
 	another := func(state wallState, t results.Trial, claimed gate.Bound) bool {
-		return state == room && (claimed == gate.BoundClientCPU || s.Evidence(t).Walls().Room(gate.BoundClientCPU))
+		return state == room && (claimed == gate.BoundClientCPU || s.Walls(t).Room(gate.BoundClientCPU))
 	}
 	switch {
 	case another(a, first, from) || another(b, last, to):
@@ -40,7 +40,7 @@ func moveOf(s *source, c experiment.Claim, first, last results.Trial) move {
 	case a != alone || b != alone:
 		return unsettled
 	}
-	before, after := s.Evidence(first), s.Evidence(last)
+	before, after := s.Walls(first), s.Walls(last)
 	for wall, sign := range map[gate.Bound]float64{from: -1, to: 1} {
 		x, known := before.Use(wall)
 		y, too := after.Use(wall)

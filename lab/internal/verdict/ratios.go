@@ -24,7 +24,7 @@ func (flat) criterion(c experiment.Claim) string {
 
 // blind refuses a trial that says what the client can do where the server limited it.
 func (k flat) blind(c experiment.Claim, s *source, t results.Trial) blindness {
-	if c.About == experiment.AboutClient && !s.Evidence(t).Walls().Room(gate.BoundServerCPU) {
+	if c.About == experiment.AboutClient && !s.Walls(t).Room(gate.BoundServerCPU) {
 		return serverWall
 	}
 	return k.comparing.blind(c, s, t)

@@ -251,7 +251,7 @@ func (rec *record) tallyBounds(c experiment.Claim) map[string]int {
 	out := map[string]int{}
 	rec.each(func(s *source, t results.Trial) {
 		if kinds[c.Kind].recorded(c, t) {
-			out[string(s.Evidence(t).Walls().Bound())]++
+			out[string(s.Walls(t).Bound())]++
 		}
 	})
 	return out

@@ -86,7 +86,7 @@ func (d *decider) relative() *Relative {
 			continue
 		}
 		rec.conds = []setting.Levels{levels}
-		rec.each(func(s *source, t results.Trial) { row.Bounds[string(s.Evidence(t).Walls().Bound())]++ })
+		rec.each(func(s *source, t results.Trial) { row.Bounds[string(s.Walls(t).Bound())]++ })
 		if asked.OwnWork {
 			row.own(rec.gauged(levels), rec.gauged(base))
 		}

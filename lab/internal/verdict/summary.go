@@ -55,7 +55,7 @@ func (s *source) summary(cond results.Condition, earlier ...*source) Summary {
 		for _, b := range slices.Sorted(maps.Keys(of.valid[id])) {
 			t := of.valid[id][b]
 			valid = append(valid, t)
-			out.Bounds[string(of.Evidence(t).Walls().Bound())]++
+			out.Bounds[string(of.Walls(t).Bound())]++
 		}
 		all = append(all, valid...)
 	}
