@@ -94,7 +94,7 @@ var topologies = []string{"loopback", "netns", "fleet"}
 func levels(of map[string]any) (setting.Levels, error) {
 	out := setting.Levels{}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
-		l, err := setting.Of(of[name])
+		l, err := setting.ParseLevel(of[name])
 		if err == nil {
 			err = setting.Check(name, l)
 		}

@@ -283,7 +283,7 @@ func (c *Claim) resolve(factors []Factor) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.At)) {
-		l, err := setting.Of(c.At[name])
+		l, err := setting.ParseLevel(c.At[name])
 		if err != nil {
 			return fmt.Errorf("at.%s: %w", name, err)
 		}
@@ -308,7 +308,7 @@ func (c *Claim) resolve(factors []Factor) error {
 func (c *Claim) resolveCompared(factors []Factor) error {
 	i := slices.IndexFunc(factors, func(f Factor) bool { return f.Name == c.Over })
 	for n, v := range c.Levels {
-		l, err := setting.Of(v)
+		l, err := setting.ParseLevel(v)
 		switch {
 		case err != nil:
 			return fmt.Errorf("levels[%d]: %w", n, err)
@@ -360,7 +360,7 @@ func (r *Relative) resolve(factors []Factor) (err error) {
 	case r.To == nil:
 		return errors.New("to is missing: name the level that the others are relative to")
 	}
-	if r.to, err = setting.Of(r.To); err != nil {
+	if r.to, err = setting.ParseLevel(r.To); err != nil {
 		return fmt.Errorf("to: %w", err)
 	}
 	if !slices.Contains(factors[i].levels, r.to) {

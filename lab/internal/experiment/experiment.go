@@ -161,7 +161,7 @@ func (x *Experiment) resolve(has times) error {
 	}
 	x.fixed = setting.Levels{}
 	for name, v := range x.Settings {
-		l, err := setting.Of(v)
+		l, err := setting.ParseLevel(v)
 		if err == nil {
 			err = x.settable(name, l)
 		}
@@ -311,7 +311,7 @@ func (f *Factor) resolve(check func(string, setting.Level) error) error {
 		return fmt.Errorf("%q needs at least two levels", f.Name)
 	}
 	for _, v := range f.Levels {
-		l, err := setting.Of(v)
+		l, err := setting.ParseLevel(v)
 		if err == nil {
 			err = check(f.Name, l)
 		}

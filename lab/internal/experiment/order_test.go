@@ -38,7 +38,7 @@ func levels(t *testing.T, pairs ...any) setting.Levels {
 	t.Helper()
 	out := setting.Levels{}
 	for i := 0; i < len(pairs); i += 2 {
-		l, err := setting.Of(pairs[i+1])
+		l, err := setting.ParseLevel(pairs[i+1])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -93,8 +93,8 @@ func simulation() simulated {
 		worst3 = max(worst3, slices.Max(r.Wrong3))
 		s.Rows = append(s.Rows, noiseRow{r, tenths(r.Wrong), tenths(r.Open3), tenths(r.Open5)})
 	}
-	s.Shown["worst_wrong"], s.Shown["worst_wrong_3"] = words.Chosen(worst), words.Chosen(worst3)
-	s.Shown["off"], s.Shown["off_far"] = words.Chosen(s.Off[0]), words.Chosen(s.Off[1])
+	s.Shown["worst_wrong"], s.Shown["worst_wrong_3"] = chosen(worst), chosen(worst3)
+	s.Shown["off"], s.Shown["off_far"] = chosen(s.Off[0]), chosen(s.Off[1])
 	return s
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // conditionName names a condition on a chart: "Workers 4, connections 100". A
@@ -16,8 +17,8 @@ func conditionName(x *experiment.Experiment, levels setting.Levels) string {
 	var parts []string
 	for _, factor := range inOrder(x, levels) {
 		level, name := setting.LevelCell(levels[factor]), setting.Title(factor)
-		if len(parts) > 0 && setting.OwnNames[factor] == "" {
-			name = strings.ToLower(name)
+		if len(parts) > 0 {
+			name = words.LowerFirst(name)
 		}
 		if !levels[factor].IsText() {
 			level = name + " " + level

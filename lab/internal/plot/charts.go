@@ -412,11 +412,7 @@ func (b *Book) ratios(f Figure, runs []Run) (string, error) {
 	if !any {
 		return "", nil
 	}
-	axis := over
-	if setting.OwnNames[c.Over] == "" {
-		axis = strings.ToLower(over)
-	}
-	chart.Desc, chart.XLabel = strings.Join(said, " "), fmt.Sprintf("%s, ratio over %s", m.Label, axis)
+	chart.Desc, chart.XLabel = strings.Join(said, " "), fmt.Sprintf("%s, ratio over %s", m.Label, words.LowerFirst(over))
 	note := cmp.Or(f.Note,
 		"Shaded where the claim wants the ratio; bars are intervals, and open marks are runs without one.")
 	if coarse {

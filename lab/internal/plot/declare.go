@@ -170,7 +170,7 @@ func unknown[T any](what, kind string, of map[string]T) error {
 func (f *Figure) keep() error {
 	f.Levels = setting.Levels{}
 	for name, v := range f.Keep {
-		l, err := setting.Of(v)
+		l, err := setting.ParseLevel(v)
 		if err != nil {
 			return fmt.Errorf("levels: %s: %w", name, err)
 		}

@@ -12,25 +12,23 @@ import (
 
 // Phrase is a setting's name in a sentence.
 func Phrase(name string) string {
-	for _, k := range Knobs() {
-		if k.Setting == name && k.Short != "" {
-			return k.Short
-		}
+	d, _ := find(name)
+	if d.Phrase != "" {
+		return d.Phrase
 	}
-	switch name {
-	case Rate:
-		return "the rate asked"
-	case ServerCPUs:
-		return "server CPUs"
-	}
-	for end := range unitWords {
-		name = strings.TrimSuffix(name, end)
+	if d.Unit != "" {
+		name = name[:strings.LastIndex(name, "_")]
 	}
 	return strings.ReplaceAll(name, "_", " ")
 }
 
-// unitWords are the units that end the names of settings.
-var unitWords = map[string]string{"_ms": " ms", "_ns": " ns", "_bytes": " bytes", "_permille": " per thousand"}
+// Title is what pages call a setting: "Workers", "Client workers", "RPS".
+func Title(name string) string {
+	if d, _ := find(name); d.Title != "" {
+		return d.Title
+	}
+	return words.UpperFirst(strings.ReplaceAll(name, "_", " "))
+}
 
 // LevelPhrase is a level in a sentence: numbers have their thousands separated,
 // and what is switched is on or off.
@@ -44,35 +42,6 @@ func LevelPhrase(l Level) string {
 	return l.String()
 }
 
-// Where limits a sentence to some levels: "where RFS is off and workers is 2".
-func Where(levels Levels) string {
-	if len(levels) == 0 {
-		return ""
-	}
-	return "where " + words.List(strict.Called(slices.Sorted(maps.Keys(levels)), func(name string) string {
-		return fmt.Sprintf("%s is %s", Phrase(name), LevelPhrase(levels[name]))
-	}))
-}
-
-// OwnNames are the settings that are called by a name of their own.
-var OwnNames = func() map[string]string {
-	names := map[string]string{ServerCPUs: "Server CPUs", Rate: "Rate asked"}
-	for _, k := range Knobs() {
-		if k.Title != "" {
-			names[k.Setting] = k.Title
-		}
-	}
-	return names
-}()
-
-// Title is what pages call a setting: "Workers", "Client workers", "RPS".
-func Title(name string) string {
-	if own := OwnNames[name]; own != "" {
-		return own
-	}
-	return strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "_", " ")
-}
-
 // LevelCell is a level as pages print it: numbers with their thousands
 // separated, truth values as words.
 func LevelCell(l Level) string {
@@ -82,33 +51,34 @@ func LevelCell(l Level) string {
 	return LevelPhrase(l)
 }
 
-// With is a level after "with": 20 connections, sink latency 5 ms, RPS on,
-// variant async.
-func With(factor string, l Level) string {
-	_, number := l.Int()
-	for end, unit := range unitWords {
-		if number && strings.HasSuffix(factor, end) {
-			return Phrase(factor) + " " + LevelPhrase(l) + unit
-		}
+// LimitTo limits a sentence to some levels: "where RFS is off and workers is 2".
+func LimitTo(levels Levels) string {
+	if len(levels) == 0 {
+		return ""
 	}
-	if number && strings.HasSuffix(factor, "s") {
-		return LevelPhrase(l) + " " + Phrase(factor)
-	}
-	return Phrase(factor) + " " + LevelPhrase(l)
+	return "where " + words.List(strict.Called(slices.Sorted(maps.Keys(levels)), func(name string) string {
+		return fmt.Sprintf("%s is %s", Phrase(name), LevelPhrase(levels[name]))
+	}))
 }
 
-// Again is the other level of the same factor.
-func Again(factor string, l Level) string {
-	if _, on := l.Bool(); on {
-		return Phrase(factor) + " " + LevelPhrase(l)
+// JoinLevel is a setting at a level, after "with": 20 connections, sink latency 5 ms, RPS on,
+// variant async.
+func JoinLevel(name string, l Level) string {
+	d, _ := find(name)
+	_, number := l.Int()
+	switch {
+	case number && d.Unit != "":
+		return Phrase(name) + " " + LevelPhrase(l) + " " + d.Unit
+	case number && strings.HasSuffix(name, "s"):
+		return LevelPhrase(l) + " " + Phrase(name)
+	}
+	return Phrase(name) + " " + LevelPhrase(l)
+}
+
+// JoinOther is the other level of the same setting.
+func JoinOther(name string, l Level) string {
+	if _, switched := l.Bool(); switched {
+		return Phrase(name) + " " + LevelPhrase(l)
 	}
 	return LevelPhrase(l)
-}
-
-// Cell is a setting's level as pages print it, with a unit if its name has one.
-func Cell(name string, l Level) string {
-	if n, ok := l.Int(); ok {
-		return words.Value(name, float64(n))
-	}
-	return LevelCell(l)
 }

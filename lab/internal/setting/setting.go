@@ -93,12 +93,13 @@ const (
 
 // A def is what a setting can be set to; settings.toml says what its fields mean.
 type def struct {
-	Name, Doc, Example string
-	Kind               string // empty: its levels are whole numbers
-	Least              int64
-	Words              []string
-	Pattern            *regexp.Regexp
-	Knob               *Knob
+	Name, Doc, Example  string
+	Kind                string // empty: its levels are whole numbers
+	Least               int64
+	Words               []string
+	Pattern             *regexp.Regexp
+	Phrase, Title, Unit string
+	Knob                *Knob
 }
 
 // A Knob is a setting that holds for the whole machine, or for a network namespace: one of the
@@ -110,8 +111,6 @@ type Knob struct {
 	Level   any      `toml:"at"`
 	Service bool     // stopped, and not written
 	On      []string // the kinds of topology on which it has an effect
-	Short   string   // its name in a sentence, if not that of the design
-	Title   string   // its name in a table, if not that of the design
 }
 
 // At is the level at which a trial turns the knob; at others the machine stays as it is.
@@ -119,20 +118,17 @@ func (k Knob) At() Level { return Level{k.Level} }
 
 // Knobs lists every knob in the order of turning: services first, since irqbalance would move
 // interrupts that are pinned before it is stopped.
-func Knobs() []Knob {
-	var services, others []Knob
-	for _, d := range table {
-		if d.Knob == nil {
-			continue
-		}
-		k := *d.Knob
-		if k.Setting = d.Name; k.Service {
-			services = append(services, k)
-		} else {
-			others = append(others, k)
+func Knobs() (all []Knob) {
+	for _, service := range []bool{true, false} {
+		for _, d := range table {
+			if d.Knob != nil && d.Knob.Service == service {
+				k := *d.Knob
+				k.Setting = d.Name
+				all = append(all, k)
+			}
 		}
 	}
-	return append(services, others...)
+	return all
 }
 
 // EventSizes are the sizes of an event, in bytes, that the batch study's producer can send.
@@ -172,8 +168,8 @@ func Int(n int64) Level     { return Level{n} }
 func String(s string) Level { return Level{s} }
 func Bool(b bool) Level     { return Level{b} }
 
-// Of converts a decoded TOML or JSON value, and refuses what is not a scalar.
-func Of(v any) (Level, error) {
+// ParseLevel converts a decoded TOML or JSON value, and refuses what is not a scalar.
+func ParseLevel(v any) (Level, error) {
 	switch v := v.(type) {
 	case int64, string, bool:
 		return Level{v}, nil
@@ -275,7 +271,7 @@ func (l *Level) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &v); err != nil {
 		return err
 	}
-	level, err := Of(v)
+	level, err := ParseLevel(v)
 	*l = level
 	return err
 }

@@ -101,7 +101,7 @@ func TestRoutesAndCoresHaveNoOtherMeaning(t *testing.T) {
 	}
 }
 
-func TestOfTakesScalarsOnly(t *testing.T) {
+func TestParseLevelTakesScalarsOnly(t *testing.T) {
 	for _, c := range []struct {
 		in   any
 		want Level
@@ -109,13 +109,13 @@ func TestOfTakesScalarsOnly(t *testing.T) {
 		{int64(3), Int(3)}, {3, Int(3)}, {3.0, Int(3)}, {math.Copysign(0, -1), Int(0)}, {"x", String("x")},
 		{true, Bool(true)},
 	} {
-		if got, err := Of(c.in); err != nil || got != c.want {
+		if got, err := ParseLevel(c.in); err != nil || got != c.want {
 			t.Errorf("%v (%T): %v, %v", c.in, c.in, got, err)
 		}
 	}
 	for _, in := range []any{nil, 1.5, math.NaN(), math.Inf(1), math.Inf(-1), 1e300, []any{1}, map[string]any{},
 		uint8(1)} {
-		if got, err := Of(in); err == nil {
+		if got, err := ParseLevel(in); err == nil {
 			t.Errorf("%v (%T) became the level %v", in, in, got)
 		}
 	}

@@ -190,7 +190,7 @@ func (s sight) says(why blindness, c experiment.Claim) string {
 			words.Plural(n, "blocks was", "blocks were"), words.Plural(n, "counts", "count"))
 	}
 	if why == otherWall {
-		says = fmt.Sprintf(says, words.Wall(c.Needs.Bound))
+		says = fmt.Sprintf(says, wallPhrase(c.Needs.Bound))
 	}
 	return fmt.Sprintf("in %d of %s %s", s.count[why], words.Count(len(s.blocks), "block"), says)
 }

@@ -45,7 +45,7 @@ func wallStateOf(s *source, t results.Trial, claimed gate.Bound) wallState {
 type bound struct{ plain }
 
 func (bound) criterion(c experiment.Claim) string {
-	return fmt.Sprintf("%s alone is full in every trial", words.Wall(c.Bound))
+	return fmt.Sprintf("%s alone is full in every trial", wallPhrase(c.Bound))
 }
 
 // decide compares the claimed wall with the walls of every trial. A
@@ -72,7 +72,7 @@ func (bound) decide(rec *record, c experiment.Claim) (finding, error) {
 		}
 	})
 	f.why = fmt.Sprintf("%s alone was full in every trial of %d of %s (%d of %d trials)",
-		words.Wall(c.Bound), v.inside, words.Count(v.all, "block"), count[alone], trials)
+		wallPhrase(c.Bound), v.inside, words.Count(v.all, "block"), count[alone], trials)
 	if v.beyond > 0 {
 		f.why += fmt.Sprintf(", and had room in a trial of %d", v.beyond)
 	}

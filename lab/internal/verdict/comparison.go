@@ -50,7 +50,7 @@ func compare(e Effect, within band, blocks []block, blind []blindness,
 			a, b := readings(bl)
 			if a.High <= 0 || b.High <= 0 {
 				return c, fmt.Errorf("in block %d of %d the %s is zero, so there is no ratio", i+1, len(blocks),
-					words.Metric(e.Metric))
+					metricPhrase(e.Metric))
 			}
 			at = span{least: a.Low / b.High, most: a.High / b.Low}
 			at.later = bl.later
@@ -256,7 +256,7 @@ func (comparing) decide(rec *record, c experiment.Claim) (finding, error) {
 	compared, pairs := rec.pairs(c)
 	f := finding{}
 	if len(pairs) == 0 {
-		return f, fmt.Errorf("the run recorded %s at one level of %s only", words.Metric(c.Metric), setting.Phrase(c.Over))
+		return f, fmt.Errorf("the run recorded %s at one level of %s only", metricPhrase(c.Metric), setting.Phrase(c.Over))
 	}
 	f.seen = rec.look(c, rec.begun(compared))
 	for _, p := range pairs {

@@ -67,7 +67,7 @@ func (c *comparison) says(v Verdict) string {
 // says counts the blocks inside a band, and the blocks beyond it if there are
 // any.
 func (b band) says(v Verdict, e Effect) string {
-	low, high := words.Bar(b.low), words.Bar(b.high)
+	low, high := printEdge(b.low), printEdge(b.high)
 	in, out, edge := "at "+low+" or above", "below", low
 	switch {
 	case b.low > 0 && !math.IsInf(b.high, 1):
@@ -123,13 +123,13 @@ func (c *comparison) spread() string {
 // says makes the sentence of a comparison around its figure: "where RFS is off,
 // throughput with RPS on is … that with RPS off". A control has no levels.
 func (e Effect) says(figure string) string {
-	what := words.Metric(e.Metric)
+	what := metricPhrase(e.Metric)
 	out := fmt.Sprintf("%s is %s that of its repetition", what, figure)
 	for factor, a := range e.A { // there is exactly one
-		out = fmt.Sprintf("%s with %s is %s that with %s", what, setting.With(factor, a), figure,
-			setting.Again(factor, e.B[factor]))
+		out = fmt.Sprintf("%s with %s is %s that with %s", what, setting.JoinLevel(factor, a), figure,
+			setting.JoinOther(factor, e.B[factor]))
 	}
-	if at := setting.Where(e.At); at != "" {
+	if at := setting.LimitTo(e.At); at != "" {
 		return at + ", " + out
 	}
 	return out
@@ -138,11 +138,11 @@ func (e Effect) says(figure string) string {
 // names says what is compared: "throughput with 2 workers and with 1, where RFS
 // is off".
 func (e Effect) Names() string {
-	out := words.Metric(e.Metric)
+	out := metricPhrase(e.Metric)
 	for factor, a := range e.A {
-		out = fmt.Sprintf("%s with %s over that with %s", out, setting.With(factor, a), setting.Again(factor, e.B[factor]))
+		out = fmt.Sprintf("%s with %s over that with %s", out, setting.JoinLevel(factor, a), setting.JoinOther(factor, e.B[factor]))
 	}
-	if at := setting.Where(e.At); at != "" {
+	if at := setting.LimitTo(e.At); at != "" {
 		return out + ", " + at
 	}
 	return out

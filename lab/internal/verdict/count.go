@@ -7,7 +7,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A count claim says that a count is a number, the level of a setting, or a number more than that.
@@ -15,9 +14,9 @@ type count struct{ plain }
 
 func (count) criterion(c experiment.Claim) string {
 	if c.Equals == "" {
-		return fmt.Sprintf("in every trial the count of %s is %d", words.Metric(c.Metric), c.More())
+		return fmt.Sprintf("in every trial the count of %s is %d", metricPhrase(c.Metric), c.More())
 	}
-	said := fmt.Sprintf("in every trial the count of %s is the level set for %s", words.Metric(c.Metric),
+	said := fmt.Sprintf("in every trial the count of %s is the level set for %s", metricPhrase(c.Metric),
 		setting.Phrase(c.Equals))
 	if c.More() != 0 {
 		said += fmt.Sprintf(" plus %d", c.More())
@@ -39,7 +38,7 @@ func (count) decide(rec *record, c experiment.Claim) (finding, error) {
 	f := finding{}
 	if len(conds) == 0 {
 		return f, fmt.Errorf("the run does not say its %s, with which %s is compared", setting.Phrase(c.Equals),
-			words.Metric(c.Metric))
+			metricPhrase(c.Metric))
 	}
 	f.seen = rec.look(c, rec.begun(conds))
 	trials, odd := 0, ""
@@ -56,7 +55,7 @@ func (count) decide(rec *record, c experiment.Claim) (finding, error) {
 			if got != float64(want) {
 				exact = false
 				if odd == "" {
-					odd = fmt.Sprintf("%s, the count of %s was %v, not %d", setting.Where(levels), words.Metric(c.Metric), got, want)
+					odd = fmt.Sprintf("%s, the count of %s was %v, not %d", setting.LimitTo(levels), metricPhrase(c.Metric), got, want)
 				}
 			}
 		}

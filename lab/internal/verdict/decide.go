@@ -164,13 +164,13 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	}
 	rec := d.record(c)
 	if out, left := d.last.leftOut(c); rec == nil && left {
-		return say(NotApplicable, false, "the run measured nothing %s: %s", setting.Where(out.Levels), out.Why)
+		return say(NotApplicable, false, "the run measured nothing %s: %s", setting.LimitTo(out.Levels), out.Why)
 	}
 	if why := d.last.then.Needs(c).Lacks(d.h.Cores, experiment.Topology(rec.line)); len(why) > 0 {
 		return say(NotApplicable, false, "the claim %s", why[0])
 	}
 	if len(rec.conds) == 0 {
-		return say(NotApplicable, false, "the run has no condition %s", setting.Where(c.Where()))
+		return say(NotApplicable, false, "the run has no condition %s", setting.LimitTo(c.Where()))
 	}
 	out.Bounds = rec.tallyBounds(c)
 	few := visitsOf(rec.begun(nil)) < stats.MinSamples
@@ -221,7 +221,7 @@ func (rec *record) silent(c experiment.Claim, few bool, say func(Verdict, bool, 
 	case c.Profile != "":
 		return say(NotApplicable, few, "the run has no %s profile", c.Profile)
 	case c.Metric != "":
-		return say(NotApplicable, few, "the run did not record %s", words.Metric(c.Metric))
+		return say(NotApplicable, few, "the run did not record %s", metricPhrase(c.Metric))
 	}
 	return say(NotApplicable, few, "the run has no trial")
 }

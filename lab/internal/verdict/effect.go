@@ -43,7 +43,7 @@ func (e Effect) ends() string {
 func (e Effect) Text() string {
 	switch {
 	case e.Ratio > 0:
-		return words.Ratio(e.Ratio, words.Known(e.Low), words.Known(e.High))
+		return printRatio(e.Ratio, words.Known(e.Low), words.Known(e.High))
 	case e.Pairs > 0:
 		return words.Range(e.RatioLow, words.Known(e.RatioHigh))
 	}
@@ -57,7 +57,7 @@ func (e Effect) Interval() string {
 	case !e.HasInterval():
 		return ""
 	case e.Ratio > 0 && e.Low > 0 && e.High > 0:
-		n := words.RatioDigits(e.Ratio, &e.Low, &e.High)
+		n := ratioDigits(e.Ratio, &e.Low, &e.High)
 		return fmt.Sprintf("%.*f to %.*f", n, e.Low, n, e.High)
 	}
 	return words.Range(e.Low, words.Known(e.High))

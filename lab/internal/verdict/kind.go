@@ -89,7 +89,7 @@ func (f *finding) concludeStrictly(v votes, against, holds string) {
 // Criterion says in words what makes a claim hold, to continue "holds if".
 func Criterion(c experiment.Claim) string {
 	said := kinds[c.Kind].criterion(c)
-	if at := setting.Where(c.Where()); at != "" {
+	if at := setting.LimitTo(c.Where()); at != "" {
 		said = at + ", " + said
 	}
 	return said
@@ -99,7 +99,7 @@ func Criterion(c experiment.Claim) string {
 func NeedsWords(n experiment.Needs) string {
 	var out []string
 	if n.Bound != "" {
-		out = append(out, fmt.Sprintf("%s full in every trial", words.Wall(n.Bound)))
+		out = append(out, fmt.Sprintf("%s full in every trial", wallPhrase(n.Bound)))
 	}
 	if n.LineRate {
 		out = append(out, "a wire of known line rate")

@@ -60,7 +60,7 @@ type moves struct{ plain }
 func (moves) criterion(c experiment.Claim) string {
 	return fmt.Sprintf("%s alone is full at the first level of %s, and %s alone at the last; between the two the use "+
 		"of the one falls, and that of the other rises, by at least %s of what it can carry",
-		words.Wall(c.From), setting.Phrase(c.Over), words.Wall(c.To), words.Percent(*c.Margin))
+		wallPhrase(c.From), setting.Phrase(c.Over), wallPhrase(c.To), words.Percent(*c.Margin))
 }
 
 // decide decides a claim that the wall is one at the first level of a
@@ -110,8 +110,8 @@ func (moves) decide(rec *record, c experiment.Claim) (finding, error) {
 	first, last := ends[0][0][c.Over], ends[0][1][c.Over]
 	f.why = fmt.Sprintf("the wall moved from %s to %s in %d of %d %s (where %s is %s, %s alone was full in %d of %d "+
 		"trials, and where it is %s, %s alone in %d)",
-		words.Wall(c.From), words.Wall(c.To), v.inside, v.all, words.Plural(v.all, "block"),
-		setting.Phrase(c.Over), setting.LevelPhrase(first), words.Wall(c.From), met[0], trials, setting.LevelPhrase(last), words.Wall(c.To),
+		wallPhrase(c.From), wallPhrase(c.To), v.inside, v.all, words.Plural(v.all, "block"),
+		setting.Phrase(c.Over), setting.LevelPhrase(first), wallPhrase(c.From), met[0], trials, setting.LevelPhrase(last), wallPhrase(c.To),
 		met[1])
 	if n := count[elsewhere]; n > 0 {
 		f.why += fmt.Sprintf("; in %d a wall had room where it was to be met, and so had the client", n)

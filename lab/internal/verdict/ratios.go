@@ -17,7 +17,7 @@ import (
 type flat struct{ comparing }
 
 func (flat) criterion(c experiment.Claim) string {
-	what := words.Metric(c.Metric)
+	what := metricPhrase(c.Metric)
 	return fmt.Sprintf("between any two %s, %s at the one is at most %s above that at the other", levelsWords(c), what,
 		words.Percent(*c.Margin))
 }
@@ -52,7 +52,7 @@ func levelsWords(c experiment.Claim) string {
 type ratio struct{ comparing }
 
 func (ratio) criterion(c experiment.Claim) string {
-	what := words.Metric(c.Metric)
+	what := metricPhrase(c.Metric)
 	said := fmt.Sprintf("%s at the last level of %s over that at the first is %s", what, setting.Phrase(c.Over),
 		bars(c, words.Number))
 	if two := c.Compared(); two != nil {
@@ -81,7 +81,7 @@ func (ratio) pairs(c experiment.Claim, n int) []pair {
 type monotonic struct{ comparing }
 
 func (monotonic) criterion(c experiment.Claim) string {
-	what := words.Metric(c.Metric)
+	what := metricPhrase(c.Metric)
 	return fmt.Sprintf("at no step of %s was %s more than %s higher on the level before, and the last is above the first",
 		stepsWords(c), what, words.Percent(*c.Margin))
 }

@@ -59,7 +59,7 @@ func (row *RelativeRow) own(of, base []float64) {
 		return
 	}
 	if rest := 1 - stats.Median(base); rest > 0 {
-		row.OwnText = words.Ratio(row.Ratio*(1-part)/rest, nil, nil)
+		row.OwnText = printRatio(row.Ratio*(1-part)/rest, nil, nil)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 type value struct{ plain }
 
 func (value) criterion(c experiment.Claim) string {
-	return fmt.Sprintf("%s is %s", words.Metric(c.Metric), bars(c, shown(c.Metric)))
+	return fmt.Sprintf("%s is %s", metricPhrase(c.Metric), bars(c, shown(c.Metric)))
 }
 
 // shown prints a metric's figures in their unit.

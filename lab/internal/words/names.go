@@ -4,33 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/line-rate/line-rate/lab/internal/metric"
 )
-
-// Metric is a metric's label inside a sentence: it begins in lower case,
-// except for acronyms. A bare percentile is said to be one of latency.
-func Metric(name string) string {
-	m, ok := metric.Lookup(name)
-	if !ok {
-		return strings.ReplaceAll(name, "_", " ")
-	}
-	// Labels are column heads; in a sentence some need a noun.
-	switch name {
-	case "delivered_per_s", "logged_per_s":
-		return "the rate " + LowerFirst(m.Label)
-	case "limit_per_s":
-		return "the highest rate delivered"
-	}
-	if strings.HasPrefix(name, "latency_") && !strings.Contains(strings.ToLower(m.Label), "latency") {
-		return LowerFirst(m.Label) + " latency"
-	}
-	return LowerFirst(m.Label)
-}
 
 // LowerFirst begins a name in lower case, except for acronyms.
 func LowerFirst(s string) string {
@@ -42,17 +19,6 @@ func LowerFirst(s string) string {
 
 // UpperFirst begins a sentence.
 func UpperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-// Wall names a wall in a sentence.
-func Wall(bound string) string {
-	switch bound {
-	case "server-cpu":
-		return "the server's CPU"
-	case "client-cpu":
-		return "the client's CPU"
-	}
-	return "the " + bound
-}
 
 // Bounds names the bounds of a condition's trials, the most frequent first,
 // and how many trials each has if asked to.
@@ -66,18 +32,4 @@ func Bounds(bounds map[string]int, count bool) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// Value is a number whose name ends with its unit, in the unit that suits it: 500 Mbit/s
-// of a line_rate_bps.
-func Value(name string, v float64) string {
-	for end, unit := range map[string]string{"_bps": "bit/s", "_bytes": "B", "_s": "s"} {
-		if strings.HasSuffix(name, end) {
-			return Figure(unit, v, nil, nil)
-		}
-	}
-	if v == math.Floor(v) {
-		return Grouped(v, 0)
-	}
-	return Number(v)
 }

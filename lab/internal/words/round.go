@@ -8,20 +8,6 @@ import (
 	"strings"
 )
 
-// Ratio prints a ratio. Near 1, where margins are small, it has three
-// digits after the point; elsewhere as many as its interval justifies or,
-// without an interval, three in all.
-func Ratio(v float64, low, high *float64) string {
-	return strconv.FormatFloat(v, 'f', RatioDigits(v, low, high), 64)
-}
-
-func RatioDigits(v float64, low, high *float64) int {
-	if math.Abs(v-1) < 0.2 {
-		return 3
-	}
-	return max(0, min(3, -LastPlace(v, low, high)))
-}
-
 // LastPlace is the power of ten of the last digit worth printing. With an interval
 // that is the second digit of its half-width, but at most the fourth of the
 // value; without one, the third digit of the value.

@@ -3,7 +3,6 @@ package words
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,32 +15,12 @@ func Number(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
 // its sign on one line.
 func Percent(v float64) string { return Number(v*100) + "\u00a0%" }
 
-// Chosen prints a number that somebody chose: one below 1 is a share.
-func Chosen(v float64) string {
-	switch {
-	case v < 1:
-		return Percent(v)
-	case v == math.Floor(v):
-		return Grouped(v, 0)
-	}
-	return Number(v)
-}
-
 // List joins words as a sentence does: a, b and c.
 func List(words []string) string {
 	if n := len(words); n > 1 {
 		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
 	}
 	return strings.Join(words, "")
-}
-
-// Bar prints an edge as the claim has it. An edge computed from a margin may
-// have endless digits; four are enough.
-func Bar(v float64) string {
-	if s := strconv.FormatFloat(v, 'g', -1, 64); len(s) <= 6 {
-		return s
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
 // Digits rounds to nine significant digits: more than any figure here resolves,
