@@ -25,9 +25,6 @@ const (
 	places   = (42 - subBits + 1) * subSteps
 )
 
-// LatencyStep is the greatest relative step of a Histogram.
-const LatencyStep = 1.0 / subSteps
-
 // NewHistogram returns an empty histogram.
 func NewHistogram() *Histogram { return &Histogram{counts: make([]uint32, places)} }
 
@@ -104,12 +101,4 @@ func (h *Histogram) Latency() *Latency {
 		Mean: min(h.sum/float64(h.n)/1e9, seconds(h.max)),
 		P50:  h.Quantile(0.5), P90: h.Quantile(0.9), P99: h.Quantile(0.99), P999: h.Quantile(0.999), Max: seconds(h.max),
 	}
-}
-
-// SendLag is nil if nothing was counted.
-func (h *Histogram) SendLag() *SendLag {
-	if h.n == 0 {
-		return nil
-	}
-	return &SendLag{P50: h.Quantile(0.5), P99: h.Quantile(0.99), Max: seconds(h.max)}
 }

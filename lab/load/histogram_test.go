@@ -20,7 +20,7 @@ func TestQuantilesAreExactWithinAStep(t *testing.T) {
 	slices.Sort(all)
 	for _, q := range []float64{0.001, 0.5, 0.9, 0.99, 0.999, 1} {
 		want := seconds(all[int(math.Ceil(q*float64(len(all))))-1])
-		if got := h.Quantile(q); got < want || got > want*(1+2*LatencyStep) {
+		if got := h.Quantile(q); got < want || got > want*(1+2*1.0/subSteps) {
 			t.Errorf("quantile %v is %v, want %v", q, got, want)
 		}
 	}

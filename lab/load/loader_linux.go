@@ -311,7 +311,7 @@ func (l *Loader) summary(i int) TargetSummary {
 		lag.Merge(a.lag)
 		sum.Histogram.Merge(a.unsent)
 	}
-	sum.Latency, sum.SendLag = sum.Histogram.Latency(), lag.SendLag()
+	sum.Latency, sum.SendLag = sum.Histogram.Latency(), lag.Latency()
 	return sum
 }
 
@@ -348,38 +348,32 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	if err != nil {
 		return err
 	}
-	slots, ended := make(chan Slot), make(chan error, 1)
-	go func() { // reading cannot be told to stop
-		var err error
-		for n := 0; err == nil; n++ {
-			var s Slot
-			if n < len(p.Slots) {
-				s = p.Slots[n]
-			} else if err = input.Decode(&s); err != nil {
-				break
-			}
-			select {
-			case slots <- s:
-			case <-ctx.Done():
-				err = errStopped
-			}
+	turn := func(s Slot) error {
+		r, err := l.Turn(ctx, s)
+		if err == nil {
+			err = output.Encode(r)
 		}
-		ended <- err
-	}()
+		return err
+	}
+	for i := 0; i < len(p.Slots) && err == nil; i++ {
+		err = turn(p.Slots[i])
+	}
+	told := make(chan error)
+	var s Slot
 	for err == nil {
+		s = Slot{}
+		go func() { told <- input.Decode(&s) }() // reading cannot be told to stop
 		select {
 		case <-ctx.Done():
 			err = errStopped
-		case err = <-ended:
-		case s := <-slots:
-			var r SlotReport
-			if r, err = l.Turn(ctx, s); err == nil {
-				err = output.Encode(r)
+		case err = <-told:
+			if err == nil {
+				err = turn(s)
 			}
 		}
 	}
-	if s := l.Close(); errors.Is(err, io.EOF) {
-		return output.Encode(s)
+	if sum := l.Close(); errors.Is(err, io.EOF) {
+		return output.Encode(sum)
 	}
 	return err
 }

@@ -277,15 +277,11 @@ func (p *parser) betweenChunks(in []byte) (used int, last bool, err error) {
 func parseHead(head []byte) (framing, error) {
 	f := framing{length: -1}
 	const statusEnd = len("HTTP/1.1 200")
-	if len(head) <= statusEnd || head[8] != ' ' || head[statusEnd] > ' ' {
-		return f, fmt.Errorf("a status line that is none: %.40q", head[:min(len(head), 40)])
+	if len(head) > statusEnd && head[8] == ' ' && head[statusEnd] <= ' ' {
+		f.status, _ = strconv.Atoi(string(head[9:statusEnd]))
 	}
-	status, err := strconv.ParseUint(string(head[9:statusEnd]), 10, 16)
-	if err != nil {
+	if f.status < 100 || f.status > 599 {
 		return f, fmt.Errorf("a status line that is none: %.40q", head[:min(len(head), 40)])
-	}
-	if f.status = int(status); status < 100 || status > 599 {
-		return f, fmt.Errorf("a status of %d", status)
 	}
 	f.closes = head[len("HTTP/1.")] == '0'
 	for line := range bytes.Lines(head[bytes.IndexByte(head, '\n')+1:]) {

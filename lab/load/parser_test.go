@@ -170,7 +170,7 @@ func TestWhatIsNoAnswer(t *testing.T) {
 		{"HTTP/2 200\r\n\r\n", "no HTTP/1 answer"},
 		{"HTTP/1.1 2x0 OK\r\n\r\n", "status line"},
 		{"HTTP/1.1 2000 OK\r\n\r\n", "status line"},
-		{"HTTP/1.1 099 OK\r\nContent-Length: 1\r\n\r\n", "a status of 99"},
+		{"HTTP/1.1 099 OK\r\nContent-Length: 1\r\n\r\n", "a status line that is none"},
 		{"HTTP/1.1 101 Switching Protocols\r\n\r\n", "101"},
 		{"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "Content-Length"},
 		{"HTTP/1.1 200 OK\r\nContent-Length: 1x\r\n\r\n", "Content-Length"},

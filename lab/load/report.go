@@ -59,7 +59,7 @@ type TargetSummary struct {
 	// requests among the latencies that had no answer when the slot was drained
 	Unanswered int64    `json:"unanswered"`
 	Latency    *Latency `json:"latency_s,omitempty"`  // absent without answers
-	SendLag    *SendLag `json:"send_lag_s,omitempty"` // present if there is a rate and something was due
+	SendLag    *Latency `json:"send_lag_s,omitempty"` // how late the generator was; present if there is a rate and something was due
 	// Histogram has the latencies, to their step; no JSON has it.
 	Histogram *Histogram `json:"-"`
 	// Open has the connections that were open at the end.
@@ -117,13 +117,6 @@ func (t *TargetSummary) Figures() map[string]float64 {
 		}
 	}
 	return m
-}
-
-// A SendLag is how late the generator itself was, in seconds.
-type SendLag struct {
-	P50 float64 `json:"p50"`
-	P99 float64 `json:"p99"`
-	Max float64 `json:"max"`
 }
 
 // A Report is of a whole plan.
