@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ import (
 
 type loadCall struct {
 	target     load.Target // that is loaded
-	URL        string      `arg:"" optional:"" name:"url" help:"What is asked, as http://127.0.0.1:8080/path or 127.0.0.1:8080."`
+	URL        string      `arg:"" name:"url" help:"What is asked, as http://127.0.0.1:8080/path or 127.0.0.1:8080."`
 	Data       *string     `name:"data" placeholder:"TEXT|@FILE" help:"Body of the request, or @ and the file that holds it, byte by byte. As with curl its type is application/x-www-form-urlencoded, unless -H says otherwise."`
 	UnixSocket string      `name:"unix-socket" placeholder:"PATH" help:"Connect to this socket; host and port of the URL are then only the Host header."`
 	scenario.Asking
@@ -47,10 +48,7 @@ type loadCall struct {
 }
 
 func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
-	switch {
-	case c.URL == "":
-		return cli.Failed, errors.New("give an address as <url>")
-	case !strings.Contains(c.URL, "://"):
+	if !strings.Contains(c.URL, "://") {
 		c.URL = "http://" + c.URL
 	}
 	if u, err := url.Parse(c.URL); err == nil && u.Path == "" {
@@ -81,12 +79,9 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 		return cli.Failed, err
 	}
 	counted, t := r.Slots[len(r.Slots)-1], &r.Summary.Targets[0]
-	missed := c.missed(t, counted)
-	status := 0
-	if counted.Failed != "" || len(missed) > 0 || t.Non2xx+t.Errors+t.Timeouts+t.Resets+t.Mismatches+t.Unanswered > 0 {
-		status = 1
-	}
-	text := []byte(c.table(&r.Summary, counted, missed))
+	missed, faults := c.missed(t, counted), c.faults(t, counted)
+	status := min(len(missed)+len(faults), 1)
+	text := []byte(c.table(t, counted, missed, faults))
 	if c.JSON {
 		text, err = asJSON(struct {
 			Slot    load.SlotReport `json:"slot"`
@@ -99,20 +94,34 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 	return status, err
 }
 
-// longest is the duration of a load that ends with a number of requests.
-const longest = time.Hour
-
 // plan is what the flags ask for.
 func (c *loadCall) plan() (*load.Plan, error) {
-	if err := c.ask(); err != nil {
+	t, err := c.Way(strings.HasPrefix(strings.ToLower(c.URL), "https:"))
+	if err == nil && c.UnixSocket != "" {
+		t.Unix, err = filepath.Abs(c.UnixSocket)
+	}
+	if err != nil {
 		return nil, err
 	}
+	t.Name, t.URL, t.Connections, t.Pipelining, t.Rate = c.URL, c.URL, c.Connections, c.Pipelining, c.Rate
+	path := ""
+	if u, err := url.Parse(c.URL); err == nil && (c.Scenario == "" || strings.Trim(u.RequestURI(), "/") != "") {
+		path = u.RequestURI()
+	}
+	asked, err := c.Asked(path, c.Data)
+	if err != nil {
+		return nil, err
+	}
+	if !asked.IsPlain() {
+		t.Requests = asked
+	}
+	c.target = t
 	p := &load.Plan{Threads: c.Threads, TimeoutS: c.Timeout.Seconds(), Targets: []load.Target{c.target}}
 	if c.Warmup > 0 {
 		p.Slots = append(p.Slots, load.Slot{Seconds: c.Warmup.Seconds()})
 	}
 	if c.Requests > 0 {
-		c.Duration = longest
+		c.Duration = time.Hour // at the longest
 	}
 	p.Slots = append(p.Slots, load.Slot{Seconds: c.Duration.Seconds(), Requests: c.Requests, Counts: true})
 	if err := p.Check(); err != nil {
@@ -171,39 +180,15 @@ func (c *loadCall) missed(t *load.TargetSummary, slot load.SlotReport) (lines []
 	return lines
 }
 
-// ask says how the server is spoken to, and what is asked of it.
-func (c *loadCall) ask() (err error) {
-	if c.target, err = c.Way(strings.HasPrefix(strings.ToLower(c.URL), "https:")); err != nil {
-		return err
-	}
-	t := &c.target
-	t.Name, t.URL, t.Connections, t.Pipelining, t.Rate = c.URL, c.URL, c.Connections, c.Pipelining, c.Rate
-	if c.UnixSocket != "" {
-		if t.Unix, err = filepath.Abs(c.UnixSocket); err != nil {
-			return err
-		}
-	}
-	path := ""
-	if u, err := url.Parse(c.URL); err == nil && (c.Scenario == "" || strings.Trim(u.RequestURI(), "/") != "") {
-		path = u.RequestURI()
-	}
-	asked, err := c.Asked(path, c.Data)
-	if err == nil && !asked.IsPlain() {
-		t.Requests = asked
-	}
-	return err
-}
-
 // busy is the share of its cores from which on a client is what was measured.
 const busy = 0.9
 
 // table is what a person reads.
-func (c *loadCall) table(s *load.Summary, slot load.SlotReport, missed []string) string {
+func (c *loadCall) table(t *load.TargetSummary, slot load.SlotReport, missed, faults []string) string {
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-10s  "+format+"\n", append([]any{name}, args...)...)
+		fmt.Fprintf(&b, "%-10s  %s\n", name, fmt.Sprintf(format, args...))
 	}
-	t := s.Targets[0]
 	lasts := words.Duration(c.Duration)
 	if c.Requests > 0 {
 		lasts = words.Count(c.Requests, "request")
@@ -226,30 +211,28 @@ func (c *loadCall) table(s *load.Summary, slot load.SlotReport, missed []string)
 	if parts != nil {
 		row("latency", "%s", strings.Join(parts, ", "))
 	}
-	if share := slot.BusiestThreadS / slot.Seconds; slot.Seconds > 0 {
-		row("client", "%.2f of a core, its busiest thread %.2f", slot.ClientCPUS/slot.Seconds, share)
-		if share > busy {
-			row("note", "the client had no more to give, so this is what it can ask and not what the server can answer")
+	if slot.Seconds > 0 {
+		row("client", "%.2f of a core, its busiest thread %.2f", slot.ClientCPUS/slot.Seconds, slot.BusiestThreadS/slot.Seconds)
+	}
+	for _, note := range []struct {
+		is   bool
+		text string
+	}{
+		{slot.BusiestThreadS > busy*slot.Seconds, "the client had no more to give, so this is what it can ask and not what the server can answer"},
+		{slot.Failed == "" && c.Requests == 0 && slot.Seconds < 0.9*c.Duration.Seconds(),
+			"it stopped after " + words.Time(slot.Seconds) + ", when no connection was left"},
+		{t.Reopened > 0, words.Count(int(t.Reopened), "connection was reopened: the server announced its end",
+			"connections were reopened: the server announced their end")},
+		{t.Crossed > 0, words.Count(int(t.Crossed), "request was", "requests were") +
+			" asked again: the server closed the connection before it answered"},
+		{t.Varies, "the body changes in the course of the load; its length is compared"},
+		{t.Statuses[http.StatusTooManyRequests] > 0, "the server limits its rate (status 429)"},
+		{strings.HasPrefix(c.target.URL, "https:") && c.Cert == "" && t.Answered == 0,
+			"the server may want a certificate of its client: give --cert and --key"},
+	} {
+		if note.is {
+			row("note", "%s", note.text)
 		}
-	}
-	if slot.Failed == "" && c.Requests == 0 && slot.Seconds < 0.9*c.Duration.Seconds() {
-		row("note", "it stopped after %s, when no connection was left", words.Time(slot.Seconds))
-	}
-	if t.Reopened > 0 {
-		row("note", "%s", words.Count(int(t.Reopened), "connection was reopened: the server announced its end",
-			"connections were reopened: the server announced their end"))
-	}
-	if t.Crossed > 0 {
-		row("note", "%s asked again: the server closed the connection before it answered", words.Count(int(t.Crossed), "request was", "requests were"))
-	}
-	if t.Varies {
-		row("note", "the body changes in the course of the load; its length is compared")
-	}
-	if t.Statuses[http.StatusTooManyRequests] > 0 {
-		row("note", "the server limits its rate (status %d)", http.StatusTooManyRequests)
-	}
-	if strings.HasPrefix(c.target.URL, "https:") && c.Cert == "" && t.Answered == 0 {
-		row("note", "the server may want a certificate of its client: give --cert and --key")
 	}
 	for _, r := range t.ByRequest {
 		if l := r.Latency; l != nil && len(t.ByRequest) > 1 {
@@ -263,11 +246,11 @@ func (c *loadCall) table(s *load.Summary, slot load.SlotReport, missed []string)
 	for _, line := range missed {
 		row("not held", "%s", line)
 	}
-	row("failed", "%s", strings.Join(c.faults(&t, slot), "; "))
+	row("failed", "%s", cmp.Or(strings.Join(faults, "; "), "none"))
 	return b.String()
 }
 
-// faults say what went wrong, with counts.
+// faults say what went wrong, with counts; none if nothing did.
 func (c *loadCall) faults(t *load.TargetSummary, slot load.SlotReport) (lines []string) {
 	if slot.Failed != "" {
 		lines = append(lines, slot.Failed)
@@ -281,17 +264,18 @@ func (c *loadCall) faults(t *load.TargetSummary, slot load.SlotReport) (lines []
 		answer = "not as expected"
 	}
 	for _, f := range []struct {
-		n    int64
-		what string
-	}{{t.Mismatches, fmt.Sprintf("of %s were %s", words.Count(int(t.Answered), "answer"), answer)},
-		{t.Errors, "requests had no right answer"}, {t.Timeouts, "requests timed out"},
-		{t.Resets, "connections were ended by the server without an announcement"}, {t.Unanswered, "without an answer"}} {
+		n               int64
+		one, many, what string
+	}{
+		{t.Mismatches, "answer was", "answers were", answer},
+		{t.Errors, "request", "requests", "had no right answer"},
+		{t.Timeouts, "request", "requests", "timed out"},
+		{t.Resets, "connection was", "connections were", "ended by the server without an announcement"},
+		{t.Unanswered, "request", "requests", "had no answer in time"},
+	} {
 		if f.n > 0 {
-			lines = append(lines, words.Thousands(int(f.n))+" "+f.what)
+			lines = append(lines, words.Count(int(f.n), f.one, f.many)+" "+f.what)
 		}
-	}
-	if len(lines) == 0 {
-		lines = []string{"none"}
 	}
 	for _, first := range []string{t.Fault, t.Mismatch} {
 		if first != "" && !strings.HasPrefix(first, "status ") {
@@ -306,9 +290,7 @@ func (c *loadCall) faults(t *load.TargetSummary, slot load.SlotReport) (lines []
 func writeHDR(path string, s *load.Summary) error {
 	h := hdrhistogram.New(1, int64(2*time.Hour), 3)
 	var wrong error
-	if counted := s.Targets[0].Histogram; counted != nil {
-		counted.Each(func(ns, n int64) { wrong = errors.Join(wrong, h.RecordValues(max(ns, 1), n)) })
-	}
+	s.Targets[0].Histogram.Each(func(ns, n int64) { wrong = errors.Join(wrong, h.RecordValues(max(ns, 1), n)) })
 	h.SetStartTimeMs(s.Start.UnixMilli())
 	h.SetEndTimeMs(s.Finish.UnixMilli())
 	var text bytes.Buffer
