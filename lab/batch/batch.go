@@ -36,10 +36,7 @@ type Batcher[E any] struct {
 	shards []*shard[E]
 	hints  [1 << hintBits]atomic.Pointer[shard[E]]
 
-	free    chan *buffer[E]           // empty buffers; it has room for all
-	warm    atomic.Pointer[buffer[E]] // one more empty buffer, emptied lately: it may still be in a cache
-	waiting atomic.Int32              // how many goroutines wait for a free buffer
-
+	free chan *buffer[E] // empty buffers; it has room for all
 	full chan *buffer[E] // buffers that wait to be sent, oldest first; it has room for all
 
 	gathering sync.Mutex
@@ -248,13 +245,7 @@ func (b *Batcher[E]) Flush(ctx context.Context) error {
 	}
 	before := b.lost.before()
 	b.gather(false)
-	done := b.open.settled()
-	var ended error
-	select {
-	case <-done:
-	case <-ctx.Done():
-		ended = context.Cause(ctx)
-	}
+	ended := b.open.settle(ctx)
 	return with(ended, b.lost.since(before))
 }
 

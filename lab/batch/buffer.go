@@ -20,9 +20,6 @@ type buffer[E any] struct {
 // sent: it is free, or waits to be sent, or is on its way between the two.
 func (b *Batcher[E]) take() *buffer[E] {
 	for {
-		if buf := b.warm.Swap(nil); buf != nil {
-			return buf
-		}
 		select {
 		case buf := <-b.free:
 			return buf
@@ -46,11 +43,6 @@ func (b *Batcher[E]) take() *buffer[E] {
 // await waits for a free buffer and takes it. If it put the buffer back instead, the next
 // goroutine that waits would get it and do the same, again and again.
 func (b *Batcher[E]) await(ctx context.Context) (*buffer[E], error) {
-	b.waiting.Add(1) // before looking for a free one: release first frees a buffer and then looks at this number
-	defer b.waiting.Add(-1)
-	if buf := b.warm.Swap(nil); buf != nil {
-		return buf, nil
-	}
 	select {
 	case buf := <-b.free:
 		return buf, nil
@@ -58,19 +50,6 @@ func (b *Batcher[E]) await(ctx context.Context) (*buffer[E], error) {
 		return nil, context.Cause(ctx)
 	case <-b.closing:
 		return nil, ErrClosed
-	}
-}
-
-// release frees an empty buffer. It is kept in warm to be taken next, unless warm is
-// taken or a goroutine waits.
-func (b *Batcher[E]) release(buf *buffer[E]) {
-	if !b.warm.CompareAndSwap(nil, buf) {
-		b.free <- buf
-	}
-	if b.waiting.Load() > 0 {
-		if buf := b.warm.Swap(nil); buf != nil {
-			b.free <- buf
-		}
 	}
 }
 

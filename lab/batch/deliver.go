@@ -13,7 +13,7 @@ func (b *Batcher[E]) deliverAll() {
 		b.meter.Queued(-len(buf.events))
 		b.deliver(buf)
 		b.finish(buf)
-		b.release(buf)
+		b.free <- buf
 	}
 }
 

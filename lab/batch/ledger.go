@@ -1,20 +1,17 @@
 package batch
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
 // A ledger knows by number which batches are neither delivered, dropped nor given back.
 type ledger struct {
-	mu      sync.Mutex
-	last    uint64
-	open    map[uint64]struct{}
-	events  int // in the batches of open
-	waiting []wait
-}
-
-// A wait is for all batches up to a number to be finished.
-type wait struct {
-	upTo uint64
-	done chan struct{}
+	mu       sync.Mutex
+	last     uint64
+	open     map[uint64]struct{}
+	events   int           // in the batches of open
+	finished chan struct{} // closed when one is finished; nil: nobody waits for that
 }
 
 // begin gives a batch of so many events its number.
@@ -36,15 +33,10 @@ func (l *ledger) finish(number uint64, events int) {
 	defer l.mu.Unlock()
 	delete(l.open, number)
 	l.events -= events
-	kept := l.waiting[:0]
-	for _, w := range l.waiting {
-		if l.through(w.upTo) {
-			close(w.done)
-		} else {
-			kept = append(kept, w)
-		}
+	if l.finished != nil {
+		close(l.finished)
+		l.finished = nil
 	}
-	l.waiting = kept
 }
 
 // part says that so many events of an unfinished batch are delivered, and the others are
@@ -62,26 +54,34 @@ func (l *ledger) held() int {
 	return l.events
 }
 
-// settled returns a channel that is closed when all batches that have a number by now are
-// finished.
-func (l *ledger) settled() <-chan struct{} {
+// settle waits until all batches that have a number by now are finished.
+func (l *ledger) settle(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	w := wait{l.last, make(chan struct{})}
-	if l.through(w.upTo) {
-		close(w.done)
-	} else {
-		l.waiting = append(l.waiting, w)
-	}
-	return w.done
-}
-
-// through tells whether all batches up to a number are finished.
-func (l *ledger) through(upTo uint64) bool {
-	for n := range l.open {
-		if n <= upTo {
-			return false
+	for upTo := l.last; l.unfinished(upTo); {
+		if l.finished == nil {
+			l.finished = make(chan struct{})
+		}
+		finished := l.finished
+		l.mu.Unlock()
+		select {
+		case <-finished:
+		case <-ctx.Done():
+		}
+		l.mu.Lock()
+		if ctx.Err() != nil && l.unfinished(upTo) {
+			return context.Cause(ctx)
 		}
 	}
-	return true
+	return nil
+}
+
+// unfinished tells whether a batch up to a number is.
+func (l *ledger) unfinished(upTo uint64) bool {
+	for n := range l.open {
+		if n <= upTo {
+			return true
+		}
+	}
+	return false
 }

@@ -49,14 +49,25 @@ func with(err error, lost *LostError) error {
 	return fmt.Errorf("%w; %w", err, lost)
 }
 
+// since is what was lost after an earlier count, or nil.
+func (l LostError) since(earlier LostError) *LostError {
+	l.Full -= earlier.Full
+	if l.Failed -= earlier.Failed; l.Failed == 0 {
+		l.Err = nil
+	}
+	if l.Full+l.Failed == 0 {
+		return nil
+	}
+	return &l
+}
+
 // losses counts the events that were lost, until Flush or Close has reported them and
 // they are logged.
 type losses struct {
 	mu     sync.Mutex
-	all    toll
-	said   toll // what Flush has reported
-	logged toll
-	last   error
+	all    LostError
+	said   LostError // what Flush has reported
+	logged LostError
 
 	// Events refused with ErrFull: their callers know, so only the log reports them. They
 	// are refused one by one, so each costs only an atomic operation.
@@ -64,22 +75,6 @@ type losses struct {
 	refusedLogged int64
 
 	news chan struct{} // holds a value if there may be something to log
-}
-
-// A toll counts events.
-type toll struct{ full, failed int }
-
-func (t toll) minus(u toll) toll { return toll{t.full - u.full, t.failed - u.failed} }
-
-func (l *losses) add(full, failed int, err error) {
-	l.mu.Lock()
-	l.all.full += full
-	l.all.failed += failed
-	if err != nil {
-		l.last = err
-	}
-	l.mu.Unlock()
-	l.tell()
 }
 
 // tell wakes the goroutine that logs losses.
@@ -91,7 +86,7 @@ func (l *losses) tell() {
 }
 
 // before is what was reported up to now.
-func (l *losses) before() toll {
+func (l *losses) before() LostError {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.said
@@ -99,29 +94,11 @@ func (l *losses) before() toll {
 
 // since is what was lost since before, or nil. Two callers that ask at the same time get
 // the same answer: if only one were told, the other would take lost events for delivered.
-func (l *losses) since(before toll) *LostError {
+func (l *losses) since(before LostError) *LostError {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.said = l.all
-	t := l.all.minus(before)
-	if t == (toll{}) {
-		return nil
-	}
-	lost := &LostError{Full: t.full, Failed: t.failed}
-	if t.failed > 0 {
-		lost.Err = l.last
-	}
-	return lost
-}
-
-// unlogged returns what is not logged yet, and counts it as logged.
-func (l *losses) unlogged() (t toll, refused int64, last error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	t, l.logged = l.all.minus(l.logged), l.all
-	now := l.refused.Load()
-	refused, l.refusedLogged = now-l.refusedLogged, now
-	return t, refused, l.last
+	return l.all.since(before)
 }
 
 // logEvery is the least time between two lines of the log: a receiver that is gone for an
@@ -132,11 +109,15 @@ const logEvery = 10 * time.Second
 // the batch is finished, so that a Flush that waits for the batch reports the loss.
 func (b *Batcher[E]) drop(events int, why Reason, err error) {
 	b.meter.Dropped(events, why)
+	b.lost.mu.Lock()
 	if why == Full {
-		b.lost.add(events, 0, nil)
+		b.lost.all.Full += events
 	} else {
-		b.lost.add(0, events, err)
+		b.lost.all.Failed += events
+		b.lost.all.Err = err
 	}
+	b.lost.mu.Unlock()
+	b.lost.tell()
 }
 
 // refuse counts an event that Add does not take in under DropNewest.
@@ -168,17 +149,24 @@ func (b *Batcher[E]) logLosses() {
 	}
 }
 
+// logLoss logs what is not logged yet.
 func (b *Batcher[E]) logLoss() {
-	t, refused, last := b.lost.unlogged()
-	if t == (toll{}) && refused == 0 {
+	l := &b.lost
+	l.mu.Lock()
+	lost, refused := l.all.since(l.logged), l.refused.Load()-l.refusedLogged
+	l.logged = l.all
+	l.refusedLogged += refused
+	l.mu.Unlock()
+	if lost == nil && refused == 0 {
 		return
 	}
+	lost = cmp.Or(lost, &LostError{})
 	attrs := []slog.Attr{
-		slog.String("type", reflect.TypeFor[E]().String()), slog.Int("failed", t.failed), slog.Int("full", t.full),
+		slog.String("type", reflect.TypeFor[E]().String()), slog.Int("failed", lost.Failed), slog.Int("full", lost.Full),
 		slog.Int64("refused", refused),
 	}
-	if t.failed > 0 {
-		attrs = append(attrs, slog.Any("error", last))
+	if lost.Failed > 0 {
+		attrs = append(attrs, slog.Any("error", lost.Err))
 	}
 	// The default logger is looked up now, since a service may set it after New.
 	cmp.Or(b.logger, slog.Default()).LogAttrs(context.Background(), slog.LevelWarn, "batch: events lost", attrs...)
