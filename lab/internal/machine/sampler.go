@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -39,32 +38,35 @@ type Pair struct {
 	Client  int   // process id; 0: there is none
 }
 
-// A reading is of one process tree on each side.
-type reading struct{ server, client proc.Times }
+// A reading is of a process tree on each side.
+type reading struct {
+	server, client proc.Times
+	threads        map[int]time.Duration // CPU time of the client's threads by id
+}
 
 // A sample has all readings of one moment.
 type sample struct {
 	at         time.Time
 	cpus       map[int64]procfs.CPUStat
-	interrupts float64       // handled since boot, all cores
-	own        time.Duration // CPU time of this process
-	all        reading       // clients, and as servers all that the lab started
-	pairs      []reading
-	threads    []map[int]time.Duration // of each pair, the CPU time of the client's threads by id
+	interrupts float64   // handled since boot, all cores
+	pairs      []reading // and last of the lab, with all servers and what it started, and of all clients
 	quota      cores.Quota
 }
+
+// all is the last reading.
+func (s *sample) all() reading { return s.pairs[len(s.pairs)-1] }
+
+// own is the CPU time of the lab. While servers are loaded, all of it is the cost of sampling.
+func (s *sample) own() time.Duration { return s.all().server.CPU[0] }
 
 // A Sampler takes samples until it is stopped.
 type Sampler struct {
 	fs      procfs.FS
 	targets Targets
-	all     [2]*proc.Tree   // the lab with all that is below it and the servers; the clients
 	pairs   [][2]*proc.Tree // server and client
 	groups  []string        // processes whose control groups are read
 	stop    func()
 	done    chan struct{}
-
-	mu      sync.Mutex
 	samples []sample
 }
 
@@ -81,14 +83,15 @@ func Start(t Targets) (*Sampler, error) {
 		return nil, err
 	}
 	s := &Sampler{fs: fs, targets: t, groups: []string{"self"}, done: make(chan struct{})}
-	s.all = [2]*proc.Tree{{Roots: []int{os.Getpid()}}, {}}
+	servers, clients := []int{os.Getpid()}, []int{}
 	for _, p := range t.Pairs {
 		s.pairs = append(s.pairs, [2]*proc.Tree{{Roots: p.Servers}, {Roots: []int{p.Client}}})
-		s.all[0].Roots, s.all[1].Roots = append(s.all[0].Roots, p.Servers...), append(s.all[1].Roots, p.Client)
+		servers, clients = append(servers, p.Servers...), append(clients, p.Client)
 		for _, pid := range p.Servers {
 			s.groups = append(s.groups, strconv.Itoa(pid))
 		}
 	}
+	s.pairs = append(s.pairs, [2]*proc.Tree{{Roots: servers}, {Roots: clients}})
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.take()
@@ -115,26 +118,17 @@ func (s *Sampler) loop(ctx context.Context) {
 	}
 }
 
-// ownCPU is the CPU time of the lab. While servers are loaded, all of it is the cost of sampling.
-func ownCPU() time.Duration {
-	t, _ := proc.Time(os.Getpid())
-	return t
-}
-
 func (s *Sampler) take() {
-	one := sample{own: ownCPU()}
+	one := sample{at: time.Now()}
 	if st, err := s.fs.Stat(); err == nil {
 		one.cpus, one.interrupts = st.CPU, float64(st.IRQTotal)
 	}
-	one.at = time.Now()
-	one.all = reading{s.all[0].Read(), s.all[1].Read()}
 	for _, p := range s.pairs {
-		r := reading{p[0].Read(), p[1].Read()}
-		one.pairs, one.threads = append(one.pairs, r), append(one.threads, threads(r.client.PIDs))
+		r := reading{server: p[0].Read(), client: p[1].Read()}
+		r.threads = threads(r.client.PIDs)
+		one.pairs = append(one.pairs, r)
 	}
 	one.quota = cores.ReadQuota("/proc", "/sys/fs/cgroup", s.groups...)
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.samples = append(s.samples, one)
 }
 

@@ -17,11 +17,10 @@ type Window struct {
 	Stopped []string // sides, "server" or "client", of which a signal stopped a process at some time
 }
 
-// Between computes the figures of a window for one pair, given by its index. rps is the requests
-// completed per second in the window, for figures per request.
+// Between computes the figures of a window for one pair, given by its index, and stops sampling. rps is the
+// requests completed per second in the window, for figures per request.
 func (s *Sampler) Between(pair int, from, to time.Time, rps float64) Window {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Stop()
 	w := Window{Metrics: map[string]float64{}}
 	var in []sample
 	for _, one := range s.samples {
@@ -44,7 +43,7 @@ func (s *Sampler) Between(pair int, from, to time.Time, rps float64) Window {
 	if d.a.quota.Seen && d.b.quota.Seen {
 		w.Metrics["throttled_s"] = max(d.b.quota.Held-d.a.quota.Held, 0).Seconds()
 	}
-	w.Metrics["sampler_busy"] = (d.b.own - d.a.own).Seconds() / d.seconds
+	w.Metrics["sampler_busy"] = (d.b.own() - d.a.own()).Seconds() / d.seconds
 	return w
 }
 
@@ -95,12 +94,12 @@ func (d delta) processes(w *Window, name string, side func(reading) proc.Times, 
 // lab's used of them. Time in interrupts does not count there, since most of it is for the load. In a
 // container it is the only trace of processes outside.
 func (d delta) cores(w *Window) {
-	own := d.b.own - d.a.own // the lab's own may have run on either side
-	all, ok := spent(d.a.all.server, d.b.all.server)
-	clients, seen := spent(d.a.all.client, d.b.all.client)
-	seen = ok && (seen || len(d.b.all.client.PIDs) == 0)
+	before, after := d.a.all(), d.b.all()
+	all, ok := spent(before.server, after.server)
+	clients, seen := spent(before.client, after.client)
+	seen = ok && (seen || len(after.client.PIDs) == 0)
 	servers := all - clients
-	clients += own
+	clients += d.b.own() - d.a.own() // which may have run on either side
 	if slices.ContainsFunc(d.targets.ServerCPUs, func(c int) bool { return slices.Contains(d.targets.ClientCPUs, c) }) {
 		servers, clients = all, all
 	}
@@ -173,12 +172,13 @@ const threadSlack = 0.05
 // which may have been the busiest.
 func (d delta) threads(w *Window) {
 	busiest, all := 0.0, 0.0
-	for id, after := range d.b.threads[d.pair] { // one that is missing in the first sample was started in between
-		share := (after - d.a.threads[d.pair][id]).Seconds() / d.seconds
+	before, after := d.a.pairs[d.pair], d.b.pairs[d.pair]
+	for id, used := range after.threads { // one that is missing in the first sample was started in between
+		share := (used - before.threads[id]).Seconds() / d.seconds
 		busiest, all = max(busiest, share), all+share
 	}
-	cpu, ok := spent(d.a.pairs[d.pair].client, d.b.pairs[d.pair].client)
-	if ok && len(d.b.threads[d.pair]) > 0 && cpu.Seconds()/d.seconds-all <= threadSlack {
+	cpu, ok := spent(before.client, after.client)
+	if ok && len(after.threads) > 0 && cpu.Seconds()/d.seconds-all <= threadSlack {
 		w.Metrics["client_thread_busy_max"] = busiest
 	}
 }

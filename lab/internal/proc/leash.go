@@ -26,6 +26,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -76,9 +77,8 @@ type Proc struct {
 	lifeline *os.File      // of a held command
 	ended    chan struct{} // closed when a held command itself has ended
 
-	mu      sync.Mutex
-	last    string // line of its standard error
-	partial string // that has no end yet
+	last    atomic.Value // line of its standard error
+	partial string       // one that has no end yet
 }
 
 // starter owns the one thread that starts processes. For the kernel the
@@ -176,12 +176,11 @@ func (p *Proc) Done() <-chan struct{} { return p.done }
 func (p *Proc) Gone() bool {
 	select {
 	case <-p.ended:
-		return true
 	case <-p.done:
-		return true
 	default:
 		return false
 	}
+	return true
 }
 
 // Err says how an ended process ended: nil for exit status 0.
@@ -201,9 +200,8 @@ func (p *Proc) ExitCode() int {
 
 // LastLine is the last line the process wrote to standard error.
 func (p *Proc) LastLine() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.last
+	line, _ := p.last.Load().(string)
+	return line
 }
 
 // Stop asks the process pid, which may be a descendant that does the work, to
@@ -240,9 +238,7 @@ func (p *Proc) await(limit time.Duration) {
 }
 
 func (p *Proc) hear(line string) {
-	p.mu.Lock()
-	p.last = line
-	p.mu.Unlock()
+	p.last.Store(line)
 	if p.lines != nil {
 		p.lines(line)
 	}

@@ -34,9 +34,6 @@ type Stat struct {
 	Parent, Children, Threads, Began, RSS int
 }
 
-// Tick is the unit of times in /proc/PID/stat.
-const Tick = 10 * time.Millisecond
-
 // ReadStat needs Linux.
 func ReadStat(int) (Stat, error) { return Stat{}, errNotLinux }
 

@@ -73,9 +73,6 @@ func Slurp(path string, buf []byte) ([]byte, error) {
 	return buf[:max(n, 0)], err
 }
 
-// Tick is the unit of times in /proc/PID/stat.
-const Tick = 10 * time.Millisecond
-
 // byScheduler is CPUCLOCK_SCHED: the low bits of a clock's number say what it counts, the others give the
 // process. It is the scheduler's own count, in nanoseconds, where a tick of /proc is a hundredth of a second.
 const byScheduler = 2

@@ -11,6 +11,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
+// Tick is the unit of times in /proc/PID/stat.
+const Tick = 10 * time.Millisecond
+
 // A Tree is some processes with all that they have started.
 type Tree struct {
 	Roots []int  // 0 is none
