@@ -103,6 +103,10 @@ func Here() (split Split, allowed []int, err error) {
 	return Divide(Groups("/sys/devices/system/cpu", allowed)), allowed, err
 }
 
+// SlowBy is how many times its reference a loop may take before the core counts as slow. It is the geometric
+// middle of the two speeds seen, 1.6 and 2.5 microseconds: the square root of 2.5/1.6 is 1.25.
+const SlowBy = 1.25
+
 // Mask writes the mask of some CPUs on a machine with that many possible ones, exactly as the kernel prints it
 // back: groups of 32 CPUs, the highest first, and the first only as long as necessary.
 func Mask(cpus []int, possible int) (string, error) {

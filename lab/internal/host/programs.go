@@ -80,7 +80,7 @@ func FindPrograms(root, lab string, names []string) (*Programs, error) {
 		if name == "lab" {
 			at = lab
 		}
-		b, err := find(root, at)
+		b, err := Find(root, at)
 		if err != nil {
 			return nil, err
 		}
@@ -106,16 +106,10 @@ func FindPrograms(root, lab string, names []string) (*Programs, error) {
 	return p, nil
 }
 
-// Told describes a program as it is here now by its name in a run; false if it is not there.
-func Told(root, name string) (Binary, bool) {
-	b, err := find(root, name)
-	return b, err == nil
-}
-
 // Changed is an error if a program changed since before the run, for example by a build.
 func (p *Programs) Changed() error {
 	for name, at := range p.at {
-		if now, err := find(p.root, at); err != nil || now.SHA256 != p.Binaries[name].SHA256 {
+		if now, err := Find(p.root, at); err != nil || now.SHA256 != p.Binaries[name].SHA256 {
 			return fmt.Errorf("%s was replaced during the run, so its figures are of two programs; run again and build "+
 				"nothing meanwhile", name)
 		}
@@ -138,8 +132,8 @@ func path(root, name string) string {
 	return at
 }
 
-// find describes a program.
-func find(root, name string) (b Binary, err error) {
+// Find describes a program as it is here now.
+func Find(root, name string) (b Binary, err error) {
 	if name == autocannon {
 		return packages(root)
 	}

@@ -60,7 +60,7 @@ func TestProgramsAreNamedByWhatTheyAre(t *testing.T) {
 	if now["fiber_server"].Same(was["fiber_server"]) {
 		t.Errorf("%+v", now)
 	}
-	if b, ok := Told(dir, "fiber_server"); !ok || !b.Same(now["fiber_server"]) {
+	if b, err := Find(dir, "fiber_server"); err != nil || !b.Same(now["fiber_server"]) {
 		t.Errorf("%+v", b)
 	}
 }

@@ -41,7 +41,7 @@ func (s *Session) record(x *experiment.Experiment, counts func(*results.File) bo
 	here.Servers = results.SharedServers(x)
 	for name := range newest.Programs() {
 		if _, seen := here.Binaries[name]; !seen {
-			if is, ok := host.Told(string(s.j.Root), name); ok { // else the run will say it
+			if is, err := host.Find(string(s.j.Root), name); err == nil { // else the run will say it
 				here.Binaries[name] = is
 			}
 		}
