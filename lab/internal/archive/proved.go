@@ -76,19 +76,14 @@ func (j *Journal) git(input string, args ...string) (string, error) {
 // historyLacks says why git cannot tell anything about the journal here, and is empty if it can: a tarball has no history,
 // and a shallow or a partial clone has too little.
 func (j *Journal) historyLacks() string {
-	about, err := j.git("", "rev-parse", "--show-prefix", "--is-shallow-repository")
-	prefix, shallow, _ := strings.Cut(about, "\n")
+	about, err := j.git("", "rev-parse", "--show-prefix", "--is-shallow-repository", "HEAD")
+	prefix, about, _ := strings.Cut(about, "\n")
 	if err != nil || prefix != "" { // a journal inside another project's checkout has no history of its own
 		return "no git history here"
 	}
-	if shallow != "false\n" {
-		return "no git history in a shallow clone; git fetch --unshallow adds it"
-	}
-	if partial, err := j.git("", "config", "--get-regexp", `^remote\..*\.promisor$`); err == nil && partial != "" {
-		return "no full git history in a partial clone; clone without --filter"
-	}
-	if _, err := j.git("", "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
-		return "no git history here: no commit yet"
+	partial, _ := j.git("", "config", "--get-regexp", `^remote\..*\.promisor$`)
+	if partial != "" || strings.HasPrefix(about, "true") {
+		return "no full git history here; git fetch --unshallow, or clone without --filter"
 	}
 	return ""
 }

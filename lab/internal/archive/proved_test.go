@@ -95,13 +95,13 @@ func TestWithoutHistoryNothingIsChecked(t *testing.T) {
 			to := r.t.TempDir()
 			r.git("clone", "-q", "--depth=1", "file://"+string(r.root), to)
 			return journal.Root(to)
-		}, "no git history in a shallow clone; git fetch --unshallow adds it"},
+		}, "no full git history here; git fetch --unshallow"},
 		{"a clone without files of earlier commits", func(r repository) journal.Root {
 			to := r.t.TempDir()
 			r.git("config", "uploadpack.allowFilter", "true")
 			r.git("clone", "-q", "--filter=blob:none", "file://"+string(r.root), to)
 			return journal.Root(to)
-		}, "no full git history in a partial clone"},
+		}, "no full git history here"},
 		{"a tarball in another project", func(r repository) journal.Root {
 			to := repository{r.t, journal.Root(r.t.TempDir())}
 			to.git("init", "-q")
@@ -116,7 +116,7 @@ func TestWithoutHistoryNothingIsChecked(t *testing.T) {
 			r.remove(".git")
 			r.git("init", "-q")
 			return r.root
-		}, "no commit yet"},
+		}, "no git history here"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := c.change(newRepository(t))
