@@ -30,17 +30,16 @@ func Count(list func() []int, load func() error) (map[string]int64, error) {
 	var failed error
 	all.Go(func() {
 		runtime.LockOSThread() // for the kernel the tracer is this thread; it ends with the goroutine, and so does tracing
-		if t.ended = t.seize(list); t.ended != nil {
-			t.phase.Store(lettingGo)
-		} else {
-			all.Go(func() {
+		failed = t.seize(list)
+		all.Go(func() {
+			if failed == nil {
 				time.Sleep(quiet) // a call that waited when tracing began is made anew
 				t.phase.Store(counting)
 				failed = load()
 				time.Sleep(quiet)
-				t.phase.Store(lettingGo)
-			})
-		}
+			}
+			t.phase.Store(lettingGo)
+		})
 		t.follow()
 	})
 	all.Wait()
@@ -74,8 +73,8 @@ const options = unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_TRACECLONE | unix.PTR
 
 // seize begins to trace all threads that there are.
 func (t *tracer) seize(list func() []int) error {
-	for more := true; more; {
-		more = false
+	for before := -1; before < len(t.threads); {
+		before = len(t.threads)
 		for _, pid := range list() {
 			tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid)) // none of a process that has ended
 			for _, task := range tasks {
@@ -97,7 +96,7 @@ func (t *tracer) seize(list func() []int) error {
 					return fmt.Errorf("it may not be traced (%w): give its command if it ran already, or as root: "+
 						"sysctl kernel.yama.ptrace_scope=0; in a container: docker run --cap-add=SYS_PTRACE", err)
 				}
-				t.threads[tid], more = true, true
+				t.threads[tid] = true
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -31,10 +32,8 @@ func Calls(ctx context.Context, p measure.Plan, o *compare.Outcome, tell func(te
 		one, m := p, &o.Servers[i]
 		one.Subjects, one.Target = p.Subjects[i:i+1], func(_ int, addr string) load.Target { return p.Target(i, addr) }
 		err := one.Visit(ctx, func(ctx context.Context, v *measure.Visit) (err error) {
-			if m.CallsBy, err = callsOf(ctx, s, v, max(p.Warmup[i], leastWarmup)); err != nil && s.Gone() != nil {
-				err = s.Gone()
-			}
-			return err
+			m.CallsBy, err = callsOf(ctx, s, v, max(p.Warmup[i], leastWarmup))
+			return cmp.Or(s.Gone(), err)
 		})
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
