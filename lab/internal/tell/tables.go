@@ -109,6 +109,7 @@ func curve(c *compare.Curve) Table {
 	return t
 }
 
+// latency is a percentile with its interval, where these are known.
 func latency(l *compare.Latency) string {
 	switch {
 	case l == nil:
@@ -116,7 +117,12 @@ func latency(l *compare.Latency) string {
 	case l.High == 0:
 		return words.Time(l.Seconds)
 	}
-	return fmt.Sprintf("%s (%s to %s)", words.Time(l.Seconds), words.Time(l.Low), words.Time(l.High))
+	return within(l.Seconds, l.Low, l.High)
+}
+
+// within is a time with its interval. Each figure has three digits, so no end is told as 0 that is not.
+func within(s, low, high float64) string {
+	return fmt.Sprintf("%s (%s to %s)", words.Time(s), words.Time(low), words.Time(high))
 }
 
 // mostCalls is how many calls are told by name.
@@ -155,3 +161,20 @@ func calls(servers []compare.Measured) Table {
 	t.Rows = t.Rows[:min(len(t.Rows), mostCalls)]
 	return t
 }
+
+// why is of what kind of work the difference is.
+func why(r compare.Reasons) Table {
+	t := Table{Name: fmt.Sprintf("Why %s differs from %s", r.Name, r.Base), Says: r.Says,
+		Head: []string{"CPU a request", r.Base, r.Name, "difference", "share of it"}}
+	for _, k := range append(slices.Clone(r.Kinds), r.All) {
+		share := "–"
+		if k.Share != 0 {
+			share = words.Grouped(100*k.Share, 0) + " %"
+		}
+		t.Rows = append(t.Rows, []string{k.Kind, words.Time(k.Base), words.Time(k.Other), Difference(k), share})
+	}
+	return t
+}
+
+// Difference is that of a kind of work with its interval.
+func Difference(r compare.Reason) string { return within(r.Difference, r.Low, r.High) }

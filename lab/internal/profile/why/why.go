@@ -229,12 +229,11 @@ func finding(r compare.Reasons) string {
 		if least <= 0 {
 			continue
 		}
-		in, part := tell.UnitOf(r), "a part"
+		part := "a part"
 		if least >= most/2 {
 			part = "most"
 		}
-		return fmt.Sprintf("%s of the difference is %s, %s of %s %s (%s)", part, k.Kind, in.Figure(k.Difference),
-			in.Figure(all.Difference), in.Name, in.Interval(k))
+		return fmt.Sprintf("%s of the difference is %s, %s of %s", part, k.Kind, tell.Difference(k), words.Time(all.Difference))
 	}
 	return "no kind of work is shown to be the cause: each interval holds 0"
 }
