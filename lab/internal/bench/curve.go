@@ -70,25 +70,6 @@ func (r Rate) rps(of float64) float64 {
 // fewestRequests that a slot of the curve has at its lowest rate.
 const fewestRequests = 200
 
-// A stage is one server at one rate. All stages of a server are one process, which the first starts.
-type stage struct {
-	measure.Subject
-	first bool
-}
-
-func (s stage) Up(ctx context.Context) error {
-	if s.first {
-		return s.Subject.Up(ctx)
-	}
-	return nil
-}
-
-func (s stage) Down() {
-	if s.first {
-		s.Subject.Down()
-	}
-}
-
 // Curve measures the latency at fixed rates, in an open loop, and adds it to what a comparison of the
 // same servers came to. Each request is due at a time that was fixed before, and its latency counts
 // from then. So a server that stalls cannot put off the requests that would show it.
@@ -109,53 +90,39 @@ func (b *Bench) Curve(ctx context.Context, o *compare.Outcome) error {
 	slices.Sort(rps)
 	rps = slices.Compact(rps)
 	c.SlotS = min(max(0.5, math.Ceil(10*fewestRequests/rps[0])/10), 5)
-	points := len(rps) * len(b.Servers)
-	var blocks [][]measure.Trial // by stage
+	draw, trials := rand.New(rand.NewPCG(b.Seed, 'r')), make([][][]measure.Trial, len(rps)) // by rate, block and server
 	for n := stats.Fewest(stats.Alpha / 2); c.Blocks < n; c.Blocks++ {
-		b.Show(fmt.Sprintf("latency at %s: block %d of %d, about %s each", words.Count(len(rps), "rate"), c.Blocks+1, n,
-			words.Duration(time.Duration(float64(points)*c.SlotS*1.1*float64(time.Second)))))
-		trials, err := b.stages(ctx, rps, c)
-		if err != nil {
-			return err
+		for _, k := range draw.Perm(len(rps)) {
+			b.Show(fmt.Sprintf("latency at %s requests/s, %s: block %d of %d", words.Plain(rps[k]), words.Count(len(rps), "rate"), c.Blocks+1, n))
+			block, err := b.at(ctx, rps[k], c.SlotS, draw.Perm(len(b.Servers)))
+			if err != nil {
+				return err
+			}
+			trials[k] = append(trials[k], block)
 		}
-		blocks = append(blocks, trials)
 	}
-	for s := range points {
-		c.Points = append(c.Points, point(b.Servers[s%len(b.Servers)].Name, rps[s/len(b.Servers)], c.SlotS, s, blocks))
+	for k, blocks := range trials {
+		for i, s := range b.Servers {
+			c.Points = append(c.Points, point(compare.Point{Server: s.Name, RateRPS: rps[k]}, c.SlotS, i, blocks))
+		}
 	}
 	o.Curve = c
 	return nil
 }
 
-// stages measures one block: the rates in a drawn order, and at each the servers in turns.
-func (b *Bench) stages(ctx context.Context, rps []float64, c *compare.Curve) ([]measure.Trial, error) {
-	draw, n := rand.New(rand.NewPCG(b.Seed, uint64(c.Blocks))), len(b.Servers)
-	own := b.subjects()
-	var all []measure.Subject
-	for k := range rps {
-		for _, s := range own {
-			all = append(all, stage{s, k == 0})
-		}
-	}
-	var order []int
-	for _, k := range draw.Perm(len(rps)) {
-		for _, i := range draw.Perm(n) {
-			order = append(order, k*n+i)
-		}
-	}
-	p := b.plan(all)
+// at measures one block at a rate.
+func (b *Bench) at(ctx context.Context, rps, seconds float64, order []int) ([]measure.Trial, error) {
+	p := b.plan(b.subjects())
+	target := p.Target
 	p.Target = func(i int, addr string) load.Target {
-		t := b.target(b.Servers[i%n].Name, addr)
-		t.Rate = rps[i/n]
+		t := target(i, addr)
+		t.Rate = rps
 		return t
 	}
-	for i := range p.Subjects {
+	for i := range p.Asked {
 		p.Asked[i].Overload = true // whether a rate was kept is told by each point
-		if i/n != order[0]/n {     // a server is warmed at the rate that comes first
-			p.Warmup[i] = 0
-		}
 	}
-	p.Slot, p.Rounds = time.Duration(c.SlotS*float64(time.Second)), 1
+	p.Slot, p.Rounds = time.Duration(seconds*float64(time.Second)), 1
 	return p.Block(ctx, order)
 }
 
@@ -187,14 +154,14 @@ var percentiles = []struct {
 	beyond float64
 }{{p50, 0.5}, {"latency_p90_s", 0.1}, {p99, 0.01}, {"latency_p999_s", 0.001}}
 
-// point is what blocks tell of a server at a rate.
-func point(name string, rps, seconds float64, stage int, blocks [][]measure.Trial) compare.Point {
-	p, why := compare.Point{Server: name, RateRPS: rps}, []string{}
+// point adds to a point what blocks tell of server i at its rate.
+func point(p compare.Point, seconds float64, i int, blocks [][]measure.Trial) compare.Point {
+	var why []string
 	var each [4][]float64 // by percentile and block; 0 is not known
 	var known [4]int
 	for _, trials := range blocks {
-		t := trials[stage]
-		not := refused(t, rps, seconds)
+		t := trials[i]
+		not := refused(t, p.RateRPS, seconds)
 		if not != "" {
 			why = append(why, not)
 		}
