@@ -30,7 +30,6 @@ type Outcome struct {
 	Exit          int      `json:"exit"`  // the exit status
 
 	Path        string  `json:"path"`
-	Asked       []Asked `json:"requests,omitempty"`
 	NewEach     bool    `json:"new_connections,omitempty"`
 	Protocol    string  `json:"protocol,omitempty"` // if not HTTP/1.1 in plain text
 	Connections int     `json:"connections"`
@@ -61,18 +60,6 @@ type Outcome struct {
 	Why         *Why         `json:"why,omitempty"`             // present with --why
 	Differs     bool         `json:"control_differs,omitempty"` // one server measured twice differed from itself
 	Notes       []string     `json:"notes,omitempty"`
-}
-
-// Asked is one of the requests that each server had, if they were more than a lone GET.
-type Asked struct {
-	Name      string   `json:"name"` // or method and path
-	Method    string   `json:"method"`
-	Path      string   `json:"path"`
-	Headers   []string `json:"headers,omitempty"` // their names: a value may be a secret
-	BodyBytes int      `json:"body_bytes,omitempty"`
-	Weight    float64  `json:"weight"`           // over the sum of all weights its share
-	Status    []int    `json:"status,omitempty"` // expected; none: any 2xx
-	Checked   bool     `json:"checked"`          // whether a check says what its answers must have
 }
 
 // Measured is one server with the medians over its valid trials. What was not

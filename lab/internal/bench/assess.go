@@ -41,17 +41,6 @@ func (r *Run) Assess() *compare.Outcome {
 	if spoken := scenario.Spoken(r.Way); spoken != scenario.Plain {
 		out.Protocol = spoken
 	}
-	for _, one := range r.Requests {
-		if r.IsPlain() {
-			break
-		}
-		asked := compare.Asked{Name: one.Label(), Method: one.Method, Path: one.Path, BodyBytes: len(one.Body),
-			Weight: cmp.Or(one.Weight, 1), Status: one.Status, Checked: one.Check != nil}
-		for _, h := range one.Headers {
-			asked.Headers = append(asked.Headers, h[0])
-		}
-		out.Asked = append(out.Asked, asked)
-	}
 	var all []map[string]float64
 	for _, b := range r.Blocks {
 		for _, t := range b.Trials {
