@@ -67,9 +67,7 @@ func (b *Bench) subject(s *Server, place int) measure.Subject {
 	}
 	addr := net.JoinHostPort(loopback, strconv.Itoa(b.Port+place))
 	prepare, _ := strict.Words(b.Prepare) // New has refused what is none
-	argv := s.fill(addr)
-	argv[0], _ = s.program() // the look has refused what is none
-	return &measure.Command{Label: s.Name, Argv: argv, Dir: s.Dir, On: b.ServerCPUs, At: addr, Within: b.Ready,
+	return &measure.Command{Label: s.Name, Argv: s.fill(addr), Dir: s.Dir, On: b.ServerCPUs, At: addr, Within: b.Ready,
 		Prepare: prepare, Quiet: s.chatty, Self: b.Self, Link: measure.Loopback{}}
 }
 

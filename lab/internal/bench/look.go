@@ -38,13 +38,6 @@ type looker struct {
 // another whose cost does not depend on its age, on the same cores, and its own cost is told by what
 // that one's was in the next turn.
 func (b *Bench) look(ctx context.Context) (beside time.Duration, err error) {
-	for _, s := range b.Servers {
-		if s.URL == "" {
-			if _, err := s.program(); err != nil {
-				return 0, err
-			}
-		}
-	}
 	l := &looker{Bench: b, subjects: b.subjects()}
 	if b.Warmup != nil {
 		b.warm = *b.Warmup

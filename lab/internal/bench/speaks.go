@@ -39,16 +39,9 @@ func Instead(ctx context.Context, t load.Target, failed error) string {
 		if err != nil && !probe.Answered(err) {
 			continue
 		}
-		var flags []string
-		if with != scheme {
-			flags = append(flags, fmt.Sprintf("write %s:// before its address (of a command: %s)", with,
-				map[string]string{"https": "--tls", "http": "without --tls"}[with]))
-		}
-		if is.Protocol != t.Protocol {
-			flags = append(flags, map[string]string{load.HTTP2: "add --http2", "": "leave out --http2"}[is.Protocol])
-		}
-		return fmt.Sprintf("it speaks %s there, and was asked in %s; %s", scenario.Spoken(is), scenario.Spoken(t),
-			strings.Join(flags, ", and "))
+		return fmt.Sprintf("it speaks %s there, and was asked in %s; ask with %s:// (of a command: %s) and %s --http2",
+			scenario.Spoken(is), scenario.Spoken(t), with, map[string]string{"https": "--tls", "http": "no --tls"}[with],
+			map[string]string{load.HTTP2: "with", "": "without"}[is.Protocol])
 	}
 	return ""
 }

@@ -154,8 +154,8 @@ func TestKindsOfWorkAddUpAndNoSentenceSaysMoreThanItsInterval(t *testing.T) {
 		}
 	}
 	for want, of := range map[string][][]profiled{
-		"a part of the difference is writing, 5.50 µs (4 µs to 7.00 µs) of 7.00 µs":                    rounds(),
-		"a part of the difference is writing, −5.50 µs (−7.00 µs to −4 µs) of −7.00 µs":                less,
+		"a part of the difference is writing, 5.50 µs (4 µs to 7.00 µs) of 7.00 µs":              rounds(),
+		"a part of the difference is writing, −5.50 µs (−7.00 µs to −4 µs) of −7.00 µs":          less,
 		"whether they differ at all was not shown in this pass, so no kind of work is the cause": same,
 	} {
 		if got := reasons(of, 1).Says; got != want {
