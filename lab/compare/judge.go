@@ -57,3 +57,21 @@ func (r *Ratio) Against(bar float64) string {
 	}
 	return AboveOpen
 }
+
+// Further estimates how many more blocks would decide whether the ratio is the same within the margin or to which side it
+// lies, and whether it is above a bar, if one is given (0: none): an interval is half as wide after four times as many.
+// It is 0 if that is not known.
+func (r *Ratio) Further(margin, bar float64) int {
+	if !r.Known() {
+		return 0
+	}
+	off := math.Abs(math.Log(r.Ratio))
+	to := max(off, math.Log(1+margin)-off)
+	if bar > 0 {
+		to = min(to, math.Abs(math.Log(r.Ratio/bar)))
+	}
+	if times := math.Log(r.High/r.Low) / 2 / to; times < 100 {
+		return max(1, int(math.Ceil(float64(r.Blocks)*(times*times-1))))
+	}
+	return 0
+}

@@ -64,9 +64,7 @@ func (r Ratios) Interval(level float64) *Ratio {
 	if out == nil {
 		return nil
 	}
-	if slices.ContainsFunc(r.Again, func(v float64) bool { return v > 0 }) {
-		out.Again = slices.Clone(r.Again)
-	}
+	out.Again = slices.Clone(r.Again)
 	if out.Low, out.High, out.Unequal = 0, 0, false; len(r.Each) < Fewest(level) {
 		return out
 	}
@@ -96,40 +94,4 @@ func lowEnd(values []float64, one, sizes, level float64) (end float64, above boo
 		return max(one, sorted[n-k]), true
 	}
 	return one, true
-}
-
-// Further estimates how many more blocks would decide, if they went on as before, whether the ratio is the same within
-// the margin or to which side it lies, and whether it is above a bar, if one is given (0: none). sizes tells whether
-// Interval is used, and not Over. It is 0 if that is not known.
-func (r Ratios) Further(level, margin, bar float64, sizes bool) int {
-	n := len(r.Each)
-	needs := func(is func(low, high float64) bool) float64 { // so many, where signs tell
-		k := 0
-		for _, v := range r.Each {
-			if is(v, most(v)) {
-				k++
-			}
-		}
-		all, ok := confseq.Needed(k, n, level/2)
-		if !ok {
-			return math.Inf(1)
-		}
-		return float64(max(all-n, 1))
-	}
-	blocks := min(needs(func(low, _ float64) bool { return low > 1 }), needs(func(_, high float64) bool { return high < 1 }),
-		max(needs(func(low, _ float64) bool { return low >= 1/(1+margin) }),
-			needs(func(_, high float64) bool { return high <= 1+margin })))
-	if sizes && n > 0 {
-		if gained := max(r.shifts()); gained > 0 { // a quarter of the bet is to reach 2/level
-			blocks = min(blocks, max(math.Ceil(float64(n)*math.Log(8/level)/gained), float64(Fewest(level)), float64(n+1))-float64(n))
-		}
-	}
-	if bar > 0 {
-		blocks = max(blocks, min(needs(func(low, _ float64) bool { return low > bar }),
-			needs(func(_, high float64) bool { return high <= bar })))
-	}
-	if math.IsInf(blocks, 1) {
-		return 0
-	}
-	return int(blocks)
 }

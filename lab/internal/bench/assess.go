@@ -119,33 +119,27 @@ func (r *Run) ratios(a, b, over, under int, metric string) (all []float64) {
 	return all
 }
 
-// over are the ratios of a metric of a server to the first's. Those of cost are there once more where
-// the control repeats one of the two. A server that ran already has one start only, which the control
+// ratio is that of a metric of a server to the first's; nil where no block has the metric. Those of cost are there once
+// more where the control repeats one of the two. A server that ran already has one start only, which the control
 // then shares: it shows nothing of what starts alone do.
-func (r *Run) over(i int, metric string) compare.Ratios {
-	c := compare.Ratios{Each: r.ratios(i, 0, i, 0, metric)}
-	switch again := len(r.Servers); {
-	case metric != cost || r.Running():
-	case r.Control == i:
-		c.Again = r.ratios(i, 0, again, 0, cost)
-	case r.Control == 0:
-		c.Again = r.ratios(i, 0, i, again, cost)
-	}
-	return c
-}
-
-// ratio is nil where no block has the metric.
 func (r *Run) ratio(i int, metric string) *compare.Ratio {
-	c := r.over(i, metric)
-	x := compare.Over(c.Each, r.level())
+	all, again := compare.Ratios{Each: r.ratios(i, 0, i, 0, metric)}, len(r.Servers)
+	x := compare.Over(all.Each, r.level())
 	if metric == cost {
-		x = c.Interval(r.level())
+		switch {
+		case r.Running():
+		case r.Control == i:
+			all.Again = r.ratios(i, 0, again, 0, cost)
+		case r.Control == 0:
+			all.Again = r.ratios(i, 0, i, again, cost)
+		}
+		x = all.Interval(r.level())
 	}
 	if x != nil {
 		x.Ratio, x.Low, x.High = words.Digits(x.Ratio), words.Digits(x.Low), words.Digits(x.High)
-		for _, all := range [][]float64{x.Each, x.Again} {
-			for n, v := range all {
-				all[n] = words.Significant(v, 6)
+		for _, each := range [][]float64{x.Each, x.Again} {
+			for n, v := range each {
+				each[n] = words.Significant(v, 6)
 			}
 		}
 	}
@@ -209,20 +203,21 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 	}
 	both, begun := len(r.ratios(i, 0, i, 0, throughput)), len(r.Blocks)
 	never, margin := cmp.Or(r.never(0), r.never(i)), float64(r.Margin)
-	switch x := c.CPUPerRequest; {
+	x := c.CPUPerRequest
+	switch {
 	case (begun >= stats.MinSamples || r.fails()) && 2*both < begun:
-		c.Verdict, c.Says = compare.Invalid, "no verdict: "+r.refusals(i)
+		c.Verdict, c.Says = compare.Invalid, "no verdict: "+r.failures(i, 0)
 		return c
 	case !r.Costed():
 		c.Verdict, c.CPUPerRequest = compare.Uncosted, nil
 		c.Says = "no CPU figures of servers that only an address is given of, so nothing is said of cost; throughput and latency " +
 			"follow, and what bounded them on the servers' side is not known"
 		if !c.Settled(margin) {
-			c.FurtherS = r.further(i, throughput)
+			c.FurtherS = r.further(c.Throughput)
 		}
 		return c
 	case differs:
-		c.Says = c.NotDecided(margin, r.level(), r.refusals(i))
+		c.Says = c.NotDecided(margin, r.level(), r.failures(i, 0))
 		return c
 	case never != "":
 		c.NeverSteady, c.Says = true, "not decided, never steady: "+never
@@ -237,11 +232,11 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 		}
 	}
 	if c.Verdict == compare.Undecided || c.Above == compare.AboveOpen {
-		c.FurtherS = r.further(i, cost)
+		c.FurtherS = r.further(x)
 	}
 	switch {
 	case c.Verdict == compare.Undecided:
-		c.Says = c.NotDecided(margin, r.level(), r.refusals(i))
+		c.Says = c.NotDecided(margin, r.level(), r.failures(i, 0))
 	case c.Above == compare.AboveOpen:
 		c.Says = fmt.Sprintf("%s; whether that is above %v is not decided%s", c.Sentence(margin), r.FailAbove, c.More())
 	default:
@@ -293,8 +288,8 @@ func (r *Run) remarks() (all []string) {
 			"all was steady", r.warm.Seconds())
 	}
 	for i, s := range r.Servers {
-		if n, first := r.failures(i); n > 0 {
-			remark("%s failed in %d of %d blocks, and nothing of these counts: %s", s.Name, n, len(r.Blocks), first)
+		if why := r.failures(i); why != "" {
+			remark("nothing of these counts: %s", why)
 		}
 		reopened, crossed := int64(0), int64(0)
 		for _, b := range r.Blocks {
@@ -316,38 +311,30 @@ func (r *Run) remarks() (all []string) {
 	return all
 }
 
-// failures are in how many blocks a server failed, and how it did first.
-func (r *Run) failures(i int) (n int, first string) {
-	for _, b := range r.Blocks {
-		if t := b.Trials[i]; !valid(t) {
-			n, first = n+1, cmp.Or(first, t.Faults[0].Detail)
+// failures say how the first of some servers that did failed, and in how many blocks; empty if none did.
+func (r *Run) failures(servers ...int) string {
+	for _, i := range servers {
+		n, first := 0, ""
+		for _, b := range r.Blocks {
+			if t := b.Trials[i]; !valid(t) {
+				n, first = n+1, cmp.Or(first, t.Faults[0].Detail)
+			}
+		}
+		if n > 0 {
+			return fmt.Sprintf("%s failed in %d of %d blocks, first with: %s", r.Servers[i].Name, n, len(r.Blocks), first)
 		}
 	}
-	return n, first
+	return ""
 }
 
-// refusals says why so many blocks have no two valid trials.
-func (r *Run) refusals(i int) string {
-	at := i
-	n, first := r.failures(i)
-	if n == 0 {
-		at = 0
-		n, first = r.failures(0)
-	}
-	return fmt.Sprintf("%s failed in %d of %d blocks, first with: %s", r.Servers[at].Name, n, len(r.Blocks), first)
-}
-
-// further estimates the seconds until a metric's ratio is decided, if its blocks go on as before;
-// 0 if unknown.
-func (r *Run) further(i int, metric string) float64 {
-	c := r.over(i, metric)
-	if len(c.Each) == 0 || r.fails() {
+// further estimates the seconds until a ratio is decided, if its blocks go on as before; 0 if unknown.
+func (r *Run) further(x *compare.Ratio) float64 {
+	if r.fails() {
 		return 0
 	}
 	took := time.Duration(0)
 	for _, b := range r.Blocks {
 		took += b.Took
 	}
-	blocks := c.Further(r.level(), float64(r.Margin), r.FailAbove, metric == cost)
-	return math.Ceil(float64(blocks) * took.Seconds() / float64(len(r.Blocks)))
+	return math.Ceil(float64(x.Further(float64(r.Margin), r.FailAbove)) * took.Seconds() / float64(len(r.Blocks)))
 }
