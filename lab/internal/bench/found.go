@@ -24,7 +24,7 @@ func (s *Server) find() (err error) {
 	kind, which, _ := strings.Cut(s.Subject, ":")
 	if kind == byProcess {
 		pid, _ := strconv.Atoi(which) // parsed before
-		s.running.Processes, err = process(pid)
+		s.running.Processes = process(pid)
 	} else {
 		s.running.Processes, s.running.File, err = group(which)
 	}
@@ -37,25 +37,16 @@ func (s *Server) find() (err error) {
 	return nil
 }
 
-// process finds a process and those that it starts.
-func process(pid int) (all func() ([]int, error), err error) {
-	began := func() int { // as the kernel counts; 0 if there is none
-		s, err := proc.ReadStat(pid)
-		if err != nil || s.State == 'Z' || s.State == 'X' {
-			return 0
-		}
-		return s.Began
-	}
-	since := began()
-	if since == 0 {
-		return nil, fmt.Errorf("there is no process %d; pgrep -f NAME finds one", pid)
-	}
+// process finds a process and those that it starts, each time anew.
+func process(pid int) func() ([]int, error) {
+	first, _ := proc.ReadStat(pid)
 	return func() ([]int, error) {
-		if began() != since { // its number may be another process's now
-			return nil, fmt.Errorf("process %d has ended; give that of the server as it runs now", pid)
+		now, err := proc.ReadStat(pid)
+		if err != nil || now.State == 'Z' || now.State == 'X' || now.Began != first.Began { // its number may be another's now
+			return nil, fmt.Errorf("there is no process %d; pgrep -f NAME finds one", pid)
 		}
 		return proc.Descendants(pid), nil
-	}, nil
+	}
 }
 
 // hierarchies are where control groups are mounted, and the file that tells their CPU time there. Version 1 goes
