@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,15 +53,8 @@ func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if made == nil {
 		return cli.Failed, err
 	}
-	made.Typed = typed(os.Args)
-	made.Says, made.Exit = tell.Lines(made), made.Status()
-	if failed := c.print(out, made); err == nil {
-		err = failed
-	}
-	if err != nil {
-		return cli.Failed, err
-	}
-	return made.Exit, nil
+	made.Typed, made.Says, made.Exit = typed(os.Args), tell.Lines(made), made.Status()
+	return made.Exit, cmp.Or(err, c.print(out, made))
 }
 
 // typed is the command line for a shell, without what says how to print and without the path of
@@ -87,28 +81,21 @@ func measured(ctx context.Context, b *bench.Bench) (*compare.Outcome, error) {
 		return nil, err
 	}
 	b.ServerCPUs, b.ClientCPUs = split.On()
-	if err := b.Place(); err != nil {
-		return nil, err
-	}
 	release, err := proc.LockMachine()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if b.Base != "" {
-		remove, err := b.Checkout(ctx)
-		if err != nil {
-			return nil, err
-		}
-		defer remove()
-	}
 	debug.SetGCPercent(800) // more memory costs less than a collector that runs during a slot
 	debug.SetMemoryLimit(math.MaxInt64)
 	runtime.GOMAXPROCS(1) // one thread that samples costs less than several that wake each other
 	out, err := b.Compare(ctx)
+	built, modified := cli.Commit()
 	if out != nil {
 		out.Machine, out.Kernel = machine()
-		out.Lab = commit()
+		if out.Lab = cmp.Or(built, "unknown"); modified {
+			out.Lab = "unknown"
+		}
 		out.Notes = append([]string{where(b)}, out.Notes...)
 	}
 	return out, err
@@ -127,14 +114,6 @@ func machine() (name, kernel string) {
 	}
 	version, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	return fmt.Sprintf("%s, %d cores", name, bytes.Count(text, []byte("processor\t:"))), strings.TrimSpace(string(version))
-}
-
-// commit is that of this program's sources, and unknown if they differed from it.
-func commit() string {
-	if commit, modified := cli.Commit(); commit != "" && !modified {
-		return commit
-	}
-	return "unknown"
 }
 
 // where is what to know of the cores that the servers share.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
@@ -62,15 +61,11 @@ func (c *judgeCall) do(_ context.Context, out io.Writer) (int, error) {
 }
 
 func (c *judgeCall) text() ([]byte, error) {
-	if c.File != "-" {
-		return strict.ReadUpTo(c.File, longestTable)
+	path := c.File
+	if path == "-" {
+		path, c.File = "/dev/stdin", "standard input"
 	}
-	c.File = "standard input"
-	text, err := io.ReadAll(io.LimitReader(os.Stdin, longestTable+1))
-	if err == nil && len(text) > longestTable {
-		err = fmt.Errorf("it has more than %d bytes", longestTable)
-	}
-	return text, err
+	return strict.ReadUpTo(path, longestTable)
 }
 
 // plurals are the verdicts on several rows.

@@ -23,24 +23,15 @@ type outputs struct {
 	MarkdownFile string `more:"" placeholder:"FILE" help:"Also write the Markdown to a file."`
 }
 
-// files are those asked for, with what is written to each.
-func (o outputs) files() map[string]func(*compare.Outcome) ([]byte, error) {
-	all := map[string]func(*compare.Outcome) ([]byte, error){}
-	if o.JSONFile != "" {
-		all[filepath.Clean(o.JSONFile)] = asJSON[*compare.Outcome]
-	}
-	if o.MarkdownFile != "" {
-		all[filepath.Clean(o.MarkdownFile)] = asMarkdown
-	}
-	return all
-}
-
 // check refuses files that could not be written in the end.
 func (o outputs) check() error {
 	if o.JSON && o.Markdown {
 		return errors.New("--json and --markdown both print; write one of them to a file with --json-file or --markdown-file")
 	}
-	for path := range o.files() {
+	for _, path := range []string{o.JSONFile, o.MarkdownFile} {
+		if path == "" {
+			continue
+		}
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			return fmt.Errorf("%s is a directory; name a file", path)
 		}
@@ -55,13 +46,14 @@ func (o outputs) check() error {
 }
 
 // print prints an outcome, and writes the files; it goes on with the others if one fails.
-func (o outputs) print(out io.Writer, made *compare.Outcome) (err error) {
-	var text []byte
+func (o outputs) print(out io.Writer, made *compare.Outcome) error {
+	data, err := asJSON(made)
+	comment, text := []byte(tell.Markdown(made)), []byte{}
 	switch {
 	case o.JSON:
-		text, err = asJSON(made)
+		text = data
 	case o.Markdown:
-		text, err = asMarkdown(made)
+		text = comment
 	default:
 		for _, line := range made.Says {
 			text = append(text, terminal.Fit(line, terminal.Columns(out))+"\n"...)
@@ -70,19 +62,18 @@ func (o outputs) print(out io.Writer, made *compare.Outcome) (err error) {
 	if err == nil {
 		_, err = out.Write(text)
 	}
-	for path, form := range o.files() {
-		data, failed := form(made)
-		if failed == nil {
-			failed = strict.Replace(path, data)
-		}
-		err = errors.Join(err, failed)
-	}
-	return err
+	return errors.Join(err, replace(o.JSONFile, data), replace(o.MarkdownFile, comment))
 }
 
-func asMarkdown(made *compare.Outcome) ([]byte, error) { return []byte(tell.Markdown(made)), nil }
+// replace writes a file, if one is named.
+func replace(path string, data []byte) error {
+	if path == "" {
+		return nil
+	}
+	return strict.Replace(path, data)
+}
 
-func asJSON[T any](v T) ([]byte, error) {
+func asJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -111,8 +111,8 @@ func (b *Bench) subjects() (all []measure.Subject) {
 // leastWarmup has each connection of a server used before anything counts.
 const leastWarmup = 10 * time.Millisecond
 
-// Place finds the servers that run already, or free ports for those that are started.
-func (b *Bench) Place() (err error) {
+// place finds the servers that run already, or free ports for those that are started.
+func (b *Bench) place() (err error) {
 	for _, s := range b.Servers {
 		s.Dir = b.Dir
 		if s.Subject != "" {
@@ -135,6 +135,16 @@ func (b *Bench) Place() (err error) {
 // Compare looks at the servers and compares them until the answer is known. There may be an outcome
 // and an error.
 func (b *Bench) Compare(ctx context.Context) (*compare.Outcome, error) {
+	if err := b.place(); err != nil {
+		return nil, err
+	}
+	if b.Base != "" {
+		remove, err := b.checkout(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer remove()
+	}
 	r := &Run{Bench: b, Began: time.Now()}
 	b.Say("looking at %s", words.Count(len(b.Servers), "server"))
 	beside, err := b.look(ctx)

@@ -25,17 +25,18 @@ import (
 // ignores, such as a folder of installed packages, is in no worktree: the build has to make it.
 
 // cleaner waits for the end of its input, which comes with that of this process, however it ends. Then it removes the
-// worktrees, and git's records of them. A build may leave directories that nobody may write to, and may write while it
-// is ended.
+// worktrees, git's records of them, and last their directory. A build may leave directories that nobody may write to,
+// and may write while it is ended.
 const cleaner = `cat
 for i in 1 2 3 4 5; do
-  rm -rf "$1" && break
+  rm -rf "$1"/* && break
   chmod -R u+w "$1"
   sleep 0.2
 done
 for tree in base head; do
   git -C "$2" worktree remove --force --force "$1/$tree"
-done`
+done
+rmdir "$1"`
 
 // uncommitted prints a commit of the working tree as it stands, which is HEAD where that is the same. An index that begins
 // with HEAD's writes no file again that has not changed.
@@ -48,9 +49,9 @@ export GIT_AUTHOR_NAME=linerate GIT_AUTHOR_EMAIL=linerate@localhost
 export GIT_COMMITTER_NAME=linerate GIT_COMMITTER_EMAIL=linerate@localhost
 git commit-tree "$tree" -p HEAD -m "The working tree, as it was compared"`
 
-// Checkout checks out two revisions of the repository that the commands start in, and builds them; an
+// checkout checks out two revisions of the repository that the commands start in, and builds them; an
 // empty head is the working tree. The servers then start there. The caller calls remove in the end, if there is no error.
-func (b *Bench) Checkout(ctx context.Context) (remove func(), err error) {
+func (b *Bench) checkout(ctx context.Context) (remove func(), err error) {
 	where, err := said(ctx, b.Dir, "git", "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir", "--show-prefix")
 	if err != nil {
 		return nil, fmt.Errorf("--base needs git, and to be called in a working tree of it: %w", err)
@@ -76,7 +77,7 @@ func (b *Bench) Checkout(ctx context.Context) (remove func(), err error) {
 		_ = cmd.Wait()
 	}
 	for i, revision := range []string{b.Base, b.Head} {
-		if err := b.checkout(ctx, b.Servers[i], revision, dir, top, prefix); err != nil {
+		if err := b.build(ctx, b.Servers[i], revision, dir, top, prefix); err != nil {
 			remove()
 			return nil, err
 		}
@@ -87,8 +88,8 @@ func (b *Bench) Checkout(ctx context.Context) (remove func(), err error) {
 	return remove, nil
 }
 
-// checkout makes the worktree of one revision, and builds it.
-func (b *Bench) checkout(ctx context.Context, s *Server, revision, dir, top, prefix string) (err error) {
+// build makes the worktree of one revision, and builds it.
+func (b *Bench) build(ctx context.Context, s *Server, revision, dir, top, prefix string) (err error) {
 	name := fmt.Sprintf("%s (%s)", s.Name, revision)
 	if revision == "" {
 		name = s.Name + " (the working tree)"
