@@ -61,9 +61,12 @@ func (r *Ratio) Against(bar float64) string {
 // Further estimates how many more blocks would decide whether the ratio is the same within the margin or to which side it
 // lies, and whether it is above a bar, if one is given (0: none): an interval is half as wide after four times as many.
 // It is 0 if that is not known.
-func (r *Ratio) Further(margin, bar float64) int {
-	if !r.Known() {
+func (r *Ratio) Further(level, margin, bar float64) int {
+	switch {
+	case r == nil:
 		return 0
+	case !r.Known():
+		return max(1, Fewest(level)-r.Blocks)
 	}
 	off := math.Abs(math.Log(r.Ratio))
 	to := max(off, math.Log(1+margin)-off)

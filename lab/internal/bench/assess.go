@@ -336,5 +336,5 @@ func (r *Run) further(x *compare.Ratio) float64 {
 	for _, b := range r.Blocks {
 		took += b.Took
 	}
-	return math.Ceil(float64(x.Further(float64(r.Margin), r.FailAbove)) * took.Seconds() / float64(len(r.Blocks)))
+	return math.Ceil(float64(x.Further(r.level(), float64(r.Margin), r.FailAbove)) * took.Seconds() / float64(len(r.Blocks)))
 }

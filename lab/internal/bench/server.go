@@ -93,17 +93,11 @@ func parseRevisions(args []string) (out []*Server, err error) {
 	if len(args) == 1 {
 		text = args[0]
 	}
-	for _, name := range []string{"base", "head"} {
-		s, err := parseServer(name + "=" + text)
-		if err == nil && s.URL != "" {
-			err = errors.New("--base starts a server of each revision; give its command behind --, as -- ./server --addr {addr}")
-		}
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, s)
+	out, err = parseServers([]string{"base=" + text, "head=" + text})
+	if err == nil && out[0].URL != "" {
+		err = errors.New("--base starts a server of each revision; give its command behind --, as -- ./server --addr {addr}")
 	}
-	return out, nil
+	return out, err
 }
 
 // The ways to name a server that runs already here, so that its CPU time can be read.
