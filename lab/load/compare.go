@@ -32,10 +32,8 @@ const (
 // so many were all alike.
 type comparer struct {
 	set    Bodies // nil: the right answers are not known
-	share  int    // one in so many is compared in full; 0: none
+	share  int    // one in so many, drawn since a server may do things in turns, is compared in full; 0: none
 	seen   int    // bodies so far, up to firstInFull
-	turn   int    // of share bodies, the next
-	chosen int    // of share bodies, the one that is compared: drawn, since a server may do things in turns
 	model  []byte // the first body; or, with a set, the last body that was right
 	length int64  // of the first body; -1: lengths vary too
 	varies bool   // bodies are not all alike, so only their lengths are compared
@@ -56,14 +54,11 @@ func newComparer(set Bodies) comparer {
 
 // wants says whether take needs the next body.
 func (c *comparer) wants() bool {
-	return !c.alone && (c.seen < firstInFull || c.share == 1 || c.share > 1 && c.turn == c.chosen)
+	return !c.alone && (c.seen < firstInFull || c.share == 1 || c.share > 1 && rand.IntN(c.share) == 0)
 }
 
 // take checks the body of an answer with an expected status. body is nil if it was not kept.
 func (c *comparer) take(body []byte, length int64) {
-	if c.turn++; c.turn >= c.share && c.share > 1 {
-		c.turn, c.chosen = 0, rand.IntN(c.share)
-	}
 	if c.seen < firstInFull {
 		if c.seen++; c.set == nil {
 			c.learn(body, length)

@@ -13,10 +13,8 @@ import (
 
 // A request is one of the target's, ready to be packed.
 type request struct {
-	fields   []hpack.HeaderField
-	body     []byte
-	bodiless bool        // its answer has no body, whatever its head says
-	check    *load.Check // of its answer's head; nil: none
+	load.Request
+	fields []hpack.HeaderField
 }
 
 // prepare makes the requests of a target.
@@ -31,10 +29,6 @@ func prepare(t load.Target) ([]request, error) {
 	}
 	var all []request
 	for _, a := range asked {
-		r := request{body: a.Body, bodiless: a.Method == "HEAD"}
-		if a.Check != nil && len(a.Check.Headers) > 0 {
-			r.check = a.Check
-		}
 		host, rest := u.Host, []hpack.HeaderField{}
 		for _, h := range a.Headers {
 			if name := strings.ToLower(h[0]); name == "host" {
@@ -46,25 +40,15 @@ func prepare(t load.Target) ([]request, error) {
 		if len(a.Body) > 0 {
 			rest = append(rest, hpack.HeaderField{Name: "content-length", Value: strconv.Itoa(len(a.Body))})
 		}
-		r.fields = append([]hpack.HeaderField{{Name: ":method", Value: a.Method}, {Name: ":scheme", Value: u.Scheme},
-			{Name: ":authority", Value: host}, {Name: ":path", Value: a.Path}}, rest...)
-		all = append(all, r)
+		all = append(all, request{a, append([]hpack.HeaderField{{Name: ":method", Value: a.Method}, {Name: ":scheme", Value: u.Scheme},
+			{Name: ":authority", Value: host}, {Name: ":path", Value: a.Path}}, rest...)})
 	}
 	return all, nil
 }
 
-// said is what a head says that is of any interest.
-type said struct {
-	status int
-	length int64 // -1: not said
-	fault  error
-	whole  bool // all fields are wanted
-	fields []hpack.HeaderField
-}
-
-// values are those of a header.
-func (a *said) values(name string) (all []string) {
-	for _, f := range a.fields {
+// values are those of a header in the head that was read last.
+func (s *session) values(name string) (all []string) {
+	for _, f := range s.fields {
 		if strings.EqualFold(f.Name, name) {
 			all = append(all, f.Value)
 		}
@@ -72,24 +56,24 @@ func (a *said) values(name string) (all []string) {
 	return all
 }
 
-// field takes one field of a head.
-func (s *session) field(f hpack.HeaderField) {
-	a := &s.said
-	if a.whole {
-		a.fields = append(a.fields, f)
-	}
-	switch f.Name {
-	case ":status":
-		n, err := strconv.ParseUint(f.Value, 10, 16)
-		if err != nil || len(f.Value) != 3 || n < 100 || a.status != 0 {
-			a.fault = fmt.Errorf("a status of %.40q, which is none or a second one", f.Value)
+// said is what that head says that is of any interest: a status, and a length or -1.
+func (s *session) said() (status int, length int64, err error) {
+	length = -1
+	for _, f := range s.fields {
+		switch f.Name {
+		case ":status":
+			n, wrong := strconv.ParseUint(f.Value, 10, 16)
+			if wrong != nil || len(f.Value) != 3 || n < 100 || status != 0 {
+				err = fmt.Errorf("a status of %.40q, which is none or a second one", f.Value)
+			}
+			status = int(n)
+		case "content-length":
+			n, wrong := strconv.ParseUint(f.Value, 10, 62)
+			if wrong != nil || length >= 0 && length != int64(n) {
+				err = fmt.Errorf("content-length %.40q, which is none or a second one", f.Value)
+			}
+			length = int64(n)
 		}
-		a.status = int(n)
-	case "content-length":
-		n, err := strconv.ParseUint(f.Value, 10, 62)
-		if err != nil || a.length >= 0 && a.length != int64(n) {
-			a.fault = fmt.Errorf("content-length %.40q, which is none or a second one", f.Value)
-		}
-		a.length = int64(n)
 	}
+	return status, length, err
 }

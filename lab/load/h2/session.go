@@ -63,9 +63,9 @@ type session struct {
 	packer  *hpack.Encoder
 	packed  bytes.Buffer
 	heads   *hpack.Decoder
-	head    []byte // of one that goes on in the next frame
-	headEnd bool   // it ends its stream
-	said    said
+	head    []byte              // of one that goes on in the next frame
+	headEnd bool                // it ends its stream
+	fields  []hpack.HeaderField // of the head that was read last
 }
 
 // New is the client's side of a new connection to a target.
@@ -77,7 +77,7 @@ func New(t load.Target) (load.Session, error) {
 	s := &session{requests: requests, at: map[uint32]int{}, next: 1, window: firstWindow, first: firstWindow,
 		largest: mostFrame, streams: make([]stream, t.Pipelining)}
 	s.packer = hpack.NewEncoder(&s.packed)
-	s.heads = hpack.NewDecoder(tableSize, s.field)
+	s.heads = hpack.NewDecoder(tableSize, func(f hpack.HeaderField) { s.fields = append(s.fields, f) })
 	s.heads.SetMaxStringLength(mostHead)
 	s.frames = http2.NewFramer(&s.out, &s.in)
 	s.frames.SetMaxReadFrameSize(mostFrame)
@@ -101,7 +101,7 @@ func (s *session) Between() bool {
 func (s *session) Ask(place, of int, keep bool) error {
 	r := &s.requests[of]
 	st := &s.streams[place]
-	*st = stream{id: s.next, of: r, keep: keep, length: -1, body: st.body[:0], unsent: r.body, window: s.first}
+	*st = stream{id: s.next, of: r, keep: keep, length: -1, body: st.body[:0], unsent: r.Body, window: s.first}
 	s.at[st.id] = place
 	s.next += 2
 	s.packed.Reset()
@@ -110,7 +110,7 @@ func (s *session) Ask(place, of int, keep bool) error {
 	}
 	part := s.packed.Next(s.largest)
 	err := s.frames.WriteHeaders(http2.HeadersFrameParam{StreamID: st.id, BlockFragment: part,
-		EndStream: len(r.body) == 0, EndHeaders: s.packed.Len() == 0})
+		EndStream: len(r.Body) == 0, EndHeaders: s.packed.Len() == 0})
 	for err == nil && s.packed.Len() > 0 {
 		part = s.packed.Next(s.largest)
 		err = s.frames.WriteContinuation(st.id, s.packed.Len() == 0, part)
@@ -252,9 +252,10 @@ func (s *session) headed(place int, open bool, block []byte, whole bool) (*load.
 	case !whole:
 		return nil, nil
 	}
-	s.said = said{length: -1, whole: open && s.streams[place].of.check != nil, fields: s.said.fields[:0]}
+	s.fields = s.fields[:0]
 	_, err := s.heads.Write(block)
-	if err = errors.Join(err, s.heads.Close(), s.said.fault); err != nil || !open {
+	status, length, wrong := s.said()
+	if err = errors.Join(err, s.heads.Close(), wrong); err != nil || !open {
 		return nil, err
 	}
 	st := &s.streams[place]
@@ -262,15 +263,12 @@ func (s *session) headed(place int, open bool, block []byte, whole bool) (*load.
 	case st.status != 0 && !s.headEnd:
 		return nil, errors.New("a second head, within a body")
 	case st.status != 0: // a trailer
-	case s.said.status == 0 || s.said.status == http.StatusSwitchingProtocols:
-		return nil, fmt.Errorf("a head with a status of %d", s.said.status)
-	case s.said.status < 200 && !s.headEnd:
+	case status == 0 || status == http.StatusSwitchingProtocols:
+		return nil, fmt.Errorf("a head with a status of %d", status)
+	case status < 200 && !s.headEnd:
 		return nil, nil // an interim answer; the final one follows
 	default:
-		st.status, st.length = s.said.status, s.said.length
-		if s.said.whole {
-			st.amiss = st.of.check.HeadFault(s.said.values)
-		}
+		st.status, st.length, st.amiss = status, length, st.of.Check.HeadFault(s.values)
 	}
 	if s.headEnd {
 		return s.ended(place, st.body), nil
@@ -315,7 +313,7 @@ func (s *session) data(f *http2.DataFrame, place int, open bool) (*load.Answer, 
 func (s *session) ended(place int, body []byte) *load.Answer {
 	st := &s.streams[place]
 	switch {
-	case st.length >= 0 && st.length != st.got && st.status != http.StatusNotModified && !st.of.bodiless:
+	case st.length >= 0 && st.length != st.got && st.status != http.StatusNotModified && st.of.Method != http.MethodHead:
 		return s.finish(place, nil, fmt.Errorf("%d bytes of body, where content-length says %d", st.got, st.length))
 	case !st.keep:
 		body = nil
