@@ -138,9 +138,9 @@ func unrestored(left []tune.Left) (fs []doctor.Finding) {
 		switch {
 		case l.Service(): // experiments need it stopped
 			f.Level, f.Means, f.Mend = doctor.Good, "", ""
-		case l.By() == tune.Orphan:
+		case l.Orphan():
 			f.Level, f.Means = doctor.Limit, "the next run restores it, where it may"
-		case l.By() == tune.Held:
+		case l.Held():
 			f.Mend = ""
 		}
 		fs = append(fs, f)

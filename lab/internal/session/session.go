@@ -114,12 +114,12 @@ func (s *Session) restoreSettings() error {
 		s.Say("restored %s, which a run that was killed had left at %q", l.Path, strings.TrimSpace(l.Now))
 	}
 	for _, l := range left {
-		if l.Service() || s.Trial && l.By() == tune.ByHand {
+		if l.Service() || s.Trial && l.ByHand() {
 			s.Say("%v, and stays so for this run", l)
 			continue
 		}
 		way := "restore it first: " + tune.Restore
-		if l.By() == tune.Held {
+		if l.Held() {
 			way = "wait for its end, or end it"
 		}
 		return fmt.Errorf("nothing was measured: %v; %s", l, way)

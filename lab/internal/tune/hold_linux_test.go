@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -53,9 +52,10 @@ func (h *holder) kill() {
 	_ = h.cmd.Wait()
 }
 
-func who(left []Left) (by []By) {
+// who tells for each whether it is held, lost, or turned by hand.
+func who(left []Left) (by string) {
 	for _, l := range left {
-		by = append(by, l.By())
+		by += map[bool]string{l.Held(): "held ", l.Orphan(): "orphan ", l.ByHand(): "hand "}[true]
 	}
 	return by
 }
@@ -73,7 +73,7 @@ func TestAHoldEndsHoweverItsCallerEnds(t *testing.T) {
 		if got := get(t, root, netDir+d.dev+"/queues/rx-7/rps_cpus"); got != "02\n" {
 			t.Errorf("%s: while it holds: %q", name, got)
 		}
-		if left, err := All(); err != nil || !slices.Equal(who(left), slices.Repeat([]By{Held}, 8)) {
+		if left, err := All(); err != nil || who(left) != strings.Repeat("held ", 8) {
 			t.Errorf("%s: %v, %v", name, left, err)
 		}
 		// Neither another hold nor a person takes over what is held.
@@ -110,7 +110,7 @@ func TestWhatAKilledHoldLeftIsKnownAndRestored(t *testing.T) {
 	} {
 		hold(t, labProcess("hold", "rps", Options{Dev: d.dev, CPUs: "1"})).kill()
 		left, err := All()
-		if err != nil || len(left) != 8 || left[0].By() != Orphan {
+		if err != nil || len(left) != 8 || !left[0].Orphan() {
 			t.Fatalf("after the kill: %v, %v", left, err)
 		}
 		for _, words := range []string{netDir + d.dev + "/queues/rx-0/rps_cpus", `is "02" and was "00"`, "has died"} {
@@ -142,7 +142,7 @@ func TestWhatAKilledHoldLeftIsStuck(t *testing.T) {
 	if err := h.cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	if left, err := All(); err != nil || !slices.Equal(who(left), []By{Orphan}) {
+	if left, err := All(); err != nil || who(left) != "orphan " {
 		t.Errorf("left %v, %v", left, err)
 	}
 	if _, left, err := Settle(); err == nil || len(left) != 1 {
@@ -159,7 +159,7 @@ func TestOnlyWhatNobodyHoldsIsRestored(t *testing.T) {
 	applied := snapshot(t, root)
 	began := time.Now()
 	restored, left, err := Settle()
-	if want := append(slices.Repeat([]By{ByHand}, 8), Held); err != nil || len(restored) != 0 || !slices.Equal(who(left), want) {
+	if want := strings.Repeat("hand ", 8) + "held "; err != nil || len(restored) != 0 || who(left) != want {
 		t.Errorf("restored %v, left %v, %v, after %v", restored, left, err, time.Since(began))
 	}
 	if !maps.Equal(applied, snapshot(t, root)) {

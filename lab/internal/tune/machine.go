@@ -34,8 +34,9 @@ const (
 type machine struct {
 	tree     string // put in front of every path; empty on a real machine
 	online   []int
-	possible int  // number of CPUs up to the last possible one
-	apart    bool // in a network namespace other than the machine's own
+	possible int   // number of CPUs up to the last possible one
+	apart    bool  // in a network namespace other than the machine's own
+	passing  state // of what goes with that
 }
 
 func here() (m *machine, err error) {

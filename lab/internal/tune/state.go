@@ -36,27 +36,14 @@ type Left struct {
 	Now string `json:"-"`
 }
 
-// By says who turned a setting.
-type By string
+// ByHand tells whether it was turned by hand, and stays so until it is restored.
+func (l Left) ByHand() bool { return l.PID == 0 }
 
-// A setting is turned by hand and stays until it is restored, or is held by a
-// process: one that still runs, or one that has died without restoring it.
-const (
-	ByHand By = "by hand"
-	Held   By = "held"
-	Orphan By = "orphan"
-)
+// Held tells whether a process that still runs restores it when it ends.
+func (l Left) Held() bool { return !l.ByHand() && l.Start == began(l.PID) }
 
-// By says who turned it.
-func (l Left) By() By {
-	switch {
-	case l.PID == 0:
-		return ByHand
-	case l.Start == began(l.PID):
-		return Held
-	}
-	return Orphan
-}
+// Orphan tells whether that process has died without restoring it.
+func (l Left) Orphan() bool { return !l.ByHand() && !l.Held() }
 
 // began is when a process started, in ticks since boot; 0 if it has ended. One that was killed keeps its number
 // until its parent asks for its end, which the first process of a container may never do.
@@ -72,16 +59,18 @@ func began(pid int) uint64 {
 	return s.Starttime
 }
 
-func orphan(l Left) bool { return l.By() == Orphan }
-
 // Service tells whether it is a service that was stopped.
 func (l Left) Service() bool { return strings.HasPrefix(l.Path, unitPrefix) }
 
 func (l Left) String() string {
-	by := map[By]string{ByHand: "by hand", Held: fmt.Sprintf("and process %d still holds it", l.PID),
-		Orphan: "and the process that was to restore it has died"}
+	by := "by hand"
+	if l.Held() {
+		by = fmt.Sprintf("and process %d still holds it", l.PID)
+	} else if l.Orphan() {
+		by = "and the process that was to restore it has died"
+	}
 	return fmt.Sprintf("the kernel setting %s is %q and was %q: tune-%s.sh turned it at %s, %s", l.Path,
-		plain(l.Now), plain(l.Original), l.Knob, l.Since.Format(time.RFC3339), by[l.By()])
+		plain(l.Now), plain(l.Original), l.Knob, l.Since.Format(time.RFC3339), by)
 }
 
 // A state is the originals, in the order in which they were saved.
@@ -111,9 +100,12 @@ func read() (s *state, err error) {
 	return s, nil
 }
 
-// locked changes the originals, which nobody else does meanwhile. Before that it restores what holds that were
-// killed have left.
-func (m *machine) locked(change func(s *state) error) error {
+// locked changes the originals of what is at a path, which nobody else does meanwhile. Before that it restores what
+// holds that were killed have left.
+func (m *machine) locked(path string, change func(s *state) error) error {
+	if m.passes(path) {
+		return change(&m.passing)
+	}
 	if err := os.MkdirAll(stateDir(), 0o755); err != nil {
 		return err
 	}
@@ -129,7 +121,7 @@ func (m *machine) locked(change func(s *state) error) error {
 	if err != nil {
 		return err
 	}
-	s.settled, s.stuck = s.restore(m, orphan)
+	s.settled, s.stuck = s.restore(m, Left.Orphan)
 	return change(s)
 }
 
@@ -206,14 +198,14 @@ func All() (all []Left, err error) {
 // says what it restored and what is still turned. left is valid with an error, too.
 func Settle() (restored, left []Left, err error) {
 	left, err = All()
-	if !slices.ContainsFunc(left, orphan) {
+	if !slices.ContainsFunc(left, Left.Orphan) {
 		return nil, left, err
 	}
 	m, err := here()
 	if err != nil || m.root(stateDir()) != nil {
 		return nil, left, err // who can restore nothing is told what is turned
 	}
-	err = m.locked(func(s *state) error {
+	err = m.locked("", func(s *state) error {
 		restored = s.settled
 		return s.stuck
 	})

@@ -106,9 +106,6 @@ func unavailable(format string, args ...any) error { return Unavailable{fmt.Spri
 // its unit behind [unitPrefix].
 type change struct{ path, now, want string }
 
-// due tells whether a change has something to write.
-func (c change) due() bool { return plain(c.now) != plain(c.want) }
-
 // changes plans the knob's changes and reads the present values.
 func (k *knob) changes(m *machine, o Options) ([]change, error) {
 	for _, arg := range o.Args() {
@@ -217,13 +214,10 @@ func (k *knob) print(m *machine, changes []change, out io.Writer) error {
 	fmt.Fprintln(w, "PATH\tNOW\tWANTED")
 	writes := 0
 	for _, c := range changes {
-		want := plain(c.want)
-		if c.due() {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", c.path, plain(c.now), plain(c.want))
+		if plain(c.now) != plain(c.want) {
 			writes++
-		} else {
-			want += " (already)"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", c.path, plain(c.now), want)
 	}
 	w.Flush()
 	fmt.Fprintf(out, "plan: %s; nothing was changed\n", words.Count(writes, "write"))
@@ -250,7 +244,7 @@ func (m *machine) restore(chosen func(Left) bool, out io.Writer) error {
 	if err := m.root(stateDir()); err != nil {
 		return err
 	}
-	return m.locked(func(s *state) error {
+	return m.locked("", func(s *state) error {
 		restored, err := s.restore(m, chosen)
 		if err == nil {
 			fmt.Fprintf(out, "%s restored, all read back\n", words.Count(len(restored), "original"))
@@ -261,12 +255,11 @@ func (m *machine) restore(chosen func(Left) bool, out io.Writer) error {
 
 // apply changes the settings until somebody restores them.
 func (k *knob) apply(m *machine, changes []change, out io.Writer) error {
-	s, err := k.write(m, changes, 0)
-	if err != nil {
+	if err := k.write(m, changes, 0); err != nil {
 		return err
 	}
-	where := "originals are in " + s.file
-	if s.file == "" {
+	where := "originals are in " + stateDir()
+	if m.passes(changes[0].path) {
 		where = "they go with this network namespace"
 	}
 	fmt.Fprintf(out, "%s: %s as wanted, all read back; %s\n", k.name, words.Count(len(changes), "value"), where)
@@ -276,12 +269,11 @@ func (k *knob) apply(m *machine, changes []change, out io.Writer) error {
 // write saves the originals of all changes and then writes. If it fails half-way, it
 // restores them. An earlier original of a path stays; but a process that is to hold the
 // values refuses what has one, and nobody takes over what is held.
-func (k *knob) write(m *machine, changes []change, pid int) (s *state, err error) {
+func (k *knob) write(m *machine, changes []change, pid int) error {
 	if err := k.reach(m, changes[0].path); err != nil {
-		return nil, err
+		return err
 	}
-	write := func(locked *state) error {
-		s = locked
+	return m.locked(changes[0].path, func(s *state) error {
 		if s.stuck != nil {
 			return fmt.Errorf("what a hold that was killed has left is not restored: %w", s.stuck)
 		}
@@ -289,7 +281,7 @@ func (k *knob) write(m *machine, changes []change, pid int) (s *state, err error
 			return err
 		}
 		for _, c := range changes {
-			if !c.due() {
+			if plain(c.now) == plain(c.want) {
 				continue
 			}
 			if err := m.set(c.path, c.want); err != nil {
@@ -300,13 +292,7 @@ func (k *knob) write(m *machine, changes []change, pid int) (s *state, err error
 			}
 		}
 		return nil
-	}
-	if m.passes(changes[0].path) {
-		err = write(&state{})
-	} else {
-		err = m.locked(write)
-	}
-	return s, err
+	})
 }
 
 // add saves the originals of changes.
@@ -343,8 +329,7 @@ func (k *knob) hold(m *machine, changes []change, out io.Writer) error {
 	unwanted := make(chan os.Signal, 8)
 	signal.Notify(unwanted, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	signal.Ignore(syscall.SIGPIPE) // the reader of its output may be gone
-	s, err := k.write(m, changes, os.Getpid())
-	if err != nil {
+	if err := k.write(m, changes, os.Getpid()); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, Ready)
@@ -353,12 +338,8 @@ func (k *knob) hold(m *machine, changes []change, out io.Writer) error {
 		unwanted <- syscall.SIGHUP
 	}()
 	<-unwanted
-	back := func(s *state) error {
+	return m.locked(changes[0].path, func(s *state) error {
 		_, err := s.restore(m, among(changes))
 		return err
-	}
-	if s.file == "" {
-		return back(s)
-	}
-	return m.locked(back)
+	})
 }

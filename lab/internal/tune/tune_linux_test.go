@@ -176,7 +176,7 @@ func TestKilledAnywhereItIsRestored(t *testing.T) {
 			n := 0
 			for ; killed(t, labProcess("apply", turn.knob, turn.Options), n); n++ {
 				// A run refuses to begin, or nothing was written.
-				if left, err := All(); err != nil || len(left) != n || n > 0 && left[0].By() != ByHand {
+				if left, err := All(); err != nil || len(left) != n || n > 0 && !left[0].ByHand() {
 					t.Errorf("killed before write %d: %v, %v", n+1, left, err)
 				}
 				back("apply", n)
