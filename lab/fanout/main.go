@@ -27,7 +27,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"time"
@@ -126,17 +125,10 @@ func parse(args []string) (s settings, err error) {
 	fs.Whole("subscriber", &s.hub.Subscriber, 1, 1<<20)
 	fs.Whole("shards", &s.hub.Shards, 0, 1024)
 	fs.Whole("drainers", &s.drainers, 1, 1024)
-	either := func(name, no, yes string, to *bool) {
-		fs.Func(name, "", func(v string) error {
-			if *to = v == yes; !*to && v != no {
-				return fmt.Errorf("give %s or %s", no, yes)
-			}
-			return nil
-		})
-	}
-	either("shard-by", "address", "counter", &s.hub.Counter)
-	either("flush", "each", "drained", &s.drained)
-	either("route", "all", "live", &s.live)
+	shardBy, flush, route := "", "", ""
+	fs.OneOf("shard-by", &shardBy, "address", "counter")
+	fs.OneOf("flush", &flush, "each", "drained")
+	fs.OneOf("route", &route, "all", "live")
 	fs.Func("apart", "", func(v string) error {
 		if s.apart = v; v != "tcp" && v != "unix" {
 			return errors.New("give tcp or unix")
@@ -158,6 +150,7 @@ func parse(args []string) (s settings, err error) {
 	if err := fs.Read(args, ""); err != nil {
 		return settings{}, err
 	}
+	s.hub.Counter, s.drained, s.live = shardBy == "counter", flush == "drained", route == "live"
 	switch {
 	case s.apart == "" && (s.window > 0 || s.live):
 		err = errors.New("--window and --route are of pushes; set --apart")

@@ -50,20 +50,10 @@ func defaults() settings {
 func parse(args []string, gomaxprocs string) (settings, error) {
 	s := defaults()
 	fs := program.NewFlags()
-	oneOf := func(name string, to *string, words ...string) {
-		fs.Func(name, "", func(v string) error {
-			for _, w := range words {
-				if *to = v; v == w {
-					return nil
-				}
-			}
-			return errors.New("give " + strings.Join(words, " or "))
-		})
-	}
 	fs.StringVar(&s.addr, "addr", s.addr, "")
-	oneOf("stack", &s.stack, stackFiber, stackFastHTTP, stackNetHTTP)
+	fs.OneOf("stack", &s.stack, stackFiber, stackFastHTTP, stackNetHTTP)
 	fs.BoolVar(&s.prefork, "prefork", s.prefork, "")
-	oneOf("index", &s.index, indexPool, indexGofakeit)
+	fs.OneOf("index", &s.index, indexPool, indexGofakeit)
 	fs.Whole("write-buffer", &s.writeBuffer, 512, 1<<20)
 	fs.StringVar(&s.tunings, "tuning", "", "")
 	fs.Whole("spin-ns", &s.spinNs, 0, 1_000_000_000)

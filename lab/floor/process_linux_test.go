@@ -71,7 +71,7 @@ func TestProgram(t *testing.T) {
 	refusals(t, floor(), v.addr, map[string]string{
 		"--workers 0":             "whole number from 1",
 		"--timeout 1":             "as in 10s",
-		"--pprof-sockets /dev/no": "does not exist",
+		"--pprof-sockets /dev/no": "make one with mkdir",
 	})
 	// A second server with workers of its own does not share the port unnoticed.
 	second := exec.Command(floor(), "--addr", v.addr, "--workers", "2")

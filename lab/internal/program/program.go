@@ -21,6 +21,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -141,6 +142,18 @@ func (f Flags) Whole(name string, to *int, least, most int) {
 			return fmt.Errorf("give a whole number from %d to %d", least, most)
 		}
 		*to = n
+		return nil
+	})
+}
+
+// OneOf adds a flag that takes one of some words, of which the first is the default.
+func (f Flags) OneOf(name string, to *string, words ...string) {
+	*to = words[0]
+	f.Func(name, "", func(v string) error {
+		if !slices.Contains(words, v) {
+			return errors.New("give " + strings.Join(words, " or "))
+		}
+		*to = v
 		return nil
 	})
 }

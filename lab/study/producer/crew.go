@@ -10,7 +10,7 @@ import (
 
 // A crew is one worker or several that take events from one channel.
 type crew[E any] struct {
-	Options
+	Settings
 	*account
 	send   batch.Send[E]
 	events chan E
@@ -22,8 +22,8 @@ type crew[E any] struct {
 	spare sync.Pool // of *[]E: swap's empty buffers
 }
 
-func newCrew[E any](o Options, a *account, send batch.Send[E]) *crew[E] {
-	c := &crew[E]{Options: o, account: a, send: send, events: make(chan E, o.Queue)}
+func newCrew[E any](s Settings, a *account, send batch.Send[E]) *crew[E] {
+	c := &crew[E]{Settings: s, account: a, send: send, events: make(chan E, s.Queue)}
 	c.ctx, c.giveUp = context.WithCancel(context.Background())
 	return c
 }
@@ -116,7 +116,7 @@ func (c *crew[E]) deliver(events []E) {
 	c.log(len(events))
 }
 
-func (c *crew[E]) Add(ctx context.Context, e E) error {
+func (c *crew[E]) add(ctx context.Context, e E) error {
 	// If there is room, this costs what the plain send in the study's text costs.
 	select {
 	case c.events <- e:

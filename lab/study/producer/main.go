@@ -3,15 +3,10 @@
 //
 //	event_producer --variant pool-10 --event-rate 2000
 //
-// A run begins when event_sink connects, and ends with the connection (see event.Ask). The sink counts what arrives.
+// A run begins when event_sink connects, and ends with the connection (see event.Ask). The sink counts what
+// arrives.
 //
-//	pool-N   N workers, each with a buffer and a ticker of its own; a worker sends and waits for the
-//	         answer, and takes no event meanwhile
-//	async    one worker, which copies its buffer and sends in the background
-//	swap     the same, but the buffer itself is given away and another taken
-//	batch    the library, lab/batch
-//
-// The first two are as in the study's text, with their faults: all tickers of a pool start together, nothing
+// The variants pool-N and async are as in the study's text, with their faults: all tickers of a pool start together, nothing
 // bounds the batches that async has in flight, nothing is tried again, and a panic in a send ends the process.
 // They are here to be measured. A service imports the library. One thing is not in the text: every event is
 // accounted for, so that the measurements can be trusted.
@@ -36,8 +31,7 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"slices"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/profile/endpoint"
@@ -58,11 +52,15 @@ const (
 type Settings struct {
 	Addr         string
 	Variant      string
-	Options      Options
 	EventRate    int // events a second
 	EventBytes   int
 	Pacing       string
-	PprofSockets string // a directory; empty: none
+	Queue        int           // the most events that wait for a worker; 0: they are handed over directly
+	BatchSize    int           // how many make a batch
+	Interval     time.Duration // of the ticker by which waiting events are sent
+	Stagger      bool          // worker i of n starts its ticker i/n of the interval later; pools only
+	Attempts     int           // of the library; the others try once
+	PprofSockets string        // a directory; empty: none
 }
 
 func main() { os.Exit(command(os.Args[1:])) }
@@ -152,42 +150,32 @@ func (s Settings) serve(conn net.Conn) {
 
 // parse reads the flags. Every error is one line that names what is accepted.
 func parse(args []string) (Settings, error) {
-	s := Settings{Addr: "127.0.0.1:8083", EventRate: 2000,
-		Options: Options{BatchSize: 1000, Queue: 1000, Attempts: 1}}
+	s := Settings{Addr: "127.0.0.1:8083", EventRate: 2000, BatchSize: 1000, Queue: 1000, Attempts: 1}
 	fs := program.NewFlags()
 	fs.Loopback("addr", &s.Addr)
 	fs.StringVar(&s.Variant, "variant", "async", "")
 	fs.Whole("event-rate", &s.EventRate, 1, maxRate)
-	size := oneOf(fs, "event-bytes", "64", "256", "1024", "4096")
-	fs.Whole("batch-size", &s.Options.BatchSize, 1, 100_000)
+	size := ""
+	fs.OneOf("event-bytes", &size, "64", "256", "1024", "4096")
+	fs.Whole("batch-size", &s.BatchSize, 1, 100_000)
 	ms := 1000
 	fs.Whole("interval-ms", &ms, 1, 60_000)
-	fs.Whole("queue", &s.Options.Queue, 0, 1_000_000)
-	pacing := oneOf(fs, "pacing", pacingOpen, pacingTicker)
-	fs.BoolVar(&s.Options.Stagger, "stagger", false, "")
-	fs.Whole("attempts", &s.Options.Attempts, 1, 100)
+	fs.Whole("queue", &s.Queue, 0, 1_000_000)
+	fs.OneOf("pacing", &s.Pacing, pacingOpen, pacingTicker)
+	fs.BoolVar(&s.Stagger, "stagger", false, "")
+	fs.Whole("attempts", &s.Attempts, 1, 100)
 	fs.StringVar(&s.PprofSockets, "pprof-sockets", "", "")
 	if err := fs.Read(args, "a value of --stagger is joined with =; "); err != nil {
 		return s, err
 	}
-	fmt.Sscan(*size, &s.EventBytes)
-	s.Pacing = *pacing
-	s.Options.Interval = time.Duration(ms) * time.Millisecond
-	if err := check(s.Variant, s.Options); err != nil {
-		return s, fmt.Errorf("--variant: %w", err)
+	s.EventBytes, _ = strconv.Atoi(size)
+	s.Interval = time.Duration(ms) * time.Millisecond
+	pool := workers(s.Variant) > 0
+	switch {
+	case !pool && s.Variant != "async" && s.Variant != "swap" && s.Variant != "batch":
+		return s, fmt.Errorf("--variant: there is no variant %q; use pool-N with N from 1 to %d, async, swap or batch", s.Variant, maxWorkers)
+	case s.Stagger && !pool:
+		return s, fmt.Errorf("--stagger: %s has one ticker, and nothing to stagger; only pool-N has", s.Variant)
 	}
 	return s, nil
-}
-
-// oneOf adds a flag that takes one of some words, the first by default.
-func oneOf(fs program.Flags, name string, words ...string) *string {
-	word := words[0]
-	fs.Func(name, "", func(v string) error {
-		if !slices.Contains(words, v) {
-			return fmt.Errorf("give %s or %s", strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
-		}
-		word = v
-		return nil
-	})
-	return &word
 }

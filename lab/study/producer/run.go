@@ -64,7 +64,7 @@ func begin(s Settings, ask event.Ask) (*run, error) {
 // connect gives the run its variant. All events are made in one, so that nothing is allocated per event.
 func connect[E any](r *run, sink string) error {
 	p := newPoster[E](sink)
-	v, err := newVariant(r.Variant, r.Options, &r.account, p.post)
+	v, err := newVariant(r.Settings, &r.account, p.post)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func connect[E any](r *run, sink string) error {
 	}
 	r.add = func(n, due int64) error {
 		event.Put(text, uint64(n), due)
-		err := v.Add(r.ctx, one[0])
+		err := v.add(r.ctx, one[0])
 		if err == nil {
 			r.added.Add(1)
 		}
@@ -141,7 +141,7 @@ func (r *run) paceByTicker() {
 func (r *run) figures() event.Figures {
 	// What was taken in is read last, so that it includes all events in the other counts.
 	f := event.Figures{Logged: r.logged.Load(), Failed: r.failed.Load(), Added: r.added.Load(),
-		Interval: r.Options.Interval.Seconds(), Add: r.adding.Spread(), PaceLag: r.paceLag.Spread()}
+		Interval: r.Interval.Seconds(), Add: r.adding.Spread(), PaceLag: r.paceLag.Spread()}
 	now := time.Duration(r.stopped.Load())
 	if now == 0 {
 		now = r.clock()

@@ -14,21 +14,12 @@ import (
 )
 
 // A variant takes events in, from one goroutine, and sends them in batches.
-type variant[E any] interface {
-	// Add takes an event in. If there is no room, it waits until its context ends.
-	Add(ctx context.Context, e E) error
-	// close sends what the variant holds, until its context ends; the rest counts as failed. No Add may
-	// come after it. No goroutine is left.
-	close(ctx context.Context)
-}
-
-// Options are what the variants have in common.
-type Options struct {
-	Queue     int           // the most events that wait for a worker; 0: they are handed over directly
-	BatchSize int           // how many make a batch
-	Interval  time.Duration // of the ticker by which waiting events are sent
-	Stagger   bool          // worker i of n starts its ticker i/n of the interval later; pools only
-	Attempts  int           // of the library; the others try once
+type variant[E any] struct {
+	// add takes an event in. If there is no room, it waits until its context ends.
+	add func(context.Context, E) error
+	// close sends what the variant holds, until its context ends; the rest counts as failed. Nothing may be
+	// added after it. No goroutine is left.
+	close func(context.Context)
 }
 
 // An account says what became of the events that were taken in.
@@ -54,34 +45,22 @@ func workers(name string) int {
 	return n
 }
 
-// check says what is wrong with a variant's name or its options.
-func check(name string, o Options) error {
-	n := workers(name)
-	switch {
-	case n == 0 && name != "async" && name != "swap" && name != "batch":
-		return fmt.Errorf("there is no variant %q; use pool-N with N from 1 to %d, async, swap or batch", name, maxWorkers)
-	case o.Stagger && n == 0:
-		return fmt.Errorf("%s has one ticker, and nothing to stagger; only pool-N has", name)
+// newVariant starts the variant of the settings. send gets a slice that is used again once it has returned,
+// except with async.
+func newVariant[E any](s Settings, a *account, send batch.Send[E]) (variant[E], error) {
+	if s.Variant == "batch" {
+		return newLibrary(s, a, send)
 	}
-	return nil
-}
-
-// newVariant starts a variant whose name was checked. send gets a slice that is used again once it has
-// returned, except with async.
-func newVariant[E any](name string, o Options, a *account, send batch.Send[E]) (variant[E], error) {
-	if name == "batch" {
-		return newLibrary(o, a, send)
-	}
-	c := newCrew(o, a, send)
-	switch name {
+	c := newCrew(s, a, send)
+	switch s.Variant {
 	case "async":
 		c.start(1, c.copied)
 	case "swap":
 		c.start(1, c.swapped)
 	default:
-		c.start(workers(name), c.waited)
+		c.start(workers(s.Variant), c.waited)
 	}
-	return c, nil
+	return variant[E]{c.add, c.close}, nil
 }
 
 // More settings of the library, fixed here.
@@ -91,28 +70,24 @@ const (
 	mostWait  = time.Second
 )
 
-// A library is lab/batch as a variant.
-type library[E any] struct {
-	*batch.Batcher[E]
-	*account
-}
-
-func newLibrary[E any](o Options, a *account, send batch.Send[E]) (variant[E], error) {
-	batcher, err := batch.New(func(ctx context.Context, events []E) error {
+// newLibrary starts lab/batch.
+func newLibrary[E any](s Settings, a *account, send batch.Send[E]) (variant[E], error) {
+	b, err := batch.New(func(ctx context.Context, events []E) error {
 		err := send(ctx, events)
 		if err == nil {
 			a.log(len(events))
 		}
 		return err
-	}, batch.MaxCount(o.BatchSize), batch.Interval(o.Interval), batch.Capacity(max(o.Queue, 1)), batch.InFlight(inFlight),
-		batch.WithRetry(batch.Backoff(leastWait, mostWait, o.Attempts)), batch.WithMeter(a),
+	}, batch.MaxCount(s.BatchSize), batch.Interval(s.Interval), batch.Capacity(max(s.Queue, 1)), batch.InFlight(inFlight),
+		batch.WithRetry(batch.Backoff(leastWait, mostWait, s.Attempts)), batch.WithMeter(a),
 		batch.WithLogger(slog.New(slog.DiscardHandler))) // losses are in the account
-	return library[E]{batcher, a}, err
-}
-
-func (l library[E]) close(ctx context.Context) {
-	left, _ := l.Close(ctx) // the error tells of losses that the account has
-	l.failed.Add(int64(len(left)))
+	if err != nil {
+		return variant[E]{}, err
+	}
+	return variant[E]{b.Add, func(ctx context.Context) {
+		left, _ := b.Close(ctx) // the error tells of losses that the account has
+		a.failed.Add(int64(len(left)))
+	}}, nil
 }
 
 // These methods are the library's batch.Meter.

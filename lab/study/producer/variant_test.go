@@ -23,18 +23,19 @@ type subject[E any] struct {
 	taken int64
 }
 
-func made[E any](t *testing.T, name string, o Options, send batch.Send[E]) *subject[E] {
+func made[E any](t *testing.T, name string, s Settings, send batch.Send[E]) *subject[E] {
 	t.Helper()
-	s := &subject[E]{}
+	s.Variant = name
+	p := &subject[E]{}
 	var err error
-	if s.variant, err = newVariant(name, o, &s.account, send); err != nil {
+	if p.variant, err = newVariant(s, &p.account, send); err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return p
 }
 
 func (s *subject[E]) take(ctx context.Context, e E) error {
-	err := s.Add(ctx, e)
+	err := s.add(ctx, e)
 	if err == nil {
 		s.taken++
 	}
@@ -63,7 +64,7 @@ func TestEachEventIsAccountedFor(t *testing.T) {
 				var mu sync.Mutex
 				seen := map[int]int{}
 				var calls, refused atomic.Int64
-				p := made(t, name, Options{Queue: queue, BatchSize: 50, Interval: 5 * time.Millisecond, Attempts: 1},
+				p := made(t, name, Settings{Queue: queue, BatchSize: 50, Interval: 5 * time.Millisecond, Attempts: 1},
 					func(_ context.Context, events []int) error {
 						if calls.Add(1)%5 == 0 {
 							refused.Add(int64(len(events)))
@@ -100,7 +101,7 @@ func TestEachEventIsAccountedFor(t *testing.T) {
 func TestCloseDoesNotWaitForever(t *testing.T) {
 	for _, name := range all {
 		synctest.Test(t, func(t *testing.T) {
-			p := made(t, name, Options{Queue: 100, BatchSize: 10, Interval: time.Second, Attempts: 1},
+			p := made(t, name, Settings{Queue: 100, BatchSize: 10, Interval: time.Second, Attempts: 1},
 				func(ctx context.Context, _ []int) error {
 					<-ctx.Done()
 					return ctx.Err()
@@ -133,7 +134,7 @@ func TestAPoolThatSendsTakesNothing(t *testing.T) {
 		{"swap", false, false}} {
 		t.Run(fmt.Sprint(c.name, c.stagger), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := made(t, c.name, Options{BatchSize: 1000, Interval: time.Second, Stagger: c.stagger},
+				p := made(t, c.name, Settings{BatchSize: 1000, Interval: time.Second, Stagger: c.stagger},
 					func(context.Context, []int) error {
 						time.Sleep(latency)
 						return nil
@@ -168,7 +169,7 @@ func TestStagger(t *testing.T) {
 			began := time.Now()
 			var mu sync.Mutex
 			var at []time.Duration
-			p := made(t, "pool-4", Options{BatchSize: 1000, Interval: time.Second, Stagger: stagger},
+			p := made(t, "pool-4", Settings{BatchSize: 1000, Interval: time.Second, Stagger: stagger},
 				func(context.Context, []int) error {
 					mu.Lock()
 					defer mu.Unlock()
@@ -207,7 +208,7 @@ func TestBySizeAndByTick(t *testing.T) {
 				began := time.Now()
 				var mu sync.Mutex
 				var sent []string
-				p := made(t, name, Options{Queue: 100, BatchSize: 20, Interval: time.Second, Attempts: 1},
+				p := made(t, name, Settings{Queue: 100, BatchSize: 20, Interval: time.Second, Attempts: 1},
 					func(_ context.Context, events []int) error {
 						mu.Lock()
 						defer mu.Unlock()
@@ -236,7 +237,7 @@ func TestCopiesDoNotAlias(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex
 			var kept [][]int
-			p := made(t, name, Options{Queue: 10, BatchSize: 4, Interval: time.Second},
+			p := made(t, name, Settings{Queue: 10, BatchSize: 4, Interval: time.Second},
 				func(_ context.Context, events []int) error {
 					time.Sleep(time.Minute) // while others are sent
 					mu.Lock()
@@ -279,7 +280,7 @@ func TestAttempts(t *testing.T) {
 	for _, name := range []string{"pool-1", "async", "swap", "batch"} {
 		synctest.Test(t, func(t *testing.T) {
 			calls := 0
-			p := made(t, name, Options{BatchSize: 1, Interval: time.Second, Attempts: 3}, func(context.Context, []int) error {
+			p := made(t, name, Settings{BatchSize: 1, Interval: time.Second, Attempts: 3}, func(context.Context, []int) error {
 				calls++
 				if calls < 3 {
 					return errSink
@@ -301,7 +302,7 @@ func TestAttempts(t *testing.T) {
 func TestAddEndsWithItsContext(t *testing.T) {
 	for _, name := range []string{"pool-1", "async", "swap", "batch"} {
 		hold := make(chan struct{})
-		p := made(t, name, Options{BatchSize: 1, Interval: time.Hour, Attempts: 1},
+		p := made(t, name, Settings{BatchSize: 1, Interval: time.Hour, Attempts: 1},
 			func(context.Context, []int) error { <-hold; return nil })
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		var err error
