@@ -16,6 +16,8 @@ import (
 	"time"
 
 	pprof "github.com/google/pprof/profile"
+
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // answerWithin is how long after the window's end an answer may take.
@@ -58,17 +60,21 @@ func Take(ctx context.Context, dir string, processes int, window time.Duration) 
 	if len(parts) != processes {
 		return nil, fmt.Errorf("%d processes serve profiles in %s, and %d serve requests", len(parts), dir, processes)
 	}
+	set, err := Merge(parts)
+	for _, p := range set {
+		p.DurationNanos /= int64(processes)
+	}
+	return set, err
+}
+
+// Merge adds up profiles, and their durations.
+func Merge(parts []Set) (Set, error) {
 	set := Set{}
 	for _, kind := range Kinds() {
-		var of []*pprof.Profile
-		for _, p := range parts {
-			of = append(of, p[kind])
-		}
-		merged, err := pprof.Merge(of)
+		merged, err := pprof.Merge(strict.Called(parts, func(s Set) *pprof.Profile { return s[kind] }))
 		if err != nil {
-			return nil, fmt.Errorf("%s: the processes' profiles do not fit together: %w", kind, err)
+			return nil, fmt.Errorf("%s profiles that do not fit together: %w", kind, err)
 		}
-		merged.DurationNanos /= int64(len(of)) // Merge adds durations up
 		set[kind] = merged
 	}
 	return set, nil

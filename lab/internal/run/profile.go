@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	pprof "github.com/google/pprof/profile"
-
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -51,22 +49,22 @@ func (r *Run) Raw() ([]byte, error) {
 	out := map[string][]byte{}
 	for i := range r.File.Conditions {
 		cond := &r.File.Conditions[i]
+		var of []profile.Set
+		for _, t := range r.File.Trials {
+			if set := r.taken[t.Seq]; set != nil && t.Condition == cond.ID {
+				of = append(of, set)
+			}
+		}
+		if len(of) == 0 {
+			continue
+		}
+		merged, err := profile.Merge(of)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", cond.Levels.Key(), err)
+		}
 		for _, kind := range profile.Kinds() {
-			var of []*pprof.Profile
-			for _, t := range r.File.Trials {
-				if set := r.taken[t.Seq]; set != nil && t.Condition == cond.ID {
-					of = append(of, set[kind])
-				}
-			}
-			if len(of) == 0 {
-				continue
-			}
-			merged, err := pprof.Merge(of)
-			if err != nil {
-				return nil, fmt.Errorf("%s, %s profile: %w", cond.Levels.Key(), kind, err)
-			}
 			var b bytes.Buffer
-			_ = merged.Write(&b) // to memory, where nothing fails
+			_ = merged[kind].Write(&b) // to memory, where nothing fails
 			name := fmt.Sprintf("%s/%s/%s-%s.pb.gz", r.File.Experiment, r.File.Run, cond.ID, kind)
 			out[name] = b.Bytes()
 			cond.Profiles = append(cond.Profiles,

@@ -83,15 +83,14 @@ func perf(ctx context.Context, in []byte, limit time.Duration, args ...string) (
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "perf", args...)
-	cmd.Stdin, cmd.WaitDelay = bytes.NewReader(in), time.Second
+	var said bytes.Buffer
+	cmd.Stdin, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(in), &said, time.Second
 	out, err := cmd.Output()
-	if e, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {
-		lines := strings.Split(strings.TrimSpace(string(e.Stderr)), "\n")
-		return nil, fmt.Errorf("perf %s failed: %s", args[0], lines[len(lines)-1])
-	} else if err != nil {
-		return nil, fmt.Errorf("perf %s: %w", args[0], cmp.Or(context.Cause(ctx), err))
+	if err != nil {
+		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+		err = fmt.Errorf("perf %s: %w: %s", args[0], cmp.Or(context.Cause(ctx), err), lines[len(lines)-1])
 	}
-	return out, nil
+	return out, err
 }
 
 // line is a frame of perf script's, as "ADDRESS SYMBOL (OBJECT)". A symbol may have spaces and brackets as well.
@@ -180,16 +179,14 @@ func workOf(s Stack) (work profile.Work, known bool) {
 		}
 	}
 	// A page fault, an interrupt or another call is the work of whoever was at it.
-	for i, f := range user {
-		object := path.Base(f.Object)
-		switch {
-		case runtimes.MatchString(object) && user[i:].any(func(f Frame) bool { return collects.MatchString(f.Symbol) }):
-			return profile.WorkCollector, true
-		case runtimes.MatchString(object):
-			return profile.WorkRuntime, true
-		case !anyones.MatchString(object):
-			return profile.WorkHandler, f.Symbol != ""
-		}
+	who := slices.IndexFunc(user, func(f Frame) bool { return !anyones.MatchString(path.Base(f.Object)) })
+	switch {
+	case who < 0:
+		return profile.WorkOther, true
+	case !runtimes.MatchString(path.Base(user[who].Object)):
+		return profile.WorkHandler, user[who].Symbol != ""
+	case user[who:].any(func(f Frame) bool { return collects.MatchString(f.Symbol) }):
+		return profile.WorkCollector, true
 	}
-	return profile.WorkOther, true
+	return profile.WorkRuntime, true
 }

@@ -162,24 +162,13 @@ func (w Search) round(ctx context.Context, r *rand.Rand, by sampler) ([]profiled
 	return round, nil
 }
 
-// What a kind of work must have for a row of its own: such a share of the dearer server's cost, or a difference that is
-// shown and such a share of the whole one. The rest is in one row.
-const (
-	rowOfCost       = 0.02
-	rowOfDifference = 0.1
-)
-
 // reasons says where the difference is between a server and the first, from rounds of all servers.
 func reasons(rounds [][]profiled, i int) (out compare.Reasons) {
-	// In each round what a row has of a server is the sum of its kinds.
-	row := func(name string, kinds ...string) compare.Reason {
+	row := func(name string, cost func(p profiled) float64) compare.Reason {
 		r := compare.Reason{Kind: name}
 		var base, other []float64
 		for _, round := range rounds {
-			b, o := 0.0, 0.0
-			for _, k := range kinds {
-				b, o = b+round[0].cost*round[0].Work[k], o+round[i].cost*round[i].Work[k]
-			}
+			b, o := cost(round[0]), cost(round[i])
 			base, other, r.Each = append(base, b), append(other, o), append(r.Each, o-b)
 		}
 		s := stats.Summarise(r.Each)
@@ -187,30 +176,20 @@ func reasons(rounds [][]profiled, i int) (out compare.Reasons) {
 		r.Difference, r.Low, r.High = s.Median, s.Low, s.High
 		return r
 	}
-	kinds := profile.WorkNames()
-	out.All = row("all", kinds...)
-	var rest []string
-	for _, k := range kinds {
-		r := row(profile.Work(k).Words(), k)
-		if k != string(profile.WorkOther) && (max(r.Base, r.Other) >= rowOfCost*max(out.All.Base, out.All.Other) ||
-			r.Shown() && math.Abs(r.Difference) >= rowOfDifference*math.Abs(out.All.Difference)) {
+	out.All = row("all", func(p profiled) float64 { return p.cost })
+	for _, w := range profile.Works() {
+		r := row(w.Words, func(p profiled) float64 { return p.cost * p.Work[string(w.Work)] })
+		if r.Shown() && out.All.Shown() {
+			r.Share = words.Digits(r.Difference / out.All.Difference)
+		}
+		if max(r.Base, r.Other) > 0 {
 			out.Kinds = append(out.Kinds, r)
-		} else {
-			rest = append(rest, k)
 		}
 	}
 	slices.SortStableFunc(out.Kinds, func(a, b compare.Reason) int {
 		return cmp.Compare(math.Abs(b.Difference), math.Abs(a.Difference))
 	})
 	out.Says = finding(out)
-	if other := row(profile.WorkOther.Words(), rest...); max(other.Base, other.Other) > 0 {
-		out.Kinds = append(out.Kinds, other)
-	}
-	for n, r := range out.Kinds {
-		if r.Shown() && out.All.Shown() {
-			out.Kinds[n].Share = words.Digits(r.Difference / out.All.Difference)
-		}
-	}
 	return out
 }
 
@@ -226,7 +205,7 @@ func finding(r compare.Reasons) string {
 		if all.Difference < 0 {
 			least, most = -k.High, -all.Low
 		}
-		if least <= 0 {
+		if least <= 0 || k.Kind == profile.WorkOther.Words() {
 			continue
 		}
 		part := "a part"

@@ -128,15 +128,15 @@ func TestKindsOfWorkAddUpAndNoSentenceSaysMoreThanItsInterval(t *testing.T) {
 	for _, k := range more.Kinds {
 		names = append(names, k.Kind)
 	}
-	if want := []string{"writing", "the handler", "garbage collection", "other"}; !slices.Equal(names, want) {
+	if want := []string{"writing", "the handler", "garbage collection", "locks", "other"}; !slices.Equal(names, want) {
 		t.Fatalf("%v, want %v", names, want)
 	}
 	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
 	if w := more.Kinds[0]; !near(w.Base, 3e-6) || !near(w.Other, 8.5e-6) || !near(w.Low, 4e-6) || !near(w.High, 7e-6) {
 		t.Errorf("%+v", w)
 	}
-	if own := more.Kinds[1]; own.Share != 0 {
-		t.Errorf("its interval holds 0: %+v", own)
+	if handler := more.Kinds[1]; handler.Share != 0 {
+		t.Errorf("its interval holds 0: %+v", handler)
 	}
 	for n, all := range more.All.Each {
 		sum := 0.0
