@@ -8,11 +8,13 @@ package generator
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -35,38 +37,37 @@ func Parse(generator string, stdout []byte) (*measure.Result, error) {
 type document struct {
 	Start, Finish time.Time
 	Faults        []struct{ Kind, First string } // of readers
-	figures       map[string]float64             // by their place, as latency.p50
+
+	program string
+	figures map[string]float64 // by their place, as latency.p50
+	err     error              // of the first that is needed and missing
 }
 
-// read reads a program's document. A figure that is needed and missing is not 0, since a rule about it would
-// see no fault.
-func read(program string, text []byte, needs ...string) (*document, error) {
+// read reads a program's document.
+func read(program string, text []byte) (*document, error) {
 	if len(text) == 0 {
 		return nil, fmt.Errorf("%s printed nothing", program)
 	}
-	d := &document{figures: map[string]float64{}}
+	d := &document{program: program, figures: map[string]float64{}}
 	var all map[string]any
-	err := json.Unmarshal(text, &all)
-	if err == nil {
-		err = json.Unmarshal(text, d)
-	}
-	if err != nil {
+	if err := cmp.Or(json.Unmarshal(text, &all), json.Unmarshal(text, d)); err != nil {
 		return nil, fmt.Errorf("%s's output is not JSON: %w", program, err)
 	}
 	if d.Start.IsZero() || !d.Finish.After(d.Start) {
 		return nil, fmt.Errorf("%s's output has no measured window", program)
 	}
 	d.add("", all)
-	for _, name := range needs {
-		if v, ok := d.figures[name]; !ok || v < 0 && !slices.Contains(mayFall, name) {
-			return nil, fmt.Errorf("%s's output has no usable %q", program, name)
-		}
-	}
 	return d, nil
 }
 
-// mayFall are figures that a step of the clock can make negative.
-var mayFall = []string{"backlog_start", "backlog_finish"}
+// need gives a figure. One that is missing is not 0, since a rule about it would see no fault.
+func (d *document) need(name string) float64 {
+	v, ok := d.figures[name]
+	if !ok || v < 0 && !strings.HasPrefix(name, "backlog_") { // which a step of the clock can make negative
+		d.err = cmp.Or(d.err, fmt.Errorf("%s's output has no usable %q", d.program, name))
+	}
+	return v
+}
 
 func (d *document) add(at string, all map[string]any) {
 	for name, v := range all {
@@ -114,29 +115,28 @@ func share(m map[string]float64, name string, part, whole float64) {
 // counting it. The engine checks answers and connections from outside.
 func autocannon(stdout []byte) (*measure.Result, error) {
 	lines := bytes.Split(bytes.TrimSpace(stdout), []byte("\n"))
-	d, err := read(setting.Autocannon, lines[len(lines)-1], "errors", "timeouts", "resets", "non2xx", "2xx", "latency.mean",
-		"latency.p50", "latency.p90", "latency.p99", "latency.max", "throughput.total")
+	d, err := read(setting.Autocannon, lines[len(lines)-1])
 	if err != nil {
 		return nil, err
 	}
-	of := d.figures
-	r := d.result(of["2xx"] + of["non2xx"])
-	carried(r.Metrics, of["throughput.total"])
-	maps.Copy(r.Metrics, map[string]float64{"errors": of["errors"], "timeouts": of["timeouts"], "resets": of["resets"],
-		"non_2xx": of["non2xx"]})
+	of := d.need
+	r := d.result(of("2xx") + of("non2xx"))
+	carried(r.Metrics, of("throughput.total"))
+	maps.Copy(r.Metrics, map[string]float64{"errors": of("errors"), "timeouts": of("timeouts"), "resets": of("resets"),
+		"non_2xx": of("non2xx")})
 	if r.Metrics["requests"] == 0 {
-		return r, nil
+		return r, d.err
 	}
-	r.Metrics["latency_mean_least_s"] = of["latency.mean"] / 1000
+	r.Metrics["latency_mean_least_s"] = of("latency.mean") / 1000
 	for _, q := range []string{"p50", "p90", "p99", "max"} {
-		name, ms := "latency_"+q+"_s", of["latency."+q]
+		name, ms := "latency_"+q+"_s", of("latency."+q)
 		if ms < 1 {
 			r.Below[name] = gate.AutocannonStep
 		} else {
 			r.Metrics[name], r.Resolution[name] = ms/1000, gate.AutocannonStep
 		}
 	}
-	return r, nil
+	return r, d.err
 }
 
 // sink reads what the receiver of events printed in a line.
@@ -146,37 +146,35 @@ func autocannon(stdout []byte) (*measure.Result, error) {
 // faults: such trials are about them. Bytes are those of requests, so there is no figure of answers' bytes, and
 // failed connections were not counted.
 func sink(stdout []byte) (*measure.Result, error) {
-	d, err := read("event_sink", bytes.TrimSpace(stdout), "requests", "refused", "events", "duplicates", "in_flight_max",
-		"offered", "failed", "logged", "end.added", "end.arrived", "end.unaccounted", "add_s.p99",
-		"backlog_start", "backlog_finish")
+	d, err := read("event_sink", bytes.TrimSpace(stdout))
 	if err != nil {
 		return nil, err
 	}
-	of := d.figures
-	taken := of["requests"] - of["refused"] // requests count the refused ones
+	of := d.need
+	taken := of("requests") - of("refused") // requests count the refused ones
 	r := d.result(taken)
 	m, seconds := r.Metrics, r.Metrics["duration_s"]
 	maps.Copy(m, map[string]float64{
-		"non_2xx":              of["refused"],
-		"delivered_per_s":      of["events"] / seconds,
-		"offered_per_s":        of["offered"] / seconds,
-		"logged_per_s":         of["logged"] / seconds,
-		"lost_per_s":           of["failed"] / seconds,
-		"duplicate_events":     of["duplicates"],
-		"unaccounted_events":   of["end.unaccounted"],
-		"backlog_growth_per_s": (of["backlog_finish"] - of["backlog_start"]) / seconds,
-		"sink_in_flight_max":   of["in_flight_max"],
-		"add_p99_s":            of["add_s.p99"],
+		"non_2xx":              of("refused"),
+		"delivered_per_s":      of("events") / seconds,
+		"offered_per_s":        of("offered") / seconds,
+		"logged_per_s":         of("logged") / seconds,
+		"lost_per_s":           of("failed") / seconds,
+		"duplicate_events":     of("duplicates"),
+		"unaccounted_events":   of("end.unaccounted"),
+		"backlog_growth_per_s": (of("backlog_finish") - of("backlog_start")) / seconds,
+		"sink_in_flight_max":   of("in_flight_max"),
+		"add_p99_s":            of("add_s.p99"),
 	})
-	share(m, "delivered_share", of["events"], of["offered"])
-	share(m, "arrived_share", of["end.arrived"], of["end.added"])
-	if of["events"] > 0 {
-		share(m, "events_per_batch", of["events"], taken)
+	share(m, "delivered_share", of("events"), of("offered"))
+	share(m, "arrived_share", of("end.arrived"), of("end.added"))
+	if of("events") > 0 {
+		share(m, "events_per_batch", of("events"), taken)
 		d.copy(m, "delivery_p50_s", "delivery_s.p50", "delivery_p99_s", "delivery_s.p99")
 	}
 	// A pacer that is always behind never sleeps and so has no lag. Only a search finds a limit.
 	d.copy(m, "pace_lag_p99_s", "pace_lag_s.p99", "limit_per_s", "limit_per_s")
-	return r, nil
+	return r, d.err
 }
 
 // copy adds figures that need not be there, each by the metric's name and its place.
@@ -194,30 +192,28 @@ func (d *document) copy(m map[string]float64, pairs ...string) {
 // The ledger is added up here again. Events that are lost where the server says so are no
 // fault: such trials are about them. A fault of a connection is one, and a like that was refused.
 func readers(stdout []byte) (*measure.Result, error) {
-	d, err := read("event_reader", bytes.TrimSpace(stdout), "open", "shards_used", "bytes_per_connection", "likes_per_s", "offered_per_s",
-		"refused", "events", "bytes", "repeated", "reordered", "account.due", "account.lost_broadcast", "account.lost_shard",
-		"account.lost_subscriber", "account.lost_left", "account.lost_socket", "account.written", "account.received")
+	d, err := read("event_reader", bytes.TrimSpace(stdout))
 	if err != nil {
 		return nil, err
 	}
-	of := d.figures
-	r := d.result(of["events"])
+	of := d.need
+	r := d.result(of("events"))
 	m := r.Metrics
-	carried(m, of["bytes"])
+	carried(m, of("bytes"))
 	fault := func(name, format string, args ...any) {
 		r.Faults = append(r.Faults, measure.Fault{Name: name, Detail: fmt.Sprintf(format, args...)})
 	}
 	for _, f := range d.Faults {
 		fault(gate.Errors, "%s: %s", f.Kind, f.First)
 	}
-	if n := of["refused"]; n > 0 {
+	if n := of("refused"); n > 0 {
 		fault(gate.WrongAnswer, "%.0f likes were refused, or their connection failed", n)
 	}
-	a := func(name string) float64 { return of["account."+name] }
+	a := func(name string) float64 { return of("account." + name) }
 	lost := a("lost_broadcast") + a("lost_shard") + a("lost_subscriber") + a("lost_left") + a("lost_socket")
 	unaccounted := math.Abs(a("due")-lost-a("written")) + math.Abs(a("written")-a("received"))
-	if offered, pushes := of["account.push.offered"]; pushes { // to another process
-		p := func(name string) float64 { return of["account.push."+name] }
+	if offered, pushes := d.figures["account.push.offered"]; pushes { // to another process
+		p := func(name string) float64 { return of("account.push." + name) }
 		unaccounted += math.Abs(offered - p("merged") - p("unrouted") - p("full") - p("failed") - p("pushed"))
 		share(m, "lost_push_share", p("full"), offered)
 		share(m, "push_mean_s", p("push_s"), p("pushed")+p("failed"))
@@ -225,14 +221,14 @@ func readers(stdout []byte) (*measure.Result, error) {
 			fault(gate.Errors, "%.0f pushes failed", p("failed"))
 		}
 	}
-	maps.Copy(m, map[string]float64{"non_2xx": 0, "delivered_per_s": m["throughput_rps"], "offered_per_s": of["offered_per_s"],
-		"likes_per_s": of["likes_per_s"], "connections_established": of["open"], "unaccounted_events": unaccounted,
-		"duplicate_events": of["repeated"] + of["reordered"], "shards_used": of["shards_used"],
-		"server_bytes_per_connection": of["bytes_per_connection"]})
+	maps.Copy(m, map[string]float64{"non_2xx": 0, "delivered_per_s": m["throughput_rps"], "offered_per_s": of("offered_per_s"),
+		"likes_per_s": of("likes_per_s"), "connections_established": of("open"), "unaccounted_events": unaccounted,
+		"duplicate_events": of("repeated") + of("reordered"), "shards_used": of("shards_used"),
+		"server_bytes_per_connection": of("bytes_per_connection")})
 	share(m, "lost_broadcast_share", a("lost_broadcast"), a("due"))
 	share(m, "lost_shard_share", a("lost_shard"), a("due"))
 	share(m, "lost_subscriber_share", a("lost_subscriber"), a("due"))
 	share(m, "pushed_delivered_share", a("written"), a("due"))
 	d.copy(m, "delivery_p50_s", "delivery_s.p50", "delivery_p99_s", "delivery_s.p99", "first_event_p99_s", "first_event_s.p99")
-	return r, nil
+	return r, d.err
 }
