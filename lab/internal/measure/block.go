@@ -295,12 +295,8 @@ func (b *block) beside(ctx context.Context, x Extra, i int, after time.Duration,
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {
-		select {
-		case <-time.After(after):
-			done <- x.Do(within, i)
-		case <-within.Done():
-			done <- nil
-		}
+		time.Sleep(after)
+		done <- x.Do(within, i)
 	}()
 	if err := load(); err != nil {
 		cancel()

@@ -22,10 +22,9 @@ type Command struct {
 	Label   string // in messages
 	Argv    []string
 	Dir     string
-	Env     []string // beyond proc.Environment
-	On      []int    // its cores; empty: wherever it is put
-	At      string   // HOST:PORT where it has to listen
-	Process string   // name of the processes that count; empty: all that the command starts
+	On      []int  // its cores; empty: wherever it is put
+	At      string // HOST:PORT where it has to listen
+	Process string // name of the processes that count; empty: all that the command starts
 	// Line is part of a line that each of Lines processes prints once it listens; empty: it is ready
 	// when one of its processes listens.
 	Line    string
@@ -43,9 +42,6 @@ type Command struct {
 	lines atomic.Int64
 }
 
-// Exit statuses of servers with a meaning of their own.
-const addressInUse = 3
-
 // stopWithin is how long a server may take to end by itself.
 const stopWithin = 3 * time.Second
 
@@ -61,7 +57,7 @@ func (c *Command) Up(ctx context.Context) error {
 		return err
 	}
 	if c.Link.PID() == 0 && answers(c.At) {
-		return c.inUse()
+		return fmt.Errorf("%s is already in use; stop what listens there, or choose another with --port", c.At)
 	}
 	argv := c.Argv
 	if c.Quiet {
@@ -70,7 +66,7 @@ func (c *Command) Up(ctx context.Context) error {
 	argv = slices.Concat(c.Self, []string{HoldCall}, OnCPUs(c.Self, c.On, argv...))
 	var err error
 	c.ready.Store(0)
-	if c.proc, err = proc.Start(proc.Spec{Dir: c.Dir, Env: c.Env, Argv: c.Link.Server(argv), Held: true, Lines: c.hear}); err != nil {
+	if c.proc, err = proc.Start(proc.Spec{Dir: c.Dir, Argv: c.Link.Server(argv), Held: true, Lines: c.hear}); err != nil {
 		return fmt.Errorf("%s did not start: %w", c.Label, err)
 	}
 	wrappers := 1 // the holder, and what enters the wire
@@ -89,17 +85,12 @@ func (c *Command) prepare(ctx context.Context) error {
 	if len(c.Prepare) == 0 {
 		return nil
 	}
-	within, cancel := context.WithTimeoutCause(ctx, c.Within,
-		fmt.Errorf("%s: --prepare did not end within %v; --ready gives it more time", c.Label, c.Within))
+	within, cancel := context.WithTimeoutCause(ctx, c.Within, fmt.Errorf("it did not end within %v; --ready gives it more time", c.Within))
 	defer cancel()
-	err := proc.Run(within, proc.Spec{Dir: c.Dir, Argv: c.Prepare})
-	if failure, ok := errors.AsType[proc.Failure](err); ok {
-		return fmt.Errorf("%s: --prepare failed (%w): %s", c.Label, failure.Status, failure.Line)
+	if err := proc.Run(within, proc.Spec{Dir: c.Dir, Argv: c.Prepare}); err != nil {
+		return fmt.Errorf("%s: --prepare failed (%w)", c.Label, err)
 	}
-	if err != nil && within.Err() == nil {
-		return fmt.Errorf("%s: --prepare did not start: %w", c.Label, err)
-	}
-	return err
+	return nil
 }
 
 // variable finds what may be a variable's name in a line.
@@ -122,38 +113,41 @@ func (c *Command) hear(line string) {
 }
 
 // strayWithin is how long a server may listen elsewhere only: some open a port for their own
-// management first.
-const strayWithin = 2 * time.Second
+// management first. A launcher that only starts its server ends a moment later, and a server may be seen to
+// listen a moment after it answers.
+const (
+	strayWithin = 2 * time.Second
+	moment      = 20 * time.Millisecond
+)
 
 // await waits until the server is ready, and says what it does instead.
 func (c *Command) await(ctx context.Context) error {
 	limit := time.Now().Add(c.Within)
 	var strayed time.Time // since when it listens elsewhere only
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
-		if c.Line != "" && c.ready.Load() >= int64(c.Lines) {
-			return c.Gone()
-		}
 		if why := c.Gone(); why != nil {
 			return why
 		}
-		if c.Line == "" {
-			at := proc.Listens(c.tree.PIDs())
-			switch {
-			case serves(at, c.At):
-				return c.owned()
-			case len(at) == 0:
-				strayed = time.Time{}
-			case strayed.IsZero():
-				strayed = time.Now()
-			case time.Since(strayed) > strayWithin:
-				return fmt.Errorf("it listens on %s and was asked on %s; put {port} or {addr} where its own option takes it",
-					places(at), c.At)
+		if c.Line != "" && c.ready.Load() >= int64(c.Lines) {
+			return nil
+		}
+		switch at := c.listens(); {
+		case c.Line != "":
+		case serves(at, c.At):
+			time.Sleep(moment)
+			return c.Gone()
+		case len(at) == 0 && answers(c.At):
+			if time.Sleep(moment); len(c.listens()) == 0 {
+				return fmt.Errorf("something answers on %s that is no descendant of its command, so its CPU time cannot be read; stop "+
+					"what listens there, or name it as %s=cgroup:/PATH@%s or pid:PID@%s", c.At, c.Label, c.At, c.At)
 			}
-			if len(at) == 0 {
-				if err := c.foreign(); err != nil {
-					return err
-				}
-			}
+		case len(at) == 0:
+			strayed = time.Time{}
+		case strayed.IsZero():
+			strayed = time.Now()
+		case time.Since(strayed) > strayWithin:
+			return fmt.Errorf("it listens on %s and was asked on %s; put {port} or {addr} where its own option takes it",
+				strings.Join(strict.Called(at, proc.Listener.String), " and "), c.At)
 		}
 		if time.Now().After(limit) {
 			return fmt.Errorf("it did not listen on %s within %v%s", c.At, c.Within, c.words())
@@ -166,27 +160,12 @@ func (c *Command) await(ctx context.Context) error {
 	}
 }
 
-// owned gives a launcher that only starts its server the time to end.
-func (c *Command) owned() error {
-	time.Sleep(20 * time.Millisecond)
-	return c.Gone()
-}
-
-// foreign refuses a server of which no process listens, while another program answers in its place.
-func (c *Command) foreign() error {
-	if !answers(c.At) {
+// listens is where the server's processes listen; nothing where its own line tells.
+func (c *Command) listens() []proc.Listener {
+	if c.Line != "" {
 		return nil
 	}
-	time.Sleep(20 * time.Millisecond)
-	if serves(proc.Listens(c.tree.PIDs()), c.At) {
-		return nil
-	}
-	return fmt.Errorf("something answers on %s that is no descendant of its command, so its CPU time cannot be read; stop what "+
-		"listens there, or name it as %s=cgroup:/PATH@%s or pid:PID@%s", c.At, c.Label, c.At, c.At)
-}
-
-func (c *Command) inUse() error {
-	return fmt.Errorf("%s is already in use; stop what listens there, or choose another with --port", c.At)
+	return proc.Listens(c.tree.PIDs())
 }
 
 // answers tells whether something takes connections at an address.
@@ -208,10 +187,6 @@ func serves(on []proc.Listener, addr string) bool {
 	})
 }
 
-func places(on []proc.Listener) string {
-	return strings.Join(strict.Called(on, proc.Listener.String), " and ")
-}
-
 // CPU reads the clocks of the server's processes.
 func (c *Command) CPU() Clocks {
 	if c.tree == nil {
@@ -229,8 +204,6 @@ func (c *Command) Gone() error {
 	switch {
 	case c.proc.ExitCode() == proc.Forked:
 		return fmt.Errorf("it went into the background: %s (nginx: -g 'daemon off;')", c.proc.LastLine())
-	case c.proc.ExitCode() == addressInUse && strings.Contains(c.proc.LastLine(), c.At):
-		return c.inUse()
 	case c.proc.Err() != nil:
 		return fmt.Errorf("its command ended (%w)%s", c.proc.Err(), c.words())
 	}
