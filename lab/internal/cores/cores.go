@@ -1,5 +1,5 @@
-// Package cores divides a machine's cores between server and client, reads how much CPU control groups allow,
-// times how fast a core is, and reads the CPU time of processes and of cores.
+// Package cores divides a machine's cores between server and client, reads how much CPU control groups allow and
+// for how long cores ran, and times how fast one is.
 //
 // On a common core each side would disturb the other and take the CPU time that the other is measured by.
 // Cores are divided whole: two hardware threads of one core stay on one side.
@@ -82,17 +82,16 @@ func Parse(list string) ([]int, error) {
 // Format writes a list of CPUs for taskset, with runs shortened.
 func Format(cpus []int) string {
 	var parts []string
-	for i := 0; i < len(cpus); {
-		j := i
-		for j+1 < len(cpus) && cpus[j+1] == cpus[j]+1 {
-			j++
+	for len(cpus) > 0 {
+		n := 1
+		for n < len(cpus) && cpus[n] == cpus[0]+n {
+			n++
 		}
-		if j > i {
-			parts = append(parts, fmt.Sprintf("%d-%d", cpus[i], cpus[j]))
-		} else {
-			parts = append(parts, strconv.Itoa(cpus[i]))
+		part := strconv.Itoa(cpus[0])
+		if n > 1 {
+			part += "-" + strconv.Itoa(cpus[n-1])
 		}
-		i = j + 1
+		parts, cpus = append(parts, part), cpus[n:]
 	}
 	return strings.Join(parts, ",")
 }

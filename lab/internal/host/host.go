@@ -131,11 +131,10 @@ const bootID = "proc/sys/kernel/random/boot_id"
 // empty where there is none. A run records it, since nothing is surely one machine for longer unless it has
 // a mark.
 func Boot(root string) string {
-	id := line(root, bootID)
-	if id == "" {
-		return ""
+	if id := line(root, bootID); id != "" {
+		return keyed(id, "boot")[:16]
 	}
-	return keyed(id, "boot")[:16]
+	return ""
 }
 
 var random = regexp.MustCompile(`^[0-9a-f]{32}$`)
@@ -286,8 +285,7 @@ func LocalName(path string) (string, error) {
 // Local is the text of such a file with a drawn name.
 func (m *Machine) Local() []byte {
 	return fmt.Appendf(nil, `# The name of this machine in data/hosts. It was drawn, because %s.
-# Measure from other clones on this machine under the same name. No other machine may
-# have it: take this file along to none.
+# Other clones on this machine need the same name. No other machine may have it.
 %s
 `, m.Kind, m.ID)
 }

@@ -129,7 +129,9 @@ func Start(s Spec) (*Proc, error) {
 		}()
 	}
 	go func() {
-		p.err = p.cmd.Wait()
+		if p.err = p.cmd.Wait(); errors.Is(p.err, exec.ErrWaitDelay) {
+			p.err = nil // a grandchild kept the pipes open
+		}
 		if p.partial != "" {
 			p.hear(p.partial)
 		}
@@ -186,9 +188,6 @@ func (p *Proc) Gone() bool {
 // Err says how an ended process ended: nil for exit status 0.
 func (p *Proc) Err() error {
 	<-p.done
-	if errors.Is(p.err, exec.ErrWaitDelay) {
-		return nil
-	}
 	return p.err
 }
 
