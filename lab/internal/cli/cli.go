@@ -97,11 +97,8 @@ func (p Program) read(args []string, out io.Writer) (*kong.Context, error) {
 		return nil, err
 	}
 	var words []string
-	for i, arg := range args {
+	for _, arg := range args {
 		switch last := len(words) - 1; {
-		case len(arg) > longestArgument:
-			return nil, fmt.Errorf("argument %d has %d characters, and none may have more than %d: %s", i+1, len(arg),
-				longestArgument, strict.Visible(arg, 60))
 		case last >= 0 && isFlag(words[last]) && negative.MatchString(arg):
 			words[last] += "=" + arg // so that what the flag takes is said, not how to write what it refuses
 		case oneDash.MatchString(arg): // works where two are usual, as with Go's own flags
@@ -142,9 +139,6 @@ func (p Program) read(args []string, out io.Writer) (*kong.Context, error) {
 // bounds are the least and the most of numbers, by the name of their flag.
 var bounds = map[string][2]int64{"port": {1, 65535}, "blocks": {1, 1000}}
 
-// longestArgument is more than any argument needs: a server's command, for instance.
-const longestArgument = 8000
-
 var (
 	negative = regexp.MustCompile(`^-[0-9][^ ]*$`)
 	oneDash  = regexp.MustCompile(`^-[a-z][a-z-]`) // and -c50 is -c 50
@@ -161,28 +155,18 @@ var Release string
 
 // Version says what this program was built from.
 func (p Program) Version() string {
-	info, ok := debug.ReadBuildInfo()
-	words := []string{p.Name + ", built from"}
-	release := Release
-	if ok && info.Main.Sum != "" {
-		release = info.Main.Version
-	}
-	if release != "" {
-		words[0] = p.Name + " " + release + ", built from"
-	}
+	name, from := p.Name+" "+Release, "a commit that it does not name"
 	commit, modified := Commit()
+	info, ok := debug.ReadBuildInfo()
 	switch {
 	case ok && info.Main.Sum != "": // by go install, of a version that Go's checksums know
-		words = append(words, "module", info.Main.Path, info.Main.Sum)
-	case commit == "":
-		words = append(words, "a commit that it does not name")
-	default:
-		words = append(words, "commit", commit)
-		if modified {
-			words = append(words, "with changes")
-		}
+		name, from = p.Name+" "+info.Main.Version, "module "+info.Main.Path+" "+info.Main.Sum
+	case modified:
+		from = "commit " + commit + " with changes"
+	case commit != "":
+		from = "commit " + commit
 	}
-	return strings.Join(append(words, "by", runtime.Version()), " ")
+	return fmt.Sprintf("%s, built from %s by %s", strings.TrimSpace(name), from, runtime.Version())
 }
 
 // Commit is the one that this program was built from, and whether files differed from it; empty if Go was
