@@ -63,13 +63,13 @@ type Block struct {
 // that cannot hold blocks enough.
 func (r *Run) prepare(beside time.Duration) error {
 	r.Control = rand.New(rand.NewPCG(r.Seed, 1)).IntN(len(r.Servers))
-	turn := change
-	for _, s := range append(slices.Clone(r.Servers), r.Servers[r.Control]) {
+	turn, all := change, time.Duration(len(r.Servers)+1)
+	for _, s := range r.Servers {
 		turn = max(turn, s.beside)
-		beside += max(r.warm, lookSlot) + s.beside
 	}
+	beside += all * (max(r.warm, lookSlot) + turn)
 	r.Slot = r.slot()
-	round := time.Duration(len(r.Servers)+1) * (r.Slot + turn)
+	round := all * (r.Slot + turn)
 	slots := min(r.Budget/perBlock-beside, max(beside, r.Budget/perSlots))
 	r.Rounds = min(max(int(slots/round), leastRounds), mostRounds)
 	block, least := beside+time.Duration(r.Rounds)*round, compare.Fewest(r.level())
