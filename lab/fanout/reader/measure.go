@@ -26,9 +26,8 @@ type output struct {
 	Offered    float64       `json:"offered_per_s"`        // deliveries, if each of these likes went to all readers of its post
 	Refused    int64         `json:"refused"`              // likes whose connection failed, or that had another status
 	Events     int64         `json:"events"`
-	Bytes      int64         `json:"bytes"` // that were read, with heads and framing
-	Repeated   int64         `json:"repeated"`
-	Reordered  int64         `json:"reordered"`
+	Bytes      int64         `json:"bytes"`                   // that were read, with heads and framing
+	Repeated   int64         `json:"repeated"`                // that came twice, or after a later one
 	FirstEvent *load.Latency `json:"first_event_s,omitempty"` // from opening a stream, of the whole trial
 	Delivery   *load.Latency `json:"delivery_s,omitempty"`    // from publishing to reading
 
@@ -156,7 +155,7 @@ func (s settings) measure(ctx context.Context) (any, error) {
 	out := &output{Generator: "event_reader", Start: start.UTC(), Finish: start.Add(s.duration).UTC(),
 		Open: streamed.Open, Likes: float64(likes.Requests) / likes.Seconds,
 		Events: atFinish.n - atStart.n, Bytes: slot.Bytes,
-		Repeated: atFinish.repeated - atStart.repeated, Reordered: atFinish.reordered - atStart.reordered,
+		Repeated:   atFinish.repeated - atStart.repeated,
 		FirstEvent: seen.first.Latency(), Delivery: atFinish.delivery.Latency(),
 		Memory:  max(0, there.Resident-before.Resident) / int64(s.connections),
 		Refused: came.Errors + came.Non2xx, // likes that still wait are no fault: a rate may be more than the server can take

@@ -55,7 +55,7 @@ func TestTheAccountClosesInEveryDesign(t *testing.T) {
 		if !a.Closed || a.Due == 0 || a.Received != a.Written || a.Due != a.Written+a.Subscriber+a.Broadcast+a.Shard+a.Left+a.Socket {
 			t.Errorf("%s: %+v", flags, a)
 		}
-		if out.Open != 40 || out.Events == 0 || out.Repeated+out.Reordered+out.Refused != 0 || len(out.Faults) > 0 {
+		if out.Open != 40 || out.Events == 0 || out.Repeated+out.Refused != 0 || len(out.Faults) > 0 {
 			t.Errorf("%s: %+v", flags, out)
 		}
 	}

@@ -223,7 +223,7 @@ func readers(stdout []byte) (*measure.Result, error) {
 	}
 	maps.Copy(m, map[string]float64{"non_2xx": 0, "delivered_per_s": m["throughput_rps"], "offered_per_s": of("offered_per_s"),
 		"likes_per_s": of("likes_per_s"), "connections_established": of("open"), "unaccounted_events": unaccounted,
-		"duplicate_events": of("repeated") + of("reordered"), "shards_used": of("shards_used"),
+		"duplicate_events": of("repeated"), "shards_used": of("shards_used"),
 		"server_bytes_per_connection": of("bytes_per_connection")})
 	share(m, "lost_broadcast_share", a("lost_broadcast"), a("due"))
 	share(m, "lost_shard_share", a("lost_shard"), a("due"))
