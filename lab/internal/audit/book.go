@@ -41,7 +41,7 @@ func (b book) find(t *Text, name string) (named, error) {
 			}
 		}
 		return named{}, fmt.Errorf("no figure %q in data/texts/%s.toml; %s", name, t.Entry,
-			strict.Instead(name, strict.Called(t.Figures, func(f Figure) string { return f.ID })))
+			strict.Instead(name, strict.Map(t.Figures, func(f Figure) string { return f.ID })))
 	}
 	if number, ok := strings.CutPrefix(first, "e"); ok && entry.MatchString(number) {
 		other := b[number]
@@ -59,5 +59,5 @@ func (b book) find(t *Text, name string) (named, error) {
 		}
 	}
 	return named{}, fmt.Errorf("no table %q in data/texts/%s.toml; %s", first, t.Entry,
-		strict.Instead(first, strict.Called(t.Tables, func(t Table) string { return t.ID })))
+		strict.Instead(first, strict.Map(t.Tables, func(t Table) string { return t.ID })))
 }

@@ -126,7 +126,7 @@ func printedFigure(name, printed string) (reading, error) {
 
 // cell finds one figure of the table, or a level.
 func (t *Table) cell(id, what string) (named, error) {
-	ids := strict.Called(t.rows, func(r row) string { return rowID(r.at) })
+	ids := strict.Map(t.rows, func(r row) string { return rowID(r.at) })
 	i := slices.Index(ids, id)
 	if i < 0 {
 		return named{}, fmt.Errorf("table %q: no row %q; %s", t.ID, id, strict.Instead(id, ids))

@@ -123,7 +123,7 @@ func (f *file) checkDesign() error {
 			*f.Provenance.Block, x.Name, want)
 	}
 	conditions := x.Conditions()
-	designed := strict.Set(conditions, setting.Levels.Key)
+	designed := strict.Collect(conditions, setting.Levels.Key)
 	for i, c := range f.Conditions {
 		if !designed[c.Levels.Key()] {
 			return fmt.Errorf("/conditions/%d/levels: %q is no condition of the design of %s that the run was made with", i,
@@ -158,7 +158,7 @@ func levels(at string, ls setting.Levels) error {
 func (f *file) checkTrials() error {
 	for i, t := range f.Trials {
 		at := fmt.Sprintf("/trials/%d", i)
-		if _, there := strict.First(f.Conditions, func(c results.Condition) bool { return c.ID == t.Condition }); !there {
+		if _, there := strict.Find(f.Conditions, func(c results.Condition) bool { return c.ID == t.Condition }); !there {
 			return fmt.Errorf("%s/condition: no condition %q", at, t.Condition)
 		}
 		if t.Slots != nil && len(t.Slots) == 0 {

@@ -23,7 +23,7 @@ type glossary struct {
 // names lists every name that experiments and texts can be written with.
 func names() []glossary {
 	settings := setting.Docs()
-	routes := strict.Called(route.All(), func(r route.Route) strict.Word {
+	routes := strict.Map(route.All(), func(r route.Route) strict.Word {
 		return strict.Word{Name: r.Path, Meaning: words.UpperFirst(r.About) + "."}
 	})
 	return []glossary{

@@ -62,7 +62,7 @@ func (u *update) summaries() (out []Summary, err error) {
 	records := map[string]pages.OnHost{} // by claim; empty without one
 	for _, x := range u.Experiments {
 		for _, c := range u.book.Sums[x.Name].Claims {
-			records[x.Name+"/"+c.ID], _ = strict.First(c.Hosts, func(on pages.OnHost) bool { return on.Run == c.Own })
+			records[x.Name+"/"+c.ID], _ = strict.Find(c.Hosts, func(on pages.OnHost) bool { return on.Run == c.Own })
 		}
 	}
 	for _, p := range u.pages {

@@ -76,5 +76,5 @@ func (x *Experiment) ProfileS() float64 {
 // Groups gives the conditions whose servers are up at once, as indexes into
 // Conditions.
 func (x *Experiment) Groups() [][]int {
-	return Groups(strict.Called(x.Conditions(), x.fixed.With))
+	return Groups(strict.Map(x.Conditions(), x.fixed.With))
 }

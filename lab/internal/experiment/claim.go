@@ -136,8 +136,8 @@ func (c *Claim) given() map[string]bool {
 
 // words lists what the form takes.
 func (f form) words() string {
-	either := strict.Called(f.Either, func(two [2]string) string { return two[0] + " or " + two[1] })
-	may := strict.Called(f.May, func(name string) string { return "perhaps " + name })
+	either := strict.Map(f.Either, func(two [2]string) string { return two[0] + " or " + two[1] })
+	may := strict.Map(f.May, func(name string) string { return "perhaps " + name })
 	return strings.Join(slices.Concat(f.Requires, either, may), ", ")
 }
 
@@ -290,12 +290,12 @@ func (c *Claim) resolve(factors []Factor) error {
 		i := slices.IndexFunc(factors, func(f Factor) bool { return f.Name == name })
 		switch {
 		case i < 0:
-			return fmt.Errorf("at.%s: no factor of that name; %s", name, strict.Instead(name, strict.Called(factors, factorName)))
+			return fmt.Errorf("at.%s: no factor of that name; %s", name, strict.Instead(name, strict.Map(factors, factorName)))
 		case name == c.Over:
 			return fmt.Errorf("at.%s: the claim compares its levels", name)
 		case !slices.Contains(factors[i].levels, l):
 			return fmt.Errorf("at.%s: %s is none of its levels; %s", name, l,
-				strict.Instead(l.String(), strict.Called(factors[i].levels, setting.Level.String)))
+				strict.Instead(l.String(), strict.Map(factors[i].levels, setting.Level.String)))
 		}
 		if c.at == nil {
 			c.at = setting.Levels{}
@@ -314,7 +314,7 @@ func (c *Claim) resolveCompared(factors []Factor) error {
 			return fmt.Errorf("levels[%d]: %w", n, err)
 		case !slices.Contains(factors[i].levels, l):
 			return fmt.Errorf("levels[%d]: %s is no level of %s; %s", n, l, c.Over,
-				strict.Instead(l.String(), strict.Called(factors[i].levels, setting.Level.String)))
+				strict.Instead(l.String(), strict.Map(factors[i].levels, setting.Level.String)))
 		case slices.Contains(c.levels, l):
 			return fmt.Errorf("levels[%d]: %s stands twice", n, l)
 		}
@@ -356,7 +356,7 @@ func (r *Relative) resolve(factors []Factor) (err error) {
 	switch {
 	case i < 0:
 		return fmt.Errorf("over %q: no factor of that name; %s", r.Over,
-			strict.Instead(r.Over, strict.Called(factors, factorName)))
+			strict.Instead(r.Over, strict.Map(factors, factorName)))
 	case r.To == nil:
 		return errors.New("to is missing: name the level that the others are relative to")
 	}
@@ -365,7 +365,7 @@ func (r *Relative) resolve(factors []Factor) (err error) {
 	}
 	if !slices.Contains(factors[i].levels, r.to) {
 		return fmt.Errorf("to: %s is no level of %s; %s", r.to, r.Over,
-			strict.Instead(r.to.String(), strict.Called(factors[i].levels, setting.Level.String)))
+			strict.Instead(r.to.String(), strict.Map(factors[i].levels, setting.Level.String)))
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func parseCommand(line string, env map[string]string) (command, error) {
 
 // within names what is to be filled in within a word.
 func (command) within(word string) []string {
-	return strict.Called(placeholder.FindAllString(word, -1), func(p string) string { return strings.Trim(p, "{}") })
+	return strict.Map(placeholder.FindAllString(word, -1), func(p string) string { return strings.Trim(p, "{}") })
 }
 
 func (c command) has(name string) bool {

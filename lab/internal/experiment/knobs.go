@@ -40,5 +40,5 @@ func (t Topology) fits(name string, l setting.Level) error {
 // Turns gives the knobs that a condition turns, in that order. Only root of a machine may
 // turn them.
 func Turns(s setting.Levels) []setting.Knob {
-	return strict.Those(setting.Knobs(), func(k setting.Knob) bool { return s[k.Setting] == k.At() })
+	return strict.Filter(setting.Knobs(), func(k setting.Knob) bool { return s[k.Setting] == k.At() })
 }

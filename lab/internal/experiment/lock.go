@@ -153,7 +153,7 @@ func (x *Experiment) Design() string {
 	}
 	l := locked{Topology: x.Topology, Settings: x.fixed, Block: &x.Block, Profiled: x.Profile != nil,
 		ProfileS: x.ProfileS(), Servers: x.lockedServers()}
-	l.Factors = strict.Called(x.Factors, func(f Factor) lockedFactor { return lockedFactor{f.Name, f.levels} })
+	l.Factors = strict.Map(x.Factors, func(f Factor) lockedFactor { return lockedFactor{f.Name, f.levels} })
 	return digest(l)
 }
 
@@ -181,7 +181,7 @@ func digest(v any) string {
 
 // Claim finds a claim by its id.
 func (x *Experiment) Claim(id string) (Claim, bool) {
-	return strict.First(x.Claims, func(c Claim) bool { return c.ID == id })
+	return strict.Find(x.Claims, func(c Claim) bool { return c.ID == id })
 }
 
 // Holds tells whether the experiment has this claim of another of its designs

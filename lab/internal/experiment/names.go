@@ -8,35 +8,35 @@ import (
 
 // Claims describes the kinds of claim.
 func Claims() []strict.Word {
-	return strict.Called(kinds.Forms, func(f form) strict.Word {
+	return strict.Map(kinds.Forms, func(f form) strict.Word {
 		return strict.Word{Name: string(f.Kind), Form: f.words(), Meaning: f.Meaning}
 	})
 }
 
 // Walls describes what may bound a trial.
 func Walls() []strict.Word {
-	return strict.Called(gate.WallNames(), func(name string) strict.Word {
+	return strict.Map(gate.WallNames(), func(name string) strict.Word {
 		return strict.Word{Name: name, Meaning: gate.Bound(name).Meaning()}
 	})
 }
 
 // Profiles describes the kinds of profile.
 func Profiles() []strict.Word {
-	return strict.Called(profile.KindDocs(), func(d profile.KindDoc) strict.Word {
+	return strict.Map(profile.KindDocs(), func(d profile.KindDoc) strict.Word {
 		return strict.Word{Name: string(d.Kind), Meaning: d.Meaning}
 	})
 }
 
 // Works describes the kinds of work in a profile.
 func Works() []strict.Word {
-	return strict.Called(profile.Works(), func(w profile.WorkDoc) strict.Word {
+	return strict.Map(profile.Works(), func(w profile.WorkDoc) strict.Word {
 		return strict.Word{Name: string(w.Work), Meaning: w.Doc}
 	})
 }
 
 // Servers describes the shared servers.
 func Servers() []strict.Word {
-	return strict.Called(Shared(), func(s *Server) strict.Word {
+	return strict.Map(Shared(), func(s *Server) strict.Word {
 		return strict.Word{Name: s.Name, Meaning: s.Title + ": " + s.About + "."}
 	})
 }

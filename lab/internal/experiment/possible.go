@@ -64,7 +64,7 @@ var batching = []string{
 
 // producers names a shared server that sends events.
 func producers() string {
-	if s, ok := strict.First(Shared(), func(s *Server) bool { return s.Events }); ok {
+	if s, ok := strict.Find(Shared(), func(s *Server) bool { return s.Events }); ok {
 		return s.Name
 	}
 	return "a producer of events"

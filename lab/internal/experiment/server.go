@@ -57,7 +57,7 @@ func shared() map[string]*Server {
 // Shared gives the servers that every experiment can name, sorted by name.
 func Shared() []*Server {
 	all := shared()
-	return strict.Called(slices.Sorted(maps.Keys(all)), func(name string) *Server { return all[name] })
+	return strict.Map(slices.Sorted(maps.Keys(all)), func(name string) *Server { return all[name] })
 }
 
 // ParseServers parses a file that holds nothing but tables [servers.NAME]. It names the
@@ -229,7 +229,7 @@ func (x *Experiment) Loaded() (all []*Server) {
 // Unprofiled names a server of the experiment that serves no profiles; empty if
 // all do.
 func (x *Experiment) Unprofiled() string {
-	if s, ok := strict.First(x.Loaded(), func(s *Server) bool { return !s.Profiled() }); ok {
+	if s, ok := strict.Find(x.Loaded(), func(s *Server) bool { return !s.Profiled() }); ok {
 		return s.Name
 	}
 	return ""
@@ -253,7 +253,7 @@ var own = []string{setting.Stack, setting.Prefork, setting.Workers, setting.Inde
 
 // lacks names a setting that is given and that the server does not take.
 func (s *Server) lacks(levels setting.Levels) string {
-	name, _ := strict.First(own, func(name string) bool {
+	name, _ := strict.Find(own, func(name string) bool {
 		_, given := levels[name]
 		return given && !s.template.has(name)
 	})

@@ -336,7 +336,7 @@ func says(of law.Result) string {
 
 // toolOf is the load generator that printed a text; nil if none did.
 func toolOf(text []byte) *tool {
-	t, _ := strict.First(tools().Texts, func(t *tool) bool { return regexp.MustCompile(t.Mark).Match(text) })
+	t, _ := strict.Find(tools().Texts, func(t *tool) bool { return regexp.MustCompile(t.Mark).Match(text) })
 	return t
 }
 

@@ -73,7 +73,7 @@ var tools = sync.OnceValue(func() file {
 
 // addsLatencies is why wrk's are not those of the requests alone.
 func addsLatencies() string {
-	wrk, _ := strict.First(tools().Texts, func(t *tool) bool { return t.Name == "wrk" })
+	wrk, _ := strict.Find(tools().Texts, func(t *tool) bool { return t.Name == "wrk" })
 	return wrk.Row.Added
 }
 

@@ -99,7 +99,7 @@ func spanOf(effects []verdict.Effect) *verdict.Span {
 	if len(effects) < 2 {
 		return nil
 	}
-	seen := strict.Those(effects, func(e verdict.Effect) bool { return e.Ratio > 0 || e.Pairs > 0 })
+	seen := strict.Filter(effects, func(e verdict.Effect) bool { return e.Ratio > 0 || e.Pairs > 0 })
 	coarse := slices.ContainsFunc(seen, func(e verdict.Effect) bool { return e.Ratio <= 0 })
 	out := &verdict.Span{Of: len(seen)}
 	switch {

@@ -100,5 +100,5 @@ func simulation() simulated {
 
 // tenths are shares in percent, with one digit after the point.
 func tenths(shares []float64) []string {
-	return strict.Called(shares, func(v float64) string { return words.Grouped(100*v, -1) + " %" })
+	return strict.Map(shares, func(v float64) string { return words.Grouped(100*v, -1) + " %" })
 }

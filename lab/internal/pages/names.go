@@ -40,5 +40,5 @@ func inOrder(x *experiment.Experiment, levels setting.Levels) []string {
 		}
 	}
 	other := func(name string) bool { return !slices.Contains(out, name) }
-	return append(out, strict.Those(slices.Sorted(maps.Keys(levels)), other)...)
+	return append(out, strict.Filter(slices.Sorted(maps.Keys(levels)), other)...)
 }

@@ -114,7 +114,7 @@ func (l *Ledger) Score() Score {
 			continue
 		}
 		t := Tally{Whose: of.whose, Title: words.Count(claims, of.one, of.many)}
-		t.Counts = strict.Called(order, func(v verdict.Verdict) Counted { return Counted{v, n[v]} })
+		t.Counts = strict.Map(order, func(v verdict.Verdict) Counted { return Counted{v, n[v]} })
 		t.Bar = bar(t.Counts)
 		out.Tallies = append(out.Tallies, t)
 	}

@@ -73,7 +73,7 @@ func designValues(x *experiment.Experiment) Values {
 		v["settings."+name] = cell(name, l)
 	}
 	for _, f := range x.Factors {
-		v["levels."+f.Name] = words.List(strict.Called(f.All(), setting.LevelCell))
+		v["levels."+f.Name] = words.List(strict.Map(f.All(), setting.LevelCell))
 	}
 	v.number("topology.line_rate_bps", x.Topology.LineRateBps)
 	v.number("topology.burst_bytes", float64(x.Topology.BurstBytes))

@@ -54,7 +54,7 @@ func (b *Book) cores(f Figure, runs []Run) (string, error) {
 
 // middle is the trial of a condition with the median throughput, of those that count.
 func (r Run) middle(condition string) (t results.Trial, ok bool) {
-	mine := strict.Those(r.Results.Trials, func(t results.Trial) bool {
+	mine := strict.Filter(r.Results.Trials, func(t results.Trial) bool {
 		return t.Condition == condition && t.Valid && len(t.Cores) > 0
 	})
 	if len(mine) == 0 {
@@ -138,7 +138,7 @@ func (b *Book) printedCores(f Figure) (string, error) {
 			row.States = append(row.States, draw.State{Kind: "unsaid", Share: rest, Name: "not said",
 				Shown: words.Plain(math.Round(1000*rest)*0.1) + "\u00a0%"})
 		}
-		said := strict.Called(row.States, func(s draw.State) string { return s.Name + " " + s.Shown })
+		said := strict.Map(row.States, func(s draw.State) string { return s.Name + " " + s.Shown })
 		text := cmp.Or(strings.Join(said, ", "), "not recorded")
 		row.Text = side.name + ": " + text
 		all = append(all, words.UpperFirst(side.name)+": "+text+".")

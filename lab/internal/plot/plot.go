@@ -49,7 +49,7 @@ type Book struct {
 }
 
 func (b *Book) experiment(name string) (*experiment.Experiment, error) {
-	if x, ok := strict.First(b.Experiments, func(x *experiment.Experiment) bool { return x.Name == name }); ok {
+	if x, ok := strict.Find(b.Experiments, func(x *experiment.Experiment) bool { return x.Name == name }); ok {
 		return x, nil
 	}
 	return nil, fmt.Errorf("lab/experiments/%s.toml is missing", name)
@@ -57,7 +57,7 @@ func (b *Book) experiment(name string) (*experiment.Experiment, error) {
 
 // run finds a run of an experiment by its name.
 func (b *Book) run(exp, name string) (Run, bool) {
-	return strict.First(b.Runs[exp], func(r Run) bool { return r.Run == name })
+	return strict.Find(b.Runs[exp], func(r Run) bool { return r.Run == name })
 }
 
 var ending = regexp.MustCompile(`[0-9a-f]{8}$`)
@@ -151,7 +151,7 @@ func (b *Book) record(f Figure) (Run, bool) {
 	}
 	name := sum.Shown
 	if f.Claim != "" {
-		of, _ := strict.First(sum.Claims, func(c pages.Summed) bool { return c.ID == f.Claim })
+		of, _ := strict.Find(sum.Claims, func(c pages.Summed) bool { return c.ID == f.Claim })
 		name = of.Own
 	}
 	r, ok := b.run(f.Exp, name)
@@ -170,7 +170,7 @@ func (b *Book) pick(f Figure) (Run, error) {
 	if r, ok := b.record(f); ok && f.Table == "" && f.Host == "" && (f.Claim != "" || f.Source == "measured") {
 		return r, nil
 	}
-	found := strict.Those(b.tables(f.Exp), func(r Run) bool {
+	found := strict.Filter(b.tables(f.Exp), func(r Run) bool {
 		return r.Run == f.Table || f.Table == "" && cmp.Or(f.Host, r.Host) == r.Host
 	})
 	if len(found) != 1 {
@@ -201,7 +201,7 @@ func (r Run) rows(wanted setting.Levels, metrics ...string) (rows []verdict.Summ
 			}
 		}
 	}
-	return rows, strict.Those(r.Table.Keys, func(k string) bool { return used[k] })
+	return rows, strict.Filter(r.Table.Keys, func(k string) bool { return used[k] })
 }
 
 func matches(levels, wanted setting.Levels) bool {

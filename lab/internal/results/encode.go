@@ -65,7 +65,7 @@ func (c Column) long(turns []int) (Column, bool) {
 	case len(c) == 1:
 		return slices.Repeat(c, n), true
 	case len(c) == turns[n-1]+1:
-		return strict.Called(turns, func(turn int) *float64 { return c[turn] }), true
+		return strict.Map(turns, func(turn int) *float64 { return c[turn] }), true
 	}
 	return c, false
 }

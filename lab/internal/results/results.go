@@ -216,5 +216,5 @@ type RawProfile struct {
 
 // Profile finds a trial's profile by kind.
 func (t Trial) Profile(kind profile.Kind) (profile.Profile, bool) {
-	return strict.First(t.Profiles, func(p profile.Profile) bool { return p.Kind == kind })
+	return strict.Find(t.Profiles, func(p profile.Profile) bool { return p.Kind == kind })
 }

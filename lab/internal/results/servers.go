@@ -76,7 +76,7 @@ func (f *File) Programs() map[string]string {
 
 // OtherPrograms names the measured programs of a run that are others than those given.
 func (f *File) OtherPrograms(now map[string]host.Binary) []string {
-	return strict.Those(slices.Sorted(maps.Keys(f.Provenance.Binaries)), func(name string) bool {
+	return strict.Filter(slices.Sorted(maps.Keys(f.Provenance.Binaries)), func(name string) bool {
 		other, ok := now[name]
 		return ok && host.Measured(name) && !f.Provenance.Binaries[name].Same(other)
 	})

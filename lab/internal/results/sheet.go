@@ -40,7 +40,7 @@ func (f *File) Sheet() ([]byte, error) {
 	// Writing to a buffer cannot fail by itself; Error reports anything else.
 	_ = w.Write(head)
 	for _, t := range f.Trials {
-		c, _ := strict.First(f.Conditions, func(c Condition) bool { return c.ID == t.Condition })
+		c, _ := strict.Find(f.Conditions, func(c Condition) bool { return c.ID == t.Condition })
 		row := make([]string, 0, len(head))
 		row = append(row, strconv.Itoa(t.Seq), strconv.Itoa(t.Block), t.Condition, c.ControlOf)
 		for _, name := range factors {
@@ -50,7 +50,7 @@ func (f *File) Sheet() ([]byte, error) {
 			}
 			row = append(row, cell)
 		}
-		why := strict.Called(t.Reasons, func(r Reason) string { return r.Gate + ": " + r.Detail })
+		why := strict.Map(t.Reasons, func(r Reason) string { return r.Gate + ": " + r.Detail })
 		row = append(row, strconv.FormatBool(t.Valid), strings.Join(why, "; "), string(t.Bound), t.BoundWhy)
 		for _, kind := range []struct {
 			names []string
@@ -88,5 +88,5 @@ func keys[T any, M ~map[string]V, V any](all []T, of func(T) M) []string {
 }
 
 func prefixed(prefix string, names []string) []string {
-	return strict.Called(names, func(name string) string { return prefix + name })
+	return strict.Map(names, func(name string) string { return prefix + name })
 }

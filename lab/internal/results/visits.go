@@ -91,7 +91,7 @@ func Visits(blocks []Stay) []int {
 // Groups gives the conditions that are up together within a block, as indexes
 // into Conditions. The control is among them.
 func (f *File) Groups() [][]int {
-	return experiment.Groups(strict.Called(f.Conditions,
+	return experiment.Groups(strict.Map(f.Conditions,
 		func(c Condition) setting.Levels { return f.Settings.With(c.Levels) }))
 }
 

@@ -56,7 +56,7 @@ func LimitTo(levels Levels) string {
 	if len(levels) == 0 {
 		return ""
 	}
-	return "where " + words.List(strict.Called(slices.Sorted(maps.Keys(levels)), func(name string) string {
+	return "where " + words.List(strict.Map(slices.Sorted(maps.Keys(levels)), func(name string) string {
 		return fmt.Sprintf("%s is %s", Phrase(name), LevelPhrase(levels[name]))
 	}))
 }

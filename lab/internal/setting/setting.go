@@ -140,11 +140,11 @@ var settings []byte
 // table has every setting, in the order in which tables show them.
 var table = strict.Embedded[struct{ Settings []def }](settings).Settings
 
-var names = strict.Called(table, func(d def) string { return d.Name })
+var names = strict.Map(table, func(d def) string { return d.Name })
 
 // find gives a setting's row in the table.
 func find(name string) (def, bool) {
-	return strict.First(table, func(d def) bool { return d.Name == name })
+	return strict.Find(table, func(d def) bool { return d.Name == name })
 }
 
 // Names returns every setting in the order in which tables show them.
@@ -334,12 +334,12 @@ func (ls Levels) With(over Levels) Levels {
 
 // Docs describes every setting, in the order of Names.
 func Docs() []strict.Word {
-	return strict.Called(table, func(d def) strict.Word {
+	return strict.Map(table, func(d def) strict.Word {
 		return strict.Word{Name: d.Name, Form: d.form(), Meaning: strings.ToUpper(d.Doc[:1]) + d.Doc[1:] + "."}
 	})
 }
 
 // Numeric lists the settings whose levels are numbers.
 func Numeric() []string {
-	return strict.Called(strict.Those(table, func(d def) bool { return d.Kind == "" }), func(d def) string { return d.Name })
+	return strict.Map(strict.Filter(table, func(d def) bool { return d.Kind == "" }), func(d def) string { return d.Name })
 }

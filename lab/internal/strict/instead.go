@@ -37,11 +37,11 @@ func Instead(name string, known []string) string {
 
 // InsteadOf is Instead of some words.
 func InsteadOf(name string, known []Word) string {
-	return Instead(name, Called(known, func(w Word) string { return w.Name }))
+	return Instead(name, Map(known, func(w Word) string { return w.Name }))
 }
 
 func either(names []string) string {
-	quoted := Called(names, strconv.Quote)
+	quoted := Map(names, strconv.Quote)
 	if len(quoted) == 1 {
 		return quoted[0]
 	}
@@ -68,7 +68,7 @@ func Near(name string, known []string) []string {
 		}
 	}
 	if len(best) == 0 {
-		best = Those(known, func(k string) bool { return has(strings.Fields(fold(k)), strings.Fields(asked)) })
+		best = Filter(known, func(k string) bool { return has(strings.Fields(fold(k)), strings.Fields(asked)) })
 	}
 	return best[:min(len(best), mostNear)]
 }

@@ -14,5 +14,5 @@ type Word struct {
 
 // Meanings are the names of a table of meanings, sorted.
 func Meanings[K ~string](of map[K]string) []Word {
-	return Called(slices.Sorted(maps.Keys(of)), func(k K) Word { return Word{Name: string(k), Meaning: of[k]} })
+	return Map(slices.Sorted(maps.Keys(of)), func(k K) Word { return Word{Name: string(k), Meaning: of[k]} })
 }

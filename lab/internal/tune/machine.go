@@ -127,7 +127,7 @@ func systemctl(args ...string) (string, error) {
 func (m *machine) glob(pattern string) []string {
 	files, _ := filepath.Glob(m.tree + pattern) // the patterns are right
 	slices.SortFunc(files, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
-	return strict.Called(files, func(file string) string { return strings.TrimPrefix(file, m.tree) })
+	return strict.Map(files, func(file string) string { return strings.TrimPrefix(file, m.tree) })
 }
 
 // process finds a process id by the process's name; empty if there is none.

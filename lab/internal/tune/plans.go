@@ -54,7 +54,7 @@ func (m *machine) everyQueue(dev, file string, want func(queues int) (string, er
 		return nil, unavailable("%s has no receive queues", dev)
 	}
 	value, err := want(len(queues))
-	return strict.Called(queues, func(queue string) change { return change{path: queue + "/" + file, want: value + "\n"} }), err
+	return strict.Map(queues, func(queue string) change { return change{path: queue + "/" + file, want: value + "\n"} }), err
 }
 
 // planRPS has each of an interface's receive queues hand packets on to the cores.
@@ -99,7 +99,7 @@ func planRFS(k *knob, m *machine, o Options) (changes []change, err error) {
 
 // planStop stops a systemd service: of the knob's names the one that runs.
 func planStop(k *knob, m *machine, _ Options) ([]change, error) {
-	name, _ := strict.First(k.services, func(name string) bool { return m.process(name) != "" })
+	name, _ := strict.Find(k.services, func(name string) bool { return m.process(name) != "" })
 	return []change{{path: unitPrefix + cmp.Or(name, k.services[0]) + ".service", want: "inactive"}}, nil
 }
 
@@ -137,7 +137,7 @@ func (m *machine) messages(dev string) []string {
 	device := netDir + dev + "/device"
 	for _, dir := range []string{device, device + "/.."} {
 		if files := m.glob(dir + "/msi_irqs/*"); len(files) > 0 {
-			return strict.Called(files, path.Base)
+			return strict.Map(files, path.Base)
 		}
 	}
 	return nil
@@ -146,7 +146,7 @@ func (m *machine) messages(dev string) []string {
 // action is the name of what handles an interrupt: its directory has one of that name.
 func (m *machine) action(irq string) string {
 	entries, _ := os.ReadDir(m.tree + "/proc/irq/" + irq)
-	if handler, ok := strict.First(entries, fs.DirEntry.IsDir); ok {
+	if handler, ok := strict.Find(entries, fs.DirEntry.IsDir); ok {
 		return handler.Name()
 	}
 	return ""

@@ -55,7 +55,7 @@ var knobs = []*knob{
 }
 
 // Knobs lists the knobs' names.
-func Knobs() []string { return strict.Called(knobs, func(k *knob) string { return k.name }) }
+func Knobs() []string { return strict.Map(knobs, func(k *knob) string { return k.name }) }
 
 func find(name string) (*knob, error) {
 	i := slices.Index(Knobs(), name)
@@ -230,7 +230,7 @@ func (k *knob) print(m *machine, changes []change, out io.Writer) error {
 // show lists what is turned.
 func show(chosen func(Left) bool, out io.Writer) error {
 	left, err := All()
-	left = strict.Those(left, chosen)
+	left = strict.Filter(left, chosen)
 	for _, l := range left {
 		fmt.Fprintln(out, l)
 	}
@@ -302,7 +302,7 @@ func (s *state) add(m *machine, knob string, changes []change, pid int) (err err
 		if changes[i].now, err = m.read(c.path); err != nil {
 			return err
 		}
-		l, saved := strict.First(s.records, func(l Left) bool { return l.Path == c.path })
+		l, saved := strict.Find(s.records, func(l Left) bool { return l.Path == c.path })
 		if saved && (pid != 0 || l.PID != 0) {
 			return fmt.Errorf("the original of %s is held since %s: an apply is in force; restore it first: tune-%s.sh restore",
 				l.Path, l.Since.Format(time.RFC3339), l.Knob)

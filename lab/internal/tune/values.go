@@ -22,7 +22,7 @@ func Values(root string) map[string]string {
 		dev := path.Base(path.Dir(device))
 		rx += len(m.glob(netDir + dev + "/queues/rx-*"))
 		tx += len(m.glob(netDir + dev + "/queues/tx-*"))
-		interrupts = append(interrupts, strict.Called(m.messages(dev), affinity)...)
+		interrupts = append(interrupts, strict.Map(m.messages(dev), affinity)...)
 	}
 	if rx+tx > 0 {
 		set["queues"] = fmt.Sprintf("rx %d tx %d", rx, tx)
@@ -36,7 +36,7 @@ func Values(root string) map[string]string {
 		if k.file != affinityFile {
 			files = m.glob(netDir + "*/queues/rx-*/" + k.file)
 		}
-		seen := strict.Set(files, func(file string) string {
+		seen := strict.Collect(files, func(file string) string {
 			text, _ := m.read(file)
 			return plain(text)
 		})

@@ -60,7 +60,7 @@ func (k absent) decide(rec *record, c experiment.Claim) (finding, error) {
 // of the same kind. If it is about all conditions, their profiles must have
 // samples.
 func (rec *record) couldShow(c experiment.Claim) bool {
-	about := strict.Set(rec.conds, setting.Levels.Key)
+	about := strict.Collect(rec.conds, setting.Levels.Key)
 	for _, s := range rec.runs {
 		for _, levels := range rec.all {
 			for _, t := range s.at(levels) {

@@ -175,12 +175,12 @@ func (s sight) tooBlind(rec *record, c experiment.Claim, few bool) (Verdict, str
 
 // visitsOf counts the visits that blocks belong to.
 func visitsOf(blocks []block) int {
-	return len(strict.Set(blocks, func(b block) int { return b.visit }))
+	return len(strict.Collect(blocks, func(b block) int { return b.visit }))
 }
 
 // runsOf counts the runs that blocks belong to.
 func runsOf(blocks []block) int {
-	return len(strict.Set(blocks, func(b block) *source { return b.of }))
+	return len(strict.Collect(blocks, func(b block) *source { return b.of }))
 }
 
 func (s sight) says(why blindness, c experiment.Claim) string {

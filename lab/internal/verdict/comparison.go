@@ -167,7 +167,7 @@ func (f *finding) effects() ([]Effect, []stats.Warning) {
 		c.effect.print()
 		out, all = append(out, c.effect), append(all, c.warnings()...)
 	}
-	return out, strict.Those(stats.AllWarnings, func(w stats.Warning) bool { return slices.Contains(all, w) })
+	return out, strict.Filter(stats.AllWarnings, func(w stats.Warning) bool { return slices.Contains(all, w) })
 }
 
 // A pair is two conditions to compare, as indexes into a list, and the band in
@@ -217,13 +217,13 @@ func (rec *record) strata(c experiment.Claim) [][]setting.Levels {
 		}
 		groups[key] = append(groups[key], levels)
 	}
-	return strict.Called(order, func(key string) []setting.Levels { return groups[key] })
+	return strict.Map(order, func(key string) []setting.Levels { return groups[key] })
 }
 
 // arranged sorts the conditions of a group as the claim names their levels.
 func arranged(s []setting.Levels, over string, named []setting.Level) (out []setting.Levels) {
 	for _, l := range named {
-		out = append(out, strict.Those(s, func(levels setting.Levels) bool { return levels[over] == l })...)
+		out = append(out, strict.Filter(s, func(levels setting.Levels) bool { return levels[over] == l })...)
 	}
 	return out
 }

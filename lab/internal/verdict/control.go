@@ -23,7 +23,7 @@ const ControlAlpha = 0.01
 // on and in those of the last run's ratio claims. It is nil where no run has a
 // control.
 func (d *decider) evaluateControl() *Control {
-	runs := strict.Those(d.like(), func(s *source) bool { return s.control != nil && len(s.Trials) > 0 })
+	runs := strict.Filter(d.like(), func(s *source) bool { return s.control != nil && len(s.Trials) > 0 })
 	if len(runs) == 0 {
 		return nil
 	}

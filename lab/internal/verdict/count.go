@@ -31,7 +31,7 @@ func (count) bets() bool { return false }
 // decide compares a count with a level, exactly, in every trial of every
 // block that can tell. One wrong count refutes the claim.
 func (count) decide(rec *record, c experiment.Claim) (finding, error) {
-	conds := strict.Those(rec.holding(c), func(levels setting.Levels) bool {
+	conds := strict.Filter(rec.holding(c), func(levels setting.Levels) bool {
 		_, ok := rec.fixed.With(levels)[c.Equals].Int()
 		return ok || c.Equals == ""
 	})

@@ -120,7 +120,7 @@ func (d *decider) of() *Record {
 	for _, s := range d.like() {
 		out.Runs = append(out.Runs, s.Run)
 		rec := record{runs: []*source{s}}
-		conds := strict.Called(s.conds, func(c results.Condition) setting.Levels { return c.Levels })
+		conds := strict.Map(s.conds, func(c results.Condition) setting.Levels { return c.Levels })
 		all = append(all, rec.complete(conds)...)
 	}
 	out.Blocks, out.Visits = len(all), visitsOf(visited(all))

@@ -68,5 +68,5 @@ func (e Effect) HasInterval() bool { return e.Low > 0 || e.High > 0 }
 
 // Deciding is the comparison whose counts are the claim's.
 func Deciding(c Claim) (Effect, bool) {
-	return strict.First(c.Effects, func(e Effect) bool { return e.Decides })
+	return strict.Find(c.Effects, func(e Effect) bool { return e.Decides })
 }

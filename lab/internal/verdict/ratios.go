@@ -44,7 +44,7 @@ func levelsWords(c experiment.Claim) string {
 	if c.Compared() == nil {
 		return "levels of " + setting.Phrase(c.Over)
 	}
-	levels := words.List(strict.Called(c.Compared(), setting.LevelPhrase))
+	levels := words.List(strict.Map(c.Compared(), setting.LevelPhrase))
 	return fmt.Sprintf("of the levels %s of %s", levels, setting.Phrase(c.Over))
 }
 
@@ -101,5 +101,5 @@ func stepsWords(c experiment.Claim) string {
 	if c.Compared() == nil {
 		return setting.Phrase(c.Over)
 	}
-	return fmt.Sprintf("%s from %s", setting.Phrase(c.Over), strings.Join(strict.Called(c.Compared(), setting.LevelPhrase), " to "))
+	return fmt.Sprintf("%s from %s", setting.Phrase(c.Over), strings.Join(strict.Map(c.Compared(), setting.LevelPhrase), " to "))
 }

@@ -79,8 +79,8 @@ func (s *source) slow(block int) bool {
 // slowBlocks counts the blocks with a valid trial in which the core was slow
 // throughout.
 func (s *source) slowBlocks() int {
-	slow := strict.Those(s.Trials, func(t results.Trial) bool { return t.Valid && s.slow(t.Block) })
-	return len(strict.Set(slow, func(t results.Trial) int { return t.Block }))
+	slow := strict.Filter(s.Trials, func(t results.Trial) bool { return t.Valid && s.slow(t.Block) })
+	return len(strict.Collect(slow, func(t results.Trial) int { return t.Block }))
 }
 
 // A record is everything that one claim rests on: the runs of its design, and
@@ -97,7 +97,7 @@ type record struct {
 // record collects the runs for a claim; nil if each left out a part of it.
 func (d *decider) record(c experiment.Claim) *record {
 	rec := &record{level: stats.Level(d.nth, d.sharing)}
-	rec.runs = strict.Those(d.runs, func(s *source) bool {
+	rec.runs = strict.Filter(d.runs, func(s *source) bool {
 		_, left := s.leftOut(c)
 		return d.same(s.then, c) && !left
 	})
@@ -118,7 +118,7 @@ func (d *decider) record(c experiment.Claim) *record {
 // leftOut is what a run left out of the conditions that a claim is about; false
 // if it has them all.
 func (s *source) leftOut(c experiment.Claim) (results.LeftOut, bool) {
-	return strict.First(s.Provenance.LeftOut, func(out results.LeftOut) bool { return s.then.About(c, out.Levels) })
+	return strict.Find(s.Provenance.LeftOut, func(out results.LeftOut) bool { return s.then.About(c, out.Levels) })
 }
 
 // same tells whether another experiment has the same claim as the last run's.
@@ -172,7 +172,7 @@ func (rec *record) begun(conds []setting.Levels) []block {
 
 // visited sets the visit of each block, and which is the first of its visit.
 func visited(blocks []block) []block {
-	stays := strict.Called(blocks, func(b block) results.Stay { return b.of.stays[b.number] })
+	stays := strict.Map(blocks, func(b block) results.Stay { return b.of.stays[b.number] })
 	first := map[int]int{}
 	for i, visit := range results.Visits(stays) {
 		blocks[i].visit, blocks[i].later = visit, true
@@ -239,7 +239,7 @@ func (rec *record) holding(c experiment.Claim) []setting.Levels {
 // invalid lists the invalid trials of the conditions, without the control's.
 func (rec *record) invalid() (ts []results.Trial) {
 	for _, s := range rec.runs {
-		ts = append(ts, strict.Those(s.Trials, func(t results.Trial) bool {
+		ts = append(ts, strict.Filter(s.Trials, func(t results.Trial) bool {
 			return !t.Valid && (s.control == nil || t.Condition != s.control.ID)
 		})...)
 	}

@@ -72,7 +72,7 @@ func (d *decider) relative() *Relative {
 		return nil
 	}
 	rec := &record{level: stats.Alpha, fixed: x.Fixed(), line: d.last.Topology}
-	rec.runs = strict.Those(d.like(), func(s *source) bool { return len(s.Trials) > 0 })
+	rec.runs = strict.Filter(d.like(), func(s *source) bool { return len(s.Trials) > 0 })
 	out := &Relative{Metric: asked.Metric, Over: asked.Over, To: setting.LevelCell(asked.Level())}
 	for _, levels := range x.Conditions() {
 		base := levels.With(setting.Levels{asked.Over: asked.Level()})

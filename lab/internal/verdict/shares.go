@@ -86,7 +86,7 @@ func profilesOf(c results.Condition, trials []results.Trial) []Profiled {
 			continue
 		}
 		median := func(get func(profile.Profile) float64) float64 {
-			return words.Digits(stats.Median(strict.Called(of, get)))
+			return words.Digits(stats.Median(strict.Map(of, get)))
 		}
 		m := profile.Profile{
 			Kind: kind, Unit: of[0].Unit,

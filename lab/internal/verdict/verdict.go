@@ -276,5 +276,5 @@ func (f *File) Claim(id string) (Claim, bool) { return ClaimIn(f.Claims, id) }
 
 // ClaimIn finds a claim by its id.
 func ClaimIn(claims []Claim, id string) (Claim, bool) {
-	return strict.First(claims, func(c Claim) bool { return c.ID == id })
+	return strict.Find(claims, func(c Claim) bool { return c.ID == id })
 }

@@ -100,7 +100,7 @@ func judge(edges []votes, level float64) Verdict {
 // than half are beyond". If the claim is true, at most half are beyond each edge,
 // so each of these is a fair bet, and so is their mean.
 func logMean(edges []votes) float64 {
-	logs := strict.Called(edges, func(e votes) float64 { return confseq.LogE(e.first.beyond, e.first.all) })
+	logs := strict.Map(edges, func(e votes) float64 { return confseq.LogE(e.first.beyond, e.first.all) })
 	return confseq.LogMean(logs...)
 }
 
