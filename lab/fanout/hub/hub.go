@@ -55,8 +55,8 @@ type Hub struct {
 // New makes a hub and starts its goroutines.
 func New(o Options) *Hub {
 	h := &Hub{Options: o}
-	for number := range o.Topics {
-		t := &topic{options: o, number: number, broadcast: make(chan publication, broadcastRoom)}
+	for range o.Topics {
+		t := &topic{broadcast: make(chan publication, broadcastRoom)}
 		t.members = make([]int64, max(1, o.Shards))
 		for i := range t.members {
 			s := &shard{ledger: &t.ledger, at: i, changes: make(chan change), events: t.broadcast}
@@ -74,9 +74,6 @@ func New(o Options) *Hub {
 	return h
 }
 
-// Publish gives a count to a topic's subscribers, without waiting for any.
-func (h *Hub) Publish(topic int, count int64) { h.topics[topic].publish(count) }
-
 // Live tells how many subscribers a topic has, by shard.
 func (h *Hub) Live(topic int) []int64 {
 	t := h.topics[topic]
@@ -85,15 +82,8 @@ func (h *Hub) Live(topic int) []int64 {
 	return t.members
 }
 
-// Subscribe joins a topic. Its caller reads Events until it calls Leave.
-func (h *Hub) Subscribe(topic int) *Subscriber {
-	return h.topics[topic].join(h.Options.Subscriber)
-}
-
 // A topic numbers what is published, and knows to whom it is due.
 type topic struct {
-	options   Options
-	number    int
 	broadcast chan publication
 	shards    []*shard
 	ledger    Ledger
@@ -110,12 +100,13 @@ type publication struct {
 	due []int64
 }
 
-func (t *topic) publish(count int64) {
-	at := time.Now().UnixNano()
+// Publish gives a count to a topic's subscribers, without waiting for any.
+func (h *Hub) Publish(topic int, count int64) {
+	t, at := h.topics[topic], time.Now().UnixNano()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last++
-	p := publication{Event{t.last, AppendText(make([]byte, 0, 96), t.last, t.number, count, at)}, t.members}
+	p := publication{Event{t.last, AppendText(make([]byte, 0, 96), t.last, topic, count, at)}, t.members}
 	var due int64
 	for _, n := range p.due {
 		due += n
@@ -164,14 +155,16 @@ type Subscriber struct {
 	from   uint64 // the events after it are due
 }
 
-// join sends its change under the lock: so it is in its shard before the first event that is due to it, and
-// a shard takes changes before it takes an event.
-func (t *topic) join(room int) *Subscriber {
-	s := &Subscriber{Events: make(chan Event, room), topic: t}
+// Subscribe joins a topic. Its caller reads Events until it calls Leave. The change is sent under the lock: so
+// the subscriber is in its shard before the first event that is due to it, and a shard takes changes before it
+// takes an event.
+func (h *Hub) Subscribe(topic int) *Subscriber {
+	t := h.topics[topic]
+	s := &Subscriber{Events: make(chan Event, h.Options.Subscriber), topic: t}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := uint64(uintptr(unsafe.Pointer(s)))
-	if t.options.Counter {
+	if h.Counter {
 		n = uint64(t.joined)
 	}
 	s.shard, s.from = t.shards[n%uint64(len(t.shards))], t.last
