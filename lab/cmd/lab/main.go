@@ -44,7 +44,9 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 		fmt.Fprintf(errs, "lab: %s\n", strict.Lines(err.Error()))
 		return exitFailed
 	}
-	return program().Run(args, out, errs, func(command any) (int, error) { return command.(subcommand).do(ctx, out) })
+	p := cli.Program{Name: "lab", Commands: &subcommands{}, Help: helps,
+		Hints: map[string]string{`expected "<experiment>"`: "%s takes one experiment; lab list names them"}}
+	return p.Run(args, out, errs, func(command any) (int, error) { return command.(subcommand).do(ctx, out) })
 }
 
 // A subcommand is one call of the lab, read by kong from its fields' tags. It returns an
@@ -68,9 +70,3 @@ type subcommands struct {
 
 //go:embed help
 var helps embed.FS
-
-// program is the lab's command line.
-func program() cli.Program {
-	return cli.Program{Name: "lab", Commands: &subcommands{}, Help: helps,
-		Hints: map[string]string{`expected "<experiment>"`: "%s takes one experiment; lab list names them"}}
-}

@@ -44,7 +44,7 @@ func fill(name string, with any) ([]byte, error) {
 }
 
 // create writes a new file of the journal, and refuses one that is none of its kind or for which the
-// call has not what it takes. If the journal then has a fault, the file is removed again.
+// call has not what it takes.
 func create(out io.Writer, text func(*archive.Journal) (path string, data []byte, err error)) (int, error) {
 	j, err := open()
 	if err != nil {
@@ -61,23 +61,18 @@ func create(out io.Writer, text func(*archive.Journal) (path string, data []byte
 	if err := results.WriteNew(j.Root.Scratch(), path, data); err != nil {
 		return exitFailed, err
 	}
-	if _, err := open(); err != nil {
-		return exitFailed, errors.Join(err, os.Remove(path))
-	}
 	fmt.Fprintf(out, "wrote %s\n", name)
 	return exitHeld, nil
 }
 
-// number is the form of the name of an entry of the series, and word that of a study's.
 var (
-	number = regexp.MustCompile(`^[0-9]{2}[a-z]?$`)
-	word   = regexp.MustCompile(`^[a-z]{3,}$`)
-	slug   = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)+$`)
+	entryWord = regexp.MustCompile(`^([0-9]{2}[a-z]?|[a-z]{3,})$`) // the number of an entry of the series, or a study's word
+	entryName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)+$`)     // of an entry's file
 )
 
 // belongs refuses what is no entry's number and no study's word.
 func belongs(entry string) error {
-	if number.MatchString(entry) || word.MatchString(entry) {
+	if entryWord.MatchString(entry) {
 		return nil
 	}
 	return fmt.Errorf("entry %q: give a number of two digits, as 12 or 06b, or a study's word", entry)
@@ -109,7 +104,7 @@ type newEntry struct {
 
 func (c *newEntry) do(_ context.Context, out io.Writer) (int, error) {
 	of, _, _ := strings.Cut(c.Name, "-")
-	if !slug.MatchString(c.Name) {
+	if !entryName.MatchString(c.Name) {
 		return exitFailed, fmt.Errorf("entry %q: give the number or the word, a hyphen, and words in lower case, as "+
 			"12-compression", c.Name)
 	}
@@ -121,9 +116,8 @@ func (c *newEntry) do(_ context.Context, out io.Writer) (int, error) {
 		if len(xs) == 0 {
 			return "", nil, fmt.Errorf("no experiment belongs to entry %q; write one first: lab new experiment %s", of, c.Name)
 		}
-		text, err := fill("entry.md", map[string]any{
-			"Entry": of, "Number": number.MatchString(of), "Date": time.Now().UTC().Format(time.DateOnly), "Experiments": xs,
-		})
+		text, err := fill("entry.md", map[string]any{"Entry": of, "Number": of[0] <= '9',
+			"Date": time.Now().UTC().Format(time.DateOnly), "Experiments": xs})
 		return j.Root.Entry(c.Name), text, err
 	})
 }

@@ -34,12 +34,12 @@ type group struct {
 }
 
 // group measures conditions that can be up together, between two loops on the server's core, which tell its
-// speed. A slow core refuses nothing: it slows all of them alike.
+// speed. A slow core refuses nothing: it slows all of them alike. Its trials are numbered from seq on.
 //
 // What a condition is called decides nothing else: which server is started first, and which has
 // which port and place with the client, is as the block's order was drawn. So servers that do not
 // differ are exchangeable, which package compare relies on.
-func (r *Run) group(ctx context.Context, sequence []int) (trials []results.Trial, profiles []profile.Set, err error) {
+func (r *Run) group(ctx context.Context, sequence []int, seq int) (trials []results.Trial, err error) {
 	members := experiment.Members(sequence)
 	n := len(members)
 	g := &group{run: r, conds: sequence[:n], profiles: make([]profile.Set, n), gauged: make([]float64, n)}
@@ -48,35 +48,36 @@ func (r *Run) group(ctx context.Context, sequence []int) (trials []results.Trial
 		g.loads = append(g.loads, l)
 		if l.at.Sockets != "" { // those of ended processes in it do no harm
 			if err := os.MkdirAll(r.Root.Path(l.at.Sockets), 0o700); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 	}
 	before, err := r.speed()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	// Conditions of a group have the same kernel settings, so those of the first serve for all.
 	back, err := turn(ctx, string(r.Root), r.link, r.knobs(wire.ServerDevice, g.loads[0].levels))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	all, err := g.block(ctx, strict.Called(sequence, func(c int) int { return slices.Index(g.conds, c) }))
+	measured, err := g.block(ctx, strict.Called(sequence, func(c int) int { return slices.Index(g.conds, c) }))
 	if err = joinOnOneLine(err, back()); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	after, err := r.speed()
 	for _, c := range members {
 		i := slices.Index(g.conds, c)
-		t := g.trial(i, all[i])
+		t := g.trial(i, measured[i])
+		t.Block, t.Seq = r.File.Provenance.Blocks+1, seq+len(trials)
 		t.Metrics["calibration_before_s"], t.Metrics["calibration_after_s"] = before, after
 		slots.Round(t.Metrics)
-		if !t.Valid {
-			g.profiles[i] = nil
+		if t.Valid && g.profiles[i] != nil {
+			r.taken[t.Seq] = g.profiles[i]
 		}
-		trials, profiles = append(trials, t), append(profiles, g.profiles[i])
+		trials = append(trials, t)
 	}
-	return trials, profiles, err
+	return trials, err
 }
 
 // speed times the loop once, in seconds. The file has the fastest of the run.
@@ -145,14 +146,35 @@ func (g *group) extras(subjects []measure.Subject) (all []measure.Extra) {
 				return err
 			}})
 	}
-	if x.Relative != nil && x.Relative.OwnWork {
-		if why := kernel.Usable(); why != "" {
-			g.warn(why)
-		} else {
-			all = append(all, g.gauge(subjects))
-		}
+	if x.Relative != nil && x.Relative.OwnWork && kernel.Usable() == "" {
+		all = append(all, measure.Extra{Window: gaugeFor, Due: g.ungauged,
+			Do: func(ctx context.Context, i int) error { // what cannot be gauged is left out
+				if stacks, err := kernel.Record(ctx, subjects[i].CPU().PIDs, gaugeFor/2); err == nil {
+					g.gauged[i], _ = kernel.ReceiveShare(stacks)
+				}
+				return nil
+			}})
 	}
 	return all
+}
+
+// gaugeFor is how long a server is loaded alone once a run, to gauge how much of its CPU time goes into handing
+// packets to the client; and gaugings is in how many blocks that is tried: each try takes time from them.
+const (
+	gaugeFor = 2 * time.Second
+	gaugings = 2
+)
+
+// receiveShare is the metric that a gauge gives.
+const receiveShare = "client_receive_share"
+
+// ungauged reports whether a condition has still to be gauged.
+func (g *group) ungauged(i int) bool {
+	f := g.run.File
+	c := f.Conditions[g.conds[i]]
+	return c.ControlOf == "" && f.Provenance.Blocks < gaugings && !slices.ContainsFunc(f.Trials, func(t results.Trial) bool {
+		return t.Condition == c.ID && t.Metrics[receiveShare] > 0
+	})
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

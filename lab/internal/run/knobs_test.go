@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -54,7 +55,7 @@ func TestKnobsStandBeforeTheServer(t *testing.T) {
 
 func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
 	x := committed(t, "06-irq-pinning")
-	p := Plan{Experiment: x, Host: &host.Profile{Cores: 16}}
+	p := Plan{Experiment: x, Split: cores.Split{Client: []int{3, 4, 5}}}
 	s := x.Fixed().With(setting.Levels{
 		setting.IRQ: setting.String("pinned"), setting.IRQBalance: setting.Bool(false), setting.Crond: setting.Bool(false),
 		setting.RPS: setting.Bool(true), setting.RFS: setting.Bool(false),
@@ -74,7 +75,7 @@ func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
 		want = append(want, "lab/scripts/tune-crond.sh ")
 	}
 	want = append(want,
-		"lab/scripts/tune-irq-pin.sh --dev ens5 --cpus 3-15", // the cores that its server leaves free
+		"lab/scripts/tune-irq-pin.sh --dev ens5 --cpus 3-5", // the cores that its server leaves free
 		"lab/scripts/tune-rps.sh --dev ens5",
 	)
 	if !slices.Equal(got, want) {
@@ -108,7 +109,7 @@ func TestEachKnobIsTurnedAndSeparatesGroups(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := Plan{Experiment: committed(t, "06-irq-pinning"), Host: &host.Profile{Cores: 16}}
+	p := Plan{Experiment: committed(t, "06-irq-pinning")}
 	var scripts []string
 	for _, k := range setting.Knobs() {
 		scripts = append(scripts, k.Script)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -11,9 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/proc"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
@@ -40,6 +44,30 @@ func (p Plan) Ready() error {
 	}
 	_, err := p.find()
 	return err
+}
+
+// find looks up the programs that the experiment starts. Of a server that is found in PATH, as an interpreter
+// is, that is also the first file that its command names.
+func (p Plan) find() (*host.Programs, error) {
+	names := []string{"lab"}
+	for _, levels := range p.Experiment.Conditions() {
+		levels = p.Experiment.Fixed().With(levels)
+		s := p.Experiment.Server(levels)
+		names = append(append(names, s.Program), results.Clients[experiment.Generator(levels)]...)
+		if strings.Contains(s.Program, "/") {
+			continue
+		}
+		words, _ := s.Line(experiment.Place{Host: "-", Port: "-", Workers: "-"}, nil)
+		file, found := strict.First(words[1:], func(word string) bool {
+			info, err := os.Stat(experiment.Under(string(p.Root), word))
+			return strings.ContainsAny(word, "/.") && err == nil && info.Mode().IsRegular()
+		})
+		if found {
+			names = append(names, file)
+		}
+	}
+	slices.Sort(names)
+	return host.FindPrograms(string(p.Root), p.Lab[0], slices.Compact(names))
 }
 
 // unreachable says why the design cannot be carried out on this machine, as far

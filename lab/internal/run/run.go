@@ -14,7 +14,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,7 +21,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/measure"
@@ -103,52 +101,31 @@ func (r *Run) Block(ctx context.Context) (trials []results.Trial, err error) {
 		}
 	}
 	p := r.File.Provenance
-	taken := map[int]profile.Set{}
 	for _, sequence := range experiment.DrawBlock(r.groups, p.Block.Rounds, r.Seed, p.Blocks+1) {
-		some, profiles, err := r.group(ctx, sequence)
+		some, err := r.group(ctx, sequence, len(r.File.Trials)+len(trials)+1)
 		if err != nil {
 			return nil, err
 		}
-		for i, t := range some {
-			t.Block, t.Seq = p.Blocks+1, len(r.File.Trials)+len(trials)+1
-			if profiles[i] != nil {
-				taken[t.Seq] = profiles[i]
-			}
-			trials = append(trials, t)
-		}
+		trials = append(trials, some...)
 	}
 	if err := r.found.Changed(); err != nil {
 		return nil, err
 	}
-	maps.Copy(r.taken, taken)
 	r.File.Trials = append(r.File.Trials, trials...)
 	p.Blocks++
 	p.FinishedAt = r.clock.Now().Truncate(time.Second)
-	return trials, r.judge(trials)
+	if r.dead++; slices.ContainsFunc(trials, func(t results.Trial) bool { return t.Valid }) {
+		r.dead = 0
+	}
+	if r.dead == giveUp {
+		p.StoppedEarly = fmt.Sprintf("%d blocks in a row had no valid trial; the last: %s", r.dead, trials[len(trials)-1].Reasons[0].Detail)
+	}
+	return trials, nil
 }
 
 // giveUp is how many blocks in a row without a valid trial end a run: what fails so often is broken,
 // and more blocks would not help.
 const giveUp = 4
-
-// judge writes down why the run should stop, where too many blocks in a row had no valid trial. It is
-// an error if nothing was measured at all, since the client cannot run here.
-func (r *Run) judge(trials []results.Trial) error {
-	if r.dead++; slices.ContainsFunc(trials, func(t results.Trial) bool { return t.Valid }) {
-		r.dead = 0
-	}
-	if r.dead < giveUp {
-		return nil
-	}
-	last := trials[len(trials)-1].Reasons[0]
-	if last.Gate == gate.ClientFailed && !slices.ContainsFunc(r.File.Trials, func(t results.Trial) bool {
-		return len(t.Reasons) != 1 || t.Reasons[0] != last
-	}) {
-		return fmt.Errorf("nothing was measured: in each of the first %d trials %s", len(r.File.Trials), last.Detail)
-	}
-	r.File.Provenance.StoppedEarly = fmt.Sprintf("%d blocks in a row had no valid trial; the last: %s", r.dead, last.Detail)
-	return nil
-}
 
 // file is the results file before the first block. The control is its last condition; each has the command
 // lines that a reader would type for it.
@@ -203,9 +180,6 @@ func (r *Run) file() *results.File {
 // onWire reports whether server and client are in namespaces that the lab made.
 func (p Plan) onWire() bool { return p.Experiment.Topology.Kind == "netns" }
 
-// longestReason is the longest detail of a reason, in characters.
-const longestReason = 500
-
 // up makes the link of the experiment's topology.
 func (p Plan) up() (measure.Link, error) {
 	if !p.onWire() {
@@ -213,7 +187,7 @@ func (p Plan) up() (measure.Link, error) {
 	}
 	w, err := wire.Make(p.spec())
 	if unavailable, ok := errors.AsType[wire.Unavailable](err); ok {
-		return nil, Unable{fmt.Sprintf("no %s topology here: %s", p.Experiment.Topology.Kind, strict.Line(unavailable.Why, longestReason))}
+		return nil, Unable{fmt.Sprintf("no %s topology here: %s", p.Experiment.Topology.Kind, strict.Line(unavailable.Why, 500))}
 	}
 	if err != nil {
 		return nil, err
@@ -232,32 +206,25 @@ func BlockTime(x *experiment.Experiment) time.Duration {
 	const (
 		overhead  = 600 * time.Millisecond // to start and stop the servers of a group and a client, and to calibrate
 		searching = 7500 * time.Millisecond
+		fill      = 20 * time.Millisecond // of a slot, before it counts
 	)
-	fill := 15 * time.Millisecond // of a slot, before it counts
-	if x.Topology.Kind == "netns" {
-		fill = 50 * time.Millisecond // a deep pipeline fills the shaper's queue first
-	}
 	each := seconds(x.Block.WarmupS) + time.Duration(x.Block.Rounds)*(seconds(x.Block.SlotS)+fill)
 	if x.Profile != nil {
 		each += seconds(x.ProfileS()) + measure.ExtraTime
 	}
-	all, groups := x.Conditions(), x.Groups()
-	var total, control time.Duration
-	for _, g := range groups {
-		one, s := each, x.Fixed().With(all[g[0]])
+	all := x.Conditions()
+	total := each // the control's
+	for _, g := range x.Groups() {
+		one, n, s := each, len(g), x.Fixed().With(all[g[0]])
 		if searches(s) {
 			one += searching
 		}
-		total += overhead + one
-		if !experiment.AtOnce(s) { // else all, and the control if that belongs to the group, take the time of one
-			total += time.Duration(len(g)-1) * one
-			control = one
+		if experiment.AtOnce(s) {
+			n = 1
 		}
+		total += overhead + time.Duration(n)*one
 	}
-	if control > 0 && len(groups) == len(all) {
-		control += overhead
-	}
-	return total + control
+	return total
 }
 
 // scriptPath is a script's path from the repository's root, so that recorded

@@ -196,31 +196,15 @@ func TestAProgramThatIsReplaced(t *testing.T) {
 
 // A run of which nothing but failures comes ends.
 func TestARunThatFailsIsGivenUp(t *testing.T) {
-	trial := func(reasons ...results.Reason) results.Trial {
-		return results.Trial{Valid: len(reasons) == 0, Reasons: reasons}
-	}
-	exited, failed := results.Reason{Gate: gate.ServerExited, Detail: "a signal"}, results.Reason{Gate: gate.ClientFailed, Detail: "no libc"}
-	for _, c := range []struct {
-		blocks      []results.Trial
-		early, says string
-	}{
-		{[]results.Trial{trial(exited), trial(exited), trial(exited)}, "", ""},
-		{[]results.Trial{trial(exited), trial(), trial(exited), trial(exited), trial(exited)}, "", ""},
-		{[]results.Trial{trial(exited), trial(failed), trial(failed), trial(failed)},
-			"4 blocks in a row had no valid trial; the last: no libc", ""},
-		{[]results.Trial{trial(failed), trial(failed), trial(failed), trial(failed)}, "",
-			"nothing was measured: in each of the first 4 trials no libc"},
-	} {
-		r := &Run{File: &results.File{Provenance: &results.Provenance{}}}
-		said := ""
-		for _, one := range c.blocks {
-			r.File.Trials = append(r.File.Trials, one)
-			if err := r.judge([]results.Trial{one}); err != nil {
-				said = err.Error()
-			}
-		}
-		if said != c.says || r.File.Provenance.StoppedEarly != c.early {
-			t.Errorf("%q, %q; want %+v", said, r.File.Provenance.StoppedEarly, c)
+	t.Parallel()
+	p := newPlace(t)
+	p.faulty("half")
+	r := p.start(design{}.parse(t))
+	for n := range giveUp {
+		p.block(r)
+		if early := r.File.Provenance.StoppedEarly; (early != "") != (n == giveUp-1) || early != "" &&
+			!strings.HasPrefix(early, "4 blocks in a row had no valid trial; the last: ") {
+			t.Errorf("after block %d: %q", n+1, early)
 		}
 	}
 }

@@ -28,7 +28,7 @@ type record struct {
 // the caller counts them, and notes in s.begins where that one begins a new record.
 func (s *Session) record(x *experiment.Experiment, counts func(*results.File) bool) *record {
 	rec := &record{x: x, h: s.profile, asked: s.j.Question(x)}
-	for _, f := range s.j.Runs {
+	for _, f := range s.j.Runs { // which are in the order of their names, and so of their starts
 		if f.Experiment == x.Name && f.Hosts.Server == s.profile.ID && counts(f) {
 			rec.add(f, s.j.Then(x, f))
 		}
@@ -60,11 +60,9 @@ func (s *Session) record(x *experiment.Experiment, counts func(*results.File) bo
 	return rec
 }
 
+// add adds a run that began after the others.
 func (r *record) add(f *results.File, then *experiment.Experiment) {
 	r.runs = append(r.runs, verdict.Run{File: f, Then: then})
-	slices.SortStableFunc(r.runs, func(a, b verdict.Run) int {
-		return a.File.Provenance.StartedAt.Compare(b.File.Provenance.StartedAt)
-	})
 }
 
 // with gives the verdicts as they would be with one more run, made of today's design.

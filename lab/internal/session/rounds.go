@@ -46,7 +46,7 @@ func (s *Session) spend(ctx context.Context) (failed error) {
 		if wait > 0 && s.sleep(ctx, wait) != nil {
 			failed = errors.New("interrupted between two blocks")
 		} else if err := s.measureBlock(ctx, o); err != nil {
-			failed = s.fail(ctx, o, err)
+			failed = fmt.Errorf("%s: %w", o.experiment.Name, interrupted(ctx, err))
 		}
 	}
 	why := results.Budget
@@ -54,8 +54,13 @@ func (s *Session) spend(ctx context.Context) (failed error) {
 		why = results.Interrupted
 	}
 	for _, o := range s.outcomes {
-		if o.run != nil {
+		switch {
+		case o.run == nil:
+		case failed == nil || measured(o.run.File):
 			failed = errors.Join(failed, s.end(o, why))
+		default: // there is nothing to keep
+			o.run.Rest()
+			o.verdicts = o.record.verdicts()
 		}
 		if o.unmade == "" && failed != nil {
 			o.unmade = "something failed before"
@@ -65,6 +70,18 @@ func (s *Session) spend(ctx context.Context) (failed error) {
 		}
 	}
 	return failed
+}
+
+// interrupted is why a block failed: an interruption, whatever it led to, but for a setting that it left changed.
+func interrupted(ctx context.Context, err error) error {
+	left, changed := errors.AsType[run.Unrestored](err)
+	switch {
+	case ctx.Err() == nil:
+		return err
+	case changed:
+		return fmt.Errorf("interrupted; %w", left)
+	}
+	return errors.New("interrupted")
 }
 
 // measureBlock measures one block of an experiment, and keeps its run where no further one follows.
@@ -113,7 +130,8 @@ func (s *Session) measureBlock(ctx context.Context, o *outcome) error {
 	return nil
 }
 
-// measured reports whether a run has a trial that counts. One without is kept only if it comes to its end.
+// measured reports whether a run has a trial that counts. One without is kept only if it comes to its end, since
+// whatever ends it before may be why.
 func measured(f *results.File) bool {
 	return slices.ContainsFunc(f.Trials, func(t results.Trial) bool { return t.Valid })
 }
@@ -145,7 +163,7 @@ func (s *Session) end(o *outcome, why results.Ended) error {
 	r.File.Provenance.Ended = why
 	if err := s.keep(r); err != nil {
 		o.verdicts = o.record.verdicts() // without this run
-		return fmt.Errorf("%s: %w", o.experiment.Name, err)
+		return err
 	}
 	o.runs = append(o.runs, r.File)
 	o.record.add(r.File, o.experiment)
@@ -153,26 +171,6 @@ func (s *Session) end(o *outcome, why results.Ended) error {
 		s.Say("kept %s of a run of %s that was cut short", words.Count(r.File.Provenance.Blocks, "block"), o.experiment.Name)
 	}
 	return nil
-}
-
-// fail ends a run that cannot go on, and keeps its complete blocks unless nothing was measured in them.
-func (s *Session) fail(ctx context.Context, o *outcome, err error) error {
-	if ctx.Err() != nil {
-		left, changed := errors.AsType[run.Unrestored](err)
-		if err = errors.New("interrupted"); changed {
-			err = fmt.Errorf("%w; %w", err, left)
-		}
-	}
-	err = fmt.Errorf("%s: %w", o.experiment.Name, err)
-	if o.run == nil {
-		return err
-	}
-	if measured(o.run.File) || ctx.Err() != nil && o.run.File.Provenance.Blocks > 0 {
-		return errors.Join(err, s.end(o, results.Interrupted))
-	}
-	o.run.Rest()
-	o.run, o.verdicts = nil, o.record.verdicts()
-	return err
 }
 
 // tellBlock shows the progress after a block. Each fault is said once.

@@ -23,12 +23,10 @@ func (s *Session) estimate(o *outcome) {
 	for _, r := range o.record.runs {
 		o.clear = max(1, o.clear-r.File.Provenance.Blocks)
 	}
-	if o.verdicts != nil {
-		o.expect()
-		return
-	}
 	claims := strict.Count(x.Claims, func(c experiment.Claim) bool { return x.Needs(c).Cores <= s.profile.Cores })
-	o.needs = slices.Repeat([]int{o.clear}, claims)
+	if o.needs = slices.Repeat([]int{o.clear}, claims); o.verdicts != nil {
+		o.expect()
+	}
 }
 
 // expect estimates from the verdicts so far how many further blocks each open claim takes.

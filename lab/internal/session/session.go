@@ -141,14 +141,14 @@ func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out 
 	if !s.Single {
 		counts = madeHere(s.j.Root)
 	}
-	var earlier, decided []string
+	var earlier []string
 	for _, x := range xs {
 		o := &outcome{experiment: x, record: s.record(x, counts), told: map[string]bool{}}
 		s.outcomes = append(s.outcomes, o)
 		if o.verdicts = o.record.verdicts(); o.verdicts != nil && !s.Single {
 			earlier = append(earlier, fmt.Sprintf("%s %d", x.Name, len(o.record.runs)))
 			if o.over = verdict.Decided(o.verdicts); o.over {
-				decided = append(decided, x.Name)
+				earlier[len(earlier)-1] += " (decided)"
 				continue
 			}
 		}
@@ -165,9 +165,6 @@ func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out 
 	}
 	if len(earlier) > 0 {
 		s.Say("runs that this clone made earlier count: %s", strings.Join(earlier, ", "))
-	}
-	if len(decided) > 0 {
-		s.Say("passed over, since further blocks are not needed: %s", strings.Join(decided, ", "))
 	}
 	if s.Trial {
 		s.Say("for trial: the run goes to %s, is not added to the journal, and its verdicts rest on it alone",
