@@ -68,8 +68,6 @@ const (
 	MaxPipelining  = 1024
 	MaxRate        = 1_000_000
 	MaxSeconds     = 3600
-	maxTargets     = 1000
-	maxSlots       = 1_000_000
 	maxUnix        = 107 // bytes, as the kernel has room for
 )
 
@@ -81,7 +79,7 @@ func (p *Plan) Timeout() time.Duration {
 // Check says what is wrong with a plan, by field.
 func (p *Plan) Check() error {
 	err := cmp.Or(within("threads", p.Threads, 0, MaxThreads), within("timeout_s", cmp.Or(p.TimeoutS, DefaultTimeoutS), 0.001, MaxSeconds),
-		within("number of targets", len(p.Targets), 1, maxTargets), within("number of slots", len(p.Slots), 0, maxSlots))
+		within("number of targets", len(p.Targets), 1, MaxConnections))
 	all := 0
 	for i, t := range p.Targets {
 		if wrong := t.check(); wrong != nil {

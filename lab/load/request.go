@@ -45,7 +45,6 @@ type Field struct {
 const (
 	MaxRequests = 64
 	MaxBodies   = 16 << 20 // bytes of all of a target's bodies
-	maxTarget   = 8000     // characters of a path with its query
 	maxWeight   = 1e6
 )
 
@@ -96,17 +95,14 @@ func (r *Request) Valid() error {
 		return fmt.Errorf("name is %.80q; give up to 64 characters that can be seen", r.Name)
 	case !token.MatchString(r.Method) || r.Method == "CONNECT":
 		return fmt.Errorf("method is %.80q; give one such as GET or POST", r.Method)
-	case len(r.Path) > maxTarget:
-		return fmt.Errorf("path has %d characters; give up to %d", len(r.Path), maxTarget)
 	case !originForm.MatchString(r.Path):
 		return fmt.Errorf("path is %.80q; give what follows the host, as /find?q=a%%20b, with %%20 for a blank", r.Path)
 	case r.Weight != 0 && !(r.Weight > 0 && r.Weight <= maxWeight):
 		return fmt.Errorf("weight is %v; give a number above 0, up to %v", r.Weight, maxWeight)
 	}
-	hosts, size := 0, 0
+	hosts := 0
 	for _, h := range r.Headers {
 		name := strings.ToLower(h[0])
-		size += len(h[0]) + len(h[1])
 		if name == "host" {
 			hosts++
 		}
@@ -119,8 +115,6 @@ func (r *Request) Valid() error {
 			return fmt.Errorf("headers: %s cannot be given: %s", h[0], ours[name])
 		case hosts > 1:
 			return errors.New("headers: Host is there twice")
-		case size > mostHead:
-			return fmt.Errorf("headers: they have more than %d bytes", mostHead)
 		}
 	}
 	for i, s := range r.Status {
