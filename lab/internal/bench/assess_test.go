@@ -51,7 +51,7 @@ func TestWhatBlocksSay(t *testing.T) {
 		{"same", each(7, 1.001, 0.99, 1.012), nil, compare.Same, "", 0, "the same within 3 %: new costs 0.1 % more"},
 		{"same and not equal", each(7, 1.015, 1.01, 1.02), nil, compare.Same, "", 0, "though not equal: new costs 1.5 % more"},
 		{"six blocks are too few, however clear", each(6, 2), nil, compare.Undecided, "", 1, "both new and old have valid trials in 6 of the 7 blocks"},
-		{"neither", each(9, 1.04, 0.99, 1.02), nil, compare.Undecided, "", 1, "new costs between 1.0 % less and 4.0 % more CPU a request than old"},
+		{"neither", each(9, 1.04, 0.99, 1.02), nil, compare.Undecided, "", 1, "new costs between 1.0 % less and 4.0 % more CPU a request than old; about 5 more seconds would tell"},
 		{"above the bar", each(7, 1.08, 1.07), func(r *Run) { r.FailAbove = 1.05 }, compare.Dearer, compare.AboveYes, 4, "new costs 8.0 % more"},
 		{"the bar open", each(8, 1.04, 1.06), func(r *Run) { r.FailAbove = 1.05 }, compare.Dearer, compare.AboveOpen, 1, "above 1.05 is not decided"},
 		{"a fault in most blocks", each(8, 1.5), func(r *Run) {
