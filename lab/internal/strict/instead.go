@@ -14,38 +14,27 @@ const Names = "derived/pages/names.json, which lab derive writes"
 // been meant. A short list is given whole; of a longer one the names that are
 // like it, or else all of them, unless they would fill a screen.
 func Instead(name string, known []string) string {
-	near := Near(name, known)
-	guess := ""
-	if len(near) > 0 {
-		guess = "did you mean " + either(near) + "?"
-	}
+	near, all := Near(name, known), strings.Join(known, ", ")
+	guess := "did you mean " + strings.Join(Map(near, strconv.Quote), " or ") + "?"
 	const short, screen = 14, 45
 	switch {
 	case len(known) == 0:
 		return "there are none"
-	case len(known) == 1 && guess == "":
-		return "there is only " + known[0]
-	case len(known) == 1, guess != "" && len(known) > short:
+	case len(near) > 0 && (len(known) == 1 || len(known) > short):
 		return guess
-	case guess == "" && len(known) > screen:
+	case len(near) > 0:
+		return guess + " There are " + all
+	case len(known) == 1:
+		return "there is only " + all
+	case len(known) > screen:
 		return fmt.Sprintf("it is none of the %d in %s", len(known), Names)
-	case guess == "":
-		return "there are " + strings.Join(known, ", ")
 	}
-	return guess + " There are " + strings.Join(known, ", ")
+	return "there are " + all
 }
 
 // InsteadOf is Instead of some words.
 func InsteadOf(name string, known []Word) string {
 	return Instead(name, Map(known, func(w Word) string { return w.Name }))
-}
-
-func either(names []string) string {
-	quoted := Map(names, strconv.Quote)
-	if len(quoted) == 1 {
-		return quoted[0]
-	}
-	return strings.Join(quoted[:len(quoted)-1], ", ") + " or " + quoted[len(quoted)-1]
 }
 
 // mostNear is how many names are suggested at the most.
