@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -32,25 +31,19 @@ const (
 
 // A machine is this process's view of the machine that it runs on.
 type machine struct {
-	tree     string // put in front of every path; empty on a real machine
-	online   []int
-	possible int   // number of CPUs up to the last possible one
-	apart    bool  // in a network namespace other than the machine's own
-	passing  state // of what goes with that
+	tree    string // put in front of every path; empty on a real machine
+	apart   bool   // in a network namespace other than the machine's own
+	passing state  // of what goes with that
 }
 
-func here() (m *machine, err error) {
-	m = &machine{tree: os.Getenv(treeVariable)}
-	possible, err := m.cpus("possible")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, unavailable("the kernel's knobs are Linux's: %v", err)
-	} else if err != nil {
-		return nil, err
+// here is Unavailable where nothing can be turned.
+func here() (*machine, error) {
+	m := &machine{tree: os.Getenv(treeVariable)}
+	if !m.exists(cpuDir) {
+		return nil, unavailable("the kernel's knobs are Linux's: there is no %s here", cpuDir)
 	}
-	m.possible = slices.Max(possible) + 1
 	m.apart = !m.exists(backlogFile)
-	m.online, err = m.cpus("online")
-	return m, err
+	return m, nil
 }
 
 // passes tells whether a value goes with this network namespace.
@@ -61,6 +54,7 @@ func (m *machine) exists(path string) bool {
 	return err == nil
 }
 
+// cpus are those that are online, or possible.
 func (m *machine) cpus(which string) ([]int, error) {
 	text, err := m.read(cpuDir + which)
 	if err != nil {

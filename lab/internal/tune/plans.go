@@ -19,17 +19,16 @@ import (
 // someCores parses a list of cores, all of which must be online; an empty list
 // means all online cores.
 func (m *machine) someCores(list string) ([]int, error) {
-	if list == "" {
-		return m.online, nil
+	online, err := m.cpus("online")
+	if list == "" || err != nil {
+		return online, err
 	}
 	cpus, err := cores.Parse(list)
 	if err != nil {
 		return nil, fmt.Errorf("--cpus: %w", err)
 	}
-	for _, c := range cpus {
-		if !slices.Contains(m.online, c) {
-			return nil, unavailable("this machine has no core %d: %s are online", c, cores.Format(m.online))
-		}
+	if c, none := strict.Find(cpus, func(c int) bool { return !slices.Contains(online, c) }); none {
+		return nil, unavailable("this machine has no core %d: %s are online", c, cores.Format(online))
 	}
 	return cpus, nil
 }
@@ -64,7 +63,11 @@ func planRPS(k *knob, m *machine, o Options) ([]change, error) {
 		if err != nil {
 			return "", err
 		}
-		return cores.Mask(cpus, m.possible)
+		possible, err := m.cpus("possible")
+		if err != nil {
+			return "", err
+		}
+		return cores.Mask(cpus, slices.Max(possible)+1)
 	})
 }
 

@@ -175,11 +175,9 @@ func (s *state) restore(m *machine, chosen func(Left) bool) (restored []Left, fi
 
 // All lists the settings that something turned on this machine and nothing has restored.
 func All() (all []Left, err error) {
-	m, err := here()
-	if errors.As(err, new(Unavailable)) {
-		return nil, nil // nothing can be turned from here
-	} else if err != nil {
-		return nil, err
+	m, unavailable := here()
+	if unavailable != nil {
+		return nil, nil
 	}
 	s, err := read()
 	if err != nil {
