@@ -38,18 +38,13 @@ const (
 // pool is the catalogue, which takes tens of milliseconds to make.
 var pool = sync.OnceValues(func() (*catalog.Pool, error) { return catalog.NewPool(catalog.Seed) })
 
-var (
-	mu    sync.Mutex
-	known = map[[2]string]*Set{} // by server and route
-)
+var known sync.Map // sets by server and route
 
 // Of gives a server's answers for a route; an error where the lab does not know them.
 func Of(server, route string) (*Set, error) {
-	mu.Lock()
-	defer mu.Unlock()
 	key := [2]string{server, route}
-	if s := known[key]; s != nil {
-		return s, nil
+	if s, ok := known.Load(key); ok {
+		return s.(*Set), nil
 	}
 	r, ok := catalog.RouteOf(route)
 	if !ok || server != Fiber && (server != Null || !r.Null) {
@@ -81,7 +76,7 @@ func Of(server, route string) (*Set, error) {
 	default:
 		return nil, fmt.Errorf("%s is computed, and the lab has no conditions for its answers", r.Path)
 	}
-	known[key] = s
+	known.Store(key, s)
 	return s, nil
 }
 

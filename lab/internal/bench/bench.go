@@ -63,7 +63,7 @@ func (b *Bench) subject(s *Server, place int) measure.Subject {
 	case s.running != nil:
 		return s.running
 	case s.URL != "":
-		return measure.Address{Label: s.Name, At: s.address()}
+		return &measure.Running{Label: s.Name, At: s.address()}
 	}
 	addr := net.JoinHostPort(loopback, strconv.Itoa(b.Port+place))
 	prepare, _ := strict.Words(b.Prepare) // New has refused what is none

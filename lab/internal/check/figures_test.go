@@ -13,7 +13,7 @@ func TestEveryMetricHasItsRange(t *testing.T) {
 	of := func(name string, v float64) error {
 		return figures(results.Trial{Metrics: map[string]float64{name: v}})
 	}
-	for _, m := range metric.All() {
+	for _, m := range metric.All {
 		if err := of(m.Name, -1); (err == nil) != (m.Name == "backlog_growth_per_s") {
 			t.Errorf("%s of -1: %v", m.Name, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/slots"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
@@ -244,7 +245,10 @@ func (b *block) turn(ctx context.Context, s load.Slot) (t turn, err error) {
 	if b.last.seen {
 		t.strangers = b.last.cores - before.cores - known // negative by a tick at times
 	}
-	return t, b.wireLost()
+	if b.Link.Lost() {
+		err = errWireLost
+	}
+	return t, err
 }
 
 // read reads everything that is read between two slots.
@@ -322,8 +326,8 @@ func (b *block) failed(ctx context.Context, name string, why error) error {
 	for began := time.Now(); b.Link.PID() > 0 && !b.Link.Lost() && time.Since(began) < exitSeenWithin/2; {
 		time.Sleep(exitSeenWithin / 100) // what ran on a wire may end before its loss is seen
 	}
-	if err := b.wireLost(); err != nil {
-		return err
+	if b.Link.Lost() {
+		return errWireLost
 	}
 	gone := b.gone(exitSeenWithin)
 	for i := range b.Subjects {
@@ -354,13 +358,9 @@ func (b *block) gone(within time.Duration) (at int) {
 // process's connections have closed.
 const exitSeenWithin = time.Second
 
-func (b *block) wireLost() error {
-	if b.Link.Lost() {
-		return errWireLost
-	}
-	return nil
-}
+// longestDetail is the longest detail of a fault, in characters.
+const longestDetail = 500
 
 func (b *block) fault(i int, name, format string, args ...any) {
-	b.trials[i].Faults = append(b.trials[i].Faults, fault(name, format, args...))
+	b.trials[i].Faults = append(b.trials[i].Faults, Fault{name, strict.Line(fmt.Sprintf(format, args...), longestDetail)})
 }

@@ -172,16 +172,12 @@ func (b *block) rules(i int, w machine.Window) {
 		b.fault(i, gate.HeldBack, "a signal stopped the %s for a while", side)
 	}
 	for _, f := range gate.Judge(b.trials[i].Metrics, b.Asked[i]) {
-		if f.Gate != gate.NoTelemetry || b.Subjects[i].CPU().Known {
-			b.fault(i, f.Gate, "%s%s", f.Detail, b.example(i, f.Metric))
+		if f.Gate == gate.NoTelemetry && !b.Subjects[i].CPU().Known {
+			continue
 		}
+		if b.summary != nil && (f.Gate == gate.Errors || f.Gate == gate.WrongAnswer) {
+			f.Detail += ", the first: " + b.summary.Targets[i].Fault
+		}
+		b.fault(i, f.Gate, "%s", f.Detail)
 	}
-}
-
-// example is the first of the answers or connections that failed, in the client's words.
-func (b *block) example(i int, metric string) string {
-	if b.summary == nil || b.summary.Targets[i].Fault == "" || !slices.Contains([]string{"non_2xx", "errors", "timeouts", "resets"}, metric) {
-		return ""
-	}
-	return ", the first: " + b.summary.Targets[i].Fault
 }

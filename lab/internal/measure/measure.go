@@ -27,14 +27,12 @@ package measure
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/slots"
-	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/load"
 )
 
@@ -146,13 +144,6 @@ type Trial struct {
 
 // A Fault is why a trial does not count, by its name in package gate.
 type Fault struct{ Name, Detail string }
-
-// longestDetail is the longest detail of a fault, in characters.
-const longestDetail = 500
-
-func fault(name, format string, args ...any) Fault {
-	return Fault{name, strict.Line(fmt.Sprintf(format, args...), longestDetail)}
-}
 
 // Block measures all subjects once, in slots whose order is given by the subjects' indices. What
 // ends a run is an error: a server that does not start, another program that answers in its place,

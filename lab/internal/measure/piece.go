@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -70,7 +69,11 @@ func (b *block) pieces(ctx context.Context, pieces []Piece) (err error) {
 			b.fault(i, gate.ClientFailed, "%v", err)
 			continue
 		}
-		b.judgePiece(i, r, c.held)
+		w := b.sampler.Between(i, r.StartedAt, r.Finish, r.Metrics["throughput_rps"])
+		attended(r.Metrics, c.held)
+		maps.Copy(r.Metrics, w.Metrics)
+		b.trials[i] = r.Trial
+		b.rules(i, w)
 		b.check(ctx, i, c.Piece, "after")
 	}
 	for _, x := range b.Extras {
@@ -160,17 +163,11 @@ func (b *block) await(ctx context.Context, i int, c *pieceClient) error {
 	switch {
 	case s.Gone() != nil, c.proc.Err() != nil && b.gone(exitSeenWithin) == i:
 		b.fault(i, gate.ServerExited, "the server exited in mid-trial: %v", s.Gone())
-	case c.proc.Err() != nil && slices.Contains(misused, c.proc.ExitCode()):
-		return fmt.Errorf("the client did not start: %s", c.proc.LastLine())
 	case c.proc.Err() != nil:
 		b.fault(i, gate.ClientFailed, "the client failed (%v): %s", c.proc.Err(), c.proc.LastLine())
 	}
 	return nil
 }
-
-// misused are the exit statuses of a command that is written wrongly, or cannot be started: every further
-// trial would meet it too.
-var misused = []int{2, 3, 126, notFound}
 
 // attend counts the connections that the server holds, unless all of them were seen already.
 func (c *pieceClient) attend(s Subject, all int) {
@@ -179,13 +176,4 @@ func (c *pieceClient) attend(s Subject, all int) {
 			c.held = h
 		}
 	}
-}
-
-// judgePiece makes a trial from what its client printed and from the samples of its window.
-func (b *block) judgePiece(i int, r *Result, h proc.Held) {
-	b.trials[i] = r.Trial
-	w := b.sampler.Between(i, r.StartedAt, r.Finish, r.Metrics["throughput_rps"])
-	attended(r.Metrics, h)
-	maps.Copy(r.Metrics, w.Metrics)
-	b.rules(i, w)
 }

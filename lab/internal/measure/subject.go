@@ -238,11 +238,11 @@ func (c *Command) Down() {
 	c.proc, c.tree = nil, nil
 }
 
-// A Running is a server that runs already, and whose CPU time can be read.
+// A Running is a server that runs already.
 type Running struct {
 	Label     string
 	At        string
-	Processes func() ([]int, error) // an error says that it has ended
+	Processes func() ([]int, error) // an error says that it has ended; nil: nothing but the address is known
 	File      string                // of a cgroup, that tells its CPU time; empty: that of the processes is read
 }
 
@@ -253,6 +253,9 @@ func (r *Running) Down()                    {}
 
 // Gone says that the server has ended.
 func (r *Running) Gone() error {
+	if r.Processes == nil {
+		return nil
+	}
 	pids, err := r.Processes()
 	if err == nil && len(pids) == 0 {
 		err = errors.New("none of its processes runs")
@@ -265,6 +268,9 @@ func (r *Running) Gone() error {
 
 // CPU reads the clocks of its processes, or of its cgroup.
 func (r *Running) CPU() Clocks {
+	if r.Processes == nil {
+		return Clocks{}
+	}
 	pids, _ := r.Processes()
 	if r.File != "" {
 		used, _ := proc.GroupTime(r.File) // Gone tells if it is gone
@@ -278,16 +284,6 @@ func (r *Running) CPU() Clocks {
 	}
 	return out
 }
-
-// An Address is a server of which nothing but its address is known.
-type Address struct{ Label, At string }
-
-func (a Address) Name() string             { return a.Label }
-func (a Address) Addr() string             { return a.At }
-func (a Address) Up(context.Context) error { return nil }
-func (a Address) Down()                    {}
-func (a Address) CPU() Clocks              { return Clocks{} }
-func (a Address) Gone() error              { return nil }
 
 // port is the port of an address; 0 of a socket's path.
 func port(addr string) int {

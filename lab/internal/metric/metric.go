@@ -9,7 +9,6 @@ import (
 	"cmp"
 	_ "embed"
 	"maps"
-	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -31,17 +30,18 @@ const (
 
 // A Metric is one named quantity; metrics.toml says what its fields mean.
 type Metric struct {
-	Name           string `json:"-"`
-	Unit           Unit   `json:"unit"`
-	Label          string `json:"label"`
-	Doc            string `json:"doc"`
+	Name           string `json:"-" toml:"name"`
+	Unit           Unit   `json:"unit" toml:"unit"`
+	Label          string `json:"label" toml:"label"`
+	Doc            string `json:"doc" toml:"doc"`
 	MeasuresClient bool   `json:"measures_client" toml:"measures_client"`
 }
 
 //go:embed metrics.toml
 var text []byte
 
-var all, byName = func() ([]Metric, map[string]Metric) {
+// All has every metric, in the order pages list them.
+var All, byName = func() ([]Metric, map[string]Metric) {
 	file := strict.Embedded[struct{ Metric []Metric }](text)
 	byName := map[string]Metric{}
 	for _, m := range file.Metric {
@@ -49,9 +49,6 @@ var all, byName = func() ([]Metric, map[string]Metric) {
 	}
 	return file.Metric, byName
 }()
-
-// All returns every metric, in the order pages list them.
-func All() []Metric { return slices.Clone(all) }
 
 // Throughput tells whether the figure is a rate that a wall, or the rate asked
 // for, can limit. Latencies are not. Nor is a limit that was searched for: the search
@@ -73,7 +70,7 @@ func Lookup(name string) (Metric, bool) {
 }
 
 // Names returns the names of all metrics, in the order of All.
-func Names() []string { return strict.Called(all, func(m Metric) string { return m.Name }) }
+func Names() []string { return strict.Called(All, func(m Metric) string { return m.Name }) }
 
 // Document has all metrics by name, for pages.
 func Document() map[string]Metric { return maps.Clone(byName) }
@@ -81,7 +78,7 @@ func Document() map[string]Metric { return maps.Clone(byName) }
 // Words describes all metrics, with their units.
 func Words() []strict.Word {
 	units := map[Unit]string{Ratio: "0 to 1", Count: "a count", PerSecond: "a second"}
-	return strict.Called(all, func(m Metric) strict.Word {
+	return strict.Called(All, func(m Metric) strict.Word {
 		return strict.Word{Name: m.Name, Form: cmp.Or(units[m.Unit], "in "+string(m.Unit)), Meaning: m.Doc}
 	})
 }

@@ -9,7 +9,9 @@ import (
 )
 
 func TestTheTableHasNoOtherKeys(t *testing.T) {
-	var file struct{ Metric []Metric }
+	var file struct {
+		Metric []Metric `toml:"metric"`
+	}
 	if err := strict.DecodeTOML(text, &file); err != nil {
 		t.Error(err)
 	}
@@ -21,7 +23,7 @@ func TestTheTableHasNoOtherKeys(t *testing.T) {
 func TestEveryMetricSaysWhatItIs(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	seen := map[string]bool{}
-	for _, m := range All() {
+	for _, m := range All {
 		if !name.MatchString(m.Name) || seen[m.Name] {
 			t.Errorf("%q is no name for a metric, or stands twice", m.Name)
 		}
@@ -35,7 +37,7 @@ func TestEveryMetricSaysWhatItIs(t *testing.T) {
 // Results files use base SI units and name them; a suffix that contradicts the
 // unit would mislead every reader.
 func TestNamesAgreeWithUnits(t *testing.T) {
-	for _, m := range All() {
+	for _, m := range All {
 		for _, c := range []struct {
 			suffix string
 			unit   Unit

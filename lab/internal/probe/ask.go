@@ -87,31 +87,22 @@ func Transport(t load.Target) (*http.Transport, error) {
 	return transport, nil
 }
 
-// Request is a request to a target, as the load makes it.
-func Request(ctx context.Context, t load.Target, r load.Request) (*http.Request, error) {
+// get asks for one of the requests, as the load does.
+func get(ctx context.Context, transport *http.Transport, t load.Target, of int, r load.Request) (g Given, err error) {
+	what := r.Label()
+	within, cancel := context.WithTimeout(ctx, longestAsk)
+	defer cancel()
 	scheme, rest, _ := strings.Cut(t.URL, "://")
 	host, _, _ := strings.Cut(rest, "/")
-	req, err := http.NewRequestWithContext(ctx, r.Method, scheme+"://"+host+r.Path, bytes.NewReader(r.Body))
+	req, err := http.NewRequestWithContext(within, r.Method, scheme+"://"+host+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
-		return nil, err
+		return g, err
 	}
 	req.Header["User-Agent"] = nil // the load sends none of its own
 	for _, h := range r.Headers {
 		if req.Header.Add(h[0], h[1]); strings.EqualFold(h[0], "host") {
 			req.Host = h[1]
 		}
-	}
-	return req, nil
-}
-
-// get asks for one of the requests.
-func get(ctx context.Context, transport *http.Transport, t load.Target, of int, r load.Request) (g Given, err error) {
-	what := r.Label()
-	within, cancel := context.WithTimeout(ctx, longestAsk)
-	defer cancel()
-	req, err := Request(within, t, r)
-	if err != nil {
-		return g, err
 	}
 	a, err := transport.RoundTrip(req)
 	switch {

@@ -59,7 +59,7 @@ func (s *source) summary(cond results.Condition, earlier ...*source) Summary {
 		}
 		all = append(all, valid...)
 	}
-	for _, m := range metric.All() {
+	for _, m := range metric.All {
 		if f, ok := figure(m.Name, all); ok {
 			out.Metrics[m.Name] = f
 		}
