@@ -51,10 +51,6 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if !strings.Contains(c.URL, "://") {
 		c.URL = "http://" + c.URL
 	}
-	if u, err := url.Parse(c.URL); err == nil && u.Path == "" {
-		u.Path = "/"
-		c.URL = u.String()
-	}
 	p, err := c.plan()
 	if err == nil {
 		err = onLinux()
@@ -64,11 +60,10 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 	}
 	load.Begin()
 	r, err := load.Run(ctx, p, load.Options{HTTP2: h2.New})
-	target := p.Targets[0]
 	if ctx.Err() != nil {
 		err = errors.New("interrupted")
 	} else if err != nil && !errors.Is(err, load.ErrNotReached) || err == nil && r.Summary.Targets[0].Requests == 0 {
-		if other := bench.Instead(ctx, target, err); other != "" {
+		if other := bench.Instead(ctx, c.target, err); other != "" {
 			err = fmt.Errorf("%s: %s", c.URL, other)
 		}
 	}
@@ -96,6 +91,14 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 
 // plan is what the flags ask for.
 func (c *loadCall) plan() (*load.Plan, error) {
+	path := ""
+	if u, err := url.Parse(c.URL); err == nil {
+		u.Path = cmp.Or(u.Path, "/")
+		c.URL = u.String()
+		if c.Scenario == "" || strings.Trim(u.RequestURI(), "/") != "" {
+			path = u.RequestURI()
+		}
+	}
 	t, err := c.Way(strings.HasPrefix(strings.ToLower(c.URL), "https:"))
 	if err == nil && c.UnixSocket != "" {
 		t.Unix, err = filepath.Abs(c.UnixSocket)
@@ -104,10 +107,6 @@ func (c *loadCall) plan() (*load.Plan, error) {
 		return nil, err
 	}
 	t.Name, t.URL, t.Connections, t.Pipelining, t.Rate = c.URL, c.URL, c.Connections, c.Pipelining, c.Rate
-	path := ""
-	if u, err := url.Parse(c.URL); err == nil && (c.Scenario == "" || strings.Trim(u.RequestURI(), "/") != "") {
-		path = u.RequestURI()
-	}
 	asked, err := c.Asked(path, c.Data)
 	if err != nil {
 		return nil, err
