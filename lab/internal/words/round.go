@@ -1,4 +1,4 @@
-// Package words prints numbers, units, levels, walls and lists, once for the terminal,
+// Package words prints numbers, units, bounds and lists, once for the terminal,
 // for pages and for reports. It decides nothing, and knows neither results nor verdicts.
 package words
 
