@@ -25,6 +25,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/profile"
+	"github.com/line-rate/line-rate/lab/internal/profile/kernel"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -174,6 +175,9 @@ func (r *Run) file() *results.File {
 		f.Conditions = append(f.Conditions, c)
 	}
 	f.Provenance.Generator = strings.Join(generators, ", ")
+	if why := kernel.Usable(); why != "" && x.Relative != nil && x.Relative.OwnWork {
+		f.Warnings = []string{"the client's part in the servers' CPU time was not gauged: " + why}
+	}
 	return f
 }
 

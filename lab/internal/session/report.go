@@ -101,7 +101,7 @@ func (s *Session) report(out io.Writer) {
 	if refused > 0 {
 		fmt.Fprintf(out, "faults refused trials in %d of %s\n", refused, words.Count(blocks, "block"))
 	}
-	if open {
+	if open && !s.Trial {
 		fmt.Fprintln(out, "lab reproduce goes on from here: the blocks made in this clone count.")
 	}
 	fmt.Fprintf(out, "%d of %s decided here; %d not applicable\n", s.decided(), words.Count(s.count(), "claim"),
