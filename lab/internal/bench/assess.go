@@ -59,7 +59,7 @@ func (r *Run) Assess() *compare.Outcome {
 		}
 	}
 	shared := slices.ContainsFunc(r.ServerCPUs, func(c int) bool { return slices.Contains(r.ClientCPUs, c) })
-	if d := gate.Disturbed(all, shared).String(); len(all) > 0 && d != "" {
+	if d := gate.Disturbed(all, shared); d != "" {
 		out.Notes = append(out.Notes, d)
 	}
 	return out

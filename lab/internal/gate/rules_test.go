@@ -120,3 +120,18 @@ func TestSentences(t *testing.T) {
 		t.Error("a fault that does not exist is known")
 	}
 }
+
+func TestDisturbancesAreSaid(t *testing.T) {
+	trials := []map[string]float64{{"server_foreign_load": 0.2, "client_foreign_load": 0.2, "calibration_before_s": 1},
+		{"server_steal": 0.1, "client_steal": 0.1, "calibration_after_s": 1.5}}
+	for shared, want := range map[bool]string{false: "0.2 of a core", true: "0.1 of a core"} {
+		want += " was used by others, 5 % of the cores' time was stolen, the server's core was up to 1.5 times slower at times; " +
+			"intervals are wider for it"
+		if says := Disturbed(trials, shared); says != want {
+			t.Errorf("%q, want %q", says, want)
+		}
+	}
+	if says := Disturbed(nil, false); says != "" {
+		t.Error(says)
+	}
+}

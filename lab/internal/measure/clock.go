@@ -11,18 +11,15 @@ import (
 // still follow one another in time.
 type Clock struct {
 	began time.Time
-	mono  int64 // the monotonic clock at that time, in ns
-}
-
-// monotonic is CLOCK_MONOTONIC in ns, which the load generators go by.
-func monotonic() int64 {
-	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // never fails
-	return t.Nano()
+	mono  int64 // CLOCK_MONOTONIC at that time, in ns, which the load generators go by
 }
 
 // NewClock is the clock of a run that begins now.
-func NewClock() Clock { return Clock{time.Now(), monotonic()} }
+func NewClock() Clock {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // never fails
+	return Clock{time.Now(), t.Nano()}
+}
 
 // Now is the time.
 func (c Clock) Now() time.Time { return c.began.Add(time.Since(c.began)).UTC() }

@@ -95,7 +95,7 @@ func (s *Session) report(out io.Writer) {
 			refused += len(faulty)
 		}
 	}
-	if why := gate.Disturbed(figures, shared).String(); why != "" {
+	if why := gate.Disturbed(figures, shared); why != "" {
 		fmt.Fprintln(out, why)
 	}
 	if refused > 0 {
