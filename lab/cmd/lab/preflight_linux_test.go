@@ -89,14 +89,14 @@ func TestWhatNoRunCanDoWithoutIsAskedForFirst(t *testing.T) {
 			os.Remove(filepath.Join(c.root, ".tools/bin/http_load"))
 		}, want: []string{"http_load is neither built nor installed", "make build"}},
 		"data that is read-only": {by: mounts("mount --bind data data; mount -o remount,bind,ro data"),
-			want: []string{"99-tiny: nothing was measured: ", "data/results", "read-only file system", "make it writable"}},
+			want: []string{"lab: nothing was measured: ", "/data: ", "read-only file system", "make it writable"}},
 		"scratch that is read-only": {by: mounts("mkdir -p .tools/scratch; mount --bind .tools/scratch .tools/scratch; " +
 			"mount -o remount,bind,ro .tools/scratch"),
 			want: []string{".tools/scratch", "read-only file system", "make it writable"}},
 		"a full disk": {by: mounts(`mkdir small; mount -t tmpfs -o size=1m tmpfs small; cp -a lab data .tools node_modules small; cd small`),
-			want: []string{"99-tiny: nothing was measured: ", ".tools/scratch", "no space left on device", "make room"}},
+			want: []string{"lab: nothing was measured: ", ".tools/scratch", "no space left on device", "make room"}},
 		"data on another disk": {by: mounts("mount -t tmpfs tmpfs data"),
-			want: []string{"99-tiny: nothing was measured: ", "data/", "one file system"}},
+			want: []string{"lab: nothing was measured: ", "/data: ", "one file system"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
