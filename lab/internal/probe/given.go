@@ -116,7 +116,8 @@ func differ(theirs, ours []Given) *Difference {
 		return &Difference{Field: "a body of", Ours: fmt.Sprintf("%d bytes", len(y)), Theirs: strconv.Itoa(len(x))}
 	case !bytes.Equal(x, y):
 		at := load.FirstDifference(x, y)
-		return &Difference{Field: "a body that has", Ours: fmt.Sprintf("%q as byte %d", y[at-1:at], at), Theirs: fmt.Sprintf("%q there", x[at-1:at])}
+		return &Difference{Field: "a body that has", Ours: fmt.Sprintf("%q as byte %d", y[at-1:at], at),
+			Theirs: fmt.Sprintf("%q there", x[at-1:at])}
 	}
 	return nil
 }
