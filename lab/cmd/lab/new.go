@@ -112,7 +112,7 @@ func (c *newEntry) do(_ context.Context, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	return create(out, func(j *archive.Journal) (string, []byte, error) {
-		xs := strict.Those(j.Experiments, func(x *experiment.Experiment) bool { return x.Entry == of })
+		xs := strict.Filter(j.Experiments, func(x *experiment.Experiment) bool { return x.Entry == of })
 		if len(xs) == 0 {
 			return "", nil, fmt.Errorf("no experiment belongs to entry %q; write one first: lab new experiment %s", of, c.Name)
 		}

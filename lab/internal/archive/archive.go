@@ -156,7 +156,7 @@ func (j *Journal) accept(path string, f *results.File) error {
 
 // Experiment finds an experiment by name.
 func (j *Journal) Experiment(name string) (*experiment.Experiment, error) {
-	names := strict.Called(j.Experiments, func(x *experiment.Experiment) string { return x.Name })
+	names := strict.Map(j.Experiments, func(x *experiment.Experiment) string { return x.Name })
 	if i := slices.Index(names, name); i >= 0 {
 		return j.Experiments[i], nil
 	}

@@ -113,8 +113,8 @@ func (j *Journal) history() (h history, err error) {
 		}
 		h.commits[name] = time.Unix(s, 0).UTC()
 	}
-	known := strict.Those(j.Runs, func(f *results.File) bool { _, ok := h.commits[f.Provenance.Commit]; return ok })
-	names := slices.Compact(slices.Sorted(slices.Values(strict.Called(known, design))))
+	known := strict.Filter(j.Runs, func(f *results.File) bool { _, ok := h.commits[f.Provenance.Commit]; return ok })
+	names := slices.Compact(slices.Sorted(slices.Values(strict.Map(known, design))))
 	text, err := j.git(strings.Join(names, "\n")+"\n", "cat-file", "--batch")
 	for _, name := range names {
 		// A line with the object's name, type and size, the object, and a line feed; or a line that it is missing.

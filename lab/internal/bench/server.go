@@ -187,7 +187,7 @@ func (s *Server) address() string {
 func (s *Server) fill(addr string) []string {
 	host, port, _ := net.SplitHostPort(addr)
 	with := strings.NewReplacer("{addr}", addr, "{host}", host, "{port}", port)
-	return strict.Called(s.Command, with.Replace)
+	return strict.Map(s.Command, with.Replace)
 }
 
 // freePorts finds so many ports in a row that nothing listens on, below those from which most kernels

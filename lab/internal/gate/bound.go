@@ -54,12 +54,12 @@ const lineShare = "line_rate_share" // of the wire's busier direction
 
 // WallNames lists what a claim may call the wall.
 func WallNames() []string {
-	return strict.Called(resources, func(r resource) string { return string(r.bound) })
+	return strict.Map(resources, func(r resource) string { return string(r.bound) })
 }
 
 // Meaning says in a sentence when a trial has met the wall.
 func (b Bound) Meaning() string {
-	r, _ := strict.First(resources, func(r resource) bool { return r.bound == b })
+	r, _ := strict.Find(resources, func(r resource) bool { return r.bound == b })
 	return r.meaning
 }
 

@@ -192,8 +192,8 @@ func (p *Profile) describe(cpuinfo string) {
 		}
 		p.Cores++
 		p.CPU = cmp.Or(p.CPU, value(block, "model name"))
-		called := strict.Called(numbered, func(field string) string { return value(block, field) })
-		versions = append(versions, strings.Join(strict.Those(called, func(v string) bool { return v != "" }), "/"))
+		called := strict.Map(numbered, func(field string) string { return value(block, field) })
+		versions = append(versions, strings.Join(strict.Filter(called, func(v string) bool { return v != "" }), "/"))
 		if slices.Contains(strings.Fields(value(block, "flags")), "hypervisor") {
 			p.Virtual = "yes"
 		}

@@ -147,7 +147,7 @@ func (c *Command) await(ctx context.Context) error {
 			strayed = time.Now()
 		case time.Since(strayed) > strayWithin:
 			return fmt.Errorf("it listens on %s and was asked on %s; put {port} or {addr} where its own option takes it",
-				strings.Join(strict.Called(at, proc.Listener.String), " and "), c.At)
+				strings.Join(strict.Map(at, proc.Listener.String), " and "), c.At)
 		}
 		if time.Now().After(limit) {
 			return fmt.Errorf("it did not listen on %s within %v%s", c.At, c.Within, c.words())

@@ -70,7 +70,7 @@ func Lookup(name string) (Metric, bool) {
 }
 
 // Names returns the names of all metrics, in the order of All.
-func Names() []string { return strict.Called(All, func(m Metric) string { return m.Name }) }
+func Names() []string { return strict.Map(All, func(m Metric) string { return m.Name }) }
 
 // Document has all metrics by name, for pages.
 func Document() map[string]Metric { return maps.Clone(byName) }
@@ -78,7 +78,7 @@ func Document() map[string]Metric { return maps.Clone(byName) }
 // Words describes all metrics, with their units.
 func Words() []strict.Word {
 	units := map[Unit]string{Ratio: "0 to 1", Count: "a count", PerSecond: "a second"}
-	return strict.Called(All, func(m Metric) strict.Word {
+	return strict.Map(All, func(m Metric) strict.Word {
 		return strict.Word{Name: m.Name, Form: cmp.Or(units[m.Unit], "in "+string(m.Unit)), Meaning: m.Doc}
 	})
 }

@@ -123,7 +123,7 @@ func differ(theirs, ours []Given) *Difference {
 }
 
 func lengths(all []Given) (least, most int) {
-	sizes := strict.Called(all, func(g Given) int { return len(g.Body) })
+	sizes := strict.Map(all, func(g Given) int { return len(g.Body) })
 	return slices.Min(sizes), slices.Max(sizes)
 }
 

@@ -133,5 +133,5 @@ func openSockets(pid int) []string {
 		return nil
 	}
 	open, _ := p.FileDescriptorTargets()
-	return strict.Those(open, func(to string) bool { return strings.HasPrefix(to, "socket:") })
+	return strict.Filter(open, func(to string) bool { return strings.HasPrefix(to, "socket:") })
 }

@@ -109,8 +109,8 @@ func Descendants(roots ...int) []int {
 			children[s.Parent] = append(children[s.Parent], pid)
 		}
 	}
-	out := strict.Those(roots, func(pid int) bool { return pid > 0 })
-	seen := strict.Set(out, func(pid int) int { return pid })
+	out := strict.Filter(roots, func(pid int) bool { return pid > 0 })
+	seen := strict.Collect(out, func(pid int) int { return pid })
 	for i := 0; i < len(out); i++ {
 		for _, pid := range children[out[i]] {
 			if !seen[pid] { // processes are not all read at one moment, so one may be listed twice

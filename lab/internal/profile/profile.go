@@ -59,11 +59,11 @@ var taxonomy = strict.Embedded[struct {
 func KindDocs() []KindDoc { return taxonomy.Kind }
 
 // Kinds returns the names of all kinds, in the same order.
-func Kinds() []Kind { return strict.Called(taxonomy.Kind, func(d KindDoc) Kind { return d.Kind }) }
+func Kinds() []Kind { return strict.Map(taxonomy.Kind, func(d KindDoc) Kind { return d.Kind }) }
 
 // Doc returns the words of one kind.
 func (k Kind) Doc() KindDoc {
-	d, _ := strict.First(taxonomy.Kind, func(d KindDoc) bool { return d.Kind == k })
+	d, _ := strict.Find(taxonomy.Kind, func(d KindDoc) bool { return d.Kind == k })
 	return d
 }
 
@@ -115,7 +115,7 @@ func Analyse(kind Kind, p *pprof.Profile) (Profile, error) {
 		out.Work[string(WorkOf(stack))] += v
 		// A package counts once for a sample, however often it is on the stack. With a sample without a stack, no package is
 		// known to be absent.
-		seen := strict.Set(stack, PackageOf)
+		seen := strict.Collect(stack, PackageOf)
 		if len(stack) == 0 {
 			seen[NoSymbol] = true
 		}

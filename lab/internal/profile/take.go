@@ -71,7 +71,7 @@ func Take(ctx context.Context, dir string, processes int, window time.Duration) 
 func Merge(parts []Set) (Set, error) {
 	set := Set{}
 	for _, kind := range Kinds() {
-		merged, err := pprof.Merge(strict.Called(parts, func(s Set) *pprof.Profile { return s[kind] }))
+		merged, err := pprof.Merge(strict.Map(parts, func(s Set) *pprof.Profile { return s[kind] }))
 		if err != nil {
 			return nil, fmt.Errorf("%s profiles that do not fit together: %w", kind, err)
 		}

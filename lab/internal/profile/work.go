@@ -37,7 +37,7 @@ func Works() []WorkDoc { return taxonomy.Work }
 
 // Words name the kind of work inside a sentence.
 func (w Work) Words() string {
-	if d, ok := strict.First(taxonomy.Work, func(d WorkDoc) bool { return d.Work == w }); ok {
+	if d, ok := strict.Find(taxonomy.Work, func(d WorkDoc) bool { return d.Work == w }); ok {
 		return d.Words
 	}
 	return string(w)
@@ -45,25 +45,25 @@ func (w Work) Words() string {
 
 // WorkNames lists the names of all kinds of work.
 func WorkNames() []string {
-	return strict.Called(taxonomy.Work, func(d WorkDoc) string { return string(d.Work) })
+	return strict.Map(taxonomy.Work, func(d WorkDoc) string { return string(d.Work) })
 }
 
 // WorkOfCall gives the kind of work that a system call is, whoever makes it; empty if that depends on who does.
 func WorkOfCall(name string) Work {
-	d, _ := strict.First(taxonomy.Work, func(d WorkDoc) bool { return slices.Contains(d.Calls, name) })
+	d, _ := strict.Find(taxonomy.Work, func(d WorkDoc) bool { return slices.Contains(d.Calls, name) })
 	return d.Work
 }
 
 // WorkOf gives the kind of work of a stack of Go, outermost call first.
 func WorkOf(stack []string) Work {
-	if d, ok := strict.First(taxonomy.Work, func(d WorkDoc) bool { return d.fits(stack) }); ok {
+	if d, ok := strict.Find(taxonomy.Work, func(d WorkDoc) bool { return d.fits(stack) }); ok {
 		return d.Work
 	}
 	// Every request's stack has the server's code at its outer end and, where the handler makes it answer, at its inner end
 	// again. The innermost of the two decides: what fasthttp does for a handler is fasthttp's work.
 	for _, s := range slices.Backward(stack) {
 		path := PathOf(s)
-		owner, owned := strict.First(taxonomy.Work, func(d WorkDoc) bool {
+		owner, owned := strict.Find(taxonomy.Work, func(d WorkDoc) bool {
 			return slices.ContainsFunc(d.Packages, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
 		})
 		if owned {

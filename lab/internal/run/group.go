@@ -63,7 +63,7 @@ func (r *Run) group(ctx context.Context, sequence []int, seq int) (trials []resu
 	if err != nil {
 		return nil, err
 	}
-	measured, err := g.block(ctx, strict.Called(sequence, func(c int) int { return slices.Index(g.conds, c) }))
+	measured, err := g.block(ctx, strict.Map(sequence, func(c int) int { return slices.Index(g.conds, c) }))
 	if err = joinOnOneLine(err, back()); err != nil {
 		return nil, err
 	}

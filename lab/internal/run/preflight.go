@@ -58,7 +58,7 @@ func (p Plan) find() (*host.Programs, error) {
 			continue
 		}
 		words, _ := s.Line(experiment.Place{Host: "-", Port: "-", Workers: "-"}, nil)
-		file, found := strict.First(words[1:], func(word string) bool {
+		file, found := strict.Find(words[1:], func(word string) bool {
 			info, err := os.Stat(experiment.Under(string(p.Root), word))
 			return strings.ContainsAny(word, "/.") && err == nil && info.Mode().IsRegular()
 		})

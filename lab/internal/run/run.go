@@ -49,7 +49,7 @@ type Plan struct {
 func (p Plan) Of(x *experiment.Experiment) Plan {
 	less, lacks := x.Present(string(p.Root))
 	p.Experiment = less
-	p.LeftOut = strict.Called(lacks, func(l experiment.Lack) results.LeftOut {
+	p.LeftOut = strict.Map(lacks, func(l experiment.Lack) results.LeftOut {
 		return results.LeftOut{Levels: setting.Levels{setting.Server: setting.String(l.Server)}, Why: l.Why()}
 	})
 	return p

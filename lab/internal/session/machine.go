@@ -53,7 +53,7 @@ func (w *Machine) Lookalikes(j *archive.Journal) string {
 		return ""
 	}
 	same := func(id string) bool { return j.Hosts[id].Same(w.Profile) }
-	return strings.Join(strict.Those(slices.Sorted(maps.Keys(j.Hosts)), same), " or ")
+	return strings.Join(strict.Filter(slices.Sorted(maps.Keys(j.Hosts)), same), " or ")
 }
 
 // profile describes this machine as the journal has it, if it does. A drawn name is

@@ -98,7 +98,7 @@ func madeHere(root journal.Root) func(*results.File) bool {
 	if err == nil {
 		out, err = host.Git(context.Background(), string(root), "ls-files", "-z", "--", "data/results").Output()
 	}
-	tracked := strict.Set(strings.Split(string(out), "\x00"), func(path string) string {
+	tracked := strict.Collect(strings.Split(string(out), "\x00"), func(path string) string {
 		return filepath.Join(string(root), filepath.FromSlash(path))
 	})
 	return func(f *results.File) bool { return err == nil && !tracked[root.Result(f.Experiment, f.Run)] }

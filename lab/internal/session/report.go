@@ -23,7 +23,7 @@ func (o *outcome) claims() []verdict.Claim {
 	if o.unable {
 		not = verdict.NotApplicable
 	}
-	return strict.Called(o.experiment.Claims, func(c experiment.Claim) verdict.Claim {
+	return strict.Map(o.experiment.Claims, func(c experiment.Claim) verdict.Claim {
 		return verdict.Claim{ID: c.ID, Verdict: not, Reason: "not measured: " + o.unmade}
 	})
 }

@@ -181,7 +181,7 @@ func (s *Session) tellBlock(o *outcome, trials []results.Trial) {
 		for _, why := range t.Reasons {
 			if !o.told[why.Gate] {
 				o.told[why.Gate] = true
-				c, _ := strict.First(f.Conditions, func(c results.Condition) bool { return c.ID == t.Condition })
+				c, _ := strict.Find(f.Conditions, func(c results.Condition) bool { return c.ID == t.Condition })
 				s.Say("  %s block %d  %s: invalid: %s: %s", f.Experiment, p.Blocks, c.Levels.Key(), why.Gate, why.Detail)
 			}
 		}

@@ -39,15 +39,3 @@ func Collect[T any, V comparable](all []T, give func(T) V) map[V]bool {
 	}
 	return set
 }
-
-// Called is Map.
-func Called[T, V any](all []T, give func(T) V) []V { return Map(all, give) }
-
-// Those is Filter.
-func Those[T any](all []T, holds func(T) bool) []T { return Filter(all, holds) }
-
-// First is Find.
-func First[T any](all []T, holds func(T) bool) (T, bool) { return Find(all, holds) }
-
-// Set is Collect.
-func Set[T any, V comparable](all []T, give func(T) V) map[V]bool { return Collect(all, give) }

@@ -57,7 +57,7 @@ func Markdown(o *compare.Outcome) string {
 
 // line is a row of a table in Markdown.
 func line(row []string) string {
-	return "| " + strings.Join(strict.Called(row, inline), " | ") + " |\n"
+	return "| " + strings.Join(strict.Map(row, inline), " | ") + " |\n"
 }
 
 // harmless is text that means nothing in Markdown.

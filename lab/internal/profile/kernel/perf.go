@@ -74,7 +74,7 @@ func Record(ctx context.Context, pids []int, window time.Duration) ([]Stack, err
 		return nil, err
 	}
 	text, err := perf(ctx, data, 20*time.Second, "script", "--input", "-", "--fields", "ip,sym,dso",
-		"--pid", strings.Join(strict.Called(pids, strconv.Itoa), ","))
+		"--pid", strings.Join(strict.Map(pids, strconv.Itoa), ","))
 	return parse(string(text)), err
 }
 
@@ -167,7 +167,7 @@ func workOf(s Stack) (work profile.Work, known bool) {
 	}
 	inKernel, user := s[:at], s[at:]
 	if user.any(func(f Frame) bool { return strings.HasPrefix(f.Symbol, "runtime.") }) { // Go's, of which each goroutine has some
-		names := strict.Called(user, func(f Frame) string { return f.Symbol })
+		names := strict.Map(user, func(f Frame) string { return f.Symbol })
 		slices.Reverse(names)
 		return profile.WorkOf(names), true
 	}
