@@ -14,6 +14,7 @@ import (
 	"github.com/line-rate/line-rate/lab/compare"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -91,14 +92,15 @@ func (b *Bench) Curve(ctx context.Context, o *compare.Outcome) error {
 	rps = slices.Compact(rps)
 	c.SlotS = min(max(0.5, math.Ceil(10*fewestRequests/rps[0])/10), 5)
 	draw, trials := rand.New(rand.NewPCG(b.Seed, 'r')), make([][][]measure.Trial, len(rps)) // by rate, block and server
+	each := time.Duration(len(b.Servers)) * (b.warm + time.Duration(1.1*c.SlotS*float64(len(rps))*float64(time.Second)))
 	for n := stats.Fewest(stats.Alpha / 2); c.Blocks < n; c.Blocks++ {
-		for _, k := range draw.Perm(len(rps)) {
-			b.Show(fmt.Sprintf("latency at %s requests/s, %s: block %d of %d", words.Plain(rps[k]), words.Count(len(rps), "rate"), c.Blocks+1, n))
-			block, err := b.at(ctx, rps[k], c.SlotS, draw.Perm(len(b.Servers)))
-			if err != nil {
-				return err
-			}
-			trials[k] = append(trials[k], block)
+		b.Show(fmt.Sprintf("latency at %s: block %d of %d, about %s each", words.Count(len(rps), "rate"), c.Blocks+1, n, words.Duration(each)))
+		block, err := b.rates(ctx, rps, c.SlotS, draw)
+		if err != nil {
+			return err
+		}
+		for k := range rps {
+			trials[k] = append(trials[k], block[k])
 		}
 	}
 	for k, blocks := range trials {
@@ -110,20 +112,46 @@ func (b *Bench) Curve(ctx context.Context, o *compare.Outcome) error {
 	return nil
 }
 
-// at measures one block at a rate.
-func (b *Bench) at(ctx context.Context, rps, seconds float64, order []int) ([]measure.Trial, error) {
-	p := b.plan(b.subjects())
-	target := p.Target
+// A kept server stays up over the rates of a block. One that has ended starts afresh.
+type kept struct{ measure.Subject }
+
+func (k kept) Up(ctx context.Context) error {
+	if k.Gone() == nil {
+		return nil
+	}
+	k.Subject.Down()
+	return k.Subject.Up(ctx)
+}
+
+func (kept) Down() {}
+
+// rates measures one block: all rates, in a drawn order, and at each the servers in turns. They are warmed up at the first.
+func (b *Bench) rates(ctx context.Context, rps []float64, seconds float64, draw *rand.Rand) ([][]measure.Trial, error) {
+	all := b.plan(b.subjects())
+	p := b.plan(strict.Map(all.Subjects, func(s measure.Subject) measure.Subject { return kept{s} }))
+	target, rate := p.Target, 0
 	p.Target = func(i int, addr string) load.Target {
 		t := target(i, addr)
-		t.Rate = rps
+		t.Rate = rps[rate]
 		return t
 	}
 	for i := range p.Asked {
 		p.Asked[i].Overload = true // whether a rate was kept is told by each point
 	}
 	p.Slot, p.Rounds = time.Duration(seconds*float64(time.Second)), 1
-	return p.Block(ctx, order)
+	trials := make([][]measure.Trial, len(rps))
+	err := all.Visit(ctx, func(ctx context.Context, _ *measure.Visit) (err error) {
+		for _, rate = range draw.Perm(len(rps)) {
+			if trials[rate], err = p.Block(ctx, draw.Perm(len(b.Servers))); err != nil {
+				return err
+			}
+			for i := range p.Warmup {
+				p.Warmup[i] = leastWarmup
+			}
+		}
+		return nil
+	})
+	return trials, err
 }
 
 // The limits of what a slot at a rate may say.
