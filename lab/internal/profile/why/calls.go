@@ -16,11 +16,12 @@ import (
 
 // Which system calls a request makes is counted once the comparison is over, so that it slows nothing that is measured: of
 // one server at a time, which is started afresh, loaded, and traced during a second load on the same connections. Nothing is
-// in flight at either end of that, so what each request takes is counted exactly.
+// in flight at either end of that, so the calls that each request needs are all counted. What an idle stretch as long as
+// that counts is taken off, since no request causes timers and polls; the rest of these is small among enough answers.
 const (
 	countedLoad = time.Second
 	leastWarmup = 100 * time.Millisecond
-	fewest      = 10    // answers that tell anything
+	fewest      = 200   // answers that tell anything
 	rarest      = 0.001 // least share of requests that a call is told of
 )
 
@@ -55,8 +56,16 @@ func callsOf(ctx context.Context, s measure.Subject, v *measure.Visit, warmup ti
 	if _, _, err := v.Turn(ctx, 0, min(warmup, countedLoad)); err != nil {
 		return nil, err
 	}
+	list := func() []int { return s.CPU().PIDs }
+	idle, err := kernel.Count(list, func() error {
+		time.Sleep(countedLoad)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
 	var answers int64
-	counts, err := kernel.Count(func() []int { return s.CPU().PIDs }, func() error {
+	counts, err := kernel.Count(list, func() error {
 		r, _, err := v.Turn(ctx, 0, countedLoad)
 		answers = r.Turn.Requests
 		if err == nil && r.Failed != "" {
@@ -71,7 +80,7 @@ func callsOf(ctx context.Context, s measure.Subject, v *measure.Visit, warmup ti
 	}
 	by := map[string]float64{}
 	for name, n := range counts {
-		if each := float64(n) / float64(answers); each >= rarest {
+		if each := float64(n-idle[name]) / float64(answers); each >= rarest {
 			by[name] = words.Significant(each, 6)
 		}
 	}
