@@ -190,12 +190,16 @@ func (s *Server) fill(addr string) []string {
 	return strict.Map(s.Command, with.Replace)
 }
 
-// freePorts finds so many ports in a row that nothing listens on, below those from which most kernels
-// take a connection's own end: a client's connections would else take a server's port between two of
+// freePorts finds so many ports in a row that nothing listens on, below those from which the kernel
+// takes a connection's own end: a client's connections would else take a server's port between two of
 // its starts.
 func freePorts(n int) (first int, err error) {
+	high := 32_768
+	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	_, _ = fmt.Sscan(string(text), &high)
+	low := max(1024, high-12_000)
 	for range 100 {
-		if first = 20_000 + rand.IntN(12_000); listenable(first, n) == nil {
+		if first = low + rand.IntN(max(high-low-n, 1000)); listenable(first, n) == nil {
 			return first, nil
 		}
 	}
