@@ -50,7 +50,7 @@ func (b *Bench) look(ctx context.Context) (beside time.Duration, err error) {
 	err = p.Visit(ctx, func(ctx context.Context, v *measure.Visit) error {
 		l.Visit = v
 		defer func() { ended = time.Now() }()
-		for _, step := range []func(context.Context) error{l.ask, l.first, l.rest, l.again, l.compare, l.settle, l.rest} {
+		for _, step := range []func(context.Context) error{l.ask, l.early, l.first, l.rest, l.settle, l.rest, l.again, l.changes, l.compare} {
 			if err := step(ctx); err != nil {
 				return err
 			}
@@ -131,13 +131,32 @@ func (l *looker) again(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	var changed []string
 	for i, s := range l.Servers {
 		later, err := l.fetch(ctx, i, 1)
 		if err != nil {
 			return err
 		}
-		if s.answers = append(s.answers, later...); probe.Varies(s.answers) {
+		s.answers = append(s.answers, later...)
+	}
+	return nil
+}
+
+// early refuses servers whose answers differ before any is loaded. Bodies that change with the time may differ at first.
+func (l *looker) early(ctx context.Context) error {
+	if l.Different || l.compare(ctx) == nil {
+		return nil
+	}
+	if err := l.again(ctx); err != nil {
+		return err
+	}
+	return l.compare(ctx)
+}
+
+// changes notes whose bodies change by themselves.
+func (l *looker) changes(context.Context) error {
+	var changed []string
+	for _, s := range l.Servers {
+		if probe.Varies(s.answers) {
 			changed = append(changed, s.Name)
 		}
 	}
