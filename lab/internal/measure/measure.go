@@ -112,6 +112,7 @@ type Link interface {
 	Client(argv []string) []string
 	Read() (slots.Passed, error) // what has passed so far; zero where there is no wire
 	PID() int                    // a process in the servers' network namespace; 0: this one's
+	Wrappers() int               // so many processes are above a command on a side
 	Lost() bool                  // it is gone, and nothing more can be measured
 	Down()                       // takes it away
 }
@@ -124,6 +125,7 @@ func (Loopback) Server(argv []string) []string { return argv }
 func (Loopback) Client(argv []string) []string { return argv }
 func (Loopback) Read() (slots.Passed, error)   { return slots.Passed{}, nil }
 func (Loopback) PID() int                      { return 0 }
+func (Loopback) Wrappers() int                 { return 0 }
 func (Loopback) Lost() bool                    { return false }
 func (Loopback) Down()                         {}
 

@@ -69,10 +69,7 @@ func (c *Command) Up(ctx context.Context) error {
 	if c.proc, err = proc.Start(proc.Spec{Dir: c.Dir, Argv: c.Link.Server(argv), Held: true, Lines: c.hear}); err != nil {
 		return fmt.Errorf("%s did not start: %w", c.Label, err)
 	}
-	wrappers := 1 // the holder, and what enters the wire
-	if c.Link.PID() > 0 {
-		wrappers++
-	}
+	wrappers := 1 + c.Link.Wrappers() // with the holder
 	c.tree = &proc.Tree{Roots: []int{c.proc.Pid()}, Skip: wrappers, Name: c.Process}
 	if err := c.await(ctx); err != nil {
 		return fmt.Errorf("%s: %w", c.Label, err)

@@ -22,6 +22,7 @@ type Wire struct {
 	said   *json.Decoder
 	gone   chan struct{} // closed when the holder has ended
 	sides  answer        // its first
+	user   bool          // the holder is in a user namespace of its own
 }
 
 // An answer is what the holder says when it has made the wire, and when it is asked.
@@ -58,7 +59,7 @@ func start(s Spec, user bool) (*Wire, error) {
 	if err = cmp.Or(err, wrong); err == nil {
 		err = holder.Start()
 	}
-	w := &Wire{holder: holder, life: life, said: json.NewDecoder(out), gone: make(chan struct{})}
+	w := &Wire{holder: holder, life: life, said: json.NewDecoder(out), gone: make(chan struct{}), user: user}
 	if err == nil {
 		go func() {
 			_, _ = holder.Process.Wait() // the command's own would close what is still to be read
@@ -89,6 +90,15 @@ func (w *Wire) Client(argv []string) []string { return inside(w.sides.Client, ar
 
 func inside(pid int, argv []string) []string {
 	return append([]string{"/proc/self/exe", EnterCall, strconv.Itoa(pid), "--"}, argv...)
+}
+
+// Wrappers is how many processes are above a command in the wire: what enters, and where a user namespace
+// has to be entered first, what enters from there.
+func (w *Wire) Wrappers() int {
+	if w.user {
+		return 2
+	}
+	return 1
 }
 
 // PID is a thread in the server's network namespace.

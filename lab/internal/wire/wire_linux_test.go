@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/proc"
 )
 
 const (
@@ -152,6 +154,35 @@ func TestWhatRunsInAWire(t *testing.T) {
 		if s := cmd.ProcessState.ExitCode(); s != notFound || !strings.Contains(errs.String(), c.err) || strings.Count(errs.String(), "\n") != 1 {
 			t.Errorf("%s: %d, %s", c.command, s, &errs)
 		}
+	}
+}
+
+// A command's own process comes after as many as the wire says.
+func TestWrappersAreCounted(t *testing.T) {
+	up(t, spec)
+	for _, user := range []bool{false, true} {
+		w, err := start(spec, user)
+		if err != nil {
+			t.Log(user, err) // this user makes no such namespaces
+			continue
+		}
+		t.Cleanup(w.Down)
+		if w.sides, err = w.hear(); err != nil {
+			t.Fatal(err)
+		}
+		cmd := command(w.Server([]string{"sh", "-c", "echo up; exec sleep 300"}))
+		out, _ := cmd.StdoutPipe()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = out.Read(make([]byte, 3))
+		time.Sleep(100 * time.Millisecond)
+		all := proc.Descendants(cmd.Process.Pid)
+		if n := w.Wrappers(); len(all) != n+1 || proc.Command(all[n]) != "sleep" {
+			t.Errorf("user namespace %v: %v, of which %d enter", user, all, n)
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
 	}
 }
 
