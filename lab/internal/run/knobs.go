@@ -135,14 +135,18 @@ func hold(ctx context.Context, name, dir string, argv []string) (end func() erro
 		return lines[len(lines)-1]
 	}
 	end = func() error {
+		var early error
+		if len(ended) > 0 {
+			early = fmt.Errorf("%s ended before the trial did, and its knob was back for a part of it", name)
+		}
 		life.Close()
 		late := time.AfterFunc(turnedWithin, func() { _ = cmd.Process.Kill() })
 		defer late.Stop()
 		if err := <-ended; err != nil {
-			return Unrestored{fmt.Sprintf("what %s changed was not brought back (%s); lab/scripts/%s restore does it", name,
-				cmp.Or(why(), err.Error()), name)}
+			return joinOnOneLine(early, Unrestored{fmt.Sprintf("what %s changed was not brought back (%s); lab/scripts/%s restore does it",
+				name, cmp.Or(why(), err.Error()), name)})
 		}
-		return nil
+		return early
 	}
 	select {
 	case done := <-turned:
