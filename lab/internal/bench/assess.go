@@ -304,6 +304,9 @@ func (r *Run) remarks() (all []string) {
 			remark("%s was still warming up: %s; give it a longer --warmup", s.Name, why)
 		}
 	}
+	if r.fails() {
+		remark("it ended before its budget was spent: %d blocks in a row told nothing", mostFailing)
+	}
 	if r.Running() && r.Costed() {
 		remark("the servers ran already and were not started afresh for each block, so what differs between two starts of one " +
 			"build stays hidden")
