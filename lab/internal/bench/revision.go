@@ -108,11 +108,15 @@ func (b *Bench) build(ctx context.Context, s *Server, revision, dir, top, prefix
 	if s.Dir = filepath.Join(tree, prefix); b.Build != "" {
 		// It has the caller's environment, since a build needs its caches, and is held, so that none outlives this call.
 		b.Say("building %s", name)
+		var last []string // lines
 		err := proc.Run(ctx, proc.Spec{Dir: s.Dir, Argv: slices.Concat(b.Self, []string{measure.HoldCall, "sh", "-c", b.Build}),
-			Env: os.Environ(), Held: true, Lines: func(line string) { b.Say("  %s", strict.Line(line, 300)) }})
+			Env: os.Environ(), Held: true, Lines: func(line string) { last = append(last[max(0, len(last)-14):], line) }})
 		if failed, is := errors.AsType[proc.Failure](err); is {
 			exit, _ := errors.AsType[*exec.ExitError](failed.Status)
 			if err = nil; exit == nil || exit.ExitCode() != proc.Forked { // the daemon of a build tool may stay, and has been ended
+				for _, line := range last {
+					b.Say("  %s", strict.Line(line, 300))
+				}
 				err = fmt.Errorf("%s: %q failed (%w)", name, b.Build, failed.Status)
 			}
 		}
