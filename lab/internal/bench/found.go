@@ -68,7 +68,12 @@ func group(path string) (all func() ([]int, error), file string, err error) {
 			return nil, "", fmt.Errorf("this call itself runs in the cgroup %s, so what it uses would count as the server's; have "+
 				"the server in one of its own (systemd-run --scope)", path)
 		}
-		return func() ([]int, error) { return within(dir), nil }, file, nil
+		return func() (pids []int, err error) {
+			if pids = within(dir); len(pids) == 0 {
+				err = fmt.Errorf("no process runs in the cgroup %s; /proc/PID/cgroup has that of a process", strict.Visible(path, 120))
+			}
+			return pids, err
+		}, file, nil
 	}
 	return nil, "", fmt.Errorf("there is no cgroup %s that tells its CPU time; /proc/PID/cgroup has that of a process",
 		strict.Visible(path, 120))
