@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
@@ -61,11 +62,11 @@ func (c *judgeCall) do(_ context.Context, out io.Writer) (int, error) {
 }
 
 func (c *judgeCall) text() ([]byte, error) {
-	path := c.File
-	if path == "-" {
-		path, c.File = "/dev/stdin", "standard input"
+	if c.File == "-" {
+		c.File = "standard input"
+		return strict.ReadAll(os.Stdin, longestTable)
 	}
-	return strict.ReadUpTo(path, longestTable)
+	return strict.ReadUpTo(c.File, longestTable)
 }
 
 // plurals are the verdicts on several rows.

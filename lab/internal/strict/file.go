@@ -20,7 +20,12 @@ func ReadUpTo(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	return ReadAll(f, most)
+}
+
+// ReadAll reads what has at most so many bytes.
+func ReadAll(r io.Reader, most int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(data)) > most {
 		err = fmt.Errorf("more than %d bytes, which no such file has", most)
 	}
