@@ -87,6 +87,7 @@ func fork(user int) (*os.Process, error) {
 	path, _ := syscall.BytePtrFromString("/proc/self/exe")
 	argv, _ := syscall.SlicePtrFromStrings(os.Args)
 	env, _ := syscall.SlicePtrFromStrings(os.Environ())
+	refused := []byte(EnterCall + ": the command cannot be started there: the kernel refuses to enter the user namespace\n")
 	pid, _, no := syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 	if no != 0 {
 		return nil, no
@@ -99,6 +100,7 @@ func fork(user int) (*os.Process, error) {
 		syscall.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&argv[0])),
 			uintptr(unsafe.Pointer(&env[0])))
 	}
+	syscall.RawSyscall(unix.SYS_WRITE, 2, uintptr(unsafe.Pointer(&refused[0])), uintptr(len(refused)))
 	for {
 		syscall.RawSyscall(unix.SYS_EXIT_GROUP, notFound, 0, 0)
 	}
