@@ -56,11 +56,14 @@ func (s *Session) spend(ctx context.Context) (failed error) {
 	for _, o := range s.outcomes {
 		switch {
 		case o.run == nil:
-		case failed == nil || measured(o.run.File):
+		case failed == nil || measured(o.run.File) || ctx.Err() != nil && o.run.File.Provenance.Blocks > 0:
 			failed = errors.Join(failed, s.end(o, why))
 		default: // there is nothing to keep
 			o.run.Rest()
 			o.verdicts = o.record.verdicts()
+			if n := o.run.File.Provenance.Blocks; n > 0 {
+				s.Say("left out %s of a run of %s that failed: no trial is valid", words.Count(n, "block"), o.experiment.Name)
+			}
 		}
 		if o.unmade == "" && failed != nil {
 			o.unmade = "something failed before"
@@ -130,8 +133,8 @@ func (s *Session) measureBlock(ctx context.Context, o *outcome) error {
 	return nil
 }
 
-// measured reports whether a run has a trial that counts. One without is kept only if it comes to its end, since
-// whatever ends it before may be why.
+// measured reports whether a run has a trial that counts. One without is kept if it comes to its end or is
+// interrupted, but not if it fails, since that may be why.
 func measured(f *results.File) bool {
 	return slices.ContainsFunc(f.Trials, func(t results.Trial) bool { return t.Valid })
 }
