@@ -57,13 +57,6 @@ func callsOf(ctx context.Context, s measure.Subject, v *measure.Visit, warmup ti
 		return nil, err
 	}
 	list := func() []int { return s.CPU().PIDs }
-	idle, err := kernel.Count(list, func() error {
-		time.Sleep(countedLoad)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
 	var answers int64
 	counts, err := kernel.Count(list, func() error {
 		r, _, err := v.Turn(ctx, 0, countedLoad)
@@ -74,6 +67,14 @@ func callsOf(ctx context.Context, s measure.Subject, v *measure.Visit, warmup ti
 			err = errors.New("too few answers")
 		}
 		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	// Behind the load, since a server may close connections that are idle.
+	idle, err := kernel.Count(list, func() error {
+		time.Sleep(countedLoad)
+		return nil
 	})
 	if err != nil {
 		return nil, err
