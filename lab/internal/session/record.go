@@ -120,7 +120,7 @@ func (s *Session) save(r *run.Run) error {
 	whole, about := *f, *f.Provenance
 	whole.Provenance, about.Ended = &about, cmp.Or(about.Ended, results.Interrupted)
 	text, err := results.Encode(&whole)
-	if err != nil {
+	if err = cmp.Or(err, results.Decode(text, new(results.File))); err != nil { // else no later call could read the journal
 		return err
 	}
 	if _, err := os.Stat(into.Host(s.profile.ID)); errors.Is(err, fs.ErrNotExist) {
@@ -160,10 +160,28 @@ const roomBytes = 8 << 20
 func (s *Session) tidy() error {
 	err := os.RemoveAll(s.j.Root.Staged())
 	if err == nil {
+		err = s.dropUnnamed()
+	}
+	if err == nil {
 		err = results.Room(s.j.Root.Staged(), roomBytes, s.destination().Path("data"))
 	}
 	if err != nil {
 		return fmt.Errorf("nothing was measured: %w", err)
 	}
 	return nil
+}
+
+// dropUnnamed removes the profiles of a run whose results file does not name them, since a lab was killed
+// between writing the two. The file is read again: the journal was read before the machine was reserved.
+func (s *Session) dropUnnamed() error {
+	into := s.destination()
+	return journal.Walk(func(path string, _ fs.DirEntry) error {
+		x, name := filepath.Base(filepath.Dir(path)), strings.TrimSuffix(filepath.Base(path), ".zip")
+		f, err := results.Read(into.Result(x, name))
+		if err == nil && !slices.ContainsFunc(f.Conditions, func(c results.Condition) bool { return len(c.Profiles) > 0 }) ||
+			errors.Is(err, fs.ErrNotExist) {
+			return os.Remove(path)
+		}
+		return nil
+	}, into.Profiles(""))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"time"
 
@@ -146,6 +147,10 @@ func (s *Session) begin(o *outcome) (err error) {
 	p.Seed = rand.Uint64N(1 << 53) // so that any JSON reader keeps it exact
 	if o.run, err = s.start(p); err != nil {
 		return err
+	}
+	path := s.destination().Result(o.experiment.Name, o.run.File.Run)
+	if _, err := os.Stat(path); err == nil {
+		return fmt.Errorf("%s exists already; results are only ever added: set the clock right", path)
 	}
 	s.Show(fmt.Sprintf("%s (a block takes about %s): %s", o.experiment.Name, words.Duration(o.block), o.experiment.Title), true)
 	s.Due()

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
@@ -79,5 +81,39 @@ func TestATrialThatIsInterruptedKeepsItsBlocks(t *testing.T) {
 	}
 	if len(w.inOrder()) != 0 {
 		t.Error("the journal knows of the run")
+	}
+}
+
+// Profiles that no results file names are removed by the next call; those that one names stay.
+func TestProfilesThatNoRunNamesAreRemoved(t *testing.T) {
+	root := archivetest.ProfiledClone(t)
+	named := root.Packed(archivetest.LockRun + "/c1")
+	whole := archivetest.Read(t, named)
+	f := archivetest.AddRun(t, root, "c6in-8xlarge", time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), 1)
+	left := []string{root.Packed("98-made-lock/killed/c1"), root.Packed(f.Experiment + "/" + f.Run + "/c1")}
+	for _, path := range left {
+		archivetest.Write(t, path, whole)
+	}
+	s := &Session{j: &archive.Journal{Root: root}}
+	if err := s.tidy(); err != nil || archivetest.Read(t, named) != whole {
+		t.Errorf("what a run names is changed: %v", err)
+	}
+	for _, path := range left {
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s is left", path)
+		}
+	}
+}
+
+// A run never takes the place of another.
+func TestARunOfATakenNameIsRefused(t *testing.T) {
+	w := newWorkshop(t)
+	began := w.at
+	if _, _, err := w.run(t.Context(), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	w.at = began
+	if _, _, err := w.run(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), "exists already") {
+		t.Error(err)
 	}
 }
