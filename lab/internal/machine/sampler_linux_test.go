@@ -88,13 +88,13 @@ func TestStrangersAreSeen(t *testing.T) {
 	}
 }
 
-func TestAProcessThatWasStoppedIsSeen(t *testing.T) {
+func TestAProcessThatWasStoppedAndAWorkerThatEndedAreSeen(t *testing.T) {
 	client := sh(t, "sleep 300")
-	w := watched(t, sh(t, "sleep 300"), client, func() {
+	w := watched(t, sh(t, "sleep 300 & sleep 0.5 & wait"), client, func() {
 		_ = syscall.Kill(client, syscall.SIGSTOP)
 	})
-	if !slices.Equal(w.Stopped, []string{"client"}) {
-		t.Errorf("%q", w.Stopped)
+	if !slices.Equal(w.Stopped, []string{"client"}) || w.Ended != 1 {
+		t.Errorf("%q, %d ended", w.Stopped, w.Ended)
 	}
 }
 

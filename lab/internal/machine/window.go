@@ -15,6 +15,7 @@ type Window struct {
 	// Metrics have the names of package metric; what could not be read is absent.
 	Metrics map[string]float64
 	Stopped []string // sides, "server" or "client", of which a signal stopped a process at some time
+	Ended   int      // of the server's processes at the begin, how many are not there at the end
 }
 
 // Between computes the figures of a window for one pair, given by its index, and stops sampling. rps is the
@@ -140,6 +141,11 @@ func share(part, of float64) float64 { return min(max(part/of, 0), 1) }
 // workers looks at what each of a server's processes but the first used without its children.
 func (d delta) workers(w *Window) {
 	a, b := d.a.pairs[d.pair].server, d.b.pairs[d.pair].server
+	for _, pid := range a.PIDs {
+		if !slices.Contains(b.PIDs, pid) {
+			w.Ended++
+		}
+	}
 	var used []float64
 	for i, pid := range b.PIDs {
 		if before := slices.Index(a.PIDs, pid); i > 0 && before >= 0 {

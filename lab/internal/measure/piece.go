@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -73,6 +74,9 @@ func (b *block) pieces(ctx context.Context, pieces []Piece) (err error) {
 		attended(r.Metrics, c.held)
 		maps.Copy(r.Metrics, w.Metrics)
 		b.trials[i] = r.Trial
+		if w.Ended > 0 {
+			b.fault(i, gate.LostWorker, "%d of the server's processes ended in mid-trial", w.Ended)
+		}
 		b.rules(i, w)
 		b.check(ctx, i, c.Piece, "after")
 	}
@@ -163,11 +167,17 @@ func (b *block) await(ctx context.Context, i int, c *pieceClient) error {
 	switch {
 	case s.Gone() != nil, c.proc.Err() != nil && b.gone(exitSeenWithin) == i:
 		b.fault(i, gate.ServerExited, "the server exited in mid-trial: %v", s.Gone())
+	case c.proc.Err() != nil && slices.Contains(misused, c.proc.ExitCode()):
+		return fmt.Errorf("the client did not start: %s", c.proc.LastLine())
 	case c.proc.Err() != nil:
 		b.fault(i, gate.ClientFailed, "the client failed (%v): %s", c.proc.Err(), c.proc.LastLine())
 	}
 	return nil
 }
+
+// misused are the exit statuses of a command that is written wrongly, or cannot be started: every further
+// trial would meet it too.
+var misused = []int{2, 3, 126, notFound}
 
 // attend counts the connections that the server holds, unless all of them were seen already.
 func (c *pieceClient) attend(s Subject, all int) {
