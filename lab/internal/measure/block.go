@@ -299,8 +299,12 @@ func (b *block) beside(ctx context.Context, x Extra, i int, after time.Duration,
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {
-		time.Sleep(after)
-		done <- x.Do(within, i)
+		select {
+		case <-time.After(after):
+			done <- x.Do(within, i)
+		case <-within.Done():
+			done <- context.Cause(within)
+		}
 	}()
 	if err := load(); err != nil {
 		cancel()

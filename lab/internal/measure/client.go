@@ -42,12 +42,15 @@ func (b *block) start() (*client, error) {
 	defer in.Close()
 	out, theirs, err := os.Pipe()
 	if err != nil {
+		ours.Close()
 		return nil, err
 	}
 	defer theirs.Close()
 	c := &client{in: ours, out: out, said: json.NewDecoder(out)}
 	argv := b.Link.Client(OnCPUs(b.Self, b.ClientCPUs, append(slices.Clone(b.Loader), clientCall)...))
 	if c.proc, err = proc.Start(proc.Spec{Dir: b.Dir, Argv: argv, Stdin: in, Stdout: theirs}); err != nil {
+		ours.Close()
+		out.Close()
 		return nil, fmt.Errorf("the client did not start: %w", err)
 	}
 	if err := c.tell(plan); err != nil {
