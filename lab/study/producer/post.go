@@ -46,7 +46,7 @@ func (p *poster[E]) post(ctx context.Context, events []E) error {
 		return err // the sink's URL is wrong: nothing reads the body
 	}
 	req.ContentLength = int64(b.rest.Len())
-	req.Header.Set(event.SizeHeader, strconv.Itoa(b.rest.Len()/len(events)))
+	req.Header.Set(event.SizeHeader, strconv.Itoa(int(unsafe.Sizeof(*new(E)))))
 	resp, err := p.client.Do(req)
 	// The transport can read the body for longer than Do takes, and the variant uses the events again when this
 	// returns.

@@ -22,7 +22,7 @@ const (
 const (
 	// leastPart is the shortest part of a window that is judged.
 	leastPart = 100 * time.Millisecond
-	// longestSearch is when a search is given up, with the highest rate so far.
+	// longestSearch is when a search is given up: with the highest rate so far, if a higher one was too high.
 	longestSearch = 12 * time.Second
 )
 
@@ -116,7 +116,7 @@ type judge struct {
 }
 
 // keptUp tells whether nothing was lost and events came as soon as they can: their median is at most that of
-// events that do not wait for others, and a third of a part more. And they came no later and later. At a high
+// events that do not wait for others, and three tenths of a part more. And they came no later and later. At a high
 // rate batches are full long before the interval is over, and a queue can grow for a whole window before its
 // last events are later than those of a low rate. Even without growth the medians differ by a part of the
 // interval, since a part of a window may have one tick more or less.
