@@ -61,7 +61,7 @@ teardown() { stop_server; }
 
 @test "--check sees whether all can be started, and starts nothing" {
   for call in "server.sh --cpus 0 --check -- --addr 127.0.0.1:1" "trial.sh --check --url http://127.0.0.1:1/ --cpus 0" \
-    "trial.sh --check --generator http_load --url http://127.0.0.1:1/" "sink.sh --check --producer http://127.0.0.1:1"; do
+    "trial.sh --check --generator http_load --url http://127.0.0.1:1/" "sink.sh --check --producer 127.0.0.1:1"; do
     # shellcheck disable=SC2086 # a call is several words
     run "$scripts"/$call
     [ "$status" -eq 0 ]
