@@ -63,8 +63,8 @@ func (s *sample) own() time.Duration { return s.all().server.CPU[0] }
 type Sampler struct {
 	fs      procfs.FS
 	targets Targets
-	pairs   [][2]*proc.Tree // server and client
-	groups  []string        // processes whose control groups are read
+	tree    proc.Tree // the lab, all servers and all clients
+	groups  []string  // processes whose control groups are read
 	stop    func()
 	done    chan struct{}
 	samples []sample
@@ -83,15 +83,13 @@ func Start(t Targets) (*Sampler, error) {
 		return nil, err
 	}
 	s := &Sampler{fs: fs, targets: t, groups: []string{"self"}, done: make(chan struct{})}
-	servers, clients := []int{os.Getpid()}, []int{}
+	s.tree.Roots = []int{os.Getpid()}
 	for _, p := range t.Pairs {
-		s.pairs = append(s.pairs, [2]*proc.Tree{{Roots: p.Servers}, {Roots: []int{p.Client}}})
-		servers, clients = append(servers, p.Servers...), append(clients, p.Client)
+		s.tree.Roots = append(append(s.tree.Roots, p.Servers...), p.Client)
 		for _, pid := range p.Servers {
 			s.groups = append(s.groups, strconv.Itoa(pid))
 		}
 	}
-	s.pairs = append(s.pairs, [2]*proc.Tree{{Roots: servers}, {Roots: clients}})
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.take()
@@ -123,11 +121,13 @@ func (s *Sampler) take() {
 	if st, err := s.fs.Stat(); err == nil {
 		one.cpus, one.interrupts = st.CPU, float64(st.IRQTotal)
 	}
-	for _, p := range s.pairs {
-		r := reading{server: p[0].Read(), client: p[1].Read()}
+	all, clients := s.tree.Read(), []int{}
+	for _, p := range s.targets.Pairs {
+		r := reading{server: all.Below(p.Servers...), client: all.Below(p.Client)}
 		r.threads = threads(r.client.PIDs)
-		one.pairs = append(one.pairs, r)
+		one.pairs, clients = append(one.pairs, r), append(clients, p.Client)
 	}
+	one.pairs = append(one.pairs, reading{server: all, client: all.Below(clients...)})
 	one.quota = cores.ReadQuota("/proc", "/sys/fs/cgroup", s.groups...)
 	s.samples = append(s.samples, one)
 }

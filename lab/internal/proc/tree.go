@@ -43,6 +43,19 @@ func (t Times) Total() time.Duration {
 	return all
 }
 
+// Below gives the readings of some processes and their descendants.
+func (t Times) Below(roots ...int) (r Times) {
+	in := map[int]bool{}
+	for i, pid := range t.PIDs {
+		if s := t.Stats[i]; in[s.Parent] || slices.Contains(roots, pid) {
+			in[pid] = true
+			r.PIDs, r.CPU, r.Stats = append(r.PIDs, pid), append(r.CPU, t.CPU[i]), append(r.Stats, s)
+			r.Ended += time.Duration(s.Children) * Tick
+		}
+	}
+	return r
+}
+
 // PIDs lists the tree's processes now, parents first.
 func (t *Tree) PIDs() []int {
 	t.list()
