@@ -21,7 +21,7 @@
 // text says; likes are not told apart by who gives them, and no reader has the events of the time before
 // it came.
 //
-// Limits: loopback only, since whoever reaches it can make it send. A reader that takes nothing is never
+// Limits: Linux, and loopback only, since whoever reaches it can make it send. A reader that takes nothing is never
 // cut off: its channel fills, and its events are lost there.
 package main
 
