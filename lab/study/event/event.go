@@ -34,7 +34,7 @@ func Get(raw []byte) (number uint64, due int64) {
 // An Ask is what a sink asks of the producer, as JSON on a TCP connection. Each is answered by Figures. The first
 // begins the connection's one run, which ends with it.
 type Ask struct {
-	Sink string `json:"sink,omitempty"` // where the run sends its batches
+	Sink string `json:"sink,omitempty"` // the address on loopback to which the run sends its batches
 	Rate int    `json:"rate,omitempty"` // of the run; 0: the producer's own
 	// Lasts is for how long events fall due; 0: until the stop. A rate that is too high can leave the producer
 	// no time to receive one.

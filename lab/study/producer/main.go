@@ -116,28 +116,39 @@ func command(args []string) int {
 		return status
 	}
 	defer stop()
+	turn := make(chan struct{}, 1)
 	return producer.Serve(ln, asked, func() error {
 		for {
 			conn, err := ln.Accept()
 			if err != nil {
 				return err
 			}
-			go s.serve(conn)
+			go s.serve(conn, turn)
 		}
 	})
 }
 
+// turnTime is how long a sink waits for the run before its own to end: the run of a sink that was killed takes a moment.
+const turnTime = 2 * time.Second
+
 // serve gives a sink that has connected a run of its own, and does what it asks until it asks for the end or has
-// gone.
-func (s Settings) serve(conn net.Conn) {
+// gone. Two runs at once would share the core, so a turn has room for one.
+func (s Settings) serve(conn net.Conn, turn chan struct{}) {
 	defer conn.Close()
 	in, out := json.NewDecoder(conn), json.NewEncoder(conn)
 	var ask event.Ask
 	if in.Decode(&ask) != nil {
 		return
 	}
+	select {
+	case turn <- struct{}{}:
+	case <-time.After(turnTime):
+		_ = out.Encode(event.Figures{Error: "it has another sink; wait for its end, or start an event_producer at another --addr"})
+		return
+	}
 	r, err := begin(s, ask)
 	if err != nil {
+		<-turn
 		_ = out.Encode(event.Figures{Error: err.Error()})
 		return
 	}
@@ -145,7 +156,9 @@ func (s Settings) serve(conn net.Conn) {
 		_ = out.Encode(r.figures()) // an error means that the sink has gone, and then it asks nothing more
 		err = in.Decode(&ask)
 	}
-	_ = out.Encode(r.stop())
+	last := r.stop()
+	<-turn // before the answer, since the sink may connect again at once
+	_ = out.Encode(last)
 }
 
 // parse reads the flags. Every error is one line that names what is accepted.

@@ -28,12 +28,12 @@ func raw[E any](events []E) []byte {
 
 // A poster sends batches to a sink.
 type poster[E any] struct {
-	sink   string
+	url    string
 	client *http.Client
 }
 
 func newPoster[E any](sink string) *poster[E] {
-	return &poster[E]{sink, &http.Client{Timeout: postTimeout,
+	return &poster[E]{"http://" + sink + "/", &http.Client{Timeout: postTimeout,
 		Transport: &http.Transport{MaxIdleConnsPerHost: idleConns, DisableCompression: true}}}
 }
 
@@ -41,7 +41,7 @@ func newPoster[E any](sink string) *poster[E] {
 func (p *poster[E]) post(ctx context.Context, events []E) error {
 	closed := make(chan struct{})
 	b := &body{rest: bytes.NewReader(raw(events)), closed: closed}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.sink, b)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, b)
 	if err != nil {
 		return err // the sink's URL is wrong: nothing reads the body
 	}
@@ -57,7 +57,7 @@ func (p *poster[E]) post(ctx context.Context, events []E) error {
 	_, _ = io.Copy(io.Discard, resp.Body)
 	resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("%s answered %s", p.sink, resp.Status)
+		return fmt.Errorf("%s answered %s", p.url, resp.Status)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 func TestPostGivesTheEventsBack(t *testing.T) {
 	n := 0
 	sink := takes(t, func() int { n++; return []int{503, 0}[n%2] })
-	p := newPoster[[4096]byte](sink.URL + "/")
+	p := newPoster[[4096]byte](sink.Listener.Addr().String())
 	defer p.client.CloseIdleConnections()
 	events := make([][4096]byte, 500)
 	for i := range 20 {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -152,7 +153,7 @@ func TestSignals(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		if err := json.NewEncoder(conn).Encode(event.Ask{Sink: sink.URL + "/"}); err != nil {
+		if err := json.NewEncoder(conn).Encode(event.Ask{Sink: sink.Listener.Addr().String()}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(50 * time.Millisecond) // time to send, and to wait for the answer
@@ -165,6 +166,33 @@ func TestSignals(t *testing.T) {
 		close(hang)
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
+		}
+	}
+}
+
+// A sink is refused in a line if it is on another machine, asks for a rate that no run has, or is a second one.
+func TestASinkIsRefused(t *testing.T) {
+	_, addr := start(t)
+	sink := takes(t, willing).Listener.Addr().String()
+	for _, c := range []struct {
+		ask  event.Ask
+		want string
+	}{
+		{event.Ask{Sink: "192.0.2.1:80"}, "loopback host"},
+		{event.Ask{Sink: sink, Rate: maxRate + 1}, "from 1 to 64000000"},
+		{event.Ask{Sink: sink, Rate: -1}, "from 1 to 64000000"},
+		{event.Ask{Sink: sink}, ""},
+		{event.Ask{Sink: sink}, "another --addr"},
+	} {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		var f event.Figures
+		_ = json.NewEncoder(conn).Encode(c.ask)
+		if err := json.NewDecoder(conn).Decode(&f); err != nil || !strings.Contains(f.Error, c.want) || (f.Error == "") != (c.want == "") {
+			t.Errorf("%+v: %q, %v", c.ask, f.Error, err)
 		}
 	}
 }

@@ -3,10 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/study/event"
 )
 
@@ -40,20 +42,30 @@ type run struct {
 	paceLag event.Times
 }
 
-// begin starts a run that sends to a sink. The sizes of events are arrays and not slices, so that copying
-// events copies all their bytes.
+// begin starts a run that sends to a sink, as the sink asks. The sizes of events are arrays and not slices, so that
+// copying events copies all their bytes.
 func begin(s Settings, ask event.Ask) (*run, error) {
+	sink, ok := program.LoopbackAddr(ask.Sink)
+	if !ok {
+		return nil, fmt.Errorf("it cannot send to %q; a sink asks for %s", ask.Sink, program.AcceptLoopback)
+	}
+	if ask.Rate < 0 || ask.Rate > maxRate {
+		return nil, fmt.Errorf("it has no rate %d; a sink asks for one from 1 to %d, or 0: the producer's own", ask.Rate, maxRate)
+	}
 	r := &run{Settings: s, schedule: schedule{int64(cmp.Or(ask.Rate, s.EventRate)), ask.Lasts}}
 	connects := map[int]func(*run, string) error{64: connect[[64]byte], 256: connect[[256]byte], 1024: connect[[1024]byte],
 		4096: connect[[4096]byte]}
-	err := connects[s.EventBytes](r, ask.Sink)
-	pace := r.paceOpen
-	if err == nil && s.Pacing == pacingTicker {
-		pace = r.paceByTicker
-		r.ticks, err = newTicker(time.Second / time.Duration(r.schedule.rate))
-	}
-	if err != nil {
+	if err := connects[s.EventBytes](r, sink); err != nil {
 		return nil, err
+	}
+	pace := r.paceOpen
+	if s.Pacing == pacingTicker {
+		pace = r.paceByTicker
+		var err error
+		if r.ticks, err = newTicker(time.Second / time.Duration(r.schedule.rate)); err != nil {
+			r.finish(context.Background()) // no event was added, so the variant ends at once
+			return nil, err
+		}
 	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.origin = time.Now()

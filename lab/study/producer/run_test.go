@@ -22,7 +22,7 @@ func TestWhatIsAddedArrives(t *testing.T) {
 					s := settings(t, "--variant", variant, "--event-bytes", fmt.Sprint(size), "--pacing", pacing, "--batch-size", "50",
 						"--interval-ms", "20")
 					began := time.Now().UnixNano()
-					r, err := begin(s, event.Ask{Sink: sink.URL + "/"})
+					r, err := begin(s, event.Ask{Sink: sink.Listener.Addr().String()})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -63,7 +63,7 @@ func TestWhoWaitsIsOwed(t *testing.T) {
 		sink := takes(t, func() int { <-release; return 0 })
 		s := settings(t, "--variant", "pool-1", "--batch-size", "1", "--queue", "0", "--pacing", pacing, "--event-rate",
 			"1000")
-		r, err := begin(s, event.Ask{Sink: sink.URL + "/"})
+		r, err := begin(s, event.Ask{Sink: sink.Listener.Addr().String()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestNoMoreIsAddedThanWasOffered(t *testing.T) {
 		sink := takes(t, willing)
 		for range 50 {
 			r, err := begin(settings(t, "--pacing", pacing, "--event-rate", "500000", "--batch-size", "1000", "--queue",
-				"100000"), event.Ask{Sink: sink.URL + "/"})
+				"100000"), event.Ask{Sink: sink.Listener.Addr().String()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestARateIsAsked(t *testing.T) {
 	for _, pacing := range []string{pacingOpen, pacingTicker} {
 		sink := takes(t, willing)
 		r, err := begin(settings(t, "--event-rate", "1", "--interval-ms", "10", "--pacing", pacing),
-			event.Ask{Sink: sink.URL + "/", Rate: 1000, Lasts: 100 * time.Millisecond})
+			event.Ask{Sink: sink.Listener.Addr().String(), Rate: 1000, Lasts: 100 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,8 @@ func TestARateIsAsked(t *testing.T) {
 func TestASinkThatGoesAway(t *testing.T) {
 	for _, variant := range []string{"pool-10", "async", "swap", "batch"} {
 		sink := takes(t, willing)
-		r, err := begin(settings(t, "--variant", variant, "--interval-ms", "5", "--attempts", "2"), event.Ask{Sink: sink.URL + "/"})
+		r, err := begin(settings(t, "--variant", variant, "--interval-ms", "5", "--attempts", "2"),
+			event.Ask{Sink: sink.Listener.Addr().String()})
 		if err != nil {
 			t.Fatal(err)
 		}

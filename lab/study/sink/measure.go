@@ -99,7 +99,7 @@ func (s Settings) trial(ctx context.Context, w window) (*output, error) {
 	}
 	defer t.conn.Close()
 	t.answers = json.NewDecoder(t.conn)
-	ask := event.Ask{Sink: "http://" + ln.Addr().String() + "/", Rate: w.rate}
+	ask := event.Ask{Sink: ln.Addr().String(), Rate: w.rate}
 	if w.rate > 0 {
 		ask.Lasts = w.warmup + w.lasts
 	}
