@@ -60,8 +60,8 @@ Usage: event_sink --producer HOST:PORT [options]
   --latency-ms N        after which a batch is answered            (default 0)
   --errors-permille N   of a thousand batches, how many are refused at once
                         and not taken in                           (default 0)
-  --find-limit          search for the highest rate that arrives in time, for
-                        some seconds before the measured part, which has it
+  --find-limit          search for the highest rate that arrives in time, for up
+                        to a minute before the measured part, which has it
 
 SIGTERM or SIGINT stops the producer, and then the sink; nothing is printed.
 

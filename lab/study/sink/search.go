@@ -22,9 +22,15 @@ const (
 const (
 	// leastPart is the shortest part of a window that is judged.
 	leastPart = 100 * time.Millisecond
-	// longestSearch is when a search is given up: with the highest rate so far, if a higher one was too high.
-	longestSearch = 12 * time.Second
+	// longestSearch is when a search is given up: with the highest rate so far, if a higher one was too high. Each
+	// rate takes five parts, so with the default interval of a second twelve rates are tried. The time that lab run
+	// allows a sink leaves half a minute for the windows after the search.
+	longestSearch = time.Minute
 )
+
+// errSlow is of a search whose time is up before any rate was too high.
+var errSlow = fmt.Errorf("--find-limit found no rate that is too high in %v; "+
+	"lower the producer's --interval-ms or this --latency-ms, since each rate takes five times their sum", longestSearch)
 
 // search finds the highest rate that is kept up with: it quadruples the rate until it is too high, and then
 // halves the distance on a logarithmic scale, until the time is up. It is 0 if none is kept up with, or none was
@@ -51,6 +57,9 @@ func search(try func(perSecond int) (keptUp bool, err error), timeUp func() bool
 		} else {
 			tooHigh = rate
 		}
+	}
+	if tooHigh == 0 && low < mostRate {
+		return 0, errSlow
 	}
 	if tooHigh == 0 {
 		return 0, nil

@@ -45,11 +45,14 @@ func TestSearch(t *testing.T) {
 			t.Errorf("limit %d: found %d by %v", c.limit, limit, tried)
 		}
 	}
-	// A search whose time is up returns what it has found so far, if something was too high.
-	for _, c := range []struct{ limit, want int }{{1 << 30, 0}, {2500, 2000}} {
+	// A search whose time is up returns what it has found so far, if something was too high, or else says what to change.
+	for _, c := range []struct {
+		limit, want int
+		err         error
+	}{{1 << 30, 0, errSlow}, {2500, 2000, nil}} {
 		tries := 0
 		if limit, err := search(func(rate int) (bool, error) { tries++; return rate <= c.limit, nil },
-			func() bool { return tries == 2 }); err != nil || limit != c.want || tries != 2 {
+			func() bool { return tries == 2 }); err != c.err || limit != c.want || tries != 2 {
 			t.Errorf("limit %d: found %v by %d tries, %v", c.limit, limit, tries, err)
 		}
 	}
