@@ -98,11 +98,6 @@ is in use.
 func command(args []string) int {
 	producer := program.Program{Name: "event_producer", Out: os.Stdout, Errs: os.Stderr}
 	s, err := parse(args)
-	if err == nil && s.PprofSockets != "" {
-		if err = endpoint.Check(s.PprofSockets); err != nil {
-			err = fmt.Errorf("--pprof-sockets: %w", err)
-		}
-	}
 	if status, over := producer.Over(err, help); over {
 		return status
 	}
@@ -177,7 +172,10 @@ func parse(args []string) (Settings, error) {
 	fs.OneOf("pacing", &s.Pacing, pacingOpen, pacingTicker)
 	fs.BoolVar(&s.Stagger, "stagger", false, "")
 	fs.Whole("attempts", &s.Attempts, 1, 100)
-	fs.StringVar(&s.PprofSockets, "pprof-sockets", "", "")
+	fs.Func("pprof-sockets", "", func(v string) error {
+		s.PprofSockets = v
+		return endpoint.Check(v)
+	})
 	if err := fs.Read(args, "a value of --stagger is joined with =; "); err != nil {
 		return s, err
 	}

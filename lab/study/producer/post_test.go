@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"io"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/study/event"
@@ -34,17 +33,5 @@ func TestPostGivesTheEventsBack(t *testing.T) {
 	cancel()
 	if err := p.post(ctx, events); err == nil {
 		t.Error("posted after its context's end")
-	}
-}
-
-func TestABodyEndsWhenItIsClosed(t *testing.T) {
-	events := make([][64]byte, 5)
-	b := &body{rest: bytes.NewReader(raw(events)), closed: make(chan struct{})}
-	closed := b.closed
-	b.Close()
-	b.Close()
-	<-closed
-	if n, err := b.Read(make([]byte, 10)); n != 0 || err != io.EOF {
-		t.Errorf("%d bytes after its end, %v", n, err)
 	}
 }
