@@ -16,6 +16,9 @@ import (
 // Header is the number of bytes of an event before the filling.
 const Header = 16
 
+// MaxRate is the highest rate of events a second.
+const MaxRate = 64_000_000
+
 // SizeHeader is the HTTP header with the size of each event of a batch. The batch's body is its events, one
 // after the other.
 const SizeHeader = "Event-Bytes"

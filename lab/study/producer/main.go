@@ -39,9 +39,6 @@ import (
 	"github.com/line-rate/line-rate/lab/study/event"
 )
 
-// maxRate is the highest rate of events a second.
-const maxRate = 64_000_000
-
 // The pacings.
 const (
 	pacingOpen   = "open"
@@ -162,7 +159,7 @@ func parse(args []string) (Settings, error) {
 	fs := program.NewFlags()
 	fs.Loopback("addr", &s.Addr)
 	fs.StringVar(&s.Variant, "variant", "async", "")
-	fs.Whole("event-rate", &s.EventRate, 1, maxRate)
+	fs.Whole("event-rate", &s.EventRate, 1, event.MaxRate)
 	size := ""
 	fs.OneOf("event-bytes", &size, "64", "256", "1024", "4096")
 	fs.Whole("batch-size", &s.BatchSize, 1, 100_000)

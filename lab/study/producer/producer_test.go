@@ -179,7 +179,7 @@ func TestASinkIsRefused(t *testing.T) {
 		want string
 	}{
 		{event.Ask{Sink: "192.0.2.1:80"}, "loopback host"},
-		{event.Ask{Sink: sink, Rate: maxRate + 1}, "from 1 to 64000000"},
+		{event.Ask{Sink: sink, Rate: event.MaxRate + 1}, "from 1 to 64000000"},
 		{event.Ask{Sink: sink, Rate: -1}, "from 1 to 64000000"},
 		{event.Ask{Sink: sink}, ""},
 		{event.Ask{Sink: sink}, "another --addr"},

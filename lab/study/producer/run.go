@@ -31,8 +31,8 @@ type run struct {
 
 	schedule
 	origin  time.Time
-	ticks   *ticker      // of the ticker pacer
-	stopped atomic.Int64 // when offering ended, on the run's clock; 0: not yet
+	ticks   *ticker       // of the ticker pacer
+	stopped time.Duration // when offering ended, on the run's clock; 0: not yet
 
 	ctx     context.Context // its end stops the pacer
 	cancel  context.CancelFunc
@@ -49,8 +49,8 @@ func begin(s Settings, ask event.Ask) (*run, error) {
 	if !ok {
 		return nil, fmt.Errorf("it cannot send to %q; a sink asks for %s", ask.Sink, program.AcceptLoopback)
 	}
-	if ask.Rate < 0 || ask.Rate > maxRate {
-		return nil, fmt.Errorf("it has no rate %d; a sink asks for one from 1 to %d, or 0: the producer's own", ask.Rate, maxRate)
+	if ask.Rate < 0 || ask.Rate > event.MaxRate {
+		return nil, fmt.Errorf("it has no rate %d; a sink asks for one from 1 to %d, or 0: the producer's own", ask.Rate, event.MaxRate)
 	}
 	r := &run{Settings: s, schedule: schedule{int64(cmp.Or(ask.Rate, s.EventRate)), ask.Lasts}}
 	connects := map[int]func(*run, string) error{64: connect[[64]byte], 256: connect[[256]byte], 1024: connect[[1024]byte],
@@ -154,11 +154,7 @@ func (r *run) figures() event.Figures {
 	// What was taken in is read last, so that it includes all events in the other counts.
 	f := event.Figures{Logged: r.logged.Load(), Failed: r.failed.Load(), Added: r.added.Load(),
 		Interval: r.Interval.Seconds(), Add: r.adding.Spread(), PaceLag: r.paceLag.Spread()}
-	now := time.Duration(r.stopped.Load())
-	if now == 0 {
-		now = r.clock()
-	}
-	f.Offered = r.offered(now)
+	f.Offered = r.offered(cmp.Or(r.stopped, r.clock()))
 	return f
 }
 
@@ -167,7 +163,7 @@ func (r *run) figures() event.Figures {
 func (r *run) stop() event.Figures {
 	r.cancel()
 	r.pacing.Wait()
-	r.stopped.Store(int64(r.clock()))
+	r.stopped = r.clock()
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
 	r.finish(ctx)

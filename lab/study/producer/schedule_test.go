@@ -3,6 +3,8 @@ package main
 import (
 	"testing"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 func TestSchedule(t *testing.T) {
@@ -24,7 +26,7 @@ func TestSchedule(t *testing.T) {
 
 // An event counts as offered from the time when it is due, and not before.
 func TestADueEventIsOffered(t *testing.T) {
-	for _, rate := range []int64{7, maxRate, 2000, 1, 999_983} {
+	for _, rate := range []int64{7, event.MaxRate, 2000, 1, 999_983} {
 		s := schedule{rate: rate}
 		for n := int64(0); n < 10_000_000; n += 1 + n/1000 {
 			due := s.due(n)
@@ -40,8 +42,8 @@ func TestADueEventIsOffered(t *testing.T) {
 		}
 	}
 	// A day at the highest rate does not overflow.
-	s, day := schedule{rate: maxRate}, 24*time.Hour
-	if n := s.offered(day); n != maxRate*86400 || s.due(n-1) != day {
+	s, day := schedule{rate: event.MaxRate}, 24*time.Hour
+	if n := s.offered(day); n != event.MaxRate*86400 || s.due(n-1) != day {
 		t.Errorf("%d in a day, the last at %v", n, s.due(n-1))
 	}
 }

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 // The search's bounds, in events a second.
 const (
 	firstRate = 2000
-	mostRate  = 64_000_000
 	// factor is by how much the rate grows until it is too high, and bisections is how often that factor is
 	// halved: what remains is its 32nd root, 4.4 %.
 	factor     = 4
@@ -37,7 +38,7 @@ var errSlow = fmt.Errorf("--find-limit found no rate that is too high in %v; "+
 // too high: the highest one is then no limit.
 func search(try func(perSecond int) (keptUp bool, err error), timeUp func() bool) (int, error) {
 	low, tooHigh := 0, 0
-	for left := bisections; left > 0 && low < mostRate && !timeUp(); {
+	for left := bisections; left > 0 && low < event.MaxRate && !timeUp(); {
 		rate := firstRate
 		switch {
 		case tooHigh > 0 && low == 0:
@@ -46,7 +47,7 @@ func search(try func(perSecond int) (keptUp bool, err error), timeUp func() bool
 			rate = int(math.Round(math.Sqrt(float64(low) * float64(tooHigh))))
 			left--
 		case low > 0:
-			rate = min(factor*low, mostRate)
+			rate = min(factor*low, event.MaxRate)
 		}
 		keptUp, err := try(rate)
 		if err != nil {
@@ -58,7 +59,7 @@ func search(try func(perSecond int) (keptUp bool, err error), timeUp func() bool
 			tooHigh = rate
 		}
 	}
-	if tooHigh == 0 && low < mostRate {
+	if tooHigh == 0 && low < event.MaxRate {
 		return 0, errSlow
 	}
 	if tooHigh == 0 {

@@ -18,7 +18,7 @@ import (
 func TestSearch(t *testing.T) {
 	never := func() bool { return false }
 	for _, c := range []struct{ limit, growing int }{
-		{1999, 1}, {2000, 2}, {3999, 2}, {9000, 3}, {100_000, 4}, {3_999_999, 7}, {63_999_999, 9}, {mostRate, 9},
+		{1999, 1}, {2000, 2}, {3999, 2}, {9000, 3}, {100_000, 4}, {3_999_999, 7}, {63_999_999, 9}, {event.MaxRate, 9},
 		{math.MaxInt, 9},
 	} {
 		var tried []int
@@ -30,12 +30,12 @@ func TestSearch(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, rate := range tried[:c.growing] {
-			if i > 0 && rate != min(factor*tried[i-1], mostRate) {
+			if i > 0 && rate != min(factor*tried[i-1], event.MaxRate) {
 				t.Errorf("limit %d: %v", c.limit, tried)
 			}
 		}
 		switch {
-		case c.limit < firstRate || c.limit >= mostRate:
+		case c.limit < firstRate || c.limit >= event.MaxRate:
 			if limit != 0 || len(tried) != c.growing {
 				t.Errorf("limit %d: found %d by %v", c.limit, limit, tried)
 			}
