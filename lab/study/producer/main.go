@@ -85,7 +85,7 @@ Usage: event_producer [options]
                                                              (default 1)
   --pprof-sockets DIR  serve profiles on DIR/<pid>.sock      (default: none)
 
-It makes events while an event_sink is connected.
+It makes events while an event_sink is connected, for one at a time.
 SIGTERM or SIGINT ends it at once; what a run then holds is lost.
 
 Exit codes: 0 ended when asked, 1 failed, 2 a setting was refused, 3 the address
