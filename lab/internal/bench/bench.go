@@ -181,5 +181,5 @@ func (b *Bench) explain(ctx context.Context, o *compare.Outcome) error {
 	if err := why.Calls(ctx, *p, o, b.Show); err != nil || !b.Why {
 		return err
 	}
-	return why.Search{Plan: *p, Tell: b.Show}.Add(ctx, o)
+	return why.Add(ctx, *p, o, b.Show)
 }

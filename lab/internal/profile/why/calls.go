@@ -20,7 +20,6 @@ import (
 // that counts is taken off, since no request causes timers and polls; the rest of these is small among enough answers.
 const (
 	countedLoad = time.Second
-	leastWarmup = 100 * time.Millisecond
 	fewest      = 200   // answers that tell anything
 	rarest      = 0.001 // least share of requests that a call is told of
 )
@@ -33,7 +32,7 @@ func Calls(ctx context.Context, p measure.Plan, o *compare.Outcome, tell func(te
 		one, m := p, &o.Servers[i]
 		one.Subjects, one.Target = p.Subjects[i:i+1], func(_ int, addr string) load.Target { return p.Target(i, addr) }
 		err := one.Visit(ctx, func(ctx context.Context, v *measure.Visit) (err error) {
-			m.CallsBy, err = callsOf(ctx, s, v, max(p.Warmup[i], leastWarmup))
+			m.CallsBy, err = callsOf(ctx, s, v)
 			return cmp.Or(s.Gone(), err)
 		})
 		if ctx.Err() != nil {
@@ -52,8 +51,8 @@ func Calls(ctx context.Context, p measure.Plan, o *compare.Outcome, tell func(te
 }
 
 // callsOf gives the system calls that a request makes of a server, by name.
-func callsOf(ctx context.Context, s measure.Subject, v *measure.Visit, warmup time.Duration) (map[string]float64, error) {
-	if _, _, err := v.Turn(ctx, 0, min(warmup, countedLoad)); err != nil {
+func callsOf(ctx context.Context, s measure.Subject, v *measure.Visit) (map[string]float64, error) {
+	if _, _, err := v.Turn(ctx, 0, countedLoad); err != nil {
 		return nil, err
 	}
 	list := func() []int { return s.CPU().PIDs }

@@ -23,48 +23,36 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/tell"
 	"github.com/line-rate/line-rate/lab/internal/words"
+	"github.com/line-rate/line-rate/lab/load"
 )
-
-// A Search says of what kind of work the difference is. In each round all servers start afresh and take turns, which says what
-// a request costs each, and are then profiled under load, which says what of that is which kind of work.
-type Search struct {
-	measure.Plan
-	Tell func(text string) // of how far it is
-}
 
 const (
 	whyWindow     = time.Second             // of a profile; pprof knows whole seconds only
 	perfRest      = 1200 * time.Millisecond // what the load lasts beyond it, since perf takes a while to begin
 	fewestSamples = 20                      // of a profile that tells anything
-	mostUnnamed   = 0.01                    // of the samples, above which it is said that code has no symbols
 )
 
-// most is how many rounds there are: one may fail, and those left have an interval.
-var most = stats.MinSamples + 1
+// most is how many rounds there are: the fewest that have an interval.
+var most = stats.MinSamples
 
 // A sampler takes a CPU profile of a server for whyWindow.
 type sampler struct {
 	name string
 	rest time.Duration // of load beyond the profile, since it begins late
-	take func(ctx context.Context, i int) (profile.Profile, error)
+	take func(ctx context.Context, s measure.Subject, at load.Target) (profile.Profile, error)
 }
 
 // byPprof asks a Go server that has net/http/pprof at its own address.
-func (w Search) byPprof(ctx context.Context, i int) (none profile.Profile, err error) {
-	s := w.Subjects[i]
+func byPprof(ctx context.Context, s measure.Subject, at load.Target) (none profile.Profile, err error) {
 	if pids := s.CPU().PIDs; len(pids) != 1 {
 		return none, fmt.Errorf("pprof sees one process of %s, and there are %d", s.Name(), len(pids))
 	}
-	at := w.Target(i, s.Addr())
 	transport, err := probe.Transport(at)
 	if err != nil {
 		return none, err
 	}
 	defer transport.CloseIdleConnections()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at.URL, nil)
-	if err != nil {
-		return none, err
-	}
+	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, at.URL, nil) // its address was asked before
 	r.URL.Path, r.URL.RawQuery = "/debug/pprof/profile", "seconds=1"
 	a, err := transport.RoundTrip(r)
 	if err != nil {
@@ -80,43 +68,43 @@ func (w Search) byPprof(ctx context.Context, i int) (none profile.Profile, err e
 }
 
 // byPerf has perf sample the server's processes.
-func (w Search) byPerf(ctx context.Context, i int) (profile.Profile, error) {
-	stacks, err := kernel.Record(ctx, w.Subjects[i].CPU().PIDs, whyWindow)
+func byPerf(ctx context.Context, s measure.Subject, _ load.Target) (profile.Profile, error) {
+	stacks, err := kernel.Record(ctx, s.CPU().PIDs, whyWindow)
 	return kernel.Analyse(stacks), err
 }
 
-// Add profiles all servers, and adds to what a comparison came to of what kind of work the difference is. All servers have
-// the same sampler: pprof if they all serve it, else perf. It decides nothing, so where it fails a note says why.
-func (w Search) Add(ctx context.Context, o *compare.Outcome) error {
-	r := rand.New(rand.NewPCG(w.Seed, 'w'))
-	by, why := sampler{"pprof", 0, w.byPprof}, ""
+// Add profiles all servers, and adds to what a comparison came to of what kind of work the difference is. In each round all
+// servers start afresh and take turns, which says what a request costs each, and are then profiled under load, which says
+// what of that is which kind of work. All have the same sampler: pprof if they all serve it, else perf. It decides nothing,
+// so where it fails a note says why.
+func Add(ctx context.Context, p measure.Plan, o *compare.Outcome, say func(text string)) error {
+	r := rand.New(rand.NewPCG(p.Seed, 'w'))
+	by, why := sampler{"pprof", 0, byPprof}, ""
 	var rounds [][]profiled
 	for len(rounds) < most {
-		w.Tell(fmt.Sprintf("why: round %d of %d, by %s", len(rounds)+1, most, by.name))
-		round, err := w.round(ctx, r, by)
-		if ctx.Err() != nil {
+		say(fmt.Sprintf("why: round %d of %d, by %s", len(rounds)+1, most, by.name))
+		round, err := takeRound(ctx, p, r, by)
+		switch {
+		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		}
-		if err == nil {
+		case err == nil:
 			rounds = append(rounds, round)
-		} else if len(rounds) >= stats.MinSamples {
-			break
-		} else if len(rounds) == 0 && by.name == "pprof" {
-			by, why = sampler{"perf", perfRest, w.byPerf}, err.Error()+"; "
-		} else {
+		case len(rounds) == 0 && by.name == "pprof":
+			by, why = sampler{"perf", perfRest, byPerf}, err.Error()+"; "
+		default:
 			o.Notes = append(o.Notes, "why they differ is not known: "+why+err.Error())
 			return nil
 		}
 	}
-	o.Why = &compare.Why{Source: by.name, Rounds: len(rounds), WindowS: whyWindow.Seconds()}
-	for i := range w.Subjects[1:] {
+	o.Why = &compare.Why{Source: by.name, Rounds: most, WindowS: whyWindow.Seconds()}
+	for i, other := range p.Subjects[1:] {
 		of := reasons(rounds, i+1)
-		of.Base, of.Name = w.Subjects[0].Name(), w.Subjects[i+1].Name()
-		if slices.ContainsFunc(rounds, func(r []profiled) bool { return max(r[0].unnamed(), r[i+1].unnamed()) > mostUnnamed }) {
-			of.Says += "; code that is compiled at run time, or stripped, has no symbols and counts as the handler's"
+		of.Base, of.Name = p.Subjects[0].Name(), other.Name()
+		if by.name == "perf" {
+			of.Says += "; code without symbols (stripped, or compiled at run time) counts as the handler's"
 		}
 		of.Says += fmt.Sprintf("; %d profiles of each server by %s, %s each; rows are medians, so they need not add up to the last",
-			len(rounds), by.name, words.Duration(whyWindow))
+			most, by.name, words.Duration(whyWindow))
 		o.Why.Comparisons = append(o.Why.Comparisons, of)
 	}
 	return nil
@@ -128,24 +116,20 @@ type profiled struct {
 	profile.Profile
 }
 
-// unnamed is the share of what counts as the handler's for want of a symbol.
-func (p profiled) unnamed() float64 { return p.Packages[profile.NoSymbol] }
-
-// round measures and profiles all servers once.
-func (w Search) round(ctx context.Context, r *rand.Rand, by sampler) ([]profiled, error) {
-	round := make([]profiled, len(w.Subjects))
-	w.Extras = []measure.Extra{{Window: whyWindow + by.rest, Due: func(int) bool { return true },
+// takeRound measures and profiles all servers once.
+func takeRound(ctx context.Context, p measure.Plan, r *rand.Rand, by sampler) ([]profiled, error) {
+	round := make([]profiled, len(p.Subjects))
+	p.Extras = []measure.Extra{{Window: whyWindow + by.rest, Due: func(int) bool { return true },
 		Do: func(ctx context.Context, i int) (err error) {
-			if round[i].Profile, err = by.take(ctx, i); err == nil && round[i].Events < fewestSamples {
-				err = fmt.Errorf("%s took %.0f samples of %s, and so few tell nothing", by.name, round[i].Events, w.Subjects[i].Name())
-			}
+			s := p.Subjects[i]
+			round[i].Profile, err = by.take(ctx, s, p.Target(i, s.Addr()))
 			return err
 		}}}
 	var order []int
-	for range w.Rounds {
-		order = append(order, r.Perm(len(w.Subjects))...)
+	for range p.Rounds {
+		order = append(order, r.Perm(len(p.Subjects))...)
 	}
-	trials, err := w.Block(ctx, order)
+	trials, err := p.Block(ctx, order)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +141,8 @@ func (w Search) round(ctx context.Context, r *rand.Rand, by sampler) ([]profiled
 		if len(t.Faults) > 0 {
 			return nil, errors.New(t.Faults[len(t.Faults)-1].Detail)
 		}
-		return nil, errors.New(w.Subjects[i].Name() + ": its CPU a request was not seen")
+		return nil, fmt.Errorf("%s: its CPU a request was not seen, or %s took too few samples (%.0f)", p.Subjects[i].Name(),
+			by.name, round[i].Events)
 	}
 	return round, nil
 }

@@ -96,8 +96,7 @@ func TestAServerThatEndsIsNamed(t *testing.T) {
 func TestTheWorkOfADifferenceIsTold(t *testing.T) {
 	o := outcome()
 	most = 1
-	s := Search{Plan: plan(t, 21620, "once", "often"), Tell: func(string) {}}
-	if err := s.Add(t.Context(), o); err != nil {
+	if err := Add(t.Context(), plan(t, 21620, "once", "often"), o, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	if o.Why == nil {
