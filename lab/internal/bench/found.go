@@ -15,6 +15,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/proc"
+	"github.com/line-rate/line-rate/lab/internal/profile/kernel"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -103,20 +104,12 @@ func affinity(servers []*Server) (all []int) {
 		}
 		pids, _ := s.running.Processes()
 		for _, pid := range pids {
-			on, _ := cores.Parse(status(pid, "Cpus_allowed_list"))
+			on, _ := cores.Parse(kernel.Status(pid, "Cpus_allowed_list"))
 			all = append(all, on...)
 		}
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// status is a field of a process's status, as the kernel prints it.
-func status(pid int, field string) string {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	_, rest, _ := strings.Cut(string(text), "\n"+field+":")
-	value, _, _ := strings.Cut(rest, "\n")
-	return strings.TrimSpace(value)
 }
 
 // owns refuses a server that ran already at whose address others listen too, or in its place.
@@ -154,7 +147,7 @@ var errLost = errors.New("it ignores the end of its children (SIGCHLD) and start
 // childLost tells whether one of some processes lets its children end without a trace.
 func childLost(pids []int) bool {
 	return slices.ContainsFunc(pids, func(pid int) bool {
-		ignored, err := strconv.ParseUint(status(pid, "SigIgn"), 16, 64)
+		ignored, err := strconv.ParseUint(kernel.Status(pid, "SigIgn"), 16, 64)
 		return err == nil && ignored&(1<<16) != 0 // signal 17
 	})
 }

@@ -152,7 +152,7 @@ func (g *group) extras(subjects []measure.Subject) (all []measure.Extra) {
 		all = append(all, measure.Extra{Window: gaugeFor, Due: g.ungauged,
 			Do: func(ctx context.Context, i int) error { // what cannot be gauged is left out
 				if stacks, err := kernel.Record(ctx, subjects[i].CPU().PIDs, gaugeFor/2); err == nil {
-					g.gauged[i], _ = kernel.ReceiveShare(stacks)
+					g.gauged[i] = kernel.ReceiveShare(stacks)
 				}
 				return nil
 			}})

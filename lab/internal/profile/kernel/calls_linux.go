@@ -34,11 +34,12 @@ func Count(list func() []int, load func() error) (map[string]int64, error) {
 		all.Go(func() {
 			if failed == nil {
 				time.Sleep(quiet) // a call that waited when tracing began is made anew
-				t.phase.Store(counting)
+				t.counting.Store(true)
 				failed = load()
 				time.Sleep(quiet)
 			}
-			t.phase.Store(lettingGo)
+			t.counting.Store(false)
+			t.leaving.Store(true)
 		})
 		t.follow()
 	})
@@ -53,15 +54,10 @@ const (
 	letGoWithin = 3 * time.Second
 )
 
-// The phases of a tracer, of which the first is 0.
-const (
-	counting = iota + 1
-	lettingGo
-)
-
 // A tracer is the state of one thread that traces.
 type tracer struct {
-	phase   atomic.Int32
+	counting, leaving atomic.Bool // whether calls count, and whether threads are let go of
+
 	threads map[int]bool // that are traced
 	counts  map[string]int64
 	ended   error // why the counts are not all
@@ -83,14 +79,14 @@ func (t *tracer) seize(list func() []int) error {
 					continue
 				}
 				err := ptrace(unix.PTRACE_SEIZE, tid, 0, options)
-				switch by := tracerOf(tid); {
+				switch by := Status(tid, "TracerPid"); {
 				case err == nil:
 					_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0) // so that its calls stop from now on
 				case errors.Is(err, unix.ESRCH): // it has ended
 					continue
 				case by == strconv.Itoa(unix.Gettid()):
 					// its parent is traced, and so was it from its beginning
-				case by != "0":
+				case by != "" && by != "0":
 					return fmt.Errorf("process %s traces it already; end that first", by)
 				default:
 					return fmt.Errorf("it may not be traced (%w): give its command if it ran already, or as root: "+
@@ -106,19 +102,11 @@ func (t *tracer) seize(list func() []int) error {
 	return nil
 }
 
-// tracerOf is the process that traces a thread; "0" if none does.
-func tracerOf(tid int) string {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", tid))
-	_, rest, _ := strings.Cut(string(text), "\nTracerPid:\t")
-	by, _, _ := strings.Cut(rest, "\n")
-	return cmp.Or(by, "0")
-}
-
 // follow answers stops until no thread is left. In the end it lets go of each thread at its next stop.
 func (t *tracer) follow() {
 	var limit time.Time // of letting go
 	for idle := 0; len(t.threads) > 0; idle++ {
-		if letGo := t.phase.Load() == lettingGo; letGo && limit.IsZero() {
+		if letGo := t.leaving.Load(); letGo && limit.IsZero() {
 			limit = time.Now().Add(letGoWithin)
 			for tid := range t.threads {
 				_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0)
@@ -135,7 +123,7 @@ func (t *tracer) follow() {
 			switch got, err := unix.Wait4(tid, &status, unix.WALL|unix.WNOHANG, nil); {
 			case err != nil && !errors.Is(err, unix.EINTR), got == tid && !status.Stopped():
 				delete(t.threads, tid)
-				if t.phase.Load() != lettingGo && (status.Signaled() || len(t.threads) == 0) {
+				if !t.leaving.Load() && (status.Signaled() || len(t.threads) == 0) {
 					t.ended = errors.New("a process ended while its calls were counted")
 				}
 			case got == tid:
@@ -159,7 +147,7 @@ func (t *tracer) answer(tid int, status unix.WaitStatus) {
 	case event == 0:
 		deliver = signal
 	}
-	if t.phase.Load() == lettingGo {
+	if t.leaving.Load() {
 		request = unix.PTRACE_DETACH
 		delete(t.threads, tid)
 	}
@@ -180,7 +168,7 @@ func (t *tracer) count(tid int) {
 	if errors.Is(err, unix.EIO) {
 		t.ended = errors.New("this kernel does not tell a tracer which call was made; Linux 5.3 and later do")
 	}
-	if err != nil || info.Op != 1 || t.phase.Load() != counting { // an error: it was killed in its stop
+	if err != nil || info.Op != 1 || !t.counting.Load() { // an error: it was killed in its stop
 		return
 	}
 	name := cmp.Or(names()[info.Number], fmt.Sprintf("syscall %d", info.Number))

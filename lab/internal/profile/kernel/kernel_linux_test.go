@@ -86,10 +86,6 @@ func TestASampleHasOneKindOfWorkByItsWholeStack(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, got.Work, c.want)
 		}
 	}
-	of := Analyse([]Stack{stack("/tmp/perf-7.map:", node+"uv_run"), stack("/srv/c:main")})
-	if of.Packages[profile.NoSymbol] != 0.5 {
-		t.Errorf("%+v", of)
-	}
 }
 
 func TestTheClientsShareIsOfStacksThatHandAPacketOver(t *testing.T) {
@@ -98,11 +94,11 @@ func TestTheClientsShareIsOfStacksThatHandAPacketOver(t *testing.T) {
 	for range 100 {
 		all = append(all, parsing, parsing, parsing, handing)
 	}
-	if share, err := ReceiveShare(all); share != 0.25 || err != nil {
-		t.Errorf("%v, %v", share, err)
+	if share := ReceiveShare(all); share != 0.25 {
+		t.Errorf("%v of 400 samples", share)
 	}
-	if _, err := ReceiveShare(all[1:]); err == nil || !strings.Contains(err.Error(), "399 samples") {
-		t.Error(err)
+	if share := ReceiveShare(all[1:]); share != 0 {
+		t.Errorf("%v of 399 samples", share)
 	}
 }
 

@@ -4,7 +4,6 @@ package kernel
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -34,8 +34,13 @@ type Frame struct {
 // A Stack has its innermost call first.
 type Stack []Frame
 
-// any tells whether a frame is so.
-func (s Stack) any(so func(Frame) bool) bool { return slices.ContainsFunc(s, so) }
+// Status is a field of a process's or a thread's status, as the kernel prints it.
+func Status(pid int, field string) string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, _ := strings.Cut(string(text), "\n"+field+":")
+	value, _, _ := strings.Cut(rest, "\n")
+	return strings.TrimSpace(value)
+}
 
 // Usable says why no process can be sampled on this machine, and the way out; empty if it can be.
 func Usable() string {
@@ -44,10 +49,7 @@ func Usable() string {
 	}
 	level := func(setting string) int {
 		text, _ := os.ReadFile("/proc/sys/kernel/" + setting)
-		n, err := strconv.Atoi(strings.TrimSpace(string(text)))
-		if err != nil {
-			return 9 // unknown: it may forbid all
-		}
+		n, _ := strconv.Atoi(strings.TrimSpace(string(text))) // a kernel without it says why when perf begins
 		return n
 	}
 	// Where the addresses of the kernel's functions are hidden, perf cannot name them.
@@ -82,15 +84,12 @@ func Record(ctx context.Context, pids []int, window time.Duration) ([]Stack, err
 func perf(ctx context.Context, in []byte, limit time.Duration, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "perf", args...)
-	var said bytes.Buffer
-	cmd.Stdin, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(in), &said, time.Second
-	out, err := cmd.Output()
+	var out bytes.Buffer
+	err := proc.Run(ctx, proc.Spec{Argv: append([]string{"perf"}, args...), Stdin: bytes.NewReader(in), Stdout: &out})
 	if err != nil {
-		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
-		err = fmt.Errorf("perf %s: %w: %s", args[0], cmp.Or(context.Cause(ctx), err), lines[len(lines)-1])
+		err = fmt.Errorf("perf %s: %w", args[0], err)
 	}
-	return out, err
+	return out.Bytes(), err
 }
 
 // line is a frame of perf script's, as "ADDRESS SYMBOL (OBJECT)". A symbol may have spaces and brackets as well.
@@ -117,20 +116,20 @@ func parse(script string) (all []Stack) {
 // The fewest samples that tell how much a client's work is: at a share of a fifth, its standard error is then 0.02.
 const leastSamples = 400
 
-// ReceiveShare is the part of a server's CPU time that is its client's work.
+// ReceiveShare is the part of a server's CPU time that is its client's work; 0 if there are too few samples to tell.
 //
 // Between processes on one machine there is no network card. What a server sends runs through the receiving side of the
 // network stack at once, on the server's core and on the server's CPU clock, before its system call returns: over loopback
 // and over a veth pair alike. So a raw CPU time a request is too high by that part, and the ratio of two servers lies too
 // near to 1. What a client would do elsewhere (interrupts, a card's driver, checksums) is not seen.
-func ReceiveShare(stacks []Stack) (float64, error) {
+func ReceiveShare(stacks []Stack) float64 {
 	if len(stacks) < leastSamples {
-		return 0, fmt.Errorf("perf took %d samples of the server, and %d are the least that tell", len(stacks), leastSamples)
+		return 0
 	}
 	handed := strict.Count(stacks, func(s Stack) bool { // a packet to the protocol that receives it
-		return s.any(func(f Frame) bool { return strings.HasPrefix(f.Symbol, "__netif_receive_skb") })
+		return slices.ContainsFunc(s, func(f Frame) bool { return strings.HasPrefix(f.Symbol, "__netif_receive_skb") })
 	})
-	return float64(handed) / float64(len(stacks)), nil
+	return float64(handed) / float64(len(stacks))
 }
 
 // What stacks are known by: the kernel's functions of one system call, on amd64 and arm64, of some of which the compiler
@@ -145,36 +144,27 @@ var (
 		`v8::internal::([A-Za-z:]*(Scaveng|MarkCompact|Marking|Sweep|Evacuat)|Heap::(Collect|Perform)Garbage))`)
 )
 
-// Analyse sums up stacks as a CPU profile, by kind of work. Of the packages it has only the share of what is the server's
-// own and has no symbol.
+// Analyse sums up stacks as a CPU profile, by kind of work alone.
 func Analyse(stacks []Stack) profile.Profile {
-	out := profile.Profile{Kind: profile.CPU, Events: float64(len(stacks)), Work: map[string]float64{}, Packages: map[string]float64{}}
+	out := profile.Profile{Kind: profile.CPU, Events: float64(len(stacks)), Work: map[string]float64{}}
 	for _, s := range stacks {
-		work, known := workOf(s)
-		out.Work[string(work)] += 1 / out.Events
-		if !known {
-			out.Packages[profile.NoSymbol] += 1 / out.Events
-		}
+		out.Work[string(workOf(s))] += 1 / out.Events
 	}
 	return out
 }
 
-// workOf is the kind of work of a stack; false if it is the server's own only for want of a symbol.
-func workOf(s Stack) (work profile.Work, known bool) {
-	at := 0
-	for at < len(s) && s[at].Kernel {
-		at++
-	}
-	inKernel, user := s[:at], s[at:]
-	if user.any(func(f Frame) bool { return strings.HasPrefix(f.Symbol, "runtime.") }) { // Go's, of which each goroutine has some
+// workOf is the kind of work of a stack.
+func workOf(s Stack) profile.Work {
+	user := strict.Filter(s, func(f Frame) bool { return !f.Kernel })
+	if slices.ContainsFunc(user, func(f Frame) bool { return strings.HasPrefix(f.Symbol, "runtime.") }) { // each goroutine of Go has some
 		names := strict.Map(user, func(f Frame) string { return f.Symbol })
 		slices.Reverse(names)
-		return profile.WorkOf(names), true
+		return profile.WorkOf(names)
 	}
-	for _, f := range slices.Backward(inKernel) {
-		if m := inCall.FindStringSubmatch(f.Symbol); m != nil {
+	for _, f := range slices.Backward(s) {
+		if m := inCall.FindStringSubmatch(f.Symbol); f.Kernel && m != nil {
 			if work := profile.WorkOfCall(m[1] + m[2]); work != "" {
-				return work, true
+				return work
 			}
 		}
 	}
@@ -182,11 +172,11 @@ func workOf(s Stack) (work profile.Work, known bool) {
 	who := slices.IndexFunc(user, func(f Frame) bool { return !anyones.MatchString(path.Base(f.Object)) })
 	switch {
 	case who < 0:
-		return profile.WorkOther, true
+		return profile.WorkOther
 	case !runtimes.MatchString(path.Base(user[who].Object)):
-		return profile.WorkHandler, user[who].Symbol != ""
-	case user[who:].any(func(f Frame) bool { return collects.MatchString(f.Symbol) }):
-		return profile.WorkCollector, true
+		return profile.WorkHandler
+	case slices.ContainsFunc(user[who:], func(f Frame) bool { return collects.MatchString(f.Symbol) }):
+		return profile.WorkCollector
 	}
-	return profile.WorkRuntime, true
+	return profile.WorkRuntime
 }
