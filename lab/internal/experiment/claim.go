@@ -266,8 +266,8 @@ func (c *Claim) checkProfile() error {
 		return fmt.Errorf("profile %q: no such kind of profile; %s", c.Profile, strict.InsteadOf(c.Profile, Profiles()))
 	}
 	switch {
-	case c.Work != "" && !slices.Contains(profile.WorkNames(), c.Work):
-		return fmt.Errorf("work %q: no such kind of work; %s", c.Work, strict.Instead(c.Work, profile.WorkNames()))
+	case c.Work != "" && !slices.ContainsFunc(Works(), func(w strict.Word) bool { return w.Name == c.Work }):
+		return fmt.Errorf("work %q: no such kind of work; %s", c.Work, strict.InsteadOf(c.Work, Works()))
 	case c.Package != "" && profile.PackageOf(c.Package+".F") != c.Package:
 		return fmt.Errorf("package %q: profiles count it as %q", c.Package, profile.PackageOf(c.Package+".F"))
 	case c.AtLeast != nil && *c.AtLeast > 1, c.AtMost != nil && *c.AtMost >= 1:

@@ -11,6 +11,7 @@
 package profile
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"strings"
@@ -43,7 +44,7 @@ type KindDoc struct {
 	Meaning string `json:"-"`
 
 	SampleType string `json:"-" toml:"sample_type"`
-	Events     string `json:"-"` // empty if its values are counts themselves
+	Events     string `json:"-"` // as sample_type if its values are counts themselves
 	Unit       string `json:"-"` // s, B or count
 }
 
@@ -94,11 +95,8 @@ func Analyse(kind Kind, p *pprof.Profile) (Profile, error) {
 	out := Profile{Kind: kind, Unit: doc.Unit, DurationS: words.Significant(float64(p.DurationNanos)/1e9, 12),
 		Work: map[string]float64{}, Packages: map[string]float64{}}
 	value, err := p.SampleIndexByName(doc.SampleType)
-	events := value
-	if doc.Events != "" && err == nil {
-		events, err = p.SampleIndexByName(doc.Events)
-	}
-	if err != nil {
+	events, none := p.SampleIndexByName(doc.Events)
+	if err = cmp.Or(err, none); err != nil {
 		return out, fmt.Errorf("the %s profile has other sample types: %w", kind, err)
 	}
 	total, stacks := 0., map[string]bool{}

@@ -25,11 +25,7 @@ func StackOf(s *pprof.Sample) (stack []string) {
 			stack = append(stack, NoSymbol)
 		}
 		for _, line := range slices.Backward(l.Line) {
-			name := NoSymbol
-			if line.Function != nil {
-				name = cmp.Or(line.Function.Name, name)
-			}
-			stack = append(stack, name)
+			stack = append(stack, cmp.Or(line.Function.Name, NoSymbol))
 		}
 	}
 	return stack
@@ -61,10 +57,7 @@ func PathOf(symbol string) string {
 		symbol = symbol[:slash+1+dot]
 	}
 	// The linker writes the dots in a path's last part as %2e, so that the first dot there ends the path.
-	path, err := url.PathUnescape(symbol)
-	if err != nil {
-		path = symbol
-	}
+	path, _ := url.PathUnescape(symbol)
 	if at := strings.LastIndex("/"+path, "/vendor/"); at >= 0 {
 		path = path[at+len("vendor/"):]
 	}

@@ -67,7 +67,7 @@ func TestStackIsFromTheCallerDownWithInlinedCalls(t *testing.T) {
 	s := &pprof.Sample{Location: []*pprof.Location{
 		{Line: []pprof.Line{{Function: name("inner")}, {Function: name("outer")}}},
 		{},
-		{Line: []pprof.Line{{}, {Function: name("")}}},
+		{Line: []pprof.Line{{Function: name("")}, {Function: name("")}}},
 		{Line: []pprof.Line{{Function: name("main.main")}}},
 	}}
 	if got, want := StackOf(s), []string{"main.main", NoSymbol, NoSymbol, NoSymbol, "outer", "inner"}; !slices.Equal(got, want) {

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -37,15 +38,8 @@ func Works() []WorkDoc { return taxonomy.Work }
 
 // Words name the kind of work inside a sentence.
 func (w Work) Words() string {
-	if d, ok := strict.Find(taxonomy.Work, func(d WorkDoc) bool { return d.Work == w }); ok {
-		return d.Words
-	}
-	return string(w)
-}
-
-// WorkNames lists the names of all kinds of work.
-func WorkNames() []string {
-	return strict.Map(taxonomy.Work, func(d WorkDoc) string { return string(d.Work) })
+	d, _ := strict.Find(taxonomy.Work, func(d WorkDoc) bool { return d.Work == w })
+	return cmp.Or(d.Words, string(w))
 }
 
 // WorkOfCall gives the kind of work that a system call is, whoever makes it; empty if that depends on who does.
@@ -63,9 +57,7 @@ func WorkOf(stack []string) Work {
 	// again. The innermost of the two decides: what fasthttp does for a handler is fasthttp's work.
 	for _, s := range slices.Backward(stack) {
 		path := PathOf(s)
-		owner, owned := strict.Find(taxonomy.Work, func(d WorkDoc) bool {
-			return slices.ContainsFunc(d.Packages, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
-		})
+		owner, owned := strict.Find(taxonomy.Work, func(d WorkDoc) bool { return begins(path+"/", d.Packages) })
 		if owned {
 			return owner.Work
 		}
