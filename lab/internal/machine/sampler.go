@@ -161,19 +161,18 @@ func Forks() int64 {
 	return int64(stat.ProcessCreated)
 }
 
-// Interface names the interface of this machine's default route with the lowest metric, "eth0" for instance;
-// empty if there is none.
-func Interface() (name string) {
+// Interface names the interface of this machine's default route, "eth0" for instance; empty if there is none. Of
+// several the kernel lists that with the lowest metric first.
+func Interface() string {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {
 		return ""
 	}
 	routes, _ := fs.NetRoute()
-	least := uint32(0)
 	for _, r := range routes {
-		if r.Destination == 0 && r.Mask == 0 && (name == "" || r.Metric < least) {
-			name, least = r.Iface, r.Metric
+		if r.Destination == 0 && r.Mask == 0 {
+			return r.Iface
 		}
 	}
-	return name
+	return ""
 }
