@@ -50,7 +50,7 @@ func (a Asking) Asked(path string, data *string) (Requests, error) {
 	return Requests{r}, err
 }
 
-// mostFile is the limit in bytes of a file; bodies may lie in files of their own.
+// mostFile is the limit in bytes of a file of requests, certificates or a key; bodies may lie in files of their own.
 const mostFile = 1 << 20
 
 // read reads a scenario's file. Files beside it are named from where it lies.

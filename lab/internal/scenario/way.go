@@ -22,9 +22,6 @@ type Asking struct {
 	SNI         string `more:"" name:"sni" placeholder:"NAME" help:"Over TLS, the name that the server is greeted with (default: that in the Host header, or the address)."`
 }
 
-// mostPEM is the limit in bytes of a file with certificates or a key.
-const mostPEM = 1 << 20
-
 // Way is a target that is spoken to as the flags say: what it has beside its address and its requests. Its URL has the
 // scheme alone.
 func (a Asking) Way(secure bool) (t load.Target, err error) {
@@ -47,7 +44,7 @@ func (a Asking) Way(secure bool) (t load.Target, err error) {
 		to   *string
 	}{{a.CACert, &t.CA}, {a.Cert, &t.Cert}, {a.Key, &t.Key}} {
 		if f.path != "" {
-			text, err := strict.ReadUpTo(f.path, mostPEM)
+			text, err := strict.ReadUpTo(f.path, mostFile)
 			if err != nil {
 				return t, err
 			}
