@@ -181,9 +181,6 @@ func packages(root string) (b Binary, err error) {
 		return b, fmt.Errorf("%s: %w", file, err)
 	}
 	lock, err := digest(filepath.Join(root, "package-lock.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
 	return Binary{SHA256: digestOf(b.Version, lock), Version: b.Version}, err
 }
 
