@@ -37,9 +37,6 @@ func (c *compareCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if err == nil {
 		err = c.check()
 	}
-	if err == nil {
-		err = onLinux()
-	}
 	if err != nil {
 		return cli.Failed, err
 	}

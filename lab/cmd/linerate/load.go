@@ -52,9 +52,6 @@ func (c *loadCall) do(ctx context.Context, out io.Writer) (int, error) {
 		c.URL = "http://" + c.URL
 	}
 	p, err := c.plan()
-	if err == nil {
-		err = onLinux()
-	}
 	if err != nil {
 		return cli.Failed, err
 	}
