@@ -41,20 +41,15 @@ func Divide(groups [][]int) Split {
 // Groups returns the allowed CPUs grouped by core. sys is the directory of CPUs, /sys/devices/system/cpu on a
 // real machine. If it does not list siblings, each CPU is a group of its own.
 func Groups(sys string, allowed []int) (groups [][]int) {
-	seen := map[int]bool{}
 	for _, cpu := range allowed {
-		if seen[cpu] {
+		if slices.ContainsFunc(groups, func(g []int) bool { return slices.Contains(g, cpu) }) {
 			continue
 		}
-		siblings, err := Parse(read(sys, fmt.Sprintf("cpu%d/topology/thread_siblings_list", cpu)))
+		siblings, err := Parse(Read(sys, fmt.Sprintf("cpu%d/topology/thread_siblings_list", cpu)))
 		if err != nil {
 			siblings = []int{cpu}
 		}
-		group := slices.DeleteFunc(siblings, func(s int) bool { return !slices.Contains(allowed, s) })
-		for _, c := range group {
-			seen[c] = true
-		}
-		groups = append(groups, group)
+		groups = append(groups, slices.DeleteFunc(siblings, func(s int) bool { return !slices.Contains(allowed, s) }))
 	}
 	return groups
 }

@@ -27,7 +27,7 @@ type Quota struct {
 func ReadQuota(proc, cgroup string, processes ...string) Quota {
 	q, climbed, found, all := Quota{Cores: math.Inf(1)}, map[string]bool{}, false, true
 	for _, p := range processes {
-		if text := read(proc, filepath.Join(p, "cgroup")); text != "" {
+		if text := Read(proc, filepath.Join(p, "cgroup")); text != "" {
 			found = true
 			mount, group := place(text, cgroup)
 			_, err := os.Stat(filepath.Join(mount, "cgroup.procs")) // which each group has
@@ -60,9 +60,9 @@ func place(text, cgroup string) (mount, group string) {
 func (q *Quota) climb(mount, group string, climbed map[string]bool) {
 	for dir := path.Clean("/" + group); ; dir = path.Dir(dir) {
 		at := filepath.Join(mount, dir)
-		limit, period, ok := strings.Cut(read(at, "cpu.max"), " ")
+		limit, period, ok := strings.Cut(Read(at, "cpu.max"), " ")
 		if !ok {
-			limit, period = read(at, "cpu.cfs_quota_us"), read(at, "cpu.cfs_period_us")
+			limit, period = Read(at, "cpu.cfs_quota_us"), Read(at, "cpu.cfs_period_us")
 		}
 		a, _ := strconv.ParseFloat(limit, 64) // "max" or -1 without a quota
 		b, _ := strconv.ParseFloat(period, 64)
@@ -81,7 +81,7 @@ func (q *Quota) climb(mount, group string, climbed map[string]bool) {
 
 // held is for how long a group was held back.
 func held(at string) time.Duration {
-	for line := range strings.Lines(read(at, "cpu.stat")) {
+	for line := range strings.Lines(Read(at, "cpu.stat")) {
 		name, number, _ := strings.Cut(strings.TrimSpace(line), " ")
 		n, _ := strconv.ParseInt(number, 10, 64)
 		switch name {
@@ -94,8 +94,8 @@ func held(at string) time.Duration {
 	return 0
 }
 
-// read reads a small file; empty if it cannot be read.
-func read(dir, name string) string {
-	text, _ := os.ReadFile(filepath.Join(dir, name))
+// Read reads a small file, as of /proc or /sys; empty if it cannot be read.
+func Read(elem ...string) string {
+	text, _ := os.ReadFile(filepath.Join(elem...))
 	return strings.TrimSpace(string(text))
 }

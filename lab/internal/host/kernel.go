@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 )
 
@@ -40,8 +40,7 @@ func Kernel(root string) map[string]string {
 			set["vulnerability."+filepath.Base(path)] = v
 		}
 	}
-	text, _ := os.ReadFile(filepath.Join(root, "proc", "cpuinfo")) // without it no microcode is known
-	set["microcode"] = value(string(text), "microcode")
+	set["microcode"] = value(cores.Read(root, "proc/cpuinfo"), "microcode")
 	var files unix.Rlimit // that a process started by the lab may open
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) == nil {
 		set["nofile"] = fmt.Sprint(files.Cur)
@@ -52,8 +51,7 @@ func Kernel(root string) map[string]string {
 
 // line reads a small file, as of /proc or /sys, as one line; empty if it cannot be read.
 func line(elem ...string) string {
-	b, _ := os.ReadFile(filepath.Join(elem...))
-	return strings.Join(strings.Fields(string(b)), " ")
+	return strings.Join(strings.Fields(cores.Read(elem...)), " ")
 }
 
 // value is the first value of a key in lines of "key: value".
@@ -71,7 +69,6 @@ func value(text, key string) string {
 // gibibytes gives the installed size.
 func Memory(root string) int64 {
 	var kib float64
-	text, _ := os.ReadFile(filepath.Join(root, "proc", "meminfo"))
-	_, _ = fmt.Sscanf(value(string(text), "MemTotal"), "%f kB", &kib)
+	_, _ = fmt.Sscanf(value(cores.Read(root, "proc/meminfo"), "MemTotal"), "%f kB", &kib)
 	return int64(math.Ceil(kib/(1<<20))) << 30
 }
