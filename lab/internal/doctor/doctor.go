@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -91,18 +89,7 @@ func Print(w io.Writer, fs []Finding) error {
 	return err
 }
 
-// line reads a short file of the machine; empty if there is none.
-func (m Machine) line(path string) string {
-	text, _ := os.ReadFile(filepath.Join(m.root, path))
-	return strings.Join(strings.Fields(string(text)), " ")
-}
-
 const cpus = "/sys/devices/system/cpu/"
-
-// sysctl reads a setting by its name.
-func (m Machine) sysctl(name string) string {
-	return m.line("/proc/sys/" + strings.ReplaceAll(name, ".", "/"))
-}
 
 // division says how the cores would be divided.
 func (m Machine) division() (seen, means, mend string) {
@@ -111,7 +98,7 @@ func (m Machine) division() (seen, means, mend string) {
 		seen = "one core, which server and client share"
 		means = "each disturbs the other, and no run can say whose CPU bounded it"
 	}
-	if online, err := cores.Parse(m.line(cpus + "online")); err == nil && len(online) > len(m.Allowed) {
+	if online, err := cores.Parse(cores.Read(m.root, cpus+"online")); err == nil && len(online) > len(m.Allowed) {
 		seen += fmt.Sprintf("; %d of the machine's %d are allowed", len(m.Allowed), len(online))
 		if means != "" {
 			mend = "run without taskset, or give the container more CPUs"
@@ -139,15 +126,10 @@ func (m Machine) quota() (seen, means, mend string) {
 	return fmt.Sprintf("%.2g cores", q.Cores), means, mend
 }
 
-// frequency finds out what sets the clock of the cores in use. Most virtual machines show nothing of it.
+// frequency finds out what sets the cores' clock. Most virtual machines show nothing of it.
 func (m Machine) frequency() (seen, means, mend string) {
 	const file = "cpufreq/scaling_governor"
-	var all []string
-	for _, c := range m.Allowed {
-		all = append(all, m.line(fmt.Sprintf("%scpu%d/%s", cpus, c, file)))
-	}
-	slices.Sort(all)
-	seen = strings.Trim(strings.Join(slices.Compact(all), ", "), ", ")
+	seen = cores.Read(m.root, cpus+"cpu0/"+file)
 	if seen == "" || seen == "performance" {
 		return seen, "", ""
 	}
@@ -200,7 +182,7 @@ func (m Machine) wire() (seen, means, mend string) {
 		{"kernel.apparmor_restrict_unprivileged_userns", "1", "0"}, {"kernel.unprivileged_userns_clone", "0", "1"},
 		{"user.max_user_namespaces", "0", "10000"}, {"user.max_net_namespaces", "0", "10000"},
 	} {
-		if m.sysctl(d.name) == d.denies {
+		if cores.Read(m.root, "/proc/sys/"+strings.ReplaceAll(d.name, ".", "/")) == d.denies {
 			by, mends = append(by, d.name+"="+d.denies), append(mends, "sudo sysctl -w "+d.name+"="+d.mend)
 		}
 	}
