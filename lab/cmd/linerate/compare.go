@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -98,19 +96,14 @@ func measured(ctx context.Context, b *bench.Bench) (*compare.Outcome, error) {
 	return out, err
 }
 
-// marks are what stands in a CPU's name beside it.
-var marks = regexp.MustCompile(`(?i)\((r|tm|c)\)|\bcpu\b|@.*`)
-
-// machine names the CPU with its cores, and the kernel's version.
+// machine names the CPU as the kernel does, with its cores, and the kernel's version.
 func machine() (name, kernel string) {
 	name = runtime.GOARCH + " processor" // as on arm64, whose kernel names none
-	text, _ := os.ReadFile("/proc/cpuinfo")
-	if _, rest, ok := strings.Cut(string(text), "model name"); ok {
-		model, _, _ := strings.Cut(strings.TrimLeft(rest, "\t :"), "\n")
-		name = strings.Join(strings.Fields(marks.ReplaceAllString(model, " ")), " ")
+	text := cores.Read("/proc/cpuinfo")
+	if _, rest, ok := strings.Cut(text, "model name"); ok {
+		name, _, _ = strings.Cut(strings.TrimLeft(rest, "\t :"), "\n")
 	}
-	version, _ := os.ReadFile("/proc/sys/kernel/osrelease")
-	return fmt.Sprintf("%s, %d cores", name, bytes.Count(text, []byte("processor\t:"))), strings.TrimSpace(string(version))
+	return fmt.Sprintf("%s, %d cores", name, strings.Count(text, "processor\t:")), cores.Read("/proc/sys/kernel/osrelease")
 }
 
 // where is what to know of the cores that the servers share.
