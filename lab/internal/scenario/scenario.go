@@ -3,6 +3,7 @@
 package scenario
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,7 +84,7 @@ func read(path string) (all Requests, err error) {
 
 // asked is the request as it is asked; dir is where its files lie.
 func (r Request) asked(dir string) (out load.Request, err error) {
-	out = load.Request{Name: r.Name, Method: r.Method, Path: r.Path, Status: r.Status}
+	out = load.Request{Name: r.Name, Method: cmp.Or(r.Method, "GET"), Path: r.Path, Status: r.Status}
 	if r.Weight != nil {
 		if out.Weight = *r.Weight; out.Weight == 0 {
 			return out, errors.New("weight is 0; leave out the request")
@@ -96,16 +97,11 @@ func (r Request) asked(dir string) (out load.Request, err error) {
 		}
 		out.Headers = append(out.Headers, [2]string{name, strings.TrimSpace(value)})
 	}
-	if out.Method == "" {
-		out.Method = "GET"
-	}
 	if r.Data != nil {
 		if out.Body, err = content(dir, *r.Data); err != nil {
 			return out, fmt.Errorf("data: %w", err)
 		}
-		if r.Method == "" {
-			out.Method = "POST"
-		}
+		out.Method = cmp.Or(r.Method, "POST")
 		if !slices.ContainsFunc(out.Headers, func(h [2]string) bool { return strings.EqualFold(h[0], "content-type") }) {
 			out.Headers = append(out.Headers, [2]string{"Content-Type", "application/x-www-form-urlencoded"})
 		}
