@@ -7,6 +7,7 @@ package cores
 
 import (
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,21 +103,19 @@ func Here() (split Split, allowed []int, err error) {
 const SlowBy = 1.25
 
 // Mask writes the mask of some CPUs on a machine with that many possible ones, exactly as the kernel prints it
-// back: groups of 32 CPUs, the highest first, and the first only as long as necessary.
+// back: a digit for each four possible CPUs, the highest first, with a comma between groups of 32 CPUs.
 func Mask(cpus []int, possible int) (string, error) {
-	const group, digits = 32, 8
-	words := make([]uint32, (possible+group-1)/group)
+	const digits = 8 // of a group
+	mask := new(big.Int)
 	for _, c := range cpus {
 		if c < 0 || c >= possible {
 			return "", fmt.Errorf("there is no CPU %d: the last possible one is %d", c, possible-1)
 		}
-		words[c/group] |= 1 << (c % group)
+		mask.SetBit(mask, c, 1)
 	}
-	width := (possible-1)%group/4 + 1
-	var parts []string
-	for _, w := range slices.Backward(words) {
-		parts = append(parts, fmt.Sprintf("%0*x", width, w))
-		width = digits
+	text := fmt.Sprintf("%0*x", (possible+3)/4, mask)
+	for at := len(text) - digits; at > 0; at -= digits {
+		text = text[:at] + "," + text[at:]
 	}
-	return strings.Join(parts, ","), nil
+	return text, nil
 }
