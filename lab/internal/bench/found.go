@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
 	"net"
@@ -23,7 +22,7 @@ import (
 func (s *Server) find() (err error) {
 	s.running = &measure.Running{Label: s.Name, At: s.address()}
 	kind, which, _ := strings.Cut(s.Subject, ":")
-	if kind == byProcess {
+	if kind == "pid" {
 		pid, _ := strconv.Atoi(which) // parsed before
 		s.running.Processes = process(pid)
 	} else {
@@ -139,10 +138,6 @@ func (s *Server) owns() error {
 
 // leastCost is less CPU time than answering a request can take, in seconds.
 const leastCost = 100e-9
-
-// errLost says that nobody inherits the CPU time of a server's children.
-var errLost = errors.New("it ignores the end of its children (SIGCHLD) and starts one for each few requests, so nobody inherits " +
-	"their CPU time and it cannot be read; let it wait for them, or name it as NAME=cgroup:/PATH@HOST:PORT")
 
 // childLost tells whether one of some processes lets its children end without a trace.
 func childLost(pids []int) bool {

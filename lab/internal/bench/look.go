@@ -50,7 +50,7 @@ func (b *Bench) look(ctx context.Context) (beside time.Duration, err error) {
 	err = p.Visit(ctx, func(ctx context.Context, v *measure.Visit) error {
 		l.Visit = v
 		defer func() { ended = time.Now() }()
-		for _, step := range []func(context.Context) error{l.ask, l.early, l.first, l.rest, l.settle, l.rest, l.again, l.changes, l.compare} {
+		for _, step := range []func(context.Context) error{l.ask, l.again, l.compare, l.first, l.rest, l.settle, l.rest} {
 			if err := step(ctx); err != nil {
 				return err
 			}
@@ -90,11 +90,6 @@ func (l *looker) ask(ctx context.Context) error {
 	}
 	all.Wait()
 	l.asked = time.Now()
-	for _, s := range l.Servers {
-		if s.chatty {
-			l.note("%s prints a line for each request, which costs it CPU time that is counted; switch its log off if that is not meant", s.Name)
-		}
-	}
 	return cmp.Or(failed...)
 }
 
@@ -126,11 +121,7 @@ const second = 1100 * time.Millisecond
 
 // again asks all servers once more, since their bodies may be such that change with the time.
 func (l *looker) again(ctx context.Context) error {
-	select {
-	case <-time.After(time.Until(l.asked.Add(second))):
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	time.Sleep(second)
 	for i, s := range l.Servers {
 		later, err := l.fetch(ctx, i, 1)
 		if err != nil {
@@ -141,36 +132,18 @@ func (l *looker) again(ctx context.Context) error {
 	return nil
 }
 
-// early refuses servers whose answers differ before any is loaded. Bodies that change with the time may differ at first.
-func (l *looker) early(ctx context.Context) error {
-	if l.Different || l.compare(ctx) == nil {
-		return nil
-	}
-	if err := l.again(ctx); err != nil {
-		return err
-	}
-	return l.compare(ctx)
-}
-
-// changes notes whose bodies change by themselves.
-func (l *looker) changes(context.Context) error {
+// compare refuses servers whose answers differ from those of the first, and notes who prints a line for each request and
+// whose bodies change by themselves.
+func (l *looker) compare(context.Context) error {
+	base := l.Servers[0]
 	var changed []string
-	for _, s := range l.Servers {
+	for i, s := range l.Servers {
+		if s.chatty {
+			l.note("%s prints a line for each request, which costs it CPU time that is counted; switch its log off if that is not meant", s.Name)
+		}
 		if probe.Varies(s.answers) {
 			changed = append(changed, s.Name)
 		}
-	}
-	if len(changed) > 0 {
-		l.note("the bodies of %s change, so of these only what stands in the heads and the lengths could be compared; "+
-			"--expect says what must be in them", words.List(changed))
-	}
-	return nil
-}
-
-// compare refuses servers whose answers differ from those of the first.
-func (l *looker) compare(context.Context) error {
-	base := l.Servers[0]
-	for i, s := range l.Servers {
 		d := probe.Differ(base.answers, s.answers)
 		if d == nil {
 			continue
@@ -185,6 +158,10 @@ func (l *looker) compare(context.Context) error {
 			return fmt.Errorf("%s; --allow-different-answers goes on", says)
 		}
 		l.note("%s", says)
+	}
+	if len(changed) > 0 {
+		l.note("the bodies of %s change, so of these only what stands in the heads and the lengths could be compared; "+
+			"--expect says what must be in them", words.List(changed))
 	}
 	return nil
 }
@@ -239,7 +216,8 @@ func (l *looker) first(ctx context.Context) error {
 		}
 		switch {
 		case lost && float64(machine.Forks()-forks) > max(10, mostForks*requests):
-			return fmt.Errorf("%s: %w", s.Name, errLost)
+			return fmt.Errorf("%s: it ignores the end of its children (SIGCHLD) and starts one for each few requests, so nobody inherits "+
+				"their CPU time and it cannot be read; let it wait for them, or name it as NAME=cgroup:/PATH@HOST:PORT", s.Name)
 		case l.Costed() && cpu < requests*leastCost:
 			return fmt.Errorf("%s: its processes used %.3g s of CPU time for %.0f answers, so others give them: a proxy before it, or "+
 				"workers that it did not start; name what answers as %s=cgroup:/PATH@HOST:PORT", s.Name, cpu, requests, s.Name)
