@@ -14,7 +14,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/scenario"
+	"github.com/line-rate/line-rate/lab/internal/slots"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -65,13 +67,9 @@ func (r *Run) Assess() *compare.Outcome {
 	return out
 }
 
-// each calls a function with a server's trial of each block that counts.
-func (r *Run) each(i int, do func(measure.Trial)) {
-	for _, b := range r.Blocks {
-		if valid(b.Trials[i]) {
-			do(b.Trials[i])
-		}
-	}
+// trials are a server's of the blocks that count.
+func (r *Run) trials(i int) []measure.Trial {
+	return strict.Filter(strict.Map(r.Blocks, func(b Block) measure.Trial { return b.Trials[i] }), valid)
 }
 
 // measured are the medians of a server's trials that count.
@@ -80,13 +78,13 @@ func (r *Run) measured(i int) compare.Measured {
 	m := compare.Measured{Name: s.Name, Command: s.Command, URL: s.URL, Subject: s.Subject, Revision: s.Commit,
 		NeverSteady: r.never(i), Bound: "unknown", WarmupS: r.warm.Seconds()}
 	all, bounds := map[string][]float64{}, map[string]int{}
-	r.each(i, func(t measure.Trial) {
+	for _, t := range r.trials(i) {
 		bounds[string(gate.WallsOf(t.Metrics, 0).Bound())]++
 		m.Valid++
 		for name, v := range t.Metrics {
 			all[name] = append(all[name], v)
 		}
-	})
+	}
 	m.Refused = len(r.Blocks) - m.Valid
 	for name, to := range map[string]*float64{cost: &m.CPUPerRequest, throughput: &m.Throughput, p50: &m.P50, p99: &m.P99,
 		"response_bytes": &m.ResponseBytes, "server_rss_bytes": &m.MemoryLoad} {
@@ -153,15 +151,9 @@ const controlAlpha = 0.01
 // control says how one server that was measured twice differed from itself; empty if it did not.
 func (r *Run) control() string {
 	for _, c := range []struct{ metric, name string }{{cost, "server CPU per request"}, {throughput, "throughput"}} {
-		above, below := 0, 0
-		for _, v := range r.ratios(r.Control, len(r.Servers), len(r.Servers), r.Control, c.metric) {
-			switch {
-			case v > 1:
-				above++
-			case v > 0 && v < 1: // 0 is of a block that cannot tell
-				below++
-			}
-		}
+		all := r.ratios(r.Control, len(r.Servers), len(r.Servers), r.Control, c.metric)
+		above := strict.Count(all, func(v float64) bool { return v > 1 })
+		below := strict.Count(all, func(v float64) bool { return v > 0 && v < 1 }) // 0 is of a block that cannot tell
 		if k, n := max(above, below), above+below; n > 0 && confseq.Shown(k, n, controlAlpha/4) {
 			return fmt.Sprintf("%s measured twice under two names differed from itself: of %d ratios of its %s %d lie on one side of 1",
 				r.Servers[r.Control].Name, n, c.name, k)
@@ -203,10 +195,11 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 	}
 	both, begun := len(r.ratios(i, 0, i, 0, throughput)), len(r.Blocks)
 	never, margin := cmp.Or(r.never(0), r.never(i)), float64(r.Margin)
+	failed := cmp.Or(r.failures(i), r.failures(0))
 	x := c.CPUPerRequest
 	switch {
 	case (begun >= stats.MinSamples || r.fails()) && 2*both < begun:
-		c.Verdict, c.Says = compare.Invalid, "no verdict: "+r.failures(i, 0)
+		c.Verdict, c.Says = compare.Invalid, "no verdict: "+failed
 		return c
 	case !r.Costed():
 		c.Verdict, c.CPUPerRequest = compare.Uncosted, nil
@@ -217,7 +210,7 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 		}
 		return c
 	case differs:
-		c.Says = c.NotDecided(margin, r.level(), r.failures(i, 0))
+		c.Says = c.NotDecided(margin, r.level(), failed)
 		return c
 	case never != "":
 		c.NeverSteady, c.Says = true, "not decided, never steady: "+never
@@ -236,7 +229,7 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 	}
 	switch {
 	case c.Verdict == compare.Undecided:
-		c.Says = c.NotDecided(margin, r.level(), r.failures(i, 0))
+		c.Says = c.NotDecided(margin, r.level(), failed)
 	case c.Above == compare.AboveOpen:
 		c.Says = fmt.Sprintf("%s; whether that is above %v is not decided%s", c.Sentence(margin), r.FailAbove, c.More())
 	default:
@@ -259,20 +252,17 @@ func (r *Run) never(i int) string {
 // of its slots to the other; empty if it did not.
 func (r *Run) changes(i int) string {
 	var ratios []float64
-	r.each(i, func(t measure.Trial) {
+	for _, t := range r.trials(i) {
 		if t.Metrics[cost] == 0 {
-			return
+			continue
 		}
-		var turns []turn
-		for _, s := range t.Slots {
-			turns = append(turns, turn{s.Requests, s.ServerCPUS})
-		}
+		turns := strict.Map(t.Slots, func(s slots.Slot) turn { return turn{s.Requests, s.ServerCPUS} })
 		half := len(turns) / 2
 		before, _ := costOf(turns[:half])
 		if after, _ := costOf(turns[len(turns)-half:]); before > 0 {
 			ratios = append(ratios, after/before)
 		}
-	})
+	}
 	x := compare.Over(ratios, stats.Alpha)
 	if !x.Known() || x.Low <= 1+drift && x.High >= 1/(1+drift) {
 		return ""
@@ -304,9 +294,6 @@ func (r *Run) remarks() (all []string) {
 			remark("%s was still warming up: %s; give it a longer --warmup", s.Name, why)
 		}
 	}
-	if r.fails() {
-		remark("it ended before its budget was spent: %d blocks in a row told nothing", mostFailing)
-	}
 	if r.Running() && r.Costed() {
 		remark("the servers ran already and were not started afresh for each block, so what differs between two starts of one " +
 			"build stays hidden")
@@ -314,20 +301,14 @@ func (r *Run) remarks() (all []string) {
 	return all
 }
 
-// failures say how the first of some servers that did failed, and in how many blocks; empty if none did.
-func (r *Run) failures(servers ...int) string {
-	for _, i := range servers {
-		n, first := 0, ""
-		for _, b := range r.Blocks {
-			if t := b.Trials[i]; !valid(t) {
-				n, first = n+1, cmp.Or(first, t.Faults[0].Detail)
-			}
-		}
-		if n > 0 {
-			return fmt.Sprintf("%s failed in %d of %d blocks, first with: %s", r.Servers[i].Name, n, len(r.Blocks), first)
-		}
+// failures say how a server first failed, and in how many blocks; empty if it did not.
+func (r *Run) failures(i int) string {
+	failed := strict.Filter(r.Blocks, func(b Block) bool { return !valid(b.Trials[i]) })
+	if len(failed) == 0 {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("%s failed in %d of %d blocks, first with: %s", r.Servers[i].Name, len(failed), len(r.Blocks),
+		failed[0].Trials[i].Faults[0].Detail)
 }
 
 // further estimates the seconds until a ratio is decided, if its blocks go on as before; 0 if unknown.
