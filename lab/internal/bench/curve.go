@@ -60,14 +60,6 @@ func parseRate(text string) (r Rate, ok bool) {
 	return Rate{v, false}, err == nil && v >= 1 && v <= load.MaxRate
 }
 
-// rps is a rate in whole requests a second.
-func (r Rate) rps(of float64) float64 {
-	if r.Share {
-		return max(1, math.Round(r.Value*of))
-	}
-	return r.Value
-}
-
 // fewestRequests that a slot of the curve has at its lowest rate.
 const fewestRequests = 200
 
@@ -84,10 +76,12 @@ func (b *Bench) Curve(ctx context.Context, o *compare.Outcome) error {
 			c.ClosedLoopRPS, c.Slowest = v, s.Name
 		}
 	}
-	var rps []float64
-	for _, rate := range b.Rates {
-		rps = append(rps, rate.rps(c.ClosedLoopRPS))
-	}
+	rps := strict.Map(b.Rates, func(r Rate) float64 {
+		if r.Share {
+			return max(1, math.Round(r.Value*c.ClosedLoopRPS))
+		}
+		return r.Value
+	})
 	slices.Sort(rps)
 	rps = slices.Compact(rps)
 	c.SlotS = min(max(0.5, math.Ceil(10*fewestRequests/rps[0])/10), 5)
@@ -186,7 +180,6 @@ var percentiles = []struct {
 func point(p compare.Point, seconds float64, i int, blocks [][]measure.Trial) compare.Point {
 	var why []string
 	var each [4][]float64 // by percentile and block; 0 is not known
-	var known [4]int
 	for _, trials := range blocks {
 		t := trials[i]
 		not := refused(t, p.RateRPS, seconds)
@@ -195,10 +188,8 @@ func point(p compare.Point, seconds float64, i int, blocks [][]measure.Trial) co
 		}
 		for q, of := range percentiles {
 			v := t.Metrics[of.metric]
-			if not != "" || v == 0 || t.Metrics["requests"]*of.beyond < 1 { // of fewer requests it would be the longest of them
+			if not != "" || t.Metrics["requests"]*of.beyond < 1 { // of fewer requests it would be the longest of them
 				v = 0
-			} else {
-				known[q]++
 			}
 			each[q] = append(each[q], v)
 		}
@@ -208,7 +199,7 @@ func point(p compare.Point, seconds float64, i int, blocks [][]measure.Trial) co
 		return p
 	}
 	for q, at := range p.Percentiles() {
-		if 2*known[q] > len(blocks) {
+		if known := strict.Count(each[q], func(v float64) bool { return v > 0 }); 2*known > len(blocks) {
 			x := compare.Over(each[q], stats.Alpha)
 			*at = &compare.Latency{Seconds: x.Ratio, Low: x.Low, High: x.High}
 		}

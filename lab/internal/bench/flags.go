@@ -94,7 +94,7 @@ func New(f Flags) (b *Bench, err error) {
 func (b *Bench) Running() bool { return b.Servers[0].URL != "" }
 
 // Costed tells whether the servers' CPU time can be read.
-func (b *Bench) Costed() bool { return b.Servers[0].Costed() }
+func (b *Bench) Costed() bool { return !b.Running() || b.Servers[0].Subject != "" }
 
 // level is the error that one interval may have: those of a metric share it.
 func (b *Bench) level() float64 { return stats.Alpha / float64(len(b.Servers)-1) }

@@ -84,9 +84,6 @@ func (s *Server) form() [3]bool {
 	return [3]bool{s.URL != "", s.Subject != "", strings.HasPrefix(s.URL, "https:")}
 }
 
-// Costed tells whether the server's CPU time can be read.
-func (s *Server) Costed() bool { return s.URL == "" || s.Subject != "" }
-
 // parseRevisions parses the one command of two revisions: its words, or all of them in one.
 func parseRevisions(args []string) (out []*Server, err error) {
 	text := strict.Shell(args)
@@ -100,12 +97,6 @@ func parseRevisions(args []string) (out []*Server, err error) {
 	return out, err
 }
 
-// The ways to name a server that runs already here, so that its CPU time can be read.
-const (
-	byProcess = "pid"
-	byCgroup  = "cgroup"
-)
-
 func parseServer(arg string) (*Server, error) {
 	name, text, ok := strings.Cut(arg, "=")
 	if !ok || !nameOf.MatchString(name) {
@@ -116,10 +107,10 @@ func parseServer(arg string) (*Server, error) {
 	kind, rest, _ := strings.Cut(text, ":")
 	scheme, _, schemed := strings.Cut(text, "://")
 	switch {
-	case kind == byProcess || kind == byCgroup:
+	case kind == "pid" || kind == "cgroup":
 		at := strings.LastIndex(rest, "@") // a unit of systemd may have one in its name
 		pid, _ := strconv.Atoi(rest[:max(at, 0)])
-		if at < 1 || kind == byProcess && pid < 1 {
+		if at < 1 || kind == "pid" && pid < 1 {
 			return nil, fmt.Errorf("%s: %q says not whose CPU time is read and where it listens; write %s=pid:1234@HOST:PORT "+
 				"(pgrep -f NAME finds it) or %s=cgroup:/PATH@HOST:PORT", name, strict.Visible(text, 80), name, name)
 		}
