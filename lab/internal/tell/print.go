@@ -1,7 +1,6 @@
 package tell
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -81,9 +80,6 @@ func fenced(o *compare.Outcome) string {
 		b.WriteString(", " + o.Protocol)
 	}
 	fmt.Fprintf(&b, "; margin %s %%\nmachine: %s, Linux %s", words.Number(100*o.Margin), o.Machine, o.Kernel)
-	if o.ClientCPUs != "" {
-		fmt.Fprintf(&b, "; servers on CPU %s, client on CPU %s", cmp.Or(o.ServerCPUs, o.ClientCPUs), o.ClientCPUs)
-	}
 	fmt.Fprintf(&b, "\nmeasured: %s in %.0f s, %s; faults refused %d of %d trials\nlab: %s, seed %d\n", words.Count(o.Blocks, "block"),
 		o.DurationS, o.StartedAt, o.Refused, o.Trials, o.Lab, o.Seed)
 	for _, n := range o.Notes {
