@@ -33,14 +33,12 @@ type Rates []Rate
 func (r *Rates) UnmarshalText(text []byte) error {
 	for part := range strings.SplitSeq(string(text), ",") {
 		first, last, span := strings.Cut(part, "..")
-		from, ok := parseRate(first)
-		to := from
-		if span {
-			var also bool
-			to, also = parseRate(last)
-			ok = ok && also && from.Share && to.Share && from.Value <= to.Value
+		if !span {
+			last = first
 		}
-		if !ok {
+		from, ok := parseRate(first)
+		to, also := parseRate(last)
+		if !ok || !also || span && !(from.Share && to.Share && from.Value <= to.Value) {
 			return fmt.Errorf("%q: write requests a second, as 1000,2000,5000, or shares of the closed loop, as 50%%,80%% or 10%%..90%%", part)
 		}
 		for ; from.Value <= to.Value*1.0001; from.Value += 0.1 {
