@@ -241,7 +241,7 @@ func (r *Run) comparison(i int, differs bool) compare.Comparison {
 // never says of a server that was never steady how its cost went on; empty if it was, and where
 // its warm-up was given.
 func (r *Run) never(i int) string {
-	why := cmp.Or(r.Servers[i].never, r.changes(i))
+	why := r.changes(i)
 	if r.Warmup != nil || why == "" {
 		return ""
 	}
@@ -273,9 +273,8 @@ func (r *Run) changes(i int) string {
 // remarks are what to know before relying on the figures.
 func (r *Run) remarks() (all []string) {
 	remark := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	if r.Warmup == nil && r.warm > lookSlot && !slices.ContainsFunc(r.Servers, func(s *Server) bool { return s.never != "" }) {
-		remark("each server was loaded for %.1f s after each start before anything counted: so long it took until the CPU a request of "+
-			"all was steady", r.warm.Seconds())
+	if r.Warmup == nil && r.warm > lookSlot {
+		remark("each server was loaded for %.1f s after each start before anything counted", r.warm.Seconds())
 	}
 	for i, s := range r.Servers {
 		if why := r.failures(i); why != "" {

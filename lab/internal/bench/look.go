@@ -310,13 +310,17 @@ func (l *looker) settle(ctx context.Context) error {
 				return err
 			}
 			s.warm = lookSlot
-			if n := len(s.turns); is && !l.Running() {
+			n := len(s.turns)
+			if is && !l.Running() {
 				s.warm = time.Duration(after) * lookSlot
-			} else if !is {
+			} else if !l.Running() { // as long as a block has room for
+				s.warm = min(time.Duration(n/2)*lookSlot, l.Budget/perBlock/2/time.Duration(len(l.subjects)))
+			}
+			if !is {
 				before, _ := costOf(s.turns[n/2 : 3*n/4])
 				later, _ := costOf(s.turns[3*n/4:])
-				s.never = fmt.Sprintf("after %.0f s of load its CPU a request still went from %s to %s",
-					float64(n)*lookSlot.Seconds(), words.Time(before), words.Time(later))
+				l.note("after %.0f s of load the CPU a request of %s still went from %s to %s; if it goes on to change within blocks, "+
+					"nothing is decided", float64(n)*lookSlot.Seconds(), s.Name, words.Time(before), words.Time(later))
 			}
 		}
 		l.warm = max(l.warm, s.warm)

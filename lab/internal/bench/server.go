@@ -42,7 +42,6 @@ type Server struct {
 	beside  time.Duration // that a turn takes beside what counts of it
 	whole   time.Duration // that a turn took in all, with the reference's
 	warm    time.Duration // after a start, from then on it is steady
-	never   string        // it was not steady within the limit, and how it went instead
 }
 
 // mostServers limits the servers of one comparison. All of them are up at once.

@@ -24,9 +24,9 @@ import (
 // How long it took is then known from all that came later: the server was warm from the first moment on, of those that
 // double, from which as much load as a short block has cost the same as the latest stretch.
 //
-// What is not steady at the limit is never steady, and so is a server whose CPU a request went the same way in block after
-// block, by more than drift, from one half of each to the other. Of such a server nothing is decided. A warm-up that is
-// given is taken as it is.
+// A server that is not steady at the limit may warm up slowly, or the machine was disturbed for longer than the limit. So
+// its blocks decide: never steady is a server whose CPU a request went the same way in block after block, by more than
+// drift, from one half of each to the other. Of such a server nothing is decided. A warm-up that is given is taken as it is.
 const (
 	drift       = 0.03
 	chance      = 2                      // standard errors that are no difference
@@ -46,7 +46,7 @@ type turn struct {
 	cpu      float64 // seconds
 }
 
-// costOf is the mean CPU time of a request in some turns, and its variance.
+// costOf is the mean CPU time of a request in some turns, and its variance; of one turn that is 0.
 func costOf(turns []turn) (mean, variance float64) {
 	requests, cpu, n := 0.0, 0.0, 0.0
 	for _, t := range turns {
@@ -54,12 +54,12 @@ func costOf(turns []turn) (mean, variance float64) {
 			requests, cpu, n = requests+float64(t.requests), cpu+t.cpu, n+1
 		}
 	}
-	if requests == 0 || n < 2 {
+	if requests == 0 {
 		return 0, 0
 	}
 	mean = cpu / requests
 	for _, t := range turns {
-		if t.requests > 0 {
+		if t.requests > 0 && n > 1 {
 			off := t.cpu/float64(t.requests) - mean
 			variance += off * off / (n - 1) / n
 		}
