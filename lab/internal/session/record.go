@@ -125,7 +125,10 @@ func (s *Session) save(r *run.Run) error {
 	}
 	if _, err := os.Stat(into.Host(s.profile.ID)); errors.Is(err, fs.ErrNotExist) {
 		machine, err := results.Encode(s.profile)
-		if err := cmp.Or(err, s.write(into.Host(s.profile.ID), machine)); err != nil {
+		if err != nil {
+			return err
+		}
+		if err := s.write(into.Host(s.profile.ID), machine); err != nil {
 			return err
 		}
 	}
