@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -50,7 +51,7 @@ func (b *Bench) look(ctx context.Context) (beside time.Duration, err error) {
 	err = p.Visit(ctx, func(ctx context.Context, v *measure.Visit) error {
 		l.Visit = v
 		defer func() { ended = time.Now() }()
-		for _, step := range []func(context.Context) error{l.ask, l.again, l.compare, l.first, l.rest, l.settle, l.rest} {
+		for _, step := range []func(context.Context) error{l.ask, l.early, l.first, l.rest, l.settle, l.rest, l.again, l.compare} {
 			if err := step(ctx); err != nil {
 				return err
 			}
@@ -121,7 +122,11 @@ const second = 1100 * time.Millisecond
 
 // again asks all servers once more, since their bodies may be such that change with the time.
 func (l *looker) again(ctx context.Context) error {
-	time.Sleep(second)
+	select {
+	case <-time.After(time.Until(l.asked.Add(second))):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	for i, s := range l.Servers {
 		later, err := l.fetch(ctx, i, 1)
 		if err != nil {
@@ -132,18 +137,21 @@ func (l *looker) again(ctx context.Context) error {
 	return nil
 }
 
-// compare refuses servers whose answers differ from those of the first, and notes who prints a line for each request and
-// whose bodies change by themselves.
-func (l *looker) compare(context.Context) error {
+// early refuses servers whose answers differ before any is loaded. Bodies that change with the time may differ at first.
+func (l *looker) early(ctx context.Context) error {
+	if l.Different || l.differ() == nil {
+		return nil
+	}
+	if err := l.again(ctx); err != nil {
+		return err
+	}
+	return l.differ()
+}
+
+// differ says which server's answers are not those of the first.
+func (l *looker) differ() error {
 	base := l.Servers[0]
-	var changed []string
 	for i, s := range l.Servers {
-		if s.chatty {
-			l.note("%s prints a line for each request, which costs it CPU time that is counted; switch its log off if that is not meant", s.Name)
-		}
-		if probe.Varies(s.answers) {
-			changed = append(changed, s.Name)
-		}
 		d := probe.Differ(base.answers, s.answers)
 		if d == nil {
 			continue
@@ -155,9 +163,29 @@ func (l *looker) compare(context.Context) error {
 			says += "; they differ only where the address stands: give both the same name by -H 'Host: x'"
 		}
 		if !l.Different {
-			return fmt.Errorf("%s; --allow-different-answers goes on", says)
+			says += "; --allow-different-answers goes on"
 		}
-		l.note("%s", says)
+		return errors.New(says)
+	}
+	return nil
+}
+
+// compare refuses servers whose answers differ now, and notes who prints a line for each request and whose bodies
+// change by themselves.
+func (l *looker) compare(context.Context) error {
+	if err := l.differ(); err != nil && !l.Different {
+		return err
+	} else if err != nil {
+		l.note("%v", err)
+	}
+	var changed []string
+	for _, s := range l.Servers {
+		if s.chatty {
+			l.note("%s prints a line for each request, which costs it CPU time that is counted; switch its log off if that is not meant", s.Name)
+		}
+		if probe.Varies(s.answers) {
+			changed = append(changed, s.Name)
+		}
 	}
 	if len(changed) > 0 {
 		l.note("the bodies of %s change, so of these only what stands in the heads and the lengths could be compared; "+
