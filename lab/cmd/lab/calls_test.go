@@ -54,7 +54,7 @@ func TestACallThatIsWrongIsRefusedInOneLine(t *testing.T) {
 		{[]string{"new", "experiment"}, `expected "<name>"; see lab help new experiment`},
 		{[]string{"new"}, "see lab help new"},
 		{[]string{"run", "11-theads"}, `no experiment "11-theads"; did you mean "11-threads"?`},
-		{[]string{"run", "nothing-like-it"}, "lab list names them"},
+		{[]string{"run", "nothing-like-it"}, "lab/experiments has a file for each"},
 		{[]string{"reproduce", "99"}, `no entry and no experiment is called "99"`},
 		{[]string{"run", "11-threads", "--blocks", "-1"}, "--blocks -1: use 1 to 1000"},
 		{[]string{"run", "11-threads", "--port", "-5"}, "--port -5: use 1 to 65535"},

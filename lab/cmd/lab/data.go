@@ -11,7 +11,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/doctor"
 	"github.com/line-rate/line-rate/lab/internal/journal"
-	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/tune"
@@ -60,11 +59,6 @@ func (checkCall) do(_ context.Context, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	faults = append(faults, undecidable(j)...)
-	unwritten, err := placeholders(root)
-	if err != nil {
-		return exitFailed, err
-	}
-	faults = append(faults, unwritten...)
 	if list(faults); len(faults) > 0 {
 		return exitFailed, fmt.Errorf("%s", words.Count(len(faults), "file has a fault", "files have faults"))
 	}
@@ -146,26 +140,4 @@ func unrestored(left []tune.Left) (fs []doctor.Finding) {
 		fs = append(fs, f)
 	}
 	return fs
-}
-
-type listCall struct{}
-
-func (listCall) do(_ context.Context, out io.Writer) (int, error) {
-	j, err := listExperiments()
-	if err != nil {
-		return exitFailed, err
-	}
-	for _, x := range j.Experiments {
-		set := ""
-		if x.Core {
-			set = ", core"
-		}
-		fmt.Fprintf(out, "%s (entry %s, %s%s): %s\n", x.Name, x.Entry, x.Topology.Kind, set, x.Question)
-		fmt.Fprintf(out, "    blocks of about %.0f s, %s of %v s for each of %s; budget %v s\n", run.BlockTime(x).Seconds(),
-			words.Count(x.Block.Rounds, "slot"), x.Block.SlotS, words.Count(len(x.Conditions()), "condition"), x.BudgetS)
-		for _, c := range x.Claims {
-			fmt.Fprintf(out, "    %s (%s): %s\n", c.ID, c.Kind, c.Text)
-		}
-	}
-	return exitHeld, nil
 }

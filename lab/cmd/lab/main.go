@@ -45,7 +45,7 @@ func command(ctx context.Context, args []string, out, errs io.Writer) int {
 		return exitFailed
 	}
 	p := cli.Program{Name: "lab", Commands: &subcommands{}, Help: helps,
-		Hints: map[string]string{`expected "<experiment>"`: "%s takes one experiment; lab list names them"}}
+		Hints: map[string]string{`expected "<experiment>"`: "%s takes one experiment; lab/experiments has a file for each"}}
 	return p.Run(args, out, errs, func(command any) (int, error) { return command.(subcommand).do(ctx, out) })
 }
 
@@ -65,7 +65,6 @@ type subcommands struct {
 	Doctor    doctorCall    `cmd:"" help:"Say what keeps this machine from measuring, and how to mend it."`
 	Wire      wireCall      `cmd:"" help:"Hold a wire of known line rate between two network namespaces, for commands of yours."`
 	Tune      tuneCall      `cmd:"" help:"Turn a knob of the kernel, and back."`
-	List      listCall      `cmd:"" help:"List experiments and their claims."`
 }
 
 //go:embed help

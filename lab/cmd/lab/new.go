@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"text/template"
@@ -17,13 +16,12 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // newCall writes a file to start from. It is valid as it stands, so that what is wrong
-// later was changed since; lab check alone refuses what still has to be written in it.
+// later was changed since; make test refuses what still has to be written in it.
 type newCall struct {
 	Experiment newExperiment `cmd:"" help:"lab/experiments/NAME.toml: what is compared, and what is claimed of it."`
 	Entry      newEntry      `cmd:"" help:"content/journal/NAME.md: the story, for experiments that are written."`
@@ -120,30 +118,4 @@ func (c *newEntry) do(_ context.Context, out io.Writer) (int, error) {
 			"Date": time.Now().UTC().Format(time.DateOnly), "Experiments": xs})
 		return j.Root.Entry(c.Name), text, err
 	})
-}
-
-// unwritten marks, in what lab new writes, each text that a person has to write.
-const unwritten = "TODO:"
-
-// placeholders finds the first text of each file that is still as lab new wrote it.
-func placeholders(root journal.Root) (faults []archive.Fault, err error) {
-	for _, pattern := range []string{root.Experiment("*"), root.Entry("*")} {
-		files, _ := filepath.Glob(pattern)
-		for _, path := range files {
-			text, err := os.ReadFile(path)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue // a link to nothing, of which the journal's own checks tell
-			}
-			if err != nil {
-				return nil, err
-			}
-			if before, after, found := bytes.Cut(text, []byte(unwritten)); found {
-				at := fmt.Sprintf("%s:%d", root.Rel(path), bytes.Count(before, []byte("\n"))+1)
-				line, _, _ := bytes.Cut(after, []byte("\n"))
-				faults = append(faults, archive.Fault{Path: at,
-					Err: fmt.Errorf("still to be written: %s", strict.Visible(string(bytes.TrimSpace(line)), 80))})
-			}
-		}
-	}
-	return faults, nil
 }

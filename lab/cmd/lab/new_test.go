@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,17 +41,9 @@ func TestWhatIsNewIsInOrder(t *testing.T) {
 				t.Errorf("%s lacks %q:\n%s", c.path, want, text)
 			}
 		}
-		// What a person has to write is refused by file and line until it is written.
-		at := 1 + strings.Count(strings.SplitN(string(text), "TODO:", 2)[0], "\n")
-		if status, out, _ := w.call("check"); status != exitFailed ||
-			!strings.Contains(out, fmt.Sprintf("%s:%d: still to be written: ", c.path, at)) {
-			t.Fatalf("after %v, lab check: exit %d, %s", c.args, status, out)
-		}
-		w.write(w.root.Path(c.path), strings.ReplaceAll(string(text), "TODO: ", ""))
 		if status, out, errs := w.call("check"); status != exitHeld {
 			t.Fatalf("after %v, lab check: %s%s", c.args, out, errs)
 		}
-		text, _ = os.ReadFile(w.root.Path(c.path))
 		// A second call finds it, and leaves it as it is.
 		status, _, errs = w.call(append([]string{"new"}, c.args...)...)
 		again, err := os.ReadFile(w.root.Path(c.path))

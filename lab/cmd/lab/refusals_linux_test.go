@@ -133,7 +133,7 @@ func TestWrongCalls(t *testing.T) {
 			}
 		})
 	}
-	cmd := c.command("list")
+	cmd := c.command("check")
 	cmd.Dir = t.TempDir()
 	if s := finish(t, cmd); s.status != exitFailed || !strings.Contains(s.complaint(t), "not inside a clone") {
 		t.Errorf("outside a clone: exit %d", s.status)

@@ -16,16 +16,16 @@ import (
 )
 
 type runCall struct {
-	Experiment string `arg:"" help:"Its name, as lab list has it."`
+	Experiment string `arg:"" help:"Its name, as that of its file in lab/experiments."`
 	Blocks     int    `placeholder:"N" help:"N blocks at the most."`
 	Scratch    bool   `help:"For trial: the run is kept out of data/, its verdicts rest on it alone, and it counts for nothing."`
-	options
+	session.Options
 }
 
 // do makes one run; its claims are decided on all runs of this host.
 func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
-	o := c.session()
-	o.Single, o.Blocks, o.Trial = true, c.Blocks, c.Scratch
+	o := c.Options
+	o.Longest, o.Single, o.Blocks, o.Trial = longest, true, c.Blocks, c.Scratch
 	return spend(ctx, o, out, func(j *archive.Journal) ([]*experiment.Experiment, error) {
 		x, err := j.Experiment(c.Experiment)
 		return []*experiment.Experiment{x}, err
@@ -35,13 +35,14 @@ func (c *runCall) do(ctx context.Context, out io.Writer) (int, error) {
 type reproduceCall struct {
 	Entries []string `arg:"" optional:"" name:"entry" help:"Entries, as 11, or experiments, as 11-threads (default: the core set)."`
 	All     bool     `help:"All experiments."`
-	options
+	session.Options
 }
 
 // do measures the chosen experiments within one budget. Their claims are decided only on
 // runs that this clone made.
 func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
-	o := c.session()
+	o := c.Options
+	o.Longest = longest
 	switch {
 	case c.All:
 		o.Longest = allBudget
@@ -116,15 +117,3 @@ const (
 	allBudget  = 24 * time.Minute
 	longest    = 24 * time.Hour
 )
-
-// options are the flags of run and reproduce.
-type options struct {
-	Port   int           `default:"8083" placeholder:"N" help:"Port of the first server; others of a block have those above."`
-	Budget time.Duration `placeholder:"DURATION" help:"The longest that it goes on, as 90s or 20m (default: what the experiments say together; reproduce takes no more than 225 s for the core set and 24m for --all)."`
-	Host   string        `placeholder:"NAME" help:"Call this machine NAME in data/hosts (default: the name in .lab-host, or one made from what stays the same on it)."`
-}
-
-// session is what they ask of one.
-func (o options) session() session.Options {
-	return session.Options{Port: o.Port, Budget: o.Budget, Longest: longest, Host: o.Host}
-}

@@ -161,7 +161,7 @@ func (j *Journal) Experiment(name string) (*experiment.Experiment, error) {
 		return j.Experiments[i], nil
 	}
 	if few := 14; len(names) > few && len(strict.Near(name, names)) == 0 {
-		return nil, fmt.Errorf("no experiment %q; lab list names them", name)
+		return nil, fmt.Errorf("no experiment %q; lab/experiments has a file for each", name)
 	}
 	return nil, fmt.Errorf("no experiment %q; %s", name, strict.Instead(name, names))
 }

@@ -33,16 +33,16 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// Options are what the caller of a session asks for.
+// Options are what the caller of a session asks for; the first ones are flags of the lab's calls.
 type Options struct {
-	Port    int           // of the first server; others of a block have those above
-	Budget  time.Duration // 0: what the experiments ask for, up to Longest
-	Longest time.Duration
-	Host    string // name of this machine; empty: its own
-	Blocks  int    // at most, of each experiment; 0: as many as the budget holds
+	Port   int           `default:"8083" placeholder:"N" help:"Port of the first server; others of a block have those above."`
+	Budget time.Duration `placeholder:"DURATION" help:"The longest that it goes on, as 90s or 20m (default: what the experiments say together; reproduce takes no more than 225 s for the core set and 24m for --all)."`
+	Host   string        `placeholder:"NAME" help:"Call this machine NAME in data/hosts (default: the name in .lab-host, or one made from what stays the same on it)."`
 
-	Single bool // the only experiment was asked for by name: its blocks follow one another
-	Trial  bool // nothing is added to the journal
+	Longest time.Duration `kong:"-"` // of what the experiments ask for, without a budget
+	Blocks  int           `kong:"-"` // at most, of each experiment; 0: as many as the budget holds
+	Single  bool          `kong:"-"` // the only experiment was asked for by name: its blocks follow one another
+	Trial   bool          `kong:"-"` // nothing is added to the journal
 }
 
 // A Session is this machine while it is reserved for measuring.
