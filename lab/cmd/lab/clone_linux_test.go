@@ -147,6 +147,7 @@ func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone 
 		t.Fatal(err)
 	}
 	c.link(filepath.Join(top, "node_modules"), "node_modules")
+	c.link(filepath.Join(top, "package-lock.json"), "package-lock.json")
 	c.link(serverBinary, ".tools/bin/fiber_server")
 	c.link(loadBinary, ".tools/bin/http_load")
 	for _, dir := range []string{"data/results", "data/hosts"} {
