@@ -120,8 +120,10 @@ func newPlace(t *testing.T) place {
 	if err := os.MkdirAll(filepath.Join(p.root, ".tools", "bin"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(filepath.Join(top, "node_modules"), filepath.Join(p.root, "node_modules")); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"node_modules", "package-lock.json"} {
+		if err := os.Symlink(filepath.Join(top, name), filepath.Join(p.root, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, name := range []string{"fiber_server", "null_server", "http_load", "event_sink", "event_producer"} {
 		p.use(name)
