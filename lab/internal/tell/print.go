@@ -79,9 +79,8 @@ func fenced(o *compare.Outcome) string {
 	if o.Protocol != "" {
 		b.WriteString(", " + o.Protocol)
 	}
-	fmt.Fprintf(&b, "; margin %s %%\nmachine: %s, Linux %s", words.Number(100*o.Margin), o.Machine, o.Kernel)
-	fmt.Fprintf(&b, "\nmeasured: %s in %.0f s, %s; faults refused %d of %d trials\nlab: %s, seed %d\n", words.Count(o.Blocks, "block"),
-		o.DurationS, o.StartedAt, o.Refused, o.Trials, o.Lab, o.Seed)
+	fmt.Fprintf(&b, "; margin %s %%\nmachine: %s, Linux %s\nmeasured: %s in %.0f s, %s; faults refused %d of %d trials\nlab: %s, seed %d\n",
+		words.Number(100*o.Margin), o.Machine, o.Kernel, words.Count(o.Blocks, "block"), o.DurationS, o.StartedAt, o.Refused, o.Trials, o.Lab, o.Seed)
 	for _, n := range o.Notes {
 		fmt.Fprintf(&b, "note: %s\n", n)
 	}
