@@ -17,6 +17,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -145,11 +146,14 @@ func (l *looker) early(ctx context.Context) error {
 	if err := l.again(ctx); err != nil {
 		return err
 	}
-	return l.differ()
+	for _, says := range l.differ() {
+		return errors.New(says)
+	}
+	return nil
 }
 
-// differ says which server's answers are not those of the first.
-func (l *looker) differ() error {
+// differ says which servers' answers are not those of the first.
+func (l *looker) differ() (all []string) {
 	base := l.Servers[0]
 	for i, s := range l.Servers {
 		d := probe.Differ(base.answers, s.answers)
@@ -165,28 +169,27 @@ func (l *looker) differ() error {
 		if !l.Different {
 			says += "; --allow-different-answers goes on"
 		}
-		return errors.New(says)
+		all = append(all, says)
 	}
-	return nil
+	return all
 }
 
 // compare refuses servers whose answers differ now, and notes who prints a line for each request and whose bodies
 // change by themselves.
 func (l *looker) compare(context.Context) error {
-	if err := l.differ(); err != nil && !l.Different {
-		return err
-	} else if err != nil {
-		l.note("%v", err)
+	for _, says := range l.differ() {
+		if !l.Different {
+			return errors.New(says)
+		}
+		l.note("%s", says)
 	}
-	var changed []string
 	for _, s := range l.Servers {
 		if s.chatty {
 			l.note("%s prints a line for each request, which costs it CPU time that is counted; switch its log off if that is not meant", s.Name)
 		}
-		if probe.Varies(s.answers) {
-			changed = append(changed, s.Name)
-		}
 	}
+	changed := strict.Map(strict.Filter(l.Servers, func(s *Server) bool { return probe.Varies(s.answers) }),
+		func(s *Server) string { return s.Name })
 	if len(changed) > 0 {
 		l.note("the bodies of %s change, so of these only what stands in the heads and the lengths could be compared; "+
 			"--expect says what must be in them", words.List(changed))
