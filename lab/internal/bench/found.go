@@ -14,7 +14,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/proc"
-	"github.com/line-rate/line-rate/lab/internal/profile/kernel"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -103,7 +102,7 @@ func affinity(servers []*Server) (all []int) {
 		}
 		pids, _ := s.running.Processes()
 		for _, pid := range pids {
-			on, _ := cores.Parse(kernel.Status(pid, "Cpus_allowed_list"))
+			on, _ := cores.Parse(proc.Status(pid, "Cpus_allowed_list"))
 			all = append(all, on...)
 		}
 	}
@@ -142,7 +141,7 @@ const leastCost = 100e-9
 // childLost tells whether one of some processes lets its children end without a trace.
 func childLost(pids []int) bool {
 	return slices.ContainsFunc(pids, func(pid int) bool {
-		ignored, err := strconv.ParseUint(kernel.Status(pid, "SigIgn"), 16, 64)
+		ignored, err := strconv.ParseUint(proc.Status(pid, "SigIgn"), 16, 64)
 		return err == nil && ignored&(1<<16) != 0 // signal 17
 	})
 }

@@ -135,6 +135,14 @@ func Descendants(roots ...int) []int {
 	return out
 }
 
+// Status is a field of a process's or a thread's status, as the kernel prints it.
+func Status(pid int, field string) string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, _ := bytes.Cut(text, []byte("\n"+field+":"))
+	value, _, _ := bytes.Cut(rest, []byte("\n"))
+	return string(bytes.TrimSpace(value))
+}
+
 // Command is a process's command name; empty if it has ended.
 func Command(pid int) string {
 	s, _ := ReadStat(pid)

@@ -15,6 +15,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/line-rate/line-rate/lab/internal/proc"
 )
 
 // Count counts the system calls, by name, that all threads of the processes that list names make while they are loaded, and
@@ -79,7 +81,7 @@ func (t *tracer) seize(list func() []int) error {
 					continue
 				}
 				err := ptrace(unix.PTRACE_SEIZE, tid, 0, options)
-				switch by := Status(tid, "TracerPid"); {
+				switch by := proc.Status(tid, "TracerPid"); {
 				case err == nil:
 					_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0) // so that its calls stop from now on
 				case errors.Is(err, unix.ESRCH): // it has ended

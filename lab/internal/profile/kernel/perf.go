@@ -34,14 +34,6 @@ type Frame struct {
 // A Stack has its innermost call first.
 type Stack []Frame
 
-// Status is a field of a process's or a thread's status, as the kernel prints it.
-func Status(pid int, field string) string {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	_, rest, _ := strings.Cut(string(text), "\n"+field+":")
-	value, _, _ := strings.Cut(rest, "\n")
-	return strings.TrimSpace(value)
-}
-
 // Usable says why no process can be sampled on this machine, and the way out; empty if it can be.
 func Usable() string {
 	if _, err := exec.LookPath("perf"); err != nil {
