@@ -146,8 +146,8 @@ func (l *looker) early(ctx context.Context) error {
 	if err := l.again(ctx); err != nil {
 		return err
 	}
-	for _, says := range l.differ() {
-		return errors.New(says)
+	if all := l.differ(); len(all) > 0 {
+		return errors.New(all[0])
 	}
 	return nil
 }
@@ -341,13 +341,12 @@ func (l *looker) settle(ctx context.Context) error {
 				return err
 			}
 			s.warm = lookSlot
-			n := len(s.turns)
 			if is && !l.Running() {
 				s.warm = time.Duration(after) * lookSlot
 			} else if !l.Running() { // as long as a block has room for
-				s.warm = min(time.Duration(n/2)*lookSlot, l.Budget/perBlock/2/time.Duration(len(l.subjects)))
+				s.warm = min(time.Duration(len(s.turns)/2)*lookSlot, l.Budget/perBlock/2/time.Duration(len(l.subjects)))
 			}
-			if !is {
+			if n := len(s.turns); !is {
 				before, _ := costOf(s.turns[n/2 : 3*n/4])
 				later, _ := costOf(s.turns[3*n/4:])
 				l.note("after %.0f s of load the CPU a request of %s still went from %s to %s; if it goes on to change within blocks, "+
