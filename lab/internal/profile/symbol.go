@@ -57,11 +57,11 @@ func PathOf(symbol string) string {
 		symbol = symbol[:slash+1+dot]
 	}
 	// The linker writes the dots in a path's last part as %2e, so that the first dot there ends the path.
-	path, _ := url.PathUnescape(symbol)
+	path, _ := url.PathUnescape(symbol) // empty if what follows a % is no number
 	if at := strings.LastIndex("/"+path, "/vendor/"); at >= 0 {
 		path = path[at+len("vendor/"):]
 	}
-	return path
+	return cmp.Or(path, symbol)
 }
 
 // major is the part of a path that is a major version.
