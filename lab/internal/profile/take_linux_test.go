@@ -140,6 +140,7 @@ func TestAProcessThatEndsFailsTheSetAndReleasesTheOthers(t *testing.T) {
 		time.Since(began) > patience {
 		t.Errorf("after %v: %v", time.Since(began), err)
 	}
+	_, _ = other.Process.Wait() // else its socket may still take a connection, and end it
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		if _, err = Take(t.Context(), dir, 1, time.Second); err == nil {
 			break
