@@ -40,7 +40,7 @@ var blindnesses = map[blindness]struct {
 }{
 	refused:      {Invalid, "a gate refused a trial"},
 	sharedCores:  {NotApplicable, "server and client shared cores, and the claim needs cores of its own for each"},
-	slowCore:     {Inconclusive, "the server's core was slow all along, so another program may have filled it"},
+	slowCore:     {Inconclusive, "the server's core was slow all along, so another program may have filled it, which a trial in one piece does not tell"},
 	otherWall:    {NotApplicable, "%s was not seen to be the wall, which the claim needs"},
 	serverWall:   {Invalid, "the server's CPU was the wall, or was not recorded, so the figures measure the server"},
 	clientWall:   {Invalid, "the client's CPU was the wall, so the figures measure the client"},
@@ -65,7 +65,8 @@ func (rec *record) blind(c experiment.Claim, b block) blindness {
 	if (m.MeasuresClient || c.From != "") && b.of.SharedCores() {
 		return sharedCores
 	}
-	if b.of.slow(b.number) && aboutCPU(c) {
+	inOnePiece := slices.ContainsFunc(trials, func(t results.Trial) bool { return t.Slots == nil })
+	if inOnePiece && b.of.slow(b.number) && aboutCPU(c) {
 		return slowCore
 	}
 	// The server's CPU counts as the wall only if the client is known to have had room.

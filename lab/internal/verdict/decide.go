@@ -59,10 +59,6 @@ func (q *Question) Decide(x *experiment.Experiment, h *host.Profile, runs []Run)
 	if len(r.Trials) > 0 && r.control == nil {
 		f.Warnings = append(f.Warnings, "no A/A control in this run")
 	}
-	if n := r.slowBlocks(); n > 0 {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%d of %d blocks on a core that was slow all along: claims about full "+
-			"CPUs pass them over", n, len(r.fastest)))
-	}
 	if what := changed(d.like()); what != "" {
 		f.Warnings = append(f.Warnings, "the machine changed between the runs of this record: "+what)
 	}

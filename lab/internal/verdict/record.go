@@ -76,13 +76,6 @@ func (s *source) slow(block int) bool {
 	return ok && seen > cores.SlowBy*s.Provenance.CalibrationS
 }
 
-// slowBlocks counts the blocks with a valid trial in which the core was slow
-// throughout.
-func (s *source) slowBlocks() int {
-	slow := strict.Filter(s.Trials, func(t results.Trial) bool { return t.Valid && s.slow(t.Block) })
-	return len(strict.Collect(slow, func(t results.Trial) int { return t.Block }))
-}
-
 // A record is everything that one claim rests on: the runs of its design, and
 // the conditions that the claim is about.
 type record struct {

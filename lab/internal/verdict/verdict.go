@@ -40,8 +40,9 @@
 // campaigns.
 //
 // If another program slows a core during a whole block, it slows all conditions
-// alike, so the block counts. Exceptions are claims that a CPU was the wall, or
-// that need it to be: the other program may have filled the core.
+// alike, so the block counts. A trial in slots tells the wall by the CPU time of the
+// server's own processes. The figure of one in one piece has other programs in it, so
+// claims that a CPU was the wall, or that need it to be, then pass the block over.
 //
 // One further rule can only take decisions away. The blocks of all A/A controls
 // (the same levels measured twice) are pooled and tested like a comparison; if the
