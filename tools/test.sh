@@ -73,8 +73,8 @@ site() {
 }
 browser() { node test/pages/browse.mjs .tools/pages && node test/pages/scripts.mjs .tools/pages && node test/pages/streams.mjs .tools/bin; }
 
-# Two lanes take one step after the other, the longest first; what has to be alone comes
-# after both.
+# Three lanes take one step after the other, the longest first, since a step waits for a third of its time; what
+# has to be alone comes after all.
 steps=(race plain site scripts beside browser breaks workflows data shell format)
 alone=(runs)
 needs() { case $1 in browser) echo site ;; esac; }
@@ -131,7 +131,7 @@ if [ $# -gt 0 ]; then
   for step in "${steps[@]}"; do run "$step"; done
 else
   set -m
-  lane & lane &
+  lane & lane & lane &
   set +m
   wait
   for step in "${alone[@]}"; do run "$step"; done
