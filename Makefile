@@ -33,7 +33,8 @@ FANOUT_FLOOR := $(BIN)/fanout_floor
 READER := $(BIN)/event_reader
 # A program names its commit, except those that are measured: of the same sources they are
 # the same file, whatever else a commit changes.
-GO_BUILD = GOWORK=off go build -trimpath -buildvcs=auto
+# The compiler takes a tenth less time if it collects its garbage less often.
+GO_BUILD = GOWORK=off GOGC=400 go build -trimpath -buildvcs=auto
 MEASURED = $(GO_BUILD) -buildvcs=false
 
 .PHONY: help
@@ -48,7 +49,7 @@ reproduce: ## run the core experiments here, then build the site with this machi
 	@#
 	@# A refuted claim is a result, not an error: only a failed run (status 3) ends
 	@# here. lab tells the outcomes apart by its exit status.
-	@$(MAKE) --no-print-directory -j4 build; \
+	@$(MAKE) --no-print-directory -j4 programs; \
 	left=$$((266 - SECONDS)); \
 	status=0; $(LAB) reproduce --budget "$$((left > 120 ? left : 120))s" || status=$$?; \
 	if [ "$$status" -ge 3 ]; then exit "$$status"; fi; \
@@ -130,9 +131,13 @@ calibrate: $(LINERATE) ## count how often linerate compare is right where the tr
 .PHONY: setup
 setup: $(HUGO) .tools/stamp/generator ## install the pinned tools
 
-PROGRAMS := $(LAB) $(LINERATE) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(PRODUCER) $(SINK) $(FANOUT) $(FANOUT_FLOOR) $(READER)
+PROGRAMS := $(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(PRODUCER) $(SINK) $(FANOUT) $(FANOUT_FLOOR) $(READER)
+.PHONY: programs
+programs: setup $(PROGRAMS) ## build lab, the servers and what loads them
+
 .PHONY: build
-build: setup $(PROGRAMS) ## build lab, linerate, the servers and what loads them
+build: programs ## build these, and linerate
+	@$(MAKE) --no-print-directory $(LINERATE)
 
 .PHONY: clean
 clean: ## remove what was built and installed; data stays
@@ -145,6 +150,7 @@ SOURCES := $(shell find lab -not -name '*_test.go' -not -path '*/testdata*' -not
 .tools/stamp/compiled: $(SOURCES)
 	@mkdir -p .tools/compiled .tools/stamp
 	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab
+	cd lab && $(MEASURED) -o ../.tools/compiled/ ./cmd/http_load
 	cd lab/fiber && $(MEASURED) -o ../../.tools/compiled/ .
 	cd lab/floor && $(MEASURED) -o ../../.tools/compiled/ .
 	cd lab/study && $(MEASURED) -o ../../.tools/compiled/ ./producer ./sink
@@ -152,6 +158,7 @@ SOURCES := $(shell find lab -not -name '*_test.go' -not -path '*/testdata*' -not
 	@touch $@
 
 $(LAB): DIRECTORY = lab
+$(HTTP_LOAD): DIRECTORY = http_load
 $(SERVER): DIRECTORY = fiber
 $(NULL_SERVER): DIRECTORY = floor
 $(FLOOR_SERVER): DIRECTORY = floor
@@ -160,16 +167,12 @@ $(SINK): DIRECTORY = sink
 $(FANOUT): DIRECTORY = fanout
 $(FANOUT_FLOOR): DIRECTORY = epoll
 $(READER): DIRECTORY = reader
-$(LAB) $(SERVER) $(NULL_SERVER) $(FLOOR_SERVER) $(PRODUCER) $(SINK) $(FANOUT) $(FANOUT_FLOOR) $(READER): .tools/stamp/compiled
+$(PROGRAMS) $(HTTP_LOAD): .tools/stamp/compiled
 	@mkdir -p $(BIN)
 	@ln -f .tools/compiled/$(DIRECTORY) $@
 	@touch $@
 # What the lab loads with.
 $(LAB): $(HTTP_LOAD)
-
-$(HTTP_LOAD): $(SOURCES)
-	@mkdir -p $(BIN)
-	cd lab && $(MEASURED) -o ../$@ ./cmd/http_load
 
 # It needs no other program beside it, and whoever wants only this one waits for no other.
 $(LINERATE): $(SOURCES)
