@@ -150,8 +150,7 @@ SOURCES := $(shell find lab -not -name '*_test.go' -not -path '*/testdata*' -not
 .tools/stamp/compiled: $(SOURCES)
 	@mkdir -p .tools/compiled .tools/stamp
 	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab
-	cd lab && $(MEASURED) -o ../.tools/compiled/ ./cmd/http_load
-	cd lab/fiber && $(MEASURED) -o ../../.tools/compiled/ .
+	cd lab && $(MEASURED) -o ../.tools/compiled/ ./cmd/http_load ./server
 	cd lab/floor && $(MEASURED) -o ../../.tools/compiled/ .
 	cd lab/study && $(MEASURED) -o ../../.tools/compiled/ ./producer ./sink
 	cd lab/fanout && $(MEASURED) -o ../../.tools/compiled/ . ./epoll ./reader
@@ -159,7 +158,7 @@ SOURCES := $(shell find lab -not -name '*_test.go' -not -path '*/testdata*' -not
 
 $(LAB): DIRECTORY = lab
 $(HTTP_LOAD): DIRECTORY = http_load
-$(SERVER): DIRECTORY = fiber
+$(SERVER): DIRECTORY = server
 $(NULL_SERVER): DIRECTORY = floor
 $(FLOOR_SERVER): DIRECTORY = floor
 $(PRODUCER): DIRECTORY = producer
@@ -192,7 +191,7 @@ $(ROAD)/pgo/fiber_server $(ROAD)/pgo-v3/fiber_server: FLAGS = -pgo=$(ROAD_PROFIL
 $(ROAD)/v3/fiber_server $(ROAD)/pgo-v3/fiber_server: export GOAMD64 = v3
 $(ROAD)/pgo/fiber_server $(ROAD)/v3/fiber_server $(ROAD)/pgo-v3/fiber_server: $(SOURCES)
 	@mkdir -p $(@D)
-	cd lab/fiber && $(MEASURED) $(FLAGS) -o ../../$@ .
+	cd lab/server && $(MEASURED) $(FLAGS) -o ../../$@ .
 
 $(HUGO): tools/requirements.txt
 	@mkdir -p $(BIN)

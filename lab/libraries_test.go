@@ -1,6 +1,7 @@
 package lab_test
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -98,10 +99,21 @@ func TestLinerateKnowsNothingOfTheJournal(t *testing.T) {
 	}
 }
 
+// The server is in the module of what measures it, and only the server is made with what it serves by.
+func TestOnlyTheServerBringsFrameworks(t *testing.T) {
+	for _, dir := range []string{"cmd/lab", "cmd/linerate", "cmd/http_load"} {
+		for _, dep := range command(t, ".", "readonly", "list", "-deps", "./"+dir) {
+			if strings.HasPrefix(dep, "github.com/gofiber/") || strings.HasPrefix(dep, "github.com/valyala/") {
+				t.Errorf("%s brings %s with it", dir, dep)
+			}
+		}
+	}
+}
+
 // A program that holds a file of the lab is another program once that file changes, and its
 // record then begins anew. So those that are measured or measure hold no names of designs.
 func TestANewSettingChangesNoMeasuredProgram(t *testing.T) {
-	for _, dir := range []string{"cmd/http_load", "fiber", "floor", "study/producer", "study/sink"} {
+	for _, dir := range []string{"cmd/http_load", "server", "floor", "study/producer", "study/sink"} {
 		for _, dep := range command(t, dir, "readonly", "list", "-deps", ".") {
 			if slices.Contains([]string{"setting", "gate", "metric", "strict", "experiment"}, path.Base(dep)) {
 				t.Errorf("%s holds %s", dir, dep)
@@ -139,11 +151,17 @@ func TestTheMapNamesEachPackage(t *testing.T) {
 			}
 		}
 	}
-	mods, err := filepath.Glob("*/go.mod")
-	if err != nil || len(mods) < 5 {
+	var mods []string
+	err = filepath.WalkDir(".", func(at string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == "go.mod" {
+			mods = append(mods, at)
+		}
+		return err
+	})
+	if err != nil || len(mods) < 6 {
 		t.Fatalf("%v, %v", mods, err)
 	}
-	for _, mod := range append(mods, "go.mod", "peers/http/go.mod") {
+	for _, mod := range mods {
 		for _, pkg := range command(t, filepath.Dir(mod), "readonly", "list", "-find", "./...") {
 			at := strings.TrimPrefix(pkg, repository)
 			if at != "lab" && !named[at] && !strings.HasPrefix(at, "lab/peers/http/") {

@@ -43,7 +43,7 @@ for arch in amd64 arm64; do
     packages+=("$directory")
   done <<'END'
 lab/cmd/lab lab
-lab/fiber fiber_server
+lab/server fiber_server
 lab/floor null_server
 lab/floor floor_server
 lab/cmd/http_load http_load

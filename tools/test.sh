@@ -21,7 +21,7 @@ format() {
   ! grep -nr 'TODO:' lab/experiments content/journal || { echo 'still to be written: what lab new wrote'; return 1; }
 }
 # The modules beside the lab's; ./... does not enter them.
-modules=(batch fanout fiber floor study)
+modules=(batch fanout floor study)
 # Where goroutines share memory. These packages are tested with the race detector where it
 # can be built, which takes a C compiler, and otherwise without it.
 racy='/lab/(load(/.*)?|batch|fanout(/.*)?|internal/(run|bench|machine|proc|session))$'

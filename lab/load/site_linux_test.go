@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	// run in the same process.
 	runtime.GOMAXPROCS(8)
 	programtest.Main(m, map[string]string{"linerate": "../cmd/linerate", "null_server": "../floor",
-		"fiber_server": "../fiber"})
+		"fiber_server": "../server"})
 }
 
 // A site is a server that does what a test tells it to. Requests are numbered from 1.

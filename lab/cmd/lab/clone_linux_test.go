@@ -63,8 +63,7 @@ func programs(dir string) error {
 		return err
 	}
 	for _, packages := range [][]string{
-		{"../..", "./cmd/lab", "./cmd/http_load"},
-		{"../../fiber", "."},
+		{"../..", "./cmd/lab", "./cmd/http_load", "./server"},
 		{"../../study", "./producer", "./sink"},
 	} {
 		build := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", into +
@@ -79,7 +78,7 @@ func programs(dir string) error {
 		path        *string
 		built, name string
 	}{
-		{&labBinary, "lab", "lab"}, {&serverBinary, "fiber", "fiber_server"}, {&loadBinary, "http_load", "http_load"},
+		{&labBinary, "lab", "lab"}, {&serverBinary, "server", "fiber_server"}, {&loadBinary, "http_load", "http_load"},
 		{&producerBinary, "producer", "event_producer"}, {&sinkBinary, "sink", "event_sink"},
 	} {
 		*program.path = filepath.Join(dir, program.name)

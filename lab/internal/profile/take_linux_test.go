@@ -21,7 +21,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 )
 
-func TestMain(m *testing.M) { programtest.Main(m, map[string]string{"fiber_server": "../../fiber"}) }
+func TestMain(m *testing.M) { programtest.Main(m, map[string]string{"fiber_server": "../../server"}) }
 
 // patience ends a test that hangs; it asserts no speed.
 const patience = 20 * time.Second

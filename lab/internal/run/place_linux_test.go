@@ -56,11 +56,10 @@ var programsOnce = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	names := map[string]string{"fiber": "fiber_server", "floor": "null_server", "sink": "event_sink",
+	names := map[string]string{"server": "fiber_server", "floor": "null_server", "sink": "event_sink",
 		"producer": "event_producer", "faulty": "faulty/fiber_server", "lab": "the-lab"}
 	for _, packages := range [][]string{
-		{"../..", "./cmd/http_load", "./cmd/lab", "./internal/run/testdata/faulty"},
-		{"../../fiber", "."},
+		{"../..", "./cmd/http_load", "./cmd/lab", "./internal/run/testdata/faulty", "./server"},
 		{"../../floor", "."},
 		{"../../study", "./sink", "./producer"},
 	} {

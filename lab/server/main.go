@@ -3,7 +3,9 @@
 // With --stack the same routes are served by fasthttp alone, on which Fiber is built, or by
 // Go's net/http.
 //
-//	go build -o fiber_server .
+//	go install github.com/line-rate/line-rate/lab/server@latest
+//
+// installs it under the name server, and make build puts it into .tools/bin.
 //
 // A load server should be boring and say what it is. It serves the same in every process
 // and every run (see package catalog). What it does on a start, on a stop and on the loss
