@@ -86,7 +86,7 @@ bench: build peers ## print benchmarks as ratios measured side by side; under 10
 	@cd lab && go test -run '^$$' -bench . -benchtime 1s ./server/catalog
 	@cd lab && go test -run '^$$' -bench Beside -benchtime 1x ./load
 
-# As in lab/peers/http/Cargo.toml.
+# As in lab/servers/peers/http/Cargo.toml.
 RUST := 1.88
 # The one program in C, with which the peers are compared. Nothing else needs a C compiler.
 .PHONY: c-floor
@@ -96,7 +96,7 @@ c-floor: ## build the server of prepared bytes in C, if there is a C compiler
 	else rm -f $(BIN)/c_floor; \
 	  echo "c_floor is not built: there is no C compiler ($(CC)), as apt-get install gcc libc6-dev gives one on Debian and Ubuntu"; fi
 
-$(BIN)/c_floor: lab/floor/c/c_floor.c
+$(BIN)/c_floor: lab/servers/floor/c/c_floor.c
 	@mkdir -p $(BIN)
 	$(CC) -std=c11 -O2 -Wall -Wextra -o $@.new $<
 	@mv $@.new $@
@@ -107,21 +107,21 @@ $(BIN)/c_floor: lab/floor/c/c_floor.c
 .PHONY: peers
 peers: c-floor ## build other HTTP servers to compare with, where their tools are, and check their answers
 	@mkdir -p $(PEERS)
-	@cd lab/peers/http && go run -trimpath ./bodies ../../../$(PEERS)/bodies
-	@cd lab/peers/http && go build -trimpath -buildvcs=false -o ../../../$(PEERS)/gnet_server ./gnet
+	@cd lab/servers/peers/http && go run -trimpath ./bodies ../../../../$(PEERS)/bodies
+	@cd lab/servers/peers/http && go build -trimpath -buildvcs=false -o ../../../../$(PEERS)/gnet_server ./gnet
 	@if ! PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null; then \
 	  rm -f $(PEERS)/nginx_server; \
 	  echo "nginx is not built: there is no nginx (Debian and Ubuntu: apt-get install nginx-light)"; \
-	else (cd lab/peers/http && go build -trimpath -buildvcs=false -o ../../../$(PEERS)/nginx_server ./nginx); fi
+	else (cd lab/servers/peers/http && go build -trimpath -buildvcs=false -o ../../../../$(PEERS)/nginx_server ./nginx); fi
 	@have="$$({ rustc --version 2>/dev/null || true; } | cut -d ' ' -f 2)"; \
 	if ! command -v cargo >/dev/null || ! printf '%s\n' $(RUST) "$${have:-0}" | sort -CV; then \
 	  for peer in hyper axum ntex; do \
 	    rm -f $(PEERS)/$${peer}_server; \
 	    echo "$$peer is not built: it needs cargo and Rust $(RUST) or later, and here is $${have:-none}"; \
 	  done; \
-	else (cd lab/peers/http && cargo build --release --locked); \
+	else (cd lab/servers/peers/http && cargo build --release --locked); \
 	  for peer in hyper axum ntex; do ln -f $(PEERS)/target/release/$${peer}_server $(PEERS)/; done; fi
-	cd lab/peers/http && go test -trimpath -vet=off -count=1 .
+	cd lab/servers/peers/http && go test -trimpath -vet=off -count=1 .
 
 .PHONY: calibrate
 calibrate: $(LINERATE) ## count how often linerate compare is right where the truth is known; ARGS='--pairs 5 --budget 120'
@@ -145,15 +145,15 @@ clean: ## remove what was built and installed; data stays
 
 # One call after the other: parallel builds would each compile what they have in common,
 # mostly Go's own library. Go names a program after its directory.
-SOURCES := $(shell find lab -not -name '*_test.go' -not -path '*/testdata*' -not -path 'lab/peers*' \
+SOURCES := $(shell find lab -not -name '*_test.go' -not -path '*/testdata*' -not -path 'lab/servers/peers*' \
   -not -path 'lab/experiments*' -not -path 'lab/scripts*')
 .tools/stamp/compiled: $(SOURCES)
 	@mkdir -p .tools/compiled .tools/stamp
 	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab
 	cd lab && $(MEASURED) -o ../.tools/compiled/ ./cmd/http_load ./server
-	cd lab/floor && $(MEASURED) -o ../../.tools/compiled/ .
+	cd lab/servers/floor && $(MEASURED) -o ../../../.tools/compiled/ .
 	cd lab/study && $(MEASURED) -o ../../.tools/compiled/ ./producer ./sink
-	cd lab/fanout && $(MEASURED) -o ../../.tools/compiled/ . ./epoll ./reader
+	cd lab/servers/fanout && $(MEASURED) -o ../../../.tools/compiled/ . ./epoll ./reader
 	@touch $@
 
 $(LAB): DIRECTORY = lab

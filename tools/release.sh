@@ -44,15 +44,15 @@ for arch in amd64 arm64; do
   done <<'END'
 lab/cmd/lab lab
 lab/server fiber_server
-lab/floor null_server
-lab/floor floor_server
+lab/servers/floor null_server
+lab/servers/floor floor_server
 lab/cmd/http_load http_load
 lab/cmd/linerate linerate
 lab/study/producer event_producer
 lab/study/sink event_sink
-lab/fanout fanout_server
-lab/fanout/epoll fanout_floor
-lab/fanout/reader event_reader
+lab/servers/fanout fanout_server
+lab/servers/fanout/epoll fanout_floor
+lab/servers/fanout/reader event_reader
 END
   cp LICENSE ".tools/release/$name/"
   tools/notices.sh "$arch" "${packages[@]}" >".tools/release/$name/NOTICES"

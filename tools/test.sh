@@ -21,10 +21,10 @@ format() {
   ! grep -nr 'TODO:' lab/experiments content/journal || { echo 'still to be written: what lab new wrote'; return 1; }
 }
 # The modules beside the lab's; ./... does not enter them.
-modules=(batch fanout floor study)
+modules=(batch servers/fanout servers/floor study)
 # Where goroutines share memory. These packages are tested with the race detector where it
 # can be built, which takes a C compiler, and otherwise without it.
-racy='/lab/(load(/.*)?|batch|fanout(/.*)?|internal/(run|bench|machine|proc|session))$'
+racy='/lab/(load(/.*)?|batch|servers/fanout(/.*)?|internal/(run|bench|machine|proc|session))$'
 # The tests of these packages start the lab's own processes; they have steps of their own.
 apart='/lab/cmd/lab$'
 # lab check, which the step data runs, reads the whole journal as this test does, and more.
@@ -43,7 +43,7 @@ beside() {
 race() {
   local module flags=(-trimpath) status=0
   if detector; then flags=(-race); else echo "without the race detector: it needs a C compiler"; fi
-  for module in . batch fanout; do
+  for module in . batch servers/fanout; do
     packages "$module" -e | (cd "lab/$module" && GORACE=atexit_sleep_ms=0 xargs -r go test "${flags[@]}" -vet=off -parallel 4 -p 2 -skip '^TestAlone') || status=$?
   done
   return "$status"

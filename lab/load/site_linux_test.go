@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	// A thread that waits occupies one of Go's processors, and the servers of these tests
 	// run in the same process.
 	runtime.GOMAXPROCS(8)
-	programtest.Main(m, map[string]string{"linerate": "../cmd/linerate", "null_server": "../floor",
+	programtest.Main(m, map[string]string{"linerate": "../cmd/linerate", "null_server": "../servers/floor",
 		"fiber_server": "../server"})
 }
 

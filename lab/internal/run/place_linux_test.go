@@ -60,7 +60,7 @@ var programsOnce = sync.OnceValues(func() (string, error) {
 		"producer": "event_producer", "faulty": "faulty/fiber_server", "lab": "the-lab"}
 	for _, packages := range [][]string{
 		{"../..", "./cmd/http_load", "./cmd/lab", "./internal/run/testdata/faulty", "./server"},
-		{"../../floor", "."},
+		{"../../servers/floor", "."},
 		{"../../study", "./sink", "./producer"},
 	} {
 		build := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir +

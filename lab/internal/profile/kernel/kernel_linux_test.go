@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		fmt.Println(err)
 		return
 	}
-	programtest.Main(m, map[string]string{"floor_server": "../../../floor"})
+	programtest.Main(m, map[string]string{"floor_server": "../../../servers/floor"})
 }
 
 func TestStacksAreReadWhateverASymbolHasInIt(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	built = "../../../.tools/peers" // where make peers puts programs and bodies
+	built = "../../../../.tools/peers" // where make peers puts programs and bodies
 	// patience ends a test that would hang; it does not test speed.
 	patience = 20 * time.Second
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/floor/request"
 	"github.com/line-rate/line-rate/lab/server/catalog"
+	"github.com/line-rate/line-rate/lab/servers/floor/request"
 )
 
 // odd are requests, each of them wrong or unusual, that leave a server no choice. What the

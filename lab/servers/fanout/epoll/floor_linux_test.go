@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/fanout/hub"
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
+	"github.com/line-rate/line-rate/lab/servers/fanout/hub"
 )
 
 func TestMain(m *testing.M) {

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/fanout/hub"
+	"github.com/line-rate/line-rate/lab/servers/fanout/hub"
 )
 
 // A server counts likes, and has the readers of a post or somebody to whom it pushes.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/floor/request"
 	"github.com/line-rate/line-rate/lab/server/catalog"
+	"github.com/line-rate/line-rate/lab/servers/floor/request"
 )
 
 // answers are those of a correct server.

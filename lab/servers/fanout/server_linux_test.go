@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/fanout/hub"
+	"github.com/line-rate/line-rate/lab/servers/fanout/hub"
 )
 
 // serve starts a server with flags, without a process of its own.

@@ -1,4 +1,4 @@
-module github.com/line-rate/line-rate/lab/floor
+module github.com/line-rate/line-rate/lab/servers/floor
 
 go 1.26.0
 
@@ -9,4 +9,4 @@ require (
 
 require github.com/brianvoe/gofakeit/v7 v7.18.1 // indirect
 
-replace github.com/line-rate/line-rate/lab => ../
+replace github.com/line-rate/line-rate/lab => ../..

@@ -1,4 +1,4 @@
-module github.com/line-rate/line-rate/lab/peers/http
+module github.com/line-rate/line-rate/lab/servers/peers/http
 
 go 1.26.0
 
@@ -19,7 +19,4 @@ require (
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
 )
 
-replace (
-	github.com/line-rate/line-rate/lab => ../..
-	github.com/line-rate/line-rate/lab/batch => ../../batch
-)
+replace github.com/line-rate/line-rate/lab => ../../..

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/fanout/hub"
 	"github.com/line-rate/line-rate/lab/load"
+	"github.com/line-rate/line-rate/lab/servers/fanout/hub"
 )
 
 // An output is the line that is printed. Counts are of the window, but for the account.

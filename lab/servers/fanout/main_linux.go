@@ -31,9 +31,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/fanout/hub"
 	"github.com/line-rate/line-rate/lab/internal/profile/endpoint"
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/servers/fanout/hub"
 )
 
 // settings are what a person can choose.

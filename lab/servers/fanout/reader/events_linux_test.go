@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/fanout/hub"
 	"github.com/line-rate/line-rate/lab/load"
+	"github.com/line-rate/line-rate/lab/servers/fanout/hub"
 )
 
 // Events are read however they are cut, and their ids are held against each other. A stream that is none is refused.

@@ -31,9 +31,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/line-rate/line-rate/lab/fanout/hub"
-	"github.com/line-rate/line-rate/lab/floor/request"
 	"github.com/line-rate/line-rate/lab/internal/program"
+	"github.com/line-rate/line-rate/lab/servers/fanout/hub"
+	"github.com/line-rate/line-rate/lab/servers/floor/request"
 )
 
 const help = `fanout_floor counts likes and sends each count to all readers of a post, at the least cost.
@@ -121,7 +121,7 @@ func (l *loop) watch(op, fd int, events uint32) error {
 }
 
 // round waits once, reads what has come, and sends what that published. Go's scheduler is not told of
-// calls that are frequent, for the reason in lab/floor.
+// calls that are frequent, for the reason in lab/servers/floor.
 func (l *loop) round(ms uintptr) error {
 	var events [256]unix.EpollEvent
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.epoll), uintptr(unsafe.Pointer(&events)), 256, ms, 0, 0)
