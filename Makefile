@@ -152,7 +152,7 @@ SOURCES := $(shell find lab -not -name '*_test.go' -not -path '*/testdata*' -not
 	cd lab && $(GO_BUILD) -o ../.tools/compiled/ ./cmd/lab
 	cd lab && $(MEASURED) -o ../.tools/compiled/ ./cmd/http_load ./server
 	cd lab/servers/floor && $(MEASURED) -o ../../../.tools/compiled/ .
-	cd lab/study && $(MEASURED) -o ../../.tools/compiled/ ./producer ./sink
+	cd lab/batch/study && $(MEASURED) -o ../../../.tools/compiled/ ./producer ./sink
 	cd lab/servers/fanout && $(MEASURED) -o ../../../.tools/compiled/ . ./epoll ./reader
 	@touch $@
 

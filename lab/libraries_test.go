@@ -113,7 +113,7 @@ func TestOnlyTheServerBringsFrameworks(t *testing.T) {
 // A program that holds a file of the lab is another program once that file changes, and its
 // record then begins anew. So those that are measured or measure hold no names of designs.
 func TestANewSettingChangesNoMeasuredProgram(t *testing.T) {
-	for _, dir := range []string{"cmd/http_load", "server", "servers/floor", "study/producer", "study/sink"} {
+	for _, dir := range []string{"cmd/http_load", "server", "servers/floor", "batch/study/producer", "batch/study/sink"} {
 		for _, dep := range command(t, dir, "readonly", "list", "-deps", ".") {
 			if slices.Contains([]string{"setting", "gate", "metric", "strict", "experiment"}, path.Base(dep)) {
 				t.Errorf("%s holds %s", dir, dep)

@@ -48,8 +48,8 @@ lab/servers/floor null_server
 lab/servers/floor floor_server
 lab/cmd/http_load http_load
 lab/cmd/linerate linerate
-lab/study/producer event_producer
-lab/study/sink event_sink
+lab/batch/study/producer event_producer
+lab/batch/study/sink event_sink
 lab/servers/fanout fanout_server
 lab/servers/fanout/epoll fanout_floor
 lab/servers/fanout/reader event_reader

@@ -21,7 +21,7 @@ format() {
   ! grep -nr 'TODO:' lab/experiments content/journal || { echo 'still to be written: what lab new wrote'; return 1; }
 }
 # The modules beside the lab's; ./... does not enter them.
-modules=(batch servers/fanout servers/floor study)
+modules=(batch batch/study servers/fanout servers/floor)
 # Where goroutines share memory. These packages are tested with the race detector where it
 # can be built, which takes a C compiler, and otherwise without it.
 racy='/lab/(load(/.*)?|batch|servers/fanout(/.*)?|internal/(run|bench|machine|proc|session))$'

@@ -64,7 +64,7 @@ func programs(dir string) error {
 	}
 	for _, packages := range [][]string{
 		{"../..", "./cmd/lab", "./cmd/http_load", "./server"},
-		{"../../study", "./producer", "./sink"},
+		{"../../batch/study", "./producer", "./sink"},
 	} {
 		build := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", into +
 			"/"}, packages[1:]...)...)

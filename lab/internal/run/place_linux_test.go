@@ -61,7 +61,7 @@ var programsOnce = sync.OnceValues(func() (string, error) {
 	for _, packages := range [][]string{
 		{"../..", "./cmd/http_load", "./cmd/lab", "./internal/run/testdata/faulty", "./server"},
 		{"../../servers/floor", "."},
-		{"../../study", "./sink", "./producer"},
+		{"../../batch/study", "./sink", "./producer"},
 	} {
 		build := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir +
 			"/"}, packages[1:]...)...)

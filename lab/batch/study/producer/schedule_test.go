@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/study/event"
+	"github.com/line-rate/line-rate/lab/batch/study/event"
 )
 
 func TestSchedule(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/study/event"
+	"github.com/line-rate/line-rate/lab/batch/study/event"
 )
 
 // If a batch is refused before it was read, nothing reads it any more when post returns:

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/batch/study/event"
 	"github.com/line-rate/line-rate/lab/internal/program"
-	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 func TestSearch(t *testing.T) {

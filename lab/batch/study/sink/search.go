@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/study/event"
+	"github.com/line-rate/line-rate/lab/batch/study/event"
 )
 
 // The search's bounds, in events a second.

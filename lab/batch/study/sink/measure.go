@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/study/event"
+	"github.com/line-rate/line-rate/lab/batch/study/event"
 )
 
 // An output is the line that is printed: what both programs counted in the window.

@@ -1,4 +1,4 @@
-module github.com/line-rate/line-rate/lab/study
+module github.com/line-rate/line-rate/lab/batch/study
 
 go 1.26.0
 
@@ -7,7 +7,7 @@ require (
 	github.com/line-rate/line-rate/lab v0.0.0
 )
 
-replace github.com/line-rate/line-rate/lab => ../
+replace github.com/line-rate/line-rate/lab => ../..
 
 require (
 	github.com/line-rate/line-rate/lab/batch v0.0.0
@@ -19,4 +19,4 @@ require (
 	github.com/pelletier/go-toml/v2 v2.4.3 // indirect
 )
 
-replace github.com/line-rate/line-rate/lab/batch => ../batch
+replace github.com/line-rate/line-rate/lab/batch => ..

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/study/event"
+	"github.com/line-rate/line-rate/lab/batch/study/event"
 )
 
 // maxBody is the largest batch that a producer can be set to make.

@@ -34,9 +34,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/batch/study/event"
 	"github.com/line-rate/line-rate/lab/internal/profile/endpoint"
 	"github.com/line-rate/line-rate/lab/internal/program"
-	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 // The pacings.

@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/batch/study/event"
 	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 func TestMain(m *testing.M) { programtest.Main(m, map[string]string{"event_producer": "."}) }

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/line-rate/line-rate/lab/study/event"
+	"github.com/line-rate/line-rate/lab/batch/study/event"
 )
 
 const (

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/batch/study/event"
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/study/event"
 )
 
 // With each size and each pacing, every event that was added arrives, with its number and
