@@ -41,6 +41,9 @@ func TestPackage(t *testing.T) {
 		// This repository, whose servers are main packages.
 		{"main.(*service).routes.func2", "main", Repository},
 		{Repository + "/lab/server/catalog.Faker.Next", Repository + "/lab/server/catalog", Repository},
+		{Repository + "/lab/servers/floor/request.(*Request).Read", Repository + "/lab/servers/floor/request", Repository},
+		// As published profiles have it.
+		{Repository + "/lab/floor/request.(*Request).Read", Repository + "/lab/floor/request", Repository},
 
 		// Names without a package, and those made by the compiler.
 		{"aeshashbody", "runtime", "runtime"},

@@ -49,6 +49,15 @@ func TestWorkOf(t *testing.T) {
 		{httpHandler + "net/http.Header.Set net/textproto.CanonicalMIMEHeaderKey", "http"},
 		{fasthttpConn + "github.com/valyala/fasthttp.(*URI).parse bytes.LastIndex", "http"},
 		{"time.now", WorkOther},
+		// The lab's packages, where they are and where published profiles have them.
+		{"main.main main.(*loop).turn github.com/line-rate/line-rate/lab/servers/floor/request.(*Request).Read bytes.IndexByte",
+			WorkHandler},
+		{"main.main main.(*loop).turn github.com/line-rate/line-rate/lab/floor/request.(*Request).Read bytes.IndexByte",
+			WorkHandler},
+		{"main.main github.com/line-rate/line-rate/lab/servers/fanout/hub.(*shard).run runtime.chansend", "wait"},
+		{"main.main github.com/line-rate/line-rate/lab/fanout/hub.(*shard).run runtime.chansend", "wait"},
+		{"main.main github.com/line-rate/line-rate/lab/batch/study/event.Put encoding/binary.littleEndian.PutUint64", WorkHandler},
+		{"main.main github.com/line-rate/line-rate/lab/study/event.Put encoding/binary.littleEndian.PutUint64", WorkHandler},
 		// Other people's servers: their packages are the handler's, their frameworks are HTTP's.
 		{"net/http.(*conn).serve example.com/shop/api.(*API).list encoding/json.Marshal", WorkHandler},
 		{"net/http.(*conn).serve github.com/go-chi/chi/v5.(*Mux).ServeHTTP strings.Index", "http"},
