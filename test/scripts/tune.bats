@@ -37,7 +37,6 @@ tree() {
   done
   mkdir "$root/proc/irq/27/ena-mgmnt@pci:0000:00:05.0" "$root/proc/irq/28/ens5-Tx-Rx-0" "$root/proc/irq/29/ens5-Tx-Rx-1"
   write /proc/sys/net/core/rps_sock_flow_entries 0
-  write /proc/sys/net/core/netdev_max_backlog 1000
 }
 
 write() {
@@ -169,9 +168,10 @@ as_nobody() {
   tree
   before=$(all)
   run "$scripts/tune-rps.sh" apply --dev ens5 --cpus 8; refused "this machine has no core 8: 0-7 are online"
-  run "$scripts/tune-rps.sh" apply --dev eth7; refused "no interface eth7 here"
-  run "$scripts/tune-rps.sh" apply; refused "--dev is missing"
+  run "$scripts/tune-rps.sh" apply --dev eth7; refused 'there is no interface "eth7" here'
+  run "$scripts/tune-rps.sh" apply; refused '--dev: there is no interface "" here'
   run "$scripts/tune-rfs.sh" apply --dev ens5 --entries 30000; refused "no power of two"
+  run "$scripts/tune-rfs.sh" apply --dev ens5 --table-only --queues-only; refused "can't be used together"
   run "$scripts/tune-irq-pin.sh" apply --dev ens5 --cpus 112-127; refused "no core 112"
   run "$scripts/tune-rps.sh" aply --dev ens5; refused '<action> must be one of "plan","show","apply"'
   write /proc/812/comm irqbalance

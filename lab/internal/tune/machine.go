@@ -2,11 +2,9 @@ package tune
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,52 +13,39 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// treeVariable names the environment variable for a directory put in front of
-// /proc and /sys. It is for tests: a made-up tree stands for a machine that the
-// tests do not have.
+// treeVariable names the environment variable for a directory put in front of /proc and /sys. It is for tests: a
+// made-up tree stands for a machine that they do not have.
 const treeVariable = "LINE_RATE_TUNE_ROOT"
 
 const (
-	netDir    = "/sys/class/net/" // whose files go with a network namespace
-	cpuDir    = "/sys/devices/system/cpu/"
-	tableFile = "/proc/sys/net/core/rps_sock_flow_entries"
-	// backlogFile exists only in the machine's own network namespace.
-	backlogFile = "/proc/sys/net/core/netdev_max_backlog"
-	unitPrefix  = "systemctl:" // of a service, in place of a file's directory
+	netDir = "/sys/class/net/" // whose files go with a network namespace
+	cpuDir = "/sys/devices/system/cpu/"
+	// tableFile exists only in the machine's own network namespace.
+	tableFile  = "/proc/sys/net/core/rps_sock_flow_entries"
+	unitPrefix = "systemctl:" // of a service, in place of a file's directory
 )
 
 // A machine is this process's view of the machine that it runs on.
 type machine struct {
 	tree    string // put in front of every path; empty on a real machine
 	apart   bool   // in a network namespace other than the machine's own
-	passing state  // of what goes with that
+	records []Left // the originals in the order of saving, read under the lock; but apart they are only here
 }
 
-// here is Unavailable where nothing can be turned.
+// here fails where nothing can be turned.
 func here() (*machine, error) {
 	m := &machine{tree: os.Getenv(treeVariable)}
-	if !m.exists(cpuDir) {
-		return nil, unavailable("the kernel's knobs are Linux's: there is no %s here", cpuDir)
+	if cores.Read(m.tree, cpuDir, "possible") == "" {
+		return nil, fmt.Errorf("the kernel's knobs are Linux's: there is no %s here", cpuDir)
 	}
-	m.apart = !m.exists(backlogFile)
+	_, none := os.Stat(m.tree + tableFile)
+	m.apart = none != nil
 	return m, nil
-}
-
-// passes tells whether a value goes with this network namespace.
-func (m *machine) passes(path string) bool { return m.apart && strings.HasPrefix(path, netDir) }
-
-func (m *machine) exists(path string) bool {
-	_, err := os.Stat(m.tree + path)
-	return err == nil
 }
 
 // cpus are those that are online, or possible.
 func (m *machine) cpus(which string) ([]int, error) {
-	text, err := m.read(cpuDir + which)
-	if err != nil {
-		return nil, err
-	}
-	return cores.Parse(plain(text))
+	return cores.Parse(cores.Read(m.tree, cpuDir, which))
 }
 
 // read reads a value verbatim.
@@ -95,26 +80,30 @@ func (m *machine) set(path, value string) error {
 	return err
 }
 
-// root refuses others than root of the machine: the kernel lets root of another user namespace
-// change none of these settings. The initial one has the same number on every machine.
-func (m *machine) root(path string) error {
+// may refuses what cannot be turned here, before anything is written. The kernel lets root of another user
+// namespace change none of these settings; the initial one has the same number on every machine. In another
+// network namespace only that is turned which goes with it.
+func (m *machine) may(path string) error {
 	user, _ := os.Readlink("/proc/self/ns/user")
-	if m.tree == "" && (os.Geteuid() != 0 || user != "user:[4026531837]") {
-		return unavailable("needs root: run with sudo (%s)", path)
+	switch {
+	case strings.HasSuffix(path, affinityFile) && Runs("irqbalance"):
+		return fmt.Errorf("irqbalance runs and would set %s again; stop it first: tune-irqbalance.sh apply", path)
+	case m.tree == "" && (os.Geteuid() != 0 || user != "user:[4026531837]"):
+		return fmt.Errorf("needs root: run with sudo (%s)", path)
+	case m.apart && !strings.HasPrefix(path, netDir):
+		return fmt.Errorf("%s belongs to the machine's own network namespace, and this is another", path)
 	}
 	return nil
 }
 
-// systemctl runs the command and returns its output on one line.
+// systemctl runs the command and returns the first line that it prints.
 func systemctl(args ...string) (string, error) {
-	out, err := exec.Command("systemctl", args...).Output()
-	if status, ok := errors.AsType[*exec.ExitError](err); ok {
-		why, _, _ := strings.Cut(strings.TrimSpace(string(status.Stderr)), "\n")
-		err = unavailable("systemctl %s: %s", strings.Join(args, " "), cmp.Or(why, err.Error()))
-	} else if err != nil {
-		err = unavailable("there is no systemctl here to ask for services: %v", err)
+	out, err := exec.Command("systemctl", args...).CombinedOutput()
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if err != nil {
+		err = fmt.Errorf("systemctl %s said %q: %w", strings.Join(args, " "), line, err)
 	}
-	return strings.TrimSpace(string(out)), err
+	return line, err
 }
 
 // glob lists the files of a pattern, in the order of the numbers in their names.
@@ -122,16 +111,6 @@ func (m *machine) glob(pattern string) []string {
 	files, _ := filepath.Glob(m.tree + pattern) // the patterns are right
 	slices.SortFunc(files, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
 	return strict.Map(files, func(file string) string { return strings.TrimPrefix(file, m.tree) })
-}
-
-// process finds a process id by the process's name; empty if there is none.
-func (m *machine) process(name string) string {
-	for _, comm := range m.glob("/proc/[0-9]*/comm") {
-		if text, _ := m.read(comm); plain(text) == name {
-			return path.Base(path.Dir(comm))
-		}
-	}
-	return ""
 }
 
 func plain(value string) string { return strings.Join(strings.Fields(value), " ") }

@@ -13,8 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/prometheus/procfs"
-
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -30,8 +29,8 @@ type Left struct {
 	Since    time.Time `json:"since"`
 	// The process that restores it when it ends, and when that started, in ticks since boot: a pid
 	// alone may be used again. Without one it was turned by hand.
-	PID   int    `json:"pid,omitempty"`
-	Start uint64 `json:"start,omitempty"`
+	PID   int `json:"pid,omitempty"`
+	Start int `json:"start,omitempty"`
 
 	Now string `json:"-"`
 }
@@ -47,64 +46,46 @@ func (l Left) Orphan() bool { return !l.ByHand() && !l.Held() }
 
 // began is when a process started, in ticks since boot; 0 if it has ended. One that was killed keeps its number
 // until its parent asks for its end, which the first process of a container may never do.
-func began(pid int) uint64 {
-	p, err := procfs.NewProc(pid)
-	if err != nil {
+func began(pid int) int {
+	s, err := proc.ReadStat(pid)
+	if err != nil || s.State == 'Z' {
 		return 0
 	}
-	s, err := p.Stat()
-	if err != nil || s.State == "Z" {
-		return 0
-	}
-	return s.Starttime
+	return s.Began
 }
 
 // Service tells whether it is a service that was stopped.
 func (l Left) Service() bool { return strings.HasPrefix(l.Path, unitPrefix) }
 
 func (l Left) String() string {
-	by := "by hand"
-	if l.Held() {
-		by = fmt.Sprintf("and process %d still holds it", l.PID)
-	} else if l.Orphan() {
-		by = "and the process that was to restore it has died"
-	}
+	by := map[bool]string{l.ByHand(): "by hand", l.Held(): fmt.Sprintf("and process %d still holds it", l.PID),
+		l.Orphan(): "and the process that was to restore it has died"}[true]
 	return fmt.Sprintf("the kernel setting %s is %q and was %q: tune-%s.sh turned it at %s, %s", l.Path,
 		plain(l.Now), plain(l.Original), l.Knob, l.Since.Format(time.RFC3339), by)
-}
-
-// A state is the originals, in the order in which they were saved.
-type state struct {
-	file    string // where they are kept; empty: they go with this network namespace
-	records []Left
-	settled []Left // what locked has restored of what killed holds left
-	stuck   error  // why it could not restore all of that
 }
 
 // stateDir is the directory of the originals, which a boot empties; tests have another.
 func stateDir() string { return cmp.Or(os.Getenv("LINE_RATE_STATE"), "/run/line-rate") }
 
-// read reads the originals; without any there is no file.
-func read() (s *state, err error) {
-	s = &state{file: filepath.Join(stateDir(), "originals.json")}
-	data, err := os.ReadFile(s.file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
-	}
+// originals is their file; without any there is none.
+func originals() string { return filepath.Join(stateDir(), "originals.json") }
+
+// read reads the originals.
+func read() (records []Left, err error) {
+	data, err := os.ReadFile(originals())
 	if err == nil {
-		err = strict.DecodeJSON(data, &s.records)
+		err = strict.DecodeJSON(data, &records)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w; nothing was written. Mend the file, or move it away and set the values by hand", s.file, err)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w; nothing was written. Mend the file, or move it away and set the values by hand", originals(), err)
 	}
-	return s, nil
+	return records, nil
 }
 
-// locked changes the originals of what is at a path, which nobody else does meanwhile. Before that it restores what
-// holds that were killed have left.
-func (m *machine) locked(path string, change func(s *state) error) error {
-	if m.passes(path) {
-		return change(&m.passing)
+// locked changes the originals, and what they are of; nobody else does meanwhile.
+func (m *machine) locked(change func() error) error {
+	if m.apart {
+		return change()
 	}
 	if err := os.MkdirAll(stateDir(), 0o755); err != nil {
 		return err
@@ -117,96 +98,86 @@ func (m *machine) locked(path string, change func(s *state) error) error {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return err
 	}
-	s, err := read()
-	if err != nil {
+	if m.records, err = read(); err != nil {
 		return err
 	}
-	s.settled, s.stuck = s.restore(m, Left.Orphan)
-	return change(s)
+	return change()
 }
 
 // save replaces the file.
-func (s *state) save() error {
+func (m *machine) save() error {
 	switch {
-	case s.file == "":
+	case m.apart:
 		return nil
-	case len(s.records) == 0:
-		return os.RemoveAll(s.file)
+	case len(m.records) == 0:
+		return os.RemoveAll(originals())
 	}
-	data, err := json.MarshalIndent(s.records, "", "  ")
-	if err != nil {
-		return err
-	}
-	return strict.Replace(s.file, append(data, '\n'))
+	data, _ := json.MarshalIndent(m.records, "", "  ") // which has nothing that JSON does not know
+	return strict.Replace(originals(), append(data, '\n'))
 }
 
-// restore writes originals back, the last saved first, and forgets those that read back right, or
+// putBack writes originals back, the last saved first, and forgets those that read back right, or
 // whose file is gone. It goes on after an error, and returns the first.
-func (s *state) restore(m *machine, chosen func(Left) bool) (restored []Left, first error) {
-	var kept []Left
-	for _, l := range slices.Backward(s.records) {
+func (m *machine) putBack(chosen func(Left) bool) (restored []Left, first error) {
+	saved := len(m.records)
+	for i, l := range slices.Backward(m.records) {
 		if !chosen(l) {
-			kept = append(kept, l)
 			continue
 		}
-		now, err := m.read(l.Path)
-		l.Now = now
-		switch {
-		case s.file != "" && m.passes(l.Path):
-			err = fmt.Errorf("%s is kept: it belongs to the machine's own network namespace; restore it there", l.Path)
-		case errors.Is(err, fs.ErrNotExist):
-			continue
-		case err == nil && now != l.Original:
+		var err error
+		if l.Now, err = m.read(l.Path); err == nil && l.Now != l.Original {
 			err = m.set(l.Path, l.Original)
 		}
-		if err != nil {
-			kept, first = append(kept, l), cmp.Or(first, err)
-		} else {
+		if err == nil {
 			restored = append(restored, l)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			first = cmp.Or(first, err)
+			continue
 		}
+		m.records = slices.Delete(m.records, i, i+1)
 	}
-	if len(kept) == len(s.records) {
+	if len(m.records) == saved {
 		return nil, first
 	}
-	slices.Reverse(kept)
-	s.records = kept
-	return restored, errors.Join(first, beforeWrite(), s.save())
+	return restored, cmp.Or(first, beforeWrite(), m.save())
+}
+
+// restore restores the chosen settings of this machine.
+func (m *machine) restore(chosen func(Left) bool) (restored []Left, err error) {
+	err = m.locked(func() (err error) {
+		restored, err = m.putBack(chosen)
+		return err
+	})
+	return restored, err
 }
 
 // All lists the settings that something turned on this machine and nothing has restored.
 func All() (all []Left, err error) {
-	m, unavailable := here()
-	if unavailable != nil {
+	m, none := here()
+	if none != nil {
 		return nil, nil
 	}
-	s, err := read()
-	if err != nil {
-		return nil, err
-	}
-	for _, l := range s.records {
-		l.Now, err = m.read(l.Path)
-		if err == nil && !m.passes(l.Path) && plain(l.Now) != plain(l.Original) {
+	records, err := read()
+	for _, l := range records {
+		var unread error
+		l.Now, unread = m.read(l.Path)
+		elsewhere := m.apart && strings.HasPrefix(l.Path, netDir) // another interface of that name may be here
+		if unread == nil && !elsewhere && plain(l.Now) != plain(l.Original) {
 			all = append(all, l)
 		}
 	}
-	return all, nil
+	return all, err
 }
 
 // Settle restores what processes that have died left turned, as after kill -9, and
 // says what it restored and what is still turned. left is valid with an error, too.
 func Settle() (restored, left []Left, err error) {
 	left, err = All()
-	if !slices.ContainsFunc(left, Left.Orphan) {
-		return nil, left, err
-	}
-	m, err := here()
-	if err != nil || m.root(stateDir()) != nil {
+	m, none := here()
+	if none != nil || m.may(stateDir()) != nil || !slices.ContainsFunc(left, Left.Orphan) {
 		return nil, left, err // who can restore nothing is told what is turned
 	}
-	err = m.locked("", func(s *state) error {
-		restored = s.settled
-		return s.stuck
-	})
-	left, failed := All()
-	return restored, left, errors.Join(failed, err)
+	restored, stuck := m.restore(Left.Orphan)
+	left, err = All()
+	return restored, left, cmp.Or(stuck, err)
 }

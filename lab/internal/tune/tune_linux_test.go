@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,14 +30,10 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	if n, err := strconv.Atoi(os.Getenv(stopVariable)); err == nil {
-		beforeWrite = func() error {
-			if n == 0 {
-				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-				select {}
-			}
-			n--
-			return nil
-		}
+		beforeWrite = after(n, func() error {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		})
 	}
 	var o Options
 	err := json.Unmarshal([]byte(os.Args[3]), &o)
@@ -51,7 +47,17 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// process is the lab as a separate process.
+// after lets that many writes pass, and the next one do something else.
+func after(n int, then func() error) func() error {
+	return func() error {
+		if n--; n == -1 {
+			return then()
+		}
+		return nil
+	}
+}
+
+// labProcess is the lab as a separate process.
 func labProcess(action, knob string, o Options) *exec.Cmd {
 	options, _ := json.Marshal(o)
 	cmd := exec.Command(os.Args[0], action, knob, string(options))
@@ -70,15 +76,15 @@ func must(t *testing.T, action, knob string, o Options) string {
 }
 
 // refused does what must be refused with one line that contains some words. Nothing may change.
-func refused(t *testing.T, root, words, action, knob string, o Options) {
+func refused(t *testing.T, words, action, knob string, o Options) {
 	t.Helper()
-	before := snapshot(t, root)
+	before := snapshot()
 	var out bytes.Buffer
 	err := Do(action, knob, o, &out)
 	if err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "\n") || out.Len() > 0 {
 		t.Errorf("%s %s: %v, %q; want one line that says %q", action, knob, err, &out, words)
 	}
-	if !maps.Equal(before, snapshot(t, root)) {
+	if !maps.Equal(before, snapshot()) {
 		t.Errorf("%s %s was refused and yet wrote something", action, knob)
 	}
 }
@@ -89,60 +95,11 @@ type turn struct {
 	Options
 }
 
-// turns has every knob with options that change something on a tree.
-func (d model) turns() []turn {
-	return []turn{{"rps", Options{Dev: d.dev, CPUs: "0-5"}}, {"rfs", Options{Dev: d.dev}},
-		{"irqbalance", Options{}}, {"crond", Options{}}, {"irq-pin", Options{Dev: d.dev, CPUs: "6-7"}}}
-}
-
 func nothingHeld(t *testing.T) {
 	t.Helper()
 	out := must(t, "show", "", Options{})
-	if _, err := os.Stat(os.Getenv("LINE_RATE_STATE") + "/originals.json"); err == nil || !strings.HasPrefix(out, "nothing is turned") {
+	if _, err := os.Stat(originals()); err == nil || !strings.HasPrefix(out, "nothing is turned") {
 		t.Errorf("held:\n%s", out)
-	}
-}
-
-// The whole life of each knob, on made-up machines.
-func TestEveryKnobIsTurnedAndTurnedBack(t *testing.T) {
-	for _, d := range []model{c8i32xlarge, c6i2xlarge} {
-		root := d.tree(t)
-		before := snapshot(t, root)
-		for _, turn := range d.turns() {
-			t.Run(d.dev+"/"+turn.knob, func(t *testing.T) {
-				plan := must(t, "plan", turn.knob, turn.Options)
-				if !strings.Contains(plan, "; nothing was changed\n") || strings.Contains(plan, "refuse") {
-					t.Errorf("plan:\n%s", plan)
-				}
-				if err := errors.Join(Reach(turn.knob, &turn.Options), Reach(turn.knob, nil)); err != nil {
-					t.Error(err)
-				}
-				if !maps.Equal(before, snapshot(t, root)) {
-					t.Fatal("plan changed something")
-				}
-				nothingHeld(t)
-				if out := must(t, "apply", turn.knob, turn.Options); !strings.Contains(out, "originals are in "+os.Getenv("LINE_RATE_STATE")) {
-					t.Error(out)
-				}
-				if out := must(t, "plan", turn.knob, turn.Options); !strings.Contains(out, "plan: 0 writes") {
-					t.Errorf("a plan after apply:\n%s", out)
-				}
-				if out := must(t, "show", turn.knob, Options{}); strings.Count(out, "\n") != strings.Count(plan, "\n")-2 {
-					t.Errorf("show after apply:\n%s", out)
-				}
-				if maps.Equal(before, snapshot(t, root)) {
-					t.Fatal("apply changed nothing")
-				}
-				must(t, "restore", turn.knob, Options{})
-				if !maps.Equal(before, snapshot(t, root)) {
-					t.Error("restore did not bring everything back")
-				}
-				nothingHeld(t)
-				if out := must(t, "restore", "", Options{}); out != "0 originals restored, all read back\n" {
-					t.Errorf("a second restore: %s", out)
-				}
-			})
-		}
 	}
 }
 
@@ -162,16 +119,14 @@ func killed(t *testing.T, cmd *exec.Cmd, writes int) bool {
 // restore's last write and forgetting the originals.
 func TestKilledAnywhereItIsRestored(t *testing.T) {
 	d := model{cores: 128, queues: 3, dev: "ens5", firstIRQ: 28}
-	for _, turn := range d.turns() {
+	for _, turn := range []turn{{"rps", Options{Dev: d.dev, CPUs: "0-5"}}, {"rfs", Options{Dev: d.dev}},
+		{"irqbalance", Options{}}, {"crond", Options{}}, {"irq-pin", Options{Dev: d.dev, CPUs: "6-7"}}} {
 		t.Run(turn.knob, func(t *testing.T) {
-			root := d.tree(t)
-			before := snapshot(t, root)
+			_, isBack := d.tree(t)
 			back := func(when string, n int) {
 				t.Helper()
 				must(t, "restore", turn.knob, Options{})
-				if !maps.Equal(before, snapshot(t, root)) {
-					t.Fatalf("killed before write %d of %s: not everything came back", n+1, when)
-				}
+				isBack(fmt.Sprintf("%s killed before write %d", when, n+1))
 			}
 			n := 0
 			for ; killed(t, labProcess("apply", turn.knob, turn.Options), n); n++ {
@@ -201,145 +156,82 @@ func TestKilledAnywhereItIsRestored(t *testing.T) {
 	}
 }
 
-func TestASecondApplyKeepsTheFirstOriginals(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	before := snapshot(t, root)
-	for _, cpus := range []string{"0-3", "4-7", "4-7"} {
-		must(t, "apply", "rps", Options{Dev: d.dev, CPUs: cpus})
-	}
-	must(t, "apply", "rfs", Options{Dev: d.dev, Entries: 65536})
-	if got := get(t, root, netDir+d.dev+"/queues/rx-3/rps_cpus"); got != "f0\n" {
-		t.Errorf("rx-3 has %q", got)
-	}
-	must(t, "restore", "rps", Options{})
-	if got := get(t, root, tableFile); got != "65536\n" {
-		t.Errorf("the table has %q", got)
-	}
-	must(t, "restore", "", Options{})
-	if !maps.Equal(before, snapshot(t, root)) {
-		t.Error("not everything came back")
-	}
-}
-
-// failing makes one write fail.
-func failing(t *testing.T, n int) (mend func()) {
-	t.Helper()
-	old := beforeWrite
-	beforeWrite = func() error {
-		if n--; n == 0 {
-			return errors.New("the kernel does not like it")
-		}
-		return nil
-	}
-	return func() { beforeWrite = old }
-}
-
 func TestAnApplyThatFailsHalfWayIsPutBack(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	before := snapshot(t, root)
-	for n := 1; n <= d.queues; n++ {
-		mend := failing(t, n)
-		refused(t, root, "the kernel does not like it; what was written before it is put back", "apply", "rps", Options{Dev: d.dev})
-		mend()
+	root, isBack := c6i2xlarge.tree(t)
+	rps := Options{Dev: "ens5"}
+	never := beforeWrite
+	t.Cleanup(func() { beforeWrite = never })
+	fails := func() error { return errors.New("the kernel does not like it") }
+	for n := range 8 {
+		beforeWrite = after(n, fails)
+		refused(t, "the kernel does not like it; what was written before it is put back", "apply", "rps", rps)
 		nothingHeld(t)
 	}
 	// A kernel that accepts a write but keeps another value.
-	name := root + netDir + d.dev + "/queues/rx-0/rps_cpus"
-	if err := errors.Join(os.Remove(name), os.Symlink(os.DevNull, name)); err != nil {
+	name := root + netDir + "ens5/queues/rx-0/rps_cpus"
+	link(t, name, os.DevNull)
+	refused(t, `rps_cpus: "ff" was written, and the kernel made "" of it; what was written`, "apply", "rps", rps)
+	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, root, `rps_cpus: "ff" was written, and the kernel made "" of it; what was written`, "apply", "rps", Options{Dev: d.dev})
-	if err := errors.Join(os.Remove(name), os.WriteFile(name, []byte("00\n"), 0o644)); err != nil {
-		t.Fatal(err)
-	}
-
-	must(t, "apply", "rps", Options{Dev: d.dev})
-	mend := failing(t, 3)
-	if err := Do("restore", "", Options{}, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "not like it") {
+	put(t, name, "0\n")
+	must(t, "apply", "rps", rps)
+	beforeWrite = after(2, fails)
+	if err := Do("restore", "", Options{}, io.Discard); err == nil || !strings.Contains(err.Error(), "not like it") {
 		t.Errorf("a restore that fails: %v", err)
 	}
-	mend()
-	if out := must(t, "show", "", Options{}); strings.Count(out, "rps_cpus") != 1 {
-		t.Errorf("still held:\n%s", out)
+	if out := must(t, "restore", "", Options{}); !strings.HasPrefix(out, "1 original ") {
+		t.Errorf("what had failed: %s", out)
 	}
-	must(t, "restore", "", Options{})
-	if !maps.Equal(before, snapshot(t, root)) {
-		t.Error("not everything came back")
-	}
-}
-
-func TestWhatIsGoneIsForgotten(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	must(t, "apply", "rps", Options{Dev: d.dev})
-	must(t, "apply", "rfs", Options{TableOnly: true})
-	if err := os.Remove(root + netDir + d.dev); err != nil {
+	isBack("restore")
+	// What is gone, as an interface, is forgotten.
+	must(t, "apply", "rps", rps)
+	if err := os.Remove(root + netDir + "ens5"); err != nil {
 		t.Fatal(err)
 	}
-	if out := must(t, "restore", "", Options{}); !strings.HasPrefix(out, "1 original ") {
+	if out := must(t, "restore", "", Options{}); !strings.HasPrefix(out, "0 originals ") {
 		t.Error(out)
 	}
 	nothingHeld(t)
 }
 
-// The values of an interface go with its namespace; those of the machine do not.
+// The values of an interface go with its namespace; those of the machine are turned and restored outside.
 func TestInANamespaceNothingIsSaved(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	before := snapshot(t, root)
-	must(t, "apply", "rps", Options{Dev: d.dev})
-	for _, file := range []string{backlogFile, tableFile} { // as in a namespace
-		if err := os.Rename(root+file, root+"/"+filepath.Base(file)); err != nil {
-			t.Fatal(err)
-		}
+	root, _ := c6i2xlarge.tree(t)
+	must(t, "apply", "rps", Options{Dev: "ens5"})
+	must(t, "apply", "crond", Options{})
+	if err := os.Remove(root + tableFile); err != nil { // as in a namespace
+		t.Fatal(err)
 	}
-	refused(t, root, "belongs to the machine's own network namespace; restore it there", "restore", "", Options{})
-	refused(t, root, "use --queues-only here, and --table-only there", "apply", "rfs", Options{Dev: d.dev})
-	if out := must(t, "apply", "rfs", Options{Dev: d.dev, QueuesOnly: true}); !strings.Contains(out, "go with this network namespace") {
+	refused(t, tableFile, "apply", "rfs", Options{Dev: "ens5"})
+	for action, knob := range map[string]string{"restore": "", "apply": "irq-pin", "hold": "irqbalance"} {
+		o := map[string]Options{"apply": {Dev: "ens5", CPUs: "0"}}[action]
+		refused(t, "belongs to the machine's own network namespace, and this is another", action, knob, o)
+	}
+	if out := must(t, "apply", "rfs", Options{Dev: "ens5", QueuesOnly: true}); !strings.Contains(out, "go with this network namespace") {
 		t.Error(out)
 	}
-	must(t, "apply", "irq-pin", Options{Dev: d.dev, CPUs: "0"})
-	if out := must(t, "show", "", Options{}); strings.Contains(out, "rps_flow_cnt") || !strings.Contains(out, "smp_affinity_list") {
+	if out := must(t, "show", "", Options{}); strings.Contains(out, "ens5") || !strings.Contains(out, "crond") {
 		t.Errorf("held:\n%s", out)
 	}
-	must(t, "restore", "irq-pin", Options{})
-	for _, file := range []string{backlogFile, tableFile} {
-		if err := os.Rename(root+"/"+filepath.Base(file), root+file); err != nil {
-			t.Fatal(err)
-		}
+	put(t, root+tableFile, "0\n")
+	if out := must(t, "restore", "", Options{}); !strings.HasPrefix(out, "9 originals ") {
+		t.Error(out)
 	}
-	must(t, "apply", "rfs", Options{Dev: d.dev, QueuesOnly: true, Entries: 8}) // by hand, as nothing else brings it back
-	must(t, "restore", "", Options{})
-	for q := range d.queues {
-		put(t, root, fmt.Sprintf("%s%s/queues/rx-%d/rps_flow_cnt", netDir, d.dev, q), "0\n")
-	}
-	if !maps.Equal(before, snapshot(t, root)) {
-		t.Error("not everything came back")
-	}
+	nothingHeld(t)
 }
 
 func TestAStateThatCannotBeReadIsOneLineAndNothingIsWritten(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	must(t, "apply", "rps", Options{Dev: d.dev})
-	file := filepath.Join(os.Getenv("LINE_RATE_STATE"), "originals.json")
-	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o644 {
+	c6i2xlarge.tree(t)
+	must(t, "apply", "rps", Options{Dev: "ens5"})
+	good, err := os.ReadFile(originals())
+	if info, _ := os.Stat(originals()); err != nil || info.Mode().Perm() != 0o644 {
 		t.Errorf("%v, %v: a user's run has to read it", info, err)
 	}
-	good, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for text, words := range map[string]string{
-		string(good[:len(good)/2]): "line ", "": "line 1", "originals\n": "line 1",
-		strings.Replace(string(good), `"knob"`, `"knop"`, 1): `unknown field "knop"`,
-	} {
-		put(t, file, "", text)
+	for _, text := range []string{string(good[:len(good)/2]), "", strings.Replace(string(good), `"knob"`, `"knop"`, 1)} {
+		put(t, originals(), text)
 		for _, action := range []string{"restore", "show", "apply", "hold"} {
-			refused(t, root, "nothing was written. Mend the file", action, "rps", Options{Dev: d.dev})
-			refused(t, root, words, action, "rps", Options{Dev: d.dev})
+			refused(t, "nothing was written. Mend the file", action, "rps", Options{Dev: "ens5"})
 		}
 		if _, _, err := Settle(); err == nil {
 			t.Error("a run would begin")
@@ -349,12 +241,10 @@ func TestAStateThatCannotBeReadIsOneLineAndNothingIsWritten(t *testing.T) {
 
 // Applying and restoring at the same time wait for each other.
 func TestTwoAtOnceWaitForEachOther(t *testing.T) {
-	d := c6i2xlarge
-	root := d.tree(t)
-	before := snapshot(t, root)
+	_, isBack := c6i2xlarge.tree(t)
 	for _, action := range []string{"apply", "restore"} {
 		var group sync.WaitGroup
-		for _, turn := range []turn{{"rps", Options{Dev: d.dev}}, {"rfs", Options{TableOnly: true}}, {"crond", Options{}}} {
+		for _, turn := range []turn{{"rps", Options{Dev: "ens5"}}, {"rfs", Options{TableOnly: true}}, {"crond", Options{}}} {
 			group.Go(func() {
 				if out, err := labProcess(action, turn.knob, turn.Options).CombinedOutput(); err != nil {
 					t.Errorf("%s %s: %v\n%s", action, turn.knob, err, out)
@@ -362,12 +252,10 @@ func TestTwoAtOnceWaitForEachOther(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if out := must(t, "show", "", Options{}); action == "apply" && strings.Count(out, "\n") != 8+1+1 {
-			t.Errorf("held:\n%s", out)
+		if by := left(t); action == "apply" && by != strings.Repeat("hand ", 8+1+1) {
+			t.Errorf("turned: %s", by)
 		}
 	}
 	nothingHeld(t)
-	if !maps.Equal(before, snapshot(t, root)) {
-		t.Error("not everything came back")
-	}
+	isBack("restore")
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
@@ -29,17 +30,14 @@ func Values(root string) map[string]string {
 	}
 	for _, k := range knobs {
 		if k.services != nil {
-			set[k.name] = map[bool]string{true: "runs", false: "does not run"}[k.runs(m)]
+			set[k.name] = map[bool]string{true: "runs", false: "does not run"}[k.running(m) != ""]
 			continue
 		}
 		files := interrupts
 		if k.file != affinityFile {
 			files = m.glob(netDir + "*/queues/rx-*/" + k.file)
 		}
-		seen := strict.Collect(files, func(file string) string {
-			text, _ := m.read(file)
-			return plain(text)
-		})
+		seen := strict.Collect(files, func(file string) string { return cores.Read(root, file) })
 		if delete(seen, ""); len(seen) > 0 {
 			set[k.file] = strings.Join(slices.Sorted(maps.Keys(seen)), "; ")
 		}
