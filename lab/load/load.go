@@ -25,4 +25,7 @@ type Options struct {
 	// the answer's body, part by part, and says how many events end in a part. The plan then has one thread.
 	// A plan with such a target is refused without it.
 	Stream func() func(part []byte) (events int)
+	// Full is called once in each slot, when it is filled, and must not wait. The slot goes on loading and counts after
+	// Loader.Count: so several generators count at one time. nil: a slot counts as soon as it is filled.
+	Full func()
 }

@@ -37,6 +37,8 @@ type Loader struct {
 		heap           int64
 	}
 	failure error // after which there are no more turns
+	full    bool  // whether Options.Full was called in this slot
+	count   atomic.Bool
 
 	// Of the turn. The first thread leads: besides its own work it decides which phase all are in.
 	slot         Slot
@@ -234,6 +236,12 @@ func (l *Loader) Turn(ctx context.Context, s Slot) (SlotReport, error) {
 	return l.report, l.failure
 }
 
+// Count begins to count in a slot that is filled: see Options.Full.
+func (l *Loader) Count() {
+	l.count.Store(true)
+	l.threads[0].wake()
+}
+
 // abort ends all threads after one of them failed.
 func (l *Loader) abort() {
 	l.stopped.Store(true) // so that a first thread that still runs stops
@@ -311,7 +319,7 @@ func (l *Loader) summary(i int) TargetSummary {
 		lag.Merge(a.lag)
 		sum.Histogram.Merge(a.unsent)
 	}
-	sum.Latency, sum.SendLag = sum.Histogram.Latency(), lag.Latency()
+	sum.Latency, sum.SendLag, sum.Lags = sum.Histogram.Latency(), lag.Latency(), lag
 	return sum
 }
 

@@ -47,6 +47,7 @@ type Target struct {
 	Key      string    `json:"key,omitempty"`      // of the certificate, in PEM
 	SNI      string    `json:"sni,omitempty"`      // whom https greets; "": the name in the first request's Host header, or the URL's
 	Requests []Request `json:"requests,omitempty"` // by weight; none: GET of the URL
+	Clients  int       `json:"clients,omitempty"`  // for who deals a load out to several generators: to so many; 0: to all
 }
 
 // A Slot is a turn of one target.

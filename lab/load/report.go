@@ -19,6 +19,10 @@ type SlotReport struct {
 	// Failed says why the slot does not count: its target stalled, died, or had
 	// failed before. All figures but FillS are then 0.
 	Failed string `json:"failed,omitempty"`
+	// Elsewhere has figures of the machines that load, where they are not this one, by the names of package metric, each of
+	// the machine where it is highest; Notes say what a person is to know of these.
+	Elsewhere map[string]float64 `json:"elsewhere,omitempty"`
+	Notes     []string           `json:"notes,omitempty"`
 }
 
 // A TurnReport is of a whole slot, from before its first request to after its last answer. At both
@@ -60,8 +64,9 @@ type TargetSummary struct {
 	Unanswered int64    `json:"unanswered"`
 	Latency    *Latency `json:"latency_s,omitempty"`  // absent without answers
 	SendLag    *Latency `json:"send_lag_s,omitempty"` // how late the generator was; present if there is a rate and something was due
-	// Histogram has the latencies, to their step; no JSON has it.
+	// Histogram has the latencies, to their step, and Lags how late the generator was; no JSON has them.
 	Histogram *Histogram `json:"-"`
+	Lags      *Histogram `json:"-"`
 	// Open has the connections that were open at the end.
 	Open int `json:"open,omitempty"`
 	// Answered has all answers, in counted time or not and whatever their status; absent without any.

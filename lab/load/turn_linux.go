@@ -69,7 +69,8 @@ func (l *Loader) edge() edge {
 
 // start begins a slot, unless its target has failed.
 func (l *Loader) start(s Slot) (begun bool) {
-	l.slot, l.report = s, SlotReport{Slot: l.number, Target: s.Target}
+	l.slot, l.report, l.full = s, SlotReport{Slot: l.number, Target: s.Target}, false
+	l.count.Store(l.options.Full == nil)
 	l.number++
 	if why := l.targets[s.Target].failed; why != "" {
 		l.report.Failed = "passed over: " + why
@@ -107,6 +108,11 @@ func (l *Loader) lead(now int64) {
 		l.set(over, farOff)
 	case phase == filling && all && l.living.Load() == 0:
 		l.fail(now, "no connection is left")
+	case phase == filling && all && !l.count.Load():
+		if !l.full {
+			l.full, l.deadline = true, farOff
+			l.options.Full()
+		}
 	case phase == filling && all:
 		if l.slot.Requests == 0 {
 			l.openWindow(max(int64(l.slot.Seconds*1e9), min(slotAnswers*l.response(), slotAtMost)))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -30,6 +31,9 @@ const (
 )
 
 func main() {
+	if status, is := fleet.Called(os.Args[1:]); is {
+		os.Exit(status)
+	}
 	if status, is := measure.Answer(os.Args[1:]); is {
 		os.Exit(status)
 	}
@@ -64,6 +68,7 @@ type subcommands struct {
 	Check     checkCall     `cmd:"" help:"Check every data file."`
 	Doctor    doctorCall    `cmd:"" help:"Say what keeps this machine from measuring, and how to mend it."`
 	Wire      wireCall      `cmd:"" help:"Hold a wire of known line rate between two network namespaces, for commands of yours."`
+	Machines  machinesCall  `cmd:"" help:"Make machines ready that are to load, and say what they are."`
 	Tune      tuneCall      `cmd:"" help:"Turn a knob of the kernel, and back."`
 }
 

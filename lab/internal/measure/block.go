@@ -65,7 +65,7 @@ func (p *Plan) with(ctx context.Context, do func(*block) error) error {
 	}
 	defer func() {
 		if b.client != nil {
-			b.client.end()
+			b.client.End()
 		}
 		if b.sampler != nil {
 			b.sampler.Stop()
@@ -140,7 +140,7 @@ func (b *block) measure(ctx context.Context, order []int) (err error) {
 	if b.client, err = b.start(); err != nil {
 		return err
 	}
-	pair := machine.Pair{Client: b.client.proc.Pid()}
+	pair := machine.Pair{Client: b.client.Pid()}
 	for _, s := range b.Subjects {
 		pair.Servers = append(pair.Servers, first(s.CPU().PIDs)...)
 	}

@@ -80,7 +80,8 @@ func (b *block) slot(t turn) slots.Slot {
 
 // sums adds the metrics that a trial's slots do not keep.
 func (b *block) sums(i int, turns []turn) {
-	m := b.trials[i].Metrics
+	t := &b.trials[i]
+	m, elsewhere := t.Metrics, map[string]float64{}
 	var bytes, busiest, silence, tx, rx, drops float64
 	var workers []float64 // CPU seconds of each process but the first
 	for _, one := range turns {
@@ -88,6 +89,14 @@ func (b *block) sums(i int, turns []turn) {
 		bytes, busiest, silence = bytes+float64(one.Bytes), busiest+one.BusiestThreadS, max(silence, one.SilenceS)
 		tx, rx = tx+float64(one.wire.TxPackets)*part, rx+float64(one.wire.RxPackets)*part
 		drops += float64(one.wire.Drops)
+		for name, v := range one.Elsewhere {
+			elsewhere[name] += v / float64(len(turns))
+		}
+		for _, note := range one.Notes {
+			if !slices.Contains(t.Notes, note) {
+				t.Notes = append(t.Notes, note)
+			}
+		}
 		if len(one.server) > 1 {
 			own := one.server[1:]
 			workers = append(workers, make([]float64, max(0, len(own)-len(workers)))...)
@@ -98,6 +107,7 @@ func (b *block) sums(i int, turns []turn) {
 	}
 	duration := m["duration_s"]
 	m["client_thread_busy_max"], m["silence_s"] = busiest/duration, silence
+	maps.Copy(m, elsewhere)
 	if b.LineRateBps > 0 {
 		m["wire_tx_packets_per_s"], m["wire_rx_packets_per_s"], m["wire_drops"] = tx/duration, rx/duration, drops
 	}

@@ -136,6 +136,7 @@ type Trial struct {
 	Strangers float64 // time that others ran on the servers' cores, as a share of a core; 0 where it cannot be read
 	Metrics   map[string]float64
 	Faults    []Fault           // empty: the trial counts
+	Notes     []string          // what a person is to know of it
 	Reopened  int64             // connections that were opened anew, since the server announced their end
 	Crossed   int64             // requests that met the end of their connection on their way, and were asked again
 	Extra     []load.SlotReport // of the plan's extras

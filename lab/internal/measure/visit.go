@@ -42,7 +42,7 @@ func (v *Visit) Turn(ctx context.Context, i int, length time.Duration) (r load.S
 func (v *Visit) Rest(ctx context.Context) (s *load.Summary, err error) {
 	if v.b.client != nil {
 		s, err = v.b.client.close(ctx)
-		v.b.client.end()
+		v.b.client.End()
 		v.b.client = nil
 	}
 	return s, err

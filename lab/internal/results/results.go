@@ -84,6 +84,13 @@ type Provenance struct {
 	CalibrationS float64                `json:"calibration_s,omitempty"`
 	LeftOut      []LeftOut              `json:"left_out,omitempty"`
 	StoppedEarly string                 `json:"stopped_early,omitempty"`
+	Clients      []Client               `json:"clients,omitempty"` // machines that loaded, in their order
+}
+
+// A Client is a machine that loaded. It has no name here.
+type Client struct {
+	Cores   int     `json:"cores"`
+	LinkBps float64 `json:"link_bps,omitempty"` // line rate of its interface, if it says it
 }
 
 // LeftOut names conditions of the design by their levels, and says why the run

@@ -37,8 +37,11 @@ func (p Plan) load(s setting.Levels, port int) load {
 	// By default one worker on each of the server's cores.
 	l.at = experiment.Place{Host: "127.0.0.1", Port: strconv.Itoa(port), CPUs: cores.Format(l.Split.Server),
 		Workers: strconv.Itoa(s.Whole(setting.Workers, max(len(l.Split.Server), 1)))}
-	if p.onWire() {
+	switch {
+	case p.onWire():
 		l.at.Host = wire.ServerAddress
+	case p.inFleet():
+		l.at.Host = p.Fleet.Host()
 	}
 	if x.Profile != nil {
 		l.at.Sockets = l.pprof()
@@ -134,7 +137,7 @@ func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 // this server.
 func (l load) target() httpload.Target {
 	t := httpload.Target{Name: l.addr(), URL: "http://" + l.addr() + "/", Connections: l.asked.Connections,
-		Pipelining: l.asked.Pipelining, Rate: l.asked.Rate, Answers: l.serves.Answers}
+		Pipelining: l.asked.Pipelining, Rate: l.asked.Rate, Answers: l.serves.Answers, Clients: l.levels.Whole(setting.Clients, 0)}
 	if l.serves.Routed() {
 		t.URL += strings.TrimPrefix(l.levels[setting.Route].String(), "/")
 	}
@@ -167,6 +170,9 @@ func (l load) piece() measure.Piece {
 func (l load) commands() (lines []string) {
 	typed := func(side string, argv []string) {
 		line := results.CommandLine(argv)
+		if l.inFleet() { // whose address is nobody else's
+			line = strings.ReplaceAll(line, l.at.Host, "SERVER")
+		}
 		if side != "" && l.onWire() {
 			line = wire.Within(side, line)
 		}

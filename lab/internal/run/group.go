@@ -101,7 +101,7 @@ func (g *group) block(ctx context.Context, order []int) ([]measure.Trial, error)
 	serverOn, clientOn := l.Split.On()
 	plan := &measure.Plan{Slot: seconds(r.Experiment.Block.SlotS), Rounds: r.Experiment.Block.Rounds, Link: r.link, Dir: dir, Self: r.Lab,
 		Loader: []string{experiment.Under(dir, filepath.Join(".tools", "bin", host.Loader))}, ServerCPUs: serverOn, ClientCPUs: clientOn,
-		LineRateBps: r.Experiment.Topology.LineRateBps, Clock: r.clock, Threads: l.threads(), Seed: r.Seed,
+		LineRateBps: r.lineRate(), Clock: r.clock, Threads: l.threads(), Seed: r.Seed,
 		Target: func(i int, _ string) httpload.Target { return g.loads[i].target() }}
 	var pieces []measure.Piece
 	for _, l := range g.loads {
@@ -121,6 +121,11 @@ func (g *group) trial(i int, m measure.Trial) results.Trial {
 	f := g.run.File
 	t := results.Trial{Condition: f.Conditions[g.conds[i]].ID, StartedAt: m.StartedAt, Bound: gate.BoundUnknown, Metrics: m.Metrics,
 		Slots: m.Slots, Below: m.Below, Resolution: m.Resolution}
+	for _, note := range m.Notes {
+		if !slices.Contains(f.Warnings, note) {
+			f.Warnings = append(f.Warnings, note)
+		}
+	}
 	for _, why := range m.Faults {
 		t.Reasons = append(t.Reasons, results.Reason{Gate: why.Name, Detail: why.Detail})
 	}

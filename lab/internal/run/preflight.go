@@ -75,8 +75,13 @@ func (p Plan) find() (*host.Programs, error) {
 func (p Plan) unreachable() string {
 	x := p.Experiment
 	needs := x.Least()
-	if needs.Fleet {
-		return "needs several machines"
+	switch {
+	case needs.Fleet && p.Fleet == nil:
+		return "needs several machines; name those that load by --client"
+	case !needs.Fleet && p.Fleet != nil:
+		return "loads from this machine alone; --client is for experiments on several"
+	case needs.Fleet && len(x.Conditions()) < 2:
+		return "compares numbers of clients, and there are too few"
 	}
 	why := needs.Lacks(p.Host.Cores, x.Topology)
 	dev := machine.Interface()

@@ -21,6 +21,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/measure"
@@ -30,6 +31,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/wire"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A Plan says how a run is made.
@@ -43,6 +45,7 @@ type Plan struct {
 	Host       *host.Profile
 	Lab        []string      // the command that starts this program, which answers the calls of package measure
 	Budget     time.Duration // the longest that the run may take, for its file
+	Fleet      *fleet.Fleet  // of an experiment on several machines; nil where nobody named any
 }
 
 // Of is the plan for what this machine has of an experiment.
@@ -52,6 +55,19 @@ func (p Plan) Of(x *experiment.Experiment) Plan {
 	p.LeftOut = strict.Map(lacks, func(l experiment.Lack) results.LeftOut {
 		return results.LeftOut{Levels: setting.Levels{setting.Server: setting.String(l.Server)}, Why: l.Why()}
 	})
+	if p.Fleet == nil || !p.inFleet() {
+		return p
+	}
+	server, client := p.Split.On()
+	p.Split = cores.Split{Server: slices.Compact(slices.Sorted(slices.Values(slices.Concat(server, client))))}
+	for _, levels := range less.Conditions() {
+		n := levels.Whole(setting.Clients, 0)
+		one := setting.Levels{setting.Clients: setting.Int(int64(n))}
+		if n > len(p.Fleet.Hosts) && !slices.ContainsFunc(p.LeftOut, func(l results.LeftOut) bool { return l.Levels.Key() == one.Key() }) {
+			p.Experiment = p.Experiment.Without(one)
+			p.LeftOut = append(p.LeftOut, results.LeftOut{Levels: one, Why: "there were " + words.Count(len(p.Fleet.Hosts), "client")})
+		}
+	}
 	return p
 }
 
@@ -155,6 +171,12 @@ func (r *Run) file() *results.File {
 	if p.onWire() {
 		f.Provenance.Commands = []string{p.spec().Line()}
 	}
+	if p.inFleet() {
+		f.Topology.LineRateBps = p.lineRate()
+		for _, h := range p.Fleet.Hosts {
+			f.Provenance.Clients = append(f.Provenance.Clients, results.Client{Cores: h.Machine.Cores, LinkBps: h.Machine.LinkBps})
+		}
+	}
 	f.Run = f.Provenance.StartedAt.Format("20060102t150405z") + "-" + p.Host.ID
 	all := x.Conditions()
 	twin := experiment.DrawControl(len(all), r.Seed)
@@ -181,11 +203,25 @@ func (r *Run) file() *results.File {
 	return f
 }
 
+// inFleet reports whether clients are on machines of their own.
+func (p Plan) inFleet() bool { return p.Experiment.Topology.Kind == "fleet" }
+
+// lineRate is that of the link, in bits a second; 0 if it has none, or does not say.
+func (p Plan) lineRate() float64 {
+	if p.inFleet() {
+		return p.Fleet.LineRateBps()
+	}
+	return p.Experiment.Topology.LineRateBps
+}
+
 // onWire reports whether server and client are in namespaces that the lab made.
 func (p Plan) onWire() bool { return p.Experiment.Topology.Kind == "netns" }
 
 // up makes the link of the experiment's topology.
 func (p Plan) up() (measure.Link, error) {
+	if p.inFleet() {
+		return p.Fleet, nil
+	}
 	if !p.onWire() {
 		return measure.Loopback{}, nil
 	}

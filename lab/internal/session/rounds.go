@@ -194,6 +194,12 @@ func (s *Session) tellBlock(o *outcome, trials []results.Trial) {
 			}
 		}
 	}
+	for _, note := range f.Warnings {
+		if !o.told[note] {
+			o.told[note] = true
+			s.Say("  %s", note)
+		}
+	}
 	last := ""
 	if p.Ended != "" {
 		last = fmt.Sprintf(", the last (%s)", p.Ended)

@@ -23,6 +23,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -38,6 +39,7 @@ type Options struct {
 	Port   int           `default:"8083" placeholder:"N" help:"Port of the first server; others of a block have those above."`
 	Budget time.Duration `placeholder:"DURATION" help:"The longest that it goes on, as 90s or 20m (default: what the experiments say together; reproduce takes no more than 225 s for the core set and 24m for --all)."`
 	Host   string        `placeholder:"NAME" help:"Call this machine NAME in data/hosts (default: the name in .lab-host, or one made from what stays the same on it)."`
+	Client []string      `sep:"none" placeholder:"HOST" help:"A machine that loads, as ssh knows it, for experiments on several; may be given several times."`
 
 	Longest time.Duration `kong:"-"` // of what the experiments ask for, without a budget
 	Blocks  int           `kong:"-"` // at most, of each experiment; 0: as many as the budget holds
@@ -53,6 +55,7 @@ type Session struct {
 	profile        *host.Profile
 	split          cores.Split
 	self           string // the lab's own program
+	fleet          *fleet.Fleet
 	release        func()
 
 	here   results.Provenance // what a run that is made now has in common with others that count with it
@@ -90,6 +93,9 @@ func Open(j *archive.Journal, o Options) (*Session, error) {
 	}
 	if err == nil {
 		s.self, err = os.Executable()
+	}
+	if err == nil && len(o.Client) > 0 {
+		s.fleet, err = fleet.Open(context.Background(), o.Client)
 	}
 	if err == nil {
 		s.profile, err = profile(j, "/", o.Host, s.Say)
@@ -129,7 +135,7 @@ func (s *Session) restoreSettings() error {
 
 // plan says how a run of an experiment is made here, without its budget and its seed.
 func (s *Session) plan(x *experiment.Experiment) run.Plan {
-	return run.Plan{Root: s.j.Root, Port: s.Port, Split: s.split, Host: s.profile, Lab: []string{s.self}}.Of(x)
+	return run.Plan{Root: s.j.Root, Port: s.Port, Split: s.split, Host: s.profile, Lab: []string{s.self}, Fleet: s.fleet}.Of(x)
 }
 
 // Measure measures the experiments within the budget, prints what came of it, and returns how their claims
@@ -169,6 +175,9 @@ func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out 
 	if s.Trial {
 		s.Say("for trial: the run goes to %s, is not added to the journal, and its verdicts rest on it alone",
 			s.j.Root.Rel(string(s.destination())))
+	}
+	for i, name := range s.Client {
+		s.Say("client %d is %s", i+1, name)
 	}
 	s.Say("on %s, for %s at the most", s.profile.Name, s.Budget.Round(time.Second))
 	if _, differ := host.Differ(string(s.j.Root)); len(differ) > 0 {

@@ -1,0 +1,143 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/procfs"
+
+	"github.com/line-rate/line-rate/lab/internal/answer"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/load"
+)
+
+// Called carries out a call of the program to itself; false for any other.
+func Called(args []string) (status int, is bool) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer stop()
+	var err error
+	switch {
+	case len(args) > 2 && args[0] == relayCall:
+		err = carry(ctx, args[1], args[2:], os.Stdin, os.Stdout)
+	case len(args) == 1 && args[0] == machineCall:
+		err = say(os.Stdin, os.Stdout)
+	case len(args) == 1 && args[0] == clientCall:
+		load.Begin()
+		err = serve(ctx, os.Stdin, os.Stdout)
+	default:
+		return 0, false
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, strict.Lines(err.Error()))
+		return 1, true
+	}
+	return 0, true
+}
+
+// say answers each line with this machine.
+func say(in io.Reader, out io.Writer) error {
+	input, output := json.NewDecoder(in), json.NewEncoder(out)
+	for {
+		if err := input.Decode(&struct{}{}); err != nil {
+			return nil
+		}
+		if err := output.Encode(reading()); err != nil {
+			return err
+		}
+	}
+}
+
+// serve carries out what a relay asks: a plan, then a slot at a time. It says when a slot is filled, goes on loading,
+// and counts when it is told to. It ends with its input, in the middle of a slot, too.
+func serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	input, output := json.NewDecoder(in), json.NewEncoder(out)
+	var p load.Plan
+	if err := input.Decode(&p); err != nil {
+		return fmt.Errorf("the plan: %w", err)
+	}
+	full := make(chan struct{}, 1)
+	known := func(t load.Target) (load.Bodies, error) { return answer.Of(t.Answers, t.Requests[0].Path) }
+	l, err := load.New(ctx, &p, load.Options{Bodies: known, Full: func() { full <- struct{}{} }})
+	if err != nil {
+		return err
+	}
+	told := make(chan load.Slot)
+	go func() {
+		defer close(told)
+		defer cancel()
+		for {
+			var s load.Slot
+			if input.Decode(&s) != nil {
+				return
+			}
+			told <- s
+		}
+	}()
+	for s := range told {
+		var stepping sync.WaitGroup
+		before, over := reading(), make(chan struct{})
+		stepping.Go(func() {
+			select {
+			case <-over: // it failed before it was filled
+			case <-full:
+				_ = output.Encode(word{Full: true}) // who does not hear it has closed the input
+				if _, more := <-told; more {
+					l.Count()
+				}
+			}
+		})
+		r, err := l.Turn(ctx, s)
+		close(over)
+		stepping.Wait()
+		if err != nil {
+			l.Close()
+			return err
+		}
+		m := reading().since(before)
+		if err := output.Encode(word{Slot: &r, Machine: &m}); err != nil {
+			return err
+		}
+	}
+	sum := l.Close()
+	w := word{Sum: &sum}
+	for _, t := range sum.Targets {
+		w.Latencies, w.Lags = append(w.Latencies, countsOf(t.Histogram)), append(w.Lags, countsOf(t.Lags))
+	}
+	return output.Encode(w)
+}
+
+// facing is the interface of this machine to which who logged in came.
+var facing = sync.OnceValue(func() string {
+	words := strings.Fields(os.Getenv("SSH_CONNECTION"))
+	if len(words) < 3 {
+		return ""
+	}
+	return device(words[2])
+})
+
+// reading reads this machine.
+func reading() Machine {
+	m := Machine{Program: program(), AtS: float64(time.Now().UnixNano()) / 1e9, LinkBps: speed(facing()),
+		RxBytes: counter(facing(), "rx_bytes"), TxBytes: counter(facing(), "tx_bytes")}
+	if fs, err := procfs.NewDefaultFS(); err == nil {
+		if s, err := fs.Stat(); err == nil {
+			c := s.CPUTotal
+			m.Cores, m.BusyS = len(s.CPU), c.User+c.Nice+c.System+c.IRQ+c.SoftIRQ
+		}
+	}
+	var own syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &own) == nil {
+		m.OwnS = float64(own.Utime.Nano()+own.Stime.Nano()) / 1e9
+	}
+	return m
+}

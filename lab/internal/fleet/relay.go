@@ -1,0 +1,325 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/line-rate/line-rate/lab/internal/proc"
+	"github.com/line-rate/line-rate/lab/internal/words"
+	"github.com/line-rate/line-rate/lab/load"
+)
+
+// late is how long a host may be without an answer, or later than the first of the others.
+const late = time.Second
+
+// A relay has a client on each host, and a plan of which each has a part.
+type relay struct {
+	ctx     context.Context
+	plan    load.Plan
+	device  string // of the servers
+	hosts   int
+	number  int // of the next slot
+	clients []*client
+}
+
+// A client is the program on a host.
+type client struct {
+	Host
+	*proc.Talk
+	nth   int    // among the hosts
+	label string // by which results call it, since they name no machine
+	part  []int  // its number of each target of the plan; below 0: it has no connection to it
+}
+
+// carry relays what an engine asks: see load.Serve.
+func carry(ctx context.Context, device string, hosts []string, in io.Reader, out io.Writer) error {
+	r := &relay{ctx: ctx, device: device, hosts: len(hosts)}
+	input, output := json.NewDecoder(in), json.NewEncoder(out)
+	if err := input.Decode(&r.plan); err != nil {
+		return fmt.Errorf("the plan: %w", err)
+	}
+	defer r.end()
+	if err := r.start(hosts); err != nil {
+		return err
+	}
+	for {
+		var s load.Slot
+		switch err := input.Decode(&s); {
+		case errors.Is(err, io.EOF):
+			sum, err := r.close()
+			return cmp.Or(err, output.Encode(sum))
+		case err != nil:
+			return fmt.Errorf("the slot: %w", err)
+		}
+		report, err := r.turn(s)
+		if err != nil {
+			return err
+		}
+		if err := output.Encode(report); err != nil {
+			return err
+		}
+	}
+}
+
+// start starts all clients, each with its part of the plan.
+func (r *relay) start(hosts []string) error {
+	for i, host := range hosts {
+		c := &client{nth: i}
+		c.Name, c.Path, _ = strings.Cut(host, "=")
+		c.label = fmt.Sprintf("client %d", i+1)
+		plan := r.plan
+		plan.Seed, plan.Targets = r.plan.Seed+uint64(i), nil
+		for _, t := range r.plan.Targets {
+			at := -1
+			if t, some := share(t, i, len(hosts)); some {
+				at, plan.Targets = len(plan.Targets), append(plan.Targets, t)
+			}
+			c.part = append(c.part, at)
+		}
+		if len(plan.Targets) == 0 {
+			continue
+		}
+		var err error
+		if c.Talk, err = c.Host.start(clientCall); err != nil {
+			return fmt.Errorf("ssh did not start: %w", err)
+		}
+		r.clients = append(r.clients, c)
+		if err := c.Tell(plan); err != nil {
+			return c.why(io.EOF)
+		}
+	}
+	return nil
+}
+
+// share is the part of a target's load that one of the hosts has.
+func share(t load.Target, nth, hosts int) (load.Target, bool) {
+	n := min(cmp.Or(t.Clients, hosts), hosts, t.Connections)
+	if nth >= n {
+		return t, false
+	}
+	all := t.Connections
+	t.Connections, t.Clients = all/n, 0
+	if nth < all%n {
+		t.Connections++
+	}
+	t.Rate = t.Rate * float64(t.Connections) / float64(all)
+	return t, true
+}
+
+// why is why, without the host's name and address.
+func (c *client) why(err error) error {
+	said := strings.ReplaceAll(why(c.label, c.Talk.Proc, err).Error(), c.Name, "it")
+	return errors.New(address.ReplaceAllString(said, "it"))
+}
+
+var address = regexp.MustCompile(`\b\d+(\.\d+){3}\b|\b[0-9a-f]*(:[0-9a-f]*){2,}\b`)
+
+func (r *relay) end() {
+	for _, c := range r.clients {
+		c.End()
+	}
+}
+
+// A reply is what a client said.
+type reply struct {
+	*client
+	word
+	heard       time.Time
+	connections int
+}
+
+// hear waits for what some clients say next, side by side.
+func (r *relay) hear(cs []*client, limit time.Duration) ([]reply, error) {
+	all, errs := make([]reply, len(cs)), make([]error, len(cs))
+	var wait sync.WaitGroup
+	for i, c := range cs {
+		wait.Go(func() {
+			all[i].client = c
+			errs[i] = c.Hear(r.ctx, limit, &all[i].word)
+			all[i].heard = time.Now()
+		})
+	}
+	wait.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return nil, cs[i].why(err)
+		}
+	}
+	first := slices.MinFunc(all, func(a, b reply) int { return a.heard.Compare(b.heard) })
+	last := slices.MaxFunc(all, func(a, b reply) int { return a.heard.Compare(b.heard) })
+	if by := last.heard.Sub(first.heard); by > late {
+		return nil, fmt.Errorf("%s answered %s later than %s", last.label, words.Time(by.Seconds()), first.label)
+	}
+	return all, nil
+}
+
+// turn has the clients that load a target carry out a slot in step.
+func (r *relay) turn(s load.Slot) (out load.SlotReport, err error) {
+	var in []*client
+	for _, c := range r.clients {
+		if c.part[s.Target] < 0 {
+			continue
+		}
+		in = append(in, c)
+		its := s
+		its.Target = c.part[s.Target]
+		if err := c.Tell(its); err != nil {
+			return out, c.why(io.EOF)
+		}
+	}
+	sent := counter(r.device, "tx_bytes")
+	patience := 2*r.plan.Timeout() + within
+	all, err := r.hear(in, patience)
+	if err != nil {
+		return out, err
+	}
+	var full []*client
+	done := slices.DeleteFunc(slices.Clone(all), func(a reply) bool { return a.Full })
+	for _, a := range all {
+		if a.Full {
+			full = append(full, a.client)
+		}
+	}
+	var now unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // which every Linux has
+	for _, c := range full {
+		if err := c.Tell(struct{}{}); err != nil {
+			return out, c.why(io.EOF)
+		}
+	}
+	if len(full) > 0 {
+		counted, err := r.hear(full, patience+time.Duration(max(s.Seconds, 5)*float64(time.Second)))
+		if err != nil {
+			return out, err
+		}
+		done = append(done, counted...)
+	}
+	if err := r.check(done, counter(r.device, "tx_bytes")-sent, s); err != nil {
+		return out, err
+	}
+	out = sum(done)
+	out.Slot, out.Target, out.AtNS = r.number, s.Target, now.Nano()
+	r.number++
+	return out, nil
+}
+
+// check refuses what cannot be.
+func (r *relay) check(all []reply, sent int64, s load.Slot) error {
+	var names []string
+	received := int64(0)
+	for i, a := range all {
+		if a.Slot == nil || a.Machine == nil {
+			return fmt.Errorf("%s says nothing of its slot", a.label)
+		}
+		names, received = append(names, a.label), received+a.Slot.Bytes
+		asked, _ := share(r.plan.Targets[s.Target], a.nth, r.hosts)
+		all[i].connections = asked.Connections
+		most := asked.Rate*a.Slot.Turn.Seconds + float64(2*asked.Connections*asked.Pipelining)
+		switch {
+		case a.Machine.Program != program():
+			return fmt.Errorf("%s runs another program than this one; remove what is in ~/.cache/line-rate there", a.label)
+		case a.Slot.SilenceS > late.Seconds() && a.Slot.SilenceS > s.Seconds/2:
+			return fmt.Errorf("%s had no answer for %s, as if it had been stopped or cut off", a.label, words.Time(a.Slot.SilenceS))
+		case asked.Rate > 0 && float64(a.Slot.Turn.Requests) > most:
+			return fmt.Errorf("%s counts %d answers, and was to ask for %.0f at the most", a.label, a.Slot.Turn.Requests, most)
+		case a.Machine.RxBytes > 0 && a.Slot.Bytes > a.Machine.RxBytes:
+			return fmt.Errorf("%s counts %s of answers, and its interface received %s", a.label, words.Size(int(a.Slot.Bytes)),
+				words.Size(int(a.Machine.RxBytes)))
+		}
+	}
+	if sent > 0 && received > sent {
+		return fmt.Errorf("%s: they count %s of answers, and %s of this machine sent %s", strings.Join(names, " and "),
+			words.Size(int(received)), r.device, words.Size(int(sent)))
+	}
+	return nil
+}
+
+// sum is what all clients did in a slot. Each has its own window, so rates are added up.
+func sum(all []reply) (out load.SlotReport) {
+	rate, longest := 0.0, 0.0
+	for _, a := range all {
+		r := a.Slot
+		if r.Failed != "" {
+			out.Failed = a.label + ": " + r.Failed
+		}
+		out.Requests, out.Bytes, out.ClientCPUS = out.Requests+r.Requests, out.Bytes+r.Bytes, out.ClientCPUS+r.ClientCPUS
+		out.Turn.Requests, out.Turn.Seconds = out.Turn.Requests+r.Turn.Requests, max(out.Turn.Seconds, r.Turn.Seconds)
+		out.FillS, out.SilenceS, longest = max(out.FillS, r.FillS), max(out.SilenceS, r.SilenceS), max(longest, r.Seconds)
+		if r.Seconds > 0 {
+			rate += float64(r.Requests) / r.Seconds
+			out.BusiestThreadS = max(out.BusiestThreadS, r.BusiestThreadS/r.Seconds)
+		}
+	}
+	if out.Failed != "" {
+		return load.SlotReport{Failed: out.Failed, FillS: out.FillS, Turn: out.Turn}
+	}
+	if out.Seconds = longest; rate > 0 {
+		out.Seconds = float64(out.Requests) / rate
+	}
+	out.BusiestThreadS *= out.Seconds
+	out.Elsewhere, out.Notes = elsewhere(all)
+	return out
+}
+
+// disturbing is what others may use of a client's machine, in cores, before that is told.
+const disturbing = 0.1
+
+// elsewhere has the figures of the clients' machines, of which the busiest counts, and notes the clients that others
+// disturbed, or that were far slower than the quickest.
+func elsewhere(all []reply) (figures map[string]float64, notes []string) {
+	figures = map[string]float64{}
+	pace := func(a reply) float64 {
+		return float64(a.Slot.Requests) / max(a.Slot.Seconds, 1e-9) / float64(a.connections)
+	}
+	quickest := pace(slices.MaxFunc(all, func(a, b reply) int { return cmp.Compare(pace(a), pace(b)) }))
+	for _, a := range all {
+		m := a.Machine
+		if m.AtS <= 0 || m.Cores == 0 {
+			continue
+		}
+		others := max(0, m.BusyS-m.OwnS) / m.AtS
+		figures["client_cores_busy"] = max(figures["client_cores_busy"], m.BusyS/m.AtS/float64(m.Cores))
+		figures["client_foreign_load"] = max(figures["client_foreign_load"], others)
+		if m.LinkBps > 0 {
+			figures["line_rate_share"] = max(figures["line_rate_share"], 8*float64(max(m.RxBytes, m.TxBytes))/m.AtS/m.LinkBps)
+		}
+		if others > disturbing {
+			notes = append(notes, a.label+": other programs used its cores, so it may be the bottleneck")
+		}
+		if pace(a) < quickest/2 {
+			notes = append(notes, a.label+": it was less than half as fast as another, connection for connection; look at its link")
+		}
+	}
+	return figures, notes
+}
+
+// close ends all clients' loads, and adds up what they counted.
+func (r *relay) close() (*load.Summary, error) {
+	out := &load.Summary{Targets: make([]load.TargetSummary, len(r.plan.Targets))}
+	for _, c := range r.clients {
+		c.Close()
+	}
+	for _, c := range r.clients {
+		var w word
+		if err := c.Hear(r.ctx, within, &w); err != nil {
+			return nil, c.why(err)
+		}
+		for i, at := range c.part {
+			if at >= 0 && w.Sum != nil {
+				add(&out.Targets[i], w.Sum.Targets[at], w.Latencies[at], w.Lags[at])
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,97 @@
+package fleet
+
+import "github.com/line-rate/line-rate/lab/load"
+
+// Calls of the program to itself.
+const (
+	relayCall   = "relay-clients" // DEVICE HOST=PROGRAM…
+	machineCall = "say-machine"
+	clientCall  = "client"
+)
+
+// A Machine is that of a client, and what was used of it: since it booted, or in a turn. What cannot be
+// read is 0.
+type Machine struct {
+	Program string  `json:"program"` // SHA-256 of the client
+	Cores   int     `json:"cores"`
+	AtS     float64 `json:"at_s"`   // when it was read; of a turn its length
+	BusyS   float64 `json:"busy_s"` // of all cores together, whoever used them
+	OwnS    float64 `json:"own_s"`  // CPU time of the client
+	RxBytes int64   `json:"rx_bytes"`
+	TxBytes int64   `json:"tx_bytes"`
+	LinkBps float64 `json:"link_bps,omitempty"` // line rate of its interface
+}
+
+// since is what was used since another reading.
+func (m Machine) since(before Machine) Machine {
+	m.AtS, m.BusyS, m.OwnS = m.AtS-before.AtS, m.BusyS-before.BusyS, m.OwnS-before.OwnS
+	m.RxBytes, m.TxBytes = m.RxBytes-before.RxBytes, m.TxBytes-before.TxBytes
+	return m
+}
+
+// A word is what a client says next: that its slot is filled, what came of a slot, or of all.
+type word struct {
+	Full    bool             `json:"full,omitempty"`
+	Slot    *load.SlotReport `json:"slot,omitempty"`
+	Machine *Machine         `json:"machine,omitempty"`
+
+	Sum             *load.Summary `json:"sum,omitempty"`
+	Latencies, Lags []counts      // by target
+}
+
+// counts are a histogram's: a time in nanoseconds, and how often it was counted.
+type counts [][2]int64
+
+func countsOf(h *load.Histogram) (c counts) {
+	h.Each(func(ns, n int64) { c = append(c, [2]int64{ns, n}) })
+	return c
+}
+
+// addTo counts them once more. Each time is the upper edge of its step, so it finds its place again.
+func (c counts) addTo(h *load.Histogram) {
+	for _, one := range c {
+		for range one[1] {
+			h.Add(one[0])
+		}
+	}
+}
+
+// add adds what a client counted of a target. Figures of single requests are left out.
+func add(t *load.TargetSummary, o load.TargetSummary, latencies, lags counts) {
+	if t.Histogram == nil {
+		t.Histogram, t.Lags, t.Statuses, t.Name = load.NewHistogram(), load.NewHistogram(), map[int]int64{}, o.Name
+	}
+	for sum, n := range map[*int64]int64{&t.Requests: o.Requests, &t.Bytes: o.Bytes, &t.Non2xx: o.Non2xx, &t.Errors: o.Errors,
+		&t.Timeouts: o.Timeouts, &t.Resets: o.Resets, &t.Reopened: o.Reopened, &t.Crossed: o.Crossed, &t.Mismatches: o.Mismatches,
+		&t.Compared: o.Compared, &t.Unanswered: o.Unanswered, &t.Answered: o.Answered} {
+		*sum += n
+	}
+	for status, n := range o.Statuses {
+		t.Statuses[status] += n
+	}
+	t.Open, t.Varies = t.Open+o.Open, t.Varies || o.Varies
+	if t.Fault == "" {
+		t.Fault = o.Fault
+	}
+	if t.Mismatch == "" {
+		t.Mismatch = o.Mismatch
+	}
+	latencies.addTo(t.Histogram)
+	lags.addTo(t.Lags)
+	t.Latency, t.SendLag = merge(t.Latency, o.Latency, t.Histogram), merge(t.SendLag, o.SendLag, t.Lags)
+}
+
+// merge is the latency of a histogram that has two; its mean is exact as theirs are.
+func merge(a, b *load.Latency, all *load.Histogram) *load.Latency {
+	sum := all.Latency()
+	if sum == nil {
+		return nil
+	}
+	sum.Mean = 0
+	for _, one := range []*load.Latency{a, b} {
+		if one != nil {
+			sum.Mean += one.Mean * float64(one.N) / float64(sum.N)
+		}
+	}
+	return sum
+}
