@@ -55,6 +55,9 @@ func say(in io.Reader, out io.Writer) error {
 	}
 }
 
+// longestWait is after how long without a word a client takes the network to be cut, and ends.
+const longestWait = time.Minute
+
 // serve carries out what a relay asks: a plan, then a slot at a time. It says when a slot is filled, goes on loading,
 // and counts when it is told to. It ends with its input, in the middle of a slot, too.
 func serve(ctx context.Context, in io.Reader, out io.Writer) error {
@@ -75,10 +78,14 @@ func serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	go func() {
 		defer close(told)
 		defer cancel()
-		for {
+		for wait := longestWait; ; {
 			var s load.Slot
+			lost := time.AfterFunc(wait, func() { os.Exit(1) })
 			if input.Decode(&s) != nil {
 				return
+			}
+			if lost.Stop(); s.Seconds > 0 {
+				wait = longestWait + time.Duration(s.Seconds*float64(time.Second))
 			}
 			told <- s
 		}

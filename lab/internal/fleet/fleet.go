@@ -217,9 +217,9 @@ func why(host string, p *proc.Proc, err error) error {
 	case errors.Is(err, os.ErrDeadlineExceeded), !errors.Is(err, io.EOF) && p.Err() == nil:
 		return fmt.Errorf("%s: %w", host, err)
 	case p.ExitCode() == own:
-		return fmt.Errorf("%s: ssh ended: %s", host, cmp.Or(p.LastLine(), "without a word"))
+		return fmt.Errorf("%s: ssh: %s", host, cmp.Or(strings.TrimSpace(p.LastLine()), "its program was killed"))
 	}
-	return fmt.Errorf("%s: %s", host, cmp.Or(p.LastLine(), fmt.Sprintf("its client ended (%v)", p.Err())))
+	return fmt.Errorf("%s: %s", host, cmp.Or(p.LastLine(), fmt.Sprintf("its program ended (%v)", p.Err())))
 }
 
 // digest is the SHA-256 of a file.

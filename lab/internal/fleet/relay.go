@@ -21,7 +21,7 @@ import (
 )
 
 // late is how long a host may be without an answer, or later than the first of the others.
-const late = time.Second
+const late = 2 * time.Second
 
 // A relay has a client on each host, and a plan of which each has a part.
 type relay struct {
@@ -119,8 +119,8 @@ func share(t load.Target, nth, hosts int) (load.Target, bool) {
 
 // why is why, without the host's name and address.
 func (c *client) why(err error) error {
-	said := strings.ReplaceAll(why(c.label, c.Talk.Proc, err).Error(), c.Name, "it")
-	return errors.New(address.ReplaceAllString(said, "it"))
+	said := strings.ReplaceAll(why(c.label, c.Talk.Proc, err).Error(), c.Name, c.label)
+	return errors.New(address.ReplaceAllString(said, c.label))
 }
 
 var address = regexp.MustCompile(`\b\d+(\.\d+){3}\b|\b[0-9a-f]*(:[0-9a-f]*){2,}\b`)
