@@ -205,10 +205,14 @@ func (r *relay) turn(s load.Slot) (out load.SlotReport, err error) {
 		}
 		done = append(done, counted...)
 	}
-	if err := r.check(done, counter(r.device, "tx_bytes")-sent, s); err != nil {
+	sent = counter(r.device, "tx_bytes") - sent
+	if err := r.check(done, sent, s); err != nil {
 		return out, err
 	}
 	out = sum(done)
+	if link := speed(r.device); out.Failed == "" && link > 0 {
+		out.Elsewhere["line_rate_share"] = max(out.Elsewhere["line_rate_share"], 8*float64(sent)/out.Turn.Seconds/link)
+	}
 	out.Slot, out.Target, out.AtNS = r.number, s.Target, now.Nano()
 	r.number++
 	return out, nil

@@ -172,7 +172,6 @@ func (r *Run) file() *results.File {
 		f.Provenance.Commands = []string{p.spec().Line()}
 	}
 	if p.inFleet() {
-		f.Topology.LineRateBps = p.lineRate()
 		for _, h := range p.Fleet.Hosts {
 			f.Provenance.Clients = append(f.Provenance.Clients, results.Client{Cores: h.Machine.Cores, LinkBps: h.Machine.LinkBps})
 		}
@@ -205,14 +204,6 @@ func (r *Run) file() *results.File {
 
 // inFleet reports whether clients are on machines of their own.
 func (p Plan) inFleet() bool { return p.Experiment.Topology.Kind == "fleet" }
-
-// lineRate is that of the link, in bits a second; 0 if it has none, or does not say.
-func (p Plan) lineRate() float64 {
-	if p.inFleet() {
-		return p.Fleet.LineRateBps()
-	}
-	return p.Experiment.Topology.LineRateBps
-}
 
 // onWire reports whether server and client are in namespaces that the lab made.
 func (p Plan) onWire() bool { return p.Experiment.Topology.Kind == "netns" }
