@@ -24,11 +24,22 @@ func TestMain(m *testing.M) {
 
 // Each file is a promise of linerate: what is typed, what is printed, what is left behind.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", Setup: func(e *testscript.Env) error {
-		e.Setenv("XDG_RUNTIME_DIR", e.WorkDir+"/.run") // a comparison excludes others of the same user, but for those of other tests
+	testscript.RunT(serial{t}, testscript.Params{Dir: "testdata/script", Setup: func(e *testscript.Env) error {
+		e.Setenv("XDG_RUNTIME_DIR", e.WorkDir+"/.run") // a comparison excludes runs of other tests
 		return os.Mkdir(e.WorkDir+"/.run", 0o700)
 	}, Cmds: map[string]func(*testscript.TestScript, bool, []string){"listening": listening}})
 }
+
+// serial runs one script after the other: each measures.
+type serial struct{ *testing.T }
+
+func (serial) Parallel() {}
+
+func (s serial) Run(name string, do func(testscript.T)) {
+	s.T.Run(name, func(t *testing.T) { do(serial{t}) })
+}
+
+func (s serial) Verbose() bool { return testing.Verbose() }
 
 // listening PORT waits for a server there; with a ! before it nothing may listen there any more.
 func listening(ts *testscript.TestScript, not bool, args []string) {
