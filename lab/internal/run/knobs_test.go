@@ -88,8 +88,7 @@ func TestInterruptsAreStoppedFromMovingBeforeTheyArePinned(t *testing.T) {
 }
 
 func TestADesignForSeveralMachinesIsNotApplicable(t *testing.T) {
-	if why := (Plan{Experiment: committed(t, "04-clients"), Host: &host.Profile{Cores: 128}}).unreachable(); why !=
-		"needs several machines" {
+	if why := (Plan{Experiment: committed(t, "04-clients"), Host: &host.Profile{Cores: 128}}).unreachable(); !strings.HasPrefix(why, "needs several machines") {
 		t.Errorf("%q", why)
 	}
 	if why := (Plan{Experiment: committed(t, "08-cpu-bound"), Host: &host.Profile{Cores: 1}}).unreachable(); why != "" {
