@@ -25,8 +25,8 @@ modules=(batch batch/study servers/fanout servers/floor)
 # Where goroutines share memory. These packages are tested with the race detector where it
 # can be built, which takes a C compiler, and otherwise without it.
 racy='/lab/(load(/.*)?|batch|servers/fanout(/.*)?|internal/(run|bench|machine|proc|session))$'
-# The tests of these packages start the lab's own processes; they have steps of their own.
-apart='/lab/cmd/lab$'
+# The tests of these packages start the programs themselves; they have steps of their own.
+apart='/lab/cmd/(lab|linerate)$'
 # lab check, which the step data runs, reads the whole journal as this test does, and more.
 journal_read='^TestTheRepositoryIsInOrder$'
 detector() { [ "$(go env CGO_ENABLED)" = 1 ] && command -v "$(go env CC)" >/dev/null; }
@@ -48,6 +48,8 @@ race() {
   done
   return "$status"
 }
+# Comparisons, one after the other: they wait for most of their time.
+linerate() { (cd lab && go test -trimpath -vet=off -skip '^TestAlone' ./cmd/linerate); }
 # The lab's own processes, broken in each way. These tests work under any load.
 breaks() { (cd lab && go test -trimpath -vet=off -parallel 4 -skip '^TestAlone' ./cmd/lab); }
 # The lab's own runs. Tests beside them would make their trials invalid, so they come last.
@@ -73,9 +75,9 @@ site() {
 }
 browser() { node test/pages/browse.mjs .tools/pages && node test/pages/scripts.mjs .tools/pages && node test/pages/streams.mjs .tools/bin; }
 
-# Three lanes take one step after the other, the longest first, since a step waits for a third of its time; what
+# Four lanes take one step after the other, the longest first, since steps wait for half of their time; what
 # has to be alone comes after all.
-steps=(race plain site scripts beside browser breaks workflows data shell format)
+steps=(linerate plain race site scripts browser beside breaks workflows data shell format)
 alone=(runs)
 needs() { case $1 in browser) echo site ;; esac; }
 [ $# -eq 0 ] || { steps=("$@"); alone=(); }
@@ -131,7 +133,7 @@ if [ $# -gt 0 ]; then
   for step in "${steps[@]}"; do run "$step"; done
 else
   set -m
-  lane & lane & lane &
+  lane & lane & lane & lane &
   set +m
   wait
   for step in "${alone[@]}"; do run "$step"; done
