@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -74,6 +75,10 @@ func serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1) // for what is said and heard while all threads load
+	if err := output.Encode(word{}); err != nil {
+		return err
+	}
 	told := make(chan load.Slot)
 	go func() {
 		defer close(told)
@@ -91,6 +96,12 @@ func serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		}
 	}()
 	for s := range told {
+		if s.Target < 0 {
+			continue // it is another's, and tells that there is still somebody
+		}
+		if len(full) > 0 {
+			<-full // of a slot that failed as it was filled
+		}
 		var stepping sync.WaitGroup
 		before, over := reading(), make(chan struct{})
 		stepping.Go(func() {
@@ -132,14 +143,16 @@ var facing = sync.OnceValue(func() string {
 	return device(words[2])
 })
 
+var born = time.Now()
+
 // reading reads this machine.
 func reading() Machine {
-	m := Machine{Program: program(), AtS: float64(time.Now().UnixNano()) / 1e9, LinkBps: speed(facing()),
+	m := Machine{Program: program(), AtS: time.Since(born).Seconds(), LinkBps: speed(facing()),
 		RxBytes: counter(facing(), "rx_bytes"), TxBytes: counter(facing(), "tx_bytes")}
 	if fs, err := procfs.NewDefaultFS(); err == nil {
 		if s, err := fs.Stat(); err == nil {
 			c := s.CPUTotal
-			m.Cores, m.BusyS = len(s.CPU), c.User+c.Nice+c.System+c.IRQ+c.SoftIRQ
+			m.Cores, m.BusyS, m.NetS = len(s.CPU), c.User+c.Nice+c.System+c.IRQ+c.SoftIRQ, c.IRQ+c.SoftIRQ
 		}
 	}
 	var own syscall.Rusage

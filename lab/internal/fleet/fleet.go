@@ -21,7 +21,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -105,6 +104,7 @@ f=%s
 mkdir -p "${f%%/*}"
 trap 'rm -f "$f.$$"' EXIT
 cat >"$f.$$"
+[ "$(sha256sum <"$f.$$")" = "%s  -" ] || { echo "it came in part only" >&2; exit 1; }
 chmod 700 "$f.$$"
 mv "$f.$$" "$f"`
 
@@ -127,15 +127,18 @@ func (f *Fleet) ready(ctx context.Context, name string) (h Host, err error) {
 		return h, err
 	case lines[1] != own:
 		return h, fmt.Errorf("%s is %s, and this program is for %s", name, lines[1], own)
-	case net.ParseIP(h.reaches) == nil:
-		return h, fmt.Errorf("%s does not say from where it was reached: its SSH_CONNECTION is %q", name, lines[2])
+	case net.ParseIP(h.reaches).To4() == nil:
+		return h, fmt.Errorf("%s was not reached by IPv4, but from %q; add AddressFamily inet to its entry in ~/.ssh/config", name, h.reaches)
+	case device(h.reaches) == "":
+		return h, fmt.Errorf("%s was reached from %s, which is no address of this machine; load from machines without a host between",
+			name, h.reaches)
 	case has != "none" && has != f.sum:
 		return h, fmt.Errorf("%s: %s is another program than its name says; remove it", name, h.Path)
 	case has == "none":
 		file, err := os.Open(f.self)
 		if err == nil {
 			defer file.Close()
-			_, err = run(ctx, name, copyWithin, fmt.Sprintf(place, quote(h.Path)), file)
+			_, err = run(ctx, name, copyWithin, fmt.Sprintf(place, quote(h.Path), f.sum), file)
 		}
 		if err != nil {
 			return h, fmt.Errorf("%w; the program was not copied", err)
@@ -179,7 +182,7 @@ func environment() []string {
 // ssh is the command that runs a line of sh on a host. It ends a few seconds after the network is cut.
 func ssh(host, line string) []string {
 	return []string{"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=1",
-		"-o", "ServerAliveCountMax=3", "--", host, "exec sh -c " + quote(line)}
+		"-o", "ServerAliveCountMax=3", "-o", "ControlMaster=no", "-o", "ControlPath=none", "-o", "ClearAllForwardings=yes", "--", host, "exec sh -c " + quote(line)}
 }
 
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
@@ -209,14 +212,17 @@ func run(ctx context.Context, host string, limit time.Duration, line string, in 
 // own is the status of ssh for an error of its own.
 const own = 255
 
-// why names the host of an error. What ended says itself why.
+// why names the host of an error. What ends in a moment says itself why.
 func why(host string, p *proc.Proc, err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.Is(err, os.ErrDeadlineExceeded), !errors.Is(err, io.EOF) && p.Err() == nil:
+	}
+	select {
+	case <-p.Done():
+	case <-time.After(time.Second):
 		return fmt.Errorf("%s: %w", host, err)
-	case p.ExitCode() == own:
+	}
+	if p.ExitCode() == own {
 		return fmt.Errorf("%s: ssh: %s", host, cmp.Or(strings.TrimSpace(p.LastLine()), "its program was killed"))
 	}
 	return fmt.Errorf("%s: %s", host, cmp.Or(p.LastLine(), fmt.Sprintf("its program ended (%v)", p.Err())))

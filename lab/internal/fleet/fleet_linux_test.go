@@ -241,7 +241,7 @@ func TestWhatCannotBeIsRefused(t *testing.T) {
 	c := &client{label: "client 1"}
 	r := &relay{plan: load.Plan{Targets: []load.Target{{Connections: 2, Pipelining: 1, Rate: 100}}}, device: "eth0", hosts: 1}
 	one := func(change func(r *load.SlotReport, m *Machine)) error {
-		s := load.SlotReport{Bytes: 1000, Turn: load.TurnReport{Requests: 10, Seconds: 0.1}}
+		s := load.SlotReport{Requests: 10, Seconds: 0.1, Bytes: 1000, Turn: load.TurnReport{Requests: 10, Seconds: 0.1}}
 		m := Machine{Program: program(), RxBytes: 2000}
 		change(&s, &m)
 		return r.check([]reply{{client: c, word: word{Slot: &s, Machine: &m}}}, 1500, load.Slot{Seconds: 0.1})
@@ -250,11 +250,14 @@ func TestWhatCannotBeIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(*load.SlotReport, *Machine){
-		"another program":           func(_ *load.SlotReport, m *Machine) { m.Program = "x" },
-		"answers that were doubled": func(r *load.SlotReport, _ *Machine) { r.Turn.Requests *= 2 },
-		"more than it received":     func(r *load.SlotReport, _ *Machine) { r.Bytes = 2001 },
-		"more than was sent":        func(r *load.SlotReport, _ *Machine) { r.Bytes = 1501 },
-		"a stop":                    func(r *load.SlotReport, _ *Machine) { r.SilenceS = 3 },
+		"another program":            func(_ *load.SlotReport, m *Machine) { m.Program = "x" },
+		"answers that were doubled":  func(r *load.SlotReport, _ *Machine) { r.Turn.Requests *= 2 },
+		"more than it received":      func(r *load.SlotReport, _ *Machine) { r.Bytes = 2001 },
+		"more than was sent":         func(r *load.SlotReport, _ *Machine) { r.Bytes = 1501 },
+		"a stop":                     func(r *load.SlotReport, _ *Machine) { r.SilenceS = 3 },
+		"more than in all the slot":  func(r *load.SlotReport, _ *Machine) { r.Requests = 11 },
+		"a window that is too short": func(r *load.SlotReport, _ *Machine) { r.Seconds = 1e-6 },
+		"less than a byte an answer": func(r *load.SlotReport, _ *Machine) { r.Bytes = 9 },
 	} {
 		if err := one(change); err == nil || !strings.Contains(err.Error(), "client 1") {
 			t.Errorf("%s: %v", name, err)

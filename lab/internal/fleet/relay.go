@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/line-rate/line-rate/lab/internal/proc"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 	"github.com/line-rate/line-rate/lab/load"
 )
@@ -99,7 +99,9 @@ func (r *relay) start(hosts []string) error {
 			return c.why(io.EOF)
 		}
 	}
-	return nil
+	// Each says that its connections are open, however long it took to log in.
+	_, err := r.each(r.clients, time.Now().Add(within-leeway))
+	return err
 }
 
 // share is the part of a target's load that one of the hosts has.
@@ -117,13 +119,14 @@ func share(t load.Target, nth, hosts int) (load.Target, bool) {
 	return t, true
 }
 
-// why is why, without the host's name and address.
+// why is why without what ssh said, which may have names and addresses.
 func (c *client) why(err error) error {
-	said := strings.ReplaceAll(why(c.label, c.Talk.Proc, err).Error(), c.Name, c.label)
-	return errors.New(address.ReplaceAllString(said, c.label))
+	err = why(c.label, c.Talk.Proc, err)
+	if strings.HasPrefix(err.Error(), c.label+": ssh: ") {
+		return fmt.Errorf("%s was killed, or its connection was lost", c.label)
+	}
+	return err
 }
-
-var address = regexp.MustCompile(`\b\d+(\.\d+){3}\b|\b[0-9a-f]*(:[0-9a-f]*){2,}\b`)
 
 func (r *relay) end() {
 	for _, c := range r.clients {
@@ -139,14 +142,17 @@ type reply struct {
 	connections int
 }
 
-// hear waits for what some clients say next, side by side.
-func (r *relay) hear(cs []*client, limit time.Duration) ([]reply, error) {
+// leeway is by how much a client's limit is shorter than the engine's own, so that the fault names it.
+const leeway = 3 * time.Second
+
+// each waits for what some clients say next, side by side.
+func (r *relay) each(cs []*client, until time.Time) ([]reply, error) {
 	all, errs := make([]reply, len(cs)), make([]error, len(cs))
 	var wait sync.WaitGroup
 	for i, c := range cs {
 		wait.Go(func() {
 			all[i].client = c
-			errs[i] = c.Hear(r.ctx, limit, &all[i].word)
+			errs[i] = c.Hear(r.ctx, time.Until(until), &all[i].word)
 			all[i].heard = time.Now()
 		})
 	}
@@ -156,8 +162,18 @@ func (r *relay) hear(cs []*client, limit time.Duration) ([]reply, error) {
 			return nil, cs[i].why(err)
 		}
 	}
-	first := slices.MinFunc(all, func(a, b reply) int { return a.heard.Compare(b.heard) })
-	last := slices.MaxFunc(all, func(a, b reply) int { return a.heard.Compare(b.heard) })
+	return all, nil
+}
+
+// hear does so in step: of slots that did not fail, none may end long after another.
+func (r *relay) hear(cs []*client, until time.Time) ([]reply, error) {
+	all, err := r.each(cs, until)
+	timely := slices.DeleteFunc(slices.Clone(all), func(a reply) bool { return a.Slot != nil && a.Slot.Failed != "" })
+	if err != nil || len(timely) == 0 {
+		return all, err
+	}
+	first := slices.MinFunc(timely, func(a, b reply) int { return a.heard.Compare(b.heard) })
+	last := slices.MaxFunc(timely, func(a, b reply) int { return a.heard.Compare(b.heard) })
 	if by := last.heard.Sub(first.heard); by > late {
 		return nil, fmt.Errorf("%s answered %s later than %s", last.label, words.Time(by.Seconds()), first.label)
 	}
@@ -169,6 +185,7 @@ func (r *relay) turn(s load.Slot) (out load.SlotReport, err error) {
 	var in []*client
 	for _, c := range r.clients {
 		if c.part[s.Target] < 0 {
+			_ = c.Tell(load.Slot{Target: -1}) // whoever has ended is missed in its next slot
 			continue
 		}
 		in = append(in, c)
@@ -179,8 +196,8 @@ func (r *relay) turn(s load.Slot) (out load.SlotReport, err error) {
 		}
 	}
 	sent := counter(r.device, "tx_bytes")
-	patience := 2*r.plan.Timeout() + within
-	all, err := r.hear(in, patience)
+	until := time.Now().Add(2*r.plan.Timeout() + within - leeway + time.Duration(s.Seconds*float64(time.Second)))
+	all, err := r.hear(in, until)
 	if err != nil {
 		return out, err
 	}
@@ -199,7 +216,7 @@ func (r *relay) turn(s load.Slot) (out load.SlotReport, err error) {
 		}
 	}
 	if len(full) > 0 {
-		counted, err := r.hear(full, patience+time.Duration(max(s.Seconds, 5)*float64(time.Second)))
+		counted, err := r.hear(full, until)
 		if err != nil {
 			return out, err
 		}
@@ -230,7 +247,11 @@ func (r *relay) check(all []reply, sent int64, s load.Slot) error {
 		asked, _ := share(r.plan.Targets[s.Target], a.nth, r.hosts)
 		all[i].connections = asked.Connections
 		most := asked.Rate*a.Slot.Turn.Seconds + float64(2*asked.Connections*asked.Pipelining)
-		switch {
+		switch t := a.Slot.Turn; {
+		case a.Slot.Failed == "" && (a.Slot.Requests < 0 || a.Slot.Requests > t.Requests || a.Slot.Bytes < a.Slot.Requests ||
+			a.Slot.Seconds < 0.9*s.Seconds && s.Requests == 0 || a.Slot.Seconds > t.Seconds):
+			return fmt.Errorf("%s says of its slot what cannot be: %d of %d answers in %v of %v s", a.label, a.Slot.Requests, t.Requests,
+				a.Slot.Seconds, t.Seconds)
 		case a.Machine.Program != program():
 			return fmt.Errorf("%s runs another program than this one; remove what is in ~/.cache/line-rate there", a.label)
 		case a.Slot.SilenceS > late.Seconds() && a.Slot.SilenceS > s.Seconds/2:
@@ -292,7 +313,7 @@ func elsewhere(all []reply) (figures map[string]float64, notes []string) {
 		if m.AtS <= 0 || m.Cores == 0 {
 			continue
 		}
-		others := max(0, m.BusyS-m.OwnS) / m.AtS
+		others := max(0, m.BusyS-m.NetS-m.OwnS) / m.AtS
 		figures["client_cores_busy"] = max(figures["client_cores_busy"], m.BusyS/m.AtS/float64(m.Cores))
 		figures["client_foreign_load"] = max(figures["client_foreign_load"], others)
 		if m.LinkBps > 0 {
@@ -314,14 +335,20 @@ func (r *relay) close() (*load.Summary, error) {
 	for _, c := range r.clients {
 		c.Close()
 	}
-	for _, c := range r.clients {
-		var w word
-		if err := c.Hear(r.ctx, within, &w); err != nil {
-			return nil, c.why(err)
+	all, err := r.each(r.clients, time.Now().Add(within-leeway))
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range all {
+		n := strict.Count(a.part, func(at int) bool { return at >= 0 })
+		impossible := func(c counts) bool { return c.total() < 0 }
+		if a.Sum == nil || len(a.Sum.Targets) != n || len(a.Latencies) != n || len(a.Lags) != n ||
+			slices.ContainsFunc(a.Latencies, impossible) || slices.ContainsFunc(a.Lags, impossible) {
+			return nil, fmt.Errorf("%s does not say what came of its targets", a.label)
 		}
-		for i, at := range c.part {
-			if at >= 0 && w.Sum != nil {
-				add(&out.Targets[i], w.Sum.Targets[at], w.Latencies[at], w.Lags[at])
+		for i, at := range a.part {
+			if at >= 0 {
+				add(&out.Targets[i], a.Sum.Targets[at], a.Latencies[at], a.Lags[at])
 			}
 		}
 	}

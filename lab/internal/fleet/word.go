@@ -14,8 +14,9 @@ const (
 type Machine struct {
 	Program string  `json:"program"` // SHA-256 of the client
 	Cores   int     `json:"cores"`
-	AtS     float64 `json:"at_s"`   // when it was read; of a turn its length
+	AtS     float64 `json:"at_s"`   // since the client began; of a turn its length
 	BusyS   float64 `json:"busy_s"` // of all cores together, whoever used them
+	NetS    float64 `json:"net_s"`  // of that in interrupts, most of which are for the load
 	OwnS    float64 `json:"own_s"`  // CPU time of the client
 	RxBytes int64   `json:"rx_bytes"`
 	TxBytes int64   `json:"tx_bytes"`
@@ -25,7 +26,7 @@ type Machine struct {
 // since is what was used since another reading.
 func (m Machine) since(before Machine) Machine {
 	m.AtS, m.BusyS, m.OwnS = m.AtS-before.AtS, m.BusyS-before.BusyS, m.OwnS-before.OwnS
-	m.RxBytes, m.TxBytes = m.RxBytes-before.RxBytes, m.TxBytes-before.TxBytes
+	m.NetS, m.RxBytes, m.TxBytes = m.NetS-before.NetS, m.RxBytes-before.RxBytes, m.TxBytes-before.TxBytes
 	return m
 }
 
@@ -45,6 +46,19 @@ type counts [][2]int64
 func countsOf(h *load.Histogram) (c counts) {
 	h.Each(func(ns, n int64) { c = append(c, [2]int64{ns, n}) })
 	return c
+}
+
+// mostCounts is more than a client answers in a block.
+const mostCounts = 1e9
+
+// total is how many it has; below 0 if that cannot be.
+func (c counts) total() (n int64) {
+	for _, one := range c {
+		if n += one[1]; one[1] < 0 || n > mostCounts {
+			return -1
+		}
+	}
+	return n
 }
 
 // addTo counts them once more. Each time is the upper edge of its step, so it finds its place again, and only the

@@ -35,11 +35,11 @@ func SharedServers(x *experiment.Experiment) map[string]Server {
 func definitionOf(s *experiment.Server) Server { return Server{s.Command, s.Env, s.Build, s.Prefork} }
 
 // CountsWith reports whether the blocks of two measured runs of one experiment, design
-// and host may count together: they are of the same programs, and surely of one machine.
+// and host may count together: they are of the same programs, surely of one machine, and of like clients.
 // marked is whether the host's profile has a mark. It is the one place that says what a
 // record holds.
 func (f *File) CountsWith(g *File, marked bool) bool {
-	return f.SamePrograms(g) && f.SameMachine(g, marked)
+	return f.SamePrograms(g) && f.SameMachine(g, marked) && slices.Equal(f.Provenance.Clients, g.Provenance.Clients)
 }
 
 // SameMachine reports whether two measured runs on one host were surely on one machine:

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
@@ -127,6 +128,9 @@ func (g *group) trial(i int, m measure.Trial) results.Trial {
 		}
 	}
 	for _, why := range m.Faults {
+		if g.run.inFleet() { // whose address is nobody else's
+			why.Detail = strings.ReplaceAll(why.Detail, g.run.Fleet.Host(), "SERVER")
+		}
 		t.Reasons = append(t.Reasons, results.Reason{Gate: why.Name, Detail: why.Detail})
 	}
 	if len(t.Reasons) == 0 && g.profiles[i] != nil {

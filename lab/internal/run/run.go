@@ -172,9 +172,7 @@ func (r *Run) file() *results.File {
 		f.Provenance.Commands = []string{p.spec().Line()}
 	}
 	if p.inFleet() {
-		for _, h := range p.Fleet.Hosts {
-			f.Provenance.Clients = append(f.Provenance.Clients, results.Client{Cores: h.Machine.Cores, LinkBps: h.Machine.LinkBps})
-		}
+		f.Provenance.Clients = ClientsOf(p.Fleet)
 	}
 	f.Run = f.Provenance.StartedAt.Format("20060102t150405z") + "-" + p.Host.ID
 	all := x.Conditions()
@@ -204,6 +202,13 @@ func (r *Run) file() *results.File {
 
 // inFleet reports whether clients are on machines of their own.
 func (p Plan) inFleet() bool { return p.Experiment.Topology.Kind == "fleet" }
+
+// ClientsOf is what a run keeps of a fleet's hosts.
+func ClientsOf(f *fleet.Fleet) []results.Client {
+	return strict.Map(f.Hosts, func(h fleet.Host) results.Client {
+		return results.Client{Cores: h.Machine.Cores, LinkBps: h.Machine.LinkBps}
+	})
+}
 
 // onWire reports whether server and client are in namespaces that the lab made.
 func (p Plan) onWire() bool { return p.Experiment.Topology.Kind == "netns" }

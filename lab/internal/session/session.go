@@ -95,7 +95,9 @@ func Open(j *archive.Journal, o Options) (*Session, error) {
 		s.self, err = os.Executable()
 	}
 	if err == nil && len(o.Client) > 0 {
-		s.fleet, err = fleet.Open(context.Background(), o.Client)
+		if s.fleet, err = fleet.Open(context.Background(), o.Client); err == nil {
+			s.here.Clients = run.ClientsOf(s.fleet)
+		}
 	}
 	if err == nil {
 		s.profile, err = profile(j, "/", o.Host, s.Say)
