@@ -10,15 +10,13 @@ import (
 	"embed"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
 // Exit statuses, from good to bad. A run that had several outcomes exits with
@@ -30,18 +28,7 @@ const (
 	exitFailed  = cli.Failed // a run failed, a check found faults, or the call was wrong
 )
 
-func main() {
-	if status, is := fleet.Called(os.Args[1:]); is {
-		os.Exit(status)
-	}
-	if status, is := measure.Answer(os.Args[1:]); is {
-		os.Exit(status)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP,
-		syscall.SIGQUIT)
-	context.AfterFunc(ctx, stop) // a second signal ends the lab at once
-	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
+func main() { cli.Main(command, fleet.Called, wire.Called, measure.Answer) }
 
 func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	if err := experiment.Faulty(); err != nil {

@@ -11,10 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"runtime"
-	"syscall"
 
 	"github.com/line-rate/line-rate/lab/internal/bench"
 	"github.com/line-rate/line-rate/lab/internal/cli"
@@ -37,15 +34,7 @@ type subcommands struct {
 //go:embed help
 var helps embed.FS
 
-func main() {
-	if status, is := bench.Answer(os.Args[1:]); is {
-		os.Exit(status)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP,
-		syscall.SIGQUIT)
-	context.AfterFunc(ctx, stop) // a second signal ends it at once
-	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
+func main() { cli.Main(command, bench.Answer) }
 
 func command(ctx context.Context, args []string, out, errs io.Writer) int {
 	return program().Run(args, out, errs, func(called any) (int, error) {

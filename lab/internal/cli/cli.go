@@ -4,17 +4,21 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"embed"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"reflect"
 	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -35,6 +39,19 @@ type Program struct {
 
 // Failed is the exit status for a wrong call, and for what could not be done.
 const Failed = 3
+
+// Main is a program's main: it carries out the call of the program to itself that the arguments are, if they are one, or
+// else runs command with them until a signal asks for its end. A second signal ends the program at once.
+func Main(command func(ctx context.Context, args []string, out, errs io.Writer) int, own ...func(args []string) (status int, is bool)) {
+	for _, call := range own {
+		if status, is := call(os.Args[1:]); is {
+			os.Exit(status)
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	context.AfterFunc(ctx, stop)
+	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
 
 // Run reads the arguments and calls do with the command that they select. It returns the exit
 // status.

@@ -36,17 +36,9 @@ func OnCPUs(self []string, cpus []int, argv ...string) []string {
 // notFound is a shell's exit status for a command that cannot be started.
 const notFound = 127
 
-// Enter carries out the calls of a wire; nil in a program that makes none.
-var Enter func(args []string) (status int, is bool)
-
 // Answer carries out a call of the program to itself; false for any other. The words behind it may
 // be another program's, so main asks here before it reads any.
 func Answer(args []string) (status int, is bool) {
-	if Enter != nil {
-		if status, is := Enter(args); is {
-			return status, true
-		}
-	}
 	var err error
 	status = 1
 	switch {

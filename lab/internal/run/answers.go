@@ -6,14 +6,10 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/answer"
-	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/probe"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/wire"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
-
-func init() { measure.Enter = wire.Called }
 
 // How often a server is asked beside a client that checks no answers, and how long it may take to answer.
 const (
