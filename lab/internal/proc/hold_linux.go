@@ -9,10 +9,11 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
-	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 )
 
@@ -102,8 +103,10 @@ func attributes(held bool) *syscall.SysProcAttr {
 // lifeline makes the two ends of a lifeline, each of which the kernel closes
 // with its process.
 func lifeline() (ours, theirs *os.File, err error) {
-	// Only a file that never blocks can be closed while another goroutine reads it.
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err == nil { // only a file that never blocks can be closed while another goroutine reads it
+		err = unix.SetNonblock(fds[0], true)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -146,25 +149,15 @@ func kill(none <-chan struct{}) {
 // namespaces /proc is that of the outside, and so are the ids there: each process's status has all of its ids,
 // of which the one in this process's namespace is given.
 func below() (pids []int, name string) {
-	self, err := procfs.Self()
-	if err != nil {
-		return nil, ""
-	}
-	own, err := self.NewStatus()
-	if err != nil {
-		return nil, ""
-	}
-	level := len(own.NSpids) - 1
-	for _, pid := range Descendants(self.PID)[1:] {
-		p, err := procfs.NewProc(pid)
-		if err != nil {
-			continue
+	link, _ := os.Readlink("/proc/self")
+	self, _ := strconv.Atoi(link)
+	level := len(strings.Fields(Status(self, "NSpid"))) - 1
+	for _, pid := range Descendants(self) {
+		ids := strings.Fields(Status(pid, "NSpid"))
+		if s, err := ReadStat(pid); err == nil && pid != self && s.State != 'Z' && s.State != 'X' && len(ids) > level {
+			id, _ := strconv.Atoi(ids[level])
+			pids, name = append(pids, id), cmp.Or(name, s.Name)
 		}
-		status, err := p.NewStatus()
-		if stat, ended := ReadStat(pid); err != nil || ended != nil || stat.State == 'Z' || stat.State == 'X' || len(status.NSpids) <= level {
-			continue
-		}
-		pids, name = append(pids, int(status.NSpids[level])), cmp.Or(name, status.Name)
 	}
 	return pids, name
 }

@@ -39,9 +39,12 @@ type Spec struct {
 	Stdin  io.Reader    // nil: no input
 	Stdout io.Writer    // nil: read as lines, like standard error
 	Lines  func(string) // called for each line of standard error; nil: nobody is
-	// Held says that the command is one that calls Hold, and so ends with its
-	// input, which is then the lab's: Stdin is not used.
+	// Held says that the command is one that calls Hold, or another that ends with its
+	// input, which is then the lab's: Stdin is not used, and the lab's death does not kill it.
 	Held bool
+	// Apart are attributes of a process in namespaces of its own, in place of those that a process has here. It has to be in
+	// a group of its own too.
+	Apart *syscall.SysProcAttr
 }
 
 // Passed names the caller's variables that every process gets: without PATH no
@@ -105,7 +108,7 @@ func Start(s Spec) (*Proc, error) {
 	if s.Stdout == nil {
 		p.cmd.Stdout = p.cmd.Stderr
 	}
-	p.cmd.SysProcAttr = attributes(s.Held)
+	p.cmd.SysProcAttr = cmp.Or(s.Apart, attributes(s.Held))
 	// A grandchild may keep the pipes open after the child has ended.
 	p.cmd.WaitDelay = 2 * time.Second
 	if s.Held {
@@ -213,9 +216,15 @@ func (p *Proc) Stop(pid int, grace time.Duration) error {
 		_ = syscall.Kill(pid, syscall.SIGTERM) // it may have ended already
 		p.await(grace)
 	}
+	return p.Release(heldWithin)
+}
+
+// Release ends the input of a held process, and waits for its end, but no longer than that: then it kills the whole
+// group. It returns once the process is gone.
+func (p *Proc) Release(within time.Duration) error {
 	if p.lifeline != nil { // what is held need not be in the group
 		_ = p.lifeline.Close() // a second time it is closed already
-		p.await(heldWithin)
+		p.await(within)
 	}
 	// The group is killed in any case: a child may have stayed behind.
 	if err := syscall.Kill(-p.Pid(), syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {

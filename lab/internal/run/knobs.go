@@ -1,17 +1,11 @@
 package run
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os/exec"
 	"slices"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
@@ -106,45 +100,29 @@ const turnedWithin = 10 * time.Second
 // hold starts a script, and returns when it has changed its setting. It restores the setting when its standard
 // input ends, which also happens if the lab dies; end waits for that.
 func hold(ctx context.Context, name, dir string, argv []string) (end func() error, err error) {
-	// No process of package proc, which would be killed with the lab before it has restored anything.
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = dir, append(proc.Environment(), proc.Caller("LINE_RATE_STATE")...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's Ctrl-C reaches only the lab
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	life, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
+	turned, why := make(chan bool, 2), "" // the last line that it said
+	p, err := proc.Start(proc.Spec{Dir: dir, Argv: argv, Env: proc.Caller("LINE_RATE_STATE"), Held: true, Lines: func(line string) {
+		if why = line; line == tune.Ready {
+			why = ""
+			turned <- true
+		}
+	}})
 	if err != nil {
 		return nil, fmt.Errorf("%s did not start: %w", name, err)
 	}
-	turned, ended := make(chan bool, 1), make(chan error, 1)
 	go func() {
-		line, _ := bufio.NewReader(out).ReadString('\n')
-		turned <- line == tune.Ready+"\n"
-		_, _ = io.Copy(io.Discard, out)
-		ended <- cmd.Wait()
+		<-p.Done()
+		turned <- false
 	}()
-	why := func() string { // the last line that it said
-		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
-		return lines[len(lines)-1]
-	}
 	end = func() error {
 		var early error
-		if len(ended) > 0 {
+		if p.Gone() {
 			early = fmt.Errorf("%s ended before the trial did, and its knob was back for a part of it", name)
 		}
-		life.Close()
-		late := time.AfterFunc(turnedWithin, func() { _ = cmd.Process.Kill() })
-		defer late.Stop()
-		if err := <-ended; err != nil {
+		err := p.Release(turnedWithin)
+		if err = cmp.Or(p.Err(), err); err != nil {
 			return joinOnOneLine(early, Unrestored{fmt.Sprintf("what %s changed was not brought back (%s); lab/scripts/%s restore does it",
-				name, cmp.Or(why(), err.Error()), name)})
+				name, cmp.Or(why, err.Error()), name)})
 		}
 		return early
 	}
@@ -153,8 +131,7 @@ func hold(ctx context.Context, name, dir string, argv []string) (end func() erro
 		if done {
 			return end, nil
 		}
-		_ = end() // it changed nothing
-		return nil, errors.New(why())
+		return nil, errors.New(why) // it changed nothing
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case <-time.After(turnedWithin):
