@@ -33,7 +33,7 @@ func (c wireCall) do(ctx context.Context, out io.Writer) (int, error) {
 These commands of root make the same wire, whose sides "ip netns exec server" and "ip netns exec client" enter:
 
   %s
-`, w.PID(), w.ClientPID(), wire.EnterCall, w.Host(), strings.ReplaceAll(strings.TrimSpace(s.Same()), "\n", "\n  "))
+`, w.PID(), w.ClientPID(), wire.EnterCall, wire.ServerAddress, strings.ReplaceAll(strings.TrimSpace(s.Same()), "\n", "\n  "))
 	ended := make(chan struct{})
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)

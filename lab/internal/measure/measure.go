@@ -107,7 +107,6 @@ func (c Clocks) since(before Clocks) []time.Duration {
 
 // A Link joins the servers' side and the client's: loopback, or a wire.
 type Link interface {
-	Host() string                  // the servers' address on it
 	Server(argv []string) []string // the command that runs another on the servers' side
 	Client(argv []string) []string
 	Read() (slots.Passed, error) // what has passed so far; zero where there is no wire
@@ -120,7 +119,6 @@ type Link interface {
 // Loopback is the link of servers and clients on this machine.
 type Loopback struct{}
 
-func (Loopback) Host() string                  { return "127.0.0.1" }
 func (Loopback) Server(argv []string) []string { return argv }
 func (Loopback) Client(argv []string) []string { return argv }
 func (Loopback) Read() (slots.Passed, error)   { return slots.Passed{}, nil }

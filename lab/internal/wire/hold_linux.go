@@ -40,7 +40,7 @@ func Called(args []string) (status int, is bool) {
 // apart are the attributes of a holder.
 func apart(user bool) *syscall.SysProcAttr {
 	how := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWPID}
-	how.Setpgid = true // so that a terminal's Ctrl-C reaches this program alone
+	how.Setpgid = true
 	if user {
 		how.Cloneflags |= syscall.CLONE_NEWUSER
 		how.UidMappings = []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}}
@@ -76,13 +76,13 @@ func hold(text string) error {
 	if err := cmp.Or(server.up(spec), client.up(spec)); err != nil {
 		return err
 	}
-	out := json.NewEncoder(os.Stdout)
+	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	a := answer{Server: server.outside, Client: client.outside}
 	for {
 		if err := out.Encode(a); err != nil {
 			return nil
 		}
-		if _, err := os.Stdin.Read(make([]byte, 1)); err != nil {
+		if err := in.Decode(&struct{}{}); err != nil {
 			return nil
 		}
 		tx, err := server.read()

@@ -1,28 +1,24 @@
 package wire
 
 import (
-	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"strconv"
 	"syscall"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/slots"
 )
 
 // A Wire is one that is up. One goroutine at a time may read it.
 type Wire struct {
-	holder *exec.Cmd
-	life   io.WriteCloser // a byte asks for the counts, and its end ends the holder
-	said   *json.Decoder
-	gone   chan struct{} // closed when the holder has ended
-	sides  answer        // its first
-	user   bool          // the holder is in a user namespace of its own
+	holder *proc.Talk // a value asks for the counts, and the end of its input ends it
+	sides  answer     // its first
+	user   bool       // the holder is in a user namespace of its own
 }
 
 // An answer is what the holder says when it has made the wire, and when it is asked.
@@ -52,35 +48,22 @@ func Make(s Spec) (*Wire, error) {
 // start starts the holder, in a user namespace of its own or not.
 func start(s Spec, user bool) (*Wire, error) {
 	spec, _ := json.Marshal(s) // numbers, which JSON has
-	holder := exec.Command("/proc/self/exe", holdCall, string(spec))
-	holder.SysProcAttr, holder.Stderr = apart(user), os.Stderr
-	life, err := holder.StdinPipe()
-	out, wrong := holder.StdoutPipe()
-	if err = cmp.Or(err, wrong); err == nil {
-		err = holder.Start()
-	}
-	w := &Wire{holder: holder, life: life, said: json.NewDecoder(out), gone: make(chan struct{}), user: user}
-	if err == nil {
-		go func() {
-			_, _ = holder.Process.Wait() // the command's own would close what is still to be read
-			close(w.gone)
-		}()
-	}
-	return w, err
+	holder, err := proc.StartTalk(proc.Spec{Argv: []string{"/proc/self/exe", holdCall, string(spec)}, Apart: apart(user)})
+	return &Wire{holder: holder, user: user}, err
 }
+
+// saysWithin is how long the holder may take to make a wire, or to read its counts.
+const saysWithin = time.Minute
 
 // hear waits for what the holder says.
 func (w *Wire) hear() (a answer, err error) {
-	if err = w.said.Decode(&a); err != nil {
+	if err = w.holder.Hear(context.Background(), saysWithin, &a); err != nil {
 		err = fmt.Errorf("what holds the wire has ended: %w", err)
 	} else if a.Why != "" {
 		err = Unavailable{a.Why}
 	}
 	return a, err
 }
-
-// Host is the server's address.
-func (w *Wire) Host() string { return ServerAddress }
 
 // Server is the command that runs another on the server's side.
 func (w *Wire) Server(argv []string) []string { return inside(w.sides.Server, argv) }
@@ -108,22 +91,15 @@ func (w *Wire) PID() int { return w.sides.Server }
 func (w *Wire) ClientPID() int { return w.sides.Client }
 
 // Gone is closed when the wire has ended.
-func (w *Wire) Gone() <-chan struct{} { return w.gone }
+func (w *Wire) Gone() <-chan struct{} { return w.holder.Done() }
 
 // Lost tells whether the wire has ended.
-func (w *Wire) Lost() bool {
-	select {
-	case <-w.gone:
-		return true
-	default:
-		return false
-	}
-}
+func (w *Wire) Lost() bool { return w.holder.Gone() }
 
 // Read says what has passed since the wire was made.
 func (w *Wire) Read() (slots.Passed, error) {
-	_, err := w.life.Write([]byte{'\n'})
 	var a answer
+	err := w.holder.Tell(struct{}{})
 	if err == nil {
 		a, err = w.hear()
 	}
@@ -135,13 +111,13 @@ func (w *Wire) Read() (slots.Passed, error) {
 
 // Down ends the wire with all that runs in it. It may be called twice.
 func (w *Wire) Down() {
-	_ = w.life.Close()
+	w.holder.Close()
 	for range 2 {
 		select {
-		case <-w.gone:
+		case <-w.Gone():
 			return
 		case <-time.After(time.Second): // an orphan that nobody reaps keeps the namespace of a holder that is killed
-			_ = w.holder.Process.Kill()
+			_ = syscall.Kill(w.holder.Pid(), syscall.SIGKILL)
 		}
 	}
 }

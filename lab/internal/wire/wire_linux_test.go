@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -202,7 +203,7 @@ func TestACommandEndsWithItsParent(t *testing.T) {
 
 func TestALostWireIsSeen(t *testing.T) {
 	w := up(t, spec)
-	_ = w.holder.Process.Kill()
+	_ = syscall.Kill(w.holder.Pid(), syscall.SIGKILL)
 	<-w.Gone()
 	if _, err := w.Read(); err == nil || !w.Lost() {
 		t.Error(err)
