@@ -44,14 +44,6 @@ type comparer struct {
 	mismatch             string // the first mismatch
 }
 
-// newComparer is a comparer with the right bodies, if they are known.
-func newComparer(set Bodies) comparer {
-	if set == nil {
-		return comparer{}
-	}
-	return comparer{set: set, share: set.Share()}
-}
-
 // wants says whether take needs the next body.
 func (c *comparer) wants() bool {
 	return !c.alone && (c.seen < firstInFull || c.share == 1 || c.share > 1 && rand.IntN(c.share) == 0)

@@ -30,14 +30,6 @@ type kind struct {
 	lost       int64  // requests without a valid answer
 }
 
-// newKind counts a request. known are the right bodies, where they are known.
-func newKind(nth int, r *Request, known Bodies) kind {
-	if r.Check.OfBody() {
-		known = r.Check
-	}
-	return kind{nth: nth, heads: headCache{of: r}, comparer: newComparer(known), latency: NewHistogram()}
-}
-
 // smoothed is the number of answers over which their time is averaged.
 const smoothed = 64
 

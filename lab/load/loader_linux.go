@@ -154,10 +154,18 @@ func (l *Loader) addThread(id int) (err error) {
 		a := &lane{target: t, paced: t.Rate > 0, lag: NewHistogram(), unsent: NewHistogram()}
 		a.sum.Statuses = map[int]int64{}
 		for n := range t.mix.requests {
-			a.kinds = append(a.kinds, newKind(n, &t.mix.requests[n], t.answers))
-			if len(t.mix.requests) > 1 {
-				a.kinds[n].label = t.mix.requests[n].Label() + ": "
+			r, known := &t.mix.requests[n], t.answers
+			if r.Check.OfBody() {
+				known = r.Check
 			}
+			k := kind{nth: n, heads: headCache{of: r}, comparer: comparer{set: known}, latency: NewHistogram()}
+			if known != nil {
+				k.comparer.share = known.Share()
+			}
+			if len(t.mix.requests) > 1 {
+				k.label = r.Label() + ": "
+			}
+			a.kinds = append(a.kinds, k)
 		}
 		w.lanes = append(w.lanes, a)
 	}
@@ -240,15 +248,6 @@ func (l *Loader) Turn(ctx context.Context, s Slot) (SlotReport, error) {
 func (l *Loader) Count() {
 	l.count.Store(true)
 	l.threads[0].wake()
-}
-
-// abort ends all threads after one of them failed.
-func (l *Loader) abort() {
-	l.stopped.Store(true) // so that a first thread that still runs stops
-	l.phase.Store(over)
-	for _, w := range l.threads {
-		w.wake()
-	}
 }
 
 // Close closes the connections, and adds up what came of all turns.

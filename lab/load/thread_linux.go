@@ -58,8 +58,12 @@ func (w *thread) run() {
 	w.done <- nil
 	for range w.turns {
 		err := w.turn()
-		if err != nil {
-			w.load.abort()
+		if err != nil { // it ends all threads
+			w.load.stopped.Store(true) // so that a first one that still runs stops
+			w.load.phase.Store(over)
+			for _, other := range w.load.threads {
+				other.wake()
+			}
 		}
 		w.done <- err
 	}
