@@ -33,9 +33,6 @@ func OnCPUs(self []string, cpus []int, argv ...string) []string {
 	return slices.Concat(self, []string{pinCall, cores.Format(cpus)}, argv)
 }
 
-// notFound is a shell's exit status for a command that cannot be started.
-const notFound = 127
-
 // Answer carries out a call of the program to itself; false for any other. The words behind it may
 // be another program's, so main asks here before it reads any.
 func Answer(args []string) (status int, is bool) {
@@ -54,7 +51,7 @@ func Answer(args []string) (status int, is bool) {
 		if cpus, err = cores.Parse(args[1]); err == nil {
 			err = proc.Become(cpus, args[2:])
 		}
-		status = notFound
+		status = proc.NotFound
 	default:
 		return 0, false
 	}

@@ -177,7 +177,7 @@ func (b *block) await(ctx context.Context, i int, c *pieceClient) error {
 
 // misused are the exit statuses of a command that is written wrongly, or cannot be started: every further
 // trial would meet it too.
-var misused = []int{2, 3, 126, notFound}
+var misused = []int{2, 3, 126, proc.NotFound}
 
 // attend counts the connections that the server holds, unless all of them were seen already.
 func (c *pieceClient) attend(s Subject, all int) {

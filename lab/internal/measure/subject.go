@@ -201,7 +201,7 @@ func (c *Command) Gone() error {
 	switch {
 	case c.proc.ExitCode() == proc.Forked:
 		return fmt.Errorf("it went into the background: %s (nginx: -g 'daemon off;')", c.proc.LastLine())
-	case c.proc.ExitCode() == notFound:
+	case c.proc.ExitCode() == proc.NotFound:
 		return fmt.Errorf("its command cannot be started%s; build it first, correct the path, or chmod +x it", c.words())
 	case c.proc.Err() != nil:
 		return fmt.Errorf("its command ended (%w)%s", c.proc.Err(), c.words())

@@ -17,12 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Exit statuses of Hold that are not the command's own: those of a shell.
-const (
-	notFound = 127
-	bySignal = 128 // and the signal's number
-)
-
 // endingWithin is how long the other processes of a command may take to end
 // once its first has ended.
 const endingWithin = 300 * time.Millisecond
@@ -38,7 +32,7 @@ func Hold(argv []string, lifeline io.ReadWriter, errs io.Writer) int {
 	runtime.LockOSThread() // for the kernel, this thread is the command's parent
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		fmt.Fprintf(errs, "the kernel does not let a process take in others' children: %v\n", err)
-		return notFound
+		return NotFound
 	}
 	path, err := exec.LookPath(argv[0])
 	var p *os.Process
@@ -48,7 +42,7 @@ func Hold(argv []string, lifeline io.ReadWriter, errs io.Writer) int {
 	}
 	if err != nil {
 		fmt.Fprintln(errs, err)
-		return notFound
+		return NotFound
 	}
 	// A signal for the command may miss it and come here. Handled, not ignored: the
 	// command would have inherited that.
@@ -78,17 +72,24 @@ func Hold(argv []string, lifeline io.ReadWriter, errs io.Writer) int {
 		}
 	}
 	kill(none)
-	switch {
-	case left != "":
+	if left != "" {
 		fmt.Fprintf(errs, "the command ended and left %.15q running; have it stay in the foreground\n", left)
 		return Forked
-	case status.Signaled() && status.Signal() == syscall.SIGKILL:
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // so that the lab says the same of it
-		select {}
-	case status.Signaled():
-		return bySignal + int(status.Signal())
 	}
-	return status.ExitStatus()
+	return Alike(status)
+}
+
+// Alike is the exit status of a process that stands for one that ended so. Where that was killed, so is this process:
+// its caller then says the same of it.
+func Alike(end syscall.WaitStatus) int {
+	switch {
+	case end.Signaled() && end.Signal() == syscall.SIGKILL:
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	case end.Signaled():
+		return bySignal + int(end.Signal())
+	}
+	return end.ExitStatus()
 }
 
 // attributes are those of a started process. A holder outlives the lab for as long as it takes to end

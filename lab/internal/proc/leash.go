@@ -67,9 +67,12 @@ func Caller(names ...string) []string {
 	return env
 }
 
-// Forked is the exit status of Hold for a command that ended in good order and
-// left processes running.
-const Forked = 95
+// Exit statuses that are not a command's own: the last two are those of a shell.
+const (
+	Forked   = 95  // of Hold: it ended in good order and left processes running
+	NotFound = 127 // it cannot be started
+	bySignal = 128 // and the signal's number
+)
 
 // A Proc is a started process.
 type Proc struct {

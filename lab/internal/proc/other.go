@@ -17,7 +17,7 @@ var errNotLinux = errors.New("servers are held on Linux only")
 // Hold needs Linux.
 func Hold(_ []string, _ io.ReadWriter, errs io.Writer) int {
 	_, _ = io.WriteString(errs, errNotLinux.Error()+"\n")
-	return 127
+	return NotFound
 }
 
 // Become needs Linux.

@@ -10,32 +10,21 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-)
 
-// A shell's exit statuses for a command that cannot be started, and for one that a signal ended.
-const (
-	notFound = 127
-	bySignal = 128
+	"github.com/line-rate/line-rate/lab/internal/proc"
 )
 
 // enter runs a command in the namespaces of a process and gives its exit status. Both die together.
 func enter(pid string, argv []string) (status int, err error) {
 	child, err := approach(pid, argv)
 	if err != nil {
-		return notFound, err
+		return proc.NotFound, err
 	}
 	state, err := child.Wait()
 	if err != nil {
-		return notFound, err
+		return proc.NotFound, err
 	}
-	switch w := state.Sys().(syscall.WaitStatus); {
-	case w.Signaled() && w.Signal() == unix.SIGKILL:
-		_ = unix.Kill(os.Getpid(), unix.SIGKILL) // so that the caller sees the same end
-		select {}
-	case w.Signaled():
-		return bySignal + int(w.Signal()), nil
-	}
-	return state.ExitCode(), nil
+	return proc.Alike(state.Sys().(syscall.WaitStatus)), nil
 }
 
 // approach starts this program anew in the user namespace of a process, or from there in the others, and becomes
@@ -102,6 +91,6 @@ func fork(user int) (*os.Process, error) {
 	}
 	syscall.RawSyscall(unix.SYS_WRITE, 2, uintptr(unsafe.Pointer(&refused[0])), uintptr(len(refused)))
 	for {
-		syscall.RawSyscall(unix.SYS_EXIT_GROUP, notFound, 0, 0)
+		syscall.RawSyscall(unix.SYS_EXIT_GROUP, proc.NotFound, 0, 0)
 	}
 }

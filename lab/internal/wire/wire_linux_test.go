@@ -132,7 +132,7 @@ func TestWhatRunsInAWire(t *testing.T) {
 	}{
 		{"cat /proc/net/route | wc -l", "2", "", 0}, // its head and the wire: no way out
 		{"exit 7", "", "", 7},
-		{"kill -TERM $$", "", "", bySignal + 15},
+		{"kill -TERM $$", "", "", 128 + 15},
 		{"kill -KILL $$", "", "", -1},
 		{"echo $LINE_RATE_WORD", "said", "", 0},
 	} {
@@ -152,7 +152,7 @@ func TestWhatRunsInAWire(t *testing.T) {
 		var errs bytes.Buffer
 		cmd.Stderr = &errs
 		_ = cmd.Run()
-		if s := cmd.ProcessState.ExitCode(); s != notFound || !strings.Contains(errs.String(), c.err) || strings.Count(errs.String(), "\n") != 1 {
+		if s := cmd.ProcessState.ExitCode(); s != proc.NotFound || !strings.Contains(errs.String(), c.err) || strings.Count(errs.String(), "\n") != 1 {
 			t.Errorf("%s: %d, %s", c.command, s, &errs)
 		}
 	}
