@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/bench"
 	"github.com/line-rate/line-rate/lab/internal/cli"
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/tell"
@@ -81,9 +80,7 @@ func measured(ctx context.Context, b *bench.Bench) (*compare.Outcome, error) {
 		return nil, err
 	}
 	defer release()
-	debug.SetGCPercent(800) // more memory costs less than a collector that runs during a slot
-	debug.SetMemoryLimit(math.MaxInt64)
-	runtime.GOMAXPROCS(1) // one thread that samples costs less than several that wake each other
+	measure.Settle()
 	out, err := b.Compare(ctx)
 	built, modified := cli.Commit()
 	if out != nil {

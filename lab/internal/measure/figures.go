@@ -12,18 +12,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// judge makes the trials' figures, and looks for faults in them.
-func (b *block) judge() {
-	if b.summary == nil { // a fault ended the block
-		return
-	}
-	w := b.sampler.Between(0, b.began, time.Now(), 0)
-	for i := range b.trials {
-		b.figures(i, w)
-		b.faults(i, w)
-	}
-}
-
 // figures fills in a trial's slots and metrics.
 func (b *block) figures(i int, w machine.Window) {
 	t, s := &b.trials[i], b.summary.Targets[i]

@@ -27,6 +27,9 @@ package measure
 import (
 	"context"
 	"errors"
+	"math"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -35,6 +38,15 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/slots"
 	"github.com/line-rate/line-rate/lab/load"
 )
+
+// Settle has this process disturb what it measures as little as it can: using more memory costs less than a
+// collector that runs during a trial, and one thread that samples costs less than several that wake each
+// other.
+func Settle() {
+	debug.SetGCPercent(800)
+	debug.SetMemoryLimit(math.MaxInt64) // whatever GOMEMLIMIT the caller has
+	runtime.GOMAXPROCS(1)
+}
 
 // A Plan is what blocks are made of.
 type Plan struct {
@@ -155,11 +167,17 @@ func (p *Plan) Block(ctx context.Context, order []int) (trials []Trial, err erro
 		if err := b.agree(ctx); err != nil {
 			return err
 		}
-		if err := b.measure(ctx, order); err != nil && !errors.Is(err, errEnded) {
+		trials = b.trials
+		if err := b.measure(ctx, order); errors.Is(err, errEnded) {
+			return nil
+		} else if err != nil {
 			return err
 		}
-		b.judge()
-		trials = b.trials
+		w := b.sampler.Between(0, b.began, time.Now(), 0)
+		for i := range trials {
+			b.figures(i, w)
+			b.faults(i, w)
+		}
 		return nil
 	})
 	return trials, err

@@ -11,10 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -25,6 +23,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
@@ -185,7 +184,7 @@ func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out 
 	if _, differ := host.Differ(string(s.j.Root)); len(differ) > 0 {
 		s.Say("the results will say that the lab differs from its commit in %s, as %s", words.Count(len(differ), "file"), differ[0])
 	}
-	settle()
+	measure.Settle()
 	s.began = s.Now()
 	s.until = s.began.Add(s.Budget)
 	failed := s.spend(ctx)
@@ -195,15 +194,6 @@ func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out 
 	}
 	s.report(out)
 	return s.standing(), failed
-}
-
-// settle has the lab disturb what it measures as little as it can: using more memory costs less than a
-// collector that runs during a trial, and one thread that samples costs less than several that wake each
-// other.
-func settle() {
-	debug.SetGCPercent(800)
-	debug.SetMemoryLimit(math.MaxInt64) // whatever GOMEMLIMIT the caller has
-	runtime.GOMAXPROCS(1)
 }
 
 // sleep waits, unless the session is interrupted.
