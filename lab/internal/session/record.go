@@ -34,7 +34,7 @@ func (s *Session) record(x *experiment.Experiment, counts func(*results.File) bo
 	rec := &record{x: x, h: s.profile, asked: s.j.Question(x)}
 	for _, f := range s.j.Runs { // which are in the order of their names, and so of their starts
 		if f.Experiment == x.Name && f.Hosts.Server == s.profile.ID && counts(f) {
-			rec.add(f, s.j.Then(x, f))
+			rec.runs = append(rec.runs, verdict.Run{File: f, Then: s.j.Then(x, f)})
 		}
 	}
 	if len(rec.runs) == 0 {
@@ -62,11 +62,6 @@ func (s *Session) record(x *experiment.Experiment, counts func(*results.File) bo
 	}
 	s.begins = append(s.begins, fmt.Sprintf("%s (%s)", x.Name, why))
 	return rec
-}
-
-// add adds a run that began after the others.
-func (r *record) add(f *results.File, then *experiment.Experiment) {
-	r.runs = append(r.runs, verdict.Run{File: f, Then: then})
 }
 
 // with gives the verdicts as they would be with one more run, made of today's design.
@@ -142,18 +137,6 @@ func (s *Session) write(path string, data []byte) error {
 		return results.Unwritable(filepath.Dir(path), err)
 	}
 	return nil
-}
-
-// keep writes a run that is over, with its raw profiles, which the results file names.
-func (s *Session) keep(r *run.Run) error {
-	packed, err := r.Raw()
-	if err == nil && packed != nil {
-		err = s.write(s.destination().Packed(r.File.Experiment+"/"+r.File.Run+"/c"), packed)
-	}
-	if err != nil {
-		return err
-	}
-	return s.save(r)
 }
 
 // roomBytes is more than the largest run takes, with its profiles.

@@ -163,18 +163,25 @@ func (s *Session) skip(o *outcome, why string) {
 	o.over, o.unable, o.unmade = true, true, why
 }
 
-// end keeps a run with the blocks that it has.
+// end keeps a run with the blocks that it has, and with its raw profiles, which the results file names.
 func (s *Session) end(o *outcome, why results.Ended) error {
 	r := o.run
 	o.run = nil
 	r.Rest()
 	r.File.Provenance.Ended = why
-	if err := s.keep(r); err != nil {
+	packed, err := r.Raw()
+	if err == nil && packed != nil {
+		err = s.write(s.destination().Packed(r.File.Experiment+"/"+r.File.Run+"/c"), packed)
+	}
+	if err == nil {
+		err = s.save(r)
+	}
+	if err != nil {
 		o.verdicts = o.record.verdicts() // without this run
 		return err
 	}
 	o.runs = append(o.runs, r.File)
-	o.record.add(r.File, o.experiment)
+	o.record.runs = append(o.record.runs, verdict.Run{File: r.File, Then: o.experiment})
 	if why == results.Interrupted {
 		s.Say("kept %s of a run of %s that was cut short", words.Count(r.File.Provenance.Blocks, "block"), o.experiment.Name)
 	}
