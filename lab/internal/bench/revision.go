@@ -132,17 +132,10 @@ func (b *Bench) build(ctx context.Context, s *Server, revision, dir, top, prefix
 
 // said runs a program in a directory, and gives what it printed, or as an error what it complained of.
 func said(ctx context.Context, dir string, argv ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0")
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
+	var out bytes.Buffer
+	err := proc.Run(ctx, proc.Spec{Dir: dir, Argv: argv, Env: append(os.Environ(), "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0"), Stdout: &out})
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%s: %s", argv[0], strict.Line(err.Error(), 300))
 	}
-	if err != nil {
-		err = fmt.Errorf("%s: %w: %s", argv[0], err, strict.Line(strings.TrimSpace(errs.String()), 300))
-	}
-	return strings.TrimSpace(string(out)), err
+	return strings.TrimSpace(out.String()), err
 }
