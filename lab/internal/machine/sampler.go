@@ -93,7 +93,16 @@ func Start(t Targets) (*Sampler, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.take()
-	go s.loop(ctx)
+	go func() {
+		defer close(s.done)
+		for over := false; !over; s.take() {
+			select {
+			case <-ctx.Done():
+				over = true
+			case <-time.After(min(max(t.Window/usual, shortest), longest)):
+			}
+		}
+	}()
 	return s, nil
 }
 
@@ -101,19 +110,6 @@ func Start(t Targets) (*Sampler, error) {
 func (s *Sampler) Stop() {
 	s.stop()
 	<-s.done
-}
-
-func (s *Sampler) loop(ctx context.Context) {
-	defer close(s.done)
-	for {
-		select {
-		case <-ctx.Done():
-			s.take()
-			return
-		case <-time.After(min(max(s.targets.Window/usual, shortest), longest)):
-			s.take()
-		}
-	}
 }
 
 func (s *Sampler) take() {
@@ -153,10 +149,7 @@ func threads(pids []int) map[int]time.Duration {
 // Forks is how many threads and processes this machine has started since it was booted; 0 if the kernel
 // does not tell.
 func Forks() int64 {
-	fs, err := procfs.NewDefaultFS()
-	if err != nil {
-		return 0
-	}
+	fs, _ := procfs.NewDefaultFS()
 	stat, _ := fs.Stat()
 	return int64(stat.ProcessCreated)
 }
@@ -164,10 +157,7 @@ func Forks() int64 {
 // Interface names the interface of this machine's default route, "eth0" for instance; empty if there is none. Of
 // several the kernel lists that with the lowest metric first.
 func Interface() string {
-	fs, err := procfs.NewDefaultFS()
-	if err != nil {
-		return ""
-	}
+	fs, _ := procfs.NewDefaultFS()
 	routes, _ := fs.NetRoute()
 	for _, r := range routes {
 		if r.Destination == 0 && r.Mask == 0 {
