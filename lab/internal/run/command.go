@@ -55,9 +55,6 @@ func (l load) addr() string { return l.at.Host + ":" + l.at.Port }
 // workers is how many of them the server has; 1 without prefork.
 func (l load) workers() int { return max(l.asked.Workers, 1) }
 
-// calls is the server's name in messages: that of its processes, if it is known.
-func (l load) calls() string { return cmp.Or(l.serves.Process, l.serves.Name) }
-
 // threads is how many the client has; 0: one a core.
 func (l load) threads() int { return l.levels.Whole(setting.ClientWorkers, 0) }
 
@@ -144,10 +141,10 @@ func (l load) target() httpload.Target {
 	return t
 }
 
-// subject is the condition's server. A machine whose cores are busy with many workers starting at once
+// subject is the condition's server, in messages by the name of its processes if that is known. A machine whose cores are busy with many workers starting at once
 // may take long.
 func (l load) subject(link measure.Link) measure.Subject {
-	return &measure.Command{Label: l.calls() + " on " + l.addr(), Argv: l.server(), Dir: string(l.Root), At: l.addr(),
+	return &measure.Command{Label: cmp.Or(l.serves.Process, l.serves.Name) + " on " + l.addr(), Argv: l.server(), Dir: string(l.Root), At: l.addr(),
 		Process: l.serves.Process, Line: l.serves.ReadyLine(l.at), Lines: l.workers(), Within: 20 * time.Second, Self: l.Lab, Link: link}
 }
 

@@ -137,14 +137,11 @@ func (g *group) trial(i int, m measure.Trial) results.Trial {
 		take(&t, g.profiles[i], m.Extra)
 	}
 	if g.gauged[i] > 0 {
-		t.Metrics[receiveShare] = share(g.gauged[i])
+		t.Metrics[receiveShare] = math.Round(g.gauged[i]*1e4) / 1e4 // to a hundredth of a percent, which is finer than clock ticks
 	}
 	f.Conclude(&t)
 	return t
 }
-
-// share rounds to a hundredth of a percent, which is finer than clock ticks.
-func share(v float64) float64 { return math.Round(v*1e4) / 1e4 }
 
 // extras are the windows in which servers are profiled, or gauged.
 func (g *group) extras(subjects []measure.Subject) (all []measure.Extra) {
