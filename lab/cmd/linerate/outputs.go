@@ -62,15 +62,15 @@ func (o outputs) print(out io.Writer, made *compare.Outcome) error {
 	if err == nil {
 		_, err = out.Write(text)
 	}
-	return errors.Join(err, replace(o.JSONFile, data), replace(o.MarkdownFile, comment))
-}
-
-// replace writes a file, if one is named.
-func replace(path string, data []byte) error {
-	if path == "" {
-		return nil
+	for _, file := range []struct {
+		path string
+		text []byte
+	}{{o.JSONFile, data}, {o.MarkdownFile, comment}} {
+		if file.path != "" {
+			err = errors.Join(err, strict.Replace(file.path, file.text))
+		}
 	}
-	return strict.Replace(path, data)
+	return err
 }
 
 func asJSON(v any) ([]byte, error) {
