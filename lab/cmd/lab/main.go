@@ -15,17 +15,15 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/fleet"
 	"github.com/line-rate/line-rate/lab/internal/measure"
+	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/wire"
 )
 
-// Exit statuses, from good to bad. A run that had several outcomes exits with
-// the worst.
+// Exit statuses, from good to bad. That of a run is how its claims stand.
 const (
-	exitHeld    = 0          // every claim holds or is not applicable
-	exitNotHeld = 1          // some claim refuted or inconclusive
-	exitInvalid = 2          // the trials of some claim allow no verdict
-	exitFailed  = cli.Failed // a run failed, a check found faults, or the call was wrong
+	exitHeld   = int(session.Held)
+	exitFailed = cli.Failed // a run failed, a check found faults, or the call was wrong
 )
 
 func main() { cli.Main(command, fleet.Called, wire.Called, measure.Answer) }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
+	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
@@ -68,8 +69,8 @@ func TestWireFarBelowTheAskedRate(t *testing.T) {
 	wiretest.NeedsWire(t)
 	c := brief(t, thin)
 	c.edit("pipelining = 1", "pipelining = 1\nrate = 2000")
-	if s := c.run(); s.status != exitInvalid {
-		t.Errorf("exit %d, want %d", s.status, exitInvalid)
+	if s := c.run(); s.status != int(session.Invalid) {
+		t.Errorf("exit %d, want %d", s.status, int(session.Invalid))
 	}
 	expectAllInvalid(t, c.only(), "rate-short")
 }

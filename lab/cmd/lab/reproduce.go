@@ -58,15 +58,19 @@ func (c *reproduceCall) do(ctx context.Context, out io.Writer) (int, error) {
 // them at once; reading all of the journal takes seconds.
 func spend(ctx context.Context, o session.Options, out io.Writer,
 	pick func(*archive.Journal) ([]*experiment.Experiment, error)) (int, error) {
-	j, err := listExperiments()
+	root, err := journal.Find(".")
 	if err != nil {
 		return exitFailed, err
 	}
-	picked, err := pick(j)
+	xs, err := experiment.LoadDir(root.Experiments())
+	if err == nil {
+		xs, err = pick(&archive.Journal{Root: root, Experiments: xs})
+	}
 	if err != nil {
 		return exitFailed, err
 	}
-	if j, err = open(); err != nil {
+	j, err := open()
+	if err != nil {
 		return exitFailed, err
 	}
 	s, err := session.Open(j, o)
@@ -74,21 +78,11 @@ func spend(ctx context.Context, o session.Options, out io.Writer,
 		return exitFailed, err
 	}
 	defer s.Close()
-	status, err := s.Measure(ctx, picked, out)
+	status, err := s.Measure(ctx, xs, out)
 	if err != nil {
 		return exitFailed, err
 	}
 	return int(status), nil
-}
-
-// listExperiments gives the journal's experiments alone.
-func listExperiments() (*archive.Journal, error) {
-	root, err := journal.Find(".")
-	if err != nil {
-		return nil, err
-	}
-	xs, err := experiment.LoadDir(root.Experiments())
-	return &archive.Journal{Root: root, Experiments: xs}, err
 }
 
 // choose picks the named experiments and those of the named entries, or all, or the core set.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/line-rate/line-rate/lab/internal/session"
 	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
@@ -21,7 +22,7 @@ func TestAloneWholeWay(t *testing.T) {
 			blocks := map[string]int{loopback: 2, thin: 1}[topology]
 			c := newClone(t, topology, "/read", blocks, 1)
 			s := c.run()
-			const want = exitNotHeld
+			const want = int(session.NotHeld)
 			verdict := "99-tiny/count  inconclusive  " +
 				map[int]string{1: "1 block is too few", 2: "2 blocks are too few"}[blocks]
 			if s.status != want {
