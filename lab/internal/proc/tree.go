@@ -56,17 +56,12 @@ func (t Times) Below(roots ...int) (r Times) {
 	return r
 }
 
-// PIDs lists the tree's processes now, parents first.
+// PIDs lists the tree's processes now, parents first. They are looked up again if the machine has a newer one than
+// before, or one of them is gone.
 func (t *Tree) PIDs() []int {
-	t.list()
-	return t.pids
-}
-
-// list lists the processes again if the machine has a newer one than before, or one of them is gone.
-func (t *Tree) list() {
 	newest := newestProcess()
 	if newest != "" && newest == t.newest {
-		return
+		return t.pids
 	}
 	all := Descendants(t.Roots...)
 	n := min(t.Skip, len(all))
@@ -75,6 +70,7 @@ func (t *Tree) list() {
 	if name := t.Name[:min(len(t.Name), 15)]; name != "" {
 		t.pids = slices.DeleteFunc(slices.Clone(t.pids), func(pid int) bool { return Command(pid) != name })
 	}
+	return t.pids
 }
 
 // newestProcess names the newest process or thread of the machine; empty if the kernel does not tell.
@@ -88,13 +84,13 @@ func newestProcess() string {
 
 // Read reads the tree's clocks.
 func (t *Tree) Read() (r Times) {
-	t.list()
+	pids := t.PIDs()
 	for _, pid := range t.wrappers {
 		if s, err := ReadStat(pid); err == nil {
 			r.Ended += time.Duration(s.Children) * Tick
 		}
 	}
-	for _, pid := range t.pids {
+	for _, pid := range pids {
 		cpu, ok := Time(pid)
 		s, err := ReadStat(pid)
 		if !ok || err != nil {
