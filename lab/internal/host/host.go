@@ -114,13 +114,10 @@ func Probe(root string) (*Machine, error) {
 	return m, nil
 }
 
-// Mark is the mark of the machine that the lab runs on; empty without one.
-func Mark(root string) string {
+// Marks tells whether the profile has a mark, and it is that of the machine that the lab runs on.
+func (p *Profile) Marks(root string) bool {
 	m, err := Probe(root)
-	if err != nil {
-		return ""
-	}
-	return m.Mark
+	return err == nil && p.Mark != "" && p.Mark == m.Mark
 }
 
 // bootID has an id that the kernel draws at each start of the machine. All containers that run on it have

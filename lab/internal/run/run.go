@@ -166,7 +166,7 @@ func (r *Run) file() *results.File {
 		ServerCPUs: cores.Format(p.Split.Server), ClientCPUs: cores.Format(p.Split.Client),
 		Tools: tools, Kernel: host.Kernel("/"), MemoryBytes: host.Memory("/"),
 		Binaries: r.found.Binaries,
-		Boot:     host.Boot("/"), Known: p.Host.Mark != "" && p.Host.Mark == host.Mark("/"),
+		Boot:     host.Boot("/"), Known: p.Host.Marks("/"),
 	}
 	if p.onWire() {
 		f.Provenance.Commands = []string{p.spec().Line()}

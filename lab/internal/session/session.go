@@ -105,7 +105,7 @@ func Open(j *archive.Journal, o Options) (*Session, error) {
 		release()
 		return nil, err
 	}
-	s.here.Known = s.profile.Mark != "" && s.profile.Mark == host.Mark("/")
+	s.here.Known = s.profile.Marks("/")
 	return s, nil
 }
 
