@@ -144,13 +144,8 @@ const roomBytes = 8 << 20
 
 // tidy removes what a lab that was killed had half written, and checks whether a run could be kept.
 func (s *Session) tidy() error {
-	err := os.RemoveAll(s.j.Root.Staged())
-	if err == nil {
-		err = s.dropUnnamed()
-	}
-	if err == nil {
-		err = results.Room(s.j.Root.Staged(), roomBytes, s.destination().Path("data"))
-	}
+	err := cmp.Or(os.RemoveAll(s.j.Root.Staged()), s.dropUnnamed(),
+		results.Room(s.j.Root.Staged(), roomBytes, s.destination().Path("data")))
 	if err != nil {
 		return fmt.Errorf("nothing was measured: %w", err)
 	}
