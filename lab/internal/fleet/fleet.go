@@ -12,7 +12,7 @@
 //
 // Nothing is in flight before and after, so the engine's readings of the server's clocks are exact, and no clock
 // of a host is compared with another's. Throughput is the sum over each host's own window. ~/.ssh/config has
-// addresses, users, ports, keys and jump hosts. A host's client ends with its input, and the relay with the
+// addresses, users, ports and keys. A host's client ends with its input, and the relay with the
 // engine's.
 package fleet
 
@@ -20,7 +20,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"io"
 	"net"
@@ -32,6 +31,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -54,10 +54,9 @@ const (
 // Open makes hosts ready, side by side. An error names the host.
 func Open(ctx context.Context, names []string) (*Fleet, error) {
 	f := &Fleet{Hosts: make([]Host, len(names))}
-	program, err := os.Executable()
-	if err == nil {
-		f.self = program
-		f.sum, err = digest(program)
+	var err error
+	if f.self, err = os.Executable(); err == nil && program() == "" {
+		err = fmt.Errorf("%s cannot be read, so it cannot be copied", f.self)
 	}
 	if err != nil {
 		return nil, err
@@ -111,7 +110,7 @@ mv "$f.$$" "$f"`
 // ready copies the program to a host, unless it is there, and calls it.
 func (f *Fleet) ready(ctx context.Context, name string) (h Host, err error) {
 	h.Name = name
-	said, err := run(ctx, name, within, fmt.Sprintf(facts, f.sum), nil)
+	said, err := run(ctx, name, within, fmt.Sprintf(facts, program()), nil)
 	if err != nil {
 		return h, err
 	}
@@ -132,13 +131,13 @@ func (f *Fleet) ready(ctx context.Context, name string) (h Host, err error) {
 	case device(h.reaches) == "":
 		return h, fmt.Errorf("%s was reached from %s, which is no address of this machine; load from machines without a host between",
 			name, h.reaches)
-	case has != "none" && has != f.sum:
+	case has != "none" && has != program():
 		return h, fmt.Errorf("%s: %s is another program than its name says; remove it", name, h.Path)
 	case has == "none":
 		file, err := os.Open(f.self)
 		if err == nil {
 			defer file.Close()
-			_, err = run(ctx, name, copyWithin, fmt.Sprintf(place, quote(h.Path), f.sum), file)
+			_, err = run(ctx, name, copyWithin, fmt.Sprintf(place, quote(h.Path), program()), file)
 		}
 		if err != nil {
 			return h, fmt.Errorf("%w; the program was not copied", err)
@@ -228,21 +227,9 @@ func why(host string, p *proc.Proc, err error) error {
 	return fmt.Errorf("%s: %s", host, cmp.Or(p.LastLine(), fmt.Sprintf("its program ended (%v)", p.Err())))
 }
 
-// digest is the SHA-256 of a file.
-func digest(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return fmt.Sprintf("%x", h.Sum(nil)), err
-}
-
 // program is the digest of this program; empty if it cannot be read.
 var program = sync.OnceValue(func() string {
-	sum, _ := digest("/proc/self/exe")
+	sum, _ := host.Digest("/proc/self/exe")
 	return sum
 })
 

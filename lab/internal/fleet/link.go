@@ -12,8 +12,8 @@ import (
 
 // A Fleet is this machine, where servers are, and the hosts that load them. It is the link between them.
 type Fleet struct {
-	Hosts     []Host
-	self, sum string // this program, and its digest
+	Hosts []Host
+	self  string // this program
 }
 
 // Host is the servers' address.

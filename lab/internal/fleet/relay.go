@@ -58,7 +58,10 @@ func carry(ctx context.Context, device string, hosts []string, in io.Reader, out
 		switch err := input.Decode(&s); {
 		case errors.Is(err, io.EOF):
 			sum, err := r.close()
-			return cmp.Or(err, output.Encode(sum))
+			if err == nil {
+				err = output.Encode(sum)
+			}
+			return err
 		case err != nil:
 			return fmt.Errorf("the slot: %w", err)
 		}
@@ -168,9 +171,12 @@ func (r *relay) each(cs []*client, until time.Time) ([]reply, error) {
 // hear does so in step: of slots that did not fail, none may end long after another.
 func (r *relay) hear(cs []*client, until time.Time) ([]reply, error) {
 	all, err := r.each(cs, until)
+	if err != nil {
+		return nil, err
+	}
 	timely := slices.DeleteFunc(slices.Clone(all), func(a reply) bool { return a.Slot != nil && a.Slot.Failed != "" })
-	if err != nil || len(timely) == 0 {
-		return all, err
+	if len(timely) == 0 {
+		return all, nil
 	}
 	first := slices.MinFunc(timely, func(a, b reply) int { return a.heard.Compare(b.heard) })
 	last := slices.MaxFunc(timely, func(a, b reply) int { return a.heard.Compare(b.heard) })

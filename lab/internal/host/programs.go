@@ -150,7 +150,7 @@ func Find(root, name string) (b Binary, err error) {
 		return packages(root)
 	}
 	at := path(root, name)
-	b.SHA256, err = digest(at)
+	b.SHA256, err = Digest(at)
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, fmt.Errorf("%s is neither built nor installed; run make build, or install it", name)
 	}
@@ -180,12 +180,12 @@ func packages(root string) (b Binary, err error) {
 	if err != nil {
 		return b, fmt.Errorf("%s: %w", file, err)
 	}
-	lock, err := digest(filepath.Join(root, "package-lock.json"))
+	lock, err := Digest(filepath.Join(root, "package-lock.json"))
 	return Binary{SHA256: digestOf(b.Version, lock), Version: b.Version}, err
 }
 
-// digest is the SHA-256 of a file.
-func digest(path string) (string, error) {
+// Digest is the SHA-256 of a file, in hexadecimal digits.
+func Digest(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
