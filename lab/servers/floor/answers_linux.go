@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/server/catalog"
+	"github.com/line-rate/line-rate/lab/servers/floor/loop"
 	"github.com/line-rate/line-rate/lab/servers/floor/request"
 )
 
@@ -33,10 +34,11 @@ func newAnswers(pool *catalog.Pool) *answers {
 	return a
 }
 
-func (a *answers) tick(now time.Time) { now.UTC().AppendFormat(a.date[:0], http.TimeFormat) }
+func (*answers) Flush()               {}
+func (a *answers) Tick(now time.Time) { now.UTC().AppendFormat(a.date[:0], http.TimeFormat) }
 
-func (a *answers) answer(in, out []byte, closing bool) (used int, all []byte, last bool) {
-	for used < len(in) && !last && len(out) < mostQueued {
+func (a *answers) Answer(_ *loop.Conn, in, out []byte, closing bool) (used int, all []byte, last bool) {
+	for used < len(in) && !last && len(out) < loop.MostQueued {
 		n, status := a.request.Read(in[used:])
 		if n == 0 && status == 0 {
 			break
@@ -136,10 +138,11 @@ func newCanned(pool *catalog.Pool, now time.Time) *canned {
 	return c
 }
 
-func (*canned) tick(time.Time) {}
+func (*canned) Flush()         {}
+func (*canned) Tick(time.Time) {}
 
-func (c *canned) answer(in, out []byte, _ bool) (used int, all []byte, last bool) {
-	for len(out) < mostQueued {
+func (c *canned) Answer(_ *loop.Conn, in, out []byte, _ bool) (used int, all []byte, last bool) {
+	for len(out) < loop.MostQueued {
 		n := bytes.Index(in[used:], []byte("\r\n\r\n"))
 		if n < 0 {
 			break

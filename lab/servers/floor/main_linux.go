@@ -1,27 +1,21 @@
-// Command floor_server answers the lab's routes over HTTP/1.1 with as little of its own as
-// a correct server can do with: threads that each wait with epoll for their connections,
-// one read, and one write for all the requests that it returned. What a server with a
-// framework costs beyond this one is the framework; what this one costs beyond c_floor,
+// Command floor_server answers the lab's routes over HTTP/1.1 with as little of its own as a correct server can do
+// with: threads that each wait with epoll for their connections, one read, and one write for all the requests that it
+// returned. What a server with a framework costs beyond this one is the framework; what this one costs beyond c_floor,
 // which only writes prepared bytes, is reading HTTP.
 //
-// Correct means that nothing is left out to be fast. Requests are read as package request
-// does, however they are cut; HEAD, HTTP/1.0, pipelines and refusals are as RFC 9110 and
-// 9112 have them; what a client can send or leave unread has a limit, and what it can leave
-// undone a time; a stop answers what has come. Bodies are drawn for each request, as the
-// Fiber server draws them. No route takes a body, so a request that has one is the last
-// that its connection answers.
+// Correct means that nothing is left out to be fast. Requests are read as package request does, however they are cut;
+// HEAD, HTTP/1.0, pipelines and refusals are as RFC 9110 and 9112 have them; package loop has limits for what a client
+// can send, leave unread and leave undone; a stop answers what has come. Bodies are drawn for each request, as the
+// Fiber server draws them. No route takes a body, so a request that has one is the last that its connection answers.
 //
-// With --null, and under the name null_server, it answers with canned bytes in place of
-// all that. Then it is so fast that it cannot be the bottleneck: what a load generator
-// reaches against it is the generator's own ceiling on this machine. A run checks this: in
-// every trial the server's core must have room left, and the client's none.
+// With --null, and under the name null_server, it answers with canned bytes in place of all that. Then it is so fast
+// that it cannot be the bottleneck: what a load generator reaches against it is the generator's own ceiling on this
+// machine. A run checks this: in every trial the server's core must have room left, and the client's none.
 //
-// No request allocates memory, except for one that comes in parts, a path with escapes, and
-// a body that is computed (/compute). System calls are made without telling Go's scheduler: those of a request
-// cannot block, and see wait for the others.
+// No request allocates memory, except for one that comes in parts, a path with escapes, and a body that is computed
+// (/compute).
 //
-// Limits: Linux; no TLS, no HTTP/2, no log. It is for load tests on trusted networks. A
-// connection stays with the thread that it was given to, however busy that is.
+// Limits: Linux; no TLS, no HTTP/2, no log. It is for load tests on trusted networks.
 package main
 
 import (
@@ -31,17 +25,21 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync/atomic"
+	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/profile/endpoint"
 	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 	"github.com/line-rate/line-rate/lab/server/route"
+	"github.com/line-rate/line-rate/lab/servers/floor/loop"
 )
 
 // nullName is the name under which the program answers with canned bytes.
 const nullName = "null_server"
+
+// farewell is how long a stop lets clients go on that are told to close.
+const farewell = 500 * time.Millisecond
 
 // settings are what a person can choose.
 type settings struct {
@@ -98,8 +96,7 @@ func run(name string, args []string) int {
 	defer stop()
 	// With more, each goroutine that is ready would wake one more thread to look for others.
 	runtime.GOMAXPROCS(s.workers)
-	addr := ln.Addr()
-	var srv *server
+	var srv *loop.Server
 	pool, err := catalog.NewPool(catalog.Seed)
 	if err == nil {
 		srv, err = newServer(s, ln.(*net.TCPListener), pool)
@@ -108,12 +105,12 @@ func run(name string, args []string) int {
 		floor.Say("%v", err)
 		return program.Failure
 	}
-	floor.Say("worker pid=%d listening addr=%s", os.Getpid(), addr)
+	floor.Say("worker pid=%d listening addr=%s", os.Getpid(), ln.Addr())
 	go func() {
 		<-asked
-		srv.leaving.Store(true)
+		srv.Stop()
 	}()
-	if err := srv.serve(); err != nil {
+	if err := srv.Serve(); err != nil {
 		floor.Say("serve: %v", err)
 		return program.Failure
 	}
@@ -150,40 +147,15 @@ func parse(name string, args []string) (settings, error) {
 	return s, nil
 }
 
-// A server is its loops.
-type server struct {
-	settings
-	loops   []*loop
-	next    int         // the loop that gets the next connection
-	leaving atomic.Bool // the server is to stop
-}
-
-func newServer(s settings, ln *net.TCPListener, pool *catalog.Pool) (*server, error) {
-	srv := &server{settings: s}
-	for range s.workers {
-		var h handler = newAnswers(pool)
-		if s.null {
-			h = newCanned(pool, time.Now())
-		}
-		l, err := newLoop(srv, h)
-		if err != nil {
-			return nil, err
-		}
-		srv.loops = append(srv.loops, l)
+// newServer makes the server that the settings ask for. It takes the listener over.
+func newServer(s settings, ln *net.TCPListener, pool *catalog.Pool) (*loop.Server, error) {
+	if s.null {
+		all := []loop.Handler{newCanned(pool, time.Now())} // which has no state, so that threads can share it
+		return loop.New(ln, s.timeout, 0, slices.Repeat(all, s.workers)...)
 	}
-	return srv, srv.loops[0].listen(ln)
-}
-
-// serve runs the loops until all have stopped, or one fails, with which the program ends.
-func (s *server) serve() error {
-	ended := make(chan error, len(s.loops))
-	for _, l := range s.loops {
-		go func() { ended <- l.run() }()
+	all := make([]loop.Handler, s.workers)
+	for i := range all {
+		all[i] = newAnswers(pool)
 	}
-	for range s.loops {
-		if err := <-ended; err != nil {
-			return err
-		}
-	}
-	return nil
+	return loop.New(ln, s.timeout, farewell, all...)
 }

@@ -3,85 +3,91 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
-	"runtime"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/answer"
+	"github.com/line-rate/line-rate/lab/internal/program"
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 	"github.com/line-rate/line-rate/lab/server/catalog/contract"
+	"github.com/line-rate/line-rate/lab/servers/floor/loop"
 )
 
-// pool is made once: it is read-only, and making it is slow under -race.
-var pool = sync.OnceValue(func() *catalog.Pool {
-	p, err := catalog.NewPool(catalog.Seed)
-	if err != nil {
-		panic(err)
-	}
-	return p
-})
+func TestMain(m *testing.M) {
+	programtest.Main(m, map[string]string{"floor_server": ".", "null_server": "."})
+}
 
 const (
 	simple = "GET /simple HTTP/1.1\r\nHost: x\r\n\r\n"
 	read1  = "GET /read HTTP/1.1\r\nHost: x\r\n\r\n"
 	list   = "GET /list HTTP/1.1\r\nHost: x\r\n\r\n"
+	no     = "GET /no HTTP/1.1\r\nHost: x\r\n\r\n"
 )
 
-// A serving is a server in this process.
+// A serving is a program that serves until the test ends.
 type serving struct {
-	t     *testing.T
-	addr  string
-	srv   *server
-	ended chan error
+	t    *testing.T
+	cmd  *exec.Cmd
+	addr string
 }
 
-// serve serves on a free port, for the duration of the test.
+func start(t *testing.T, words ...string) *serving {
+	t.Helper()
+	cmd, addr := programtest.Start(t, words...)
+	return &serving{t, cmd, addr}
+}
+
+// serve starts floor_server, with one thread unless flags say more.
 func serve(t *testing.T, flags ...string) *serving {
 	t.Helper()
-	s, err := parse("floor_server", append([]string{"--workers", "1"}, flags...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The loops keep theirs while they wait, and the test needs some too.
-	before := runtime.GOMAXPROCS(s.workers + 2)
-	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
-	v := &serving{t: t, addr: ln.Addr().String(), ended: make(chan error, 1)}
-	if v.srv, err = newServer(s, ln.(*net.TCPListener), pool()); err != nil {
-		t.Fatal(err)
-	}
-	go func() { v.ended <- v.srv.serve() }()
-	t.Cleanup(v.stop)
-	return v
+	words := []string{programtest.Path("floor_server"), "--addr", "127.0.0.1:0", "--workers", "1"}
+	return start(t, append(words, flags...)...)
 }
 
-// stop stops the server and waits for its end. It may be called twice.
+// stop sends SIGTERM; the program has to end well.
 func (v *serving) stop() {
 	v.t.Helper()
-	if v.ended == nil {
-		return
+	_ = v.cmd.Process.Signal(syscall.SIGTERM)
+	if err := v.cmd.Wait(); err != nil {
+		v.t.Errorf("after SIGTERM: %v", err)
 	}
-	v.srv.leaving.Store(true)
-	select {
-	case err := <-v.ended:
-		if err != nil {
-			v.t.Errorf("serve: %v", err)
-		}
-	case <-time.After(programtest.Patience):
-		v.t.Error("the server does not stop")
+}
+
+// behaves checks what all programs do: a wrong call is refused in one line, a head without an end ends its
+// connection, and an open connection does not hold up the end. more are wrong calls of this program.
+func (v *serving) behaves(more map[string]string) {
+	v.t.Helper()
+	calls := programtest.Calls{
+		{[]string{"--addr", v.addr}, program.InUse, v.addr + " is already in use; stop the other server"},
+		{[]string{"--addr", "192.0.2.1:80"}, program.Failure, "--addr"}, // an address reserved for documentation
+		{[]string{"--addr", "8083"}, program.Refused, "as in 127.0.0.1:8083"},
+		{[]string{"--prefork"}, program.Refused, "-prefork"},
+		{[]string{"serve"}, program.Refused, "serve"},
+		{[]string{"--help"}, program.OK, "/simple"},
 	}
-	v.ended = nil
+	for args, says := range more {
+		calls = append(calls, programtest.Calls{{strings.Fields(args), program.Refused, says}}...)
+	}
+	calls.Check(v.t, v.cmd.Path)
+	long := v.dial()
+	go func() { _, _ = long.Write(bytes.Repeat([]byte("x"), 1<<20)) }() // ends with the connection
+	if _, err := io.Copy(io.Discard, long); err != nil && !strings.Contains(err.Error(), "reset") {
+		v.t.Errorf("a head without end: %v", err)
+	}
+	v.dial()
+	v.stop()
 }
 
 // A client is a connection.
@@ -145,19 +151,9 @@ func (c *client) ends() string {
 	return string(rest)
 }
 
-// ask sends one text, and gives the codes of all that is answered until the connection ends.
-func (v *serving) ask(text string) []int {
-	v.t.Helper()
-	c := v.dial()
-	c.say(text)
-	_ = c.CloseWrite()
-	return codes(v.t, c.ends())
-}
-
 func codes(t testing.TB, text string) (all []int) {
 	t.Helper()
-	r := bufio.NewReader(strings.NewReader(text))
-	for {
+	for r := bufio.NewReader(strings.NewReader(text)); ; {
 		if _, err := r.Peek(1); err != nil {
 			return all
 		}
@@ -169,111 +165,72 @@ func codes(t testing.TB, text string) (all []int) {
 	}
 }
 
-// What the Fiber server must do on its routes, this one must, on one thread and on two; and with canned
-// bytes what is said of those.
+// What the Fiber server must do on its routes, this one must, on one thread and on two.
 func TestContract(t *testing.T) {
 	contract.Contract(t, answer.Fiber, serve(t).addr)
 	contract.Contract(t, answer.Fiber, serve(t, "--workers", "2").addr)
-	contract.Contract(t, answer.Null, serve(t, "--null").addr)
-}
-
-// exchanges are what a client sends, the codes that it is answered with, and something that stands in the
-// answers.
-var exchanges = []struct {
-	text  string
-	codes []int
-	has   string
-}{
-	{simple + read1 + "GET /no HTTP/1.1\r\nHost: x\r\n\r\n", []int{200, 200, 404}, `{"error":"Not Found"}`},
-	{"\r\n" + simple + "\r\n" + simple, []int{200, 200}, "HTTP/1.1 200 OK\r\nDate: "},
-	{"\r\n\r\n" + simple, []int{400}, "\r\nConnection: close\r\n"},
-	{"GET /simple HTTP/1.0\r\n\r\n" + simple, []int{200}, "\r\nConnection: close\r\n"},
-	{"GET /simple HTTP/1.0\r\nConnection: keep-alive\r\n\r\n" + simple, []int{200, 200}, "\r\nConnection: keep-alive\r\n"},
-	{"GET /simple HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" + simple, []int{200}, "\r\nConnection: close\r\n"},
-	{"PUT /simple HTTP/1.1\r\nHost: x\r\n\r\n" + simple, []int{405, 200}, "\r\nAllow: GET, HEAD\r\n"},
-	// A body is not read, so nothing in it is taken for a request.
-	{"GET /simple HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n\r\n" + simple + simple, []int{200}, "\r\nConnection: close\r\n"},
-	{"POST /simple HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + simple, []int{405}, "\r\nConnection: close\r\n"},
-	{"GET /simple HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", []int{400}, ""},
-	{"GET /%73imple HTTP/1.1\r\nHost: x\r\n\r\n", []int{200}, catalog.Simple},
-	{"GET /simple HTTP/3.0\r\nHost: x\r\n\r\n" + simple, []int{505}, ""},
 }
 
 // Each exchange goes the same way however the client's bytes are cut in two.
 func TestExchanges(t *testing.T) {
 	v := serve(t)
-	for _, x := range exchanges {
-		c := v.dial()
-		c.say(x.text)
-		_ = c.CloseWrite()
-		if text := c.ends(); !slices.Equal(codes(t, text), x.codes) || !strings.Contains(text, x.has) {
-			t.Errorf("%q: %q; want %v", x.text, text, x.codes)
-		}
-		whole, ended := inParts(x.text, len(x.text))
-		for cut := range x.text {
-			if got, end := inParts(x.text, cut); got != whole || end != ended {
-				t.Fatalf("%q cut at %d:\n%q, ends: %v\nat once\n%q, %v", x.text, cut, got, end, whole, ended)
+	for _, x := range []struct {
+		text  string
+		codes []int
+		has   string
+	}{
+		{simple + read1 + no, []int{200, 200, 404}, `{"error":"Not Found"}`},
+		{"\r\n" + simple + "\r\n" + simple, []int{200, 200}, "HTTP/1.1 200 OK\r\nDate: "},
+		{"\r\n\r\n" + simple, []int{400}, "\r\nConnection: close\r\n"},
+		{"GET /simple HTTP/1.0\r\n\r\n" + simple, []int{200}, "\r\nConnection: close\r\n"},
+		{"GET /simple HTTP/1.0\r\nConnection: keep-alive\r\n\r\n" + simple, []int{200, 200},
+			"\r\nConnection: keep-alive\r\n"},
+		{"GET /simple HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" + simple, []int{200}, "\r\nConnection: close\r\n"},
+		{"PUT /simple HTTP/1.1\r\nHost: x\r\n\r\n" + simple, []int{405, 200}, "\r\nAllow: GET, HEAD\r\n"},
+		// A body is not read, so nothing in it is taken for a request.
+		{"GET /simple HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n\r\n" + simple + simple, []int{200},
+			"\r\nConnection: close\r\n"},
+		{"POST /simple HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + simple, []int{405},
+			"\r\nConnection: close\r\n"},
+		{"GET /simple HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", []int{400},
+			""},
+		{"GET /%73imple HTTP/1.1\r\nHost: x\r\n\r\n", []int{200}, catalog.Simple},
+		{"GET /simple HTTP/3.0\r\nHost: x\r\n\r\n" + simple, []int{505}, ""},
+	} {
+		for _, cut := range []int{0, 1, len(x.text) / 2, len(x.text) - 1} {
+			c := v.dial()
+			c.say(x.text[:cut])
+			time.Sleep(time.Millisecond) // so that each part is likely to be read on its own
+			c.say(x.text[cut:])
+			_ = c.CloseWrite()
+			if text := c.ends(); !slices.Equal(codes(t, text), x.codes) || !strings.Contains(text, x.has) {
+				t.Errorf("%q, cut at %d: %q; want %v", x.text, cut, text, x.codes)
 			}
 		}
 	}
 }
 
-// still is a source of one product.
-type still int
-
-func (s still) Next() int { return int(s) }
-func (s still) Fill(dst []int) {
-	for i := range dst {
-		dst[i] = int(s)
-	}
-}
-
-var answerer = sync.OnceValue(func() *answers {
-	a := newAnswers(pool())
-	a.src = still(7)
-	return a
-})
-
-// inParts gives the answers to what comes in two parts, and whether the connection then ends.
-func inParts(text string, cut int) (all string, ended bool) {
-	a := *answerer()
-	used, out, ended := a.answer([]byte(text[:cut]), nil, false)
-	if !ended {
-		_, out, ended = a.answer([]byte(text[used:]), out, false)
-	}
-	return string(out), ended
-}
-
-func FuzzAnswers(f *testing.F) {
-	for _, x := range exchanges {
-		f.Add(x.text, len(x.text)/2)
-	}
-	f.Fuzz(func(t *testing.T, text string, cut int) {
-		text = text[:min(len(text), 20_000)]
-		whole, ended := inParts(text, len(text))
-		if got, end := inParts(text, max(min(cut, len(text)), 0)); got != whole || end != ended {
-			t.Fatalf("%q cut at %d:\n%q, ends: %v\nat once\n%q, %v", text, cut, got, end, whole, ended)
-		}
-	})
-}
-
-// The answers of one read are one write, in order, if they are not many; and no request allocates memory.
+// What comes at once is answered in order, up to a limit, and no request allocates memory.
 func TestPipelines(t *testing.T) {
-	for _, h := range []handler{newAnswers(pool()), newCanned(pool(), time.Now())} {
-		h.tick(time.Unix(1e9, 0))
-		text := []byte(strings.Repeat(simple+read1+"GET /no HTTP/1.1\r\nHost: x\r\n\r\n", 10))
-		used, out, last := h.answer(text, nil, false)
-		if got := codes(t, string(out)); used != len(text) || last || !slices.Equal(got, slices.Repeat([]int{200, 200, 404}, 10)) {
-			t.Errorf("%d bytes, %v", used, got)
-		}
-		if _, is := h.(*answers); is && bytes.Count(out, []byte("\r\nDate: Sun, 09 Sep 2001 01:46:40 GMT\r\n")) != 30 {
-			t.Error("not the date that it was told")
+	pool, err := catalog.NewPool(catalog.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	then := time.Unix(1e9, 0)
+	for _, h := range []loop.Handler{newAnswers(pool), newCanned(pool, then)} {
+		h.Tick(then)
+		text := []byte(strings.Repeat(simple+read1+no, 10))
+		used, out, last := h.Answer(nil, text, nil, false)
+		got, dates := codes(t, string(out)), bytes.Count(out, []byte("\r\nDate: Sun, 09 Sep 2001 01:46:40 GMT\r\n"))
+		if used != len(text) || last || dates != 30 || !slices.Equal(got, slices.Repeat([]int{200, 200, 404}, 10)) {
+			t.Errorf("%d bytes, %d dates, %v", used, dates, got)
 		}
 		request := []byte(simple + read1 + "HEAD /read-gz HTTP/1.1\r\nHost: x\r\n\r\n")
-		if n := testing.AllocsPerRun(50, func() { _, out, _ = h.answer(request, out[:0], false) }); n > 0 {
+		if n := testing.AllocsPerRun(50, func() { _, out, _ = h.Answer(nil, request, out[:0], false) }); n > 0 {
 			t.Errorf("%v allocations", n)
 		}
-		if used, out, _ = h.answer(bytes.Repeat([]byte(read1), 1000), nil, false); used%len(read1) != 0 || len(out) > mostQueued+200_000 {
+		used, out, _ = h.Answer(nil, bytes.Repeat([]byte(read1), 1000), nil, false)
+		if used%len(read1) != 0 || len(out) > loop.MostQueued+200_000 {
 			t.Errorf("%d bytes are answered with %d at once", used, len(out))
 		}
 	}
@@ -338,7 +295,8 @@ func TestSlowClients(t *testing.T) {
 // Answers reach clients that go on sending, and do not break with a reset.
 func TestRefusalsReachClientsThatGoOn(t *testing.T) {
 	v := serve(t)
-	for _, text := range []string{"GET / HTTP/1.1\nHost: x\n\n", "GET /simple HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+	for _, text := range []string{"GET / HTTP/1.1\nHost: x\n\n",
+		"GET /simple HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
 		"PUT /simple HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\n"} {
 		c := v.dial()
 		c.say(text)
@@ -388,7 +346,7 @@ func TestStop(t *testing.T) {
 		for range clients {
 			<-first
 		}
-		v.srv.leaving.Store(true)
+		_ = v.cmd.Process.Signal(syscall.SIGTERM)
 		for range clients {
 			if err := <-ended; err != nil {
 				t.Errorf("a request got no answer: %v", err)
@@ -402,63 +360,126 @@ func TestStop(t *testing.T) {
 			t.Errorf("%q", rest)
 		}
 		v.stop()
-		if conn, err := net.Dial("tcp", v.addr); err == nil {
-			conn.Close()
-			t.Error("a connection is taken after the stop")
-		}
 	}
 }
 
-// held counts this process's descriptors.
-func held(t *testing.T) int {
-	t.Helper()
-	entries, err := os.ReadDir("/proc/self/fd")
+// A server that has no descriptors left answers those that it has taken, and takes others when some are free again.
+func TestNoDescriptorsLeft(t *testing.T) {
+	v := start(t, "sh", "-c", `ulimit -n 40; exec "$0" --addr 127.0.0.1:0 --workers 1 --timeout 100ms`,
+		programtest.Path("floor_server"))
+	var open []*client
+	for range 60 {
+		c := v.dial()
+		c.say(simple)
+		open = append(open, c)
+	}
+	// The first are idle at some time and make room for the others.
+	for i, c := range open {
+		if a := c.next(); a.code != 200 || a.body != catalog.Simple {
+			t.Errorf("client %d: %+v", i, a)
+		}
+	}
+	v.stop()
+}
+
+func TestProgram(t *testing.T) {
+	dir, err := os.MkdirTemp("", "s") // mode 0700; t.TempDir's can be too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
-	return len(entries)
+	defer os.RemoveAll(dir)
+	v := serve(t, "--workers", "2", "--pprof-sockets", dir)
+	c := v.dial()
+	c.say(simple)
+	c.next() // so its threads run
+	socket := http.Client{Timeout: programtest.Patience, Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, fmt.Sprintf("%d.sock", v.cmd.Process.Pid)))
+		},
+	}}
+	resp, err := socket.Get("http://pprof/debug/pprof/goroutine?debug=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if !strings.Contains(string(text), "(*thread).run") {
+		t.Errorf("not a profile of the server: %.200q", text)
+	}
+	v.behaves(map[string]string{"--workers 0": "whole number from 1", "--timeout 1": "as in 10s",
+		"--pprof-sockets /dev/no": "make one with mkdir"})
+	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
+		t.Errorf("left: %v", entries)
+	}
 }
 
-// Whatever clients do, a server that has ended leaves no descriptor, no goroutine and no
-// connection behind.
-func TestNothingIsLeft(t *testing.T) {
-	serve(t).stop() // what the first server of a process opens for good
-	descriptors, goroutines := held(t), runtime.NumGoroutine()
-	for _, workers := range []string{"1", "3"} {
-		v := serve(t, "--workers", workers)
-		var open []*client
-		for i := range 60 {
-			c := v.dial()
-			switch i % 5 {
-			case 0, 1:
-				c.say([]string{simple, "nonsense\r\n\r\n"}[i%5])
-				c.next()
-			case 2:
-				c.say("GET /simple HTTP/1.1\r\nHost")
-			case 3:
-				c.say(read1 + read1)
-				_ = c.SetLinger(0) // breaks off
+// Under its own name the program answers with canned bytes.
+func TestNullServer(t *testing.T) {
+	v := start(t, programtest.Path("null_server"), "--addr", "127.0.0.1:0")
+	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", v.cmd.Process.Pid))
+	if err != nil || string(comm) != "null_server\n" {
+		t.Errorf("the process is called %q, %v", comm, err)
+	}
+	contract.Contract(t, answer.Null, v.addr)
+	c := v.dial()
+	c.say(simple + "POST / HTTP/1.1\r\n\r\n" + "GET /simpler HTTP/1.1\r\n\r\n")
+	if a, b, last := c.next(), c.next(), c.next(); a.body != catalog.Simple || b.code != 405 || last.code != 404 {
+		t.Errorf("%+v, %+v, %+v", a, b, last)
+	}
+	v.behaves(nil)
+}
+
+// The C server answers with the same bytes, except for its date, and as many requests as come at once.
+func TestServerInC(t *testing.T) {
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("there is no C compiler (cc)")
+	}
+	name, file := programtest.Path("c_floor"), programtest.Path("read.jsonl")
+	if out, err := exec.Command(cc, "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-o", name,
+		"c/c_floor.c").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	pool, err := catalog.NewPool(catalog.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bodies bytes.Buffer
+	for i := range catalog.Size {
+		bodies.Write(append(bytes.Clone(pool.Body(i)), '\n'))
+	}
+	if err := os.WriteFile(file, bodies.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v := start(t, name, "--addr", "127.0.0.1:0", "--bodies", file)
+	contract.Server{Addr: v.addr, Name: "c_floor", Answers: answer.Fiber, GetOnly: true, Few: true}.Keeps(t)
+	const round = simple + read1 + no + "PUT /simple HTTP/1.1\r\n\r\n" + "GET /simpler HTTP/1.1\r\n\r\n"
+	for _, part := range []int{1 << 20, 1000, 7} {
+		rounds := 2000 // more than fit one write
+		if part < 1<<20 {
+			rounds = 5
+		}
+		c := v.dial()
+		go func() { // ends with the connection
+			for text := range slices.Chunk([]byte(strings.Repeat(round, rounds)), part) {
+				if _, err := c.Write(text); err != nil {
+					return
+				}
+				time.Sleep(time.Millisecond)
 			}
-			if i%2 == 0 {
-				c.Close()
-			} else {
-				open = append(open, c)
+			_ = c.CloseWrite()
+		}()
+		for i := range rounds * 5 {
+			a := c.next()
+			if a.code != []int{200, 200, 404, 405, 404}[i%5] || i%5 == 0 && a.body != catalog.Simple {
+				t.Fatalf("by %d bytes, answer %d: %d, %.80q", part, i, a.code, a.body)
 			}
 		}
-		v.stop()
-		for _, c := range open {
-			c.Close()
-		}
-		for _, l := range v.srv.loops {
-			if l.open != 0 {
-				t.Errorf("%d connections are counted", l.open)
-			}
+		if rest := c.ends(); rest != "" {
+			t.Errorf("behind the last answer: %.80q", rest)
 		}
 	}
-	for end := time.Now().Add(programtest.Patience); held(t) > descriptors || runtime.NumGoroutine() > goroutines; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d descriptors, before %d; %d goroutines, before %d", held(t), descriptors,
-				runtime.NumGoroutine(), goroutines)
-		}
-	}
+	v.behaves(map[string]string{"--bodies /dev/null": "no line", "--bodies /dev/no": "No such file",
+		"--bodies": "has no value", "--addr localhost:1": "IPv4", "--workers 2": "one thread"})
 }
