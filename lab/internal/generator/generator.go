@@ -229,6 +229,6 @@ func readers(stdout []byte) (*measure.Result, error) {
 	share(m, "lost_shard_share", a("lost_shard"), a("due"))
 	share(m, "lost_subscriber_share", a("lost_subscriber"), a("due"))
 	share(m, "pushed_delivered_share", a("written"), a("due"))
-	d.copy(m, "delivery_p50_s", "delivery_s.p50", "delivery_p99_s", "delivery_s.p99", "first_event_p99_s", "first_event_s.p99")
+	d.copy(m, "delivery_p50_s", "delivery_s.p50", "delivery_p99_s", "delivery_s.p99")
 	return r, d.err
 }

@@ -2,8 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
-	"io"
+	"fmt"
 	"net"
 	"net/http"
 	"slices"
@@ -18,18 +17,12 @@ import (
 type server struct {
 	settings
 	hub    *hub.Hub
-	pusher *pusher // nil: likes are published here
-	likes  []likes
-}
-
-// likes are a post's, alone on their cache line.
-type likes struct {
-	n atomic.Int64
-	_ [56]byte
+	pusher *pusher        // nil: likes are published here
+	likes  []atomic.Int64 // by post
 }
 
 func newServer(s settings) *server {
-	srv := &server{settings: s, hub: hub.New(s.hub), likes: make([]likes, s.hub.Topics)}
+	srv := &server{settings: s, hub: hub.New(s.hub), likes: make([]atomic.Int64, s.hub.Topics)}
 	if s.pushTo != nil {
 		srv.pusher = newPusher(s)
 	}
@@ -37,18 +30,14 @@ func newServer(s settings) *server {
 }
 
 func (s *server) serve(ln net.Listener) error {
-	srv := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 10 * time.Minute}
-	return srv.Serve(ln)
-}
-
-func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /like/{post}", s.of(s.like))
 	mux.HandleFunc("POST /publish/{post}", s.of(s.publish))
 	mux.HandleFunc("GET /events/{post}", s.of(s.events))
 	mux.HandleFunc("GET /live", s.live)
 	mux.HandleFunc("GET /ledger", s.ledger)
-	return mux
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 10 * time.Minute}
+	return srv.Serve(ln)
 }
 
 // of finds the post that a request names.
@@ -64,7 +53,7 @@ func (s *server) of(do func(w http.ResponseWriter, r *http.Request, post int)) h
 }
 
 func (s *server) like(w http.ResponseWriter, _ *http.Request, post int) {
-	count := s.likes[post].n.Add(1)
+	count := s.likes[post].Add(1)
 	if s.pusher != nil {
 		s.pusher.offer(post, count)
 	} else {
@@ -74,9 +63,8 @@ func (s *server) like(w http.ResponseWriter, _ *http.Request, post int) {
 }
 
 func (s *server) publish(w http.ResponseWriter, r *http.Request, post int) {
-	text, err := io.ReadAll(io.LimitReader(r.Body, 32))
-	count, failed := strconv.ParseInt(string(text), 10, 64)
-	if err = errors.Join(err, failed); err != nil {
+	var count int64
+	if _, err := fmt.Fscan(r.Body, &count); err != nil {
 		http.Error(w, "the body has to be a count", http.StatusBadRequest)
 		return
 	}
@@ -92,41 +80,27 @@ func (s *server) events(w http.ResponseWriter, r *http.Request, post int) {
 	// The head leaves once the subscription stands, so a reader that has it misses nothing.
 	sub := s.hub.Subscribe(post)
 	defer sub.Leave()
-	if control.Flush() != nil {
-		return
-	}
-	for {
+	err := control.Flush()
+	for err == nil {
 		select {
 		case <-r.Context().Done():
 			return
 		case e := <-sub.Events:
-			n, err := s.write(w, e, sub.Events)
+			n := 1
+			_, err = w.Write(e.Text)
+			for err == nil && s.drained && len(sub.Events) > 0 { // of which nobody else takes any
+				n++
+				_, err = w.Write((<-sub.Events).Text)
+			}
 			if err == nil {
 				err = control.Flush()
 			}
 			sub.Wrote(n, err)
-			if err != nil {
-				return
-			}
 		}
 	}
 }
 
-// write writes an event, and if only a drained channel is flushed those that wait behind it.
-func (s *server) write(w io.Writer, e hub.Event, more <-chan hub.Event) (n int, err error) {
-	for {
-		n++
-		if _, err = w.Write(e.Text); err != nil || !s.drained {
-			return n, err
-		}
-		select {
-		case e = <-more:
-		default:
-			return n, nil
-		}
-	}
-}
-
+// live answers which posts somebody watches.
 func (s *server) live(w http.ResponseWriter, _ *http.Request) {
 	posts := []int{}
 	for post := range s.likes {
@@ -138,12 +112,12 @@ func (s *server) live(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *server) ledger(w http.ResponseWriter, _ *http.Request) {
-	l := hub.Told{Ledger: s.hub.Ledger(), ReadersAt: s.readers, Resident: hub.Resident(), Shards: make([]int64, max(1, s.settings.hub.Shards))}
+	l := hub.Told{Ledger: s.hub.Ledger(), ReadersAt: s.readers, Resident: hub.Resident(),
+		Shards: make([]int64, max(1, s.hub.Shards))}
 	if s.pusher != nil {
 		l.Push = s.pusher.ledger()
 	}
 	for post := range s.likes {
-		l.Likes += s.likes[post].n.Load()
 		for i, n := range s.hub.Live(post) {
 			l.Shards[i] += n
 		}

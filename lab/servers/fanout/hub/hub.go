@@ -4,19 +4,19 @@
 //	publish ─► broadcast ─► goroutine ─────────────────► subscriber ─► written      one goroutine
 //	publish ─► broadcast ─► coordinator ─► shard ─► goroutine ─► subscriber ─► written    shards
 //
-// Each arrow is a channel with a set room, and nobody waits at one: what finds it full is lost there.
-// The hub keeps a ledger of that. A publication is due to each subscriber that the topic then has, and
-// each of these deliveries ends in just one place: lost at a channel, lost with a subscriber that left,
-// lost at a socket, or written. So the places add up to what was due, as soon as nothing is under way.
+// Each arrow is a channel with a set room, and nobody waits at one: what finds it full is lost there. The hub keeps
+// a ledger of that. A publication is due to each subscriber that the topic then has, and each of these deliveries ends
+// in just one place: lost at a channel, lost with a subscriber that left, lost at a socket, or written. So the places
+// add up to what was due, as soon as nothing is under way.
 //
-// For this a topic has a lock, under which an event gets its number and its subscribers are counted.
-// The series' server had none there; it costs a publication, and not a delivery, some tens of
-// nanoseconds.
+// For this a topic has a lock, under which an event gets its number and its subscribers are counted. The series had
+// none there; it costs a publication, and not a delivery, some tens of nanoseconds.
 package hub
 
 import (
+	"fmt"
+	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,10 +56,9 @@ type Hub struct {
 func New(o Options) *Hub {
 	h := &Hub{Options: o}
 	for range o.Topics {
-		t := &topic{broadcast: make(chan publication, broadcastRoom)}
-		t.members = make([]int64, max(1, o.Shards))
+		t := &topic{broadcast: make(chan publication, broadcastRoom), members: make([]int64, max(1, o.Shards))}
 		for i := range t.members {
-			s := &shard{ledger: &t.ledger, at: i, changes: make(chan change), events: t.broadcast}
+			s := &shard{ledger: &t.ledger, at: i, events: t.broadcast}
 			if o.Shards > 0 {
 				s.events = make(chan publication, shardRoom)
 			}
@@ -102,11 +101,11 @@ type publication struct {
 
 // Publish gives a count to a topic's subscribers, without waiting for any.
 func (h *Hub) Publish(topic int, count int64) {
-	t, at := h.topics[topic], time.Now().UnixNano()
+	t := h.topics[topic]
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last++
-	p := publication{Event{t.last, AppendText(make([]byte, 0, 96), t.last, topic, count, at)}, t.members}
+	p := publication{Event{t.last, AppendText(nil, t.last, topic, count)}, t.members}
 	var due int64
 	for _, n := range p.due {
 		due += n
@@ -122,16 +121,9 @@ func (h *Hub) Publish(topic int, count int64) {
 
 // AppendText appends an event as a subscriber reads it. The time lets a reader on the same machine tell
 // how long it took.
-func AppendText(b []byte, id uint64, topic int, count, at int64) []byte {
-	b = append(b, "id: "...)
-	b = strconv.AppendUint(b, id, 10)
-	b = append(b, "\ndata: {\"post\":"...)
-	b = strconv.AppendInt(b, int64(topic), 10)
-	b = append(b, ",\"likes\":"...)
-	b = strconv.AppendInt(b, count, 10)
-	b = append(b, ",\"at\":"...)
-	b = strconv.AppendInt(b, at, 10)
-	return append(b, "}\n\n"...)
+func AppendText(b []byte, id uint64, topic int, count int64) []byte {
+	const form = "id: %d\ndata: {\"post\":%d,\"likes\":%d,\"at\":%d}\n\n"
+	return fmt.Appendf(b, form, id, topic, count, time.Now().UnixNano())
 }
 
 func (t *topic) coordinate() {
@@ -151,13 +143,11 @@ type Subscriber struct {
 	Events chan Event
 	topic  *topic
 	shard  *shard
-	at     int    // among those of its shard
 	from   uint64 // the events after it are due
 }
 
-// Subscribe joins a topic. Its caller reads Events until it calls Leave. The change is sent under the lock: so
-// the subscriber is in its shard before the first event that is due to it, and a shard takes changes before it
-// takes an event.
+// Subscribe joins a topic. Its caller reads Events until it calls Leave. The subscriber is in its shard before the
+// topic publishes again, and so before the first event that is due to it.
 func (h *Hub) Subscribe(topic int) *Subscriber {
 	t := h.topics[topic]
 	s := &Subscriber{Events: make(chan Event, h.Options.Subscriber), topic: t}
@@ -169,7 +159,11 @@ func (h *Hub) Subscribe(topic int) *Subscriber {
 	}
 	s.shard, s.from = t.shards[n%uint64(len(t.shards))], t.last
 	t.joined++
-	t.change(s, 1)
+	t.members = slices.Clone(t.members)
+	t.members[s.shard.at]++
+	s.shard.mu.Lock()
+	defer s.shard.mu.Unlock()
+	s.shard.subscribers = append(s.shard.subscribers, s)
 	return s
 }
 
@@ -177,93 +171,135 @@ func (h *Hub) Subscribe(topic int) *Subscriber {
 func (s *Subscriber) Leave() {
 	s.topic.mu.Lock()
 	defer s.topic.mu.Unlock()
-	s.topic.change(s, -1)
-}
-
-// change counts a subscriber that joins or leaves, and tells its shard.
-func (t *topic) change(s *Subscriber, by int64) {
-	t.members = slices.Clone(t.members)
-	t.members[s.shard.at] += by
-	s.shard.changes <- change{s, by < 0}
+	s.topic.members = slices.Clone(s.topic.members)
+	s.topic.members[s.shard.at]--
+	s.shard.mu.Lock()
+	defer s.shard.mu.Unlock()
+	at := slices.Index(s.shard.subscribers, s)
+	s.shard.subscribers = slices.Delete(s.shard.subscribers, at, at+1)
+	atomic.AddInt64(&s.topic.ledger.Left, int64(len(s.Events)))
 }
 
 // Wrote counts events that were written to the subscriber's socket, or failed to be.
 func (s *Subscriber) Wrote(n int, err error) {
+	place := &s.topic.ledger.Written
 	if err != nil {
-		atomic.AddInt64(&s.topic.ledger.Socket, int64(n))
-		return
+		place = &s.topic.ledger.Socket
 	}
-	atomic.AddInt64(&s.topic.ledger.Written, int64(n))
+	atomic.AddInt64(place, int64(n))
 }
 
 // A shard is a goroutine with its part of a topic's subscribers.
 type shard struct {
-	ledger  *Ledger
-	at      int
-	changes chan change // no room: who changes something waits until it is taken
-	events  chan publication
+	ledger *Ledger
+	at     int
+	events chan publication
 
+	mu          sync.Mutex // nobody joins or leaves while an event is offered
 	subscribers []*Subscriber
 }
 
-// A change is a subscriber that joins or leaves.
-type change struct {
-	*Subscriber
-	leaves bool
-}
-
+// run offers each event to those that are still there. To others it was due too, which have left.
 func (s *shard) run() {
-	for {
-		select {
-		case c := <-s.changes:
-			s.change(c)
-		case p := <-s.events:
-			for more := true; more; {
-				select {
-				case c := <-s.changes:
-					s.change(c)
-				default:
-					more = false
-				}
+	for p := range s.events {
+		full, left := int64(0), p.due[s.at]
+		s.mu.Lock()
+		for _, to := range s.subscribers {
+			if p.ID <= to.from { // published before it joined
+				continue
 			}
-			s.deliver(p)
+			left--
+			select {
+			case to.Events <- p.Event:
+			default:
+				full++
+			}
 		}
-	}
-}
-
-func (s *shard) change(c change) {
-	if !c.leaves {
-		c.at = len(s.subscribers)
-		s.subscribers = append(s.subscribers, c.Subscriber)
-		return
-	}
-	last := len(s.subscribers) - 1
-	s.subscribers[c.at] = s.subscribers[last]
-	s.subscribers[c.at].at = c.at
-	s.subscribers[last] = nil
-	s.subscribers = s.subscribers[:last]
-	atomic.AddInt64(&s.ledger.Left, int64(len(c.Events)))
-}
-
-// deliver offers an event to those that are still there. To others it was due too, which have left.
-func (s *shard) deliver(p publication) {
-	var full int64
-	left := p.due[s.at]
-	for _, to := range s.subscribers {
-		if p.ID <= to.from { // published before it joined
-			continue
-		}
-		left--
-		select {
-		case to.Events <- p.Event:
-		default:
-			full++
-		}
-	}
-	if full > 0 {
+		s.mu.Unlock()
 		atomic.AddInt64(&s.ledger.Subscriber, full)
-	}
-	if left > 0 {
 		atomic.AddInt64(&s.ledger.Left, left)
 	}
+}
+
+// A Ledger says what became of deliveries: one is due for each publication and each subscriber that its
+// topic then had.
+type Ledger struct {
+	Published  int64 `json:"published"` // events
+	Due        int64 `json:"due"`
+	Broadcast  int64 `json:"lost_broadcast"`  // at a topic's channel
+	Shard      int64 `json:"lost_shard"`      // at a shard's channel
+	Subscriber int64 `json:"lost_subscriber"` // at a subscriber's channel
+	Left       int64 `json:"lost_left"`       // in the channel of a subscriber that left
+	Socket     int64 `json:"lost_socket"`     // at a write that failed
+	Written    int64 `json:"written"`
+}
+
+// UnderWay is how much is due, and in no place yet; zero when all is quiet.
+func (l *Ledger) UnderWay() int64 {
+	return l.Due - l.Broadcast - l.Shard - l.Subscriber - l.Left - l.Socket - l.Written
+}
+
+// counts are the ledger's, places before what was due.
+func (l *Ledger) counts() []*int64 {
+	return []*int64{&l.Written, &l.Socket, &l.Left, &l.Subscriber, &l.Shard, &l.Broadcast, &l.Due, &l.Published}
+}
+
+// Since is what a ledger grew by after an earlier one.
+func (l Ledger) Since(earlier Ledger) Ledger {
+	for i, n := range earlier.counts() {
+		*l.counts()[i] -= *n
+	}
+	return l
+}
+
+// Ledger reads the ledger. Counts are read one after the other, the places before what was due: so nothing
+// is in two places, and what changes meanwhile is under way.
+func (h *Hub) Ledger() (l Ledger) {
+	for _, t := range h.topics {
+		for i, n := range t.ledger.counts() {
+			*l.counts()[i] += atomic.LoadInt64(n)
+		}
+	}
+	return l
+}
+
+// A Pushes is the ledger of counts that are offered to be pushed to another process.
+type Pushes struct {
+	Offered  int64   `json:"offered"`
+	Merged   int64   `json:"merged"`   // into a later count of its post, in its window
+	Unrouted int64   `json:"unrouted"` // nobody watches the post
+	Full     int64   `json:"full"`     // lost at the queue
+	Failed   int64   `json:"failed"`   // the push was not accepted
+	Pushed   int64   `json:"pushed"`
+	PushS    float64 `json:"push_s"` // seconds that all pushes took, together
+}
+
+// UnderWay is how many counts are in no place yet.
+func (p *Pushes) UnderWay() int64 {
+	return p.Offered - p.Merged - p.Unrouted - p.Full - p.Failed - p.Pushed
+}
+
+// A Told is what a server of events answers at /ledger.
+type Told struct {
+	Ledger
+	Shards    []int64 `json:"shards"`               // subscribers in each shard, over all topics
+	Resident  int64   `json:"resident_bytes"`       // memory of this process
+	ReadersAt string  `json:"readers_at,omitempty"` // of the process that has the readers, if that is another
+	Push      *Pushes `json:"push,omitempty"`
+}
+
+// Readers is how many subscribers there are.
+func (t Told) Readers() (n int64) {
+	for _, m := range t.Shards {
+		n += m
+	}
+	return n
+}
+
+// Resident is this process's memory, in bytes; 0 where the system does not tell.
+func Resident() int64 {
+	text, _ := os.ReadFile("/proc/self/statm")
+	var size, pages int64
+	_, _ = fmt.Sscan(string(text), &size, &pages)
+	return pages * int64(os.Getpagesize())
 }

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -84,7 +85,7 @@ func TestTheLedgerClosesWhateverHappens(t *testing.T) {
 					s := h.Subscribe(i % 2)
 					for n := range r.IntN(40) {
 						if e := <-s.Events; n%7 == 6 {
-							s.Wrote(1, errFull)
+							s.Wrote(1, errors.New("the socket is gone"))
 						} else if s.Wrote(1, nil); e.ID <= s.from {
 							t.Errorf("%s: event %d came to a subscriber that came after it", name, e.ID)
 						}
@@ -121,12 +122,6 @@ func TestTheLedgerClosesWhateverHappens(t *testing.T) {
 	}
 }
 
-type failure string
-
-func (f failure) Error() string { return string(f) }
-
-const errFull = failure("the socket is gone")
-
 // By hand: a subscriber that takes nothing has room for 8 of 100 events.
 func TestWhoDoesNotReadLosesAtTheSubscriber(t *testing.T) {
 	for name, o := range designs() {
@@ -150,7 +145,8 @@ func TestWhoDoesNotReadLosesAtTheSubscriber(t *testing.T) {
 
 // Go aligns a subscriber to 16 bytes at least, so an address modulo eight is zero for all of them.
 func TestShardsByAddressAreOne(t *testing.T) {
-	for counter, want := range map[bool][]int64{false: {1000, 0, 0, 0, 0, 0, 0, 0}, true: {125, 125, 125, 125, 125, 125, 125, 125}} {
+	for counter, want := range map[bool][]int64{false: {1000, 0, 0, 0, 0, 0, 0, 0},
+		true: {125, 125, 125, 125, 125, 125, 125, 125}} {
 		o := Published()
 		o.Topics, o.Shards, o.Counter = 1, 8, counter
 		h := New(o)
@@ -160,11 +156,5 @@ func TestShardsByAddressAreOne(t *testing.T) {
 		if got := h.Live(0); !slices.Equal(got, want) {
 			t.Errorf("%v: %v", counter, got)
 		}
-	}
-}
-
-func TestTextIsAnEventOfAStream(t *testing.T) {
-	if got := string(AppendText(nil, 7, 3, 42, 1_000)); got != "id: 7\ndata: {\"post\":3,\"likes\":42,\"at\":1000}\n\n" {
-		t.Errorf("%q", got)
 	}
 }

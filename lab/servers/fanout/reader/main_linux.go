@@ -4,16 +4,15 @@
 //	fanout_server --addr 127.0.0.1:8084
 //	event_reader --server 127.0.0.1:8084 --connections 1000 --rate 200 --duration 10
 //
-// All is counted twice: by the server, which says where it lost an event, and here, by the numbers that
-// events have. The line says whether the two agree.
+// All is counted twice: by the server, which says where it lost an event, and here, by the numbers that events have.
+// The line says whether the two agree.
 //
-// Likes are given at a rate that is fixed before (--rate), so a server that stalls cannot put them off;
-// or, without one, by as many writers as --writers says, each of which waits for its answer. A server
-// that pushes to another one says itself where the readers go.
+// Likes are given at a rate that is fixed before (--rate), so a server that stalls cannot put them off; or, without
+// one, by as many writers as --writers says, each of which waits for its answer. A server that pushes to another one
+// says itself where the readers go.
 //
-// Limits: Linux, and loopback only. Readers and writers share this process, and its CPU time is that of
-// both. The window of the readers lies within that of the writers, and begins --warmup after the last
-// reader has its stream.
+// Limits: Linux, and loopback only. Readers and writers share this process, and its CPU time is that of both. The
+// window of the readers lies within that of the writers, and begins --warmup after the last reader has its stream.
 package main
 
 import (
@@ -44,15 +43,13 @@ line of JSON: what came, what did not, and where it was lost.
 Usage: event_reader --server HOST:PORT [options]
 
   --server HOST:PORT    who is watched, as 127.0.0.1:8084
-  --topics N            posts, from 0                 (default 10)
-  --connections N       streams, spread over the posts
-                                                      (default 1000)
+  --topics N            posts, from 0                        (default 10)
+  --connections N       streams, spread over the posts       (default 1000)
   --rate N              likes a second, whatever becomes of those before; 0: each
-                        writer waits for its answer   (default 1000)
-  --writers N           connections that give likes   (default 16)
-  --warmup SECONDS      before the measured part, from 0.2
-                                                      (default 1)
-  --duration SECONDS    length of the measured part   (default 10)
+                        writer waits for its answer          (default 1000)
+  --writers N           connections that give likes          (default 16)
+  --warmup SECONDS      before the measured part, from 0.2   (default 1)
+  --duration SECONDS    length of the measured part          (default 10)
 
 SIGTERM or SIGINT ends it; nothing is printed.
 
@@ -84,11 +81,9 @@ func parse(args []string) (settings, error) {
 	fs.Whole("writers", &s.writers, 1, maxWriters)
 	fs.Seconds("warmup", &s.warmup, 0.2) // in which the writers begin
 	fs.Seconds("duration", &s.duration, 0.1)
-	if err := fs.Read(args, ""); err != nil {
-		return s, err
+	err := fs.Read(args, "")
+	if err == nil && s.server == "" {
+		err = errors.New("--server is missing; see --help")
 	}
-	if s.server == "" {
-		return s, errors.New("--server is missing; see --help")
-	}
-	return s, nil
+	return s, err
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -13,7 +15,7 @@ import (
 	"github.com/line-rate/line-rate/lab/servers/fanout/hub"
 )
 
-// An output is the line that is printed. Counts are of the window, but for the account.
+// An output is the line that is printed. Counts are of the window, unless their comment says more.
 type output struct {
 	Generator string    `json:"generator"`
 	Start     time.Time `json:"start"`
@@ -21,15 +23,14 @@ type output struct {
 
 	Open       int           `json:"open"`                 // streams at the window's end
 	ShardsUsed int           `json:"shards_used"`          // that have a reader
-	Memory     int64         `json:"bytes_per_connection"` // what the server's memory grew by, over all readers, before the first event
+	Memory     int64         `json:"bytes_per_connection"` // the server's, for each reader, before the first event
 	Likes      float64       `json:"likes_per_s"`          // that were answered
-	Offered    float64       `json:"offered_per_s"`        // deliveries, if each of these likes went to all readers of its post
+	Offered    float64       `json:"offered_per_s"`        // deliveries, if each like went to all readers of its post
 	Refused    int64         `json:"refused"`              // likes whose connection failed, or that had another status
-	Events     int64         `json:"events"`
-	Bytes      int64         `json:"bytes"`                   // that were read, with heads and framing
-	Repeated   int64         `json:"repeated"`                // that came twice, or after a later one
-	FirstEvent *load.Latency `json:"first_event_s,omitempty"` // from opening a stream, of the whole trial
-	Delivery   *load.Latency `json:"delivery_s,omitempty"`    // from publishing to reading
+	Events     int64         `json:"events"`               // that were read
+	Bytes      int64         `json:"bytes"`                // that were read, with heads and framing
+	Repeated   int64         `json:"repeated"`             // in the whole trial: came twice, or after a later one
+	Delivery   *load.Latency `json:"delivery_s,omitempty"` // from publishing to reading
 
 	Account account `json:"account"`
 	Faults  []fault `json:"faults"`
@@ -38,7 +39,6 @@ type output struct {
 // A fault is of the streams.
 type fault struct {
 	Kind  string `json:"kind"`
-	N     int64  `json:"n"`
 	First string `json:"first"`
 }
 
@@ -52,19 +52,14 @@ type account struct {
 }
 
 const (
-	// settle is the longest that something may be under way at a trial's beginning or end.
-	settle = 2 * time.Second
-	// quiet is after how long without an event none is taken to be under way. If one was, the account does
-	// not close.
-	quiet = 300 * time.Millisecond
+	settle = 2 * time.Second        // the longest that something may be under way at a trial's beginning or end
+	quiet  = 300 * time.Millisecond // without an event none is under way; if one was, the account does not close
 )
 
-func ledgerOf(ctx context.Context, addr string) (l hub.Told, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/ledger", nil)
-	if err != nil {
-		return l, err
-	}
-	answer, err := http.DefaultClient.Do(r)
+var client = http.Client{Timeout: 10 * time.Second}
+
+func ledgerOf(addr string) (l hub.Told, err error) {
+	answer, err := client.Get("http://" + addr + "/ledger")
 	if err != nil {
 		return l, fmt.Errorf("no server is there: %w", err)
 	}
@@ -76,9 +71,9 @@ func ledgerOf(ctx context.Context, addr string) (l hub.Told, err error) {
 }
 
 // until reads a ledger until it is as wanted, for no longer than settle.
-func until(ctx context.Context, addr string, is func(hub.Told) bool) (l hub.Told, err error) {
+func until(addr string, is func(hub.Told) bool) (l hub.Told, err error) {
 	for end := time.Now().Add(settle); ; time.Sleep(10 * time.Millisecond) {
-		if l, err = ledgerOf(ctx, addr); err != nil || is(l) || time.Now().After(end) {
+		if l, err = ledgerOf(addr); err != nil || is(l) || time.Now().After(end) {
 			return l, err
 		}
 	}
@@ -87,58 +82,52 @@ func until(ctx context.Context, addr string, is func(hub.Told) bool) (l hub.Told
 // measure makes the whole trial. After an error, what it began ends with the process.
 func (s settings) measure(ctx context.Context) (any, error) {
 	writes := s.server
-	before, err := ledgerOf(ctx, s.server)
+	before, err := ledgerOf(writes)
 	if err == nil && before.ReadersAt != "" {
 		s.server = before.ReadersAt
-		before, err = ledgerOf(ctx, s.server)
+		before, err = ledgerOf(s.server)
 	}
 	if err != nil {
 		return nil, err
 	}
-	seen := events{first: load.NewHistogram(), delivery: load.NewHistogram()}
+	seen := events{delivery: load.NewHistogram()}
 	streams, err := load.New(ctx, s.streams(), load.Options{Stream: seen.open})
 	if err != nil {
 		return nil, fmt.Errorf("watching: %w", err)
 	}
-	joined := func(l hub.Told) int64 { return l.Readers() - before.Readers() }
-	there, err := until(ctx, s.server, func(l hub.Told) bool { return joined(l) >= int64(s.connections) })
-	if err == nil && joined(there) < int64(s.connections) {
+	wanted := before.Readers() + int64(s.connections)
+	there, err := until(s.server, func(l hub.Told) bool { return l.Readers() >= wanted })
+	if err == nil && there.Readers() < wanted {
 		_, _ = streams.Turn(ctx, load.Slot{Seconds: quiet.Seconds()}) // which reads why
-		err = fmt.Errorf("the server has %d of %d readers; %s", joined(there), s.connections, streams.Close().Targets[0].Fault)
+		err = fmt.Errorf("the server has %d of %d readers; %s", there.Readers(), wanted, streams.Close().Targets[0].Fault)
 	}
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	var wrote *load.Report
 	over := make(chan error, 1)
 	go func() {
 		var err error
-		if wrote, err = load.Run(ctx, s.likes(writes), load.Options{}); err == nil {
-			err = failed(wrote.Slots[0])
+		if wrote, err = load.Run(ctx, s.likes(writes), load.Options{}); err == nil && wrote.Slots[0].Failed != "" {
+			err = errors.New(wrote.Slots[0].Failed)
 		}
 		over <- err
 	}()
-	watch := func(length time.Duration, counts bool) (r load.SlotReport, err error) {
-		if r, err = streams.Turn(ctx, load.Slot{Seconds: length.Seconds(), Counts: counts}); err == nil {
-			err = failed(r)
+	watch := func(length time.Duration) (r load.SlotReport) {
+		if err == nil {
+			r, err = streams.Turn(ctx, load.Slot{Seconds: length.Seconds()})
 		}
-		return r, err
+		if err == nil && r.Failed != "" {
+			err = errors.New(r.Failed)
+		}
+		return r
 	}
-	if _, err = watch(s.warmup, false); err != nil {
-		return nil, fmt.Errorf("watching: %w", err)
-	}
+	watch(s.warmup)
 	seen.delivery = load.NewHistogram() // of the window alone
-	start, atStart := time.Now(), seen
-	slot, err := watch(s.duration, true)
-	atFinish := seen
-	seen.delivery = load.NewHistogram()
-	for end := time.Now().Add(settle); err == nil && time.Now().Before(end); { // what is under way arrives
-		var r load.SlotReport
-		if r, err = watch(quiet, false); r.Requests == 0 {
-			break
-		}
+	start := time.Now().UTC()
+	slot := watch(s.duration)
+	delivery := seen.delivery.Latency()
+	for end := time.Now().Add(settle); watch(quiet).Requests > 0 && time.Now().Before(end); { // what is under way
 	}
 	if err != nil {
 		return nil, fmt.Errorf("watching: %w", err)
@@ -147,27 +136,23 @@ func (s settings) measure(ctx context.Context) (any, error) {
 		return nil, fmt.Errorf("giving likes: %w", err)
 	}
 	streamed := streams.Close().Targets[0]
-	account, err := s.account(ctx, writes, before, seen.n)
+	account, err := s.account(writes, before, seen.n)
 	if err != nil {
 		return nil, err
 	}
 	likes, came := wrote.Slots[0], wrote.Summary.Targets[0]
-	out := &output{Generator: "event_reader", Start: start.UTC(), Finish: start.Add(s.duration).UTC(),
+	out := &output{Generator: "event_reader", Start: start, Finish: start.Add(s.duration),
 		Open: streamed.Open, Likes: float64(likes.Requests) / likes.Seconds,
-		Events: atFinish.n - atStart.n, Bytes: slot.Bytes,
-		Repeated:   atFinish.repeated - atStart.repeated,
-		FirstEvent: seen.first.Latency(), Delivery: atFinish.delivery.Latency(),
-		Memory:  max(0, there.Resident-before.Resident) / int64(s.connections),
-		Refused: came.Errors + came.Non2xx, // likes that still wait are no fault: a rate may be more than the server can take
-		Account: account, Faults: []fault{}}
+		Events: slot.Requests, Bytes: slot.Bytes, Repeated: seen.repeated,
+		Delivery: delivery, Account: account, Faults: []fault{}}
+	out.Memory = max(0, there.Resident-before.Resident) / int64(s.connections)
+	out.Refused = came.Errors + came.Non2xx // likes that still wait are none: a rate may be more than a server can take
 	out.Offered = out.Likes * float64(s.connections) / float64(s.topics)
-	for kind, n := range map[string]int64{"reset": streamed.Resets, "ended": streamed.Reopened, "refused": streamed.Errors - streamed.Resets} {
-		if n > 0 {
-			out.Faults = append(out.Faults, fault{kind, n, cmp.Or(streamed.Fault, "a stream was ended, and was opened again")})
-		}
+	if streamed.Errors+streamed.Resets+streamed.Reopened > 0 {
+		out.Faults = append(out.Faults, fault{"ended", cmp.Or(streamed.Fault, "a stream was ended, and was opened again")})
 	}
 	if out.Events == 0 {
-		out.Faults = append(out.Faults, fault{"silent", 1, fmt.Sprintf("no event in %v", s.duration)})
+		out.Faults = append(out.Faults, fault{"silent", fmt.Sprintf("no event in %v", s.duration)})
 	}
 	for _, n := range there.Shards {
 		out.ShardsUsed += min(1, int(n))
@@ -175,25 +160,17 @@ func (s settings) measure(ctx context.Context) (any, error) {
 	return out, nil
 }
 
-// failed is why a slot failed, if it did.
-func failed(slot load.SlotReport) error {
-	if slot.Failed == "" {
-		return nil
-	}
-	return fmt.Errorf("%s", slot.Failed)
-}
-
 // account waits until nothing is under way, for as long as that may take, and joins the ledgers of both
 // servers.
-func (s settings) account(ctx context.Context, writes string, before hub.Told, received int64) (a account, err error) {
+func (s settings) account(writes string, before hub.Told, received int64) (a account, err error) {
 	if writes != s.server {
-		w, err := until(ctx, writes, func(l hub.Told) bool { return l.Push.UnderWay() == 0 })
+		w, err := until(writes, func(l hub.Told) bool { return l.Push.UnderWay() == 0 })
 		if err != nil {
 			return a, err
 		}
 		a.Push = w.Push
 	}
-	after, err := until(ctx, s.server, func(l hub.Told) bool { return l.UnderWay() == 0 })
+	after, err := until(s.server, func(l hub.Told) bool { return l.UnderWay() == 0 })
 	a.Ledger, a.Received = after.Since(before.Ledger), received
 	a.Closed = a.UnderWay() == 0 && a.Written == received && (a.Push == nil || a.Push.UnderWay() == 0)
 	return a, err
@@ -219,4 +196,53 @@ func (s settings) likes(writes string) *load.Plan {
 	}
 	return &load.Plan{Threads: 1, Targets: []load.Target{t},
 		Slots: []load.Slot{{Seconds: (s.warmup + s.duration).Seconds(), Counts: true}}}
+}
+
+// events holds what came of all streams against itself, and against the publisher's clock. It reads the form of
+// event that package hub writes.
+type events struct {
+	n        int64
+	repeated int64           // ids that came twice, or after a higher one of their stream
+	delivery *load.Histogram // from the time in an event to its reading
+}
+
+// open begins a stream. It returns what reads a part of it, and tells how many events end there: see load.Options.
+func (e *events) open() func(part []byte) int {
+	var rest []byte   // the beginning of an event
+	var highest int64 // id so far; 0: no event has come
+	return func(part []byte) (found int) {
+		now := time.Now()
+		if len(rest) > 0 {
+			rest = append(rest, part...)
+			part = rest
+		}
+		for {
+			one, behind, whole := bytes.Cut(part, []byte("\n\n"))
+			if !whole {
+				rest = append(rest[:0], part...)
+				return found
+			}
+			e.delivery.Add(now.UnixNano() - number(one, `"at":`))
+			e.n++
+			id := number(one, "id: ")
+			if id <= highest {
+				e.repeated++
+			}
+			highest = max(highest, id)
+			found++
+			part = behind
+		}
+	}
+}
+
+// number is the one behind a mark in an event.
+func number(text []byte, mark string) (n int64) {
+	_, digits, _ := bytes.Cut(text, []byte(mark))
+	for _, b := range digits {
+		if b < '0' || b > '9' {
+			break
+		}
+		n = n*10 + int64(b-'0')
+	}
+	return n
 }
