@@ -2,8 +2,6 @@ package http
 
 import (
 	"bufio"
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,22 +14,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 	"github.com/line-rate/line-rate/lab/server/catalog/contract"
 )
 
-const (
-	built = "../../../../.tools/peers" // where make peers puts programs and bodies
-	// patience ends a test that would hang; it does not test speed.
-	patience = 20 * time.Second
-)
+const built = "../../../../.tools/peers" // where make peers puts programs and bodies
 
 // The peers, and where one does other than the lab's servers.
 var peers = []contract.Server{
-	{Name: "gnet", GetOnly: true}, // its codec knows no other methods
-	{Name: "hyper"},
-	{Name: "axum"},
-	{Name: "ntex"},
+	{Name: "gnet", Answers: "fiber", GetOnly: true}, // its codec knows no other methods
+	{Name: "hyper", Answers: "fiber"},
+	{Name: "axum", Answers: "fiber"},
+	{Name: "ntex", Answers: "fiber"},
 	// nginx cannot draw, answers return to any method, and sends two lines more.
 	{Name: "nginx", Answers: "null", GetOnly: true, More: len("Server: nginx\r\nConnection: keep-alive\r\n")},
 }
@@ -39,11 +34,7 @@ var peers = []contract.Server{
 func TestPeers(t *testing.T) {
 	for _, s := range peers {
 		t.Run(s.Name, func(t *testing.T) {
-			s.Addr = start(t, s.Name)
-			s.Few = true
-			if s.Answers == "" {
-				s.Answers = "fiber"
-			}
+			s.Addr, s.Few = start(t, s.Name), true
 			s.Keeps(t)
 			t.Run("draws", func(t *testing.T) { draws(t, s) })
 			t.Run("in use", func(t *testing.T) { inUse(t, s) })
@@ -61,23 +52,22 @@ func draws(t *testing.T, s contract.Server) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	_ = conn.SetDeadline(time.Now().Add(programtest.Patience))
 	go func() { // ends with the connection
 		_, _ = io.WriteString(conn, strings.Repeat("GET /read HTTP/1.1\r\nHost: x\r\n\r\n", requests))
 	}()
 	seen := map[string]int{}
 	r := bufio.NewReaderSize(conn, 1<<16)
-	var body bytes.Buffer
 	for i := range requests {
+		var body []byte
 		a, err := http.ReadResponse(r, nil)
+		if err == nil {
+			body, err = io.ReadAll(a.Body)
+		}
 		if err != nil {
 			t.Fatalf("answer %d: %v", i+1, err)
 		}
-		body.Reset()
-		if _, err := body.ReadFrom(a.Body); err != nil {
-			t.Fatalf("answer %d: %v", i+1, err)
-		}
-		seen[body.String()]++
+		seen[string(body)]++
 	}
 	want := catalog.Size
 	if s.Answers == "null" {
@@ -94,15 +84,12 @@ func draws(t *testing.T, s contract.Server) {
 }
 
 func inUse(t *testing.T, s contract.Server) {
-	out, err := command(s.Name, s.Addr).CombinedOutput()
-	var status *exec.ExitError
-	if !errors.As(err, &status) || status.ExitCode() != 3 {
-		t.Errorf("%v, want exit status 3", err)
-	}
+	second := command(s.Name, s.Addr)
+	out, _ := second.CombinedOutput()
 	want := fmt.Sprintf("%s_server: %s is already in use; stop the other server or choose another with --addr\n", s.Name,
 		s.Addr)
-	if string(out) != want {
-		t.Errorf("%q, want %q", out, want)
+	if status := second.ProcessState.ExitCode(); status != 3 || string(out) != want {
+		t.Errorf("exit status %d, %q; want 3 and %q", status, out, want)
 	}
 }
 
@@ -123,14 +110,7 @@ func start(t *testing.T, name string) (addr string) {
 	if _, err := os.Stat(filepath.Join(built, name+"_server")); err != nil {
 		t.Skipf("%s is not built; make peers builds it, if its tools are there", name)
 	}
-	// gnet cannot say which port it has been given.
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr = free.Addr().String()
-	free.Close()
-
+	addr = fmt.Sprintf("127.0.0.1:%d", programtest.FreePorts(t, 1)) // gnet cannot say which port it has been given
 	c := command(name, addr)
 	stderr, err := c.StderrPipe()
 	if err != nil {
@@ -139,22 +119,10 @@ func start(t *testing.T, name string) (addr string) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	lines := make(chan string, 1)
-	go func() {
-		all := bufio.NewScanner(stderr)
-		for all.Scan() {
-			if strings.Contains(all.Text(), " listening addr=") {
-				lines <- all.Text()
-			}
-		}
-		close(lines)
-	}()
 	t.Cleanup(func() {
 		_ = c.Process.Signal(syscall.SIGTERM)
-		late := time.AfterFunc(patience, func() { _ = c.Process.Kill() })
+		late := time.AfterFunc(programtest.Patience, func() { _ = c.Process.Kill() })
 		defer late.Stop()
-		for range lines { // Wait closes what they come from
-		}
 		if err := c.Wait(); err != nil {
 			t.Errorf("after SIGTERM: %v", err)
 		}
@@ -163,13 +131,15 @@ func start(t *testing.T, name string) (addr string) {
 			t.Error("after SIGTERM: something still listens")
 		}
 	})
-	select {
-	case line := <-lines:
-		if want := fmt.Sprintf("%s_server: listening addr=%s", name, addr); line != want {
-			t.Fatalf("it says %q, want %q", line, want)
+	r, line := bufio.NewReader(stderr), ""
+	for !strings.Contains(line, " listening addr=") {
+		if line, err = r.ReadString('\n'); err != nil {
+			t.Fatalf("%v, after %q", err, line)
 		}
-	case <-time.After(patience):
-		t.Fatal("it does not say that it listens")
 	}
+	if want := fmt.Sprintf("%s_server: listening addr=%s\n", name, addr); line != want {
+		t.Fatalf("it says %q, want %q", line, want)
+	}
+	go io.Copy(io.Discard, r)
 	return addr
 }
