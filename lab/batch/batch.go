@@ -76,8 +76,8 @@ func New[E any](send Send[E], opts ...Option) (*Batcher[E], error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Batcher[E]{config: c, send: send, closing: make(chan struct{}), over: make(chan struct{}),
-		pointers: pointers(reflect.TypeFor[E]())}
+	b := &Batcher[E]{config: c, send: send, open: ledger{open: map[uint64]struct{}{}},
+		closing: make(chan struct{}), over: make(chan struct{}), pointers: pointers(reflect.TypeFor[E]())}
 	if c.size != nil {
 		sizeOf, ok := c.size.(func(E) int)
 		if !ok {
@@ -122,9 +122,8 @@ func (b *Batcher[E]) Add(ctx context.Context, e E) error { return b.add(ctx, &e,
 func (b *Batcher[E]) TryAdd(e E) error { return b.add(nil, &e, false) }
 
 // add has a fast path for an event that is neither the first nor the last of its batch,
-// as nearly all are. It costs a copy and two atomic operations on a cache line that is
-// usually in this processor's cache already. Add itself is inlined, so that the event is
-// not copied on the way here.
+// as nearly all are. Its cache line is usually in this processor's cache already. Add
+// itself is inlined, so that the event is not copied on the way here.
 //
 // The shard is the one that this goroutine's hint names. If that one is locked, it is
 // another, and the hint names that one from then on. So goroutines that collide soon have
@@ -144,25 +143,27 @@ func (b *Batcher[E]) add(ctx context.Context, e *E, wait bool) error {
 			return nil
 		}
 	}
-	err := b.try(s, e, nil)
+	err := b.try(s, e)
 	for err == ErrFull && wait && b.policy == Block {
 		var room *buffer[E]
-		if room, err = b.await(ctx); err == nil {
-			err = b.try(b.lock(hint), e, room)
+		if room, err = b.await(ctx); err != nil {
+			break
+		}
+		if s = b.lock(hint); s.filled == nil && !s.shut {
+			s.filled, room = room, nil
+		}
+		if err = b.try(s, e); room != nil {
+			b.free <- room
 		}
 	}
 	return err
 }
 
 // try adds an event to a locked shard and unlocks it, if there is room or the policy can
-// make room. room is an empty buffer that the caller has waited for, or nil; try uses it
-// or frees it.
-func (b *Batcher[E]) try(s *shard[E], e *E, room *buffer[E]) error {
+// make room.
+func (b *Batcher[E]) try(s *shard[E], e *E) error {
 	if s.shut {
 		s.mu.Unlock()
-		if room != nil {
-			b.free <- room
-		}
 		return ErrClosed
 	}
 	size := 0
@@ -173,19 +174,16 @@ func (b *Batcher[E]) try(s *shard[E], e *E, room *buffer[E]) error {
 			s.filled = nil
 		}
 	}
+	if s.filled == nil {
+		s.filled = b.take()
+	}
 	buf := s.filled
 	if buf == nil {
-		if buf, room = room, nil; buf == nil {
-			buf = b.take()
+		s.mu.Unlock()
+		if b.policy == DropNewest {
+			b.refuse()
 		}
-		if buf == nil {
-			s.mu.Unlock()
-			if b.policy == DropNewest {
-				b.refuse()
-			}
-			return ErrFull
-		}
-		s.filled = buf
+		return ErrFull
 	}
 	if len(buf.events) == 0 {
 		buf.since = time.Now()
@@ -197,9 +195,6 @@ func (b *Batcher[E]) try(s *shard[E], e *E, room *buffer[E]) error {
 		s.filled = nil
 	}
 	s.mu.Unlock()
-	if room != nil {
-		b.free <- room
-	}
 	return nil
 }
 
@@ -280,16 +275,9 @@ func (b *Batcher[E]) Close(ctx context.Context) (undelivered []E, err error) {
 	close(b.closing)
 	b.gather(true)
 	close(b.full) // every shard is shut, so nothing is dispatched any more
-	done := make(chan struct{})
-	go func() {
-		b.running.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-		b.giveUp()
-		<-done
+	stop := context.AfterFunc(ctx, b.giveUp)
+	b.running.Wait()
+	if !stop() {
 		err = context.Cause(ctx)
 	}
 	b.giveUp()

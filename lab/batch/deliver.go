@@ -21,11 +21,7 @@ func (b *Batcher[E]) deliverAll() {
 func (b *Batcher[E]) deliver(buf *buffer[E]) {
 	b.meter.InFlight(1)
 	defer b.meter.InFlight(-1)
-	for attempt := 1; ; attempt++ {
-		if b.ctx.Err() != nil {
-			b.leave(buf.events)
-			return
-		}
+	for attempt := 1; b.ctx.Err() == nil; attempt++ {
 		began := time.Now()
 		err := b.attempt(buf.events)
 		took := time.Since(began)
@@ -37,14 +33,9 @@ func (b *Batcher[E]) deliver(buf *buffer[E]) {
 		}
 		b.shrink(buf, rest)
 		if b.ctx.Err() != nil {
-			b.leave(buf.events)
-			return
+			break
 		}
-		var wait time.Duration
-		again := false
-		if b.retry != nil {
-			wait, again = b.retry(attempt, err)
-		}
+		wait, again := b.retry(attempt, err)
 		if !again {
 			b.drop(len(buf.events), Failed, err)
 			return
@@ -53,13 +44,12 @@ func (b *Batcher[E]) deliver(buf *buffer[E]) {
 			b.logger.Warn("batch: sending failed, to be tried again", "events", len(buf.events), "attempt", attempt, "wait",
 				wait, "error", err)
 		}
-		timer := time.NewTimer(wait)
 		select {
-		case <-timer.C:
+		case <-time.After(wait):
 		case <-b.ctx.Done():
-			timer.Stop()
 		}
 	}
+	b.leave(buf.events)
 }
 
 // A PanicError is the error of a Send that panicked.

@@ -2,29 +2,22 @@
 // would otherwise make one request an event.
 //
 // Every event that was added is accounted for: it is delivered, or lost and counted as
-// lost, or returned by Close. Memory is bounded from the start: New makes all buffers,
-// and adding an event allocates nothing.
-//
-// The package is a module of its own, and needs only Go's standard library.
-//
-// The same holds for a receiver that takes only a part of a batch: Send says so with a
-// PartialError, and the rest of the batch alone is tried again, lost or returned.
+// lost, or returned by Close. The same holds for a receiver that takes only a part of a
+// batch: see PartialError. Memory is bounded from the start: New makes all buffers, and
+// adding an event allocates nothing.
 //
 // # What is lost
 //
 // An event is lost when its batch failed and is not tried again, or when DropOldest makes
 // room. Nothing is lost in silence. Flush and Close return a LostError that says how many
 // events were lost and why. For callers who call neither, or ignore their errors, losses
-// are logged to slog.Default: the first at once, then a sum every ten seconds. WithLogger
-// names another logger; the only way to silence the log is to name a logger that
-// discards. A Meter is told of each loss as it happens.
+// are logged, and a Meter is told of each as it happens.
 //
 // An event that DropNewest drops is refused: Add returned ErrFull and never took it in.
 // So LostError does not count it; the log and the Meter do. The events for which Add
 // returned nil are the sum of those delivered, those in LostErrors, those that Close
-// returned and those Held. (Flushes that run at the same time report the same loss, and
-// then the sum is too high. That is better than a Flush that returns nil because another
-// one has reported the loss.)
+// returned and those Held. Flushes that run at the same time report the same loss, and
+// then the sum is too high.
 //
 // # Who owns what
 //
@@ -37,29 +30,18 @@
 // Two atomic operations and a copy. That takes little more time than a plain mutex and an
 // append, and does not grow when a hundred goroutines add instead of one: up to as many
 // buffers are filled at once as there are processors, and goroutines that collide soon
-// have one each. With MaxBytes every event takes a slower path. make bench in the
-// repository shows the cost beside other ways.
+// have one each. With MaxBytes every event takes a slower path.
 //
 // # When order matters
 //
 // The price is order: events of one goroutine can leave in different batches, in either
 // order. If the receiver can sort, by a time or a number in the event, that is the
-// cheaper way. If it cannot, because it takes the last event to arrive for the newest,
-// use Ordered: batches then leave in the order in which events were added, one after the
-// other, and events keep their order within a batch. Ordered fills only one buffer at a
-// time, so that goroutines wait for each other to add. It has only one batch in flight,
-// so that at most one batch is delivered in the time that the receiver takes to answer.
-// And a batch that is tried again holds up those behind it. A batch that fails for good
-// leaves a gap, and one that was taken in although it failed arrives twice, but no event
-// overtakes another. Several workers that take events from one channel keep no order
-// either.
-//
-// # Metrics
-//
-// A Meter has five methods. package batchexpvar is one for /debug/vars. One for
-// OpenTelemetry is as small: an up-down counter each for Queued and InFlight, a counter
-// each for Delivered and Dropped, and in Sent three histograms: the batch's size, how
-// long the attempt took, and the sum of took and waited.
+// cheaper way. If it cannot, use Ordered: batches then leave in the order in which events
+// were added, one after the other. Ordered fills only one buffer at a time, so that
+// goroutines wait for each other to add. It has only one batch in flight, so that at most
+// one batch is delivered in the time that the receiver takes to answer, and a batch that
+// is tried again holds up those behind it. A batch that fails for good leaves a gap, and
+// one that was taken in although it failed arrives twice, but no event overtakes another.
 //
 // # Limits
 //

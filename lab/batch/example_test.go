@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/batch"
-	"github.com/line-rate/line-rate/lab/batch/batchexpvar"
 )
 
 func Example() {
@@ -81,6 +80,21 @@ func ExampleBackoff() {
 	// 3 attempts, <nil>
 }
 
+// An expvarMeter shows sums and counts at /debug/vars; for distributions use a metrics library.
+type expvarMeter struct{ *expvar.Map }
+
+func (m expvarMeter) Queued(delta int)     { m.Add("queued", int64(delta)) }
+func (m expvarMeter) InFlight(delta int)   { m.Add("in_flight", int64(delta)) }
+func (m expvarMeter) Delivered(events int) { m.Add("delivered", int64(events)) }
+func (m expvarMeter) Dropped(events int, why batch.Reason) {
+	m.Add("dropped_"+string(why), int64(events))
+}
+func (m expvarMeter) Sent(events int, took, waited time.Duration, err error) {
+	m.Add("attempts", 1)
+	m.Add("send_ns", took.Nanoseconds())
+	m.Add("wait_ns", waited.Nanoseconds())
+}
+
 // A service that must not wait when the batcher is full drops the oldest events, and
 // counts them where an operator looks.
 func ExampleWhenFull() {
@@ -97,7 +111,7 @@ func ExampleWhenFull() {
 		batch.Capacity(6),
 		batch.Ordered(),
 		batch.WhenFull(batch.DropOldest),
-		batch.WithMeter(batchexpvar.New(vars)))
+		batch.WithMeter(expvarMeter{vars}))
 	if err != nil {
 		panic(err)
 	}

@@ -3,23 +3,19 @@ package batch
 import (
 	"context"
 	"errors"
-	"sync"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// An event says who added it, and its place among that producer's events.
-type event struct{ producer, n int32 }
-
 // tally sums what a Meter is told.
-type tally struct {
-	delivered, full, failed, sent, queued, inFlight, most atomic.Int64
-}
+type tally struct{ delivered, full, failed, sent, queued, inFlight atomic.Int64 }
 
 func (t *tally) Queued(d int)                                  { t.queued.Add(int64(d)) }
 func (t *tally) Sent(int, time.Duration, time.Duration, error) { t.sent.Add(1) }
 func (t *tally) Delivered(n int)                               { t.delivered.Add(int64(n)) }
+func (t *tally) InFlight(d int)                                { t.inFlight.Add(int64(d)) }
 func (t *tally) Dropped(n int, why Reason) {
 	if why == Full {
 		t.full.Add(int64(n))
@@ -27,11 +23,13 @@ func (t *tally) Dropped(n int, why Reason) {
 		t.failed.Add(int64(n))
 	}
 }
-func (t *tally) InFlight(d int) {
-	if now := t.inFlight.Add(int64(d)); now > t.most.Load() {
-		t.most.Store(now)
-	}
-}
+
+var (
+	errSink = errors.New("made up")
+	quiet   = WithLogger(slog.New(slog.DiscardHandler))
+)
+
+func always(int, error) (time.Duration, bool) { return 0, true }
 
 func made[E any](t testing.TB, send Send[E], opts ...Option) *Batcher[E] {
 	t.Helper()
@@ -42,39 +40,31 @@ func made[E any](t testing.TB, send Send[E], opts ...Option) *Batcher[E] {
 	return b
 }
 
-// A sink takes events in, and can fail in all the ways that a service can.
-type sink struct {
-	mu   sync.Mutex
-	seen [][]uint8              // how often each event came, by producer and place
-	fail func(call int64) error // before the batch is taken in
-	late func(call int64) error // after it
-	call atomic.Int64
-}
-
-func (s *sink) send(ctx context.Context, events []event) error {
-	call := s.call.Add(1)
-	if s.fail != nil {
-		if err := s.fail(call); err != nil {
-			return err
+func addAll(t *testing.T, b *Batcher[int], events int) {
+	t.Helper()
+	for n := range events {
+		if err := b.Add(t.Context(), n); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	s.mu.Lock()
-	for _, e := range events {
-		s.seen[e.producer][e.n]++
-	}
-	s.mu.Unlock()
-	if s.late != nil {
-		return s.late(call)
-	}
-	return nil
 }
 
-var errSink = errors.New("made up")
+// closes closes a batcher, which has to return nothing, and gives what was lost.
+func closes[E any](t *testing.T, b *Batcher[E]) LostError {
+	t.Helper()
+	left, err := b.Close(t.Context())
+	lost, ok := errors.AsType[*LostError](err)
+	if len(left) > 0 || ok != (err != nil) {
+		t.Errorf("Close: %v, %v", left, err)
+	}
+	if !ok {
+		return LostError{}
+	}
+	return *lost
+}
 
-func slow(int64) error {
-	time.Sleep(200 * time.Microsecond)
-	return nil
+func timeout(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
 }

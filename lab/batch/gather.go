@@ -16,8 +16,8 @@ func (b *Batcher[E]) tick() {
 	}
 }
 
-// gather makes as few batches as possible of what the shards hold: an interval should end
-// in one request, not in one for each processor.
+// gather makes few batches of what the shards hold: an interval should end in one
+// request, not in one for each processor.
 func (b *Batcher[E]) gather(shut bool) {
 	b.gathering.Lock()
 	defer b.gathering.Unlock()
@@ -27,7 +27,7 @@ func (b *Batcher[E]) gather(shut bool) {
 		s.shut = s.shut || shut
 		buf := s.filled
 		s.filled = nil
-		if len(b.shards) == 1 && buf != nil && len(buf.events) > 0 {
+		if len(b.shards) == 1 && buf != nil {
 			// Under the lock, so that no later batch can overtake this one.
 			b.dispatch(buf)
 			buf = nil
@@ -35,8 +35,6 @@ func (b *Batcher[E]) gather(shut bool) {
 		s.mu.Unlock()
 		switch {
 		case buf == nil:
-		case len(buf.events) == 0:
-			b.free <- buf
 		case into == nil:
 			into = buf
 		default:
@@ -48,32 +46,19 @@ func (b *Batcher[E]) gather(shut bool) {
 	}
 }
 
-// merge moves events from one buffer into another, and returns the one that has room
-// left. It dispatches a full buffer and frees an empty one.
+// merge moves the events of one buffer into another that has room for all of them, and
+// frees the first. If it has not, it is dispatched, and the other is the one to fill.
 func (b *Batcher[E]) merge(into, from *buffer[E]) *buffer[E] {
-	n := 0
-	for n < len(from.events) && len(into.events) < b.count {
-		size := 0
-		if b.sizeOf != nil {
-			if size = b.sizeOf(from.events[n]); into.bytes+size > b.bytes {
-				break
-			}
-		}
-		into.events = append(into.events, from.events[n])
-		into.bytes, from.bytes = into.bytes+size, from.bytes-size
-		n++
+	if len(into.events)+len(from.events) > b.count || b.sizeOf != nil && into.bytes+from.bytes > b.bytes {
+		b.dispatch(into)
+		return from
 	}
+	into.events = append(into.events, from.events...)
+	into.bytes += from.bytes
 	if from.since.Before(into.since) {
 		into.since = from.since
 	}
-	if n == len(from.events) {
-		b.empty(from)
-		b.free <- from
-		return into
-	}
-	b.dispatch(into)
-	rest := copy(from.events, from.events[n:])
-	clear(from.events[rest:])
-	from.events = from.events[:rest]
-	return from
+	b.empty(from)
+	b.free <- from
+	return into
 }

@@ -2,10 +2,8 @@ package batch
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,31 +11,28 @@ import (
 
 func TestWhatMakesABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
 		var sizes []int
 		var at []time.Duration
 		began := time.Now()
 		send := func(_ context.Context, events []string) error {
-			mu.Lock()
-			defer mu.Unlock()
 			sizes, at = append(sizes, len(events)), append(at, time.Since(began))
 			return nil
 		}
 		b := made(t, send, MaxCount(3), MaxBytes(10, func(s string) int { return len(s) }), Interval(time.Minute), Ordered())
-		add := func(s string) {
-			if err := b.Add(t.Context(), s); err != nil {
-				t.Fatal(err)
+		add := func(all ...string) {
+			t.Helper()
+			for _, s := range all {
+				if err := b.Add(t.Context(), s); err != nil {
+					t.Fatal(err)
+				}
 			}
+			synctest.Wait()
 		}
-		for range 4 {
-			add("a") // three make a batch, one is left
-		}
-		synctest.Wait()
-		add(strings.Repeat("b", 9)) // with the one left that is ten bytes, which make a batch
-		add(strings.Repeat("c", 6))
-		add(strings.Repeat("d", 6))  // does not fit with the other
-		add(strings.Repeat("e", 20)) // fits with no other
-		synctest.Wait()
+		add("a", "a", "a", "a") // three make a batch, one is left
+		add(strings.Repeat("b", 9),
+			strings.Repeat("c", 6),
+			strings.Repeat("d", 6),  // does not fit with the other
+			strings.Repeat("e", 20)) // fits with no other
 		if want := []int{3, 2, 1, 1, 1}; !slices.Equal(sizes, want) {
 			t.Errorf("batches of %v, want %v", sizes, want)
 		}
@@ -53,9 +48,7 @@ func TestWhatMakesABatch(t *testing.T) {
 		if err := b.Flush(t.Context()); err != nil || len(sizes) != 2 {
 			t.Errorf("Flush: %v, batches of %v", err, sizes)
 		}
-		if left, err := b.Close(t.Context()); err != nil || len(left) > 0 {
-			t.Errorf("Close: %v, %v", left, err)
-		}
+		closes(t, b)
 	})
 }
 
@@ -80,63 +73,6 @@ func TestAnIntervalIsOneBatch(t *testing.T) {
 		if want := []int{100, 60}; !slices.Equal(sizes, want) {
 			t.Errorf("batches of %v, want %v", sizes, want)
 		}
-		if _, err := b.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
-// A goroutine that finds a shard locked goes to another, and stays with that one. If all
-// are locked, it waits.
-func TestATakenShardIsLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := made(t, func(context.Context, []int) error { return nil }, MaxCount(100),
-			func(c *config) { c.shards = 2 })
-		held := func(s *shard[int]) int {
-			if s.filled == nil {
-				return 0
-			}
-			return len(s.filled.events)
-		}
-		for i := range b.hints {
-			b.hints[i].Store(b.shards[0])
-		}
-		b.shards[0].mu.Lock()
-		for n := range 10 {
-			if err := b.TryAdd(n); err != nil {
-				t.Fatal(err)
-			}
-		}
-		moved := 0
-		for i := range b.hints {
-			if b.hints[i].Load() == b.shards[1] {
-				moved++
-			}
-		}
-		if n := held(b.shards[1]); n != 10 || moved == 0 || moved > 2 { // two if the stack moved
-			t.Errorf("%d of 10 events in the shard that was free, %d hints for it", n, moved)
-		}
-		b.shards[1].mu.Lock()
-		added := false
-		go func() {
-			_ = b.TryAdd(10)
-			added = true
-		}()
-		// synctest.Wait does not wait for a goroutine that is blocked on a mutex.
-		for range 1000 {
-			runtime.Gosched()
-		}
-		if added {
-			t.Error("an event went into a shard that was taken")
-		}
-		b.shards[0].mu.Unlock()
-		b.shards[1].mu.Unlock()
-		synctest.Wait()
-		if n := b.Held(); n != 11 {
-			t.Errorf("%d of 11 events are held", n)
-		}
-		if left, err := b.Close(t.Context()); err != nil || len(left) > 0 {
-			t.Fatal(left, err)
-		}
+		closes(t, b)
 	})
 }

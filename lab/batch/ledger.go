@@ -18,9 +18,6 @@ type ledger struct {
 func (l *ledger) begin(events int) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open == nil {
-		l.open = map[uint64]struct{}{}
-	}
 	l.last++
 	l.open[l.last] = struct{}{}
 	l.events += events

@@ -69,10 +69,9 @@ type losses struct {
 	said   LostError // what Flush has reported
 	logged LostError
 
-	// Events refused with ErrFull: their callers know, so only the log reports them. They
-	// are refused one by one, so each costs only an atomic operation.
-	refused       atomic.Int64
-	refusedLogged int64
+	// Events refused with ErrFull, and not logged yet: their callers know, so only the log reports them. They are
+	// refused one by one, so each costs only an atomic operation.
+	refused atomic.Int64
 
 	news chan struct{} // holds a value if there may be something to log
 }
@@ -139,11 +138,9 @@ func (b *Batcher[E]) logLosses() {
 			return
 		}
 		b.logLoss()
-		timer := time.NewTimer(logEvery)
 		select {
-		case <-timer.C:
+		case <-time.After(logEvery):
 		case <-b.over:
-			timer.Stop()
 			return
 		}
 	}
@@ -153,9 +150,8 @@ func (b *Batcher[E]) logLosses() {
 func (b *Batcher[E]) logLoss() {
 	l := &b.lost
 	l.mu.Lock()
-	lost, refused := l.all.since(l.logged), l.refused.Load()-l.refusedLogged
+	lost, refused := l.all.since(l.logged), l.refused.Swap(0)
 	l.logged = l.all
-	l.refusedLogged += refused
 	l.mu.Unlock()
 	if lost == nil && refused == 0 {
 		return

@@ -59,15 +59,6 @@ func logged(log, kind string) (events, lines int) {
 	return events, lines
 }
 
-func addAll(t *testing.T, b *Batcher[int], events int) {
-	t.Helper()
-	for n := range events {
-		if err := b.Add(t.Context(), n); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // With no option set, each event that was lost is reported by Flush, by Close and by the
 // log.
 func TestALossIsNeverSilent(t *testing.T) {
@@ -102,7 +93,7 @@ func TestAFlushThatIsCutShortSaysWhatWasLost(t *testing.T) {
 				<-ctx.Done()
 			}
 			return errSink
-		}, MaxCount(10), Ordered(), WithLogger(slog.New(slog.DiscardHandler)))
+		}, MaxCount(10), Ordered(), quiet)
 		addAll(t, b, 25)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -123,7 +114,7 @@ func TestAllThatFlushAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan bool)
 		b := made(t, func(context.Context, []int) error { <-answer; return errSink },
-			WithLogger(slog.New(slog.DiscardHandler)))
+			quiet)
 		addAll(t, b, 7)
 		var all sync.WaitGroup
 		for range 3 {

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -94,11 +95,11 @@ func WhenFull(p Policy) Option { return func(c *config) { c.policy = p } }
 // what that costs.
 func Ordered() Option { return func(c *config) { c.ordered, c.shards = true, 1 } }
 
-// WithRetry lets failed batches be tried again. By default, and with nil, a batch that fails
-// is lost, and Flush, Close and the log report it.
+// WithRetry lets failed batches be tried again. By default a batch that fails is lost,
+// and Flush, Close and the log report it.
 func WithRetry(r Retry) Option { return func(c *config) { c.retry = r } }
 
-// WithMeter names the Meter that is told what happens; nil: none.
+// WithMeter names the Meter that is told what happens.
 func WithMeter(m Meter) Option { return func(c *config) { c.meter = m } }
 
 // WithLogger logs losses to this logger instead of slog.Default: the first at once, and
@@ -109,12 +110,10 @@ func WithLogger(l *slog.Logger) Option { return func(c *config) { c.logger = l }
 
 // settle fills in defaults, and refuses options that make no sense.
 func settle(opts []Option) (config, error) {
-	c := config{count: 1000, interval: time.Second, inFlight: 1, shards: runtime.GOMAXPROCS(0)}
+	c := config{count: 1000, interval: time.Second, inFlight: 1, shards: runtime.GOMAXPROCS(0), meter: none{},
+		retry: Backoff(0, 0, 1)}
 	for _, o := range opts {
 		o(&c)
-	}
-	if c.meter == nil {
-		c.meter = none{}
 	}
 	switch {
 	case c.count < 1 || c.count > math.MaxInt32:
@@ -131,6 +130,10 @@ func settle(opts []Option) (config, error) {
 		return c, fmt.Errorf("batch: Timeout(%v): it has to be positive", c.timeout)
 	case c.policy < Block || c.policy > DropOldest:
 		return c, fmt.Errorf("batch: WhenFull(%d): use Block, DropNewest or DropOldest", c.policy)
+	case c.retry == nil:
+		return c, errors.New("batch: WithRetry(nil): leave the option out, and nothing is tried again")
+	case c.meter == nil:
+		return c, errors.New("batch: WithMeter(nil): leave the option out, and nothing is told")
 	case c.ordered && c.inFlight > 1:
 		return c, fmt.Errorf("batch: Ordered and InFlight(%d): two batches in flight have no order", c.inFlight)
 	}

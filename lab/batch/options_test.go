@@ -2,7 +2,6 @@ package batch
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +34,7 @@ func TestRefusals(t *testing.T) {
 		"MaxBytes: say how": MaxBytes[int](1, nil),
 		"Interval(0s)":      Interval(0), "Interval(-1s)": Interval(-time.Second), "Capacity(-1)": Capacity(-1),
 		"InFlight(0)": InFlight(0), "Timeout(-1s)": Timeout(-time.Second),
+		"WithRetry(nil)": WithRetry(nil), "WithMeter(nil)": WithMeter(nil),
 		"WhenFull(3)": WhenFull(3), "WhenFull(-1)": WhenFull(-1),
 		"does not take the batcher's events": MaxBytes(1, func(string) int { return 1 }),
 	} {
@@ -52,44 +52,4 @@ func TestRefusals(t *testing.T) {
 		!strings.Contains(err.Error(), "two batches in flight have no order") {
 		t.Errorf("ordered and two in flight: %v", err)
 	}
-}
-
-func FuzzOptions(f *testing.F) {
-	f.Add(1, 1, int64(1), 1, 1, 0, false, 3)
-	f.Add(0, -1, int64(-1), 0, 0, 7, true, 0)
-	f.Fuzz(func(t *testing.T, count, capacity int, interval int64, inFlight, maxBytes, policy int, ordered bool,
-		events int) {
-		if count > 10_000 || capacity > 100_000 || inFlight > 100 || events > 1000 {
-			t.Skip("too much memory for a test")
-		}
-		m := &tally{}
-		opts := []Option{MaxCount(count), Capacity(capacity), Interval(time.Duration(interval)), InFlight(inFlight),
-			MaxBytes(maxBytes, func(int) int { return 1 }), WhenFull(Policy(policy)), WithMeter(m)}
-		if ordered {
-			opts = append(opts, Ordered())
-		}
-		b, err := New(func(context.Context, []int) error { return nil }, opts...)
-		valid := count >= 1 && capacity >= 0 && interval > 0 && inFlight >= 1 && maxBytes >= 1 && policy >= 0 &&
-			policy <= 2 && !(ordered && inFlight > 1)
-		if (err == nil) != valid {
-			t.Fatalf("valid %v, but %v", valid, err)
-		}
-		if err != nil {
-			return
-		}
-		added := 0
-		for n := range events {
-			if b.Add(t.Context(), n) == nil {
-				added++
-			}
-		}
-		left, err := b.Close(t.Context())
-		refused := max(events, 0) - added
-		lost := int(m.full.Load()) - refused
-		said, _ := errors.AsType[*LostError](err)
-		if got := int(m.delivered.Load()) + lost + len(left); (lost == 0) != (err == nil) || lost > 0 && said.Full != lost ||
-			got != added {
-			t.Fatalf("%d of %d added are accounted for, %v", got, added, err)
-		}
-	})
 }

@@ -39,15 +39,12 @@ func remaining(events int, err error) ([]int, error) {
 	if !ok || partial == nil {
 		return nil, err
 	}
-	if len(partial.Rest) == 0 {
-		return nil, fmt.Errorf("batch: a PartialError without a Rest, so the whole batch is left: %w", err)
-	}
 	rest := slices.Clone(partial.Rest)
 	slices.Sort(rest)
 	rest = slices.Compact(rest)
-	if rest[0] < 0 || rest[len(rest)-1] >= events {
-		return nil, fmt.Errorf("batch: a PartialError whose Rest goes from %d to %d in a batch of %d, so the whole batch "+
-			"is left: %w", rest[0], rest[len(rest)-1], events, err)
+	if len(rest) == 0 || rest[0] < 0 || rest[len(rest)-1] >= events {
+		return nil, fmt.Errorf("batch: a PartialError whose Rest cannot be, of a batch of %d, so all of it is left: %w",
+			events, err)
 	}
 	return rest, err
 }
