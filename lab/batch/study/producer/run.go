@@ -1,171 +1,166 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/line-rate/line-rate/lab/batch/study/event"
-	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-const (
-	// leastSleep is the shortest sleep of the open pacer: events that become due in it are added together.
-	leastSleep = time.Millisecond
-	// mostSleep is after how long it sees that the run was stopped.
-	mostSleep = 10 * time.Millisecond
-	// drainTime is how long a variant has to send the events that it holds.
-	drainTime = 10 * time.Second
-)
-
-// A run is one variant under one pacer, from a start to a stop.
-type run struct {
+// A run is one variant under the pacer, from a start to a stop.
+type run[E any] struct {
 	Settings
-	account
-	// add gives the variant event number n, due at a time in Unix nanoseconds.
-	add    func(n int64, due int64) error
-	finish func(context.Context) // sends what the variant holds
-
-	schedule
+	ask     event.Ask // the first
+	variant variant[E]
+	client  *http.Client
 	origin  time.Time
-	ticks   *ticker       // of the ticker pacer
-	stopped time.Duration // when offering ended, on the run's clock; 0: not yet
-
 	ctx     context.Context // its end stops the pacer
 	cancel  context.CancelFunc
 	pacing  sync.WaitGroup
 	added   atomic.Int64
+	logged  atomic.Int64
+	failed  failures
 	adding  event.Times // how long each Add took
-	paceLag event.Times
+	paceLag event.Times // how late the pacer woke up, since its core was busy
 }
 
-// begin starts a run that sends to a sink, as the sink asks. The sizes of events are arrays and not slices, so that
-// copying events copies all their bytes.
-func begin(s Settings, ask event.Ask) (*run, error) {
-	sink, ok := program.LoopbackAddr(ask.Sink)
-	if !ok {
-		return nil, fmt.Errorf("it cannot send to %q; a sink asks for %s", ask.Sink, program.AcceptLoopback)
-	}
-	if ask.Rate < 0 || ask.Rate > event.MaxRate {
-		return nil, fmt.Errorf("it has no rate %d; a sink asks for one from 1 to %d, or 0: the producer's own", ask.Rate, event.MaxRate)
-	}
-	r := &run{Settings: s, schedule: schedule{int64(cmp.Or(ask.Rate, s.EventRate)), ask.Lasts}}
-	connects := map[int]func(*run, string) error{64: connect[[64]byte], 256: connect[[256]byte], 1024: connect[[1024]byte],
-		4096: connect[[4096]byte]}
-	if err := connects[s.EventBytes](r, sink); err != nil {
+// begins has begin for each size of events: arrays, not slices, so that copying events copies all their bytes.
+var begins = map[string]func(Settings, event.Ask) (func(event.Ask) event.Figures, error){
+	"64": begin[[64]byte], "256": begin[[256]byte], "1024": begin[[1024]byte], "4096": begin[[4096]byte],
+}
+
+// begin starts a run as a sink asks for it, and returns what answers all that the sink asks.
+func begin[E any](s Settings, ask event.Ask) (answer func(event.Ask) event.Figures, err error) {
+	ask.Rate = cmp.Or(ask.Rate, s.EventRate)
+	r := &run[E]{Settings: s, ask: ask}
+	// More idle connections than a pool of a hundred needs. With Go's default of two, most batches would open a new one.
+	r.client = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
+	if r.variant, err = newVariant(s, &r.failed, r.post); err != nil {
 		return nil, err
-	}
-	pace := r.paceOpen
-	if s.Pacing == pacingTicker {
-		pace = r.paceByTicker
-		var err error
-		if r.ticks, err = newTicker(time.Second / time.Duration(r.schedule.rate)); err != nil {
-			r.finish(context.Background()) // no event was added, so the variant ends at once
-			return nil, err
-		}
 	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.origin = time.Now()
-	r.pacing.Go(pace)
-	return r, nil
+	r.pacing.Go(r.pace)
+	return r.answer, nil
 }
 
-// connect gives the run its variant. All events are made in one, so that nothing is allocated per event.
-func connect[E any](r *run, sink string) error {
-	p := newPoster[E](sink)
-	v, err := newVariant(r.Settings, &r.account, p.post)
-	if err != nil {
-		return err
-	}
+// due is when event n is due, since the run's beginning. That is fixed before the first event is made: an event that
+// cannot be added in time does not put off those behind it.
+func (r *run[E]) due(n int64) time.Duration {
+	return time.Duration(float64(n+1) / float64(r.ask.Rate) * float64(time.Second))
+}
+
+// offered is how many events are due by now.
+func (r *run[E]) offered(now time.Duration) int64 {
+	return int64(min(now, r.ask.Lasts).Seconds() * float64(r.ask.Rate))
+}
+
+// pace adds each event when it is due, or else as soon as it can. With the ticker, what fell due while an Add waited
+// is lost, except the last. All events are made in one, so that nothing is allocated per event. If several are due
+// together, the time of an Add is counted from the end of the one before it.
+func (r *run[E]) pace() {
 	one := make([]E, 1)
 	text := raw(one)
 	for i := range text {
 		text[i] = byte('a' + i%26)
 	}
-	r.add = func(n, due int64) error {
-		event.Put(text, uint64(n), due)
-		err := v.add(r.ctx, one[0])
-		if err == nil {
-			r.added.Add(1)
-		}
-		return err
-	}
-	r.finish = func(ctx context.Context) {
-		v.close(ctx)
-		p.client.CloseIdleConnections()
-	}
-	return nil
-}
-
-// clock is the run's clock: monotonic, from the run's beginning.
-func (r *run) clock() time.Duration { return time.Since(r.origin) }
-
-// paceOpen adds each event when it is due, or else as soon as it can.
-func (r *run) paceOpen() {
-	unix := r.origin.UnixNano()
 	for n := int64(0); r.ctx.Err() == nil; {
-		now := r.clock()
-		for due := r.offered(now); n < due; n++ {
-			if n%1024 == 0 && r.ctx.Err() != nil {
-				return // an Add that need not wait does not check the context
-			}
-			if r.add(n, unix+int64(r.due(n))) != nil {
+		now := time.Since(r.origin)
+		for due := r.offered(now); n < due && r.ctx.Err() == nil; n++ {
+			event.Put(text, uint64(r.added.Load()), r.origin.Add(r.due(n)).UnixNano())
+			if r.variant.Add(r.ctx, one[0]) != nil {
 				return
 			}
-			after := r.clock()
+			r.added.Add(1)
+			after := time.Since(r.origin)
 			r.adding.Add(after - now)
+			if came := r.offered(after); r.Pacing == "ticker" && came > r.offered(now)+1 {
+				n = max(n, came-2)
+			}
 			now = after
 		}
 		if n < r.offered(now) {
 			continue // the event became due while others were added
 		}
-		wait := min(max(r.due(n)-now, leastSleep), mostSleep)
+		// Events that become due in a millisecond are added together. After ten it sees that the run was stopped.
+		wait := min(max(r.due(n)-now, time.Millisecond), 10*time.Millisecond)
 		time.Sleep(wait)
-		r.paceLag.Add(r.clock() - now - wait)
+		r.paceLag.Add(time.Since(r.origin) - now - wait)
 	}
 }
 
-// paceByTicker adds an event at each tick. Ticks that come while an Add waits are lost, except one.
-func (r *run) paceByTicker() {
-	defer r.ticks.Close()
-	defer context.AfterFunc(r.ctx, func() { r.ticks.Close() })()
-	unix := r.origin.UnixNano()
-	waits := r.clock() // since when the pacer waits
-	for n := int64(0); ; n++ {
-		t, ok := r.ticks.wait()
-		if !ok {
-			return
-		}
-		now := r.clock()
-		due := min(t.Sub(r.origin), now)
-		r.paceLag.Add(now - max(due, waits))
-		if r.add(n, unix+int64(due)) != nil {
-			return
-		}
-		waits = r.clock()
-		r.adding.Add(waits - now)
+// answer gives the figures. A stop first ends the pacer and lets the variant send what it holds, for ten seconds.
+func (r *run[E]) answer(ask event.Ask) event.Figures {
+	if ask.Stop {
+		r.cancel()
+		r.pacing.Wait()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		left, _ := r.variant.Close(ctx) // the error tells of losses that were counted
+		r.failed.Add(int64(len(left)))
+		r.client.CloseIdleConnections()
 	}
+	// What was offered is read last, so that it includes all events in the other counts.
+	return event.Figures{Logged: r.logged.Load(), Failed: r.failed.Load(), Added: r.added.Load(),
+		Offered: r.offered(time.Since(r.origin)), Interval: r.Interval.Seconds(), Add: r.adding.Latency(),
+		PaceLag: r.paceLag.Latency()}
 }
 
-func (r *run) figures() event.Figures {
-	// What was taken in is read last, so that it includes all events in the other counts.
-	f := event.Figures{Logged: r.logged.Load(), Failed: r.failed.Load(), Added: r.added.Load(),
-		Interval: r.Interval.Seconds(), Add: r.adding.Spread(), PaceLag: r.paceLag.Spread()}
-	f.Offered = r.offered(cmp.Or(r.stopped, r.clock()))
-	return f
+// raw is the bytes of events that are arrays of bytes, one after the other, and not a copy.
+func raw[E any](events []E) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(events))), len(events)*int(unsafe.Sizeof(*new(E))))
 }
 
-// stop ends the pacer and lets the variant send what it holds, for up to drainTime. The clock is stopped after
-// the pacer, which adds events that are due until it sees that it must end.
-func (r *run) stop() event.Figures {
-	r.cancel()
-	r.pacing.Wait()
-	r.stopped = r.clock()
-	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
-	defer cancel()
-	r.finish(ctx)
-	return r.figures()
+// post sends one batch. Any answer except 2xx is an error.
+func (r *run[E]) post(ctx context.Context, events []E) error {
+	b := &body{rest: bytes.NewReader(raw(events))}
+	defer b.Close()
+	url := fmt.Sprintf("http://127.0.0.1:%d/", r.ask.Port)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, b)
+	if err != nil {
+		return err
+	}
+	req.ContentLength = b.rest.Size()
+	req.Header.Set(event.SizeHeader, strconv.Itoa(len(raw(events[:1]))))
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return err
+	}
+	resp.Body.Close() // the sink's answers have no body
+	if resp.StatusCode/100 != 2 {
+		return fmt.Errorf("%s answered %s", url, resp.Status)
+	}
+	// The study's text counts by log lines. This one is made as a service's logger would, and written nowhere.
+	_, _ = fmt.Fprintf(io.Discard, "%s INF count=%d\n", time.Now().UTC().Format(time.RFC3339), len(events))
+	r.logged.Add(int64(len(events)))
+	return nil
+}
+
+// A body is a batch's events, until it is closed. They are copied once, from the batch to where the transport writes
+// from. The transport can read for longer than a request takes, and the variant then uses the events again.
+type body struct {
+	mu   sync.Mutex
+	rest *bytes.Reader
+}
+
+func (b *body) Read(to []byte) (n int, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.rest.Read(to)
+}
+
+func (b *body) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rest.Reset(nil)
+	return nil
 }

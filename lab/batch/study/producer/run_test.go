@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
@@ -10,35 +13,51 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
+// A course is a run under test.
+type course struct {
+	t      *testing.T
+	answer func(event.Ask) event.Figures
+}
+
+func begun(t *testing.T, ask event.Ask, args ...string) course {
+	t.Helper()
+	s := settings(t, args...)
+	answer, err := begins[s.EventBytes](s, ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return course{t, answer}
+}
+
+func (c course) figures() event.Figures { return c.answer(event.Ask{}) }
+func (c course) stop() event.Figures    { return c.answer(event.Ask{Stop: true}) }
+
+// until waits until the figures are as they have to become.
+func (c course) until(what string, ok func(event.Figures) bool) {
+	c.t.Helper()
+	for by := time.Now().Add(programtest.Patience); !ok(c.figures()); time.Sleep(time.Millisecond) {
+		if time.Now().After(by) {
+			c.t.Fatalf("not %s: %+v", what, c.figures())
+		}
+	}
+}
+
 // With each size and each pacing, every event that was added arrives, with its number and
 // the time when it was due.
 func TestWhatIsAddedArrives(t *testing.T) {
-	for _, pacing := range []string{pacingOpen, pacingTicker} {
+	for _, pacing := range []string{"open", "ticker"} {
 		for _, size := range setting.EventSizes {
 			for _, variant := range []string{"pool-3", "async", "swap", "batch"} {
 				t.Run(fmt.Sprint(pacing, size, variant), func(t *testing.T) {
 					t.Parallel()
 					sink := takes(t, willing)
-					s := settings(t, "--variant", variant, "--event-bytes", fmt.Sprint(size), "--pacing", pacing, "--batch-size", "50",
-						"--interval-ms", "20")
 					began := time.Now().UnixNano()
-					r, err := begin(s, event.Ask{Sink: sink.Listener.Addr().String()})
-					if err != nil {
-						t.Fatal(err)
-					}
-					time.Sleep(100 * time.Millisecond)
-					// A busy machine may have given the producer nothing of a core so far.
-					for by := time.Now().Add(programtest.Patience); r.figures().Added == 0 && time.Now().Before(by); {
-						time.Sleep(10 * time.Millisecond)
-					}
-					f := r.stop()
-					if f.Added == 0 || f.Logged != f.Added || f.Failed != 0 || f.Offered == 0 {
-						t.Errorf("%+v", f)
-					}
-					if f.Interval != 0.02 {
-						t.Errorf("%+v", f)
-					}
-					if int64(len(sink.seen)) != f.Added || sink.size != fmt.Sprint(size) {
+					c := begun(t, event.Ask{Port: sink.port, Lasts: time.Hour}, "--variant", variant, "--event-bytes",
+						fmt.Sprint(size), "--pacing", pacing, "--batch-size", "50", "--interval-ms", "20")
+					c.until("added", func(f event.Figures) bool { return f.Added > 100 })
+					f := c.stop()
+					if f.Logged != f.Added || f.Failed != 0 || f.Offered < f.Added || f.Interval != 0.02 ||
+						int64(len(sink.seen)) != f.Added || sink.size != fmt.Sprint(size) {
 						t.Errorf("%d came, of %s bytes: %+v", len(sink.seen), sink.size, f)
 					}
 					last := began
@@ -58,77 +77,39 @@ func TestWhatIsAddedArrives(t *testing.T) {
 // An open pacer later adds all events that became due while an Add waited; a ticker does
 // not.
 func TestWhoWaitsIsOwed(t *testing.T) {
-	for _, pacing := range []string{pacingOpen, pacingTicker} {
+	for _, pacing := range []string{"open", "ticker"} {
 		release := make(chan struct{})
 		sink := takes(t, func() int { <-release; return 0 })
-		s := settings(t, "--variant", "pool-1", "--batch-size", "1", "--queue", "0", "--pacing", pacing, "--event-rate",
-			"1000")
-		r, err := begin(s, event.Ask{Sink: sink.Listener.Addr().String()})
-		if err != nil {
-			t.Fatal(err)
+		c := begun(t, event.Ask{Port: sink.port, Lasts: time.Hour}, "--variant", "pool-1", "--batch-size", "1", "--queue",
+			"0", "--pacing", pacing, "--event-rate", "1000")
+		c.until("offered", func(f event.Figures) bool { return f.Offered >= 300 })
+		before := c.figures()
+		if before.Added > 2 {
+			t.Errorf("%s: one worker that waits took %d events", pacing, before.Added)
 		}
-		for by := time.Now().Add(programtest.Patience); r.figures().Offered < 300 && time.Now().Before(by); {
-			time.Sleep(10 * time.Millisecond)
-		}
-		if f := r.figures(); f.Added > 2 {
-			t.Errorf("%s: one worker that waits took %d events", pacing, f.Added)
-		}
-		before := r.figures()
 		close(release)
-		owed := func(f event.Figures) bool { return f.Added >= before.Offered }
-		by := time.Now().Add(programtest.Patience)
-		for !owed(r.figures()) && time.Now().Before(by) && pacing == pacingOpen {
-			time.Sleep(10 * time.Millisecond)
+		if pacing == "open" {
+			c.until("owed", func(f event.Figures) bool { return f.Added >= before.Offered })
+		} else {
+			c.until("added", func(f event.Figures) bool { return f.Added > 10 })
 		}
-		f := r.figures()
-		if pacing == pacingOpen && !owed(f) || pacing == pacingTicker && f.Offered-f.Added < before.Offered-before.Added-1 {
-			t.Errorf("%s: %+v, and before %+v", pacing, f, before)
+		f := c.stop()
+		if lost := f.Offered - f.Added; pacing == "ticker" && lost < before.Offered-before.Added-2 {
+			t.Errorf("only %d were lost: %+v, and before %+v", lost, f, before)
 		}
-		if f := r.stop(); f.Added != f.Logged || int64(len(sink.seen)) != f.Added {
+		if f.Added != f.Logged || int64(len(sink.seen)) != f.Added {
 			t.Errorf("%s: %d came: %+v", pacing, len(sink.seen), f)
-		}
-	}
-}
-
-// The run's clock stops with its pacer and not before: otherwise more events could be
-// added than were offered.
-func TestNoMoreIsAddedThanWasOffered(t *testing.T) {
-	for _, pacing := range []string{pacingOpen, pacingTicker} {
-		sink := takes(t, willing)
-		for range 50 {
-			r, err := begin(settings(t, "--pacing", pacing, "--event-rate", "500000", "--batch-size", "1000", "--queue",
-				"100000"), event.Ask{Sink: sink.Listener.Addr().String()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for by := time.Now().Add(programtest.Patience); r.figures().Added < 2000 && time.Now().Before(by); {
-				time.Sleep(100 * time.Microsecond)
-			}
-			if f := r.stop(); f.Added > f.Offered {
-				t.Fatalf("%s: %d added of %d offered", pacing, f.Added, f.Offered)
-			}
-			sink.mu.Lock()
-			clear(sink.seen)
-			sink.mu.Unlock()
 		}
 	}
 }
 
 // A sink can set the rate, and for how long events fall due.
 func TestARateIsAsked(t *testing.T) {
-	for _, pacing := range []string{pacingOpen, pacingTicker} {
-		sink := takes(t, willing)
-		r, err := begin(settings(t, "--event-rate", "1", "--interval-ms", "10", "--pacing", pacing),
-			event.Ask{Sink: sink.Listener.Addr().String(), Rate: 1000, Lasts: 100 * time.Millisecond})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for by := time.Now().Add(programtest.Patience); r.figures().Logged < 100 && time.Now().Before(by); {
-			time.Sleep(time.Millisecond)
-		}
-		if f := r.stop(); f.Logged < 100 || f.Offered != 100 || pacing == pacingOpen && f.Added != 100 {
-			t.Errorf("%s: %+v", pacing, f)
-		}
+	c := begun(t, event.Ask{Port: takes(t, willing).port, Rate: 1000, Lasts: 100 * time.Millisecond}, "--event-rate", "1",
+		"--interval-ms", "10")
+	c.until("sent", func(f event.Figures) bool { return f.Logged == 100 })
+	if f := c.stop(); f.Offered != 100 || f.Added != 100 {
+		t.Errorf("%+v", f)
 	}
 }
 
@@ -137,26 +118,42 @@ func TestARateIsAsked(t *testing.T) {
 func TestASinkThatGoesAway(t *testing.T) {
 	for _, variant := range []string{"pool-10", "async", "swap", "batch"} {
 		sink := takes(t, willing)
-		r, err := begin(settings(t, "--variant", variant, "--interval-ms", "5", "--attempts", "2"),
-			event.Ask{Sink: sink.Listener.Addr().String()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		until := func(what string, ok func(event.Figures) bool) {
-			for by := time.Now().Add(programtest.Patience); !ok(r.figures()); time.Sleep(time.Millisecond) {
-				if time.Now().After(by) {
-					t.Fatalf("%s: not %s: %+v", variant, what, r.figures())
-				}
-			}
-		}
-		until("delivered", func(f event.Figures) bool { return f.Logged > 0 })
+		c := begun(t, event.Ask{Port: sink.port, Lasts: time.Hour}, "--variant", variant, "--interval-ms", "5")
+		c.until("delivered", func(f event.Figures) bool { return f.Logged > 0 })
 		sink.gone.Store(true)
 		sink.CloseClientConnections()
 		sink.Close()
-		until("failed", func(f event.Figures) bool { return f.Failed > 0 })
-		f := r.stop()
-		if f.Added != f.Logged+f.Failed {
+		c.until("failed", func(f event.Figures) bool { return f.Failed > 0 })
+		if f := c.stop(); f.Added != f.Logged+f.Failed {
 			t.Errorf("%s: %+v", variant, f)
 		}
+	}
+}
+
+// If a batch is refused before it was read, nothing reads it any more when post returns:
+// the variant may use its events again.
+func TestPostGivesTheEventsBack(t *testing.T) {
+	n := 0
+	sink := takes(t, func() int { n++; return []int{503, 0}[n%2] })
+	r := &run[[4096]byte]{ask: event.Ask{Port: sink.port}, client: &http.Client{Transport: &http.Transport{}}}
+	defer r.client.CloseIdleConnections()
+	events := make([][4096]byte, 500)
+	for i := range 20 {
+		for j := range events {
+			copy(events[j][:], bytes.Repeat([]byte("abcdefghijklmnopqrstuvwxyz"), 158))
+			event.Put(events[j][:], uint64(i*len(events)+j), 1)
+		}
+		if err := r.post(t.Context(), events); (err != nil) != (i%2 == 1) {
+			t.Errorf("batch %d: %v", i, err)
+		}
+		clear(events) // the race detector sees any reader that goes on
+	}
+	if len(sink.seen) != 10*len(events) {
+		t.Errorf("%d came", len(sink.seen))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.post(ctx, events); err == nil {
+		t.Error("posted after its context's end")
 	}
 }

@@ -1,32 +1,19 @@
-// Command event_sink receives the events of the study of the batch processor, and
-// measures them: it starts a run of an event_producer, takes in what comes over HTTP, stops
-// the run, and prints the figures as one line of JSON.
+// Command event_sink receives the events of the study of the batch processor, and measures them: it starts a run of
+// an event_producer, takes in what comes over HTTP, stops the run, and prints the figures as one line of JSON.
 //
 //	event_producer --variant pool-10 --pacing ticker --queue 0
 //	event_sink --producer 127.0.0.1:8083 --duration 20 --latency-ms 300
 //
-// Throughput is what arrives, and not what a sender's log says. Each event has a number,
-// and the first arrival of each number counts; the same number again is a duplicate. At
-// the end it computes whether any event is missing that the producer does not count as
-// failed.
+// Throughput is what arrives, and not what a sender counts. Each event has a number, and its first arrival counts;
+// later ones are duplicates. Missing is what neither arrived nor counts as failed at the producer.
 //
-// It can be a bad sink: slow, by a set time for each batch, or refusing batches. Which
-// batches it refuses is fixed by counting, not random, so that two trials are alike.
-//
-// With --find-limit it searches, before the window, for the highest rate at which events
-// still arrive in time (see search). The window is then spent at that rate, so that the
-// counters, and what is recorded beside them, are those of the limit.
-//
-// Limits: events are counted by number from 0, in an eighth of a byte each. The sink's
-// figures and the producer's are read one after the other, within the time of a question
-// over loopback. A producer that goes away is noticed when its figures are asked for. The
-// time that an event took to arrive is computed from both programs' wall clocks, so both
-// must run on one machine, and the clock must not be set meanwhile. Events that arrived
-// while the producer no longer waited for the answer also count as given up there, and
-// hide as many that are missing.
+// Limits: how long an event took is computed from both programs' wall clocks, so both must run on one machine, and
+// the clock must not be set meanwhile. Events that arrived while the producer no longer waited for the answer also
+// count as failed there, and hide as many that are missing.
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -35,16 +22,13 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
-// maxLatency is less than the producer waits for an answer, in milliseconds.
-const maxLatency = 20_000
-
 // Settings are the flags that a person can set.
 type Settings struct {
-	Producer  string // its address
+	Producer  string
 	Warmup    time.Duration
 	Duration  time.Duration
-	Latency   time.Duration // of each answer
-	Errors    int           // so many of a thousand batches are refused
+	Latency   time.Duration
+	Errors    int // so many of a thousand batches are refused
 	FindLimit bool
 }
 
@@ -63,7 +47,7 @@ Usage: event_sink --producer HOST:PORT [options]
   --find-limit          search for the highest rate that arrives in time, for up
                         to a minute before the measured part, which has it
 
-SIGTERM or SIGINT stops the producer, and then the sink; nothing is printed.
+SIGTERM or SIGINT stops the producer's run, and the sink; nothing is printed.
 
 Exit statuses: 0 measured; 1 failed, or ended by a signal; 2 a setting was
 refused; 3 no producer is there.
@@ -75,7 +59,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if status, over := sink.Over(err, help); over {
 		return status
 	}
-	return sink.Measure(s.measure)
+	return sink.Measure(func(ctx context.Context) (any, error) {
+		if s.FindLimit {
+			return s.findLimit(ctx)
+		}
+		return s.trial(ctx, 0, s.Warmup, s.Duration)
+	})
 }
 
 // parse reads the flags. Every error is one line that names what is accepted.
@@ -86,15 +75,13 @@ func parse(args []string) (Settings, error) {
 	fs.Seconds("duration", &s.Duration, 0.01)
 	fs.Seconds("warmup", &s.Warmup, 0)
 	ms := 0
-	fs.Whole("latency-ms", &ms, 0, maxLatency)
+	fs.Whole("latency-ms", &ms, 0, 20_000) // less than the producer waits
 	fs.Whole("errors-permille", &s.Errors, 0, 1000)
 	fs.BoolVar(&s.FindLimit, "find-limit", false, "")
-	if err := fs.Read(args, ""); err != nil {
-		return s, err
-	}
-	if s.Producer == "" {
-		return s, errors.New("--producer is missing; see --help")
+	err := fs.Read(args, "")
+	if err == nil && s.Producer == "" {
+		err = errors.New("--producer is missing; see --help")
 	}
 	s.Latency = time.Duration(ms) * time.Millisecond
-	return s, nil
+	return s, err
 }
