@@ -1,7 +1,7 @@
 // Two machines of one model have one name in their profiles, and no page may show them
 // under it: a reader could not tell which is which. The checks are of what a page says, not
-// of the data: links to two hosts' pages with one text; two choices, columns, rows of a
-// chart or terms of a list with one label; two hosts' pages with one heading.
+// of the data: links to two hosts' pages with one text; two choices, columns or terms of a
+// list with one label; two hosts' pages with one heading.
 //
 //   names.mjs DIRECTORY
 import { readFileSync, readdirSync } from 'node:fs'
@@ -13,8 +13,7 @@ const text = (html) => html.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ').trim()
 const groups = [
   ['a filter', /<select[\s\S]*?<\/select>/g, /<option[^>]*>([\s\S]*?)(?=<\/?option|<\/select>)/g],
   ['the head of a table', /<thead[\s\S]*?<\/thead>/g, /<th[^>]*>([\s\S]*?)<\/th>/g],
-  ['a list', /<dl[\s\S]*?<\/dl>/g, /<dt[^>]*>([\s\S]*?)<\/dt>/g],
-  ['a chart', /<svg[\s\S]*?<\/svg>/g, /<text class="?who"?[^>]*>([\s\S]*?)<\/text>/g]
+  ['a list', /<dl[\s\S]*?<\/dl>/g, /<dt[^>]*>([\s\S]*?)<\/dt>/g]
 ]
 
 // names returns a sentence for each name that two hosts share on a page of a built site.

@@ -20,11 +20,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/audit"
 	"github.com/line-rate/line-rate/lab/internal/calibration"
+	"github.com/line-rate/line-rate/lab/internal/chart"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/pages"
-	"github.com/line-rate/line-rate/lab/internal/plot"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
@@ -38,13 +38,12 @@ type Done struct {
 // An update derives all files of one journal.
 type update struct {
 	*archive.Journal
-	book     *plot.Book
-	declared map[string][]drawing   // by experiment
-	beside   map[string][]string    // the experiments of an experiment's page
-	pages    []page                 // of content
-	whose    map[string]pages.Whose // claims that are not the journal's own, by EXPERIMENT/ID
-	made     map[string]bool        // the files that were derived
-	moves    []Summary
+	book   *chart.Book
+	beside map[string][]string    // the experiments of an experiment's page
+	pages  []page                 // of content
+	whose  map[string]pages.Whose // claims that are not the journal's own, by EXPERIMENT/ID
+	made   map[string]bool        // the files that were derived
+	moves  []Summary
 }
 
 // Update derives everything, and removes what follows from nothing any more. It ends at the first
@@ -118,9 +117,9 @@ func (u *update) experiments() error {
 			return err
 		}
 		shown := sum.Shows()
-		for _, of := range u.book.Runs[x.Name] {
-			if err := u.run(x, of, shown[of.File.Run]); err != nil {
-				return fmt.Errorf("%s: %w", u.Root.Rel(u.Root.Result(x.Name, of.File.Run)), err)
+		for name, of := range u.book.Runs[x.Name] {
+			if err := u.run(of, shown[name]); err != nil {
+				return fmt.Errorf("%s: %w", u.Root.Rel(u.Root.Result(x.Name, name)), err)
 			}
 		}
 	}
@@ -129,6 +128,7 @@ func (u *update) experiments() error {
 
 // said decides each run of an experiment, in the journal's order, and adds them to the book.
 func (u *update) said(x *experiment.Experiment) (made []pages.Made) {
+	u.book.Experiments[x.Name], u.book.Runs[x.Name] = x, map[string]chart.Run{}
 	asked := u.Question(x)
 	for _, r := range u.Runs {
 		if r.Experiment != x.Name {
@@ -137,13 +137,13 @@ func (u *update) said(x *experiment.Experiment) (made []pages.Made) {
 		f := asked.Decide(x, u.Hosts[r.Hosts.Server], u.Record(x, r))
 		pages.Fill(f, x)
 		made = append(made, pages.Made{File: f, Then: u.Then(x, r)})
-		u.book.Runs[x.Name] = append(u.book.Runs[x.Name], plot.Run{File: f, Results: r})
+		u.book.Runs[x.Name][r.Run] = chart.Run{File: f, Results: r}
 	}
 	return made
 }
 
 // run derives the files of a run. Of one whose record no page shows, pages list only how it was made.
-func (u *update) run(x *experiment.Experiment, of plot.Run, shown bool) error {
+func (u *update) run(of chart.Run, shown bool) error {
 	r := of.Results
 	page := pages.PageOf(of.File, r)
 	if !shown {
@@ -197,8 +197,8 @@ func (u *update) audits() error {
 			return err
 		}
 	}
-	u.book = &plot.Book{Experiments: u.Experiments, Hosts: u.Hosts, Runs: map[string][]plot.Run{},
-		Sums: map[string]*pages.Hosts{}, Audits: byEntry}
+	u.book = &chart.Book{Experiments: map[string]*experiment.Experiment{}, Names: pages.HostNames(u.Hosts),
+		Runs: map[string]map[string]chart.Run{}, Sums: map[string]*pages.Hosts{}, Audits: byEntry}
 	return nil
 }
 
@@ -213,7 +213,8 @@ func (u *update) whole() error {
 		u.Root.Metrics(): metric.Document(), u.Root.Names(): map[string][]glossary{"kinds": names()},
 		u.Root.Method(): pages.Rules(),
 		u.Root.Reach():  reach(u.Experiments), u.Root.Ledger(): ledger,
-		u.Root.Derived("pages", "score.json"): ledger.Score(),
+		u.Root.Derived("pages", "score.json"):      ledger.Score(),
+		u.Root.Derived("pages", "host_names.json"): u.book.Names,
 	} {
 		if err := encoded(path, v, u.put); err != nil {
 			return err

@@ -3,26 +3,15 @@ package derive
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/pages"
-	"github.com/line-rate/line-rate/lab/internal/plot"
 )
 
-// A drawing is a figure that a page declares.
-type drawing struct {
-	Page   string
-	Figure plot.Figure
-}
-
-// several is where figures of more than one experiment are, among those of each.
-const several = "several"
-
-// A page is a file of content, with what its front matter says of claims.
+// A page is a file of content, with what its front matter says of claims and declares.
 type page struct {
 	path  string // in the repository
 	text  []byte
@@ -70,55 +59,38 @@ func whose(all []page) map[string]pages.Whose {
 	return out
 }
 
-// declare reads what the pages declare, by the experiment that a figure is of.
+// declare reads what the pages say of claims and of experiments that they show together.
 func (u *update) declare() (err error) {
 	if u.pages, err = pagesOf(u.Root); err != nil {
 		return err
 	}
-	u.whose, u.declared = whose(u.pages), map[string][]drawing{}
+	u.whose = whose(u.pages)
 	for _, p := range u.pages {
-		figures, experiments, err := plot.Declared(p.path, p.text)
-		if err != nil {
-			return err
-		}
-		for _, name := range experiments {
-			u.beside[name] = experiments
-		}
-		for _, f := range figures {
-			of, in := f.Experiments(), ""
-			for _, name := range of {
-				if _, err := u.Experiment(name); err != nil {
-					return fmt.Errorf("%s: figure %q: %w", p.path, f.Name, err)
-				}
-				in = name
-			}
-			if len(of) > 1 {
-				in = several
-			}
-			u.declared[in] = append(u.declared[in], drawing{p.path, f})
+		for _, name := range p.front.Experiments {
+			u.beside[name] = p.front.Experiments
 		}
 	}
 	return nil
 }
 
-// draw draws what pages declare: of each experiment, of texts, and of several experiments.
+// draw makes the charts that pages declare.
 func (u *update) draw() error {
 	var faults []error
-	for experiment, figures := range u.declared {
-		all := map[string]map[string]string{} // drawn, by page and name
-		for _, d := range figures {
-			drawn, err := u.book.Draw(d.Figure)
+	for _, p := range u.pages {
+		drawn := map[string]string{}
+		for _, f := range p.front.Figures {
+			chart, err := u.book.Draw(f)
+			if _, twice := drawn[f.Name]; twice {
+				err = errors.New("the page has another figure of this name")
+			}
 			if err != nil {
-				faults = append(faults, fmt.Errorf("%s: figure %q: %w", d.Page, d.Figure.Name, err))
+				faults = append(faults, fmt.Errorf("%s: figure %q: %w", p.path, f.Name, err))
 			}
-			name := strings.TrimSuffix(filepath.Base(d.Page), ".md")
-			if all[name] == nil {
-				all[name] = map[string]string{}
-			}
-			maps.Copy(all[name], drawn)
+			drawn[f.Name] = chart
 		}
-		for name, drawn := range all {
-			faults = append(faults, encoded(u.Root.Figures(name, experiment), drawn, u.put))
+		if len(drawn) > 0 {
+			path := u.Root.Figures(strings.TrimSuffix(filepath.Base(p.path), ".md"))
+			faults = append(faults, encoded(path, drawn, u.put))
 		}
 	}
 	return errors.Join(faults...)

@@ -1,7 +1,9 @@
 package derive
 
 import (
+	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/line-rate/line-rate/lab/internal/chart"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
@@ -103,17 +106,25 @@ func (p page) summaries(records map[string]pages.OnHost) (out []Summary, err err
 	return out, nil
 }
 
-// A front is what a page's front matter says of claims, each as EXPERIMENT/ID.
+// A front is what a page's front matter says of claims, each as EXPERIMENT/ID, and the figures that it declares.
 type front struct {
-	Rests    []rest   `toml:"rests"`    // those that title, lede and found rest on
-	Series   []string `toml:"series"`   // those of the text that the page tests
-	Controls []string `toml:"controls"` // those by which the lab tests itself
+	Rests       []rest         `toml:"rests"`    // those that title, lede and found rest on
+	Series      []string       `toml:"series"`   // those of the text that the page tests
+	Controls    []string       `toml:"controls"` // those by which the lab tests itself
+	Experiments []string       `toml:"experiments"`
+	Declared    any            `toml:"figures"`
+	Figures     []chart.Figure `toml:"-"` // those, read
 }
 
-// frontOf reads what a page's front matter says of claims. It is empty without any.
+// frontOf reads a page's front matter. It is empty without any. Figures have no other keys than theirs.
 func frontOf(text []byte) (f front, err error) {
 	if err := toml.Unmarshal(strict.FrontMatter(text), &f); err != nil {
 		return f, fmt.Errorf("front matter: %w", err)
+	}
+	if f.Declared != nil {
+		if f.Figures, err = figuresOf(f.Declared); err != nil {
+			return f, fmt.Errorf("[[figures]]: %w", err)
+		}
 	}
 	for _, r := range f.Rests {
 		if r.Verdict.Meaning() == "" {
@@ -122,6 +133,22 @@ func frontOf(text []byte) (f front, err error) {
 		}
 	}
 	return f, nil
+}
+
+func figuresOf(tables any) ([]chart.Figure, error) {
+	alone, err := toml.Marshal(map[string]any{"figures": tables})
+	if err != nil {
+		return nil, err
+	}
+	var of struct {
+		Figures []chart.Figure `toml:"figures"`
+	}
+	err = toml.NewDecoder(bytes.NewReader(alone)).DisallowUnknownFields().Decode(&of)
+	if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok {
+		key := unknown.Errors[0].Key()
+		return nil, fmt.Errorf("no key is called %q", key[len(key)-1])
+	}
+	return of.Figures, err
 }
 
 // sentences splits a page at the ends of sentences and paragraphs. A stop within a shortcode is none.

@@ -38,6 +38,8 @@ func TestASummaryGoesWithItsRecord(t *testing.T) {
 			says: "is inconclusive, and the record says reproduced"},
 		{name: "no such claim", text: rests("x/else", "reproduced"), err: `page: [[rests]]: there is no claim "x/else"`},
 		{name: "no such verdict", text: rests("x/shown", "shown"), err: `verdict "shown" of x/shown is none`},
+		{name: "a figure's key", text: "+++\n[[figures]]\nname = \"a\"\ncolour = \"red\"\n+++\n",
+			err: `[[figures]]: no key is called "colour"`},
 		{name: "every block, and it is so", text: `It held in every block: {{< verdict exp="x" claim="shown" >}}.`},
 		{name: "every block, but for one", text: `In every block it held ({{< verdict exp="x" claim="most" >}}).`, wrong: true,
 			says: `the words "every block", and 41 of 42 blocks`},

@@ -84,14 +84,8 @@ func (r Root) Ledger() string            { return r.Derived("data", "ledger.json
 func (r Root) LedgerSheet() string       { return r.Derived("data", "ledger.csv") }
 func (r Root) Audit(entry string) string { return r.Derived("data", "audits", entry+".json") }
 
-// Figures has the figures of an experiment, or of texts, that a page of content declares,
-// drawn; Ratios those of the pages of an experiment's claims.
-func (r Root) Figures(page, x string) string {
-	if x == "" {
-		x = "texts"
-	}
-	return r.Derived("pages", "figures", page, x+".json")
-}
+// Figures has the charts that a page of content declares.
+func (r Root) Figures(page string) string { return r.Derived("pages", "figures", page+".json") }
 
 // The metrics, the method, all names, and the counts of what claims need, for pages.
 func (r Root) Metrics() string    { return r.Derived("pages", "metrics.json") }

@@ -46,7 +46,7 @@ func figureConditions(conds []verdict.Summary, lineRate float64, x *experiment.E
 
 // name gives a condition its name, and its levels in words.
 func name(c *verdict.Summary, x *experiment.Experiment) {
-	c.Name, c.Shown = conditionName(x, c.Levels), map[string]string{}
+	c.Name, c.Shown = ConditionName(x, c.Levels), map[string]string{}
 	for factor, l := range c.Levels {
 		c.Shown[factor] = setting.LevelCell(l)
 	}

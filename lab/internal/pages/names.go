@@ -1,19 +1,23 @@
 package pages
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// conditionName names a condition on a chart: "Workers 4, connections 100". A
+// ConditionName names a condition on a chart: "Workers 4, connections 100". A
 // level that is a word stands alone.
-func conditionName(x *experiment.Experiment, levels setting.Levels) string {
+func ConditionName(x *experiment.Experiment, levels setting.Levels) string {
 	var parts []string
 	for _, factor := range inOrder(x, levels) {
 		level, name := setting.LevelCell(levels[factor]), setting.Title(factor)
@@ -41,4 +45,31 @@ func inOrder(x *experiment.Experiment, levels setting.Levels) []string {
 	}
 	other := func(name string) bool { return !slices.Contains(out, name) }
 	return append(out, strict.Filter(slices.Sorted(maps.Keys(levels)), other)...)
+}
+
+var ending = regexp.MustCompile(`[0-9a-f]{8}$`)
+
+// HostNames names machines as pages do. Two of one model have the same name; each of them then has the end of its id
+// beside it, or the whole id where that end is not enough.
+func HostNames(hosts map[string]*host.Profile) map[string]string {
+	forms := []func(*host.Profile) string{
+		func(h *host.Profile) string { return h.Name },
+		func(h *host.Profile) string {
+			return fmt.Sprintf("%s (%s)", h.Name, cmp.Or(ending.FindString(h.ID), h.ID))
+		},
+		func(h *host.Profile) string { return fmt.Sprintf("%s (%s)", h.Name, h.ID) },
+	}
+	names := map[string]string{}
+	for _, form := range forms {
+		count := map[string]int{}
+		for _, h := range hosts {
+			count[form(h)]++
+		}
+		for id, h := range hosts {
+			if name := form(h); names[id] == "" && count[name] == 1 {
+				names[id] = name
+			}
+		}
+	}
+	return names
 }

@@ -1,9 +1,11 @@
 package pages
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
@@ -23,8 +25,19 @@ func TestConditionsAreNamedByTheirLevels(t *testing.T) {
 		{setting.Levels{setting.ServerCPUs: setting.String("0-3"), setting.Connections: setting.Int(1),
 			setting.IRQBalance: setting.Bool(true)}, "Connections 1, irqbalance yes, 0-3"},
 	} {
-		if got := conditionName(x, c.levels); got != c.want {
+		if got := ConditionName(x, c.levels); got != c.want {
 			t.Errorf("%v: %q; want %q", c.levels, got, c.want)
 		}
+	}
+}
+
+func TestTwoMachinesOfOneModelHaveDifferentNames(t *testing.T) {
+	got := HostNames(map[string]*host.Profile{"cpu-0000aaaa": {ID: "cpu-0000aaaa", Name: "A CPU"},
+		"cpu-0000bbbb": {ID: "cpu-0000bbbb", Name: "A CPU"}, "mac": {ID: "mac", Name: "A Mac"},
+		"x-0000cccc": {ID: "x-0000cccc", Name: "X"}, "y-0000cccc": {ID: "y-0000cccc", Name: "X"}})
+	want := map[string]string{"cpu-0000aaaa": "A CPU (0000aaaa)", "cpu-0000bbbb": "A CPU (0000bbbb)", "mac": "A Mac",
+		"x-0000cccc": "X (x-0000cccc)", "y-0000cccc": "X (y-0000cccc)"}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
