@@ -88,8 +88,9 @@ func serve(s settings) int {
 	listening := func(addr net.Addr) { self.Say("%s pid=%d listening addr=%s", role, os.Getpid(), addr) }
 	served := make(chan error, 1)
 	go func() {
-		if ln == nil {
-			served <- on.fork(s.addr, listening)
+		if ln == nil { // a worker has a socket of its own, which Fiber opens
+			served <- on.app.Listen(s.addr, fiber.ListenConfig{EnablePrefork: true, ListenerNetwork: network(s.addr),
+				DisableStartupMessage: true, ListenerAddrFunc: listening})
 			return
 		}
 		listening(ln.Addr())

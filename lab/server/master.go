@@ -7,7 +7,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/profile/endpoint"
 	"github.com/line-rate/line-rate/lab/internal/program"
 )
 
@@ -67,13 +66,6 @@ func lead(s settings) int {
 		}
 		return true
 	}
-	defer func() {
-		for _, w := range workers {
-			if s.sockets != "" {
-				_ = os.Remove(endpoint.Path(s.sockets, w.Process.Pid)) // most have removed their own
-			}
-		}
-	}()
 	for range n {
 		w := exec.Command(exe, os.Args[1:]...)
 		w.Stdout, w.Stderr, w.SysProcAttr = os.Stdout, os.Stderr, diesWithParent()

@@ -8,14 +8,13 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
 )
 
@@ -30,15 +29,7 @@ type process struct {
 }
 
 // freeAddr returns an address on which nothing listens.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
-}
+func freeAddr(t *testing.T) string { return fmt.Sprintf("127.0.0.1:%d", programtest.FreePorts(t, 1)) }
 
 // start runs the binary on addr with three workers, and ends it with the test.
 func start(t *testing.T, addr string, args ...string) *process {
@@ -74,47 +65,42 @@ func start(t *testing.T, addr string, args ...string) *process {
 	return p
 }
 
-// readLines reads stderr until n lines contain what, and returns these lines.
-func (p *process) readLines(n int, what string) []string {
-	p.t.Helper()
-	var got []string
-	timeout := time.After(programtest.Patience)
-	for len(got) < n {
-		select {
-		case line, ok := <-p.lines:
-			if !ok {
-				p.t.Fatalf("%d lines with %q, want %d, in:\n%s", len(got), what, n, strings.Join(p.all, "\n"))
-			}
-			p.all = append(p.all, line)
-			if strings.Contains(line, what) {
-				got = append(got, line)
-			}
-		case <-timeout:
-			p.t.Fatalf("timed out: %d lines with %q, want %d, in:\n%s", len(got), what, n, strings.Join(p.all, "\n"))
-		}
-	}
-	return got
-}
-
-// exitCode waits for the process, and for every process that shares its stderr.
-func (p *process) exitCode() int {
+// next reads a line of stderr, if there comes another.
+func (p *process) next() (line string, more bool) {
 	p.t.Helper()
 	select {
-	case <-p.done:
-	case <-time.After(programtest.Patience):
-		p.t.Fatal("process does not exit")
-	}
-	timeout := time.After(programtest.Patience)
-	for {
-		select {
-		case line, ok := <-p.lines:
-			if !ok {
-				return p.cmd.ProcessState.ExitCode()
-			}
+	case line, more = <-p.lines:
+		if more {
 			p.all = append(p.all, line)
-		case <-timeout:
-			p.t.Fatal("a process outlives the one that was started")
 		}
+	case <-time.After(programtest.Patience):
+		p.t.Fatalf("it neither ends nor says more than:\n%s", strings.Join(p.all, "\n"))
+	}
+	return line, more
+}
+
+// readLines reads stderr until n lines contain what.
+func (p *process) readLines(n int, what string) {
+	p.t.Helper()
+	for n > 0 {
+		line, more := p.next()
+		if !more {
+			p.t.Fatalf("%d lines with %q are missing in:\n%s", n, what, strings.Join(p.all, "\n"))
+		}
+		if strings.Contains(line, what) {
+			n--
+		}
+	}
+}
+
+// ends waits for the process, and for every process that shares its stderr.
+func (p *process) ends(code int) {
+	p.t.Helper()
+	for more := true; more; {
+		_, more = p.next()
+	}
+	if <-p.done; p.cmd.ProcessState.ExitCode() != code {
+		p.t.Errorf("exit code %d, want %d, after:\n%s", p.cmd.ProcessState.ExitCode(), code, strings.Join(p.all, "\n"))
 	}
 }
 
@@ -125,118 +111,118 @@ func (p *process) signal(sig syscall.Signal) {
 	}
 }
 
-// children returns the processes whose parent is pid.
-func children(t *testing.T, pid int) []int {
+// children are the process's, and theirs.
+func (p *process) children() []int { return proc.Descendants(p.cmd.Process.Pid)[1:] }
+
+// anyRunning reports whether one is a process and not a zombie: the server is not responsible for reaping orphans.
+func anyRunning(pids []int) bool {
+	return slices.ContainsFunc(pids, func(pid int) bool {
+		s, err := proc.ReadStat(pid)
+		return err == nil && s.State != 'Z'
+	})
+}
+
+// eventually waits for something that takes a moment.
+func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []int
-	for _, name := range stats {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			continue // it has ended meanwhile
-		}
-		// The command's name, in parentheses, may contain any character.
-		rest := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
-		if rest[1] == strconv.Itoa(pid) {
-			child, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, child)
+	for deadline := time.Now().Add(programtest.Patience); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", programtest.Patience, what)
 		}
 	}
-	return got
 }
-
-// running reports whether pid is a process and not a zombie: the server is not
-// responsible for reaping orphans.
-func running(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	return strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))[0] != "Z"
-}
-
-func anyRunning(pids []int) bool { return slices.ContainsFunc(pids, running) }
 
 // startMaster starts a server with three workers and waits until all listen.
 func startMaster(t *testing.T, args ...string) (p *process, workers []int) {
 	t.Helper()
 	p = start(t, freeAddr(t), args...)
 	p.readLines(3, " worker ")
-	workers = children(t, p.cmd.Process.Pid)
-	if len(workers) != 3 {
-		t.Fatalf("%d children, want 3", len(workers))
+	if workers = p.children(); len(workers) != 3 {
+		t.Fatalf("children %v, want 3", workers)
 	}
 	return p, workers
 }
 
-func TestPrefork(t *testing.T) {
-	p, workers := startMaster(t)
-
-	var want []string
-	for _, pid := range workers {
-		want = append(want, fmt.Sprintf("fiber_server: worker pid=%d listening addr=%s", pid, p.addr))
-	}
-	want = append(want, fmt.Sprintf("fiber_server: master pid=%d workers=3 addr=%s", p.cmd.Process.Pid, p.addr))
-	got := slices.Clone(p.all)
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Errorf("stderr:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-	for _, pid := range workers {
-		if got := children(t, pid); len(got) > 0 {
-			t.Errorf("worker %d has children of its own: %v", pid, got)
-		}
-	}
-	keepAlive(t, p.addr).Close()
-}
-
-// keepAlive returns a connection that has had a request answered and stays open.
+// keepAlive returns a connection that has had a request answered and stays open until the test ends.
 func keepAlive(t *testing.T, addr string) net.Conn {
 	t.Helper()
-	conn, err := net.Dial("tcp4", addr)
+	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { conn.Close() })
 	fmt.Fprint(conn, "GET /simple HTTP/1.1\r\nHost: x\r\n\r\n")
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
+	if err == nil {
+		_, err = io.Copy(io.Discard, resp.Body)
 	}
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 	return conn
 }
 
-func TestSingle(t *testing.T) {
-	for _, stack := range []string{"fiber", "fasthttp", "net-http"} {
-		p := start(t, freeAddr(t), "--prefork=false", "--stack="+stack)
-		pid := p.cmd.Process.Pid
-		p.readLines(1, fmt.Sprintf("fiber_server: single pid=%d listening addr=%s", pid, p.addr))
-		if got := children(t, pid); len(got) > 0 {
-			t.Errorf("%s: children: %v", stack, got)
+// Master and workers say who they are, serve either version of IP, and end when asked, with the sockets of their
+// profiles, in silence, before the master does.
+func TestPrefork(t *testing.T) {
+	for sig, host := range map[syscall.Signal]string{syscall.SIGINT: "127.0.0.1", syscall.SIGTERM: "[::1]"} {
+		ln, err := net.Listen("tcp", host+":0")
+		if err != nil {
+			t.Logf("not on %s: %v", host, err)
+			continue
 		}
-		conn := keepAlive(t, p.addr)
-		defer conn.Close()
-		p.signal(syscall.SIGTERM)
-		if code := p.exitCode(); code != 0 || len(p.all) != 1 {
-			t.Errorf("%s: exit code %d, stderr:\n%s", stack, code, strings.Join(p.all, "\n"))
+		ln.Close()
+		dir := socketDir(t)
+		p := start(t, ln.Addr().String(), "--pprof-sockets="+dir, "--mutex-fraction=3")
+		p.readLines(3, " worker ")
+		workers := p.children()
+		want := []string{fmt.Sprintf("fiber_server: master pid=%d workers=3 addr=%s", p.cmd.Process.Pid, p.addr)}
+		for _, pid := range workers {
+			up := fmt.Sprintf("fiber_server: pprof pid=%d listening addr=%s/%d.sock", pid, dir, pid)
+			serves := fmt.Sprintf("fiber_server: worker pid=%d listening addr=%s", pid, p.addr)
+			if slices.Index(p.all, up) > slices.Index(p.all, serves) {
+				t.Errorf("worker %d listens before its profiles are up:\n%s", pid, strings.Join(p.all, "\n"))
+			}
+			want = append(want, up, serves)
+		}
+		if !slices.Equal(slices.Sorted(slices.Values(p.all)), slices.Sorted(slices.Values(want))) {
+			t.Errorf("stderr:\n%s\nwant:\n%s", strings.Join(p.all, "\n"), strings.Join(want, "\n"))
+		}
+		profiled(t, dir, workers, "sampling period=3\n")
+		keepAlive(t, p.addr)
+		began := time.Now()
+		p.signal(sig)
+		<-p.done
+		if anyRunning(workers) { // at once, without waiting
+			t.Error("a worker outlives the master")
+		}
+		if took := time.Since(began); took >= patience {
+			t.Errorf("the master lost its patience with idle workers: %v", took)
+		}
+		p.ends(0)
+		if left := sockets(t, dir); len(p.all) != len(want) || len(left) > 0 {
+			t.Errorf("left behind: %v; stderr:\n%s", left, strings.Join(p.all, "\n"))
 		}
 	}
 }
 
-func TestHelp(t *testing.T) {
-	out, err := exec.Command(programtest.Path("fiber_server"), "--help").Output()
-	for _, want := range []string{"GOMAXPROCS", "no-router", "/read-gz", "--block-rate-ns"} {
-		if err != nil || !strings.Contains(string(out), want) {
-			t.Errorf("no %s: %v: %s", want, err, out)
+func TestSingle(t *testing.T) {
+	for _, stack := range []string{stackFiber, stackFastHTTP, stackNetHTTP} {
+		dir := socketDir(t)
+		p := start(t, freeAddr(t), "--prefork=false", "--stack="+stack, "--pprof-sockets="+dir)
+		p.readLines(1, " single ")
+		pid := p.cmd.Process.Pid
+		want := []string{fmt.Sprintf("fiber_server: pprof pid=%d listening addr=%s/%d.sock", pid, dir, pid),
+			fmt.Sprintf("fiber_server: single pid=%d listening addr=%s", pid, p.addr)}
+		if more := p.children(); len(more) > 0 {
+			t.Errorf("%s: children: %v", stack, more)
+		}
+		profiled(t, dir, []int{pid}, "sampling period=5\n")
+		keepAlive(t, p.addr)
+		p.signal(syscall.SIGTERM)
+		p.ends(0)
+		if left := sockets(t, dir); !slices.Equal(p.all, want) || len(left) > 0 {
+			t.Errorf("%s: left behind: %v; stderr:\n%s", stack, left, strings.Join(p.all, "\n"))
 		}
 	}
 }
@@ -244,8 +230,7 @@ func TestHelp(t *testing.T) {
 // A worker that ends without being told to by the master counts as lost, whatever ended it.
 func TestWorkerLost(t *testing.T) {
 	for sig, ended := range map[syscall.Signal]string{syscall.SIGKILL: "signal: killed", syscall.SIGTERM: "exit status 0"} {
-		dir := socketDir(t)
-		p, workers := startMaster(t, "--pprof-sockets="+dir)
+		p, workers := startMaster(t)
 		if err := syscall.Kill(workers[1], sig); err != nil {
 			t.Fatal(err)
 		}
@@ -253,15 +238,10 @@ func TestWorkerLost(t *testing.T) {
 		if anyRunning(workers) {
 			t.Error("a worker outlives the master")
 		}
-		if code := p.exitCode(); code != statusLost {
-			t.Errorf("exit code %d, want 4", code)
-		}
+		p.ends(statusLost)
 		want := fmt.Sprintf("fiber_server: lost a worker (pid %d: %s); stopping", workers[1], ended)
 		if p.all[len(p.all)-1] != want {
 			t.Errorf("stderr:\n%s\nwant a last line %q", strings.Join(p.all, "\n"), want)
-		}
-		if left := sockets(t, dir); len(left) > 0 {
-			t.Errorf("left behind: %v", left)
 		}
 	}
 }
@@ -269,26 +249,14 @@ func TestWorkerLost(t *testing.T) {
 // A master that is killed takes its workers with it, even those that are stopped and cannot look for it. Their
 // sockets stay, and the next server in the same directory works.
 func TestMasterKilled(t *testing.T) {
-	for _, stopped := range []bool{false, true} {
-		dir := socketDir(t)
-		p, workers := startMaster(t, "--pprof-sockets="+dir)
-		for _, pid := range workers {
-			if stopped {
-				_ = syscall.Kill(pid, syscall.SIGSTOP)
-			}
-		}
-		p.signal(syscall.SIGKILL)
-		eventually(t, "no worker outlives its killed master", func() bool { return !anyRunning(workers) })
-		stale := sockets(t, dir)
-		second, _ := startMaster(t, "--pprof-sockets="+dir)
-		second.signal(syscall.SIGTERM)
-		if code := second.exitCode(); code != 0 {
-			t.Errorf("exit code %d", code)
-		}
-		if left := sockets(t, dir); len(stale) != 3 || !slices.Equal(left, stale) {
-			t.Errorf("left %v, want those of the first only: %v", left, stale)
-		}
-	}
+	dir := socketDir(t)
+	p, workers := startMaster(t, "--pprof-sockets="+dir)
+	_ = syscall.Kill(workers[0], syscall.SIGSTOP)
+	p.signal(syscall.SIGKILL)
+	eventually(t, "no worker outlives its killed master", func() bool { return !anyRunning(workers) })
+	second, _ := startMaster(t, "--pprof-sockets="+dir)
+	second.signal(syscall.SIGTERM)
+	second.ends(0)
 }
 
 func TestAddressInUse(t *testing.T) {
@@ -297,28 +265,23 @@ func TestAddressInUse(t *testing.T) {
 			p := start(t, freeAddr(t), first)
 			p.readLines(map[string]int{"--prefork=true": 3, "--prefork=false": 1}[first], " listening ")
 			other := start(t, p.addr, second)
+			other.ends(3)
 			want := "fiber_server: " + p.addr + " is already in use; stop the other server or choose another with --addr"
-			if code := other.exitCode(); code != 3 || !slices.Equal(other.all, []string{want}) {
-				t.Errorf("%s after %s: exit code %d, stderr:\n%s\nwant 3 and %q", second, first, code, strings.Join(other.all, "\n"), want)
+			if !slices.Equal(other.all, []string{want}) {
+				t.Errorf("%s after %s: stderr:\n%s\nwant %q", second, first, strings.Join(other.all, "\n"), want)
 			}
-			keepAlive(t, p.addr).Close() // the first server still answers
+			keepAlive(t, p.addr) // the first server still answers
 		}
 	}
 }
 
-func TestRefusedCalls(t *testing.T) {
-	for _, c := range []struct {
-		addr, flag string
-		code       int
-		want       string
-	}{
-		{"192.0.2.1:8083", "--prefork", 1, "--addr"}, // of documentation: no interface has it
-		{freeAddr(t), "--index=dice", 2, `invalid value "dice" for flag -index: give pool or gofakeit; see --help`},
-		{freeAddr(t), "--pprof-sockets=/dev/no", 2, "make one with mkdir"},
-	} {
-		p := start(t, c.addr, c.flag)
-		if code := p.exitCode(); code != c.code || len(p.all) != 1 || !strings.Contains(p.all[0], c.want) {
-			t.Errorf("exit code %d, stderr:\n%s", code, strings.Join(p.all, "\n"))
-		}
-	}
+func TestCalls(t *testing.T) {
+	programtest.Calls{
+		{[]string{"--help"}, 0, "GOMAXPROCS, a variable of Go's own"},
+		{[]string{"--help"}, 0, "no-router          the handler of"},
+		{[]string{"--help"}, 0, "/read-gz  the same products"},
+		{[]string{"--addr=192.0.2.1:8083"}, 1, "--addr"}, // of documentation: no interface has it
+		{[]string{"--index=dice"}, 2, `invalid value "dice" for flag -index: give pool or gofakeit; see --help`},
+		{[]string{"--pprof-sockets=/dev/no"}, 2, "make one with mkdir"},
+	}.Check(t, programtest.Path("fiber_server"))
 }

@@ -55,26 +55,18 @@ func parse(args []string, gomaxprocs string) (settings, error) {
 	fs.BoolVar(&s.prefork, "prefork", s.prefork, "")
 	fs.OneOf("index", &s.index, indexPool, indexGofakeit)
 	fs.Whole("write-buffer", &s.writeBuffer, 512, 1<<20)
-	fs.StringVar(&s.tunings, "tuning", "", "")
+	fs.Func("tuning", "", s.tune)
 	fs.Whole("spin-ns", &s.spinNs, 0, 1_000_000_000)
 	fs.BoolVar(&s.pprof, "pprof", false, "")
 	fs.Loopback("pprof-addr", &s.pprofAddr)
 	fs.Whole("mutex-fraction", &s.mutexFraction, 1, 1_000_000)
 	fs.Whole("block-rate-ns", &s.blockRateNs, 1, 1_000_000_000)
-	fs.Func("pprof-sockets", "", func(v string) error {
-		if s.sockets = v; v == "" || fiber.IsChild() {
-			return nil // a worker need not check again: its master has
-		}
-		return endpoint.Check(v)
-	})
+	endpoint.Flag(fs, &s.sockets)
 	if err := fs.Read(args, "a value is joined with =, as in --prefork=false; "); err != nil {
 		return s, err
 	}
 	if !program.HostPort(s.addr) {
 		return s, fmt.Errorf("--addr: %q is not accepted; give HOST:PORT, as in 127.0.0.1:8083", s.addr)
-	}
-	if name := s.unknown(); name != "" {
-		return s, fmt.Errorf("--tuning: %q is not accepted; give names from the list of tunings in --help, joined by commas", name)
 	}
 	// The Go runtime ignores a GOMAXPROCS that it cannot read. Here that would change the
 	// number of workers without notice.

@@ -28,17 +28,27 @@ const (
 type stack struct {
 	// serve answers the connections of a listener, until the stack is shut down.
 	serve func(net.Listener) error
-	// fork serves as one of a master's workers, with a socket of its own; only Fiber can.
-	fork func(addr string, listening func(net.Addr)) error
 	// shutdown takes no more connections and waits for the requests under way.
 	shutdown func(context.Context) error
-	app      *fiber.App // of Fiber
+	app      *fiber.App // of Fiber, which alone can serve as one of a master's workers
 }
 
 // A path is a route of the catalogue, with the function that makes its bodies.
 type path struct {
 	catalog.Route
 	body func() ([]byte, error)
+}
+
+// answer makes the answer to a request, which may only read.
+func (p *path) answer(reads bool) (code int, encoding string, body []byte) {
+	if !reads {
+		return http.StatusMethodNotAllowed, "", problem("method not allowed")
+	}
+	body, err := p.body()
+	if err != nil {
+		return http.StatusInternalServerError, "", problem(err.Error())
+	}
+	return http.StatusOK, p.Encoding, body
 }
 
 func paths(s settings, pool *catalog.Pool) (all []path) {
@@ -71,17 +81,9 @@ func newStack(s settings, pool *catalog.Pool) stack {
 		return stack{serve: srv.Serve, shutdown: srv.Shutdown}
 	}
 	app := newFiber(s, all)
-	return stack{
-		app:      app,
-		shutdown: app.ShutdownWithContext,
-		serve: func(ln net.Listener) error {
-			return app.Listener(ln, fiber.ListenConfig{DisableStartupMessage: true})
-		},
-		fork: func(addr string, listening func(net.Addr)) error {
-			return app.Listen(addr, fiber.ListenConfig{EnablePrefork: true, ListenerNetwork: network(addr),
-				DisableStartupMessage: true, ListenerAddrFunc: listening})
-		},
-	}
+	return stack{app: app, shutdown: app.ShutdownWithContext, serve: func(ln net.Listener) error {
+		return app.Listener(ln, fiber.ListenConfig{DisableStartupMessage: true})
+	}}
 }
 
 // newFiber makes the application that most experiments load.
@@ -140,9 +142,9 @@ func newFiber(s settings, all []path) *fiber.App {
 
 // newFastHTTP makes a server of fasthttp alone, without the router and context that Fiber adds to it.
 func newFastHTTP(s settings, all []path) *fasthttp.Server {
-	known := make(map[string]path)
+	known := make(map[string]*path)
 	for _, p := range all {
-		known[p.Path] = p
+		known[p.Path] = &p
 	}
 	return &fasthttp.Server{
 		WriteBufferSize: s.writeBuffer,
@@ -150,32 +152,17 @@ func newFastHTTP(s settings, all []path) *fasthttp.Server {
 		// Fiber sends no such header either, and the sizes of answers are compared.
 		NoDefaultServerHeader: true,
 		Handler: func(c *fasthttp.RequestCtx) {
-			if s.spinNs > 0 {
-				spin(s.spinNs)
+			spin(s.spinNs)
+			code, encoding, body := fasthttp.StatusNotFound, "", noRoute
+			if p, ok := known[string(c.Path())]; ok {
+				code, encoding, body = p.answer(c.IsGet() || c.IsHead())
+			}
+			if encoding != "" {
+				c.Response.Header.SetContentEncoding(encoding)
 			}
 			c.SetContentType(catalog.ContentType)
-			refuse := func(code int, text string) {
-				c.SetStatusCode(code)
-				c.Response.SetBodyRaw(problem(text))
-			}
-			p, ok := known[string(c.Path())]
-			if !ok {
-				refuse(fasthttp.StatusNotFound, "no such route")
-				return
-			}
-			if !c.IsGet() && !c.IsHead() {
-				refuse(fasthttp.StatusMethodNotAllowed, "method not allowed")
-				return
-			}
-			b, err := p.body()
-			if err != nil {
-				refuse(fasthttp.StatusInternalServerError, err.Error())
-				return
-			}
-			if p.Encoding != "" {
-				c.Response.Header.SetContentEncoding(p.Encoding)
-			}
-			c.Response.SetBodyRaw(b) // not copied, as under Fiber
+			c.SetStatusCode(code)
+			c.Response.SetBodyRaw(body) // not copied, as under Fiber
 		},
 	}
 }
@@ -184,10 +171,13 @@ func newFastHTTP(s settings, all []path) *fasthttp.Server {
 // of the other stacks. When it is shut down it drops requests whose heads are not complete, where the other
 // stacks answer them.
 func newNetHTTP(s settings, all []path) http.Handler {
-	// Without a length net/http would send bodies above 2 KB in chunks.
-	answer := func(w http.ResponseWriter, code int, body []byte) {
+	answer := func(w http.ResponseWriter, code int, encoding string, body []byte) {
 		header := w.Header()
+		if encoding != "" {
+			header.Set("Content-Encoding", encoding)
+		}
 		header.Set("Content-Type", catalog.ContentType)
+		// Without a length net/http would send bodies above 2 KB in chunks.
 		header.Set("Content-Length", strconv.Itoa(len(body)))
 		w.WriteHeader(code)
 		_, _ = w.Write(body) // an error means that the client has gone; the next read reports it
@@ -195,26 +185,13 @@ func newNetHTTP(s settings, all []path) http.Handler {
 	mux := http.NewServeMux()
 	for _, p := range all {
 		mux.HandleFunc(p.Path, func(w http.ResponseWriter, req *http.Request) {
-			if s.spinNs > 0 {
-				spin(s.spinNs)
-			}
-			if req.Method != http.MethodGet && req.Method != http.MethodHead {
-				answer(w, http.StatusMethodNotAllowed, problem("method not allowed"))
-				return
-			}
-			body, err := p.body()
-			if err != nil {
-				answer(w, http.StatusInternalServerError, problem(err.Error()))
-				return
-			}
-			if p.Encoding != "" {
-				w.Header().Set("Content-Encoding", p.Encoding)
-			}
-			answer(w, http.StatusOK, body)
+			spin(s.spinNs)
+			code, encoding, body := p.answer(req.Method == http.MethodGet || req.Method == http.MethodHead)
+			answer(w, code, encoding, body)
 		})
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusNotFound, problem("no such route"))
+		answer(w, http.StatusNotFound, "", noRoute)
 	})
 	return mux
 }
@@ -222,6 +199,9 @@ func newNetHTTP(s settings, all []path) http.Handler {
 // spin keeps a processor busy. It checks the wall clock, because reading the thread's CPU time takes a system
 // call; so a thread that is descheduled meanwhile uses less CPU time than that.
 func spin(ns int) {
+	if ns == 0 {
+		return // without a look at the clock, which costs too
+	}
 	for began := time.Now(); time.Since(began) < time.Duration(ns); {
 	}
 }
@@ -231,3 +211,5 @@ func problem(text string) []byte {
 	body, _ := json.Marshal(map[string]string{"error": text}) // a string always marshals
 	return body
 }
+
+var noRoute = problem("no such route")

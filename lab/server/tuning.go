@@ -1,7 +1,7 @@
 package main
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,14 +47,15 @@ var tunings = []tuning{
 // has tells whether a tuning was asked for.
 func (s settings) has(name string) bool { return slices.Contains(strings.Split(s.tunings, ","), name) }
 
-// unknown is the first name that is no tuning's; empty if there is none.
-func (s settings) unknown() string {
-	for name := range strings.SplitSeq(s.tunings, ",") {
-		if s.tunings != "" && !slices.ContainsFunc(tunings, func(one tuning) bool { return one.name == name }) {
-			return cmp.Or(name, ",")
+// tune takes names of tunings, joined by commas.
+func (s *settings) tune(names string) error {
+	for name := range strings.SplitSeq(names, ",") {
+		if !slices.ContainsFunc(tunings, func(one tuning) bool { return one.name == name }) {
+			return errors.New("give names from its list of tunings, joined by commas")
 		}
 	}
-	return ""
+	s.tunings = names
+	return nil
 }
 
 // configure makes the changes that are Fiber's or fasthttp's own settings.

@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -28,7 +26,12 @@ var seen = map[string]func(t *testing.T, v stack, url string) bool{
 	"raw-headers": func(_ *testing.T, v stack, _ string) bool {
 		return v.app.Server().DisableHeaderNamesNormalizing
 	},
-	"reduce-memory": func(_ *testing.T, v stack, _ string) bool { return readsByteFirst(v) },
+	"reduce-memory": func(t *testing.T, v stack, _ string) bool {
+		conn, server := connect(t, v)
+		fmt.Fprint(conn, "GET /simple HTTP/1.1\r\nHost: x\r\n\r\n")
+		_, _ = conn.Read(make([]byte, 1000))
+		return <-server.reads == 1 // of a byte: it needs no buffer until a request has come
+	},
 	"small-read-buffer": func(t *testing.T, _ stack, url string) bool {
 		return ask(t, url+"/simple", http.Header{"Cookie": {strings.Repeat("x",
 			2*smallReadBuffer)}}).StatusCode == http.StatusRequestHeaderFieldsTooLarge
@@ -49,12 +52,10 @@ func TestTunings(t *testing.T) {
 		}
 		t.Run(one.name, func(t *testing.T) {
 			v, url := serveStack(t, func(s *settings) { s.tunings = one.name })
-			ask(t, url+"/simple", nil) // it has started, before anything looks into it
 			if sees != nil && !sees(t, v, url) {
 				t.Error("it is not in force")
 			}
 			plain, without := serveStack(t, func(*settings) {})
-			ask(t, without+"/simple", nil)
 			if sees != nil && sees(t, plain, without) {
 				t.Error("it is in force without being asked for")
 			}
@@ -80,30 +81,6 @@ func TestTuningsTogether(t *testing.T) {
 	}
 }
 
-type asked struct {
-	*http.Response
-	text string
-}
-
-func ask(t *testing.T, url string, header http.Header) asked {
-	t.Helper()
-	req, err := http.NewRequest("GET", url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header = header
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return asked{resp, string(text)}
-}
-
 // copies tells whether an answer of /read holds bytes of its own and not the pool's.
 func copies(v stack) bool {
 	var c fasthttp.RequestCtx
@@ -115,29 +92,4 @@ func copies(v stack) bool {
 		}
 	}
 	return true
-}
-
-// readsByteFirst tells whether the server waits for a request with a read of one byte: it
-// then needs no buffer until that has come.
-func readsByteFirst(v stack) bool {
-	ours, theirs := net.Pipe()
-	defer ours.Close()
-	reads := make(chan int, 10)
-	go func() { _ = v.app.Server().ServeConn(readingConn{theirs, reads}) }()
-	fmt.Fprint(ours, "GET /simple HTTP/1.1\r\nHost: x\r\n\r\n")
-	_, _ = ours.Read(make([]byte, 1000))
-	return <-reads == 1
-}
-
-type readingConn struct {
-	net.Conn
-	reads chan int
-}
-
-func (c readingConn) Read(b []byte) (int, error) {
-	select {
-	case c.reads <- len(b):
-	default:
-	}
-	return c.Conn.Read(b)
 }

@@ -43,20 +43,13 @@ func generate(seed uint64, n int) []Product {
 	// A faker without a lock: New would draw the same values, but lock a mutex that
 	// nothing else uses.
 	f := gofakeit.NewFaker(rand.NewPCG(seed, streamProducts), false)
-	sh := shared{
-		brands:    drawDistinct(brandCount, f.Company),
-		sentences: drawDistinct(sentenceCount, func() string { return f.LoremIpsumSentence(wordsPerSentence) }),
-	}
+	brands := drawDistinct(brandCount, f.Company)
+	sentences := drawDistinct(sentenceCount, func() string { return f.LoremIpsumSentence(wordsPerSentence) })
 	products := make([]Product, n)
 	for i := range products {
-		products[i] = drawProduct(f, sh)
+		products[i] = drawProduct(f, brands, sentences)
 	}
 	return products
-}
-
-// shared is the data that several products use.
-type shared struct {
-	brands, sentences []string
 }
 
 func drawDistinct(n int, draw func() string) []string {
@@ -72,31 +65,27 @@ func drawDistinct(n int, draw func() string) []string {
 }
 
 func drawDescription(f *gofakeit.Faker, sentences []string) string {
-	var b strings.Builder
-	for p := range paragraphs {
-		if p > 0 {
-			b.WriteString("\n\n")
+	all := make([]string, paragraphs)
+	for p := range all {
+		drawn := make([]string, sentencesPerPara)
+		for s := range drawn {
+			drawn[s] = sentences[f.Number(0, len(sentences)-1)]
 		}
-		for s := range sentencesPerPara {
-			if s > 0 {
-				b.WriteByte(' ')
-			}
-			b.WriteString(sentences[f.Number(0, len(sentences)-1)])
-		}
+		all[p] = strings.Join(drawn, " ")
 	}
-	return b.String()
+	return strings.Join(all, "\n\n")
 }
 
-func drawProduct(f *gofakeit.Faker, sh shared) Product {
+func drawProduct(f *gofakeit.Faker, brands, sentences []string) Product {
 	p := Product{
 		ID:          f.UUID(),
 		Name:        f.ProductName(),
-		Brand:       sh.brands[f.Number(0, len(sh.brands)-1)],
+		Brand:       brands[f.Number(0, len(brands)-1)],
 		Category:    f.ProductCategory(),
 		Price:       Cents(f.Number(199, 99_999)),
 		Rating:      float64(f.Number(10, 50)) / 10,
 		ReviewCount: f.Number(0, 5_000),
-		Description: drawDescription(f, sh.sentences),
+		Description: drawDescription(f, sentences),
 		Tags:        make([]string, f.Number(5, 15)),
 		Attributes: Attributes{
 			Color:          f.Color(),

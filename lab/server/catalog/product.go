@@ -7,14 +7,11 @@ import "strconv"
 // one bit is enough to change the pool's digest.
 type Cents int64
 
-// Float returns the price in units of the currency.
-func (c Cents) Float() float64 { return float64(c) / 100 }
-
 // MarshalJSON writes the price as a JSON number with two decimals. It is used for the
 // pool, which is serialised once; the aggregate of each request uses plain floats, which
 // encoding/json writes faster.
 func (c Cents) MarshalJSON() ([]byte, error) {
-	return strconv.AppendFloat(nil, c.Float(), 'f', 2, 64), nil
+	return strconv.AppendFloat(nil, float64(c)/100, 'f', 2, 64), nil
 }
 
 // A Product is one item as /read serves it.

@@ -2,8 +2,6 @@
 // without making its bodies, which package catalog does.
 package route
 
-import "slices"
-
 // A Route is a path that the lab's servers answer.
 type Route struct {
 	Path string
@@ -40,5 +38,5 @@ func Paths(null bool) (paths []string) {
 			paths = append(paths, r.Path)
 		}
 	}
-	return slices.Clip(paths)
+	return paths
 }

@@ -46,9 +46,6 @@ type Rates struct {
 	BlockRateNs   int // one blocking event for each so many nanoseconds blocked
 }
 
-// Path is the path of a process's socket, by process id.
-func Path(dir string, pid int) string { return filepath.Join(dir, strconv.Itoa(pid)+".sock") }
-
 // Check returns why sockets cannot be in dir. Profiles reveal what a process did, and anyone who can connect can slow it
 // down. The directory must keep other users out, since not every system checks the mode of a socket.
 func Check(dir string) error {
@@ -62,6 +59,14 @@ func Check(dir string) error {
 	return nil
 }
 
+// Flag adds --pprof-sockets, which takes a directory that Check lets pass.
+func Flag(fs program.Flags, dir *string) {
+	fs.Func("pprof-sockets", "", func(v string) error {
+		*dir = v
+		return Check(v)
+	})
+}
+
 // Serve opens a program's socket in the directory of its --pprof-sockets, which the caller has checked with Check, and
 // serves the profiles on it until the process ends or stop is called. Without a directory it does nothing. On failure it
 // prints a message that names the flag, and returns no stop and the exit status.
@@ -69,7 +74,7 @@ func Serve(dir string, rates Rates, p program.Program) (stop func(), status int)
 	if dir == "" {
 		return func() {}, program.OK
 	}
-	path := Path(dir, os.Getpid())
+	path := filepath.Join(dir, strconv.Itoa(os.Getpid())+".sock")
 	_ = os.Remove(path) // of a killed process with the same id
 	ln, err := net.Listen("unix", path)
 	if err != nil {

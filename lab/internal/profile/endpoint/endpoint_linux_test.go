@@ -36,7 +36,7 @@ func TestDirectoriesThatLetOthersInAreRefused(t *testing.T) {
 		}
 	}
 	// A process may get the id of a killed one, and then takes over its socket.
-	dead, err := net.Listen("unix", Path(path("own"), os.Getpid()))
+	dead, err := net.Listen("unix", path(fmt.Sprintf("own/%d.sock", os.Getpid())))
 	if err != nil {
 		t.Fatal(err)
 	}
