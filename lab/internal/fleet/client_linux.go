@@ -46,14 +46,12 @@ func Called(args []string) (status int, is bool) {
 // say answers each line with this machine.
 func say(in io.Reader, out io.Writer) error {
 	input, output := json.NewDecoder(in), json.NewEncoder(out)
-	for {
-		if err := input.Decode(&struct{}{}); err != nil {
-			return nil
-		}
+	for input.Decode(&struct{}{}) == nil {
 		if err := output.Encode(reading()); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // longestWait is after how long without a word a client takes the network to be cut, and ends.

@@ -53,14 +53,11 @@ const (
 
 // Open makes hosts ready, side by side. An error names the host.
 func Open(ctx context.Context, names []string) (*Fleet, error) {
-	f := &Fleet{Hosts: make([]Host, len(names))}
-	var err error
-	if f.self, err = os.Executable(); err == nil && program() == "" {
-		err = fmt.Errorf("%s cannot be read, so it cannot be copied", f.self)
-	}
+	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
+	f := &Fleet{Hosts: make([]Host, len(names)), self: self}
 	for i, name := range names {
 		switch {
 		case name == "" || name[0] == '-' || strings.ContainsAny(name, "= \t'"):
@@ -120,12 +117,9 @@ func (f *Fleet) ready(ctx context.Context, name string) (h Host, err error) {
 			name, strict.Line(lines[0], 60))
 	}
 	h.reaches, h.Path = lines[2], lines[3]
-	own, err := system()
 	switch has, _, _ := strings.Cut(lines[4], " "); {
-	case err != nil:
-		return h, err
-	case lines[1] != own:
-		return h, fmt.Errorf("%s is %s, and this program is for %s", name, lines[1], own)
+	case lines[1] != system():
+		return h, fmt.Errorf("%s is %s, and this program is for %s", name, lines[1], system())
 	case net.ParseIP(h.reaches).To4() == nil:
 		return h, fmt.Errorf("%s was not reached by IPv4, but from %q; add AddressFamily inet to its entry in ~/.ssh/config", name, h.reaches)
 	case device(h.reaches) == "":
@@ -155,10 +149,8 @@ func (h *Host) look(ctx context.Context) error {
 	defer t.End()
 	for range 5 {
 		asked := time.Now()
-		if err = t.Tell(struct{}{}); err == nil {
-			err = t.Hear(ctx, within, &h.Machine)
-		}
-		if err != nil {
+		_ = t.Tell(struct{}{}) // if it has ended, it is not heard
+		if err := t.Hear(ctx, within, &h.Machine); err != nil {
 			return why(h.Name, t.Proc, err)
 		}
 		if took := time.Since(asked); h.Trip == 0 || took < h.Trip {
@@ -234,8 +226,8 @@ var program = sync.OnceValue(func() string {
 })
 
 // system is this machine's kernel and processor, as uname has them.
-func system() (string, error) {
+func system() string {
 	var u unix.Utsname
-	err := unix.Uname(&u)
-	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Machine[:]), err
+	_ = unix.Uname(&u) // which every Unix has
+	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Machine[:])
 }

@@ -7,20 +7,19 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/slots"
+	"github.com/line-rate/line-rate/lab/internal/measure"
 )
 
-// A Fleet is this machine, where servers are, and the hosts that load them. It is the link between them.
+// A Fleet is this machine, where servers are, and the hosts that load them. It is the link between them, of which the
+// engine reads nothing: the relay reads what passes, slot by slot.
 type Fleet struct {
-	Hosts []Host
-	self  string // this program
+	measure.Loopback // servers run here
+	Hosts            []Host
+	self             string // this program
 }
 
 // Host is the servers' address.
 func (f *Fleet) Host() string { return f.Hosts[0].reaches }
-
-// Server is the command itself: servers run here.
-func (f *Fleet) Server(argv []string) []string { return argv }
 
 // Client is the relay in place of a client of this machine.
 func (f *Fleet) Client([]string) []string {
@@ -31,14 +30,6 @@ func (f *Fleet) Client([]string) []string {
 	}
 	return argv
 }
-
-// Read has nothing: what passes is read by the relay, slot by slot.
-func (f *Fleet) Read() (slots.Passed, error) { return slots.Passed{}, nil }
-
-func (f *Fleet) PID() int      { return 0 }
-func (f *Fleet) Wrappers() int { return 0 }
-func (f *Fleet) Lost() bool    { return false }
-func (f *Fleet) Down()         {}
 
 // device is the interface that has an address; empty if none has.
 func device(address string) string {

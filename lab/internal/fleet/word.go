@@ -48,19 +48,6 @@ func countsOf(h *load.Histogram) (c counts) {
 	return c
 }
 
-// mostCounts is more than a client answers in a block.
-const mostCounts = 1e9
-
-// total is how many it has; below 0 if that cannot be.
-func (c counts) total() (n int64) {
-	for _, one := range c {
-		if n += one[1]; one[1] < 0 || n > mostCounts {
-			return -1
-		}
-	}
-	return n
-}
-
 // addTo counts them once more. Each time is the upper edge of its step, so it finds its place again, and only the
 // mean is off, by less than a thousandth.
 func (c counts) addTo(h *load.Histogram) {
