@@ -47,26 +47,41 @@ func TestHelpNamesEveryKnob(t *testing.T) {
 
 // Each is refused in one line that says what is wrong, before the journal is read.
 func TestACallThatIsWrongIsRefusedInOneLine(t *testing.T) {
-	for _, c := range []struct {
-		args []string
-		says string
-	}{
-		{[]string{"new", "experiment"}, `expected "<name>"; see lab help new experiment`},
-		{[]string{"new"}, "see lab help new"},
-		{[]string{"run", "11-theads"}, `no experiment "11-theads"; did you mean "11-threads"?`},
-		{[]string{"run", "nothing-like-it"}, "lab/experiments has a file for each"},
-		{[]string{"reproduce", "99"}, `no entry and no experiment is called "99"`},
-		{[]string{"run", "11-threads", "--blocks", "-1"}, "--blocks -1: use 1 to 1000"},
-		{[]string{"run", "11-threads", "--port", "-5"}, "--port -5: use 1 to 65535"},
-		{[]string{"run", "11-threads", "--host", ""}, "--host is given and empty"},
-		{[]string{"run", "a\x1b]0;pwn\a"}, `\x1b]0;pwn`},
-		{[]string{"a\x1b[2J"}, `a\x1b[2J`},
-	} {
+	refused := func(says string, args ...string) {
+		t.Helper()
 		var out, errs bytes.Buffer
-		status := command(context.Background(), c.args, &out, &errs)
-		if status != exitFailed || !strings.Contains(errs.String(), c.says) || strings.Count(errs.String(), "\n") != 1 ||
+		status := command(context.Background(), args, &out, &errs)
+		if status != exitFailed || !strings.Contains(errs.String(), says) || strings.Count(errs.String(), "\n") != 1 ||
 			errs.Len() > 500 || strings.ContainsAny(errs.String(), "\x1b\a") || out.Len() > 0 {
-			t.Errorf("%.60q: exit %d, %q, want %q", c.args, status, errs.String(), c.says)
+			t.Errorf("%.60q: exit %d, %q, want %q", args, status, errs.String(), says)
 		}
 	}
+	for _, c := range []struct{ call, says string }{
+		{"frobnicate", `no command "frobnicate"`},
+		{"reproduse", `no command "reproduse", did you mean "reproduce"?`},
+		{"new experiment", `expected "<name>"; see lab help new experiment`},
+		{"new", "see lab help new"},
+		{"run", "one experiment"},
+		{"run 11-theads", `no experiment "11-theads"; did you mean "11-threads"?`},
+		{"run nothing-like-it", "lab/experiments has a file for each"},
+		{"run 11-threads 98-other", "unexpected argument 98-other; see lab help run"},
+		{"run 11-threads --blocks -1", "--blocks -1: use 1 to 1000"},
+		{"run 11-threads -port 0", "--port 0: use 1 to 65535"},
+		{"run 11-threads --budget 25h", "--budget 25h0m0s: use 1s to 24h"},
+		{"run 11-threads --budget 5", "write it with its unit, as 90s or 20m"},
+		{"run 11-threads --host", "--host: expected string value but nothing follows"},
+		{"run 11-threads --prot 1", `unknown flag --prot, did you mean "--port"? (see lab help run)`},
+		{"run a\x1b]0;pwn\a", `\x1b]0;pwn`},
+		{"a\x1b[2J", `a\x1b[2J`},
+		{"reproduce 99", `no entry and no experiment is called "99"`},
+		{"reproduce --all 11", "not both"},
+		{"check now", "unexpected argument now"},
+		{"tune aply rps", `must be one of "plan"`},
+		{"tune plan rsp", `no knob "rsp"; did you mean "rps"? There are rps`},
+	} {
+		refused(c.says, strings.Fields(c.call)...)
+	}
+	refused("--host is given and empty", "run", "11-threads", "--host", "")
+	t.Chdir(t.TempDir())
+	refused("not inside a clone", "check")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -172,34 +173,20 @@ func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone 
 func (c *clone) link(old, name string) {
 	c.t.Helper()
 	path := filepath.Join(c.root, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		c.t.Fatal(err)
-	}
-	if err := os.Symlink(old, path); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Symlink(old, path)); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
 func (c *clone) write(name, text string) {
 	c.t.Helper()
-	path := filepath.Join(c.root, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		c.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		c.t.Fatal(err)
-	}
+	archivetest.Write(c.t, filepath.Join(c.root, name), text)
 }
 
 // edit changes the experiment.
 func (c *clone) edit(old, new string) {
 	c.t.Helper()
-	const name = "lab/experiments/99-tiny.toml"
-	text, err := os.ReadFile(filepath.Join(c.root, name))
-	if err != nil || !bytes.Contains(text, []byte(old)) {
-		c.t.Fatalf("%v; no %q in %s", err, old, name)
-	}
-	c.write(name, strings.Replace(string(text), old, new, 1))
+	archivetest.Edit(c.t, filepath.Join(c.root, "lab/experiments/99-tiny.toml"), old, new)
 }
 
 func (c *clone) command(args ...string) *exec.Cmd {
@@ -320,14 +307,13 @@ func (c *clone) processes() []string {
 	return out
 }
 
-// eventually waits for a condition until a limit; it does not test speed. Many conditions
-// look at every process of the machine, which costs milliseconds.
-func eventually(t *testing.T, within time.Duration, what string, ok func() bool) {
+// until waits for a condition; it does not test speed. Many conditions look at every process of the machine,
+// which costs milliseconds.
+func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if ok() {
-			return
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
 		}
 	}
-	t.Fatalf("not within %v: %s", within, what)
 }

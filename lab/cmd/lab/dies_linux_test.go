@@ -1,10 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -13,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/proc"
 	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
@@ -24,22 +20,12 @@ func (c *clone) underWay() (cmd *exec.Cmd, end func() said) {
 	end = begin(c.t, cmd)
 	// Well into the measured part: starting and the short warm-up cost the client less
 	// CPU time than this.
-	eventually(c.t, 60*time.Second, "a loaded trial", func() bool {
-		return c.pid("fiber_server") > 0 && max(ticks(c.pid("autocannon")), ticks(c.pid("http_load"))) > 70
+	until(c.t, "a loaded trial", func() bool {
+		client := max(c.pid("autocannon"), c.pid("http_load"))
+		spent, _ := proc.Time(client)
+		return c.pid("fiber_server") > 0 && client > 0 && spent > 700*time.Millisecond
 	})
 	return cmd, end
-}
-
-// ticks is the CPU time of a process, in hundredths of a second; 0 if it has ended.
-func ticks(pid int) int {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(f) < 13 {
-		return 0
-	}
-	user, _ := strconv.Atoi(f[11])
-	system, _ := strconv.Atoi(f[12])
-	return user + system
 }
 
 // pid finds a running process of the clone by its command line. Wrappers that only have
@@ -76,34 +62,11 @@ func TestNothingIsLeftBehind(t *testing.T) {
 				if sig != syscall.SIGKILL && !strings.Contains(s.complaint(t), "interrupted") {
 					t.Errorf("complaint: %s", s.err)
 				}
-				eventually(t, 5*time.Second, "all processes gone", func() bool { return len(c.processes()) == 0 })
+				until(t, "all processes gone", func() bool { return len(c.processes()) == 0 })
 				if files := c.files(); len(files) > 0 {
 					t.Errorf("files in data/: %v", files)
 				}
 			})
-		}
-	}
-}
-
-func expectInvalid(t *testing.T, f *results.File, gate string) {
-	t.Helper()
-	for _, trial := range f.Trials {
-		for _, r := range trial.Reasons {
-			if r.Gate == gate && !trial.Valid {
-				return
-			}
-		}
-	}
-	b, _ := json.Marshal(f.Trials)
-	t.Errorf("no trial is invalid by %s: %s", gate, b)
-}
-
-func expectAllInvalid(t *testing.T, f *results.File, gate string) {
-	t.Helper()
-	expectInvalid(t, f, gate)
-	for _, trial := range f.Trials {
-		if trial.Valid {
-			t.Errorf("trial %d is valid in spite of %s", trial.Seq, gate)
 		}
 	}
 }

@@ -8,29 +8,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/tune"
 	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
 
-// turning changes a clone's experiment into one that turns RPS and RFS.
-func turning(t *testing.T, c *clone) {
-	c.link(labBinary, ".tools/bin/lab")
-	c.env = append(c.env, "LINE_RATE_STATE="+t.TempDir())
-	c.edit("name = \"workers\"\nlevels = [1, 2]",
-		"name = \"rps\"\nlevels = [false, true]\n[[factors]]\nname = \"rfs\"\nlevels = [false, true]")
-	c.edit("pipelining = 1", "pipelining = 1\nworkers = 1")
-}
-
 // flowTable is the only one of these knobs with a value for the whole machine.
 const flowTable = "/proc/sys/net/core/rps_sock_flow_entries"
-
-// Only one test at a time may look at it.
-var flowTableTaken sync.Mutex
 
 func flows(t *testing.T) string {
 	t.Helper()
@@ -39,57 +25,6 @@ func flows(t *testing.T) string {
 		t.Skipf("needs this kernel to have RFS: %v", err)
 	}
 	return string(b)
-}
-
-// A machine on which a knob may not be turned does not count against the claim.
-func TestKnobsOutOfReach(t *testing.T) {
-	t.Parallel()
-	if tune.Reach("rps", nil) == nil {
-		t.Skip("needs not to be root: here RPS can be turned")
-	}
-	c := newClone(t, netns, "/simple", 1, 1)
-	turning(t, c)
-	if s := c.run(); s.status != exitHeld || !strings.Contains(s.out, "root") {
-		t.Errorf("status %d: %s", s.status, s.out)
-	}
-	if found, _ := filepath.Glob(filepath.Join(c.root, "data/results/*/*.json")); len(found) > 0 {
-		t.Errorf("results of nothing: %q", found)
-	}
-}
-
-func TestKnobsAreTurnedForATrialAndBack(t *testing.T) {
-	if err := tune.Reach("rps", nil); err != nil {
-		t.Skip(err)
-	}
-	t.Parallel()
-	flowTableTaken.Lock()
-	defer flowTableTaken.Unlock()
-	before := flows(t)
-	wiretest.NeedsWire(t)
-	c := newClone(t, netns, "/simple", 1, 1)
-	turning(t, c)
-	// RFS has an effect only where RPS is on; half of the combinations show both.
-	c.edit("[[factors]]\nname = \"rps\"\nlevels = [false, true]\n", "")
-	c.edit("workers = 1", "workers = 1\nrps = true")
-	s := c.run()
-	f := c.only()
-	if s.status == exitFailed {
-		t.Fatalf("status %d", s.status)
-	}
-	for _, cond := range f.Conditions {
-		rfs, _ := cond.Levels["rfs"].Bool()
-		lines := strings.Join(cond.Commands, "\n")
-		if !strings.Contains(lines, "tune-rps.sh hold") ||
-			strings.Count(lines, "tune-rfs.sh hold") != map[bool]int{true: 2}[rfs] {
-			t.Errorf("%s: %s", cond.Levels.Key(), lines)
-		}
-	}
-	if after := flows(t); after != before {
-		t.Errorf("the flow table was %q and is %q", before, after)
-	}
-	if left := held(t, c); left != "" {
-		t.Errorf("originals are still held:\n%s", left)
-	}
 }
 
 // held reads the journal of the knobs' original values.
@@ -106,12 +41,16 @@ func held(t *testing.T, c *clone) string {
 // turned starts a run in which RFS is on, and waits until it is.
 func turned(t *testing.T) (c *clone, cmd *exec.Cmd, end func() said) {
 	t.Helper()
+	if err := tune.Reach("rps", nil); err != nil {
+		t.Skip(err)
+	}
 	wiretest.NeedsWire(t)
 	before := flows(t)
 	c = newClone(t, netns, "/simple", 1, 10)
-	turning(t, c)
-	c.edit("name = \"rfs\"\nlevels = [false, true]", "name = \"replicate\"\nlevels = [1, 2]")
-	c.edit("workers = 1", "workers = 1\nrfs = true")
+	c.link(labBinary, ".tools/bin/lab")
+	c.env = append(c.env, "LINE_RATE_STATE="+t.TempDir())
+	c.edit("name = \"workers\"\nlevels", "name = \"replicate\"\nlevels")
+	c.edit("pipelining = 1", "pipelining = 1\nworkers = 1\nrfs = true")
 	cmd = c.run99()
 	end = begin(t, cmd)
 	t.Cleanup(func() { finish(t, c.command("tune", "restore")) })
@@ -121,12 +60,7 @@ func turned(t *testing.T) (c *clone, cmd *exec.Cmd, end func() said) {
 
 // However the lab ends, the machine has its old settings again.
 func TestKnobsComeBackWhenTheLabDies(t *testing.T) {
-	if err := tune.Reach("rps", nil); err != nil {
-		t.Skip(err)
-	}
 	t.Parallel()
-	flowTableTaken.Lock()
-	defer flowTableTaken.Unlock()
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
 		t.Run(sig.String(), func(t *testing.T) {
 			before := flows(t)
@@ -149,15 +83,6 @@ func TestKnobsComeBackWhenTheLabDies(t *testing.T) {
 	}
 }
 
-func until(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
-}
-
 // killed kills the lab of a clone with all that it has started, and first what would
 // restore the settings, so that nothing does.
 func (c *clone) killed() {
@@ -177,11 +102,6 @@ func (c *clone) killed() {
 // What a run that was killed has left turned is no part of the next one, though that
 // turns no knob; what somebody has turned by hand is neither undone nor measured with.
 func TestALaterRunDoesNotInheritASetting(t *testing.T) {
-	if err := tune.Reach("rps", nil); err != nil {
-		t.Skip(err)
-	}
-	flowTableTaken.Lock()
-	defer flowTableTaken.Unlock()
 	before := flows(t)
 	c, _, end := turned(t)
 	c.killed()
@@ -199,12 +119,9 @@ func TestALaterRunDoesNotInheritASetting(t *testing.T) {
 	if !strings.Contains(s.err, "restored "+flowTable) || flows(t) != before {
 		t.Errorf("the flow table is %q; it said\n%s", flows(t), s.err)
 	}
-	kernel := c.only().Provenance.Kernel
-	for name, want := range map[string]string{"net.core.rps_sock_flow_entries": strings.TrimSpace(before),
-		"rps_cpus": kernel["rps_cpus"], "rps_flow_cnt": kernel["rps_flow_cnt"], "irqbalance": "does not run"} {
-		if kernel[name] != want || want == "" {
-			t.Errorf("provenance says that %s is %q, want %q", name, kernel[name], want)
-		}
+	if k := c.only().Provenance.Kernel; k["net.core.rps_sock_flow_entries"] != strings.TrimSpace(before) || k["rps_cpus"] == "" ||
+		k["rps_flow_cnt"] == "" || k["irqbalance"] != "does not run" {
+		t.Errorf("provenance says %v", k)
 	}
 
 	if s := finish(t, c.command("tune", "apply", "rfs", "--table-only", "--entries", "4096")); s.status != exitHeld {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,18 +17,16 @@ import (
 func TestNamespacesOff(t *testing.T) {
 	t.Parallel()
 	c := newClone(t, netns, "/read", 6, 1)
-	inside := []string{"--user", "--map-root-user", "sh", "-c", "echo 0 >/proc/sys/user/max_net_namespaces && exec \"$@\"", "sh"}
-	if err := exec.Command("unshare", append(inside, "true")...).Run(); err != nil {
+	inside := []string{"unshare", "--user", "--map-root-user", "sh", "-c",
+		"echo 0 >/proc/sys/user/max_net_namespaces && exec \"$@\"", "sh"}
+	if err := exec.Command(inside[0], append(inside[1:], "true")...).Run(); err != nil {
 		t.Skipf("a user namespace of its own is needed to have a kernel that refuses: %v", err)
 	}
-	cmd := c.run99()
-	refused := exec.Command("unshare", append(inside, cmd.Args...)...)
-	refused.Dir, refused.Env = cmd.Dir, cmd.Env
-	s := finish(t, refused)
+	s := finish(t, by(c.run99(), inside...))
 	if s.status != exitHeld {
 		t.Errorf("exit %d, want %d: not applicable is no failure", s.status, exitHeld)
 	}
-	if found, _ := filepath.Glob(filepath.Join(c.root, "data/results/*/*.json")); len(found) > 0 {
+	if found := c.files(); len(found) > 0 {
 		t.Errorf("results of nothing: %q", found)
 	}
 	if !strings.Contains(s.out, "not applicable  not measured: no netns topology here:") {
@@ -35,53 +34,6 @@ func TestNamespacesOff(t *testing.T) {
 	}
 	if got := finish(t, c.command("check")); got.status != exitHeld {
 		t.Errorf("lab check exits %d", got.status)
-	}
-}
-
-func TestClearRefusals(t *testing.T) {
-	const experiment = "lab/experiments/99-tiny.toml"
-	tests := map[string]struct {
-		spoil func(c *clone)
-		want  []string
-	}{
-		"port in use": {func(c *clone) {
-			l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(c.port))
-			if err != nil {
-				c.t.Fatal(err)
-			}
-			c.t.Cleanup(func() { l.Close() })
-		}, []string{"99-tiny", "already in use", "--port"}},
-		"no autocannon": {func(c *clone) { os.Remove(filepath.Join(c.root, "node_modules")) },
-			[]string{"autocannon is not installed", "make setup"}},
-		"no server": {func(c *clone) { os.Remove(filepath.Join(c.root, ".tools/bin/fiber_server")) },
-			[]string{"the server cannot be started: server.sh: the server is not built", "make build"}},
-		"corrupt TOML": {func(c *clone) { c.write(experiment, "entry = \"99\"\ntitle = ") },
-			[]string{"99-tiny.toml", "line 2"}},
-		"results of version 99": {func(c *clone) { c.write("data/results/99-tiny/old.json", `{"schema_version": 99}`) },
-			[]string{"data/results/99-tiny/old.json", "/schema_version", "99"}},
-		"truncated results": {func(c *clone) { c.write("data/results/99-tiny/old.json", "{\n\"schema_version\": 1,") },
-			[]string{"data/results/99-tiny/old.json", "line 2"}},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := newClone(t, loopback, "/read", 1, 1)
-			test.spoil(c)
-			before := c.files()
-			s := c.run()
-			if s.status != exitFailed {
-				t.Errorf("exit %d, want %d", s.status, exitFailed)
-			}
-			line := s.complaint(t)
-			for _, w := range test.want {
-				if !strings.Contains(line, w) {
-					t.Errorf("%q lacks %q", line, w)
-				}
-			}
-			if after := c.files(); len(after) != len(before) {
-				t.Errorf("files in data/ were %v, are %v", before, after)
-			}
-		})
 	}
 }
 
@@ -101,41 +53,127 @@ func TestSecondLabWaitsItsTurn(t *testing.T) {
 	}
 }
 
-func TestWrongCalls(t *testing.T) {
-	t.Parallel()
+// by has other words start a command.
+func by(cmd *exec.Cmd, words ...string) *exec.Cmd {
+	again := exec.Command(words[0], append(words[1:], cmd.Args...)...)
+	again.Dir, again.Env = cmd.Dir, cmd.Env
+	return again
+}
+
+// without gives the clone a PATH that lacks a program.
+func (c *clone) without(missing string) {
+	c.t.Helper()
+	for _, name := range []string{"env", "bash", "sh", "dirname", "taskset", "node", "git"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			c.t.Skip(err)
+		}
+		if name != missing {
+			c.link(path, "bin/"+name)
+		}
+	}
+	c.env = append(c.env, "PATH="+filepath.Join(c.root, "bin"))
+}
+
+// Too few open files keep the experiment from being run here, and no other beside it; what to do is said.
+func TestFewOpenFilesAreSaid(t *testing.T) {
 	c := newClone(t, loopback, "/read", 1, 1)
-	for _, test := range []struct {
-		args []string
-		want string
+	s := finish(t, by(c.run99(), "sh", "-c", "ulimit -n 60; exec \"$@\"", "sh"))
+	for _, w := range []string{"nothing of 99-tiny can be measured here",
+		"server and client need 68 open files each, and the hard limit is 60", "prlimit --pid $$ --nofile=136:136"} {
+		if !strings.Contains(s.err+s.out, w) {
+			t.Errorf("%q lacks %q", s.err+s.out, w)
+		}
+	}
+	if s.status == exitFailed || strings.Contains(s.err, "trial ") {
+		t.Errorf("exit %d, %s", s.status, s.err)
+	}
+}
+
+// What would make each trial fail, or keep the run from being written, is said before the first trial, in one line,
+// and nothing is left behind.
+func TestWhatNoRunCanDoWithoutIsAskedForFirst(t *testing.T) {
+	const experiment = "lab/experiments/99-tiny.toml"
+	remove := func(name string) func(*clone) {
+		return func(c *clone) { os.RemoveAll(filepath.Join(c.root, name)) }
+	}
+	put := func(name, text string) func(*clone) { return func(c *clone) { c.write(name, text) } }
+	for name, test := range map[string]struct {
+		spoil  func(c *clone)
+		mounts string // what a shell with a mount namespace of its own does before
+		want   []string
 	}{
-		{[]string{"frobnicate"}, `no command "frobnicate"`},
-		{[]string{"reproduse"}, `no command "reproduse", did you mean "reproduce"?`},
-		{[]string{"run"}, "one experiment"},
-		{[]string{"run", "99-tiny", "98-other"}, "unexpected argument 98-other; see lab help run"},
-		{[]string{"run", "99-tiny", "--host"}, "--host: expected string value but nothing follows"},
-		{[]string{"run", "99-tiny", "-port", "0"}, "--port 0: use 1 to 65535"},
-		{[]string{"run", "nothing"}, `no experiment "nothing"; there is only 99-tiny`},
-		{[]string{"run", "99-tiny", "--budget", "25h"}, "--budget 25h0m0s: use 1s to 24h"},
-		{[]string{"run", "99-tiny", "--budget", "5"}, "write it with its unit, as 90s or 20m"},
-		{[]string{"run", "99-tiny", "--blocks", "0"}, "--blocks 0: use 1 to 1000"},
-		{[]string{"run", "99-tiny", "--prot", "1"}, `unknown flag --prot, did you mean "--port"? (see lab help run)`},
-		{[]string{"reproduce", "12"}, `is called "12"; there are 99, 99-tiny`},
-		{[]string{"reproduce", "--all", "99"}, "not both"},
-		{[]string{"check", "now"}, "unexpected argument now"},
-		{[]string{"tune", "aply", "rps"}, `must be one of "plan"`},
-		{[]string{"tune", "plan"}, `no knob ""`},
-		{[]string{"tune", "plan", "rsp"}, `no knob "rsp"; did you mean "rps"? There are rps`},
+		"port in use": {spoil: func(c *clone) {
+			l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(c.port))
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			c.t.Cleanup(func() { l.Close() })
+		}, want: []string{"99-tiny", "already in use", "--port"}},
+		"no autocannon": {spoil: remove("node_modules"), want: []string{"autocannon is not installed", "make setup"}},
+		"no server": {spoil: remove(".tools/bin/fiber_server"),
+			want: []string{"the server cannot be started: server.sh: the server is not built", "make build"}},
+		"corrupt TOML": {spoil: put(experiment, "entry = \"99\"\ntitle = "), want: []string{"99-tiny.toml", "line 2"}},
+		"results of version 99": {spoil: put("data/results/99-tiny/old.json", `{"schema_version": 99}`),
+			want: []string{"data/results/99-tiny/old.json", "/schema_version", "99"}},
+		"truncated results": {spoil: put("data/results/99-tiny/old.json", "{\n\"schema_version\": 1,"),
+			want: []string{"data/results/99-tiny/old.json", "line 2"}},
+		"no node": {spoil: func(c *clone) { c.without("node") },
+			want: []string{"99-tiny: the client cannot be started: trial.sh: node is not installed", "install Node.js"}},
+		"a node that does not start": {spoil: func(c *clone) {
+			c.without("node")
+			c.write("bin/node", "#!/bin/sh\necho 'node: no libc for this machine' >&2\nexit 1\n")
+			os.Chmod(filepath.Join(c.root, "bin/node"), 0o755)
+		}, want: []string{"the client cannot be started: node: no libc for this machine"}},
+		"no taskset": {spoil: func(c *clone) { c.without("taskset") },
+			want: []string{"the server cannot be started: server.sh: taskset is not installed", "util-linux"}},
+		"data that is read-only": {mounts: "mount --bind data data; mount -o remount,bind,ro data",
+			want: []string{"lab: nothing was measured: ", "/data: ", "read-only file system", "make it writable"}},
+		"scratch that is read-only": {mounts: "mkdir -p .tools/scratch; mount --bind .tools/scratch .tools/scratch; " +
+			"mount -o remount,bind,ro .tools/scratch",
+			want: []string{".tools/scratch", "read-only file system", "make it writable"}},
+		"a full disk": {mounts: "mkdir small; mount -t tmpfs -o size=1m tmpfs small; cp -a lab data .tools node_modules small; cd small",
+			want: []string{"lab: nothing was measured: ", ".tools/scratch", "no space left on device", "make room"}},
+		"data on another disk": {mounts: "mount -t tmpfs tmpfs data",
+			want: []string{"lab: nothing was measured: ", "/data: ", "one file system"}},
 	} {
-		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
-			s := finish(t, c.command(test.args...))
-			if line := s.complaint(t); s.status != exitFailed || !strings.Contains(line, test.want) {
-				t.Errorf("exit %d, %q; want %q", s.status, line, test.want)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClone(t, loopback, "/read", 1, 1)
+			if test.spoil != nil {
+				test.spoil(c)
+			}
+			cmd := c.run99()
+			if test.mounts != "" {
+				unshare := []string{"unshare", "--user", "--map-root-user", "--mount"}
+				if os.Geteuid() == 0 {
+					unshare = []string{"unshare", "--mount"}
+				}
+				if err := exec.Command(unshare[0], append(unshare[1:], "true")...).Run(); err != nil {
+					t.Skip("this user may make no mount namespace")
+				}
+				cmd = by(cmd, append(unshare, "sh", "-c", "set -e; "+test.mounts+"; exec \"$@\"", "sh")...)
+			}
+			before := c.files()
+			s := finish(t, cmd)
+			line := s.complaint(t)
+			if s.status != exitFailed || strings.Contains(s.err, "trial ") {
+				t.Errorf("exit %d, want %d and no trial", s.status, exitFailed)
+			}
+			for _, w := range test.want {
+				if !strings.Contains(line, w) {
+					t.Errorf("%q lacks %q", line, w)
+				}
+			}
+			if after := c.files(); !slices.Equal(after, before) {
+				t.Errorf("files in data/ were %v, are %v", before, after)
+			}
+			if _, err := os.Stat(filepath.Join(c.root, "data/results/99-tiny")); err == nil && len(before) == 0 {
+				t.Error("an empty directory is left in data/")
+			}
+			if left, _ := filepath.Glob(filepath.Join(c.root, ".tools/scratch/*")); len(left) > 1 {
+				t.Errorf("left in scratch: %v", left) // besides the lock
 			}
 		})
-	}
-	cmd := c.command("check")
-	cmd.Dir = t.TempDir()
-	if s := finish(t, cmd); s.status != exitFailed || !strings.Contains(s.complaint(t), "not inside a clone") {
-		t.Errorf("outside a clone: exit %d", s.status)
 	}
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"io/fs"
-	"path/filepath"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
@@ -43,22 +41,4 @@ func (w *workshop) call(args ...string) (status int, out, errs string) {
 	var said, complained bytes.Buffer
 	status = command(context.Background(), args, &said, &complained)
 	return status, said.String(), complained.String()
-}
-
-// holds lists the files of the workshop's journal, but for those in scratch.
-func (w *workshop) holds() (paths []string) {
-	w.t.Helper()
-	err := filepath.WalkDir(string(w.root), func(p string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && p == w.root.Path(".tools") {
-			return filepath.SkipDir
-		}
-		if err == nil && !d.IsDir() {
-			paths = append(paths, p)
-		}
-		return err
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return paths
 }

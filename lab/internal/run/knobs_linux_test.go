@@ -1,45 +1,12 @@
 package run
 
 import (
-	"context"
-	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/wire/wiretest"
 )
-
-// A setting that is not restored leaves the machine changed, which must be
-// reported whatever else went wrong.
-func TestAKnobThatDoesNotComeBackIsSaid(t *testing.T) {
-	dir := t.TempDir()
-	for name, does := range map[string]string{
-		"stuck":   `echo tune ready; cat; echo "the kernel would not have it" >&2; exit 1`,
-		"refused": `echo "this kernel has none" >&2; exit 3`,
-		"slow":    `cat; echo "the kernel would not have it" >&2; exit 1`,
-	} {
-		file := filepath.Join(dir, "lab", "scripts", "tune-"+name+".sh")
-		err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("#!/bin/sh\n"+does+"\n"), 0o755))
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for also, knobs := range map[string][]knob{"this kernel has none": {{name: "stuck"}, {name: "refused"}}, "a signal came": {{name: "slow"}}} {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		if knobs[0].name == "slow" {
-			time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("a signal came")) })
-		}
-		_, err := turn(ctx, dir, loopback, knobs)
-		cancel(nil)
-		if !errors.As(err, new(Unrestored)) || !strings.Contains(err.Error(), "tune-"+knobs[0].name+".sh") ||
-			!strings.Contains(err.Error(), also) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%v; want one line that says what was not brought back, and %q", err, also)
-		}
-	}
-}
 
 // A setting that is not restored ends the run with that message, whatever else
 // happened, and the trials do not count: the machine is changed.

@@ -59,12 +59,10 @@ var programsOnce = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	names := map[string]string{"server": "fiber_server", "floor": "null_server", "sink": "event_sink",
-		"producer": "event_producer", "faulty": "faulty/fiber_server", "lab": "the-lab"}
+	names := map[string]string{"server": "fiber_server", "floor": "null_server", "faulty": "faulty/fiber_server", "lab": "the-lab"}
 	for _, packages := range [][]string{
 		{"../..", "./cmd/http_load", "./cmd/lab", "./internal/run/testdata/faulty", "./server"},
 		{"../../servers/floor", "."},
-		{"../../batch/study", "./sink", "./producer"},
 	} {
 		build := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", dir +
 			"/"}, packages[1:]...)...)
@@ -127,7 +125,7 @@ func newPlace(t *testing.T) place {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"fiber_server", "null_server", "http_load", "event_sink", "event_producer"} {
+	for _, name := range []string{"fiber_server", "null_server", "http_load"} {
 		p.use(name)
 	}
 	return p
@@ -154,9 +152,6 @@ func (p place) faulty(fault string) {
 		p.t.Fatal(err)
 	}
 }
-
-// loopback is the link of most tests.
-var loopback = measure.Loopback{}
 
 // plan is the plan of a run here.
 func (p place) plan(x *experiment.Experiment) Plan {
@@ -255,8 +250,7 @@ func (p place) listening(name string, port int) (pids []int) {
 // nothingRuns fails if a run left a process behind.
 func (p place) nothingRuns(t *testing.T) {
 	t.Helper()
-	for _, name := range []string{"fiber_server", "null_server", "http_load", "node", "event_sink", "event_producer",
-		"the-lab"} {
+	for _, name := range []string{"fiber_server", "null_server", "http_load", "node", "the-lab"} {
 		if left := p.children(name); len(left) > 0 {
 			t.Errorf("%s runs on: %v", name, left)
 		}

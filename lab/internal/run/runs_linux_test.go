@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -152,48 +150,6 @@ func TestAnInterruptedRun(t *testing.T) {
 	}
 }
 
-// What prevents the first block gives one clear line.
-func TestAPortInUse(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	r := p.start(design{}.parse(t))
-	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", r.Port+1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	want := fmt.Sprintf("127.0.0.1:%d is already in use; stop what listens there, or choose another with --port", r.Port+1)
-	if _, err := r.Block(t.Context()); err == nil || err.Error() != want {
-		t.Errorf("%v, want %q", err, want)
-	}
-	p.nothingRuns(t)
-}
-
-// If a program is replaced during a run, its figures would be of two programs: the block is none.
-func TestAProgramThatIsReplaced(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	for _, name := range []string{"http_load", "fiber_server"} {
-		r := p.start(design{}.parse(t))
-		p.block(r)
-		text, err := os.ReadFile(filepath.Join(p.built, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.without(name)
-		if err := os.WriteFile(filepath.Join(p.root, ".tools", "bin", name), append(text, 0), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		_, err = r.Block(t.Context())
-		if r.File.Provenance.Blocks != 1 || len(r.File.Trials) != 3 || err == nil || err.Error() != name+
-			" was replaced during the run, so its figures are of two programs; run again and build nothing meanwhile" {
-			t.Errorf("%d blocks, %v", r.File.Provenance.Blocks, err)
-		}
-		p.use(name)
-		p.nothingRuns(t)
-	}
-}
-
 // A run of which nothing but failures comes ends.
 func TestARunThatFailsIsGivenUp(t *testing.T) {
 	t.Parallel()
@@ -213,9 +169,12 @@ func TestARunThatFailsIsGivenUp(t *testing.T) {
 func TestADesignThatCannotBeCarriedOut(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	err := p.plan(design{topology: `kind = "fleet"`}.parse(t)).Ready()
-	if none, ok := errors.AsType[Unable](err); !ok || !strings.HasPrefix(none.Why, "needs several machines") {
-		t.Error(err)
+	pieces := inPieces // only the lab's own generator reads a wire's shapers
+	pieces.topology = shaped
+	for says, d := range map[string]design{"needs several machines": {topology: `kind = "fleet"`}, "between the slots of http_load": pieces} {
+		if err := p.plan(d.parse(t)).Ready(); !errors.As(err, new(Unable)) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %s", err, says)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"syscall"
@@ -49,17 +48,6 @@ func TestARunOverAWire(t *testing.T) {
 		return trials[0].Metrics["line_rate_share"] > 0.5
 	})
 	p.nothingRuns(t)
-}
-
-// Only the lab's own generator reads a wire's shapers.
-func TestAWireTakesTheGeneratorThatReadsIt(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	d := inPieces
-	d.topology = shaped
-	if err := p.plan(d.parse(t)).Ready(); !errors.As(err, new(Unable)) || !strings.Contains(err.Error(), "between the slots of http_load") {
-		t.Error(err)
-	}
 }
 
 // A wire that ends by itself ends the run.

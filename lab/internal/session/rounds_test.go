@@ -2,14 +2,11 @@ package session
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
 )
@@ -65,15 +62,6 @@ func TestRunsOfACallAreMeasuredInTurns(t *testing.T) {
 	}
 }
 
-func TestAFailedExperimentEndsReproduce(t *testing.T) {
-	w := newWorkshop(t)
-	w.bad = counted
-	_, _, err := w.reproduce(t.Context(), Options{Budget: 10 * time.Minute})
-	if err == nil || err.Error() != "97-counted: a cable was pulled" || len(w.inOrder()) > 0 {
-		t.Errorf("%v, %d runs", err, len(w.inOrder()))
-	}
-}
-
 // A schedule of made-up blocks. Each experiment is decided by the last block of its clear case.
 func TestTheBudgetDecidesWhatItCan(t *testing.T) {
 	parts := []struct {
@@ -119,51 +107,3 @@ func TestTheBudgetDecidesWhatItCan(t *testing.T) {
 		}
 	}
 }
-
-func TestAClearCaseTakesMoreBlocksForMoreClaims(t *testing.T) {
-	var got []string
-	for _, claims := range []int{0, 1, 3, 9} {
-		x := &experiment.Experiment{Claims: []experiment.Claim{{Kind: experiment.Count},
-			{Kind: experiment.Flat, Needs: experiment.Needs{Cores: 4}}}}
-		for i := range claims {
-			x.Claims = append(x.Claims, experiment.Claim{Kind: experiment.Flat, Metric: fmt.Sprint(i)})
-		}
-		got = append(got, fmt.Sprint(clearCase(x, 2)))
-	}
-	if want := "6 7 8 10"; strings.Join(got, " ") != want {
-		t.Errorf("%v, want %s", got, want)
-	}
-}
-
-func TestTheBudgetIsWhatExperimentsAskFor(t *testing.T) {
-	for n, want := range map[int]time.Duration{1: 150 * time.Second, 2: 150 * time.Second, 9: 9 * time.Minute} {
-		xs := slices.Repeat([]*experiment.Experiment{{BudgetS: 60}}, n)
-		if got := timeFor(xs, false); got != want {
-			t.Errorf("%d: %v", n, got)
-		}
-	}
-}
-
-func TestADesignHasRoomForWhatItsClaimsTake(t *testing.T) {
-	x, err := experiment.Parse(counted, []byte(archivetest.CountedDesign("97", true)+flatClaim))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for budget, fits := range map[float64]bool{60: true, 20: false, 1: false} {
-		x.BudgetS = budget
-		err := Decidable(x)
-		if (err == nil) != fits || err != nil && !strings.HasPrefix(err.Error(), fmt.Sprintf("budget_s = %v: it holds ", budget)) {
-			t.Errorf("%v s: %v", budget, err)
-		}
-	}
-}
-
-const flatClaim = `[[claims]]
-id = "flat"
-kind = "flat"
-text = "It is flat."
-why = "Made up."
-metric = "throughput_rps"
-over = "workers"
-margin = 0.1
-`

@@ -71,19 +71,6 @@ func TestARunForTrialStaysOutOfTheJournal(t *testing.T) {
 	}
 }
 
-func TestATrialThatIsInterruptedKeepsItsBlocks(t *testing.T) {
-	w := newWorkshop(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	w.fail, w.cancel = 2, cancel
-	_, out, err := w.run(ctx, Options{Trial: true})
-	if err == nil || !strings.Contains(out, "results: ") {
-		t.Errorf("%v\n%s", err, out)
-	}
-	if len(w.inOrder()) != 0 {
-		t.Error("the journal knows of the run")
-	}
-}
-
 // Profiles that no results file names are removed by the next call; those that one names stay.
 func TestProfilesThatNoRunNamesAreRemoved(t *testing.T) {
 	root := archivetest.ProfiledClone(t)

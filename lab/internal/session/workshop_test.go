@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +17,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/madeup"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/run"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -56,13 +55,12 @@ type workshop struct {
 	// seen is how many workers a trial counts; if it is nil, as many as were asked for.
 	seen func(workers int64) float64
 	// broken makes all trials invalid. fail is the number of a run's block that fails, from 1: by cancel if
-	// that is set, otherwise with an error. bad is an experiment of which no run starts.
+	// that is set, otherwise with an error.
 	broken bool
 	gate   string // that is closed then; empty: a server that exited
 	detail string // of what closed it
 	fail   int
 	cancel func()
-	bad    string
 }
 
 const (
@@ -133,37 +131,9 @@ var errBroken = errors.New("a cable was pulled")
 
 // start begins a run, as package run does.
 func (w *workshop) start(p run.Plan) (*run.Run, error) {
-	if p.Experiment.Name == w.bad {
-		return nil, errBroken
-	}
 	w.seeds = append(w.seeds, p.Seed)
-	x := p.Experiment
-	f := &results.File{
-		SchemaVersion: results.Version, Experiment: x.Name,
-		Hosts: results.Hosts{Server: p.Host.ID, Client: p.Host.ID}, Topology: results.Topology(x.Topology),
-		Settings: x.Fixed(), Conditions: []results.Condition{}, Trials: []results.Trial{},
-		Provenance: &results.Provenance{
-			StartedAt: w.at, FinishedAt: w.at, Commit: "unknown", Dirty: true, ExperimentSHA256: x.SHA256, Locks: x.Locks(), Seed: p.Seed,
-			Generator: "autocannon 8.0.0",
-			Block:     &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS},
-			BudgetS:   p.Budget.Seconds(),
-			Tools:     map[string]string{}, Kernel: map[string]string{}, Binaries: map[string]host.Binary{},
-		},
-	}
-	for _, name := range results.Programs(x) {
-		f.Provenance.Binaries[name] = host.Binary{SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(name)))}
-	}
-	f.Run = w.at.UTC().Format("20060102t150405z") + "-" + p.Host.ID
-	all := x.Conditions()
-	twin := experiment.DrawControl(len(all), p.Seed)
-	for i, levels := range append(all, all[twin]) {
-		c := results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels,
-			Commands: []string{"lab/scripts/server.sh", "lab/scripts/trial.sh"}}
-		if i == len(all) {
-			c.ControlOf = f.Conditions[twin].ID
-		}
-		f.Conditions = append(f.Conditions, c)
-	}
+	f := madeup.Run(madeup.Plan{Experiment: p.Experiment, Host: p.Host.ID, Started: w.at, Seed: p.Seed})
+	f.Provenance.Ended, f.Provenance.BudgetS, f.Trials = "", p.Budget.Seconds(), []results.Trial{}
 	return &run.Run{Plan: p, File: f}, nil
 }
 
