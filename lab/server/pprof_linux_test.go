@@ -72,7 +72,8 @@ func profiled(t *testing.T, dir string, pids []int, says string) {
 		name := fmt.Sprintf("%d.sock", pid)
 		want = append(want, name)
 		path := filepath.Join(dir, name)
-		if status, body := fetch(t, "unix", path, "/debug/pprof/mutex?debug=1"); status != 200 || !strings.Contains(body, says) {
+		status, body := fetch(t, "unix", path, "/debug/pprof/mutex?debug=1")
+		if status != 200 || !strings.Contains(body, says) {
 			t.Errorf("%s: status %d, no %q in %.200q", name, status, says, body)
 		}
 		if status, _ := fetch(t, "unix", path, "/read"); status != 404 {

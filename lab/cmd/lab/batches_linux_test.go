@@ -66,8 +66,8 @@ func TestAloneRunOfBatches(t *testing.T) {
 		if m["arrived_share"] != 1 || m["unaccounted_events"] != 0 || m["duplicate_events"] != 0 {
 			t.Errorf("arrived %v, unaccounted %v, twice %v", m["arrived_share"], m["unaccounted_events"], m["duplicate_events"])
 		}
-		for _, name := range []string{"delivered_per_s", "offered_per_s", "delivery_p50_s", "server_cpu_per_event_s", "client_thread_busy_max",
-			"events_per_batch"} {
+		for _, name := range []string{"delivered_per_s", "offered_per_s", "delivery_p50_s", "server_cpu_per_event_s",
+			"client_thread_busy_max", "events_per_batch"} {
 			if m[name] <= 0 {
 				t.Errorf("%s is %v", name, m[name])
 			}

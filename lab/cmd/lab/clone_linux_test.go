@@ -153,10 +153,8 @@ func newClone(t *testing.T, topology, route string, blocks, seconds int) *clone 
 	c.link(filepath.Join(top, "package-lock.json"), "package-lock.json")
 	c.link(serverBinary, ".tools/bin/fiber_server")
 	c.link(loadBinary, ".tools/bin/http_load")
-	for _, dir := range []string{"data/results", "data/hosts"} {
-		if err := os.MkdirAll(filepath.Join(c.root, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.MkdirAll(filepath.Join(c.root, "data/results"), 0o755); err != nil {
+		t.Fatal(err)
 	}
 	c.write("lab/experiments/99-tiny.toml", fmt.Sprintf(tiny, topology, route, seconds))
 	if topology != loopback { // only http_load reads a wire's shapers

@@ -119,7 +119,8 @@ func TestALaterRunDoesNotInheritASetting(t *testing.T) {
 	if !strings.Contains(s.err, "restored "+flowTable) || flows(t) != before {
 		t.Errorf("the flow table is %q; it said\n%s", flows(t), s.err)
 	}
-	if k := c.only().Provenance.Kernel; k["net.core.rps_sock_flow_entries"] != strings.TrimSpace(before) || k["rps_cpus"] == "" ||
+	k := c.only().Provenance.Kernel
+	if k["net.core.rps_sock_flow_entries"] != strings.TrimSpace(before) || k["rps_cpus"] == "" ||
 		k["rps_flow_cnt"] == "" || k["irqbalance"] != "does not run" {
 		t.Errorf("provenance says %v", k)
 	}

@@ -32,9 +32,6 @@ func TestNamespacesOff(t *testing.T) {
 	if !strings.Contains(s.out, "not applicable  not measured: no netns topology here:") {
 		t.Error("the table does not say why")
 	}
-	if got := finish(t, c.command("check")); got.status != exitHeld {
-		t.Errorf("lab check exits %d", got.status)
-	}
 }
 
 func TestSecondLabWaitsItsTurn(t *testing.T) {
@@ -93,11 +90,9 @@ func TestFewOpenFilesAreSaid(t *testing.T) {
 // What would make each trial fail, or keep the run from being written, is said before the first trial, in one line,
 // and nothing is left behind.
 func TestWhatNoRunCanDoWithoutIsAskedForFirst(t *testing.T) {
-	const experiment = "lab/experiments/99-tiny.toml"
 	remove := func(name string) func(*clone) {
 		return func(c *clone) { os.RemoveAll(filepath.Join(c.root, name)) }
 	}
-	put := func(name, text string) func(*clone) { return func(c *clone) { c.write(name, text) } }
 	for name, test := range map[string]struct {
 		spoil  func(c *clone)
 		mounts string // what a shell with a mount namespace of its own does before
@@ -113,11 +108,9 @@ func TestWhatNoRunCanDoWithoutIsAskedForFirst(t *testing.T) {
 		"no autocannon": {spoil: remove("node_modules"), want: []string{"autocannon is not installed", "make setup"}},
 		"no server": {spoil: remove(".tools/bin/fiber_server"),
 			want: []string{"the server cannot be started: server.sh: the server is not built", "make build"}},
-		"corrupt TOML": {spoil: put(experiment, "entry = \"99\"\ntitle = "), want: []string{"99-tiny.toml", "line 2"}},
-		"results of version 99": {spoil: put("data/results/99-tiny/old.json", `{"schema_version": 99}`),
-			want: []string{"data/results/99-tiny/old.json", "/schema_version", "99"}},
-		"truncated results": {spoil: put("data/results/99-tiny/old.json", "{\n\"schema_version\": 1,"),
-			want: []string{"data/results/99-tiny/old.json", "line 2"}},
+		"results of version 99": {spoil: func(c *clone) {
+			c.write("data/results/99-tiny/old.json", `{"schema_version": 99}`)
+		}, want: []string{"data/results/99-tiny/old.json", "/schema_version", "99"}},
 		"no node": {spoil: func(c *clone) { c.without("node") },
 			want: []string{"99-tiny: the client cannot be started: trial.sh: node is not installed", "install Node.js"}},
 		"a node that does not start": {spoil: func(c *clone) {
@@ -132,7 +125,8 @@ func TestWhatNoRunCanDoWithoutIsAskedForFirst(t *testing.T) {
 		"scratch that is read-only": {mounts: "mkdir -p .tools/scratch; mount --bind .tools/scratch .tools/scratch; " +
 			"mount -o remount,bind,ro .tools/scratch",
 			want: []string{".tools/scratch", "read-only file system", "make it writable"}},
-		"a full disk": {mounts: "mkdir small; mount -t tmpfs -o size=1m tmpfs small; cp -a lab data .tools node_modules small; cd small",
+		"a full disk": {mounts: "mkdir small; mount -t tmpfs -o size=1m tmpfs small; " +
+			"cp -a lab data .tools node_modules small; cd small",
 			want: []string{"lab: nothing was measured: ", ".tools/scratch", "no space left on device", "make room"}},
 		"data on another disk": {mounts: "mount -t tmpfs tmpfs data",
 			want: []string{"lab: nothing was measured: ", "/data: ", "one file system"}},

@@ -59,7 +59,8 @@ var programsOnce = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	names := map[string]string{"server": "fiber_server", "floor": "null_server", "faulty": "faulty/fiber_server", "lab": "the-lab"}
+	names := map[string]string{"server": "fiber_server", "floor": "null_server", "faulty": "faulty/fiber_server",
+		"lab": "the-lab"}
 	for _, packages := range [][]string{
 		{"../..", "./cmd/http_load", "./cmd/lab", "./internal/run/testdata/faulty", "./server"},
 		{"../../servers/floor", "."},

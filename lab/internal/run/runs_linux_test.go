@@ -171,7 +171,8 @@ func TestADesignThatCannotBeCarriedOut(t *testing.T) {
 	p := newPlace(t)
 	pieces := inPieces // only the lab's own generator reads a wire's shapers
 	pieces.topology = shaped
-	for says, d := range map[string]design{"needs several machines": {topology: `kind = "fleet"`}, "between the slots of http_load": pieces} {
+	for says, d := range map[string]design{"needs several machines": {topology: `kind = "fleet"`},
+		"between the slots of http_load": pieces} {
 		if err := p.plan(d.parse(t)).Ready(); !errors.As(err, new(Unable)) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %s", err, says)
 		}

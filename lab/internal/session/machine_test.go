@@ -18,7 +18,8 @@ import (
 func madeUpMachine(t *testing.T, id string) string {
 	t.Helper()
 	root := t.TempDir()
-	archivetest.Write(t, filepath.Join(root, "proc/cpuinfo"), "processor: 0\nmodel name: Made up\n\nprocessor: 1\nmodel name: Made up\n")
+	archivetest.Write(t, filepath.Join(root, "proc/cpuinfo"),
+		"processor: 0\nmodel name: Made up\n\nprocessor: 1\nmodel name: Made up\n")
 	archivetest.Write(t, filepath.Join(root, "proc/sys/kernel/random/boot_id"), "11111111-2222-3333-4444-555555555555\n")
 	if id != "" {
 		archivetest.Write(t, filepath.Join(root, "etc/machine-id"), strings.Repeat(id, 32)+"\n")
@@ -77,7 +78,8 @@ func TestAMachineWithoutAnIDKeepsItsDrawnName(t *testing.T) {
 	root := madeUpMachine(t, "")
 	w := newWorkshop(t)
 	a, said := w.profile(root, "")
-	if a.Mark != "" || !strings.Contains(said, "it has no id in /etc/machine-id: its name was drawn and is kept in .lab-host") {
+	if a.Mark != "" ||
+		!strings.Contains(said, "it has no id in /etc/machine-id: its name was drawn and is kept in .lab-host") {
 		t.Fatalf("%+v, said %q", a, said)
 	}
 	// The machine starts again.

@@ -44,8 +44,8 @@ func TestARunStopsWhenItsBudgetIsSpent(t *testing.T) {
 		want  int
 		ended results.Ended
 	}{
-		"less":             {Options{Budget: 13 * time.Second}, 3, results.Budget},
-		"blocks":           {Options{Blocks: 4}, 4, results.Blocks},
+		"less":   {Options{Budget: 13 * time.Second}, 3, results.Budget},
+		"blocks": {Options{Blocks: 4}, 4, results.Blocks},
 	} {
 		w := newWorkshop(t)
 		status, out, err := w.run(t.Context(), c.o)

@@ -144,7 +144,8 @@ func TestRoutes(t *testing.T) {
 				ways++
 			}
 		}
-		if ways != 1 || (r.Body != nil) != (r.Count > 0) || r.Null && r.Make != nil || r.About == "" || !strings.HasPrefix(r.Path, "/") {
+		if ways != 1 || (r.Body != nil) != (r.Count > 0) || r.Null && r.Make != nil || r.About == "" ||
+			!strings.HasPrefix(r.Path, "/") {
 			t.Errorf("%+v", r)
 		}
 		if r.Body != nil && Size%r.Count != 0 {
@@ -157,7 +158,8 @@ func TestRoutes(t *testing.T) {
 	if _, ok := RouteOf("/nothing"); ok {
 		t.Error("a route that is not there is found")
 	}
-	if null := route.Paths(true); !slices.Equal(paths, route.Paths(false)) || !slices.Contains(null, "/simple") || slices.Contains(null, "/list") {
+	if null := route.Paths(true); !slices.Equal(paths, route.Paths(false)) ||
+		!slices.Contains(null, "/simple") || slices.Contains(null, "/list") {
 		t.Errorf("%v, %v", paths, null)
 	}
 }
