@@ -90,7 +90,7 @@ func TestDerivingBringsNothingThatMeasures(t *testing.T) {
 
 // Who carries linerate away carries nothing of the journal, and nothing that turns a kernel's settings.
 func TestLinerateKnowsNothingOfTheJournal(t *testing.T) {
-	journals := []string{"archive", "check", "derive", "experiment", "host", "journal", "madeup", "pages", "plot", "results",
+	journals := []string{"archive", "derive", "experiment", "host", "journal", "madeup", "pages", "plot", "results",
 		"run", "session", "tune", "verdict"}
 	for _, dep := range command(t, ".", "readonly", "list", "-deps", "./cmd/linerate") {
 		if name, ok := strings.CutPrefix(dep, repository+"lab/internal/"); ok && slices.Contains(journals, name) {

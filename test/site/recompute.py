@@ -20,10 +20,11 @@ FIGURES = {
 def blocks(path, metric):
     """Figures of a run's valid trials: for each block, by the condition's levels."""
     run = json.load(open(path))
-    levels = {c["id"]: c.get("levels") for c in run["conditions"]}
-    out = []
+    levels = {c["id"]: None if "control_of" in c else c["levels"] for c in run["conditions"]}
+    out, block = [], 0
     for trial in run["trials"]:
-        if "block" in trial:
+        if trial.get("block", block) != block:  # earlier runs say it in the first trial of a block
+            block = trial["block"]
             out.append({})
         if trial.get("reasons") or not trial.get("slots") or levels[trial["of"]] is None:
             continue  # refused by a gate, not in turns, or the A/A control
@@ -39,7 +40,7 @@ def programs(path):
     are, where they do not say what they are made of."""
     p = json.load(open(path))
     made = {n: b.get("made_of") or b["sha256"] for n, b in p["provenance"]["binaries"].items() if n != "lab"}
-    return json.dumps([p["hosts"], p["settings"], p["conditions"] and [c.get("levels") for c in p["conditions"]], made])
+    return json.dumps([p["hosts"], p["settings"], [c["levels"] for c in p["conditions"] if "control_of" not in c], made])
 
 
 def ratio(experiment, run, effect):

@@ -153,16 +153,16 @@ func (c deriveCall) do(_ context.Context, out io.Writer) (int, error) {
 		return exitFailed, err
 	}
 	began := time.Now()
-	done, err := derive.Update(root)
+	j, moved, err := derive.Update(root)
 	if err != nil {
 		return exitFailed, err
 	}
-	fmt.Fprintf(out, "%s with %s derived in %.1f s\n", words.Count(done.Experiments, "experiment"),
-		words.Count(done.Runs, "run"), time.Since(began).Seconds())
+	fmt.Fprintf(out, "%s with %s derived in %.1f s\n", words.Count(len(j.Experiments), "experiment"),
+		words.Count(len(j.Runs), "run"), time.Since(began).Seconds())
 	wrong := 0
-	for _, s := range done.Moved {
-		fmt.Fprintln(out, s)
-		if s.Wrong() {
+	for _, s := range moved {
+		fmt.Fprintln(out, s.Text)
+		if s.Wrong {
 			wrong++
 		}
 	}

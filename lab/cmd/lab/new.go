@@ -56,7 +56,7 @@ func create(out io.Writer, text func(*archive.Journal) (path string, data []byte
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return exitFailed, errors.Join(err, fmt.Errorf("%s is there already; it was not changed", name))
 	}
-	if err := results.WriteNew(j.Root.Scratch(), path, data); err != nil {
+	if err := results.Replace(j.Root.Scratch(), path, data); err != nil {
 		return exitFailed, err
 	}
 	fmt.Fprintf(out, "wrote %s\n", name)

@@ -1,13 +1,13 @@
-// Package archive reads the journal: experiments, hosts, runs with their
-// raw profiles, and texts.
+// Package archive reads the journal: experiments, hosts, runs with their raw profiles, and texts.
 //
-// Each file is compared with the other files that it names, and one pass reports the
-// faults of all data files. A Journal without faults is consistent.
+// Each file is compared with the other files that it names, and one pass reports the faults of all data files. A
+// Journal without faults is consistent.
 //
 // It writes nothing.
 package archive
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -18,12 +18,13 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/audit"
-	"github.com/line-rate/line-rate/lab/internal/check"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // A Journal is all data, read and checked.
@@ -33,8 +34,6 @@ type Journal struct {
 	Hosts       map[string]*host.Profile
 	Runs        []*results.File // sorted by experiment, then run
 	Audits      []*audit.File   // sorted by entry; nil while anything has a fault
-
-	then map[string]*experiment.Experiment // with the claims of runs, by experiment and SHA-256
 }
 
 // A Fault is one thing wrong with one file.
@@ -43,21 +42,12 @@ type Fault struct {
 	Err  error
 }
 
-// Open reads the whole journal. It collects faults in data files, so that one pass
-// reports all of them. A faulty experiment ends it at once, because every run is checked
-// against an experiment.
+// Open reads the whole journal. It collects faults in data files, so that one pass reports all of them. A faulty
+// experiment ends it at once, because every run is checked against an experiment.
 func Open(root journal.Root) (*Journal, []Fault, error) {
-	j := &Journal{Root: root, Hosts: map[string]*host.Profile{}, then: map[string]*experiment.Experiment{}}
+	j := &Journal{Root: root, Hosts: map[string]*host.Profile{}}
 	var err error
 	if j.Experiments, err = experiment.LoadDir(root.Experiments()); err != nil {
-		return nil, nil, err
-	}
-	hosts, err := root.Files("hosts", ".json")
-	if err != nil {
-		return nil, nil, err
-	}
-	runs, err := root.Files("results", ".json")
-	if err != nil {
 		return nil, nil, err
 	}
 	texts, unread, err := audit.LoadDir(root.Texts())
@@ -71,20 +61,20 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 			faults = append(faults, Fault{root.Rel(path), errors.New(strings.TrimPrefix(err.Error(), path+": "))})
 		}
 	}
-	for _, p := range hosts {
-		fault(p, j.readHost(p))
-	}
-	files, errs := results.ReadAll(runs)
-	before := len(faults)
-	for i, p := range runs {
-		err := errs[i]
-		if err == nil {
-			err = j.accept(p, files[i])
+	for _, kind := range []struct {
+		dir  string
+		read func(path string) error
+	}{{"hosts", j.readHost}, {"results", j.readRun}} {
+		paths, err := root.Files(kind.dir, ".json")
+		if err != nil {
+			return nil, nil, err
 		}
-		fault(p, err)
+		for _, p := range paths {
+			fault(p, kind.read(p))
+		}
 	}
-	if len(faults) == before {
-		faults = append(faults, j.moved()...)
+	if len(faults) == 0 {
+		faults = j.moved()
 	}
 	for _, p := range slices.Sorted(maps.Keys(unread)) {
 		fault(p, unread[p])
@@ -95,7 +85,7 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 	}
 	j.Audits, err = audit.Of(texts, j.Experiments, j.Hosts)
 	if found := (*audit.Fault)(nil); errors.As(err, &found) {
-		fault(root.Text(found.Text), found.Err)
+		fault(filepath.Join(root.Texts(), found.Text+".toml"), found.Err)
 	}
 	return j, faults, nil
 }
@@ -113,27 +103,30 @@ func (j *Journal) readHost(path string) error {
 	return nil
 }
 
-// accept adds a run whose file lies at a path, or says what is wrong with it that a schema cannot: names refer
-// to existing things, the parts of the file agree, and its raw profiles are there, as they were.
-func (j *Journal) accept(path string, f *results.File) error {
+// readRun adds a run, or says what is wrong with it: names refer to existing things, the parts of the file agree,
+// and its raw profiles are there, as they were.
+func (j *Journal) readRun(path string) error {
+	f, err := results.Read(path)
+	if err != nil {
+		return err
+	}
 	x, err := j.Experiment(f.Experiment)
 	if err != nil {
 		return fmt.Errorf("/experiment: %w", err)
 	}
-	// The whole path is compared: a run in a subdirectory would have its verdict
-	// file written over another's.
+	// The whole path is compared: what is derived of a run in a subdirectory would be written over another's.
 	if want := j.Root.Result(f.Experiment, f.Run); path != want {
 		return fmt.Errorf("/run: %q of %q, whose file is %s", f.Run, f.Experiment, j.Root.Rel(want))
 	}
-	for i, id := range []string{f.Hosts.Server, f.Hosts.Client} {
+	for side, id := range map[string]string{"server": f.Hosts.Server, "client": f.Hosts.Client} {
 		if j.Hosts[id] == nil {
-			return fmt.Errorf("/hosts/%s: no profile %s", []string{"server", "client"}[i], j.Root.Rel(j.Root.Host(id)))
+			return fmt.Errorf("/hosts/%s: no profile %s", side, j.Root.Rel(j.Root.Host(id)))
 		}
 	}
 	if f.Provenance.ExperimentSHA256 != x.SHA256 && f.Provenance.Locks == nil {
 		return errors.New("/provenance/locks: missing, though the experiment's file was changed since")
 	}
-	if err := check.File(f, j.Then(x, f)); err != nil {
+	if err := f.Check(Then(x, f)); err != nil {
 		return err
 	}
 	for i, c := range f.Conditions {
@@ -164,4 +157,67 @@ func (j *Journal) Experiment(name string) (*experiment.Experiment, error) {
 		return nil, fmt.Errorf("no experiment %q; lab/experiments has a file for each", name)
 	}
 	return nil, fmt.Errorf("no experiment %q; %s", name, strict.Instead(name, names))
+}
+
+// Record lists the runs that a run's verdicts may rest on, oldest first and the run itself last: earlier runs of
+// the same experiment on the same hosts. The run need not be in the journal yet.
+func (j *Journal) Record(x *experiment.Experiment, f *results.File) []verdict.Run {
+	before := j.runs(x, func(r *results.File) bool { return r.Hosts.Server == f.Hosts.Server && byStart(r, f) < 0 })
+	return append(before, verdict.Run{File: f, Then: Then(x, f)})
+}
+
+// Question gathers what the journal's runs asked under an experiment's name, on all hosts.
+func (j *Journal) Question(x *experiment.Experiment) *verdict.Question {
+	return verdict.Asked(j.runs(x, func(*results.File) bool { return true }))
+}
+
+// runs lists some runs of an experiment, oldest first.
+func (j *Journal) runs(x *experiment.Experiment, some func(*results.File) bool) (out []verdict.Run) {
+	for _, r := range j.Runs {
+		if r.Experiment == x.Name && some(r) {
+			out = append(out, verdict.Run{File: r, Then: Then(x, r)})
+		}
+	}
+	slices.SortFunc(out, func(a, b verdict.Run) int { return byStart(a.File, b.File) })
+	return out
+}
+
+// byStart orders runs by start, then by name.
+func byStart(a, b *results.File) int {
+	return cmp.Or(a.Provenance.StartedAt.Compare(b.Provenance.StartedAt), cmp.Compare(a.Run, b.Run))
+}
+
+// Then is the experiment with the claims that a run was made with, by the run's own locks if the file was changed
+// since. Prove holds the run's digest of the file against git.
+func Then(x *experiment.Experiment, f *results.File) *experiment.Experiment {
+	p := f.Provenance
+	if p.ExperimentSHA256 == x.SHA256 || p.Locks == nil {
+		return x
+	}
+	return x.Then(p.Locks)
+}
+
+// moved reports, by experiment file, claims that differ from those their runs were made with and are not withdrawn.
+func (j *Journal) moved() (faults []Fault) {
+	for _, x := range j.Experiments {
+		was := map[string]int{} // number of runs with a claim that the experiment no longer has unchanged, by claim
+		for _, r := range j.runs(x, func(*results.File) bool { return true }) {
+			for _, c := range r.Then.Claims {
+				if !x.Holds(r.Then, c) {
+					was[c.ID]++
+				}
+			}
+		}
+		for _, id := range slices.Sorted(maps.Keys(was)) {
+			path, runs := j.Root.Rel(j.Root.Experiment(x.Name)), words.Count(was[id], "run")
+			if _, stands := x.Claim(id); stands {
+				faults = append(faults, Fault{path, fmt.Errorf("claim %q was changed after %s had been made with it; give the changed "+
+					"claim a new id, and name %q under [[withdrawn]] with the reason", id, runs, id)})
+			} else if !slices.ContainsFunc(x.Withdrawn, func(w experiment.Withdrawal) bool { return w.ID == id }) {
+				faults = append(faults, Fault{path, fmt.Errorf("claim %q is gone, but %s decided it; name it under [[withdrawn]] with "+
+					"the reason", id, runs)})
+			}
+		}
+	}
+	return faults
 }

@@ -78,9 +78,9 @@ func TestOpenNamesEveryFaultByItsPath(t *testing.T) {
 	for name, c := range map[string]struct{ path, old, new, says string }{
 		"an unknown version":         {threads, `"schema_version": 3`, `"schema_version": 99`, "/schema_version: version 99 is not known"},
 		"a host of such":             {"data/hosts/new.json", "", `{"schema_version": 99, "id": "new", "name": "N"}`, "/schema_version: version 99 is not known"},
-		"a key that stands twice":    {threads, `"dirty": false`, "\"dirty\": false,\n  \"dirty\": false", `/provenance/dirty: key "dirty" stands twice`},
-		"an empty file":              {threads, "", "", "line 1: the file ends"},
-		"an unknown field":           {threads, `"experiment"`, `"best_of": 3, "experiment"`, "unknown field \"best_of\""},
+		"a key that stands twice":    {threads, `"dirty": false`, "\"dirty\": false,\n  \"dirty\": false", `duplicate object member name "dirty"`},
+		"an empty file":              {threads, "", "", "line 1: "},
+		"an unknown field":           {threads, `"experiment"`, `"best_of": 3, "experiment"`, "unknown object member name \"best_of\""},
 		"an unknown experiment":      {threads, `"11-threads"`, `"11-thread"`, `/experiment: no experiment "11-thread"; did you mean "11-threads"?`},
 		"another experiment":         {threads, `"11-threads"`, `"10-workers"`, `whose file is data/results/10-workers/`},
 		"an unknown host":            {threads, `"client": "c6in-8xlarge"`, `"client": "nobodys"`, "/hosts/client: no profile data/hosts/nobodys.json"},
@@ -168,5 +168,29 @@ func TestAJournalWithoutDataIsEmpty(t *testing.T) {
 	}
 	if _, err := j.Experiment("11"); err == nil || !strings.Contains(err.Error(), `no experiment "11"; did you mean "11-pipelining-read"`) {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestOpenNamesFaultsOfProfiles(t *testing.T) {
+	const packed = "data/profiles/" + archivetest.Profiled + ".zip"
+	// pack packs one raw profile alone, with these bytes.
+	pack := func(name, to string) string {
+		data, err := results.PackRaw(map[string][]byte{archivetest.Profiled + "/" + name: []byte(to)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	for says, text := range map[string]string{
+		"missing":                            "",
+		"zip: ":                              "x",
+		"the archive has no c1-cpu.pb.gz":    pack("x", ""),
+		"its SHA-256 is 2d711642b726b044016": pack("c1-cpu.pb.gz", "x"),
+	} {
+		root := archivetest.ProfiledClone(t)
+		if archivetest.Write(t, root.Path(packed), text); text == "" {
+			os.Remove(root.Path(packed))
+		}
+		hasFault(t, root, "data/results/"+archivetest.Profiled+".json", "/conditions/0/profiles/0: "+packed+": "+says)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,30 +15,29 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/madeup"
+	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
 )
 
 var updateGolden = flag.Bool("update", false, "write the golden files anew")
 
-func updated(t *testing.T, root journal.Root) Done {
+func updated(t *testing.T, root journal.Root) {
 	t.Helper()
-	done, err := Update(root)
-	if err != nil {
+	if _, _, err := Update(root); err != nil {
 		t.Fatal(err)
 	}
-	return done
 }
 
-// derived has the derived files, each with its text and its time.
+// derived has the derived files, each with its text.
 func derived(t *testing.T, root journal.Root) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	err := journal.Walk(func(p string, d fs.DirEntry) error {
-		info, err := d.Info()
-		out[root.Rel(p)] = archivetest.Read(t, p) + info.ModTime().String()
-		return err
-	}, root.Derived())
+	err := journal.Walk(root.Derived(), func(p string) error {
+		out[root.Rel(p)] = archivetest.Read(t, p)
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,9 +162,9 @@ func TestDerivedFiles(t *testing.T) {
 		"+++\nexperiments = [\"90-states\", \"11-threads\"]\nseries = [\"90-states/costs-less\"]\ncontrols = [\"90-states/needs-cores\"]\n"+
 			"[[rests]]\nclaim = \"90-states/costs-more\"\nverdict = \"reproduced\"\n+++\n")
 	updated(t, root)
-	golden(t, "claims.json", root.Hosts("90-states"))
-	golden(t, "run.json", filepath.Join(filepath.Dir(root.Run("90-states", "x")), "20261122t14*"))
-	golden(t, "ledger.json", root.Ledger())
+	golden(t, "claims.json", root.Derived("data", "claims", "90-states.json"))
+	golden(t, "run.json", root.Derived("pages", "runs", "90-states", "20261122t14*"))
+	golden(t, "ledger.json", root.Derived("data", "ledger.json"))
 	golden(t, "score.json", root.Derived("pages", "score.json"))
 	golden(t, "moved.json", root.Derived("pages", "moved.json"))
 }
@@ -206,26 +204,15 @@ func golden(t *testing.T, name, pattern string) {
 	}
 }
 
-func TestDeriveTwiceWritesNothing(t *testing.T) {
-	root := archivetest.Clone(t)
-	updated(t, root)
-	before := derived(t, root)
-	updated(t, root)
-	if !maps.Equal(before, derived(t, root)) {
-		t.Error("files were written again")
-	}
-}
-
-// What follows from nothing goes.
+// Files are the same each time, and what follows from nothing goes.
 func TestWhatIsLeftOverGoes(t *testing.T) {
 	root := archivetest.Clone(t)
 	updated(t, root)
 	want := derived(t, root)
 	archivetest.Write(t, root.Derived("data", "former", "x.json"), "{}")
-	archivetest.Write(t, root.Hosts("gone"), "{}")
 	updated(t, root)
 	if !maps.Equal(derived(t, root), want) {
-		t.Error("something is left, or was written again")
+		t.Error("something is left, or was derived otherwise")
 	}
 }
 
@@ -236,11 +223,107 @@ func TestAFaultIsNamed(t *testing.T) {
 	before := derived(t, root)
 	path := root.Result("11-threads", archivetest.Measured)
 	archivetest.Edit(t, path, `"experiment": "`, `"experiment": "x`)
-	if _, err := Update(root); err == nil || !strings.HasPrefix(err.Error(), root.Rel(path)+": ") ||
+	if _, _, err := Update(root); err == nil || !strings.HasPrefix(err.Error(), root.Rel(path)+": ") ||
 		strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
 	if !maps.Equal(derived(t, root), before) {
 		t.Error("derived files were changed")
+	}
+}
+
+func TestPagesAreToldWhereARunsProfilesAre(t *testing.T) {
+	root := archivetest.ProfiledClone(t)
+	updated(t, root)
+	_, run := filepath.Split(archivetest.Profiled)
+	if text := archivetest.Read(t, root.Derived("data/claims/09-mutex.json")); !strings.Contains(text,
+		"\"profiled\": [\n    \""+run+"\"\n  ]") {
+		t.Errorf("%s is not among the runs with profiles:\n%s", run, text)
+	}
+}
+
+// The journal's own designs, each of which needs something else.
+func TestClaimsAreCountedByWhatTheyNeed(t *testing.T) {
+	for _, c := range []struct {
+		why    string
+		design string
+		want   map[string]int
+	}{
+		{"loopback", "05-littles-law", map[string]int{"claims": 4, "here": 4}},
+		{"a wire", "11-pipelining-read", map[string]int{"claims": 2, "here": 2, "wire": 2}},
+		{"RPS and RFS are turned, on a wire", "03-rps-rfs", map[string]int{"claims": 5, "root": 2, "cores": 3}},
+		{"one of two claims needs four cores", "01-prefork", map[string]int{"claims": 2, "here": 1, "cores": 1}},
+		{"a second machine, more cores and root", "06-irq-pinning", map[string]int{"claims": 5, "machines": 5}},
+	} {
+		x, err := experiment.Load("../../experiments/" + c.design + ".toml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := reach([]*experiment.Experiment{x})
+		maps.DeleteFunc(got, func(_ string, n int) bool { return n == 0 })
+		if !maps.Equal(got, c.want) {
+			t.Errorf("%s, %s: %+v, want %+v", c.why, c.design, got, c.want)
+		}
+	}
+}
+
+func TestASummaryGoesWithItsRecord(t *testing.T) {
+	records := map[string]pages.OnHost{
+		"x/shown":   {Verdict: verdict.Reproduced, For: 9, Blocks: 9},
+		"x/most":    {Verdict: verdict.Reproduced, For: 41, Blocks: 42},
+		"x/refuted": {Verdict: verdict.Refuted, Blocks: 8},
+		"x/open":    {Verdict: verdict.Inconclusive, For: 3, Blocks: 5},
+		"x/unrun":   {},
+	}
+	rests := func(claim, verdict string) string {
+		return "+++\n[[rests]]\nclaim = \"" + claim + "\"\nverdict = \"" + verdict + "\"\n+++\nText.\n"
+	}
+	for _, c := range []struct {
+		name, text string
+		wrong      bool
+		says       string // of what was found; empty for nothing
+		err        string
+	}{
+		{name: "no front matter", text: "Text."},
+		{name: "what the record says", text: rests("x/shown", "reproduced")},
+		{name: "the record refutes it", text: rests("x/refuted", "reproduced"), wrong: true,
+			says: "assume that x/refuted is reproduced, and the record says refuted"},
+		{name: "the record leaves it open", text: rests("x/open", "refuted"), wrong: true,
+			says: "is refuted, and the record says inconclusive"},
+		{name: "nothing was run", text: rests("x/unrun", "reproduced"), wrong: true, says: "the record says nothing"},
+		{name: "an open question was decided", text: rests("x/shown", "inconclusive"),
+			says: "is inconclusive, and the record says reproduced"},
+		{name: "no such claim", text: rests("x/else", "reproduced"), err: `page: [[rests]]: there is no claim "x/else"`},
+		{name: "no such claim of the series", text: "+++\nseries = [\"x/else\"]\n+++\n", err: `there is no claim "x/else"`},
+		{name: "no such verdict", text: rests("x/shown", "shown"), err: `verdict "shown" of x/shown is none`},
+		{name: "a figure's key", text: "+++\n[[figures]]\nname = \"a\"\ncolour = \"red\"\n+++\n",
+			err: `[[figures]]: no key is called "colour"`},
+		{name: "every block, and it is so", text: `It held in every block: {{< verdict exp="x" claim="shown" >}}.`},
+		{name: "every block, but for one", text: `In every block it held ({{< verdict exp="x" claim="most" >}}).`, wrong: true,
+			says: `the words "every block", and 41 of 42 blocks`},
+		{name: "none of the blocks", text: `{{< verdict exp="x" claim="most" >}} with none of the blocks left.`, wrong: true,
+			says: `"none of the blocks"`},
+		{name: "the count of another sentence", text: `It held in all blocks. Then {{< verdict exp="x" claim="most" >}}.`},
+		{name: "the count of another paragraph", text: "It held in all blocks\n\n{{< verdict exp=\"x\" claim=\"most\" >}}"},
+		{name: "a stop in a shortcode ends no sentence", wrong: true, says: `"All blocks"`,
+			text: `All blocks, {{< value exp="x" at="rate=0. 5" >}}, say {{< verdict exp="x" claim="most" >}}.`},
+		{name: "a word in a shortcode is no word", text: `{{< claim title="every block" >}} {{< verdict exp="x" claim="most" >}}.`},
+	} {
+		p, err := parse("page", []byte(c.text))
+		var got []Summary
+		if err == nil {
+			got, _, err = p.compare(records, nil)
+		}
+		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s: error %v", c.name, err)
+		}
+		if (c.says == "") != (len(got) == 0) {
+			t.Errorf("%s: %v", c.name, got)
+		}
+		for _, s := range got {
+			if s.Wrong != c.wrong || !strings.Contains(s.Text, c.says) {
+				t.Errorf("%s: %+v", c.name, s)
+			}
+		}
 	}
 }

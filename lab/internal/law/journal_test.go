@@ -16,13 +16,13 @@ func TestTheJournalsOwnTrialsKeepTheLaws(t *testing.T) {
 	if err != nil || len(paths) < 100 {
 		t.Fatal(len(paths), err)
 	}
-	files, errs := results.ReadAll(paths)
 	held, said := map[string]int{}, map[judge.Verdict]int{}
-	for i, f := range files {
-		if errs[i] != nil {
-			t.Fatal(errs[i])
+	for _, path := range paths {
+		f, err := results.Read(path)
+		if err != nil {
+			t.Fatal(err)
 		}
-		published(t, paths[i], f, said)
+		published(t, path, f, said)
 		levels := map[string]setting.Levels{}
 		generators := map[string]string{}
 		for _, c := range f.Conditions {
@@ -45,7 +45,7 @@ func TestTheJournalsOwnTrialsKeepTheLaws(t *testing.T) {
 			row := rowOf(trial.Metrics, levels[trial.Condition], generators[trial.Condition])
 			row.Judge(func(of law.Result) {
 				if held[of.Law.ID]++; !of.Holds {
-					t.Errorf("%s, trial %d: %s %.6g, %s %.6g (%s)", paths[i], trial.Seq, of.Of, of.Stands.Value, of.To, of.Allowed.Value, of.Law.ID)
+					t.Errorf("%s, trial %d: %s %.6g, %s %.6g (%s)", path, trial.Seq, of.Of, of.Stands.Value, of.To, of.Allowed.Value, of.Law.ID)
 				}
 			})
 		}

@@ -1,6 +1,6 @@
 // Package madeup makes up runs for tests, of any closed-loop design. They are runs that the lab could have made: they pass
-// package check, so their figures agree with each other. The caller says how trials come out; noise is drawn from the run's
-// seed, so that the same plan gives the same bytes.
+// the check of results files, so their figures agree with each other. The caller says how trials come out; noise is drawn
+// from the run's seed, so that the same plan gives the same bytes.
 //
 // There is one host on each side, one thread of the client, no fixed rates of requests, and no profiles, which a caller may
 // add. A trial of another generator than http_load has no slots, as if it had been measured in one piece.
@@ -8,11 +8,11 @@ package madeup
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -62,24 +62,19 @@ func Run(p Plan) *results.File {
 		SchemaVersion: results.Version, Experiment: x.Name, Run: p.Started.UTC().Format("20060102t150405z") + "-" + p.Host,
 		Hosts: results.Hosts{Server: p.Host, Client: p.Host},
 		Provenance: &results.Provenance{
-			StartedAt: p.Started, Commit: "0123456789abcdef0123456789abcdef01234567", ExperimentSHA256: x.SHA256, Locks: x.Locks(),
+			StartedAt: p.Started, Commit: strings.Repeat("0123456789", 4), ExperimentSHA256: x.SHA256, Locks: x.Locks(),
 			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS,
 				ProfileS: x.ProfileS()},
-			BudgetS: x.BudgetS, Blocks: p.Blocks, Ended: results.Blocks, Seed: p.Seed,
-			Generator:  "http_load " + setting.HTTPLoadVersion,
-			ServerCPUs: "0", ClientCPUs: "1", CalibrationS: calibration,
-			Tools:    map[string]string{"go": "go1.26.8", "http_load": setting.HTTPLoadVersion},
-			Kernel:   map[string]string{"net.core.somaxconn": "4096"},
-			Binaries: map[string]host.Binary{},
+			BudgetS: x.BudgetS, Blocks: p.Blocks, Ended: results.Blocks, Seed: p.Seed, ServerCPUs: "0", ClientCPUs: "1",
+			Generator: "http_load " + setting.HTTPLoadVersion, CalibrationS: calibration, Binaries: map[string]host.Binary{},
 		},
 		Topology: results.Topology(x.Topology), Settings: x.Fixed(),
 	}
 	for _, name := range results.Programs(x) {
-		f.Provenance.Binaries[name] = host.Binary{SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte("made up "+name)))}
+		f.Provenance.Binaries[name] = host.Binary{SHA256: strings.Repeat("0", 64)}
 	}
 	for i, levels := range x.Conditions() {
-		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels,
-			Commands: []string{"lab/scripts/server.sh " + levels.Key(), "lab/scripts/trial.sh"}})
+		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels})
 	}
 	if n := len(f.Conditions); !p.NoControl {
 		twin := f.Conditions[experiment.DrawControl(n, p.Seed)]
@@ -136,14 +131,13 @@ func (m *maker) trial(block int, of results.Condition, machine map[string]float6
 	for range m.Experiment.Block.Rounds {
 		t.Slots = append(t.Slots, m.slot(came, ServerCores(all)).Rounded())
 	}
-	m.f.Follow(&t)
+	m.f.Conclude(&t)
 	if all[setting.Generator] != setting.String(setting.HTTPLoad) {
 		t.Slots = nil
 		delete(t.Metrics, "idle_servers_busy")
 	}
 	maps.Copy(t.Metrics, m.served(all, came, t.Metrics["throughput_rps"], t.Metrics["server_cores_busy"]))
 	m.f.Conclude(&t)
-	t.ClientThreads = []float64{math.Round(t.Metrics["client_thread_busy_max"]*1e4) / 1e4}
 	return t
 }
 
@@ -177,10 +171,8 @@ func (m *maker) slot(c Came, serverCores float64) slots.Slot {
 
 // served has what a trial records apart from its slots and the machine.
 func (m *maker) served(all setting.Levels, c Came, rps, busy float64) map[string]float64 {
-	connections := float64(all.Whole(setting.Connections, 50))
-	asked := connections * float64(all.Whole(setting.Pipelining, 1))
-	cores := ServerCores(all)
-	workers := float64(all.Whole(setting.Workers, int(cores)))
+	connections, cores := float64(all.Whole(setting.Connections, 50)), ServerCores(all)
+	asked, workers := connections*float64(all.Whole(setting.Pipelining, 1)), float64(all.Whole(setting.Workers, int(cores)))
 	out := map[string]float64{
 		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0, "response_bytes": c.ResponseBytes,
 		"client_thread_busy_max": c.ClientBusy, "server_rss_bytes": 45424640, "client_rss_bytes": 15286272,

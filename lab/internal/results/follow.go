@@ -1,8 +1,10 @@
 package results
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/cores"
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -12,28 +14,25 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// Conclude adds to a trial what follows from what was counted: what Follow adds, the
-// walls that it met, and whether it is valid. It is the one place that says how,
-// for a run that measures and for a file that is read.
+// Conclude rounds what a trial counted as its file will have it, and adds what follows: the metrics that follow from its
+// slots, profiles, load and other metrics, the walls that it met, and whether it is valid. It is the one place that
+// says how, for a run that measures and for a file that is read.
 func (f *File) Conclude(t *Trial) {
-	f.Follow(t)
+	slots.Round(t.Metrics)
+	maps.Copy(t.Metrics, f.following(t))
 	t.Valid = len(t.Reasons) == 0
 	w := f.Walls(*t)
 	t.Bound, t.BoundWhy = w.Bound(), w.Why()
 }
 
-// Follow rounds what a trial counted as its file will have it, and adds the metrics
-// that follow from its slots, profiles, load and other metrics. Gates judge a trial after it, by the figures that a reader will have.
-func (f *File) Follow(t *Trial) {
-	slots.Round(t.Metrics)
-	maps.Copy(t.Metrics, f.following(t))
-}
-
 func (f *File) following(t *Trial) map[string]float64 {
 	m := map[string]float64{}
-	levels := f.LevelsOf(*t)
+	levels, serverCPUs := f.LevelsOf(*t), f.Provenance.ServerCPUs
+	if own, ok := levels[setting.ServerCPUs]; ok {
+		serverCPUs = own.String()
+	}
 	if t.Slots != nil {
-		m = slots.Metrics(t.Slots, slots.Setup{ServerCores: Count(f.ServerCPUs(levels)),
+		m = slots.Metrics(t.Slots, slots.Setup{ServerCores: Count(serverCPUs),
 			ClientCores: Count(f.Provenance.ClientCPUs), LineRateBps: f.Topology.LineRateBps})
 	}
 	// of finds figures that are all known, counted or following.
@@ -107,39 +106,28 @@ func (f *File) following(t *Trial) map[string]float64 {
 
 // Count is the number of cores in a list; 0 where there is none.
 func Count(cpus string) int {
-	list, err := cores.Parse(cpus)
-	if cpus == "" || err != nil {
-		return 0
-	}
+	list, _ := cores.Parse(cpus)
 	return len(list)
-}
-
-// ServerCPUs gives the cores that a condition's server was pinned to.
-func (f *File) ServerCPUs(levels setting.Levels) string {
-	if l, ok := levels[setting.ServerCPUs]; ok {
-		return l.String()
-	}
-	return f.Provenance.ServerCPUs
 }
 
 // Walls are what a trial's bound is decided from.
 func (f *File) Walls(t Trial) gate.Walls { return gate.WallsOf(t.Metrics, f.Topology.LineRateBps) }
 
-// SharedCores tells whether server and clients ran on the same cores, where each
-// takes CPU time from the other.
+// SharedCores tells whether server and clients ran on the same cores, where each takes CPU time from the other, or
+// nothing was pinned.
 func (f *File) SharedCores() bool {
-	return f.Topology.Kind != "fleet" && overlap(f.Provenance.ServerCPUs, f.Provenance.ClientCPUs)
+	server, err := cores.Parse(f.Provenance.ServerCPUs)
+	client, err2 := cores.Parse(f.Provenance.ClientCPUs)
+	return f.Topology.Kind != "fleet" && (err != nil || err2 != nil ||
+		slices.ContainsFunc(server, func(cpu int) bool { return slices.Contains(client, cpu) }))
 }
 
-// overlap tells whether two lists of cores of one machine have one in common. An
-// empty list stands for cores that nothing was pinned to.
-func overlap(a, b string) bool {
-	server, err := cores.Parse(a)
-	client, err2 := cores.Parse(b)
-	if err != nil || err2 != nil || len(server) == 0 || len(client) == 0 {
-		return true
+// condition finds a condition by its id; nil if there is none.
+func (f *File) condition(id string) *Condition {
+	if i := slices.IndexFunc(f.Conditions, func(c Condition) bool { return c.ID == id }); i >= 0 {
+		return &f.Conditions[i]
 	}
-	return slices.ContainsFunc(server, func(cpu int) bool { return slices.Contains(client, cpu) })
+	return nil
 }
 
 // LevelsOf are all settings of a trial's condition.
@@ -148,4 +136,44 @@ func (f *File) LevelsOf(t Trial) setting.Levels {
 		return f.Settings.With(c.Levels)
 	}
 	return f.Settings
+}
+
+// A Reading is the range of values that a recorded figure may stand for, Low and High included. Nominal is the
+// recorded figure; it is absent where only a limit is known.
+type Reading struct {
+	Low, High float64
+	Nominal   *float64
+}
+
+// cut has the metrics that load generators count in steps, where a trial does not record its step.
+var cut = map[string]bool{
+	"latency_p50_s": true, "latency_p90_s": true, "latency_p95_s": true, "latency_p99_s": true, "latency_p999_s": true,
+	"latency_max_s": true,
+}
+
+// Reading gives the range that a trial's figure may stand for; false where the trial has no such figure.
+func (f *File) Reading(t Trial, name string) (Reading, bool) {
+	if limit, ok := t.Below[name]; ok {
+		return Reading{0, limit, nil}, true
+	}
+	v, ok := t.Metrics[name]
+	if !ok {
+		return Reading{}, false
+	}
+	r := Reading{v, v, &v}
+	generator := f.Provenance.Generator
+	if c := f.condition(t.Condition); c != nil {
+		generator = cmp.Or(c.Generator, generator)
+	}
+	generator, _, _ = strings.Cut(generator, " ") // without its version
+	step, said := t.Resolution[name]
+	switch {
+	case said:
+		r.High = v + step
+	case cut[name] && generator == gate.Autocannon: // cuts to whole milliseconds: a 2 is anything from 2 up to 3
+		r.High = v + gate.AutocannonStep
+	case cut[name] && generator == gate.HTTPLoad: // prints the upper edge of a step, which is a thousandth
+		r.Low = v - v*1e-3
+	}
+	return r, true
 }

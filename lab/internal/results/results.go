@@ -1,20 +1,16 @@
-// Package results defines the results file: what a run leaves behind, and the
-// only source of verdicts and pages.
+// Package results defines the results file: what a run leaves behind, and the only source of verdicts and pages.
 //
-// A trial is one condition in one block. Its time is divided into
-// slots, which alternate with those of the other conditions whose servers are
-// up at once; its figures are computed from the sums over its slots. Figures of
-// the machine (steal, other load, calibrations, the clock) cover all conditions
-// that were up together and are repeated in each of their trials. Only complete
-// blocks are kept, and no trial is repeated.
+// A trial is one condition in one block. Its time is divided into slots, which alternate with those of the other
+// conditions whose servers are up at once; its figures are computed from the sums over its slots. Figures of the
+// machine (steal, other load, calibrations, the clock) cover all conditions that were up together and are repeated
+// in each of their trials. Only complete blocks are kept, and no trial is repeated.
 //
-// Every trial is kept, an invalid one with its reasons. A figure that was not
-// measured is absent rather than zero. Files are not trusted: figures
-// that follow from others are computed when a file is read, and package check compares the rest.
+// Every trial is kept, an invalid one with its reasons. A figure that was not measured is absent rather than zero.
+// Files are not trusted: figures that follow from others are computed when a file is read, and Check
+// compares the rest.
 //
-// The file says what was seen, not what it means: verdicts are derived from it
-// and kept elsewhere, so that a better rule can be applied to old runs. Figures
-// that agree with each other may still be wrong.
+// The file says what was seen, not what it means: verdicts are derived from it and kept elsewhere, so that a better
+// rule can be applied to old runs. Figures that agree with each other may still be wrong.
 package results
 
 import (
@@ -45,16 +41,14 @@ type File struct {
 	Settings      setting.Levels `json:"settings"`
 	Conditions    []Condition    `json:"conditions"`
 	Trials        []Trial        `json:"trials"`
-	// Figures and Resolutions hold the trials' maps as columns in the file's text.
-	// In a File in memory they are nil: Decode moves them to the trials, Encode
-	// takes them from there.
+	// Figures and Resolutions hold the trials' maps as columns in the file's text. In a File in memory they are
+	// nil: Decode moves them to the trials, Encode takes them from there.
 	Figures     map[string]Column `json:"figures,omitempty"`
 	Resolutions map[string]Column `json:"resolutions,omitempty"`
 	Warnings    []string          `json:"warnings,omitempty"`
 }
 
-// Provenance is what a reader needs to run the experiment again or to question
-// the run.
+// Provenance is what a reader needs to run the experiment again or to question the run.
 type Provenance struct {
 	StartedAt        time.Time         `json:"started_at"`
 	FinishedAt       time.Time         `json:"finished_at"`
@@ -65,7 +59,7 @@ type Provenance struct {
 	Block            *BlockPlan        `json:"block,omitempty"`
 	BudgetS          float64           `json:"budget_s,omitempty"`
 	Blocks           int               `json:"blocks"`
-	// ClockS is where the slots' clock began; Encode takes it from the trials.
+	// ClockS is where the slots' clock began, in earlier runs whose trials do not say when they began.
 	ClockS       float64                `json:"clock_s,omitempty"`
 	Ended        Ended                  `json:"ended,omitempty"`
 	Seed         uint64                 `json:"seed"`
@@ -87,21 +81,25 @@ type Provenance struct {
 	Clients      []Client               `json:"clients,omitempty"` // machines that loaded, in their order
 }
 
+// Hosts names the machines by their profiles in data/hosts. The client's was always the server's.
+type Hosts struct {
+	Server string `json:"server"`
+	Client string `json:"client"`
+}
+
 // A Client is a machine that loaded. It has no name here.
 type Client struct {
 	Cores   int     `json:"cores"`
 	LinkBps float64 `json:"link_bps,omitempty"` // line rate of its interface, if it says it
 }
 
-// LeftOut names conditions of the design by their levels, and says why the run
-// has none of them.
+// LeftOut names conditions of the design by their levels, and says why the run has none of them.
 type LeftOut struct {
 	Levels setting.Levels `json:"levels"`
 	Why    string         `json:"why"`
 }
 
-// A BlockPlan says how the time of a block is divided, as the experiment's file
-// has it.
+// A BlockPlan says how the time of a block is divided, as the experiment's file has it.
 type BlockPlan struct {
 	SlotS   float64 `json:"slot_s"`
 	Rounds  int     `json:"rounds"`
@@ -110,8 +108,7 @@ type BlockPlan struct {
 	ProfileS float64 `json:"profile_s,omitempty"`
 }
 
-// WindowS is the measured time of a trial in seconds: all of its slots
-// together, or one piece of the same length.
+// WindowS is the measured time of a trial in seconds: all of its slots together, or one piece of the same length.
 func (b *BlockPlan) WindowS() float64 { return b.SlotS * float64(b.Rounds) }
 
 // Ended says why no further block was begun.
@@ -138,8 +135,8 @@ type Condition struct {
 	ID       string         `json:"id"`
 	Levels   setting.Levels `json:"levels,omitempty"`
 	Commands []string       `json:"commands,omitempty"`
-	// ControlOf marks the run's A/A control: the same levels a second time, drawn
-	// into the order and measured like any other condition.
+	// ControlOf marks the run's A/A control: the same levels a second time, drawn into the order and measured like
+	// any other condition.
 	ControlOf string `json:"control_of,omitempty"`
 	Generator string `json:"generator,omitempty"`
 	// Profiles are the raw files; each trial has its own summary of them.
@@ -162,15 +159,13 @@ type Trial struct {
 	Bound    gate.Bound `json:"-"`
 	BoundWhy string     `json:"-"`
 
-	// Metrics holds the trial's figures. The text of a measured run has those that
-	// were counted in the file's columns, and leaves out those that follow: see Follow.
-	Metrics map[string]float64 `json:"metrics,omitzero"`
-	// Below holds figures known only as "less than": autocannon cuts latency to
-	// whole milliseconds.
+	// Metrics holds the trial's figures. The text has those that were counted, in the file's columns, and leaves
+	// out those that follow: see Conclude.
+	Metrics map[string]float64 `json:"-"`
+	// Below holds figures known only as "less than": autocannon cuts latency to whole milliseconds.
 	Below map[string]float64 `json:"below,omitempty"`
-	// Resolution holds the step in which a figure was recorded, where the step is
-	// coarse enough to matter.
-	Resolution map[string]float64 `json:"resolution,omitempty"`
+	// Resolution holds the step in which a figure was recorded, where the step is coarse enough to matter.
+	Resolution map[string]float64 `json:"-"`
 
 	// Slots is nil where the trial was measured in one piece, else in the order of time.
 	Slots []slots.Slot `json:"slots,omitempty"`
@@ -180,17 +175,11 @@ type Trial struct {
 	Profiles      []profile.Profile `json:"profiles,omitempty"`
 }
 
-// A Core says where one core's time went: shares from 0 to 1, by the kernel's
-// clock ticks. The rest of the time was idle. In the text it is a list: the core's
-// number and the shares in this order.
+// A Core says where one core's time went: shares from 0 to 1, by the kernel's clock ticks. The rest of the time was
+// idle. In the text it is a list: the core's number and the shares in this order. Earlier runs have them.
 type Core struct {
 	CPU                                int
 	User, System, SoftIRQ, Steal, Idle float64
-}
-
-// MarshalJSON writes the list.
-func (c Core) MarshalJSON() ([]byte, error) {
-	return json.Marshal([]float64{float64(c.CPU), c.User, c.System, c.SoftIRQ, c.Steal, c.Idle})
 }
 
 // UnmarshalJSON reads it.
@@ -212,8 +201,8 @@ type Reason struct {
 	Detail string `json:"detail"`
 }
 
-// A RawProfile names a file in data/profiles in pprof's format: the profiles of
-// all valid trials of a condition, merged.
+// A RawProfile names a file in data/profiles in pprof's format: the profiles of all valid trials of a condition,
+// merged.
 type RawProfile struct {
 	Kind   profile.Kind `json:"kind"`
 	File   string       `json:"file"`

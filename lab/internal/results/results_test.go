@@ -1,8 +1,10 @@
-package results
+package results_test
 
 import (
 	"bytes"
 	_ "embed"
+	"encoding/csv"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,74 +12,85 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/madeup"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-const data = "../../../data"
-
-// committed are the first and the last file of each directory that the pattern names.
-// lab check reads all of them, and a test that does as well takes longer with each run.
-func committed(t testing.TB, pattern ...string) (ends []string) {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(append([]string{data}, pattern...)...))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no files %v (%v)", pattern, err)
-	}
-	for i, p := range paths {
-		if i == 0 || i == len(paths)-1 || filepath.Dir(p) != filepath.Dir(paths[i-1]) ||
-			filepath.Dir(p) != filepath.Dir(paths[i+1]) {
-			ends = append(ends, p)
-		}
-	}
-	return ends
-}
-
-// kept are the committed runs that were read, by path: three tests read the same, and
-// change none.
-var kept = map[string]*File{}
-
-func readOnce(path string) (*File, error) {
-	if f, ok := kept[path]; ok {
-		return f, nil
-	}
-	f, err := Read(path)
-	if err == nil {
-		kept[path] = f
-	}
-	return f, err
-}
-
-func TestEveryCommittedFileIsOfItsSchema(t *testing.T) {
-	for _, p := range committed(t, "results", "*", "*.json") {
-		if _, err := readOnce(p); err != nil {
-			t.Error(err)
-		}
-	}
-	for _, p := range committed(t, "hosts", "*.json") {
-		h, err := ReadHost(p)
-		if err != nil {
-			t.Error(err)
-		} else if h.ID+".json" != filepath.Base(p) {
-			t.Errorf("%s holds %s", p, h.ID)
-		}
-	}
-}
-
-// made is a made-up measured run of two conditions. Tests replace parts of it.
+// made is a made-up run of two conditions, in the layout of earlier runs. Tests replace parts of it.
 //
 //go:embed testdata/made-up.json
 var made string
 
-func decode(t *testing.T, text string) (*File, error) {
-	t.Helper()
-	f := &File{}
-	err := Decode([]byte(text), f)
-	return f, err
+func decode(text string) (*results.File, error) {
+	f := &results.File{}
+	return f, results.Decode([]byte(text), f)
 }
 
-func TestDecodeReadsEveryField(t *testing.T) {
-	f, err := decode(t, made)
+// design is one of the designs made up for tests: made-up, measured in one piece, or turning, of four conditions in
+// two groups of two.
+func design(t testing.TB, name string) *experiment.Experiment {
+	t.Helper()
+	x, err := experiment.Load("../experiment/testdata/" + name + ".toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// turned is a made-up run of the design turning, with a control.
+func turned(t testing.TB, blocks int) *results.File {
+	t.Helper()
+	return madeup.Run(madeup.Plan{Experiment: design(t, "turning"), Host: "h",
+		Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Seed: 11, Blocks: blocks})
+}
+
+func encoded(t testing.TB, v any) string {
+	t.Helper()
+	text, err := results.Encode(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The first and the last run of each experiment, since lab check reads all of them.
+func TestRecordedFilesAreRead(t *testing.T) {
+	dirs, err := filepath.Glob("../../../data/results/*")
+	if err != nil || len(dirs) < 5 {
+		t.Fatalf("%d experiments, %v", len(dirs), err)
+	}
+	for _, dir := range dirs {
+		runs, _ := filepath.Glob(filepath.Join(dir, "*.json"))
+		for _, path := range []string{runs[0], runs[len(runs)-1]} {
+			f, err := results.Read(path)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			sheet, err := f.Sheet()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rows, err := csv.NewReader(bytes.NewReader(sheet)).ReadAll(); err != nil || len(rows) != len(f.Trials)+1 {
+				t.Errorf("%s as CSV: %d rows, %v", path, len(rows), err)
+			}
+		}
+	}
+	hosts, _ := filepath.Glob("../../../data/hosts/*.json")
+	for _, path := range hosts {
+		if h, err := results.ReadHost(path); err != nil || h.ID+".json" != filepath.Base(path) {
+			t.Errorf("%s: %+v, %v", path, h, err)
+		}
+	}
+}
+
+func TestTheLayoutOfEarlierRunsIsRead(t *testing.T) {
+	f, err := decode(made)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,9 +101,77 @@ func TestDecodeReadsEveryField(t *testing.T) {
 	if f.Conditions[1].Levels[setting.Workers] != setting.Int(2) || f.Settings[setting.Prefork] != setting.Bool(true) {
 		t.Errorf("levels %v, settings %v", f.Conditions[1].Levels, f.Settings)
 	}
-	if f.Trials[0].Metrics["throughput_rps"] != 1000.25 || f.Trials[0].Below["latency_p50_s"] != 0.001 ||
-		f.Trials[1].Reasons[0].Gate != "errors" {
+	one, two := f.Trials[0], f.Trials[1]
+	if one.Metrics["throughput_rps"] != 1000.25 || one.Below["latency_p50_s"] != 0.001 || two.Reasons[0].Gate != "errors" ||
+		two.Block != 1 || !one.Valid || two.Valid {
 		t.Errorf("trials %+v", f.Trials)
+	}
+	for _, c := range [][2]string{
+		// A number for all trials; a trial that began with its slots; and a control that repeats no levels.
+		{`"requests": [4001, null]`, `"requests": 4001`},
+		{`"at": 1.5,`, `"slots": [[1500000,4000000,1000,4001,3000000,2000000,0]],`},
+		{`{"id": "c2", "levels": {"workers": 2}, "commands": ["lab/scripts/server.sh", "lab/scripts/trial.sh"]}`,
+			`{"id": "c2", "control_of": "c1"}`},
+	} {
+		f, err := decode(strings.Replace(made, c[0], c[1], 1))
+		if err != nil || !strings.Contains(made, c[0]) {
+			t.Fatalf("%s: %v", c[1], err)
+		}
+		if !f.Trials[0].StartedAt.Equal(one.StartedAt) || f.Trials[0].Metrics["requests"] != 4001 ||
+			f.Conditions[1].Levels == nil {
+			t.Errorf("%s: %+v", c[1], f.Trials[0])
+		}
+	}
+}
+
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	f := turned(t, 3)
+	f.Warnings = []string{"a < b & c > d"}
+	f.Trials[0].Resolution = map[string]float64{"latency_p50_s": 1.5e-5}
+	delete(f.Trials[1].Metrics, "latency_p50_s")
+	text := encoded(t, f)
+	read, err := decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range f.Trials {
+		was, is := f.Trials[i], read.Trials[i]
+		if fmt.Sprint(was.Metrics, was.Slots, was.Valid, was.Bound, was.Seq, was.Block) !=
+			fmt.Sprint(is.Metrics, is.Slots, is.Valid, is.Bound, is.Seq, is.Block) ||
+			is.StartedAt.Sub(was.StartedAt).Abs() > time.Millisecond {
+			t.Errorf("it was read as\n%+v, written was\n%+v", is, was)
+		}
+	}
+	if read.Trials[0].Resolution["latency_p50_s"] != 1.5e-5 || f.Figures != nil || read.Figures != nil {
+		t.Error("resolutions are lost, or figures stand in two places")
+	}
+	if again := encoded(t, read); again != text {
+		t.Error("what was read is written otherwise")
+	}
+	for _, part := range []string{"\n  \"run\": ", "a < b & c > d", "\n    {\"block\": 1,\"of\": \"c4\"", "\n}\n"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is not in it:\n%.3000s", part, text)
+		}
+	}
+	if strings.Count(text, "\n    {\"block\": ") != len(f.Trials) || strings.Contains(text, "throughput_rps") {
+		t.Error("trials have not a line each, or what follows is written")
+	}
+	if _, err := results.Encode(map[string]float64{"x": math.NaN()}); err == nil {
+		t.Error("NaN was written; JSON has none")
+	}
+}
+
+// A run ends before its file is too long, but not before it has enough blocks.
+func TestARunStaysBelowItsSize(t *testing.T) {
+	for _, c := range []struct {
+		blocks, trials int
+		full           bool
+	}{{20, 100, false}, {60, 300, true}, {11, 300, false}} {
+		f := turned(t, 1)
+		f.Provenance.Blocks, f.Trials = c.blocks, make([]results.Trial, c.trials)
+		if f.Full() != c.full {
+			t.Errorf("%d trials of %d blocks: full: %v", c.trials, c.blocks, f.Full())
+		}
 	}
 }
 
@@ -99,102 +180,44 @@ func TestDecodeRefuses(t *testing.T) {
 		name, old, new string
 		says           string // the message has it
 	}{
-		// The version is reported before any other error.
-		{"no provenance", `"provenance": {`, `"origin": {`, `unknown field "origin"`},
-		{"no plan", `"block": {`, `"blocked": {`, `unknown field "blocked"`},
-		{"no budget", `"budget_s"`, `"budgeted_s"`, `unknown field "budgeted_s"`},
-		{"an unknown version", `"schema_version": 3`, `"schema_version": 99`,
+		{"an unknown version with unknown fields", `"schema_version": 3,`, `"schema_version": 99, "new_field": {},`,
 			"/schema_version: version 99 is not known to this lab, which reads version 3"},
-		{"an unknown version with unknown fields", `"schema_version": 3,`,
-			`"schema_version": 99, "new_field": {}, "trials_2": [],`, "/schema_version: version 99 is not known"},
-		{"version 0", `"schema_version": 3`, `"schema_version": 0`, "/schema_version: version 0 is not known"},
-		{"a version that is a text", `"schema_version": 3`, `"schema_version": "1"`,
-			`/schema_version: version "1" is not known`},
-		{"a half version", `"schema_version": 3`, `"schema_version": 2.5`, "/schema_version: version 2.5 is not known"},
-		{"version null", `"schema_version": 3`, `"schema_version": null`, "/schema_version: "},
-		{"no version", `"schema_version": 3,`, ``, "/schema_version: missing"},
-
-		// Errors that JSON decoders accept name the line.
+		{"no version", `"schema_version": 3,`, ``, "/schema_version: version 0 is not known"},
+		{"a version that is a text", `"schema_version": 3`, `"schema_version": "3"`, "/schema_version takes no such JSON string"},
 		{"a key that stands twice", `"block": 1, "of": "c1"`, "\"block\": 1,\n\"block\": 2, \"of\": \"c1\"",
 			`line 22: /trials/0/block: key "block" stands twice`},
-		{"text after it", "null]}\n}\n", "null]}\n}\n{}", "line 26: invalid character"},
-		{"a comma too many", `"dirty": true,`, "\"dirty\": true,,", "line 8: "},
-
-		// Unknown fields and names.
-		{"an unknown field at the top", `"run": "20260102t030405z-h",`, `"run": "20260102t030405z-h", "best_of": 3,`,
-			`unknown field "best_of"`},
-		{"an unknown field in a trial", `"of": "c2",`, `"of": "c2", "note": "x",`,
-			`unknown field "note"`},
-		{"an unknown field in provenance", `"dirty": true,`, `"dirty": true, "user": "x",`,
-			`unknown field "user"`},
-		{"a missing field", `"run": "20260102t030405z-h",`, ``, "/run: "},
-		{"an unknown metric", `"requests": [`, `"asked": [`, `/figures: no metric "asked"`},
-		{"an unknown metric below", `"latency_p50_s": 0.001`, `"latency_s": 0.001`, `/trials/0/below: no metric "latency_s"`},
+		{"text after it", "null]}\n}\n", "null]}\n}\n{}", "line 26: "},
+		{"an unknown field", `"of": "c2",`, `"of": "c2", "note": "x",`, `line 22: unknown field "note", in /trials/1`},
+		{"a word of its own on validity", `"of": "c1",`, `"of": "c1", "valid": false,`, `unknown field "valid"`},
+		{"figures beside the trial", `"of": "c1",`, `"of": "c1", "metrics": {},`, `unknown field "metrics"`},
+		{"no plan", `"block": {"slot_s": 4, "rounds": 1, "warmup_s": 0.3},`, ``, "/provenance/block: missing"},
+		{"a column too long", `[4001, null]`, `[4001, null, 1]`, "/figures/requests: 3 entries for 2 trials"},
 		{"a metric that is a text", `[4001, null]`, `"4001"`, "line 24: "},
-		{"a metric that follows", `"requests": [4001, null]`, `"requests": [4001, null], "throughput_rps": [1000.25, null]`,
-			"/figures/throughput_rps/0: it follows from other figures of the trial; leave it out"},
-		{"a bound of its own", `"of": "c1",`, `"of": "c1", "bound": "unknown",`,
-			`unknown field "bound"`},
-		{"a word of its own on validity", `"of": "c1",`, `"of": "c1", "valid": false,`,
-			`unknown field "valid"`},
-		{"a first trial of no block", `"block": 1, "of"`, `"of"`, "/trials/0/block: missing"},
-		{"block 0", `"block": 1,`, `"block": 0,`, "/trials/0/block: "},
+		{"a number beyond float64", "4001", "1e400", "line 24: "},
+		{"a number of a slot left out", `"at": 1.5,`, `"slots": [[1,2,3,4,5,6]],`, "a slot has 6 numbers"},
 		{"a list as a level", `{"workers": 1}`, `{"workers": [1]}`, "[1] is not a level"},
-		{"a reason without a gate", `{"gate": "errors", `, `{`, "/trials/1/reasons/0/gate: missing"},
-		{"a name that is empty", `"experiment": "made-up"`, `"experiment": ""`, "/experiment: "},
-
-		// What the decoder reports.
-		{"a time that is none", "2026-01-02T03:04:05Z", "yesterday", ""},
-		{"a seed beyond its range", "18446744073709551603", "18446744073709551616", ""},
-		{"a negative seed", "18446744073709551603", "-1", ""},
-		{"a number beyond float64", "4001", "1e400", ""},
+		{"a time that is none", "2026-01-02T03:04:05Z", "yesterday", "line 7: /provenance/started_at"},
+		{"a seed beyond its range", "18446744073709551603", "18446744073709551616", "line 10: /provenance/seed"},
 	} {
-		if strings.Count(made, c.old) == 0 {
+		if !strings.Contains(made, c.old) {
 			t.Fatalf("%s: %q does not stand in the made-up run", c.name, c.old)
 		}
-		_, err := decode(t, strings.Replace(made, c.old, c.new, 1))
-		if err == nil {
-			t.Errorf("%s: accepted", c.name)
-		} else if !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %q does not have %q", c.name, err, c.says)
+		if _, err := decode(strings.Replace(made, c.old, c.new, 1)); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.says)
 		}
 	}
 	for _, text := range []string{"", "null", "[]", "1", `"x"`, "{", "{}"} {
-		if _, err := decode(t, text); err == nil {
+		if _, err := decode(text); err == nil {
 			t.Errorf("%q: accepted", text)
-		}
-	}
-}
-
-func TestReadNamesTheFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.json")
-	if err := os.WriteFile(path, []byte(`{"schema_version": 99}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for name, read := range map[string]func(string) error{
-		"results": func(p string) error { _, err := Read(p); return err },
-		"host":    func(p string) error { _, err := ReadHost(p); return err },
-	} {
-		if err := read(path); err == nil || !strings.HasPrefix(err.Error(), path+": /schema_version: version 99") {
-			t.Errorf("%s: %v", name, err)
-		}
-		if err := read(path + "x"); err == nil {
-			t.Errorf("%s: a file that is not there was read", name)
 		}
 	}
 }
 
 func TestHostProfilesAreChecked(t *testing.T) {
 	const good = `{"schema_version": 2, "id": "made-up", "name": "Made up", "cores": 4}`
-	p := &host.Profile{}
-	if err := Decode([]byte(good), p); err != nil || p.Cores != 4 {
-		t.Errorf("%+v, %v", p, err)
-	}
-	const later = `{"schema_version": 2, "id": "made-up", "name": "Made up", "mark": "0123456789abcdef", "cpu_version": "a/1", "sockets": 1, "threads_per_core": 2, "caches": "L2 1M x1"}`
-	if err := Decode([]byte(later), p); err != nil || p.Mark != "0123456789abcdef" {
-		t.Errorf("%+v, %v", p, err)
-	}
 	for _, c := range []struct{ name, old, new, says string }{
+		{"nothing", "", "", ""},
+		{"a mark", `2, "id"`, `2, "mark": "0123456789abcdef", "id"`, ""},
 		{"an unknown field", `"cores": 4`, `"owner": "x"`, `unknown field "owner"`},
 		{"an id that is no file name", `"made-up"`, `"../made-up"`, "/id: "},
 		{"an unknown version", `"schema_version": 2`, `"schema_version": 3`,
@@ -202,53 +225,122 @@ func TestHostProfilesAreChecked(t *testing.T) {
 		{"no name", `"name": "Made up", `, ``, "/name: missing"},
 		{"a raw id", `2, "id"`, `2, "mark": "0123456789abcdef0123456789abcdef", "id"`, "/mark: "},
 	} {
-		err := Decode([]byte(strings.Replace(good, c.old, c.new, 1)), &host.Profile{})
-		if err == nil || !strings.Contains(err.Error(), c.says) {
+		err := results.Decode([]byte(strings.Replace(good, c.old, c.new, 1)), &host.Profile{})
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.says)
+		}
+	}
+}
+
+// A file of another version, or too large a one, is refused by its name; it is not read whole.
+func TestReadNamesTheFile(t *testing.T) {
+	dir := t.TempDir()
+	other, large := filepath.Join(dir, "other.json"), filepath.Join(dir, "large.json")
+	err := os.WriteFile(other, []byte(`{"schema_version": 99}`), 0o644)
+	if err == nil {
+		err = os.WriteFile(large, nil, 0o644)
+	}
+	if err != nil || os.Truncate(large, 1<<40) != nil {
+		t.Skip(err)
+	}
+	for path, says := range map[string]string{other: ": /schema_version: version 99", large: ": more than 8388608 bytes",
+		filepath.Join(dir, "missing.json"): ""} {
+		if _, err := results.Read(path); err == nil || !strings.Contains(err.Error(), path+says) {
+			t.Errorf("%v", err)
+		}
+		if _, err := results.ReadHost(path); err == nil || !strings.Contains(err.Error(), path+says) {
+			t.Errorf("a host: %v", err)
+		}
+	}
+}
+
+func TestReplaceLeavesAWholeFileOrNone(t *testing.T) {
+	dir := t.TempDir()
+	scratch, path := filepath.Join(dir, "scratch"), filepath.Join(dir, "data", "results", "x", "r.json")
+	for _, text := range []string{"first", "second", ""} {
+		if err := results.Replace(scratch, path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := os.ReadFile(path); string(got) != text {
+			t.Errorf("the file holds %q, want %q", got, text)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("%v, %v; others are to read it", info.Mode(), err)
+	}
+	// A directory where the file should be, and a file where a directory should be.
+	for _, path := range []string{filepath.Dir(path), filepath.Join(path, "below.json")} {
+		if err := results.Replace(scratch, path, []byte("x")); err == nil {
+			t.Errorf("%s was written", path)
+		}
+	}
+	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
+		t.Errorf("%v is left in scratch, %v", left, err)
+	}
+}
+
+// Files that root writes under sudo are given to the caller, up to the first
+// directory that the caller owns; a clone that root owns stays root's.
+func TestWhatRootWritesIsTheCallers(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root: only root can give a file away")
+	}
+	t.Setenv("SUDO_UID", "12345")
+	t.Setenv("SUDO_GID", "12345")
+	for clone, want := range map[int]int{12345: 12345, 0: 0, 777: 0} {
+		root := t.TempDir()
+		if err := os.Chown(root, clone, clone); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(root, "data", "results", "x", "r.json")
+		if err := results.Replace(filepath.Join(root, "scratch"), path, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+		for p, want := range map[string]int{path: want, filepath.Dir(path): want, filepath.Join(root, "data"): want, root: clone} {
+			var is unix.Stat_t
+			if err := unix.Lstat(p, &is); err != nil || int(is.Uid) != want {
+				t.Errorf("in a clone of %d, %s belongs to %d, want %d", clone, p, is.Uid, want)
+			}
+		}
+	}
+}
+
+// A shared server that is defined otherwise begins a new record; runs that do not say it stay as they are.
+func TestDefinitionsOfServersTellRunsApart(t *testing.T) {
+	run := func(servers map[string]results.Server) *results.File {
+		return &results.File{Provenance: &results.Provenance{Servers: servers}}
+	}
+	fiber := results.Server{Command: "server --addr {addr}", Build: "build"}
+	today := run(map[string]results.Server{"fiber": fiber})
+	option, env := fiber, fiber
+	option.Command, env.Env = "server --fast --addr {addr}", map[string]string{"GOGC": "off"}
+	for _, c := range []struct {
+		servers map[string]results.Server
+		same    bool
+	}{
+		{map[string]results.Server{"fiber": fiber}, true}, {nil, true}, {map[string]results.Server{"null": option}, true},
+		{map[string]results.Server{"fiber": option}, false}, {map[string]results.Server{"fiber": env}, false},
+	} {
+		if f := run(c.servers); f.CountsWith(today, true) != c.same || today.CountsWith(f, true) != c.same {
+			t.Errorf("%v: counts with today's: %v", c.servers, !c.same)
 		}
 	}
 }
 
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(made))
-	for _, p := range committed(f, "results", "*", "*.json") {
-		text, err := os.ReadFile(p)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(text)
-	}
-	for blocks := range 3 {
-		text, err := Encode(turned(f, turning(f), blocks, blocks > 1))
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(text)
-	}
-	f.Add([]byte(`{"schema_version": 99}`))
+	f.Add([]byte(encoded(f, turned(f, 2))))
 	f.Add([]byte(strings.Replace(made, "4001", "-0", 1)))
 	f.Add([]byte(strings.Replace(made, `{"workers": 1}`, `{"workers": 9007199254740993}`, 1)))
-	f.Add([]byte(strings.Replace(made, `"at": 1.5`, `"at": -1.5`, 1)))
-	f.Add([]byte(strings.Replace(made, `"topology"`, `"warnings": [], "topology"`, 1)))
+	piece, turns := design(f, "made-up"), design(f, "turning")
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var first File
-		if Decode(text, &first) != nil {
+		read, err := decode(string(text))
+		if err != nil {
 			return
 		}
-		once, err := Encode(&first)
-		if err != nil {
-			t.Fatalf("accepted, but it cannot be written: %v", err)
-		}
-		if bytes.Equal(once, text) {
-			return // written as it was read, and so read and written as before
-		}
-		var second File
-		if err := Decode(once, &second); err != nil {
-			t.Fatalf("what was written is refused: %v\n%s", err, once)
-		}
-		// Compared as text: an empty list and none mean the same.
-		if twice, err := Encode(&second); err != nil || !bytes.Equal(once, twice) {
-			t.Fatalf("it became another value:\n%s\n%s (%v)", once, twice, err)
+		encoded(t, read)
+		for _, x := range []*experiment.Experiment{piece, turns} {
+			_ = read.Check(x) // any finding will do, as long as it returns
 		}
 	})
 }

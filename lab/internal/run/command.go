@@ -13,6 +13,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/measure"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/wire"
 	httpload "github.com/line-rate/line-rate/lab/load"
 )
@@ -166,7 +167,7 @@ func (l load) piece() measure.Piece {
 // lab wire prints.
 func (l load) commands() (lines []string) {
 	typed := func(side string, argv []string) {
-		line := results.CommandLine(argv)
+		line := strict.Shell(argv)
 		if l.inFleet() { // whose address is nobody else's
 			line = strings.ReplaceAll(line, l.at.Host, "SERVER")
 		}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/check"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -30,7 +29,7 @@ func sound(t *testing.T, x *experiment.Experiment, f *results.File) {
 	if err := results.Decode(text, again); err != nil {
 		t.Fatalf("%v\n%.2000s", err, text)
 	}
-	if err := check.File(again, x); err != nil {
+	if err := again.Check(x); err != nil {
 		t.Errorf("%v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/journal"
@@ -34,7 +35,7 @@ func (s *Session) record(x *experiment.Experiment, counts func(*results.File) bo
 	rec := &record{x: x, h: s.profile, asked: s.j.Question(x)}
 	for _, f := range s.j.Runs { // which are in the order of their names, and so of their starts
 		if f.Experiment == x.Name && f.Hosts.Server == s.profile.ID && counts(f) {
-			rec.runs = append(rec.runs, verdict.Run{File: f, Then: s.j.Then(x, f)})
+			rec.runs = append(rec.runs, verdict.Run{File: f, Then: archive.Then(x, f)})
 		}
 	}
 	if len(rec.runs) == 0 {
@@ -156,7 +157,7 @@ func (s *Session) tidy() error {
 // between writing the two. The file is read again: the journal was read before the machine was reserved.
 func (s *Session) dropUnnamed() error {
 	into := s.destination()
-	return journal.Walk(func(path string, _ fs.DirEntry) error {
+	return journal.Walk(into.Profiles(), func(path string) error {
 		x, name := filepath.Base(filepath.Dir(path)), strings.TrimSuffix(filepath.Base(path), ".zip")
 		f, err := results.Read(into.Result(x, name))
 		if err == nil && !slices.ContainsFunc(f.Conditions, func(c results.Condition) bool { return len(c.Profiles) > 0 }) ||
@@ -164,5 +165,5 @@ func (s *Session) dropUnnamed() error {
 			return os.Remove(path)
 		}
 		return nil
-	}, into.Profiles(""))
+	})
 }

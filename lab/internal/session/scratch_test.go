@@ -74,10 +74,10 @@ func TestARunForTrialStaysOutOfTheJournal(t *testing.T) {
 // Profiles that no results file names are removed by the next call; those that one names stay.
 func TestProfilesThatNoRunNamesAreRemoved(t *testing.T) {
 	root := archivetest.ProfiledClone(t)
-	named := root.Packed(archivetest.LockRun + "/c1")
+	named := root.Packed(archivetest.Profiled + "/c1")
 	whole := archivetest.Read(t, named)
 	f := archivetest.AddRun(t, root, "c6in-8xlarge", time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), 1)
-	left := []string{root.Packed("98-made-lock/killed/c1"), root.Packed(f.Experiment + "/" + f.Run + "/c1")}
+	left := []string{root.Packed("09-mutex/killed/c1"), root.Packed(f.Experiment + "/" + f.Run + "/c1")}
 	for _, path := range left {
 		archivetest.Write(t, path, whole)
 	}

@@ -8,12 +8,11 @@ import (
 	"path/filepath"
 )
 
-// MostWritten is the limit in bytes of a file that a person writes: an experiment
-// or a text. The longest so far has 16 kB.
+// MostWritten is the limit in bytes of a file that a person writes: an experiment or a text. The longest so far has
+// 16 kB.
 const MostWritten = 256 << 10
 
-// ReadUpTo reads a file and refuses a larger one than the limit in bytes before
-// reading it.
+// ReadUpTo reads a file and refuses a larger one than the limit in bytes before reading it.
 func ReadUpTo(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -32,15 +31,15 @@ func ReadAll(r io.Reader, most int64) ([]byte, error) {
 	return data, err
 }
 
-// Replace writes a whole file in place of one that may be there: who reads it meanwhile sees
-// the old or the new one.
+// Replace writes a whole file to the disk in place of one that may be there: who reads it meanwhile sees the old or
+// the new one.
 func Replace(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {

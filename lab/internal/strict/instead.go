@@ -2,7 +2,6 @@ package strict
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,9 +9,8 @@ import (
 // Names is the file that lists every name of settings, metrics and kinds, and what writes it.
 const Names = "derived/pages/names.json, which lab derive writes"
 
-// Instead says, at the end of an error about an unknown name, what could have
-// been meant. A short list is given whole; of a longer one the names that are
-// like it, or else all of them, unless they would fill a screen.
+// Instead says, at the end of an error about an unknown name, what could have been meant. A short list is given
+// whole; of a longer one the names that are like it, or else all of them, unless they would fill a screen.
 func Instead(name string, known []string) string {
 	near, all := Near(name, known), strings.Join(known, ", ")
 	guess := "did you mean " + strings.Join(Map(near, strconv.Quote), " or ") + "?"
@@ -40,8 +38,8 @@ func InsteadOf(name string, known []Word) string {
 // mostNear is how many names are suggested at the most.
 const mostNear = 3
 
-// Near gives the known names that a mistyped one may stand for: those with the
-// fewest slips of typing, or else those that have all of its words.
+// Near gives the known names that a mistyped one may stand for: those with the fewest slips of typing, or else
+// those of which it has some words.
 func Near(name string, known []string) []string {
 	asked := fold(name)
 	if asked == "" {
@@ -57,7 +55,7 @@ func Near(name string, known []string) []string {
 		}
 	}
 	if len(best) == 0 {
-		best = Filter(known, func(k string) bool { return has(strings.Fields(fold(k)), strings.Fields(asked)) })
+		best = Filter(known, func(k string) bool { return strings.Contains(" "+fold(k), " "+asked) })
 	}
 	return best[:min(len(best), mostNear)]
 }
@@ -68,33 +66,18 @@ func fold(name string) string {
 		func(r rune) bool { return strings.ContainsRune("_-. /", r) }), " ")
 }
 
-// has tells whether each word begins one of the others.
-func has(words, begun []string) bool {
-	for _, b := range begun {
-		if !slices.ContainsFunc(words, func(w string) bool {
-			return strings.HasPrefix(w, b) || len(w) > 2 &&
-				strings.HasPrefix(b, w)
-		}) {
-			return false
-		}
-	}
-	return true
-}
-
-// slips is the least number of letters to add, leave out, replace, or swap with
-// the next, to turn one text into the other.
+// slips is the least number of letters to add, leave out, replace, or swap with the next, to turn one text into the
+// other.
 func slips(from, to string) int {
 	a, b := []rune(from), []rune(to)
 	d := make([][]int, len(a)+1)
 	for i := range d {
 		d[i] = make([]int, len(b)+1)
-		d[i][0] = i
-	}
-	for j := range d[0] {
-		d[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
+		for j := range d[i] {
+			if i == 0 || j == 0 {
+				d[i][j] = i + j
+				continue
+			}
 			differ := 1
 			if a[i-1] == b[j-1] {
 				differ = 0

@@ -3,13 +3,13 @@ package strict
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// LongestLine is how many characters a line of a data file may have: ten times
-// a command line with every option.
+// LongestLine is how many characters a line of a data file may have: ten times a command line with every option.
 const LongestLine = 4096
 
 // CheckLine refuses text that is not a single visible line.
@@ -28,9 +28,8 @@ func CheckLine(s string) error {
 	return nil
 }
 
-// Line makes a line of at most that many characters from another program's
-// output: invisible characters become blanks, and an ellipsis replaces what is
-// cut off.
+// Line makes a line of at most that many characters from another program's output: invisible characters become
+// blanks, and an ellipsis replaces what is cut off.
 func Line(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) {
@@ -43,4 +42,55 @@ func Line(s string, most int) string {
 		s = string(r[:most-1]) + "…"
 	}
 	return s
+}
+
+// Visible makes one line of any text for a terminal: what cannot be seen or would move the cursor or turn the
+// direction of writing is written as Go does, and what is longer than most characters is cut off with an ellipsis.
+// A backslash is doubled, so that the line says what the text was.
+func Visible(text string, most int) string {
+	end, n := "", 0
+	for at := range text {
+		if n++; n > most {
+			text, end = text[:at], "…"
+			break
+		}
+	}
+	quoted := strconv.Quote(text)
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`) + end
+}
+
+// Lines is a message for a terminal in which others' text may stand: its lines stay lines, and what else cannot be
+// seen becomes a code point. Text that is quoted in it already stays as it is.
+func Lines(message string) string {
+	var b strings.Builder
+	for _, r := range message {
+		if r == '\n' || r == '\\' {
+			b.WriteRune(r)
+			continue
+		}
+		b.WriteString(Visible(string(r), 1))
+	}
+	return b.String()
+}
+
+// Markdown is Visible text as code in GitHub's Markdown, where nothing has a meaning but the backquote, which
+// becomes its code point. GitHub looks in code for no names of people, issues or commits, and the words around it
+// may not have a backquote.
+func Markdown(text string, most int) string {
+	shown := strings.ReplaceAll(Visible(text, most), "`", `\u0060`)
+	if shown == "" {
+		shown = " " // two backquotes in a row begin longer code
+	}
+	return "`" + shown + "`"
+}
+
+// Cells are texts and numbers as a row of a CSV file may hold them. A spreadsheet would take a text that begins
+// with one of these signs for a formula; behind an apostrophe it shows it as it is.
+func Cells(row []string) []string {
+	for i, cell := range row {
+		if _, err := strconv.ParseFloat(cell, 64); err != nil && strings.ContainsAny(cell[:min(1, len(cell))], "=+-@\t\r\n") {
+			row[i] = "'" + cell
+		}
+	}
+	return row
 }

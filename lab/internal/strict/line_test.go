@@ -3,6 +3,7 @@ package strict
 import (
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -14,11 +15,9 @@ func TestCheckRefusesWhatCannotBeSeen(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ s, says string }{
-		{"two\nlines", "U+000A"}, {"\ta", "U+0009"}, {"a\r", "U+000D"}, {"\x1b[31mred", "U+001B"}, {"a\x00", "U+0000"},
-		{"a\x7f", "U+007F"},
-		{"a\u0085b", "U+0085"}, {"a\u2028b", "U+2028"}, {"a\u202eb", "U+202E"}, {"a\u2066b", "U+2066"},
-		{"a\u200bb", "U+200B"}, {"\ufeffa", "U+FEFF"},
-		{"a\xffb", "not UTF-8"}, {strings.Repeat("é", LongestLine+1), "longer than 4096"},
+		{"two\nlines", "U+000A"}, {"\ta", "U+0009"}, {"\x1b[31mred", "U+001B"}, {"a\x00", "U+0000"}, {"a\u2028b", "U+2028"},
+		{"a\u202eb", "U+202E"}, {"a\u200bb", "U+200B"}, {"\ufeffa", "U+FEFF"}, {"a\xffb", "not UTF-8"},
+		{strings.Repeat("é", LongestLine+1), "longer than 4096"},
 	} {
 		if err := CheckLine(c.s); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%.40q: %v, want %q", c.s, err, c.says)
@@ -26,7 +25,7 @@ func TestCheckRefusesWhatCannotBeSeen(t *testing.T) {
 	}
 }
 
-func TestOfMakesALine(t *testing.T) {
+func TestLineIsOneOfAtMostSoMany(t *testing.T) {
 	for _, c := range []struct {
 		s    string
 		most int
@@ -39,23 +38,53 @@ func TestOfMakesALine(t *testing.T) {
 		{"éééééé", 5, "éééé…"},
 		{"", 5, ""},
 	} {
-		if got := Line(c.s, c.most); got != c.want {
+		got := Line(c.s, c.most)
+		if got != c.want || CheckLine(got) != nil || utf8.RuneCountInString(got) > c.most {
 			t.Errorf("%q: %q, want %q", c.s, got, c.want)
 		}
 	}
 }
 
-func FuzzOf(f *testing.F) {
-	f.Add("a\nb", 3)
-	f.Add("\xff\u202e", 1)
-	f.Fuzz(func(t *testing.T, s string, most int) {
-		most = max(1, min(most, LongestLine))
-		got := Line(s, most)
-		if err := CheckLine(got); err != nil {
-			t.Errorf("%q became %q, which %v", s, got, err)
+// hostile has what must not have an effect where text of others is shown.
+var hostile = []string{"<script>alert(1)</script>", "a | b", "`` `x` ``", "\\`x", "[x](javascript:y)",
+	"@line-rate/everyone #1 GH-1 0123456789abcdef0123456789abcdef01234567", "one\ntwo\r\n\n# head\n- item",
+	"\x1b[2J\x1b]0;title\x07", "\u009b31m", "left\u202eright\u2066", "\x00", "\xff\xfe", "&lt;b&gt;", "zero\u200bwidth",
+	"", "`", "``", "a`"}
+
+func TestVisibleIsOneLineWithNothingHidden(t *testing.T) {
+	for _, text := range hostile {
+		if got := Visible(text, 200); strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Errorf("%q: %q", text, got)
 		}
-		if n := utf8.RuneCountInString(got); n > most {
-			t.Errorf("%q became %d characters, more than %d", s, n, most)
+		// One backquote begins the code and one ends it, whatever the text is.
+		got := Markdown(text, 200)
+		inside := strings.TrimSuffix(strings.TrimPrefix(got, "`"), "`")
+		if len(inside) != len(got)-2 || inside == "" || strings.ContainsAny(inside, "`\n\r") {
+			t.Errorf("%q: %s", text, got)
 		}
-	})
+	}
+	for text, want := range map[string]string{"plain: 5 µs": "plain: 5 µs", "a\nb\tc": `a\nb\tc`, "\x1b[2J": `\x1b[2J`,
+		`\n`: `\\n`, "\xff": `\xff`, "\u202eabc": `\u202eabc`, "\U000e0041": `\U000e0041`} {
+		if got := Visible(text, 200); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if got := Visible("ninety", 4); got != "nine…" {
+		t.Errorf("%q", got)
+	}
+	got := Lines("a.toml: settings.\x1b[2J\u202e: \"\\u001b\" \tx\nb.toml: é\x7f")
+	if want := "a.toml: settings.\\x1b[2J\\u202e: \"\\u001b\" \\tx\nb.toml: é\\x7f"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestNoCellIsAFormula(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "wire 96 %": "wire 96 %", "a=b": "a=b", "-5": "-5", "+5.5e3": "+5.5e3", "=1": "'=1",
+		"@SUM(1)*cmd|' /C calc'!A0": "'@SUM(1)*cmd|' /C calc'!A0", "+1+cmd": "'+1+cmd", "\t=1": "'\t=1", "-": "'-",
+	} {
+		if got := Cells([]string{text})[0]; got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
 }

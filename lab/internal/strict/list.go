@@ -1,6 +1,9 @@
 package strict
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // Map lists what a function gives for each of a list.
 func Map[T, V any](all []T, give func(T) V) (results []V) {
@@ -38,4 +41,16 @@ func Collect[T any, V comparable](all []T, give func(T) V) map[V]bool {
 		set[give(one)] = true
 	}
 	return set
+}
+
+// A Word is a name that a file may hold: what it takes, if anything, and what it means.
+type Word struct {
+	Name    string `json:"name"`
+	Form    string `json:"form,omitempty"`
+	Meaning string `json:"meaning"`
+}
+
+// Meanings are the names of a table of meanings, sorted.
+func Meanings[K ~string](of map[K]string) []Word {
+	return Map(slices.Sorted(maps.Keys(of)), func(k K) Word { return Word{Name: string(k), Meaning: of[k]} })
 }

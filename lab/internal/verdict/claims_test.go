@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/line-rate/line-rate/lab/internal/check"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/host"
@@ -334,7 +333,7 @@ func TestEveryClaimCanBeReproducedRefutedAndLeftOpen(t *testing.T) {
 				if seen[said.Verdict] != "" {
 					return
 				}
-				if err := check.File(r, x); err != nil {
+				if err := r.Check(x); err != nil {
 					refused[strings.SplitN(err.Error(), ": ", 2)[1]]++
 					return
 				}

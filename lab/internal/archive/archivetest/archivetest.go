@@ -1,16 +1,14 @@
-// Package archivetest copies the repository's data to a temporary directory,
-// for tests that break it, and adds made-up runs.
+// Package archivetest copies some of the repository's data to a temporary directory, for tests that break it, and
+// adds made-up runs.
 //
-// Tests break some of the journal's own files, so that they check files as they
-// really are. A file that is added to the journal changes none of them.
+// Tests break some of the journal's own files, so that they check files as they really are. A file that is added to
+// the journal changes none of them.
 //
-// It finds the repository from the directory of a package in lab/internal,
-// where that package's tests run. It cannot import archive, whose tests use it,
-// so callers open the clone themselves.
+// It finds the repository from the directory of a package in lab/internal, where that package's tests run. It
+// cannot import archive, whose tests use it, so callers open the clone themselves.
 package archivetest
 
 import (
-	"crypto/sha256"
 	_ "embed"
 	"fmt"
 	"os"
@@ -22,13 +20,11 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/madeup"
-	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 )
 
 const (
-	// Repository is the repository's top directory, seen from a package in
-	// lab/internal.
+	// Repository is the repository's top directory, seen from a package in lab/internal.
 	Repository = "../../.."
 
 	// Measured is a run of 11-threads that no text refers to.
@@ -37,16 +33,13 @@ const (
 	// ThreadsDesign is today's design of the same experiment.
 	ThreadsDesign = "lab/experiments/11-threads.toml"
 
-	// LockRun and LockFile are the paths of the run of ProfiledClone.
-	LockRun  = "98-made-lock/20260101t000000z-c6in-8xlarge"
-	LockFile = "data/results/" + LockRun + ".json"
+	// Profiled is the run with profiles of ProfiledClone, with its experiment.
+	Profiled = "09-mutex/20261123t224444z-amd-epyc-2c-18587e00"
 )
 
 var (
 	//go:embed counted.toml
 	countedDesign string
-	//go:embed lock.toml
-	lockDesign string
 
 	// CountedWorkers is what small experiments compare and claim.
 	CountedWorkers = countedDesign[strings.Index(countedDesign, "[[factors]]"):]
@@ -58,8 +51,8 @@ func CountedDesign(entry string, core bool) string {
 		Replace(countedDesign)
 }
 
-// cloned are the files that a clone has: the texts of some entries with the experiments and
-// hosts that they refer to, and a run.
+// cloned are the files that a clone has: the texts of some entries with the experiments and hosts that they refer
+// to, and a run.
 var cloned = []string{
 	"data/results/11-threads/" + Measured + ".json",
 	"data/hosts/amd-epyc-2c-18587e00.json", "data/hosts/c6i-4xlarge.json", "data/hosts/c6in-8xlarge.json",
@@ -71,13 +64,22 @@ var cloned = []string{
 	"lab/experiments/11-workers-at-the-wall.toml",
 }
 
-// Clone copies some of the journal's files, so that a test can break them. They are copied by
-// name: whatever else is added to the journal, a clone stays the same, and so does what tests
-// say of it.
+// Clone copies some of the journal's files, so that a test can break them. They are copied by name: whatever else
+// is added to the journal, a clone stays the same, and so does what tests say of it.
 func Clone(t *testing.T) journal.Root {
 	t.Helper()
 	root := journal.Root(t.TempDir())
 	for _, path := range cloned {
+		Write(t, root.Path(path), Read(t, filepath.Join(Repository, path)))
+	}
+	return root
+}
+
+// ProfiledClone is a clone with one run more, which has profiles.
+func ProfiledClone(t *testing.T) journal.Root {
+	t.Helper()
+	root := Clone(t)
+	for _, path := range []string{"data/results/" + Profiled + ".json", "data/profiles/" + Profiled + ".zip"} {
 		Write(t, root.Path(path), Read(t, filepath.Join(Repository, path)))
 	}
 	return root
@@ -118,52 +120,15 @@ func Edit(t *testing.T, path, old, new string) {
 // AddRun adds a made-up run of today's threads experiment.
 func AddRun(t *testing.T, root journal.Root, host string, started time.Time, blocks int) *results.File {
 	t.Helper()
-	return add(t, root, ThreadsDesign, madeup.Plan{Host: host, Started: started, Seed: uint64(started.Unix()), Blocks: blocks},
-		func(*results.File) {})
-}
-
-// add writes a made-up run of a design, with what more it has.
-func add(t *testing.T, root journal.Root, design string, p madeup.Plan, more func(*results.File)) *results.File {
-	t.Helper()
-	var err error
-	if p.Experiment, err = experiment.Load(root.Path(design)); err != nil {
+	x, err := experiment.Load(root.Path(ThreadsDesign))
+	if err != nil {
 		t.Fatal(err)
 	}
-	f := madeup.Run(p)
-	more(f)
+	f := madeup.Run(madeup.Plan{Experiment: x, Host: host, Started: started, Seed: uint64(started.Unix()), Blocks: blocks})
 	data, err := results.Encode(f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	Write(t, root.Result(f.Experiment, f.Run), string(data))
 	return f
-}
-
-// ProfiledClone is a clone with a made-up experiment over two routes, with and without a lock in each request, and its
-// made-up run with profiles.
-func ProfiledClone(t *testing.T) journal.Root {
-	t.Helper()
-	root, raw := Clone(t), map[string][]byte{}
-	Write(t, root.Experiment("98-made-lock"), lockDesign)
-	started := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	add(t, root, "lab/experiments/98-made-lock.toml", madeup.Plan{Host: "c6in-8xlarge", Started: started, Seed: 1, Blocks: 2,
-		NoControl: true}, func(f *results.File) {
-		for i := range f.Conditions {
-			c := &f.Conditions[i]
-			file := LockRun + "/" + c.ID + "-block.pb.gz"
-			raw[file] = []byte("made up, of " + c.ID)
-			c.Profiles = []results.RawProfile{{Kind: profile.Block, File: file, SHA256: fmt.Sprintf("%x", sha256.Sum256(raw[file])),
-				Trials: 2}}
-		}
-		for i := range f.Trials {
-			f.Trials[i].Profiles = []profile.Profile{{Kind: profile.Block, Unit: "s", Total: 9, Events: 2, Stacks: 2, DurationS: 3,
-				Work: map[string]float64{"lock": 0.75, "wait": 0.25}, Packages: map[string]float64{"sync": 0.75, "runtime": 0.25}}}
-		}
-	})
-	packed, err := results.PackRaw(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	Write(t, root.Packed(LockRun+"/c1"), string(packed))
-	return root
 }

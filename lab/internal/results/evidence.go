@@ -1,0 +1,187 @@
+package results
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+)
+
+// A Server is what decides what a request to a shared server costs. Servers of an experiment's own are part of its
+// design.
+type Server struct {
+	Command string            `json:"command"`
+	Env     map[string]string `json:"env,omitempty"`
+	Build   string            `json:"build,omitempty"`
+	Prefork bool              `json:"prefork,omitempty"`
+}
+
+// SharedServers is what a run keeps of the shared servers that an experiment loads.
+func SharedServers(x *experiment.Experiment) map[string]Server {
+	all := map[string]Server{}
+	for _, s := range x.Loaded() {
+		if x.Servers[s.Name] == nil {
+			all[s.Name] = Server{s.Command, s.Env, s.Build, s.Prefork}
+		}
+	}
+	return all
+}
+
+// CountsWith reports whether the blocks of two measured runs of one experiment, design and host may count together:
+// they are of the same programs, defined alike, as far as both name them, of like clients, and surely of one machine.
+// That is so if both read its mark, or it did not start again in between. Runs that do not say when it started are of
+// the machine if its profile has a mark, which marked says, and otherwise of their kernel. It is the one place that
+// says what a record holds.
+func (f *File) CountsWith(g *File, marked bool) bool {
+	p, q := f.Provenance, g.Provenance
+	for name, one := range p.Servers {
+		other, ok := q.Servers[name]
+		if ok && (one.Command != other.Command || !maps.Equal(one.Env, other.Env) || one.Build != other.Build ||
+			one.Prefork != other.Prefork) {
+			return false
+		}
+	}
+	known := func(p *Provenance) bool { return p.Known || marked && p.Boot == "" }
+	same := known(p) && known(q) || p.Boot == q.Boot && (p.Boot != "" || p.Kernel["osrelease"] == q.Kernel["osrelease"])
+	return same && len(f.OtherPrograms(q.Binaries)) == 0 && slices.Equal(p.Clients, q.Clients)
+}
+
+// Programs tells the measured programs of a run by name, as CountsWith compares them.
+func (f *File) Programs() map[string]string {
+	out := map[string]string{}
+	for name, b := range f.Provenance.Binaries {
+		if host.Measured(name) {
+			out[name] = cmp.Or(b.MadeOf, b.SHA256)[:12]
+		}
+	}
+	return out
+}
+
+// OtherPrograms names the measured programs of a run that are others than those given.
+func (f *File) OtherPrograms(now map[string]host.Binary) []string {
+	return strict.Filter(slices.Sorted(maps.Keys(f.Provenance.Binaries)), func(name string) bool {
+		other, ok := now[name]
+		return ok && host.Measured(name) && !f.Provenance.Binaries[name].Same(other)
+	})
+}
+
+// Clients has the programs of each load generator.
+var Clients = map[string][]string{setting.Autocannon: {"node", "autocannon"}, setting.HTTPLoad: {host.Loader},
+	setting.Sink: {"event_sink"}, setting.Readers: {"event_reader"}}
+
+// Programs names what a design cannot be measured without, as a run's file calls it: the lab, and the programs of
+// servers and load generators. A run may name more, such as the file that an interpreter runs.
+func Programs(x *experiment.Experiment) []string {
+	names := []string{"lab"}
+	for _, levels := range x.Conditions() {
+		all := x.Fixed().With(levels)
+		names = append(append(names, host.Called(x.Server(all).Program)), Clients[experiment.Generator(all)]...)
+	}
+	return names
+}
+
+// A visit is one stay of the lab at an experiment: blocks of it on one host that follow one another, whichever runs
+// have them. What a neighbour, a clock or a cache does for a minute is in all of them alike, so a visit is one
+// piece of evidence however many blocks it has, and bets are placed by visits. A block belongs to the visit before
+// it if it begins less than VisitGap after that one's last trial ended and at most VisitSpan after its first block
+// began.
+//
+// Ten seconds are longer than the lab itself takes from one block to the next, and a minute is what a budget gives
+// an experiment at least. `lab reproduce` goes round its experiments block by block and stays away from each for
+// VisitGap or more, so there a visit has one block.
+const (
+	VisitGap  = 10 * time.Second
+	VisitSpan = 60 * time.Second
+)
+
+// A Stay is the time from the beginning of a block's first trial to the end of its last, profiles included.
+type Stay struct{ Began, Ended time.Time }
+
+// Stays gives the time of each block that has a trial. A block of which no trial was started has the moment at
+// which the one before it ended, so it is never a visit of its own by that alone.
+func (f *File) Stays() map[int]Stay {
+	out, p := map[int]Stay{}, f.Provenance
+	at := p.StartedAt
+	for _, t := range f.Trials {
+		began := t.StartedAt
+		if began.IsZero() {
+			began = at
+		}
+		end := began.Add(t.span(p))
+		s, ok := out[t.Block]
+		if !ok || began.Before(s.Began) {
+			s.Began = began
+		}
+		if end.After(s.Ended) {
+			s.Ended = end
+		}
+		out[t.Block] = s
+		if s.Ended.After(at) {
+			at = s.Ended
+		}
+	}
+	for b, s := range out {
+		s.Ended = s.Ended.Add(time.Duration(p.Block.ProfileS * float64(len(f.Conditions)*int(time.Second))))
+		out[b] = s
+	}
+	return out
+}
+
+// Visits gives the visit of each block, by the blocks' times. Visits are numbered from 0, oldest first; the blocks
+// may be in any order.
+func Visits(blocks []Stay) []int {
+	order := make([]int, len(blocks))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return blocks[a].Began.Compare(blocks[b].Began) })
+	out := make([]int, len(blocks))
+	visit := -1
+	var first, free time.Time
+	for _, i := range order {
+		b := blocks[i]
+		if visit < 0 || b.Began.Sub(free) >= VisitGap || b.Began.Sub(first) > VisitSpan {
+			visit, first = visit+1, b.Began
+		}
+		if b.Ended.After(free) {
+			free = b.Ended
+		}
+		out[i] = visit
+	}
+	return out
+}
+
+// Groups gives the conditions that are up together within a block, as indexes into Conditions. The control is among
+// them.
+func (f *File) Groups() [][]int {
+	return experiment.Groups(strict.Map(f.Conditions,
+		func(c Condition) setting.Levels { return f.Settings.With(c.Levels) }))
+}
+
+// span is the time from a trial's first slot to the end of its last, or its warm-up and window.
+func (t Trial) span(p *Provenance) time.Duration {
+	if n := len(t.Slots); n > 0 {
+		last := t.Slots[n-1]
+		return time.Duration((last.AtS + last.DurationS - t.Slots[0].AtS) * float64(time.Second))
+	}
+	return time.Duration((p.Block.WarmupS + t.Metrics["duration_s"]) * float64(time.Second))
+}
+
+// Calibrations gives the fastest calibration of each block, in seconds, by block number. A block without
+// calibrations is absent.
+func (f *File) Calibrations() map[int]float64 {
+	fastest := map[int]float64{}
+	for _, t := range f.Trials {
+		for _, name := range []string{"calibration_before_s", "calibration_after_s"} {
+			if v, ok := t.Metrics[name]; ok && (fastest[t.Block] == 0 || v < fastest[t.Block]) {
+				fastest[t.Block] = v
+			}
+		}
+	}
+	return fastest
+}

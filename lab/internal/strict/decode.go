@@ -1,0 +1,160 @@
+// Package strict accepts JSON, TOML and lines of text that have exactly one meaning, and refuses others. Errors
+// name the line, because a person has to mend the file.
+//
+// It refuses unknown keys, because a misspelt one would silently leave its default in force; keys that stand twice,
+// because one of them would win silently; and lines that end with CRLF, because the same document would have two
+// digests. In JSON it refuses bytes that are not UTF-8, which would be replaced, so that two names could become
+// one; in TOML, keys that are not in lower case.
+//
+// Text for a single line, of a table, a log or a message, must be visible. Line breaks and control characters could
+// make one line look like two, or like another; marks that change the direction of writing could make it read
+// differently. Text from a file is refused; output of another program is cleaned. Markup is plain text here, and
+// the pages must escape it.
+package strict
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/pelletier/go-toml/v2"
+)
+
+// DecodeJSON decodes a document. An error names the line, and the place where there is one.
+func DecodeJSON(data []byte, into any) error {
+	if err := checkLineEnds(data); err != nil {
+		return err
+	}
+	err := json.Unmarshal(data, into, json.RejectUnknownMembers(true))
+	if err == nil {
+		return nil
+	}
+	at := int64(len(data)) // where a file ends in the middle of the document
+	if fault, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		at = fault.ByteOffset
+	} else if fault, ok := errors.AsType[*json.SemanticError](err); ok {
+		at = fault.ByteOffset
+	}
+	return fmt.Errorf("line %d: %w", line(data, at), err)
+}
+
+// checkLineEnds refuses CRLF.
+func checkLineEnds(data []byte) error {
+	if at := bytes.IndexByte(data, '\r'); at >= 0 {
+		return fmt.Errorf("line %d: a carriage return; lines end with a line feed alone (git config core.autocrlf input)",
+			line(data, int64(at)))
+	}
+	return nil
+}
+
+// line is the number of the line at an offset, which may lie behind the end.
+func line(data []byte, offset int64) int {
+	return 1 + bytes.Count(data[:min(offset, int64(len(data)))], []byte{'\n'})
+}
+
+// Embedded decodes TOML that is a part of this program, so that a fault in it is one of the program.
+func Embedded[T any](text []byte) (v T) {
+	if err := toml.Unmarshal(text, &v); err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// misfit is how the decoder says that a value is of another type; it goes on with a type of Go's, which the writer
+// of a file need not know.
+var misfit = regexp.MustCompile(`^cannot (?:decode TOML|store an?) (.+?) in(?:to)? |^((?:negative )?integer) value \S+ cannot be stored `)
+
+// DecodeTOML decodes a document into a struct. An error names the line and the key.
+func DecodeTOML(data []byte, into any) error {
+	if err := checkLineEnds(data); err != nil {
+		return err
+	}
+	dec := toml.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(into)
+	unknown, _ := errors.AsType[*toml.StrictMissingError](err)
+	if fault, ok := errors.AsType[*toml.DecodeError](err); ok && unknown == nil {
+		row, col := fault.Position()
+		says := strings.TrimPrefix(fault.Error(), "toml: ")
+		if m := misfit.FindStringSubmatch(says); m != nil {
+			says = fmt.Sprintf("%s takes no TOML %s", strings.Join(fault.Key(), "."), m[1]+m[2])
+		}
+		return fmt.Errorf("line %d, column %d: %s", row, col, says)
+	}
+	var raw map[string]any
+	if err := toml.Unmarshal(data, &raw); err != nil {
+		return err
+	}
+	place, key, known := stray(raw, reflect.TypeOf(into), "")
+	for i := 0; unknown != nil && i < len(unknown.Errors); i++ {
+		if path := unknown.Errors[i].Key(); path[len(path)-1] == key {
+			row, _ := unknown.Errors[i].Position()
+			return fmt.Errorf("line %d: unknown key %q; %s", row, strings.Join(path, "."), Instead(key, known))
+		}
+	}
+	if key != "" {
+		// The decoder takes Margin for margin, and if a document has both, the last one would win silently.
+		return fmt.Errorf("unknown key %q: keys are written in lower case", place)
+	}
+	return err
+}
+
+// stray finds a key that the type of its table does not have to the letter, its place, and the keys that the type
+// has. The decoder's own place leaves out tables in braces. The keys of a map are the document's own.
+func stray(v any, of reflect.Type, at string) (place, key string, known []string) {
+	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
+		of = of.Elem()
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		names, types := keys(of)
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			place, in := strings.TrimPrefix(at+"."+name, "."), types[name]
+			switch {
+			case of.Kind() == reflect.Map:
+				in = of.Elem()
+			case of.Kind() != reflect.Struct:
+				return "", "", nil
+			case in == nil:
+				return place, name, names
+			}
+			if place, key, known := stray(v[name], in, place); key != "" {
+				return place, key, known
+			}
+		}
+	case []any:
+		for i, e := range v {
+			if place, key, known := stray(e, of, fmt.Sprintf("%s[%d]", at, i)); key != "" {
+				return place, key, known
+			}
+		}
+	}
+	return "", "", nil
+}
+
+// keys are those that a struct may have, in its order, and their types.
+func keys(of reflect.Type) (names []string, types map[string]reflect.Type) {
+	types = map[string]reflect.Type{}
+	for i := 0; of.Kind() == reflect.Struct && i < of.NumField(); i++ {
+		if key := of.Field(i).Tag.Get("toml"); key != "" && key != "-" {
+			names, types[key] = append(names, key), of.Field(i).Type
+		}
+	}
+	return names, types
+}
+
+// FrontMatter is the TOML before a page's text; empty without any.
+func FrontMatter(page []byte) []byte {
+	parts := bytes.SplitN(page, []byte("+++\n"), 3)
+	if len(parts) < 3 || len(parts[0]) > 0 {
+		return nil
+	}
+	return parts[1]
+}
