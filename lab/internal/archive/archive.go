@@ -45,9 +45,8 @@ type Fault struct {
 // Open reads the whole journal. It collects faults in data files, so that one pass reports all of them. A faulty
 // experiment ends it at once, because every run is checked against an experiment.
 func Open(root journal.Root) (*Journal, []Fault, error) {
-	j := &Journal{Root: root, Hosts: map[string]*host.Profile{}}
-	var err error
-	if j.Experiments, err = experiment.LoadDir(root.Experiments()); err != nil {
+	xs, err := experiment.LoadDir(root.Experiments())
+	if err != nil {
 		return nil, nil, err
 	}
 	texts, unread, err := audit.LoadDir(root.Texts())
@@ -55,6 +54,7 @@ func Open(root journal.Root) (*Journal, []Fault, error) {
 		return nil, nil, err
 	}
 
+	j := &Journal{Root: root, Experiments: xs, Hosts: map[string]*host.Profile{}}
 	var faults []Fault
 	fault := func(path string, err error) {
 		if err != nil { // readers put the path before their message

@@ -110,11 +110,6 @@ func Whose(root journal.Root) (map[string]pages.Whose, error) {
 	return whose, err
 }
 
-func (u *update) read() (err error) {
-	u.pages, u.whose, err = readPages(u.Root)
-	return err
-}
-
 // draw makes the charts that pages declare.
 func (u *update) draw() error {
 	var faults []error

@@ -12,11 +12,9 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/slots"
@@ -62,16 +60,13 @@ func Run(p Plan) *results.File {
 		SchemaVersion: results.Version, Experiment: x.Name, Run: p.Started.UTC().Format("20060102t150405z") + "-" + p.Host,
 		Hosts: results.Hosts{Server: p.Host, Client: p.Host},
 		Provenance: &results.Provenance{
-			StartedAt: p.Started, Commit: strings.Repeat("0123456789", 4), ExperimentSHA256: x.SHA256, Locks: x.Locks(),
+			StartedAt: p.Started, Commit: "0123456789abcdef0123456789abcdef01234567", ExperimentSHA256: x.SHA256, Locks: x.Locks(),
 			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS,
 				ProfileS: x.ProfileS()},
 			BudgetS: x.BudgetS, Blocks: p.Blocks, Ended: results.Blocks, Seed: p.Seed, ServerCPUs: "0", ClientCPUs: "1",
-			Generator: "http_load " + setting.HTTPLoadVersion, CalibrationS: calibration, Binaries: map[string]host.Binary{},
+			Generator: "http_load " + setting.HTTPLoadVersion, CalibrationS: calibration,
 		},
 		Topology: results.Topology(x.Topology), Settings: x.Fixed(),
-	}
-	for _, name := range results.Programs(x) {
-		f.Provenance.Binaries[name] = host.Binary{SHA256: strings.Repeat("0", 64)}
 	}
 	for i, levels := range x.Conditions() {
 		f.Conditions = append(f.Conditions, results.Condition{ID: fmt.Sprintf("c%d", i+1), Levels: levels})

@@ -120,10 +120,6 @@ func (f *File) checkGates(x *experiment.Experiment) error {
 var quotients = map[string]bool{"server_foreign_load": true, "client_foreign_load": true,
 	"profiled_throughput_share": true, "answered_share": true, "delivered_share": true}
 
-// mostShare is the largest share: clocks that are read one after the other, and bursts of a shaper, put it above 1,
-// and percents lie far above it.
-const mostShare = 2
-
 // checkFigures reports a reason of no gate, a figure of no metric, and one that cannot be true: a negative one, a
 // share of more than all, or none where a valid trial has one.
 func (f *File) checkFigures() error {
@@ -144,7 +140,8 @@ func (f *File) checkFigures() error {
 					return fmt.Errorf("/trials/%d/metrics/%s: no metric has this name", i, name)
 				case v < 0 && name != "backlog_growth_per_s": // a sum over a window, which can fall
 					return fmt.Errorf("/trials/%d/metrics/%s: %v is below 0", i, name, v)
-				case m.Unit == metric.Ratio && v > mostShare && !quotients[name]:
+				// Clocks that are read one after the other, and bursts of a shaper, put a share above 1; percents lie far above it.
+				case m.Unit == metric.Ratio && v > 2 && !quotients[name]:
 					return fmt.Errorf("/trials/%d/metrics/%s: %v is a share of more than all", i, name, v)
 				}
 			}
@@ -167,13 +164,12 @@ func Asked(x *experiment.Experiment, levels setting.Levels, serverCores int, win
 		Pipelining: levels.Whole(setting.Pipelining, 1), Rate: float64(levels.Whole(setting.Rate, 0)),
 		Refuses: levels.Whole(setting.SinkErrors, 0) > 0, WindowS: windowS,
 	}
-	if a.Generator == setting.Readers {
+	switch a.Generator {
+	case setting.Readers:
 		a.Pipelining = 0 // nothing is in flight: events come when there are any
-	}
-	if a.Generator == setting.Autocannon {
+	case setting.Autocannon:
 		a.ResolutionS = gate.AutocannonStep
-	}
-	if a.Generator == setting.HTTPLoad {
+	case setting.HTTPLoad:
 		a.SlotS = x.Block.SlotS
 	}
 	a.Overload, _ = levels[setting.Overload].Bool()

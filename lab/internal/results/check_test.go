@@ -41,7 +41,9 @@ func TestCheckFindsMistakes(t *testing.T) {
 		{"another level", func(f *results.File) {
 			f.Conditions[1].Levels = f.Conditions[1].Levels.With(setting.Levels{"workers": setting.Int(3)})
 		}, "/conditions: "},
-		{"a control at another level", func(f *results.File) { f.Conditions[4].Levels = setting.Levels{} }, "/conditions: "},
+		{"a control at another level", func(f *results.File) {
+			f.Conditions[4].Levels = f.Conditions[4].Levels.With(setting.Levels{"workers": setting.Int(3)})
+		}, "/conditions: "},
 		{"a condition left out that is there", func(f *results.File) {
 			f.Provenance.LeftOut = []results.LeftOut{{Levels: setting.Levels{"workers": setting.Int(2)}}}
 		}, "/conditions: "},

@@ -70,21 +70,6 @@ func (f *File) OtherPrograms(now map[string]host.Binary) []string {
 	})
 }
 
-// Clients has the programs of each load generator.
-var Clients = map[string][]string{setting.Autocannon: {"node", "autocannon"}, setting.HTTPLoad: {host.Loader},
-	setting.Sink: {"event_sink"}, setting.Readers: {"event_reader"}}
-
-// Programs names what a design cannot be measured without, as a run's file calls it: the lab, and the programs of
-// servers and load generators. A run may name more, such as the file that an interpreter runs.
-func Programs(x *experiment.Experiment) []string {
-	names := []string{"lab"}
-	for _, levels := range x.Conditions() {
-		all := x.Fixed().With(levels)
-		names = append(append(names, host.Called(x.Server(all).Program)), Clients[experiment.Generator(all)]...)
-	}
-	return names
-}
-
 // A visit is one stay of the lab at an experiment: blocks of it on one host that follow one another, whichever runs
 // have them. What a neighbour, a clock or a cache does for a minute is in all of them alike, so a visit is one
 // piece of evidence however many blocks it has, and bets are placed by visits. A block belongs to the visit before

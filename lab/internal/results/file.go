@@ -130,6 +130,9 @@ func giveBack(path string) {
 // Room tells whether a run could be kept: whether a file of that many bytes can be written in scratch and moved into
 // a directory. It leaves neither.
 func Room(scratch string, bytes int, dir string) error {
+	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Unwritable(dir, err)
+	}
 	tried := filepath.Join(dir, ".room")
 	err := Replace(scratch, tried, make([]byte, bytes))
 	os.Remove(tried)
@@ -151,6 +154,9 @@ func Unwritable(dir string, err error) error {
 		way = "make room there"
 	case errors.Is(err, syscall.EXDEV):
 		way = "keep data/ and .tools/ on one file system"
+	}
+	if why, ok := errors.AsType[syscall.Errno](err); ok {
+		err = why // the names of the temporary files mean nothing to the reader
 	}
 	return fmt.Errorf("%s: a run could not be written there (%w); %s", dir, err, way)
 }

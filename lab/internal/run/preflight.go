@@ -15,7 +15,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/machine"
 	"github.com/line-rate/line-rate/lab/internal/proc"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/tune"
@@ -46,6 +45,10 @@ func (p Plan) Ready() error {
 	return err
 }
 
+// clients has the programs of each load generator.
+var clients = map[string][]string{setting.Autocannon: {"node", "autocannon"}, setting.HTTPLoad: {host.Loader},
+	setting.Sink: {"event_sink"}, setting.Readers: {"event_reader"}}
+
 // find looks up the programs that the experiment starts. Of a server that is found in PATH, as an interpreter
 // is, that is also the first file that its command names.
 func (p Plan) find() (*host.Programs, error) {
@@ -53,7 +56,7 @@ func (p Plan) find() (*host.Programs, error) {
 	for _, levels := range p.Experiment.Conditions() {
 		levels = p.Experiment.Fixed().With(levels)
 		s := p.Experiment.Server(levels)
-		names = append(append(names, s.Program), results.Clients[experiment.Generator(levels)]...)
+		names = append(append(names, s.Program), clients[experiment.Generator(levels)]...)
 		if strings.Contains(s.Program, "/") {
 			continue
 		}

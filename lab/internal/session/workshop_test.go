@@ -58,7 +58,6 @@ type workshop struct {
 	// that is set, otherwise with an error.
 	broken bool
 	gate   string // that is closed then; empty: a server that exited
-	detail string // of what closed it
 	fail   int
 	cancel func()
 }
@@ -163,7 +162,7 @@ func (w *workshop) block(r *run.Run, ctx context.Context) ([]results.Trial, erro
 		}
 		if w.broken {
 			t.Metrics = nil
-			t.Reasons = []results.Reason{{Gate: cmp.Or(w.gate, gate.ServerExited), Detail: cmp.Or(w.detail, "the server exited in mid-trial")}}
+			t.Reasons = []results.Reason{{Gate: cmp.Or(w.gate, gate.ServerExited), Detail: "the server exited in mid-trial"}}
 		}
 		f.Trials = append(f.Trials, t)
 		w.at = w.at.Add(time.Duration(p.Block.SlotS * float64(time.Second)))

@@ -55,7 +55,9 @@ func Near(name string, known []string) []string {
 		}
 	}
 	if len(best) == 0 {
-		best = Filter(known, func(k string) bool { return strings.Contains(" "+fold(k), " "+asked) })
+		best = Filter(known, func(k string) bool {
+			return strings.Contains(" "+fold(k), " "+asked) || strings.HasPrefix(asked, fold(k))
+		})
 	}
 	return best[:min(len(best), mostNear)]
 }
