@@ -211,11 +211,11 @@ func (j *Journal) moved() (faults []Fault) {
 		for _, id := range slices.Sorted(maps.Keys(was)) {
 			path, runs := j.Root.Rel(j.Root.Experiment(x.Name)), words.Count(was[id], "run")
 			if _, stands := x.Claim(id); stands {
-				faults = append(faults, Fault{path, fmt.Errorf("claim %q was changed after %s had been made with it; give the changed "+
-					"claim a new id, and name %q under [[withdrawn]] with the reason", id, runs, id)})
+				faults = append(faults, Fault{path, fmt.Errorf("claim %q was changed after %s had been made with it; give the "+
+					"changed claim a new id, and name %q under [[withdrawn]] with the reason", id, runs, id)})
 			} else if !slices.ContainsFunc(x.Withdrawn, func(w experiment.Withdrawal) bool { return w.ID == id }) {
-				faults = append(faults, Fault{path, fmt.Errorf("claim %q is gone, but %s decided it; name it under [[withdrawn]] with "+
-					"the reason", id, runs)})
+				faults = append(faults, Fault{path, fmt.Errorf("claim %q is gone, but %s decided it; name it under [[withdrawn]] "+
+					"with the reason", id, runs)})
 			}
 		}
 	}

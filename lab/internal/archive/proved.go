@@ -96,8 +96,8 @@ func shows(f *results.File, made time.Time, design string) error {
 		return fmt.Errorf("/provenance/started_at: %s is before %s, when its commit %.12s was made; %s",
 			v.StartedAt.UTC().Format(time.RFC3339), made.Format(time.RFC3339), v.Commit, written)
 	case design == "":
-		return fmt.Errorf("/provenance/experiment_sha256: commit %.12s has no lab/experiments/%s.toml; %s", v.Commit, f.Experiment,
-			written)
+		return fmt.Errorf("/provenance/experiment_sha256: commit %.12s has no lab/experiments/%s.toml; %s", v.Commit,
+			f.Experiment, written)
 	case design != v.ExperimentSHA256:
 		return fmt.Errorf("/provenance/experiment_sha256: %.12s, but lab/experiments/%s.toml at commit %.12s has %.12s; %s",
 			v.ExperimentSHA256, f.Experiment, v.Commit, design, written)

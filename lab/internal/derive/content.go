@@ -181,19 +181,19 @@ func (p page) compare(records map[string]pages.OnHost, whose map[string]pages.Wh
 			continue
 		}
 		said := func(of pages.Whose, v verdict.Verdict) string { return cmp.Or(of.Word(v), "nothing") }
-		all = append(all, Summary{fmt.Sprintf("%s: [[rests]]: its title, lede and found assume that %s is %s, and the record says "+
-			"%s: write them anew", p.path, r.Claim, said(pages.Series, r.Verdict), said(pages.Series, on.Verdict)),
+		all = append(all, Summary{fmt.Sprintf("%s: [[rests]]: its title, lede and found assume that %s is %s, and the "+
+			"record says %s: write them anew", p.path, r.Claim, said(pages.Series, r.Verdict), said(pages.Series, on.Verdict)),
 			r.Verdict == verdict.Reproduced || r.Verdict == verdict.Refuted})
 		of := whose[r.Claim]
-		notices = append(notices, fmt.Sprintf("The record has moved since this title and summary were written. They take %s for "+
-			"%s; it is %s now.", r.Claim, of.Word(r.Verdict), said(of, on.Verdict)))
+		notices = append(notices, fmt.Sprintf("The record has moved since this title and summary were written. They take "+
+			"%s for %s; it is %s now.", r.Claim, of.Word(r.Verdict), said(of, on.Verdict)))
 	}
 	for _, s := range sentences(p.text) {
 		word := counts.FindString(s)
 		for _, of := range judgedClaim.FindAllStringSubmatch(s, -1) {
 			if on := records[of[1]]; word != "" && 0 < on.For && on.For < on.Blocks {
-				all = append(all, Summary{fmt.Sprintf("%s: a sentence with the verdict on %s has the words %q, and %d of %d blocks of the "+
-					"record lie on the claim's side: say how many", p.path, of[1], word, on.For, on.Blocks), true})
+				all = append(all, Summary{fmt.Sprintf("%s: a sentence with the verdict on %s has the words %q, and %d of %d "+
+					"blocks of the record lie on the claim's side: say how many", p.path, of[1], word, on.For, on.Blocks), true})
 			}
 		}
 	}

@@ -55,7 +55,8 @@ func Update(root journal.Root) (*archive.Journal, []Summary, error) {
 	if u.pages, u.whose, err = readPages(root); err != nil {
 		return nil, nil, err
 	}
-	for _, step := range []func() error{u.audits, u.calibrations, u.boards, u.experiments, u.draw, u.whole, u.summaries, u.write} {
+	for _, step := range []func() error{u.audits, u.calibrations, u.boards, u.experiments, u.draw, u.whole,
+		u.summaries, u.write} {
 		if err := step(); err != nil {
 			return nil, nil, err
 		}
@@ -293,8 +294,8 @@ func names() []glossary {
 		{"settings", "In an experiment: a key of [settings], or the name of a factor.", "", setting.Docs()},
 		{"routes", "In an experiment: a level of route.", "", routes},
 		{"topologies", "In an experiment: kind, of [topology].", "Also takes", experiment.Topologies()},
-		{"claims", "In an experiment: kind, of [[claims]]. Each also has an id, a text, and why its margin or bar is what it is.",
-			"Takes", experiment.Claims()},
+		{"claims", "In an experiment: kind, of [[claims]]. Each claim also has an id, a text, and why " +
+			"its margin or bar is what it is.", "Takes", experiment.Claims()},
 		{"walls", "In an experiment: bound, of a claim or of what it needs.", "", experiment.Walls()},
 		{"profiles", "In an experiment: profile, of a claim about a profile.", "", experiment.Profiles()},
 		{"works", "In an experiment: work, of a claim about a share.", "", experiment.Works()},

@@ -1,9 +1,9 @@
-// Package madeup makes up runs for tests, of any closed-loop design. They are runs that the lab could have made: they pass
-// the check of results files, so their figures agree with each other. The caller says how trials come out; noise is drawn
-// from the run's seed, so that the same plan gives the same bytes.
+// Package madeup makes up runs for tests, of any closed-loop design. They are runs that the lab could have made: they
+// pass the check of results files, so their figures agree with each other. The caller says how trials come out; noise
+// is drawn from the run's seed, so that the same plan gives the same bytes.
 //
-// There is one host on each side, one thread of the client, no fixed rates of requests, and no profiles, which a caller may
-// add. A trial of another generator than http_load has no slots, as if it had been measured in one piece.
+// There is one host on each side, one thread of the client, no fixed rates of requests, and no profiles, which a caller
+// may add. A trial of another generator than http_load has no slots, as if it had been measured in one piece.
 package madeup
 
 import (
@@ -60,8 +60,8 @@ func Run(p Plan) *results.File {
 		SchemaVersion: results.Version, Experiment: x.Name, Run: p.Started.UTC().Format("20060102t150405z") + "-" + p.Host,
 		Hosts: results.Hosts{Server: p.Host, Client: p.Host},
 		Provenance: &results.Provenance{
-			StartedAt: p.Started, Commit: "0123456789abcdef0123456789abcdef01234567", ExperimentSHA256: x.SHA256, Locks: x.Locks(),
-			Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS,
+			StartedAt: p.Started, Commit: "0123456789abcdef0123456789abcdef01234567", ExperimentSHA256: x.SHA256,
+			Locks: x.Locks(), Block: &results.BlockPlan{SlotS: x.Block.SlotS, Rounds: x.Block.Rounds, WarmupS: x.Block.WarmupS,
 				ProfileS: x.ProfileS()},
 			BudgetS: x.BudgetS, Blocks: p.Blocks, Ended: results.Blocks, Seed: p.Seed, ServerCPUs: "0", ClientCPUs: "1",
 			Generator: "http_load " + setting.HTTPLoadVersion, CalibrationS: calibration,
@@ -167,7 +167,7 @@ func (m *maker) slot(c Came, serverCores float64) slots.Slot {
 // served has what a trial records apart from its slots and the machine.
 func (m *maker) served(all setting.Levels, c Came, rps, busy float64) map[string]float64 {
 	connections, cores := float64(all.Whole(setting.Connections, 50)), ServerCores(all)
-	asked, workers := connections*float64(all.Whole(setting.Pipelining, 1)), float64(all.Whole(setting.Workers, int(cores)))
+	workers := float64(all.Whole(setting.Workers, int(cores)))
 	out := map[string]float64{
 		"errors": 0, "timeouts": 0, "resets": 0, "non_2xx": 0, "response_bytes": c.ResponseBytes,
 		"client_thread_busy_max": c.ClientBusy, "server_rss_bytes": 45424640, "client_rss_bytes": 15286272,
@@ -181,14 +181,14 @@ func (m *maker) served(all setting.Levels, c Came, rps, busy float64) map[string
 			"connections_per_worker": connections / workers, "server_workers_busy": busy * cores / workers * 0.99,
 		})
 	}
-	mean := m.about(asked/rps, 0.002)
+	mean := m.about(connections*float64(all.Whole(setting.Pipelining, 1))/rps, 0.002)
 	out["latency_mean_s"] = mean
 	for name, q := range map[string]float64{"p50": 0.9, "p90": 1.3, "p99": 1.8, "p999": 2.5, "max": 4} {
 		out["latency_"+name+"_s"] = mean * q
 	}
 	if all[setting.Generator] == setting.String(setting.Sink) {
-		maps.Copy(out, map[string]float64{"delivered_per_s": rps, "offered_per_s": rps, "logged_per_s": rps, "arrived_share": 1,
-			"events_per_batch": 1, "duplicate_events": 0, "unaccounted_events": 0})
+		maps.Copy(out, map[string]float64{"delivered_per_s": rps, "offered_per_s": rps, "logged_per_s": rps,
+			"arrived_share": 1, "events_per_batch": 1, "duplicate_events": 0, "unaccounted_events": 0})
 	}
 	return out
 }

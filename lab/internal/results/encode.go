@@ -235,7 +235,8 @@ func (f *File) Sheet() ([]byte, error) {
 		rows = append(rows, row)
 	}
 	head := slices.Concat([]string{"seq", "block", "condition", "control_of"}, slices.Sorted(maps.Keys(levels)),
-		[]string{"valid", "reasons", "bound", "bound_why"}, slices.Sorted(maps.Keys(figures)), slices.Sorted(maps.Keys(limits)))
+		[]string{"valid", "reasons", "bound", "bound_why"}, slices.Sorted(maps.Keys(figures)),
+		slices.Sorted(maps.Keys(limits)))
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	table := [][]string{head}

@@ -66,7 +66,8 @@ func Decode(data []byte, into any) error {
 	}
 	switch v := into.(type) {
 	case *File:
-		if p := v.Provenance; p == nil || p.Block == nil || !(p.Block.SlotS > 0) || p.Block.Rounds < 1 || p.Block.Rounds > 100 {
+		p := v.Provenance
+		if p == nil || p.Block == nil || !(p.Block.SlotS > 0) || p.Block.Rounds < 1 || p.Block.Rounds > 100 {
 			return errors.New("/provenance/block: missing, or with a number of slots that no design has")
 		}
 		return v.spread()

@@ -14,9 +14,9 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// Conclude rounds what a trial counted as its file will have it, and adds what follows: the metrics that follow from its
-// slots, profiles, load and other metrics, the walls that it met, and whether it is valid. It is the one place that
-// says how, for a run that measures and for a file that is read.
+// Conclude rounds what a trial counted as its file will have it, and adds what follows: the metrics that follow from
+// its slots, profiles, load and other metrics, the walls that it met, and whether it is valid. It is the one place
+// that says how, for a run that measures and for a file that is read.
 func (f *File) Conclude(t *Trial) {
 	slots.Round(t.Metrics)
 	maps.Copy(t.Metrics, f.following(t))
