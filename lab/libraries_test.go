@@ -90,8 +90,8 @@ func TestDerivingBringsNothingThatMeasures(t *testing.T) {
 
 // Who carries linerate away carries nothing of the journal, and nothing that turns a kernel's settings.
 func TestLinerateKnowsNothingOfTheJournal(t *testing.T) {
-	journals := []string{"archive", "derive", "experiment", "host", "journal", "madeup", "pages", "plot", "results",
-		"run", "session", "tune", "verdict"}
+	journals := []string{"archive", "chart", "derive", "experiment", "host", "journal", "madeup", "pages", "results",
+		"run", "session", "tune", "verdict", "law/audit"}
 	for _, dep := range command(t, ".", "readonly", "list", "-deps", "./cmd/linerate") {
 		if name, ok := strings.CutPrefix(dep, repository+"lab/internal/"); ok && slices.Contains(journals, name) {
 			t.Errorf("linerate brings %s with it", dep)

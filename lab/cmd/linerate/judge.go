@@ -9,26 +9,27 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/cli"
-	"github.com/line-rate/line-rate/lab/internal/judge"
 	"github.com/line-rate/line-rate/lab/internal/law"
+	"github.com/line-rate/line-rate/lab/internal/law/judge"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/terminal"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 type judgeCall struct {
-	File  string   `arg:"" help:"A table, as CSV, Markdown, TOML or JSON, or what a load generator printed; - is standard input."`
-	Given []string `placeholder:"FIGURE=VALUE" sep:"none" help:"A figure that all rows have and the file does not say, as connections=64 or line=10Gbit/s. May be given several times."`
-	Unit  []string `placeholder:"HEAD=UNIT" sep:"none" help:"The unit of a column whose head has none, as p99=us; latency=us is of all latencies. May be given several times."`
-	Means bool     `help:"Each row is a mean over several runs, so that rate × latency may err."`
-	Due   bool     `help:"Latencies begin when a request was due, and not when it was sent, as those of wrk2."`
-	All   bool     `help:"Print all findings, and not the first 40 alone."`
-	JSON  bool     `name:"json" help:"Print JSON, for programs."`
+	File   string   `arg:"" help:"A text with tables, or with what load generators printed; - is standard input."`
+	Given  []string `placeholder:"FIGURE=VALUE" sep:"none" help:"A figure that all rows have and the file does not say, as connections=64 or line=10Gbit/s. May be given several times."`
+	Unit   []string `placeholder:"HEAD=UNIT" sep:"none" help:"The unit of a column whose head has none, as p99=us; latency=us is of all latencies. May be given several times."`
+	MadeBy string   `placeholder:"TOOL" help:"The load generator that made the tables, as wrk; another is one that adds nothing to what it measures."`
+	Means  bool     `help:"Each row is a mean over several runs, so that rate × latency may err."`
+	All    bool     `help:"Print all findings and remarks, and not the first 40 of each alone."`
+	JSON   bool     `name:"json" help:"Print JSON, for programs."`
 }
 
 const (
 	longestTable = 1 << 30 // bytes
 	mostFindings = 40
+	nothing      = 4 // exit status where nothing was judged
 )
 
 func (c *judgeCall) do(_ context.Context, out io.Writer) (int, error) {
@@ -36,7 +37,7 @@ func (c *judgeCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return cli.Failed, err
 	}
-	o := judge.Options{Given: c.Given, Units: c.Unit, Averaged: c.Means, Early: c.Due, Most: mostFindings}
+	o := judge.Options{Given: c.Given, Units: c.Unit, MadeBy: c.MadeBy, Averaged: c.Means, Most: mostFindings}
 	if c.All || c.JSON {
 		o.Most = 0
 	}
@@ -44,19 +45,20 @@ func (c *judgeCall) do(_ context.Context, out io.Writer) (int, error) {
 	if err != nil {
 		return cli.Failed, err
 	}
-	report := said(found, terminal.Columns(out))
+	report, status := said(found, terminal.Columns(out)), 0
+	switch why := found.Nothing(); {
+	case why != "":
+		report, status = []byte(terminal.Fit(found.Name+": "+why, terminal.Columns(out))+"\n"), nothing
+	case found.Of[judge.Impossible] > 0:
+		status = 1
+	case found.Of[judge.Unsupported]+found.Of[judge.Unread] > 0:
+		status = 2
+	}
 	if c.JSON {
 		report, err = asJSON(found)
 	}
 	if err == nil {
 		_, err = out.Write(report)
-	}
-	status := 0
-	switch {
-	case found.Of[judge.Impossible] > 0:
-		status = 1
-	case found.Of[judge.Unsupported]+found.Of[judge.Unread] > 0:
-		status = 2
 	}
 	return status, err
 }
@@ -73,28 +75,28 @@ func (c *judgeCall) text() ([]byte, error) {
 var plurals = map[judge.Verdict]string{judge.Impossible: "cannot be", judge.Unsupported: "are not supported", judge.Sound: "add up",
 	judge.Unheld: "have nothing to hold against", judge.Unread: "could not be read"}
 
-// said tells a report: a line for each finding, then what was found in all.
+// said tells a report: a line for each finding and remark, then what was found in all.
 func said(of *judge.Report, columns int) []byte {
 	var b bytes.Buffer
 	say := func(format string, args ...any) {
 		b.WriteString(terminal.Fit(fmt.Sprintf(format, args...), columns) + "\n")
 	}
+	where := func(f judge.Finding) string {
+		at := fmt.Sprintf("line %d", f.Line)
+		return strings.TrimSuffix(at+", "+strings.TrimPrefix(f.Row, at), ", ")
+	}
 	for _, f := range of.Findings {
-		where := f.Row
-		if f.Line > 0 {
-			where = strings.TrimSuffix(fmt.Sprintf("line %d, %s", f.Line, strings.TrimPrefix(f.Row, fmt.Sprintf("line %d", f.Line))), ", ")
-		}
-		text := fmt.Sprintf("%s %s: %s", where, f.Verdict, f.Says)
+		text := fmt.Sprintf("%s %s: %s", where(f), f.Verdict, f.Says)
 		if f.Unless != "" {
 			text += "; but " + f.Unless
 		}
-		if f.Mend != "" {
-			text += "; it would with " + f.Mend
-		}
 		say("%s", text)
 	}
+	for _, f := range of.Remarks {
+		say("%s %s, but %s", where(f), f.Verdict, f.Says)
+	}
 	if of.More > 0 {
-		say("and %s; --all prints them", words.Count(of.More, "finding more", "findings more"))
+		say("and %s; --all prints them", words.Count(of.More, "line more", "lines more"))
 	}
 	var parts []string
 	for _, v := range judge.Verdicts {
@@ -102,11 +104,10 @@ func said(of *judge.Report, columns int) []byte {
 			parts = append(parts, words.Thousands(n)+" "+words.Plural(n, string(v), plurals[v]))
 		}
 	}
-	say("%s, %s: of %s, %s", of.Name, of.Form, words.Count(of.Rows, "row"), words.List(parts))
-	for _, l := range law.Automatic {
+	say("%s: of %s, %s", of.Name, words.Count(of.Rows, "row"), words.List(parts))
+	for _, l := range law.All {
 		if n := of.Laws[l.ID]; n.Broken > 0 {
-			say("  %s, broken in %s of %s: %s It cannot err %s; it may %s.", l.ID, words.Thousands(n.Broken),
-				words.Thousands(n.Broken+n.Held), l.Says, l.Sure, l.May)
+			say("  %s, broken in %s of %s: %s", l.ID, words.Thousands(n.Broken), words.Thousands(n.Broken+n.Held), l.Says)
 		}
 	}
 	for _, note := range of.Notes {

@@ -11,8 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/audit"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/law"
+	"github.com/line-rate/line-rate/lab/internal/law/audit"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -117,9 +118,9 @@ func book() *Book {
 		Runs:  map[string]map[string]Run{x.Name: {"first": first, "last": last, "other": run("other", "cpu-b", 7)}},
 		Sums:  map[string]*pages.Hosts{x.Name: {Shown: "last"}},
 		Audits: map[string]*audit.File{"90": {Tables: []audit.Sheet{sheet}, Figures: map[string]audit.Printed{
-			"server_user": {Printed: "30%", Value: 0.3}, "server_idle": {Printed: "60%", Value: 0.6},
-			"client_idle": {Printed: "6%", Value: 0.06},
-			"received":    {Printed: "67 MB/s", Value: 67e6, Unit: metric.BytesPerSecond}}}}}
+			"server_user": {Printed: "30%", Quantity: law.Exactly(0.3)}, "server_idle": {Printed: "60%", Quantity: law.Exactly(0.6)},
+			"client_idle": {Printed: "6%", Quantity: law.Exactly(0.06)},
+			"received":    {Printed: "67 MB/s", Quantity: law.Exactly(67e6), Unit: metric.BytesPerSecond}}}}}
 }
 
 // figures has a chart of each kind, with what is particular about it.

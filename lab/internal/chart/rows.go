@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/audit"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/law/audit"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/results"

@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/judge"
 	"github.com/line-rate/line-rate/lab/internal/law"
+	"github.com/line-rate/line-rate/lab/internal/law/judge"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
@@ -80,21 +80,23 @@ func published(t *testing.T, path string, f *results.File, said map[judge.Verdic
 
 func rowOf(metrics map[string]float64, levels setting.Levels, generator string) *law.Row {
 	row := &law.Row{Sampled: true} // a rate is of the slots' own times
-	for name, f := range map[string]law.Figure{"throughput_rps": law.Rate, "requests": law.Requests, "duration_s": law.Duration,
-		"latency_mean_s": law.Average, "latency_max_s": law.Greatest, "non_2xx": law.Bad} {
-		if _, planted := levels[setting.SinkErrors]; planted && f == law.Bad {
+	for name, id := range map[string]string{"throughput_rps": "rate", "requests": "requests", "duration_s": "duration",
+		"latency_mean_s": "mean", "latency_max_s": "max", "non_2xx": "bad"} {
+		if _, planted := levels[setting.SinkErrors]; planted && id == "bad" {
 			continue // the experiment has its sink fail
 		}
 		if v, ok := metrics[name]; ok {
+			f, _ := law.FigureOf(id)
 			row.Set(f, law.Exactly(v))
 		}
 	}
-	for name, share := range map[string]float64{"latency_p50_s": 0.5, "latency_p90_s": 0.9, "latency_p99_s": 0.99, "latency_p999_s": 0.999} {
-		if v, ok := metrics[name]; ok {
+	for _, id := range []string{"p50", "p90", "p99", "p999"} {
+		q, _ := law.FigureOf(id)
+		if v, ok := metrics["latency_"+id+"_s"]; ok {
 			if generator == "" || generator == "autocannon" { // cut to whole milliseconds
-				row.SetQuantile(share, law.Between(v, v, v+1e-3))
+				row.Set(q, law.Quantity{Value: v, Low: v, High: v + 1e-3})
 			} else {
-				row.SetQuantile(share, law.Exactly(v))
+				row.Set(q, law.Exactly(v))
 			}
 		}
 	}

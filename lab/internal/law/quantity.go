@@ -41,25 +41,18 @@ func (q Quantity) Over(r Quantity) (Quantity, error) {
 	return Quantity{q.Value / r.Value, min(a, b, c, d), max(a, b, c, d)}, nil
 }
 
-// each applies a non-decreasing function to the value and its limits.
+// Each applies a non-decreasing function to the value and its limits.
 func (q Quantity) Each(f func(float64) float64) Quantity {
 	return Quantity{f(q.Value), f(q.Low), f(q.High)}
 }
 
 func (q Quantity) Finite() bool {
-	for _, v := range []float64{q.Value, q.Low, q.High} {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return false
-		}
-	}
-	return true
+	sum := q.Value + q.Low + q.High
+	return !math.IsNaN(sum) && !math.IsInf(sum, 0)
 }
 
-// rounded keeps nine digits: few enough for the same file on every machine, and
+// Rounded keeps nine digits: few enough for the same file on every machine, and
 // far more than any printed figure has.
 func (q Quantity) Rounded() Quantity {
 	return q.Each(func(v float64) float64 { return words.Digits(v) + 0 }) // avoids negative zero
 }
-
-// Between is a quantity with a range of its own.
-func Between(v, low, high float64) Quantity { return Quantity{v, low, high} }
