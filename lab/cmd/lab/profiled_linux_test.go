@@ -51,11 +51,12 @@ work = "write"
 at_least = 0.001
 [[claims]]
 id = "gone"
-kind = "absent"
+kind = "share"
 text = "It is not there."
 why = "Made up."
 profile = "cpu"
 package = "example.com/nowhere"
+at_most = 0
 `
 
 // Servers that are up together are profiled one after the other, each under its own load, after the slots. A run keeps

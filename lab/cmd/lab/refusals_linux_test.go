@@ -43,7 +43,7 @@ func TestSecondLabWaitsItsTurn(t *testing.T) {
 		t.Errorf("exit %d", s.status)
 	}
 	// Ctrl-\ ends it like Ctrl-C. Go's own way is a dump of its stacks and exit status 2,
-	// which says that a claim is invalid.
+	// which says nothing.
 	_ = cmd.Process.Signal(syscall.SIGQUIT)
 	if s := end(); s.status != exitFailed || !strings.Contains(s.complaint(t), "interrupted") {
 		t.Errorf("after SIGQUIT: exit %d", s.status)

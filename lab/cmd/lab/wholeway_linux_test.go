@@ -18,7 +18,7 @@ func TestAloneWholeWay(t *testing.T) {
 		topology string
 		blocks   int
 		verdict  string
-	}{"loopback": {loopback, 2, "2 blocks are too few"}, "wire": {thin, 1, "1 block is too few"}} {
+	}{"loopback": {loopback, 2, "2 of 2 blocks lie at 1; that is of 1 visit"}, "wire": {thin, 1, "1 of 1 block lies at 1; that is of 1 visit"}} {
 		t.Run(name, func(t *testing.T) {
 			if way.topology == thin {
 				wiretest.NeedsWire(t)
@@ -33,7 +33,7 @@ func TestAloneWholeWay(t *testing.T) {
 				f.Conditions[2].ControlOf == "" {
 				t.Errorf("%d trials, seed %d, conditions %+v", len(f.Trials), f.Provenance.Seed, f.Conditions)
 			}
-			for _, want := range []string{"99-tiny/count  inconclusive  " + way.verdict,
+			for _, want := range []string{"99-tiny/count  open     workers where workers is 1: 1; " + way.verdict,
 				"results: data/results/99-tiny/" + f.Run + ".json"} {
 				if !strings.Contains(s.out, want) {
 					t.Errorf("standard output lacks %q", want)

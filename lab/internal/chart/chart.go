@@ -19,6 +19,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/law/audit"
+	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -189,7 +190,7 @@ func (b *Book) runs(f Figure) (out []Run, err error) {
 		of := r.Conditions
 		r.Conditions = nil
 		for _, row := range r.Table.Rows {
-			c, ok := strict.Find(of, func(c verdict.Summary) bool { return c.ID == row.ID })
+			c, ok := strict.Find(of, func(c medians.Summary) bool { return c.ID == row.ID })
 			if ok && maps.Equal(c.Levels, c.Levels.With(wanted)) {
 				r.Conditions = append(r.Conditions, c)
 			}
@@ -232,7 +233,7 @@ func (b *Book) evidence(exp string) (r Run, ok bool) {
 }
 
 // trials are those of a condition, or of its control, in all runs of the evidence, in the order of time.
-func (b *Book) trials(r Run, c verdict.Summary, control bool) (out []results.Trial) {
+func (b *Book) trials(r Run, c medians.Summary, control bool) (out []results.Trial) {
 	if r.published {
 		return nil
 	}

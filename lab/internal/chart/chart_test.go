@@ -14,6 +14,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/law/audit"
+	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -25,22 +26,22 @@ import (
 var update = flag.Bool("update", false, "write the golden charts anew; then look at them")
 
 // figure is a measured figure with its interval.
-func figure(low, median, high float64, text, interval string) verdict.Figure {
-	return verdict.Figure{Median: &median, Low: &low, High: &high, Words: words.Words{Text: text, Interval: interval}}
+func figure(low, median, high float64, text, interval string) medians.Figure {
+	return medians.Figure{Median: &median, Low: &low, High: &high, Words: words.Words{Text: text, Interval: interval}}
 }
 
 // condition is one of so many workers, as a run or a table has it.
-func condition(id string, workers int64, metrics map[string]verdict.Figure) verdict.Summary {
+func condition(id string, workers int64, metrics map[string]medians.Figure) medians.Summary {
 	n := words.Thousands(int(workers))
-	return verdict.Summary{ID: id, Name: "Workers <" + n + ">", Levels: setting.Levels{"workers": setting.Int(workers)},
+	return medians.Summary{ID: id, Name: "Workers <" + n + ">", Levels: setting.Levels{"workers": setting.Int(workers)},
 		Shown: map[string]string{"workers": n}, Trials: 3, Invalid: 1, Bounds: map[string]int{"client-cpu": 2, "unknown": 1},
 		ClientWall: workers == 1, Metrics: metrics}
 }
 
-func rowsOf(ids ...string) *verdict.Table {
-	t := &verdict.Table{Keys: []string{"workers"}}
+func rowsOf(ids ...string) *medians.Table {
+	t := &medians.Table{Keys: []string{"workers"}}
 	for _, id := range ids {
-		t.Rows = append(t.Rows, verdict.TableRow{ID: id})
+		t.Rows = append(t.Rows, medians.TableRow{ID: id})
 	}
 	return t
 }
@@ -59,7 +60,7 @@ func run(name, host string, rps float64) Run {
 		File: &verdict.File{Experiment: "90-workers", Entry: "90", Run: name, Host: host, ClientHost: host,
 			Date:   "2026-11-19",
 			Blocks: 2, Record: &verdict.Record{Runs: []string{name}, Blocks: 2}, Table: rowsOf("c1", "c2", "c3"),
-			Conditions: []verdict.Summary{condition("c1", 1, measured(rps)), condition("c2", 16, measured(2*rps))},
+			Conditions: []medians.Summary{condition("c1", 1, measured(rps)), condition("c2", 16, measured(2*rps))},
 			Relative: &verdict.Relative{Metric: "throughput_rps", Over: "workers", To: "1", Rows: []verdict.RelativeRow{
 				{Level: "16", Effect: verdict.Effect{Ratio: 2, Low: 1.8, High: 2.2,
 					Words: words.Words{Text: "2.0", Interval: "1.8 to 2.2"}}},
@@ -77,11 +78,11 @@ func run(name, host string, rps float64) Run {
 	}
 }
 
-func measured(rps float64) map[string]verdict.Figure {
+func measured(rps float64) map[string]medians.Figure {
 	below, busy := 0.001, 0.97
 	wire := figure(9.6e8, 9.7e8, 9.8e8, "970 Mbit/s", "960 to 980")
 	wire.LineShare = "97.0"
-	return map[string]verdict.Figure{
+	return map[string]medians.Figure{
 		"throughput_rps": figure(0.9*rps, rps, 1.1*rps, "about "+words.Thousands(int(rps)), "a tenth either way"),
 		"latency_p50_s":  {Below: &below, Words: words.Words{Text: "<1 ms"}},
 		"wire_tx_bps":    wire, "wire_rx_bps": figure(1e8, 1e8, 1e8, "100 Mbit/s", ""),
@@ -101,18 +102,18 @@ func compared(workers int64, e verdict.Effect) verdict.Effect {
 // another machine.
 func book() *Book {
 	x := &experiment.Experiment{Name: "90-workers", Factors: []experiment.Factor{{Name: "workers"}},
-		Claims: []experiment.Claim{{ID: "one", Kind: "count"},
+		Claims: []experiment.Claim{{ID: "one", Kind: "value"},
 			{ID: "flat", Kind: "flat", Metric: "throughput_rps", Over: "workers"}}}
 	first, last := run("first", "cpu-a", 1000), run("last", "cpu-a", 1010)
 	last.Record = &verdict.Record{Runs: []string{"first", "last"}, Blocks: 4}
-	last.Together = &verdict.Together{Table: rowsOf("c1", "c2"), Conditions: []verdict.Summary{
+	last.Together = &verdict.Together{Table: rowsOf("c1", "c2"), Conditions: []medians.Summary{
 		condition("c1", 1, measured(1005)), condition("c2", 16, measured(2010))}}
-	printed := func(text string, v float64) verdict.Figure { return verdict.Figure{Median: &v, Printed: text} }
+	printed := func(text string, v float64) medians.Figure { return medians.Figure{Median: &v, Printed: text} }
 	sheet := audit.Sheet{ID: "t", Experiment: x.Name, Host: "large", ClientHost: "large", Date: "2026-06-09",
 		Topology:    "fleet",
 		LineRateBps: 5e9, Settings: setting.Levels{"prefork": setting.Bool(true)}, Table: rowsOf("c1", "c2"),
-		Conditions: []verdict.Summary{condition("c1", 1, map[string]verdict.Figure{"throughput_rps": printed("~50k", 5e4)}),
-			condition("c2", 128, map[string]verdict.Figure{"throughput_rps": printed("1.3M", 1.3e6)})}}
+		Conditions: []medians.Summary{condition("c1", 1, map[string]medians.Figure{"throughput_rps": printed("~50k", 5e4)}),
+			condition("c2", 128, map[string]medians.Figure{"throughput_rps": printed("1.3M", 1.3e6)})}}
 	return &Book{Experiments: map[string]*experiment.Experiment{x.Name: x},
 		Names: map[string]string{"cpu-a": "A CPU", "cpu-b": "Another CPU", "large": "large.32"},
 		Runs:  map[string]map[string]Run{x.Name: {"first": first, "last": last, "other": run("other", "cpu-b", 7)}},
@@ -225,7 +226,7 @@ func TestAnAxisHasRoundTicksAroundItsFigures(t *testing.T) {
 		9999: "0 5,000 10,000", 43000: "0 20 40 60"} {
 		b := book()
 		last := b.Runs["90-workers"]["last"]
-		last.Together.Conditions = []verdict.Summary{condition("c1", 1, map[string]verdict.Figure{
+		last.Together.Conditions = []medians.Summary{condition("c1", 1, map[string]medians.Figure{
 			"throughput_rps": {Median: &most, Words: words.Words{Text: "so many"}}})}
 		got, err := b.Draw(Figure{Kind: "lines", Exp: "90-workers", Source: "measured", Metric: "throughput_rps",
 			Over: "workers"})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/law/audit"
+	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/results"
@@ -55,7 +56,7 @@ type trial struct {
 
 // row is a condition's figure of a metric; false without it. Of one that measures the client, where that was
 // the wall, it says so.
-func (b *Book) row(r Run, c verdict.Summary, name string) (row, bool) {
+func (b *Book) row(r Run, c medians.Summary, name string) (row, bool) {
 	m, _ := metric.Lookup(name)
 	fig, ok := c.Metrics[name]
 	out := row{Label: c.Name, Value: cmp.Or(fig.Printed, fig.Text), Interval: fig.Interval, at: fig.Median}
@@ -375,7 +376,7 @@ func (b *Book) place(r Run, side string) string {
 }
 
 // full is how full a side was, as a share, by a figure of the text or by those of a condition; 0 if it is not known.
-func (b *Book) full(f Figure, r Run, c verdict.Summary, side string) (float64, error) {
+func (b *Book) full(f Figure, r Run, c medians.Summary, side string) (float64, error) {
 	rate := r.Results.Topology.LineRateBps
 	if ids := map[string][]string{"client": f.Client, "server": f.Server, "wire": f.Wire}[side]; len(ids) > 0 {
 		of, ok := cmp.Or(b.Audits[r.Entry], &audit.File{}).Figures[ids[0]]

@@ -98,10 +98,6 @@ func Here() (split Split, allowed []int, err error) {
 	return Divide(Groups("/sys/devices/system/cpu", allowed)), allowed, err
 }
 
-// SlowBy is how many times its reference a loop may take before the core counts as slow. It is the geometric
-// middle of the two speeds seen, 1.6 and 2.5 microseconds: the square root of 2.5/1.6 is 1.25.
-const SlowBy = 1.25
-
 // Mask writes the mask of some CPUs on a machine with that many possible ones, exactly as the kernel prints it
 // back: a digit for each four possible CPUs, the highest first, with a comma between groups of 32 CPUs.
 func Mask(cpus []int, possible int) (string, error) {

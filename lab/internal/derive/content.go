@@ -48,7 +48,7 @@ func parse(path string, text []byte) (p page, err error) {
 	}
 	for _, r := range p.Rests {
 		if r.Verdict.Meaning() == "" {
-			return p, fmt.Errorf("%s: [[rests]]: verdict %q of %s is none: reproduced, refuted, inconclusive, invalid or "+
+			return p, fmt.Errorf("%s: [[rests]]: verdict %q of %s is none: confirmed, refuted, open or "+
 				"not-applicable", path, r.Verdict, r.Claim)
 		}
 	}
@@ -180,13 +180,12 @@ func (p page) compare(records map[string]pages.OnHost, whose map[string]pages.Wh
 		case on.Verdict == r.Verdict:
 			continue
 		}
-		said := func(of pages.Whose, v verdict.Verdict) string { return cmp.Or(of.Word(v), "nothing") }
+		said := func(v verdict.Verdict) string { return cmp.Or(v.Word(), "nothing") }
 		all = append(all, Summary{fmt.Sprintf("%s: [[rests]]: its title, lede and found assume that %s is %s, and the "+
-			"record says %s: write them anew", p.path, r.Claim, said(pages.Series, r.Verdict), said(pages.Series, on.Verdict)),
-			r.Verdict == verdict.Reproduced || r.Verdict == verdict.Refuted})
-		of := whose[r.Claim]
+			"record says %s: write them anew", p.path, r.Claim, said(r.Verdict), said(on.Verdict)),
+			r.Verdict == verdict.Confirmed || r.Verdict == verdict.Refuted})
 		notices = append(notices, fmt.Sprintf("The record has moved since this title and summary were written. They take "+
-			"%s for %s; it is %s now.", r.Claim, of.Word(r.Verdict), said(of, on.Verdict)))
+			"%s for %s; it is %s now.", r.Claim, r.Verdict.Word(), said(on.Verdict)))
 	}
 	for _, s := range sentences(p.text) {
 		word := counts.FindString(s)

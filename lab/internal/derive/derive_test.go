@@ -160,7 +160,7 @@ func TestDerivedFiles(t *testing.T) {
 	made(t, root, "90-states", states, "c6in-8xlarge", 7, closed)
 	archivetest.Write(t, root.Path("content/journal/11-three-flat-levers.md"),
 		"+++\nexperiments = [\"90-states\", \"11-threads\"]\nseries = [\"90-states/costs-less\"]\ncontrols = [\"90-states/needs-cores\"]\n"+
-			"[[rests]]\nclaim = \"90-states/costs-more\"\nverdict = \"reproduced\"\n+++\n")
+			"[[rests]]\nclaim = \"90-states/costs-more\"\nverdict = \"confirmed\"\n+++\n")
 	updated(t, root)
 	golden(t, "claims.json", root.Derived("data", "claims", "90-states.json"))
 	golden(t, "run.json", root.Derived("pages", "runs", "90-states", "20261122t14*"))
@@ -269,10 +269,10 @@ func TestClaimsAreCountedByWhatTheyNeed(t *testing.T) {
 
 func TestASummaryGoesWithItsRecord(t *testing.T) {
 	records := map[string]pages.OnHost{
-		"x/shown":   {Verdict: verdict.Reproduced, For: 9, Blocks: 9},
-		"x/most":    {Verdict: verdict.Reproduced, For: 41, Blocks: 42},
+		"x/shown":   {Verdict: verdict.Confirmed, For: 9, Blocks: 9},
+		"x/most":    {Verdict: verdict.Confirmed, For: 41, Blocks: 42},
 		"x/refuted": {Verdict: verdict.Refuted, Blocks: 8},
-		"x/open":    {Verdict: verdict.Inconclusive, For: 3, Blocks: 5},
+		"x/open":    {Verdict: verdict.Open, For: 3, Blocks: 5},
 		"x/unrun":   {},
 	}
 	rests := func(claim, verdict string) string {
@@ -285,15 +285,15 @@ func TestASummaryGoesWithItsRecord(t *testing.T) {
 		err        string
 	}{
 		{name: "no front matter", text: "Text."},
-		{name: "what the record says", text: rests("x/shown", "reproduced")},
-		{name: "the record refutes it", text: rests("x/refuted", "reproduced"), wrong: true,
-			says: "assume that x/refuted is reproduced, and the record says refuted"},
+		{name: "what the record says", text: rests("x/shown", "confirmed")},
+		{name: "the record refutes it", text: rests("x/refuted", "confirmed"), wrong: true,
+			says: "assume that x/refuted is confirmed, and the record says refuted"},
 		{name: "the record leaves it open", text: rests("x/open", "refuted"), wrong: true,
-			says: "is refuted, and the record says inconclusive"},
-		{name: "nothing was run", text: rests("x/unrun", "reproduced"), wrong: true, says: "the record says nothing"},
-		{name: "an open question was decided", text: rests("x/shown", "inconclusive"),
-			says: "is inconclusive, and the record says reproduced"},
-		{name: "no such claim", text: rests("x/else", "reproduced"), err: `page: [[rests]]: there is no claim "x/else"`},
+			says: "is refuted, and the record says open"},
+		{name: "nothing was run", text: rests("x/unrun", "confirmed"), wrong: true, says: "the record says nothing"},
+		{name: "an open question was decided", text: rests("x/shown", "open"),
+			says: "is open, and the record says confirmed"},
+		{name: "no such claim", text: rests("x/else", "confirmed"), err: `page: [[rests]]: there is no claim "x/else"`},
 		{name: "no such claim of the series", text: "+++\nseries = [\"x/else\"]\n+++\n", err: `there is no claim "x/else"`},
 		{name: "no such verdict", text: rests("x/shown", "shown"), err: `verdict "shown" of x/shown is none`},
 		{name: "a figure's key", text: "+++\n[[figures]]\nname = \"a\"\ncolour = \"red\"\n+++\n",

@@ -82,7 +82,7 @@ bound = "wire"
 needs = { line_rate = true, cores = 4, bound = "wire" }
 [[claims]]
 id = "exact"
-kind = "count"
+kind = "value"
 text = "As many as were asked for."
 why = "Made up."
 metric = "processes"
@@ -118,7 +118,7 @@ func TestReadsEveryField(t *testing.T) {
 	for _, c := range x.Claims {
 		kinds = append(kinds, c.Kind)
 	}
-	if want := []Kind{Flat, Ratio, Ratio, Monotonic, Bound, Count}; !slices.Equal(kinds, want) {
+	if want := []Kind{Flat, Ratio, Ratio, Monotonic, Bound, Value}; !slices.Equal(kinds, want) {
 		t.Errorf("claims %v, want %v", kinds, want)
 	}
 	if c := x.Claims[2]; c.AtLeast != nil || c.AtMost == nil || *c.AtMost != 0.5 {

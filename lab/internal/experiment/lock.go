@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -37,9 +38,6 @@ type bars struct {
 	At      setting.Levels `json:"at"`
 	Needs   Needs          `json:"needs"`
 	About   string         `json:"about"`
-	// absent without a wall that moves, so that older claims keep their digest
-	From string `json:"from,omitempty"`
-	To   string `json:"to,omitempty"`
 	// Levels are absent from a claim that compares all of a factor's, so that older
 	// claims keep their digest.
 	Levels []setting.Level `json:"levels,omitempty"`
@@ -77,11 +75,21 @@ type lockedFactor struct {
 }
 
 func (c Claim) bars() bars {
-	return bars{
+	b := bars{
 		Kind: c.Kind, Metric: c.Metric, Over: c.Over, Margin: c.Margin, AtLeast: c.AtLeast, AtMost: c.AtMost,
 		Bound: c.Bound, Equals: c.Equals, Plus: c.More(), Profile: c.Profile, Package: c.Package, Work: c.Work,
-		At: c.at, Needs: c.Needs, About: c.About, From: c.From, To: c.To, Levels: c.levels,
+		At: c.at, Needs: c.Needs, About: c.About, Levels: c.levels,
 	}
+	// What had a kind of its own keeps the digest that runs have of it: a count, and a package that is gone.
+	switch low, high := c.Edges(); {
+	case c.Equals != "":
+		b.Kind = "count"
+	case c.Kind == Value && low == high && low == math.Trunc(low):
+		b.Kind, b.Plus, b.AtLeast, b.AtMost = "count", int64(low), nil, nil
+	case c.Absent():
+		b.Kind, b.AtMost = "absent", nil
+	}
+	return b
 }
 
 // Locks are what a run was made with: a digest of what the locks of all claims have in

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -40,20 +41,34 @@ func TestTheLockIsOfAllThatDecides(t *testing.T) {
 	}
 }
 
-// Claims without a wall that moves keep the lock that they had before there were such
-// claims; the test below has one from then.
-func TestTheLockIsOfTheWallThatMoves(t *testing.T) {
-	moves := strings.Replace(whole, "kind = \"bound\"\ntext = \"The wire is the wall.\"\nwhy = \"Made up.\"\nbound = "+
-		"\"wire\"\nneeds = { line_rate = true, cores = 4, bound = \"wire\" }",
-		"kind = \"moves\"\ntext = \"It moves.\"\nwhy = \"Made up.\"\nover = \"workers\"\nfrom = \"wire\"\nto = "+
-			"\"server-cpu\"\nmargin = 0.1\nneeds = { line_rate = true }", 1)
-	x := parse(t, moves)
-	for _, change := range [][2]string{{`to = "server-cpu"`, `to = "client-cpu"`},
-		{`from = "wire"`, `from = "client-cpu"`}} {
-		y := parse(t, strings.Replace(moves, change[0], change[1], 1))
-		if x.Lock(x.Claims[4]) == y.Lock(y.Claims[4]) || x.Bars(x.Claims[4]) == y.Bars(y.Claims[4]) {
-			t.Errorf("%s leaves the lock as it was", change[1])
+// What had a kind of its own keeps the digest that runs have of it, by locks of recorded runs. And no two bars of a
+// value have one digest.
+func TestClaimsKeepTheLocksOfRecordedRuns(t *testing.T) {
+	for claim, want := range map[string]string{
+		"02-prefork-spreads/all-serve": "cb69e4a49af6f96d", "09-mutex/gone-from-block": "ac58c1d8cf53b330", "10-workers/one-master": "ca589fb1e141315c",
+		"10-workers/workers-equal-gomaxprocs": "15ec6a9f1a86667d", "13-fan-out/all-accounted": "bd3a747011fdd3ed",
+		"13-fan-out/reading-costs": "46b8f3bae364f481", "14-shards-used/eight-of-eight": "12b2d4815e2cea86",
+		"01-servers/cost-rises": "fc054a3cd3f87acb", "aa-control/same-cost": "5c2f378dc89f3e6f",
+	} {
+		name, id, _ := strings.Cut(claim, "/")
+		x, err := Load(filepath.Join(committed, name+".toml"))
+		if err != nil {
+			t.Fatal(err)
 		}
+		c, _ := x.Claim(id)
+		if got := x.Bars(c); got != want {
+			t.Errorf("%s has the digest %s, and runs have %s", claim, got, want)
+		}
+	}
+	seen := map[string]string{}
+	for _, bars := range []string{"at_least = 1\nat_most = 1", "at_least = 0.2\nat_most = 0.2", "at_least = 0.3\nat_most = 0.3", "at_least = 1",
+		"at_most = 1", "equals = \"workers\"", "equals = \"workers\"\nplus = 1"} {
+		x := parse(t, strings.Replace(whole, "equals = \"workers\"\nplus = 1", bars, 1))
+		lock := x.Bars(x.Claims[5])
+		if was := seen[lock]; was != "" {
+			t.Errorf("%q has the digest of %q", bars, was)
+		}
+		seen[lock] = bars
 	}
 }
 

@@ -25,11 +25,12 @@ work = "write"
 at_most = 0.5
 [[claims]]
 id = "gone"
-kind = "absent"
+kind = "share"
 text = "It is gone."
 why = "Made up."
 profile = "mutex"
 package = "github.com/brianvoe/gofakeit"
+at_most = 0
 at = { workers = 4 }
 `
 
@@ -45,7 +46,7 @@ func TestReadsClaimsAboutProfiles(t *testing.T) {
 	if c := x.Claims[7]; c.Work != "write" || *c.AtMost != 0.5 {
 		t.Errorf("claim %+v", c)
 	}
-	if c := x.Claims[8]; c.Kind != Absent || c.Where().Key() != "workers=4" {
+	if c := x.Claims[8]; !c.Absent() || c.Where().Key() != "workers=4" {
 		t.Errorf("claim %+v", c)
 	}
 }
@@ -65,7 +66,7 @@ func TestRefusesProfilesThatCouldNotBeTakenOrRead(t *testing.T) {
 		{"an unknown kind", `profile = "block"`, `profile = "threads"`,
 			`claims[6] "seen": profile "threads": no such kind of profile; there are`},
 		{"no kind", "profile = \"block\"\n", "", `claims[6] "seen": kind "share" lacks profile; it takes profile, package or work`},
-		{"neither package nor work", "work = \"write\"\n", "", `claims[7] "writes": kind "share" lacks package; it takes profile, package or work`},
+		{"neither package nor work", "work = \"write\"\n", "", `claims[7] "writes": kind "share" lacks package or work; it takes profile, package or work`},
 		{"both", "work = \"write\"", "work = \"write\"\npackage = \"sync\"",
 			`claims[7] "writes": package and work exclude each other`},
 		{"an unknown kind of work", `work = "write"`, `work = "writing"`, `claims[7] "writes": work "writing"`},
@@ -78,8 +79,6 @@ func TestRefusesProfilesThatCouldNotBeTakenOrRead(t *testing.T) {
 		{"a share in per cent", "at_least = 0.01", "at_least = 2", `claims[6] "seen": a share's bar lies between 0 and 1`},
 		{"a share that is always so", "at_most = 0.5\n[[claims]]\nid = \"gone\"", "at_most = 1\n[[claims]]\nid = \"gone\"",
 			`claims[7] "writes": a share's bar lies between 0 and 1`},
-		{"absent with a bar", "profile = \"mutex\"", "profile = \"mutex\"\nat_most = 0.1",
-			`claims[8] "gone": kind "absent" does not take`},
 		{"a ratio of a profile", "at_least = 1.5", "at_least = 1.5\nprofile = \"cpu\"",
 			`claims[1] "more": kind "ratio" does not take`},
 	} {

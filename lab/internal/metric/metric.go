@@ -50,19 +50,6 @@ var All, byName = func() ([]Metric, map[string]Metric) {
 	return file.Metric, byName
 }()
 
-// Throughput tells whether the figure is a rate that a wall, or the rate asked
-// for, can limit. Latencies are not. Nor is a limit that was searched for: the search
-// has seen a higher rate fail, so nothing else has to show that it is one.
-func (m Metric) Throughput() bool {
-	switch m.Name {
-	case "limit_per_s":
-		return false
-	case "requests", "line_rate_share", "profiled_throughput_share":
-		return true
-	}
-	return m.MeasuresClient && (m.Unit == PerSecond || m.Unit == BytesPerSecond || m.Unit == BitsPerSecond)
-}
-
 // Lookup finds a metric by its name in the results files.
 func Lookup(name string) (Metric, bool) {
 	m, ok := byName[name]

@@ -69,13 +69,3 @@ func TestWhatMeasuresTheClient(t *testing.T) {
 		}
 	}
 }
-
-// A limit was found by a rate that failed, so that no wall has to show that it is one.
-func TestWhatAWallCanLimit(t *testing.T) {
-	for name, want := range map[string]bool{"throughput_rps": true, "delivered_per_s": true, "line_rate_share": true,
-		"limit_per_s": false, "latency_p99_s": false, "server_cpu_per_request_s": false} {
-		if m, ok := Lookup(name); !ok || m.Throughput() != want {
-			t.Errorf("%s: %v, want %v", name, m.Throughput(), want)
-		}
-	}
-}

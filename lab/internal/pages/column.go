@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -15,7 +15,7 @@ import (
 // the texts of a figure's median and interval.
 type shownColumn struct {
 	unit string
-	cell func(*verdict.Figure) (median, interval string)
+	cell func(*medians.Figure) (median, interval string)
 }
 
 // inUnit splits a printed figure into number and unit: "6.13 GB/s" is 6.13 and
@@ -25,7 +25,7 @@ var inUnit = regexp.MustCompile(`^([~<]?[0-9][0-9.,]*[kM]?)\s*(.*)$`)
 // printedColumn shows a text's figures digit for digit. A unit that all of them
 // have goes to the column's head; otherwise each keeps its own. It is nil if any
 // figure was not printed.
-func printedColumn(unit string, figures []*verdict.Figure) *shownColumn {
+func printedColumn(unit string, figures []*medians.Figure) *shownColumn {
 	var units []string
 	for _, f := range figures {
 		if f == nil {
@@ -42,10 +42,10 @@ func printedColumn(unit string, figures []*verdict.Figure) *shownColumn {
 	}
 	slices.Sort(units)
 	if units = slices.Compact(units); len(units) > 1 {
-		return &shownColumn{"", func(f *verdict.Figure) (string, string) { return f.Printed, "" }}
+		return &shownColumn{"", func(f *medians.Figure) (string, string) { return f.Printed, "" }}
 	}
 	shared := units[0]
-	whole := func(f *verdict.Figure) (string, string) {
+	whole := func(f *medians.Figure) (string, string) {
 		return strings.TrimSpace(strings.TrimSuffix(f.Printed, shared)), ""
 	}
 	if shared == "" && unit == "1/s" {
@@ -58,7 +58,7 @@ func printedColumn(unit string, figures []*verdict.Figure) *shownColumn {
 // the same last digit: the one that suits the middle of the first and the last
 // condition's intervals. The middle is the geometric one, since wide and narrow
 // intervals differ by powers of ten.
-func scaledColumn(unit string, figures []*verdict.Figure) *shownColumn {
+func scaledColumn(unit string, figures []*medians.Figure) *shownColumn {
 	most, half := 0.0, 0.0
 	for _, f := range figures {
 		if f == nil {
@@ -69,7 +69,7 @@ func scaledColumn(unit string, figures []*verdict.Figure) *shownColumn {
 			most = max(most, math.Abs(*f.High), math.Abs(*f.Low))
 		}
 	}
-	for _, f := range []*verdict.Figure{figures[0], figures[len(figures)-1]} {
+	for _, f := range []*medians.Figure{figures[0], figures[len(figures)-1]} {
 		if f == nil || f.High == nil || *f.High <= *f.Low {
 			continue
 		}
@@ -87,7 +87,7 @@ func scaledColumn(unit string, figures []*verdict.Figure) *shownColumn {
 	low, high := shown-half*in.Factor, shown+half*in.Factor
 	at := words.LastPlace(shown, &low, &high)
 	switch broken := slices.ContainsFunc(figures,
-		func(f *verdict.Figure) bool { return f != nil && !isWhole(value(f)*in.Factor) }); {
+		func(f *medians.Figure) bool { return f != nil && !isWhole(value(f)*in.Factor) }); {
 	case broken:
 	case in.Factor == 1 && shown < 1000:
 		at = 0 // counts
@@ -95,7 +95,7 @@ func scaledColumn(unit string, figures []*verdict.Figure) *shownColumn {
 		at = max(at, 0) // whole figures, which nothing says to be known better
 	}
 	text := func(v float64) string { return words.Grouped(v*in.Factor, at) }
-	return &shownColumn{in.Name, func(f *verdict.Figure) (median, interval string) {
+	return &shownColumn{in.Name, func(f *medians.Figure) (median, interval string) {
 		if f.Median == nil { // limits are exact
 			if v := value(f) * in.Factor; isWhole(v) {
 				return "<" + words.Grouped(v, max(at, 0)), ""
@@ -115,4 +115,4 @@ func scaledColumn(unit string, figures []*verdict.Figure) *shownColumn {
 func isWhole(v float64) bool { return math.Abs(v-math.Round(v)) <= 1e-9*math.Abs(v) }
 
 // value is the figure's median, or the limit that it is below.
-func value(f *verdict.Figure) float64 { return *cmp.Or(f.Median, f.Below) }
+func value(f *medians.Figure) float64 { return *cmp.Or(f.Median, f.Below) }

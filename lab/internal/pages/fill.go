@@ -9,6 +9,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -27,7 +28,7 @@ func fillWords(f *verdict.File, x *experiment.Experiment) {
 	}
 }
 
-func figureConditions(conds []verdict.Summary, lineRate float64, x *experiment.Experiment) {
+func figureConditions(conds []medians.Summary, lineRate float64, x *experiment.Experiment) {
 	for i := range conds {
 		c := &conds[i]
 		name(c, x)
@@ -45,7 +46,7 @@ func figureConditions(conds []verdict.Summary, lineRate float64, x *experiment.E
 }
 
 // name gives a condition its name, and its levels in words.
-func name(c *verdict.Summary, x *experiment.Experiment) {
+func name(c *medians.Summary, x *experiment.Experiment) {
 	c.Name, c.Shown = ConditionName(x, c.Levels), map[string]string{}
 	for factor, l := range c.Levels {
 		c.Shown[factor] = setting.LevelCell(l)
@@ -62,7 +63,7 @@ func shows(x *experiment.Experiment, name string) bool {
 
 // figureWords writes a figure. One that a text printed has no words here, since pages
 // show it as it was printed.
-func figureWords(f verdict.Figure, unit string) words.Words {
+func figureWords(f medians.Figure, unit string) words.Words {
 	switch {
 	case f.Printed != "":
 		return words.Words{}
@@ -70,14 +71,8 @@ func figureWords(f verdict.Figure, unit string) words.Words {
 		return words.Words{Text: "<" + words.Figure(unit, *f.Below, nil, nil)}
 	case f.Median == nil:
 		return words.Words{}
-	case f.Low == nil || f.High == nil || *f.Low == *f.High:
-		return words.Words{Text: words.Figure(unit, *f.Median, f.Low, f.High)}
 	}
-	by := words.UnitFor(unit, *f.Median).Factor
-	low, high := *f.Low*by, *f.High*by
-	at := words.Place(*f.Median*by, &low, &high)
-	return words.Words{Text: words.Figure(unit, *f.Median, f.Low, f.High), Interval: words.Grouped(low, at) + " to " +
-		words.Grouped(high, at)}
+	return words.Measured(unit, *f.Median, f.Low, f.High)
 }
 
 // clientFull tells whether a condition's figures are those of a client at its
@@ -107,7 +102,7 @@ func spanOf(effects []verdict.Effect) *verdict.Span {
 	case !coarse:
 		least := slices.MinFunc(seen, func(a, b verdict.Effect) int { return cmp.Compare(a.Ratio, b.Ratio) })
 		most := slices.MaxFunc(seen, func(a, b verdict.Effect) int { return cmp.Compare(a.Ratio, b.Ratio) })
-		out.Text = least.Text() + " to " + most.Text()
+		out.Text = least.Text + " to " + most.Text
 	default:
 		low, high := math.Inf(1), 0.0
 		for _, e := range seen {

@@ -5,17 +5,18 @@ import (
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 func TestFiguresArePrintedAsTheirIntervalsJustify(t *testing.T) {
-	between := func(v, low, high float64) verdict.Figure { return verdict.Figure{Median: &v, Low: &low, High: &high} }
-	alone := func(v float64) verdict.Figure { return verdict.Figure{Median: &v} }
+	between := func(v, low, high float64) medians.Figure { return medians.Figure{Median: &v, Low: &low, High: &high} }
+	alone := func(v float64) medians.Figure { return medians.Figure{Median: &v} }
 	for _, c := range []struct {
 		unit           string
-		figure         verdict.Figure
+		figure         medians.Figure
 		text, interval string
 	}{
 		{"1/s", between(39851.2, 39780, 39920), "39,850", "39,780 to 39,920"},
@@ -43,9 +44,9 @@ func TestFiguresArePrintedAsTheirIntervalsJustify(t *testing.T) {
 		{"count", alone(13.25), "13.3", ""},
 		// What falls behind is negative.
 		{"1/s", between(-1234.4, -1500, -900), "−1,230", "−1,500 to −900"},
-		{"s", verdict.Figure{Below: ptr(0.001)}, "<1~ms", ""},
-		{"s", verdict.Figure{Median: ptr(0.163), Printed: "163ms"}, "", ""},
-		{"s", verdict.Figure{}, "", ""},
+		{"s", medians.Figure{Below: ptr(0.001)}, "<1~ms", ""},
+		{"s", medians.Figure{Median: ptr(0.163), Printed: "163ms"}, "", ""},
+		{"s", medians.Figure{}, "", ""},
 	} {
 		want := words.Words{Text: strings.ReplaceAll(c.text, "~", "\u00a0"), Interval: c.interval}
 		if got := figureWords(c.figure, c.unit); got != want {
@@ -55,7 +56,7 @@ func TestFiguresArePrintedAsTheirIntervalsJustify(t *testing.T) {
 }
 
 func TestFiguresOfTheWireAsSharesOfItsLineRate(t *testing.T) {
-	f := &verdict.File{LineRateBps: 5e8, Conditions: []verdict.Summary{{Metrics: map[string]verdict.Figure{
+	f := &verdict.File{LineRateBps: 5e8, Conditions: []medians.Summary{{Metrics: map[string]medians.Figure{
 		"wire_tx_bps": {Median: ptr(4.8213e8)}, "wire_rx_bps": {N: 1}, sample.Rps: {Median: ptr(1e8)},
 	}}}}
 	fillWords(f, &experiment.Experiment{})
@@ -70,9 +71,9 @@ func TestFiguresOfTheWireAsSharesOfItsLineRate(t *testing.T) {
 // Of a run, pages can print only what its experiment names and what the wire carried.
 func TestWhichFiguresHaveWords(t *testing.T) {
 	x := &experiment.Experiment{Metrics: []string{sample.Rps}}
-	f := &verdict.File{Conditions: []verdict.Summary{{Metrics: map[string]verdict.Figure{}}}}
+	f := &verdict.File{Conditions: []medians.Summary{{Metrics: map[string]medians.Figure{}}}}
 	for _, name := range []string{"errors", sample.Rps, "wire_tx_bps"} {
-		f.Conditions[0].Metrics[name] = verdict.Figure{Median: ptr(1.0)}
+		f.Conditions[0].Metrics[name] = medians.Figure{Median: ptr(1.0)}
 	}
 	fillWords(f, x)
 	var got []string
@@ -105,7 +106,7 @@ func TestTheClientIsTheWallInMostTrials(t *testing.T) {
 }
 
 func TestSeveralComparisonsAreSummedUpAsARange(t *testing.T) {
-	fine := func(v float64) verdict.Effect { return verdict.Effect{Pairs: 9, Ratio: v} }
+	fine := func(v float64) verdict.Effect { return verdict.Effect{Pairs: 9, Ratio: v, Words: words.Ratio(v, 0, 0)} }
 	for _, c := range []struct {
 		effects []verdict.Effect
 		want    *verdict.Span

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
@@ -78,9 +79,9 @@ func Over(claim string, whose Whose, shown string, newest []*verdict.File) Summe
 		c, _ := f.Claim(claim)
 		on := OnHost{Host: f.Host, Run: f.Run, Verdict: c.Verdict, Reason: c.Reason,
 			Blocks: c.Blocks, Runs: c.Runs, For: c.For, Against: c.Against}
-		if e, ok := verdict.Deciding(c); ok {
+		if e, ok := strict.Find(c.Effects, func(e verdict.Effect) bool { return e.Decides }); ok {
 			on.Ratio, on.Low, on.High = e.Ratio, e.Low, e.High
-			on.Text, on.Interval = e.Text(), e.Interval()
+			on.Text, on.Interval = e.Text, e.Interval
 			if len(c.Effects) > 1 {
 				on.Of = e.Names()
 			}
@@ -115,7 +116,7 @@ func OverHosts(x *experiment.Experiment, whose map[string]Whose, runs []Made, ot
 			}
 		}
 		sum := Over(c.ID, whose[x.Name+"/"+c.ID], shown, slices.Collect(maps.Values(newest)))
-		sum.Criterion, sum.Needs, sum.Edge = verdict.Criterion(c), verdict.NeedsWords(c.Needs), edgeOf(c)
+		sum.Criterion, sum.Needs, sum.Edge = criterionOf(c), needsOf(c.Needs), edgeOf(c)
 		sum.Written = written(runs, c.ID)
 		out.Claims = append(out.Claims, sum)
 	}
@@ -124,7 +125,7 @@ func OverHosts(x *experiment.Experiment, whose map[string]Whose, runs []Made, ot
 	return out
 }
 
-// says counts the hosts by verdict: "reproduced on 2 of 3 machines, inconclusive
+// says counts the hosts by verdict: "confirmed on 2 of 3 machines, open
 // on 1".
 func (s Summed) says() string {
 	n := len(s.Hosts)
@@ -136,10 +137,10 @@ func (s Summed) says() string {
 		switch k := s.Verdicts[v]; {
 		case k == 0:
 		case len(parts) == 0:
-			parts = append(parts, fmt.Sprintf("%s on %s of %s %s", s.Whose.Word(v), words.Thousands(k), words.Thousands(n),
+			parts = append(parts, fmt.Sprintf("%s on %s of %s %s", v.Word(), words.Thousands(k), words.Thousands(n),
 				words.Plural(n, "machine")))
 		default:
-			parts = append(parts, fmt.Sprintf("%s on %s", s.Whose.Word(v), words.Thousands(k)))
+			parts = append(parts, fmt.Sprintf("%s on %s", v.Word(), words.Thousands(k)))
 		}
 	}
 	return strings.Join(parts, ", ")

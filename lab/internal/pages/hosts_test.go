@@ -8,6 +8,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
@@ -54,7 +55,8 @@ func TestARunSaysWhichCommitHadItsExperiment(t *testing.T) {
 		dirty  bool
 		want   string
 	}{{commit, false, commit}, {commit, true, ""}, {host.UnknownCommit, false, ""}, {host.UnknownCommit, true, ""}} {
-		x, r := sample.Good(t, 2)
+		x := sample.Design(t, "", sample.IsFlat)
+		r := sample.Ratios(x, 1, 1)
 		r.Provenance.Commit, r.Provenance.Dirty = c.commit, c.dirty
 		if got := verdict.Decide(x, sample.Machine, []verdict.Run{{File: r, Then: x}}).Written; got != c.want {
 			t.Errorf("%+v: %q", c, got)
@@ -69,7 +71,7 @@ func TestARunSaysWhichCommitHadItsExperiment(t *testing.T) {
 // run is a verdict file as a run leaves it.
 func madeBy(x *experiment.Experiment, host, started string, claims ...verdict.Claim) Made {
 	return Made{&verdict.File{Host: host, Run: started + "-" + host, Started: started, Claims: claims,
-		Conditions: []verdict.Summary{{}}}, x}
+		Conditions: []medians.Summary{{}}}, x}
 }
 
 func TestWhichRunsCount(t *testing.T) {
@@ -78,8 +80,8 @@ func TestWhichRunsCount(t *testing.T) {
 	refused := madeBy(x, "b", "9", c(verdict.NotApplicable))
 	refused.Conditions = nil
 	got := OverHosts(x, nil, []Made{refused, madeBy(x, "a", "4", c(verdict.Refuted)),
-		madeBy(x, "a", "3", c(verdict.Inconclusive)),
-		madeBy(x, "b", "5", c(verdict.Refuted), verdict.Claim{ID: "later", Verdict: verdict.Reproduced})}, nil)
+		madeBy(x, "a", "3", c(verdict.Open)),
+		madeBy(x, "b", "5", c(verdict.Refuted), verdict.Claim{ID: "later", Verdict: verdict.Confirmed})}, nil)
 	// The newest run could not be made, and the others have no block, so their names decide.
 	if got.Shown != "4-a" {
 		t.Errorf("shown: %v", got.Shown)
@@ -119,13 +121,13 @@ func TestTheLedgerHasALineForEachClaimAndMachine(t *testing.T) {
 	x := sample.Design(t, "", sample.IsFlat, sample.Rename(sample.AtLeast, "d"))
 	l := NewLedger()
 	l.Add(x, OverHosts(x, map[string]Whose{"made-up/d": Series}, []Made{{file("b", verdict.Refuted, 1, 0.9, 0), x},
-		{file("a", verdict.Reproduced, 2, 1.9, 2.1), x}}, nil))
+		{file("a", verdict.Confirmed, 2, 1.9, 2.1), x}}, nil))
 	got, err := l.CSV()
 	if err != nil {
 		t.Fatal(err)
 	}
 	const want = `entry,experiment,claim,kind,whose,text,host,run,verdict,blocks,for,against,ratio,low,high
-7,made-up,c,flat,journal,t,a,run-a,reproduced,9,8,1,2,1.9,2.1
+7,made-up,c,flat,journal,t,a,run-a,confirmed,9,8,1,2,1.9,2.1
 7,made-up,c,flat,journal,t,b,run-b,refuted,9,8,1,1,0.9,
 7,made-up,d,ratio,series,t,,,,,,,,,
 `

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -61,7 +62,7 @@ func PageOf(f *verdict.File, r *results.File) *Page {
 	if f.Control != nil {
 		// Pages have the control's figures from the table.
 		control := *f.Control
-		control.Condition.Metrics = map[string]verdict.Figure{}
+		control.Condition.Metrics = map[string]medians.Figure{}
 		p.Control = &control
 	}
 	return p
@@ -76,7 +77,7 @@ func (p *Page) Shorten() {
 // as it is now.
 func Fill(f *verdict.File, x *experiment.Experiment) {
 	fillWords(f, x)
-	var again *verdict.Summary
+	var again *medians.Summary
 	for i := range f.Conditions {
 		sumUp(f.Conditions[i].Profiles)
 	}

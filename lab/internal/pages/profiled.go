@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // sumUp writes the shares of a condition's profiles.
-func sumUp(of []verdict.Profiled) {
+func sumUp(of []medians.Profiled) {
 	for i := range of {
 		p := &of[i]
 		p.Shares = map[string]string{}
@@ -45,7 +46,7 @@ func largest(shares map[string]float64) []string {
 // others. The A/A control is in none.
 func tabulate(f *verdict.File, compared string) {
 	for _, kind := range profile.Kinds() {
-		var of []*verdict.Profiled
+		var of []*medians.Profiled
 		top := map[string]float64{}
 		total, unit := 0.0, ""
 		for i := range f.Conditions {
@@ -66,10 +67,10 @@ func tabulate(f *verdict.File, compared string) {
 			continue
 		}
 		in := scaleOf(kind, unit, total)
-		t := verdict.WorkTable{Unit: in.unit}
+		t := medians.WorkTable{Unit: in.unit}
 		for _, name := range largest(top) {
 			w := profile.Work(name)
-			t.Rows = append(t.Rows, verdict.WorkRow{Work: w, Label: words.UpperFirst(w.Words())})
+			t.Rows = append(t.Rows, medians.WorkRow{Work: w, Label: words.UpperFirst(w.Words())})
 			for _, p := range of {
 				cell := "none"
 				if share, there := p.Work[name]; there {
@@ -82,7 +83,7 @@ func tabulate(f *verdict.File, compared string) {
 			p.Cells = append(p.Cells, onScale(in, perSecond(p.Profile)))
 		}
 		if f.WorkTables == nil {
-			f.WorkTables = map[profile.Kind]verdict.WorkTable{}
+			f.WorkTables = map[profile.Kind]medians.WorkTable{}
 		}
 		f.WorkTables[kind] = t
 	}

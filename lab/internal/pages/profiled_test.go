@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -23,11 +24,11 @@ func TestAConditionSaysWhatItsProfilesCameTo(t *testing.T) {
 	}
 	f := verdict.Decide(x, sample.Machine, []verdict.Run{{File: run, Then: x}})
 	Fill(f, x)
-	got := f.Conditions[slices.IndexFunc(f.Conditions, func(s verdict.Summary) bool { return s.ID == "c1" })].Profiles
+	got := f.Conditions[slices.IndexFunc(f.Conditions, func(s medians.Summary) bool { return s.ID == "c1" })].Profiles
 	if cpu := got[0]; cpu.Shares["work lock"] != "10 %" {
 		t.Errorf("%+v", cpu)
 	}
-	if want := (verdict.RawFile{File: "made-up/r/c1-cpu.pb.gz", SHA256: "5a", Trials: 6}); *got[0].Raw != want {
+	if want := (medians.RawFile{File: "made-up/r/c1-cpu.pb.gz", SHA256: "5a", Trials: 6}); *got[0].Raw != want {
 		t.Errorf("%+v, want %+v", *got[0].Raw, want)
 	}
 	if block := got[1]; block.Shares[sample.Lock] != "20 %" || block.Shares["runtime"] != "100 %" {
@@ -36,19 +37,19 @@ func TestAConditionSaysWhatItsProfilesCameTo(t *testing.T) {
 }
 
 func TestATableOfWorkHasTheLargestShareFirst(t *testing.T) {
-	shown := func(id string, total float64, raw *verdict.RawFile, work map[string]float64) verdict.Summary {
+	shown := func(id string, total float64, raw *medians.RawFile, work map[string]float64) medians.Summary {
 		p := profile.Profile{Kind: profile.CPU, Unit: "s", Total: total, DurationS: 2, Work: work}
-		return verdict.Summary{ID: id, Levels: setting.Levels{"index": setting.String(id)},
-			Profiles: []verdict.Profiled{{Profile: p, Raw: raw}}}
+		return medians.Summary{ID: id, Levels: setting.Levels{"index": setting.String(id)},
+			Profiles: []medians.Profiled{{Profile: p, Raw: raw}}}
 	}
-	f := &verdict.File{Conditions: []verdict.Summary{
-		shown("c1", 3, &verdict.RawFile{}, map[string]float64{"write": 0.6, "gc": 0.4}),
-		shown("c2", 0.1, &verdict.RawFile{}, map[string]float64{"write": 0.1, "http": 0.9}),
+	f := &verdict.File{Conditions: []medians.Summary{
+		shown("c1", 3, &medians.RawFile{}, map[string]float64{"write": 0.6, "gc": 0.4}),
+		shown("c2", 0.1, &medians.RawFile{}, map[string]float64{"write": 0.1, "http": 0.9}),
 		shown("c3", 100, nil, map[string]float64{"read": 1}), // without a file, so in no table
 	}}
 	tabulate(f, "index")
-	want := map[profile.Kind]verdict.WorkTable{profile.CPU: {Unit: "s/s",
-		Rows: []verdict.WorkRow{{Work: "http", Label: "HTTP"}, {Work: "write", Label: "Writing"},
+	want := map[profile.Kind]medians.WorkTable{profile.CPU: {Unit: "s/s",
+		Rows: []medians.WorkRow{{Work: "http", Label: "HTTP"}, {Work: "write", Label: "Writing"},
 			{Work: "gc", Label: "Garbage collection"}}}}
 	if !reflect.DeepEqual(f.WorkTables, want) {
 		t.Errorf("%+v, want %+v", f.WorkTables, want)
@@ -70,9 +71,9 @@ func TestOnlyRunsWithProfilesThatNoNewerOneHasAreShown(t *testing.T) {
 		f := &verdict.File{Run: name, Host: host, Started: fmt.Sprintf("2026-01-%02d", day)}
 		for kind, levels := range kinds {
 			for _, l := range levels {
-				f.Conditions = append(f.Conditions, verdict.Summary{
+				f.Conditions = append(f.Conditions, medians.Summary{
 					Levels:   setting.Levels{"index": setting.String(l)},
-					Profiles: []verdict.Profiled{{Profile: profile.Profile{Kind: kind}, Raw: &verdict.RawFile{}}},
+					Profiles: []medians.Profiled{{Profile: profile.Profile{Kind: kind}, Raw: &medians.RawFile{}}},
 				})
 			}
 		}

@@ -22,46 +22,6 @@ const (
 	Own     Whose = "journal"
 )
 
-// Word is what pages and the terminal call a verdict on a claim: what holds is reproduced if others
-// claimed it, and confirmed if the journal or its lab did.
-func (w Whose) Word(v verdict.Verdict) string {
-	if v == verdict.Reproduced && w != Series {
-		return "confirmed"
-	}
-	return strings.ReplaceAll(string(v), "-", " ")
-}
-
-// A Called is a verdict with what pages call it, in counts of claims of several owners.
-type Called struct {
-	Verdict verdict.Verdict `json:"verdict"`
-	Whose   Whose           `json:"whose"` // an owner of whose claims it is called so
-	Word    string          `json:"word"`
-}
-
-// called has all that pages call verdicts, in the order of a tally.
-func called() (out []Called) {
-	for _, v := range order {
-		for _, w := range []Whose{Series, Own} {
-			if c := (Called{v, w, w.Word(v)}); len(out) == 0 || out[len(out)-1].Word != c.Word {
-				out = append(out, c)
-			}
-		}
-	}
-	return out
-}
-
-// verdictWords has what pages call each verdict, by whose the claim is.
-func verdictWords() map[Whose]map[verdict.Verdict]string {
-	out := map[Whose]map[verdict.Verdict]string{}
-	for _, w := range []Whose{Series, Own, Control} {
-		out[w] = map[verdict.Verdict]string{}
-		for _, v := range order {
-			out[w][v] = w.Word(v)
-		}
-	}
-	return out
-}
-
 // A Tally counts the verdicts on the claims of one owner, over the records of all machines.
 type Tally struct {
 	Whose  Whose     `json:"whose"`
@@ -83,8 +43,7 @@ type Score struct {
 }
 
 // order is that of verdicts in a tally.
-var order = []verdict.Verdict{verdict.Reproduced, verdict.Refuted, verdict.Inconclusive, verdict.Invalid,
-	verdict.NotApplicable}
+var order = []verdict.Verdict{verdict.Confirmed, verdict.Refuted, verdict.Open, verdict.NotApplicable}
 
 // Score counts the ledger's verdicts, by whose the claims are.
 func (l *Ledger) Score() Score {

@@ -10,9 +10,9 @@ import (
 func TestTheTallyTellsWhoseClaimsTheyAre(t *testing.T) {
 	on := func(host string, v verdict.Verdict) OnHost { return OnHost{Host: host, Verdict: v} }
 	l := &Ledger{Claims: []LedgerClaim{
-		{Whose: Series, Machines: []OnHost{on("a", verdict.Refuted), on("b", verdict.Reproduced)}},
-		{Whose: Own, Machines: []OnHost{on("a", verdict.Reproduced)}},
-		{Whose: Own, Machines: []OnHost{on("a", verdict.Reproduced)}},
+		{Whose: Series, Machines: []OnHost{on("a", verdict.Refuted), on("b", verdict.Confirmed)}},
+		{Whose: Own, Machines: []OnHost{on("a", verdict.Confirmed)}},
+		{Whose: Own, Machines: []OnHost{on("a", verdict.Confirmed)}},
 		{Whose: Own},
 	}}
 	s := l.Score()
@@ -23,39 +23,16 @@ func TestTheTallyTellsWhoseClaimsTheyAre(t *testing.T) {
 	if theirs.Title != "1 claim of a text that the journal tests" || theirs.Counts[0].N != 1 || theirs.Counts[1].N != 1 {
 		t.Errorf("%+v", theirs)
 	}
-	if ours.Title != "3 claims of the journal’s own" || ours.Counts[0] != (Counted{verdict.Reproduced, 2}) {
+	if ours.Title != "3 claims of the journal’s own" || ours.Counts[0] != (Counted{verdict.Confirmed, 2}) {
 		t.Errorf("%+v", ours)
 	}
 	if n := strings.Count(theirs.Bar, "<rect"); n != 2 || !strings.Contains(theirs.Bar, `x="172"`) {
 		t.Errorf("two halves are drawn as %s", theirs.Bar)
 	}
-	if ours.Bar != `<rect class="part-reproduced" x="0" y="5" width="343" height="16"/>` {
+	if ours.Bar != `<rect class="part-confirmed" x="0" y="5" width="343" height="16"/>` {
 		t.Errorf("%s", ours.Bar)
 	}
 	if empty := NewLedger().Score(); empty.Title != "" {
 		t.Errorf("without a verdict there is a title, %q", empty.Title)
-	}
-}
-
-func TestWhatHoldsIsReproducedOnlyIfOthersClaimedIt(t *testing.T) {
-	for _, c := range []struct {
-		whose Whose
-		is    verdict.Verdict
-		want  string
-	}{
-		{Series, verdict.Reproduced, "reproduced"}, {Own, verdict.Reproduced, "confirmed"},
-		{Control, verdict.Reproduced, "confirmed"}, {"", verdict.Reproduced, "confirmed"},
-		{Series, verdict.NotApplicable, "not applicable"}, {Own, verdict.Refuted, "refuted"}, {Own, "", ""},
-	} {
-		if got := c.whose.Word(c.is); got != c.want {
-			t.Errorf("%s %s: %q", c.whose, c.is, got)
-		}
-	}
-	var all []string
-	for _, c := range called() {
-		all = append(all, c.Word)
-	}
-	if got := strings.Join(all, ", "); got != "reproduced, confirmed, refuted, inconclusive, invalid, not applicable" {
-		t.Error(got)
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -20,8 +20,8 @@ var everywhere = []string{
 
 // tableOf lays out the figures of conditions; nil without any. It shows the metrics
 // that the experiment names, and others. again is a run's A/A control, if it has one.
-func tableOf(x *experiment.Experiment, conds []verdict.Summary, again *verdict.Summary,
-	others []string) *verdict.Table {
+func tableOf(x *experiment.Experiment, conds []medians.Summary, again *medians.Summary,
+	others []string) *medians.Table {
 	if len(conds) == 0 {
 		return nil
 	}
@@ -30,13 +30,13 @@ func tableOf(x *experiment.Experiment, conds []verdict.Summary, again *verdict.S
 	for _, c := range conds {
 		maps.Copy(all, c.Levels)
 	}
-	t := &verdict.Table{Keys: inOrder(x, all), Columns: []verdict.TableHead{}}
-	slices.SortStableFunc(conds, func(a, b verdict.Summary) int { return a.Levels.Compare(b.Levels, t.Keys) })
+	t := &medians.Table{Keys: inOrder(x, all), Columns: []medians.TableHead{}}
+	slices.SortStableFunc(conds, func(a, b medians.Summary) int { return a.Levels.Compare(b.Levels, t.Keys) })
 	if again != nil {
 		conds = append(conds, *again)
 	}
 	for i, c := range conds {
-		row := verdict.TableRow{
+		row := medians.TableRow{
 			ID: c.ID, Control: again != nil && i == len(conds)-1, Levels: []string{}, Medians: []string{},
 			Bounds: words.Bounds(c.Bounds, c.Trials > 1), Trials: c.Trials - c.Invalid, Invalid: c.Invalid,
 		}
@@ -64,8 +64,8 @@ func tableOf(x *experiment.Experiment, conds []verdict.Summary, again *verdict.S
 }
 
 // addColumn appends a metric's column, unless no condition recorded it.
-func addColumn(t *verdict.Table, name string, conds []verdict.Summary) {
-	figures := make([]*verdict.Figure, len(conds))
+func addColumn(t *medians.Table, name string, conds []medians.Summary) {
+	figures := make([]*medians.Figure, len(conds))
 	any := false
 	for i, c := range conds {
 		if f, ok := c.Metrics[name]; ok {
@@ -80,7 +80,7 @@ func addColumn(t *verdict.Table, name string, conds []verdict.Summary) {
 	if show == nil {
 		show = scaledColumn(string(m.Unit), figures)
 	}
-	t.Columns = append(t.Columns, verdict.TableHead{Metric: name, Unit: show.unit})
+	t.Columns = append(t.Columns, medians.TableHead{Metric: name, Unit: show.unit})
 	for i, f := range figures {
 		median, interval := "", ""
 		if f != nil {

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file anew")
 
-// The whole verdict file of a made-up run: ten blocks, one trial repeated, the
+// The whole verdict file of a made-up run: twelve blocks, one trial repeated, the
 // wire full at the deeper level. `go test ./internal/pages -update` writes it
 // again; each changed line changes what the journal says.
 func TestAWholeVerdictFile(t *testing.T) {
@@ -29,8 +29,8 @@ func TestAWholeVerdictFile(t *testing.T) {
 		strings.Replace(sample.AsMany, `"c"`, `"as-many"`, 1),
 		strings.Replace(fmt.Sprintf(sample.FlatNeeds, "cores = 64"), `"c"`, `"on-a-large-machine"`, 1),
 		strings.Replace(strings.Replace(sample.FlatCost, `"c"`, `"cost"`, 1), sample.Cost, "latency_p50_s", 1))
-	jitter := []float64{1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1.01, 0.99, 1, 1.02}
-	r := sample.Run(x, 10, func(ls setting.Levels, b int) sample.Figures {
+	jitter := []float64{1.03, 0.98, 1.01, 1.00, 0.99, 1.02, 1.01, 0.99, 1, 1.02, 1, 1.01}
+	r := sample.Run(x, 12, func(ls setting.Levels, b int) sample.Figures {
 		n, _ := ls[setting.Workers].Int()
 		v := sample.Base(b)
 		if n == 2 {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -19,7 +18,7 @@ func (o *outcome) claims() []verdict.Claim {
 	if o.verdicts != nil {
 		return o.verdicts.Claims
 	}
-	not := verdict.Inconclusive
+	not := verdict.Open
 	if o.unable {
 		not = verdict.NotApplicable
 	}
@@ -39,23 +38,19 @@ func (s *Session) count(verdicts ...verdict.Verdict) (n int) {
 }
 
 // decided is how many claims are.
-func (s *Session) decided() int { return s.count(verdict.Reproduced, verdict.Refuted) }
+func (s *Session) decided() int { return s.count(verdict.Confirmed, verdict.Refuted) }
 
-// A Standing says how claims stand, from good to bad.
+// A Standing says how claims stand.
 type Standing int
 
 const (
-	Held    Standing = iota // each holds or is not applicable
-	NotHeld                 // some is refuted or inconclusive
-	Invalid                 // the trials of some allow no verdict
+	Held    Standing = iota // each is confirmed or not applicable
+	NotHeld                 // some is refuted or open
 )
 
 // standing is that of the worst verdict.
 func (s *Session) standing() Standing {
-	switch {
-	case s.count(verdict.Invalid) > 0:
-		return Invalid
-	case s.count(verdict.Refuted, verdict.Inconclusive) > 0:
+	if s.count(verdict.Refuted, verdict.Open) > 0 {
 		return NotHeld
 	}
 	return Held
@@ -64,7 +59,6 @@ func (s *Session) standing() Standing {
 // report prints the table of claims, the paths of the results, how disturbed the machine was, in how many
 // blocks faults were, and how many claims are decided.
 func (s *Session) report(out io.Writer) {
-	whose, _ := derive.Whose(s.j.Root) // without it what holds is called confirmed
 	fmt.Fprintln(out)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "CLAIM\tVERDICT\tFIGURES")
@@ -72,8 +66,8 @@ func (s *Session) report(out io.Writer) {
 	for _, o := range s.outcomes {
 		for _, c := range o.claims() {
 			name := o.experiment.Name + "/" + c.ID
-			fmt.Fprintf(table, "%s\t%s\t%s\n", name, whose[name].Word(c.Verdict), c.Reason)
-			open = open || c.Open
+			fmt.Fprintf(table, "%s\t%s\t%s\n", name, c.Verdict.Word(), c.Reason)
+			open = open || c.Verdict == verdict.Open
 		}
 	}
 	table.Flush()

@@ -21,7 +21,7 @@ func TestRunsOfACallAreMeasuredInTurns(t *testing.T) {
 		want []int
 		ends results.Ended
 	}{
-		{"to the end", 0, false, []int{6, 6}, results.Decided},
+		{"to the end", 0, false, []int{9, 9}, results.Decided},
 		{"interrupted", 4, true, []int{3, 3}, results.Interrupted},
 		{"failed", 4, false, []int{3, 3}, results.Interrupted},
 	} {
@@ -38,7 +38,7 @@ func TestRunsOfACallAreMeasuredInTurns(t *testing.T) {
 			}
 			runs := w.inOrder()
 			if !slices.Equal(blocks(runs), c.want) ||
-				!slices.Equal(w.order, slices.Repeat([]string{"97", "98"}, 6)[:c.want[0]+c.want[1]]) {
+				!slices.Equal(w.order, slices.Repeat([]string{"97", "98"}, 9)[:c.want[0]+c.want[1]]) {
 				t.Errorf("blocks %v in the order %v", blocks(runs), w.order)
 			}
 			for _, f := range runs {

@@ -34,10 +34,10 @@ func (o *outcome) expect() {
 	o.needs = nil
 	for _, c := range o.verdicts.Claims {
 		switch {
-		case !c.Open:
+		case c.Verdict != verdict.Open:
 		case c.VisitsNeeded > 0:
 			o.needs = append(o.needs, c.VisitsNeeded)
-		case c.Verdict == verdict.Invalid || c.Blocks < o.clear: // faults, which may pass
+		case 2*c.Refused > c.Blocks || c.Blocks < o.clear: // faults, which may pass
 			o.needs = append(o.needs, max(stretch, o.clear-c.Blocks))
 		}
 	}
@@ -163,9 +163,5 @@ func budgetOf(x *experiment.Experiment) time.Duration {
 // clearCase is how many blocks, each apart from the others, decide the claims of an experiment on a host
 // with so many cores, if all of them agree.
 func clearCase(x *experiment.Experiment, cores int) int {
-	nth, claims := verdict.Asked(nil).Part(x, cores)
-	if claims == 0 {
-		return stats.MinSamples
-	}
-	return stats.Fewest(stats.Level(nth, claims))
+	return max(stats.MinSamples, verdict.Least(x, cores))
 }

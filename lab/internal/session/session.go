@@ -163,7 +163,7 @@ func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out 
 		if none, unable := errors.AsType[run.Unable](err); unable {
 			s.skip(o, none.Why)
 		} else if err != nil {
-			return Invalid, fmt.Errorf("%s: %w", x.Name, err)
+			return NotHeld, fmt.Errorf("%s: %w", x.Name, err)
 		}
 		s.estimate(o)
 	}
@@ -190,7 +190,7 @@ func (s *Session) Measure(ctx context.Context, xs []*experiment.Experiment, out 
 	failed := s.spend(ctx)
 	s.End()
 	if failed != nil && !slices.ContainsFunc(s.outcomes, func(o *outcome) bool { return len(o.runs) > 0 }) {
-		return Invalid, failed // there is nothing to print
+		return NotHeld, failed // there is nothing to print
 	}
 	s.report(out)
 	return s.standing(), failed

@@ -49,9 +49,10 @@ type workshop struct {
 	root journal.Root
 	log  string // where progress goes
 
-	at    time.Time // the machine's clock
-	seeds []uint64  // of the runs made so far
-	order []string  // entries of the blocks made so far
+	at    time.Time     // the machine's clock
+	gap   time.Duration // between two blocks, so that each counts apart if it is long enough
+	seeds []uint64      // of the runs made so far
+	order []string      // entries of the blocks made so far
 	// seen is how many workers a trial counts; if it is nil, as many as were asked for.
 	seen func(workers int64) float64
 	// broken makes all trials invalid. fail is the number of a run's block that fails, from 1: by cancel if
@@ -69,7 +70,7 @@ const (
 
 func newWorkshop(t *testing.T) *workshop {
 	t.Helper()
-	w := &workshop{t: t, root: journal.Root(t.TempDir()), at: time.Now().Add(-24 * time.Hour).Truncate(time.Second)}
+	w := &workshop{t: t, root: journal.Root(t.TempDir()), at: time.Now().Add(-24 * time.Hour).Truncate(time.Second), gap: time.Second}
 	w.log = filepath.Join(t.TempDir(), "log")
 	w.write(w.root.Experiment(counted), archivetest.CountedDesign("97", true))
 	w.write(w.root.Experiment(other), archivetest.CountedDesign("98", true))
@@ -167,7 +168,7 @@ func (w *workshop) block(r *run.Run, ctx context.Context) ([]results.Trial, erro
 		f.Trials = append(f.Trials, t)
 		w.at = w.at.Add(time.Duration(p.Block.SlotS * float64(time.Second)))
 	}
-	w.at = w.at.Add(time.Second)
+	w.at = w.at.Add(w.gap)
 	p.FinishedAt = w.at
 	return f.Trials[first:], nil
 }
@@ -194,10 +195,11 @@ func (w *workshop) git(args ...string) {
 	}
 }
 
-// run measures the first experiment as asked for by name, and reproduce all of them.
+// run measures the first experiment as asked for by name, with enough time and so slowly that each block counts apart,
+// and reproduce all of them.
 func (w *workshop) run(ctx context.Context, o Options) (status Standing, out string, err error) {
 	w.t.Helper()
-	o.Single = true
+	o.Single, o.Budget, w.gap = true, cmp.Or(o.Budget, 10*time.Minute), results.VisitGap
 	return w.measure(ctx, o, 1)
 }
 

@@ -1,23 +1,11 @@
-// Package stats has the statistics that verdicts rest on.
+// Package stats has how much of the error each claim gets, and medians.
 //
-// They are paired, assume no model of the noise, and are valid whenever a run
-// stops. Another program can halve a core's speed for minutes, so two
-// conditions are compared within a block, on the same machine at the same time.
-// A block then says one bit: its ratio is on one side of an edge, or on the
-// other. These bits are bet on, one for each visit, which is one
-// stay at an experiment: that of its first block. So one may
-// look after each visit, stop at any time, and go on the next day. Package confseq has the bet,
-// with its sources; here is how much of it each claim gets.
-//
-// The only assumption is about visits: where a claim is false, the vote of the
-// next visit is against it as much as for it in the mean, whatever came before.
-// Blocks of one visit may depend on each other in any way, since what a neighbour
-// or a cache does for a minute is in all of them. But a mean of several would
-// suppose that how many they are does not depend on what they showed, and a visit
-// may be ended at will. So may visits differ, by as much
-// as they like, as long as nobody can foretell in which direction. What the
-// assumption does not cover is a difference that stays for many visits: then they
-// are one piece of evidence, and the bet takes them for several.
+// What verdicts rest on is paired, assumes no model of the noise, and is valid whenever a run
+// stops: the interval of the median block (package confseq), of the first block of each visit.
+// The only assumption is about visits: where the median lies on an edge, the next visit falls on
+// either side of it alike, whatever came before. Blocks of one visit may depend on each other in
+// any way, and a visit may be ended at will. A difference that stays for many visits is not
+// covered: then they are one piece of evidence, and the interval takes them for several.
 //
 // All statements are about the median block, never the mean. Magnitudes of the ratios would
 // need fewer blocks, but only where their noise is symmetric, and on shared machines it is not.
@@ -36,13 +24,13 @@ import (
 // Confidence is the least coverage of every interval in the lab.
 const Confidence = 0.95
 
-// MinSamples is the smallest sample that has an interval of that coverage, and
-// the least number of blocks that decides a count. A bet needs LeastVisits.
+// MinSamples is the smallest sample that has an interval of that coverage at a fixed
+// size. A verdict needs LeastVisits.
 const MinSamples = 6
 
 // LeastVisits is how many visits that agree decide the only claim of a question's
-// first design. More claims, and later designs, need more: Fewest.
-const LeastVisits = 7
+// first design, if it makes one comparison. More claims, and later designs, need more.
+const LeastVisits = 8
 
 // Alpha is the probability of a wrong verdict that a question may have, over all
 // of its designs and their claims, and however long it goes on.
@@ -54,7 +42,7 @@ func Level(nth, claims int) float64 {
 	return Alpha / float64(nth*(nth+1)*max(1, claims))
 }
 
-// Fewest is the smallest number of visits that decides at a level, if all say yes.
+// Fewest is the smallest number of answers that decides one side at a level, if all say yes.
 func Fewest(alpha float64) int {
 	n := MinSamples
 	for !confseq.Shown(n, n, alpha) {
@@ -120,27 +108,3 @@ func rank(n int) (k int) {
 	}
 	return k
 }
-
-// A Warning says what a reader should know before relying on a ratio. It never
-// changes a verdict.
-type Warning string
-
-// The warnings, each with its sentence in Meaning.
-const (
-	FewBlocks Warning = "few-blocks"
-	NoSpread  Warning = "no-spread"
-	Coarse    Warning = "coarse"
-)
-
-// AllWarnings lists the warnings in the order in which they are given.
-var AllWarnings = []Warning{FewBlocks, NoSpread, Coarse}
-
-var meanings = map[Warning]string{
-	FewBlocks: "the interval is the whole range of so few blocks, so a single odd block leaves the claim open",
-	NoSpread:  "every block gave the same ratio, so nothing is known of its noise",
-	Coarse: "the figures are known only to the step in which they were recorded, and the answer has to hold for all " +
-		"that they may stand for",
-}
-
-// Meaning explains a warning in one sentence.
-func (w Warning) Meaning() string { return meanings[w] }

@@ -90,35 +90,6 @@ func TestFewerThanSixHaveNoInterval(t *testing.T) {
 	}
 }
 
-// Sorted samples of every size that a design allows, compared with sums of
-// binomials in logarithms.
-func TestIntervalIsTheNarrowestSymmetricOneOfItsCoverage(t *testing.T) {
-	tail := func(n, k int) float64 { // P(fewer than k of n flips)
-		lnFact := func(m int) float64 { v, _ := math.Lgamma(float64(m) + 1); return v }
-		sum := 0.0
-		for i := range k {
-			sum += math.Exp(lnFact(n) - lnFact(i) - lnFact(n-i) - float64(n)*math.Ln2)
-		}
-		return sum
-	}
-	// For n above 1074 the probability of a single outcome, 2^-n, is no longer a
-	// float64; the design allows a thousand blocks.
-	for _, n := range []int{6, 7, 13, 50, 101, 500, 1000, 1074, 1075, 2000} {
-		s := Summarise(ranks(n))
-		k := int(s.Low)
-		if !s.HasInterval || k < 1 || s.High != float64(n+1-k) || s.Low > s.Median || s.High < s.Median {
-			t.Errorf("n=%d: %+v is no symmetric interval around its median", n, s)
-			continue
-		}
-		if got := 1 - 2*tail(n, k); got < Confidence {
-			t.Errorf("n=%d: rank %d covers %v", n, k, got)
-		}
-		if next := 1 - 2*tail(n, k+1); next >= Confidence {
-			t.Errorf("n=%d: rank %d still covers %v, so rank %d is too wide", n, k+1, next, k)
-		}
-	}
-}
-
 // The coverage must hold for any noise. Each noise has median 1; the share of
 // intervals that contain it is simulated from a fixed seed. Ten thousand draws
 // leave a standard error of 0.002; the least coverage among these sizes is
@@ -176,21 +147,13 @@ func TestLevelsAddUpToAlpha(t *testing.T) {
 }
 
 func TestTheFewestVisitsThatDecide(t *testing.T) {
-	for claims, n := range map[int]int{1: LeastVisits, 2: 8, 3: 8, 20: 11} {
-		level := Level(1, claims)
+	for claims, n := range map[int]int{1: LeastVisits, 2: 9, 3: 9, 20: 12} {
+		level := Level(1, claims) / 2 // for one side
 		if got := Fewest(level); got != n {
 			t.Errorf("%v claims: %d, want %d", claims, got, n)
 		}
 		if confseq.LogE(n-1, n-1) >= -math.Log(level) || confseq.LogE(n, n) < -math.Log(level) {
 			t.Errorf("%v claims: %d visits that agree are not the least that decide", claims, n)
-		}
-	}
-}
-
-func TestEveryWarningHasItsSentence(t *testing.T) {
-	for _, w := range AllWarnings {
-		if w.Meaning() == "" {
-			t.Errorf("%s says nothing", w)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,310 +12,261 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
-	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// A comparison is one ratio and the band in which a claim wants it.
-//
-// A figure is a reading and may stand for a range. So a block's ratio is a
-// range too, and the block's vote counts the whole range. The answer is then
-// right wherever in their ranges the true figures are.
-type comparison struct {
-	effect  Effect
-	band    band
-	spans   []span    // by block; "anywhere" for a block that cannot tell
-	nominal []float64 // ratios of the nominal figures of blocks that can tell; used only if fine
-	fine    bool      // whether every ratio is a single figure rather than a range
-	edges   []votes
+// A tally counts blocks by what they say; others than yes and no lie on an edge.
+type tally struct{ yes, no, all int }
+
+func (t *tally) add(yes, no bool) {
+	t.all++
+	if yes {
+		t.yes++
+	}
+	if no {
+		t.no++
+	}
 }
 
-// fine is the relative width up to which a ratio's range is shown as a single
-// figure: well below the smallest margin of any claim.
+// A part is what one comparison of a claim, or its bottleneck, comes to.
+type part struct {
+	verdict       Verdict
+	blocks, votes tally // of those that count, and of those of them that vote
+}
+
+// count adds a block.
+func (p *part) count(yes, no, votes bool) {
+	if p.blocks.add(yes, no); votes {
+		p.votes.add(yes, no)
+	}
+}
+
+// needed estimates how many further visits decide at a level, if they go on as before; 0 if unknown.
+func (p part) needed(level float64) int {
+	all, holds := confseq.Needed(p.votes.yes, p.votes.all, level/2)
+	fall, falls := confseq.Needed(p.votes.no, p.votes.all, level/2)
+	switch {
+	case !holds && !falls:
+		return 0
+	case !holds || falls && fall < all:
+		all = fall
+	}
+	return max(1, all-p.votes.all)
+}
+
+// A band is where a claim wants a ratio or a value, edges included; infinite where it has no edge.
+type band struct{ low, high float64 }
+
+// inside tells whether a whole range is in the band, and beyond whether it is
+// past one of the edges.
+func (b band) inside(low, high float64) bool { return low >= b.low && high <= b.high }
+func (b band) beyond(low, high float64) bool { return high < b.low || low > b.high }
+
+// A comparison is a ratio of two conditions, or a value of one, and the band in which a claim wants it.
+//
+// A figure is a reading and may stand for a range. So what a block gives is a
+// range too, and the verdict counts all of it. It is then right wherever in their
+// ranges the true figures are.
+type comparison struct {
+	part
+	metric    string         // empty for a share of a profile
+	a, b      setting.Levels // b is nil for a value
+	over      string         // the factor whose levels a ratio compares; empty for a control
+	band      band
+	all, bets ranges    // by block that counts, and by visit that votes
+	nominal   []float64 // of recorded figures
+	low, high float64   // the interval
+	known     bool      // whether there is one
+}
+
+// Ranges are those of several blocks.
+type ranges struct{ least, most []float64 }
+
+func (r *ranges) add(of results.Reading) {
+	r.least, r.most = append(r.least, of.Low), append(r.most, of.High)
+}
+func (r ranges) ends() (least, most float64) { return slices.Min(r.least), slices.Max(r.most) }
+
+// fine is the relative width up to which a range is shown as a single figure: well
+// below the smallest margin of any claim.
 const fine = 0.005
 
-// compare computes the ratio of two conditions for each block and counts it in
-// the band. It takes no readings of blocks that cannot tell.
-func compare(e Effect, within band, blocks []block, blind []blindness,
-	readings func(block) (a, b results.Reading)) (*comparison, error) {
-	c := &comparison{effect: e, band: within, fine: true, edges: within.edges()}
-	if within.low > 0 {
-		c.effect.BandLow = words.Digits(within.low)
+// ratioOf is the range of a ratio of two readings.
+func ratioOf(a, b results.Reading) results.Reading {
+	r := results.Reading{Low: a.Low / b.High, High: a.High / b.Low}
+	if a.Nominal != nil && b.Nominal != nil {
+		r.Nominal = new(*a.Nominal / *b.Nominal)
 	}
-	if !math.IsInf(within.high, 1) {
-		c.effect.BandHigh = words.Digits(within.high)
+	return r
+}
+
+// add counts what a block gives.
+func (m *comparison) add(r results.Reading, votes bool) {
+	if m.all.add(r); votes {
+		m.bets.add(r)
 	}
-	for i, bl := range blocks {
-		at := anywhere(bl.later)
-		if blind[i] == none {
-			a, b := readings(bl)
-			if a.High <= 0 || b.High <= 0 {
-				return c, fmt.Errorf("in block %d of %d the %s is zero, so there is no ratio", i+1, len(blocks),
-					metricPhrase(e.Metric))
+	if r.Nominal != nil {
+		m.nominal = append(m.nominal, *r.Nominal)
+	}
+	m.count(m.band.inside(r.Low, r.High), m.band.beyond(r.Low, r.High), votes)
+}
+
+// settle finds the interval at the comparison's part of the error, which decides it.
+func (m *comparison) settle(level float64) {
+	m.verdict = Open
+	switch m.low, m.high, m.known = confseq.Median(m.bets.least, m.bets.most, level); {
+	case m.known && m.band.inside(m.low, m.high):
+		m.verdict = Confirmed
+	case m.known && m.band.beyond(m.low, m.high):
+		m.verdict = Refuted
+	}
+}
+
+// medians are those of the lower and of the upper ends, over the blocks that count.
+func (m *comparison) medians() (low, high float64) {
+	return stats.Median(m.all.least), stats.Median(m.all.most)
+}
+
+// exact tells whether a single figure is known of all blocks, rather than a range.
+func (m *comparison) exact() bool {
+	low, high := m.medians()
+	return len(m.nominal) == m.blocks.all && high <= (1+fine)*low
+}
+
+// outside is how far the medians reach out of the band; negative inside.
+func (m *comparison) outside() float64 {
+	if m.blocks.all == 0 {
+		return math.Inf(-1)
+	}
+	low, high := m.medians()
+	return max(m.band.low-low, high-m.band.high)
+}
+
+// worst is the comparison that decides: one that falls before one that is open, and that before one that
+// holds; of equals the one nearest to leaving its band, or farthest outside, or with fewer blocks inside.
+func worst(all []*comparison) *comparison {
+	rank := map[Verdict]int{Confirmed: 0, Open: 1, Refuted: 2}
+	return slices.MaxFunc(all, func(m, w *comparison) int {
+		return cmp.Or(rank[m.verdict]-rank[w.verdict], cmp.Compare(m.outside(), w.outside()), w.blocks.yes-m.blocks.yes)
+	})
+}
+
+// comparisons are those that a claim makes: none of a bottleneck. A ratio is of levels of one factor at equal levels of
+// all others.
+func (rec *record) comparisons(c experiment.Claim) (all []*comparison) {
+	low, high := c.Edges()
+	if c.Form() == experiment.ValueForm {
+		for _, levels := range rec.conds {
+			within, ok := band{low, high}, true
+			if c.Equals != "" {
+				n, set := rec.fixed.With(levels)[c.Equals].Int()
+				is := float64(n + c.More())
+				within, ok = band{is, is}, set
 			}
-			at = span{least: a.Low / b.High, most: a.High / b.Low}
-			at.later = bl.later
-			c.effect.Pairs++
-			if a.Nominal != nil && b.Nominal != nil {
-				c.nominal = append(c.nominal, *a.Nominal / *b.Nominal)
+			if ok {
+				all = append(all, &comparison{metric: c.Metric, a: levels, band: within})
 			}
 		}
-		c.add(at)
 	}
-	c.effect.Blocks, c.effect.Visits = len(blocks), visitsOf(blocks)
-	if c.effect.Pairs == 0 {
-		return c, nil
-	}
-	from, to := c.medians()
-	if c.fine = len(c.nominal) == c.effect.Pairs && to <= (1+fine)*from; c.fine {
-		c.effect.Ratio = words.Digits(stats.Median(c.nominal))
-	} else {
-		c.effect.RatioLow, c.effect.RatioHigh = words.Digits(from), finite(to)
-	}
-	return c, nil
-}
-
-func (c *comparison) add(s span) {
-	c.spans = append(c.spans, s)
-	c.band.count(c.edges, s)
-	switch {
-	case s.blind:
-	case c.band.inside(s):
-		c.effect.For++
-	case c.band.beyond(s):
-		c.effect.Against++
-	}
-}
-
-// settle gives the evidence of the comparison at the claim's part of the error.
-func (c *comparison) settle(level float64) {
-	if judge(c.edges, level) == Inconclusive {
-		c.effect.VisitsNeeded = needed(c.edges, level)
-	}
-	hold, refute := strength(c.edges)
-	c.effect.EFor, c.effect.EAgainst = eValue(hold), eValue(refute)
-	c.interval(level)
-}
-
-// interval gives the confidence sequence of the ratio, from the blocks that are bet on.
-func (c *comparison) interval(level float64) {
-	var least, most []float64
-	for _, s := range c.spans {
-		if !s.later {
-			least, most = append(least, s.least), append(most, s.most)
-		}
-	}
-	if low, high, ok := confseq.Median(least, most, level); ok {
-		c.effect.Low, c.effect.High = words.Digits(low), finite(high)
-	}
-}
-
-// medians are the medians of the lower and of the upper ends, over the blocks
-// that can tell.
-func (c *comparison) medians() (from, to float64) {
-	var a, b []float64
-	for _, s := range c.spans {
-		if !s.blind {
-			a, b = append(a, s.least), append(b, s.most)
-		}
-	}
-	return stats.Median(a), stats.Median(b)
-}
-
-// finite is 0 for an infinite upper end: the divisor may have been as small as
-// 0.
-func finite(v float64) float64 {
-	if math.IsInf(v, 1) {
-		return 0
-	}
-	return words.Digits(v)
-}
-
-// margin is how far the medians reach out of the band, as a logarithm; negative
-// inside.
-func (c *comparison) margin() float64 {
-	from, to := c.medians()
-	return max(math.Log(c.band.low/from), math.Log(to/c.band.high))
-}
-
-// warnings says what to be careful about.
-func (c *comparison) warnings() (ws []stats.Warning) {
-	if c.effect.Blocks < stats.MinSamples || c.effect.Pairs == 0 {
-		return nil
-	}
-	from, to := c.spans[0].least, c.spans[0].most
-	for _, s := range c.spans {
-		from, to = min(from, s.least), max(to, s.most)
-	}
-	if c.effect.High > 0 && c.effect.Low == words.Digits(from) && c.effect.High == words.Digits(to) {
-		ws = append(ws, stats.FewBlocks)
-	}
-	if !c.fine {
-		return append(ws, stats.Coarse)
-	}
-	if slices.Min(c.nominal) == slices.Max(c.nominal) {
-		ws = append(ws, stats.NoSpread)
-	}
-	return ws
-}
-
-// effects lists all comparisons for the verdict file, and each warning once.
-func (f *finding) effects() ([]Effect, []stats.Warning) {
-	var out []Effect
-	var all []stats.Warning
-	for _, c := range f.comparisons {
-		c.effect.Spread = c.spread()
-		c.effect.print()
-		out, all = append(out, c.effect), append(all, c.warnings()...)
-	}
-	return out, strict.Filter(stats.AllWarnings, func(w stats.Warning) bool { return slices.Contains(all, w) })
-}
-
-// A pair is two conditions to compare, as indexes into a list, and the band in
-// which the claim wants their ratio.
-type pair struct {
-	a, b int
-	band band
-}
-
-// pairs gives the conditions that the claim compares, and the pairs: levels of
-// one factor at equal levels of all other factors.
-func (rec *record) pairs(c experiment.Claim) (compared []setting.Levels, out []pair) {
-	place := func(levels setting.Levels) int {
-		key := levels.Key()
-		i := slices.IndexFunc(compared, func(l setting.Levels) bool { return l.Key() == key })
-		if i < 0 {
-			i, compared = len(compared), append(compared, levels)
-		}
-		return i
+	if c.Form() != experiment.RatioForm {
+		return all
 	}
 	for _, s := range rec.strata(c) {
-		if named := c.Compared(); named != nil {
-			if s = arranged(s, c.Over, named); len(s) < len(named) {
-				continue
+		add := func(a, b int, low, high float64) {
+			all = append(all, &comparison{metric: c.Metric, over: c.Over, a: s[a], b: s[b], band: band{low, high}})
+		}
+		last := len(s) - 1
+		switch {
+		case last < 1:
+		case c.Kind == experiment.Flat:
+			for b := range s {
+				for a := b + 1; a < len(s); a++ {
+					add(a, b, 1/(1+*c.Margin), 1+*c.Margin)
+				}
 			}
-		}
-		for _, p := range kinds[c.Kind].(comparer).pairs(c, len(s)) {
-			out = append(out, pair{place(s[p.a]), place(s[p.b]), p.band})
+		case c.Kind == experiment.Monotonic:
+			for b := range last {
+				add(b+1, b, 1/(1+*c.Margin), math.Inf(1))
+			}
+			add(last, 0, 1, math.Inf(1))
+		default:
+			add(last, 0, max(low, 0), high)
 		}
 	}
-	return compared, out
+	return all
 }
 
-// strata groups the conditions that have the claim's metric by the levels of
-// all factors but the claim's. Each group is in the order of that factor's
-// levels.
-func (rec *record) strata(c experiment.Claim) [][]setting.Levels {
-	var order []string
-	groups := map[string][]setting.Levels{}
-	for _, levels := range rec.holding(c) {
-		if _, ok := levels[c.Over]; !ok {
-			continue
-		}
+// strata groups the conditions by the levels of all factors but the claim's. Each group is in the order of
+// that factor's levels, or in that of those which the claim names.
+func (rec *record) strata(c experiment.Claim) (out [][]setting.Levels) {
+	at := map[string]int{}
+	for _, levels := range rec.conds {
 		key := levels.Without(c.Over).Key()
-		if groups[key] == nil {
-			order = append(order, key)
+		if _, ok := at[key]; !ok {
+			at[key], out = len(out), append(out, nil)
 		}
-		groups[key] = append(groups[key], levels)
+		out[at[key]] = append(out[at[key]], levels)
 	}
-	return strict.Map(order, func(key string) []setting.Levels { return groups[key] })
-}
-
-// arranged sorts the conditions of a group as the claim names their levels.
-func arranged(s []setting.Levels, over string, named []setting.Level) (out []setting.Levels) {
-	for _, l := range named {
-		out = append(out, strict.Filter(s, func(levels setting.Levels) bool { return levels[over] == l })...)
+	place := func(levels setting.Levels) int { return slices.Index(c.Compared(), levels[c.Over]) }
+	for _, s := range out { // in which all have the same place, if the claim names none
+		slices.SortStableFunc(s, func(a, b setting.Levels) int { return place(a) - place(b) })
 	}
 	return out
 }
 
-// comparing has what the kinds of claims about ratios have in common.
-type comparing struct{ plain }
-
-func (comparing) recorded(c experiment.Claim, t results.Trial) bool { return has(t, c.Metric) }
-
-func (comparing) blind(c experiment.Claim, s *source, t results.Trial) blindness {
-	if r, ok := s.Reading(t, c.Metric); ok && r.High <= 0 {
-		return nought
+// needs lists the conditions of which a claim needs a trial in each block.
+func (rec *record) needs(all []*comparison) (conds []setting.Levels) {
+	if len(all) == 0 { // of a bottleneck
+		return rec.conds
 	}
-	return none
-}
-
-// A comparer is a kind whose claims are about ratios.
-type comparer interface {
-	// pairs gives those of n levels that a claim compares, by their numbers.
-	pairs(c experiment.Claim, n int) []pair
-}
-
-func isRatio(k experiment.Kind) bool {
-	_, ok := kinds[k].(comparer)
-	return ok
-}
-
-// decide decides a claim by all of its comparisons.
-func (comparing) decide(rec *record, c experiment.Claim) (finding, error) {
-	compared, pairs := rec.pairs(c)
-	f := finding{}
-	if len(pairs) == 0 {
-		return f, fmt.Errorf("the run recorded %s at one level of %s only", metricPhrase(c.Metric), setting.Phrase(c.Over))
-	}
-	f.seen = rec.look(c, rec.begun(compared))
-	for _, p := range pairs {
-		got, err := comparisonOf(c, compared[p.a], compared[p.b], p, f.seen)
-		if err != nil {
-			return f, err
-		}
-		got.settle(rec.level)
-		f.comparisons = append(f.comparisons, *got)
-	}
-	f.concludeRatios(rec)
-	for i, p := range pairs {
-		if why := follows(c, compared[p.a], compared[p.b], f.comparisons[i], f.seen); why != "" && f.verdict != Inconclusive {
-			f.verdict, f.why = Inconclusive, why
+	seen := map[string]bool{}
+	for _, m := range all {
+		for _, levels := range []setting.Levels{m.a, m.b} {
+			if key := levels.Key(); levels != nil && !seen[key] {
+				seen[key], conds = true, append(conds, levels)
+			}
 		}
 	}
-	return f, nil
+	return conds
+}
+
+// compare gives each comparison the blocks that count, and finds its interval.
+func compare(c experiment.Claim, all []*comparison, blocks []block, level float64) {
+	for _, m := range all {
+		for _, b := range blocks {
+			r, _ := b.of.figure(c, b.of.at(m.a)[b.number])
+			if m.b != nil {
+				other, _ := b.of.figure(c, b.of.at(m.b)[b.number])
+				r = ratioOf(r, other)
+			}
+			m.add(r, b.first)
+		}
+		m.settle(level)
+	}
 }
 
 // follows says that what others ran follows one of two conditions and may explain their ratio; empty
 // if it does not.
-func follows(c experiment.Claim, a, b setting.Levels, got comparison, seen sight) string {
+func (m *comparison) follows(blocks []block) string {
 	var more []float64
-	for i, bl := range seen.blocks {
-		x, known := bl.of.at(a)[bl.number].Metrics[gate.Strangers]
-		y, both := bl.of.at(b)[bl.number].Metrics[gate.Strangers]
-		if seen.blind[i] == none && known && both {
+	for _, b := range blocks {
+		x, known := b.of.at(m.a)[b.number].Metrics[gate.Strangers]
+		y, both := b.of.at(m.b)[b.number].Metrics[gate.Strangers]
+		if known && both {
 			more = append(more, x-y)
 		}
 	}
 	if len(more) == 0 {
 		return ""
 	}
-	from, to := got.medians()
-	by, k, n, is := gate.Follows(more, (from+to)/2)
+	low, high := m.medians()
+	by, k, n, is := gate.Follows(more, (low+high)/2)
 	if !is {
 		return ""
 	}
+	at := m.a[m.over]
 	if by < 0 {
-		a = b
+		at = m.b[m.over]
 	}
 	return fmt.Sprintf("others ran more in the slots where %s is %s, in %d of %d blocks: something follows it, as work that a server "+
-		"leaves to others", setting.Phrase(c.Over), setting.LevelPhrase(a[c.Over]), k, n)
-}
-
-// comparison compares two conditions by block.
-func comparisonOf(c experiment.Claim, a, b setting.Levels, p pair, seen sight) (*comparison, error) {
-	e := Effect{Metric: c.Metric, A: only(a, c.Over), B: only(b, c.Over)}
-	if rest := a.Without(c.Over); len(rest) > 0 {
-		e.At = rest
-	}
-	return compare(e, p.band, seen.blocks, seen.blind, func(bl block) (x, y results.Reading) {
-		x, _ = bl.of.Reading(bl.of.at(a)[bl.number], c.Metric)
-		y, _ = bl.of.Reading(bl.of.at(b)[bl.number], c.Metric)
-		return x, y
-	})
-}
-
-func only(ls setting.Levels, name string) setting.Levels {
-	return setting.Levels{name: ls[name]}
+		"leaves to others", setting.Phrase(m.over), setting.LevelPhrase(at), k, n)
 }

@@ -2,11 +2,12 @@ package verdict
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
-	"github.com/line-rate/line-rate/lab/confseq"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -18,48 +19,37 @@ import (
 // claim decided.
 const ControlAlpha = 0.01
 
-// evaluateControl compares the A/A controls of a record's runs with the
-// conditions that they repeat, in the two metrics that every experiment rests
-// on and in those of the last run's ratio claims. It is nil where no run has a
-// control.
-func (d *decider) evaluateControl() *Control {
+// control compares the A/A controls of a record's runs with the conditions that
+// they repeat, in the two metrics that every experiment rests on and in those of
+// the last run's ratio claims. It is nil where no run has a control.
+func (d *decider) control() *Control {
 	runs := strict.Filter(d.like(), func(s *source) bool { return s.control != nil && len(s.Trials) > 0 })
 	if len(runs) == 0 {
 		return nil
 	}
 	newest := runs[len(runs)-1]
-	out := &Control{Of: newest.control.ControlOf, Condition: newest.summary(*newest.control)}
+	out := &Control{Of: newest.control.ControlOf,
+		Condition: medians.Of([]results.Condition{*newest.control}, newest.File)[0]}
 	var found []*comparison
 	for _, name := range d.controlled() {
-		var blocks []block
-		for _, s := range runs {
-			for _, n := range slices.Sorted(maps.Keys(s.valid[s.control.ID])) {
-				again, of := s.valid[s.control.ID][n], s.valid[s.control.ControlOf][n]
-				if has(again, name) && has(of, name) {
-					blocks = append(blocks, block{of: s, number: n, trials: []results.Trial{again, of}})
-				}
+		m := &comparison{metric: name, b: setting.Levels{}, band: band{1, 1}}
+		for _, b := range begun(runs) {
+			again, _ := b.of.Reading(b.of.valid[b.of.control.ID][b.number], name)
+			of, _ := b.of.Reading(b.of.valid[b.of.control.ControlOf][b.number], name)
+			// Figures of 0 and unrecorded ones have no ratio. No claim can be decided by them.
+			if again.High > 0 && of.High > 0 {
+				m.add(ratioOf(again, of), b.first)
 			}
 		}
-		visited(blocks)
-		c, err := compare(Effect{Metric: name}, band{1, 1}, blocks, make([]blindness, len(blocks)),
-			func(b block) (x, y results.Reading) {
-				x, _ = b.of.Reading(b.trials[0], name)
-				y, _ = b.of.Reading(b.trials[1], name)
-				return x, y
-			})
-		// Figures of 0 and unrecorded metrics have no ratio. No claim can be decided
-		// by such a metric.
-		if err == nil && len(blocks) > 0 {
-			found = append(found, c)
+		if m.blocks.all > 0 {
+			found = append(found, m)
 		}
 	}
-	for _, c := range found {
-		c.settle(ControlAlpha / max(1, float64(len(found))))
-		// A control has no claim, so it has no band and nothing to decide.
-		c.effect.BandLow, c.effect.BandHigh, c.effect.VisitsNeeded = 0, 0, 0
-		c.effect.For, c.effect.Against, c.effect.EFor = 0, 0, 0
-		c.effect.print()
-		out.Effects = append(out.Effects, c.effect)
+	for _, m := range found {
+		m.settle(ControlAlpha / float64(len(found)))
+		e := m.effect(m.blocks.all)
+		e.BandLow, e.BandHigh, e.For, e.Against = 0, 0, 0, 0 // nothing is claimed of it
+		out.Effects = append(out.Effects, e)
 	}
 	out.judge(found)
 	return out
@@ -69,46 +59,30 @@ func (d *decider) evaluateControl() *Control {
 func (d *decider) controlled() []string {
 	names := []string{"server_cpu_per_request_s", "throughput_rps"}
 	for _, c := range d.last.then.Claims {
-		if isRatio(c.Kind) && !slices.Contains(names, c.Metric) {
+		if c.Form() == experiment.RatioForm && c.Metric != "" && !slices.Contains(names, c.Metric) {
 			names = append(names, c.Metric)
 		}
 	}
 	return names
 }
 
-// judge says whether any of the comparisons differs. The error is
-// divided over the comparisons and the two directions, up and down.
+// judge says whether any of the comparisons differs: 1 lies outside of its interval.
 func (c *Control) judge(found []*comparison) {
-	for _, one := range found {
-		for side, e := range one.edges {
-			if differsBy(e, len(found)) {
-				c.Outcome = Differs
-				c.Reason = fmt.Sprintf("its A/A control differed (%s; %d of %d blocks lie %s 1)", one.figures(), e.beyond, e.all,
-					[2]string{"below", "above"}[side])
-				return
-			}
+	least := 0
+	for i, m := range found {
+		if m.verdict == Refuted {
+			c.Outcome, c.Reason = Differs, "its A/A control differed in "+m.figures(experiment.Claim{})
+			return
+		}
+		if i == 0 || m.votes.all < least {
+			least = m.votes.all
 		}
 	}
-	if n := c.least(); n < stats.MinSamples {
+	if least < stats.MinSamples {
 		c.Outcome = Undecided
-		c.Reason = fmt.Sprintf("only %d visits have its A/A control complete, and %d are the least", n, stats.MinSamples)
+		c.Reason = fmt.Sprintf("only %d visits have its A/A control complete, and %d are the least", least, stats.MinSamples)
 		return
 	}
 	c.Outcome, c.Reason = Same, fmt.Sprintf("no difference seen in %s; %s", words.Count(len(found), "metric"),
-		found[0].figures())
-}
-
-// differsBy tells whether one metric differs in one direction. The error is
-// divided by the number of metrics and by two for the directions.
-func differsBy(side votes, metrics int) bool {
-	return side.first.all >= stats.MinSamples &&
-		confseq.Shown(side.first.beyond, side.first.all, ControlAlpha/float64(2*metrics))
-}
-
-// least is the smallest number of visits of a comparison.
-func (c *Control) least() int {
-	if len(c.Effects) == 0 {
-		return 0
-	}
-	return slices.MinFunc(c.Effects, func(a, b Effect) int { return a.Visits - b.Visits }).Visits
+		found[0].figures(experiment.Claim{}))
 }

@@ -1,11 +1,15 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
+	"github.com/line-rate/line-rate/lab/confseq"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/medians"
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
@@ -38,29 +42,22 @@ func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 // Decide is Decide for runs of a journal in which more was asked than by these runs.
 func (q *Question) Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 	d := newDecider(q, h, runs)
-	r := d.last
+	r, p := d.last, d.last.Provenance
 	f := &File{
 		SchemaVersion: Version, Experiment: x.Name, Entry: x.Entry, Run: r.Run,
 		Host: r.Hosts.Server, ClientHost: r.Hosts.Client,
 		Topology: r.Topology.Kind, LineRateBps: r.Topology.LineRateBps,
-		Trials: len(r.Trials), Claims: []Claim{}, Conditions: r.summaries(), Control: d.evaluateControl(),
+		Started: p.StartedAt.UTC().Format("2006-01-02T15:04:05Z"), Blocks: p.Blocks, Design: p.ExperimentSHA256,
+		Trials: len(r.Trials), InvalidTrials: strict.Count(r.Trials, func(t results.Trial) bool { return !t.Valid }),
+		Record: d.of(), Claims: []Claim{}, Conditions: medians.Of(r.conds, r.File), Control: d.control(), Relative: d.relative(),
 	}
-	p := r.Provenance
-	f.Started = p.StartedAt.UTC().Format("2006-01-02T15:04:05Z")
-	f.Date, f.Blocks, f.Design = f.Started[:10], p.Blocks, p.ExperimentSHA256
+	f.Date = f.Started[:10]
 	if !p.Dirty && p.Commit != host.UnknownCommit && f.Trials > 0 {
 		f.Written = p.Commit
 	}
-	f.Record = d.of()
-	if like := d.like(); len(r.Trials) > 0 {
-		f.Together = r.together(like[:len(like)-1])
-	}
-	f.InvalidTrials = strict.Count(r.Trials, func(t results.Trial) bool { return !t.Valid })
-	if len(r.Trials) > 0 && r.control == nil {
-		f.Warnings = append(f.Warnings, "no A/A control in this run")
-	}
-	if what := changed(d.like()); what != "" {
-		f.Warnings = append(f.Warnings, "the machine changed between the runs of this record: "+what)
+	earlier := strict.Map(d.like(), func(s *source) *results.File { return s.File })
+	if earlier = earlier[:len(earlier)-1]; f.Trials > 0 && len(earlier) > 0 {
+		f.Together = &Together{Conditions: medians.Of(r.conds, r.File, earlier...)}
 	}
 	for _, c := range r.then.Claims {
 		if x.Holds(r.then, c) {
@@ -70,29 +67,25 @@ func (q *Question) Decide(x *experiment.Experiment, h *host.Profile, runs []Run)
 	if f.Control != nil {
 		f.Control.InRun = r.control != nil
 	}
-	f.Relative = d.relative()
 	return f
 }
 
-// Decided reports whether further visits could not change any claim of a file:
-// each is decided, or cannot be by this design on this host.
+// Decided reports whether no claim of a file is open.
 func Decided(f *File) bool {
-	return !slices.ContainsFunc(f.Claims, func(c Claim) bool { return c.Open })
+	return !slices.ContainsFunc(f.Claims, func(c Claim) bool { return c.Verdict == Open })
 }
 
 // A decider has the runs that may belong to a record, indexed for claims.
 type decider struct {
-	h    *host.Profile
-	last *source
-	// runs that may be counted with the last one, which is the last element
-	runs    []*source
-	locks   map[*experiment.Experiment]map[string]string // by experiment and claim
-	nth     int                                          // of the designs of the question, the last run's
-	sharing int                                          // number of claims that divide its part of stats.Alpha
+	h       *host.Profile
+	last    *source
+	runs    []*source // that may be counted with the last one, which is the last element
+	nth     int       // of the designs of the question, the last run's
+	sharing int       // number of claims that divide its part of stats.Alpha
 }
 
 func newDecider(q *Question, h *host.Profile, runs []Run) *decider {
-	d := &decider{h: h, locks: map[*experiment.Experiment]map[string]string{}}
+	d := &decider{h: h}
 	last := runs[len(runs)-1]
 	for _, r := range slices.Backward(runs) {
 		// A run that names few programs counts with others only if those count together.
@@ -110,42 +103,36 @@ func newDecider(q *Question, h *host.Profile, runs []Run) *decider {
 // of describes what the verdicts rest on: the runs that share a claim with the
 // last one.
 func (d *decider) of() *Record {
-	out := &Record{Runs: []string{}, Nth: d.nth, Claims: d.sharing, Asks: rough(1 / stats.Level(d.nth, d.sharing)),
-		Programs: d.last.Programs()}
-	var all []block
-	for _, s := range d.like() {
-		out.Runs = append(out.Runs, s.Run)
-		rec := record{runs: []*source{s}}
-		conds := strict.Map(s.conds, func(c results.Condition) setting.Levels { return c.Levels })
-		all = append(all, rec.complete(conds)...)
-	}
-	out.Blocks, out.Visits = len(all), visitsOf(visited(all))
-	return out
+	runs := strict.Map(d.like(), func(s *source) string { return s.Run })
+	conds := strict.Map(d.last.conds, func(c results.Condition) setting.Levels { return c.Levels })
+	return &Record{Runs: runs, Nth: d.nth, Claims: d.sharing, Programs: d.last.Programs(),
+		Blocks: strict.Count(begun(d.like()), func(b block) bool {
+			_, complete := b.trials(conds)
+			return complete
+		})}
 }
 
 // like gives the runs of the last run's design: they share at least one claim,
 // and a claim's lock covers the whole design.
-func (d *decider) like() (out []*source) {
-	for _, s := range d.runs {
-		if s == d.last || slices.ContainsFunc(d.last.then.Claims,
-			func(c experiment.Claim) bool { return d.same(s.then, c) }) {
-			out = append(out, s)
-		}
-	}
-	return out
+func (d *decider) like() []*source {
+	return strict.Filter(d.runs, func(s *source) bool {
+		return s == d.last || slices.ContainsFunc(d.last.then.Claims, func(c experiment.Claim) bool { return d.same(s, c) })
+	})
+}
+
+// same tells whether a run was made with the same claim as the last one.
+func (d *decider) same(s *source, c experiment.Claim) bool {
+	was, had := s.then.Claim(c.ID)
+	return s == d.last || had && d.last.then.Holds(s.then, was)
 }
 
 // decide gives a claim's verdict, which the A/A control may suspend.
 func (d *decider) decide(c experiment.Claim, control *Control) Claim {
 	out := d.assess(c)
-	if decided := out.Verdict == Reproduced || out.Verdict == Refuted; decided && kinds[c.Kind].bets() && control != nil &&
-		control.Outcome != Same {
+	if (out.Verdict == Confirmed || out.Verdict == Refuted) && control != nil && control.Outcome != Same {
 		out.Reason = fmt.Sprintf("the record is suspect: %s; otherwise the claim would be %s: %s", control.Reason,
 			out.Verdict, out.Reason)
-		out.Verdict, out.Open, out.VisitsNeeded = Inconclusive, true, 0
-		if n := control.least(); control.Outcome == Undecided && n < stats.MinSamples {
-			out.VisitsNeeded = stats.MinSamples - n
-		}
+		out.Verdict = Open
 	}
 	return out
 }
@@ -154,84 +141,107 @@ func (d *decider) decide(c experiment.Claim, control *Control) Claim {
 // they tell.
 func (d *decider) assess(c experiment.Claim) Claim {
 	out := Claim{ID: c.ID}
-	say := func(v Verdict, open bool, format string, args ...any) Claim {
-		out.Verdict, out.Reason, out.Open = v, fmt.Sprintf(format, args...), open
+	say := func(v Verdict, format string, args ...any) Claim {
+		out.Verdict, out.Reason = v, fmt.Sprintf(format, args...)
 		return out
 	}
 	rec := d.record(c)
-	if out, left := d.last.leftOut(c); rec == nil && left {
-		return say(NotApplicable, false, "the run measured nothing %s: %s", setting.LimitTo(out.Levels), out.Why)
+	if left, lacks := d.last.leftOut(c); rec == nil && lacks {
+		return say(NotApplicable, "the run measured nothing %s: %s", setting.LimitTo(left.Levels), left.Why)
 	}
 	if why := d.last.then.Needs(c).Lacks(d.h.Cores, experiment.Topology(rec.line)); len(why) > 0 {
-		return say(NotApplicable, false, "the claim %s", why[0])
+		return say(NotApplicable, "the claim %s", why[0])
 	}
-	if len(rec.conds) == 0 {
-		return say(NotApplicable, false, "the run has no condition %s", setting.LimitTo(c.Where()))
+	all := rec.comparisons(c)
+	switch {
+	case len(rec.conds) == 0:
+		return say(NotApplicable, "the run has no condition %s", setting.LimitTo(c.Where()))
+	case len(all) == 0 && c.Form() != experiment.BottleneckForm:
+		return say(NotApplicable, "the run has nothing to compare: it lacks levels of %s", setting.Phrase(cmp.Or(c.Over, c.Equals)))
 	}
-	out.Bounds = rec.tallyBounds(c)
-	few := visitsOf(rec.begun(nil)) < stats.MinSamples
-	if len(out.Bounds) == 0 {
-		return rec.silent(c, few, say)
+	seen := rec.look(c, rec.needs(all))
+	lost, most := seen.without()
+	out.Bounds, out.Blocks, out.Refused = rec.tallyBounds(), len(seen.begun), seen.lost[refused]
+	out.Mute, out.Visits = lost-out.Refused, visitsOf(seen.blocks)
+	out.Runs = len(strict.Collect(seen.begun, func(b block) *source { return b.of }))
+	// Of fewer visits, the next ones may be otherwise.
+	if unmet := most == sharedCores || most == otherBottleneck || most == missing && lost == len(seen.begun); unmet &&
+		2*lost > len(seen.begun) && visitsOf(seen.begun) >= stats.MinSamples {
+		return say(NotApplicable, "%s", seen.says())
 	}
-	f, err := kinds[c.Kind].decide(rec, c)
-	n, visits := len(f.seen.blocks), visitsOf(f.seen.blocks)
-	short := max(0, stats.MinSamples-visits)
-	if !kinds[c.Kind].bets() { // nobody bets on it
-		short = max(0, stats.MinSamples-n)
+	p, why := rec.decide(c, all, seen, &out)
+	v, level := p.verdict, rec.level/float64(max(1, len(all)))
+	if v == Confirmed && c.Absent() && !rec.shows(c) {
+		v = Open
+		why = fmt.Sprintf("no %s profile of these runs shows %s at all, so nothing shows that it is gone", c.Profile, c.Package)
 	}
-	out.Blocks, out.Visits, out.Runs, out.For, out.Against = n, visits, runsOf(f.seen.blocks), f.yes, f.no
-	if v, why, so := f.seen.tooBlind(rec, c, short > 0); so {
-		// What closes a gate may pass, so further visits may still decide the claim.
-		_, most := f.seen.cannot()
-		if say(v, short > 0 || v == Inconclusive || most == refused, "%s", why); out.Open {
-			out.VisitsNeeded = short
+	for _, m := range all {
+		if says := m.follows(seen.blocks); says != "" && v != Open {
+			v, why = Open, says
 		}
-		return out
 	}
-	if err != nil {
-		return say(NotApplicable, few, "%v", err)
+	tooMany := float64(lost) > MostLost*float64(len(seen.begun)) && v != Open
+	if tooMany || 2*lost > len(seen.begun) {
+		return say(Open, "too many blocks have no vote: %s; %s", seen.says(), why)
 	}
-	out.Effects, out.Warnings = f.effects()
-	if short > 0 && kinds[c.Kind].bets() {
-		say(Inconclusive, true, "%s%s; that is of %s, and %d are the least that decide",
-			f.why, f.seen.blindClause(c), words.Count(visits, "visit"), stats.Fewest(rec.level))
+	if lost > 0 {
+		why += "; " + seen.says()
+	}
+	if v == Open {
+		out.VisitsNeeded = p.needed(level)
+		if least := stats.Fewest(level / 2); out.Visits < least {
+			why += fmt.Sprintf("; that is of %s, and %d are the least that decide", words.Count(out.Visits, "visit"), least)
+		}
+		if out.VisitsNeeded > 0 {
+			why += fmt.Sprintf("; about %s would decide it, and lab reproduce makes them", words.Count(out.VisitsNeeded, "more visit"))
+		}
+	}
+	return say(v, "%s", why)
+}
+
+// decide finds what decides a claim: its bottleneck or, of its comparisons, the worst. It gives the words for that, and
+// adds the ratios.
+func (rec *record) decide(c experiment.Claim, all []*comparison, seen sight, out *Claim) (p part, why string) {
+	if len(all) == 0 {
+		for _, b := range seen.blocks {
+			trials, _ := b.trials(rec.conds)
+			is, _ := b.of.alone(c, trials)
+			p.count(is, !is, b.first)
+		}
+		switch p.verdict = Open; {
+		case confseq.Shown(p.votes.yes, p.votes.all, rec.level/2):
+			p.verdict = Confirmed
+		case confseq.Shown(p.votes.no, p.votes.all, rec.level/2):
+			p.verdict = Refuted
+		}
+		why = fmt.Sprintf("%s alone was the bottleneck in %d of %s", words.Resource(c.Bound), p.blocks.yes, words.Count(p.blocks.all, "block"))
 	} else {
-		say(f.verdict, f.verdict == Inconclusive, "%s%s", f.why, f.seen.blindClause(c))
-	}
-	if out.Open {
-		out.VisitsNeeded = max(f.needed, short)
-	}
-	if more := out.VisitsNeeded; more > 0 {
-		out.Reason += fmt.Sprintf("; about %s would decide it, and lab reproduce makes them", words.Count(more, "more visit"))
-	}
-	return out
-}
-
-// silent says why no valid trial has what a claim is about.
-func (rec *record) silent(c experiment.Claim, few bool, say func(Verdict, bool, string, ...any) Claim) Claim {
-	anyValid := false
-	rec.each(func(*source, results.Trial) { anyValid = true })
-	switch n := rec.invalid(); {
-	case len(n) > 0 && !anyValid:
-		return say(Invalid, true, "no valid trial: %s", gates(n))
-	case c.Profile != "":
-		return say(NotApplicable, few, "the run has no %s profile", c.Profile)
-	case c.Metric != "":
-		return say(NotApplicable, few, "the run did not record %s", metricPhrase(c.Metric))
-	}
-	return say(NotApplicable, few, "the run has no trial")
-}
-
-// gates counts the reasons of invalid trials: "3 trials invalid (non-2xx 2, errors 1)".
-func gates(ts []results.Trial) string {
-	if len(ts) == 0 {
-		return "the other trials are missing"
-	}
-	count := map[string]int{}
-	for _, t := range ts {
-		for _, r := range t.Reasons {
-			count[r.Gate]++
+		compare(c, all, seen.blocks, rec.level/float64(len(all)))
+		w := worst(all)
+		if p, why = w.part, w.says(c, len(seen.begun)); p.verdict == Confirmed && len(all) > 1 {
+			why = fmt.Sprintf("all %d comparisons hold; closest to the edge: %s", len(all), why)
+		}
+		for _, m := range all {
+			if e := m.effect(len(seen.begun)); m.b != nil && e.Pairs > 0 {
+				e.Decides = m == w
+				out.Effects = append(out.Effects, e)
+			}
 		}
 	}
-	return fmt.Sprintf("%s invalid (%s)", words.Count(len(ts), "trial"), words.Tally(count))
+	out.For, out.Against = p.blocks.yes, p.blocks.no
+	return p, why
+}
+
+// shows tells whether any profile of a record has the package that a claim says is gone: else a slip in
+// its name would make it hold.
+func (rec *record) shows(c experiment.Claim) bool {
+	for _, s := range rec.runs {
+		if slices.ContainsFunc(s.Trials, func(t results.Trial) bool {
+			p, _ := t.Profile(profile.Kind(c.Profile))
+			return t.Valid && p.Packages[c.Package] > 0
+		}) {
+			return true
+		}
+	}
+	return false
 }

@@ -3,23 +3,31 @@ package verdict
 import (
 	"hash/fnv"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
-	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
-func one(t *testing.T, x *experiment.Experiment, r *results.File, h *host.Profile) Claim {
-	t.Helper()
-	f := Decide(x, h, []Run{{r, x}})
-	if len(f.Claims) != len(x.Claims) {
-		t.Fatalf("%d verdicts of %d claims", len(f.Claims), len(x.Claims))
-	}
-	return f.Claims[0]
+func claimsOf(x *experiment.Experiment, runs ...Run) []Claim {
+	return Decide(x, sample.Machine, runs).Claims
 }
+
+func one(x *experiment.Experiment, r *results.File) Claim { return claimsOf(x, Run{r, x})[0] }
+
+// expect compares a claim's verdict, and a part of its reason.
+func expect(t *testing.T, name string, got Claim, want Verdict, says string) {
+	t.Helper()
+	if got.Verdict != want || !strings.Contains(got.Reason, says) {
+		t.Errorf("%s: %s (%s), want %s (%s)", name, got.Verdict, got.Reason, want, says)
+	}
+}
+
+// times repeats a figure.
+func times(n int, v float64) []float64 { return slices.Repeat([]float64{v}, n) }
 
 func runOf(x *experiment.Experiment, name string, rs ...float64) Run {
 	f := sample.Ratios(x, rs...)

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/stats"
 )
 
 // A Question is everything that measured runs have asked under one experiment's
@@ -32,12 +33,9 @@ func Asked(runs []Run) *Question {
 	return q
 }
 
-// addClaims adds the claims that a number of visits decides.
 func addClaims(to map[string]int, x *experiment.Experiment) {
 	for _, c := range x.Claims {
-		if kinds[c.Kind].bets() {
-			to[x.Bars(c)] = x.Needs(c).Cores
-		}
+		to[x.Bars(c)] = x.Needs(c).Cores
 	}
 }
 
@@ -59,4 +57,18 @@ func (q *Question) Part(x *experiment.Experiment, cores int) (nth, claims int) {
 		nth = len(q.nth) + 1
 	}
 	return nth, claims
+}
+
+// Least is how many visits decide the claims of an experiment on a host with so many cores, if all of them
+// agree; 0 without a claim that the host can test.
+func Least(x *experiment.Experiment, cores int) (least int) {
+	nth, sharing := Asked(nil).Part(x, cores)
+	rec := &record{fixed: x.Fixed()}
+	for _, c := range x.Claims {
+		if rec.about(c, x.Conditions()); x.Needs(c).Cores <= cores {
+			sides := 2 * max(1, len(rec.comparisons(c)))
+			least = max(least, stats.Fewest(stats.Level(nth, sharing)/float64(sides)))
+		}
+	}
+	return least
 }

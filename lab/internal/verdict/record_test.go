@@ -2,63 +2,27 @@ package verdict
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
-func claimsOf(x *experiment.Experiment, runs ...Run) []Claim {
-	return Decide(x, sample.Machine, runs).Claims
-}
-
+// Blocks of several runs count together, by their levels and not by their names. Figures of a run alone are not pooled.
 func TestBlocksOfSeveralRunsCountTogether(t *testing.T) {
-	x := sample.Design(t, "", sample.IsFlat)
-	a, b := runOf(x, "a", 1.01, 0.99, 1, 1), runOf(x, "b", 1.02, 0.98, 1, 1)
+	x := sample.Design(t, "", sample.AtLeast)
+	a, b := runOf(x, "a", 2, 2, 1.8, 2), runOf(x, "b", 2, 2, 2, 2.1)
 	for _, r := range []Run{a, b} {
-		if c := claimsOf(x, r)[0]; c.Verdict != Inconclusive || c.Runs != 1 {
+		if c := claimsOf(x, r)[0]; c.Verdict != Open || c.Runs != 1 {
 			t.Errorf("%s alone: %+v", r.File.Run, c)
 		}
-	}
-	f := Decide(x, sample.Machine, []Run{a, b})
-	if c := f.Claims[0]; c.Verdict != Reproduced || c.Blocks != 8 || c.Visits != 8 || c.Runs != 2 || c.For != 8 ||
-		c.Effects[0].Low != 0.98 || c.Effects[0].High != 1.02 {
-		t.Errorf("together: %+v", c)
-	}
-	if f.Record == nil || !slices.Equal(f.Record.Runs, []string{"a", "b"}) || f.Record.Blocks != 8 ||
-		f.Record.Visits != 8 || f.Record.Nth != 1 || f.Record.Claims != 1 {
-		t.Errorf("record %+v", f.Record)
-	}
-	// Figures of the run alone are not pooled.
-	if f.Run != "b" || f.Blocks != 4 || f.Trials != 8 || f.Conditions[0].Trials != 4 {
-		t.Errorf("%s: %d blocks, %d trials, %d of c1", f.Run, f.Blocks, f.Trials, f.Conditions[0].Trials)
-	}
-}
-
-// Seven visits are too few if two claims divide the error, and enough for one; a
-// claim that needs more cores than the host has takes no part of the error.
-func TestAClaimOfMoreCoresHasNoPartOfTheLevel(t *testing.T) {
-	for cores, want := range map[int]Verdict{4: Inconclusive, 8: Inconclusive, 2: Reproduced} {
-		x := sample.Design(t, "", sample.IsFlat, strings.Replace(fmt.Sprintf(sample.FlatNeeds, "cores = 4"), `"c"`, `"d"`, 1))
-		f := Decide(x, &host.Profile{ID: "h", Cores: cores}, []Run{{sample.Ratios(x, 1, 1, 1, 1, 1, 1, 1), x}})
-		if got := f.Claims[0].Verdict; got != want ||
-			f.Record.Claims != map[Verdict]int{Inconclusive: 2, Reproduced: 1}[want] {
-			t.Errorf("%d cores: %s, of %d claims, want %s", cores, got, f.Record.Claims, want)
-		}
-	}
-}
-
-func TestRunsAreJoinedByLevelsAndNotByNames(t *testing.T) {
-	x := sample.Design(t, "", sample.AtLeast)
-	a, b := runOf(x, "a", 2, 2, 2), runOf(x, "b", 2, 2, 2, 2)
-	want := claimsOf(x, a, b)[0]
-	if want.Verdict != Reproduced {
-		t.Fatalf("%+v", want)
 	}
 	names := map[string]string{"c1": "c2", "c2": "c1"}
 	for i := range b.File.Conditions {
@@ -67,116 +31,136 @@ func TestRunsAreJoinedByLevelsAndNotByNames(t *testing.T) {
 	for i := range b.File.Trials {
 		b.File.Trials[i].Condition = names[b.File.Trials[i].Condition]
 	}
-	if got := claimsOf(x, a, b)[0]; got.Verdict != Reproduced || got.Effects[0].Ratio != 2 || got.Blocks != 7 {
-		t.Errorf("%s (%s)", got.Verdict, got.Reason)
+	f := Decide(x, sample.Machine, []Run{a, b})
+	if c := f.Claims[0]; c.Verdict != Confirmed || c.Blocks != 8 || c.Visits != 8 || c.Runs != 2 || c.For != 8 ||
+		c.Effects[0].Low != 1.8 || c.Effects[0].High != 2.1 {
+		t.Errorf("together: %+v", c)
 	}
+	if r := f.Record; r == nil || !slices.Equal(r.Runs, []string{"a", "b"}) || r.Blocks != 8 || r.Nth != 1 || r.Claims != 1 {
+		t.Errorf("record %+v", r)
+	}
+	if f.Run != "b" || f.Blocks != 4 || f.Trials != 8 || f.Conditions[0].Trials != 4 || f.Together.Conditions[0].Trials != 8 {
+		t.Errorf("%s: %d blocks, %d trials, %d of c1", f.Run, f.Blocks, f.Trials, f.Conditions[0].Trials)
+	}
+	// A decided claim may become open again: the present interval counts.
+	expect(t, "later", claimsOf(x, a, b, runOf(x, "c", 1, 1, 1))[0], Open, "8 of 11 blocks lie at 1.5 or above, and 3 do not")
 }
 
+// A run decides the claims that it was made with, in the designs that still have them. Others count apart.
 func TestOnlyRunsOfTheSameClaimCount(t *testing.T) {
-	x := sample.Design(t, "", sample.AtLeast, sample.Rename(sample.FlatCost, "cost"))
-	// One claim has another bar; the other claim is the same.
-	other := sample.Design(t, "", strings.Replace(sample.AtLeast, "1.5", "1.4", 1), sample.Rename(sample.FlatCost, "cost"))
-	// Another level makes another design for both claims.
-	third := sample.Design(t, `{ name = "workers", levels = [1, 2, 4] }`, sample.AtLeast, sample.Rename(sample.FlatCost,
-		"cost"))
-	six := slices.Repeat([]float64{2}, 6)
-	now := runOf(x, "now", six...)
-	was, more := runOf(other, "was", six...), runOf(third, "more", six...)
-	f := Decide(x, sample.Machine, []Run{was, more, now})
+	cost := sample.Rename(sample.FlatCost, "cost")
+	x := sample.Design(t, "", sample.AtLeast, cost)
+	other := sample.Design(t, "", strings.Replace(sample.AtLeast, "1.5", "1.4", 1), cost)       // another bar
+	third := sample.Design(t, `{ name = "workers", levels = [1, 2, 4] }`, sample.AtLeast, cost) // another design
+	six := times(6, 2)
+	f := Decide(x, sample.Machine, []Run{runOf(other, "was", six...), runOf(third, "more", six...), runOf(x, "now", six...)})
 	if c := f.Claims[0]; c.Blocks != 6 || c.Runs != 1 {
 		t.Errorf("the claim that was changed: %+v", c)
 	}
-	if c := f.Claims[1]; c.Blocks != 12 || c.Runs != 2 {
-		t.Errorf("the claim that was not: %+v", c)
+	if c := f.Claims[1]; c.Blocks != 12 || c.Runs != 2 || !slices.Equal(f.Record.Runs, []string{"was", "now"}) {
+		t.Errorf("the claim that was not: %+v, record %v", c, f.Record.Runs)
 	}
-	if !slices.Equal(f.Record.Runs, []string{"was", "now"}) {
-		t.Errorf("record %v", f.Record.Runs)
-	}
-}
-
-// A decided claim may become open again: the present figure counts.
-func TestADecidedClaimMayBecomeOpenAgain(t *testing.T) {
-	x := sample.Design(t, "", sample.AtLeast)
-	a, b := runOf(x, "a", slices.Repeat([]float64{2}, 7)...), runOf(x, "b", 1, 1, 1)
-	if c := claimsOf(x, a)[0]; c.Verdict != Reproduced || c.Open {
-		t.Fatalf("%+v", c)
-	}
-	if c := claimsOf(x, a, b)[0]; c.Verdict != Inconclusive || !c.Open || c.For != 7 || c.Against != 3 {
-		t.Errorf("%+v", c)
+	now := sample.Design(t, "", sample.FlatCost, sample.Rename(sample.AtLeast, "new"), cost)
+	if got := claimsOf(now, runOf(x, "now", six...)); len(got) != 1 || got[0].ID != "cost" {
+		t.Errorf("claims %+v; only the one that is as it was is decided", got)
 	}
 }
 
-// Kernel, memory and tools belong to a run: blocks are added up over them, and the
-// page says that they changed.
-func TestWhatChangedOnTheMachineBetweenRunsIsSaid(t *testing.T) {
-	x := sample.Design(t, "", sample.AtLeast)
-	on := func(name, kernel, governor string, gib int64, v float64) Run {
-		r := runOf(x, name, slices.Repeat([]float64{v}, 6)...)
-		p := *r.File.Provenance
-		p.Kernel, p.MemoryBytes, p.Tools = map[string]string{"osrelease": kernel}, gib<<30,
-			map[string]string{"go": "1.26.8", "http_load": name}
-		if governor != "" {
-			p.Kernel["scaling_governor"] = governor
-		}
-		r.File.Provenance = &p
-		return r
+// A run that left out one of three levels decides what is claimed of the others. What is
+// claimed of all three, or of the one, does not apply to it; an earlier run that had all
+// still decides that.
+func TestWhatARunLeftOutDoesNotApply(t *testing.T) {
+	levels := func(id, of string) string {
+		return sample.Rename(strings.Replace(sample.FlatCost, "margin", of+"margin", 1), id)
 	}
-	known := *sample.Machine
-	known.Mark = "0123456789abcdef" // else runs of two kernels would not count together
-	const warning = "the machine changed between the runs of this record: "
+	x := sample.Design(t, `{ name = "workers", levels = [1, 2, 4] }`, levels("all", ""), levels("two", "levels = [1, 4], "),
+		levels("gone", "levels = [1, 2], "))
+	same := func(setting.Levels, int) sample.Figures { return sample.Figures{sample.Cost: 1, sample.Rps: 1} }
+	out := setting.Levels{setting.Workers: setting.Int(2)}
+	whole, less := sample.Run(x, 14, same), sample.Run(x.Without(out), 14, same)
+	whole.Run = "earlier"
+	less.Provenance.LeftOut = []results.LeftOut{{Levels: out, Why: "cargo is not there"}}
 	for _, c := range []struct {
-		name string
 		runs []Run
-		says string // the warning; empty if none
+		want []Verdict
+		of   []int // blocks
 	}{
-		{"nothing", []Run{on("a", "6.1", "", 8, 2), on("b", "6.1", "", 8, 2)}, ""},
-		{"what only one recorded", []Run{on("a", "6.1", "", 0, 2), on("b", "6.1", "powersave", 8, 2)}, ""},
-		{"all", []Run{on("a", "6.1", "powersave", 8, 2), on("b", "6.9", "performance", 16, 2),
-			on("c", "6.1", "performance", 16, 2)},
-			"kernel 6.1 and 6.9; memory 8 GiB and 16 GiB; scaling_governor powersave and performance"},
+		{[]Run{{less, x}}, []Verdict{NotApplicable, Confirmed, NotApplicable}, []int{0, 14, 0}},
+		{[]Run{{whole, x}, {less, x}}, []Verdict{Confirmed, Confirmed, Confirmed}, []int{14, 28, 14}},
 	} {
-		f := Decide(x, &known, c.runs)
-		if f.Claims[0].Verdict != Reproduced || f.Claims[0].Blocks != 6*len(c.runs) {
-			t.Errorf("%s: %+v", c.name, f.Claims[0])
-		}
-		i := slices.IndexFunc(f.Warnings, func(s string) bool { return strings.HasPrefix(s, warning) })
-		if (i >= 0) != (c.says != "") || i >= 0 && f.Warnings[i] != warning+c.says {
-			t.Errorf("%s: %q, want %q", c.name, f.Warnings, c.says)
+		for i, got := range claimsOf(x, c.runs...) {
+			says := ""
+			if c.want[i] == NotApplicable {
+				says = "the run measured nothing where workers is 2: cargo is not there"
+			}
+			if expect(t, got.ID, got, c.want[i], says); got.Blocks != c.of[i] {
+				t.Errorf("%s: %d blocks, want %d", got.ID, got.Blocks, c.of[i])
+			}
 		}
 	}
 }
 
-// The controls of all runs are pooled, whichever conditions they repeated.
-func TestControlsOfSeveralRunsCountTogether(t *testing.T) {
-	x := sample.Design(t, "", sample.Rename(sample.AsMany, "d"))
-	a := Run{addControl(sample.Ratios(x, slices.Repeat([]float64{1}, 5)...), 1.08, 1.07, 1.09, 1.1, 1.06), x}
-	b := Run{sample.Day(addControl(sample.Ratios(x, slices.Repeat([]float64{1}, 5)...), 1.08, 1.07, 1.09, 1.1,
-		1.06), 1), x}
-	if c := Decide(x, sample.Machine, []Run{a}).Control; c.Outcome != Undecided {
-		t.Errorf("one: %+v", c)
+// A withdrawn claim could have been decided wrongly: it keeps its part of the error, on whichever host it was measured.
+// A claim that needs more cores than the host has takes no part.
+func TestTheClaimsOfADesignDivideTheError(t *testing.T) {
+	then := sample.Design(t, "", sample.AtLeast, sample.Rename(sample.FlatCost, "gone"), sample.Rename(sample.AsMany, "count"))
+	now := sample.Design(t, "", sample.AtLeast)
+	old, eight := runOf(then, "old", 2), runOf(now, "now", times(8, 2)...)
+	if f := Decide(now, sample.Machine, []Run{eight}); f.Claims[0].Verdict != Confirmed || f.Record.Claims != 1 {
+		t.Fatalf("%+v, %+v", f.Claims[0], f.Record)
 	}
-	if c := Decide(x, sample.Machine, []Run{a, b}).Control; c.Outcome != Differs || c.Effects[0].Blocks != 10 ||
-		c.Condition.Trials != 5 {
-		t.Errorf("both: %+v", c)
+	f := Asked([]Run{old}).Decide(now, sample.Machine, []Run{eight})
+	if c := f.Claims[0]; c.Verdict != Open || f.Record.Claims != 3 || f.Record.Nth != 1 || c.VisitsNeeded != 1 {
+		t.Errorf("%+v, %+v", f.Claims[0], f.Record)
+	}
+	// A bar that was moved is another claim; the same claim under another name is not.
+	moved := sample.Design(t, "", strings.Replace(sample.AtLeast, "1.5", "1.4", 1), sample.Rename(sample.AtLeast, "same"))
+	if _, claims := Asked([]Run{runOf(moved, "moved", 2)}).Part(now, 4); claims != 2 {
+		t.Errorf("%d claims", claims)
+	}
+	for cores, want := range map[int]int{2: 1, 4: 2, 8: 2} {
+		x := sample.Design(t, "", sample.IsFlat, sample.Rename(fmt.Sprintf(sample.FlatNeeds, "cores = 4"), "d"))
+		f := Decide(x, &host.Profile{ID: "h", Cores: cores}, []Run{{sample.Ratios(x, times(8, 1)...), x}})
+		if got := f.Claims[0].Verdict; f.Record.Claims != want || (got == Confirmed) != (want == 1) {
+			t.Errorf("%d cores: %s, of %d claims", cores, got, f.Record.Claims)
+		}
+		if least := Least(x, cores); least != 7+want {
+			t.Errorf("%d cores: %d visits are the least", cores, least)
+		}
+	}
+}
+
+// Each further design of a question has less of the error, in the order in which
+// they were measured first. Runs that measured nothing ask nothing.
+func TestLaterDesignsOfAQuestionHaveLess(t *testing.T) {
+	designs := []string{"", `{ name = "workers", levels = [1, 2, 4] }`, `{ name = "workers", levels = [1, 2, 8] }`}
+	var runs []Run
+	for i, factors := range designs {
+		runs = append(runs, runOf(sample.Design(t, factors, sample.AtLeast), fmt.Sprint(i), 2))
+	}
+	none := runOf(runs[2].Then, "none")
+	none.File.Trials = nil
+	q := Asked([]Run{none, runs[0], runs[1], runOf(runs[0].Then, "again", 2)})
+	for i, level := range []float64{0.025, 0.05 / 6, 0.05 / 12} {
+		f := q.Decide(runs[i].Then, sample.Machine, []Run{runs[i]})
+		if got := stats.Level(q.Part(runs[i].Then, 4)); f.Record.Nth != i+1 || math.Abs(got-level) > 1e-12 {
+			t.Errorf("design %d: %+v, level %v", i, f.Record, got)
+		}
 	}
 }
 
 // Whatever a run has lost, each claim has a verdict with a reason.
 func TestRunsThatLostAnythingHaveVerdicts(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(8, 8))
-	x := sample.ProfileDesign(t, sample.ATenth, sample.Rename(sample.NoLock, "gone"), sample.Rename(sample.Writing,
-		"writing"),
-		sample.Rename(strings.ReplaceAll(sample.IsFlat, "workers", "index"), "flat"),
-		sample.Rename(sample.WireWall, "wall"),
-		`{ id = "count", kind = "count", text = "t", why = "Made up.", metric = "workers", equals = "connections" }`)
+	x := sample.ProfileDesign(t, sample.ATenth, sample.Rename(strings.Replace(sample.ATenth, "at_least = 0.1", "at_most = 0", 1), "gone"),
+		sample.Rename(strings.ReplaceAll(sample.IsFlat, "workers", "index"), "flat"), sample.Rename(sample.WireWall, "wall"),
+		sample.Rename(strings.Replace(sample.AsMany, `equals = "workers"`, `equals = "connections"`, 1), "count"))
 	lose := []func(*results.Trial){
 		func(t *results.Trial) { sample.Spoil(t) },
 		func(t *results.Trial) { t.Profiles = nil },
 		func(t *results.Trial) { delete(t.Metrics, sample.Rps) },
 		func(t *results.Trial) { t.Metrics[sample.Rps] = 0 },
-		func(t *results.Trial) {
-			t.Metrics, t.Below = sample.Figures{}, sample.Figures{sample.Rps: 1}
-		},
+		func(t *results.Trial) { t.Metrics, t.Below = sample.Figures{}, sample.Figures{sample.Rps: 1} },
 		func(t *results.Trial) { t.Metrics["workers"] = 100 },
 	}
 	for range 300 {
@@ -191,35 +175,16 @@ func TestRunsThatLostAnythingHaveVerdicts(t *testing.T) {
 				}
 			}
 			f.Trials = slices.DeleteFunc(f.Trials, func(results.Trial) bool { return rnd.IntN(5) == 0 })
-			if rnd.IntN(5) == 0 {
-				for i := range f.Trials { // all of one kind
-					lose[rnd.IntN(2)](&f.Trials[i])
-				}
-			}
 			runs = append(runs, Run{f, x})
 		}
 		f := Decide(x, sample.Machine, runs)
 		for _, c := range f.Claims {
-			if c.Reason == "" || c.Verdict.Meaning() == "" || c.For+c.Against > c.Blocks && c.Blocks > 0 {
+			if c.Reason == "" || c.Verdict.Meaning() == "" || c.For+c.Against > c.Blocks {
 				t.Fatalf("%+v", c)
 			}
 		}
 		if _, err := results.Encode(f); err != nil {
 			t.Fatal(err)
-		}
-	}
-}
-
-// The confidence sequence is never narrower than the rule that decides.
-func TestAnIntervalBeyondAnEdgeIsDecided(t *testing.T) {
-	x := sample.Design(t, "", sample.AtLeast, sample.Rename(sample.IsFlat, "d"))
-	for n := 6; n < 40; n += 3 {
-		for odd := range n / 2 {
-			rs := slices.Repeat([]float64{2}, n-odd)
-			c := claimsOf(x, runOf(x, "a", append(rs, slices.Repeat([]float64{1}, odd)...)...))[0]
-			if e := c.Effects[0]; e.Low > 1.5 && c.Verdict != Reproduced {
-				t.Errorf("%d of %d: %v to %v, and %s", n-odd, n, e.Low, e.High, c.Verdict)
-			}
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -45,10 +44,8 @@ type RelativeRow struct {
 // receiveShare is the metric that tells the client's part in a server's CPU time.
 const receiveShare = "client_receive_share"
 
-// own fills in the ratio without the client's part in the CPU time of either
-// server, given what was gauged of both. The part is the median over the runs
-// that gauged it, and its own error is not in the ratio, which so has no
-// interval.
+// own fills in the ratio without the client's part in the CPU time of either server, given what runs gauged of both.
+// The error of the gauge is not in the ratio, which so has no interval.
 func (row *RelativeRow) own(of, base []float64) {
 	if len(of) == 0 {
 		return
@@ -59,7 +56,7 @@ func (row *RelativeRow) own(of, base []float64) {
 		return
 	}
 	if rest := 1 - stats.Median(base); rest > 0 {
-		row.OwnText = printRatio(row.Ratio*(1-part)/rest, nil, nil)
+		row.OwnText = words.Ratio(row.Ratio*(1-part)/rest, 0, 0).Text
 	}
 }
 
@@ -71,22 +68,26 @@ func (d *decider) relative() *Relative {
 	if asked == nil {
 		return nil
 	}
-	rec := &record{level: stats.Alpha, fixed: x.Fixed(), line: d.last.Topology}
-	rec.runs = strict.Filter(d.like(), func(s *source) bool { return len(s.Trials) > 0 })
+	runs := strict.Filter(d.like(), func(s *source) bool { return len(s.Trials) > 0 })
+	claim := experiment.Claim{Kind: experiment.Ratio, Metric: asked.Metric, Over: asked.Over}
 	out := &Relative{Metric: asked.Metric, Over: asked.Over, To: setting.LevelCell(asked.Level())}
 	for _, levels := range x.Conditions() {
+		rec := &record{runs: runs, conds: []setting.Levels{levels}}
 		base := levels.With(setting.Levels{asked.Over: asked.Level()})
-		row := RelativeRow{Level: setting.LevelCell(levels[asked.Over]), Base: levels.Key() == base.Key(),
-			Bounds: map[string]int{}}
-		if row.Base {
-			row.Metric, row.A = asked.Metric, only(levels, asked.Over)
-		} else if e, ok := rec.over(asked, levels, base); ok {
-			row.Effect, row.Ends = e, e.ends()
-		} else {
+		m := &comparison{metric: asked.Metric, over: asked.Over, a: levels, b: base, band: band{0, math.Inf(1)}}
+		seen := rec.look(claim, rec.needs([]*comparison{m}))
+		compare(claim, []*comparison{m}, seen.blocks, stats.Alpha)
+		row := RelativeRow{Level: setting.LevelCell(levels[asked.Over]), Base: levels.Key() == base.Key(), Bounds: rec.tallyBounds()}
+		switch {
+		case row.Base:
+			row.Metric, row.A = asked.Metric, setting.Levels{asked.Over: levels[asked.Over]}
+		case m.blocks.all == 0:
 			continue
+		default:
+			row.Effect = m.effect(m.blocks.all)
+			row.For = 0 // nothing is claimed of it
+			_, row.Ends = words.Change(row.Ratio, row.Low, row.High)
 		}
-		rec.conds = []setting.Levels{levels}
-		rec.each(func(s *source, t results.Trial) { row.Bounds[string(s.Walls(t).Bound())]++ })
 		if asked.OwnWork {
 			row.own(rec.gauged(levels), rec.gauged(base))
 		}
@@ -111,20 +112,4 @@ func (rec *record) gauged(levels setting.Levels) (parts []float64) {
 		}
 	}
 	return parts
-}
-
-// over is the ratio of two conditions of which nothing is claimed, with its
-// interval; false without a block that has it.
-func (rec *record) over(asked *experiment.Relative, levels, base setting.Levels) (Effect, bool) {
-	claim := experiment.Claim{Kind: experiment.Ratio, Metric: asked.Metric, Over: asked.Over}
-	rec.conds = []setting.Levels{base, levels} // what bounded others is no matter of this ratio
-	seen := rec.look(claim, rec.complete([]setting.Levels{levels, base}))
-	c, err := comparisonOf(claim, levels, base, pair{band: band{0, math.Inf(1)}}, seen)
-	if err != nil || c.effect.Pairs == 0 {
-		return Effect{}, false
-	}
-	c.effect.For, c.effect.Against = 0, 0
-	c.interval(stats.Alpha)
-	c.effect.print()
-	return c.effect, true
 }

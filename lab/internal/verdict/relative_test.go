@@ -12,7 +12,7 @@ import (
 )
 
 // asking is a design that asks for a table of what a request costs, over two workers.
-func asking(t *testing.T, more string) *experiment.Experiment {
+func asking(t *testing.T) *experiment.Experiment {
 	t.Helper()
 	x, err := experiment.Parse("made-up", []byte(`
 entry = "7"
@@ -22,7 +22,7 @@ metrics = ["server_cpu_per_request_s"]
 budget_s = 60
 topology = { kind = "loopback" }
 settings = { route = "/read", connections = 100 }
-factors = [{ name = "workers", levels = [1, 2, 4] }`+more+`]
+factors = [{ name = "workers", levels = [1, 2, 4] }]
 block = { slot_s = 0.1, rounds = 1, warmup_s = 0.1 }
 relative = { metric = "server_cpu_per_request_s", over = "workers", to = 2 }
 claims = [`+sample.FlatCost+`]
@@ -39,7 +39,7 @@ func said(r *Relative) string {
 		if row.Base {
 			rows = append(rows, fmt.Sprintf("%s base %v", row.Level, row.Walls))
 		} else {
-			rows = append(rows, fmt.Sprintf("%s %s (%s) of %d %v", row.Level, row.Text(), row.Interval(), row.Pairs, row.Walls))
+			rows = append(rows, fmt.Sprintf("%s %s (%s) of %d %v", row.Level, row.Text, row.Interval, row.Pairs, row.Walls))
 		}
 	}
 	return strings.Join(rows, "; ")
@@ -48,7 +48,7 @@ func said(r *Relative) string {
 // A request costs two workers 1, one half of that, and four between 2.9 and 3.1 times as
 // much. With eight blocks the interval is from the least to the greatest.
 func TestATableRelativeToOneLevel(t *testing.T) {
-	x := asking(t, "")
+	x := asking(t)
 	r := sample.Run(x, 8, func(ls setting.Levels, b int) sample.Figures {
 		n, _ := ls[setting.Workers].Int()
 		v := map[int64]float64{1: 0.5, 2: 1, 4: []float64{2.9, 2.95, 3, 3, 3, 3, 3.05, 3.1}[b-1]}[n]
@@ -77,21 +77,9 @@ func TestATableRelativeToOneLevel(t *testing.T) {
 	}
 }
 
-func TestNoTableWithoutRatios(t *testing.T) {
-	x := asking(t, "")
-	r := sample.Run(x, 8, func(setting.Levels, int) sample.Figures { return sample.Figures{sample.Rps: 1} })
-	if got := Decide(x, sample.Machine, []Run{{r, x}}).Relative; got != nil {
-		t.Errorf("a run that did not record the metric has the table %s", said(got))
-	}
-	y := sample.Design(t, "", sample.FlatCost)
-	if got := Decide(y, sample.Machine, []Run{{sample.Ratios(y, 1, 1, 1, 1, 1, 1), y}}).Relative; got != nil {
-		t.Errorf("a design that asks for none has the table %s", said(got))
-	}
-}
-
 // The table is of all runs of the design, as the claims are.
 func TestTheTableIsOfTheRecord(t *testing.T) {
-	x := asking(t, "")
+	x := asking(t)
 	of := func(four float64) Run {
 		return Run{sample.Run(x, 4, func(ls setting.Levels, b int) sample.Figures {
 			n, _ := ls[setting.Workers].Int()
@@ -110,7 +98,7 @@ func TestTheTableIsOfTheRecord(t *testing.T) {
 // A request costs three times as much, of which half is the client's; of the base's cost a
 // quarter is. The server's own work is then 1.5 over 0.75, so twice as much.
 func TestTheClientsPartIsTakenOut(t *testing.T) {
-	x := asking(t, "")
+	x := asking(t)
 	r := sample.Run(x, 8, func(ls setting.Levels, b int) sample.Figures {
 		n, _ := ls[setting.Workers].Int()
 		m := sample.Figures{sample.Cost: sample.Base(b) * map[int64]float64{1: 1, 2: 1, 4: 3}[n], sample.Rps: 1}

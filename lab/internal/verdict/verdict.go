@@ -1,99 +1,87 @@
-// Package verdict decides what a host's runs say about an experiment's claims.
+// Package verdict decides what a machine's runs say about an experiment's claims.
 //
-// It fails closed. Too few blocks, trials refused by a gate, a client that was
-// the wall, and unmet preconditions each have a verdict of their own, and none
-// of them is "reproduced". Not having seen a difference is inconclusive. An
-// unrecorded bound is not evidence for room or against a claim.
+// A claim has one of three forms: the ratio of a metric between two levels lies in a
+// band, a value (a metric, a count, a share of a profile) lies in a band, or a resource
+// is the bottleneck. It may make several comparisons: a flat claim of three levels makes
+// three.
 //
-// Visits decide. A claim's record is all blocks of its design on one host,
-// whichever runs measured them, and a visit is the blocks of one stay
-// (results.Visits). A comparison (a metric at one level over the same metric at
-// another) gives one ratio a block. The claim wants the ratio of the median block
-// in a band: for each edge of the band, at least half of all blocks are inside of
-// the edge. A block is for an edge if the whole range of its ratio is inside,
-// against it if the whole range is beyond, and otherwise cannot tell. The vote of a
-// visit is that of its first block, +1 or -1; its further blocks are shown and not
-// bet on. Their mean would waste less, but a run may be stopped after any block,
-// and whoever stops a visit while it is ahead would have a mean that is above 0
-// where the truth is on the edge. A block that cannot tell, for
-// example because the client was the wall or a gate refused a trial, votes -1 on
-// both sides, and so makes both answers harder to reach. A claim about walls, or
-// about shares of a profile, has one vote a block in the same way.
+// There is one rule. All blocks of a claim's design on one machine count together,
+// whichever runs measured them. A block gives each comparison one ratio or value, and the
+// interval of the median block (confseq.Median) decides: inside the band the comparison
+// holds, outside it falls, else it is open. One comparison that falls refutes the claim;
+// if all hold, it is confirmed. A bottleneck is asked of each block, and the share of yes is
+// decided by the same bet, half of the error for either answer. So a verdict never
+// contradicts the interval beside it: they are one thing.
 //
-// The probability that an experiment's question gets any wrong verdict on a host is
-// at most stats.Alpha, 0.05, over all the designs that it was ever asked with: the
-// jth design of the journal that was measured has alpha/(j(j+1)) of it. This is
-// divided equally over the m claims that visits decide in that design. They are all
-// that any run was made with, withdrawn ones too, but for those that need more
-// cores than the host has, which cannot get a wrong verdict there. With the bar
-// b = m j (j+1)/alpha, a claim is reproduced if each edge has an e-value of at least
-// b for "more than half of all blocks are inside". If the claim is false, at most
-// half are inside of some edge, and the probability that this edge's e-value ever
-// gets so high is at most 1/b (Ville's inequality, see package stats). A claim is
-// refuted if the mean, over all edges of its comparisons, of the e-values for "more
-// than half are beyond" is at least b. If the claim is true, at most half are
-// beyond each edge, so each of these is a fair bet, and so is their mean. A claim is
-// either true or false, so only one of the two errors is possible. This holds at
-// every visit, hence whenever and for whatever reason a run stops. The e-value at
-// the present number of visits decides, so further ones may open a decided claim
-// again. The simulation in campaign_test.go counts the wrong verdicts of made-up
-// campaigns.
+// A block of which a fault refused a trial enters no bet. One has no vote either where the
+// figures are the client's, a figure is missing, or what the claim needs was not so. How
+// many there were is said. What is dropped is a selection, which can follow a condition: a
+// claim of which more than MostLost of the blocks have no vote stays open.
 //
-// If another program slows a core during a whole block, it slows all conditions
-// alike, so the block counts. A trial in slots tells the wall by the CPU time of the
-// server's own processes. The figure of one in one piece has other programs in it, so
-// claims that a CPU was the wall, or that need it to be, then pass the block over.
+// Only the first block of each visit (results.Visits) votes; the others are shown.
 //
-// One further rule can only take decisions away. The blocks of all A/A controls
-// (the same levels measured twice) are pooled and tested like a comparison; if the
-// control differs, visits decide nothing.
+// The probability that an experiment's question gets any wrong verdict on a machine is
+// at most stats.Alpha over all the designs that it was ever asked with: the jth design
+// that was measured has alpha/(j(j+1)) of it. The m claims that any run of that design was
+// made with divide this equally, withdrawn ones too, but for those that need more cores
+// than the machine has. A claim of k comparisons gives each a kth of its part. All this
+// holds whenever and for whatever reason a run stops. The present interval decides, so
+// further visits may open a decided claim again. campaign_test.go counts the wrong
+// verdicts of made-up campaigns.
 //
-// Claims about counts, and about what is gone from a profile, are compared with
-// every block as counted: there is no sampling error, and one contradiction
-// refutes. Nobody bets on them, so six blocks that can tell decide, of whatever visits.
+// Two further rules can only take decisions away. If the A/A controls (the same levels
+// measured twice) differ, nothing is decided. If what others ran on the cores follows one
+// of two conditions and may explain their ratio, the claim stays open.
 //
-// Limits: the bet supposes that nobody can foretell on which side of the edge the
-// next visit falls, where the truth lies on the edge. What moves a ratio for many
-// visits, as a neighbour that stays for an hour or a kernel until its next update,
-// is in all of them, and they count as more evidence than they are. Visits on
-// several days are the remedy.
+// Limits: nobody may be able to foretell on which side of an edge the next visit falls,
+// where the truth lies on the edge. What moves a ratio for many visits, as a neighbour
+// that stays for an hour, is in all of them, and they count as more evidence than they
+// are. Visits on several days are the remedy.
 package verdict
 
 import (
+	_ "embed"
+	"encoding/json"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/setting"
-	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // Version is the schema version of the verdict files.
-const Version = 2
+const Version = 3
 
-// A Verdict is what a record says about a claim.
+// Simulation is what came of made-up campaigns, as the tests wrote it.
+//
+//go:embed simulation.json
+var Simulation json.RawMessage
+
+// A Verdict is what the evidence says about a claim.
 type Verdict string
 
 // The verdicts; Meaning has a sentence on each.
 const (
-	Reproduced    Verdict = "reproduced"
+	Confirmed     Verdict = "confirmed"
 	Refuted       Verdict = "refuted"
-	Inconclusive  Verdict = "inconclusive"
-	Invalid       Verdict = "invalid"
+	Open          Verdict = "open"
 	NotApplicable Verdict = "not-applicable"
 )
 
-// Meaning explains a verdict in one sentence; empty if there is no such verdict.
-func (v Verdict) Meaning() string { return meanings[v] }
+// Word is what pages and the terminal call the verdict.
+func (v Verdict) Word() string { return strings.ReplaceAll(string(v), "-", " ") }
 
-var meanings = map[Verdict]string{
-	Reproduced: "in so many visits the blocks lie on the claim's side of every edge that chance would bring it about in " +
-		"one experiment of twenty at the most",
-	Refuted: "in so many visits the blocks lie beyond an edge of what is claimed, or a count or a profile is another " +
-		"than claimed",
-	Inconclusive: "the blocks so far cannot tell: too few lie on either side, the control differs, or they are of fewer " +
-		"than seven visits",
-	Invalid:       "the trials cannot bear the claim: a gate refused too many, or the client was the wall",
-	NotApplicable: "a precondition of the claim is not met on this host or in these runs",
+// Meaning explains a verdict in one sentence; empty if there is no such verdict.
+func (v Verdict) Meaning() string {
+	return map[Verdict]string{
+		Confirmed: "the interval of the median block lies where the claim wants it, in each comparison that it makes",
+		Refuted:   "the interval of the median block lies outside of what the claim wants, in one of its comparisons",
+		Open: "the blocks so far do not tell, and the reason says why: too few visits, a median too near an edge, faults, " +
+			"a client that was the bottleneck, or a control that differs",
+		NotApplicable: "a precondition of the claim is not met on this host or in these runs",
+	}[v]
 }
 
 // A File has what the record said about all claims of a run once that run was
@@ -101,26 +89,25 @@ var meanings = map[Verdict]string{
 // it. It is derived: `lab derive` makes it from the results files. The file of a
 // host's newest run has the present state of the record.
 type File struct {
-	SchemaVersion int       `json:"schema_version"`
-	Experiment    string    `json:"experiment"`
-	Entry         string    `json:"entry"`
-	Run           string    `json:"run"`
-	Host          string    `json:"host"` // the server's host
-	ClientHost    string    `json:"client_host"`
-	Date          string    `json:"date"`             // day the run started
-	Started       string    `json:"started"`          // for ordering
-	Blocks        int       `json:"blocks,omitempty"` // of this run
-	Topology      string    `json:"topology"`
-	LineRateBps   float64   `json:"line_rate_bps,omitempty"`
-	Trials        int       `json:"trials"`
-	InvalidTrials int       `json:"invalid_trials"`
-	Warnings      []string  `json:"warnings,omitempty"`
-	Record        *Record   `json:"record,omitempty"` // what the verdicts rest on
-	Claims        []Claim   `json:"claims"`
-	Conditions    []Summary `json:"conditions"`         // of this run alone, without the control
-	Control       *Control  `json:"control,omitempty"`  // absent where the record has no control
-	Table         *Table    `json:"table,omitempty"`    // of this run alone; absent where it has no condition
-	Relative      *Relative `json:"relative,omitempty"` // absent where the design asks for none
+	SchemaVersion int               `json:"schema_version"`
+	Experiment    string            `json:"experiment"`
+	Entry         string            `json:"entry"`
+	Run           string            `json:"run"`
+	Host          string            `json:"host"` // the server's host
+	ClientHost    string            `json:"client_host"`
+	Date          string            `json:"date"`             // day the run started
+	Started       string            `json:"started"`          // for ordering
+	Blocks        int               `json:"blocks,omitempty"` // of this run
+	Topology      string            `json:"topology"`
+	LineRateBps   float64           `json:"line_rate_bps,omitempty"`
+	Trials        int               `json:"trials"`
+	InvalidTrials int               `json:"invalid_trials"`
+	Record        *Record           `json:"record,omitempty"` // what the verdicts rest on
+	Claims        []Claim           `json:"claims"`
+	Conditions    []medians.Summary `json:"conditions"`         // of this run alone, without the control
+	Control       *Control          `json:"control,omitempty"`  // absent where the record has no control
+	Table         *medians.Table    `json:"table,omitempty"`    // of this run alone; absent where it has no condition
+	Relative      *Relative         `json:"relative,omitempty"` // absent where the design asks for none
 	// Together has the figures of all blocks of the record; absent where that is this run alone.
 	Together *Together `json:"together,omitempty"`
 	// Design is the SHA-256 of the experiment's file as it was when the run was
@@ -131,23 +118,21 @@ type File struct {
 	// that files differed from its commit. `lab check` asks git whether it is true.
 	Written string `json:"written,omitempty"`
 	// WorkTables are those of profiles by kind of work.
-	WorkTables map[profile.Kind]WorkTable `json:"work_tables,omitempty"`
+	WorkTables map[profile.Kind]medians.WorkTable `json:"work_tables,omitempty"`
 }
 
 // A Together has the figures of all blocks of a record, without profiles.
 type Together struct {
-	Conditions []Summary `json:"conditions"`
-	Table      *Table    `json:"table,omitempty"`
+	Conditions []medians.Summary `json:"conditions"`
+	Table      *medians.Table    `json:"table,omitempty"`
 }
 
 // A Record describes what verdicts rest on.
 type Record struct {
 	Runs   []string `json:"runs"`   // runs of the last run's design, oldest first
 	Blocks int      `json:"blocks"` // with a valid trial under every condition
-	Visits int      `json:"visits"` // to which these blocks belong
 	Nth    int      `json:"nth"`    // of the designs of the experiment's question, this one's number
-	Claims int      `json:"claims"` // claims that visits decide, which divide the design's part of stats.Alpha
-	Asks   float64  `json:"asks"`   // the e-value that decides one of them
+	Claims int      `json:"claims"` // those that divide the design's part of stats.Alpha
 	// Programs tells the programs that it holds by the first digits of what they are
 	// made of, or of their files' digests; absent where runs name none.
 	Programs map[string]string `json:"programs,omitempty"`
@@ -158,25 +143,30 @@ type Claim struct {
 	ID      string  `json:"id"`
 	Verdict Verdict `json:"verdict"`
 	Reason  string  `json:"reason"`
-	// Blocks is the number of blocks that were begun, Visits and Runs the numbers of
-	// visits and of runs that they come from. For and Against count the blocks for and against the claim; if it
-	// has several comparisons, those of the one that decides.
-	Blocks  int `json:"blocks,omitempty"`
-	Visits  int `json:"visits,omitempty"`
-	Runs    int `json:"runs,omitempty"`
+	Blocks  int     `json:"blocks,omitempty"`  // that were begun
+	Refused int     `json:"refused,omitempty"` // blocks of which a fault refused a trial
+	Mute    int     `json:"mute,omitempty"`    // further blocks without a vote
+	Visits  int     `json:"visits,omitempty"`  // that vote
+	Runs    int     `json:"runs,omitempty"`    // that the blocks come from
+	// For and Against count the blocks for and against the claim; if it makes several
+	// comparisons, those of the one that decides.
 	For     int `json:"for,omitempty"`
 	Against int `json:"against,omitempty"`
-	// Open says that further visits could decide the claim. VisitsNeeded estimates
-	// how many visits of one block, if they go on as before; absent if unknown.
-	Open         bool            `json:"open,omitempty"`
-	VisitsNeeded int             `json:"visits_needed,omitempty"`
-	Warnings     []stats.Warning `json:"warnings,omitempty"` // of all its comparisons
-	Bounds       map[string]int  `json:"bounds,omitempty"`   // number of valid trials by bound
-	Effects      []Effect        `json:"effects,omitempty"`
-	Span         *Span           `json:"span,omitempty"` // absent with one comparison or none
+	// VisitsNeeded estimates how many further visits would decide an open claim, if they
+	// go on as before; absent if unknown.
+	VisitsNeeded int            `json:"visits_needed,omitempty"`
+	Bounds       map[string]int `json:"bounds,omitempty"` // number of valid trials by bound
+	Effects      []Effect       `json:"effects,omitempty"`
+	Span         *Span          `json:"span,omitempty"` // absent with one ratio or none
 }
 
-// An Effect is one comparison: a metric at levels A over the same metric at
+// A Span is the range of a claim's ratios, those without a block that counts left out.
+type Span struct {
+	Of   int    `json:"of"` // ratios with such a block
+	Text string `json:"text,omitempty"`
+}
+
+// An Effect is one ratio: a metric at levels A over the same metric at
 // levels B. Fields that need an interval are absent where there is none.
 type Effect struct {
 	Metric  string         `json:"metric"`
@@ -184,38 +174,29 @@ type Effect struct {
 	B       setting.Levels `json:"b,omitempty"`
 	At      setting.Levels `json:"at,omitempty"`      // levels of the other factors
 	Blocks  int            `json:"blocks"`            // blocks that were begun
-	Visits  int            `json:"visits"`            // to which they belong
-	Pairs   int            `json:"pairs"`             // those that can tell, and so have a ratio
+	Visits  int            `json:"visits"`            // those that vote
+	Pairs   int            `json:"pairs"`             // blocks that count, and so have a ratio
 	For     int            `json:"for,omitempty"`     // blocks with the whole range in the band
 	Against int            `json:"against,omitempty"` // blocks with the whole range beyond an edge
-	Decides bool           `json:"decides,omitempty"` // whether the claim's counts are those of this comparison
+	Decides bool           `json:"decides,omitempty"` // whether the claim's counts are those of this ratio
 	// median of the per-block ratios; absent without a pair, or if only a range is known
 	Ratio float64 `json:"ratio,omitempty"`
 	// RatioLow and RatioHigh replace Ratio where figures are coarse: the medians
 	// of the smallest and of the largest ratios that the figures allow. An absent
 	// RatioHigh, or High below, means no upper end.
-	RatioLow  float64 `json:"ratio_low,omitempty"`
-	RatioHigh float64 `json:"ratio_high,omitempty"`
-	// Low and High are the confidence sequence of the median ratio at the claim's
-	// part of stats.Alpha. It has two sides while a verdict needs one, so it may
-	// reach a little over an edge that is decided.
-	Low      float64 `json:"low,omitempty"`
-	High     float64 `json:"high,omitempty"`
-	BandLow  float64 `json:"band_low,omitempty"`  // edges of the claim's band; absent without that edge
-	BandHigh float64 `json:"band_high,omitempty"` // as BandLow
-	// EFor is the e-value of "more than half of all blocks are inside", for the
-	// edge where it is smallest. EAgainst is that of "more than half are beyond", in
-	// the mean of the edges. Both are rounded, and at most 1e12.
-	EFor         float64 `json:"e_for,omitempty"`
-	EAgainst     float64 `json:"e_against,omitempty"`
-	VisitsNeeded int     `json:"visits_needed,omitempty"` // estimate; absent if unknown
-	words.Words          // of the ratio
-	// Percent and Change are the ratio in percent, "135", and as a change, "+35".
-	Percent string `json:"percent,omitempty"`
-	Change  string `json:"change,omitempty"`
-	// Spread says how far the blocks' ratios lie apart, where they are too few for an interval.
-	Spread string `json:"spread,omitempty"`
+	RatioLow    float64 `json:"ratio_low,omitempty"`
+	RatioHigh   float64 `json:"ratio_high,omitempty"`
+	Low         float64 `json:"low,omitempty"`       // of the interval of the median block, which decides
+	High        float64 `json:"high,omitempty"`      // as Low
+	BandLow     float64 `json:"band_low,omitempty"`  // edges of the claim's band; absent without that edge
+	BandHigh    float64 `json:"band_high,omitempty"` // as BandLow
+	words.Words         // of the ratio
+	Change      string  `json:"change,omitempty"` // the ratio as a change in percent, "+35"
+	Spread      string  `json:"spread,omitempty"` // how far the blocks' ratios lie apart, where they are too few for an interval
 }
+
+// HasInterval reports whether there is an interval; one of its ends may be open.
+func (e Effect) HasInterval() bool { return e.Low > 0 || e.High > 0 }
 
 // An Outcome is what an A/A control showed.
 type Outcome string
@@ -230,52 +211,16 @@ const (
 // A Control is a condition that was measured twice under two names. A
 // difference between the two does not come from the server.
 type Control struct {
-	Of        string   `json:"of"` // id of the repeated condition
-	Outcome   Outcome  `json:"outcome"`
-	Reason    string   `json:"reason"`
-	Condition Summary  `json:"condition"`
-	Effects   []Effect `json:"effects,omitempty"` // the control over the repeated condition
+	Of        string          `json:"of"` // id of the repeated condition
+	Outcome   Outcome         `json:"outcome"`
+	Reason    string          `json:"reason"`
+	Condition medians.Summary `json:"condition"`
+	Effects   []Effect        `json:"effects,omitempty"` // the control over the repeated condition
 	// whether the run itself has one, and not only earlier ones of its record
 	InRun bool `json:"-"`
 }
 
-// A Summary has the medians of one condition's valid trials.
-type Summary struct {
-	ID      string            `json:"id"`
-	Name    string            `json:"name,omitempty"` // as charts show it; absent for the control, as Shown
-	Levels  setting.Levels    `json:"levels"`
-	Shown   map[string]string `json:"shown,omitempty"` // levels as pages print them
-	Trials  int               `json:"trials"`
-	Invalid int               `json:"invalid"`
-	Bounds  map[string]int    `json:"bounds"`
-	// ClientWall says that in most trials the client was full and the server was
-	// not.
-	ClientWall bool              `json:"client_wall,omitempty"`
-	Metrics    map[string]Figure `json:"metrics"`
-	// Profiles are medians over the trials, figure by figure. A package that is
-	// only in some trials may have 0; a package that is not listed was in none.
-	Profiles []Profiled `json:"profiles,omitempty"`
-	Words    string     `json:"words,omitempty"` // the levels in words, where a table of profiles has them
-}
-
-// A Figure is a metric's median over a condition's valid trials.
-type Figure struct {
-	N           int      `json:"n"`
-	Median      *float64 `json:"median,omitempty"`
-	Low         *float64 `json:"low,omitempty"`  // interval of the median; absent below six trials
-	High        *float64 `json:"high,omitempty"` // as Low
-	Below       *float64 `json:"below,omitempty"`
-	Printed     string   `json:"printed,omitempty"` // of a text, as printed
-	words.Words          // absent where Printed is known, and for metrics that pages do not show
-	// LineShare is a figure of the wire in percent of the line rate, if that is
-	// known: "96.4".
-	LineShare string `json:"line_share,omitempty"`
-}
-
 // Claim is what a file says about a claim that stands.
-func (f *File) Claim(id string) (Claim, bool) { return ClaimIn(f.Claims, id) }
-
-// ClaimIn finds a claim by its id.
-func ClaimIn(claims []Claim, id string) (Claim, bool) {
-	return strict.Find(claims, func(c Claim) bool { return c.ID == id })
+func (f *File) Claim(id string) (Claim, bool) {
+	return strict.Find(f.Claims, func(c Claim) bool { return c.ID == id })
 }

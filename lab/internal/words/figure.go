@@ -33,6 +33,19 @@ func Figure(unit string, v float64, low, high *float64) string {
 	return text + unbroken + in.Name
 }
 
+// Measured prints a figure with its interval to the same digits. One without a width has no interval.
+func Measured(unit string, v float64, low, high *float64) Words {
+	w := Words{Text: Figure(unit, v, low, high)}
+	if low == nil || high == nil || *low == *high {
+		return w
+	}
+	by := UnitFor(unit, v).Factor
+	l, h := *low*by, *high*by
+	at := Place(v*by, &l, &h)
+	w.Interval = Grouped(l, at) + " to " + Grouped(h, at)
+	return w
+}
+
 // Place is the place of a figure's last digit: that of any number, except
 // that a small whole number without a width has no digits after the point.
 func Place(v float64, low, high *float64) int {

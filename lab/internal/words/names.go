@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/line-rate/line-rate/lab/internal/metric"
 )
 
 // LowerFirst begins a name in lower case, except for acronyms.
@@ -32,4 +34,35 @@ func Bounds(bounds map[string]int, count bool) string {
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// Metric is a metric's label inside a sentence: it begins in lower case, except for
+// acronyms. A bare percentile is said to be one of latency.
+func Metric(name string) string {
+	m, ok := metric.Lookup(name)
+	if !ok {
+		return strings.ReplaceAll(name, "_", " ")
+	}
+	// Labels are column heads; in a sentence some need a noun.
+	switch name {
+	case "delivered_per_s", "logged_per_s":
+		return "the rate " + LowerFirst(m.Label)
+	case "limit_per_s":
+		return "the highest rate delivered"
+	}
+	if strings.HasPrefix(name, "latency_") && !strings.Contains(strings.ToLower(m.Label), "latency") {
+		return LowerFirst(m.Label) + " latency"
+	}
+	return LowerFirst(m.Label)
+}
+
+// Resource names what may be the bottleneck.
+func Resource(bound string) string {
+	switch bound {
+	case "server-cpu":
+		return "the server's CPU"
+	case "client-cpu":
+		return "the client's CPU"
+	}
+	return "the " + bound
 }

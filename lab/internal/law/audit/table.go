@@ -19,7 +19,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
-	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
@@ -255,8 +255,8 @@ type Sheet struct {
 	LineRateBps float64           `json:"line_rate_bps,omitempty"`
 	Settings    setting.Levels    `json:"settings"`
 	Shown       pages.Values      `json:"shown"`
-	Conditions  []verdict.Summary `json:"conditions"`
-	Table       *verdict.Table    `json:"table"`
+	Conditions  []medians.Summary `json:"conditions"`
+	Table       *medians.Table    `json:"table"`
 }
 
 // sheet lays the table out.
@@ -278,10 +278,10 @@ func (t *Table) sheet(date string, experiments []*experiment.Experiment, hosts m
 	}
 	var rows []pages.PrintedRow
 	for _, r := range t.Rows {
-		as := pages.PrintedRow{ID: r.id, Levels: r.levels, Figures: map[string]verdict.Figure{}}
+		as := pages.PrintedRow{ID: r.id, Levels: r.levels, Figures: map[string]medians.Figure{}}
 		known := map[string]float64{}
 		for name, n := range r.figures {
-			v, fig := n.Rounded().Value, verdict.Figure{N: 1, Printed: n.Printed}
+			v, fig := n.Rounded().Value, medians.Figure{N: 1, Printed: n.Printed}
 			if strings.HasPrefix(n.Printed, "<") {
 				fig.Below = &v
 			} else {

@@ -24,35 +24,46 @@ const (
 	Cost = "server_cpu_per_request_s"
 )
 
+// Lock is the package whose lock is waited for.
+const Lock = "github.com/brianvoe/gofakeit"
+
 // head begins a claim.
 const head = `{ id = "c", text = "t", why = "Made up.", `
 
-// Claims over the levels of workers, 1 and 2 unless a test says otherwise.
+// Claims over the levels of workers, 1 and 2 unless a test says otherwise, and of what a profile shows.
 const (
 	IsFlat    = head + `kind = "flat", metric = "throughput_rps", over = "workers", margin = 0.1 }`
 	FlatCost  = head + `kind = "flat", metric = "server_cpu_per_request_s", over = "workers", margin = 0.1 }`
-	FlatWide  = head + `kind = "flat", metric = "throughput_rps", over = "workers", margin = 0.25 }`
+	FlatNeeds = head + `kind = "flat", metric = "throughput_rps", over = "workers", margin = 0.1, needs = { %s } }`
 	AtLeast   = head + `kind = "ratio", metric = "throughput_rps", over = "workers", at_least = 1.5 }`
 	AtMost    = head + `kind = "ratio", metric = "throughput_rps", over = "workers", at_most = 0.5 }`
 	Rises     = head + `kind = "monotonic", metric = "throughput_rps", over = "workers", margin = 0.1 }`
 	WireWall  = head + `kind = "bound", bound = "wire" }`
-	AsMany    = head + `kind = "count", metric = "workers", equals = "workers" }`
-	OneMore   = head + `kind = "count", metric = "processes", equals = "workers", plus = 1 }`
-	FlatNeeds = head + `kind = "flat", metric = "throughput_rps", over = "workers", margin = 0.1, needs = { %s } }`
+	AsMany    = head + `kind = "value", metric = "workers", equals = "workers" }`
+	ATenth    = head + `kind = "share", profile = "block", package = "` + Lock + `", at = { index = "gofakeit" }, at_least = 0.1 }`
 )
+
+// Rename gives a claim another id.
+func Rename(claim, id string) string { return strings.Replace(claim, `"c"`, fmt.Sprintf("%q", id), 1) }
 
 // Design makes a design with these factors, or workers if there are none, and claims.
 func Design(t testing.TB, factors string, claims ...string) *experiment.Experiment {
 	t.Helper()
-	factors = cmp.Or(factors, `{ name = "workers", levels = [1, 2] }`)
-	return design(t, "A made-up comparison", `factors = [`+factors+`]`, claims)
+	return design(t, `factors = [`+cmp.Or(factors, `{ name = "workers", levels = [1, 2] }`)+`]`, claims)
 }
 
-func design(t testing.TB, title, factors string, claims []string) *experiment.Experiment {
+// ProfileDesign is a design that takes profiles, where an index is waited for or not.
+func ProfileDesign(t testing.TB, claims ...string) *experiment.Experiment {
+	t.Helper()
+	return design(t, `factors = [{ name = "index", levels = ["gofakeit", "pool"] }]
+profile = { seconds = 1, compare = "index" }`, claims)
+}
+
+func design(t testing.TB, factors string, claims []string) *experiment.Experiment {
 	t.Helper()
 	x, err := experiment.Parse("made-up", []byte(`
 entry = "7"
-title = "`+title+`"
+title = "A made-up comparison"
 question = "q"
 metrics = ["throughput_rps"]
 topology = { kind = "loopback" }
@@ -71,8 +82,8 @@ claims = [`+strings.Join(claims, ",")+`]
 // Figures are those of a trial, by metric.
 type Figures = map[string]float64
 
-// Bound gives a trial the figures of one wall, and room at the others. For
-// gate.BoundUnknown it removes the figures of all walls.
+// Bound gives a trial the figures of one bottleneck, and room at the others. For
+// gate.BoundUnknown it removes the figures of all.
 func Bound(t *results.Trial, b gate.Bound) {
 	m := Figures{}
 	maps.Copy(m, t.Metrics)
@@ -83,14 +94,9 @@ func Bound(t *results.Trial, b gate.Bound) {
 		return
 	}
 	m["client_thread_busy_max"], m["client_cores_busy"], m["server_cores_busy"] = 0.5, 0.5, 0.5
-	switch b {
-	case gate.BoundClientCPU:
-		m["client_thread_busy_max"] = 0.95
-	case gate.BoundServerCPU:
-		m["server_cores_busy"] = 0.95
-	case gate.BoundWire:
-		m["line_rate_share"] = 0.95
-	}
+	full := map[gate.Bound]string{gate.BoundClientCPU: "client_thread_busy_max", gate.BoundServerCPU: "server_cores_busy",
+		gate.BoundWire: "line_rate_share"}
+	m[full[b]] = 0.95
 }
 
 // Run makes up a measured run: every condition once a block, with the
@@ -152,56 +158,6 @@ var Machine = &host.Profile{SchemaVersion: host.Version, ID: "h", Name: "H", Cor
 // Spoil makes a trial invalid.
 func Spoil(t *results.Trial) {
 	t.Valid, t.Reasons = false, []results.Reason{{Gate: "errors", Detail: "1 connection errors"}}
-}
-
-// Every has one claim of each kind, all of which Good reproduces.
-var Every = []string{
-	IsFlat,
-	strings.Replace(AtLeast, "1.5", "0.9", 1),
-	strings.Replace(AtMost, "0.5", "1.1", 1),
-	Rises, WireWall, AsMany,
-}
-
-// Good makes a design with all claims of Every, and a run that reproduces them.
-func Good(t *testing.T, blocks int) (*experiment.Experiment, *results.File) {
-	t.Helper()
-	var claims []string
-	for i, c := range Every {
-		claims = append(claims, strings.Replace(c, `id = "c"`, fmt.Sprintf(`id = "c-%d"`, i), 1))
-	}
-	x := Design(t, "", claims...)
-	r := Run(x, blocks, func(ls setting.Levels, b int) Figures {
-		n, _ := ls[setting.Workers].Int()
-		return Figures{Rps: Base(b) * (1 + 0.05*float64(n-1)), "workers": float64(n)}
-	})
-	for i := range r.Trials {
-		Bound(&r.Trials[i], gate.BoundWire)
-	}
-	return x, r
-}
-
-// Rename gives a claim another id.
-func Rename(claim, id string) string { return strings.Replace(claim, `"c"`, fmt.Sprintf("%q", id), 1) }
-
-// Lock is the package whose lock is waited for.
-const Lock = "github.com/brianvoe/gofakeit"
-
-// ofLock begins a claim of what the lock had of the block profile.
-const ofLock = head + `profile = "block", package = "` + Lock + `", at = { index = "gofakeit" }, `
-
-// Claims of what a profile shows.
-const (
-	ATenth   = ofLock + `kind = "share", at_least = 0.1 }`
-	AtMost10 = ofLock + `kind = "share", at_most = 0.1 }`
-	NoLock   = ofLock + `kind = "absent" }`
-	Writing  = head + `kind = "share", profile = "cpu", work = "write", at_least = 0.4 }`
-)
-
-// ProfileDesign is a design that takes profiles.
-func ProfileDesign(t *testing.T, claims ...string) *experiment.Experiment {
-	t.Helper()
-	return design(t, "A made-up lock", `factors = [{ name = "index", levels = ["gofakeit", "pool"] }]
-profile = { seconds = 1, compare = "index" }`, claims)
 }
 
 // Shares makes a run whose trials with the lock have these shares in the block

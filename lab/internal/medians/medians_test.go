@@ -1,11 +1,11 @@
-package verdict
+package medians
 
 import (
-	"slices"
+	"reflect"
 	"testing"
 
+	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/results"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
@@ -75,18 +75,38 @@ func TestFiguresFromSixOnHaveAnInterval(t *testing.T) {
 	}
 }
 
-func TestSummariesStandInTheOrderOfLevels(t *testing.T) {
-	x := sample.Design(t, `{ name = "workers", levels = [2, 10] }, { name = "prefork", levels = [false, true] }`,
-		sample.IsFlat)
-	r := sample.Run(x, 1, func(setting.Levels, int) sample.Figures { return sample.Figures{sample.Rps: 1} })
-	slices.Reverse(r.Conditions)
-	var got []string
-	for _, s := range Decide(x, sample.Machine, []Run{{r, x}}).Conditions {
-		got = append(got, s.Levels.Key())
+// A condition is summed up over the trials of a run that count, and over those of other runs with the same levels.
+func TestAConditionIsSummedUpOverRuns(t *testing.T) {
+	x := sample.ProfileDesign(t, sample.ATenth)
+	first, last := sample.Shares(x, 0.2, 0.3, 0, 0, 0, 0), sample.Shares(x, 0.5, 0.5)
+	first.Conditions[0].ID, first.Conditions[1].ID = "c2", "c1" // joined by levels, not by names
+	for i := range first.Trials {
+		first.Trials[i].Condition = map[string]string{"c1": "c2", "c2": "c1"}[first.Trials[i].Condition]
 	}
-	want := []string{"prefork=false workers=2", "prefork=false workers=10", "prefork=true workers=2",
-		"prefork=true workers=10"}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+	again := first.Trials[0]
+	sample.Spoil(&again)
+	first.Trials = append(first.Trials, again, first.Trials[0]) // refused, and a second one of a block that counts
+	both := Of(last.Conditions, last, first)
+	if got := both[0]; got.ID != "c1" || got.Trials != 10 || got.Invalid != 1 || got.Metrics[sample.Rps].N != 8 ||
+		got.Bounds["server-cpu"] != 8 || got.Profiles != nil {
+		t.Errorf("%+v", got)
+	}
+	alone := Of(first.Conditions, first)
+	if alone[0].ID != "c2" || alone[0].Trials != 8 || alone[0].Metrics[sample.Rps].N != 6 {
+		t.Errorf("%+v", alone[0])
+	}
+	var got []profile.Profile
+	for _, p := range alone[0].Profiles {
+		got = append(got, p.Profile)
+	}
+	want := []profile.Profile{
+		{Kind: profile.CPU, Unit: "s", Total: 1, DurationS: 1, Work: map[string]float64{"write": 0.5, "http": 0.5},
+			Packages: map[string]float64{}},
+		// In two trials of six: its median is 0, which does not mean absent.
+		{Kind: profile.Block, Unit: "s", Total: 2, DurationS: 1, Work: map[string]float64{},
+			Packages: map[string]float64{"runtime": 1, sample.Lock: 0}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -1,0 +1,203 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/profile"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
+)
+
+// A value is held against its band by the interval of its median block, also where it is what no ratio can have: 0.
+func TestValuesAgainstTheBand(t *testing.T) {
+	value := func(bars string) string {
+		return `{ id = "c", text = "t", why = "Made up.", kind = "value", metric = "processes", at = { workers = 1 }, ` + bars + ` }`
+	}
+	for _, c := range []struct {
+		bars string
+		of   []float64
+		want Verdict
+		says string
+	}{
+		{"at_least = 3", []float64{3, 4, 5, 3, 9, 3, 3, 3}, Confirmed, "processes: 3.0 (3.0 to 9.0); 8 of 8 blocks lie at 3 or above"},
+		{"at_least = 3", []float64{3, 4, 5, 3, 9, 2, 3, 3}, Open, "7 of 8 blocks lie at 3 or above, and 1 does not"},
+		{"at_least = 3", []float64{0, 1, 2, 2, 2, 2, 2, 2}, Refuted, "0 of 8 blocks lie at 3 or above, and 8 do not"},
+		{"at_most = 3", []float64{0, 0, 3, 2, 1, 0, 0, 0}, Confirmed, ""},
+		{"at_most = 3", times(8, 4), Refuted, ""},
+		{"at_most = 3", times(5, 0), Open, "that is of 5 visits, and 8 are the least that decide"},
+		{"at_least = 2, at_most = 3", []float64{2, 3, 2, 3, 2, 3, 2, 3}, Confirmed, "8 of 8 blocks lie between 2 and 3"},
+		{"at_least = 8, at_most = 8", times(8, 8), Confirmed, "processes: 8; 8 of 8 blocks lie at 8"},
+		{"at_least = 0, at_most = 0", times(8, -1), Refuted, "0 of 8 blocks lie at 0, and 8 do not"},
+		{"at_least = 8, at_most = 8", append(times(7, 8), 9), Open, "7 of 8 blocks lie at 8, and 1 does not"},
+	} {
+		x := sample.Design(t, "", value(c.bars))
+		r := sample.Run(x, len(c.of), func(_ setting.Levels, b int) sample.Figures {
+			return sample.Figures{"processes": c.of[b-1]}
+		})
+		got := one(x, r)
+		if expect(t, c.bars, got, c.want, c.says); got.Effects != nil {
+			t.Errorf("a value has ratios: %+v", got.Effects)
+		}
+	}
+}
+
+// A value of several conditions makes a comparison in each, and may equal the level of a setting.
+func TestAValueMayEqualALevel(t *testing.T) {
+	exact := func(ls setting.Levels, _ int) sample.Figures {
+		n, _ := ls[setting.Workers].Int()
+		return sample.Figures{"workers": float64(n)}
+	}
+	for _, c := range []struct {
+		name, claim string
+		set         func(*results.File)
+		want        Verdict
+		says        string
+	}{
+		{"exact", sample.AsMany, func(*results.File) {}, Confirmed, "all 2 comparisons hold; closest to the edge: workers where workers is 1: 1"},
+		{"one more", strings.Replace(sample.AsMany, ` }`, `, plus = 1 }`, 1), func(*results.File) {}, Refuted, "0 of 14 blocks lie at 2"},
+		{"off in one condition", sample.AsMany, func(r *results.File) {
+			for i := range r.Trials {
+				r.Trials[i].Metrics["workers"] = 1
+			}
+		}, Refuted, "workers where workers is 2: 1; 0 of 14 blocks lie at 2, and 14 do not"},
+		{"one off in one trial", sample.AsMany, func(r *results.File) { r.Trials[11].Metrics["workers"] = 3 }, Confirmed,
+			"all 2 comparisons hold; closest to the edge: workers where workers is 2: 2; 13 of 14 blocks lie at 2, and 1 does not"},
+		{"one trial without the figure", sample.AsMany, func(r *results.File) { delete(r.Trials[0].Metrics, "workers") }, Confirmed,
+			"in 1 of 14 blocks a figure that the claim rests on was not recorded"},
+		{"a setting that is the same in every trial", strings.Replace(sample.AsMany, `equals = "workers"`, `equals = "connections"`, 1),
+			func(r *results.File) {
+				for i := range r.Trials {
+					r.Trials[i].Metrics["workers"] = 100
+				}
+			}, Confirmed, ""},
+	} {
+		x := sample.Design(t, "", c.claim)
+		r := sample.Run(x, 14, exact)
+		c.set(r)
+		expect(t, c.name, one(x, r), c.want, c.says)
+	}
+}
+
+func TestSharesAgainstTheBand(t *testing.T) {
+	atMost := func(v string) string { return strings.Replace(sample.ATenth, "at_least = 0.1", "at_most = "+v, 1) }
+	const works = `{ id = "c", text = "t", why = "Made up.", kind = "share", profile = "cpu", work = "write", at_least = 0.4 }`
+	for _, c := range []struct {
+		name, claim string
+		of          []float64
+		want        Verdict
+		says        string
+	}{
+		{"all above", sample.ATenth, []float64{0.2, 0.3, 0.1, 0.4, 0.5, 0.9, 0.35, 0.35}, Confirmed,
+			"the share of " + sample.Lock + " in the block profile: 35 % (10 to 90); 8 of 8 blocks lie at 10 % or above"},
+		{"one below", sample.ATenth, []float64{0.2, 0.3, 0.1, 0.4, 0.5, 0.09, 0.2, 0.2}, Open, "and 1 does not"},
+		{"all below", sample.ATenth, []float64{0.01, 0, 0.05, 0.09, 0.02, 0.03, 0.03, 0}, Refuted, "0 of 8 blocks"},
+		{"at most, all below", atMost("0.1"), []float64{0.01, 0, 0.05, 0.1, 0.02, 0.03, 0.03, 0}, Confirmed, ""},
+		{"gone", atMost("0"), times(8, 0), Confirmed, "8 of 8 blocks lie at 0 % or below"},
+		{"one sample in one trial", atMost("0"), []float64{0, 0, 0, 1e-6, 0, 0, 0, 0}, Open, "7 of 8 blocks lie at 0 % or below, and 1 does not"},
+		{"there all along", atMost("0"), times(8, 0.01), Refuted, ""},
+		{"a kind of work, at all levels", works, times(9, 0), Confirmed, "the share of writing in the CPU profile where index is "},
+	} {
+		x := sample.ProfileDesign(t, c.claim)
+		c.says = strings.ReplaceAll(c.says, " %", "\u00a0%")
+		expect(t, c.name, one(x, sample.Shares(x, c.of...)), c.want, c.says)
+	}
+	x := sample.ProfileDesign(t, atMost("0"))
+	each := func(name string, want Verdict, says string, change func(i int, t *results.Trial)) {
+		r := sample.Shares(x, times(12, 0)...)
+		for i := range r.Trials {
+			change(i, &r.Trials[i])
+		}
+		expect(t, name, one(x, r), want, says)
+	}
+	each("without profiles", NotApplicable, "in 12 of 12 blocks a figure", func(_ int, t *results.Trial) { t.Profiles = nil })
+	each("one without", Confirmed, "in 1 of 12 blocks a figure", func(i int, t *results.Trial) {
+		if i == 0 {
+			t.Profiles = nil
+		}
+	})
+	// A frame without a name could belong to any package.
+	each("frames without a symbol", Open, "0 of 12 blocks lie at 0", func(_ int, t *results.Trial) {
+		if p, _ := t.Profile(profile.Block); t.Condition == "c1" {
+			p.Packages[profile.NoSymbol] = 0.1
+		}
+	})
+	// A profile that could not have shown a package does not show that it is gone.
+	each("never shown", Open, "no block profile of these runs shows "+sample.Lock, func(_ int, t *results.Trial) {
+		p, _ := t.Profile(profile.Block)
+		delete(p.Packages, sample.Lock)
+	})
+	// A client that is the bottleneck does not affect what the server's profile says.
+	each("a full client", Confirmed, "", func(_ int, t *results.Trial) { sample.Bound(t, gate.BoundClientCPU) })
+}
+
+// Of a bottleneck each block says yes or no: it was the only one in all trials, or in one of them it was not.
+func TestABottleneckIsAskedOfEachBlock(t *testing.T) {
+	type used struct{ wire, server, client float64 } // below 0: not recorded
+	const unread = -1
+	full := map[string]used{"wire": {0.95, 0.7, 0.5}, "server-cpu": {0.6, 0.97, 0.5}, "client-cpu": {0.5, 0.5, 0.95}}
+	for _, c := range []struct {
+		name  string
+		odd   int // of sixteen blocks, of which one trial is so
+		of    used
+		want  Verdict
+		yes   int
+		no    int
+		bound string
+	}{
+		{"all alike", 0, used{}, Confirmed, 16, 0, ""},
+		{"room in three blocks", 3, used{0.5, 0.5, 0.5}, Open, 13, 3, ""},
+		{"room in all", 16, used{0.5, 0.5, 0.5}, Refuted, 0, 16, ""},
+		{"half", 8, used{0.5, 0.5, 0.5}, Open, 8, 8, ""},
+		{"the client instead", 16, used{0.5, 0.5, 0.95}, Refuted, 0, 16, "server-cpu"},
+		{"beside another", 16, used{0.95, 0.97, 0.5}, Refuted, 0, 16, ""},
+		{"not recorded in two blocks", 2, used{unread, unread, unread}, Confirmed, 14, 0, ""},
+		{"not recorded in all", 16, used{unread, unread, unread}, NotApplicable, 0, 0, ""},
+		{"a server beside a client that was not looked at", 16, used{0.6, 0.97, unread}, NotApplicable, 0, 0, "server-cpu"},
+		{"a server beside a wire that was not read", 16, used{unread, 0.97, 0.5}, NotApplicable, 0, 0, "server-cpu"},
+	} {
+		for _, bound := range []string{"wire", "server-cpu", "client-cpu"} {
+			if c.bound != "" && c.bound != bound || bound == "client-cpu" && c.name == "beside another" {
+				continue
+			}
+			x := sample.Design(t, "", strings.Replace(sample.WireWall, "wire", bound, 1))
+			r := sample.Ratios(x, times(16, 1)...)
+			r.Topology = results.Topology{Kind: "netns", LineRateBps: 5e8}
+			for i := range r.Trials {
+				u := full[bound]
+				if i%2 == 0 && i/2 < c.odd {
+					u = c.of
+				}
+				sample.Bound(&r.Trials[i], gate.BoundUnknown)
+				for name, v := range map[string]float64{"line_rate_share": u.wire, "server_cores_busy": u.server,
+					"client_cores_busy": u.client, "client_thread_busy_max": u.client} {
+					if v >= 0 {
+						r.Trials[i].Metrics[name] = v
+					}
+				}
+			}
+			got := one(x, r)
+			says := ""
+			if c.yes+c.no > 0 {
+				says = fmt.Sprintf("alone was the bottleneck in %d of %d blocks", c.yes, c.yes+c.no)
+			}
+			if expect(t, c.name+", "+bound, got, c.want, says); got.For != c.yes || got.Against != c.no {
+				t.Errorf("%s, %s: %+v", c.name, bound, got)
+			}
+		}
+	}
+	// Kept to some levels, it asks of those only.
+	x := sample.Design(t, "", strings.Replace(sample.WireWall, `bound = "wire"`, `bound = "client-cpu", at = { workers = 2 }`, 1))
+	r := sample.Ratios(x, times(9, 1)...)
+	for i := range r.Trials {
+		if r.Trials[i].Condition == "c2" {
+			sample.Bound(&r.Trials[i], gate.BoundClientCPU)
+		}
+	}
+	if c := one(x, r); c.Verdict != Confirmed || c.Bounds["client-cpu"] != 9 || len(c.Bounds) != 1 {
+		t.Errorf("%+v", c)
+	}
+}

@@ -1,0 +1,144 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/profile"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// says gives the median with its interval, and how many blocks are where the claim wants them: "cost with 2 workers
+// over that with 1: 0.39 (0.37 to 0.41); 17 of 18 blocks lie at 0.5 or below, and 1 does not".
+func (m *comparison) says(c experiment.Claim, begun int) string {
+	n, no := m.blocks.all, m.blocks.no
+	if n == 0 {
+		return m.figures(c)
+	}
+	print := words.Edge
+	if m.b == nil {
+		print = func(v float64) string { return words.Figure(m.unit(), v, nil, nil) }
+	}
+	low, high := print(m.band.low), print(m.band.high)
+	in := "between " + low + " and " + high
+	switch {
+	case m.band.low == m.band.high:
+		in = "at " + low
+	case math.IsInf(m.band.high, 1):
+		in = "at " + low + " or above"
+	case m.band.low <= 0:
+		in = "at " + high + " or below"
+	}
+	blocks := words.Plural(n, "block")
+	if n < begun {
+		blocks += " that counted"
+	}
+	said := fmt.Sprintf("%s; %d of %d %s %s %s", m.figures(c), m.blocks.yes, n, blocks, words.Plural(n, "lies", "lie"), in)
+	if no > 0 {
+		said += fmt.Sprintf(", and %d %s not", no, words.Plural(no, "does", "do"))
+	}
+	return said
+}
+
+// figures names what is compared, with the median and its interval or, of too few blocks for one, the range of all.
+func (m *comparison) figures(c experiment.Claim) string {
+	e := m.effect(0)
+	name, of := e.Names(), words.Words{Text: e.Text, Interval: cmp.Or(e.Interval, e.Spread)}
+	if m.b == nil {
+		of = words.Words{Text: "no block counts"}
+		if c.Profile != "" {
+			name = fmt.Sprintf("the share of %s in the %s", c.Subject(), profile.Kind(c.Profile).Doc().Name)
+		}
+		if len(m.a) > len(c.Where()) {
+			name += " " + setting.LimitTo(m.a)
+		}
+	}
+	switch {
+	case m.blocks.all == 0:
+	case m.b == nil && m.known:
+		of = words.Measured(m.unit(), m.median(), &m.low, &m.high)
+	case m.b == nil:
+		of = words.Measured(m.unit(), m.median(), nil, nil)
+	case !m.exact():
+		of.Text += ", as far as coarse figures tell"
+	}
+	if of.Interval != "" {
+		of.Text += " (" + of.Interval + ")"
+	}
+	return name + ": " + of.Text
+}
+
+// unit is that of a value's figures.
+func (m *comparison) unit() string {
+	if of, ok := metric.Lookup(m.metric); ok {
+		return string(of.Unit)
+	}
+	return string(metric.Ratio) // a share
+}
+
+// median is that of a value or, if only a limit is known, of the limit.
+func (m *comparison) median() float64 {
+	if len(m.nominal) == m.blocks.all {
+		return stats.Median(m.nominal)
+	}
+	return stats.Median(m.all.most)
+}
+
+// effect is a ratio as files have it.
+func (m *comparison) effect(begun int) Effect {
+	e := Effect{Metric: m.metric, Blocks: begun, Visits: m.votes.all, Pairs: m.blocks.all, For: m.blocks.yes,
+		Against: m.blocks.no, BandLow: finite(m.band.low), BandHigh: finite(m.band.high)}
+	if m.over != "" {
+		e.A, e.B = setting.Levels{m.over: m.a[m.over]}, setting.Levels{m.over: m.b[m.over]}
+		if at := m.a.Without(m.over); len(at) > 0 {
+			e.At = at
+		}
+	}
+	if m.known {
+		e.Low, e.High = finite(m.low), finite(m.high)
+	}
+	if e.Text = "no block counts"; e.Pairs == 0 {
+		return e
+	}
+	if low, high := m.medians(); m.exact() {
+		e.Ratio = words.Digits(stats.Median(m.nominal))
+		e.Words = words.Ratio(e.Ratio, e.Low, e.High)
+		e.Change, _ = words.Change(e.Ratio, e.Low, e.High)
+	} else {
+		e.RatioLow, e.RatioHigh = finite(low), finite(high)
+		e.Text = words.Range(e.RatioLow, words.Known(e.RatioHigh))
+		if e.HasInterval() {
+			e.Interval = words.Range(e.Low, words.Known(e.High))
+		}
+	}
+	if least, most := m.all.ends(); !m.known && e.Pairs > 1 && (least > 0 || !math.IsInf(most, 1)) {
+		e.Spread = "blocks from " + words.Range(finite(least), words.Known(finite(most)))
+	}
+	return e
+}
+
+// finite is 0 for an end that is open.
+func finite(v float64) float64 {
+	if math.IsInf(v, 0) {
+		return 0
+	}
+	return words.Digits(v)
+}
+
+// Names says what is compared: "throughput with 2 workers over that with 1, where RFS
+// is off".
+func (e Effect) Names() string {
+	out := words.Metric(e.Metric)
+	for factor, a := range e.A { // there is exactly one
+		out = fmt.Sprintf("%s with %s over that with %s", out, setting.JoinLevel(factor, a), setting.JoinOther(factor, e.B[factor]))
+	}
+	if at := setting.LimitTo(e.At); at != "" {
+		return out + ", " + at
+	}
+	return out
+}
