@@ -179,7 +179,8 @@ func (f form) words() string {
 // fits reports a field that the kind takes and the claim lacks, or the other way round.
 func (f form) fits(c *Claim) error {
 	given := c.given()
-	for _, group := range slices.Concat(strict.Map(f.Requires, func(name string) []string { return []string{name} }), f.Any) {
+	each := strict.Map(f.Requires, func(name string) []string { return []string{name} })
+	for _, group := range slices.Concat(each, f.Any) {
 		if !slices.ContainsFunc(group, func(name string) bool { return slices.Contains(given, name) }) {
 			return fmt.Errorf("kind %q lacks %s; it takes %s", f.Kind, strings.Join(group, " or "), f.words())
 		}
@@ -209,7 +210,8 @@ func (c *Claim) check(factors map[string]bool) error {
 	case c.About != "" && c.About != AboutClient:
 		return fmt.Errorf("about %q: use client, or leave it out for a claim about the server", c.About)
 	case c.About != "" && !m.MeasuresClient:
-		return fmt.Errorf("about: %q is not what a client achieves, so the bottleneck makes no difference to it; leave about out", c.Metric)
+		return fmt.Errorf("about: %q is not what a client achieves, so the bottleneck makes no difference to it; leave "+
+			"about out", c.Metric)
 	case c.Needs.Cores < 0:
 		return fmt.Errorf("needs.cores = %d: give the least number of logical CPUs, or leave it out", c.Needs.Cores)
 	case i < 0:
@@ -243,7 +245,8 @@ func (c *Claim) check(factors map[string]bool) error {
 	case bad(c.AtLeast), bad(c.AtMost), low > high:
 		return errors.New("a bar must be a number of 0 or more, of a ratio above 0, and at_least no more than at_most")
 	case c.Plus != nil && c.Equals == "" || c.Equals != "" && (c.AtLeast != nil || c.AtMost != nil):
-		return errors.New("equals is the setting whose level the value equals, and plus what is added to it; it takes no other bar")
+		return errors.New("equals is the setting whose level the value equals, and plus what is added to it; it takes no " +
+			"other bar")
 	case c.Equals != "" && setting.Check(c.Equals, setting.Int(1)) != nil:
 		return fmt.Errorf("equals %q: no such numeric setting; %s", c.Equals, strict.Instead(c.Equals, setting.Numeric()))
 	case c.Kind == Share:
@@ -306,7 +309,8 @@ func levelOf(factors []Factor, name string, v any) (setting.Level, error) {
 	}
 	l, err := setting.ParseLevel(v)
 	if err == nil && !slices.Contains(f.levels, l) {
-		err = fmt.Errorf("%s is no level of %s; %s", l, name, strict.Instead(l.String(), strict.Map(f.levels, setting.Level.String)))
+		known := strict.Map(f.levels, setting.Level.String)
+		err = fmt.Errorf("%s is no level of %s; %s", l, name, strict.Instead(l.String(), known))
 	}
 	return l, err
 }

@@ -1,17 +1,11 @@
 // Package stats has how much of the error each claim gets, and medians.
 //
-// What verdicts rest on is paired, assumes no model of the noise, and is valid whenever a run
-// stops: the interval of the median block (package confseq), of the first block of each visit.
-// The only assumption is about visits: where the median lies on an edge, the next visit falls on
-// either side of it alike, whatever came before. Blocks of one visit may depend on each other in
-// any way, and a visit may be ended at will. A difference that stays for many visits is not
-// covered: then they are one piece of evidence, and the interval takes them for several.
-//
 // All statements are about the median block, never the mean. Magnitudes of the ratios would
 // need fewer blocks, but only where their noise is symmetric, and on shared machines it is not.
 //
-// Summarise is for single figures, which decide nothing: its interval is the
-// sign test's, for a fixed sample size.
+// Summarise is for single figures, which decide nothing: its interval is the sign test's, for a
+// fixed sample size. Verdicts rest on the interval of package confseq, which holds whenever a
+// run stops.
 package stats
 
 import (
@@ -25,12 +19,8 @@ import (
 const Confidence = 0.95
 
 // MinSamples is the smallest sample that has an interval of that coverage at a fixed
-// size. A verdict needs LeastVisits.
+// size. A verdict needs more: at least Fewest(Level(1, 1) / 2).
 const MinSamples = 6
-
-// LeastVisits is how many visits that agree decide the only claim of a question's
-// first design, if it makes one comparison. More claims, and later designs, need more.
-const LeastVisits = 8
 
 // Alpha is the probability of a wrong verdict that a question may have, over all
 // of its designs and their claims, and however long it goes on.
@@ -86,9 +76,6 @@ func Summarise(sample []float64) Summary {
 	}
 	return sum
 }
-
-// benchmath's interval is not used: where the tails can be unequal it takes the
-// shorter, left-biased one, but a claim needs both sides treated alike.
 
 // rank is the largest k for which the k-th smallest and k-th largest of n
 // values bound the median with at least Confidence. It is 0

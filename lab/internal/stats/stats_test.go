@@ -2,8 +2,6 @@ package stats
 
 import (
 	"math"
-	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/line-rate/line-rate/lab/confseq"
@@ -29,14 +27,6 @@ func TestMedianIsTheMiddleOrTheMeanOfTheMiddleTwo(t *testing.T) {
 	}
 }
 
-func TestASampleIsLeftAsItWas(t *testing.T) {
-	sample := []float64{3, 1, 2, 6, 5, 4}
-	Summarise(sample)
-	if want := []float64{3, 1, 2, 6, 5, 4}; !slices.Equal(sample, want) {
-		t.Errorf("the sample became %v; blocks would lose their order", sample)
-	}
-}
-
 // ranks is 1, 2, ..., n, so that a summary's bounds are ranks.
 func ranks(n int) []float64 {
 	s := make([]float64, n)
@@ -53,6 +43,8 @@ func ranks(n int) []float64 {
 // Nonparametric Statistics"; Hollander and Wolfe): 9 gives 2 and 8, 12 gives 3
 // and 10, 20 gives 6 and 15 with 0.9586.
 var intervals = []struct{ n, low, high int }{
+	{1, 0, 0},
+	{5, 0, 0},   // even the whole range covers only 1 - 2/32
 	{6, 1, 6},   // 1 - 2/64
 	{7, 1, 7},   // 1 - 2/128; rank 2 would give 1 - 2*8/128 = 0.875
 	{8, 1, 8},   // 1 - 2/256; rank 2 would give 1 - 2*9/256 = 0.9297
@@ -69,63 +61,11 @@ var intervals = []struct{ n, low, high int }{
 func TestIntervalIsTheSignTestsOrderStatistics(t *testing.T) {
 	for _, c := range intervals {
 		s := Summarise(ranks(c.n))
-		if !s.HasInterval || s.Low != float64(c.low) || s.High != float64(c.high) {
+		if s.HasInterval != (c.n >= MinSamples) || s.Low != float64(c.low) || s.High != float64(c.high) {
 			t.Errorf("n=%d: interval %v of ranks %v to %v, want %d to %d", c.n, s.HasInterval, s.Low, s.High, c.low, c.high)
 		}
 		if s.N != c.n || s.Median != float64(c.n+1)/2 {
 			t.Errorf("n=%d: N %d, median %v, want %v", c.n, s.N, s.Median, float64(c.n+1)/2)
-		}
-	}
-}
-
-func TestFewerThanSixHaveNoInterval(t *testing.T) {
-	for n := 1; n < MinSamples; n++ {
-		s := Summarise(ranks(n))
-		if s.HasInterval || s.Low != 0 || s.High != 0 {
-			t.Errorf("n=%d: %+v; even the whole range covers only %v", n, s, 1-math.Pow(2, float64(1-n)))
-		}
-	}
-	if !Summarise(ranks(MinSamples)).HasInterval {
-		t.Errorf("n=%d has no interval, but MinSamples says it does", MinSamples)
-	}
-}
-
-// The coverage must hold for any noise. Each noise has median 1; the share of
-// intervals that contain it is simulated from a fixed seed. Ten thousand draws
-// leave a standard error of 0.002; the least coverage among these sizes is
-// 0.9586.
-func TestCoverageHoldsWhateverTheNoise(t *testing.T) {
-	const draws = 10000
-	factor := func(r *rand.Rand) float64 { // another program is running, or not
-		if r.IntN(2) == 0 {
-			return 1.6
-		}
-		return 1
-	}
-	for name, ratio := range map[string]func(*rand.Rand) float64{
-		// The median of Exp(1) is ln 2. One side only, so the ratio is skewed.
-		"skewed": func(r *rand.Rand) float64 { return math.Exp(r.ExpFloat64() - math.Ln2) },
-		// Each side is slowed or not: ratios 0.625, 1, 1 and 1.6.
-		"bimodal": func(r *rand.Rand) float64 { return factor(r) / factor(r) },
-		"bimodal with jitter": func(r *rand.Rand) float64 {
-			return factor(r) / factor(r) * math.Exp(0.014*r.NormFloat64())
-		},
-	} {
-		for _, n := range []int{6, 9, 12, 20} {
-			r := rand.New(rand.NewPCG(uint64(n), 20))
-			sample := make([]float64, n)
-			held := 0
-			for range draws {
-				for i := range sample {
-					sample[i] = ratio(r)
-				}
-				if s := Summarise(sample); s.Low <= 1 && 1 <= s.High {
-					held++
-				}
-			}
-			if share := float64(held) / draws; share < Confidence {
-				t.Errorf("%s, n=%d: %.4f of intervals hold the median, %.2f is promised", name, n, share, Confidence)
-			}
 		}
 	}
 }
@@ -147,7 +87,7 @@ func TestLevelsAddUpToAlpha(t *testing.T) {
 }
 
 func TestTheFewestVisitsThatDecide(t *testing.T) {
-	for claims, n := range map[int]int{1: LeastVisits, 2: 9, 3: 9, 20: 12} {
+	for claims, n := range map[int]int{1: 8, 2: 9, 3: 9, 20: 12} {
 		level := Level(1, claims) / 2 // for one side
 		if got := Fewest(level); got != n {
 			t.Errorf("%v claims: %d, want %d", claims, got, n)

@@ -3,7 +3,6 @@ package verdict
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -21,23 +20,20 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/verdict/sample"
 )
 
-// A world is a possible state of a machine: the effect that a claim asks about,
-// the walls, and the noise.
+// A world is a possible state of a machine: the effect that a claim asks about, and
+// the walls.
 type world struct {
 	effect float64    // the claim's metric at the last level, relative to the first
-	noise  float64    // standard deviation of a figure's logarithm
 	wall   gate.Bound // met by each trial
-	spare  bool       // no wall is met in every other block
 	off    int        // error of a count
 	share  float64    // share of what the claim looks for in a profile
-	rest   float64    // the same in every other block
 }
 
 // enough is a number of blocks that decides every claim if all say the same.
 const enough = 20
 
 // worlds are those in which a claim is tried, each with every wall. They differ
-// in what the claim looks at: on either side of its bar, and exactly there.
+// in what the claim looks at: on either side of its bar.
 func worlds(x *experiment.Experiment, c experiment.Claim) []world {
 	var out []world
 	with := func(w world) {
@@ -46,21 +42,14 @@ func worlds(x *experiment.Experiment, c experiment.Claim) []world {
 			out = append(out, w)
 		}
 	}
-	still := world{effect: 1, noise: 1e-6}
-	with(still)
+	with(world{effect: 1})
 	switch c.Kind {
 	case experiment.Bound:
-		still.spare = true
-		with(still)
 	case experiment.Value:
-		still.off = 1
-		with(still)
+		with(world{effect: 1, off: 1})
 	case experiment.Share:
-		for _, still.share = range []float64{0.9, 0.3, 0.004, 0} {
-			still.rest = still.share
-			with(still)
-			still.rest = 0.9 - still.share
-			with(still)
+		for _, share := range []float64{0.9, 0.3, 0.004} {
+			with(world{effect: 1, share: share})
 		}
 	default:
 		rec := &record{fixed: x.Fixed()}
@@ -72,9 +61,8 @@ func worlds(x *experiment.Experiment, c experiment.Claim) []world {
 				continue
 			}
 			for _, effect := range []float64{edge * 1.05, edge / 1.05} {
-				with(world{effect: effect, noise: still.noise})
+				with(world{effect: effect})
 			}
-			with(world{effect: edge, noise: 0.02})
 		}
 	}
 	return out
@@ -89,16 +77,11 @@ func in(x *experiment.Experiment, c experiment.Claim, w world, blocks int) *resu
 	if along == nil {
 		along = levelsOf(x, c.Over)
 	}
-	rnd := rand.New(rand.NewPCG(1, 2))
-	effect := func(all setting.Levels) float64 {
-		return math.Pow(w.effect, place(along, all[c.Over])) * math.Exp(w.noise*rnd.NormFloat64())
-	}
+	effect := func(all setting.Levels) float64 { return math.Pow(w.effect, place(along, all[c.Over])) }
 	r := madeup.Run(madeup.Plan{
 		Experiment: x, Host: "h", Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		Seed: 1, Blocks: blocks, NoControl: true,
-		Trial: func(all setting.Levels, block int) madeup.Came {
-			return cameIn(x, c, w.spare && block%2 == 0, w.wall, all, effect(all))
-		},
+		Trial: func(all setting.Levels, _ int) madeup.Came { return cameIn(x, c, w.wall, all, effect(all)) },
 	})
 	all := map[string]setting.Levels{}
 	for i := range r.Conditions {
@@ -121,9 +104,9 @@ func in(x *experiment.Experiment, c experiment.Claim, w world, blocks int) *resu
 			// here or not as the world says.
 			of := w
 			if c.Absent() && levels.With(c.Where()).Key() != levels.Key() {
-				of.share, of.rest = 0.5, 0.5
+				of.share = 0.5
 			}
-			t.Profiles = profilesIn(c, of, t.Block, t.Metrics)
+			t.Profiles = profilesIn(c, of.share, t.Metrics)
 		}
 		slots.Round(t.Metrics)
 		w := r.Walls(*t)
@@ -163,16 +146,15 @@ func inFlight(all setting.Levels) float64 {
 
 // cameIn gives the use of server, client and wire in a trial, and the cost of a
 // request on either side that results in the throughput.
-func cameIn(x *experiment.Experiment, c experiment.Claim, spare bool, wall gate.Bound, all setting.Levels,
+func cameIn(x *experiment.Experiment, c experiment.Claim, wall gate.Bound, all setting.Levels,
 	effect float64) madeup.Came {
 	serverBusy, clientBusy, wire := 0.5, 0.5, 0.5
-	switch {
-	case spare:
-	case wall == gate.BoundServerCPU:
+	switch wall {
+	case gate.BoundServerCPU:
 		serverBusy = 0.99
-	case wall == gate.BoundClientCPU:
+	case gate.BoundClientCPU:
 		clientBusy = 0.99
-	case wall == gate.BoundWire:
+	case gate.BoundWire:
 		wire = 0.95
 	}
 	used := serverBusy * madeup.ServerCores(all)
@@ -256,11 +238,7 @@ var taken = []profile.Kind{profile.CPU, profile.Mutex, profile.Block}
 
 // profilesIn gives profiles of each kind, with the share that the claim looks
 // for, consistent with the trial's figures.
-func profilesIn(c experiment.Claim, w world, block int, m sample.Figures) (out []profile.Profile) {
-	share := w.share
-	if block%2 == 0 {
-		share = w.rest
-	}
+func profilesIn(c experiment.Claim, share float64, m sample.Figures) (out []profile.Profile) {
 	for _, kind := range taken {
 		p := profile.Profile{Kind: kind, Unit: "s", Total: 50, Events: 1000, Stacks: 10, DurationS: 10,
 			Work: map[string]float64{"http": 1}, Packages: map[string]float64{"net/http": 1}}
@@ -313,11 +291,11 @@ func TestEveryClaimCanBeConfirmedRefutedAndLeftOpen(t *testing.T) {
 				}
 				seen[said.Verdict] = fmt.Sprintf("%+v: %s", w, said.Reason)
 			}
-			all := worlds(x, c)
-			try(all[0], stats.MinSamples-1) // too few
-			for _, w := range all {
-				if slices.ContainsFunc(every, func(v Verdict) bool { return seen[v] == "" }) {
-					try(w, enough)
+			for _, w := range worlds(x, c) {
+				for _, blocks := range []int{stats.MinSamples - 1, enough} { // of which the first are too few
+					if slices.ContainsFunc(every, func(v Verdict) bool { return seen[v] == "" }) {
+						try(w, blocks)
+					}
 				}
 			}
 			for _, v := range every {

@@ -12,6 +12,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A tally counts blocks by what they say; others than yes and no lie on an edge.
@@ -44,11 +45,11 @@ func (p *part) count(yes, no, votes bool) {
 func (p part) needed(level float64) int {
 	all, holds := confseq.Needed(p.votes.yes, p.votes.all, level/2)
 	fall, falls := confseq.Needed(p.votes.no, p.votes.all, level/2)
-	switch {
-	case !holds && !falls:
+	if !holds || falls && fall < all {
+		all, holds = fall, falls
+	}
+	if !holds {
 		return 0
-	case !holds || falls && fall < all:
-		all = fall
 	}
 	return max(1, all-p.votes.all)
 }
@@ -72,19 +73,18 @@ type comparison struct {
 	a, b      setting.Levels // b is nil for a value
 	over      string         // the factor whose levels a ratio compares; empty for a control
 	band      band
-	all, bets ranges    // by block that counts, and by visit that votes
-	nominal   []float64 // of recorded figures
-	low, high float64   // the interval
-	known     bool      // whether there is one
+	all, bets []results.Reading // by block that counts, and by visit that votes
+	low, high float64           // the interval
+	known     bool              // whether there is one
 }
 
-// Ranges are those of several blocks.
-type ranges struct{ least, most []float64 }
-
-func (r *ranges) add(of results.Reading) {
-	r.least, r.most = append(r.least, of.Low), append(r.most, of.High)
+// ends lists the lower and the upper ends of readings.
+func ends(of []results.Reading) (low, high []float64) {
+	for _, r := range of {
+		low, high = append(low, r.Low), append(high, r.High)
+	}
+	return low, high
 }
-func (r ranges) ends() (least, most float64) { return slices.Min(r.least), slices.Max(r.most) }
 
 // fine is the relative width up to which a range is shown as a single figure: well
 // below the smallest margin of any claim.
@@ -101,11 +101,8 @@ func ratioOf(a, b results.Reading) results.Reading {
 
 // add counts what a block gives.
 func (m *comparison) add(r results.Reading, votes bool) {
-	if m.all.add(r); votes {
-		m.bets.add(r)
-	}
-	if r.Nominal != nil {
-		m.nominal = append(m.nominal, *r.Nominal)
+	if m.all = append(m.all, r); votes {
+		m.bets = append(m.bets, r)
 	}
 	m.count(m.band.inside(r.Low, r.High), m.band.beyond(r.Low, r.High), votes)
 }
@@ -113,7 +110,8 @@ func (m *comparison) add(r results.Reading, votes bool) {
 // settle finds the interval at the comparison's part of the error, which decides it.
 func (m *comparison) settle(level float64) {
 	m.verdict = Open
-	switch m.low, m.high, m.known = confseq.Median(m.bets.least, m.bets.most, level); {
+	low, high := ends(m.bets)
+	switch m.low, m.high, m.known = confseq.Median(low, high, level); {
 	case m.known && m.band.inside(m.low, m.high):
 		m.verdict = Confirmed
 	case m.known && m.band.beyond(m.low, m.high):
@@ -123,13 +121,14 @@ func (m *comparison) settle(level float64) {
 
 // medians are those of the lower and of the upper ends, over the blocks that count.
 func (m *comparison) medians() (low, high float64) {
-	return stats.Median(m.all.least), stats.Median(m.all.most)
+	least, most := ends(m.all)
+	return stats.Median(least), stats.Median(most)
 }
 
 // exact tells whether a single figure is known of all blocks, rather than a range.
 func (m *comparison) exact() bool {
 	low, high := m.medians()
-	return len(m.nominal) == m.blocks.all && high <= (1+fine)*low
+	return high <= (1+fine)*low && !slices.ContainsFunc(m.all, func(r results.Reading) bool { return r.Nominal == nil })
 }
 
 // outside is how far the medians reach out of the band; negative inside.
@@ -214,19 +213,11 @@ func (rec *record) strata(c experiment.Claim) (out [][]setting.Levels) {
 }
 
 // needs lists the conditions of which a claim needs a trial in each block.
-func (rec *record) needs(all []*comparison) (conds []setting.Levels) {
-	if len(all) == 0 { // of a bottleneck
-		return rec.conds
-	}
-	seen := map[string]bool{}
-	for _, m := range all {
-		for _, levels := range []setting.Levels{m.a, m.b} {
-			if key := levels.Key(); levels != nil && !seen[key] {
-				seen[key], conds = true, append(conds, levels)
-			}
-		}
-	}
-	return conds
+func (rec *record) needs(all []*comparison) []setting.Levels {
+	return strict.Filter(rec.conds, func(levels setting.Levels) bool {
+		of := func(m *comparison) bool { return m.a.Key() == levels.Key() || m.b.Key() == levels.Key() }
+		return len(all) == 0 || slices.ContainsFunc(all, of) // a bottleneck needs all
+	})
 }
 
 // compare gives each comparison the blocks that count, and finds its interval.
@@ -267,6 +258,6 @@ func (m *comparison) follows(blocks []block) string {
 	if by < 0 {
 		at = m.b[m.over]
 	}
-	return fmt.Sprintf("others ran more in the slots where %s is %s, in %d of %d blocks: something follows it, as work that a server "+
-		"leaves to others", setting.Phrase(m.over), setting.LevelPhrase(at), k, n)
+	return fmt.Sprintf("others ran more in the slots where %s is %s, in %d of %d blocks: something follows it, as work "+
+		"that a server leaves to others", setting.Phrase(m.over), setting.LevelPhrase(at), k, n)
 }

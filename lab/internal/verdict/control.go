@@ -28,10 +28,16 @@ func (d *decider) control() *Control {
 		return nil
 	}
 	newest := runs[len(runs)-1]
-	out := &Control{Of: newest.control.ControlOf,
+	out := &Control{Of: newest.control.ControlOf, InRun: d.last.control != nil,
 		Condition: medians.Of([]results.Condition{*newest.control}, newest.File)[0]}
+	names := []string{"server_cpu_per_request_s", "throughput_rps"}
+	for _, c := range d.last.then.Claims {
+		if c.Form() == experiment.RatioForm && c.Metric != "" && !slices.Contains(names, c.Metric) {
+			names = append(names, c.Metric)
+		}
+	}
 	var found []*comparison
-	for _, name := range d.controlled() {
+	for _, name := range names {
 		m := &comparison{metric: name, b: setting.Levels{}, band: band{1, 1}}
 		for _, b := range begun(runs) {
 			again, _ := b.of.Reading(b.of.valid[b.of.control.ID][b.number], name)
@@ -53,17 +59,6 @@ func (d *decider) control() *Control {
 	}
 	out.judge(found)
 	return out
-}
-
-// controlled names the metrics in which the control is compared.
-func (d *decider) controlled() []string {
-	names := []string{"server_cpu_per_request_s", "throughput_rps"}
-	for _, c := range d.last.then.Claims {
-		if c.Form() == experiment.RatioForm && c.Metric != "" && !slices.Contains(names, c.Metric) {
-			names = append(names, c.Metric)
-		}
-	}
-	return names
 }
 
 // judge says whether any of the comparisons differs: 1 lies outside of its interval.

@@ -32,7 +32,8 @@ func TestAControlTakesNoPartInClaims(t *testing.T) {
 	if !reflect.DeepEqual(got.Claims, want.Claims) || !reflect.DeepEqual(got.Conditions, want.Conditions) {
 		t.Errorf("%+v\nwant %+v", got.Claims, want.Claims)
 	}
-	if c := got.Control; c == nil || c.Outcome != Same || c.Of != "c1" || c.Condition.ID != "again" || c.Condition.Trials != 10 || got.Trials != 30 {
+	if c := got.Control; c == nil || c.Outcome != Same || c.Of != "c1" || c.Condition.ID != "again" ||
+		c.Condition.Trials != 10 || got.Trials != 30 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -78,7 +79,8 @@ func TestControlsOfSeveralRunsCountTogether(t *testing.T) {
 	if c := Decide(x, sample.Machine, []Run{a}).Control; c.Outcome != Undecided {
 		t.Errorf("one: %+v", c)
 	}
-	if c := Decide(x, sample.Machine, []Run{a, b}).Control; c.Outcome != Differs || c.Effects[0].Pairs != 10 || c.Condition.Trials != 5 {
+	c := Decide(x, sample.Machine, []Run{a, b}).Control
+	if c.Outcome != Differs || c.Effects[0].Pairs != 10 || c.Condition.Trials != 5 {
 		t.Errorf("both: %+v", c)
 	}
 }

@@ -24,6 +24,11 @@ type Run struct {
 	Then *experiment.Experiment
 }
 
+// Decide is Question.Decide where nothing was asked but by these runs.
+func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
+	return Asked(runs).Decide(x, h, runs)
+}
+
 // Decide derives the verdict file of the last of the runs. All are of one
 // experiment and of the same hosts, joined alike, oldest first. x is the
 // experiment as it is now, h the profile of the server's host.
@@ -32,14 +37,6 @@ type Run struct {
 // one and whose claim has the same lock. A run decides only the claims of its own
 // design: a claim made later could have been read off the run. Claims that the
 // experiment no longer has, or has with other bars, are not decided.
-//
-// Nothing else was asked than what these runs asked. Question.Decide is for runs of
-// a journal that holds more.
-func Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
-	return Asked(runs).Decide(x, h, runs)
-}
-
-// Decide is Decide for runs of a journal in which more was asked than by these runs.
 func (q *Question) Decide(x *experiment.Experiment, h *host.Profile, runs []Run) *File {
 	d := newDecider(q, h, runs)
 	r, p := d.last, d.last.Provenance
@@ -49,23 +46,20 @@ func (q *Question) Decide(x *experiment.Experiment, h *host.Profile, runs []Run)
 		Topology: r.Topology.Kind, LineRateBps: r.Topology.LineRateBps,
 		Started: p.StartedAt.UTC().Format("2006-01-02T15:04:05Z"), Blocks: p.Blocks, Design: p.ExperimentSHA256,
 		Trials: len(r.Trials), InvalidTrials: strict.Count(r.Trials, func(t results.Trial) bool { return !t.Valid }),
-		Record: d.of(), Claims: []Claim{}, Conditions: medians.Of(r.conds, r.File), Control: d.control(), Relative: d.relative(),
+		Record: d.of(), Claims: []Claim{}, Conditions: medians.Of(r.conds, r.File),
+		Control: d.control(), Relative: d.relative(),
 	}
 	f.Date = f.Started[:10]
 	if !p.Dirty && p.Commit != host.UnknownCommit && f.Trials > 0 {
 		f.Written = p.Commit
 	}
-	earlier := strict.Map(d.like(), func(s *source) *results.File { return s.File })
-	if earlier = earlier[:len(earlier)-1]; f.Trials > 0 && len(earlier) > 0 {
-		f.Together = &Together{Conditions: medians.Of(r.conds, r.File, earlier...)}
+	if f.Trials > 0 && len(d.like()) > 1 {
+		f.Together = &Together{Conditions: d.pooled(r.conds)}
 	}
 	for _, c := range r.then.Claims {
 		if x.Holds(r.then, c) {
 			f.Claims = append(f.Claims, d.decide(c, f.Control))
 		}
-	}
-	if f.Control != nil {
-		f.Control.InRun = r.control != nil
 	}
 	return f
 }
@@ -120,6 +114,11 @@ func (d *decider) like() []*source {
 	})
 }
 
+// pooled sums up conditions over the runs of the last run's design.
+func (d *decider) pooled(conds []results.Condition) []medians.Summary {
+	return medians.Of(conds, &results.File{}, strict.Map(d.like(), func(s *source) *results.File { return s.File })...)
+}
+
 // same tells whether a run was made with the same claim as the last one.
 func (d *decider) same(s *source, c experiment.Claim) bool {
 	was, had := s.then.Claim(c.ID)
@@ -157,10 +156,11 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	case len(rec.conds) == 0:
 		return say(NotApplicable, "the run has no condition %s", setting.LimitTo(c.Where()))
 	case len(all) == 0 && c.Form() != experiment.BottleneckForm:
-		return say(NotApplicable, "the run has nothing to compare: it lacks levels of %s", setting.Phrase(cmp.Or(c.Over, c.Equals)))
+		return say(NotApplicable, "nothing to compare: the run lacks levels of %s", setting.Phrase(cmp.Or(c.Over, c.Equals)))
 	}
 	seen := rec.look(c, rec.needs(all))
-	lost, most := seen.without()
+	lost := len(seen.begun) - len(seen.blocks)
+	most := slices.MaxFunc(losses, func(a, b loss) int { return seen.lost[a] - seen.lost[b] })
 	out.Bounds, out.Blocks, out.Refused = rec.tallyBounds(), len(seen.begun), seen.lost[refused]
 	out.Mute, out.Visits = lost-out.Refused, visitsOf(seen.blocks)
 	out.Runs = len(strict.Collect(seen.begun, func(b block) *source { return b.of }))
@@ -173,7 +173,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 	v, level := p.verdict, rec.level/float64(max(1, len(all)))
 	if v == Confirmed && c.Absent() && !rec.shows(c) {
 		v = Open
-		why = fmt.Sprintf("no %s profile of these runs shows %s at all, so nothing shows that it is gone", c.Profile, c.Package)
+		why = fmt.Sprintf("no %s profile of these runs shows %s, so nothing shows that it is gone", c.Profile, c.Package)
 	}
 	for _, m := range all {
 		if says := m.follows(seen.blocks); says != "" && v != Open {
@@ -192,8 +192,8 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		if least := stats.Fewest(level / 2); out.Visits < least {
 			why += fmt.Sprintf("; that is of %s, and %d are the least that decide", words.Count(out.Visits, "visit"), least)
 		}
-		if out.VisitsNeeded > 0 {
-			why += fmt.Sprintf("; about %s would decide it, and lab reproduce makes them", words.Count(out.VisitsNeeded, "more visit"))
+		if n := out.VisitsNeeded; n > 0 {
+			why += fmt.Sprintf("; about %s would decide it, and lab reproduce makes them", words.Count(n, "more visit"))
 		}
 	}
 	return say(v, "%s", why)
@@ -214,7 +214,8 @@ func (rec *record) decide(c experiment.Claim, all []*comparison, seen sight, out
 		case confseq.Shown(p.votes.no, p.votes.all, rec.level/2):
 			p.verdict = Refuted
 		}
-		why = fmt.Sprintf("%s alone was the bottleneck in %d of %s", words.Resource(c.Bound), p.blocks.yes, words.Count(p.blocks.all, "block"))
+		why = fmt.Sprintf("%s alone was the bottleneck in %d of %s", words.Resource(c.Bound), p.blocks.yes,
+			words.Count(p.blocks.all, "block"))
 	} else {
 		compare(c, all, seen.blocks, rec.level/float64(len(all)))
 		w := worst(all)

@@ -26,6 +26,9 @@ func expect(t *testing.T, name string, got Claim, want Verdict, says string) {
 	}
 }
 
+// with is a claim in which one part is another.
+func with(claim, part, other string) string { return strings.Replace(claim, part, other, 1) }
+
 // times repeats a figure.
 func times(n int, v float64) []float64 { return slices.Repeat([]float64{v}, n) }
 

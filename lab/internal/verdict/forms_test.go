@@ -15,7 +15,7 @@ import (
 // A value is held against its band by the interval of its median block, also where it is what no ratio can have: 0.
 func TestValuesAgainstTheBand(t *testing.T) {
 	value := func(bars string) string {
-		return `{ id = "c", text = "t", why = "Made up.", kind = "value", metric = "processes", at = { workers = 1 }, ` + bars + ` }`
+		return with(sample.AsMany, `"workers", equals = "workers"`, `"processes", at = { workers = 1 }, `+bars)
 	}
 	for _, c := range []struct {
 		bars string
@@ -23,7 +23,7 @@ func TestValuesAgainstTheBand(t *testing.T) {
 		want Verdict
 		says string
 	}{
-		{"at_least = 3", []float64{3, 4, 5, 3, 9, 3, 3, 3}, Confirmed, "processes: 3.0 (3.0 to 9.0); 8 of 8 blocks lie at 3 or above"},
+		{"at_least = 3", []float64{3, 4, 5, 3, 9, 3, 3, 3}, Confirmed, "3.0 (3.0 to 9.0); 8 of 8 blocks lie at 3 or above"},
 		{"at_least = 3", []float64{3, 4, 5, 3, 9, 2, 3, 3}, Open, "7 of 8 blocks lie at 3 or above, and 1 does not"},
 		{"at_least = 3", []float64{0, 1, 2, 2, 2, 2, 2, 2}, Refuted, "0 of 8 blocks lie at 3 or above, and 8 do not"},
 		{"at_most = 3", []float64{0, 0, 3, 2, 1, 0, 0, 0}, Confirmed, ""},
@@ -57,18 +57,19 @@ func TestAValueMayEqualALevel(t *testing.T) {
 		want        Verdict
 		says        string
 	}{
-		{"exact", sample.AsMany, func(*results.File) {}, Confirmed, "all 2 comparisons hold; closest to the edge: workers where workers is 1: 1"},
-		{"one more", strings.Replace(sample.AsMany, ` }`, `, plus = 1 }`, 1), func(*results.File) {}, Refuted, "0 of 14 blocks lie at 2"},
+		{"exact", sample.AsMany, func(*results.File) {}, Confirmed,
+			"all 2 comparisons hold; closest to the edge: workers where workers is 1: 1"},
+		{"one more", with(sample.AsMany, ` }`, `, plus = 1 }`), func(*results.File) {}, Refuted, "0 of 14 blocks lie at 2"},
 		{"off in one condition", sample.AsMany, func(r *results.File) {
 			for i := range r.Trials {
 				r.Trials[i].Metrics["workers"] = 1
 			}
 		}, Refuted, "workers where workers is 2: 1; 0 of 14 blocks lie at 2, and 14 do not"},
 		{"one off in one trial", sample.AsMany, func(r *results.File) { r.Trials[11].Metrics["workers"] = 3 }, Confirmed,
-			"all 2 comparisons hold; closest to the edge: workers where workers is 2: 2; 13 of 14 blocks lie at 2, and 1 does not"},
-		{"one trial without the figure", sample.AsMany, func(r *results.File) { delete(r.Trials[0].Metrics, "workers") }, Confirmed,
+			"all 2 comparisons hold; closest to the edge: workers where workers is 2: 2; 13 of 14 blocks lie at 2, and 1"},
+		{"one without a figure", sample.AsMany, func(r *results.File) { delete(r.Trials[0].Metrics, "workers") }, Confirmed,
 			"in 1 of 14 blocks a figure that the claim rests on was not recorded"},
-		{"a setting that is the same in every trial", strings.Replace(sample.AsMany, `equals = "workers"`, `equals = "connections"`, 1),
+		{"a setting of every trial", with(sample.AsMany, `equals = "workers"`, `equals = "connections"`),
 			func(r *results.File) {
 				for i := range r.Trials {
 					r.Trials[i].Metrics["workers"] = 100
@@ -83,8 +84,8 @@ func TestAValueMayEqualALevel(t *testing.T) {
 }
 
 func TestSharesAgainstTheBand(t *testing.T) {
-	atMost := func(v string) string { return strings.Replace(sample.ATenth, "at_least = 0.1", "at_most = "+v, 1) }
-	const works = `{ id = "c", text = "t", why = "Made up.", kind = "share", profile = "cpu", work = "write", at_least = 0.4 }`
+	atMost := func(v string) string { return with(sample.ATenth, "at_least = 0.1", "at_most = "+v) }
+	const works = `{ id = "c", text = "t", why = "w", kind = "share", profile = "cpu", work = "write", at_least = 0.4 }`
 	for _, c := range []struct {
 		name, claim string
 		of          []float64
@@ -97,9 +98,9 @@ func TestSharesAgainstTheBand(t *testing.T) {
 		{"all below", sample.ATenth, []float64{0.01, 0, 0.05, 0.09, 0.02, 0.03, 0.03, 0}, Refuted, "0 of 8 blocks"},
 		{"at most, all below", atMost("0.1"), []float64{0.01, 0, 0.05, 0.1, 0.02, 0.03, 0.03, 0}, Confirmed, ""},
 		{"gone", atMost("0"), times(8, 0), Confirmed, "8 of 8 blocks lie at 0 % or below"},
-		{"one sample in one trial", atMost("0"), []float64{0, 0, 0, 1e-6, 0, 0, 0, 0}, Open, "7 of 8 blocks lie at 0 % or below, and 1 does not"},
+		{"one sample in one", atMost("0"), []float64{0, 0, 0, 1e-6, 0, 0, 0, 0}, Open, "7 of 8 blocks lie at 0 % or below"},
 		{"there all along", atMost("0"), times(8, 0.01), Refuted, ""},
-		{"a kind of work, at all levels", works, times(9, 0), Confirmed, "the share of writing in the CPU profile where index is "},
+		{"a kind of work, at all levels", works, times(9, 0), Confirmed, "of writing in the CPU profile where index is "},
 	} {
 		x := sample.ProfileDesign(t, c.claim)
 		c.says = strings.ReplaceAll(c.says, " %", "\u00a0%")
@@ -113,7 +114,7 @@ func TestSharesAgainstTheBand(t *testing.T) {
 		}
 		expect(t, name, one(x, r), want, says)
 	}
-	each("without profiles", NotApplicable, "in 12 of 12 blocks a figure", func(_ int, t *results.Trial) { t.Profiles = nil })
+	each("without", NotApplicable, "in 12 of 12 blocks a figure", func(_ int, t *results.Trial) { t.Profiles = nil })
 	each("one without", Confirmed, "in 1 of 12 blocks a figure", func(i int, t *results.Trial) {
 		if i == 0 {
 			t.Profiles = nil
@@ -163,7 +164,7 @@ func TestABottleneckIsAskedOfEachBlock(t *testing.T) {
 			if c.bound != "" && c.bound != bound || bound == "client-cpu" && c.name == "beside another" {
 				continue
 			}
-			x := sample.Design(t, "", strings.Replace(sample.WireWall, "wire", bound, 1))
+			x := sample.Design(t, "", with(sample.WireWall, "wire", bound))
 			r := sample.Ratios(x, times(16, 1)...)
 			r.Topology = results.Topology{Kind: "netns", LineRateBps: 5e8}
 			for i := range r.Trials {
@@ -190,7 +191,7 @@ func TestABottleneckIsAskedOfEachBlock(t *testing.T) {
 		}
 	}
 	// Kept to some levels, it asks of those only.
-	x := sample.Design(t, "", strings.Replace(sample.WireWall, `bound = "wire"`, `bound = "client-cpu", at = { workers = 2 }`, 1))
+	x := sample.Design(t, "", with(sample.WireWall, `"wire"`, `"client-cpu", at = { workers = 2 }`))
 	r := sample.Ratios(x, times(9, 1)...)
 	for i := range r.Trials {
 		if r.Trials[i].Condition == "c2" {

@@ -1,42 +1,24 @@
 package verdict
 
 import (
-	"maps"
+	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
 // A Question is everything that measured runs have asked under one experiment's
 // name, and so what divides stats.Alpha. A design that was changed after its first
 // run is a second try at the question, and a claim that was withdrawn could have
 // been decided wrongly all the same: neither leaves the account.
-type Question struct {
-	nth    map[string]int            // by digest of the design, from 1
-	claims map[string]map[string]int // cores needed, by design and digest of the claim's bars
-}
+type Question struct{ designs []*experiment.Experiment } // of runs, oldest first
 
 // Asked gathers what runs asked. They are of one experiment, on any hosts, oldest
 // first. Runs that measured nothing asked nothing.
 func Asked(runs []Run) *Question {
-	q := &Question{map[string]int{}, map[string]map[string]int{}}
-	for _, r := range runs {
-		if len(r.File.Trials) == 0 {
-			continue
-		}
-		design := r.Then.Design()
-		if q.nth[design] == 0 {
-			q.nth[design], q.claims[design] = len(q.nth)+1, map[string]int{}
-		}
-		addClaims(q.claims[design], r.Then)
-	}
-	return q
-}
-
-func addClaims(to map[string]int, x *experiment.Experiment) {
-	for _, c := range x.Claims {
-		to[x.Bars(c)] = x.Needs(c).Cores
-	}
+	measured := strict.Filter(runs, func(r Run) bool { return len(r.File.Trials) > 0 })
+	return &Question{strict.Map(measured, func(r Run) *experiment.Experiment { return r.Then })}
 }
 
 // Part says which design of the question an experiment is, and how many claims
@@ -44,19 +26,20 @@ func addClaims(to map[string]int, x *experiment.Experiment) {
 // run of the design was made with, and the experiment's own. A claim that needs
 // more cores cannot get a wrong verdict there and is not counted.
 func (q *Question) Part(x *experiment.Experiment, cores int) (nth, claims int) {
-	design := x.Design()
-	all := map[string]int{}
-	maps.Copy(all, q.claims[design])
-	addClaims(all, x)
-	for _, needs := range all {
-		if needs <= cores {
-			claims++
+	var digests []string
+	own, bars := x.Design(), map[string]bool{}
+	for _, then := range append(slices.Clone(q.designs), x) {
+		digest := then.Design()
+		if !slices.Contains(digests, digest) {
+			digests = append(digests, digest)
+		}
+		for _, c := range then.Claims {
+			if digest == own && then.Needs(c).Cores <= cores {
+				bars[then.Bars(c)] = true
+			}
 		}
 	}
-	if nth = q.nth[design]; nth == 0 {
-		nth = len(q.nth) + 1
-	}
-	return nth, claims
+	return 1 + slices.Index(digests, own), len(bars)
 }
 
 // Least is how many visits decide the claims of an experiment on a host with so many cores, if all of them

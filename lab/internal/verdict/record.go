@@ -19,16 +19,15 @@ type source struct {
 	// control is the A/A control. It is not a level, and no comparison of a claim uses it.
 	control *results.Condition
 	valid   map[string]map[int]results.Trial // the valid trial, by condition and block
-	gates   map[string]map[int][]string      // that refused a trial, by condition and block
 	ids     map[string]string                // of conditions, by the key of their levels
 	stays   map[int]results.Stay             // the time of each block
 }
 
 func newSource(run Run) *source {
-	s := &source{File: run.File, then: run.Then, valid: map[string]map[int]results.Trial{},
-		gates: map[string]map[int][]string{}, ids: map[string]string{}, stays: run.File.Stays()}
+	s := &source{File: run.File, then: run.Then, valid: map[string]map[int]results.Trial{}, ids: map[string]string{},
+		stays: run.File.Stays()}
 	for _, c := range s.Conditions {
-		s.valid[c.ID], s.gates[c.ID] = map[int]results.Trial{}, map[int][]string{}
+		s.valid[c.ID] = map[int]results.Trial{}
 		if c.ControlOf == "" {
 			s.conds = append(s.conds, c)
 			s.ids[c.Levels.Key()] = c.ID
@@ -38,16 +37,11 @@ func newSource(run Run) *source {
 	}
 	slices.SortStableFunc(s.conds, func(a, b results.Condition) int { return a.Levels.Compare(b.Levels, setting.Names()) })
 	for _, t := range s.Trials {
-		if s.valid[t.Condition] == nil {
-			continue // of no condition of the run
-		}
-		for _, why := range t.Reasons {
-			s.gates[t.Condition][t.Block] = append(s.gates[t.Condition][t.Block], why.Gate)
-		}
+		of := s.valid[t.Condition] // nil for a trial of no condition of the run
 		// At most one trial of a condition in a block is valid. Keeping the first makes sure
 		// that no later one replaces it.
-		if _, ok := s.valid[t.Condition][t.Block]; t.Valid && !ok {
-			s.valid[t.Condition][t.Block] = t
+		if _, ok := of[t.Block]; of != nil && t.Valid && !ok {
+			of[t.Block] = t
 		}
 	}
 	return s
@@ -63,14 +57,11 @@ type block struct {
 	first  bool // whether it is the first of its visit, which votes
 }
 
-// begun lists the blocks of runs that have any trial of a level, valid or not.
+// begun lists the blocks of runs that have any trial, valid or not.
 func begun(runs []*source) (out []block) {
 	var stays []results.Stay
 	for _, s := range runs {
-		numbers := strict.Collect(strict.Filter(s.Trials, func(t results.Trial) bool {
-			return s.control == nil || t.Condition != s.control.ID
-		}), func(t results.Trial) int { return t.Block })
-		for _, n := range slices.Sorted(maps.Keys(numbers)) {
+		for _, n := range slices.Sorted(maps.Keys(s.stays)) {
 			out, stays = append(out, block{of: s, number: n}), append(stays, s.stays[n])
 		}
 	}

@@ -36,24 +36,25 @@ func TestBlocksOfSeveralRunsCountTogether(t *testing.T) {
 		c.Effects[0].Low != 1.8 || c.Effects[0].High != 2.1 {
 		t.Errorf("together: %+v", c)
 	}
-	if r := f.Record; r == nil || !slices.Equal(r.Runs, []string{"a", "b"}) || r.Blocks != 8 || r.Nth != 1 || r.Claims != 1 {
+	if r := f.Record; !slices.Equal(r.Runs, []string{"a", "b"}) || r.Blocks != 8 || r.Nth != 1 || r.Claims != 1 {
 		t.Errorf("record %+v", r)
 	}
-	if f.Run != "b" || f.Blocks != 4 || f.Trials != 8 || f.Conditions[0].Trials != 4 || f.Together.Conditions[0].Trials != 8 {
+	if f.Run != "b" || f.Blocks != 4 || f.Conditions[0].Trials != 4 || f.Together.Conditions[0].Trials != 8 {
 		t.Errorf("%s: %d blocks, %d trials, %d of c1", f.Run, f.Blocks, f.Trials, f.Conditions[0].Trials)
 	}
 	// A decided claim may become open again: the present interval counts.
-	expect(t, "later", claimsOf(x, a, b, runOf(x, "c", 1, 1, 1))[0], Open, "8 of 11 blocks lie at 1.5 or above, and 3 do not")
+	expect(t, "later", claimsOf(x, a, b, runOf(x, "c", 1, 1, 1))[0], Open, "8 of 11 blocks lie at 1.5 or above, and 3 do")
 }
 
 // A run decides the claims that it was made with, in the designs that still have them. Others count apart.
 func TestOnlyRunsOfTheSameClaimCount(t *testing.T) {
 	cost := sample.Rename(sample.FlatCost, "cost")
 	x := sample.Design(t, "", sample.AtLeast, cost)
-	other := sample.Design(t, "", strings.Replace(sample.AtLeast, "1.5", "1.4", 1), cost)       // another bar
+	other := sample.Design(t, "", with(sample.AtLeast, "1.5", "1.4"), cost)                     // another bar
 	third := sample.Design(t, `{ name = "workers", levels = [1, 2, 4] }`, sample.AtLeast, cost) // another design
 	six := times(6, 2)
-	f := Decide(x, sample.Machine, []Run{runOf(other, "was", six...), runOf(third, "more", six...), runOf(x, "now", six...)})
+	was, more, is := runOf(other, "was", six...), runOf(third, "more", six...), runOf(x, "now", six...)
+	f := Decide(x, sample.Machine, []Run{was, more, is})
 	if c := f.Claims[0]; c.Blocks != 6 || c.Runs != 1 {
 		t.Errorf("the claim that was changed: %+v", c)
 	}
@@ -71,10 +72,10 @@ func TestOnlyRunsOfTheSameClaimCount(t *testing.T) {
 // still decides that.
 func TestWhatARunLeftOutDoesNotApply(t *testing.T) {
 	levels := func(id, of string) string {
-		return sample.Rename(strings.Replace(sample.FlatCost, "margin", of+"margin", 1), id)
+		return sample.Rename(with(sample.FlatCost, "margin", of+"margin"), id)
 	}
-	x := sample.Design(t, `{ name = "workers", levels = [1, 2, 4] }`, levels("all", ""), levels("two", "levels = [1, 4], "),
-		levels("gone", "levels = [1, 2], "))
+	x := sample.Design(t, `{ name = "workers", levels = [1, 2, 4] }`, levels("all", ""),
+		levels("two", "levels = [1, 4], "), levels("gone", "levels = [1, 2], "))
 	same := func(setting.Levels, int) sample.Figures { return sample.Figures{sample.Cost: 1, sample.Rps: 1} }
 	out := setting.Levels{setting.Workers: setting.Int(2)}
 	whole, less := sample.Run(x, 14, same), sample.Run(x.Without(out), 14, same)
@@ -103,7 +104,8 @@ func TestWhatARunLeftOutDoesNotApply(t *testing.T) {
 // A withdrawn claim could have been decided wrongly: it keeps its part of the error, on whichever host it was measured.
 // A claim that needs more cores than the host has takes no part.
 func TestTheClaimsOfADesignDivideTheError(t *testing.T) {
-	then := sample.Design(t, "", sample.AtLeast, sample.Rename(sample.FlatCost, "gone"), sample.Rename(sample.AsMany, "count"))
+	gone, count := sample.Rename(sample.FlatCost, "gone"), sample.Rename(sample.AsMany, "count")
+	then := sample.Design(t, "", sample.AtLeast, gone, count)
 	now := sample.Design(t, "", sample.AtLeast)
 	old, eight := runOf(then, "old", 2), runOf(now, "now", times(8, 2)...)
 	if f := Decide(now, sample.Machine, []Run{eight}); f.Claims[0].Verdict != Confirmed || f.Record.Claims != 1 {
@@ -114,7 +116,7 @@ func TestTheClaimsOfADesignDivideTheError(t *testing.T) {
 		t.Errorf("%+v, %+v", f.Claims[0], f.Record)
 	}
 	// A bar that was moved is another claim; the same claim under another name is not.
-	moved := sample.Design(t, "", strings.Replace(sample.AtLeast, "1.5", "1.4", 1), sample.Rename(sample.AtLeast, "same"))
+	moved := sample.Design(t, "", with(sample.AtLeast, "1.5", "1.4"), sample.Rename(sample.AtLeast, "same"))
 	if _, claims := Asked([]Run{runOf(moved, "moved", 2)}).Part(now, 4); claims != 2 {
 		t.Errorf("%d claims", claims)
 	}
@@ -152,9 +154,10 @@ func TestLaterDesignsOfAQuestionHaveLess(t *testing.T) {
 // Whatever a run has lost, each claim has a verdict with a reason.
 func TestRunsThatLostAnythingHaveVerdicts(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(8, 8))
-	x := sample.ProfileDesign(t, sample.ATenth, sample.Rename(strings.Replace(sample.ATenth, "at_least = 0.1", "at_most = 0", 1), "gone"),
+	gone := with(sample.ATenth, "at_least = 0.1", "at_most = 0")
+	x := sample.ProfileDesign(t, sample.ATenth, sample.Rename(gone, "gone"),
 		sample.Rename(strings.ReplaceAll(sample.IsFlat, "workers", "index"), "flat"), sample.Rename(sample.WireWall, "wall"),
-		sample.Rename(strings.Replace(sample.AsMany, `equals = "workers"`, `equals = "connections"`, 1), "count"))
+		sample.Rename(with(sample.AsMany, `equals = "workers"`, `equals = "connections"`), "count"))
 	lose := []func(*results.Trial){
 		func(t *results.Trial) { sample.Spoil(t) },
 		func(t *results.Trial) { t.Profiles = nil },

@@ -5,6 +5,8 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/medians"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -28,10 +30,9 @@ type Relative struct {
 // A RelativeRow is one condition's ratio to the one that differs from it only
 // in the level that all are relative to; that one has a row without a ratio.
 type RelativeRow struct {
-	Level  string         `json:"level"`            // as pages print it
-	Base   bool           `json:"base,omitempty"`   // whether it is what others are relative to
-	Bounds map[string]int `json:"bounds,omitempty"` // number of its valid trials by bound
-	Walls  string         `json:"walls,omitempty"`  // the same in words; absent if the server's CPU bounded all
+	Level string `json:"level"`           // as pages print it
+	Base  bool   `json:"base,omitempty"`  // whether it is what others are relative to
+	Walls string `json:"walls,omitempty"` // its valid trials by bound; absent if the server's CPU bounded all
 	// OwnText is the ratio without the client's part in either server's CPU time,
 	// and ClientText that part of this one; absent where it was not gauged.
 	OwnText    string `json:"own_text,omitempty"`
@@ -46,17 +47,13 @@ const receiveShare = "client_receive_share"
 
 // own fills in the ratio without the client's part in the CPU time of either server, given what runs gauged of both.
 // The error of the gauge is not in the ratio, which so has no interval.
-func (row *RelativeRow) own(of, base []float64) {
-	if len(of) == 0 {
+func (row *RelativeRow) own(of, base *float64) {
+	if of == nil {
 		return
 	}
-	part := stats.Median(of)
-	row.ClientText = words.Grouped(100*part, 0) + " %"
-	if row.Base || len(base) == 0 {
-		return
-	}
-	if rest := 1 - stats.Median(base); rest > 0 {
-		row.OwnText = words.Ratio(row.Ratio*(1-part)/rest, 0, 0).Text
+	row.ClientText = words.Grouped(100**of, 0) + " %"
+	if !row.Base && base != nil && *base < 1 {
+		row.OwnText = words.Ratio(row.Ratio*(1-*of)/(1-*base), 0, 0).Text
 	}
 }
 
@@ -68,16 +65,21 @@ func (d *decider) relative() *Relative {
 	if asked == nil {
 		return nil
 	}
-	runs := strict.Filter(d.like(), func(s *source) bool { return len(s.Trials) > 0 })
+	rec := &record{runs: d.like(), conds: x.Conditions()}
+	sums := map[string]medians.Summary{}
+	for _, sum := range d.pooled(strict.Map(rec.conds, func(of setting.Levels) results.Condition {
+		return results.Condition{Levels: of}
+	})) {
+		sums[sum.Levels.Key()] = sum
+	}
 	claim := experiment.Claim{Kind: experiment.Ratio, Metric: asked.Metric, Over: asked.Over}
 	out := &Relative{Metric: asked.Metric, Over: asked.Over, To: setting.LevelCell(asked.Level())}
-	for _, levels := range x.Conditions() {
-		rec := &record{runs: runs, conds: []setting.Levels{levels}}
+	for _, levels := range rec.conds {
 		base := levels.With(setting.Levels{asked.Over: asked.Level()})
 		m := &comparison{metric: asked.Metric, over: asked.Over, a: levels, b: base, band: band{0, math.Inf(1)}}
 		seen := rec.look(claim, rec.needs([]*comparison{m}))
 		compare(claim, []*comparison{m}, seen.blocks, stats.Alpha)
-		row := RelativeRow{Level: setting.LevelCell(levels[asked.Over]), Base: levels.Key() == base.Key(), Bounds: rec.tallyBounds()}
+		row := RelativeRow{Level: setting.LevelCell(levels[asked.Over]), Base: levels.Key() == base.Key()}
 		switch {
 		case row.Base:
 			row.Metric, row.A = asked.Metric, setting.Levels{asked.Over: levels[asked.Over]}
@@ -89,10 +91,10 @@ func (d *decider) relative() *Relative {
 			_, row.Ends = words.Change(row.Ratio, row.Low, row.High)
 		}
 		if asked.OwnWork {
-			row.own(rec.gauged(levels), rec.gauged(base))
+			row.own(sums[levels.Key()].Metrics[receiveShare].Median, sums[base.Key()].Metrics[receiveShare].Median)
 		}
-		if len(row.Bounds) > 1 || row.Bounds[string(gate.BoundServerCPU)] == 0 {
-			row.Walls = words.Bounds(row.Bounds, true)
+		if bounds := sums[levels.Key()].Bounds; len(bounds) > 1 || bounds[string(gate.BoundServerCPU)] == 0 {
+			row.Walls = words.Bounds(bounds, true)
 		}
 		out.Rows = append(out.Rows, row)
 	}
@@ -100,16 +102,4 @@ func (d *decider) relative() *Relative {
 		return nil
 	}
 	return out
-}
-
-// gauged lists what the runs gauged of a condition's client's part.
-func (rec *record) gauged(levels setting.Levels) (parts []float64) {
-	for _, s := range rec.runs {
-		for _, t := range s.at(levels) {
-			if v, ok := t.Metrics[receiveShare]; ok {
-				parts = append(parts, v)
-			}
-		}
-	}
-	return parts
 }

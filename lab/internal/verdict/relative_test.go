@@ -46,17 +46,20 @@ func said(r *Relative) string {
 }
 
 // A request costs two workers 1, one half of that, and four between 2.9 and 3.1 times as
-// much. With eight blocks the interval is from the least to the greatest.
+// much. The table is of all runs of the design, as the claims are: with eight blocks the
+// interval is from the least to the greatest.
 func TestATableRelativeToOneLevel(t *testing.T) {
 	x := asking(t)
-	r := sample.Run(x, 8, func(ls setting.Levels, b int) sample.Figures {
-		n, _ := ls[setting.Workers].Int()
-		v := map[int64]float64{1: 0.5, 2: 1, 4: []float64{2.9, 2.95, 3, 3, 3, 3, 3.05, 3.1}[b-1]}[n]
-		return sample.Figures{sample.Cost: sample.Base(b) * v, sample.Rps: 1}
-	})
-	r.SchemaVersion = 2
-	sample.Bound(&r.Trials[0], gate.BoundClientCPU)
-	got := Decide(x, sample.Machine, []Run{{r, x}}).Relative
+	of := func(day int, four ...float64) Run {
+		return Run{sample.Day(sample.Run(x, 4, func(ls setting.Levels, b int) sample.Figures {
+			n, _ := ls[setting.Workers].Int()
+			v := map[int64]float64{1: 0.5, 2: 1, 4: four[b-1]}[n]
+			return sample.Figures{sample.Cost: sample.Base(b) * v, sample.Rps: 1}
+		}), day), x}
+	}
+	runs := []Run{of(0, 2.9, 2.95, 3, 3), of(1, 3, 3, 3.05, 3.1)}
+	sample.Bound(&runs[0].File.Trials[0], gate.BoundClientCPU)
+	got := Decide(x, sample.Machine, runs).Relative
 	if got == nil {
 		t.Fatal("there is no table")
 	}
@@ -66,32 +69,14 @@ func TestATableRelativeToOneLevel(t *testing.T) {
 	}
 
 	// The base's trial of a block is invalid, and so is all that one worker did.
-	for i := range r.Trials {
-		if trial := &r.Trials[i]; trial.Condition == "c1" || trial.Condition == "c2" && trial.Block == 3 {
-			trial.Valid = false
+	for day, run := range runs {
+		for i := range run.File.Trials {
+			t := &run.File.Trials[i]
+			t.Valid = t.Condition != "c1" && (t.Condition != "c2" || day > 0 || t.Block != 3)
 		}
 	}
-	if got, want := said(Decide(x, sample.Machine, []Run{{r, x}}).Relative),
-		"2 base ; 4 3.00 (2.90 to 3.10) of 7 "; got != want {
+	if got, want := said(Decide(x, sample.Machine, runs).Relative), "2 base ; 4 3.00 (2.90 to 3.10) of 7 "; got != want {
 		t.Errorf("%s\nwant %s", got, want)
-	}
-}
-
-// The table is of all runs of the design, as the claims are.
-func TestTheTableIsOfTheRecord(t *testing.T) {
-	x := asking(t)
-	of := func(four float64) Run {
-		return Run{sample.Run(x, 4, func(ls setting.Levels, b int) sample.Figures {
-			n, _ := ls[setting.Workers].Int()
-			return sample.Figures{sample.Cost: sample.Base(b) * map[int64]float64{1: 1, 2: 1, 4: four}[n], sample.Rps: 1}
-		}), x}
-	}
-	first, second := of(2), of(4)
-	sample.Day(second.File, 1)
-	second.File.Run = "s"
-	if got := Decide(x, sample.Machine, []Run{first,
-		second}).Relative.Rows[2]; got.Pairs != 8 || got.Low != 2 || got.High != 4 {
-		t.Errorf("%d blocks from %v to %v, want 8 from 2 to 4", got.Pairs, got.Low, got.High)
 	}
 }
 

@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/profile"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -83,10 +86,7 @@ func (m *comparison) unit() string {
 
 // median is that of a value or, if only a limit is known, of the limit.
 func (m *comparison) median() float64 {
-	if len(m.nominal) == m.blocks.all {
-		return stats.Median(m.nominal)
-	}
-	return stats.Median(m.all.most)
+	return stats.Median(strict.Map(m.all, func(r results.Reading) float64 { return *cmp.Or(r.Nominal, &r.High) }))
 }
 
 // effect is a ratio as files have it.
@@ -106,7 +106,7 @@ func (m *comparison) effect(begun int) Effect {
 		return e
 	}
 	if low, high := m.medians(); m.exact() {
-		e.Ratio = words.Digits(stats.Median(m.nominal))
+		e.Ratio = words.Digits(m.median())
 		e.Words = words.Ratio(e.Ratio, e.Low, e.High)
 		e.Change, _ = words.Change(e.Ratio, e.Low, e.High)
 	} else {
@@ -116,7 +116,8 @@ func (m *comparison) effect(begun int) Effect {
 			e.Interval = words.Range(e.Low, words.Known(e.High))
 		}
 	}
-	if least, most := m.all.ends(); !m.known && e.Pairs > 1 && (least > 0 || !math.IsInf(most, 1)) {
+	low, high := ends(m.all)
+	if least, most := slices.Min(low), slices.Max(high); !m.known && e.Pairs > 1 && (least > 0 || !math.IsInf(most, 1)) {
 		e.Spread = "blocks from " + words.Range(finite(least), words.Known(finite(most)))
 	}
 	return e
@@ -135,7 +136,7 @@ func finite(v float64) float64 {
 func (e Effect) Names() string {
 	out := words.Metric(e.Metric)
 	for factor, a := range e.A { // there is exactly one
-		out = fmt.Sprintf("%s with %s over that with %s", out, setting.JoinLevel(factor, a), setting.JoinOther(factor, e.B[factor]))
+		out += " with " + setting.JoinLevel(factor, a) + " over that with " + setting.JoinOther(factor, e.B[factor])
 	}
 	if at := setting.LimitTo(e.At); at != "" {
 		return out + ", " + at

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -33,7 +34,8 @@ const (
 	nought           loss = "a figure is zero, so there is no ratio"
 )
 
-var losses = []loss{refused, sharedCores, otherBottleneck, clientBottleneck, clientUnseen, serverBottleneck, missing, nought}
+var losses = []loss{refused, sharedCores, otherBottleneck, clientBottleneck, clientUnseen, serverBottleneck, missing,
+	nought}
 
 // A sight is what became of the blocks that were begun.
 type sight struct {
@@ -57,10 +59,11 @@ func (rec *record) look(c experiment.Claim, conds []setting.Levels) sight {
 			continue
 		}
 		s.lost[why]++
-		for _, levels := range conds {
-			if _, valid := b.of.at(levels)[b.number]; !valid {
-				for _, name := range b.of.gates[b.of.ids[levels.Key()]][b.number] {
-					s.faults[name]++
+		for _, t := range b.of.Trials {
+			of := func(levels setting.Levels) bool { return b.of.ids[levels.Key()] == t.Condition }
+			if t.Block == b.number && !t.Valid && slices.ContainsFunc(conds, of) {
+				for _, why := range t.Reasons {
+					s.faults[why.Gate]++
 				}
 			}
 		}
@@ -140,16 +143,6 @@ func (s *source) alone(c experiment.Claim, trials []results.Trial) (is, known bo
 		}
 	}
 	return is, known
-}
-
-// without counts the blocks that have no vote, and gives the reason that most of them have.
-func (s sight) without() (n int, most loss) {
-	for _, why := range losses {
-		if n += s.lost[why]; s.lost[why] > s.lost[most] {
-			most = why
-		}
-	}
-	return n, most
 }
 
 // says lists why blocks have no vote: "in 4 of 24 blocks a fault refused a trial (errors 4)"; empty if all have one.

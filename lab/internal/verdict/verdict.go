@@ -11,14 +11,13 @@
 // holds, outside it falls, else it is open. One comparison that falls refutes the claim;
 // if all hold, it is confirmed. A bottleneck is asked of each block, and the share of yes is
 // decided by the same bet, half of the error for either answer. So a verdict never
-// contradicts the interval beside it: they are one thing.
+// contradicts the interval beside it: they are one thing. Only the first block of each
+// visit (results.Visits) votes; the others are shown.
 //
 // A block of which a fault refused a trial enters no bet. One has no vote either where the
-// figures are the client's, a figure is missing, or what the claim needs was not so. How
-// many there were is said. What is dropped is a selection, which can follow a condition: a
+// figures are the client's, a figure is missing, or what the claim needs was not so. What
+// is dropped is a selection, which can follow a condition. So it is counted and said, and a
 // claim of which more than MostLost of the blocks have no vote stays open.
-//
-// Only the first block of each visit (results.Visits) votes; the others are shown.
 //
 // The probability that an experiment's question gets any wrong verdict on a machine is
 // at most stats.Alpha over all the designs that it was ever asked with: the jth design
@@ -26,8 +25,7 @@
 // made with divide this equally, withdrawn ones too, but for those that need more cores
 // than the machine has. A claim of k comparisons gives each a kth of its part. All this
 // holds whenever and for whatever reason a run stops. The present interval decides, so
-// further visits may open a decided claim again. campaign_test.go counts the wrong
-// verdicts of made-up campaigns.
+// further visits may open a decided claim again.
 //
 // Two further rules can only take decisions away. If the A/A controls (the same levels
 // measured twice) differ, nothing is decided. If what others ran on the cores follows one
@@ -86,8 +84,7 @@ func (v Verdict) Meaning() string {
 
 // A File has what the record said about all claims of a run once that run was
 // added, and the figures of its conditions. Package pages fills in what pages show of
-// it. It is derived: `lab derive` makes it from the results files. The file of a
-// host's newest run has the present state of the record.
+// it. The file of a host's newest run has the present state of the record.
 type File struct {
 	SchemaVersion int               `json:"schema_version"`
 	Experiment    string            `json:"experiment"`
@@ -110,9 +107,7 @@ type File struct {
 	Relative      *Relative         `json:"relative,omitempty"` // absent where the design asks for none
 	// Together has the figures of all blocks of the record; absent where that is this run alone.
 	Together *Together `json:"together,omitempty"`
-	// Design is the SHA-256 of the experiment's file as it was when the run was
-	// made, which git has.
-	Design string `json:"design,omitempty"`
+	Design   string    `json:"design,omitempty"` // SHA-256 of the experiment's file as it was when the run was made
 	// Written is the commit that had the experiment's file before the run, by what
 	// the run recorded. It is absent for a run without trials, and for one that says
 	// that files differed from its commit. `lab check` asks git whether it is true.
@@ -192,7 +187,7 @@ type Effect struct {
 	BandHigh    float64 `json:"band_high,omitempty"` // as BandLow
 	words.Words         // of the ratio
 	Change      string  `json:"change,omitempty"` // the ratio as a change in percent, "+35"
-	Spread      string  `json:"spread,omitempty"` // how far the blocks' ratios lie apart, where they are too few for an interval
+	Spread      string  `json:"spread,omitempty"` // of the blocks, where they are too few for an interval
 }
 
 // HasInterval reports whether there is an interval; one of its ends may be open.

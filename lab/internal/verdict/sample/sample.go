@@ -18,14 +18,12 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Names of metrics.
+// Names of metrics, and of the package whose lock is waited for.
 const (
 	Rps  = "throughput_rps"
 	Cost = "server_cpu_per_request_s"
+	Lock = "github.com/brianvoe/gofakeit"
 )
-
-// Lock is the package whose lock is waited for.
-const Lock = "github.com/brianvoe/gofakeit"
 
 // head begins a claim.
 const head = `{ id = "c", text = "t", why = "Made up.", `
@@ -40,7 +38,8 @@ const (
 	Rises     = head + `kind = "monotonic", metric = "throughput_rps", over = "workers", margin = 0.1 }`
 	WireWall  = head + `kind = "bound", bound = "wire" }`
 	AsMany    = head + `kind = "value", metric = "workers", equals = "workers" }`
-	ATenth    = head + `kind = "share", profile = "block", package = "` + Lock + `", at = { index = "gofakeit" }, at_least = 0.1 }`
+	ATenth    = head + `kind = "share", profile = "block", package = "` + Lock + `", at = { index = "gofakeit" }, ` +
+		`at_least = 0.1 }`
 )
 
 // Rename gives a claim another id.
@@ -85,8 +84,7 @@ type Figures = map[string]float64
 // Bound gives a trial the figures of one bottleneck, and room at the others. For
 // gate.BoundUnknown it removes the figures of all.
 func Bound(t *results.Trial, b gate.Bound) {
-	m := Figures{}
-	maps.Copy(m, t.Metrics)
+	m := maps.Clone(t.Metrics)
 	for _, wall := range []string{"client_thread_busy_max", "client_cores_busy", "server_cores_busy", "line_rate_share"} {
 		delete(m, wall)
 	}
