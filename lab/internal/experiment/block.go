@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -18,22 +19,14 @@ type Block struct {
 	WarmupS float64 `toml:"warmup_s" json:"warmup_s"` // seconds of load on each server before its first slot
 }
 
-// A times tells which keys about time a file has, whatever their values.
-type times struct {
-	BudgetS any `toml:"budget_s"`
-	Block   any `toml:"block"`
-}
-
 // timed checks all durations of the design.
-func (x *Experiment) timed(has times) error {
-	switch {
-	case has.BudgetS == nil:
-		return errors.New("budget_s is missing: say how many seconds a run may go on while a claim is undecided")
-	case has.Block == nil:
-		return errors.New("block is missing: write a table [block] with slot_s, rounds and warmup_s")
-	}
+func (x *Experiment) timed() error {
 	b := x.Block
 	switch {
+	case x.BudgetS == 0:
+		return errors.New("budget_s is missing, or 0: say how many seconds a run may go on while a claim is undecided")
+	case b == Block{}:
+		return errors.New("block is missing, or empty: write a table [block] with slot_s, rounds and warmup_s")
 	case !(x.BudgetS > 0 && x.BudgetS <= 86400):
 		return fmt.Errorf("budget_s = %v: above 0 and up to 86400 seconds, which is a day", x.BudgetS)
 	case !(b.SlotS > 0 && b.SlotS <= 60):
@@ -67,10 +60,7 @@ func Generator(s setting.Levels) string {
 
 // ProfileS is how long each server is profiled, in seconds; 0 where it is not.
 func (x *Experiment) ProfileS() float64 {
-	if x.Profile == nil {
-		return 0
-	}
-	return x.Profile.Seconds
+	return cmp.Or(x.Profile, &Profile{}).Seconds
 }
 
 // Groups gives the conditions whose servers are up at once, as indexes into

@@ -8,14 +8,14 @@ import (
 
 func TestRefusesABlockThatCouldNotBeRun(t *testing.T) {
 	for _, c := range []struct{ name, old, new, says string }{
-		{"no budget", "budget_s = 60\n", "", "budget_s is missing: say how many seconds"},
-		{"a budget of nothing", "budget_s = 60", "budget_s = 0", "budget_s = 0: above 0"},
+		{"no budget", "budget_s = 60\n", "", "budget_s is missing, or 0: say how many seconds"},
+		{"a budget of nothing", "budget_s = 60", "budget_s = 0", "budget_s is missing, or 0"},
 		{"a budget of more than a day", "budget_s = 60", "budget_s = 86401", "budget_s = 86401: above 0 and up to 86400"},
 		{"a budget that is no number", "budget_s = 60", "budget_s = nan", "budget_s = NaN"},
 		{"an endless budget", "budget_s = 60", "budget_s = inf", "budget_s = +Inf"},
 		{"no block", "[block]\nslot_s = 0.1\nrounds = 6\nwarmup_s = 0.2\n", "",
-			"block is missing: write a table [block] with slot_s, rounds and warmup_s"},
-		{"an empty block", "slot_s = 0.1\nrounds = 6\nwarmup_s = 0.2\n", "", "block.slot_s = 0"},
+			"block is missing, or empty: write a table [block] with slot_s, rounds and warmup_s"},
+		{"an empty block", "slot_s = 0.1\nrounds = 6\nwarmup_s = 0.2\n", "", "block is missing, or empty"},
 		{"a negative slot", "slot_s = 0.1", "slot_s = -0.1", "block.slot_s = -0.1: above 0 and up to 60"},
 		{"a slot of more than a minute", "slot_s = 0.1", "slot_s = 60.5", "block.slot_s = 60.5"},
 		{"a slot that is no number", "slot_s = 0.1", "slot_s = nan", "block.slot_s = NaN"},

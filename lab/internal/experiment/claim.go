@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -84,23 +85,11 @@ func (c Claim) Form() Form {
 
 // Edges are the bars of a ratio or a value; infinite where there is none.
 func (c Claim) Edges() (low, high float64) {
-	low, high = math.Inf(-1), math.Inf(1)
-	if c.AtLeast != nil {
-		low = *c.AtLeast
-	}
-	if c.AtMost != nil {
-		high = *c.AtMost
-	}
-	return low, high
+	return *cmp.Or(c.AtLeast, new(math.Inf(-1))), *cmp.Or(c.AtMost, new(math.Inf(1)))
 }
 
 // More is what is added to the level that a value equals.
-func (c Claim) More() int64 {
-	if c.Plus == nil {
-		return 0
-	}
-	return *c.Plus
-}
+func (c Claim) More() int64 { return *cmp.Or(c.Plus, new(int64)) }
 
 // Absent tells whether the claim says that a package is gone from a profile.
 func (c Claim) Absent() bool { return c.Package != "" && c.AtMost != nil && *c.AtMost == 0 }
@@ -152,18 +141,14 @@ var kinds = strict.Embedded[struct {
 	Server     map[string]string // meanings of a server's keys
 }](text)
 
+// every are the fields that all kinds take.
+var every = []string{"", "id", "kind", "text", "why", "about", "needs", "at"}
+
 // given names the fields that a claim has of those that some kinds take and others do not.
 func (c *Claim) given() (names []string) {
-	for _, f := range []struct {
-		name string
-		has  bool
-	}{
-		{"metric", c.Metric != ""}, {"over", c.Over != ""}, {"levels", c.Levels != nil}, {"margin", c.Margin != nil},
-		{"bound", c.Bound != ""}, {"equals", c.Equals != ""}, {"plus", c.Plus != nil}, {"profile", c.Profile != ""},
-		{"package", c.Package != ""}, {"work", c.Work != ""}, {"at_least", c.AtLeast != nil}, {"at_most", c.AtMost != nil},
-	} {
-		if f.has {
-			names = append(names, f.name)
+	for field, v := range reflect.ValueOf(*c).Fields() {
+		if name := field.Tag.Get("toml"); !v.IsZero() && !slices.Contains(every, name) {
+			names = append(names, name)
 		}
 	}
 	return names

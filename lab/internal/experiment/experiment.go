@@ -15,6 +15,7 @@
 package experiment
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -26,8 +27,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/pelletier/go-toml/v2"
 
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -117,20 +116,16 @@ func Parse(id string, data []byte) (*Experiment, error) {
 	if err := strict.DecodeTOML(data, x); err != nil {
 		return nil, err
 	}
-	var has times
-	if err := toml.Unmarshal(data, &has); err != nil {
-		return nil, err
-	}
 	sum := sha256.Sum256(data)
 	x.Name, x.SHA256, x.Text = id, hex.EncodeToString(sum[:]), data
-	if err := x.resolve(has); err != nil {
+	if err := x.resolve(); err != nil {
 		return nil, err
 	}
 	return x, nil
 }
 
 // resolve checks the whole design and parses its levels.
-func (x *Experiment) resolve(has times) error {
+func (x *Experiment) resolve() error {
 	if !name.MatchString(x.Name) {
 		return fmt.Errorf("the file's name %q must be lower-case words joined by hyphens", x.Name)
 	}
@@ -211,7 +206,7 @@ func (x *Experiment) resolve(has times) error {
 	if err := x.Relative.resolve(x.Factors); err != nil {
 		return fmt.Errorf("relative: %w", err)
 	}
-	if err := x.timed(has); err != nil {
+	if err := x.timed(); err != nil {
 		return err
 	}
 	if len(x.Claims) == 0 {
@@ -220,25 +215,11 @@ func (x *Experiment) resolve(has times) error {
 	ids := map[string]bool{}
 	for i := range x.Claims {
 		c := &x.Claims[i]
-		if err := c.check(seen); err != nil {
-			return fmt.Errorf("claims[%d] %q: %w", i, c.ID, err)
-		}
-		if c.Profile != "" && x.Profile == nil {
-			return fmt.Errorf("claims[%d] %q: profile: the experiment takes none; give it a [profile] table", i, c.ID)
-		}
-		if err := c.resolve(x.Factors); err != nil {
+		if err := x.claims(c, seen); err != nil {
 			return fmt.Errorf("claims[%d] %q: %w", i, c.ID, err)
 		}
 		if ids[c.ID] {
 			return fmt.Errorf("claims[%d]: the id %q stands twice", i, c.ID)
-		}
-		if n := x.cores(); c.Needs.Cores > 0 && c.Needs.Cores < n {
-			return fmt.Errorf("claims[%d] %q: needs.cores = %d, but the design takes %d; ask for as many or leave it out", i,
-				c.ID, c.Needs.Cores, n)
-		}
-		if _, fixed := x.fixed[c.Equals]; c.Equals != "" && !fixed && !seen[c.Equals] {
-			return fmt.Errorf("claims[%d] %q: equals %q: the experiment does not set it; %s", i, c.ID, c.Equals,
-				strict.Instead(c.Equals, slices.Sorted(maps.Keys(x.fixed.With(x.Conditions()[0])))))
 		}
 		ids[c.ID] = true
 	}
@@ -254,6 +235,24 @@ func (x *Experiment) resolve(has times) error {
 			return fmt.Errorf("withdrawn[%d]: the id %q stands twice; a new claim takes a new id", i, w.ID)
 		}
 		ids[w.ID] = true
+	}
+	return nil
+}
+
+// claims refuses a claim that says nothing, or that the design cannot test.
+func (x *Experiment) claims(c *Claim, factors map[string]bool) error {
+	if err := cmp.Or(c.check(factors), c.resolve(x.Factors)); err != nil {
+		return err
+	}
+	_, fixed := x.fixed[c.Equals]
+	switch n := x.cores(); {
+	case c.Profile != "" && x.Profile == nil:
+		return errors.New("profile: the experiment takes none; give it a [profile] table")
+	case c.Needs.Cores > 0 && c.Needs.Cores < n:
+		return fmt.Errorf("needs.cores = %d, but the design takes %d; ask for as many or leave it out", c.Needs.Cores, n)
+	case c.Equals != "" && !fixed && !factors[c.Equals]:
+		return fmt.Errorf("equals %q: the experiment does not set it; %s", c.Equals,
+			strict.Instead(c.Equals, slices.Sorted(maps.Keys(x.fixed.With(x.Conditions()[0])))))
 	}
 	return nil
 }

@@ -176,7 +176,7 @@ func TestBatchesAreWhatAProducerSends(t *testing.T) {
 	for _, c := range []struct{ name, old, new, says string }{
 		{"a sink without a producer", "server = \"producer\"\n", "", "settings.route is missing"},
 		{"a producer without a sink", "generator = \"sink\"\n", "",
-			`server = "producer" and generator = "sink" belong together`},
+			`generator = "sink" and a server with events = true belong together; server is "producer"`},
 		{"no rate", "event_rate = 2000\n", "", "settings.event_rate is missing"},
 		{"a request's setting", "sink_latency_ms = 5", "connections = 5", "a producer of events has no connections"},
 		{"a pool's setting", "sink_latency_ms = 5", "stagger = true",
@@ -197,7 +197,7 @@ func TestBatchesAreWhatAProducerSends(t *testing.T) {
 	}
 	if _, err := Parse("made-up", []byte(strings.Replace(whole, "prefork = true",
 		"server = \"fiber\"\nvariant = \"async\"", 1))); err == nil ||
-		!strings.Contains(err.Error(), "variant is a producer's") {
+		!strings.Contains(err.Error(), "variant is a setting of a producer of events") {
 		t.Errorf("Fiber was given a batch processor: %v", err)
 	}
 }

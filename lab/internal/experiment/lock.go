@@ -166,9 +166,6 @@ func (x *Experiment) Design() string {
 }
 
 func (x *Experiment) lockedServers() map[string]lockedServer {
-	if len(x.Servers) == 0 {
-		return nil
-	}
 	all := map[string]lockedServer{}
 	for _, s := range x.Loaded() {
 		if x.Servers[s.Name] != nil {

@@ -15,11 +15,16 @@ import (
 // possible refuses settings that no trial could combine.
 func (x *Experiment) possible(s setting.Levels) error {
 	server := x.Server(s)
-	if done, err := possibleBatches(server, s); done {
-		return err
+	for _, k := range apart {
+		if err := k.fits(server, s); err != nil {
+			return err
+		}
 	}
-	if done, err := possibleStreams(server, s); done {
-		return err
+	switch {
+	case server.Events:
+		return possibleBatches(s)
+	case server.Streams:
+		return nil
 	}
 	// Some settings exist only to describe published runs.
 	if r, ok := s[setting.Route]; ok && !setting.IsPath(r) {
@@ -55,82 +60,54 @@ func (x *Experiment) possible(s setting.Levels) error {
 	return nil
 }
 
-// batching has the settings of an event producer and its receiver. They share
-// only server, generator and replicate with other trials.
-var batching = []string{
-	setting.Variant, setting.EventRate, setting.Pacing, setting.EventBytes, setting.BatchEvents, setting.FlushMs,
-	setting.QueueEvents, setting.Stagger, setting.Attempts, setting.SinkLatencyMs, setting.SinkErrors,
+// A load is one that has a generator, a kind of server and settings of its own, and shares few settings with others.
+type load struct {
+	name, generator, key string // the key marks such a server
+	of                   func(*Server) bool
+	own, shares          []string
 }
 
-// producers names a shared server that sends events.
-func producers() string {
-	if s, ok := strict.Find(Shared(), func(s *Server) bool { return s.Events }); ok {
-		return s.Name
-	}
-	return "a producer of events"
+var apart = []load{
+	{"a producer of events", setting.Sink, "events", func(s *Server) bool { return s.Events }, []string{
+		setting.Variant, setting.EventRate, setting.Pacing, setting.EventBytes, setting.BatchEvents, setting.FlushMs,
+		setting.QueueEvents, setting.Stagger, setting.Attempts, setting.SinkLatencyMs, setting.SinkErrors,
+	}, nil},
+	{"a server of streams", setting.Readers, "streams", func(s *Server) bool { return s.Streams },
+		[]string{setting.Likes, setting.Writers}, []string{setting.Connections}},
 }
 
-// possibleBatches refuses what an event producer cannot do, and settings that
-// only a producer has. done says that nothing else needs to be checked.
-func possibleBatches(server *Server, s setting.Levels) (done bool, err error) {
-	sends, receives := server.Events, s[setting.Generator] == setting.String(setting.Sink)
-	if sends != receives {
-		return true, fmt.Errorf("server = %q and generator = %q belong together", producers(), setting.Sink)
+// fits refuses a server without its generator, or the other way round, and settings that do not belong together.
+func (l load) fits(server *Server, s setting.Levels) error {
+	is := l.of(server)
+	if is != (s[setting.Generator] == setting.String(l.generator)) {
+		return fmt.Errorf("generator = %q and a server with %s = true belong together; server is %q", l.generator, l.key,
+			server.Name)
 	}
-	switch lacks, foreign := apart(s, sends, batching); {
-	case lacks != "":
-		return true, fmt.Errorf("a producer of events has no %s", lacks)
-	case foreign != "":
-		return true, fmt.Errorf("%s is a producer's; set server = %q and generator = %q", foreign, producers(), setting.Sink)
-	case !sends:
-		return false, nil
-	}
-	switch variant := s[setting.Variant].String(); {
-	case s[setting.Stagger] == setting.Bool(true) && !strings.HasPrefix(variant, "pool-"):
-		return true, fmt.Errorf("stagger is about a pool's workers, and variant = %q has none", variant)
-	case s[setting.EventRate] == setting.Int(0) && s[setting.Pacing] == setting.String("ticker"):
-		return true, errors.New("event_rate = 0 looks for the limit, which takes pacing = \"open\"")
-	}
-	if n, ok := s[setting.EventBytes].Int(); ok && !slices.Contains(setting.EventSizes, n) {
-		return true, fmt.Errorf("event_bytes = %d; use 64, 256, 1024 or 4096", n)
-	}
-	if n, _ := s[setting.SinkErrors].Int(); n > 1000 {
-		return true, fmt.Errorf("sink_errors_permille = %d is more than all", n)
-	}
-	return true, nil
-}
-
-// streaming has the settings of a server of event streams and its readers.
-var streaming = []string{setting.Likes, setting.Writers}
-
-// possibleStreams refuses what readers of streams cannot do, and settings that only they have.
-// done says that nothing else needs to be checked.
-func possibleStreams(server *Server, s setting.Levels) (done bool, err error) {
-	reads := s[setting.Generator] == setting.String(setting.Readers)
-	if server.Streams != reads {
-		return true, fmt.Errorf("generator = %q reads the streams of a server with streams = true, and of no other; %s is %q",
-			setting.Readers, setting.Server, server.Name)
-	}
-	switch lacks, foreign := apart(s, reads, streaming, setting.Connections); {
-	case lacks != "":
-		return true, fmt.Errorf("readers of streams have no %s", lacks)
-	case foreign != "":
-		return true, fmt.Errorf("%s is for readers of streams; set generator = %q", foreign, setting.Readers)
-	}
-	return reads, nil
-}
-
-// apart names the first setting that keeps a trial apart from those of a kind: one that the kind, if the trial is
-// of it, lacks, or one of the kind's own, if it is not. Further settings the kind shares with other trials.
-func apart(s setting.Levels, of bool, own []string, shares ...string) (lacks, foreign string) {
-	shares = append(shares, setting.Server, setting.Generator, setting.Replicate)
+	shares := slices.Concat(l.shares, []string{setting.Server, setting.Generator, setting.Replicate})
 	for _, name := range slices.Sorted(maps.Keys(s)) {
-		switch its := slices.Contains(own, name); {
-		case of && !its && !slices.Contains(shares, name):
-			return name, ""
-		case !of && its:
-			return "", name
+		switch its := slices.Contains(l.own, name); {
+		case is && !its && !slices.Contains(shares, name):
+			return fmt.Errorf("%s has no %s", l.name, name)
+		case !is && its:
+			return fmt.Errorf("%s is a setting of %s, whose generator is %q", name, l.name, l.generator)
 		}
 	}
-	return "", ""
+	return nil
+}
+
+// possibleBatches refuses what an event producer cannot do.
+func possibleBatches(s setting.Levels) error {
+	switch variant := s[setting.Variant].String(); {
+	case s[setting.Stagger] == setting.Bool(true) && !strings.HasPrefix(variant, "pool-"):
+		return fmt.Errorf("stagger is about a pool's workers, and variant = %q has none", variant)
+	case s[setting.EventRate] == setting.Int(0) && s[setting.Pacing] == setting.String("ticker"):
+		return errors.New("event_rate = 0 looks for the limit, which takes pacing = \"open\"")
+	}
+	if n, ok := s[setting.EventBytes].Int(); ok && !slices.Contains(setting.EventSizes, n) {
+		return fmt.Errorf("event_bytes = %d; use 64, 256, 1024 or 4096", n)
+	}
+	if n, _ := s[setting.SinkErrors].Int(); n > 1000 {
+		return fmt.Errorf("sink_errors_permille = %d is more than all", n)
+	}
+	return nil
 }

@@ -13,7 +13,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
@@ -240,15 +239,10 @@ func (l Level) IsZero() bool { return l.v == nil }
 
 // String gives the level as written in a condition's name.
 func (l Level) String() string {
-	switch v := l.v.(type) {
-	case int64:
-		return strconv.FormatInt(v, 10)
-	case string:
-		return v
-	case bool:
-		return strconv.FormatBool(v)
+	if l.IsZero() {
+		return "(unset)"
 	}
-	return "(unset)"
+	return fmt.Sprint(l.v)
 }
 
 // Less orders levels: numbers by size, false before true, strings
