@@ -31,7 +31,8 @@ func (t *tally) add(yes, no bool) {
 // A part is what one comparison of a claim, or its bottleneck, comes to.
 type part struct {
 	verdict       Verdict
-	blocks, votes tally // of those that count, and of those of them that vote
+	blocks, votes tally   // of those that count, and of those of them that vote
+	side          float64 // the part of the error of either answer
 }
 
 // count adds a block.
@@ -41,10 +42,10 @@ func (p *part) count(yes, no, votes bool) {
 	}
 }
 
-// needed estimates how many further visits decide at a level, if they go on as before; 0 if unknown.
-func (p part) needed(level float64) int {
-	all, holds := confseq.Needed(p.votes.yes, p.votes.all, level/2)
-	fall, falls := confseq.Needed(p.votes.no, p.votes.all, level/2)
+// needed estimates how many further visits decide, if they go on as before; 0 if unknown.
+func (p part) needed() int {
+	all, holds := confseq.Needed(p.votes.yes, p.votes.all, p.side)
+	fall, falls := confseq.Needed(p.votes.no, p.votes.all, p.side)
 	if !holds || falls && fall < all {
 		all, holds = fall, falls
 	}
@@ -107,11 +108,15 @@ func (m *comparison) add(r results.Reading, votes bool) {
 	m.count(m.band.inside(r.Low, r.High), m.band.beyond(r.Low, r.High), votes)
 }
 
-// settle finds the interval at the comparison's part of the error, which decides it.
+// settle finds the interval at the comparison's part of the error, which decides it. At a single edge only one of
+// the two answers can be wrong, so either side of the interval has the whole part.
 func (m *comparison) settle(level float64) {
-	m.verdict = Open
+	m.verdict, m.side = Open, level
+	if !math.IsInf(m.band.low, -1) && !math.IsInf(m.band.high, 1) {
+		m.side = level / 2
+	}
 	low, high := ends(m.bets)
-	switch m.low, m.high, m.known = confseq.Median(low, high, level); {
+	switch m.low, m.high, m.known = confseq.Median(low, high, 2*m.side); {
 	case m.known && m.band.inside(m.low, m.high):
 		m.verdict = Confirmed
 	case m.known && m.band.beyond(m.low, m.high):

@@ -170,7 +170,7 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		return say(NotApplicable, "%s", seen.says())
 	}
 	p, why := rec.decide(c, all, seen, &out)
-	v, level := p.verdict, rec.level/float64(max(1, len(all)))
+	v := p.verdict
 	if v == Confirmed && c.Absent() && !rec.shows(c) {
 		v = Open
 		why = fmt.Sprintf("no %s profile of these runs shows %s, so nothing shows that it is gone", c.Profile, c.Package)
@@ -188,8 +188,8 @@ func (d *decider) assess(c experiment.Claim) Claim {
 		why += "; " + seen.says()
 	}
 	if v == Open {
-		out.VisitsNeeded = p.needed(level)
-		if least := stats.Fewest(level / 2); out.Visits < least {
+		out.VisitsNeeded = p.needed()
+		if least := stats.Fewest(p.side); out.Visits < least {
 			why += fmt.Sprintf("; that is of %s, and %d are the least that decide", words.Count(out.Visits, "visit"), least)
 		}
 		if n := out.VisitsNeeded; n > 0 {
@@ -208,10 +208,11 @@ func (rec *record) decide(c experiment.Claim, all []*comparison, seen sight, out
 			is, _ := b.of.alone(c, trials)
 			p.count(is, !is, b.first)
 		}
-		switch p.verdict = Open; {
-		case confseq.Shown(p.votes.yes, p.votes.all, rec.level/2):
+		p.verdict, p.side = Open, rec.level // the share of yes is at most a half or at least, so one answer can be wrong
+		switch {
+		case confseq.Shown(p.votes.yes, p.votes.all, p.side):
 			p.verdict = Confirmed
-		case confseq.Shown(p.votes.no, p.votes.all, rec.level/2):
+		case confseq.Shown(p.votes.no, p.votes.all, p.side):
 			p.verdict = Refuted
 		}
 		why = fmt.Sprintf("%s alone was the bottleneck in %d of %s", words.Resource(c.Bound), p.blocks.yes,

@@ -107,11 +107,11 @@ func TestTheClaimsOfADesignDivideTheError(t *testing.T) {
 	gone, count := sample.Rename(sample.FlatCost, "gone"), sample.Rename(sample.AsMany, "count")
 	then := sample.Design(t, "", sample.AtLeast, gone, count)
 	now := sample.Design(t, "", sample.AtLeast)
-	old, eight := runOf(then, "old", 2), runOf(now, "now", times(8, 2)...)
-	if f := Decide(now, sample.Machine, []Run{eight}); f.Claims[0].Verdict != Confirmed || f.Record.Claims != 1 {
+	old, seven := runOf(then, "old", 2), runOf(now, "now", times(7, 2)...)
+	if f := Decide(now, sample.Machine, []Run{seven}); f.Claims[0].Verdict != Confirmed || f.Record.Claims != 1 {
 		t.Fatalf("%+v, %+v", f.Claims[0], f.Record)
 	}
-	f := Asked([]Run{old}).Decide(now, sample.Machine, []Run{eight})
+	f := Asked([]Run{old}).Decide(now, sample.Machine, []Run{seven})
 	if c := f.Claims[0]; c.Verdict != Open || f.Record.Claims != 3 || f.Record.Nth != 1 || c.VisitsNeeded != 1 {
 		t.Errorf("%+v, %+v", f.Claims[0], f.Record)
 	}

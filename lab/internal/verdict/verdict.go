@@ -10,7 +10,8 @@
 // interval of the median block (confseq.Median) decides: inside the band the comparison
 // holds, outside it falls, else it is open. One comparison that falls refutes the claim;
 // if all hold, it is confirmed. A bottleneck is asked of each block, and the share of yes is
-// decided by the same bet, half of the error for either answer. So a verdict never
+// decided by the same bet. At a single edge only one of the two answers can be wrong, so
+// each has the whole part of the error; in a band of two edges each has half. A verdict never
 // contradicts the interval beside it: they are one thing. Only the first block of each
 // visit (results.Visits) votes; the others are shown.
 //
