@@ -155,7 +155,7 @@ func TestABottleneckIsAskedOfEachBlock(t *testing.T) {
 		{"half", 8, used{0.5, 0.5, 0.5}, Open, 8, 8, ""},
 		{"the client instead", 16, used{0.5, 0.5, 0.95}, Refuted, 0, 16, "server-cpu"},
 		{"beside another", 16, used{0.95, 0.97, 0.5}, Refuted, 0, 16, ""},
-		{"not recorded in two blocks", 2, used{unread, unread, unread}, Confirmed, 14, 0, ""},
+		{"not recorded in one block", 1, used{unread, unread, unread}, Confirmed, 15, 0, ""},
 		{"not recorded in all", 16, used{unread, unread, unread}, NotApplicable, 0, 0, ""},
 		{"a server beside a client that was not looked at", 16, used{0.6, 0.97, unread}, NotApplicable, 0, 0, "server-cpu"},
 		{"a server beside a wire that was not read", 16, used{unread, 0.97, 0.5}, NotApplicable, 0, 0, "server-cpu"},

@@ -191,26 +191,26 @@ func TestLevelsAreComparedWithinEachLevelOfTheOtherFactors(t *testing.T) {
 // A block of which a fault refused a trial, or that lacks one, enters no bet and is said.
 func TestRefusedBlocksEnterNoBet(t *testing.T) {
 	x := sample.Design(t, "", sample.IsFlat, sample.Rename(sample.WireWall, "wall"))
-	r := sample.Ratios(x, times(16, 1)...)
+	r := sample.Ratios(x, times(20, 1)...)
 	for i := range r.Trials {
 		sample.Bound(&r.Trials[i], gate.BoundWire)
-		if b := r.Trials[i].Block; b > 14 && i%2 == 0 {
+		if b := r.Trials[i].Block; b > 18 && i%2 == 0 {
 			sample.Spoil(&r.Trials[i])
 		}
 	}
 	for _, c := range claimsOf(x, Run{r, x}) {
-		expect(t, c.ID, c, Confirmed, "in 2 of 16 blocks a fault refused a trial (errors 2)")
-		if c.Blocks != 16 || c.Refused != 2 || c.For != 14 || c.Against != 0 || c.Visits != 14 {
+		expect(t, c.ID, c, Confirmed, "in 2 of 20 blocks a fault refused a trial (errors 2)")
+		if c.Blocks != 20 || c.Refused != 2 || c.For != 18 || c.Against != 0 || c.Visits != 18 {
 			t.Errorf("%s: %+v", c.ID, c)
 		}
 	}
-	expect(t, "words", one(x, r), Confirmed, "14 of 14 blocks that counted lie between 0.9091 and 1.1; in 2 of 16 blocks")
+	expect(t, "words", one(x, r), Confirmed, "18 of 18 blocks that counted lie between 0.9091 and 1.1; in 2 of 20 blocks")
 	// Another refused block is one too many, since the rest may be a selection.
 	sample.Spoil(&r.Trials[0])
-	says := "too many blocks have no vote: in 3 of 16 blocks a fault refused a trial (errors 3)"
+	says := "too many blocks have no vote: in 3 of 20 blocks a fault refused a trial (errors 3)"
 	expect(t, "three of sixteen", one(x, r), Open, says)
 	r.Trials = slices.DeleteFunc(r.Trials, func(t results.Trial) bool { return !t.Valid }) // missing rather than refused
-	expect(t, "missing", one(x, r), Open, "in 3 of 16 blocks a fault refused a trial; ")
+	expect(t, "missing", one(x, r), Open, "in 3 of 20 blocks a fault refused a trial; ")
 	// A condition that is lost is never hidden by the others.
 	const levels = `{ name = "workers", levels = [1, 2, 4] }`
 	three := sample.Design(t, levels, sample.IsFlat)
@@ -230,19 +230,19 @@ func TestRefusedBlocksEnterNoBet(t *testing.T) {
 // and nothing in them tells. But the reason names what was refused, and too many of them decide nothing.
 func TestAFaultThatTakesSidesIsSaid(t *testing.T) {
 	for _, c := range []struct {
-		ahead   int // blocks in which the one condition is ahead, beside eight in which it is not
+		ahead   int // blocks in which the one condition is ahead, beside nine in which it is not
 		refuses bool
 		want    Verdict
 		says    string
 	}{
-		{1, false, Open, "8 of 9 blocks lie at 0.5 or below, and 1 does not"},
-		{1, true, Confirmed, "8 of 8 blocks that counted lie at 0.5 or below; in 1 of 9 blocks a fault refused a trial"},
-		{2, true, Open, "too many blocks have no vote: in 2 of 10 blocks a fault refused a trial (errors 4)"},
+		{1, false, Open, "9 of 10 blocks lie at 0.5 or below, and 1 does not"},
+		{1, true, Confirmed, "9 of 9 blocks that counted lie at 0.5 or below; in 1 of 10 blocks a fault refused a trial"},
+		{2, true, Open, "too many blocks have no vote: in 2 of 11 blocks a fault refused a trial (errors 4)"},
 	} {
 		x := sample.Design(t, "", sample.AtMost)
-		r := sample.Ratios(x, append(times(8, 0.49), times(c.ahead, 0.51)...)...)
+		r := sample.Ratios(x, append(times(9, 0.49), times(c.ahead, 0.51)...)...)
 		for i := range r.Trials {
-			if c.refuses && r.Trials[i].Block > 8 {
+			if c.refuses && r.Trials[i].Block > 9 {
 				sample.Spoil(&r.Trials[i])
 			}
 		}
@@ -262,21 +262,21 @@ func TestAClientsFiguresNeedRoomAtTheClient(t *testing.T) {
 		want   Verdict
 		says   string
 	}{
-		{"full in two", 2, full, Confirmed, "in 2 of 16 blocks the client's CPU was the bottleneck, so the figures measure"},
-		{"full in six", 6, full, Open, "too many blocks have no vote: in 6 of 16 blocks the client's CPU was the bottleneck"},
-		{"not recorded in two", 2, unseen, Confirmed, "in 2 of 16 blocks the client's CPU was not recorded: it may"},
-		{"not recorded in all", 16, unseen, Open, "in 16 of 16 blocks the client's CPU was not recorded"},
+		{"full in two", 2, full, Confirmed, "in 2 of 20 blocks the client's CPU was the bottleneck, so the figures measure"},
+		{"full in six", 6, full, Open, "too many blocks have no vote: in 6 of 20 blocks the client's CPU was the bottleneck"},
+		{"not recorded in two", 2, unseen, Confirmed, "in 2 of 20 blocks the client's CPU was not recorded: it may"},
+		{"not recorded in all", 20, unseen, Open, "in 20 of 20 blocks the client's CPU was not recorded"},
 		// That no bottleneck was seen to be met is no reason to leave a block out.
-		{"nothing full", 16, func(t *results.Trial) { t.Metrics["server_cores_busy"] = 0.5 }, Confirmed, "16 of 16"},
+		{"nothing full", 20, func(t *results.Trial) { t.Metrics["server_cores_busy"] = 0.5 }, Confirmed, "20 of 20"},
 	} {
 		x := sample.Design(t, "", sample.IsFlat, sample.Rename(sample.FlatCost, "cost"))
-		r := sample.Ratios(x, times(16, 1)...)
+		r := sample.Ratios(x, times(20, 1)...)
 		for i := range c.blocks {
 			c.change(&r.Trials[2*i])
 		}
 		got := claimsOf(x, Run{r, x})
 		expect(t, c.name, got[0], c.want, c.says)
-		expect(t, c.name+", cost", got[1], Confirmed, "16 of 16 blocks lie")
+		expect(t, c.name+", cost", got[1], Confirmed, "20 of 20 blocks lie")
 		if got[0].Refused != 0 || got[0].Mute != 0 && got[0].Mute != c.blocks {
 			t.Errorf("%s: %+v", c.name, got[0])
 		}
@@ -302,15 +302,15 @@ func TestAClientsFiguresNeedRoomAtTheClient(t *testing.T) {
 // A figure that is zero or missing leaves a block without a vote.
 func TestAFigureWithoutARatioSaysNothing(t *testing.T) {
 	x := sample.Design(t, "", sample.IsFlat)
-	r := sample.Ratios(x, times(16, 1)...)
+	r := sample.Ratios(x, times(20, 1)...)
 	r.Trials[4].Metrics[sample.Rps] = 0
 	delete(r.Trials[7].Metrics, sample.Rps)
-	expect(t, "two", one(x, r), Confirmed, "; in 1 of 16 blocks a figure that the claim rests on was not recorded; "+
-		"in 1 of 16 blocks a figure is zero, so there is no ratio")
+	expect(t, "two", one(x, r), Confirmed, "; in 1 of 20 blocks a figure that the claim rests on was not recorded; "+
+		"in 1 of 20 blocks a figure is zero, so there is no ratio")
 	for i := range r.Trials {
 		delete(r.Trials[i].Metrics, sample.Rps)
 	}
-	expect(t, "none", one(x, r), NotApplicable, "in 16 of 16 blocks a figure that the claim rests on was not recorded")
+	expect(t, "none", one(x, r), NotApplicable, "in 20 of 20 blocks a figure that the claim rests on was not recorded")
 }
 
 // latency runs a flat or ratio claim about the median latency, by a generator that cuts to whole milliseconds or not.

@@ -16,7 +16,7 @@ import (
 
 // MostLost is the largest share of blocks without a vote with which a claim is decided. By the simulation it is the
 // largest with which a fault that refuses only blocks of one side leaves the error at an edge below stats.Alpha.
-const MostLost = 0.125
+const MostLost = 0.1
 
 // A loss is why a block that was begun has no vote, to continue "in 3 of 12 blocks".
 type loss string
