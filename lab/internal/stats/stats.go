@@ -19,7 +19,7 @@ import (
 const Confidence = 0.95
 
 // MinSamples is the smallest sample that has an interval of that coverage at a fixed
-// size. A verdict needs more: at least Fewest(Level(1, 1) / 2).
+// size. A verdict needs more: at least Fewest(Level(1, 1)).
 const MinSamples = 6
 
 // Alpha is the probability of a wrong verdict that a question may have, over all

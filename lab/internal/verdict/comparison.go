@@ -63,6 +63,15 @@ type band struct{ low, high float64 }
 func (b band) inside(low, high float64) bool { return low >= b.low && high <= b.high }
 func (b band) beyond(low, high float64) bool { return high < b.low || low > b.high }
 
+// side is what either side of an interval has of a part of the error. At a single edge only one of the two answers
+// can be wrong, so each side has all of it. Figures are never negative, so 0 is no edge.
+func (b band) side(level float64) float64 {
+	if low, high := b.low > 0, !math.IsInf(b.high, 1); low != high {
+		return level
+	}
+	return level / 2
+}
+
 // A comparison is a ratio of two conditions, or a value of one, and the band in which a claim wants it.
 //
 // A figure is a reading and may stand for a range. So what a block gives is a
@@ -108,13 +117,9 @@ func (m *comparison) add(r results.Reading, votes bool) {
 	m.count(m.band.inside(r.Low, r.High), m.band.beyond(r.Low, r.High), votes)
 }
 
-// settle finds the interval at the comparison's part of the error, which decides it. At a single edge only one of
-// the two answers can be wrong, so either side of the interval has the whole part.
+// settle finds the interval at the comparison's part of the error, which decides it.
 func (m *comparison) settle(level float64) {
-	m.verdict, m.side = Open, level
-	if !math.IsInf(m.band.low, -1) && !math.IsInf(m.band.high, 1) {
-		m.side = level / 2
-	}
+	m.verdict, m.side = Open, m.band.side(level)
 	low, high := ends(m.bets)
 	switch m.low, m.high, m.known = confseq.Median(low, high, 2*m.side); {
 	case m.known && m.band.inside(m.low, m.high):

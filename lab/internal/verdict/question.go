@@ -49,8 +49,12 @@ func Least(x *experiment.Experiment, cores int) (least int) {
 	rec := &record{fixed: x.Fixed()}
 	for _, c := range x.Claims {
 		if rec.about(c, x.Conditions()); x.Needs(c).Cores <= cores {
-			sides := 2 * max(1, len(rec.comparisons(c)))
-			least = max(least, stats.Fewest(stats.Level(nth, sharing)/float64(sides)))
+			all := rec.comparisons(c)
+			side := stats.Level(nth, sharing) / float64(max(1, len(all)))
+			if len(all) > 0 { // which have the same edges
+				side = all[0].band.side(side)
+			}
+			least = max(least, stats.Fewest(side))
 		}
 	}
 	return least

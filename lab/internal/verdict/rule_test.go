@@ -491,3 +491,21 @@ func TestOnlyTheRatiosOfBlocksMatter(t *testing.T) {
 		t.Errorf("with repeated trials: %+v\nwant %+v", got, want)
 	}
 }
+
+// At a single edge only one of the two answers can be wrong, so either side has the whole part of the error: seven
+// visits decide such a claim, whichever side it wants, and of two edges eight. Least tells a session the same.
+func TestASingleEdgeHasTheWholePart(t *testing.T) {
+	for _, c := range []struct {
+		claim string
+		ratio float64
+		least int
+	}{{sample.AtLeast, 2, 7}, {sample.AtMost, 0.4, 7}, {sample.IsFlat, 1, 8}} {
+		x := sample.Design(t, "", c.claim)
+		few, enough := sample.Ratios(x, times(c.least-1, c.ratio)...), sample.Ratios(x, times(c.least, c.ratio)...)
+		expect(t, "one too few", one(x, few), Open, fmt.Sprintf("and %d are the least", c.least))
+		expect(t, "enough", one(x, enough), Confirmed, "")
+		if got := Least(x, 2); got != c.least {
+			t.Errorf("Least is %d, want %d: %s", got, c.least, c.claim)
+		}
+	}
+}
