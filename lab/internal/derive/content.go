@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -29,8 +28,6 @@ type page struct {
 		Claim   string          `toml:"claim"`
 		Verdict verdict.Verdict `toml:"verdict"` // as the words assume
 	} `toml:"rests"`
-	Series      []string `toml:"series"`   // claims of the text that the page tests
-	Controls    []string `toml:"controls"` // claims by which the lab tests itself
 	Experiments []string `toml:"experiments"`
 	Declared    any      `toml:"figures"`
 
@@ -78,36 +75,23 @@ func figuresOf(tables any) ([]chart.Figure, error) {
 	return of.Figures, err
 }
 
-// readPages reads all pages of content, and which claims are not the journal's own.
-func readPages(root journal.Root) (all []page, whose map[string]pages.Whose, err error) {
-	whose = map[string]pages.Whose{}
+// readPages reads all pages of content.
+func readPages(root journal.Root) (all []page, err error) {
 	for _, dir := range []string{"", "journal"} {
 		paths, _ := filepath.Glob(root.Path("content", dir, "*.md"))
 		for _, path := range paths {
 			text, err := os.ReadFile(path)
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			p, err := parse(root.Rel(path), text)
 			if err != nil {
-				return nil, nil, err
-			}
-			for _, claim := range p.Series {
-				whose[claim] = pages.Series
-			}
-			for _, claim := range p.Controls {
-				whose[claim] = pages.Control
+				return nil, err
 			}
 			all = append(all, p)
 		}
 	}
-	return all, whose, nil
-}
-
-// Whose reads from the pages which claims are not the journal's own, by EXPERIMENT/ID.
-func Whose(root journal.Root) (map[string]pages.Whose, error) {
-	_, whose, err := readPages(root)
-	return whose, err
+	return all, nil
 }
 
 // draw makes the charts that pages declare.
@@ -152,7 +136,7 @@ func (u *update) summaries() error {
 	}
 	notices := map[string][]string{}
 	for _, p := range u.pages {
-		all, above, err := p.compare(records, u.whose)
+		all, above, err := p.compare(records)
 		if err != nil {
 			return err
 		}
@@ -165,13 +149,7 @@ func (u *update) summaries() error {
 }
 
 // compare compares a page with the records of claims, and gives the notices that stand above it.
-func (p page) compare(records map[string]pages.OnHost, whose map[string]pages.Whose) (all []Summary, notices []string,
-	err error) {
-	for _, claim := range slices.Concat(p.Series, p.Controls) {
-		if _, known := records[claim]; !known {
-			return nil, nil, fmt.Errorf("%s: series or controls: there is no claim %q; name one as EXPERIMENT/ID", p.path, claim)
-		}
-	}
+func (p page) compare(records map[string]pages.OnHost) (all []Summary, notices []string, err error) {
 	for _, r := range p.Rests {
 		on, known := records[r.Claim]
 		switch {

@@ -35,9 +35,8 @@ import (
 type update struct {
 	*archive.Journal
 	book  *chart.Book
-	pages []page                 // of content
-	whose map[string]pages.Whose // claims that are not the journal's own, by EXPERIMENT/ID
-	files map[string][]byte      // what was derived, by its path
+	pages []page            // of content
+	files map[string][]byte // what was derived, by its path
 	moved []Summary
 }
 
@@ -52,7 +51,7 @@ func Update(root journal.Root) (*archive.Journal, []Summary, error) {
 	u := &update{Journal: j, files: map[string][]byte{}, book: &chart.Book{
 		Experiments: map[string]*experiment.Experiment{}, Names: pages.HostNames(j.Hosts),
 		Runs: map[string]map[string]chart.Run{}, Sums: map[string]*pages.Hosts{}, Audits: map[string]*audit.File{}}}
-	if u.pages, u.whose, err = readPages(root); err != nil {
+	if u.pages, err = readPages(root); err != nil {
 		return nil, nil, err
 	}
 	for _, step := range []func() error{u.audits, u.calibrations, u.boards, u.experiments, u.draw, u.whole,
@@ -149,7 +148,7 @@ func (u *update) experiments() error {
 				}
 			}
 		}
-		sum := pages.OverHosts(x, u.whose, made[x.Name], others)
+		sum := pages.OverHosts(x, made[x.Name], others)
 		u.book.Sums[x.Name] = sum
 		if err := u.encode(sum, "data", "claims", x.Name+".json"); err != nil {
 			return err

@@ -41,6 +41,18 @@ const (
 	BottleneckForm
 )
 
+// An Owner is whose a claim is.
+type Owner string
+
+// The owners: a text that the journal tests, the journal itself, the lab's controls of itself, and checks that a figure
+// is what arithmetic makes it, which are no findings.
+const (
+	Series  Owner = "series"
+	Journal Owner = "journal"
+	Control Owner = "control"
+	Check   Owner = "check"
+)
+
 // AboutClient marks a claim about the load generator.
 const AboutClient = "client"
 
@@ -48,6 +60,7 @@ const AboutClient = "client"
 type Claim struct {
 	ID      string   `toml:"id"`
 	Kind    Kind     `toml:"kind"`
+	Owner   Owner    `toml:"owner"` // Journal without one
 	Text    string   `toml:"text"`
 	Why     string   `toml:"why"` // the reason for the margin or the bar
 	Metric  string   `toml:"metric"`
@@ -142,7 +155,7 @@ var kinds = strict.Embedded[struct {
 }](text)
 
 // every are the fields that all kinds take.
-var every = []string{"", "id", "kind", "text", "why", "about", "needs", "at"}
+var every = []string{"", "id", "kind", "owner", "text", "why", "about", "needs", "at"}
 
 // given names the fields that a claim has of those that some kinds take and others do not.
 func (c *Claim) given() (names []string) {
@@ -188,6 +201,8 @@ func (c *Claim) check(factors map[string]bool) error {
 	switch {
 	case !name.MatchString(c.ID):
 		return errors.New("id must be lower-case words joined by hyphens")
+	case !slices.Contains([]Owner{Series, Journal, Control, Check}, c.Owner):
+		return fmt.Errorf("owner %q: series, journal, control or check", c.Owner)
 	case c.Text == "":
 		return errors.New("text is missing")
 	case strings.TrimSpace(c.Why) == "":

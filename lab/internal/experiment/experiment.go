@@ -223,6 +223,16 @@ func (x *Experiment) resolve() error {
 		}
 		ids[c.ID] = true
 	}
+	var withdrawn []Withdrawal
+	for _, w := range x.Withdrawn {
+		for _, id := range w.IDs {
+			withdrawn = append(withdrawn, Withdrawal{ID: id, Text: w.Text, Why: w.Why})
+		}
+		if w.ID != "" || len(w.IDs) == 0 {
+			withdrawn = append(withdrawn, w)
+		}
+	}
+	x.Withdrawn = withdrawn
 	for i, w := range x.Withdrawn {
 		switch {
 		case !name.MatchString(w.ID):
@@ -241,6 +251,7 @@ func (x *Experiment) resolve() error {
 
 // claims refuses a claim that says nothing, or that the design cannot test.
 func (x *Experiment) claims(c *Claim, factors map[string]bool) error {
+	c.Owner = cmp.Or(c.Owner, Journal)
 	if err := cmp.Or(c.check(factors), c.resolve(x.Factors)); err != nil {
 		return err
 	}

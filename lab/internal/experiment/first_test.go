@@ -9,12 +9,11 @@ import (
 
 // first are the experiments of the first twelve entries.
 const first = `
-01-prefork 01-servers 02-offered-median 02-offered-rate 02-prefork-spreads 03-rps-rfs
-04-client-ceiling 04-pipelined-loop 04-ramp 05-littles-law 06-irq-pinning
-06b-offered-rate 08-cpu-bound 09-mutex 09-prefork-profile 09-prefork
-09-profile-sees 10-workers 11-pipelining-read 11-pipelining-simple 11-threads 11-workers-at-the-wall
-aa-control aa-slowed batch-copy batch-faults batch-flush batch-limit batch-offered batch-pacing
-batch-sink-latency batch-waiting
+01-prefork 01-servers 02-offered-rate 02-prefork-spreads 03-rps-rfs
+04-client-ceiling 04-ramp 05-littles-law 06-irq-pinning
+08-cpu-bound 09-mutex 09-prefork
+10-workers 11-pipelining-read 11-pipelining-simple 11-threads 11-workers-at-the-wall
+aa-control aa-slowed batch-copy batch-flush batch-offered batch-pacing batch-waiting
 `
 
 // Only designs of runs that were made before may leave the generator out.

@@ -15,9 +15,10 @@ import (
 // A Withdrawal says why a claim that runs were judged by is no longer part of
 // the experiment.
 type Withdrawal struct {
-	ID   string `toml:"id"`
-	Text string `toml:"text"` // its words, where no run that counts has them
-	Why  string `toml:"why"`
+	ID   string   `toml:"id"`
+	IDs  []string `toml:"ids"`  // in place of an id: of several claims, each of which has an entry once it is parsed
+	Text string   `toml:"text"` // its words, where no run that counts has them
+	Why  string   `toml:"why"`
 }
 
 // A bars is a claim's own part of what its verdict depends on, without its

@@ -45,7 +45,7 @@ func TestTheLockIsOfAllThatDecides(t *testing.T) {
 // value have one digest.
 func TestClaimsKeepTheLocksOfRecordedRuns(t *testing.T) {
 	for claim, want := range map[string]string{
-		"02-prefork-spreads/all-serve": "cb69e4a49af6f96d", "09-mutex/gone-from-block": "ac58c1d8cf53b330", "10-workers/one-master": "ca589fb1e141315c",
+		"02-prefork-spreads/all-serve": "cb69e4a49af6f96d", "10-workers/one-master": "ca589fb1e141315c",
 		"10-workers/workers-equal-gomaxprocs": "15ec6a9f1a86667d", "13-fan-out/all-accounted": "bd3a747011fdd3ed",
 		"13-fan-out/reading-costs": "46b8f3bae364f481", "14-shards-used/eight-of-eight": "12b2d4815e2cea86",
 		"01-servers/cost-rises": "fc054a3cd3f87acb", "aa-control/same-cost": "5c2f378dc89f3e6f",

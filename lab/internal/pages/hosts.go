@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -73,7 +72,7 @@ type Made struct {
 // has the claim: a run decides only the claims that it was made with. It sorts them by their hosts.
 // shown is the machine whose record pages show.
 func Over(claim string, whose Whose, shown string, newest []*verdict.File) Summed {
-	out := Summed{ID: claim, Whose: cmp.Or(whose, Own), Verdicts: map[verdict.Verdict]int{}, Hosts: []OnHost{}}
+	out := Summed{ID: claim, Whose: whose, Verdicts: map[verdict.Verdict]int{}, Hosts: []OnHost{}}
 	slices.SortFunc(newest, func(a, b *verdict.File) int { return strings.Compare(a.Host, b.Host) })
 	for _, f := range newest {
 		c, _ := f.Claim(claim)
@@ -95,9 +94,8 @@ func Over(claim string, whose Whose, shown string, newest []*verdict.File) Summe
 }
 
 // OverHosts sums up all claims of an experiment as it is now, from the verdict
-// files of all its runs. whose has the claims, as EXPERIMENT/ID, that are not the journal's own, and
-// others the blocks of the page's other experiments.
-func OverHosts(x *experiment.Experiment, whose map[string]Whose, runs []Made, others Blocks) *Hosts {
+// files of all its runs. others are the blocks of the page's other experiments.
+func OverHosts(x *experiment.Experiment, runs []Made, others Blocks) *Hosts {
 	runs = oldestFirst(runs)
 	records, blocks := records(runs)
 	shown := blocks.Shown(others)
@@ -115,7 +113,7 @@ func OverHosts(x *experiment.Experiment, whose map[string]Whose, runs []Made, ot
 				machines[r.Host] = true
 			}
 		}
-		sum := Over(c.ID, whose[x.Name+"/"+c.ID], shown, slices.Collect(maps.Values(newest)))
+		sum := Over(c.ID, Whose(c.Owner), shown, slices.Collect(maps.Values(newest)))
 		sum.Criterion, sum.Needs, sum.Edge = criterionOf(c), needsOf(c.Needs), edgeOf(c)
 		sum.Written = written(runs, c.ID)
 		out.Claims = append(out.Claims, sum)

@@ -40,7 +40,7 @@ func TestWhereAClaimStoodBeforeItRan(t *testing.T) {
 		{"a run with another claim", []Made{run("1", func(f *verdict.File) { f.Claims[0].ID = "other" }), run("2", usual)},
 			&Written{"commit-2", "design-2", "2"}},
 	} {
-		if got := OverHosts(x, nil, c.runs, nil).Claims[0].Written; !reflect.DeepEqual(got, c.want) {
+		if got := OverHosts(x, c.runs, nil).Claims[0].Written; !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
@@ -79,7 +79,7 @@ func TestWhichRunsCount(t *testing.T) {
 	c := func(v verdict.Verdict) verdict.Claim { return verdict.Claim{ID: "c", Verdict: v} }
 	refused := madeBy(x, "b", "9", c(verdict.NotApplicable))
 	refused.Conditions = nil
-	got := OverHosts(x, nil, []Made{refused, madeBy(x, "a", "4", c(verdict.Refuted)),
+	got := OverHosts(x, []Made{refused, madeBy(x, "a", "4", c(verdict.Refuted)),
 		madeBy(x, "a", "3", c(verdict.Open)),
 		madeBy(x, "b", "5", c(verdict.Refuted), verdict.Claim{ID: "later", Verdict: verdict.Confirmed})}, nil)
 	// The newest run could not be made, and the others have no block, so their names decide.
@@ -109,7 +109,7 @@ func TestAWithdrawnClaimIsSaidInItsNewestWords(t *testing.T) {
 		m.Date = "day " + started
 		return m
 	}
-	got := OverHosts(now, nil, []Made{of(old, "1"), of(newer, "3"), of(newer, "2")}, nil).Withdrawn
+	got := OverHosts(now, []Made{of(old, "1"), of(newer, "3"), of(newer, "2")}, nil).Withdrawn
 	want := []Gone{{"never-run", "never-run", "No use.", ""}, {"worded", "It was so.", "No run is left.", ""},
 		{"c", "newer", "Too wide.", "day 3"}}
 	if !slices.Equal(got, want) {
@@ -119,8 +119,9 @@ func TestAWithdrawnClaimIsSaidInItsNewestWords(t *testing.T) {
 
 func TestTheLedgerHasALineForEachClaimAndMachine(t *testing.T) {
 	x := sample.Design(t, "", sample.IsFlat, sample.Rename(sample.AtLeast, "d"))
+	x.Claims[1].Owner = experiment.Series
 	l := NewLedger()
-	l.Add(x, OverHosts(x, map[string]Whose{"made-up/d": Series}, []Made{{file("b", verdict.Refuted, 1, 0.9, 0), x},
+	l.Add(x, OverHosts(x, []Made{{file("b", verdict.Refuted, 1, 0.9, 0), x},
 		{file("a", verdict.Confirmed, 2, 1.9, 2.1), x}}, nil))
 	got, err := l.CSV()
 	if err != nil {

@@ -56,7 +56,7 @@ func TestAClaimOverHosts(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	x := sample.Design(t, "", sample.IsFlat, sample.Rename(sample.AtLeast, "d"))
-	all := OverHosts(x, nil, []Made{{file("a", verdict.Confirmed, 2, 1.9, 2.1), x}}, nil)
+	all := OverHosts(x, []Made{{file("a", verdict.Confirmed, 2, 1.9, 2.1), x}}, nil)
 	if len(all.Claims) != 2 || all.Claims[1].Says != "no machine has measured it yet" || all.Claims[0].ID != "c" ||
 		all.Experiment != x.Name {
 		t.Errorf("%+v", all)

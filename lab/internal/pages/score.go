@@ -12,13 +12,14 @@ import (
 )
 
 // Whose tells whose claims are: the series' or another text's that the journal tests, the lab's
-// controls of itself, or else the journal's own.
+// controls of itself, its checks of arithmetic, or else the journal's own.
 type Whose string
 
 // Those that a claim can be of.
 const (
 	Series  Whose = "series"
 	Control Whose = "control"
+	Check   Whose = "check"
 	Own     Whose = "journal"
 )
 
@@ -53,7 +54,8 @@ func (l *Ledger) Score() Score {
 	}{
 		{Series, "claim of a text that the journal tests", "claims of texts that the journal tests"},
 		{Own, "claim of the journal’s own", "claims of the journal’s own"},
-		{Control, "check of the lab itself", "checks of the lab itself"},
+		{Control, "control of the lab itself", "controls of the lab itself"},
+		{Check, "check of arithmetic, which is no finding", "checks of arithmetic, which are no findings"},
 	}
 	out, verdicts, machines := Score{}, 0, map[string]bool{}
 	for _, of := range titles {
