@@ -14,8 +14,8 @@ export GOFLAGS
 PYTHON ?= python3
 PIP_INSTALL := .tools/venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary=:all: --no-deps -r
 NPM_CI := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
-# Of the npm packages, measuring needs only autocannon, and the site only pagefind. The
-# checkers of the site are installed only with the tests.
+# Of the npm packages, measuring needs only autocannon. The checkers of the site are
+# installed only with the tests.
 NPM_OMIT = $(if $(wildcard .tools/stamp/checkers),,--omit=dev)
 BIN := .tools/bin
 PEERS := .tools/peers
@@ -44,7 +44,7 @@ help: ## say what each target does
 .PHONY: reproduce
 reproduce: ## run the core experiments here, then build the site with this machine's verdicts
 	@# Five minutes in all, also on a slow machine: measuring gets the time that setting up
-	@# has left of 266 seconds, and at least two minutes. Reading the journal, deriving and
+	@# has left of 266 seconds, and at least two minutes. Reading the journal and
 	@# the site take some 20 seconds on two cores, and may take twice as long.
 	@#
 	@# A refuted claim is a result, not an error: only a failed run (status 3) ends
@@ -66,20 +66,13 @@ test: ## set up and run every test (about seven minutes on two cores)
 check: build ## check every data file
 	$(LAB) check
 
-.PHONY: derive
-derive: $(LAB) ## derive what follows from the data into derived/
-	@$(LAB) derive
-
 .PHONY: site
-site: derive $(HUGO) .tools/stamp/generator ## build the site into public/, with its search index
-	@# With half as many garbage collections, a large site takes a tenth less CPU
-	@# time and, at a thousand entries, 2.3 GB of memory instead of 1.7.
-	GOGC=200 GOMEMLIMIT=4GiB $(HUGO) --panicOnWarning --cleanDestinationDir
-	tools/search.sh public
+site: $(LAB) $(HUGO) ## build the site into public/
+	$(LAB) site
 
 .PHONY: serve
-serve: derive $(HUGO) ## serve the site on loopback, with drafts, and rebuild it as files change
-	$(HUGO) server --buildDrafts --bind 127.0.0.1
+serve: $(LAB) $(HUGO) ## serve the site on loopback, with drafts, and rebuild it as files change
+	$(LAB) site --serve
 
 .PHONY: bench
 bench: build peers ## print benchmarks as ratios measured side by side; under 10 minutes

@@ -78,20 +78,20 @@ func TestLibrariesAreLightForOtherModules(t *testing.T) {
 	}
 }
 
-// What writes the derived files measures nothing, and brings nothing that does.
-func TestDerivingBringsNothingThatMeasures(t *testing.T) {
-	for _, dep := range command(t, ".", "readonly", "list", "-deps", "./internal/derive") {
+// What makes the pages measures nothing, and brings nothing that does.
+func TestTheSiteBringsNothingThatMeasures(t *testing.T) {
+	for _, dep := range command(t, ".", "readonly", "list", "-deps", "./internal/site") {
 		if strings.Contains(dep, "netlink") || strings.HasSuffix(dep, "internal/run") ||
 			strings.HasSuffix(dep, "internal/machine") {
-			t.Errorf("derive brings %s with it", dep)
+			t.Errorf("site brings %s with it", dep)
 		}
 	}
 }
 
 // Who carries linerate away carries nothing of the journal, and nothing that turns a kernel's settings.
 func TestLinerateKnowsNothingOfTheJournal(t *testing.T) {
-	journals := []string{"archive", "chart", "derive", "experiment", "host", "journal", "madeup", "pages", "results",
-		"run", "session", "tune", "verdict", "law/audit"}
+	journals := []string{"archive", "experiment", "host", "journal", "madeup", "results",
+		"run", "session", "site", "tune", "verdict", "law/audit"}
 	for _, dep := range command(t, ".", "readonly", "list", "-deps", "./cmd/linerate") {
 		if name, ok := strings.CutPrefix(dep, repository+"lab/internal/"); ok && slices.Contains(journals, name) {
 			t.Errorf("linerate brings %s with it", dep)

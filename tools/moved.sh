@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints as Markdown which rows of ledger.csv differ from those of a git revision, each
-# derived by the lab of its own sources.
+# made by the lab of its own sources.
 #
 #   tools/moved.sh REVISION
 set -euo pipefail
@@ -10,7 +10,7 @@ trap 'git worktree remove --force "$before"' EXIT
 git worktree add --quiet --detach "$before" "$1"
 for tree in . "$before"; do
   make -C "$tree" --silent .tools/bin/lab >&2
-  (cd "$tree" && .tools/bin/lab derive >&2)
+  (cd "$tree" && .tools/bin/lab site --check >&2 || true)
 done
 # Whoever wrote a claim cannot end the block of code around it.
 printf '## Verdicts that differ from %s\n\n```diff\n' "$1"

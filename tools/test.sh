@@ -55,7 +55,7 @@ breaks() { (cd lab && go test -trimpath -vet=off -parallel 4 -skip '^TestAlone' 
 # The lab's own runs. Tests beside them would make their trials invalid, so they come last.
 runs() { (cd lab && go test -trimpath -vet=off -p 1 -run "^TestAlone" ./cmd/lab ./cmd/linerate); }
 scripts() { node_modules/bats/bin/bats test/scripts; }
-data() { GOGC=400 .tools/bin/lab check && .tools/bin/lab derive --check; }
+data() { GOGC=400 .tools/bin/lab check && .tools/bin/lab site --check; }
 shell() {
   command -v shellcheck >/dev/null || { echo "skip: no shellcheck for this platform"; return 0; }
   git ls-files '*.sh' .ci/run | xargs shellcheck --external-sources && shellcheck --shell=bash test/scripts/helper.bash

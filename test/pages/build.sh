@@ -3,7 +3,4 @@
 # addresses on loopback. Not with --quiet, which hides errors too.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-.tools/bin/lab derive >/dev/null
-.tools/bin/hugo --panicOnWarning --cleanDestinationDir --noBuildLock \
-  --baseURL http://127.0.0.1/line-rate/ --destination "$PWD/.tools/pages" >/dev/null
-tools/search.sh .tools/pages
+.tools/bin/lab site -- --noBuildLock --baseURL http://127.0.0.1/line-rate/ --destination "$PWD/.tools/pages" >/dev/null

@@ -4,15 +4,17 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"slices"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
 	"github.com/line-rate/line-rate/lab/internal/cores"
-	"github.com/line-rate/line-rate/lab/internal/derive"
 	"github.com/line-rate/line-rate/lab/internal/doctor"
 	"github.com/line-rate/line-rate/lab/internal/journal"
 	"github.com/line-rate/line-rate/lab/internal/session"
+	"github.com/line-rate/line-rate/lab/internal/site"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/tune"
 	"github.com/line-rate/line-rate/lab/internal/wire"
@@ -30,7 +32,7 @@ func open() (*archive.Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return j, derive.Refuse(append(faults, undecidable(j)...), nil)
+	return j, site.Refuse(append(faults, undecidable(j)...), nil)
 }
 
 // undecidable finds the designs whose own budget has no room for what their claims take.
@@ -143,31 +145,49 @@ func unrestored(left []tune.Left) (fs []doctor.Finding) {
 	return fs
 }
 
-type deriveCall struct {
-	Check bool `help:"Fail where a page's words say more than the record that it shows."`
+type siteCall struct {
+	Check bool     `help:"Only make what the pages show, in derived/, and fail where a page's words say more than the evidence."`
+	Serve bool     `help:"Serve the pages on loopback, with drafts, and build them again as files change."`
+	Hugo  []string `arg:"" optional:"" passthrough:"" help:"Further arguments of hugo, after --."`
 }
 
-func (c deriveCall) do(_ context.Context, out io.Writer) (int, error) {
+func (c siteCall) do(ctx context.Context, out io.Writer) (int, error) {
 	root, err := journal.Find(".")
 	if err != nil {
 		return exitFailed, err
 	}
 	began := time.Now()
-	j, moved, err := derive.Update(root)
+	s, err := site.Make(root)
+	if err == nil {
+		err = s.Write()
+	}
 	if err != nil {
 		return exitFailed, err
 	}
-	fmt.Fprintf(out, "%s with %s derived in %.1f s\n", words.Count(len(j.Experiments), "experiment"),
-		words.Count(len(j.Runs), "run"), time.Since(began).Seconds())
+	fmt.Fprintf(out, "%s with %s made in %.1f s\n", words.Count(len(s.Experiments), "experiment"),
+		words.Count(len(s.Runs), "run"), time.Since(began).Seconds())
 	wrong := 0
-	for _, s := range moved {
-		fmt.Fprintln(out, s.Text)
-		if s.Wrong {
+	for _, of := range s.Summaries {
+		fmt.Fprintln(out, of.Text)
+		if of.Wrong {
 			wrong++
 		}
 	}
-	if c.Check && wrong > 0 {
-		return exitFailed, fmt.Errorf("%s more than the record", words.Count(wrong, "page says", "pages say"))
+	switch {
+	case c.Check && wrong > 0:
+		return exitFailed, fmt.Errorf("%s more than the evidence", words.Count(wrong, "page says", "pages say"))
+	case c.Check:
+		return exitHeld, nil
+	}
+	args := []string{"--panicOnWarning", "--cleanDestinationDir"}
+	if c.Serve {
+		args = []string{"server", "--buildDrafts", "--bind", "127.0.0.1"}
+	}
+	hugo := exec.CommandContext(ctx, root.Path(".tools", "bin", "hugo"), append(args, c.Hugo...)...)
+	hugo.Dir, hugo.Stdout, hugo.Stderr = string(root), out, os.Stderr
+	hugo.Cancel = func() error { return hugo.Process.Signal(os.Interrupt) }
+	if err := hugo.Run(); err != nil && ctx.Err() == nil {
+		return exitFailed, fmt.Errorf("hugo: %w; make setup installs it", err)
 	}
 	return exitHeld, nil
 }

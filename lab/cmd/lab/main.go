@@ -48,7 +48,7 @@ type subcommand interface {
 type subcommands struct {
 	Run       runCall       `cmd:"" help:"Run one experiment, until its claims are decided or its budget is spent."`
 	Reproduce reproduceCall `cmd:"" help:"Run the experiments of entries within one budget; without any, the core set. It passes over those that runs made in this clone have decided."`
-	Derive    deriveCall    `cmd:"" help:"Derive what follows from the data into derived/, from which the site is built: verdicts, CSV, audits, pages' figures."`
+	Site      siteCall      `cmd:"" help:"Build the pages into public/ from the data: verdicts, figures, charts, CSV."`
 	New       newCall       `cmd:"" help:"Write a file to start from: an entry or an experiment."`
 	Check     checkCall     `cmd:"" help:"Check every data file."`
 	Doctor    doctorCall    `cmd:"" help:"Say what keeps this machine from measuring, and how to mend it."`

@@ -3,7 +3,7 @@
 // A path is made from names, whether the file exists or not. This package imports only the standard library, so
 // that asking for a path does not pull in the code that reads the file.
 //
-// It lists files but never opens one: package archive reads them, and package derive makes the derived ones.
+// It lists files but never opens one: package archive reads them, and package site makes the derived ones.
 package journal
 
 import (
@@ -56,8 +56,8 @@ func (r Root) Packed(file string) string {
 	return r.Path("data", "profiles", filepath.FromSlash(path.Dir(file)+".zip"))
 }
 
-// Derived is where everything lies that follows from other files; git ignores it. Of its directories, data is
-// published as the site's data, beside what git has there, and pages is what templates are told.
+// Derived is where everything lies that follows from other files; git ignores it. Its directory data is published
+// beside what git has there, x has what templates are told of each experiment, and site.json all else.
 func (r Root) Derived(parts ...string) string {
 	return r.Path(append([]string{"derived"}, parts...)...)
 }

@@ -1,6 +1,5 @@
 // Package medians sums up the conditions of runs: the median of each metric, with its
-// interval, and of each profile. It decides nothing. Package pages fills in what pages
-// print of them.
+// interval, and of each profile. It decides nothing.
 package medians
 
 import (
@@ -18,100 +17,27 @@ import (
 
 // A Summary has the medians of one condition's valid trials.
 type Summary struct {
-	ID      string            `json:"id"`
-	Name    string            `json:"name,omitempty"` // as charts show it; absent for the control, as Shown
-	Levels  setting.Levels    `json:"levels"`
-	Shown   map[string]string `json:"shown,omitempty"` // levels as pages print them
-	Trials  int               `json:"trials"`
-	Invalid int               `json:"invalid"`
-	Bounds  map[string]int    `json:"bounds"`
-	// ClientWall says that in most trials the client was full and the server was
-	// not.
-	ClientWall bool              `json:"client_wall,omitempty"`
-	Metrics    map[string]Figure `json:"metrics"`
-	// Profiles are medians over the trials, figure by figure. A package that is
-	// only in some trials may have 0; a package that is not listed was in none.
-	Profiles []Profiled `json:"profiles,omitempty"`
-	Words    string     `json:"words,omitempty"` // the levels in words, where a table of profiles has them
+	ID       string
+	Levels   setting.Levels
+	Trials   int
+	Invalid  int
+	Bounds   map[string]int // number of valid trials by bound
+	Metrics  map[string]Figure
+	Profiles []profile.Profile // by kind, each figure the median over the trials that have such a profile
 }
 
 // A Figure is a metric's median over a condition's valid trials.
 type Figure struct {
-	N           int      `json:"n"`
-	Median      *float64 `json:"median,omitempty"`
-	Low         *float64 `json:"low,omitempty"`  // interval of the median; absent below six trials
-	High        *float64 `json:"high,omitempty"` // as Low
-	Below       *float64 `json:"below,omitempty"`
-	Printed     string   `json:"printed,omitempty"` // of a text, as printed
-	words.Words          // absent where Printed is known, and for metrics that pages do not show
-	// LineShare is a figure of the wire in percent of the line rate, if that is
-	// known: "96.4".
-	LineShare string `json:"line_share,omitempty"`
-}
-
-// A Table has a run's figures as pages print them, one row per condition and
-// one column per metric. Pages choose rows and columns from it, so a figure has
-// the same digits wherever it is shown.
-type Table struct {
-	Keys    []string    `json:"keys"` // settings that name a row; the experiment's factors come first
-	Columns []TableHead `json:"columns"`
-	Rows    []TableRow  `json:"rows"` // in the order of their levels, the A/A control last
-}
-
-// A TableHead is that of a metric's column, with the unit that all its figures share.
-// The unit is empty if the metric has none, or if printed figures have several
-// and keep them.
-type TableHead struct {
-	Metric string `json:"metric"`
-	Unit   string `json:"unit"`
-}
-
-// A TableRow is one condition. Medians and Intervals have one text per column; it
-// is empty where a metric was not recorded, or an interval's ends are printed
-// alike.
-type TableRow struct {
-	ID        string   `json:"id"`
-	Control   bool     `json:"control,omitempty"` // whether it is the A/A control
-	Levels    []string `json:"levels"`            // one per key; empty where the condition lacks it
-	Medians   []string `json:"medians"`
-	Intervals []string `json:"intervals,omitempty"` // absent if no figure of the row has one
-	// what the trials were bounded by, and for measured runs how many of them
-	Bounds  string `json:"bounds,omitempty"`
-	Trials  int    `json:"trials"`            // those that count
-	Invalid int    `json:"invalid,omitempty"` // those that do not
-}
-
-// A Profiled has one kind of profile under a condition: medians over the trials that
-// count, and what pages write of them.
-type Profiled struct {
-	profile.Profile
-	Shares map[string]string `json:"shares,omitempty"` // percentages of the kinds of work and of the packages, by name
-	Cells  []string          `json:"cells,omitempty"`  // the condition's column in the run's WorkTable
-	Raw    *RawFile          `json:"raw,omitempty"`    // absent where the run has no file
-}
-
-// A RawFile is a file of data/profiles: all trials that count, merged.
-type RawFile struct {
-	File   string `json:"file"`
-	SHA256 string `json:"sha256"`
-	Trials int    `json:"trials"`
-}
-
-// A WorkTable is the head of a run's table of one kind of profile by kind of work. Its
-// last row is the total.
-type WorkTable struct {
-	Unit string    `json:"unit,omitempty"` // of the totals
-	Rows []WorkRow `json:"rows"`           // the largest share first
-}
-
-// A WorkRow names one kind of work.
-type WorkRow struct {
-	Work  profile.Work `json:"work"`
-	Label string       `json:"label"`
+	N       int
+	Median  *float64 // nil if only the limit Below is known
+	Low     *float64 // interval of the median; nil below six trials
+	High    *float64 // as Low
+	Below   *float64
+	Printed string // of a text, as printed
 }
 
 // Of sums up some conditions of a run, in their order, over its trials and those of other runs that have the same
-// levels. Of several runs there are no profiles.
+// levels.
 func Of(conds []results.Condition, run *results.File, others ...*results.File) []Summary {
 	out := []Summary{}
 	for _, cond := range conds {
@@ -128,9 +54,7 @@ func Of(conds []results.Condition, run *results.File, others ...*results.File) [
 				sum.Metrics[m.Name] = f
 			}
 		}
-		if len(others) == 0 {
-			sum.Profiles = profilesOf(cond, trials)
-		}
+		sum.Profiles = profilesOf(trials)
 		out = append(out, sum)
 	}
 	return out
@@ -194,9 +118,8 @@ func figure(name string, trials []results.Trial) (Figure, bool) {
 	return f, true
 }
 
-// profilesOf gives the medians of a condition's profiles, by kind, with the run's files.
-func profilesOf(c results.Condition, trials []results.Trial) []Profiled {
-	var out []Profiled
+// profilesOf gives the medians of trials' profiles, by kind. A package that is only in some trials may have 0.
+func profilesOf(trials []results.Trial) (out []profile.Profile) {
 	for _, kind := range profile.Kinds() {
 		var of []profile.Profile
 		for _, t := range trials {
@@ -228,11 +151,7 @@ func profilesOf(c results.Condition, trials []results.Trial) []Profiled {
 		for name := range m.Packages {
 			m.Packages[name] = median(func(p profile.Profile) float64 { return p.Packages[name] })
 		}
-		p := Profiled{Profile: m}
-		if i := slices.IndexFunc(c.Profiles, func(r results.RawProfile) bool { return r.Kind == kind }); i >= 0 {
-			p.Raw = &RawFile{File: c.Profiles[i].File, SHA256: c.Profiles[i].SHA256, Trials: c.Profiles[i].Trials}
-		}
-		out = append(out, p)
+		out = append(out, m)
 	}
 	return out
 }

@@ -88,17 +88,14 @@ func TestAConditionIsSummedUpOverRuns(t *testing.T) {
 	first.Trials = append(first.Trials, again, first.Trials[0]) // refused, and a second one of a block that counts
 	both := Of(last.Conditions, last, first)
 	if got := both[0]; got.ID != "c1" || got.Trials != 10 || got.Invalid != 1 || got.Metrics[sample.Rps].N != 8 ||
-		got.Bounds["server-cpu"] != 8 || got.Profiles != nil {
+		got.Bounds["server-cpu"] != 8 || len(got.Profiles) != 2 {
 		t.Errorf("%+v", got)
 	}
 	alone := Of(first.Conditions, first)
 	if alone[0].ID != "c2" || alone[0].Trials != 8 || alone[0].Metrics[sample.Rps].N != 6 {
 		t.Errorf("%+v", alone[0])
 	}
-	var got []profile.Profile
-	for _, p := range alone[0].Profiles {
-		got = append(got, p.Profile)
-	}
+	got := alone[0].Profiles
 	want := []profile.Profile{
 		{Kind: profile.CPU, Unit: "s", Total: 1, DurationS: 1, Work: map[string]float64{"write": 0.5, "http": 0.5},
 			Packages: map[string]float64{}},

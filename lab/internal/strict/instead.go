@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Names is the file that lists every name of settings, metrics and kinds, and what writes it.
-const Names = "derived/pages/names.json, which lab derive writes"
+// Names is where every name of settings, metrics and kinds is listed.
+const Names = "the lists of the site's page /contribute, under Names"
 
 // Instead says, at the end of an error about an unknown name, what could have been meant. A short list is given
 // whole; of a longer one the names that are like it, or else all of them, unless they would fill a screen.

@@ -48,7 +48,7 @@ func TestInstead(t *testing.T) {
 		{"zebra", []string{"flat", "ratio"}, "there are flat, ratio"},
 		{"zebra", []string{"flat"}, "there is only flat"},
 		{"zebra", nil, "there are none"},
-		{"zebra", many, "it is none of the 60 in derived/pages/names.json, which lab derive writes"},
+		{"zebra", many, "it is none of the 60 in the lists of the site's page /contribute, under Names"},
 		{"zebra", many[:20], "there are " + strings.Join(many[:20], ", ")},
 		{"metric-bb", many, `did you mean "metric_bb"?`},
 		{"b", []string{"ba", "bb"}, `did you mean "ba" or "bb"? There are ba, bb`},

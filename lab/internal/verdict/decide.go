@@ -46,15 +46,12 @@ func (q *Question) Decide(x *experiment.Experiment, h *host.Profile, runs []Run)
 		Topology: r.Topology.Kind, LineRateBps: r.Topology.LineRateBps,
 		Started: p.StartedAt.UTC().Format("2006-01-02T15:04:05Z"), Blocks: p.Blocks, Design: p.ExperimentSHA256,
 		Trials: len(r.Trials), InvalidTrials: strict.Count(r.Trials, func(t results.Trial) bool { return !t.Valid }),
-		Record: d.of(), Claims: []Claim{}, Conditions: medians.Of(r.conds, r.File),
+		Record: d.of(), Claims: []Claim{}, Conditions: d.pooled(r.conds),
 		Control: d.control(), Relative: d.relative(),
 	}
 	f.Date = f.Started[:10]
 	if !p.Dirty && p.Commit != host.UnknownCommit && f.Trials > 0 {
 		f.Written = p.Commit
-	}
-	if f.Trials > 0 && len(d.like()) > 1 {
-		f.Together = &Together{Conditions: d.pooled(r.conds)}
 	}
 	for _, c := range r.then.Claims {
 		if x.Holds(r.then, c) {

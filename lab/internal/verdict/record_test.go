@@ -39,7 +39,7 @@ func TestBlocksOfSeveralRunsCountTogether(t *testing.T) {
 	if r := f.Record; !slices.Equal(r.Runs, []string{"a", "b"}) || r.Blocks != 8 || r.Nth != 1 || r.Claims != 1 {
 		t.Errorf("record %+v", r)
 	}
-	if f.Run != "b" || f.Blocks != 4 || f.Conditions[0].Trials != 4 || f.Together.Conditions[0].Trials != 8 {
+	if f.Run != "b" || f.Blocks != 4 || f.Trials != 8 || f.Conditions[0].Trials != 8 {
 		t.Errorf("%s: %d blocks, %d trials, %d of c1", f.Run, f.Blocks, f.Trials, f.Conditions[0].Trials)
 	}
 	// A decided claim may become open again: the present interval counts.

@@ -44,7 +44,6 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/medians"
-	"github.com/line-rate/line-rate/lab/internal/profile"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -84,8 +83,7 @@ func (v Verdict) Meaning() string {
 }
 
 // A File has what the record said about all claims of a run once that run was
-// added, and the figures of its conditions. Package pages fills in what pages show of
-// it. The file of a host's newest run has the present state of the record.
+// added, and the figures of its conditions. The file of a host's newest run has the present state of the record.
 type File struct {
 	SchemaVersion int               `json:"schema_version"`
 	Experiment    string            `json:"experiment"`
@@ -102,25 +100,14 @@ type File struct {
 	InvalidTrials int               `json:"invalid_trials"`
 	Record        *Record           `json:"record,omitempty"` // what the verdicts rest on
 	Claims        []Claim           `json:"claims"`
-	Conditions    []medians.Summary `json:"conditions"`         // of this run alone, without the control
+	Conditions    []medians.Summary `json:"-"`                  // of this run, over all blocks of the record
 	Control       *Control          `json:"control,omitempty"`  // absent where the record has no control
-	Table         *medians.Table    `json:"table,omitempty"`    // of this run alone; absent where it has no condition
 	Relative      *Relative         `json:"relative,omitempty"` // absent where the design asks for none
-	// Together has the figures of all blocks of the record; absent where that is this run alone.
-	Together *Together `json:"together,omitempty"`
-	Design   string    `json:"design,omitempty"` // SHA-256 of the experiment's file as it was when the run was made
+	Design        string            `json:"design,omitempty"`   // SHA-256 of the experiment's file as it was when the run was made
 	// Written is the commit that had the experiment's file before the run, by what
 	// the run recorded. It is absent for a run without trials, and for one that says
 	// that files differed from its commit. `lab check` asks git whether it is true.
 	Written string `json:"written,omitempty"`
-	// WorkTables are those of profiles by kind of work.
-	WorkTables map[profile.Kind]medians.WorkTable `json:"work_tables,omitempty"`
-}
-
-// A Together has the figures of all blocks of a record, without profiles.
-type Together struct {
-	Conditions []medians.Summary `json:"conditions"`
-	Table      *medians.Table    `json:"table,omitempty"`
 }
 
 // A Record describes what verdicts rest on.
@@ -153,13 +140,6 @@ type Claim struct {
 	VisitsNeeded int            `json:"visits_needed,omitempty"`
 	Bounds       map[string]int `json:"bounds,omitempty"` // number of valid trials by bound
 	Effects      []Effect       `json:"effects,omitempty"`
-	Span         *Span          `json:"span,omitempty"` // absent with one ratio or none
-}
-
-// A Span is the range of a claim's ratios, those without a block that counts left out.
-type Span struct {
-	Of   int    `json:"of"` // ratios with such a block
-	Text string `json:"text,omitempty"`
 }
 
 // An Effect is one ratio: a metric at levels A over the same metric at

@@ -19,8 +19,8 @@ func LowerFirst(s string) string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
-// UpperFirst begins a sentence.
-func UpperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+// UpperFirst begins a sentence, which may be empty.
+func UpperFirst(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }
 
 // Bounds names the bounds of a condition's trials, the most frequent first,
 // and how many trials each has if asked to.

@@ -32,7 +32,7 @@ const (
 type File struct {
 	SchemaVersion int                `json:"schema_version"`
 	Entry         string             `json:"entry"`
-	Tables        []Sheet            `json:"tables,omitempty"` // as pages show them
+	Tables        []Sheet            `json:"-"`
 	Figures       map[string]Printed `json:"figures"`          // for use in prose
 	Findings      []Finding          `json:"findings"`
 }

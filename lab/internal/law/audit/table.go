@@ -17,7 +17,6 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/internal/metric"
-	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/server/catalog"
@@ -242,43 +241,42 @@ func answer(levels setting.Levels) (law.Quantity, bool) {
 	return law.Around(route.Printed, route.Within*route.Printed).Plus(anyHead), true
 }
 
-// A Sheet is a table as pages show it.
+// A Sheet is a table with its figures read.
 type Sheet struct {
-	ID          string            `json:"id"`
-	Place       string            `json:"place"`
-	Experiment  string            `json:"experiment"`
-	Host        string            `json:"host"`
-	ClientHost  string            `json:"client_host"`
-	Date        string            `json:"date"`
-	Note        string            `json:"note,omitempty"`
-	Topology    string            `json:"topology"`
-	LineRateBps float64           `json:"line_rate_bps,omitempty"`
-	Settings    setting.Levels    `json:"settings"`
-	Shown       pages.Values      `json:"shown"`
-	Conditions  []medians.Summary `json:"conditions"`
-	Table       *medians.Table    `json:"table"`
+	ID          string
+	Host        string
+	ClientHost  string
+	Experiment  string
+	Date        string
+	Topology    string
+	LineRateBps float64
+	Settings    setting.Levels
+	Rows        []SheetRow
+}
+
+// A SheetRow is one run of a table.
+type SheetRow struct {
+	ID      string
+	Levels  setting.Levels
+	Figures map[string]medians.Figure // by metric
+	Bound   gate.Bound                // by these figures
 }
 
 // sheet lays the table out.
 func (t *Table) sheet(date string, experiments []*experiment.Experiment, hosts map[string]*host.Profile) (Sheet,
 	error) {
-	x, ok := strict.Find(experiments, func(x *experiment.Experiment) bool { return x.Name == t.Experiment })
-	if !ok {
-		return Sheet{}, fmt.Errorf("no experiment %q", t.Experiment)
-	}
-	out := Sheet{
-		ID: t.ID, Place: t.Place, Experiment: t.Experiment, Host: t.Host, ClientHost: cmp.Or(t.Client, t.Host), Date: date,
-		Note: t.Note, Topology: t.Topology, LineRateBps: t.LineRateBps, Settings: t.settings,
-		Shown: pages.ValuesOf(t.settings, t.LineRateBps),
+	out := Sheet{ID: t.ID, Experiment: t.Experiment, Host: t.Host, ClientHost: cmp.Or(t.Client, t.Host), Date: date,
+		Topology: t.Topology, LineRateBps: t.LineRateBps, Settings: t.settings}
+	if !slices.ContainsFunc(experiments, func(x *experiment.Experiment) bool { return x.Name == t.Experiment }) {
+		return out, fmt.Errorf("no experiment %q", t.Experiment)
 	}
 	for _, id := range []string{out.Host, out.ClientHost} {
 		if hosts[id] == nil {
 			return out, fmt.Errorf("no host %q in data/hosts; %s", id, strict.Instead(id, slices.Sorted(maps.Keys(hosts))))
 		}
 	}
-	var rows []pages.PrintedRow
 	for _, r := range t.Rows {
-		as := pages.PrintedRow{ID: r.id, Levels: r.levels, Figures: map[string]medians.Figure{}}
+		as := SheetRow{ID: r.id, Levels: r.levels, Figures: map[string]medians.Figure{}}
 		known := map[string]float64{}
 		for name, n := range r.figures {
 			v, fig := n.Rounded().Value, medians.Figure{N: 1, Printed: n.Printed}
@@ -290,8 +288,7 @@ func (t *Table) sheet(date string, experiments []*experiment.Experiment, hosts m
 			as.Figures[name] = fig
 		}
 		as.Bound = gate.WallsOf(known, t.LineRateBps).Bound()
-		rows = append(rows, as)
+		out.Rows = append(out.Rows, as)
 	}
-	out.Conditions, out.Table = pages.OfText(x, rows)
 	return out, nil
 }

@@ -1,0 +1,229 @@
+package site
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/host"
+	"github.com/line-rate/line-rate/lab/internal/medians"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/stats"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// An evidence is what all blocks of an experiment on one machine say that count with its newest run; or a table that a
+// text printed, whose rows are single runs and decide nothing.
+type evidence struct {
+	*verdict.File
+	x         *experiment.Experiment
+	published string          // the table by its name, as "06b-s"; empty where it was measured
+	machine   string          // the names of the server's and the client's
+	client    string          //
+	runs      []*results.File // oldest first; of a table one with what it was measured with
+	// conditions have the medians over all blocks, in the order of their levels.
+	conditions []medians.Summary
+}
+
+// newest is the run that the evidence ends with.
+func (e *evidence) newest() *results.File { return e.runs[len(e.runs)-1] }
+
+// blocks counts those with a valid trial of each condition.
+func (e *evidence) blocks() int {
+	if e.Record == nil {
+		return 0
+	}
+	return e.Record.Blocks
+}
+
+// caption names the evidence: machine, day of its newest run, and how many blocks it has.
+func (e *evidence) caption() string {
+	day, _ := time.Parse(time.DateOnly, e.Date)
+	name := e.machine + ", " + day.Format("2 January 2006")
+	if e.published != "" {
+		return name + ", published single run"
+	}
+	return name + ", measured, " + words.Count(e.blocks(), "block")
+}
+
+// decide decides all claims on each machine, and chooses the machine that pages show.
+func (s *Site) decide() error {
+	for _, x := range s.Experiments {
+		asked, runs := s.Question(x), map[string]*results.File{} // by name
+		newest := map[string]*results.File{}                     // by machine: what measured something goes first
+		for _, r := range s.Runs {
+			if r.Experiment != x.Name {
+				continue
+			}
+			runs[r.Run] = r
+			if last := newest[r.Hosts.Server]; last == nil || len(r.Trials) > 0 || len(last.Trials) == 0 {
+				newest[r.Hosts.Server] = r
+			}
+		}
+		s.evidence[x.Name] = map[string]*evidence{}
+		for machine, r := range newest {
+			e := &evidence{File: asked.Decide(x, s.Hosts[machine], s.Record(x, r)), x: x, machine: s.machines[machine],
+				client: s.machines[r.Hosts.Client]}
+			e.conditions = e.File.Conditions
+			e.runs = strict.Map(e.Record.Runs, func(name string) *results.File { return runs[name] })
+			e.sort()
+			s.evidence[x.Name][machine] = e
+		}
+		s.shown[x.Name] = most(s.evidence[x.Name], nil)
+	}
+	for _, p := range s.pages {
+		total := map[string]int{}
+		for _, name := range p.Experiments {
+			for machine, e := range s.evidence[name] {
+				total[machine] += e.blocks()
+			}
+		}
+		for _, name := range p.Experiments {
+			s.shown[name] = most(s.evidence[name], total)
+		}
+	}
+	return s.texts()
+}
+
+// most chooses the machine with blocks that has the most blocks of the whole page; nil without any.
+func most(all map[string]*evidence, total map[string]int) *evidence {
+	machines := slices.Sorted(maps.Keys(all))
+	if len(machines) == 0 {
+		return nil
+	}
+	return all[slices.MaxFunc(machines, func(x, y string) int {
+		a, b := all[x].blocks(), all[y].blocks()
+		return cmp.Or(cmp.Compare(min(a, 1), min(b, 1)), cmp.Compare(total[x], total[y]), cmp.Compare(a, b), strings.Compare(y, x))
+	})]
+}
+
+// texts adds the tables that texts printed.
+func (s *Site) texts() error {
+	for _, a := range s.Audits {
+		for _, t := range a.Tables {
+			x, err := s.Experiment(t.Experiment)
+			if err != nil {
+				return err
+			}
+			e := &evidence{File: &verdict.File{Experiment: x.Name, Entry: a.Entry, Date: t.Date}, x: x,
+				published: a.Entry + "-" + t.ID, machine: s.machines[t.Host], client: s.machines[t.ClientHost],
+				runs: []*results.File{{Settings: t.Settings, Provenance: &results.Provenance{},
+					Topology: results.Topology{Kind: t.Topology, LineRateBps: t.LineRateBps}}}}
+			for _, r := range t.Rows {
+				e.add(r.ID, r.Levels, r.Figures, r.Bound)
+			}
+			e.sort()
+			s.printed[x.Name] = append(s.printed[x.Name], e)
+		}
+	}
+	return nil
+}
+
+// add adds a row that a text printed. Rows of the same levels are one condition, which has their medians: of figures
+// one of which is only known to be below a limit, that limit.
+func (e *evidence) add(id string, levels setting.Levels, figures map[string]medians.Figure, bound gate.Bound) {
+	i := slices.IndexFunc(e.conditions, func(c medians.Summary) bool { return c.Levels.Key() == levels.Key() })
+	if i < 0 {
+		i = len(e.conditions)
+		e.conditions = append(e.conditions, medians.Summary{ID: id, Levels: levels, Bounds: map[string]int{},
+			Metrics: map[string]medians.Figure{}})
+	}
+	c := &e.conditions[i]
+	c.Trials++
+	c.Bounds[string(bound)]++
+	for name, f := range figures {
+		if was, again := c.Metrics[name]; again && was.Median != nil && f.Median != nil {
+			f = medians.Figure{N: was.N + 1, Median: new(stats.Median([]float64{*was.Median, *f.Median}))}
+		} else if again && f.Median != nil {
+			f = was
+		}
+		c.Metrics[name] = f
+	}
+}
+
+// sort orders the conditions by their levels.
+func (e *evidence) sort() {
+	all := setting.Levels{}
+	for _, c := range e.conditions {
+		all = all.With(c.Levels)
+	}
+	keys := e.inOrder(all)
+	slices.SortStableFunc(e.conditions, func(a, b medians.Summary) int { return a.Levels.Compare(b.Levels, keys) })
+}
+
+// inOrder lists the factors of levels as the experiment does, and then others.
+func (e *evidence) inOrder(levels setting.Levels) (names []string) {
+	for _, f := range e.x.Factors {
+		if _, ok := levels[f.Name]; ok {
+			names = append(names, f.Name)
+		}
+	}
+	other := func(name string) bool { return !slices.Contains(names, name) }
+	return append(names, strict.Filter(slices.Sorted(maps.Keys(levels)), other)...)
+}
+
+// name names a condition: "Workers 4, connections 100". A level that is a word stands alone.
+func (e *evidence) name(levels setting.Levels) string {
+	var parts []string
+	for _, factor := range e.inOrder(levels) {
+		level, name := setting.LevelCell(levels[factor]), setting.Title(factor)
+		if len(parts) > 0 {
+			name = words.LowerFirst(name)
+		}
+		if !levels[factor].IsText() {
+			level = name + " " + level
+		}
+		parts = append(parts, level)
+	}
+	return cmp.Or(strings.Join(parts, ", "), "all trials")
+}
+
+// printFigure writes a figure of a metric with its unit, and its interval.
+func printFigure(f medians.Figure, unit metric.Unit) words.Words {
+	switch {
+	case f.Printed != "":
+		return words.Words{Text: f.Printed}
+	case f.Below != nil:
+		return words.Words{Text: "<" + words.Figure(string(unit), *f.Below, nil, nil)}
+	case f.Median == nil:
+		return words.Words{}
+	}
+	return words.Measured(string(unit), *f.Median, f.Low, f.High)
+}
+
+// clientFull tells whether a condition's figures are those of a client at its limit: in most of its trials the client
+// was full and the server was not.
+func clientFull(c medians.Summary) bool {
+	all, client := 0, 0
+	for bound, n := range c.Bounds {
+		all += n
+		met := strings.Split(bound, "+")
+		if slices.Contains(met, string(gate.BoundClientCPU)) && !slices.Contains(met, string(gate.BoundServerCPU)) {
+			client += n
+		}
+	}
+	return 2*client > all
+}
+
+// machineNames names machines as pages do. Two of one model have the same name; each of them then has its id beside it.
+func machineNames(all map[string]*host.Profile) map[string]string {
+	count, names := map[string]int{}, map[string]string{}
+	for _, h := range all {
+		count[h.Name]++
+	}
+	for id, h := range all {
+		if names[id] = h.Name; count[h.Name] > 1 {
+			names[id] = fmt.Sprintf("%s (%s)", h.Name, id)
+		}
+	}
+	return names
+}

@@ -1,0 +1,411 @@
+package site
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/law/audit"
+	"github.com/line-rate/line-rate/lab/internal/medians"
+	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/verdict"
+	"github.com/line-rate/line-rate/lab/internal/words"
+)
+
+// rows is a chart of rows with marks on one scale, before it is drawn.
+type rows struct {
+	caption    string
+	head, last string // what the figures are, and the words at the ends of rows if there are any
+	all        []row
+	scale      scale
+	unit       metric.Unit
+	rules      []float64 // where each row has a rule
+	block      bool      // whether a figure is a block from 0 on
+	dotless    bool      // whether it is nothing else
+}
+
+// A row has a label, a figure in words, and what is drawn of it.
+type row struct {
+	label, value, interval, word string
+	strokes                      []Stroke
+	of                           []setting.Levels
+
+	x    float64   // the level, of a point of a line
+	at   *float64  // the figure; nil if only its interval is known
+	ends []float64 // of the interval
+	band []float64 // what a claim wants
+
+	first   *Cell           // instead of the label
+	verdict verdict.Verdict // before the word
+}
+
+// A Stroke is a path in a space of a hundred units across, which is stretched to its place.
+type Stroke struct {
+	Class string `json:"class"`
+	D     string `json:"d"`
+}
+
+// clientBound says that the client was the bottleneck; it is a class of marks, too.
+const clientBound = "client-bound"
+
+// row is a condition's figure of a metric; false without it. It says where some trials were refused, and of a figure
+// that measures the client, where that was the bottleneck.
+func (e *evidence) row(c medians.Summary, name string) (row, bool) {
+	m, _ := metric.Lookup(name)
+	fig, ok := c.Metrics[name]
+	said := printFigure(fig, m.Unit)
+	out := row{label: e.name(c.Levels), value: said.Text, interval: said.Interval, at: fig.Median, of: []setting.Levels{c.Levels}}
+	switch {
+	case fig.Below != nil:
+		out.ends = []float64{0, *fig.Below}
+	case fig.Low != nil && fig.High != nil:
+		out.ends = []float64{*fig.Low, *fig.High}
+	}
+	if rate := e.newest().Topology.LineRateBps; m.Unit == metric.BitsPerSecond && rate > 0 && fig.Median != nil {
+		out.value += fmt.Sprintf(", %.3g %%", 100**fig.Median/rate)
+	}
+	var says []string
+	if m.MeasuresClient && e.published == "" && clientFull(c) {
+		says = append(says, clientBound)
+	}
+	if c.Invalid > 0 {
+		says = append(says, fmt.Sprintf("%s of %s trials", refused(c), words.Thousands(c.Trials)))
+	}
+	out.word = strings.Join(says, ", ")
+	return out, ok
+}
+
+// draw makes the table of a kind of chart; nil without rows.
+func (r rows) draw(class string) *Table {
+	if len(r.all) == 0 {
+		return nil
+	}
+	least, most := reach(r.all, r.rules...)
+	if r.scale.high == 0 {
+		r.scale.low, r.scale.high = min(least, 0), most
+		if r.scale.log { // with room for open ends
+			r.scale.low, r.scale.high = least/1.03, most*1.03
+		}
+	}
+	end := func(v float64) string {
+		if v == 0 {
+			return "0"
+		}
+		return words.Figure(string(r.unit), v, nil, nil)
+	}
+	t := &Table{Class: strings.TrimSpace("rows " + class), Caption: r.caption, Heads: []Head{{}, {Text: r.head},
+		{Ends: []string{end(r.scale.low), end(r.scale.high)}}}}
+	last := slices.ContainsFunc(r.all, func(q row) bool { return q.word != "" || q.verdict != "" })
+	if last {
+		t.Heads = append(t.Heads, Head{Text: r.last, Word: true})
+	}
+	for _, q := range r.all {
+		cells := []Cell{{Head: true, Text: q.label}, {Text: q.value, Note: q.interval}, {Marks: r.strokes(q)}}
+		if q.first != nil {
+			cells[0] = *q.first
+		}
+		if last {
+			cells = append(cells, Cell{Text: q.word, Verdict: q.verdict})
+		}
+		t.Rows = append(t.Rows, Row{Cells: cells, Of: q.of})
+	}
+	return t
+}
+
+// strokes draws a row.
+func (r rows) strokes(q row) []Stroke {
+	out := slices.Clone(q.strokes)
+	x := func(v float64) float64 { return tenth(min(100, max(0, 100*r.scale.of(v)))) }
+	add := func(class, d string, at ...any) { out = append(out, Stroke{class, fmt.Sprintf(d, at...)}) }
+	if q.band != nil {
+		add("band", "M%v 10H%v", x(q.band[0]), x(q.band[1]))
+	}
+	for _, v := range r.rules {
+		add("rule", "M%v 0v20", x(v))
+	}
+	if q.at != nil && r.block {
+		add("block", "M0 10H%v", x(*q.at))
+	}
+	if q.ends != nil {
+		add("bar", "M%v 10H%v", x(q.ends[0]), x(q.ends[1]))
+	}
+	if q.at != nil && !r.dotless {
+		add("dot", "M%v 10h0", x(*q.at))
+	}
+	return out
+}
+
+// A scale has the places of figures, from 0 at its low end to 1 at its high end.
+type scale struct {
+	low, high float64
+	log       bool
+}
+
+// of is the place of a figure. The only one of a scale is in its middle.
+func (s scale) of(v float64) float64 {
+	switch {
+	case s.low == s.high:
+		return 0.5
+	case s.log:
+		return math.Log(max(0, v)/s.low) / math.Log(s.high/s.low)
+	}
+	return (v - s.low) / (s.high - s.low)
+}
+
+// tenth rounds a place to a tenth of a unit.
+func tenth(v float64) float64 { return math.Round(10*v) / 10 }
+
+// reach is from the least to the greatest of all figures that need a place. An open end needs none.
+func reach(rows []row, all ...float64) (low, high float64) {
+	for _, r := range rows {
+		all = append(append(all, r.ends...), r.band...)
+		if r.at != nil {
+			all = append(all, *r.at)
+		}
+	}
+	if all = strict.Filter(all, func(v float64) bool { return !math.IsInf(v, 0) }); len(all) == 0 {
+		return 0, 0
+	}
+	return slices.Min(all), slices.Max(all)
+}
+
+// bars are figures that begin at zero, of the wire against its line rate.
+func (s *Site) bars(f figure, e *evidence) (Chart, error) {
+	names := strings.Fields(f.Metric)
+	m, _ := metric.Lookup(names[0])
+	r := rows{caption: e.caption(), head: m.Label, last: "Trials", unit: m.Unit, block: true}
+	for _, c := range e.conditions {
+		for _, name := range names {
+			one, ok := e.row(c, name)
+			if !ok {
+				continue
+			}
+			if len(names) > 1 {
+				of, _ := metric.Lookup(name)
+				r.head, one.label = "Figure", one.label+", "+words.LowerFirst(of.Label)
+			}
+			r.all = append(r.all, one)
+		}
+	}
+	if rate := e.newest().Topology.LineRateBps; m.Unit == metric.BitsPerSecond && rate > 0 {
+		r.rules = []float64{rate}
+	}
+	return Chart{Table: r.draw("bars")}, nil
+}
+
+// ratios holds a claim's comparisons against what it wants.
+func (s *Site) ratios(f figure, e *evidence) (Chart, error) {
+	c, ok := e.x.Claim(f.Claim)
+	if !ok || c.Over == "" {
+		return Chart{}, fmt.Errorf("lab/experiments/%s.toml has no claim %q that compares levels", f.Exp, f.Claim)
+	}
+	of, _ := e.Claim(c.ID)
+	return Chart{Table: e.compare(c, of.Effects).draw("ratios")}, nil
+}
+
+// compare has a row for each comparison of a claim.
+func (e *evidence) compare(c experiment.Claim, effects []verdict.Effect) rows {
+	m, _ := metric.Lookup(c.Metric)
+	r := rows{caption: e.caption(), head: m.Label + ", ratio over " + words.LowerFirst(setting.Title(c.Over)),
+		last: "Blocks", scale: scale{log: true}, rules: []float64{1}}
+	for _, effect := range effects {
+		one := ratio(effect)
+		one.label = e.name(effect.A) + " over " + setting.LevelCell(effect.B[c.Over])
+		if len(effect.At) > 0 {
+			one.label += ", " + words.LowerFirst(e.name(effect.At))
+		}
+		one.word = fmt.Sprintf("%d of %d for, %d against", effect.For, effect.Pairs, effect.Against)
+		r.caption = e.caption() + ". Claimed: " + words.Range(effect.BandLow, words.Known(effect.BandHigh)) // alike in all
+		r.all = append(r.all, one)
+	}
+	return r
+}
+
+// relative draws the ratios that a design asks for by [relative], least first, each beside its figure.
+func (s *Site) relative(f figure, e *evidence) (Chart, error) {
+	of := cmp.Or(e.Relative, &verdict.Relative{})
+	m, _ := metric.Lookup(of.Metric)
+	r := rows{caption: e.caption(), head: "Ratio to " + of.To, last: m.Label, scale: scale{log: true}, rules: []float64{1}}
+	for _, level := range of.Rows {
+		for _, c := range e.conditions {
+			if figure, ok := e.row(c, of.Metric); ok && setting.LevelCell(c.Levels[of.Over]) == level.Level {
+				one := row{value: "1", at: new(1.0)}
+				if !level.Base {
+					one = ratio(level.Effect)
+				}
+				one.label, one.word = level.Level, figure.value
+				r.all = append(r.all, one)
+			}
+		}
+	}
+	slices.SortStableFunc(r.all, func(a, b row) int {
+		return cmp.Compare(*cmp.Or(a.at, new(0.0)), *cmp.Or(b.at, new(0.0)))
+	})
+	return Chart{Table: r.draw("relative")}, nil
+}
+
+// ratio is a comparison with its interval and what a claim wants. Without an interval it has the range that coarse
+// figures allow.
+func ratio(e verdict.Effect) row {
+	out := row{value: e.Words.Text, interval: cmp.Or(e.Words.Interval, e.Spread), at: words.Known(e.Ratio),
+		of: []setting.Levels{e.At.With(e.A), e.At.With(e.B)}}
+	switch {
+	case e.HasInterval():
+		out.ends = span(e.Low, e.High)
+	case e.RatioLow > 0 || e.RatioHigh > 0:
+		out.ends = span(e.RatioLow, e.RatioHigh)
+	}
+	if e.BandLow > 0 || e.BandHigh > 0 {
+		out.band = span(e.BandLow, e.BandHigh)
+	}
+	return out
+}
+
+// span is from one ratio to another, of which none is 0: that end is open.
+func span(low, high float64) []float64 {
+	return []float64{cmp.Or(low, math.Inf(-1)), cmp.Or(high, math.Inf(1))}
+}
+
+// cores show where the time of each side's cores went, as the text f.Entry printed it.
+func (s *Site) cores(f figure, _ *evidence) (Chart, error) {
+	r := rows{caption: "Entry " + f.Entry, head: "Mean of the cores, as printed", scale: scale{high: 1}, unit: metric.Ratio}
+	for i, ids := range [][]string{f.Server, f.Client} {
+		one, said, from := row{label: []string{"Server", "Client"}[i]}, []string{}, 0.0
+		part := func(state, shown string, share float64) {
+			d := fmt.Sprintf("M%v 10H%v", tenth(100*from), tenth(100*(from+share)))
+			one.strokes = append(one.strokes, Stroke{"part " + state, d})
+			said = append(said, state+" "+shown)
+			from += share
+		}
+		for _, id := range ids {
+			of, err := s.printedFigure(f.Entry, id)
+			if err != nil {
+				return Chart{}, err
+			}
+			part(id[strings.LastIndex(id, "_")+1:], of.Printed, of.Value)
+		}
+		if from > 0 && from < 0.995 {
+			part("unsaid", words.Share(1-from), 1-from)
+		}
+		one.value = cmp.Or(strings.Join(said, ", "), "not recorded")
+		r.all = append(r.all, one)
+	}
+	return Chart{Table: r.draw("cores")}, nil
+}
+
+// printedFigure is a figure of a text's sentences.
+func (s *Site) printedFigure(entry, id string) (audit.Printed, error) {
+	a, _ := strict.Find(s.Audits, func(a *audit.File) bool { return a.Entry == entry })
+	of, ok := cmp.Or(a, &audit.File{}).Figures[id]
+	if !ok {
+		return of, fmt.Errorf("data/texts/%s.toml has no figure %q", entry, id)
+	}
+	return of, nil
+}
+
+// A station is what a load passes through: its name, the side whose figures it has, and what they are.
+type station struct{ name, side, figure string }
+
+var (
+	requests = []station{{"Client", "client", "CPU"}, {"Wire", "wire", "share of the line rate"},
+		{"Server", "server", "CPU"}}
+	events = []station{{"Producer", "server", "CPU of all producers"}, {"Batcher", "pool", "workers that wait at once"},
+		{"Sink", "client", "CPU of all sinks"}}
+)
+
+// setup shows a condition as stations, with how full each was and in how many trials it was the bottleneck.
+func (s *Site) setup(f figure, e *evidence) (Chart, error) {
+	if n := len(e.conditions); n != 1 {
+		return Chart{}, fmt.Errorf("%d conditions of %s have these levels, where a setup shows one", n, f.Exp)
+	}
+	c, made := e.conditions[0], e.newest()
+	set, all := made.Settings.With(c.Levels), requests
+	if !set[setting.EventRate].IsZero() {
+		all = events
+	}
+	r := rows{head: "Where", last: "Bottleneck", scale: scale{high: 1}, unit: metric.Ratio, rules: []float64{gate.CPUSaturated},
+		block: true, dotless: true}
+	known := false
+	for _, st := range all {
+		if st.side == "wire" && made.Topology.Kind == "loopback" {
+			continue
+		}
+		full, err := s.full(f, e, c, st.side)
+		if err != nil {
+			return Chart{}, err
+		}
+		one := row{label: st.name, value: e.place(st.side), interval: st.figure + " not recorded"}
+		if full > 0 {
+			one.at, one.interval = &full, st.figure+" "+words.Share(full)
+		}
+		met, trials := 0, 0
+		for bound, n := range c.Bounds {
+			if trials += n; slices.Contains(strings.Split(strings.ReplaceAll(bound, "-cpu", ""), "+"), st.side) {
+				met += n
+			}
+		}
+		if met > 0 {
+			one.word = fmt.Sprintf("in %d of %s", met, words.Count(trials, "trial"))
+		} else if e.published != "" && full >= gate.CPUSaturated && st.side != "server" { // it may have waited for the others
+			one.word = "full"
+		}
+		known = known || one.word != ""
+		r.all = append(r.all, one)
+	}
+	for name, l := range set {
+		if n, number := l.Int(); number && n == 0 {
+			delete(set, name)
+		}
+	}
+	r.caption = e.caption() + ". " + e.name(set)
+	if !known {
+		r.caption += ". Bottleneck not known"
+	}
+	return Chart{Table: r.draw("setup")}, nil
+}
+
+// place says on which machine or cores a side is, or how fast the wire.
+func (e *evidence) place(side string) string {
+	made := e.newest()
+	name := map[string]string{"client": e.client, "server": e.machine}[side]
+	cpus := map[string]string{"client": made.Provenance.ClientCPUs, "server": made.Provenance.ServerCPUs}[side]
+	switch rate := made.Topology.LineRateBps; {
+	case cpus != "":
+		return "core " + cpus + " of " + name
+	case side == "wire" && rate > 0:
+		return words.Figure("bit/s", rate, nil, nil)
+	}
+	return name
+}
+
+// full is how full a side was, as a share, by a figure of the text or by those of a condition; 0 if it is not known.
+func (s *Site) full(f figure, e *evidence, c medians.Summary, side string) (float64, error) {
+	rate := e.newest().Topology.LineRateBps
+	if ids := map[string][]string{"client": f.Client, "server": f.Server, "wire": f.Wire}[side]; len(ids) > 0 {
+		of, err := s.printedFigure(e.Entry, ids[0])
+		if side == "wire" { // bytes a second
+			return 8 * of.Value / rate, err
+		}
+		return 1 - of.Value, err // how idle it was
+	}
+	median := func(name string) float64 { return *cmp.Or(c.Metrics[name].Median, new(0.0)) }
+	pool, _ := strconv.Atoi(strings.TrimPrefix(c.Levels[setting.Variant].String(), "pool-"))
+	switch {
+	case side == "client":
+		return max(median("client_cores_busy"), median("client_thread_busy_max")), nil
+	case side == "server":
+		return median("server_cores_busy"), nil
+	case side == "pool" && pool > 0:
+		return median("sink_in_flight_max") / float64(pool), nil
+	case side == "wire" && rate > 0:
+		return cmp.Or(median("wire_tx_bps")/rate, median("line_rate_share"), 8*median("transfer_bytes_per_s")/rate), nil
+	}
+	return 0, nil
+}
