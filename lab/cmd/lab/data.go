@@ -148,7 +148,7 @@ func unrestored(left []tune.Left) (fs []doctor.Finding) {
 type siteCall struct {
 	Check bool     `help:"Only make what the pages show, in derived/, and fail where a page's words say more than the evidence."`
 	Serve bool     `help:"Serve the pages on loopback, with drafts, and build them again as files change."`
-	Hugo  []string `arg:"" optional:"" passthrough:"" help:"Further arguments of hugo, after --."`
+	Hugo  []string `arg:"" optional:"" help:"Further arguments of hugo, after --."`
 }
 
 func (c siteCall) do(ctx context.Context, out io.Writer) (int, error) {

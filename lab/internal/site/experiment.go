@@ -49,7 +49,7 @@ type claimPage struct {
 	Blocks    int              `json:"blocks,omitempty"`
 	Refused   int              `json:"refused,omitempty"`
 	Effects   []verdict.Effect `json:"effects,omitempty"`  // its comparisons, as they were decided
-	Compared  *Table           `json:"compared,omitempty"` // the same to look at, if there are several
+	Compared  *Table           `json:"compared,omitempty"` // the same to look at
 	Machines  *Table           `json:"machines,omitempty"` // what each machine says, if there are several
 
 	votes int                      // blocks for it
@@ -125,7 +125,7 @@ func (s *Site) claim(x *experiment.Experiment, c experiment.Claim, e *evidence, 
 		of, _ := e.Claim(c.ID)
 		p.Verdict, p.Reason, p.Blocks, p.Refused, p.Effects = of.Verdict, of.Reason, of.Blocks, of.Refused, of.Effects
 		p.votes = of.For
-		if len(of.Effects) > 1 {
+		if len(of.Effects) > 0 {
 			p.Compared = e.compare(c, of.Effects).draw("")
 		}
 	}

@@ -95,7 +95,7 @@ func (s *Site) record() Record {
 		r.Tallies = append(r.Tallies, t)
 	}
 	compared := rows{caption: "Each comparison that decides a claim, by its ratio", head: "Ratio", last: "Verdict",
-		scale: scale{0.1, 10, true}, rules: []float64{1}}
+		scale: scale{0.2, 5, true}, rules: []float64{1}}
 	others := [2]*Table{}
 	for i := range others {
 		others[i] = &Table{Class: "cards", Caption: "Claims without a ratio", Heads: heads("Claim", "Verdict")}

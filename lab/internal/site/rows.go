@@ -95,8 +95,8 @@ func (r rows) draw(class string) *Table {
 		}
 	}
 	end := func(v float64) string {
-		if v == 0 {
-			return "0"
+		if r.unit == "" || v == 0 {
+			return words.Number(words.Significant(v, 3))
 		}
 		return words.Figure(string(r.unit), v, nil, nil)
 	}
