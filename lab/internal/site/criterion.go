@@ -14,50 +14,45 @@ import (
 
 // criterionOf says in words what makes a claim hold, to continue "holds if".
 func criterionOf(c experiment.Claim) string {
-	said, what, over := "", words.Metric(c.Metric), setting.Phrase(c.Over)
+	what, over, where := words.Metric(c.Metric), setting.Phrase(c.Over), ""
+	if at := setting.LimitTo(c.Where()); at != "" {
+		where = at + ", "
+	}
 	levels := strict.Map(c.Compared(), setting.LevelPhrase)
+	all := "all levels of " + over
+	if levels != nil {
+		all = fmt.Sprintf("the levels %s of %s", words.List(levels), over)
+	}
 	switch c.Kind {
 	case experiment.Flat:
-		which := "levels of " + over
-		if levels != nil {
-			which = fmt.Sprintf("of the levels %s of %s", words.List(levels), over)
-		}
-		said = fmt.Sprintf("between any two %s, %s at the one is at most %s above that at the other", which, what, words.Percent(*c.Margin))
-	case experiment.Ratio:
-		at, base := fmt.Sprintf("at the last level of %s", over), "over that at the first is"
-		if levels != nil {
-			at, base = fmt.Sprintf("where %s is %s,", over, levels[1]), fmt.Sprintf("over that where it is %s, is", levels[0])
-		}
-		said = fmt.Sprintf("%s %s %s %s", what, at, base, barsOf(c, words.Number))
+		return fmt.Sprintf("%sbetween any two of %s, %s at the one is at most %s above that at the other", where, all, what,
+			words.Percent(*c.Margin))
 	case experiment.Monotonic:
-		if levels != nil {
-			over += " from " + strings.Join(levels, " to ")
-		}
-		said = fmt.Sprintf("at no step of %s was %s more than %s higher on the level before, and the last is above the first", over, what,
+		return fmt.Sprintf("%sfrom step to step of %s, %s falls by at most %s, and the last is above the first", where, all, what,
 			words.Percent(*c.Margin))
 	case experiment.Bound:
-		said = words.Resource(c.Bound) + " alone is the bottleneck of most blocks"
+		return where + words.Resource(c.Bound) + " alone is the bottleneck of most blocks"
 	case experiment.Share:
 		doc := profile.Kind(c.Profile).Doc()
-		said = fmt.Sprintf("the %s gives %s %s of its %s", doc.Name, c.Subject(), barsOf(c, words.Percent), doc.Per)
+		return fmt.Sprintf("%sthe %s gives %s %s of its %s", where, doc.Name, c.Subject(), barsOf(c, words.Percent), doc.Per)
 	case experiment.Value:
 		m, _ := metric.Lookup(c.Metric)
-		said = fmt.Sprintf("%s is %s", what, barsOf(c, func(v float64) string { return words.Figure(string(m.Unit), v, nil, nil) }))
+		print := func(v float64) string { return words.Figure(string(m.Unit), v, nil, nil) }
+		return fmt.Sprintf("%s%s is %s", where, what, barsOf(c, print))
 	}
-	if at := setting.LimitTo(c.Where()); at != "" {
-		return at + ", " + said
+	if levels == nil {
+		levels = []string{"at its first", "at its last level"}
 	}
-	return said
+	return fmt.Sprintf("%s%s where %s is %s, over that where it is %s, is %s", where, what, over, levels[1], levels[0],
+		barsOf(c, words.Number))
 }
 
 // barsOf says what a claim's bars ask for.
 func barsOf(c experiment.Claim, print func(float64) string) string {
 	low, high := c.Edges()
 	switch {
-	case c.Equals != "" && c.More() != 0:
-		return fmt.Sprintf("the level set for %s plus %d", setting.Phrase(c.Equals), c.More())
 	case c.Equals != "":
-		return "the level set for " + setting.Phrase(c.Equals)
+		return strings.TrimSuffix(fmt.Sprintf("the level set for %s plus %d", setting.Phrase(c.Equals), c.More()), " plus 0")
 	case low == high:
 		return print(low)
 	case c.AtMost == nil:

@@ -33,12 +33,6 @@ type figure struct {
 	// Over is the factor of lines, and By that of which each level has a line.
 	Over string `toml:"over"`
 	By   string `toml:"by"`
-	// Server, Client and Wire name figures of a text: the states of the cores of each side in the text Entry,
-	// or of a setup how idle a side was, and what the wire carried.
-	Entry  string   `toml:"entry"`
-	Server []string `toml:"server"`
-	Client []string `toml:"client"`
-	Wire   []string `toml:"wire"`
 	// Panels are the setups that stand side by side.
 	Panels []figure `toml:"panels"`
 }
@@ -68,7 +62,6 @@ var kinds = map[string]kind{
 	"bars":     {[]string{"exp", "metric"}, "A dot is the figure, and a line its interval.", (*Site).bars},
 	"ratios":   {[]string{"exp", "claim"}, "Shaded: what the claim wants. The rule: no difference.", (*Site).ratios},
 	"relative": {[]string{"exp"}, "A dot is the ratio, a line its interval. The rule: no difference.", (*Site).relative},
-	"cores":    {nil, "", (*Site).cores},
 	"lines":    {[]string{"exp", "metric", "over"}, "Upright: intervals. Hollow: the client was the bottleneck.", (*Site).lines},
 	"setup":    {nil, "A side whose bar reaches the tick in a trial is the bottleneck of that trial.", (*Site).setup},
 }
@@ -133,8 +126,6 @@ func (s *Site) choose(f figure) (all []*evidence, err error) {
 		}
 	}
 	switch {
-	case f.Exp == "":
-		return []*evidence{{}}, nil
 	case s.x[f.Exp] == nil:
 		return nil, fmt.Errorf("lab/experiments/%s.toml is missing", f.Exp)
 	}

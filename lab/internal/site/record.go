@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/results"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -177,12 +178,8 @@ func (s *Site) listMachines() *Table {
 		"System", "Interface", "Line rate", "Runs", "Decided")}
 	for _, id := range slices.Sorted(maps.Keys(s.Hosts)) {
 		h := s.Hosts[id]
-		runs, decided, asked := 0, 0, 0
-		for _, r := range s.Runs {
-			if r.Hosts.Server == id {
-				runs++
-			}
-		}
+		runs := strict.Count(s.Runs, func(r *results.File) bool { return r.Hosts.Server == id })
+		decided, asked := 0, 0
 		for _, x := range s.x {
 			for _, c := range x.Claims {
 				on, has := c.on[id]
@@ -194,38 +191,29 @@ func (s *Site) listMachines() *Table {
 				}
 			}
 		}
-		size := func(unit string, v float64) string {
-			if v == 0 {
-				return ""
-			}
-			return words.Figure(unit, v, nil, nil)
-		}
-		known := func(n int) string {
-			if n == 0 {
-				return ""
-			}
-			return words.Thousands(n)
-		}
-		virtual := ""
-		if h.Virtual != "" {
-			virtual = "virtual"
-		}
-		nic := h.NIC
+		nic, score := h.NIC, ""
 		if h.NICQueues > 0 {
 			nic += ", " + words.Count(h.NICQueues, "queue")
 		}
-		row := Row{ID: id, Cells: []Cell{{Head: true, Text: s.machines[id], To: "#" + id, Below: h.Note},
-			{Text: h.CPU, Note: strings.TrimSpace(h.CPUVersion + " " + h.Arch), Below: h.Caches}, {Text: known(h.Cores), Note: virtual},
-			{Text: size("B", float64(h.MemoryBytes))}, {Text: strings.TrimSpace(h.OS + " " + h.Kernel)}, {Text: nic},
-			{Text: size("bit/s", h.LineRateBps)}, {Text: known(runs)}, {}}}
 		if asked > 0 {
-			row.Cells[8].Text = fmt.Sprintf("%d of %s", decided, words.Count(asked, "claim"))
+			score = fmt.Sprintf("%d of %s", decided, words.Count(asked, "claim"))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, Row{ID: id, Cells: []Cell{{Head: true, Text: s.machines[id], To: "#" + id, Below: h.Note},
+			{Text: h.CPU, Note: strings.TrimSpace(h.CPUVersion + " " + h.Arch), Below: h.Caches},
+			{Text: known("", float64(h.Cores)), Note: map[string]string{"yes": "virtual"}[h.Virtual]},
+			{Text: known("B", float64(h.MemoryBytes))}, {Text: strings.TrimSpace(h.OS + " " + h.Kernel)}, {Text: nic},
+			{Text: known("bit/s", h.LineRateBps)}, {Text: known("", float64(runs))}, {Text: score}}})
 	}
-	runs := func(r Row) bool { return r.Cells[7].Text != "" }
-	slices.SortStableFunc(t.Rows, func(a, b Row) int {
-		return cmp.Compare(map[bool]int{false: 1}[runs(a)], map[bool]int{false: 1}[runs(b)])
+	slices.SortStableFunc(t.Rows, func(a, b Row) int { // "" comes last
+		return cmp.Compare(len(b.Cells[7].Text), len(a.Cells[7].Text))
 	})
 	return t
+}
+
+// known prints a figure that is absent where it is not known.
+func known(unit string, v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return words.Figure(unit, v, nil, nil)
 }

@@ -3,14 +3,13 @@ package site
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
-	"github.com/line-rate/line-rate/lab/internal/law/audit"
 	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/setting"
@@ -34,7 +33,6 @@ type rows struct {
 // A row has a label, a figure in words, and what is drawn of it.
 type row struct {
 	label, value, interval, word string
-	strokes                      []Stroke
 	of                           []setting.Levels
 
 	x    float64   // the level, of a point of a line
@@ -121,7 +119,7 @@ func (r rows) draw(class string) *Table {
 
 // strokes draws a row.
 func (r rows) strokes(q row) []Stroke {
-	out := slices.Clone(q.strokes)
+	var out []Stroke
 	x := func(v float64) float64 { return tenth(min(100, max(0, 100*r.scale.of(v)))) }
 	add := func(class, d string, at ...any) { out = append(out, Stroke{class, fmt.Sprintf(d, at...)}) }
 	if q.band != nil {
@@ -273,139 +271,57 @@ func span(low, high float64) []float64 {
 	return []float64{cmp.Or(low, math.Inf(-1)), cmp.Or(high, math.Inf(1))}
 }
 
-// cores show where the time of each side's cores went, as the text f.Entry printed it.
-func (s *Site) cores(f figure, _ *evidence) (Chart, error) {
-	r := rows{caption: "Entry " + f.Entry, head: "Mean of the cores, as printed", scale: scale{high: 1}, unit: metric.Ratio}
-	for i, ids := range [][]string{f.Server, f.Client} {
-		one, said, from := row{label: []string{"Server", "Client"}[i]}, []string{}, 0.0
-		part := func(state, shown string, share float64) {
-			d := fmt.Sprintf("M%v 10H%v", tenth(100*from), tenth(100*(from+share)))
-			one.strokes = append(one.strokes, Stroke{"part " + state, d})
-			said = append(said, state+" "+shown)
-			from += share
-		}
-		for _, id := range ids {
-			of, err := s.printedFigure(f.Entry, id)
-			if err != nil {
-				return Chart{}, err
-			}
-			part(id[strings.LastIndex(id, "_")+1:], of.Printed, of.Value)
-		}
-		if from > 0 && from < 0.995 {
-			part("unsaid", words.Share(1-from), 1-from)
-		}
-		one.value = cmp.Or(strings.Join(said, ", "), "not recorded")
-		r.all = append(r.all, one)
-	}
-	return Chart{Table: r.draw("cores")}, nil
-}
-
-// printedFigure is a figure of a text's sentences.
-func (s *Site) printedFigure(entry, id string) (audit.Printed, error) {
-	a, _ := strict.Find(s.Audits, func(a *audit.File) bool { return a.Entry == entry })
-	of, ok := cmp.Or(a, &audit.File{}).Figures[id]
-	if !ok {
-		return of, fmt.Errorf("data/texts/%s.toml has no figure %q", entry, id)
-	}
-	return of, nil
-}
-
-// A station is what a load passes through: its name, the side whose figures it has, and what they are.
-type station struct{ name, side, figure string }
-
-var (
-	requests = []station{{"Client", "client", "CPU"}, {"Wire", "wire", "share of the line rate"},
-		{"Server", "server", "CPU"}}
-	events = []station{{"Producer", "server", "CPU of all producers"}, {"Batcher", "pool", "workers that wait at once"},
-		{"Sink", "client", "CPU of all sinks"}}
-)
-
-// setup shows a condition as stations, with how full each was and in how many trials it was the bottleneck.
+// setup shows a condition as what the load passes through: client, wire and server, with how full each was and in how
+// many trials it was the bottleneck.
 func (s *Site) setup(f figure, e *evidence) (Chart, error) {
 	if n := len(e.conditions); n != 1 {
 		return Chart{}, fmt.Errorf("%d conditions of %s have these levels, where a setup shows one", n, f.Exp)
 	}
 	c, made := e.conditions[0], e.newest()
-	set, all := made.Settings.With(c.Levels), requests
-	if !set[setting.EventRate].IsZero() {
-		all = events
+	rate := made.Topology.LineRateBps
+	median := func(name string) float64 { return *cmp.Or(c.Metrics[name].Median, new(0.0)) }
+	at := func(machine, cpus string) string {
+		if cpus == "" {
+			return machine
+		}
+		return "core " + cpus + " of " + machine
 	}
 	r := rows{head: "Where", last: "Bottleneck", scale: scale{high: 1}, unit: metric.Ratio, rules: []float64{gate.CPUSaturated},
 		block: true, dotless: true}
 	known := false
-	for _, st := range all {
-		if st.side == "wire" && made.Topology.Kind == "loopback" {
+	for _, side := range []struct {
+		name, where, what string
+		full              float64 // as a share; 0 if it is not known
+	}{
+		{"client", at(e.client, made.Provenance.ClientCPUs), "CPU", max(median("client_cores_busy"), median("client_thread_busy_max"))},
+		{"wire", words.Figure("bit/s", rate, nil, nil), "share of the line rate",
+			cmp.Or(median("line_rate_share"), 8*median("transfer_bytes_per_s")/max(rate, 1))},
+		{"server", at(e.machine, made.Provenance.ServerCPUs), "CPU", median("server_cores_busy")},
+	} {
+		if side.name == "wire" && rate == 0 {
 			continue
 		}
-		full, err := s.full(f, e, c, st.side)
-		if err != nil {
-			return Chart{}, err
-		}
-		one := row{label: st.name, value: e.place(st.side), interval: st.figure + " not recorded"}
-		if full > 0 {
-			one.at, one.interval = &full, st.figure+" "+words.Share(full)
+		one := row{label: words.UpperFirst(side.name), value: side.where, interval: side.what + " not recorded"}
+		if side.full > 0 {
+			one.at, one.interval = &side.full, side.what+" "+words.Share(side.full)
 		}
 		met, trials := 0, 0
 		for bound, n := range c.Bounds {
-			if trials += n; slices.Contains(strings.Split(strings.ReplaceAll(bound, "-cpu", ""), "+"), st.side) {
+			if trials += n; slices.Contains(strings.Split(strings.ReplaceAll(bound, "-cpu", ""), "+"), side.name) {
 				met += n
 			}
 		}
 		if met > 0 {
 			one.word = fmt.Sprintf("in %d of %s", met, words.Count(trials, "trial"))
-		} else if e.published != "" && full >= gate.CPUSaturated && st.side != "server" { // it may have waited for the others
-			one.word = "full"
 		}
-		known = known || one.word != ""
+		known = known || met > 0
 		r.all = append(r.all, one)
 	}
-	for name, l := range set {
-		if n, number := l.Int(); number && n == 0 {
-			delete(set, name)
-		}
-	}
+	set := made.Settings.With(c.Levels)
+	maps.DeleteFunc(set, func(_ string, l setting.Level) bool { return l == setting.Int(0) }) // which is the default
 	r.caption = e.caption() + ". " + e.name(set)
 	if !known {
 		r.caption += ". Bottleneck not known"
 	}
 	return Chart{Table: r.draw("setup")}, nil
-}
-
-// place says on which machine or cores a side is, or how fast the wire.
-func (e *evidence) place(side string) string {
-	made := e.newest()
-	name := map[string]string{"client": e.client, "server": e.machine}[side]
-	cpus := map[string]string{"client": made.Provenance.ClientCPUs, "server": made.Provenance.ServerCPUs}[side]
-	switch rate := made.Topology.LineRateBps; {
-	case cpus != "":
-		return "core " + cpus + " of " + name
-	case side == "wire" && rate > 0:
-		return words.Figure("bit/s", rate, nil, nil)
-	}
-	return name
-}
-
-// full is how full a side was, as a share, by a figure of the text or by those of a condition; 0 if it is not known.
-func (s *Site) full(f figure, e *evidence, c medians.Summary, side string) (float64, error) {
-	rate := e.newest().Topology.LineRateBps
-	if ids := map[string][]string{"client": f.Client, "server": f.Server, "wire": f.Wire}[side]; len(ids) > 0 {
-		of, err := s.printedFigure(e.Entry, ids[0])
-		if side == "wire" { // bytes a second
-			return 8 * of.Value / rate, err
-		}
-		return 1 - of.Value, err // how idle it was
-	}
-	median := func(name string) float64 { return *cmp.Or(c.Metrics[name].Median, new(0.0)) }
-	pool, _ := strconv.Atoi(strings.TrimPrefix(c.Levels[setting.Variant].String(), "pool-"))
-	switch {
-	case side == "client":
-		return max(median("client_cores_busy"), median("client_thread_busy_max")), nil
-	case side == "server":
-		return median("server_cores_busy"), nil
-	case side == "pool" && pool > 0:
-		return median("sink_in_flight_max") / float64(pool), nil
-	case side == "wire" && rate > 0:
-		return cmp.Or(median("wire_tx_bps")/rate, median("line_rate_share"), 8*median("transfer_bytes_per_s")/rate), nil
-	}
-	return 0, nil
 }
