@@ -11,7 +11,6 @@ import { join } from 'node:path'
 import { axe, look } from './axe.mjs'
 import { serve } from './serve.mjs'
 import { base, open, sample } from './site.mjs'
-import { ledger } from './ledger.mjs'
 import { fits } from './fits.mjs'
 import { median, story, tables, unfold } from './reader.mjs'
 
@@ -90,11 +89,6 @@ async function keyboard (v) {
   if (next.stops > 0 && !next.first) v.say(`the link past the head does not lead to the text's first stop${next.inside ? ', but further' : ''}`)
 }
 
-// The ledger's folds, if the page has a ledger.
-async function folds (v) {
-  if (site.pages.some((p) => p.kind === 'claims')) await ledger(v.page, `${origin}${base}/claims/`, (what) => complain(`${base}/claims/: ${what}`))
-}
-
 // On paper a dark theme is light, and its text is readable.
 async function paper (v) {
   await v.page.emulateMedia({ media: 'print', colorScheme: 'dark' })
@@ -171,9 +165,9 @@ async function readers (javaScriptEnabled, work) {
   }))
 }
 try {
-  await readers(true, [folds, ...pages.map((p) => (v) => visit(v, p))])
+  await readers(true, pages.map((p) => (v) => visit(v, p)))
   if (stories.length > 0) median(stories, complain)
-  await readers(false, [folds, ...[...ofKind.values()].map((p) => (v) => visitPlain(v, p))])
+  await readers(false, [...ofKind.values()].map((p) => (v) => visitPlain(v, p)))
 } finally {
   await browser.close()
   close()

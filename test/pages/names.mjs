@@ -1,7 +1,7 @@
 // Two machines of one model have one name in their profiles, and no page may show them
 // under it: a reader could not tell which is which. The checks are of what a page says, not
-// of the data: links to two hosts' pages with one text; two choices, columns or terms of a
-// list with one label; two hosts' pages with one heading.
+// of the data: links to two machines with one text; two choices, columns or terms of a
+// list with one label.
 //
 //   names.mjs DIRECTORY
 import { readFileSync, readdirSync } from 'node:fs'
@@ -16,14 +16,13 @@ const groups = [
   ['a list', /<dl[\s\S]*?<\/dl>/g, /<dt[^>]*>([\s\S]*?)<\/dt>/g]
 ]
 
-// names returns a sentence for each name that two hosts share on a page of a built site.
+// names returns a sentence for each name that two machines share on a page of a built site.
 export function names (root) {
   const complaints = []
-  const headings = new Map()
   for (const f of readdirSync(root, { recursive: true }).filter((f) => f.endsWith('.html')).sort()) {
     const html = readFileSync(join(root, f), 'utf8')
     const linked = new Map()
-    for (const [, id, inner] of html.matchAll(/<a[^>]*href="?[^"> ]*\/hosts\/([^/"#> ]+)\/"?[^>]*>([\s\S]*?)<\/a>/g)) {
+    for (const [, id, inner] of html.matchAll(/<a[^>]*href="?[^"> ]*\/machines\/#([^"> ]+)"?[^>]*>([\s\S]*?)<\/a>/g)) {
       const name = text(inner)
       if (linked.has(name) && linked.get(name) !== id) complaints.push(`${f}: "${name}" leads to ${linked.get(name)} and to ${id}`)
       linked.set(name, id)
@@ -38,11 +37,6 @@ export function names (root) {
         }
       }
     }
-    if (/^hosts\/[^/]+\/index\.html$/.test(f)) {
-      const name = text(/<h1[^>]*>([\s\S]*?)<\/h1>/.exec(html)?.[1] ?? '')
-      if (headings.has(name)) complaints.push(`${f}: "${name}" is the heading of ${headings.get(name)}, too`)
-      headings.set(name, f)
-    }
   }
   return complaints
 }
@@ -50,6 +44,6 @@ export function names (root) {
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const complaints = names(process.argv[2])
   for (const c of complaints) console.log(c)
-  console.log(`${complaints.length} names stand for two hosts or more`)
+  console.log(`${complaints.length} names stand for two machines or more`)
   if (complaints.length > 0) process.exit(1)
 }

@@ -18,12 +18,12 @@ export async function story (v) {
     const told = document.querySelector('.story').cloneNode(true)
     for (const e of told.querySelectorAll('figure, figure ~ .scroll, section.scroll, svg, pre, aside, .tip')) e.remove()
     const claims = [...document.querySelectorAll('.claims section.claim h4[id]')]
-    const named = new Set([...document.querySelectorAll('.story a[href], .evidence .badge, .evidence .fold > p a[href]')].map((a) => a.hash && a.pathname === location.pathname ? a.hash.slice(1) : a.pathname))
+    const named = new Set([...document.querySelectorAll('.story a[href], .evidence .badge, .evidence .fold > p a[href]')].map((a) => a.pathname + a.hash))
     return {
       before: at.getBoundingClientRect().top + scrollY,
       several: told.querySelectorAll('h2[id^="entry-"]').length > 1,
       words: told.textContent.split(/\s+/).filter((w) => /[\p{L}\p{N}]/u.test(w)).length,
-      unnamed: claims.filter((h) => !named.has(h.id) && !named.has(h.querySelector('a').pathname)).map((h) => h.id),
+      unnamed: claims.filter((h) => !named.has(h.querySelector('a').pathname + h.querySelector('a').hash)).map((h) => h.id),
       inside: claims[0]?.id
     }
   })

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Computes ratios that pages show again, from data/results alone.
+"""Computes figures that pages show again, from data/results alone.
 
-recompute.py SITE [N [SEED]]: N ratios (60) of a built site, drawn at random. It shares no code with
-the lab: a ratio is the median over blocks of one condition's figure over another's, of trials that
-no gate refused, over all runs of a machine with the same programs. Only experiments whose trials
-take turns, and figures that follow from their slots, are drawn: requests a second, and CPU time a
-request of server and client.
+recompute.py SITE [N [SEED]]: N figures (60) of a built site, drawn at random: a third of them from claims, pictures and
+sentences each. It shares no code with the lab: a figure is the median over blocks of one condition's figure, or of its
+ratio to another's, of trials that no fault refused, over all runs of a machine with the same programs. Only figures that
+follow from slots are drawn: requests a second, and CPU time a request of server and client.
 """
 import glob, html, json, random, re, statistics, sys
 
@@ -43,57 +42,93 @@ def programs(path):
     return json.dumps([p["hosts"], p["settings"], [c["levels"] for c in p["conditions"] if "control_of" not in c], made])
 
 
-def ratio(experiment, run, effect):
-    """The median of the blocks' ratios, or None where the figures are of another kind."""
-    newest = f"data/results/{experiment}/{run}.json"
-    of = programs(newest)
-    a = json.dumps({**effect.get("at", {}), **effect["a"]}, sort_keys=True)
-    b = json.dumps({**effect.get("at", {}), **effect["b"]}, sort_keys=True)
-    ratios = []
+def wants(levels, wanted):
+    """Whether a condition's levels, as JSON, have those that a figure names."""
+    return all(str(json.loads(levels).get(k)).lower() == str(v).lower() for k, v in wanted.items())
+
+
+def figure(experiment, run, metric, of):
+    """The median of the blocks' figures or, of two conditions, of their ratios, and of how many blocks."""
+    same, all = programs(f"data/results/{experiment}/{run}.json"), []
     for path in sorted(glob.glob(f"data/results/{experiment}/*.json")):
-        if programs(path) == of:
-            ratios += [x[a] / x[b] for x in blocks(path, effect["metric"]) if a in x and b in x]
-    return (statistics.median(ratios), len(ratios)) if ratios else (None, 0)
+        for block in blocks(path, metric) if programs(path) == same else []:
+            found = [[v for levels, v in block.items() if wants(levels, wanted)] for wanted in of]
+            if any(len(f) > 1 for f in found):
+                return None, 0  # the levels are of several conditions
+            if all_there := [f[0] for f in found if f]:
+                if len(all_there) == len(of):
+                    all.append(all_there[0] / (all_there[1] if len(of) == 2 else 1))
+    return (statistics.median(all), len(all)) if all else (None, 0)
+
+
+UNITS = {"": 1, "s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+
+
+def agrees(text, value):
+    """Whether a figure is printed as its value rounds."""
+    number, _, unit = text.replace("\u00a0", " ").replace(",", "").partition(" ")
+    digits = len(number.partition(".")[2])
+    whole = number.rstrip("0") if not digits else number  # 63,200 may have been rounded to hundreds
+    step = 10.0 ** (len(number) - len(whole) if not digits else -digits)
+    return abs(value / UNITS[unit] - float(number)) <= step * 0.5001
+
+
+def shown():
+    """All figures of claims, pictures and sentences that can be computed: where, of what, and as which text."""
+    whole, runs = json.load(open("derived/site.json")), {}
+    claims, pictures, prose = [], [], []
+    for path in glob.glob("derived/x/*.json"):
+        x = json.load(open(path))
+        runs[x["name"]] = x.get("run")
+        for c in x["claims"]:
+            for e in c.get("effects", []):
+                if e["metric"] in FIGURES and e.get("ratio") and "a" in e:
+                    of = [{**e.get("at", {}), **e["a"]}, {**e.get("at", {}), **e["b"]}]
+                    claims.append((f"claims/{x['name']}/", c["id"], x["name"], e["metric"], of, e["text"], e["pairs"]))
+    for name, page in whole["pages"].items():
+        at = {"_index": "", "method": "method/"}.get(name, f"journal/{name}/")
+        for figure, f in page.get("figures", {}).items():
+            for chart in f["charts"]:
+                for row in chart.get("table", {}).get("rows", []):
+                    if chart.get("metric") in FIGURES and row.get("of"):
+                        pictures.append((at, f"figure-{figure}", chart["experiment"], chart["metric"], row["of"],
+                                         row["cells"][1]["text"], None))
+    for reference, n in whole.get("numbers", {}).items():
+        words = reference.split()
+        if len(words) > 3 and words[1] in ("ratio", "value") and words[2] in FIGURES and runs.get(words[0]):
+            pairs = [w.partition("=") for w in words[3:]]
+            of = [{k: v.split("/")[0] or v for k, _, v in pairs}]
+            if words[1] == "ratio":
+                of.append({k: v.split("/")[1] if "/" in v and v.split("/")[0] else v for k, _, v in pairs})
+            if "'" not in reference:
+                prose.append(("", reference, words[0], words[2], of, n.get("text", ""), None))
+    return runs, claims, pictures, prose
 
 
 def main():
     site = sys.argv[1]
     n, seed = (int(x) for x in (sys.argv[2:] + ["60", "1"][len(sys.argv) - 2:])[:2])
-    shown = []
-    for path in glob.glob("derived/data/claims/*.json"):
-        experiment = json.load(open(path))
-        if not experiment.get("record"):
-            continue
-        name, run = experiment["experiment"], experiment["record"]
-        said = json.load(open(f"derived/pages/runs/{name}/{run}.json"))
-        for claim in said["claims"]:
-            for e in claim.get("effects", []):
-                if e["metric"] in FIGURES and e.get("ratio") and "a" in e:
-                    shown.append((name, run, claim["id"], e))
-        for e in said.get("relative", {}).get("rows", []):
-            if e["metric"] in FIGURES and e.get("ratio"):
-                shown.append((name, run, None, e))
-    random.Random(seed).shuffle(shown)
+    runs, *kinds = shown()
+    texts = {path: html.unescape(open(path).read()) for path in glob.glob(f"{site}/**/index.html", recursive=True)}
     checked, wrong = 0, 0
-    for name, run, claim, e in shown:
-        if checked == n:
-            break
-        got, pairs = ratio(name, run, e)
-        # Measured in one piece; or blocks in which nothing was full, which slots do not tell.
-        if got is None or e["metric"] == "throughput_rps" and pairs != e["pairs"]:
-            continue
-        checked += 1
-        # A table of ratios to one level stands in the entry, and shows some as changes in percent.
-        paths = [f"{site}/claims/{name}/index.html"] if claim else glob.glob(f"{site}/journal/*/index.html")
-        page = "".join(html.unescape(open(path).read()) for path in paths)
-        digits = len(e["text"].partition(".")[2])
-        text = f"{got:.{digits}f}"
-        printed = [text] if claim else [text, e["change"]]
-        if text != e["text"] or not any(re.search(rf'>{re.escape(t)}[<\s]', page) for t in printed):
-            wrong += 1
-            print(f"{name}/{claim}: {e['metric']} of {e['a']} over {e['b']}: the page shows {e['text']}, "
-                  f"the results give {text}, of {pairs} blocks")
-    print(f"{checked} ratios drawn from {len(shown)}, {checked - wrong} as the results give them")
+    for kind in kinds:
+        random.Random(seed).shuffle(kind)
+        left = -(-n // sum(1 for k in kinds if k))
+        for at, where, name, metric, of, text, pairs in kind:
+            if left == 0:
+                break
+            got, blocks = figure(name, runs[name], metric, of)
+            # Measured in one piece; or blocks in which nothing was full, which slots do not tell.
+            if got is None or not text[:1].isdigit() or len(of) == 2 and metric == "throughput_rps" and pairs != blocks:
+                continue
+            left, checked = left - 1, checked + 1
+            page = texts.get(f"{site}/{at}index.html", "") if at or kind is not kinds[2] else "".join(texts.values())
+            if kind is kinds[1]:
+                page = page.partition(f'id="{where}"')[2].partition("</figure>")[0]
+            if not agrees(text, got) or not re.search(rf'>{re.escape(text)}[<\s]', page):
+                wrong += 1
+                print(f"{at}{where}: {metric} of {of}: the page shows {text}, the results give {got}, of {blocks} blocks")
+    print(f"{checked} figures drawn from {sum(map(len, kinds))}, {checked - wrong} as the results give them")
     sys.exit(1 if wrong or checked < n else 0)
 
 

@@ -24,7 +24,8 @@ type experimentPage struct {
 	Title     string      `json:"title"`
 	Question  string      `json:"question"`
 	Entry     *Link       `json:"entry,omitempty"`    // the page that tells of it
-	Machine   string      `json:"machine,omitempty"`  // whose evidence is shown; absent without any, as the next three
+	Machine   string      `json:"machine,omitempty"`  // whose evidence is shown; absent without any, as the next four
+	Run       string      `json:"run,omitempty"`      // its newest run
 	Evidence  string      `json:"evidence,omitempty"` // machine, day, and number of blocks
 	Control   string      `json:"control,omitempty"`  // what its A/A control showed
 	Table     *Table      `json:"table,omitempty"`    // the figures of all blocks
@@ -75,8 +76,7 @@ func (s *Site) experiments() error {
 		})), func(a, b *results.File) int { return a.Provenance.StartedAt.Compare(b.Provenance.StartedAt) })
 		e := s.shown[x.Name]
 		if e != nil {
-			p.Machine = e.machine
-			p.Evidence = e.caption()
+			p.Machine, p.Run, p.Evidence = e.machine, e.Run, e.caption()
 			if e.Control != nil {
 				p.Control = e.Control.Reason
 			}

@@ -44,11 +44,14 @@ type Figure struct {
 	Charts []Chart `json:"charts"`
 }
 
-// A Chart is a table with marks, lines as SVG, or the experiment that nobody has run yet.
+// A Chart is a table with marks, lines as SVG, or the experiment that nobody has run yet. Of a table of evidence, it
+// says what its rows are of.
 type Chart struct {
-	Table   *Table `json:"table,omitempty"`
-	Lines   string `json:"lines,omitempty"`
-	Nothing string `json:"nothing,omitempty"`
+	Table      *Table `json:"table,omitempty"`
+	Lines      string `json:"lines,omitempty"`
+	Nothing    string `json:"nothing,omitempty"`
+	Experiment string `json:"experiment,omitempty"`
+	Metric     string `json:"metric,omitempty"`
 }
 
 // A kind says what a figure needs, how one reads it, and how its chart of an evidence is drawn; a zero chart is none.

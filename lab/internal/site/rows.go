@@ -174,6 +174,14 @@ func reach(rows []row, all ...float64) (low, high float64) {
 	return slices.Min(all), slices.Max(all)
 }
 
+// chart is a table of the evidence; it is none of a text's, or without rows.
+func (e *evidence) chart(t *Table, metric string) Chart {
+	if t == nil || e.published != "" {
+		return Chart{Table: t}
+	}
+	return Chart{Table: t, Experiment: e.x.Name, Metric: metric}
+}
+
 // bars are figures that begin at zero, of the wire against its line rate.
 func (s *Site) bars(f figure, e *evidence) (Chart, error) {
 	names := strings.Fields(f.Metric)
@@ -195,7 +203,7 @@ func (s *Site) bars(f figure, e *evidence) (Chart, error) {
 	if rate := e.newest().Topology.LineRateBps; m.Unit == metric.BitsPerSecond && rate > 0 {
 		r.rules = []float64{rate}
 	}
-	return Chart{Table: r.draw("bars")}, nil
+	return e.chart(r.draw("bars"), f.Metric), nil
 }
 
 // ratios holds a claim's comparisons against what it wants.
@@ -205,7 +213,7 @@ func (s *Site) ratios(f figure, e *evidence) (Chart, error) {
 		return Chart{}, fmt.Errorf("lab/experiments/%s.toml has no claim %q that compares levels", f.Exp, f.Claim)
 	}
 	of, _ := e.Claim(c.ID)
-	return Chart{Table: e.compare(c, of.Effects).draw("ratios")}, nil
+	return e.chart(e.compare(c, of.Effects).draw("ratios"), c.Metric), nil
 }
 
 // compare has a row for each comparison of a claim.
@@ -246,7 +254,7 @@ func (s *Site) relative(f figure, e *evidence) (Chart, error) {
 	slices.SortStableFunc(r.all, func(a, b row) int {
 		return cmp.Compare(*cmp.Or(a.at, new(0.0)), *cmp.Or(b.at, new(0.0)))
 	})
-	return Chart{Table: r.draw("relative")}, nil
+	return e.chart(r.draw("relative"), of.Metric), nil
 }
 
 // ratio is a comparison with its interval and what a claim wants. Without an interval it has the range that coarse
@@ -323,5 +331,5 @@ func (s *Site) setup(f figure, e *evidence) (Chart, error) {
 	if !known {
 		r.caption += ". Bottleneck not known"
 	}
-	return Chart{Table: r.draw("setup")}, nil
+	return e.chart(r.draw("setup"), ""), nil
 }
