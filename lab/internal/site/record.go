@@ -99,7 +99,7 @@ func (s *Site) record() Record {
 		scale: scale{0.2, 5, true}, rules: []float64{1}}
 	others := [2]*Table{}
 	for i := range others {
-		others[i] = &Table{Class: "cards", Caption: "Claims without a ratio", Heads: heads("Claim", "Verdict")}
+		others[i] = &Table{Class: "cards", Caption: []string{"Claims without a ratio", "Checks"}[i], Heads: heads("Claim", "Verdict")}
 	}
 	for _, x := range s.Experiments {
 		for _, c := range s.x[x.Name].Claims {
