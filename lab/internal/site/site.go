@@ -1,5 +1,5 @@
-// Package site makes what pages show of the journal's files: one JSON for each experiment (x/NAME.json), one for all
-// else (site.json), and the tables that readers download.
+// Package site makes what pages show of the journal's files: one JSON for each experiment (x/NAME.json), one for what
+// sentences refer to (numbers.json), one for all else (site.json), and the tables that readers download.
 //
 // It decides, chooses, rounds and words everything, so that a template only places what it finds. What it makes
 // depends on the journal and the lab alone: the same files give the same bytes on any machine at any time. Git holds
@@ -33,6 +33,7 @@ type Site struct {
 	printed  map[string][]*evidence          // by experiment: the tables of texts that it repeats
 	files    map[string][]byte               // by the path in derived/
 	x        map[string]*experimentPage      // by experiment
+	keys     map[string]map[string]Number    // of references that have a key alone: by subject and key
 }
 
 // Make reads the journal and makes its site, without writing it. It ends at the first file with a fault, which it names.
@@ -45,7 +46,7 @@ func Make(root journal.Root) (*Site, error) {
 		evidence: map[string]map[string]*evidence{},
 		shown:    map[string]*evidence{}, printed: map[string][]*evidence{}, files: map[string][]byte{},
 		x: map[string]*experimentPage{}}
-	for _, step := range []func() error{s.readPages, s.decide, s.experiments, s.whole} {
+	for _, step := range []func() error{s.readPages, s.decide, s.experiments, s.whole, s.numbers} {
 		if err := step(); err != nil {
 			return nil, err
 		}

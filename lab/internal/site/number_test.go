@@ -1,0 +1,256 @@
+package site
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/line-rate/line-rate/lab/internal/archive/archivetest"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/journal"
+	"github.com/line-rate/line-rate/lab/internal/madeup"
+	"github.com/line-rate/line-rate/lab/internal/results"
+	"github.com/line-rate/line-rate/lab/internal/setting"
+)
+
+// buffers is an experiment in which the larger buffer saves a third of what a request costs.
+const buffers = `entry = "12"
+title = "A write buffer"
+question = "What does a write buffer save?"
+metrics = ["server_cpu_per_request_s", "throughput_rps"]
+budget_s = 60
+
+[topology]
+kind = "netns"
+line_rate_bps = 500_000_000
+burst_bytes = 16_384
+queue_s = 0.01
+
+[settings]
+generator = "http_load"
+connections = 1000
+
+[[factors]]
+name = "write_buffer"
+levels = [4096, 8192]
+
+[[factors]]
+name = "route"
+levels = ["/read", "/read-gz"]
+
+[block]
+slot_s = 0.1
+rounds = 2
+warmup_s = 0
+
+[[claims]]
+id = "saves"
+kind = "ratio"
+text = "The larger buffer saves CPU time."
+why = "It saves a write."
+metric = "server_cpu_per_request_s"
+over = "write_buffer"
+at = {route = "/read"}
+at_most = 0.9
+
+[[claims]]
+id = "same-on-gz"
+kind = "flat"
+text = "On a small answer it changes nothing."
+why = "Small answers fit."
+metric = "server_cpu_per_request_s"
+over = "write_buffer"
+at = {route = "/read-gz"}
+margin = 0.1
+
+[[claims]]
+id = "needs-cores"
+kind = "ratio"
+text = "On many cores it serves more."
+why = "It asks for a machine that is not here."
+metric = "throughput_rps"
+over = "write_buffer"
+levels = [4096, 8192]
+at_least = 1.2
+[claims.needs]
+cores = 64
+
+[[withdrawn]]
+id = "gone"
+text = "A claim of before."
+why = "Its margin was wide."
+`
+
+const glossary = "+++\ntitle = \"Reference\"\n+++\n\n## Words {#words}\n\nblock, blocks\n: All conditions [once](/method).\n"
+
+// buffered is a journal with a measured experiment, one that nobody has run, and pages.
+func buffered(t *testing.T, prose string) journal.Root {
+	t.Helper()
+	root := archivetest.ProfiledClone(t)
+	for _, name := range []string{"12-buffer", "12-unrun"} {
+		archivetest.Write(t, root.Experiment(name), buffers)
+	}
+	x, err := experiment.Load(root.Experiment("12-buffer"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := madeup.Run(madeup.Plan{Experiment: x, Host: "amd-epyc-2c-18587e00", Seed: 1, Blocks: 9,
+		Started: time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC),
+		Trial: func(levels setting.Levels, block int) madeup.Came {
+			c := madeup.Came{CostS: 12e-6, Noise: 1e-9, ServerBusy: 0.5}
+			if levels["write_buffer"] == setting.Int(8192) && levels["route"] == setting.String("/read") {
+				c.CostS = 8e-6
+			}
+			return c
+		}})
+	data, err := results.Encode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archivetest.Write(t, root.Result("12-buffer", f.Run), string(data))
+	archivetest.Write(t, root.Path("content", "reference.md"), glossary)
+	archivetest.Write(t, root.Path("content", "journal", "12-buffer.md"), "+++\nnumber = \"12\"\ntitle = \"A write buffer\"\n"+
+		"date = 2026-11-20\nexperiments = [\"12-buffer\", \"12-unrun\"]\n+++\n\n"+prose)
+	return root
+}
+
+func TestReferences(t *testing.T) {
+	s, err := Make(buffered(t, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for reference, want := range map[string]string{
+		"12-buffer value server_cpu_per_request_s write_buffer=8192 route=/read": "8.000 µs",
+
+		"12-buffer ratio server_cpu_per_request_s write_buffer=8192/4096 route=/read":    "0.667",
+		"12-buffer ratio write_buffer=8192/4096 route=/read":                             "0.667",
+		"12-buffer ratio write_buffer='8192'/'4096' route='/read'":                       "0.667",
+		"12-buffer change server_cpu_per_request_s write_buffer=8192/4096 route=/read":   "−33 %",
+		"12-buffer fall server_cpu_per_request_s write_buffer=8192/4096 route=/read":     "33 %",
+		"12-buffer interval server_cpu_per_request_s write_buffer=8192/4096 route=/read": "0.667 to 0.667",
+		"12-buffer per client_cores_busy throughput_rps write_buffer=8192 route=/read":   "8.80 µs",
+
+		"12-buffer span write_buffer": "2",
+		"12-buffer set write_buffer":  "4,096 and 8,192",
+		"12-buffer set connections":   "1,000",
+		"12-buffer set line_rate_bps": "500 Mbit/s",
+		"12-buffer edge saves":        "0.9",
+		"12-buffer edge same-on-gz":   "10 %",
+		"12-buffer claim gone":        "A claim of before. claims/12-buffer/#gone",
+		"12-buffer verdict saves":     "confirmed The larger buffer saves CPU time. claims/12-buffer/#saves",
+		"12-unrun verdict saves":      "The larger buffer saves CPU time. claims/12-unrun/#saves",
+
+		"12-unrun value server_cpu_per_request_s write_buffer=8192 route=/read": "not measured yet",
+		"12-unrun ratio write_buffer=8192/4096 route=/read":                     "not measured yet",
+		"12-buffer change throughput_rps write_buffer=8192/4096":                "not measured yet",
+
+		"11/read value throughput_rps pipelining=50":                   "1,340,654",
+		"11/read rise throughput_rps pipelining=50/1":                  "1.4 %",
+		"11/read per transfer_bytes_per_s throughput_rps pipelining=1": "4,640 B",
+		"11/threads set route":                                         "/read",
+		"11 implied rule_product":                                      "272 MB/s",
+
+		"lab alpha":            "5 %",
+		"simulation campaigns": "1,000",
+		"entry 12":             "entry 12 A write buffer journal/12-buffer/",
+		"Entry 12":             "Entry 12 A write buffer journal/12-buffer/",
+		"c8i-32xlarge cores":   "128",
+		"term block":           "All conditions [once](/method).",
+		"09-mutex share cpu github.com/brianvoe/gofakeit index=gofakeit": "none",
+	} {
+		n, err := s.resolve(reference)
+		got := strings.Join(strings.Fields(strings.Join([]string{string(n.Verdict), n.Text, n.Title, n.To}, " ")), " ")
+		if err != nil || got != want {
+			t.Errorf("%s: %q, %v; want %q", reference, got, err, want)
+		}
+	}
+}
+
+func TestAReferenceToNothing(t *testing.T) {
+	s, err := Make(buffered(t, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for reference, want := range map[string]string{
+		"":                               "it is empty",
+		"12-bufer value throughput_rps":  `did you mean "12-buffer"?`,
+		"11/raed value throughput_rps":   `did you mean "11/read"`,
+		"12-buffer valeu throughput_rps": `did you mean "value"?`,
+		"12-buffer printed line":         `no experiment has the form "printed"`,
+		"11/read verdict saves":          `no table has the form "verdict"`,
+		"12-buffer value":                "value takes a metric, and the levels of one condition",
+		"12-buffer value throughput_rp":  `did you mean "throughput_rps"?`,
+
+		"12-buffer value throughput_rps write_buffer=8192":                                    "2 conditions of 12-buffer have these levels",
+		"12-buffer value throughput_rps write_buffer=8191":                                    "no condition of 12-buffer has write_buffer=8191\n  did you mean \"8192\"?",
+		"12-buffer value throughput_rps write_bufer=8192":                                     "did you mean \"write_buffer\"?",
+		"12-unrun value throughput_rps write_buffer=1":                                        "there are 4096, 8192",
+		"12-unrun ratio write_buffer=8192/1":                                                  "there are 4096, 8192",
+		"12-buffer value batches write_buffer=8192 route=/read":                               `there is no metric "batches"`,
+		"11/read value latency_max_s pipelining=50":                                           "11/read has no latency_max_s there",
+		"12-buffer ratio server_cpu_per_request_s route=/read":                                "it compares nothing",
+		"12-buffer ratio write_buffer=8192/4096":                                              "in several ways",
+		"12-buffer ratio throughput_rps route=/read-gz//read":                                 "",
+		"12-buffer ratio server_cpu_per_request_s route=/read-gz//read":                       "write_buffer=8192/4096",
+		"12-buffer rise server_cpu_per_request_s write_buffer=8192/4096 route=/read":          "the ratio is 0.667, which is no rise",
+		"12-buffer per server_cpu_per_request_s throughput_rps write_buffer=8192 route=/read": "these are in s and 1/s",
+
+		"12-buffer edge save":        `did you mean "saves"?`,
+		"12-buffer verdict gone":     `has no claim "gone"`,
+		"12-buffer outcomes saves a": `has no claim "a"`,
+		"12-buffer span route":       "only numbers above nought have a span",
+		"12-buffer set conections":   `did you mean "connections"?`,
+		"11 printed lin":             `did you mean "line"?`,
+		"11 implied line":            `data/texts/11.toml has no "line"`,
+		"lab alfa":                   `did you mean "alpha"?`,
+		"09-mutex share gpu x":       `there is no profile of kind "gpu"`,
+
+		"12-buffer value throughput_rps route='/read": "a ' has no other",
+		"12-buffer value throughput_rps =3":           `"=3" is no level`,
+		"12-buffer value throughput_rps a=1 a=2":      "a is given twice",
+	} {
+		if _, err := s.resolve(reference); want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v; want %q", reference, err, want)
+		}
+	}
+}
+
+func TestAWrongReferenceHasAPlace(t *testing.T) {
+	_, err := Make(buffered(t, "Twice {{< n \"lab alfa\" >}}.\n\n{{</* n \"lab b\" */>}} {{< table of=\"12-buffer results a b\" title=\"T\" >}}\n"))
+	for _, want := range []string{`content/journal/12-buffer.md:8: "lab alfa": `, `content/journal/12-buffer.md:10: "12-buffer results a b": `} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+	if err != nil && strings.Contains(err.Error(), "lab b") {
+		t.Errorf("%v: what is only shown was read", err)
+	}
+}
+
+func FuzzParseReference(f *testing.F) {
+	for _, text := range []string{"", "12/ramp value a b=c", "x ratio y route=/read-gz//read", "x max y route='60 % /read'/'a b'", "'", "a =", "a b==c"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := parseReference(text)
+		if err != nil {
+			return
+		}
+		again := append([]string{r.subject, r.form}, r.names...)
+		for name, v := range r.levels {
+			if v == "" || strings.Contains(v, "'") {
+				t.Errorf("%q: %s is %q", text, name, v)
+			}
+			again = append(again, name+"='"+v+"'/'"+r.base[name]+"'")
+		}
+		if r.form == "" { // then names come first, which no form has
+			return
+		}
+		if same, err := parseReference(strings.Join(again, " ")); err != nil || !maps.Equal(r.levels, same.levels) ||
+			!maps.Equal(r.base, same.base) || !slices.Equal(r.names, same.names) {
+			t.Errorf("%q is %+v, and written anew %+v, %v", text, r, same, err)
+		}
+	})
+}
