@@ -66,6 +66,6 @@ func Document() map[string]Metric { return maps.Clone(byName) }
 func Words() []strict.Word {
 	units := map[Unit]string{Ratio: "0 to 1", Count: "a count", PerSecond: "a second"}
 	return strict.Map(All, func(m Metric) strict.Word {
-		return strict.Word{Name: m.Name, Form: cmp.Or(units[m.Unit], "in "+string(m.Unit)), Meaning: m.Doc}
+		return strict.Word{Name: m.Name, Form: cmp.Or(units[m.Unit], "in "+string(m.Unit)), Meaning: m.Label + ". " + m.Doc}
 	})
 }

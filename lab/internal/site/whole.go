@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/calibration"
+	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/law/audit"
 	"github.com/line-rate/line-rate/lab/internal/metric"
@@ -18,6 +19,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/verdict"
 	"github.com/line-rate/line-rate/lab/internal/words"
+	"github.com/line-rate/line-rate/lab/server/route"
 )
 
 // A contentPage is what a page of content shows beside its own text. A page without experiments has no machine.
@@ -86,7 +88,17 @@ func (s *Site) whole() error {
 	}
 	return s.encode("site.json", map[string]any{"updated": updated, "pages": pages, "entries": s.entries, "corrections": corrections,
 		"record": s.record(), "machines": s.listMachines(), "verdicts": meanings, "gates": gate.All, "works": profile.Works(),
-		"metrics": metric.Words(), "settings": setting.Docs(), "simulation": verdict.Simulation, "calibration": calibrations})
+		"names": names(), "simulation": verdict.Simulation, "calibration": calibrations})
+}
+
+// names lists what experiments and texts can be written with, by kind.
+func names() map[string][]strict.Word {
+	routes := strict.Map(route.All(), func(r route.Route) strict.Word {
+		return strict.Word{Name: r.Path, Meaning: words.UpperFirst(r.About) + "."}
+	})
+	return map[string][]strict.Word{"settings": setting.Docs(), "routes": routes, "topologies": experiment.Topologies(),
+		"claims": experiment.Claims(), "walls": experiment.Walls(), "profiles": experiment.Profiles(), "works": experiment.Works(),
+		"checks": strict.Meanings(audit.Kinds), "metrics": metric.Words()}
 }
 
 // contentPages makes what pages of content show, by the names of their files.
