@@ -234,7 +234,8 @@ func (e *evidence) compare(c experiment.Claim, effects []verdict.Effect) rows {
 	return r
 }
 
-// relative draws the ratios that a design asks for by [relative], least first, each beside its figure.
+// relative draws the ratios that a design asks for by [relative], least first, each beside its figure and the verdict of
+// a claim about it.
 func (s *Site) relative(f figure, e *evidence) (Chart, error) {
 	of := cmp.Or(e.Relative, &verdict.Relative{})
 	m, _ := metric.Lookup(of.Metric)
@@ -247,6 +248,16 @@ func (s *Site) relative(f figure, e *evidence) (Chart, error) {
 					one = ratio(level.Effect)
 				}
 				one.label, one.word = level.Level, figure.value
+				if of.Over == setting.Server {
+					one.label = cmp.Or(e.x.Server(c.Levels).Title, one.label)
+				}
+				for _, claim := range e.x.Claims {
+					levels := claim.Compared()
+					if len(levels) == 2 && claim.Metric == of.Metric && levels[1] == c.Levels[of.Over] && setting.LevelCell(levels[0]) == of.To {
+						said, _ := e.Claim(claim.ID)
+						one.verdict = said.Verdict
+					}
+				}
 				r.all = append(r.all, one)
 			}
 		}
