@@ -24,9 +24,9 @@ func TestWhatIsNewIsInOrder(t *testing.T) {
 			[]string{`entry = "batch"`}},
 		{[]string{"entry", "12-tryout"}, "content/journal/12-tryout.md",
 			[]string{"+++\nnumber = \"12\"", `experiments = ["12-tryout"]`,
-				`{{< outcomes exp="12-tryout" claims="same-cost longer-wait" >}}`}},
+				`{{< n "12-tryout outcomes same-cost longer-wait" >}}`}},
 		{[]string{"entry", "batch-again"}, "content/journal/batch-again.md",
-			[]string{"+++\nentry = \"batch\"", `chapter = "studies"`, `exp="slow-start"`}},
+			[]string{"+++\nentry = \"batch\"", `chapter = "studies"`, `{{< n "slow-start outcomes `}},
 	} {
 		status, out, errs := w.call(append([]string{"new"}, c.args...)...)
 		if status != exitHeld || out != "wrote "+c.path+"\n" || errs != "" {
