@@ -9,9 +9,12 @@
 package law
 
 import (
+	"cmp"
 	_ "embed"
 	"math"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/strict"
@@ -79,29 +82,141 @@ type Result struct {
 	Relation Relation
 	To       string // what it is held against
 	Allowed  Quantity
-	Within   float64 // beyond rounding, as a share
+	Within   float64 // beyond rounding, as a share of what is allowed
 	Unit     metric.Unit
-	Holds    bool
 	Note     string // for the pages of texts, which tell it whether it holds or not
+	Holds    bool
 	Unless   string // of a broken one: what could make it true after all; empty: nothing could
 }
 
-// Hold holds a figure against another; within is a share of the second that is allowed beyond rounding.
-func (l *Law) Hold(of string, stands Quantity, rel Relation, to string, allowed Quantity, within float64,
-	unit metric.Unit) Result {
-	return Result{Law: l, Of: of, Stands: stands, Relation: rel, To: to, Allowed: allowed, Within: within, Unit: unit,
-		Holds: rel.Holds(stands, allowed, within)}
+// A rule is what figures must keep together; laws.toml says what its fields mean.
+type rule struct {
+	Law, Of, To, Says, Without, Note string
+	Relation                         Relation
+	Within                           float64
+	Unit                             metric.Unit
+
+	of, to         Formula
+	needs, without uint32 // figures
+	result         Result // without what it comes to
 }
 
-// A Quantile is the value that a share of all latencies is at most.
-type Quantile struct {
-	Figure
-	Quantity
+// rules are those of laws.toml, with all that follows from their texts.
+var rules = strict.Map(file.Rules, func(r rule) rule {
+	parse := func(text string, needs *uint32) (f Formula, says string) {
+		f, _ = ParseFormula(text, func(id string) (Formula, error) {
+			at := byID[id]
+			*needs |= 1 << at
+			return func(r *Row) Quantity { return r.figures[at] }, nil
+		})
+		return f, ids.ReplaceAllStringFunc(strings.ReplaceAll(text, "*", "×"), func(id string) string { return byID[id].String() })
+	}
+	r.result = Result{Law: named(r.Law), Relation: r.Relation, Unit: r.Unit, Within: r.Within, Note: r.Note}
+	r.of, r.result.Of = parse(r.Of, &r.needs)
+	r.to, r.result.To = parse(r.To, &r.needs)
+	_, _ = parse(r.Without, &r.without)
+	r.result.To = cmp.Or(r.Says, r.result.To)
+	r.result.Unit = cmp.Or(r.Unit, byID[ids.FindString(r.Of)].Unit())
+	return r
+})
+
+var ids = regexp.MustCompile(`[a-z_]+`)
+
+// Judge holds a row against all laws for which it has figures.
+func (r *Row) Judge(tell func(Result)) {
+	hold := func(of Result) {
+		if !of.Stands.Finite() || !of.Allowed.Finite() {
+			return
+		}
+		if of.Holds = of.Relation.Holds(of.Stands, of.Allowed, of.Within); !of.Holds {
+			of.Unless = r.unless(of)
+		}
+		tell(of)
+	}
+	for i := range rules {
+		rule := &rules[i]
+		if r.has&rule.needs != rule.needs || r.has&rule.without != 0 {
+			continue
+		}
+		of := rule.result
+		of.Stands, of.Allowed = rule.of(r), rule.to(r)
+		if of.Law == Total && of.Within > 0 && (r.Nominal || r.Sampled) {
+			of.Within = ofNominal
+		}
+		hold(of)
+	}
+	r.little(hold)
+	if n, ok := r.Get(Requests); !ok || n.High >= fewest {
+		r.latencies(hold)
+	}
 }
 
-// Means are what rising quantiles leave for the mean: at least, and at most if the greatest value
+// Tolerances beyond rounding.
+const (
+	ofQuantiles = 0.01 // between definitions of a quantile, and for the classes of a histogram
+	ofWindows   = 0.01 // between two clocks that tell the same window
+	ofNominal   = 0.05 // between a duration that was asked for and the one that was
+	fewest      = 100  // requests, below which quantiles and deviations depend on their definition
+	nearly      = 0.1  // within which a duration may be that asked for, although it is printed with a fraction
+	usual       = 10   // seconds that a test lasts if nothing is said of it
+)
+
+// little holds requests in flight against the most that there can be. Those under way when a window began are in its
+// latencies and not in its time, so a share of them is allowed.
+func (r *Row) little(hold func(Result)) {
+	if r.Early || !r.Rated() || !r.Timed() || !r.Has(Connections) {
+		return
+	}
+	window, _ := r.window()
+	of := Result{Law: InFlight, Of: "rate × ", Relation: AtMost, To: Connections.String(), Allowed: r.figures[Connections],
+		Within: ofWindows + r.longest()/window, Unit: metric.Count}
+	rate := r.figures[Rate]
+	if !r.Has(Rate) {
+		rate, of.Of = r.figures[Requests].Over(r.figures[Duration]), "requests / duration × "
+		if r.Nominal {
+			of.Within += ofNominal - ofWindows
+		}
+	}
+	latency := r.figures[Average]
+	if r.Has(Average) {
+		of.Of += "mean"
+	} else {
+		latency, _ = means(r.Quantiles, Quantity{})
+		of.Of += "what the quantiles leave at least for the mean"
+	}
+	if r.Has(Depth) {
+		of.Allowed, of.To = of.Allowed.Times(r.figures[Depth]), "connections × pipelining"
+	}
+	if of.Stands = Exactly(rate.Times(latency).Low); of.Stands.Value > 0 {
+		of.Note = "The least that rate and latency put in flight, against connections × pipelining."
+	}
+	hold(of)
+}
+
+// window is how long the test took at least, in seconds; told is false if that is only what is usual.
+func (r *Row) window() (seconds float64, told bool) {
+	d, told := r.Get(Duration)
+	if over := r.figures[Requests].Over(r.figures[Rate]); !told && r.Has(Requests) && over.Finite() {
+		d, told = over, true
+	}
+	if !told {
+		return usual, false
+	}
+	return max(d.Low, 1e-3), true
+}
+
+// longest is the longest latency that is known.
+func (r *Row) longest() float64 {
+	longest := max(r.figures[Average].High, r.figures[greatest].High)
+	for _, q := range r.Quantiles {
+		longest = max(longest, q.High)
+	}
+	return longest
+}
+
+// means are what rising quantiles leave for the mean: at least, and at most if the greatest value
 // is known. What lies between two of them has at least the value of the first, and at most that of the second.
-func Means(all []Quantile, greatest Quantity) (least, atMost Quantity) {
+func means(all []Quantile, greatest Quantity) (least, atMost Quantity) {
 	before := Quantile{Figure: most}
 	for _, q := range append(slices.Clip(all), Quantile{most + parts, greatest}) {
 		share := Exactly(q.share() - before.share())
@@ -109,4 +224,43 @@ func Means(all []Quantile, greatest Quantity) (least, atMost Quantity) {
 		before = q
 	}
 	return least, atMost
+}
+
+// latencies holds quantiles and the deviation against the others.
+func (r *Row) latencies(hold func(Result)) {
+	mean, to := r.figures[Average], r.figures[greatest]
+	held := func(l *Law, of string, stands Quantity, is Relation, against string, allowed Quantity, within float64) {
+		r := Result{Law: l, Of: of, Stands: stands, Relation: is, To: against, Allowed: allowed, Within: within, Unit: metric.Second}
+		if of == "p50" && against != "max" {
+			r.Note = "The median against the next quantile."
+		}
+		hold(r)
+	}
+	before, name := r.figures[least], "min"
+	for i, q := range r.Quantiles {
+		next := q.String()
+		if i > 0 || r.Has(least) {
+			held(Order, name, before, AtMost, next, q.Quantity, 0)
+		}
+		before, name = q.Quantity, next
+	}
+	if len(r.Quantiles) > 0 {
+		low, high := means(r.Quantiles, to)
+		if r.Has(greatest) {
+			held(Order, name, before, AtMost, "max", to.Times(Exactly(1+ofQuantiles)), 0)
+		}
+		if r.Has(Average) {
+			held(Mean, "mean", mean, AtLeast, "what the quantiles leave at least", low, ofQuantiles)
+		}
+		if r.Has(Average) && r.Has(greatest) {
+			held(Mean, "mean", mean, AtMost, "what the quantiles leave at most", high, ofQuantiles)
+		}
+	}
+	if r.Has(deviation) && r.Has(Average) && r.Has(greatest) {
+		// Bhatia and Davis: a variance is at most (max - mean) (mean - min).
+		low, high := r.figures[least].Low, to.High
+		room := func(mean float64) float64 { return math.Sqrt(max(0, high-mean) * max(0, mean-low)) }
+		bound := max(room(mean.Low), room(mean.High), room(min(max((low+high)/2, mean.Low), mean.High)))
+		held(Spread, "stdev", r.figures[deviation], AtMost, "what min, mean and max leave", Exactly(bound), ofQuantiles)
+	}
 }

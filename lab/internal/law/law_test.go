@@ -25,7 +25,7 @@ func hundred(more map[string]float64) (r Row) {
 func TestWhatQuantilesLeaveForAMean(t *testing.T) {
 	r := hundred(nil)
 	// 0.4 × 1 + 0.09 × 2 + 0.01 × 10 = 0.68 ms, and 0.5 × 1 + 0.4 × 2 + 0.09 × 10 + 0.01 × 100 = 3.2 ms
-	if least, most := Means(r.Quantiles, r.figures[greatest]); !near(least.Value, 0.00068) || !near(most.Value, 0.0032) {
+	if least, most := means(r.Quantiles, r.figures[greatest]); !near(least.Value, 0.00068) || !near(most.Value, 0.0032) {
 		t.Errorf("%v to %v", least, most)
 	}
 }

@@ -1,7 +1,6 @@
 package law
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -97,20 +96,22 @@ func Read(text string, m Manner) (p Printed, ok bool) {
 	if negative || strings.HasPrefix(text, "+") {
 		text = strings.TrimLeft(text, "+-−")
 	}
-	n, ok := numeralOf(text, m.Comma)
-	if !ok {
+	number, rest := cut(text, m.Comma)
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil {
 		return p, false
 	}
-	p.Name, p.Whole = strings.TrimSpace(n.rest), n.decimals == 0
-	last := math.Pow10(-n.decimals)
-	if p.Whole && n.value != 0 && !m.Digits && p.Name != "%" {
-		last = math.Pow10(n.zeros)
+	mantissa, exponent, _ := strings.Cut(number, "e")
+	whole, decimals, _ := strings.Cut(mantissa, ".")
+	e, _ := strconv.Atoi(exponent)
+	p.Name, p.Whole = strings.TrimSpace(rest), len(decimals) == e
+	last := math.Pow10(e - len(decimals))
+	if p.Whole && v != 0 && !m.Digits && p.Name != "%" {
+		last = math.Pow10(len(whole) - len(strings.TrimRight(whole, "0")))
 	}
-	p.Quantity = Around(n.value, last/2)
+	p.Quantity = Around(v, last/2)
 	if p.Unit, ok = UnitOf(p.Name); !ok {
-		if p, ok = several(p, m); !ok {
-			return p, false
-		}
+		p, ok = several(p, m)
 	}
 	switch v := p.Value; about {
 	case 0:
@@ -124,7 +125,7 @@ func Read(text string, m Manner) (p Printed, ok bool) {
 	if negative {
 		p.Quantity = Quantity{}.Minus(p.Quantity)
 	}
-	return p, p.Finite()
+	return p, ok && p.Finite()
 }
 
 // several reads what has more numbers than the first: a range, a figure and its spread, a time in several units.
@@ -157,69 +158,53 @@ func several(p Printed, m Manner) (Printed, bool) {
 	if unit.Of != metric.Second {
 		return p, false
 	}
-	m.Digits = true
-	other, ok := Read(strings.TrimLeft(p.Name[end:], ": "), m)
+	other, ok := Read(strings.TrimLeft(p.Name[end:], ": "), Manner{m.Comma, true})
 	second, _ := UnitOf("s")
 	q := Exactly(p.Value * unit.Scale).Plus(other.Times(Exactly(other.Unit.Scale)))
 	return Printed{q, "s", second, other.Whole}, ok && (other.Unit.Of == metric.Second || clock && other.Name == "")
 }
 
-// A numeral is a number as it is written.
-type numeral struct {
-	value    float64
-	decimals int
-	zeros    int    // at its end
-	rest     string // what follows it
+// written is how a number is written: one kind of mark between thousands or lakhs, what begins decimals once, an exponent.
+const written = `(?s)^(\d{1,3}(?:(?:\%[1]s\d{2,3})*\%[1]s\d{3}|(?:['’_ \x{a0}\x{2009}\x{202f}]\d{3})+|(?:\%[2]s\d{3}){2,})|\d*)` +
+	`(?:[.%[2]s](\d+))?(?:[eE]([+-]?\d+))?(\D.*)?$`
+
+var byPoint, byComma = later(",", "."), later(".", ",")
+
+func later(thousands, decimals string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(fmt.Sprintf(written, thousands, decimals)) })
 }
 
-// marks stand between thousands, or between lakhs: one kind of them in a number. What begins decimals does so twice.
-const marks = `^\d{1,3}(?:(?:\%[1]s\d{2,3})*\%[1]s\d{3}|(?:['’_ \x{a0}\x{2009}\x{202f}]\d{3})+|(?:\%[2]s\d{3}){2,})`
-
-var byPoint, byComma = grouped(",", "."), grouped(".", ",")
-
-func grouped(thousands, decimals string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(fmt.Sprintf(marks, thousands, decimals)) })
-}
-
-// numeralOf reads the number that a text begins with. comma says that its decimals come after one.
-func numeralOf(text string, comma bool) (n numeral, ok bool) {
+// cut parts a text behind the number that it begins with, which is given as 1234.5e-6. comma says that its decimals come
+// after one.
+func cut(text string, comma bool) (number, rest string) {
 	end := digits(text)
-	if rest := text[end:]; len(rest) > 1 && (isDigit(rest[1]) || rest[0] >= utf8.RuneSelf) &&
-		(rest[0] != '.' || comma || strings.Count(rest, ".") > 1) {
-		group, point := byPoint, "."
-		if comma {
-			group, point = byComma, ","
+	if end < len(text) && text[end] == '.' && digits(text[end+1:]) > 0 {
+		end += 1 + digits(text[end+1:])
+	}
+	rest = text[end:]
+	if !comma && (rest == "" || rest[0] < utf8.RuneSelf && rest[0]|0x20 != 'e' && (len(rest) == 1 || !isDigit(rest[1]))) {
+		return text[:end], rest // most are so, and patterns are slow
+	}
+	pattern := byPoint
+	if comma {
+		pattern = byComma
+	}
+	m := pattern().FindStringSubmatch(text)
+	if m == nil {
+		return "", text
+	}
+	for _, r := range m[1] {
+		if r >= '0' && r <= '9' {
+			number += string(r)
 		}
-		found := group().FindString(text)
-		if digits(text[len(found):]) > 0 {
-			found = ""
-		}
-		whole := cmp.Or(strings.Join(strings.FieldsFunc(found, func(r rune) bool { return r < '0' || r > '9' }), ""), text[:end])
-		rest = text[max(len(found), end):]
-		if after, ok := strings.CutPrefix(rest, point); ok {
-			rest = "." + after
-		}
-		text, end = whole+rest, len(whole)
 	}
-	if strings.HasPrefix(text[end:], ".") {
-		n.decimals = digits(text[end+1:])
+	if m[2] != "" {
+		number += "." + m[2]
 	}
-	n.zeros = end - len(strings.TrimRight(text[:end], "0"))
-	if n.decimals > 0 {
-		end += 1 + n.decimals
+	if m[3] != "" {
+		number += "e" + m[3]
 	}
-	to := end + 1 // of an exponent
-	if to < len(text) && (text[to] == '-' || text[to] == '+') {
-		to++
-	}
-	if power := digits(text[min(to, len(text)):]); power > 0 && text[end]|0x20 == 'e' {
-		e, _ := strconv.Atoi(text[end+1 : to+power])
-		n.decimals, end = n.decimals-e, to+power
-	}
-	var err error
-	n.value, err = strconv.ParseFloat(text[:end], 64)
-	n.rest = text[end:]
-	return n, err == nil
+	return number, m[4]
 }
 
 // digits is how many of them a text begins with.

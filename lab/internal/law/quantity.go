@@ -1,7 +1,6 @@
 package law
 
 import (
-	"errors"
 	"math"
 
 	"github.com/line-rate/line-rate/lab/internal/words"
@@ -33,12 +32,12 @@ func (q Quantity) Times(r Quantity) Quantity {
 	return Quantity{q.Value * r.Value, min(a, b, c, d), max(a, b, c, d)}
 }
 
-func (q Quantity) Over(r Quantity) (Quantity, error) {
+// Over divides. By what may be zero it gives no finite quantity.
+func (q Quantity) Over(r Quantity) Quantity {
 	if r.Low <= 0 && r.High >= 0 {
-		return Quantity{}, errors.New("divides by a figure that may be zero")
+		return Exactly(math.NaN())
 	}
-	a, b, c, d := q.Low/r.Low, q.Low/r.High, q.High/r.Low, q.High/r.High
-	return Quantity{q.Value / r.Value, min(a, b, c, d), max(a, b, c, d)}, nil
+	return q.Times(Quantity{1 / r.Value, 1 / r.High, 1 / r.Low})
 }
 
 // Each applies a non-decreasing function to the value and its limits.
@@ -51,8 +50,7 @@ func (q Quantity) Finite() bool {
 	return !math.IsNaN(sum) && !math.IsInf(sum, 0)
 }
 
-// Rounded keeps nine digits: few enough for the same file on every machine, and
-// far more than any printed figure has.
+// Rounded keeps nine digits: few enough for the same file on every machine, and far more than any printed figure has.
 func (q Quantity) Rounded() Quantity {
 	return q.Each(func(v float64) float64 { return words.Digits(v) + 0 }) // avoids negative zero
 }

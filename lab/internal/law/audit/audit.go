@@ -10,6 +10,7 @@ package audit
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
@@ -17,6 +18,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
 // Version is the schema version of audit files.
@@ -37,7 +39,7 @@ type File struct {
 	Findings      []Finding          `json:"findings"`
 }
 
-// A Printed is a figure as a text prints it, with its range.
+// A Printed is a figure as a text prints it, with its range in its base unit.
 type Printed struct {
 	Place   string      `json:"place"`
 	Printed string      `json:"printed"`
@@ -48,7 +50,7 @@ type Printed struct {
 // A Finding compares one figure with its value computed from others.
 type Finding struct {
 	ID    string `json:"id"`
-	Kind  Kind   `json:"kind"`
+	Kind  string `json:"kind"` // the ID of a law
 	Place string `json:"place"`
 	// Printed is the figure as printed; absent if it is a formula.
 	Printed string      `json:"printed,omitempty"`
@@ -64,14 +66,70 @@ type Finding struct {
 	Automatic  bool         `json:"automatic,omitempty"` // made from a table, not written by hand
 }
 
+// Shown has a finding's quantities as pages print them, in tables and in prose.
+type Shown struct {
+	Printed         string `json:"printed"`
+	PrintedProse    string `json:"printed_prose"`
+	Recomputed      string `json:"recomputed"`
+	RecomputedProse string `json:"recomputed_prose"`
+	Stands          string `json:"stands"`           // what rounding allows
+	Within          string `json:"within,omitempty"` // the tolerance beyond it
+}
+
+// judged is the finding with its verdict, and as it is shown.
 func (f Finding) judged() Finding {
 	f.Verdict = Disagrees
 	if f.Relation.Holds(f.Stands, f.Recomputed, f.Within) {
 		f.Verdict = Agrees
 	}
 	f.Stands, f.Recomputed = f.Stands.Rounded(), f.Recomputed.Rounded()
-	f.Shown = f.show()
+	s := &f.Shown
+	s.Printed, s.PrintedProse, s.Stands = f.print(f.Stands)
+	s.Recomputed, s.RecomputedProse, _ = f.print(f.Recomputed)
+	if f.Printed != "" {
+		s.Printed, s.PrintedProse = f.Printed, f.Printed
+	}
+	if f.Within > 0 {
+		s.Within = words.Percent(f.Within)
+	}
 	return f
+}
+
+// print gives a quantity as tables have it, to the first digit that its width leaves uncertain and of at most five; as
+// prose has it, of three or those of the whole number; and its ends, with the digits that tell them apart, or none.
+func (f Finding) print(q law.Quantity) (table, prose, ends string) {
+	in := words.UnitFor(string(f.Unit), q.Value)
+	switch { // a figure that was printed as a multiple or per minute is shown so
+	case strings.HasSuffix(f.Printed, "/min"):
+		in = words.Unit{Factor: 60, Name: "/min"}
+	case strings.HasSuffix(f.Printed, "×"), strings.HasSuffix(f.Printed, "x"):
+		in = words.Unit{Factor: 1, Name: "×"}
+	case f.Unit == metric.PerSecond:
+		in.Name = ""
+	case in.Name != "":
+		in.Name = " " + in.Name
+	}
+	v, half := q.Value*in.Factor, (q.High-q.Low)/2*in.Factor
+	place := func(most int) int {
+		at := words.Exponent(v) - 4
+		if v == math.Floor(v) {
+			at = 0
+		}
+		if half > 0 {
+			at = max(words.Exponent(half), words.Exponent(v)-most)
+		}
+		if half > 0 && half < 1 {
+			at = min(at, 0)
+		}
+		return max(at, -9)
+	}
+	table = words.Grouped(v, place(4)) + in.Name
+	prose = words.Grouped(v, max(place(4), min(0, words.Exponent(v)-2))) + in.Name
+	if q.Low != q.High {
+		at := place(99)
+		ends = words.Grouped(q.Low*in.Factor, at) + " to " + words.Grouped(q.High*in.Factor, at) + in.Name
+	}
+	return table, prose, ends
 }
 
 // A Fault is an error in one entry's text.
@@ -92,16 +150,16 @@ func Of(texts []*Text, experiments []*experiment.Experiment, hosts map[string]*h
 	files := []*File{}
 	for _, t := range texts {
 		f := &File{SchemaVersion: Version, Entry: t.Entry, Figures: map[string]Printed{}, Findings: []Finding{}}
-		for i := range t.Tables {
-			sheet, err := t.Tables[i].sheet(t.Date, experiments, hosts)
-			if err != nil {
-				return nil, &Fault{t.Entry, fmt.Errorf("tables %q: %w", t.Tables[i].ID, err)}
+		for _, sheet := range t.Tables {
+			if err := sheet.lay(t.Date, experiments, hosts); err != nil {
+				return nil, &Fault{t.Entry, fmt.Errorf("tables %q: %w", sheet.ID, err)}
 			}
 			f.Tables = append(f.Tables, sheet)
 		}
 		for _, fig := range t.Figures {
 			p, _ := fig.read() // as it was read before
-			f.Figures[fig.ID] = Printed{fig.Place, fig.Printed, p.Unit, p.Rounded()}
+			p.Quantity = p.Rounded()
+			f.Figures[fig.ID] = p
 		}
 		for _, c := range t.Checks {
 			found, err := b.check(t, c)
@@ -119,30 +177,23 @@ func Of(texts []*Text, experiments []*experiment.Experiment, hosts map[string]*h
 }
 
 // check recomputes one figure.
-func (b book) check(t *Text, c Check) (Finding, error) {
-	figure := func(name string) (law.Quantity, error) {
-		n, err := b.find(t, name)
-		return n.Quantity, err
-	}
-	f := Finding{ID: c.ID, Kind: c.Kind, Place: c.Place, Unit: c.Unit, Within: c.Within, Note: c.Note}
-	var err error
-	if f.Stands, err = evaluate(c.Of, figure); err != nil {
-		return f, fmt.Errorf("of: %w", err)
-	}
+func (b book) check(t *Text, c Check) (f Finding, err error) {
 	// A formula that is just a name is a printed figure, or a level. The first is shown as
 	// printed, with its place and unit.
-	if p, _ := b.find(t, c.Of); p.Printed != "" {
-		f.Printed, f.Place, f.Unit = p.Printed, cmp.Or(f.Place, p.Place), cmp.Or(f.Unit, p.Unit)
+	p, _ := b.find(t, c.Of)
+	f = Finding{ID: c.ID, Kind: c.Kind, Place: c.Place, Printed: p.Printed, Unit: c.Unit, Within: c.Within, Note: c.Note}
+	if p.Printed != "" {
+		f.Place, f.Unit = cmp.Or(f.Place, p.Place), cmp.Or(f.Unit, p.Unit)
 	}
-	switch {
-	case f.Place == "":
-		return f, fmt.Errorf("place: missing; %q is no single figure that has one", c.Of)
-	case f.Unit == "":
-		return f, fmt.Errorf("unit: missing; %q is no single figure that has one", c.Of)
+	if f.Stands, err = b.value(t, c.Of); err != nil {
+		return f, fmt.Errorf("of: %w", err)
+	}
+	if f.Place == "" || f.Unit == "" {
+		return f, fmt.Errorf("place or unit: missing; %q is no single figure that has both", c.Of)
 	}
 	var formula string
 	f.Relation, formula = c.sides()
-	if f.Recomputed, err = evaluate(formula, figure); err != nil {
+	if f.Recomputed, err = b.value(t, formula); err != nil {
 		return f, fmt.Errorf("%s: %w", f.Relation, err)
 	}
 	return f.judged(), nil
@@ -156,23 +207,38 @@ func (b book) check(t *Text, c Check) (Finding, error) {
 //	e08.name            any of these in another entry's text
 type book map[string]*Text
 
-func (b book) find(t *Text, name string) (named, error) {
+// value is what a formula of a text comes to.
+func (b book) value(t *Text, formula string) (q law.Quantity, err error) {
+	f, err := law.ParseFormula(formula, func(name string) (law.Formula, error) {
+		p, err := b.find(t, name)
+		return law.Always(p.Quantity), err
+	})
+	if err != nil {
+		return q, err
+	}
+	if q = f(nil); !q.Finite() {
+		err = fmt.Errorf("%q is no finite figure: it may divide by zero", formula)
+	}
+	return q, err
+}
+
+func (b book) find(t *Text, name string) (Printed, error) {
 	first, rest, dotted := strings.Cut(name, ".")
 	if !dotted {
 		if f, ok := strict.Find(t.Figures, func(f Figure) bool { return f.ID == name }); ok {
 			return f.read()
 		}
-		return named{}, fmt.Errorf("no figure %q in data/texts/%s.toml; %s", name, t.Entry,
+		return Printed{}, fmt.Errorf("no figure %q in data/texts/%s.toml; %s", name, t.Entry,
 			strict.Instead(name, strict.Map(t.Figures, func(f Figure) string { return f.ID })))
 	}
 	if number, ok := strings.CutPrefix(first, "e"); ok && entry.MatchString(number) {
 		other := b[number]
 		if other == nil {
-			return named{}, fmt.Errorf("%q: there is no data/texts/%s.toml", name, number)
+			return Printed{}, fmt.Errorf("%q: there is no data/texts/%s.toml", name, number)
 		}
-		n, err := b.find(other, rest)
-		n.Place = "entry " + number + ", " + n.Place
-		return n, err
+		p, err := b.find(other, rest)
+		p.Place = "entry " + number + ", " + p.Place
+		return p, err
 	}
 	for _, table := range t.Tables {
 		if table.ID == first {
@@ -180,6 +246,6 @@ func (b book) find(t *Text, name string) (named, error) {
 			return table.cell(row, what)
 		}
 	}
-	return named{}, fmt.Errorf("no table %q in data/texts/%s.toml; %s", first, t.Entry,
-		strict.Instead(first, strict.Map(t.Tables, func(t Table) string { return t.ID })))
+	return Printed{}, fmt.Errorf("no table %q in data/texts/%s.toml; %s", first, t.Entry,
+		strict.Instead(first, strict.Map(t.Tables, func(t Sheet) string { return t.ID })))
 }

@@ -47,7 +47,7 @@ func auditOf(texts ...*Text) ([]*File, error) {
 			if table.Experiment != "x" && table.Experiment != "99-x" {
 				experiments = append(experiments, &experiment.Experiment{Name: table.Experiment})
 			}
-			for _, id := range []string{table.Host, table.Client} {
+			for _, id := range []string{table.Host, table.ClientHost} {
 				if id != "" && id != "nobody" {
 					hosts[id] = &host.Profile{}
 				}

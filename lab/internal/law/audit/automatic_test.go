@@ -9,19 +9,19 @@ import (
 // printedRow makes a text of one row over a wire of 8 Gbit/s, or 1 GB/s.
 func printedRow(t testing.TB, levels map[string]any, printed map[string]string) *Text {
 	t.Helper()
-	table := Table{ID: "t", Place: "p", Experiment: "99-x", Host: "h", Topology: "fleet", LineRateBps: 8e9,
+	table := Sheet{ID: "t", Place: "p", Experiment: "99-x", Host: "h", Topology: "fleet", LineRateBps: 8e9,
 		Rows: []Row{{Levels: levels, Printed: printed}}}
 	if err := table.resolve(); err != nil {
 		t.Fatal(err)
 	}
-	return &Text{Entry: "99", Date: "2026-01-01", Tables: []Table{table}}
+	return &Text{Entry: "99", Date: "2026-01-01", Tables: []Sheet{table}}
 }
 
 func TestEveryRowIsChecked(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		printed map[string]string
-		kind    Kind
+		kind    string
 		want    string // empty: the check cannot be made
 		stack   string
 	}{

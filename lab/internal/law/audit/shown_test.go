@@ -21,9 +21,8 @@ func TestQuantitiesAreRoundedWhereTheirWidthLeavesThemUncertain(t *testing.T) {
 		{law.Around(230, 5), metric.Ratio, "2,300x", "230×", "230×", "225 to 235×"},
 		{law.Exactly(2), metric.PerSecond, "120/min", "120/min", "120/min", ""},
 	} {
-		a := amount{c.q, Finding{Unit: c.unit, Printed: c.printed}.unit(c.q)}
-		if table, prose, limits := a.text(false), a.text(true), a.limits(); table != c.table || prose != c.prose ||
-			limits != c.limits {
+		table, prose, limits := Finding{Unit: c.unit, Printed: c.printed}.print(c.q)
+		if table != c.table || prose != c.prose || limits != c.limits {
 			t.Errorf("%+v: %q, %q, %q; want %q, %q, %q", c.q, table, prose, limits, c.table, c.prose, c.limits)
 		}
 	}

@@ -17,31 +17,33 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/pages"
 	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
-// A Table is one that a text printed: figures of one machine, or of two. Its rows
-// are single runs, so it decides no claim.
-type Table struct {
-	// ID names the table in formulas and on pages.
-	ID    string `toml:"id"`
-	Place string `toml:"place"`
-	// Experiment is the lab's, which repeats what the table shows.
-	Experiment string `toml:"experiment"`
-	Host       string `toml:"host"`
-	// Client is the client's host, if it is another than the server's.
-	Client      string  `toml:"client"`
-	Topology    string  `toml:"topology"`
-	LineRateBps float64 `toml:"line_rate_bps"`
-	// Note says what the text leaves open.
-	Note string `toml:"note"`
-	// Settings are the same in every row.
-	Settings map[string]any `toml:"settings"`
-	Rows     []Row          `toml:"rows"`
+// A Sheet is a table that a text printed: figures of one machine, or of two. Its rows are single runs, so it decides no
+// claim.
+type Sheet struct {
+	ID          string         `toml:"id" json:"id"` // in formulas and on pages
+	Place       string         `toml:"place" json:"place"`
+	Experiment  string         `toml:"experiment" json:"experiment"` // the lab's, which repeats what the table shows
+	Host        string         `toml:"host" json:"host"`
+	ClientHost  string         `toml:"client" json:"client_host"` // in files only if it is another than the server's
+	Date        string         `toml:"-" json:"date"`
+	Note        string         `toml:"note" json:"note,omitempty"` // what the text leaves open
+	Topology    string         `toml:"topology" json:"topology"`
+	LineRateBps float64        `toml:"line_rate_bps" json:"line_rate_bps,omitempty"`
+	Settings    setting.Levels `toml:"-" json:"settings"` // the same in every row
 
-	settings setting.Levels
+	// as pages show it
+	Shown      pages.Values      `toml:"-" json:"shown"`
+	Conditions []medians.Summary `toml:"-" json:"conditions"`
+	Table      *medians.Table    `toml:"-" json:"table"`
+
+	Given map[string]any `toml:"settings" json:"-"`
+	Rows  []Row          `toml:"rows" json:"-"`
 }
 
 // A Row is one run of a table: what was set, and the figures as they were printed.
@@ -52,13 +54,12 @@ type Row struct {
 
 	id, place string
 	levels    setting.Levels
-	figures   map[string]named // by metric
+	figures   map[string]Printed // by metric
 }
 
-var topologies = []string{"loopback", "netns", "fleet"}
-
 // resolve reads the table's levels and figures.
-func (t *Table) resolve() (err error) {
+func (t *Sheet) resolve() (err error) {
+	topologies := strict.Map(experiment.Topologies(), func(w strict.Word) string { return w.Name })
 	switch {
 	case t.Place == "" || t.Experiment == "" || t.Host == "":
 		return errors.New("needs place, experiment and host")
@@ -69,7 +70,7 @@ func (t *Table) resolve() (err error) {
 	case len(t.Rows) == 0:
 		return errors.New("rows: none; each run that the table shows is one")
 	}
-	if t.settings, err = levels(t.Settings); err != nil {
+	if t.Settings, err = levels(t.Given); err != nil {
 		return fmt.Errorf("settings: %w", err)
 	}
 	for i := range t.Rows {
@@ -77,10 +78,10 @@ func (t *Table) resolve() (err error) {
 		if r.levels, err = levels(r.Levels); err != nil {
 			return fmt.Errorf("rows[%d]: %w", i, err)
 		}
-		r.id, r.place, r.figures = "c"+strconv.Itoa(i+1), t.Place, map[string]named{}
+		r.id, r.place, r.figures = "c"+strconv.Itoa(i+1), t.Place, map[string]Printed{}
 		for _, name := range setting.Names() {
 			if l, ok := r.levels[name]; ok {
-				r.place += fmt.Sprintf(", %s %s", strings.ReplaceAll(name, "_", " "), level(l))
+				r.place += ", " + strings.ReplaceAll(name, "_", " ") + " " + setting.LevelPhrase(l)
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(r.Printed)) {
@@ -107,62 +108,43 @@ func levels(of map[string]any) (setting.Levels, error) {
 	return out, nil
 }
 
-func level(l setting.Level) string {
-	if on, ok := l.Bool(); ok {
-		return map[bool]string{true: "on", false: "off"}[on]
-	}
-	return l.String()
-}
-
-// counted has the metrics that texts print in full, so that trailing zeros are significant.
-var counted = map[string]bool{"workers": true, "workers_active": true, "processes": true, "requests": true,
-	"connections_established": true}
-
 var whole = regexp.MustCompile(`^[0-9]+ ?ms$`)
 
-// printedFigure reads a metric's figure. Latencies in whole milliseconds were cut by
-// autocannon.
-func printedFigure(name, printed, place string) (named, error) {
+// printedFigure reads a metric's figure. Counts are in full. Latencies in whole milliseconds were cut by autocannon.
+func printedFigure(name, printed, place string) (Printed, error) {
 	m, ok := metric.Lookup(name)
 	if !ok {
-		return named{}, fmt.Errorf("no such metric; %s", strict.Instead(name, metric.Names()))
+		return Printed{}, fmt.Errorf("no such metric; %s", strict.Instead(name, metric.Names()))
 	}
 	f := Figure{Place: place + ": " + strings.ToLower(m.Label), Printed: printed,
 		Cut:   strings.HasPrefix(name, "latency_") && whole.MatchString(printed),
-		Exact: counted[name] && !strings.HasPrefix(printed, "~")}
+		Exact: m.Unit == metric.Count && !strings.ContainsAny(printed, "~.")}
 	if m.Unit == metric.Count || m.Unit == metric.PerSecond || m.Unit == metric.Ratio {
 		f.Unit = m.Unit // others are printed
 	}
-	n, err := f.read()
-	if err == nil && n.Unit != m.Unit {
+	p, err := f.read()
+	if err == nil && p.Unit != m.Unit {
 		err = fmt.Errorf("%q is no figure in %s", printed, m.Unit)
 	}
-	return n, err
+	return p, err
 }
 
 // cell finds one figure of the table, or a level.
-func (t *Table) cell(id, what string) (named, error) {
+func (t *Sheet) cell(id, what string) (Printed, error) {
 	r, ok := strict.Find(t.Rows, func(r Row) bool { return r.id == id })
 	if !ok {
-		return named{}, fmt.Errorf("table %q: no row %q; %s", t.ID, id,
+		return Printed{}, fmt.Errorf("table %q: no row %q; %s", t.ID, id,
 			strict.Instead(id, strict.Map(t.Rows, func(r Row) string { return r.id })))
 	}
-	if l, ok := t.settings.With(r.levels)[what]; ok {
-		v, ok := l.Int()
-		if !ok {
-			return named{}, fmt.Errorf("%s is %s, no number", what, l)
-		}
-		return named{Quantity: law.Exactly(float64(v)), Place: r.place, Unit: metric.Count}, nil
+	if n, ok := t.Settings.With(r.levels)[what].Int(); ok {
+		return Printed{r.place, "", metric.Count, law.Exactly(float64(n))}, nil
 	}
-	if _, ok := metric.Lookup(what); !ok {
-		return named{}, fmt.Errorf("%q is neither a setting nor a metric; %s", what,
-			strict.Instead(what, append(setting.Names(), metric.Names()...)))
-	}
-	n, ok := r.figures[what]
+	p, ok := r.figures[what]
 	if !ok {
-		return named{}, fmt.Errorf("table %q: no %s in row %s", t.ID, what, id)
+		return p, fmt.Errorf("table %q: no %s in row %s; %s", t.ID, what, id,
+			strict.Instead(what, append(slices.Sorted(maps.Keys(r.figures)), setting.Names()...)))
 	}
-	return n, nil
+	return p, nil
 }
 
 // figures are those of law, by metric or setting. A metric that was printed counts before a setting.
@@ -172,23 +154,23 @@ var figures = map[string]string{"throughput_rps": "rate", "requests": "requests"
 	"throughput_per_worker_rps": "worker_rate", setting.Connections: "connections", setting.Pipelining: "depth"}
 
 // automatic makes every check that the figures of a table's rows allow.
-func (t *Table) automatic() (out []Finding) {
+func (t *Sheet) automatic() (out []Finding) {
 	for _, r := range t.Rows {
-		row, levels := law.Row{}, t.settings.With(r.levels)
+		row, levels := law.Row{}, t.Settings.With(r.levels)
 		metrics := map[string]string{} // by what law calls them
 		for name, id := range figures {
 			f, _ := law.FigureOf(id)
 			metrics[f.String()] = name
-			if n, ok := r.figures[name]; ok {
-				row.Set(f, n.Quantity)
+			if p, ok := r.figures[name]; ok {
+				row.Set(f, p.Quantity)
 			} else if v, ok := levels[name].Int(); ok {
 				row.Set(f, law.Exactly(float64(v)))
 			}
 		}
 		_, middle := r.figures["latency_p50_s"] // a tail alone is for a check to hold
-		for name, n := range r.figures {
+		for name, p := range r.figures {
 			if q, ok := law.FigureOf(strings.TrimPrefix(strings.TrimSuffix(name, "_s"), "latency_")); ok && middle {
-				row.Set(q, n.Quantity)
+				row.Set(q, p.Quantity)
 				metrics[q.String()] = name
 			}
 		}
@@ -202,18 +184,17 @@ func (t *Table) automatic() (out []Finding) {
 			if of.Note == "" {
 				return
 			}
-			n := r.figures[metrics[of.Of]]
-			out = append(out, Finding{
-				ID: strings.TrimSuffix(strings.Join([]string{t.ID, r.id, of.Law.ID, metrics[of.Of]}, "-"), "-"), Kind: Kind(of.Law.ID),
-				Place: cmp.Or(n.Place, r.place), Printed: n.Printed, Unit: of.Unit, Stands: of.Stands, Relation: of.Relation,
-				Recomputed: of.Allowed, Within: math.Ceil(1e3*of.Within) / 1e3, Note: of.Note, Automatic: true}.judged())
+			p := r.figures[metrics[of.Of]]
+			id := strings.TrimSuffix(strings.Join([]string{t.ID, r.id, of.Law.ID, metrics[of.Of]}, "-"), "-")
+			out = append(out, Finding{ID: id, Kind: of.Law.ID, Place: cmp.Or(p.Place, r.place), Printed: p.Printed, Unit: of.Unit,
+				Stands: of.Stands, Relation: of.Relation, Recomputed: of.Allowed, Within: math.Ceil(1e3*of.Within) / 1e3,
+				Note: of.Note, Automatic: true}.judged())
 		}
 		for _, name := range slices.Sorted(maps.Keys(r.figures)) {
-			if n := r.figures[name]; n.Low > 1 && (strings.Contains(name, "_busy") || name == "line_rate_share") {
+			if p := r.figures[name]; p.Low > 1 && (strings.Contains(name, "_busy") || name == "line_rate_share") {
 				metrics[name] = name
-				all := law.CPU.Hold(name, n.Quantity, law.AtMost, "all", law.Exactly(1), 0, metric.Ratio)
-				all.Note = "A share of all that there is."
-				tell(all)
+				tell(law.Result{Law: law.CPU, Of: name, Stands: p.Quantity, Relation: law.AtMost, Allowed: law.Exactly(1),
+					Unit: metric.Ratio, Note: "A share of all that there is."})
 			}
 		}
 		row.Judge(tell)
@@ -221,66 +202,40 @@ func (t *Table) automatic() (out []Finding) {
 	return out
 }
 
-// anyHead is the size of another server's head: at least a status line and an
-// empty line, and less than any plain head.
-var anyHead = law.Quantity{Value: 108, Low: 19, High: 256}
-
 // answer is the size in bytes of an answer, head and body, if the series printed that of the route. The
 // body of /read is a mean over products drawn at start; two sets of products differ by less
 // than 2 %. Rates count answers and transfers count bytes read. What is in transit at the
 // ends of a window is counted in only one of them, which makes less than 1 %.
 func answer(levels setting.Levels) (law.Quantity, bool) {
 	route, ok := catalog.RouteOf(levels[setting.Route].String())
-	if !ok || route.Printed == 0 {
-		return law.Quantity{}, false
-	}
 	if stack := levels[setting.Stack]; stack.IsZero() || stack.String() == setting.Fiber {
 		whole := route.Printed + float64(route.Head(int(route.Printed)))
-		return law.Around(whole, route.Within*whole), true
+		return law.Around(whole, route.Within*whole), ok && route.Printed > 0
 	}
-	return law.Around(route.Printed, route.Within*route.Printed).Plus(anyHead), true
+	// Another server's head has a status line and an empty line, and is smaller than any plain head.
+	head := law.Quantity{Value: 108, Low: 19, High: 256}
+	return law.Around(route.Printed, route.Within*route.Printed).Plus(head), ok && route.Printed > 0
 }
 
-// A Sheet is a table with its figures read.
-type Sheet struct {
-	ID          string
-	Host        string
-	ClientHost  string
-	Experiment  string
-	Date        string
-	Topology    string
-	LineRateBps float64
-	Settings    setting.Levels
-	Rows        []SheetRow
-}
-
-// A SheetRow is one run of a table.
-type SheetRow struct {
-	ID      string
-	Levels  setting.Levels
-	Figures map[string]medians.Figure // by metric
-	Bound   gate.Bound                // by these figures
-}
-
-// sheet lays the table out.
-func (t *Table) sheet(date string, experiments []*experiment.Experiment, hosts map[string]*host.Profile) (Sheet,
-	error) {
-	out := Sheet{ID: t.ID, Experiment: t.Experiment, Host: t.Host, ClientHost: cmp.Or(t.Client, t.Host), Date: date,
-		Topology: t.Topology, LineRateBps: t.LineRateBps, Settings: t.settings}
-	if !slices.ContainsFunc(experiments, func(x *experiment.Experiment) bool { return x.Name == t.Experiment }) {
-		return out, fmt.Errorf("no experiment %q", t.Experiment)
+// lay lays the table out as pages show it.
+func (t *Sheet) lay(date string, experiments []*experiment.Experiment, hosts map[string]*host.Profile) error {
+	t.Date, t.ClientHost, t.Shown = date, cmp.Or(t.ClientHost, t.Host), pages.ValuesOf(t.Settings, t.LineRateBps)
+	x, ok := strict.Find(experiments, func(x *experiment.Experiment) bool { return x.Name == t.Experiment })
+	if !ok {
+		return fmt.Errorf("no experiment %q", t.Experiment)
 	}
-	for _, id := range []string{out.Host, out.ClientHost} {
+	for _, id := range []string{t.Host, t.ClientHost} {
 		if hosts[id] == nil {
-			return out, fmt.Errorf("no host %q in data/hosts; %s", id, strict.Instead(id, slices.Sorted(maps.Keys(hosts))))
+			return fmt.Errorf("no host %q in data/hosts; %s", id, strict.Instead(id, slices.Sorted(maps.Keys(hosts))))
 		}
 	}
+	var rows []pages.PrintedRow
 	for _, r := range t.Rows {
-		as := SheetRow{ID: r.id, Levels: r.levels, Figures: map[string]medians.Figure{}}
+		as := pages.PrintedRow{ID: r.id, Levels: r.levels, Figures: map[string]medians.Figure{}}
 		known := map[string]float64{}
-		for name, n := range r.figures {
-			v, fig := n.Rounded().Value, medians.Figure{N: 1, Printed: n.Printed}
-			if strings.HasPrefix(n.Printed, "<") {
+		for name, p := range r.figures {
+			v, fig := p.Rounded().Value, medians.Figure{N: 1, Printed: p.Printed}
+			if strings.HasPrefix(p.Printed, "<") {
 				fig.Below = &v
 			} else {
 				fig.Median, known[name] = &v, v
@@ -288,7 +243,8 @@ func (t *Table) sheet(date string, experiments []*experiment.Experiment, hosts m
 			as.Figures[name] = fig
 		}
 		as.Bound = gate.WallsOf(known, t.LineRateBps).Bound()
-		out.Rows = append(out.Rows, as)
+		rows = append(rows, as)
 	}
-	return out, nil
+	t.Conditions, t.Table = pages.OfText(x, rows)
+	return nil
 }

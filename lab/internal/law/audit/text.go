@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,7 +21,7 @@ import (
 type Text struct {
 	Entry   string   `toml:"entry"`
 	Date    string   `toml:"date"` // on which it was published; a text with tables has one
-	Tables  []Table  `toml:"tables"`
+	Tables  []Sheet  `toml:"tables"`
 	Figures []Figure `toml:"figures"`
 	Checks  []Check  `toml:"checks"`
 }
@@ -38,14 +37,11 @@ type Figure struct {
 	Binary  bool        `toml:"binary"` // printed by a tool whose kilo is 1,024
 }
 
-// A Kind says what a check compares: the ID of a law.
-type Kind string
-
-// Kinds has all kinds of check, and explains each.
-var Kinds = func() map[Kind]string {
-	all := map[Kind]string{}
+// Kinds has all kinds of check, which are the laws' IDs, and explains each.
+var Kinds = func() map[string]string {
+	all := map[string]string{}
 	for _, l := range law.All {
-		all[Kind(l.ID)] = l.Says
+		all[l.ID] = l.Says
 	}
 	return all
 }()
@@ -53,7 +49,7 @@ var Kinds = func() map[Kind]string {
 // A Check is one figure and the formula that should give it.
 type Check struct {
 	ID      string      `toml:"id"`
-	Kind    Kind        `toml:"kind"`
+	Kind    string      `toml:"kind"`
 	Of      string      `toml:"of"` // name of a figure, or a formula
 	Equals  string      `toml:"equals"`
 	AtMost  string      `toml:"at_most"`
@@ -76,7 +72,7 @@ func (c Check) sides() (law.Relation, string) {
 }
 
 var (
-	id    = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	word  = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	entry = regexp.MustCompile(`^[0-9]{2}[a-z]?$`)
 	study = regexp.MustCompile(`^[a-z]{3,}$`) // an entry without a number
 )
@@ -84,13 +80,9 @@ var (
 // LoadDir reads every text of a directory, sorted by entry; none if there is no
 // such directory. A faulty text does not hide the others.
 func LoadDir(dir string) (texts []*Text, faults map[string]error, err error) {
-	found, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil, nil
-	}
+	paths, err := filepath.Glob(filepath.Join(dir, "*"))
 	faults = map[string]error{}
-	for _, d := range found {
-		path := filepath.Join(dir, d.Name())
+	for _, path := range paths {
 		if t, err := Load(path); err != nil {
 			faults[path] = err
 		} else {
@@ -123,103 +115,79 @@ func Parse(name string, data []byte) (*Text, error) {
 		return nil, fmt.Errorf("entry: %q, but the file is called %s.toml; it is called by the entry's number, or by the "+
 			"study's word", t.Entry, name)
 	}
-	var faults []error
-	named := map[string]bool{} // figures and tables, which share a namespace
-	part := func(list string, i int, name string, seen map[string]bool, err error) {
-		at := fmt.Sprintf("%s[%d]", list, i)
-		switch _, calls := functions[name]; {
-		case !id.MatchString(name):
-			err = fmt.Errorf("%s: id %q must be lower-case letters, digits and _", at, name)
-		case calls:
-			err = fmt.Errorf("%s: id %q is a function of formulas", at, name)
-		case seen[name]:
-			err = fmt.Errorf("%s: id %q stands twice", at, name)
-		case err != nil:
-			err = fmt.Errorf("%s %q: %w", at, name, err)
-		default:
-			seen[name] = true
-			return
+	var first error
+	seen := map[string]bool{}
+	part := func(list string, i int, id, space string, err error) {
+		switch {
+		case !word.MatchString(id):
+			err = errors.New("its id must be lower-case letters, digits and _")
+		case seen[space+id]:
+			err = errors.New("its id stands twice")
 		}
-		faults = append(faults, err)
+		if seen[space+id] = true; err != nil && first == nil {
+			first = fmt.Errorf("%s[%d] %q: %w", list, i, id, err)
+		}
 	}
 	for i := range t.Tables {
-		part("tables", i, t.Tables[i].ID, named, t.Tables[i].resolve())
+		part("tables", i, t.Tables[i].ID, "", t.Tables[i].resolve()) // tables and figures share a namespace
 	}
 	for i, f := range t.Figures {
-		part("figures", i, f.ID, named, f.resolve())
+		_, err := f.read()
+		part("figures", i, f.ID, "", err)
 	}
-	checks := map[string]bool{}
 	for i, c := range t.Checks {
-		part("checks", i, c.ID, checks, c.resolve())
+		part("checks", i, c.ID, "check ", c.resolve())
 	}
-	if _, err := time.Parse(time.DateOnly, t.Date); err != nil && t.Tables != nil {
-		faults = append(faults, fmt.Errorf("date: %q; give the day on which the tables were published, as 2026-06-12", t.Date))
+	if _, err := time.Parse(time.DateOnly, t.Date); err != nil && t.Tables != nil && first == nil {
+		first = fmt.Errorf("date: %q; give the day on which the tables were published, as 2026-06-12", t.Date)
 	}
-	return t, append(faults, nil)[0]
-}
-
-func (f Figure) resolve() error {
-	if f.Place == "" {
-		return errors.New("place is missing: say where it is printed")
-	}
-	_, err := f.read()
-	return err
+	return t, first
 }
 
 func (c Check) resolve() error {
 	sides := strict.Count([]string{c.Equals, c.AtMost, c.AtLeast}, func(s string) bool { return s != "" })
 	switch {
 	case Kinds[c.Kind] == "":
-		return fmt.Errorf("unknown kind %q; %s", c.Kind, strict.InsteadOf(string(c.Kind), strict.Meanings(Kinds)))
+		return fmt.Errorf("unknown kind %q; %s", c.Kind, strict.InsteadOf(c.Kind, strict.Meanings(Kinds)))
 	case c.Of == "" || sides != 1:
 		return errors.New("needs of, and one of equals, at_most and at_least")
-	case c.Kind == Kind(law.Answer.ID) && c.Equals == "":
+	case c.Kind == law.Answer.ID && c.Equals == "":
 		return errors.New("a size needs equals, since a limit on one side would agree with nearly everything")
 	case !(c.Within >= 0 && c.Within < 1):
 		return errors.New("within must be a share from 0 to 1")
 	case c.Within > 0 && c.Note == "":
 		return errors.New("within allows more than rounding does; note must say why")
-	}
-	return unit(c.Unit)
-}
-
-// units are the base units.
-var units = []metric.Unit{metric.Second, metric.PerSecond, metric.BitsPerSecond, metric.BytesPerSecond, metric.Bytes,
-	metric.Ratio, metric.Count}
-
-func unit(u metric.Unit) error {
-	if u != "" && !slices.Contains(units, u) {
-		return fmt.Errorf("unit %q: use one of %q", u, units)
+	case !slices.Contains(units, c.Unit):
+		return fmt.Errorf("unit %q: use one of %q", c.Unit, units)
 	}
 	return nil
 }
 
-// A named figure is a printed one in its base unit, with its place.
-type named struct {
-	law.Quantity
-	Place, Printed string
-	Unit           metric.Unit
-}
+// units are the base units, and none.
+var units = []metric.Unit{metric.Second, metric.PerSecond, metric.BitsPerSecond, metric.BytesPerSecond, metric.Bytes,
+	metric.Ratio, metric.Count, ""}
 
 // read reads a figure as it was printed. One that was rounded down stands for all values up to the next.
-func (f Figure) read() (named, error) {
+func (f Figure) read() (Printed, error) {
 	p, ok := law.Read(f.Printed, law.Manner{Digits: f.Exact || f.Cut})
-	if !ok || f.Exact && f.Cut || f.Exact && strings.ContainsAny(f.Printed, "<~") || f.Cut && strings.ContainsAny(f.Printed, "<~-−") {
-		return named{}, fmt.Errorf(`%q is no printed figure this lab can read (such as "1.32M", "~34µs", "+117%%", "<1ms", "6.25 GB/s"), `+
-			`or is exact, cut or a limit at once`, f.Printed)
+	unit := p.Unit.Of
+	if unit == metric.Count { // none is printed
+		unit = cmp.Or(f.Unit, unit)
 	}
 	switch v := p.Value; {
+	case f.Place == "":
+		return Printed{}, errors.New("place is missing: say where it is printed")
+	case !ok || f.Exact && f.Cut || (f.Exact || f.Cut) && strings.ContainsAny(f.Printed, "<~-−"):
+		return Printed{}, fmt.Errorf(`%q is no printed figure this lab can read (such as "1.32M", "~34µs", "+117%%", "<1ms", `+
+			`"6.25 GB/s"), or is exact, cut or a limit at once`, f.Printed)
+	case f.Unit != "" && f.Unit != unit:
+		return Printed{}, fmt.Errorf("unit %q, but %q is in %q", f.Unit, f.Printed, unit)
+	case !slices.Contains(units, unit):
+		return Printed{}, fmt.Errorf("unit %q: use one of %q", unit, units)
 	case f.Exact:
 		p.Quantity = law.Exactly(v)
 	case f.Cut:
 		p.Quantity = law.Quantity{Value: v, Low: v, High: v + 2*(p.High-v)}
 	}
-	n := named{p.Times(p.Unit.Size(f.Binary)), f.Place, f.Printed, p.Unit.Of}
-	switch {
-	case n.Unit == metric.Count: // none is printed
-		n.Unit = cmp.Or(f.Unit, metric.Count)
-	case f.Unit != "" && f.Unit != n.Unit:
-		return n, fmt.Errorf("unit %q, but %q is in %q", f.Unit, f.Printed, n.Unit)
-	}
-	return n, unit(f.Unit)
+	return Printed{f.Place, f.Printed, unit, p.Times(p.Unit.Size(f.Binary))}, nil
 }

@@ -86,15 +86,15 @@ type judge struct {
 	skipped int            // tables of which no head is known
 	first   string         // of them
 
-	around    surroundings
-	level     int      // of the last heading
-	pending   []string // lines that a tool may have printed
-	from      int      // the first of them
-	crossings []crossing
-	comma     bool         // decimals come after one in this table
-	unsure    string       // why that is not known
-	sum       law.Quantity // of the rates above in it
-	summed    int
+	around  surroundings
+	level   int          // of the last heading
+	pending []string     // lines that a tool may have printed
+	from    int          // the first of them
+	joined  grid         // tables of one figure each
+	comma   bool         // decimals come after one in this table
+	unsure  string       // why that is not known
+	sum     law.Quantity // of the rates above in it
+	summed  int
 
 	row   law.Row
 	name  string // the row's own; empty: it has none
@@ -117,7 +117,8 @@ func Of(name string, text []byte, o Options) (*Report, error) {
 		name, value, ok := strings.Cut(text, "=")
 		at := columnOf(name)
 		if !ok || !at.known() || !j.cell(&j.given, &at, value) || !j.given.Has(at.figure) {
-			return nil, fmt.Errorf("--given %s: give a figure of each row, as connections=64, pipelining=1, duration=10s, cores=4 or line=10Gbit/s", text)
+			return nil, fmt.Errorf("--given %s: give a figure of each row, as connections=64, pipelining=1, duration=10s, "+
+				"cores=4 or line=10Gbit/s", text)
 		}
 	}
 	j.mentions(name)
@@ -129,10 +130,12 @@ func Of(name string, text []byte, o Options) (*Report, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	for _, what := range slices.Sorted(maps.Keys(j.lacks)) {
-		j.Notes = slices.Insert(j.Notes, 0, words.Count(j.lacks[what], "row has nothing to hold against", "rows have nothing to hold against")+": "+what)
+		rows := words.Count(j.lacks[what], "row has", "rows have")
+		j.Notes = slices.Insert(j.Notes, 0, rows+" nothing to hold against: "+what)
 	}
 	if j.skipped > 0 {
-		j.note("%s not used, since none of its heads is known; the first is %s", words.Count(j.skipped, "table was", "tables were"), j.first)
+		j.note("%s not used, since none of its heads is known; the first is %s",
+			words.Count(j.skipped, "table was", "tables were"), j.first)
 	}
 	return &j.Report, nil
 }
@@ -210,8 +213,7 @@ func (j *judge) begin() {
 		j.row = j.maker.Row
 		j.row.Made = true
 	}
-	j.row.Quantiles = quantiles
-	j.row.Averaged = j.options.Averaged
+	j.row.Quantiles, j.row.Averaged = quantiles, j.options.Averaged
 	j.row.Added = cmp.Or(j.options.Added, j.row.Added)
 }
 
@@ -243,20 +245,17 @@ func (j *judge) end(line int, otherwise string) {
 	if j.options.Each != nil {
 		j.options.Each(name, &j.row)
 	}
-	worst := Unheld
-	lacks := lacking(&j.row)
+	worst, lacks := Unheld, lacking(&j.row)
 	j.row.Judge(func(of law.Result) {
-		tally, verdict := j.Laws[of.Law.ID], Sound
-		unless := ""
-		if !of.Holds {
-			unless = strings.Join(slices.DeleteFunc([]string{of.Unless, j.doubt, j.unsure}, func(s string) bool { return s == "" }), ", or ")
-		}
+		tally, verdict, unless := j.Laws[of.Law.ID], Sound, ""
 		switch {
-		case !of.Holds && unless != "":
-			verdict = Unsupported
 		case !of.Holds:
-			verdict = Impossible
-		case lacks != "" && (of.Law == law.Order || of.Law == law.Mean || of.Law == law.Spread):
+			all := []string{of.Unless, j.doubt, j.unsure}
+			unless = strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), ", or ")
+			if verdict = Unsupported; unless == "" {
+				verdict = Impossible
+			}
+		case lacks != "" && slices.Contains([]*law.Law{law.Order, law.Mean, law.Spread}, of.Law):
 			verdict = Unheld // latencies alone say nothing of a rate
 		}
 		if of.Holds {
@@ -339,7 +338,8 @@ func (j *judge) columns(all []column) {
 		}
 	}
 	if len(guessed) > 0 {
-		j.note("taken for ms, since no unit is given: %s; if it is another, say --unit '%s=us', or latency=us for all", strings.Join(guessed, ", "), guessed[0])
+		j.note("taken for ms, since no unit is given: %s; if it is another, say --unit '%s=us', or latency=us for all",
+			strings.Join(guessed, ", "), guessed[0])
 	}
 	if len(rest) > 0 {
 		j.note("not used: %.300s", strings.Join(rest, ", "))

@@ -1,0 +1,71 @@
+package law
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// given gives those of the formulas below.
+func given(name string) (Formula, error) {
+	q, ok := map[string]Quantity{"a": {10, 9, 11}, "b": {4, 3, 5}, "max": Exactly(9)}[name]
+	if !ok {
+		return nil, fmt.Errorf("no figure %q", name)
+	}
+	return Always(q), nil
+}
+
+// Every limit is worked out by hand from a = 9 to 11 and b = 3 to 5.
+func TestFormulas(t *testing.T) {
+	for formula, want := range map[string]Quantity{
+		"1 + 2 * 3":            Exactly(7),
+		"(1 + 2) * 3":          Exactly(9),
+		"8 / 4 / 2":            Exactly(1),
+		"8 - 4 - 2":            Exactly(2),
+		"-2 * -3":              Exactly(6),
+		"a + b":                {14, 12, 16},
+		"a - b":                {6, 4, 8},
+		"a * b":                {40, 27, 55},
+		"a / b":                {2.5, 1.8, 11.0 / 3},
+		"-a":                   {-10, -11, -9},
+		"a * -b":               {-40, -55, -27},
+		"min(a, b, 4)":         {4, 3, 4},
+		"max(a, b)":            {10, 9, 11},
+		"floor(a / 2)":         {5, 4, 5},
+		"max - a":              {-1, -2, 0},
+		" a/b - 1 ":            {1.5, 0.8, 8.0 / 3},
+		"max(floor(1/2), 1)*7": Exactly(7),
+	} {
+		if got, err := ParseFormula(formula, given); err != nil || got(nil).Rounded() != want.Rounded() {
+			t.Errorf("%s: %v; want %+v", formula, err, want)
+		}
+	}
+	for formula, says := range map[string]string{
+		"":                       "character 1: a figure is wanted",
+		"1 +":                    "character 4: a figure is wanted",
+		"1 2":                    "character 3: an operator is wanted",
+		"(1":                     "character 1: a ) is wanted",
+		"1)":                     "character 2: an operator is wanted",
+		"+1":                     "character 1: a figure is wanted",
+		"c + 1":                  `character 1: no figure "c"`,
+		"a + t.c1.none":          `character 5: no figure "t.c1.none"`,
+		"floor(1, 2)":            "floor of one",
+		"sqrt(a)":                "a formula can call min and max",
+		"1.2.3":                  "character 1: ",
+		`"a"`:                    "character 1: a figure is wanted",
+		"a ^ 2":                  "character 3: an operator is wanted",
+		"A + b":                  "character 1: a figure is wanted",
+		"Σ":                      "character 1: a figure is wanted",
+		strings.Repeat("(", 1e6): "more than 1000 characters",
+		strings.Repeat("9", 400): "character 1: ",
+	} {
+		if _, err := ParseFormula(formula, given); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%.40s: %v, want %q", formula, err, says)
+		}
+	}
+	for _, formula := range []string{"1 / 0", "1 / (b - b)"} {
+		if f, err := ParseFormula(formula, given); err != nil || f(nil).Finite() {
+			t.Errorf("%s: %v; it divides by what may be zero", formula, err)
+		}
+	}
+}
