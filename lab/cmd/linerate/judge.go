@@ -106,8 +106,8 @@ func said(of *judge.Report, columns int) []byte {
 	}
 	say("%s: of %s, %s", of.Name, words.Count(of.Rows, "row"), words.List(parts))
 	for _, l := range law.All {
-		if n := of.Laws[l.ID]; n.Broken > 0 {
-			say("  %s, broken in %s of %s: %s", l.ID, words.Thousands(n.Broken), words.Thousands(n.Broken+n.Held), l.Says)
+		if n := of.Laws[l.Name]; n.Broken > 0 {
+			say("  %s, broken in %s of %s: %s", l.Name, words.Thousands(n.Broken), words.Thousands(n.Broken+n.Held), l.Meaning)
 		}
 	}
 	for _, note := range of.Notes {

@@ -44,13 +44,13 @@ func TestTheJournalsOwnTrialsKeepTheLaws(t *testing.T) {
 			}
 			row := rowOf(trial.Metrics, levels[trial.Condition], generators[trial.Condition])
 			row.Judge(func(of law.Result) {
-				if held[of.Law.ID]++; !of.Holds {
-					t.Errorf("%s, trial %d: %s %.6g, %s %.6g (%s)", path, trial.Seq, of.Of, of.Stands.Value, of.To, of.Allowed.Value, of.Law.ID)
+				if held[of.Law]++; !of.Holds {
+					t.Errorf("%s, trial %d: %s %.6g, %s %.6g (%s)", path, trial.Seq, of.Of, of.Stands.Value, of.To, of.Allowed.Value, of.Law)
 				}
 			})
 		}
 	}
-	if held[law.InFlight.ID] < 1000 || held[law.Order.ID] < 1000 || said[judge.Sound] < 1000 {
+	if held[law.InFlight] < 1000 || held[law.Order] < 1000 || said[judge.Sound] < 1000 {
 		t.Errorf("few trials were held against laws: %v, %v", held, said)
 	}
 	t.Log(held, said)

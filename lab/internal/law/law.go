@@ -20,39 +20,29 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A Law is what figures must keep together; laws.toml has all.
-type Law struct {
-	ID   string // as kinds of checks have it in data/texts
-	Says string
-}
-
 //go:embed laws.toml
 var text []byte
 
 var file = strict.Embedded[struct {
-	Laws    []*Law
+	Laws    []strict.Word
 	Rules   []rule
 	Units   []Unit
-	Figures []struct {
-		ID, Name string
-		Unit     metric.Unit
-		Adds     bool
-	}
+	Figures []Figure
 }](text)
 
 // All are all laws, those that rows of tables are held against first.
 var All = file.Laws
 
 // The laws of which more is known than laws.toml says.
-var (
-	InFlight, Order, Mean = named("in-flight"), named("order"), named("mean")
-	Spread, Total, CPU    = named("spread"), named("total"), named("cpu-sum")
-	Answer                = named("bytes-per-response")
+const (
+	InFlight = "in-flight"
+	Order    = "order"
+	Mean     = "mean"
+	Spread   = "spread"
+	Total    = "total"
+	CPU      = "cpu-sum"
+	Answer   = "bytes-per-response"
 )
-
-func named(id string) *Law {
-	return All[slices.IndexFunc(All, func(l *Law) bool { return l.ID == id })]
-}
 
 // A Relation is the expected relation of a printed figure to the recomputed one.
 type Relation string
@@ -69,14 +59,12 @@ const (
 func (r Relation) Holds(of, to Quantity, within float64) bool {
 	// Decimal fractions are not exact in binary, so touching ranges agree.
 	slack := 1e-9*math.Max(math.Abs(of.Value), math.Abs(to.Value)) + within*math.Abs(to.Value)
-	below := of.Low <= to.High+slack
-	above := of.High >= to.Low-slack
-	return (below || r == AtLeast) && (above || r == AtMost)
+	return (of.Low <= to.High+slack || r == AtLeast) && (of.High >= to.Low-slack || r == AtMost)
 }
 
 // A Result is what became of one law in one row.
 type Result struct {
-	Law      *Law
+	Law      string
 	Of       string // what is held: the name of a figure, or how it follows from figures
 	Stands   Quantity
 	Relation Relation
@@ -98,58 +86,26 @@ type rule struct {
 
 	of, to         Formula
 	needs, without uint32 // figures
-	result         Result // without what it comes to
 }
 
 // rules are those of laws.toml, with all that follows from their texts.
 var rules = strict.Map(file.Rules, func(r rule) rule {
 	parse := func(text string, needs *uint32) (f Formula, says string) {
 		f, _ = ParseFormula(text, func(id string) (Formula, error) {
-			at := byID[id]
-			*needs |= 1 << at
-			return func(r *Row) Quantity { return r.figures[at] }, nil
+			figure := byID[id]
+			*needs, r.Unit = *needs|1<<figure.place, cmp.Or(r.Unit, figure.Unit)
+			return func(r *Row) Quantity { return r.Get(figure) }, nil
 		})
-		return f, ids.ReplaceAllStringFunc(strings.ReplaceAll(text, "*", "×"), func(id string) string { return byID[id].String() })
+		return f, ids.ReplaceAllStringFunc(strings.ReplaceAll(text, "*", "×"), func(id string) string { return byID[id].Name })
 	}
-	r.result = Result{Law: named(r.Law), Relation: r.Relation, Unit: r.Unit, Within: r.Within, Note: r.Note}
-	r.of, r.result.Of = parse(r.Of, &r.needs)
-	r.to, r.result.To = parse(r.To, &r.needs)
+	r.of, r.Of = parse(r.Of, &r.needs)
+	to, says := parse(r.To, &r.needs)
+	r.to, r.Says = to, cmp.Or(r.Says, says)
 	_, _ = parse(r.Without, &r.without)
-	r.result.To = cmp.Or(r.Says, r.result.To)
-	r.result.Unit = cmp.Or(r.Unit, byID[ids.FindString(r.Of)].Unit())
 	return r
 })
 
 var ids = regexp.MustCompile(`[a-z_]+`)
-
-// Judge holds a row against all laws for which it has figures.
-func (r *Row) Judge(tell func(Result)) {
-	hold := func(of Result) {
-		if !of.Stands.Finite() || !of.Allowed.Finite() {
-			return
-		}
-		if of.Holds = of.Relation.Holds(of.Stands, of.Allowed, of.Within); !of.Holds {
-			of.Unless = r.unless(of)
-		}
-		tell(of)
-	}
-	for i := range rules {
-		rule := &rules[i]
-		if r.has&rule.needs != rule.needs || r.has&rule.without != 0 {
-			continue
-		}
-		of := rule.result
-		of.Stands, of.Allowed = rule.of(r), rule.to(r)
-		if of.Law == Total && of.Within > 0 && (r.Nominal || r.Sampled) {
-			of.Within = ofNominal
-		}
-		hold(of)
-	}
-	r.little(hold)
-	if n, ok := r.Get(Requests); !ok || n.High >= fewest {
-		r.latencies(hold)
-	}
-}
 
 // Tolerances beyond rounding.
 const (
@@ -161,54 +117,79 @@ const (
 	usual       = 10   // seconds that a test lasts if nothing is said of it
 )
 
+// Judge holds a row against all laws for which it has figures.
+func (r *Row) Judge(tell func(Result)) {
+	hold := func(of Result) {
+		if of.Stands.Finite() && of.Allowed.Finite() {
+			if of.Holds = of.Relation.Holds(of.Stands, of.Allowed, of.Within); !of.Holds {
+				of.Unless = r.unless(of)
+			}
+			tell(of)
+		}
+	}
+	for i := range rules {
+		rule := &rules[i]
+		if r.has&rule.needs != rule.needs || r.has&rule.without != 0 {
+			continue
+		}
+		of := Result{Law: rule.Law, Of: rule.Of, Stands: rule.of(r), Relation: rule.Relation, To: rule.Says, Allowed: rule.to(r),
+			Within: rule.Within, Unit: rule.Unit, Note: rule.Note}
+		if of.Law == Total && of.Within > 0 && (r.Nominal || r.Sampled) {
+			of.Within = ofNominal
+		}
+		hold(of)
+	}
+	if !r.Early && r.Rated() && r.Timed() && r.Has(Connections) {
+		hold(r.little())
+	}
+	if n := r.Get(Requests); !r.Has(Requests) || n.High >= fewest {
+		r.latencies(hold)
+	}
+}
+
 // little holds requests in flight against the most that there can be. Those under way when a window began are in its
 // latencies and not in its time, so a share of them is allowed.
-func (r *Row) little(hold func(Result)) {
-	if r.Early || !r.Rated() || !r.Timed() || !r.Has(Connections) {
-		return
-	}
+func (r *Row) little() Result {
 	window, _ := r.window()
-	of := Result{Law: InFlight, Of: "rate × ", Relation: AtMost, To: Connections.String(), Allowed: r.figures[Connections],
+	of := Result{Law: InFlight, Of: "rate × ", Relation: AtMost, To: "connections", Allowed: r.Get(Connections),
 		Within: ofWindows + r.longest()/window, Unit: metric.Count}
-	rate := r.figures[Rate]
+	rate := r.Get(Rate)
 	if !r.Has(Rate) {
-		rate, of.Of = r.figures[Requests].Over(r.figures[Duration]), "requests / duration × "
+		rate, of.Of = r.Get(Requests).Over(r.Get(Duration)), "requests / duration × "
 		if r.Nominal {
 			of.Within += ofNominal - ofWindows
 		}
 	}
-	latency := r.figures[Average]
-	if r.Has(Average) {
-		of.Of += "mean"
-	} else {
-		latency, _ = means(r.Quantiles, Quantity{})
-		of.Of += "what the quantiles leave at least for the mean"
+	latency, says := r.Get(Average), "mean"
+	if !r.Has(Average) {
+		latency, _ = means(r.quantiles(), Quantity{})
+		says = "what the quantiles leave at least for the mean"
 	}
-	if r.Has(Depth) {
-		of.Allowed, of.To = of.Allowed.Times(r.figures[Depth]), "connections × pipelining"
+	if of.Of += says; r.Has(Depth) {
+		of.Allowed, of.To = of.Allowed.Times(r.Get(Depth)), "connections × pipelining"
 	}
 	if of.Stands = Exactly(rate.Times(latency).Low); of.Stands.Value > 0 {
 		of.Note = "The least that rate and latency put in flight, against connections × pipelining."
 	}
-	hold(of)
+	return of
 }
 
 // window is how long the test took at least, in seconds; told is false if that is only what is usual.
 func (r *Row) window() (seconds float64, told bool) {
-	d, told := r.Get(Duration)
-	if over := r.figures[Requests].Over(r.figures[Rate]); !told && r.Has(Requests) && over.Finite() {
-		d, told = over, true
+	d, over := r.Get(Duration), r.Get(Requests).Over(r.Get(Rate))
+	switch {
+	case r.Has(Duration):
+		return max(d.Low, 1e-3), true
+	case r.Has(Requests) && r.Has(Rate) && over.Finite():
+		return max(over.Low, 1e-3), true
 	}
-	if !told {
-		return usual, false
-	}
-	return max(d.Low, 1e-3), true
+	return usual, false
 }
 
 // longest is the longest latency that is known.
 func (r *Row) longest() float64 {
-	longest := max(r.figures[Average].High, r.figures[greatest].High)
-	for _, q := range r.Quantiles {
+	longest := max(r.Get(Average).High, r.Get(greatest).High)
+	for _, q := range r.quantiles() {
 		longest = max(longest, q.High)
 	}
 	return longest
@@ -216,9 +197,9 @@ func (r *Row) longest() float64 {
 
 // means are what rising quantiles leave for the mean: at least, and at most if the greatest value
 // is known. What lies between two of them has at least the value of the first, and at most that of the second.
-func means(all []Quantile, greatest Quantity) (least, atMost Quantity) {
-	before := Quantile{Figure: most}
-	for _, q := range append(slices.Clip(all), Quantile{most + parts, greatest}) {
+func means(all []Value, greatest Quantity) (least, atMost Quantity) {
+	before := Value{Figure: Figure{place: most}}
+	for _, q := range append(slices.Clip(all), Value{Figure{place: most + parts}, greatest}) {
 		share := Exactly(q.share() - before.share())
 		least, atMost = least.Plus(before.Times(share)), atMost.Plus(q.Times(share))
 		before = q
@@ -227,40 +208,38 @@ func means(all []Quantile, greatest Quantity) (least, atMost Quantity) {
 }
 
 // latencies holds quantiles and the deviation against the others.
-func (r *Row) latencies(hold func(Result)) {
-	mean, to := r.figures[Average], r.figures[greatest]
-	held := func(l *Law, of string, stands Quantity, is Relation, against string, allowed Quantity, within float64) {
-		r := Result{Law: l, Of: of, Stands: stands, Relation: is, To: against, Allowed: allowed, Within: within, Unit: metric.Second}
-		if of == "p50" && against != "max" {
+func (r *Row) latencies(tell func(Result)) {
+	hold := func(law, of string, stands Quantity, is Relation, to string, allowed Quantity, within float64) {
+		r := Result{Law: law, Of: of, Stands: stands, Relation: is, To: to, Allowed: allowed, Within: within, Unit: metric.Second}
+		if of == "p50" && to != "max" {
 			r.Note = "The median against the next quantile."
 		}
-		hold(r)
+		tell(r)
 	}
-	before, name := r.figures[least], "min"
-	for i, q := range r.Quantiles {
-		next := q.String()
+	mean, last, quantiles := r.Get(Average), r.Get(greatest), r.quantiles()
+	before, name := r.Get(least), "min"
+	for i, q := range quantiles {
+		next := q.Name
 		if i > 0 || r.Has(least) {
-			held(Order, name, before, AtMost, next, q.Quantity, 0)
+			hold(Order, name, before, AtMost, next, q.Quantity, 0)
 		}
 		before, name = q.Quantity, next
 	}
-	if len(r.Quantiles) > 0 {
-		low, high := means(r.Quantiles, to)
-		if r.Has(greatest) {
-			held(Order, name, before, AtMost, "max", to.Times(Exactly(1+ofQuantiles)), 0)
-		}
-		if r.Has(Average) {
-			held(Mean, "mean", mean, AtLeast, "what the quantiles leave at least", low, ofQuantiles)
-		}
-		if r.Has(Average) && r.Has(greatest) {
-			held(Mean, "mean", mean, AtMost, "what the quantiles leave at most", high, ofQuantiles)
-		}
+	low, high := means(quantiles, last)
+	if len(quantiles) > 0 && r.Has(greatest) {
+		hold(Order, name, before, AtMost, "max", last.Times(Exactly(1+ofQuantiles)), 0)
+	}
+	if len(quantiles) > 0 && r.Has(Average) {
+		hold(Mean, "mean", mean, AtLeast, "what the quantiles leave at least", low, ofQuantiles)
+	}
+	if len(quantiles) > 0 && r.Has(Average) && r.Has(greatest) {
+		hold(Mean, "mean", mean, AtMost, "what the quantiles leave at most", high, ofQuantiles)
 	}
 	if r.Has(deviation) && r.Has(Average) && r.Has(greatest) {
 		// Bhatia and Davis: a variance is at most (max - mean) (mean - min).
-		low, high := r.figures[least].Low, to.High
+		low, high := r.Get(least).Low, last.High
 		room := func(mean float64) float64 { return math.Sqrt(max(0, high-mean) * max(0, mean-low)) }
 		bound := max(room(mean.Low), room(mean.High), room(min(max((low+high)/2, mean.Low), mean.High)))
-		held(Spread, "stdev", r.figures[deviation], AtMost, "what min, mean and max leave", Exactly(bound), ofQuantiles)
+		hold(Spread, "stdev", r.Get(deviation), AtMost, "what min, mean and max leave", Exactly(bound), ofQuantiles)
 	}
 }

@@ -1,12 +1,14 @@
 package law
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/line-rate/line-rate/lab/internal/metric"
@@ -18,8 +20,6 @@ type Unit struct {
 	Scale    float64
 	Prefixes bool
 	Names    string
-
-	power float64 // of a thousand, by its prefix
 }
 
 var units = sync.OnceValue(func() map[string]Unit {
@@ -29,9 +29,8 @@ var units = sync.OnceValue(func() map[string]Unit {
 			all[name] = u
 			for i, prefix := range []string{"k", "m", "g", "t"} {
 				kilo, kibi := u, u
-				kilo.power = float64(i + 1)
-				kilo.Scale *= math.Pow(1000, kilo.power)
-				kibi.Scale *= math.Pow(1024, kilo.power)
+				kilo.Scale *= math.Pow(1000, float64(i+1))
+				kibi.Scale *= math.Pow(1024, float64(i+1))
 				if u.Prefixes {
 					all[prefix+name], all[prefix+"i"+name] = kilo, kibi
 				}
@@ -49,26 +48,21 @@ func UnitOf(name string) (u Unit, known bool) {
 	return u, known
 }
 
-// Size is the scale of a unit where a kilo may be 1,024.
-func (u Unit) Size(binary bool) Quantity {
-	if binary && u.power > 0 {
-		return Exactly(u.Scale * math.Pow(1.024, u.power))
-	}
-	return Exactly(u.Scale)
-}
-
-// A Manner says how figures are written.
+// A Manner says how a figure is written.
 type Manner struct {
-	Comma  bool // decimals come after a comma
-	Digits bool // zeros at the end of a whole number are digits
+	Comma  bool   // decimals come after a comma
+	Digits bool   // zeros at the end of a whole number are digits
+	Binary bool   // a kilo is 1,024
+	Time   bool   // m is a minute
+	Unit   string // where none is printed
 }
 
-// A Printed is a figure as it stands in print, in the unit that is printed with it.
+// A Printed is a figure as it stands in print, in its base unit.
 type Printed struct {
 	Quantity
-	Name  string // of the unit; empty if there is none
-	Unit  Unit
-	Whole bool // it has no decimals
+	Unit  metric.Unit
+	Name  string // of the unit that is printed with it; empty if there is none
+	Whole bool   // it has no decimals
 }
 
 // boundless is more than any figure, and no product of a few such is infinite.
@@ -109,9 +103,19 @@ func Read(text string, m Manner) (p Printed, ok bool) {
 	if p.Whole && v != 0 && !m.Digits && p.Name != "%" {
 		last = math.Pow10(len(whole) - len(strings.TrimRight(whole, "0")))
 	}
-	p.Quantity = Around(v, last/2)
-	if p.Unit, ok = UnitOf(p.Name); !ok {
-		p, ok = several(p, m)
+	name := cmp.Or(p.Name, m.Unit)
+	if name == "m" && m.Time {
+		name = "min"
+	}
+	unit, ok := UnitOf(name)
+	if m.Binary && name != "" {
+		if kibi, known := UnitOf(name[:1] + "i" + name[1:]); known {
+			unit = kibi
+		}
+	}
+	p.Quantity, p.Unit = Around(v, last/2).Times(Exactly(unit.Scale)), unit.Of
+	if !ok {
+		p, ok = several(text, m)
 	}
 	switch v := p.Value; about {
 	case 0:
@@ -128,76 +132,81 @@ func Read(text string, m Manner) (p Printed, ok bool) {
 	return p, ok && p.Finite()
 }
 
-// several reads what has more numbers than the first: a range, a figure and its spread, a time in several units.
-func several(p Printed, m Manner) (Printed, bool) {
+var (
+	clock = regexp.MustCompile(`^(\d+):(\d+):`)
+	gap   = regexp.MustCompile(`([a-zµ]) `)
+	tail  = regexp.MustCompile(`[\d.]+ ?[a-zµ]+$`)
+)
+
+// several reads what has more than one number: a range, a figure and its spread, a time in several units.
+func several(text string, m Manner) (Printed, bool) {
 	const longest = 40 // of what a person would write so
-	if len(p.Name) > longest {
-		return p, false
+	if len(text) > longest {
+		return Printed{}, false
 	}
 	for _, between := range []string{"±", "+/-", "–", "—", "-", "to "} {
-		name, rest, found := strings.Cut(p.Name, between)
-		other, ok := Read(rest, m)
-		if name = strings.TrimSpace(name); !found || !ok || name != "" && name != other.Name {
+		left, right, _ := strings.Cut(text, between)
+		b, ok := Read(right, m)
+		if !ok {
 			continue
 		}
-		q := Quantity{(p.Value + other.Value) / 2, p.Low, other.High}
-		if between == "±" || between == "+/-" {
-			q = Quantity{p.Value, p.Low - other.High, p.High + other.High}
+		one := m
+		one.Unit = cmp.Or(b.Name, m.Unit)
+		a, ok := Read(left, one)
+		if !ok || a.Name != "" && a.Name != b.Name {
+			continue
 		}
-		return Printed{q, other.Name, other.Unit, p.Whole && other.Whole}, q.Low <= q.Value && q.Value <= q.High
+		q := Quantity{(a.Value + b.Value) / 2, a.Low, b.High}
+		if between == "±" || between == "+/-" {
+			q = Quantity{a.Value, a.Low - b.High, a.High + b.High}
+		}
+		return Printed{q, b.Unit, b.Name, a.Whole && b.Whole}, q.Low <= q.Value && q.Value <= q.High
 	}
-	end := strings.IndexAny(p.Name+" ", "0123456789: ")
-	unit, _ := UnitOf(p.Name[:end])
-	clock := strings.HasPrefix(p.Name, ":")
-	switch {
-	case clock:
-		unit = Unit{Of: metric.Second, Scale: math.Pow(60, float64(strings.Count(p.Name, ":")))}
-	case p.Name[:end] == "m":
-		unit, _ = UnitOf("min")
+	if clock.MatchString(text) {
+		text = clock.ReplaceAllString(strings.TrimSuffix(text, "s"), "${1}h${2}m") + "s"
 	}
-	if unit.Of != metric.Second {
-		return p, false
+	d, err := time.ParseDuration(gap.ReplaceAllString(text, "$1"))
+	if err != nil {
+		return Printed{}, false
 	}
-	other, ok := Read(strings.TrimLeft(p.Name[end:], ": "), Manner{m.Comma, true})
-	second, _ := UnitOf("s")
-	q := Exactly(p.Value * unit.Scale).Plus(other.Times(Exactly(other.Unit.Scale)))
-	return Printed{q, "s", second, other.Whole}, ok && (other.Unit.Of == metric.Second || clock && other.Name == "")
+	last, ok := Read(tail.FindString(text), Manner{Digits: true, Time: true})
+	return Printed{Around(d.Seconds(), (last.High-last.Low)/2), metric.Second, "s", last.Whole}, ok
 }
 
 // written is how a number is written: one kind of mark between thousands or lakhs, what begins decimals once, an exponent.
 const written = `(?s)^(\d{1,3}(?:(?:\%[1]s\d{2,3})*\%[1]s\d{3}|(?:['’_ \x{a0}\x{2009}\x{202f}]\d{3})+|(?:\%[2]s\d{3}){2,})|\d*)` +
 	`(?:[.%[2]s](\d+))?(?:[eE]([+-]?\d+))?(\D.*)?$`
 
-var byPoint, byComma = later(",", "."), later(".", ",")
+var (
+	byPoint = regexp.MustCompile(fmt.Sprintf(written, ",", "."))
+	byComma = regexp.MustCompile(fmt.Sprintf(written, ".", ","))
+	marks   = regexp.MustCompile(`\D`)
+)
 
-func later(thousands, decimals string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(fmt.Sprintf(written, thousands, decimals)) })
-}
-
-// cut parts a text behind the number that it begins with, which is given as 1234.5e-6. comma says that its decimals come
-// after one.
+// cut parts a text behind the number that it begins with, which is given as 1234.5e-6.
 func cut(text string, comma bool) (number, rest string) {
-	end := digits(text)
-	if end < len(text) && text[end] == '.' && digits(text[end+1:]) > 0 {
-		end += 1 + digits(text[end+1:])
+	digits := func(from int) (n int) {
+		for n = from; n < len(text) && text[n] >= '0' && text[n] <= '9'; n++ {
+		}
+		return n
 	}
-	rest = text[end:]
-	if !comma && (rest == "" || rest[0] < utf8.RuneSelf && rest[0]|0x20 != 'e' && (len(rest) == 1 || !isDigit(rest[1]))) {
-		return text[:end], rest // most are so, and patterns are slow
+	end := digits(0)
+	if n := digits(end + 1); !comma && n > end+1 && text[end] == '.' {
+		end = n
+	}
+	// Most are as simple, and patterns are slow.
+	if next := text[end:]; !comma && (next == "" || next[0] < utf8.RuneSelf && next[0]|0x20 != 'e' && digits(end+1) == end+1) {
+		return text[:end], next
 	}
 	pattern := byPoint
 	if comma {
 		pattern = byComma
 	}
-	m := pattern().FindStringSubmatch(text)
+	m := pattern.FindStringSubmatch(text)
 	if m == nil {
 		return "", text
 	}
-	for _, r := range m[1] {
-		if r >= '0' && r <= '9' {
-			number += string(r)
-		}
-	}
+	number = marks.ReplaceAllString(m[1], "")
 	if m[2] != "" {
 		number += "." + m[2]
 	}
@@ -206,13 +215,3 @@ func cut(text string, comma bool) (number, rest string) {
 	}
 	return number, m[4]
 }
-
-// digits is how many of them a text begins with.
-func digits(text string) (n int) {
-	for n < len(text) && isDigit(text[n]) {
-		n++
-	}
-	return n
-}
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }

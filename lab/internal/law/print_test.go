@@ -61,7 +61,7 @@ func TestFiguresAreReadAsRanges(t *testing.T) {
 		"12,345ms":       {12.345, 12.3445, 12.3455, metric.Second},
 	} {
 		p, ok := Read(printed, Manner{})
-		if ok != (want.unit != "") || ok && (!same(p.Times(p.Unit.Size(false)), want.v, want.low, want.high) || p.Unit.Of != want.unit) {
+		if ok != (want.unit != "") || ok && (!same(p.Quantity, want.v, want.low, want.high) || p.Unit != want.unit) {
 			t.Errorf("%q: %+v, %v; want %+v", printed, p, ok, want)
 		}
 	}

@@ -22,7 +22,6 @@ func Around(v, half float64) Quantity { return Quantity{v, v - half, v + half} }
 func (q Quantity) Plus(r Quantity) Quantity {
 	return Quantity{q.Value + r.Value, q.Low + r.Low, q.High + r.High}
 }
-
 func (q Quantity) Minus(r Quantity) Quantity {
 	return Quantity{q.Value - r.Value, q.Low - r.High, q.High - r.Low}
 }

@@ -11,18 +11,25 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// A Figure is what a row can have one of: by its place in laws.toml, or a quantile of latency.
-type Figure int
+// A Figure is what a row can have one of: one of laws.toml, or a quantile of latency.
+type Figure struct {
+	ID, Name string
+	Unit     metric.Unit
+	Adds     bool // a row may have several, which add up
+
+	place int // in a row
+}
 
 const (
-	most  = 32  // figures of laws.toml; those beyond are quantiles
+	most  = 32  // places of figures of laws.toml; those beyond are quantiles
 	parts = 1e6 // of all latencies, which tell quantiles apart
 )
 
 var byID = func() map[string]Figure {
 	all := map[string]Figure{}
-	for f, of := range file.Figures {
-		all[of.ID] = Figure(f)
+	for i, f := range file.Figures {
+		f.place = i
+		all[f.ID] = f
 	}
 	return all
 }()
@@ -37,51 +44,28 @@ func FigureOf(id string) (f Figure, ok bool) {
 	if v > 100 && !strings.Contains(digits, ".") {
 		v, err = strconv.ParseFloat(digits[:2]+"."+digits[2:], 64)
 	}
-	return most + Figure(math.Round(v*parts/100)), ok && err == nil && v > 0 && v <= 100
+	f = Figure{Name: "p" + strconv.FormatFloat(v, 'g', 6, 64), Unit: metric.Second, place: most + int(math.Round(v*parts/100))}
+	return f, ok && err == nil && v > 0 && v <= 100
 }
+
+// share is that of the latencies that are at most a quantile.
+func (f Figure) share() float64 { return float64(f.place-most) / parts }
 
 // The figures of which more is known than rules say.
 var (
 	Rate, Requests, Duration = byID["rate"], byID["requests"], byID["duration"]
-	Average, Connections     = byID["mean"], byID["connections"]
+	Average                  = byID["mean"]
+	Connections, Clients     = byID["connections"], byID["clients"]
 	Depth, Busy, Reach, Size = byID["depth"], byID["busy"], byID["line"], byID["size"]
 
 	least, greatest, deviation        = byID["min"], byID["max"], byID["stdev"]
 	good, bad, fails, share, unopened = byID["good"], byID["bad"], byID["fails"], byID["erring"], byID["unopened"]
 )
 
-func (f Figure) String() string {
-	if f > most {
-		return "p" + strconv.FormatFloat(100*f.share(), 'g', 6, 64)
-	}
-	return file.Figures[f].Name
-}
-
-// share is that of the latencies that are at most a quantile.
-func (f Figure) share() float64 { return float64(f-most) / parts }
-
-// Unit is the figure's base unit.
-func (f Figure) Unit() metric.Unit {
-	if f > most {
-		return metric.Second
-	}
-	return file.Figures[f].Unit
-}
-
-// Adds tells whether a row may have several of a figure, which add up.
-func (f Figure) Adds() bool { return f < most && file.Figures[f].Adds }
-
-// A Quantile is the value that a share of all latencies is at most.
-type Quantile struct {
-	Figure
-	Quantity
-}
-
 // A Row is one load test's figures.
 type Row struct {
-	figures   [most]Quantity
-	has       uint32     // a bit a figure
-	Quantiles []Quantile // rising
+	Values []Value // in the order of their figures
+	has    uint32  // a bit a figure of laws.toml
 
 	Averaged bool    // its figures are means over several runs
 	Early    bool    // latencies begin before a request is sent, as when a rate is kept that the server cannot keep
@@ -91,57 +75,76 @@ type Row struct {
 	Added    string  // why latencies are not those of the requests alone; empty: nothing is known
 	Cut      float64 // seconds that latencies may be longer than they are printed
 	Apart    string  // why mean and quantiles may be of different sets; empty: nothing is known
+	Doubt    string  // why all of it may be read wrongly; empty: it is not
+}
+
+// A Value is what a row has of a figure.
+type Value struct {
+	Figure
+	Quantity
+}
+
+func (r *Row) at(f Figure) (int, bool) {
+	return slices.BinarySearchFunc(r.Values, f.place, func(v Value, place int) int { return cmp.Compare(v.place, place) })
 }
 
 // Set notes a figure. Of several, the first stands, or they add up.
 func (r *Row) Set(f Figure, q Quantity) {
-	if f > most {
-		at, there := slices.BinarySearchFunc(r.Quantiles, f, func(q Quantile, f Figure) int { return cmp.Compare(q.Figure, f) })
-		if !there {
-			r.Quantiles = slices.Insert(r.Quantiles, at, Quantile{f, q})
-		}
-	} else if !r.Has(f) || f.Adds() {
-		r.Add(f, q)
+	at, there := r.at(f)
+	switch {
+	case !there:
+		r.Values = slices.Insert(r.Values, at, Value{f, q})
+	case f.Adds:
+		r.Values[at].Quantity = q.Plus(r.Values[at].Quantity)
 	}
-}
-
-// Add notes a part of a figure.
-func (r *Row) Add(f Figure, q Quantity) {
-	r.figures[f] = r.figures[f].Plus(q)
-	r.has |= 1 << f
+	r.has |= 1 << f.place // of a quantile, none
 }
 
 // Default gives a row the figures of another that it lacks.
 func (r *Row) Default(of *Row) {
-	for f := range Figure(most) {
-		if of.Has(f) && !r.Has(f) {
-			r.Add(f, of.figures[f])
-			r.Nominal = r.Nominal || of.Nominal && f == Duration
+	r.Nominal = r.Nominal || of.Nominal && !r.Has(Duration)
+	for _, v := range of.Values {
+		if !r.Has(v.Figure) {
+			r.Set(v.Figure, v.Quantity)
 		}
 	}
 }
 
-// Get is a figure, if the row has it.
-func (r *Row) Get(f Figure) (Quantity, bool) { return r.figures[f], r.Has(f) }
+// Get is a figure; zero if the row has none.
+func (r *Row) Get(f Figure) (q Quantity) {
+	if at, there := r.at(f); there {
+		q = r.Values[at].Quantity
+	}
+	return q
+}
 
 // Has tells whether a row has a figure.
-func (r *Row) Has(f Figure) bool { return r.has&(1<<f) != 0 }
+func (r *Row) Has(f Figure) bool {
+	_, there := r.at(f)
+	return there
+}
 
 // Rated tells whether a row has a rate, or what it follows from.
 func (r *Row) Rated() bool { return r.Has(Rate) || r.Has(Requests) && r.Has(Duration) }
 
 // Timed tells whether a row has latencies.
-func (r *Row) Timed() bool { return r.Has(Average) || len(r.Quantiles) > 0 }
+func (r *Row) Timed() bool { return r.Has(Average) || len(r.quantiles()) > 0 }
+
+// quantiles are those of latency, rising.
+func (r *Row) quantiles() []Value {
+	at, _ := r.at(Figure{place: most})
+	return r.Values[at:]
+}
 
 // unless is what could make a broken law true after all. A # stands for a number.
 func (r *Row) unless(of Result) string {
 	more := of.Stands.Low / of.Allowed.High
 	short := r.longest() / (more - 1 - ofWindows)
 	_, told := r.window()
-	counted := of.To == Requests.String()
+	counted := of.To == Requests.Name
 	var all []string
 	for _, may := range [...]struct {
-		law    *Law
+		law    string
 		be     bool
 		why    string
 		number float64
@@ -155,7 +158,8 @@ func (r *Row) unless(of Result) string {
 		{Order, r.Apart != "", r.Apart, 0},
 		{Total, r.Sampled && !counted, "the rate is a mean of samples, or of a part of the window", 0},
 		{Total, !counted && (r.Nominal || Equals.Holds(of.Stands, of.Allowed, nearly)), "the duration is that asked for", 0},
-		{of.Law, r.Averaged && slices.Contains([]*Law{InFlight, Spread, Total}, of.Law), "the figures are means over several runs", 0},
+		{of.Law, r.Averaged && slices.Contains([]string{InFlight, Spread, Total}, of.Law), "the figures are means over several runs", 0},
+		{of.Law, r.Doubt != "", r.Doubt, 0},
 	} {
 		if may.law == of.Law && may.be {
 			all = append(all, fill(may.why, may.number))
@@ -176,39 +180,35 @@ func fill(text string, numbers ...float64) string {
 	return text
 }
 
-// tells is the share of answers, or of connections, from which on a remark is made.
-const tells = 0.01
-
 // Remarks tells what a row admits without breaking a law.
 func (r *Row) Remarks(tell func(string)) {
-	rate, connections := r.figures[Rate].Value, r.figures[Connections].Value
-	answers := cmp.Or(r.figures[Requests].Value, r.figures[good].Value+r.figures[bad].Value, rate*r.figures[Duration].Value)
-	errors := r.figures[share].Value
+	const tells = 0.01 // the share of answers, or of connections, from which on a remark is made
+	rate, connections, failed, closed := r.Get(Rate).Value, r.Get(Connections).Value, r.Get(fails).Value, r.Get(unopened).Value
+	answers := cmp.Or(r.Get(Requests).Value, r.Get(good).Value+r.Get(bad).Value, rate*r.Get(Duration).Value)
+	errors := r.Get(share).Value
 	if r.Has(bad) && answers > 0 {
-		errors = r.figures[bad].Value / answers
+		errors = r.Get(bad).Value / answers
 	}
-	failed, closed := r.figures[fails].Value, r.figures[unopened].Value
-	latency := r.figures[Average]
-	if n := len(r.Quantiles); !r.Has(Average) && n > 0 {
-		_, latency = means(r.Quantiles[:n-1], r.Quantiles[n-1].Quantity)
+	latency := r.Get(Average)
+	if q := r.quantiles(); !r.Has(Average) && len(q) > 0 {
+		_, latency = means(q[:len(q)-1], q[len(q)-1].Quantity)
 	}
 	under := rate * (latency.High + r.Cut)
 	for _, is := range [...]struct {
 		so      bool
 		says    string
-		numbers [2]float64
+		numbers []float64
 	}{
-		{errors > 1-tells/2, "every answer is an error", [2]float64{}},
-		{errors > tells && errors <= 1-tells/2, "# % of the answers are errors", [2]float64{100 * errors}},
-		{answers > 0 && failed > tells*answers, "# requests failed, for # answers", [2]float64{failed, answers}},
-		{answers == 0 && rate > 0 && failed > rate, "# requests failed, as many as the answers of # s",
-			[2]float64{failed, failed / rate}},
-		{closed > tells*connections, "# of # connections never opened", [2]float64{closed, connections}},
-		{!r.Early && under > 0 && 2*under < connections,
-			"about # of # connections had a request under way: the concurrency was never reached", [2]float64{under, connections}},
+		{errors > 1-tells/2, "every answer is an error", nil},
+		{errors > tells && errors <= 1-tells/2, "# % of the answers are errors", []float64{100 * errors}},
+		{answers > 0 && failed > tells*answers, "# requests failed, for # answers", []float64{failed, answers}},
+		{answers == 0 && rate > 0 && failed > rate, "# requests failed, as many as the answers of # s", []float64{failed, failed / rate}},
+		{closed > tells*connections, "# of # connections never opened", []float64{closed, connections}},
+		{!r.Early && under > 0 && 2*under < connections, "about # of # connections had a request under way: " +
+			"the concurrency was never reached", []float64{under, connections}},
 	} {
 		if is.so {
-			tell(fill(is.says, is.numbers[:]...))
+			tell(fill(is.says, is.numbers...))
 		}
 	}
 }

@@ -191,10 +191,9 @@ func (b book) check(t *Text, c Check) (f Finding, err error) {
 	if f.Place == "" || f.Unit == "" {
 		return f, fmt.Errorf("place or unit: missing; %q is no single figure that has both", c.Of)
 	}
-	var formula string
-	f.Relation, formula = c.sides()
-	if f.Recomputed, err = b.value(t, formula); err != nil {
-		return f, fmt.Errorf("%s: %w", f.Relation, err)
+	f.Relation = c.relation
+	if f.Recomputed, err = b.value(t, c.formula); err != nil {
+		return f, fmt.Errorf("%s: %w", c.relation, err)
 	}
 	return f.judged(), nil
 }

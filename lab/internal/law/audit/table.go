@@ -160,7 +160,7 @@ func (t *Sheet) automatic() (out []Finding) {
 		metrics := map[string]string{} // by what law calls them
 		for name, id := range figures {
 			f, _ := law.FigureOf(id)
-			metrics[f.String()] = name
+			metrics[f.Name] = name
 			if p, ok := r.figures[name]; ok {
 				row.Set(f, p.Quantity)
 			} else if v, ok := levels[name].Int(); ok {
@@ -171,7 +171,7 @@ func (t *Sheet) automatic() (out []Finding) {
 		for name, p := range r.figures {
 			if q, ok := law.FigureOf(strings.TrimPrefix(strings.TrimSuffix(name, "_s"), "latency_")); ok && middle {
 				row.Set(q, p.Quantity)
-				metrics[q.String()] = name
+				metrics[q.Name] = name
 			}
 		}
 		if t.LineRateBps > 0 {
@@ -185,8 +185,8 @@ func (t *Sheet) automatic() (out []Finding) {
 				return
 			}
 			p := r.figures[metrics[of.Of]]
-			id := strings.TrimSuffix(strings.Join([]string{t.ID, r.id, of.Law.ID, metrics[of.Of]}, "-"), "-")
-			out = append(out, Finding{ID: id, Kind: of.Law.ID, Place: cmp.Or(p.Place, r.place), Printed: p.Printed, Unit: of.Unit,
+			id := strings.TrimSuffix(strings.Join([]string{t.ID, r.id, of.Law, metrics[of.Of]}, "-"), "-")
+			out = append(out, Finding{ID: id, Kind: of.Law, Place: cmp.Or(p.Place, r.place), Printed: p.Printed, Unit: of.Unit,
 				Stands: of.Stands, Relation: of.Relation, Recomputed: of.Allowed, Within: math.Ceil(1e3*of.Within) / 1e3,
 				Note: of.Note, Automatic: true}.judged())
 		}

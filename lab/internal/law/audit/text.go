@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -37,20 +38,11 @@ type Figure struct {
 	Binary  bool        `toml:"binary"` // printed by a tool whose kilo is 1,024
 }
 
-// Kinds has all kinds of check, which are the laws' IDs, and explains each.
-var Kinds = func() map[string]string {
-	all := map[string]string{}
-	for _, l := range law.All {
-		all[l.ID] = l.Says
-	}
-	return all
-}()
-
 // A Check is one figure and the formula that should give it.
 type Check struct {
 	ID      string      `toml:"id"`
-	Kind    string      `toml:"kind"`
-	Of      string      `toml:"of"` // name of a figure, or a formula
+	Kind    string      `toml:"kind"` // the name of a law
+	Of      string      `toml:"of"`   // name of a figure, or a formula
 	Equals  string      `toml:"equals"`
 	AtMost  string      `toml:"at_most"`
 	AtLeast string      `toml:"at_least"`
@@ -58,17 +50,9 @@ type Check struct {
 	Place   string      `toml:"place"`  // if not that of the figure
 	Unit    metric.Unit `toml:"unit"`   // if not that of the figure
 	Note    string      `toml:"note"`
-}
 
-// sides are the relation of a check, and the formula that gives the other side.
-func (c Check) sides() (law.Relation, string) {
-	switch {
-	case c.AtMost != "":
-		return law.AtMost, c.AtMost
-	case c.AtLeast != "":
-		return law.AtLeast, c.AtLeast
-	}
-	return law.Equals, c.Equals
+	relation law.Relation
+	formula  string // that gives the other side
 }
 
 var (
@@ -135,8 +119,8 @@ func Parse(name string, data []byte) (*Text, error) {
 		_, err := f.read()
 		part("figures", i, f.ID, "", err)
 	}
-	for i, c := range t.Checks {
-		part("checks", i, c.ID, "check ", c.resolve())
+	for i := range t.Checks {
+		part("checks", i, t.Checks[i].ID, "check ", t.Checks[i].resolve())
 	}
 	if _, err := time.Parse(time.DateOnly, t.Date); err != nil && t.Tables != nil && first == nil {
 		first = fmt.Errorf("date: %q; give the day on which the tables were published, as 2026-06-12", t.Date)
@@ -144,14 +128,17 @@ func Parse(name string, data []byte) (*Text, error) {
 	return t, first
 }
 
-func (c Check) resolve() error {
-	sides := strict.Count([]string{c.Equals, c.AtMost, c.AtLeast}, func(s string) bool { return s != "" })
+func (c *Check) resolve() error {
+	sides := map[law.Relation]string{law.Equals: c.Equals, law.AtMost: c.AtMost, law.AtLeast: c.AtLeast}
+	maps.DeleteFunc(sides, func(_ law.Relation, formula string) bool { return formula == "" })
+	for c.relation, c.formula = range sides {
+	}
 	switch {
-	case Kinds[c.Kind] == "":
-		return fmt.Errorf("unknown kind %q; %s", c.Kind, strict.InsteadOf(c.Kind, strict.Meanings(Kinds)))
-	case c.Of == "" || sides != 1:
+	case !slices.ContainsFunc(law.All, func(w strict.Word) bool { return w.Name == c.Kind }):
+		return fmt.Errorf("unknown kind %q; %s", c.Kind, strict.InsteadOf(c.Kind, law.All))
+	case c.Of == "" || len(sides) != 1:
 		return errors.New("needs of, and one of equals, at_most and at_least")
-	case c.Kind == law.Answer.ID && c.Equals == "":
+	case c.Kind == law.Answer && c.Equals == "":
 		return errors.New("a size needs equals, since a limit on one side would agree with nearly everything")
 	case !(c.Within >= 0 && c.Within < 1):
 		return errors.New("within must be a share from 0 to 1")
@@ -169,10 +156,9 @@ var units = []metric.Unit{metric.Second, metric.PerSecond, metric.BitsPerSecond,
 
 // read reads a figure as it was printed. One that was rounded down stands for all values up to the next.
 func (f Figure) read() (Printed, error) {
-	p, ok := law.Read(f.Printed, law.Manner{Digits: f.Exact || f.Cut})
-	unit := p.Unit.Of
-	if unit == metric.Count { // none is printed
-		unit = cmp.Or(f.Unit, unit)
+	p, ok := law.Read(f.Printed, law.Manner{Digits: f.Exact || f.Cut, Binary: f.Binary})
+	if p.Unit == metric.Count { // none is printed
+		p.Unit = cmp.Or(f.Unit, p.Unit)
 	}
 	switch v := p.Value; {
 	case f.Place == "":
@@ -180,14 +166,14 @@ func (f Figure) read() (Printed, error) {
 	case !ok || f.Exact && f.Cut || (f.Exact || f.Cut) && strings.ContainsAny(f.Printed, "<~-−"):
 		return Printed{}, fmt.Errorf(`%q is no printed figure this lab can read (such as "1.32M", "~34µs", "+117%%", "<1ms", `+
 			`"6.25 GB/s"), or is exact, cut or a limit at once`, f.Printed)
-	case f.Unit != "" && f.Unit != unit:
-		return Printed{}, fmt.Errorf("unit %q, but %q is in %q", f.Unit, f.Printed, unit)
-	case !slices.Contains(units, unit):
-		return Printed{}, fmt.Errorf("unit %q: use one of %q", unit, units)
+	case f.Unit != "" && f.Unit != p.Unit:
+		return Printed{}, fmt.Errorf("unit %q, but %q is in %q", f.Unit, f.Printed, p.Unit)
+	case !slices.Contains(units, p.Unit):
+		return Printed{}, fmt.Errorf("unit %q: use one of %q", p.Unit, units)
 	case f.Exact:
 		p.Quantity = law.Exactly(v)
 	case f.Cut:
 		p.Quantity = law.Quantity{Value: v, Low: v, High: v + 2*(p.High-v)}
 	}
-	return Printed{f.Place, f.Printed, unit, p.Times(p.Unit.Size(f.Binary))}, nil
+	return Printed{f.Place, f.Printed, p.Unit, p.Quantity}, nil
 }

@@ -128,11 +128,10 @@ func ruled(line string) int {
 // cut makes a table of lines with bars between their cells: what stands above its rule is the head. autocannon's own
 // boxes are left to be read as what a tool prints.
 func cut(lines []string) (g grid) {
-	var heads [][]string
 	columns := 0 // by the rule below the head
 	for at, line := range lines {
 		if n := ruled(line); n > 0 || !strings.ContainsAny(line, bars) {
-			if heads != nil && columns == 0 {
+			if g.heads != nil && columns == 0 {
 				columns = n
 			}
 			continue
@@ -145,18 +144,17 @@ func cut(lines []string) (g grid) {
 			}
 			cells[i] = strings.TrimSpace(cell)
 		}
-		if columns == 0 {
-			heads = append(heads, cells)
-		} else {
+		switch {
+		case columns > 0:
 			g.rows, g.at = append(g.rows, cells), append(g.at, at)
-		}
-	}
-	for _, cells := range heads {
-		if columns == 1 || columns == len(cells) {
+		case len(g.heads) == len(cells):
 			g.heads = under(g.heads, cells)
+		default:
+			g.heads = cells
 		}
 	}
-	if g.rows == nil || g.heads != nil && slices.Contains([]string{"Stat", "Code", "Percentile"}, g.heads[0]) {
+	odd := g.rows == nil || columns > 1 && columns != len(g.heads)
+	if odd || slices.Contains([]string{"Stat", "Code", "Percentile"}, g.heads[0]) {
 		g.heads = nil
 	}
 	return g
@@ -323,81 +321,33 @@ func (g *grid) plan(title string) bool {
 	return figures(g.columns) > 0
 }
 
-// table judges a table, or joins it with others.
+// table judges a table.
 func (j *judge) table(g *grid) {
-	if !g.plan(j.around.title) {
+	if !g.plan(j.title) {
 		if j.skipped++; j.skipped == 1 {
 			j.first = fmt.Sprintf("that of line %d: %.200s", g.line, strings.Join(g.heads, ", "))
 		}
 		return
 	}
-	for i, cells := range g.rows {
-		if line := g.line + g.at[i]; len(cells) != len(g.columns) {
-			j.unread(line, fmt.Sprintf("line %d", line), fmt.Sprintf("it has %d cells, and the head has %d", len(cells), len(g.columns)))
-			g.rows[i] = nil
-		}
-	}
-	if figures(g.columns) == 1 && g.columns[0].figure == names && len(g.rows) <= 10*mostRead {
-		j.join(g)
-	} else {
-		j.rows(g)
-	}
-}
-
-// join adds a table with one figure to those before, by the names of its rows. If they have that figure already, they
-// are of other rows.
-func (j *judge) join(g *grid) {
-	at := slices.IndexFunc(g.columns, func(c column) bool { return c.known() })
-	if slices.ContainsFunc(j.joined.columns, func(c column) bool { return c.figure == g.columns[at].figure }) {
-		j.flush()
-	}
-	all := &j.joined
-	if all.columns == nil {
-		all.columns = []column{{figure: names}}
-	}
-	n := len(all.columns)
-	all.columns = append(all.columns, g.columns[at])
-	for i := range all.rows {
-		all.rows[i] = append(all.rows[i], "")
-	}
-	for i, cells := range g.rows {
-		if cells == nil {
-			continue
-		}
-		name := strings.TrimSpace(strings.Join(cells[:at], " "))
-		row := slices.IndexFunc(all.rows, func(cells []string) bool { return cells[0] == name && cells[n] == "" })
-		if row < 0 {
-			row = len(all.rows)
-			all.rows, all.at = append(all.rows, make([]string, n+1)), append(all.at, g.line+g.at[i])
-		}
-		all.rows[row][0], all.rows[row][n] = name, cells[at]
-	}
-	g.columns[at].figure = names // told with the others
-	j.columns(g.columns)
-}
-
-// flush judges the rows whose figures stand in several tables.
-func (j *judge) flush() {
-	g := j.joined
-	j.joined = grid{}
-	j.rows(&g)
-}
-
-// rows judges those of a table.
-func (j *judge) rows(g *grid) {
 	j.decimals(g.rows[:min(len(g.rows), mostRead)])
-	j.sum, j.summed = law.Quantity{}, 0
+	single := figures(g.columns) == 1 && g.columns[0].figure == names && len(g.rows) <= 10*mostRead
 	for i, cells := range g.rows {
-		if cells == nil {
+		line := g.line + g.at[i]
+		if len(cells) != len(g.columns) {
+			j.unread(line, fmt.Sprintf("line %d", line), fmt.Sprintf("it has %d cells, and the head has %d", len(cells), len(g.columns)))
 			continue
 		}
 		j.begin()
 		for k := range g.columns {
-			j.take(&g.columns[k], cells[k])
+			j.take(&j.row, &g.columns[k], cells[k])
 		}
-		if line := g.line + g.at[i]; !g.turned {
+		switch {
+		case single && j.wrong == "":
+			at := slices.IndexFunc(g.columns, column.known)
+			j.keep(line, g.columns[at].figure)
+		case !g.turned:
 			j.end(line, "")
-		} else if j.row.Rated() || j.row.Timed() { // else it has units, or remarks
+		case j.row.Rated() || j.row.Timed(): // else it has units, or remarks
 			j.end(line, g.heads[0]+" "+cells[0])
 		}
 	}
@@ -412,7 +362,7 @@ var (
 
 // decimals tells from a table's cells whether decimals come after a comma, and why that is not sure.
 func (j *judge) decimals(rows [][]string) {
-	j.comma, j.unsure = false, ""
+	j.comma, j.unsure, j.sum, j.summed = false, "", law.Quantity{}, 0
 	points := false
 	for _, cell := range slices.Concat(rows...) {
 		j.comma = j.comma || byComma().MatchString(cell)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
@@ -86,11 +87,15 @@ type judge struct {
 	skipped int            // tables of which no head is known
 	first   string         // of them
 
-	around  surroundings
-	level   int          // of the last heading
-	pending []string     // lines that a tool may have printed
-	from    int          // the first of them
-	joined  grid         // tables of one figure each
+	around  law.Row  // what the text says of the rows below it
+	said    int      // the line that does
+	under   int      // the level of the heading above that line
+	level   int      // of the last heading
+	title   string   // what stands right above
+	added   string   // why latencies may not be those of the requests alone
+	pending []string // lines that a tool may have printed
+	from    int      // the first of them
+	kept    []part
 	comma   bool         // decimals come after one in this table
 	unsure  string       // why that is not known
 	sum     law.Quantity // of the rates above in it
@@ -99,7 +104,13 @@ type judge struct {
 	row   law.Row
 	name  string // the row's own; empty: it has none
 	wrong string // why it cannot be read
-	doubt string // what all its findings hang on; empty: nothing
+}
+
+// A part is one of a row whose figures stand in several tables.
+type part struct {
+	line int
+	name string
+	row  law.Row
 }
 
 // Of judges a text. An error is of the whole text; a row that cannot be read is a finding.
@@ -121,12 +132,16 @@ func Of(name string, text []byte, o Options) (*Report, error) {
 				"cores=4 or line=10Gbit/s", text)
 		}
 	}
-	j.mentions(name)
-	err := j.madeBy(o.MadeBy)
-	if err == nil {
-		err = j.read(text)
+	maker, ok := strict.Find(known().Tools, func(t *tool) bool {
+		return slices.Contains(strings.Split(strings.ToLower(t.Name), " or "), strings.ToLower(o.MadeBy))
+	})
+	if o.MadeBy != "" && !ok {
+		names := strict.Map(known().Tools, func(t *tool) string { return t.Name })
+		return nil, fmt.Errorf("--made-by %s: %s", o.MadeBy, strict.Instead(o.MadeBy, names))
 	}
-	if err != nil {
+	j.maker = maker
+	j.mentions(name)
+	if err := j.read(text); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	for _, what := range slices.Sorted(maps.Keys(j.lacks)) {
@@ -166,39 +181,34 @@ func (j *judge) cell(row *law.Row, c *column, text string) bool {
 	if text = strings.TrimSpace(text); absent[strings.ToLower(text)] {
 		return true
 	}
-	p, ok := law.Read(text, law.Manner{Comma: j.comma})
-	if !ok {
-		text = strings.TrimSpace(dressed().ReplaceAllString(strings.ReplaceAll(text, "&nbsp;", " "), ""))
-		p, ok = law.Read(text, law.Manner{Comma: j.comma})
-	}
-	if !ok {
-		c.unread++
-		return false
-	}
-	in := cmp.Or(p.Name, j.units[c.head], c.unit)
-	if in == "" && c.latency() && !j.printed {
-		if in = j.units["latency"]; in == "" {
-			c.guessed, in = true, "ms"
-			j.doubt = cmp.Or(j.doubt, "the unit of "+c.head+" is a guess")
+	time, guessed := c.figure.Unit == metric.Second, ""
+	m := law.Manner{Comma: j.comma, Binary: j.printed && j.maker.Binary, Time: time, Unit: cmp.Or(j.units[c.head], c.unit)}
+	if m.Unit == "" && time && c.figure != law.Duration && !j.printed {
+		if m.Unit = j.units["latency"]; m.Unit == "" {
+			m.Unit, guessed = "ms", "the unit of "+c.head+" is a guess"
 		}
 	}
-	if in == "m" && c.figure.Unit() == metric.Second { // as wrk prints it
-		in = "min"
+	p, ok := law.Read(text, m)
+	if !ok {
+		text = strings.TrimSpace(dressed().ReplaceAllString(strings.ReplaceAll(text, "&nbsp;", " "), ""))
+		p, ok = law.Read(text, m)
 	}
-	unit, _ := law.UnitOf(in)
-	if in == "" {
-		unit = law.Unit{Of: c.figure.Unit(), Scale: 1}
+	scale := fits(p.Unit, c.figure)
+	bare := p.Name == "" && m.Unit == ""
+	if bare {
+		scale = 1
 	}
-	scale := fits(unit.Of, c.figure)
-	if scale == 0 {
+	if !ok || scale == 0 {
 		c.unread++
-		return true
+		return ok
 	}
-	j.doubt = cmp.Or(j.doubt, c.doubt)
-	q := p.Times(unit.Size(j.printed && j.maker.Binary)).Times(law.Exactly(scale))
-	counted := c.figure.Unit() == metric.Count && c.figure != law.Busy && in == "" && p.Whole && text[0] <= '9'
-	if counted || c.figure == law.Reach { // 10 Gbit/s are not rounded
-		q = law.Exactly(q.Value)
+	if guessed != "" && p.Name == "" {
+		c.guessed, row.Doubt = true, cmp.Or(row.Doubt, guessed)
+	}
+	row.Doubt = cmp.Or(row.Doubt, c.doubt)
+	q := p.Times(law.Exactly(scale))
+	if c.figure.Unit == metric.Count && c.figure != law.Busy && bare && p.Whole && text[0] <= '9' || c.figure == law.Reach {
+		q = law.Exactly(q.Value) // 10 connections are not rounded, nor are 10 Gbit/s
 	}
 	row.Nominal = row.Nominal || c.figure == law.Duration && p.Whole
 	row.Set(c.figure, q)
@@ -207,26 +217,53 @@ func (j *judge) cell(row *law.Row, c *column, text string) bool {
 
 // begin forgets the row before.
 func (j *judge) begin() {
-	quantiles := j.row.Quantiles[:0]
-	j.row, j.name, j.wrong, j.doubt = law.Row{Added: j.around.added}, "", "", ""
+	values := j.row.Values[:0]
+	j.row, j.name, j.wrong = law.Row{Added: j.added}, "", ""
 	if j.maker != nil {
 		j.row = j.maker.Row
 		j.row.Made = true
 	}
-	j.row.Quantiles, j.row.Averaged = quantiles, j.options.Averaged
-	j.row.Added = cmp.Or(j.options.Added, j.row.Added)
+	j.row.Values = append(values, j.row.Values...)
+	j.row.Averaged, j.row.Added, j.row.Doubt = j.options.Averaged, cmp.Or(j.options.Added, j.row.Added), j.unsure
 }
 
-// take notes what one cell says of the row.
-func (j *judge) take(c *column, text string) {
+// take notes what one cell says of a row.
+func (j *judge) take(row *law.Row, c *column, text string) {
 	switch {
 	case c.figure == names && len(j.name) < 80:
 		j.name = strings.TrimSpace(j.name + " " + text)
 	case c.figure == due:
-		j.row.Early = j.row.Early || text != ""
-	case c.known() && !j.cell(&j.row, c, text):
+		row.Early = row.Early || text != ""
+	case c.known() && !j.cell(row, c, text):
 		j.wrong = fmt.Sprintf("%s: %.40q is no figure that can be read", c.head, text)
 	}
+}
+
+// keep joins a row of one figure with what other tables have of it. If they have that figure, they are of other rows.
+func (j *judge) keep(line int, figure law.Figure) {
+	row := j.row
+	j.row.Values = nil
+	at := slices.IndexFunc(j.kept, func(p part) bool { return p.name == j.name })
+	if name := j.name; at >= 0 && j.kept[at].row.Has(figure) {
+		j.flush()
+		at, j.name = -1, name
+	}
+	if at < 0 {
+		j.kept = append(j.kept, part{line, j.name, row})
+		return
+	}
+	j.kept[at].row.Default(&row)
+	j.kept[at].row.Doubt = cmp.Or(j.kept[at].row.Doubt, row.Doubt)
+}
+
+// flush judges the rows that were joined.
+func (j *judge) flush() {
+	j.sum, j.summed, j.wrong = law.Quantity{}, 0, ""
+	for _, p := range j.kept {
+		j.row, j.name = p.row, p.name
+		j.end(p.line, "")
+	}
+	j.kept = nil
 }
 
 // end judges the row that has been read, which is called so if it has no name of its own.
@@ -237,33 +274,32 @@ func (j *judge) end(line int, otherwise string) {
 		return
 	}
 	j.Rows++
-	j.row.Default(&j.given)
-	if !j.row.Has(law.Connections) && j.around.row.Has(law.Connections) {
-		j.doubt = cmp.Or(j.doubt, fmt.Sprintf("the connections of line %d may be of other rows", j.around.line))
+	row := &j.row
+	row.Default(&j.given)
+	if !row.Has(law.Connections) && j.around.Has(law.Connections) {
+		row.Doubt = cmp.Or(row.Doubt, fmt.Sprintf("the connections of line %d may be of other rows", j.said))
 	}
-	j.row.Default(&j.around.row)
+	row.Default(&j.around)
 	if j.options.Each != nil {
-		j.options.Each(name, &j.row)
+		j.options.Each(name, row)
 	}
-	worst, lacks := Unheld, lacking(&j.row)
-	j.row.Judge(func(of law.Result) {
-		tally, verdict, unless := j.Laws[of.Law.ID], Sound, ""
+	worst, lacks := Unheld, lacking(row)
+	row.Judge(func(of law.Result) {
+		tally, verdict := j.Laws[of.Law], Sound
 		switch {
+		case !of.Holds && of.Unless == "":
+			verdict = Impossible
 		case !of.Holds:
-			all := []string{of.Unless, j.doubt, j.unsure}
-			unless = strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), ", or ")
-			if verdict = Unsupported; unless == "" {
-				verdict = Impossible
-			}
-		case lacks != "" && slices.Contains([]*law.Law{law.Order, law.Mean, law.Spread}, of.Law):
+			verdict = Unsupported
+		case lacks != "" && slices.Contains([]string{law.Order, law.Mean, law.Spread}, of.Law):
 			verdict = Unheld // latencies alone say nothing of a rate
 		}
 		if of.Holds {
 			tally.Held++
 		} else if tally.Broken++; j.room(j.Findings) {
-			j.Findings = append(j.Findings, Finding{line, name, of.Law.ID, verdict, says(of), unless})
+			j.Findings = append(j.Findings, Finding{line, name, of.Law, verdict, says(of), of.Unless})
 		}
-		j.Laws[of.Law.ID] = tally
+		j.Laws[of.Law] = tally
 		if slices.Index(Verdicts, verdict) < slices.Index(Verdicts, worst) {
 			worst = verdict
 		}
@@ -278,14 +314,14 @@ func (j *judge) end(line int, otherwise string) {
 			j.Remarks = append(j.Remarks, Finding{Line: line, Row: name, Verdict: worst, Says: text})
 		}
 	}
-	j.row.Remarks(remark)
-	if rate, ok := j.row.Get(law.Rate); ok {
-		if j.summed > 1 && law.Equals.Holds(rate, j.sum, 1e-3) && whole().MatchString(name) {
-			remark(fmt.Sprintf("the row is the sum of the %d above: do not add it to them", j.summed))
-			j.sum, j.summed = law.Quantity{}, 0
-		} else {
-			j.sum, j.summed = j.sum.Plus(rate), j.summed+1
-		}
+	row.Remarks(remark)
+	switch rate := row.Get(law.Rate); {
+	case !row.Has(law.Rate):
+	case j.summed > 1 && law.Equals.Holds(rate, j.sum, 1e-3) && whole().MatchString(name):
+		remark(fmt.Sprintf("the row is the sum of the %d above: do not add it to them", j.summed))
+		j.sum, j.summed = law.Quantity{}, 0
+	default:
+		j.sum, j.summed = j.sum.Plus(rate), j.summed+1
 	}
 }
 
@@ -325,24 +361,20 @@ func (j *judge) room(among []Finding) bool {
 
 // columns notes how heads were read.
 func (j *judge) columns(all []column) {
-	var rest, guessed []string
+	heads := func(are func(column) bool) (list, first string) {
+		heads := strict.Map(strict.Filter(all, are), func(c column) string { return c.head })
+		return strings.Join(heads, ", "), append(heads, "")[0]
+	}
 	for _, c := range all {
-		switch {
-		case c.figure == unused && c.head != "":
-			rest = append(rest, c.head)
-		case c.guessed:
-			guessed = append(guessed, c.head)
-		}
 		if c.unread > 0 {
 			j.note("%s: %s could not be read", c.head, words.Count(c.unread, "cell"))
 		}
 	}
-	if len(guessed) > 0 {
-		j.note("taken for ms, since no unit is given: %s; if it is another, say --unit '%s=us', or latency=us for all",
-			strings.Join(guessed, ", "), guessed[0])
+	if list, first := heads(func(c column) bool { return c.guessed }); list != "" {
+		j.note("taken for ms, since no unit is given: %s; if it is another, say --unit '%s=us', or latency=us for all", list, first)
 	}
-	if len(rest) > 0 {
-		j.note("not used: %.300s", strings.Join(rest, ", "))
+	if list, _ := heads(func(c column) bool { return c.figure == unused && c.head != "" }); list != "" {
+		j.note("not used: %.300s", list)
 	}
 }
 

@@ -14,33 +14,18 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/law"
-	"github.com/line-rate/line-rate/lab/internal/metric"
 )
 
 var update = flag.Bool("update", false, "write the golden file anew")
-
-// ids are figures of a row by what tools.toml calls them, in the order of the golden file.
-const ids = "rate requests duration mean min max stdev connections depth underway unopened bytes byterate good bad fails erring"
-
-// all gives each figure of a row, with its name and unit.
-func all(row *law.Row, give func(name string, q law.Quantity, in metric.Unit)) {
-	for id := range strings.FieldsSeq(ids) {
-		f, _ := law.FigureOf(id)
-		if q, has := row.Get(f); has {
-			give(f.String(), q, f.Unit())
-		}
-	}
-	for _, q := range row.Quantiles {
-		give(q.String(), q.Quantity, metric.Second)
-	}
-}
 
 // rowsOf judges a text, and gives the figures of its rows by their names.
 func rowsOf(t *testing.T, name, text string, o Options) (rows []map[string]float64, report *Report) {
 	t.Helper()
 	o.Each = func(_ string, row *law.Row) {
 		figures := map[string]float64{}
-		all(row, func(name string, q law.Quantity, _ metric.Unit) { figures[name] = q.Value })
+		for _, v := range row.Values {
+			figures[v.Name] = v.Value
+		}
 		rows = append(rows, figures)
 	}
 	report, err := Of(name, []byte(text), o)
@@ -76,9 +61,9 @@ func TestOutputOfLoadGenerators(t *testing.T) {
 		}
 		report, err := Of(filepath.Base(path), text, Options{Each: func(name string, row *law.Row) {
 			fmt.Fprintf(&b, "%s: %s\n", filepath.Base(path), name)
-			all(row, func(name string, q law.Quantity, in metric.Unit) {
-				fmt.Fprintf(&b, "  %s %.6g %s\n", name, q.Value, in)
-			})
+			for _, v := range row.Values {
+				fmt.Fprintf(&b, "  %s %.6g %s\n", v.Name, v.Value, v.Unit)
+			}
 		}})
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
@@ -182,7 +167,7 @@ func TestEachFormOfATableIsRead(t *testing.T) {
 			o.Given = []string{"connections=64"}
 		}
 		report, err := Of(form, []byte(text), o)
-		if err != nil || report.Of[Unsupported] != 1 || report.Of[Unread] != 0 || len(report.Findings) != 1 || report.Findings[0].Law != law.InFlight.ID ||
+		if err != nil || report.Of[Unsupported] != 1 || report.Of[Unread] != 0 || len(report.Findings) != 1 || report.Findings[0].Law != law.InFlight ||
 			!strings.HasPrefix(report.Findings[0].Unless, "pipelining is not given, and 2 on each connection would do, or wrk may have made it") {
 			t.Errorf("%s: %v %+v", form, err, report)
 			continue
@@ -223,7 +208,7 @@ func TestHeads(t *testing.T) {
 		c := columnOf(head)
 		got := c.unit
 		if c.known() {
-			got = c.figure.String() + " " + c.unit
+			got = c.figure.Name + " " + c.unit
 		}
 		if got != want {
 			t.Errorf("%q is read as %q, want %q", head, got, want)

@@ -3,10 +3,8 @@ package judge
 import (
 	"cmp"
 	_ "embed" // tools.toml
-	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -15,93 +13,96 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A tool is a load generator whose output is read as it prints it; tools.toml says what its fields mean.
+//go:embed tools.toml
+var toolsText []byte
+
+// Knowledge is tools.toml, which says what the fields mean. Compiling its patterns takes milliseconds, which only who
+// judges pays.
+type knowledge struct {
+	Tools    []*tool
+	Settings []pattern
+	Heads    []struct {
+		Figure, Doubt string
+		Called        pattern
+	}
+}
+
+// A tool is a load generator whose output is read as it prints it.
 type tool struct {
-	Name, Mark, Begins, Joins string
-	Alone, Binary             bool
-	Units                     map[string]string
-	Row                       law.Row
-	Lines                     []string
-	mark, joins               *regexp.Regexp
-	lines                     []*regexp.Regexp
+	Name                string
+	Mark, Begins, Joins pattern
+	Alone, Binary       bool
+	Units               map[string]string
+	Row                 law.Row
+	Lines               []pattern
+}
+
+var known = sync.OnceValue(func() knowledge {
+	all := strict.Embedded[knowledge](toolsText)
+	for i, t := range all.Tools {
+		if t.Lines == nil && i+1 < len(all.Tools) {
+			t.Lines = all.Tools[i+1].Lines
+		}
+		if t.Alone {
+			t.Row.Set(law.Depth, law.Exactly(1))
+		}
+	}
+	return all
+})
+
+// A pattern has a column for each of its groups.
+type pattern struct {
+	*regexp.Regexp
+	columns []column
 }
 
 // abbreviations are what patterns have for what is long.
 var abbreviations = strings.NewReplacer("#", `[<~]?\d[\d.,:]*(?:e[+-]?\d+)?(?: ?[a-zA-Zµμ/]+)?(?:\d[\dhmsµ.]*)?`,
 	"  ", `\s+`, "¦", `\s*[│|]\s*`)
 
-//go:embed tools.toml
-var toolsText []byte
-
-// A file is tools.toml.
-type file struct {
-	Tools    []*tool
-	Settings []string
-	Heads    []*head
-	settings []*regexp.Regexp
-	begins   *regexp.Regexp
+// UnmarshalText compiles a pattern.
+func (p *pattern) UnmarshalText(text []byte) (err error) {
+	if p.Regexp, err = regexp.Compile("(?m)" + abbreviations.Replace(string(text))); err != nil {
+		return err
+	}
+	for _, name := range p.SubexpNames() {
+		c := column{head: name}
+		if f, ok := law.FigureOf(strings.TrimRight(name, "23")); ok {
+			c.figure = f
+		} else if name == "name" {
+			c.figure = names
+		}
+		p.columns = append(p.columns, c)
+	}
+	return nil
 }
 
-// A head is a way to name a figure in a table's head; tools.toml has all.
-type head struct {
-	Figure, Called, Doubt string
-	called                *regexp.Regexp
-}
+// in tells whether a text matches; no pattern matches nothing.
+func (p pattern) in(text string) bool { return p.Regexp != nil && p.MatchString(text) }
 
-// tools has its patterns compiled. That takes milliseconds, which only who judges pays.
-var tools = sync.OnceValue(func() file {
-	const never = "a^" // matches nothing
-	of := strict.Embedded[file](toolsText)
-	pattern := func(text string) *regexp.Regexp { return regexp.MustCompile(abbreviations.Replace(text)) }
-	var begins []string
-	for i := len(of.Tools) - 1; i >= 0; i-- {
-		t := of.Tools[i]
-		if t.Lines == nil && i+1 < len(of.Tools) {
-			t.Lines = of.Tools[i+1].Lines
+// groups notes what the groups of a pattern have: q is a quantile in percent, and at its value.
+func (j *judge) groups(row *law.Row, p pattern, text string, units map[string]string) bool {
+	m, q := p.FindStringSubmatch(text), ""
+	for i := range m {
+		c := p.columns[i]
+		switch c.unit = units[c.head]; {
+		case c.head == "q":
+			q = m[i]
+		case c.head == "at":
+			c.figure, _ = law.FigureOf("p" + q)
 		}
-		if t.Alone {
-			t.Row.Set(law.Depth, law.Exactly(1))
-		}
-		t.mark, t.joins = regexp.MustCompile("(?m)"+cmp.Or(t.Mark, never)), regexp.MustCompile(cmp.Or(t.Joins, never))
-		t.lines, begins = strict.Map(t.Lines, pattern), append(begins, cmp.Or(t.Begins, never))
-	}
-	of.begins, of.settings = regexp.MustCompile(strings.Join(begins, "|")), strict.Map(of.Settings, pattern)
-	for _, h := range of.Heads {
-		h.called = regexp.MustCompile("^(?:" + h.Called + ")$")
-	}
-	return of
-})
-
-// madeBy notes which tool made the rows; empty: nobody knows.
-func (j *judge) madeBy(name string) error {
-	var known []string
-	for _, t := range tools().Tools {
-		names := strings.Split(strings.ToLower(t.Name), " or ")
-		if known = append(known, names...); slices.Contains(names, strings.ToLower(name)) {
-			j.maker = t
-			return nil
+		if m[i] != "" {
+			j.take(row, &c, m[i])
 		}
 	}
-	if name == "" {
-		return nil
-	}
-	return fmt.Errorf("--made-by %s: %s", name, strict.Instead(name, known))
-}
-
-// surroundings are what the text says of the rows below it.
-type surroundings struct {
-	row   law.Row
-	line  int    // that has its figures
-	level int    // of the heading above that line
-	title string // what stands right above
-	added string // why latencies may not be those of the requests alone
+	return m != nil
 }
 
 var heading = later(`^(#+) `)
 
 // line takes a line that is in no table: a tool's, or what is said of the rows below it.
 func (j *judge) line(n int, text string) {
-	if strings.HasPrefix(text, fence) || tools().begins.MatchString(text) {
+	if strings.HasPrefix(text, fence) || slices.ContainsFunc(known().Tools, func(t *tool) bool { return t.Begins.in(text) }) {
 		j.output()
 	}
 	if j.pending == nil {
@@ -109,28 +110,27 @@ func (j *judge) line(n int, text string) {
 	}
 	j.pending = append(j.pending, text)
 	if m := heading().FindStringSubmatch(text); m != nil {
-		if j.level = len(m[1]); j.level <= j.around.level {
+		if j.level = len(m[1]); j.level <= j.under {
 			j.flush()
-			j.around.row = law.Row{}
+			j.around = law.Row{}
 		}
 	}
-	j.around.title = cmp.Or(strings.Trim(text, " #*_:"), j.around.title)
+	j.title = cmp.Or(strings.Trim(text, " #*_:"), j.title)
 	j.mentions(text)
-	for _, pattern := range tools().settings {
-		if m := pattern.FindStringSubmatch(text); m != nil {
-			said := law.Row{}
-			j.groups(&said, pattern.SubexpNames(), m, nil)
-			said.Default(&j.around.row)
-			j.around.row, j.around.line, j.around.level = said, n, j.level
+	for _, p := range known().Settings {
+		said := law.Row{}
+		if j.groups(&said, p, text, nil) {
+			said.Default(&j.around)
+			j.around, j.said, j.under = said, n, j.level
 		}
 	}
 }
 
 // mentions notes a tool that adds latencies, where a text names it.
 func (j *judge) mentions(text string) {
-	for _, t := range tools().Tools {
+	for _, t := range known().Tools {
 		if t.Row.Added != "" && strings.Contains(text, t.Name) {
-			j.around.added = t.Row.Added
+			j.added = t.Row.Added
 		}
 	}
 }
@@ -139,65 +139,41 @@ func (j *judge) mentions(text string) {
 func (j *judge) output() {
 	lines, text := j.pending, strings.Join(j.pending, "\n")
 	j.pending = nil
-	t, ok := strict.Find(tools().Tools, func(t *tool) bool { return t.mark.MatchString(text) })
+	t, ok := strict.Find(known().Tools, func(t *tool) bool { return t.Mark.in(text) })
 	if !ok {
 		return
 	}
 	defer func(was *tool) { j.maker, j.printed = was, false }(j.maker)
-	j.maker, j.printed, j.comma, j.unsure, j.sum, j.summed = t, true, false, "", law.Quantity{}, 0
+	j.maker, j.printed = t, true
+	j.decimals(nil)
 	at := j.from
 	finish := func() {
+		if clients := j.row.Get(law.Clients); clients.Value > 0 {
+			j.row.Set(law.Connections, clients)
+		}
 		if j.row.Rated() || j.row.Timed() {
 			j.end(at, t.Name)
 		}
 		j.begin()
 	}
-	again := func(name string) bool {
-		f, ok := law.FigureOf(name)
-		return ok && f != law.Depth && j.row.Has(f) && !f.Adds()
+	again := func(c column) bool {
+		return c.known() && c.figure != law.Depth && !c.figure.Adds && j.row.Has(c.figure)
 	}
 	j.begin()
 	for i, line := range lines {
-		if line = strings.TrimRight(line, " "); t.joins.MatchString(line) && i+1 < len(lines) {
+		if line = strings.TrimRight(line, " "); t.Joins.in(line) && i+1 < len(lines) {
 			lines[i+1] = line + " " + lines[i+1]
 			continue
 		}
-		for _, pattern := range t.lines {
-			m, names := pattern.FindStringSubmatch(line), pattern.SubexpNames()
-			if m != nil && slices.ContainsFunc(names, again) {
+		for _, p := range t.Lines {
+			if p.in(line) && slices.ContainsFunc(p.columns, again) {
 				finish()
 				at = j.from + i
 			}
-			if m != nil {
-				j.groups(&j.row, names, m, t.Units)
-			}
+			j.groups(&j.row, p, line, t.Units)
 		}
 	}
 	finish()
-}
-
-// groups notes what the groups of a pattern have, by the names of figures, perhaps with 2 or 3 behind where several add
-// up. q is a quantile in percent, and at its value; p97_5 is a quantile; clients are connections, of a thread each.
-func (j *judge) groups(row *law.Row, names, texts []string, units map[string]string) {
-	q := ""
-	for i, name := range names {
-		f, ok := law.FigureOf(strings.TrimRight(name, "23"))
-		if name == "at" {
-			f, ok = law.FigureOf("p" + q)
-		}
-		switch text := texts[i]; {
-		case text == "":
-		case name == "q":
-			q = text
-		case name == "name":
-			j.name = text
-		case name == "clients":
-			n, _ := strconv.Atoi(text)
-			row.Add(law.Connections, law.Exactly(float64(n)))
-		case ok:
-			j.cell(row, &column{head: name, figure: f, unit: units[name]}, text)
-		}
-	}
 }
 
 // A column is what a table's column has, as far as its head says.
@@ -211,16 +187,17 @@ type column struct {
 }
 
 // What a column has that is no figure.
-const (
-	unused law.Figure = -1 - iota
-	names             // of rows
-	due               // a rate that is kept, so that latencies begin when a request was due
+var (
+	unused law.Figure
+	names  = law.Figure{Name: "names"} // of rows
+	due    = law.Figure{Name: "due"}   // a rate that is kept, so that latencies begin when a request was due
 )
 
 // known tells whether a column has a figure.
-func (c *column) known() bool { return c.figure >= 0 }
+func (c column) known() bool { return c.figure.Unit != "" }
 
-func (c *column) latency() bool { return c.figure.Unit() == metric.Second && c.figure != law.Duration }
+// figures is how many columns have one.
+func figures(columns []column) int { return strict.Count(columns, column.known) }
 
 // later compiles a pattern when it is first needed: every call of linerate and the lab would pay for it else.
 func later(pattern string) func() *regexp.Regexp {
@@ -263,39 +240,43 @@ func columnOf(text string) column {
 		c.unit, text = text[at+1:], text[:at]
 	}
 	unit, _ := law.UnitOf(c.unit)
-	for _, h := range tools().Heads {
-		m := h.called.FindStringSubmatch(text)
+	for _, h := range known().Heads {
+		m := h.Called.FindStringSubmatch(text)
 		if m == nil {
 			continue
 		}
-		switch c.figure, _ = law.FigureOf(h.Figure); h.Figure {
+		switch h.Figure {
 		case "due":
 			c.figure = due
+			return c
 		case "quantile":
 			c.figure, _ = law.FigureOf("p" + cmp.Or(strings.Join(m[1:], ""), "50"))
+		default:
+			c.figure, _ = law.FigureOf(h.Figure)
 		}
-		if c.figure == due || c.unit == "" || fits(unit.Of, c.figure) > 0 {
+		if c.unit == "" || fits(unit.Of, c.figure) > 0 {
 			if h.Doubt != "" {
 				c.doubt = c.head + " " + h.Doubt
 			}
 			return c
 		}
 	}
-	return column{head: c.head, figure: unused}
+	return column{head: c.head}
 }
 
 // columnsOf reads a table's heads. Of two columns that would have the same figure, the first has it whose head leaves
 // no doubt, unless they add up. What stands before the first figure names the rows.
 func columnsOf(heads []string) []column {
 	all := strict.Map(heads, columnOf)
-	for i := range all {
-		c := &all[i]
-		before := slices.IndexFunc(all[:i], func(b column) bool { return c.known() && b.figure == c.figure && !b.figure.Adds() })
-		if before >= 0 && (all[before].doubt == "" || c.doubt != "") {
-			c.figure = unused
-		} else if before >= 0 {
-			all[before].figure = unused
+	for i, c := range all {
+		before := slices.IndexFunc(all[:i], func(b column) bool { return c.known() && b.figure == c.figure })
+		if before < 0 || c.figure.Adds {
+			continue
 		}
+		if all[before].doubt != "" && c.doubt == "" {
+			i = before
+		}
+		all[i].figure = unused
 	}
 	for i := 0; i < len(all) && all[i].figure == unused; i++ {
 		all[i].figure = names
@@ -303,15 +284,9 @@ func columnsOf(heads []string) []column {
 	return all
 }
 
-// figures is how many columns have one.
-func figures(columns []column) int {
-	return strict.Count(columns, func(c column) bool { return c.known() })
-}
-
 // fits tells how many of a figure's base unit one of another is; 0 if it cannot be printed in it.
 func fits(of metric.Unit, in law.Figure) float64 {
-	want := in.Unit()
-	switch {
+	switch want := in.Unit; {
 	case of == want,
 		of == metric.Ratio && in == law.Busy, // a share is one of a core
 		of == metric.Count && (want == metric.PerSecond || want == metric.BytesPerSecond || want == metric.Bytes), // "12k"
