@@ -1,24 +1,26 @@
-// Package audit recomputes what the printed figures of a text imply about each
-// other: deltas, bytes per answer, shares of the line rate, Little's law, sums,
-// one quantity printed twice.
+// Package audit recomputes what the printed figures of a text imply about each other: deltas, bytes per answer, shares of
+// the line rate, Little's law, sums, one quantity printed twice.
 //
-// Figures are read, and rows of tables held against laws, as linerate judge does it with
-// any table. A statement that the text's data cannot support is not a disagreement but
-// a claim, and gets a verdict.
+// Figures are read, and rows of tables held against laws, as linerate judge does it with any table. A statement that the
+// text's data cannot support is not a disagreement but a claim, and gets a verdict.
 package audit
 
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/host"
 	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 	"github.com/line-rate/line-rate/lab/internal/words"
+	"github.com/line-rate/line-rate/lab/server/catalog"
 )
 
 // Version is the schema version of audit files.
@@ -30,15 +32,6 @@ const (
 	Disagrees = "disagrees"
 )
 
-// A File is the audit of one entry's figures. It is derived.
-type File struct {
-	SchemaVersion int                `json:"schema_version"`
-	Entry         string             `json:"entry"`
-	Tables        []Sheet            `json:"-"`
-	Figures       map[string]Printed `json:"figures"`          // for use in prose
-	Findings      []Finding          `json:"findings"`
-}
-
 // A Printed is a figure as a text prints it, with its range in its base unit.
 type Printed struct {
 	Place   string      `json:"place"`
@@ -49,14 +42,12 @@ type Printed struct {
 
 // A Finding compares one figure with its value computed from others.
 type Finding struct {
-	ID    string `json:"id"`
-	Kind  string `json:"kind"` // the ID of a law
-	Place string `json:"place"`
-	// Printed is the figure as printed; absent if it is a formula.
-	Printed string      `json:"printed,omitempty"`
-	Unit    metric.Unit `json:"unit"`
-	// Stands is the range that rounding allows for the figure.
-	Stands     law.Quantity `json:"stands"`
+	ID         string       `json:"id"`
+	Kind       string       `json:"kind"` // the name of a law
+	Place      string       `json:"place"`
+	Printed    string       `json:"printed,omitempty"` // absent if it is a formula
+	Unit       metric.Unit  `json:"unit"`
+	Stands     law.Quantity `json:"stands"` // what rounding allows for the figure
 	Relation   law.Relation `json:"relation"`
 	Recomputed law.Quantity `json:"recomputed"`
 	Within     float64      `json:"within,omitempty"` // tolerance beyond rounding, as a share
@@ -76,35 +67,33 @@ type Shown struct {
 	Within          string `json:"within,omitempty"` // the tolerance beyond it
 }
 
-// judged is the finding with its verdict, and as it is shown.
-func (f Finding) judged() Finding {
-	f.Verdict = Disagrees
-	if f.Relation.Holds(f.Stands, f.Recomputed, f.Within) {
-		f.Verdict = Agrees
+// add adds a finding with its verdict, and as it is shown.
+func (f *File) add(x Finding) {
+	x.Verdict = Disagrees
+	if x.Relation.Holds(x.Stands, x.Recomputed, x.Within) {
+		x.Verdict = Agrees
 	}
-	f.Stands, f.Recomputed = f.Stands.Rounded(), f.Recomputed.Rounded()
-	s := &f.Shown
-	s.Printed, s.PrintedProse, s.Stands = f.print(f.Stands)
-	s.Recomputed, s.RecomputedProse, _ = f.print(f.Recomputed)
-	if f.Printed != "" {
-		s.Printed, s.PrintedProse = f.Printed, f.Printed
+	x.Stands, x.Recomputed = x.Stands.Rounded(), x.Recomputed.Rounded()
+	s := &x.Shown
+	s.Printed, s.PrintedProse, s.Stands = x.print(x.Stands)
+	s.Recomputed, s.RecomputedProse, _ = x.print(x.Recomputed)
+	s.Printed, s.PrintedProse = cmp.Or(x.Printed, s.Printed), cmp.Or(x.Printed, s.PrintedProse)
+	if x.Within > 0 {
+		s.Within = words.Percent(x.Within)
 	}
-	if f.Within > 0 {
-		s.Within = words.Percent(f.Within)
-	}
-	return f
+	f.Findings = append(f.Findings, x)
 }
 
 // print gives a quantity as tables have it, to the first digit that its width leaves uncertain and of at most five; as
 // prose has it, of three or those of the whole number; and its ends, with the digits that tell them apart, or none.
-func (f Finding) print(q law.Quantity) (table, prose, ends string) {
-	in := words.UnitFor(string(f.Unit), q.Value)
+func (x Finding) print(q law.Quantity) (table, prose, ends string) {
+	in := words.UnitFor(string(x.Unit), q.Value)
 	switch { // a figure that was printed as a multiple or per minute is shown so
-	case strings.HasSuffix(f.Printed, "/min"):
+	case strings.HasSuffix(x.Printed, "/min"):
 		in = words.Unit{Factor: 60, Name: "/min"}
-	case strings.HasSuffix(f.Printed, "×"), strings.HasSuffix(f.Printed, "x"):
+	case strings.HasSuffix(x.Printed, "×"), strings.HasSuffix(x.Printed, "x"):
 		in = words.Unit{Factor: 1, Name: "×"}
-	case f.Unit == metric.PerSecond:
+	case x.Unit == metric.PerSecond:
 		in.Name = ""
 	case in.Name != "":
 		in.Name = " " + in.Name
@@ -140,62 +129,34 @@ type Fault struct {
 
 func (f *Fault) Error() string { return f.Err.Error() }
 
-// Of audits every text, in their order. The experiments are those that tables name,
-// the hosts those that they were measured on.
-func Of(texts []*Text, experiments []*experiment.Experiment, hosts map[string]*host.Profile) ([]*File, error) {
+// Of audits every text. The experiments are those that tables name, the hosts those that they were measured on. An error
+// is a Fault.
+func Of(texts []*File, experiments []*experiment.Experiment, hosts map[string]*host.Profile) ([]*File, error) {
 	b := book{}
-	for _, t := range texts {
-		b[t.Entry] = t
+	for _, f := range texts {
+		b[f.Entry] = f
 	}
-	files := []*File{}
-	for _, t := range texts {
-		f := &File{SchemaVersion: Version, Entry: t.Entry, Figures: map[string]Printed{}, Findings: []Finding{}}
-		for _, sheet := range t.Tables {
-			if err := sheet.lay(t.Date, experiments, hosts); err != nil {
-				return nil, &Fault{t.Entry, fmt.Errorf("tables %q: %w", sheet.ID, err)}
+	for _, f := range texts {
+		f.Findings = []Finding{}
+		for _, t := range f.Tables {
+			known := slices.ContainsFunc(experiments, func(x *experiment.Experiment) bool { return x.Name == t.Experiment })
+			if !known || hosts[t.Host] == nil || hosts[t.ClientHost] == nil {
+				return nil, &Fault{f.Entry, fmt.Errorf("tables %q: no experiment %q, or no host %q or %q in data/hosts", t.ID,
+					t.Experiment, t.Host, t.ClientHost)}
 			}
-			f.Tables = append(f.Tables, sheet)
 		}
-		for _, fig := range t.Figures {
-			p, _ := fig.read() // as it was read before
-			p.Quantity = p.Rounded()
-			f.Figures[fig.ID] = p
-		}
-		for _, c := range t.Checks {
-			found, err := b.check(t, c)
-			if err != nil {
-				return nil, &Fault{t.Entry, fmt.Errorf("checks %q: %w", c.ID, err)}
+		for _, c := range f.Checks {
+			if err := b.check(f, c); err != nil {
+				return nil, &Fault{f.Entry, fmt.Errorf("checks %q: %w", c.ID, err)}
 			}
-			f.Findings = append(f.Findings, found)
 		}
-		for i := range t.Tables {
-			f.Findings = append(f.Findings, t.Tables[i].automatic()...)
+		for _, t := range f.Tables {
+			for i := range t.Rows {
+				f.automatic(&t, &t.Rows[i])
+			}
 		}
-		files = append(files, f)
 	}
-	return files, nil
-}
-
-// check recomputes one figure.
-func (b book) check(t *Text, c Check) (f Finding, err error) {
-	// A formula that is just a name is a printed figure, or a level. The first is shown as
-	// printed, with its place and unit.
-	p, _ := b.find(t, c.Of)
-	f = Finding{ID: c.ID, Kind: c.Kind, Place: c.Place, Printed: p.Printed, Unit: c.Unit, Within: c.Within, Note: c.Note}
-	if p.Printed != "" {
-		f.Place, f.Unit = cmp.Or(f.Place, p.Place), cmp.Or(f.Unit, p.Unit)
-	}
-	if f.Stands, err = b.value(t, c.Of); err != nil {
-		return f, fmt.Errorf("of: %w", err)
-	}
-	if f.Place == "" || f.Unit == "" {
-		return f, fmt.Errorf("place or unit: missing; %q is no single figure that has both", c.Of)
-	}
-	f.Relation = c.relation
-	if f.Recomputed, err = b.value(t, c.formula); err != nil {
-		return f, fmt.Errorf("%s: %w", c.relation, err)
-	}
-	return f.judged(), nil
+	return append([]*File{}, texts...), nil
 }
 
 // A book finds the figures that names in formulas refer to:
@@ -204,47 +165,137 @@ func (b book) check(t *Text, c Check) (f Finding, err error) {
 //	table.c3.metric     a figure of the third row of one of its tables
 //	table.c3.setting    a level of that row, or a setting of the whole table
 //	e08.name            any of these in another entry's text
-type book map[string]*Text
+type book map[string]*File
+
+// check recomputes one figure.
+func (b book) check(f *File, c Check) (err error) {
+	// A formula that is just a name is a printed figure, or a level. The first is shown as
+	// printed, with its place and unit.
+	p, _ := b.find(f, c.Of)
+	x := Finding{ID: c.ID, Kind: c.Kind, Place: c.Place, Printed: p.Printed, Unit: c.Unit, Relation: c.relation, Within: c.Within,
+		Note: c.Note}
+	if p.Printed != "" {
+		x.Place, x.Unit = cmp.Or(x.Place, p.Place), cmp.Or(x.Unit, p.Unit)
+	}
+	if x.Stands, err = b.value(f, c.Of); err != nil {
+		return fmt.Errorf("of: %w", err)
+	}
+	if x.Recomputed, err = b.value(f, c.formula); err != nil {
+		return fmt.Errorf("%s: %w", c.relation, err)
+	}
+	if x.Place == "" || x.Unit == "" {
+		return fmt.Errorf("place or unit: missing; %q is no single figure that has both", c.Of)
+	}
+	f.add(x)
+	return nil
+}
 
 // value is what a formula of a text comes to.
-func (b book) value(t *Text, formula string) (q law.Quantity, err error) {
-	f, err := law.ParseFormula(formula, func(name string) (law.Formula, error) {
-		p, err := b.find(t, name)
+func (b book) value(f *File, formula string) (q law.Quantity, err error) {
+	come, err := law.ParseFormula(formula, func(name string) (law.Formula, error) {
+		p, err := b.find(f, name)
 		return law.Always(p.Quantity), err
 	})
 	if err != nil {
 		return q, err
 	}
-	if q = f(nil); !q.Finite() {
+	if q = come(nil); !q.Finite() {
 		err = fmt.Errorf("%q is no finite figure: it may divide by zero", formula)
 	}
 	return q, err
 }
 
-func (b book) find(t *Text, name string) (Printed, error) {
-	first, rest, dotted := strings.Cut(name, ".")
-	if !dotted {
-		if f, ok := strict.Find(t.Figures, func(f Figure) bool { return f.ID == name }); ok {
-			return f.read()
-		}
-		return Printed{}, fmt.Errorf("no figure %q in data/texts/%s.toml; %s", name, t.Entry,
-			strict.Instead(name, strict.Map(t.Figures, func(f Figure) string { return f.ID })))
-	}
-	if number, ok := strings.CutPrefix(first, "e"); ok && entry.MatchString(number) {
-		other := b[number]
-		if other == nil {
-			return Printed{}, fmt.Errorf("%q: there is no data/texts/%s.toml", name, number)
-		}
-		p, err := b.find(other, rest)
-		p.Place = "entry " + number + ", " + p.Place
+func (b book) find(f *File, name string) (p Printed, err error) {
+	first, rest, _ := strings.Cut(name, ".")
+	row, what, dotted := strings.Cut(rest, ".")
+	if other := b[strings.TrimPrefix(first, "e")]; strings.HasPrefix(first, "e") && rest != "" && other != nil {
+		p, err = b.find(other, rest)
+		p.Place = "entry " + other.Entry + ", " + p.Place
 		return p, err
 	}
-	for _, table := range t.Tables {
-		if table.ID == first {
-			row, what, _ := strings.Cut(rest, ".")
-			return table.cell(row, what)
+	if p, ok := f.Figures[name]; ok {
+		return p, nil
+	}
+	t, _ := strict.Find(f.Tables, func(t Table) bool { return dotted && t.ID == first })
+	r, _ := strict.Find(t.Rows, func(r Row) bool { return r.ID == row })
+	if n, ok := t.Settings.With(r.Levels)[what].Int(); ok && r.ID != "" {
+		return Printed{r.place, "", metric.Count, law.Exactly(float64(n))}, nil
+	}
+	if p, ok := r.figures[what]; ok {
+		return p, nil
+	}
+	known := slices.Sorted(maps.Keys(f.Figures))
+	for _, t := range f.Tables {
+		for _, r := range t.Rows {
+			for what := range r.figures {
+				known = append(known, t.ID+"."+r.ID+"."+what)
+			}
 		}
 	}
-	return Printed{}, fmt.Errorf("no table %q in data/texts/%s.toml; %s", first, t.Entry,
-		strict.Instead(first, strict.Map(t.Tables, func(t Sheet) string { return t.ID })))
+	return p, fmt.Errorf("no figure %q in data/texts/%s.toml; %s", name, f.Entry, strict.Instead(name, known))
+}
+
+// figures are those of law, by metric or setting. A metric that was printed counts before a setting.
+var figures = map[string]string{"throughput_rps": "rate", "requests": "requests", "duration_s": "duration",
+	"latency_mean_s": "mean", "latency_max_s": "max", "transfer_bytes_per_s": "byterate", "line_rate_share": "share",
+	"processes": "processes", setting.Workers: "workers", "connections_per_worker": "worker_connections",
+	"throughput_per_worker_rps": "worker_rate", setting.Connections: "connections", setting.Pipelining: "depth"}
+
+// automatic makes every check that the figures of a row allow.
+func (f *File) automatic(t *Table, r *Row) {
+	row, levels := law.Row{}, t.Settings.With(r.Levels)
+	metrics := map[string]string{} // by what law calls them
+	for name, id := range figures {
+		figure, _ := law.FigureOf(id)
+		metrics[figure.Name] = name
+		if p, ok := r.figures[name]; ok {
+			row.Set(figure, p.Quantity)
+		} else if n, ok := levels[name].Int(); ok {
+			row.Set(figure, law.Exactly(float64(n)))
+		}
+	}
+	_, middle := r.figures["latency_p50_s"] // a tail alone is for a check to hold
+	for name, p := range r.figures {
+		if q, ok := law.FigureOf(strings.TrimPrefix(strings.TrimSuffix(name, "_s"), "latency_")); ok && middle {
+			row.Set(q, p.Quantity)
+			metrics[q.Name] = name
+		}
+	}
+	if t.LineRateBps > 0 {
+		row.Set(law.Reach, law.Exactly(t.LineRateBps/8))
+	}
+	if size, ok := answer(levels); ok {
+		row.Set(law.Size, size)
+	}
+	tell := func(of law.Result) {
+		p := r.figures[metrics[of.Of]]
+		id := strings.TrimSuffix(strings.Join([]string{t.ID, r.ID, of.Law, metrics[of.Of]}, "-"), "-")
+		if of.Note != "" {
+			f.add(Finding{ID: id, Kind: of.Law, Place: cmp.Or(p.Place, r.place), Printed: p.Printed, Unit: of.Unit,
+				Stands: of.Stands, Relation: of.Relation, Recomputed: of.Allowed, Within: math.Ceil(1e3*of.Within) / 1e3,
+				Note: of.Note, Automatic: true})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.figures)) {
+		if p := r.figures[name]; p.Low > 1 && (strings.Contains(name, "_busy") || name == "line_rate_share") {
+			metrics[name] = name
+			tell(law.Result{Law: law.CPU, Of: name, Stands: p.Quantity, Relation: law.AtMost, Allowed: law.Exactly(1),
+				Unit: metric.Ratio, Note: "A share of all that there is."})
+		}
+	}
+	row.Judge(tell)
+}
+
+// answer is the size in bytes of an answer, head and body, if the series printed that of the route. The body of /read is a
+// mean over products drawn at start; two sets of products differ by less than 2 %. Rates count answers and transfers count
+// bytes read. What is in transit at the ends of a window is counted in only one of them, which makes less than 1 %.
+func answer(levels setting.Levels) (law.Quantity, bool) {
+	route, ok := catalog.RouteOf(levels[setting.Route].String())
+	if stack := levels[setting.Stack]; stack.IsZero() || stack.String() == setting.Fiber {
+		whole := route.Printed + float64(route.Head(int(route.Printed)))
+		return law.Around(whole, route.Within*whole), ok && route.Printed > 0
+	}
+	// Another server's head has a status line and an empty line, and is smaller than any plain head.
+	head := law.Quantity{Value: 108, Low: 19, High: 256}
+	return law.Around(route.Printed, route.Within*route.Printed).Plus(head), ok && route.Printed > 0
 }

@@ -7,14 +7,14 @@ import (
 )
 
 // printedRow makes a text of one row over a wire of 8 Gbit/s, or 1 GB/s.
-func printedRow(t testing.TB, levels map[string]any, printed map[string]string) *Text {
+func printedRow(t testing.TB, levels map[string]any, printed map[string]string) *File {
 	t.Helper()
-	table := Sheet{ID: "t", Place: "p", Experiment: "99-x", Host: "h", Topology: "fleet", LineRateBps: 8e9,
-		Rows: []Row{{Levels: levels, Printed: printed}}}
+	table := Table{ID: "t", Place: "p", Experiment: "99-x", Host: "h", Topology: "fleet", LineRateBps: 8e9,
+		Rows: []Row{{Given: levels, Printed: printed}}}
 	if err := table.resolve(); err != nil {
 		t.Fatal(err)
 	}
-	return &Text{Entry: "99", Date: "2026-01-01", Tables: []Sheet{table}}
+	return &File{Entry: "99", Date: "2026-01-01", Tables: []Table{table}}
 }
 
 func TestEveryRowIsChecked(t *testing.T) {

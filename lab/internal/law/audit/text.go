@@ -8,23 +8,63 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/line-rate/line-rate/lab/internal/experiment"
+	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/law"
+	"github.com/line-rate/line-rate/lab/internal/medians"
 	"github.com/line-rate/line-rate/lab/internal/metric"
+	"github.com/line-rate/line-rate/lab/internal/setting"
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A Text is what was carried over by hand from one entry's text: its tables, the
-// figures of its sentences, and what they should agree with. It has one TOML file
-// in data/texts. The sentences themselves are not in it.
-type Text struct {
-	Entry   string   `toml:"entry"`
-	Date    string   `toml:"date"` // on which it was published; a text with tables has one
-	Tables  []Sheet  `toml:"tables"`
-	Figures []Figure `toml:"figures"`
-	Checks  []Check  `toml:"checks"`
+// A File is what was carried over by hand from one entry's text, one TOML file in data/texts: its tables, the figures of
+// its sentences, and what they should agree with. The sentences themselves are not in it. What follows from them is
+// derived, and published as JSON.
+type File struct {
+	SchemaVersion int      `toml:"-" json:"schema_version"`
+	Entry         string   `toml:"entry" json:"entry"`
+	Date          string   `toml:"date" json:"-"` // on which it was published; a text with tables has one
+	Tables        []Table  `toml:"tables" json:"-"`
+	Sentences     []Figure `toml:"figures" json:"-"`
+	Checks        []Check  `toml:"checks" json:"-"`
+
+	Figures  map[string]Printed `toml:"-" json:"figures"` // of sentences
+	Findings []Finding          `toml:"-" json:"findings"`
+}
+
+// A Table is one that a text printed: figures of one machine, or of two. Its rows are single runs, so it decides no claim.
+type Table struct {
+	ID          string         `toml:"id"` // in formulas and on pages
+	Place       string         `toml:"place"`
+	Experiment  string         `toml:"experiment"` // the lab's, which repeats what the table shows
+	Host        string         `toml:"host"`
+	ClientHost  string         `toml:"client"` // in files only if it is another than the server's
+	Topology    string         `toml:"topology"`
+	LineRateBps float64        `toml:"line_rate_bps"`
+	Note        string         `toml:"note"`     // what the text leaves open
+	Given       map[string]any `toml:"settings"` // the same in every row
+	Rows        []Row          `toml:"rows"`
+
+	Date     string         `toml:"-"`
+	Settings setting.Levels `toml:"-"`
+}
+
+// A Row is one run of a table: what was set, and the figures as they were printed.
+type Row struct {
+	Given   map[string]any    `toml:"levels"`
+	Printed map[string]string `toml:"printed"`
+
+	ID      string                    `toml:"-"` // c1, c2 and so on
+	Levels  setting.Levels            `toml:"-"`
+	Figures map[string]medians.Figure `toml:"-"` // by metric
+	Bound   gate.Bound                `toml:"-"` // by these figures
+
+	place   string
+	figures map[string]Printed
 }
 
 // A Figure is one printed figure.
@@ -61,43 +101,35 @@ var (
 	study = regexp.MustCompile(`^[a-z]{3,}$`) // an entry without a number
 )
 
-// LoadDir reads every text of a directory, sorted by entry; none if there is no
-// such directory. A faulty text does not hide the others.
-func LoadDir(dir string) (texts []*Text, faults map[string]error, err error) {
+// LoadDir reads every text of a directory, sorted by entry; none if there is no such directory. A faulty text does not
+// hide the others.
+func LoadDir(dir string) (texts []*File, faults map[string]error, err error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*"))
 	faults = map[string]error{}
 	for _, path := range paths {
-		if t, err := Load(path); err != nil {
-			faults[path] = err
-		} else {
-			texts = append(texts, t)
+		data, err := strict.ReadUpTo(path, strict.MostWritten)
+		var f *File
+		if err == nil {
+			f, err = Parse(strings.TrimSuffix(filepath.Base(path), ".toml"), data)
 		}
+		if err != nil {
+			faults[path] = err
+			continue
+		}
+		texts = append(texts, f)
 	}
 	return texts, faults, err
 }
 
-// Load reads one text.
-func Load(path string) (*Text, error) {
-	name, ok := strings.CutSuffix(filepath.Base(path), ".toml")
-	if !ok {
-		return nil, errors.New("only texts belong there, one .toml file an entry")
-	}
-	data, err := strict.ReadUpTo(path, strict.MostWritten)
-	if err != nil {
-		return nil, err
-	}
-	return Parse(name, data)
-}
-
 // Parse parses the text of the entry with the given number, and checks everything that needs no formula evaluated.
-func Parse(name string, data []byte) (*Text, error) {
-	t := &Text{}
-	if err := strict.DecodeTOML(data, t); err != nil {
+func Parse(name string, data []byte) (*File, error) {
+	f := &File{SchemaVersion: Version, Figures: map[string]Printed{}, Findings: []Finding{}}
+	if err := strict.DecodeTOML(data, f); err != nil {
 		return nil, err
 	}
-	if t.Entry != name || !entry.MatchString(name) && !study.MatchString(name) {
+	if f.Entry != name || !entry.MatchString(name) && !study.MatchString(name) {
 		return nil, fmt.Errorf("entry: %q, but the file is called %s.toml; it is called by the entry's number, or by the "+
-			"study's word", t.Entry, name)
+			"study's word", f.Entry, name)
 	}
 	var first error
 	seen := map[string]bool{}
@@ -112,21 +144,28 @@ func Parse(name string, data []byte) (*Text, error) {
 			first = fmt.Errorf("%s[%d] %q: %w", list, i, id, err)
 		}
 	}
-	for i := range t.Tables {
-		part("tables", i, t.Tables[i].ID, "", t.Tables[i].resolve()) // tables and figures share a namespace
+	for i := range f.Tables {
+		t := &f.Tables[i]
+		t.Date = f.Date
+		part("tables", i, t.ID, "", t.resolve()) // tables and figures share a namespace
 	}
-	for i, f := range t.Figures {
-		_, err := f.read()
-		part("figures", i, f.ID, "", err)
+	for i, s := range f.Sentences {
+		p, err := s.read()
+		f.Figures[s.ID] = p
+		part("figures", i, s.ID, "", err)
 	}
-	for i := range t.Checks {
-		part("checks", i, t.Checks[i].ID, "check ", t.Checks[i].resolve())
+	for i := range f.Checks {
+		part("checks", i, f.Checks[i].ID, "check ", f.Checks[i].resolve())
 	}
-	if _, err := time.Parse(time.DateOnly, t.Date); err != nil && t.Tables != nil && first == nil {
-		first = fmt.Errorf("date: %q; give the day on which the tables were published, as 2026-06-12", t.Date)
+	if _, err := time.Parse(time.DateOnly, f.Date); err != nil && f.Tables != nil && first == nil {
+		first = fmt.Errorf("date: %q; give the day on which the tables were published, as 2026-06-12", f.Date)
 	}
-	return t, first
+	return f, first
 }
+
+// units are the base units, and none.
+var units = []metric.Unit{metric.Second, metric.PerSecond, metric.BitsPerSecond, metric.BytesPerSecond, metric.Bytes,
+	metric.Ratio, metric.Count, ""}
 
 func (c *Check) resolve() error {
 	sides := map[law.Relation]string{law.Equals: c.Equals, law.AtMost: c.AtMost, law.AtLeast: c.AtLeast}
@@ -150,10 +189,6 @@ func (c *Check) resolve() error {
 	return nil
 }
 
-// units are the base units, and none.
-var units = []metric.Unit{metric.Second, metric.PerSecond, metric.BitsPerSecond, metric.BytesPerSecond, metric.Bytes,
-	metric.Ratio, metric.Count, ""}
-
 // read reads a figure as it was printed. One that was rounded down stands for all values up to the next.
 func (f Figure) read() (Printed, error) {
 	p, ok := law.Read(f.Printed, law.Manner{Digits: f.Exact || f.Cut, Binary: f.Binary})
@@ -166,14 +201,101 @@ func (f Figure) read() (Printed, error) {
 	case !ok || f.Exact && f.Cut || (f.Exact || f.Cut) && strings.ContainsAny(f.Printed, "<~-−"):
 		return Printed{}, fmt.Errorf(`%q is no printed figure this lab can read (such as "1.32M", "~34µs", "+117%%", "<1ms", `+
 			`"6.25 GB/s"), or is exact, cut or a limit at once`, f.Printed)
-	case f.Unit != "" && f.Unit != p.Unit:
-		return Printed{}, fmt.Errorf("unit %q, but %q is in %q", f.Unit, f.Printed, p.Unit)
-	case !slices.Contains(units, p.Unit):
-		return Printed{}, fmt.Errorf("unit %q: use one of %q", p.Unit, units)
+	case f.Unit != "" && f.Unit != p.Unit || !slices.Contains(units, p.Unit):
+		return Printed{}, fmt.Errorf("unit %q, but %q is in %q; use one of %q", f.Unit, f.Printed, p.Unit, units)
 	case f.Exact:
 		p.Quantity = law.Exactly(v)
 	case f.Cut:
 		p.Quantity = law.Quantity{Value: v, Low: v, High: v + 2*(p.High-v)}
 	}
-	return Printed{f.Place, f.Printed, p.Unit, p.Quantity}, nil
+	return Printed{f.Place, f.Printed, p.Unit, p.Rounded()}, nil
+}
+
+// resolve reads the table's levels and figures.
+func (t *Table) resolve() (err error) {
+	t.ClientHost = cmp.Or(t.ClientHost, t.Host)
+	topologies := experiment.Topologies()
+	switch {
+	case t.Place == "" || t.Experiment == "" || t.Host == "":
+		return errors.New("needs place, experiment and host")
+	case !slices.ContainsFunc(topologies, func(w strict.Word) bool { return w.Name == t.Topology }):
+		return fmt.Errorf("topology: %q; %s", t.Topology, strict.InsteadOf(t.Topology, topologies))
+	case t.LineRateBps < 0:
+		return fmt.Errorf("line_rate_bps: %v is no rate", t.LineRateBps)
+	case len(t.Rows) == 0:
+		return errors.New("rows: none; each run that the table shows is one")
+	}
+	if t.Settings, err = levels(t.Given); err != nil {
+		return fmt.Errorf("settings: %w", err)
+	}
+	for i := range t.Rows {
+		if err := t.Rows[i].resolve(t, i); err != nil {
+			return fmt.Errorf("rows[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (r *Row) resolve(t *Table, i int) (err error) {
+	if r.Levels, err = levels(r.Given); err != nil {
+		return err
+	}
+	r.ID, r.place, r.Figures, r.figures = "c"+strconv.Itoa(i+1), t.Place, map[string]medians.Figure{}, map[string]Printed{}
+	for _, name := range setting.Names() {
+		if l, ok := r.Levels[name]; ok {
+			r.place += ", " + strings.ReplaceAll(name, "_", " ") + " " + setting.LevelPhrase(l)
+		}
+	}
+	known := map[string]float64{}
+	for _, name := range slices.Sorted(maps.Keys(r.Printed)) {
+		p, err := printedFigure(name, r.Printed[name], r.place)
+		if err != nil {
+			return fmt.Errorf("printed: %s: %w", name, err)
+		}
+		f := medians.Figure{N: 1, Printed: p.Printed}
+		if strings.HasPrefix(p.Printed, "<") {
+			f.Below = &p.Value
+		} else {
+			f.Median, known[name] = &p.Value, p.Value
+		}
+		r.figures[name], r.Figures[name] = p, f
+	}
+	r.Bound = gate.WallsOf(known, t.LineRateBps).Bound()
+	return nil
+}
+
+func levels(of map[string]any) (setting.Levels, error) {
+	out := setting.Levels{}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		l, err := setting.ParseLevel(of[name])
+		if err == nil {
+			err = setting.Check(name, l)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[name] = l
+	}
+	return out, nil
+}
+
+var whole = regexp.MustCompile(`^[0-9]+ ?ms$`)
+
+// printedFigure reads a metric's figure. Counts are in full. Latencies in whole milliseconds were cut by autocannon.
+func printedFigure(name, printed, place string) (Printed, error) {
+	m, ok := metric.Lookup(name)
+	if !ok {
+		return Printed{}, fmt.Errorf("no such metric; %s", strict.Instead(name, metric.Names()))
+	}
+	f := Figure{Place: place + ": " + strings.ToLower(m.Label), Printed: printed,
+		Cut:   strings.HasPrefix(name, "latency_") && whole.MatchString(printed),
+		Exact: m.Unit == metric.Count && !strings.ContainsAny(printed, "~.")}
+	if m.Unit == metric.Count || m.Unit == metric.PerSecond || m.Unit == metric.Ratio {
+		f.Unit = m.Unit // others are printed
+	}
+	p, err := f.read()
+	if err == nil && p.Unit != m.Unit {
+		err = fmt.Errorf("%q is no figure in %s", printed, m.Unit)
+	}
+	return p, err
 }

@@ -67,16 +67,16 @@ func TestAStudyIsCalledByItsWord(t *testing.T) {
 func TestTextsThatLeanOnNothing(t *testing.T) {
 	for more, says := range map[string]string{
 		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rat\"\nequals = \"1\"":                     `checks "c": of: "rat", character 1: no figure "rat" in data/texts/99.toml`,
-		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"e98.x\"":                `there is no data/texts/98.toml`,
-		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"t.c1.x\"":               `no table "t"`,
+		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"e98.x\"":                `no figure "e98.x" in data/texts/99.toml`,
+		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate\"\nequals = \"t.c1.x\"":               `no figure "t.c1.x"`,
 		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"rate * 2\"\nequals = \"1\"":                "place or unit: missing",
 		"[[checks]]\nid = \"c\"\nkind = \"delta\"\nplace = \"p\"\nof = \"rate * 2\"\nequals = \"1\"": "place or unit: missing",
 		"[[tables]]\nid = \"unused\"\nplace = \"p\"\nexperiment = \"x\"\nhost = \"h\"\n" +
 			rowsOf("levels = {}, printed = {}"): `tables "unused": no experiment "x"`,
 		"[[tables]]\nid = \"t\"\nplace = \"p\"\nexperiment = \"99-x\"\nhost = \"nobody\"\n" +
-			rowsOf("levels = {}, printed = {}"): `tables "t": no host "nobody" in data/hosts`,
+			rowsOf("levels = {}, printed = {}"): `no host "nobody"`,
 		"[[tables]]\nid = \"t\"\nplace = \"p\"\nexperiment = \"99-x\"\nhost = \"h\"\n" + rowsOf("levels = {}, printed = {}") +
-			"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"t.c2.workers\"\nequals = \"1\"": `no row "c2"`,
+			"[[checks]]\nid = \"c\"\nkind = \"delta\"\nof = \"t.c2.workers\"\nequals = \"1\"": `character 1: no figure "t.c2.workers"`,
 	} {
 		text, err := Parse("99", []byte(strings.Replace(small, "\n", "\ndate = \"2026-01-01\"\n", 1)+more))
 		if err != nil {
