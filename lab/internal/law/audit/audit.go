@@ -32,43 +32,8 @@ const (
 	Disagrees = "disagrees"
 )
 
-// A Printed is a figure as a text prints it, with its range in its base unit.
-type Printed struct {
-	Place   string      `json:"place"`
-	Printed string      `json:"printed"`
-	Unit    metric.Unit `json:"unit"`
-	law.Quantity
-}
-
-// A Finding compares one figure with its value computed from others.
-type Finding struct {
-	ID         string       `json:"id"`
-	Kind       string       `json:"kind"` // the name of a law
-	Place      string       `json:"place"`
-	Printed    string       `json:"printed,omitempty"` // absent if it is a formula
-	Unit       metric.Unit  `json:"unit"`
-	Stands     law.Quantity `json:"stands"` // what rounding allows for the figure
-	Relation   law.Relation `json:"relation"`
-	Recomputed law.Quantity `json:"recomputed"`
-	Within     float64      `json:"within,omitempty"` // tolerance beyond rounding, as a share
-	Verdict    string       `json:"verdict"`
-	Shown      Shown        `json:"shown"`
-	Note       string       `json:"note,omitempty"`
-	Automatic  bool         `json:"automatic,omitempty"` // made from a table, not written by hand
-}
-
-// Shown has a finding's quantities as pages print them, in tables and in prose.
-type Shown struct {
-	Printed         string `json:"printed"`
-	PrintedProse    string `json:"printed_prose"`
-	Recomputed      string `json:"recomputed"`
-	RecomputedProse string `json:"recomputed_prose"`
-	Stands          string `json:"stands"`           // what rounding allows
-	Within          string `json:"within,omitempty"` // the tolerance beyond it
-}
-
-// add adds a finding with its verdict, and as it is shown.
-func (f *File) add(x Finding) {
+// judge gives a finding its verdict, and what is shown.
+func (x *Finding) judge() {
 	x.Verdict = Disagrees
 	if x.Relation.Holds(x.Stands, x.Recomputed, x.Within) {
 		x.Verdict = Agrees
@@ -81,12 +46,11 @@ func (f *File) add(x Finding) {
 	if x.Within > 0 {
 		s.Within = words.Percent(x.Within)
 	}
-	f.Findings = append(f.Findings, x)
 }
 
 // print gives a quantity as tables have it, to the first digit that its width leaves uncertain and of at most five; as
 // prose has it, of three or those of the whole number; and its ends, with the digits that tell them apart, or none.
-func (x Finding) print(q law.Quantity) (table, prose, ends string) {
+func (x *Finding) print(q law.Quantity) (table, prose, ends string) {
 	in := words.UnitFor(string(x.Unit), q.Value)
 	switch { // a figure that was printed as a multiple or per minute is shown so
 	case strings.HasSuffix(x.Printed, "/min"):
@@ -137,7 +101,6 @@ func Of(texts []*File, experiments []*experiment.Experiment, hosts map[string]*h
 		b[f.Entry] = f
 	}
 	for _, f := range texts {
-		f.Findings = []Finding{}
 		for _, t := range f.Tables {
 			known := slices.ContainsFunc(experiments, func(x *experiment.Experiment) bool { return x.Name == t.Experiment })
 			if !known || hosts[t.Host] == nil || hosts[t.ClientHost] == nil {
@@ -145,9 +108,9 @@ func Of(texts []*File, experiments []*experiment.Experiment, hosts map[string]*h
 					t.Experiment, t.Host, t.ClientHost)}
 			}
 		}
-		for _, c := range f.Checks {
-			if err := b.check(f, c); err != nil {
-				return nil, &Fault{f.Entry, fmt.Errorf("checks %q: %w", c.ID, err)}
+		for i := range f.Findings {
+			if err := b.check(f, &f.Findings[i]); err != nil {
+				return nil, &Fault{f.Entry, fmt.Errorf("checks %q: %w", f.Findings[i].ID, err)}
 			}
 		}
 		for _, t := range f.Tables {
@@ -167,26 +130,22 @@ func Of(texts []*File, experiments []*experiment.Experiment, hosts map[string]*h
 //	e08.name            any of these in another entry's text
 type book map[string]*File
 
-// check recomputes one figure.
-func (b book) check(f *File, c Check) (err error) {
-	// A formula that is just a name is a printed figure, or a level. The first is shown as
-	// printed, with its place and unit.
-	p, _ := b.find(f, c.Of)
-	x := Finding{ID: c.ID, Kind: c.Kind, Place: c.Place, Printed: p.Printed, Unit: c.Unit, Relation: c.relation, Within: c.Within,
-		Note: c.Note}
-	if p.Printed != "" {
-		x.Place, x.Unit = cmp.Or(x.Place, p.Place), cmp.Or(x.Unit, p.Unit)
+// check recomputes one figure. One whose formula is just the name of a printed figure is shown as printed, with its place
+// and unit.
+func (b book) check(f *File, x *Finding) (err error) {
+	if p, _ := b.find(f, x.Of); p.Printed != "" {
+		x.Printed, x.Place, x.Unit = p.Printed, cmp.Or(x.Place, p.Place), cmp.Or(x.Unit, p.Unit)
 	}
-	if x.Stands, err = b.value(f, c.Of); err != nil {
+	if x.Stands, err = b.value(f, x.Of); err != nil {
 		return fmt.Errorf("of: %w", err)
 	}
-	if x.Recomputed, err = b.value(f, c.formula); err != nil {
-		return fmt.Errorf("%s: %w", c.relation, err)
+	if x.Recomputed, err = b.value(f, x.formula); err != nil {
+		return fmt.Errorf("%s: %w", x.Relation, err)
 	}
 	if x.Place == "" || x.Unit == "" {
-		return fmt.Errorf("place or unit: missing; %q is no single figure that has both", c.Of)
+		return fmt.Errorf("place or unit: missing; %q is no single figure that has both", x.Of)
 	}
-	f.add(x)
+	x.judge()
 	return nil
 }
 
@@ -219,7 +178,7 @@ func (b book) find(f *File, name string) (p Printed, err error) {
 	t, _ := strict.Find(f.Tables, func(t Table) bool { return dotted && t.ID == first })
 	r, _ := strict.Find(t.Rows, func(r Row) bool { return r.ID == row })
 	if n, ok := t.Settings.With(r.Levels)[what].Int(); ok && r.ID != "" {
-		return Printed{r.place, "", metric.Count, law.Exactly(float64(n))}, nil
+		return Printed{Quantity: law.Exactly(float64(n))}, nil
 	}
 	if p, ok := r.figures[what]; ok {
 		return p, nil
@@ -270,10 +229,10 @@ func (f *File) automatic(t *Table, r *Row) {
 	tell := func(of law.Result) {
 		p := r.figures[metrics[of.Of]]
 		id := strings.TrimSuffix(strings.Join([]string{t.ID, r.ID, of.Law, metrics[of.Of]}, "-"), "-")
-		if of.Note != "" {
-			f.add(Finding{ID: id, Kind: of.Law, Place: cmp.Or(p.Place, r.place), Printed: p.Printed, Unit: of.Unit,
-				Stands: of.Stands, Relation: of.Relation, Recomputed: of.Allowed, Within: math.Ceil(1e3*of.Within) / 1e3,
-				Note: of.Note, Automatic: true})
+		x := Finding{ID: id, Kind: of.Law, Place: cmp.Or(p.Place, r.place), Printed: p.Printed, Unit: of.Unit, Stands: of.Stands,
+			Relation: of.Relation, Recomputed: of.Allowed, Within: math.Ceil(1e3*of.Within) / 1e3, Note: of.Note, Automatic: true}
+		if x.judge(); x.Note != "" {
+			f.Findings = append(f.Findings, x)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.figures)) {

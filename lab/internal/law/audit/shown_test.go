@@ -21,7 +21,7 @@ func TestQuantitiesAreRoundedWhereTheirWidthLeavesThemUncertain(t *testing.T) {
 		{law.Around(230, 5), metric.Ratio, "2,300x", "230×", "230×", "225 to 235×"},
 		{law.Exactly(2), metric.PerSecond, "120/min", "120/min", "120/min", ""},
 	} {
-		table, prose, limits := Finding{Unit: c.unit, Printed: c.printed}.print(c.q)
+		table, prose, limits := (&Finding{Unit: c.unit, Printed: c.printed}).print(c.q)
 		if table != c.table || prose != c.prose || limits != c.limits {
 			t.Errorf("%+v: %q, %q, %q; want %q, %q, %q", c.q, table, prose, limits, c.table, c.prose, c.limits)
 		}

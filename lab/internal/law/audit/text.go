@@ -25,15 +25,14 @@ import (
 // its sentences, and what they should agree with. The sentences themselves are not in it. What follows from them is
 // derived, and published as JSON.
 type File struct {
-	SchemaVersion int      `toml:"-" json:"schema_version"`
-	Entry         string   `toml:"entry" json:"entry"`
-	Date          string   `toml:"date" json:"-"` // on which it was published; a text with tables has one
-	Tables        []Table  `toml:"tables" json:"-"`
-	Sentences     []Figure `toml:"figures" json:"-"`
-	Checks        []Check  `toml:"checks" json:"-"`
+	SchemaVersion int       `toml:"-" json:"schema_version"`
+	Entry         string    `toml:"entry" json:"entry"`
+	Date          string    `toml:"date" json:"-"` // on which it was published; a text with tables has one
+	Tables        []Table   `toml:"tables" json:"-"`
+	Sentences     []Printed `toml:"figures" json:"-"`
 
 	Figures  map[string]Printed `toml:"-" json:"figures"` // of sentences
-	Findings []Finding          `toml:"-" json:"findings"`
+	Findings []Finding          `toml:"checks" json:"findings"`
 }
 
 // A Table is one that a text printed: figures of one machine, or of two. Its rows are single runs, so it decides no claim.
@@ -67,32 +66,50 @@ type Row struct {
 	figures map[string]Printed
 }
 
-// A Figure is one printed figure.
-type Figure struct {
-	ID      string      `toml:"id"`
-	Place   string      `toml:"place"`
-	Printed string      `toml:"printed"`
-	Unit    metric.Unit `toml:"unit"`   // if no unit is printed; a count by default
-	Exact   bool        `toml:"exact"`  // a setting or a count, not rounded
-	Cut     bool        `toml:"cut"`    // rounded down
-	Binary  bool        `toml:"binary"` // printed by a tool whose kilo is 1,024
+// A Printed is a figure as a text prints it, with its range in its base unit.
+type Printed struct {
+	ID      string      `toml:"id" json:"-"`
+	Place   string      `toml:"place" json:"place"`
+	Printed string      `toml:"printed" json:"printed"`
+	Unit    metric.Unit `toml:"unit" json:"unit"` // in files if none is printed; a count by default
+	Exact   bool        `toml:"exact" json:"-"`   // a setting or a count, not rounded
+	Cut     bool        `toml:"cut" json:"-"`     // rounded down
+	Binary  bool        `toml:"binary" json:"-"`  // by a tool whose kilo is 1,024
+
+	law.Quantity `toml:"-"`
 }
 
-// A Check is one figure and the formula that should give it.
-type Check struct {
-	ID      string      `toml:"id"`
-	Kind    string      `toml:"kind"` // the name of a law
-	Of      string      `toml:"of"`   // name of a figure, or a formula
-	Equals  string      `toml:"equals"`
-	AtMost  string      `toml:"at_most"`
-	AtLeast string      `toml:"at_least"`
-	Within  float64     `toml:"within"` // tolerance beyond rounding, as a share; note says why
-	Place   string      `toml:"place"`  // if not that of the figure
-	Unit    metric.Unit `toml:"unit"`   // if not that of the figure
-	Note    string      `toml:"note"`
+// A Finding compares one figure with its value computed from others, by a formula that a text gives, or by a law.
+type Finding struct {
+	ID         string       `toml:"id" json:"id"`
+	Kind       string       `toml:"kind" json:"kind"`           // the name of a law
+	Place      string       `toml:"place" json:"place"`         // in files if it is not that of the figure
+	Printed    string       `toml:"-" json:"printed,omitempty"` // absent if it is a formula
+	Unit       metric.Unit  `toml:"unit" json:"unit"`           // in files if it is not that of the figure
+	Stands     law.Quantity `toml:"-" json:"stands"`            // what rounding allows for the figure
+	Relation   law.Relation `toml:"-" json:"relation"`
+	Recomputed law.Quantity `toml:"-" json:"recomputed"`
+	Within     float64      `toml:"within" json:"within,omitempty"` // tolerance beyond rounding, as a share; note says why
+	Verdict    string       `toml:"-" json:"verdict"`
+	Shown      Shown        `toml:"-" json:"shown"`
+	Note       string       `toml:"note" json:"note,omitempty"`
+	Automatic  bool         `toml:"-" json:"automatic,omitempty"` // made from a table, not written by hand
 
-	relation law.Relation
-	formula  string // that gives the other side
+	Of      string `toml:"of" json:"-"` // name of a figure, or a formula
+	Equals  string `toml:"equals" json:"-"`
+	AtMost  string `toml:"at_most" json:"-"`
+	AtLeast string `toml:"at_least" json:"-"`
+	formula string // of these three the one that is there
+}
+
+// Shown has a finding's quantities as pages print them, in tables and in prose.
+type Shown struct {
+	Printed         string `json:"printed"`
+	PrintedProse    string `json:"printed_prose"`
+	Recomputed      string `json:"recomputed"`
+	RecomputedProse string `json:"recomputed_prose"`
+	Stands          string `json:"stands"`           // what rounding allows
+	Within          string `json:"within,omitempty"` // the tolerance beyond it
 }
 
 var (
@@ -149,13 +166,12 @@ func Parse(name string, data []byte) (*File, error) {
 		t.Date = f.Date
 		part("tables", i, t.ID, "", t.resolve()) // tables and figures share a namespace
 	}
-	for i, s := range f.Sentences {
-		p, err := s.read()
-		f.Figures[s.ID] = p
-		part("figures", i, s.ID, "", err)
+	for i, p := range f.Sentences {
+		part("figures", i, p.ID, "", p.read())
+		f.Figures[p.ID] = p
 	}
-	for i := range f.Checks {
-		part("checks", i, f.Checks[i].ID, "check ", f.Checks[i].resolve())
+	for i := range f.Findings {
+		part("checks", i, f.Findings[i].ID, "check ", f.Findings[i].resolve())
 	}
 	if _, err := time.Parse(time.DateOnly, f.Date); err != nil && f.Tables != nil && first == nil {
 		first = fmt.Errorf("date: %q; give the day on which the tables were published, as 2026-06-12", f.Date)
@@ -167,10 +183,10 @@ func Parse(name string, data []byte) (*File, error) {
 var units = []metric.Unit{metric.Second, metric.PerSecond, metric.BitsPerSecond, metric.BytesPerSecond, metric.Bytes,
 	metric.Ratio, metric.Count, ""}
 
-func (c *Check) resolve() error {
+func (c *Finding) resolve() error {
 	sides := map[law.Relation]string{law.Equals: c.Equals, law.AtMost: c.AtMost, law.AtLeast: c.AtLeast}
 	maps.DeleteFunc(sides, func(_ law.Relation, formula string) bool { return formula == "" })
-	for c.relation, c.formula = range sides {
+	for c.Relation, c.formula = range sides {
 	}
 	switch {
 	case !slices.ContainsFunc(law.All, func(w strict.Word) bool { return w.Name == c.Kind }):
@@ -190,25 +206,27 @@ func (c *Check) resolve() error {
 }
 
 // read reads a figure as it was printed. One that was rounded down stands for all values up to the next.
-func (f Figure) read() (Printed, error) {
-	p, ok := law.Read(f.Printed, law.Manner{Digits: f.Exact || f.Cut, Binary: f.Binary})
-	if p.Unit == metric.Count { // none is printed
-		p.Unit = cmp.Or(f.Unit, p.Unit)
+func (p *Printed) read() error {
+	as, ok := law.Read(p.Printed, law.Manner{Digits: p.Exact || p.Cut, Binary: p.Binary})
+	unit := as.Unit
+	if unit == metric.Count { // none is printed
+		unit = cmp.Or(p.Unit, unit)
 	}
-	switch v := p.Value; {
-	case f.Place == "":
-		return Printed{}, errors.New("place is missing: say where it is printed")
-	case !ok || f.Exact && f.Cut || (f.Exact || f.Cut) && strings.ContainsAny(f.Printed, "<~-−"):
-		return Printed{}, fmt.Errorf(`%q is no printed figure this lab can read (such as "1.32M", "~34µs", "+117%%", "<1ms", `+
-			`"6.25 GB/s"), or is exact, cut or a limit at once`, f.Printed)
-	case f.Unit != "" && f.Unit != p.Unit || !slices.Contains(units, p.Unit):
-		return Printed{}, fmt.Errorf("unit %q, but %q is in %q; use one of %q", f.Unit, f.Printed, p.Unit, units)
-	case f.Exact:
-		p.Quantity = law.Exactly(v)
-	case f.Cut:
-		p.Quantity = law.Quantity{Value: v, Low: v, High: v + 2*(p.High-v)}
+	switch v := as.Value; {
+	case p.Place == "":
+		return errors.New("place is missing: say where it is printed")
+	case !ok || p.Exact && p.Cut || (p.Exact || p.Cut) && strings.ContainsAny(p.Printed, "<~-−"):
+		return fmt.Errorf(`%q is no printed figure this lab can read (such as "1.32M", "~34µs", "+117%%", "<1ms", `+
+			`"6.25 GB/s"), or is exact, cut or a limit at once`, p.Printed)
+	case p.Unit != "" && p.Unit != unit || !slices.Contains(units, unit):
+		return fmt.Errorf("unit %q, but %q is in %q; use one of %q", p.Unit, p.Printed, unit, units)
+	case p.Exact:
+		as.Quantity = law.Exactly(v)
+	case p.Cut:
+		as.Quantity = law.Quantity{Value: v, Low: v, High: v + 2*(as.High-v)}
 	}
-	return Printed{f.Place, f.Printed, p.Unit, p.Rounded()}, nil
+	p.Unit, p.Quantity = unit, as.Rounded()
+	return nil
 }
 
 // resolve reads the table's levels and figures.
@@ -282,19 +300,18 @@ func levels(of map[string]any) (setting.Levels, error) {
 var whole = regexp.MustCompile(`^[0-9]+ ?ms$`)
 
 // printedFigure reads a metric's figure. Counts are in full. Latencies in whole milliseconds were cut by autocannon.
-func printedFigure(name, printed, place string) (Printed, error) {
+func printedFigure(name, printed, place string) (p Printed, err error) {
 	m, ok := metric.Lookup(name)
 	if !ok {
-		return Printed{}, fmt.Errorf("no such metric; %s", strict.Instead(name, metric.Names()))
+		return p, fmt.Errorf("no such metric; %s", strict.Instead(name, metric.Names()))
 	}
-	f := Figure{Place: place + ": " + strings.ToLower(m.Label), Printed: printed,
+	p = Printed{Place: place + ": " + strings.ToLower(m.Label), Printed: printed,
 		Cut:   strings.HasPrefix(name, "latency_") && whole.MatchString(printed),
 		Exact: m.Unit == metric.Count && !strings.ContainsAny(printed, "~.")}
 	if m.Unit == metric.Count || m.Unit == metric.PerSecond || m.Unit == metric.Ratio {
-		f.Unit = m.Unit // others are printed
+		p.Unit = m.Unit // others are printed
 	}
-	p, err := f.read()
-	if err == nil && p.Unit != m.Unit {
+	if err = p.read(); err == nil && p.Unit != m.Unit {
 		err = fmt.Errorf("%q is no figure in %s", printed, m.Unit)
 	}
 	return p, err

@@ -105,24 +105,25 @@ func TestSizesAreHeldAgainstWhatIsSent(t *testing.T) {
 
 func TestMannersOfPrinting(t *testing.T) {
 	for _, c := range []struct {
-		figure       Figure
+		figure       Printed
 		v, low, high float64
 	}{
-		{Figure{Printed: "1ms", Cut: true}, 1e-3, 1e-3, 2e-3},
-		{Figure{Printed: "20ms", Cut: true}, 20e-3, 20e-3, 21e-3},
-		{Figure{Printed: "500", Exact: true}, 500, 500, 500},
-		{Figure{Printed: "2.62 MB", Binary: true}, 2.62 * 1048576, 2.615 * 1048576, 2.625 * 1048576},
-		{Figure{Printed: "1M", Binary: true}, 1048576, 524288, 1572864},
+		{Printed{Printed: "1ms", Cut: true}, 1e-3, 1e-3, 2e-3},
+		{Printed{Printed: "20ms", Cut: true}, 20e-3, 20e-3, 21e-3},
+		{Printed{Printed: "500", Exact: true}, 500, 500, 500},
+		{Printed{Printed: "2.62 MB", Binary: true}, 2.62 * 1048576, 2.615 * 1048576, 2.625 * 1048576},
+		{Printed{Printed: "1M", Binary: true}, 1048576, 524288, 1572864},
 	} {
 		c.figure.Place = "p"
-		n, err := c.figure.read()
-		if want := (law.Quantity{Value: c.v, Low: c.low, High: c.high}); err != nil || n.Rounded() != want.Rounded() {
-			t.Errorf("%+v: %+v, %v", c.figure, n, err)
+		err := c.figure.read()
+		if want := (law.Quantity{Value: c.v, Low: c.low, High: c.high}); err != nil || c.figure.Quantity != want.Rounded() {
+			t.Errorf("%+v: %v", c.figure, err)
 		}
 	}
-	for _, f := range []Figure{{Printed: "~5", Exact: true}, {Printed: "<1ms", Cut: true}, {Printed: "5", Cut: true, Exact: true}, {Printed: "-5%", Cut: true}} {
-		if n, err := f.read(); err == nil {
-			t.Errorf("%+v: taken as %+v", f, n)
+	for _, f := range []Printed{{Printed: "~5", Exact: true}, {Printed: "<1ms", Cut: true}, {Printed: "5", Cut: true, Exact: true}, {Printed: "-5%", Cut: true}} {
+		f.Place = "p"
+		if err := f.read(); err == nil {
+			t.Errorf("taken as %+v", f)
 		}
 	}
 }
