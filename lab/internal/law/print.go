@@ -2,7 +2,6 @@ package law
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"regexp"
 	"strconv"
@@ -68,6 +67,8 @@ type Printed struct {
 // boundless is more than any figure, and no product of a few such is infinite.
 const boundless = 1e60
 
+var swap = strings.NewReplacer(",", ".", ".", ",")
+
 // Read reads a figure as it is printed, and gives the range of values that it may stand for:
 //
 //   - half a unit of the last digit on either side. Zeros at the end of a whole number may be digits or
@@ -79,43 +80,21 @@ const boundless = 1e60
 //
 // Of a time in several units, as 1m30s or 00:01:30, the last was rounded. ok is false if the text is no figure.
 func Read(text string, m Manner) (p Printed, ok bool) {
-	text = strings.TrimSpace(text)
+	if text = strings.TrimSpace(text); m.Comma {
+		text, m.Comma = swap.Replace(text), false
+	}
 	about, size := utf8.DecodeRuneInString(text)
 	if strings.ContainsRune("<~≈≤>≥", about) {
 		text = strings.TrimLeft(text[size:], " ")
 	} else {
 		about = 0
 	}
-	negative := strings.HasPrefix(text, "-") || strings.HasPrefix(text, "−")
-	if negative || strings.HasPrefix(text, "+") {
-		text = strings.TrimLeft(text, "+-−")
-	}
-	number, rest := cut(text, m.Comma)
-	v, err := strconv.ParseFloat(number, 64)
-	if err != nil {
-		return p, false
-	}
-	mantissa, exponent, _ := strings.Cut(number, "e")
-	whole, decimals, _ := strings.Cut(mantissa, ".")
-	e, _ := strconv.Atoi(exponent)
-	p.Name, p.Whole = strings.TrimSpace(rest), len(decimals) == e
-	last := math.Pow10(e - len(decimals))
-	if p.Whole && v != 0 && !m.Digits && p.Name != "%" {
-		last = math.Pow10(len(whole) - len(strings.TrimRight(whole, "0")))
-	}
-	name := cmp.Or(p.Name, m.Unit)
-	if name == "m" && m.Time {
-		name = "min"
-	}
-	unit, ok := UnitOf(name)
-	if m.Binary && name != "" {
-		if kibi, known := UnitOf(name[:1] + "i" + name[1:]); known {
-			unit = kibi
+	bare := strings.TrimLeft(text, "+-−")
+	if p, ok = simple(bare, m); !ok {
+		plain := dressed.ReplaceAllStringFunc(bare, undress)
+		if p, ok = simple(plain, m); !ok {
+			p, ok = several(plain, m)
 		}
-	}
-	p.Quantity, p.Unit = Around(v, last/2).Times(Exactly(unit.Scale)), unit.Of
-	if !ok {
-		p, ok = several(text, m)
 	}
 	switch v := p.Value; about {
 	case 0:
@@ -126,22 +105,68 @@ func Read(text string, m Manner) (p Printed, ok bool) {
 	default:
 		p.Quantity = Quantity{v, v, boundless}
 	}
-	if negative {
+	if bare != text && text[0] != '+' {
 		p.Quantity = Quantity{}.Minus(p.Quantity)
 	}
 	return p, ok && p.Finite()
 }
 
+// simple reads digits, a point and more of them perhaps, and a unit.
+func simple(text string, m Manner) (p Printed, ok bool) {
+	digits := func(text string) int { return len(text) - len(strings.TrimLeft(text, "0123456789")) }
+	whole := digits(text)
+	end := whole
+	if strings.HasPrefix(text[end:], ".") {
+		end += 1 + digits(text[end+1:])
+	}
+	name := strings.TrimSpace(text[end:])
+	p.Name, p.Whole = name, end == whole
+	if name == "" {
+		name = m.Unit
+	}
+	if name == "m" && m.Time {
+		name = "min"
+	}
+	unit, ok := UnitOf(name)
+	if m.Binary && name != "" {
+		if kibi, known := UnitOf(name[:1] + "i" + name[1:]); known {
+			unit = kibi
+		}
+	}
+	v, err := strconv.ParseFloat(text[:end], 64)
+	last := math.Pow10(min(0, whole+1-end))
+	if p.Whole && v != 0 && !m.Digits && p.Name != "%" {
+		last = math.Pow10(whole - len(strings.TrimRight(text[:whole], "0")))
+	}
+	p.Quantity, p.Unit = Around(v, last/2).Times(Exactly(unit.Scale)), unit.Of
+	return p, ok && err == nil && end != whole+1 // a point needs decimals
+}
+
 var (
-	clock = regexp.MustCompile(`^(\d+):(\d+):`)
-	gap   = regexp.MustCompile(`([a-zµ]) `)
-	tail  = regexp.MustCompile(`[\d.]+ ?[a-zµ]+$`)
+	// dressed is a number with one kind of mark between its thousands or lakhs, perhaps, and an exponent.
+	dressed = regexp.MustCompile(`\d[\d,.'’_ \x{a0}\x{2009}\x{202f}]*\d(?:[eE][+-]?\d+)?|\d[eE][+-]?\d+`)
+	marked  = regexp.MustCompile(`^(\d{1,3}(?:(?:,\d{2,3})*,\d{3}|(?:['’_ \x{a0}\x{2009}\x{202f}]\d{3})+|(?:\.\d{3}){2,}))(\.\d+)?$`)
+	marks   = regexp.MustCompile(`\D`)
+	clock   = regexp.MustCompile(`^(\d+):(\d+):(\d+(?:\.\d+)?)s?$`)
+	gap     = regexp.MustCompile(`([a-zµ]) `)
+	tail    = regexp.MustCompile(`[\d.]+ ?[a-zµ]+$`)
 )
+
+// undress writes a number as digits and a point.
+func undress(number string) string {
+	if m := marked.FindStringSubmatch(number); m != nil {
+		return marks.ReplaceAllString(m[1], "") + m[2]
+	}
+	if v, err := strconv.ParseFloat(number, 64); err == nil && v < boundless && strings.ContainsAny(number, "eE") {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return number
+}
 
 // several reads what has more than one number: a range, a figure and its spread, a time in several units.
 func several(text string, m Manner) (Printed, bool) {
 	const longest = 40 // of what a person would write so
-	if len(text) > longest {
+	if text == "" || len(text) > longest {
 		return Printed{}, false
 	}
 	for _, between := range []string{"±", "+/-", "–", "—", "-", "to "} {
@@ -162,56 +187,11 @@ func several(text string, m Manner) (Printed, bool) {
 		}
 		return Printed{q, b.Unit, b.Name, a.Whole && b.Whole}, q.Low <= q.Value && q.Value <= q.High
 	}
-	if clock.MatchString(text) {
-		text = clock.ReplaceAllString(strings.TrimSuffix(text, "s"), "${1}h${2}m") + "s"
-	}
+	text = clock.ReplaceAllString(text, "${1}h${2}m${3}s")
 	d, err := time.ParseDuration(gap.ReplaceAllString(text, "$1"))
 	if err != nil {
 		return Printed{}, false
 	}
 	last, ok := Read(tail.FindString(text), Manner{Digits: true, Time: true})
 	return Printed{Around(d.Seconds(), (last.High-last.Low)/2), metric.Second, "s", last.Whole}, ok
-}
-
-// written is how a number is written: one kind of mark between thousands or lakhs, what begins decimals once, an exponent.
-const written = `(?s)^(\d{1,3}(?:(?:\%[1]s\d{2,3})*\%[1]s\d{3}|(?:['’_ \x{a0}\x{2009}\x{202f}]\d{3})+|(?:\%[2]s\d{3}){2,})|\d*)` +
-	`(?:[.%[2]s](\d+))?(?:[eE]([+-]?\d+))?(\D.*)?$`
-
-var (
-	byPoint = regexp.MustCompile(fmt.Sprintf(written, ",", "."))
-	byComma = regexp.MustCompile(fmt.Sprintf(written, ".", ","))
-	marks   = regexp.MustCompile(`\D`)
-)
-
-// cut parts a text behind the number that it begins with, which is given as 1234.5e-6.
-func cut(text string, comma bool) (number, rest string) {
-	digits := func(from int) (n int) {
-		for n = from; n < len(text) && text[n] >= '0' && text[n] <= '9'; n++ {
-		}
-		return n
-	}
-	end := digits(0)
-	if n := digits(end + 1); !comma && n > end+1 && text[end] == '.' {
-		end = n
-	}
-	// Most are as simple, and patterns are slow.
-	if next := text[end:]; !comma && (next == "" || next[0] < utf8.RuneSelf && next[0]|0x20 != 'e' && digits(end+1) == end+1) {
-		return text[:end], next
-	}
-	pattern := byPoint
-	if comma {
-		pattern = byComma
-	}
-	m := pattern.FindStringSubmatch(text)
-	if m == nil {
-		return "", text
-	}
-	number = marks.ReplaceAllString(m[1], "")
-	if m[2] != "" {
-		number += "." + m[2]
-	}
-	if m[3] != "" {
-		number += "e" + m[3]
-	}
-	return number, m[4]
 }
