@@ -153,8 +153,8 @@ func (s *Site) boards() error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.Root.Rel(path), err)
 			}
-			broken := of.Laws[law.InFlight.ID].Broken
-			held := of.Laws[law.InFlight.ID].Held + broken
+			broken := of.Laws[law.InFlight].Broken
+			held := of.Laws[law.InFlight].Held + broken
 			all := counts(map[string]int{"rows": of.Rows, "held": held, "broken": broken})
 			all["date"], all["share"] = Number{Text: board.Date}, Number{Text: "none"}
 			if broken > 0 {

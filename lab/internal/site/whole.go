@@ -12,6 +12,7 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/calibration"
 	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
+	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/law/audit"
 	"github.com/line-rate/line-rate/lab/internal/metric"
 	"github.com/line-rate/line-rate/lab/internal/profile"
@@ -98,7 +99,7 @@ func names() map[string][]strict.Word {
 	})
 	return map[string][]strict.Word{"settings": setting.Docs(), "routes": routes, "topologies": experiment.Topologies(),
 		"claims": experiment.Claims(), "walls": experiment.Walls(), "profiles": experiment.Profiles(), "works": experiment.Works(),
-		"checks": strict.Meanings(audit.Kinds), "metrics": metric.Words()}
+		"checks": law.All, "metrics": metric.Words()}
 }
 
 // contentPages makes what pages of content show, by the names of their files.
