@@ -29,7 +29,7 @@ func TestALabWithAFaultyListOfServersSaysSo(t *testing.T) {
 		var errs bytes.Buffer
 		again.Stderr = &errs
 		_ = again.Run()
-		if want := "lab: lab/servers.toml, line 2: servers.fiber: command: nothing is filled in for {adr}; "; again.ProcessState.ExitCode() != exitFailed ||
+		if want := "lab: lab/servers.toml, line 2: servers.fiber: command: \"adr\": unknown; "; again.ProcessState.ExitCode() != exitFailed ||
 			!strings.HasPrefix(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 {
 			t.Errorf("lab %s: exit %d, %s", call, again.ProcessState.ExitCode(), errs.String())
 		}

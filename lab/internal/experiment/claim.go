@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"cmp"
-	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,7 +20,9 @@ import (
 // A Kind is a way to write a claim.
 type Kind string
 
-// The kinds of claim that experiments use; kinds.toml says what each means.
+// The kinds of claim. Ratios between levels lie in a band: Flat, around 1 within a margin; Ratio, of the last level or
+// the second of two over the first; Monotonic, where no step falls by more than the margin. Values lie in a band: Value,
+// a metric's; Share, of a profile. Or a resource is the bottleneck of most blocks: Bound.
 const (
 	Flat      Kind = "flat"
 	Ratio     Kind = "ratio"
@@ -58,51 +59,59 @@ const AboutClient = "client"
 
 // A Claim is a statement about the experiment's metrics that a run can decide.
 type Claim struct {
-	ID      string   `toml:"id"`
-	Kind    Kind     `toml:"kind"`
-	Owner   Owner    `toml:"owner"` // Journal without one
-	Text    string   `toml:"text"`
-	Why     string   `toml:"why"` // the reason for the margin or the bar
-	Metric  string   `toml:"metric"`
-	Over    string   `toml:"over"` // factor whose levels are compared
-	Margin  *float64 `toml:"margin"`
-	AtLeast *float64 `toml:"at_least"`
-	AtMost  *float64 `toml:"at_most"`
-	Equals  string   `toml:"equals"` // the setting whose level a value equals
-	Plus    *int64   `toml:"plus"`   // added to that level
-	Bound   string   `toml:"bound"`  // the resource that is the bottleneck
-	About   string   `toml:"about"`  // empty, or AboutClient
-	Needs   Needs    `toml:"needs"`
-	Profile string   `toml:"profile"`
-	Package string   `toml:"package"` // symbols change their names between versions
-	Work    string   `toml:"work"`
+	ID    string `toml:"id" json:"-"`
+	Owner Owner  `toml:"owner" json:"-"` // Journal without one
+	Text  string `toml:"text" json:"-"`
+	Why   string `toml:"why" json:"-"` // the reason for the margin or the bar
 
-	// Levels has an order of its own, so that a factor of many words, which have none, can
-	// hold claims about some of them.
-	Levels []any `toml:"levels"`
-	levels []setting.Level
-	At     map[string]any `toml:"at"`
+	// The rest are the claim's bars, in the order in which its digest has them.
+	Kind    Kind           `toml:"kind" json:"kind"`
+	Metric  string         `toml:"metric" json:"metric"`
+	Over    string         `toml:"over" json:"over"` // factor whose levels are compared
+	Margin  *float64       `toml:"margin" json:"margin"`
+	AtLeast *float64       `toml:"at_least" json:"at_least"`
+	AtMost  *float64       `toml:"at_most" json:"at_most"`
+	Bound   string         `toml:"bound" json:"bound"`   // the resource that is the bottleneck
+	Equals  string         `toml:"equals" json:"equals"` // the setting whose level a value equals
+	Plus    int64          `toml:"plus" json:"plus"`     // added to that level
+	Profile string         `toml:"profile" json:"profile"`
+	Package string         `toml:"package" json:"package"` // symbols change their names between versions
+	Work    string         `toml:"work" json:"work"`
+	At      map[string]any `toml:"at" json:"at"` // levels of other factors, to which the claim is limited
+	Needs   Needs          `toml:"needs" json:"needs"`
+	About   string         `toml:"about" json:"about"` // empty, or AboutClient
+	// Levels has an order of its own, so that a factor of many words, which have none, can hold claims about some.
+	Levels []any `toml:"levels" json:"levels,omitempty"`
+
 	at     setting.Levels
+	levels []setting.Level
+}
+
+// Needs are a claim's preconditions. If one is unmet, the claim is not applicable to the run: a machine that could not
+// have shown it never refutes it.
+type Needs struct {
+	Bound    string `toml:"bound"`     // every trial is bounded by this wall
+	LineRate bool   `toml:"line_rate"` // the topology has a line rate
+	Cores    int    `toml:"cores"`     // logical CPUs of the server's host
+}
+
+// A Withdrawal says why a claim that runs were judged by is no longer part of the experiment.
+type Withdrawal struct {
+	ID   string   `toml:"id"`
+	IDs  []string `toml:"ids"`  // in place of an id: of several claims, each of which has an entry once it is parsed
+	Text string   `toml:"text"` // its words, where no run that counts has them
+	Why  string   `toml:"why"`
 }
 
 // Form is what the claim is about.
 func (c Claim) Form() Form {
-	switch c.Kind {
-	case Value, Share:
-		return ValueForm
-	case Bound:
-		return BottleneckForm
-	}
-	return RatioForm
+	return map[Kind]Form{Value: ValueForm, Share: ValueForm, Bound: BottleneckForm}[c.Kind]
 }
 
 // Edges are the bars of a ratio or a value; infinite where there is none.
 func (c Claim) Edges() (low, high float64) {
 	return *cmp.Or(c.AtLeast, new(math.Inf(-1))), *cmp.Or(c.AtMost, new(math.Inf(1)))
 }
-
-// More is what is added to the level that a value equals.
-func (c Claim) More() int64 { return *cmp.Or(c.Plus, new(int64)) }
 
 // Absent tells whether the claim says that a package is gone from a profile.
 func (c Claim) Absent() bool { return c.Package != "" && c.AtMost != nil && *c.AtMost == 0 }
@@ -113,129 +122,122 @@ func (c Claim) Subject() string { return cmp.Or(profile.Work(c.Work).Words(), c.
 // Where returns the levels that the claim is limited to.
 func (c Claim) Where() setting.Levels { return c.at }
 
-// Compared returns the levels of Over that the claim is limited to, in the order
-// in which it compares them; nil if it compares all.
+// Compared returns the levels of Over that the claim is limited to, in the order in which it compares them; nil if it
+// compares all.
 func (c Claim) Compared() []setting.Level { return c.levels }
 
-// Covers tells whether the claim is about a condition with these levels, all of
-// the design's settings among them.
+// Covers tells whether the claim is about a condition with these levels, all of the design's settings among them.
 func (c Claim) Covers(whole setting.Levels) bool {
-	if whole.With(c.at).Key() != whole.Key() {
-		return false
-	}
-	return len(c.levels) == 0 || slices.Contains(c.levels, whole[c.Over])
+	return c.at.In(whole) && (len(c.levels) == 0 || slices.Contains(c.levels, whole[c.Over]))
 }
 
-// Needs are a claim's preconditions. If one is unmet, the claim is not
-// applicable to the run: a machine that could not have shown it never refutes
-// it.
-type Needs struct {
-	Bound    string `toml:"bound"`     // every trial is bounded by this wall
-	LineRate bool   `toml:"line_rate"` // the topology has a line rate
-	Cores    int    `toml:"cores"`     // logical CPUs of the server's host; see CoresFor
-}
-
-// A form is which fields one kind of claim takes, of those that not all take: it requires some and one or more of
-// each group, and may have others. No other of these fields may be given, so that none is ignored.
-type form struct {
-	Kind          Kind
-	Meaning       string
-	Requires, May []string
-	Any           [][]string
-}
-
-//go:embed kinds.toml
-var text []byte
-
-// kinds are those of claims and of topologies, and what a server's keys mean.
-var kinds = strict.Embedded[struct {
-	Forms      []form
-	Topologies []strict.Word
-	Server     map[string]string // meanings of a server's keys
-}](text)
-
-// every are the fields that all kinds take.
-var every = []string{"", "id", "kind", "owner", "text", "why", "about", "needs", "at"}
-
-// given names the fields that a claim has of those that some kinds take and others do not.
-func (c *Claim) given() (names []string) {
-	for field, v := range reflect.ValueOf(*c).Fields() {
-		if name := field.Tag.Get("toml"); !v.IsZero() && !slices.Contains(every, name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// words lists what the kind takes.
-func (f form) words() string {
-	any := strict.Map(f.Any, func(group []string) string { return strings.Join(group, " or ") })
-	may := strict.Map(f.May, func(name string) string { return "perhaps " + name })
-	return strings.Join(slices.Concat(f.Requires, any, may), ", ")
+// takes are the fields that a kind of claim takes of those that not all take: each of these words, one or more of those
+// joined by a stroke, and perhaps those in brackets. It takes no other, so that none is ignored.
+var takes = map[Kind]string{
+	Flat:      "metric over margin [levels]",
+	Ratio:     "metric over at_least|at_most [levels]",
+	Monotonic: "metric over margin [levels]",
+	Value:     "metric at_least|at_most|equals [plus]",
+	Share:     "profile package|work at_least|at_most",
+	Bound:     "bound",
 }
 
 // fits reports a field that the kind takes and the claim lacks, or the other way round.
-func (f form) fits(c *Claim) error {
-	given := c.given()
-	each := strict.Map(f.Requires, func(name string) []string { return []string{name} })
-	for _, group := range slices.Concat(each, f.Any) {
-		if !slices.ContainsFunc(group, func(name string) bool { return slices.Contains(given, name) }) {
-			return fmt.Errorf("kind %q lacks %s; it takes %s", f.Kind, strings.Join(group, " or "), f.words())
-		}
+func (c *Claim) fits() error {
+	known := []string{"", "id", "kind", "owner", "text", "why", "about", "needs", "at"}
+	given := map[string]bool{}
+	for field, v := range reflect.ValueOf(*c).Fields() {
+		given[field.Tag.Get("toml")] = !v.IsZero()
 	}
-	takes := slices.Concat(append([][]string{f.Requires, f.May}, f.Any...)...)
-	if name, ok := strict.Find(given, func(name string) bool { return !slices.Contains(takes, name) }); ok {
-		return fmt.Errorf("kind %q does not take %s; it takes %s", f.Kind, name, f.words())
+	for _, word := range strings.Fields(takes[c.Kind]) {
+		names := strings.Split(strings.Trim(word, "[]"), "|")
+		if word[0] != '[' && !slices.ContainsFunc(names, func(name string) bool { return given[name] }) {
+			return fmt.Errorf("kind %q lacks %s; it takes %s", c.Kind, strings.Join(names, " or "), takes[c.Kind])
+		}
+		known = append(known, names...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if given[name] && !slices.Contains(known, name) {
+			return fmt.Errorf("kind %q does not take %s; it takes %s", c.Kind, name, takes[c.Kind])
+		}
 	}
 	return nil
 }
 
-// check refuses a claim that says nothing, or more than one thing.
-func (c *Claim) check(factors map[string]bool) error {
-	i := slices.IndexFunc(kinds.Forms, func(f form) bool { return f.Kind == c.Kind })
-	m, measured := metric.Lookup(c.Metric)
-	low, high := c.Edges()
-	bad := func(bar *float64) bool {
-		return bar != nil && (!(*bar >= 0) || math.IsInf(*bar, 0) || *bar == 0 && c.Form() == RatioForm)
+// checkClaims refuses claims that say nothing, and what was withdrawn without a reason.
+func (x *Experiment) checkClaims() error {
+	if len(x.Claims) == 0 {
+		return errors.New("claims is missing: a design without a claim decides nothing")
 	}
-	switch {
+	ids := map[string]bool{}
+	for i := range x.Claims {
+		c := &x.Claims[i]
+		if err := x.checkClaim(c); err != nil {
+			return located(x.text, fmt.Sprintf("id = %q", c.ID), fmt.Errorf("claims[%d] %q: %w", i, c.ID, err))
+		}
+		if ids[c.ID] {
+			return fmt.Errorf("claims[%d]: the id %q stands twice", i, c.ID)
+		}
+		ids[c.ID] = true
+	}
+	var withdrawn []Withdrawal
+	for i, w := range x.Withdrawn {
+		for _, id := range append(w.IDs, w.ID) {
+			switch {
+			case id == "" && len(w.IDs) > 0:
+				continue
+			case !name.MatchString(id) || strings.TrimSpace(w.Why) == "":
+				return fmt.Errorf("withdrawn[%d] %q: give an id, and why: what was wrong with the claim", i, id)
+			case ids[id]:
+				return fmt.Errorf("withdrawn[%d]: the id %q stands twice; a new claim takes a new id", i, id)
+			case strict.CheckLine(w.Text) != nil:
+				return fmt.Errorf("withdrawn[%d] %q: give the claim's words in one line", i, id)
+			}
+			ids[id] = true
+			withdrawn = append(withdrawn, Withdrawal{ID: id, Text: w.Text, Why: w.Why})
+		}
+	}
+	x.Withdrawn = withdrawn
+	return nil
+}
+
+// checkClaim refuses a claim that says nothing or more than one thing, or that the design cannot test.
+func (x *Experiment) checkClaim(c *Claim) error {
+	c.Owner = cmp.Or(c.Owner, Journal)
+	switch m, _ := metric.Lookup(c.Metric); {
 	case !name.MatchString(c.ID):
 		return errors.New("id must be lower-case words joined by hyphens")
-	case !slices.Contains([]Owner{Series, Journal, Control, Check}, c.Owner):
-		return fmt.Errorf("owner %q: series, journal, control or check", c.Owner)
 	case c.Text == "":
 		return errors.New("text is missing")
 	case strings.TrimSpace(c.Why) == "":
 		return errors.New("why is missing: give the reason for the margin or the bar, before the first run")
-	case c.About != "" && c.About != AboutClient:
-		return fmt.Errorf("about %q: use client, or leave it out for a claim about the server", c.About)
-	case c.About != "" && !m.MeasuresClient:
-		return fmt.Errorf("about: %q is not what a client achieves, so the bottleneck makes no difference to it; leave "+
-			"about out", c.Metric)
+	case c.Kind == "":
+		return errors.New("kind is missing")
+	case c.About != "" && (c.About != AboutClient || !m.MeasuresClient):
+		return fmt.Errorf("about %q: leave it out, or use client where the metric is what a client achieves", c.About)
 	case c.Needs.Cores < 0:
 		return fmt.Errorf("needs.cores = %d: give the least number of logical CPUs, or leave it out", c.Needs.Cores)
-	case i < 0:
-		return fmt.Errorf("unknown kind %q; %s", c.Kind, strict.InsteadOf(string(c.Kind), Claims()))
 	}
-	for _, said := range []struct{ field, v string }{{"text", c.Text}, {"why", c.Why}} {
-		if err := strict.CheckLine(said.v); err != nil {
-			return fmt.Errorf("%s %w", said.field, err)
-		}
+	works := strict.Map(profile.Works(), func(w profile.WorkDoc) profile.Work { return w.Work })
+	return cmp.Or(among("owner", c.Owner, []Owner{Series, Journal, Control, Check}),
+		among("kind", c.Kind, slices.Sorted(maps.Keys(takes))), line("text", c.Text), line("why", c.Why),
+		among("needs.bound", c.Needs.Bound, gate.WallNames()), among("bound", c.Bound, gate.WallNames()), c.fits(),
+		among("metric", c.Metric, metric.Names()), among("over", c.Over, strict.Map(x.Factors, factorName)),
+		among("profile", profile.Kind(c.Profile), profile.Kinds()), among("work", profile.Work(c.Work), works),
+		x.checkBars(c), c.resolve(x.Factors))
+}
+
+// checkBars refuses a margin or bars that no figure, or no profile, could tell from others.
+func (x *Experiment) checkBars(c *Claim) error {
+	low, high := c.Edges()
+	bad := func(bar *float64) bool {
+		return bar != nil && (!(*bar >= 0) || math.IsInf(*bar, 0) || *bar == 0 && c.Form() == RatioForm)
 	}
-	for _, wall := range []struct{ field, v string }{{"needs.bound", c.Needs.Bound}, {"bound", c.Bound}} {
-		if wall.v != "" && !slices.Contains(gate.WallNames(), wall.v) {
-			return fmt.Errorf("%s %q: no such wall; %s", wall.field, wall.v, strict.Instead(wall.v, gate.WallNames()))
-		}
-	}
-	if err := kinds.Forms[i].fits(c); err != nil {
-		return err
-	}
+	numbers := strict.Filter(slices.Sorted(maps.Keys(x.whole()[0])), func(name string) bool {
+		r, _ := setting.Find(name)
+		return r.Kind == ""
+	})
 	switch {
-	case c.Metric != "" && !measured:
-		return fmt.Errorf("unknown metric %q; %s", c.Metric, strict.Instead(c.Metric, metric.Names()))
-	case c.Over != "" && !factors[c.Over]:
-		return fmt.Errorf("over %q: no factor of that name; %s", c.Over,
-			strict.Instead(c.Over, slices.Sorted(maps.Keys(factors))))
 	case c.Levels != nil && len(c.Levels) < 2:
 		return errors.New("levels: name two or more, or leave them out to compare all")
 	case c.Kind == Ratio && len(c.Levels) > 2:
@@ -244,36 +246,24 @@ func (c *Claim) check(factors map[string]bool) error {
 		return errors.New("margin must be above 0 (monotonic: 0 or more) and below 10")
 	case bad(c.AtLeast), bad(c.AtMost), low > high:
 		return errors.New("a bar must be a number of 0 or more, of a ratio above 0, and at_least no more than at_most")
-	case c.Plus != nil && c.Equals == "" || c.Equals != "" && (c.AtLeast != nil || c.AtMost != nil):
+	case c.Plus != 0 && c.Equals == "", c.Equals != "" && (c.AtLeast != nil || c.AtMost != nil):
 		return errors.New("equals is the setting whose level the value equals, and plus what is added to it; it takes no " +
 			"other bar")
-	case c.Equals != "" && setting.Check(c.Equals, setting.Int(1)) != nil:
-		return fmt.Errorf("equals %q: no such numeric setting; %s", c.Equals, strict.Instead(c.Equals, setting.Numeric()))
-	case c.Kind == Share:
-		return c.checkProfile()
-	}
-	return nil
-}
-
-// checkProfile refuses what no profile can show.
-func (c *Claim) checkProfile() error {
-	switch {
-	case !slices.Contains(profile.Kinds(), profile.Kind(c.Profile)):
-		return fmt.Errorf("profile %q: no such kind of profile; %s", c.Profile, strict.InsteadOf(c.Profile, Profiles()))
+	case c.Kind != Share:
+		return among("equals", c.Equals, numbers)
+	case x.Profile == nil:
+		return errors.New("profile: the experiment takes none; give it a [profile] table")
 	case c.Work != "" && c.Package != "":
 		return errors.New("package and work exclude each other")
-	case c.Work != "" && !slices.ContainsFunc(Works(), func(w strict.Word) bool { return w.Name == c.Work }):
-		return fmt.Errorf("work %q: no such kind of work; %s", c.Work, strict.InsteadOf(c.Work, Works()))
 	case c.Package != "" && profile.PackageOf(c.Package+".F") != c.Package:
 		return fmt.Errorf("package %q: profiles count it as %q", c.Package, profile.PackageOf(c.Package+".F"))
-	case c.AtLeast != nil && (*c.AtLeast <= 0 || *c.AtLeast > 1), c.AtMost != nil && (*c.AtMost < 0 || *c.AtMost >= 1):
+	case low == 0 || low > 1 || c.AtMost != nil && high >= 1:
 		return errors.New("a share's bar lies between 0 and 1")
 	}
 	return nil
 }
 
-// resolve parses the levels in At and in Levels. Each must be one of the
-// design's.
+// resolve parses the levels in At and in Levels. Each must be one of the design's.
 func (c *Claim) resolve(factors []Factor) error {
 	for n, v := range c.Levels {
 		l, err := levelOf(factors, c.Over, v)
@@ -293,10 +283,7 @@ func (c *Claim) resolve(factors []Factor) error {
 		if err != nil {
 			return fmt.Errorf("at.%s: %w", name, err)
 		}
-		if c.at == nil {
-			c.at = setting.Levels{}
-		}
-		c.at[name] = l
+		c.at = c.at.With(setting.Levels{name: l})
 	}
 	return nil
 }
@@ -305,7 +292,8 @@ func (c *Claim) resolve(factors []Factor) error {
 func levelOf(factors []Factor, name string, v any) (setting.Level, error) {
 	f, ok := strict.Find(factors, func(f Factor) bool { return f.Name == name })
 	if !ok {
-		return setting.Level{}, fmt.Errorf("no factor of that name; %s", strict.Instead(name, strict.Map(factors, factorName)))
+		known := strict.Map(factors, factorName)
+		return setting.Level{}, fmt.Errorf("no factor of that name; %s", strict.Instead(name, known))
 	}
 	l, err := setting.ParseLevel(v)
 	if err == nil && !slices.Contains(f.levels, l) {
@@ -313,42 +301,4 @@ func levelOf(factors []Factor, name string, v any) (setting.Level, error) {
 		err = fmt.Errorf("%s is no level of %s; %s", l, name, strict.Instead(l.String(), known))
 	}
 	return l, err
-}
-
-// A Relative asks for a table: a metric at each level of a factor, over the
-// same metric at one of them.
-type Relative struct {
-	Metric string `toml:"metric"`
-	Over   string `toml:"over"`
-	To     any    `toml:"to"`
-	// OwnWork asks for the same ratios without the client's work on the server's
-	// core, which is gauged once a run.
-	OwnWork bool `toml:"own_work"`
-
-	to setting.Level
-}
-
-// Level is the level that all others are relative to.
-func (r *Relative) Level() setting.Level { return r.to }
-
-func (r *Relative) resolve(factors []Factor) (err error) {
-	if r == nil {
-		return nil
-	}
-	names := strict.Map(factors, factorName)
-	switch _, known := metric.Lookup(r.Metric); {
-	case !known:
-		return fmt.Errorf("unknown metric %q; %s", r.Metric, strict.Instead(r.Metric, metric.Names()))
-	case r.OwnWork && r.Metric != "server_cpu_per_request_s":
-		return fmt.Errorf("own_work: the client has no part in %s; the metric is server_cpu_per_request_s, or leave "+
-			"own_work out", r.Metric)
-	case !slices.Contains(names, r.Over):
-		return fmt.Errorf("over %q: no factor of that name; %s", r.Over, strict.Instead(r.Over, names))
-	case r.To == nil:
-		return errors.New("to is missing: name the level that the others are relative to")
-	}
-	if r.to, err = levelOf(factors, r.Over, r.To); err != nil {
-		return fmt.Errorf("to: %w", err)
-	}
-	return nil
 }

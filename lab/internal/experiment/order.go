@@ -9,21 +9,20 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
-// Groups says which conditions are up together within a block, as indexes into
-// conditions, each of which has all its levels. A group's indexes ascend, and
-// groups are ordered by their first index.
+// Groups gives the conditions whose servers are up at once, as indexes into Conditions.
+func (x *Experiment) Groups() [][]int { return Groups(x.whole()) }
+
+// Groups says which conditions are up together within a block, as indexes into conditions, each of which has all its
+// levels. A group's indexes ascend, and groups are ordered by their first index.
 //
-// Only http_load can alternate between servers. Conditions that can be measured
-// at once need no slots, and form groups too. All others are alone. If profiles
-// are taken, the servers of a group with slots are profiled one after the other
-// once all slots are done. A group has one kind of client with one number of
-// threads, and one state of the kernel settings, which cannot be changed for a
-// single slot.
+// Only http_load can alternate between servers. Conditions that can be measured at once need no slots, and form groups
+// too. All others are alone. A group has one kind of client with one number of threads, and one state of the kernel
+// settings, which cannot be changed for a single slot.
 func Groups(conditions []setting.Levels) [][]int {
 	var groups [][]int
 	known := map[string]int{}
 	for i, levels := range conditions {
-		turns := levels[setting.Generator] == setting.String(setting.HTTPLoad)
+		turns := Generator(levels) == setting.HTTPLoad
 		if !turns && !AtOnce(levels) {
 			groups = append(groups, []int{i})
 			continue
@@ -52,18 +51,15 @@ func Groups(conditions []setting.Levels) [][]int {
 	return groups
 }
 
-// AtOnce tells whether a condition, with all its levels, can be measured at the
-// same time as others like it, each by a client of its own: a receiver of
-// events at a set rate. A few thousand events a second take a few hundredths of
-// a core. A receiver that searches for the highest rate takes all there is.
+// AtOnce tells whether a condition, with all its levels, can be measured at the same time as others like it, each by a
+// client of its own: a receiver of events at a set rate, which takes a few hundredths of a core. A receiver that
+// searches for the highest rate takes all there is.
 func AtOnce(levels setting.Levels) bool {
-	rate, set := levels[setting.EventRate].Int()
-	return levels[setting.Generator] == setting.String(setting.Sink) && set && rate > 0
+	return Generator(levels) == setting.Sink && levels.Whole(setting.EventRate, 0) > 0
 }
 
-// DrawBlock gives the order of one block, numbered from 1: the groups in the
-// order drawn, each as the conditions of its slots. Every condition of a group
-// has one slot in each round. A group measured at once has one round, whose order
+// DrawBlock gives the order of one block, numbered from 1: the groups in the order drawn, each as the conditions of its
+// slots. Every condition of a group has one slot in each round. A group measured at once has one round, whose order
 // means nothing. The draw does not depend on other blocks or their number.
 func DrawBlock(groups [][]int, rounds int, seed uint64, block int) [][]int {
 	r := rand.New(rand.NewChaCha8(sha256.Sum256(fmt.Appendf(nil, "seed %d block %d", seed, block))))
@@ -80,8 +76,7 @@ func DrawBlock(groups [][]int, rounds int, seed uint64, block int) [][]int {
 	return out
 }
 
-// Members are the conditions that have a slot in a sequence of DrawBlock, each
-// once and ascending.
+// Members are the conditions that have a slot in a sequence of DrawBlock, each once and ascending.
 func Members(sequence []int) []int {
 	all := slices.Clone(sequence)
 	slices.Sort(all)

@@ -1,9 +1,13 @@
 package experiment
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,31 +18,52 @@ import (
 	"github.com/line-rate/line-rate/lab/internal/strict"
 )
 
-// A Server is a program that experiments load: a table [servers.NAME] of
-// lab/servers.toml, which says what its keys mean, or of an experiment's file.
+// A Server is a program that experiments load: a table [servers.NAME] of lab/servers.toml, which says what its keys
+// mean, or of an experiment's file. What decides the cost of a request comes first, as the digest of a design has it.
 type Server struct {
-	Name     string            `toml:"-"` // the table's
-	Title    string            `toml:"title"`
-	About    string            `toml:"about"`
-	Command  string            `toml:"command"`
-	Env      map[string]string `toml:"env"`
-	Ready    string            `toml:"ready"`
-	Process  string            `toml:"process"`
-	Program  string            `toml:"program"`
-	Build    string            `toml:"build"`
-	Needs    []string          `toml:"needs"`
-	Prefork  bool              `toml:"prefork"`
-	Events   bool              `toml:"events"`
-	Streams  bool              `toml:"streams"`
-	Answers  string            `toml:"answers"`
-	template command
+	Command string            `toml:"command" json:"command"`
+	Env     map[string]string `toml:"env" json:"env,omitempty"`
+	Build   string            `toml:"build" json:"build,omitempty"`
+	Prefork bool              `toml:"prefork" json:"prefork,omitempty"`
+	Process string            `toml:"process" json:"process,omitempty"`
+	Answers string            `toml:"answers" json:"answers,omitempty"`
+	Name    string            `toml:"-" json:"-"` // the table's
+	Title   string            `toml:"title" json:"-"`
+	About   string            `toml:"about" json:"-"`
+	Ready   string            `toml:"ready" json:"-"`
+	Program string            `toml:"program" json:"-"`
+	Needs   []string          `toml:"needs" json:"-"`
+	Events  bool              `toml:"events" json:"-"`
+	Streams bool              `toml:"streams" json:"-"`
+
+	words, env []string // of the command, and NAME=VALUE, sorted, with what is to be filled in
+}
+
+// A Place is where a server has to listen, and what it may use. An empty text means that there is nothing to fill in.
+type Place struct{ Host, Port, Workers, CPUs, Sockets string }
+
+func (p Place) named() map[string]string {
+	return map[string]string{"addr": p.Host + ":" + p.Port, "host": p.Host, "port": p.Port, "workers": p.Workers,
+		"cpus": p.CPUs, "sockets": p.Sockets}
 }
 
 // servers are those of lab/servers.toml, by name.
-var servers = sync.OnceValues(func() (map[string]*Server, error) { return ParseServers(lab.Servers) })
+var servers = sync.OnceValues(func() (map[string]*Server, error) {
+	var file struct {
+		Servers map[string]*Server `toml:"servers"`
+	}
+	err := strict.DecodeTOML(lab.Servers, &file)
+	if err == nil {
+		err = resolveServers(lab.Servers, file.Servers)
+	}
+	if err == nil && file.Servers[setting.Fiber] == nil {
+		err = fmt.Errorf("line 1: there is no table [servers.%s], the server of experiments that name none", setting.Fiber)
+	}
+	return file.Servers, err
+})
 
-// Faulty is what is wrong with the lab/servers.toml that this program holds. make build
-// refuses such a file; a program that was built otherwise asks here before it needs one.
+// Faulty is what is wrong with the lab/servers.toml that this program holds. make build refuses such a file; a program
+// that was built otherwise asks here before it needs one.
 func Faulty() error {
 	if _, err := servers(); err != nil {
 		return fmt.Errorf("lab/servers.toml, %w; mend it, and run make build", err)
@@ -46,143 +71,108 @@ func Faulty() error {
 	return nil
 }
 
-func shared() map[string]*Server {
-	all, err := servers()
-	if err != nil {
-		panic(Faulty())
-	}
-	return all
-}
+func shared() map[string]*Server { all, _ := servers(); return all }
 
-// Shared gives the servers that every experiment can name, sorted by name.
-func Shared() []*Server {
-	all := shared()
-	return strict.Map(slices.Sorted(maps.Keys(all)), func(name string) *Server { return all[name] })
-}
-
-// ParseServers parses a file that holds nothing but tables [servers.NAME]. It names the
-// line of a fault, or that of the table that has it.
-func ParseServers(data []byte) (map[string]*Server, error) {
-	var file struct {
-		Servers map[string]*Server `toml:"servers"`
-	}
-	if err := strict.DecodeTOML(data, &file); err != nil {
-		return nil, err
-	}
-	for n, line := range strings.Split(string(data), "\n") {
-		id, _, _ := strings.Cut(strings.TrimPrefix(line, "[servers."), "]")
-		if s := file.Servers[id]; s != nil && id != line {
-			if err := s.resolve(id); err != nil {
-				return nil, fmt.Errorf("line %d: servers.%s: %w", n+1, id, err)
-			}
-		}
-	}
-	if file.Servers[setting.DefaultServer] == nil {
-		return nil, fmt.Errorf("line 1: there is no table [servers.%s], the server of experiments that name none",
-			setting.DefaultServer)
-	}
-	return file.Servers, resolveServers(file.Servers) // those that the file writes otherwise
-}
-
-// NewServer checks a server that no file describes, as one given on a command
-// line, and prepares it for a run.
-func NewServer(name string, s Server) (*Server, error) {
-	if err := s.resolve(name); err != nil {
-		return nil, fmt.Errorf("servers.%s: %w", name, err)
-	}
-	return &s, nil
-}
-
-func resolveServers(all map[string]*Server) error {
+func resolveServers(text []byte, all map[string]*Server) error {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if err := all[name].resolve(name); err != nil {
-			return fmt.Errorf("servers.%s: %w", name, err)
+			return located(text, "[servers."+name+"]", fmt.Errorf("servers.%s: %w", name, err))
 		}
 	}
 	return nil
 }
 
-var (
-	target = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
-	file   = regexp.MustCompile(`^[A-Za-z0-9_./+-]+$`)
-)
+var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
 
-// longestName leaves room for a level in names of conditions.
-const longestName = 40
-
+// resolve checks a server, splits its command into words, and writes it on one line.
 func (s *Server) resolve(id string) (err error) {
-	if !name.MatchString(id) || len(id) > longestName {
-		return fmt.Errorf("a server's name is lower-case words joined by hyphens, of at most %d characters", longestName)
-	}
-	s.Name = id
-	if s.Title == "" {
-		s.Title = id
-	}
-	for _, text := range []struct{ field, v string }{{"title", s.Title}, {"about", s.About}, {"ready", s.Ready},
-		{"process", s.Process}} {
-		if err := strict.CheckLine(text.v); err != nil {
-			return fmt.Errorf("%s %w", text.field, err)
-		}
-	}
-	if s.template, err = parseCommand(s.Command, s.Env); err != nil {
-		return err
-	}
-	s.Command = oneLine(s.Command)
-	if s.Program == "" {
-		s.Program = s.template.words[0]
-	}
+	s.Name, s.Title = id, cmp.Or(s.Title, id)
+	s.words, err = strict.Words(s.Command)
 	switch {
-	case !file.MatchString(s.Program):
-		return fmt.Errorf("program %q is no plain path; say in program = \"...\" which file is run", s.Program)
-	case s.Build != "" && !target.MatchString(s.Build):
-		return fmt.Errorf("build %q is no make target", s.Build)
-	case slices.ContainsFunc(s.Needs, func(tool string) bool { return !file.MatchString(tool) }):
-		return fmt.Errorf("needs %q: name each tool as a shell finds it", s.Needs)
-	case s.Answers != "" && !slices.ContainsFunc(answering, func(w strict.Word) bool { return w.Name == s.Answers }):
-		return fmt.Errorf("answers %q: %s; leave it out for a server with answers of its own", s.Answers,
-			strict.InsteadOf(s.Answers, answering))
+	case !name.MatchString(id) || len(id) > 40: // which leaves room for a level in names of conditions
+		return errors.New("a server's name is lower-case words joined by hyphens, of at most 40 characters")
+	case err != nil:
+		return fmt.Errorf("command %w", err)
+	case len(s.words) == 0 || placeholder.MatchString(s.words[0]):
+		return errors.New("command: say how the server is started; the first word is the program, with nothing to fill in")
 	case s.Events && s.Streams:
 		return errors.New("events and streams: a server sends batches to a receiver or streams to readers, and not both")
 	case !s.Routed() && (s.Answers != "" || s.Prefork):
 		return errors.New("events, streams: a server that sends events answers none of the routes, and has no prefork")
-	case !s.Routed() && s.Ready == "":
-		return errors.New("events, streams: say in ready = \"...\" which line it prints when it listens; it has no route to " +
-			"answer")
-	case s.Prefork && s.Ready == "":
-		return errors.New("prefork: say in ready = \"...\" which line each worker prints when it listens")
+	case (!s.Routed() || s.Prefork) && s.Ready == "":
+		return errors.New("events, streams, prefork: say in ready = \"...\" what it, or each worker, prints when it listens")
 	}
-	return nil
+	s.Program = cmp.Or(s.Program, s.words[0])
+	lines := strict.Map(strings.Split(s.Command, "\n"), strings.TrimSpace)
+	s.Command = strings.Join(slices.DeleteFunc(lines, func(l string) bool { return l == "" }), " ")
+	faults := []error{line("title", s.Title), line("about", s.About), line("ready", s.Ready), line("process", s.Process),
+		among("answers", s.Answers, []string{setting.Fiber, setting.Null})}
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		s.env, faults = append(s.env, name+"="+s.Env[name]), append(faults, line("env."+name, s.Env[name]))
+	}
+	known := slices.Concat(setting.Names(), slices.Collect(maps.Keys(Place{}.named())))
+	known = slices.Compact(slices.Sorted(slices.Values(known)))
+	for _, p := range placeholder.FindAllString(s.filled(), -1) {
+		faults = append(faults, among("command:", strings.Trim(p, "{}"), known))
+	}
+	return cmp.Or(faults...)
 }
 
-// oneLine joins the lines of a command, which can break between words only.
-func oneLine(command string) string {
-	var lines []string
-	for line := range strings.Lines(command) {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
+// filled is everything in which something is filled in, and takes tells whether a setting is.
+func (s *Server) filled() string { return strings.Join(slices.Concat(s.words, s.env), " ") }
+
+func (s *Server) takes(name string) bool { return strings.Contains(s.filled(), "{"+name+"}") }
+
+// Line gives the words and the environment with which the server is started under these settings, at a place. A word
+// without a value falls away, and so does an option whose value it would be.
+func (s *Server) Line(at Place, levels setting.Levels) (words, env []string) {
+	values := at.named()
+	for name, l := range levels {
+		if _, placed := values[name]; !placed {
+			values[name] = l.String()
 		}
 	}
-	return strings.Join(lines, " ")
+	fill := func(word string) (filled string, ok bool) {
+		ok = true
+		filled = placeholder.ReplaceAllStringFunc(word, func(p string) string {
+			v := values[strings.Trim(p, "{}")]
+			ok = ok && v != ""
+			return v
+		})
+		return filled, ok
+	}
+	for i, word := range s.words {
+		filled, ok := fill(word)
+		switch {
+		case ok:
+			words = append(words, filled)
+		case i > 0 && placeholder.FindString(word) == word && strings.HasPrefix(s.words[i-1], "-") &&
+			len(words) > 0 && words[len(words)-1] == s.words[i-1]:
+			words = words[:len(words)-1]
+		}
+	}
+	for _, one := range s.env {
+		if filled, ok := fill(one); ok {
+			env = append(env, filled)
+		}
+	}
+	return words, env
 }
 
-// answering has the servers whose answers the lab knows.
-var answering = []strict.Word{
-	{Name: setting.Fiber, Meaning: "Each route's bytes, as package catalog has them."},
-	{Name: setting.Null, Meaning: "One body a route: the middle one of those that Fiber draws."},
+// ReadyLine is the text of the line that says that it listens at a place.
+func (s *Server) ReadyLine(at Place) string {
+	return strings.NewReplacer("{addr}", at.Host+":"+at.Port, "{host}", at.Host, "{port}", at.Port).Replace(s.Ready)
 }
-
-// ServerKeys says what the keys of a table [servers.NAME] mean.
-func ServerKeys() map[string]string { return kinds.Server }
 
 // Routed tells whether the lab requests a route of it: else it sends events.
 func (s *Server) Routed() bool { return !s.Events && !s.Streams }
 
-// Profiled tells whether its processes serve profiles.
-func (s *Server) Profiled() bool { return s.template.has("sockets") }
+func (s *Server) load() string {
+	return map[bool]string{true: "requests", s.Events: "events", s.Streams: "streams"}[true]
+}
 
-// Workers is how many processes it starts, beside a master, under these
-// settings; 0 if its processes are its own affair. otherwise is the number
-// where none is set.
+// Workers is how many processes it starts, beside a master, under these settings; 0 if its processes are its own
+// affair. otherwise is the number where none is set.
 func (s *Server) Workers(levels setting.Levels, otherwise int) int {
 	if prefork, ok := levels[setting.Prefork].Bool(); !s.Prefork || ok && !prefork {
 		return 0
@@ -200,62 +190,81 @@ func (x *Experiment) Server(levels setting.Levels) *Server {
 }
 
 func (x *Experiment) server(levels setting.Levels) (*Server, error) {
-	name := setting.DefaultServer
+	name := setting.Fiber
 	if l, ok := levels[setting.Server]; ok {
 		name = l.String()
 	}
-	if s := x.Servers[name]; s != nil {
+	all := maps.Clone(shared())
+	maps.Copy(all, x.Servers)
+	if s := all[name]; s != nil {
 		return s, nil
 	}
-	if s := shared()[name]; s != nil {
-		return s, nil
-	}
-	known := slices.Concat(slices.Collect(maps.Keys(shared())), slices.Collect(maps.Keys(x.Servers)))
-	slices.Sort(known)
-	return nil, fmt.Errorf("no server %q; %s", name, strict.Instead(name, slices.Compact(known)))
+	return nil, fmt.Errorf("no server %q; %s", name, strict.Instead(name, slices.Sorted(maps.Keys(all))))
 }
 
-// Loaded gives the servers of all conditions, each once, in the order of the
-// conditions.
+// Loaded gives the servers of all conditions, each once, in the order of the conditions.
 func (x *Experiment) Loaded() (all []*Server) {
-	for _, levels := range x.Conditions() {
-		if s := x.Server(x.fixed.With(levels)); !slices.Contains(all, s) {
+	for _, levels := range x.whole() {
+		if s := x.Server(levels); !slices.Contains(all, s) {
 			all = append(all, s)
 		}
 	}
 	return all
 }
 
-// Unprofiled names a server of the experiment that serves no profiles; empty if
-// all do.
-func (x *Experiment) Unprofiled() string {
-	if s, ok := strict.Find(x.Loaded(), func(s *Server) bool { return !s.Profiled() }); ok {
-		return s.Name
+// Under is a path as a server finds it, which starts in the root.
+func Under(root, path string) string {
+	if filepath.IsAbs(path) {
+		return path
 	}
-	return ""
+	return filepath.Join(root, path)
 }
 
-// twice names the first of an experiment's own servers that has the name of a
-// shared one. Only new files are refused for it: in the design of an earlier run
-// the experiment's own is meant.
-func (x *Experiment) twice() error {
-	for _, name := range slices.Sorted(maps.Keys(x.Servers)) {
-		if shared()[name] != nil {
-			return fmt.Errorf("servers.%s: lab/servers.toml has a server of that name; choose another name", name)
+// withLab is the make target that builds the lab itself, without which nothing runs: what it builds is never missing
+// for good.
+const withLab = "build"
+
+// A Lack is a server that cannot be started on this machine, with what is not there.
+type Lack struct{ Server, why string }
+
+// Why says in one line why the server is not applicable here.
+func (l Lack) Why() string { return fmt.Sprintf("the %s server %s", l.Server, l.why) }
+
+// Lacking lists the servers of the design that lack a tool or a program here. The tools of a server that is built are
+// for building it.
+func (x *Experiment) Lacking(root string) (all []Lack) {
+	for _, s := range x.Loaded() {
+		// What is started may be a wrapper that make builds around the program.
+		words, _ := s.Line(Place{Host: "-", Port: "-", Workers: "-"}, nil)
+		absent, missing := strict.Find([]string{s.Program, words[0]}, func(path string) bool {
+			_, err := os.Stat(Under(root, path))
+			return err != nil && strings.Contains(path, "/")
+		})
+		tools := strict.Filter(s.Needs, func(tool string) bool { _, err := exec.LookPath(tool); return err != nil })
+		switch {
+		case s.Build == withLab, s.Build != "" && !missing:
+		case len(tools) > 0:
+			all = append(all, Lack{s.Name, "needs " + strings.Join(tools, ", ") + ", which is not installed"})
+		case s.Build != "":
+			all = append(all, Lack{s.Name, fmt.Sprintf("is not built (%s is not there); make %s builds it", absent, s.Build)})
 		}
 	}
-	return nil
+	return all
 }
 
-// own are settings of a server, which it must take to have them set.
-var own = []string{setting.Stack, setting.Prefork, setting.Workers, setting.Index, setting.WriteBuffer, setting.SpinNs,
-	setting.BlockRateNs}
-
-// lacks names a setting that is given and that the server does not take.
-func (s *Server) lacks(levels setting.Levels) string {
-	name, _ := strict.Find(own, func(name string) bool {
-		_, given := levels[name]
-		return given && !s.template.has(name)
-	})
-	return name
+// Present is the design without the servers that this machine lacks, and those that it leaves out by that. Where
+// servers are not what is compared, or fewer than two of them are there, nothing is left out: the whole design is then
+// not applicable.
+func (x *Experiment) Present(root string) (less *Experiment, left []Lack) {
+	if !slices.Contains(strict.Map(x.Factors, factorName), setting.Server) {
+		return x, nil
+	}
+	less, left = x, x.Lacking(root)
+	for _, l := range left {
+		less = less.Without(setting.Levels{setting.Server: setting.String(l.Server)})
+	}
+	if len(less.Conditions()) < 2 || len(less.Loaded()) < 2 {
+		return x, nil
+	}
+	return less, left
 }

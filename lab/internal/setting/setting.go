@@ -1,12 +1,11 @@
-// Package setting names everything that can be set in a trial, and so can be a
-// factor of an experiment. A factor is a setting with several levels; every
-// other setting is fixed for the run.
+// Package setting names everything that can be set in a trial, and so can be a factor of an experiment. A factor is a
+// setting with several levels; every other setting is fixed for the run.
 //
-// Levels are scalars. No table could name a condition by a richer level, such
-// as a file.
+// Levels are scalars: no table could name a condition by a richer level, such as a file.
 package setting
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -17,10 +16,10 @@ import (
 
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/strict"
+	"github.com/line-rate/line-rate/lab/internal/words"
 )
 
-// Names of the settings; the table says what they mean. If a machine or a topology lacks one of the
-// kernel or of a service, the run says so and its claims are not applicable.
+// Names of settings that the lab itself acts on; settings.toml has all, and says what they mean.
 const (
 	Route         = "route"
 	Connections   = "connections"
@@ -33,133 +32,142 @@ const (
 	Workers       = "workers"
 	Prefork       = "prefork"
 	Index         = "index"
-	WriteBuffer   = "write_buffer"
 	Stack         = "stack"
 	Server        = "server"
-	SpinNs        = "spin_ns"
-	BlockRateNs   = "block_rate_ns"
-	Replicate     = "replicate"
-
-	// Of the kernel and of services.
-	ServerCPUs = "server_cpus"
-	IRQ        = "irq"
-	IRQBalance = "irqbalance"
-	Crond      = "crond"
-	RPS        = "rps"
-	RFS        = "rfs"
-
-	// Of a producer of events with a batch processor, and the receiver of its batches.
+	ServerCPUs    = "server_cpus"
+	IRQ           = "irq"
+	IRQBalance    = "irqbalance"
+	Crond         = "crond"
+	RPS           = "rps"
+	RFS           = "rfs"
 	Variant       = "variant"
 	EventRate     = "event_rate"
-	Pacing        = "pacing"
-	EventBytes    = "event_bytes"
-	BatchEvents   = "batch_events"
-	FlushMs       = "flush_interval_ms"
-	QueueEvents   = "queue_events"
-	Stagger       = "stagger"
 	Attempts      = "attempts"
 	SinkLatencyMs = "sink_latency_ms"
 	SinkErrors    = "sink_errors_permille"
-
-	// Of a server of event streams, whose readers are its connections.
-	Likes   = "likes"
-	Writers = "writers"
+	Likes         = "likes"
+	Writers       = "writers"
 )
 
-// HTTPLoadVersion is the version of the lab's own load generator. It is raised
-// when the same load costs a server a different amount: earlier measurements
-// then no longer count together with new ones. In version 1 the server woke the
-// generator, which was part of a request's cost; up to 2 it read the server's clocks
-// within a slot.
+// HTTPLoadVersion is the version of the lab's own load generator. It is raised when the same load costs a server a
+// different amount: earlier measurements then no longer count together with new ones. In version 1 the server woke the
+// generator, which was part of a request's cost; up to 2 it read the server's clocks within a slot.
 const HTTPLoadVersion = "3"
 
-// Levels that other packages use.
+// Levels that the lab itself acts on.
 const (
 	HTTPLoad   = gate.HTTPLoad
 	Autocannon = gate.Autocannon
-	Fortio     = gate.Fortio
 	Sink       = gate.Sink
 	Readers    = gate.Readers
 	Library    = "batch" // the variant in lab/batch
 
-	// Whose answers the lab knows; the first is also a stack.
+	// Whose answers the lab knows; the first is also a stack, and the server where none is named.
 	Fiber = "fiber"
 	Null  = "null"
-
-	// DefaultServer is loaded where no server is named.
-	DefaultServer = "fiber"
 )
 
-// A def is what a setting can be set to; settings.toml says what its fields mean.
-type def struct {
+// A Row is what a setting can be set to; settings.toml says what its fields mean.
+type Row struct {
 	Name, Doc, Example  string
 	Kind                string // empty: its levels are whole numbers
 	Least               int64
 	Words               []string
 	Pattern             *regexp.Regexp
 	Phrase, Title, Unit string
+	Of, On              []string
+	Command             bool
 	Knob                *Knob
 }
 
-// A Knob is a setting that holds for the whole machine, or for a network namespace: one of the
-// kernel, or a service to stop. It cannot be changed for a single slot, so its levels separate
-// the groups of a block. The rows of settings.toml that have one are the lab's only list of them.
+// A Knob is a setting that holds for the whole machine, or for a network namespace: one of the kernel, or a service
+// to stop. It cannot be changed for a single slot, so its levels separate the groups of a block.
 type Knob struct {
-	Setting string   `toml:"-"` // its name in a design
-	Script  string   // lab/scripts/tune-SCRIPT.sh turns it, and a row of package tune
-	Level   any      `toml:"at"`
-	Service bool     // stopped, and not written
-	On      []string // the kinds of topology on which it has an effect
+	Setting string `toml:"-"` // its name in a design
+	Script  string // lab/scripts/tune-SCRIPT.sh turns it, and a row of package tune
+	Level   any    `toml:"at"`
+	Service bool   // stopped, and not written
 }
 
 // At is the level at which a trial turns the knob; at others the machine stays as it is.
 func (k Knob) At() Level { return Level{k.Level} }
 
-// Knobs lists every knob in the order of turning: services first, since irqbalance would move
+// Knobs lists every knob in the order of turning. Services come first in the table, since irqbalance would move
 // interrupts that are pinned before it is stopped.
 func Knobs() (all []Knob) {
-	for _, service := range []bool{true, false} {
-		for _, d := range table {
-			if d.Knob != nil && d.Knob.Service == service {
-				k := *d.Knob
-				k.Setting = d.Name
-				all = append(all, k)
-			}
+	for _, r := range table {
+		if r.Knob != nil {
+			k := *r.Knob
+			k.Setting = r.Name
+			all = append(all, k)
 		}
 	}
 	return all
 }
 
-// EventSizes are the sizes of an event, in bytes, that the batch study's producer can send.
-var EventSizes = []int64{64, 256, 1024, 4096}
-
 //go:embed settings.toml
 var settings []byte
 
 // table has every setting, in the order in which tables show them.
-var table = strict.Embedded[struct{ Settings []def }](settings).Settings
+var table = strict.Embedded[struct{ Settings []Row }](settings).Settings
 
-var names = strict.Map(table, func(d def) string { return d.Name })
-
-// find gives a setting's row in the table.
-func find(name string) (def, bool) {
-	return strict.Find(table, func(d def) bool { return d.Name == name })
+// Find gives the row of a setting; false if there is none of that name.
+func Find(name string) (Row, bool) {
+	return strict.Find(table, func(r Row) bool { return r.Name == name })
 }
 
 // Names returns every setting in the order in which tables show them.
-func Names() []string { return slices.Clone(names) }
+func Names() []string { return strict.Map(table, func(r Row) string { return r.Name }) }
 
-// longest is how many characters a level may have.
-const longest = 100
-
-// IsPath tells whether a route is a single path that a client can request.
-func IsPath(l Level) bool {
-	s, _ := l.v.(string)
-	return strings.HasPrefix(s, "/") && Check(Route, l) == nil // a load of several begins with a share
+// Docs describes every setting, in the order of Names.
+func Docs() []strict.Word {
+	return strict.Map(table, func(r Row) strict.Word {
+		return strict.Word{Name: r.Name, Form: r.form(), Meaning: strings.ToUpper(r.Doc[:1]) + r.Doc[1:] + "."}
+	})
 }
 
-// A Level is the value of one setting: a whole number, a string or a bool. The
-// zero Level is invalid.
+// Check refuses an unknown setting, or a level that the setting does not allow.
+func Check(name string, l Level) error {
+	r, known := Find(name)
+	s, isText := l.v.(string)
+	switch {
+	case !known:
+		return fmt.Errorf("unknown setting \"%s\"; %s", strict.Visible(name, 60), strict.Instead(name, Names()))
+	case r.takes(l):
+		return nil
+	case isText && r.Words != nil:
+		return fmt.Errorf("setting %q (%s) cannot be \"%s\"; %s", name, r.Doc, strict.Visible(s, 60),
+			strict.Instead(s, r.Words))
+	}
+	return fmt.Errorf("setting %q (%s) cannot be %s; give %s", name, r.Doc, strict.Visible(l.String(), 60), r.form())
+}
+
+func (r Row) takes(l Level) bool {
+	const longest = 100 // characters
+	switch v := l.v.(type) {
+	case int64:
+		return r.Kind == "" && v >= r.Least
+	case string:
+		listed := slices.Contains(r.Words, v) || r.Pattern != nil && r.Pattern.MatchString(v)
+		return r.Kind == "text" && len(v) <= longest && listed
+	}
+	return r.Kind == "boolean" && !l.IsZero()
+}
+
+// form says what levels the setting takes.
+func (r Row) form() string {
+	switch {
+	case r.Kind == "":
+		return fmt.Sprintf("a whole number, %d or more", r.Least)
+	case r.Kind == "boolean":
+		return "true or false"
+	case r.Words != nil:
+		return `"` + strings.Join(r.Words, `", "`) + `"`
+	}
+	return fmt.Sprintf("a text such as %q", r.Example)
+}
+
+// A Level is the value of one setting: a whole number, a string or a bool. The zero Level is none.
 type Level struct{ v any }
 
 // Int, String and Bool make levels.
@@ -179,50 +187,8 @@ func ParseLevel(v any) (Level, error) {
 			return Level{int64(v)}, nil
 		}
 	}
-	return Level{}, fmt.Errorf("%s is not a level: use a whole number, a string or true/false", shown(fmt.Sprint(v)))
-}
-
-// Check refuses an unknown setting, or a level that the setting does not allow.
-func Check(name string, l Level) error {
-	d, known := find(name)
-	s, isText := l.v.(string)
-	switch {
-	case !known:
-		return fmt.Errorf("unknown setting \"%s\"; %s", shown(name), strict.Instead(name, Names()))
-	case d.takes(l):
-		return nil
-	case isText && d.Words != nil:
-		return fmt.Errorf("setting %q (%s) cannot be \"%s\"; %s", name, d.Doc, shown(s), strict.Instead(s, d.Words))
-	}
-	return fmt.Errorf("setting %q (%s) cannot be %s; give %s", name, d.Doc, shown(l.String()), d.form())
-}
-
-// takes tells whether the setting allows a level.
-func (d def) takes(l Level) bool {
-	switch v := l.v.(type) {
-	case int64:
-		return d.Kind == "" && v >= d.Least
-	case string:
-		listed := slices.Contains(d.Words, v) || d.Pattern != nil && d.Pattern.MatchString(v)
-		return d.Kind == "text" && len(v) <= longest && listed
-	}
-	return d.Kind == "boolean" && !l.IsZero()
-}
-
-// shown is a value that somebody wrote, for a message.
-func shown(v string) string { return strict.Visible(v, 60) }
-
-// form says what levels the setting takes, if not one of some words.
-func (d def) form() string {
-	switch {
-	case d.Kind == "":
-		return fmt.Sprintf("a whole number, %d or more", d.Least)
-	case d.Kind == "boolean":
-		return "true or false"
-	case d.Words != nil:
-		return `"` + strings.Join(d.Words, `", "`) + `"`
-	}
-	return fmt.Sprintf("a text such as %q", d.Example)
+	return Level{}, fmt.Errorf("%s is not a level: use a whole number, a string or true/false",
+		strict.Visible(fmt.Sprint(v), 60))
 }
 
 // Int returns the level as a number; ok is false if it is not one.
@@ -245,15 +211,19 @@ func (l Level) String() string {
 	return fmt.Sprint(l.v)
 }
 
-// Less orders levels: numbers by size, false before true, strings
-// alphabetically.
-func (l Level) Less(m Level) bool {
+// Compare orders levels: one that is not set first, numbers by size, false before true, strings alphabetically.
+func (l Level) Compare(m Level) int {
 	a, aok := l.v.(int64)
 	b, bok := m.v.(int64)
-	if aok && bok {
-		return a < b
+	switch {
+	case l.IsZero() && !m.IsZero():
+		return -1
+	case m.IsZero() && !l.IsZero():
+		return 1
+	case aok && bok:
+		return cmp.Compare(a, b)
 	}
-	return l.String() < m.String()
+	return strings.Compare(l.String(), m.String())
 }
 
 // MarshalJSON writes the bare scalar.
@@ -273,20 +243,37 @@ func (l *Level) UnmarshalJSON(b []byte) error {
 // Levels are the levels of several settings, by name.
 type Levels map[string]Level
 
-// Key names the combination, settings in the order of Names: the same levels
-// give the same key, and it is readable ("workers=4 connections=100").
+// Key names the combination, settings in the order of Names: the same levels give the same key, and it is readable
+// ("workers=4 connections=100").
 func (ls Levels) Key() string {
 	var parts []string
-	for _, name := range names {
-		if l, ok := ls[name]; ok {
-			parts = append(parts, name+"="+l.String())
+	for _, r := range table {
+		if l, ok := ls[r.Name]; ok {
+			parts = append(parts, r.Name+"="+l.String())
 		}
 	}
 	return strings.Join(parts, " ")
 }
 
-// Without returns the levels without one setting: what stays the same when that
-// setting varies.
+// In tells whether these levels are among others.
+func (ls Levels) In(others Levels) bool {
+	for name, l := range ls {
+		if others[name] != l {
+			return false
+		}
+	}
+	return true
+}
+
+// With returns these levels, overridden by others.
+func (ls Levels) With(over Levels) Levels {
+	sum := Levels{}
+	maps.Copy(sum, ls)
+	maps.Copy(sum, over)
+	return sum
+}
+
+// Without returns the levels without one setting: what stays the same when that setting varies.
 func (ls Levels) Without(name string) Levels {
 	rest := maps.Clone(ls)
 	delete(rest, name)
@@ -301,39 +288,79 @@ func (ls Levels) Whole(name string, otherwise int) int {
 	return otherwise
 }
 
-// Compare orders levels setting by setting, in the order of the names. A missing level comes
-// before all others.
+// Compare orders levels setting by setting, in the order of the names.
 func (ls Levels) Compare(other Levels, names []string) int {
 	for _, name := range names {
-		a, has := ls[name]
-		b, also := other[name]
-		switch {
-		case !has && !also:
-		case !has || also && a.Less(b):
-			return -1
-		case !also || b.Less(a):
-			return 1
+		if c := ls[name].Compare(other[name]); c != 0 {
+			return c
 		}
 	}
 	return 0
 }
 
-// With returns these levels, overridden by others.
-func (ls Levels) With(over Levels) Levels {
-	sum := Levels{}
-	maps.Copy(sum, ls)
-	maps.Copy(sum, over)
-	return sum
+// Phrase is a setting's name in a sentence.
+func Phrase(name string) string {
+	r, _ := Find(name)
+	if r.Phrase != "" {
+		return r.Phrase
+	}
+	if r.Unit != "" {
+		name = name[:strings.LastIndex(name, "_")]
+	}
+	return strings.ReplaceAll(name, "_", " ")
 }
 
-// Docs describes every setting, in the order of Names.
-func Docs() []strict.Word {
-	return strict.Map(table, func(d def) strict.Word {
-		return strict.Word{Name: d.Name, Form: d.form(), Meaning: strings.ToUpper(d.Doc[:1]) + d.Doc[1:] + "."}
-	})
+// Title is what pages call a setting: "Workers", "Client workers", "RPS".
+func Title(name string) string {
+	if r, _ := Find(name); r.Title != "" {
+		return r.Title
+	}
+	return words.UpperFirst(strings.ReplaceAll(name, "_", " "))
 }
 
-// Numeric lists the settings whose levels are numbers.
-func Numeric() []string {
-	return strict.Map(strict.Filter(table, func(d def) bool { return d.Kind == "" }), func(d def) string { return d.Name })
+// LevelPhrase is a level in a sentence: numbers have their thousands separated, and what is switched is on or off.
+func LevelPhrase(l Level) string { return print(l, "on", "off") }
+
+// LevelCell is a level as a table prints it: as LevelPhrase, but truth values are yes or no.
+func LevelCell(l Level) string { return print(l, "yes", "no") }
+
+func print(l Level, yes, no string) string {
+	switch v := l.v.(type) {
+	case int64:
+		return words.Grouped(float64(v), 0)
+	case bool:
+		return map[bool]string{true: yes, false: no}[v]
+	}
+	return l.String()
+}
+
+// LimitTo limits a sentence to some levels: "where RFS is off and workers is 2".
+func LimitTo(levels Levels) string {
+	if len(levels) == 0 {
+		return ""
+	}
+	return "where " + words.List(strict.Map(slices.Sorted(maps.Keys(levels)), func(name string) string {
+		return Phrase(name) + " is " + LevelPhrase(levels[name])
+	}))
+}
+
+// JoinLevel is a setting at a level, after "with": 20 connections, sink latency 5 ms, RPS on, variant async.
+func JoinLevel(name string, l Level) string {
+	r, _ := Find(name)
+	_, number := l.Int()
+	switch {
+	case number && r.Unit != "":
+		return Phrase(name) + " " + LevelPhrase(l) + " " + r.Unit
+	case number && strings.HasSuffix(name, "s"):
+		return LevelPhrase(l) + " " + Phrase(name)
+	}
+	return Phrase(name) + " " + LevelPhrase(l)
+}
+
+// JoinOther is the other level of the same setting.
+func JoinOther(name string, l Level) string {
+	if _, switched := l.Bool(); switched {
+		return Phrase(name) + " " + LevelPhrase(l)
+	}
+	return LevelPhrase(l)
 }

@@ -52,7 +52,7 @@ func barsOf(c experiment.Claim, print func(float64) string) string {
 	low, high := c.Edges()
 	switch {
 	case c.Equals != "":
-		return strings.TrimSuffix(fmt.Sprintf("the level set for %s plus %d", setting.Phrase(c.Equals), c.More()), " plus 0")
+		return strings.TrimSuffix(fmt.Sprintf("the level set for %s plus %d", setting.Phrase(c.Equals), c.Plus), " plus 0")
 	case low == high:
 		return print(low)
 	case c.AtMost == nil:

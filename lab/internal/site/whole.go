@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/calibration"
-	"github.com/line-rate/line-rate/lab/internal/experiment"
 	"github.com/line-rate/line-rate/lab/internal/gate"
 	"github.com/line-rate/line-rate/lab/internal/law"
 	"github.com/line-rate/line-rate/lab/internal/law/audit"
@@ -97,9 +96,7 @@ func names() map[string][]strict.Word {
 	routes := strict.Map(route.All(), func(r route.Route) strict.Word {
 		return strict.Word{Name: r.Path, Meaning: words.UpperFirst(r.About) + "."}
 	})
-	return map[string][]strict.Word{"settings": setting.Docs(), "routes": routes, "topologies": experiment.Topologies(),
-		"claims": experiment.Claims(), "walls": experiment.Walls(), "profiles": experiment.Profiles(), "works": experiment.Works(),
-		"checks": law.All, "metrics": metric.Words()}
+	return map[string][]strict.Word{"settings": setting.Docs(), "routes": routes, "checks": law.All, "metrics": metric.Words()}
 }
 
 // contentPages makes what pages of content show, by the names of their files.

@@ -168,7 +168,7 @@ func (rec *record) comparisons(c experiment.Claim) (all []*comparison) {
 			within, ok := band{low, high}, true
 			if c.Equals != "" {
 				n, set := rec.fixed.With(levels)[c.Equals].Int()
-				is := float64(n + c.More())
+				is := float64(n + c.Plus)
 				within, ok = band{is, is}, set
 			}
 			if ok {

@@ -232,12 +232,11 @@ func (p *Printed) read() error {
 // resolve reads the table's levels and figures.
 func (t *Table) resolve() (err error) {
 	t.ClientHost = cmp.Or(t.ClientHost, t.Host)
-	topologies := experiment.Topologies()
 	switch {
 	case t.Place == "" || t.Experiment == "" || t.Host == "":
 		return errors.New("needs place, experiment and host")
-	case !slices.ContainsFunc(topologies, func(w strict.Word) bool { return w.Name == t.Topology }):
-		return fmt.Errorf("topology: %q; %s", t.Topology, strict.InsteadOf(t.Topology, topologies))
+	case !slices.Contains(experiment.Topologies, t.Topology):
+		return fmt.Errorf("topology: %q; %s", t.Topology, strict.Instead(t.Topology, experiment.Topologies))
 	case t.LineRateBps < 0:
 		return fmt.Errorf("line_rate_bps: %v is no rate", t.LineRateBps)
 	case len(t.Rows) == 0:
