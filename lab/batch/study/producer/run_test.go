@@ -10,7 +10,6 @@ import (
 
 	"github.com/line-rate/line-rate/lab/batch/study/event"
 	"github.com/line-rate/line-rate/lab/internal/program/programtest"
-	"github.com/line-rate/line-rate/lab/internal/setting"
 )
 
 // A course is a run under test.
@@ -46,7 +45,7 @@ func (c course) until(what string, ok func(event.Figures) bool) {
 // the time when it was due.
 func TestWhatIsAddedArrives(t *testing.T) {
 	for _, pacing := range []string{"open", "ticker"} {
-		for _, size := range setting.EventSizes {
+		for size := range begins {
 			for _, variant := range []string{"pool-3", "async", "swap", "batch"} {
 				t.Run(fmt.Sprint(pacing, size, variant), func(t *testing.T) {
 					t.Parallel()
