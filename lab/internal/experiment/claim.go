@@ -21,8 +21,8 @@ import (
 type Kind string
 
 // The kinds of claim. Ratios between levels lie in a band: Flat, around 1 within a margin; Ratio, of the last level or
-// the second of two over the first; Monotonic, where no step falls by more than the margin. Values lie in a band: Value,
-// a metric's; Share, of a profile. Or a resource is the bottleneck of most blocks: Bound.
+// the second of two over the first; Monotonic, where no step falls by more than the margin. Values lie in a band: of a
+// metric, Value; of a profile's share, Share. Or a resource is the bottleneck of most blocks: Bound.
 const (
 	Flat      Kind = "flat"
 	Ratio     Kind = "ratio"

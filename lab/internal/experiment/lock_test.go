@@ -31,8 +31,8 @@ func TestTheLockIsOfAllThatDecides(t *testing.T) {
 		{"whom it is about", "margin = 0.1", "margin = 0.1\nabout = \"client\"", true, true},
 		{"profiles", "[block]", "[profile]\nseconds = 2\n[block]", true, false},
 		{"another claim", "at_least = 1.5", "at_least = 1.6", false, false},
-		{"a claim less", whole[strings.Index(whole, "[[claims]]\nid = \"less\""):strings.Index(whole, "[[claims]]\nid = \"rises\"")], "",
-			false, false},
+		{"a claim less", claim("less", "ratio", "It is less.", `metric = "server_cpu_per_request_s"`, `over = "pipelining"`,
+			"at_most = 0.5"), "", false, false},
 		{"a server that is not loaded", "[block]", "[servers.unused]\ncommand = \"x\"\n[block]", false, false},
 	} {
 		// A changed metric or margin is the first one, which is a line of the claim and not of the head.
@@ -53,8 +53,7 @@ func TestTheLockIsOfAllThatDecides(t *testing.T) {
 	}
 }
 
-// The digests that recorded runs have: of designs of each shape, and of claims of each kind. What had a kind of its own,
-// a count, keeps the digest of that.
+// The digests that recorded runs have: of designs of each shape, and of claims of each kind.
 func TestClaimsKeepTheLocksOfRecordedRuns(t *testing.T) {
 	for claim, want := range map[string]string{
 		"01-servers/cost-rises":                  "14df73292831712f fc054a3cd3f87acb",
@@ -82,8 +81,9 @@ func TestClaimsKeepTheLocksOfRecordedRuns(t *testing.T) {
 		}
 	}
 	seen := map[string]string{}
-	for _, bars := range []string{"at_least = 1\nat_most = 1", "at_least = 0.2\nat_most = 0.2", "at_least = 0.3\nat_most = 0.3",
-		"at_least = 1", "at_most = 1", "equals = \"workers\"", "equals = \"workers\"\nplus = 1"} {
+	for _, bars := range []string{"at_least = 1\nat_most = 1", "at_least = 0.2\nat_most = 0.2",
+		"at_least = 0.3\nat_most = 0.3", "at_least = 1", "at_most = 1", "equals = \"workers\"",
+		"equals = \"workers\"\nplus = 1"} {
 		x := parse(t, with(t, whole, "equals = \"workers\"\nplus = 1", bars))
 		lock := x.Bars(x.Claims[5])
 		if was := seen[lock]; was != "" {

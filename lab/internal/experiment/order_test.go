@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"testing"
@@ -88,34 +87,5 @@ func TestABlockHasEachConditionOnceARound(t *testing.T) {
 	}
 	if len(seen) < 390 {
 		t.Errorf("400 blocks have %d orders", len(seen))
-	}
-}
-
-func TestEveryOrderIsAsLikely(t *testing.T) {
-	groups, rounds, controls := map[string]int{}, map[string]int{}, map[int]int{}
-	const n = 6000
-	for block := 1; block <= n; block++ {
-		firsts := ""
-		for _, slots := range DrawBlock([][]int{{0, 1, 2}, {3}, {4}}, 2, 11, block) {
-			if len(slots) > 2 {
-				rounds[fmt.Sprint(slots[:3])]++
-			}
-			firsts += fmt.Sprint(Members(slots)[0])
-		}
-		groups[firsts]++
-		controls[DrawControl(3, uint64(block))]++
-	}
-	// Of six orders 1000 are expected, of three controls 2000, with standard deviations of 29 and 37. Chance never
-	// reaches five of them.
-	for what, counts := range map[string][]int{"groups": slices.Collect(maps.Values(groups)),
-		"rounds": slices.Collect(maps.Values(rounds)), "controls": slices.Collect(maps.Values(controls))} {
-		for _, k := range counts {
-			if want := n / len(counts); k < want-190 || k > want+190 {
-				t.Errorf("%s came %d times, want about %d", what, k, want)
-			}
-		}
-	}
-	if len(groups) != 6 || len(rounds) != 6 || len(controls) != 3 {
-		t.Errorf("%d orders of groups, %d of a round, %d controls", len(groups), len(rounds), len(controls))
 	}
 }

@@ -63,8 +63,8 @@ func TestTheLockIsOfTheServersThatAreLoaded(t *testing.T) {
 	if all := x.Loaded(); len(all) != 2 || all[0].Name != "fast" {
 		t.Errorf("%v", all)
 	}
-	for change, differs := range map[string]bool{" --more\"": true, "\"\nenv = { A = \"1\" }": true, "\"\nbuild = \"fast\"": true,
-		"\"\ntitle = \"The fast one\"": false} {
+	for change, differs := range map[string]bool{" --more\"": true, "\"\nenv = { A = \"1\" }": true,
+		"\"\nbuild = \"fast\"": true, "\"\ntitle = \"The fast one\"": false} {
 		y := parse(t, with(t, owning, "fast {addr} {workers} {prefork}\"", "fast {addr} {workers} {prefork}"+change))
 		if y.Holds(x, x.Claims[0]) == differs {
 			t.Errorf("%s: the claim stands: %v", change, !differs)
@@ -74,10 +74,12 @@ func TestTheLockIsOfTheServersThatAreLoaded(t *testing.T) {
 
 // A machine that lacks a server measures the others, if two are left.
 func TestAServerThatIsNotThereIsLeftOut(t *testing.T) {
-	three := with(t, owning, `"fast", "slow"`, `"fast", "mid", "slow"`) + "[servers.mid]\ncommand = \"mid {workers} {prefork}\"\n"
+	three := with(t, owning, `"fast", "slow"`, `"fast", "mid", "slow"`) +
+		"[servers.mid]\ncommand = \"mid {workers} {prefork}\"\n"
 	for _, c := range []struct{ slow, why string }{
 		{"needs = [\"no-such-tool\"]", "the slow server needs no-such-tool, which is not installed"},
-		{"build = \"peers\"\nprogram = \"bin/slow\"", "the slow server is not built (bin/slow is not there); make peers builds it"},
+		{"build = \"peers\"\nprogram = \"bin/slow\"",
+			"the slow server is not built (bin/slow is not there); make peers builds it"},
 		{"build = \"build\"\nprogram = \"bin/slow\"", ""}, // the lab itself is never missing for good
 		{"build = \"peers\"\nprogram = \"bin/there\"\nneeds = [\"no-such-tool\"]", ""},
 	} {
