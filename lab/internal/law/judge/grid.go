@@ -248,7 +248,7 @@ func separated(lines []string) (g grid, n int) {
 		n = len(lines)
 	}
 	for _, by := range "\t;," {
-		if n < 2 || !strings.ContainsRune(lines[0], by) || strings.Contains(lines[0], ":"+string(by)) {
+		if n < 2 || !strings.ContainsRune(lines[0], by) || strings.Contains(lines[0]+string(by), ":"+string(by)) {
 			continue
 		}
 		read := func(lines []string) (g grid) {

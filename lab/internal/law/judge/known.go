@@ -21,9 +21,9 @@ var toolsText []byte
 type knowledge struct {
 	Tools    []*tool
 	Settings []pattern
-	Heads    []struct {
-		Figure, Doubt string
-		Called        pattern
+	Heads    []*struct {
+		Figure, Called, Doubt string
+		called                *regexp.Regexp
 	}
 }
 
@@ -46,6 +46,10 @@ var known = sync.OnceValue(func() knowledge {
 		if t.Alone {
 			t.Row.Set(law.Depth, law.Exactly(1))
 		}
+	}
+	for _, h := range all.Heads {
+		const between, better = "[\\s\\x{a0}_:,.()\\[\\]#`*↑↓-]*", "(?:(?:higher|lower|more|less) is better)?"
+		h.called = regexp.MustCompile(strings.ReplaceAll("^ (?:"+h.Called+") ([a-zµμ%×/]+)? "+better+" $", " ", between))
 	}
 	return all
 })
@@ -204,64 +208,47 @@ func later(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-var (
-	inside = later(`[\[(]([^\])]*)[\])]`)
-	better = later(`(?i)(higher|lower|more|less) is better|[↑↓*]`)
-	// needed is what looks like a unit at the end, and is none: "requests per s", "99 %", "latency min".
-	needed  = later(`((per|requests|/) \S+|\d %| min)$`)
-	decimal = later(`(\d)_(\d)`)
-	camel   = later(`(\p{Ll})(\p{Lu})`)
-	joint   = later("(^|\\D)\\.|[_:,\\-`#]")
-)
+var inside = later(`[\[(][^\])]*[\])]`)
 
 // columnOf reads a head: "p99 latency (ms)", "Latency (avg, ms)", "latency_p99_us", "Req/s", "totalRequests".
-func columnOf(text string) column {
-	c := column{head: text}
-	text = inside().ReplaceAllStringFunc(better().ReplaceAllString(text, ""), func(within string) string {
-		rest := " "
-		for part := range strings.SplitSeq(within[1:len(within)-1], ",") {
-			part = strings.ToLower(strings.TrimSpace(part))
-			if _, ok := law.UnitOf(part); ok && c.unit == "" {
-				c.unit = part
-			} else {
-				rest += part + " "
-			}
-		}
-		return rest
-	})
-	text = camel().ReplaceAllString(decimal().ReplaceAllString(text, "$1.$2"), "$1 $2")
-	text = strings.ToLower(strings.Join(strings.Fields(joint().ReplaceAllString(text, "$1 ")), " "))
-	at := strings.LastIndexByte(text, ' ')
-	switch u, ok := law.UnitOf(text[at+1:]); {
-	case c.unit != "" || !ok:
-	case at < 0 && (u.Of == metric.BytesPerSecond || u.Of == metric.BitsPerSecond):
-		c.unit, text = text, "transfer"
-	case at > 0 && u.Of != metric.Count && u.Of != metric.PerSecond && !needed().MatchString(text):
-		c.unit, text = text[at+1:], text[:at]
+func columnOf(head string) column {
+	text := strings.ToLower(head)
+	if strings.Count(text, "(")+strings.Count(text, "[") != strings.Count(text, ")")+strings.Count(text, "]") {
+		return column{head: head} // a part of something
 	}
-	unit, _ := law.UnitOf(c.unit)
+	for _, in := range inside().FindAllString(text, -1) {
+		if _, ok := law.UnitOf(strings.Trim(in, "[( )]")); ok {
+			text = strings.Replace(text, in, " ", 1) + in
+		}
+	}
+	if u, _ := law.UnitOf(text); u.Of == metric.BytesPerSecond || u.Of == metric.BitsPerSecond {
+		text = "transfer " + text
+	}
 	for _, h := range known().Heads {
-		m := h.Called.FindStringSubmatch(text)
+		m := h.called.FindStringSubmatch(text)
 		if m == nil {
 			continue
 		}
+		last := len(m) - 1
+		c := column{head: head, unit: m[last]}
+		unit, ok := law.UnitOf(c.unit)
 		switch h.Figure {
 		case "due":
 			c.figure = due
 			return c
 		case "quantile":
-			c.figure, _ = law.FigureOf("p" + cmp.Or(strings.Join(m[1:], ""), "50"))
+			c.figure, _ = law.FigureOf("p" + cmp.Or(strings.Join(m[1:last], ""), "50"))
 		default:
 			c.figure, _ = law.FigureOf(h.Figure)
 		}
-		if c.unit == "" || fits(unit.Of, c.figure) > 0 {
+		if c.unit == "" || ok && fits(unit.Of, c.figure) > 0 {
 			if h.Doubt != "" {
-				c.doubt = c.head + " " + h.Doubt
+				c.doubt = head + " " + h.Doubt
 			}
 			return c
 		}
 	}
-	return column{head: c.head}
+	return column{head: head}
 }
 
 // columnsOf reads a table's heads. Of two columns that would have the same figure, the first has it whose head leaves
