@@ -18,7 +18,7 @@ export async function story (v) {
     const told = document.querySelector('.story').cloneNode(true)
     for (const e of told.querySelectorAll('figure, figure ~ .scroll, section.scroll, svg, pre, aside, .tip')) e.remove()
     const claims = [...document.querySelectorAll('.claims section.claim h4[id]')]
-    const named = new Set([...document.querySelectorAll('.story a[href], .evidence .badge, .evidence .fold > p a[href]')].map((a) => a.pathname + a.hash))
+    const named = new Set([...document.querySelectorAll('.story a[href], .evidence .badge, .evidence .rows a[href], .evidence .fold > p a[href]')].map((a) => a.pathname + a.hash))
     return {
       before: at.getBoundingClientRect().top + scrollY,
       several: told.querySelectorAll('h2[id^="entry-"]').length > 1,

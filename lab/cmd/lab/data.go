@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/line-rate/line-rate/lab/internal/archive"
@@ -151,7 +151,7 @@ type siteCall struct {
 	Hugo  []string `arg:"" optional:"" help:"Further arguments of hugo, after --."`
 }
 
-func (c siteCall) do(ctx context.Context, out io.Writer) (int, error) {
+func (c siteCall) do(_ context.Context, out io.Writer) (int, error) {
 	root, err := journal.Find(".")
 	if err != nil {
 		return exitFailed, err
@@ -183,11 +183,11 @@ func (c siteCall) do(ctx context.Context, out io.Writer) (int, error) {
 	if c.Serve {
 		args = []string{"server", "--buildDrafts", "--bind", "127.0.0.1"}
 	}
-	hugo := exec.CommandContext(ctx, root.Path(".tools", "bin", "hugo"), append(args, c.Hugo...)...)
-	hugo.Dir, hugo.Stdout, hugo.Stderr = string(root), out, os.Stderr
-	hugo.Cancel = func() error { return hugo.Process.Signal(os.Interrupt) }
-	if err := hugo.Run(); err != nil && ctx.Err() == nil {
-		return exitFailed, fmt.Errorf("hugo: %w; make setup installs it", err)
+	if err := os.Chdir(string(root)); err != nil {
+		return exitFailed, err
 	}
-	return exitHeld, nil
+	// Hugo takes the place of this process, so that nothing is left of it either.
+	hugo := root.Path(".tools", "bin", "hugo")
+	return exitFailed, fmt.Errorf("%s: %w; make setup installs it", hugo,
+		syscall.Exec(hugo, slices.Concat([]string{"hugo"}, args, c.Hugo), os.Environ()))
 }
